@@ -211,13 +211,25 @@ set_forms(Solve *s, const Solution *sol)
 	}
 }
 
+/* What a lane has when it starts, and what roles hand on. */
+static void
+set_registers(Solve *s, const Solution *sol)
+{
+	for (int i = 0; i < s->norder && sol->handed.launch; i++)
+		if (s->order[i]->code == O_roles)
+			IMM_SET(s->order[i], consumer, sol->handed.consumer);
+	if (sol->handed.launch)
+		s->k->launch_registers = sol->handed.launch;
+	else if (!kernel_roles(s->k))
+		s->k->launch_registers = registers_limit(s, sol);
+}
+
 void
 solution_apply(Solve *s, const Solution *sol)
 {
 	const Placed **placed = NEWN(s->arena, const Placed *, s->k->nval + 1);
 
-	if (!kernel_roles(s->k)) /* which say it themselves */
-		s->k->launch_registers = registers_limit(s, sol);
+	set_registers(s, sol);
 	ask_rotate(s, sol);
 	set_layouts(s, sol, s->k->body);
 	for (int i = 0; i < s->k->nparam; i++)

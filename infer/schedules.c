@@ -1,8 +1,8 @@
 /* schedules.c - how the warps of a block may share the work of its loops.
  *
- * Roles are worth their barriers where an engine fetches and products are issued and not waited for: loops of
- * products over tiles that a pipeline brings, on targets with both.  Whether a kernel can have them pass roles
- * says, and which is better the cost model. */
+ * Roles are worth their barriers where an engine fetches and products are issued and not waited for: loops
+ * of products over tiles that a pipeline brings, on targets with both.  Whether a kernel can have them pass
+ * roles says, and which is better the cost model. */
 #include "infer/infer.h"
 
 /* Has k a pipelined loop of products? */

@@ -194,8 +194,8 @@ no_schedule(const Places *p)
 {
 	const Kernel *k = p->refused;
 
-	diag_class_error(k->unit->diag, DC_SOURCE, k->src, "kernel %s cannot have the schedule %s: %s", k->name,
-	                 schedule_name[k->schedule], p->unscheduled);
+	diag_class_error(k->unit->diag, DC_SOURCE, k->src, "kernel %s cannot have the schedule %s: %s",
+	                 k->name, schedule_name[k->schedule], p->unscheduled);
 }
 
 Candidates *

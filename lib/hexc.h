@@ -422,13 +422,15 @@ typedef struct hexc_tensor_map_info {
 	uint32_t swizzle;       /* CUtensorMapSwizzle: 0, 1, 2, 3 for none, 32, 64, 128 bytes */
 	uint32_t l2;            /* CUtensorMapL2promotion: 0, 1, 2, 3 for none, 64, 128, 256 bytes */
 	uint32_t fill;          /* CUtensorMapFloatOOBfill: 0, zeros */
+	uint32_t optional;      /* 1: used only where the strides are multiples of 16 bytes */
 } hexc_tensor_map_info;
 #define HEXC_TENSOR_MAP_INFO_INIT { sizeof(hexc_tensor_map_info), 0, 0, 0, NULL, {0, 0, 0, 0, 0}, \
-	{0, 0, 0, 0}, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, 0, 0, 0, 0 }
+	{0, 0, 0, 0}, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, 0, 0, 0, 0, 0 }
 
 /* Tensor map i of kernel k for a launch with these arguments (their addresses are looked at): fills at most
  * the bytes that out->size says.  A tensor without elements counts as one element, of which the kernel copies
- * nothing.  HEXC_OK; E_INVALID, also past the end; E_ARGS when an expression overflows. */
+ * nothing.  Where the kernel uses the map for some strides only, others count as the next multiple of 16 bytes: a
+ * map that it does not use then.  HEXC_OK; E_INVALID, also past the end; E_ARGS when an expression overflows. */
 HEXC_API int hexc_tensor_map(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg,
                              hexc_tensor_map_info *out);
 /* Its parts that are the same in all launches: param, type, rank, box, step and what follows; and each dim,

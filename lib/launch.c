@@ -245,6 +245,8 @@ map_of(const ModKernel *k, const ModMap *map, const ExprValues *v, hexc_tensor_m
 		                : empty || !d ? stride
 		                              : stride * dtype_info[map->dtype].bits / 8;
 
+		if (map->optional) /* a map that is not used then, but that can be made */
+			bytes = align_up(bytes, MAP_GRAIN);
 		if (n < 0 || n > INT32_MAX)
 			return launch_error(why, "%s has %s = %lld elements in a dim; the kernel copies "
 			                         "boxes of it, and takes 0 to 2^31 - 1",

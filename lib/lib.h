@@ -80,6 +80,7 @@ typedef struct ModMap {
 	const char *dim_text[MAP_RANK_MAX], *stride_text[MAP_RANK_MAX];
 	int64_t box[MAP_RANK_MAX];
 	int swizzle, l2;
+	bool optional; /* boxes are copied only where the strides admit it */
 } ModMap;
 
 typedef struct ModCand {

@@ -216,9 +216,11 @@ found_map(hexc_module *m, ModKernel *mk, Kernel *k, int i)
 	for (int d = 0; d < t->rank; d++) {
 		map->box[d] = t->box[d];
 		map->dim[d] = declare_expr(m, mk, k, t->size[d], src, "a size", &map->dim_text[d]);
-		if (d)
-			map->stride[d] = declare_expr(m, mk, k, t->stride[d], src, "a stride",
-			                              &map->stride_text[d]);
+		if (!d)
+			continue;
+		map->stride[d] = declare_expr(m, mk, k, t->stride[d], src, "a stride", &map->stride_text[d]);
+		map->optional = map->optional || val_fact(k, t->stride[d]).mult * dtype_info[t->dtype].bits %
+		                                         (8 * MAP_GRAIN);
 	}
 }
 

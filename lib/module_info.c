@@ -122,6 +122,7 @@ hexc_tensor_map_form(const hexc_module *m, size_t k, size_t i, hexc_tensor_map_i
 	info.rank = (uint32_t)map->rank;
 	info.swizzle = map_step(map->swizzle, 32);
 	info.l2 = map_step(map->l2, 64);
+	info.optional = map->optional;
 	for (int d = 0; d < map->rank; d++) {
 		info.box[d] = (uint32_t)map->box[d];
 		info.step[d] = 1;

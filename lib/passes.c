@@ -311,8 +311,9 @@ takes_roles(const Job *j, const Kernel *k)
 	bool asked = opt->o.schedule && opt->schedule == SCHEDULE_ROLES;
 
 	if (o && opt->o.schedule && !asked)
-		diag_error(j->unit.diag, o->src, "kernel %s is written as roles of warps: it cannot have the schedule %s",
-		           k->name, schedule_name[opt->schedule]);
+		diag_error(j->unit.diag, o->src,
+		           "kernel %s is written as roles of warps: it cannot have the schedule %s", k->name,
+		           schedule_name[opt->schedule]);
 	else if (!(t->features & T_TMA) && (asked || (o && !(opt->o.flags & HEXC_NO_EMIT))))
 		diag_error(j->unit.diag, o ? o->src : k->src,
 		           "roles of warps need mbarriers and bulk copies, which sm_90a has, and not %s: "

@@ -215,8 +215,8 @@ read_options(Cli *c, hexc_opts *o)
 	if (!o->stop)
 		o->stop = cli_get(c, CLI_stop);
 	o->text = show_ir;
-	if ((status = check_arch(o->arch)) || (status = check_schedule(o->schedule)) || (status = check_pass("--dump", o->dump, true)) ||
-	    (status = check_pass("--stop", o->stop, false)))
+	if ((status = check_arch(o->arch)) || (status = check_schedule(o->schedule)) ||
+	    (status = check_pass("--dump", o->dump, true)) || (status = check_pass("--stop", o->stop, false)))
 		return status;
 	if (candidate && (!cli_int(candidate, &k) || k < 0 || k > INT32_MAX))
 		return cli_error(EXIT_USAGE, "--candidate wants a number from 0, not '%s'", candidate);

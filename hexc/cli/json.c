@@ -106,6 +106,8 @@ tensor_map(const hexc_module *m, size_t k, size_t i)
 	cJSON_AddStringToObject(o, "tensorDataType", type[t.type]);
 	cJSON_AddItemToObject(o, "shape", texts(dim, t.rank));
 	cJSON_AddItemToObject(o, "strides", texts(stride, t.rank));
+	if (t.optional)
+		cJSON_AddTrueToObject(o, "optional");
 	cJSON_AddItemToObject(o, "boxDim", numbers(t.box, t.rank));
 	cJSON_AddItemToObject(o, "elementStrides", numbers(t.step, t.rank));
 	cJSON_AddStringToObject(o, "interleave", "NONE");

@@ -25,13 +25,28 @@ fact_asking(Kernel *k)
 /* The same in all iterations of all loops?  Then what is known of it at one place holds while facts of
  * carried values are proved, which are of other iterations too. */
 static bool
-is_invariant(const Val *v)
+is_invariant_to(const Val *v, int depth)
 {
 	const Block *b = v->block;
 
 	while (b->owner && b->owner->code != O_for)
 		b = b->owner->parent;
-	return !b->owner;
+	if (!b->owner)
+		return true;
+	if (!v->def || depth == 0 || (!op_is(v->def, F_ELT) && v->def->code != O_const))
+		return false;
+	for (int i = 0; i < v->def->nin; i++)
+		if (!is_invariant_to(v->def->in[i], depth - 1))
+			return false;
+	return true;
+}
+
+static bool
+is_invariant(const Val *v)
+{
+	enum { DEPTH = 3 };
+
+	return is_invariant_to(v, DEPTH);
 }
 
 /* Does the condition compare what no loop changes? */

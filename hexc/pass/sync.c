@@ -152,15 +152,12 @@ flow_block(Sync *s, const Block *b, Set *set, Hit *hit)
 
 static void sync_block(Sync *s, Block *b, Set *set);
 
-/* Inside first, as if nothing came before; then what came before. */
+/* In the regions of o, in front of which that came. */
 static void
-sync_region(Sync *s, Op *o, Set *set)
+sync_inside(Sync *s, Op *o, const Set *before)
 {
-	Set probe;
-	Hit hit;
-
 	for (int r = 0; r < 2 && o->blk[r]; r++) {
-		Set top = { NULL, 0, 0 }, end;
+		Set top = set_copy(s, before), end;
 
 		do {
 			end = set_copy(s, &top);
@@ -168,6 +165,30 @@ sync_region(Sync *s, Op *o, Set *set)
 			set_wrap(&end, o);
 		} while (o->code == O_for && set_join(s, &top, &end) && runs_again(s, o));
 	}
+}
+
+/* Is it an asynchronous access in front for which there is a wait inside?  No barrier in front settles it. */
+static bool
+is_waited_inside(Sync *s, const Op *o, const Set *set, const Hit *hit)
+{
+	Set trial = set_copy(s, set);
+	Hit again = { .found = false };
+
+	if (!hit->then.async)
+		return false;
+	set_barrier(s, &trial);
+	flow_region(s, o, &trial, &again);
+	return again.found && again.then.op == hit->then.op && again.now.op == hit->now.op;
+}
+
+/* Inside first, as if nothing came before; then what came before. */
+static void
+sync_region(Sync *s, Op *o, Set *set)
+{
+	Set nothing = { NULL, 0, 0 }, probe;
+	Hit hit;
+
+	sync_inside(s, o, &nothing);
 	for (int tries = 0;; tries++) {
 		hit.found = false;
 		probe = set_copy(s, set);
@@ -175,7 +196,10 @@ sync_region(Sync *s, Op *o, Set *set)
 		if (!hit.found)
 			break;
 		BUG_IF(s->k->unit->arena, tries > set->n);
-		insert_sync(s, set, o, &hit);
+		if (is_waited_inside(s, o, set, &hit))
+			sync_inside(s, o, set);
+		else
+			insert_sync(s, set, o, &hit);
 	}
 	*set = probe;
 }

@@ -14,6 +14,11 @@ typedef struct Conversion {
 	const struct Conversion *next; /* of the same value */
 } Conversion;
 
+/* Registers of a lane with roles: at the launch, and of one that computes. */
+typedef struct RoleRegisters {
+	int launch, consumer;
+} RoleRegisters;
+
 /* One complete solution (or the attempt at one). */
 typedef struct Solution {
 	Plan plan;
@@ -35,6 +40,7 @@ typedef struct Solution {
 	double cycles; /* of a block, with others beside it */
 	bool crowded; /* its shared memory, before it is placed, is more than a block has */
 	double alone; /* of a block alone on an SM */
+	RoleRegisters handed; /* 0: without roles */
 	int lane; /* registers that ptxas will give a lane, about */
 	int blocks; /* that an SM holds */
 	Res total; /* all that a block does */

@@ -36,6 +36,9 @@ int64_t live_registers(const Solve *s);
 /* ---- registers.c ---------------------------------------------------------------------------------- */
 /* What a lane that holds tiles may have: with roles what these say, or its share of the file. */
 int lane_limit(const Kernel *k);
+/* Registers of roles, as the program says; where the compiler has parted the warps, as many as leave room for
+ * the blocks that fit beside this one, of so many bytes of shared memory, without spills. */
+RoleRegisters role_registers(const Solve *s, int64_t shared);
 /* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->failure. */
 bool registers_fit(Solve *s);
 
@@ -46,9 +49,7 @@ int registers_limit(const Solve *s, const Solution *sol);
 
 /* ---- cost_op.c ------------------------------------------------------------------------------------ */
 void cost_op(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
-/* n warp instructions of arithmetic on elements of type d; of accesses to memory. */
-void arithmetic(const Solve *s, Res *r, DType d, double n);
-void memory_instructions(Res *r, double n);
+void memory_instructions(Res *r, double n); /* n warp instructions */
 /* Does nothing wait for load o before the next iteration?  A conversion would. */
 bool is_prefetched(const Solve *s, const Op *o);
 /* A conversion: shuffles and arithmetic of all warps; with scratch, wavefronts of both sides, and
@@ -59,8 +60,8 @@ void cost_conversion(const Solve *s, const Lowering *p, double shuffles, double 
  * time. */
 int64_t global_sectors(const Solve *s, const Op *o, const Layout *map, int vec);
 /* Sectors of a tile of that type itself: what comes from L2 however often the warps of a block ask for it, at
- * about the same time; the first-level cache has it from the first of them.  view: NULL, where its elements are
- * not next to each other. */
+ * about the same time; the first-level cache has it from the first of them.  view: NULL, where its elements
+ * are not next to each other. */
 double tile_sectors(const Solve *s, const Op *view, const Type *t);
 /* Bytes a clock and SM of what the view is of: where every block has its own part it comes from DRAM, else
  * others have brought it to L2. */
@@ -70,9 +71,8 @@ double memory_rate(const Solve *s, const Op *view);
 void cost_wgmma(const Solve *s, const Op *o, Res *r);
 void cost_boxes(const Solve *s, const Op *o, Res *r); /* of a copy by tensor maps */
 void cost_signal(const Op *o, Res *r); /* of a wait for a barrier in memory, or an arrival there */
-/* Copy o's part of r, its cost, that an engine or the memory has while the warps go on, which somebody waits
- * for at a barrier; what they have themselves. */
-Res beside_warps(const Op *o, const Res *r);
+/* What of r, which o costs, its warps have to do: of copies that end at a barrier the rest is an engine's, or
+ * the memory's. */
 Res by_warps(const Op *o, const Res *r);
 /* What copies into shared memory do for one execution of a wait at the barrier where they end; at others,
  * nothing. */

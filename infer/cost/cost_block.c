@@ -146,8 +146,8 @@ runs(const Op *o, int i)
 	return IMM(o, versions) ? often / (1 + RARELY) : often;
 }
 
-/* Those that fetch and those that compute run side by side, these when the first of it is there: of a persistent
- * kernel's next block it is by the time they come to it. */
+/* Those that fetch and those that compute run side by side, these when the first of it is there: of a
+ * persistent kernel's next block it is by the time they come to it. */
 static void
 sum_roles(const Solve *s, const Op *o, Sum *x)
 {
@@ -285,22 +285,24 @@ static void
 cost_all(Solve *s)
 {
 	Solution *sol = s->sol;
-	const Op *roles = kernel_roles(s->k);
-	int64_t lane = sol->registers + SPARE_REGISTERS;
+	int64_t lane = sol->registers + SPARE_REGISTERS, shared = shared_bytes(s);
 	Sum top = sum_block(s, s->k->body);
 	double busy;
 
 	lane = lane < LANE_REGISTERS ? lane : LANE_REGISTERS;
-	if (roles && s->k->launch_registers) /* a launch has them, and hands them on */
-		lane = s->k->launch_registers;
+	sol->handed = (RoleRegisters){ 0 };
+	if (kernel_roles(s->k) && s->k->launch_registers) {
+		sol->handed = role_registers(s, shared);
+		lane = sol->handed.launch;
+	}
 	top.all.unit[R_smem] += spilled(s);
 	top.time += spilled(s);
 	busy = res_busy(&top.all);
-	sol->crowded = shared_bytes(s) > s->k->unit->target->smem;
+	sol->crowded = shared > s->k->unit->target->smem;
 	sol->alone = top.time;
 	sol->total = top.all;
 	sol->lane = (int)lane;
-	sol->blocks = occupancy(s->k->unit->target, kernel_warps(s->k), lane, shared_bytes(s));
+	sol->blocks = occupancy(s->k->unit->target, kernel_warps(s->k), lane, shared);
 	sol->cycles = busy < sol->alone ? busy + (sol->alone - busy) / sol->blocks : sol->alone;
 }
 

@@ -7,7 +7,8 @@
 #include "infer/cost/cost.h"
 #include <string.h>
 
-void
+/* n warp instructions of arithmetic on elements of type d. */
+static void
 arithmetic(const Solve *s, Res *r, DType d, double n)
 {
 	r->unit[R_alu] += n * alu_clocks(s->rates, d);

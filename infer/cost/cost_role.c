@@ -1,9 +1,9 @@
-/* cost_role.c - roles of warps and the engines beside them: products of warpgroups, copies of boxes, barriers.
+/* cost_role.c - roles of warps and engines beside them: products of warpgroups, copies of boxes, barriers.
  *
- * A copy that ends at a barrier takes its warps a few instructions only.  What it takes of memory and of shared
- * memory falls to those who wait: a turn of theirs is as long as the busiest unit has to do for it, with what
- * is fetched meanwhile.  And of a ring of stages all but the one in use may be on their way, so a turn takes
- * no less than the way divided by these. */
+ * A copy that ends at a barrier takes its warps a few instructions only.  What it takes of memory and of
+ * shared memory falls to those who wait: a turn of theirs is as long as the busiest unit has to do for it,
+ * with what is fetched meanwhile.  And of a ring of stages all but the one in use may be on their way, so a
+ * turn takes no less than the way divided by these. */
 #include "infer/base/rates.h"
 #include "infer/cost/cost.h"
 
@@ -49,7 +49,8 @@ ends_at_barrier(const Op *o)
 	return o->code == O_copy && IMM(o, async) == COPY_BARRIER;
 }
 
-Res
+/* The rest of by_warps. */
+static Res
 beside_warps(const Op *o, const Res *r)
 {
 	Res part = { 0 };
@@ -99,7 +100,8 @@ fill_wait(const Solve *s, const Op *wait)
 
 	for (int i = 0; i < s->nuse[at->id]; i++) {
 		const Op *o = s->use[at->id][i].op;
-		double way = s->rates->dram_wait + (instr_is_box(instr_of(s->sol->lowering[o->id])) ? BOX_CLOCKS : 0);
+		bool box = instr_is_box(instr_of(s->sol->lowering[o->id]));
+		double way = s->rates->dram_wait + (box ? BOX_CLOCKS : 0);
 
 		if (ends_at_barrier(o) && way > most)
 			most = way;

@@ -140,6 +140,44 @@ lane_limit(const Kernel *k)
 	return share < LANE_REGISTERS ? share : LANE_REGISTERS;
 }
 
+/* Registers of a lane for one instance of wgmma, the largest: ptxas wants a launch to have as many. */
+static int64_t
+instance_registers(const Solve *s)
+{
+	int64_t most = 0;
+
+	for (int i = 0; i < s->ndot; i++) {
+		const DotChoice *c = s->sol->plan.dot[i];
+		int64_t bits = (int64_t)c->n * c->inst->m * dtype_slot_bits(c->inst->acc) / c->inst->warps;
+
+		if (c->n && bits / (32 * WARP_SIZE) > most)
+			most = bits / (32 * WARP_SIZE);
+	}
+	return most;
+}
+
+RoleRegisters
+role_registers(const Solve *s, int64_t shared)
+{
+	const Kernel *k = s->k;
+	const Op *roles = kernel_roles(k);
+	int warps = kernel_warps(k), most = LANE_REGISTERS / 8 * 8;
+	int64_t producers = IMM(roles, producer) * k->helpers;
+	RoleRegisters best = { k->launch_registers, (int)IMM(roles, consumer) };
+
+	for (int blocks = 2; k->schedule == SCHEDULE_ROLES; blocks++) {
+		int launch = launch_registers(blocks * warps);
+		int64_t each = (launch * warps - producers) / (k->warps * k->teams) / 8 * 8;
+
+		if (each < s->sol->registers + WORK_REGISTERS ||
+		    launch < instance_registers(s) + INSTANCE_REGISTERS ||
+		    occupancy(k->unit->target, warps, launch, shared) < blocks)
+			break;
+		best = (RoleRegisters){ launch, each < most ? (int)each : most };
+	}
+	return best;
+}
+
 /* Does a loop compute with tiles beside its products?  That takes registers which are not counted. */
 static bool
 computes_in_loop(const Solve *s)

@@ -175,9 +175,14 @@ is_masked(Kernel *k, const Op *loop)
 	return false;
 }
 
+/* Not of a persistent kernel's loop over its blocks, nor of producers: engines mask by themselves. */
 static void
 remark_masks(Kernel *k, const Op *loop)
 {
+	const Op *step = loop->in[2]->def;
+
+	if ((step && step->code == O_launched) || op_role(loop) == ROLE_PRODUCER)
+		return;
 	if (diag_wants(k->unit->diag, DW_split) && explain_whole(loop) && is_masked(k, loop))
 		diag_warn(k->unit->diag, DW_split, loop->src,
 		          "this loop needs its masks in every turn: it is %s", explain_whole(loop));
@@ -202,10 +207,11 @@ roles_why(const Explained *ex)
 
 	if (!ex->sol || ex->sol->spaces->schedule != SCHEDULE_GROUPS)
 		return NULL;
-	return other < 0 ? explain_unscheduled(ex)
-	                 : arena_printf(ex->k->unit->arena, "candidate %d, which does that, is predicted to take "
-	                                                    "%.1f %% longer",
-	                                other, explain_above(ex, other));
+	if (other < 0)
+		return explain_unscheduled(ex);
+	return arena_printf(ex->k->unit->arena,
+	                    "candidate %d, which does that, is predicted to take %.1f %% longer", other,
+	                    explain_above(ex, other));
 }
 
 static void

@@ -1,10 +1,10 @@
 /* warn.h - what of the solution that was taken looks like a mistake of the program (hexc/ir/warnings.def). */
 #ifndef HEXC_INFER_WARN_H
 #define HEXC_INFER_WARN_H
-#include "hexc/ir/ir.h"
+#include "infer/infer.h"
 
 /* k as inference left it: with layouts and instructions. */
 void infer_warn(Kernel *k);
 /* k as it is when all is known, one of those solutions: of its loops. */
-void infer_warn_loops(Kernel *k, const struct Candidates *c);
+void infer_warn_loops(Kernel *k, const Candidates *c);
 #endif

@@ -22,7 +22,20 @@ typedef struct Slabs {
 	int parts, n; /* slabs that the tile fills, and of how many that are there */
 } Slabs;
 
-/* Does anything but o touch the tensor? */
+/* Is o in a version for other sizes or blocks than the store is? */
+static bool
+is_instead(const Op *store, const Op *o)
+{
+	for (const Block *b = o->parent; b->owner; b = b->owner->parent) {
+		const Op *x = b->owner;
+
+		if (x->code == O_if && IMM(x, versions) && block_inside(store->parent, x->blk[b == x->blk[0]]))
+			return true;
+	}
+	return false;
+}
+
+/* Does anything but the store, or what stands in other versions for it, touch the tensor? */
 static bool
 is_touched(Kernel *k, const Op *store, const Val *tensor)
 {
@@ -30,7 +43,8 @@ is_touched(Kernel *k, const Op *store, const Val *tensor)
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		for (int i = 0; i < o->nin && o != store && o->code != O_view; i++)
-			if (o->in[i]->type.space == S_global && view_root(o->in[i]) == tensor)
+			if (o->in[i]->type.space == S_global && view_root(o->in[i]) == tensor &&
+			    !is_instead(store, o))
 				return true;
 	return false;
 }

@@ -19,11 +19,11 @@
  * Other loops carry little, and their test at the end spares a branch (selective_scan, sm_75: no spills).
  * Nor are empty blocks taken away at the end: ptxas needs more registers then (conv: 146 instead of 128).
  *
- * Code generation itself runs at its lowest level: ptxas allocates and schedules anyway.  Measured on gemm_f16
- * and gemm_w4a16 (LLVM 22, ptxas 13.0, sm_80): 175 and 491 machine instructions in the main loop instead of
- * 179 and 501, in a fifth of the time; NaryReassociate alone took most of the rest.  Of gemm_f16 in roles
- * (sm_90a) those that fetch have 33 instead of 37 and those that compute 58 instead of 56, in 9 ms instead of
- * 174. */
+ * Code generation itself runs at its lowest level: ptxas allocates and schedules anyway.  Measured on
+ * gemm_f16 and gemm_w4a16 (LLVM 22, ptxas 13.0, sm_80): 175 and 491 machine instructions in the main loop
+ * instead of 179 and 501, in a fifth of the time; NaryReassociate alone took most of the rest.  Of gemm_f16
+ * in roles (sm_90a) those that fetch have 33 instead of 37 and those that compute 58 instead of 56, in 9 ms
+ * instead of 174. */
 static const char *const pipeline[] = {
 	"simplifycfg,early-cse",
 	"instcombine<no-verify-fixpoint>",

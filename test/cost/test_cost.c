@@ -388,9 +388,9 @@ first_op(const Kernel *k, OpCode code, Role role)
 	ck_abort_msg("no %s", op_info[code].name);
 }
 
-/* H100: 2048 products a clock of f16, 128 bytes a clock of shared memory.  A stage is of two tiles of 128 x 64
- * elements.  Two warpgroups of 64 rows make 4 steps of k with n = 128 each: 64 clocks a step, in which they
- * read 64 rows and 128 columns of 32 bytes, 48 clocks. */
+/* H100: 2048 products a clock of f16, 128 bytes a clock of shared memory.  A stage is of two tiles of 128 x
+ * 64 elements.  Two warpgroups of 64 rows make 4 steps of k with n = 128 each: 64 clocks a step, in which
+ * they read 64 rows and 128 columns of 32 bytes, 48 clocks. */
 TEST(roles_by_hand)
 {
 	const Candidates *c = in_roles(4, 64);
@@ -418,9 +418,9 @@ TEST(roles_by_hand)
 	ck_assert(fill.unit[R_smem] <= 0 && fill.unit[R_gmem] <= 0);
 	ck_assert(near(fill_wait(c->solve, full), r->dram_wait + BOX_CLOCKS));
 	ck_assert(fill_wait(c->solve, empty) <= 0);
-	/* 32 turns of 16 KB for each factor: 845 clocks of L2, which is the busiest; products 512, shared memory
-	 * 256 + 384, a wait and an arrival of 8 warps issue 2 * 16 * 8 / 4, of which a tenth is in its way; what
-	 * does not overlap is short beside that */
+	/* 32 turns of 16 KB for each factor: 845 clocks of L2, which is the busiest; products 512, shared
+	 * memory 256 + 384, a wait and an arrival of 8 warps issue 2 * 16 * 8 / 4, of which a tenth is in its
+	 * way; what does not overlap is short beside that */
 	ck_assert(near(s->total.unit[R_mma], 32 * 512));
 	turns = 32 * (2 * tile / l2 * 1.1 + 0.1 * (512 + 640 + 64));
 	ck_assert_msg(s->alone > turns && s->alone < 1.2 * turns, "%g, not %g", s->alone, turns);
@@ -429,8 +429,8 @@ TEST(roles_by_hand)
 	ck_assert_int_eq(s->lane, c->k->launch_registers);
 }
 
-/* One stage on its way while one is used: a turn takes no less than the way.  A deeper ring shares it out, until
- * other things take longer. */
+/* One stage on its way while one is used: a turn takes no less than the way.  A deeper ring shares it out,
+ * until other things take longer. */
 TEST(rings_hide_the_way)
 {
 	double way = rates_of(target_find("sm_90a"))->dram_wait + BOX_CLOCKS, was = HUGE_VAL, turn[5];

@@ -28,7 +28,10 @@ for tile in '-D BM=128' '-D BN=256 -D WARPS=8 -D BK=64' '-D WARPS=8 -D BK=64 -D 
 	# shellcheck disable=SC2086 # words
 	[ "$(first groups $gemm $tile)" -gt 0 ] || fail "$tile: not tried in groups"
 done
-[ "$(first groups $gemm -D BM=16)" = 0 ] || fail "16 rows are best in roles"
+for tile in '-D BM=16 -D BN=64' '-D BM=16 -D BN=32'; do
+	# shellcheck disable=SC2086 # words
+	[ "$(first groups $gemm $tile)" = 0 ] || fail "$tile: best in roles"
+done
 cost() { # OPTIONS: predicted cycles
 	# shellcheck disable=SC2086 # words
 	"$HEXC" candidates $gemm $hopper "$@" | sed -n '1s/^ *0 *\([0-9]*\) cycles.*/\1/p'
@@ -38,6 +41,28 @@ for tile in '-D BK=64 -D WARPS=8' '-D BK=64 -D WARPS=8 -D BN=256'; do
 	groups=$(cost $tile --schedule groups) roles=$(cost $tile --schedule roles)
 	[ "$((groups * 10))" -gt "$((roles * 12))" ] || fail "$tile: roles $roles, groups $groups cycles"
 done
+
+# Lanes get registers such that as many blocks fit as are predicted, and no role has what the launch did not take:
+# 4 + 4 warps, of these 4 with 40.  ptxas keeps to it, and spills none.
+share() { # BLOCKS OPTIONS
+	blocks=$1
+	shift
+	"$HEXC" --emit-ptx $gemm $hopper --schedule roles "$@" -o "$dir/p"
+	"$HEXC" candidates $gemm $hopper --schedule roles "$@" --json >"$dir/json"
+	[ "$(sed -n 's/.*"blocks_together":[^0-9]*\([0-9]*\).*/\1/p' "$dir/json" | head -n 1)" = "$blocks" ] ||
+		fail "$*: not $blocks blocks together"
+	launch=$(sed -n 's/^\.maxnreg \([0-9]*\).*/\1/p' "$dir/p")
+	more=$(sed -n 's/.*setmaxnreg\.inc.* \([0-9]*\);.*/\1/p' "$dir/p")
+	[ "$((launch * 8 * 32 * blocks))" -le 65536 ] || fail "$*: $launch registers at the launch"
+	[ "$((4 * 40 + 4 * ${more:-$launch}))" -le "$((8 * launch))" ] || fail "$*: $more registers handed on of $launch"
+	command -v ptxas >/dev/null || return 0
+	ptxas -arch=sm_90a -v "$dir/p" -o "$dir/c" >"$dir/v" 2>&1 || fail "ptxas: $(tail -3 "$dir/v")"
+	grep -q " 0 bytes spill stores" "$dir/v" && grep -q "Used $launch registers" "$dir/v" && ! grep -q C75 "$dir/v" ||
+		fail "$*: $(cat "$dir/v")"
+}
+share 2 -D BM=128
+share 4 -D BM=64 -D BN=64
+share 1 -D BM=64 -D BN=256 # an instance of n = 256 takes more at the launch than two blocks leave
 
 # A number names the same solution, whichever way it was asked for.
 same() { # SCHEDULE
@@ -68,7 +93,7 @@ json | grep -q '"schedule":{"taken":"roles","runner_up":{"candidate":[0-9]*,"cyc
 grep -A 1 '^schedule$' "$dir/out" | grep -q "^  groups; no roles: a loop fetches tiles whose place" ||
 	fail "explain: $(grep -A 1 '^schedule$' "$dir/out")"
 json | grep -q '"schedule":{"taken":"groups","no_roles":"a loop fetches' || fail "no reason in JSON"
-"$HEXC" --emit-ptx $gemm $hopper --remarks -o "$dir/p" -D BM=16 2>"$dir/err"
+"$HEXC" --emit-ptx $gemm $hopper --remarks -o "$dir/p" -D BM=16 -D BN=64 2>"$dir/err"
 grep -q 'remark: .* roles: candidate [0-9]*, .*\[-W no-roles\]' "$dir/err" || fail "no remark: $(cat "$dir/err")"
 "$HEXC" --emit-ptx examples/moe.hexc $hopper --remarks -o "$dir/p" 2>"$dir/err"
 grep -q 'remark: .* roles: a loop fetches tiles' "$dir/err" || fail "no remark: $(cat "$dir/err")"
@@ -84,7 +109,7 @@ refused 'is written as roles of warps' examples/gemm_roles.hexc $hopper --schedu
 
 # All of them are right, to the bit.
 n=0
-for tile in '' '-D BN=256 -D WARPS=8' '-D BM=16'; do
+for tile in '' '-D BN=256 -D WARPS=8' '-D BM=16' '-D BM=64 -D BN=64'; do
 	# shellcheck disable=SC2086 # words
 	count=$("$HEXC" candidates $gemm $hopper $tile | grep -c cycles)
 	i=0

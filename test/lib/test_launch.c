@@ -95,7 +95,7 @@ TEST(tensor_maps)
 	memset(arg, 0, sizeof arg);
 	o.arch = "sm_90a";
 	m = lib_must(mapped, &o);
-	ck_assert(hexc_kernel(m, 0, &k) && k.nparam == 6 && k.nmap == 2 && k.block[0] == 256);
+	ck_assert(hexc_kernel(m, 0, &k) && k.nparam == 6 && k.nmap == 3 && k.block[0] == 256);
 	ck_assert(hexc_tensor_map_form(m, 0, 1, &t, dim, stride));
 	ck_assert(t.param == 1 && t.rank == 2 && t.type == 6);
 	ck_assert(strcmp(dim[0], "K") == 0 && strcmp(dim[1], "N") == 0);
@@ -108,9 +108,9 @@ TEST(tensor_maps)
 	ck_assert(t.address == b && t.dim[0] == 24 && t.dim[1] == 40 && t.stride[0] == 48);
 	ck_assert(t.box[0] == 64 && t.box[1] == 32 && t.step[0] == 1 && t.step[1] == 1);
 	ck_assert(t.interleave == 0 && t.swizzle == 3 && t.l2 == 3 && t.fill == 0);
-	ck_assert_int_eq(hexc_tensor_map(m, 0, 2, arg, &t), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_tensor_map(m, 0, 3, arg, &t), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_tensor_map(m, 1, 0, arg, &t), HEXC_E_INVALID);
-	ck_assert_int_eq(hexc_tensor_map_form(m, 0, 2, &t, NULL, NULL), 0);
+	ck_assert_int_eq(hexc_tensor_map_form(m, 0, 3, &t, NULL, NULL), 0);
 	/* nothing to copy is still a map that the driver takes */
 	arg[hexc_param_find(m, 0, "K")].i = 0;
 	ck_assert_int_eq(hexc_tensor_map(m, 0, 1, arg, &t), HEXC_OK);

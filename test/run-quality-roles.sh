@@ -1,0 +1,46 @@
+#!/bin/sh
+# The quality of kernels with roles of warps: what ptxas makes of the main loop of each role, a stage of the ring at a
+# time (scripts/loops --roles).  Compared with the table of this LLVM, test/quality-roles-llvmN.tsv: products, copies,
+# waits, arrivals, barriers and shared accesses may not grow at all, other instructions not by more than 3 %.
+# A version without a table is only shown.  UPDATE=1 writes the table anew, so that a change shows in review.
+set -u
+. test/script.sh
+PATH=$PATH:/usr/local/cuda/bin
+command -v ptxas >/dev/null && command -v python3 >/dev/null || {
+	echo "no ptxas, or no python3"
+	exit 77
+}
+llvm=$("$HEXC" --version | sed -n 's/.*LLVM \([0-9]*\).*/\1/p')
+table=test/quality-roles-llvm$llvm.tsv
+
+measure() { # name, file and options
+	name=$1
+	shift
+	"$HEXC" --emit-ptx "$@" --arch sm_90a -o "$dir/p" && ptxas -arch=sm_90a "$dir/p" -o "$dir/c" >"$dir/v" 2>&1 &&
+		scripts/loops --roles "$dir/c" >"$dir/l" || bad=1
+	while read -r _ counts; do
+		printf '%s %s\n' "$name" "$counts" | tr ' ' '\t'
+	done <"$dir/l" >>"$dir/new"
+}
+
+printf 'example role wgmma copies waits arrives barriers shared others\n' | tr ' ' '\t' >"$dir/new"
+for warps in 4 8; do
+	measure "gemm_roles:64x128x$warps" examples/gemm_roles.hexc -D BM=64 -D WARPS=$warps
+done
+measure gemm_roles:128x128x8 examples/gemm_roles.hexc
+measure gemm_roles:128x256x8 examples/gemm_roles.hexc -D BM=128 -D BN=256
+measure slabs:tiles test/examples/slabs.hexc --kernel tiles
+measure slabs:teams test/examples/slabs.hexc --kernel teams
+cat "$dir/new"
+if [ "${UPDATE:-0}" = 1 ]; then
+	cp "$dir/new" "$table"
+	exit $bad
+fi
+[ -e "$table" ] || exit $bad
+awk -F '\t' -v fail=$bad '
+	NR == 1 { n = split($0, col); next }
+	FNR == NR { for (i = 3; i <= n; i++) old[$1, $2, i] = $i; next }
+	FNR > 1 { for (i = 3; i <= n; i++) if ($i > old[$1, $2, i] * (i == n ? 1.03 : 1)) {
+		printf "%s, %s: %s grew from %s to %s\n", $1, $2, col[i], old[$1, $2, i], $i; fail = 1
+	} }
+	END { exit fail }' "$table" "$dir/new"
