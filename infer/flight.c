@@ -18,8 +18,8 @@
  * its own under way, and says when these have read; warps that read by themselves what the copies bring
  * say so one by one.
  *
- * Products read by the asynchronous proxy.  What warps stored, or copied by cp.async, is not seen there without
- * a fence: of who stored it in front of the arrival, of who waited for the copies behind the wait. */
+ * Products read by the asynchronous proxy.  What warps stored, or copied by cp.async, is not seen there
+ * without a fence: of who stored it in front of the arrival, of who waited for the copies behind the wait. */
 #include "infer/base/instr.h"
 #include "infer/base/wgmma.h"
 #include "infer/flight.h"

@@ -8,7 +8,8 @@
  * registers before.  The walk keeps which stages are being read, which values are being made, and how many
  * groups are younger, along all ways; an arrival at a barrier for which the producers wait before they fill
  * a tile says that nothing reads the stage any more.  A value that is being made may only be added to where
- * it is: by one product that nothing reads it behind, and at the end of a turn as what the turn began with. */
+ * it is: by one product that nothing reads it behind, and at the end of a turn as what the turn began
+ * with. */
 #include "infer/prove/flight.h"
 #include "infer/prove/prove.h"
 #include <string.h>

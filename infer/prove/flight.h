@@ -13,7 +13,7 @@ const Val *value_home(const Val *v);
 bool slots_meet(const Op *o, const Val *a, const Val *b);
 /* Do producers wait at that barrier for leave to fill the tile? */
 bool is_leave(Block *producer, const Val *barrier, const Val *tile);
-/* Which stage a view is of: its index in the dim of the tile of which the producers take the slot to fill that
- * they waited for; NULL: none is. */
+/* Which stage a view is of: its index in the dim of the tile of which the producers take the slot to fill
+ * that they waited for; NULL: none is. */
 const Val *stage_of(Block *producer, Val *view);
 #endif
