@@ -14,8 +14,8 @@
  * four at a time are parted into their upper and lower bytes of 16-bit halves, and those joined (prmt).
  *
  * Codes of up to 4 bits in slots of 4 bits: prmt takes bytes of a table by three bits of each of four codes;
- * so many tables as a result has bytes that are not 0, and twice as many for 16 numbers. What is taken off each
- * result is taken off the tables' entries.
+ * so many tables as a result has bytes that are not 0, and twice as many for 16 numbers.  What is taken
+ * off each result is taken off the tables' entries.
  *
  * Integers to bytes: the fields by themselves; signed ones are extended through 128 + v, which never carries
  * from a byte to the next. */
@@ -81,8 +81,8 @@ recipe_instructions(const Recipe *r)
 {
 	return r->nstep + recipe_arithmetic(r);
 }
-/* The recipe of such a cast, less a number of its type, by tables; false: there is none that is shorter than the
- * cast and an instruction for each output. */
+/* The recipe of such a cast, less a number of its type, by tables; false: there is none that is shorter than
+ * the cast and an instruction for each output. */
 bool recipe_less(Recipe *r, const Recipe *cast, double number);
 /* May an integer y, from lo to hi, that is to be taken off the results be taken off their `add` instead, and
  * all bits be the same?  It may where all those differences are numbers of the type. */

@@ -208,8 +208,8 @@ TEST_EACH(all_codes, D_COUNT)
 		ck_assert_int_ge(n, from == D_e4m3 || from == D_e5m2 ? 12 : 24);
 }
 
-/* A constant that is taken off is in the table; signs that were beside it would be in it too, in f16 for more steps
- * than are saved. */
+/* A constant that is taken off is in the table; signs that were beside it would be in it too, in f16 for
+ * more steps than are saved. */
 TEST(less_a_number)
 {
 	static const struct {
