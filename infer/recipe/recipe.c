@@ -268,6 +268,19 @@ has_arithmetic(const Recipe *r)
 	return false;
 }
 
+bool
+recipe_less(Recipe *r, const Recipe *cast, double number)
+{
+	Make k;
+
+	if (cast->via != cast->to)
+		return false;
+	make_init(&k, r, cast->from, cast->bit_order, cast->to);
+	r->less = number;
+	return recipe_table(&k) && r->nstep < RECIPE_STEPS &&
+	       recipe_instructions(r) < recipe_instructions(cast) + cast->nout;
+}
+
 static bool
 make_direct(Recipe *best, DType from, int bit_order, DType to, unsigned features)
 {

@@ -14,7 +14,8 @@
  * four at a time are parted into their upper and lower bytes of 16-bit halves, and those joined (prmt).
  *
  * Codes of up to 4 bits in slots of 4 bits: prmt takes bytes of a table by three bits of each of four codes;
- * so many tables as a result has bytes that are not 0, and twice as many for 16 numbers.
+ * so many tables as a result has bytes that are not 0, and twice as many for 16 numbers.  What is taken
+ * off each result is taken off the tables' entries.
  *
  * Integers to bytes: the fields by themselves; signed ones are extended through 128 + v, which never carries
  * from a byte to the next. */
@@ -61,6 +62,7 @@ typedef struct Recipe {
 	DType from, to;
 	DType via; /* of the outputs, which the machine then converts to `to`; mostly `to` itself */
 	int bit_order;
+	double less; /* of table recipes: taken off each result, a number of `to`, and rounded once more */
 	int nstep, nout;
 	RecipeStep step[RECIPE_STEPS];
 	RecipeOut out[RECIPE_OUT];
@@ -79,6 +81,9 @@ recipe_instructions(const Recipe *r)
 {
 	return r->nstep + recipe_arithmetic(r);
 }
+/* The recipe of such a cast, less a number of its type, by tables; false: there is none that is shorter than
+ * the cast and an instruction for each output. */
+bool recipe_less(Recipe *r, const Recipe *cast, double number);
 /* May an integer y, from lo to hi, that is to be taken off the results be taken off their `add` instead, and
  * all bits be the same?  It may where all those differences are numbers of the type. */
 bool recipe_takes(const Recipe *r, int64_t lo, int64_t hi);

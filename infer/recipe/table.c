@@ -6,6 +6,7 @@
  * bits choose between them. */
 #include "hexc/ir/number.h"
 #include "infer/recipe/impl.h"
+#include <math.h>
 
 enum { QUAD = 4 };
 
@@ -13,18 +14,25 @@ enum { QUAD = 4 };
 typedef struct Table {
 	uint32_t entry[16];
 	int half; /* tables: 1 or 2 */
-	bool sign;
+	bool sign; /* is beside the table */
 } Table;
+
+/* What code i becomes, its cast and what is taken off it each rounded. */
+static uint32_t
+entry_bits(const Recipe *r, unsigned i)
+{
+	return num_code(r->to, num_round(r->to, num_of_code(r->from, i)) - r->less);
+}
 
 static bool
 table_make(Table *t, const Make *k)
 {
 	const DTypeInfo *d = &dtype_info[k->r->from];
 
-	t->sign = d->codes != C_table && d->bits == 4;
-	t->half = d->codes == C_table ? 2 : 1;
+	t->sign = d->codes != C_table && d->bits == 4 && fpclassify(k->r->less) == FP_ZERO;
+	t->half = d->bits == 4 && !t->sign ? 2 : 1;
 	for (unsigned i = 0; i < 16; i++)
-		t->entry[i] = i < 8u * (unsigned)t->half ? num_code(k->r->to, num_of_code(k->r->from, i)) : 0;
+		t->entry[i] = i < 8u * (unsigned)t->half ? entry_bits(k->r, i) : 0;
 	return d->kind == K_flt && (d->codes == C_table || d->codes == C_none);
 }
 

@@ -6,6 +6,7 @@
 #include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/number.h"
+#include <math.h>
 #include <string.h>
 
 /* A cast whose source has a recipe: the values of its steps, group by group, as they are asked for. */
@@ -123,6 +124,18 @@ finish(Gen *g, Dequant *d, Val *from, int group, const RecipeOut *o, LV add)
 	return to == D_f16 ? from_h2(g, x) : x;
 }
 
+/* Of cast o, whose recipe is there: nothing is computed so far. */
+static void
+dequant_init(Gen *g, Dequant *d, const Op *o)
+{
+	const Type *from = &o->in[0]->type;
+
+	d->words = recipe_words(from->dtype, from->bit_order);
+	d->ngroup = (tile_of(g, o->in[0])->nreg + BIT_GROUP - 1) / BIT_GROUP;
+	d->value = lv_array(g, d->ngroup * d->recipe.nstep);
+	d->word = lv_array(g, d->ngroup * d->recipe.nout);
+}
+
 Dequant *
 dequant_plan(Gen *g, const Op *o)
 {
@@ -134,10 +147,19 @@ dequant_plan(Gen *g, const Op *o)
 	d = NEW(g->a, Dequant);
 	if (!recipe_make(&d->recipe, from->dtype, from->bit_order, to->dtype, g->u->target->features))
 		return NULL;
-	d->words = recipe_words(from->dtype, from->bit_order);
-	d->ngroup = (tile_of(g, o->in[0])->nreg + BIT_GROUP - 1) / BIT_GROUP;
-	d->value = lv_array(g, d->ngroup * d->recipe.nstep);
-	d->word = lv_array(g, d->ngroup * d->recipe.nout);
+	dequant_init(g, d, o);
+	return d;
+}
+
+/* That of the cast less a constant, of which the cast alone is of no use to others. */
+static Dequant *
+less_plan(Gen *g, const Op *cast, const Dequant *whole, double number)
+{
+	Dequant *d = NEW(g->a, Dequant);
+
+	if (kernel_uses(g->k)[cast->out[0]->id] != 1 || !recipe_less(&d->recipe, &whole->recipe, number))
+		return NULL;
+	dequant_init(g, d, cast);
 	return d;
 }
 
@@ -194,6 +216,13 @@ constant_add(Gen *g, const Recipe *r, const RecipeOut *o, double y)
 	return as_numbers(g, r->to, const_i32(g, bits));
 }
 
+/* The whole word is looked up. */
+static bool
+is_looked_up(const Offset *z)
+{
+	return fpclassify(z->d->recipe.less) != FP_ZERO;
+}
+
 void
 offset_pull(Gen *g, Op *op, int w)
 {
@@ -203,6 +232,10 @@ offset_pull(Gen *g, Op *op, int w)
 	DType to = t->dtype;
 	LV add = as_numbers(g, to, const_i32(g, o->add)), y;
 
+	if (is_looked_up(z)) {
+		t->word[w] = dequant_word(g, z->d, z->from, w);
+		return;
+	}
 	if (z->constant) {
 		add = constant_add(g, &z->d->recipe, o, z->value);
 	} else {
@@ -226,7 +259,9 @@ offset_plan(Gen *g, Op *o)
 	Dequant *d = cast ? cast_plan(tile_of(g, cast->out[0])) : NULL;
 	Offset *z;
 
-	if (!d || !recipe_takes(&d->recipe, lo, hi))
+	if (d && !recipe_takes(&d->recipe, lo, hi))
+		d = lo == hi ? less_plan(g, cast, d, (double)lo) : NULL;
+	if (!d)
 		return NULL;
 	z = NEW(g->a, Offset);
 	*z = (Offset){ d, cast->in[0], number, lo == hi, (double)lo };

@@ -9,8 +9,8 @@ typedef struct Dequant Dequant;
 Dequant *dequant_plan(Gen *g, const Op *o);
 /* Word w of its result. */
 LV dequant_word(Gen *g, Dequant *d, Val *from, int w);
-/* o = a cast with a plan, less or plus whole numbers that its last step may take off: word by word with
- * offset_pull.  NULL: it is not. */
+/* o = a cast with a plan, less or plus whole numbers that its last step may take off, or its tables' entries
+ * have in them: word by word with offset_pull.  NULL: it is not. */
 void *offset_plan(Gen *g, Op *o);
 void offset_pull(Gen *g, Op *o, int w);
 /* The plan of the cast that made a tile, NULL: none did. */

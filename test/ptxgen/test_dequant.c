@@ -163,7 +163,7 @@ try_cast(DType from, int bit_order, DType to, int change)
 		for (int e = 0; e < GROUP; e++) {
 			double x = result_value(to, out, r * GROUP + e);
 			double v = code_value(from, code_at(r, e, bits));
-			double want = as_type(to, changed(change, v, e));
+			double want = as_type(to, changed(change, as_type(to, v), e));
 			bool same = x == want ? signbit(x) == signbit(want) : isnan(x) && isnan(want);
 
 			ck_assert_msg(same, "%s, order %d to %s, change %d: code %x of %d gives %g, not %g",
@@ -215,28 +215,30 @@ TEST_EACH(every_code, D_COUNT)
 
 /* Whole numbers taken off and added, by a constant and by a tile of narrow integers, whether or not the cast
  * can do it (f16 of i7: 1024 - 64 + .. can, bf16 of u7 less 8: 128 + 8 can, bf16 of u8 cannot). */
-TEST_EACH(offsets, 11)
+TEST_EACH(offsets, 12)
 {
-	static const DType from[] = { D_u1, D_i2, D_u3, D_i4, D_u4, D_i5, D_u6, D_i7, D_u7, D_u8, D_e2m1 };
+	static const DType from[] = { D_u1, D_i2, D_u3, D_i4, D_u4, D_i5, D_u6, D_i7, D_u7, D_u8, D_e2m1,
+		                      D_nf4 };
 	static const DType to[] = { D_f16, D_bf16, D_f32 };
 
 	for (int change = 1; change < CHANGES; change++)
 		for (size_t t = 0; t < COUNT_OF(to); t++) {
 			if (from[_i] == D_u8 && to[t] == D_bf16 && change == 4)
 				continue; /* 255 + 7 is rounded */
-			try_cast(from[_i], 16, to[t], change);
+			try_cast(from[_i], from[_i] == D_nf4 ? 0 : 16, to[t], change);
 			ir_unit_free(u);
 			u = ir_unit();
 		}
 }
 
-/* Less 8 and plus -3: either is in the number that the cast adds anyway. */
-TEST(constant_offsets)
+/* Less 8 and plus -3: either is in the number that the cast adds anyway, or in the entries of its table. */
+TEST_EACH(constant_offsets, 2)
 {
+	DType from = _i ? D_nf4 : D_u4;
 	int n[3];
 
 	for (int change = 0; change < 3; change++)
-		n[change] = ptx_count(ptx_of(u, kernel_text(D_u4, 16, D_f16, change, 1)), ";");
+		n[change] = ptx_count(ptx_of(u, kernel_text(from, _i ? 0 : 16, D_f16, change, 1)), ";");
 	ck_assert_int_eq(n[1], n[0]);
 	ck_assert_int_eq(n[2], n[0]);
 }
