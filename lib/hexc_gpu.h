@@ -1,6 +1,6 @@
 /* hexc_gpu.h - run compiled kernels on a GPU, through the CUDA driver.
  *
- * Beside hexc.h; the same rules hold.  For hosts that have no CUDA context of their own: tools, tests,
+ * Beside hexc.h; the same rules hold.  In libhexc and in libhexc_rt.  For hosts without a CUDA context: tools, tests,
  * tuners.  An engine that has one needs none of this: hexc_ptx, hexc_kernel and hexc_grid are all that
  * cuModuleLoadDataEx and cuLaunchKernel ask for.
  *

@@ -25,16 +25,6 @@ hexc_pass_help(size_t i)
 }
 
 const char *
-hexc_arch(size_t i)
-{
-	size_t n = 0;
-
-	while (targets[n].name)
-		n++;
-	return i < n ? targets[i].name : NULL;
-}
-
-const char *
 hexc_warning(size_t i)
 {
 	return i < DW_COUNT - 1 ? warning_name[i + 1] : NULL;
