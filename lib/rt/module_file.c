@@ -93,7 +93,7 @@ head_wrong(const unsigned char *data, size_t n)
 	if (n < HEAD)
 		return "it ends too early";
 	if (get_word(data + 8, 4) != FORMAT_VERSION)
-		return "it is of another version of the format; compile it again, or use the hexc that made it";
+		return "it is of another version of the format; compile it again";
 	if (get_word(data + 16, 8) != n)
 		return "it is shorter or longer than it says; copy it again, or compile it again";
 	if (get_word(data + HEAD_DIGESTED, 8) != file_digest(data, n))
@@ -222,8 +222,8 @@ write_file(const char *path, const void *data, size_t n)
 }
 
 int
-hexc_module_save_file(const hexc_module *m, const hexc_cubin *cubin, size_t ncubin, const char *path, char *why,
-                      size_t n)
+hexc_module_save_file(const hexc_module *m, const hexc_cubin *cubin, size_t ncubin, const char *path,
+                      char *why, size_t n)
 {
 	size_t bytes;
 	void *data;

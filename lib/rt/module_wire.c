@@ -86,7 +86,8 @@ read_pack(Wire *w, ModParam *p)
 	Pack *pack = NEW(w->arena, Pack);
 	const char *why = NULL;
 
-	if (!pack_parse(w->arena, p->pack, strlen(p->pack), pack, &why) || pack->dtype != p->dtype || p->rank < 2) {
+	if (!pack_parse(w->arena, p->pack, strlen(p->pack), pack, &why) || pack->dtype != p->dtype ||
+	    p->rank < 2) {
 		wire_bad(w, "a tensor's pack does not fit it");
 		return;
 	}

@@ -1,7 +1,7 @@
-/* wire.h - one walk over a value that writes it, or reads it back: so that the order of fields is written once.
+/* wire.h - one walk over a value that writes it or reads it back, so that the order of fields stands once.
  *
- * Little-endian, fixed widths; a text is its bytes behind their number.  When reading, everything is held to its
- * range: what is not leaves a sentence in `why`, and from then on only zeros are read. */
+ * Little-endian, fixed widths; a text is its bytes behind their number.  What is read is held to its range:
+ * what is out of it leaves a sentence in `why`, and from then on only zeros are read. */
 #ifndef HEXC_RT_WIRE_H
 #define HEXC_RT_WIRE_H
 #include "hexc/ir/ir.h"

@@ -48,7 +48,8 @@ say_params(Said *t, const hexc_module *m, size_t k)
 	hexc_define def;
 
 	for (size_t i = 0; hexc_param(m, k, i, &p); i++) {
-		say(t, "param %s %s %d %u %u %u %u%u %u %s\n", p.name, p.dtype, (int)p.kind, p.bits, p.bytes, p.rank,
+		say(t, "param %s %s %d %u %u ", p.name, p.dtype, (int)p.kind, p.bits, p.bytes);
+		say(t, "%u %u%u %u %s\n", p.rank,
 		    p.read, p.written, p.align, or_none(hexc_module_pack(m, k, i)));
 		say(t, "found %d\n", hexc_param_find(m, k, p.name));
 		for (uint32_t d = 0; d < p.rank; d++)
@@ -85,7 +86,8 @@ say_map(Said *t, const hexc_module *m, size_t k, size_t i, const hexc_arg *arg)
 
 	if (!hexc_tensor_map_form(m, k, i, &map, dim, stride))
 		return;
-	say(t, "map %u %u %u %u %u %u %u", map.param, map.type, map.rank, map.interleave, map.swizzle, map.l2, map.fill);
+	say(t, "map %u %u %u", map.param, map.type, map.rank);
+	say(t, " %u %u %u %u", map.interleave, map.swizzle, map.l2, map.fill);
 	for (uint32_t d = 0; d < map.rank; d++)
 		say(t, " %u %u %s %s", map.box[d], map.step[d], dim[d], stride[d]);
 	say(t, " = %d", hexc_tensor_map(m, k, i, arg, &map));
@@ -107,7 +109,8 @@ say_answers(Said *t, const hexc_module *m, size_t k, const hexc_kernel_info *inf
 	say(t, "check %d", hexc_check_args(m, k, arg, why, sizeof why));
 	say(t, " %s\nsizes %d", why, hexc_check_sizes(m, k, arg, why, sizeof why));
 	say(t, " %s\ngrid %d", why, hexc_grid(m, k, arg, grid));
-	say(t, " %u %u %u params %d", grid[0], grid[1], grid[2], hexc_launch_params(m, k, arg, value, params));
+	say(t, " %u %u %u", grid[0], grid[1], grid[2]);
+	say(t, " params %d", hexc_launch_params(m, k, arg, value, params));
 	for (uint32_t i = 0; i < info->nparam; i++) {
 		say(t, " %" PRIx64, value[i]);
 		say(t, " %d", hexc_tensor(m, k, i, arg, dim, stride));
@@ -126,10 +129,12 @@ say_kernel(Said *t, const hexc_module *m, size_t k)
 
 	ck_assert_int_eq(hexc_kernel(m, k, &i), 1);
 	say(t, "found %d\n", hexc_kernel_find(m, i.name));
-	say(t, "kernel %s [%s, %s, %s] %u %u %u cluster %u %u %u smem %u n %u %u %u %u %u %u order %u %u %u\n", i.name,
-	    i.grid[0], i.grid[1], i.grid[2], i.block[0], i.block[1], i.block[2], i.cluster[0], i.cluster[1],
-	    i.cluster[2], i.smem, i.nparam, i.nassume, i.nconst, i.ncandidate, i.candidate, i.nmap, i.group,
-	    i.group_dim[0], i.group_dim[1]);
+	say(t, "kernel %s [%s, %s, %s]", i.name, i.grid[0], i.grid[1], i.grid[2]);
+	say(t, " %u %u %u", i.block[0], i.block[1], i.block[2]);
+	say(t, " cluster %u %u %u smem %u", i.cluster[0], i.cluster[1], i.cluster[2], i.smem);
+	say(t, " n %u %u %u %u", i.nparam, i.nassume, i.nconst, i.nmap);
+	say(t, " candidate %u of %u", i.candidate, i.ncandidate);
+	say(t, " order %u %u %u\n", i.group, i.group_dim[0], i.group_dim[1]);
 	say_params(t, m, k);
 	say_choices(t, m, k);
 	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -329,7 +334,7 @@ TEST(every_flipped_byte_is_refused)
 	hexc_module_free(m);
 }
 
-/* Under a checksum that fits: each byte of what is not PTX gets other values, and what is taken must answer. */
+/* Under a checksum that fits each byte of what is not PTX gets other values; what is taken must answer. */
 static void
 flip_sealed(const char *src, const hexc_opts *o)
 {
