@@ -1,4 +1,4 @@
-# make              build/libhexc.a, build/libhexc.so.N, build/hexc
+# make              build/libhexc.a, build/libhexc.so.N, build/libhexc_rt.so.N, build/hexc
 # make demo         from a bare machine to a table of checked kernels
 # make check        every test that needs no GPU; check-unit, check-scripts, check-DIR for a part
 #                   (check-sim: test/sim/)
@@ -75,9 +75,12 @@ LIBSO := $B/libhexc.so.$(MAJOR)
 SIM_OBJ := $(filter $B/obj/lib/sim/%,$(LIB_OBJ))
 HEXC_OBJ := $(filter-out $(SIM_OBJ),$(LIB_OBJ))
 SIMSO := $B/libhexc_sim.so.$(MAJOR)
+# So is the runtime, whose objects are libhexc's too.
+RT_OBJ := $(filter $(foreach d,rt base pack gpu,$B/obj/lib/$d/%),$(LIB_OBJ))
+RTSO := $B/libhexc_rt.so.$(MAJOR)
 UTIL := $(if $(TEST_UTIL),$B/libutil.a)
 
-all: $(LIBA) $(LIBSO) $(SIMSO) $(if $(CLI_SRC),$B/hexc) $(HOST_BIN)
+all: $(LIBA) $(LIBSO) $(SIMSO) $(RTSO) $(if $(CLI_SRC),$B/hexc) $(HOST_BIN)
 
 # Archives and programs appear complete or not at all.
 define archive
@@ -96,13 +99,19 @@ $(LIBSO): $(HEXC_OBJ) $B/llvm lib/libhexc.map
 		-Wl,--exclude-libs,ALL -Wl,--version-script=lib/libhexc.map $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
-# Of what it stands on only what it uses comes along.
-$(SIMSO): $(SIM_OBJ) $(LIBA) lib/sim/libhexc_sim.map
+# A library without LLVM: its objects are $1, and of what they stand on only what they use comes along.
+define small_library
 	$(call say,link  $@)
-	$Q$(CC) $(CFLAGS) $(SANF) -shared -pthread -Wl,-soname,libhexc_sim.so.$(MAJOR) \
-		$(if $(SAN),,-Wl$(comma)--no-undefined) -Wl,--exclude-libs,ALL -Wl,--version-script=lib/sim/libhexc_sim.map \
-		$(LDFLAGS) $(SIM_OBJ) $(LIBA) -lm -o $@.tmp
+	$Q$(CC) $(CFLAGS) $(SANF) -shared -pthread -Wl,-soname,$(@F) $(if $(SAN),,-Wl$(comma)--no-undefined) \
+		-Wl,--exclude-libs,ALL -Wl,--version-script=$(filter %.map,$^) $(LDFLAGS) $1 $(LIBA) -Wl,--as-needed -lm -ldl -o $@.tmp
 	@mv $@.tmp $@
+endef
+
+$(SIMSO): $(SIM_OBJ) $(LIBA) lib/sim/libhexc_sim.map
+	$(call small_library,$(SIM_OBJ))
+
+$(RTSO): $(RT_OBJ) $(LIBA) lib/rt/libhexc_rt.map
+	$(call small_library,$(RT_OBJ))
 
 $B/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
 	$(call say,link  $@)
@@ -230,6 +239,7 @@ D = $(DESTDIR)$(PREFIX)
 # that its own names cannot meet ours.
 $B/install/libhexc.a: $(HEXC_OBJ)
 $B/install/libhexc_sim.a: $(SIM_OBJ) $(LIBA)
+$B/install/libhexc_rt.a: $(RT_OBJ) $(LIBA)
 $B/install/%.a: $B/sources
 	@mkdir -p $(@D)
 	$(LD) -r $(filter %.o,$^) $(filter %.a,$^) -o $(@D)/$*.o
@@ -246,28 +256,30 @@ define pc
 endef
 
 OBJCOPY ?= objcopy
-install: all $B/install/libhexc.a $B/install/libhexc_sim.a
-	install -d "$D/bin" "$D/include" "$D/share/man/man1" "$D/share/bash-completion/completions" "$(DESTDIR)$(LIBDIR)/pkgconfig"
+install: all $B/install/libhexc.a $B/install/libhexc_sim.a $B/install/libhexc_rt.a
+	install -d "$D/bin" "$D/include" "$D/share/man/man1" "$D/share/man/man5" "$D/share/bash-completion/completions" "$(DESTDIR)$(LIBDIR)/pkgconfig"
 	install -m 755 $B/hexc "$D/bin/hexc"
 	install -m 644 lib/hexc.h "$D/include/hexc.h"
 	for h in weights gpu; do sed 's|"lib/hexc.h"|"hexc.h"|' lib/hexc_$$h.h > "$D/include/hexc_$$h.h" || exit 1; done
 	install -m 644 hexc/cli/hexc.1 "$D/share/man/man1/hexc.1"
+	install -m 644 lib/rt/hexc-module.5 "$D/share/man/man5/hexc-module.5"
 	install -m 644 hexc/cli/hexc.bash "$D/share/bash-completion/completions/hexc"
 	install -m 644 lib/sim/sim.h "$D/include/hexc_sim.h"
-	for l in hexc hexc_sim; do \
+	for l in hexc hexc_sim hexc_rt; do \
 		install -m 644 $B/install/lib$$l.a "$(DESTDIR)$(LIBDIR)/lib$$l.a" && \
 		install -m 755 $B/lib$$l.so.$(MAJOR) "$(DESTDIR)$(LIBDIR)/lib$$l.so.$(VERSION)" && \
 		ln -sf lib$$l.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/lib$$l.so.$(MAJOR)" && \
 		ln -sf lib$$l.so.$(MAJOR) "$(DESTDIR)$(LIBDIR)/lib$$l.so" || exit 1; done
 	$(call pc,hexc,tile programs to PTX,$(strip $(LLVM_LIBS)) -lm -ldl -pthread,libcjson)
 	$(call pc,hexc_sim,PTX on the host: executed$(comma) checked and counted,-lm -pthread)
+	$(call pc,hexc_rt,compiled modules of hexc: loaded$(comma) checked$(comma) launched,-lm -ldl -pthread)
 	@echo 'installed $(VERSION) under $D'
 
 # The files that install makes; folders stay, since others may use them.
 uninstall:
 	cd "$D" && rm -f bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h include/hexc_sim.h \
-		share/man/man1/hexc.1 share/bash-completion/completions/hexc
-	cd "$(DESTDIR)$(LIBDIR)" && for l in hexc hexc_sim; do \
+		share/man/man1/hexc.1 share/man/man5/hexc-module.5 share/bash-completion/completions/hexc
+	cd "$(DESTDIR)$(LIBDIR)" && for l in hexc hexc_sim hexc_rt; do \
 		rm -f lib$$l.a lib$$l.so lib$$l.so.$(MAJOR) lib$$l.so.$(VERSION) pkgconfig/$$l.pc; done
 
 fmt:

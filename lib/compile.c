@@ -5,6 +5,7 @@
  * What fails leaves through arena_protect; what is found wrong is in the Diag. */
 #include "hexc/lang/lang.h"
 #include "lib/passes.h"
+#include "lib/rt/wire.h"
 #include "ptxgen/ptxgen.h"
 #include <string.h>
 
@@ -45,6 +46,7 @@ keep_source(Job *j)
 
 	m->src = arena_strndup(&m->arena, j->src, j->len);
 	m->len = j->len;
+	m->digest = wire_digest(WIRE_BASIS, j->src, j->len);
 	m->file = arena_strndup(&m->arena, j->unit.file, strlen(j->unit.file));
 	m->target = j->ctx->opt.target;
 	m->ndef = (int)o->ndefine;

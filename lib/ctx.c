@@ -101,12 +101,6 @@ hexc_diag(const hexc_ctx *c, size_t i, hexc_diag_info *out)
 	return hand_out(out, out->size, &info, sizeof info);
 }
 
-int
-hexc_version(void)
-{
-	return HEXC_VERSION;
-}
-
 const char *
 hexc_build_info(void)
 {

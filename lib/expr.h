@@ -1,37 +1,11 @@
-/* expr.h - expressions of launch parameters that outlive the compilation: grids, extents, strides,
- * assumptions.  A table of nodes, operands before their users, evaluated with overflow detected. */
+/* expr.h - making the expressions of lib/rt/expr.h while a kernel is compiled. */
 #ifndef HEXC_EXPR_H
 #define HEXC_EXPR_H
-#include "hexc/ir/ir.h"
-
-typedef int ExprRef; /* index into ExprTable.node; -1: none */
-
-enum { EXPR_MAX = 2048 }; /* nodes of a table, so that evaluation needs no heap */
-
-typedef struct ExprNode {
-	OpCode op;     /* O_none: parameter number imm; O_const: imm; else op of in[] */
-	DType dtype;   /* an integer type or bool */
-	ExprRef in[3];
-	int64_t imm;
-} ExprNode;
-
-typedef struct ExprTable {
-	ExprNode *node;
-	int n, cap;
-	const char *const *name; /* of the parameters */
-} ExprTable;
+#include "lib/rt/expr.h"
 
 /* The expression v computes, v being a scalar over the kernel's parameters.  -1 when it uses what a host
  * cannot compute (floats, memory, block numbers) or the table is full. */
 ExprRef expr_add(Arena *a, ExprTable *t, const Kernel *k, const Val *v);
 /* As the language would write it. */
 const char *expr_text(Arena *a, const ExprTable *t, ExprRef e);
-
-/* Values of all nodes for one set of parameters. */
-typedef struct ExprValues {
-	int64_t value[EXPR_MAX];
-	bool bad[EXPR_MAX]; /* overflow, division by zero, or made from such */
-} ExprValues;
-/* param[i] is the value of parameter i (tensors: ignored). */
-void expr_eval(const ExprTable *t, const int64_t *param, ExprValues *out);
 #endif

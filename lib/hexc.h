@@ -27,6 +27,10 @@
  * Threads: only functions that take hexc_workers use more than the caller's, and hexc_compile where it can be
  * cancelled.  What they start gets no signals.
  * Stack: 1 MiB is enough for every function here (the deepest of its test programs take less than 192 KiB).
+ * Libraries: libhexc has all of this.  libhexc_rt, for hosts that only run modules from files, needs neither
+ * LLVM nor any library but libc's, and has all but what compiles (hexc_open, hexc_close, hexc_configure,
+ * hexc_compile, hexc_diag, hexc_pass.., hexc_warning.., hexc_build_info) and hexc_run_tile; of hexc_gpu.h
+ * all, of hexc_weights.h nothing.  A host is linked with one of them.
  * fork: the child may go on with everything but a hexc_gpu, and contexts of compilations that were
  * cancelled, if no other thread was in hexc at that time. */
 #ifndef HEXC_H
@@ -325,6 +329,50 @@ HEXC_API const char *hexc_explain_json(const hexc_module *m, size_t k);
  * tiles with their banks, pipelines in time.  *name (may be NULL) says of what, fit for a file: letters,
  * digits, - . _.  NULL past the end, and without HEXC_DRAW. */
 HEXC_API const char *hexc_drawing(const hexc_module *m, size_t k, size_t i, const char **name);
+
+/* ---- modules as files ------------------------------------------------------------- */
+
+typedef struct hexc_module_info {
+	size_t size;            /* bytes of this struct that hexc_module_describe filled */
+	const char *arch;       /* that the PTX is for; one of hexc_arch() */
+	const char *file;       /* of the source, as hexc_compile was told */
+	uint64_t source;        /* digest of the source's bytes (FNV-1a): tells versions apart, proves
+	                         * nothing */
+	uint32_t nkernel;
+	uint32_t ncubin;        /* hexc_module_cubin() */
+} hexc_module_info;
+#define HEXC_MODULE_INFO_INIT { sizeof(hexc_module_info), NULL, NULL, 0, 0, 0 }
+
+/* What a driver, or ptxas, made of a module's PTX: for those devices no compilation is left to do. */
+typedef struct hexc_cubin { /* does not grow */
+	const char *arch;       /* of the devices: "sm_86" */
+	const void *data;
+	size_t bytes;
+} hexc_cubin;
+
+/* Fills at most the bytes that out->size says, returns 1; 0 where m is NULL.  Strings live as long as m. */
+HEXC_API int hexc_module_describe(const hexc_module *m, hexc_module_info *out);
+/* The i-th cubin that m was saved with, owned by m; 0 past the end.  Modules just compiled have none. */
+HEXC_API int hexc_module_cubin(const hexc_module *m, size_t i, hexc_cubin *out);
+
+/* m as bytes that hexc_module_load takes on any machine (hexc-module(5)): PTX, all that the functions here
+ * say of its kernels, and cubins: its own and ncubin more, at most 32767, which may be NULL when there are
+ * none.  Not among them: the source, so that hexc_run_tile refuses the loaded module (E_INVALID), nor what
+ * hexc_time, hexc_explain.. and hexc_drawing say.  *bytes = how many there are; with out NULL that is all
+ * that is done.  HEXC_OK; E_INVALID, also when `room` bytes at out are too few, which are then half written;
+ * E_NOMEM.  The same PTX, facts and cubins give the same bytes. */
+HEXC_API int hexc_module_save(const hexc_module *m, const hexc_cubin *cubin, size_t ncubin, void *out,
+                              size_t room, size_t *bytes);
+/* From n bytes, which are the caller's again after.  HEXC_OK and *out (free with hexc_module_free), or *out =
+ * NULL and E_FILE (not a whole module, damaged, or of another version of the format), E_NOMEM, E_INVALID,
+ * with one sentence in why[0..nwhy) (nwhy may be 0).  No bytes do harm here; whether the PTX may be trusted
+ * is for the host to know. */
+HEXC_API int hexc_module_load(hexc_module **out, const void *data, size_t n, char *why, size_t nwhy);
+/* The same with a file.  It appears at `path` whole or not at all: it is written beside it and renamed.
+ * E_FILE when the system refuses, too. */
+HEXC_API int hexc_module_save_file(const hexc_module *m, const hexc_cubin *cubin, size_t ncubin,
+                                   const char *path, char *why, size_t n);
+HEXC_API int hexc_module_load_file(hexc_module **out, const char *path, char *why, size_t nwhy);
 
 /* ---- launching -------------------------------------------------------------------- */
 

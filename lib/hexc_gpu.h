@@ -1,8 +1,8 @@
 /* hexc_gpu.h - run compiled kernels on a GPU, through the CUDA driver.
  *
- * Beside hexc.h; the same rules hold.  For hosts that have no CUDA context of their own: tools, tests,
- * tuners.  An engine that has one needs none of this: hexc_ptx, hexc_kernel and hexc_grid are all that
- * cuModuleLoadDataEx and cuLaunchKernel ask for.
+ * Beside hexc.h; the same rules hold.  In libhexc and in libhexc_rt.  For hosts that have no CUDA context of
+ * their own: tools, tests, tuners.  An engine that has one needs none of this: hexc_ptx, hexc_kernel and
+ * hexc_grid are all that cuModuleLoadDataEx and cuLaunchKernel ask for.
  *
  *	hexc_gpu_open -> hexc_gpu_alloc, hexc_gpu_write -> hexc_gpu_load
  *	             -> hexc_gpu_launch, hexc_gpu_wait -> hexc_gpu_read -> hexc_gpu_close

@@ -1,6 +1,7 @@
 /* hexc_weights.h - quantized weights: files, formats, packs.
  *
- * Beside hexc.h; the same rules hold.  Nothing here needs a context, prints or keeps state.
+ * Beside hexc.h; the same rules hold.  In libhexc, not in libhexc_rt.
+ * Nothing here needs a context, prints or keeps state.
  *
  *	hexc_file_open -> { hexc_file_weight, hexc_weight_load } -> hexc_file_close
  *	hexc_weight:  hexc_weight_float, hexc_pack -> what a kernel takes as `packed`

@@ -25,16 +25,6 @@ hexc_pass_help(size_t i)
 }
 
 const char *
-hexc_arch(size_t i)
-{
-	size_t n = 0;
-
-	while (targets[n].name)
-		n++;
-	return i < n ? targets[i].name : NULL;
-}
-
-const char *
 hexc_schedule(size_t i)
 {
 	return i < SCHEDULES ? schedule_name[i] : NULL;

@@ -214,6 +214,9 @@ hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg, const hexc_ru
 	memset(&j, 0, sizeof j);
 	if (!m || k >= (size_t)m->nkernel || !opts_read(&o, opts) || !workers_of(&j.workers, o.workers))
 		return HEXC_E_INVALID;
+	if (!m->src)
+		return why_error(HEXC_E_INVALID, o.why, o.why ? o.why_size : 0, "a module from a file has no "
+		                 "source; compile it, to run it with the tile interpreter");
 	code = launch_check(m, k, arg, ARG_NATURAL, o.why, o.why_size);
 	if (code)
 		return code;

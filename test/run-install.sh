@@ -8,7 +8,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 MAKEFLAGS='' make -s install B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX="$dir" >/dev/null
 for f in bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h lib/libhexc.a lib/libhexc.so include/hexc_sim.h lib/libhexc_sim.a \
-	lib/libhexc_sim.so share/man/man1/hexc.1 share/bash-completion/completions/hexc; do
+	lib/libhexc_sim.so lib/libhexc_rt.a lib/libhexc_rt.so share/man/man5/hexc-module.5 share/man/man1/hexc.1 share/bash-completion/completions/hexc; do
 	[ -e "$dir/$f" ] || { echo "not installed: $f"; exit 1; }
 done
 ! grep -lF "$PWD/" "$dir/bin/hexc" "$dir"/lib/libhexc.* || { echo "these name the folder of the build"; exit 1; }
@@ -16,7 +16,7 @@ grep -qx 'Requires.private: libcjson' "$dir/lib/pkgconfig/hexc.pc"
 for make in install uninstall; do
 	MAKEFLAGS='' make -s $make B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX=/usr DESTDIR="$dir/a blank" >/dev/null
 	n=$(find "$dir/a blank" ! -type d | wc -l)
-	[ "$make $n" = 'install 17' ] || [ "$make $n" = 'uninstall 0' ] || { echo "make $make: $n files in a blank DESTDIR"; exit 1; }
+	[ "$make $n" = 'install 23' ] || [ "$make $n" = 'uninstall 0' ] || { echo "make $make: $n files in a blank DESTDIR"; exit 1; }
 done
 cat >"$dir/host.c" <<'END'
 #include <hexc.h>
@@ -113,10 +113,12 @@ int main(void)
 	return 0;
 }
 END
-alone() { # PROGRAM: runs, and needs the C library and the simulator
-	"$dir/$1" >/dev/null || { echo "the host of hexc_sim ($1): status $?"; exit 1; }
-	others=$(ldd "$dir/$1" | grep -vE 'linux-vdso|ld-linux|lib(c|m|pthread|hexc_sim)[.]so') || return 0
-	echo "the host of hexc_sim ($1) needs $others"
+alone() { # PROGRAM ARG..: runs, and needs the C library and the simulator, or the runtime
+	program=$1
+	shift
+	"$dir/$program" "$@" >/dev/null || { echo "$program: status $?"; exit 1; }
+	others=$(ldd "$dir/$program" | grep -vE 'linux-vdso|ld-linux|lib(c|m|dl|pthread|hexc_sim|hexc_rt)[.]so') || return 0
+	echo "$program needs $others"
 	exit 1
 }
 # shellcheck disable=SC2046
@@ -128,6 +130,56 @@ mv "$dir"/lib/libhexc_sim.so* "$dir/both"
 "${CC:-cc}" "$dir/sim.c" $(pkg-config --static --cflags --libs hexc_sim) -o "$dir/sim-static"
 alone sim-static
 mv "$dir/both"/* "$dir/lib"
+# So is the runtime: what one host compiled, another launches that has no compiler.
+cat >"$dir/save.c" <<'END'
+#include <hexc.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	static const char src[] = "kernel k(A: f32[N], C: out f32[N]) {\n"
+				  "    grid(ceil(N, 128));\n"
+				  "    C[block.x * 128 :+ 128] = A[block.x * 128 :+ 128];\n"
+				  "}\n";
+	hexc_ctx *ctx;
+	hexc_module *m;
+	if (argc != 2 || hexc_open(&ctx, NULL) || hexc_compile(&m, ctx, "k", src, strlen(src)))
+		return 1;
+	return hexc_module_save_file(m, NULL, 0, argv[1], NULL, 0) != HEXC_OK;
+}
+END
+cat >"$dir/rt.c" <<'END'
+#include <hexc.h>
+#include <hexc_gpu.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	hexc_arg arg[3] = { HEXC_ARG_INIT, HEXC_ARG_INIT, HEXC_ARG_INIT };
+	hexc_module *m;
+	hexc_gpu *g;
+	uint32_t grid[3];
+	char why[200];
+	if (argc != 2 || hexc_module_load_file(&m, argv[1], why, sizeof why) != HEXC_OK)
+		return puts(why), 1;
+	arg[2].i = 1000;
+	if (hexc_check_sizes(m, 0, arg, why, sizeof why) || hexc_grid(m, 0, arg, grid) || grid[0] != 8)
+		return puts(why), 2;
+	if (hexc_gpu_open(&g, 0, why, sizeof why) == HEXC_OK)
+		hexc_gpu_close(g);
+	hexc_module_free(m);
+	return 0;
+}
+END
+# shellcheck disable=SC2046
+"${CC:-cc}" "$dir/save.c" $(pkg-config --cflags --libs hexc) -Wl,-rpath,"$dir/lib" -o "$dir/save"
+"$dir/save" "$dir/k.module"
+# shellcheck disable=SC2046
+"${CC:-cc}" "$dir/rt.c" $(pkg-config --cflags --libs hexc_rt) -Wl,-rpath,"$dir/lib" -o "$dir/rt-shared"
+alone rt-shared "$dir/k.module"
+mv "$dir"/lib/libhexc_rt.so* "$dir/both"
+# shellcheck disable=SC2046
+"${CC:-cc}" "$dir/rt.c" $(pkg-config --static --cflags --libs hexc_rt) -o "$dir/rt-static"
+alone rt-static "$dir/k.module"
+mv "$dir/both"/libhexc_rt* "$dir/lib"
 # shellcheck disable=SC2046 # and in a host of both
 "${CC:-cc}" "$dir/host.c" $(pkg-config --cflags --libs hexc hexc_sim) -Wl,-rpath,"$dir/lib" -o "$dir/both/shared"
 "$dir/both/shared"

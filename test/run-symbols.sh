@@ -1,9 +1,10 @@
 #!/bin/sh
-# What the shared libraries export is the API and changes in review only: test/libhexc.symbols, libhexc_sim.symbols.
+# What the shared libraries export is the API and changes in review only: test/libhexc.symbols, libhexc_sim.symbols,
+# libhexc_rt.symbols; the last is a part of the first.
 # UPDATE=1 writes the lists anew.
 [ -z "$SAN" ] || { echo "sanitizers export symbols of their own"; exit 77; }
 bad=0
-for lib in libhexc:HEXC_0 libhexc_sim:HEXC_SIM_0; do
+for lib in libhexc:HEXC_0 libhexc_sim:HEXC_SIM_0 libhexc_rt:HEXC_RT_0; do
 	version=${lib#*:} list=test/${lib%:*}.symbols
 	set -- "${B:-build}/${lib%:*}".so.[0-9]*
 	# what the linker adds by itself is no API
@@ -16,4 +17,10 @@ for lib in libhexc:HEXC_0 libhexc_sim:HEXC_SIM_0; do
 		bad=1
 	}
 done
+LC_ALL=C comm -13 test/libhexc.symbols test/libhexc_rt.symbols | grep . && { echo "libhexc_rt has what libhexc lacks"; bad=1; }
+# The runtime is small, and needs the C library alone.
+set -- "${B:-build}"/libhexc_rt.so.[0-9]*
+others=$(ldd "$1" | grep -vE 'linux-vdso|ld-linux|lib(c|m|dl|pthread)[.]so') && { echo "$1 needs $others"; bad=1; }
+bytes=$(size "$1" | awk 'END { print $4 }')
+[ "$bytes" -le 409600 ] || { echo "$1 takes $bytes bytes in memory; at most 400 KB"; bad=1; }
 exit $bad

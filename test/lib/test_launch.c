@@ -51,35 +51,6 @@ TEST(launches)
 	hexc_module_free(m);
 }
 
-static const char mapped[] =
-	"kernel k(A: f16[M, K], B: f16[N, K], C: out f32[M, N])\n"
-	"    assume K % 8 == 0, N % 8 == 0\n"
-	"{\n"
-	"    grid(ceil(M, 64), ceil(N, 32));\n"
-	"    let a: shared f16[64, 64], b: shared f16[32, 64];\n"
-	"    let full: mbarrier[1] = 1, empty: mbarrier[1] = 1;\n"
-	"    roles {\n"
-	"        producer warps 4 {\n"
-	"            for k in 0..K step 64 {\n"
-	"                await empty[0], k / 64 + 1;\n"
-	"                async copy(A[block.x * 64 :+ 64, k :+ 64], a, full[0]);\n"
-	"                async copy(B[block.y * 32 :+ 32, k :+ 64], b, full[0]);\n"
-	"                arrive full[0];\n"
-	"            }\n"
-	"        }\n"
-	"        consumer warps 4 {\n"
-	"            var acc: register f32[64, 32] = 0;\n"
-	"            for k in 0..K step 64 {\n"
-	"                await full[0], k / 64;\n"
-	"                acc += async dot(a, b.T);\n"
-	"                wait dots 0;\n"
-	"                arrive empty[0];\n"
-	"            }\n"
-	"            C[block.x * 64 :+ 64, block.y * 32 :+ 32] = acc;\n"
-	"        }\n"
-	"    }\n"
-	"}\n";
-
 TEST(tensor_maps)
 {
 	static _Alignas(16) uint16_t b[1000];
@@ -94,7 +65,7 @@ TEST(tensor_maps)
 
 	memset(arg, 0, sizeof arg);
 	o.arch = "sm_90a";
-	m = lib_must(mapped, &o);
+	m = lib_must(lib_mapped, &o);
 	ck_assert(hexc_kernel(m, 0, &k) && k.nparam == 6 && k.nmap == 3 && k.block[0] == 256);
 	ck_assert(hexc_tensor_map_form(m, 0, 1, &t, dim, stride));
 	ck_assert(t.param == 1 && t.rank == 2 && t.type == 6);
@@ -129,7 +100,7 @@ TEST(tensor_maps)
 	ck_assert_int_eq(hexc_tensor_map(m, 0, 1, arg, &t), HEXC_E_ARGS);
 	hexc_module_free(m);
 	o.arch = "sm_80";
-	ck_assert_ptr_null(lib_compile(mapped, &o, &code, why, sizeof why));
+	ck_assert_ptr_null(lib_compile(lib_mapped, &o, &code, why, sizeof why));
 	ck_assert_msg(strstr(why, "which sm_90a has, and not sm_80: --arch sm_90a") != NULL, "%s", why);
 }
 

@@ -28,6 +28,35 @@ const char lib_gemm[] = "kernel gemm(A: f16[M, K], B: f16[N, K], C: out f16[M, N
                         "    C[m :+ BM, n :+ BN] = f16(acc);\n"
                         "}\n";
 
+const char lib_mapped[] =
+	"kernel k(A: f16[M, K], B: f16[N, K], C: out f32[M, N])\n"
+	"    assume K % 8 == 0, N % 8 == 0\n"
+	"{\n"
+	"    grid(ceil(M, 64), ceil(N, 32));\n"
+	"    let a: shared f16[64, 64], b: shared f16[32, 64];\n"
+	"    let full: mbarrier[1] = 1, empty: mbarrier[1] = 1;\n"
+	"    roles {\n"
+	"        producer warps 4 {\n"
+	"            for k in 0..K step 64 {\n"
+	"                await empty[0], k / 64 + 1;\n"
+	"                async copy(A[block.x * 64 :+ 64, k :+ 64], a, full[0]);\n"
+	"                async copy(B[block.y * 32 :+ 32, k :+ 64], b, full[0]);\n"
+	"                arrive full[0];\n"
+	"            }\n"
+	"        }\n"
+	"        consumer warps 4 {\n"
+	"            var acc: register f32[64, 32] = 0;\n"
+	"            for k in 0..K step 64 {\n"
+	"                await full[0], k / 64;\n"
+	"                acc += async dot(a, b.T);\n"
+	"                wait dots 0;\n"
+	"                arrive empty[0];\n"
+	"            }\n"
+	"            C[block.x * 64 :+ 64, block.y * 32 :+ 32] = acc;\n"
+	"        }\n"
+	"    }\n"
+	"}\n";
+
 hexc_module *
 lib_compile(const char *src, const hexc_opts *opts, int *code, char *why, size_t nwhy)
 {

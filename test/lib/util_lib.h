@@ -11,6 +11,7 @@ hexc_module *lib_must(const char *src, const hexc_opts *opts);
 
 extern const char lib_add[];  /* C = A + B, f32, one size N */
 extern const char lib_gemm[]; /* C = A B^T, f16, small tiles; K % 8 == 0 */
+extern const char lib_mapped[]; /* the same with roles, for sm_90a: tensor maps of A and B */
 
 /* `user` for lib_realloc: fails from call number `fail_at` on (0: never), once or for good. */
 typedef struct LibAlloc {

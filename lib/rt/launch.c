@@ -1,7 +1,7 @@
 /* launch.c - launch arguments: do they fit the kernel, which grid do they need. */
 #include "hexc/ir/number.h"
 #include "hexc/ir/pack.h"
-#include "lib/lib.h"
+#include "lib/rt/rt.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* dtype.c - element types for hosts: their names, and elements of buffers as numbers. */
 #include "hexc/ir/number.h"
-#include "lib/lib.h"
+#include "lib/rt/rt.h"
 #include <string.h>
 
 /* Row d is DType d: the functions below rely on it. */

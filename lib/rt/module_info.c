@@ -1,5 +1,5 @@
 /* module_info.c - reading a module. */
-#include "lib/lib.h"
+#include "lib/rt/rt.h"
 #include <string.h>
 
 const char *
@@ -18,6 +18,30 @@ hexc_time(const hexc_module *m, size_t i, double *ms)
 	if (ms)
 		*ms = m->time[i].ms;
 	return m->time[i].name;
+}
+
+int
+hexc_module_describe(const hexc_module *m, hexc_module_info *out)
+{
+	hexc_module_info info = HEXC_MODULE_INFO_INIT;
+
+	if (!m || !out)
+		return 0;
+	info.arch = m->target->name;
+	info.file = m->file;
+	info.source = m->digest;
+	info.nkernel = (uint32_t)m->nkernel;
+	info.ncubin = (uint32_t)m->ncubin;
+	return hand_out(out, out->size, &info, sizeof info);
+}
+
+int
+hexc_module_cubin(const hexc_module *m, size_t i, hexc_cubin *out)
+{
+	if (!m || !out || i >= (size_t)m->ncubin)
+		return 0;
+	*out = m->cubin[i];
+	return 1;
 }
 
 static const ModKernel *

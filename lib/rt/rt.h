@@ -1,0 +1,116 @@
+/* rt.h - modules as a host uses them: what every function of the runtime reads. */
+#ifndef HEXC_RT_H
+#define HEXC_RT_H
+#include "hexc/ir/ir.h"
+#include "lib/base/base.h"
+#include "lib/rt/expr.h"
+
+typedef struct ModParam {
+	const char *name;
+	DType dtype;
+	hexc_kind kind;
+	int rank;
+	bool read, written;
+	const char *pack; /* NULL: not packed, or not known yet */
+	const struct Pack *packed; /* the same, for its bytes: without a layout */
+	ExprRef dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK];
+	const char *dim_text[HEXC_MAX_RANK], *stride_text[HEXC_MAX_RANK];
+	int64_t mult, lo, hi; /* of a size or scalar: value % mult == 0, lo <= value <= hi */
+} ModParam;
+
+typedef struct ModAssume {
+	const char *text;
+	int param;    /* the condition is that ModParam's mult (what = '%'), lo ('>') or hi ('<'), or */
+	char what;
+	ExprRef cond; /* when param < 0 */
+} ModAssume;
+
+/* A tensor map; dims as in ir.h, the contiguous one first. */
+typedef struct ModMap {
+	int param;
+	DType dtype;
+	int rank;
+	ExprRef dim[MAP_RANK_MAX], stride[MAP_RANK_MAX]; /* stride[0]: -1 */
+	const char *dim_text[MAP_RANK_MAX], *stride_text[MAP_RANK_MAX];
+	int64_t box[MAP_RANK_MAX];
+	int swizzle, l2;
+	bool optional; /* boxes are copied only where the strides admit it */
+} ModMap;
+
+typedef struct ModCand {
+	double cycles, alone;
+	int registers, together;
+	const char *text;
+} ModCand;
+
+typedef struct ModKernel {
+	const char *name;
+	ExprTable expr;
+	ExprRef grid[3];
+	const char *grid_text[3];
+	ModParam *param;
+	int nparam;
+	ModAssume *assume;
+	int nassume;
+	hexc_define *constants;
+	int nconstants;
+	Tunable *tunable;
+	const char **condition;
+	int ntunable, ncondition;
+	ModCand *cand;
+	int ncand, candidate;
+	int warps; /* of a block */
+	int cluster[3];
+	ModMap *map;
+	int nmap;
+	bool persistent; /* blocks share out the grid */
+	GridOrder order;
+	int64_t smem;
+	const char *explain, *explain_short, *json;
+	struct ModDrawing {
+		const char *name, *svg;
+	} *drawing;
+	int ndrawing;
+} ModKernel;
+
+typedef struct ModTime {
+	const char *name;
+	double ms;
+} ModTime;
+
+struct hexc_module {
+	Arena arena;
+	const char *ptx;
+	size_t nptx;
+	ModKernel *kernel;
+	int nkernel;
+	ModTime *time;
+	int ntime, time_cap;
+	/* for the tile interpreter, which starts from the source again */
+	const char *file, *src;
+	size_t len;
+	Define *def;
+	int ndef;
+	const Target *target;
+	uint64_t digest; /* of the source, which a module from a file lacks: src is NULL */
+	hexc_cubin *cubin;
+	int ncubin;
+};
+
+/* Bytes that a tensor's address must be a multiple of: the widest access is 128 bits. */
+enum { POINTER_ALIGN = 16 };
+/* And its strides, where boxes of it are copied. */
+enum { MAP_GRAIN = 16 };
+
+/* ---- module.c -------------------------------------------------------------------------------------- */
+
+hexc_module *module_new(void *(*fn)(void *, void *, size_t), void *user); /* NULL: no memory */
+
+/* ---- launch.c --------------------------------------------------------------------------------- */
+
+/* What of tensor arguments is looked at: nothing, or the memory at their addresses, in this form. */
+typedef enum ArgForm { ARG_SIZES, ARG_NATURAL, ARG_DEVICE } ArgForm;
+
+/* hexc_check_args for that form. */
+int launch_check(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, char *why, size_t n);
+#endif
