@@ -100,7 +100,8 @@ tell_of_copies(Kernel *k, const int *used)
 			lands[o->in[2]->id] = true;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_mbar_wait && lands[o->in[0]->id])
-			IMM_SET(op_new(o->parent, o->next, O_proxy, o->src, 0, NULL, 0, NULL), space, S_shared);
+			IMM_SET(op_new(o->parent, o->next, O_proxy, o->src, 0, NULL, 0, NULL), space,
+			        S_shared);
 }
 
 static bool

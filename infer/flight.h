@@ -6,9 +6,7 @@
 /* ---- flight_wait.c ------------------------------------------------------------------------------------- */
 /* Movable waits of block b, and of those inside, where something needs what they wait for. */
 void place_waits(Kernel *k, Block *b);
-/* Does o, a product, follow the one that makes its operand i without a wait?  `web` is of kernel_webs(). */
-bool product_follows(const uint32_t *web, const Op *o, int i);
-/* Does o hand operand i on in the registers where it is? */
+/* Does o hand operand i on in the registers where it is?  `web` is of kernel_webs(). */
 bool stays_in_place(const uint32_t *web, const Op *o, int i);
 /* Are two products done by instances that are alike, which the machine does in order? */
 bool same_instances(const Op *a, const Op *b);

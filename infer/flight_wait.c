@@ -30,7 +30,8 @@ same_instances(const Op *a, const Op *b)
 	       a->lowering->dot.n == b->lowering->dot.n && a->lowering->dot.swap == b->lowering->dot.swap;
 }
 
-bool
+/* Does o, a product, follow the one that makes its operand i without a wait? */
+static bool
 product_follows(const uint32_t *web, const Op *o, int i)
 {
 	const Op *def = o->in[i]->def;

@@ -238,8 +238,8 @@ typedef struct hexc_kernel_info {
 	uint32_t group;         /* 0: the program's block is the device's */
 	uint32_t group_dim[2];
 	uint32_t nmap;          /* tensor maps, which stand behind the parameters: hexc_tensor_map() */
-	uint32_t persistent;    /* 1: any number of blocks from 1 on, in any shape, does all that hexc_grid()'s
-	                         * would: best are as many as the device holds at a time; 0: the grid */
+	uint32_t persistent;    /* 1: any number of blocks from 1 on, in any shape, does all that those of
+	                         * hexc_grid() would: best are as many as the device holds at a time */
 } hexc_kernel_info;
 #define HEXC_KERNEL_INFO_INIT { sizeof(hexc_kernel_info), NULL, {NULL, NULL, NULL}, {0, 0, 0}, \
 	{0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, {0, 0}, 0, 0 }
@@ -412,8 +412,9 @@ HEXC_API int hexc_module_load_file(hexc_module **out, const char *path, char *wh
  *
  * They may be kept for launches with the same addresses and sizes.
  *
- * Where info.persistent is 1, blocks share out the grid among them: launch as many, of the grid's number at the
- * most, as the device holds at a time (cuOccupancyMaxActiveBlocksPerMultiprocessor times its multiprocessors).
+ * Where info.persistent is 1, blocks share out the grid among them: launch as many, of the grid's number at
+ * the most, as the device holds at a time (cuOccupancyMaxActiveBlocksPerMultiprocessor times its
+ * multiprocessors).
  *
  * The PTX is for one arch: the context's device must run it (an arch with a letter runs on its own capability
  * only).  Tensors are in device memory, hexc_module_pack says of which in another form than the natural one;
@@ -477,8 +478,9 @@ typedef struct hexc_tensor_map_info {
 
 /* Tensor map i of kernel k for a launch with these arguments (their addresses are looked at): fills at most
  * the bytes that out->size says.  A tensor without elements counts as one element, of which the kernel copies
- * nothing.  Where the kernel uses the map for some strides only, others count as the next multiple of 16 bytes: a
- * map that it does not use then.  HEXC_OK; E_INVALID, also past the end; E_ARGS when an expression overflows. */
+ * nothing.  Where the kernel uses the map for some strides only, others count as the next multiple of 16
+ * bytes: a map that it does not use then.  HEXC_OK; E_INVALID, also past the end; E_ARGS when an expression
+ * overflows. */
 HEXC_API int hexc_tensor_map(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg,
                              hexc_tensor_map_info *out);
 /* Its parts that are the same in all launches: param, type, rank, box, step and what follows; and each dim,

@@ -78,7 +78,8 @@ block_numbers(Gen *g)
 		order_blocks(g, g->block);
 }
 
-/* The block of that number, of a grid of these extents, in 32 bits: no grid of a persistent kernel has more. */
+/* The block of that number, of a grid of these extents, in 32 bits: no grid of a persistent kernel has
+ * more. */
 static void
 block_of_number(Gen *g, LV number, const LV extent[3], LV block[3])
 {

@@ -417,7 +417,8 @@ enum { ARRIVALS_MOST = ((1 << 20) - 1) / (32 * (1 + WARP_SIZE)) };
 Op *op_mbar(const Op *o);
 /* Which of them, where there are any. */
 const Val *op_slot(const Op *o);
-/* The fence in front of o, a product, in its block: what is written into its registers is there.  NULL: none. */
+/* The fence in front of o, a product, in its block: what is written into its registers is there.  NULL:
+ * none. */
 Op *product_fence(const Op *o);
 /* The copies that an arrival expects, if it expects any: those in front of it in its block with its barrier
  * and slot, as far back as an arrival there that expects too.  From the last to the first, in front of

@@ -155,7 +155,8 @@ fills_behind(Block *producer, const Val *barrier, const Val *tile)
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, producer); o; o = walk_next(&w)) {
-		const Op *wait = o->code == O_copy && view_root(o->in[1]) == tile ? wait_in_front(producer, o) : NULL;
+		bool fills = o->code == O_copy && view_root(o->in[1]) == tile;
+		const Op *wait = fills ? wait_in_front(producer, o) : NULL;
 
 		if (wait && wait->in[0] == barrier)
 			return true;

@@ -109,7 +109,9 @@ find_values(Webs *w, Block *body)
 		}
 		for (int i = 0; o->code == O_for && i < o->nout; i++)
 			begin(w, o->blk[0]->arg[1 + i]);
-		for (int i = 0; (o->code == O_for || o->code == O_if || o->code == O_wgmma) && i < o->nout; i++)
+		bool makes = o->code == O_for || o->code == O_if || o->code == O_wgmma;
+
+		for (int i = 0; makes && i < o->nout; i++)
 			begin(w, o->out[i]);
 	}
 }

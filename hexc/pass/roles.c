@@ -56,7 +56,8 @@ check_copies(Roles *r, const Pipe *p)
 		if (!from)
 			continue;
 		if (o != ours)
-			cannot(r, "a loop fetches tiles whose place depends on what it computes, or not in each turn");
+			cannot(r, "a loop fetches tiles whose place depends on what it computes, or "
+			          "not in each turn");
 		else if (from->written)
 			cannot(r, "a loop fetches tiles of a tensor that the kernel writes");
 		if (o == ours)

@@ -1,4 +1,5 @@
-/* roles_produce.c - the region of those that produce: the slice of the body that the copies to rings depend on. */
+/* roles_produce.c - the region of those that produce: the slice of the body that the copies to rings depend
+ * on. */
 #include "hexc/pass/roles.h"
 #include <string.h>
 

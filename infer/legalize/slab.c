@@ -29,7 +29,8 @@ is_instead(const Op *store, const Op *o)
 	for (const Block *b = o->parent; b->owner; b = b->owner->parent) {
 		const Op *x = b->owner;
 
-		if (x->code == O_if && IMM(x, versions) && block_inside(store->parent, x->blk[b == x->blk[0]]))
+		if (x->code == O_if && IMM(x, versions) &&
+		    block_inside(store->parent, x->blk[b == x->blk[0]]))
 			return true;
 	}
 	return false;

@@ -110,7 +110,8 @@ static void
 branch_ends(Flight *f, const State *side, const Op *o, int r)
 {
 	for (int i = 0; i < o->nout; i++) {
-		const Val *v = o->blk[r]->last->in[i], *h = value_home(v), *other = value_home(o->blk[!r]->last->in[i]);
+		const Val *v = o->blk[r]->last->in[i], *h = value_home(v);
+		const Val *other = value_home(o->blk[!r]->last->in[i]);
 
 		if (under_way(side, v) && h != other &&
 		    (!h->def || !block_inside(h->block, o->blk[r]) || read_behind(other, h->def)))
@@ -202,7 +203,8 @@ issue(Flight *f, State *s, const Op *o)
 	add(f, s, o, (Reading){ .tile = o->out[0], .made = true, .age = OPEN });
 	for (int i = 0; i < 2 && !s->seen; i++)
 		if (is_brought(f, o->in[i]))
-			violation(f, o, "no fence of the proxy stands behind the wait for copies that lanes did");
+			violation(f, o, "no fence of the proxy stands behind the wait for copies that lanes "
+			                "did");
 	if (!s->fenced)
 		violation(f, o, "no wg_fence stands between it and what warps did to its registers");
 	if (!s->fresh && read_behind(o->in[2], o))

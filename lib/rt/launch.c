@@ -79,8 +79,8 @@ grid_of(const ModKernel *k, const ExprValues *v, uint32_t out[3], const Sentence
 		all = all > INT32_MAX ? all : all * n; /* 2^31 * 2^31 at the most */
 	}
 	if (k->persistent && all > INT32_MAX)
-		return launch_error(why, "the grid has %u x %u x %u blocks; the blocks of a persistent kernel "
-		                         "are numbered to 2147483647",
+		return launch_error(why, "the grid has %u x %u x %u blocks; those of a persistent kernel are "
+		                         "numbered to 2147483647",
 		                    out[0], out[1], out[2]);
 	return HEXC_OK;
 }

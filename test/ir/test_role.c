@@ -84,7 +84,8 @@ static const struct {
 	  "%36 = wgmma %17, %18, %34 imm 2 : reg f32[64, 64]\nwg_commit\nyield %35, %36 } wg_wait",
 	  "changes its place" },
 	{ "mbar_arrive %13, %15", "hands over a stage" },
-	{ "wg_wait imm 1\nif %19 { mbar_arrive %13, %15 yield } else { yield } wg_wait", "hands over a stage" },
+	{ "wg_wait imm 1\nif %19 { mbar_arrive %13, %15 yield } else { yield } wg_wait",
+	  "hands over a stage" },
 };
 
 TEST_EACH(what_is_under_way_is_not_read, COUNT_OF(flight))

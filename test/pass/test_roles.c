@@ -61,8 +61,8 @@ TEST_EACH(programs, 5 * pass_program_count())
 	int stages = 1 + _i % 5;
 	Kernel *plain = bounded(pass_source(u, p, stages)), *k = parted(bounded(pass_source(u, p, stages)));
 
-	ck_assert_msg((kernel_roles(k) != NULL) == (stages > 1 && can_be_parted(p->name)), "%s, %d stages: %s",
-	              p->name, stages, k->unscheduled ? k->unscheduled : "parted");
+	ck_assert_msg((kernel_roles(k) != NULL) == (stages > 1 && can_be_parted(p->name)),
+	              "%s, %d stages: %s", p->name, stages, k->unscheduled ? k->unscheduled : "parted");
 	ck_assert((kernel_roles(k) != NULL) == !k->unscheduled);
 	for (int s = 0; s < PASS_SIZES && p->sizes[s]; s++)
 		same(k, plain, p->sizes[s], p->name);
@@ -96,7 +96,8 @@ static const char steered[] =
 TEST_RANGE(steered_loops, 2, 6)
 {
 	const char *defines = arena_printf(u->arena, "STAGES=%d REVERSED=0", _i);
-	Kernel *plain = bounded(run_source(u, steered, defines)), *k = parted(bounded(run_source(u, steered, defines)));
+	Kernel *plain = bounded(run_source(u, steered, defines));
+	Kernel *k = parted(bounded(run_source(u, steered, defines)));
 
 	ck_assert_msg(kernel_roles(k) != NULL, "%s", k->unscheduled);
 	same(k, plain, "L=7 M=20 K=100", "steered");
