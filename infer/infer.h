@@ -45,6 +45,9 @@ int warps_tried(const Kernel *k, const int **warps);
 /* The schedules, at least one, that a search should try of such a kernel: groups come first.  The list is
  * constant. */
 int schedules_tried(const Kernel *k, const Schedule **schedules);
+/* Why a kernel of roles need not be searched, as it is in front of pass infer: groups are better.  NULL: it
+ * may be the better one. */
+const char *schedule_loses(Kernel *k);
 
 /* ---- space_search.c ------------------------------------------------------------------------------- */
 /* One of the ways in which a kernel can be made. */

@@ -3,6 +3,7 @@
  * Roles are worth their barriers where an engine fetches and products are issued and not waited for: loops
  * of products over tiles that a pipeline brings, on targets with both.  Whether a kernel can have them pass
  * roles says, and which is better the cost model. */
+#include "infer/base/form.h"
 #include "infer/infer.h"
 
 /* Has k a pipelined loop of products? */
@@ -26,4 +27,63 @@ schedules_tried(const Kernel *k, const Schedule **schedules)
 
 	*schedules = all;
 	return (has & needed) == needed && !kernel_roles(k) && multiplies_in_pipeline(k) ? SCHEDULES : 1;
+}
+
+/* A copy to a ring of which lanes could move an element or two at a time only: groups have versions for sizes
+ * that admit more, but all of a role is made once. */
+static const char *
+moves_little(Kernel *k, const Op *copy)
+{
+	const Op *view = copy->in[0]->def;
+	const Param *p = view && view->code == O_view ? val_param(k, view->in[0]) : NULL;
+	int bits = dtype_info[copy->in[0]->type.dtype].bits, unit = p ? view_unit_dim(k, view) : -1;
+
+	if (unit < 0 || p->pack || copy->in[0]->type.shape[unit] * bits < 8 * FORM_CHUNK)
+		return NULL;
+	for (int d = 0; d < view->in[0]->type.rank; d++)
+		if (d != view_operand_dim(view, unit) &&
+		    val_fact(k, p->stride[d]).mult * bits % (8 * FORM_CHUNK))
+			return arena_printf(k->unit->arena,
+			                    "nothing says that dim %d of `%s` goes in steps of %d bytes", d,
+			                    p->name, FORM_CHUNK);
+	return NULL;
+}
+
+/* Has the loop products of both kinds?  What the one holds in registers the other needs. */
+static bool
+mixes(const Op *loop)
+{
+	bool wgmma = false, dot = false;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, loop->blk[0]); o; o = walk_next(&w)) {
+		wgmma |= o->code == O_wgmma;
+		dot |= o->code == O_dot;
+	}
+	return wgmma && dot;
+}
+
+static bool
+is_innermost(const Op *o)
+{
+	OpWalk w;
+
+	for (Op *x = o->code == O_for ? walk_first(&w, o->blk[0]) : NULL; x; x = walk_next(&w))
+		if (x->code == O_for)
+			return false;
+	return o->code == O_for;
+}
+
+const char *
+schedule_loses(Kernel *k)
+{
+	const char *why = NULL;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o && !why; o = walk_next(&w))
+		if (o->code == O_copy && IMM(o, async) == COPY_BARRIER)
+			why = moves_little(k, o);
+		else if (is_innermost(o) && mixes(o))
+			why = "only some products of a loop are such as warpgroups do";
+	return why;
 }

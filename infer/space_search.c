@@ -89,6 +89,8 @@ try_schedule(Places *p, const bool *registers, Schedule schedule)
 			k = p->v->make(p->v->user, &x, p->alone);
 			if (!k)
 				return false;
+			if (schedule == SCHEDULE_ROLES && p->v->nschedule > 1 && !k->unscheduled)
+				k->unscheduled = schedule_loses(k);
 			if (k->unscheduled) {
 				p->refused = k;
 				p->unscheduled = k->unscheduled;

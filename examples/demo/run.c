@@ -193,6 +193,36 @@ compare(sim *s, Case *c, Row *row)
 	return true;
 }
 
+/* The tensor maps that stand behind the parameters, as the driver would encode them. */
+static bool
+encode(const hexc_module *m, const hexc_kernel_info *k, const hexc_arg *arg, sim_tmap *map, const void **args,
+       char *why, size_t n)
+{
+	hexc_tensor_map_info t = HEXC_TENSOR_MAP_INFO_INIT;
+
+	for (uint32_t i = 0; i < k->nmap; i++, t.size = sizeof t) {
+		sim_tmap_desc d = SIM_TMAP_INIT;
+
+		if (hexc_tensor_map(m, 0, i, arg, &t))
+			return false;
+		d.type = t.type;
+		d.rank = t.rank;
+		d.address = (uintptr_t)t.address;
+		memcpy(d.dim, t.dim, sizeof d.dim);
+		memcpy(d.stride, t.stride, sizeof d.stride);
+		memcpy(d.box, t.box, sizeof d.box);
+		memcpy(d.element_stride, t.step, sizeof d.element_stride);
+		d.interleave = t.interleave;
+		d.swizzle = t.swizzle;
+		d.l2_promotion = t.l2;
+		d.oob_fill = t.fill;
+		if (sim_tmap_encode(&map[i], &d, why, n) != SIM_OK)
+			return false;
+		args[k->nparam + i] = &map[i];
+	}
+	return true;
+}
+
 bool
 simulate(const hexc_module *m, Case *c, Row *row)
 {
@@ -202,6 +232,7 @@ simulate(const hexc_module *m, Case *c, Row *row)
 	uint64_t value[HEXC_MAX_PARAMS];
 	void *params[HEXC_MAX_PARAMS];
 	const void *args[HEXC_MAX_PARAMS];
+	sim_tmap map[HEXC_MAX_PARAMS];
 	char why[200] = "";
 	sim *s = sim_open();
 	sim_module *sm;
@@ -217,7 +248,8 @@ simulate(const hexc_module *m, Case *c, Row *row)
 	} else if (!arguments(s, m, c, k.nparam, arg, row)) {
 		;
 	} else if (hexc_check_args(m, 0, arg, why, sizeof why) || hexc_grid(m, 0, arg, l.grid) ||
-	           hexc_launch_params(m, 0, arg, value, params)) {
+	           hexc_launch_params(m, 0, arg, value, params) ||
+	           !encode(m, &k, arg, map, args, why, sizeof why)) {
 		wrong(row, "arguments", why);
 	} else if (sim_load(s, hexc_ptx(m, NULL), strlen(hexc_ptx(m, NULL)), &sm)) {
 		wrong(row, "PTX", sim_message_at(s, 0, &msg) ? msg.text : NULL);

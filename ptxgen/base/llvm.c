@@ -21,9 +21,8 @@
  *
  * Code generation itself runs at its lowest level: ptxas allocates and schedules anyway.  Measured on
  * gemm_f16 and gemm_w4a16 (LLVM 22, ptxas 13.0, sm_80): 175 and 491 machine instructions in the main loop
- * instead of 179 and 501, in a fifth of the time; NaryReassociate alone took most of the rest.  Of gemm_f16
- * in roles (sm_90a) those that fetch have 33 instead of 37 and those that compute 58 instead of 56, in 9 ms
- * instead of 174. */
+ * instead of 179 and 501, in a fifth of the time; NaryReassociate alone took most of the rest, of many
+ * addresses.  (A level more where there are few: code_level in ptxgen.c.) */
 static const char *const pipeline[] = {
 	"simplifycfg,early-cse",
 	"instcombine<no-verify-fixpoint>",
@@ -64,7 +63,7 @@ session_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 }
 
 static bool
-session_machine(Session *s, const Target *t, int ptx)
+session_machine(Session *s, const Target *t, int ptx, LLVMCodeGenOptLevel level)
 {
 	char *why = NULL, features[24];
 	LLVMTargetRef target;
@@ -76,7 +75,7 @@ session_machine(Session *s, const Target *t, int ptx)
 	}
 	snprintf(features, sizeof features, "+ptx%d", ptx);
 	s->tm = LLVMCreateTargetMachine(target, "nvptx64-nvidia-cuda", t->name, features,
-	                                LLVMCodeGenLevelNone, LLVMRelocDefault, LLVMCodeModelDefault);
+	                                level, LLVMRelocDefault, LLVMCodeModelDefault);
 	return s->tm || session_error(s, "no target machine", t->name);
 }
 
@@ -100,7 +99,8 @@ session_module(Session *s, const char *name, const char *text)
 }
 
 bool
-session_open(Session *s, const Target *t, int ptx, const char *name, const char *text)
+session_open(Session *s, const Target *t, int ptx, LLVMCodeGenOptLevel level, const char *name,
+             const char *text)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	LLVMTargetDataRef data;
@@ -109,7 +109,7 @@ session_open(Session *s, const Target *t, int ptx, const char *name, const char 
 	pthread_once(&once, session_register);
 	s->ctx = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(s->ctx, session_diagnostic, s);
-	if (!session_machine(s, t, ptx) || !session_module(s, name, text)) {
+	if (!session_machine(s, t, ptx, level) || !session_module(s, name, text)) {
 		session_close(s);
 		return false;
 	}

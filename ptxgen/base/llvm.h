@@ -19,9 +19,10 @@ typedef struct Session {
 	char why[400];
 } Session;
 
-/* Open for a target of the table.  `text`: IR of the module to begin with, or NULL for an empty one.  False:
- * *s is closed and s->why says why. */
-bool session_open(Session *s, const Target *t, int ptx, const char *name, const char *text);
+/* Open for a target of the table.  `level`: of code generation.  `text`: IR of the module to begin with, or
+ * NULL for an empty one. False: *s is closed and s->why says why. */
+bool session_open(Session *s, const Target *t, int ptx, LLVMCodeGenOptLevel level, const char *name,
+                  const char *text);
 /* Is there memory for what LLVM makes of the words emitted so far?  Where it gets none it ends the
  * process. */
 bool session_has_room(const Session *s);

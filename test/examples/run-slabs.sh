@@ -32,7 +32,9 @@ cast 1 200 144 136 i8 16 -D BM=64 -D WARPS=4
 cast 4 200 144 136 i32 4
 cast 2 8 8 8 f16 8 -D BM=64 -D WARPS=8 # slabs that the warpgroups share, box by box
 cast 4 200 520 72 f16 8 -D BM=64 -D BN=256 -D WARPS=4
-cast 0 200 132 136 f16 4 # rows that begin at no multiple of 16 bytes
+# rows that may begin at no multiple of 16 bytes: by slabs for sizes where all do
+cast 2 200 132 136 f16 4
+cast 2 200 136 136 f16 4
 for warps in 4 8; do
 	run 6 200 136 136 --kernel epilogue -D WARPS=$warps --arg 'BIAS=random(3)' --arg 'R=random(4)'
 	run 2 200 136 136 --kernel turned -D WARPS=$warps -D BN=128

@@ -8,15 +8,16 @@
 
 #define NAME_CHARS "$_.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-/* Which lines of a PTX text are in loops: between a label and a branch back to it.  loop[1..lines]. */
+/* In how many loops the lines of a PTX text are: between a label and the last branch back to it.
+ * depth[1..lines]. */
 static void
-mark_loops(const char *ptx, bool *loop, uint32_t lines)
+count_loops(const char *ptx, uint8_t *depth, uint32_t lines)
 {
 	enum { LABELS = 4096 };
 	static struct {
 		const char *name;
 		size_t n;
-		uint32_t line;
+		uint32_t line, end;
 	} label[LABELS];
 	uint32_t nlabel = 0;
 
@@ -28,32 +29,41 @@ mark_loops(const char *ptx, bool *loop, uint32_t lines)
 			ck_assert_uint_lt(nlabel, LABELS);
 			label[nlabel].name = dollar;
 			label[nlabel].n = n;
+			label[nlabel].end = 0;
 			label[nlabel++].line = at;
 		}
 		for (uint32_t i = 0; n && dollar != ptx && i < nlabel; i++)
 			if (label[i].n == n && !memcmp(label[i].name, dollar, n))
-				memset(loop + label[i].line, 1, at - label[i].line + 1);
+				label[i].end = at;
 	}
+	for (uint32_t i = 0; i < nlabel; i++)
+		for (uint32_t at = label[i].line; at <= label[i].end; at++)
+			depth[at]++;
 }
 
 bool *
-loop_lines(const char *ptx)
+loop_lines(const char *ptx, int around)
 {
 	uint32_t lines = 0;
+	uint8_t *depth;
 	bool *loop;
 
 	for (const char *p = ptx; (p = strchr(p, '\n')) != NULL; p++)
 		lines++;
 	loop = calloc(lines + 2, sizeof *loop);
-	ck_assert_ptr_nonnull(loop);
-	mark_loops(ptx, loop, lines);
+	depth = calloc(lines + 2, sizeof *depth);
+	ck_assert(loop && depth);
+	count_loops(ptx, depth, lines);
+	for (uint32_t at = 1; at <= lines; at++)
+		loop[at] = depth[at] >= around;
+	free(depth);
 	return loop;
 }
 
 uint64_t
-loop_conflicts(const sim_result *r, const char *ptx, uint32_t *line)
+loop_conflicts(const sim_result *r, const char *ptx, int around, uint32_t *line)
 {
-	bool *loop = loop_lines(ptx);
+	bool *loop = loop_lines(ptx, around);
 	uint64_t sum = 0;
 	sim_line l;
 

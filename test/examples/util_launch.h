@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which lines of a PTX text are in loops, from 1 on.  The caller frees it. */
-bool *loop_lines(const char *ptx);
-/* Wavefronts of shared memory above the least, in lines of loops; *line: the last of them. */
-uint64_t loop_conflicts(const sim_result *r, const char *ptx, uint32_t *line);
+/* Which lines of a PTX text, from 1 on, have so many loops around them, at least.  The caller frees it. */
+bool *loop_lines(const char *ptx, int around);
+/* Wavefronts of shared memory above the least, in such lines; *line: the last of them. */
+uint64_t loop_conflicts(const sim_result *r, const char *ptx, int around, uint32_t *line);
 /* The kernel has run without faults as *l says, with this result; `what` names it.  Run it again without
  * each of the barriers that it came to, in turn, and note which of them make a fault by their absence. */
 void try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch *l, const sim_result *clean,

@@ -43,7 +43,7 @@ try() { # arch want a b acc third positions per where bm bn bk
 	program "$@"
 	what="$1 $2 $3 $4 $5/$6 $7 $8x${9}x${10} $side $arch"
 	"$HEXC" candidates "$p" --arch "$arch" >"$dir/c" 2>&1 || { echo "$what:"; cat "$dir/c"; bad=1; return; }
-	skips=$(grep "cycles  $want" "$dir/c" | awk 'NR == 1 { print $1 }')
+	skips=$(grep "cycles  \(groups; \|roles[^;]*; \)\{0,1\}$want" "$dir/c" | awk 'NR == 1 { print $1 }')
 	[ -n "$skips" ] || { echo "$what: no $want"; bad=1; return; }
 	n=$(grep -c cycles "$dir/c")
 	list=$(seq 0 $((n - 1)))

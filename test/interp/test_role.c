@@ -151,7 +151,8 @@ static const struct {
 	{ "arrive empty[s];", "", "deadlock: the producer waits in line 13 for phase 0 of `empty[0]`" },
 	{ "full: mbarrier[STAGES] = 1", "full: mbarrier[STAGES] = 2", "team 0 waits in line 23" },
 	{ "await empty[s], turn / STAGES + 1;", "", "deadlock" },
-	{ "wait dots 0;\n                arrive empty[s];", "arrive empty[s];\n                wait dots 0;",
+	{ "wait dots 0;\n                arrive empty[s];",
+	  "arrive empty[(s + STAGES) % STAGES];\n                wait dots 0;",
 	  "written before it was waited for" },
 	{ "a[s], full[s]);\n                async copy(B[n :+ BN, k :+ BK], b[s], full[s]);\n"
 	  "                arrive full[s];",
