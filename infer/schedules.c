@@ -78,12 +78,16 @@ const char *
 schedule_loses(Kernel *k)
 {
 	const char *why = NULL;
+	bool wgmma = false;
 	OpWalk w;
 
-	for (Op *o = walk_first(&w, k->body); o && !why; o = walk_next(&w))
+	for (Op *o = walk_first(&w, k->body); o && !why; o = walk_next(&w)) {
+		wgmma |= o->code == O_wgmma;
 		if (o->code == O_copy && IMM(o, async) == COPY_BARRIER)
 			why = moves_little(k, o);
 		else if (is_innermost(o) && mixes(o))
 			why = "only some products of a loop are such as warpgroups do";
-	return why;
+	}
+	/* forms that boxes have are those of warpgroups: lanes that read them may meet in banks */
+	return wgmma || why ? why : "no product is such as warpgroups do";
 }
