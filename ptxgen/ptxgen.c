@@ -101,8 +101,9 @@ accesses_of(const Op *o)
 }
 
 /* Around wgmma addresses and counters are most of the code, and the level above the lowest halves it: of f16
- * 256 x 512 x 512 18,068 simulated warp instructions instead of 24,720, in 4 ms instead of 2; SASS is the same.
- * With the addresses of many accesses beside that it takes 180 ms instead of 7 (gemm_f16, 256 of 2 bytes). */
+ * 256 x 512 x 512 18,068 simulated warp instructions instead of 24,720, in 4 ms instead of 2; SASS is the
+ * same.  With the addresses of many accesses beside that it takes 180 ms instead of 7 (gemm_f16, 256 of 2
+ * bytes). */
 static LLVMCodeGenOptLevel
 code_level(const Unit *u)
 {
