@@ -101,14 +101,16 @@ room(Kernel *k)
 static bool
 plan(Kernel *k, Op *store, Slabs *s)
 {
-	const Type *t = &store->in[0]->type;
 	const Param *p;
 	int64_t row, rows;
+	const Type *t;
 	Type slab;
 
-	if (store->code != O_store || IMM(store, update) || t->space != S_reg ||
-	    store->in[1]->type.space != S_global || op_role(store) != ROLE_CONSUMER ||
-	    map_refusal(k, store->in[1]))
+	if (store->code != O_store)
+		return false;
+	t = &store->in[0]->type;
+	if (IMM(store, update) || t->space != S_reg || store->in[1]->type.space != S_global ||
+	    op_role(store) != ROLE_CONSUMER || map_refusal(k, store->in[1]))
 		return false;
 	*s = (Slabs){ .store = store, .tensor = store->in[1] };
 	p = val_param(k, view_root(s->tensor));

@@ -402,7 +402,7 @@ TEST(another_version_is_refused_with_its_reason)
 
 TEST(files_keep_cubins)
 {
-	hexc_module *m = lib_must(lib_add, NULL), *back, *more;
+	hexc_module *m = lib_must(lib_add, NULL), *back, *more, *none;
 	hexc_cubin cubin[2] = { { "sm_80", "one", 3 }, { "sm_86", "\0two", 4 } }, got;
 	char path[] = "/tmp/hexc_moduleXXXXXX", why[200];
 	int fd = mkstemp(path);
@@ -421,10 +421,13 @@ TEST(files_keep_cubins)
 	}
 	ck_assert_int_eq(hexc_module_cubin(more, 2, &got), 0);
 	unlink(path);
-	ck_assert_int_eq(hexc_module_load_file(&back, path, why, sizeof why), HEXC_E_FILE);
+	ck_assert_int_eq(hexc_module_load_file(&none, path, why, sizeof why), HEXC_E_FILE);
 	ck_assert_ptr_nonnull(strstr(why, path));
 	ck_assert_int_eq(hexc_module_save_file(m, NULL, 0, "/nowhere/x", why, sizeof why), HEXC_E_FILE);
-	ck_assert_int_eq(hexc_module_load_file(&back, "/tmp", why, sizeof why), HEXC_E_FILE);
+	ck_assert_int_eq(hexc_module_load_file(&none, "/tmp", why, sizeof why), HEXC_E_FILE);
+	hexc_module_free(m);
+	hexc_module_free(back);
+	hexc_module_free(more);
 }
 
 TEST(a_loaded_module_has_no_source_to_run)
@@ -441,6 +444,9 @@ TEST(a_loaded_module_has_no_source_to_run)
 	o.why_size = sizeof why;
 	ck_assert_int_eq(hexc_run_tile(back, 0, arg, &o), HEXC_E_INVALID);
 	ck_assert_ptr_nonnull(strstr(why, "no source"));
+	hexc_module_free(back);
+	hexc_module_free(m);
+	free(data);
 }
 
 TEST(what_breaks_the_rules_is_invalid)
@@ -459,4 +465,5 @@ TEST(what_breaks_the_rules_is_invalid)
 	ck_assert_int_eq(hexc_module_load(&got, NULL, 1, NULL, 0), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_module_load_file(&got, NULL, NULL, 0), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_module_save_file(m, NULL, 0, NULL, NULL, 0), HEXC_E_INVALID);
+	hexc_module_free(m);
 }
