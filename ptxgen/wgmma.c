@@ -129,9 +129,9 @@ product_new(Gen *g, Op *o)
 static int64_t
 descriptor_fields(const LoweredMatrix *m)
 {
-	int64_t mode = m->width == 128 ? 1 : m->width == 64 ? 2 : m->width == 32 ? 3 : 0;
+	uint64_t mode = m->width == 128 ? 1 : m->width == 64 ? 2 : m->width == 32 ? 3 : 0;
 
-	return (int64_t)(m->lead / 16) << 16 | (int64_t)(m->stride / 16) << 32 | mode << 62;
+	return (int64_t)((uint64_t)(m->lead / 16) << 16 | (uint64_t)(m->stride / 16) << 32 | mode << 62);
 }
 
 static LV
