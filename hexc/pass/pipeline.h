@@ -51,6 +51,8 @@ void pipe_open(Pipe *p, Kernel *k, Op *loop);
 void ring_alloc(const Pipe *p, Ring *r, Block *b, Op *at);
 /* The view of one of them. */
 Val *ring_stage(Block *b, Op *at, const Ring *r, Val *stage);
+/* x where c, else y. */
+Val *ring_choose(Block *b, Op *at, Val *c, Val *x, Val *y);
 /* The body's own tile and the copies to it go: `now` is read instead, of p's `slot`. */
 void ring_replace(const Pipe *p, const Ring *r);
 

@@ -222,8 +222,8 @@ pipe_carry_next(Pipe *p, Val *next)
 	loop_carry_next(p->loop, next);
 }
 
-static Val *
-select_new(Block *b, Op *at, Val *c, Val *x, Val *y)
+Val *
+ring_choose(Block *b, Op *at, Val *c, Val *x, Val *y)
 {
 	Val *in[3] = { c, x, y };
 	Src nowhere = { 0, 0, 0 };
@@ -247,8 +247,8 @@ carry_slots(Pipe *p, Op *at)
 	}
 	last = ir_const(b, at, p->stages - 1);
 	zero = ir_const(b, at, 0);
-	p->fill = select_new(b, at, ir_bin(b, at, O_eq, s, zero), last, ir_bin(b, at, O_sub, s, one));
-	next = select_new(b, at, ir_bin(b, at, O_eq, s, last), zero, ir_bin(b, at, O_add, s, one));
+	p->fill = ring_choose(b, at, ir_bin(b, at, O_eq, s, zero), last, ir_bin(b, at, O_sub, s, one));
+	next = ring_choose(b, at, ir_bin(b, at, O_eq, s, last), zero, ir_bin(b, at, O_add, s, one));
 	pipe_carry_next(p, next);
 }
 

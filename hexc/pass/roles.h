@@ -31,6 +31,10 @@ void produce_body(Roles *r, const Block *from, Block *to);
 /* Copies of a feed, and the barriers around them, at the end of the turn. */
 void produce_copies(Roles *r, Feed *f);
 
+/* roles_persist.c: the body becomes what a block does for each of the grid's that it takes: every so many, as
+ * blocks were launched. */
+void persist(Kernel *k);
+
 /* roles_position.c: in each turn of a loop in a role, the number of the buffer and of the phase that it is
  * in, counted through all turns of the loops around it.  The op that stands for the loop then. */
 Op *loop_position(Op *loop, int64_t stages, Val **slot, Val **phase);

@@ -91,14 +91,6 @@ carry_next(Op *loop, Val *next)
 	leave(loop->parent, loop->in[loop->nin - 1], loop->out[loop->nout - 1]);
 }
 
-static Val *
-choose(Block *b, Op *at, Val *c, Val *x, Val *y)
-{
-	Val *in[3] = { c, x, y };
-
-	return op_new(b, at, O_select, (Src){ 0 }, 3, in, 1, &x->type)->out[0];
-}
-
 Op *
 loop_position(Op *loop, int64_t stages, Val **slot, Val **phase)
 {
@@ -109,8 +101,8 @@ loop_position(Op *loop, int64_t stages, Val **slot, Val **phase)
 	loop = carry(loop, slot);
 	one = ir_const(b, at, 1);
 	last = ir_bin(b, at, O_eq, *slot, ir_const(b, at, stages - 1));
-	carry_next(loop, choose(b, at, last, ir_const(b, at, 0), ir_bin(b, at, O_add, *slot, one)));
+	carry_next(loop, ring_choose(b, at, last, ir_const(b, at, 0), ir_bin(b, at, O_add, *slot, one)));
 	loop = carry(loop, phase);
-	carry_next(loop, choose(b, at, last, ir_bin(b, at, O_sub, one, *phase), *phase));
+	carry_next(loop, ring_choose(b, at, last, ir_bin(b, at, O_sub, one, *phase), *phase));
 	return loop;
 }
