@@ -1,6 +1,6 @@
 // What examples/gemm_roles.hexc is compared with: the same work by hand, for tiles of 128 x 256 x 64 in 4 stages.  Warps
-// 0 to 7 multiply, two warpgroups of 64 x 256, and one thread behind them fetches boxes.  run-by-hand.sh counts the
-// instructions of both.
+// 0 to 7 multiply, two warpgroups of 64 x 256, and one thread behind them fetches boxes.  gemm_tiles walks the tiles as
+// the kernels do that hexc makes of examples/gemm_f16.hexc.  run-by-hand.sh counts the instructions of both.
 #include <cuda_fp16.h>
 #include <stdint.h>
 
@@ -52,20 +52,21 @@ __device__ void multiply_if(float (&d)[128], uint64_t a, uint64_t b, int add)
 	             : F32(0), F32(32), F32(64), F32(96) : "l"(a), "l"(b), "r"(add));
 }
 
-__device__ void produce(Shared &s, const Map *a, const Map *b, int steps)
+// `from`: stages of the tiles before
+__device__ void produce(Shared &s, const Map *a, const Map *b, int steps, int row, int column, int from)
 {
-	for (int i = 0; i < steps; i++) {
-		int t = i % STAGES;
+	for (int j = 0; j < steps; j++) {
+		int i = from + j, t = i % STAGES;
 
 		wait(&s.empty[t], (i / STAGES & 1) ^ 1);
 		asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&s.full[t])), "r"((BM + BN) * BK * 2) : "memory");
-		load(s.a[t], a, i * BK, blockIdx.x * BM, &s.full[t]);
-		load(s.b[t], b, i * BK, blockIdx.y * BN, &s.full[t]);
+		load(s.a[t], a, j * BK, row, &s.full[t]);
+		load(s.b[t], b, j * BK, column, &s.full[t]);
 	}
 }
 
 // 64 columns at a time, each row 128 bytes of a slab
-__device__ void store(Shared &s, const Map *c, const float (&d)[128], int group)
+__device__ void store(Shared &s, const Map *c, const float (&d)[128], int group, int row0, int column)
 {
 	int t = threadIdx.x % GROUP, row = t / 32 * 16 + t % 16;
 
@@ -91,41 +92,51 @@ __device__ void store(Shared &s, const Map *c, const float (&d)[128], int group)
 		asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
 		if (t == 0)
 			asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
-			             ::"l"(c), "r"(blockIdx.y * BN + j * SLAB), "r"(blockIdx.x * BM + group * 64), "r"(address(slab)) : "memory");
+			             ::"l"(c), "r"(column + j * SLAB), "r"(row0 + group * 64), "r"(address(slab)) : "memory");
 		asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 	}
 	asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
-__device__ void consume(Shared &s, const Map *c, int steps, int group)
+__device__ void release(Shared &s, int i)
+{
+	if (threadIdx.x % GROUP == 0)
+		asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address(&s.empty[i % STAGES])) : "memory");
+}
+
+// `more`: another tile may follow, whose stages need the last one too
+__device__ void consume(Shared &s, const Map *c, int steps, int group, int row, int column, int from, bool more)
 {
 	float d[128];
 	uint64_t a0 = matrix(s.a[0] + group * 64 * BK), b0 = matrix(s.b[0]);
 
 #pragma unroll 1
-	for (int i = 0; i < steps; i++) {
-		int t = i % STAGES;
+	for (int j = 0; j < steps; j++) {
+		int i = from + j, t = i % STAGES;
 		uint64_t a = a0 + t * (BM * BK / 8), b = b0 + t * (BN * BK / 8);
 
 		wait(&s.full[t], i / STAGES & 1);
 		asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-		multiply_if(d, a, b, i);
+		multiply_if(d, a, b, j);
 #pragma unroll
 		for (int k = 2; k < BK / 8; k += 2)
 			multiply(d, a + k, b + k);
 		asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 1;" ::: "memory");
-		if (i && threadIdx.x % GROUP == 0)
-			asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address(&s.empty[(i - 1) % STAGES])) : "memory");
+		if (j)
+			release(s, i - 1);
 	}
 	asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-	store(s, c, d, group);
+	if (more)
+		release(s, from + steps - 1);
+	store(s, c, d, group, row, column);
+	if (more)
+		asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) gemm_roles(const __grid_constant__ Map a, const __grid_constant__ Map b, const __grid_constant__ Map c, int k)
+// what all threads begin with: the warpgroup's number
+__device__ int enter(Shared &s)
 {
-	extern __shared__ __align__(1024) uint8_t room[];
-	Shared &s = *(Shared *)room;
-	int group = __shfl_sync(~0u, threadIdx.x / GROUP, 0), steps = (k + BK - 1) / BK;
+	int group = __shfl_sync(~0u, threadIdx.x / GROUP, 0);
 
 	if (threadIdx.x == 0) {
 		for (int i = 0; i < STAGES; i++) {
@@ -135,12 +146,39 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_roles(const __grid_con
 		asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 	}
 	__syncthreads();
+	return group;
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1) gemm_roles(const __grid_constant__ Map a, const __grid_constant__ Map b, const __grid_constant__ Map c, int k)
+{
+	extern __shared__ __align__(1024) uint8_t room[];
+	Shared &s = *(Shared *)room;
+	int group = enter(s), steps = (k + BK - 1) / BK, row = blockIdx.x * BM, column = blockIdx.y * BN;
+
 	if (group == 2) {
 		asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
 		if (threadIdx.x < 288 && elect())
-			produce(s, &a, &b, steps);
+			produce(s, &a, &b, steps, row, column, 0);
 	} else {
 		asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-		consume(s, &c, steps, group);
+		consume(s, &c, steps, group, row, column, 0, false);
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1) gemm_tiles(const __grid_constant__ Map a, const __grid_constant__ Map b, const __grid_constant__ Map c, int m, int n, int k)
+{
+	extern __shared__ __align__(1024) uint8_t room[];
+	Shared &s = *(Shared *)room;
+	int group = enter(s), steps = (k + BK - 1) / BK, rows = (m + BM - 1) / BM, tiles = rows * ((n + BN - 1) / BN);
+
+	if (group == 2) {
+		asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+		if (threadIdx.x < 288 && elect())
+			for (int tile = blockIdx.x, from = 0; tile < tiles; tile += gridDim.x, from += steps)
+				produce(s, &a, &b, steps, tile % rows * BM, tile / rows * BN, from);
+	} else {
+		asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+		for (int tile = blockIdx.x, from = 0; tile < tiles; tile += gridDim.x, from += steps)
+			consume(s, &c, steps, group, tile % rows * BM, tile / rows * BN, from, true);
 	}
 }
