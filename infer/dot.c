@@ -390,11 +390,11 @@ grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int 
 static bool
 wgmma_fits(const Solve *s, const Op *o, const Instr *in, bool swap)
 {
-	bool ss = in->a == NULL;
+	const Val *held = product_factor(o);
 
 	return in->kind == IK_wgmma && instr_on(in, s->k->unit->target) && in->acc == o->out[0]->type.dtype &&
 	       in->ta == o->in[swap]->type.dtype && in->tb == o->in[!swap]->type.dtype &&
-	       ss == !(o->in[0]->type.space == S_reg) && (ss || !swap);
+	       (in->a ? held == o->in[swap] : !held);
 }
 
 /* Warpgroups side by side along m and n, with instances as wide as can be, up to `most`. */
@@ -412,9 +412,14 @@ wgmma_choice(const Op *o, int64_t most, DotChoice *c)
 	if (!wgmma_fragment(c->inst, c->n, 2, c->swap, &fc) ||
 	    !tile_fragment(&c->c, &fc, shape, (WarpDim[2]){ m, n }, 1, (WarpDim[2]){ one, one }))
 		return false;
-	return !c->inst->a || (wgmma_fragment(c->inst, c->n, 0, false, &fa) &&
-	                       tile_fragment(&c->a, &fa, o->in[0]->type.shape, (WarpDim[2]){ m, one }, 0,
-	                                     (WarpDim[2]){ n, one }));
+	if (!c->inst->a)
+		return true;
+	if (!wgmma_fragment(c->inst, c->n, c->swap, c->swap, &fa))
+		return false;
+	return c->swap ? tile_fragment(&c->b, &fa, o->in[1]->type.shape, (WarpDim[2]){ one, n }, 1,
+	                               (WarpDim[2]){ one, m })
+	               : tile_fragment(&c->a, &fa, o->in[0]->type.shape, (WarpDim[2]){ m, one }, 0,
+	                               (WarpDim[2]){ n, one });
 }
 
 static int

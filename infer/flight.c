@@ -131,12 +131,12 @@ keep_factors(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		const Val *factor = o->code == O_wgmma && in_a_loop(o->parent) ? o->in[0] : NULL;
+		const Val *factor = in_a_loop(o->parent) ? product_factor(o) : NULL;
 		Op *fence = o->code == O_wgmma ? product_fence(o) : NULL, *done = o->next;
 
 		while (done && !(done->code == O_wg_wait && IMM(done, pending) == 0))
 			done = done->next;
-		if (done || !factor || factor->type.space != S_reg || !in_a_loop(factor->block))
+		if (done || !factor || !in_a_loop(factor->block))
 			continue;
 		if (fence)
 			op_new(o->parent, fence, O_wg_wait, o->src, 0, NULL, 0, NULL);

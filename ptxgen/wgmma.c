@@ -272,6 +272,7 @@ static void
 put_operands(Gen *g, const Op *fence)
 {
 	for (Op *o = fence->next; o && o->code != O_wg_fence; o = o->next) {
+		Val *held = product_factor(o);
 		const Web *web;
 
 		if (o->code != O_wgmma)
@@ -279,8 +280,8 @@ put_operands(Gen *g, const Op *fence)
 		web = file_web(g, o->out[0]);
 		if (file_web(g, o->in[2]) != web && !val_is_zero(o->in[2]))
 			web_put(g, web, words_of(g, o->in[2]));
-		if (g->factor[o->in[0]->id])
-			web_put(g, g->factor[o->in[0]->id], words_of(g, o->in[0]));
+		if (held)
+			web_put(g, g->factor[held->id], words_of(g, held));
 	}
 }
 

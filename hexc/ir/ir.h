@@ -420,6 +420,8 @@ const Val *op_slot(const Op *o);
 /* The fence in front of o, a product, in its block: what is written into its registers is there.  NULL:
  * none. */
 Op *product_fence(const Op *o);
+/* The factor of o that is in registers; NULL: o is no wgmma, or reads both from shared memory. */
+Val *product_factor(const Op *o);
 /* The copies that an arrival expects, if it expects any: those in front of it in its block with its barrier
  * and slot, as far back as an arrival there that expects too.  From the last to the first, in front of
  * `last`, which is the arrival at first; NULL: no more. */

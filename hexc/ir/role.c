@@ -84,6 +84,15 @@ product_fence(const Op *o)
 	return fence;
 }
 
+Val *
+product_factor(const Op *o)
+{
+	for (int i = 0; i < 2 && o->code == O_wgmma; i++)
+		if (o->in[i]->type.space == S_reg)
+			return o->in[i];
+	return NULL;
+}
+
 /* ---- what arrivals expect ---------------------------------------------------------------------- */
 
 /* Both wait, arrive or copy: with the same barrier? */

@@ -145,8 +145,8 @@ in_registers(Prove *p, const Product *x, int g, int64_t m0, int64_t k0)
 			int thread = g * 128 + t;
 
 			fragment_a(t, i, word, &row, &k);
-			c[0] = m0 + row;
-			c[1] = k0 + k;
+			c[x->swap] = m0 + row;
+			c[!x->swap] = k0 + k;
 			if (t == 0) {
 				reg = -1;
 				for (int64_t r = 0; r < x->a->regs; r++)
@@ -247,7 +247,7 @@ prove_wgmma(Prove *p, const Op *o)
 	x.swap = o->lowering->dot.swap;
 	if (!x.c || !factors(p, o, &x))
 		return;
-	if (x.in->a && !(x.a = held_of(p, o->in[0])))
+	if (x.in->a && !(x.a = held_of(p, o->in[x.swap])))
 		return;
 	if (x.c->regs % (n / 2))
 		prove_error(p, -1, 0, "%lld registers are not whole instances", (long long)x.c->regs);

@@ -38,9 +38,12 @@ name_factors(Gen *g, int count[2])
 {
 	OpWalk w;
 
-	for (Op *o = walk_first(&w, g->k->body); o; o = walk_next(&w))
-		if (o->code == O_wgmma && o->in[0]->type.space == S_reg && !g->factor[o->in[0]->id])
-			g->factor[o->in[0]->id] = web_new(g, &o->in[0]->type, false, count);
+	for (Op *o = walk_first(&w, g->k->body); o; o = walk_next(&w)) {
+		const Val *v = product_factor(o);
+
+		if (v && !g->factor[v->id])
+			g->factor[v->id] = web_new(g, &v->type, false, count);
+	}
 }
 
 static const char *
