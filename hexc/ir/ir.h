@@ -420,6 +420,8 @@ const Val *op_slot(const Op *o);
 /* The fence in front of o, a product, in its block: what is written into its registers is there.  NULL:
  * none. */
 Op *product_fence(const Op *o);
+/* What a wgmma multiplies of k: from *from on, so many; all of it, or what its lowering says. */
+int64_t product_part(const Op *o, int64_t *from);
 /* The factor of o that is in registers; NULL: o is no wgmma, or reads both from shared memory. */
 Val *product_factor(const Op *o);
 /* The copies that an arrival expects, if it expects any: those in front of it in its block with its barrier

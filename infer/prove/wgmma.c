@@ -126,7 +126,7 @@ typedef struct Product {
 	const Held *c, *a;
 	bool swap;
 	Factor f[2]; /* of the instruction's A and B */
-	int64_t k;
+	int64_t k, from, to; /* all of it, and what is multiplied */
 } Product;
 
 /* A of the instance at m0, k0 of group g is in registers. */
@@ -191,7 +191,7 @@ instance(Prove *p, const Product *x, int g, int64_t r)
 				                   elem_text(p, t, x->c->elem[at]),
 				                   elem_text(p, t, index_elem(t, base)));
 		}
-	for (int64_t k0 = 0; k0 < x->k; k0 += x->in->k)
+	for (int64_t k0 = x->from; k0 < x->to; k0 += x->in->k)
 		if (!(x->a ? in_registers(p, x, g, origin[0], k0)
 		           : in_memory(p, &x->f[0], origin[0], k0, x->in->k)) ||
 		    !in_memory(p, &x->f[1], origin[1], k0, x->in->k))
@@ -219,7 +219,11 @@ factors(Prove *p, const Op *o, Product *x)
 		if (f->m->width && !descriptor(p, f, dtype_info[x->in->ta].bits == 16))
 			return false;
 	}
-	return x->k % x->in->k == 0 || prove_error(p, -1, 0, "k is not whole instances");
+	x->from = o->lowering->dot.from;
+	x->to = o->lowering->dot.to ? o->lowering->dot.to : x->k;
+	return (x->from >= 0 && x->from < x->to && x->to <= x->k && x->from % x->in->k == 0 &&
+	        x->to % x->in->k == 0) ||
+	       prove_error(p, -1, 0, "k is not whole instances");
 }
 
 void

@@ -123,8 +123,10 @@ web_put(Gen *g, const Web *web, LV *word)
 {
 	file_written(g);
 	for (int w = 0; w < web->nword; w++) {
-		LV x = web->flt ? word[w] : as_i32(g, word[w]);
+		LV x = !word[w] || web->flt ? word[w] : as_i32(g, word[w]);
 
+		if (!x)
+			continue;
 		asm_emit(g, arena_printf(g->a, "mov.b32 %s, $0;", web_name(g, web, w)), web->flt ? "f" : "r",
 		         AF_MEM, &x, 1, NULL);
 	}

@@ -21,6 +21,7 @@ const Web *file_web(const Gen *g, const Val *v);
 /* The register of word w. */
 const char *web_name(Gen *g, const Web *web, int w);
 LV web_get(Gen *g, const Web *web, int w);
+/* NULL: the register keeps what it has. */
 void web_put(Gen *g, const Web *web, LV *word);
 /* Something else is written to registers with names. */
 void file_written(Gen *g);
