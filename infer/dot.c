@@ -422,6 +422,15 @@ wgmma_choice(const Op *o, int64_t most, DotChoice *c)
 	                               (WarpDim[2]){ n, one });
 }
 
+/* Registers of the factor that lanes hold, numbered along k, as weights are packed.  False: they hold none. */
+static bool
+number_along_k(DotChoice *c)
+{
+	if (c->inst->a)
+		layout_compact_regs(c->swap ? &c->b : &c->a, c->swap ? (int[2]){ 0, 1 } : (int[2]){ 1, 0 });
+	return c->inst->a;
+}
+
 static int
 wgmma_choices(Solve *s, const Op *o, DotChoice **out)
 {
@@ -438,6 +447,8 @@ wgmma_choices(Solve *s, const Op *o, DotChoice **out)
 				    !wgmma_choice(o, WGMMA_N_MOST, &c))
 					continue;
 				VEC_PUSH(s->arena, *out, n, cap, c);
+				if (number_along_k(&c))
+					VEC_PUSH(s->arena, *out, n, cap, c);
 				whole = pow2_part(c.n); /* rows of a factor along m or n are whole then */
 				if (whole < c.n && wgmma_choice(o, whole, &c))
 					VEC_PUSH(s->arena, *out, n, cap, c);
