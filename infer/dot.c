@@ -399,7 +399,7 @@ wgmma_fits(const Solve *s, const Op *o, const Instr *in, bool swap)
 
 /* Warpgroups side by side along m and n, with instances as wide as can be, up to `most`. */
 static bool
-wgmma_choice(const Op *o, int64_t most, DotChoice *c)
+wgmma_choice(const Solve *s, const Op *o, int64_t most, DotChoice *c)
 {
 	const int64_t *shape = o->out[0]->type.shape;
 	int64_t mnk[3] = { shape[0], shape[1], o->in[0]->type.shape[wgmma_k_dim(o, 0)] };
@@ -416,19 +416,13 @@ wgmma_choice(const Op *o, int64_t most, DotChoice *c)
 		return true;
 	if (!wgmma_fragment(c->inst, c->n, c->swap, c->swap, &fa))
 		return false;
-	return c->swap ? tile_fragment(&c->b, &fa, o->in[1]->type.shape, (WarpDim[2]){ one, n }, 1,
-	                               (WarpDim[2]){ one, m })
-	               : tile_fragment(&c->a, &fa, o->in[0]->type.shape, (WarpDim[2]){ m, one }, 0,
-	                               (WarpDim[2]){ n, one });
-}
-
-/* Registers of the factor that lanes hold, numbered along k, as weights are packed.  False: they hold none. */
-static bool
-number_along_k(DotChoice *c)
-{
-	if (c->inst->a)
-		layout_compact_regs(c->swap ? &c->b : &c->a, c->swap ? (int[2]){ 0, 1 } : (int[2]){ 1, 0 });
-	return c->inst->a;
+	if (c->swap)
+		return tile_fragment(&c->b, &fa, o->in[1]->type.shape, (WarpDim[2]){ one, n }, 1,
+		                     (WarpDim[2]){ one, m }) &&
+		       suit_pack(s, o->in[1], &c->b);
+	return tile_fragment(&c->a, &fa, o->in[0]->type.shape, (WarpDim[2]){ m, one }, 0,
+	                     (WarpDim[2]){ n, one }) &&
+	       suit_pack(s, o->in[0], &c->a);
 }
 
 static int
@@ -444,13 +438,11 @@ wgmma_choices(Solve *s, const Op *o, DotChoice **out)
 
 				c.wn = groups / wm;
 				if (wm * c.wn != groups || op_warps(o) % WARPGROUP ||
-				    !wgmma_choice(o, WGMMA_N_MOST, &c))
+				    !wgmma_choice(s, o, WGMMA_N_MOST, &c))
 					continue;
 				VEC_PUSH(s->arena, *out, n, cap, c);
-				if (number_along_k(&c))
-					VEC_PUSH(s->arena, *out, n, cap, c);
 				whole = pow2_part(c.n); /* rows of a factor along m or n are whole then */
-				if (whole < c.n && wgmma_choice(o, whole, &c))
+				if (whole < c.n && wgmma_choice(s, o, whole, &c))
 					VEC_PUSH(s->arena, *out, n, cap, c);
 			}
 	return n;
