@@ -397,6 +397,27 @@ wgmma_fits(const Solve *s, const Op *o, const Instr *in, bool swap)
 	       (in->a ? held == o->in[swap] : !held);
 }
 
+enum { WARP_ROWS = 16,  /* of a warpgroup's instance */
+       PACK_ROWS = 64 }; /* of a packed tensor's blocks, at most */
+
+/* Each warp has so many rows one below the other, of as many instances as that takes, if the factor's pack is
+ * read so: which 64 rows an instance has is free, if the sum's are the same. */
+static bool
+suit_rows(const Solve *s, const Op *o, DotChoice *c, int rows)
+{
+	Layout sum = c->c, held = c->swap ? c->b : c->a;
+	int64_t instance = WARP_ROWS * WARPGROUP, all = instance * (rows / WARP_ROWS);
+
+	if (rows > WARP_ROWS && (!layout_swap_digits(&sum, c->swap, WARP_ROWS, instance, all) ||
+	                         !layout_swap_digits(&held, c->swap, WARP_ROWS, instance, all)))
+		return false;
+	if (!suit_pack(s, o->in[c->swap], &held))
+		return false;
+	*(c->swap ? &c->b : &c->a) = held;
+	c->c = sum;
+	return true;
+}
+
 /* Warpgroups side by side along m and n, with instances as wide as can be, up to `most`. */
 static bool
 wgmma_choice(const Solve *s, const Op *o, int64_t most, DotChoice *c)
@@ -416,13 +437,15 @@ wgmma_choice(const Solve *s, const Op *o, int64_t most, DotChoice *c)
 		return true;
 	if (!wgmma_fragment(c->inst, c->n, c->swap, c->swap, &fa))
 		return false;
-	if (c->swap)
-		return tile_fragment(&c->b, &fa, o->in[1]->type.shape, (WarpDim[2]){ one, n }, 1,
-		                     (WarpDim[2]){ one, m }) &&
-		       suit_pack(s, o->in[1], &c->b);
-	return tile_fragment(&c->a, &fa, o->in[0]->type.shape, (WarpDim[2]){ m, one }, 0,
-	                     (WarpDim[2]){ n, one }) &&
-	       suit_pack(s, o->in[0], &c->a);
+	if (!(c->swap ? tile_fragment(&c->b, &fa, o->in[1]->type.shape, (WarpDim[2]){ one, n }, 1,
+	                              (WarpDim[2]){ one, m })
+	              : tile_fragment(&c->a, &fa, o->in[0]->type.shape, (WarpDim[2]){ m, one }, 0,
+	                              (WarpDim[2]){ n, one })))
+		return false;
+	for (int rows = WARP_ROWS; rows <= PACK_ROWS; rows *= 2)
+		if (suit_rows(s, o, c, rows))
+			return true;
+	return false;
 }
 
 static int

@@ -1,8 +1,8 @@
 /* wgmma.c - products under way: instances of wgmma on registers with names, and descriptors of what they read
  * in shared memory.
  *
- * Instances stand at multiples of 64 rows and of `n` columns; those whose first element belongs to warp 0 are
- * the first warpgroup's, and the others do the same elsewhere. */
+ * Instances stand at multiples of `n` columns, and a warp's 16 rows of them at multiples of 16; those whose first
+ * element belongs to warp 0 are the first warpgroup's, and the others do the same elsewhere. */
 #include "infer/base/wgmma.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/file.h"
@@ -118,7 +118,7 @@ product_new(Gen *g, Op *o)
 			f->x = access_plain(g, group_layout(g, &p, f, i), f->v);
 		f->stage = f->x ? take_stage(g, f->x) : NULL;
 		BUG_IF(g->a, (f->v->type.space == S_shared) != (f->matrix->width != 0));
-		own_instances(g, &p, i, i ? w->dot.n : WGMMA_M);
+		own_instances(g, &p, i, i ? w->dot.n : WGMMA_M / WARPGROUP);
 	}
 	p.nk = (int)(product_part(o, &from) / p.inst->k);
 	p.from = (int)(from / p.inst->k);

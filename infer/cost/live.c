@@ -240,6 +240,15 @@ dot_fragments(const Solve *s, const Op *o, int64_t *next)
 	return sum;
 }
 
+/* The factor of a product of warpgroups in registers has its own, as long as the loop runs. */
+static int64_t
+held_factor(const Solve *s, const Op *o)
+{
+	const Val *v = product_factor(o);
+
+	return v ? layout_words(operand_layout(s, o, v == o->in[1]), dtype_slot_bits(v->type.dtype)) : 0;
+}
+
 static int64_t
 block_registers(const Solve *s, const Block *b, int64_t around)
 {
@@ -256,7 +265,8 @@ block_registers(const Solve *s, const Block *b, int64_t around)
 	now += l->sum[0];
 	l->sum[0] = 0;
 	for (const Op *o = b->first; o; o = o->next) {
-		int64_t next = 0, more = o->code == O_dot ? dot_fragments(s, o, &next) : 0, within = 0;
+		int64_t next = 0, more = o->code == O_dot ? dot_fragments(s, o, &next) : held_factor(s, o);
+		int64_t within = 0;
 
 		now += l->sum[++at];
 		l->sum[at] = 0;

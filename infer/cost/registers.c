@@ -202,6 +202,14 @@ registers_limit(const Solve *s, const Solution *sol)
 	return occupancy(t, s->k->warps, lean, 0) > occupancy(t, s->k->warps, limit, 0) ? 0 : limit;
 }
 
+/* Of roles that the program does not ask for: is there room for what else loops compute? */
+static bool
+has_work_room(const Solve *s, int limit)
+{
+	return s->k->schedule != SCHEDULE_ROLES || !computes_in_loop(s) ||
+	       s->sol->registers + WORK_REGISTERS <= limit;
+}
+
 bool
 registers_fit(Solve *s)
 {
@@ -222,7 +230,7 @@ registers_fit(Solve *s)
 	s->sol->registers = live_registers(s);
 	if (s->sol->rotate)
 		s->sol->registers += need_ahead(s);
-	if (n.tiles + n.fragments + LEAST_REGISTERS <= n.limit)
+	if (n.tiles + n.fragments + LEAST_REGISTERS <= n.limit && has_work_room(s, n.limit))
 		return true;
 	too_many(s, &n);
 	s->failure.excess = n.tiles + n.fragments;
