@@ -2,15 +2,16 @@
  *
  *     wg_fence; acc' = wgmma x, b, acc; wg_commit
  *
- *     wg_wait n - 1; wg_fence; acc0 = wgmma x, b, acc part 0; wg_commit
- *     wg_wait n - 1; wg_fence; acc1 = wgmma x, b, acc0 part 1; wg_commit ..
+ *     wg_wait s - 1; wg_fence; acc0 = wgmma x, b, acc part 0; wg_commit
+ *     wg_wait s - 1; wg_fence; acc1 = wgmma x, b, acc0 part 1; wg_commit ..
  *
- * n groups ago the same part of x was multiplied, the turn before: its registers are free.  So lanes make a part
- * while those before it are multiplied.  A product that is not parted waits for the one before. */
+ * There are s sets of registers, which the parts take in turns: what a part is written to was multiplied s groups
+ * ago.  So lanes make a part while those before it are multiplied.  A product that is not parted waits for the one
+ * before. */
 #include "infer/base/instr.h"
+#include "infer/cost/cost.h"
+#include "infer/base/wgmma.h"
 #include "infer/flight.h"
-
-enum { PARTS_MOST = 8 }; /* groups under way */
 
 static const Op *
 loop_around(const Block *b)
@@ -39,35 +40,6 @@ is_awaited(const Op *o)
 	return false;
 }
 
-/* Is o a fence's only product, and its group the only one of the loop's turn? */
-static bool
-is_alone(const Op *o)
-{
-	OpWalk w;
-	int commits = 0;
-
-	if (!o->parent->owner || o->parent->owner->code != O_for || !o->prev || o->prev->code != O_wg_fence ||
-	    !o->next || o->next->code != O_wg_commit)
-		return false;
-	for (const Op *x = walk_first(&w, o->parent); x; x = walk_next(&w)) {
-		commits += x->code == O_wg_commit;
-		if (x->code == O_wg_wait && x->parent != o->parent)
-			return false;
-	}
-	return commits == 1;
-}
-
-static int
-count_parts(const Op *o)
-{
-	int64_t from, all = product_part(o, &from);
-	int n = (int)(all / instr_of(o->lowering)->k);
-
-	while (n > PARTS_MOST && n % 2 == 0)
-		n /= 2;
-	return n > PARTS_MOST ? 1 : n;
-}
-
 static void
 wait_before(Op *at, int pending)
 {
@@ -82,27 +54,35 @@ set_part(Op *o, int64_t step, int i, double cost)
 	o->lowering->cost = cost;
 }
 
+static int64_t
+words(const Val *v)
+{
+	return layout_words(v->type.layout, dtype_slot_bits(v->type.dtype));
+}
+
 /* Of n parts o is the last, and what stands around it is the first one's fence and the last one's commit. */
 static void
 part(Op *o, int n)
 {
-	bool waits = !is_awaited(o);
+	int sets = wgmma_sets(n, words(product_factor(o)), words(o->out[0])), pending = sets - 1;
+	bool waits = sets < n || !is_awaited(o);
 	double cost = o->lowering->cost / n;
 	int64_t from, step = product_part(o, &from) / n;
 	Op *fence = o->prev, *commit = o->next;
 
+	o->lowering->dot.sets = sets;
 	for (Op *x = o->parent->first; x; x = x->next)
 		if (x->code == O_wg_wait)
 			IMM_SET(x, pending, IMM(x, pending) * n);
 	if (waits)
-		wait_before(fence, n - 1);
+		wait_before(fence, pending);
 	for (int i = 0; i < n - 1; i++) {
 		Op *before = op_clone(o->parent, o, o, NULL, NULL);
 
 		set_part(before, step, i, cost);
 		op_clone(o->parent, o, commit, NULL, NULL);
 		if (waits)
-			wait_before(o, n - 1);
+			wait_before(o, pending);
 		op_clone(o->parent, o, fence, NULL, NULL);
 		o->in[2] = before->out[0];
 		o->nin = 3;
@@ -121,7 +101,7 @@ part_products(Block *b)
 
 		if (!factor || !is_made_anew(o, factor))
 			continue;
-		n = is_alone(o) ? count_parts(o) : 1;
+		n = wgmma_parts(o, instr_of(o->lowering)->k);
 		if (n > 1)
 			part(o, n);
 		else if (!is_awaited(o) && product_fence(o))

@@ -136,6 +136,9 @@ typedef struct Lowering {
 			/* The products at these positions along k only, from, from + 1, .. to - 1; to 0: all.
 			 * Another dot does what is left, on the same operands. */
 			int from, to;
+			/* wgmma: registers of the factor that lanes hold, for so many parts, which take turns
+			 * with them; 0: each part has its own. */
+			int sets;
 			int n; /* wgmma: of one instance, which the instruction leaves open; else 0 */
 			LoweredMatrix matrix[2]; /* wgmma: of what it calls A and B */
 		} dot;

@@ -7,6 +7,7 @@
  * has those of its operand.  Loads from global memory and what is behind them go out at their place. */
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
+#include "infer/base/wgmma.h"
 #include "infer/cost/cost.h"
 
 /* A tile that is there from behind op number `from` of its block up to number `to`. */
@@ -245,8 +246,14 @@ static int64_t
 held_factor(const Solve *s, const Op *o)
 {
 	const Val *v = product_factor(o);
+	int64_t all;
+	int parts;
 
-	return v ? layout_words(operand_layout(s, o, v == o->in[1]), dtype_slot_bits(v->type.dtype)) : 0;
+	if (!v)
+		return 0;
+	all = layout_words(operand_layout(s, o, v == o->in[1]), dtype_slot_bits(v->type.dtype));
+	parts = wgmma_parts(o, s->sol->plan.dot[s->dot_at[o->id]]->inst->k);
+	return all / parts * wgmma_sets(parts, all, lane_words(s, o->out[0]));
 }
 
 static int64_t

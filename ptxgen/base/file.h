@@ -12,6 +12,7 @@ typedef struct Web {
 	bool flt;  /* .f32, else .b32 */
 	int first; /* number of the register of word 0 */
 	int nword;
+	const int *at; /* [nword] how far behind the first a word's register is; NULL: as far as the word */
 } Web;
 
 /* Which values are in webs, and the declaration of their registers; before anything else of the kernel. */
