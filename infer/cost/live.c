@@ -241,8 +241,7 @@ dot_fragments(const Solve *s, const Op *o, int64_t *next)
 	return sum;
 }
 
-/* The factor of a product of warpgroups in registers has its own, as long as the loop runs. */
-static int64_t
+int64_t
 held_factor(const Solve *s, const Op *o)
 {
 	const Val *v = product_factor(o);

@@ -1,6 +1,7 @@
 /* registers.c - can a lane hold what must be in registers at once? */
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
+#include "infer/base/wgmma.h"
 #include "infer/cost/cost.h"
 #include "infer/base/rotate.h"
 
@@ -140,18 +141,21 @@ lane_limit(const Kernel *k)
 	return share < LANE_REGISTERS ? share : LANE_REGISTERS;
 }
 
-/* Registers of a lane for one instance of wgmma, the largest: ptxas wants a launch to have as many. */
+/* Registers of a lane for one instance of wgmma, the largest, or for all that products of a factor in registers have:
+ * ptxas wants a launch to have as many. */
 static int64_t
 instance_registers(const Solve *s)
 {
 	int64_t most = 0;
 
-	for (int i = 0; i < s->ndot; i++) {
-		const DotChoice *c = s->sol->plan.dot[i];
-		int64_t bits = (int64_t)c->n * c->inst->m * dtype_slot_bits(c->inst->acc) / c->inst->warps;
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+		const DotChoice *c = o->code == O_wgmma ? s->sol->plan.dot[s->dot_at[o->id]] : NULL;
+		int64_t bits = c ? (int64_t)c->n * c->inst->m * dtype_slot_bits(c->inst->acc) : 0;
+		int64_t held = c ? held_factor(s, o) : 0;
 
-		if (c->n && bits / (32 * WARP_SIZE) > most)
-			most = bits / (32 * WARP_SIZE);
+		most = max64(most, held ? held + lane_words(s, o->out[0]) + FACTOR_REGISTERS
+		                        : bits / (32 * WARP_SIZE * WARPGROUP));
 	}
 	return most;
 }
