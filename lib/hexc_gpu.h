@@ -9,7 +9,8 @@
  *
  * The driver (libcuda.so.1) is opened when the first function needs it; nothing is linked, and where there is
  * none hexc_gpu_open says so.  One hexc_gpu is used by one thread at a time; it holds the device's primary
- * context, which is made current only inside these functions.  All work goes to the default stream.
+ * context, which is made current only inside these functions.  Work goes to the default stream,
+ * but for launches on another.
  *
  * Functions that return int: HEXC_OK; E_DEVICE, the driver failed; E_FAULT, a kernel did something wrong (the
  * context is then lost: only hexc_gpu_close is left); E_NOMEM; E_INVALID.  hexc_gpu_why has the sentence. */
@@ -66,6 +67,9 @@ HEXC_API void hexc_gpu_unload(hexc_gpu_module *gm); /* NULL is allowed */
 /* Launch kernel k with arg[i].ptr in device memory, after hexc_check_args (E_ARGS).  An empty grid is not
  * launched: HEXC_OK.  Does not wait: what goes wrong in the kernel comes from the next function that does. */
 HEXC_API int hexc_gpu_launch(hexc_gpu_module *gm, size_t k, const hexc_arg *arg);
+/* The same on `stream`, a CUstream of the device's primary context (NULL: the default one), as frameworks have
+ * that share this context: what is in that stream before runs before.  The copies here do not wait for it. */
+HEXC_API int hexc_gpu_launch_on(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, void *stream);
 HEXC_API int hexc_gpu_wait(hexc_gpu *g);
 
 /* Launch it `runs` times (1 or more), each between two events, and write their times to us[0..runs), in

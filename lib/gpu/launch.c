@@ -153,16 +153,16 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
 }
 
 static int
-launch(hexc_gpu *g, Call *c)
+launch(hexc_gpu *g, Call *c, void *stream)
 {
 	if (!c->grid[0] || !c->grid[1] || !c->grid[2])
 		return HEXC_OK;
 	return GPU_CALL(g, cuLaunchKernel, c->function, c->grid[0], c->grid[1], c->grid[2], c->block[0],
-	                c->block[1], c->block[2], c->smem, NULL, c->arg, NULL);
+	                c->block[1], c->block[2], c->smem, stream, c->arg, NULL);
 }
 
 int
-hexc_gpu_launch(hexc_gpu_module *gm, size_t k, const hexc_arg *arg)
+hexc_gpu_launch_on(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, void *stream)
 {
 	Call c;
 	int code;
@@ -172,7 +172,13 @@ hexc_gpu_launch(hexc_gpu_module *gm, size_t k, const hexc_arg *arg)
 	if ((code = gpu_enter(gm->g)))
 		return code;
 	code = prepare(gm, k, arg, &c);
-	return gpu_leave(gm->g, code ? code : launch(gm->g, &c));
+	return gpu_leave(gm->g, code ? code : launch(gm->g, &c, stream));
+}
+
+int
+hexc_gpu_launch(hexc_gpu_module *gm, size_t k, const hexc_arg *arg)
+{
+	return hexc_gpu_launch_on(gm, k, arg, NULL);
 }
 
 int
@@ -197,7 +203,7 @@ time_one(hexc_gpu *g, Call *c, void *const event[2], bool warm, double *us)
 
 	if (!warm)
 		code = GPU_CALL(g, cuMemsetD8Async, (uintptr_t)g->flush, 0, g->flush_bytes, NULL);
-	if (code || (code = GPU_CALL(g, cuEventRecord, event[0], NULL)) || (code = launch(g, c)) ||
+	if (code || (code = GPU_CALL(g, cuEventRecord, event[0], NULL)) || (code = launch(g, c, NULL)) ||
 	    (code = GPU_CALL(g, cuEventRecord, event[1], NULL)) ||
 	    (code = GPU_CALL(g, cuEventSynchronize, event[1])) ||
 	    (code = GPU_CALL(g, cuEventElapsedTime, &ms, event[0], event[1])))
@@ -215,7 +221,7 @@ time_all(hexc_gpu *g, Call *c, uint32_t runs, bool warm, double *us)
 	if (code == HEXC_OK)
 		code = GPU_CALL(g, cuEventCreate, &event[1], 0);
 	if (code == HEXC_OK)
-		code = launch(g, c);
+		code = launch(g, c, NULL);
 	for (uint32_t i = 0; i < runs && code == HEXC_OK; i++)
 		code = time_one(g, c, event, warm, &us[i]);
 	for (int i = 0; i < 2; i++)

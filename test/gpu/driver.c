@@ -7,6 +7,7 @@
  *
  *	FAKE_CUDA_DEVICES=N   GPUs (1)
  *	FAKE_CUDA_SM=75       their capability (90)
+ *	FAKE_CUDA_STREAM=7    the one stream, by its handle, that it takes beside the default one (none)
  *	FAKE_CUDA_FAIL=NAME   this function fails, with FAKE_CUDA_CODE (999) */
 #include <stdbool.h>
 #include <stdio.h>
@@ -369,7 +370,8 @@ cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned b
 	int code;
 
 	CHECK(true);
-	if (!gx || !gy || !gz || (int)shared > m->shared || stream || extra)
+	if (!gx || !gy || !gz || (int)shared > m->shared || extra ||
+	    (stream && (uintptr_t)stream != (uintptr_t)number("FAKE_CUDA_STREAM", 0)))
 		return INVALID_VALUE;
 	l.grid[0] = gx, l.grid[1] = gy, l.grid[2] = gz;
 	l.block[0] = bx, l.block[1] = by, l.block[2] = bz;

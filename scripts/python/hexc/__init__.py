@@ -1,0 +1,48 @@
+"""hexc: tile programs to PTX, from Python.
+
+>>> import numpy as np
+>>> a = np.arange(100, dtype=np.float32)
+>>> program = "kernel twice(A: f32[N], C: out f32[N]) { grid(ceil(N, 64)); let i = block.x * 64; C[i :+ 64] = A[i :+ 64] * 2.0; }"
+>>> c = compile(program)["twice"].run(A=a)["C"]
+>>> bool((c == 2 * a).all())
+True
+"""
+
+from ._errors import (
+    ArgumentError,
+    CompileError,
+    DeviceError,
+    Diagnostic,
+    FaultError,
+    HexcError,
+    LibraryError,
+)
+from ._gpu import DeviceArray, to_device
+from ._library import archs, build_info
+from ._module import Candidate, Kernel, Module, Param, compile, load
+from ._sim import Run
+
+__all__ = [
+    "ArgumentError",
+    "Candidate",
+    "CompileError",
+    "DeviceError",
+    "DeviceArray",
+    "Diagnostic",
+    "FaultError",
+    "HexcError",
+    "Kernel",
+    "LibraryError",
+    "Module",
+    "Param",
+    "Run",
+    "archs",
+    "build_info",
+    "compile",
+    "load",
+    "to_device",
+]
+
+# Tracebacks and help name things as they are imported.
+for _name in __all__:
+    globals()[_name].__module__ = "hexc"

@@ -1,0 +1,286 @@
+"""The C declarations that this package uses, in C, and ctypes made of them.
+
+They repeat lib/hexc.h, lib/hexc_gpu.h and lib/sim/sim.h.  `check_program()` is C that compiles only if they say the
+same: test/python/run-abi.sh has the compiler judge it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+from . import _find
+from ._errors import LibraryError
+
+# What stands for callbacks, which are not used from here, is void *.
+STRUCTS = """
+hexc_define { const char *name; int64_t value; }
+hexc_opts { size_t size; const char *arch; const char *kernel; const hexc_define *define; size_t ndefine;
+	uint32_t candidate; uint32_t flags; const char *dump; const char *stop; void *text; uint64_t max_steps;
+	size_t max_memory; void *cancel; void *realloc; void *user; uint64_t max_values; const char *warnings;
+	const char *schedule; }
+hexc_diag_info { size_t size; int severity; uint32_t line; uint32_t col; uint32_t len; const char *file;
+	const char *text; const char *warning; }
+hexc_kernel_info { size_t size; const char *name; const char *grid[3]; uint32_t block[3]; uint32_t cluster[3];
+	uint32_t smem; uint32_t nparam; uint32_t nassume; uint32_t nconst; uint32_t ncandidate; uint32_t candidate;
+	uint32_t group; uint32_t group_dim[2]; uint32_t nmap; uint32_t persistent; }
+hexc_param_info { size_t size; const char *name; const char *dtype; hexc_kind kind; uint32_t bits; uint32_t bytes;
+	uint32_t rank; uint32_t read; uint32_t written; uint32_t align; uint32_t reserved; const char *dim[8];
+	const char *stride[8]; }
+hexc_candidate_info { size_t size; double cycles; const char *text; double alone; uint32_t together;
+	uint32_t registers; }
+hexc_module_info { size_t size; const char *arch; const char *file; uint64_t source; uint32_t nkernel;
+	uint32_t ncubin; }
+hexc_cubin { const char *arch; const void *data; size_t bytes; }
+hexc_arg { void *ptr; double *bound; uint64_t bytes; int64_t i; double f; uint64_t reserved[3]; }
+hexc_tensor_map_info { size_t size; uint32_t param; uint32_t type; uint32_t rank; void *address; uint64_t dim[5];
+	uint64_t stride[4]; uint32_t box[5]; uint32_t step[5]; uint32_t interleave; uint32_t swizzle; uint32_t l2;
+	uint32_t fill; uint32_t optional; }
+hexc_dtype { const char *name; uint32_t bits; uint32_t kind; uint32_t npy; }
+hexc_gpu_info { size_t size; const char *name; const char *arch; uint32_t capability; uint32_t driver; uint32_t sms;
+	uint32_t l2; uint64_t memory; }
+sim_message { uint32_t line; const char *text; }
+sim_tmap_desc { size_t size; uint32_t im2col; uint32_t type; uint32_t rank; uint64_t address; uint64_t dim[5];
+	uint64_t stride[4]; uint32_t box[5]; uint32_t element_stride[5]; int32_t lower[3]; int32_t upper[3];
+	uint32_t channels; uint32_t pixels; uint32_t interleave; uint32_t swizzle; uint32_t l2_promotion;
+	uint32_t oob_fill; }
+sim_tmap { uint64_t opaque[16]; }
+sim_place { uint32_t line; uint32_t source_line; const char *source; uint32_t block[3]; uint32_t thread[3]; }
+sim_fault { sim_fault_kind kind; sim_place at; sim_place other; sim_space space; uint64_t addr; uint32_t bytes;
+	uint64_t times; int warning; const char *text; }
+sim_trace { void *hook; void *user; const uint32_t *lines; size_t nlines; int64_t block; int64_t warp; }
+sim_launch { size_t size; uint32_t grid[3]; uint32_t block[3]; uint32_t cluster[3]; uint32_t smem;
+	const void *const *args; const void *params; size_t param_bytes; int checks; int counts; uint32_t threads;
+	uint64_t max_steps; uint32_t max_faults; uint32_t smem_limit; void *cancel; void *suppress; void *user;
+	sim_trace trace; uint64_t seed; uint64_t l2_bytes; uint32_t l2_blocks; }
+sim_counts { uint64_t threads; uint64_t warps; uint64_t global_requests; uint64_t global_sectors_read;
+	uint64_t global_sectors_written; uint64_t global_bytes_read; uint64_t global_bytes_written;
+	uint64_t shared_requests; uint64_t shared_wavefronts; uint64_t shared_min; }
+sim_stats { sim_counts all; sim_counts by_class[19]; uint64_t mma; uint64_t mma_macs; uint64_t barriers;
+	uint64_t blocks; uint64_t block_sectors_read; uint64_t block_sectors_written; uint64_t grid_sectors_read;
+	uint64_t grid_sectors_written; double seconds; }
+"""
+
+FUNCTIONS = """
+int hexc_open(hexc_ctx **out, const hexc_opts *opts);
+void hexc_close(hexc_ctx *ctx);
+int hexc_compile(hexc_module **out, hexc_ctx *ctx, const char *file, const char *src, size_t len);
+void hexc_module_free(hexc_module *m);
+int hexc_diag(const hexc_ctx *ctx, size_t i, hexc_diag_info *out);
+const char *hexc_ptx(const hexc_module *m, size_t *len);
+int hexc_kernel(const hexc_module *m, size_t i, hexc_kernel_info *out);
+int hexc_param(const hexc_module *m, size_t k, size_t i, hexc_param_info *out);
+const char *hexc_assume(const hexc_module *m, size_t k, size_t i);
+int hexc_const(const hexc_module *m, size_t k, size_t i, hexc_define *out);
+int hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *out);
+const char *hexc_explain(const hexc_module *m, size_t k);
+const char *hexc_explain_short(const hexc_module *m, size_t k);
+const char *hexc_explain_json(const hexc_module *m, size_t k);
+const char *hexc_drawing(const hexc_module *m, size_t k, size_t i, const char **name);
+int hexc_module_describe(const hexc_module *m, hexc_module_info *out);
+int hexc_module_save_file(const hexc_module *m, const hexc_cubin *cubin, size_t ncubin, const char *path, char *why, size_t n);
+int hexc_module_load_file(hexc_module **out, const char *path, char *why, size_t nwhy);
+int hexc_check_args(const hexc_module *m, size_t k, const hexc_arg *arg, char *why, size_t n);
+int hexc_check_sizes(const hexc_module *m, size_t k, const hexc_arg *arg, char *why, size_t n);
+int hexc_grid(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t out[3]);
+int hexc_launch_params(const hexc_module *m, size_t k, const hexc_arg *arg, uint64_t *value, void **params);
+int hexc_tensor(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64_t dim[8], int64_t stride[8]);
+int hexc_tensor_map(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, hexc_tensor_map_info *out);
+const char *hexc_module_pack(const hexc_module *m, size_t k, size_t i);
+int hexc_pack_bytes(const char *pack, uint32_t rank, const int64_t *dim, uint64_t *bytes, char *why, size_t n);
+int hexc_pack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to, const hexc_workers *workers, char *why, size_t n);
+int hexc_unpack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to, const hexc_workers *workers, char *why, size_t n);
+const hexc_dtype *hexc_dtype_find(const char *name);
+int64_t hexc_type_value(const char *name);
+const hexc_dtype *hexc_value_type(int64_t value);
+const char *hexc_strerror(int code);
+const char *hexc_arch(size_t i);
+int hexc_version(void);
+const char *hexc_build_info(void);
+int hexc_gpu_open(hexc_gpu **out, int device, char *why, size_t n);
+void hexc_gpu_close(hexc_gpu *g);
+const char *hexc_gpu_why(const hexc_gpu *g);
+int hexc_gpu_describe(const hexc_gpu *g, hexc_gpu_info *out);
+int hexc_gpu_alloc(hexc_gpu *g, uint64_t bytes, void **out);
+int hexc_gpu_free(hexc_gpu *g, void *ptr);
+int hexc_gpu_write(hexc_gpu *g, void *to, const void *from, uint64_t bytes);
+int hexc_gpu_read(hexc_gpu *g, void *to, const void *from, uint64_t bytes);
+int hexc_gpu_load(hexc_gpu *g, const hexc_module *m, hexc_gpu_module **out);
+void hexc_gpu_unload(hexc_gpu_module *gm);
+int hexc_gpu_launch_on(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, void *stream);
+int hexc_gpu_wait(hexc_gpu *g);
+const char *sim_strerror(int code);
+sim *sim_open(void);
+void sim_close(sim *s);
+uint64_t sim_alloc(sim *s, size_t bytes, const char *name);
+int sim_write(sim *s, uint64_t ptr, const void *src, size_t bytes);
+int sim_read(sim *s, uint64_t ptr, void *dst, size_t bytes);
+int sim_load(sim *s, const char *text, size_t len, sim_module **out);
+int sim_message_at(const sim *s, size_t i, sim_message *out);
+int sim_tmap_encode(sim_tmap *out, const sim_tmap_desc *d, char *why, size_t n);
+int sim_run(sim *s, const sim_module *m, const char *entry, const sim_launch *launch, sim_result **out);
+void sim_result_free(sim_result *r);
+const char *sim_result_text(const sim_result *r);
+const char *sim_result_output(const sim_result *r, size_t *bytes);
+int sim_fault_at(const sim_result *r, size_t i, sim_fault *out);
+const sim_stats *sim_stats_of(const sim_result *r);
+"""
+
+NUMBERS = {
+    "HEXC_OK": 0,
+    "HEXC_E_SOURCE": -1,
+    "HEXC_E_LAYOUT": -2,
+    "HEXC_E_LIMIT": -3,
+    "HEXC_E_ARCH": -4,
+    "HEXC_E_INVALID": -5,
+    "HEXC_E_NOMEM": -6,
+    "HEXC_E_INTERNAL": -7,
+    "HEXC_E_ARGS": -8,
+    "HEXC_E_FILE": -9,
+    "HEXC_E_DEVICE": -10,
+    "HEXC_E_FAULT": -11,
+    "HEXC_PROVE": 1,
+    "HEXC_EXPLAIN": 8,
+    "HEXC_DRAW": 16,
+    "HEXC_WERROR": 32,
+    "HEXC_LINEINFO": 64,
+    "HEXC_REMARKS": 128,
+    "HEXC_POINTER": 0,
+    "HEXC_SIZE": 1,
+    "HEXC_SCALAR": 2,
+    "HEXC_MAX_RANK": 8,
+    "HEXC_MAX_PARAMS": 64,
+    "SIM_OK": 0,
+    "SIM_E_FAULT": -2,
+}
+
+_SCALARS: dict[str, Any] = {
+    "int": ctypes.c_int,
+    "int32_t": ctypes.c_int32,
+    "uint32_t": ctypes.c_uint32,
+    "int64_t": ctypes.c_int64,
+    "uint64_t": ctypes.c_uint64,
+    "size_t": ctypes.c_size_t,
+    "double": ctypes.c_double,
+    "hexc_kind": ctypes.c_uint,
+    "sim_fault_kind": ctypes.c_uint,
+    "sim_space": ctypes.c_uint,
+}
+
+
+def structs_text() -> list[tuple[str, list[str]]]:
+    """Name and members, as C, of each struct."""
+    found = re.findall(r"^(\w+) \{(.*?)\}", STRUCTS, re.M | re.S)
+    return [(name, [" ".join(f.split()) for f in body.split(";") if f.strip()]) for name, body in found]
+
+
+def _split(declaration: str) -> tuple[str, str, int]:
+    """Type, name and array length (0: none) of ``const char *grid[3]``."""
+    match = re.fullmatch(r"(.*?)(\w+)(?:\[(\d+)\])?", declaration.strip())
+    assert match, declaration
+    return match[1].strip(), match[2], int(match[3] or 0)
+
+
+def _ctype(text: str) -> Any:
+    stars = text.count("*")
+    base = re.sub(r"\bconst\b|\*", "", text).strip()
+    if base == "void" and stars == 0:
+        return None
+    if base == "char":
+        kind: Any = ctypes.c_char_p
+        stars -= 1
+    elif base in _SCALARS:
+        kind = _SCALARS[base]
+    elif base in STRUCT:
+        kind = STRUCT[base]
+    else:  # opaque, or void
+        kind = ctypes.c_void_p
+        stars -= 1
+    for _ in range(stars):
+        kind = ctypes.POINTER(kind)
+    return kind
+
+
+STRUCT: dict[str, type[ctypes.Structure]] = {}
+for _name, _members in structs_text():
+    _fields = []
+    for _type, _member, _length in map(_split, _members):
+        _kind = _ctype(_type)
+        _fields.append((_member, _kind * _length if _length else _kind))
+    STRUCT[_name] = type(_name, (ctypes.Structure,), {"_fields_": _fields})
+
+
+def new(name: str, **members: Any) -> Any:
+    """A struct of zeros, but for its size and these members."""
+    kind = STRUCT[name]
+    if kind._fields_[0][0] == "size":
+        members["size"] = ctypes.sizeof(kind)
+    return kind(**members)
+
+
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {}
+for _line in FUNCTIONS.split(";"):
+    if not _line.strip():
+        continue
+    _head, _, _parameters = _line.strip().partition("(")
+    _result, _function = _split(_head)[:2]
+    _SIGNATURES[_function] = (
+        _ctype(_result),
+        []
+        if _parameters == "void)"
+        else [
+            _ctype(kind + (" *" if length else ""))
+            for kind, _, length in map(_split, _parameters.rstrip(")").split(","))
+        ],
+    )
+
+
+@functools.cache
+def _library(prefix: str) -> ctypes.CDLL:
+    if prefix == "sim":
+        return _find.load("hexc_sim")
+    try:
+        return _find.load("hexc")
+    except LibraryError as missing:
+        try:  # enough for modules from files
+            return _find.load("hexc_rt")
+        except LibraryError:
+            raise missing from None
+
+
+@functools.cache
+def function(name: str) -> Callable[..., Any]:
+    """The C function of this name; :class:`LibraryError` where the library that is here lacks it."""
+    try:
+        found = getattr(_library(name.partition("_")[0]), name)
+    except AttributeError:
+        raise LibraryError(f"the library that is here has no {name}: only libhexc compiles") from None
+    found.restype, found.argtypes = _SIGNATURES[name]
+    result: Callable[..., Any] = found
+    return result
+
+
+def check_program() -> str:
+    """C that compiles only if the headers declare what is declared here."""
+    out = ['#include "lib/hexc.h"', '#include "lib/hexc_gpu.h"', '#include "lib/sim/sim.h"', "#include <stddef.h>"]
+    out += [line + ";" for line in FUNCTIONS.split(";") if line.strip()]
+    out += [f'_Static_assert({name} == {value}, "{name}");' for name, value in NUMBERS.items()]
+    for name, members in structs_text():
+        out.append(f"struct py_{name} {{ {' '.join(m + ';' for m in members)} }};")
+        out.append(f'_Static_assert(sizeof(struct py_{name}) == sizeof({name}), "{name}: size");')
+        out.append(f'_Static_assert(sizeof({name}) == {ctypes.sizeof(STRUCT[name])}, "{name}: size in ctypes");')
+        for text, member, _ in map(_split, members):
+            out.append(
+                f"_Static_assert(offsetof({name}, {member}) == {getattr(STRUCT[name], member).offset} &&"
+                f" sizeof((({name} *)0)->{member}) == {getattr(STRUCT[name], member).size},"
+                f' "{name}.{member}: place");'
+            )
+            if text != "void *":
+                out.append(
+                    f"_Static_assert(__builtin_types_compatible_p(__typeof__((({name} *)0)->{member}),"
+                    f' __typeof__(((struct py_{name} *)0)->{member})), "{name}.{member}: type");'
+                )
+    return "\n".join(out) + "\n"

@@ -1,0 +1,135 @@
+"""Arguments of a launch, by name: sizes are learned from shapes, and the library says whether all fit."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ._abi import NUMBERS, STRUCT, function
+from ._errors import ArgumentError
+from ._module import WHY, Kernel, Param, fail, text
+
+Shape = tuple[int, ...]
+# The shape that a tensor's argument has, with None for extents that say nothing.
+ShapeOf = Callable[[Param, object], "tuple[int | None, ...]"]
+
+
+class Bound:
+    """Arguments in launch order, as C has them; the addresses of tensors are for the caller to fill in."""
+
+    def __init__(self, kernel: Kernel, values: Mapping[str, object], shape_of: ShapeOf) -> None:
+        self.kernel = kernel
+        self.values = values
+        self.arg = (STRUCT["hexc_arg"] * max(1, len(kernel.params)))()
+        self._know()
+        shapes = {p.name: shape_of(p, values[p.name]) for p in kernel.params if p.kind == "tensor" and p.name in values}
+        sizes = self._sizes(shapes)
+        for slot, p in zip(self.arg, kernel.params, strict=False):
+            if p.kind == "size":
+                slot.i = sizes[p.name]
+            elif p.kind == "scalar":
+                self._scalar(slot, p)
+        self._check("hexc_check_sizes")
+        self.shape: dict[str, Shape] = {}
+        self.stride: dict[str, Shape] = {}
+        for i, p in enumerate(kernel.params):
+            if p.kind == "tensor":
+                self._extents(i, p)
+        for name, shape in shapes.items():
+            self._compare(name, shape)
+
+    def _know(self) -> None:
+        names = [p.name for p in self.kernel.params]
+        for name in self.values:
+            if name not in names:
+                raise ArgumentError(f"{self.kernel.name} has no {name}: its parameters are {', '.join(names)}")
+
+    def _sizes(self, shapes: Mapping[str, tuple[int | None, ...]]) -> dict[str, int]:
+        known: dict[str, tuple[int, str]] = {}
+
+        def learn(size: str, value: int, origin: str) -> None:
+            before = known.setdefault(size, (value, origin))
+            if before[0] != value:
+                raise ArgumentError(f"{size} is {before[0]} by {before[1]}, and {value} by {origin}")
+
+        wanted = [p.name for p in self.kernel.params if p.kind == "size"]
+        for size in wanted:
+            given = self.values.get(size)
+            if given is not None:
+                learn(size, _integer(size, given), f"the argument {size}")
+        for p in self.kernel.params:
+            for extent, value in zip(p.shape, shapes.get(p.name, ()), strict=False):
+                if extent in wanted and value is not None:
+                    learn(extent, value, f"the shape of {p.name}")
+        for size in wanted:
+            if size not in known:
+                raise ArgumentError(f"nothing says what {size} is: pass {size}=, or a tensor that has it as an extent")
+        return {size: value for size, (value, _) in known.items()}
+
+    def _scalar(self, slot: Any, p: Param) -> None:
+        if p.name not in self.values:
+            raise ArgumentError(f"{self.kernel.name} needs a value for {p.name} ({p.dtype})")
+        value = self.values[p.name]
+        if chr(function("hexc_dtype_find")(p.dtype.encode()).contents.kind) == "f":
+            try:
+                slot.f = float(value)  # type: ignore[arg-type]
+            except TypeError:
+                raise ArgumentError(f"{p.name} is a number of type {p.dtype}, not {type(value).__name__}") from None
+        else:
+            slot.i = _integer(p.name, value)
+
+    def _extents(self, i: int, p: Param) -> None:
+        dim = (ctypes.c_int64 * NUMBERS["HEXC_MAX_RANK"])()
+        stride = (ctypes.c_int64 * NUMBERS["HEXC_MAX_RANK"])()
+        code = function("hexc_tensor")(self.kernel._handle, self.kernel._index, i, self.arg, dim, stride)
+        if code:
+            raise fail(code)
+        self.shape[p.name] = tuple(dim[: len(p.shape)])
+        self.stride[p.name] = tuple(stride[: len(p.shape)])
+
+    def _compare(self, name: str, have: tuple[int | None, ...]) -> None:
+        want = self.shape[name]
+        if len(have) != len(want):
+            raise ArgumentError(f"{name} has {len(want)} dimensions; the argument has {len(have)}")
+        if any(h is not None and h != w for h, w in zip(have, want, strict=True)):
+            raise ArgumentError(f"{name} is {list(want)} for these sizes; the argument is {list(have)}")
+
+    def _check(self, name: str) -> None:
+        why = ctypes.create_string_buffer(WHY)
+        code = function(name)(self.kernel._handle, self.kernel._index, self.arg, why, WHY)
+        if code:
+            raise fail(code, text(why.value))
+
+    def check(self) -> None:
+        """With addresses and bytes filled in: may the kernel be launched?"""
+        self._check("hexc_check_args")
+
+    def grid(self) -> tuple[int, int, int]:
+        """Blocks in x, y, z."""
+        out = (ctypes.c_uint32 * 3)()
+        code = function("hexc_grid")(self.kernel._handle, self.kernel._index, self.arg, out)
+        if code:
+            raise fail(code)
+        return (out[0], out[1], out[2])
+
+    def bytes(self, p: Param) -> int:
+        """That the tensor takes in device memory."""
+        shape = self.shape[p.name]
+        if p.pack is None:
+            span = 1 + sum((d - 1) * s for d, s in zip(shape, self.stride[p.name], strict=True))
+            return (span * p.bits + 7) // 8 if math.prod(shape) else 0
+        out, why = ctypes.c_uint64(), ctypes.create_string_buffer(WHY)
+        dim = (ctypes.c_int64 * len(shape))(*shape)
+        code = function("hexc_pack_bytes")(p.pack.encode(), len(shape), dim, ctypes.byref(out), why, WHY)
+        if code:
+            raise fail(code, text(why.value))
+        return out.value
+
+
+def _integer(name: str, value: object) -> int:
+    try:
+        return int(value.__index__())  # type: ignore[attr-defined]
+    except AttributeError:
+        raise ArgumentError(f"{name} is an integer, not {type(value).__name__}") from None

@@ -1,0 +1,48 @@
+"""Where the shared libraries are: libhexc, libhexc_rt and libhexc_sim."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ._errors import LibraryError
+
+ABI = 0  # the number in their names
+
+
+def places() -> Iterator[Path]:
+    """Folders that are looked into, in this order; where none has a library, the system's loader is asked.
+
+    ``$HEXC_LIBRARY_DIR`` alone, if it is set; else the package's own folder, and the folder ``build`` of the
+    checkout that it stands in.
+    """
+    named = os.environ.get("HEXC_LIBRARY_DIR")
+    if named:
+        yield Path(named)
+        return
+    here = Path(__file__).resolve().parent
+    yield here
+    if len(here.parents) > 2 and (here.parents[2] / "lib" / "hexc.h").is_file():
+        yield here.parents[2] / "build"
+
+
+def load(name: str) -> ctypes.CDLL:
+    """The library ``lib{name}``; :class:`LibraryError` where it is nowhere, or cannot be loaded."""
+    file = f"lib{name}.so.{ABI}"
+    for place in places():
+        if (place / file).is_file():
+            return _open(str(place / file))
+    if os.environ.get("HEXC_LIBRARY_DIR"):
+        raise LibraryError(f"there is no {file} in HEXC_LIBRARY_DIR={os.environ['HEXC_LIBRARY_DIR']}")
+    return _open(file)
+
+
+def _open(path: str) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(path)
+    except OSError as e:
+        raise LibraryError(
+            f"{path} cannot be loaded ({e}): run make in hexc's checkout, and set HEXC_LIBRARY_DIR to its folder build"
+        ) from None

@@ -1,0 +1,343 @@
+"""Compiled modules and their kernels."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._abi import NUMBERS, STRUCT, function, new
+from ._errors import SEVERITIES, ArgumentError, CompileError, Diagnostic, HexcError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ._gpu import CudaArray
+    from ._sim import Run
+
+_CODES = {value: name.removeprefix("HEXC_") for name, value in NUMBERS.items() if name.startswith("HEXC_E_")}
+KINDS = {NUMBERS["HEXC_POINTER"]: "tensor", NUMBERS["HEXC_SIZE"]: "size", NUMBERS["HEXC_SCALAR"]: "scalar"}
+WHY = 1000  # bytes for a sentence on a failure
+
+
+def code_name(code: int) -> str:
+    """``E_ARGS`` of -8."""
+    return _CODES.get(code, str(code))
+
+
+def text(value: bytes | None) -> str:
+    return (value or b"").decode()
+
+
+def fail(code: int, why: str = "") -> HexcError:
+    """The exception for a result of a C function."""
+    name = code_name(code)
+    why = why or text(function("hexc_strerror")(code))
+    return ArgumentError(why, name) if name in ("E_ARGS", "E_INVALID", "E_ARCH") else HexcError(why, name)
+
+
+@dataclass(frozen=True)
+class Param:
+    """A launch parameter.
+
+    ``kind`` is tensor, size or scalar; ``dtype`` hexc's name of the element type ("f16", "u4"; "i64" of sizes);
+    ``shape`` the extents of a tensor in elements, as expressions of the sizes ("K / 128"), and ``strides`` its
+    strides, in elements; ``align`` the bytes that its address is a multiple of; ``pack`` how a ``packed`` tensor lies
+    in device memory, or None.
+    """
+
+    name: str
+    kind: str
+    dtype: str
+    bits: int
+    shape: tuple[str, ...]
+    strides: tuple[str, ...]
+    read: bool
+    written: bool
+    align: int
+    pack: str | None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A solution of the layout search: predicted cycles of a block, as its share and alone; registers of a lane;
+    blocks that a multiprocessor holds together."""
+
+    cycles: float
+    alone: float
+    registers: int
+    together: int
+    text: str
+
+
+class Owned:
+    """A C object that is freed when nothing refers to this one, on whatever thread that is."""
+
+    def __init__(self, value: int, free: str | Callable[[ctypes.c_void_p], object], *keep: object) -> None:
+        self.pointer = ctypes.c_void_p(value)
+        self.keep = keep  # objects that outlive it
+        weakref.finalize(self, function(free) if isinstance(free, str) else free, self.pointer)
+
+
+class Module(Mapping[str, "Kernel"]):
+    """What one compilation made, or a file holds; it never changes, and any number of threads may use it.
+
+    A mapping from names to :class:`Kernel`, in the order of the source.  The C object is freed with the last
+    reference to the module or one of its kernels.
+    """
+
+    def __init__(self, handle: int, diagnostics: tuple[Diagnostic, ...] = ()) -> None:
+        self._owned = Owned(handle, "hexc_module_free")
+        self._handle = self._owned.pointer
+        self.diagnostics = diagnostics  # warnings and remarks
+        info = new("hexc_module_info")
+        function("hexc_module_describe")(self._handle, ctypes.byref(info))
+        self.arch = text(info.arch)
+        loaded: dict[int, Owned] = {}
+        self._kernels = {k.name: k for k in (Kernel(self._owned, loaded, self.arch, i) for i in range(info.nkernel))}
+
+    @property
+    def ptx(self) -> str:
+        """The PTX of all kernels."""
+        return text(function("hexc_ptx")(self._handle, None))
+
+    def __getitem__(self, name: str) -> Kernel:
+        return self._kernels[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the module to a file that :func:`load`, or a host with libhexc_rt, reads; whole or not at all."""
+        why = ctypes.create_string_buffer(WHY)
+        code = function("hexc_module_save_file")(self._handle, None, 0, os.fsencode(path), why, WHY)
+        if code:
+            raise fail(code, text(why.value))
+
+
+class Kernel:
+    """A kernel of a module.
+
+    ``block`` are its threads in x, y, z; ``smem`` its dynamic shared memory in bytes; ``grid_text`` the blocks, as
+    expressions of the sizes; ``constants`` the values that constants and tunables have; ``assumes`` the conditions on
+    arguments.
+    """
+
+    def __init__(self, module: Owned, loaded: dict[int, Owned], arch: str, index: int) -> None:
+        info = new("hexc_kernel_info")
+        function("hexc_kernel")(module.pointer, index, ctypes.byref(info))
+        self._owned = module
+        self._loaded = loaded  # the module on GPUs, by their numbers
+        self._handle = module.pointer
+        self._index = index
+        self.name = text(info.name)
+        self.arch = arch
+        self.block: tuple[int, int, int] = tuple(info.block)
+        self.cluster: tuple[int, int, int] = tuple(info.cluster)
+        self.smem: int = info.smem
+        self.nmap: int = info.nmap
+        self.grid_text = tuple(map(text, info.grid))
+        self.params = tuple(self._param(i) for i in range(info.nparam))
+        self.assumes = tuple(text(function("hexc_assume")(self._handle, index, i)) for i in range(info.nassume))
+        self.constants = dict(self._constant(i) for i in range(info.nconst))
+        self._ncandidate: int = info.ncandidate
+
+    def _param(self, i: int) -> Param:
+        p = new("hexc_param_info")
+        function("hexc_param")(self._handle, self._index, i, ctypes.byref(p))
+        pack = function("hexc_module_pack")(self._handle, self._index, i)
+        return Param(
+            text(p.name),
+            KINDS[p.kind],
+            text(p.dtype),
+            p.bits,
+            tuple(text(d) for d in p.dim[: p.rank]),
+            tuple(text(d) for d in p.stride[: p.rank]),
+            bool(p.read),
+            bool(p.written),
+            p.align,
+            text(pack) if pack else None,
+        )
+
+    def _constant(self, i: int) -> tuple[str, int | str]:
+        define = new("hexc_define")
+        function("hexc_const")(self._handle, self._index, i, ctypes.byref(define))
+        dtype = function("hexc_value_type")(define.value)
+        return text(define.name), text(dtype.contents.name) if dtype else define.value
+
+    def explain(self, short: bool = False) -> str:
+        """Every layout, instruction and conversion in words, or a few lines on it; "" unless compiled with
+        ``explain=True``."""
+        name = "hexc_explain_short" if short else "hexc_explain"
+        return text(function(name)(self._handle, self._index))
+
+    def explain_json(self) -> dict[str, Any]:
+        """All of it as a JSON object, whose fields hexc(1) tells; {} unless compiled with ``explain=True``."""
+        said: dict[str, Any] = json.loads(text(function("hexc_explain_json")(self._handle, self._index)))
+        return said
+
+    def drawings(self) -> dict[str, str]:
+        """Pictures of layouts and pipelines, SVG by name; {} unless compiled with ``draw=True``."""
+        found: dict[str, str] = {}
+        name = ctypes.c_char_p()
+        while svg := function("hexc_drawing")(self._handle, self._index, len(found), ctypes.byref(name)):
+            found[text(name.value)] = text(svg)
+        return found
+
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The solutions of the layout search, best first; ``compile(candidate=i)`` takes the i-th."""
+        found = []
+        info = new("hexc_candidate_info")
+        for i in range(self._ncandidate):
+            function("hexc_candidate")(self._handle, self._index, i, ctypes.byref(info))
+            found.append(Candidate(info.cycles, info.alone, info.registers, info.together, text(info.text)))
+        return tuple(found)
+
+    def run(self, *, check: bool = True, threads: int = 0, **args: ArrayLike) -> Run:
+        """Run the kernel on NumPy arrays, in the simulator.
+
+        ``args`` are tensors, scalars and sizes by name.  A size that is the extent of a tensor need not be given, nor
+        a tensor that is only written.  Element types that NumPy lacks are passed as their codes, one unsigned integer
+        an element (bf16 as uint16, u4 as uint8); ``packed`` tensors in their natural form.  Arrays that are passed
+        stay as they are: what was written is in the result.  With ``check`` races and reads of unwritten memory are
+        faults.  ``threads`` of the host, 0: one for each processor.
+
+        Raises :class:`ArgumentError` where arguments do not fit, :class:`FaultError` where the kernel goes wrong.
+        """
+        from ._sim import run
+
+        return run(self, args, check, threads)
+
+    def launch(self, *, stream: int | None = None, device: int | None = None, **args: CudaArray | int | float) -> None:
+        """Launch the kernel on tensors in GPU memory, in place, without a copy; it does not wait.
+
+        Tensors are contiguous torch tensors, or have ``__cuda_array_interface__``, in device form: elements of less
+        than 8 bits as bytes, ``packed`` ones in their pack's order.  Sizes that only their last dimension would tell
+        must then be given.  ``stream`` is a CUDA stream's handle; None: torch's current stream where a tensor
+        is torch's, else the default stream.  ``device`` is its number; None: the torch tensors', else 0.
+
+        Raises :class:`ArgumentError`, :class:`DeviceError`, and :class:`FaultError` where an earlier kernel failed.
+        """
+        from ._gpu import launch
+
+        launch(self, args, stream, device)
+
+
+def _options(defines: Mapping[str, int | str], flags: Mapping[str, bool], **plain: Any) -> Any:
+    define = (STRUCT["hexc_define"] * len(defines))()
+    for slot, (name, value) in zip(define, defines.items(), strict=True):
+        number = function("hexc_type_value")(value.encode()) if isinstance(value, str) else int(value)
+        if isinstance(value, str) and number == 0:
+            raise ArgumentError(f"{name}={value!r}: there is no element type {value}")
+        slot.name, slot.value = name.encode(), number
+    members = {k: v.encode() if isinstance(v, str) else v for k, v in plain.items()}
+    bits = sum(NUMBERS[name] for name, wanted in flags.items() if wanted)
+    return new("hexc_opts", define=define, ndefine=len(defines), flags=bits, **members)
+
+
+def _diagnostics(ctx: ctypes.c_void_p) -> tuple[Diagnostic, ...]:
+    found: list[Diagnostic] = []
+    d = new("hexc_diag_info")
+    while function("hexc_diag")(ctx, len(found), ctypes.byref(d)):
+        found.append(
+            Diagnostic(
+                SEVERITIES[d.severity], text(d.file), d.line, d.col, d.len, text(d.text), text(d.warning) or None
+            )
+        )
+    return tuple(found)
+
+
+def compile(
+    source: str | os.PathLike[str],
+    *,
+    arch: str = "sm_80",
+    kernel: str | None = None,
+    constants: Mapping[str, int | str] | None = None,
+    candidate: int = 0,
+    explain: bool = False,
+    draw: bool = False,
+    prove: bool = False,
+    werror: bool = False,
+    lineinfo: bool = False,
+    remarks: bool = False,
+    warnings: str | None = None,
+    schedule: str | None = None,
+    max_steps: int = 0,
+    max_memory: int = 0,
+    max_values: int = 0,
+) -> Module:
+    """Compile a program: text, or the path of a file (``pathlib.Path``).
+
+    ``constants`` are values of constants and tunables: numbers, or names of element types.  ``kernel`` compiles only
+    that one.  ``candidate`` is which solution of the layout search, 0 the best.  ``prove`` has the independent
+    checker look at every layout; ``max_memory`` is in bytes, ``max_steps`` in steps of the search, ``max_values`` in
+    values of a thread (0: hexc.h's defaults).  The other options are those of the command line, hexc(1).
+
+    The interpreter's lock is released meanwhile; any number of threads may compile.
+
+    Raises :class:`CompileError`, whose text shows the place with a caret, and :class:`ArgumentError`.
+
+    >>> m = compile("kernel k(A: f32[N], C: out f32[N]) { grid(1); C[0 :+ 64] = A[0 :+ 64]; }")
+    >>> list(m), m["k"].block[0] % 32, [p.name for p in m["k"].params]
+    (['k'], 0, ['A', 'C', 'N'])
+    >>> compile("kernel k(A: f32[N]) { grid(1); let a = b; }")
+    Traceback (most recent call last):
+    ...
+    hexc.CompileError: <source>:1:40: error: there is no `b` here
+      kernel k(A: f32[N]) { grid(1); let a = b; }
+                                             ^
+    """
+    file = None if isinstance(source, str) else os.fspath(source)
+    data = source.encode() if isinstance(source, str) else Path(source).read_bytes()
+    flags = {
+        "HEXC_EXPLAIN": explain,
+        "HEXC_DRAW": draw,
+        "HEXC_PROVE": prove,
+        "HEXC_WERROR": werror,
+        "HEXC_LINEINFO": lineinfo,
+        "HEXC_REMARKS": remarks,
+    }
+    options = _options(
+        constants or {},
+        flags,
+        arch=arch,
+        kernel=kernel,
+        candidate=candidate,
+        warnings=warnings,
+        schedule=schedule,
+        max_steps=max_steps,
+        max_memory=max_memory,
+        max_values=max_values,
+    )
+    ctx, module = ctypes.c_void_p(), ctypes.c_void_p()
+    code = function("hexc_open")(ctypes.byref(ctx), ctypes.byref(options))
+    if code:
+        raise fail(code, f"there is no arch {arch}" if code_name(code) == "E_ARCH" else "")
+    try:
+        name = None if file is None else os.fsencode(file)
+        code = function("hexc_compile")(ctypes.byref(module), ctx, name, data, len(data))
+        said = _diagnostics(ctx)
+    finally:
+        function("hexc_close")(ctx)
+    if code:
+        raise CompileError(code_name(code), said, data)
+    assert module.value
+    return Module(module.value, said)
+
+
+def load(path: str | os.PathLike[str]) -> Module:
+    """A module from a file that :meth:`Module.save` or ``hexc --emit-module`` wrote; libhexc_rt is enough for it."""
+    module, why = ctypes.c_void_p(), ctypes.create_string_buffer(WHY)
+    code = function("hexc_module_load_file")(ctypes.byref(module), os.fsencode(path), why, WHY)
+    if code:
+        raise fail(code, text(why.value))
+    assert module.value
+    return Module(module.value)

@@ -1,0 +1,24 @@
+#!/bin/sh
+# pip installs the package from the checkout into a fresh environment, with no network and nothing but pip; the program in
+# the README then runs there.  What it installed is told by pip, and goes again.
+. test/script.sh
+. test/python/package.sh
+command -v python3 >/dev/null && python3 -c 'import ensurepip' 2>/dev/null || { echo "no python3 with ensurepip"; exit 77; }
+site=$("$python" -c 'import numpy, os; print(os.path.dirname(os.path.dirname(numpy.__file__)))')
+python3 -m venv "$dir/venv" || exit 1
+new=$dir/venv/bin
+unset PYTHONPATH
+"$new/pip" install -q --no-index --no-deps --disable-pip-version-check ./scripts/python >"$dir/log" 2>&1 || fail "pip: $(cat "$dir/log")"
+[ -z "$(git status --porcelain scripts/python 2>/dev/null | grep -E 'build|egg|dist|__pycache__')" ] || fail "pip leaves files in the checkout"
+"$new/pip" show -f hexc 2>/dev/null | grep -q 'hexc/py.typed' || fail "pip does not know what it installed"
+sed -n '/^```python$/,/^```$/p' README.md | sed '1d;$d' >"$dir/readme.py"
+[ -s "$dir/readme.py" ] || fail "README.md: no program in Python"
+[ "$(grep -c . "$dir/readme.py")" -le 10 ] || fail "README.md: its program in Python is long"
+PYTHONPATH=$site "$new/python" "$dir/readme.py" >"$dir/log" 2>&1 || fail "README.md: its program in Python: $(cat "$dir/log")"
+# without the variable, and away from the checkout, the system's loader is asked, and its failure says what to do
+(cd "$dir" && HEXC_LIBRARY_DIR='' PYTHONPATH=$site "$new/python" -c 'import hexc; print(hexc.archs())') >"$dir/log" 2>&1 ||
+	grep -q 'set HEXC_LIBRARY_DIR' "$dir/log" || fail "no library: $(cat "$dir/log")"
+"$new/pip" uninstall -q -y hexc && "$new/pip" install -q --no-index --no-deps -e ./scripts/python >"$dir/log" 2>&1 || fail "pip -e: $(cat "$dir/log")"
+# an editable one finds the checkout's folder build by itself
+[ "$B" != build ] || (cd "$dir" && HEXC_LIBRARY_DIR='' PYTHONPATH=$site "$new/python" -c 'import hexc; print(hexc.archs())') >"$dir/log" 2>&1 || fail "editable: $(cat "$dir/log")"
+exit $bad
