@@ -67,8 +67,8 @@ HEXC_API void hexc_gpu_unload(hexc_gpu_module *gm); /* NULL is allowed */
 /* Launch kernel k with arg[i].ptr in device memory, after hexc_check_args (E_ARGS).  An empty grid is not
  * launched: HEXC_OK.  Does not wait: what goes wrong in the kernel comes from the next function that does. */
 HEXC_API int hexc_gpu_launch(hexc_gpu_module *gm, size_t k, const hexc_arg *arg);
-/* The same on `stream`, a CUstream of the device's primary context (NULL: the default one), as frameworks have
- * that share this context: what is in that stream before runs before.  The copies here do not wait for it. */
+/* The same on `stream`, a CUstream of the device's primary context, which frameworks share (NULL: the default
+ * one): what is in it already runs before.  The copies here do not wait for it. */
 HEXC_API int hexc_gpu_launch_on(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, void *stream);
 HEXC_API int hexc_gpu_wait(hexc_gpu *g);
 

@@ -6,6 +6,7 @@ version_of() {
 	numpy) echo 2.4.6 ;;
 	gguf) echo 0.19.0 ;;
 	ml_dtypes) echo 0.6.0 ;;
+	mypy) echo 2.4.1 ;;
 	esac
 }
 

@@ -16,6 +16,14 @@ Shape = tuple[int, ...]
 ShapeOf = Callable[[Param, object], "tuple[int | None, ...]"]
 
 
+def know(kernel: Kernel, values: Mapping[str, object]) -> None:
+    """Does the kernel have parameters of all these names?"""
+    names = [p.name for p in kernel.params]
+    for name in values:
+        if name not in names:
+            raise ArgumentError(f"{kernel.name} has no {name}: its parameters are {', '.join(names)}")
+
+
 class Bound:
     """Arguments in launch order, as C has them; the addresses of tensors are for the caller to fill in."""
 
@@ -23,7 +31,6 @@ class Bound:
         self.kernel = kernel
         self.values = values
         self.arg = (STRUCT["hexc_arg"] * max(1, len(kernel.params)))()
-        self._know()
         shapes = {p.name: shape_of(p, values[p.name]) for p in kernel.params if p.kind == "tensor" and p.name in values}
         sizes = self._sizes(shapes)
         for slot, p in zip(self.arg, kernel.params, strict=False):
@@ -39,12 +46,6 @@ class Bound:
                 self._extents(i, p)
         for name, shape in shapes.items():
             self._compare(name, shape)
-
-    def _know(self) -> None:
-        names = [p.name for p in self.kernel.params]
-        for name in self.values:
-            if name not in names:
-                raise ArgumentError(f"{self.kernel.name} has no {name}: its parameters are {', '.join(names)}")
 
     def _sizes(self, shapes: Mapping[str, tuple[int | None, ...]]) -> dict[str, int]:
         known: dict[str, tuple[int, str]] = {}

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._abi import function
-from ._args import Bound
+from ._args import Bound, know
 from ._errors import ArgumentError, DeviceError, FaultError, HexcError
 from ._module import WHY, Kernel, Owned, Param, code_name, fail, text
 
@@ -230,6 +230,7 @@ def _loaded(kernel: Kernel, gpu: _Device) -> Owned:
 
 def launch(kernel: Kernel, values: Mapping[str, object], stream: int | None, number: int | None) -> None:
     """:meth:`Kernel.launch`"""
+    know(kernel, values)
     views: dict[str, _View] = {}
     for p in kernel.params:
         if p.kind == "tensor":

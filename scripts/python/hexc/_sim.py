@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._abi import NUMBERS, STRUCT, function, new
-from ._args import Bound
+from ._args import Bound, know
 from ._errors import ArgumentError, FaultError, HexcError
 from ._module import WHY, Kernel, Owned, Param, fail, text
 
@@ -44,13 +44,15 @@ class Run(Mapping[str, Array]):
 def numpy_type(dtype: str) -> np.dtype[Any]:
     """The type of NumPy that elements of hexc's ``dtype`` are passed as; of codes, where NumPy has no such type.
 
-    >>> [str(numpy_type(t)) for t in ("f16", "bf16", "u4", "i64")]
-    ['float16', 'uint16', 'uint8', 'int64']
+    >>> [str(numpy_type(t)) for t in ("f16", "bf16", "u4", "i4", "i64")]
+    ['float16', 'uint16', 'uint8', 'int8', 'int64']
     """
     found = function("hexc_dtype_find")(dtype.encode())
     if not found:
         raise ArgumentError(f"there is no element type {dtype}")
     kind, bits = chr(found.contents.npy), found.contents.bits
+    if chr(found.contents.kind) == "i":  # narrow ones, too, have a sign here
+        kind = "i"
     size: int = max(8, 1 << (bits - 1).bit_length())
     return np.dtype(np.bool_) if kind == "b" else np.dtype(f"{kind}{size // 8}")
 
@@ -60,10 +62,18 @@ def _as_codes(p: Param, value: object) -> Array:
     want = numpy_type(p.dtype)
     array = np.asarray(value)
     if array.dtype == want:
-        return array
+        return _in_range(p, array)
     if array.dtype.kind == "V" and array.dtype.itemsize == want.itemsize:
         return array.view(want)
     raise ArgumentError(f"{p.name} is {p.dtype}, passed as an array of {want}; this is one of {array.dtype}")
+
+
+def _in_range(p: Param, array: Array) -> Array:
+    if p.bits < 8 and array.size:
+        low, high = (-(1 << (p.bits - 1)), 1 << (p.bits - 1)) if array.dtype.kind == "i" else (0, 1 << p.bits)
+        if int(array.min()) < low or int(array.max()) >= high:
+            raise ArgumentError(f"{p.name} is {p.dtype}, from {low} to {high - 1}; the array has {array.min()} to {array.max()}")
+    return array
 
 
 def _to_stream(codes: Array, bits: int) -> Array:
@@ -242,6 +252,7 @@ def _counts(result: Owned) -> dict[str, int]:
 
 def run(kernel: Kernel, values: Mapping[str, object], check: bool, threads: int) -> Run:
     """:meth:`Kernel.run`"""
+    know(kernel, values)
     arrays = {p.name: _as_codes(p, values[p.name]) for p in kernel.params if p.kind == "tensor" and p.name in values}
     for p in kernel.params:
         if p.kind == "tensor" and p.read and p.name not in arrays:

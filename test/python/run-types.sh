@@ -1,0 +1,7 @@
+#!/bin/sh
+# The Python package by mypy's strict rules.
+. test/script.sh
+. test/python/package.sh
+need_python mypy
+(cd scripts/python && "$python" -m mypy --cache-dir "$dir/mypy") >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
+exit $bad
