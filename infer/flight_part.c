@@ -5,9 +5,9 @@
  *     wg_wait s - 1; wg_fence; acc0 = wgmma x, b, acc part 0; wg_commit
  *     wg_wait s - 1; wg_fence; acc1 = wgmma x, b, acc0 part 1; wg_commit ..
  *
- * There are s sets of registers, which the parts take in turns: what a part is written to was multiplied s groups
- * ago.  So lanes make a part while those before it are multiplied.  A product that is not parted waits for the one
- * before. */
+ * There are s sets of registers, which the parts take in turns: what a part is written to was multiplied s
+ * groups ago.  So lanes make a part while those before it are multiplied.  A product that is not parted waits
+ * for the one before. */
 #include "infer/base/instr.h"
 #include "infer/cost/cost.h"
 #include "infer/base/wgmma.h"

@@ -75,7 +75,7 @@ has_form(const Val *tile, int unit)
 {
 	Layout l;
 
-	for (int w = 0; w < FORM_WIDTHS; w++)
+	for (int w = 0; form_widths[w] != FORM_PLAIN; w++)
 		if (form_layout(&(Form){ unit, tile->type.rank - 2, form_widths[w] }, &tile->type, &l))
 			return true;
 	return false;

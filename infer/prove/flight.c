@@ -20,7 +20,7 @@ enum { OPEN = -1, READS = 64, TURNS = 8, AGE_MOST = 64 };
 typedef struct Reading {
 	const Val *tile; /* alloc, or a register tile */
 	const Val *slot; /* which of its stages; NULL: not known any more */
-	int set; /* of a register tile, which of its registers are read: of parts that take turns, or of one alone */
+	int set; /* of a register tile, which of its registers: of parts that take turns, or of one alone */
 	bool made;
 	int age; /* groups that were closed since its own; OPEN: its own is not */
 } Reading;
