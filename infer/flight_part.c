@@ -60,6 +60,17 @@ words(const Val *v)
 	return layout_words(v->type.layout, dtype_slot_bits(v->type.dtype));
 }
 
+/* A wait for all but a whole product, of more groups than sets: parts wait for more. */
+static void
+drop_waits(Block *b)
+{
+	for (Op *x = b->first, *next; x; x = next) {
+		next = x->next;
+		if (x->code == O_wg_wait && IMM(x, pending) > 0)
+			op_unlink(x);
+	}
+}
+
 /* Of n parts o is the last, and what stands around it is the first one's fence and the last one's commit. */
 static void
 part(Op *o, int n)
@@ -71,18 +82,17 @@ part(Op *o, int n)
 	Op *fence = o->prev, *commit = o->next;
 
 	o->lowering->dot.sets = sets;
-	for (Op *x = o->parent->first; x; x = x->next)
-		if (x->code == O_wg_wait)
-			IMM_SET(x, pending, IMM(x, pending) * n);
+	drop_waits(o->parent);
 	if (waits)
 		wait_before(fence, pending);
 	for (int i = 0; i < n - 1; i++) {
 		Op *before = op_clone(o->parent, o, o, NULL, NULL);
 
 		set_part(before, step, i, cost);
-		op_clone(o->parent, o, commit, NULL, NULL);
-		if (waits)
+		if (waits) {
+			op_clone(o->parent, o, commit, NULL, NULL);
 			wait_before(o, pending);
+		}
 		op_clone(o->parent, o, fence, NULL, NULL);
 		o->in[2] = before->out[0];
 		o->nin = 3;
