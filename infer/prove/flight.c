@@ -215,7 +215,7 @@ issue(Flight *f, State *s, const Op *o)
 		if (is_brought(f, o->in[i]))
 			violation(f, o, "no fence of the proxy stands behind the wait for copies that lanes "
 			                "did");
-	if (o->lowering && o->lowering->dot.sets && !s->fresh) /* lanes make each part in front of its fence */
+	if (o->lowering && o->lowering->dot.sets && !s->fresh) /* each part is made at its fence */
 		violation(f, o, "no wg_fence stands between it and what lanes made of its factor");
 	if (!s->fenced)
 		violation(f, o, "no wg_fence stands between it and what warps did to its registers");
