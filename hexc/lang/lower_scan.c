@@ -1,6 +1,6 @@
 /* lower_scan.c - scans: every element combined with all before it, in steps of 1, 2, 4 ... places
- * (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986).  Reductions by a function: neighbours become
- * one, and these again; a level's neighbours stand in the registers of one lane. */
+ * (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986).  Reductions by a function: neighbours
+ * become one, and these again; a level's neighbours stand in the registers of one lane. */
 #include "hexc/lang/lower.h"
 #include "hexc/ir/number.h"
 #include <math.h>
