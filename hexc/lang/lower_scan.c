@@ -221,27 +221,15 @@ scan_all(Lower *l, Scan *s)
 
 enum { NEIGHBOURS_MAX = 8 }; /* combined one after another, from pieces in registers (lower_part.c) */
 
-/* How many neighbours of n go together; 1: n has no small factor. */
-static int64_t
-neighbours(int64_t n)
-{
-	int64_t c = n < NEIGHBOURS_MAX ? n : NEIGHBOURS_MAX;
-
-	while (n % c)
-		c--;
-	return c;
-}
-
-/* Can steps of neighbours() reduce all of the dim?  They need one more dim while they do. */
+/* Can neighbours be combined until one is left?  Tiles with odd factors would be held whole by each lane
+ * then, and the neighbours need one more dim. */
 static bool
-falls_apart(const Scan *s)
+falls_apart(const Type *t)
 {
-	const Type *t = &s->v[0].v->type;
-	int64_t n = t->shape[s->dim];
-
-	for (int64_t c = neighbours(n); c > 1; c = neighbours(n))
-		n /= c;
-	return n == 1 && t->rank < RANK_MAX;
+	for (int d = 0; d < t->rank; d++)
+		if (!is_pow2(t->shape[d]))
+			return false;
+	return t->rank < RANK_MAX;
 }
 
 /* Of every c neighbours along the dim the one in place j. */
@@ -327,7 +315,7 @@ reduce_all(Lower *l, Scan *s)
 	int64_t extent = s->v[0].v->type.shape[s->dim], c;
 
 	for (int64_t w = 1; w < extent; w *= c) {
-		c = neighbours(extent / w);
+		c = extent / w < NEIGHBOURS_MAX ? extent / w : NEIGHBOURS_MAX;
 		if (!reduce_step(l, s, c, w, extent))
 			return false;
 	}
@@ -350,7 +338,7 @@ lower_scan(Lower *l, const Expr *e, int want, Value *out)
 		           e->name, s.n, s.n, want, want == 1 ? "is" : "are");
 		return false;
 	}
-	if (ok && last && falls_apart(&s)) {
+	if (ok && last && falls_apart(&s.v[0].v->type)) {
 		ok = reduce_all(l, &s);
 		last = false;
 	} else if (ok) {
