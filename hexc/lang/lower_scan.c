@@ -1,5 +1,6 @@
 /* lower_scan.c - scans: every element combined with all before it, in steps of 1, 2, 4 ... places
- * (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986). */
+ * (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986).  Reductions by a function: neighbours
+ * become one, and these again; a level's neighbours stand in the registers of one lane. */
 #include "hexc/lang/lower.h"
 #include "hexc/ir/number.h"
 #include <math.h>
@@ -154,34 +155,172 @@ read_scan(Lower *l, const Expr *e, Scan *s)
 	return lower_dim_arg(l, e, 1, t->rank, &s->dim);
 }
 
+/* f of what comes first, then of what follows: first[] becomes the combination, in the types of the scan. */
+static bool
+combine(Lower *l, const Scan *s, Value *first, const Value *then)
+{
+	Value arg[2 * RESULT_MAX], out[RESULT_MAX];
+
+	memcpy(arg, first, (size_t)s->n * sizeof *arg);
+	memcpy(arg + s->n, then, (size_t)s->n * sizeof *arg);
+	if (!lower_fn_call(l, s->fn, s->e->src, 2 * s->n, arg, s->n, out))
+		return false;
+	for (int i = 0; i < s->n; i++) {
+		const char *what = arena_printf(l->arena, "result %d of `%s`", i, s->fn->name);
+
+		first[i].v = lower_to_type(l, (Operand){ out[i], s->e }, then[i].v->type, s->e->src, what);
+		if (!first[i].v)
+			return false;
+	}
+	return true;
+}
+
+static Val *
+indices(Lower *l, const Scan *s, Type t)
+{
+	Val *v = put_op(l, O_iota, s->e->src, 0, NULL, t);
+
+	IMM_SET(v->def, dim, s->dim);
+	return v;
+}
+
 /* One step: what stands n places before comes first. */
 static bool
 scan_step(Lower *l, Scan *s, int64_t n)
 {
 	const Type *t = &s->v[0].v->type;
-	Value arg[2 * RESULT_MAX], out[RESULT_MAX], zero = value_int(0);
+	Value first[RESULT_MAX], zero = value_int(0);
 	Type at = type_tile(D_i32, S_reg, t->rank, t->shape), cond = at;
 	Val *in[3];
 
-	for (int i = 0; i < s->n; i++) {
-		arg[i] = shifted(l, s->e->src, s->v[i], s->dim, n, &zero);
-		arg[s->n + i] = s->v[i];
-	}
-	if (!lower_fn_call(l, s->fn, s->e->src, 2 * s->n, arg, s->n, out))
+	for (int i = 0; i < s->n; i++)
+		first[i] = shifted(l, s->e->src, s->v[i], s->dim, n, &zero);
+	if (!combine(l, s, first, s->v))
 		return false;
 	cond.dtype = D_bool;
-	in[0] = put_op(l, O_iota, s->e->src, 0, NULL, at);
-	IMM_SET(in[0]->def, dim, s->dim);
 	in[1] = put_const(l, &(Value){ .kind = VK_int, .i = n }, at, s->e->src);
-	in[0] = put2(l, O_le, s->e->src, in[1], in[0], cond);
+	in[0] = put2(l, O_le, s->e->src, in[1], indices(l, s, at), cond);
 	for (int i = 0; i < s->n; i++) {
-		in[1] = lower_to_type(l, (Operand){ out[i], s->e }, s->v[i].v->type, s->e->src,
-		                      arena_printf(l->arena, "result %d of `%s`", i, s->fn->name));
-		if (!in[1])
-			return false;
+		in[1] = first[i].v;
 		in[2] = s->v[i].v; /* the first ones have nothing before them */
 		s->v[i].v = put_op(l, O_select, s->e->src, 3, in, s->v[i].v->type);
 	}
+	return true;
+}
+
+static bool
+scan_all(Lower *l, Scan *s)
+{
+	for (int64_t n = 1; n < s->v[0].v->type.shape[s->dim]; n *= 2)
+		if (!scan_step(l, s, n))
+			return false;
+	return true;
+}
+
+/* ---- all of a dim ----------------------------------------------------------------------------------- */
+
+enum { NEIGHBOURS_MAX = 8 }; /* combined one after another, from pieces in registers (lower_part.c) */
+
+/* Can neighbours be combined until one is left?  Tiles with odd factors would be held whole by each lane
+ * then, and the neighbours need one more dim. */
+static bool
+falls_apart(const Type *t)
+{
+	for (int d = 0; d < t->rank; d++)
+		if (!is_pow2(t->shape[d]))
+			return false;
+	return t->rank < RANK_MAX;
+}
+
+/* Of every c neighbours along the dim the one in place j. */
+static Value
+every(Lower *l, const Scan *s, Value x, int64_t c, int64_t j)
+{
+	Type t = x.v->type, apart = t;
+
+	t.shape[s->dim] /= c;
+	apart.shape[apart.rank++] = 1;
+	for (int d = t.rank; d > s->dim; d--)
+		apart.shape[d] = t.shape[d - 1];
+	apart.shape[s->dim] = t.shape[s->dim];
+	apart.shape[s->dim + 1] = c;
+	x.v = put1(l, O_reshape, s->e->src, x.v, apart);
+	x.v = lower_put_slice(l, s->e->src, x.v, s->dim + 1, j, 1);
+	x.v = put1(l, O_reshape, s->e->src, x.v, t);
+	x.edge[s->dim] = NULL;
+	return x;
+}
+
+/* True where element `start` + `step` times the index along the dim is inside: below the end of the edge. */
+static Val *
+inside(Lower *l, const Scan *s, Type t, int64_t step, int64_t start, int64_t extent)
+{
+	Src src = s->e->src;
+	Type at = type_tile(D_i32, S_reg, t.rank, t.shape), cond = at;
+	Value n[3] = { value_int(step), value_int(start), value_int(extent) };
+	Val *v = indices(l, s, at);
+
+	cond.dtype = D_bool;
+	v = put2(l, O_mul, src, v, put_const(l, &n[0], at, src), at);
+	v = put2(l, O_add, src, v, put_const(l, &n[1], at, src), at);
+	v = put2(l, O_lt, src, v, put_const(l, &n[2], at, src), cond);
+	lower_count(l, v->def, 1, false, s->v[0].edge[s->dim], extent);
+	return v;
+}
+
+/* As combine; where `exists`, unless that is NULL, is false first[] stays. */
+static bool
+combine_where(Lower *l, const Scan *s, Val *exists, Value *first, const Value *then)
+{
+	Value was[RESULT_MAX];
+
+	memcpy(was, first, (size_t)s->n * sizeof *was);
+	if (!combine(l, s, first, then))
+		return false;
+	for (int i = 0; exists && i < s->n; i++) {
+		Val *in[3] = { exists, first[i].v, was[i].v };
+
+		first[i].v = put_op(l, O_select, s->e->src, 3, in, in[1]->type);
+	}
+	return true;
+}
+
+/* Every c neighbours, each of w elements, become one. */
+static bool
+reduce_step(Lower *l, Scan *s, int64_t c, int64_t w, int64_t extent)
+{
+	Value first[RESULT_MAX], then[RESULT_MAX];
+
+	for (int i = 0; i < s->n; i++)
+		first[i] = every(l, s, s->v[i], c, 0);
+	for (int64_t j = 1; j < c; j++) {
+		Val *exists = NULL;
+
+		for (int i = 0; i < s->n; i++)
+			then[i] = every(l, s, s->v[i], c, j);
+		if (s->v[0].edge[s->dim])
+			exists = inside(l, s, then[0].v->type, w * c, w * j, extent);
+		if (!combine_where(l, s, exists, first, then))
+			return false;
+	}
+	for (int i = 0; i < s->n; i++)
+		s->v[i].v = first[i].v;
+	return true;
+}
+
+/* The order of elements is kept, and f runs once an element. */
+static bool
+reduce_all(Lower *l, Scan *s)
+{
+	int64_t extent = s->v[0].v->type.shape[s->dim], c;
+
+	for (int64_t w = 1; w < extent; w *= c) {
+		c = extent / w < NEIGHBOURS_MAX ? extent / w : NEIGHBOURS_MAX;
+		if (!reduce_step(l, s, c, w, extent))
+			return false;
+	}
+	for (int i = 0; i < s->n; i++)
+		s->v[i].edge[s->dim] = NULL;
 	return true;
 }
 
@@ -199,8 +338,12 @@ lower_scan(Lower *l, const Expr *e, int want, Value *out)
 		           e->name, s.n, s.n, want, want == 1 ? "is" : "are");
 		return false;
 	}
-	for (int64_t n = 1; ok && n < s.v[0].v->type.shape[s.dim]; n *= 2)
-		ok = scan_step(l, &s, n);
+	if (ok && last && falls_apart(&s.v[0].v->type)) {
+		ok = reduce_all(l, &s);
+		last = false;
+	} else if (ok) {
+		ok = scan_all(l, &s);
+	}
 	for (int i = 0; ok && i < want; i++)
 		out[i] = last ? lower_last(l, e->src, &s.v[i], s.dim) : s.v[i];
 	return ok;

@@ -111,7 +111,8 @@ check_picks(Run *r, int64_t m, int64_t n)
 	}
 }
 
-static const char *const tiles[] = { "BM=4 BN=32", "BM=1 BN=16", "BM=16 BN=128", "BM=4 BN=256" };
+static const char *const tiles[] = { "BM=4 BN=32", "BM=1 BN=16", "BM=16 BN=128", "BM=4 BN=256",
+	                             "BM=1 BN=84", "BM=4 BN=22" };
 static const int lengths[] = { 1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 127, 128, 129, 145, 255, 257, 300 };
 
 TEST_EACH(carried, COUNT_OF(tiles))
