@@ -1,15 +1,15 @@
 /* pad.c - pass pad: tiles whose extents have factors that threads have not are made longer.
  *
  * 11008 elements are 43 * 256: four warps that share them out evenly move 4 bytes at a time, and 2880
- * leave nothing for warps to share at all.  Of 11264 each lane has 11 times 16 bytes.  So such a tile
- * gets an edge, as those at a tensor's end have: what is behind it is read as the tensor has it or as 0,
- * goes through elementwise ops as anything may, is masked where a reduction would see it, and written
+ * leave nothing for warps to share at all; of f32[33, 9] every thread would hold all.  Of 11264 each lane has 11
+ * times 16 bytes.  So such a tile gets an edge, as those at a tensor's end have: what is behind it is read as 0,
+ * goes through elementwise ops and scans as anything may, is masked where a reduction would see it, and written
  * nowhere.
  *
  * Dims that ops tie are as long as each other, and grow together.  One that something else than such ops
- * touches stays: shared memory, products, gathered dims, dims that are cut or joined; and one that is
- * stored where the tensor may have more elements behind it.  How long they become is asked of the tiles
- * that are moved from and to tensors, the largest first: what costs a lane least.
+ * touches stays: products, gathered dims, dims that are cut or joined.  Memory stays as it is: a tile that has
+ * grown is moved by a view that is longer than what it shows, or reaches past the tensor's end.  How long tiles
+ * become is asked of those that are moved from and to memory, the largest first: what costs a lane least.
  *
  * needs   masks of ragged edges (pass bounds), plain loops
  * keeps   what the kernel computes
@@ -85,59 +85,95 @@ fix_all(const Pad *p, const Val *v)
 
 /* Is nothing of the tensor behind extent e of dim d of a view? */
 static bool
-ends_there(const Pad *p, const Op *view, int d)
+ends_there(Kernel *k, const Op *view, int d)
 {
 	int at = view_operand_dim(view, d);
-	const Param *t = val_param(p->k, view->in[0]);
-	Fact start = val_fact(p->k, view->in[1 + at]), size = val_fact(p->k, t->size[at]);
+	const Param *t = val_param(k, view->in[0]);
+	Fact start = val_fact(k, view->in[1 + at]), size = val_fact(k, t->size[at]);
 
 	return start.lo >= 0 && size.hi - start.lo <= view->out[0]->type.shape[d];
 }
 
 /* A view of a tensor that moves register tiles; NULL: it is of something else. */
 static Op *
-tensor_view(const Pad *p, const Val *mem)
+tensor_view(const Kernel *k, const Val *mem)
 {
 	Op *view = mem->def;
 
-	return view && view->code == O_view && val_param(p->k, view->in[0]) ? view : NULL;
+	return view && view->code == O_view && val_param(k, view->in[0]) ? view : NULL;
 }
 
-static void
-tie_view(const Pad *p, const Op *o, const Val *mem, const Val *tile)
+/* What an access moves between a register tile and memory; NULL: it is no such access. */
+static Val *
+moved(const Op *o)
 {
-	const Op *view = tensor_view(p, mem);
+	Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
 
-	if (!view || view_gather_dim(view) >= 0) {
-		fix_all(p, tile);
-		fix_all(p, mem);
-		return;
-	}
-	tie_all(p, tile, mem);
-	for (int d = 0; d < tile->type.rank && o->code == O_store; d++)
-		if (!ends_there(p, view, d))
-			fix(p, tile, d);
+	return tile && tile->type.space == S_reg && tile->type.rank ? tile : NULL;
 }
 
-/* Reshapes that put in dims of extent 1, or take such out. */
+static int
+memory_at(const Op *o)
+{
+	return o->code == O_store;
+}
+
+/* Tiles of indices name elements one by one, those of packed tensors are whole blocks. */
+static bool
+is_fixed_memory(const Kernel *k, Val *mem)
+{
+	const Param *t = val_param(k, view_root(mem));
+
+	return (mem->def && mem->def->code == O_view && view_gather_dim(mem->def) >= 0) || (t && t->pack);
+}
+
+/* Dims that stay as they are through a reshape, and those that are cut or joined. */
 static void
 tie_reshape(const Pad *p, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *y = &o->out[0]->type;
-	int at = 0;
+	const Val *x = o->in[0], *y = o->out[0];
+	int i = 0, j = 0;
 
-	for (int d = 0; d < y->rank; d++) {
-		if (y->shape[d] == 1)
+	while (i < x->type.rank || j < y->type.rank) {
+		int from = i, to = j;
+		int64_t m = i < x->type.rank ? x->type.shape[i++] : 1;
+		int64_t n = j < y->type.rank ? y->type.shape[j++] : 1;
+
+		if (m == n) {
+			if (from < x->type.rank && to < y->type.rank)
+				tie(p, x, from, y, to);
 			continue;
-		while (at < x->rank && x->shape[at] == 1)
-			at++;
-		if (at == x->rank || x->shape[at] != y->shape[d]) {
-			fix_all(p, o->in[0]);
-			fix_all(p, o->out[0]);
-			return;
 		}
-		tie(p, o->in[0], at++, o->out[0], d);
+		if (m == 1 || n == 1) { /* an extent of 1 is put in or taken out */
+			i -= n == 1 && from < x->type.rank;
+			j -= m == 1 && to < y->type.rank;
+			continue;
+		}
+		while (m != n)
+			if (m < n)
+				m *= x->type.shape[i++];
+			else
+				n *= y->type.shape[j++];
+		for (int d = from; d < i; d++)
+			fix(p, x, d);
+		for (int d = to; d < j; d++)
+			fix(p, y, d);
 	}
+}
+
+/* Pieces side by side along a dim, which stays. */
+static void
+tie_pieces(const Pad *p, const Op *o)
+{
+	int at = (int)IMM(o, dim);
+
+	for (int i = 0; i < o->nin; i++)
+		for (int d = 0; d < o->out[0]->type.rank; d++)
+			if (d != at)
+				tie(p, o->out[0], d, o->in[i], d);
+			else
+				fix(p, o->in[i], d);
+	fix(p, o->out[0], at);
 }
 
 static void
@@ -155,13 +191,14 @@ tie_op(const Pad *p, const Op *o)
 {
 	const Val *x = o->nin ? o->in[0] : NULL, *y = o->nout ? o->out[0] : NULL;
 
-	if (op_is(o, F_ELT) || o->code == O_mask) {
+	if (op_is(o, F_ELT) || o->code == O_mask || o->code == O_shift || o->code == O_relayout) {
 		for (int i = 0; i < o->nin; i++)
 			tie_all(p, y, o->in[i]);
-	} else if (o->code == O_load) {
-		tie_view(p, o, x, y);
-	} else if (o->code == O_store && !IMM(o, update)) {
-		tie_view(p, o, o->in[1], x);
+	} else if (moved(o)) {
+		if (is_fixed_memory(p->k, o->in[memory_at(o)]))
+			fix_all(p, moved(o));
+	} else if (o->code == O_slice || o->code == O_concat) {
+		tie_pieces(p, o);
 	} else if (o->code == O_reshape && y->type.space == S_reg) {
 		tie_reshape(p, o);
 	} else if (o->code == O_transpose) {
@@ -224,6 +261,17 @@ try_extent(const Pad *p, Shapes *x, int d, int64_t extent)
 	try_dims(p, x, d + 1);
 }
 
+/* Do so many elements alone cost as much as the best that has been found? */
+static bool
+is_hopeless(const Pad *p, const Shapes *x, int d)
+{
+	int64_t size = 1;
+
+	for (int i = 0; i < x->tile->type.rank; i++)
+		size *= i < d ? x->shape[i] : x->tile->type.shape[i];
+	return ELEMENT_COST * (size / ((int64_t)p->k->warps * WARP_SIZE)) >= x->cost;
+}
+
 /* All extents of the dims from d on. */
 static void
 try_dims(const Pad *p, Shapes *x, int d)
@@ -231,6 +279,9 @@ try_dims(const Pad *p, Shapes *x, int d)
 	const Type *t = &x->tile->type;
 	const Class *c = d < t->rank ? class_of(p, x->tile, d) : NULL;
 	int64_t cost;
+
+	if (is_hopeless(p, x, d))
+		return;
 
 	if (c) {
 		for (int e = 0; e < d; e++)
@@ -251,14 +302,41 @@ try_dims(const Pad *p, Shapes *x, int d)
 	memcpy(x->best, x->shape, sizeof x->best);
 }
 
-static void
-shapes_of(const Pad *p, Shapes *x, const Val *tile, const Op *view)
+/* Neighbours along dim `unit` that an access of a tile in memory may take, for what is known and cannot be
+ * asked about (pass specialize). */
+static int64_t
+widest(const Pad *p, const Val *mem, const Val *tile, int unit)
 {
+	const Op *view = tensor_view(p->k, mem);
+	const Param *t = view ? val_param(p->k, view->in[0]) : NULL;
+	int64_t most = dtype_most(tile->type.dtype), mult[DIM_MAX + 2];
+	int n = 0;
+
+	if (unit < 0)
+		return 1;
+	if (!view || !ends_there(p->k, view, unit))
+		mult[n++] = tile->type.shape[unit];
+	for (int d = 0; view && d < view->in[0]->type.rank; d++) {
+		bool along = d == view_operand_dim(view, unit);
+		Fact f = val_fact(p->k, along ? view->in[1 + d] : t->stride[d]);
+
+		if (f.mult && (along || f.lo == f.hi))
+			mult[n++] = f.mult;
+	}
+	for (int i = 0; i < n; i++)
+		most = min64(most, pow2_part(mult[i]));
+	return most;
+}
+
+static void
+shapes_of(const Pad *p, Shapes *x, const Val *tile, const Val *mem)
+{
+	const Op *view = tensor_view(p->k, mem);
 	int64_t all;
 
 	*x = (Shapes){ .tile = tile, .cost = INT64_MAX };
-	x->unit = view_unit_dim(p->k, view);
-	x->most = dtype_most(tile->type.dtype);
+	x->unit = view ? view_unit_dim(p->k, view) : mem->type.rank - 1;
+	x->most = widest(p, mem, tile, x->unit);
 	memcpy(x->best, tile->type.shape, sizeof x->best);
 	all = p->k->warps * WARP_SIZE * x->most;
 	for (int64_t by = 2; by <= all && x->nby < (int)COUNT_OF(x->by); by++)
@@ -267,27 +345,16 @@ shapes_of(const Pad *p, Shapes *x, const Val *tile, const Op *view)
 	try_dims(p, x, 0);
 }
 
-/* The tile that an access moves from or to a tensor; NULL: it is no such access.  *view: by what. */
-static const Val *
-moved(const Pad *p, const Op *o, const Op **view)
-{
-	const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
-
-	*view = tile ? tensor_view(p, o->in[o->code == O_store]) : NULL;
-	return *view && tile->type.rank > 0 ? tile : NULL;
-}
-
 /* The largest one some of whose dims have not been asked yet; of several, that with the narrowest
  * elements. */
 static const Val *
-next_tile(const Pad *p, const Op **view)
+next_tile(const Pad *p, const Val **mem)
 {
 	const Val *best = NULL;
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, p->k->body); o; o = walk_next(&w)) {
-		const Op *by;
-		const Val *tile = moved(p, o, &by);
+		const Val *tile = moved(o);
 		bool open = false;
 
 		for (int d = 0; tile && d < tile->type.rank; d++)
@@ -297,7 +364,7 @@ next_tile(const Pad *p, const Op **view)
 		                        dtype_most(tile->type.dtype) <= dtype_most(best->type.dtype)))))
 			continue;
 		best = tile;
-		*view = by;
+		*mem = o->in[memory_at(o)];
 	}
 	return best;
 }
@@ -306,13 +373,13 @@ next_tile(const Pad *p, const Op **view)
 static bool
 choose(const Pad *p)
 {
-	const Op *view;
+	const Val *mem;
 	bool grows = false;
 
-	for (const Val *tile; (tile = next_tile(p, &view));) {
+	for (const Val *tile; (tile = next_tile(p, &mem));) {
 		Shapes x;
 
-		shapes_of(p, &x, tile, view);
+		shapes_of(p, &x, tile, mem);
 		for (int d = 0; d < tile->type.rank; d++) {
 			class_of(p, tile, d)->extent = x.best[d];
 			grows |= x.best[d] != tile->type.shape[d];
@@ -362,7 +429,7 @@ is_zero_behind(const Pad *p, const Val *v, int d)
 	if (!o || fabs(num_outside(v->type.dtype)) > 0)
 		return false;
 	if (o->code == O_load)
-		return ends_there(p, o->in[0]->def, d);
+		return true;
 	if (o->code == O_mask)
 		return masks_with(p, o, d, (Constant){ 0, 0 });
 	if (strcmp(rule[o->code], "zero") != 0 && strcmp(rule[o->code], "zeros") != 0)
@@ -439,12 +506,10 @@ mask_reduction(const Pad *p, Op *o)
 static bool
 is_uneven(Kernel *k)
 {
-	const Pad p = { .k = k };
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		const Op *view;
-		const Val *tile = moved(&p, o, &view);
+		const Val *tile = moved(o);
 		int64_t size = tile ? type_size(&tile->type) : 1;
 
 		if (!is_pow2(size) && size % ((int64_t)k->warps * WARP_SIZE * dtype_most(tile->type.dtype)))
@@ -475,6 +540,41 @@ grow_block(const Pad *p, Block *b)
 	}
 }
 
+/* A view of all of mem, in front of o. */
+static Op *
+view_of_all(Op *o, Val *mem)
+{
+	Val *in[1 + DIM_MAX] = { mem };
+	Type t = type_free(mem->type);
+
+	for (int d = 0; d < mem->type.rank; d++)
+		in[1 + d] = ir_const(o->parent, o, 0);
+	return op_new(o->parent, o, O_view, o->src, 1 + mem->type.rank, in, 1, &t);
+}
+
+/* Access o moves a tile that has grown: to where nothing more is in the tensor, or behind the end of a view. */
+static void
+fit_access(Kernel *k, Op *o)
+{
+	const int64_t *shape = moved(o)->type.shape;
+	Val **mem = &o->in[memory_at(o)];
+	Op *view = tensor_view(k, *mem), *own = NULL;
+	int rank = (*mem)->type.rank;
+
+	for (int d = 0; view && d < rank; d++)
+		if (shape[d] != (*mem)->type.shape[d] && ends_there(k, view, d)) {
+			own = own ? own : op_clone(o->parent, o, view, NULL, NULL);
+			own->out[0]->type.shape[d] = shape[d];
+		}
+	if (own)
+		*mem = own->out[0];
+	if (memcmp(shape, (*mem)->type.shape, (size_t)rank * sizeof *shape) == 0)
+		return;
+	own = view_of_all(o, *mem);
+	memcpy(own->out[0]->type.shape, shape, (size_t)rank * sizeof *shape);
+	*mem = own->out[0];
+}
+
 bool
 pass_pad(Kernel *k)
 {
@@ -499,5 +599,8 @@ pass_pad(Kernel *k)
 	facts_drop(k);
 	if (grows)
 		grow_block(&p, k->body);
+	for (Op *o = walk_first(&w, k->body); o && grows; o = walk_next(&w))
+		if (moved(o))
+			fit_access(k, o);
 	return grows;
 }
