@@ -15,6 +15,7 @@
  * keeps   what the kernel computes
  * leaves  constant bounds of masks to be merged */
 #include "hexc/ir/number.h"
+#include "hexc/ir/sparse.h"
 #include "hexc/pass/fold.h"
 #include "hexc/pass/pass.h"
 #include <math.h>
@@ -177,6 +178,15 @@ tie_pieces(const Pad *p, const Op *o)
 }
 
 static void
+tie_dot(const Pad *p, const Op *o)
+{
+	tie(p, o->in[0], 0, o->out[0], 0);
+	tie(p, o->in[1], 1, o->out[0], 1);
+	tie(p, o->in[0], 1, o->in[1], 0);
+	tie_all(p, o->in[2], o->out[0]);
+}
+
+static void
 tie_for(const Pad *p, const Op *o)
 {
 	for (int i = 0; i < o->nout; i++) {
@@ -199,6 +209,8 @@ tie_op(const Pad *p, const Op *o)
 			fix_all(p, moved(o));
 	} else if (o->code == O_slice || o->code == O_concat) {
 		tie_pieces(p, o);
+	} else if (o->code == O_dot && !dot_is_sparse(o)) {
+		tie_dot(p, o);
 	} else if (o->code == O_reshape && y->type.space == S_reg) {
 		tie_reshape(p, o);
 	} else if (o->code == O_transpose) {
@@ -213,7 +225,7 @@ tie_op(const Pad *p, const Op *o)
 	} else if (o->code == O_if) {
 		for (int i = 0; i < 2 * o->nout; i++)
 			tie_all(p, o->out[i / 2], o->blk[i % 2]->last->in[i / 2]);
-	} else if (!op_is(o, F_FILL | F_TERM) && o->code != O_view) {
+	} else if (!op_is(o, F_FILL | F_TERM)) { /* of views: tiles of indices */
 		for (int i = 0; i < o->nin; i++)
 			fix_all(p, o->in[i]);
 		for (int i = 0; i < o->nout; i++)
@@ -369,13 +381,64 @@ next_tile(const Pad *p, const Val **mem)
 	return best;
 }
 
+/* The three dims of a product, m, n and k, with what they may grow to. */
+typedef struct Product {
+	Class *of[3];
+	int64_t extent[3], to[3];
+} Product;
+
+/* Tensor cores take 16 rows and 8 columns, or columns and rows, and 32 bytes of k, some types also 16; lanes
+ * that multiply share out 8 by 8. */
+static Product
+product_of(const Pad *p, const Op *o)
+{
+	const Type *a = &o->in[0]->type, *y = &o->out[0]->type;
+	int bits = dtype_info[a->dtype].bits;
+	int64_t least = dtype_is_float(a->dtype) && bits >= 32 && a->dtype != D_tf32 ? 8 : 16;
+	int64_t m = y->shape[0], n = y->shape[1], k = a->shape[1];
+	int64_t area[2] = { align_up(m, least) * align_up(n, 8), align_up(m, 8) * align_up(n, least) };
+	int tall = area[0] <= area[1];
+	Product x = { { class_of(p, o->out[0], 0), class_of(p, o->out[0], 1), class_of(p, o->in[0], 1) },
+		      { m, n, k },
+		      { align_up(m, tall ? least : 8), align_up(n, tall ? 8 : least), k } };
+
+	if (least > 8 && k * bits % 128)
+		x.to[2] = align_up(k, 256 / bits);
+	return x;
+}
+
+/* Products are asked first: what an instruction takes they become, all dims or none. */
+static bool
+choose_product(const Pad *p, const Op *o)
+{
+	Product x = product_of(p, o);
+	bool grows = false, may = true;
+
+	for (int i = 0; i < 3; i++) {
+		const Class *c = x.of[i];
+
+		may &= x.to[i] == x.extent[i] || (!c->fixed && (!c->extent || c->extent == x.to[i]));
+	}
+	for (int i = 0; i < 3; i++) {
+		Class *c = x.of[i];
+
+		c->extent = c->extent ? c->extent : may ? x.to[i] : x.extent[i];
+		grows |= c->extent != x.extent[i];
+	}
+	return grows;
+}
+
 /* False: nothing grows. */
 static bool
 choose(const Pad *p)
 {
 	const Val *mem;
 	bool grows = false;
+	OpWalk w;
 
+	for (const Op *o = walk_first(&w, p->k->body); o; o = walk_next(&w))
+		if (o->code == O_dot && !dot_is_sparse(o))
+			grows |= choose_product(p, o);
 	for (const Val *tile; (tile = next_tile(p, &mem));) {
 		Shapes x;
 
@@ -510,6 +573,16 @@ view_of_all(Op *o, Val *mem)
 	for (int d = 0; d < mem->type.rank; d++)
 		in[1 + d] = ir_const(o->parent, o, 0);
 	return op_new(o->parent, o, O_view, o->src, 1 + mem->type.rank, in, 1, &t);
+}
+
+/* Both factors have zeros behind the end of k, or what is nothing in one is nothing in the product. */
+static void
+mask_product(const Pad *p, Op *o)
+{
+	for (int i = 0; i < 2; i++)
+		if (extent_of(p, o->in[i], 1 - i) != o->in[i]->type.shape[1 - i] &&
+		    !is_zero_behind(p, o->in[i], 1 - i))
+			o->in[i] = masked(p, o, o->in[i], 1 - i, (Constant){ 0, 0 });
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------- */
@@ -675,6 +748,8 @@ pad_tiles(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o && grows; o = walk_next(&w))
 		if (op_is(o, F_REDUCE))
 			mask_reduction(&p, o);
+		else if (o->code == O_dot && !dot_is_sparse(o))
+			mask_product(&p, o);
 	facts_drop(k);
 	if (grows)
 		grow_block(&p, k->body);
