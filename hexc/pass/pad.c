@@ -327,7 +327,7 @@ widest(const Pad *p, const Val *mem, const Val *tile, int unit)
 	if (unit < 0)
 		return 1;
 	if (!view || !ends_there(p->k, view, unit))
-		mult[n++] = tile->type.shape[unit];
+		mult[n++] = mem->def ? view_within(mem->def, unit) : tile->type.shape[unit];
 	for (int d = 0; view && d < view->in[0]->type.rank; d++) {
 		bool along = d == view_operand_dim(view, unit);
 		Fact f = val_fact(p->k, along ? view->in[1 + d] : t->stride[d]);
