@@ -241,7 +241,8 @@ lowering_stmatrix(Solve *s, const Op *o, const Layout *l)
 	MatrixSide side;
 	Lowering *p;
 
-	if (unit < 0 || is_longer(o->in[1]) || !matrix_side(s, IK_stmatrix, d, l, unit, &side) || shared_vec(s, o->in[1], run) < run)
+	if (unit < 0 || is_longer(o->in[1]) || !matrix_side(s, IK_stmatrix, d, l, unit, &side) ||
+	    shared_vec(s, o->in[1], run) < run)
 		return NULL;
 	p = lowering_new(s, side.in, run);
 	p->access.map = side.map;
