@@ -312,6 +312,8 @@ search_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 	Trace *tr = NEWN(s->arena, Trace, nacc + 1);
 	double excess;
 
+	while (pad > row) /* the tile becomes no more than twice as large */
+		pad /= 2;
 	layout_rows(out, t->rank, t->shape, unit_dim, row);
 	excess = search_swizzle(s, out, acc, nacc);
 	for (int i = 0; dtype_pieces(t->dtype) > 1 && i < nacc; i++) /* 16 bytes are no whole elements */
@@ -345,7 +347,8 @@ static bool
 same_access(const Access *a, const Access *b)
 {
 	if (a->rank != b->rank || a->vec != b->vec || a->bits != b->bits || a->lanes != b->lanes ||
-	    a->write != b->write || !a->as != !b->as || (a->as && !type_same(a->as, b->as)))
+	    a->write != b->write || !a->as != !b->as || (a->as && !type_same(a->as, b->as)) ||
+	    reaches_past(a) || reaches_past(b))
 		return false;
 	for (int d = 0; d < a->rank; d++)
 		if (a->dim_of[d] != b->dim_of[d])
