@@ -150,13 +150,14 @@ typedef struct Product {
 } Product;
 
 /* Tensor cores take 16 rows and 8 columns, or columns and rows, and 32 bytes of k, some types also 16; lanes
- * that multiply share out 8 by 8. */
+ * that multiply share out 8 by 8, and powers of two as they are. */
 static Product
 product_of(const Pad *p, const Op *o)
 {
 	const Type *a = &o->in[0]->type, *y = &o->out[0]->type;
 	int bits = dtype_info[a->dtype].bits;
-	int64_t least = dtype_is_float(a->dtype) && bits >= 32 && a->dtype != D_tf32 ? 8 : 16;
+	bool cores = bits < 32 || a->dtype == D_tf32;
+	int64_t least = cores ? 16 : 8;
 	int64_t m = y->shape[0], n = y->shape[1], k = a->shape[1];
 	int64_t area[2] = { align_up(m, least) * align_up(n, 8), align_up(m, 8) * align_up(n, least) };
 	int tall = area[0] <= area[1];
@@ -164,8 +165,11 @@ product_of(const Pad *p, const Op *o)
 		      { m, n, k },
 		      { align_up(m, tall ? least : 8), align_up(n, tall ? 8 : least), k } };
 
-	if (least > 8 && k * bits % 128)
-		x.to[2] = align_up(k, 256 / bits);
+	for (int i = 0; i < 2 && !cores; i++)
+		if (is_pow2(x.extent[i]))
+			x.to[i] = x.extent[i];
+	if (cores && k * bits % 128) /* what has no power of two of bits is multiplied as f16 */
+		x.to[2] = align_up(k, is_pow2(bits) ? 256 / bits : 16);
 	return x;
 }
 
