@@ -42,10 +42,4 @@ bool pad_choose(const Pad *p);
 /* Neighbours along dim `unit` that an access of a tile in memory may take, for what is known and cannot be
  * asked about (pass specialize). */
 int64_t pad_widest(Kernel *k, const Val *mem, const Val *tile, int unit);
-
-/* ---- pad_copy.c ------------------------------------------------------------------------------------ */
-/* A view of all of mem, in front of o. */
-Op *pad_view_of_all(Op *o, Val *mem);
-/* The copy by longer views, if threads share these out better.  False: o is no such copy. */
-bool pad_copy(Kernel *k, Op *o);
 #endif
