@@ -244,7 +244,7 @@ inside(const Turns *t, Forms *f, const Op *o, int d)
 {
 	Lin start = lin_exact(o, o->in[1 + d]), room;
 	int at = view_result_dim(o, d);
-	int64_t extent = at < 0 ? 1 : o->out[0]->type.shape[at];
+	int64_t extent = at < 0 ? 1 : view_within(o, at);
 	const Param *p;
 
 	for (; o->in[0]->def && o->in[0]->def->code == O_view;) {

@@ -90,8 +90,11 @@ eval_view(Interp *it, Op *o)
 		v->index[in->dim[d]] = view_gathers(o, d) ? start : NULL;
 		if (!view_gathers(o, d))
 			v->start[in->dim[d]] += start->i[0];
-		if (!(IMM(o, dropped) >> d & 1))
-			v->dim[v->rank++] = in->dim[d];
+		if (IMM(o, dropped) >> d & 1)
+			continue;
+		if (view_within(o, v->rank) < o->out[0]->type.shape[v->rank])
+			v->end[in->dim[d]] = v->start[in->dim[d]] + view_within(o, v->rank);
+		v->dim[v->rank++] = in->dim[d];
 	}
 	return true;
 }
@@ -107,7 +110,8 @@ typedef struct Row {
 /* Where the root ends and how it is laid out in memory. */
 typedef struct Root {
 	int64_t size[DIM_MAX], stride[DIM_MAX];
-	int64_t extent[DIM_MAX]; /* of the view, in the root's dims; 1 where it drops the dim */
+	int64_t end[DIM_MAX];    /* of what the view shows: the size, or before that */
+	int64_t extent[DIM_MAX]; /* of the view up to there, in the root's dims; 1 where it drops the dim */
 } Root;
 
 static void
@@ -128,6 +132,11 @@ root_of(Interp *it, const View *v, const Type *t, Root *r)
 	}
 	for (int d = 0; d < v->rank; d++)
 		r->extent[v->dim[d]] = t->shape[d];
+	for (int d = 0; d < v->root_rank; d++) {
+		r->end[d] = v->end[d] ? min64(v->end[d], r->size[d]) : r->size[d];
+		if (v->end[d])
+			r->extent[d] = v->end[d] - v->start[d];
+	}
 }
 
 /* Only what is before a tensor is wrong; behind its end is the edge that slices may pass.  A shared tile
@@ -177,9 +186,9 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 		row.at += at * r->stride[d];
 		if (d == last) {
 			row.stride = r->stride[d];
-			row.hi = r->size[d] - at;
+			row.hi = r->end[d] - at;
 		} else {
-			inside = inside && at >= 0 && at < r->size[d];
+			inside = inside && at >= 0 && at < r->end[d];
 		}
 	}
 	if (!inside) /* the row does not exist, whatever the last dim says */
@@ -193,8 +202,20 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 
 /* ---- reading and writing --------------------------------------------------------------------- */
 
+/* Elements from at to end of a slot are outside of their tile. */
+static void
+outside(DType d, Slot *val, int64_t at, int64_t end)
+{
+	for (; at < end; at++) {
+		if (dtype_is_float(d))
+			val->f[at] = num_outside(d);
+		else
+			val->i[at] = 0;
+	}
+}
+
 static bool
-read_shared(Interp *it, const Op *o, const Shared *s, const Row *row, Slot *val, int64_t at)
+read_shared(Interp *it, const Op *o, const Shared *s, const Row *row, Slot *val, int64_t at, int64_t n)
 {
 	for (int64_t j = 0; j < row->hi; j++) {
 		int64_t from = row->at + j * row->stride;
@@ -207,6 +228,7 @@ read_shared(Interp *it, const Op *o, const Shared *s, const Row *row, Slot *val,
 			return false;
 		memcpy(val->f + at + j, s->f + from, sizeof *s->f);
 	}
+	outside(s->dtype, val, at + row->hi, at + n);
 	return true;
 }
 
@@ -237,12 +259,7 @@ read_global(Interp *it, const Op *o, const View *v, const Row *row, Slot *val, i
 		num_get_fn(d, arg->data, row->at, row->stride, (size_t)row->hi, val->f + at);
 	else if (row->hi > 0)
 		num_get_in(d, arg->data, row->at, row->stride, (size_t)row->hi, val->i + at);
-	for (int64_t j = row->hi; j < n; j++) {
-		if (flt)
-			val->f[at + j] = num_outside(d);
-		else
-			val->i[at + j] = 0;
-	}
+	outside(d, val, at + row->hi, at + n);
 	return watch_global(it, o, v, row, at, false);
 }
 
@@ -260,7 +277,7 @@ interp_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val)
 		Row row = row_of(v, t, &root, at / len);
 
 		if (v->param ? !read_global(it, o, v, &row, val, at, len)
-		             : !read_shared(it, o, v->shared, &row, val, at))
+		             : !read_shared(it, o, v->shared, &row, val, at, len))
 			return false;
 	}
 	return true;

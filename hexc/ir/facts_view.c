@@ -73,13 +73,32 @@ view_gather_dim(const Op *view)
 	return -1;
 }
 
+int64_t
+view_within(const Op *view, int d)
+{
+	int64_t extent = view->out[0]->type.shape[d];
+
+	if (view->code != O_view || !view->in[0]->def)
+		return extent;
+	return min64(extent, view->in[0]->type.shape[view_operand_dim(view, d)]);
+}
+
+bool
+view_is_longer(const Op *view)
+{
+	for (int d = 0; d < view->out[0]->type.rank; d++)
+		if (view_within(view, d) < view->out[0]->type.shape[d])
+			return true;
+	return false;
+}
+
 /* Elements of the operand's dim d that the view covers. */
 static int64_t
 view_extent(const Op *view, int d)
 {
 	int r = view_result_dim(view, d);
 
-	return r < 0 ? 1 : view->out[0]->type.shape[r];
+	return r < 0 ? 1 : view_within(view, r);
 }
 
 bool

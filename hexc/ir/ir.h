@@ -517,8 +517,13 @@ void facts_drop(Kernel *k);
 
 /* ---- facts about views (facts_view.c) ------------------------------------------------------------ */
 
+/* Elements of dim d of this view (of any other op: of its result) that its operand has, where that is a view
+ * or a shared tile: less than the extent where the view is longer.  Of tensors: the extent. */
+int64_t view_within(const Op *view, int d);
+/* Is it longer than its operand along some dim? */
+bool view_is_longer(const Op *view);
 /* Is dim d of this view (counted in the view: dropped dims not) inside its tensor for every block
- * and iteration in which the op runs?  False: not known.  An alloc is inside itself. */
+ * and iteration in which the op runs, up to view_within?  False: not known.  An alloc is inside itself. */
 bool view_in_bounds(Kernel *k, const Op *view, int d);
 /* The same for dim d of the view's operand, in[1 + d] its start: dropped dims too, which a view that
  * is not in bounds there must be predicated on as a whole. */

@@ -80,10 +80,26 @@ shape_alloc(Arena *a, const Op *o)
 	return NULL;
 }
 
+/* A view that is longer than its operand is that one with an edge, and nothing is viewed of it. */
+static const char *
+check_longer(const Op *o)
+{
+	int64_t start;
+
+	if (o->in[0]->def && o->in[0]->def->code == O_view && view_is_longer(o->in[0]->def))
+		return "a part of a view that is longer than its operand";
+	for (int d = 0; d < o->out[0]->type.rank; d++)
+		if (view_within(o, d) < o->out[0]->type.shape[d] &&
+		    (!val_is_const(o->in[1 + view_operand_dim(o, d)], &start) || start))
+			return "it is longer than its operand, and does not start where that does";
+	return NULL;
+}
+
 const char *
 shape_view(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type, *x = o->nin ? &o->in[0]->type : t;
+	const char *why;
 	int kept = 0;
 
 	if (o->nin && is_barriers(o->in[0]))
@@ -102,7 +118,8 @@ shape_view(Arena *a, const Op *o)
 		kept += !(IMM(o, dropped) >> d & 1);
 	if (kept != t->rank)
 		return arena_printf(a, "rank %d, but %d dims are kept", t->rank, kept);
-	return check_gather(o);
+	why = check_longer(o);
+	return why ? why : check_gather(o);
 }
 
 const char *

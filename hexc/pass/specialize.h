@@ -44,7 +44,7 @@ typedef enum Wish {
 
 /* ---- specialize_ask.c --------------------------------------------------------------------------------- */
 
-/* The view of a tensor that o moves a tile by; NULL: none. */
+/* The view of a tensor that o moves a tile by, or the tile of a longer one; NULL: none. */
 Op *moved_by(const Op *o);
 bool is_before(const Run *r, const Val *v); /* known in front of the run */
 /* What would help o, with all that is in it; or all ops of the run. */

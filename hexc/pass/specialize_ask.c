@@ -12,6 +12,8 @@ moved_by(const Op *o)
 	                 : o->code == O_store && !IMM(o, update) ? o->in[1]
 	                                                         : NULL;
 
+	if (mem && mem->def && view_is_longer(mem->def))
+		mem = mem->def->in[0]; /* it starts and ends there */
 	if (!mem || mem->type.space != S_global || mem->type.rank == 0 || !mem->def ||
 	    mem->def->code != O_view || mem->def->in[0]->def)
 		return NULL;

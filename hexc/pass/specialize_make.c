@@ -27,6 +27,21 @@ condition(Op *at, const Asked *a)
 	return all;
 }
 
+/* A view of its own for access o, `view` or the longer one by which it is. */
+static void
+own_view(Op *o, const Op *view)
+{
+	Val **mem = &o->in[o->code == O_store];
+	Op *own = op_clone(o->parent, o, view, NULL, NULL), *longer;
+
+	if (*mem != view->out[0]) {
+		longer = op_clone(o->parent, o, (*mem)->def, NULL, NULL);
+		longer->in[0] = own->out[0];
+		own = longer;
+	}
+	*mem = own->out[0];
+}
+
 /* Facts are of where a view stands: each access gets its own. */
 static void
 views_beside(Block *b)
@@ -37,7 +52,7 @@ views_beside(Block *b)
 		const Op *view = moved_by(o);
 
 		if (view && !block_inside(view->parent, b))
-			o->in[o->code == O_store] = op_clone(o->parent, o, view, NULL, NULL)->out[0];
+			own_view(o, view);
 	}
 }
 

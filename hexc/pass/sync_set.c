@@ -103,7 +103,7 @@ access_add(const Kernel *k, const Op *o, Val *v, bool write, Access *a)
 		return 0;
 	memset(a, 0, sizeof *a);
 	a->op = o;
-	a->view = v;
+	a->view = v->def && view_is_longer(v->def) ? v->def->in[0] : v;
 	a->root = root;
 	a->lo = -1;
 	a->write = write;

@@ -83,11 +83,14 @@ tile_sectors(const Solve *s, const Op *view, const Type *t)
 	int unit = view ? view_unit_dim(s->k, view) : -1;
 	double rows = 1, row = 1;
 
-	for (int d = 0; d < t->rank; d++)
+	for (int d = 0; d < t->rank; d++) {
+		double n = (double)(view ? view_within(view, d) : t->shape[d]);
+
 		if (d == unit)
-			row = (double)t->shape[d] * dtype_info[t->dtype].bits / (8 * SECTOR_BYTES);
+			row = n * dtype_info[t->dtype].bits / (8 * SECTOR_BYTES);
 		else
-			rows *= (double)t->shape[d];
+			rows *= n;
+	}
 	return rows * (row < 1 ? 1 : row);
 }
 
@@ -123,6 +126,17 @@ meeting(const Solve *s, const Op *view, const Layout *map, int vec, int bits)
 	return unit >= 0 && 2 * vec == sector && layout_run(map, unit, AX_reg) % sector == 0 ? sector : vec;
 }
 
+/* The part of a view's elements that what it is of has. */
+static double
+there(const Op *view)
+{
+	double part = 1;
+
+	for (int d = 0; view && d < view->out[0]->type.rank; d++)
+		part *= (double)view_within(view, d) / (double)view->out[0]->type.shape[d];
+	return part;
+}
+
 static void
 cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int vec, Res *r)
 {
@@ -135,8 +149,8 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 	if (o->code != O_store) {
 		double tile = tile_sectors(s, mem->def, &mem->type);
 		moved = tile < moved ? tile : moved;
-	} else if (IMM(o, update)) {
-		moved *= UPDATE_SECTORS;
+	} else {
+		moved *= there(mem->def) * (IMM(o, update) ? UPDATE_SECTORS : 1);
 	}
 	r->unit[R_gmem] += moved * SECTOR_BYTES / memory_rate(s, mem->def);
 	if (!(o->code == O_copy && IMM(o, async))) /* its bytes pass once, into shared memory: shared.c */

@@ -185,6 +185,13 @@ matrix_row(Solve *s, InstrKind kind, const Layout *l, const Matrix *m, int bits,
 	return NULL;
 }
 
+/* Rows behind the end of a tile are nowhere. */
+static bool
+is_longer(const Val *mem)
+{
+	return mem->def && view_is_longer(mem->def);
+}
+
 Lowering *
 lowering_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 {
@@ -194,7 +201,7 @@ lowering_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 	Matrix m;
 	Lowering *p;
 
-	if (!has_matrices(o->out[0]->type.dtype))
+	if (!has_matrices(o->out[0]->type.dtype) || is_longer(o->in[0]))
 		return NULL;
 	if (!find_matrix(l, unit, bits, &m) || (m.pairs && bit_order_liked(s, o->out[0]) != 16)) {
 		l = turned_words(s, l, unit, bits);
@@ -234,7 +241,8 @@ lowering_stmatrix(Solve *s, const Op *o, const Layout *l)
 	MatrixSide side;
 	Lowering *p;
 
-	if (unit < 0 || !matrix_side(s, IK_stmatrix, d, l, unit, &side) || shared_vec(s, o->in[1], run) < run)
+	if (unit < 0 || is_longer(o->in[1]) || !matrix_side(s, IK_stmatrix, d, l, unit, &side) ||
+	    shared_vec(s, o->in[1], run) < run)
 		return NULL;
 	p = lowering_new(s, side.in, run);
 	p->access.map = side.map;

@@ -52,6 +52,43 @@ offset_at(const Access *a, const Layout *tile, int64_t lane, int64_t warp, int64
 	return layout_at(tile, at).at[AX_mem];
 }
 
+/* Does the access reach past the tile that it is of? */
+static bool
+reaches_past(const Access *a)
+{
+	const Val *mem = a->op ? shared_operand(a->op) : NULL;
+
+	return mem && mem->def && view_is_longer(mem->def);
+}
+
+/* Is the element at one place of such an access in the tile? */
+static bool
+is_within(const Access *a, int64_t lane, int64_t warp, int64_t reg)
+{
+	const Op *view = shared_operand(a->op)->def;
+	int64_t c[DIM_MAX] = { 0 };
+	Coord p = { .at = { 0 } };
+
+	p.at[AX_lane] = lane;
+	p.at[AX_warp] = warp;
+	p.at[AX_reg] = reg;
+	layout_index(a->map, &p, c);
+	for (int d = 0; d < a->rank; d++)
+		if (c[d] >= view_within(view, d))
+			return false;
+	return true;
+}
+
+/* Lanes that are behind the tile's end take no part. */
+static void
+trace_clip(Trace *t, const Access *a, int64_t warp)
+{
+	for (int i = 0; i < t->ninst; i++)
+		for (int lane = 0; lane < t->lanes; lane++)
+			if (!is_within(a, lane, warp, (int64_t)i * a->vec))
+				t->off[i * t->lanes + lane] = -1;
+}
+
 /* `tile` without its swizzle is linear in the coordinates, and these are sums of what lane, warp and register
  * contribute: offsets add.  Where lanes and instances differ in other bits adding is xoring, and so is
  * swizzling: then all instances use the banks alike, but for their order, and one stands for all. */
@@ -84,7 +121,7 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 		inst_bits |= inst_off[i];
 	}
 	t.bits = lane_bits | inst_bits;
-	if ((lane_bits & inst_bits) == 0 && t.pieces == 1) {
+	if ((lane_bits & inst_bits) == 0 && t.pieces == 1 && !reaches_past(a)) {
 		t.times = t.ninst;
 		t.ninst = 1;
 	}
@@ -93,6 +130,8 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 		for (int lane = 0; lane < t.lanes; lane++)
 			t.off[i * t.lanes + lane] =
 				lane_off[lane] < 0 ? -1 : (lane_off[lane] + inst_off[i]) >> t.unit;
+	if (reaches_past(a))
+		trace_clip(&t, a, warp);
 	return t;
 }
 
@@ -154,7 +193,7 @@ as_first_warp(const Trace *first, const Access *a, const Layout *tile, int64_t w
 {
 	Layout plain = *tile;
 
-	if (first->none || first->pieces > 1 || a->as)
+	if (first->none || first->pieces > 1 || a->as || reaches_past(a))
 		return false;
 	for (int i = 0; a->write && i < a->map->nrep; i++)
 		if (a->map->rep[i].axis == AX_warp)
@@ -273,6 +312,8 @@ search_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 	Trace *tr = NEWN(s->arena, Trace, nacc + 1);
 	double excess;
 
+	while (pad > row) /* the tile becomes no more than twice as large */
+		pad /= 2;
 	layout_rows(out, t->rank, t->shape, unit_dim, row);
 	excess = search_swizzle(s, out, acc, nacc);
 	for (int i = 0; dtype_pieces(t->dtype) > 1 && i < nacc; i++) /* 16 bytes are no whole elements */
@@ -306,7 +347,8 @@ static bool
 same_access(const Access *a, const Access *b)
 {
 	if (a->rank != b->rank || a->vec != b->vec || a->bits != b->bits || a->lanes != b->lanes ||
-	    a->write != b->write || !a->as != !b->as || (a->as && !type_same(a->as, b->as)))
+	    a->write != b->write || !a->as != !b->as || (a->as && !type_same(a->as, b->as)) ||
+	    reaches_past(a) || reaches_past(b))
 		return false;
 	for (int d = 0; d < a->rank; d++)
 		if (a->dim_of[d] != b->dim_of[d])

@@ -35,6 +35,15 @@ reg_run(const Layout *l, int dim)
 	return pow2_part(layout_run(l, dim, AX_reg));
 }
 
+/* At most cap neighbours along dim of a view that are all in its operand, or none of them is. */
+static int64_t
+within_vec(const Op *view, int dim, int64_t cap)
+{
+	int64_t within = view_within(view, dim);
+
+	return within < view->out[0]->type.shape[dim] ? min64(cap, pow2_part(within)) : cap;
+}
+
 /* The longest vector along the contiguous dim that never straddles the tensor's edge: it starts and the
  * tensor ends at multiples of it. */
 static int64_t
@@ -46,9 +55,14 @@ edge_vec(Kernel *k, const Op *view, int dim, int64_t cap)
 	int rd = dim_of[dim];
 	int64_t size, start;
 
+	cap = within_vec(view, dim, cap);
 	if (view_in_bounds(k, view, dim))
 		return cap;
-	if (!p || view->in[0] != root)
+	if (view_is_longer(view)) {
+		dim = view_operand_dim(view, dim);
+		view = view->in[0]->def;
+	}
+	if (!p || view->code != O_view || view->in[0] != root)
 		return 1;
 	size = val_fact_at(k, view, p->size[rd]).mult;
 	start = val_fact_at(k, view, view->in[1 + rd]).mult;
@@ -156,6 +170,8 @@ shared_vec(const Solve *s, Val *mem, int64_t run)
 		if (v->type.pinned && pinned_run(v->type.layout, s->unit[v->id]) < cap)
 			cap = pinned_run(v->type.layout, s->unit[v->id]);
 	}
+	if (mem->def && mem->def->code == O_view)
+		cap = within_vec(mem->def, u, cap);
 	for (const Val *v = mem; v->def && v->def->code == O_view; v = v->def->in[0]) {
 		int d = s->unit[root->id]; /* chains keep the contiguous dim's number only when nothing
 		                              before it is dropped: look it up per link */

@@ -38,7 +38,21 @@ shared_at(const Side *s, const int64_t *c)
 	return mem_offset(s->layout, root);
 }
 
-/* Elements e[0..n) are neighbours in memory, in this order, and the first is aligned to all of them. */
+/* Is element e behind the end of what a longer view is of? */
+static bool
+is_behind(const Side *s, int64_t e)
+{
+	int64_t c[DIM_MAX] = { 0 };
+
+	type_coord(&s->mem->type, e, c);
+	for (int d = 0; s->mem->def && d < s->mem->type.rank; d++)
+		if (c[d] >= view_within(s->mem->def, d))
+			return true;
+	return false;
+}
+
+/* Elements e[0..n) are neighbours in memory, in this order, and the first is aligned to all of them; or none
+ * of them is there. */
 static bool
 neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, int n)
 {
@@ -51,10 +65,14 @@ neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, i
 	for (int i = 0; i < n; i++) {
 		bool ok;
 		type_coord(t, e[i], c);
-		if (s->shared) {
-			ok = shared_at(s, c) == shared_at(s, first) + i && shared_at(s, first) % n == 0;
+		if (is_behind(s, e[0])) {
+			ok = is_behind(s, e[i]);
+		} else if (s->shared) {
+			ok = !is_behind(s, e[i]) && shared_at(s, c) == shared_at(s, first) + i &&
+			     shared_at(s, first) % n == 0;
 		} else {
-			ok = s->unit >= 0 && c[s->unit] == first[s->unit] + i && first[s->unit] % n == 0;
+			ok = !is_behind(s, e[i]) && s->unit >= 0 && c[s->unit] == first[s->unit] + i &&
+			     first[s->unit] % n == 0;
 			for (int d = 0; d < t->rank; d++)
 				ok = ok && (d == s->unit || c[d] == first[d]);
 		}
@@ -74,6 +92,11 @@ ends_between(Prove *p, const Op *view, int unit, int vec)
 
 	if (vec == 1 || unit < 0 || view_in_bounds(p->k, view, unit))
 		return true;
+	if (view_is_longer(view)) {
+		unit = view_operand_dim(view, unit);
+		view = view->in[0]->def;
+		tensor = view->code == O_view ? val_param(p->k, view->in[0]) : NULL;
+	}
 	return tensor && val_fact_at(p->k, view, tensor->size[view_operand_dim(view, unit)]).mult % vec == 0;
 }
 

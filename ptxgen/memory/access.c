@@ -177,6 +177,8 @@ access_new(Gen *g, const Layout *l, Val *view)
 	Access *x = access_view(g, l, view);
 	int dim[DIM_MAX];
 
+	if (view->def && view->def->code == O_view)
+		access_within(x, view->def);
 	if (x->space == S_global) {
 		global_new(x);
 		if (view->def && view->def->code == O_view)

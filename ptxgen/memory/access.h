@@ -44,6 +44,7 @@ struct Access {
 		LV from;           /* i64: and if var >= from - c; NULL: it is */
 	} limit[DIM_MAX];
 	int pairs;                 /* register pairs that limits have taken */
+	int64_t within[DIM_MAX];   /* by view dim: the view's end where that is a constant; 0: not here */
 	LV inside;                 /* i1: indices of dropped dims are inside; NULL: yes */
 	int gather;                /* view dim along which there are indices, -1 none */
 	Val *index[DIM_MAX];       /* by root dim: their tile, NULL: none */
@@ -92,6 +93,8 @@ LV access_inside(Access *x, const int64_t *index);
 /* Which dims of the chain of views may reach past the tensor?  `dim` maps the view's dims to the root's. */
 bool access_small(Fact f); /* sums of what is at most so large do not wrap around */
 void access_edges(Access *x, const Op *view, bool outermost, int *dim);
+/* Where does the view reach past what it is a view of? */
+void access_within(Access *x, const Op *view);
 LV memo_find(const Access *x, int n, const int64_t *key);
 void memo_add(Access *x, int n, const int64_t *key, LV v);
 /* Elements (i32 or i64) to whole bytes, where they are such; to the first bit in the byte. */

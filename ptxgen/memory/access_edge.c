@@ -45,10 +45,17 @@ edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 	Gen *g = x->g;
 	const Fact any = { 1, INT64_MIN, INT64_MAX };
 	bool from_0 = !x->start[rd].var && x->start[rd].add == 0;
-	LV start = access_start(x, rd), size = scalar_get(g, end);
+	Fact most = val_fact(g->k, end);
+	LV start, size;
 
+	if (from_0 && most.lo == most.hi && most.hi > 0) {
+		x->within[d] = x->within[d] ? min64(x->within[d], most.hi) : most.hi;
+		return;
+	}
+	start = access_start(x, rd);
+	size = scalar_get(g, end);
 	edge_moving(x, d, rd, size);
-	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), from_0 ? val_fact(g->k, end) : any,
+	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), from_0 ? most : any,
 	                    extent);
 	x->rem[d] = LLVMBuildSub(g->b, x->rem[d], x->lane[d], "");
 	if (x->start[rd].var && x->start[rd].lo < 0) {
@@ -94,8 +101,16 @@ access_edges(Access *x, const Op *view, bool outermost, int *dim)
 		if (dropped)
 			edge_dropped(x, rd, access_start(x, rd), scalar_get(x->g, p->size[rd]));
 		else
-			edge_kept(x, vd, rd, p->size[rd], view->out[0]->type.shape[vd]);
+			edge_kept(x, vd, rd, p->size[rd], view_within(view, vd));
 	}
+}
+
+void
+access_within(Access *x, const Op *view)
+{
+	for (int d = 0; d < x->rank; d++)
+		if (view_within(view, d) < view->out[0]->type.shape[d])
+			x->within[d] = view_within(view, d);
 }
 
 void
@@ -210,10 +225,10 @@ inside_moving(Gen *g, const struct Limit *m, int64_t c)
 	return LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, m->var, from, ""), "");
 }
 
-/* i1: coordinate c of dim d is inside.  The counter is compared in 64 bits, with a register pair for each c:
- * where there are many, what is left to the edge is less. */
+/* i1: coordinate c of dim d is inside of a tensor that ends anywhere.  The counter is compared in 64 bits,
+ * with a register pair for each c: where there are many, what is left to the edge is less. */
 static LV
-inside_dim(Access *x, int d, int64_t c)
+inside_edge(Access *x, int d, int64_t c)
 {
 	enum { PAIRS = 2 };
 	Gen *g = x->g;
@@ -225,6 +240,19 @@ inside_dim(Access *x, int d, int64_t c)
 	if (x->low[d])
 		in = LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, at, x->low[d], ""), "");
 	return in;
+}
+
+/* i1: coordinate c of dim d is inside; NULL: nothing ends there. */
+static LV
+inside_dim(Access *x, int d, int64_t c)
+{
+	Gen *g = x->g;
+	LV edge = x->rem[d] ? inside_edge(x, d, c) : NULL, in;
+
+	if (!x->within[d])
+		return edge;
+	in = LLVMBuildICmp(g->b, LLVMIntSLT, x->lane[d], const_i32(g, x->within[d] - c), "");
+	return edge ? LLVMBuildAnd(g->b, edge, in, "") : in;
 }
 
 LV
@@ -242,13 +270,15 @@ access_inside(Access *x, const int64_t *index)
 		int64_t key[2] = { d, index[d] };
 		LV in;
 
-		if (!x->rem[d])
+		if (!x->rem[d] && !x->within[d])
 			continue;
 		in = memo_find(x, 2, key);
 		if (!in) {
 			in = inside_dim(x, d, index[d]);
 			memo_add(x, 2, key, in);
 		}
+		if (LLVMIsAConstantInt(in) && LLVMConstIntGetZExtValue(in))
+			continue;
 		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
 	}
 	return all;

@@ -34,6 +34,24 @@ copy_coord(const CopyPlan *p, int i, int64_t *index)
 	layout_index(p->map, &at, index);
 }
 
+/* The lanes for which access i is in the tile that is filled; NULL: all. */
+static LV
+copy_exec(Gen *g, const CopyPlan *p, const int64_t *index)
+{
+	LV inside = access_inside(p->dst, index);
+
+	return p->exec && inside ? LLVMBuildAnd(g->b, p->exec, inside, "") : inside ? inside : p->exec;
+}
+
+/* What is not filled needs no zeros. */
+static void
+ends_together(CopyPlan *p)
+{
+	for (int d = 0; d < p->src->rank; d++)
+		if (p->src->within[d] == p->dst->within[d])
+			p->src->within[d] = 0;
+}
+
 static void
 copy_async(Gen *g, const CopyPlan *p, const Instr *inst, int i)
 {
@@ -48,7 +66,7 @@ copy_async(Gen *g, const CopyPlan *p, const Instr *inst, int i)
 	for (int k = 0; k < p->pieces; k++) {
 		in[1] = const_i32(g, to + (int64_t)k * p->bits / 8);
 		in[3] = const_i32(g, from + (int64_t)k * p->bits / 8);
-		asm_instr(g, inst, in, 5, p->exec, NULL);
+		asm_instr(g, inst, in, 5, copy_exec(g, p, index), NULL);
 	}
 }
 
@@ -111,7 +129,8 @@ copy_store(Gen *g, const CopyPlan *p, int i, const LV *word)
 		for (int w = 0; w < n; w++)
 			in[w] = word[k * n + w];
 		in[n + 1] = const_i32(g, imm + (int64_t)k * p->bits / 8);
-		asm_instr(g, mem_instr(g, IK_st_shared, p->bits), in, n + 2, p->exec, NULL);
+		asm_instr(g, mem_instr(g, IK_st_shared, p->bits), in, n + 2,
+		          copy_exec(g, p, index), NULL);
 	}
 }
 
@@ -154,6 +173,8 @@ emit_copy(Gen *g, Op *o)
 	p.src = access_new(g, p.map, o->in[0]);
 	p.dst = access_new(g, p.map, o->in[1]);
 	p.exec = lane_first(g, p.map);
+	if (inst->kind == IK_cp_async)
+		ends_together(&p);
 	if (g->guard)
 		access_guard(p.src, o->in[0]->def, g->guard);
 	if (n > 4)

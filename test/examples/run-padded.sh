@@ -47,5 +47,17 @@ all both 'BM=33 BN=9' '9x33 8x32 7x5' 'X=random(1)[M,N]'
 all both 'BM=25 BN=50' '50x25 48x24 49x7' 'X=random(1)[M,N]'
 all carried BN=1000 '1000x4 992x3 999x1' 'X=random(1)[M,N]'
 all carried BN=33 '33x4 32x3 5x1' 'X=random(1)[M,N]'
+for extents in 'BM=33 BN=9' 'BM=7 BN=50' 'BM=25 BN=33' 'BM=48 BN=200'; do
+	all tiles "$extents" '71x40 200x33' 'X=random(1)[M,N]' 'Y=random(2)'
+	all lines "$extents" '71x40 200x33' 'X=random(1)[M,N]'
+done
+for extents in '9 BM=33 BN=9' '50 BM=7 BN=50' '33 BM=25 BN=33' '72 BM=48 BN=72'; do
+	all stays "${extents#* }" '71x40 80x50' 'X=random(1)[M,N]'
+	all staged "${extents#* }" '71x40 80x50' 'X=random(1)[M,N]' 'W=random(2)'
+done
+for extents in '9 BM=33 BN=9' '50 BM=7 BN=50' '33 BM=25 BN=33'; do
+	all pieces "${extents#* }" "${extents%% *}x40" 'X=random(1)[M,T]' 'D=N'
+	all product "${extents#* }" "${extents%% *}x40" 'X=random(1)[M,N]' 'W=random(2)'
+done
 echo "$n runs"
 exit $bad

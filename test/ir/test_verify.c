@@ -27,6 +27,7 @@ static const char *const good[] = {
 	"%20 = reduce_sum %10 imm 1 : reg f16[16, 1] %21 = broadcast %20 : reg f16[16, 32]",
 	"copy %16, %15 imm 1 commit wait barrier\n %20 = load %15 : reg f16[16, 32]",
 	"%20 = view %16, %5, %5 imm 1 : global f16[8] %21 = load %20 : reg f16[8]",
+	"%20 = const : i64 %21 = view %16, %20, %20 : global f16[16, 40] %22 = load %21 : reg f16[16, 40]",
 	"%20 = view %16, %5, %5 imm 3 : global f16[] %21 = load %20 : f16",
 	"%20, %21 = for %5, %4, %5, %12, %5 imm 1, 2 : reg f32[16, 8], i64"
 	" { (%22 : i64, %23 : reg f32[16, 8], %24 : i64)"
@@ -88,6 +89,9 @@ static const struct {
 	{ "%20 = view %1, %5, %5 imm 1 : global f16[16, 32]", "rank 2, but 1 dims" },
 	{ "%20 = view %1, %5, %5 : shared f16[16, 32]", "not a static tile" },
 	{ "%20 = view %1, %5, %17 : global f16[16, 32]", "neither an i64" },
+	{ "%20 = view %16, %5, %5 : global f16[16, 40]", "does not start where that does" },
+	{ "%20 = const : i64 %21 = view %15, %20, %20 : shared f16[17, 32]"
+	  " %22 = view %21, %20, %20 : shared f16[8, 8]", "longer than its operand" },
 	{ "%20 = const : reg i32[8] %21 = view %1, %20, %5 : global f16[16, 32]", "another extent" },
 	{ "%20 = const : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 32]", "not neighbours" },
 	{ "%20 = alloc imm -1, 3 : shared f16[16]", "power of two" },

@@ -241,6 +241,12 @@ store_wide(Kernel *k)
 {
 	find(k, O_store, S_global, 0)->lowering->access.vec *= 2;
 }
+/* What the longer view of the store is of ends within an access. */
+static void
+ends_within(Kernel *k)
+{
+	find(k, O_store, S_global, 0)->in[1]->def->in[0]->type.shape[1]--;
+}
 static void
 store_inst(Kernel *k)
 {
@@ -440,6 +446,7 @@ words_lane(Kernel *k)
 #define NORM "examples/layer_norm.hexc"
 #define SHAPES "test/infer/programs/shared_shapes.hexc"
 #define PINNED "test/infer/reductions/pinned.hexc"
+#define ODD "test/infer/programs/odd_tile.hexc"
 #define SKINNY "test/infer/programs/skinny_w4.hexc"
 static const struct {
 	const char *path;
@@ -447,6 +454,7 @@ static const struct {
 } cases[] = {
 // clang-format off
 #define C(path, fn, says) { path, { #fn, fn, says } }
+	C(ODD, ends_within, "an access of 2 elements takes (0,10) and (0,11), not neighbours in memory"),
 	C(GEMM, acc_regs, "one operand has (8,0) here, another (0,1)"),
 	C(GEMM, a_regs, "ldmatrix_x4 moves (0,1), the layout says (8,0)"),
 	C(GEMM, b_regs, "element 1 of the fragment is not packed"),

@@ -139,10 +139,10 @@ extent(Gen *g)
 	static const int some[] = {
 		1, 2, 4, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 24, 48, 96, 128
 	};
-	static const int odd[] = { 3, 5, 6, 12, 20, 40 };
+	static const int odd[] = { 3, 5, 6, 7, 9, 12, 20, 25, 33, 40, 50, 72, 200 };
 
-	if (chance(g, 4))
-		return odd[below(g, 6)];
+	if (chance(g, 12))
+		return odd[below(g, (int)(sizeof odd / sizeof odd[0]))];
 
 	return some[below(g, (int)(sizeof some / sizeof some[0]))];
 }

@@ -1,0 +1,199 @@
+/* pad_tie.c - pass pad: which dims grow together, and which stay. */
+#include "hexc/ir/sparse.h"
+#include "hexc/pass/pad.h"
+
+static int
+dim_number(const Val *v, int d)
+{
+	return (int)v->id * DIM_MAX + d;
+}
+
+Class *
+pad_class(const Pad *p, const Val *v, int d)
+{
+	int i = dim_number(v, d);
+
+	while (p->class[i].parent != i)
+		i = p->class[i].parent = p->class[p->class[i].parent].parent;
+	return &p->class[i];
+}
+
+static void
+tie(const Pad *p, const Val *x, int dx, const Val *y, int dy)
+{
+	Class *a = pad_class(p, x, dx), *b = pad_class(p, y, dy);
+
+	a->fixed |= b->fixed;
+	b->parent = a->parent;
+}
+
+void
+pad_tie(const Pad *p, const Val *x, const Val *y)
+{
+	for (int d = 0; d < x->type.rank && d < y->type.rank; d++)
+		tie(p, x, d, y, d);
+}
+
+static void
+fix(const Pad *p, const Val *v, int d)
+{
+	pad_class(p, v, d)->fixed = true;
+}
+
+static void
+fix_all(const Pad *p, const Val *v)
+{
+	for (int d = 0; d < v->type.rank; d++)
+		fix(p, v, d);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------- */
+
+bool
+pad_ends_there(Kernel *k, const Op *view, int d)
+{
+	int at = view_operand_dim(view, d);
+	const Param *t = val_param(k, view->in[0]);
+	Fact start = val_fact(k, view->in[1 + at]), size = val_fact(k, t->size[at]);
+
+	return start.lo >= 0 && size.hi - start.lo <= view->out[0]->type.shape[d];
+}
+
+Op *
+pad_tensor_view(const Kernel *k, const Val *mem)
+{
+	Op *view = mem->def;
+
+	return view && view->code == O_view && val_param(k, view->in[0]) ? view : NULL;
+}
+
+Val *
+pad_moved(const Op *o)
+{
+	Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
+
+	return tile && tile->type.space == S_reg && tile->type.rank ? tile : NULL;
+}
+
+int
+pad_memory_at(const Op *o)
+{
+	return o->code == O_store;
+}
+
+bool
+pad_is_fixed(const Kernel *k, Val *mem)
+{
+	const Param *t = val_param(k, view_root(mem));
+
+	return (mem->def && mem->def->code == O_view && view_gather_dim(mem->def) >= 0) || (t && t->pack);
+}
+
+/* Dims that stay as they are through a reshape, and those that are cut or joined. */
+static void
+tie_reshape(const Pad *p, const Op *o)
+{
+	const Val *x = o->in[0], *y = o->out[0];
+	int i = 0, j = 0;
+
+	while (i < x->type.rank || j < y->type.rank) {
+		int from = i, to = j;
+		int64_t m = i < x->type.rank ? x->type.shape[i++] : 1;
+		int64_t n = j < y->type.rank ? y->type.shape[j++] : 1;
+
+		if (m == n) {
+			if (from < x->type.rank && to < y->type.rank)
+				tie(p, x, from, y, to);
+			continue;
+		}
+		if (m == 1 || n == 1) { /* an extent of 1 is put in or taken out */
+			i -= n == 1 && from < x->type.rank;
+			j -= m == 1 && to < y->type.rank;
+			continue;
+		}
+		while (m != n)
+			if (m < n)
+				m *= x->type.shape[i++];
+			else
+				n *= y->type.shape[j++];
+		for (int d = from; d < i; d++)
+			fix(p, x, d);
+		for (int d = to; d < j; d++)
+			fix(p, y, d);
+	}
+}
+
+/* Pieces side by side along a dim, which stays. */
+static void
+tie_pieces(const Pad *p, const Op *o)
+{
+	int at = (int)IMM(o, dim);
+
+	for (int i = 0; i < o->nin; i++)
+		for (int d = 0; d < o->out[0]->type.rank; d++)
+			if (d != at)
+				tie(p, o->out[0], d, o->in[i], d);
+			else
+				fix(p, o->in[i], d);
+	fix(p, o->out[0], at);
+}
+
+static void
+tie_dot(const Pad *p, const Op *o)
+{
+	tie(p, o->in[0], 0, o->out[0], 0);
+	tie(p, o->in[1], 1, o->out[0], 1);
+	tie(p, o->in[0], 1, o->in[1], 0);
+	pad_tie(p, o->in[2], o->out[0]);
+}
+
+static void
+tie_for(const Pad *p, const Op *o)
+{
+	for (int i = 0; i < o->nout; i++) {
+		pad_tie(p, o->out[i], o->in[3 + i]);
+		pad_tie(p, o->out[i], o->blk[0]->arg[1 + i]);
+		pad_tie(p, o->out[i], o->blk[0]->last->in[i]);
+	}
+}
+
+void
+pad_tie_op(const Pad *p, const Op *o)
+{
+	const Val *x = o->nin ? o->in[0] : NULL, *y = o->nout ? o->out[0] : NULL;
+
+	if (op_is(o, F_ELT) || o->code == O_mask || o->code == O_shift || o->code == O_relayout) {
+		for (int i = 0; i < o->nin; i++)
+			pad_tie(p, y, o->in[i]);
+	} else if (pad_moved(o)) {
+		if (pad_is_fixed(p->k, o->in[pad_memory_at(o)]))
+			fix_all(p, pad_moved(o));
+	} else if (o->code == O_slice || o->code == O_concat) {
+		tie_pieces(p, o);
+	} else if (o->code == O_dot && !dot_is_sparse(o)) {
+		tie_dot(p, o);
+	} else if (o->code == O_reshape && y->type.space == S_reg) {
+		tie_reshape(p, o);
+	} else if (o->code == O_transpose) {
+		for (int d = 0; d < y->type.rank; d++)
+			tie(p, y, d, x, (int)IMM_AT(o, perm, d));
+	} else if (o->code == O_broadcast || op_is(o, F_REDUCE)) {
+		for (int d = 0; d < y->type.rank; d++)
+			if (x->type.shape[d] == y->type.shape[d])
+				tie(p, y, d, x, d);
+	} else if (o->code == O_for) {
+		tie_for(p, o);
+	} else if (o->code == O_if) {
+		for (int i = 0; i < 2 * o->nout; i++)
+			pad_tie(p, o->out[i / 2], o->blk[i % 2]->last->in[i / 2]);
+	} else if (!op_is(o, F_FILL | F_TERM)) { /* of views: tiles of indices */
+		for (int i = 0; i < o->nin; i++)
+			fix_all(p, o->in[i]);
+		for (int i = 0; i < o->nout; i++)
+			fix_all(p, o->out[i]);
+	}
+	for (int i = 0; i < o->nout; i++)
+		for (int d = 0; d < o->out[i]->type.rank; d++)
+			if (o->out[i]->type.pinned || o->out[i]->type.shape[d] == 1)
+				fix(p, o->out[i], d);
+}
