@@ -390,16 +390,37 @@ grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int 
 static bool
 wgmma_fits(const Solve *s, const Op *o, const Instr *in, bool swap)
 {
-	bool ss = in->a == NULL;
+	const Val *held = product_factor(o);
 
 	return in->kind == IK_wgmma && instr_on(in, s->k->unit->target) && in->acc == o->out[0]->type.dtype &&
 	       in->ta == o->in[swap]->type.dtype && in->tb == o->in[!swap]->type.dtype &&
-	       ss == !(o->in[0]->type.space == S_reg) && (ss || !swap);
+	       (in->a ? held == o->in[swap] : !held);
+}
+
+enum { WARP_ROWS = 16,  /* of a warpgroup's instance */
+       PACK_ROWS = 64 }; /* of a packed tensor's blocks, at most */
+
+/* Each warp has so many rows one below the other, of as many instances as that takes, if the factor's pack is
+ * read so: which 64 rows an instance has is free, if the sum's are the same. */
+static bool
+suit_rows(const Solve *s, const Op *o, DotChoice *c, int rows)
+{
+	Layout sum = c->c, held = c->swap ? c->b : c->a;
+	int64_t instance = WARP_ROWS * WARPGROUP, all = instance * (rows / WARP_ROWS);
+
+	if (rows > WARP_ROWS && (!layout_swap_digits(&sum, c->swap, WARP_ROWS, instance, all) ||
+	                         !layout_swap_digits(&held, c->swap, WARP_ROWS, instance, all)))
+		return false;
+	if (!suit_pack(s, o->in[c->swap], &held))
+		return false;
+	*(c->swap ? &c->b : &c->a) = held;
+	c->c = sum;
+	return true;
 }
 
 /* Warpgroups side by side along m and n, with instances as wide as can be, up to `most`. */
 static bool
-wgmma_choice(const Op *o, int64_t most, DotChoice *c)
+wgmma_choice(const Solve *s, const Op *o, int64_t most, DotChoice *c)
 {
 	const int64_t *shape = o->out[0]->type.shape;
 	int64_t mnk[3] = { shape[0], shape[1], o->in[0]->type.shape[wgmma_k_dim(o, 0)] };
@@ -412,9 +433,19 @@ wgmma_choice(const Op *o, int64_t most, DotChoice *c)
 	if (!wgmma_fragment(c->inst, c->n, 2, c->swap, &fc) ||
 	    !tile_fragment(&c->c, &fc, shape, (WarpDim[2]){ m, n }, 1, (WarpDim[2]){ one, one }))
 		return false;
-	return !c->inst->a || (wgmma_fragment(c->inst, c->n, 0, false, &fa) &&
-	                       tile_fragment(&c->a, &fa, o->in[0]->type.shape, (WarpDim[2]){ m, one }, 0,
-	                                     (WarpDim[2]){ n, one }));
+	if (!c->inst->a)
+		return true;
+	if (!wgmma_fragment(c->inst, c->n, c->swap, c->swap, &fa))
+		return false;
+	if (!(c->swap ? tile_fragment(&c->b, &fa, o->in[1]->type.shape, (WarpDim[2]){ one, n }, 1,
+	                              (WarpDim[2]){ one, m })
+	              : tile_fragment(&c->a, &fa, o->in[0]->type.shape, (WarpDim[2]){ m, one }, 0,
+	                              (WarpDim[2]){ n, one })))
+		return false;
+	for (int rows = WARP_ROWS; rows <= PACK_ROWS; rows *= 2)
+		if (suit_rows(s, o, c, rows))
+			return true;
+	return false;
 }
 
 static int
@@ -430,11 +461,11 @@ wgmma_choices(Solve *s, const Op *o, DotChoice **out)
 
 				c.wn = groups / wm;
 				if (wm * c.wn != groups || op_warps(o) % WARPGROUP ||
-				    !wgmma_choice(o, WGMMA_N_MOST, &c))
+				    !wgmma_choice(s, o, WGMMA_N_MOST, &c))
 					continue;
 				VEC_PUSH(s->arena, *out, n, cap, c);
 				whole = pow2_part(c.n); /* rows of a factor along m or n are whole then */
-				if (whole < c.n && wgmma_choice(o, whole, &c))
+				if (whole < c.n && wgmma_choice(s, o, whole, &c))
 					VEC_PUSH(s->arena, *out, n, cap, c);
 			}
 	return n;

@@ -115,34 +115,6 @@ any_is(Block *b, const int *used, bool (*is)(const Op *o, const int *used))
 	return false;
 }
 
-static bool
-in_a_loop(const Block *b)
-{
-	for (; b && b->owner; b = b->owner->parent)
-		if (b->owner->code == O_for)
-			return true;
-	return false;
-}
-
-/* A factor in registers that a loop makes again each turn is there once: who multiplied it must be done. */
-static void
-keep_factors(Kernel *k)
-{
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		const Val *factor = o->code == O_wgmma && in_a_loop(o->parent) ? o->in[0] : NULL;
-		Op *fence = o->code == O_wgmma ? product_fence(o) : NULL, *done = o->next;
-
-		while (done && !(done->code == O_wg_wait && IMM(done, pending) == 0))
-			done = done->next;
-		if (done || !factor || factor->type.space != S_reg || !in_a_loop(factor->block))
-			continue;
-		if (fence)
-			op_new(o->parent, fence, O_wg_wait, o->src, 0, NULL, 0, NULL);
-	}
-}
-
 bool
 pass_flight(Kernel *k)
 {
@@ -155,7 +127,7 @@ pass_flight(Kernel *k)
 	if (!roles)
 		return false;
 	place_waits(k, roles->blk[1]);
-	keep_factors(k);
+	part_products(roles->blk[1]);
 	begin_without_zeros(roles->blk[1]);
 	used = find_used(k);
 	each[0] = any_is(roles->blk[0], used, touches) ? k->helpers : 1;

@@ -19,4 +19,8 @@ Op *release_late(Kernel *k, Op *loop);
 /* ---- flight_zero.c ------------------------------------------------------------------------------------- */
 /* Of loops in b whose sums begin with zeros: the first product reads none. */
 void begin_without_zeros(Block *b);
+
+/* ---- flight_part.c ------------------------------------------------------------------------------------- */
+/* Products of factors that a loop makes anew in registers: steps of k one by one. */
+void part_products(Block *b);
 #endif

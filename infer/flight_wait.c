@@ -109,7 +109,7 @@ take_over(Walk *w, Op *wait)
 {
 	for (int i = 0; i < w->nsince; i++) {
 		w->group[w->since[i]->out[0]->id] = w->commits;
-		w->soon = w->soon || w->since[i]->in[0]->type.space == S_reg;
+		w->soon = w->soon || product_factor(w->since[i]);
 	}
 	w->ours = w->commits;
 	op_unlink(wait);

@@ -94,8 +94,9 @@ anchor_dot(Solve *s, Op *o, const DotChoice *c)
 	set_result(s, o, 0, &c->c);
 	require_operand(s, o, 2, &c->c);
 	if (o->code == O_wgmma) {
-		if (is_reg(o->in[0]))
-			require_operand(s, o, 0, &c->a);
+		for (int i = 0; i < 2; i++)
+			if (is_reg(o->in[i]))
+				require_operand(s, o, i, i ? &c->b : &c->a);
 		return;
 	}
 	require_operand(s, o, 0, &c->a);

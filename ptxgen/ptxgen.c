@@ -88,36 +88,19 @@ ptx_version(const Unit *u)
 	return need;
 }
 
-/* Accesses to tensors that a lane makes for o. */
-static int64_t
-accesses_of(const Op *o)
-{
-	const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
-	const Val *mem = o->code == O_load ? o->in[0] : o->code == O_store ? o->in[1] : NULL;
-
-	if (!tile || tile->type.space != S_reg || mem->type.space != S_global || !op_access(o))
-		return 0;
-	return type_size(&tile->type) / (op_access(o)->vec * WARP_SIZE * op_warps(o));
-}
-
 /* Around wgmma addresses and counters are most of the code, and the level above the lowest halves it: of f16
  * 256 x 512 x 512 18,068 simulated warp instructions instead of 24,720, in 4 ms instead of 2; SASS is the
- * same.  With the addresses of many accesses beside that it takes 180 ms instead of 7 (gemm_f16, 256 of 2
- * bytes). */
+ * same. */
 static LLVMCodeGenOptLevel
 code_level(const Unit *u)
 {
-	enum { FEW = 32 };
-	int64_t accesses = 0;
-	bool wgmma = false;
 	OpWalk w;
 
 	for (int i = 0; i < u->nkernel; i++)
-		for (Op *o = walk_first(&w, u->kernel[i]->body); o; o = walk_next(&w)) {
-			wgmma |= o->code == O_wgmma;
-			accesses += accesses_of(o);
-		}
-	return wgmma && accesses <= FEW ? LLVMCodeGenLevelLess : LLVMCodeGenLevelNone;
+		for (Op *o = walk_first(&w, u->kernel[i]->body); o; o = walk_next(&w))
+			if (o->code == O_wgmma)
+				return LLVMCodeGenLevelLess;
+	return LLVMCodeGenLevelNone;
 }
 
 /* Uses nothing but the session. */

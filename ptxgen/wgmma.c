@@ -1,8 +1,8 @@
 /* wgmma.c - products under way: instances of wgmma on registers with names, and descriptors of what they read
  * in shared memory.
  *
- * Instances stand at multiples of 64 rows and of `n` columns; those whose first element belongs to warp 0 are
- * the first warpgroup's, and the others do the same elsewhere. */
+ * Instances stand at multiples of `n` columns, and a warp's 16 rows of them at multiples of 16; those whose first
+ * element belongs to warp 0 are the first warpgroup's, and the others do the same elsewhere. */
 #include "infer/base/wgmma.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/file.h"
@@ -28,7 +28,7 @@ typedef struct Product {
 	const Web *web;
 	int64_t *at[2];      /* positions of the warpgroup's instances along m and n of the instruction */
 	int count[2];
-	int nk;
+	int from, nk;        /* instances along k */
 } Product;
 
 /* The dim of the result that is m (0) or n (1) of the instruction. */
@@ -101,6 +101,7 @@ product_new(Gen *g, Op *o)
 {
 	const Lowering *w = o->lowering;
 	Product p = { .o = o, .inst = instr_of(w), .swap = w && w->dot.swap };
+	int64_t from;
 
 	BUG_IF(g->a, !p.inst || p.inst->kind != IK_wgmma || w->dot.rows || w->dot.cols || w->dot.k);
 	BUG_IF(g->a, !wgmma_fragment(p.inst, w->dot.n, 2, p.swap, &p.c));
@@ -117,9 +118,10 @@ product_new(Gen *g, Op *o)
 			f->x = access_plain(g, group_layout(g, &p, f, i), f->v);
 		f->stage = f->x ? take_stage(g, f->x) : NULL;
 		BUG_IF(g->a, (f->v->type.space == S_shared) != (f->matrix->width != 0));
-		own_instances(g, &p, i, i ? w->dot.n : WGMMA_M);
+		own_instances(g, &p, i, i ? w->dot.n : WGMMA_M / WARPGROUP);
 	}
-	p.nk = (int)(p.f[0].v->type.shape[1 - p.f[0].along] / p.inst->k);
+	p.nk = (int)(product_part(o, &from) / p.inst->k);
+	p.from = (int)(from / p.inst->k);
 	return p;
 }
 
@@ -248,7 +250,7 @@ emit_wgmma(Gen *g, Op *o)
 	g->s->products = true;
 	file_written(g);
 	tile_new(g, o->out[0]);
-	for (int k = 0; k < p.nk; k++)
+	for (int k = p.from; k < p.from + p.nk; k++)
 		for (int i = 0; i < p.count[0]; i++)
 			for (int j = 0; j < p.count[1]; j++)
 				instance(g, &p, i, j, k);
@@ -267,11 +269,31 @@ words_of(Gen *g, Val *v)
 	return word;
 }
 
+/* The factor of o in registers, of which it may multiply a part only, gets its names. */
+static void
+put_factor(Gen *g, const Op *o, Val *v)
+{
+	const Tile *t = tile_of(g, v);
+	int along = v == o->in[0] ? 1 : 0;
+	int64_t from, n = product_part(o, &from);
+	LV *word = lv_array(g, t->nword);
+
+	for (int w = 0; w < t->nword; w++) {
+		int64_t at[DIM_MAX];
+
+		tile_index(t, (int64_t)w * t->epw, at);
+		if (at[along] >= from && at[along] < from + n)
+			word[w] = word_get(g, v, w);
+	}
+	web_put(g, g->factor[v->id], word);
+}
+
 /* What the products behind the fence take from registers without names gets names in front of it. */
 static void
 put_operands(Gen *g, const Op *fence)
 {
 	for (Op *o = fence->next; o && o->code != O_wg_fence; o = o->next) {
+		Val *held = product_factor(o);
 		const Web *web;
 
 		if (o->code != O_wgmma)
@@ -279,8 +301,8 @@ put_operands(Gen *g, const Op *fence)
 		web = file_web(g, o->out[0]);
 		if (file_web(g, o->in[2]) != web && !val_is_zero(o->in[2]))
 			web_put(g, web, words_of(g, o->in[2]));
-		if (g->factor[o->in[0]->id])
-			web_put(g, g->factor[o->in[0]->id], words_of(g, o->in[0]));
+		if (held)
+			put_factor(g, o, held);
 	}
 }
 

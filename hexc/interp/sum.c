@@ -89,10 +89,10 @@ dot_i(int64_t m, int64_t n, int64_t k, int64_t *c, const int64_t *a, const int64
 
 /* The products of k at some positions only: of the operands zeros are taken elsewhere. */
 static void
-take_part(Interp *it, const Op *o, const Slot *a, Slot *out)
+take_part(Interp *it, const Op *o, int64_t k, const Slot *a, Slot *out)
 {
 	const Lowering *p = o->lowering;
-	int64_t m = o->in[0]->type.shape[0], k = dot_k(o);
+	int64_t m = o->out[0]->type.shape[0];
 
 	*out = (Slot){ .n = a->n, .f = NEWN(&it->arena, double, a->n) };
 	out->i = (void *)out->f;
@@ -140,7 +140,7 @@ eval_dot(Interp *it, Op *o)
 		*(side ? &b : &a) = &whole;
 	}
 	if (part) {
-		take_part(it, o, a, &whole);
+		take_part(it, o, k, a, &whole);
 		a = &whole;
 	}
 	slot_copy(it, o->out[0], o->in[2]);
@@ -177,15 +177,20 @@ bool
 eval_wgmma(Interp *it, Op *o)
 {
 	const Slot *a = wgmma_factor(it, o, 0), *b = a ? wgmma_factor(it, o, 1) : NULL;
-	Slot *r = slot_of(it, o->out[0]);
+	Slot *r = slot_of(it, o->out[0]), part;
+	int64_t k = o->in[0]->type.shape[IMM(o, turned) & 1 ? 0 : 1], from, n = product_part(o, &from);
 
 	if (!b)
 		return false;
+	if (n < k) {
+		take_part(it, o, k, a, &part);
+		a = &part;
+	}
 	if (o->nin == 4 && !slot_of(it, o->in[3])->i[0])
 		for (int64_t j = 0; j < r->n; j++)
 			r->i[j] = 0;
 	else
 		slot_copy(it, o->out[0], o->in[2]);
-	add_product(it, o, a, b, o->in[0]->type.shape[IMM(o, turned) & 1 ? 0 : 1], false);
+	add_product(it, o, a, b, k, from + n < k);
 	return true;
 }

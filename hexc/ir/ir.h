@@ -136,6 +136,9 @@ typedef struct Lowering {
 			/* The products at these positions along k only, from, from + 1, .. to - 1; to 0: all.
 			 * Another dot does what is left, on the same operands. */
 			int from, to;
+			/* wgmma: registers of the factor that lanes hold, for so many parts, which take turns
+			 * with them; 0: each part has its own. */
+			int sets;
 			int n; /* wgmma: of one instance, which the instruction leaves open; else 0 */
 			LoweredMatrix matrix[2]; /* wgmma: of what it calls A and B */
 		} dot;
@@ -423,6 +426,10 @@ const Val *op_slot(const Op *o);
 /* The fence in front of o, a product, in its block: what is written into its registers is there.  NULL:
  * none. */
 Op *product_fence(const Op *o);
+/* What a wgmma multiplies of k: from *from on, so many; all of it, or what its lowering says. */
+int64_t product_part(const Op *o, int64_t *from);
+/* The factor of o that is in registers; NULL: o is no wgmma, or reads both from shared memory. */
+Val *product_factor(const Op *o);
 /* The copies that an arrival expects, if it expects any: those in front of it in its block with its barrier
  * and slot, as far back as an arrival there that expects too.  From the last to the first, in front of
  * `last`, which is the arrival at first; NULL: no more. */

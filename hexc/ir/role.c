@@ -90,6 +90,25 @@ product_fence(const Op *o)
 	return fence;
 }
 
+int64_t
+product_part(const Op *o, int64_t *from)
+{
+	const Lowering *p = o->lowering;
+	bool part = p && p->kind == LW_dot && p->dot.to;
+
+	*from = part ? p->dot.from : 0;
+	return part ? p->dot.to - p->dot.from : o->in[0]->type.shape[IMM(o, turned) & 1 ? 0 : 1];
+}
+
+Val *
+product_factor(const Op *o)
+{
+	for (int i = 0; i < 2 && o->code == O_wgmma; i++)
+		if (o->in[i]->type.space == S_reg)
+			return o->in[i];
+	return NULL;
+}
+
 /* ---- what arrivals expect ---------------------------------------------------------------------- */
 
 /* Both wait, arrive or copy: with the same barrier? */

@@ -99,6 +99,12 @@ factor(const Op *o, int i)
 	return t;
 }
 
+static bool
+is_factor(const Val *v)
+{
+	return v->type.space == S_shared || v->type.space == S_reg;
+}
+
 const char *
 shape_wgmma(Arena *a, const Op *o)
 {
@@ -109,12 +115,13 @@ shape_wgmma(Arena *a, const Op *o)
 		return "not two factors, an accumulator, and a condition or none";
 	if (IMM(o, turned) < 0 || IMM(o, turned) > 3)
 		return "no such factor";
-	if (o->in[0]->type.rank != 2 || o->in[1]->type.rank != 2 || o->in[1]->type.space != S_shared ||
-	    (o->in[0]->type.space != S_shared && o->in[0]->type.space != S_reg))
-		return types_differ(a, "factors are not matrices in shared memory, or the first in registers",
+	if (o->in[0]->type.rank != 2 || o->in[1]->type.rank != 2 || !is_factor(o->in[0]) || !is_factor(o->in[1]) ||
+	    (o->in[0]->type.space == S_reg && o->in[1]->type.space == S_reg))
+		return types_differ(a, "factors are not matrices in shared memory, or one of them in registers",
 		                    &o->in[0]->type, &o->in[1]->type);
-	if (o->in[0]->type.space == S_reg && IMM(o, turned) & 1)
-		return "a transpose in registers is the matter of transpose";
+	for (int i = 0; i < 2; i++)
+		if (o->in[i]->type.space == S_reg && IMM(o, turned) >> i & 1)
+			return "a transpose in registers is the matter of transpose";
 	if (o->nin == 4 && !type_is_cond(&o->in[3]->type))
 		return "the condition is not a bool scalar";
 	x = factor(o, 0);

@@ -2,6 +2,10 @@
 #include "infer/base/wgmma.h"
 #include <string.h>
 
+/* Steps along k of a product; sets of registers for them, and the registers of a lane for all sets, and for these
+ * with the sum, where there are more than two. */
+enum { PARTS_MOST = 8, SETS_MOST = 4, SETS_ROOM = 32, SUM_ROOM = 128 };
+
 /* Are there instances of n columns? */
 static bool
 has_n(const Instr *i, int64_t n)
@@ -94,6 +98,51 @@ wgmma_text(Arena *a, const Lowering *p, const char *d, const char *x, const char
 		text_printf(&t, ", %d", p->dot.matrix[1].mn);
 	text_printf(&t, ";");
 	return t.s;
+}
+
+/* ---- steps along k ---------------------------------------------------------------------------- */
+
+/* Is o a fence's only product, and its group the only one of the loop's turn? */
+static bool
+is_alone(const Op *o)
+{
+	OpWalk w;
+	int commits = 0;
+
+	if (!o->parent->owner || o->parent->owner->code != O_for || !o->prev || o->prev->code != O_wg_fence ||
+	    !o->next || o->next->code != O_wg_commit)
+		return false;
+	for (const Op *x = walk_first(&w, o->parent); x; x = walk_next(&w)) {
+		commits += x->code == O_wg_commit;
+		if (x->code == O_wg_wait && x->parent != o->parent)
+			return false;
+	}
+	return commits == 1;
+}
+
+int
+wgmma_parts(const Op *o, int k)
+{
+	int64_t from;
+	int n = (int)(product_part(o, &from) / k);
+
+	if (!is_alone(o))
+		return 1;
+	while (n > PARTS_MOST && n % 2 == 0)
+		n /= 2;
+	return n > PARTS_MOST ? 1 : n;
+}
+
+int
+wgmma_sets(int parts, int64_t factor, int64_t sum)
+{
+	int64_t each = factor / parts;
+	int sets = parts;
+
+	while (sets % 2 == 0 && sets > 2 &&
+	       (sets > SETS_MOST || sets * each > SETS_ROOM || sets * each + sum > SUM_ROOM))
+		sets /= 2;
+	return sets;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------- */

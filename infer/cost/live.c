@@ -7,6 +7,7 @@
  * has those of its operand.  Loads from global memory and what is behind them go out at their place. */
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
+#include "infer/base/wgmma.h"
 #include "infer/cost/cost.h"
 
 /* A tile that is there from behind op number `from` of its block up to number `to`. */
@@ -240,6 +241,20 @@ dot_fragments(const Solve *s, const Op *o, int64_t *next)
 	return sum;
 }
 
+int64_t
+held_factor(const Solve *s, const Op *o)
+{
+	const Val *v = product_factor(o);
+	int64_t all;
+	int parts;
+
+	if (!v)
+		return 0;
+	all = layout_words(operand_layout(s, o, v == o->in[1]), dtype_slot_bits(v->type.dtype));
+	parts = wgmma_parts(o, s->sol->plan.dot[s->dot_at[o->id]]->inst->k);
+	return all / parts * wgmma_sets(parts, all, lane_words(s, o->out[0]));
+}
+
 static int64_t
 block_registers(const Solve *s, const Block *b, int64_t around)
 {
@@ -256,7 +271,8 @@ block_registers(const Solve *s, const Block *b, int64_t around)
 	now += l->sum[0];
 	l->sum[0] = 0;
 	for (const Op *o = b->first; o; o = o->next) {
-		int64_t next = 0, more = o->code == O_dot ? dot_fragments(s, o, &next) : 0, within = 0;
+		int64_t next = 0, more = o->code == O_dot ? dot_fragments(s, o, &next) : held_factor(s, o);
+		int64_t within = 0;
 
 		now += l->sum[++at];
 		l->sum[at] = 0;

@@ -1,6 +1,7 @@
 /* registers.c - can a lane hold what must be in registers at once? */
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
+#include "infer/base/wgmma.h"
 #include "infer/cost/cost.h"
 #include "infer/base/rotate.h"
 
@@ -140,18 +141,21 @@ lane_limit(const Kernel *k)
 	return share < LANE_REGISTERS ? share : LANE_REGISTERS;
 }
 
-/* Registers of a lane for one instance of wgmma, the largest: ptxas wants a launch to have as many. */
+/* Registers of a lane for one instance of wgmma, the largest, or for all that products of a factor in registers have:
+ * ptxas wants a launch to have as many. */
 static int64_t
 instance_registers(const Solve *s)
 {
 	int64_t most = 0;
 
-	for (int i = 0; i < s->ndot; i++) {
-		const DotChoice *c = s->sol->plan.dot[i];
-		int64_t bits = (int64_t)c->n * c->inst->m * dtype_slot_bits(c->inst->acc) / c->inst->warps;
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+		const DotChoice *c = o->code == O_wgmma ? s->sol->plan.dot[s->dot_at[o->id]] : NULL;
+		int64_t bits = c ? (int64_t)c->n * c->inst->m * dtype_slot_bits(c->inst->acc) : 0;
+		int64_t held = c ? held_factor(s, o) : 0;
 
-		if (c->n && bits / (32 * WARP_SIZE) > most)
-			most = bits / (32 * WARP_SIZE);
+		most = max64(most, held ? held + lane_words(s, o->out[0]) + FACTOR_REGISTERS
+		                        : bits / (32 * WARP_SIZE * WARPGROUP));
 	}
 	return most;
 }
@@ -202,6 +206,14 @@ registers_limit(const Solve *s, const Solution *sol)
 	return occupancy(t, s->k->warps, lean, 0) > occupancy(t, s->k->warps, limit, 0) ? 0 : limit;
 }
 
+/* Of roles that the program does not ask for: is there room for what else loops compute? */
+static bool
+has_work_room(const Solve *s, int limit)
+{
+	return s->k->schedule != SCHEDULE_ROLES || !computes_in_loop(s) ||
+	       s->sol->registers + WORK_REGISTERS <= limit;
+}
+
 bool
 registers_fit(Solve *s)
 {
@@ -222,7 +234,7 @@ registers_fit(Solve *s)
 	s->sol->registers = live_registers(s);
 	if (s->sol->rotate)
 		s->sol->registers += need_ahead(s);
-	if (n.tiles + n.fragments + LEAST_REGISTERS <= n.limit)
+	if (n.tiles + n.fragments + LEAST_REGISTERS <= n.limit && has_work_room(s, n.limit))
 		return true;
 	too_many(s, &n);
 	s->failure.excess = n.tiles + n.fragments;

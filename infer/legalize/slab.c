@@ -12,13 +12,14 @@
 #include "infer/base/wgmma.h"
 #include "infer/legalize/legalize.h"
 
-enum { SLABS = 2, PARTS_MOST = 16, WARP_ROWS = WGMMA_M / WARPGROUP };
+enum { SLABS = 2, SLAB_BYTES = 16 << 10, PARTS_MOST = 16, WARP_ROWS = WGMMA_M / WARPGROUP };
 
 typedef struct Slabs {
 	Op *store;
 	Val *tensor;  /* the view that is stored to */
 	int unit;     /* dim of the tile whose elements are neighbours in the tensor */
-	int64_t each; /* elements along it that one slab takes */
+	int cut;      /* .. along which slabs follow one another */
+	int64_t each; /* elements along that which one slab takes */
 	int parts, n; /* slabs that the tile fills, and of how many that are there */
 } Slabs;
 
@@ -56,7 +57,7 @@ slab_type(const Slabs *s)
 	Type t = type_free(s->store->in[0]->type);
 
 	t.space = S_shared;
-	t.shape[s->unit] = s->each;
+	t.shape[s->cut] = s->each;
 	return t;
 }
 
@@ -96,13 +97,46 @@ room(Kernel *k)
 	return left;
 }
 
-/* Of a tile of which each warp has rows, a slab takes a row of the copy engine's from all; else it takes the
- * tile. */
+/* Is the tile as large as a product of which the second factor is in registers?  Its warps have columns then. */
+static bool
+has_columns(Kernel *k, const Type *tile)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (product_factor(o) && product_factor(o) == o->in[1] && tile->rank == 2 &&
+		    o->out[0]->type.shape[0] == tile->shape[0] && o->out[0]->type.shape[1] == tile->shape[1])
+			return true;
+	return false;
+}
+
+/* Parts of the tile that all warps have as much of: where each has columns, so many rows as make a slab; where each
+ * has rows, a row of the copy engine's of all; else the tile is one. */
+static void
+cut(Slabs *s, const Type *t, int64_t row, bool columns)
+{
+	int64_t rows = type_size(t) / t->shape[s->unit];
+
+	s->cut = s->unit;
+	if (columns) {
+		s->cut = 1 - s->unit;
+		s->each = t->shape[s->cut];
+		while (s->each % (2 * FORM_ROWS) == 0 &&
+		       s->each * t->shape[s->unit] * dtype_info[t->dtype].bits / 8 > SLAB_BYTES)
+			s->each /= 2;
+	} else if (rows < (int64_t)WARP_ROWS * op_warps(s->store) || t->shape[s->unit] / row > PARTS_MOST) {
+		s->each = t->shape[s->unit];
+	} else {
+		s->each = row;
+	}
+	s->parts = (int)(t->shape[s->cut] / s->each);
+}
+
 static bool
 plan(Kernel *k, Op *store, Slabs *s)
 {
 	const Param *p;
-	int64_t row, rows;
+	int64_t row;
 	const Type *t;
 	Type slab;
 
@@ -115,13 +149,10 @@ plan(Kernel *k, Op *store, Slabs *s)
 	*s = (Slabs){ .store = store, .tensor = store->in[1] };
 	p = val_param(k, view_root(s->tensor));
 	s->unit = view_unit_dim(k, s->tensor->def);
-	row = s->each = row_of(t, s->unit);
+	row = row_of(t, s->unit);
 	if (row == 0 || p->read || is_touched(k, store, view_root(s->tensor)))
 		return false;
-	rows = type_size(t) / t->shape[s->unit];
-	if (rows < (int64_t)WARP_ROWS * op_warps(store) || t->shape[s->unit] / row > PARTS_MOST)
-		s->each = t->shape[s->unit];
-	s->parts = (int)(t->shape[s->unit] / s->each);
+	cut(s, t, row, has_columns(k, t));
 	slab = slab_type(s);
 	s->n = (int)min64(min64(SLABS, s->parts), room(k) / (tile_bytes(&slab) * k->teams));
 	return s->n > 0;
@@ -148,7 +179,7 @@ is_repeated(const Op *o)
 	return false;
 }
 
-/* Elements from..  of the tile along unit, and where they go. */
+/* What a part has of the tile, from an element along `cut` on, and where it goes. */
 static Val *
 part_of(const Slabs *s, int64_t from)
 {
@@ -157,9 +188,9 @@ part_of(const Slabs *s, int64_t from)
 
 	if (s->parts == 1)
 		return o->in[0];
-	t.shape[s->unit] = s->each;
+	t.shape[s->cut] = s->each;
 	o = op_new(o->parent, o, O_slice, o->src, 1, &o->in[0], 1, &t);
-	IMM_SET(o, dim, s->unit);
+	IMM_SET(o, dim, s->cut);
 	IMM_SET(o, from, from);
 	return o->out[0];
 }
@@ -168,12 +199,12 @@ static Val *
 place_of(const Slabs *s, int64_t from)
 {
 	Op *o = s->store, *view;
-	int d = 1 + view_operand_dim(s->tensor->def, s->unit);
+	int d = 1 + view_operand_dim(s->tensor->def, s->cut);
 	Type t = s->tensor->type;
 
 	if (s->parts == 1)
 		return s->tensor;
-	t.shape[s->unit] = s->each;
+	t.shape[s->cut] = s->each;
 	view = op_new(o->parent, o, O_view, o->src, s->tensor->def->nin, s->tensor->def->in, 1, &t);
 	IMM_SET(view, dropped, IMM(s->tensor->def, dropped));
 	view->in[d] = ir_bin(o->parent, view, O_add, view->in[d], ir_const(o->parent, view, from));

@@ -1,5 +1,6 @@
 /* warpgroup.c - products of warpgroups: a dot of consumers whose factors are loads of whole stages of shared
- * tiles, or transposes of these, becomes a wgmma that reads the stages itself. */
+ * tiles, or transposes of these, becomes a wgmma that reads the stages itself.  One of them may be anything
+ * else, in registers. */
 #include "infer/base/form.h"
 #include "infer/base/wgmma.h"
 #include "infer/legalize/legalize.h"
@@ -80,9 +81,10 @@ has_form(const Val *tile, int unit)
 	return false;
 }
 
-/* Has the target an instruction for the dot, of which a team's warpgroups have whole instances? */
+/* Has the target an instruction for the dot, of which a team's warpgroups have whole instances?  `held`: the
+ * factor that is in registers, -1 none. */
 static bool
-is_taken(const Op *dot, bool mn)
+is_taken(const Op *dot, bool mn, int held)
 {
 	int groups = op_warps(dot) / WARPGROUP;
 	const Type *a = &dot->in[0]->type, *c = &dot->out[0]->type;
@@ -90,7 +92,7 @@ is_taken(const Op *dot, bool mn)
 
 	for (const Instr *x = instrs; x->name; x++)
 		for (int swap = 0; swap < 2; swap++) {
-			if (x->kind != IK_wgmma || x->a || x->acc != c->dtype ||
+			if (x->kind != IK_wgmma || (x->a ? held != swap : held >= 0) || x->acc != c->dtype ||
 			    x->ta != dot->in[swap]->type.dtype || x->tb != dot->in[!swap]->type.dtype ||
 			    !instr_on(x, dot->parent->kernel->unit->target) || (mn && !wgmma_has_mn(x)))
 				continue;
@@ -114,19 +116,24 @@ static bool
 take(Kernel *k, Op *dot)
 {
 	Factor f[2];
-	Val *in[3] = { NULL, NULL, dot->in[2] };
+	Val *in[3] = { dot->in[0], dot->in[1], dot->in[2] };
 	bool mn = false;
+	int held = -1;
 	Op *o;
 
 	if (dot->nin != 3 || op_role(dot) != ROLE_CONSUMER || op_warps(dot) % WARPGROUP)
 		return false;
 	for (int i = 0; i < 2; i++) {
-		if (!factor(k, dot, i, &f[i]) || !has_form(view_root(f[i].load->in[0]), f[i].unit))
+		if (factor(k, dot, i, &f[i]) && has_form(view_root(f[i].load->in[0]), f[i].unit)) {
+			in[i] = f[i].load->in[0];
+			mn = mn || f[i].mn;
+		} else if (held < 0) {
+			f[held = i] = (Factor){ 0 };
+		} else {
 			return false;
-		in[i] = f[i].load->in[0];
-		mn = mn || f[i].mn;
+		}
 	}
-	if (!is_taken(dot, mn))
+	if (!is_taken(dot, mn, held))
 		return false;
 	nothing(dot, O_wg_fence, false);
 	o = op_new(dot->parent, dot, O_wgmma, dot->src, 3, in, 1, &dot->out[0]->type);

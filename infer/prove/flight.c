@@ -20,6 +20,7 @@ enum { OPEN = -1, READS = 64, TURNS = 8, AGE_MOST = 64 };
 typedef struct Reading {
 	const Val *tile; /* alloc, or a register tile */
 	const Val *slot; /* which of its stages; NULL: not known any more */
+	int set; /* of a register tile, which of its registers are read: of parts that take turns, or of one alone */
 	bool made;
 	int age; /* groups that were closed since its own; OPEN: its own is not */
 } Reading;
@@ -53,7 +54,8 @@ static void
 add(Flight *f, State *s, const Op *o, Reading r)
 {
 	for (int i = 0; i < s->n; i++)
-		if (s->read[i].tile == r.tile && s->read[i].slot == r.slot && s->read[i].made == r.made) {
+		if (s->read[i].tile == r.tile && s->read[i].slot == r.slot && s->read[i].set == r.set &&
+		    s->read[i].made == r.made) {
 			s->read[i].age = r.age < s->read[i].age ? r.age : s->read[i].age;
 			return;
 		}
@@ -138,16 +140,16 @@ takes(Flight *f, const State *s, const Op *o)
 
 /* ---- products and waits ------------------------------------------------------------------------ */
 
-/* A value of a loop's turn has the registers that it had in the turn before. */
+/* A value of a loop's turn has the registers that it had in the turn before, each part its own. */
 static bool
-is_made_again(const State *s, const Val *v)
+is_made_again(const State *s, const Val *v, int set)
 {
 	const Block *b = v->block;
 
 	while (b->owner && b->owner->code != O_for)
 		b = b->owner->parent;
 	for (int i = 0; b->owner && i < s->n; i++)
-		if (s->read[i].tile == v && s->read[i].age != OPEN)
+		if (s->read[i].tile == v && s->read[i].set == set && s->read[i].age != OPEN)
 			return true;
 	return false;
 }
@@ -184,18 +186,26 @@ is_brought(Flight *f, Val *v)
 	return false;
 }
 
+static int
+set_of(const Lowering *p)
+{
+	return p->dot.sets ? p->dot.from / (p->dot.to - p->dot.from) % p->dot.sets : p->dot.from;
+}
+
 static void
 issue(Flight *f, State *s, const Op *o)
 {
 	for (int i = 0; i < 2; i++) {
 		Val *v = o->in[i];
 		bool shared = v->type.space == S_shared;
+		int set = shared ? 0 : set_of(o->lowering);
 
-		if (!shared && is_made_again(s, v))
+		if (!shared && is_made_again(s, v, set))
 			violation(f, o, "a product under way reads the registers of its factor");
 		add(f, s, o,
 		    (Reading){ .tile = shared ? view_root(o->in[i]) : v,
 		               .slot = shared ? stage_of(f->producer->blk[0], v) : NULL,
+		               .set = set,
 		               .age = OPEN });
 	}
 	if (o->nin == 4)

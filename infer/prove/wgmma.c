@@ -104,11 +104,11 @@ descriptor(Prove *p, Factor *f, bool mn_too)
 	       prove_error(p, -1, 0, "only elements of 16 bits are read with neighbours along m or n");
 }
 
-/* Row and column of register i of a thread of a warpgroup, in the accumulator of an instance. */
+/* Row, of its warp's 16, and column of register i of a thread, in the accumulator of an instance. */
 static void
 accumulator(int thread, int64_t i, int64_t *row, int64_t *col)
 {
-	*row = thread / 32 % 4 * 16 + i / 2 % 2 * 8 + thread % 32 / 4;
+	*row = i / 2 % 2 * 8 + thread % 32 / 4;
 	*col = i / 4 * 8 + thread % 4 * 2 + i % 2;
 }
 
@@ -116,7 +116,7 @@ accumulator(int thread, int64_t i, int64_t *row, int64_t *col)
 static void
 fragment_a(int thread, int64_t i, int word, int64_t *row, int64_t *k)
 {
-	*row = thread / 32 % 4 * 16 + i / word % 2 * 8 + thread % 32 / 4;
+	*row = i / word % 2 * 8 + thread % 32 / 4;
 	*k = i / (2 * word) * 4 * word + thread % 4 * word + i % word;
 }
 
@@ -126,12 +126,12 @@ typedef struct Product {
 	const Held *c, *a;
 	bool swap;
 	Factor f[2]; /* of the instruction's A and B */
-	int64_t k;
+	int64_t k, from, to; /* all of it, and what is multiplied */
 } Product;
 
-/* A of the instance at m0, k0 of group g is in registers. */
+/* A of the instance of group g at k0 is in registers, each warp's rows from m0 on. */
 static bool
-in_registers(Prove *p, const Product *x, int g, int64_t m0, int64_t k0)
+in_registers(Prove *p, const Product *x, int g, const int64_t m0[4], int64_t k0)
 {
 	const Val *v = x->f[0].v;
 	int word = 32 / dtype_info[v->type.dtype].bits;
@@ -145,8 +145,8 @@ in_registers(Prove *p, const Product *x, int g, int64_t m0, int64_t k0)
 			int thread = g * 128 + t;
 
 			fragment_a(t, i, word, &row, &k);
-			c[0] = m0 + row;
-			c[1] = k0 + k;
+			c[x->swap] = m0[t / 32] + row;
+			c[!x->swap] = k0 + k;
 			if (t == 0) {
 				reg = -1;
 				for (int64_t r = 0; r < x->a->regs; r++)
@@ -170,31 +170,35 @@ static bool
 instance(Prove *p, const Product *x, int g, int64_t r)
 {
 	const Type *t = &x->o->out[0]->type;
-	int64_t n = x->o->lowering->dot.n, origin[2], base[2], c[2], regs = n / 2;
+	int64_t n = x->o->lowering->dot.n, first[4], column = 0, base[2], c[2], regs = n / 2;
 
 	if (r + regs > x->c->regs)
 		return prove_error(p, g * 128, r, "the result has no %lld registers from here",
 		                   (long long)regs);
-	type_coord(t, x->c->elem[g * 128 * x->c->regs + r], base);
-	origin[0] = base[x->swap];
-	origin[1] = base[!x->swap];
+	for (int w = 4; w-- > 0; column = base[!x->swap]) { /* warp 0 last: base is the instance's */
+		type_coord(t, x->c->elem[(g * 128 + w * 32) * x->c->regs + r], base);
+		first[w] = base[x->swap];
+	}
+	for (int w = 1; w < 4; w++)
+		if (!x->a && first[w] != first[0] + 16 * w)
+			return prove_error(p, g * 128 + w * 32, r, "the rows of an instance are not one below the other");
 	for (int th = 0; th < 128; th++)
 		for (int64_t i = 0; i < regs; i++) {
 			int64_t row, col, at = (g * 128 + th) * x->c->regs + r + i;
 
 			accumulator(th, i, &row, &col);
-			c[x->swap] = origin[0] + row;
-			c[!x->swap] = origin[1] + col;
+			c[x->swap] = first[th / 32] + row;
+			c[!x->swap] = column + col;
 			if (c[0] >= t->shape[0] || c[1] >= t->shape[1] || x->c->elem[at] != index_elem(t, c))
 				return prove_error(p, g * 128 + th, r + i,
 				                   "%s is where the instance from %s has another",
 				                   elem_text(p, t, x->c->elem[at]),
 				                   elem_text(p, t, index_elem(t, base)));
 		}
-	for (int64_t k0 = 0; k0 < x->k; k0 += x->in->k)
-		if (!(x->a ? in_registers(p, x, g, origin[0], k0)
-		           : in_memory(p, &x->f[0], origin[0], k0, x->in->k)) ||
-		    !in_memory(p, &x->f[1], origin[1], k0, x->in->k))
+	for (int64_t k0 = x->from; k0 < x->to; k0 += x->in->k)
+		if (!(x->a ? in_registers(p, x, g, first, k0)
+		           : in_memory(p, &x->f[0], first[0], k0, x->in->k)) ||
+		    !in_memory(p, &x->f[1], column, k0, x->in->k))
 			return false;
 	return true;
 }
@@ -219,7 +223,11 @@ factors(Prove *p, const Op *o, Product *x)
 		if (f->m->width && !descriptor(p, f, dtype_info[x->in->ta].bits == 16))
 			return false;
 	}
-	return x->k % x->in->k == 0 || prove_error(p, -1, 0, "k is not whole instances");
+	x->from = o->lowering->dot.from;
+	x->to = o->lowering->dot.to ? o->lowering->dot.to : x->k;
+	return (x->from >= 0 && x->from < x->to && x->to <= x->k && x->from % x->in->k == 0 &&
+	        x->to % x->in->k == 0) ||
+	       prove_error(p, -1, 0, "k is not whole instances");
 }
 
 void
@@ -247,7 +255,7 @@ prove_wgmma(Prove *p, const Op *o)
 	x.swap = o->lowering->dot.swap;
 	if (!x.c || !factors(p, o, &x))
 		return;
-	if (x.in->a && !(x.a = held_of(p, o->in[0])))
+	if (x.in->a && !(x.a = held_of(p, o->in[x.swap])))
 		return;
 	if (x.c->regs % (n / 2))
 		prove_error(p, -1, 0, "%lld registers are not whole instances", (long long)x.c->regs);

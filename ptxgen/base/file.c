@@ -33,14 +33,43 @@ name_webs(Gen *g, int count[2])
 		g->web[i] = web[i] ? named[web[i]] : NULL;
 }
 
+/* A factor of which parts take turns with the same registers: those of part p are the set p % sets. */
+static const Web *
+factor_web(Gen *g, const Op *o, const Val *v, int count[2])
+{
+	Web *web = web_new(g, &v->type, false, count);
+	int along = v == o->in[0] ? 1 : 0, sets = o->lowering->dot.sets, n = web->nword;
+	int64_t from, step = product_part(o, &from), parts = v->type.shape[along] / step;
+	int *at = arena_alloc(g->a, sizeof *at * (size_t)n), *next = NEWN(g->a, int, parts);
+	int each = n / (int)parts;
+
+	if (!sets)
+		return web;
+	for (int w = 0; w < n; w++) {
+		Coord p = { { 0 } };
+		int64_t index[DIM_MAX] = { 0 }, part;
+
+		p.at[AX_reg] = (int64_t)w * dtype_per_word(v->type.dtype);
+		layout_index(v->type.layout, &p, index);
+		part = index[along] / step;
+		at[w] = (int)(part % sets) * each + next[part]++;
+	}
+	web->at = at;
+	count[false] += sets * each - n;
+	return web;
+}
+
 static void
 name_factors(Gen *g, int count[2])
 {
 	OpWalk w;
 
-	for (Op *o = walk_first(&w, g->k->body); o; o = walk_next(&w))
-		if (o->code == O_wgmma && o->in[0]->type.space == S_reg && !g->factor[o->in[0]->id])
-			g->factor[o->in[0]->id] = web_new(g, &o->in[0]->type, false, count);
+	for (Op *o = walk_first(&w, g->k->body); o; o = walk_next(&w)) {
+		const Val *v = product_factor(o);
+
+		if (v && !g->factor[v->id])
+			g->factor[v->id] = factor_web(g, o, v, count);
+	}
 }
 
 static const char *
@@ -76,7 +105,8 @@ const char *
 web_name(Gen *g, const Web *web, int w)
 {
 	BUG_IF(g->a, w < 0 || w >= web->nword);
-	return arena_printf(g->a, "%s%d", register_type(web->flt) + 4, web->first + w);
+	return arena_printf(g->a, "%s%d", register_type(web->flt) + 4,
+	                    web->first + (web->at ? web->at[w] : w));
 }
 
 LV
@@ -120,8 +150,10 @@ web_put(Gen *g, const Web *web, LV *word)
 {
 	file_written(g);
 	for (int w = 0; w < web->nword; w++) {
-		LV x = web->flt ? word[w] : as_i32(g, word[w]);
+		LV x = !word[w] || web->flt ? word[w] : as_i32(g, word[w]);
 
+		if (!x)
+			continue;
 		asm_emit(g, arena_printf(g->a, "mov.b32 %s, $0;", web_name(g, web, w)), web->flt ? "f" : "r",
 		         AF_MEM, &x, 1, NULL);
 	}

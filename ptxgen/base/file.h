@@ -12,6 +12,7 @@ typedef struct Web {
 	bool flt;  /* .f32, else .b32 */
 	int first; /* number of the register of word 0 */
 	int nword;
+	const int *at; /* [nword] how far behind the first a word's register is; NULL: as far as the word */
 } Web;
 
 /* Which values are in webs, and the declaration of their registers; before anything else of the kernel. */
@@ -21,6 +22,7 @@ const Web *file_web(const Gen *g, const Val *v);
 /* The register of word w. */
 const char *web_name(Gen *g, const Web *web, int w);
 LV web_get(Gen *g, const Web *web, int w);
+/* NULL: the register keeps what it has. */
 void web_put(Gen *g, const Web *web, LV *word);
 /* Something else is written to registers with names. */
 void file_written(Gen *g);

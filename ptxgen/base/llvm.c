@@ -106,6 +106,7 @@ session_open(Session *s, const Target *t, int ptx, LLVMCodeGenOptLevel level, co
 	LLVMTargetDataRef data;
 
 	memset(s, 0, sizeof *s);
+	s->level = level;
 	pthread_once(&once, session_register);
 	s->ctx = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(s->ctx, session_diagnostic, s);

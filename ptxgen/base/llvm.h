@@ -12,6 +12,7 @@ typedef struct Session {
 	LLVMBuilderRef b;   /* code where it belongs */
 	LLVMBuilderRef pre; /* what depends on the thread alone: end of the entry block */
 	LLVMMemoryBufferRef ptx;
+	LLVMCodeGenOptLevel level;
 	uint64_t made;      /* words of tiles emitted so far */
 	bool products;      /* some tiles are multiplied */
 	/* First error reported through the context's handler; no arena: we are inside LLVM then. */

@@ -3,6 +3,9 @@
 #define HEXC_PTXGEN_ACCESS_H
 #include "ptxgen/base/moving.h"
 
+/* Fragments of mma go back and forth between two rows. */
+enum { ACCESS_VISITS = 2 };
+
 /* How the threads of one access op reach their elements: layout `l` (tile coordinates -> lane,
  * warp, reg) over a view of a tensor or alloc. */
 typedef struct Access Access;
@@ -28,8 +31,10 @@ struct Access {
 	LV base;                   /* i64 address of coordinate 0 of this thread */
 	LV elems;                  /* types under a byte: i64 element offset; base is the tensor's start */
 	int64_t fixed;             /* elements: constant starts */
-	LV last;                   /* base or elems plus run-time strides, of the instance last asked for */
-	int64_t last_index[DIM_MAX];
+	struct Visit {             /* of the instances last asked for, the last one first */
+		int64_t index[DIM_MAX];
+		LV at;             /* base or elems plus run-time strides; NULL: none yet */
+	} visit[ACCESS_VISITS];
 	LV stride[DIM_MAX];        /* i64, by root dim; NULL: constant cstride */
 	int64_t cstride[DIM_MAX];
 	/* i32, by view dim: the tensor's end and start, from this thread's coordinate; NULL: not here */

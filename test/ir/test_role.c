@@ -144,7 +144,7 @@ static const struct {
 	{ "copy %16, %17 imm 1, 1 yield", "yield", "no such axis" },
 	{ "yield", "%30 = wgmma %17, %18, %20 : reg f32[64, 64] yield", NULL },
 	{ "yield", "%30 = wgmma %17, %18, %20 imm 4 : reg f32[64, 64] yield", "no such factor" },
-	{ "yield", "%30 = wgmma %17, %20, %20 : reg f32[64, 64] yield", "not matrices in shared memory" },
+	{ "yield", "%30 = wgmma %20, %20, %20 : reg f32[64, 64] yield", "not matrices in shared memory" },
 	{ "yield", "%30 = wgmma %17, %18, %20, %15 : reg f32[64, 64] yield", "not a bool scalar" },
 	{ "yield", "%30 = wgmma %17, %18, %20 : reg f32[64, 32] yield", "result and accumulator differ" },
 	{ "proxy yield", "yield", "neither shared nor global" },

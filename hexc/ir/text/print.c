@@ -123,6 +123,8 @@ print_lowered_dot(Text *t, const Lowering *p)
 	print_map(t, "k", p->dot.k);
 	if (p->dot.to)
 		text_printf(t, " part %d, %d", p->dot.from, p->dot.to);
+	if (p->dot.sets)
+		text_printf(t, " sets %d", p->dot.sets);
 	print_matrix(t, "a", &p->dot.matrix[0]);
 	print_matrix(t, "b", &p->dot.matrix[1]);
 }

@@ -176,7 +176,7 @@ read_part(Read *r, Lowering *p)
 		return false;
 	p->dot.from = (int)from;
 	p->dot.to = (int)to;
-	return true;
+	return read_number(r, "sets", 1, &p->dot.sets);
 }
 
 static bool
