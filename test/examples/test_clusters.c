@@ -62,7 +62,7 @@ static const Product product[] = {
 
 /* Bytes of the result, which is the caller's. */
 static void *
-run(const Product *p, const Shape *s, const uint32_t cluster[2], uint32_t clusters, uint64_t *n)
+run(const Product *p, const Shape *s, const uint32_t cluster[2], uint32_t clusters, const char *needs, uint64_t *n)
 {
 	Case c;
 	void *bits;
@@ -81,6 +81,7 @@ run(const Product *p, const Shape *s, const uint32_t cluster[2], uint32_t cluste
 	c.cluster[1] = cluster[1];
 	c.cluster[2] = 1;
 	c.clusters = clusters;
+	c.needs = needs;
 	case_run(&c, p->file, p->kernel, "sm_90a", 0);
 	*n = out->bytes;
 	bits = malloc(out->bytes);
@@ -98,10 +99,10 @@ TEST_EACH(same_bits, COUNT_OF(product))
 
 	for (size_t i = 0; i < COUNT_OF(shape); i++) {
 		uint64_t n, m;
-		void *right = run(&product[_i], &shape[i], (uint32_t[2]){ 1, 1 }, 1, &n);
+		void *right = run(&product[_i], &shape[i], (uint32_t[2]){ 1, 1 }, 1, NULL, &n);
 
 		for (uint32_t x = 0; x < COUNT_OF(cluster); x++) {
-			void *is = run(&product[_i], &shape[i], cluster[x], 1 + (x + (uint32_t)i) % 3, &m);
+			void *is = run(&product[_i], &shape[i], cluster[x], 1 + (x + (uint32_t)i) % 3, NULL, &m);
 
 			ck_assert_msg(n == m && memcmp(is, right, n) == 0, "%s of %d x %d, clusters %u x %u: not the same",
 			              product[_i].file, shape[i].m, shape[i].n, cluster[x][0], cluster[x][1]);
@@ -109,4 +110,13 @@ TEST_EACH(same_bits, COUNT_OF(product))
 		}
 		free(right);
 	}
+}
+
+/* Without any arrival, at this block or another, or any copy to all, it is wrong. */
+TEST_EACH(needed, 2)
+{
+	static const char *const line[] = { "mbarrier.arrive.release.cluster", "multicast::cluster" };
+	uint64_t n;
+
+	free(run(&product[0], &(Shape){ 520, 384, 384 }, (uint32_t[2]){ 2, 1 }, 1, line[_i], &n));
 }

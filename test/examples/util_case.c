@@ -356,6 +356,8 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	if (c->by16 && !candidate)
 		by_16_bytes(c, r, hexc_ptx(m, NULL), what);
 	compare(c, m, what);
+	if (c->needs)
+		needs_lines(c->sim, hexc_ptx(m, NULL), c->needs, k.name, &l, what);
 	if (removing)
 		try_barriers(c->sim, hexc_ptx(m, NULL), k.name, &l, r, what);
 	for (uint32_t i = 0; i < k.nparam; i++) /* packed forms are of this launch only */
