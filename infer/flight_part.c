@@ -5,9 +5,9 @@
  *     wg_wait s - 1; wg_fence; acc0 = wgmma x, b, acc part 0; wg_commit
  *     wg_wait s - 1; wg_fence; acc1 = wgmma x, b, acc0 part 1; wg_commit ..
  *
- * There are s sets of registers, which the parts take in turns: what a part is written to was multiplied s groups
- * ago.  So lanes make a part while those before it are multiplied.  A product that is not parted waits for the one
- * before. */
+ * There are s sets of registers, which the parts take in turns: what a part is written to was multiplied s
+ * groups ago.  So lanes make a part while those before it are multiplied.  A product that is not parted waits
+ * for the one before. */
 #include "infer/base/instr.h"
 #include "infer/cost/cost.h"
 #include "infer/base/wgmma.h"
@@ -60,6 +60,17 @@ words(const Val *v)
 	return layout_words(v->type.layout, dtype_slot_bits(v->type.dtype));
 }
 
+/* A wait for all but a whole product, of more groups than sets: parts wait for more. */
+static void
+drop_waits(Block *b)
+{
+	for (Op *x = b->first, *next; x; x = next) {
+		next = x->next;
+		if (x->code == O_wg_wait && IMM(x, pending) > 0)
+			op_unlink(x);
+	}
+}
+
 /* Of n parts o is the last, and what stands around it is the first one's fence and the last one's commit. */
 static void
 part(Op *o, int n)
@@ -71,18 +82,17 @@ part(Op *o, int n)
 	Op *fence = o->prev, *commit = o->next;
 
 	o->lowering->dot.sets = sets;
-	for (Op *x = o->parent->first; x; x = x->next)
-		if (x->code == O_wg_wait)
-			IMM_SET(x, pending, IMM(x, pending) * n);
+	drop_waits(o->parent);
 	if (waits)
 		wait_before(fence, pending);
 	for (int i = 0; i < n - 1; i++) {
 		Op *before = op_clone(o->parent, o, o, NULL, NULL);
 
 		set_part(before, step, i, cost);
-		op_clone(o->parent, o, commit, NULL, NULL);
-		if (waits)
+		if (waits) {
+			op_clone(o->parent, o, commit, NULL, NULL);
 			wait_before(o, pending);
+		}
 		op_clone(o->parent, o, fence, NULL, NULL);
 		o->in[2] = before->out[0];
 		o->nin = 3;

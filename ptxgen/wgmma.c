@@ -1,8 +1,8 @@
 /* wgmma.c - products under way: instances of wgmma on registers with names, and descriptors of what they read
  * in shared memory.
  *
- * Instances stand at multiples of `n` columns, and a warp's 16 rows of them at multiples of 16; those whose first
- * element belongs to warp 0 are the first warpgroup's, and the others do the same elsewhere. */
+ * Instances stand at multiples of `n` columns, and a warp's 16 rows of them at multiples of 16; those whose
+ * first element belongs to warp 0 are the first warpgroup's, and the others do the same elsewhere. */
 #include "infer/base/wgmma.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/file.h"

@@ -31,6 +31,12 @@ measure gemm_roles:128x128x8 examples/gemm_roles.hexc
 measure gemm_roles:128x256x8 examples/gemm_roles.hexc -D BM=128 -D BN=256
 measure gemm_f16 examples/gemm_f16.hexc
 measure gemm_f16:128x256x8 examples/gemm_f16.hexc -D BN=256 -D BK=64 -D STAGES=4 -D WARPS=8
+measure gemm_wNa16 examples/gemm_wNa16.hexc
+measure gemm_wNa16:u3 examples/gemm_wNa16.hexc -D WEIGHT=u3 -D BN=256
+measure gemm_wNa16:128x256x8 examples/gemm_wNa16.hexc -D BM=128 -D BN=256 -D WARPS=8
+measure gemm_w4a16 examples/gemm_w4a16.hexc
+measure attention examples/attention.hexc
+measure attention:128x128x8 examples/attention.hexc -D D=128 -D BM=128 -D BN=128 -D WARPS=8
 measure slabs:tiles test/examples/slabs.hexc --kernel tiles
 measure slabs:teams test/examples/slabs.hexc --kernel teams
 cat "$dir/new"

@@ -102,7 +102,7 @@ factor(const Op *o, int i)
 static bool
 is_factor(const Val *v)
 {
-	return v->type.space == S_shared || v->type.space == S_reg;
+	return v->type.rank == 2 && (v->type.space == S_shared || v->type.space == S_reg);
 }
 
 const char *
@@ -115,9 +115,9 @@ shape_wgmma(Arena *a, const Op *o)
 		return "not two factors, an accumulator, and a condition or none";
 	if (IMM(o, turned) < 0 || IMM(o, turned) > 3)
 		return "no such factor";
-	if (o->in[0]->type.rank != 2 || o->in[1]->type.rank != 2 || !is_factor(o->in[0]) || !is_factor(o->in[1]) ||
+	if (!is_factor(o->in[0]) || !is_factor(o->in[1]) ||
 	    (o->in[0]->type.space == S_reg && o->in[1]->type.space == S_reg))
-		return types_differ(a, "factors are not matrices in shared memory, or one of them in registers",
+		return types_differ(a, "factors are not matrices in shared memory, or one in registers",
 		                    &o->in[0]->type, &o->in[1]->type);
 	for (int i = 0; i < 2; i++)
 		if (o->in[i]->type.space == S_reg && IMM(o, turned) >> i & 1)

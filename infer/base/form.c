@@ -3,7 +3,7 @@
 
 enum { MAP_GRAIN = 16 };
 
-const int form_widths[FORM_WIDTHS] = { 128, 64, 32, FORM_CHUNK };
+const int form_widths[FORM_WIDTHS] = { 128, 64, 32, FORM_CHUNK, FORM_PLAIN };
 
 int
 whole_from(const Val *v)
@@ -28,13 +28,15 @@ whole_from(const Val *v)
 int64_t
 form_row(const Form *f, const Type *t)
 {
+	if (f->width == FORM_PLAIN)
+		return t->shape[f->unit];
 	return (int64_t)f->width * 8 / dtype_info[t->dtype].bits;
 }
 
 int
 form_align(const Form *f)
 {
-	return FORM_ROWS * f->width;
+	return f->width == FORM_PLAIN ? BOX_ALIGN : FORM_ROWS * f->width;
 }
 
 /* Rows of a block: all that is inside but the dim of neighbours. */
@@ -48,13 +50,27 @@ block_rows(const Form *f, const Type *t)
 	return n;
 }
 
+/* Is a tile without blocks a box? */
+static bool
+is_box(const Form *f, const Type *t)
+{
+	int bits = dtype_info[t->dtype].bits;
+
+	for (int d = f->outer; d < t->rank; d++)
+		if (t->shape[d] > BOX_MOST)
+			return false;
+	return form_row(f, t) * bits % (8 * FORM_CHUNK) == 0 &&
+	       form_row(f, t) * block_rows(f, t) * bits % (8 * BOX_ALIGN) == 0;
+}
+
 bool
 form_layout(const Form *f, const Type *t, Layout *out)
 {
 	int bits = dtype_info[t->dtype].bits;
 	int64_t row = form_row(f, t), rows = block_rows(f, t), at = row * rows, stride[DIM_MAX];
 
-	if (f->unit < f->outer || dtype_pieces(t->dtype) > 1 || t->shape[f->unit] % row || rows % FORM_ROWS)
+	if (f->unit < f->outer || dtype_pieces(t->dtype) > 1 || t->shape[f->unit] % row ||
+	    (f->width == FORM_PLAIN ? !is_box(f, t) : rows % FORM_ROWS != 0))
 		return false;
 	at *= t->shape[f->unit] / row;
 	for (int d = f->outer - 1; d >= 0; at *= t->shape[d--])
@@ -102,7 +118,7 @@ map_refusal(Kernel *k, const Val *mem)
 
 	if (!p || view_gather_dim(view) >= 0)
 		return "it is no box of a tensor";
-	if (p->pack || bits < 8 || dtype_pieces(mem->type.dtype) > 1)
+	if (bits < 8 || dtype_pieces(mem->type.dtype) > 1)
 		return "its elements share bytes";
 	if (view->in[0]->type.rank > MAP_RANK_MAX)
 		return "the tensor has more than 5 dims";

@@ -3,17 +3,18 @@
  *
  * A tile is cut into blocks of `width` bytes along the dim whose elements are neighbours, each with all of
  * the other dims: rows of a block follow each other, then blocks, then what is outside.  Within 8 rows chunks
- * of 16 bytes change places. */
+ * of 16 bytes change places.  Boxes that wgmma does not read may also be as they are in the tensor, row by
+ * row. */
 #ifndef HEXC_FORM_H
 #define HEXC_FORM_H
 #include "hexc/ir/ir.h"
 
-enum { FORM_CHUNK = 16, FORM_ROWS = 8, FORM_WIDTHS = 4 };
+enum { FORM_CHUNK = 16, FORM_ROWS = 8, FORM_WIDTHS = 5, FORM_PLAIN = 0, BOX_MOST = 256, BOX_ALIGN = 128 };
 
 typedef struct Form {
 	int unit;  /* the dim whose elements are neighbours */
 	int outer; /* so many first dims are outside: the stages of a ring */
-	int width; /* 128, 64, 32; 16: no swizzle */
+	int width; /* 128, 64, 32; 16: no swizzle; FORM_PLAIN: no blocks */
 } Form;
 
 /* The first of the tile's dims that v, an alloc or a view of it, has, as its last dims and whole; -1: it
@@ -22,7 +23,7 @@ int whole_from(const Val *v);
 /* The widths, widest first. */
 extern const int form_widths[FORM_WIDTHS];
 /* The layout of a tile of type t in that form; false: its rows are not whole blocks, or these not whole
- * patterns of 8 rows. */
+ * patterns of 8 rows; or it is no whole box, and not at multiples of 128 bytes in all stages. */
 bool form_layout(const Form *f, const Type *t, Layout *out);
 /* A tile in such a form begins at a multiple of so many bytes. */
 int form_align(const Form *f);

@@ -2,8 +2,8 @@
 #include "infer/base/wgmma.h"
 #include <string.h>
 
-/* Steps along k of a product; sets of registers for them, and the registers of a lane for all sets, and for these
- * with the sum, where there are more than two. */
+/* Steps along k of a product; sets of registers for them, and the registers of a lane for all sets, and for
+ * these with the sum, where there are more than two. */
 enum { PARTS_MOST = 8, SETS_MOST = 4, SETS_ROOM = 32, SUM_ROOM = 128 };
 
 /* Are there instances of n columns? */

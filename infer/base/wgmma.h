@@ -17,8 +17,9 @@ bool wgmma_has_mn(const Instr *i);
  * columns make, as instr_fragment of others; false: the operand is in shared memory, or there are no such
  * instances. */
 bool wgmma_fragment(const Instr *i, int n, int operand, bool swap, Layout *out);
-/* In how many steps along k a product goes whose factor the loop around makes anew in registers, so that lanes make
- * one while others are multiplied; 1: in one, there are other products in the loop.  `k`: of an instance. */
+/* In how many steps along k a product goes whose factor the loop around makes anew in registers, so that
+ * lanes make one while others are multiplied; 1: in one, there are other products in the loop.  `k`: of an
+ * instance. */
 int wgmma_parts(const Op *o, int k);
 /* Sets of registers for these, of which the factor has so many in all; `sum`: registers of the result. */
 int wgmma_sets(int parts, int64_t factor, int64_t sum);

@@ -32,7 +32,8 @@ int64_t dot_k_step(const Op *dot, const DotChoice *c, int j);
 void live_init(Solve *s);
 /* Registers of a lane that hold tiles and fragments, where most do. */
 int64_t live_registers(const Solve *s);
-/* Those that the factor of o has, a product of warpgroups, as long as the loop around runs; 0: it is in shared memory. */
+/* Those that the factor of o has, a product of warpgroups, as long as the loop around runs; 0: it is in
+ * shared memory. */
 int64_t held_factor(const Solve *s, const Op *o);
 
 /* ---- registers.c ---------------------------------------------------------------------------------- */

@@ -141,8 +141,8 @@ lane_limit(const Kernel *k)
 	return share < LANE_REGISTERS ? share : LANE_REGISTERS;
 }
 
-/* Registers of a lane for one instance of wgmma, the largest, or for all that products of a factor in registers have:
- * ptxas wants a launch to have as many. */
+/* Registers of a lane for one instance of wgmma, the largest, or for all that products of a factor in
+ * registers have: ptxas wants a launch to have as many. */
 static int64_t
 instance_registers(const Solve *s)
 {
@@ -154,7 +154,7 @@ instance_registers(const Solve *s)
 		int64_t bits = c ? (int64_t)c->n * c->inst->m * dtype_slot_bits(c->inst->acc) : 0;
 		int64_t held = c ? held_factor(s, o) : 0;
 
-		most = max64(most, held ? held + lane_words(s, o->out[0]) + FACTOR_REGISTERS
+		most = max64(most, held ? max64(held + lane_words(s, o->out[0]), FACTOR_REGISTERS)
 		                        : bits / (32 * WARP_SIZE * WARPGROUP));
 	}
 	return most;

@@ -97,7 +97,7 @@ room(Kernel *k)
 	return left;
 }
 
-/* Is the tile as large as a product of which the second factor is in registers?  Its warps have columns then. */
+/* Is the tile as large as a product of which the second factor is in registers?  Warps have columns of it. */
 static bool
 has_columns(Kernel *k, const Type *tile)
 {
@@ -110,8 +110,8 @@ has_columns(Kernel *k, const Type *tile)
 	return false;
 }
 
-/* Parts of the tile that all warps have as much of: where each has columns, so many rows as make a slab; where each
- * has rows, a row of the copy engine's of all; else the tile is one. */
+/* Parts of the tile that all warps have as much of: where each has columns, so many rows as make a slab;
+ * where each has rows, a row of the copy engine's of all; else the tile is one. */
 static void
 cut(Slabs *s, const Type *t, int64_t row, bool columns)
 {
@@ -124,7 +124,8 @@ cut(Slabs *s, const Type *t, int64_t row, bool columns)
 		while (s->each % (2 * FORM_ROWS) == 0 &&
 		       s->each * t->shape[s->unit] * dtype_info[t->dtype].bits / 8 > SLAB_BYTES)
 			s->each /= 2;
-	} else if (rows < (int64_t)WARP_ROWS * op_warps(s->store) || t->shape[s->unit] / row > PARTS_MOST) {
+	} else if (rows < (int64_t)WARP_ROWS * op_warps(s->store) ||
+	           t->shape[s->unit] / row > PARTS_MOST) {
 		s->each = t->shape[s->unit];
 	} else {
 		s->each = row;

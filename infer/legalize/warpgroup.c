@@ -26,21 +26,34 @@ unit_of(Kernel *k, const Val *tile)
 	return tile->type.rank - 1;
 }
 
-/* Ops that leave shared memory as it is. */
+/* Do copies bring the tile of which a barrier tells? */
 static bool
-only_reads(const Op *o)
+is_brought(Kernel *k, const Val *tile)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_copy && op_mbar(o) && view_root(o->in[1]) == tile)
+			return true;
+	return false;
+}
+
+/* Does o leave a tile as it is?  `brought`: behind a wait for a barrier it is another. */
+static bool
+only_reads(const Op *o, bool brought)
 {
 	return op_is(o, F_PURE) || o->code == O_load || o->code == O_wgmma || o->code == O_wg_fence ||
-	       o->code == O_wg_commit || o->code == O_wg_wait;
+	       o->code == O_wg_commit || o->code == O_wg_wait || (o->code == O_mbar_wait && !brought);
 }
 
 /* Does a load give the same at o, behind it in its block? */
 static bool
-still_there(const Op *load, const Op *o)
+still_there(Kernel *k, const Op *load, const Op *o)
 {
+	bool brought = is_brought(k, view_root(load->in[0]));
 	const Op *x = load->next;
 
-	while (load->parent == o->parent && x && x != o && only_reads(x))
+	while (load->parent == o->parent && x && x != o && only_reads(x, brought))
 		x = x->next;
 	return x == o;
 }
@@ -63,7 +76,7 @@ factor(Kernel *k, const Op *dot, int i, Factor *f)
 	outer = whole_from(o->in[0]);
 	tile = view_root(o->in[0]);
 	kdim = !(i ^ (int)f->turned);
-	if (outer < 0 || outer + 2 != tile->type.rank || tile->type.pinned || !still_there(o, dot))
+	if (outer < 0 || outer + 2 != tile->type.rank || tile->type.pinned || !still_there(k, o, dot))
 		return false;
 	f->unit = unit_of(k, tile);
 	f->mn = f->unit != outer + kdim;
@@ -75,7 +88,7 @@ has_form(const Val *tile, int unit)
 {
 	Layout l;
 
-	for (int w = 0; w < FORM_WIDTHS; w++)
+	for (int w = 0; form_widths[w] != FORM_PLAIN; w++)
 		if (form_layout(&(Form){ unit, tile->type.rank - 2, form_widths[w] }, &tile->type, &l))
 			return true;
 	return false;

@@ -3,8 +3,6 @@
 #include "infer/base/form.h"
 #include "infer/memory/memory.h"
 
-enum { BOX_MOST = 256 };
-
 Val *
 copy_side(const Op *copy, Space space)
 {
@@ -27,10 +25,12 @@ box_refusal(const Solve *s, const Op *copy)
 		return "the shared tile is not filled whole, or its layout is pinned";
 	if (s->unit[tile->id] != first + unit_dim(s, mem))
 		return "rows of the shared tile are not rows of the tensor";
-	for (int w = 0; w < FORM_WIDTHS && form_widths[w] > FORM_CHUNK; w++)
-		if (form_layout(&(Form){ s->unit[tile->id], first, form_widths[w] }, &tile->type, &l))
+	for (int w = 0; w < FORM_WIDTHS; w++)
+		if (form_widths[w] != FORM_CHUNK &&
+		    form_layout(&(Form){ s->unit[tile->id], first, form_widths[w] }, &tile->type, &l))
 			return NULL;
-	return "the shared tile has no rows of 32 bytes, or not 8 of them";
+	return "the shared tile has no 8 rows of 32 bytes, nor is it rows of 16 bytes and more, 128 in all, "
+	       "of at most 256 elements";
 }
 
 /* Of a dim of the tile that is no row's: elements of a box.  Each box begins at a whole pattern of rows. */
@@ -69,7 +69,7 @@ box_map(const Solve *s, const Op *copy, const Form *f, TensorMap *out)
 		out->size[i] = p->size[d];
 		out->stride[i] = i ? p->stride[d] : NULL;
 		out->box[i] = at < 0 || first + at < f->outer ? 1
-		              : d == unit                     ? form_row(f, &mem->type)
+		              : d == unit && f->width         ? form_row(f, &mem->type)
 		                                              : box_rows(mem->type.shape[at]);
 	}
 }

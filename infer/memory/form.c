@@ -11,7 +11,10 @@ typedef struct Demand {
 	unsigned widths;
 } Demand;
 
-enum { ALL_WIDTHS = (1 << FORM_WIDTHS) - 1 };
+/* The last of the widths is that of boxes alone, and the one in front of it of products. */
+enum { ALL_WIDTHS = (1 << FORM_WIDTHS) - 1,
+       PLAIN = 1 << (FORM_WIDTHS - 1),
+       UNSWIZZLED = PLAIN >> 1 };
 
 int
 wgmma_k_dim(const Op *o, int i)
@@ -29,10 +32,10 @@ wgmma_widths(const Solve *s, const Op *o, int i, const Val *tile, int outer)
 	unsigned widths = 0;
 
 	if (unit == wgmma_k_dim(o, i))
-		return ALL_WIDTHS;
+		return ALL_WIDTHS & ~PLAIN;
 	if (unit != 1 - wgmma_k_dim(o, i) || !wgmma_has_mn(c->inst))
 		return 0;
-	for (int w = 0; w < FORM_WIDTHS; w++) {
+	for (int w = 0; form_widths[w] != FORM_PLAIN; w++) {
 		int64_t row = form_row(&(Form){ .width = form_widths[w] }, &tile->type);
 
 		if (across % row == 0 || row % across == 0)
@@ -51,7 +54,7 @@ demand(Solve *s, Demand *d, int *n, const Op *o, Val *mem, int factor)
 	*x = (Demand){ o, outer < 0 ? 0 : outer, 0 };
 	if (outer >= 0)
 		x->widths = factor >= 0 ? wgmma_widths(s, o, factor, tile, outer)
-		                        : ALL_WIDTHS & ~(1u << (FORM_WIDTHS - 1));
+		                        : ALL_WIDTHS & ~UNSWIZZLED;
 	++*n;
 }
 
@@ -120,15 +123,19 @@ excess(Solve *s, const Layout *l, const Access *acc, int n)
 
 /* The same of copies: the engine moves boxes row by row, whatever a row holds. */
 static double
-box_excess(const Solve *s, const Demand *d, int n, int width)
+box_excess(const Solve *s, const Demand *d, int n, const Form *f)
 {
 	double sum = 0;
 
 	for (int i = 0; i < n; i++) {
 		const Type *t = d[i].op->code == O_copy ? &d[i].op->in[0]->type : NULL;
-		double bytes = t ? (double)type_size(t) * dtype_info[t->dtype].bits / 8 : 0;
+		int bits = t ? dtype_info[t->dtype].bits : 0;
+		double bytes = t ? (double)type_size(t) * bits / 8 : 0, row = f->width;
 
-		sum += s->weight[d[i].op->id] * (bytes / width - bytes / form_widths[0]);
+		if (t && f->width == FORM_PLAIN)
+			row = (double)min64(t->shape[f->unit - f->outer] * bits / 8, form_widths[0]);
+		if (t)
+			sum += s->weight[d[i].op->id] * (bytes / row - bytes / form_widths[0]);
 	}
 	return sum;
 }
@@ -157,8 +164,8 @@ select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out)
 		if (!(widths >> w & 1) || !form_layout(&f, &tile->type, &l) ||
 		    (tile->type.pinned && !layout_equal(&l, tile->type.layout)))
 			continue;
-		e = excess(s, &l, acc, nacc) + box_excess(s, d, n, f.width);
-		if (best && e >= least)
+		e = excess(s, &l, acc, nacc) + box_excess(s, d, n, &f);
+		if (best && (f.width == FORM_PLAIN ? e > least : e >= least)) /* plain: one box */
 			continue;
 		best = best ? best : NEW(s->arena, Form);
 		*best = f;

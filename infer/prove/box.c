@@ -51,9 +51,8 @@ map_is_legal(Prove *p, const Boxes *b)
 {
 	const TensorMap *m = b->map;
 	int bytes = dtype_info[m->dtype].bits / 8;
-	const Param *t = &p->k->param[m->param];
 
-	if (m->dtype != b->tile->dtype || dtype_info[m->dtype].bits % 8 || t->pack)
+	if (m->dtype != b->tile->dtype || dtype_info[m->dtype].bits % 8)
 		return prove_error(p, -1, 0, "the map has elements of another type");
 	if (m->box[0] * bytes % 16 || (m->swizzle && m->box[0] * bytes > m->swizzle))
 		return prove_error(p, -1, 0, "rows of %lld bytes are no rows of swizzle %d",

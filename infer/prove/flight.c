@@ -20,7 +20,7 @@ enum { OPEN = -1, READS = 64, TURNS = 8, AGE_MOST = 64 };
 typedef struct Reading {
 	const Val *tile; /* alloc, or a register tile */
 	const Val *slot; /* which of its stages; NULL: not known any more */
-	int set; /* of a register tile, which of its registers are read: of parts that take turns, or of one alone */
+	int set; /* of a register tile, which of its registers: of parts that take turns, or of one alone */
 	bool made;
 	int age; /* groups that were closed since its own; OPEN: its own is not */
 } Reading;
@@ -198,7 +198,7 @@ issue(Flight *f, State *s, const Op *o)
 	for (int i = 0; i < 2; i++) {
 		Val *v = o->in[i];
 		bool shared = v->type.space == S_shared;
-		int set = shared ? 0 : set_of(o->lowering);
+		int set = shared || !o->lowering ? 0 : set_of(o->lowering);
 
 		if (!shared && is_made_again(s, v, set))
 			violation(f, o, "a product under way reads the registers of its factor");
@@ -215,6 +215,8 @@ issue(Flight *f, State *s, const Op *o)
 		if (is_brought(f, o->in[i]))
 			violation(f, o, "no fence of the proxy stands behind the wait for copies that lanes "
 			                "did");
+	if (o->lowering && o->lowering->dot.sets && !s->fresh) /* each part is made at its fence */
+		violation(f, o, "no wg_fence stands between it and what lanes made of its factor");
 	if (!s->fenced)
 		violation(f, o, "no wg_fence stands between it and what warps did to its registers");
 	if (!s->fresh && read_behind(o->in[2], o))

@@ -181,7 +181,8 @@ instance(Prove *p, const Product *x, int g, int64_t r)
 	}
 	for (int w = 1; w < 4; w++)
 		if (!x->a && first[w] != first[0] + 16 * w)
-			return prove_error(p, g * 128 + w * 32, r, "the rows of an instance are not one below the other");
+			return prove_error(p, g * 128 + w * 32, r,
+			                   "the rows of an instance are not one below the other");
 	for (int th = 0; th < 128; th++)
 		for (int64_t i = 0; i < regs; i++) {
 			int64_t row, col, at = (g * 128 + th) * x->c->regs + r + i;

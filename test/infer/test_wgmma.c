@@ -178,7 +178,7 @@ TEST(descriptors)
 	static const DType types[] = { D_f16, D_tf32, D_e4m3 };
 
 	for (size_t t = 0; t < COUNT_OF(types); t++)
-		for (int w = 0; w < FORM_WIDTHS; w++)
+		for (int w = 0; form_widths[w] != FORM_PLAIN; w++)
 			for (int outer = 0; outer < 2; outer++)
 				for (int mn = 0; mn < (types[t] == D_f16 ? 2 : 1); mn++) {
 					int bits = dtype_info[types[t]].bits, rows = outer, k = 256 / bits;
@@ -202,7 +202,7 @@ TEST(boxes)
 	Type t = type_tile(D_f16, S_shared, 3, shape);
 	Layout l;
 
-	for (int w = 0; w < FORM_WIDTHS; w++) {
+	for (int w = 0; form_widths[w] != FORM_PLAIN; w++) {
 		Form f = { .unit = 2, .outer = 1, .width = form_widths[w] };
 		int64_t row = f.width / 2, mask = f.width / 16 - 1;
 
@@ -227,4 +227,26 @@ TEST(boxes)
 	t.shape[2] = 96;
 	ck_assert(!form_layout(&(Form){ .unit = 2, .outer = 1, .width = 128 }, &t, &l));
 	ck_assert(form_layout(&(Form){ .unit = 2, .outer = 1, .width = 64 }, &t, &l));
+}
+
+/* Of a box without blocks rows follow one another, as "Tensors" has them, and it begins at 128 bytes. */
+TEST(plain_boxes)
+{
+	int64_t shape[3] = { 2, 3, 128 }, wide[3] = { 2, 1, 512 }, odd[3] = { 2, 1, 24 };
+	Type t = type_tile(D_f16, S_shared, 3, shape), long_row = type_tile(D_f16, S_shared, 3, wide);
+	Type short_row = type_tile(D_f16, S_shared, 3, odd);
+	Form f = { .unit = 2, .outer = 1, .width = FORM_PLAIN };
+	Layout l;
+
+	ck_assert(form_layout(&f, &t, &l));
+	ck_assert_int_eq(form_align(&f), 128);
+	for (int64_t s = 0; s < 2; s++)
+		for (int64_t r = 0; r < 3; r++)
+			for (int64_t x = 0; x < 128; x++) {
+				int64_t at[3] = { s, r, x };
+
+				ck_assert_int_eq(layout_at(&l, at).at[AX_mem], (s * 3 + r) * 128 + x);
+			}
+	ck_assert(!form_layout(&f, &long_row, &l)); /* 256 elements at most */
+	ck_assert(!form_layout(&f, &short_row, &l)); /* stages would begin at 48 bytes */
 }

@@ -52,6 +52,10 @@ static const struct {
 	{ "acc += async dot(a[s], b[s].T); wait dots 1; if k > 0 { arrive empty[(turn - 1) % STAGES]; }",
 	  "wait dots 0;", false },
 	{ "acc += async dot(a[s], b[s].T); wait dots 0; acc *= 0.5; arrive empty[s];", "", false },
+	/* a factor in registers, made anew each turn, step by step, and with another product beside it */
+	{ "acc += dot(f16(exp2(f32(a[s]))), b[s].T); arrive empty[s];", "", false },
+	{ "acc += dot(f16(exp2(f32(a[s]))), b[s].T); arrive empty[s];", "", true },
+	{ "acc += dot(f16(exp2(f32(a[s]))), b[s].T); sum += dot(a[s], b[s].T); arrive empty[s];", "", false },
 	/* what a product makes is copied, changes its place, is made by either branch */
 	{ "acc += dot(a[s], b[s].T); let t = acc; acc += dot(a[s], b[s].T); acc += t; arrive empty[s];", "",
 	  false },

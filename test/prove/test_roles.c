@@ -224,7 +224,7 @@ static const Corruption corruption[] = {
 	{ "instances of 12", no_columns, "no instances of 12 columns" },
 	{ "another type", other_row, "does not multiply these types" },
 	{ "a in registers", in_registers, "does not take factor 0 from there" },
-	{ "swapped", swapped, "where the instance from" },
+	{ "swapped", swapped, "one below the other" },
 	{ "a's swizzle", swizzle_of_a, "where its box has it at" },
 	{ "b without swizzle", no_swizzle_of_b, "where its box has it at" },
 	{ "a at 512 bytes", aligned_less, "is no tile at a multiple of 1024 bytes" },
