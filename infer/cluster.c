@@ -5,14 +5,15 @@
  * leaves  a kernel that cannot have it as it was, with an error of the program
  *
  * What a copy fetches from a place that does not depend on that dim all blocks of a cluster need, in the same
- * turns: each fetches its part of it, to all.  So a stage may be filled when the consumers of all have read it:
+ * turns: each fetches its part of it, to all.  So a stage may be filled when the consumers of all have
+ * read it:
  *
  *     mbar_wait empty, s                        the same, of C times as many arrivals
  *     copy B[n, k], b[s], full, s           =>  .. multicast: boxes in C parts, each with its barrier
  *     mbar_arrive empty, s                      .. at the barriers of all C blocks
  *
- * Numbers of blocks become those of clusters.  Where the last cluster of a row has blocks that the grid has not,
- * these go the way of its last one, so that nobody waits for them for ever, and store nothing. */
+ * Numbers of blocks become those of clusters.  Where the last cluster of a row has blocks that the grid has
+ * not, these go the way of its last one, so that nobody waits for them for ever, and store nothing. */
 #include "hexc/ir/access.h"
 #include "hexc/pass/pass.h"
 #include "infer/base/grid.h"
@@ -85,12 +86,21 @@ grid_loop(const Op *o)
 	return loop;
 }
 
+/* Is a block_id of the number that the loop over the grid has? */
+static bool
+is_numbered(const Op *o)
+{
+	const Op *loop = grid_loop(o);
+
+	return o->nin && loop && o->in[0] == loop->blk[0]->arg[0];
+}
+
 static void
 check_op(Cluster *c, const Op *o)
 {
 	if (op_is(o, F_EFFECT))
 		cannot(c, "it prints, or asserts");
-	else if (o->code == O_block_id && (!o->nin || !grid_loop(o) || o->in[0] != grid_loop(o)->blk[0]->arg[0]))
+	else if (o->code == O_block_id && !is_numbered(o))
 		cannot(c, "its blocks do not share out the grid");
 	else if (o->code == O_block_id)
 		c->number = o;
@@ -127,7 +137,8 @@ check(Cluster *c)
 static TensorMap *
 copy_map(const Cluster *c, const Op *o)
 {
-	bool boxes = o->code == O_copy && IMM(o, async) == COPY_BARRIER && instr_is_box(instr_of(o->lowering));
+	bool boxes = o->code == O_copy && IMM(o, async) == COPY_BARRIER &&
+	             instr_is_box(instr_of(o->lowering));
 
 	return boxes ? &c->k->map[op_access(o)->tensor_map - 1] : NULL;
 }
@@ -315,7 +326,8 @@ pass_cluster(Kernel *k)
 	if (!c.why && !share_copies(&c))
 		cannot(&c, "its blocks along that dim of the grid fetch nothing that is the same");
 	if (c.why) {
-		diag_class_error(k->unit->diag, DC_SOURCE, k->src, "kernel %s cannot have clusters of %dx%dx%d: %s",
+		diag_class_error(k->unit->diag, DC_SOURCE, k->src,
+		                 "kernel %s cannot have clusters of %dx%dx%d: %s",
 		                 k->name, asked[0], asked[1], asked[2], c.why);
 		return false;
 	}

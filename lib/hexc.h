@@ -449,8 +449,8 @@ HEXC_API int hexc_check_args(const hexc_module *m, size_t k, const hexc_arg *arg
 /* The same without the tensors' addresses and bytes: before there is memory for them. */
 HEXC_API int hexc_check_sizes(const hexc_module *m, size_t k, const hexc_arg *arg, char *why,
                               size_t n);
-/* Blocks to launch for these arguments, in whole clusters (ptr is not looked at).  A grid with a 0 must not be
- * launched: there is nothing to do.  E_ARGS when an expression overflows or divides by zero. */
+/* Blocks to launch for these arguments, in whole clusters (ptr is not looked at).  A grid with a 0 must not
+ * be launched: there is nothing to do.  E_ARGS when an expression overflows or divides by zero. */
 HEXC_API int hexc_grid(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t out[3]);
 /* The parameters of a launch for cuLaunchKernel: value[0..nparam) gets their bytes, params[i] points to
  * value[i].  Both have room for nparam (HEXC_MAX_PARAMS at the most) and live until the launch returns.

@@ -183,11 +183,11 @@ emit_launched(Gen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
 	bool clusters = cluster_blocks(g->k) > 1;
-	const char *number = clusters ? "clusterid" : "ctaid";
+	const char *number = clusters ? "clusterid" : "ctaid", *count = clusters ? "nclusterid" : "nctaid";
 	LV extent[3], all;
 
 	for (int d = 0; d < 3; d++)
-		extent[d] = LLVMBuildZExt(g->pre, read_dim(g, clusters ? "nclusterid" : "nctaid", d), g->i64, "");
+		extent[d] = LLVMBuildZExt(g->pre, read_dim(g, count, d), g->i64, "");
 	if (IMM(o, all)) {
 		all = LLVMBuildMul(g->pre, extent[1], extent[2], "");
 		t->word[0] = LLVMBuildMul(g->pre, extent[0], all, "");

@@ -213,7 +213,7 @@ read_cluster(const char *s, uint32_t out[3])
 	if (sscanf(s, "%1ux%1u%n", &n[0], &n[1], &end) != 2 || s[end] || n[0] < 1 || n[1] < 1 || n[0] > 8 ||
 	    n[1] > 8 || (n[0] > 1 && n[1] > 1))
 		return cli_error(EXIT_USAGE,
-		                 "--cluster wants 1x1, or up to 8 blocks along x or y as in 2x1 and 1x2, not '%s'",
+		                 "--cluster wants 1x1, or up to 8 along x or y as in 2x1 and 1x2, not '%s'",
 		                 s);
 	out[0] = n[0];
 	out[1] = n[1];

@@ -142,7 +142,8 @@ find_block(Interp *it, Op *o, int64_t extent[3], int64_t block[3])
 		extent[d] = slot_of(it, o->in[1 + d])->i[0];
 		clusters = (extent[d] + cluster - 1) / cluster;
 		if (number < 0 || (clusters <= 0 && d < 2))
-			return interp_error(it, INTERP_E_FAULT, o, "there is no block %lld", (long long)number);
+			return interp_error(it, INTERP_E_FAULT, o, "there is no block %lld",
+			                    (long long)number);
 		block[d] = (d == 2 ? number : number % clusters) * cluster + rank % cluster;
 		number = d == 2 ? number : number / clusters;
 		rank /= cluster;

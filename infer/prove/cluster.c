@@ -1,8 +1,8 @@
-/* cluster.c - pass prove_cluster: what blocks of a cluster fetch for each other, and who says that it was read.
+/* cluster.c - pass prove_cluster: what blocks of a cluster fetch for each other, and who says it was read.
  *
  * PTX ISA, "cp.async.bulk.tensor", .multicast::cluster: what a block copies comes to the same place of shared
- * memory of each block, and is counted at the same barrier of each.  So all must fetch the same for it, in the
- * same turn, and may only when the consumers of all have said that they have read what is there.
+ * memory of each block, and is counted at the same barrier of each.  So all must fetch the same for it, in
+ * the same turn, and may only when the consumers of all have said that they have read what is there.
  *
  * A value that differs may be another in another block of the cluster.  What is loaded from one place of a
  * tensor that nobody writes is the same. */
@@ -108,7 +108,7 @@ check_arrival(Cluster *c, const Op *o)
 	int64_t all = ((int64_t)1 << cluster_blocks(c->k)) - 1, mask = IMM(o, cluster);
 
 	if (mask && (mask != all || IMM(o, expect)))
-		violation(c, o, "it arrives at some blocks of the cluster only, or expects its own copies of them");
+		violation(c, o, "it arrives at some blocks of the cluster only, or expects copies of them");
 	if (mask && IMM(op_mbar(o), arrivals) % cluster_blocks(c->k))
 		violation(c, o, "a phase does not end when each block of the cluster has arrived");
 }

@@ -125,8 +125,8 @@ box_index(const Boxes *b, const Type *t, int64_t i, int64_t *at)
 	}
 }
 
-/* The i-th box of those that a block copies; of a tile that all blocks of a cluster get each copies as many, one
- * behind the other. */
+/* The i-th box of those that a block copies; of a tile that all blocks of a cluster get each copies as many,
+ * one behind the other. */
 static void
 box_of_block(Gen *g, const Boxes *b, const Type *t, int64_t i, int64_t each)
 {

@@ -94,7 +94,8 @@ arrive_at_blocks(Gen *g, LV who, int64_t mask, const LV *in)
 		if (!(mask >> rank & 1))
 			continue;
 		there = asm_op(g, A_mapa, at, const_i32(g, rank), NULL);
-		emit_by(g, who, "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [$0];", "r", &there, 1);
+		emit_by(g, who, "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [$0];", "r", &there,
+		        1);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* test_clusters.c - products whose blocks fetch together what all of a cluster read: without a fault, proved,
- * and the same bits as those of blocks by themselves, along either dim of the grid, in tiles that are whole or
- * not, with fewer, as many and more blocks than tiles. */
+ * and the same bits as those of blocks by themselves, along either dim of the grid, in tiles that are whole
+ * or not, with fewer, as many and more blocks than tiles. */
 #include "test/examples/util_case.h"
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,8 @@ static const Product product[] = {
 
 /* Bytes of the result, which is the caller's. */
 static void *
-run(const Product *p, const Shape *s, const uint32_t cluster[2], uint32_t clusters, const char *needs, uint64_t *n)
+run(const Product *p, const Shape *s, const uint32_t cluster[2], uint32_t clusters, const char *needs,
+    uint64_t *n)
 {
 	Case c;
 	void *bits;
@@ -102,10 +103,12 @@ TEST_EACH(same_bits, COUNT_OF(product))
 		void *right = run(&product[_i], &shape[i], (uint32_t[2]){ 1, 1 }, 1, NULL, &n);
 
 		for (uint32_t x = 0; x < COUNT_OF(cluster); x++) {
-			void *is = run(&product[_i], &shape[i], cluster[x], 1 + (x + (uint32_t)i) % 3, NULL, &m);
+			uint32_t clusters = 1 + (x + (uint32_t)i) % 3;
+			void *is = run(&product[_i], &shape[i], cluster[x], clusters, NULL, &m);
 
-			ck_assert_msg(n == m && memcmp(is, right, n) == 0, "%s of %d x %d, clusters %u x %u: not the same",
-			              product[_i].file, shape[i].m, shape[i].n, cluster[x][0], cluster[x][1]);
+			ck_assert_msg(n == m && memcmp(is, right, n) == 0,
+			              "%s of %d x %d, clusters %u x %u: not the same", product[_i].file,
+			              shape[i].m, shape[i].n, cluster[x][0], cluster[x][1]);
 			free(is);
 		}
 		free(right);

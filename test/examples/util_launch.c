@@ -175,7 +175,8 @@ is_needed(sim *s, const char *ptx, const char *at, const char *kernel, sim_launc
 }
 
 void
-needs_lines(sim *s, const char *ptx, const char *text, const char *kernel, const sim_launch *l, const char *what)
+needs_lines(sim *s, const char *ptx, const char *text, const char *kernel, const sim_launch *l,
+            const char *what)
 {
 	const char *p = strstr(ptx, text);
 

@@ -51,7 +51,9 @@ make(Made *x, int axis)
 	memset(x, 0, sizeof *x);
 	test_arena(&x->arena);
 	x->diag.arena = &x->arena;
-	x->unit = (Unit){ .arena = &x->arena, .diag = &x->diag, .target = target_find("sm_90a"), .file = "t" };
+	x->unit = (Unit){
+		.arena = &x->arena, .diag = &x->diag, .target = target_find("sm_90a"), .file = "t"
+	};
 	o.arch = "sm_90a";
 	o.cluster[0] = axis ? 1 : 2;
 	o.cluster[1] = axis ? 2 : 1;
