@@ -147,9 +147,13 @@ typedef struct hexc_opts {
 	                         * "narrow,no-unused"; the last word on one holds.  NULL: the default */
 	const char *schedule;   /* how warps share the work of pipeline loops, hexc_schedule(): a kernel
 	                         * that cannot have it is an error.  NULL: what is predicted to be best */
+	uint32_t cluster[3];    /* blocks of a cluster along x, y and z, several along one of them, 8 at the
+	                         * most: they fetch together what all of them read.  Several ask for the
+	                         * schedule roles too; a kernel that cannot have it is an error.  {0,0,0}:
+	                         * the choice is hexc's, which takes none; {1,1,1}: none */
 } hexc_opts;
 #define HEXC_OPTS_INIT { sizeof(hexc_opts), NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, \
-	NULL, NULL, NULL, 0, NULL, NULL }
+	NULL, NULL, NULL, 0, NULL, NULL, {0, 0, 0} }
 
 enum {
 	HEXC_PROVE = 1,         /* run the independent checker on every layout and mapping */
@@ -222,7 +226,8 @@ typedef struct hexc_kernel_info {
 	const char *grid[3];    /* blocks in x, y, z: expressions of the parameters, as in the
 	                         * language; hexc_grid() computes them */
 	uint32_t block[3];      /* threads per block, fixed at compile time */
-	uint32_t cluster[3];    /* blocks per cluster; {1,1,1} without clusters */
+	uint32_t cluster[3];    /* blocks per cluster, which the PTX asks for: a launch is of whole ones, as
+	                         * hexc_grid() has it; {1,1,1} without clusters */
 	uint32_t smem;          /* dynamic shared memory, bytes, for cuLaunchKernel */
 	uint32_t nparam;        /* kernel parameters, in cuLaunchKernel order */
 	uint32_t nassume;       /* conditions on the arguments; hexc_check_args() tests them */
@@ -238,7 +243,7 @@ typedef struct hexc_kernel_info {
 	uint32_t group;         /* 0: the program's block is the device's */
 	uint32_t group_dim[2];
 	uint32_t nmap;          /* tensor maps, which stand behind the parameters: hexc_tensor_map() */
-	uint32_t persistent;    /* 1: any number of blocks from 1 on, in any shape, does all that those of
+	uint32_t persistent;    /* 1: any number of clusters from 1 on, in any shape, does all that those of
 	                         * hexc_grid() would: best are as many as the device holds at a time */
 } hexc_kernel_info;
 #define HEXC_KERNEL_INFO_INIT { sizeof(hexc_kernel_info), NULL, {NULL, NULL, NULL}, {0, 0, 0}, \
@@ -414,7 +419,7 @@ HEXC_API int hexc_module_load_file(hexc_module **out, const char *path, char *wh
  *
  * Where info.persistent is 1, blocks share out the grid among them: launch as many, of the grid's number at
  * the most, as the device holds at a time (cuOccupancyMaxActiveBlocksPerMultiprocessor times its
- * multiprocessors).
+ * multiprocessors), and of info.cluster a multiple.
  *
  * The PTX is for one arch: the context's device must run it (an arch with a letter runs on its own capability
  * only).  Tensors are in device memory, hexc_module_pack says of which in another form than the natural one;
@@ -444,8 +449,8 @@ HEXC_API int hexc_check_args(const hexc_module *m, size_t k, const hexc_arg *arg
 /* The same without the tensors' addresses and bytes: before there is memory for them. */
 HEXC_API int hexc_check_sizes(const hexc_module *m, size_t k, const hexc_arg *arg, char *why,
                               size_t n);
-/* Blocks to launch for these arguments (ptr is not looked at).  A grid with a 0 must not be
- * launched: there is nothing to do.  E_ARGS when an expression overflows or divides by zero. */
+/* Blocks to launch for these arguments, in whole clusters (ptr is not looked at).  A grid with a 0 must not
+ * be launched: there is nothing to do.  E_ARGS when an expression overflows or divides by zero. */
 HEXC_API int hexc_grid(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t out[3]);
 /* The parameters of a launch for cuLaunchKernel: value[0..nparam) gets their bytes, params[i] points to
  * value[i].  Both have room for nparam (HEXC_MAX_PARAMS at the most) and live until the launch returns.

@@ -102,6 +102,19 @@ schedule_find(const char *name, Schedule *out)
 	return s < SCHEDULES;
 }
 
+/* Clusters of 8 blocks every device takes that takes any. */
+static bool
+cluster_ok(const uint32_t n[3])
+{
+	enum { MOST = 8 };
+	bool none = !n[0] && !n[1] && !n[2];
+
+	for (int d = 0; d < 3; d++)
+		if (n[d] > MOST || (n[d] == 0 && !none) || (n[d] > 1 && n[(d + 1) % 3] > 1))
+			return false;
+	return true;
+}
+
 static bool
 defines_ok(const hexc_opts *o)
 {
@@ -154,6 +167,8 @@ options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size
 	if (!pass_name_ok(o.stop) || (!pass_name_ok(o.dump) && strcmp(o.dump, "all") != 0))
 		return HEXC_E_INVALID;
 	if (o.schedule && !schedule_find(o.schedule, &out->schedule))
+		return HEXC_E_INVALID;
+	if (!cluster_ok(o.cluster))
 		return HEXC_E_INVALID;
 	out->target = target_find(o.arch ? o.arch : "sm_80");
 	if (!out->target)

@@ -252,15 +252,23 @@ make(void *user, const Variant *v, bool aloud)
 	return ok ? b->j->unit.kernel[b->i] : NULL; /* another one if it was read back */
 }
 
-/* Those that are worth a try, or the one that is asked for. */
+static bool
+asks_for_cluster(const Job *j)
+{
+	const uint32_t *n = j->ctx->opt.o.cluster;
+
+	return n[0] > 1 || n[1] > 1 || n[2] > 1;
+}
+
+/* Those that are worth a try, or the one that is asked for, which clusters have too. */
 static int
 schedules(const Job *j, const Kernel *k, const Schedule **out)
 {
 	static const Schedule each[SCHEDULES] = { SCHEDULE_GROUPS, SCHEDULE_ROLES };
 
-	if (!j->ctx->opt.o.schedule || kernel_roles(k))
+	if (kernel_roles(k) || (!j->ctx->opt.o.schedule && !asks_for_cluster(j)))
 		return schedules_tried(k, out);
-	*out = &each[j->ctx->opt.schedule];
+	*out = &each[j->ctx->opt.o.schedule ? j->ctx->opt.schedule : SCHEDULE_ROLES];
 	return 1;
 }
 
@@ -327,6 +335,8 @@ takes_roles(const Job *j, const Kernel *k)
 void
 passes_run(Job *j, int i)
 {
+	for (int d = 0; d < 3; d++)
+		j->unit.kernel[i]->cluster_asked[d] = (int)j->ctx->opt.o.cluster[d];
 	if (!after_pass(j, i, "parse", true) || stop_here(j, "parse") || !takes_roles(j, j->unit.kernel[i]) ||
 	    !run_some(j, i, 0, first_row(PASS_tried), true) || !search(j, i) ||
 	    !run_some(j, i, first_row(PASS_search), PASSES, true))

@@ -55,12 +55,27 @@ attribute(Gen *g, const char *key, const char *value)
 	                                                  (unsigned)strlen(value)));
 }
 
+static void
+cluster_bounds(Gen *g)
+{
+	const int *n = g->k->cluster;
+
+	if (!REQNTID_METADATA) {
+		attribute(g, "nvvm.cluster_dim", arena_printf(g->a, "%d,%d,%d", n[0], n[1], n[2]));
+		return;
+	}
+	for (int d = 0; d < 3; d++)
+		annotate(g, arena_printf(g->a, "cluster_dim_%c", "xyz"[d]), (unsigned)n[d]);
+}
+
 /* Blocks are one-dimensional and of known size: ptxas then knows how many registers there are. */
 static void
 launch_bounds(Gen *g)
 {
 	unsigned n = (unsigned)kernel_warps(g->k) * WARP_SIZE, registers = (unsigned)g->k->launch_registers;
 
+	if (cluster_blocks(g->k) > 1)
+		cluster_bounds(g);
 	if (REQNTID_METADATA) {
 		annotate(g, "reqntidx", n);
 		annotate(g, "reqntidy", 1);
@@ -158,8 +173,9 @@ gen_kernel(Session *s, Unit *u, Kernel *k)
 		           "PTX keeps the name WARP_SZ for itself: call the kernel otherwise");
 		return false;
 	}
-	if (k->cluster[0] * k->cluster[1] * k->cluster[2] > 1) {
-		diag_class_error(u->diag, DC_ARCH, k->src, "clusters of blocks are not emitted yet");
+	if (cluster_blocks(k) > 1 && !(u->target->features & T_MULTICAST)) {
+		diag_class_error(u->diag, DC_ARCH, k->src,
+		                 "clusters of blocks need a target that has them: --arch sm_90a");
 		return false;
 	}
 	g->u = u;

@@ -78,10 +78,9 @@ block_numbers(Gen *g)
 		order_blocks(g, g->block);
 }
 
-/* The block of that number, of a grid of these extents, in 32 bits: no grid of a persistent kernel has
- * more. */
+/* Of clusters, likewise, where the grid's blocks are taken by whole ones. */
 static void
-block_of_number(Gen *g, LV number, const LV extent[3], LV block[3])
+cluster_of_number(Gen *g, LV number, const LV extent[3], LV block[3])
 {
 	const GridOrder *o = &g->k->order;
 	LV rest = number, at[2], several;
@@ -100,10 +99,45 @@ block_of_number(Gen *g, LV number, const LV extent[3], LV block[3])
 	block[o->slow] = LLVMBuildSelect(g->b, several, at[1], block[o->slow], "");
 }
 
+/* The block of this one's rank in the cluster of that number, of a grid of these extents, in 32 bits: no grid
+ * of a persistent kernel has more. */
+static void
+block_of_number(Gen *g, LV number, const LV extent[3], LV block[3])
+{
+	LV clusters[3], rank = cluster_blocks(g->k) > 1 ? read_sreg(g, "cluster.ctarank") : NULL;
+
+	for (int d = 0; d < 3; d++) {
+		LV n = const_i32(g, g->k->cluster[d]), more = const_i32(g, g->k->cluster[d] - 1);
+
+		clusters[d] = g->k->cluster[d] == 1
+		                      ? extent[d]
+		                      : LLVMBuildUDiv(g->b, LLVMBuildAdd(g->b, extent[d], more, ""), n, "");
+	}
+	cluster_of_number(g, number, clusters, block);
+	for (int d = 0; d < 3; d++) {
+		LV n = const_i32(g, g->k->cluster[d]);
+
+		if (g->k->cluster[d] == 1)
+			continue;
+		block[d] = LLVMBuildAdd(g->b, LLVMBuildMul(g->b, block[d], n, ""),
+		                        LLVMBuildURem(g->pre, rank, n, ""), "");
+		rank = LLVMBuildUDiv(g->pre, rank, n, "");
+	}
+}
+
 static LV
 low_word(Gen *g, Val *v)
 {
 	return LLVMBuildTrunc(g->b, scalar_get(g, v), g->i32, "");
+}
+
+/* .. of the number and the extents that o has. */
+static void
+operand_block(Gen *g, const Op *o, LV extent[3], LV block[3])
+{
+	for (int d = 0; d < 3; d++)
+		extent[d] = low_word(g, o->in[1 + d]);
+	block_of_number(g, low_word(g, o->in[0]), extent, block);
 }
 
 void
@@ -116,9 +150,13 @@ emit_block_id(Gen *g, Op *o)
 
 	BUG_IF(g->a, axis < 0 || axis > 2);
 	if (o->nin) {
-		for (int d = 0; d < 3; d++)
-			extent[d] = low_word(g, o->in[1 + d]);
-		block_of_number(g, low_word(g, o->in[0]), extent, block);
+		operand_block(g, o, extent, block);
+		if (g->k->cluster[axis] > 1) {
+			LV last = LLVMBuildSub(b, extent[axis], const_i32(g, 1), "");
+			LV inside = LLVMBuildICmp(b, LLVMIntULT, block[axis], extent[axis], "");
+
+			block[axis] = LLVMBuildSelect(b, inside, block[axis], last, "");
+		}
 	} else {
 		block_numbers(g);
 		block[axis] = g->block[axis];
@@ -128,21 +166,36 @@ emit_block_id(Gen *g, Op *o)
 }
 
 void
+emit_has_block(Gen *g, Op *o)
+{
+	LV extent[3], block[3], has = LLVMConstInt(g->i1, 1, 0);
+
+	operand_block(g, o, extent, block);
+	for (int d = 0; d < 3; d++)
+		if (g->k->cluster[d] > 1)
+			has = LLVMBuildAnd(g->b, has,
+			                   LLVMBuildICmp(g->b, LLVMIntULT, block[d], extent[d], ""), "");
+	tile_new(g, o->out[0])->word[0] = has;
+}
+
+void
 emit_launched(Gen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
+	bool clusters = cluster_blocks(g->k) > 1;
+	const char *number = clusters ? "clusterid" : "ctaid", *count = clusters ? "nclusterid" : "nctaid";
 	LV extent[3], all;
 
 	for (int d = 0; d < 3; d++)
-		extent[d] = LLVMBuildZExt(g->pre, read_dim(g, "nctaid", d), g->i64, "");
+		extent[d] = LLVMBuildZExt(g->pre, read_dim(g, count, d), g->i64, "");
 	if (IMM(o, all)) {
 		all = LLVMBuildMul(g->pre, extent[1], extent[2], "");
 		t->word[0] = LLVMBuildMul(g->pre, extent[0], all, "");
 		return;
 	}
-	all = LLVMBuildZExt(g->pre, read_dim(g, "ctaid", 2), g->i64, "");
+	all = LLVMBuildZExt(g->pre, read_dim(g, number, 2), g->i64, "");
 	for (int d = 1; d >= 0; d--) {
-		LV at = LLVMBuildZExt(g->pre, read_dim(g, "ctaid", d), g->i64, "");
+		LV at = LLVMBuildZExt(g->pre, read_dim(g, number, d), g->i64, "");
 
 		all = LLVMBuildAdd(g->pre, LLVMBuildMul(g->pre, all, extent[d], ""), at, "");
 	}

@@ -31,7 +31,7 @@ machine_arrivals(Gen *g, const Op *mbar)
 	return most * IMM(mbar, arrivals);
 }
 
-/* One thread makes the barriers, and all wait for it. */
+/* One thread makes the barriers, and all wait for it, those of the cluster's other blocks too. */
 static void
 make_barriers(Gen *g)
 {
@@ -55,7 +55,10 @@ make_barriers(Gen *g)
 	asm_op(g, A_fence_mbar, NULL, NULL, NULL);
 	LLVMBuildBr(g->b, made);
 	LLVMPositionBuilderAtEnd(g->b, made);
-	emit_block_barrier(g);
+	if (cluster_blocks(g->k) > 1)
+		asm_op(g, A_cluster_barrier, NULL, NULL, NULL);
+	else
+		emit_block_barrier(g);
 }
 
 /* ---- regions --------------------------------------------------------------------------------- */
@@ -140,11 +143,13 @@ emit_roles(Gen *g, Op *o)
 {
 	const Kernel *k = g->k;
 	Gen all = *g;
-	LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->pre), front[2], join;
+	LLVMBasicBlockRef entry, front[2], join;
 	LV warp, last = const_i32(g, k->warps * k->teams), produces;
 
 	smem_base(g); /* both roles take these, and neither can take what the other makes */
-	block_numbers(g);
+	if (!kernel_is_persistent(k))
+		block_numbers(g);
+	entry = LLVMGetInsertBlock(g->pre);
 	make_barriers(g);
 	gen_enter(g, o->blk[0]);
 	gen_enter(g, o->blk[1]);
@@ -177,6 +182,8 @@ emit_roles(Gen *g, Op *o)
 	g->warps = all.warps;
 	g->team = NULL;
 	LLVMPositionBuilderAtEnd(g->b, join);
+	if (cluster_blocks(k) > 1) /* another block may still arrive here */
+		asm_op(g, A_cluster_barrier, NULL, NULL, NULL);
 	LLVMPositionBuilderAtEnd(g->pre, entry);
 }
 

@@ -201,6 +201,26 @@ check_schedule(const char *name)
 	return EXIT_USAGE;
 }
 
+/* "2x1": along x and y. */
+static int
+read_cluster(const char *s, uint32_t out[3])
+{
+	unsigned n[2];
+	int end = 0;
+
+	if (!s)
+		return 0;
+	if (sscanf(s, "%1ux%1u%n", &n[0], &n[1], &end) != 2 || s[end] || n[0] < 1 || n[1] < 1 || n[0] > 8 ||
+	    n[1] > 8 || (n[0] > 1 && n[1] > 1))
+		return cli_error(EXIT_USAGE,
+		                 "--cluster wants 1x1, or up to 8 along x or y as in 2x1 and 1x2, not '%s'",
+		                 s);
+	out[0] = n[0];
+	out[1] = n[1];
+	out[2] = 1;
+	return 0;
+}
+
 static int
 read_options(Cli *c, hexc_opts *o)
 {
@@ -216,6 +236,7 @@ read_options(Cli *c, hexc_opts *o)
 		o->stop = cli_get(c, CLI_stop);
 	o->text = show_ir;
 	if ((status = check_arch(o->arch)) || (status = check_schedule(o->schedule)) ||
+	    (status = read_cluster(cli_get(c, CLI_along), o->cluster)) ||
 	    (status = check_pass("--dump", o->dump, true)) || (status = check_pass("--stop", o->stop, false)))
 		return status;
 	if (candidate && (!cli_int(candidate, &k) || k < 0 || k > INT32_MAX))

@@ -134,8 +134,9 @@ typedef struct Interp {
 	Task *task; /* whose ops are being run */
 	Slot scratch[2]; /* factors of products */
 	int64_t block[3];
-	int64_t linear; /* number of the block */
+	int64_t linear; /* number of the block, with clusters: of its cluster */
 	int64_t launched; /* how many there are */
+	int64_t rank; /* in the cluster */
 	uint64_t nop;
 	Shared **shared; /* tiles that were made */
 	int nshared, shared_cap;

@@ -149,6 +149,7 @@ work(void *workers, unsigned i)
 	Worker *w = (Worker *)workers + i;
 	Interp *it = &w->it;
 	Launch *run = w->run;
+	int cluster = cluster_blocks(run->k);
 
 	if (setjmp(it->fail)) {
 		it->code = INTERP_E_NOMEM;
@@ -161,8 +162,9 @@ work(void *workers, unsigned i)
 
 		if (b >= run->nblock || b >= atomic_load(&run->bound))
 			return;
-		it->linear = b;
-		it->launched = run->nblock;
+		it->linear = b / cluster; /* the grid has whole clusters */
+		it->launched = run->nblock / cluster;
+		it->rank = b % cluster;
 		it->block[0] = b % run->grid[0];
 		it->block[1] = b / run->grid[0] % run->grid[1];
 		it->block[2] = b / run->grid[0] / run->grid[1];
@@ -264,9 +266,12 @@ interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt)
 	run.k = k;
 	run.arg = arg;
 	run.opt = it.opt;
+	for (int d = 0; d < 3 && kernel_is_persistent(k); d++)
+		run.grid[d] = (run.grid[d] + k->cluster[d] - 1) / k->cluster[d] * k->cluster[d];
 	run.nblock = run.grid[0] * run.grid[1] * run.grid[2];
 	if (run.opt.blocks && run.opt.blocks < run.nblock && kernel_is_persistent(k))
-		run.nblock = run.opt.blocks;
+		run.nblock = (run.opt.blocks + cluster_blocks(k) - 1) / cluster_blocks(k) *
+		             cluster_blocks(k);
 	atomic_store(&run.bound, run.nblock);
 	if (run.nblock == 0)
 		return INTERP_OK;

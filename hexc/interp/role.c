@@ -62,6 +62,18 @@ eval_mbar_wait(Interp *it, Op *o)
 	return b != NULL;
 }
 
+/* Blocks of a cluster are run one by one, each as if the others did the same at the same time: what it tells
+ * other blocks it hears from as many. */
+static int
+heard_from(const Op *arrive)
+{
+	int n = 0;
+
+	for (int64_t mask = IMM(arrive, cluster); mask; mask &= mask - 1)
+		n++;
+	return n ? n : 1;
+}
+
 bool
 eval_mbar_arrive(Interp *it, Op *o)
 {
@@ -78,7 +90,8 @@ eval_mbar_arrive(Interp *it, Op *o)
 	/* a producer then does what it may do now as early as it can, and is as far ahead as it can be */
 	t->turn = it->opt.late && t->role == ROLE_CONSUMER;
 	race_arrive(it, b, which);
-	if (++b->arrived[which] < IMM(b->op, arrivals))
+	b->arrived[which] += heard_from(o);
+	if (b->arrived[which] < IMM(b->op, arrivals))
 		return true;
 	race_complete(it, b, which);
 	b->arrived[which] = 0;

@@ -129,23 +129,55 @@ eval_iota(Interp *it, Op *o)
 	return true;
 }
 
+/* The block of this one's rank in the cluster of the number that o has, and the grid's extents. */
+static bool
+find_block(Interp *it, Op *o, int64_t extent[3], int64_t block[3])
+{
+	int64_t number = slot_of(it, o->in[0])->i[0], rank = it->rank;
+
+	for (int d = 0; d < 3; d++) {
+		int cluster = it->k->cluster[d];
+		int64_t clusters;
+
+		extent[d] = slot_of(it, o->in[1 + d])->i[0];
+		clusters = (extent[d] + cluster - 1) / cluster;
+		if (number < 0 || (clusters <= 0 && d < 2))
+			return interp_error(it, INTERP_E_FAULT, o, "there is no block %lld",
+			                    (long long)number);
+		block[d] = (d == 2 ? number : number % clusters) * cluster + rank % cluster;
+		number = d == 2 ? number : number / clusters;
+		rank /= cluster;
+	}
+	return true;
+}
+
 bool
 eval_block_id(Interp *it, Op *o)
 {
-	int64_t extent[3], number, *at = slot_of(it, o->out[0])->i;
+	int64_t extent[3], block[3];
+	int axis = (int)IMM(o, axis);
 
 	if (o->nin == 0) {
-		*at = it->block[IMM(o, axis)];
+		slot_of(it, o->out[0])->i[0] = it->block[axis];
 		return true;
 	}
-	number = slot_of(it, o->in[0])->i[0];
+	if (!find_block(it, o, extent, block))
+		return false;
+	slot_of(it, o->out[0])->i[0] = block[axis] < extent[axis] ? block[axis] : extent[axis] - 1;
+	return true;
+}
+
+bool
+eval_has_block(Interp *it, Op *o)
+{
+	int64_t extent[3], block[3];
+	bool has = true;
+
+	if (!find_block(it, o, extent, block))
+		return false;
 	for (int d = 0; d < 3; d++)
-		extent[d] = slot_of(it, o->in[1 + d])->i[0];
-	if (number < 0 || extent[0] <= 0 || extent[1] <= 0)
-		return interp_error(it, INTERP_E_FAULT, o, "there is no block %lld", (long long)number);
-	for (int d = 0; d < IMM(o, axis); d++)
-		number /= extent[d];
-	*at = IMM(o, axis) == 2 ? number : number % extent[IMM(o, axis)];
+		has = has && block[d] < extent[d];
+	slot_of(it, o->out[0])->i[0] = has;
 	return true;
 }
 

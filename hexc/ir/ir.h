@@ -327,6 +327,7 @@ struct Kernel {
 	const char *unscheduled; /* pass roles: why it left the kernel as it was; NULL: it did not */
 	int launch_registers; /* of a lane when it starts; 0: the assembler's choice */
 	int cluster[3];   /* blocks of a cluster along x, y, z; 1 1 1: none */
+	int cluster_asked[3]; /* that pass cluster is to make; 0 0 0: none, or what the program has */
 	TensorMap *map;   /* after pass infer; parameters behind all others */
 	int nmap;
 	bool open_warps;  /* the program does not say: the search may choose others */
@@ -404,6 +405,8 @@ typedef enum Role { ROLE_ALL, ROLE_PRODUCER, ROLE_CONSUMER } Role;
 
 const Op *kernel_roles(const Kernel *k); /* NULL: all warps do the same */
 int kernel_warps(const Kernel *k);       /* of a block, those of all roles */
+/* Blocks of a cluster. */
+int cluster_blocks(const Kernel *k);
 /* Do its blocks, however many are launched, share out the grid among them? */
 bool kernel_is_persistent(const Kernel *k);
 /* Registers of a lane that a block of so many warps can have at most when it starts: what roles share out. */

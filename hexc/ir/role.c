@@ -18,6 +18,12 @@ kernel_warps(const Kernel *k)
 	return k->warps * k->teams + k->helpers;
 }
 
+int
+cluster_blocks(const Kernel *k)
+{
+	return k->cluster[0] * k->cluster[1] * k->cluster[2];
+}
+
 bool
 kernel_is_persistent(const Kernel *k)
 {

@@ -93,6 +93,18 @@ shape_launched(Arena *a, const Op *o)
 }
 
 const char *
+shape_has_block(Arena *a, const Op *o)
+{
+	(void)a;
+	if (!type_is_cond(&o->out[0]->type))
+		return "the result is not a bool scalar";
+	for (int i = 0; i < 4; i++)
+		if (!is_index(o->in[i]))
+			return "a number of blocks is not an i64 scalar";
+	return NULL;
+}
+
+const char *
 shape_same(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;

@@ -33,7 +33,7 @@ visit_for(Grid *g, const Op *o)
 }
 
 static void
-visit_if(Grid *g, const Op *o)
+visit_regions(Grid *g, const Op *o)
 {
 	for (int b = 0; b < 2 && o->blk[b]; b++) {
 		visit_block(g, o->blk[b]);
@@ -62,8 +62,8 @@ visit_block(Grid *g, const Block *b)
 	for (const Op *o = b->first; o; o = o->next)
 		if (o->code == O_for)
 			visit_for(g, o);
-		else if (o->code == O_if)
-			visit_if(g, o);
+		else if (o->code == O_if || o->code == O_roles)
+			visit_regions(g, o);
 		else
 			visit(g, o);
 }

@@ -107,10 +107,12 @@ encode_maps(hexc_gpu_module *gm, size_t k, const hexc_kernel_info *info, const h
 	return code;
 }
 
-/* As many blocks of a persistent kernel as the device holds at a time, if the grid has more. */
+/* As many blocks of a persistent kernel as the device holds at a time, in whole clusters, if the grid has
+ * more. */
 static int
-hold(hexc_gpu *g, Call *c)
+hold(hexc_gpu *g, const uint32_t cluster[3], Call *c)
 {
+	uint32_t together = 1;
 	uint64_t all = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
 	int each = 0, code;
 
@@ -118,8 +120,11 @@ hold(hexc_gpu *g, Call *c)
 	                c->smem);
 	if (code || each < 1 || all <= (uint64_t)each * g->info.sms)
 		return code;
-	c->grid[0] = (uint32_t)each * g->info.sms;
-	c->grid[1] = c->grid[2] = 1;
+	for (int d = 0; d < 3; d++) {
+		c->grid[d] = cluster[d];
+		together *= cluster[d];
+	}
+	c->grid[0] *= (uint32_t)each * g->info.sms / together;
 	return HEXC_OK;
 }
 
@@ -148,7 +153,7 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
 		code = GPU_CALL(g, cuFuncSetAttribute, c->function,
 		                DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)c->smem);
 	if (code == HEXC_OK && info.persistent)
-		code = hold(g, c);
+		code = hold(g, info.cluster, c);
 	return code;
 }
 

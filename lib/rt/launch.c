@@ -71,6 +71,8 @@ grid_of(const ModKernel *k, const ExprValues *v, uint32_t out[3], const Sentence
 				why,
 				"the grid %s cannot be computed for these sizes: overflow or division by 0",
 				k->grid_text[d]);
+		if (n > 0 && n <= most[d]) /* whole clusters */
+			n = (n + k->cluster[d] - 1) / k->cluster[d] * k->cluster[d];
 		if (n < 0 || n > most[d])
 			return launch_error(why, "the grid has %s = %lld blocks in %c; a launch takes 0 "
 			                         "to %lld",

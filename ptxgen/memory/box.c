@@ -1,5 +1,6 @@
 /* box.c - copies of boxes of a tensor map, both ways. */
 #include "ptxgen/base/asm.h"
+#include "ptxgen/base/lane.h"
 #include "ptxgen/base/speaker.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/memory/access.h"
@@ -13,6 +14,8 @@ typedef struct Boxes {
 	LV start[MAP_RANK_MAX]; /* i32: where the view begins, likewise */
 	Access *tile;
 	LV engine, mbar;        /* the map's address, and the barrier's */
+	int blocks;             /* of the cluster that get it */
+	LV rank;                /* i32: of this one; NULL: only this one does */
 } Boxes;
 
 LV
@@ -55,35 +58,48 @@ operand_list(Gen *g, int n, int rank)
 	return t.s;
 }
 
-/* The box that begins at `at`, an index of the view. */
+/* Operands of the box that begins at `at`, an index of the view: where it is in shared memory, and where its
+ * tensor has it. */
 static void
-one_box(Gen *g, const Boxes *b, const int64_t *at)
+box_place(Gen *g, const Boxes *b, const int64_t *at, LV *smem, LV start[MAP_RANK_MAX])
 {
-	int rank = b->map->rank, n = 0;
-	const char *text, *cons = "r,l,r,r,r,r,r,r";
 	int64_t imm;
-	LV in[3 + MAP_RANK_MAX], base;
+	LV base;
 
 	access_at(b->tile, at, &base, &imm, NULL);
-	in[n++] = LLVMBuildAdd(g->b, base, const_i32(g, imm), "");
+	*smem = LLVMBuildAdd(g->b, base, const_i32(g, imm), "");
+	for (int i = 0; i < b->map->rank; i++) {
+		int r = view_result_dim(b->view, b->dim[i]);
+
+		start[i] = LLVMBuildAdd(g->b, b->start[i], const_i32(g, r < 0 ? 0 : at[r]), "");
+	}
+}
+
+static void
+one_box(Gen *g, const Boxes *b, LV smem, const LV start[MAP_RANK_MAX])
+{
+	int rank = b->map->rank, n = 0, dims;
+	const char *cons = "r,l,r,r,r,r,r,r", *text;
+	LV in[3 + MAP_RANK_MAX];
+
+	in[n++] = smem;
 	in[n++] = b->engine;
 	if (b->mbar)
 		in[n++] = b->mbar;
-	text = operand_list(g, n, rank);
-	if (b->mbar)
-		text = arena_printf(g->a,
-		                    "cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx"
-		                    "::bytes [$0], [$1, %s], [$2];",
-		                    rank, text);
-	else
+	dims = n;
+	for (int i = 0; i < rank; i++)
+		in[n++] = start[i];
+	text = operand_list(g, dims, rank);
+	if (!b->mbar)
 		text = arena_printf(g->a,
 		                    "cp.async.bulk.tensor.%dd.global.shared::cta.bulk_group [$1, %s], [$0];",
 		                    rank, text);
-	for (int i = 0; i < rank; i++) {
-		int r = view_result_dim(b->view, b->dim[i]);
-
-		in[n++] = LLVMBuildAdd(g->b, b->start[i], const_i32(g, r < 0 ? 0 : at[r]), "");
-	}
+	else
+		text = arena_printf(g->a,
+		                    "cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx"
+		                    "::bytes%s [$0], [$1, %s], [$2]%s;",
+		                    rank, b->blocks > 1 ? ".multicast::cluster" : "", text,
+		                    b->blocks > 1 ? arena_printf(g->a, ", %d", (1 << b->blocks) - 1) : "");
 	emit_by(g, speaker(g, g->warps), text, arena_strndup(g->a, cons, (size_t)(2 * n - 1)), in, n);
 }
 
@@ -97,6 +113,41 @@ box_extent(const Boxes *b, int r)
 	return 1;
 }
 
+/* The i-th box of a view, as an index of it. */
+static void
+box_index(const Boxes *b, const Type *t, int64_t i, int64_t *at)
+{
+	for (int r = t->rank - 1; r >= 0; r--) {
+		int64_t extent = box_extent(b, r), n = t->shape[r] / extent;
+
+		at[r] = i % n * extent;
+		i /= n;
+	}
+}
+
+/* The i-th box of those that a block copies; of a tile that all blocks of a cluster get each copies as many,
+ * one behind the other. */
+static void
+box_of_block(Gen *g, const Boxes *b, const Type *t, int64_t i, int64_t each)
+{
+	int64_t at[DIM_MAX] = { 0 };
+	LV smem, start[MAP_RANK_MAX];
+
+	box_index(b, t, i, at);
+	box_place(g, b, at, &smem, start);
+	for (int k = 1; k < b->blocks; k++) {
+		LV other, place[MAP_RANK_MAX];
+		LV mine = LLVMBuildICmp(g->b, LLVMIntEQ, b->rank, const_i32(g, k), "");
+
+		box_index(b, t, k * each + i, at);
+		box_place(g, b, at, &other, place);
+		smem = LLVMBuildSelect(g->b, mine, other, smem, "");
+		for (int d = 0; d < b->map->rank; d++)
+			start[d] = LLVMBuildSelect(g->b, mine, place[d], start[d], "");
+	}
+	one_box(g, b, smem, start);
+}
+
 void
 copy_box(Gen *g, Op *o)
 {
@@ -104,13 +155,12 @@ copy_box(Gen *g, Op *o)
 	Val *mem = o->in[out ? 1 : 0], *part = o->in[out ? 0 : 1];
 	int number = op_access(o)->tensor_map - 1;
 	Boxes b = { .o = o, .view = mem->def };
-	int64_t at[DIM_MAX] = { 0 }, count = 1;
+	int64_t count = 1;
 
 	BUG_IF(g->a, number < 0 || number >= g->k->nmap || g->guard);
-	if (IMM(o, multicast)) {
-		diag_error(g->u->diag, o->src, "copies to all blocks of a cluster are not emitted yet");
-		return;
-	}
+	b.blocks = IMM(o, multicast) ? g->k->cluster[IMM(o, multicast) - 1] : 1;
+	BUG_IF(g->a, b.blocks > 1 && b.blocks != cluster_blocks(g->k));
+	b.rank = b.blocks > 1 ? read_sreg(g, "cluster.ctarank") : NULL;
 	b.map = &g->k->map[number];
 	gen_flush(g, NULL);
 	boxes_dims(g, &b, mem);
@@ -121,15 +171,7 @@ copy_box(Gen *g, Op *o)
 		BUG_IF(g->a, mem->type.shape[r] % box_extent(&b, r));
 		count *= mem->type.shape[r] / box_extent(&b, r);
 	}
-	for (int64_t i = 0; i < count; i++) {
-		int64_t rest = i;
-
-		for (int r = mem->type.rank - 1; r >= 0; r--) {
-			int64_t extent = box_extent(&b, r), n = mem->type.shape[r] / extent;
-
-			at[r] = rest % n * extent;
-			rest /= n;
-		}
-		one_box(g, &b, at);
-	}
+	BUG_IF(g->a, count % b.blocks);
+	for (int64_t i = 0; i < count / b.blocks; i++)
+		box_of_block(g, &b, &mem->type, i, count / b.blocks);
 }

@@ -82,6 +82,23 @@ emit_mbar_wait(Gen *g, Op *o)
 	       LLVMBuildAnd(g->b, phase, const_i32(g, 1), ""));
 }
 
+/* At the same barrier of each block of the cluster that the mask names. */
+static void
+arrive_at_blocks(Gen *g, LV who, int64_t mask, const LV *in)
+{
+	LV at = LLVMBuildAdd(g->b, in[0], in[1], "");
+
+	for (int rank = 0; mask >> rank; rank++) {
+		LV there;
+
+		if (!(mask >> rank & 1))
+			continue;
+		there = asm_op(g, A_mapa, at, const_i32(g, rank), NULL);
+		emit_by(g, who, "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [$0];", "r", &there,
+		        1);
+	}
+}
+
 void
 emit_mbar_arrive(Gen *g, Op *o)
 {
@@ -90,10 +107,7 @@ emit_mbar_arrive(Gen *g, Op *o)
 	LV in[3] = { slot_address(g, o->in[1]), mbar_offset(g, o->in[0]), const_i32(g, e.bytes) };
 
 	BUG_IF(g->a, signals < 1 || g->warps % signals);
-	if (IMM(o, cluster)) {
-		diag_error(g->u->diag, o->src, "arrivals at other blocks of a cluster are not emitted yet");
-		return;
-	}
+	BUG_IF(g->a, IMM(o, cluster) && e.bytes);
 	gen_flush(g, NULL);
 	if (e.stores)
 		asm_op(g, A_proxy_shared, NULL, NULL, NULL);
@@ -107,6 +121,8 @@ emit_mbar_arrive(Gen *g, Op *o)
 	if (e.bytes && signals == 1)
 		emit_by(g, speaker(g, g->warps),
 		        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0+$1], $2;", "r,n,n", in, 3);
+	else if (IMM(o, cluster))
+		arrive_at_blocks(g, speaker(g, g->warps / signals), IMM(o, cluster), in);
 	else
 		emit_by(g, speaker(g, g->warps / signals), "mbarrier.arrive.shared::cta.b64 _, [$0+$1];",
 		        "r,n", in, 2);

@@ -149,6 +149,7 @@ compile(const Case *c, const char *path, const char *kernel, const char *arch, u
 	o.ndefine = (size_t)c->ndef;
 	o.candidate = candidate;
 	o.flags = HEXC_PROVE;
+	memcpy(o.cluster, c->cluster, sizeof o.cluster);
 	ck_assert_int_eq(hexc_open(&ctx, &o), HEXC_OK);
 	rc = hexc_compile(&m, ctx, path, src, n);
 	if (rc != HEXC_OK)
@@ -292,16 +293,18 @@ by_16_bytes(const Case *c, const sim_result *r, const char *ptx, const char *wha
 	             (unsigned long long)sum, (unsigned long long)c->by16);
 }
 
-/* So many blocks of a persistent kernel; 0: as many as the grid has. */
+/* So many clusters of a persistent kernel; 0: as many as the grid has. */
 static void
-launch_few(sim_launch *l, uint32_t blocks)
+launch_few(sim_launch *l, const uint32_t cluster[3], uint32_t clusters)
 {
-	uint64_t all = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+	uint64_t all = 1;
 
-	if (!blocks || blocks >= all)
+	for (int d = 0; d < 3; d++)
+		all *= l->grid[d] / cluster[d];
+	if (!clusters || clusters >= all)
 		return;
-	l->grid[0] = blocks;
-	l->grid[1] = l->grid[2] = 1;
+	memcpy(l->grid, cluster, sizeof l->grid);
+	l->grid[0] *= clusters;
 }
 
 uint32_t
@@ -335,7 +338,7 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	ck_assert_msg(hexc_check_args(m, 0, arg, why, sizeof why) == HEXC_OK, "%s: %s", what, why);
 	ck_assert_int_eq(hexc_grid(m, 0, arg, l.grid), HEXC_OK);
 	if (k.persistent)
-		launch_few(&l, (uint32_t)(c->seed + candidate) % 4);
+		launch_few(&l, k.cluster, c->clusters ? c->clusters : (uint32_t)(c->seed + candidate) % 4);
 	map_encode(m, k.nmap, arg, map, ptr + k.nparam);
 	ck_assert_int_eq(sim_load(c->sim, hexc_ptx(m, NULL), strlen(hexc_ptx(m, NULL)), &sm), SIM_OK);
 	memcpy(l.block, k.block, sizeof l.block);
@@ -353,6 +356,8 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	if (c->by16 && !candidate)
 		by_16_bytes(c, r, hexc_ptx(m, NULL), what);
 	compare(c, m, what);
+	if (c->needs)
+		needs_lines(c->sim, hexc_ptx(m, NULL), c->needs, k.name, &l, what);
 	if (removing)
 		try_barriers(c->sim, hexc_ptx(m, NULL), k.name, &l, r, what);
 	for (uint32_t i = 0; i < k.nparam; i++) /* packed forms are of this launch only */

@@ -164,6 +164,34 @@ try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch *l, c
 	runs_without(s, ptx, ptx + strcspn(ptx, "\n"), kernel, l); /* what others go on with is right again */
 }
 
+/* In some interleaving of threads, of a few. */
+static bool
+is_needed(sim *s, const char *ptx, const char *at, const char *kernel, sim_launch l)
+{
+	for (l.seed = 0; l.seed < 8; l.seed++)
+		if (!runs_without(s, ptx, at, kernel, &l))
+			return true;
+	return false;
+}
+
+void
+needs_lines(sim *s, const char *ptx, const char *text, const char *kernel, const sim_launch *l,
+            const char *what)
+{
+	const char *p = strstr(ptx, text);
+
+	ck_assert_msg(p, "%s: no %s", what, text);
+	for (; p; p = strstr(p + 1, text)) {
+		const char *line = p;
+
+		while (line > ptx && line[-1] != '\n')
+			line--;
+		ck_assert_msg(is_needed(s, ptx, line, kernel, *l), "%s: right without %.*s", what,
+		              (int)strcspn(line, "\n"), line);
+	}
+	runs_without(s, ptx, ptx + strcspn(ptx, "\n"), kernel, l);
+}
+
 const char *
 needless_barrier(uint32_t *line)
 {

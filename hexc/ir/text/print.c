@@ -281,6 +281,9 @@ print_launch(Text *t, const Kernel *k)
 		text_printf(t, "  registers %d\n", k->launch_registers);
 	if (k->cluster[0] != 1 || k->cluster[1] != 1 || k->cluster[2] != 1)
 		text_printf(t, "  cluster %d, %d, %d\n", k->cluster[0], k->cluster[1], k->cluster[2]);
+	if (k->cluster_asked[0])
+		text_printf(t, "  cluster_asked %d, %d, %d\n", k->cluster_asked[0], k->cluster_asked[1],
+		            k->cluster_asked[2]);
 }
 
 void

@@ -199,10 +199,10 @@ read_tensor_map(Read *r, Header *h)
 }
 
 static bool
-read_cluster(Read *r)
+read_cluster(Read *r, int *cluster)
 {
 	for (int d = 0; d < 3; d++)
-		if ((d && !want_sign(r, ",")) || !want_small(r, 0, 1024, &r->k->cluster[d]))
+		if ((d && !want_sign(r, ",")) || !want_small(r, 0, 1024, &cluster[d]))
 			return false;
 	return true;
 }
@@ -246,7 +246,9 @@ read_item(Read *r, Header *h)
 	if (read_word(r, "registers"))
 		return want_small(r, 0, 1024, &r->k->launch_registers);
 	if (read_word(r, "cluster"))
-		return read_cluster(r);
+		return read_cluster(r, r->k->cluster);
+	if (read_word(r, "cluster_asked"))
+		return read_cluster(r, r->k->cluster_asked);
 	if (read_word(r, "map"))
 		return read_tensor_map(r, h);
 	if (read_word(r, "group"))

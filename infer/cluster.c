@@ -1,0 +1,338 @@
+/* cluster.c - pass cluster: blocks side by side along a dim of the grid fetch together what they all read.
+ *
+ * needs   roles whose blocks share out the grid, and what pass infer leaves; no waits that pass flight places
+ * sets    k->cluster as it is asked for; which copies go to all blocks (IMM multicast), and where arrivals go
+ * leaves  a kernel that cannot have it as it was, with an error of the program
+ *
+ * What a copy fetches from a place that does not depend on that dim all blocks of a cluster need, in the same
+ * turns: each fetches its part of it, to all.  So a stage may be filled when the consumers of all have
+ * read it:
+ *
+ *     mbar_wait empty, s                        the same, of C times as many arrivals
+ *     copy B[n, k], b[s], full, s           =>  .. multicast: boxes in C parts, each with its barrier
+ *     mbar_arrive empty, s                      .. at the barriers of all C blocks
+ *
+ * Numbers of blocks become those of clusters.  Where the last cluster of a row has blocks that the grid has
+ * not, these go the way of its last one, so that nobody waits for them for ever, and store nothing. */
+#include "hexc/ir/access.h"
+#include "hexc/pass/pass.h"
+#include "infer/base/grid.h"
+#include "infer/base/instr.h"
+#include <string.h>
+
+typedef struct Cluster {
+	Kernel *k;
+	const uint8_t *dims; /* of the grid, that values depend on */
+	int axis, blocks;
+	const Op *number;    /* a block_id: whose grid all have */
+	const char *why;     /* it cannot be; NULL: it can */
+} Cluster;
+
+static void
+cannot(Cluster *c, const char *why)
+{
+	if (!c->why)
+		c->why = why;
+}
+
+static bool
+depends(const Cluster *c, const Val *v)
+{
+	return c->dims[v->id] >> c->axis & 1;
+}
+
+/* ---- can it be done? ------------------------------------------------------------------------------- */
+
+static bool
+meets(Block *b)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
+		if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
+			return true;
+	return false;
+}
+
+/* Blocks of a cluster wait for each other: all must come by a barrier equally often. */
+static void
+check_way(Cluster *c, const Op *o)
+{
+	bool waits = false;
+
+	for (int i = 0; i < 2 && o->blk[i]; i++)
+		waits = waits || meets(o->blk[i]);
+	for (int i = 0; waits && i < (o->code == O_for ? 3 : o->nin); i++)
+		if (depends(c, o->in[i]))
+			cannot(c, "how often its loops turn depends on the block");
+}
+
+static bool
+writes_tensor(const Op *o)
+{
+	const Val *to = access_target(o);
+
+	return to && to->type.space == S_global;
+}
+
+/* The loop over the grid's blocks, or clusters, around o; NULL: it is in none. */
+static Op *
+grid_loop(const Op *o)
+{
+	Op *loop = o->parent->owner;
+
+	while (loop && !(loop->code == O_for && loop->in[0]->def && loop->in[0]->def->code == O_launched))
+		loop = loop->parent->owner;
+	return loop;
+}
+
+/* Is a block_id of the number that the loop over the grid has? */
+static bool
+is_numbered(const Op *o)
+{
+	const Op *loop = grid_loop(o);
+
+	return o->nin && loop && o->in[0] == loop->blk[0]->arg[0];
+}
+
+static void
+check_op(Cluster *c, const Op *o)
+{
+	if (op_is(o, F_EFFECT))
+		cannot(c, "it prints, or asserts");
+	else if (o->code == O_block_id && !is_numbered(o))
+		cannot(c, "its blocks do not share out the grid");
+	else if (o->code == O_block_id)
+		c->number = o;
+	else if (writes_tensor(o) && !grid_loop(o))
+		cannot(c, "it stores outside of the loop over its blocks");
+	else if (o->blk[0] && o->code != O_roles)
+		check_way(c, o);
+}
+
+static void
+check(Cluster *c)
+{
+	const Kernel *k = c->k;
+	OpWalk w;
+
+	if (!(k->unit->target->features & T_MULTICAST))
+		cannot(c, "the target has no copies to several blocks");
+	if (!kernel_roles(k) || !kernel_is_persistent(k))
+		cannot(c, "it has no roles whose blocks share out the grid");
+	if (c->axis < 0)
+		cannot(c, "its blocks are along several dims of the grid");
+	for (int i = 0; i < k->nparam && !c->why; i++)
+		if (k->param[i].kind == P_tensor && k->param[i].read && k->param[i].written)
+			cannot(c, "it reads a tensor that it writes");
+	for (const Op *o = walk_first(&w, k->body); o && !c->why; o = walk_next(&w))
+		check_op(c, o);
+	if (!c->number)
+		cannot(c, "its blocks all do the same");
+}
+
+/* ---- copies ---------------------------------------------------------------------------------------- */
+
+/* The tensor map of a copy of boxes; NULL: it is none. */
+static TensorMap *
+copy_map(const Cluster *c, const Op *o)
+{
+	bool boxes = o->code == O_copy && IMM(o, async) == COPY_BARRIER &&
+	             instr_is_box(instr_of(o->lowering));
+
+	return boxes ? &c->k->map[op_access(o)->tensor_map - 1] : NULL;
+}
+
+static int64_t
+box_elements(const TensorMap *m)
+{
+	int64_t n = 1;
+
+	for (int d = 0; d < m->rank; d++)
+		n *= m->box[d];
+	return n;
+}
+
+/* The dim of the map along which its boxes can be cut, so that each part begins where the pattern of the
+ * swizzle does; 0: none. */
+static int
+cut_dim(const Cluster *c, const TensorMap *m)
+{
+	enum { PATTERN_ROWS = 8, UNSWIZZLED = 128 };
+	int64_t pattern = m->swizzle ? PATTERN_ROWS * m->swizzle : UNSWIZZLED, bytes;
+	int d = m->rank - 1;
+
+	while (d > 0 && m->box[d] == 1)
+		d--;
+	bytes = box_elements(m) / c->blocks * dtype_info[m->dtype].bits / 8;
+	return d > 0 && m->box[d] % c->blocks == 0 && bytes % pattern == 0 ? d : 0;
+}
+
+/* Where the producers wait for leave to fill what o fills; NULL: not in this turn. */
+static Op *
+leave_of(const Op *o)
+{
+	Op *wait = o->prev;
+
+	while (wait && wait->code != O_mbar_wait)
+		wait = wait->prev;
+	return wait;
+}
+
+/* Can all blocks of a cluster get what o fetches from one of them? */
+static bool
+is_shared(const Cluster *c, const Op *o)
+{
+	const TensorMap *m = copy_map(c, o);
+	int64_t boxes;
+
+	if (!m || depends(c, o->in[0]) || !leave_of(o))
+		return false;
+	boxes = type_size(&o->in[0]->type) / box_elements(m);
+	return boxes % c->blocks == 0 || cut_dim(c, m);
+}
+
+static void
+share_copy(const Cluster *c, Op *o)
+{
+	TensorMap *m = copy_map(c, o);
+	int64_t boxes = type_size(&o->in[0]->type) / box_elements(m);
+
+	if (boxes % c->blocks)
+		m->box[cut_dim(c, m)] /= c->blocks;
+	IMM_SET(o, multicast, 1 + c->axis);
+}
+
+/* Copies, and who must have read what they fill.  False: none is the same in all blocks. */
+static bool
+share_copies(const Cluster *c)
+{
+	bool *asks = NEWN(c->k->unit->arena, bool, c->k->nval + 1), any = false;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, c->k->body); o; o = walk_next(&w))
+		if (is_shared(c, o)) {
+			share_copy(c, o);
+			asks[leave_of(o)->in[0]->id] = any = true;
+		}
+	for (Op *o = walk_first(&w, c->k->body); o; o = walk_next(&w))
+		if (o->code == O_mbar && asks[o->out[0]->id])
+			IMM_SET(o, arrivals, IMM(o, arrivals) * c->blocks);
+		else if (o->code == O_mbar_arrive && asks[o->in[0]->id])
+			IMM_SET(o, cluster, (1 << c->blocks) - 1);
+	return any;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------- */
+
+/* How many clusters the grid has, in front of the roles. */
+static Val *
+count_clusters(const Cluster *c, Op *roles)
+{
+	Block *b = roles->parent;
+	Val *all = NULL;
+
+	for (int d = 0; d < 3; d++) {
+		Val *n = c->number->in[1 + d];
+
+		if (d == c->axis) {
+			n = ir_bin(b, roles, O_add, n, ir_const(b, roles, c->blocks - 1));
+			n = ir_bin(b, roles, O_div, n, ir_const(b, roles, c->blocks));
+		}
+		all = all ? ir_bin(b, roles, O_mul, all, n) : n;
+	}
+	return all;
+}
+
+/* o, if the grid has the block. */
+static void
+only_if(Op *o, Val *has)
+{
+	Op *guard = op_new(o->parent, o, O_if, o->src, 1, &has, 0, NULL);
+
+	for (int i = 0; i < 2; i++) {
+		guard->blk[i] = block_new(o->parent->kernel, guard);
+		op_new(guard->blk[i], NULL, O_yield, o->src, 0, NULL, 0, NULL);
+	}
+	op_move_before(o, guard->blk[0]->last);
+}
+
+/* Blocks that the grid has not store nothing. */
+static void
+guard_stores(const Cluster *c, Op *loop)
+{
+	Block *b = loop->blk[0];
+	Val *in[4] = { b->arg[0], c->number->in[1], c->number->in[2], c->number->in[3] };
+	Type t = type_scalar(D_bool);
+	Op *has = NULL, **store = NULL;
+	int n = 0, cap = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
+		if (writes_tensor(o))
+			VEC_PUSH(c->k->unit->arena, store, n, cap, o);
+	if (n)
+		has = op_new(b, b->first, O_has_block, loop->src, 4, in, 1, &t);
+	for (int i = 0; i < n; i++)
+		only_if(store[i], has->out[0]);
+}
+
+static void
+walk_clusters(const Cluster *c, Op *roles)
+{
+	Val *all = count_clusters(c, roles);
+	OpWalk w;
+
+	for (int i = 0; i < 2; i++)
+		for (Op *o = walk_first(&w, roles->blk[i]); o; o = walk_next(&w))
+			if (o->code == O_for && o->in[0]->def && o->in[0]->def->code == O_launched) {
+				o->in[1] = all;
+				guard_stores(c, o);
+			}
+}
+
+/* Rows of blocks that are counted together, as rows of clusters. */
+static void
+count_rows(const Cluster *c)
+{
+	GridOrder *o = &c->k->order;
+
+	if (o->group && o->fast == c->axis)
+		o->group = o->group > c->blocks ? o->group / c->blocks : 1;
+}
+
+/* The dim along which a cluster has several blocks; -1: several dims. */
+static int
+several_along(const int *cluster)
+{
+	int axis = -1;
+
+	for (int d = 0; d < 3; d++)
+		if (cluster[d] > 1)
+			axis = axis < 0 ? d : 3;
+	return axis == 3 ? -1 : axis;
+}
+
+bool
+pass_cluster(Kernel *k)
+{
+	const int *asked = k->cluster_asked;
+	Cluster c = { .k = k, .axis = several_along(asked), .blocks = asked[0] * asked[1] * asked[2] };
+
+	if (c.blocks <= 1)
+		return false;
+	c.dims = grid_dims(k);
+	check(&c);
+	if (!c.why && !share_copies(&c))
+		cannot(&c, "its blocks along that dim of the grid fetch nothing that is the same");
+	if (c.why) {
+		diag_class_error(k->unit->diag, DC_SOURCE, k->src,
+		                 "kernel %s cannot have clusters of %dx%dx%d: %s",
+		                 k->name, asked[0], asked[1], asked[2], c.why);
+		return false;
+	}
+	walk_clusters(&c, kernel_roles(k)->blk[0]->owner);
+	count_rows(&c);
+	memcpy(k->cluster, asked, sizeof k->cluster);
+	return true;
+}
