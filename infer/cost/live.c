@@ -255,6 +255,17 @@ held_factor(const Solve *s, const Op *o)
 	return all / parts * wgmma_sets(parts, all, lane_words(s, o->out[0]));
 }
 
+/* At a product of warpgroups, of all that the loop's turn has: each factor keeps its registers. */
+static int64_t
+held_around(const Solve *s, const Op *o)
+{
+	int64_t sum = 0;
+
+	for (const Op *x = o->parent->first; o->code == O_wgmma && x; x = x->next)
+		sum += held_factor(s, x);
+	return sum;
+}
+
 static int64_t
 block_registers(const Solve *s, const Block *b, int64_t around)
 {
@@ -271,7 +282,7 @@ block_registers(const Solve *s, const Block *b, int64_t around)
 	now += l->sum[0];
 	l->sum[0] = 0;
 	for (const Op *o = b->first; o; o = o->next) {
-		int64_t next = 0, more = o->code == O_dot ? dot_fragments(s, o, &next) : held_factor(s, o);
+		int64_t next = 0, more = o->code == O_dot ? dot_fragments(s, o, &next) : held_around(s, o);
 		int64_t within = 0;
 
 		now += l->sum[++at];

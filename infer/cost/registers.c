@@ -160,6 +160,17 @@ instance_registers(const Solve *s)
 	return most;
 }
 
+/* Does a loop compute with tiles beside its products?  That takes registers which are not counted. */
+static bool
+computes_in_loop(const Solve *s)
+{
+	for (int i = 0; i < s->norder; i++)
+		if (op_is(s->order[i], F_ELT) && s->order[i]->out[0]->type.space == S_reg &&
+		    in_loop(s->order[i]))
+			return true;
+	return false;
+}
+
 RoleRegisters
 role_registers(const Solve *s, int64_t shared)
 {
@@ -180,17 +191,6 @@ role_registers(const Solve *s, int64_t shared)
 		best = (RoleRegisters){ launch, each < most ? (int)each : most };
 	}
 	return best;
-}
-
-/* Does a loop compute with tiles beside its products?  That takes registers which are not counted. */
-static bool
-computes_in_loop(const Solve *s)
-{
-	for (int i = 0; i < s->norder; i++)
-		if (op_is(s->order[i], F_ELT) && s->order[i]->out[0]->type.space == S_reg &&
-		    in_loop(s->order[i]))
-			return true;
-	return false;
 }
 
 int

@@ -244,7 +244,7 @@ wire_shape(Wire *w, ModKernel *k)
 {
 	wire_int(w, &k->warps, 1, 1024 / WARP_SIZE);
 	for (int d = 0; d < 3; d++)
-		wire_int(w, &k->cluster[d], 0, 16);
+		wire_int(w, &k->cluster[d], 1, 16);
 	wire_i64(w, &k->smem, 0, INT32_MAX);
 	wire_i64(w, &k->order.group, 0, GROUP_MOST);
 	wire_int(w, &k->order.fast, 0, 2);
