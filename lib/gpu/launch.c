@@ -124,7 +124,8 @@ hold(hexc_gpu *g, const uint32_t cluster[3], Call *c)
 		c->grid[d] = cluster[d];
 		together *= cluster[d];
 	}
-	c->grid[0] *= (uint32_t)each * g->info.sms / together;
+	if ((uint32_t)each * g->info.sms > together)
+		c->grid[0] *= (uint32_t)each * g->info.sms / together;
 	return HEXC_OK;
 }
 

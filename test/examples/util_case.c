@@ -307,6 +307,9 @@ launch_few(sim_launch *l, const uint32_t cluster[3], uint32_t clusters)
 	l->grid[0] *= clusters;
 }
 
+static const char *const archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a" };
+enum { NARCH = sizeof archs / sizeof *archs, SM_80 = 1, SM_90A = 4, RAGGED = 2 };
+
 uint32_t
 case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32_t candidate)
 {
@@ -337,8 +340,11 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	}
 	ck_assert_msg(hexc_check_args(m, 0, arg, why, sizeof why) == HEXC_OK, "%s: %s", what, why);
 	ck_assert_int_eq(hexc_grid(m, 0, arg, l.grid), HEXC_OK);
-	if (k.persistent)
-		launch_few(&l, k.cluster, c->clusters ? c->clusters : (uint32_t)(c->seed + candidate) % 4);
+	if (k.persistent) /* what tiles do to those before them shows where one block does all */
+		launch_few(&l, k.cluster,
+		           removing      ? 1
+		           : c->clusters ? c->clusters
+		                         : (uint32_t)(c->seed + candidate) % 4);
 	map_encode(m, k.nmap, arg, map, ptr + k.nparam);
 	ck_assert_int_eq(sim_load(c->sim, hexc_ptx(m, NULL), strlen(hexc_ptx(m, NULL)), &sm), SIM_OK);
 	memcpy(l.block, k.block, sizeof l.block);
@@ -358,7 +364,7 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	compare(c, m, what);
 	if (c->needs)
 		needs_lines(c->sim, hexc_ptx(m, NULL), c->needs, k.name, &l, what);
-	if (removing)
+	if (removing && (k.persistent || strcmp(arch, archs[SM_90A]) != 0))
 		try_barriers(c->sim, hexc_ptx(m, NULL), k.name, &l, r, what);
 	for (uint32_t i = 0; i < k.nparam; i++) /* packed forms are of this launch only */
 		if (hexc_module_pack(m, 0, i))
@@ -370,9 +376,6 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 }
 
 /* ---- the test program ------------------------------------------------------------------------------ */
-
-static const char *const archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a" };
-enum { NARCH = sizeof archs / sizeof *archs, SM_80 = 1, RAGGED = 2 };
 
 void
 example_sizes(const Example *e)
@@ -402,20 +405,20 @@ example_candidates(const Example *e)
 void
 example_barriers(const Example *e)
 {
-	const char *what = NULL;
+	const char *what = NULL, *op = "";
 	uint32_t line = 0;
 
 	removing = true; /* each test has a process of its own */
 	for (int a = 0; a < NARCH; a++) {
 		uint32_t n;
 
-		if (a != SM_80 && !getenv("FULL"))
+		if (a != SM_80 && a != SM_90A && !getenv("FULL"))
 			continue;
-		for (int i = 0; i < 8 && (i == 0 || needless_barrier(&line)); i++)
+		for (int i = 0; i < 8 && (i == 0 || needless_barrier(&line, &op)); i++)
 			e->fn(&e->size[(RAGGED + i) % 8], archs[a], &n, 0);
 	}
-	what = needless_barrier(&line);
-	ck_assert_msg(!what, "%s: without the barrier in line %u of the PTX nothing is wrong", what, line);
+	what = needless_barrier(&line, &op);
+	ck_assert_msg(!what, "%s: without line %u of the PTX nothing is wrong: %s", what, line, op);
 }
 
 double

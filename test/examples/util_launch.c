@@ -1,4 +1,4 @@
-/* util_launch.c - loops and barriers of a PTX text. */
+/* util_launch.c - loops of a PTX text, and what orders its threads and engines. */
 #include "test/examples/util_launch.h"
 #include "test/check.h"
 #include <stdbool.h>
@@ -92,7 +92,7 @@ static struct {
 	uint64_t text; /* hash */
 	uint32_t line;
 	bool needed;
-	char what[200];
+	char what[200], op[120];
 } barrier[4096];
 static int nbarrier;
 
@@ -144,6 +144,26 @@ runs_without(sim *s, const char *ptx, const char *at, const char *kernel, const 
 	return rc != SIM_E_FAULT;
 }
 
+/* What makes somebody wait, or tells who waits: at the start of the line at p. */
+static bool
+orders(const char *p)
+{
+	static const char *const op[] = {
+		"bar.sync", "barrier.sync", "cp.async.mbarrier.arrive",
+		"wgmma.fence", "wgmma.commit_group", "wgmma.wait_group", "fence.proxy.async",
+		"mbarrier.arrive", "mbarrier.try_wait", "cp.async.bulk.commit_group", "cp.async.bulk.wait_group",
+	};
+	size_t n = strcspn(p, "\n");
+
+	for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
+		const char *at = strstr(p, op[i]);
+
+		if (at && at < p + n && (at == p || strchr(" \t", at[-1])))
+			return true;
+	}
+	return false;
+}
+
 void
 try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch *l, const sim_result *clean,
              const char *what)
@@ -152,13 +172,12 @@ try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch *l, c
 	uint32_t line = 1;
 
 	for (const char *p = ptx; *p; p = strchr(p, '\n') + 1, line++) {
-		const char *word = p + strspn(p, " \t");
 		int i;
 
-		if ((strncmp(word, "bar.sync", 8) && strncmp(word, "barrier.sync", 12)) ||
-		    !executed(clean, line))
+		if (!orders(p) || !executed(clean, line))
 			continue;
 		i = place_of(text, line, what);
+		snprintf(barrier[i].op, sizeof barrier->op, "%.*s", (int)strcspn(p, "\n"), p);
 		barrier[i].needed = barrier[i].needed || !runs_without(s, ptx, p, kernel, l);
 	}
 	runs_without(s, ptx, ptx + strcspn(ptx, "\n"), kernel, l); /* what others go on with is right again */
@@ -193,11 +212,12 @@ needs_lines(sim *s, const char *ptx, const char *text, const char *kernel, const
 }
 
 const char *
-needless_barrier(uint32_t *line)
+needless_barrier(uint32_t *line, const char **op)
 {
 	for (int i = 0; i < nbarrier; i++)
 		if (!barrier[i].needed) {
 			*line = barrier[i].line;
+			*op = barrier[i].op;
 			return barrier[i].what;
 		}
 	return NULL;

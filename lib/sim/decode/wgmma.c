@@ -185,6 +185,8 @@ wgmma_mark(sim_module *m, u32 units)
 	for (u32 pc = 0; pc < m->ncode; pc++) {
 		Ins *in = &m->code[pc];
 		in->wg = !is_wgmma(in) && (touches(in->d, in->nd, set) || touches(in->s, in->ns, set));
+		in->wg_name = in->id == OP_mov && in->nd == 1 && in->ns == 1 && !in->s->base &&
+		              in->d->chunks == in->s->chunks && set[in->s->unit];
 	}
 	return true;
 }

@@ -4,7 +4,8 @@
  *  - what another instruction accessed may be used by wgmma only after a wgmma.fence; also what an
  *    earlier wgmma of another shape writes;
  *  - accumulators and registers of A may not be accessed before the wait.
- * A plain mov from register to register is taken as a new name: compilers write them anywhere.
+ * A plain mov of what a wgmma uses, or was moved from there, to another register is taken as a new name:
+ * compilers write them anywhere.  One that brings anything else writes.
  * Of a warpgroup: its warps wait for each other at a wgmma.fence, and what they wrote before is there for the
  * wgmma behind it, which they execute together, if each has fenced the proxies: CUTLASS has no barrier there.
  * Shared memory that a wgmma reads may not be written before one of its warps has
@@ -154,8 +155,7 @@ wgmma_touch(Warp *w, const Ins *in)
 {
 	if (!w->wg || !w->wg->reg)
 		return;
-	if (in->id == OP_mov && in->nd == 1 && in->ns == 1 && !in->s->base &&
-	    in->d->chunks == in->s->chunks) {
+	if (in->wg_name) {
 		w->wg->reg[in->d->unit] = w->wg->reg[in->s->unit];
 		return;
 	}

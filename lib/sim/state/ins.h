@@ -129,6 +129,7 @@ struct Ins {
 	bool guard_neg;
 	bool ps_neg;
 	bool wg;                /* touches registers that a wgmma uses */
+	bool wg_name;           /* moves one of them to another */
 	bool wsync;             /* waits for all lanes it names (warp-level) */
 	s32 pd, pd2, ps;        /* predicate destinations, source; -1 none */
 	u32 flags;
