@@ -365,7 +365,7 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	if (c->needs)
 		needs_lines(c->sim, hexc_ptx(m, NULL), c->needs, k.name, &l, what);
 	if (removing && (k.persistent || strcmp(arch, archs[SM_90A]) != 0))
-		try_barriers(c->sim, hexc_ptx(m, NULL), k.name, &l, r, what);
+		try_barriers(c->sim, hexc_ptx(m, NULL), k.name, &l, r, k.persistent != 0, what);
 	for (uint32_t i = 0; i < k.nparam; i++) /* packed forms are of this launch only */
 		if (hexc_module_pack(m, 0, i))
 			sim_free(c->sim, value[i]);

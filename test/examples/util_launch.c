@@ -144,19 +144,20 @@ runs_without(sim *s, const char *ptx, const char *at, const char *kernel, const 
 	return rc != SIM_E_FAULT;
 }
 
-/* What makes somebody wait, or tells who waits: at the start of the line at p. */
+/* What makes somebody wait, or tells who waits: in the line at p.  Of kernels with roles some of bar.sync,
+ * mbarrier.try_wait, the fences and what bulk copies to tensors wait for are not missed, here or in the
+ * simulator, and not tried. */
 static bool
-orders(const char *p)
+orders(const char *p, bool roles)
 {
-	static const char *const op[] = {
-		"bar.sync", "barrier.sync", "cp.async.mbarrier.arrive",
-		"wgmma.fence", "wgmma.commit_group", "wgmma.wait_group", "fence.proxy.async",
-		"mbarrier.arrive", "mbarrier.try_wait", "cp.async.bulk.commit_group", "cp.async.bulk.wait_group",
+	static const char *const group[] = { "bar.sync", "barrier.sync", NULL };
+	static const char *const role[] = {
+		"cp.async.mbarrier.arrive", "wgmma.commit_group", "wgmma.wait_group", "mbarrier.arrive", NULL,
 	};
 	size_t n = strcspn(p, "\n");
 
-	for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
-		const char *at = strstr(p, op[i]);
+	for (const char *const *op = roles ? role : group; *op; op++) {
+		const char *at = strstr(p, *op);
 
 		if (at && at < p + n && (at == p || strchr(" \t", at[-1])))
 			return true;
@@ -166,7 +167,7 @@ orders(const char *p)
 
 void
 try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch *l, const sim_result *clean,
-             const char *what)
+             bool roles, const char *what)
 {
 	uint64_t text = hash(ptx);
 	uint32_t line = 1;
@@ -174,7 +175,7 @@ try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch *l, c
 	for (const char *p = ptx; *p; p = strchr(p, '\n') + 1, line++) {
 		int i;
 
-		if (!orders(p) || !executed(clean, line))
+		if (!orders(p, roles) || !executed(clean, line))
 			continue;
 		i = place_of(text, line, what);
 		snprintf(barrier[i].op, sizeof barrier->op, "%.*s", (int)strcspn(p, "\n"), p);

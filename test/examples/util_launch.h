@@ -11,10 +11,10 @@ bool *loop_lines(const char *ptx, int around);
 /* Wavefronts of shared memory above the least, in such lines; *line: the last of them. */
 uint64_t loop_conflicts(const sim_result *r, const char *ptx, int around, uint32_t *line);
 /* The kernel has run without faults as *l says, with this result; `what` names it.  Run it again without
- * each of the barriers, waits, fences and arrivals that it came to, in turn, and note which of them make a
- * fault by their absence. */
+ * each of the barriers, or of roles the commits, waits for products and arrivals, that it came to, in
+ * turn, and note which of them make a fault by their absence. */
 void try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch *l, const sim_result *clean,
-                  const char *what);
+                  bool roles, const char *what);
 /* Likewise: each line with this text must be needed, and there is one. */
 void needs_lines(sim *s, const char *ptx, const char *text, const char *kernel, const sim_launch *l,
                  const char *what);

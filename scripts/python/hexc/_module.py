@@ -270,6 +270,7 @@ def compile(
     remarks: bool = False,
     warnings: str | None = None,
     schedule: str | None = None,
+    cluster: tuple[int, int, int] = (0, 0, 0),
     max_steps: int = 0,
     max_memory: int = 0,
     max_values: int = 0,
@@ -317,6 +318,7 @@ def compile(
         max_memory=max_memory,
         max_values=max_values,
     )
+    options.cluster[:] = cluster
     ctx, module = ctypes.c_void_p(), ctypes.c_void_p()
     code = function("hexc_open")(ctypes.byref(ctx), ctypes.byref(options))
     if code:
