@@ -420,7 +420,7 @@ TEST(roles_by_hand)
 	ck_assert(fill_wait(c->solve, empty) <= 0);
 	/* 32 turns of 16 KB for each factor: 845 clocks of L2, which is the busiest; products 512, shared
 	 * memory 256 + 384, a wait and an arrival of 8 warps issue 2 * 16 * 8 / 4, of which a tenth is in its
-	 * way.  Then C, which nobody else touches, goes to DRAM; what does not overlap is short beside that */
+	 * way.  Then C, which nobody else touches, goes to DRAM; what does not overlap is short beside it */
 	ck_assert(near(s->total.unit[R_mma], 32 * 512));
 	turns = 32 * (2 * tile / l2 * 1.1 + 0.1 * (512 + 640 + 64)) + 128 * 128 * 4 / dram_bytes(r);
 	ck_assert_msg(s->alone > turns && s->alone < 1.2 * turns, "%g, not %g", s->alone, turns);

@@ -18,7 +18,7 @@ void try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch 
 /* Likewise: each line with this text must be needed, and there is one. */
 void needs_lines(sim *s, const char *ptx, const char *text, const char *kernel, const sim_launch *l,
                  const char *what);
-/* A barrier of all kernels tried that no run needed: its line and text, and what the kernel was called.  NULL:
- * none. */
+/* A barrier of all kernels tried that no run needed: its line and text, and what the kernel was called.
+ * NULL: none. */
 const char *needless_barrier(uint32_t *line, const char **op);
 #endif
