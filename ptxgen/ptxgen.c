@@ -154,6 +154,25 @@ finish_aside(PtxGen *g, Arena *a)
 	arena_poll(a);
 }
 
+/* LLVM 19 does not print the blocks of a cluster: behind a kernel's parameters. */
+static void
+ask_for_cluster(Unit *u, const Kernel *k, PtxOut *out)
+{
+	const char *entry = strstr(out->text, arena_printf(u->arena, ".entry %s(", k->name));
+	const char *body = entry ? strstr(entry, "\n{") : NULL, *asks;
+	Text t = { .arena = u->arena };
+
+	if (!body || k->cluster[0] * k->cluster[1] * k->cluster[2] == 1)
+		return;
+	asks = strstr(entry, ".reqnctapercluster");
+	if (asks && asks < body)
+		return;
+	text_printf(&t, "%.*s\n.reqnctapercluster %d, %d, %d%s", (int)(body - out->text), out->text, k->cluster[0],
+	            k->cluster[1], k->cluster[2], body);
+	out->text = t.s;
+	out->len = strlen(t.s);
+}
+
 static bool
 emit_module(PtxGen *g, Unit *u, PtxOut *out)
 {
@@ -179,6 +198,8 @@ emit_module(PtxGen *g, Unit *u, PtxOut *out)
 	out->ms_emit = g->ms_emit;
 	out->len = LLVMGetBufferSize(s->ptx);
 	out->text = arena_strndup(u->arena, LLVMGetBufferStart(s->ptx), out->len);
+	for (int i = 0; i < u->nkernel; i++)
+		ask_for_cluster(u, u->kernel[i], out);
 	return true;
 }
 
