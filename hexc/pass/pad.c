@@ -218,12 +218,13 @@ is_shared_out(Kernel *k, const Op *o)
 static bool
 pad_copy(Kernel *k, Op *o)
 {
-	const Type *t = &o->in[1]->type;
 	int64_t shape[DIM_MAX], best[DIM_MAX], least = INT64_MAX, vec;
+	const Type *t;
 	int unit;
 
 	if (!is_shared_out(k, o))
 		return false;
+	t = &o->in[1]->type;
 	unit = view_unit_dim(k, o->in[0]->def);
 	vec = min64(pad_widest(k, o->in[0], o->in[1], unit), pow2_part(t->shape[unit]));
 	if (vec * dtype_grain(t->dtype) < 8)
