@@ -167,7 +167,8 @@ ask_for_cluster(Unit *u, const Kernel *k, PtxOut *out)
 	asks = strstr(entry, ".reqnctapercluster");
 	if (asks && asks < body)
 		return;
-	text_printf(&t, "%.*s\n.reqnctapercluster %d, %d, %d%s", (int)(body - out->text), out->text, k->cluster[0],
+	text_printf(&t, "%.*s\n.reqnctapercluster %d, %d, %d%s", (int)(body - out->text), out->text,
+	            k->cluster[0],
 	            k->cluster[1], k->cluster[2], body);
 	out->text = t.s;
 	out->len = strlen(t.s);

@@ -70,8 +70,8 @@ typedef struct Example {
 	Size size[8];
 } Example;
 /* All sizes with the best candidate, the targets in turn; all candidates of one ragged size for every target;
- * without any one of its barriers, or of roles commits, waits for products and arrivals, the best candidate is
- * wrong.  No lines in loops may have bank conflicts.
+ * without any one of its barriers, or of roles commits, waits for products and arrivals, the best candidate
+ * is wrong.  No lines in loops may have bank conflicts.
  * FULL=1 in the environment: all candidates of all sizes for every target. */
 void example_sizes(const Example *e);
 void example_candidates(const Example *e);
