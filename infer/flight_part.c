@@ -21,13 +21,11 @@ loop_around(const Block *b)
 	return b ? b->owner : NULL;
 }
 
-/* Is v made in each turn of the loop around o again? */
+/* Is v made in turns of a loop again, for o in one? */
 static bool
 is_made_anew(const Op *o, const Val *v)
 {
-	const Op *loop = loop_around(o->parent);
-
-	return loop && loop->code == O_for && loop_around(v->block) != NULL;
+	return loop_around(o->parent) && loop_around(v->block);
 }
 
 /* Does the turn wait for the product itself? */

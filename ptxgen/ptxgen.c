@@ -162,14 +162,13 @@ ask_for_cluster(Unit *u, const Kernel *k, PtxOut *out)
 	const char *body = entry ? strstr(entry, "\n{") : NULL, *asks;
 	Text t = { .arena = u->arena };
 
-	if (!body || k->cluster[0] * k->cluster[1] * k->cluster[2] == 1)
+	if (!body || cluster_blocks(k) == 1)
 		return;
 	asks = strstr(entry, ".reqnctapercluster");
 	if (asks && asks < body)
 		return;
 	text_printf(&t, "%.*s\n.reqnctapercluster %d, %d, %d%s", (int)(body - out->text), out->text,
-	            k->cluster[0],
-	            k->cluster[1], k->cluster[2], body);
+	            k->cluster[0], k->cluster[1], k->cluster[2], body);
 	out->text = t.s;
 	out->len = strlen(t.s);
 }

@@ -36,17 +36,25 @@ unit_of(const Access *a)
 	return log2_floor(pieces_of(a) == 1 && a->vec * a->bits < 32 ? 32 / a->bits : a->vec);
 }
 
-/* Offset in the tile of the element at one place of the access. */
-static int64_t
-offset_at(const Access *a, const Layout *tile, int64_t lane, int64_t warp, int64_t reg)
+/* The element at one place of an access, in its own dims. */
+static void
+index_at(const Access *a, int64_t lane, int64_t warp, int64_t reg, int64_t *c)
 {
-	int64_t c[DIM_MAX] = { 0 }, at[DIM_MAX] = { 0 };
 	Coord p = { .at = { 0 } };
 
 	p.at[AX_lane] = lane;
 	p.at[AX_warp] = warp;
 	p.at[AX_reg] = reg;
 	layout_index(a->map, &p, c);
+}
+
+/* Offset in the tile of the element at one place of the access. */
+static int64_t
+offset_at(const Access *a, const Layout *tile, int64_t lane, int64_t warp, int64_t reg)
+{
+	int64_t c[DIM_MAX] = { 0 }, at[DIM_MAX] = { 0 };
+
+	index_at(a, lane, warp, reg, c);
 	for (int d = 0; d < a->rank; d++)
 		at[a->dim_of[d]] = c[d];
 	return layout_at(tile, at).at[AX_mem];
@@ -67,12 +75,8 @@ is_within(const Access *a, int64_t lane, int64_t warp, int64_t reg)
 {
 	const Op *view = shared_operand(a->op)->def;
 	int64_t c[DIM_MAX] = { 0 };
-	Coord p = { .at = { 0 } };
 
-	p.at[AX_lane] = lane;
-	p.at[AX_warp] = warp;
-	p.at[AX_reg] = reg;
-	layout_index(a->map, &p, c);
+	index_at(a, lane, warp, reg, c);
 	for (int d = 0; d < a->rank; d++)
 		if (c[d] >= view_within(view, d))
 			return false;
