@@ -116,9 +116,9 @@ static void
 schedule_words(Text *t, const Kernel *k)
 {
 	text_printf(t, "%s%s", t->n ? "; " : "", schedule_name[k->schedule]);
-	if (k->schedule == SCHEDULE_ROLES && k->teams > 1)
+	if (schedule_has_roles(k->schedule) && k->teams > 1)
 		text_printf(t, " %d+%dx%d warps", k->helpers, k->teams, k->warps);
-	else if (k->schedule == SCHEDULE_ROLES)
+	else if (schedule_has_roles(k->schedule))
 		text_printf(t, " %d+%d warps", k->helpers, k->warps);
 }
 

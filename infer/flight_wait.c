@@ -50,8 +50,9 @@ is_product_op(const Op *o)
 static bool
 runs_beside(const Walk *w, const Op *o)
 {
-	return is_product_op(o) || (!w->soon && (o->code == O_mbar_wait || o->code == O_load ||
-	                                         (op_is(o, F_PURE) && !o->blk[0])));
+	bool signal = o->code == O_mbar_wait || (o->code == O_mbar_arrive && IMM(o, turn));
+
+	return is_product_op(o) || (!w->soon && (signal || o->code == O_load || (op_is(o, F_PURE) && !o->blk[0])));
 }
 
 /* The last group that makes what o has, but for accumulators that stay where they are; 0: none. */

@@ -22,7 +22,7 @@ multiplies_in_pipeline(const Kernel *k)
 int
 schedules_tried(const Kernel *k, const Schedule **schedules)
 {
-	static const Schedule all[SCHEDULES] = { SCHEDULE_GROUPS, SCHEDULE_ROLES };
+	static const Schedule all[SCHEDULES] = { SCHEDULE_GROUPS, SCHEDULE_ROLES, SCHEDULE_TEAMS };
 	unsigned needed = T_WGMMA | T_TMA, has = k->unit->target->features;
 
 	*schedules = all;

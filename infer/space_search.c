@@ -58,7 +58,7 @@ add(Places *p, const Variant *x, Kernel *k)
 	if (p->n == 0 || cands_best(c) < cands_best(p->tried[p->best]))
 		p->best = p->n;
 	p->n++;
-	if (x->schedule == SCHEDULE_ROLES && c->n == 0)
+	if (schedule_has_roles(x->schedule) && c->n == 0)
 		p->unscheduled = c->failure.text;
 }
 
@@ -89,7 +89,7 @@ try_schedule(Places *p, const bool *registers, Schedule schedule)
 			k = p->v->make(p->v->user, &x, p->alone);
 			if (!k)
 				return false;
-			if (schedule == SCHEDULE_ROLES && p->v->nschedule > 1 && !k->unscheduled)
+			if (schedule_has_roles(schedule) && p->v->nschedule > 1 && !k->unscheduled)
 				k->unscheduled = schedule_loses(k);
 			if (k->unscheduled) {
 				p->refused = k;

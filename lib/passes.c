@@ -264,7 +264,7 @@ asks_for_cluster(const Job *j)
 static int
 schedules(const Job *j, const Kernel *k, const Schedule **out)
 {
-	static const Schedule each[SCHEDULES] = { SCHEDULE_GROUPS, SCHEDULE_ROLES };
+	static const Schedule each[SCHEDULES] = { SCHEDULE_GROUPS, SCHEDULE_ROLES, SCHEDULE_TEAMS };
 
 	if (kernel_roles(k) || (!j->ctx->opt.o.schedule && !asks_for_cluster(j)))
 		return schedules_tried(k, out);
@@ -316,7 +316,7 @@ takes_roles(const Job *j, const Kernel *k)
 	const Options *opt = &j->ctx->opt;
 	const Target *t = j->unit.target;
 	const Op *o = written_roles(k);
-	bool asked = opt->o.schedule && opt->schedule == SCHEDULE_ROLES;
+	bool asked = opt->o.schedule && schedule_has_roles(opt->schedule);
 
 	if (o && opt->o.schedule && !asked)
 		diag_error(j->unit.diag, o->src,

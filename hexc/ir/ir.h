@@ -306,9 +306,16 @@ typedef struct TensorMap {
 typedef enum Schedule {
 	SCHEDULE_GROUPS, /* all fetch and all compute; groups of asynchronous copies */
 	SCHEDULE_ROLES,  /* some fetch, some compute, barriers in memory between them: pass roles makes it */
+	SCHEDULE_TEAMS,  /* .. of those that compute two teams, which take turns at the tiles */
 	SCHEDULES
 } Schedule;
 extern const char *const schedule_name[SCHEDULES]; /* "groups" */
+
+static inline bool
+schedule_has_roles(Schedule s)
+{
+	return s != SCHEDULE_GROUPS;
+}
 
 /* One specialised kernel: constants and tunables have their values. */
 struct Kernel {

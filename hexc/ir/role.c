@@ -1,7 +1,7 @@
 /* role.c - who runs an op: all warps of the block, its producers, or a team of those that compute. */
 #include "hexc/ir/facts.h"
 
-const char *const schedule_name[SCHEDULES] = { "groups", "roles" };
+const char *const schedule_name[SCHEDULES] = { "groups", "roles", "roles2" };
 
 const Op *
 kernel_roles(const Kernel *k)

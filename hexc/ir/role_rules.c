@@ -242,7 +242,8 @@ typedef struct Meeting {
 	bool copies; /* it tells of copies */
 } Meeting;
 
-/* Warps that arrive at a barrier which they wait for themselves would wait for each other for ever. */
+/* Warps that arrive at a barrier which they wait for themselves would wait for each other for ever: but for
+ * teams, which may take turns. */
 static void
 check_barriers(Rules *r)
 {
@@ -266,7 +267,7 @@ check_barriers(Rules *r)
 			broken(r, o, "it is waited for, but nobody arrives there");
 		else if (x->copies && !x->waits)
 			broken(r, o, "it tells of copies, but nobody waits for it");
-		else if (x->waits & x->arrives)
+		else if (x->waits & x->arrives & ~(r->k->teams > 1 ? 1u << ROLE_CONSUMER : 0))
 			broken(r, o, "one role arrives there and waits for it too");
 	}
 }

@@ -83,6 +83,8 @@ shape_mbar_arrive(Arena *a, const Op *o)
 		return "blocks that no cluster has";
 	if (IMM(o, signals) < 0)
 		return "a negative number of arrivals";
+	if (IMM(o, turn) < 0 || IMM(o, turn) > 1)
+		return "imm[4] is 0 or 1";
 	return check_mbar(o, 0);
 }
 

@@ -13,15 +13,16 @@
  * branches, and compute what these and the copies depend on: index arithmetic, and scalars of tensors that
  * the kernel does not write.  s and p are carried through all loops around (roles_position.c).
  *
- * Such kernels are persistent (roles_persist.c).
+ * Such kernels are persistent (roles_persist.c).  With schedule roles2 two teams compute, each a tile
+ * (roles_turns.c).
  *
- * needs   pipeline loops as the program has them, schedule roles
+ * needs   pipeline loops as the program has them, schedule roles or roles2
  * keeps   what the kernel computes; pipeline loops, for the loads that pass pipeline makes ahead
  * leaves  a kernel that cannot be parted so as it was, and says why (k->unscheduled) */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/roles.h"
 
-enum { HELPERS = 4, PRODUCER_REGISTERS = 40, WARPS_MOST = 32 };
+enum { HELPERS = 4, PRODUCER_REGISTERS = 40, WARPS_MOST = 32, GROUP_WARPS = 4 };
 
 Op *
 ring_copy(const Pipe *p, const Op *last, const Ring **ring)
@@ -76,8 +77,12 @@ check_warps(Roles *r)
 		cannot(r, "the target has no barriers that copies arrive at");
 	else if (kernel_roles(k))
 		cannot(r, "the program has roles of its own");
-	else if (k->warps % 4)
+	else if (k->warps % GROUP_WARPS)
 		cannot(r, "products of warpgroups take warps by fours");
+	else if (k->schedule == SCHEDULE_TEAMS && k->warps > GROUP_WARPS)
+		cannot(r, "two teams of more than a warpgroup have few registers each");
+	else if (k->schedule == SCHEDULE_TEAMS && !k->grid)
+		cannot(r, "one block is all there is: teams have nothing to share");
 	else if (k->warps + HELPERS > WARPS_MOST)
 		cannot(r, "a block has no room for warps that fetch");
 }
@@ -220,7 +225,8 @@ static void
 share_registers(Kernel *k, Op *roles)
 {
 	int launch = launch_registers(kernel_warps(k));
-	int rest = (launch * kernel_warps(k) - PRODUCER_REGISTERS * k->helpers) / k->warps / 8 * 8;
+	int computing = k->warps * k->teams;
+	int rest = (launch * kernel_warps(k) - PRODUCER_REGISTERS * k->helpers) / computing / 8 * 8;
 	int most = LANE_REGISTERS / 8 * 8;
 
 	k->launch_registers = launch;
@@ -229,9 +235,9 @@ share_registers(Kernel *k, Op *roles)
 }
 
 static Val *
-barriers(Kernel *k, Op *at, int64_t stages, Src src, const char *name)
+barriers(Kernel *k, Op *at, int64_t slots, Src src, const char *name)
 {
-	Type t = type_tile(D_u64, S_shared, 1, &stages);
+	Type t = type_tile(D_u64, S_shared, 1, &slots);
 	Op *o = op_new(k->body, at, O_mbar, src, 0, NULL, 1, &t);
 
 	IMM_SET(o, offset, -1);
@@ -244,9 +250,11 @@ static void
 part(Roles *r)
 {
 	Kernel *k = r->k;
+	bool teams = k->schedule == SCHEDULE_TEAMS;
 	Op *o = roles_new(k);
 
 	k->helpers = HELPERS;
+	k->teams = teams ? TEAMS : 1;
 	k->open_warps = false;
 	share_registers(k, o);
 	for (int i = 0; i < r->nfeed; i++) {
@@ -261,8 +269,12 @@ part(Roles *r)
 	op_new(o->blk[0], NULL, O_yield, o->src, 0, NULL, 0, NULL);
 	for (int i = 0; i < r->nfeed; i++)
 		produce_copies(r, &r->feed[i]);
+	if (teams)
+		turns_take(r);
 	for (int i = 0; i < r->nfeed; i++)
 		compute(&r->feed[i]);
+	if (teams)
+		turns_order(r, barriers(k, o, TEAMS, o->src, "order"));
 }
 
 bool
@@ -270,13 +282,15 @@ pass_roles(Kernel *k)
 {
 	Roles r = { .k = k };
 
-	if (k->schedule != SCHEDULE_ROLES)
+	if (!schedule_has_roles(k->schedule))
 		return false;
 	check_warps(&r);
 	if (!r.why)
 		find_feeds(&r);
 	if (!r.why)
 		produce_plan(&r);
+	if (!r.why && k->schedule == SCHEDULE_TEAMS)
+		r.why = turns_refused(&r);
 	if (!r.why) {
 		if (k->grid)
 			persist(k);

@@ -23,6 +23,7 @@ typedef struct Sum {
 	Res all; /* of everything, loops multiplied */
 	double time; /* pieces that are over, loops inside */
 	double fill; /* the longest way of what is waited for at barriers in memory */
+	double turn; /* until it is another team's turn */
 } Sum;
 
 /* A warp issues what it has to do by itself, an instruction every WARP_CLOCKS, beside what others of its
@@ -134,6 +135,7 @@ sum_loop(const Solve *s, const Op *o, Sum *x)
 	if (copies_wait(o->blk[0])) /* the first of them; loads in front of the loop have their own */
 		x->time += s->rates->l2_wait;
 	x->time += trips * (body.time + bubble(s, o) + prefetch_wait(s, o->blk[0], body.time));
+	x->turn += trips * body.turn;
 	res_add(&x->all, &body.all, trips);
 }
 
@@ -146,6 +148,14 @@ runs(const Op *o, int i)
 	return IMM(o, versions) ? often / (1 + RARELY) : often;
 }
 
+/* How long those that compute take, whose time is that of one team with all tiles: teams that take turns are
+ * as fast as these, or as each with its share. */
+static double
+by_teams(const Solve *s, const Sum *x)
+{
+	return x->turn > 0 ? fmax(x->turn, x->time / s->k->teams) : x->time;
+}
+
 /* Those that fetch and those that compute run side by side, these when the first of it is there: of a
  * persistent kernel's next block it is by the time they come to it. */
 static void
@@ -156,7 +166,7 @@ sum_roles(const Solve *s, const Op *o, Sum *x)
 
 	for (int i = 0; i < 2; i++)
 		res_add(&x->all, &role[i].all, 1);
-	x->time += fmax(role[0].time, first + role[1].time);
+	x->time += fmax(role[0].time, first + by_teams(s, &role[1]));
 }
 
 /* A wait at a barrier in memory: engines work for it meanwhile. */
@@ -185,6 +195,7 @@ sum_block(const Solve *s, const Block *b)
 			Sum branch = sum_block(s, o->blk[i]);
 
 			x.fill = fmax(x.fill, branch.fill);
+			x.turn += runs(o, i) * branch.turn;
 			res_add(&x.all, &branch.all, runs(o, i));
 			if (only_asks(s, o->blk[i]))
 				res_add(&x.piece, &branch.all, runs(o, i));
@@ -195,6 +206,8 @@ sum_block(const Solve *s, const Block *b)
 			sum_roles(s, o, &x);
 		if (o->code == O_mbar_wait)
 			sum_fill(s, o, &x);
+		if (o->code == O_mbar_arrive && IMM(o, turn))
+			x.turn = x.time;
 		if (o->code == O_wait && !b->owner)
 			x.piece.wait = s->rates->dram_wait;
 		x.on = x.on || (o->code == O_wgmma && runs_on(s, o));

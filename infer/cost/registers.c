@@ -180,7 +180,7 @@ role_registers(const Solve *s, int64_t shared)
 	int64_t producers = IMM(roles, producer) * k->helpers;
 	RoleRegisters best = { k->launch_registers, (int)IMM(roles, consumer) };
 
-	for (int blocks = 2; k->schedule == SCHEDULE_ROLES; blocks++) {
+	for (int blocks = 2; schedule_has_roles(k->schedule); blocks++) {
 		int launch = launch_registers(blocks * warps);
 		int64_t each = (launch * warps - producers) / (k->warps * k->teams) / 8 * 8;
 
@@ -210,7 +210,7 @@ registers_limit(const Solve *s, const Solution *sol)
 static bool
 has_work_room(const Solve *s, int limit)
 {
-	return s->k->schedule != SCHEDULE_ROLES || !computes_in_loop(s) ||
+	return !schedule_has_roles(s->k->schedule) || !computes_in_loop(s) ||
 	       s->sol->registers + WORK_REGISTERS <= limit;
 }
 
