@@ -230,6 +230,8 @@ solution_apply(Solve *s, const Solution *sol)
 	const Placed **placed = NEWN(s->arena, const Placed *, s->k->nval + 1);
 
 	set_registers(s, sol);
+	if (sol->cluster[0])
+		memcpy(s->k->cluster_asked, sol->cluster, sizeof sol->cluster);
 	ask_rotate(s, sol);
 	set_layouts(s, sol, s->k->body);
 	for (int i = 0; i < s->k->nparam; i++)

@@ -18,118 +18,14 @@
 #include "hexc/pass/pass.h"
 #include "infer/base/grid.h"
 #include "infer/base/instr.h"
+#include "infer/base/share.h"
 #include <string.h>
 
 typedef struct Cluster {
 	Kernel *k;
-	const uint8_t *dims; /* of the grid, that values depend on */
-	int axis, blocks;
-	const Op *number;    /* a block_id: whose grid all have */
-	const char *why;     /* it cannot be; NULL: it can */
+	Share share;
+	const Op *number; /* a block_id: whose grid all have */
 } Cluster;
-
-static void
-cannot(Cluster *c, const char *why)
-{
-	if (!c->why)
-		c->why = why;
-}
-
-static bool
-depends(const Cluster *c, const Val *v)
-{
-	return c->dims[v->id] >> c->axis & 1;
-}
-
-/* ---- can it be done? ------------------------------------------------------------------------------- */
-
-static bool
-meets(Block *b)
-{
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
-		if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
-			return true;
-	return false;
-}
-
-/* Blocks of a cluster wait for each other: all must come by a barrier equally often. */
-static void
-check_way(Cluster *c, const Op *o)
-{
-	bool waits = false;
-
-	for (int i = 0; i < 2 && o->blk[i]; i++)
-		waits = waits || meets(o->blk[i]);
-	for (int i = 0; waits && i < (o->code == O_for ? 3 : o->nin); i++)
-		if (depends(c, o->in[i]))
-			cannot(c, "how often its loops turn depends on the block");
-}
-
-static bool
-writes_tensor(const Op *o)
-{
-	const Val *to = access_target(o);
-
-	return to && to->type.space == S_global;
-}
-
-/* The loop over the grid's blocks, or clusters, around o; NULL: it is in none. */
-static Op *
-grid_loop(const Op *o)
-{
-	Op *loop = o->parent->owner;
-
-	while (loop && !(loop->code == O_for && loop->in[0]->def && loop->in[0]->def->code == O_launched))
-		loop = loop->parent->owner;
-	return loop;
-}
-
-/* Is a block_id of the number that the loop over the grid has? */
-static bool
-is_numbered(const Op *o)
-{
-	const Op *loop = grid_loop(o);
-
-	return o->nin && loop && o->in[0] == loop->blk[0]->arg[0];
-}
-
-static void
-check_op(Cluster *c, const Op *o)
-{
-	if (op_is(o, F_EFFECT))
-		cannot(c, "it prints, or asserts");
-	else if (o->code == O_block_id && !is_numbered(o))
-		cannot(c, "its blocks do not share out the grid");
-	else if (o->code == O_block_id)
-		c->number = o;
-	else if (writes_tensor(o) && !grid_loop(o))
-		cannot(c, "it stores outside of the loop over its blocks");
-	else if (o->blk[0] && o->code != O_roles)
-		check_way(c, o);
-}
-
-static void
-check(Cluster *c)
-{
-	const Kernel *k = c->k;
-	OpWalk w;
-
-	if (!(k->unit->target->features & T_MULTICAST))
-		cannot(c, "the target has no copies to several blocks");
-	if (!kernel_roles(k) || !kernel_is_persistent(k))
-		cannot(c, "it has no roles whose blocks share out the grid");
-	if (c->axis < 0)
-		cannot(c, "its blocks are along several dims of the grid");
-	for (int i = 0; i < k->nparam && !c->why; i++)
-		if (k->param[i].kind == P_tensor && k->param[i].read && k->param[i].written)
-			cannot(c, "it reads a tensor that it writes");
-	for (const Op *o = walk_first(&w, k->body); o && !c->why; o = walk_next(&w))
-		check_op(c, o);
-	if (!c->number)
-		cannot(c, "its blocks all do the same");
-}
 
 /* ---- copies ---------------------------------------------------------------------------------------- */
 
@@ -143,64 +39,23 @@ copy_map(const Cluster *c, const Op *o)
 	return boxes ? &c->k->map[op_access(o)->tensor_map - 1] : NULL;
 }
 
-static int64_t
-box_elements(const TensorMap *m)
-{
-	int64_t n = 1;
-
-	for (int d = 0; d < m->rank; d++)
-		n *= m->box[d];
-	return n;
-}
-
-/* The dim of the map along which its boxes can be cut, so that each part begins where the pattern of the
- * swizzle does; 0: none. */
-static int
-cut_dim(const Cluster *c, const TensorMap *m)
-{
-	enum { PATTERN_ROWS = 8, UNSWIZZLED = 128 };
-	int64_t pattern = m->swizzle ? PATTERN_ROWS * m->swizzle : UNSWIZZLED, bytes;
-	int d = m->rank - 1;
-
-	while (d > 0 && m->box[d] == 1)
-		d--;
-	bytes = box_elements(m) / c->blocks * dtype_info[m->dtype].bits / 8;
-	return d > 0 && m->box[d] % c->blocks == 0 && bytes % pattern == 0 ? d : 0;
-}
-
-/* Where the producers wait for leave to fill what o fills; NULL: not in this turn. */
-static Op *
-leave_of(const Op *o)
-{
-	Op *wait = o->prev;
-
-	while (wait && wait->code != O_mbar_wait)
-		wait = wait->prev;
-	return wait;
-}
-
 /* Can all blocks of a cluster get what o fetches from one of them? */
 static bool
 is_shared(const Cluster *c, const Op *o)
 {
 	const TensorMap *m = copy_map(c, o);
-	int64_t boxes;
 
-	if (!m || depends(c, o->in[0]) || !leave_of(o))
-		return false;
-	boxes = type_size(&o->in[0]->type) / box_elements(m);
-	return boxes % c->blocks == 0 || cut_dim(c, m);
+	return m && share_copy_fits(&c->share, o, m);
 }
 
 static void
 share_copy(const Cluster *c, Op *o)
 {
 	TensorMap *m = copy_map(c, o);
-	int64_t boxes = type_size(&o->in[0]->type) / box_elements(m);
 
-	if (boxes % c->blocks)
-		m->box[cut_dim(c, m)] /= c->blocks;
-	IMM_SET(o, multicast, 1 + c->axis);
+	if (!share_by_boxes(&c->share, o, m))
+		m->box[share_cut(&c->share, m)] /= c->share.blocks;
+	IMM_SET(o, multicast, 1 + c->share.axis);
 }
 
 /* Copies, and who must have read what they fill.  False: none is the same in all blocks. */
@@ -217,9 +72,9 @@ share_copies(const Cluster *c)
 		}
 	for (Op *o = walk_first(&w, c->k->body); o; o = walk_next(&w))
 		if (o->code == O_mbar && asks[o->out[0]->id])
-			IMM_SET(o, arrivals, IMM(o, arrivals) * c->blocks);
+			IMM_SET(o, arrivals, IMM(o, arrivals) * c->share.blocks);
 		else if (o->code == O_mbar_arrive && asks[o->in[0]->id])
-			IMM_SET(o, cluster, (1 << c->blocks) - 1);
+			IMM_SET(o, cluster, (1 << c->share.blocks) - 1);
 	return any;
 }
 
@@ -235,9 +90,9 @@ count_clusters(const Cluster *c, Op *roles)
 	for (int d = 0; d < 3; d++) {
 		Val *n = c->number->in[1 + d];
 
-		if (d == c->axis) {
-			n = ir_bin(b, roles, O_add, n, ir_const(b, roles, c->blocks - 1));
-			n = ir_bin(b, roles, O_div, n, ir_const(b, roles, c->blocks));
+		if (d == c->share.axis) {
+			n = ir_bin(b, roles, O_add, n, ir_const(b, roles, c->share.blocks - 1));
+			n = ir_bin(b, roles, O_div, n, ir_const(b, roles, c->share.blocks));
 		}
 		all = all ? ir_bin(b, roles, O_mul, all, n) : n;
 	}
@@ -297,8 +152,8 @@ count_rows(const Cluster *c)
 {
 	GridOrder *o = &c->k->order;
 
-	if (o->group && o->fast == c->axis)
-		o->group = o->group > c->blocks ? o->group / c->blocks : 1;
+	if (o->group && o->fast == c->share.axis)
+		o->group = o->group > c->share.blocks ? o->group / c->share.blocks : 1;
 }
 
 /* The dim along which a cluster has several blocks; -1: several dims. */
@@ -317,18 +172,20 @@ bool
 pass_cluster(Kernel *k)
 {
 	const int *asked = k->cluster_asked;
-	Cluster c = { .k = k, .axis = several_along(asked), .blocks = asked[0] * asked[1] * asked[2] };
+	int axis = several_along(asked), blocks = asked[0] * asked[1] * asked[2];
+	Cluster c = { .k = k, .share = { k, NULL, axis, blocks } };
+	const char *why;
 
-	if (c.blocks <= 1)
+	if (blocks <= 1)
 		return false;
-	c.dims = grid_dims(k);
-	check(&c);
-	if (!c.why && !share_copies(&c))
-		cannot(&c, "its blocks along that dim of the grid fetch nothing that is the same");
-	if (c.why) {
+	c.share.dims = grid_dims(k);
+	why = axis < 0 ? "its blocks are along several dims of the grid" : share_refused(&c.share, &c.number);
+	if (!why && !share_copies(&c))
+		why = "its blocks along that dim of the grid fetch nothing that is the same";
+	if (why) {
 		diag_class_error(k->unit->diag, DC_SOURCE, k->src,
-		                 "kernel %s cannot have clusters of %dx%dx%d: %s",
-		                 k->name, asked[0], asked[1], asked[2], c.why);
+		                 "kernel %s cannot have clusters of %dx%dx%d: %s", k->name, asked[0],
+		                 asked[1], asked[2], why);
 		return false;
 	}
 	walk_clusters(&c, kernel_roles(k)->blk[0]->owner);

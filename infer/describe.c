@@ -84,7 +84,7 @@ same_swizzle(Swizzle a, Swizzle b)
 bool
 same_choices(const Solve *s, const Solution *a, const Solution *b)
 {
-	if (a->rotate != b->rotate)
+	if (a->rotate != b->rotate || memcmp(a->cluster, b->cluster, sizeof a->cluster) != 0)
 		return false;
 	for (int i = 0; i < s->ndot; i++)
 		if (!same_dot(a->plan.dot[i], b->plan.dot[i]))
@@ -187,6 +187,8 @@ solution_describe(const Solve *s, const Solution *sol)
 		dot_words(&t, sol->plan.dot[i], i ? ", " : t.n ? "; " : "");
 	if (sol->rotate)
 		text_printf(&t, ", a turn ahead");
+	if (sol->cluster[0])
+		text_printf(&t, "; cluster %dx%dx%d", sol->cluster[0], sol->cluster[1], sol->cluster[2]);
 	for (int i = 0; i < s->nlisted; i++)
 		access_words(&t, sol, s->listed[i]);
 	for (int i = 0; i < s->norder; i++) {

@@ -46,12 +46,24 @@ note_failure(Search *x)
 		x->nearest = *w;
 }
 
-/* Into the list, and with rotated loops; the cycles of the better.  What is better in nothing stays out. */
+static double
+cycles_of(const Solution *sol)
+{
+	return sol ? sol->cycles : HUGE_VAL;
+}
+
+/* Into the list, and with rotated loops, or in clusters; the cycles of the best.  What is better in nothing stays out. */
 static double
 keep(Search *x, Solution *sol)
 {
-	Solution *rotated = cost_rotated(x->s);
+	Solution *rotated = cost_rotated(x->s), *together = clustered(x->s);
 
+	if (together) {
+		together->what = solution_describe(x->s, together);
+		candidates_add(x->s, x->out, together);
+		if (x->s->k->cluster_asked[0])
+			return together->cycles;
+	}
 	if (rotated) {
 		rotated->what = solution_describe(x->s, rotated);
 		candidates_add(x->s, x->out, rotated);
@@ -59,7 +71,7 @@ keep(Search *x, Solution *sol)
 	if (rotated && rotated->blocks >= sol->blocks && rotated->cycles <= sol->cycles)
 		return rotated->cycles;
 	candidates_add(x->s, x->out, sol);
-	return rotated ? fmin(rotated->cycles, sol->cycles) : sol->cycles;
+	return fmin(sol->cycles, fmin(cycles_of(rotated), cycles_of(together)));
 }
 
 /* All variants of the plan with these choices for the dots; the cycles of the best, or infinity. */

@@ -28,6 +28,11 @@ int dot_choices(Solve *s, const Op *dot, DotChoice **out);
  * other spaces, whose layouts of shared memory need not be found again; or NULL. */
 Candidates *search_kernel(Kernel *k, const Spaces *spaces, const Candidates *like);
 
+/* ---- cluster_choice.c ----------------------------------------------------------------------------- */
+/* s->sol, whose cost is known, in clusters of blocks: those that the kernel is asked for, or that make it faster.
+ * NULL: none. */
+Solution *clustered(Solve *s);
+
 /* ---- candidates.c --------------------------------------------------------------------------------- */
 /* In its place among the others; of two that make the same choices and cost the same the first
  * stays. */

@@ -91,4 +91,6 @@ void cost_block(Solve *s); /* costs all ops; fills sol->cycles and what belongs 
 /* s->sol, whose cost is known, with its loops rotated (pass rotate); NULL: none can be, or a lane has too
  * few registers. */
 Solution *cost_rotated(Solve *s);
+/* s->sol, whose cost is known, with copies that so many blocks fetch together. */
+Solution *cost_shared(Solve *s, const bool *shared, int blocks);
 #endif

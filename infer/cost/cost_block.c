@@ -13,7 +13,9 @@
 #include "infer/base/rates.h"
 #include "infer/cost/cost.h"
 #include "infer/base/rotate.h"
+#include "infer/base/share.h"
 #include <math.h>
+#include <string.h>
 
 /* What has been added up of a block of code. */
 typedef struct Sum {
@@ -353,6 +355,33 @@ cost_rotated(Solve *s)
 		cost_all(s);
 	else
 		sol = NULL;
+	s->sol = as_is;
+	return sol;
+}
+
+Solution *
+cost_shared(Solve *s, const bool *shared, int blocks)
+{
+	Solution *as_is = s->sol, *sol = NEW(s->arena, Solution);
+	bool *told = NEWN(s->arena, bool, s->k->nval + 1); /* barriers that others arrive at too */
+
+	*sol = *as_is;
+	sol->shared = shared;
+	sol->res = NEWN(s->arena, Res, s->k->nop + 1);
+	memcpy(sol->res, as_is->res, sizeof *sol->res * (s->k->nop + 1));
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+
+		if (!shared[o->id])
+			continue;
+		sol->res[o->id].unit[R_gmem] /= blocks;
+		told[leave_of(o)->in[0]->id] = true;
+	}
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_mbar_arrive && told[s->order[i]->in[0]->id])
+			sol->res[s->order[i]->id].unit[R_issue] *= blocks;
+	s->sol = sol;
+	cost_all(s);
 	s->sol = as_is;
 	return sol;
 }

@@ -101,7 +101,8 @@ fill_wait(const Solve *s, const Op *wait)
 	for (int i = 0; i < s->nuse[at->id]; i++) {
 		const Op *o = s->use[at->id][i].op;
 		bool box = instr_is_box(instr_of(s->sol->lowering[o->id]));
-		double way = s->rates->dram_wait + (box ? BOX_CLOCKS : 0);
+		bool far = s->sol->shared && s->sol->shared[o->id]; /* leave comes from other blocks too */
+		double way = s->rates->dram_wait + (box ? BOX_CLOCKS : 0) + (far ? CLUSTER_CLOCKS : 0);
 
 		if (ends_at_barrier(o) && way > most)
 			most = way;

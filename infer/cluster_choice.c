@@ -1,0 +1,59 @@
+/* cluster_choice.c - clusters of two blocks, for solutions that they make faster: where L2 is what a block waits for,
+ * and its neighbours read the same. */
+#include "infer/base/model.h"
+#include "infer/base/share.h"
+#include "infer/cost/cost.h"
+#include "infer/memory/memory.h"
+#include "infer/search.h"
+
+/* Copies that all blocks of a cluster can share, by op id; NULL: there are none, or no clusters. */
+static const bool *
+shared_copies(const Solve *s, const Share *share)
+{
+	bool *shared = NEWN(s->arena, bool, s->k->nop + 1), any = false;
+	const Op *number;
+
+	if (share_refused(share, &number))
+		return NULL;
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+		TensorMap m;
+
+		if (o->code != O_copy || IMM(o, async) != COPY_BARRIER ||
+		    !instr_is_box(instr_of(s->sol->lowering[o->id])))
+			continue;
+		box_map(s, o, s->sol->form[view_root(copy_side(o, S_shared))->id], &m);
+		shared[o->id] = share_copy_fits(share, o, &m);
+		any = any || shared[o->id];
+	}
+	return any ? shared : NULL;
+}
+
+/* s->sol in clusters of so many blocks along a dim; NULL: it cannot be. */
+static Solution *
+in_clusters(Solve *s, int axis, int blocks)
+{
+	Share share = { s->k, s->dims, axis, blocks };
+	const bool *shared = shared_copies(s, &share);
+	Solution *sol = shared ? cost_shared(s, shared, blocks) : NULL;
+
+	for (int d = 0; d < 3 && sol; d++)
+		sol->cluster[d] = d == axis ? blocks : 1;
+	return sol;
+}
+
+Solution *
+clustered(Solve *s)
+{
+	const int *asked = s->k->cluster_asked;
+	Solution *best = NULL;
+
+	for (int axis = 0; axis < 3; axis++) {
+		int blocks = asked[axis] ? asked[axis] : axis < 2 ? PAIR : 1;
+		Solution *sol = blocks > 1 ? in_clusters(s, axis, blocks) : NULL;
+
+		if (sol && (!best || sol->cycles < best->cycles))
+			best = sol;
+	}
+	return best && (asked[0] || best->cycles < CLUSTER_GAIN * s->sol->cycles) ? best : NULL;
+}
