@@ -93,7 +93,8 @@ try_schedule(Places *p, const bool *registers, Schedule schedule)
 				k->unscheduled = schedule_loses(k);
 			if (k->unscheduled) {
 				p->refused = k;
-				p->unscheduled = k->unscheduled;
+				if (schedule != SCHEDULE_TEAMS || !p->unscheduled)
+					p->unscheduled = k->unscheduled;
 				return true;
 			}
 			again = skips_zeros(k);

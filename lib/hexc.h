@@ -150,7 +150,7 @@ typedef struct hexc_opts {
 	uint32_t cluster[3];    /* blocks of a cluster along x, y and z, several along one of them, 8 at the
 	                         * most: they fetch together what all of them read.  Several ask for the
 	                         * schedule roles too; a kernel that cannot have it is an error.  {0,0,0}:
-	                         * the choice is hexc's, which takes none; {1,1,1}: none */
+	                         * the choice is hexc's, by what is predicted; {1,1,1}: none */
 } hexc_opts;
 #define HEXC_OPTS_INIT { sizeof(hexc_opts), NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, \
 	NULL, NULL, NULL, 0, NULL, NULL, {0, 0, 0} }
