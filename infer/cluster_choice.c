@@ -6,6 +6,20 @@
 #include "infer/memory/memory.h"
 #include "infer/search.h"
 
+/* Is what a copy fetches of few rows along the dim of the grid?  Such tiles are made where there are no more, and no
+ * block beside. */
+static bool
+is_last_of(const Share *share, const Op *copy)
+{
+	const Op *view = copy->in[0]->def;
+
+	for (int d = 0; view && view->code == O_view && d < view->out[0]->type.rank; d++)
+		if (share_depends(share, view->in[1 + view_operand_dim(view, d)]) &&
+		    view->out[0]->type.shape[d] < CLUSTER_ROWS)
+			return true;
+	return false;
+}
+
 /* Copies that all blocks of a cluster can share, by op id; NULL: there are none, or no clusters. */
 static const bool *
 shared_copies(const Solve *s, const Share *share)
@@ -22,6 +36,8 @@ shared_copies(const Solve *s, const Share *share)
 		if (o->code != O_copy || IMM(o, async) != COPY_BARRIER ||
 		    !instr_is_box(instr_of(s->sol->lowering[o->id])))
 			continue;
+		if (is_last_of(share, o) && !s->k->cluster_asked[0])
+			return NULL;
 		box_map(s, o, s->sol->form[view_root(copy_side(o, S_shared))->id], &m);
 		shared[o->id] = share_copy_fits(share, o, &m);
 		any = any || shared[o->id];
