@@ -191,11 +191,12 @@ compute(Feed *f)
 
 /* ---- both ------------------------------------------------------------------------------------------ */
 
-/* What stands in front of the roles, for both: scalars of the launch. */
+/* What stands in front of the roles, for both: scalars of the launch.  Each role asks for its first tile itself:
+ * ptxas spills what lives on where registers change hands. */
 static bool
 is_common(const Op *o)
 {
-	if (!op_is(o, F_PURE) || o->blk[0] || o->nout != 1 || o->out[0]->type.space != S_scalar)
+	if (!op_is(o, F_PURE) || o->code == O_launched || o->blk[0] || o->nout != 1 || o->out[0]->type.space != S_scalar)
 		return false;
 	for (int i = 0; i < o->nin; i++)
 		if (o->in[i]->def && o->in[i]->def->parent != o->parent)
