@@ -156,6 +156,18 @@ is_large(const Plan *p)
 	return p->size > SPLIT_SIZE || p->products > SPLIT_PRODUCTS;
 }
 
+/* Do blocks of a cluster meet in the loop?  Where each splits it may be another turn. */
+static bool
+has_meeting(const Turns *t)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, t->body); o && cluster_blocks(t->k) > 1; o = walk_next(&w))
+		if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
+			return true;
+	return false;
+}
+
 static SplitKind
 judge(Plan *p)
 {
@@ -166,6 +178,8 @@ judge(Plan *p)
 		return SPLIT_FAR;
 	if (is_short(p->turns.k, p->turns.loop))
 		return SPLIT_SHORT;
+	if (has_meeting(&p->turns))
+		return SPLIT_MEETS;
 	for (Op *o = walk_first(&w, p->turns.body); o; o = walk_next(&w)) {
 		if (o->code == O_for)
 			return SPLIT_NESTED;

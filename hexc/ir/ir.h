@@ -234,6 +234,7 @@ typedef enum SplitKind {
 	SPLIT_FAR,    /* its counter may be too large to reckon with */
 	SPLIT_NO_EDGE, /* no mask that is known to end */
 	SPLIT_SHORT,  /* few turns */
+	SPLIT_MEETS,  /* blocks of a cluster wait for each other in it */
 	SPLIT_LITTLE, /* masks that cost little */
 	SPLIT_LARGE,  /* too long to be there twice */
 	SPLIT_OTHER,  /* in the version for other sizes, without products */

@@ -93,6 +93,7 @@ explain_whole(const Op *loop)
 		[SPLIT_FAR] = "not split, as its counter may be too large to reckon with",
 		[SPLIT_NO_EDGE] = "not split, as it has no mask that is known to end or begin",
 		[SPLIT_SHORT] = "not split, as it has few turns",
+		[SPLIT_MEETS] = "not split, as blocks of a cluster meet in each of its turns",
 		[SPLIT_LITTLE] = "not split, as its masks cost little",
 		[SPLIT_LARGE] = "not split, as it is too long to be there twice",
 		[SPLIT_OTHER] = "not split, as it is for other sizes, and has no products",
