@@ -52,19 +52,6 @@ gpu_result(hexc_gpu *g, const char *call, int r)
 
 /* ---- devices --------------------------------------------------------------------------------------- */
 
-/* Does the capability run PTX for arch?  *sm: that of the arch. */
-static bool
-runs(uint32_t capability, const char *arch, uint32_t *sm)
-{
-	char *end;
-
-	*sm = 0;
-	if (strncmp(arch, "sm_", 3) != 0)
-		return false;
-	*sm = (uint32_t)strtoul(arch + 3, &end, 10);
-	return *end ? *sm == capability : *sm <= capability;
-}
-
 /* The newest arch that it runs. */
 static const char *
 arch_for(uint32_t capability)
@@ -73,7 +60,7 @@ arch_for(uint32_t capability)
 	uint32_t sm, have = 0;
 
 	for (size_t i = 0; hexc_arch(i); i++)
-		if (runs(capability, hexc_arch(i), &sm) && sm >= have) {
+		if (arch_runs(capability, hexc_arch(i), &sm) && sm >= have) {
 			have = sm;
 			best = hexc_arch(i);
 		}
@@ -85,7 +72,7 @@ hexc_gpu_runs(const hexc_gpu *g, const char *arch)
 {
 	uint32_t sm;
 
-	return g && arch && runs(g->info.capability, arch, &sm);
+	return g && arch && arch_runs(g->info.capability, arch, &sm);
 }
 
 static int
