@@ -76,7 +76,7 @@ SIM_OBJ := $(filter $B/obj/lib/sim/%,$(LIB_OBJ))
 HEXC_OBJ := $(filter-out $(SIM_OBJ),$(LIB_OBJ))
 SIMSO := $B/libhexc_sim.so.$(MAJOR)
 # So is the runtime, whose objects are libhexc's too.
-RT_OBJ := $(filter $(foreach d,rt base pack gpu,$B/obj/lib/$d/%),$(LIB_OBJ))
+RT_OBJ := $(filter $(foreach d,rt base pack gpu weights,$B/obj/lib/$d/%),$(LIB_OBJ))
 RTSO := $B/libhexc_rt.so.$(MAJOR)
 UTIL := $(if $(TEST_UTIL),$B/libutil.a)
 
