@@ -82,15 +82,20 @@ hexc_gpu_load(hexc_gpu *g, const hexc_module *m, hexc_gpu_module **out)
 		return gpu_error(g, HEXC_E_NOMEM, "out of memory");
 	gm->g = g;
 	gm->m = m;
-	if ((code = gpu_enter(g)) || (code = gpu_leave(g, load(gm)))) {
+	if ((code = gpu_enter(g))) {
 		free(gm);
 		return code;
 	}
+	code = gpu_leave(g, load(gm));
 	gm->next = g->modules;
 	if (gm->next)
 		gm->next->prev = gm;
-	g->modules = *out = gm;
-	return HEXC_OK;
+	g->modules = gm;
+	if (code)
+		hexc_gpu_unload(gm);
+	else
+		*out = gm;
+	return code;
 }
 
 const char *
@@ -104,7 +109,7 @@ hexc_gpu_unload(hexc_gpu_module *gm)
 {
 	if (!gm)
 		return;
-	if (gpu_enter(gm->g) == HEXC_OK)
+	if (gm->module && gpu_enter(gm->g) == HEXC_OK)
 		gpu_leave(gm->g, GPU_CALL(gm->g, cuModuleUnload, gm->module));
 	if (gm->next)
 		gm->next->prev = gm->prev;
