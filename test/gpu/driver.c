@@ -74,6 +74,8 @@ typedef struct Stream {
 static struct {
 	bool ready;
 	int calls;
+	const char *fail; /* what the environment says, once: launches are timed */
+	int fail_at, idle;
 	Context context[DEVICES];
 	Stream stream[STREAMS];
 	int streams;
@@ -95,17 +97,23 @@ number(const char *name, int otherwise)
 	return s ? atoi(s) : otherwise;
 }
 
+__attribute__((constructor)) static void
+read_settings(void)
+{
+	fake.fail = getenv("FAKE_CUDA_FAIL");
+	fake.fail_at = number("FAKE_CUDA_FAIL_AT", 0);
+	fake.idle = number("FAKE_CUDA_IDLE", 0);
+}
+
 /* Is the function to fail, or may it not be called now? */
 static int
 check(const char *name, bool context)
 {
-	const char *fail = getenv("FAKE_CUDA_FAIL");
-
-	if (++fake.calls == number("FAKE_CUDA_FAIL_AT", 0)) {
+	if (++fake.calls == fake.fail_at) {
 		fprintf(stderr, "fake driver: call %d, %s, fails\n", fake.calls, name);
 		return number("FAKE_CUDA_CODE", UNKNOWN);
 	}
-	if (fail && strcmp(fail, name) == 0)
+	if (fake.fail && strcmp(fake.fail, name) == 0)
 		return number("FAKE_CUDA_CODE", UNKNOWN);
 	if (!fake.ready && strcmp(name, "cuInit") != 0 && strcmp(name, "cuDriverGetVersion") != 0)
 		return NOT_INITIALIZED;
@@ -467,7 +475,7 @@ run(Function *f, const unsigned grid[3], const unsigned block[3], unsigned share
 	int code;
 
 	now()->launches++;
-	if (number("FAKE_CUDA_IDLE", 0))
+	if (fake.idle)
 		return 0;
 	memcpy(l.grid, grid, sizeof l.grid);
 	memcpy(l.block, block, sizeof l.block);
