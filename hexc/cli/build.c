@@ -69,13 +69,15 @@ read_choice(Build *b, const char *spec)
 	to->name = cli_strndup(b->c, spec, (size_t)(eq - spec));
 	for (Choice *d = b->choice; d < to; d++)
 		if (strcmp(d->name, to->name) == 0)
-			return cli_error(EXIT_USAGE, "-D %s is given twice; all values stand in one", to->name);
+			return cli_error(EXIT_USAGE, "-D %s is given twice; all values stand in one",
+			                 to->name);
 	w = split(b->c, eq + 1);
 	to->value = cli_alloc(b->c, sizeof *to->value * (size_t)w.n);
 	to->n = w.n;
 	for (int i = 0; i < w.n; i++)
 		if (!cli_int(w.word[i], &to->value[i]) && (to->value[i] = hexc_type_value(w.word[i])) == 0)
-			return cli_error(EXIT_USAGE, "-D %s: '%s' is neither an integer nor an element type", spec,
+			return cli_error(EXIT_USAGE,
+			                 "-D %s: '%s' is neither an integer nor an element type", spec,
 			                 w.word[i]);
 	return 0;
 }
@@ -89,7 +91,8 @@ read_archs(Build *b)
 		for (size_t k = 0; hexc_arch(k); k++)
 			known = known || strcmp(b->arch.word[i], hexc_arch(k)) == 0;
 		if (!known)
-			return cli_error(EXIT_USAGE, "unknown arch '%s'; hexc --list-archs names those there are",
+			return cli_error(EXIT_USAGE,
+			                 "unknown arch '%s'; hexc --list-archs names those there are",
 			                 b->arch.word[i]);
 		for (int j = 0; j < i; j++)
 			if (strcmp(b->arch.word[i], b->arch.word[j]) == 0)
@@ -167,7 +170,8 @@ run_ptxas(const char *arch, const char *from, const char *to)
 	fflush(NULL);
 	bad = posix_spawnp(&pid, "ptxas", NULL, NULL, argv, environ);
 	if (bad)
-		return cli_error(EXIT_TROUBLE, "--cubin needs ptxas of the CUDA toolkit, which cannot be run: %s",
+		return cli_error(EXIT_TROUBLE,
+		                 "--cubin needs ptxas of the CUDA toolkit, which cannot be run: %s",
 		                 strerror(bad));
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
@@ -259,7 +263,8 @@ check_cubins(const Build *b)
 		for (int a = 0; a < b->arch.n; a++)
 			any = any || runs(b->arch.word[a], b->cubin.word[i]);
 		if (!any)
-			return cli_error(EXIT_USAGE, "--cubin %s: no PTX of --arch runs there", b->cubin.word[i]);
+			return cli_error(EXIT_USAGE, "--cubin %s: no PTX of --arch runs there",
+			                 b->cubin.word[i]);
 	}
 	return 0;
 }
@@ -378,7 +383,8 @@ static char *
 array_name(Cli *c, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-	char *name = cli_printf(c, "%s%.*s", *base >= '0' && *base <= '9' ? "_" : "", (int)strcspn(base, "."), base);
+	char *name = cli_printf(c, "%s%.*s", *base >= '0' && *base <= '9' ? "_" : "",
+	                        (int)strcspn(base, "."), base);
 
 	for (char *p = name; *p; p++)
 		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9')))
@@ -443,7 +449,8 @@ cli_build_bundle(Cli *c)
 	}
 	for (int i = 0; i < b.nchoice && !status; i++)
 		if (!b.choice[i].known)
-			status = cli_error(EXIT_INPUT, "-D %s: no program has such a constant", b.choice[i].name);
+			status = cli_error(EXIT_INPUT, "-D %s: no program has such a constant",
+			                   b.choice[i].name);
 	if (!status)
 		status = cli_write_bundle(c, (const hexc_module *const *)b.module, b.n, hexc_build_info());
 	for (size_t i = 0; i < b.n; i++)

@@ -128,7 +128,8 @@ show(Cli *c, const hexc_bundle *b)
 	}
 	if (last < 0 && cli_has(c, CLI_kernel)) {
 		cJSON_Delete(root);
-		return cli_error(EXIT_INPUT, "the bundle has no kernel %s; hexc bundle list tells which it has",
+		return cli_error(EXIT_INPUT,
+		                 "the bundle has no kernel %s; hexc bundle list tells which it has",
 		                 cli_get(c, CLI_kernel));
 	}
 	return json_write(c, "-", root);
@@ -246,7 +247,8 @@ cli_bundle(Cli *c)
 		if (!acts[i].each)
 			return merge(c, c->file + 1, c->nfile - 1);
 		if (cli_has(c, CLI_bundle_o) || cli_has(c, CLI_c_array))
-			return cli_error(EXIT_USAGE, "hexc bundle %s writes no bundle: what is -o for?", word);
+			return cli_error(EXIT_USAGE, "hexc bundle %s writes no bundle: what is -o for?",
+			                 word);
 		for (int f = 1; f < c->nfile && !status; f++) {
 			status = open_bundle(c, c->file[f], &b);
 			if (!status)

@@ -75,7 +75,8 @@ set_args(Cli *c, Launch *l, const Args *a)
 	/* as a host has the driver encode them */
 	l->map = cli_alloc(c, sizeof *l->map * (k.nmap + 1));
 	if (!code)
-		code = hexc_tensor_maps(a->m, a->kernel, arg, sim_tmap_tiled, l->map, params + a->n, why, sizeof why);
+		code = hexc_tensor_maps(a->m, a->kernel, arg, sim_tmap_tiled, l->map, params + a->n, why,
+		                        sizeof why);
 	for (int i = 0; i < a->n + (int)k.nmap && !code; i++)
 		l->args[i] = params[i];
 	return code ? cli_error(EXIT_TROUBLE, "%s", *why ? why : hexc_strerror(code)) : 0;

@@ -1,7 +1,8 @@
 /* call.c - hexc_gpu.h: launches that are prepared once.
  *
- * What a change of arguments costs: another number is planned anew (launch_plan), a pointer checked against the bytes
- * that the plan found, and a tensor's maps are encoded again when its address or the plan is new. */
+ * What a change of arguments costs: another number is planned anew (launch_plan), a pointer checked
+ * against the bytes that the plan found, and a tensor's maps are encoded again when its address or the
+ * plan is new. */
 #include "lib/gpu/gpu.h"
 #include "hexc/ir/number.h"
 #include "lib/rt/rt.h"
@@ -68,7 +69,7 @@ told(hexc_call *c, int code)
 #define WHY(c) (c)->why + (c)->prefix, sizeof(c)->why - (c)->prefix
 #define HAS(c, function) ((c)->gm->g->cu.function || driver_lacks(#function, WHY(c)))
 
-/* ---- the context ---------------------------------------------------------------------------------------- */
+/* ---- the context --------------------------------------------------------------------------------- */
 
 /* Make the context current, unless it is. */
 static int
@@ -94,7 +95,7 @@ leave(hexc_call *c, bool pushed, int code)
 	return code ? code : call_result(c, "cuCtxPopCurrent_v2", popped);
 }
 
-/* ---- made and freed ------------------------------------------------------------------------------------- */
+/* ---- made and freed ------------------------------------------------------------------------------ */
 
 /* The next n elements of a block that has room. */
 static void *
@@ -209,7 +210,7 @@ hexc_call_find(const hexc_call *c, const char *name)
 	return c ? hexc_param_find(c->gm->m, c->k, name) : -1;
 }
 
-/* ---- arguments ------------------------------------------------------------------------------------------ */
+/* ---- arguments ----------------------------------------------------------------------------------- */
 
 static const ModParam *
 param_of(hexc_call *c, int i, int *code)
@@ -303,10 +304,11 @@ hexc_call_bytes(hexc_call *c, int i, uint64_t *bytes)
 	code = hexc_tensor_bytes(c->gm->m, c->k, (size_t)i, c->arg, bytes);
 	if (code == HEXC_E_INVALID)
 		return call_error(c, code, "%s is no tensor", p->name);
-	return code ? call_error(c, code, "the bytes of %s cannot be computed for these sizes", p->name) : HEXC_OK;
+	return code ? call_error(c, code, "the bytes of %s cannot be computed for these sizes", p->name)
+	            : HEXC_OK;
 }
 
-/* ---- what a launch takes -------------------------------------------------------------------------------- */
+/* ---- what a launch takes ------------------------------------------------------------------------- */
 
 static bool
 empty(const hexc_call *c)
@@ -326,9 +328,9 @@ encode(hexc_call *c, bool all)
 
 		if (!all && !(c->moved >> t->param & 1))
 			continue;
-		code = CALL(c, cuTensorMapEncodeTiled, &c->map[i], (int)t->type, t->rank, c->arg[t->param].ptr,
-		            t->dim, t->stride, t->box, t->step, (int)t->interleave, (int)t->swizzle, (int)t->l2,
-		            (int)t->fill);
+		code = CALL(c, cuTensorMapEncodeTiled, &c->map[i], (int)t->type, t->rank,
+		            c->arg[t->param].ptr, t->dim, t->stride, t->box, t->step, (int)t->interleave,
+		            (int)t->swizzle, (int)t->l2, (int)t->fill);
 		if (code) {
 			n = strlen(c->why);
 			snprintf(c->why + n, sizeof c->why - n, ", for the tensor map of %s",
@@ -398,7 +400,7 @@ hexc_call_launch(hexc_call *c, void *stream)
 	return leave(c, pushed, code ? code : start(c, stream));
 }
 
-/* ---- graphs --------------------------------------------------------------------------------------------- */
+/* ---- graphs -------------------------------------------------------------------------------------- */
 
 /* The node that the next one of the stream would wait for; NULL: none, or several. */
 static int
@@ -415,8 +417,9 @@ last_node(hexc_call *c, void *stream, void **node)
 	if (code)
 		return code;
 	if (status != DRV_CU_STREAM_CAPTURE_STATUS_ACTIVE)
-		return call_error(c, HEXC_E_INVALID, "the stream is not being captured: call cuStreamBeginCapture "
-		                                     "before");
+		return call_error(c, HEXC_E_INVALID,
+		                  "the stream is not being captured: call cuStreamBeginCapture "
+		                  "before");
 	if (n == 1)
 		*node = nodes[0];
 	return HEXC_OK;

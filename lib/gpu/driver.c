@@ -50,8 +50,10 @@ driver_lacks(const char *function, char *why, size_t n)
 
 	for (size_t i = 0; i < sizeof later / sizeof *later; i++)
 		if (strcmp(later[i].name, function) == 0)
-			snprintf(why, n, "the CUDA driver has no %s: it is older than CUDA %s; install a newer one",
-			         function, later[i].since);
+			snprintf(
+				why, n,
+				"the CUDA driver has no %s: it is older than CUDA %s; install a newer one",
+				function, later[i].since);
 	return false;
 }
 

@@ -73,7 +73,7 @@ typedef struct DriverNode {
 #define DRIVER_NUMBERS(X)                                                                                    \
 	X(CUDA_ERROR_OUT_OF_MEMORY, 2)                                                                       \
 	X(CUDA_ERROR_NO_BINARY_FOR_GPU, 209)                                                                 \
-	X(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222)                                                                       \
+	X(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222)                                                           \
 	X(CUDA_ERROR_ILLEGAL_ADDRESS, 700)                                                                   \
 	X(CUDA_ERROR_LAUNCH_TIMEOUT, 702)                                                                    \
 	X(CUDA_ERROR_ASSERT, 710)                                                                            \

@@ -121,8 +121,9 @@ adopt(hexc_gpu *g, void *context)
 	if (!context && (code = GPU_CALL(g, cuCtxGetCurrent, &context)))
 		return code;
 	if (!context)
-		return gpu_error(g, HEXC_E_INVALID, "no CUDA context is current in this thread: give one, or make "
-		                                    "one current (cuCtxSetCurrent)");
+		return gpu_error(g, HEXC_E_INVALID,
+		                 "no CUDA context is current in this thread: give one, or make "
+		                 "one current (cuCtxSetCurrent)");
 	g->context = context;
 	g->adopted = true;
 	if ((code = gpu_enter(g)))

@@ -35,8 +35,8 @@ typedef struct Map {
 	_Alignas(64) unsigned char opaque[128];
 } Map;
 
-/* How many blocks of a persistent kernel are launched for this grid, if a multiprocessor holds `each` of them: as many
- * as the device holds at a time, in whole clusters, if the grid has more. */
+/* How many blocks of a persistent kernel are launched for this grid, if a multiprocessor holds `each` of
+ * them: as many as the device holds at a time, in whole clusters, if the grid has more. */
 void gpu_hold(const hexc_gpu *g, const uint32_t cluster[3], int each, uint32_t grid[3]);
 
 /* Keep a sentence for hexc_gpu_why; returns `code`. */

@@ -19,8 +19,9 @@ load_image(hexc_gpu *g, const void *image, void **module)
 	if (code && log[0])
 		snprintf(g->why + n, sizeof g->why - n, ": %s", log);
 	else if (result == DRV_CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-		snprintf(g->why + n, sizeof g->why - n, ": the PTX is newer than this driver, which is of CUDA %u.%u; "
-		                                        "install a newer one, or give the module cubins",
+		snprintf(g->why + n, sizeof g->why - n,
+		         ": the PTX is newer than this driver, which is of CUDA %u.%u; "
+		         "install a newer one, or give the module cubins",
 		         g->info.driver / 1000, g->info.driver % 1000 / 10);
 	return code;
 }
@@ -40,8 +41,8 @@ nearest_cubin(const hexc_gpu *g, const hexc_module *m, hexc_cubin *out)
 	return best > 0;
 }
 
-/* A cubin where there is one, else PTX: also where the driver refuses the cubin, as one for another member of the
- * family. */
+/* A cubin where there is one, else PTX: also where the driver refuses the cubin, as one for another member
+ * of the family. */
 static int
 load(hexc_gpu_module *gm)
 {
@@ -55,11 +56,12 @@ load(hexc_gpu_module *gm)
 		return HEXC_OK;
 	}
 	if (!hexc_gpu_runs(g, info.arch))
-		return gpu_error(g, HEXC_E_DEVICE,
-		                 "the module is for %s, which %s of compute capability %u.%u does not run: compile it "
-		                 "for %s",
-		                 info.arch, g->name, g->info.capability / 10, g->info.capability % 10,
-		                 g->info.arch ? g->info.arch : "an older GPU, if there is such an arch");
+		return gpu_error(
+			g, HEXC_E_DEVICE,
+			"the module is for %s, which %s of compute capability %u.%u does not run: compile it "
+			"for %s",
+			info.arch, g->name, g->info.capability / 10, g->info.capability % 10,
+			g->info.arch ? g->info.arch : "an older GPU, if there is such an arch");
 	return load_image(g, hexc_ptx(gm->m, NULL), &gm->module);
 }
 
@@ -138,8 +140,8 @@ encode_maps(hexc_gpu_module *gm, size_t k, const hexc_kernel_info *info, const h
 
 	if (info->nmap && !DRIVER_HAS(&g->cu, cuTensorMapEncodeTiled, g->why, sizeof g->why))
 		return HEXC_E_DEVICE;
-	return hexc_tensor_maps(gm->m, k, arg, g->cu.cuTensorMapEncodeTiled, c->map, c->arg + info->nparam, g->why,
-	                        sizeof g->why);
+	return hexc_tensor_maps(gm->m, k, arg, g->cu.cuTensorMapEncodeTiled, c->map,
+	                        c->arg + info->nparam, g->why, sizeof g->why);
 }
 
 void

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes [at, at + n) of the bundle: where they are, or in a block to be freed, *own.  NULL: why is written. */
+/* Bytes [at, at + n) of the bundle: where they are, or in a block to be freed, *own.  NULL: why is
+ * written. */
 static const unsigned char *
 bytes_at(const hexc_bundle *b, uint64_t at, size_t n, void **own, int *code, char *why, size_t nwhy)
 {
@@ -273,7 +274,8 @@ read_module(const hexc_bundle *b, int i, hexc_module **out, char *why, size_t n)
 	code = hexc_module_load(out, p, (size_t)m->bytes, text, sizeof text);
 	free(own);
 	if (code)
-		return why_error(code, why, n, "module %d of the bundle (%s, %s): %s", i, m->file, m->arch, text);
+		return why_error(code, why, n, "module %d of the bundle (%s, %s): %s", i, m->file,
+		                 m->arch, text);
 	if (as_said(b, i, *out))
 		return HEXC_OK;
 	hexc_module_free(*out);

@@ -6,8 +6,8 @@
 #include "lib/rt/wire.h"
 #include <stdatomic.h>
 
-/* In front of the index: magic, version, 0, bytes of all, digest of what is before it and of what is behind it up to
- * the first module, bytes of the index. */
+/* In front of the index: magic, version, 0, bytes of all, digest of what is before it and of what is
+ * behind it up to the first module, bytes of the index. */
 enum { BUNDLE_HEAD = 40, BUNDLE_DIGEST = 24, BUNDLE_VERSION = 1, BUNDLE_ALIGN = 16 };
 extern const char bundle_magic[8];
 

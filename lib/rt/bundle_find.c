@@ -1,5 +1,5 @@
-/* bundle_find.c - which kernel of a bundle is wanted: demands leave fewer and fewer, and the one that leaves none is
- * told. */
+/* bundle_find.c - which kernel of a bundle is wanted: demands leave fewer and fewer, and the one that
+ * leaves none is told. */
 #include "lib/rt/bundle.h"
 #include <stdlib.h>
 #include <string.h>
@@ -170,7 +170,8 @@ predicted(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t sms)
 	each = each > (double)(int64_t)each ? (double)(int64_t)each + 1 : each;
 	full = (double)(int64_t)(each / c.together);
 	rest = each - full * c.together;
-	return full * c.together * c.cycles + (rest * c.cycles < c.alone && rest > 0 ? c.alone : rest * c.cycles);
+	return full * c.together * c.cycles +
+	       (rest * c.cycles < c.alone && rest > 0 ? c.alone : rest * c.cycles);
 }
 
 static int
@@ -240,12 +241,14 @@ hexc_bundle_find(const hexc_bundle *b, const hexc_want *want, size_t *out, char 
 
 	if (why && n)
 		why[0] = 0;
-	if (!b || !want || !out || (!why && n) || !take_in(&f.want, sizeof f.want, want) || !want_right(&f.want))
+	if (!b || !want || !out || (!why && n) || !take_in(&f.want, sizeof f.want, want) ||
+	    !want_right(&f.want))
 		return HEXC_E_INVALID;
 	if (f.want.arch) {
 		arch_runs(0, f.want.arch, &f.capability);
 		if (!f.capability)
-			return why_error(HEXC_E_INVALID, why, n, "the arch %s is none: sm_80 is one", f.want.arch);
+			return why_error(HEXC_E_INVALID, why, n, "the arch %s is none: sm_80 is one",
+			                 f.want.arch);
 	}
 	f.left = b->x.nkernel;
 	f.in = malloc((size_t)f.left + 1);

@@ -31,10 +31,11 @@ twins(SaveJob *j)
 			    !bundle_same_constants(a, b))
 				continue;
 			bundle_constants_text(a->constant, (size_t)a->nconstant, text, sizeof text);
-			j->code = why_error(HEXC_E_INVALID, j->why, j->nwhy,
-			                    "kernel %s for %s%s%s is there twice, from %s and from %s: leave "
-			                    "one out, or rename one",
-			                    a->name, in->arch, *text ? " with " : "", text, is->file, in->file);
+			j->code = why_error(
+				HEXC_E_INVALID, j->why, j->nwhy,
+				"kernel %s for %s%s%s is there twice, from %s and from %s: leave "
+				"one out, or rename one",
+				a->name, in->arch, *text ? " with " : "", text, is->file, in->file);
 			return true;
 		}
 	return false;
@@ -93,8 +94,8 @@ put_head(unsigned char *out, size_t bytes, size_t index)
 }
 
 int
-hexc_bundle_save(const hexc_module *const *m, size_t n, const char *compiler, void *out, size_t room, size_t *bytes,
-                 char *why, size_t nwhy)
+hexc_bundle_save(const hexc_module *const *m, size_t n, const char *compiler, void *out, size_t room,
+                 size_t *bytes, char *why, size_t nwhy)
 {
 	SaveJob j = { .m = m, .n = n, .compiler = compiler, .why = why, .nwhy = nwhy };
 	Arena arena;
@@ -106,8 +107,10 @@ hexc_bundle_save(const hexc_module *const *m, size_t n, const char *compiler, vo
 		return HEXC_E_INVALID;
 	for (size_t i = 0; i < n; i++)
 		if (!m[i] || !m[i]->nptx)
-			return why_error(HEXC_E_INVALID, why, nwhy, "module %zu has no PTX: it was compiled up to "
-			                                            "an earlier pass only", i);
+			return why_error(HEXC_E_INVALID, why, nwhy,
+			                 "module %zu has no PTX: it was compiled up to "
+			                 "an earlier pass only",
+			                 i);
 	arena_init(&arena, NULL, NULL);
 	j.arena = &arena;
 	j.w = (Wire){ .out = out, .room = out ? room : 0 };
@@ -127,8 +130,8 @@ hexc_bundle_save(const hexc_module *const *m, size_t n, const char *compiler, vo
 }
 
 int
-hexc_bundle_save_file(const hexc_module *const *m, size_t n, const char *compiler, const char *path, char *why,
-                      size_t nwhy)
+hexc_bundle_save_file(const hexc_module *const *m, size_t n, const char *compiler, const char *path,
+                      char *why, size_t nwhy)
 {
 	size_t bytes = 0;
 	void *data;
@@ -142,5 +145,6 @@ hexc_bundle_save_file(const hexc_module *const *m, size_t n, const char *compile
 	code = hexc_bundle_save(m, n, compiler, data, bytes, &bytes, why, nwhy);
 	bad = code ? 0 : disk_write(path, data, bytes);
 	free(data);
-	return bad ? why_error(HEXC_E_FILE, why, nwhy, "%s: cannot be written: %s", path, strerror(bad)) : code;
+	return bad ? why_error(HEXC_E_FILE, why, nwhy, "%s: cannot be written: %s", path, strerror(bad))
+	           : code;
 }

@@ -214,7 +214,8 @@ check_address(const ModParam *p, const hexc_arg *arg, int64_t need, bool packed,
 }
 
 int
-launch_address(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64_t bytes, char *why, size_t n)
+launch_address(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64_t bytes, char *why,
+               size_t n)
 {
 	const ModParam *p = &m->kernel[k].param[i];
 
@@ -318,8 +319,8 @@ hexc_tensor_map(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, h
 }
 
 int
-hexc_tensor_maps(const hexc_module *m, size_t k, const hexc_arg *arg, hexc_encode encode, void *maps, void **params,
-                 char *why, size_t n)
+hexc_tensor_maps(const hexc_module *m, size_t k, const hexc_arg *arg, hexc_encode encode, void *maps,
+                 void **params, char *why, size_t n)
 {
 	enum { MAP_BYTES = 128 };
 	const ModKernel *mk = kernel_of(m, k, arg);
@@ -407,8 +408,8 @@ check_assumptions(const ModKernel *mk, const hexc_arg *arg, const ExprValues *v,
 }
 
 int
-launch_plan(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, LaunchPlan *plan, char *why_text,
-            size_t n)
+launch_plan(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, LaunchPlan *plan,
+            char *why_text, size_t n)
 {
 	const ModKernel *mk = kernel_of(m, k, arg);
 	const Sentence why = { why_text, n };
@@ -426,8 +427,8 @@ launch_plan(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, L
 		return rc;
 	for (int i = 0; i < mk->nparam; i++)
 		if (mk->param[i].kind == HEXC_POINTER &&
-		    (rc = check_tensor(&mk->param[i], &v, &arg[i], form, plan->bytes ? &plan->bytes[i] : &bytes,
-		                       &why)) != HEXC_OK)
+		    (rc = check_tensor(&mk->param[i], &v, &arg[i], form,
+		                       plan->bytes ? &plan->bytes[i] : &bytes, &why)) != HEXC_OK)
 			return rc;
 	for (int i = 0; i < mk->nmap && form != ARG_NATURAL; i++)
 		if ((rc = map_of(mk, &mk->map[i], &v, plan->map ? &plan->map[i] : &map, &why)) != HEXC_OK)

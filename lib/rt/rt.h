@@ -119,9 +119,10 @@ typedef struct LaunchPlan {
 } LaunchPlan;
 
 /* hexc_check_args for that form, and the plan. */
-int launch_plan(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, LaunchPlan *plan, char *why,
-                size_t n);
+int launch_plan(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, LaunchPlan *plan,
+                char *why, size_t n);
 int launch_check(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, char *why, size_t n);
 /* May tensor i, which needs so many bytes, be at arg's address? */
-int launch_address(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64_t bytes, char *why, size_t n);
+int launch_address(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64_t bytes,
+                   char *why, size_t n);
 #endif

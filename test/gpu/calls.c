@@ -1,6 +1,6 @@
-/* calls.c - an engine of the runtime library: a bundle, the host's context or one of hexc's, prepared launches with new
- * addresses and sizes, graphs, tensor maps, events, two GPUs.  Its results are sums and products of small whole
- * numbers, which are exact.
+/* calls.c - an engine of the runtime library: a bundle, the host's context or one of hexc's, prepared
+ * launches with new addresses and sizes, graphs, tensor maps, events, two GPUs.  Its results are sums and
+ * products of small whole numbers, which are exact.
  *
  *	calls BUNDLE open|adopt|given|two|refuse
  *	                status 0: all was right; 1: something failed, was told, and left nothing behind
@@ -299,7 +299,8 @@ static int
 products(Engine *e)
 {
 	static const unsigned short one = 0x3c00, two = 0x4000;
-	int a = hexc_call_find(e->gemm, "A"), b = hexc_call_find(e->gemm, "B"), c = hexc_call_find(e->gemm, "C");
+	int a = hexc_call_find(e->gemm, "A"), b = hexc_call_find(e->gemm, "B"),
+	    c = hexc_call_find(e->gemm, "C");
 	static unsigned short x[MOST];
 
 	for (int i = 0; i < MOST; i++)
@@ -336,7 +337,8 @@ refusal(hexc_call *c, int code, int want, const char *says)
 {
 	if (code == want && (!says || strstr(hexc_call_why(c), says)))
 		return;
-	printf("WRONG: %d, not %d, and says '%s', not '%s'\n", code, want, hexc_call_why(c), says ? says : "");
+	printf("WRONG: %d, not %d, and says '%s', not '%s'\n", code, want, hexc_call_why(c),
+	       says ? says : "");
 	exit(3);
 }
 
@@ -350,31 +352,37 @@ refusals(Engine *e)
 	TRY(hexc_call_new(&c, e->module[0], 0));
 	if (*hexc_call_why(c) || hexc_call_find(c, "X") != -1 || hexc_call_find(c, "C") != 2)
 		WRONG("a fresh call");
-	refusal(c, hexc_call_launch(c, NULL), HEXC_E_ARGS, "vector_add: A has no argument yet: give it one with hexc_call_ptr");
-	refusal(c, hexc_call_bytes(c, 2, &bytes), HEXC_E_ARGS, "vector_add: N has no argument yet: give it one with hexc_call_int");
+	refusal(c, hexc_call_launch(c, NULL), HEXC_E_ARGS,
+	        "vector_add: A has no argument yet: give it one with hexc_call_ptr");
+	refusal(c, hexc_call_bytes(c, 2, &bytes), HEXC_E_ARGS,
+	        "vector_add: N has no argument yet: give it one with hexc_call_int");
 	refusal(c, hexc_call_ptr(c, 3, NULL, 0), HEXC_E_INVALID, "vector_add: N is no tensor");
-	refusal(c, hexc_call_int(c, 0, 1), HEXC_E_INVALID, "vector_add: A is a tensor: an integer does not fit it");
+	refusal(c, hexc_call_int(c, 0, 1), HEXC_E_INVALID,
+	        "vector_add: A is a tensor: an integer does not fit it");
 	refusal(c, hexc_call_float(c, 3, 1), HEXC_E_INVALID, "vector_add: N is no scalar of a float type");
 	refusal(c, hexc_call_ptr(c, 4, NULL, 0), HEXC_E_INVALID, "vector_add: it has no parameter 4");
 	refusal(c, hexc_call_int(c, -1, 0), HEXC_E_INVALID, "vector_add: it has no parameter -1");
 	for (int i = 0; i < 3; i++)
 		hexc_call_ptr(c, i, e->buffer[i], 64);
 	hexc_call_int(c, 3, 100);
-	refusal(c, hexc_call_launch(c, NULL), HEXC_E_ARGS, "vector_add: A needs 400 bytes for these sizes; its buffer has 64");
+	refusal(c, hexc_call_launch(c, NULL), HEXC_E_ARGS,
+	        "vector_add: A needs 400 bytes for these sizes; its buffer has 64");
 	hexc_call_int(c, 3, -1);
 	refusal(c, hexc_call_launch(c, NULL), HEXC_E_ARGS, "vector_add: the size N is -1");
 	hexc_call_int(c, 3, 16);
 	TRY(hexc_call_launch(c, NULL));
 	/* what only an address changes is looked at, too */
 	hexc_call_ptr(c, 1, (char *)e->buffer[1] + 4, 64);
-	refusal(c, hexc_call_launch(c, NULL), HEXC_E_ARGS, "vector_add: the address of B is not a multiple of 16");
+	refusal(c, hexc_call_launch(c, NULL), HEXC_E_ARGS,
+	        "vector_add: the address of B is not a multiple of 16");
 	hexc_call_ptr(c, 1, NULL, 64);
 	refusal(c, hexc_call_launch(c, NULL), HEXC_E_ARGS, "vector_add: B is NULL");
 	hexc_call_ptr(c, 1, e->buffer[1], 32);
 	refusal(c, hexc_call_launch(c, NULL), HEXC_E_ARGS, "vector_add: B needs 64 bytes");
 	hexc_call_ptr(c, 1, e->buffer[1], 64);
 	TRY(cuStreamCreate(&stream, 1));
-	refusal(c, hexc_call_capture(c, stream, &node), HEXC_E_INVALID, "vector_add: the stream is not being captured");
+	refusal(c, hexc_call_capture(c, stream, &node), HEXC_E_INVALID,
+	        "vector_add: the stream is not being captured");
 	refusal(c, hexc_call_update(c, NULL, NULL), HEXC_E_INVALID, NULL);
 	refusal(c, hexc_call_launch(c, (void *)5), HEXC_E_DEVICE, "vector_add: cuLaunchKernel: ");
 	refusal(c, hexc_call_new(&none, e->module[0], 9), HEXC_E_INVALID, NULL);
@@ -409,7 +417,9 @@ failed(const Engine *e)
 	if (strncmp(e->step, "cu", 2) == 0)
 		why = "the host's own call";
 	if (!*why && e->g)
-		why = *hexc_gpu_why(e->g) ? hexc_gpu_why(e->g) : *hexc_call_why(e->add) ? hexc_call_why(e->add) : hexc_call_why(e->gemm);
+		why = *hexc_gpu_why(e->g)      ? hexc_gpu_why(e->g)
+		      : *hexc_call_why(e->add) ? hexc_call_why(e->add)
+		                               : hexc_call_why(e->gemm);
 	printf("failed: %s: %s\n", e->step, why);
 	return 1;
 }
@@ -426,7 +436,8 @@ main(int argc, char **argv)
 	dl_iterate_phdr(find_library, NULL);
 	memory.fail_at = fail_at ? atoi(fail_at) : 0;
 	if (adopt) {
-		if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || (!given && cuCtxPushCurrent_v2(context)))
+		if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) ||
+		    (!given && cuCtxPushCurrent_v2(context)))
 			return printf("failed: host: its own calls\n"), 1;
 	}
 	status = all(&one, argv[1], context, 0) ? failed(&one) : 0;

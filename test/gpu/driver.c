@@ -7,12 +7,13 @@
  *
  *	FAKE_CUDA_DEVICES=N   GPUs (1)
  *	FAKE_CUDA_SM=75       their capability (90)
- *	FAKE_CUDA_STREAM=7    a stream, by its handle, that it takes beside the default one and those it made (none)
+ *	FAKE_CUDA_STREAM=7    a stream that it takes beside the default one and those it made (none)
  *	FAKE_CUDA_FAIL=NAME   this function fails, with FAKE_CUDA_CODE (999)
  *	FAKE_CUDA_FAIL_AT=N   the N-th call that may fail does, and says so; what it frees is free then
  *	FAKE_CUDA_IDLE=1      launches do nothing
  *
- * A cubin is "\177ELF", the arch, a newline and PTX.  Compiled with -DFAKE_OLD it lacks what came after CUDA 11.0. */
+ * A cubin is "\177ELF", the arch, a newline and PTX.  Compiled with -DFAKE_OLD it lacks what came after
+ * CUDA 11.0. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -353,7 +354,8 @@ cubin_text(const char *image)
 	long sm = strtol(image + strlen("\177ELFsm_"), NULL, 10);
 	const char *line = strchr(image, '\n');
 
-	return sm / 10 == number("FAKE_CUDA_SM", 90) / 10 && sm <= number("FAKE_CUDA_SM", 90) ? line + 1 : NULL;
+	return sm / 10 == number("FAKE_CUDA_SM", 90) / 10 && sm <= number("FAKE_CUDA_SM", 90) ? line + 1
+	                                                                                      : NULL;
 }
 
 int
@@ -590,7 +592,8 @@ cuGraphLaunch(void *exec, void *stream)
 
 	for (int i = 0; i < e->n && !code; i++)
 		if (e->node[i].enabled)
-			code = run(e->node[i].f, e->node[i].grid, e->node[i].block, e->node[i].shared, e->node[i].arg);
+			code = run(e->node[i].f, e->node[i].grid, e->node[i].block, e->node[i].shared,
+			           e->node[i].arg);
 	return code;
 }
 
@@ -614,7 +617,8 @@ node_of(void *exec, const void *node)
 }
 
 int
-cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph, void *const **nodes, size_t *n)
+cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph, void *const **nodes,
+                          size_t *n)
 {
 	Stream *s = stream_of(stream);
 
@@ -661,7 +665,8 @@ cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const 
 	CHECK(true);
 	if ((uintptr_t)map % 64 || !address)
 		return INVALID_VALUE;
-	return sim_tmap_tiled(map, type, rank, address, dim, stride, box, step, interleave, swizzle, l2, fill) == SIM_OK
+	return sim_tmap_tiled(map, type, rank, address, dim, stride, box, step, interleave, swizzle, l2,
+	                      fill) == SIM_OK
 	               ? 0
 	               : INVALID_VALUE;
 }

@@ -1,7 +1,8 @@
-/* overhead.c - what a launch costs the host: cuLaunchKernel by itself, and hexc_call_launch, with the same arguments,
- * another address, another size.  With a driver whose launches do nothing the difference is hexc's.
+/* overhead.c - what a launch costs the host: cuLaunchKernel by itself, and hexc_call_launch, with the same
+ * arguments, another address, another size.  With a driver whose launches do nothing the difference is
+ * hexc's.
  *
- *	overhead BUNDLE    a line for each: kernel, what changes, nanoseconds of CPU a launch (the least of some rounds) */
+ *	overhead BUNDLE    lines of kernel, what changes, nanoseconds of CPU a launch (the best round's) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -117,7 +118,8 @@ kernel(Bench *b, const hexc_bundle *bundle, size_t i)
 		}
 	must(cuModuleLoadDataEx(&module, hexc_ptx(b->m, NULL), 0, NULL, NULL), "load");
 	must(cuModuleGetFunction(&b->function, module, b->info.name), "function");
-	must(cuFuncSetAttribute(b->function, DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)b->info.smem),
+	must(cuFuncSetAttribute(b->function, DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+	                        (int)b->info.smem),
 	     "shared memory");
 	measure(b, "driver alone", alone);
 	measure(b, "same arguments", same);

@@ -48,7 +48,8 @@ save(const hexc_module *const *m, size_t n, size_t *bytes)
 
 	ck_assert_msg(hexc_bundle_save(m, n, "me", NULL, 0, bytes, why, sizeof why) == HEXC_OK, "%s", why);
 	data = malloc(*bytes);
-	ck_assert_msg(hexc_bundle_save(m, n, "me", data, *bytes, bytes, why, sizeof why) == HEXC_OK, "%s", why);
+	ck_assert_msg(hexc_bundle_save(m, n, "me", data, *bytes, bytes, why, sizeof why) == HEXC_OK, "%s",
+	              why);
 	return data;
 }
 
@@ -236,8 +237,8 @@ TEST(kernels_are_found_by_name_arch_and_constants)
 	free(data);
 }
 
-/* Tiles of 32 rows do 32 rows at once, those of 64 compute as much for nothing; a grid that fills the device takes
- * the larger ones, of which there are half as many. */
+/* Tiles of 32 rows do 32 rows at once, those of 64 compute as much for nothing; a grid that fills the
+ * device takes the larger ones, of which there are half as many. */
 TEST(kernels_are_found_by_shape)
 {
 	size_t n;

@@ -41,16 +41,18 @@ TEST(values_are_read)
 TEST(strings_are_unescaped)
 {
 	ck_assert_str_eq(parse("\"a\\\"\\\\\\/\\b\\f\\n\\r\\tz\"")->text, "a\"\\/\b\f\n\r\tz");
-	ck_assert_str_eq(parse("\"\\u0041\\u00e9\\u20AC\\uD834\\uDD1E\"")->text, "A\xc3\xa9\xe2\x82\xac\xf0\x9d\x84\x9e");
+	ck_assert_str_eq(parse("\"\\u0041\\u00e9\\u20AC\\uD834\\uDD1E\"")->text,
+	                 "A\xc3\xa9\xe2\x82\xac\xf0\x9d\x84\x9e");
 	ck_assert_str_eq(parse("\"\"")->text, "");
 }
 
 TEST(what_is_no_json_is_refused)
 {
 	static const char *const wrong[] = {
-		"", " ", "{", "}", "[1,]", "[1 2]", "{\"a\"}", "{\"a\":}", "{a:1}", "{\"a\":1,}", "01", "1.", ".5", "+1", "-",
-		"1e", "tru", "nul", "\"", "\"\\x\"", "\"\\u12\"", "\"\\u0000\"", "\"\\ud800\"", "\"\\ud800x\"",
-		"\"\\udc00\"", "\"\\ud800\\u0041\"", "\"\n\"", "\"\\", "1 2", "[1]]", "'a'", "NaN", "[", "[[", "{\"a\":1",
+		"", " ", "{", "}", "[1,]", "[1 2]", "{\"a\"}", "{\"a\":}", "{a:1}", "{\"a\":1,}", "01", "1.",
+		".5", "+1", "-", "1e", "tru", "nul", "\"", "\"\\x\"", "\"\\u12\"", "\"\\u0000\"",
+		"\"\\ud800\"", "\"\\ud800x\"", "\"\\udc00\"", "\"\\ud800\\u0041\"", "\"\n\"", "\"\\", "1 2",
+		"[1]]", "'a'", "NaN", "[", "[[", "{\"a\":1",
 	};
 
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
