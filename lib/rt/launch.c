@@ -344,7 +344,9 @@ hexc_tensor_maps(const hexc_module *m, size_t k, const hexc_arg *arg, hexc_encod
 		rc = encode(to, (int)t.type, t.rank, arg[t.param].ptr, t.dim, t.stride, t.box, t.step,
 		            (int)t.interleave, (int)t.swizzle, (int)t.l2, (int)t.fill);
 		if (rc) {
-			launch_error(&silent, "the tensor map of %s cannot be encoded: the driver says %d",
+			launch_error(&silent,
+			             "the tensor map of %s cannot be encoded: cuTensorMapEncodeTiled gives "
+			             "%d",
 			             mk->param[t.param].name, rc);
 			return HEXC_E_DEVICE;
 		}

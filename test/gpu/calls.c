@@ -3,6 +3,7 @@
  * products of small whole numbers, which are exact.
  *
  *	calls BUNDLE open|adopt|given|two|refuse
+ *	calls BUNDLE cubins GOOD EXPECTED    which cubin of a module is taken
  *	                status 0: all was right; 1: something failed, was told, and left nothing behind
  *
  * ALLOC_FAIL_AT=N: the N-th request of hexc's for memory gets none. */
@@ -400,6 +401,47 @@ refusals(Engine *e)
 	return 0;
 }
 
+/* ---- cubins ----------------------------------------------------------------------------------------- */
+
+/* A module with cubins for sm_75, sm_80, sm_86 and sm_90, as the simulated driver takes them: its PTX
+ * behind a line.  That of `good` is whole, the others are not; CUBIN says which the driver should be
+ * handed, "-" for PTX. */
+static int
+cubins(Engine *e, const char *path, const char *good, const char *expect)
+{
+	static const char *const arch[] = { "sm_75", "sm_80", "sm_86", "sm_90" };
+	static char text[4][1 << 16], whole[1 << 19];
+	hexc_cubin cubin[4];
+	const hexc_module *m;
+	hexc_module *with;
+	hexc_gpu_module *gm;
+	const char *is;
+	size_t k, n;
+
+	TRY(hexc_bundle_open(&e->bundle, path, e->why, sizeof e->why));
+	TRY(hexc_bundle_module(e->bundle, 0, &m, &k, e->why, sizeof e->why));
+	for (int i = 0; i < 4; i++) {
+		int right = strcmp(arch[i], good) == 0;
+
+		snprintf(text[i], sizeof text[i], "\177ELF%s\n%s", arch[i],
+		         right ? hexc_ptx(m, NULL) : "no code");
+		cubin[i] = (hexc_cubin){ arch[i], text[i], strlen(text[i]) };
+	}
+	TRY(hexc_module_save(m, cubin, 4, whole, sizeof whole, &n));
+	TRY(hexc_module_load(&with, whole, n, e->why, sizeof e->why));
+	TRY(hexc_gpu_open(&e->g, 0, e->why, sizeof e->why));
+	if (hexc_gpu_load(e->g, with, &gm)) {
+		hexc_module_free(with);
+		return 1;
+	}
+	is = hexc_gpu_cubin(gm);
+	if (strcmp(is ? is : "-", expect) != 0)
+		WRONG(is ? is : "PTX was taken");
+	hexc_gpu_unload(gm);
+	hexc_module_free(with);
+	return 0;
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------------- */
 
 static int
@@ -440,7 +482,10 @@ main(int argc, char **argv)
 		    (!given && cuCtxPushCurrent_v2(context)))
 			return printf("failed: host: its own calls\n"), 1;
 	}
-	status = all(&one, argv[1], context, 0) ? failed(&one) : 0;
+	if (argc > 4)
+		status = cubins(&one, argv[1], argv[3], argv[4]) ? failed(&one) : 0;
+	else
+		status = all(&one, argv[1], context, 0) ? failed(&one) : 0;
 	if (!status && strcmp(mode, "two") == 0)
 		status = all(&two, argv[1], NULL, 1) ? failed(&two) : 0;
 	if (!status && strcmp(mode, "refuse") == 0)

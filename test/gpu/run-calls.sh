@@ -27,6 +27,30 @@ right '' given
 right '' refuse
 right FAKE_CUDA_DEVICES=2 two
 
+# Cubins: the nearest one of the device's generation, PTX where there is none, or where the driver refuses it.
+says 0 '' build examples/vector_add.hexc --arch sm_80 -o "$dir/old.hxb"
+cubin() { # CAPABILITY GOOD EXPECTED
+	FAKE_CUDA_SM=$1 LD_LIBRARY_PATH=$B:$dir "$dir/calls" "$dir/old.hxb" cubins "$2" "$3" >"$dir/said" 2>&1 ||
+		fail "FAIL: cubins on $1, good $2: not $3: $(cat "$dir/said")"
+}
+cubin 80 sm_80 sm_80
+cubin 86 sm_86 sm_86
+cubin 89 sm_86 sm_86
+cubin 86 sm_80 - # the nearest is no code
+cubin 90 sm_90 sm_90
+cubin 100 sm_90 -
+FAKE_CUDA_SM=75 LD_LIBRARY_PATH=$B:$dir "$dir/calls" "$dir/old.hxb" cubins sm_90 - >"$dir/said" 2>&1
+grep -q 'the module is for sm_80, which simulated GPU 0 of compute capability 7.5 does not run: compile it for sm_75' "$dir/said" ||
+	fail "FAIL: on sm_75: $(cat "$dir/said")"
+
+# An old driver has no tensor maps and no updates of graphs, and that is said; no driver at all.
+mkdir "$dir/lacks"
+make_driver "$dir/lacks" -DFAKE_OLD || exit 1
+LD_LIBRARY_PATH=$B:$dir/lacks "$dir/calls" "$dir/k.hxb" open >"$dir/said" 2>&1
+grep -q 'the CUDA driver has no cuTensorMapEncodeTiled: it is older than CUDA 12; install a newer one' "$dir/said" ||
+	fail "FAIL: of an old driver: $(cat "$dir/said")"
+grep -q 'left behind' "$dir/said" && fail "FAIL: an old driver: $(cat "$dir/said")"
+
 # Every call in turn: all was right, or it was told that it failed, and which.
 each() { # VARIABLE MODE WORD: until WORD is said, or is not
 	n=0
