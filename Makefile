@@ -45,7 +45,9 @@ HEXC_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -pth
 	$(WARN) $(CFLAGS) $(SANF)
 LLVM_CFLAGS := $(if $(LLVM_VERSION),-isystem $(call llvm,--includedir))
 LLVM_LIBS := $(if $(LLVM_VERSION),$(call llvm,--ldflags --libs nvptx passes irreader))
-LIBS := -Wl,--as-needed $(LLVM_LIBS) -lcjson -lm -ldl
+LIBS := -Wl,--as-needed $(LLVM_LIBS) -lm -ldl
+# the command line's, and of tests
+CLI_LIBS := $(LIBS) -lcjson
 
 # The header is the only place that knows the version.
 version = $(or $(shell sed -n 's/^.define HEXC_VERSION_$1 *//p' lib/hexc.h 2>/dev/null),0)
@@ -76,7 +78,7 @@ SIM_OBJ := $(filter $B/obj/lib/sim/%,$(LIB_OBJ))
 HEXC_OBJ := $(filter-out $(SIM_OBJ),$(LIB_OBJ))
 SIMSO := $B/libhexc_sim.so.$(MAJOR)
 # So is the runtime, whose objects are libhexc's too.
-RT_OBJ := $(filter $(foreach d,rt base pack gpu,$B/obj/lib/$d/%),$(LIB_OBJ))
+RT_OBJ := $(filter $(foreach d,rt base pack gpu weights,$B/obj/lib/$d/%),$(LIB_OBJ))
 RTSO := $B/libhexc_rt.so.$(MAJOR)
 UTIL := $(if $(TEST_UTIL),$B/libutil.a)
 
@@ -115,7 +117,7 @@ $(RTSO): $(RT_OBJ) $(LIBA) lib/rt/libhexc_rt.map
 
 $B/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
 	$(call say,link  $@)
-	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(CLI_OBJ) $(LIBA) $(LIBS) -o $@.tmp
+	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(CLI_OBJ) $(LIBA) $(CLI_LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
 $(UTIL): $(UTIL_OBJ)
@@ -125,7 +127,7 @@ $(UTIL): $(UTIL_OBJ)
 $(TEST_BIN): $B/%: $B/obj/%.o $(UTIL) $(LIBA) $B/llvm
 	@mkdir -p $(@D)
 	$(call say,link  $@)
-	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $< $(UTIL) $(LIBA) -lcheck -lsubunit $(LIBS) -lrt -o $@.tmp
+	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $< $(UTIL) $(LIBA) -lcheck -lsubunit $(CLI_LIBS) -lrt -o $@.tmp
 	@mv $@.tmp $@
 
 # Small hosts, as an inference engine would be one.
@@ -250,7 +252,7 @@ $B/install/%.a: $B/sources
 # pkg-config's file of library $1, for $2: what a host links with it, $3 when statically.
 define pc
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)%=$${prefix}%)' 'includedir=$${prefix}/include' '' \
-		'Name: $1' 'Description: $2' 'Version: $(VERSION)' $(if $4,'Requires.private: $4') \
+		'Name: $1' 'Description: $2' 'Version: $(VERSION)' \
 		'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -l$1' 'Libs.private: $3' \
 		> "$(DESTDIR)$(LIBDIR)/pkgconfig/$1.pc"
 endef
@@ -260,9 +262,9 @@ install: all $B/install/libhexc.a $B/install/libhexc_sim.a $B/install/libhexc_rt
 	install -d "$D/bin" "$D/include" "$D/share/man/man1" "$D/share/man/man5" "$D/share/bash-completion/completions" "$(DESTDIR)$(LIBDIR)/pkgconfig"
 	install -m 755 $B/hexc "$D/bin/hexc"
 	install -m 644 lib/hexc.h "$D/include/hexc.h"
-	for h in weights gpu; do sed 's|"lib/hexc.h"|"hexc.h"|' lib/hexc_$$h.h > "$D/include/hexc_$$h.h" || exit 1; done
+	for h in bundle weights gpu; do sed 's|"lib/hexc.h"|"hexc.h"|' lib/hexc_$$h.h > "$D/include/hexc_$$h.h" || exit 1; done
 	install -m 644 hexc/cli/hexc.1 "$D/share/man/man1/hexc.1"
-	install -m 644 lib/rt/hexc-module.5 "$D/share/man/man5/hexc-module.5"
+	for p in module bundle manifest; do install -m 644 lib/rt/hexc-$$p.5 "$D/share/man/man5/hexc-$$p.5" || exit 1; done
 	install -m 644 hexc/cli/hexc.bash "$D/share/bash-completion/completions/hexc"
 	install -m 644 lib/sim/sim.h "$D/include/hexc_sim.h"
 	for l in hexc hexc_sim hexc_rt; do \
@@ -270,15 +272,15 @@ install: all $B/install/libhexc.a $B/install/libhexc_sim.a $B/install/libhexc_rt
 		install -m 755 $B/lib$$l.so.$(MAJOR) "$(DESTDIR)$(LIBDIR)/lib$$l.so.$(VERSION)" && \
 		ln -sf lib$$l.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/lib$$l.so.$(MAJOR)" && \
 		ln -sf lib$$l.so.$(MAJOR) "$(DESTDIR)$(LIBDIR)/lib$$l.so" || exit 1; done
-	$(call pc,hexc,tile programs to PTX,$(strip $(LLVM_LIBS)) -lm -ldl -pthread,libcjson)
+	$(call pc,hexc,tile programs to PTX,$(strip $(LLVM_LIBS)) -lm -ldl -pthread)
 	$(call pc,hexc_sim,PTX on the host: executed$(comma) checked and counted,-lm -pthread)
-	$(call pc,hexc_rt,compiled modules of hexc: loaded$(comma) checked$(comma) launched,-lm -ldl -pthread)
+	$(call pc,hexc_rt,compiled kernels of hexc: loaded$(comma) checked$(comma) launched,-lm -ldl -pthread)
 	@echo 'installed $(VERSION) under $D'
 
 # The files that install makes; folders stay, since others may use them.
 uninstall:
-	cd "$D" && rm -f bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h include/hexc_sim.h \
-		share/man/man1/hexc.1 share/man/man5/hexc-module.5 share/bash-completion/completions/hexc
+	cd "$D" && rm -f bin/hexc include/hexc.h include/hexc_bundle.h include/hexc_weights.h include/hexc_gpu.h include/hexc_sim.h \
+		share/man/man1/hexc.1 share/man/man5/hexc-module.5 share/man/man5/hexc-bundle.5 share/man/man5/hexc-manifest.5 share/bash-completion/completions/hexc
 	cd "$(DESTDIR)$(LIBDIR)" && for l in hexc hexc_sim hexc_rt; do \
 		rm -f lib$$l.a lib$$l.so lib$$l.so.$(MAJOR) lib$$l.so.$(VERSION) pkgconfig/$$l.pc; done
 

@@ -29,8 +29,8 @@
  * Stack: 1 MiB is enough for every function here (the deepest of its test programs take less than 192 KiB).
  * Libraries: libhexc has all of this.  libhexc_rt, for hosts that only run modules from files, needs neither
  * LLVM nor any library but libc's, and has all but what compiles (hexc_open, hexc_close, hexc_configure,
- * hexc_compile, hexc_diag, hexc_pass.., hexc_warning.., hexc_build_info) and hexc_run_tile; of hexc_gpu.h
- * all, of hexc_weights.h nothing.  A host is linked with one of them.
+ * hexc_compile, hexc_diag, hexc_pass.., hexc_schedule, hexc_warning.., hexc_build_info) and hexc_run_tile; of
+ * hexc_bundle.h, hexc_gpu.h and hexc_weights.h it has all.  A host is linked with one of them.
  * fork: the child may go on with everything but a hexc_gpu, and contexts of compilations that were
  * cancelled, if no other thread was in hexc at that time. */
 #ifndef HEXC_H
@@ -406,14 +406,8 @@ HEXC_API int hexc_module_load_file(hexc_module **out, const char *path, char *wh
  * bytes at a multiple of 64 that the driver encodes and that lives until the launch returns:
  *
  *	CUtensorMap map[HEXC_MAX_PARAMS];
- *	hexc_tensor_map_info t = HEXC_TENSOR_MAP_INFO_INIT;
  *
- *	for (i = 0; i < info.nmap; i++) {
- *		hexc_tensor_map(m, k, i, arg, &t);
- *		cuTensorMapEncodeTiled(&map[i], t.type, t.rank, t.address, t.dim, t.stride, t.box, t.step,
- *		                       t.interleave, t.swizzle, t.l2, t.fill);
- *		params[info.nparam + i] = &map[i];
- *	}
+ *	hexc_tensor_maps(m, k, arg, (hexc_encode)cuTensorMapEncodeTiled, map, params + info.nparam, NULL, 0);
  *
  * They may be kept for launches with the same addresses and sizes.
  *
@@ -460,6 +454,12 @@ HEXC_API int hexc_launch_params(const hexc_module *m, size_t k, const hexc_arg *
 /* Extents and strides (in elements) of tensor parameter i.  HEXC_OK, E_INVALID or E_ARGS. */
 HEXC_API int hexc_tensor(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg,
                          int64_t dim[HEXC_MAX_RANK], int64_t stride[HEXC_MAX_RANK]);
+/* Bytes that tensor parameter i needs for these sizes (addresses are not looked at), packed if it is
+ * declared so: for outputs, and tensors that only hand on what one kernel has for the next, before there
+ * is memory for them. Beside its tensors no kernel needs any.  HEXC_OK, E_INVALID, or E_ARGS when they
+ * cannot be computed. */
+HEXC_API int hexc_tensor_bytes(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg,
+                               uint64_t *bytes);
 
 /* What cuTensorMapEncodeTiled takes, in its order and its numbers; dim 0 is the contiguous one. */
 typedef struct hexc_tensor_map_info {
@@ -488,6 +488,17 @@ typedef struct hexc_tensor_map_info {
  * overflows. */
 HEXC_API int hexc_tensor_map(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg,
                              hexc_tensor_map_info *out);
+/* cuTensorMapEncodeTiled, whose enumerations are ints, or the simulator's sim_tmap_tiled: writes 128 bytes
+ * at map and returns 0, or says with another number that it cannot. */
+typedef int (*hexc_encode)(void *map, int type, uint32_t rank, void *address, const uint64_t *dim,
+                           const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave,
+                           int swizzle, int l2, int fill);
+/* All tensor maps of a launch: number i is encoded at maps + 128 * i bytes, which the driver wants at a
+ * multiple of 64, and params[i] points there (params may be NULL; maps, too, where there are none). 
+ * HEXC_OK; E_INVALID; E_ARGS, as hexc_tensor_map; E_DEVICE, encode refused one; with one sentence in
+ * why[0..n) (n may be 0). */
+HEXC_API int hexc_tensor_maps(const hexc_module *m, size_t k, const hexc_arg *arg, hexc_encode encode,
+                              void *maps, void **params, char *why, size_t n);
 /* Its parts that are the same in all launches: param, type, rank, box, step and what follows; and each dim,
  * and each stride in elements (that of dim 0 is "1"), as expressions, which live as long as m.  Both are
  * arrays of 5, or NULL.  1, or 0 past the end. */

@@ -1,6 +1,6 @@
 /* hexc_weights.h - quantized weights: files, formats, packs.
  *
- * Beside hexc.h; the same rules hold.  In libhexc, not in libhexc_rt.
+ * Beside hexc.h; the same rules hold.  In libhexc and in libhexc_rt.
  * Nothing here needs a context, prints or keeps state.
  *
  *	hexc_file_open -> { hexc_file_weight, hexc_weight_load } -> hexc_file_close

@@ -28,7 +28,7 @@ if [ -x "$B/hexc" ]; then
 	options() { grep -Eo -- '(^|[^A-Za-z0-9-])--?[A-Za-z][A-Za-z0-9-]*' | grep -Eo -- '--?[A-Za-z].*' | grep -Ex -- '-[A-Za-z]|--[a-z][a-z-]+' | LC_ALL=C sort -u; }
 	{
 		"$B/hexc" --help
-		for c in run sim candidates explain weights pack unpack; do "$B/hexc" $c --help; done
+		for c in run sim candidates explain weights pack unpack build bundle; do "$B/hexc" $c --help; done
 	} >"$dir/help" 2>&1
 	options <"$dir/help" >"$dir/a"
 	sed 's/\\-/-/g; s/\\f[A-Z]//g; /^\.\\"/d' hexc/cli/hexc.1 | options >"$dir/b"
@@ -65,10 +65,12 @@ if [ -x "$B/hexc" ]; then
 	done <"$dir/said"
 fi
 
-# The program in C in the README compiles, and files that it names are there.
-sed -n '/^```c$/,/^```$/p' README.md | sed '1d;$d' >"$dir/readme.c"
-[ -s "$dir/readme.c" ] || fail "README.md: no program in C"
-"${CC:-cc}" -std=c11 -Wall -Wextra -Werror -I. -fsyntax-only "$dir/readme.c" || fail "README.md: its program in C does not compile"
+# The programs in C in the README compile, and files that it names are there.
+awk -v dir="$dir" '/^```c$/ { file = dir "/readme" ++n ".c"; next } /^```$/ { file = "" } file { print >file }' README.md
+[ -s "$dir/readme2.c" ] || fail "README.md: no two programs in C"
+for f in "$dir"/readme*.c; do
+	"${CC:-cc}" -std=c11 -Wall -Wextra -Werror -I. -fsyntax-only "$f" || fail "README.md: $f does not compile"
+done
 for f in $(grep -oE '\b(taskmap|hexc|infer|ptxgen|lib|examples|test|scripts)/[A-Za-z0-9_./-]*[A-Za-z0-9_]' README.md CONTRIBUTING.md -h | grep -v '^hexc/PROG' | LC_ALL=C sort -u); do
 	case $f in test/DIR/* | test/gpu/NAME.json) continue ;; esac
 	[ -e "$f" ] || ls "$f"* >/dev/null 2>&1 || fail "README.md or CONTRIBUTING.md: there is no $f"

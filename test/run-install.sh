@@ -7,16 +7,16 @@ set -e
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 MAKEFLAGS='' make -s install B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX="$dir" >/dev/null
-for f in bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h lib/libhexc.a lib/libhexc.so include/hexc_sim.h lib/libhexc_sim.a \
-	lib/libhexc_sim.so lib/libhexc_rt.a lib/libhexc_rt.so share/man/man5/hexc-module.5 share/man/man1/hexc.1 share/bash-completion/completions/hexc; do
+for f in bin/hexc include/hexc.h include/hexc_bundle.h include/hexc_weights.h include/hexc_gpu.h lib/libhexc.a lib/libhexc.so include/hexc_sim.h lib/libhexc_sim.a \
+	lib/libhexc_sim.so lib/libhexc_rt.a lib/libhexc_rt.so share/man/man5/hexc-module.5 share/man/man5/hexc-bundle.5 share/man/man5/hexc-manifest.5 share/man/man1/hexc.1 share/bash-completion/completions/hexc; do
 	[ -e "$dir/$f" ] || { echo "not installed: $f"; exit 1; }
 done
 ! grep -lF "$PWD/" "$dir/bin/hexc" "$dir"/lib/libhexc.* || { echo "these name the folder of the build"; exit 1; }
-grep -qx 'Requires.private: libcjson' "$dir/lib/pkgconfig/hexc.pc"
+! grep -i cjson "$dir/lib/pkgconfig/hexc.pc" || { echo "the library needs no cJSON"; exit 1; }
 for make in install uninstall; do
 	MAKEFLAGS='' make -s $make B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX=/usr DESTDIR="$dir/a blank" >/dev/null
 	n=$(find "$dir/a blank" ! -type d | wc -l)
-	[ "$make $n" = 'install 23' ] || [ "$make $n" = 'uninstall 0' ] || { echo "make $make: $n files in a blank DESTDIR"; exit 1; }
+	[ "$make $n" = 'install 26' ] || [ "$make $n" = 'uninstall 0' ] || { echo "make $make: $n files in a blank DESTDIR"; exit 1; }
 done
 cat >"$dir/host.c" <<'END'
 #include <hexc.h>
@@ -148,13 +148,16 @@ int main(int argc, char **argv)
 }
 END
 cat >"$dir/rt.c" <<'END'
-#include <hexc.h>
+#include <hexc_bundle.h>
 #include <hexc_gpu.h>
+#include <hexc_weights.h>
 #include <stdio.h>
 int main(int argc, char **argv)
 {
 	hexc_arg arg[3] = { HEXC_ARG_INIT, HEXC_ARG_INIT, HEXC_ARG_INIT };
 	hexc_module *m;
+	hexc_bundle *b;
+	hexc_file *f;
 	hexc_gpu *g;
 	uint32_t grid[3];
 	char why[200];
@@ -163,6 +166,8 @@ int main(int argc, char **argv)
 	arg[2].i = 1000;
 	if (hexc_check_sizes(m, 0, arg, why, sizeof why) || hexc_grid(m, 0, arg, grid) || grid[0] != 8)
 		return puts(why), 2;
+	if (hexc_bundle_open(&b, argv[1], why, sizeof why) != HEXC_E_FILE || hexc_file_open(&f, argv[1], why, sizeof why) != HEXC_E_FILE)
+		return 3;
 	if (hexc_gpu_open(&g, 0, why, sizeof why) == HEXC_OK)
 		hexc_gpu_close(g);
 	hexc_module_free(m);

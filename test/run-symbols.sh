@@ -23,4 +23,9 @@ set -- "${B:-build}"/libhexc_rt.so.[0-9]*
 others=$(ldd "$1" | grep -vE 'linux-vdso|ld-linux|lib(c|m|dl|pthread)[.]so') && { echo "$1 needs $others"; bad=1; }
 bytes=$(size "$1" | awk 'END { print $4 }')
 [ "$bytes" -le 409600 ] || { echo "$1 takes $bytes bytes in memory; at most 400 KB"; bad=1; }
+small=$(mktemp)
+strip -o "$small" "$1"
+bytes=$(wc -c <"$small")
+rm -f "$small"
+[ "$bytes" -le 409600 ] || { echo "$1 has $bytes bytes on disk, stripped; at most 400 KB"; bad=1; }
 exit $bad

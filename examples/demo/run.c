@@ -193,36 +193,6 @@ compare(sim *s, Case *c, Row *row)
 	return true;
 }
 
-/* The tensor maps that stand behind the parameters, as the driver would encode them. */
-static bool
-encode(const hexc_module *m, const hexc_kernel_info *k, const hexc_arg *arg, sim_tmap *map, const void **args,
-       char *why, size_t n)
-{
-	hexc_tensor_map_info t = HEXC_TENSOR_MAP_INFO_INIT;
-
-	for (uint32_t i = 0; i < k->nmap; i++, t.size = sizeof t) {
-		sim_tmap_desc d = SIM_TMAP_INIT;
-
-		if (hexc_tensor_map(m, 0, i, arg, &t))
-			return false;
-		d.type = t.type;
-		d.rank = t.rank;
-		d.address = (uintptr_t)t.address;
-		memcpy(d.dim, t.dim, sizeof d.dim);
-		memcpy(d.stride, t.stride, sizeof d.stride);
-		memcpy(d.box, t.box, sizeof d.box);
-		memcpy(d.element_stride, t.step, sizeof d.element_stride);
-		d.interleave = t.interleave;
-		d.swizzle = t.swizzle;
-		d.l2_promotion = t.l2;
-		d.oob_fill = t.fill;
-		if (sim_tmap_encode(&map[i], &d, why, n) != SIM_OK)
-			return false;
-		args[k->nparam + i] = &map[i];
-	}
-	return true;
-}
-
 bool
 simulate(const hexc_module *m, Case *c, Row *row)
 {
@@ -249,7 +219,7 @@ simulate(const hexc_module *m, Case *c, Row *row)
 		;
 	} else if (hexc_check_args(m, 0, arg, why, sizeof why) || hexc_grid(m, 0, arg, l.grid) ||
 	           hexc_launch_params(m, 0, arg, value, params) ||
-	           !encode(m, &k, arg, map, args, why, sizeof why)) {
+	           hexc_tensor_maps(m, 0, arg, sim_tmap_tiled, map, params + k.nparam, why, sizeof why)) {
 		wrong(row, "arguments", why);
 	} else if (sim_load(s, hexc_ptx(m, NULL), strlen(hexc_ptx(m, NULL)), &sm)) {
 		wrong(row, "PTX", sim_message_at(s, 0, &msg) ? msg.text : NULL);
@@ -257,7 +227,7 @@ simulate(const hexc_module *m, Case *c, Row *row)
 		memcpy(l.block, k.block, sizeof l.block);
 		memcpy(l.cluster, k.cluster, sizeof l.cluster);
 		l.smem = k.smem;
-		for (uint32_t i = 0; i < k.nparam; i++)
+		for (uint32_t i = 0; i < k.nparam + k.nmap; i++)
 			args[i] = params[i];
 		l.args = args;
 		rc = sim_run(s, sm, k.name, &l, &r);

@@ -39,7 +39,7 @@ struct CliBlock;
 
 /* One command line, and the memory that lives as long as it. */
 typedef struct Cli {
-	char command;      /* E, R, S, C, X, W, P, U or T: as in cli/options.def */
+	char command;      /* E, R, S, C, X, W, P, U, B, N or T: as in cli/options.def */
 	CliArg *arg;
 	int narg;
 	const char **file; /* the words that are no options */
@@ -150,6 +150,11 @@ int cli_one_kernel(const hexc_module *m);
 /* Exit status for a result code of the library. */
 int cli_status(int code);
 
+/* ---- bundles (cli/build.c) --------------------------------------------------------------------- */
+
+/* n modules as the bundle that -o and --c-array ask for; 0, or a status with the reason printed. */
+int cli_write_bundle(Cli *c, const hexc_module *const *m, size_t n, const char *compiler);
+
 /* ---- commands --------------------------------------------------------------------------------- */
 
 int cli_emit(Cli *c);
@@ -160,4 +165,6 @@ int cli_explain(Cli *c);
 int cli_weights(Cli *c);
 int cli_pack(Cli *c);
 int cli_unpack(Cli *c);
+int cli_build_bundle(Cli *c);
+int cli_bundle(Cli *c);
 #endif

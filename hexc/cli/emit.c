@@ -69,7 +69,7 @@ write_results(Cli *c, CliProgram *p, const hexc_module *m, double ms)
 	if (!p->opts.stop)
 		status = cli_write(c, to ? to : "-", ptx, n);
 	if (!status && manifest)
-		status = json_write(c, manifest, json_manifest(m, arch));
+		status = json_write(c, manifest, json_manifest(m, arch, hexc_build_info()));
 	if (!status && cli_has(c, CLI_time))
 		status = show_times(p, m, ms);
 	return status;

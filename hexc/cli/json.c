@@ -159,12 +159,12 @@ kernel(const hexc_module *m, size_t k, const hexc_kernel_info *info)
 }
 
 cJSON *
-json_manifest(const hexc_module *m, const char *arch)
+json_manifest(const hexc_module *m, const char *arch, const char *compiler)
 {
 	cJSON *root = cJSON_CreateObject(), *list;
 	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
 
-	cJSON_AddStringToObject(root, "compiler", hexc_build_info());
+	cJSON_AddStringToObject(root, "compiler", compiler);
 	cJSON_AddStringToObject(root, "arch", arch);
 	list = cJSON_AddArrayToObject(root, "kernels");
 	for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info)

@@ -8,8 +8,8 @@
 void json_int(cJSON *object, const char *name, int64_t x);
 void json_uint(cJSON *object, const char *name, uint64_t x);
 cJSON *json_dims(const uint32_t dims[3]);
-/* What a host needs to launch every kernel of m: hexc_kernel_info in JSON. */
-cJSON *json_manifest(const hexc_module *m, const char *arch);
+/* What a host needs to launch every kernel of m: hexc-manifest(5). */
+cJSON *json_manifest(const hexc_module *m, const char *arch, const char *compiler);
 /* One kernel's candidates. */
 cJSON *json_candidates(const hexc_module *m, size_t k);
 /* As text without white space, and delete it; NULL: no memory. */

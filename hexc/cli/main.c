@@ -28,6 +28,8 @@ dispatch(Cli *c)
 	case 'W': return cli_weights(c);
 	case 'P': return cli_pack(c);
 	case 'U': return cli_unpack(c);
+	case 'B': return cli_build_bundle(c);
+	case 'N': return cli_bundle(c);
 	case 'T':
 		if (c->nfile)
 			return cli_no_command(c->file[0]);

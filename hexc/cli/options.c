@@ -37,6 +37,10 @@ static const struct {
 	  "Write weights in the order in which a kernel reads its packed tensors." },
 	{ 'U', "unpack", "hexc unpack FILE.safetensors --save NAME=FILE.npy ...",
 	  "Write what hexc pack wrote in its natural order." },
+	{ 'B', "build", "hexc build PROG.hexc ... -o FILE.hxb [options]",
+	  "Compile kernels for several constants and GPUs into one file." },
+	{ 'N', "bundle", "hexc bundle list|show|verify|merge FILE.hxb ... [options]",
+	  "Look into such files, check them, make one of several." },
 	{ 'T', "", "hexc --list-archs | --version | --help | COMMAND --help", NULL },
 };
 

@@ -55,45 +55,13 @@ send_tensors(Cli *c, Launch *l, const Args *a)
 	return 0;
 }
 
-/* As a host has the driver encode them. */
-static int
-set_maps(Cli *c, Launch *l, const Args *a, const hexc_arg *arg, uint32_t n)
-{
-	hexc_tensor_map_info m = HEXC_TENSOR_MAP_INFO_INIT;
-	char why[200] = "";
-
-	l->map = cli_alloc(c, sizeof *l->map * (n + 1));
-	for (uint32_t i = 0; i < n; i++, m.size = sizeof m) {
-		sim_tmap_desc d = SIM_TMAP_INIT;
-		int code = hexc_tensor_map(a->m, a->kernel, i, arg, &m);
-
-		if (code)
-			return cli_error(EXIT_INPUT, "no tensor map %u: %s", i, hexc_strerror(code));
-		d.type = m.type;
-		d.rank = m.rank;
-		d.address = (uintptr_t)m.address;
-		memcpy(d.dim, m.dim, sizeof d.dim);
-		memcpy(d.stride, m.stride, sizeof d.stride);
-		memcpy(d.box, m.box, sizeof d.box);
-		memcpy(d.element_stride, m.step, sizeof d.element_stride);
-		d.interleave = m.interleave;
-		d.swizzle = m.swizzle;
-		d.l2_promotion = m.l2;
-		d.oob_fill = m.fill;
-		if (sim_tmap_encode(&l->map[i], &d, why, sizeof why) != SIM_OK)
-			return cli_error(EXIT_TROUBLE, "the tensor map of %s: %s",
-			                 a->t[m.param].info.name, why);
-		l->args[(uint32_t)a->n + i] = &l->map[i];
-	}
-	return 0;
-}
-
 static int
 set_args(Cli *c, Launch *l, const Args *a)
 {
 	hexc_arg *arg = cli_alloc(c, sizeof *arg * (size_t)(a->n + 1));
 	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
 	void *params[HEXC_MAX_PARAMS];
+	char why[300] = "";
 	int code;
 
 	hexc_kernel(a->m, a->kernel, &k);
@@ -104,9 +72,14 @@ set_args(Cli *c, Launch *l, const Args *a)
 		arg[i].ptr = (void *)(uintptr_t)l->ptr[i];
 	}
 	code = hexc_launch_params(a->m, a->kernel, arg, l->value, params);
-	for (int i = 0; i < a->n && !code; i++)
+	/* as a host has the driver encode them */
+	l->map = cli_alloc(c, sizeof *l->map * (k.nmap + 1));
+	if (!code)
+		code = hexc_tensor_maps(a->m, a->kernel, arg, sim_tmap_tiled, l->map, params + a->n, why,
+		                        sizeof why);
+	for (int i = 0; i < a->n + (int)k.nmap && !code; i++)
 		l->args[i] = params[i];
-	return code ? cli_error(EXIT_TROUBLE, "%s", hexc_strerror(code)) : set_maps(c, l, a, arg, k.nmap);
+	return code ? cli_error(EXIT_TROUBLE, "%s", *why ? why : hexc_strerror(code)) : 0;
 }
 
 static int

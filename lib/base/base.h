@@ -22,6 +22,13 @@ bool take_in(void *full, size_t n, const void *in);
 /* why[0..n) = the sentence; returns code. */
 int why_error(int code, char *why, size_t n, const char *fmt, ...) PRINTF_LIKE(4, 5);
 
+/* ---- arch.c -------------------------------------------------------------------------------------- */
+
+/* Does a device of this compute capability (86: 8.6) run PTX for arch?  *sm: that of the arch. */
+bool arch_runs(uint32_t capability, const char *arch, uint32_t *sm);
+/* And a cubin for it: of the same generation, not of a newer member of it. */
+bool arch_runs_cubin(uint32_t capability, const char *arch, uint32_t *sm);
+
 /* ---- parallel.c ---------------------------------------------------------------------------------- */
 
 /* A host's hexc_workers as ours; stays where it is while it is used. */

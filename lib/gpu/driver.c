@@ -1,5 +1,6 @@
 /* driver.c - find the CUDA driver. */
 #include "lib/gpu/driver.h"
+#include "lib/hexc.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,4 +35,56 @@ driver_open(Driver *d, char *why, size_t n)
 		memcpy(to + i * sizeof symbol, &symbol, sizeof symbol); /* POSIX: function pointers too */
 	}
 	return true;
+}
+
+bool
+driver_lacks(const char *function, char *why, size_t n)
+{
+	static const struct {
+		const char *name, *since;
+	} later[] = {
+#define X(name, since) { #name, since },
+		DRIVER_SINCE(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+		if (strcmp(later[i].name, function) == 0)
+			snprintf(
+				why, n,
+				"the CUDA driver has no %s: it is older than CUDA %s; install a newer one",
+				function, later[i].since);
+	return false;
+}
+
+/* Which of our codes a driver's result is. */
+int
+driver_code(int result)
+{
+	switch (result) {
+	case 0: return HEXC_OK;
+	case DRV_CUDA_ERROR_OUT_OF_MEMORY: return HEXC_E_NOMEM;
+	case DRV_CUDA_ERROR_ILLEGAL_ADDRESS:
+	case DRV_CUDA_ERROR_LAUNCH_TIMEOUT:
+	case DRV_CUDA_ERROR_ASSERT:
+	case DRV_CUDA_ERROR_HARDWARE_STACK_ERROR:
+	case DRV_CUDA_ERROR_ILLEGAL_INSTRUCTION:
+	case DRV_CUDA_ERROR_MISALIGNED_ADDRESS:
+	case DRV_CUDA_ERROR_INVALID_ADDRESS_SPACE:
+	case DRV_CUDA_ERROR_INVALID_PC:
+	case DRV_CUDA_ERROR_LAUNCH_FAILED: return HEXC_E_FAULT;
+	default: return HEXC_E_DEVICE;
+	}
+}
+
+void
+driver_says(const Driver *d, const char *call, int result, char *why, size_t n)
+{
+	const char *name = NULL, *text = NULL;
+
+	if (d->cuGetErrorName(result, &name) || !name)
+		name = "unknown";
+	if (d->cuGetErrorString(result, &text) || !text)
+		text = "unknown error";
+	snprintf(why, n, "%s: %s (%s, %d)", call, text, name, result);
 }

@@ -8,6 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* CUDA_KERNEL_NODE_PARAMS_v2 */
+typedef struct DriverNode {
+	void *function;
+	unsigned grid[3], block[3], shared;
+	void **args, **extra;
+	void *kernel, *context; /* NULL: those of the function */
+} DriverNode;
+
 /* X(name, parameters) of functions that return a result, 0 on success. */
 #define DRIVER_CALLS(X) DRIVER_ALWAYS(X) DRIVER_LATER(X)
 #define DRIVER_ALWAYS(X)                                                                                     \
@@ -24,6 +32,8 @@
 	X(cuDevicePrimaryCtxRelease_v2, (int device))                                                        \
 	X(cuCtxPushCurrent_v2, (void *context))                                                              \
 	X(cuCtxPopCurrent_v2, (void **context))                                                              \
+	X(cuCtxGetCurrent, (void **context))                                                                 \
+	X(cuCtxGetDevice, (int *device))                                                                     \
 	X(cuCtxSynchronize, (void))                                                                          \
 	X(cuMemAlloc_v2, (unsigned long long *ptr, size_t bytes))                                            \
 	X(cuMemFree_v2, (unsigned long long ptr))                                                            \
@@ -44,15 +54,26 @@
 	X(cuEventElapsedTime, (float *ms, void *from, void *to))                                             \
 	X(cuEventDestroy_v2, (void *event))
 
-/* Those of CUDA 12: NULL where the driver is older. */
+/* Those that came later, each with a driver as DRIVER_SINCE says: NULL where it is older. */
 #define DRIVER_LATER(X)                                                                                      \
 	X(cuTensorMapEncodeTiled,                                                                            \
 	  (void *map, int type, unsigned rank, void *address, const uint64_t *dim, const uint64_t *stride,   \
-	   const unsigned *box, const unsigned *step, int interleave, int swizzle, int l2, int fill))
+	   const unsigned *box, const unsigned *step, int interleave, int swizzle, int l2, int fill))        \
+	X(cuStreamGetCaptureInfo_v2,                                                                         \
+	  (void *stream, int *status, uint64_t *id, void **graph, void *const **nodes, size_t *n))           \
+	X(cuGraphExecKernelNodeSetParams_v2, (void *exec, void *node, const DriverNode *params))             \
+	X(cuGraphNodeSetEnabled, (void *exec, void *node, unsigned enabled))
+#define DRIVER_SINCE(X)                                                                                      \
+	X(cuTensorMapEncodeTiled, "12")                                                                      \
+	X(cuStreamGetCaptureInfo_v2, "11.3")                                                                 \
+	X(cuGraphExecKernelNodeSetParams_v2, "12")                                                           \
+	X(cuGraphNodeSetEnabled, "11.6")
 
 /* X(name, value): of cuda.h */
 #define DRIVER_NUMBERS(X)                                                                                    \
 	X(CUDA_ERROR_OUT_OF_MEMORY, 2)                                                                       \
+	X(CUDA_ERROR_NO_BINARY_FOR_GPU, 209)                                                                 \
+	X(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222)                                                           \
 	X(CUDA_ERROR_ILLEGAL_ADDRESS, 700)                                                                   \
 	X(CUDA_ERROR_LAUNCH_TIMEOUT, 702)                                                                    \
 	X(CUDA_ERROR_ASSERT, 710)                                                                            \
@@ -67,6 +88,7 @@
 	X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                                                  \
 	X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                                                  \
 	X(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)                                                \
+	X(CU_STREAM_CAPTURE_STATUS_ACTIVE, 1)                                                                \
 	X(CU_JIT_ERROR_LOG_BUFFER, 5)                                                                        \
 	X(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)
 enum {
@@ -84,4 +106,11 @@ typedef struct Driver {
 /* Open libcuda.so.1 and find all of them.  False, with one sentence in why[0..n), where there is none or it
  * lacks one that it always had. */
 bool driver_open(Driver *d, char *why, size_t n);
+/* Does the driver have the function, one of DRIVER_LATER?  If not, the sentence is written. */
+#define DRIVER_HAS(d, function, why, n) ((d)->function || driver_lacks(#function, why, n))
+bool driver_lacks(const char *function, char *why, size_t n); /* returns false */
+/* What a result of `call` that is no success means, in a sentence. */
+void driver_says(const Driver *d, const char *call, int result, char *why, size_t n);
+/* Which of hexc's codes it is. */
+int driver_code(int result);
 #endif

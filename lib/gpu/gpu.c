@@ -16,54 +16,15 @@ gpu_error(hexc_gpu *g, int code, const char *fmt, ...)
 	return code;
 }
 
-/* Which of our codes a driver's result is. */
-static int
-code_of(int result)
-{
-	switch (result) {
-	case 0: return HEXC_OK;
-	case DRV_CUDA_ERROR_OUT_OF_MEMORY: return HEXC_E_NOMEM;
-	case DRV_CUDA_ERROR_ILLEGAL_ADDRESS:
-	case DRV_CUDA_ERROR_LAUNCH_TIMEOUT:
-	case DRV_CUDA_ERROR_ASSERT:
-	case DRV_CUDA_ERROR_HARDWARE_STACK_ERROR:
-	case DRV_CUDA_ERROR_ILLEGAL_INSTRUCTION:
-	case DRV_CUDA_ERROR_MISALIGNED_ADDRESS:
-	case DRV_CUDA_ERROR_INVALID_ADDRESS_SPACE:
-	case DRV_CUDA_ERROR_INVALID_PC:
-	case DRV_CUDA_ERROR_LAUNCH_FAILED: return HEXC_E_FAULT;
-	default: return HEXC_E_DEVICE;
-	}
-}
-
 int
 gpu_result(hexc_gpu *g, const char *call, int r)
 {
-	const char *name = NULL, *text = NULL;
-
-	if (r == 0)
-		return HEXC_OK;
-	if (g->cu.cuGetErrorName(r, &name) || !name)
-		name = "unknown";
-	if (g->cu.cuGetErrorString(r, &text) || !text)
-		text = "unknown error";
-	return gpu_error(g, code_of(r), "%s: %s (%s, %d)", call, text, name, r);
+	if (r)
+		driver_says(&g->cu, call, r, g->why, sizeof g->why);
+	return driver_code(r);
 }
 
 /* ---- devices --------------------------------------------------------------------------------------- */
-
-/* Does the capability run PTX for arch?  *sm: that of the arch. */
-static bool
-runs(uint32_t capability, const char *arch, uint32_t *sm)
-{
-	char *end;
-
-	*sm = 0;
-	if (strncmp(arch, "sm_", 3) != 0)
-		return false;
-	*sm = (uint32_t)strtoul(arch + 3, &end, 10);
-	return *end ? *sm == capability : *sm <= capability;
-}
 
 /* The newest arch that it runs. */
 static const char *
@@ -73,7 +34,7 @@ arch_for(uint32_t capability)
 	uint32_t sm, have = 0;
 
 	for (size_t i = 0; hexc_arch(i); i++)
-		if (runs(capability, hexc_arch(i), &sm) && sm >= have) {
+		if (arch_runs(capability, hexc_arch(i), &sm) && sm >= have) {
 			have = sm;
 			best = hexc_arch(i);
 		}
@@ -85,7 +46,7 @@ hexc_gpu_runs(const hexc_gpu *g, const char *arch)
 {
 	uint32_t sm;
 
-	return g && arch && runs(g->info.capability, arch, &sm);
+	return g && arch && arch_runs(g->info.capability, arch, &sm);
 }
 
 static int
@@ -127,13 +88,17 @@ describe(hexc_gpu *g)
 }
 
 static int
+open_driver(hexc_gpu *g)
+{
+	return driver_open(&g->cu, g->why, sizeof g->why) ? GPU_CALL(g, cuInit, 0) : HEXC_E_DEVICE;
+}
+
+static int
 open_device(hexc_gpu *g, int device)
 {
 	int code, count = 0;
 
-	if (!driver_open(&g->cu, g->why, sizeof g->why))
-		return HEXC_E_DEVICE;
-	if ((code = GPU_CALL(g, cuInit, 0)) || (code = GPU_CALL(g, cuDeviceGetCount, &count)))
+	if ((code = open_driver(g)) || (code = GPU_CALL(g, cuDeviceGetCount, &count)))
 		return code;
 	if (count == 0)
 		return gpu_error(g, HEXC_E_DEVICE, "the CUDA driver finds no GPU");
@@ -145,27 +110,73 @@ open_device(hexc_gpu *g, int device)
 	return GPU_CALL(g, cuDevicePrimaryCtxRetain, &g->context, g->device);
 }
 
-int
-hexc_gpu_open(hexc_gpu **out, int device, char *why, size_t n)
+/* Of a context that is the host's. */
+static int
+adopt(hexc_gpu *g, void *context)
 {
-	hexc_gpu *g;
-	int code;
+	int code = open_driver(g);
 
-	if (!out)
-		return HEXC_E_INVALID;
-	*out = NULL;
-	g = calloc(1, sizeof *g);
-	if (!g)
-		return HEXC_E_NOMEM;
-	code = open_device(g, device);
+	if (code)
+		return code;
+	if (!context && (code = GPU_CALL(g, cuCtxGetCurrent, &context)))
+		return code;
+	if (!context)
+		return gpu_error(g, HEXC_E_INVALID,
+		                 "no CUDA context is current in this thread: give one, or make "
+		                 "one current (cuCtxSetCurrent)");
+	g->context = context;
+	g->adopted = true;
+	if ((code = gpu_enter(g)))
+		return code;
+	code = GPU_CALL(g, cuCtxGetDevice, &g->device);
+	return gpu_leave(g, code ? code : describe(g));
+}
+
+static hexc_gpu *
+gpu_new(char *why, size_t n)
+{
+	hexc_gpu *g = calloc(1, sizeof *g);
+
+	if (!g && n)
+		snprintf(why, n, "%s", hexc_strerror(HEXC_E_NOMEM));
+	return g;
+}
+
+static int
+opened(hexc_gpu **out, hexc_gpu *g, int code, char *why, size_t n)
+{
 	if (code == HEXC_OK) {
 		*out = g;
 		return HEXC_OK;
 	}
-	if (why && n)
+	if (n)
 		snprintf(why, n, "%s", g->why);
 	hexc_gpu_close(g);
 	return code;
+}
+
+int
+hexc_gpu_open(hexc_gpu **out, int device, char *why, size_t n)
+{
+	hexc_gpu *g;
+
+	if (!out || (!why && n))
+		return HEXC_E_INVALID;
+	*out = NULL;
+	g = gpu_new(why, n);
+	return g ? opened(out, g, open_device(g, device), why, n) : HEXC_E_NOMEM;
+}
+
+int
+hexc_gpu_adopt(hexc_gpu **out, void *context, char *why, size_t n)
+{
+	hexc_gpu *g;
+
+	if (!out || (!why && n))
+		return HEXC_E_INVALID;
+	*out = NULL;
+	g = gpu_new(why, n);
+	return g ? opened(out, g, adopt(g, context), why, n) : HEXC_E_NOMEM;
 }
 
 int
@@ -193,7 +204,7 @@ hexc_gpu_close(hexc_gpu *g)
 	while (g->nmemory)
 		hexc_gpu_free(g, g->memory[g->nmemory - 1]);
 	free(g->memory);
-	if (g->context)
+	if (g->context && !g->adopted)
 		g->cu.cuDevicePrimaryCtxRelease_v2(g->device);
 	free(g);
 }
@@ -202,6 +213,12 @@ const char *
 hexc_gpu_why(const hexc_gpu *g)
 {
 	return g ? g->why : "";
+}
+
+void *
+hexc_gpu_context(const hexc_gpu *g)
+{
+	return g ? g->context : NULL;
 }
 
 int

@@ -11,6 +11,7 @@ struct hexc_gpu {
 	Driver cu;
 	int device;
 	void *context;
+	bool adopted; /* the context is the host's */
 	hexc_gpu_info info;
 	char name[256];
 	void **memory; /* what hexc_gpu_alloc gave and nobody freed: nmemory of them */
@@ -20,6 +21,23 @@ struct hexc_gpu {
 	uint64_t flush_bytes;
 	char why[LOG_MAX + 200];
 };
+
+struct hexc_gpu_module {
+	hexc_gpu *g;
+	const hexc_module *m;
+	void *module;
+	const char *cubin; /* the arch of the one that was loaded; NULL: PTX was */
+	hexc_gpu_module *next, *prev; /* of g */
+};
+
+/* CUtensorMap */
+typedef struct Map {
+	_Alignas(64) unsigned char opaque[128];
+} Map;
+
+/* How many blocks of a persistent kernel are launched for this grid, if a multiprocessor holds `each` of
+ * them: as many as the device holds at a time, in whole clusters, if the grid has more. */
+void gpu_hold(const hexc_gpu *g, const uint32_t cluster[3], int each, uint32_t grid[3]);
 
 /* Keep a sentence for hexc_gpu_why; returns `code`. */
 int gpu_error(hexc_gpu *g, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -4,25 +4,65 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct hexc_gpu_module {
-	hexc_gpu *g;
-	const hexc_module *m;
-	void *module;
-	hexc_gpu_module *next, *prev; /* of g */
-};
+/* ---- modules ---------------------------------------------------------------------------------------- */
 
 static int
-load(hexc_gpu *g, const hexc_module *m, void **module)
+load_image(hexc_gpu *g, const void *image, void **module)
 {
 	char log[LOG_MAX] = "";
 	int option[2] = { DRV_CU_JIT_ERROR_LOG_BUFFER, DRV_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
 	void *value[2] = { log, (void *)(uintptr_t)(sizeof log - 1) };
-	int code = GPU_CALL(g, cuModuleLoadDataEx, module, hexc_ptx(m, NULL), 2, option, value);
+	int result = g->cu.cuModuleLoadDataEx(module, image, 2, option, value);
+	int code = gpu_result(g, "cuModuleLoadDataEx", result);
 	size_t n = strlen(g->why);
 
 	if (code && log[0])
 		snprintf(g->why + n, sizeof g->why - n, ": %s", log);
+	else if (result == DRV_CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+		snprintf(g->why + n, sizeof g->why - n,
+		         ": the PTX is newer than this driver, which is of CUDA %u.%u; "
+		         "install a newer one, or give the module cubins",
+		         g->info.driver / 1000, g->info.driver % 1000 / 10);
 	return code;
+}
+
+/* The cubin of m that is nearest to the device; false: none runs there. */
+static bool
+nearest_cubin(const hexc_gpu *g, const hexc_module *m, hexc_cubin *out)
+{
+	uint32_t sm, best = 0;
+	hexc_cubin c;
+
+	for (size_t i = 0; hexc_module_cubin(m, i, &c); i++)
+		if (arch_runs_cubin(g->info.capability, c.arch, &sm) && sm > best) {
+			best = sm;
+			*out = c;
+		}
+	return best > 0;
+}
+
+/* A cubin where there is one, else PTX: also where the driver refuses the cubin, as one for another member
+ * of the family. */
+static int
+load(hexc_gpu_module *gm)
+{
+	hexc_module_info info = HEXC_MODULE_INFO_INIT;
+	hexc_gpu *g = gm->g;
+	hexc_cubin cubin;
+
+	hexc_module_describe(gm->m, &info);
+	if (nearest_cubin(g, gm->m, &cubin) && load_image(g, cubin.data, &gm->module) == HEXC_OK) {
+		gm->cubin = cubin.arch;
+		return HEXC_OK;
+	}
+	if (!hexc_gpu_runs(g, info.arch))
+		return gpu_error(
+			g, HEXC_E_DEVICE,
+			"the module is for %s, which %s of compute capability %u.%u does not run: compile it "
+			"for %s",
+			info.arch, g->name, g->info.capability / 10, g->info.capability % 10,
+			g->info.arch ? g->info.arch : "an older GPU, if there is such an arch");
+	return load_image(g, hexc_ptx(gm->m, NULL), &gm->module);
 }
 
 int
@@ -44,15 +84,26 @@ hexc_gpu_load(hexc_gpu *g, const hexc_module *m, hexc_gpu_module **out)
 		return gpu_error(g, HEXC_E_NOMEM, "out of memory");
 	gm->g = g;
 	gm->m = m;
-	if ((code = gpu_enter(g)) || (code = gpu_leave(g, load(g, m, &gm->module)))) {
+	if ((code = gpu_enter(g))) {
 		free(gm);
 		return code;
 	}
+	code = gpu_leave(g, load(gm));
 	gm->next = g->modules;
 	if (gm->next)
 		gm->next->prev = gm;
-	g->modules = *out = gm;
-	return HEXC_OK;
+	g->modules = gm;
+	if (code)
+		hexc_gpu_unload(gm);
+	else
+		*out = gm;
+	return code;
+}
+
+const char *
+hexc_gpu_cubin(const hexc_gpu_module *gm)
+{
+	return gm ? gm->cubin : NULL;
 }
 
 void
@@ -60,7 +111,7 @@ hexc_gpu_unload(hexc_gpu_module *gm)
 {
 	if (!gm)
 		return;
-	if (gpu_enter(gm->g) == HEXC_OK)
+	if (gm->module && gpu_enter(gm->g) == HEXC_OK)
 		gpu_leave(gm->g, GPU_CALL(gm->g, cuModuleUnload, gm->module));
 	if (gm->next)
 		gm->next->prev = gm->prev;
@@ -72,11 +123,6 @@ hexc_gpu_unload(hexc_gpu_module *gm)
 }
 
 /* ---- launches -------------------------------------------------------------------------------------- */
-
-/* CUtensorMap */
-typedef struct Map {
-	_Alignas(64) unsigned char opaque[128];
-} Map;
 
 /* A kernel with its arguments as cuLaunchKernel takes them. */
 typedef struct Call {
@@ -90,43 +136,41 @@ typedef struct Call {
 static int
 encode_maps(hexc_gpu_module *gm, size_t k, const hexc_kernel_info *info, const hexc_arg *arg, Call *c)
 {
-	hexc_tensor_map_info m = HEXC_TENSOR_MAP_INFO_INIT;
-	int code = HEXC_OK;
+	hexc_gpu *g = gm->g;
 
-	if (info->nmap && !gm->g->cu.cuTensorMapEncodeTiled)
-		return gpu_error(gm->g, HEXC_E_DEVICE,
-		                 "the CUDA driver has no cuTensorMapEncodeTiled: it is older than CUDA 12");
-	for (uint32_t i = 0; i < info->nmap && code == HEXC_OK; i++, m.size = sizeof m) {
-		if ((code = hexc_tensor_map(gm->m, k, i, arg, &m)))
-			return code;
-		c->arg[info->nparam + i] = &c->map[i];
-		code = GPU_CALL(gm->g, cuTensorMapEncodeTiled, &c->map[i], (int)m.type, m.rank, m.address,
-		                m.dim, m.stride, m.box, m.step, (int)m.interleave, (int)m.swizzle, (int)m.l2,
-		                (int)m.fill);
-	}
-	return code;
+	if (info->nmap && !DRIVER_HAS(&g->cu, cuTensorMapEncodeTiled, g->why, sizeof g->why))
+		return HEXC_E_DEVICE;
+	return hexc_tensor_maps(gm->m, k, arg, g->cu.cuTensorMapEncodeTiled, c->map,
+	                        c->arg + info->nparam, g->why, sizeof g->why);
 }
 
-/* As many blocks of a persistent kernel as the device holds at a time, in whole clusters, if the grid has
- * more. */
+void
+gpu_hold(const hexc_gpu *g, const uint32_t cluster[3], int each, uint32_t grid[3])
+{
+	uint64_t all = (uint64_t)grid[0] * grid[1] * grid[2];
+	uint32_t together = 1;
+
+	if (each < 1 || all <= (uint64_t)each * g->info.sms)
+		return;
+	for (int d = 0; d < 3; d++) {
+		grid[d] = cluster[d];
+		together *= cluster[d];
+	}
+	if ((uint32_t)each * g->info.sms > together)
+		grid[0] *= (uint32_t)each * g->info.sms / together;
+}
+
+/* As many blocks of a persistent kernel as the device holds. */
 static int
 hold(hexc_gpu *g, const uint32_t cluster[3], Call *c)
 {
-	uint32_t together = 1;
-	uint64_t all = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
 	int each = 0, code;
 
 	code = GPU_CALL(g, cuOccupancyMaxActiveBlocksPerMultiprocessor, &each, c->function, (int)c->block[0],
 	                c->smem);
-	if (code || each < 1 || all <= (uint64_t)each * g->info.sms)
-		return code;
-	for (int d = 0; d < 3; d++) {
-		c->grid[d] = cluster[d];
-		together *= cluster[d];
-	}
-	if ((uint32_t)each * g->info.sms > together)
-		c->grid[0] *= (uint32_t)each * g->info.sms / together;
-	return HEXC_OK;
+	if (code == HEXC_OK)
+		gpu_hold(g, cluster, each, c->grid);
+	return code;
 }
 
 static int
@@ -134,12 +178,15 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
 {
 	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
 	hexc_gpu *g = gm->g;
+	size_t n;
 	int code;
 
 	memset(c, 0, sizeof *c);
 	if (!hexc_kernel(gm->m, k, &info))
 		return gpu_error(g, HEXC_E_INVALID, "the module has no kernel %zu", k);
-	code = hexc_check_args(gm->m, k, arg, g->why, sizeof g->why);
+	n = (size_t)snprintf(g->why, sizeof g->why, "%s: ", info.name);
+	n = n < sizeof g->why ? n : 0;
+	code = hexc_check_args(gm->m, k, arg, g->why + n, sizeof g->why - n);
 	if (code == HEXC_OK)
 		code = hexc_grid(gm->m, k, arg, c->grid);
 	if (code)

@@ -196,18 +196,9 @@ tensor_bytes(const ModParam *p, const int64_t *dim, const int64_t *stride, bool 
 }
 
 static int
-check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, ArgForm form, const Sentence *why)
+check_address(const ModParam *p, const hexc_arg *arg, int64_t need, bool packed, const Sentence *why)
 {
-	int64_t dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK], need;
-	bool packed = form == ARG_DEVICE && p->packed;
-	int rc = tensor_of(p, v, dim, stride, why);
-
-	if (rc)
-		return rc;
-	need = tensor_bytes(p, dim, stride, packed);
-	if (need < 0)
-		return launch_error(why, "%s would be larger than any address space", p->name);
-	if (form == ARG_SIZES || need == 0)
+	if (need == 0)
 		return HEXC_OK;
 	if (!arg->ptr)
 		return launch_error(why, "%s is NULL, and has elements: %lld bytes for these sizes", p->name,
@@ -220,6 +211,50 @@ check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, ArgFor
 		return launch_error(why, "the address of %s is not a multiple of %d "
 		                         "bytes", p->name, POINTER_ALIGN);
 	return HEXC_OK;
+}
+
+int
+launch_address(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64_t bytes, char *why,
+               size_t n)
+{
+	const ModParam *p = &m->kernel[k].param[i];
+
+	return check_address(p, arg, bytes, p->packed != NULL, &(Sentence){ why, n });
+}
+
+/* *need: bytes of the tensor in that form. */
+static int
+check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, ArgForm form, int64_t *need,
+             const Sentence *why)
+{
+	int64_t dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK];
+	bool packed = form == ARG_DEVICE && p->packed;
+	int rc = tensor_of(p, v, dim, stride, why);
+
+	if (rc)
+		return rc;
+	*need = tensor_bytes(p, dim, stride, packed);
+	if (*need < 0)
+		return launch_error(why, "%s would be larger than any address space", p->name);
+	return form == ARG_SIZES ? HEXC_OK : check_address(p, arg, *need, packed, why);
+}
+
+int
+hexc_tensor_bytes(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, uint64_t *bytes)
+{
+	const ModKernel *mk = kernel_of(m, k, arg);
+	int64_t dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK], need;
+	const Sentence silent = { NULL, 0 };
+	ExprValues v;
+	int rc;
+
+	if (!mk || !bytes || i >= (size_t)mk->nparam || mk->param[i].kind != HEXC_POINTER)
+		return HEXC_E_INVALID;
+	if ((rc = launch_eval(mk, arg, &v)) || (rc = tensor_of(&mk->param[i], &v, dim, stride, &silent)))
+		return rc;
+	need = tensor_bytes(&mk->param[i], dim, stride, mk->param[i].packed != NULL);
+	*bytes = need < 0 ? 0 : (uint64_t)need;
+	return need < 0 ? HEXC_E_ARGS : HEXC_OK;
 }
 
 /* ---- tensor maps ----------------------------------------------------------------------------------- */
@@ -283,6 +318,44 @@ hexc_tensor_map(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, h
 	return HEXC_OK;
 }
 
+int
+hexc_tensor_maps(const hexc_module *m, size_t k, const hexc_arg *arg, hexc_encode encode, void *maps,
+                 void **params, char *why, size_t n)
+{
+	enum { MAP_BYTES = 128 };
+	const ModKernel *mk = kernel_of(m, k, arg);
+	hexc_tensor_map_info t = HEXC_TENSOR_MAP_INFO_INIT;
+	const Sentence silent = { why, n };
+	ExprValues v;
+	int rc;
+
+	if (why && n)
+		why[0] = 0;
+	if (!mk || !encode || (!why && n) || (mk->nmap && !maps))
+		return HEXC_E_INVALID;
+	if (mk->nmap && (rc = launch_eval(mk, arg, &v)))
+		return rc;
+	for (int i = 0; i < mk->nmap; i++, t.size = sizeof t) {
+		unsigned char *to = (unsigned char *)maps + MAP_BYTES * i;
+
+		hexc_tensor_map_form(m, k, (size_t)i, &t, NULL, NULL);
+		if ((rc = map_of(mk, &mk->map[i], &v, &t, &silent)))
+			return rc;
+		rc = encode(to, (int)t.type, t.rank, arg[t.param].ptr, t.dim, t.stride, t.box, t.step,
+		            (int)t.interleave, (int)t.swizzle, (int)t.l2, (int)t.fill);
+		if (rc) {
+			launch_error(&silent,
+			             "the tensor map of %s cannot be encoded: cuTensorMapEncodeTiled gives "
+			             "%d",
+			             mk->param[t.param].name, rc);
+			return HEXC_E_DEVICE;
+		}
+		if (params)
+			params[i] = to;
+	}
+	return HEXC_OK;
+}
+
 /* ---- assumptions ----------------------------------------------------------------------------------- */
 
 static bool
@@ -300,56 +373,75 @@ assume_holds(const ModKernel *k, const ModAssume *as, const hexc_arg *arg, const
 	}
 }
 
+/* Sizes and scalars, by themselves. */
+static int
+check_numbers(const ModKernel *mk, const hexc_arg *arg, const Sentence *why)
+{
+	for (int i = 0; i < mk->nparam; i++) {
+		const ModParam *p = &mk->param[i];
+		if (p->kind == HEXC_SIZE && arg[i].i < 0)
+			return launch_error(why, "the size %s is %lld; sizes are not negative", p->name,
+			                    (long long)arg[i].i);
+		if (p->kind == HEXC_SIZE && arg[i].i > SIZE_LIMIT)
+			return launch_error(why, "the size %s is %lld; sizes go up to %lld", p->name,
+			                    (long long)arg[i].i, (long long)SIZE_LIMIT);
+		if (p->kind == HEXC_SCALAR && !dtype_is_float(p->dtype) &&
+		    num_wrap(p->dtype, arg[i].i) != arg[i].i)
+			return launch_error(why, "%s = %lld does not fit %s", p->name, (long long)arg[i].i,
+			                    dtype_info[p->dtype].name);
+	}
+	return HEXC_OK;
+}
+
+static int
+check_assumptions(const ModKernel *mk, const hexc_arg *arg, const ExprValues *v, const Sentence *why)
+{
+	for (int i = 0; i < mk->nassume; i++) {
+		const ModAssume *as = &mk->assume[i];
+		if (assume_holds(mk, as, arg, v))
+			continue;
+		if (as->param >= 0)
+			return launch_error(why, "the kernel assumes %s, but %s is %lld", as->text,
+			                    mk->param[as->param].name, (long long)arg[as->param].i);
+		return launch_error(why, "the kernel assumes %s, which does not hold for these "
+		                         "arguments", as->text);
+	}
+	return HEXC_OK;
+}
+
 int
-launch_check(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, char *why_text, size_t n)
+launch_plan(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, LaunchPlan *plan,
+            char *why_text, size_t n)
 {
 	const ModKernel *mk = kernel_of(m, k, arg);
 	const Sentence why = { why_text, n };
-	uint32_t grid[3];
+	hexc_tensor_map_info map;
 	ExprValues v;
+	int64_t bytes;
 	int rc;
 
 	if (why_text && n)
 		why_text[0] = 0;
 	if (!mk)
 		return HEXC_E_INVALID;
-	rc = launch_eval(mk, arg, &v);
-	if (rc)
+	if ((rc = launch_eval(mk, arg, &v)) || (rc = check_numbers(mk, arg, &why)) ||
+	    (rc = check_assumptions(mk, arg, &v, &why)))
 		return rc;
-	for (int i = 0; i < mk->nparam; i++) {
-		const ModParam *p = &mk->param[i];
-		if (p->kind == HEXC_SIZE && arg[i].i < 0)
-			return launch_error(&why, "the size %s is %lld; sizes are not negative", p->name,
-			                    (long long)arg[i].i);
-		if (p->kind == HEXC_SIZE && arg[i].i > SIZE_LIMIT)
-			return launch_error(&why, "the size %s is %lld; sizes go up to %lld", p->name,
-			                    (long long)arg[i].i, (long long)SIZE_LIMIT);
-		if (p->kind == HEXC_SCALAR && !dtype_is_float(p->dtype) &&
-		    num_wrap(p->dtype, arg[i].i) != arg[i].i)
-			return launch_error(&why, "%s = %lld does not fit %s", p->name, (long long)arg[i].i,
-			                    dtype_info[p->dtype].name);
-	}
-	for (int i = 0; i < mk->nassume; i++) {
-		const ModAssume *as = &mk->assume[i];
-		if (assume_holds(mk, as, arg, &v))
-			continue;
-		if (as->param >= 0)
-			return launch_error(&why, "the kernel assumes %s, but %s is %lld", as->text,
-			                    mk->param[as->param].name, (long long)arg[as->param].i);
-		return launch_error(&why, "the kernel assumes %s, which does not hold for these "
-		                          "arguments", as->text);
-	}
 	for (int i = 0; i < mk->nparam; i++)
 		if (mk->param[i].kind == HEXC_POINTER &&
-		    (rc = check_tensor(&mk->param[i], &v, &arg[i], form, &why)) != HEXC_OK)
+		    (rc = check_tensor(&mk->param[i], &v, &arg[i], form,
+		                       plan->bytes ? &plan->bytes[i] : &bytes, &why)) != HEXC_OK)
 			return rc;
-	for (int i = 0; i < mk->nmap && form != ARG_NATURAL; i++) {
-		hexc_tensor_map_info map;
+	for (int i = 0; i < mk->nmap && form != ARG_NATURAL; i++)
+		if ((rc = map_of(mk, &mk->map[i], &v, plan->map ? &plan->map[i] : &map, &why)) != HEXC_OK)
+			return rc;
+	return grid_of(mk, &v, plan->grid, &why);
+}
 
-		if ((rc = map_of(mk, &mk->map[i], &v, &map, &why)) != HEXC_OK)
-			return rc;
-	}
-	return grid_of(mk, &v, grid, &why);
+int
+launch_check(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, char *why, size_t n)
+{
+	return launch_plan(m, k, arg, form, &(LaunchPlan){ .bytes = NULL }, why, n);
 }
 
 int

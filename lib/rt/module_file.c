@@ -1,33 +1,13 @@
-/* module_file.c - modules as files: what stands around the fields of module_wire.c, and the disk. */
+/* module_file.c - modules as files: what stands around the fields of module_wire.c. */
 #include "lib/rt/module_wire.h"
+#include "lib/rt/disk.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* In front of the fields: magic, version, 0, bytes of all, digest of all but itself. */
 enum { HEAD = 32, HEAD_DIGESTED = 24, FORMAT_VERSION = 1 };
 static const char magic[8] = "HEXCMOD\n";
-
-static void
-put_word(unsigned char *to, uint64_t x, int bytes)
-{
-	for (int i = 0; i < bytes; i++)
-		to[i] = (unsigned char)(x >> 8 * i);
-}
-
-static uint64_t
-get_word(const unsigned char *from, int bytes)
-{
-	uint64_t x = 0;
-
-	for (int i = 0; i < bytes; i++)
-		x |= (uint64_t)from[i] << 8 * i;
-	return x;
-}
 
 static uint64_t
 file_digest(const unsigned char *data, size_t n)
@@ -75,10 +55,10 @@ hexc_module_save(const hexc_module *m, const hexc_cubin *cubin, size_t ncubin, v
 	if (w.at > room)
 		return HEXC_E_INVALID;
 	memcpy(w.out, magic, sizeof magic);
-	put_word(w.out + 8, FORMAT_VERSION, 4);
-	put_word(w.out + 12, 0, 4);
-	put_word(w.out + 16, w.at, 8);
-	put_word(w.out + HEAD_DIGESTED, file_digest(w.out, w.at), 8);
+	wire_put_word(w.out + 8, FORMAT_VERSION, 4);
+	wire_put_word(w.out + 12, 0, 4);
+	wire_put_word(w.out + 16, w.at, 8);
+	wire_put_word(w.out + HEAD_DIGESTED, file_digest(w.out, w.at), 8);
 	return HEXC_OK;
 }
 
@@ -92,11 +72,11 @@ head_wrong(const unsigned char *data, size_t n)
 		return "it is no module of hexc: it does not begin with HEXCMOD";
 	if (n < HEAD)
 		return "it ends too early";
-	if (get_word(data + 8, 4) != FORMAT_VERSION)
+	if (wire_get_word(data + 8, 4) != FORMAT_VERSION)
 		return "it is of another version of the format; compile it again";
-	if (get_word(data + 16, 8) != n)
+	if (wire_get_word(data + 16, 8) != n)
 		return "it is shorter or longer than it says; copy it again, or compile it again";
-	if (get_word(data + HEAD_DIGESTED, 8) != file_digest(data, n))
+	if (wire_get_word(data + HEAD_DIGESTED, 8) != file_digest(data, n))
 		return "its checksum is wrong; copy it again, or compile it again";
 	return NULL;
 }
@@ -163,64 +143,6 @@ hexc_module_load(hexc_module **out, const void *data, size_t n, char *why, size_
 
 /* ---- files ------------------------------------------------------------------------------------ */
 
-static bool
-write_all(int fd, const unsigned char *data, size_t n)
-{
-	while (n) {
-		ssize_t k = write(fd, data, n);
-		if (k < 0 && errno != EINTR)
-			return false;
-		if (k > 0) {
-			data += k;
-			n -= (size_t)k;
-		}
-	}
-	return fsync(fd) == 0;
-}
-
-/* A new file beside `path`, whose name is left in `name`; -1: errno says why. */
-static int
-open_beside(const char *path, char *name, size_t room)
-{
-	int fd = -1;
-
-	for (int i = 0; i < 100 && fd < 0; i++) {
-		snprintf(name, room, "%s.%ld.%d", path, (long)getpid(), i);
-		fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd < 0 && errno != EEXIST)
-			break;
-	}
-	return fd;
-}
-
-/* Complete or not at all; 0 or an errno. */
-static int
-write_file(const char *path, const void *data, size_t n)
-{
-	size_t room = strlen(path) + 40;
-	char *name = malloc(room);
-	int fd, bad = 0;
-
-	if (!name)
-		return ENOMEM;
-	fd = open_beside(path, name, room);
-	if (fd < 0) {
-		bad = errno;
-		free(name);
-		return bad;
-	}
-	if (!write_all(fd, data, n))
-		bad = errno;
-	if (close(fd) && !bad)
-		bad = errno;
-	if (!bad && rename(name, path))
-		bad = errno;
-	if (bad)
-		unlink(name);
-	free(name);
-	return bad;
-}
-
 int
 hexc_module_save_file(const hexc_module *m, const hexc_cubin *cubin, size_t ncubin, const char *path,
                       char *why, size_t n)
@@ -240,43 +162,9 @@ hexc_module_save_file(const hexc_module *m, const hexc_cubin *cubin, size_t ncub
 	if (!data)
 		return why_error(HEXC_E_NOMEM, why, n, "%s", hexc_strerror(HEXC_E_NOMEM));
 	code = hexc_module_save(m, cubin, ncubin, data, bytes, &bytes);
-	bad = code ? 0 : write_file(path, data, bytes);
+	bad = code ? 0 : disk_write(path, data, bytes);
 	free(data);
 	return bad ? why_error(HEXC_E_FILE, why, n, "%s: cannot be written: %s", path, strerror(bad)) : code;
-}
-
-/* All of a file, malloc'ed; NULL: errno says why. */
-static void *
-read_file(const char *path, size_t *n)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), saved;
-	unsigned char *data = NULL;
-	struct stat st;
-	size_t at = 0;
-	ssize_t k = 1;
-
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		data = malloc((size_t)st.st_size + 1);
-	else
-		errno = EINVAL;
-	while (data && at < (size_t)st.st_size && k) {
-		k = read(fd, data + at, (size_t)st.st_size - at);
-		if (k > 0)
-			at += (size_t)k;
-		else if (k < 0 && errno != EINTR) {
-			saved = errno;
-			free(data);
-			data = NULL;
-			errno = saved;
-		}
-	}
-	saved = errno;
-	close(fd);
-	errno = saved;
-	*n = at;
-	return data;
 }
 
 int
@@ -293,7 +181,7 @@ hexc_module_load_file(hexc_module **out, const char *path, char *why, size_t nwh
 		*out = NULL;
 	if (!out || !path || (!why && nwhy))
 		return HEXC_E_INVALID;
-	data = read_file(path, &n);
+	data = disk_read(path, &n);
 	if (!data)
 		return why_error(HEXC_E_FILE, why, nwhy, "%s: cannot be read: %s", path, strerror(errno));
 	code = hexc_module_load(out, data, n, text, sizeof text);

@@ -111,6 +111,18 @@ hexc_module *module_new(void *(*fn)(void *, void *, size_t), void *user); /* NUL
 /* What of tensor arguments is looked at: nothing, or the memory at their addresses, in this form. */
 typedef enum ArgForm { ARG_SIZES, ARG_NATURAL, ARG_DEVICE } ArgForm;
 
-/* hexc_check_args for that form. */
+/* What a launch needs, whatever its tensors' addresses are. */
+typedef struct LaunchPlan {
+	uint32_t grid[3];
+	int64_t *bytes;            /* of each parameter that is a tensor; NULL: not asked for */
+	hexc_tensor_map_info *map; /* dims and strides of each; NULL: not asked for */
+} LaunchPlan;
+
+/* hexc_check_args for that form, and the plan. */
+int launch_plan(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, LaunchPlan *plan,
+                char *why, size_t n);
 int launch_check(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, char *why, size_t n);
+/* May tensor i, which needs so many bytes, be at arg's address? */
+int launch_address(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64_t bytes,
+                   char *why, size_t n);
 #endif

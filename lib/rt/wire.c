@@ -182,3 +182,20 @@ wire_digest(uint64_t h, const void *data, size_t n)
 		h = (h ^ p[i]) * UINT64_C(0x100000001b3);
 	return h;
 }
+
+void
+wire_put_word(unsigned char *to, uint64_t x, int bytes)
+{
+	for (int i = 0; i < bytes; i++)
+		to[i] = (unsigned char)(x >> 8 * i);
+}
+
+uint64_t
+wire_get_word(const unsigned char *from, int bytes)
+{
+	uint64_t x = 0;
+
+	for (int i = 0; i < bytes; i++)
+		x |= (uint64_t)from[i] << 8 * i;
+	return x;
+}

@@ -31,4 +31,7 @@ void wire_dtype(Wire *w, DType *d);                     /* by name */
 /* 64 bits of n bytes (FNV-1a, with offset basis h): any one byte changed changes them.  Not secure. */
 uint64_t wire_digest(uint64_t h, const void *data, size_t n);
 #define WIRE_BASIS UINT64_C(0xcbf29ce484222325)
+/* The low `bytes` bytes of x at `to`, and back. */
+void wire_put_word(unsigned char *to, uint64_t x, int bytes);
+uint64_t wire_get_word(const unsigned char *from, int bytes);
 #endif

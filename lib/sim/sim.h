@@ -199,6 +199,11 @@ typedef struct sim_tmap { uint64_t opaque[16]; } sim_tmap;
  * simulated: interleaved layouts, and a swizzle span wider than the rows of the box when it has
  * several (neither the ISA nor the driver's manual say where the data goes). */
 SIM_API int sim_tmap_encode(sim_tmap *out, const sim_tmap_desc *d, char *why, size_t n);
+/* The same from what the driver's cuTensorMapEncodeTiled takes, in its order and numbers, for hosts that
+ * have both: SIM_OK, which is 0, or SIM_E_INVALID. */
+SIM_API int sim_tmap_tiled(void *map, int type, uint32_t rank, void *address, const uint64_t *dim,
+                           const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave,
+                           int swizzle, int l2, int fill);
 /* Back from 128 bytes to the description: SIM_E_INVALID if they are no intact map. */
 SIM_API int sim_tmap_decode(const void *map, sim_tmap_desc *out);
 /* ---- debugging -------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  * the header, one JSON object from tensor names to {dtype, shape, data_offsets} and "__metadata__" with
  * strings; then the data, which the tensors fill without gaps and overlaps. */
 #include "lib/weights/file.h"
-#include <cjson/cJSON.h>
+#include "lib/base/json.h"
 #include <string.h>
 
 /* The reference implementation refuses longer headers. */
@@ -22,25 +22,24 @@ const FileType safetensors_types[] = {
 
 /* A whole number from 0 to 2^53: what a JSON reader keeps exactly. */
 static bool
-whole(const cJSON *j, int64_t *out)
+whole(const Json *j, int64_t *out)
 {
-	if (!cJSON_IsNumber(j) || !(j->valuedouble >= 0 && j->valuedouble <= 0x1p53))
+	if (!j || j->kind != JSON_NUMBER || !(j->number >= 0 && j->number <= 0x1p53))
 		return false;
-	*out = (int64_t)j->valuedouble;
-	return (double)*out == j->valuedouble;
+	*out = (int64_t)j->number;
+	return (double)*out == j->number;
 }
 
 static bool
-read_shape(hexc_file *f, FileTensor *t, const cJSON *shape)
+read_shape(hexc_file *f, FileTensor *t, const Json *shape)
 {
-	const cJSON *d;
+	const Json *d;
 
-	if (!cJSON_IsArray(shape))
+	if (!shape || shape->kind != JSON_ARRAY)
 		return file_error(f,
 		                 "tensor %s has no shape: the header is damaged; write the file again",
 		                  t->name);
-	cJSON_ArrayForEach(d, shape)
-	{
+	for (d = shape->first; d; d = d->next) {
 		if (t->rank == HEXC_MAX_RANK)
 			return file_error(f, "tensor %s has more than %d dims", t->name, HEXC_MAX_RANK);
 		if (!whole(d, &t->dim[t->rank++]))
@@ -53,24 +52,24 @@ read_shape(hexc_file *f, FileTensor *t, const cJSON *shape)
 }
 
 static bool
-read_tensor(hexc_file *f, const cJSON *j)
+read_tensor(hexc_file *f, const Json *j)
 {
-	const cJSON *type = cJSON_GetObjectItemCaseSensitive(j, "dtype");
-	const cJSON *at = cJSON_GetObjectItemCaseSensitive(j, "data_offsets");
-	FileTensor t = { .name = arena_strndup(&f->arena, j->string, strlen(j->string)) };
+	const Json *type = json_member(j, "dtype");
+	const Json *at = json_member(j, "data_offsets");
+	FileTensor t = { .name = j->key };
 	int64_t begin, end;
 	uint64_t need;
 
-	if (!cJSON_IsObject(j) || !cJSON_IsString(type))
+	if (!type || type->kind != JSON_STRING)
 		return file_error(f,
 		                 "tensor %s has no dtype: the header is damaged; write the file again",
 		                  t.name);
-	t.type = file_quote(f, type->valuestring, strlen(type->valuestring));
-	t.known = file_type_named(safetensors_types, type->valuestring, strlen(type->valuestring));
-	if (!read_shape(f, &t, cJSON_GetObjectItemCaseSensitive(j, "shape")))
+	t.type = file_quote(f, type->text, strlen(type->text));
+	t.known = file_type_named(safetensors_types, type->text, strlen(type->text));
+	if (!read_shape(f, &t, json_member(j, "shape")))
 		return false;
-	if (!cJSON_IsArray(at) || cJSON_GetArraySize(at) != 2 || !whole(cJSON_GetArrayItem(at, 0), &begin) ||
-	    !whole(cJSON_GetArrayItem(at, 1), &end) || begin > end)
+	if (!at || at->kind != JSON_ARRAY || at->n != 2 || !whole(at->first, &begin) ||
+	    !whole(at->first->next, &end) || begin > end)
 		return file_error(
 			f, "tensor %s: its data_offsets are not [begin, end]; write the file again",
 			t.name);
@@ -90,37 +89,33 @@ read_tensor(hexc_file *f, const cJSON *j)
 }
 
 static bool
-read_meta(hexc_file *f, const cJSON *object)
+read_meta(hexc_file *f, const Json *object)
 {
-	const cJSON *j;
+	const Json *j;
 
-	if (!cJSON_IsObject(object))
+	if (object->kind != JSON_OBJECT)
 		return file_error(f, "__metadata__ is no object of strings; write the file again");
-	cJSON_ArrayForEach(j, object)
-	{
-		FileMeta m = { arena_strndup(&f->arena, j->string, strlen(j->string)), NULL };
+	for (j = object->first; j; j = j->next) {
+		FileMeta m = { j->key, j->text };
 
-		if (!cJSON_IsString(j))
+		if (j->kind != JSON_STRING)
 			return file_error(f, "__metadata__ %s is no string; write the file again",
-			                  file_quote(f, j->string, strlen(j->string)));
-		m.value = arena_strndup(&f->arena, j->valuestring, strlen(j->valuestring));
+			                  file_quote(f, j->key, strlen(j->key)));
 		VEC_PUSH(&f->arena, f->meta, f->nmeta, f->meta_cap, m);
 	}
 	return true;
 }
 
 static bool
-read_header(hexc_file *f, const cJSON *root)
+read_header(hexc_file *f, const Json *root)
 {
-	const cJSON *j;
+	const Json *j;
 
-	if (!cJSON_IsObject(root))
+	if (root->kind != JSON_OBJECT)
 		return file_error(f, "the header is no JSON object; write the file again");
-	cJSON_ArrayForEach(j, root)
-	{
-		if (!(strcmp(j->string, "__metadata__") == 0 ? read_meta(f, j) : read_tensor(f, j)))
+	for (j = root->first; j; j = j->next)
+		if (!(strcmp(j->key, "__metadata__") == 0 ? read_meta(f, j) : read_tensor(f, j)))
 			return false;
-	}
 	return file_finish(f, true);
 }
 
@@ -128,11 +123,8 @@ bool
 safetensors_read(hexc_file *f)
 {
 	uint64_t n = 0, nodes = 0;
-	const char *text = (const char *)f->data + 8, *end = NULL;
-	cJSON *root;
-	jmp_buf *outer = f->arena.fail, here;
-	int left;
-	volatile bool ok = false;
+	const char *text = (const char *)f->data + 8;
+	const Json *root;
 
 	f->kind = "safetensors";
 	for (int i = 7; i >= 0; i--)
@@ -156,18 +148,9 @@ safetensors_read(hexc_file *f)
 		                  (unsigned long long)nodes, NODES_MAX);
 	f->start = 8 + n;
 	f->room = f->bytes - f->start;
-	root = cJSON_ParseWithLengthOpts(text, (size_t)n, &end, false);
+	root = json_read(&f->arena, text, (size_t)n);
 	if (!root)
 		return file_error(
 			f, "the header is no valid JSON: the file is damaged; fetch or write it again");
-	/* the tree is not the arena's: on the way out it goes first */
-	f->arena.fail = &here;
-	left = setjmp(here);
-	if (left == 0)
-		ok = read_header(f, root);
-	f->arena.fail = outer;
-	cJSON_Delete(root);
-	if (left)
-		arena_fail(&f->arena, (ArenaFail)left, f->arena.why);
-	return ok;
+	return read_header(f, root);
 }

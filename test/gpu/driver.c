@@ -7,13 +7,19 @@
  *
  *	FAKE_CUDA_DEVICES=N   GPUs (1)
  *	FAKE_CUDA_SM=75       their capability (90)
- *	FAKE_CUDA_STREAM=7    the one stream, by its handle, that it takes beside the default one (none)
- *	FAKE_CUDA_FAIL=NAME   this function fails, with FAKE_CUDA_CODE (999) */
+ *	FAKE_CUDA_STREAM=7    a stream that it takes beside the default one and those it made (none)
+ *	FAKE_CUDA_FAIL=NAME   this function fails, with FAKE_CUDA_CODE (999)
+ *	FAKE_CUDA_FAIL_AT=N   the N-th call that may fail does, and says so; what it frees is free then
+ *	FAKE_CUDA_IDLE=1      launches do nothing
+ *
+ * A cubin is "\177ELF", the arch, a newline and PTX.  Compiled with -DFAKE_OLD it lacks what came after
+ * CUDA 11.0. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/gpu/driver.h"
+#include "lib/hexc.h"
 #include "lib/sim/sim.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -21,19 +27,68 @@
 enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NO_BINARY = 209,
        INVALID_PTX = 218, INVALID_HANDLE = 400, NOT_FOUND = 500, UNKNOWN = 999 };
 
-typedef struct Module {
-	sim_module *m;
+typedef struct Context Context;
+typedef struct Module Module;
+
+typedef struct Function {
+	struct Function *next;
+	Module *of;
+	int shared; /* dynamic, that it may have */
 	char name[200];
-	int shared; /* dynamic, that the function may have */
-} Module;
+} Function;
+
+struct Module {
+	Context *of;
+	sim_module *m;
+	Function *function;
+};
+
+/* The primary one of a device. */
+struct Context {
+	int device, retained, allocs, modules, events;
+	int sticky; /* a kernel failed: every call does from now on */
+	int launches;
+	sim *sim;
+};
+
+enum { DEVICES = 4, STREAMS = 4, NODES = 16, ARG_BYTES = 4096 };
+
+/* A launch that is kept. */
+typedef struct Node {
+	Function *f;
+	unsigned grid[3], block[3], shared, enabled;
+	unsigned char bytes[ARG_BYTES];
+	void *arg[HEXC_MAX_PARAMS];
+	const struct Node *of; /* in what is instantiated: the graph's node */
+} Node;
+
+typedef struct Graph {
+	Node node[NODES];
+	int n;
+	void *last; /* as cuStreamGetCaptureInfo has it */
+} Graph;
+
+typedef struct Stream {
+	Graph *capture; /* NULL: it runs */
+} Stream;
 
 static struct {
 	bool ready;
-	int retained, pushed, allocs, modules, events;
-	int sticky; /* a kernel failed: every call does from now on */
-	int launches;
-	sim *device;
+	int calls;
+	const char *fail; /* what the environment says, once: launches are timed */
+	int fail_at, idle;
+	Context context[DEVICES];
+	Stream stream[STREAMS];
+	int streams;
 } fake;
+static _Thread_local Context *stack[16];
+static _Thread_local int depth;
+
+static Context *
+now(void)
+{
+	return depth ? stack[depth - 1] : NULL;
+}
 
 static int
 number(const char *name, int otherwise)
@@ -43,19 +98,29 @@ number(const char *name, int otherwise)
 	return s ? atoi(s) : otherwise;
 }
 
+__attribute__((constructor)) static void
+read_settings(void)
+{
+	fake.fail = getenv("FAKE_CUDA_FAIL");
+	fake.fail_at = number("FAKE_CUDA_FAIL_AT", 0);
+	fake.idle = number("FAKE_CUDA_IDLE", 0);
+}
+
 /* Is the function to fail, or may it not be called now? */
 static int
 check(const char *name, bool context)
 {
-	const char *fail = getenv("FAKE_CUDA_FAIL");
-
-	if (fail && strcmp(fail, name) == 0)
+	if (++fake.calls == fake.fail_at) {
+		fprintf(stderr, "fake driver: call %d, %s, fails\n", fake.calls, name);
+		return number("FAKE_CUDA_CODE", UNKNOWN);
+	}
+	if (fake.fail && strcmp(fake.fail, name) == 0)
 		return number("FAKE_CUDA_CODE", UNKNOWN);
 	if (!fake.ready && strcmp(name, "cuInit") != 0 && strcmp(name, "cuDriverGetVersion") != 0)
 		return NOT_INITIALIZED;
-	if (context && !fake.pushed)
+	if (context && !now())
 		return INVALID_CONTEXT;
-	return context ? fake.sticky : 0;
+	return context ? now()->sticky : 0;
 }
 #define CHECK(context)                                        \
 	do {                                                  \
@@ -66,7 +131,10 @@ check(const char *name, bool context)
 
 /* Defined with the signatures that hexc calls them by. */
 #define X(name, parameters) EXPORT int name parameters;
-DRIVER_CALLS(X)
+DRIVER_ALWAYS(X)
+#ifndef FAKE_OLD
+DRIVER_LATER(X)
+#endif
 #undef X
 
 int
@@ -157,26 +225,29 @@ cuDeviceTotalMem_v2(size_t *bytes, int device)
 int
 cuDevicePrimaryCtxRetain(void **context, int device)
 {
-	(void)device;
+	Context *c = &fake.context[device];
+
 	CHECK(false);
-	if (!fake.device && !(fake.device = sim_open()))
+	c->device = device;
+	if (!c->sim && !(c->sim = sim_open()))
 		return DRV_CUDA_ERROR_OUT_OF_MEMORY;
-	fake.retained++;
-	*context = &fake;
+	c->retained++;
+	*context = c;
 	return 0;
 }
 
 int
 cuDevicePrimaryCtxRelease_v2(int device)
 {
-	(void)device;
-	CHECK(false);
-	if (!fake.retained--)
+	Context *c = &fake.context[device];
+
+	if (!c->retained--)
 		return INVALID_CONTEXT;
-	if (fake.allocs || fake.modules || fake.events || fake.pushed)
+	if (c->retained == 0 && (c->allocs || c->modules || c->events || depth))
 		fprintf(stderr,
 		        "fake driver: left behind: %d allocations, %d modules, %d events, %d contexts\n",
-		        fake.allocs, fake.modules, fake.events, fake.pushed);
+		        c->allocs, c->modules, c->events, depth);
+	CHECK(false);
 	return 0;
 }
 
@@ -184,16 +255,37 @@ int
 cuCtxPushCurrent_v2(void *context)
 {
 	CHECK(false);
-	fake.pushed++;
-	return context == &fake ? 0 : INVALID_CONTEXT;
+	if (!context || depth == 16)
+		return INVALID_CONTEXT;
+	stack[depth++] = context;
+	return 0;
 }
 
 int
 cuCtxPopCurrent_v2(void **context)
 {
+	*context = now();
+	if (depth == 0)
+		return INVALID_CONTEXT;
+	depth--;
 	CHECK(false);
-	*context = &fake;
-	return fake.pushed-- > 0 ? 0 : INVALID_CONTEXT;
+	return 0;
+}
+
+int
+cuCtxGetCurrent(void **context)
+{
+	CHECK(false);
+	*context = now();
+	return 0;
+}
+
+int
+cuCtxGetDevice(int *device)
+{
+	CHECK(true);
+	*device = now()->device;
+	return 0;
 }
 
 int
@@ -207,41 +299,42 @@ int
 cuMemAlloc_v2(unsigned long long *ptr, size_t bytes)
 {
 	CHECK(true);
-	*ptr = bytes ? sim_alloc(fake.device, bytes, NULL) : 0;
+	*ptr = bytes ? sim_alloc(now()->sim, bytes, NULL) : 0;
 	if (!*ptr)
 		return bytes ? DRV_CUDA_ERROR_OUT_OF_MEMORY : INVALID_VALUE;
-	sim_mark(fake.device, *ptr, bytes, 0);
-	fake.allocs++;
+	sim_mark(now()->sim, *ptr, bytes, 0);
+	now()->allocs++;
 	return 0;
 }
 
 int
 cuMemFree_v2(unsigned long long ptr)
 {
-	fake.allocs--; /* a context that is lost gives all back */
+	if (now())
+		now()->allocs--; /* a context that is lost gives all back */
 	CHECK(true);
-	return sim_free(fake.device, ptr) == SIM_OK ? 0 : INVALID_VALUE;
+	return sim_free(now()->sim, ptr) == SIM_OK ? 0 : INVALID_VALUE;
 }
 
 int
 cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t bytes)
 {
 	CHECK(true);
-	return sim_write(fake.device, to, from, bytes) == SIM_OK ? 0 : INVALID_VALUE;
+	return sim_write(now()->sim, to, from, bytes) == SIM_OK ? 0 : INVALID_VALUE;
 }
 
 int
 cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t bytes)
 {
 	CHECK(true);
-	return sim_read(fake.device, from, to, bytes) == SIM_OK ? 0 : INVALID_VALUE;
+	return sim_read(now()->sim, from, to, bytes) == SIM_OK ? 0 : INVALID_VALUE;
 }
 
 int
 cuMemsetD8Async(unsigned long long ptr, unsigned char value, size_t bytes, void *stream)
 {
 	CHECK(true);
-	return !stream && sim_fill(fake.device, ptr, value, bytes) == SIM_OK ? 0 : INVALID_VALUE;
+	return !stream && sim_fill(now()->sim, ptr, value, bytes) == SIM_OK ? 0 : INVALID_VALUE;
 }
 
 /* Text for this capability, or an older one without a letter. */
@@ -254,18 +347,33 @@ runs_here(const sim_module *m)
 	return *end ? sm == number("FAKE_CUDA_SM", 90) : sm <= number("FAKE_CUDA_SM", 90);
 }
 
+/* The PTX of a cubin for this generation; NULL: it is for another. */
+static const char *
+cubin_text(const char *image)
+{
+	long sm = strtol(image + strlen("\177ELFsm_"), NULL, 10);
+	const char *line = strchr(image, '\n');
+
+	return sm / 10 == number("FAKE_CUDA_SM", 90) / 10 && sm <= number("FAKE_CUDA_SM", 90) ? line + 1
+	                                                                                      : NULL;
+}
+
 int
 cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option, void **value)
 {
+	const char *text = image;
 	Module *m;
 	sim_message msg = { 0, "" };
 
 	CHECK(true);
+	if (memcmp(text, "\177ELF", 4) == 0 && !(text = cubin_text(text)))
+		return NO_BINARY;
 	m = calloc(1, sizeof *m);
 	if (!m)
 		return DRV_CUDA_ERROR_OUT_OF_MEMORY;
-	if (sim_load(fake.device, image, strlen(image), &m->m) != SIM_OK) {
-		sim_message_at(fake.device, 0, &msg);
+	m->of = now();
+	if (sim_load(m->of->sim, text, strlen(text), &m->m) != SIM_OK) {
+		sim_message_at(m->of->sim, 0, &msg);
 		if (n == 2 && option[0] == DRV_CU_JIT_ERROR_LOG_BUFFER)
 			snprintf(value[0], (size_t)value[1], "line %u: %s", msg.line, msg.text);
 		free(m);
@@ -275,8 +383,7 @@ cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option, vo
 		free(m);
 		return NO_BINARY;
 	}
-	m->shared = 48 << 10;
-	fake.modules++;
+	m->of->modules++;
 	*module = m;
 	return 0;
 }
@@ -286,37 +393,51 @@ cuModuleUnload(void *module)
 {
 	Module *m = module;
 
-	fake.modules--;
+	if (now())
+		m->of->modules--;
 	CHECK(true);
-	sim_unload(fake.device, m->m);
+	sim_unload(m->of->sim, m->m);
+	for (Function *f = m->function, *next; f; f = next) {
+		next = f->next;
+		free(f);
+	}
 	free(m);
 	return 0;
 }
 
-/* A function is its module, which has been told the name. */
 int
 cuModuleGetFunction(void **function, void *module, const char *name)
 {
 	Module *m = module;
 	sim_entry_info e;
+	Function *f;
 
 	CHECK(true);
-	if (!sim_entry_find(m->m, name, &e))
+	if (m->of != now() || !sim_entry_find(m->m, name, &e))
 		return NOT_FOUND;
-	snprintf(m->name, sizeof m->name, "%s", name);
-	*function = m;
+	for (f = m->function; f && strcmp(f->name, name) != 0; f = f->next)
+		;
+	if (!f) {
+		f = calloc(1, sizeof *f);
+		if (!f)
+			return DRV_CUDA_ERROR_OUT_OF_MEMORY;
+		*f = (Function){ .next = m->function, .of = m, .shared = 48 << 10 };
+		snprintf(f->name, sizeof f->name, "%s", name);
+		m->function = f;
+	}
+	*function = f;
 	return 0;
 }
 
 int
 cuFuncSetAttribute(void *function, int attribute, int value)
 {
-	Module *m = function;
+	Function *f = function;
 
 	CHECK(true);
 	if (attribute != DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value > 227 << 10)
 		return INVALID_VALUE;
-	m->shared = value;
+	f->shared = value;
 	return 0;
 }
 
@@ -330,62 +451,228 @@ cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int thr
 	return 0;
 }
 
-/* By the simulator's rules, which are the driver's; the map's 128 bytes are the simulator's own. */
-int
-cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *dim,
-                       const uint64_t *stride, const unsigned *box, const unsigned *step, int interleave,
-                       int swizzle, int l2, int fill)
-{
-	sim_tmap_desc d = SIM_TMAP_INIT;
+/* ---- launches and streams ------------------------------------------------------------------------ */
 
-	CHECK(true);
-	if ((uintptr_t)map % 64 || !address || rank < 1 || rank > 5 || type < 0 || interleave < 0 ||
-	    swizzle < 0 || l2 < 0 || fill < 0)
-		return INVALID_VALUE;
-	d.type = (uint32_t)type;
-	d.rank = rank;
-	d.address = (uintptr_t)address;
-	for (unsigned i = 0; i < rank; i++) {
-		d.dim[i] = dim[i];
-		d.box[i] = box[i];
-		d.element_stride[i] = step[i];
-		if (i + 1 < rank)
-			d.stride[i] = stride[i];
+static Stream *
+stream_of(void *stream)
+{
+	for (int i = 0; i < STREAMS; i++)
+		if (stream == &fake.stream[i])
+			return stream;
+	return NULL;
+}
+
+static bool
+is_stream(void *stream)
+{
+	return !stream || stream_of(stream) || (uintptr_t)stream == (uintptr_t)number("FAKE_CUDA_STREAM", 0);
+}
+
+static int
+run(Function *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args)
+{
+	static const sim_launch none = SIM_LAUNCH_INIT;
+	sim_launch l = none;
+	sim_result *r = NULL;
+	int code;
+
+	now()->launches++;
+	if (fake.idle)
+		return 0;
+	memcpy(l.grid, grid, sizeof l.grid);
+	memcpy(l.block, block, sizeof l.block);
+	l.smem = shared;
+	l.args = (const void **)args;
+	code = sim_run(now()->sim, f->of->m, f->name, &l, &r);
+	if (code == SIM_E_FAULT)
+		now()->sticky = DRV_CUDA_ERROR_ILLEGAL_ADDRESS;
+	if (r && sim_result_output(r, NULL)) /* as the driver does, to the process's standard output */
+		fputs(sim_result_output(r, NULL), stdout);
+	sim_result_free(r);
+	return code == SIM_OK || code == SIM_E_FAULT ? 0 : INVALID_VALUE;
+}
+
+/* Keep a launch, with its arguments as they are now. */
+static int
+node_set(Node *n, Function *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args)
+{
+	sim_param_info p;
+	size_t at = 0;
+
+	n->f = f;
+	n->shared = shared;
+	memcpy(n->grid, grid, sizeof n->grid);
+	memcpy(n->block, block, sizeof n->block);
+	for (size_t i = 0; sim_param_at(f->of->m, f->name, i, &p); i++) {
+		at = (at + 63) / 64 * 64;
+		if (at + p.bytes > sizeof n->bytes)
+			return INVALID_VALUE;
+		memcpy(n->bytes + at, args[i], p.bytes);
+		n->arg[i] = n->bytes + at;
+		at += p.bytes;
 	}
-	d.interleave = (uint32_t)interleave;
-	d.swizzle = (uint32_t)swizzle;
-	d.l2_promotion = (uint32_t)l2;
-	d.oob_fill = (uint32_t)fill;
-	return sim_tmap_encode(map, &d, NULL, 0) == SIM_OK ? 0 : INVALID_VALUE;
+	return 0;
+}
+
+static bool
+launchable(const Function *f, const unsigned grid[3], unsigned shared)
+{
+	return f && grid[0] && grid[1] && grid[2] && (int)shared <= f->shared && f->of->of == now();
 }
 
 int
 cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                unsigned shared, void *stream, void **args, void **extra)
 {
-	static const sim_launch none = SIM_LAUNCH_INIT;
-	sim_launch l = none;
-	Module *m = function;
-	sim_result *r = NULL;
-	int code;
+	unsigned grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
+	Stream *s = stream_of(stream);
 
 	CHECK(true);
-	if (!gx || !gy || !gz || (int)shared > m->shared || extra ||
-	    (stream && (uintptr_t)stream != (uintptr_t)number("FAKE_CUDA_STREAM", 0)))
+	if (!launchable(function, grid, shared) || extra || !is_stream(stream))
 		return INVALID_VALUE;
-	l.grid[0] = gx, l.grid[1] = gy, l.grid[2] = gz;
-	l.block[0] = bx, l.block[1] = by, l.block[2] = bz;
-	l.smem = shared;
-	l.args = (const void **)args;
-	code = sim_run(fake.device, m->m, m->name, &l, &r);
-	if (code == SIM_E_FAULT)
-		fake.sticky = DRV_CUDA_ERROR_ILLEGAL_ADDRESS;
-	if (r && sim_result_output(r, NULL)) /* as the driver does, to the process's standard output */
-		fputs(sim_result_output(r, NULL), stdout);
-	sim_result_free(r);
-	fake.launches++;
-	return code == SIM_OK || code == SIM_E_FAULT ? 0 : INVALID_VALUE;
+	if (!s || !s->capture)
+		return run(function, grid, block, shared, args);
+	if (s->capture->n == NODES)
+		return INVALID_VALUE;
+	s->capture->node[s->capture->n].enabled = 1;
+	s->capture->last = &s->capture->node[s->capture->n];
+	return node_set(&s->capture->node[s->capture->n++], function, grid, block, shared, args);
 }
+
+EXPORT int
+cuStreamCreate(void **stream, unsigned flags)
+{
+	(void)flags;
+	*stream = fake.streams < STREAMS ? &fake.stream[fake.streams++] : NULL;
+	return *stream ? 0 : INVALID_VALUE;
+}
+
+EXPORT int
+cuStreamBeginCapture_v2(void *stream, int mode)
+{
+	(void)mode;
+	if (!stream_of(stream) || stream_of(stream)->capture)
+		return INVALID_VALUE;
+	stream_of(stream)->capture = calloc(1, sizeof(Graph));
+	return 0;
+}
+
+EXPORT int
+cuStreamEndCapture(void *stream, void **graph)
+{
+	*graph = stream_of(stream)->capture;
+	stream_of(stream)->capture = NULL;
+	return *graph ? 0 : INVALID_VALUE;
+}
+
+EXPORT int
+cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags)
+{
+	const Graph *g = graph;
+	Graph *e = calloc(1, sizeof *e);
+
+	(void)flags;
+	*e = *g;
+	for (int i = 0; i < e->n; i++) {
+		e->node[i].of = &g->node[i];
+		for (int a = 0; a < HEXC_MAX_PARAMS; a++)
+			if (g->node[i].arg[a])
+				e->node[i].arg[a] = e->node[i].bytes +
+				                    ((unsigned char *)g->node[i].arg[a] - g->node[i].bytes);
+	}
+	*exec = e;
+	return 0;
+}
+
+EXPORT int
+cuGraphLaunch(void *exec, void *stream)
+{
+	Graph *e = exec;
+	int code = is_stream(stream) ? 0 : INVALID_VALUE;
+
+	for (int i = 0; i < e->n && !code; i++)
+		if (e->node[i].enabled)
+			code = run(e->node[i].f, e->node[i].grid, e->node[i].block, e->node[i].shared,
+			           e->node[i].arg);
+	return code;
+}
+
+EXPORT int
+cuGraphDestroy(void *graph) /* and cuGraphExecDestroy */
+{
+	free(graph);
+	return 0;
+}
+
+#ifndef FAKE_OLD
+static Node *
+node_of(void *exec, const void *node)
+{
+	Graph *e = exec;
+
+	for (int i = 0; i < e->n; i++)
+		if (e->node[i].of == node)
+			return &e->node[i];
+	return NULL;
+}
+
+int
+cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph, void *const **nodes,
+                          size_t *n)
+{
+	Stream *s = stream_of(stream);
+
+	CHECK(true);
+	*status = s && s->capture ? DRV_CU_STREAM_CAPTURE_STATUS_ACTIVE : 0;
+	if (*status) {
+		*id = 1;
+		*graph = s->capture;
+		*n = s->capture->n > 0;
+		*nodes = &s->capture->last;
+	}
+	return 0;
+}
+
+int
+cuGraphExecKernelNodeSetParams_v2(void *exec, void *node, const DriverNode *p)
+{
+	Node *to = node_of(exec, node);
+
+	CHECK(true);
+	if (!to || p->extra || !launchable(p->function, p->grid, p->shared))
+		return INVALID_VALUE;
+	return node_set(to, p->function, p->grid, p->block, p->shared, p->args);
+}
+
+int
+cuGraphNodeSetEnabled(void *exec, void *node, unsigned enabled)
+{
+	Node *to = node_of(exec, node);
+
+	CHECK(true);
+	if (!to)
+		return INVALID_VALUE;
+	to->enabled = enabled;
+	return 0;
+}
+
+/* By the simulator's rules, which are the driver's; the map's 128 bytes are the simulator's own. */
+int
+cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *dim,
+                       const uint64_t *stride, const unsigned *box, const unsigned *step, int interleave,
+                       int swizzle, int l2, int fill)
+{
+	CHECK(true);
+	if ((uintptr_t)map % 64 || !address)
+		return INVALID_VALUE;
+	return sim_tmap_tiled(map, type, rank, address, dim, stride, box, step, interleave, swizzle, l2,
+	                      fill) == SIM_OK
+	               ? 0
+	               : INVALID_VALUE;
+}
+#endif
+
+/* ---- events ---------------------------------------------------------------------------------------- */
 
 /* An event is the number of launches before it. */
 int
@@ -393,7 +680,7 @@ cuEventCreate(void **event, unsigned flags)
 {
 	CHECK(true);
 	*event = flags == 0 ? calloc(1, sizeof(int)) : NULL;
-	fake.events += *event != NULL;
+	now()->events += *event != NULL;
 	return *event ? 0 : INVALID_VALUE;
 }
 
@@ -401,8 +688,8 @@ int
 cuEventRecord(void *event, void *stream)
 {
 	CHECK(true);
-	*(int *)event = fake.launches;
-	return stream ? INVALID_VALUE : 0;
+	*(int *)event = now()->launches;
+	return is_stream(stream) ? 0 : INVALID_VALUE;
 }
 
 int
@@ -423,7 +710,8 @@ cuEventElapsedTime(float *ms, void *from, void *to)
 int
 cuEventDestroy_v2(void *event)
 {
-	fake.events--;
+	if (now())
+		now()->events--;
 	free(event);
 	CHECK(true);
 	return 0;

@@ -26,7 +26,8 @@ e = next(e for e in r if e["name"] == "w4a16")
 assert e["bytes"] == 8192 + 2 * (128 + 128 + 128), e
 END
 
-# The host's part: packing beside memcpy, each width on one thread and on all; how long is nobody's verdict here.
+# The host's part: packing beside memcpy, each width on one thread and on all, and launches; how long is nobody's verdict
+# here.
 "$python" scripts/bench --host --shrink 64 --repeat 1 -o "$dir/host.json" >"$dir/out" 2>&1 || {
 	echo "FAIL: bench --host: exit $?"
 	cat "$dir/out"
@@ -34,7 +35,12 @@ END
 }
 "$python" - "$dir/host.json" <<'END' || { cat "$dir/out"; exit 1; }
 import json, sys
-results = json.load(open(sys.argv[1]))["results"]
+file = json.load(open(sys.argv[1]))
+results, launches = file["results"], file["launches"]
+assert {(e["launch"], e["with"]) for e in launches} == {
+    (k, w) for k in ("vector_add", "gemm_roles") for w in ("driver alone", "same arguments", "another address", "another size")
+}, launches
+assert all(e["ns"] > 0 for e in launches)
 assert {e["weights"] for e in results} == {f"u{b}" for b in range(1, 9)}
 assert 1 in {e["threads"] for e in results}
 for e in results:

@@ -314,3 +314,81 @@ TEST(launch_parameters)
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, NULL, 0), HEXC_E_INVALID);
 	hexc_module_free(m);
 }
+
+/* ---- tensor maps and bytes -------------------------------------------------------------------- */
+
+static int
+refuse(void *map, int type, uint32_t rank, void *address, const uint64_t *dim, const uint64_t *stride,
+       const uint32_t *box, const uint32_t *step, int interleave, int swizzle, int l2, int fill)
+{
+	(void)map, (void)type, (void)rank, (void)address, (void)dim, (void)stride, (void)box, (void)step;
+	(void)interleave, (void)swizzle, (void)l2, (void)fill;
+	return 7;
+}
+
+/* Keeps what it is handed of each map, in its order, in the map. */
+static int
+note(void *map, int type, uint32_t rank, void *address, const uint64_t *dim, const uint64_t *stride,
+     const uint32_t *box, const uint32_t *step, int interleave, int swizzle, int l2, int fill)
+{
+	uint64_t *to = map;
+
+	(void)step, (void)interleave, (void)fill;
+	to[0] = (uint64_t)type << 32 | rank;
+	to[1] = (uintptr_t)address;
+	to[2] = dim[0];
+	to[3] = dim[1];
+	to[4] = stride[0];
+	to[5] = (uint64_t)box[0] << 32 | box[1];
+	to[6] = (uint64_t)swizzle << 32 | (uint32_t)l2;
+	return 0;
+}
+
+TEST(all_maps_of_a_launch_are_encoded)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_arg arg[HEXC_MAX_PARAMS];
+	uint64_t map[HEXC_MAX_PARAMS][16], bytes;
+	void *params[HEXC_MAX_PARAMS];
+	hexc_module *m;
+	char why[200];
+
+	o.arch = "sm_90a";
+	m = lib_must(lib_mapped, &o);
+	for (uintptr_t i = 0; i < HEXC_MAX_PARAMS; i++) {
+		arg[i] = (hexc_arg)HEXC_ARG_INIT;
+		arg[i].ptr = (void *)((i + 1) << 12);
+	}
+	arg[hexc_param_find(m, 0, "M")].i = 100;
+	arg[hexc_param_find(m, 0, "N")].i = 40;
+	arg[hexc_param_find(m, 0, "K")].i = 72;
+	ck_assert_int_eq(hexc_tensor_maps(m, 0, arg, note, map, params, why, sizeof why), HEXC_OK);
+	for (int i = 0; i < 2;
+	     i++) { /* A[100, 72] and B[40, 72] of f16, rows of 144 bytes, boxes of 64 x .. */
+		ck_assert_ptr_eq(params[i], map[i]);
+		ck_assert_uint_eq(map[i][0], UINT64_C(6) << 32 | 2);
+		ck_assert_uint_eq(map[i][1], (uint64_t)(i + 1) << 12);
+		ck_assert_uint_eq(map[i][2], 72);
+		ck_assert_uint_eq(map[i][3], i ? 40 : 100);
+		ck_assert_uint_eq(map[i][4], 144);
+		ck_assert_uint_eq(map[i][5], UINT64_C(64) << 32 | (i ? 32 : 64));
+	}
+	ck_assert_int_eq(hexc_tensor_maps(m, 0, arg, refuse, map, NULL, why, sizeof why), HEXC_E_DEVICE);
+	ck_assert_str_eq(why, "the tensor map of A cannot be encoded: cuTensorMapEncodeTiled gives 7");
+	arg[hexc_param_find(m, 0, "K")].i = 70; /* rows of 140 bytes */
+	ck_assert_int_eq(hexc_tensor_maps(m, 0, arg, note, map, NULL, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_ptr_nonnull(strstr(why, "A has a stride of"));
+	ck_assert_int_eq(hexc_tensor_maps(m, 0, arg, NULL, map, NULL, NULL, 0), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_tensor_maps(m, 0, arg, note, NULL, NULL, NULL, 0), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_tensor_maps(m, 1, arg, note, map, NULL, NULL, 0), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_tensor_maps(NULL, 0, arg, note, map, NULL, NULL, 0), HEXC_E_INVALID);
+	/* C is f32[M, N] */
+	ck_assert_int_eq(hexc_tensor_bytes(m, 0, 2, arg, &bytes), HEXC_OK);
+	ck_assert_uint_eq(bytes, 4 * 100 * 40);
+	arg[hexc_param_find(m, 0, "M")].i = INT64_MAX;
+	ck_assert_int_eq(hexc_tensor_bytes(m, 0, 2, arg, &bytes), HEXC_E_ARGS);
+	ck_assert_int_eq(hexc_tensor_bytes(m, 0, 3, arg, &bytes), HEXC_E_INVALID); /* a size */
+	ck_assert_int_eq(hexc_tensor_bytes(m, 0, 2, arg, NULL), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_tensor_bytes(m, 0, 99, arg, &bytes), HEXC_E_INVALID);
+	hexc_module_free(m);
+}

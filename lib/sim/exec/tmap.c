@@ -238,6 +238,37 @@ sim_tmap_encode(sim_tmap *out, const sim_tmap_desc *d, char *why, size_t n)
 	return SIM_OK;
 }
 
+int
+sim_tmap_tiled(void *map, int type, uint32_t rank, void *address, const uint64_t *dim, const uint64_t *stride,
+               const uint32_t *box, const uint32_t *step, int interleave, int swizzle, int l2, int fill)
+{
+	sim_tmap_desc d = SIM_TMAP_INIT;
+	sim_tmap out;
+	int code;
+
+	if (!map || !dim || (!stride && rank > 1) || !box || !step || rank < 1 || rank > 5 ||
+	    type < 0 || interleave < 0 || swizzle < 0 || l2 < 0 || fill < 0)
+		return SIM_E_INVALID;
+	d.type = (u32)type;
+	d.rank = rank;
+	d.address = (uintptr_t)address;
+	for (u32 i = 0; i < rank; i++) {
+		d.dim[i] = dim[i];
+		d.box[i] = box[i];
+		d.element_stride[i] = step[i];
+		if (i + 1 < rank)
+			d.stride[i] = stride[i];
+	}
+	d.interleave = (u32)interleave;
+	d.swizzle = (u32)swizzle;
+	d.l2_promotion = (u32)l2;
+	d.oob_fill = (u32)fill;
+	code = sim_tmap_encode(&out, &d, NULL, 0);
+	if (code == SIM_OK)
+		memcpy(map, &out, sizeof out);
+	return code;
+}
+
 void
 tmap_unpack(const TmapBits *b, sim_tmap_desc *d)
 {

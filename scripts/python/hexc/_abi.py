@@ -36,17 +36,10 @@ hexc_module_info { size_t size; const char *arch; const char *file; uint64_t sou
 	uint32_t ncubin; }
 hexc_cubin { const char *arch; const void *data; size_t bytes; }
 hexc_arg { void *ptr; double *bound; uint64_t bytes; int64_t i; double f; uint64_t reserved[3]; }
-hexc_tensor_map_info { size_t size; uint32_t param; uint32_t type; uint32_t rank; void *address; uint64_t dim[5];
-	uint64_t stride[4]; uint32_t box[5]; uint32_t step[5]; uint32_t interleave; uint32_t swizzle; uint32_t l2;
-	uint32_t fill; uint32_t optional; }
 hexc_dtype { const char *name; uint32_t bits; uint32_t kind; uint32_t npy; }
 hexc_gpu_info { size_t size; const char *name; const char *arch; uint32_t capability; uint32_t driver; uint32_t sms;
 	uint32_t l2; uint64_t memory; }
 sim_message { uint32_t line; const char *text; }
-sim_tmap_desc { size_t size; uint32_t im2col; uint32_t type; uint32_t rank; uint64_t address; uint64_t dim[5];
-	uint64_t stride[4]; uint32_t box[5]; uint32_t element_stride[5]; int32_t lower[3]; int32_t upper[3];
-	uint32_t channels; uint32_t pixels; uint32_t interleave; uint32_t swizzle; uint32_t l2_promotion;
-	uint32_t oob_fill; }
 sim_tmap { uint64_t opaque[16]; }
 sim_place { uint32_t line; uint32_t source_line; const char *source; uint32_t block[3]; uint32_t thread[3]; }
 sim_fault { sim_fault_kind kind; sim_place at; sim_place other; sim_space space; uint64_t addr; uint32_t bytes;
@@ -88,7 +81,7 @@ int hexc_check_sizes(const hexc_module *m, size_t k, const hexc_arg *arg, char *
 int hexc_grid(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t out[3]);
 int hexc_launch_params(const hexc_module *m, size_t k, const hexc_arg *arg, uint64_t *value, void **params);
 int hexc_tensor(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64_t dim[8], int64_t stride[8]);
-int hexc_tensor_map(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, hexc_tensor_map_info *out);
+int hexc_tensor_maps(const hexc_module *m, size_t k, const hexc_arg *arg, hexc_encode encode, void *maps, void **params, char *why, size_t n);
 const char *hexc_module_pack(const hexc_module *m, size_t k, size_t i);
 int hexc_pack_bytes(const char *pack, uint32_t rank, const int64_t *dim, uint64_t *bytes, char *why, size_t n);
 int hexc_pack(const char *pack, uint32_t rank, const int64_t *dim, const void *from, void *to, const hexc_workers *workers, char *why, size_t n);
@@ -120,7 +113,7 @@ int sim_write(sim *s, uint64_t ptr, const void *src, size_t bytes);
 int sim_read(sim *s, uint64_t ptr, void *dst, size_t bytes);
 int sim_load(sim *s, const char *text, size_t len, sim_module **out);
 int sim_message_at(const sim *s, size_t i, sim_message *out);
-int sim_tmap_encode(sim_tmap *out, const sim_tmap_desc *d, char *why, size_t n);
+int sim_tmap_tiled(void *map, int type, uint32_t rank, void *address, const uint64_t *dim, const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave, int swizzle, int l2, int fill);
 int sim_run(sim *s, const sim_module *m, const char *entry, const sim_launch *launch, sim_result **out);
 void sim_result_free(sim_result *r);
 const char *sim_result_text(const sim_result *r);

@@ -194,22 +194,6 @@ class _Device:
             raise HexcError(f"the simulator cannot run this PTX: line {said.line}: {text(said.text)}", "E_INTERNAL")
         return module
 
-    def maps(self) -> list[Any]:
-        """Tensor maps, as a driver encodes them."""
-        k, encoded = self.bound.kernel, []
-        for i in range(k.nmap):
-            t, out, why = new("hexc_tensor_map_info"), new("sim_tmap"), ctypes.create_string_buffer(WHY)
-            code = function("hexc_tensor_map")(k._handle, k._index, i, self.bound.arg, ctypes.byref(t))
-            if code:
-                raise fail(code)
-            d = new("sim_tmap_desc", type=t.type, rank=t.rank, address=t.address or 0, dim=t.dim, stride=t.stride)
-            d.box, d.element_stride, d.interleave, d.swizzle = t.box, t.step, t.interleave, t.swizzle
-            d.l2_promotion, d.oob_fill = t.l2, t.fill
-            if function("sim_tmap_encode")(ctypes.byref(out), ctypes.byref(d), why, WHY):
-                raise ArgumentError(f"the tensor map of {k.params[t.param].name}: {text(why.value)}")
-            encoded.append(out)
-        return encoded
-
     def launch(self, grid: tuple[int, int, int], check: bool, threads: int) -> Owned:
         k = self.bound.kernel
         value = (ctypes.c_uint64 * NUMBERS["HEXC_MAX_PARAMS"])()
@@ -217,9 +201,13 @@ class _Device:
         code = function("hexc_launch_params")(k._handle, k._index, self.bound.arg, value, args)
         if code:
             raise fail(code)
-        maps = self.maps()
-        for i, encoded in enumerate(maps):
-            args[len(k.params) + i] = ctypes.addressof(encoded)
+        maps = (STRUCT["sim_tmap"] * k.nmap)()  # tensor maps, as a driver encodes them
+        why = ctypes.create_string_buffer(WHY)
+        behind = (ctypes.c_void_p * k.nmap).from_buffer(args, len(k.params) * ctypes.sizeof(ctypes.c_void_p))
+        encode = ctypes.cast(function("sim_tmap_tiled"), ctypes.c_void_p)
+        code = function("hexc_tensor_maps")(k._handle, k._index, self.bound.arg, encode, maps, behind, why, WHY)
+        if code:
+            raise fail(code, text(why.value))
         how = new("sim_launch", grid=grid, block=k.block, cluster=k.cluster, smem=k.smem, args=args)
         how.checks, how.counts, how.threads = int(check), 1, threads
         out = ctypes.c_void_p()

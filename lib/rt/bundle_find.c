@@ -1,0 +1,261 @@
+/* bundle_find.c - which kernel of a bundle is wanted: demands leave fewer and fewer, and the one that
+ * leaves none is told. */
+#include "lib/rt/bundle.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Find {
+	const hexc_bundle *b;
+	hexc_want want;
+	uint32_t capability; /* 0: any */
+	unsigned char *in;   /* of each kernel: is it still among them? */
+	int left;
+	char *why;
+	size_t n;
+} Find;
+
+/* ---- what there is, for sentences -------------------------------------------------------------------- */
+
+typedef struct List {
+	char s[400];
+	size_t n;
+} List;
+
+/* Once each, as long as there is room. */
+static void
+list_add(List *l, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = l->s; (at = strstr(at, word)) != NULL; at += n)
+		if ((at == l->s || at[-1] == ' ') && (at[n] == 0 || at[n] == ','))
+			return;
+	if (l->n + n + 3 > sizeof l->s)
+		return;
+	if (l->n) {
+		memcpy(l->s + l->n, ", ", 2);
+		l->n += 2;
+	}
+	memcpy(l->s + l->n, word, n + 1);
+	l->n += n;
+}
+
+static const BundleModule *
+module_of(const Find *f, int i)
+{
+	return &f->b->x.module[f->b->x.kernel[i].module];
+}
+
+#define NONE(f, ...) why_error(HEXC_E_ARGS, (f)->why, (f)->n, __VA_ARGS__)
+
+/* ---- demands ----------------------------------------------------------------------------------------- */
+
+static void
+leave(Find *f, int i)
+{
+	f->left -= f->in[i];
+	f->in[i] = 0;
+}
+
+static int
+by_name(Find *f)
+{
+	const BundleIndex *x = &f->b->x;
+	List names = { "", 0 };
+	const char *name = f->want.kernel ? f->want.kernel : x->nkernel ? x->kernel[0].name : "";
+	bool several = false;
+
+	for (int i = 0; i < x->nkernel; i++) {
+		list_add(&names, x->kernel[i].name);
+		if (strcmp(x->kernel[i].name, name) != 0) {
+			several = true;
+			leave(f, i);
+		}
+	}
+	if (!f->want.kernel && several)
+		return NONE(f, "the bundle has several kernels: name one of %s", names.s);
+	return f->left ? HEXC_OK : NONE(f, "the bundle has no kernel %s; it has %s", name, names.s);
+}
+
+static int
+by_arch(Find *f)
+{
+	const BundleIndex *x = &f->b->x;
+	List archs = { "", 0 };
+	uint32_t sm;
+
+	for (int i = 0; i < x->nkernel; i++) {
+		if (!f->in[i])
+			continue;
+		list_add(&archs, module_of(f, i)->arch);
+		if (!arch_runs(f->capability, module_of(f, i)->arch, &sm))
+			leave(f, i);
+	}
+	return f->left ? HEXC_OK
+	               : NONE(f, "nothing in the bundle runs on %s: there is %s; build it for that arch too",
+	                      f->want.arch, archs.s);
+}
+
+static int
+by_constant(Find *f, const hexc_define *d)
+{
+	const BundleIndex *x = &f->b->x;
+	List values = { "", 0 };
+	char text[200], want[200];
+
+	bundle_constants_text(d, 1, want, sizeof want);
+	for (int i = 0; i < x->nkernel; i++) {
+		const BundleKernel *k = &x->kernel[i];
+		bool same = false;
+
+		for (int c = 0; f->in[i] && c < k->nconstant; c++) {
+			if (strcmp(k->constant[c].name, d->name) != 0)
+				continue;
+			bundle_constants_text(&k->constant[c], 1, text, sizeof text);
+			list_add(&values, text);
+			same = k->constant[c].value == d->value;
+		}
+		if (!same)
+			leave(f, i);
+	}
+	if (f->left)
+		return HEXC_OK;
+	return values.n ? NONE(f, "no such kernel of the bundle has %s; there is %s", want, values.s)
+	                : NONE(f, "no such kernel of the bundle has a constant %s", d->name);
+}
+
+/* By the sizes of the arguments. */
+static int
+by_shape(Find *f)
+{
+	char first[300] = "", why[300];
+
+	for (int i = 0; i < f->b->x.nkernel; i++) {
+		const BundleKernel *k = &f->b->x.kernel[i];
+		const hexc_module *m;
+		int code;
+
+		if (!f->in[i])
+			continue;
+		if ((code = bundle_load(f->b, k->module, &m, f->why, f->n)))
+			return code;
+		code = hexc_check_sizes(m, (size_t)k->number, f->want.arg, why, sizeof why);
+		if (code == HEXC_E_ARGS) {
+			if (!*first)
+				memcpy(first, why, sizeof first);
+			leave(f, i);
+		} else if (code) {
+			return code;
+		}
+	}
+	return f->left ? HEXC_OK
+	               : NONE(f, "no such kernel of the bundle takes these sizes: of the first, %s", first);
+}
+
+/* ---- which of those that are left -------------------------------------------------------------------- */
+
+/* Cycles until all blocks of the grid are done: a multiprocessor holds `together` of them, of which each has
+ * `cycles` as its share; one that has few takes at least what a block takes alone. */
+static double
+predicted(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t sms)
+{
+	hexc_candidate_info c = HEXC_CANDIDATE_INFO_INIT;
+	const ModKernel *mk = &m->kernel[k];
+	uint32_t grid[3];
+	double each, full, rest;
+
+	if (!hexc_candidate(m, k, (size_t)mk->candidate, &c) || hexc_grid(m, k, arg, grid) || !c.together)
+		return 0;
+	each = (double)grid[0] * grid[1] * grid[2] / sms;
+	each = each > (double)(int64_t)each ? (double)(int64_t)each + 1 : each;
+	full = (double)(int64_t)(each / c.together);
+	rest = each - full * c.together;
+	return full * c.together * c.cycles +
+	       (rest * c.cycles < c.alone && rest > 0 ? c.alone : rest * c.cycles);
+}
+
+static int
+choose(Find *f, size_t *out)
+{
+	uint32_t newest = 0, sm;
+	double least = 0;
+	bool found = false;
+
+	for (int i = 0; i < f->b->x.nkernel; i++)
+		if (f->in[i] && (arch_runs(UINT32_MAX, module_of(f, i)->arch, &sm), sm > newest))
+			newest = sm;
+	for (int i = 0; i < f->b->x.nkernel; i++) {
+		const BundleKernel *k = &f->b->x.kernel[i];
+		const hexc_module *m;
+		double time = 0;
+		int code;
+
+		arch_runs(UINT32_MAX, module_of(f, i)->arch, &sm);
+		if (!f->in[i] || sm != newest)
+			continue;
+		if (f->want.arg && f->want.sms) {
+			if ((code = bundle_load(f->b, k->module, &m, f->why, f->n)))
+				return code;
+			time = predicted(m, (size_t)k->number, f->want.arg, f->want.sms);
+		}
+		if (!found || time < least) {
+			found = true;
+			least = time;
+			*out = (size_t)i;
+		}
+	}
+	return HEXC_OK;
+}
+
+static int
+find(Find *f, size_t *out)
+{
+	int code = by_name(f);
+
+	if (!code && f->want.arch)
+		code = by_arch(f);
+	for (size_t i = 0; i < f->want.ndefine && !code; i++)
+		code = by_constant(f, &f->want.define[i]);
+	if (!code && f->want.arg)
+		code = by_shape(f);
+	return code ? code : choose(f, out);
+}
+
+static bool
+want_right(const hexc_want *w)
+{
+	if (w->ndefine && !w->define)
+		return false;
+	for (size_t i = 0; i < w->ndefine; i++)
+		if (!w->define[i].name)
+			return false;
+	return true;
+}
+
+int
+hexc_bundle_find(const hexc_bundle *b, const hexc_want *want, size_t *out, char *why, size_t n)
+{
+	const hexc_want init = HEXC_WANT_INIT;
+	Find f = { .b = b, .want = init, .why = why, .n = n };
+	int code;
+
+	if (why && n)
+		why[0] = 0;
+	if (!b || !want || !out || (!why && n) || !take_in(&f.want, sizeof f.want, want) ||
+	    !want_right(&f.want))
+		return HEXC_E_INVALID;
+	if (f.want.arch) {
+		arch_runs(0, f.want.arch, &f.capability);
+		if (!f.capability)
+			return why_error(HEXC_E_INVALID, why, n, "the arch %s is none: sm_80 is one",
+			                 f.want.arch);
+	}
+	f.left = b->x.nkernel;
+	f.in = malloc((size_t)f.left + 1);
+	if (!f.in)
+		return why_error(HEXC_E_NOMEM, why, n, "%s", hexc_strerror(HEXC_E_NOMEM));
+	memset(f.in, 1, (size_t)f.left);
+	code = find(&f, out);
+	free(f.in);
+	return code;
+}
