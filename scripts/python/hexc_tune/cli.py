@@ -54,6 +54,7 @@ from . import clock, export, gpu, report, study
 from .compiler import Compiler, option
 from .crew import Crew, Local
 from .errors import Ended, TuneError
+from .hosts import Hosts
 from .judge import GPU_OF
 from .progress import Progress
 from .space import Machine, read_shape, read_shapes
@@ -149,15 +150,16 @@ def machine_of(roofline: str, compiler: Compiler) -> Machine:
     return Machine(roof["gpu"], roof["sms"], roof["mhz"])
 
 
-def prepare(words: Words, compiler: Compiler) -> tuple[Options, str]:
+def prepare(words: Words, compiler: Compiler, hosts: Hosts | None) -> tuple[Options, str]:
     """Who judges, for what; and the driver's version."""
     options, args = _split_args(words.passed)
     judge, roofline, driver = words.own["--exec"], words.own["--roofline"], ""
-    here = gpu.find() if judge in ("gpu", "auto") else None
+    here = gpu.find() if judge in ("gpu", "auto") and not hosts else None
     if judge == "auto":
-        judge = "gpu" if here else "clock" if clock.ready() else "sim"
+        judge = "gpu" if here or hosts and hosts.has_gpu() else "clock" if clock.ready() else "sim"
     if roofline and judge == "gpu":
         raise TuneError("--roofline is the simulator's: it needs --exec sim")
+    here = hosts.start(judge) if hosts else here
     arch, machine = option(options, "--arch"), None
     if judge == "gpu":
         if here:
@@ -287,16 +289,11 @@ def sweep(words: Words) -> int:
         digest = hashlib.sha256(Path(words.program).read_bytes()).hexdigest()
     except OSError as error:
         raise TuneError(f"{words.program}: {error.strerror}") from None
-    options, driver = prepare(words, compiler)
+    jobs = int(words.numbers["--jobs"])
+    hosts = Hosts(words.own["--ray"], compiler, words.program, jobs) if words.own["--ray"] else None
+    options, driver = prepare(words, compiler, hosts)
     store = Store(words.own["--db"] or ":memory:")
-    crew: Crew
-    if words.own["--ray"]:
-        from .hosts import Hosts
-
-        crew = Hosts(words.own["--ray"], compiler, options, int(words.numbers["--jobs"]))
-        options, driver = crew.options, crew.driver
-    else:
-        crew = Local(compiler, int(words.numbers["--jobs"]) or len(os.sched_getaffinity(0)))
+    crew: Crew = hosts or Local(compiler, jobs or len(os.sched_getaffinity(0)))
     number = store.sweep(key_of(options, digest, options.machine.name if options.machine else "", driver, compiler.build()),
                          words.program)
     version, shown = compiler.version(), [0.0]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 COLORS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568")
-W, H, LEFT, RIGHT, TOP, BOTTOM = 460, 300, 58, 14, 26, 42
+W, H, LEFT, RIGHT, TOP, BOTTOM = 460, 310, 58, 14, 46, 42
 
 
 @dataclass
@@ -73,13 +73,15 @@ def plot(lines: Sequence[Line], points: Sequence[tuple[float, float, str]], x_na
     out.append(f'<path d="M{LEFT} {TOP}V{H - BOTTOM}H{W - RIGHT}" fill="none" stroke="#888"/>'
                f'<text x="{(LEFT + W - RIGHT) / 2}" y="{H - 8}" text-anchor="middle">{_e(x_name)}</text>'
                f'<text transform="rotate(-90)" x="{-(TOP + H - BOTTOM) / 2}" y="13" text-anchor="middle">{_e(y_name)}</text>')
-    at = float(LEFT)
+    at, row = float(LEFT), 0
     for i, line in enumerate(lines):
         color = COLORS[i % len(COLORS)] if not points else "#999"
+        if at > LEFT and at + 7 * len(line.name) > W:
+            at, row = float(LEFT), row + 1
         path = " ".join(f"{ax.at(x):.1f},{ay.at(y):.1f}" for x, y in line.points)
         out.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="1.6"/>'
-                   f'<text x="{at:.0f}" y="14" fill="{color}">{_e(line.name)}</text>')
-        at += 6.2 * len(line.name) + 14
+                   f'<text x="{at:.0f}" y="{12 + 13 * row}" fill="{color}">{_e(line.name)}</text>')
+        at += 7 * len(line.name) + 14
     for x, y, words in points:
         out.append(f'<circle cx="{ax.at(x):.1f}" cy="{ay.at(y):.1f}" r="3.2" fill="{COLORS[0]}" fill-opacity=".55">'
                    f"<title>{_e(words)}</title></circle>")
