@@ -42,6 +42,7 @@ import hashlib
 import json
 import os
 import signal
+import sqlite3
 import sys
 import tempfile
 import time
@@ -348,5 +349,7 @@ def main() -> None:
             raise TuneError(f"there is no {words.own['--db']}")
         store = Store(words.own["--db"])
         write_out(words, store, [s["id"] for s in store.sweeps()])
+    except sqlite3.Error as error:
+        sys.exit(f"tune: the database: {error}")
     except (TuneError, BrokenPipeError) as error:
         sys.exit(f"tune: {error}")

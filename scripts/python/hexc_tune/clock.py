@@ -13,8 +13,8 @@ are not followed here: they are told by the simulator's counts.
 Sources.  Lanes a cycle: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions", and the simulator's
 lib/sim/launch/rates.def, which test/python/tune.py compares; products: gpus.def there; latencies of shared memory and L2:
 infer/base/rates.def names the papers; what a multiprocessor holds: the guide, "Technical Specifications per Compute
-Capability"; 128 bytes a cycle of shared memory: the guide, "Shared Memory".  Assumed: 20 cycles from the last arrival at
-a barrier, a request of a sub-core to the load-store unit every 2 cycles.
+Capability"; 128 bytes a cycle of shared memory: the guide, "Shared Memory".  Assumed: of warps that
+may issue, the one that did so longest ago does; 20 cycles from the last arrival at a barrier; a request of a sub-core to the load-store unit every 2 cycles.
 """
 
 from __future__ import annotations
@@ -158,13 +158,13 @@ class Ran:
 def run(trace: Sequence[Op], marks: Sequence[int], blocks: int, warps: int, chip: Chip) -> Ran:
     """``blocks`` blocks of ``warps`` warps run through the trace; ``turns[i]`` is when the last warp passed marks[i]."""
     all_warps = [_Warp(b, (b * warps + w) % 4) for b in range(blocks) for w in range(warps)]
-    queue = [(0.0, i) for i in range(len(all_warps))]
+    queue = [(0.0, 0.0, i) for i in range(len(all_warps))]  # when, when it last issued, which
     slot, pipes = [0.0] * 4, [collections.defaultdict[str, float](float) for _ in range(4)]
     path = far = 0.0
     met: dict[int, list[int]] = collections.defaultdict(list)
     out, mark = Ran(turns=[0.0] * len(marks)), {at: i for i, at in enumerate(marks)}
     while queue:
-        now, number = heapq.heappop(queue)
+        now, before, number = heapq.heappop(queue)
         w = all_warps[number]
         op = trace[w.at]
         x, mine = op.x, pipes[w.sub]
@@ -174,7 +174,7 @@ def run(trace: Sequence[Op], marks: Sequence[int], blocks: int, warps: int, chip
         if x.base == "DEPBAR":
             may = max(may, _groups_done(w, x))
         if may > now:
-            heapq.heappush(queue, (may, number))
+            heapq.heappush(queue, (may, before, number))
             continue
         slot[w.sub] = now + 1
         done = now + op.latency
@@ -202,9 +202,9 @@ def run(trace: Sequence[Op], marks: Sequence[int], blocks: int, warps: int, chip
             for other in met.pop(w.block):
                 all_warps[other].ready = max(all_warps[other].ready, now + BARRIER)
                 if all_warps[other].at < len(trace):
-                    heapq.heappush(queue, (all_warps[other].ready, other))
+                    heapq.heappush(queue, (all_warps[other].ready, now, other))
         elif w.at < len(trace):
-            heapq.heappush(queue, (w.ready, number))
+            heapq.heappush(queue, (w.ready, now, number))
     return out
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -58,7 +59,7 @@ class Compiler:
                 if self._ended:
                     return Done(-9, "", "ended")
                 child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.cwd,
-                                         errors="replace")
+                                         errors="replace", start_new_session=True)
                 self._running.add(child)
         except OSError as error:
             hint = "; set HEXC" if words[0] == self.path else ""
@@ -67,7 +68,7 @@ class Compiler:
             out, err = child.communicate(timeout=limit)
             return Done(child.returncode, out, err)
         except subprocess.TimeoutExpired:
-            child.kill()
+            _kill(child)
             child.communicate()
             return Done(124, "", f"it took more than {limit:g} seconds")
         finally:
@@ -79,7 +80,7 @@ class Compiler:
         with self._lock:
             self._ended = True
             for child in self._running:
-                child.kill()
+                _kill(child)
 
     def version(self) -> str:
         """As ``hexc --version`` says it."""
@@ -112,6 +113,14 @@ class Compiler:
                 return None, done
             found: dict[str, Any] = json.loads(Path(stats).read_text(encoding="utf-8"))
             return found, done
+
+
+def _kill(child: subprocess.Popen[str]) -> None:
+    """With what it started, which would hold our ends of its pipes open."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 
 
 def one_kernel(kernels: list[dict[str, Any]]) -> dict[str, Any]:
