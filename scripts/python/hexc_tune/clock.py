@@ -247,7 +247,7 @@ def turns_of(code: Sequence[sass.Instruction], span: tuple[int, int], stats: Map
         if inside and counted and weight > best:
             outside = sum(x.base in bases and not x.never for x in code) - inside
             best, turns = weight, (counted / warps - outside) / inside
-    return max(1, round(turns))
+    return max(0, round(turns))
 
 
 def resident(chip: Chip, threads: int, registers: int, shared: int) -> int:
@@ -263,8 +263,9 @@ def cycles(code: Sequence[sass.Instruction], span: tuple[int, int] | None, turns
     """Cycles of so many blocks at a time, and how long pipes are held."""
     ops = [needs(x, chip) for x in code]
     last = next((i for i in range(len(ops) - 1, -1, -1) if code[i].base == "EXIT"), len(ops) - 1)
-    if not span:
-        ran = run(ops[: last + 1], (), blocks, warps, chip)
+    if not span or not turns:  # there is no loop, or it is passed by
+        outside = ops[: last + 1] if not span else [*ops[: span[0]], *ops[span[1] : max(last, span[1]) + 1]]
+        ran = run(outside, (), blocks, warps, chip)
         return ran.cycles, ran.held
     short = min(turns, TURNS)
     body = ops[slice(*span)]
