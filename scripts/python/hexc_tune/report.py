@@ -15,7 +15,7 @@ from .sweep import Result, results
 STYLE = """body{font:15px/1.45 system-ui,sans-serif;color:#222;margin:2em auto;max-width:68em;padding:0 1em}
 h1{font-size:1.6em}h2{font-size:1.25em;margin-top:2em;border-bottom:1px solid #ddd}h3{font-size:1.05em}
 table{border-collapse:collapse;margin:.6em 0}td,th{padding:.15em .8em;text-align:left;border-bottom:1px solid #eee}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.row{display:flex;flex-wrap:wrap;gap:1.5em}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.row{display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start}
 figure{margin:0}figcaption{max-width:34em;color:#555;font-size:.9em}svg{display:block;max-width:100%}code{font-size:.92em}
 """
 JUDGES = {"gpu": "measured", "clock": "by the static clock of machine code", "sim": "at least, by the simulator's counts"}

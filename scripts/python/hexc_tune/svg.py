@@ -47,11 +47,16 @@ class _Axis:
         if self.log:
             steps = (1, 2, 5) if self.most - self.least > 0.8 else (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
             found = [m * 10.0**e for e in range(math.floor(self.least), math.ceil(self.most) + 1) for m in steps]
-            return [t for t in found if self.least <= math.log10(t) <= self.most]
-        step = 10 ** math.floor(math.log10((self.most - self.least) / 4))
-        step *= next(m for m in (1, 2, 5, 10) if (self.most - self.least) / (m * step) <= 6)
-        first = math.ceil(self.least / step - 1e-9)
-        return [i * step for i in range(first, math.floor(self.most / step) + 1)]
+            some = [t for t in found if self.least <= math.log10(t) <= self.most]
+            return some if len(some) > 2 else _round(10**self.least, 10**self.most)
+        return _round(self.least, self.most)
+
+
+def _round(least: float, most: float) -> list[float]:
+    """A few round numbers between these."""
+    step = 10 ** math.floor(math.log10((most - least) / 4))
+    step *= next(m for m in (1, 2, 5, 10) if (most - least) / (m * step) <= 6)
+    return [i * step for i in range(math.ceil(least / step - 1e-9), math.floor(most / step) + 1)]
 
 
 def plot(lines: Sequence[Line], points: Sequence[tuple[float, float, str]], x_name: str, y_name: str, log: bool = False,
