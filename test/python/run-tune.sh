@@ -54,7 +54,13 @@ grep -v '^study\|judgements' "$dir/all" | cmp - "$dir/killed" || fail "killed fi
 
 # once more does nothing; another program, build or list of options is another sweep
 [ "$(sweep all.db --within 9 | cmp - "$dir/killed")" = "" ] || fail "done is not done"
-scripts/tune --db "$dir/all.db" --dump | cmp - "$dir/all.dump" || fail "done is done again"
+scripts/tune --db "$dir/all.db" --dump | cmp - "$dir/all.dump" || fail "done, and something else is found"
+python3 - "$dir/all.db" <<'END' || fail "done is done again"
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+((judged,),), ((samples,),) = (db.execute(f"select count(*) from {t}").fetchall() for t in ("log", "sample"))
+sys.exit(judged != samples)
+END
 
 # pruned: judged are those that are told to be, and what it loses is what the study of the full sweep says
 sweep first.db --within 9 --first 3 >"$dir/first" 2>&1 || fail "the first three: $(cat "$dir/first")"
@@ -81,6 +87,15 @@ for s in study.study(full):
 assert export.choose(open(folder + "/family").read(), {"M": 16, "N": 64, "K": 65}) is None  # the program's own assumption
 END
 PYTHONPATH=scripts/python python3 test/python/tune.py "$dir/page.html" >"$dir/log" 2>&1 || fail "the page: $(cat "$dir/log")"
+
+# by machine code, where it can be had; of another's warps with roles the counts are told, with the reason
+if PYTHONPATH=scripts/python python3 -c 'import sys; from hexc_tune import clock; sys.exit(not clock.ready())'; then
+	sweep clock.db --exec clock --first 2 >"$dir/clock" 2>&1 || fail "by the clock: $(cat "$dir/clock")"
+	grep -q '^ *us by clock' "$dir/clock" && ! grep -q '(by sim' "$dir/clock" || fail "no clock: $(cat "$dir/clock")"
+	scripts/tune examples/gemm_f16.hexc --arch sm_90a --exec clock -D BM=128 -D BN=128 --first 1 --shape M=128,N=128,K=64 \
+		>"$dir/clock" 2>&1
+	grep -q '(by sim: its warps have roles' "$dir/clock" || fail "roles: $(cat "$dir/clock")"
+fi
 
 # one that is wrong, or faults, is recorded, and the sweep goes on: a compiler that spoils candidate 1
 cat >"$dir/hexc" <<END

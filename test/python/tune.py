@@ -18,7 +18,7 @@ from hexc_tune.sass import Instruction, decode, main_loop, read
 from hexc_tune.space import (Choice, Machine, arguments, loops_of, predicted_us, prune, read_shape, shape_text, sizes_of,
                              stretch, waves_cycles)
 from hexc_tune.store import KEY, Store
-from hexc_tune.sweep import Options, Result, combine, survivors
+from hexc_tune.sweep import Options, Result, combine, results, survivors
 
 
 def raises(what, *args):
@@ -123,6 +123,19 @@ def test_roofline():
     assert abs(least_us({**stats, "grid": [9, 1, 1]}, 100, 150, 2) - 3 * 2 / (9 / 8)) < 1e-9
     stats["roofline"]["limits"]["dram"] = 2e-5
     assert abs(least_us(stats, 100, 150, 2) - 20) < 1e-9
+
+
+def test_like_with_like():
+    roof = {"sms": 1, "limits": {"dram": 0, "l2": 0, "mma": 3e-6}}
+    store = Store(":memory:")
+    number = store.sweep(dict.fromkeys(KEY, "x"), "p")
+    choices = [choice(candidate=k, shape=f"M={m}") for m in (1, 2) for k in (0, 1)]
+    store.add_trials(number, choices)
+    for c in choices:
+        stats = {"grid": [1], "roofline": roof} | ({"no_clock": "roles"} if c.key == ("M=1", "BM=64", 1) else {"clock": {"us": 7}})
+        store.add_sample(number, c.key, 0, {"state": "ok", "stats": stats}, "h", 0)
+    assert [(r.choice.shape, r.by, round(r.us)) for r in results(store, number, "clock")] == [
+        ("M=1", "sim", 3), ("M=1", "sim", 3), ("M=2", "clock", 7), ("M=2", "clock", 7)]
 
 
 # ---- guards and study ---------------------------------------------------------------------------------------------------

@@ -214,7 +214,7 @@ def tell(options: Options, store: Store, number: int, top: int) -> tuple[list[Re
             print(f"shape {shape}")
         print(f"{HEADS[options.judge]:>14}  candidate  cycles, a block  definitions")
         for r in good[:top]:
-            note = "" if r.by == options.judge else f"  (by {r.by}: {r.stats.get('no_clock', '')})"
+            note = "" if r.by == options.judge else f"  (by {r.by}: {r.stats.get('no_clock', 'another of its shape has no clock')})"
             note += f"  (throttled: {', '.join(r.throttled)})" if r.throttled else ""
             note += f"  +-{50 * r.spread:.1f} %" if r.launches > 3 else ""
             print(f"{r.us:14.2f}  {r.choice.candidate:9d}  {r.choice.cycles:15.0f}  {r.choice.define}{note}")
