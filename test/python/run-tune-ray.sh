@@ -52,6 +52,23 @@ from hexc_tune.judge import Job
 
 crew = hosts.Hosts("local", Compiler(), os.path.abspath("examples/gemm_f16.hexc"), 2)
 crew.start("sim")
+# whoever listens here is reached from this host only: /proc/net/tcp has addresses as they are in memory
+crew._ray.wait(list(crew._new), num_returns=2)
+parent = {int(p): int(open(f"/proc/{p}/stat").read().rpartition(")")[2].split()[1]) for p in os.listdir("/proc") if p.isdigit()
+          and os.path.exists(f"/proc/{p}/stat")}
+ours = {os.getpid()}
+while more := {p for p, of in parent.items() if of in ours} - ours:
+    ours |= more
+sockets = set()
+for p in ours:
+    with contextlib.suppress(OSError):
+        for fd in os.listdir(f"/proc/{p}/fd"):
+            with contextlib.suppress(OSError):
+                sockets.add(os.readlink(f"/proc/{p}/fd/{fd}"))
+rows = [line.split() for name in ("tcp", "tcp6") for line in list(open("/proc/net/" + name))[1:]]
+listen = [r[1].partition(":")[0] for r in rows if r[3] == "0A" and f"socket:[{r[9]}]" in sockets]
+assert len(listen) >= 4 and set(listen) <= {"0100007F", "0000000000000000FFFF00000100007F",
+                                            "00000000000000000000000001000000"}, listen
 job = Job(crew._program, ("--arch", "sm_80"), ("BM=7",))
 crew.submit("a", job)
 found = crew.next()

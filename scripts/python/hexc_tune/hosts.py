@@ -84,11 +84,13 @@ class Hosts:
     """A crew; ``address`` is that of a Ray cluster, or "local": one is started on this host, for 127.0.0.1 only."""
 
     def __init__(self, address: str, compiler: Compiler, program: str, jobs: int) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        if address == "local":  # read on import: without it Ray takes the host's address, and listens on all it has
+            os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
         try:
             ray: Any = importlib.import_module("ray")
         except ImportError:
             raise TuneError("--ray: Python has no ray here; pip install ray") from None
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         self._ray = ray
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "ignore_reinit_error": False}
         try:
@@ -99,6 +101,9 @@ class Hosts:
                 ray.init(address=address, **quiet)
         except Exception as error:  # Ray has many
             raise TuneError(f"--ray {address}: {error}") from None
+        if address == "local" and (at := ray.nodes()[0]["NodeManagerAddress"]) != "127.0.0.1":
+            ray.shutdown()
+            raise TuneError(f"--ray local: this version of Ray is at {at}, which others may reach; start a cluster by hand")
         ray.cloudpickle.register_pickle_by_value(sys.modules[__package__])
         self._compiler, self._program = compiler, program
         self._text = Path(program).read_bytes()
