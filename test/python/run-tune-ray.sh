@@ -31,7 +31,10 @@ while child.poll() is None and len(workers) < 3:
 assert len(workers) == 3, workers
 before = sqlite3.connect(folder + "/ray.db").execute("select count(*) from sample").fetchone()[0]
 os.kill(int(sorted(workers)[0].rpartition(":")[2]), signal.SIGKILL)
-assert child.wait() == 0
+try:
+    assert child.wait(timeout=200) == 0
+finally:
+    child.terminate()
 after = sqlite3.connect(folder + "/ray.db").execute("select count(*) from sample").fetchone()[0]
 assert before < after, "it was killed at the end"
 END
