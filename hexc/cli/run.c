@@ -218,6 +218,8 @@ check_exec(const Cli *c, Exec exec)
 		return cli_error(EXIT_USAGE, "--roofline is the simulator's: it needs --exec sim");
 	if (exec != EXEC_GPU && cli_has(c, CLI_repeat))
 		return cli_error(EXIT_USAGE, "--repeat measures time: it needs --exec gpu");
+	if (cli_has(c, CLI_warm) && !cli_has(c, CLI_repeat))
+		return cli_error(EXIT_USAGE, "--warm is about the launches of --repeat, and there are none");
 	return sim_check_roofline(c);
 }
 

@@ -73,17 +73,19 @@ by_size(const void *p, const void *q)
 static int
 measure(Cli *c, Launch *l)
 {
+	bool warm = cli_has(c, CLI_warm);
 	int code;
 
 	if (l->repeat == 0)
 		return 0;
 	l->us = cli_alloc(c, sizeof *l->us * (size_t)l->repeat);
-	code = hexc_gpu_time(l->module, l->a->kernel, l->arg, (uint32_t)l->repeat, 0, l->us);
+	code = hexc_gpu_time(l->module, l->a->kernel, l->arg, (uint32_t)l->repeat, warm, l->us);
 	if (code)
 		return trouble(l, code);
 	qsort(l->us, (size_t)l->repeat, sizeof *l->us, by_size);
-	printf("time: median %.2f us, %.2f to %.2f, of %lld launches, the L2 cache overwritten before each\n",
-	       l->us[l->repeat / 2], l->us[0], l->us[l->repeat - 1], (long long)l->repeat);
+	printf("time: median %.2f us, %.2f to %.2f, of %lld launches, the L2 cache %s\n",
+	       l->us[l->repeat / 2], l->us[0], l->us[l->repeat - 1], (long long)l->repeat,
+	       warm ? "as the one before left it" : "overwritten before each");
 	return 0;
 }
 

@@ -56,9 +56,9 @@ def _write(folder: str, files: dict[str, bytes]) -> str:
 
 
 def build_wheel(folder: str, settings: object = None, metadata: object = None) -> str:
-    package = HERE / "hexc"
-    names = sorted([*package.glob("*.py"), package / "py.typed"])
-    return _write(folder, {f"hexc/{p.name}": p.read_bytes() for p in names})
+    packages = [HERE / "hexc", HERE / "hexc_tune"]
+    names = sorted(p for package in packages for p in [*package.glob("*.py"), package / "py.typed"])
+    return _write(folder, {f"{p.parent.name}/{p.name}": p.read_bytes() for p in names})
 
 
 def build_editable(folder: str, settings: object = None, metadata: object = None) -> str:

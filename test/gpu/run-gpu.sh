@@ -57,6 +57,9 @@ END
 	# nothing to launch; times; what auto is
 	t 0 'right' '' run examples/vector_add.hexc --exec=gpu --check --arg 'A=zeros[0]' --arg 'B=zeros[0]'
 	t 0 'time: median 1000.00 us, 1000.00 to 1000.00, of 7 launches' '' $add --repeat 7
+	t 4 'cuMemsetD8Async' FAKE_CUDA_FAIL=cuMemsetD8Async $add --repeat 2
+	t 0 'the L2 cache as the one before left it' FAKE_CUDA_FAIL=cuMemsetD8Async $add --repeat 2 --warm
+	t 2 '--warm is about the launches of --repeat' '' $add --warm
 	t 0 '"median_us":	1000' '' $add --repeat 3 --stats -
 	t 0 '"gpu":	"simulated GPU 0"' '' $add --stats -
 	t 0 'time: median' '' $gemm --repeat 2

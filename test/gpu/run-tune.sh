@@ -46,6 +46,38 @@ for name, has in ("gpu", "median_us"), ("sim", "roofline"):
         cycles = [e["cycles"] for e in d["tried"] if e["define"][0] == bm]
         assert max(cycles) <= most * min(cycles), cycles
 END
+# Measured in rounds, each over all that are left, the last over fewer; clocks are watched, and throttling is noted; with
+# --warm the L2 cache is left alone.
+"${CC:-cc}" -shared -fPIC -O1 test/gpu/nvml.c -o "$dir/libnvidia-ml.so.1" || exit 1
+gpu="examples/gemm_f16.hexc --exec gpu -D BM=32,64 -D BN=64 --shape M=64,N=64,K=64 --repeat 6 --first 4 --within 9"
+# shellcheck disable=SC2086
+{
+	FAKE_NVML_REASONS=0x44 t 0 '(throttled: power cap, thermal)' $gpu --db "$dir/gpu.db" --report "$dir/gpu.html"
+	FAKE_NVML_REASONS=0x1 t 0 'best: -D BM=' $gpu --repeat 1 # it idles between launches
+	grep -q throttled "$dir/out" && fail "FAIL: an idle GPU is told to be throttled"
+	FAKE_CUDA_FAIL=cuMemsetD8Async t 1 'cuMemsetD8Async' $gpu --db "$dir/cold.db"
+	FAKE_CUDA_FAIL=cuMemsetD8Async t 0 'best: -D BM=' $gpu --db "$dir/cold.db" --warm
+	t 0 'best: -D BM=' $gpu --db "$dir/cold.db" # what failed by trouble of the machine is tried again
+}
+python3 - "$dir" <<'END' || bad=1
+import collections, json, sqlite3, sys
+db = sqlite3.connect(sys.argv[1] + "/gpu.db")
+rows = db.execute("select define, candidate, round, us, clocks from sample").fetchall()
+launches, most = collections.Counter(), []
+for define, candidate, number, us, clocks in rows:
+    launches[define, candidate] += len(json.loads(us))
+    assert len(json.loads(us)) == (1, 2, 3)[number], rows
+    clocks = json.loads(clocks)
+    assert clocks["mhz_least"] == 1200, clocks
+    most.append(clocks["mhz_most"])
+# all times are equal on this GPU: quartiles overlap, and nobody is left behind
+assert sorted(most)[-1] == 1980 and sorted(most)[0] == 1200, most # the library's clock falls once
+assert len(launches) == 4 and set(launches.values()) == {6}, launches
+((gpu, driver, arch, judge),) = db.execute("select gpu, driver, arch, judge from sweep").fetchall()
+assert (gpu, driver, arch, judge) == ("simulated GPU 0", "13000", "sm_90a", "gpu"), (gpu, driver, arch, judge)
+judges = sorted(j for (j,) in sqlite3.connect(sys.argv[1] + "/cold.db").execute("select judge from sweep"))
+assert judges == ["gpu", "gpu warm"], judges
+END
 # Ended by a signal: what was tried is kept, and told of; no traceback.
 long="--arg A=random(1)[256,256] --arg B=random(2)[256,256] -D BM=16,32,64,128 -D BN=32,64,128 -D BK=32,64 --within 9"
 # shellcheck disable=SC2086

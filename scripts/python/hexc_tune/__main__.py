@@ -1,0 +1,5 @@
+"""``python -m hexc_tune`` is ``scripts/tune``."""
+
+from .cli import main
+
+main()

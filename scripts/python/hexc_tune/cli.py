@@ -1,0 +1,355 @@
+"""tune PROG.hexc [options] [options of `hexc run`] - try the solutions that hexc finds; which is fastest?
+tune --db FILE.db --report FILE.html | --export FILE | --study | --dump - tell what a sweep found
+
+-D NAME=V1,V2,...    sweep a tunable: all combinations are tried, those that do not fit are told and left out
+--shape M=64,K=512   sizes to try; may be given more than once.  Names in the brackets of --arg 'A=random(1)[M,K]' are
+                     replaced, and tensors that are not given are random
+--shapes FILE        a shape a line
+--exec gpu|clock|sim|auto  gpu: measured; clock: checked on the simulator, timed by a static clock of the machine code
+                     (ptxas and nvdisasm); sim: checked and counted on the simulator, ranked by the time that the GPU
+                     of --roofline takes at least; auto (default): the first of these that can be had here
+--roofline GPU       with --exec sim or clock (by --arch: A100-80GB for sm_80, and so on; ? lists them)
+--within R           only candidates predicted at most R times as long as the best of their combination (1.25)
+--across R           and at most R times as long as the best of all combinations, for each shape (0: no matter)
+--first N            only the N that are predicted to be fastest of each shape (0: all)
+--halving N          of what is measured, 1/N goes on to the next of three rounds (2; 1: one round for all)
+--repeat N           launches timed (30), of all rounds together, on the GPU
+--warm               leave tensors in the L2 cache between launches; otherwise it is overwritten before each
+--no-check           do not compare each with the meaning of the program first
+--jobs N             processes at a time (one for each core); on a GPU one measures, and they compile ahead of it
+--budget SECONDS     start nothing more after so long; the same command goes on
+--limit SECONDS      for one candidate (600)
+--ray ADDRESS        on the hosts of a Ray cluster (TUNE.md); local: on one that is started here
+--db FILE.db         keep everything there (SQLite); the same command goes on where it was ended
+-o FILE.json         write all that was tried, after each try: what was found is kept if the sweep is ended (ctrl-C)
+--top N              print the N best of each shape (10)
+--export FILE        write a line for each set of constants: for which sizes it is to be taken (- is standard output)
+--report FILE.html   write a page: predicted and measured, the best, where time goes, what pruning loses
+--study              print how few measurements would have found a kernel within 2 % of the best
+--dump               print what the database holds, but for times and hosts
+
+Everything else (--arg, --arch, --kernel, -D NAME=VALUE) goes to hexc.  HEXC is the command line to use
+(build/hexc).  scripts/python/TUNE.md tells more.  The last lines say how well predictions ranked what was measured:
+where in each combination's list the fastest stood, and what the first of the list loses against it.
+
+    scripts/tune examples/gemm_f16.hexc -D BM=64,128 -D BN=64,128,256 --shape M=4096,N=4096,K=4096 \\
+        --shape M=16,N=4096,K=4096 --db gemm.db --report gemm.html --export gemm.family
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from . import clock, export, gpu, report, study
+from .compiler import Compiler, option
+from .crew import Crew, Local
+from .errors import Ended, TuneError
+from .hosts import Hosts
+from .judge import GPU_OF
+from .progress import Progress
+from .space import Machine, read_shape, read_shapes
+from .store import Store
+from .sweep import Options, Result, Sweep, key_of, old_json, results
+
+VALUES = {"--exec": "auto", "--within": "1.25", "--across": "0", "--first": "0", "--halving": "2", "--top": "10",
+          "--repeat": "30", "--jobs": "0", "--budget": "0", "--limit": "600", "--roofline": "", "--db": "", "--ray": "",
+          "-o": "", "--export": "", "--report": "", "--shapes": ""}
+FLAGS = ("--no-check", "--warm", "--study", "--dump")
+# a launch of nothing: what a GPU of the simulator's list has is asked for so
+NOTHING = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing() { ret; }\n"
+
+
+class Words:
+    """The command line: our own options, the lists to sweep, and what hexc gets."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.own, self.flags = dict(VALUES), set[str]()
+        self.sweep: list[tuple[str, list[str]]] = []
+        self.shapes: list[dict[str, int]] = []
+        self.passed: list[str] = []
+        self.program = ""
+        rest = list(words)
+        while rest:
+            self._word(rest.pop(0), rest)
+        if self.own["--shapes"]:
+            self.shapes += read_shapes(self.own["--shapes"])
+        if self.own["--exec"] not in ("gpu", "sim", "clock", "auto"):
+            raise TuneError(f"--exec is gpu or sim, not '{self.own['--exec']}'; or clock, or auto")
+        self.numbers: dict[str, float] = {}
+        try:
+            for name in ("--within", "--across", "--halving", "--budget", "--limit"):
+                self.numbers[name] = float(self.own[name])
+            for name in ("--top", "--repeat", "--first", "--jobs"):
+                self.numbers[name] = int(self.own[name])
+        except ValueError:
+            raise TuneError(f"{name} wants a number, not '{self.own[name]}'") from None
+        if min(self.numbers.values()) < 0 or self.numbers["--repeat"] < 1:
+            raise TuneError("--within, --top, --repeat and the like want numbers that are not negative")
+
+    def _word(self, word: str, rest: list[str]) -> None:
+        name, eq, value = word.partition("=")
+
+        def its_value() -> str:
+            if not eq and not rest:
+                raise TuneError(f"{name} wants a value")
+            return value if eq else rest.pop(0)
+
+        if word in FLAGS:
+            self.flags.add(word)
+        elif name == "--shape":
+            self.shapes.append(read_shape(its_value()))
+        elif name in self.own:
+            self.own[name] = its_value()
+        elif word == "-D":
+            name, eq, values = (rest.pop(0) if rest else "").partition("=")
+            if not eq:
+                raise TuneError("-D wants NAME=V1,V2,...")
+            self.sweep.append((name, values.split(",")))
+        elif word.startswith("-"):
+            found = its_value()
+            self.passed += [word] if eq else [word, found]
+        elif self.program:
+            raise TuneError(f"one program at a time: what is '{word}'?")
+        else:
+            self.program = word
+
+
+def _split_args(passed: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Options of the compiler, and the values of --arg."""
+    options, args, rest = [], [], iter(passed)
+    for word in rest:
+        name, eq, value = word.partition("=")
+        value = value if eq else next(rest)
+        if name == "--arg":
+            args.append(value)
+        else:
+            options += [name, value]
+    return options, args
+
+
+def machine_of(roofline: str, compiler: Compiler) -> Machine:
+    """What the simulator knows of a GPU."""
+    with tempfile.TemporaryDirectory() as folder:
+        ptx, stats = Path(folder, "nothing.ptx"), Path(folder, "stats.json")
+        ptx.write_text(NOTHING)
+        done = compiler.call("sim", str(ptx), "--entry", "nothing", "--grid", "1", "--block", "32", "--roofline", roofline,
+                             "--stats", str(stats))
+        if done.status:
+            raise TuneError(done.why)
+        roof = json.loads(stats.read_text())["roofline"]
+    return Machine(roof["gpu"], roof["sms"], roof["mhz"])
+
+
+def prepare(words: Words, compiler: Compiler, hosts: Hosts | None) -> tuple[Options, str]:
+    """Who judges, for what; and the driver's version."""
+    options, args = _split_args(words.passed)
+    judge, roofline, driver = words.own["--exec"], words.own["--roofline"], ""
+    here = gpu.find() if judge in ("gpu", "auto") and not hosts else None
+    if judge == "auto":
+        judge = "gpu" if here or hosts and hosts.has_gpu() else "clock" if clock.ready() else "sim"
+    if roofline and judge == "gpu":
+        raise TuneError("--roofline is the simulator's: it needs --exec sim")
+    here = hosts.start(judge) if hosts else here
+    arch, machine = option(options, "--arch"), None
+    if judge == "gpu":
+        if here:
+            driver, machine = str(here.driver), Machine(here.name, here.sms, here.mhz)
+            archs = [w for line in compiler.call("--list-archs").out.splitlines() for w in line.split()[:1]]
+            arch = arch or gpu.arch_of(here.capability, archs)
+    else:
+        arch = arch or "sm_80"
+        roofline = roofline or GPU_OF.get(arch, "")
+        if roofline:
+            machine = machine_of(roofline, compiler)
+    if arch and option(options, "--arch") is None:
+        options += ["--arch", arch]
+    n = words.numbers
+    return Options(
+        words.program, options, args, words.sweep, words.shapes, judge, machine, roofline or None, n["--within"],
+        n["--across"], int(n["--first"]), n["--halving"], int(n["--repeat"]), "--no-check" not in words.flags,
+        "--warm" in words.flags, n["--limit"] or None, n["--budget"] or None), driver
+
+
+def write_json(path: str, value: Any) -> None:
+    """Whole at any time."""
+    try:
+        with open(path + ".new", "w", encoding="utf-8") as f:
+            json.dump(value, f, indent="\t")
+            f.write("\n")
+        os.replace(path + ".new", path)
+    except OSError as error:
+        raise TuneError(f"{path}: {error.strerror}") from None
+
+
+def end(number: int, _: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_DFL)  # once more ends us at once
+    raise Ended(number)
+
+
+# ---- what is printed --------------------------------------------------------------------------------------------------
+
+HEADS = {"gpu": "median us", "clock": "us by clock", "sim": "us at least"}
+
+
+def tell(options: Options, store: Store, number: int, top: int) -> tuple[list[Result], bool]:
+    """The best of each shape, what was left out, and how good predictions are; the best, and whether any was wrong."""
+    found = results(store, number, options.judge)
+    best: list[Result] = []
+    for shape in dict.fromkeys(r.choice.shape for r in found):
+        good = [r for r in found if r.state == "ok" and r.choice.shape == shape]
+        if not good:
+            continue
+        if options.shapes:
+            print(f"shape {shape}")
+        print(f"{HEADS[options.judge]:>14}  candidate  cycles, a block  definitions")
+        for r in good[:top]:
+            note = "" if r.by == options.judge else f"  (by {r.by}: {r.stats.get('no_clock', 'another of its shape has no clock')})"
+            note += f"  (throttled: {', '.join(r.throttled)})" if r.throttled else ""
+            note += f"  +-{50 * r.spread:.1f} %" if r.launches > 3 else ""
+            print(f"{r.us:14.2f}  {r.choice.candidate:9d}  {r.choice.cycles:15.0f}  {r.choice.define}{note}")
+        best.append(good[0])
+    for define, (why, _) in store.lists(number).items():
+        if why:
+            print(f"left out: {define}: {why}")
+    wrong = [r for r in found if r.state not in ("ok", "open", "pruned")]
+    for r in wrong:
+        shape = f" {r.choice.shape}" if options.shapes else ""
+        print(f"left out: {r.choice.define} candidate {r.choice.candidate}{shape}: {r.why}")
+    pruned = sum(r.state == "pruned" for r in found)
+    if pruned:
+        print(f"pruned by the cost model: {pruned} of {len(found)}")
+    ranking([r for r in found if r.state == "ok"])
+    for r in best:
+        defines = " ".join(f"-D {d}" for d in r.choice.define.split())
+        shape = f"  # {r.choice.shape}" if options.shapes else ""
+        print("best:", defines, f"--candidate {r.choice.candidate}{shape}")
+    return best, bool(wrong)
+
+
+def ranking(tried: Sequence[Result]) -> None:
+    """How well the cost model ranked the candidates of each list."""
+    lists: dict[tuple[str, str], list[Result]] = {}
+    for r in tried:
+        lists.setdefault((r.choice.shape, r.choice.define), []).append(r)
+    at, loss = [], []
+    for found in lists.values():
+        found.sort(key=lambda r: r.choice.candidate)
+        fastest = min(found, key=lambda r: r.us)
+        at.append(found.index(fastest))
+        loss.append(found[0].us / fastest.us - 1 if fastest.us else 0)
+    if lists:
+        near = sum(x <= 0.05 for x in loss)
+        print(f"predictions: the fastest is among the first five in {sum(p < 5 for p in at)} of {len(at)} lists; "
+              f"the first is within 5 % of it in {near}, and loses {100 * max(loss):.1f} % at most")
+
+
+def write_out(words: Words, store: Store, numbers: Sequence[int]) -> None:
+    """--report, --export, --study, --dump, of these sweeps."""
+    sweeps = [s for s in store.sweeps() if s["id"] in numbers]
+    if words.own["--export"]:
+        _write(words.own["--export"], export.text(store, sweeps))
+    if words.own["--report"]:
+        _write(words.own["--report"], report.page(store, sweeps))
+    if "--study" in words.flags:
+        for s in sweeps:
+            print(study.text(study.study(results(store, s["id"], s["judge"].split()[0]))), end="")
+    if "--dump" in words.flags:
+        for line in store.dump():
+            print(line)
+
+
+def _write(path: str, text: str) -> None:
+    if path == "-":
+        print(text, end="")
+        return
+    try:
+        Path(path + ".new").write_text(text, encoding="utf-8")
+        os.replace(path + ".new", path)
+    except OSError as error:
+        raise TuneError(f"{path}: {error.strerror}") from None
+
+
+# ---- the command ------------------------------------------------------------------------------------------------------
+
+
+def sweep(words: Words) -> int:
+    """The exit status."""
+    compiler = Compiler()
+    try:
+        digest = hashlib.sha256(Path(words.program).read_bytes()).hexdigest()
+    except OSError as error:
+        raise TuneError(f"{words.program}: {error.strerror}") from None
+    jobs = int(words.numbers["--jobs"])
+    hosts = Hosts(words.own["--ray"], compiler, words.program, jobs) if words.own["--ray"] else None
+    options, driver = prepare(words, compiler, hosts)
+    store = Store(words.own["--db"] or ":memory:")
+    crew: Crew = hosts or Local(compiler, jobs or len(os.sched_getaffinity(0)))
+    number = store.sweep(key_of(options, digest, options.machine.name if options.machine else "", driver, compiler.build()),
+                         words.program)
+    version, shown = compiler.version(), [0.0]
+
+    def kept(last: bool = False) -> None:
+        if words.own["-o"] and (last or time.monotonic() - shown[0] > 0.2):
+            write_json(words.own["-o"], old_json(options, version, words.passed, store, number))
+            shown[0] = time.monotonic()
+
+    ended, progress = 0, Progress()
+    one = Sweep(options, store, number, crew, progress, kept)
+    for s in signal.SIGINT, signal.SIGTERM:
+        signal.signal(s, end)
+    try:
+        one.run()
+    except Ended as why:
+        ended = 128 + int(why.args[0])
+        progress.end()
+        print("tune: ended before all was tried", file=sys.stderr)
+    finally:
+        crew.close()
+    kept(last=True)
+    if one.left and not ended:
+        print(f"tune: the budget is spent; {one.left} are left, and the same command goes on", file=sys.stderr)
+    return _last_words(words, options, store, number, ended)
+
+
+def _last_words(words: Words, options: Options, store: Store, number: int, ended: int) -> int:
+    found = results(store, number, options.judge)
+    if not any(r.state == "ok" for r in found):
+        if ended:
+            return ended
+        whys = [why for why, _ in store.lists(number).values() if why] + [r.why for r in found if r.why and r.state != "pruned"]
+        raise TuneError("nothing could be run; " + (whys[0] if whys else "the lists are empty"))
+    _, wrong = tell(options, store, number, int(words.numbers["--top"]))
+    write_out(words, store, [number])
+    return ended or int(wrong)
+
+
+def main() -> None:
+    """Of scripts/tune."""
+    if any(w in ("-h", "--help") for w in sys.argv[1:]):
+        print(__doc__, end="")
+        return
+    try:
+        words = Words(sys.argv[1:])
+        if words.program:
+            sys.exit(sweep(words))
+        if not words.own["--db"]:
+            raise TuneError("which program? Give a file; --help tells more")
+        if not os.path.exists(words.own["--db"]):
+            raise TuneError(f"there is no {words.own['--db']}")
+        store = Store(words.own["--db"])
+        write_out(words, store, [s["id"] for s in store.sweeps()])
+    except sqlite3.Error as error:
+        sys.exit(f"tune: the database: {error}")
+    except (TuneError, BrokenPipeError) as error:
+        sys.exit(f"tune: {error}")

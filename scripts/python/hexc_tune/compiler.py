@@ -1,0 +1,153 @@
+"""hexc as a command."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .errors import TuneError
+
+# of the statistics that `hexc run` writes
+KEPT = ("median_us", "us", "warp_instructions", "mma", "bank_conflicts", "global_sectors_read", "grid", "block",
+        "gpu", "driver", "arch", "roofline")
+
+
+@dataclass
+class Done:
+    """How a command ended: its exit status (124: it took too long) and what it said."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def why(self) -> str:
+        """The first line of what it said was wrong."""
+        return ((self.err or self.out).strip().splitlines() or ["no message"])[0]
+
+
+@dataclass
+class Compiler:
+    """The command ``path``; ``cwd`` is where its relative names begin (None: here)."""
+
+    path: str = field(default_factory=lambda: os.environ.get("HEXC", "build/hexc"))
+    cwd: str | None = None
+
+    def __post_init__(self) -> None:
+        self._running: set[subprocess.Popen[str]] = set()
+        self._lock = threading.Lock()
+        self._ended = False
+
+    def call(self, *words: str, limit: float | None = None) -> Done:
+        """Run it with these words, for ``limit`` seconds at most; :class:`TuneError` if there is no such command."""
+        return self.command([self.path, *words], limit)
+
+    def command(self, words: Sequence[str], limit: float | None = None) -> Done:
+        """Run any command, as a child that :meth:`end` kills."""
+        try:
+            with self._lock:
+                if self._ended:
+                    return Done(-9, "", "ended")
+                child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.cwd,
+                                         errors="replace", start_new_session=True)
+                self._running.add(child)
+        except OSError as error:
+            hint = "; set HEXC" if words[0] == self.path else ""
+            raise TuneError(f"{words[0]}: {error.strerror}{hint}") from None
+        try:
+            out, err = child.communicate(timeout=limit)
+            return Done(child.returncode, out, err)
+        except subprocess.TimeoutExpired:
+            _kill(child)
+            child.communicate()
+            return Done(124, "", f"it took more than {limit:g} seconds")
+        finally:
+            with self._lock:
+                self._running.discard(child)
+
+    def end(self) -> None:
+        """Kill what runs and start nothing more."""
+        with self._lock:
+            self._ended = True
+            for child in self._running:
+                _kill(child)
+
+    def version(self) -> str:
+        """As ``hexc --version`` says it."""
+        return self.call("--version").out.strip()
+
+    def build(self) -> str:
+        """The version and a digest of the program file: two builds that may make other code differ in it."""
+        file = shutil.which(self.path) or self.path
+        at = Path(self.cwd or ".", file)
+        try:
+            return f"{self.version()}, {hashlib.sha256(at.read_bytes()).hexdigest()[:12]}"
+        except OSError:
+            return self.version()
+
+    def candidates(self, program: str, options: Sequence[str]) -> tuple[list[dict[str, Any]], str | None]:
+        """The candidates of a program's one kernel, best first, or why there are none."""
+        done = self.call("candidates", program, "--json", *options)
+        if done.status:
+            return [], done.why
+        kernel = one_kernel(json.loads(done.out))
+        found: list[dict[str, Any]] = kernel["candidates"]
+        return found, None
+
+    def run(self, program: str, options: Sequence[str], limit: float | None = None) -> tuple[dict[str, Any] | None, Done]:
+        """``hexc run`` with statistics; None where it failed."""
+        with tempfile.TemporaryDirectory() as folder:
+            stats = os.path.join(folder, "stats.json")
+            done = self.call("run", program, "--stats", stats, *options, limit=limit)
+            if done.status:
+                return None, done
+            found: dict[str, Any] = json.loads(Path(stats).read_text(encoding="utf-8"))
+            return found, done
+
+
+def _kill(child: subprocess.Popen[str]) -> None:
+    """With what it started, which would hold our ends of its pipes open."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def one_kernel(kernels: list[dict[str, Any]]) -> dict[str, Any]:
+    """The only one; :class:`TuneError` names them where there are several."""
+    if len(kernels) != 1:
+        names = " ".join(k["entry"] for k in kernels)
+        raise TuneError("the program has several kernels; choose one with --kernel: " + names)
+    return kernels[0]
+
+
+def option(words: Sequence[str], name: str, default: str | None = None) -> str | None:
+    """The value of an option that hexc gets."""
+    for i, word in enumerate(words):
+        if word == name:
+            return words[i + 1]
+        if word.startswith(name + "="):
+            return word[len(name) + 1 :]
+    return default
+
+
+def without_args(words: Sequence[str]) -> list[str]:
+    """The options that choose what is compiled: those of commands that run nothing."""
+    kept: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        name, eq, _ = word.partition("=")
+        value = [] if eq else [next(rest, "")]
+        if name in ("--arch", "--kernel", "--schedule", "--cluster"):
+            kept += [word, *value]
+    return kept

@@ -1,0 +1,148 @@
+"""How long a candidate takes: measured on a GPU, by a static clock of its machine code, or at least by what the simulator
+counted.  Each function does one job in one process's time and keeps nothing, so that it may run anywhere."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import clock, gpu, sass
+from .compiler import KEPT, Compiler, Done, one_kernel, option
+from .space import loops_of
+
+# whose rates the simulator's counts are held against, where none is named
+GPU_OF = {"sm_75": "T4", "sm_80": "A100-80GB", "sm_86": "A10", "sm_89": "L4", "sm_90a": "H100-SXM"}
+# by exit status of `hexc run`; others are trouble of the machine, and are tried again when a sweep goes on
+STATES = {1: "refused", 2: "refused", 3: "wrong", 124: "slow"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be done, in full: it may go to another host."""
+
+    program: str  # path
+    options: tuple[str, ...]  # --arch, --kernel
+    defines: tuple[str, ...]  # "BM=64"
+    args: tuple[str, ...] = ()  # of --arg
+    candidate: int = 0
+    judge: str = "list"  # or compile, gpu, clock, sim
+    roofline: str | None = None
+    check: bool = False
+    repeat: int = 0
+    warm: bool = False
+    limit: float | None = None
+
+    def words(self) -> list[str]:
+        return [*self.options, *(w for d in self.defines for w in ("-D", d))]
+
+
+Outcome = dict[str, Any]
+
+
+def perform(job: Job, compiler: Compiler) -> Outcome:
+    """``state`` (ok, refused, wrong, slow, trouble), ``why`` it is not ok, and what was found."""
+    if job.judge == "list":
+        return _list(job, compiler)
+    if job.judge == "compile":
+        return _compile(job, compiler)
+    words = ["--candidate", str(job.candidate), *job.words(), *(w for a in job.args for w in ("--arg", a))]
+    words += ["--check"] if job.check else []
+    if job.judge == "gpu":
+        return _measure(job, compiler, words)
+    return _count(job, compiler, words)
+
+
+def _failed(done: Done) -> Outcome:
+    return {"state": STATES.get(done.status, "trouble"), "why": done.why}
+
+
+def _list(job: Job, compiler: Compiler) -> Outcome:
+    """The candidates of one combination of constants, and what predictions need."""
+    with tempfile.TemporaryDirectory() as folder:
+        why, manifest = os.path.join(folder, "why.json"), os.path.join(folder, "manifest.json")
+        done = compiler.call("explain", job.program, "--json", why, *job.words(), limit=job.limit)
+        if done.status:
+            return _failed(done)
+        told = one_kernel(json.loads(Path(why).read_text(encoding="utf-8")))
+        ptx = os.path.join(folder, "ptx")
+        done = compiler.call("--emit-ptx", job.program, "--dump", "infer", "--manifest", manifest, "-o", ptx, *job.words(),
+                             limit=job.limit)
+        if done.status:
+            return _failed(done)
+        kernel = one_kernel(json.loads(Path(manifest).read_text(encoding="utf-8"))["kernels"])
+    runs = [(op["cycles"] * op["runs"], op["runs"]) for op in told["ops"] if "cycles" in op]
+    total = sum(cycles for cycles, _ in runs)
+    return {
+        "state": "ok",
+        "kernel": told["entry"],
+        "candidates": told["candidates"],
+        "total": told["total"],
+        "grid": kernel["grid"],
+        "params": kernel["params"],
+        "assume": kernel["assume"],
+        "loops": loops_of(done.err),
+        "most_runs": max((n for _, n in runs), default=1),
+        "loop_share": sum(cycles for cycles, n in runs if n > 1) / total if total else 0,
+    }
+
+
+def _compile(job: Job, compiler: Compiler) -> Outcome:
+    """Does hexc compile it, and does ptxas take it, where there is one?"""
+    with tempfile.TemporaryDirectory() as folder:
+        ptx = os.path.join(folder, "k.ptx")
+        done = compiler.call("--emit-ptx", job.program, "--candidate", str(job.candidate), "-o", ptx, *job.words(),
+                             limit=job.limit)
+        ptxas, arch = sass.tool("ptxas"), option(job.options, "--arch")
+        if not done.status and ptxas and arch:
+            done = compiler.command([ptxas, f"-arch={arch}", ptx, "-o", os.devnull], job.limit)
+            if done.status and "Unsupported .version" in done.err:  # it is older than the driver may be
+                done = Done(0, "", "")
+    return {**(_failed(done) if done.status else {"state": "ok"}), "compiled": True}
+
+
+def _measure(job: Job, compiler: Compiler, words: list[str]) -> Outcome:
+    """On this host's GPU, its clocks watched."""
+    here = gpu.find()
+    words += ["--repeat", str(job.repeat)] + (["--warm"] if job.warm else [])
+    with gpu.Watch(here.bus if here else "") as clocks:
+        stats, done = compiler.run(job.program, ["--exec", "gpu", *words], job.limit)
+    if stats is None:
+        return _failed(done)
+    return {"state": "ok", "us": stats["us"], "stats": _kept(stats), "clocks": clocks.summary()}
+
+
+def _count(job: Job, compiler: Compiler, words: list[str]) -> Outcome:
+    """Run by the simulator, which finds out what is wrong; what it counted, or machine code, tells the time."""
+    roof = ["--roofline", job.roofline] if job.roofline else []
+    with tempfile.TemporaryDirectory() as folder:
+        stats, done = compiler.run(job.program, ["--exec", "sim", *roof, *words], job.limit)
+        if stats is None:
+            return _failed(done)
+        found: Outcome = {"state": "ok", "stats": _kept(stats)}
+        if job.judge == "clock":
+            made = ["--candidate", str(job.candidate), *job.words()]
+            found["stats"] |= clock.compile_and_judge(job.program, made, folder, stats, compiler, job.limit)
+    return found
+
+
+def _kept(stats: dict[str, Any]) -> dict[str, Any]:
+    return {name: stats[name] for name in KEPT if name in stats}
+
+
+def least_us(stats: dict[str, Any], cycles: float, alone: float, together: int) -> float:
+    """Microseconds that the GPU takes at least: what is counted, at its rates; blocks come in waves, of which the last may
+    leave multiprocessors idle; and fewer blocks than a multiprocessor holds wait more, as predicted."""
+    roof, blocks = stats["roofline"], math.prod(stats["grid"])
+    if not blocks:
+        return 0
+    each = math.ceil(blocks / roof["sms"])
+    waves = each * min(blocks, roof["sms"]) / blocks
+    waiting = max(1, alone / (min(each, together) * cycles)) if cycles else 1
+    memory = max(roof["limits"]["dram"], roof["limits"]["l2"])
+    inside = max(s for limit, s in roof["limits"].items() if limit not in ("dram", "l2"))
+    return float(1e6 * max(memory, inside * waves * waiting))

@@ -1,0 +1,126 @@
+"""Machine code as ptxas makes and nvdisasm shows it: instructions, their control codes, the main loop."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from .compiler import Compiler
+
+
+def tool(name: str) -> str | None:
+    """Where ptxas or nvdisasm is: $PTXAS, $NVDISASM, on PATH, of $CUDA_HOME or /usr/local/cuda, or of Triton's wheel."""
+    found = os.environ.get(name.upper()) or shutil.which(name)
+    if found:
+        return found
+    for home in (os.environ.get("CUDA_HOME"), "/usr/local/cuda"):
+        if home and os.access(f"{home}/bin/{name}", os.X_OK):
+            return f"{home}/bin/{name}"
+    spec = importlib.util.find_spec("triton")
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        at = Path(place, "backends/nvidia/bin", name)
+        if at.exists():
+            return str(at)
+    return None
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One of a kernel.  Of the control code (Jia et al., arXiv 1804.06826, section 2.1): ``stall`` cycles until the warp
+    may issue again, whether it ``yields``, the barriers 0 to 5 that a result (``writes``) or the reading of operands
+    (``reads``) releases, 7 for none, and those it ``waits`` for."""
+
+    guard: str
+    op: str
+    operands: str
+    stall: int
+    yields: bool
+    writes: int
+    reads: int
+    waits: tuple[int, ...]
+
+    @property
+    def base(self) -> str:
+        return self.op.partition(".")[0]
+
+    @property
+    def never(self) -> bool:
+        return self.guard in ("@!PT", "@!UPT")
+
+
+def decode(guard: str, op: str, operands: str, word: int) -> Instruction:
+    """With the control code of the 128 bits of an instruction."""
+    c = word >> 105
+    waits = tuple(b for b in range(6) if c >> 11 + b & 1)
+    return Instruction(guard, op, operands, c & 15, not c >> 4 & 1, c >> 5 & 7, c >> 8 & 7, waits)
+
+
+_FIRST = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+(@!?U?P\w+\s+)?([A-Z][\w.]*)\s*(.*?)\s*;?\s*/\* 0x([0-9a-f]{16}) \*/")
+_SECOND = re.compile(r"\s*/\* 0x([0-9a-f]{16}) \*/")
+
+
+def read(text: str, entry: str) -> tuple[list[Instruction], dict[str, int]]:
+    """Instructions of kernel ``entry`` in what `nvdisasm -hex -c` prints, and the one that each label is in front of."""
+    code: list[Instruction] = []
+    labels: dict[str, int] = {}
+    inside, first = False, None
+    for line in text.splitlines():
+        if line.startswith(".text."):
+            inside = line.rstrip(":").strip() == ".text." + entry
+        elif re.match(r"\s*\.section", line):
+            inside = False
+        if not inside:
+            continue
+        if label := re.match(r"(\.L_x_\d+):", line):
+            labels[label.group(1)] = len(code)
+        elif found := _FIRST.match(line):
+            first = found
+        elif first and (second := _SECOND.match(line)):
+            word = int(second.group(1), 16) << 64 | int(first.group(4), 16)
+            code.append(decode((first.group(1) or "").strip(), first.group(2), first.group(3), word))
+            first = None
+    return code, labels
+
+
+TENSOR = frozenset(("HMMA", "IMMA", "DMMA", "BMMA", "QMMA"))
+MEMORY = frozenset(("LDG", "LDGSTS", "LDS", "LDSM", "STS", "STG"))
+
+
+def main_loop(code: list[Instruction], labels: dict[str, int]) -> tuple[int, int] | None:
+    """First instruction and the one behind the last of the loop that most of the work is in: of those without another
+    inside it the one with most products, then most accesses, then the shortest.  A loop is what a branch goes back over."""
+    spans = set()
+    for i, x in enumerate(code):
+        to = re.search(r"\.L_x_\d+", x.operands) if x.base == "BRA" else None
+        head = labels.get(to.group()) if to else None
+        if head is not None and head < i:
+            spans.add((head, i + 1))
+
+    def rank(span: tuple[int, int]) -> tuple[int, int, int]:
+        body = code[slice(*span)]
+        return sum(x.base in TENSOR for x in body), sum(x.base in MEMORY for x in body), -len(body)
+
+    inner = [s for s in spans if not any(t != s and s[0] <= t[0] and t[1] <= s[1] for t in spans)]
+    tensor = [s for s in spans if rank(s)[0] and not any(rank(t)[0] and t != s and s[0] <= t[0] and t[1] <= s[1] for t in spans)]
+    return max(tensor or inner, key=rank, default=None)
+
+
+def assemble(ptx: str, arch: str, compiler: Compiler, limit: float | None) -> tuple[str, int, int, str]:
+    """nvdisasm's text, registers of a lane and bytes spilled; or the last says why there is none."""
+    ptxas, nvdisasm = tool("ptxas"), tool("nvdisasm")
+    if not ptxas or not nvdisasm:
+        return "", 0, 0, "ptxas and nvdisasm are needed: they come with CUDA"
+    cubin = ptx + ".cubin"
+    done = compiler.command([ptxas, "-v", f"-arch={arch}", os.path.abspath(ptx), "-o", os.path.abspath(cubin)], limit)
+    if done.status:
+        return "", 0, 0, f"ptxas: {done.why}"
+    registers = re.search(r"Used (\d+) registers", done.err)
+    spilled = sum(int(n) for n in re.findall(r"(\d+) bytes spill", done.err))
+    done = compiler.command([nvdisasm, "-hex", "-c", os.path.abspath(cubin)], limit)
+    if done.status:
+        return "", 0, 0, f"nvdisasm: {done.why}"
+    return done.out, int(registers.group(1)) if registers else 255, spilled, ""

@@ -1,0 +1,253 @@
+"""What is swept: the constants' combinations, the shapes, the candidates of each, and how long the cost model thinks
+that they take."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import TuneError
+from .expr import evaluate
+
+Sizes = dict[str, int]
+
+
+# ---- shapes ----------------------------------------------------------------------------------------------------------
+
+
+def read_shape(text: str) -> Sizes:
+    """``M=64,K=512`` (commas or blanks) as sizes; :class:`TuneError` says what is none."""
+    sizes = {}
+    for word in re.split(r"[,\s]+", text.strip()):
+        name, eq, value = word.partition("=")
+        if not eq or not name.isidentifier() or not value.isdigit():
+            raise TuneError(f"a shape is NAME=NUMBER,...: what is '{word}'?")
+        sizes[name] = int(value)
+    return sizes
+
+
+def read_shapes(path: str) -> list[Sizes]:
+    """A shape a line; what follows a # is not read."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise TuneError(f"{path}: {error.strerror}") from None
+    return [read_shape(line) for text in lines if (line := text.partition("#")[0].strip())]
+
+
+def shape_text(sizes: Mapping[str, int]) -> str:
+    """The one way to write a shape: by name."""
+    return " ".join(f"{n}={v}" for n, v in sorted(sizes.items()))
+
+
+def arguments(params: Sequence[Mapping[str, Any]], given: Sequence[str], sizes: Mapping[str, int]) -> list[str]:
+    """``--arg`` values for one shape: those given, with names of sizes in brackets replaced, and random data for tensors
+    that are read and not given.  With sizes every tensor's extents are known."""
+    out, named = [], set()
+    for text in given:
+        name, _, value = text.partition("=")
+        named.add(name)
+        head, bracket, dims = value.partition("[")
+        if bracket and sizes and not value.startswith("@"):
+            value = f"{head}[{','.join(_number(d, sizes, text) for d in _split(dims.rstrip(']')))}]"
+        out.append(f"{name}={value}")
+    for i, p in enumerate(params):
+        if sizes and p["name"] not in named and p["kind"] == "pointer" and p.get("read"):
+            dims = ",".join(_number(d, sizes, p["name"]) for d in p["shape"])
+            out.append(f"{p['name']}=random({i + 1})[{dims}]")
+        elif p["kind"] == "size" and p["name"] in sizes and p["name"] not in named:
+            out.append(f"{p['name']}={sizes[p['name']]}")
+    return out
+
+
+def _split(text: str) -> list[str]:
+    """At commas outside of parentheses."""
+    parts, depth = [""], 0
+    for c in text:
+        depth += (c == "(") - (c == ")")
+        if c == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return parts
+
+
+def _number(text: str, sizes: Mapping[str, int], of: str) -> str:
+    value = evaluate(text, sizes)
+    if value is None:
+        raise TuneError(f"{of}: '{text}' is no number for the shape {shape_text(sizes)}; name every size in it")
+    return str(value)
+
+
+def sizes_of(params: Sequence[Mapping[str, Any]], given: Sequence[str]) -> Sizes:
+    """The sizes that given arguments have, where their text or a .npy file's head says them."""
+    sizes = {}
+    by_name = {p["name"]: p for p in params}
+    for text in given:
+        name, _, value = text.partition("=")
+        p = by_name.get(name)
+        if not p:
+            continue
+        if p["kind"] == "size" and value.isdigit():
+            sizes[name] = int(value)
+        dims = _extents(value)
+        for e, n in zip(p.get("shape", ()), dims):
+            if e.isidentifier():
+                sizes[e] = n
+    return sizes
+
+
+def _extents(value: str) -> list[int]:
+    if value.startswith("@"):
+        return _npy_shape(value[1:])
+    match = re.search(r"\[([\d,\s]+)\]$", value)
+    return [int(x) for x in match.group(1).split(",")] if match else []
+
+
+def _npy_shape(path: str) -> list[int]:
+    """Of a .npy file (NumPy's format, version 1 to 3); [] where it is none."""
+    try:
+        with open(path, "rb") as f:
+            head = f.read(12)
+            if head[:6] != b"\x93NUMPY":
+                return []
+            wide = head[6] > 1
+            length = int.from_bytes(head[8:12] if wide else head[8:10], "little")
+            f.seek(12 if wide else 10)
+            return [int(x) for x in ast.literal_eval(f.read(length).decode("latin-1"))["shape"]]
+    except (OSError, ValueError, SyntaxError, KeyError):
+        return []
+
+
+# ---- loops -----------------------------------------------------------------------------------------------------------
+
+
+def loops_of(ir: str) -> list[dict[str, Any]]:
+    """Trips of the loops of a kernel's IR after inference, as expressions of sizes (None: they depend on more), and how
+    many loops they are in."""
+    value: dict[str, str | None] = {}
+    found: list[dict[str, Any]] = []
+    stack: list[int] = []
+    for line in ir.splitlines():
+        body = line.lstrip()
+        indent = len(line) - len(body)
+        size = re.match(r"param (%\d+)\.?\S* size (\w+)", body)
+        made = re.match(r"(%\d+)(?:\.\w+)? = (\w+)(.*?)(?: imm (-?\d+))? : i64\b", body)
+        loop = re.search(r"= for (%\d+)\S*, (%\d+)\S*, (%\d+)", body)
+        if size:
+            value[size.group(1)] = size.group(2)
+        elif loop:
+            lo, hi, step = (value.get(x) for x in loop.groups())
+            while stack and stack[-1] >= indent:
+                stack.pop()
+            known = lo is not None and hi is not None and step is not None
+            found.append({"depth": len(stack), "trips": f"ceil(max({hi} - {lo}, 0), {step})" if known else None})
+            stack.append(indent)
+        elif made:
+            ins = [value.get(x) for x in re.findall(r"%\d+", made.group(3))]
+            value[made.group(1)] = _written(made.group(2), ins, made.group(4))
+    return found
+
+
+def _written(op: str, ins: list[str | None], imm: str | None) -> str | None:
+    signs = {"add": "+", "sub": "-", "mul": "*", "div": "/", "rem": "%", "mod": "%"}
+    if op == "const":
+        return imm or "0"
+    if op == "block_id":
+        return "0"
+    if None in ins or len(ins) != 2:
+        return None
+    if op in signs:
+        return f"({ins[0]} {signs[op]} {ins[1]})"
+    return f"{op}({ins[0]}, {ins[1]})" if op in ("min", "max") else None
+
+
+def stretch(listed: Mapping[str, Any], sizes: Mapping[str, int]) -> float:
+    """How many times as long as the cost model says a block takes with these sizes.
+
+    The model takes 32 trips for a loop whose trips it does not know (`hexc explain --json`, "runs").  What runs in loops
+    is scaled by the trips of the longest nest."""
+    most, inside = listed["most_runs"], listed["loop_share"]
+    trips = 1.0
+    nest: list[int] = []
+    for loop in listed["loops"]:
+        n = evaluate(loop["trips"], sizes) if loop["trips"] else None
+        nest = [*nest[: loop["depth"]], 32 if n is None else n]
+        trips = max(trips, float(math.prod(nest)))
+    return 1 - inside + inside * trips / most if most > 1 and listed["loops"] else 1.0
+
+
+# ---- predictions ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Machine:
+    """sms multiprocessors of mhz MHz; where the numbers are from is its name."""
+
+    name: str
+    sms: int
+    mhz: float
+
+
+def waves_cycles(blocks: int, sms: int, together: int, cycles: float, alone: float) -> float:
+    """Clocks until the multiprocessor with most blocks is done: each takes ``cycles`` of one that holds ``together``, and
+    no set of them less than ``alone``, which one takes that has it for itself."""
+    each = math.ceil(blocks / sms)
+    full, rest = divmod(each, max(1, together))
+    return full * max(together * cycles, alone) + (max(rest * cycles, alone) if rest else 0)
+
+
+def predicted_us(c: Mapping[str, Any], listed: Mapping[str, Any], sizes: Mapping[str, int], on: Machine | None) -> float:
+    """Microseconds of the whole grid by the cost model; without sizes or a machine, clocks of one block."""
+    grid = [evaluate(g, sizes) for g in listed["grid"]]
+    if on is None or None in grid:
+        return float(c["cycles"])
+    blocks = math.prod(g for g in grid if g is not None)
+    scale = stretch(listed, sizes)
+    return waves_cycles(blocks, on.sms, c["blocks_together"], scale * c["cycles"], scale * c["alone"]) / on.mhz
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One candidate of one combination of constants, for one shape."""
+
+    shape: str
+    define: str  # "BM=64 BN=128"
+    candidate: int
+    cycles: float
+    alone: float
+    together: int
+    text: str
+    predicted: float  # microseconds
+    pruned: str  # why it is not judged, or ""
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.shape, self.define, self.candidate
+
+
+def prune(choices: Iterable[Choice], within: float, first: int, across: float) -> list[Choice]:
+    """Best first by prediction, each marked that the model leaves out: predicted more than ``within`` times the best of its
+    combination, or ``across`` times that of its shape (0: no matter), or behind the ``first`` of its shape (0: all)."""
+    order = sorted(choices, key=lambda c: (c.predicted, c.define, c.candidate))
+    least: dict[str, float] = {}
+    for c in order:
+        least[c.define] = min(c.cycles, least.get(c.define, c.cycles))
+    out: list[Choice] = []
+    kept = 0
+    for c in order:
+        why = ""
+        if c.cycles > within * least[c.define]:
+            why = f"predicted {c.cycles / least[c.define]:.2f} times as long as the best of its constants"
+        elif across and c.predicted > across * order[0].predicted:
+            why = f"predicted {c.predicted / order[0].predicted:.2f} times as long as the best"
+        elif first and kept >= first:
+            why = f"not among the first {first}"
+        kept += not why
+        out.append(Choice(**{**c.__dict__, "pruned": why}))
+    return out

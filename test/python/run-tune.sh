@@ -1,0 +1,117 @@
+#!/bin/sh
+# scripts/tune's parts (test/python/tune.py); and a sweep of three shapes on the simulator, killed five times at random and
+# gone on with, finds what one run finds; pruning tells what it loses; guards choose for each shape what was best for it; the
+# page is whole.
+. test/script.sh
+command -v python3 >/dev/null && python3 -c 'import sqlite3, sys; sys.exit(sys.version_info < (3, 11))' || { echo "no python3 of 3.11 with sqlite3"; exit 77; }
+[ -z "$SAN" ] || { echo "the command line is not what is tested"; exit 77; }
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
+PYTHONPATH=scripts/python python3 test/python/tune.py >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
+
+sweep() { # DATABASE OPTIONS...
+	db=$1
+	shift
+	scripts/tune examples/gemm_wNa16.hexc -D BM=16,64 -D BN=64 --exec sim --shape M=16,N=64,K=128 --shape M=64,N=128,K=128 \
+		--shape M=128,N=64,K=64 --db "$dir/$db" "$@"
+}
+sweep all.db --within 9 --export "$dir/family" --report "$dir/page.html" --study >"$dir/all" 2>&1 || fail "the sweep: $(cat "$dir/all")"
+[ "$(grep -c '^best: ' "$dir/all")" = 3 ] || fail "not a best for each shape: $(cat "$dir/all")"
+scripts/tune --db "$dir/all.db" --dump >"$dir/all.dump"
+samples=$(grep -c '^sample' "$dir/all.dump")
+[ "$samples" -gt 30 ] || fail "few samples: $samples"
+
+# killed five times: what was found stays, and the end is the same, word for word
+python3 - "$dir" "$samples" <<'END' || fail "killed and gone on with"
+import os, random, signal, sqlite3, subprocess, sys, time
+folder, samples = sys.argv[1], int(sys.argv[2])
+words = ["scripts/tune", "examples/gemm_wNa16.hexc", "-D", "BM=16,64", "-D", "BN=64", "--exec", "sim", "--within", "9",
+         *(w for s in ("M=16,N=64,K=128", "M=64,N=128,K=128", "M=128,N=64,K=64") for w in ("--shape", s)),
+         "--db", folder + "/killed.db"]
+
+def count():
+    try:
+        return sqlite3.connect(folder + "/killed.db").execute("select count(*) from sample").fetchone()[0]
+    except sqlite3.Error:
+        return 0
+
+at = sorted(random.sample(range(samples - 8), 5))
+for n in at:
+    before = count()
+    child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while child.poll() is None and count() <= max(n, before):
+        time.sleep(0.01)
+    time.sleep(random.random() / 20)
+    assert child.poll() is None, "it ended by itself"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert before < count() < samples, (before, count())
+print("killed at", at)
+sys.exit(subprocess.run(words, stdout=open(folder + "/killed", "w")).returncode)
+END
+scripts/tune --db "$dir/killed.db" --dump | cmp - "$dir/all.dump" || fail "killed five times, the database is another"
+grep -v '^study\|judgements' "$dir/all" | cmp - "$dir/killed" || fail "killed five times, other words"
+
+# once more does nothing; another program, build or list of options is another sweep
+[ "$(sweep all.db --within 9 | cmp - "$dir/killed")" = "" ] || fail "done is not done"
+scripts/tune --db "$dir/all.db" --dump | cmp - "$dir/all.dump" || fail "done, and something else is found"
+python3 - "$dir/all.db" <<'END' || fail "done is done again"
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+((judged,),), ((samples,),) = (db.execute(f"select count(*) from {t}").fetchall() for t in ("log", "sample"))
+sys.exit(judged != samples)
+END
+
+# pruned: judged are those that are told to be, and what it loses is what the study of the full sweep says
+sweep first.db --within 9 --first 3 >"$dir/first" 2>&1 || fail "the first three: $(cat "$dir/first")"
+grep -qF "pruned by the cost model: $((samples - 9)) of $samples" "$dir/first" || fail "it does not say what was pruned: $(cat "$dir/first")"
+# a budget that is spent: the same command goes on to the same end
+sweep budget.db --within 9 --budget 0.4 >"$dir/budget" 2>&1
+grep -q 'the same command goes on' "$dir/budget" || fail "nothing is said of the budget: $(cat "$dir/budget")"
+sweep budget.db --within 9 >/dev/null 2>&1
+scripts/tune --db "$dir/budget.db" --dump | cmp - "$dir/all.dump" || fail "after a budget, the database is another"
+
+PYTHONPATH=scripts/python:test/python python3 - "$dir" <<'END' || fail "pruning, guards"
+import sys
+from hexc_tune import export, space, store, study, sweep
+folder = sys.argv[1]
+full, first = (sweep.results(store.Store(f"{folder}/{name}.db"), 1, "sim") for name in ("all", "first"))
+for s in study.study(full):
+    of = [r for r in first if r.choice.shape == s.shape and r.state == "ok"]
+    kept, loss = s.loses["the first 3"]
+    assert kept == len(of) == 3 and abs(min(r.us for r in of) / s.best.us - 1 - loss) < 1e-9, (s.loses, of)
+    # guards: what a host takes for this shape was judged, and is near the best
+    take = export.choose(open(folder + "/family").read(), space.read_shape(s.shape))
+    us = next(r.us for r in full if r.choice.key == (s.shape, *take))
+    assert us <= 1.02 * s.best.us, (s.shape, take, us, s.best.us)
+assert export.choose(open(folder + "/family").read(), {"M": 16, "N": 64, "K": 65}) is None  # the program's own assumption
+END
+PYTHONPATH=scripts/python python3 test/python/tune.py "$dir/page.html" >"$dir/log" 2>&1 || fail "the page: $(cat "$dir/log")"
+
+# by machine code, where it can be had; of another's warps with roles the counts are told, with the reason
+if PYTHONPATH=scripts/python python3 -c 'import sys; from hexc_tune import clock; sys.exit(not clock.ready())'; then
+	sweep clock.db --exec clock --first 2 >"$dir/clock" 2>&1 || fail "by the clock: $(cat "$dir/clock")"
+	grep -q '^ *us by clock' "$dir/clock" && ! grep -q '(by sim' "$dir/clock" || fail "no clock: $(cat "$dir/clock")"
+	scripts/tune examples/gemm_f16.hexc --arch sm_90a --exec clock -D BM=128 -D BN=128 --first 1 --shape M=128,N=128,K=64 \
+		>"$dir/clock" 2>&1
+	grep -q '(by sim: its warps have roles' "$dir/clock" || fail "roles: $(cat "$dir/clock")"
+fi
+
+# one that is wrong, or faults, is recorded, and the sweep goes on: a compiler that spoils candidate 1
+cat >"$dir/hexc" <<END
+#!/bin/sh
+case "\$*" in
+run*"--candidate 1 "*) echo "a[3] is 1, not 2" >&2; exit 3 ;;
+run*"--candidate 2 "*) kill -9 \$\$ ;;
+run*"--candidate 3 "*BM=16*M=16*) sleep 100 ;;
+esac
+exec $HEXC "\$@"
+END
+chmod +x "$dir/hexc"
+HEXC=$dir/hexc sweep bad.db -D STAGES=3 --within 9 --limit 5 >"$dir/bad" 2>&1
+status=$?
+[ $status = 1 ] && grep -q 'candidate 1 K=64 M=128 N=64: a\[3\] is 1, not 2' "$dir/bad" && grep -q '^best: .*candidate' "$dir/bad" ||
+	fail "a wrong one: exit $status: $(cat "$dir/bad")"
+states=$(scripts/tune --db "$dir/bad.db" --dump | awk -F '\t' '$1 == "sample" { print $6 }' | sort -u | tr '\n' ' ')
+[ "$states" = "ok slow trouble wrong " ] || fail "wrong, slow and killed ones are recorded as: $states"
+exit $bad
