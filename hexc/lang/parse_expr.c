@@ -123,6 +123,8 @@ parse_slices(Parser *p, Expr *base, const Token *from)
 			if (parse_accept(p, TK_slice)) {
 				s.kind = SL_range;
 				s.extent = parse_expr(p);
+				if (parse_accept(p, TK_step))
+					s.step = parse_expr(p);
 			}
 			if (parse_is(p, TK_range) || parse_is(p, TK_colon))
 				parse_error(p, p->tok->src,
@@ -145,6 +147,8 @@ parse_slices(Parser *p, Expr *base, const Token *from)
 			take(p, e, list[i].at);
 		if (list[i].extent)
 			take(p, e, list[i].extent);
+		if (list[i].step)
+			take(p, e, list[i].step);
 	}
 	return e;
 }

@@ -116,7 +116,7 @@ map_refusal(Kernel *k, const Val *mem)
 	const Param *p = view && view->code == O_view ? val_param(k, view->in[0]) : NULL;
 	int bits = dtype_info[mem->type.dtype].bits, unit;
 
-	if (!p || view_gather_dim(view) >= 0)
+	if (!p || view_gather_dim(view) >= 0 || view_has_steps(view))
 		return "it is no box of a tensor";
 	if (bits < 8 || dtype_pieces(mem->type.dtype) > 1)
 		return "its elements share bytes";

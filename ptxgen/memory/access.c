@@ -60,13 +60,16 @@ resolve_view(Access *x, Val *view)
 		x->mem = view->type.layout;
 		x->root_rank = x->rank = view->type.rank;
 		x->gather = -1;
-		for (int d = 0; d < x->rank; d++)
+		for (int d = 0; d < x->rank; d++) {
 			x->dim[d] = d;
+			x->step[d] = 1;
+		}
 		return;
 	}
 	resolve_view(x, view->def->in[0]);
 	x->gather = view_gather_dim(view->def);
 	for (int d = 0; d < x->rank; d++) {
+		x->step[x->dim[d]] *= view_step(view->def, d);
 		if (view_gathers(view->def, d))
 			x->index[x->dim[d]] = view->def->in[1 + d];
 		else

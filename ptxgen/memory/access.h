@@ -17,6 +17,7 @@ struct Access {
 	Val *root;
 	int rank, root_rank;
 	int dim[DIM_MAX];          /* dims of the root behind the dims of the view */
+	int64_t step[DIM_MAX];     /* of root dims, between neighbours of the view */
 	struct Start {             /* of the view in root dims: sum of values plus a constant */
 		LV var;            /* i64 or NULL */
 		int64_t mult;      /* var % mult == 0; 0 without var */

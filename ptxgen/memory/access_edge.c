@@ -13,6 +13,23 @@ access_start(Access *x, int rd)
 	return s->var ? LLVMBuildAdd(x->g->b, s->var, c, "") : c;
 }
 
+/* May the view show what is in front of the tensor? */
+static bool
+starts_before(const struct Start *s)
+{
+	return s->add < 0 || (s->var && s->lo < 0);
+}
+
+/* Elements of a view that goes by `step` are so many of its tensor, rounded up: i32, 0 or more. */
+static LV
+stepped(Gen *g, LV elems, int64_t step)
+{
+	if (step == 1)
+		return elems;
+	elems = LLVMBuildAdd(g->b, elems, const_i32(g, step - 1), "");
+	return LLVMBuildUDiv(g->b, elems, const_i32(g, step), "");
+}
+
 /* The start of dim d moves: compare it itself.  What it is compared with is made in front of the loop. */
 static void
 edge_moving(Access *x, int d, int rd, LV size)
@@ -22,7 +39,7 @@ edge_moving(Access *x, int d, int rd, LV size)
 	Val *counter = g->loop ? g->loop->op->blk[0]->arg[0] : NULL;
 	LLVMBasicBlockRef block;
 	int64_t step;
-	LV rest;
+	LV rest, lane;
 
 	if (!s->var || s->big || !s->turn.ok)
 		return;
@@ -32,9 +49,12 @@ edge_moving(Access *x, int d, int rd, LV size)
 	block = moving_front(g);
 	rest = LLVMBuildSub(g->b, s->turn.first, g->loop->lo, "");
 	rest = LLVMBuildAdd(g->b, rest, const_i64(g, s->add), "");
-	rest = LLVMBuildAdd(g->b, rest, LLVMBuildZExt(g->pre, x->lane[d], g->i64, ""), "");
+	lane = LLVMBuildZExt(g->pre, x->lane[d], g->i64, "");
+	if (x->step[rd] != 1)
+		lane = LLVMBuildMul(g->b, lane, const_i64(g, x->step[rd]), "");
+	rest = LLVMBuildAdd(g->b, rest, lane, "");
 	x->limit[d].size = LLVMBuildSub(g->b, size, rest, "");
-	x->limit[d].from = s->lo < 0 ? LLVMBuildNeg(g->b, rest, "") : NULL;
+	x->limit[d].from = starts_before(s) ? LLVMBuildNeg(g->b, rest, "") : NULL;
 	moving_back(g, block);
 	x->limit[d].var = scalar_get(g, counter);
 }
@@ -46,21 +66,22 @@ edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 	const Fact any = { 1, INT64_MIN, INT64_MAX };
 	bool from_0 = !x->start[rd].var && x->start[rd].add == 0;
 	Fact most = val_fact(g->k, end);
+	int64_t step = x->step[rd], last = ceil_div(most.hi, step);
 	LV start, size;
 
 	if (from_0 && most.lo == most.hi && most.hi > 0) {
-		x->within[d] = x->within[d] ? min64(x->within[d], most.hi) : most.hi;
+		x->within[d] = x->within[d] ? min64(x->within[d], last) : last;
 		return;
 	}
 	start = access_start(x, rd);
 	size = scalar_get(g, end);
 	edge_moving(x, d, rd, size);
 	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), from_0 ? most : any,
-	                    extent);
-	x->rem[d] = LLVMBuildSub(g->b, x->rem[d], x->lane[d], "");
-	if (x->start[rd].var && x->start[rd].lo < 0) {
-		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), any, extent);
-		x->low[d] = LLVMBuildSub(g->b, x->low[d], x->lane[d], "");
+	                    extent * step);
+	x->rem[d] = LLVMBuildSub(g->b, stepped(g, x->rem[d], step), x->lane[d], "");
+	if (starts_before(&x->start[rd])) {
+		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), any, extent * step);
+		x->low[d] = LLVMBuildSub(g->b, stepped(g, x->low[d], step), x->lane[d], "");
 	}
 }
 
@@ -71,7 +92,7 @@ edge_dropped(Access *x, int rd, LV start, LV size)
 	Gen *g = x->g;
 	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, start, size, "");
 
-	if (x->start[rd].var && x->start[rd].lo < 0)
+	if (starts_before(&x->start[rd]))
 		in = LLVMBuildAnd(g->b, in,
 		                  LLVMBuildICmp(g->b, LLVMIntSGE, start, const_i64(g, 0), ""), "");
 	x->inside = x->inside ? LLVMBuildAnd(g->b, x->inside, in, "") : in;
@@ -235,7 +256,7 @@ inside_edge(Access *x, int d, int64_t c)
 	LV at = const_i32(g, c), in;
 
 	if (x->limit[d].var && x->pairs++ < PAIRS)
-		return inside_moving(g, &x->limit[d], c);
+		return inside_moving(g, &x->limit[d], c * x->step[x->dim[d]]);
 	in = LLVMBuildICmp(g->b, LLVMIntSLT, at, x->rem[d], "");
 	if (x->low[d])
 		in = LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, at, x->low[d], ""), "");
