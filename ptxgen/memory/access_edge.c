@@ -59,6 +59,19 @@ edge_moving(Access *x, int d, int rd, LV size)
 	x->limit[d].var = scalar_get(g, counter);
 }
 
+/* Do 32 bits hold all that an access compares along a dim of which both ends may be passed?  Then one
+ * comparison without a sign tells on which side of either an index is. */
+static bool
+fits_word(Access *x, int rd, Val *end, int64_t span)
+{
+	const int64_t most = (int64_t)1 << 30;
+	const struct Start *s = &x->start[rd];
+	int64_t lo = s->var ? s->lo : 0, hi = s->var ? s->hi : 0;
+
+	return starts_before(s) && lo > -most && hi < most && s->add > -most && s->add < most && span < most &&
+	       val_fact(x->g->k, end).hi < most;
+}
+
 static void
 edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 {
@@ -75,6 +88,12 @@ edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 	}
 	start = access_start(x, rd);
 	size = scalar_get(g, end);
+	if (fits_word(x, rd, end, extent * step)) {
+		x->at[d] = LLVMBuildMul(g->b, x->lane[d], const_i32(g, step), "");
+		x->at[d] = LLVMBuildAdd(g->b, x->at[d], LLVMBuildTrunc(g->b, start, g->i32, ""), "");
+		x->size[d] = LLVMBuildTrunc(g->b, size, g->i32, "");
+		return;
+	}
 	edge_moving(x, d, rd, size);
 	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), from_0 ? most : any,
 	                    extent * step);
@@ -140,7 +159,9 @@ access_pin_edges(Access *x)
 	if (!x->g->loop)
 		return;
 	for (int d = 0; d < x->rank; d++)
-		if (x->rem[d] && !x->limit[d].var)
+		if (x->at[d])
+			x->at[d] = asm_op(x->g, A_pin32, x->at[d], NULL, NULL);
+		else if (x->rem[d] && !x->limit[d].var)
 			x->rem[d] = asm_op(x->g, A_pin32, x->rem[d], NULL, NULL);
 }
 
@@ -213,7 +234,7 @@ is_edge(const Access *x, const Op *view, const Op *cond)
 	for (int d = 0; d < p->val->type.rank; d++) {
 		int at = view_result_dim(view, d);
 
-		if (at >= 0 && x->rem[at] && cond->in[0] == view->in[1 + d] && cond->in[1] == p->size[d])
+		if (at >= 0 && (x->rem[at] || x->at[at]) && cond->in[0] == view->in[1 + d] && cond->in[1] == p->size[d])
 			return true;
 	}
 	return false;
@@ -255,6 +276,10 @@ inside_edge(Access *x, int d, int64_t c)
 	Gen *g = x->g;
 	LV at = const_i32(g, c), in;
 
+	if (x->at[d]) {
+		at = LLVMBuildAdd(g->b, x->at[d], const_i32(g, c * x->step[x->dim[d]]), "");
+		return LLVMBuildICmp(g->b, LLVMIntULT, at, x->size[d], "");
+	}
 	if (x->limit[d].var && x->pairs++ < PAIRS)
 		return inside_moving(g, &x->limit[d], c * x->step[x->dim[d]]);
 	in = LLVMBuildICmp(g->b, LLVMIntSLT, at, x->rem[d], "");
@@ -268,7 +293,7 @@ static LV
 inside_dim(Access *x, int d, int64_t c)
 {
 	Gen *g = x->g;
-	LV edge = x->rem[d] ? inside_edge(x, d, c) : NULL, in;
+	LV edge = x->rem[d] || x->at[d] ? inside_edge(x, d, c) : NULL, in;
 
 	if (!x->within[d])
 		return edge;
@@ -291,7 +316,7 @@ access_inside(Access *x, const int64_t *index)
 		int64_t key[2] = { d, index[d] };
 		LV in;
 
-		if (!x->rem[d] && !x->within[d])
+		if (!x->rem[d] && !x->at[d] && !x->within[d])
 			continue;
 		in = memo_find(x, 2, key);
 		if (!in) {
