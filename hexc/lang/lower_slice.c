@@ -86,7 +86,7 @@ slice_step(Lower *l, const Expr *e, const Slice *s, const Type *t, int64_t exten
 	}
 	if (t->space != S_global && *step > 1) {
 		diag_error(l->diag, s->step->src,
-		           "only slices of tensors have steps, and `%s` is a %s tile: take every %lldth element "
+		           "only slices of tensors have steps, and `%s` is a %s tile: take one of %lld elements "
 		           "when it is filled, or split the dim by `reshape` and slice that",
 		           tensor_name(e), t->space == S_shared ? "shared" : "register", (long long)*step);
 		return false;
