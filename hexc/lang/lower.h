@@ -274,6 +274,7 @@ Value lower_alias(Lower *l, const Expr *e);
 
 Value lower_reduce(Lower *l, const Expr *e, OpCode code);
 Value lower_mean(Lower *l, const Expr *e);
+Value lower_inside(Lower *l, const Expr *e);
 Val *lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
 /* Operand i of o is such a count of a dim with these edges. */
 void lower_count(Lower *l, CountKind kind, Op *o, int i, const Edge *edge, int64_t extent);

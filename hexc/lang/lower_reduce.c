@@ -59,6 +59,35 @@ lower_mean(Lower *l, const Expr *e)
 	return x.v;
 }
 
+/* Which elements of a tile are inside of what it was read from. */
+Value
+lower_inside(Lower *l, const Expr *e)
+{
+	Value yes = { .kind = VK_bool, .i = 1 };
+	Val *all = NULL;
+	Type at, cond;
+	Operand x;
+
+	if (!lower_tile_arg(l, e, 0, &x))
+		return value_none();
+	at = cond = type_free(x.v.v->type);
+	at.dtype = D_i32;
+	cond.dtype = D_bool;
+	for (int d = 0; d < at.rank; d++) {
+		Value extent = value_int(at.shape[d]);
+		Val *i, *less;
+
+		if (!x.v.edge[d])
+			continue;
+		i = put_op(l, O_iota, e->src, 0, NULL, at);
+		IMM_SET(i->def, dim, d);
+		less = put2(l, O_lt, e->src, i, put_const(l, &extent, at, e->src), cond);
+		lower_count(l, COUNT_less, less->def, 1, x.v.edge[d], at.shape[d]);
+		all = all ? put2(l, O_and, e->src, all, less, cond) : less;
+	}
+	return value_of(all ? all : put_const(l, &yes, cond, e->src));
+}
+
 /* ---- the number of elements ------------------------------------------------------------------ */
 
 /* x / step, rounded up: below 1 for x below 1. */
@@ -122,7 +151,7 @@ number_as(Op *at, Type t, Val *n)
 
 /* Elements that exist begin at n, too. */
 static void
-put_first(const Count *c, Val *n)
+put_first(Lower *l, const Count *c, Val *n)
 {
 	Op *at = c->op;
 	Val *in[2];
@@ -130,16 +159,15 @@ put_first(const Count *c, Val *n)
 	if (c->kind == COUNT_loop) {
 		at->in[0] = n;
 	} else if (c->kind == COUNT_less) {
+		Val *less = at->out[0];
+
 		in[0] = number_as(at, at->in[0]->type, n);
 		in[1] = at->in[0];
-		in[0] = op_new(at->parent, at, O_le, at->src, 2, in, 1, &at->out[0]->type)->out[0];
-		at = at->next;
-		in[1] = c->op->out[0];
-		in[0] = op_new(at->parent, at, O_and, at->src, 2, in, 1, &in[1]->type)->out[0];
-		for (; at; at = at->next)
-			for (int i = 0; i < at->nin; i++)
-				if (at != in[0]->def && at->in[i] == in[1])
-					at->in[i] = in[0];
+		in[0] = op_new(at->parent, at, O_le, at->src, 2, in, 1, &less->type)->out[0];
+		in[1] = less;
+		at = op_new(at->parent, at->next, O_and, at->src, 2, in, 1, &less->type);
+		val_replace(l->k, less, at->out[0]);
+		at->in[1] = less;
 	}
 }
 
@@ -164,7 +192,7 @@ count_of(Lower *l, const Count *c, const uint32_t *writes)
 	if (first && c->kind == COUNT_all)
 		n = ir_bin(b, at, O_sub, n, first);
 	else if (first)
-		put_first(c, first);
+		put_first(l, c, ir_bin(b, at, O_min, first, ir_const(b, at, c->extent)));
 	if (n && c->kind == COUNT_last) {
 		n = ir_bin(b, at, O_sub, n, ir_const(b, at, 1));
 		n = ir_bin(b, at, O_max, n, ir_const(b, at, 0));
