@@ -207,6 +207,23 @@ edge_zeros(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
+/* What x has zeros in front of along d, as mask_new puts them there; NULL: it does not. */
+static Val *
+cleared_front(const Val *x, int d)
+{
+	const Op *o = x->def, *less = o && o->code == O_select ? o->in[0]->def : NULL;
+	const Op *first = less && less->code == O_le ? less->in[0]->def : NULL;
+
+	const Op *at = less && less->code == O_le ? less->in[1]->def : NULL;
+
+	if (!first || first->code != O_splat || !at || at->code != O_iota || IMM(at, dim) != d)
+		return NULL;
+	first = first->in[0]->def; /* a cast of min(max(from, 0), extent) */
+	for (int i = 0; first && i < 2; i++)
+		first = first->in[0]->def;
+	return first && first->code == O_max ? first->in[0] : NULL;
+}
+
 void
 edge_mask(Bounds *b, Op *o)
 {
@@ -219,7 +236,10 @@ edge_mask(Bounds *b, Op *o)
 		if (!(IMM(o, dims) >> d & 1))
 			continue;
 		e.at[d] = zero ? o->in[in] : NULL;
-		e.from[d] = zero ? e.from[d] : NULL; /* what is in front was masked before */
+		if (!zero)
+			e.from[d] = NULL; /* what is in front was masked before */
+		else if (!e.from[d])
+			e.from[d] = cleared_front(o->in[0], d);
 		e.zero = zero ? e.zero | 1u << d : e.zero;
 		in++;
 	}
