@@ -155,7 +155,8 @@ check_view(Interp *it, const Op *o, const View *v, const Root *r)
 	for (int d = 0; v->shared && d < v->root_rank; d++) {
 		if (v->start[d] < 0)
 			return interp_error(it, INTERP_E_FAULT, o,
-			                    "dim %d of the slice starts at %lld, before the shared tile's start",
+			                    "dim %d of the slice starts at %lld, before the shared tile's "
+			                    "start",
 			                    d, (long long)v->start[d]);
 		if ( v->start[d] + r->extent[d] > r->size[d])
 			return interp_error(it, INTERP_E_FAULT, o,

@@ -119,12 +119,6 @@ view_has_steps(const Op *view)
 }
 
 bool
-view_starts_before(Kernel *k, const Op *view, int d)
-{
-	return !view_gathers(view, d) && val_fact_at(k, view, view->in[1 + d]).lo < 0;
-}
-
-bool
 view_operand_in_bounds(Kernel *k, const Op *view, int d)
 {
 	Val *start[CHAIN];

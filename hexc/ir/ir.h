@@ -526,8 +526,6 @@ int64_t view_step(const Op *view, int d);
 int64_t view_span(const Op *view, int d);
 /* Does it step over elements anywhere, or what it is a view of? */
 bool view_has_steps(const Op *view);
-/* May it show what is in front of the operand's first element along dim d? */
-bool view_starts_before(Kernel *k, const Op *view, int d);
 /* Elements of dim d of this view (of any other op: of its result) that its operand has, where that is a view
  * or a shared tile: less than the extent where the view is longer.  Of tensors: the extent. */
 int64_t view_within(const Op *view, int d);

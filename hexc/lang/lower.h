@@ -91,7 +91,7 @@ typedef enum CountKind {
 	COUNT_end,  /* where they end */
 	COUNT_last, /* the last of them, 0 if there is none */
 	COUNT_loop, /* the end of a loop, of which operand 0 is the first of them */
-	COUNT_less, /* where they end, of a comparison i < end: it is false in front of the first of them, too */
+	COUNT_less, /* where they end, of a comparison i < end: false in front of the first of them, too */
 } CountKind;
 
 typedef struct Count {
@@ -278,8 +278,8 @@ Value lower_inside(Lower *l, const Expr *e);
 Val *lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
 /* Operand i of o is such a count of a dim with these edges. */
 void lower_count(Lower *l, CountKind kind, Op *o, int i, const Edge *edge, int64_t extent);
-/* Where the elements of an edge that exist begin (below 1: at the first) and end, as scalars at the end of b or
- * in front of `at`. */
+/* Where the elements of an edge that exist begin (below 1: at the first) and end: scalars at the end of b,
+ * or in front of `at`. */
 Val *edge_first(Block *b, Op *at, const Edge *e);
 Val *edge_end(Block *b, Op *at, const Edge *e);
 /* Put the counts in. */

@@ -96,7 +96,8 @@ in_steps(Block *b, Op *at, Val *x, int64_t step)
 {
 	if (step == 1)
 		return x;
-	return ir_bin(b, at, O_div, ir_bin(b, at, O_add, x, ir_const(b, at, step - 1)), ir_const(b, at, step));
+	x = ir_bin(b, at, O_add, x, ir_const(b, at, step - 1));
+	return ir_bin(b, at, O_div, x, ir_const(b, at, step));
 }
 
 Val *

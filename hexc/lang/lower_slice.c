@@ -80,21 +80,22 @@ slice_step(Lower *l, const Expr *e, const Slice *s, const Type *t, int64_t exten
 		return false;
 	if (*step < 1) {
 		diag_error(l->diag, s->step->src,
-		           "the step of a slice is 1 or more, not %lld: elements come in the order of the tensor",
+		           "the step of a slice is 1 or more, not %lld: elements come in the order of the "
+		           "tensor",
 		           (long long)*step);
 		return false;
 	}
 	if (t->space != S_global && *step > 1) {
 		diag_error(l->diag, s->step->src,
-		           "only slices of tensors have steps, and `%s` is a %s tile: take one of %lld elements "
-		           "when it is filled, or split the dim by `reshape` and slice that",
+		           "only slices of tensors have steps, and `%s` is a %s tile: take one of %lld "
+		           "elements when it is filled, or split the dim by `reshape` and slice that",
 		           tensor_name(e), t->space == S_shared ? "shared" : "register", (long long)*step);
 		return false;
 	}
 	if (*step > most / extent) {
 		diag_error(l->diag, s->step->src,
-		           "%lld elements by steps of %lld reach over more than %lld: the tensor's strides can "
-		           "say that instead",
+		           "%lld elements by steps of %lld reach over more than %lld: the tensor's strides "
+		           "can say that instead",
 		           (long long)extent, (long long)*step, (long long)most);
 		return false;
 	}

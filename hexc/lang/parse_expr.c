@@ -126,7 +126,8 @@ parse_dim(Parser *p)
 			parse_error(p, p->tok->src, "a slice is written `start :+ extent`, not with %s",
 			            tok_name(p->tok->kind));
 		else if (parse_is(p, TK_step))
-			parse_error(p, p->tok->src, "a step stands behind an extent: `start :+ extent step s`");
+			parse_error(p, p->tok->src,
+			            "a step stands behind an extent: `start :+ extent step s`");
 	}
 	s.src = parse_span(p, start, p->last ? p->last : start);
 	return s;

@@ -8,11 +8,12 @@
  * each dim of each register tile we know a bound: elements at that index or above do not exist.
  * It comes from loads and from copies to shared tiles, of views not proved inside their tensor:
  * size - start.  Where the slice may start in front of the tensor, there is a first element that
- * exists as well: -start.  Both are divided by the step.  They are carried along by elementwise ops (the smallest of the operands' bounds),
- * transposes, reshapes that leave the dim whole, broadcasts along other dims; a reduction drops that of its
- * dim; a dot takes m from a and n from b, a slice what is left.  Carried values, results of ifs, concats
- * and shared tiles that are not filled by exactly one copy or store have no bounds: all their elements
- * exist, and are what was computed from the zeros read outside.
+ * exists as well: -start.  Both are divided by the step.  They are carried along by elementwise ops
+ * (the smallest of the operands' bounds, the largest of their firsts), transposes, reshapes that leave
+ * the dim whole, broadcasts along other dims; a reduction drops those of its dim; a dot takes m from a
+ * and n from b, a slice what is left.  Carried values, results of ifs, concats and shared tiles that are
+ * not filled by exactly one copy or store have none: all their elements exist, and are what was computed
+ * from the zeros read outside.
  *
  * A reduction over a bounded dim gets a mask with its identity, a dot whose k is bounded a mask with zero on
  * each operand, unless what is outside is known to be zero already: loads read zeros, which survive
@@ -67,8 +68,8 @@ edge_set(Bounds *b, const Val *v, const Edge *e)
 
 /* ---- where bounds come from ------------------------------------------------------------------ */
 
-/* Where dim d of memory value v starts in its root, in front of `at`; *root_dim is the dim there.  *step: what
- * neighbours are apart there. */
+/* Where dim d of memory value v starts in its root, in front of `at`; *root_dim is the dim there.  *step: how
+ * far neighbours are apart. */
 static Val *
 start_of(const Val *v, int d, Op *at, int *root_dim, int64_t *step)
 {
@@ -93,7 +94,7 @@ alias_dim(const Val *v, int rd)
 	return rd;
 }
 
-/* x elements of the root, in steps of the view, rounded up; of less than none it may be any number below 1. */
+/* x elements of the root, in steps of the view, rounded up; of less than none: any number below 1. */
 static Val *
 in_steps(Op *o, Val *x, int64_t step)
 {

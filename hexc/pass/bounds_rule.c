@@ -213,7 +213,6 @@ cleared_front(const Val *x, int d)
 {
 	const Op *o = x->def, *less = o && o->code == O_select ? o->in[0]->def : NULL;
 	const Op *first = less && less->code == O_le ? less->in[0]->def : NULL;
-
 	const Op *at = less && less->code == O_le ? less->in[1]->def : NULL;
 
 	if (!first || first->code != O_splat || !at || at->code != O_iota || IMM(at, dim) != d)

@@ -74,7 +74,9 @@ step_of(Packed *p, const Op *o, int64_t step, int d)
 	int r = view_result_dim(o, d);
 
 	step = gcd64(step, r < 0 ? 1 : o->out[0]->type.shape[r]);
-	return view_gathers(o, d) || view_step(o, d) != 1 ? 1 : gcd64(step, val_fact_at(p->k, o, o->in[1 + d]).mult);
+	if (view_gathers(o, d) || view_step(o, d) != 1)
+		return 1;
+	return gcd64(step, val_fact_at(p->k, o, o->in[1 + d]).mult);
 }
 
 /* What a tile that was loaded ends up in; the first that ends in a dot says which way k goes. */

@@ -40,8 +40,8 @@ struct Access {
 	int64_t cstride[DIM_MAX];
 	/* i32, by view dim: the tensor's end and start, from this thread's coordinate; NULL: not here */
 	LV rem[DIM_MAX], low[DIM_MAX];
-	/* i32, by view dim: the index that coordinate 0 of this thread has in the tensor, and the tensor's end,
-	 * where both may be passed and 32 bits hold them; NULL: there is rem */
+	/* i32, by view dim: the index that coordinate 0 of this thread has in the tensor, and the tensor's
+	 * end, where both ends may be passed and 32 bits hold them; NULL: there is rem */
 	LV at[DIM_MAX], size[DIM_MAX];
 	struct Limit {             /* by view dim, where starts move: c is inside if var < size - c */
 		LV var, size;      /* i64; NULL: there is rem */

@@ -68,8 +68,8 @@ fits_word(Access *x, int rd, Val *end, int64_t span)
 	const struct Start *s = &x->start[rd];
 	int64_t lo = s->var ? s->lo : 0, hi = s->var ? s->hi : 0;
 
-	return starts_before(s) && lo > -most && hi < most && s->add > -most && s->add < most && span < most &&
-	       val_fact(x->g->k, end).hi < most;
+	return starts_before(s) && lo > -most && hi < most && s->add > -most && s->add < most &&
+	       span < most && val_fact(x->g->k, end).hi < most;
 }
 
 static void
@@ -234,7 +234,8 @@ is_edge(const Access *x, const Op *view, const Op *cond)
 	for (int d = 0; d < p->val->type.rank; d++) {
 		int at = view_result_dim(view, d);
 
-		if (at >= 0 && (x->rem[at] || x->at[at]) && cond->in[0] == view->in[1 + d] && cond->in[1] == p->size[d])
+		if (at >= 0 && (x->rem[at] || x->at[at]) && cond->in[0] == view->in[1 + d] &&
+		    cond->in[1] == p->size[d])
 			return true;
 	}
 	return false;

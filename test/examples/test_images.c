@@ -83,7 +83,8 @@ causal(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	case_start(&c, 10);
 	case_def(&c, "TAPS", s->x);
 	Buf *x = case_in(&c, "X", "f16", -1, 1, s->m, s->n, s->k, 0);
-	Buf *w = case_in(&c, "W", "f16", -1, 1, s->x, s->k, 0), *bias = case_in(&c, "bias", "f16", -1, 1, s->k, 0);
+	Buf *w = case_in(&c, "W", "f16", -1, 1, s->x, s->k, 0);
+	Buf *bias = case_in(&c, "bias", "f16", -1, 1, s->k, 0);
 	Buf *o = case_out(&c, "Y", "f16", s->m, s->n, s->k, 0);
 
 	for (int64_t at = 0; at < o->n; at++) {
@@ -98,8 +99,8 @@ causal(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			mag += fabs(term);
 		}
 		o->v[at] = y / (1 + exp(-y));
-		/* y / (1 + e^-y) is at most 1.1 steep; ex2.approx is good to 2^-22 and its argument rounded, the
-		 * quotient to 2^-20 (hexc/LANGUAGE.md) */
+		/* y / (1 + e^-y) is at most 1.1 steep; exp is good to 2^-21 and abs(y) 2^-23, the quotient to
+		 * 2^-20 (hexc/LANGUAGE.md) */
 		e = 1.1 * sum_error(mag, s->x + 1) + fabs(o->v[at]) * ((8 + fabs(y)) * U32 + 0x1p-20);
 		o->allow[at] = 1.01 * e + ulp2(o->type, fabs(o->v[at]) + e);
 	}

@@ -1,11 +1,11 @@
 /* affine.c - pass affine: tiles of indices that are a start and steps become slices.
  *
- * X[b, l + i64(iota(0, 256))] chooses what X[b, l :+ 256] does, and an access by indices moves an element at a
- * time. Indices are looked through as start + step * number: iota, scalars, sums, products with a number, and
- * casts, where facts say that no sum wraps around.
+ * X[b, l + i64(iota(0, 256))] chooses what X[b, l :+ 256] does, and an access by indices moves one element.
+ * Indices are looked through as start + step * number: iota, scalars, sums, products with a number, and
+ * casts, where facts say that nothing wraps around.
  *
- * needs   pass bounds done: what indices choose outside of a tensor exists and is 0, what is outside of a slice
- *         does not exist, and the IR says what follows from that
+ * needs   pass bounds done: what indices choose outside of a tensor exists and is 0, what is outside of a
+ *         slice does not exist, and the IR says what follows from that
  * keeps   what the kernel computes; steps below 1 stay indices
  * leaves  tiles of indices for dce */
 #include "hexc/pass/pass.h"
