@@ -116,8 +116,10 @@ map_refusal(Kernel *k, const Val *mem)
 	const Param *p = view && view->code == O_view ? val_param(k, view->in[0]) : NULL;
 	int bits = dtype_info[mem->type.dtype].bits, unit;
 
-	if (!p || view_gather_dim(view) >= 0 || view_has_steps(view))
+	if (!p || view_gather_dim(view) >= 0)
 		return "it is no box of a tensor";
+	if (view_has_steps(view))
+		return "it steps over elements of the tensor";
 	if (bits < 8 || dtype_pieces(mem->type.dtype) > 1)
 		return "its elements share bytes";
 	if (view->in[0]->type.rank > MAP_RANK_MAX)

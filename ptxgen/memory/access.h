@@ -32,6 +32,7 @@ struct Access {
 	LV base;                   /* i64 address of coordinate 0 of this thread */
 	LV elems;                  /* types under a byte: i64 element offset; base is the tensor's start */
 	int64_t fixed;             /* elements: constant starts */
+	bool below;                /* parts of an offset may add up to less than 0 */
 	struct Visit {             /* of the instances last asked for, the last one first */
 		int64_t index[DIM_MAX];
 		LV at;             /* base or elems plus run-time strides; NULL: none yet */
@@ -97,6 +98,8 @@ LV access_inside(Access *x, const int64_t *index);
 /* Which dims of the chain of views may reach past the tensor?  `dim` maps the view's dims to the root's. */
 bool access_small(Fact f); /* sums of what is at most so large do not wrap around */
 void access_edges(Access *x, const Op *view, bool outermost, int *dim);
+/* May the view show what is in front of the tensor along a dim that starts so? */
+bool access_before(const struct Start *s);
 /* Where does the view reach past what it is a view of? */
 void access_within(Access *x, const Op *view);
 LV memo_find(const Access *x, int n, const int64_t *key);

@@ -13,9 +13,8 @@ access_start(Access *x, int rd)
 	return s->var ? LLVMBuildAdd(x->g->b, s->var, c, "") : c;
 }
 
-/* May the view show what is in front of the tensor? */
-static bool
-starts_before(const struct Start *s)
+bool
+access_before(const struct Start *s)
 {
 	return s->add < 0 || (s->var && s->lo < 0);
 }
@@ -54,7 +53,7 @@ edge_moving(Access *x, int d, int rd, LV size)
 		lane = LLVMBuildMul(g->b, lane, const_i64(g, x->step[rd]), "");
 	rest = LLVMBuildAdd(g->b, rest, lane, "");
 	x->limit[d].size = LLVMBuildSub(g->b, size, rest, "");
-	x->limit[d].from = starts_before(s) ? LLVMBuildNeg(g->b, rest, "") : NULL;
+	x->limit[d].from = access_before(s) ? LLVMBuildNeg(g->b, rest, "") : NULL;
 	moving_back(g, block);
 	x->limit[d].var = scalar_get(g, counter);
 }
@@ -68,7 +67,7 @@ fits_word(Access *x, int rd, Val *end, int64_t span)
 	const struct Start *s = &x->start[rd];
 	int64_t lo = s->var ? s->lo : 0, hi = s->var ? s->hi : 0;
 
-	return starts_before(s) && lo > -most && hi < most && s->add > -most && s->add < most &&
+	return access_before(s) && lo > -most && hi < most && s->add > -most && s->add < most &&
 	       span < most && val_fact(x->g->k, end).hi < most;
 }
 
@@ -98,7 +97,7 @@ edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), from_0 ? most : any,
 	                    extent * step);
 	x->rem[d] = LLVMBuildSub(g->b, stepped(g, x->rem[d], step), x->lane[d], "");
-	if (starts_before(&x->start[rd])) {
+	if (access_before(&x->start[rd])) {
 		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), any, extent * step);
 		x->low[d] = LLVMBuildSub(g->b, stepped(g, x->low[d], step), x->lane[d], "");
 	}
@@ -111,7 +110,7 @@ edge_dropped(Access *x, int rd, LV start, LV size)
 	Gen *g = x->g;
 	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, start, size, "");
 
-	if (starts_before(&x->start[rd]))
+	if (access_before(&x->start[rd]))
 		in = LLVMBuildAnd(g->b, in,
 		                  LLVMBuildICmp(g->b, LLVMIntSGE, start, const_i64(g, 0), ""), "");
 	x->inside = x->inside ? LLVMBuildAnd(g->b, x->inside, in, "") : in;
