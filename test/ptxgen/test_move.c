@@ -475,8 +475,9 @@ TEST_EACH(broadcast_store, 24)
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }
 
-/* Tiles that begin where nothing says that it is not before the tensor, behind its last row (in a dim that is
- * dropped), in a row that is known, or known to be before it; that go by steps; whose elements share bytes. */
+/* Tiles that begin where nothing says that it is not before the tensor, behind its last row (in a dim that
+ * is dropped), in a row that is known, or known to be before it; that go by steps; whose elements share
+ * bytes. */
 TEST_EACH(starts, 10)
 {
 #define ROWS "(8,(4,2)):(4@lane,(1@lane,1@reg))"
@@ -510,7 +511,8 @@ TEST_EACH(starts, 10)
 	            at[_i].narrow ? 8 : 32);
 	if (at[_i].narrow)
 		text_printf(&t, "    %%21 = cast %%20 : reg u8[%s] @{%s}\n", dims, layout);
-	text_printf(&t, "    store %%%d, %%16 lowering { access inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
+	text_printf(&t,
+	            "    store %%%d, %%16 lowering { access inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
 	            at[_i].narrow ? 21 : 20, at[_i].narrow ? 8 : 32);
 	ptx_compare(u, t.s, "M=13", (uint64_t)_i, 0);
 #undef ROWS
