@@ -243,13 +243,13 @@ static bool
 inside(const Turns *t, Forms *f, const Op *o, int d)
 {
 	Lin start = lin_exact(o, o->in[1 + d]), room;
-	int at = view_result_dim(o, d);
-	int64_t extent = at < 0 ? 1 : view_within(o, at);
+	int64_t extent = view_span(o, d);
 	const Param *p;
 
 	for (; o->in[0]->def && o->in[0]->def->code == O_view;) {
 		o = o->in[0]->def;
 		d = view_operand_dim(o, d);
+		extent = (extent - 1) * view_step(o, d) + 1;
 		start = lin_add(start, lin_exact(o, o->in[1 + d]), 1);
 	}
 	p = val_param(t->k, o->in[0]);

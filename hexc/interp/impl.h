@@ -27,6 +27,7 @@ typedef struct View {
 	const int64_t *shape;   /* shared: of the root, which is the tile or a reshape of it */
 	int root_rank, rank;
 	int64_t start[DIM_MAX]; /* in coordinates of the root */
+	int64_t step[DIM_MAX];  /* of root dims, from one element to the next; 0: 1 */
 	int64_t end[DIM_MAX];   /* where a view that a longer one is of ends there; 0: none does */
 	int dim[DIM_MAX];       /* view dim -> root dim */
 	struct Barriers *barriers; /* of an mbar, and nothing else then */

@@ -75,6 +75,12 @@ eval_reshape(Interp *it, Op *o)
 	return true;
 }
 
+static int64_t
+step_along(const View *v, int d)
+{
+	return v->step[d] ? v->step[d] : 1;
+}
+
 bool
 eval_view(Interp *it, Op *o)
 {
@@ -90,10 +96,13 @@ eval_view(Interp *it, Op *o)
 		v->index[in->dim[d]] = view_gathers(o, d) ? start : NULL;
 		if (!view_gathers(o, d))
 			v->start[in->dim[d]] += start->i[0];
+		if (view_step(o, d) != 1)
+			v->step[in->dim[d]] = view_step(o, d);
 		if (IMM(o, dropped) >> d & 1)
 			continue;
 		if (view_within(o, v->rank) < o->out[0]->type.shape[v->rank])
-			v->end[in->dim[d]] = v->start[in->dim[d]] + view_within(o, v->rank);
+			v->end[in->dim[d]] = v->start[in->dim[d]] +
+			                     (view_within(o, v->rank) - 1) * step_along(v, in->dim[d]) + 1;
 		v->dim[v->rank++] = in->dim[d];
 	}
 	return true;
@@ -139,17 +148,17 @@ root_of(Interp *it, const View *v, const Type *t, Root *r)
 	}
 }
 
-/* Only what is before a tensor is wrong; behind its end is the edge that slices may pass.  A shared tile
- * has no edge. */
+/* Slices may pass the edges of tensors; a shared tile has none. */
 static bool
 check_view(Interp *it, const Op *o, const View *v, const Root *r)
 {
-	for (int d = 0; d < v->root_rank; d++) {
+	for (int d = 0; v->shared && d < v->root_rank; d++) {
 		if (v->start[d] < 0)
 			return interp_error(it, INTERP_E_FAULT, o,
-			                    "dim %d of the slice starts at %lld, before the tile's start", d,
-			                    (long long)v->start[d]);
-		if (v->shared && v->start[d] + r->extent[d] > r->size[d])
+			                    "dim %d of the slice starts at %lld, before the shared tile's "
+			                    "start",
+			                    d, (long long)v->start[d]);
+		if ( v->start[d] + r->extent[d] > r->size[d])
 			return interp_error(it, INTERP_E_FAULT, o,
 			                    "dim %d of the slice ends at %lld, the shared tile at %lld", d,
 			                    (long long)(v->start[d] + r->extent[d]), (long long)r->size[d]);
@@ -181,12 +190,14 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 	if (v->gather >= 0)
 		along = index[v->dim[v->gather]];
 	for (int d = 0; d < v->root_rank; d++) {
-		int64_t at = v->index[d] ? v->index[d]->i[along] : v->start[d] + index[d];
+		int64_t step = step_along(v, d);
+		int64_t at = v->index[d] ? v->index[d]->i[along] : v->start[d] + index[d] * step;
 
 		row.at += at * r->stride[d];
 		if (d == last) {
-			row.stride = r->stride[d];
-			row.hi = r->end[d] - at;
+			row.stride = r->stride[d] * step;
+			row.lo = at < 0 ? ceil_div(-at, step) : 0;
+			row.hi = at < r->end[d] ? ceil_div(r->end[d] - at, step) : 0;
 		} else {
 			inside = inside && at >= 0 && at < r->end[d];
 		}
@@ -195,8 +206,8 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 		row.hi = 0;
 	if (row.hi > row_length(v, t))
 		row.hi = row_length(v, t);
-	if (row.hi < 0)
-		row.hi = 0;
+	if (row.lo > row.hi)
+		row.lo = row.hi;
 	return row;
 }
 
@@ -242,7 +253,7 @@ arg_of(const Interp *it, const View *v)
 static bool
 watch_global(Interp *it, const Op *o, const View *v, const Row *row, int64_t at, bool write)
 {
-	for (int64_t j = 0; j < row->hi && it->opt.races; j++)
+	for (int64_t j = row->lo; j < row->hi && it->opt.races; j++)
 		if (!race_global(it, o, v->param, row->at + j * row->stride, write, at + j))
 			return false;
 	return true;
@@ -255,10 +266,15 @@ read_global(Interp *it, const Op *o, const View *v, const Row *row, Slot *val, i
 	const InterpArg *arg = arg_of(it, v);
 	bool flt = dtype_is_float(d);
 
-	if (row->hi > 0 && flt)
-		num_get_fn(d, arg->data, row->at, row->stride, (size_t)row->hi, val->f + at);
-	else if (row->hi > 0)
-		num_get_in(d, arg->data, row->at, row->stride, (size_t)row->hi, val->i + at);
+	int64_t first = row->at + row->lo * row->stride;
+
+	if (row->hi > row->lo && flt)
+		num_get_fn(d, arg->data, first, row->stride, (size_t)(row->hi - row->lo),
+		           val->f + at + row->lo);
+	else if (row->hi > row->lo)
+		num_get_in(d, arg->data, first, row->stride, (size_t)(row->hi - row->lo),
+		           val->i + at + row->lo);
+	outside(d, val, at, at + row->lo);
 	outside(d, val, at + row->hi, at + n);
 	return watch_global(it, o, v, row, at, false);
 }
@@ -303,7 +319,7 @@ write_global(Interp *it, const Op *o, const View *v, const Row *row, const Slot 
 	DType d = v->param->val->type.dtype;
 	const InterpArg *arg = arg_of(it, v);
 
-	for (int64_t j = 0; j < row->hi; j++) {
+	for (int64_t j = row->lo; j < row->hi; j++) {
 		if (o->code == O_store && IMM(o, update))
 			interp_update((StoreKind)IMM(o, update), d, arg->data, row->at + j * row->stride, val,
 			              at + j);

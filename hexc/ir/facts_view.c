@@ -92,13 +92,30 @@ view_is_longer(const Op *view)
 	return false;
 }
 
-/* Elements of the operand's dim d that the view covers. */
-static int64_t
-view_extent(const Op *view, int d)
+int64_t
+view_step(const Op *view, int d)
+{
+	int64_t step = d + 1 < DIM_MAX ? IMM_AT(view, step, d) : 0; /* of as many dims there are no tensors */
+
+	return step ? step : 1;
+}
+
+int64_t
+view_span(const Op *view, int d)
 {
 	int r = view_result_dim(view, d);
 
-	return r < 0 ? 1 : view_within(view, r);
+	return r < 0 ? 1 : (view_within(view, r) - 1) * view_step(view, d) + 1;
+}
+
+bool
+view_has_steps(const Op *view)
+{
+	for (; view && view->code == O_view; view = view->in[0]->def)
+		for (int d = 0; d < view->in[0]->type.rank; d++)
+			if (view_step(view, d) != 1)
+				return true;
+	return false;
 }
 
 bool
@@ -107,8 +124,8 @@ view_operand_in_bounds(Kernel *k, const Op *view, int d)
 	Val *start[CHAIN];
 	const Op *o = view;
 	int n = 0;
-	int64_t extent = view_extent(view, d), end = extent, size;
-	bool fits = true; /* end is an upper bound of the sum of the starts, plus extent */
+	int64_t extent = view_span(view, d), most = 0, end, size;
+	bool fits = true; /* most is an upper bound of the sum of the starts */
 	const Param *p;
 
 	if (view_gathers(view, d))
@@ -117,19 +134,20 @@ view_operand_in_bounds(Kernel *k, const Op *view, int d)
 	for (;;) {
 		Fact f = val_fact(k, o->in[1 + d]);
 		start[n++] = o->in[1 + d];
-		fits = fits && add64(end, f.hi, &end);
+		fits = fits && add64(most, f.hi, &most);
 		if (f.lo < 0)
 			return false;
 		if (!o->in[0]->def || o->in[0]->def->code != O_view)
 			break;
-		if (n == CHAIN || f.hi > o->in[0]->type.shape[d] - view_extent(o, d))
+		if (n == CHAIN || f.hi > o->in[0]->type.shape[d] - view_span(o, d))
 			return false;
 		o = o->in[0]->def;
 		d = view_operand_dim(o, d);
+		extent = (extent - 1) * view_step(o, d) + 1;
 	}
 	p = val_param(k, o->in[0]);
 	size = o->in[0]->type.shape[d];
-	if (fits && size >= 0 && end <= size)
+	if (fits && size >= 0 && add64(most, extent, &end) && end <= size)
 		return true;
 	if (!p || p->kind != P_tensor || !p->size[d])
 		return false;
@@ -176,6 +194,18 @@ root_unit_dim(Kernel *k, const Op *view, const Val *root)
 	return best;
 }
 
+/* Are neighbours along the view's dim d none in what it is a view of? */
+static bool
+steps_along(const Op *view, int d)
+{
+	for (; view && view->code == O_view; view = view->in[0]->def) {
+		d = view_operand_dim(view, d);
+		if (view_step(view, d) != 1)
+			return true;
+	}
+	return false;
+}
+
 int
 view_unit_dim(Kernel *k, const Op *view)
 {
@@ -185,7 +215,7 @@ view_unit_dim(Kernel *k, const Op *view)
 		return view->out[0]->type.rank - 1;
 	d = root_unit_dim(k, view, view_root(view->in[0]));
 	d = d < 0 ? -1 : root_to_view(view, d);
-	return d == view_gather_dim(view) ? -1 : d;
+	return d == view_gather_dim(view) || (d >= 0 && steps_along(view, d)) ? -1 : d;
 }
 
 /* Largest power of two, <= cap, that divides every value with this fact. */

@@ -528,6 +528,12 @@ void facts_drop(Kernel *k);
 
 /* ---- facts about views (facts_view.c) ------------------------------------------------------------ */
 
+/* Neighbours of a view along dim d of its operand are so many elements apart there. */
+int64_t view_step(const Op *view, int d);
+/* Of the first that it shows there and the last: how many elements these and those between are. */
+int64_t view_span(const Op *view, int d);
+/* Does it step over elements anywhere, or what it is a view of? */
+bool view_has_steps(const Op *view);
 /* Elements of dim d of this view (of any other op: of its result) that its operand has, where that is a view
  * or a shared tile: less than the extent where the view is longer.  Of tensors: the extent. */
 int64_t view_within(const Op *view, int d);

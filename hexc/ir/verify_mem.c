@@ -95,6 +95,29 @@ check_longer(const Op *o)
 	return NULL;
 }
 
+/* Steps are of a tensor's dims of which the view has more than one element, and what is viewed of such a view
+ * is the whole of it. */
+static const char *
+check_steps(const Op *o)
+{
+	int64_t start, most = (int64_t)1 << 30;
+
+	for (int d = 0; d < o->in[0]->type.rank; d++) {
+		int at = view_result_dim(o, d);
+
+		if (view_step(o, d) < 1 || view_step(o, d) > most / (at < 0 ? 1 : o->out[0]->type.shape[at]))
+			return "a step that is not positive, or leads too far";
+		if (view_step(o, d) > 1 && (o->in[0]->def || o->in[0]->type.space != S_global))
+			return "steps through what is no tensor";
+		if (view_step(o, d) > 1 && (at < 0 || view_gathers(o, d)))
+			return "steps along a dim of which the view has one element, or indices";
+		if (o->in[0]->def && view_has_steps(o->in[0]->def) &&
+		    (at < 0 || !val_is_const(o->in[1 + d], &start) || start))
+			return "a part of a view with steps";
+	}
+	return NULL;
+}
+
 const char *
 shape_view(Arena *a, const Op *o)
 {
@@ -119,7 +142,8 @@ shape_view(Arena *a, const Op *o)
 	if (kept != t->rank)
 		return arena_printf(a, "rank %d, but %d dims are kept", t->rank, kept);
 	why = check_longer(o);
-	return why ? why : check_gather(o);
+	why = why ? why : check_gather(o);
+	return why ? why : check_steps(o);
 }
 
 const char *

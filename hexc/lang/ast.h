@@ -33,10 +33,10 @@ typedef struct Expr Expr;
 
 typedef enum SliceKind { SL_all, SL_one, SL_range } SliceKind;
 
-/* One dimension of a slice:  `:`  or  `at`  or  `at :+ extent` */
+/* One dimension of a slice:  `:`  or  `at`  or  `at :+ extent`  or  `at :+ extent step step` */
 typedef struct Slice {
 	SliceKind kind;
-	Expr *at, *extent;
+	Expr *at, *extent, *step;
 	Src src;
 } Slice;
 

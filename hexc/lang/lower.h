@@ -13,13 +13,14 @@ enum { NAMES_MAX = 4096 };
 /* Largest extent, and most elements, of a tile. */
 enum { TILE_MAX = 1 << 20 };
 
-/* Elements with index >= size - start along a dim are outside the tensor the value was read from, and
- * outside of everything in `also`.  Read through a shared tile, that holds only if one copy alone fills
+/* Elements i along a dim with start + i * step < 0 or >= size are outside the tensor the value was read from,
+ * and outside of everything in `also`.  Read through a shared tile, that holds only if one copy alone fills
  * the tile.  Pass bounds follows the same rules on the IR; here they serve what counts elements: `mean`, and
  * what takes the last one. */
 typedef struct Edge Edge;
 struct Edge {
 	Val *size, *start;
+	int64_t step;
 	const Val *tile; /* the alloc it was read through, or NULL */
 	const Edge *also;
 };
@@ -84,12 +85,19 @@ typedef enum Mode {
 	MODE_BODY,
 } Mode;
 
-/* An operand that is the number of elements inside along a dim, or the index of the last of them (0 if there
- * is none): put in when the whole kernel is known. */
+/* What the elements inside along a dim decide, put in when the whole kernel is known: an operand that is */
+typedef enum CountKind {
+	COUNT_all,  /* their number */
+	COUNT_end,  /* where they end */
+	COUNT_last, /* the last of them, 0 if there is none */
+	COUNT_loop, /* the end of a loop, of which operand 0 is the first of them */
+	COUNT_less, /* where they end, of a comparison i < end: false in front of the first of them, too */
+} CountKind;
+
 typedef struct Count {
+	CountKind kind;
 	Op *op;
 	int operand;
-	bool last;
 	const Edge *edge;
 	int64_t extent;
 } Count;
@@ -266,9 +274,14 @@ Value lower_alias(Lower *l, const Expr *e);
 
 Value lower_reduce(Lower *l, const Expr *e, OpCode code);
 Value lower_mean(Lower *l, const Expr *e);
+Value lower_inside(Lower *l, const Expr *e);
 Val *lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
-/* Operand i of o is a count, see Count, of a dim with these edges. */
-void lower_count(Lower *l, Op *o, int i, bool last, const Edge *edge, int64_t extent);
+/* Operand i of o is such a count of a dim with these edges. */
+void lower_count(Lower *l, CountKind kind, Op *o, int i, const Edge *edge, int64_t extent);
+/* Where the elements of an edge that exist begin (below 1: at the first) and end: scalars at the end of b,
+ * or in front of `at`. */
+Val *edge_first(Block *b, Op *at, const Edge *e);
+Val *edge_end(Block *b, Op *at, const Edge *e);
 /* Put the counts in. */
 void lower_counts(Lower *l);
 

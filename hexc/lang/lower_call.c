@@ -30,6 +30,7 @@ static const Builtin builtin[] = {
 	{ "where", 3, 3, O_select, lower_where, "where(condition, a, b)" },
 	{ "lookup", 2, 2, O_none, lower_lookup, "lookup(table, indices)" },
 	{ "ceil", 2, 2, O_none, lower_ceil, "ceil(a, b): a / b rounded up" },
+	{ "inside", 1, 1, O_none, lower_inside, "inside(x)" },
 	{ "exact", 1, 1, O_none, lower_exact, "exact(x)" },
 	{ "cdiv", 2, 2, O_none, lower_ceil, "cdiv(a, b): a / b rounded up" },
 	{ "sum", 2, 2, O_none, call_sum, "sum(x, dim)" },

@@ -54,7 +54,7 @@ lower_tile_edges(Lower *l, Value *tile, const Value *src)
 
 		for (const Edge *x = src->edge[d]; x; x = x->also) {
 			Edge *e = NEW(l->arena, Edge);
-			*e = (Edge){ x->size, x->start, tile->v, r };
+			*e = (Edge){ x->size, x->start, x->step, tile->v, r };
 			r = e;
 		}
 		tile->edge[d] = r;

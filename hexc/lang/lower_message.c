@@ -62,7 +62,7 @@ open_loop(Lower *l, Src src, int64_t extent, const Edge *edge)
 	Val *in[3] = { ir_const(l->b, NULL, 0), ir_const(l->b, NULL, extent), ir_const(l->b, NULL, 1) };
 	Op *o = op_new(l->b, NULL, O_for, src, 3, in, 0, NULL);
 
-	lower_count(l, o, 1, false, edge, extent);
+	lower_count(l, COUNT_loop, o, 1, edge, extent);
 	l->b = o->blk[0] = block_new(l->k, o);
 	return block_arg(l->b, type_index());
 }

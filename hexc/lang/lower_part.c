@@ -86,7 +86,7 @@ lower_last(Lower *l, Src src, const Value *x, int dim)
 	t.shape[dim] = 1;
 	t.space = S_shared;
 	r.v = put_op(l, O_view, src, 1 + t.rank, in, t);
-	lower_count(l, r.v->def, 1 + dim, true, x->edge[dim], x->v->type.shape[dim]);
+	lower_count(l, COUNT_last, r.v->def, 1 + dim, x->edge[dim], x->v->type.shape[dim]);
 	t.space = S_reg;
 	r.v = put1(l, O_load, src, r.v, t);
 	r.edge[dim] = NULL;

@@ -55,16 +55,67 @@ lower_mean(Lower *l, const Expr *e)
 	t = x.v.v->type;
 	x.v.v = put2(l, O_div, e->src, x.v.v, put_const(l, &count, t, e->src), t);
 	x.v.edge[dim] = NULL;
-	lower_count(l, x.v.v->def, 1, false, edge, extent);
+	lower_count(l, COUNT_all, x.v.v->def, 1, edge, extent);
 	return x.v;
+}
+
+/* Which elements of a tile are inside of what it was read from. */
+Value
+lower_inside(Lower *l, const Expr *e)
+{
+	Value yes = { .kind = VK_bool, .i = 1 };
+	Val *all = NULL;
+	Type at, cond;
+	Operand x;
+
+	if (!lower_tile_arg(l, e, 0, &x))
+		return value_none();
+	at = cond = type_free(x.v.v->type);
+	at.dtype = D_i32;
+	cond.dtype = D_bool;
+	for (int d = 0; d < at.rank; d++) {
+		Value extent = value_int(at.shape[d]);
+		Val *i, *less;
+
+		if (!x.v.edge[d])
+			continue;
+		i = put_op(l, O_iota, e->src, 0, NULL, at);
+		IMM_SET(i->def, dim, d);
+		less = put2(l, O_lt, e->src, i, put_const(l, &extent, at, e->src), cond);
+		lower_count(l, COUNT_less, less->def, 1, x.v.edge[d], at.shape[d]);
+		all = all ? put2(l, O_and, e->src, all, less, cond) : less;
+	}
+	return value_of(all ? all : put_const(l, &yes, cond, e->src));
 }
 
 /* ---- the number of elements ------------------------------------------------------------------ */
 
-void
-lower_count(Lower *l, Op *o, int i, bool last, const Edge *edge, int64_t extent)
+/* x / step, rounded up: below 1 for x below 1. */
+static Val *
+in_steps(Block *b, Op *at, Val *x, int64_t step)
 {
-	Count c = { o, i, last, edge, extent };
+	if (step == 1)
+		return x;
+	x = ir_bin(b, at, O_add, x, ir_const(b, at, step - 1));
+	return ir_bin(b, at, O_div, x, ir_const(b, at, step));
+}
+
+Val *
+edge_first(Block *b, Op *at, const Edge *e)
+{
+	return in_steps(b, at, ir_bin(b, at, O_sub, ir_const(b, at, 0), e->start), e->step);
+}
+
+Val *
+edge_end(Block *b, Op *at, const Edge *e)
+{
+	return in_steps(b, at, ir_bin(b, at, O_sub, e->size, e->start), e->step);
+}
+
+void
+lower_count(Lower *l, CountKind kind, Op *o, int i, const Edge *edge, int64_t extent)
+{
+	Count c = { .kind = kind, .op = o, .operand = i, .edge = edge, .extent = extent };
 
 	if (edge)
 		VEC_PUSH(l->arena, l->count, l->ncount, l->count_cap, c);
@@ -86,19 +137,68 @@ count_writes(Lower *l)
 	return n;
 }
 
-/* A number in place of an operand: a scalar as it is, a tile of it in another type. */
+/* A number as an operand of type t: a scalar as it is, a tile of it in another type. */
+static Val *
+number_as(Op *at, Type t, Val *n)
+{
+	Type s = type_scalar(t.dtype);
+
+	if (t.space != S_reg)
+		return n;
+	if (t.dtype != D_i64)
+		n = op_new(at->parent, at, O_cast, at->src, 1, &n, 1, &s)->out[0];
+	return op_new(at->parent, at, O_splat, at->src, 1, &n, 1, &t)->out[0];
+}
+
+/* Elements that exist begin at n, too. */
 static void
-put_count(const Count *c, Val *n)
+put_first(Lower *l, const Count *c, Val *n)
 {
 	Op *at = c->op;
-	Type t = at->in[c->operand]->type, s = type_scalar(t.dtype);
+	Val *in[2];
 
-	if (t.space == S_reg) {
-		if (t.dtype != D_i64)
-			n = op_new(at->parent, at, O_cast, at->src, 1, &n, 1, &s)->out[0];
-		n = op_new(at->parent, at, O_splat, at->src, 1, &n, 1, &t)->out[0];
+	if (c->kind == COUNT_loop) {
+		at->in[0] = n;
+	} else if (c->kind == COUNT_less) {
+		Val *less = at->out[0];
+
+		in[0] = number_as(at, at->in[0]->type, n);
+		in[1] = at->in[0];
+		in[0] = op_new(at->parent, at, O_le, at->src, 2, in, 1, &less->type)->out[0];
+		in[1] = less;
+		at = op_new(at->parent, at->next, O_and, at->src, 2, in, 1, &less->type);
+		val_replace(l->k, less, at->out[0]);
+		at->in[1] = less;
 	}
-	at->in[c->operand] = n;
+}
+
+/* The count c; NULL: all are inside. */
+static Val *
+count_of(Lower *l, const Count *c, const uint32_t *writes)
+{
+	Op *at = c->op;
+	Block *b = at->parent;
+	Val *n = NULL, *first = NULL;
+
+	for (const Edge *e = c->edge; e; e = e->also) {
+		if (e->tile && writes[e->tile->id] != 1)
+			continue;
+		n = n ? n : ir_const(b, at, c->extent);
+		n = ir_bin(b, at, O_min, n, edge_end(b, at, e));
+		if (val_fact(l->k, e->start).lo >= 0)
+			continue;
+		first = first ? first : ir_const(b, at, 0);
+		first = ir_bin(b, at, O_max, first, edge_first(b, at, e));
+	}
+	if (first && c->kind == COUNT_all)
+		n = ir_bin(b, at, O_sub, n, first);
+	else if (first)
+		put_first(l, c, ir_bin(b, at, O_min, first, ir_const(b, at, c->extent)));
+	if (n && c->kind == COUNT_last) {
+		n = ir_bin(b, at, O_sub, n, ir_const(b, at, 1));
+		n = ir_bin(b, at, O_max, n, ir_const(b, at, 0));
+	}
+	return n;
 }
 
 void
@@ -108,21 +208,9 @@ lower_counts(Lower *l)
 
 	for (int i = 0; i < l->ncount; i++) {
 		const Count *c = &l->count[i];
-		Op *at = c->op;
-		Block *b = at->parent;
-		Val *n = NULL;
+		Val *n = count_of(l, c, writes);
 
-		for (const Edge *e = c->edge; e; e = e->also) {
-			if (e->tile && writes[e->tile->id] != 1)
-				continue;
-			n = n ? n : ir_const(b, at, c->extent);
-			n = ir_bin(b, at, O_min, n, ir_bin(b, at, O_sub, e->size, e->start));
-		}
-		if (n && c->last) {
-			n = ir_bin(b, at, O_sub, n, ir_const(b, at, 1));
-			n = ir_bin(b, at, O_max, n, ir_const(b, at, 0));
-		}
 		if (n)
-			put_count(c, n);
+			c->op->in[c->operand] = number_as(c->op, c->op->in[c->operand]->type, n);
 	}
 }

@@ -264,7 +264,7 @@ inside(Lower *l, const Scan *s, Type t, int64_t step, int64_t start, int64_t ext
 	v = put2(l, O_mul, src, v, put_const(l, &n[0], at, src), at);
 	v = put2(l, O_add, src, v, put_const(l, &n[1], at, src), at);
 	v = put2(l, O_lt, src, v, put_const(l, &n[2], at, src), cond);
-	lower_count(l, v->def, 1, false, s->v[0].edge[s->dim], extent);
+	lower_count(l, COUNT_end, v->def, 1, s->v[0].edge[s->dim], extent);
 	return v;
 }
 

@@ -40,21 +40,22 @@ find_base(Lower *l, const Expr *e, Value *base)
 	return false;
 }
 
-/* Starts before 0, and beyond the end of shared memory, are mistakes where they are known. */
+/* Starts before the start and beyond the end of shared memory and of registers are mistakes where they are
+ * known; a tensor has edges there. */
 static bool
 check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, int64_t extent,
              const Type *t)
 {
 	int64_t at, last;
 
-	if (!val_is_const(start, &at))
+	if (t->space == S_global || !val_is_const(start, &at))
 		return true;
 	if (at < 0) {
 		diag_error(l->diag, s->at->src, "the slice of `%s` starts at %lld, before its first element",
 		           tensor_name(e), (long long)at);
 		return false;
 	}
-	if (t->space != S_global && at > t->shape[d] - extent) {
+	if (at > t->shape[d] - extent) {
 		last = at > INT64_MAX - extent ? INT64_MAX : at + extent - 1;
 		diag_error(l->diag, s->src,
 		           "the slice reaches element %lld of dimension %d, but "
@@ -64,6 +65,42 @@ check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, i
 		check_declared(l, s->src, 1, &(Operand){ value_none(), e->arg[0] });
 		return false;
 	}
+	return true;
+}
+
+/* How far a slice steps: *step of dim d, of a tensor more than 1 where it has several elements. */
+static bool
+slice_step(Lower *l, const Expr *e, const Slice *s, const Type *t, int64_t extent, int64_t *step)
+{
+	const int64_t most = (int64_t)1 << 30;
+
+	if (!s->step)
+		return true;
+	if (!lower_const_int(l, s->step, "the step of a slice", step))
+		return false;
+	if (*step < 1) {
+		diag_error(l->diag, s->step->src,
+		           "the step of a slice is 1 or more, not %lld: elements come in the order of the "
+		           "tensor",
+		           (long long)*step);
+		return false;
+	}
+	if (t->space != S_global && *step > 1) {
+		diag_error(l->diag, s->step->src,
+		           "only slices of tensors have steps, and `%s` is a %s tile: take one of %lld "
+		           "elements when it is filled, or split the dim by `reshape` and slice that",
+		           tensor_name(e), t->space == S_shared ? "shared" : "register", (long long)*step);
+		return false;
+	}
+	if (*step > most / extent) {
+		diag_error(l->diag, s->step->src,
+		           "%lld elements by steps of %lld reach over more than %lld: the tensor's strides "
+		           "can say that instead",
+		           (long long)extent, (long long)*step, (long long)most);
+		return false;
+	}
+	if (extent == 1)
+		*step = 1;
 	return true;
 }
 
@@ -86,7 +123,7 @@ slice_all(Lower *l, const Expr *e, Src src, int d, const Type *t, Val **start, i
 /* Dim d; `one`: the value of a single index. */
 static bool
 slice_dim(Lower *l, const Expr *e, int d, const Value *one, const Type *t, Val **start, int64_t *extent,
-          bool *drop)
+          int64_t *step, bool *drop)
 {
 	const Slice *s = d < e->nslice ? &e->slice[d] : NULL;
 
@@ -98,14 +135,15 @@ slice_dim(Lower *l, const Expr *e, int d, const Value *one, const Type *t, Val *
 	*start = *drop ? lower_to_index(l, (Operand){ *one, s->at }, "the start of a slice")
 	               : lower_index_value(l, s->at, "the start of a slice");
 	if (s->kind == SL_range && (!lower_const_int(l, s->extent, "the extent of a slice", extent) ||
-	                            !check_extent(l, *extent, s->extent->src)))
+	                            !check_extent(l, *extent, s->extent->src) ||
+	                            !slice_step(l, e, s, t, *extent, step)))
 		return false;
 	return *start && check_inside(l, e, s, d, *start, *extent, t);
 }
 
 /* Where the elements end that exist along dim d of the slice. */
 static const Edge *
-edge_of(Lower *l, const Value *base, int d, Val *start, int64_t extent)
+edge_of(Lower *l, const Value *base, int d, Val *start, int64_t extent, int64_t step)
 {
 	const Type *t = &base->v->type;
 	const Param *p = &l->k->param[base->v->index];
@@ -114,15 +152,20 @@ edge_of(Lower *l, const Value *base, int d, Val *start, int64_t extent)
 	Edge *e;
 
 	if (t->space == S_global) {
-		if (val_is_const(p->size[d], &size) && val_is_const(start, &at) && at <= size - extent)
+		if (val_is_const(p->size[d], &size) && val_is_const(start, &at) && at >= 0 &&
+		    at < size - (extent - 1) * step)
 			return NULL;
 		e = NEW(l->arena, Edge);
-		*e = (Edge){ p->size[d], start, NULL, NULL };
+		*e = (Edge){ p->size[d], start, step, NULL, NULL };
 		return e;
 	}
 	for (const Edge *x = base->edge[d]; x; x = x->also) {
+		Val *from = start;
+
+		if (x->step != 1)
+			from = put_index(l, O_mul, (Src){ 0 }, from, ir_const(l->b, NULL, x->step));
 		e = NEW(l->arena, Edge);
-		*e = (Edge){ x->size, put_index(l, O_add, (Src){ 0 }, x->start, start), x->tile, r };
+		*e = (Edge){ x->size, put_index(l, O_add, (Src){ 0 }, x->start, from), x->step, x->tile, r };
 		r = e;
 	}
 	return r;
@@ -144,7 +187,7 @@ mask_indices(Lower *l, Src src, const Value *v)
 	in[0] = put1(l, O_cast, src, put_op(l, O_iota, src, 0, NULL, at), wide);
 	in[1] = put_const(l, &all, wide, src);
 	in[0] = put2(l, O_lt, src, in[0], in[1], type_tile(D_bool, S_reg, 1, &n));
-	lower_count(l, in[0]->def, 1, false, v->edge[0], n);
+	lower_count(l, COUNT_less, in[0]->def, 1, v->edge[0], n);
 	in[1] = v->v;
 	in[2] = put_const(l, &none, t, src);
 	return put_op(l, O_select, src, 3, in, t);
@@ -225,6 +268,7 @@ typedef struct Taken {
 	Value base;
 	Val *in[RANK_MAX + 1];    /* the base; where each of its dims starts */
 	int64_t extent[RANK_MAX]; /* of those that start at one value */
+	int64_t step[RANK_MAX];   /* of all; 0: 1 */
 	Value res;                /* what comes out: its edges so far */
 	int64_t shape[RANK_MAX];
 	int rank;
@@ -255,21 +299,22 @@ static bool
 take_dim(Lower *l, Taken *t, int d)
 {
 	const Type *type = &t->base.v->type;
-	int64_t *extent = &t->extent[d];
+	int64_t *extent = &t->extent[d], step = 1;
 	Value one;
 	bool drop;
 
 	if (find_indices(l, t->e, d, &one))
 		return take_indices(l, t, d, &one);
-	if (!slice_dim(l, t->e, d, &one, type, &t->in[1 + d], extent, &drop))
+	if (!slice_dim(l, t->e, d, &one, type, &t->in[1 + d], extent, &step, &drop))
 		return false;
+	t->step[d] = step == 1 ? 0 : step;
 	t->dropped += drop;
 	/* One element is a tile of one, so the last dim stays. */
 	if (drop && (t->rank || d + 1 < type->rank)) {
 		t->missing |= (int64_t)1 << d;
 		return true;
 	}
-	t->res.edge[t->rank] = edge_of(l, &t->base, d, t->in[1 + d], *extent);
+	t->res.edge[t->rank] = edge_of(l, &t->base, d, t->in[1 + d], *extent, step);
 	t->shape[t->rank++] = *extent;
 	return true;
 }
@@ -285,6 +330,8 @@ taken_view(Lower *l, const Taken *t, Space space)
 	res.v = put_op(l, O_view, t->e->src, 1 + type->rank, t->in,
 	               type_tile(type->dtype, space, t->rank, t->shape));
 	IMM_SET(res.v->def, dropped, t->missing);
+	for (int d = 0; d < type->rank; d++)
+		IMM_SET_AT(res.v->def, step, d, t->step[d]);
 	return res;
 }
 

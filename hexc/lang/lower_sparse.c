@@ -44,8 +44,13 @@ doubled(Lower *l, Src src, const Edge *e)
 		return NULL;
 	r = NEW(l->arena, Edge);
 	*r = *e;
-	r->size = put_index(l, O_mul, src, e->size, ir_const(l->b, NULL, 2));
-	r->start = put_index(l, O_mul, src, e->start, ir_const(l->b, NULL, 2));
+	if (e->step != 1) { /* the same elements, of a tensor that begins where the first exists */
+		r->start = put_index(l, O_sub, src, ir_const(l->b, NULL, 0), edge_first(l->b, NULL, e));
+		r->size = put_index(l, O_add, src, edge_end(l->b, NULL, e), r->start);
+		r->step = 1;
+	}
+	r->size = put_index(l, O_mul, src, r->size, ir_const(l->b, NULL, 2));
+	r->start = put_index(l, O_mul, src, r->start, ir_const(l->b, NULL, 2));
 	r->also = doubled(l, src, e->also);
 	return r;
 }

@@ -66,7 +66,8 @@ static bool
 edge_has(const Edge *e, const Edge *one)
 {
 	for (; e; e = e->also)
-		if (e->size == one->size && e->start == one->start && e->tile == one->tile)
+		if (e->size == one->size && e->start == one->start && e->step == one->step &&
+		    e->tile == one->tile)
 			return true;
 	return false;
 }
@@ -82,7 +83,7 @@ edge_join(Lower *l, const Edge *a, const Edge *b)
 		if (edge_has(a, b))
 			continue;
 		e = NEW(l->arena, Edge);
-		*e = (Edge){ b->size, b->start, b->tile, a };
+		*e = (Edge){ b->size, b->start, b->step, b->tile, a };
 		a = e;
 	}
 	return a;

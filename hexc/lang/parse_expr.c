@@ -106,6 +106,33 @@ parse_list(Parser *p, Tok close, const char *where, int *n)
 	return list;
 }
 
+/* One dim of a slice. */
+static Slice
+parse_dim(Parser *p)
+{
+	const Token *start = p->tok;
+	Slice s = { .kind = SL_all };
+
+	if (!parse_accept(p, TK_colon)) {
+		s.kind = SL_one;
+		s.at = parse_expr(p);
+		if (parse_accept(p, TK_slice)) {
+			s.kind = SL_range;
+			s.extent = parse_expr(p);
+			if (parse_accept(p, TK_step))
+				s.step = parse_expr(p);
+		}
+		if (parse_is(p, TK_range) || parse_is(p, TK_colon))
+			parse_error(p, p->tok->src, "a slice is written `start :+ extent`, not with %s",
+			            tok_name(p->tok->kind));
+		else if (parse_is(p, TK_step))
+			parse_error(p, p->tok->src,
+			            "a step stands behind an extent: `start :+ extent step s`");
+	}
+	s.src = parse_span(p, start, p->last ? p->last : start);
+	return s;
+}
+
 static Expr *
 parse_slices(Parser *p, Expr *base, const Token *from)
 {
@@ -114,22 +141,8 @@ parse_slices(Parser *p, Expr *base, const Token *from)
 	Expr *e;
 
 	do {
-		const Token *start = p->tok;
-		Slice s = { .kind = SL_all };
+		Slice s = parse_dim(p);
 
-		if (!parse_accept(p, TK_colon)) {
-			s.kind = SL_one;
-			s.at = parse_expr(p);
-			if (parse_accept(p, TK_slice)) {
-				s.kind = SL_range;
-				s.extent = parse_expr(p);
-			}
-			if (parse_is(p, TK_range) || parse_is(p, TK_colon))
-				parse_error(p, p->tok->src,
-				            "a slice is written `start :+ extent`, not with %s",
-				            tok_name(p->tok->kind));
-		}
-		s.src = parse_span(p, start, p->last ? p->last : start);
 		VEC_PUSH(p->arena, list, n, cap, s);
 	} while (!p->panic && parse_accept(p, TK_comma));
 	if (!p->panic && !parse_is(p, TK_rbrack))
@@ -145,6 +158,8 @@ parse_slices(Parser *p, Expr *base, const Token *from)
 			take(p, e, list[i].at);
 		if (list[i].extent)
 			take(p, e, list[i].extent);
+		if (list[i].step)
+			take(p, e, list[i].step);
 	}
 	return e;
 }

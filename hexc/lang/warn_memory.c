@@ -232,7 +232,7 @@ check_written(Kernel *k, const Param *p)
 		int at = view_result_dim(view, d);
 		const char *why;
 
-		if (!view_gathers(view, d) &&
+		if (!view_gathers(view, d) && view_step(view, d) == 1 &&
 		    cover_dim(k, p, d, view->in[1 + d], at < 0 ? 1 : view->out[0]->type.shape[at], &why) ==
 		            COVER_some)
 			diag_warn(k->unit->diag, DW_unwritten, view->src, "`%s` is out, but %s", p->name,

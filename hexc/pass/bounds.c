@@ -7,11 +7,13 @@
  * A tile read from a slice that reaches past a tensor's end has elements that do not exist.  Along
  * each dim of each register tile we know a bound: elements at that index or above do not exist.
  * It comes from loads and from copies to shared tiles, of views not proved inside their tensor:
- * size - start.  It is carried along by elementwise ops (the smallest of the operands' bounds),
- * transposes, reshapes that leave the dim whole, broadcasts along other dims; a reduction drops that of its
- * dim; a dot takes m from a and n from b, a slice what is left.  Carried values, results of ifs, concats
- * and shared tiles that are not filled by exactly one copy or store have no bounds: all their elements
- * exist, and are what was computed from the zeros read outside.
+ * size - start.  Where the slice may start in front of the tensor, there is a first element that
+ * exists as well: -start.  Both are divided by the step.  They are carried along by elementwise ops
+ * (the smallest of the operands' bounds, the largest of their firsts), transposes, reshapes that leave
+ * the dim whole, broadcasts along other dims; a reduction drops those of its dim; a dot takes m from a
+ * and n from b, a slice what is left.  Carried values, results of ifs, concats and shared tiles that are
+ * not filled by exactly one copy or store have none: all their elements exist, and are what was computed
+ * from the zeros read outside.
  *
  * A reduction over a bounded dim gets a mask with its identity, a dot whose k is bounded a mask with zero on
  * each operand, unless what is outside is known to be zero already: loads read zeros, which survive
@@ -66,14 +68,17 @@ edge_set(Bounds *b, const Val *v, const Edge *e)
 
 /* ---- where bounds come from ------------------------------------------------------------------ */
 
-/* Where dim d of memory value v starts in its root, in front of `at`; *root_dim is the dim there. */
+/* Where dim d of memory value v starts in its root, in front of `at`; *root_dim is the dim there.  *step: how
+ * far neighbours are apart. */
 static Val *
-start_of(const Val *v, int d, Op *at, int *root_dim)
+start_of(const Val *v, int d, Op *at, int *root_dim, int64_t *step)
 {
 	Val *sum = NULL;
 
+	*step = 1;
 	for (; v->def && v->def->code == O_view; v = v->def->in[0]) {
 		d = view_operand_dim(v->def, d);
+		*step *= view_step(v->def, d); /* what is viewed of a view with steps starts there */
 		sum = sum ? ir_bin(at->parent, at, O_add, v->def->in[1 + d], sum) : v->def->in[1 + d];
 	}
 	*root_dim = d;
@@ -89,43 +94,98 @@ alias_dim(const Val *v, int rd)
 	return rd;
 }
 
+/* x elements of the root, in steps of the view, rounded up; of less than none: any number below 1. */
+static Val *
+in_steps(Op *o, Val *x, int64_t step)
+{
+	if (step == 1)
+		return x;
+	x = ir_bin(o->parent, o, O_add, x, ir_const(o->parent, o, step - 1));
+	return ir_bin(o->parent, o, O_div, x, ir_const(o->parent, o, step));
+}
+
+/* The first element that exists of what starts at `start` in a tensor: NULL: the first. */
+static Val *
+first_of(Bounds *b, Op *o, Val *start, int64_t step)
+{
+	if (!start || val_fact(b->k, start).lo >= 0)
+		return NULL;
+	return in_steps(o, ir_bin(o->parent, o, O_sub, ir_const(o->parent, o, 0), start), step);
+}
+
 Edge
 edges_of_memory(Bounds *b, Op *o, Val *v)
 {
-	Val *root = view_root(v), *start, *size;
+	Val *root = view_root(v), *start, *size, *from;
 	const Param *p = val_param(b->k, root);
-	Edge e = { { NULL }, fabs(num_outside(v->type.dtype)) > 0 ? 0 : ~0u };
+	Edge e = { .zero = fabs(num_outside(v->type.dtype)) > 0 ? 0 : ~0u };
 
 	for (int d = 0; d < v->type.rank; d++) {
+		int64_t step;
 		int rd;
 
 		if (v->def && d == view_gather_dim(v->def)) { /* where the indices end */
-			e.at[d] = edge_of(b, v->def->in[1 + view_operand_dim(v->def, d)])->at[0];
+			const Edge *of = edge_of(b, v->def->in[1 + view_operand_dim(v->def, d)]);
+
+			e.at[d] = of->at[0];
+			e.from[d] = of->from[0];
 			continue;
 		}
 		if (p && (!v->def || view_in_bounds(b->k, v->def, d)))
 			continue;
 		if (!p && !edge_known(edge_of(b, root)))
 			continue;
-		start = start_of(v, d, o, &rd);
+		start = start_of(v, d, o, &rd, &step);
 		rd = alias_dim(v, rd);
 		if (rd < 0)
 			continue;
 		if (!p && !(edge_of(b, root)->zero >> rd & 1))
 			e.zero &= ~(1u << d);
 		size = p ? p->size[rd] : edge_of(b, root)->at[rd];
+		from = p ? NULL : edge_of(b, root)->from[rd];
 		if (size)
-			e.at[d] = start ? ir_bin(o->parent, o, O_sub, size, start) : size;
+			e.at[d] = in_steps(o, start ? ir_bin(o->parent, o, O_sub, size, start) : size, step);
+		if (p)
+			e.from[d] = first_of(b, o, start, step);
+		else if (from)
+			e.from[d] = start ? ir_bin(o->parent, o, O_sub, from, start) : from;
 	}
 	return e;
 }
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-Val *
-mask_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i)
+/* x with f or i in front of element `from` along d. */
+static Val *
+mask_front(Op *o, Val *x, int d, Val *from, double f, int64_t i)
 {
-	Val *in[2] = { x, bound };
+	Block *b = o->parent;
+	Type t = type_free(x->type), at = type_tile(D_i32, S_reg, t.rank, t.shape), n = type_scalar(D_i32);
+	Type cond = type_tile(D_bool, S_reg, t.rank, t.shape);
+	Val *in[3], *first;
+	Op *fill;
+
+	first = ir_bin(b, o, O_max, from, ir_const(b, o, 0));
+	first = ir_bin(b, o, O_min, first, ir_const(b, o, t.shape[d]));
+	first = op_new(b, o, O_cast, o->src, 1, &first, 1, &n)->out[0];
+	in[0] = op_new(b, o, O_splat, o->src, 1, &first, 1, &at)->out[0];
+	in[1] = op_new(b, o, O_iota, o->src, 0, NULL, 1, &at)->out[0];
+	IMM_SET(in[1]->def, dim, d);
+	in[0] = op_new(b, o, O_le, o->src, 2, in, 1, &cond)->out[0];
+	fill = op_new(b, o, O_const, o->src, 0, NULL, 1, &t);
+	if (dtype_is_float(t.dtype))
+		fill->fimm = f;
+	else
+		IMM_SET(fill, value, i);
+	in[1] = x;
+	in[2] = fill->out[0];
+	return op_new(b, o, O_select, o->src, 3, in, 1, &t)->out[0];
+}
+
+Val *
+mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64_t i)
+{
+	Val *in[2] = { from ? mask_front(o, x, d, from, f, i) : x, bound };
 	Type t = type_free(x->type);
 	Op *c = op_new(o->parent, o, O_mask, o->src, 2, in, 1, &t);
 
@@ -140,13 +200,14 @@ mask_new(Bounds *b, Op *o, Val *x, int d, Val *bound, double f, int64_t i)
 }
 
 Val *
-mask_zero(Bounds *b, Op *o, Val *x, int d, Val *bound)
+mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 {
-	Val *c = mask_new(b, o, x, d, bound, 0, 0);
+	Val *c = mask_new(b, o, x, d, from, bound, 0, 0);
 	Instead old = { x->id, NULL };
 	Edge e = *edge_of(b, x);
 
 	e.at[d] = bound;
+	e.from[d] = from;
 	e.zero |= 1u << d;
 	edge_set(b, c, &e);
 	grow(b, x->id);

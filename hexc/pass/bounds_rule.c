@@ -5,26 +5,34 @@
 #include "hexc/ir/sparse.h"
 #include <math.h>
 
+/* What exists in x and in y along a dim: from the later of the firsts, or up to the lesser of the bounds. */
 static Val *
-bound_min(Op *o, Val *x, Val *y)
+joined(Op *o, OpCode code, Val *x, Val *y)
 {
 	if (!x || !y)
 		return x ? x : y;
-	return index_equal(o, x, y) ? x : ir_bin(o->parent, o, O_min, x, y);
+	return index_equal(o, x, y) ? x : ir_bin(o->parent, o, code, x, y);
+}
+
+static bool
+same_bound(const Op *o, const Val *x, const Val *y)
+{
+	return x == y || (x && y && index_equal(o, x, y));
 }
 
 /* x with zeros outside along dim d.  Of a square, what it is of has them, so that a sum still adds up
  * products. */
 static Val *
-cleared(Bounds *b, Op *o, Val *x, int d, Val *bound)
+cleared(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 {
 	const Op *p = x->def;
 	Op *square;
 	Val *zeros;
 
-	if (!p || p->code != O_mul || p->in[0] != p->in[1] || edge_of(b, p->in[0])->at[d] != bound)
-		return mask_zero(b, o, x, d, bound);
-	zeros = mask_zero(b, o, p->in[0], d, bound);
+	if (!p || p->code != O_mul || p->in[0] != p->in[1] || edge_of(b, p->in[0])->at[d] != bound ||
+	    edge_of(b, p->in[0])->from[d] != from)
+		return mask_zero(b, o, x, d, from, bound);
+	zeros = mask_zero(b, o, p->in[0], d, from, bound);
 	square = op_clone(o->parent, o, p, NULL, NULL);
 	square->in[0] = square->in[1] = zeros;
 	edge_set(b, square->out[0], edge_of(b, zeros));
@@ -37,17 +45,17 @@ edge_reduce(Bounds *b, Op *o)
 	int d = (int)IMM(o, dim);
 	DType t = o->out[0]->type.dtype;
 	Edge e = *edge_of(b, o->in[0]);
-	Val *bound = e.at[d];
+	Val *bound = e.at[d], *from = e.from[d];
 
 	if (bound && o->code == O_reduce_max)
-		o->in[0] = mask_new(b, o, o->in[0], d, bound, -(double)INFINITY,
+		o->in[0] = mask_new(b, o, o->in[0], d, from, bound, -(double)INFINITY,
 		                    dtype_is_float(t) ? 0 : num_min(t));
 	else if (bound && o->code == O_reduce_min)
-		o->in[0] = mask_new(b, o, o->in[0], d, bound, (double)INFINITY,
+		o->in[0] = mask_new(b, o, o->in[0], d, from, bound, (double)INFINITY,
 		                    dtype_is_float(t) ? 0 : num_max(t));
 	else if (bound && !(e.zero >> d & 1))
-		o->in[0] = cleared(b, o, o->in[0], d, bound);
-	e.at[d] = NULL;
+		o->in[0] = cleared(b, o, o->in[0], d, from, bound);
+	e.at[d] = e.from[d] = NULL;
 	if (o->code != O_reduce_sum)
 		e.zero = 0;
 	edge_set(b, o->out[0], &e);
@@ -76,22 +84,25 @@ surely_finite(const Val *v)
 void
 edge_dot(Bounds *b, Op *o)
 {
-	Edge ea = *edge_of(b, o->in[0]), eb = *edge_of(b, o->in[1]), e = { { NULL }, 0 };
-	Val *own[2] = { ea.at[1], eb.at[0] }, *k = bound_min(o, own[0], own[1]);
+	Edge ea = *edge_of(b, o->in[0]), eb = *edge_of(b, o->in[1]), e = { .zero = 0 };
+	Val *own[2] = { ea.at[1], eb.at[0] }, *k = joined(o, O_min, own[0], own[1]);
+	Val *first[2] = { ea.from[1], eb.from[0] }, *from = joined(o, O_max, first[0], first[1]);
 	bool zero[2], flt = dtype_is_float(o->in[0]->type.dtype);
 
-	zero[0] = own[0] && own[0] == k && (ea.zero >> 1 & 1);
-	zero[1] = own[1] && index_equal(o, own[1], k) && (eb.zero & 1);
+	zero[0] = own[0] && own[0] == k && first[0] == from && (ea.zero >> 1 & 1);
+	zero[1] = own[1] && same_bound(o, own[1], k) && same_bound(o, first[1], from) && (eb.zero & 1);
 	for (int i = 0; i < 2 && k; i++) {
 		bool other = zero[1 - i] && (!flt || surely_finite(o->in[i]));
 
 		if (zero[i] || other)
 			continue;
-		o->in[i] = mask_zero(b, o, o->in[i], 1 - i, k);
+		o->in[i] = mask_zero(b, o, o->in[i], 1 - i, from, k);
 		zero[i] = true;
 	}
 	e.at[0] = ea.at[0];
 	e.at[1] = eb.at[1];
+	e.from[0] = ea.from[0];
+	e.from[1] = eb.from[1];
 	edge_set(b, o->out[0], &e);
 }
 
@@ -110,21 +121,25 @@ void
 edge_sparse_expand(Bounds *b, Op *o)
 {
 	int d = (int)IMM(o, dim);
-	Val *end = edge_of(b, o->in[1])->at[d], *own;
+	Val *end = edge_of(b, o->in[1])->at[d], *from = edge_of(b, o->in[1])->from[d], *own, *first;
 	Edge e;
 	Sparse s;
 
-	if (end && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &s) && val_fact(b->k, end).mult % s.npos)
+	if (end && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &s) &&
+	    (val_fact(b->k, end).mult % s.npos || (from && val_fact(b->k, from).mult % s.npos)))
 		diag_error(b->k->unit->diag, o->src,
-		           "the end of the positions may be within a group of %d: assume that their last "
+		           "the edge of the positions may be within a group of %d: assume that their last "
 		           "dimension is a multiple of %d",
 		           s.npos, s.npos);
 	own = edge_of(b, o->in[0])->at[d];
+	first = edge_of(b, o->in[0])->from[d];
 	if (own && !(edge_of(b, o->in[0])->zero >> d & 1))
-		o->in[0] = mask_zero(b, o, o->in[0], d, own);
+		o->in[0] = mask_zero(b, o, o->in[0], d, first, own);
 	e = *edge_of(b, o->in[0]);
 	if (own)
 		e.at[d] = ir_bin(o->parent, o, O_mul, own, ir_const(o->parent, o, 2));
+	if (first)
+		e.from[d] = ir_bin(o->parent, o, O_mul, first, ir_const(o->parent, o, 2));
 	edge_set(b, o->out[0], &e);
 }
 
@@ -138,15 +153,19 @@ edge_lookup(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Along each dim the smallest of the operands' bounds. */
+/* Along each dim the smallest of the operands' bounds, and the last of their firsts. */
 static Edge
 edges_of_operands(Bounds *b, Op *o)
 {
-	Edge e = { { NULL }, 0 };
+	Edge e = { .zero = 0 };
 
 	for (int i = 0; i < o->nin; i++)
-		for (int d = 0; d < o->out[0]->type.rank; d++)
-			e.at[d] = bound_min(o, e.at[d], edge_of(b, o->in[i])->at[d]);
+		for (int d = 0; d < o->out[0]->type.rank; d++) {
+			const Edge *own = edge_of(b, o->in[i]);
+
+			e.at[d] = joined(o, O_min, e.at[d], own->at[d]);
+			e.from[d] = joined(o, O_max, e.from[d], own->from[d]);
+		}
 	return e;
 }
 
@@ -181,10 +200,27 @@ edge_zeros(Bounds *b, Op *o)
 
 		e.zero &= own->zero;
 		for (int d = 0; d < o->out[0]->type.rank; d++)
-			if (e.at[d] && (!own->at[d] || !index_equal(o, own->at[d], e.at[d])))
+			if (e.at[d] && (!same_bound(o, own->at[d], e.at[d]) ||
+			                !same_bound(o, own->from[d], e.from[d])))
 				e.zero &= ~(1u << d);
 	}
 	edge_set(b, o->out[0], &e);
+}
+
+/* What x has zeros in front of along d, as mask_new puts them there; NULL: it does not. */
+static Val *
+cleared_front(const Val *x, int d)
+{
+	const Op *o = x->def, *less = o && o->code == O_select ? o->in[0]->def : NULL;
+	const Op *first = less && less->code == O_le ? less->in[0]->def : NULL;
+	const Op *at = less && less->code == O_le ? less->in[1]->def : NULL;
+
+	if (!first || first->code != O_splat || !at || at->code != O_iota || IMM(at, dim) != d)
+		return NULL;
+	first = first->in[0]->def; /* a cast of min(max(from, 0), extent) */
+	for (int i = 0; first && i < 2; i++)
+		first = first->in[0]->def;
+	return first && first->code == O_max ? first->in[0] : NULL;
 }
 
 void
@@ -199,6 +235,10 @@ edge_mask(Bounds *b, Op *o)
 		if (!(IMM(o, dims) >> d & 1))
 			continue;
 		e.at[d] = zero ? o->in[in] : NULL;
+		if (!zero)
+			e.from[d] = NULL; /* what is in front was masked before */
+		else if (!e.from[d])
+			e.from[d] = cleared_front(o->in[0], d);
 		e.zero = zero ? e.zero | 1u << d : e.zero;
 		in++;
 	}
@@ -212,7 +252,7 @@ edge_shape(Bounds *b, Op *o)
 {
 	const Type *t = &o->out[0]->type, *x = &o->in[0]->type;
 	const Edge *f = edge_of(b, o->in[0]);
-	Edge e = { { NULL }, 0 };
+	Edge e = { .zero = 0 };
 	int from = 0;
 
 	if (t->space != S_reg)
@@ -228,6 +268,7 @@ edge_shape(Bounds *b, Op *o)
 			continue;
 		}
 		e.at[d] = f->at[from];
+		e.from[d] = f->from[from];
 		e.zero |= (f->zero >> from & 1) << d;
 	}
 	edge_set(b, o->out[0], &e);
@@ -272,7 +313,7 @@ edge_shift(Bounds *b, Op *o)
 {
 	Edge e = *edge_of(b, o->in[0]);
 
-	e.at[IMM(o, dim)] = NULL;
+	e.at[IMM(o, dim)] = e.from[IMM(o, dim)] = NULL;
 	if (dtype_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : IMM(o, entry) != 0)
 		e.zero = 0;
 	edge_set(b, o->out[0], &e);
@@ -282,10 +323,12 @@ void
 edge_slice(Bounds *b, Op *o)
 {
 	Edge e = *edge_of(b, o->in[0]);
-	Val **at = &e.at[IMM(o, dim)];
+	Val **at = &e.at[IMM(o, dim)], **from = &e.from[IMM(o, dim)];
 
 	if (*at && IMM(o, from))
 		*at = ir_bin(o->parent, o, O_sub, *at, ir_const(o->parent, o, IMM(o, from)));
+	if (*from && IMM(o, from))
+		*from = ir_bin(o->parent, o, O_sub, *from, ir_const(o->parent, o, IMM(o, from)));
 	edge_set(b, o->out[0], &e);
 }
 

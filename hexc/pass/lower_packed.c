@@ -74,7 +74,9 @@ step_of(Packed *p, const Op *o, int64_t step, int d)
 	int r = view_result_dim(o, d);
 
 	step = gcd64(step, r < 0 ? 1 : o->out[0]->type.shape[r]);
-	return view_gathers(o, d) ? 1 : gcd64(step, val_fact_at(p->k, o, o->in[1 + d]).mult);
+	if (view_gathers(o, d) || view_step(o, d) != 1)
+		return 1;
+	return gcd64(step, val_fact_at(p->k, o, o->in[1 + d]).mult);
 }
 
 /* What a tile that was loaded ends up in; the first that ends in a dot says which way k goes. */
@@ -193,6 +195,9 @@ view_words(Packed *p, Op *o, Val *of)
 	in[1 + rank] = ir_const(o->parent, o, 0);
 	v = op_new(o->parent, o, O_view, o->src, 2 + rank, in, 1, &t);
 	IMM_SET(v, dropped, IMM(o, dropped));
+	for (int d = 0; d < rank; d++)
+		if (view_step(o, d) != 1)
+			IMM_SET_AT(v, step, d, view_step(o, d));
 	v->out[0]->name = o->out[0]->name;
 	return v->out[0];
 }

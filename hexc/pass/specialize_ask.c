@@ -54,9 +54,8 @@ ask_multiple(const Run *r, Asked *a, Val *v, int64_t by)
 static bool
 ask_room(const Run *r, Asked *a, const Op *view, int d)
 {
-	int dim = view_result_dim(view, d), i = 0;
-	Room x = { view->in[1 + d], val_param(r->k, view->in[0])->size[d],
-		   dim < 0 ? 1 : view->out[0]->type.shape[dim] };
+	int i = 0;
+	Room x = { view->in[1 + d], val_param(r->k, view->in[0])->size[d], view_span(view, d) };
 
 	if (!is_before(r, x.start) || !is_before(r, x.size) || val_fact(r->k, x.start).lo < 0)
 		return false;

@@ -187,7 +187,8 @@ compare(Sync *s, const Access *then, const Access *now, int d)
 {
 	const Op *a = then->view->def, *b = now->view->def, *loop = then->wrap;
 	int ra = view_result_dim(a, d), rb = view_result_dim(b, d);
-	int64_t ea = ra < 0 ? 1 : then->view->type.shape[ra], eb = rb < 0 ? 1 : now->view->type.shape[rb];
+	int64_t sa = view_step(a, d), ea = ra < 0 ? 1 : (then->view->type.shape[ra] - 1) * sa + 1;
+	int64_t sb = view_step(b, d), eb = rb < 0 ? 1 : (now->view->type.shape[rb] - 1) * sb + 1;
 	const Val *base[2], *old = a->in[1 + d];
 	int64_t x = peel(a->in[1 + d], &base[0]), y = peel(b->in[1 + d], &base[1]);
 	const Op *more;
@@ -211,7 +212,9 @@ compare(Sync *s, const Access *then, const Access *now, int d)
 		return further(moves(s, base[0], loop), ea, x, y);
 	if (x <= y ? y - x >= ea : x - y >= eb)
 		return APART;
-	return x == y && ea == eb ? SAME : UNKNOWN;
+	if (sa == sb && (x - y) % sa != 0) /* each steps over what the other has */
+		return APART;
+	return x == y && ea == eb && sa == sb ? SAME : UNKNOWN;
 }
 
 /* ---- element by element ------------------------------------------------------------------------ */

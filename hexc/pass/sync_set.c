@@ -184,7 +184,7 @@ touched(Sync *s, const Val *v, int d, int64_t *lo, int64_t *hi)
 		return;
 	}
 	r = view_result_dim(v->def, d);
-	extent = r < 0 ? 1 : v->type.shape[r];
+	extent = r < 0 ? 1 : (v->type.shape[r] - 1) * view_step(v->def, d) + 1;
 	f = val_fact(s->k, v->def->in[1 + d]);
 	*lo = f.lo;
 	*hi = f.hi > INT64_MAX - extent ? INT64_MAX : f.hi + extent;

@@ -118,6 +118,8 @@ map_refusal(Kernel *k, const Val *mem)
 
 	if (!p || view_gather_dim(view) >= 0)
 		return "it is no box of a tensor";
+	if (view_has_steps(view))
+		return "it steps over elements of the tensor";
 	if (bits < 8 || dtype_pieces(mem->type.dtype) > 1)
 		return "its elements share bytes";
 	if (view->in[0]->type.rank > MAP_RANK_MAX)

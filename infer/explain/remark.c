@@ -11,6 +11,8 @@
 static const char *
 narrow_why(const Kernel *k, const Op *o, const Reach *r)
 {
+	if (r->unit < 0 && view_has_steps(r->view))
+		return "it takes elements by steps";
 	if (r->unit < 0)
 		return "none of its dimensions is known to have stride 1";
 	if (r->proved <= op_access(o)->vec)

@@ -60,13 +60,16 @@ resolve_view(Access *x, Val *view)
 		x->mem = view->type.layout;
 		x->root_rank = x->rank = view->type.rank;
 		x->gather = -1;
-		for (int d = 0; d < x->rank; d++)
+		for (int d = 0; d < x->rank; d++) {
 			x->dim[d] = d;
+			x->step[d] = 1;
+		}
 		return;
 	}
 	resolve_view(x, view->def->in[0]);
 	x->gather = view_gather_dim(view->def);
 	for (int d = 0; d < x->rank; d++) {
+		x->step[x->dim[d]] *= view_step(view->def, d);
 		if (view_gathers(view->def, d))
 			x->index[x->dim[d]] = view->def->in[1 + d];
 		else
@@ -124,7 +127,7 @@ access_bytes(Access *x, LLVMBuilderRef b, LV elems)
 		return LLVMBuildMul(b, elems, like(elems, grain / 8), "");
 	while (grain << down < 8)
 		down++;
-	return LLVMBuildLShr(b, elems, like(elems, down), "");
+	return (x->below ? LLVMBuildAShr : LLVMBuildLShr)(b, elems, like(elems, down), "");
 }
 
 LV
@@ -144,6 +147,8 @@ access_view(Gen *g, const Layout *l, Val *view)
 	x->space = view->type.space;
 	x->dtype = view->type.dtype;
 	resolve_view(x, view);
+	for (int rd = 0; x->space == S_global && rd < x->root_rank; rd++)
+		x->below |= access_before(&x->start[rd]);
 	for (int d = 0; d < x->rank; d++) /* along indices, each thread has its own */
 		x->lane[d] = l && d != x->gather ? lane_index(g, l, d) : const_i32(g, 0);
 	return x;

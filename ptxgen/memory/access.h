@@ -17,6 +17,7 @@ struct Access {
 	Val *root;
 	int rank, root_rank;
 	int dim[DIM_MAX];          /* dims of the root behind the dims of the view */
+	int64_t step[DIM_MAX];     /* of root dims, between neighbours of the view */
 	struct Start {             /* of the view in root dims: sum of values plus a constant */
 		LV var;            /* i64 or NULL */
 		int64_t mult;      /* var % mult == 0; 0 without var */
@@ -31,6 +32,7 @@ struct Access {
 	LV base;                   /* i64 address of coordinate 0 of this thread */
 	LV elems;                  /* types under a byte: i64 element offset; base is the tensor's start */
 	int64_t fixed;             /* elements: constant starts */
+	bool below;                /* parts of an offset may add up to less than 0 */
 	struct Visit {             /* of the instances last asked for, the last one first */
 		int64_t index[DIM_MAX];
 		LV at;             /* base or elems plus run-time strides; NULL: none yet */
@@ -39,6 +41,9 @@ struct Access {
 	int64_t cstride[DIM_MAX];
 	/* i32, by view dim: the tensor's end and start, from this thread's coordinate; NULL: not here */
 	LV rem[DIM_MAX], low[DIM_MAX];
+	/* i32, by view dim: the index that coordinate 0 of this thread has in the tensor, and the tensor's
+	 * end, where both ends may be passed and 32 bits hold them; NULL: there is rem */
+	LV at[DIM_MAX], size[DIM_MAX];
 	struct Limit {             /* by view dim, where starts move: c is inside if var < size - c */
 		LV var, size;      /* i64; NULL: there is rem */
 		LV from;           /* i64: and if var >= from - c; NULL: it is */
@@ -93,6 +98,8 @@ LV access_inside(Access *x, const int64_t *index);
 /* Which dims of the chain of views may reach past the tensor?  `dim` maps the view's dims to the root's. */
 bool access_small(Fact f); /* sums of what is at most so large do not wrap around */
 void access_edges(Access *x, const Op *view, bool outermost, int *dim);
+/* May the view show what is in front of the tensor along a dim that starts so? */
+bool access_before(const struct Start *s);
 /* Where does the view reach past what it is a view of? */
 void access_within(Access *x, const Op *view);
 LV memo_find(const Access *x, int n, const int64_t *key);

@@ -13,6 +13,22 @@ access_start(Access *x, int rd)
 	return s->var ? LLVMBuildAdd(x->g->b, s->var, c, "") : c;
 }
 
+bool
+access_before(const struct Start *s)
+{
+	return s->add < 0 || (s->var && s->lo < 0);
+}
+
+/* Elements of a view that goes by `step` are so many of its tensor, rounded up: i32, 0 or more. */
+static LV
+stepped(Gen *g, LV elems, int64_t step)
+{
+	if (step == 1)
+		return elems;
+	elems = LLVMBuildAdd(g->b, elems, const_i32(g, step - 1), "");
+	return LLVMBuildUDiv(g->b, elems, const_i32(g, step), "");
+}
+
 /* The start of dim d moves: compare it itself.  What it is compared with is made in front of the loop. */
 static void
 edge_moving(Access *x, int d, int rd, LV size)
@@ -22,7 +38,7 @@ edge_moving(Access *x, int d, int rd, LV size)
 	Val *counter = g->loop ? g->loop->op->blk[0]->arg[0] : NULL;
 	LLVMBasicBlockRef block;
 	int64_t step;
-	LV rest;
+	LV rest, lane;
 
 	if (!s->var || s->big || !s->turn.ok)
 		return;
@@ -32,11 +48,27 @@ edge_moving(Access *x, int d, int rd, LV size)
 	block = moving_front(g);
 	rest = LLVMBuildSub(g->b, s->turn.first, g->loop->lo, "");
 	rest = LLVMBuildAdd(g->b, rest, const_i64(g, s->add), "");
-	rest = LLVMBuildAdd(g->b, rest, LLVMBuildZExt(g->pre, x->lane[d], g->i64, ""), "");
+	lane = LLVMBuildZExt(g->pre, x->lane[d], g->i64, "");
+	if (x->step[rd] != 1)
+		lane = LLVMBuildMul(g->b, lane, const_i64(g, x->step[rd]), "");
+	rest = LLVMBuildAdd(g->b, rest, lane, "");
 	x->limit[d].size = LLVMBuildSub(g->b, size, rest, "");
-	x->limit[d].from = s->lo < 0 ? LLVMBuildNeg(g->b, rest, "") : NULL;
+	x->limit[d].from = access_before(s) ? LLVMBuildNeg(g->b, rest, "") : NULL;
 	moving_back(g, block);
 	x->limit[d].var = scalar_get(g, counter);
+}
+
+/* Do 32 bits hold all that an access compares along a dim of which both ends may be passed?  Then one
+ * comparison without a sign tells on which side of either an index is. */
+static bool
+fits_word(Access *x, int rd, Val *end, int64_t span)
+{
+	const int64_t most = (int64_t)1 << 30;
+	const struct Start *s = &x->start[rd];
+	int64_t lo = s->var ? s->lo : 0, hi = s->var ? s->hi : 0;
+
+	return access_before(s) && lo > -most && hi < most && s->add > -most && s->add < most &&
+	       span < most && val_fact(x->g->k, end).hi < most;
 }
 
 static void
@@ -46,21 +78,28 @@ edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 	const Fact any = { 1, INT64_MIN, INT64_MAX };
 	bool from_0 = !x->start[rd].var && x->start[rd].add == 0;
 	Fact most = val_fact(g->k, end);
+	int64_t step = x->step[rd], last = ceil_div(most.hi, step);
 	LV start, size;
 
 	if (from_0 && most.lo == most.hi && most.hi > 0) {
-		x->within[d] = x->within[d] ? min64(x->within[d], most.hi) : most.hi;
+		x->within[d] = x->within[d] ? min64(x->within[d], last) : last;
 		return;
 	}
 	start = access_start(x, rd);
 	size = scalar_get(g, end);
+	if (fits_word(x, rd, end, extent * step)) {
+		x->at[d] = LLVMBuildMul(g->b, x->lane[d], const_i32(g, step), "");
+		x->at[d] = LLVMBuildAdd(g->b, x->at[d], LLVMBuildTrunc(g->b, start, g->i32, ""), "");
+		x->size[d] = LLVMBuildTrunc(g->b, size, g->i32, "");
+		return;
+	}
 	edge_moving(x, d, rd, size);
 	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), from_0 ? most : any,
-	                    extent);
-	x->rem[d] = LLVMBuildSub(g->b, x->rem[d], x->lane[d], "");
-	if (x->start[rd].var && x->start[rd].lo < 0) {
-		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), any, extent);
-		x->low[d] = LLVMBuildSub(g->b, x->low[d], x->lane[d], "");
+	                    extent * step);
+	x->rem[d] = LLVMBuildSub(g->b, stepped(g, x->rem[d], step), x->lane[d], "");
+	if (access_before(&x->start[rd])) {
+		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), any, extent * step);
+		x->low[d] = LLVMBuildSub(g->b, stepped(g, x->low[d], step), x->lane[d], "");
 	}
 }
 
@@ -71,7 +110,7 @@ edge_dropped(Access *x, int rd, LV start, LV size)
 	Gen *g = x->g;
 	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, start, size, "");
 
-	if (x->start[rd].var && x->start[rd].lo < 0)
+	if (access_before(&x->start[rd]))
 		in = LLVMBuildAnd(g->b, in,
 		                  LLVMBuildICmp(g->b, LLVMIntSGE, start, const_i64(g, 0), ""), "");
 	x->inside = x->inside ? LLVMBuildAnd(g->b, x->inside, in, "") : in;
@@ -119,7 +158,9 @@ access_pin_edges(Access *x)
 	if (!x->g->loop)
 		return;
 	for (int d = 0; d < x->rank; d++)
-		if (x->rem[d] && !x->limit[d].var)
+		if (x->at[d])
+			x->at[d] = asm_op(x->g, A_pin32, x->at[d], NULL, NULL);
+		else if (x->rem[d] && !x->limit[d].var)
 			x->rem[d] = asm_op(x->g, A_pin32, x->rem[d], NULL, NULL);
 }
 
@@ -192,7 +233,8 @@ is_edge(const Access *x, const Op *view, const Op *cond)
 	for (int d = 0; d < p->val->type.rank; d++) {
 		int at = view_result_dim(view, d);
 
-		if (at >= 0 && x->rem[at] && cond->in[0] == view->in[1 + d] && cond->in[1] == p->size[d])
+		if (at >= 0 && (x->rem[at] || x->at[at]) && cond->in[0] == view->in[1 + d] &&
+		    cond->in[1] == p->size[d])
 			return true;
 	}
 	return false;
@@ -234,8 +276,12 @@ inside_edge(Access *x, int d, int64_t c)
 	Gen *g = x->g;
 	LV at = const_i32(g, c), in;
 
+	if (x->at[d]) {
+		at = LLVMBuildAdd(g->b, x->at[d], const_i32(g, c * x->step[x->dim[d]]), "");
+		return LLVMBuildICmp(g->b, LLVMIntULT, at, x->size[d], "");
+	}
 	if (x->limit[d].var && x->pairs++ < PAIRS)
-		return inside_moving(g, &x->limit[d], c);
+		return inside_moving(g, &x->limit[d], c * x->step[x->dim[d]]);
 	in = LLVMBuildICmp(g->b, LLVMIntSLT, at, x->rem[d], "");
 	if (x->low[d])
 		in = LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, at, x->low[d], ""), "");
@@ -247,7 +293,7 @@ static LV
 inside_dim(Access *x, int d, int64_t c)
 {
 	Gen *g = x->g;
-	LV edge = x->rem[d] ? inside_edge(x, d, c) : NULL, in;
+	LV edge = x->rem[d] || x->at[d] ? inside_edge(x, d, c) : NULL, in;
 
 	if (!x->within[d])
 		return edge;
@@ -270,7 +316,7 @@ access_inside(Access *x, const int64_t *index)
 		int64_t key[2] = { d, index[d] };
 		LV in;
 
-		if (!x->rem[d] && !x->within[d])
+		if (!x->rem[d] && !x->at[d] && !x->within[d])
 			continue;
 		in = memo_find(x, 2, key);
 		if (!in) {

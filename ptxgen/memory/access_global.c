@@ -74,6 +74,8 @@ base_sum(Access *x, LV sum, LV *var)
 	for (int d = 0; d < x->rank; d++) {
 		LV lane = LLVMBuildZExt(g->pre, x->lane[d], g->i64, "");
 
+		if (x->step[x->dim[d]] != 1)
+			lane = LLVMBuildMul(g->b, lane, const_i64(g, x->step[x->dim[d]]), "");
 		if (!LLVMIsConstant(lane) || LLVMConstIntGetZExtValue(lane) != 0)
 			sum = add64v(g, sum, scaled(x, times_stride(x, lane, x->dim[d])));
 	}
@@ -160,7 +162,7 @@ runtime_step(Access *x, const int64_t *step)
 		int rd = x->dim[d];
 
 		if (x->stride[rd] && step[d])
-			sum = add64v(x->g, sum, times_stride(x, const_i64(x->g, step[d]), rd));
+			sum = add64v(x->g, sum, times_stride(x, const_i64(x->g, step[d] * x->step[rd]), rd));
 	}
 	if (sum)
 		memo_add(x, n, key, sum);
@@ -232,7 +234,7 @@ global_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift)
 		e = LLVMBuildAdd(g->b, e, bits < 8 ? gathered : scaled(x, gathered), "");
 	for (int d = 0; d < x->rank; d++)
 		if (!x->stride[x->dim[d]] && d != x->gather)
-			fixed += index[d] * x->cstride[x->dim[d]];
+			fixed += index[d] * x->step[x->dim[d]] * x->cstride[x->dim[d]];
 	if (bits >= 8) {
 		*base = e;
 		*imm = fixed * (bits / 8);

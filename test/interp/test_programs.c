@@ -3,6 +3,7 @@
 #include "test/interp/util_interp.h"
 #include "test/ir/util_unit.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static Run r;
@@ -372,6 +373,141 @@ TEST(shared_tiles)
 		     num_round(D_f32, num_round(D_f32, run_get(&r, "X", i % 16 * 16 + i / 16) * 2) +
 		                              num_round(D_f32, run_get(&r, "X", i) + 1)),
 		     0, "Y", i);
+}
+
+/* ---- windows ----------------------------------------------------------------------------------- */
+
+enum { WINDOWS = 9, WINDOW = 16 };
+
+/* Element j of window b of X[n], which steps by 3. */
+static double
+window(int64_t n, int64_t b, int64_t j, bool *inside)
+{
+	int64_t at = b * 10 - 25 + j * 3;
+
+	*inside = at >= 0 && at < n;
+	return *inside ? run_get(&r, "X", at) : 0;
+}
+
+/* What reductions of elements lo .. hi - 1 that are inside give. */
+typedef struct Seen {
+	double sum, count, top;
+} Seen;
+
+static Seen
+seen(int64_t n, int64_t b, int64_t lo, int64_t hi)
+{
+	Seen s = { 0, 0, -(double)INFINITY };
+
+	for (int64_t j = lo; j < hi; j++) {
+		bool in;
+		double x = window(n, b, j, &in);
+
+		s.sum += x;
+		s.count += in;
+		s.top = in ? fmax(s.top, x) : s.top;
+	}
+	return s;
+}
+
+static void
+check_window(int64_t n, int64_t b)
+{
+	Seen all = seen(n, b, 0, WINDOW), part = seen(n, b, 4, 12);
+	double both = 0, want[8];
+
+	for (int64_t j = 0; j < WINDOW; j++) {
+		bool in, before;
+		double x = window(n, b, j, &in), y = window(n, b, j - 1, &before);
+
+		near(run_get(&r, "R", b * WINDOW + j), x, 0, "R", b * WINDOW + j);
+		both += in && before ? y - x + 7 : 0;
+	}
+	want[0] = all.sum + all.count;
+	want[1] = num_round(D_f32, all.sum / all.count);
+	want[2] = all.top;
+	want[3] = -all.top;
+	want[4] = part.sum + part.count;
+	want[5] = num_round(D_f32, part.sum / part.count);
+	want[6] = both;
+	want[7] = all.count + 100 * (WINDOW - all.count);
+	for (int64_t i = 0; i < 8; i++)
+		if (!isnan(want[i])) /* the mean of none is nobody's business */
+			near(run_get(&r, "S", b * 8 + i), want[i], isinf(want[i]) ? 0 : 1e-7, "S", b * 8 + i);
+}
+
+/* Slices that start in front of a tensor, end behind it, or both, in registers and in shared memory: what
+ * reductions and means see of them, of their parts, and of two together; and stores that step over what
+ * others write. */
+TEST(windows)
+{
+	static const char src[] =
+		"kernel f(X: f32[N], R: out f32[9, 16], S: out f32[9, 8], Y: out f32[L])\n"
+		"{\n"
+		"    grid(9);\n"
+		"    let b = block.x, x: register = X[b * 10 - 25 :+ 16 step 3];\n"
+		"    let s: shared = X[b * 10 - 25 :+ 16 step 3];\n"
+		"    R[b, :] = x;\n"
+		"    S[b, 0 :+ 1] = sum(x + 1, 0);\n"
+		"    S[b, 1 :+ 1] = mean(x, 0);\n"
+		"    S[b, 2 :+ 1] = reduce_max(x, 0);\n"
+		"    S[b, 3 :+ 1] = reduce_min(0 - x, 0);\n"
+		"    S[b, 4 :+ 1] = sum(s[4 :+ 8] + 1, 0);\n"
+		"    S[b, 5 :+ 1] = mean(s[4 :+ 8], 0);\n"
+		"    S[b, 6 :+ 1] = sum(X[b * 10 - 28 :+ 16 step 3] - x + 7, 0);\n"
+		"    S[b, 7 :+ 1] = sum(where(inside(s), 1.0, 100.0), 0);\n"
+		"    Y[b * 48 - 5 :+ 16 step 3] = x;\n"
+		"    Y[b * 48 - 4 :+ 16 step 3] = x * 2;\n"
+		"    Y[b * 48 - 3 :+ 16 step 3] = x * 3;\n"
+		"}\n";
+
+	for (int64_t n = 1; n < 80; n += 13) {
+		char sizes[32];
+
+		snprintf(sizes, sizeof sizes, "N=%lld L=%lld", (long long)n, (long long)(5 * n));
+		go(src, "", sizes);
+		for (int64_t i = 0; i < n; i++)
+			run_put(&r, "X", i, (double)(-1 - i % 11));
+		run_ok(&r, NULL);
+		for (int64_t b = 0; b < WINDOWS; b++)
+			check_window(n, b);
+		for (int64_t i = 0; i < 5 * n; i++) {
+			bool in;
+			double x = window(n, (i + 5) / 48, (i + 5) % 48 / 3, &in);
+
+			near(run_get(&r, "Y", i), x * (double)((i + 5) % 3 + 1), 0, "Y", i);
+		}
+	}
+}
+
+/* Indices that were read from in front of a tensor choose nothing, and one element there is 0. */
+TEST(windows_of_indices)
+{
+	static const char src[] =
+		"kernel f(L: i32[M], X: f32[N], T: i64[M], Y: inout f32[8], Z: out f32[2])\n"
+		"{\n"
+		"    grid(1);\n"
+		"    let i: register = L[-3 :+ 8];\n"
+		"    Y[0 :+ 8] += X[i];\n"
+		"    Z[0 :+ 1] = X[-1] + 5;\n"
+		"    Z[1 :+ 1] = X[T[0] - 2] + 6;\n"
+		"}\n";
+
+	go(src, "", "M=4 N=9");
+	for (int64_t i = 0; i < 9; i++)
+		run_put(&r, "X", i, (double)(i + 1));
+	for (int64_t i = 0; i < 8; i++) {
+		run_put(&r, "Y", i, (double)(100 * i));
+		if (i < 4) {
+			run_put(&r, "L", i, (double)(2 * i));
+			run_put(&r, "T", i, 1);
+		}
+	}
+	run_ok(&r, NULL);
+	for (int64_t i = 0; i < 8; i++)
+		near(run_get(&r, "Y", i), (double)(100 * i + (i < 3 || i > 6 ? 0 : 2 * i - 5)), 0, "Y", i);
+	near(run_get(&r, "Z", 0), 5, 0, "Z", 0);
+	near(run_get(&r, "Z", 1), 6, 0, "Z", 1);
 }
 
 /* Blocks that run at once give what one thread gives. */

@@ -92,6 +92,14 @@ static const struct {
 	{ "%20 = view %16, %5, %5 : global f16[16, 40]", "does not start where that does" },
 	{ "%20 = const : i64 %21 = view %15, %20, %20 : shared f16[17, 32]"
 	  " %22 = view %21, %20, %20 : shared f16[8, 8]", "longer than its operand" },
+	{ "%20 = view %1, %5, %5 imm 0, 0, -2 : global f16[16, 32]", "not positive, or leads too far" },
+	{ "%20 = view %1, %5, %5 imm 0, 0, 33554433 : global f16[16, 32]", "not positive, or leads too far" },
+	{ "%20 = view %16, %5, %5 imm 0, 2 : global f16[4, 32]", "steps through what is no tensor" },
+	{ "%20 = view %15, %5, %5 imm 0, 2 : shared f16[4, 32]", "steps through what is no tensor" },
+	{ "%20 = view %1, %5, %5 imm 1, 2 : global f16[32]", "of which the view has one element" },
+	{ "%20 = const : reg i32[16] %21 = view %1, %20, %5 imm 0, 2 : global f16[16, 32]", "or indices" },
+	{ "%20 = const imm 4 : i64 %21 = view %1, %5, %5 imm 0, 2 : global f16[16, 32]"
+	  " %22 = view %21, %20, %5 : global f16[8, 32]", "a part of a view with steps" },
 	{ "%20 = const : reg i32[8] %21 = view %1, %20, %5 : global f16[16, 32]", "another extent" },
 	{ "%20 = const : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 32]", "not neighbours" },
 	{ "%20 = alloc imm -1, 3 : shared f16[16]", "power of two" },

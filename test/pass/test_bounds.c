@@ -77,6 +77,21 @@ static const struct {
 	             "    Y[m :+ 1, n :+ 16] = reduce_max(s, 0);\n", 2 },
 	{ "K == 32, N % 16 == 0", "    let s = dot(A[m :+ 16, 0 :+ 32], B[0 :+ 32, n :+ 16]);\n"
 	             "    Z[m :+ 16, 0 :+ 1] = reduce_max(s, 1);\n", 0 },
+	/* in front of the first element: zeros that were read, and others */
+	{ "K == 64", "    let x: register = X[m :+ 16, -1 :+ 64];\n"
+	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1);\n", 0 },
+	{ "K == 64", "    let x: register = X[m :+ 16, -1 :+ 64];\n"
+	             "    Z[m :+ 16, 0 :+ 1] = sum(x + 1, 1) + reduce_max(x, 1);\n", 2 },
+	{ "K == 64", "    let x: register = X[m :+ 16, 1 :+ 32 step 2], y: register = X[m :+ 16, 2 :+ 32 step 2];\n"
+	             "    Z[m :+ 16, 0 :+ 1] = reduce_max(x, 1) + sum(y + 1, 1);\n", 1 },
+	/* zeros in front, of one factor only: the other is cleared there */
+	{ "K % 32 == 0", "    var acc: register f32[16, 16] = 0;\n"
+	                 "    pipeline k in 0..K step 32 stages 2 {\n"
+	                 "        let a: shared = A[m :+ 16, k - 32 :+ 32];\n"
+	                 "        let b: shared = B[k :+ 32, n :+ 16];\n"
+	                 "        acc += dot(a, b);\n"
+	                 "    }\n"
+	                 "    Y[m :+ 16, n :+ 16] = acc;\n", 1 },
 	/* integers: zero times anything is zero, so one side is enough */
 	{ "K % 8 == 0", "    var acc: register i32[16, 16] = 0;\n    for k in 0..K step 32 {\n"
 	                "        acc += dot(I[m :+ 16, k :+ 32] + 1, J[k :+ 32, n :+ 16]);\n    }\n"
@@ -164,6 +179,38 @@ TEST_EACH(edge_from_start, 2)
 		run_put(&r, "X", i, -1 - i);
 	run_ok(&r, NULL);
 	ck_assert(run_get(&r, "Y", 0) == -33);
+}
+
+/* A window of which the first elements are in front of the tensor, and where it is short the last behind it;
+ * each is masked in one pass and not again in a second. */
+TEST_EACH(fronts, 6)
+{
+	static const char *const least[] = { "reduce_max(x, 0)", "-reduce_min(-x, 0)", "sum(x - 1, 0)" };
+	int n = _i % 2 ? 4 : 50;
+	Kernel *k = run_source(u,
+	                       arena_printf(u->arena,
+	                                    "kernel t(X: f32[N], T: i64[1], Y: out f32[1])\n{\n    grid(1);\n"
+	                                    "    let t = T[0], x: register = X[t - 7 :+ 8 step 3];\n"
+	                                    "    Y[0 :+ 1] = %s;\n}\n",
+	                                    least[_i / 2]),
+	                       "");
+	double sum = 0;
+	int masks;
+	Run r;
+
+	pass_apply(k, "bounds", pass_bounds);
+	masks = ir_count(k, O_mask) + ir_count(k, O_select);
+	ck_assert_int_eq(masks, 2);
+	ck_assert(!pass_bounds(k));
+	ck_assert_int_eq(ir_count(k, O_mask) + ir_count(k, O_select), masks);
+	run_setup(&r, k, arena_printf(u->arena, "N=%d", n), 1);
+	run_put(&r, "T", 0, 0); /* elements 2, 5, .. 14 exist, or 2 alone */
+	for (int i = 0; i < n; i++)
+		run_put(&r, "X", i, -1 - i);
+	for (int i = 2; i < n && i <= 14; i += 3)
+		sum += -1 - i - 1;
+	run_ok(&r, NULL);
+	ck_assert(run_get(&r, "Y", 0) == (_i < 4 ? -3 : sum));
 }
 
 /* 0 * inf is not 0: where one side is ragged and the other has infinities behind the edge, both are

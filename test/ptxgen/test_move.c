@@ -475,33 +475,48 @@ TEST_EACH(broadcast_store, 24)
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
 }
 
-/* Tiles that begin where nothing says that it is not before the tensor, behind its last row (in a dim that is
- * dropped), in a row that is known. */
-TEST_EACH(starts, 4)
+/* Tiles that begin where nothing says that it is not before the tensor, behind its last row (in a dim that
+ * is dropped), in a row that is known, or known to be before it; that go by steps; whose elements share
+ * bytes. */
+TEST_EACH(starts, 10)
 {
+#define ROWS "(8,(4,2)):(4@lane,(1@lane,1@reg))"
+#define ROW "(8):(1@lane)+[4:8@lane]"
 	static const struct {
-		const char *start, *view, *layout;
+		const char *start, *view, *dims, *layout;
+		bool narrow;
 	} at[] = {
-		{ "%12 = sub %3, %13 : i64\n    %14 = add %11, %12 : i64", "%14, %10 : global f32[8, 8]",
-		  "(8,(4,2)):(4@lane,(1@lane,1@reg))" },
-		{ "%12 = sub %3, %7 : i64\n    %14 = add %12, %8 : i64", "%14, %10 imm 1 : global f32[8]",
-		  "(8):(1@lane)+[4:8@lane]" },
-		{ "%12 = sub %3, %13 : i64\n    %14 = add %12, %8 : i64", "%14, %10 imm 1 : global f32[8]",
-		  "(8):(1@lane)+[4:8@lane]" },
-		{ "%14 = const imm 5 : i64", "%14, %11 : global f32[8, 8]",
-		  "(8,(4,2)):(4@lane,(1@lane,1@reg))" },
+		{ "%12 = sub %3, %13 : i64\n    %14 = add %11, %12 : i64", "%14, %10", "8, 8", ROWS, false },
+		{ "%12 = sub %3, %7 : i64\n    %14 = add %12, %8 : i64", "%14, %10 imm 1", "8", ROW, false },
+		{ "%12 = sub %3, %13 : i64\n    %14 = add %12, %8 : i64", "%14, %10 imm 1", "8", ROW, false },
+		{ "%14 = const imm 5 : i64", "%14, %11", "8, 8", ROWS, false },
+		{ "%14 = const imm -5 : i64", "%14, %11", "8, 8", ROWS, false },
+		{ "%14 = const imm -5 : i64", "%14, %10 imm 1", "8", ROW, false },
+		{ "%14 = const imm -2 : i64", "%11, %14 imm 0, 2, 3", "8, 8", ROWS, false },
+		{ "%12 = sub %3, %13 : i64\n    %14 = sub %12, %11 : i64", "%11, %14 imm 0, 0, 2", "8, 8",
+		  "(8,(4,2)):(4@lane,(1@reg,1@lane))", false },
+		{ "%14 = const imm -6 : i64", "%11, %14", "8, 8", ROWS, true },
+		{ "%14 = const imm -3 : i64", "%14, %14 imm 0, 3", "8, 8", ROWS, true },
 	};
+	const char *in = at[_i].narrow ? "u4" : "f32", *out = at[_i].narrow ? "u8" : "f32";
+	const char *dims = at[_i].dims, *layout = at[_i].layout;
 	Text t = { u->arena, NULL, 0, 0 };
 
-	kernel_head(&t, "f32", "f32", 1, 8, 0);
+	kernel_head(&t, in, out, 1, 8, 0);
 	text_printf(&t,
-	            "    %%13 = const imm 13 : i64\n    %s\n"
-	            "    %%15 = view %%1, %s\n    %%16 = view %%2, %s\n"
-	            "    %%20 = load %%15 : reg f32[%s] @{%s} lowering { access inst ld_global_32 vec 1 }\n"
-	            "    store %%20, %%16 lowering { access inst st_global_32 vec 1 }\n    yield\n  }\n}\n",
-	            at[_i].start, at[_i].view, at[_i].view, strstr(at[_i].view, "imm") ? "8" : "8, 8",
-	            at[_i].layout);
+	            "    %%13 = const imm 13 : i64\n    %s\n    %%15 = view %%1, %s : global %s[%s]\n"
+	            "    %%16 = view %%2, %s : global %s[%s]\n"
+	            "    %%20 = load %%15 : reg %s[%s] @{%s} lowering { access inst ld_global_%d vec 1 }\n",
+	            at[_i].start, at[_i].view, in, dims, at[_i].view, out, dims, in, dims, layout,
+	            at[_i].narrow ? 8 : 32);
+	if (at[_i].narrow)
+		text_printf(&t, "    %%21 = cast %%20 : reg u8[%s] @{%s}\n", dims, layout);
+	text_printf(&t,
+	            "    store %%%d, %%16 lowering { access inst st_global_%d vec 1 }\n    yield\n  }\n}\n",
+	            at[_i].narrow ? 21 : 20, at[_i].narrow ? 8 : 32);
 	ptx_compare(u, t.s, "M=13", (uint64_t)_i, 0);
+#undef ROWS
+#undef ROW
 }
 
 /* Part of a shared tile whose start is within what lanes take of a swizzled row, or within a digit of

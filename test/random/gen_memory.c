@@ -35,20 +35,35 @@ tensor_dim(Gen *g, int ext, int n, bool bytes, char *to, size_t cap)
 	g->nsize++;
 }
 
+/* In front of the tensor's first element, some of the time: how far. */
+static int
+before(Gen *g, int ext)
+{
+	return ext > 1 && chance(g, 20) ? 1 + below(g, ext + 2) : 0;
+}
+
 /* Where a slice starts, and for how many places the tensor is to be long enough. */
 static int
 slice_start(Gen *g, int ext, bool written, char *to, size_t cap)
 {
-	int r = below(g, 10);
+	int r = below(g, 10), less = written ? 0 : before(g, ext), n;
 
 	if (g->iv[0] && !written && r < 6) {
-		snprintf(to, cap, "%s", g->iv);
+		n = snprintf(to, cap, "%s", g->iv);
+		if (less)
+			snprintf(to + n, cap - (size_t)n, " - %d", less);
 		return (g->iv_end + ext - 1) / ext;
 	}
 	if (r < 4) {
 		int a = below(g, 2);
-		snprintf(to, cap, ext == 1 ? "block.%c" : "block.%c * %d", "xy"[a], ext);
+		n = snprintf(to, cap, ext == 1 ? "block.%c" : "block.%c * %d", "xy"[a], ext);
+		if (less)
+			snprintf(to + n, cap - (size_t)n, " - %d", less);
 		return g->grid[a];
+	}
+	if (less) {
+		snprintf(to, cap, "-%d", less);
+		return 1;
 	}
 	if (r == 4 && ext > 1) {
 		snprintf(to, cap, "%d", below(g, 3) ? ext / 2 : 1 + below(g, 5));
@@ -56,6 +71,17 @@ slice_start(Gen *g, int ext, bool written, char *to, size_t cap)
 	}
 	snprintf(to, cap, "0");
 	return 1;
+}
+
+/* "start :+ ext", maybe by steps; behind what is in `to` already. */
+static int
+slice_dim(Gen *g, Dt t, bool first, const char *start, int ext, char *to, size_t cap)
+{
+	int n = snprintf(to, cap, first ? "%s :+ %d" : ", %s :+ %d", start, ext);
+
+	if (is_arith(t) && chance(g, 10))
+		n += snprintf(to + n, cap - (size_t)n, " step %d", 1 + below(g, 4));
+	return n;
 }
 
 static Tensor *
@@ -100,8 +126,7 @@ new_slice(Gen *g, Val *v, const int *e, char *slice, size_t cap)
 		int places = slice_start(g, e[d], false, start, sizeof start);
 		tensor_dim(g, e[d], places, v->t != U4 && v->t != I4, dim, sizeof dim);
 		n += snprintf(shape + n, sizeof shape - (size_t)n, d ? ", %s" : "%s", dim);
-		s += snprintf(slice + s, cap - (size_t)s, d ? ", %s :+ %d" : "%s :+ %d", start,
-		              e[d]);
+		s += slice_dim(g, v->t, d == 0, start, e[d], slice + s, cap - (size_t)s);
 	}
 	snprintf(slice + s, cap - (size_t)s, "]");
 	t = declare_in(g, v->t, v->rank + drop, shape);
@@ -128,8 +153,7 @@ old_slice(Gen *g, Val *v, const int *e, char *slice, size_t cap)
 	s = snprintf(slice, cap, "X%d[", i);
 	for (int d = 0; d < v->rank; d++) {
 		slice_start(g, e[d], false, start, sizeof start);
-		s += snprintf(slice + s, cap - (size_t)s, d ? ", %s :+ %d" : "%s :+ %d", start,
-		              e[d]);
+		s += slice_dim(g, v->t, d == 0, start, e[d], slice + s, cap - (size_t)s);
 	}
 	snprintf(slice + s, cap - (size_t)s, "]");
 	v->mag = g->in[i].mag;

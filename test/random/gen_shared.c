@@ -61,7 +61,7 @@ part(Gen *g)
 		return NULL;
 	v = like(g, x);
 	v->e[d] = half = x->e[d] / 2;
-	line(g, "let %s: register = %s[%.*s%d :+ %d];", v->name, x->name, d * 3, ":, :, ",
+	line(g, "let %s: register = %s[%.*s%d :+ %d];", v->name, x->name, d * 3, ":, :, :, ",
 	     below(g, 3) * half / 2, half);
 	return v;
 }
