@@ -29,6 +29,7 @@ enum {
 
 enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */
 enum { PTX_MIXED = 84 }; /* .version of wgmma of signed and unsigned bytes */
+enum { PTX_OWN = 86 };    /* .version of bulk copies to .shared::cta */
 enum { PTX_SPARSE = 85 }; /* .version of mma.sp::ordered_metadata */
 
 typedef struct Target {
@@ -41,6 +42,8 @@ typedef struct Target {
 extern const Target targets[]; /* ends with name == NULL */
 enum { LANE_REGISTERS = 255 }; /* of 32 bits, on all of them */
 const Target *target_find(const char *name); /* NULL: unknown */
+/* The names of those that have all these features, T_*, as a sentence lists them; NULL: none has. */
+const char *targets_with(Arena *a, unsigned features);
 /* Blocks of so many warps, registers of a lane and bytes of shared memory that an SM holds: at least 1. */
 int occupancy(const Target *t, int warps, int64_t registers, int64_t shared);
 
