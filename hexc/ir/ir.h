@@ -25,6 +25,7 @@ enum {
 	T_MULTICAST = 1024, /* bulk copies to all blocks of a cluster */
 	T_SETMAXNREG = 2048,
 	T_PDL = 4096,       /* griddepcontrol */
+	T_TCGEN05 = 8192,   /* products in tensor memory, of which no rows are */
 };
 
 enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */

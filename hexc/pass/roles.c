@@ -77,7 +77,7 @@ check_warps(Roles *r)
 	else if (kernel_roles(k))
 		cannot(r, "the program has roles of its own");
 	else if (k->warps % 4)
-		cannot(r, "products of warpgroups take warps by fours");
+		cannot(r, "registers are handed on by four warps together");
 	else if (k->warps + HELPERS > WARPS_MOST)
 		cannot(r, "a block has no room for warps that fetch");
 }
