@@ -1,18 +1,18 @@
 /* flight_early.c - arrivals of those who read by themselves: they say that they have read, not that they have
  * multiplied.
  *
- *     acc' = dot x, y, acc            acc1 = dot x, y, acc   all but the last step of k
- *     mbar_arrive empty, s      =>    mbar_arrive empty, s
- *                                     acc' = dot x, y, acc1  the last step
+ *     acc' = dot x, y, acc         acc1 = dot x, y, acc   all but the last step of k
+ *     mbar_arrive empty, s    =>   mbar_arrive empty, s
+ *                                  acc' = dot x, y, acc1  the last step
  *
- * What the last step multiplies is read while the one before it is under way (ptxgen/dot.c), so in front of the
- * arrival there is nothing to wait for but these reads.  A product of one step follows the arrival. */
+ * What the last step multiplies is read while the one before it is under way (ptxgen/dot.c), so in front of
+ * the arrival there is nothing to wait for but these reads.  A product of one step follows the arrival. */
 #include "hexc/ir/sparse.h"
 #include "infer/base/instr.h"
 #include "infer/flight.h"
 
-/* The product of warps, undivided, behind which nothing but index arithmetic stands in front of o; NULL: there
- * is none. */
+/* The product of warps, undivided, behind which nothing but index arithmetic stands in front of o; NULL:
+ * there is none. */
 static Op *
 product_before(const Op *o)
 {

@@ -1,8 +1,8 @@
 /* schedules.c - how the warps of a block may share the work of its loops.
  *
- * Roles are worth their barriers where an engine fetches: loops of products over tiles that a pipeline brings.
- * Where the target has products that are issued and not waited for, these must be such.  Whether a kernel can
- * have roles pass roles says, and which is better the cost model. */
+ * Roles are worth their barriers where an engine fetches: loops of products over tiles that a pipeline
+ * brings.  Where the target has products that are issued and not waited for, these must be such.  Whether a
+ * kernel can have roles pass roles says, and which is better the cost model. */
 #include "infer/base/form.h"
 #include "infer/infer.h"
 

@@ -75,8 +75,8 @@ box_place(Gen *g, const Boxes *b, const int64_t *at, LV *smem, LV start[MAP_RANK
 	}
 }
 
-/* Can it be said that a copy to shared memory is to the block's own?  Where that is not said, ptxas 13.0 makes a
- * call for sm_120a, on whose account it ignores registers handed on (C7506). */
+/* Can it be said that a copy to shared memory is to the block's own?  Where that is not said, ptxas 13.0
+ * makes a call for sm_120a, on whose account it ignores registers handed on (C7506). */
 static bool
 stays_in_block(const Gen *g, const Boxes *b)
 {

@@ -49,7 +49,8 @@ static const char frame[] =
 
 static const struct {
 	const char *between;
-	const char *ops; /* of a turn: f w c products, d of warps, W a wait with how many left, a; + something else */
+	/* of a turn: f w c products, d of warps, W a wait with how many left, a; + something else */
+	const char *ops;
 	const char *late; /* of a turn whose arrivals may come later; NULL: it stays */
 } cases[] = {
 	{ "", "fwcW0a", "fwcW1(a)" },
