@@ -142,6 +142,7 @@ pass_flight(Kernel *k)
 		if (o->code != O_mbar_arrive || IMM(o, signals))
 			continue;
 		IMM_SET(o, signals, each[computes]);
+		release_early(o);
 		if (tells[computes])
 			IMM_SET(op_new(o->parent, o, O_proxy, o->src, 0, NULL, 0, NULL), space, S_shared);
 	}

@@ -16,6 +16,10 @@ bool same_instances(const Op *a, const Op *b);
  * nothing else in it needs what they make; the op that stands for the loop then. */
 Op *release_late(Kernel *k, Op *loop);
 
+/* ---- flight_early.c ------------------------------------------------------------------------------------ */
+/* A movable arrival behind a product of warps: in front of the product's last step, which reads nothing. */
+void release_early(Op *arrive);
+
 /* ---- flight_zero.c ------------------------------------------------------------------------------------- */
 /* Of loops in b whose sums begin with zeros: the first product reads none. */
 void begin_without_zeros(Block *b);

@@ -1,8 +1,8 @@
 /* schedules.c - how the warps of a block may share the work of its loops.
  *
- * Roles are worth their barriers where an engine fetches and products are issued and not waited for: loops
- * of products over tiles that a pipeline brings, on targets with both.  Whether a kernel can have them pass
- * roles says, and which is better the cost model. */
+ * Roles are worth their barriers where an engine fetches: loops of products over tiles that a pipeline
+ * brings.  Where the target has products that are issued and not waited for, these must be such.  Whether a
+ * kernel can have roles pass roles says, and which is better the cost model. */
 #include "infer/base/form.h"
 #include "infer/infer.h"
 
@@ -23,10 +23,12 @@ int
 schedules_tried(const Kernel *k, const Schedule **schedules)
 {
 	static const Schedule all[SCHEDULES] = { SCHEDULE_GROUPS, SCHEDULE_ROLES, SCHEDULE_TEAMS };
-	unsigned needed = T_WGMMA | T_TMA, has = k->unit->target->features;
+	unsigned has = k->unit->target->features;
 
 	*schedules = all;
-	return (has & needed) == needed && !kernel_roles(k) && multiplies_in_pipeline(k) ? SCHEDULES : 1;
+	if (!(has & T_TMA) || kernel_roles(k) || !multiplies_in_pipeline(k))
+		return 1;
+	return has & T_WGMMA ? SCHEDULES : SCHEDULES - 1; /* mma.sync has too few warps where teams take turns */
 }
 
 /* A copy to a ring of which lanes could move an element or two at a time only: groups have versions for sizes
@@ -77,8 +79,8 @@ is_innermost(const Op *o)
 const char *
 schedule_loses(Kernel *k)
 {
+	bool groups = k->unit->target->features & T_WGMMA, wgmma = false;
 	const char *why = NULL;
-	bool wgmma = false;
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o && !why; o = walk_next(&w)) {
@@ -89,5 +91,5 @@ schedule_loses(Kernel *k)
 			why = "only some products of a loop are such as warpgroups do";
 	}
 	/* forms that boxes have are those of warpgroups: lanes that read them may meet in banks */
-	return wgmma || why ? why : "no product is such as warpgroups do";
+	return wgmma || !groups || why ? why : "no product is such as warpgroups do";
 }

@@ -324,9 +324,9 @@ takes_roles(const Job *j, const Kernel *k)
 		           schedule_name[opt->schedule]);
 	else if (!(t->features & T_TMA) && (asked || (o && !(opt->o.flags & HEXC_NO_EMIT))))
 		diag_error(j->unit.diag, o ? o->src : k->src,
-		           "roles of warps need mbarriers and bulk copies, which sm_90a has, and not %s: "
+		           "roles of warps need mbarriers and bulk copies, which %s have, and not %s: "
 		           "--arch sm_90a",
-		           t->name);
+		           targets_with(j->unit.arena, T_TMA), t->name);
 	else
 		return true;
 	return false;

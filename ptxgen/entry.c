@@ -175,7 +175,8 @@ gen_kernel(Session *s, Unit *u, Kernel *k)
 	}
 	if (cluster_blocks(k) > 1 && !(u->target->features & T_MULTICAST)) {
 		diag_class_error(u->diag, DC_ARCH, k->src,
-		                 "clusters of blocks need a target that has them: --arch sm_90a");
+		                 "clusters of blocks need a target that has them, as %s: --arch sm_90a",
+		                 targets_with(u->arena, T_MULTICAST));
 		return false;
 	}
 	g->u = u;

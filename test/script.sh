@@ -1,7 +1,7 @@
 # script.sh - sourced by tests that are scripts, run from the root: $B, $HEXC, a folder $dir that goes when they end, the
 # folder $here that they stand in, `fail TEXT`, after which `exit $bad` fails, and `says STATUS TEXT ARGUMENTS...`, which
 # runs hexc.  `only_arch FILE` prints the one GPU that an example is for, as its first line says it, `(sm_90a)`.
-# `need_sanitizers` skips where $CC has none.
+# `archs` prints all GPUs that the LLVM of this hexc knows.  `need_sanitizers` skips where $CC has none.
 B=${B:-build}
 HEXC=${HEXC:-$B/hexc}
 export HEXC
@@ -24,6 +24,13 @@ says() {
 }
 only_arch() {
 	sed -n '1s/.*(\(sm_[0-9a-z]*\)).*/\1/p' "$1"
+}
+archs() {
+	for name in $("$HEXC" --list-archs); do
+		"$HEXC" --emit-ptx examples/vector_add.hexc --arch "$name" -o "$dir/arch.ptx" 2>"$dir/arch.err" ||
+			! grep -q 'needs LLVM' "$dir/arch.err" || continue
+		echo "$name"
+	done
 }
 need_sanitizers() {
 	CC=${CC:-cc}

@@ -25,10 +25,12 @@ enum {
 	T_MULTICAST = 1024, /* bulk copies to all blocks of a cluster */
 	T_SETMAXNREG = 2048,
 	T_PDL = 4096,       /* griddepcontrol */
+	T_TCGEN05 = 8192,   /* products in tensor memory, of which no rows are */
 };
 
 enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */
 enum { PTX_MIXED = 84 }; /* .version of wgmma of signed and unsigned bytes */
+enum { PTX_OWN = 86 };    /* .version of bulk copies to .shared::cta */
 enum { PTX_SPARSE = 85 }; /* .version of mma.sp::ordered_metadata */
 
 typedef struct Target {
@@ -41,6 +43,8 @@ typedef struct Target {
 extern const Target targets[]; /* ends with name == NULL */
 enum { LANE_REGISTERS = 255 }; /* of 32 bits, on all of them */
 const Target *target_find(const char *name); /* NULL: unknown */
+/* The names of those that have all these features, T_*, as a sentence lists them; NULL: none has. */
+const char *targets_with(Arena *a, unsigned features);
 /* Blocks of so many warps, registers of a lane and bytes of shared memory that an SM holds: at least 1. */
 int occupancy(const Target *t, int warps, int64_t registers, int64_t shared);
 

@@ -17,6 +17,22 @@ target_find(const char *name)
 	return NULL;
 }
 
+const char *
+targets_with(Arena *a, unsigned features)
+{
+	const char *list = "", *last = NULL;
+	int n = 0;
+
+	for (const Target *t = targets; t->name; t++) {
+		if ((t->features & features) != features)
+			continue;
+		if (last)
+			list = arena_printf(a, "%s%s%s", list, n++ ? ", " : "", last);
+		last = t->name;
+	}
+	return n ? arena_printf(a, "%s and %s", list, last) : last;
+}
+
 int
 occupancy(const Target *t, int warps, int64_t registers, int64_t shared)
 {

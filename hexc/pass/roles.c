@@ -78,7 +78,7 @@ check_warps(Roles *r)
 	else if (kernel_roles(k))
 		cannot(r, "the program has roles of its own");
 	else if (k->warps % GROUP_WARPS)
-		cannot(r, "products of warpgroups take warps by fours");
+		cannot(r, "registers are handed on by four warps together");
 	else if (k->schedule == SCHEDULE_TEAMS && k->warps > GROUP_WARPS)
 		cannot(r, "two teams of more than a warpgroup have few registers each");
 	else if (k->schedule == SCHEDULE_TEAMS && !k->grid)

@@ -70,8 +70,19 @@ copies_wait(const Block *b)
 	return o;
 }
 
+/* Does the loop itself wait for stages of a ring? */
+static bool
+waits_for_ring(const Block *b)
+{
+	const Op *o = b->first;
+
+	while (o && o->code != O_mbar_wait)
+		o = o->next;
+	return o != NULL;
+}
+
 /* How long the tensor cores are idle in an iteration, from the barrier to the first product: rotated loops
- * have theirs while products run. */
+ * have theirs while products run.  Loops of roles are not rotated. */
 static double
 bubble(const Solve *s, const Op *loop)
 {
@@ -79,7 +90,8 @@ bubble(const Solve *s, const Op *loop)
 
 	for (int i = 0; i < s->ndot; i++)
 		mma |= s->dot[i]->parent == loop->blk[0] && s->sol->plan.dot[i]->inst->kind == IK_mma;
-	return mma && copies_wait(loop->blk[0]) && !s->sol->rotate ? BUBBLE_CLOCKS : 0;
+	mma = mma && ((copies_wait(loop->blk[0]) && !s->sol->rotate) || waits_for_ring(loop->blk[0]));
+	return mma ? BUBBLE_CLOCKS : 0;
 }
 
 /* How long an iteration, which takes `body`, waits for what earlier ones have asked for. */

@@ -147,6 +147,23 @@ schedule_line(Text *t, const Explained *ex)
 		            schedule_name[SCHEDULE_ROLES], why);
 }
 
+/* Tensor cores that are left idle. */
+static void
+tcgen05_line(Text *t, const Kernel *k)
+{
+	const Target *target = k->unit->target;
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o && target->features & T_TCGEN05; o = walk_next(&w))
+		if (o->code == O_dot) {
+			text_printf(t,
+			            "\nproducts\n  by mma.sync: tcgen05, which %s has and which does more of "
+			            "them at a time, is not used\n",
+			            target->name);
+			return;
+		}
+}
+
 /* What an assumption would do for o. */
 static void
 wish_words(Text *t, const Explained *ex, const Op *o)
@@ -328,6 +345,7 @@ infer_explain(Kernel *k, const Candidates *c)
 				tile_lines(&t, ex, o->blk[b]->arg[i]);
 	}
 	schedule_line(&t, ex);
+	tcgen05_line(&t, k);
 	warps_line(&t, ex);
 	space_lines(&t, ex);
 	sparse_line(&t, ex);

@@ -75,6 +75,14 @@ box_place(Gen *g, const Boxes *b, const int64_t *at, LV *smem, LV start[MAP_RANK
 	}
 }
 
+/* Can it be said that a copy to shared memory is to the block's own?  Where that is not said, ptxas 13.0
+ * makes a call for sm_120a, on whose account it ignores registers handed on (C7506). */
+static bool
+stays_in_block(const Gen *g, const Boxes *b)
+{
+	return b->blocks == 1 && g->u->target->ptx >= PTX_OWN;
+}
+
 static void
 one_box(Gen *g, const Boxes *b, LV smem, const LV start[MAP_RANK_MAX])
 {
@@ -96,9 +104,10 @@ one_box(Gen *g, const Boxes *b, LV smem, const LV start[MAP_RANK_MAX])
 		                    rank, text);
 	else
 		text = arena_printf(g->a,
-		                    "cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx"
+		                    "cp.async.bulk.tensor.%dd.shared::%s.global.mbarrier::complete_tx"
 		                    "::bytes%s [$0], [$1, %s], [$2]%s;",
-		                    rank, b->blocks > 1 ? ".multicast::cluster" : "", text,
+		                    rank, stays_in_block(g, b) ? "cta" : "cluster",
+		                    b->blocks > 1 ? ".multicast::cluster" : "", text,
 		                    b->blocks > 1 ? arena_printf(g->a, ", %d", (1 << b->blocks) - 1) : "");
 	emit_by(g, speaker(g, g->warps), text, arena_strndup(g->a, cons, (size_t)(2 * n - 1)), in, n);
 }

@@ -47,7 +47,7 @@ for want in '4 ^numbers 4 ' '112 as f16 ' '32 row ' '4 ^last$' '8 first ' '4 ^j 
 	n=$(grep -c "${want#* }" "$dir/tile")
 	[ "$n" = "${want%% *}" ] || fail "$n lines with '${want#* }', not ${want%% *}"
 done
-for arch in $("$HEXC" --list-archs | sed -n 's/^ *\(sm_[0-9a-z]*\).*/\1/p'); do
+for arch in $(archs); do
 	i=0
 	while [ $i -lt 3 ]; do
 		"$HEXC" run "$dir/k.hexc" --arch "$arch" --exec=sim --check --prove --candidate $i $run >"$dir/sim" 2>"$dir/err"

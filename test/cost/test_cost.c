@@ -74,7 +74,7 @@ TEST(tables)
 		ck_assert(r->shared_wait < r->l2_wait && r->l2_wait < r->dram_wait);
 		n++;
 	}
-	ck_assert_int_eq(n, 5);
+	ck_assert_int_eq(n, 7);
 }
 
 /* Blocks on an SM, by hand: NVIDIA's occupancy rules. */
@@ -95,6 +95,10 @@ TEST(resident)
 		{ "sm_80", 4, 129, 0, 3 },         /* 4352 with the grain: 15 warps */
 		{ "sm_80", 4, 64, 49152, 3 },      /* 167936 / 50176 */
 		{ "sm_90a", 4, 64, 49152, 4 },     /* 233472 / 50176 */
+		{ "sm_100a", 4, 64, 49152, 4 },    /* the same */
+		{ "sm_120a", 4, 32, 0, 12 },       /* 48 warps */
+		{ "sm_120a", 1, 32, 0, 24 },       /* 24 blocks */
+		{ "sm_120a", 4, 64, 33792, 2 },    /* 102400 / 34816 */
 		{ "sm_75", 4, 64, 32768, 2 },      /* 65536 / 32768 */
 		{ "sm_80", 32, 255, 166912, 1 },   /* at least the one that the program asks for */
 	};
@@ -115,6 +119,7 @@ TEST(tensor_cores)
 {
 	const Rates *t75 = rates_of(target_find("sm_75")), *t80 = rates_of(target_find("sm_80"));
 	const Rates *t89 = rates_of(target_find("sm_89")), *t90 = rates_of(target_find("sm_90a"));
+	const Rates *t100 = rates_of(target_find("sm_100a")), *t120 = rates_of(target_find("sm_120a"));
 	const Instr *f16 = instr_find("mma_m16n8k16_f32_f16"), *f8 = instr_find("mma_m16n8k32_f32_e4m3");
 	const Instr *half = instr_find("mma_m16n8k8_f32_f16");
 
@@ -122,6 +127,9 @@ TEST(tensor_cores)
 	ck_assert(fabs(mma_clocks(t75, half) - 2) < 1e-9);
 	ck_assert(fabs(mma_clocks(t89, f8) - mma_clocks(t89, f16)) < 1e-9); /* twice the depth */
 	ck_assert(mma_clocks(t90, f16) < mma_clocks(t80, f16) && mma_clocks(t80, f16) < mma_clocks(t89, f16));
+	/* an SM of RTX PRO 6000 as one of L40S; of B200 mma.sync is assumed to have what A100 has */
+	ck_assert(fabs(mma_clocks(t120, f16) - mma_clocks(t89, f16)) < 1e-9);
+	ck_assert(fabs(mma_clocks(t100, f16) - mma_clocks(t80, f16)) < 1e-9);
 }
 
 /* Multiply-accumulates a clock and SM that the A100 whitepaper gives for operands of each type. */

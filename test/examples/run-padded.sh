@@ -30,7 +30,7 @@ all() {
 }
 
 archs=sm_80
-[ -z "${FULL-}" ] || archs=$("$HEXC" --list-archs)
+[ -z "${FULL-}" ] || archs=$(archs)
 for extent in '1000 1000x2 992x2 999x2 7x2' '200 200x3 192x3 199x3 1x3' '33 33x3 32x3 5x3'; do
 	bn=BN=${extent%% *} sizes=${extent#* }
 	all norm "$bn" "$sizes" 'X=random(1)[M,N]' 'gain=random(2)'

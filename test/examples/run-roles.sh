@@ -3,16 +3,17 @@
 # more than there are turns; layouts and copies proved; and ptxas, where it is, has nothing to say of their products.
 . test/script.sh
 PATH=$PATH:/usr/local/cuda/bin
+arch=sm_90a
 run() { # file, M, N, K, B's dims, other options
 	file=$1 m=$2 n=$3 k=$4 b=$5
 	shift 5
-	"$HEXC" run "$file" --arch sm_90a --werror --prove --exec=sim --check --ptx "$dir/k.ptx" "$@" \
+	"$HEXC" run "$file" --arch $arch --werror --prove --exec=sim --check --ptx "$dir/k.ptx" "$@" \
 		--arg "A=random(1)[$m,$k]" --arg "B=random(2)[$b]" >"$dir/out" 2>&1 ||
 		fail "$file $* at $m, $n, $k: $(head -4 "$dir/out")"
 	grep -q ': right$' "$dir/out" || fail "$file $*: $(cat "$dir/out")"
-	grep -q wgmma "$dir/k.ptx" || fail "$file $*: no wgmma"
+	[ $arch != sm_90a ] || grep -q wgmma "$dir/k.ptx" || fail "$file $*: no wgmma"
 	if command -v ptxas >/dev/null; then
-		ptxas -arch=sm_90a -v "$dir/k.ptx" -o /dev/null >"$dir/log" 2>&1 || fail "$file $*: $(head -3 "$dir/log")"
+		ptxas -arch=$arch -v "$dir/k.ptx" -o /dev/null >"$dir/log" 2>&1 || fail "$file $*: $(head -3 "$dir/log")"
 		! grep -E 'C75[0-9][0-9]|[1-9][0-9]* bytes spill' "$dir/log" || fail "$file $*: spills or a warning"
 	fi
 }
@@ -29,6 +30,11 @@ for stages in 1 3; do
 	run test/examples/roles.hexc 200 80 136 80,136 --kernel handed_back -D STAGES=$stages
 	run test/examples/roles.hexc 72 72 200 72,200 --kernel moved -D STAGES=$stages
 	run test/examples/roles.hexc 72 80 336 80,336 --kernel doubled -D STAGES=$((stages + 1))
+done
+for arch in $(archs | grep 'sm_1[0-9][0-9]'); do
+	run test/examples/roles.hexc 72 80 336 80,336 --kernel stored
+	run examples/gemm_f16.hexc 200 136 72 136,72 --schedule roles -D BM=64 -D BN=64 -D WARPS=8 -D STAGES=4
+	[ $arch = sm_120a ] || run examples/gemm_f16.hexc 200 136 72 136,72 --cluster 2x1 -D BM=64 -D BN=64
 done
 # every way of two products, also such as turn the sum of one around between them
 for c in $("$HEXC" candidates examples/swiglu.hexc --arch sm_90a --schedule roles | sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p'); do

@@ -27,7 +27,7 @@ all() {
 }
 
 archs=sm_80
-[ -z "${FULL-}" ] || archs=$("$HEXC" --list-archs)
+[ -z "${FULL-}" ] || archs=$(archs)
 matrix='256x8 257x9 255x7 264x8 4x3'
 all line '1024 1023 1025 1032 7' 'X=random(1)[N]' 'Y=random(2)'
 all whole '512 511 504 1' 'X=random(1)[N]'

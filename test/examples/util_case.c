@@ -307,8 +307,27 @@ launch_few(sim_launch *l, const uint32_t cluster[3], uint32_t clusters)
 	l->grid[0] *= clusters;
 }
 
-static const char *const archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a" };
-enum { NARCH = sizeof archs / sizeof *archs, SM_80 = 1, SM_90A = 4, RAGGED = 2 };
+/* Those that only newer LLVMs know stand behind. */
+static const char *const archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_120a", "sm_100a" };
+enum { SM_80 = 1, SM_90A = 4, SM_120A = 5, SM_100A = 6, RAGGED = 2 };
+
+/* How many of them this library makes code for. */
+static int
+arch_count(void)
+{
+	const char *llvm = strstr(hexc_build_info(), "LLVM ");
+
+	return llvm && atoi(llvm + 5) < 20 ? SM_90A + 1 : SM_100A + 1;
+}
+
+static bool
+may_have_roles(const char *arch)
+{
+	for (int a = SM_90A; a <= SM_100A; a++)
+		if (!strcmp(arch, archs[a]))
+			return true;
+	return false;
+}
 
 uint32_t
 case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32_t candidate)
@@ -364,7 +383,7 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	compare(c, m, what);
 	if (c->needs)
 		needs_lines(c->sim, hexc_ptx(m, NULL), c->needs, k.name, &l, what);
-	if (removing && (k.persistent || strcmp(arch, archs[SM_90A]) != 0))
+	if (removing && (k.persistent || !may_have_roles(arch)))
 		try_barriers(c->sim, hexc_ptx(m, NULL), k.name, &l, r, k.persistent != 0, what);
 	for (uint32_t i = 0; i < k.nparam; i++) /* packed forms are of this launch only */
 		if (hexc_module_pack(m, 0, i))
@@ -380,20 +399,23 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 void
 example_sizes(const Example *e)
 {
+	int count = arch_count();
+
 	for (int i = 0; i < 8; i++)
-		for (int a = 0; a < NARCH; a++) {
+		for (int a = 0; a < count; a++) {
 			uint32_t n = 1;
 
-			for (uint32_t k = 0; k < n && (getenv("FULL") || (a == i % NARCH && k == 0)); k++)
+			for (uint32_t k = 0; k < n && (getenv("FULL") || (a == i % count && k == 0)); k++)
 				e->fn(&e->size[i], archs[a], &n, k);
 		}
 }
 
+/* sm_100a has what sm_120a has, and room for more candidates. */
 void
 example_candidates(const Example *e)
 {
-	for (int a = 0; a < NARCH; a++) {
-		uint32_t n = 1;
+	for (int a = 0; a < arch_count(); a++) {
+		uint32_t n = a != SM_100A || getenv("FULL");
 
 		for (uint32_t k = 0; k < n; k++)
 			e->fn(&e->size[RAGGED], archs[a], &n, k);
@@ -409,10 +431,10 @@ example_barriers(const Example *e)
 	uint32_t line = 0;
 
 	removing = true; /* each test has a process of its own */
-	for (int a = 0; a < NARCH; a++) {
+	for (int a = 0; a < arch_count(); a++) {
 		uint32_t n;
 
-		if (a != SM_80 && a != SM_90A && !getenv("FULL"))
+		if (a != SM_80 && a != SM_90A && a != SM_120A && !getenv("FULL"))
 			continue;
 		for (int i = 0; i < 8 && (i == 0 || needless_barrier(&line, &op)); i++)
 			e->fn(&e->size[(RAGGED + i) % 8], archs[a], &n, 0);

@@ -105,7 +105,7 @@ grep -q 'remark: .* roles: candidate [0-9]*, .*\[-W no-roles\]' "$dir/err" || fa
 grep -q 'remark: .* roles: a loop fetches tiles' "$dir/err" || fail "no remark: $(cat "$dir/err")"
 "$HEXC" --emit-ptx $gemm --remarks -o "$dir/p" 2>&1 | grep -q '\[-W no-roles\]' && fail "sm_80 has a remark on roles"
 
-refused 'mbarriers and bulk copies, which sm_90a has, and not sm_80' $gemm --schedule roles
+refused 'mbarriers and bulk copies, which sm_90a, sm_100a and sm_120a have, and not sm_80' $gemm --schedule roles
 refused 'cannot have the schedule roles: a loop has one stage' $gemm $hopper --schedule roles -D STAGES=1
 refused 'cannot have the schedule roles: a loop fetches tiles' examples/moe.hexc $hopper --schedule roles
 refused 'is written as roles of warps' examples/gemm_roles.hexc $hopper --schedule groups
@@ -127,6 +127,26 @@ for tile in '' '-D BN=256 -D WARPS=8' '-D BM=16' '-D BM=64 -D BN=64'; do
 			grep -q 'largest absolute error 0,' "$dir/out" || fail "$tile candidate $i: $(tail -3 "$dir/out")"
 		i=$((i + 1)) n=$((n + 1))
 	done
+done
+# Without products of warpgroups: warps of a role read by ldmatrix what the engine fetched, multiply by mma.sync, and say
+# that they have read before they multiply what they read last.
+for arch in $(archs | grep 'sm_1[0-9][0-9]'); do
+	"$HEXC" candidates $gemm --arch "$arch" -D BM=64 -D BN=64 -D STAGES=4 >"$dir/out"
+	grep -q ' cycles  roles ' "$dir/out" && grep -q ' cycles  groups;' "$dir/out" || fail "$arch: $(head -3 "$dir/out")"
+	"$HEXC" explain $gemm --arch "$arch" >"$dir/says" || fail "$arch: explain"
+	[ "$(grep -c 'tcgen05.*is not used' "$dir/says")" = "$([ "$arch" = sm_100a ] && echo 1 || echo 0)" ] ||
+		fail "$arch: $(grep tcgen05 "$dir/says")"
+	count=$(grep -c cycles "$dir/out")
+	for i in $([ "${FULL:-0}" = 1 ] && seq 0 $((count - 1)) || seq 0 3 $((count - 1))); do
+		"$HEXC" run $gemm --arch "$arch" -D BM=64 -D BN=64 -D STAGES=4 --candidate "$i" --prove --exec=sim --check \
+			--arg 'A=randint(1,-3,3)[140,200]' --arg 'B=randint(2,-3,3)[136,200]' >"$dir/out" 2>&1 &&
+			grep -q 'largest absolute error 0,' "$dir/out" || fail "$arch candidate $i: $(tail -3 "$dir/out")"
+		n=$((n + 1))
+	done
+	"$HEXC" --emit-ptx $gemm --arch "$arch" --schedule roles -D BM=64 -D BN=64 -D STAGES=4 -o "$dir/p" || fail "$arch: no roles"
+	grep -E 'ldmatrix|mma\.sync|mbarrier\.arrive\.shared' "$dir/p" | sed 's/.*\(ldm\|mma\.s\|arrive\).*/\1/' | uniq | tr '\n' ' ' |
+		grep -q 'ldm mma.s arrive mma.s' || fail "$arch: the arrival is not behind the last read, in front of products"
+	! grep -q 'wgmma\|shared::cluster.global' "$dir/p" || fail "$arch: what it has not, or a call"
 done
 echo "$n candidates run"
 exit $bad

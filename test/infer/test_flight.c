@@ -49,7 +49,8 @@ static const char frame[] =
 
 static const struct {
 	const char *between;
-	const char *ops; /* of a turn: f w c products, W a wait with how many left, a; + something else */
+	/* of a turn: f w c products, d of warps, W a wait with how many left, a; + something else */
+	const char *ops;
 	const char *late; /* of a turn whose arrivals may come later; NULL: it stays */
 } cases[] = {
 	{ "", "fwcW0a", "fwcW1(a)" },
@@ -85,6 +86,7 @@ turn_words(Text *t, const Block *b)
 		switch (o->code) {
 		case O_wg_fence: text_printf(t, "f"); break;
 		case O_wgmma: text_printf(t, "w"); break;
+		case O_dot: text_printf(t, "d"); break;
 		case O_wg_commit: text_printf(t, "c"); break;
 		case O_wg_wait: text_printf(t, "W%lld", (long long)IMM(o, pending)); break;
 		case O_mbar_arrive: text_printf(t, "a"); break;
@@ -176,6 +178,41 @@ TEST_EACH(a_turn_later, COUNT_OF(cases))
 	for (behind = consumers_loop(k)->next; behind->code != O_wg_wait; behind = behind->next)
 		;
 	ck_assert_int_eq(IMM(behind, pending), 0);
+}
+
+/* Warps that multiply by themselves say that they have read before they multiply what they read last; of a
+ * product of one step before all of it. */
+TEST_EACH(when_it_is_read, 3)
+{
+	static const struct {
+		const char *between, *depth, *early, *late;
+	} way[] = {
+		{ "", "BK = 32", "dad", "da" },
+		{ "", "BK = 16", "ad", "da" },
+		{ "sum = acc; sum += dot(a[s], b[s].T);", "BK = 32", "ddad", "dda" },
+	};
+	Text t = { .arena = &arena };
+	Kernel *plain, *k;
+	char *depth;
+
+	text_printf(&t, frame, way[_i].between);
+	depth = strstr(t.s, "BK = 32");
+	ck_assert_ptr_nonnull(depth);
+	memcpy(depth, way[_i].depth, 7);
+	plain = infer_solved(&arena, t.s, "sm_120a", 0)->k;
+	for (int movable = 0; movable < 2; movable++) {
+		k = kernel_copy(plain);
+		IMM_SET(release(k), movable, movable);
+		ck_assert(pass_flight(k));
+		check(k, movable ? way[_i].early : way[_i].late);
+		pass_prove_flight(k);
+		ck_assert_int_eq(k->unit->diag->nerror, 0);
+		for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+			Run a = launched(plain, sizes[i]), b = launched(k, sizes[i]);
+
+			run_same(&a, &b, sizes[i]);
+		}
+	}
 }
 
 /* Of producers one thread arrives; of consumers each warpgroup, or each warp where warps read by

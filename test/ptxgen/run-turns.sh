@@ -4,7 +4,7 @@
 . test/script.sh
 n=0
 archs=sm_80
-[ -z "${FULL-}" ] || archs=$("$HEXC" --list-archs)
+[ -z "${FULL-}" ] || archs=$(archs)
 
 right() { # KERNEL ARG...
 	kernel=$1

@@ -49,8 +49,8 @@ enum { RN, RZ, RM, RP, RNA };
 /* ---- types ---- */
 /*	name   bits */
 #define PTX_TYPES(X) \
-	X(none, 0) X(pred, 1) X(b1, 1) X(u2, 2) X(s2, 2) X(u4, 4) X(s4, 4) \
-	X(b8, 8) X(u8, 8) X(s8, 8) X(e4m3, 8) X(e5m2, 8) \
+	X(none, 0) X(pred, 1) X(b1, 1) X(u2, 2) X(s2, 2) X(u4, 4) X(s4, 4) X(e2m1, 4) \
+	X(b8, 8) X(u8, 8) X(s8, 8) X(e4m3, 8) X(e5m2, 8) X(ue4m3, 8) X(ue8m0, 8) \
 	X(b16, 16) X(u16, 16) X(s16, 16) X(f16, 16) X(bf16, 16) X(e4m3x2, 16) X(e5m2x2, 16) \
 	X(b32, 32) X(u32, 32) X(s32, 32) X(f32, 32) X(tf32, 32) X(f16x2, 32) X(bf16x2, 32) \
 	X(u16x2, 32) X(s16x2, 32) \

@@ -31,7 +31,8 @@ type_float(PtxType t)
 {
 	switch (t) {
 	case T_f16: case T_bf16: case T_f32: case T_tf32: case T_f64: case T_f16x2: case T_bf16x2:
-	case T_e4m3: case T_e5m2: case T_e4m3x2: case T_e5m2x2: case T_f32x2:
+	case T_e4m3: case T_e5m2: case T_e4m3x2: case T_e5m2x2: case T_f32x2: case T_e2m1: case T_ue4m3:
+	case T_ue8m0:
 		return true;
 	default:
 		return false;

@@ -305,7 +305,7 @@ dec_tmreplace(Dec *d)
 	in->tmap.i = (u8)ord;
 	in->s = r;
 	in->ns = 2;
-	if (!dec_needs(d, 1090, NULL) || !dec_addr(d, &o[0], &r[0], &in->off, &sp))
+	if (!dec_needs(d, DEC_LETTERS + 90, NULL) || !dec_addr(d, &o[0], &r[0], &in->off, &sp))
 		return false;
 	in->space = (u8)sp;
 	return dec_src(d, &o[at], d->ty[0], &r[1]);

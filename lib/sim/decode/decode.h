@@ -37,7 +37,9 @@ bool dec_types(Dec *d);                         /* all that are types */
 bool dec_space(Dec *d, sim_space *out);
 bool dec_scope(Dec *d);                         /* .cta, .cluster, .gpu or .sys, to Ins.scope */
 bool dec_atomic(Dec *d, u8 *op);                /* the operation of an atomic or reduction, AT_ */
-/* The target is sm_`sm` or newer; sm above 1000: sm - 1000 with suffix a.  what: NULL, the instruction. */
+/* The target is sm_`sm` or newer; DEC_LETTER + sm: that one, with a letter, as sm_90a; DEC_LETTERS + sm: that
+ * or a newer one, with a letter.  what: NULL, the instruction. */
+enum { DEC_LETTER = 1000, DEC_LETTERS = 2000 };
 bool dec_needs(Dec *d, u32 sm, const char *what);
 Dec dec_start(sim_module *m, Fn *f, Stmt *st);
 bool dec_stmt(Dec *d);

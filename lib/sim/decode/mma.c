@@ -1,7 +1,8 @@
 /* mma.c - mma and mma.sp: which shapes and types there are, and where their registers go.
  *
  * The table is that of the PTX ISA ("Multiply-and-Accumulate Instruction: mma", "mma.sp") as far
- * as sm_90a has it; test/sim/decode/test_mma_accept.c compares it with ptxas. */
+ * as sm_90a has it, and of sm_120a products with scales of blocks of k ("Block Scaling for mma.sync") of
+ * types as wide as their places; test/sim/decode/test_mma_accept.c compares it with ptxas. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/decode/decode.h"
@@ -126,6 +127,77 @@ dec_mma(Dec *d)
 	if (!r)
 		return false;
 	return !sparse || dec_metadata(d, &d->st->o[4], r, k, type_bits(d->ty[1]));
+}
+
+/* Products with scales: kind, how many scales along k, whether that must be said, and their type. */
+static const struct Kind { const char *kind; u16 k; u8 scales; bool said; u8 type, scale; } kinds[] = {
+	{ "mxf8f6f4", 32, 1, false, T_e4m3, T_ue8m0 },
+	{ "mxf4", 64, 2, false, T_e2m1, T_ue8m0 },
+	{ "mxf4nvf4", 64, 2, true, T_e2m1, T_ue8m0 },
+	{ "mxf4nvf4", 64, 4, true, T_e2m1, T_ue4m3 },
+};
+
+static const struct Kind *
+find_kind(Dec *d)
+{
+	const char *kind = dec_prefix(d, "kind::"), *size = dec_prefix(d, "scale_vec::");
+	const Product *p = &d->in->mma;
+
+	for (size_t i = 0; i < COUNT_OF(kinds) && kind && d->nty == 5; i++) {
+		const struct Kind *x = &kinds[i];
+		char said[] = { (char)('0' + x->scales), 'X', 0 };
+
+		if (!strcmp(kind + 6, x->kind) && (size ? !strcmp(size + 11, said) : !x->said) &&
+		    p->m == 16 && p->n == 8 && p->k == x->k && type_family(d->ty[1]) == x->type &&
+		    type_family(d->ty[2]) == x->type && d->ty[0] == T_f32 && d->ty[3] == T_f32 &&
+		    d->ty[4] == x->scale)
+			return x;
+	}
+	dec_fail(d, "there is no such product with scales, or it is not supported here");
+	return NULL;
+}
+
+/* A register of scales, and {byte, thread}: where they begin in it, and which lanes of four have them.  A's
+ * rows take two lanes, the pair of this number. */
+static bool
+dec_scales(Dec *d, u32 i, Ref *r)
+{
+	const Opnd *o = &d->st->o[4 + 2 * i];
+	Product *p = &d->in->mma;
+	u64 byte, thread;
+
+	if (o[1].kind != O_VEC || o[1].n != 2 || !dec_imm(&o[1].elt[0], &byte) ||
+	    !dec_imm(&o[1].elt[1], &thread))
+		return dec_fail(d, "expected {byte, thread} of the scales, two immediates");
+	if (byte > 3 || byte % p->scales || thread > (i ? 3u : 1u))
+		return dec_fail(d, "the byte of scales is a multiple of %u below 4, the thread below %u",
+		                p->scales, i ? 4 : 2);
+	p->byte[i] = (u8)byte;
+	p->thread[i] = (u8)thread;
+	return dec_src(d, o, T_b32, r);
+}
+
+bool
+dec_mmascale(Dec *d)
+{
+	Product *p = &d->in->mma;
+	const struct Kind *kind;
+	Ref *r;
+
+	if (!dec_shape(d) || !dec_types(d) || !(kind = find_kind(d)) ||
+	    !dec_needs(d, DEC_LETTER + 120, NULL) || !dec_layouts(d, false))
+		return false;
+	if (d->st->no != 8)
+		return dec_fail(d, "expected 8 operands");
+	d->in->wsync = true;
+	dec_product(d, d->ty[1], d->ty[2], T_f32, T_f32);
+	p->scales = kind->scales;
+	p->scale = kind->scale;
+	r = dec_fragments(d, 4, 4, 2, 4);
+	if (!r)
+		return false;
+	d->in->ns = (u8)(d->in->ns + 2);
+	return dec_scales(d, 0, r) && dec_scales(d, 1, r + 1);
 }
 
 /* Metadata and selector.  A group of four lanes holds k/2 bits of it for 16 rows: as words, one,

@@ -162,12 +162,12 @@ dec_needs(Dec *d, u32 sm, const char *what)
 {
 	const char *t = d->m->ptx.target + 3;
 	char *end;
-	u32 have = (u32)strtoul(t, &end, 10), want = sm % 1000;
+	u32 have = (u32)strtoul(t, &end, 10), want = sm % DEC_LETTER;
 
-	if (sm < 1000 ? have >= want : have == want && *end == 'a')
+	if (sm < DEC_LETTER ? have >= want : *end != 0 && (sm < DEC_LETTERS ? have == want : have >= want))
 		return true;
-	return dec_fail(d, "%s%sneeds .target sm_%u%s", what ? what : "", what ? " " : "", want,
-	                sm < 1000 ? " or higher" : "a");
+	return dec_fail(d, "%s%sneeds .target sm_%u%s%s", what ? what : "", what ? " " : "", want,
+	                sm < DEC_LETTER ? "" : "a", sm < DEC_LETTER || sm > DEC_LETTERS ? " or higher" : "");
 }
 
 /* The parts of the opcode, the mnemonic's first word included; false if there are too many. */

@@ -80,7 +80,7 @@ dec_wgmma(Dec *d)
 	u32 kind = 0, nd, na, cnt, k, i = 3;
 	Ref *r;
 
-	if (!find_kind(d, sparse, &kind) || !dec_needs(d, 1090, NULL))
+	if (!find_kind(d, sparse, &kind) || !dec_needs(d, DEC_LETTER + 90, NULL))
 		return false;
 	if (d->st->no < 4 + 2u * sparse)
 		return dec_fail(d, "takes more operands");
@@ -115,7 +115,7 @@ dec_wgsync(Dec *d)
 	    (d->st->no && (!dec_imm(&d->st->o[0], &n) || n > 1u << 20)))
 		return dec_fail(d, "only wait_group has an operand, the number of groups, an immediate");
 	d->in->wait.keep = (u32)n;
-	return dec_needs(d, 1090, NULL);
+	return dec_needs(d, DEC_LETTER + 90, NULL);
 }
 
 bool
@@ -129,7 +129,7 @@ dec_maxnreg(Dec *d)
 	if (n < 24 || n > 256 || n % 8)
 		return dec_fail(d, "the number of registers must be a multiple of 8 from 24 to 256");
 	d->in->regs = (u32)n;
-	return dec_needs(d, 1090, NULL);
+	return dec_needs(d, DEC_LETTERS + 90, NULL);
 }
 
 /* ---- whose registers are those of a wgmma ---- */

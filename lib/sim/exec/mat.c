@@ -102,6 +102,12 @@ mat_unpack_body(double *restrict out, const u32 *restrict v, u32 n, PtxType t, u
 			out[2 * i + 1] = (double)((s32)((u32)b[i] >> 4 ^ 8) - 8);
 		}
 		return;
+	case T_e2m1:            /* all codes are numbers */
+		for (u32 i = 0; i < 4 * n; i++) {
+			out[2 * i] = narrow((b[i] & 7u) << 22, ~0u, 126, (b[i] & 8u) << 28);
+			out[2 * i + 1] = narrow((b[i] & 0x70u) << 18, ~0u, 126, (b[i] & 0x80u) << 24);
+		}
+		return;
 	default:
 		for (u32 i = 0; i < 4 * n; i++) {
 			out[2 * i] = (double)(b[i] & 15);
@@ -125,6 +131,7 @@ element(u32 x, PtxType t)
 	case T_s8: return (double)(s32)(s8)(u8)x;
 	case T_u8: return (double)(s32)(x & 255);
 	case T_s4: return (double)((s32)((x & 15) ^ 8) - 8);
+	case T_e2m1: return narrow((x & 7u) << 22, ~0u, 126, (x & 8u) << 28);
 	default: return (double)(s32)(x & 15);
 	}
 }
@@ -157,6 +164,7 @@ mat_unpack_cols_body(double *out, const u32 *v, u32 n, PtxType t, u32 rows, bool
 	case T_s8: columns(out, v, n, T_s8, 8); return;
 	case T_u8: columns(out, v, n, T_u8, 8); return;
 	case T_s4: columns(out, v, n, T_s4, 4); return;
+	case T_e2m1: columns(out, v, n, T_e2m1, 4); return;
 	default: columns(out, v, n, T_u4, 4); return;
 	}
 }

@@ -9,6 +9,7 @@
  * So the lanes of a group have elements side by side.  Float sums are in double and rounded once;
  * the hardware's order and intermediate precision are unspecified.  Integer results are exact.
  */
+#include <math.h>
 #include <string.h>
 #include "lib/sim/base/num.h"
 #include "lib/sim/exec/mat.h"
@@ -237,6 +238,69 @@ exec_mmasp(Warp *w, const Ins *in, u32 mask)
 		fault_add(w, bad, SIM_FAULT_METADATA, in->line, SIM_SPACE_REG, 0, 0, NULL,
 		          "%.60s: lane %d has sparsity metadata 0x%08x, which no %smatrix has", in->text, bad,
 		          src32(w, meta)[bad], in->mma.ordered ? "ordered " : "");
+	mat_product(f.c, f.a, f.b, f.m, f.n, f.k);
+	store_c(w, in, &f);
+	return counted(w, (u64)f.m * f.n * f.k);
+}
+
+/* ---- scales of blocks of k ("Block Scaling for mma.sync") ---- */
+
+/* Scale i of row or column `at` in register r, of A or B: where in a quad of lanes they are the instruction
+ * says. */
+static double
+scale_of(const Warp *w, const Ins *in, const Ref *r, bool b, u32 at, u32 i)
+{
+	const Product *p = &in->mma;
+	u32 lane = 4 * (at % 8) + (b ? p->thread[1] : 2 * p->thread[0] + at / 8);
+	u32 code = src32(w, r)[lane] >> 8 * (p->byte[b] + i) & 0xff;
+
+	if (p->scale == T_ue4m3)
+		return fp8_value(code & 0x7f, false);
+	return code == 0xff ? NAN : ldexp(1, (int)code - 127);
+}
+
+/* Lanes whose scales count. */
+static u32
+scale_lanes(const Ins *in, bool b)
+{
+	return b ? 0x11111111u << in->mma.thread[1] : 0x33333333u << 2 * in->mma.thread[0];
+}
+
+static void
+check_scales(Warp *w, const Ins *in)
+{
+	for (u32 b = 0; b < 2; b++) {
+		const Ref *r = &in->s[in->ns - 2 + b];
+
+		use_check(w, in, r, scale_lanes(in, b), "scales of a product");
+		def_set(w, r, ALL_LANES, ALL_LANES, 0);
+	}
+}
+
+int
+exec_mmascale(Warp *w, const Ins *in, u32 mask)
+{
+	const Ref *scale = &in->s[in->ns - 2];
+	Frag f;
+
+	if (!sync_full(w, in, mask))
+		return R_BLOCK;
+	shape_of(in, &f);
+	load_a(w, in, &f, f.k, f.a);
+	load_b(w, in, &f);
+	load_c(w, in, &f);
+	for (u32 k = 0; k < f.k; k++) {
+		u32 block = k * in->mma.scales / f.k;
+
+		for (u32 i = 0; i < f.m; i++)
+			f.a[i * f.k + k] *= scale_of(w, in, &scale[0], false, i, block);
+		for (u32 j = 0; j < f.n; j++)
+			f.b[k * f.n + j] *= scale_of(w, in, &scale[1], true, j, block);
+	}
+	if (w->def) {
+		check_scales(w, in);
+		taint_mma(w, in);
+	}
 	mat_product(f.c, f.a, f.b, f.m, f.n, f.k);
 	store_c(w, in, &f);
 	return counted(w, (u64)f.m * f.n * f.k);

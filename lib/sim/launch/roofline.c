@@ -65,8 +65,8 @@ static u32
 weight(const char *types, const sim_gpu *g, const Rate *rate)
 {
 	static const struct { const char *name; u32 w16; } t[] = {
-		{ ".e4m3", 8 }, { ".e5m2", 8 }, { ".s8", 8 }, { ".u8", 8 }, { ".s4", 4 }, { ".u4", 4 },
-		{ ".b1", 1 }, { ".tf32", 32 }, { ".bf16", 16 }, { ".f16", 16 },
+		{ ".e2m1", 4 }, { ".e4m3", 8 }, { ".e5m2", 8 }, { ".s8", 8 }, { ".u8", 8 }, { ".s4", 4 },
+		{ ".u4", 4 }, { ".b1", 1 }, { ".tf32", 32 }, { ".bf16", 16 }, { ".f16", 16 },
 	};
 
 	if (strstr(types, ".f64"))

@@ -106,6 +106,9 @@ typedef struct Product {        /* mma, wmma.mma, wgmma.  s: A, B, C (wgmma: A, 
 	bool negate;            /* the product is subtracted */
 	u8 selector;            /* sparse */
 	bool ordered;           /* and the metadata rise */
+	u8 scales;              /* along k, of a row of A and of a column of B; 0: none.  s: A's, B's, last */
+	u8 scale;               /* their type */
+	u8 byte[2], thread[2];  /* where they begin in a register of whose lanes: A's, B's */
 } Product;
 typedef struct Fragment {       /* wmma.load and wmma.store.  s: address, stride, registers of a store */
 	u8 which;               /* FRAG_ */

@@ -114,6 +114,43 @@ all_mma(List *l)
 	}
 }
 
+/* ---- mma with scales ---- */
+
+/* Kinds, vectors, types; and of the ids of their bytes and threads those around what there is. */
+static void
+all_scaled(List *l)
+{
+	static const char *const kinds[] = { "mxf8f6f4", "mxf4", "mxf4nvf4", "f8f6f4" };
+	static const char *const sizes[] = { "", ".scale_vec::1X", ".scale_vec::2X", ".scale_vec::4X" };
+	static const char *const types[] = { "e4m3.e4m3", "e4m3.e5m2", "e5m2.e4m3", "e5m2.e5m2", "e2m1.e2m1",
+		"f16.f16" };
+	static const char *const scales[] = { "ue8m0", "ue4m3", "e4m3" }, *const sums[] = { "f32", "f16" };
+	static const char fmt[] = "mma.sync.aligned.m16n8k%d.row.col.kind::%s.block_scale%s.%s.%s.%s.%s "
+		"%s, {%%r4,%%r5,%%r6,%%r7}, {%%r8,%%r9}, %s, %%r20, {%d, %d}, %%r21, {%d, %d};";
+
+	for (int i = 0; i < 4 * 4 * 6 * 3 * 2 * 2; i++) {
+		const char *sum = sums[i / 288 % 2];
+		int k = 32 << i / 576, half = *(sum + 1) == '1';
+		const char *c = half ? "{%r10,%r11}" : "{%r10,%r11,%r12,%r13}";
+
+		if (i % 4 == 0 && i / 16 % 6 == 4) /* 4 bits in places of 8: not supported */
+			continue;
+		add(l, fmt, k, kinds[i % 4], sizes[i / 4 % 4], sum, types[i / 16 % 6], sum,
+		    scales[i / 96 % 3], half ? "{%r0,%r1}" : "{%r0,%r1,%r2,%r3}", c, 0, 0, 0, 0);
+	}
+	for (int i = 0; i < 3 * 5 * 5 * 2; i++) {
+		static const char *const way[][5] = {
+			{ "32", "mxf8f6f4", ".scale_vec::1X", "e4m3.e4m3", "ue8m0" },
+			{ "64", "mxf4", ".scale_vec::2X", "e2m1.e2m1", "ue8m0" },
+			{ "64", "mxf4nvf4", ".scale_vec::4X", "e2m1.e2m1", "ue4m3" } };
+		const char *const *x = way[i % 3];
+		int byte = i / 3 % 5, thread = i / 15 % 5, b = i / 75;
+
+		add(l, fmt, atoi(x[0]), x[1], x[2], "f32", x[3], "f32", x[4], "{%r0,%r1,%r2,%r3}",
+		    "{%r10,%r11,%r12,%r13}", b ? 0 : byte, b ? 0 : thread, b ? byte : 0, b ? thread : 0);
+	}
+}
+
 /* ---- wgmma ---- */
 
 static void
@@ -328,15 +365,15 @@ loads(const char *target, const char *stmt, char *why)
 
 static void (*const families[])(List *) = { all_mma, all_wgmma, all_wmma, all_ldmatrix };
 
-TEST_EACH(accept, NTARGET * COUNT(families))
+static void
+compare(const char *target, void (*family)(List *))
 {
 	List l = { malloc(MAXS * sizeof(char *)), 0 };
 	unsigned char *bad = malloc(MAXS);
-	const char *target = targets[_i % NTARGET];
 	int wrong = 0, taken = 0;
 	char why[300];
 
-	families[_i / NTARGET](&l);
+	family(&l);
 	ptxas(target, &l, bad);
 	for (int i = 0; i < l.n; i++) {
 		int ok = loads(target, l.s[i], why);
@@ -350,6 +387,18 @@ TEST_EACH(accept, NTARGET * COUNT(families))
 	ck_assert_int_eq(wrong, 0);
 	free(l.s);
 	free(bad);
+}
+
+TEST_EACH(accept, NTARGET * COUNT(families))
+{
+	compare(targets[_i % NTARGET], families[_i / NTARGET]);
+}
+
+TEST_EACH(scales, 3)
+{
+	static const char *const some[] = { "sm_90a", "sm_100a", "sm_120a" };
+
+	compare(some[_i], all_scaled);
 }
 
 TEST_PROGRAM(.start = need_ptxas, .timeout = 300);
