@@ -264,6 +264,10 @@ install: all $B/install/libhexc.a $B/install/libhexc_sim.a $B/install/libhexc_rt
 	install -m 644 hexc/cli/hexc.1 "$D/share/man/man1/hexc.1"
 	install -m 644 lib/rt/hexc-module.5 "$D/share/man/man5/hexc-module.5"
 	install -m 644 hexc/cli/hexc.bash "$D/share/bash-completion/completions/hexc"
+	install -d "$D/share/vim/vimfiles/syntax" "$D/share/vim/vimfiles/ftdetect" "$D/share/hexc/vscode"
+	install -m 644 scripts/editors/hexc.vim "$D/share/vim/vimfiles/syntax/hexc.vim"
+	install -m 644 scripts/editors/ftdetect.vim "$D/share/vim/vimfiles/ftdetect/hexc.vim"
+	install -m 644 scripts/editors/*.json "$D/share/hexc/vscode"
 	install -m 644 lib/sim/sim.h "$D/include/hexc_sim.h"
 	for l in hexc hexc_sim hexc_rt; do \
 		install -m 644 $B/install/lib$$l.a "$(DESTDIR)$(LIBDIR)/lib$$l.a" && \
@@ -278,7 +282,9 @@ install: all $B/install/libhexc.a $B/install/libhexc_sim.a $B/install/libhexc_rt
 # The files that install makes; folders stay, since others may use them.
 uninstall:
 	cd "$D" && rm -f bin/hexc include/hexc.h include/hexc_weights.h include/hexc_gpu.h include/hexc_sim.h \
-		share/man/man1/hexc.1 share/man/man5/hexc-module.5 share/bash-completion/completions/hexc
+		share/man/man1/hexc.1 share/man/man5/hexc-module.5 share/bash-completion/completions/hexc \
+		share/vim/vimfiles/syntax/hexc.vim share/vim/vimfiles/ftdetect/hexc.vim \
+		$(patsubst scripts/editors/%,share/hexc/vscode/%,$(wildcard scripts/editors/*.json))
 	cd "$(DESTDIR)$(LIBDIR)" && for l in hexc hexc_sim hexc_rt; do \
 		rm -f lib$$l.a lib$$l.so lib$$l.so.$(MAJOR) lib$$l.so.$(VERSION) pkgconfig/$$l.pc; done
 
