@@ -1,7 +1,7 @@
 /* json.c - the chosen solution as one JSON object; hexc.1 lists its fields. */
 #include "hexc/ir/ir.h"
 #include "hexc/ir/pack.h"
-#include "infer/explain/impl.h"
+#include "infer/explain/timeline.h"
 #include "taskmap/json.h"
 
 static void
@@ -448,6 +448,8 @@ infer_explain_json(Kernel *k, const Candidates *c)
 		put_op(&t, ex, o);
 	text_add(&t, "]", 1);
 	put_loops(&t, ex);
+	if (timeline(ex))
+		timeline_json(&t, timeline(ex));
 	text_add(&t, "}", 1);
 	return t.s;
 }
