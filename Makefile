@@ -153,6 +153,16 @@ $B/obj/%.o: %.c $B/flags
 	$(call say,cc    $<)
 	$Q$(CC) $(HEXC_CFLAGS) $(MORE) -c $< -o $@
 
+# Files that are in the command line as they are: arrays of lines, file_html, file_css, file_js.
+PAGE := $(addprefix hexc/cli/page.,html css js)
+$B/gen/hexc/cli/page.inc: $(PAGE)
+	@mkdir -p $(@D)
+	@for f in $(PAGE); do \
+		echo "static const char *const file_$${f##*.}[] = {" && \
+		sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n",/' $$f && echo 'NULL };' || exit 1; done >$@
+$B/obj/hexc/cli/page.o: MORE = -I$B/gen
+$B/obj/hexc/cli/page.o: $B/gen/hexc/cli/page.inc
+
 # Stamps that change when the flags, LLVM or the list of sources do, and only then.
 define stamp
 	@mkdir -p $(@D)
@@ -186,8 +196,8 @@ check-built: all $B/demo $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
 	@$(RUNTESTS) $(TESTS)
 
 syntax: $(addprefix syntax/,$(LIB_SRC) $(CLI_SRC))
-syntax/%:
-	$Q$(CC) $(filter-out -MMD -MP,$(HEXC_CFLAGS)) $(LLVM_CFLAGS) -fsyntax-only $*
+syntax/%: $B/gen/hexc/cli/page.inc
+	$Q$(CC) $(filter-out -MMD -MP,$(HEXC_CFLAGS)) -I$B/gen $(LLVM_CFLAGS) -fsyntax-only $*
 
 check-unit: $(LIBA) $(TEST_BIN)
 	@$(RUNTESTS) $(TEST_SRC)

@@ -679,10 +679,10 @@ steady(Sim *s)
 	for (int i = 1; i < RES_UNITS; i++)
 		if (s->load.unit[i] > s->load.unit[most])
 			most = i;
-	if (busy / n >= 0.8 * t->turn)
-		t->limit = res_unit[most];
-	else if (s->waited > 0.1 * loop)
+	if (s->waited > 0.1 * loop && busy / n < 0.9 * t->turn)
 		t->limit = "the way of copies: there are too few stages";
+	else if (busy / n >= 0.8 * t->turn)
+		t->limit = res_unit[most];
 	else
 		t->limit = "steps that need each other";
 }
