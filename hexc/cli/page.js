@@ -3,7 +3,7 @@
 (() => {
 const data = JSON.parse(document.getElementById('data').textContent);
 const UNITS = ['tensor cores', 'load-store unit', 'global memory', 'arithmetic', 'special functions', 'issue'];
-const BANKS = 32, LINE = 128, WARP = 32;
+const BANKS = 32, LINE = 128, WARP = 32, LABELLED = 24;
 const $ = id => document.getElementById(id);
 let kernel;
 
@@ -102,6 +102,11 @@ function place(l, at) {
 	return p;
 }
 
+// The same for all that have a copy of the element.
+function holders(l, p) {
+	return l.copies.reduce((list, c) => list.flatMap(x => [...Array(c.extent).keys()].map(i => ({ ...x, [c.axis]: x[c.axis] + i * c.stride }))), [p]);
+}
+
 const elements = shape => shape.reduce((a, b) => a * b, 1);
 function coordinates(shape, i) {
 	const c = [];
@@ -132,10 +137,12 @@ function wavefronts(tile, access) {
 		access.dims.forEach((d, j) => { full[d] = c[j]; });
 		if (p.reg % access.elements_an_access)
 			continue;
-		const key = [p.warp, p.reg / access.elements_an_access, Math.floor(p.lane / lanes_at_once)].join();
-		if (!turn.has(key))
-			turn.set(key, []);
-		turn.get(key).push({ ...p, unit: Math.floor(place(where, full).mem * size / bytes) });
+		for (const h of access.writes ? [p] : holders(map, p)) {
+			const key = [h.warp, h.reg / access.elements_an_access, Math.floor(h.lane / lanes_at_once)].join();
+			if (!turn.has(key))
+				turn.set(key, []);
+			turn.get(key).push({ ...h, unit: Math.floor(place(where, full).mem * size / bytes) });
+		}
 	}
 	const start = new Map();
 	let count = 0;
@@ -164,9 +171,24 @@ function wavefronts(tile, access) {
 	return { at, count };
 }
 
+// Each once, that loops and what is in front of them have alike.
+function accesses(tile) {
+	const key = a => [a.instruction, a.line, a.mapping, a.dims, a.wavefronts].join('|');
+
+	return (tile.accesses || []).filter((a, i, all) => all.findIndex(b => key(b) === key(a)) === i);
+}
+
 // ---- what is known of an element --------------------------------------------------------------------------------
 
 function facts(tile, at) {
+	const known = tile.known = tile.known || new Map(), n = number_of(tile.shape, at);
+
+	if (!known.has(n))
+		known.set(n, find_facts(tile, at));
+	return known.get(n);
+}
+
+function find_facts(tile, at) {
 	const p = place(tile.map = tile.map || layout(tile.layout), at), f = { element: at };
 
 	if (tile.space === 'register')
@@ -176,7 +198,7 @@ function facts(tile, at) {
 	f.address = address;
 	f.bank = Math.floor(address / 4) % BANKS;
 	f.line = Math.floor(bits / 8 / LINE);
-	f.waves = (tile.accesses || []).map(a => {
+	f.waves = accesses(tile).map(a => {
 		if (a.traced === undefined)
 			a.traced = a.mapping ? wavefronts(tile, a) : null;
 		const x = a.traced && a.traced.at.get(number_of(tile.shape, tile.shape.length > a.dims.length
@@ -245,7 +267,7 @@ function view(tile, by) {
 
 function draw(tile, state) {
 	const v = view(tile, state.view), canvas = state.canvas, g = canvas.getContext('2d');
-	const w = Math.max(8, Math.min(44, Math.floor(880 / v.cols))), h = w >= 28 ? 26 : Math.max(8, Math.min(22, w)), left = 52, top = 20;
+	const room = $('tile').clientWidth - 76, w = Math.max(8, Math.min(44, Math.floor(room / v.cols))), h = w >= LABELLED ? 26 : Math.max(8, Math.min(22, w)), left = 52, top = 20;
 	const scale = devicePixelRatio || 1;
 	const css = getComputedStyle(document.documentElement);
 
@@ -254,7 +276,7 @@ function draw(tile, state) {
 	canvas.style.width = canvas.width / scale + 'px';
 	canvas.style.height = canvas.height / scale + 'px';
 	g.scale(scale, scale);
-	g.font = '10px ui-monospace, Menlo, Consolas, monospace';
+	g.font = (w < 34 ? 8 : 10) + 'px ui-monospace, Menlo, Consolas, monospace';
 	g.textBaseline = 'middle';
 	const every = Math.ceil(26 / w);
 	for (let c = 0; c < v.cols; c += every) {
@@ -280,7 +302,7 @@ function draw(tile, state) {
 				g.lineWidth = 1.5;
 				g.strokeRect(x + 0.5, y + 0.5, w - 2, h - 2);
 			}
-			if (w < 28)
+			if (w < LABELLED)
 				continue;
 			g.fillStyle = css.getPropertyValue('--cell-ink');
 			g.textAlign = 'center';
@@ -359,7 +381,7 @@ function show_tile(tile) {
 	box.replaceChildren(make('h3', {}, tile.name + ': ' + tile.space + ' ' + tile.dtype + '[' + tile.shape.join(', ') + ']'),
 		make('p', { class: 'layout code' }, tile.layout), make('p', { class: 'note' }, [why, other].filter(Boolean).join('; ')), choice, say,
 		make('div', { class: 'scroll' }, canvas));
-	for (const a of tile.accesses || [])
+	for (const a of accesses(tile))
 		box.append(make('p', { class: 'note' }, 'line ' + a.line + ', ' + a.instruction + ': ' + a.wavefronts + ' wavefronts, ' + a.wavefronts_least +
 			' are the least' + (a.conflicts ? ', ' + a.conflicts + ' by bank conflicts' : ', no conflicts')));
 	draw(tile, state);
@@ -446,7 +468,7 @@ function timeline() {
 		return;
 	$('time-note').textContent = 'One block alone on a multiprocessor, by the cost model: the first ' + t.turns + ' turns of its pipeline loops, then what follows. ' +
 		(t.turn ? 'A turn takes ' + number(t.turn) + ' cycles once stages are full, limited by ' + t.limit + '.' : '');
-	const left = 170, width = 1000, high = 26, top = 26, x = c => left + c * width / t.cycles;
+	const left = 170, width = 980, high = 26, top = 26, x = c => left + c * width / t.cycles;
 	const svg = make('svg', { width: left + width + 20, height: top + t.rows.length * high + 8, role: 'img', 'aria-label': 'timeline' });
 	for (let i = 0; i <= 10; i++)
 		svg.append(make('path', { class: 'grid', d: 'M' + x(t.cycles * i / 10) + ' ' + top + 'v' + t.rows.length * high }),

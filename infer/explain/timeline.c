@@ -118,13 +118,18 @@ warps_span(Sim *s, SpanKind kind, double to, const char *what)
 	s->clock = to;
 }
 
+/* `turn`: for which the unit works, if that is another than this one. */
 static void
-unit_span(Sim *s, int unit, double from, double clocks, const char *what)
+unit_span(Sim *s, int unit, double from, double clocks, int turn, const char *what)
 {
-	if (s->turn >= 0)
+	int here = s->turn;
+
+	if (here >= 0)
 		s->load.unit[unit] += clocks;
+	s->turn = turn;
 	if (s->draw && clocks >= 1)
 		span(s, row_of(s, ROW_unit, unit, NULL), SPAN_busy, from, from + clocks, what);
+	s->turn = here;
 }
 
 /* "wgmma_f32_f16_ss of line 13" */
@@ -185,7 +190,7 @@ flush(Sim *s)
 	if (busy > 0 && s->what) {
 		what = op_words(s, s->what);
 		for (int i = 0; i < RES_UNITS; i++)
-			unit_span(s, i, s->clock, p->unit[i], what);
+			unit_span(s, i, s->clock, p->unit[i], s->turn, what);
 		if (p->unit[R_gmem] > 0)
 			move(s, p->unit[R_gmem]);
 		warps_span(s, SPAN_work, s->clock + busy, what);
@@ -233,6 +238,21 @@ ring_of(Sim *s, const Val *at)
 	return s->ring[s->nring++] = r;
 }
 
+/* Which turn copy o is for: phases and groups of stages count them; -1: none. */
+static int
+number_of(Sim *s, const Op *o)
+{
+	int n = 0;
+
+	if (IMM(o, async) == COPY_BARRIER)
+		return ring_of(s, o->in[2])->stages > 1 ? ring_of(s, o->in[2])->n : s->turn;
+	if (s->open.stages == 1)
+		return s->turn;
+	for (int i = 0; i < s->nfill; i++)
+		n += !s->fill[i].ring && s->fill[i].stages > 1;
+	return n;
+}
+
 /* A copy starts: its issue is the warps', its bytes are the memory's. */
 static void
 copy(Sim *s, const Op *o, const Res *r)
@@ -258,7 +278,7 @@ copy(Sim *s, const Op *o, const Res *r)
 	add(s, o, &own);
 	flush(s);
 	begin = move(s, r->unit[R_gmem]);
-	unit_span(s, R_gmem, begin, r->unit[R_gmem], op_words(s, o));
+	unit_span(s, R_gmem, begin, r->unit[R_gmem], number_of(s, o), op_words(s, o));
 	way = r->unit[R_gmem] + rates->dram_wait + (instr_is_box(instr_of(o->lowering)) ? BOX_CLOCKS : 0);
 	s->open.landed = fmax(s->open.landed, begin + way);
 	if (at_barrier) {
@@ -388,8 +408,8 @@ product(Sim *s, const Op *o, const Res *r)
 	add(s, o, &own);
 	flush(s);
 	begin = fmax(s->clock, s->tensor);
-	unit_span(s, R_mma, begin, r->unit[R_mma], op_words(s, o));
-	unit_span(s, R_smem, begin, smem, op_words(s, o));
+	unit_span(s, R_mma, begin, r->unit[R_mma], s->turn, op_words(s, o));
+	unit_span(s, R_smem, begin, smem, s->turn, op_words(s, o));
 	s->tensor = begin + fmax(r->unit[R_mma], smem);
 	s->product = s->tensor + r->latency;
 	s->extra = 0;
@@ -679,7 +699,7 @@ steady(Sim *s)
 	for (int i = 1; i < RES_UNITS; i++)
 		if (s->load.unit[i] > s->load.unit[most])
 			most = i;
-	if (s->waited > 0.1 * loop && busy / n < 0.9 * t->turn)
+	if (s->waited > 0.1 * loop && s->load.unit[most] / n < 0.9 * t->turn)
 		t->limit = "the way of copies: there are too few stages";
 	else if (busy / n >= 0.8 * t->turn)
 		t->limit = res_unit[most];
