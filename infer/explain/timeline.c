@@ -294,11 +294,16 @@ close_fill(Sim *s)
 {
 	int number = 0;
 
-	for (int i = 0; i < s->nfill; i++)
-		number += strcmp(s->fill[i].tiles, s->open.tiles ? s->open.tiles : "") == 0;
+	s->open.tiles = s->open.tiles ? s->open.tiles : "";
+	for (int i = 0; i < s->nfill; i++) {
+		if (strcmp(s->fill[i].tiles, s->open.tiles) != 0)
+			continue;
+		number++;
+		if (s->open.stages == 1 && !s->open.ring && s->fill[i].freed < 0)
+			s->fill[i].freed = s->open.issued;
+	}
 	s->open.number = number;
 	s->open.used = s->open.freed = -1;
-	s->open.tiles = s->open.tiles ? s->open.tiles : "";
 	VEC_PUSH(s->ex->k->unit->arena, s->fill, s->nfill, s->fillcap, s->open);
 	s->open = (Fill){ 0 };
 }
