@@ -154,7 +154,7 @@ $B/obj/%.o: %.c $B/flags
 	$Q$(CC) $(HEXC_CFLAGS) $(MORE) -c $< -o $@
 
 # Files that are in the command line as they are: arrays of lines, file_html, file_css, file_js.
-PAGE := $(addprefix hexc/cli/page.,html css js)
+PAGE := $(addprefix hexc/cli/page/page.,html css js)
 $B/gen/hexc/cli/page.inc: $(PAGE)
 	@mkdir -p $(@D)
 	@for f in $(PAGE); do \

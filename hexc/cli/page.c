@@ -2,7 +2,7 @@
 #include "hexc/cli/page.h"
 #include <string.h>
 
-#include "hexc/cli/page.inc" /* page.html, page.css, page.js: the Makefile makes arrays of them */
+#include "hexc/cli/page.inc" /* of hexc/cli/page/: the Makefile makes arrays of lines */
 
 static void
 page_add(Page *p, const char *s, size_t n)

@@ -63,13 +63,17 @@ draw_timeline(const Explained *ex, const Timeline *tl)
 	Arena *a = ex->k->unit->arena;
 	Text t = { .arena = a };
 	Chart c = { &t, tl->total > 0 ? (WIDTH - 4) / tl->total : 1 };
-	const char *about = arena_printf(a, "predicted cycles of one block, the first %d turns of its loops%s",
-	                                 tl->turns, tl->turn > 0 ? arena_printf(a, "; a turn takes %.0f once "
-	                                 "stages are full, limited by %s", tl->turn, tl->limit) : "");
+	const char *turn = "", *about;
 	int bottom = TOP + tl->nrow * ROW_H;
 
+	if (tl->turn > 0)
+		turn = arena_printf(a, "; a turn takes %.0f once stages are full, limited by %s", tl->turn,
+		                    tl->limit);
+	about = arena_printf(a, "predicted cycles of one block, the first %d turns of its loops%s", tl->turns,
+	                     turn);
 	svg_start(&t, LEFT + WIDTH + 24, bottom + 44,
-	          arena_printf(a, "%s in time: %d stage%s", ex->k->name, tl->stages, tl->stages > 1 ? "s" : ""),
+	          arena_printf(a, "%s in time, with %d stage%s", ex->k->name, tl->stages,
+	                       tl->stages > 1 ? "s" : ""),
 	          about);
 	svg_text(&t, 16, 44, "note", "%s", about);
 	svg_text(&t, 16, 60, "note", "cycles to the right; numbers are turns of the loop");
@@ -80,8 +84,8 @@ draw_timeline(const Explained *ex, const Timeline *tl)
 		draw_span(&c, &tl->span[i]);
 	svg_rect(&t, LEFT, TOP, WIDTH, tl->nrow * ROW_H, "edge", NULL);
 	svg_text(&t, 16, bottom + 24, "note",
-	         "of a stage: pale while copies are on their way, darker when their data is there, strong in use; "
-	         "grey: outside of loops, or nothing to do yet");
+	         "of a stage: pale while copies are on their way, darker when their data is there, strong in "
+	         "use; grey: outside of loops, or nothing to do yet");
 	svg_end(&t);
 	return t.s;
 }

@@ -84,7 +84,7 @@ typedef struct Sim {
 	int nstart;
 } Sim;
 
-/* ---- spans --------------------------------------------------------------------------------------------- */
+/* ---- spans ----------------------------------------------------------------------------------------- */
 
 static int
 row_of(Sim *s, RowKind kind, int i, const char *tiles)
@@ -160,7 +160,7 @@ move(Sim *s, double clocks)
 	return at;
 }
 
-/* ---- pieces between waits -------------------------------------------------------------------------------- */
+/* ---- pieces between waits -------------------------------------------------------------------------- */
 
 static void
 add(Sim *s, const Op *o, const Res *r)
@@ -210,7 +210,7 @@ wait_until(Sim *s, double when, const char *what)
 	warps_span(s, SPAN_wait, when, what);
 }
 
-/* ---- copies ---------------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------------- */
 
 static bool
 ends_later(const Op *o)
@@ -327,6 +327,12 @@ use(Sim *s, Fill *f)
 	s->extra += f->smem;
 }
 
+static const char *
+for_words(const Sim *s, const Fill *f)
+{
+	return s->draw ? arena_printf(s->ex->k->unit->arena, "for %s", f->tiles) : "for copies";
+}
+
 /* Of groups, which no barrier gives back: those before are free. */
 static void
 wait_group(Sim *s, const Op *o)
@@ -341,7 +347,7 @@ wait_group(Sim *s, const Op *o)
 		Fill *f = find_fill(s, NULL, i);
 
 		if (f->used < 0 && *f->tiles)
-			wait_until(s, f->landed, s->draw ? arena_printf(s->ex->k->unit->arena, "for %s", f->tiles) : "f");
+			wait_until(s, f->landed, for_words(s, f));
 	}
 	for (int i = 0; i <= last; i++) {
 		Fill *f = find_fill(s, NULL, i);
@@ -353,7 +359,7 @@ wait_group(Sim *s, const Op *o)
 	}
 }
 
-/* ---- barriers in memory ------------------------------------------------------------------------------------ */
+/* ---- barriers in memory ---------------------------------------------------------------------------- */
 
 /* Producers find the stages of the first round free. */
 static void
@@ -367,8 +373,8 @@ wait_phase(Sim *s, const Op *o, const Res *r)
 	flush(s);
 	if (n >= 0 && n < PHASES_MOST) {
 		f = s->producer ? NULL : find_fill(s, ring, n);
-		if (f && s->draw)
-			what = arena_printf(s->ex->k->unit->arena, "for %s", f->tiles);
+		if (f)
+			what = for_words(s, f);
 		wait_until(s, ring->old[n], what);
 		use(s, f);
 	}
@@ -401,7 +407,7 @@ arrive(Sim *s, const Op *o, const Res *r)
 	ring->landed = 0;
 }
 
-/* ---- products of warpgroups --------------------------------------------------------------------------------- */
+/* ---- products of warpgroups ------------------------------------------------------------------------ */
 
 static void
 product(Sim *s, const Op *o, const Res *r)
@@ -430,7 +436,7 @@ wait_products(Sim *s, const Op *o)
 		wait_until(s, s->group[last], "products");
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------------ */
+/* ---- the walk -------------------------------------------------------------------------------------- */
 
 static void walk(Sim *s, const Block *b);
 
@@ -564,7 +570,9 @@ walk_op(Sim *s, const Op *o)
 	case O_mbar_arrive: arrive(s, o, &r); break;
 	case O_wgmma: product(s, o, &r); break;
 	case O_wg_wait: wait_products(s, o); break;
-	case O_wg_commit: VEC_PUSH(s->ex->k->unit->arena, s->group, s->ngroup, s->groupcap, s->product); break;
+	case O_wg_commit:
+		VEC_PUSH(s->ex->k->unit->arena, s->group, s->ngroup, s->groupcap, s->product);
+		break;
 	case O_commit:
 		if (!IMM(o, bulk))
 			close_fill(s);
@@ -621,7 +629,7 @@ walk_kernel(Sim *s)
 	return other;
 }
 
-/* ---- the picture ------------------------------------------------------------------------------------------------ */
+/* ---- the picture ----------------------------------------------------------------------------------- */
 
 /* What was copied, by stage: on its way, there, in use. */
 static void

@@ -35,7 +35,7 @@ letter_of(const Span *x)
 	return x->turn < 0 ? '#' : (char)('0' + x->turn % 10);
 }
 
-/* What of a letter's clocks most are of, wins: shorter spans are drawn before longer ones' ends. */
+/* Each letter is of the span that has most of its clocks. */
 static void
 row_letters(const Timeline *tl, int row, double per, char *out, int n)
 {
@@ -67,8 +67,9 @@ timeline_text(Text *t, const Timeline *tl)
 	int n = (int)(tl->total / per) + 1, wide = 0;
 	char letters[WIDE + 2];
 
-	text_printf(t, "\ntimeline, a letter for %.0f cycles: # works, . waits, - copies on their way, = there, "
-	               "a digit: the turn that uses it\n",
+	text_printf(t,
+	            "\ntimeline, a letter for %.0f cycles: # works, . waits, - copies on their way, "
+	            "= there, a digit: the turn that uses it\n",
 	            per);
 	for (int i = 0; i < tl->nrow; i++)
 		wide = (int)strlen(tl->row[i]) > wide ? (int)strlen(tl->row[i]) : wide;
