@@ -155,6 +155,16 @@ $B/obj/%.o: %.c $B/flags
 	$(call say,cc    $<)
 	$Q$(CC) $(HEXC_CFLAGS) $(MORE) -c $< -o $@
 
+# Files that are in the command line as they are: arrays of lines, file_html, file_css, file_js.
+PAGE := $(addprefix hexc/cli/page/page.,html css js)
+$B/gen/hexc/cli/page.inc: $(PAGE)
+	@mkdir -p $(@D)
+	@for f in $(PAGE); do \
+		echo "static const char *const file_$${f##*.}[] = {" && \
+		sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n",/' $$f && echo 'NULL };' || exit 1; done >$@
+$B/obj/hexc/cli/page.o: MORE = -I$B/gen
+$B/obj/hexc/cli/page.o: $B/gen/hexc/cli/page.inc
+
 # Stamps that change when the flags, LLVM or the list of sources do, and only then.
 define stamp
 	@mkdir -p $(@D)
@@ -188,8 +198,8 @@ check-built: all $B/demo $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
 	@$(RUNTESTS) $(TESTS)
 
 syntax: $(addprefix syntax/,$(LIB_SRC) $(CLI_SRC))
-syntax/%:
-	$Q$(CC) $(filter-out -MMD -MP,$(HEXC_CFLAGS)) $(LLVM_CFLAGS) -fsyntax-only $*
+syntax/%: $B/gen/hexc/cli/page.inc
+	$Q$(CC) $(filter-out -MMD -MP,$(HEXC_CFLAGS)) -I$B/gen $(LLVM_CFLAGS) -fsyntax-only $*
 
 check-unit: $(LIBA) $(TEST_BIN)
 	@$(RUNTESTS) $(TEST_SRC)
@@ -266,6 +276,10 @@ install: all $B/install/libhexc.a $B/install/libhexc_sim.a $B/install/libhexc_rt
 	install -m 644 hexc/cli/hexc.1 "$D/share/man/man1/hexc.1"
 	for p in module bundle manifest; do install -m 644 lib/rt/hexc-$$p.5 "$D/share/man/man5/hexc-$$p.5" || exit 1; done
 	install -m 644 hexc/cli/hexc.bash "$D/share/bash-completion/completions/hexc"
+	install -d "$D/share/vim/vimfiles/syntax" "$D/share/vim/vimfiles/ftdetect" "$D/share/hexc/vscode"
+	install -m 644 scripts/editors/hexc.vim "$D/share/vim/vimfiles/syntax/hexc.vim"
+	install -m 644 scripts/editors/ftdetect.vim "$D/share/vim/vimfiles/ftdetect/hexc.vim"
+	install -m 644 scripts/editors/*.json "$D/share/hexc/vscode"
 	install -m 644 lib/sim/sim.h "$D/include/hexc_sim.h"
 	for l in hexc hexc_sim hexc_rt; do \
 		install -m 644 $B/install/lib$$l.a "$(DESTDIR)$(LIBDIR)/lib$$l.a" && \
@@ -280,7 +294,9 @@ install: all $B/install/libhexc.a $B/install/libhexc_sim.a $B/install/libhexc_rt
 # The files that install makes; folders stay, since others may use them.
 uninstall:
 	cd "$D" && rm -f bin/hexc include/hexc.h include/hexc_bundle.h include/hexc_weights.h include/hexc_gpu.h include/hexc_sim.h \
-		share/man/man1/hexc.1 share/man/man5/hexc-module.5 share/man/man5/hexc-bundle.5 share/man/man5/hexc-manifest.5 share/bash-completion/completions/hexc
+		share/man/man1/hexc.1 share/man/man5/hexc-module.5 share/man/man5/hexc-bundle.5 share/man/man5/hexc-manifest.5 \
+		share/bash-completion/completions/hexc share/vim/vimfiles/syntax/hexc.vim share/vim/vimfiles/ftdetect/hexc.vim \
+		$(patsubst scripts/editors/%,share/hexc/vscode/%,$(wildcard scripts/editors/*.json))
 	cd "$(DESTDIR)$(LIBDIR)" && for l in hexc hexc_sim hexc_rt; do \
 		rm -f lib$$l.a lib$$l.so lib$$l.so.$(MAJOR) lib$$l.so.$(VERSION) pkgconfig/$$l.pc; done
 

@@ -7,15 +7,18 @@ version_of() {
 	gguf) echo 0.19.0 ;;
 	ml_dtypes) echo 0.6.0 ;;
 	mypy) echo 2.4.1 ;;
+	textmate_grammar) echo 0.6.1 ;;
 	esac
 }
+# what pip calls a module
+package_of() { case $1 in textmate_grammar) echo textmate-grammar-python ;; *) echo "$1" ;; esac; }
 
 need_python() {
 	python=${PYTHON:-$B/reference/bin/python}
 	command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 	modules=numpy want=numpy==$(version_of numpy)
 	for m; do
-		modules="$modules, $m" want="$want $m==$(version_of "$m")"
+		modules="$modules, $m" want="$want $(package_of "$m")==$(version_of "$m")"
 	done
 	has_modules() { "$python" -c "import $modules" 2>/dev/null; }
 	has_modules && return

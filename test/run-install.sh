@@ -8,7 +8,8 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 MAKEFLAGS='' make -s install B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX="$dir" >/dev/null
 for f in bin/hexc include/hexc.h include/hexc_bundle.h include/hexc_weights.h include/hexc_gpu.h lib/libhexc.a lib/libhexc.so include/hexc_sim.h lib/libhexc_sim.a \
-	lib/libhexc_sim.so lib/libhexc_rt.a lib/libhexc_rt.so share/man/man5/hexc-module.5 share/man/man5/hexc-bundle.5 share/man/man5/hexc-manifest.5 share/man/man1/hexc.1 share/bash-completion/completions/hexc; do
+	lib/libhexc_sim.so lib/libhexc_rt.a lib/libhexc_rt.so share/man/man5/hexc-module.5 share/man/man5/hexc-bundle.5 share/man/man5/hexc-manifest.5 share/man/man1/hexc.1 share/bash-completion/completions/hexc \
+	share/vim/vimfiles/syntax/hexc.vim share/vim/vimfiles/ftdetect/hexc.vim share/hexc/vscode/package.json; do
 	[ -e "$dir/$f" ] || { echo "not installed: $f"; exit 1; }
 done
 ! grep -lF "$PWD/" "$dir/bin/hexc" "$dir"/lib/libhexc.* || { echo "these name the folder of the build"; exit 1; }
@@ -16,7 +17,7 @@ done
 for make in install uninstall; do
 	MAKEFLAGS='' make -s $make B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX=/usr DESTDIR="$dir/a blank" >/dev/null
 	n=$(find "$dir/a blank" ! -type d | wc -l)
-	[ "$make $n" = 'install 26' ] || [ "$make $n" = 'uninstall 0' ] || { echo "make $make: $n files in a blank DESTDIR"; exit 1; }
+	[ "$make $n" = 'install 31' ] || [ "$make $n" = 'uninstall 0' ] || { echo "make $make: $n files in a blank DESTDIR"; exit 1; }
 done
 cat >"$dir/host.c" <<'END'
 #include <hexc.h>

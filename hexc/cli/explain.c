@@ -1,13 +1,15 @@
 /* explain.c - hexc explain: words, JSON, pictures. */
 #include "hexc/cli/json.h"
+#include "hexc/cli/page.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 /* ---- JSON -------------------------------------------------------------------------------------- */
 
-static int
-explain_json(Cli *c, const hexc_module *m, const char *path)
+/* All kernels of m. */
+static cJSON *
+kernels_json(const hexc_module *m)
 {
 	cJSON *root = cJSON_CreateArray();
 	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
@@ -28,56 +30,10 @@ explain_json(Cli *c, const hexc_module *m, const char *path)
 		cJSON_AddStringToObject(o, "text", hexc_explain(m, k));
 		cJSON_AddItemToArray(root, o);
 	}
-	return json_write(c, path, root);
+	return root;
 }
 
 /* ---- pictures --------------------------------------------------------------------------------- */
-
-/* A page in the making. */
-typedef struct Page {
-	Cli *c;
-	char *s;
-	size_t n, cap;
-} Page;
-
-static void
-page_add(Page *p, const char *s, size_t n)
-{
-	if (n > p->cap - p->n) {
-		size_t cap = 2 * (p->n + n) + 1000;
-		char *old = p->s;
-
-		p->s = cli_alloc(p->c, cap);
-		memcpy(p->s, old ? old : "", p->n);
-		p->cap = cap;
-	}
-	memcpy(p->s + p->n, s, n);
-	p->n += n;
-}
-
-static void
-page_html(Page *p, const char *s)
-{
-	page_add(p, s, strlen(s));
-}
-
-/* As text, which HTML's own characters are not. */
-static void
-page_text(Page *p, const char *s)
-{
-	while (*s) {
-		size_t n = strcspn(s, "<>&\"");
-
-		page_add(p, s, n);
-		s += n;
-		if (*s)
-			page_html(p, *s == '<'   ? "&lt;"
-			             : *s == '>' ? "&gt;"
-			             : *s == '&' ? "&amp;"
-			                         : "&quot;");
-		s += *s != 0;
-	}
-}
 
 static const char page_head[] =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>hexc explain</title>\n"
@@ -147,24 +103,44 @@ draw(Cli *c, const hexc_module *m, const char *dir)
 
 /* ---- the command ------------------------------------------------------------------------------- */
 
+static bool
+is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
+/* Each as it was asked for. */
+static int
+write_all(Cli *c, const CliProgram *p, const hexc_module *m)
+{
+	const char *json = cli_get(c, CLI_json), *svg = cli_get(c, CLI_svg), *html = cli_get(c, CLI_html);
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+	int status = svg ? draw(c, m, svg) : 0;
+
+	if (!status && json)
+		status = json_write(c, json, kernels_json(m));
+	if (!status && html)
+		status = page_write(c, html, p, kernels_json(m));
+	if (status || is_stdout(json) || is_stdout(html))
+		return status;
+	for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info)
+		fputs(cli_has(c, CLI_brief) ? hexc_explain_short(m, k) : hexc_explain(m, k), stdout);
+	return cli_flush();
+}
+
 int
 cli_explain(Cli *c)
 {
-	const char *json = cli_get(c, CLI_json), *svg = cli_get(c, CLI_svg);
-	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
-	hexc_module *m;
-	int status;
+	uint32_t flags = HEXC_EXPLAIN | HEXC_NO_EMIT | (cli_has(c, CLI_svg) ? HEXC_DRAW : 0);
+	CliProgram p;
+	hexc_module *m = NULL;
+	int status = cli_open(c, flags, NULL, &p);
 
-	status = cli_compile(c, HEXC_EXPLAIN | HEXC_NO_EMIT | (svg ? HEXC_DRAW : 0), NULL, &m);
-	if (!status && svg)
-		status = draw(c, m, svg);
-	if (!status && json)
-		status = explain_json(c, m, json);
-	if (!status && !(json && json[0] == '-' && !json[1])) {
-		for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info)
-			fputs(cli_has(c, CLI_brief) ? hexc_explain_short(m, k) : hexc_explain(m, k), stdout);
-		status = cli_flush();
-	}
+	if (!status)
+		status = cli_build(&p, &m);
+	if (!status)
+		status = write_all(c, &p, m);
 	hexc_module_free(m);
+	cli_close(&p);
 	return status;
 }

@@ -2,7 +2,7 @@
  *
  * No scripts, no fonts or files of others, the same bytes every time.  What is too large is cut at a size
  * that its picture states. */
-#include "infer/explain/impl.h"
+#include "infer/explain/timeline.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -188,38 +188,23 @@ add_shared(Album *a, const Op *o)
 	add(a, plain(m, name), draw_shared(a->ex, o));
 }
 
-/* Is there a copy to shared memory in it? */
-static bool
-copies(Block *b)
-{
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
-		if (o->code == O_copy)
-			return true;
-	return false;
-}
-
 int
 infer_draw(Kernel *k, const Candidates *c, const Drawing **out)
 {
 	const Explained e = explained(k, c), *ex = &e;
 	Album a = { .ex = ex };
-	Arena *m = k->unit->arena;
 	OpWalk w;
 
 	*out = NULL;
 	if (!ex->sol)
 		return 0;
+	if (timeline(ex))
+		add(&a, "timeline", draw_timeline(ex, timeline(ex)));
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (o->code == O_dot)
 			add_dot(&a, o);
 		if (o->code == O_alloc && o->out[0]->type.layout)
 			add_shared(&a, o);
-		if (o->code == O_for && IMM(o, stages) > 0 && !explain_is_twin(o->blk[0]->first) &&
-		    copies(o->blk[0]))
-			add(&a, arena_printf(m, "pipeline-line%u-%u", o->src.line, o->id),
-			    draw_pipeline(ex, o));
 		for (int i = 0; i < o->nout; i++)
 			add_tile(&a, o->out[i]);
 	}

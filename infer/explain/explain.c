@@ -1,7 +1,7 @@
 /* explain.c - the chosen solution in words: what is where and who asked for it, which instruction does
  * what, what was tried besides and what it would have cost. */
 #include "hexc/ir/pack.h"
-#include "infer/explain/impl.h"
+#include "infer/explain/timeline.h"
 
 /* "8 lanes, 2 registers, 2 warps", fastest first */
 static void
@@ -354,6 +354,8 @@ infer_explain(Kernel *k, const Candidates *c)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		op_line(&t, ex, o);
 	split_lines(&t, ex);
+	if (timeline(ex))
+		timeline_text(&t, timeline(ex));
 	others(&t, c, k->unit->candidate);
 	return t.s;
 }

@@ -1,5 +1,7 @@
 /* facts.c - facts of the solution taken, for explanations in words, JSON and pictures. */
 #include "hexc/ir/access.h"
+#include "hexc/ir/sparse.h"
+#include "infer/base/state.h"
 #include "infer/explain/impl.h"
 #include <string.h>
 
@@ -74,12 +76,31 @@ explain_demand(const Op *who)
 	return who->code == O_pin ? "the pin" : op_info[who->code].name;
 }
 
+/* The product of which pass rotate made o a part; NULL: it is none. */
+static const Op *
+whole_of(const Explained *ex, const Op *o)
+{
+	const Solve *s = ex->candidates->solve;
+
+	if (o->code != O_dot || !o->lowering || !o->lowering->dot.to || explain_is_twin(o))
+		return NULL;
+	for (int i = 0; i < s->ndot; i++)
+		if (s->dot[i]->code == O_dot && s->dot[i]->src.line == o->src.line &&
+		    s->dot[i]->src.col == o->src.col && dot_k(s->dot[i]) == dot_k(o))
+			return s->dot[i];
+	return NULL;
+}
+
 bool
 explain_res(const Explained *ex, const Op *o, Res *out)
 {
-	if (o->id > ex->candidates->nop || !ex->sol->res)
+	const Op *whole = o->id > ex->candidates->nop ? whole_of(ex, o) : o;
+
+	if (!whole || !ex->sol->res)
 		return false;
-	*out = ex->sol->res[o->id];
+	*out = (Res){ 0 };
+	res_add(out, &ex->sol->res[whole->id],
+	        whole == o ? 1 : (double)(o->lowering->dot.to - o->lowering->dot.from) / (double)dot_k(o));
 	return res_cycles(out) > 0;
 }
 

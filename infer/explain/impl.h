@@ -118,8 +118,4 @@ const char *draw_tile(const Explained *ex, const Val *v, const char *title);
 /* ---- draw_shared.c ------------------------------------------------------------------------------- */
 
 const char *draw_shared(const Explained *ex, const Op *alloc);
-
-/* ---- draw_pipeline.c ----------------------------------------------------------------------------- */
-
-const char *draw_pipeline(const Explained *ex, const Op *loop);
 #endif

@@ -1,7 +1,7 @@
 /* json.c - the chosen solution as one JSON object; hexc.1 lists its fields. */
 #include "hexc/ir/ir.h"
 #include "hexc/ir/pack.h"
-#include "infer/explain/impl.h"
+#include "infer/explain/timeline.h"
 #include "taskmap/json.h"
 
 static void
@@ -47,6 +47,34 @@ put_other_layout(Text *t, const Explained *ex, const Val *v)
 	text_add(t, "}", 1);
 }
 
+static void
+put_list(Text *t, const char *name, int n, const int64_t *x)
+{
+	json_open(t, name, "[");
+	for (int i = 0; i < n; i++)
+		text_printf(t, "%s%lld", i ? "," : "", (long long)x[i]);
+	text_add(t, "]", 1);
+}
+
+/* Which thread touches which element, when. */
+static void
+put_access(Text *t, const Explained *ex, const Access *a)
+{
+	int64_t dim[DIM_MAX];
+
+	for (int i = 0; i < a->rank; i++)
+		dim[i] = a->dim_of[i];
+	json_number(t, "elements_an_access", a->vec);
+	json_number(t, "lanes", a->lanes);
+	json_number(t, "warps", op_warps(a->op));
+	json_key(t, "writes");
+	text_printf(t, a->write ? "true" : "false");
+	put_layout(t, ex, "mapping", a->map);
+	put_list(t, "dims", a->rank, dim);
+	if (a->as)
+		put_list(t, "as", a->as->rank, a->as->shape);
+}
+
 /* Where a shared tile is, and what touches it: wavefronts against the least that moves as much. */
 static void
 put_shared(Text *t, const Explained *ex, const Val *v)
@@ -78,6 +106,7 @@ put_shared(Text *t, const Explained *ex, const Val *v)
 		json_number(t, "wavefronts", waves);
 		json_number(t, "wavefronts_least", least);
 		json_number(t, "conflicts", waves - least);
+		put_access(t, ex, &a);
 		text_add(t, "}", 1);
 	}
 	text_add(t, "]", 1);
@@ -95,10 +124,8 @@ put_tile(Text *t, const Explained *ex, const Val *v)
 	json_text(t, "name", explain_name(v, ex->k));
 	json_text(t, "space", y->space == S_reg ? "register" : "shared");
 	json_text(t, "dtype", dtype_info[y->dtype].name);
-	json_open(t, "shape", "[");
-	for (int d = 0; d < y->rank; d++)
-		text_printf(t, "%s%lld", d ? "," : "", (long long)y->shape[d]);
-	text_add(t, "]", 1);
+	json_number(t, "bits", dtype_info[y->dtype].bits);
+	put_list(t, "shape", y->rank, y->shape);
 	put_layout(t, ex, "layout", y->layout);
 	json_key(t, "pinned");
 	text_printf(t, y->pinned ? "true" : "false");
@@ -448,6 +475,8 @@ infer_explain_json(Kernel *k, const Candidates *c)
 		put_op(&t, ex, o);
 	text_add(&t, "]", 1);
 	put_loops(&t, ex);
+	if (timeline(ex))
+		timeline_json(&t, timeline(ex));
 	text_add(&t, "}", 1);
 	return t.s;
 }

@@ -21,6 +21,11 @@ for f in examples/*.hexc; do
 	diff -r "$dir/$name.1" "$dir/$name.2" >/dev/null || fail "$f: pictures differ from run to run"
 	n=$((n + 1))
 done
+for stages in 2 3 8; do
+	sed 's/STAGES = 1..4/STAGES = 1..8/' examples/gemm_f16.hexc >"$dir/roles.hexc"
+	"$HEXC" explain "$dir/roles.hexc" --arch sm_90a --schedule roles -D STAGES=$stages --json "$dir/roles.$stages.json" >"$dir/out" 2>&1 ||
+		fail "gemm_f16 with $stages stages: $(head -3 "$dir/out")"
+done
 "$HEXC" run examples/gemm_f16.hexc --exec=sim --arg 'A=random(1)[128,64]' --arg 'B=random(2)[128,64]' \
 	--stats "$dir/stats.json" >"$dir/out" 2>&1 || fail "gemm_f16: $(head -3 "$dir/out")"
 
@@ -40,9 +45,42 @@ def fail(*what):
 def near(told, x): # told without decimals
     return abs(float(told) - x) <= 0.51
 
+# What is drawn of a block in time can be so: who works does nothing else, a stage is filled, then used, then filled
+# again, nothing is used before it was copied, and a turn takes no less than its busiest unit.
+def timeline(path, k, words):
+    t = k['timeline']
+    rows = [l.split('|')[0].strip() for l in words if '|' in l]
+    if rows != t['rows']:
+        fail(path, 'timeline of', rows, 'and of', t['rows'])
+    if 'turn' in t and not any('a turn takes %.0f cycles' % t['turn'] in l and t['limit'] in l for l in words):
+        fail(path, words[-1], t['turn'], t['limit'])
+    units = list(k['total'])
+    by = [[] for _ in t['rows']]
+    for s in t['spans']:
+        by[s['row']].append(s)
+        if not 0 <= s['from'] < s['to'] <= t['cycles'] + 0.1 or s.get('turn', 0) < 0:
+            fail(path, s)
+    for row, spans in zip(t['rows'], by):
+        spans.sort(key=lambda s: (s['from'], s['to']))
+        if not spans:
+            fail(path, 'nothing is in row', row)
+        last = None
+        for s in spans if row not in units or row == 'tensor cores' else []:
+            if last and s['from'] < last['to'] - 0.15:
+                fail(path, row, last, 'and', s)
+            if s['kind'] == 'use' and (last is None or (last['kind'], last.get('turn')) not in
+                                       (('way', s['turn']), ('there', s['turn']))):
+                fail(path, row, s, 'is used, behind', last)
+            last = s
+    if 'turn' in t:
+        busy = max(sum(s['to'] - s['from'] for s in spans if 'turn' in s) / (1 + max(s['turn'] for s in spans if 'turn' in s))
+                   for row, spans in zip(t['rows'], by) if row in units and any('turn' in s for s in spans))
+        if t['turn'] < 0.95 * busy:
+            fail(path, 'a turn takes', t['turn'], 'a unit', busy)
+
 # Whatever the text tells, a field has too.
 def complete(path, k):
-    head, *sections = re.split(r'\n\n(?=tiles|places|sparse|packs|instructions|loops|solutions)', k['text'])
+    head, *sections = re.split(r'\n\n(?=tiles|places|sparse|packs|instructions|loops|timeline|solutions)', k['text'])
     part = dict((s.split('\n', 1)[0].split(',')[0], s.split('\n', 1)[1].rstrip('\n')) for s in sections)
     m = re.match(r'kernel (\S+) on (\S+): (\d+) warps, (\d+) cycles predicted for a block, (\d+) steps', head)
     if (m[1], m[2], int(m[3]), int(m[5])) != (k['entry'], k['arch'], k['warps'], k['steps']) or \
@@ -98,6 +136,10 @@ def complete(path, k):
     if k['loops'] and part.get('loops', '').split('\n') != [
             '  line %d, %s%s' % (l['line'], 'for other sizes, ' if 'other_sizes' in l else '', l['split']) for l in k['loops']]:
         fail(path, 'loops', part.get('loops'), k['loops'])
+    if ('timeline' in part) != ('timeline' in k):
+        fail(path, 'has a timeline in words or JSON only')
+    if 'timeline' in k:
+        timeline(path, k, part['timeline'].split('\n'))
     # instructions: op by op
     told = [l for l in part['instructions'].split('\n') if l.startswith('  line ')]
     source = open('examples/' + os.path.basename(path).replace('.1.json', '.hexc')).read()
@@ -269,6 +311,33 @@ for row in range(16):
 s = cells('*.shared-a-*.svg')
 if s[0] != '0,0' or s[16] != '1,0' or s[32 + 4] != '2,0':
     fail('shared tile:', s[0], s[16], s[32 + 4])
+
+# Roles: with stages enough a turn takes what its busiest unit has to do, here to bring both tiles; two stages, each of
+# which is filled again when it is free, take two turns for a copy's way and the use.
+def roles(stages):
+    with open(tmp + '/roles.%d.json' % stages) as f:
+        return json.load(f)[0]
+deep = roles(8)
+rows = deep['timeline']['rows']
+if not {'producer', 'consumers', 'tensor cores', 'a, b: 7'} <= set(rows):
+    fail('gemm_f16 with 8 stages', rows)
+bytes_clocks = sum(o['resources']['global memory'] for o in deep['ops'] if o.get('instruction') == 'tma_load')
+if abs(deep['timeline']['turn'] / bytes_clocks - 1) > 0.03 or deep['timeline']['limit'] != 'global memory':
+    fail('8 stages:', deep['timeline']['turn'], 'a turn, to bring tiles', bytes_clocks, deep['timeline']['limit'])
+turns = [roles(s)['timeline']['turn'] for s in (2, 3, 8)]
+if turns != sorted(turns, reverse=True) or turns[0] < 1.5 * turns[-1]:
+    fail('turns of gemm_f16 with 2, 3, 8 stages:', turns)
+two = roles(2)['timeline']
+way = [s['to'] - s['from'] for s in two['spans'] if s['kind'] == 'way']
+use = [s['to'] - s['from'] for s in two['spans'] if s['kind'] == 'use']
+if abs(2 * two['turn'] / (way[4] + use[4]) - 1) > 0.06 or 'stages' not in two['limit']:
+    fail('2 stages:', two['turn'], 'a turn, its copies', way[4], 'its products', use[4], two['limit'])
+# what is under way: a product begins when the tile is there, and where the next turn's is awaited before its wait
+used = sorted((s['turn'], s['from'], s['to']) for s in deep['timeline']['spans'] if s['kind'] == 'use')
+done = sorted((s['turn'], s['from'], s['to']) for s in deep['timeline']['spans'] if rows[s['row']] == 'tensor cores')
+for (turn, begin, free), (again, start, end) in zip(used, done):
+    if turn != again or not begin <= start < end <= free + 0.1:
+        fail('turn', turn, 'of 8 stages: in use', begin, free, 'multiplied', start, end)
 
 k = json.load(open(tmp + '/gemm_f16.1.json'))[0]
 told = sum(x['conflicts'] for t in k['tiles'] if t['space'] == 'shared' for x in t['accesses'])
