@@ -236,8 +236,9 @@ Value lower_unary_op(Lower *l, Tok op, Src src, Operand x);
 bool lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out);
 Value lower_slice(Lower *l, const Expr *e);
 Value lower_call(Lower *l, const Expr *e);
-/* Name of a built-in function? */
+/* Name of a built-in function, or of one that is written in the language? */
 bool lower_is_builtin(const char *name);
+bool lower_keeps_name(const char *name); /* and of none of the program */
 const char *lower_builtin(int i); /* NULL past the last */
 /* A choice of numbers in type d; false: one does not fit. */
 bool lower_plain(Lower *l, Operand *o, DType d);
@@ -319,7 +320,8 @@ Value lower_arg_extreme(Lower *l, const Expr *e, OpCode code);
 
 /* Names of functions must be new; reports. */
 void lower_check_fns(Unit *u, const File *file);
-const FnDecl *lower_find_fn(const Lower *l, const char *name); /* NULL: none */
+/* The function that a call at src names, of the program or, in one of these, of the language; NULL: none. */
+const FnDecl *lower_find_fn(Lower *l, const char *name, Src src);
 /* The `want` results of f for n arguments, or false after a report; src: the call. */
 bool lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const Value *arg, int want, Value *out);
 bool lower_fn_expr(Lower *l, const FnDecl *f, const Expr *e, int want, Value *out);
@@ -328,6 +330,17 @@ bool lower_fn_parts(Lower *l, const Expr *e, int n, Value *out);
 void lower_call_stmt(Lower *l, const Stmt *s);
 void lower_return(Lower *l, const Stmt *s);
 void lower_static_assert(Lower *l, const Stmt *s);
+
+/* ---- lower_prelude.c --------------------------------------------------------------------------- */
+
+/* The function of prelude.def, read anew for each call; NULL: none. */
+const FnDecl *lower_prelude_text(Lower *l, const char *name, Src src);
+bool lower_is_prelude(const char *name); /* one that programs may call */
+const char *lower_prelude_name(int n); /* of the n-th of those; NULL past the last */
+/* The `want` values of a call of one, or false after a report. */
+bool lower_prelude_expr(Lower *l, const Expr *e, int want, Value *out);
+/* The function of one f64. */
+Value lower_prelude_f64(Lower *l, const char *name, Src src, Value x);
 
 /* ---- lower_stmt.c, lower_let.c, lower_flow.c ------------------------------------------------- */
 
