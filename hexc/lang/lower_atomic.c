@@ -9,6 +9,9 @@ static const struct {
 	{ "atomic_add", STORE_ADD },
 	{ "atomic_max", STORE_MAX },
 	{ "atomic_min", STORE_MIN },
+	{ "atomic_and", STORE_AND },
+	{ "atomic_or", STORE_OR },
+	{ "atomic_xor", STORE_XOR },
 };
 
 static StoreKind

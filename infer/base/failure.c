@@ -97,7 +97,8 @@ infer_error_half_bytes(Solve *s, const Op *o, const Layout *l, int unit)
 void
 infer_error_no_red(Solve *s, const Op *o)
 {
-	static const char *const name[STORE_KINDS] = { "", "atomic_add", "atomic_max", "atomic_min" };
+	static const char *const name[STORE_KINDS] = { "",           "atomic_add", "atomic_max", "atomic_min",
+		                                         "atomic_and", "atomic_or",  "atomic_xor" };
 	DType d = o->in[0]->type.dtype;
 	int kind = dtype_info[d].kind;
 	const char *use = "f32";
