@@ -119,6 +119,15 @@ own_bits(DType d, int64_t x)
 	return (uint64_t)x & UINT64_MAX >> (64 - dtype_info[d].bits);
 }
 
+static int64_t
+leading_zeros(DType d, int64_t x)
+{
+	uint64_t bits = own_bits(d, x);
+	int n = dtype_info[d].bits;
+
+	return bits ? __builtin_clzll(bits) - (64 - n) : n;
+}
+
 /* The upper half of the product, of 64 bits by halves. */
 static int64_t
 mulhi_i(DType d, int64_t x, int64_t y)
@@ -159,8 +168,7 @@ int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int6
 	case E_abs: LOOP(x[j] < 0 && !big ? (int64_t)(0 - (uint64_t)x[j]) : x[j]);
 	case E_not: LOOP(d == D_bool ? !x[j] : ~x[j]);
 	case E_popcount: LOOP(__builtin_popcountll(own_bits(d, x[j])));
-	case E_clz: LOOP(own_bits(d, x[j]) ? __builtin_clzll(own_bits(d, x[j])) - (64 - dtype_info[d].bits)
-		                           : dtype_info[d].bits);
+	case E_clz: LOOP(leading_zeros(d, x[j]));
 	case E_mulhi: LOOP(mulhi_i(d, x[j], y[j]));
 	/* not of integers, or not of one type */
 	case E_exp:

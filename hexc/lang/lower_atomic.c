@@ -52,6 +52,12 @@ check_target(Lower *l, const Expr *e, const Value *v)
 		           e->name, name);
 		return false;
 	}
+	if (kind_of(e->name) >= STORE_AND && dtype_info[v->v->type.dtype].kind == K_flt) {
+		diag_error(l->diag, e->arg[0]->src,
+		           "`%s` of %s: it combines bits of integers, keep `%s` in i32 or u32", e->name,
+		           dtype_info[v->v->type.dtype].name, name);
+		return false;
+	}
 	if (v->v->type.dtype != D_bool && dtype_info[v->v->type.dtype].use == U_any)
 		return true;
 	diag_error(l->diag, e->arg[0]->src,

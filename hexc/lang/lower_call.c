@@ -78,7 +78,7 @@ find(const char *name)
 	return NULL;
 }
 
-/* May a function of the program have its name, as it may those of functions that are written in the language? */
+/* May a function of the program have its name, as it may those of prelude.def? */
 static bool
 lends(const Builtin *b)
 {

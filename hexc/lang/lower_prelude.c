@@ -1,5 +1,6 @@
-/* lower_prelude.c - calls of the functions of prelude.def: their arguments are checked here, so that nothing can be
- * wrong in their texts, and these are lowered as functions of the program are, at the place of the call. */
+/* lower_prelude.c - calls of the functions of prelude.def: their arguments are checked here, so that nothing
+ * can be wrong in their texts, and these are lowered as functions of the program are, at the place of the
+ * call. */
 #include "hexc/lang/lower.h"
 #include "hexc/lang/prelude.h"
 
@@ -45,8 +46,9 @@ check_float(Lower *l, const Prelude *p, DType d, const Operand *o)
 	const char *text = check_text(l, o->e, "x");
 
 	if (dtype_info[d].use != U_any || dtype_info[d].kind != K_flt)
-		diag_error(l->diag, o->e->src, "`%s` is of floats, not of %s: cast first, as in `%s(f32(%s))`",
-		           p->name, dtype_info[d].name, p->name, text);
+		diag_error(l->diag, o->e->src,
+		           "`%s` is of floats, not of %s: cast first, as in `%s(f32(%s))`", p->name,
+		           dtype_info[d].name, p->name, text);
 	else if (p->kind == PRELUDE_single && d == D_f64)
 		diag_error(l->diag, o->e->src,
 		           "there is no `%s` of f64: cast to f32 first, as in `f64(%s(f32(%s)))`", p->name,
@@ -61,8 +63,9 @@ check_number(Lower *l, const Prelude *p, DType d, const Operand *o)
 {
 	if (dtype_info[d].use == U_any && d != D_bool)
 		return true;
-	diag_error(l->diag, o->e->src, "`%s` is of types with arithmetic, not of %s: cast first, as in `%s(%s)`",
-	           p->name, dtype_info[d].name, dtype_info[d].kind == K_flt ? "f16" : "i32",
+	diag_error(l->diag, o->e->src,
+	           "`%s` is of types with arithmetic, not of %s: cast first, as in `%s(%s)`", p->name,
+	           dtype_info[d].name, dtype_info[d].kind == K_flt ? "f16" : "i32",
 	           check_text(l, o->e, "x"));
 	return false;
 }

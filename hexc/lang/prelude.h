@@ -3,7 +3,13 @@
 #define HEXC_PRELUDE_H
 #include "taskmap/base.h"
 
-typedef enum PreludeKind { PRELUDE_own, PRELUDE_number, PRELUDE_single, PRELUDE_word, PRELUDE_help } PreludeKind;
+typedef enum PreludeKind {
+	PRELUDE_own,
+	PRELUDE_number,
+	PRELUDE_single,
+	PRELUDE_word,
+	PRELUDE_help
+} PreludeKind;
 
 typedef struct Prelude {
 	const char *name;

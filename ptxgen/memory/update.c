@@ -33,8 +33,8 @@ float_extreme(Gen *g, const Instr *i, LV *in, LV exec)
 	asm_instr(g, instr_find(r[1]), in, 3, both(g, exec, neg), NULL);
 }
 
-/* old + x is fma(old, 1, x), which sm_80 has.  Where another thread was faster, it is tried again with what that
- * one left. */
+/* old + x is fma(old, 1, x), which sm_80 has.  Where another thread was faster, it is tried again with what
+ * that one left. */
 static void
 bf16_loop(Gen *g, const LV *in, LV exec)
 {
@@ -42,8 +42,9 @@ bf16_loop(Gen *g, const LV *in, LV exec)
 		      exec ? exec : LLVMConstInt(g->i1, 1, 0) };
 
 	asm_emit(g,
-	         "{ .reg .pred again; .reg .b16 old, sum, now, one; @!$3 bra done_${:uid}; mov.b16 one, 0x3f80; "
-	         "ld.relaxed.gpu.global.b16 now, [$1+$2]; again_${:uid}: mov.b16 old, now; "
+	         "{ .reg .pred again; .reg .b16 old, sum, now, one; @!$3 bra done_${:uid}; "
+	         "mov.b16 one, 0x3f80; ld.relaxed.gpu.global.b16 now, [$1+$2]; "
+	         "again_${:uid}: mov.b16 old, now; "
 	         "fma.rn.bf16 sum, old, one, $0; atom.relaxed.gpu.global.cas.b16 now, [$1+$2], old, sum; "
 	         "setp.ne.s16 again, now, old; @again bra again_${:uid}; done_${:uid}: }",
 	         "h,l,n,b", AF_MEM, all, 4, NULL);

@@ -1,6 +1,6 @@
-/* test_functions.c - the functions of hexc/lang/prelude.def, computed by the tile interpreter, against the C library's
- * long double ones: for every number of f16 and bf16, and for a million of f32 and of f64, within the errors that
- * hexc/LANGUAGE.md states (test/lang/run-prelude.sh compares). */
+/* test_functions.c - the functions of hexc/lang/prelude.def, computed by the tile interpreter, against the C
+ * library's long double ones: for every number of f16 and bf16, and for a million of f32 and of f64, within
+ * the errors that hexc/LANGUAGE.md states (test/lang/run-prelude.sh compares). */
 #include "test/interp/util_interp.h"
 #include "test/ir/util_unit.h"
 #include <math.h>
@@ -29,10 +29,11 @@ ONE(sigmoid, 1 / (1 + expl(-x)))
 /* limits where the formula has none */
 ONE(silu, isinf(x) && x < 0 ? 0 : x / (1 + expl(-x)))
 ONE(gelu, isinf(x) && x < 0 ? 0 : x / 2 * erfcl(-x * 0.707106781186547524400844362L))
-ONE(gelu_tanh, isinf(x) && x < 0 ? 0 : x / (1 + expl(-2 * x * (1 + 0.044715L * x * x) * 0.797884560802865355879892119L)))
+#define TANH_OF(x) ((x) * (1 + 0.044715L * (x) * (x)) * 0.797884560802865355879892119L)
+ONE(gelu_tanh, isinf(x) && x < 0 ? 0 : x / (1 + expl(-2 * TANH_OF(x))))
 
-/* Of a result y for x the error is at most 2^of_y abs(y) + 2^of_xy abs(x y) + 2^of_x abs(x), and below 2^floor anything
- * may be 0; an exponent of 0: no such part.  Half of the points are between low and high. */
+/* Of a result y for x the error is at most 2^of_y abs(y) + 2^of_xy abs(x y) + 2^of_x abs(x), and what is
+ * below 2^floor may be 0; an exponent of 0: no such part.  Half of the points are between low and high. */
 static const struct Case {
 	const char *name;
 	Reference *f;
@@ -104,7 +105,8 @@ compare(const struct Case *c, DType d, int n)
 			continue;
 		/* infinities, of the reference too once it is rounded, and zeros with their sign */
 		if (!isnan(want) && (isinf(y) || isinf(want)) &&
-		    (y == num_round(d, (double)want) || y == num_round(d, (double)(want + copysignl(e, want)))))
+		    (y == num_round(d, (double)want) ||
+		     y == num_round(d, (double)(want + copysignl(e, want)))))
 			continue;
 		ck_abort_msg("%s of %s: (%.17g, %.17g) is %.17g, not %.20Lg", c->name, dtype_info[d].name,
 		             x, b, y, want);
@@ -205,14 +207,14 @@ TEST_EACH(ends, NARROW)
 
 /* ---- random bits --------------------------------------------------------------------------------------- */
 
-static const char philox[] = "kernel t(A: u32[6, 64], Y: out u32[4, 64], Z: out u32[5, 64], W: out u32[64])\n{\n"
-			     "    grid(1);\n"
-			     "    let (a, b, c, d) = philox(A[0, :], A[1, :], A[2, :], A[3, :], A[4, :], A[5, :]);\n"
-			     "    Y[0, :] = a;\n    Y[1, :] = b;\n    Y[2, :] = c;\n    Y[3, :] = d;\n"
-			     "    let seed = u64(A[5, :]) << 32 | u64(A[4, :]), at = u64(A[1, :]) << 32 | u64(A[0, :]);\n"
-			     "    let (e, f, g, h) = random(seed, at);\n"
-			     "    Z[0, :] = e;\n    Z[1, :] = f;\n    Z[2, :] = g;\n    Z[3, :] = h;\n"
-			     "    Z[4, :] = random(seed, at);\n    W[:] = random(0, 0);\n}\n";
+static const char philox[] =
+	"kernel t(A: u32[6, 64], Y: out u32[4, 64], Z: out u32[5, 64], W: out u32[64])\n{\n    grid(1);\n"
+	"    let (a, b, c, d) = philox(A[0, :], A[1, :], A[2, :], A[3, :], A[4, :], A[5, :]);\n"
+	"    Y[0, :] = a;\n    Y[1, :] = b;\n    Y[2, :] = c;\n    Y[3, :] = d;\n"
+	"    let seed = u64(A[5, :]) << 32 | u64(A[4, :]), at = u64(A[1, :]) << 32 | u64(A[0, :]);\n"
+	"    let (e, f, g, h) = random(seed, at);\n"
+	"    Z[0, :] = e;\n    Z[1, :] = f;\n    Z[2, :] = g;\n    Z[3, :] = h;\n"
+	"    Z[4, :] = random(seed, at);\n    W[:] = random(0, 0);\n}\n";
 
 /* philox4x32 with 10 rounds of Random123's tests/kat_vectors (D. E. Shaw Research): counter, key, result. */
 static const uint32_t known[3][10] = {
@@ -285,8 +287,8 @@ TEST_EACH(whole_numbers, COUNT_OF(wholes) * 2)
 	for (int i = 0; i < 1 << 16; i++) {
 		double want = wholes[_i / 2].of(num_of_code(d, (unsigned)i)), y = run_get(&r, "Y", i);
 
-		ck_assert_msg(isnan(want) ? isnan(y) : double_bits(want) == double_bits(y), "%s of code %d is %g",
-		              wholes[_i / 2].text, i, y);
+		ck_assert_msg(isnan(want) ? isnan(y) : double_bits(want) == double_bits(y),
+		              "%s of code %d is %g", wholes[_i / 2].text, i, y);
 	}
 }
 
