@@ -196,11 +196,16 @@ int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int6
 void
 interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j)
 {
-	static const OpCode code[STORE_KINDS] = { O_none, O_add, O_max, O_min, O_and, O_or, O_xor };
+	static const OpCode code[STORE_KINDS] = { O_none, O_add, O_max, O_min, O_and, O_or, O_xor }; /* others: none */
 	double f, was_f;
 	int64_t i, was_i;
 
-	if (dtype_is_float(d)) {
+	if (code[kind] == O_none) {
+		if (dtype_is_float(d))
+			num_put_f(d, buf, at, x->f[j]);
+		else
+			num_put_i(d, buf, at, x->i[j]);
+	} else if (dtype_is_float(d)) {
 		was_f = num_get_f(d, buf, at);
 		float_op(code[kind], 1, &f, &was_f, x->f + j);
 		num_put_f(d, buf, at, f);

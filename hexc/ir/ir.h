@@ -250,6 +250,8 @@ typedef enum StoreKind {
 	STORE_AND, /* bits of integers */
 	STORE_OR,
 	STORE_XOR,
+	STORE_SWAP, /* the value takes its place */
+	STORE_CAS,  /* .. where it was what it is compared with, bit by bit */
 	STORE_KINDS
 } StoreKind;
 

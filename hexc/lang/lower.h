@@ -287,7 +287,7 @@ Value lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
 
 /* A statement atomic_add(T[slice], x) or such; false: it is none. */
 bool lower_atomic(Lower *l, const Expr *e);
-Value lower_atomic_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
+Value lower_atomic_value(Lower *l, const Expr *e); /* the same, and what was there */
 /* A statement print("text", x, ...) or assert(condition, "text"); false: it is none. */
 bool lower_message(Lower *l, const Expr *e);
 Value lower_message_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
@@ -307,6 +307,8 @@ enum { CALL_ARG_MAX = 16 };
 bool lower_few_pieces(int64_t whole, int64_t start, int64_t extent);
 /* That part of register tile x. */
 Val *lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t extent);
+/* A new shared tile like t, with no name. */
+Val *lower_put_alloc(Lower *l, Src src, Type t);
 /* The same register tile in shared memory, to take parts of; it keeps its edges. */
 Value lower_stage(Lower *l, Src src, const Value *x);
 Value lower_concat(Lower *l, const Expr *e);

@@ -2,6 +2,7 @@
 #include "hexc/lang/lower.h"
 #include <string.h>
 
+/* How, and what a call looks like. */
 static const struct {
 	const char *name;
 	StoreKind kind;
@@ -12,6 +13,8 @@ static const struct {
 	{ "atomic_and", STORE_AND },
 	{ "atomic_or", STORE_OR },
 	{ "atomic_xor", STORE_XOR },
+	{ "atomic_swap", STORE_SWAP },
+	{ "atomic_cas", STORE_CAS },
 };
 
 static StoreKind
@@ -23,11 +26,10 @@ kind_of(const char *name)
 	return STORE_PLAIN;
 }
 
-Value
-lower_atomic_value(Lower *l, const Expr *e)
+static bool
+is_logic(StoreKind kind)
 {
-	diag_error(l->diag, e->src, "`%s` gives no value: write it as a statement", e->name);
-	return value_none();
+	return kind == STORE_AND || kind == STORE_OR || kind == STORE_XOR;
 }
 
 /* Is this a slice of a tensor that may be read and written, of numbers? */
@@ -52,7 +54,7 @@ check_target(Lower *l, const Expr *e, const Value *v)
 		           e->name, name);
 		return false;
 	}
-	if (kind_of(e->name) >= STORE_AND && dtype_info[v->v->type.dtype].kind == K_flt) {
+	if (is_logic(kind_of(e->name)) && dtype_info[v->v->type.dtype].kind == K_flt) {
 		diag_error(l->diag, e->arg[0]->src,
 		           "`%s` of %s: it combines bits of integers, keep `%s` in i32 or u32", e->name,
 		           dtype_info[v->v->type.dtype].name, name);
@@ -66,31 +68,72 @@ check_target(Lower *l, const Expr *e, const Value *v)
 	return false;
 }
 
+static bool
+check_count(Lower *l, const Expr *e, StoreKind kind)
+{
+	bool cas = kind == STORE_CAS;
+
+	if (e->narg == (cas ? 3 : 2))
+		return true;
+	diag_error(l->diag, e->src, "`%s` has %d argument%s: write %s(T[slice], x%s)", e->name, e->narg,
+	           e->narg == 1 ? "" : "s", e->name, cas ? ", expected" : "");
+	return false;
+}
+
+/* The update, with a shared tile for what was there if somebody wants that; NULL: reported. */
+static Op *
+put_update(Lower *l, const Expr *e, StoreKind kind, bool keep)
+{
+	Operand o[3];
+	Val *in[4];
+	const char *slice;
+	Type t;
+	int n = 2;
+
+	if (!check_count(l, e, kind))
+		return NULL;
+	for (int i = 0; i < e->narg; i++)
+		o[i] = lower_operand(l, e->arg[i]);
+	if (!check_target(l, e, &o[0].v))
+		return NULL;
+	slice = arena_printf(l->arena, "the slice of `%s`", e->arg[0]->arg[0]->name);
+	t = o[0].v.v->type;
+	t.space = S_reg;
+	in[0] = o[1].v.kind == VK_none ? NULL : lower_to_type(l, o[1], t, e->src, slice);
+	in[1] = o[0].v.v;
+	if (keep)
+		in[n++] = lower_put_alloc(l, e->src, t);
+	if (kind == STORE_CAS)
+		in[n++] = o[2].v.kind == VK_none ? NULL : lower_to_type(l, o[2], t, e->src, slice);
+	if (!in[0] || !in[n - 1])
+		return NULL;
+	op_new(l->b, NULL, O_store, e->src, n, in, 0, NULL);
+	IMM_SET(l->b->last, update, kind);
+	return l->b->last;
+}
+
+Value
+lower_atomic_value(Lower *l, const Expr *e)
+{
+	Operand found = { .e = e };
+	Op *o;
+
+	if (!check_mode(l, MODE_BODY, e->src, "an atomic update"))
+		return value_none();
+	o = put_update(l, e, kind_of(e->name), true);
+	if (!o)
+		return value_none();
+	found.v = (Value){ .kind = VK_view, .v = o->in[2], .single = o->in[2]->type.rank == 0 };
+	return lower_load(l, found);
+}
+
 bool
 lower_atomic(Lower *l, const Expr *e)
 {
 	StoreKind kind = kind_of(e->name);
-	Operand to, x;
-	Val *in[2];
-	Type t;
 
 	if (kind == STORE_PLAIN)
 		return false;
-	if (e->narg != 2) {
-		diag_error(l->diag, e->src, "`%s` has %d argument%s: write %s(T[slice], x)", e->name, e->narg,
-		           e->narg == 1 ? "" : "s", e->name);
-		return true;
-	}
-	to = lower_operand(l, e->arg[0]);
-	x = lower_operand(l, e->arg[1]);
-	if (!check_target(l, e, &to.v) || x.v.kind == VK_none)
-		return true;
-	t = to.v.v->type;
-	t.space = S_reg;
-	in[0] = lower_to_type(l, x, t, e->src,
-	                      arena_printf(l->arena, "the slice of `%s`", e->arg[0]->arg[0]->name));
-	in[1] = to.v.v;
-	if (in[0])
-		IMM_SET(op_new(l->b, NULL, O_store, e->src, 2, in, 0, NULL), update, kind);
+	put_update(l, e, kind, kind >= STORE_SWAP);
 	return true;
 }

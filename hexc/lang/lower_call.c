@@ -63,6 +63,8 @@ static const Builtin builtin[] = {
 	{ "atomic_and", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_and(T[slice], x);" },
 	{ "atomic_or", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_or(T[slice], x);" },
 	{ "atomic_xor", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_xor(T[slice], x);" },
+	{ "atomic_swap", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_swap(T[slice], x)" },
+	{ "atomic_cas", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_cas(T[slice], x, expected)" },
 	{ "relayout", 1, 1, O_none, lower_relayout, "relayout(x)" },
 	{ "print", 0, 1 + CALL_ARG_MAX, O_none, lower_message_value, "print(\"text {}\", x, ...);" },
 	{ "assert", 0, 1 + CALL_ARG_MAX, O_none, lower_message_value, "assert(condition, \"text\");" },

@@ -2,7 +2,7 @@
  * can be wrong in their texts, and these are lowered as functions of the program are, at the place of the
  * call. */
 #include "hexc/lang/lower.h"
-#include "hexc/lang/prelude.h"
+#include "hexc/prelude/prelude.h"
 
 const FnDecl *
 lower_prelude_text(Lower *l, const char *name, Src src)

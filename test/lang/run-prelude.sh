@@ -1,16 +1,16 @@
 #!/bin/sh
-# hexc/LANGUAGE.md has the functions of hexc/lang/prelude.def, all of them, and the errors that test/interp/test_functions.c
-# holds them to.
+# hexc/LANGUAGE.md has the functions of hexc/prelude/prelude.def, all of them, and the errors that
+# test/interp/test_functions.c holds them to.
 . test/script.sh
 
 sed -n '/^| function | | error |$/,/^$/p' hexc/LANGUAGE.md | sed 1,2d | grep . >"$dir/table"
 [ -s "$dir/table" ] || fail "hexc/LANGUAGE.md: no table of the prelude"
 
-sed -n 's/^FN([a-z0-9_]*, [0-9]*, \(own\|number\|single\|word\), "\([^"]*\)",.*/\2/p' hexc/lang/prelude.def |
+sed -n 's/^FN([a-z0-9_]*, [0-9]*, \(own\|number\|single\|word\), "\([^"]*\)",.*/\2/p' hexc/prelude/prelude.def |
 	LC_ALL=C sort >"$dir/defined"
-[ -s "$dir/defined" ] || fail "hexc/lang/prelude.def: no rows"
+[ -s "$dir/defined" ] || fail "hexc/prelude/prelude.def: no rows"
 sed 's/^| `\([^`]*\)`.*/\1/' "$dir/table" | LC_ALL=C sort | diff "$dir/defined" - ||
-	fail "hexc/lang/prelude.def (<) and hexc/LANGUAGE.md (>) have different functions"
+	fail "hexc/prelude/prelude.def (<) and hexc/LANGUAGE.md (>) have different functions"
 
 # { "name", name_of, of_y, of_xy, of_x, floor, ...
 sed -n '/^} cases/,/^\t\/\* of f64/s/^\t{ "\([a-z0-9_]*\)", [a-z0-9_]*, \(-*[0-9]*\), \(-*[0-9]*\), \(-*[0-9]*\), \(-*[0-9]*\),.*/\1 \2 \3 \4 \5/p' \

@@ -1,10 +1,10 @@
 /* prelude.c - the functions of prelude.def and their texts. */
-#include "hexc/lang/prelude.h"
+#include "hexc/prelude/prelude.h"
 #include <string.h>
 
 static const Prelude prelude[] = {
 #define FN(name, args, kind, usage, ...) { #name, args, PRELUDE_##kind, usage, #__VA_ARGS__ },
-#include "hexc/lang/prelude.def"
+#include "hexc/prelude/prelude.def"
 };
 
 const Prelude *
