@@ -196,7 +196,9 @@ int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int6
 void
 interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j)
 {
-	static const OpCode code[STORE_KINDS] = { O_none, O_add, O_max, O_min, O_and, O_or, O_xor }; /* others: none */
+	static const OpCode code[STORE_KINDS] = { /* none: the value takes its place */
+		O_none, O_add, O_max, O_min, O_and, O_or, O_xor, O_none, O_none
+	};
 	double f, was_f;
 	int64_t i, was_i;
 

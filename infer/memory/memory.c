@@ -32,9 +32,10 @@ red_row(const Solve *s, const Op *o, int64_t vec)
 {
 	const Type *t = &o->in[0]->type;
 	int bits = (int)vec * dtype_info[t->dtype].bits;
+	InstrKind kind = access_found(o) ? IK_atom : IK_red;
 
 	for (const Instr *i = instrs; i->name; i++)
-		if (i->kind == (access_found(o) ? IK_atom : IK_red) && (int64_t)i->atom == IMM(o, update) && i->ta == t->dtype &&
+		if (i->kind == kind && (int64_t)i->atom == IMM(o, update) && i->ta == t->dtype &&
 		    i->bits == bits && instr_on(i, s->k->unit->target))
 			return i;
 	return NULL;

@@ -190,7 +190,8 @@ does(Prove *p, const Op *o, unsigned kinds)
 		return prove_error(p, -1, 0, "no instruction was chosen");
 	if (!(kinds >> in->kind & 1))
 		return prove_error(p, -1, 0, "%s does something else", in->name);
-	if ((in->kind == IK_red || in->kind == IK_atom) && (in->atom != IMM(o, update) || in->ta != o->in[0]->type.dtype))
+	if ((in->kind == IK_red || in->kind == IK_atom) &&
+	    (in->atom != IMM(o, update) || in->ta != o->in[0]->type.dtype))
 		return prove_error(p, -1, 0, "%s updates otherwise, or another type", in->name);
 	return true;
 }

@@ -74,7 +74,7 @@ miss(Twin *t, const Op *o)
 	t->marked[view_root(o->in[1])->id] = true;
 }
 
-/* Which update comes first nobody says: of what one finds nothing is known, and nothing of what swaps leave. */
+/* Which update comes first nobody says: of what one finds nothing is known, nor of what swaps leave. */
 static void
 store_found(Twin *t, const Op *o)
 {

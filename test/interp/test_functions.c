@@ -1,5 +1,5 @@
-/* test_functions.c - the functions of hexc/prelude/prelude.def, computed by the tile interpreter, against the C
- * library's long double ones: for every number of f16 and bf16, and for a million of f32 and of f64, within
+/* test_functions.c - the functions of hexc/prelude/prelude.def, computed by the tile interpreter, against the
+ * C library's long double ones: for every number of f16 and bf16, and for a million of f32 and of f64, within
  * the errors that hexc/LANGUAGE.md states (test/lang/run-prelude.sh compares). */
 #include "test/interp/util_interp.h"
 #include "test/ir/util_unit.h"

@@ -69,13 +69,22 @@ prelude(Gen *g, Val *x)
 		const char *text;
 		bool steps, loose;
 	} fn[] = {
-		{ "sin(@)", false, true },     { "cos(@)", false, true },        { "erf(@)", false, true },
-		{ "erfc(@)", false, true },    { "sigmoid(@)", false, true },    { "gelu(@)", false, true },
-		{ "gelu_tanh(@)", false, true }, { "silu(@)", false, true },     { "log1p(abs(@))", false, true },
+		{ "sin(@)", false, true },
+		{ "cos(@)", false, true },
+		{ "erf(@)", false, true },
+		{ "erfc(@)", false, true },
+		{ "sigmoid(@)", false, true },
+		{ "gelu(@)", false, true },
+		{ "gelu_tanh(@)", false, true },
+		{ "silu(@)", false, true },
+		{ "log1p(abs(@))", false, true },
 		{ "log2(abs(@) + 1)", false, true },
 		/* of f64 too */
-		{ "clamp(@, -1, 2)", false, false }, { "floor(@)", true, false }, { "ceil(@)", true, false },
-		{ "round(@)", true, false },   { "trunc(@)", true, false }
+		{ "clamp(@, -1, 2)", false, false },
+		{ "floor(@)", true, false },
+		{ "ceil(@)", true, false },
+		{ "round(@)", true, false },
+		{ "trunc(@)", true, false },
 	};
 	static const char *const in[] = { "popcount(@)", "clz(@)", "mulhi(@, @)", "clamp(@, 1, 5)" };
 	int k = is_float(x->t) ? below(g, x->t == F64 ? 5 : 15) + (x->t == F64 ? 10 : 0) : below(g, 4);
