@@ -1,4 +1,4 @@
-/* lower_atomic.c - statements that update elements of a tensor in one step each. */
+/* lower_atomic.c - updates of a tensor, each element in one step, and what was there before. */
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -80,9 +80,10 @@ check_count(Lower *l, const Expr *e, StoreKind kind)
 	return false;
 }
 
-/* The update, with a shared tile for what was there if somebody wants that; NULL: reported. */
+/* The update, with a shared tile for what was there if somebody asks whether that is one element; NULL:
+ * reported. */
 static Op *
-put_update(Lower *l, const Expr *e, StoreKind kind, bool keep)
+put_update(Lower *l, const Expr *e, StoreKind kind, bool *single)
 {
 	Operand o[3];
 	Val *in[4];
@@ -101,8 +102,10 @@ put_update(Lower *l, const Expr *e, StoreKind kind, bool keep)
 	t.space = S_reg;
 	in[0] = o[1].v.kind == VK_none ? NULL : lower_to_type(l, o[1], t, e->src, slice);
 	in[1] = o[0].v.v;
-	if (keep)
+	if (single) {
+		*single = o[0].v.single;
 		in[n++] = lower_put_alloc(l, e->src, t);
+	}
 	if (kind == STORE_CAS)
 		in[n++] = o[2].v.kind == VK_none ? NULL : lower_to_type(l, o[2], t, e->src, slice);
 	if (!in[0] || !in[n - 1])
@@ -112,18 +115,33 @@ put_update(Lower *l, const Expr *e, StoreKind kind, bool keep)
 	return l->b->last;
 }
 
+/* The tile as a whole, by an index in every dim. */
+static Val *
+put_element(Lower *l, Src src, Val *tile)
+{
+	Val *in[1 + DIM_MAX] = { tile };
+	int rank = tile->type.rank;
+
+	for (int d = 0; d < rank; d++)
+		in[1 + d] = ir_const(l->b, NULL, 0);
+	return put_op(l, O_view, src, 1 + rank, in, tile->type);
+}
+
 Value
 lower_atomic_value(Lower *l, const Expr *e)
 {
 	Operand found = { .e = e };
+	bool single = false;
 	Op *o;
 
 	if (!check_mode(l, MODE_BODY, e->src, "an atomic update"))
 		return value_none();
-	o = put_update(l, e, kind_of(e->name), true);
+	o = put_update(l, e, kind_of(e->name), &single);
 	if (!o)
 		return value_none();
-	found.v = (Value){ .kind = VK_view, .v = o->in[2], .single = o->in[2]->type.rank == 0 };
+	found.v = (Value){ .kind = VK_view, .v = o->in[2], .single = single };
+	if (single)
+		found.v.v = put_element(l, e->src, o->in[2]);
 	return lower_load(l, found);
 }
 
@@ -131,9 +149,10 @@ bool
 lower_atomic(Lower *l, const Expr *e)
 {
 	StoreKind kind = kind_of(e->name);
+	bool unused;
 
 	if (kind == STORE_PLAIN)
 		return false;
-	put_update(l, e, kind, kind >= STORE_SWAP);
+	put_update(l, e, kind, kind >= STORE_SWAP ? &unused : NULL);
 	return true;
 }
