@@ -239,6 +239,8 @@ rule_store(Solve *s, Op *o)
 {
 	if (o->in[0]->type.space == S_reg && known_layout(s, o->in[0]))
 		require_indices(s, o->in[1], known_layout(s, o->in[0]));
+	if (o->nin > 3 && is_reg(o->in[3]) && known_layout(s, o->in[0]))
+		require_operand(s, o, 3, known_layout(s, o->in[0]));
 }
 
 static void

@@ -64,10 +64,14 @@ emit_error(Unit *u, const Session *s)
 static int
 op_version(const Op *o, const Target *t)
 {
+	const Instr *red = instr_of(o->lowering);
+
 	if (o->code == O_dot && dot_is_sparse(o))
 		return PTX_SPARSE;
 	if (o->code == O_wgmma && o->in[0]->type.dtype != o->in[1]->type.dtype)
 		return PTX_MIXED;
+	if (o->code == O_store && red && red->kind == IK_red && red->bits >= 64 && red->features & T_RED_BF16)
+		return PTX_RED_VECTOR;
 	for (int j = 0; j < o->nout && t->features & T_FP8; j++)
 		if (dtype_info[o->out[j]->type.dtype].round == R_sat)
 			return PTX_FP8;

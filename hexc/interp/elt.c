@@ -45,6 +45,10 @@ float_op(OpCode code, int64_t n, double *r, const double *x, const double *y)
 	case E_sqrt: LOOP(sqrt(x[j]));
 	case E_rsqrt: LOOP(1 / sqrt(x[j]));
 	case E_tanh: LOOP(tanh(x[j]));
+	case E_floor: LOOP(floor(x[j]));
+	case E_ceil: LOOP(ceil(x[j]));
+	case E_round: LOOP(nearbyint(x[j]));
+	case E_trunc: LOOP(trunc(x[j]));
 	/* not of floats, or not of one type */
 	case E_mod:
 	case E_and:
@@ -53,6 +57,9 @@ float_op(OpCode code, int64_t n, double *r, const double *x, const double *y)
 	case E_shl:
 	case E_shr:
 	case E_not:
+	case E_popcount:
+	case E_clz:
+	case E_mulhi:
 	case E_lt:
 	case E_le:
 	case E_eq:
@@ -106,6 +113,39 @@ shift_i(DType d, bool left, int64_t a, int64_t by)
 	return n > 63 ? 0 : (int64_t)((uint64_t)a >> n);
 }
 
+static uint64_t
+own_bits(DType d, int64_t x)
+{
+	return (uint64_t)x & UINT64_MAX >> (64 - dtype_info[d].bits);
+}
+
+static int64_t
+leading_zeros(DType d, int64_t x)
+{
+	uint64_t bits = own_bits(d, x);
+	int n = dtype_info[d].bits;
+
+	return bits ? __builtin_clzll(bits) - (64 - n) : n;
+}
+
+/* The upper half of the product, of 64 bits by halves. */
+static int64_t
+mulhi_i(DType d, int64_t x, int64_t y)
+{
+	uint64_t a = (uint64_t)x, b = (uint64_t)y, low = 0xffffffff, mid, more, r;
+
+	if (dtype_info[d].bits < 64 && dtype_is_sint(d))
+		return x * y >> dtype_info[d].bits;
+	if (dtype_info[d].bits < 64)
+		return (int64_t)(a * b >> dtype_info[d].bits);
+	mid = (a >> 32) * (b & low) + ((a & low) * (b & low) >> 32);
+	more = (a & low) * (b >> 32) + (mid & low);
+	r = (a >> 32) * (b >> 32) + (mid >> 32) + (more >> 32);
+	if (dtype_is_sint(d)) /* as unsigned, a negative factor is 2^64 more than it is */
+		r -= (x < 0 ? b : 0) + (y < 0 ? a : 0);
+	return (int64_t)r;
+}
+
 static bool
 int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int64_t *y)
 {
@@ -127,6 +167,9 @@ int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int6
 	case E_neg: LOOP((int64_t)(0 - (uint64_t)x[j]));
 	case E_abs: LOOP(x[j] < 0 && !big ? (int64_t)(0 - (uint64_t)x[j]) : x[j]);
 	case E_not: LOOP(d == D_bool ? !x[j] : ~x[j]);
+	case E_popcount: LOOP(__builtin_popcountll(own_bits(d, x[j])));
+	case E_clz: LOOP(leading_zeros(d, x[j]));
+	case E_mulhi: LOOP(mulhi_i(d, x[j], y[j]));
 	/* not of integers, or not of one type */
 	case E_exp:
 	case E_exp2:
@@ -134,6 +177,10 @@ int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int6
 	case E_sqrt:
 	case E_rsqrt:
 	case E_tanh:
+	case E_floor:
+	case E_ceil:
+	case E_round:
+	case E_trunc:
 	case E_lt:
 	case E_le:
 	case E_eq:
@@ -149,11 +196,18 @@ int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int6
 void
 interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j)
 {
-	static const OpCode code[STORE_KINDS] = { O_none, O_add, O_max, O_min };
+	static const OpCode code[STORE_KINDS] = { /* none: the value takes its place */
+		O_none, O_add, O_max, O_min, O_and, O_or, O_xor, O_none, O_none
+	};
 	double f, was_f;
 	int64_t i, was_i;
 
-	if (dtype_is_float(d)) {
+	if (code[kind] == O_none) {
+		if (dtype_is_float(d))
+			num_put_f(d, buf, at, x->f[j]);
+		else
+			num_put_i(d, buf, at, x->i[j]);
+	} else if (dtype_is_float(d)) {
 		was_f = num_get_f(d, buf, at);
 		float_op(code[kind], 1, &f, &was_f, x->f + j);
 		num_put_f(d, buf, at, f);

@@ -1,5 +1,6 @@
 /* mem.c - memory ops of the tile interpreter: tensors, shared tiles. */
 #include "hexc/interp/impl.h"
+#include "hexc/ir/access.h"
 #include <math.h>
 #include <string.h>
 
@@ -313,6 +314,34 @@ write_shared(Interp *it, const Op *o, Shared *s, const Row *row, const Slot *val
 	return true;
 }
 
+/* Is element `to` of the buffer what element j of x is, bit by bit? */
+static bool
+same_bits(DType d, const void *buf, int64_t to, const Slot *x, int64_t j)
+{
+	size_t size = num_bytes(d, 1);
+	uint64_t want = 0;
+
+	if (dtype_is_float(d))
+		num_put_f(d, &want, 0, x->f[j]);
+	else
+		num_put_i(d, &want, 0, x->i[j]);
+	return memcmp((const char *)buf + (size_t)to * size, &want, size) == 0;
+}
+
+/* Element j of an update, in its turn; what it found waits in the slot of where it goes. */
+static void
+update_element(Interp *it, const Op *o, DType d, void *buf, int64_t to, const Slot *val, int64_t j)
+{
+	void *found = access_found(o) ? slot_of(it, access_found(o))->whole : NULL;
+
+	if (found && dtype_is_float(d))
+		((double *)found)[j] = num_get_f(d, buf, to);
+	else if (found)
+		((int64_t *)found)[j] = num_get_i(d, buf, to);
+	if (IMM(o, update) != STORE_CAS || same_bits(d, buf, to, slot_of(it, o->in[3]), j))
+		interp_update((StoreKind)IMM(o, update), d, buf, to, val, j);
+}
+
 static bool
 write_global(Interp *it, const Op *o, const View *v, const Row *row, const Slot *val, int64_t at)
 {
@@ -321,8 +350,7 @@ write_global(Interp *it, const Op *o, const View *v, const Row *row, const Slot 
 
 	for (int64_t j = row->lo; j < row->hi; j++) {
 		if (o->code == O_store && IMM(o, update))
-			interp_update((StoreKind)IMM(o, update), d, arg->data, row->at + j * row->stride, val,
-			              at + j);
+			update_element(it, o, d, arg->data, row->at + j * row->stride, val, at + j);
 		else if (dtype_is_float(d))
 			num_put_f(d, arg->data, row->at + j * row->stride, val->f[at + j]);
 		else
@@ -362,7 +390,17 @@ eval_load(Interp *it, Op *o)
 bool
 eval_store(Interp *it, Op *o)
 {
-	const Val *to = o->in[1];
+	const Val *to = o->in[1], *found = access_found(o);
+	Slot *in = slot_of(it, o->in[0]), old = { .n = in->n }, *s;
 
-	return interp_write(it, o, slot_of(it, to)->view, &to->type, slot_of(it, o->in[0]), false);
+	if (!found)
+		return interp_write(it, o, slot_of(it, to)->view, &to->type, in, false);
+	s = slot_of(it, found);
+	if (!s->whole)
+		s->whole = arena_alloc(&it->arena, sizeof *old.f * (size_t)in->n);
+	memset(s->whole, 0, sizeof *old.f * (size_t)in->n);
+	old.f = s->whole;
+	old.i = s->whole;
+	return interp_write(it, o, slot_of(it, to)->view, &to->type, in, false) &&
+	       interp_write(it, o, s->view, &found->type, &old, false);
 }

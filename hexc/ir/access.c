@@ -13,6 +13,12 @@ access_target(const Op *o)
 	return o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
 }
 
+Val *
+access_found(const Op *o)
+{
+	return o->code == O_store && o->nin > 2 ? o->in[2] : NULL;
+}
+
 bool
 if_is_copies(const Op *o)
 {

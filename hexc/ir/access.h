@@ -6,6 +6,8 @@
 /* The memory that a load or copy reads, and that a store or copy writes; NULL: other ops. */
 Val *access_source(const Op *o);
 Val *access_target(const Op *o);
+/* The shared memory where an update leaves what it found; NULL: others. */
+Val *access_found(const Op *o);
 
 /* The layout that says which thread moves an element, where one thread alone does; NULL: several may. */
 const Layout *access_owners(const Op *o);

@@ -19,7 +19,7 @@ enum {
 	T_STMATRIX = 16,
 	T_MMA_F64M16 = 32,  /* f64 mma of 16 rows */
 	T_FP8 = 64,         /* mma and conversions of e4m3 and e5m2 */
-	T_RED_BF16 = 128,   /* atomic addition of bf16 in memory */
+	T_RED_BF16 = 128,   /* atomic addition of bf16 in memory; of several neighbours at once */
 	T_WGMMA = 256,
 	T_TMA = 512,        /* bulk copies, tensor maps, mbarrier, elect, fence.proxy */
 	T_MULTICAST = 1024, /* bulk copies to all blocks of a cluster */
@@ -29,6 +29,7 @@ enum {
 };
 
 enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */
+enum { PTX_RED_VECTOR = 81 }; /* .version of red of .v2 and .v4 */
 enum { PTX_MIXED = 84 }; /* .version of wgmma of signed and unsigned bytes */
 enum { PTX_OWN = 86 };    /* .version of bulk copies to .shared::cta */
 enum { PTX_SPARSE = 85 }; /* .version of mma.sp::ordered_metadata */
@@ -246,7 +247,18 @@ typedef enum SplitKind {
 } SplitKind;
 /* IMM(o, update) of a store: what becomes of the element that is there.  All but PLAIN are one step that no
  * other thread sees the middle of. */
-typedef enum StoreKind { STORE_PLAIN, STORE_ADD, STORE_MAX, STORE_MIN, STORE_KINDS } StoreKind;
+typedef enum StoreKind {
+	STORE_PLAIN,
+	STORE_ADD,
+	STORE_MAX,
+	STORE_MIN,
+	STORE_AND, /* bits of integers */
+	STORE_OR,
+	STORE_XOR,
+	STORE_SWAP, /* the value takes its place */
+	STORE_CAS,  /* .. where it was what it is compared with, bit by bit */
+	STORE_KINDS
+} StoreKind;
 
 /* IMM(o, async) of a copy: when it is done. */
 typedef enum CopyKind {

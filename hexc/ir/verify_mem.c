@@ -163,11 +163,33 @@ shape_load(Arena *a, const Op *o)
 	return NULL;
 }
 
+/* Where the elements go that an update found, and what they are compared with. */
+static const char *
+check_found(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *old = o->nin > 2 ? &o->in[2]->type : NULL;
+	bool cas = IMM(o, update) == STORE_CAS;
+
+	if (o->nin != 2 && o->nin != (cas ? 4 : 3))
+		return arena_printf(a, "%d operands", o->nin);
+	if (!old)
+		return IMM(o, update) < STORE_SWAP ? NULL : "what was there goes nowhere";
+	if (!IMM(o, update) || old->space != S_shared || is_barriers(o->in[2]) || !same_tile(x, old))
+		return arena_printf(a, "what was there does not go to %s", type_print(a, old));
+	if (cas && (o->in[3]->type.space != x->space || !same_tile(&o->in[3]->type, x)))
+		return "what is compared is of another type";
+	return NULL;
+}
+
 const char *
 shape_store(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->in[1]->type;
+	const Type *x, *t;
 
+	if (o->nin < 2)
+		return arena_printf(a, "%d operands", o->nin);
+	x = &o->in[0]->type;
+	t = &o->in[1]->type;
 	if (is_barriers(o->in[1]) || !is_memory(t) ||
 	    (x->space != S_reg && (x->space != S_scalar || t->rank)) || !same_tile(x, t))
 		return arena_printf(a, "%s does not store to %s", type_print(a, x), type_print(a, t));
@@ -176,7 +198,7 @@ shape_store(Arena *a, const Op *o)
 	if (IMM(o, update) &&
 	    (t->space != S_global || t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
 		return arena_printf(a, "%s cannot be updated atomically", type_print(a, t));
-	return NULL;
+	return check_found(a, o);
 }
 
 /* Words x of the tensor o->in[1] and elements t are the same blocks. */

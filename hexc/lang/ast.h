@@ -181,6 +181,7 @@ struct FnDecl {
 	Stmt *body;
 	Src end;
 	bool broken; /* parts of it could not be parsed */
+	bool prelude; /* of prelude.def: it sees no function of the program */
 	FnDecl *next;
 };
 
@@ -202,4 +203,6 @@ typedef struct File {
 
 /* Parse the source of u; errors go to u->diag. */
 File parse_file(Unit *u);
+/* The function that the text is, all of it standing at `at`. */
+const FnDecl *parse_prelude(Unit *u, const char *text, Src at);
 #endif

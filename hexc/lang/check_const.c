@@ -232,6 +232,10 @@ flt_call(OpCode code, double x, double *r)
 	case O_sqrt: *r = sqrt(x); return true;
 	case O_rsqrt: *r = 1 / sqrt(x); return true;
 	case O_tanh: *r = tanh(x); return true;
+	case O_floor: *r = floor(x); return true;
+	case O_ceil: *r = ceil(x); return true;
+	case O_round: *r = nearbyint(x); return true;
+	case O_trunc: *r = trunc(x); return true;
 	default: return false;
 	}
 }

@@ -244,8 +244,9 @@ Value lower_unary_op(Lower *l, Tok op, Src src, Operand x);
 bool lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out);
 Value lower_slice(Lower *l, const Expr *e);
 Value lower_call(Lower *l, const Expr *e);
-/* Name of a built-in function? */
+/* Name of a built-in function, or of one that is written in the language? */
 bool lower_is_builtin(const char *name);
+bool lower_keeps_name(const char *name); /* and of none of the program */
 const char *lower_builtin(int i); /* NULL past the last */
 /* A choice of numbers in type d; false: one does not fit. */
 bool lower_plain(Lower *l, Operand *o, DType d);
@@ -299,7 +300,7 @@ Value lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
 
 /* A statement atomic_add(T[slice], x) or such; false: it is none. */
 bool lower_atomic(Lower *l, const Expr *e);
-Value lower_atomic_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
+Value lower_atomic_value(Lower *l, const Expr *e); /* the same, and what was there */
 /* A statement print("text", x, ...) or assert(condition, "text"); false: it is none. */
 bool lower_message(Lower *l, const Expr *e);
 Value lower_message_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
@@ -319,6 +320,8 @@ enum { CALL_ARG_MAX = 16 };
 bool lower_few_pieces(int64_t whole, int64_t start, int64_t extent);
 /* That part of register tile x. */
 Val *lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t extent);
+/* A new shared tile like t, with no name. */
+Val *lower_put_alloc(Lower *l, Src src, Type t);
 /* The same register tile in shared memory, to take parts of; it keeps its edges. */
 Value lower_stage(Lower *l, Src src, const Value *x);
 Value lower_concat(Lower *l, const Expr *e);
@@ -332,7 +335,8 @@ Value lower_arg_extreme(Lower *l, const Expr *e, OpCode code);
 
 /* Names of functions must be new; reports. */
 void lower_check_fns(Unit *u, const File *file);
-const FnDecl *lower_find_fn(const Lower *l, const char *name); /* NULL: none */
+/* The function that a call at src names, of the program or, in one of these, of the language; NULL: none. */
+const FnDecl *lower_find_fn(Lower *l, const char *name, Src src);
 /* The `want` results of f for n arguments, or false after a report; src: the call. */
 bool lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const Value *arg, int want, Value *out);
 bool lower_fn_expr(Lower *l, const FnDecl *f, const Expr *e, int want, Value *out);
@@ -341,6 +345,17 @@ bool lower_fn_parts(Lower *l, const Expr *e, int n, Value *out);
 void lower_call_stmt(Lower *l, const Stmt *s);
 void lower_return(Lower *l, const Stmt *s);
 void lower_static_assert(Lower *l, const Stmt *s);
+
+/* ---- lower_prelude.c --------------------------------------------------------------------------- */
+
+/* The function of prelude.def, read anew for each call; NULL: none. */
+const FnDecl *lower_prelude_text(Lower *l, const char *name, Src src);
+bool lower_is_prelude(const char *name); /* one that programs may call */
+const char *lower_prelude_name(int n); /* of the n-th of those; NULL past the last */
+/* The `want` values of a call of one, or false after a report. */
+bool lower_prelude_expr(Lower *l, const Expr *e, int want, Value *out);
+/* The function of one f64. */
+Value lower_prelude_f64(Lower *l, const char *name, Src src, Value x);
 
 /* ---- lower_stmt.c, lower_let.c, lower_flow.c ------------------------------------------------- */
 

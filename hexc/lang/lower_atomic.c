@@ -1,7 +1,8 @@
-/* lower_atomic.c - statements that update elements of a tensor in one step each. */
+/* lower_atomic.c - updates of a tensor, each element in one step, and what was there before. */
 #include "hexc/lang/lower.h"
 #include <string.h>
 
+/* How, and what a call looks like. */
 static const struct {
 	const char *name;
 	StoreKind kind;
@@ -9,6 +10,11 @@ static const struct {
 	{ "atomic_add", STORE_ADD },
 	{ "atomic_max", STORE_MAX },
 	{ "atomic_min", STORE_MIN },
+	{ "atomic_and", STORE_AND },
+	{ "atomic_or", STORE_OR },
+	{ "atomic_xor", STORE_XOR },
+	{ "atomic_swap", STORE_SWAP },
+	{ "atomic_cas", STORE_CAS },
 };
 
 static StoreKind
@@ -20,11 +26,10 @@ kind_of(const char *name)
 	return STORE_PLAIN;
 }
 
-Value
-lower_atomic_value(Lower *l, const Expr *e)
+static bool
+is_logic(StoreKind kind)
 {
-	diag_error(l->diag, e->src, "`%s` gives no value: write it as a statement", e->name);
-	return value_none();
+	return kind == STORE_AND || kind == STORE_OR || kind == STORE_XOR;
 }
 
 /* Is this a slice of a tensor that may be read and written, of numbers? */
@@ -49,6 +54,12 @@ check_target(Lower *l, const Expr *e, const Value *v)
 		           e->name, name);
 		return false;
 	}
+	if (is_logic(kind_of(e->name)) && dtype_info[v->v->type.dtype].kind == K_flt) {
+		diag_error(l->diag, e->arg[0]->src,
+		           "`%s` of %s: it combines bits of integers, keep `%s` in i32 or u32", e->name,
+		           dtype_info[v->v->type.dtype].name, name);
+		return false;
+	}
 	if (v->v->type.dtype != D_bool && dtype_info[v->v->type.dtype].use == U_any)
 		return true;
 	diag_error(l->diag, e->arg[0]->src,
@@ -57,31 +68,91 @@ check_target(Lower *l, const Expr *e, const Value *v)
 	return false;
 }
 
+static bool
+check_count(Lower *l, const Expr *e, StoreKind kind)
+{
+	bool cas = kind == STORE_CAS;
+
+	if (e->narg == (cas ? 3 : 2))
+		return true;
+	diag_error(l->diag, e->src, "`%s` has %d argument%s: write %s(T[slice], x%s)", e->name, e->narg,
+	           e->narg == 1 ? "" : "s", e->name, cas ? ", expected" : "");
+	return false;
+}
+
+/* The update, with a shared tile for what was there if somebody asks whether that is one element; NULL:
+ * reported. */
+static Op *
+put_update(Lower *l, const Expr *e, StoreKind kind, bool *single)
+{
+	Operand o[3];
+	Val *in[4];
+	const char *slice;
+	Type t;
+	int n = 2;
+
+	if (!check_count(l, e, kind))
+		return NULL;
+	for (int i = 0; i < e->narg; i++)
+		o[i] = lower_operand(l, e->arg[i]);
+	if (!check_target(l, e, &o[0].v))
+		return NULL;
+	slice = arena_printf(l->arena, "the slice of `%s`", e->arg[0]->arg[0]->name);
+	t = o[0].v.v->type;
+	t.space = S_reg;
+	in[0] = o[1].v.kind == VK_none ? NULL : lower_to_type(l, o[1], t, e->src, slice);
+	in[1] = o[0].v.v;
+	if (single) {
+		*single = o[0].v.single;
+		in[n++] = lower_put_alloc(l, e->src, t);
+	}
+	if (kind == STORE_CAS)
+		in[n++] = o[2].v.kind == VK_none ? NULL : lower_to_type(l, o[2], t, e->src, slice);
+	if (!in[0] || !in[n - 1])
+		return NULL;
+	op_new(l->b, NULL, O_store, e->src, n, in, 0, NULL);
+	IMM_SET(l->b->last, update, kind);
+	return l->b->last;
+}
+
+/* The tile as a whole, by an index in every dim. */
+static Val *
+put_element(Lower *l, Src src, Val *tile)
+{
+	Val *in[1 + DIM_MAX] = { tile };
+	int rank = tile->type.rank;
+
+	for (int d = 0; d < rank; d++)
+		in[1 + d] = ir_const(l->b, NULL, 0);
+	return put_op(l, O_view, src, 1 + rank, in, tile->type);
+}
+
+Value
+lower_atomic_value(Lower *l, const Expr *e)
+{
+	Operand found = { .e = e };
+	bool single = false;
+	Op *o;
+
+	if (!check_mode(l, MODE_BODY, e->src, "an atomic update"))
+		return value_none();
+	o = put_update(l, e, kind_of(e->name), &single);
+	if (!o)
+		return value_none();
+	found.v = (Value){ .kind = VK_view, .v = o->in[2], .single = single };
+	if (single)
+		found.v.v = put_element(l, e->src, o->in[2]);
+	return lower_load(l, found);
+}
+
 bool
 lower_atomic(Lower *l, const Expr *e)
 {
 	StoreKind kind = kind_of(e->name);
-	Operand to, x;
-	Val *in[2];
-	Type t;
+	bool unused;
 
 	if (kind == STORE_PLAIN)
 		return false;
-	if (e->narg != 2) {
-		diag_error(l->diag, e->src, "`%s` has %d argument%s: write %s(T[slice], x)", e->name, e->narg,
-		           e->narg == 1 ? "" : "s", e->name);
-		return true;
-	}
-	to = lower_operand(l, e->arg[0]);
-	x = lower_operand(l, e->arg[1]);
-	if (!check_target(l, e, &to.v) || x.v.kind == VK_none)
-		return true;
-	t = to.v.v->type;
-	t.space = S_reg;
-	in[0] = lower_to_type(l, x, t, e->src,
-	                      arena_printf(l->arena, "the slice of `%s`", e->arg[0]->arg[0]->name));
-	in[1] = to.v.v;
-	if (in[0])
-		IMM_SET(op_new(l->b, NULL, O_store, e->src, 2, in, 0, NULL), update, kind);
+	put_update(l, e, kind, kind >= STORE_SWAP ? &unused : NULL);
 	return true;
 }

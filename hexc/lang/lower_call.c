@@ -22,6 +22,12 @@ static const Builtin builtin[] = {
 	{ "sqrt", 1, 1, O_sqrt, NULL, "sqrt(x)" },
 	{ "rsqrt", 1, 1, O_rsqrt, NULL, "rsqrt(x)" },
 	{ "tanh", 1, 1, O_tanh, NULL, "tanh(x)" },
+	{ "floor", 1, 1, O_floor, NULL, "floor(x)" },
+	{ "round", 1, 1, O_round, NULL, "round(x)" },
+	{ "trunc", 1, 1, O_trunc, NULL, "trunc(x)" },
+	{ "popcount", 1, 1, O_popcount, NULL, "popcount(x)" },
+	{ "clz", 1, 1, O_clz, NULL, "clz(x)" },
+	{ "mulhi", 2, 2, O_mulhi, NULL, "mulhi(a, b)" },
 	{ "abs", 1, 1, O_abs, NULL, "abs(x)" },
 	{ "max", 2, 2, O_max, NULL, "max(a, b); along a dimension: reduce_max(x, dim)" },
 	{ "min", 2, 2, O_min, NULL, "min(a, b); along a dimension: reduce_min(x, dim)" },
@@ -29,7 +35,7 @@ static const Builtin builtin[] = {
 	{ "bitcast", 2, 2, O_bitcast, lower_bitcast, "bitcast(x, TYPE)" },
 	{ "where", 3, 3, O_select, lower_where, "where(condition, a, b)" },
 	{ "lookup", 2, 2, O_none, lower_lookup, "lookup(table, indices)" },
-	{ "ceil", 2, 2, O_none, lower_ceil, "ceil(a, b): a / b rounded up" },
+	{ "ceil", 1, 2, O_ceil, lower_ceil, "ceil(x), or ceil(a, b): a / b rounded up" },
 	{ "inside", 1, 1, O_none, lower_inside, "inside(x)" },
 	{ "exact", 1, 1, O_none, lower_exact, "exact(x)" },
 	{ "cdiv", 2, 2, O_none, lower_ceil, "cdiv(a, b): a / b rounded up" },
@@ -55,25 +61,52 @@ static const Builtin builtin[] = {
 	{ "atomic_add", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_add(T[slice], x);" },
 	{ "atomic_max", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_max(T[slice], x);" },
 	{ "atomic_min", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_min(T[slice], x);" },
+	{ "atomic_and", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_and(T[slice], x);" },
+	{ "atomic_or", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_or(T[slice], x);" },
+	{ "atomic_xor", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_xor(T[slice], x);" },
+	{ "atomic_swap", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_swap(T[slice], x)" },
+	{ "atomic_cas", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_cas(T[slice], x, expected)" },
 	{ "relayout", 1, 1, O_none, lower_relayout, "relayout(x)" },
 	{ "print", 0, 1 + CALL_ARG_MAX, O_none, lower_message_value, "print(\"text {}\", x, ...);" },
 	{ "assert", 0, 1 + CALL_ARG_MAX, O_none, lower_message_value, "assert(condition, \"text\");" },
 	{ "iota", 2, 1 + RANK_MAX, O_none, lower_iota, "iota(dim, extent, extent, ...)" },
 };
 
-bool
-lower_is_builtin(const char *name)
+static const Builtin *
+find(const char *name)
 {
 	for (int i = 0; i < (int)COUNT_OF(builtin); i++)
 		if (strcmp(builtin[i].name, name) == 0)
-			return true;
-	return false;
+			return &builtin[i];
+	return NULL;
+}
+
+/* May a function of the program have its name, as it may those of prelude.def? */
+static bool
+lends(const Builtin *b)
+{
+	return b->code == O_floor || b->code == O_round || b->code == O_trunc || b->code == O_popcount ||
+	       b->code == O_clz || b->code == O_mulhi;
+}
+
+bool
+lower_is_builtin(const char *name)
+{
+	return find(name) || lower_is_prelude(name);
+}
+
+bool
+lower_keeps_name(const char *name)
+{
+	const Builtin *b = find(name);
+
+	return b && !lends(b);
 }
 
 const char *
 lower_builtin(int i)
 {
-	return i < (int)COUNT_OF(builtin) ? builtin[i].name : NULL;
+	return i < (int)COUNT_OF(builtin) ? builtin[i].name : lower_prelude_name(i - (int)COUNT_OF(builtin));
 }
 
 static Value
@@ -222,7 +255,9 @@ lower_elementwise(Lower *l, const Expr *e, OpCode code)
 		return value_none();
 	for (int i = 0; i < e->narg; i++)
 		in[i] = lower_broadcast_to(l, e->src, o[i].v, t);
-	if (type_is_index(&t) && e->narg == 2)
+	if (t.dtype == D_f64 && (code == O_exp || code == O_log))
+		return lower_prelude_f64(l, code == O_exp ? "exp_f64" : "log_f64", e->src, o[0].v);
+	if (type_is_index(&t) && (code == O_max || code == O_min))
 		r.v = put_index(l, code, e->src, in[0], in[1]);
 	else
 		r.v = put_op(l, code, e->src, e->narg, in, t);
@@ -336,8 +371,12 @@ lower_where(Lower *l, const Expr *e)
 static Value
 lower_ceil(Lower *l, const Expr *e)
 {
-	Operand a = lower_operand(l, e->arg[0]), b = lower_operand(l, e->arg[1]), one = { value_int(1), e };
+	Operand a, b, one = { value_int(1), e };
 
+	if (e->narg == 1)
+		return lower_elementwise(l, e, O_ceil);
+	a = lower_operand(l, e->arg[0]);
+	b = lower_operand(l, e->arg[1]);
 	if (a.v.kind == VK_none || b.v.kind == VK_none)
 		return value_none();
 	if ((a.v.kind == VK_val && value_is_tile(&a.v)) || a.v.kind == VK_flt || b.v.kind == VK_flt) {
@@ -350,29 +389,37 @@ lower_ceil(Lower *l, const Expr *e)
 	return lower_op2(l, TK_slash, e->src, a, b);
 }
 
+static Value
+call_builtin(Lower *l, const Builtin *b, const Expr *e)
+{
+	if (e->narg >= b->min && e->narg <= b->max)
+		return b->fn ? b->fn(l, e) : lower_elementwise(l, e, b->code);
+	diag_error(l->diag, e->src, "`%s` has %d argument%s: write %s", e->name, e->narg,
+	           e->narg == 1 ? "" : "s", b->usage);
+	return value_none();
+}
+
 Value
 lower_call(Lower *l, const Expr *e)
 {
 	DType d = lower_find_dtype(l, e->name);
-	const FnDecl *f = lower_find_fn(l, e->name);
+	const Builtin *b = find(e->name);
+	const FnDecl *f;
+	Value v;
 
 	if (d != D_COUNT)
 		return lower_cast(l, e, d);
-	for (int i = 0; i < (int)COUNT_OF(builtin); i++) {
-		const Builtin *b = &builtin[i];
-
-		if (strcmp(b->name, e->name) != 0)
-			continue;
-		if (e->narg < b->min || e->narg > b->max) {
-			diag_error(l->diag, e->src, "`%s` has %d argument%s: write %s", e->name, e->narg,
-			           e->narg == 1 ? "" : "s", b->usage);
-			return value_none();
-		}
-		return b->fn ? b->fn(l, e) : lower_elementwise(l, e, b->code);
-	}
+	if (b && !lends(b))
+		return call_builtin(l, b, e);
+	f = lower_find_fn(l, e->name, e->src);
 	if (f) {
-		Value v;
 		lower_fn_expr(l, f, e, 1, &v);
+		return v;
+	}
+	if (b)
+		return call_builtin(l, b, e);
+	if (lower_is_prelude(e->name)) {
+		lower_prelude_expr(l, e, 1, &v);
 		return v;
 	}
 	check_no_name(l, e->src, "function ", e->name, "");

@@ -41,7 +41,7 @@ unknown_name(Lower *l, const Expr *e)
 		diag_error(l->diag, e->src, "`block` is no number: write block.x, block.y or block.z");
 	else if (dtype_find(e->name, strlen(e->name)) != D_COUNT)
 		diag_error(l->diag, e->src, "`%s` is an element type: cast with `%s(...)`", e->name, e->name);
-	else if (lower_is_builtin(e->name) || lower_find_fn(l, e->name))
+	else if (lower_is_builtin(e->name) || lower_find_fn(l, e->name, e->src))
 		diag_error(l->diag, e->src, "`%s` is a function: call it with `%s(...)`", e->name, e->name);
 	else
 		check_no_name(l, e->src, "", e->name,

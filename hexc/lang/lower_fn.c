@@ -6,8 +6,10 @@
 #include <string.h>
 
 const FnDecl *
-lower_find_fn(const Lower *l, const char *name)
+lower_find_fn(Lower *l, const char *name, Src src)
 {
+	if (l->call && l->call->fn->prelude)
+		return lower_prelude_text(l, name, src);
 	for (const FnDecl *f = l->fns; f; f = f->next)
 		if (strcmp(f->name, name) == 0)
 			return f;
@@ -19,7 +21,7 @@ lower_check_fns(Unit *u, const File *file)
 {
 	for (const FnDecl *f = file->fn; f; f = f->next) {
 		const char *is = dtype_find(f->name, strlen(f->name)) != D_COUNT ? "an element type"
-		                 : lower_is_builtin(f->name)                     ? "a built-in function"
+		                 : lower_keeps_name(f->name)                     ? "a built-in function"
 		                                                                 : NULL;
 
 		if (is)
@@ -59,6 +61,13 @@ check_body(Lower *l, const FnDecl *f, const Stmt *s)
 	return true;
 }
 
+/* Of several values of a function of the language the first may be all that is wanted. */
+static bool
+gives(const FnDecl *f, int n, int want)
+{
+	return n == want || (f->prelude && n > 1 && want == 1);
+}
+
 static bool
 call(Lower *l, const FnDecl *f, Src src, const Value *arg, int want, Value *out)
 {
@@ -75,14 +84,15 @@ call(Lower *l, const FnDecl *f, Src src, const Value *arg, int want, Value *out)
 	l->call = frame.outer;
 	if (l->diag->nerror != errors) {
 		diag_note(l->diag, src, "in this call of `%s`", f->name);
-	} else if (frame.nresult != want) {
+	} else if (!gives(f, frame.nresult, want)) {
 		diag_error(l->diag, src, "`%s` returns %d value%s, but %d %s wanted here", f->name,
 		           frame.nresult, frame.nresult == 1 ? "" : "s", want, want == 1 ? "is" : "are");
-		diag_note(l->diag, f->src, "`%s` is declared here", f->name);
+		if (!f->prelude)
+			diag_note(l->diag, f->src, "`%s` is declared here", f->name);
 	}
 	for (int i = 0; i < want; i++)
 		out[i] = i < frame.nresult ? frame.result[i] : value_none();
-	return frame.nresult == want;
+	return gives(f, frame.nresult, want);
 }
 
 bool
@@ -95,7 +105,7 @@ lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const Value *arg, int w
 	if (f->broken)
 		return false;
 	for (const FnCall *c = l->call; c; c = c->outer)
-		depth++;
+		depth += !c->fn->prelude;
 	if (depth == CALL_DEPTH_MAX) {
 		diag_error(l->diag, src, "calls of functions are nested more than %d deep", CALL_DEPTH_MAX);
 		return false;
@@ -130,10 +140,12 @@ lower_fn_expr(Lower *l, const FnDecl *f, const Expr *e, int want, Value *out)
 bool
 lower_fn_parts(Lower *l, const Expr *e, int n, Value *out)
 {
-	const FnDecl *f = e->kind == EX_call ? lower_find_fn(l, e->name) : NULL;
+	const FnDecl *f = e->kind == EX_call ? lower_find_fn(l, e->name, e->src) : NULL;
 
 	if (f)
 		return lower_fn_expr(l, f, e, n, out);
+	if (e->kind == EX_call && lower_is_prelude(e->name))
+		return lower_prelude_expr(l, e, n, out);
 	if (e->kind == EX_call && (strcmp(e->name, "scan") == 0 || strcmp(e->name, "reduce") == 0))
 		return lower_scan(l, e, n, out);
 	if (lower_expr(l, e).kind != VK_none)
@@ -148,7 +160,7 @@ lower_fn_parts(Lower *l, const Expr *e, int n, Value *out)
 void
 lower_call_stmt(Lower *l, const Stmt *s)
 {
-	const FnDecl *f = lower_find_fn(l, s->value->name);
+	const FnDecl *f = lower_find_fn(l, s->value->name, s->value->src);
 	int errors = l->diag->nerror;
 
 	if (f)

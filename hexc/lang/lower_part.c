@@ -3,9 +3,8 @@
  * where every element has an address. */
 #include "hexc/lang/lower.h"
 
-/* A new shared tile like t, with no name. */
-static Val *
-stage_alloc(Lower *l, Src src, Type t)
+Val *
+lower_put_alloc(Lower *l, Src src, Type t)
 {
 	t = type_free(t);
 	t.space = S_shared;
@@ -26,7 +25,7 @@ lower_stage(Lower *l, Src src, const Value *x)
 	Value r = *x;
 
 	r.kind = VK_view;
-	r.v = stage_alloc(l, src, x->v->type);
+	r.v = lower_put_alloc(l, src, x->v->type);
 	put_store(l, src, x->v, r.v);
 	return r;
 }
@@ -150,7 +149,7 @@ lower_concat(Lower *l, const Expr *e)
 		piece = gcd64(piece, part[i].v.v->type.shape[dim]);
 	if (t.shape[dim] / piece <= PIECES_MAX)
 		return joined(l, e->src, n, part, dim);
-	tile = stage_alloc(l, e->src, t);
+	tile = lower_put_alloc(l, e->src, t);
 	for (int i = 0; i < n; i++) {
 		Type p = part[i].v.v->type;
 		Val *in[RANK_MAX + 1] = { tile };

@@ -123,7 +123,7 @@ read_scan(Lower *l, const Expr *e, Scan *s)
 		           RESULT_MAX);
 		return false;
 	}
-	s->fn = e->arg[0]->kind == EX_name ? lower_find_fn(l, e->arg[0]->name) : NULL;
+	s->fn = e->arg[0]->kind == EX_name ? lower_find_fn(l, e->arg[0]->name, e->src) : NULL;
 	if (!s->fn) {
 		diag_error(l->diag, e->arg[0]->src,
 		           "`%s` combines with a function of the program: `%s` is none", e->name,

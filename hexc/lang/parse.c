@@ -124,6 +124,8 @@ parse_span(const Parser *p, const Token *from, const Token *to)
 {
 	size_t end = (size_t)to->at + to->src.len, at = from->at;
 
+	if (p->prelude)
+		return from->src;
 	if (to->kind == TK_end)
 		end = p->len;
 	while (at < end && p->text[at] != '\n' && p->text[at] != '\r')
@@ -233,6 +235,23 @@ parse_fn(Parser *p)
 	if (parse_accept(p, TK_lbrace))
 		f->body = parse_body(p, &f->end);
 	f->broken = p->npanic != n;
+	return f;
+}
+
+const FnDecl *
+parse_prelude(Unit *u, const char *text, Src at)
+{
+	Parser p = { .arena = u->arena, .diag = u->diag, .text = text, .len = strlen(text), .prelude = true };
+	Token *first = lex_all(u->arena, u->diag, text, p.len);
+	FnDecl *f;
+
+	for (Token *t = first; t->kind != TK_end; t++)
+		t->src = at;
+	p.tok = first;
+	p.lost = NEW(u->arena, Lost);
+	f = parse_fn(&p);
+	f->prelude = true;
+	BUG_IF(u->arena, f->broken);
 	return f;
 }
 

@@ -11,6 +11,7 @@ typedef struct Parser {
 	Diag *diag;
 	const char *text;
 	size_t len;
+	bool prelude; /* not the program's text: all stands at one place of that */
 	const Token *tok; /* the next token */
 	const Token *last; /* the one before it */
 	bool panic;

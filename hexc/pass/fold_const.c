@@ -49,6 +49,10 @@ eval_float(OpCode code, double x, double y, double *r)
 	case O_neg: *r = -x; return true;
 	case O_abs: *r = fabs(x); return true;
 	case O_sqrt: *r = sqrt(x); return true;
+	case O_floor: *r = floor(x); return true;
+	case O_ceil: *r = ceil(x); return true;
+	case O_round: *r = nearbyint(x); return true;
+	case O_trunc: *r = trunc(x); return true;
 	default: return false; /* the device approximates them */
 	}
 }

@@ -1,4 +1,5 @@
 /* pad_tie.c - pass pad: which dims grow together, and which stay. */
+#include "hexc/ir/access.h"
 #include "hexc/ir/sparse.h"
 #include "hexc/pass/pad.h"
 
@@ -166,7 +167,7 @@ pad_tie_op(const Pad *p, const Op *o)
 		for (int i = 0; i < o->nin; i++)
 			pad_tie(p, y, o->in[i]);
 	} else if (pad_moved(o)) {
-		if (pad_is_fixed(p->k, o->in[pad_memory_at(o)]))
+		if (pad_is_fixed(p->k, o->in[pad_memory_at(o)]) || access_found(o))
 			fix_all(p, pad_moved(o));
 	} else if (o->code == O_slice || o->code == O_concat) {
 		tie_pieces(p, o);

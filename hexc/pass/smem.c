@@ -19,6 +19,7 @@
  * up to the next such op, around loops too, that barrier orders these reads as well, and none is needed in
  * front of the op.  So everything lives that long if it costs no block of those that an SM holds, or else
  * scratch and tiles made in loops do, or else nothing. */
+#include "hexc/ir/access.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/smem.h"
 #include <stdlib.h>
@@ -168,6 +169,8 @@ find_liveness(Smem *s)
 			access_memory(s, o, o->in[1], false);
 		else if (o->code == O_copy)
 			access_memory(s, o, o->in[IMM(o, async) == COPY_OUT ? 0 : 1], IMM(o, async) != 0);
+		if (access_found(o))
+			access_memory(s, o, access_found(o), false);
 		for (int i = 0; i < 2 && o->code == O_wgmma; i++)
 			if (o->in[i]->type.space == S_shared)
 				access_memory(s, o, o->in[i], true);

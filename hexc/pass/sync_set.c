@@ -147,7 +147,7 @@ products(const Kernel *k, const Op *o, Access *a)
 int
 access_of(const Kernel *k, const Op *o, Access *a)
 {
-	Val *from = access_source(o), *to = access_target(o);
+	Val *from = access_source(o), *to = access_target(o), *found = access_found(o);
 	int n;
 
 	if (smem_has_scratch(o)) {
@@ -159,7 +159,8 @@ access_of(const Kernel *k, const Op *o, Access *a)
 	if (o->code == O_wgmma)
 		return products(k, o, a);
 	n = from ? access_add(k, o, from, false, a) : 0;
-	return to ? n + access_add(k, o, to, true, a + n) : n;
+	n += to ? access_add(k, o, to, true, a + n) : 0;
+	return found ? n + access_add(k, o, found, true, a + n) : n;
 }
 
 /* Elements lo .. hi - 1 of dim d of the root: all that an access through v may touch. */

@@ -97,14 +97,17 @@ infer_error_half_bytes(Solve *s, const Op *o, const Layout *l, int unit)
 void
 infer_error_no_red(Solve *s, const Op *o)
 {
-	static const char *const name[STORE_KINDS] = { "", "atomic_add", "atomic_max", "atomic_min" };
+	static const char *const name[STORE_KINDS] = { "",           "atomic_add", "atomic_max", "atomic_min",
+		                                         "atomic_and", "atomic_or",  "atomic_xor",
+		                                         "atomic_swap", "atomic_cas" };
 	DType d = o->in[0]->type.dtype;
 	int kind = dtype_info[d].kind;
 	const char *use = "f32";
 
 	if (kind != K_flt)
 		use = kind == K_sint ? "i32" : "u32";
-	infer_error(s, o->src, "%s has no %s of %s: keep that tensor in %s, and cast it in another kernel",
-	            s->k->unit->target->name, name[IMM(o, update)], dtype_info[d].name, use);
+	infer_error(s, o->src, "%s has no %s of %s%s: keep that tensor in %s, and cast it in another kernel",
+	            s->k->unit->target->name, name[IMM(o, update)], dtype_info[d].name,
+	            o->nin == 3 && IMM(o, update) < STORE_SWAP ? " with a value" : "", use);
 	infer_error_tensor(s, o->in[1]);
 }

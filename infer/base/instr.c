@@ -30,6 +30,18 @@ const Instr instrs[] = {
 	  .features = (features_),                                          \
 	  .text = (text_),                                                  \
 	  .cons = (cons_) },
+#define INSTR_ATOM(op_, atom_, type_, bits_, features_, text_, cons_) \
+	{ .name = "atom_" #op_ "_" #type_,                           \
+	  .kind = IK_atom,                                                   \
+	  .warps = 1,                                                       \
+	  .bits = (bits_),                                                  \
+	  .atom = STORE_##atom_,                                            \
+	  .ta = D_##type_,                                                  \
+	  .tb = D_COUNT,                                                    \
+	  .acc = D_COUNT,                                                   \
+	  .features = (features_),                                          \
+	  .text = (text_),                                                  \
+	  .cons = (cons_) },
 #define INSTR_MMA(name_, m_, n_, k_, ta_, tb_, acc_, features_, text_, cons_, a_, b_, c_) \
 	{ .name = #name_,                                                                 \
 	  .kind = IK_mma,                                                                 \

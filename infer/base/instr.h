@@ -8,6 +8,7 @@
 	X(ld_global, "each lane loads `bits` from global memory")                                  \
 	X(st_global, "each lane stores `bits` to global memory")                                   \
 	X(red, "each lane combines `bits` with what global memory holds")                          \
+	X(atom, "each lane combines `bits` with what global memory holds, and gets what was there") \
 	X(ld_shared, "each lane loads `bits` from shared memory")                                  \
 	X(st_shared, "each lane stores `bits` to shared memory")                                   \
 	X(ld_st, "copy of `bits` per lane through registers: a global load and a shared store")    \
@@ -36,8 +37,8 @@ typedef struct Instr {
 	bool trans;        /* ldmatrix, stmatrix: matrices are transposed on the way */
 	int m, n, k;       /* mma, fma: tile of one instance; wgmma: n is left open, in steps of this */
 	int warps;         /* that execute an instance together */
-	StoreKind atom;    /* red: how */
-	DType ta, tb, acc; /* red: ta, of the elements;
+	StoreKind atom;    /* red, atom: how */
+	DType ta, tb, acc; /* red, atom: ta, of the elements;
 	                    * mma: element types of A, B, and of C and the result; fma: D_COUNT, any */
 	unsigned features; /* T_*: what the target must have */
 	/* Inline assembly.  Outputs first, $0..; address operands are pairs (register, constant byte
@@ -55,6 +56,7 @@ enum {
 	INSTR_COUNT = 0
 #define INSTR(...) +1
 #define INSTR_RED(...) +1
+#define INSTR_ATOM(...) +1
 #define INSTR_MMA(...) +1
 #define INSTR_SP(...) +1
 #define INSTR_WGMMA(...) +1

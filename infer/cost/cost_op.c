@@ -238,6 +238,12 @@ mufu_weight(const Op *o)
 	case O_sqrt:
 	case O_rsqrt:
 	case O_tanh:
+	case O_floor:
+	case O_ceil:
+	case O_round:
+	case O_trunc:
+	case O_popcount:
+	case O_clz:
 		return 1;
 	case O_div:
 		return dtype_info[o->out[0]->type.dtype].kind == K_flt ? 1 : INT_DIV_MUFU;

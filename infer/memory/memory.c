@@ -1,4 +1,5 @@
 /* memory.c - which instruction a store or copy uses, and what accesses ask of shared tiles. */
+#include "hexc/ir/access.h"
 #include "infer/base/model.h"
 #include "infer/memory/memory.h"
 
@@ -31,9 +32,10 @@ red_row(const Solve *s, const Op *o, int64_t vec)
 {
 	const Type *t = &o->in[0]->type;
 	int bits = (int)vec * dtype_info[t->dtype].bits;
+	InstrKind kind = access_found(o) ? IK_atom : IK_red;
 
 	for (const Instr *i = instrs; i->name; i++)
-		if (i->kind == IK_red && (int64_t)i->atom == IMM(o, update) && i->ta == t->dtype &&
+		if (i->kind == kind && (int64_t)i->atom == IMM(o, update) && i->ta == t->dtype &&
 		    i->bits == bits && instr_on(i, s->k->unit->target))
 			return i;
 	return NULL;
@@ -129,6 +131,11 @@ select_store(Solve *s, Op *o)
 
 	if (red && !red_row(s, o, 1)) {
 		infer_error_no_red(s, o);
+		return;
+	}
+	if (access_found(o)) { /* element by element, each lane those that it has */
+		require_indices(s, o->in[1], l);
+		s->sol->lowering[o->id] = lowering_new(s, red_row(s, o, 1), 1);
 		return;
 	}
 	if (global && s->sol->plan.store != STORE_AS_IS && s->sol->want[o->id][0] == NULL &&

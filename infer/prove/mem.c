@@ -1,5 +1,6 @@
 /* mem.c - loads, stores and copies: every element moves from its address to its register or the other
  * way, and every written element is written once. */
+#include "hexc/ir/access.h"
 #include "infer/prove/mem.h"
 #include "infer/base/instr.h"
 #include <string.h>
@@ -189,7 +190,8 @@ does(Prove *p, const Op *o, unsigned kinds)
 		return prove_error(p, -1, 0, "no instruction was chosen");
 	if (!(kinds >> in->kind & 1))
 		return prove_error(p, -1, 0, "%s does something else", in->name);
-	if (in->kind == IK_red && (in->atom != IMM(o, update) || in->ta != o->in[0]->type.dtype))
+	if ((in->kind == IK_red || in->kind == IK_atom) &&
+	    (in->atom != IMM(o, update) || in->ta != o->in[0]->type.dtype))
 		return prove_error(p, -1, 0, "%s updates otherwise, or another type", in->name);
 	return true;
 }
@@ -294,11 +296,33 @@ prove_once(Prove *p, const Type *t, const Held *h)
 		}
 }
 
+/* What an update found goes where shared memory has its place, and what it compares with is where its value
+ * is. */
+static bool
+prove_found(Prove *p, const Op *o, const Held *h)
+{
+	const Held *other;
+	Side s;
+
+	if (access_found(o) && (!side_of(p, access_found(o), &s) || op_access(o)->vec != 1))
+		return prove_error(p, -1, 0, "what was there is not kept element by element");
+	if (o->nin < 4)
+		return true;
+	other = held_of(p, o->in[3]);
+	if (!other || other->regs != h->regs)
+		return prove_error(p, -1, 0, "what is compared is laid out otherwise");
+	for (int64_t i = 0; i < p->threads * h->regs; i++)
+		if (h->elem[i] >= 0 && h->elem[i] != other->elem[i])
+			return prove_error(p, (int)(i / h->regs), i % h->regs,
+			                   "what is compared is another element");
+	return true;
+}
+
 void
 prove_store(Prove *p, const Op *o)
 {
 	Side s;
-	InstrKind global = IMM(o, update) ? IK_red : IK_st_global;
+	InstrKind global = access_found(o) ? IK_atom : IMM(o, update) ? IK_red : IK_st_global;
 	const Instr *in = instr_of(o->lowering);
 	const Type *t = &o->in[0]->type;
 	const Held *h = t->space == S_reg ? held_of(p, o->in[0]) : NULL;
@@ -310,7 +334,8 @@ prove_store(Prove *p, const Op *o)
 	}
 	if (!h || !side_of(p, o->in[1], &s) || !does(p, o, 1u << (s.shared ? IK_st_shared : global)) ||
 	    !width(p, o, dtype_info[o->in[0]->type.dtype].bits) ||
-	    !prove_vectors(p, &s, h, op_access(o)->vec, true) || !indices(p, o->in[1], h))
+	    !prove_vectors(p, &s, h, op_access(o)->vec, true) || !indices(p, o->in[1], h) ||
+	    !prove_found(p, o, h))
 		return;
 	prove_once(p, &o->in[0]->type, h);
 }

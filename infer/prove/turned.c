@@ -1,5 +1,6 @@
 /* turned.c - what pass rotate leaves: operands whose first words come from the turn before, products in
  * parts. */
+#include "hexc/ir/access.h"
 #include "hexc/ir/sparse.h"
 #include "infer/prove/prove.h"
 #include <string.h>
@@ -138,7 +139,7 @@ may_write(const Op *o)
 	OpWalk w;
 
 	if (o->code == O_copy || o->code == O_store)
-		return o->in[1]->type.space == S_shared;
+		return o->in[1]->type.space == S_shared || access_found(o);
 	for (int i = 0; i < 2 && o->blk[i]; i++)
 		for (const Op *x = walk_first(&w, o->blk[i]); x; x = walk_next(&w))
 			if (!x->blk[0] && may_write(x))

@@ -65,6 +65,8 @@ bound_update(Twin *t, const Op *o)
 		t->failed = true; /* next to additions they have no defined result */
 	else if (s)
 		add_to_sum(t, o, s);
+	if (e && IMM(o, update) >= STORE_AND) /* of bits that may differ nothing is known */
+		e = bound_if_positive(t, e, bound_const(t, e, (double)INFINITY));
 	if (e)
 		put(t, o, e, t->err[o->in[1]->id], IMM(o, update) == STORE_ADD ? STORE_ADD : STORE_MAX);
 	return false;

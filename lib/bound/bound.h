@@ -17,7 +17,8 @@
  *	rsqrt tanh
  *	argmax argmin     the places of elements whose bounds reach the extreme
  *	atomic_add        what bound_of_sum says, from counts and magnitudes that the rewritten kernel adds
- *	                  up by element, for updates in any order
+ *	                  up by element, for updates in any order; what updates find, and what swaps
+ *	                  leave, is unknown
  * Everything else is rounded once by IEEE rules: on equal operands the results are equal, on operands that
  * differ the difference is carried through (first a Lipschitz bound, then one rounding of each side).
  * A comparison whose operands may come out either way makes its selects differ by the distance of the sides.

@@ -1,5 +1,7 @@
 /* memory.c - bounds of what is in memory: beside a tile that may differ is one that holds its bounds. */
+#include "hexc/ir/access.h"
 #include "lib/bound/impl.h"
+#include <math.h>
 #include <string.h>
 
 Val *
@@ -72,12 +74,33 @@ miss(Twin *t, const Op *o)
 	t->marked[view_root(o->in[1])->id] = true;
 }
 
+/* Which update comes first nobody says: of what one finds nothing is known, nor of what swaps leave. */
+static void
+store_found(Twin *t, const Op *o)
+{
+	Val *found = access_found(o), *to[2] = { t->err[found->id] }, *in[2];
+
+	if (!to[0]) {
+		t->missed = true;
+		t->marked[view_root(found)->id] = true;
+	}
+	to[1] = IMM(o, update) >= STORE_SWAP ? t->err[o->in[1]->id] : NULL;
+	in[0] = bound_const(t, bound_val(t, o->in[0]), (double)INFINITY);
+	for (int i = 0; i < 2; i++) {
+		in[1] = to[i];
+		if (to[i])
+			op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
+	}
+}
+
 Val *
 bound_of_store(Twin *t, const Site *s)
 {
 	const Op *o = s->o;
 	Val *in[2] = { s->e[0], s->e[1] };
 
+	if (access_found(o))
+		store_found(t, o);
 	bound_doubt(t, t->unsure[o->in[1]->id]);
 	if (in[0] && !in[1])
 		miss(t, o);

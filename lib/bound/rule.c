@@ -160,6 +160,15 @@ rising(Twin *t, const Site *s, OpCode code, Val *ex, bool cut)
 	return SUB(bound_op1(t, code, ADD(x, ex)), bound_op1(t, code, low));
 }
 
+/* floor and the like rise and are exact: two arguments with the same bound may be a step apart. */
+Val *
+bound_of_step(Twin *t, const Site *s)
+{
+	Val *ex = s->e[0];
+
+	return ex ? bound_if_positive(t, ex, rising(t, s, s->o->code, ex, false)) : NULL;
+}
+
 /* sqrt.approx: 2^-23, and a bit of slack as above. */
 Val *
 bound_of_sqrt(Twin *t, const Site *s)

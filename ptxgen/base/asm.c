@@ -277,6 +277,16 @@ asm_op(Gen *g, AsmId id, LV x, LV y, LV z)
 
 /* ---- instruction rows ------------------------------------------------------------------------ */
 
+/* Of output k, by its letter. */
+static int
+output_bits(const char *cons, int k)
+{
+	for (; k > 0; k--)
+		cons = strchr(cons, ',') + 1;
+	cons += strspn(cons, "=&");
+	return *cons == 'h' ? 16 : *cons == 'l' || *cons == 'd' ? 64 : 32;
+}
+
 void
 instr_predicated(Arena *a, const Instr *i, const char **text, const char **cons)
 {
@@ -285,7 +295,7 @@ instr_predicated(Arena *a, const Instr *i, const char **text, const char **cons)
 
 	cons_count(i->cons, &no, &ni);
 	for (int k = 0; k < no; k++)
-		text_printf(&t, "mov.b32 $%d, 0; ", k);
+		text_printf(&t, "mov.b%d $%d, 0; ", output_bits(i->cons, k), k);
 	text_printf(&t, "@$%d %s", no + ni, i->text);
 	*text = t.s;
 	*cons = arena_printf(a, "%s,b", i->cons);

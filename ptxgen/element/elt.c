@@ -162,6 +162,10 @@ float_number(Gen *g, const Op *o, DType d, const LV *e)
 	case E_abs: return call_fp(g, "llvm.fabs", t, e, 1);
 	case E_fma: return call_fp(g, "llvm.fma", t, e, 3);
 	case E_sqrt: return square_root(g, o, d, e[0]);
+	case E_floor: return call_fp(g, "llvm.floor", t, e, 1);
+	case E_ceil: return call_fp(g, "llvm.ceil", t, e, 1);
+	case E_round: return call_fp(g, "llvm.roundeven", t, e, 1);
+	case E_trunc: return call_fp(g, "llvm.trunc", t, e, 1);
 	case E_exp:
 	case E_exp2:
 	case E_log:
@@ -179,6 +183,9 @@ float_number(Gen *g, const Op *o, DType d, const LV *e)
 	case E_shl:
 	case E_shr:
 	case E_not:
+	case E_popcount:
+	case E_clz:
+	case E_mulhi:
 	case E_select:
 	case E_cast:
 	case E_bitcast: break;
@@ -260,6 +267,46 @@ shift(Gen *g, bool left, bool sign, LV x, LV n)
 	return pick_if(g, LLVMIntUGT, n, most, LLVMConstNull(t), r);
 }
 
+/* What the bits of an element are, without those that only repeat its sign. */
+static LV
+own_bits(Gen *g, DType d, LV x)
+{
+	int bits = dtype_info[d].bits;
+
+	return bits < 32 ? LLVMBuildAnd(g->b, x, const_i32(g, (1u << bits) - 1), "") : x;
+}
+
+/* Of 0 all bits. */
+static LV
+leading_zeros(Gen *g, DType d, LV x)
+{
+	LLVMTypeRef t = LLVMTypeOf(x);
+	unsigned id = LLVMLookupIntrinsicID("llvm.ctlz", strlen("llvm.ctlz")), bits = dtype_info[d].bits;
+	LV in[2] = { own_bits(g, d, x), LLVMConstNull(g->i1) };
+	LV f = LLVMGetIntrinsicDeclaration(g->s->mod, id, &t, 1);
+	LV r = LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, in, 2, "");
+
+	return bits < 32 ? LLVMBuildSub(g->b, r, const_i32(g, 32 - bits), "") : r;
+}
+
+/* Of the product, which has twice as many bits as its factors. */
+static LV
+upper_half(Gen *g, DType d, LV x, LV y)
+{
+	LLVMTypeRef t = LLVMTypeOf(x), wide;
+	bool sign = is_signed(d);
+	unsigned bits = dtype_info[d].bits;
+	LV r;
+
+	if (bits < 32)
+		return (sign ? LLVMBuildAShr : LLVMBuildLShr)(g->b, LLVMBuildMul(g->b, x, y, ""),
+		                                              const_i32(g, bits), "");
+	wide = LLVMIntTypeInContext(g->ctx, 2 * bits);
+	r = LLVMBuildMul(g->b, LLVMBuildIntCast2(g->b, x, wide, sign, ""),
+	                 LLVMBuildIntCast2(g->b, y, wide, sign, ""), "");
+	return LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, r, LLVMConstInt(wide, bits, 0), ""), t, "");
+}
+
 static LV
 compare_int(Gen *g, OpCode code, bool sign, LV x, LV y)
 {
@@ -294,6 +341,11 @@ int_number(Gen *g, const Op *o, DType d, const LV *e)
 	case E_shr: return shift(g, false, sign, x, y);
 	case E_neg: return LLVMBuildNeg(g->b, x, "");
 	case E_not: return LLVMBuildNot(g->b, x, "");
+	case E_popcount:
+		x = own_bits(g, d, x);
+		return call_fp(g, "llvm.ctpop", LLVMTypeOf(x), &x, 1);
+	case E_clz: return leading_zeros(g, d, x);
+	case E_mulhi: return upper_half(g, d, x, y);
 	case E_abs:
 		return !sign ? x
 		             : pick_if(g, LLVMIntSLT, x, LLVMConstNull(LLVMTypeOf(x)),
@@ -310,6 +362,10 @@ int_number(Gen *g, const Op *o, DType d, const LV *e)
 	case E_sqrt:
 	case E_rsqrt:
 	case E_tanh:
+	case E_floor:
+	case E_ceil:
+	case E_round:
+	case E_trunc:
 	case E_select:
 	case E_cast:
 	case E_bitcast: break;
@@ -363,11 +419,12 @@ pull_index(Gen *g, Op *o, int w)
 	tile_of(g, o->out[0])->word[w] = index_number(g, o, e);
 }
 
-/* Scalars that count. */
+/* Scalars that count, but for what depends on how many bits there are. */
 static bool
 is_index(const Op *o)
 {
-	return o->out[0]->type.space == S_scalar && o->in[o->nin - 1]->type.dtype == D_i64;
+	return o->code != O_popcount && o->code != O_clz && o->code != O_mulhi &&
+	       o->out[0]->type.space == S_scalar && o->in[o->nin - 1]->type.dtype == D_i64;
 }
 
 static void

@@ -1,5 +1,6 @@
 /* store.c - stores from registers to global and shared memory. */
 #include "ptxgen/memory/store.h"
+#include "hexc/ir/access.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
@@ -102,6 +103,40 @@ store_pieces(Gen *g, const StorePlan *p, LV *in, int n, int64_t imm, LV exec)
 	}
 }
 
+static LV
+atom_operand(Gen *g, int bits, const LV *word)
+{
+	if (bits == 64)
+		return join64(g, word[0], word[1]);
+	return bits < 32 ? LLVMBuildTrunc(g->b, word[0], g->i16, "") : as_i32(g, word[0]);
+}
+
+/* What was there goes to shared memory; outside of the tensor it is 0. */
+static void
+emit_atom(Gen *g, const StorePlan *p, const int64_t *index, int reg, const LV *word, LV exec)
+{
+	int bits = p->inst->bits, words = bits == 64 ? 2 : 1, n = 0;
+	LV in[5], out[1], base, kept[4], other[2];
+	int64_t imm;
+
+	in[n++] = atom_operand(g, bits, word);
+	if (p->compared) {
+		store_words(g, p->compared, &reg, 1, other);
+		in[n++] = atom_operand(g, bits, other);
+	}
+	in[n++] = word[words];
+	in[n++] = word[words + 1];
+	asm_instr(g, p->inst, in, n, exec, out);
+	if (bits == 64)
+		split64(g, out[0], kept);
+	else
+		kept[0] = bits < 32 ? LLVMBuildZExt(g->b, out[0], g->i32, "") : out[0];
+	access_at(p->found, index, &base, &imm, NULL);
+	kept[words] = base;
+	kept[words + 1] = const_i32(g, imm);
+	asm_instr(g, mem_instr(g, IK_st_shared, bits), kept, words + 2, p->exec, NULL);
+}
+
 /* One access: registers of the map m.. of the value go to memory; `more` is added to the
  * coordinates. */
 static void
@@ -133,7 +168,9 @@ store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 	inside = access_inside(p->x, index);
 	if (inside)
 		exec = exec ? LLVMBuildAnd(g->b, exec, inside, "") : inside;
-	if (p->inst->kind == IK_red)
+	if (p->inst->kind == IK_atom)
+		emit_atom(g, p, index, reg[0], in, exec);
+	else if (p->inst->kind == IK_red)
 		emit_update(g, p->inst, in, in[n], in[n + 1], exec);
 	else if (dtype_pieces(p->x->dtype) > 1)
 		store_pieces(g, p, in, n, imm, exec);
@@ -171,7 +208,7 @@ void
 emit_store(Gen *g, Op *o)
 {
 	Val *v = o->in[0];
-	InstrKind global = IMM(o, update) ? IK_red : IK_st_global;
+	InstrKind global = access_found(o) ? IK_atom : IMM(o, update) ? IK_red : IK_st_global;
 	InstrKind kind = o->in[1]->type.space == S_global ? global : IK_st_shared;
 	bool scalar = v->type.space == S_scalar;
 	int bits = dtype_grain(v->type.dtype);
@@ -190,13 +227,18 @@ emit_store(Gen *g, Op *o)
 		             lane_first(g, v->type.layout));
 		return;
 	}
-	if (scalar && kind != IK_red && !chosen)
+	if (scalar && kind != IK_red && kind != IK_atom && !chosen)
 		p.inst = mem_instr(g, kind, bits);
 	else
 		p.inst = lowering_instr(g, o, kind);
 	BUG_IF(g->a, p.inst->bits != p.vec * bits);
 	p.x = access_new(g, p.map, o->in[1]);
 	gen_flush(g, p.x->root);
+	if (access_found(o)) {
+		p.found = access_new(g, p.map, access_found(o));
+		gen_flush(g, p.found->root);
+		p.compared = o->nin > 3 ? o->in[3] : NULL;
+	}
 	p.exec = scalar ? LLVMBuildICmp(g->pre, LLVMIntEQ, g->tid, const_i32(g, 0), "")
 	                : lane_first(g, p.map);
 	store_tile(g, &p);

@@ -10,6 +10,8 @@ typedef struct StorePlan {
 	const Layout *map; /* memory side; NULL: a scalar */
 	int vec;           /* elements of one access */
 	LV exec;           /* lanes that store; NULL: all */
+	Access *found;     /* shared memory for what an update finds; NULL: nobody wants it */
+	Val *compared;     /* of a compare-and-swap, laid out as v */
 	bool bytes;        /* a type under a byte: each element into a byte of its own, in the low bits */
 } StorePlan;
 

@@ -33,20 +33,56 @@ float_extreme(Gen *g, const Instr *i, LV *in, LV exec)
 	asm_instr(g, instr_find(r[1]), in, 3, both(g, exec, neg), NULL);
 }
 
+/* old + x is fma(old, 1, x), which sm_80 has.  Where another thread was faster, it is tried again with what
+ * that one left. */
+static void
+bf16_loop(Gen *g, const LV *in, LV exec)
+{
+	LV all[4] = { LLVMBuildTrunc(g->b, in[0], g->i16, ""), in[1], in[2],
+		      exec ? exec : LLVMConstInt(g->i1, 1, 0) };
+
+	asm_emit(g,
+	         "{ .reg .pred again; .reg .b16 old, sum, now, one; @!$3 bra done_${:uid}; "
+	         "mov.b16 one, 0x3f80; ld.relaxed.gpu.global.b16 now, [$1+$2]; "
+	         "again_${:uid}: mov.b16 old, now; "
+	         "fma.rn.bf16 sum, old, one, $0; atom.relaxed.gpu.global.cas.b16 now, [$1+$2], old, sum; "
+	         "setp.ne.s16 again, now, old; @again bra again_${:uid}; done_${:uid}: }",
+	         "h,l,n,b", AF_MEM, all, 4, NULL);
+}
+
+/* Words of a row that takes several. */
+static int
+words_of(const Instr *i)
+{
+	bool one = i->bits <= 32 || !i->text || i->cons[0] == 'l' || i->cons[0] == 'd';
+
+	return one ? 1 : i->bits / 32;
+}
+
 void
 emit_update(Gen *g, const Instr *i, const LV *word, LV base, LV imm, LV exec)
 {
-	LV in[3] = { i->bits < 64 ? word[0] : join64(g, word[0], word[1]), base, imm };
+	LV in[6] = { i->bits == 64 && words_of(i) == 1 ? join64(g, word[0], word[1]) : word[0] };
+	int n = words_of(i);
 
+	for (int j = 1; j < n; j++)
+		in[j] = word[j];
+	in[n] = base;
+	in[n + 1] = imm;
 	if (!i->text) {
-		float_extreme(g, i, in, exec);
+		if (i->atom == STORE_ADD)
+			bf16_loop(g, in, exec);
+		else
+			float_extreme(g, i, in, exec);
 		return;
 	}
-	switch (i->cons[0]) {
-	case 'h': in[0] = LLVMBuildTrunc(g->b, in[0], g->i16, ""); break;
-	case 'f': in[0] = LLVMBuildBitCast(g->b, in[0], g->f32, ""); break;
-	case 'd': in[0] = LLVMBuildBitCast(g->b, in[0], g->f64, ""); break;
-	default: break;
+	for (int j = 0; j < n; j++) {
+		switch (i->cons[0]) {
+		case 'h': in[j] = LLVMBuildTrunc(g->b, in[j], g->i16, ""); break;
+		case 'f': in[j] = LLVMBuildBitCast(g->b, in[j], g->f32, ""); break;
+		case 'd': in[j] = LLVMBuildBitCast(g->b, in[j], g->f64, ""); break;
+		default: break;
+		}
 	}
-	asm_instr(g, i, in, 3, exec, NULL);
+	asm_instr(g, i, in, n + 2, exec, NULL);
 }

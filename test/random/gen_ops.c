@@ -61,6 +61,51 @@ arith(Gen *g, Val *x)
 	return !x || is_arith(x->t) ? x : cast(g, x, (Dt[]){ F16, F32, I32, I8 }[below(g, 4)]);
 }
 
+/* A function of the prelude, one that its arguments keep small; those of integers keep every bit. */
+static Val *
+prelude(Gen *g, Val *x)
+{
+	static const struct {
+		const char *text;
+		bool steps, loose;
+	} fn[] = {
+		{ "sin(@)", false, true },
+		{ "cos(@)", false, true },
+		{ "erf(@)", false, true },
+		{ "erfc(@)", false, true },
+		{ "sigmoid(@)", false, true },
+		{ "gelu(@)", false, true },
+		{ "gelu_tanh(@)", false, true },
+		{ "silu(@)", false, true },
+		{ "log1p(abs(@))", false, true },
+		{ "log2(abs(@) + 1)", false, true },
+		/* of f64 too */
+		{ "clamp(@, -1, 2)", false, false },
+		{ "floor(@)", true, false },
+		{ "ceil(@)", true, false },
+		{ "round(@)", true, false },
+		{ "trunc(@)", true, false },
+	};
+	static const char *const in[] = { "popcount(@)", "clz(@)", "mulhi(@, @)", "clamp(@, 1, 5)" };
+	int k = is_float(x->t) ? below(g, x->t == F64 ? 5 : 15) + (x->t == F64 ? 10 : 0) : below(g, 4);
+	const char *f = is_float(x->t) ? fn[k].text : in[k];
+	Val *v;
+	Text t = { .n = 0 };
+
+	if (is_float(x->t) && fn[k].steps && x->loose)
+		return NULL;
+	for (; *f; f++)
+		t.n += *f == '@' ? snprintf(t.s + t.n, sizeof t.s - (size_t)t.n, "%s", x->name)
+		                 : snprintf(t.s + t.n, sizeof t.s - (size_t)t.n, "%c", *f);
+	v = new_val(g, x->t, x->rank, x->e);
+	v->mag = is_float(x->t) ? x->mag + 2 : dt_max(x->t);
+	v->loose = x->loose || (is_float(x->t) && fn[k].loose);
+	v->whole = is_float(x->t) && (x->whole || fn[k].steps) && !fn[k].loose;
+	fit(v);
+	line(g, "let %s = %s;", v->name, t.s);
+	return v;
+}
+
 Val *
 unary(Gen *g)
 {
@@ -76,6 +121,8 @@ unary(Gen *g)
 
 	if (!x)
 		return NULL;
+	if (chance(g, 25))
+		return prelude(g, x);
 	k = is_float(x->t) ? below(g, 13) : below(g, 10);
 	if ((x->t == U8 || x->t == U16 || x->t == U32) && k == 0)
 		k = 1;

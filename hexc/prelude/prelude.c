@@ -1,0 +1,23 @@
+/* prelude.c - the functions of prelude.def and their texts. */
+#include "hexc/prelude/prelude.h"
+#include <string.h>
+
+static const Prelude prelude[] = {
+#define FN(name, args, kind, usage, ...) { #name, args, PRELUDE_##kind, usage, #__VA_ARGS__ },
+#include "hexc/prelude/prelude.def"
+};
+
+const Prelude *
+prelude_at(int i)
+{
+	return i < (int)COUNT_OF(prelude) ? &prelude[i] : NULL;
+}
+
+const Prelude *
+prelude_find(const char *name)
+{
+	for (int i = 0; i < (int)COUNT_OF(prelude); i++)
+		if (strcmp(prelude[i].name, name) == 0)
+			return &prelude[i];
+	return NULL;
+}

@@ -1,0 +1,26 @@
+/* prelude.h - functions that are written in the language itself: prelude.def. */
+#ifndef HEXC_PRELUDE_H
+#define HEXC_PRELUDE_H
+#include "taskmap/base.h"
+
+typedef enum PreludeKind {
+	PRELUDE_own,
+	PRELUDE_number,
+	PRELUDE_single,
+	PRELUDE_word,
+	PRELUDE_help
+} PreludeKind;
+
+typedef struct Prelude {
+	const char *name;
+	int args;
+	PreludeKind kind;
+	const char *usage; /* of one that programs call */
+	const char *text;  /* fn name(...) { ... } */
+} Prelude;
+
+enum { PRELUDE_ARGS = 6 };
+
+const Prelude *prelude_at(int i); /* NULL past the last */
+const Prelude *prelude_find(const char *name); /* NULL: none */
+#endif
