@@ -14,9 +14,9 @@ typedef struct Conversion {
 	const struct Conversion *next; /* of the same value */
 } Conversion;
 
-/* Registers of a lane with roles: at the launch, and of one that computes. */
+/* Registers of a lane with roles: at the launch, of one that produces, and of one that computes. */
 typedef struct RoleRegisters {
-	int launch, consumer;
+	int launch, producer, consumer;
 } RoleRegisters;
 
 /* One complete solution (or the attempt at one). */

@@ -30,15 +30,15 @@ const Val *moved_from(const Val *v);
 int64_t dot_k_step(const Op *dot, const DotChoice *c, int j);
 /* Which register tiles there are at the same time does not depend on layouts: find it. */
 void live_init(Solve *s);
-/* Registers of a lane that hold tiles and fragments, where most do. */
-int64_t live_registers(const Solve *s);
+/* Registers of a lane that hold tiles and fragments in b, where most do. */
+int64_t live_registers(const Solve *s, const Block *b);
 /* Those that the factor of o has, a product of warpgroups, as long as the loop around runs; 0: it is in
  * shared memory. */
 int64_t held_factor(const Solve *s, const Op *o);
 
 /* ---- registers.c ---------------------------------------------------------------------------------- */
 /* What a lane that holds tiles may have: with roles what these say, or its share of the file. */
-int lane_limit(const Kernel *k);
+int lane_limit(const Solve *s);
 /* Registers of roles, as the program says; where the compiler has parted the warps, as many as leave room for
  * the blocks that fit beside this one, of so many bytes of shared memory, without spills. */
 RoleRegisters role_registers(const Solve *s, int64_t shared);

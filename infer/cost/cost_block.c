@@ -271,7 +271,7 @@ shared_bytes(const Solve *s)
 static double
 spilled(const Solve *s)
 {
-	int64_t over = s->sol->registers + LEAST_REGISTERS - lane_limit(s->k);
+	int64_t over = s->sol->registers + LEAST_REGISTERS - lane_limit(s);
 	double runs = 1;
 
 	for (int i = 0; i < s->norder && over > 0; i++)

@@ -301,7 +301,7 @@ block_registers(const Solve *s, const Block *b, int64_t around)
 }
 
 int64_t
-live_registers(const Solve *s)
+live_registers(const Solve *s, const Block *b)
 {
-	return block_registers(s, s->k->body, 0);
+	return block_registers(s, b, 0);
 }
