@@ -36,7 +36,8 @@ typedef struct Solution {
 	int *bit_order; /* [nval+1] in which order the words of narrow tiles hold their bits */
 	Res *res; /* [nop+1] what the op costs, all warps, once */
 	bool rotate; /* loops where that can be done (pass rotate) */
-	int64_t registers; /* that a lane holds at once, about */
+	int64_t registers; /* that a lane holds at once, about; with roles one that computes */
+	int producer; /* those of one that produces */
 	double cycles; /* of a block, with others beside it */
 	bool crowded; /* its shared memory, before it is placed, is more than a block has */
 	double alone; /* of a block alone on an SM */

@@ -128,19 +128,6 @@ need_ahead(const Solve *s)
 	return most;
 }
 
-/* Of those who produce: as the program says, or as many as indices of rows take and what is made of them. */
-static int
-producer_registers(const Solve *s)
-{
-	const Op *roles = kernel_roles(s->k);
-	double indices = INDEX_REGISTERS * (double)live_registers(s, roles->blk[0]);
-	int64_t asked = IMM(roles, producer), need = align_up(FETCH_REGISTERS + (int64_t)indices, 8);
-
-	if (s->k->schedule != SCHEDULE_ROLES || need < asked)
-		return (int)asked;
-	return (int)min64(need, LANE_REGISTERS / 8 * 8);
-}
-
 /* What those who compute have then of a launch with so many for all. */
 static RoleRegisters
 hand_out(const Kernel *k, int launch, int producer)
@@ -161,7 +148,7 @@ lane_limit(const Solve *s)
 	if (!roles)
 		return LANE_REGISTERS;
 	if (k->schedule == SCHEDULE_ROLES)
-		share = hand_out(k, k->launch_registers, producer_registers(s)).consumer;
+		share = hand_out(k, k->launch_registers, s->sol->producer).consumer;
 	else if (IMM(roles, consumer))
 		share = (int)IMM(roles, consumer);
 	return share < LANE_REGISTERS ? share : LANE_REGISTERS;
@@ -201,7 +188,7 @@ RoleRegisters
 role_registers(const Solve *s, int64_t shared)
 {
 	const Kernel *k = s->k;
-	int warps = kernel_warps(k), producer = producer_registers(s);
+	int warps = kernel_warps(k), producer = s->sol->producer;
 	RoleRegisters best = { k->launch_registers, producer, (int)IMM(kernel_roles(k), consumer) };
 
 	if (k->schedule != SCHEDULE_ROLES)

@@ -89,6 +89,10 @@ void select_shared(Solve *s, Op *alloc);
 Val *copy_side(const Op *copy, Space space);
 /* Why a copy cannot be one of boxes of a tensor map; NULL: it can. */
 const char *box_refusal(const Solve *s, const Op *copy);
+
+/* ---- fetch.c -------------------------------------------------------------------------------------- */
+/* Finds s->sol->producer: as the program says, or as many as indices of rows take and what is made of them. */
+bool registers_of_producers(Solve *s);
 /* The tensor map of a copy that can, whose shared tile has that form. */
 void box_map(const Solve *s, const Op *copy, const struct Form *f, TensorMap *out);
 
