@@ -86,6 +86,8 @@ double fill_wait(const Solve *s, const Op *wait);
 bool runs_on(const Solve *s, const Op *o);
 
 /* ---- cost_block.c --------------------------------------------------------------------------------- */
+/* How often region i of an if runs: one of two versions, the first more often; else the first one always. */
+double region_runs(const Op *o, int i);
 bool in_loop(const Op *o); /* is o a loop, or in one? */
 void cost_block(Solve *s); /* costs all ops; fills sol->cycles and what belongs to it */
 /* s->sol, whose cost is known, with its loops rotated (pass rotate); NULL: none can be, or a lane has too
