@@ -5,7 +5,7 @@
 #include "infer/memory/memory.h"
 
 /* Of a copy that those who produce make lane by lane: for each of its rows where it begins, and for each access
- * that is loaded and stored what is loaded, and from where. */
+ * that is loaded and stored what is loaded, and from where: of a few more than are under way. */
 static int64_t
 copy_registers(Solve *s, const Op *o)
 {
@@ -20,7 +20,7 @@ copy_registers(Solve *s, const Op *o)
 		if (is_reg(view->in[i]))
 			rows = max64(rows, layout_cosize(s->sol->val[view->in[i]->id], AX_reg));
 	if (vec * bits_of(o->in[0]) < 32) /* cp.async has words and more */
-		rows += min64(layout_cosize(&map, AX_reg) / vec, COPIES_AHEAD);
+		rows += min64(ceil_div(layout_cosize(&map, AX_reg), vec), COPIES_AHEAD + 2);
 	return ROW_REGISTERS * rows;
 }
 

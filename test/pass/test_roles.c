@@ -127,11 +127,11 @@ TEST(release_behind_readers)
 static const struct {
 	const char *what, *src, *why;
 } refused[] = {
-	{ "a table of rows",
-	  "kernel r(A: f16[M, 64], I: i32[N], C: out f32[16, 1])\n{\n    grid(1);\n"
+	{ "a table of rows that is written",
+	  "kernel r(A: f16[M, 64], I: inout i32[N], C: out f32[16, 1])\n{\n    grid(1);\n"
 	  "    var x: register f32[16, 1] = 0;\n"
 	  "    pipeline n in 0..N step 16 stages 3 {\n"
-	  "        let rows = I[n :+ 16];\n"
+	  "        let rows = I[n :+ 16];\n        I[n :+ 16] = rows + 1;\n"
 	  "        let a: shared = A[rows, 0 :+ 64];\n"
 	  "        x += sum(f32(a), 1);\n    }\n    C[:, :] = x;\n}\n",
 	  "depends on what it computes" },
