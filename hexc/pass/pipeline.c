@@ -45,8 +45,8 @@ written_in(const Pipe *p, const Val *tile)
 	return false;
 }
 
-/* May o, in the loop, make a tile of indices for a copy?  Roles compute it where they copy; else each stage of
- * the prologue would once more. */
+/* May o, in the loop, make a tile of indices for a copy?  Roles compute it where they copy; else each stage
+ * of the prologue would once more. */
 static bool
 makes_indices(const Pipe *p, const Op *o)
 {

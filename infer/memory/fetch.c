@@ -1,11 +1,11 @@
-/* fetch.c - registers of those who produce: they copy what no engine does, lane by lane, and have indices of rows
- * for that. */
+/* fetch.c - registers of those who produce: they copy what no engine does, lane by lane, and have indices of
+ * rows for that. */
 #include "infer/base/model.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
 
-/* Of a copy that those who produce make lane by lane: for each of its rows where it begins, and for each access
- * that is loaded and stored what is loaded, and from where: of a few more than are under way. */
+/* Of a copy that those who produce make lane by lane: for each of its rows where it begins, and for each
+ * access that is loaded and stored what is loaded, and from where: of a few more than are under way. */
 static int64_t
 copy_registers(Solve *s, const Op *o)
 {
@@ -24,7 +24,6 @@ copy_registers(Solve *s, const Op *o)
 	return ROW_REGISTERS * rows;
 }
 
-/* Of those who produce: as the program says, or as many as indices of rows take and what is made of them. */
 bool
 registers_of_producers(Solve *s)
 {

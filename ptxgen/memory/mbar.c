@@ -37,8 +37,8 @@ expected(const Op *o)
 	return e;
 }
 
-/* Of the arrivals at one barrier some may tell of copies of lanes, and others, in versions for other sizes, not:
- * a phase ends by as many. */
+/* Of the arrivals at one barrier some may tell of copies of lanes, and others, in versions for other sizes,
+ * not: a phase ends by as many. */
 bool
 arrive_lanes(const Op *arrive)
 {

@@ -1,14 +1,17 @@
-/* test_gather.c - products whose rows no engine fetches as they are: tables of rows, rows that begin anywhere; and
- * batches, whose boxes have three dims. */
+/* test_gather.c - products whose rows no engine fetches as they are: tables of rows, rows that begin
+ * anywhere; and batches, whose boxes have three dims. */
 #include "test/examples/util_case.h"
 #include <string.h>
 
 #define PROGRAM "../test/examples/gather"
 
-/* Of the matrices that begin at these elements: a is [m, k], b [n, k]. */
+/* Of the matrices of that number in a batch: a is [m, k], b [n, k]. */
 static void
-product(Buf *out, const Buf *a, const Buf *b, const Size *s, int64_t from_a, int64_t from_b, int64_t from)
+product(Buf *out, const Buf *a, const Buf *b, const Size *s, int batch)
 {
+	int64_t from_a = (int64_t)batch * s->m * s->k, from_b = (int64_t)batch * s->n * s->k;
+	int64_t from = (int64_t)batch * s->m * s->n;
+
 	for (int i = 0; i < s->m; i++)
 		for (int j = 0; j < s->n; j++) {
 			Sum d = sum_products(a, from_a + (int64_t)i * s->k, b, from_b + (int64_t)j * s->k, s->k);
@@ -43,7 +46,7 @@ anywhere(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	case_def(&c, "GRAIN", s->x);
 	a = case_in(&c, "A", "f16", -1, 1, s->m, s->k, 0);
 	b = case_in(&c, "B", "f16", -1, 1, s->n, s->k, 0);
-	product(case_out(&c, "C", "f16", s->m, s->n, 0), a, b, s, 0, 0, 0);
+	product(case_out(&c, "C", "f16", s->m, s->n, 0), a, b, s, 0);
 	*ncand = case_run(&c, PROGRAM, "anywhere", arch, cand);
 	case_end(&c);
 }
@@ -95,8 +98,7 @@ batched(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	b = case_in(&c, "B", "bf16", -1, 1, s->b, s->n, s->k, 0);
 	out = case_out(&c, "C", "bf16", s->b, s->m, s->n, 0);
 	for (int l = 0; l < s->b; l++)
-		product(out, a, b, s, (int64_t)l * s->m * s->k, (int64_t)l * s->n * s->k,
-		        (int64_t)l * s->m * s->n);
+		product(out, a, b, s, l);
 	*ncand = case_run(&c, PROGRAM, "batched", arch, cand);
 	case_end(&c);
 }

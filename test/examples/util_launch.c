@@ -88,8 +88,8 @@ executed(const sim_result *r, uint32_t line)
 	return 0;
 }
 
-/* Is the line at p, of number `line`, in a loop that never had a second turn?  What is behind the label in front,
- * where loops ask whether there is another, was executed once more for each. */
+/* Is the line at p, of number `line`, in a loop that never had a second turn?  What is behind the label in
+ * front, where loops ask whether there is another, was executed once more for each. */
 static bool
 turns_once(const sim_result *r, const char *ptx, const char *p, uint32_t line)
 {
@@ -104,14 +104,14 @@ turns_once(const sim_result *r, const char *ptx, const char *p, uint32_t line)
 	return p > ptx && first >= 2 * n;
 }
 
-/* What keeps turns of a loop apart: a wait for all products but some of the turn before. */
+/* What keeps turns of a loop apart: a wait for all products but some of the turn before, and groups of these. */
 static bool
 parts_turns(const char *p)
 {
 	static const char wait[] = "wgmma.wait_group.sync.aligned ";
-	const char *at = strstr(p, wait);
+	const char *end = p + strcspn(p, "\n"), *at = strstr(p, wait), *group = strstr(p, "wgmma.commit_group");
 
-	return at && at < p + strcspn(p, "\n") && at[sizeof wait - 1] != '0';
+	return (at && at < end && at[sizeof wait - 1] != '0') || (group && group < end);
 }
 
 /* Barriers of the kernels tried so far. */
