@@ -14,7 +14,8 @@ product(Buf *out, const Buf *a, const Buf *b, const Size *s, int batch)
 
 	for (int i = 0; i < s->m; i++)
 		for (int j = 0; j < s->n; j++) {
-			Sum d = sum_products(a, from_a + (int64_t)i * s->k, b, from_b + (int64_t)j * s->k, s->k);
+			Sum d = sum_products(a, from_a + (int64_t)i * s->k, b, from_b + (int64_t)j * s->k,
+			                     s->k);
 			int64_t at = from + (int64_t)i * s->n + j;
 
 			out->v[at] = d.x;
@@ -74,7 +75,8 @@ table(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 			for (int k = 0; k < s->k; k++) {
 				int r = (int)row->v[k];
-				double p = r < 0 ? 0 : a->v[(int64_t)i * s->k + k] * b->v[(int64_t)r * s->n + j];
+				double x = a->v[(int64_t)i * s->k + k];
+				double p = r < 0 ? 0 : x * b->v[(int64_t)r * s->n + j];
 
 				out->v[at] += p;
 				mag += p < 0 ? -p : p;

@@ -104,12 +104,13 @@ turns_once(const sim_result *r, const char *ptx, const char *p, uint32_t line)
 	return p > ptx && first >= 2 * n;
 }
 
-/* What keeps turns of a loop apart: a wait for all products but some of the turn before, and groups of these. */
+/* What keeps turns of a loop apart: a wait for all products but some of the turn before; groups of these. */
 static bool
 parts_turns(const char *p)
 {
 	static const char wait[] = "wgmma.wait_group.sync.aligned ";
-	const char *end = p + strcspn(p, "\n"), *at = strstr(p, wait), *group = strstr(p, "wgmma.commit_group");
+	const char *end = p + strcspn(p, "\n"), *at = strstr(p, wait);
+	const char *group = strstr(p, "wgmma.commit_group");
 
 	return (at && at < end && at[sizeof wait - 1] != '0') || (group && group < end);
 }
