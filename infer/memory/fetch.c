@@ -16,7 +16,7 @@ copy_registers(Solve *s, const Op *o)
 
 	if (!box_refusal(s, o) || !copy_map(s, o, &map, &vec, &kind))
 		return 0;
-	for (int i = 1; i < view->nin; i++)
+	for (int i = 1; view && i < view->nin; i++)
 		if (is_reg(view->in[i]))
 			rows = max64(rows, layout_cosize(s->sol->val[view->in[i]->id], AX_reg));
 	if (vec * bits_of(o->in[0]) < 32) /* cp.async has words and more */
