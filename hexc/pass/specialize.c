@@ -219,8 +219,9 @@ split_fetch(Kernel *k, Op *arrive)
 	Run r = { .k = k };
 	Asked a = { .nmult = 0 };
 
-	for (const Op *o = arrive; (o = arrival_copy(arrive, o)) != NULL;)
-		r.first = o->prev->next;
+	for (Op *o = arrive->parent->first; o != arrive && !r.first; o = o->next)
+		if (o->code == O_copy && op_mbar(o) && copy_arrival(o) == arrive)
+			r.first = o;
 	if (!r.first)
 		return false;
 	find_common(&r);
