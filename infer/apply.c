@@ -216,8 +216,10 @@ static void
 set_registers(Solve *s, const Solution *sol)
 {
 	for (int i = 0; i < s->norder && sol->handed.launch; i++)
-		if (s->order[i]->code == O_roles)
+		if (s->order[i]->code == O_roles) {
+			IMM_SET(s->order[i], producer, sol->handed.producer);
 			IMM_SET(s->order[i], consumer, sol->handed.consumer);
+		}
 	if (sol->handed.launch)
 		s->k->launch_registers = sol->handed.launch;
 	else if (!kernel_roles(s->k))

@@ -31,26 +31,6 @@ schedules_tried(const Kernel *k, const Schedule **schedules)
 	return has & T_WGMMA ? SCHEDULES : SCHEDULES - 1; /* mma.sync has too few warps where teams take turns */
 }
 
-/* A copy to a ring of which lanes could move an element or two at a time only: groups have versions for sizes
- * that admit more, but all of a role is made once. */
-static const char *
-moves_little(Kernel *k, const Op *copy)
-{
-	const Op *view = copy->in[0]->def;
-	const Param *p = view && view->code == O_view ? val_param(k, view->in[0]) : NULL;
-	int bits = dtype_info[copy->in[0]->type.dtype].bits, unit = p ? view_unit_dim(k, view) : -1;
-
-	if (unit < 0 || p->pack || copy->in[0]->type.shape[unit] * bits < 8 * FORM_CHUNK)
-		return NULL;
-	for (int d = 0; d < view->in[0]->type.rank; d++)
-		if (d != view_operand_dim(view, unit) &&
-		    val_fact(k, p->stride[d]).mult * bits % (8 * FORM_CHUNK))
-			return arena_printf(k->unit->arena,
-			                    "nothing says that dim %d of `%s` goes in steps of %d bytes", d,
-			                    p->name, FORM_CHUNK);
-	return NULL;
-}
-
 /* Has the loop products of both kinds?  What the one holds in registers the other needs. */
 static bool
 mixes(const Op *loop)
@@ -85,9 +65,7 @@ schedule_loses(Kernel *k)
 
 	for (Op *o = walk_first(&w, k->body); o && !why; o = walk_next(&w)) {
 		wgmma |= o->code == O_wgmma;
-		if (o->code == O_copy && IMM(o, async) == COPY_BARRIER)
-			why = moves_little(k, o);
-		else if (is_innermost(o) && mixes(o))
+		if (is_innermost(o) && mixes(o))
 			why = "only some products of a loop are such as warpgroups do";
 	}
 	/* forms that boxes have are those of warpgroups: lanes that read them may meet in banks */

@@ -291,8 +291,8 @@ cost_conversions(Solve *s)
 Solution *
 solve_plan(Solve *s, const Plan *plan)
 {
-	bool (*const stage[])(Solve *) = { propagate_layouts, pins_hold, registers_fit, select_memory,
-		                           pins_hold };
+	bool (*const stage[])(Solve *) = { propagate_layouts, pins_hold, registers_of_producers,
+		                           registers_fit, select_memory, pins_hold };
 
 	s->sol = sol_new(s, plan);
 	s->nqueue = 0;

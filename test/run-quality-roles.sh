@@ -37,6 +37,12 @@ measure gemm_wNa16:128x256x8 examples/gemm_wNa16.hexc -D BM=128 -D BN=256 -D WAR
 measure gemm_w4a16 examples/gemm_w4a16.hexc
 measure attention examples/attention.hexc
 measure attention:128x128x8 examples/attention.hexc -D D=128 -D BM=128 -D BN=128 -D WARPS=8
+measure conv examples/conv.hexc
+measure moe examples/moe.hexc
+measure moe:64x128 examples/moe.hexc -D BM=64 -D BN=128
+measure gemm_act_order examples/gemm_act_order.hexc
+measure gather:anywhere test/examples/gather.hexc --kernel anywhere
+measure gather:table test/examples/gather.hexc --kernel table
 measure slabs:tiles test/examples/slabs.hexc --kernel tiles
 measure slabs:teams test/examples/slabs.hexc --kernel teams
 cat "$dir/new"

@@ -443,6 +443,9 @@ int op_warps(const Op *o);
 /* Executions of mbar_arrive that end a phase, at most: the machine counts to 2^20 - 1, and in one execution
  * each of 32 warps and of their lanes may arrive. */
 enum { ARRIVALS_MOST = ((1 << 20) - 1) / (32 * (1 + WARP_SIZE)) };
+/* Does o make a tile of integers or bools in registers, each element by the lanes that have it: what indices
+ * of rows are made of?  Those who produce may have such tiles, and no others. */
+bool op_is_index(const Op *o);
 /* The barriers of a wait, an arrival or a copy: the op mbar; NULL: the copy has none. */
 Op *op_mbar(const Op *o);
 /* Which of them, where there are any. */

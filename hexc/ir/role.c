@@ -66,6 +66,16 @@ op_warps(const Op *o)
 	return kernel_warps(k);
 }
 
+bool
+op_is_index(const Op *o)
+{
+	bool made = op_is(o, F_ELT) || op_is(o, F_FILL) || o->code == O_convert ||
+	            (o->code == O_load && o->in[0]->type.space == S_global);
+
+	return made && o->out[0]->type.space == S_reg &&
+	       (KINDS_bits >> dtype_info[o->out[0]->type.dtype].kind & 1);
+}
+
 Op *
 op_mbar(const Op *o)
 {

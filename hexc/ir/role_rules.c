@@ -299,8 +299,9 @@ check_producer(Rules *r, Block *b)
 
 	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
 		for (int i = 0; i < o->nout; i++)
-			if (o->out[i]->type.space == S_reg)
-				broken(r, o, "a tile in registers: the producer only copies");
+			if (o->out[i]->type.space == S_reg && !op_is_index(o))
+				broken(r, o, "a tile in registers that is no index: "
+				             "the producer only copies");
 }
 
 const char *

@@ -45,6 +45,14 @@ written_in(const Pipe *p, const Val *tile)
 	return false;
 }
 
+/* May o, in the loop, make a tile of indices for a copy?  Roles compute it where they copy; else each stage
+ * of the prologue would once more. */
+static bool
+makes_indices(const Pipe *p, const Op *o)
+{
+	return p->k->schedule == SCHEDULE_ROLES && op_is_index(o);
+}
+
 /* Can v be computed from another value of the counter?  Only pure index arithmetic, views, and loads of
  * single elements of tensors that the loop does not write (block tables). */
 static bool
@@ -59,9 +67,9 @@ movable(const Pipe *p, const Val *v, const Val *tile)
 	if (!o || o->parent != p->body)
 		return false;
 	if (o->code == O_load) {
-		if (v->type.space != S_scalar || written_in(p, view_root(o->in[0])))
+		if ((v->type.space != S_scalar && !makes_indices(p, o)) || written_in(p, view_root(o->in[0])))
 			return false;
-	} else if (!op_is(o, F_PURE) || v->type.space == S_reg) {
+	} else if (!op_is(o, F_PURE) || (v->type.space == S_reg && !makes_indices(p, o))) {
 		return false;
 	}
 	for (int i = 0; i < o->nin; i++)

@@ -10,8 +10,9 @@
  *                                             store }
  *
  * Those that compute do all that the body did but these copies.  The others go through the same loops and
- * branches, and compute what these and the copies depend on: index arithmetic, and scalars of tensors that
- * the kernel does not write.  s and p are carried through all loops around (roles_position.c).
+ * branches, and compute what these and the copies depend on: index arithmetic, scalars of tensors that the
+ * kernel does not write, and tiles of indices, of rows that are gathered.  s and p are carried through all
+ * loops around (roles_position.c).
  *
  * Such kernels are persistent (roles_persist.c).  With schedule roles2 two teams compute, each a tile
  * (roles_turns.c).

@@ -53,7 +53,7 @@ is_repeatable(const Roles *r, const Op *o)
 	const Val *v = o->out[0];
 	const Param *p;
 
-	if (o->nout != 1 || v->type.space == S_reg || v->type.space == S_shared)
+	if (o->nout != 1 || v->type.space == S_shared || (v->type.space == S_reg && !op_is_index(o)))
 		return false;
 	if (o->code != O_load)
 		return op_is(o, F_PURE);
@@ -85,10 +85,10 @@ need(Roles *r, const Val *v)
 
 	if (r->why || r->need[v->id])
 		return;
-	if (v->type.space == S_reg) {
-		depends(r);
-	} else if (!o) {
-		if (b->owner && b->owner->code == O_for && v != b->arg[0])
+	if (!o) {
+		if (v->type.space == S_reg)
+			depends(r);
+		else if (b->owner && b->owner->code == O_for && v != b->arg[0])
 			need_carried(r, b->owner, number_of(b->arg, v) - 1);
 	} else if (o->blk[0]) {
 		need_result(r, o, number_of(o->out, v));

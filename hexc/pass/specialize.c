@@ -16,8 +16,8 @@
  *   inside      in the wide version once more, whether the block is inside, if masks go by it.
  *
  * The second version costs code, so what is made twice is small; main loops of products are.  A store in
- * front of that, or in a kernel too large for it, gets the two versions alone. Atomic updates are no
- * wider than an element or two and ask for nothing.
+ * front of that, or in a kernel too large for it, gets the two versions alone, and what those fetch who
+ * produce, in each turn. Atomic updates are no wider than an element or two and ask for nothing.
  *
  * needs   views of global tensors with their sizes and strides
  * keeps   what the kernel computes
@@ -201,11 +201,59 @@ split_end(Kernel *k)
 	return wide ? wide : inside;
 }
 
+/* Of scalars only those in front of the roles are there for conditions of who produces. */
+static void
+find_common(Run *r)
+{
+	r->n = r->k->nop + 1;
+	r->before = NEWN(r->k->unit->arena, bool, r->n);
+	for (const Op *o = r->k->body->first; o; o = o->next)
+		r->before[o->id] = o->code != O_roles;
+}
+
+/* The copies that an arrival of who produces expects, and the arrival: made twice, in boxes and whole chunks
+ * where rows begin at multiples of these, and as the facts allow. */
+static bool
+split_fetch(Kernel *k, Op *arrive)
+{
+	Run r = { .k = k };
+	Asked a = { .nmult = 0 };
+
+	for (Op *o = arrive->parent->first; o != arrive && !r.first; o = o->next)
+		if (o->code == O_copy && op_mbar(o) && copy_arrival(o) == arrive)
+			r.first = o;
+	if (!r.first)
+		return false;
+	find_common(&r);
+	ask_run(&r, &a, WIDE);
+	if (!a.nmult)
+		return false;
+	a.nroom = 0;
+	branch_fill(&r, branch_new(&r, &a));
+	return true;
+}
+
+static bool
+split_fetches(Kernel *k)
+{
+	bool changed = false;
+	OpWalk w;
+
+	if (k->schedule != SCHEDULE_ROLES || !kernel_roles(k))
+		return false;
+	for (Op *o = walk_first(&w, kernel_roles(k)->blk[0]), *next; o; o = next) {
+		next = walk_next(&w);
+		if (o->code == O_mbar_arrive && IMM(o, expect))
+			changed |= split_fetch(k, o);
+	}
+	return changed;
+}
+
 bool
 pass_specialize(Kernel *k)
 {
 	Op *end = split_end(k);
-	bool changed = end != NULL;
+	bool changed = end != NULL || split_fetches(k);
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body), *next; o && o != end; o = next) {

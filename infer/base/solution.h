@@ -14,9 +14,9 @@ typedef struct Conversion {
 	const struct Conversion *next; /* of the same value */
 } Conversion;
 
-/* Registers of a lane with roles: at the launch, and of one that computes. */
+/* Registers of a lane with roles: at the launch, of one that produces, and of one that computes. */
 typedef struct RoleRegisters {
-	int launch, consumer;
+	int launch, producer, consumer;
 } RoleRegisters;
 
 /* One complete solution (or the attempt at one). */
@@ -38,7 +38,8 @@ typedef struct Solution {
 	int cluster[3]; /* blocks along x, y, z that fetch together (pass cluster); 0 0 0: each by itself */
 	const bool *shared; /* [nop+1] copies that they share; NULL: none */
 	bool rotate; /* loops where that can be done (pass rotate) */
-	int64_t registers; /* that a lane holds at once, about */
+	int64_t registers; /* that a lane holds at once, about; with roles one that computes */
+	int producer; /* those of one that produces */
 	double cycles; /* of a block, with others beside it */
 	bool crowded; /* its shared memory, before it is placed, is more than a block has */
 	double alone; /* of a block alone on an SM */

@@ -30,15 +30,15 @@ const Val *moved_from(const Val *v);
 int64_t dot_k_step(const Op *dot, const DotChoice *c, int j);
 /* Which register tiles there are at the same time does not depend on layouts: find it. */
 void live_init(Solve *s);
-/* Registers of a lane that hold tiles and fragments, where most do. */
-int64_t live_registers(const Solve *s);
+/* Registers of a lane that hold tiles and fragments in b, where most do. */
+int64_t live_registers(const Solve *s, const Block *b);
 /* Those that the factor of o has, a product of warpgroups, as long as the loop around runs; 0: it is in
  * shared memory. */
 int64_t held_factor(const Solve *s, const Op *o);
 
 /* ---- registers.c ---------------------------------------------------------------------------------- */
 /* What a lane that holds tiles may have: with roles what these say, or its share of the file. */
-int lane_limit(const Kernel *k);
+int lane_limit(const Solve *s);
 /* Registers of roles, as the program says; where the compiler has parted the warps, as many as leave room for
  * the blocks that fit beside this one, of so many bytes of shared memory, without spills. */
 RoleRegisters role_registers(const Solve *s, int64_t shared);
@@ -86,6 +86,8 @@ double fill_wait(const Solve *s, const Op *wait);
 bool runs_on(const Solve *s, const Op *o);
 
 /* ---- cost_block.c --------------------------------------------------------------------------------- */
+/* How often region i of an if runs: one of two versions, the first more often; else the first one always. */
+double region_runs(const Op *o, int i);
 bool in_loop(const Op *o); /* is o a loop, or in one? */
 void cost_block(Solve *s); /* costs all ops; fills sol->cycles and what belongs to it */
 /* s->sol, whose cost is known, with its loops rotated (pass rotate); NULL: none can be, or a lane has too

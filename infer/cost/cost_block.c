@@ -153,9 +153,8 @@ sum_loop(const Solve *s, const Op *o, Sum *x)
 	res_add(&x->all, &body.all, trips);
 }
 
-/* How often region i of an if runs: one of two versions, the first more often; else the first one always. */
-static double
-runs(const Op *o, int i)
+double
+region_runs(const Op *o, int i)
 {
 	double often = i ? RARELY : 1;
 
@@ -209,12 +208,12 @@ sum_block(const Solve *s, const Block *b)
 			Sum branch = sum_block(s, o->blk[i]);
 
 			x.fill = fmax(x.fill, branch.fill);
-			x.turn += runs(o, i) * branch.turn;
-			res_add(&x.all, &branch.all, runs(o, i));
+			x.turn += region_runs(o, i) * branch.turn;
+			res_add(&x.all, &branch.all, region_runs(o, i));
 			if (only_asks(s, o->blk[i]))
-				res_add(&x.piece, &branch.all, runs(o, i));
+				res_add(&x.piece, &branch.all, region_runs(o, i));
 			else
-				x.time += runs(o, i) * branch.time;
+				x.time += region_runs(o, i) * branch.time;
 		}
 		if (o->code == O_roles)
 			sum_roles(s, o, &x);
@@ -298,7 +297,7 @@ shared_bytes(const Solve *s)
 static double
 spilled(const Solve *s)
 {
-	int64_t over = s->sol->registers + LEAST_REGISTERS - lane_limit(s->k);
+	int64_t over = s->sol->registers + LEAST_REGISTERS - lane_limit(s);
 	double runs = 1;
 
 	for (int i = 0; i < s->norder && over > 0; i++)

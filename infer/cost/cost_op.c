@@ -172,6 +172,9 @@ cost_memory(const Solve *s, const Op *o, Res *r)
 	double inst = (double)(layout_cosize(map, AX_reg) / p->vec * pieces) * op_warps(o);
 
 	memory_instructions(r, in && in->kind == IK_ld_st ? 2 * inst : inst);
+	if (o->code == O_copy && IMM(o, async) == COPY_BARRIER && in && in->kind != IK_cp_async)
+		r->wait = s->rates->l2_wait *
+		          (double)ceil_div(layout_cosize(map, AX_reg) / p->vec, COPIES_AHEAD);
 	if (in && in->kind == IK_ld_bits) {
 		double one = (double)layout_cosize(map, AX_reg) * (pieces > 1 ? 2 : 1) * op_warps(o);
 		memory_instructions(r, one);

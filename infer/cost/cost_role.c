@@ -72,6 +72,17 @@ by_warps(const Op *o, const Res *r)
 	return part;
 }
 
+/* How often o runs of the times that its loop does: branches around it may be versions. */
+static double
+often(const Op *o)
+{
+	double n = 1;
+
+	for (const Block *b = o->parent; b->owner && b->owner->code == O_if; b = b->owner->parent)
+		n *= region_runs(b->owner, b == b->owner->blk[1]);
+	return n;
+}
+
 Res
 fill_of(const Solve *s, const Op *wait)
 {
@@ -83,7 +94,7 @@ fill_of(const Solve *s, const Op *wait)
 		const Op *o = s->use[at->id][i].op;
 		Res part = beside_warps(o, &s->sol->res[o->id]);
 
-		res_add(&sum, &part, s->weight[o->id]);
+		res_add(&sum, &part, s->weight[o->id] * often(o));
 		if (o->code == O_mbar_wait)
 			waits += s->weight[o->id];
 	}

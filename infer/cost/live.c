@@ -70,7 +70,9 @@ find_span(Find *f, const Val *v, int *first, int *last)
 		while (o->parent != v->block)
 			o = o->parent->owner;
 		from = to = f->at[o->id];
-		if (inside)
+		if (o->code == O_view)
+			to = f->until[o->out[0]->id] > to ? f->until[o->out[0]->id] : to + 1;
+		else if (inside)
 			to++;
 		else if (is_lazy(o))
 			from = to = f->pulled[o->id];
@@ -301,7 +303,7 @@ block_registers(const Solve *s, const Block *b, int64_t around)
 }
 
 int64_t
-live_registers(const Solve *s)
+live_registers(const Solve *s, const Block *b)
 {
-	return block_registers(s, s->k->body, 0);
+	return block_registers(s, b, 0);
 }

@@ -128,15 +128,28 @@ need_ahead(const Solve *s)
 	return most;
 }
 
-int
-lane_limit(const Kernel *k)
+/* What those who compute have then of a launch with so many for all. */
+static RoleRegisters
+hand_out(const Kernel *k, int launch, int producer)
 {
+	int most = LANE_REGISTERS / 8 * 8;
+	int each = (launch * kernel_warps(k) - producer * k->helpers) / (k->warps * k->teams) / 8 * 8;
+
+	return (RoleRegisters){ launch, producer, each < most ? each : most };
+}
+
+int
+lane_limit(const Solve *s)
+{
+	const Kernel *k = s->k;
 	const Op *roles = kernel_roles(k);
 	int share = k->unit->target->regs / (kernel_warps(k) * WARP_SIZE);
 
 	if (!roles)
 		return LANE_REGISTERS;
-	if (IMM(roles, consumer))
+	if (k->schedule == SCHEDULE_ROLES)
+		share = hand_out(k, k->launch_registers, s->sol->producer).consumer;
+	else if (IMM(roles, consumer))
 		share = (int)IMM(roles, consumer);
 	return share < LANE_REGISTERS ? share : LANE_REGISTERS;
 }
@@ -175,20 +188,20 @@ RoleRegisters
 role_registers(const Solve *s, int64_t shared)
 {
 	const Kernel *k = s->k;
-	const Op *roles = kernel_roles(k);
-	int warps = kernel_warps(k), most = LANE_REGISTERS / 8 * 8;
-	int64_t producers = IMM(roles, producer) * k->helpers;
-	RoleRegisters best = { k->launch_registers, (int)IMM(roles, consumer) };
+	int warps = kernel_warps(k), producer = s->sol->producer;
+	RoleRegisters best = { k->launch_registers, producer, (int)IMM(kernel_roles(k), consumer) };
 
-	for (int blocks = 2; schedule_has_roles(k->schedule); blocks++) {
-		int launch = launch_registers(blocks * warps);
-		int64_t each = (launch * warps - producers) / (k->warps * k->teams) / 8 * 8;
+	if (!schedule_has_roles(k->schedule))
+		return best;
+	best = hand_out(k, k->launch_registers, producer);
+	for (int blocks = 2;; blocks++) {
+		RoleRegisters r = hand_out(k, launch_registers(blocks * warps), producer);
 
-		if (each < s->sol->registers + WORK_REGISTERS ||
-		    launch < instance_registers(s) + INSTANCE_REGISTERS ||
-		    occupancy(k->unit->target, warps, launch, shared) < blocks)
+		if (r.consumer < s->sol->registers + WORK_REGISTERS ||
+		    r.launch < instance_registers(s) + INSTANCE_REGISTERS ||
+		    occupancy(k->unit->target, warps, r.launch, shared) < blocks)
 			break;
-		best = (RoleRegisters){ launch, each < most ? (int)each : most };
+		best = r;
 	}
 	return best;
 }
@@ -217,7 +230,8 @@ has_work_room(const Solve *s, int limit)
 bool
 registers_fit(Solve *s)
 {
-	Need n = { .limit = lane_limit(s->k) };
+	const Op *roles = kernel_roles(s->k);
+	Need n = { .limit = lane_limit(s) };
 
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
@@ -231,7 +245,7 @@ registers_fit(Solve *s)
 		if (o->code == O_load && o->in[0]->type.space == S_global)
 			need_tiles(s, &n, o, 1, o->out);
 	}
-	s->sol->registers = live_registers(s);
+	s->sol->registers = live_registers(s, roles ? roles->blk[1] : s->k->body);
 	if (s->sol->rotate)
 		s->sol->registers += need_ahead(s);
 	if (n.tiles + n.fragments + LEAST_REGISTERS <= n.limit && has_work_room(s, n.limit))

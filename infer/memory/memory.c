@@ -232,7 +232,7 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 	}
 	for (int d = 0; d < t->rank; d++)
 		shape[d] = t->shape[d];
-	if (unit == order[0] && t->rank && *kind != IK_ld_bits) {
+	if (unit == order[0] && t->rank && *kind != IK_ld_bits && unit == unit_dim(s, o->in[0])) {
 		times = times_along(t, unit, *vec, warps);
 		shape[unit] /= times;
 	}

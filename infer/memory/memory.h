@@ -89,6 +89,7 @@ void select_shared(Solve *s, Op *alloc);
 Val *copy_side(const Op *copy, Space space);
 /* Why a copy cannot be one of boxes of a tensor map; NULL: it can. */
 const char *box_refusal(const Solve *s, const Op *copy);
+
 /* The tensor map of a copy that can, whose shared tile has that form. */
 void box_map(const Solve *s, const Op *copy, const struct Form *f, TensorMap *out);
 
@@ -140,4 +141,8 @@ int wgmma_k_dim(const Op *o, int i);
 /* The layout of an alloc that wgmma reads or boxes fill, in which copies and its other accesses are shortest;
  * s->failure: nothing suits them all.  False: it needs no form. */
 bool select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out);
+
+/* ---- fetch.c -------------------------------------------------------------------------------------- */
+/* Finds s->sol->producer: as the program says, or what indices of rows take and what is made of them. */
+bool registers_of_producers(Solve *s);
 #endif

@@ -37,10 +37,18 @@ expected(const Op *o)
 	return e;
 }
 
+/* Of the arrivals at one barrier some may tell of copies of lanes, and others, in versions for other sizes,
+ * not: a phase ends by as many. */
 bool
 arrive_lanes(const Op *arrive)
 {
-	return expected(arrive).lanes;
+	const Op *mbar = op_mbar(arrive);
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, arrive->parent->kernel->body); o; o = walk_next(&w))
+		if (o->code == O_mbar_arrive && op_mbar(o) == mbar && expected(o).lanes)
+			return true;
+	return false;
 }
 
 /* i32: the same but for where the barriers are in shared memory, which goes to an immediate. */
@@ -113,7 +121,7 @@ emit_mbar_arrive(Gen *g, Op *o)
 		asm_op(g, A_proxy_shared, NULL, NULL, NULL);
 	if (g->leader && signals == g->warps) /* lanes that one speaks for; products are waited for by all */
 		asm_op(g, A_warp, NULL, NULL, NULL);
-	if (e.lanes)
+	if (arrive_lanes(o))
 		asm_op(g, A_mbar_lanes, in[0], in[1], NULL);
 	if (e.bytes && signals > 1)
 		emit_by(g, speaker(g, g->warps),

@@ -149,6 +149,7 @@ compile(const Case *c, const char *path, const char *kernel, const char *arch, u
 	o.ndefine = (size_t)c->ndef;
 	o.candidate = candidate;
 	o.flags = HEXC_PROVE;
+	o.schedule = c->schedule;
 	memcpy(o.cluster, c->cluster, sizeof o.cluster);
 	ck_assert_int_eq(hexc_open(&ctx, &o), HEXC_OK);
 	rc = hexc_compile(&m, ctx, path, src, n);

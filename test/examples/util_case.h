@@ -38,6 +38,7 @@ typedef struct Case {
 	/* bytes of packed tiles that warps read from shared memory, each once; 0: nobody asks */
 	uint64_t by16;
 	uint32_t cluster[3]; /* as hexc_opts has it */
+	const char *schedule; /* .. */
 	const char *needs;   /* in lines of PTX without any one of which it is wrong; NULL: nobody asks */
 	uint32_t clusters;   /* launched of a persistent kernel at most; 0: as the seed has it */
 	struct sim *sim;

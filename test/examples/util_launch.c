@@ -76,15 +76,43 @@ loop_conflicts(const sim_result *r, const char *ptx, int around, uint32_t *line)
 	return sum;
 }
 
-static bool
+/* How often warps executed a line. */
+static uint64_t
 executed(const sim_result *r, uint32_t line)
 {
 	sim_line l;
 
 	for (size_t i = 0; sim_line_at(r, i, &l); i++)
 		if (l.line == line)
-			return l.n.warps > 0;
-	return false;
+			return l.n.warps;
+	return 0;
+}
+
+/* Is the line at p, of number `line`, in a loop that never had a second turn?  What is behind the label in
+ * front, where loops ask whether there is another, was executed once more for each. */
+static bool
+turns_once(const sim_result *r, const char *ptx, const char *p, uint32_t line)
+{
+	uint64_t n = executed(r, line), first = 0;
+
+	while (p > ptx && strncmp(p, "$L_", 3) != 0) {
+		first = executed(r, line) ? executed(r, line) : first;
+		for (p--; p > ptx && p[-1] != '\n'; p--)
+			;
+		line--;
+	}
+	return p > ptx && first >= 2 * n;
+}
+
+/* What keeps turns of a loop apart: a wait for all products but some of the turn before; groups of these. */
+static bool
+parts_turns(const char *p)
+{
+	static const char wait[] = "wgmma.wait_group.sync.aligned ";
+	const char *end = p + strcspn(p, "\n"), *at = strstr(p, wait);
+	const char *group = strstr(p, "wgmma.commit_group");
+
+	return (at && at < end && at[sizeof wait - 1] != '0') || (group && group < end);
 }
 
 /* Barriers of the kernels tried so far. */
@@ -175,7 +203,8 @@ try_barriers(sim *s, const char *ptx, const char *kernel, const sim_launch *l, c
 	for (const char *p = ptx; *p; p = strchr(p, '\n') + 1, line++) {
 		int i;
 
-		if (!orders(p, roles) || !executed(clean, line))
+		if (!orders(p, roles) || !executed(clean, line) ||
+		    (parts_turns(p) && turns_once(clean, ptx, p, line)))
 			continue;
 		i = place_of(text, line, what);
 		snprintf(barrier[i].op, sizeof barrier->op, "%.*s", (int)strcspn(p, "\n"), p);

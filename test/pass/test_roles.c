@@ -107,6 +107,64 @@ TEST_RANGE(steered_loops, 2, 6)
 	same(k, plain, "L=5 M=33 K=0", "steered");
 }
 
+/* Rows by tiles of indices: computed in front of a loop, or in each turn from what it loads. */
+static const char gathered[] =
+	"kernel g(A: f16[M, K], T: i32[L], C: out f32[N, 1])\n"
+	"    tune STAGES = 2..4\n"
+	"{\n"
+	"    grid(ceil(N, 16));\n"
+	"    let at = iota(0, 16) + i32(block.x);\n"
+	"    var x: register f32[16, 1] = 0;\n"
+	"    pipeline k in 0..K step 16 stages STAGES {\n"
+	"        let a: shared = A[at * 2 - 1, k :+ 16];\n"
+	"        x += sum(f32(a), 1) * f32(k + 1);\n"
+	"    }\n"
+	"    pipeline l in 0..L step 16 stages STAGES {\n"
+	"        let row: register = T[l :+ 16];\n"
+	"        let b: shared = A[row, 0 :+ 16], c: shared = A[max(row, at) - 2, 16 :+ 16];\n"
+	"        x += sum(f32(b) + f32(c), 1);\n"
+	"    }\n"
+	"    C[block.x * 16 :+ 16, :] = x;\n"
+	"}\n";
+
+TEST_RANGE(gathered_rows, 2, 5)
+{
+	const char *defines = arena_printf(u->arena, "STAGES=%d", _i);
+	Kernel *plain = bounded(run_source(u, gathered, defines));
+	Kernel *k = parted(bounded(run_source(u, gathered, defines)));
+
+	ck_assert_msg(kernel_roles(k) != NULL, "%s", k->unscheduled);
+	same(k, plain, "M=20 K=100 L=48 N=33", "gathered");
+	same(k, plain, "M=1 K=16 L=7 N=16", "gathered");
+	same(k, plain, "M=7 K=0 L=0 N=5", "gathered");
+}
+
+/* Versions of what is fetched: copies and their arrival once more. */
+TEST(fetched_versions)
+{
+	static const char src[] = "kernel v(A: f16[M, K], C: out f32[M, 1])\n{\n    grid(ceil(M, 32));\n"
+				  "    var x: register f32[32, 1] = 0;\n"
+				  "    pipeline k in 0..K step 32 stages 2 {\n"
+				  "        let a: shared = A[block.x * 32 :+ 32, k :+ 32];\n"
+				  "        x += sum(f32(a), 1);\n    }\n"
+				  "    C[block.x * 32 :+ 32, :] = x;\n}\n";
+	Kernel *plain = bounded(run_source(u, src, "")), *k = parted(bounded(run_source(u, src, "")));
+	int arrivals = 0;
+	OpWalk w;
+
+	pass_apply(k, "specialize", pass_specialize);
+	for (Op *o = walk_first(&w, kernel_roles(k)->blk[0]); o; o = walk_next(&w))
+		if (o->code == O_mbar_arrive) {
+			ck_assert(o->parent->owner->code == O_if && IMM(o->parent->owner, versions));
+			ck_assert_ptr_nonnull(arrival_copy(o, o));
+			arrivals++;
+		}
+	ck_assert_int_eq(arrivals, 2);
+	same(k, plain, "M=70 K=100", "versions");
+	same(k, plain, "M=33 K=7", "versions");
+	same(k, plain, "M=40 K=128", "versions");
+}
+
 /* What a consumer reads is told to be free behind its last reader, and nothing of the ring is read there. */
 TEST(release_behind_readers)
 {
@@ -129,11 +187,11 @@ TEST(release_behind_readers)
 static const struct {
 	const char *what, *src, *why;
 } refused[] = {
-	{ "a table of rows",
-	  "kernel r(A: f16[M, 64], I: i32[N], C: out f32[16, 1])\n{\n    grid(1);\n"
+	{ "a table of rows that is written",
+	  "kernel r(A: f16[M, 64], I: inout i32[N], C: out f32[16, 1])\n{\n    grid(1);\n"
 	  "    var x: register f32[16, 1] = 0;\n"
 	  "    pipeline n in 0..N step 16 stages 3 {\n"
-	  "        let rows = I[n :+ 16];\n"
+	  "        let rows = I[n :+ 16];\n        I[n :+ 16] = rows + 1;\n"
 	  "        let a: shared = A[rows, 0 :+ 64];\n"
 	  "        x += sum(f32(a), 1);\n    }\n    C[:, :] = x;\n}\n",
 	  "depends on what it computes" },
