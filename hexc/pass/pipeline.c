@@ -50,7 +50,7 @@ written_in(const Pipe *p, const Val *tile)
 static bool
 makes_indices(const Pipe *p, const Op *o)
 {
-	return p->k->schedule == SCHEDULE_ROLES && op_is_index(o);
+	return schedule_has_roles(p->k->schedule) && op_is_index(o);
 }
 
 /* Can v be computed from another value of the counter?  Only pure index arithmetic, views, and loads of

@@ -239,7 +239,7 @@ split_fetches(Kernel *k)
 	bool changed = false;
 	OpWalk w;
 
-	if (k->schedule != SCHEDULE_ROLES || !kernel_roles(k))
+	if (!schedule_has_roles(k->schedule) || !kernel_roles(k))
 		return false;
 	for (Op *o = walk_first(&w, kernel_roles(k)->blk[0]), *next; o; o = next) {
 		next = walk_next(&w);

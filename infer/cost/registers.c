@@ -147,7 +147,7 @@ lane_limit(const Solve *s)
 
 	if (!roles)
 		return LANE_REGISTERS;
-	if (k->schedule == SCHEDULE_ROLES)
+	if (schedule_has_roles(k->schedule))
 		share = hand_out(k, k->launch_registers, s->sol->producer).consumer;
 	else if (IMM(roles, consumer))
 		share = (int)IMM(roles, consumer);

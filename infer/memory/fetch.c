@@ -33,7 +33,7 @@ registers_of_producers(Solve *s)
 	if (!roles)
 		return true;
 	s->sol->producer = (int)IMM(roles, producer);
-	if (s->k->schedule != SCHEDULE_ROLES)
+	if (!schedule_has_roles(s->k->schedule))
 		return true;
 	for (int i = 0; i < s->norder; i++)
 		if (s->order[i]->code == O_copy && op_role(s->order[i]) == ROLE_PRODUCER)
