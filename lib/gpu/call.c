@@ -15,7 +15,7 @@ struct hexc_call {
 	size_t k;
 	void *function;
 	hexc_kernel_info info;
-	int each;            /* of a persistent kernel: blocks that a multiprocessor holds */
+	uint32_t held;       /* of a persistent kernel: blocks that the device holds */
 	uint64_t numbers;    /* a bit for each parameter: it is no tensor */
 	uint64_t missing;    /* no argument yet */
 	uint64_t moved;      /* another address since it was looked at */
@@ -141,8 +141,7 @@ find_function(hexc_call *c)
 		code = GPU_CALL(g, cuFuncSetAttribute, c->function,
 		                DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)c->info.smem);
 	if (code == HEXC_OK && c->info.persistent)
-		code = GPU_CALL(g, cuOccupancyMaxActiveBlocksPerMultiprocessor, &c->each, c->function,
-		                (int)c->info.block[0], c->info.smem);
+		code = gpu_held(g, c->function, &c->info, &c->held);
 	if (code == HEXC_OK && c->info.nmap &&
 	    !DRIVER_HAS(&g->cu, cuTensorMapEncodeTiled, g->why, sizeof g->why))
 		code = HEXC_E_DEVICE;
@@ -358,7 +357,7 @@ refresh(hexc_call *c)
 		if (code)
 			return told(c, code);
 		if (c->info.persistent && !empty(c))
-			gpu_hold(c->gm->g, c->info.cluster, c->each, c->plan.grid);
+			gpu_hold(c->info.cluster, c->held, c->plan.grid);
 	} else {
 		for (uint64_t left = c->moved; left; left &= left - 1) {
 			int i = CTZ64((int64_t)left);

@@ -16,6 +16,20 @@ typedef struct DriverNode {
 	void *kernel, *context; /* NULL: those of the function */
 } DriverNode;
 
+/* CUlaunchAttribute: the blocks of a cluster */
+typedef struct DriverCluster {
+	int id;
+	_Alignas(8) unsigned blocks[3], rest[13];
+} DriverCluster;
+
+/* CUlaunchConfig */
+typedef struct DriverLaunch {
+	unsigned grid[3], block[3], shared;
+	void *stream;
+	DriverCluster *attribute;
+	unsigned n; /* attributes */
+} DriverLaunch;
+
 /* X(name, parameters) of functions that return a result, 0 on success. */
 #define DRIVER_CALLS(X) DRIVER_ALWAYS(X) DRIVER_LATER(X)
 #define DRIVER_ALWAYS(X)                                                                                     \
@@ -62,12 +76,14 @@ typedef struct DriverNode {
 	X(cuStreamGetCaptureInfo_v2,                                                                         \
 	  (void *stream, int *status, uint64_t *id, void **graph, void *const **nodes, size_t *n))           \
 	X(cuGraphExecKernelNodeSetParams_v2, (void *exec, void *node, const DriverNode *params))             \
-	X(cuGraphNodeSetEnabled, (void *exec, void *node, unsigned enabled))
+	X(cuGraphNodeSetEnabled, (void *exec, void *node, unsigned enabled))                                 \
+	X(cuOccupancyMaxActiveClusters, (int *clusters, void *function, const DriverLaunch *launch))
 #define DRIVER_SINCE(X)                                                                                      \
 	X(cuTensorMapEncodeTiled, "12")                                                                      \
 	X(cuStreamGetCaptureInfo_v2, "11.3")                                                                 \
 	X(cuGraphExecKernelNodeSetParams_v2, "12")                                                           \
-	X(cuGraphNodeSetEnabled, "11.6")
+	X(cuGraphNodeSetEnabled, "11.6")                                                                     \
+	X(cuOccupancyMaxActiveClusters, "11.8")
 
 /* X(name, value): of cuda.h */
 #define DRIVER_NUMBERS(X)                                                                                    \
@@ -88,6 +104,7 @@ typedef struct DriverNode {
 	X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                                                  \
 	X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                                                  \
 	X(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)                                                \
+	X(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 4)                                                          \
 	X(CU_STREAM_CAPTURE_STATUS_ACTIVE, 1)                                                                \
 	X(CU_JIT_ERROR_LOG_BUFFER, 5)                                                                        \
 	X(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)

@@ -35,9 +35,12 @@ typedef struct Map {
 	_Alignas(64) unsigned char opaque[128];
 } Map;
 
-/* How many blocks of a persistent kernel are launched for this grid, if a multiprocessor holds `each` of
- * them: as many as the device holds at a time, in whole clusters, if the grid has more. */
-void gpu_hold(const hexc_gpu *g, const uint32_t cluster[3], int each, uint32_t grid[3]);
+/* How many blocks of a kernel the device holds at a time; of a kernel in clusters those of whole ones.  In the
+ * context. */
+int gpu_held(hexc_gpu *g, void *function, const hexc_kernel_info *info, uint32_t *blocks);
+/* The blocks of a persistent kernel that are launched for this grid: as many as the device holds, in whole clusters,
+ * if the grid has more. */
+void gpu_hold(const uint32_t cluster[3], uint32_t held, uint32_t grid[3]);
 
 /* Keep a sentence for hexc_gpu_why; returns `code`. */
 int gpu_error(hexc_gpu *g, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);

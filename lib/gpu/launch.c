@@ -144,33 +144,47 @@ encode_maps(hexc_gpu_module *gm, size_t k, const hexc_kernel_info *info, const h
 	                        c->arg + info->nparam, g->why, sizeof g->why);
 }
 
-void
-gpu_hold(const hexc_gpu *g, const uint32_t cluster[3], int each, uint32_t grid[3])
+/* Not every multiprocessor has a neighbour that is free: a cluster runs on those of one group. */
+static int
+held_clusters(hexc_gpu *g, void *function, const hexc_kernel_info *info, int *clusters)
 {
-	uint64_t all = (uint64_t)grid[0] * grid[1] * grid[2];
-	uint32_t together = 1;
+	DriverCluster cluster = { .id = DRV_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION };
+	DriverLaunch l = { .shared = info->smem, .attribute = &cluster, .n = 1 };
 
-	if (each < 1 || all <= (uint64_t)each * g->info.sms)
-		return;
-	for (int d = 0; d < 3; d++) {
-		grid[d] = cluster[d];
-		together *= cluster[d];
-	}
-	if ((uint32_t)each * g->info.sms > together)
-		grid[0] *= (uint32_t)each * g->info.sms / together;
+	memcpy(cluster.blocks, info->cluster, sizeof cluster.blocks);
+	memcpy(l.grid, info->cluster, sizeof l.grid);
+	memcpy(l.block, info->block, sizeof l.block);
+	return GPU_CALL(g, cuOccupancyMaxActiveClusters, clusters, function, &l);
 }
 
-/* As many blocks of a persistent kernel as the device holds. */
-static int
-hold(hexc_gpu *g, const uint32_t cluster[3], Call *c)
+int
+gpu_held(hexc_gpu *g, void *function, const hexc_kernel_info *info, uint32_t *blocks)
 {
-	int each = 0, code;
+	uint32_t together = info->cluster[0] * info->cluster[1] * info->cluster[2];
+	int each = 0, clusters = 0, code;
 
-	code = GPU_CALL(g, cuOccupancyMaxActiveBlocksPerMultiprocessor, &each, c->function, (int)c->block[0],
-	                c->smem);
-	if (code == HEXC_OK)
-		gpu_hold(g, cluster, each, c->grid);
+	if (together > 1) {
+		if (!DRIVER_HAS(&g->cu, cuOccupancyMaxActiveClusters, g->why, sizeof g->why))
+			return HEXC_E_DEVICE;
+		code = held_clusters(g, function, info, &clusters);
+		*blocks = clusters > 0 ? (uint32_t)clusters * together : 0;
+		return code;
+	}
+	code = GPU_CALL(g, cuOccupancyMaxActiveBlocksPerMultiprocessor, &each, function, (int)info->block[0],
+	                info->smem);
+	*blocks = each > 0 ? (uint32_t)each * g->info.sms : 0;
 	return code;
+}
+
+void
+gpu_hold(const uint32_t cluster[3], uint32_t held, uint32_t grid[3])
+{
+	uint64_t all = (uint64_t)grid[0] * grid[1] * grid[2];
+
+	if (held < 1 || all <= held)
+		return;
+	memcpy(grid, cluster, 3 * sizeof *grid);
+	grid[0] *= held / (cluster[0] * cluster[1] * cluster[2]);
 }
 
 static int
@@ -178,6 +192,7 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
 {
 	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
 	hexc_gpu *g = gm->g;
+	uint32_t held;
 	size_t n;
 	int code;
 
@@ -200,8 +215,8 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
 	if (code == HEXC_OK && c->smem)
 		code = GPU_CALL(g, cuFuncSetAttribute, c->function,
 		                DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)c->smem);
-	if (code == HEXC_OK && info.persistent)
-		code = hold(g, info.cluster, c);
+	if (code == HEXC_OK && info.persistent && (code = gpu_held(g, c->function, &info, &held)) == HEXC_OK)
+		gpu_hold(info.cluster, held, c->grid);
 	return code;
 }
 

@@ -10,6 +10,7 @@
  *	FAKE_CUDA_STREAM=7    a stream that it takes beside the default one and those it made (none)
  *	FAKE_CUDA_FAIL=NAME   this function fails, with FAKE_CUDA_CODE (999)
  *	FAKE_CUDA_FAIL_AT=N   the N-th call that may fail does, and says so; what it frees is free then
+ *	FAKE_CUDA_CLUSTERS=N  clusters of blocks that it holds at a time (as many as its multiprocessors give)
  *	FAKE_CUDA_IDLE=1      launches do nothing
  *
  * A cubin is "\177ELF", the arch, a newline and PTX.  Compiled with -DFAKE_OLD it lacks what came after
@@ -26,6 +27,8 @@
 
 enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NO_BINARY = 209,
        INVALID_PTX = 218, INVALID_HANDLE = 400, NOT_FOUND = 500, UNKNOWN = 999 };
+
+enum { SMS = 4 }; /* multiprocessors */
 
 typedef struct Context Context;
 typedef struct Module Module;
@@ -207,7 +210,7 @@ cuDeviceGetAttribute(int *value, int attribute, int device)
 	switch (attribute) {
 	case DRV_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = sm / 10; return 0;
 	case DRV_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = sm % 10; return 0;
-	case DRV_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 4; return 0;
+	case DRV_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = SMS; return 0;
 	case DRV_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 1 << 16; return 0;
 	default: return INVALID_VALUE;
 	}
@@ -448,6 +451,24 @@ cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int thr
 	if (!function || threads < 1 || threads > 1024 || shared > 227 << 10)
 		return INVALID_VALUE;
 	*blocks = number("FAKE_CUDA_BLOCKS", 1);
+	return 0;
+}
+
+int
+cuOccupancyMaxActiveClusters(int *clusters, void *function, const DriverLaunch *l)
+{
+	unsigned blocks = 1;
+
+	CHECK(true);
+	if (!function || l->n != 1 || l->attribute->id != DRV_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION ||
+	    !l->block[0] || l->shared > 227 << 10)
+		return INVALID_VALUE;
+	for (int d = 0; d < 3; d++) {
+		if (!l->attribute->blocks[d] || l->grid[d] % l->attribute->blocks[d])
+			return INVALID_VALUE;
+		blocks *= l->attribute->blocks[d];
+	}
+	*clusters = number("FAKE_CUDA_CLUSTERS", number("FAKE_CUDA_BLOCKS", 1) * SMS / (int)blocks);
 	return 0;
 }
 

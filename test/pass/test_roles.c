@@ -127,11 +127,12 @@ static const char gathered[] =
 	"    C[block.x * 16 :+ 16, :] = x;\n"
 	"}\n";
 
-TEST_RANGE(gathered_rows, 2, 5)
+TEST_RANGE(gathered_rows, 0, 6)
 {
-	const char *defines = arena_printf(u->arena, "STAGES=%d", _i);
+	const char *defines = arena_printf(u->arena, "STAGES=%d", 2 + _i / 2);
+	Schedule schedule = _i % 2 ? SCHEDULE_TEAMS : SCHEDULE_ROLES;
 	Kernel *plain = bounded(run_source(u, gathered, defines));
-	Kernel *k = parted(bounded(run_source(u, gathered, defines)));
+	Kernel *k = parted(bounded(run_source(u, gathered, defines)), schedule);
 
 	ck_assert_msg(kernel_roles(k) != NULL, "%s", k->unscheduled);
 	same(k, plain, "M=20 K=100 L=48 N=33", "gathered");
@@ -148,7 +149,8 @@ TEST(fetched_versions)
 				  "        let a: shared = A[block.x * 32 :+ 32, k :+ 32];\n"
 				  "        x += sum(f32(a), 1);\n    }\n"
 				  "    C[block.x * 32 :+ 32, :] = x;\n}\n";
-	Kernel *plain = bounded(run_source(u, src, "")), *k = parted(bounded(run_source(u, src, "")));
+	Kernel *plain = bounded(run_source(u, src, ""));
+	Kernel *k = parted(bounded(run_source(u, src, "")), SCHEDULE_ROLES);
 	int arrivals = 0;
 	OpWalk w;
 
