@@ -140,6 +140,14 @@ box_excess(const Solve *s, const Demand *d, int n, const Form *f)
 	return sum;
 }
 
+/* Lanes of mma.sync that meet in banks of a form that boxes have: groups, whose lanes copy, choose by the lanes.  Roles
+ * that the program has itself take it. */
+static bool
+meets_in_banks(const Solve *s, double excess)
+{
+	return excess > 0 && !(s->k->unit->target->features & T_WGMMA) && schedule_has_roles(s->k->schedule);
+}
+
 bool
 select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out)
 {
@@ -148,7 +156,7 @@ select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out)
 	int n = find_demands(s, tile, d);
 	Form f = { .unit = s->unit[tile->id] }, *best = NULL;
 	unsigned widths = ALL_WIDTHS;
-	double least = 0;
+	double least = 0, banks = 0;
 
 	if (n == 0)
 		return false;
@@ -158,22 +166,27 @@ select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out)
 	}
 	for (int w = 0; w < FORM_WIDTHS; w++) {
 		Layout l;
-		double e;
+		double e, lanes;
 
 		f.width = form_widths[w];
 		if (!(widths >> w & 1) || !form_layout(&f, &tile->type, &l) ||
 		    (tile->type.pinned && !layout_equal(&l, tile->type.layout)))
 			continue;
-		e = excess(s, &l, acc, nacc) + box_excess(s, d, n, &f);
+		lanes = excess(s, &l, acc, nacc);
+		e = lanes + box_excess(s, d, n, &f);
 		if (best && (f.width == FORM_PLAIN ? e > least : e >= least)) /* plain: one box */
 			continue;
 		best = best ? best : NEW(s->arena, Form);
 		*best = f;
 		*out = l;
 		least = e;
+		banks = lanes;
 	}
 	s->sol->form[tile->id] = best;
 	if (!best)
 		form_error(s, tile, d, n);
+	else if (meets_in_banks(s, banks))
+		infer_error(s, alloc->src, "lanes that read %s meet in banks of every form that boxes have",
+		            tile_words(s, tile));
 	return true;
 }

@@ -54,6 +54,12 @@ END
 	t 0 ': right' '' $roles --arg 'B=randint(2,-3,3)' --arg M=100 --arg N=136 --arg K=200
 	t 0 ': right' '' $roles --arg 'B=randint(2,-3,3)' --arg M=8 --arg N=8 --arg K=0
 	t 4 'cuTensorMapEncodeTiled' FAKE_CUDA_FAIL=cuTensorMapEncodeTiled $roles --arg 'B=random(2)' --arg M=8 --arg N=8 --arg K=8
+	# clusters: as many as the driver says that there is room for
+	pairs="run examples/gemm_f16.hexc --cluster 2x1 --exec=gpu --check --arg A=randint(1,-3,3)[300,72] --arg B=randint(2,-3,3)[136,72]"
+	for n in 1 2; do
+		t 0 ': right' FAKE_CUDA_CLUSTERS=$n $pairs
+	done
+	t 4 'cuOccupancyMaxActiveClusters' FAKE_CUDA_FAIL=cuOccupancyMaxActiveClusters $pairs
 	# nothing to launch; times; what auto is
 	t 0 'right' '' run examples/vector_add.hexc --exec=gpu --check --arg 'A=zeros[0]' --arg 'B=zeros[0]'
 	t 0 'time: median 1000.00 us, 1000.00 to 1000.00, of 7 launches' '' $add --repeat 7

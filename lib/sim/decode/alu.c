@@ -84,6 +84,20 @@ operands(Dec *d)
 	return true;
 }
 
+/* The types of a row that is told from others by them; false: it is told by its name. */
+static bool
+types_of_row(Dec *d)
+{
+	switch (d->row->id) {
+	case OP_addsat: case OP_subsat: case OP_mad24sat: d->nty = 1; d->ty[0] = T_s32; break;
+	case OP_addf16: case OP_subf16: case OP_fmaf16: d->nty = 2; d->ty[0] = T_f32; d->ty[1] = T_f16; break;
+	case OP_addbf16: case OP_subbf16: case OP_fmabf16: d->nty = 2; d->ty[0] = T_f32; d->ty[1] = T_bf16; break;
+	default: return false;
+	}
+	d->in->type = d->ty[0];
+	return true;
+}
+
 bool
 dec_alu(Dec *d)
 {
@@ -91,17 +105,11 @@ dec_alu(Dec *d)
 	Ins *in = d->in;
 	PtxType t;
 
-	if (d->row->id == OP_addsat || d->row->id == OP_subsat || d->row->id == OP_mad24sat) {
-		d->nty = 1;
-		d->ty[0] = T_s32;
-		in->type = T_s32;
-	} else {
-		arith_mods(d, &plain);
-		if (!dec_types(d))
-			return false;
-	}
-	if (d->row->id == OP_addsat || d->row->id == OP_subsat || d->row->id == OP_mad24sat)
+	arith_mods(d, &plain);
+	if (types_of_row(d))
 		plain = false;
+	else if (!dec_types(d))
+		return false;
 	t = d->ty[0];
 	if (t == T_pred && (d->row->id == OP_and || d->row->id == OP_or || d->row->id == OP_xor ||
 	                    d->row->id == OP_not))

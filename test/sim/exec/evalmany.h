@@ -5,6 +5,10 @@
 #ifndef EVALMANY_H
 #define EVALMANY_H
 #include <stdint.h>
+#ifndef MANY_TARGET
+#define MANY_TARGET ".version 8.4\n.target sm_90"
+#define MANY_ARCH "sm_90"
+#endif
 #include "test/sim/bits.h"
 #include "test/sim/cases.h"
 #include "test/sim/random.h"
@@ -49,7 +53,7 @@ many_text(const Op *op, unsigned nop)
 	char *text = malloc(room);
 
 	at = (size_t)snprintf(text, room,
-	         ".version 8.4\n.target sm_90\n.address_size 64\n"
+	         MANY_TARGET "\n.address_size 64\n"
 	         ".entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n"
 	         "{\n.reg .pred %%p<8>;\n.reg .b16 %%ha, %%hb, %%hc, %%ho, %%v<8>;\n"
 	         ".reg .b32 %%ra, %%rb, %%rc, %%ro, %%i<5>, %%t<8>;\n"
@@ -83,7 +87,7 @@ many_assemble(const Op *op, unsigned nop)
 	char *text = many_text(op, nop);
 
 	if (have_ptxas())
-		must_assemble(text, "sm_90");
+		must_assemble(text, MANY_ARCH);
 	free(text);
 }
 
