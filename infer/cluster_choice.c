@@ -1,13 +1,13 @@
-/* cluster_choice.c - clusters of two blocks, for solutions that they make faster: where L2 is what a block waits for,
- * and its neighbours read the same. */
+/* cluster_choice.c - clusters of two blocks, for solutions that they make faster: where L2 is what a block
+ * waits for, and its neighbours read the same. */
 #include "infer/base/model.h"
 #include "infer/base/share.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
 #include "infer/search.h"
 
-/* Is what a copy fetches of few rows along the dim of the grid?  Such tiles are made where there are no more, and no
- * block beside. */
+/* Is what a copy fetches of few rows along the dim of the grid?  Such tiles are made where there are no more,
+ * and no block beside. */
 static bool
 is_last_of(const Share *share, const Op *copy)
 {

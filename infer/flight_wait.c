@@ -51,8 +51,9 @@ static bool
 runs_beside(const Walk *w, const Op *o)
 {
 	bool signal = o->code == O_mbar_wait || (o->code == O_mbar_arrive && IMM(o, turn));
+	bool pure = op_is(o, F_PURE) && !o->blk[0];
 
-	return is_product_op(o) || (!w->soon && (signal || o->code == O_load || (op_is(o, F_PURE) && !o->blk[0])));
+	return is_product_op(o) || (!w->soon && (signal || o->code == O_load || pure));
 }
 
 /* The last group that makes what o has, but for accumulators that stay where they are; 0: none. */

@@ -28,7 +28,7 @@ schedules_tried(const Kernel *k, const Schedule **schedules)
 	*schedules = all;
 	if (!(has & T_TMA) || kernel_roles(k) || !multiplies_in_pipeline(k))
 		return 1;
-	return has & T_WGMMA ? SCHEDULES : SCHEDULES - 1; /* mma.sync has too few warps where teams take turns */
+	return has & T_WGMMA ? SCHEDULES : SCHEDULES - 1; /* one team has few warps for mma.sync */
 }
 
 /* Has the loop products of both kinds?  What the one holds in registers the other needs. */

@@ -52,7 +52,8 @@ cycles_of(const Solution *sol)
 	return sol ? sol->cycles : HUGE_VAL;
 }
 
-/* Into the list, and with rotated loops, or in clusters; the cycles of the best.  What is better in nothing stays out. */
+/* Into the list, and with rotated loops, or in clusters; the cycles of the best.  What is better in nothing
+ * stays out. */
 static double
 keep(Search *x, Solution *sol)
 {

@@ -29,8 +29,8 @@ int dot_choices(Solve *s, const Op *dot, DotChoice **out);
 Candidates *search_kernel(Kernel *k, const Spaces *spaces, const Candidates *like);
 
 /* ---- cluster_choice.c ----------------------------------------------------------------------------- */
-/* s->sol, whose cost is known, in clusters of blocks: those that the kernel is asked for, or that make it faster.
- * NULL: none. */
+/* s->sol, whose cost is known, in clusters of blocks: those that the kernel is asked for, or that make it
+ * faster.  NULL: none. */
 Solution *clustered(Solve *s);
 
 /* ---- candidates.c --------------------------------------------------------------------------------- */

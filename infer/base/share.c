@@ -1,5 +1,5 @@
-/* share.c - can blocks side by side along a dim of the grid fetch together what they all read?  What becomes of
- * them then is in infer/cluster.c. */
+/* share.c - can blocks side by side along a dim of the grid fetch together what they all read?  What becomes
+ * of them then is in infer/cluster.c. */
 #include "infer/base/share.h"
 #include "hexc/ir/access.h"
 #include "infer/base/instr.h"
@@ -37,7 +37,8 @@ writes_tensor(const Op *o)
 	return to && to->type.space == S_global;
 }
 
-Op *
+/* The loop over the grid's blocks, or clusters, around o; NULL: it is in none. */
+static Op *
 grid_loop(const Op *o)
 {
 	Op *loop = o->parent->owner;

@@ -21,12 +21,10 @@ share_depends(const Share *c, const Val *v)
  * have. */
 const char *share_refused(const Share *c, const Op **number);
 bool writes_tensor(const Op *o);
-/* The loop over the grid's blocks, or clusters, around o; NULL: it is in none. */
-Op *grid_loop(const Op *o);
 /* Where the producers wait for leave to fill what o, a copy, fills; NULL: not in this turn. */
 Op *leave_of(const Op *o);
-/* The dim of a map along which its boxes can be cut into parts for all blocks, so that each part begins where the
- * pattern of the swizzle does; 0: none. */
+/* The dim of a map along which its boxes can be cut into parts for all blocks, so that each part begins where
+ * the pattern of the swizzle does; 0: none. */
 int share_cut(const Share *c, const TensorMap *m);
 /* Are there as many boxes for each block? */
 bool share_by_boxes(const Share *c, const Op *o, const TensorMap *m);

@@ -140,8 +140,8 @@ box_excess(const Solve *s, const Demand *d, int n, const Form *f)
 	return sum;
 }
 
-/* Lanes of mma.sync that meet in banks of a form that boxes have: groups, whose lanes copy, choose by the lanes.  Roles
- * that the program has itself take it. */
+/* Lanes of mma.sync that meet in banks of a form that boxes have: groups, whose lanes copy, choose by the
+ * lanes.  Roles that the program has itself take it. */
 static bool
 meets_in_banks(const Solve *s, double excess)
 {

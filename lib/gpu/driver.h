@@ -19,7 +19,8 @@ typedef struct DriverNode {
 /* CUlaunchAttribute: the blocks of a cluster */
 typedef struct DriverCluster {
 	int id;
-	_Alignas(8) unsigned blocks[3], rest[13];
+	_Alignas(8) unsigned blocks[3];
+	unsigned rest[13];
 } DriverCluster;
 
 /* CUlaunchConfig */

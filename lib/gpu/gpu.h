@@ -35,11 +35,11 @@ typedef struct Map {
 	_Alignas(64) unsigned char opaque[128];
 } Map;
 
-/* How many blocks of a kernel the device holds at a time; of a kernel in clusters those of whole ones.  In the
- * context. */
+/* How many blocks of a kernel the device holds at a time; of a kernel in clusters those of whole ones.  In
+ * the context. */
 int gpu_held(hexc_gpu *g, void *function, const hexc_kernel_info *info, uint32_t *blocks);
-/* The blocks of a persistent kernel that are launched for this grid: as many as the device holds, in whole clusters,
- * if the grid has more. */
+/* The blocks of a persistent kernel that are launched for this grid: as many as the device holds, in whole
+ * clusters, if the grid has more. */
 void gpu_hold(const uint32_t cluster[3], uint32_t held, uint32_t grid[3]);
 
 /* Keep a sentence for hexc_gpu_why; returns `code`. */

@@ -24,7 +24,8 @@ beside() {
 	"$HEXC" sim "$dir/hand.ptx" --entry "$entry" --grid "$grid" --block 384 --smem 229440 \
 		--stats "$dir/hand" --arg "tmap:$dir/a.json" --arg "tmap:$dir/b.json" --arg "tmap:$dir/c.json" "$@" \
 		>"$dir/out" 2>&1 || fail "by hand: $(tail -3 "$dir/out")"
-	"$HEXC" run "$program" --arch sm_90a -D BM=128 -D BN=256 -D BK=64 -D STAGES=4 -D WARPS=8 --exec=sim --check \
+	"$HEXC" run "$program" --arch sm_90a --schedule roles --cluster 1x1 -D BM=128 -D BN=256 -D BK=64 -D STAGES=4 \
+		-D WARPS=8 --exec=sim --check \
 		--stats "$dir/ours" --arg "A=random(1)[$m,$k]" --arg "B=random(2)[$n,$k]" >"$dir/out" 2>&1 ||
 		fail "$program: $(tail -3 "$dir/out")"
 	hand=$(count warp_instructions "$dir/hand") ours=$(count warp_instructions "$dir/ours")

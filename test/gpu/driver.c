@@ -10,7 +10,7 @@
  *	FAKE_CUDA_STREAM=7    a stream that it takes beside the default one and those it made (none)
  *	FAKE_CUDA_FAIL=NAME   this function fails, with FAKE_CUDA_CODE (999)
  *	FAKE_CUDA_FAIL_AT=N   the N-th call that may fail does, and says so; what it frees is free then
- *	FAKE_CUDA_CLUSTERS=N  clusters of blocks that it holds at a time (as many as its multiprocessors give)
+ *	FAKE_CUDA_CLUSTERS=N  clusters that it holds at a time (as many as its multiprocessors give)
  *	FAKE_CUDA_IDLE=1      launches do nothing
  *
  * A cubin is "\177ELF", the arch, a newline and PTX.  Compiled with -DFAKE_OLD it lacks what came after

@@ -82,7 +82,8 @@ static const struct {
 	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1);\n", 0 },
 	{ "K == 64", "    let x: register = X[m :+ 16, -1 :+ 64];\n"
 	             "    Z[m :+ 16, 0 :+ 1] = sum(x + 1, 1) + reduce_max(x, 1);\n", 2 },
-	{ "K == 64", "    let x: register = X[m :+ 16, 1 :+ 32 step 2], y: register = X[m :+ 16, 2 :+ 32 step 2];\n"
+	{ "K == 64", "    let x: register = X[m :+ 16, 1 :+ 32 step 2];\n"
+	             "    let y: register = X[m :+ 16, 2 :+ 32 step 2];\n"
 	             "    Z[m :+ 16, 0 :+ 1] = reduce_max(x, 1) + sum(y + 1, 1);\n", 1 },
 	/* zeros in front, of one factor only: the other is cleared there */
 	{ "K % 32 == 0", "    var acc: register f32[16, 16] = 0;\n"

@@ -84,14 +84,22 @@ operands(Dec *d)
 	return true;
 }
 
+static void
+mixed(Dec *d, PtxType narrow)
+{
+	d->nty = 2;
+	d->ty[0] = T_f32;
+	d->ty[1] = narrow;
+}
+
 /* The types of a row that is told from others by them; false: it is told by its name. */
 static bool
 types_of_row(Dec *d)
 {
 	switch (d->row->id) {
 	case OP_addsat: case OP_subsat: case OP_mad24sat: d->nty = 1; d->ty[0] = T_s32; break;
-	case OP_addf16: case OP_subf16: case OP_fmaf16: d->nty = 2; d->ty[0] = T_f32; d->ty[1] = T_f16; break;
-	case OP_addbf16: case OP_subbf16: case OP_fmabf16: d->nty = 2; d->ty[0] = T_f32; d->ty[1] = T_bf16; break;
+	case OP_addf16: case OP_subf16: case OP_fmaf16: mixed(d, T_f16); break;
+	case OP_addbf16: case OP_subbf16: case OP_fmabf16: mixed(d, T_bf16); break;
 	default: return false;
 	}
 	d->in->type = d->ty[0];

@@ -53,7 +53,7 @@ many_text(const Op *op, unsigned nop)
 	char *text = malloc(room);
 
 	at = (size_t)snprintf(text, room,
-	         MANY_TARGET "\n.address_size 64\n"
+	                      MANY_TARGET "\n.address_size 64\n"
 	         ".entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n"
 	         "{\n.reg .pred %%p<8>;\n.reg .b16 %%ha, %%hb, %%hc, %%ho, %%v<8>;\n"
 	         ".reg .b32 %%ra, %%rb, %%rc, %%ro, %%i<5>, %%t<8>;\n"

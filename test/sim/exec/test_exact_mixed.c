@@ -1,5 +1,6 @@
-/* test_exact_mixed.c - sums and fused products of f16 or bf16 with f32 (PTX ISA, "Mixed Precision Floating Point
- * Instructions"), all roundings: every narrow operand with 32 others, against arithmetic in integers (exact.h). */
+/* test_exact_mixed.c - sums and fused products of f16 or bf16 with f32 (PTX ISA, "Mixed Precision Floating
+ * Point Instructions"), all roundings: every narrow operand with 32 others, against arithmetic in integers
+ * (exact.h). */
 #define MANY_TARGET ".version 8.6\n.target sm_100"
 #define MANY_ARCH "sm_100"
 #include "test/check.h"
@@ -22,7 +23,8 @@ unit(uint64_t v)
 static uint64_t
 mixed(const Fmt *f, Do what, Round round, bool sat, const In *v)
 {
-	Num a = unpack(f, v->a & 0xffff), b = unpack(f, v->b & 0xffff), c = unpack(&f32, v->c & UINT32_MAX), r;
+	Num a = unpack(f, v->a & 0xffff), b = unpack(f, v->b & 0xffff);
+	Num c = unpack(&f32, v->c & UINT32_MAX), r;
 
 	r = what == FMA ? add(mul(a, b), c, round) : add(a, what == SUB ? negated(c) : c, round);
 	return sat ? unit(pack(&f32, r, round)) : pack(&f32, r, round);
@@ -58,13 +60,15 @@ enum { NOPS = sizeof ops / sizeof *ops, HALF = NOPS / 2, N = 1 << 13 };
 static uint64_t
 partner(const Fmt *f, uint64_t a, uint64_t b)
 {
-	static const uint32_t edge[] = { 0, 1, 0x7fffff, 0x800000, 0x3f800000, 0x7f7fffff, 0x7f800000, 0x7fc00000 };
-	uint64_t r = rnd(), sign = r & 0x80000000;
+	static const uint32_t edge[] = { 0,          1,          0x7fffff,   0x800000,
+		                         0x3f800000, 0x7f7fffff, 0x7f800000, 0x7fc00000 };
+	Num x = unpack(f, a & 0xffff), product = mul(x, unpack(f, b & 0xffff));
+	uint64_t r = rnd(), sign = r & 0x80000000, little = (r >> 8) % 5 - 2;
 
 	switch (r % 5) {
 	case 0: return edge[(r >> 8) % (sizeof edge / sizeof *edge)] | sign;
-	case 1: return (pack(&f32, unpack(f, a & 0xffff), R_NEAREST) ^ sign) + (r >> 8) % 5 - 2;
-	case 2: return (pack(&f32, mul(unpack(f, a & 0xffff), unpack(f, b & 0xffff)), R_NEAREST) ^ sign) + (r >> 8) % 5 - 2;
+	case 1: return (pack(&f32, x, R_NEAREST) ^ sign) + little;
+	case 2: return (pack(&f32, product, R_NEAREST) ^ sign) + little;
 	default: return r >> 16;
 	}
 }

@@ -1,6 +1,6 @@
-/* roles_persist.c - however many blocks are launched share out the grid: each takes every so many of its
+/* persist.c - however many blocks are launched share out the grid: each takes every so many of its
  * blocks, by number, so that what is fetched runs on into the next one.  block_id says which it is. */
-#include "hexc/pass/roles.h"
+#include "hexc/pass/roles/roles.h"
 
 static Val *
 mapped(void *map, Val *v)

@@ -12,16 +12,16 @@
  * Those that compute do all that the body did but these copies.  The others go through the same loops and
  * branches, and compute what these and the copies depend on: index arithmetic, scalars of tensors that the
  * kernel does not write, and tiles of indices, of rows that are gathered.  s and p are carried through all
- * loops around (roles_position.c).
+ * loops around (position.c).
  *
- * Such kernels are persistent (roles_persist.c).  With schedule roles2 two teams compute, each a tile
- * (roles_turns.c).
+ * Such kernels are persistent (persist.c).  With schedule roles2 two teams compute, each a tile
+ * (turns.c).
  *
  * needs   pipeline loops as the program has them, schedule roles or roles2
  * keeps   what the kernel computes; pipeline loops, for the loads that pass pipeline makes ahead
  * leaves  a kernel that cannot be parted so as it was, and says why (k->unscheduled) */
 #include "hexc/pass/pass.h"
-#include "hexc/pass/roles.h"
+#include "hexc/pass/roles/roles.h"
 
 enum { HELPERS = 4, PRODUCER_REGISTERS = 40, WARPS_MOST = 32, GROUP_WARPS = 4 };
 
@@ -192,12 +192,13 @@ compute(Feed *f)
 
 /* ---- both ------------------------------------------------------------------------------------------ */
 
-/* What stands in front of the roles, for both: scalars of the launch.  Each role asks for its first tile itself:
- * ptxas spills what lives on where registers change hands. */
+/* What stands in front of the roles, for both: scalars of the launch.  Each role asks for its first tile
+ * itself: ptxas spills what lives on where registers change hands. */
 static bool
 is_common(const Op *o)
 {
-	if (!op_is(o, F_PURE) || o->code == O_launched || o->blk[0] || o->nout != 1 || o->out[0]->type.space != S_scalar)
+	if (!op_is(o, F_PURE) || o->code == O_launched || o->blk[0] || o->nout != 1 ||
+	    o->out[0]->type.space != S_scalar)
 		return false;
 	for (int i = 0; i < o->nin; i++)
 		if (o->in[i]->def && o->in[i]->def->parent != o->parent)

@@ -1,4 +1,4 @@
-/* roles_turns.c - two teams that compute take turns at what a block does: while one stores its tile the other
+/* turns.c - two teams that compute take turns at what a block does: while one stores its tile the other
  * multiplies.
  *
  *     for tile .. {                        for tile .. (turn, s, p) { if turn % 2 == team {
@@ -9,10 +9,11 @@
  *         store x }                            store x
  *                                          } else { s, p: as many turns on } }
  *
- * What is fetched stands in the ring tile by tile, and each buffer is read by one team.  A barrier tells phases
- * apart by their parity, so nobody may wait for one that is two ahead: a team comes to the ring when the other
- * has waited for all of its tile.  That is what `order` is for, and it keeps the tensor cores with one team. */
-#include "hexc/pass/roles.h"
+ * What is fetched stands in the ring tile by tile, and each buffer is read by one team.  A barrier tells
+ * phases apart by their parity, so nobody may wait for one that is two ahead: a team comes to the ring when
+ * the other has waited for all of its tile.  That is what `order` is for, and it keeps the tensor cores with
+ * one team. */
+#include "hexc/pass/roles/roles.h"
 
 /* Is v there for both teams: do producers compute all that it depends on, and not in a branch? */
 static bool
@@ -135,7 +136,8 @@ turns_order(Roles *r, Val *order)
 	Op *first = r->feed[0].pipe.loop, *last = r->feed[r->nfeed - 1].pipe.loop, *o;
 	Block *b = first->parent;
 	Src src = first->src;
-	Val *one = ir_const(b, first, 1), *round = ir_bin(b, first, O_div, r->turn, ir_const(b, first, TEAMS));
+	Val *one = ir_const(b, first, 1);
+	Val *round = ir_bin(b, first, O_div, r->turn, ir_const(b, first, TEAMS));
 	Val *phase = ir_bin(b, first, O_add, ir_bin(b, first, O_add, round, one), r->team);
 	Val *other = ir_bin(b, first, O_sub, one, r->team);
 

@@ -17,7 +17,7 @@ typedef struct Roles {
 	bool *need; /* by value id: producers compute it too */
 	bool *keep; /* by op id: loops and branches that they go through */
 	Val **as;   /* by value id: what stands for it in their region; NULL: itself */
-	Val *turn, *team; /* teams take turns: how many tiles were before this one, and whose turn it may be */
+	Val *turn, *team; /* teams take turns: tiles before this one, and the team that runs */
 	const char *why; /* it cannot be done */
 } Roles;
 
@@ -27,25 +27,25 @@ enum { TEAMS = 2 }; /* that take turns */
  * that it fills. */
 Op *ring_copy(const Pipe *p, const Op *last, const Ring **ring);
 
-/* roles_produce.c: what those that produce need of the body; r->why if that cannot be. */
+/* produce.c: what those that produce need of the body; r->why if that cannot be. */
 void produce_plan(Roles *r);
 /* Their region, without the copies and waits: loops, branches, and what they need for both. */
 void produce_body(Roles *r, const Block *from, Block *to);
 /* Copies of a feed, and the barriers around them, at the end of the turn. */
 void produce_copies(Roles *r, Feed *f);
 
-/* roles_persist.c: the body becomes what a block does for each of the grid's that it takes: every so many, as
+/* persist.c: the body becomes what a block does for each of the grid's that it takes: every so many, as
  * blocks were launched. */
 void persist(Kernel *k);
 
-/* roles_turns.c: why teams cannot take turns; NULL: they can. */
+/* turns.c: why teams cannot take turns; NULL: they can. */
 const char *turns_refused(const Roles *r);
 /* What a block does for a tile is done by the team whose turn it is; before the loops wait for anything. */
 void turns_take(Roles *r);
 /* Teams come to the rings one after the other, by `order`, a barrier for each; once the loops wait. */
 void turns_order(Roles *r, Val *order);
 
-/* roles_position.c: in each turn of a loop in a role, the number of the buffer and of the phase that it is
+/* position.c: in each turn of a loop in a role, the number of the buffer and of the phase that it is
  * in, counted through all turns of the loops around it.  The op that stands for the loop then. */
 Op *loop_position(Op *loop, int64_t stages, Val **slot, Val **phase);
 #endif

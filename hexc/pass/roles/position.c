@@ -1,6 +1,6 @@
-/* roles_position.c - where a ring stands: a buffer's number and the phase of its barrier, carried through a
+/* position.c - where a ring stands: a buffer's number and the phase of its barrier, carried through a
  * loop and all that are around it, so that a loop which runs again goes on where it was. */
-#include "hexc/pass/roles.h"
+#include "hexc/pass/roles/roles.h"
 #include <string.h>
 
 /* Is it in a loop of its role? */

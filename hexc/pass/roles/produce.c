@@ -1,6 +1,6 @@
-/* roles_produce.c - the region of those that produce: the slice of the body that the copies to rings depend
+/* produce.c - the region of those that produce: the slice of the body that the copies to rings depend
  * on. */
-#include "hexc/pass/roles.h"
+#include "hexc/pass/roles/roles.h"
 #include <string.h>
 
 /* ---- what is needed -------------------------------------------------------------------------------- */
