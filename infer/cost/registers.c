@@ -224,7 +224,7 @@ static bool
 has_work_room(const Solve *s, int limit)
 {
 	return !schedule_has_roles(s->k->schedule) || !computes_in_loop(s) ||
-	       s->sol->registers + WORK_REGISTERS <= limit;
+	       s->sol->registers + WORK_REGISTERS + (s->k->teams > 1 ? TURN_REGISTERS : 0) <= limit;
 }
 
 bool

@@ -235,6 +235,8 @@ ring_of(Sim *s, const Val *at)
 	r->arrivals = (int)max64(IMM(at->def, arrivals), 1);
 	if (r->arrivals > 1 && r->arrivals % k->teams == 0) /* one team stands for all */
 		r->arrivals /= k->teams;
+	if (r->arrivals % cluster_blocks(k) == 0) /* one block, too */
+		r->arrivals /= cluster_blocks(k);
 	return s->ring[s->nring++] = r;
 }
 
@@ -360,6 +362,18 @@ wait_group(Sim *s, const Op *o)
 }
 
 /* ---- barriers in memory ---------------------------------------------------------------------------- */
+
+/* Is it a barrier by which teams take turns?  The one that is drawn has its turn. */
+static bool
+tells_turn(const Sim *s, const Val *barrier)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, s->ex->k->body); o; o = walk_next(&w))
+		if (o->code == O_mbar_arrive && o->in[0] == barrier && IMM(o, turn))
+			return true;
+	return false;
+}
 
 /* Producers find the stages of the first round free. */
 static void
@@ -566,8 +580,14 @@ walk_op(Sim *s, const Op *o)
 			walk(s, o->blk[1]);
 		break;
 	case O_roles: walk_roles(s, o); break;
-	case O_mbar_wait: wait_phase(s, o, &r); break;
-	case O_mbar_arrive: arrive(s, o, &r); break;
+	case O_mbar_wait:
+		if (!tells_turn(s, o->in[0]))
+			wait_phase(s, o, &r);
+		break;
+	case O_mbar_arrive:
+		if (!IMM(o, turn))
+			arrive(s, o, &r);
+		break;
 	case O_wgmma: product(s, o, &r); break;
 	case O_wg_wait: wait_products(s, o); break;
 	case O_wg_commit:

@@ -90,7 +90,8 @@ END
 		cuGetError* | cuTensorMap*) continue ;; # cannot fail as others do; no map is asked for
 		cuCtxGet* | cuStream* | cuGraph*) continue ;; # asked by calls.c alone
 		cuMemFree_v2 | cuModuleUnload | cuEventDestroy_v2 | cuDevicePrimaryCtxRelease_v2 | cuCtxPopCurrent_v2) ;;
-		*) t 4 "$f: unknown error (unknown, 999)" FAKE_CUDA_FAIL=$f $gemm --exec=gpu --repeat 2 --check ;;
+		cuOccupancyMaxActiveClusters) ;; # above
+		*) t 4 "$f: unknown error (unknown, 999)" FAKE_CUDA_FAIL=$f $gemm --cluster 1x1 --exec=gpu --repeat 2 --check ;;
 		esac
 	done
 	t 4 'cuMemAlloc_v2: out of memory (CUDA_ERROR_OUT_OF_MEMORY, 2)' 'FAKE_CUDA_FAIL=cuMemAlloc_v2 FAKE_CUDA_CODE=2' $add

@@ -160,7 +160,8 @@ for arch in $(archs | grep 'sm_1[0-9][0-9]'); do
 			grep -q 'largest absolute error 0,' "$dir/out" || fail "$arch candidate $i: $(tail -3 "$dir/out")"
 		n=$((n + 1))
 	done
-	"$HEXC" --emit-ptx $gemm --arch "$arch" --schedule roles -D BM=64 -D BN=64 -D STAGES=4 -o "$dir/p" || fail "$arch: no roles"
+	"$HEXC" --emit-ptx $gemm --arch "$arch" --schedule roles --cluster 1x1 -D BM=64 -D BN=64 -D STAGES=4 -o "$dir/p" ||
+		fail "$arch: no roles"
 	grep -E 'ldmatrix|mma\.sync|mbarrier\.arrive\.shared' "$dir/p" | sed 's/.*\(ldm\|mma\.s\|arrive\).*/\1/' | uniq | tr '\n' ' ' |
 		grep -q 'ldm mma.s arrive mma.s' || fail "$arch: the arrival is not behind the last read, in front of products"
 	! grep -q 'wgmma\|shared::cluster.global' "$dir/p" || fail "$arch: what it has not, or a call"

@@ -257,10 +257,12 @@ def test_rates():
     """The clock's table says what the simulator's says, where both speak of the same."""
     text = Path("lib/sim/launch/rates.def").read_text()
     for cc, int32, f32, f16, f64, mufu in re.findall(r"RATE\((\d+), +(\d+), +(\d+), +(\d+), +(\d+), +(\d+)", text):
+        if int(cc) >= 100: # no clock: their machine code has not been read
+            continue
         chip = clock.CHIPS["sm_90a" if cc == "90" else "sm_" + cc]
         assert (chip.int32, chip.f32, chip.f16, chip.f64, chip.mufu) == tuple(map(int, (int32, f32, f16, f64, mufu))), cc
     text = Path("infer/base/rates.def").read_text()
-    rows = dict(re.findall(r"RATES\((\d+), (.*?)\)\n", text, re.S))
+    rows = {cc: row for cc, row in re.findall(r"RATES\((\d+), (.*?)\)\n", text, re.S) if int(cc) < 100}
     assert len(rows) == len(clock.CHIPS)
     for cc, row in rows.items():
         chip, value = clock.CHIPS["sm_90a" if cc == "90" else "sm_" + cc], dict(re.findall(r"\.(\w+) = ([\d.]+)", row))

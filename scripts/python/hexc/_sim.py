@@ -204,7 +204,8 @@ class _Device:
         maps = (STRUCT["sim_tmap"] * k.nmap)()  # tensor maps, as a driver encodes them
         why = ctypes.create_string_buffer(WHY)
         behind = (ctypes.c_void_p * k.nmap).from_buffer(args, len(k.params) * ctypes.sizeof(ctypes.c_void_p))
-        encode = ctypes.cast(function("sim_tmap_tiled"), ctypes.c_void_p)
+        tiled: Any = function("sim_tmap_tiled")
+        encode = ctypes.cast(tiled, ctypes.c_void_p)
         code = function("hexc_tensor_maps")(k._handle, k._index, self.bound.arg, encode, maps, behind, why, WHY)
         if code:
             raise fail(code, text(why.value))
