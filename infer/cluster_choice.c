@@ -20,6 +20,33 @@ is_last_of(const Share *share, const Op *copy)
 	return false;
 }
 
+/* Is o in a loop whose turns wait at barriers, not only in that over the grid's blocks? */
+static bool
+is_in_turns(const Op *o)
+{
+	const Op *loop = o->parent->owner;
+
+	while (loop && loop->code != O_for)
+		loop = loop->parent->owner;
+	return loop && loop->in[0]->def && loop->in[0]->def->code != O_launched;
+}
+
+/* Have turns masks, or accesses of lanes to tensors?  Such loops are better parted, into turns with and without
+ * edges, which those of clusters cannot be. */
+static bool
+has_edges(const Solve *s)
+{
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+		bool edge = o->code == O_mask || (o->code == O_load && o->in[0]->type.space == S_global) ||
+		            (o->code == O_copy && !instr_is_box(instr_of(s->sol->lowering[o->id])));
+
+		if (edge && is_in_turns(o))
+			return true;
+	}
+	return false;
+}
+
 /* Copies that all blocks of a cluster can share, by op id; NULL: there are none, or no clusters. */
 static const bool *
 shared_copies(const Solve *s, const Share *share)
@@ -27,7 +54,7 @@ shared_copies(const Solve *s, const Share *share)
 	bool *shared = NEWN(s->arena, bool, s->k->nop + 1), any = false;
 	const Op *number;
 
-	if (share_refused(share, &number))
+	if (share_refused(share, &number) || (!s->k->cluster_asked[0] && has_edges(s)))
 		return NULL;
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
