@@ -31,8 +31,8 @@ is_in_turns(const Op *o)
 	return loop && loop->in[0]->def && loop->in[0]->def->code != O_launched;
 }
 
-/* Have turns masks, or accesses of lanes to tensors?  Such loops are better parted, into turns with and without
- * edges, which those of clusters cannot be. */
+/* Have turns masks, or accesses of lanes to tensors?  Such loops are better parted, into turns with and
+ * without edges, which those of clusters cannot be. */
 static bool
 has_edges(const Solve *s)
 {
