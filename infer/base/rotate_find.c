@@ -215,6 +215,20 @@ find_products(Rotate *r)
 	return r->last != NULL;
 }
 
+/* Does the turn fill shared memory by itself in front of its first product?  Then a barrier comes, and what
+ * has been begun is read no more. */
+static bool
+fills_in_front(const Rotate *r)
+{
+	for (Op *o = r->barrier->next; o != r->first; o = o->next) {
+		const Val *to = access_target(o);
+
+		if (to && to->type.space == S_shared && !(o->code == O_copy && IMM(o, async)))
+			return true;
+	}
+	return false;
+}
+
 /* What is in the way, in words; NULL: nothing. */
 static const char *
 obstacle(Rotate *r)
@@ -228,6 +242,8 @@ obstacle(Rotate *r)
 	if (!find_products(r))
 		return r->last ? "shared memory is used behind its last product"
 		               : "it has no dense product of its own on tensor cores";
+	if (fills_in_front(r))
+		return "it fills shared memory in front of its first product";
 	for (int i = 0; i < 2; i++) {
 		int slot = r->slot, n = r->nload;
 		bool ring = r->ring;

@@ -23,14 +23,18 @@ product(Buf *out, const Buf *a, const Buf *b, const Size *s, int batch)
 		}
 }
 
+static bool in_groups_too;
+
 /* Only where warps have roles. */
 static bool
 start(Case *c, uint64_t seed, const char *arch)
 {
-	if (strcmp(arch, "sm_90a") != 0)
+	bool roles = strcmp(arch, "sm_90a") == 0;
+
+	if (!roles && !in_groups_too)
 		return false;
 	case_start(c, seed);
-	c->schedule = "roles";
+	c->schedule = roles ? "roles" : NULL;
 	return true;
 }
 
@@ -129,6 +133,15 @@ TEST_EACH(sizes, COUNT_OF(example))
 
 		example[_i].fn(&example[_i].size[i], "sm_90a", &n, 0);
 	}
+}
+
+/* A tile that lanes gather beside one that a pipeline fetches, where all warps do the same. */
+TEST_EACH(in_groups, 8)
+{
+	uint32_t n;
+
+	in_groups_too = true; /* each test has a process of its own */
+	table(&example[2].size[_i], "sm_80", &n, 0);
 }
 
 TEST_EACH(candidates, COUNT_OF(example))
