@@ -50,8 +50,10 @@ node(Parser *p, ExprKind kind, const Token *from)
 
 	e->kind = kind;
 	e->src = parse_span(p, from, to);
-	e->at = from->at;
-	e->end = to->at + to->src.len;
+	if (!p->prelude) { /* whose text is none of the program's */
+		e->at = from->at;
+		e->end = to->at + to->src.len;
+	}
 	e->depth = 1;
 	return e;
 }

@@ -102,7 +102,7 @@ types_of_row(Dec *d)
 	case OP_addbf16: case OP_subbf16: case OP_fmabf16: mixed(d, T_bf16); break;
 	default: return false;
 	}
-	d->in->type = d->ty[0];
+	d->in->type = (u8)d->ty[0];
 	return true;
 }
 
