@@ -78,7 +78,7 @@ SIM_OBJ := $(filter $B/obj/lib/sim/%,$(LIB_OBJ))
 HEXC_OBJ := $(filter-out $(SIM_OBJ),$(LIB_OBJ))
 SIMSO := $B/libhexc_sim.so.$(MAJOR)
 # So is the runtime, whose objects are libhexc's too.
-RT_OBJ := $(filter $(foreach d,rt base pack gpu weights,$B/obj/lib/$d/%),$(LIB_OBJ))
+RT_OBJ := $(filter $(foreach d,rt base cache pack gpu weights plan,$B/obj/lib/$d/%),$(LIB_OBJ))
 RTSO := $B/libhexc_rt.so.$(MAJOR)
 UTIL := $(if $(TEST_UTIL),$B/libutil.a)
 
@@ -165,6 +165,15 @@ $B/gen/hexc/cli/page.inc: $(PAGE)
 $B/obj/hexc/cli/page.o: MORE = -I$B/gen
 $B/obj/hexc/cli/page.o: $B/gen/hexc/cli/page.inc
 
+# What tells builds apart that may compile differently: a digest of the library's sources, made when one of its
+# objects is.
+$B/gen/lib/build_id.inc: $(filter-out $B/obj/lib/ctx.o,$(LIB_OBJ))
+	@mkdir -p $(@D)
+	@find $(LIB_DIRS) -path hexc/cli -prune -o -name '*.[ch]' -print -o -name '*.def' -print | LC_ALL=C sort | \
+		xargs cat | sha256sum | sed 's/\(.\{16\}\).*/"\1"/' >$@
+$B/obj/lib/ctx.o: MORE = -I$B/gen
+$B/obj/lib/ctx.o: $B/gen/lib/build_id.inc
+
 # Stamps that change when the flags, LLVM or the list of sources do, and only then.
 define stamp
 	@mkdir -p $(@D)
@@ -198,7 +207,7 @@ check-built: all $B/demo $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
 	@$(RUNTESTS) $(TESTS)
 
 syntax: $(addprefix syntax/,$(LIB_SRC) $(CLI_SRC))
-syntax/%: $B/gen/hexc/cli/page.inc
+syntax/%: $B/gen/hexc/cli/page.inc $B/gen/lib/build_id.inc
 	$Q$(CC) $(filter-out -MMD -MP,$(HEXC_CFLAGS)) -I$B/gen $(LLVM_CFLAGS) -fsyntax-only $*
 
 check-unit: $(LIBA) $(TEST_BIN)
@@ -267,15 +276,23 @@ define pc
 		> "$(DESTDIR)$(LIBDIR)/pkgconfig/$1.pc"
 endef
 
+MAN5 := $(sort $(wildcard lib/*/hexc-*.5))
+# Manual pages of the public headers, one for each and one line for each function.
+MAN_HEADERS := $(sort $(wildcard lib/hexc*.h)) lib/sim/sim.h
+$B/man3/made: scripts/man $(MAN_HEADERS)
+	@rm -rf $(@D)
+	scripts/man $(@D) $(VERSION) $(MAN_HEADERS)
+	@touch $@
+
 OBJCOPY ?= objcopy
-install: all $B/install/libhexc.a $B/install/libhexc_sim.a $B/install/libhexc_rt.a
-	install -d "$D/bin" "$D/include" "$D/share/man/man1" "$D/share/man/man5" "$D/share/bash-completion/completions" "$(DESTDIR)$(LIBDIR)/pkgconfig"
+install: all $B/man3/made $B/install/libhexc.a $B/install/libhexc_sim.a $B/install/libhexc_rt.a
+	install -d "$D/bin" "$D/include" "$D/share/man/man1" "$D/share/man/man3" "$D/share/man/man5" "$D/share/bash-completion/completions" "$(DESTDIR)$(LIBDIR)/pkgconfig"
 	install -m 755 $B/hexc "$D/bin/hexc"
-	install -m 644 lib/hexc.h "$D/include/hexc.h"
-	for h in bundle weights gpu; do sed 's|"lib/hexc.h"|"hexc.h"|' lib/hexc_$$h.h > "$D/include/hexc_$$h.h" || exit 1; done
+	for h in $(notdir $(wildcard lib/hexc*.h)); do sed 's|"lib/hexc|"hexc|' lib/$$h > "$D/include/$$h" || exit 1; done
 	install -m 644 hexc/cli/hexc.1 "$D/share/man/man1/hexc.1"
-	for p in module bundle manifest; do install -m 644 lib/rt/hexc-$$p.5 "$D/share/man/man5/hexc-$$p.5" || exit 1; done
-	install -m 644 hexc/cli/hexc.bash "$D/share/bash-completion/completions/hexc"
+	install -m 644 $B/man3/*.3 "$D/share/man/man3"
+	install -m 644 $(MAN5) "$D/share/man/man5"
+	install -m 644 scripts/editors/hexc.bash "$D/share/bash-completion/completions/hexc"
 	install -d "$D/share/vim/vimfiles/syntax" "$D/share/vim/vimfiles/ftdetect" "$D/share/hexc/vscode"
 	install -m 644 scripts/editors/hexc.vim "$D/share/vim/vimfiles/syntax/hexc.vim"
 	install -m 644 scripts/editors/ftdetect.vim "$D/share/vim/vimfiles/ftdetect/hexc.vim"
@@ -292,9 +309,10 @@ install: all $B/install/libhexc.a $B/install/libhexc_sim.a $B/install/libhexc_rt
 	@echo 'installed $(VERSION) under $D'
 
 # The files that install makes; folders stay, since others may use them.
-uninstall:
-	cd "$D" && rm -f bin/hexc include/hexc.h include/hexc_bundle.h include/hexc_weights.h include/hexc_gpu.h include/hexc_sim.h \
-		share/man/man1/hexc.1 share/man/man5/hexc-module.5 share/man/man5/hexc-bundle.5 share/man/man5/hexc-manifest.5 \
+uninstall: $B/man3/made
+	cd $B/man3 && for f in *.3; do rm -f "$(if $(filter /%,$D),,$(CURDIR)/)$D/share/man/man3/$$f" || exit 1; done
+	cd "$D" && rm -f bin/hexc include/hexc_sim.h $(patsubst lib/%,include/%,$(wildcard lib/hexc*.h)) \
+		share/man/man1/hexc.1 $(addprefix share/man/man5/,$(notdir $(MAN5))) \
 		share/bash-completion/completions/hexc share/vim/vimfiles/syntax/hexc.vim share/vim/vimfiles/ftdetect/hexc.vim \
 		$(patsubst scripts/editors/%,share/hexc/vscode/%,$(wildcard scripts/editors/*.json))
 	cd "$(DESTDIR)$(LIBDIR)" && for l in hexc hexc_sim hexc_rt; do \

@@ -56,6 +56,7 @@ static bool
 same_dot(const DotChoice *a, const DotChoice *b)
 {
 	return a->inst == b->inst && a->n == b->n && a->swap == b->swap && a->wm == b->wm && a->wn == b->wn &&
+	       a->wb == b->wb && a->batch_lanes == b->batch_lanes &&
 	       a->run == b->run && a->mix[0] == b->mix[0] && a->mix[1] == b->mix[1];
 }
 
@@ -130,13 +131,22 @@ space_words(Text *t, const Spaces *s)
 		            s->tile[i].registers ? "registers" : "shared");
 }
 
+static const char *const thin_words[THIN_WAYS] = {
+	[THIN_AS_IS] = "",
+	[THIN_PADDED] = "thin products padded",
+	[THIN_SUMS] = "thin products as sums",
+};
+
 static void
 dot_words(Text *t, const DotChoice *c, const char *sep)
 {
 	text_printf(t, "%s%s", sep, c->inst->name);
 	if (c->n)
 		text_printf(t, " n %d", c->n);
-	text_printf(t, "%s %s %dx%d", c->swap ? " swapped" : "", c->n ? "warpgroups" : "warps", c->wm, c->wn);
+	text_printf(t, "%s %s ", c->swap ? " swapped" : "", c->n ? "warpgroups" : "warps");
+	if (c->wb > 1)
+		text_printf(t, "%dx", c->wb);
+	text_printf(t, "%dx%d", c->wm, c->wn);
 	if (c->order)
 		text_printf(t, " k by %lld", (long long)c->run);
 	for (int side = 0; side < 2; side++)
@@ -183,6 +193,8 @@ solution_describe(const Solve *s, const Solution *sol)
 	if (s->spaces->schedules)
 		schedule_words(&t, s->k);
 	space_words(&t, s->spaces);
+	if (s->spaces->thin)
+		text_printf(&t, "%s%s", t.n ? "; " : "", thin_words[s->spaces->thin]);
 	for (int i = 0; i < s->ndot; i++)
 		dot_words(&t, sol->plan.dot[i], i ? ", " : t.n ? "; " : "");
 	if (sol->rotate)

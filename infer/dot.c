@@ -1,11 +1,11 @@
-/* dot.c - the ways of doing a dot: instructions, warp grids, orders of k, the product or its transpose; and
- * without a tensor core, lanes that multiply and add.
+/* dot.c - the ways of doing a dot: instructions, warp grids, orders of k, the product or its transpose.
  *
  * Fragments tile over the warps.  The order of k is free as long as both operands agree: a lane's elements of
  * several instances may be neighbours along k, so that it reads them with one access.  That pays where the
  * data is narrower in memory than in the product, or comes straight from global memory.  So is the order of m
  * and of n, which only the result shows: where narrow data runs along one of them, ldmatrix.trans turns 16
  * bits of neighbours as one, and these go to instances next to each other. */
+#include "infer/dot.h"
 #include "infer/base/dot_instr.h"
 #include "infer/base/rates.h"
 #include "infer/base/wgmma.h"
@@ -132,9 +132,28 @@ positions(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
 	Layout e;
 
 	if (!instr_positions(c->inst, steps, c->swap, &e) ||
-	    !tile_fragment(&c->e, &e, shape, own, k, (WarpDim[2]){ side ? m : n, left }))
+	    !tile_fragment(&c->e[0], &e, shape, own, k, (WarpDim[2]){ side ? m : n, left }))
 		return false;
-	return layout_push_reps(&c->e, &e);
+	return layout_push_reps(&c->e[0], &e);
+}
+
+/* Where the scales of both operands are: words have those of neighbours along k, for as many instances as can
+ * be, and further instances take them from other lanes of a group of four. */
+static bool
+scales(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
+{
+	WarpDim one = { 1, 0 }, own[2][2] = { { m, one }, { one, n } };
+
+	for (int i = 0; i < 2; i++) {
+		Layout e;
+
+		if (!instr_scales(c->inst, (int)(dot_k(dot) / c->inst->k), i, c->swap, &e) ||
+		    !tile_fragment(&c->e[i], &e, dot->in[3 + i]->type.shape, own[i], 1 - i,
+		                   (WarpDim[2]){ i ? m : n, left }) ||
+		    !layout_push_reps(&c->e[i], &e))
+			return false;
+	}
+	return true;
 }
 
 enum { CHAIN = 24 }; /* ops between memory and a product */
@@ -158,19 +177,35 @@ comes_narrow(const Val *v, int bits, int depth)
 	return false;
 }
 
+/* Both operands and the result likewise, as packed tensors like them. */
+static bool
+for_batches(const Solve *s, const Op *dot, DotChoice *c)
+{
+	int stride = c->wm * c->wn;
+
+	return dot_push_batches(&c->a, dot, 1, 1, c->wb, stride) &&
+	       dot_push_batches(&c->b, dot, 1, 1, c->wb, stride) &&
+	       dot_push_batches(&c->c, dot, 1, 1, c->wb, stride) &&
+	       (c->run || (suit_pack(s, dot->in[0], &c->a) && suit_pack(s, dot->in[1], &c->b)));
+}
+
 static bool
 mma_choice(Solve *s, const Op *dot, DotChoice *c)
 {
-	const int64_t *am = dot->in[0]->type.shape, *bn = dot->in[1]->type.shape;
-	const int64_t sa[2] = { am[0], am[1] }, sb[2] = { bn[0], bn[1] }, sc[2] = { am[0], bn[1] };
+	const int64_t *mn = &dot->out[0]->type.shape[dot_batch(dot)], k = dot_k(dot);
+	bool sparse = dot_is_sparse(dot);
+	const int64_t sa[2] = { mn[0], sparse && dot_side(dot) == 0 ? k / 2 : k };
+	const int64_t sb[2] = { sparse && dot_side(dot) == 1 ? k / 2 : k, mn[1] };
+	const int64_t sc[2] = { mn[0], mn[1] };
 	WarpDim m = { c->wm, 1 }, n = { c->wn, c->wm }, one = { 1, 0 };
-	WarpDim left = { s->k->warps / (c->wm * c->wn), c->wm * c->wn };
+	WarpDim left = { s->k->warps / (c->wm * c->wn * c->wb), c->wm * c->wn * c->wb };
 	int64_t w = register_elems(c->inst);
 	int quick_a = comes_narrow(dot->in[0], bits_of(dot->in[0]), CHAIN) ? 1 : 0;
 	int quick_b = comes_narrow(dot->in[1], bits_of(dot->in[1]), CHAIN) ? 0 : 1;
 	Layout fa, fb, fc;
 
-	if (dot_is_sparse(dot) && !positions(c, dot, m, n, left))
+	if ((sparse && !positions(c, dot, m, n, left)) ||
+	    (dot_is_scaled(dot) && !scales(c, dot, m, n, left)))
 		return false;
 	if (!instr_fragment(c->inst, 0, c->swap, &fa) || !instr_fragment(c->inst, 1, c->swap, &fb) ||
 	    !instr_fragment(c->inst, 2, c->swap, &fc) ||
@@ -193,80 +228,12 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 		if (dtype_info[c->inst->acc].bits == 32) /* numbered as a store likes it */
 			layout_compact_regs(&c->c, (int[2]){ side, 1 - side });
 	}
-	if (!c->run)
-		return suit_pack(s, dot->in[0], &c->a) && suit_pack(s, dot->in[1], &c->b);
-	c->order = k_positions(s, c->inst, w, c->run, am[1]);
-	return gather_k(&c->a, 1, c->run) && gather_k(&c->b, 0, c->run);
-}
-
-/* ---- without tensor cores --------------------------------------------------------------------------- */
-
-/* How one dim of the result is split: runs in registers, then lanes, registers again, warps. */
-typedef struct DimSplit {
-	int64_t vec, lanes, regs, warps;
-	int lane, warp; /* strides of lanes and warps */
-} DimSplit;
-
-/* A dim of the result that the operand does not have is repeated over its lanes and warps. */
-static void
-push_split(Layout *l, int d, const DimSplit *x, int64_t vec, int64_t regs)
-{
-	layout_push(l, d, x->vec, vec, AX_reg);
-	layout_push(l, d, x->lanes, x->lane, AX_lane);
-	layout_push(l, d, x->regs, regs, AX_reg);
-	layout_push(l, d, x->warps, x->warp, AX_warp);
-}
-
-/* An operand with dim d of the result and all of k; `runs`: a lane's registers run along k first. */
-static void
-fma_operand(Layout *l, int d, const DimSplit *own, const DimSplit *other, int64_t k, bool runs)
-{
-	int64_t vec = runs ? k : 1, kstride = runs ? 1 : own->vec;
-
-	layout_init(l, 2);
-	layout_push(l, 1 - d, k, kstride, AX_reg);
-	push_split(l, d, own, vec, own->vec * k);
-	layout_push_rep(l, other->lanes, other->lane, AX_lane);
-	layout_push_rep(l, other->warps, other->warp, AX_warp);
-}
-
-/* Every lane multiplies and adds for a block of the result, runs of up to 4 columns and, where A is
- * contiguous along them, of 4 rows; it has all of k. */
-static bool
-fma_choice(Solve *s, const Op *dot, DotChoice *c)
-{
-	const Type *t = &dot->out[0]->type;
-	int64_t k = dot->in[0]->type.shape[1], rows = t->shape[0], cols = t->shape[1];
-	int unit[2] = { source_unit(s, dot->in[0]), source_unit(s, dot->in[1]) };
-	DimSplit m = { .vec = unit[0] == 0 ? gcd64(rows, 4) : 1 }, n = { .vec = gcd64(cols, 4) };
-	int left;
-
-	while (n.vec > 1 && gcd64(cols / n.vec, 8) < 8 && cols / n.vec > gcd64(cols / n.vec, 8))
-		n.vec /= 2; /* 24 columns: 8 lanes of 3 rather than 2 of 12 */
-	n.lanes = gcd64(cols / n.vec, 8);
-	m.lanes = gcd64(rows / m.vec, 32 / n.lanes);
-	m.warps = c->wm;
-	n.warps = c->wn;
-	if (rows % (m.vec * m.lanes * m.warps) || cols % (n.vec * n.lanes * n.warps))
-		return false;
-	m.regs = rows / m.vec / m.lanes / m.warps;
-	n.regs = cols / n.vec / n.lanes / n.warps;
-	n.lane = m.warp = 1;
-	m.lane = (int)n.lanes;
-	n.warp = c->wm;
-	left = s->k->warps / (c->wm * c->wn);
-	fma_operand(&c->a, 0, &m, &n, k, c->along_k && unit[0] == 1);
-	fma_operand(&c->b, 1, &n, &m, k, c->along_k && unit[1] == 0);
-	layout_init(&c->c, 2);
-	push_split(&c->c, 1, &n, 1, n.vec);
-	push_split(&c->c, 0, &m, n.vec * n.regs, n.vec * n.regs * m.vec);
-	for (int i = 0; i < 3; i++) {
-		Layout *l = i == 0 ? &c->a : i == 1 ? &c->b
-		                                    : &c->c;
-		layout_push_rep(l, 32 / (m.lanes * n.lanes), m.lanes * n.lanes, AX_lane);
-		layout_push_rep(l, left, c->wm * c->wn, AX_warp);
+	if (c->run) {
+		c->order = k_positions(s, c->inst, w, c->run, k);
+		if (!gather_k(&c->a, 1, c->run) || !gather_k(&c->b, 0, c->run))
+			return false;
 	}
-	return suit_pack(s, dot->in[0], &c->a) && suit_pack(s, dot->in[1], &c->b);
+	return for_batches(s, dot, c);
 }
 
 /* ---- which ------------------------------------------------------------------------------------------ */
@@ -275,16 +242,16 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 static int
 k_runs(Solve *s, const Op *dot, const Instr *in, int64_t *run)
 {
-	int64_t k = dot->in[0]->type.shape[1], w = register_elems(in), least = in->k / 4;
+	int64_t k = dot_k(dot), w = register_elems(in), least = in->k / 4;
 	int n = 0;
 
 	run[n++] = 0;
-	if (dot_is_sparse(dot))
-		return n; /* positions are those of k in its own order */
+	if (dot_kind(dot) != IK_mma)
+		return n; /* positions and scales are those of k in its own order */
 	if (is_unpacked(dot->in[0]) || is_unpacked(dot->in[1]))
 		return n; /* packs depend on as little as possible, and need no runs */
 	for (int i = 0; i < 2; i++) {
-		int bits = k_source_bits(s, dot->in[i], 1 - i);
+		int bits = k_source_bits(s, dot->in[i], dot_batch(dot) + 1 - i);
 
 		bits &= -bits; /* of types that straddle bytes an access has several pieces */
 		for (int64_t access = 32; bits && access <= 128; access *= 4) {
@@ -306,7 +273,7 @@ k_runs(Solve *s, const Op *dot, const Instr *in, int64_t *run)
 static int64_t
 turned_as_one(Solve *s, const Op *dot, const Instr *in, int side)
 {
-	int bits = side_source_bits(s, dot->in[side], side);
+	int bits = side_source_bits(s, dot->in[side], dot_batch(dot) + side);
 
 	return bits && 16 % bits == 0 && register_elems(in) == 2 ? 16 / bits : 1;
 }
@@ -319,7 +286,7 @@ enum { ORDERS_MAX = 6 };
 static bool
 turn_pays(const Op *dot, int64_t run)
 {
-	return run && !dot_is_sparse(dot) &&
+	return run && dot_kind(dot) == IK_mma &&
 	       (comes_narrow(dot->in[0], bits_of(dot->in[0]), CHAIN) ||
 	        comes_narrow(dot->in[1], bits_of(dot->in[1]), CHAIN));
 }
@@ -335,9 +302,12 @@ orders(Solve *s, const Op *dot, DotChoice base, DotChoice *out)
 	int n = 0, nrun;
 
 	if (base.inst->kind == IK_fma) {
-		out[0] = out[1] = base;
-		out[0].along_k = true;
-		return 2;
+		for (n = 0; n < (dot_batch(dot) ? 4 : 2); n++) {
+			out[n] = base;
+			out[n].along_k = n % 2 == 0;
+			out[n].batch_lanes = n >= 2;
+		}
+		return n;
 	}
 	nrun = k_runs(s, dot, base.inst, run);
 	for (int i = 0; i < nrun; i++) {
@@ -350,7 +320,7 @@ orders(Solve *s, const Op *dot, DotChoice base, DotChoice *out)
 		return n;
 	for (int side = 0; side < 2; side++)
 		/* positions are those of rows in their order */
-		if (!dot_is_sparse(dot) || side != dot_side(dot))
+		if (dot_kind(dot) == IK_mma || (dot_is_sparse(dot) && side != dot_side(dot)))
 			mix[side] = turned_as_one(s, dot, base.inst, side);
 	if (mix[0] * mix[1] > 1) { /* k in its own order, m or n not */
 		out[n] = base;
@@ -371,13 +341,14 @@ grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int 
 	for (int use = s->k->warps; use >= 1 && !some; use--) {
 		if (s->k->warps % use)
 			continue;
-		for (int wm = 1; wm <= use; wm++)
-			for (int r = 0; use % wm == 0 && r < norder; r++) {
+		for (int w = 0; w < use * (dot_batch(dot) ? use : 1); w++)
+			for (int r = 0; r < norder; r++) {
 				DotChoice c = order[r];
 
-				c.wm = wm;
-				c.wn = use / wm;
-				if (!(fma ? fma_choice : mma_choice)(s, dot, &c))
+				c.wm = w % use + 1;
+				c.wb = w / use + 1;
+				c.wn = use / (c.wm * c.wb);
+				if (c.wm * c.wn * c.wb != use || !(fma ? fma_choice : mma_choice)(s, dot, &c))
 					continue;
 				VEC_PUSH(s->arena, *out, *n, *cap, c);
 				some = true;

@@ -129,6 +129,7 @@ pass_flight(Kernel *k)
 	place_waits(k, roles->blk[1]);
 	part_products(roles->blk[1]);
 	begin_without_zeros(roles->blk[1]);
+	drop_empty_waits(roles->blk[1]);
 	used = find_used(k);
 	each[0] = any_is(roles->blk[0], used, touches) ? k->helpers : 1;
 	each[1] = any_is(roles->blk[1], used, touches) || k->warps % WARPGROUP ? k->warps

@@ -27,4 +27,7 @@ void begin_without_zeros(Block *b);
 /* ---- flight_part.c ------------------------------------------------------------------------------------- */
 /* Products of factors that a loop makes anew in registers: steps of k one by one. */
 void part_products(Block *b);
+
+/* flight_empty.c: waits are dropped at which no more groups can be under way than they let be. */
+void drop_empty_waits(Block *b);
 #endif

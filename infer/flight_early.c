@@ -23,7 +23,7 @@ product_before(const Op *o)
 	       dot->out[0]->type.space == S_scalar)
 		dot = dot->prev;
 	in = dot && dot->code == O_dot ? instr_of(dot->lowering) : NULL;
-	return in && in->kind == IK_mma && !dot->lowering->dot.to ? dot : NULL;
+	return in && instr_is_whole(in) && !dot->lowering->dot.to ? dot : NULL;
 }
 
 /* Steps up to `to` of the dot become a product of their own in front of it, which goes on with the rest. */

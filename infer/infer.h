@@ -5,7 +5,7 @@
  * converts where two layouts meet. */
 #ifndef HEXC_INFER_H
 #define HEXC_INFER_H
-#include "hexc/ir/ir.h"
+#include "hexc/ir/dot.h"
 
 typedef struct Candidates Candidates; /* what a search found: infer/base/solution.h */
 
@@ -41,6 +41,12 @@ const char *infer_describe(const Candidates *c, int i);
  * tried: those that it has come first.  The list is in the unit's arena. */
 int warps_tried(const Kernel *k, const int **warps);
 
+/* ---- thin.c --------------------------------------------------------------------------------------- */
+/* Has it products of few rows or columns?  And are all like that? */
+bool kernel_is_thin(const Kernel *k, bool *all);
+/* Marks them, in front of the passes that are tried. */
+void kernel_make_thin(Kernel *k, ThinWay way);
+
 /* ---- schedules.c ---------------------------------------------------------------------------------- */
 /* The schedules, at least one, that a search should try of such a kernel: groups come first.  The list is
  * constant. */
@@ -53,7 +59,8 @@ const char *schedule_loses(Kernel *k);
 /* One of the ways in which a kernel can be made. */
 typedef struct Variant {
 	const bool *registers; /* [Variants.n] tile i is there, and not in shared memory */
-	bool dense; /* products of sparse tiles go over the zeros too */
+	bool dense; /* products of sparse and scaled tiles are of what these make, zeros and all */
+	ThinWay thin; /* of all products of few rows or columns */
 	int warps;
 	Schedule schedule;
 } Variant;
@@ -62,7 +69,9 @@ typedef struct Variant {
 typedef struct Variants {
 	const SpaceChoice *tile; /* n of them */
 	int n;
-	bool sparse; /* it has sparse tiles, and products of them may skip their zeros or not */
+	/* it has sparse tiles or scaled ones, and products may be of what these are made of, or not */
+	bool parts;
+	bool thin, all_thin; /* it has products of few rows or columns, and no others */
 	const int *warps; /* nwarps numbers of warps that a block may have: at least one */
 	int nwarps;
 	const Schedule *schedule; /* nschedule of them: at least one */

@@ -2,7 +2,9 @@
  *
  * A layout spreads from where it is demanded (the fragments of dots first, then coalesced accesses) along the
  * rules of rules.c. */
+#include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
+#include "infer/base/model.h"
 #include "infer/memory/memory.h"
 #include "infer/rules.h"
 
@@ -61,6 +63,23 @@ spread(const Solve *s, const Type *t, const int *order, int64_t vec, Layout *out
 	return true;
 }
 
+/* The same, and a lane has neighbours along dim d: as many as it has accesses, or as make an access
+ * themselves.  False: there are none. */
+static bool
+spread_turned(const Solve *s, const Type *t, const int *order, int64_t vec, int d, Layout *out)
+{
+	int64_t all = type_size(t) / (vec * WARP_SIZE * s->k->warps);
+	int64_t most = 128 / dtype_grain(t->dtype);
+	int64_t f = min64(min64(pow2_part(t->shape[d]), pow2_part(max64(all, 1))), most);
+	Type fewer = *t;
+
+	fewer.shape[d] /= f;
+	if (f < 2 || !spread(s, &fewer, order, vec, out))
+		return false;
+	layout_scale(out, AX_reg, f);
+	return layout_push_front(out, d, f, 1, AX_reg);
+}
+
 static bool
 anchor_access(Solve *s, Op *o)
 {
@@ -77,11 +96,17 @@ anchor_access(Solve *s, Op *o)
 	if (mem->type.space == S_global)
 		vec = max64(global_vec(s, mem->def, order[0], vec), lane_run(s, tile, order[0]));
 	else
-		while (vec * grain > 128 || (vec & (vec - 1)))
-			vec = vec % 2 ? 1 : vec / 2;
+		vec = min64(pow2_part(vec), max64(ACCESS_BITS / grain, 1));
 	/* wider than for every lane to have a part: lanes would do again what others do */
 	while (vec % 2 == 0 && vec * grain > 8 && type_size(t) < vec * WARP_SIZE * s->k->warps)
 		vec /= 2;
+	if (mem->type.space == S_global && grain < 32 && (o->code == O_load || !IMM(o, update))) {
+		int turned = s->sol->plan.turned;
+
+		s->turnable = s->turnable || turned + 1 < t->rank;
+		if (turned && turned < t->rank && spread_turned(s, t, order, vec, order[turned], &l))
+			return set_layout(s, tile, &l, o);
+	}
 	if (!spread(s, t, order, vec, &l))
 		return false;
 	return set_layout(s, tile, &l, o);
@@ -102,7 +127,9 @@ anchor_dot(Solve *s, Op *o, const DotChoice *c)
 	require_operand(s, o, 0, &c->a);
 	require_operand(s, o, 1, &c->b);
 	if (dot_is_sparse(o))
-		require_operand(s, o, 3, &c->e);
+		require_operand(s, o, 3, &c->e[0]);
+	for (int i = 0; i < 2 && dot_is_scaled(o); i++)
+		require_operand(s, o, 3 + i, &c->e[i]);
 }
 
 /* A copy's mapping does not depend on other layouts, and copies run in the innermost loops: their indices are
@@ -124,21 +151,46 @@ anchor_indices(Solve *s)
 	}
 }
 
-/* Shifts first, then pieces that still have no layout on either side. */
+/* Does nothing say yet how o, which moves elements along a line, has them? */
+static bool
+is_open_line(const Solve *s, const Op *o)
+{
+	return (o->code == O_shift || o->code == O_slice || o->code == O_concat) &&
+	       !known_layout(s, o->in[0]) && !known_layout(s, o->out[0]);
+}
+
+/* The longest lines first, as shorter ones are made of them, and can be converted for less; of equal ones
+ * those that shifts need. */
 static void
 anchor_lines(Solve *s)
 {
-	for (int pass = 0; pass < 2; pass++)
+	for (;;) {
+		Op *best = NULL;
+		int64_t most = 0;
+
 		for (int i = 0; i < s->norder; i++) {
 			Op *o = s->order[i];
+			int64_t size;
 
-			if (pass == 0 && o->code == O_shift)
-				anchor_shift(s, o);
-			else if (pass == 1 && (o->code == O_slice || o->code == O_concat) &&
-			         !known_layout(s, o->in[0]) && !known_layout(s, o->out[0]))
-				anchor_pieces(s, o);
-			drain(s);
+			if (!is_open_line(s, o))
+				continue;
+			size = 2 * max64(type_size(&o->in[0]->type), type_size(&o->out[0]->type));
+			size += o->code == O_shift;
+			if (size > most) {
+				most = size;
+				best = o;
+			}
 		}
+		if (!best)
+			return;
+		if (best->code == O_shift)
+			anchor_shift(s, best);
+		else
+			anchor_pieces(s, best);
+		drain(s);
+		if (is_open_line(s, best))
+			return;
+	}
 }
 
 static bool

@@ -109,7 +109,7 @@ static bool
 new_piece(Layout *out, const Solve *s, const Val *v, int d, int64_t g)
 {
 	const Type *t = &v->type;
-	int64_t shape[DIM_MAX], size = 1, vec = 1, most;
+	int64_t shape[DIM_MAX], size = 1, vec = 1, most, share;
 	int order[DIM_MAX], n = 0;
 
 	for (int i = 0; i < t->rank; i++) {
@@ -124,6 +124,10 @@ new_piece(Layout *out, const Solve *s, const Val *v, int d, int64_t g)
 	while (vec < most && shape[order[0]] % (2 * vec) == 0 &&
 	       2 * vec * WARP_SIZE * s->k->warps <= size)
 		vec *= 2;
+	share = size / ((int64_t)WARP_SIZE * s->k->warps);
+	/* three groups of a scan */
+	if (g == 1 && share > vec && share <= most && shape[order[0]] % share == 0)
+		vec = share;
 	return coalesced_layout(out, t->rank, shape, order, vec, s->k->warps, false);
 }
 

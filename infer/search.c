@@ -75,6 +75,18 @@ keep(Search *x, Solution *sol)
 	return fmin(sol->cycles, fmin(cycles_of(rotated), cycles_of(together)));
 }
 
+/* The next way for loads that is worth a try behind p, which was the last one. */
+static bool
+next_way(const Solve *s, Plan *p)
+{
+	if (s->load_matters && p->load == LOAD_AS_WANTED && !p->turned) {
+		p->load = LOAD_COALESCED;
+		return true;
+	}
+	p->load = LOAD_AS_WANTED;
+	return s->narrow && s->turnable && ++p->turned < DIM_MAX;
+}
+
 /* All variants of the plan with these choices for the dots; the cycles of the best, or infinity. */
 static double
 try_dots(Search *x, const int *at)
@@ -92,20 +104,16 @@ try_dots(Search *x, const int *at)
 			.line = (LineWay)(v / x->nstore / x->nwiden % x->nline),
 			.warp_major = (WarpOrder)(v / x->nstore / x->nwiden / x->nline),
 		};
-		bool more;
-
 		do {
 			Solution *sol = solve_plan(x->s, &p);
 
-			more = x->s->load_matters && p.load == LOAD_AS_WANTED;
-			p.load = LOAD_COALESCED;
 			x->tried++;
 			if (!sol) {
 				note_failure(x);
 				continue;
 			}
 			best = fmin(best, keep(x, sol));
-		} while (more);
+		} while (next_way(x->s, &p));
 	}
 	return best;
 }
@@ -115,7 +123,8 @@ static int
 like(const Search *x, int i, const DotChoice *c)
 {
 	for (int j = 0; j < x->nchoice[i]; j++)
-		if (x->choice[i][j].wm == c->wm && x->choice[i][j].wn == c->wn)
+		if (x->choice[i][j].wm == c->wm && x->choice[i][j].wn == c->wn &&
+		    x->choice[i][j].wb == c->wb)
 			return j;
 	return 0;
 }

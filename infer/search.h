@@ -6,7 +6,7 @@
 
 /* ---- solve.c -------------------------------------------------------------------------------------- */
 void solve_init(Solve *s, Kernel *k, const Spaces *spaces);
-/* How often the loop turns, UNKNOWN_TRIPS where nobody knows. */
+/* How often the loop turns, UNKNOWN_TRIPS where nobody knows, and at most of one that may end early. */
 double loop_trips(Kernel *k, const Op *loop);
 /* The complete solution under a plan, with its cost; NULL: s->failure says why there is none. */
 Solution *solve_plan(Solve *s, const Plan *plan);

@@ -10,8 +10,9 @@
 
 /* ---- what does not change while searching --------------------------------------------------------- */
 
-double
-loop_trips(Kernel *k, const Op *loop)
+/* At most; UNKNOWN_TRIPS where nobody knows. */
+static double
+most_trips(Kernel *k, const Op *loop)
 {
 	int64_t lo, hi, step;
 	Fact f = val_fact(k, loop->in[1]);
@@ -25,6 +26,14 @@ loop_trips(Kernel *k, const Op *loop)
 			return (double)(f.hi - lo) / (double)step;
 	}
 	return UNKNOWN_TRIPS;
+}
+
+double
+loop_trips(Kernel *k, const Op *loop)
+{
+	double most = most_trips(k, loop);
+
+	return loop_ends_early(loop) && most > UNKNOWN_TRIPS ? UNKNOWN_TRIPS : most;
 }
 
 static void
@@ -297,7 +306,7 @@ solve_plan(Solve *s, const Plan *plan)
 	s->sol = sol_new(s, plan);
 	s->nqueue = 0;
 	s->failure = (Failure){ .text = NULL };
-	s->load_matters = false;
+	s->load_matters = s->narrow = s->turnable = false;
 	s->unpackable = NULL;
 	for (size_t i = 0; i < COUNT_OF(stage); i++)
 		if (!stage[i](s)) {

@@ -5,6 +5,7 @@
  *
  * Up to SPACES_FEW tiles in all combinations.  Of more: all shared, all in registers, then the better of
  * these with one tile at a time changed, largest first; a change that pays stays. */
+#include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
 #include "infer/search.h"
@@ -14,7 +15,7 @@ typedef struct Places {
 	const Variants *v;
 	Arena *arena;
 	bool alone; /* there is one way only */
-	Candidates *tried[2 * SPACES_TRIED * WARPS_TRIED * SCHEDULES];
+	Candidates *tried[2 * SPACES_TRIED * WARPS_TRIED * SCHEDULES * THIN_WAYS];
 	int n;
 	int best; /* of those tried */
 	const Kernel *refused; /* the last one that could not have its schedule; NULL: all could */
@@ -41,6 +42,7 @@ spaces_new(const Places *p, const Variant *x)
 		.tile = tile,
 		.n = p->v->n,
 		.dense = x->dense,
+		.thin = x->thin,
 		.warps = p->v->nwarps > 1 ? x->warps : 0,
 		.schedule = x->schedule,
 		.schedules = p->v->nschedule > 1,
@@ -62,25 +64,38 @@ add(Places *p, const Variant *x, Kernel *k)
 		p->unscheduled = c->failure.text;
 }
 
-/* Has it products that skip the zeros of sparse tiles? */
+/* Has it products that skip the zeros of sparse tiles, or apply scales? */
 static bool
-skips_zeros(const Kernel *k)
+has_parts(const Kernel *k)
 {
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_dot && dot_is_sparse(o))
+		if (o->code == O_dot && (dot_is_sparse(o) || dot_is_scaled(o)))
 			return true;
 	return false;
 }
 
-/* With each number of warps; a schedule that the kernel cannot have is left at once.  False: an error. */
+/* Is a tile to be in shared memory?  Sums read what memory brings a lane: to them that is like registers. */
+static bool
+has_shared(const Variants *v, const bool *registers)
+{
+	for (int t = 0; t < v->n; t++)
+		if (!registers[t])
+			return true;
+	return false;
+}
+
+/* With each number of warps, and products that are thin in each way, roles only for those that are as they
+ * are; a schedule that the kernel cannot have is left at once.  False: an error. */
 static bool
 try_schedule(Places *p, const bool *registers, Schedule schedule)
 {
-	for (int i = 0; i < p->v->nwarps; i++) {
-		Variant x = { registers, false, p->v->warps[i], schedule };
-		bool again = true;
+	int ways = p->v->thin && !schedule_has_roles(schedule) ? THIN_WAYS : 1;
+
+	for (int i = 0; i < p->v->nwarps * ways; i++) {
+		Variant x = { registers, false, (ThinWay)(i % ways), p->v->warps[i / ways], schedule };
+		bool again = !(x.thin == THIN_SUMS && p->v->all_thin && has_shared(p->v, registers));
 
 		for (int dense = 0; dense < 2 && again; dense++) {
 			Kernel *k;
@@ -97,7 +112,7 @@ try_schedule(Places *p, const bool *registers, Schedule schedule)
 					p->unscheduled = k->unscheduled;
 				return true;
 			}
-			again = skips_zeros(k);
+			again = has_parts(k);
 			add(p, &x, k);
 		}
 	}
@@ -185,7 +200,7 @@ try_some(Places *p, bool *registers)
 static bool
 show(const Places *p, const Spaces *s, bool *registers)
 {
-	Variant x = { registers, s->dense, s->warps ? s->warps : p->v->warps[0], s->schedule };
+	Variant x = { registers, s->dense, s->thin, s->warps ? s->warps : p->v->warps[0], s->schedule };
 
 	places_of(s, registers);
 	return p->v->make(p->v->user, &x, true) != NULL;
@@ -208,7 +223,7 @@ space_search(Unit *u, const Variants *v)
 	bool *registers = NEWN(u->arena, bool, v->n);
 	Candidates *c;
 
-	p.alone = v->n == 0 && !v->sparse && v->nwarps == 1 && v->nschedule == 1;
+	p.alone = v->n == 0 && !v->parts && !v->thin && v->nwarps == 1 && v->nschedule == 1;
 	if (!(v->n <= SPACES_FEW ? try_all : try_some)(&p, registers))
 		return NULL;
 	if (p.n == 0) {

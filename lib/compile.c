@@ -2,11 +2,15 @@
  *
  *	unit_parse -> each kernel through hexc/pass/passes.def, the IR verified after each pass -> ptxgen_emit
  *
+ * where the cache has not all of it.
+ *
  * What fails leaves through arena_protect; what is found wrong is in the Diag. */
 #include "hexc/lang/lang.h"
+#include "lib/cached.h"
 #include "lib/passes.h"
 #include "lib/rt/wire.h"
 #include "ptxgen/ptxgen.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { SOURCE_MAX = 64 << 20 }; /* bytes; places in the source are 32 bits wide */
@@ -96,6 +100,10 @@ compile(void *user)
 		          "the source has %zu bytes; at most %d are read", j->len, (int)SOURCE_MAX);
 		return;
 	}
+	if (cached_find(j)) {
+		keep_source(j);
+		return;
+	}
 	if (!parse(j))
 		return;
 	keep_source(j);
@@ -135,7 +143,9 @@ job_start(Job *j, const char *file, const char *src, size_t len)
 	u->text = src;
 	u->len = len;
 	u->candidate = (int)c->opt.o.candidate;
+	u->stay = c->stay;
 	u->lineinfo = c->opt.o.flags & HEXC_LINEINFO;
+	u->no_pdl = c->opt.o.flags & HEXC_NO_PDL;
 	u->max_values = c->opt.o.max_values ? c->opt.o.max_values : default_values;
 }
 
@@ -176,9 +186,12 @@ hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, 
 	arenas[1] = &c->arena;
 	arenas[2] = &j.m->arena;
 	code = arena_protect(arenas, 3, compile, &j);
+	free(j.block);
 	for (int i = 0; i < 3; i++)
 		why = arenas[i]->why ? arenas[i]->why : why;
 	code = outcome(c, code, why);
+	if (!code)
+		cached_keep(&j);
 	arena_free(&j.arena);
 	if (code) {
 		hexc_module_free(j.m);

@@ -4,17 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *
-libc_realloc(void *user, void *p, size_t n)
-{
-	(void)user;
-	if (n == 0) {
-		free(p);
-		return NULL;
-	}
-	return realloc(p, n);
-}
-
 int
 hexc_open(hexc_ctx **out, const hexc_opts *opts)
 {
@@ -99,6 +88,14 @@ hexc_diag(const hexc_ctx *c, size_t i, hexc_diag_info *out)
 	info.text = m->text;
 	info.warning = warning_name[m->warning];
 	return hand_out(out, out->size, &info, sizeof info);
+}
+
+const char *
+hexc_build_id(void)
+{
+	return
+#include "lib/build_id.inc"
+		;
 }
 
 const char *

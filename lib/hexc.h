@@ -1,8 +1,8 @@
 /* hexc.h - compile hexc tile programs to PTX, from C or C++.
  *
  * Everything declared here is the whole API; everything else is private.
- * hexc never prints, exits, reads the environment variables or keeps state of its own outside
- * the objects below: one hexc_ctx is used by one thread at a time, different ones run
+ * hexc never prints, exits, reads environment variables (but for hexc_cache_path) or keeps state of its own
+ * outside the objects below: one hexc_ctx is used by one thread at a time, different ones run
  * in parallel.  (LLVM, which hexc uses, keeps a registry of targets for the process.)
  *
  * Call order:
@@ -24,13 +24,14 @@
  * return: no longjmp and no C++ exception leaves them.  They call no function with the same hexc_ctx; others
  * they may.  realloc is called for a module on whatever thread frees it.
  *
- * Threads: only functions that take hexc_workers use more than the caller's, and hexc_compile where it can be
- * cancelled.  What they start gets no signals.
+ * Threads: only functions that take hexc_workers or hexc_executor use more than the caller's, and
+ * hexc_compile where it can be cancelled.  What they start gets no signals.
  * Stack: 1 MiB is enough for every function here (the deepest of its test programs take less than 192 KiB).
  * Libraries: libhexc has all of this.  libhexc_rt, for hosts that only run modules from files, needs neither
  * LLVM nor any library but libc's, and has all but what compiles (hexc_open, hexc_close, hexc_configure,
- * hexc_compile, hexc_diag, hexc_pass.., hexc_schedule, hexc_warning.., hexc_build_info) and hexc_run_tile; of
- * hexc_bundle.h, hexc_gpu.h and hexc_weights.h it has all.  A host is linked with one of them.
+ * hexc_compile.., hexc_job.., hexc_diag, hexc_pass.., hexc_schedule, hexc_warning.., hexc_build_..) and
+ * hexc_run_tile; of hexc_bundle.h, hexc_family.h, hexc_cache.h, hexc_gpu.h and hexc_weights.h it has all.  A
+ * host is linked with one of them.
  * fork: the child may go on with everything but a hexc_gpu, and contexts of compilations that were
  * cancelled, if no other thread was in hexc at that time. */
 #ifndef HEXC_H
@@ -57,6 +58,7 @@ extern "C" {
 
 typedef struct hexc_ctx hexc_ctx;       /* options, and the diagnostics of the last call */
 typedef struct hexc_module hexc_module; /* the result of one compilation; never changes */
+typedef struct hexc_cache hexc_cache;   /* modules that were compiled before: hexc_cache.h */
 
 #define HEXC_MAX_RANK 8                 /* dimensions of a tensor */
 #define HEXC_MAX_KERNELS 4096           /* kernels of a module */
@@ -151,9 +153,12 @@ typedef struct hexc_opts {
 	                         * most: they fetch together what all of them read.  Several ask for the
 	                         * schedule roles too; a kernel that cannot have it is an error.  {0,0,0}:
 	                         * the choice is hexc's, by what is predicted; {1,1,1}: none */
+	hexc_cache *cache;      /* hexc_compile looks there first, and puts there what it compiled: the module
+	                         * and the warnings are the same.  Not with NO_EMIT, EXPLAIN, DRAW, dump or
+	                         * stop.  Stays the caller's and outlives the context.  NULL: none */
 } hexc_opts;
 #define HEXC_OPTS_INIT { sizeof(hexc_opts), NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, \
-	NULL, NULL, NULL, 0, NULL, NULL, {0, 0, 0} }
+	NULL, NULL, NULL, 0, NULL, NULL, {0, 0, 0}, NULL }
 
 enum {
 	HEXC_PROVE = 1,         /* run the independent checker on every layout and mapping */
@@ -166,8 +171,9 @@ enum {
 	HEXC_LINEINFO = 64,     /* .file and .loc in the PTX: which line of the program each instruction is
 	                         * of, for profilers, debuggers and the simulator; the instructions are the
 	                         * same */
-	HEXC_REMARKS = 128      /* what is no warning unless asked for is told as remarks: of each access,
+	HEXC_REMARKS = 128,     /* what is no warning unless asked for is told as remarks: of each access,
 	                         * product and loop what it has not got, and why */
+	HEXC_NO_PDL = 256       /* no programmatic dependent launch (hexc_kernel_info.pdl) */
 };
 
 /* Make a context.  `opts` may be NULL for defaults; it and its strings are copied.
@@ -214,9 +220,50 @@ HEXC_API int hexc_diag(const hexc_ctx *ctx, size_t i, hexc_diag_info *out);
 HEXC_API const char *hexc_ptx(const hexc_module *m, size_t *len);
 
 /* The i-th part of the compilation and the time it took: "parse", "verify" (the checks between passes), the
- * passes, and "build", "optimise", "emit" (LLVM IR, LLVM's passes, PTX).  Returns its name, or NULL past
- * the end; *ms may be NULL. */
+ * passes, and "build", "optimise", "emit" (LLVM IR, LLVM's passes, PTX).  Of a module that was found in
+ * hexc_opts.cache that is "cache" alone.  Returns its name, or NULL past the end; *ms may be NULL. */
 HEXC_API const char *hexc_time(const hexc_module *m, size_t i, double *ms);
+
+/* ---- compiling in the background ---------------------------------------------------------- */
+
+typedef struct hexc_job hexc_job;       /* a compilation that somebody else does */
+
+/* Where it is done. */
+typedef struct hexc_executor {
+	size_t size;            /* sizeof(hexc_executor), set by HEXC_EXECUTOR_INIT */
+	/* The host's own way, on its threads: sees to it that work(job) is called once, at any time, on any
+	 * thread, this one too, and returns 0; or nonzero: it takes no more.  A thread needs the stack that
+	 * hexc.h says, and work returns when all is done, tens of milliseconds later.  Other jobs need not
+	 * wait for it.  hexc starts no thread then: what is cancelled while LLVM works
+	 * ends when that does.  NULL: a thread of hexc's own for each job. */
+	int (*start)(void *user, void (*work)(void *job), void *job);
+	void *user;             /* handed to start */
+} hexc_executor;
+#define HEXC_EXECUTOR_INIT { sizeof(hexc_executor), NULL, NULL }
+
+/* Begin what hexc_open with `opts`, hexc_compile and hexc_close do, and return: the source and all options
+ * are copied.  Callbacks of opts are called on the executor's thread, and until the job is freed; opts->cache
+ * outlives it.  `on` may be NULL for HEXC_EXECUTOR_INIT.  HEXC_OK and *out (free with hexc_job_free), or *out
+ * = NULL and E_ARCH, E_INVALID, E_NOMEM, or E_LIMIT: the executor takes no more, or there is no thread. */
+HEXC_API int hexc_compile_async(hexc_job **out, const hexc_opts *opts, const char *file, const char *src,
+                                size_t len,
+                                const hexc_executor *on);
+/* 1 when it is done, else 0.  This and the next take no lock, and are for any thread; what they see stays. */
+HEXC_API int hexc_job_done(const hexc_job *j);
+/* The module, which the job owns, when it is done and went well; until then, and if it failed, `fallback`: a
+ * module of the same kernel that was there before, such as one for all sizes, or NULL. */
+HEXC_API const hexc_module *hexc_job_module(const hexc_job *j, const hexc_module *fallback);
+/* The same, but the caller's from now on (hexc_module_free): once, by one thread.  NULL: there is none. */
+HEXC_API hexc_module *hexc_job_take(hexc_job *j);
+/* Wait until it is done: the result of hexc_compile.  Not on a thread that the executor needs for it. */
+HEXC_API int hexc_job_wait(hexc_job *j);
+/* Ask it to end: its result is E_LIMIT then, unless it was done before.  Does not wait.  NULL is allowed. */
+HEXC_API void hexc_job_cancel(hexc_job *j);
+/* As hexc_diag, when it is done; 0 before. */
+HEXC_API int hexc_job_diag(const hexc_job *j, size_t i, hexc_diag_info *out);
+/* Cancel it and free it, with its module.  Waits for work that has begun, as hexc_close does; what has not
+ * does nothing when the executor comes to it, and calls none of the host's.  NULL is allowed. */
+HEXC_API void hexc_job_free(hexc_job *j);
 
 /* ---- what was compiled ------------------------------------------------------------ */
 
@@ -245,9 +292,12 @@ typedef struct hexc_kernel_info {
 	uint32_t nmap;          /* tensor maps, which stand behind the parameters: hexc_tensor_map() */
 	uint32_t persistent;    /* 1: any number of clusters from 1 on, in any shape, does all that those of
 	                         * hexc_grid() would: best are as many as the device holds at a time */
+	uint32_t pdl;           /* 1: it waits by itself (griddepcontrol.wait) for kernels before it in its
+	                         * stream, and says when the next may start.  So it may be launched with
+	                         * CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, and need not be */
 } hexc_kernel_info;
 #define HEXC_KERNEL_INFO_INIT { sizeof(hexc_kernel_info), NULL, {NULL, NULL, NULL}, {0, 0, 0}, \
-	{0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, {0, 0}, 0, 0 }
+	{0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, {0, 0}, 0, 0, 0 }
 
 /* The kind of a launch parameter, and what cuLaunchKernel is handed for it. */
 #define HEXC_KINDS(X) \
@@ -598,6 +648,8 @@ HEXC_API const char *hexc_schedule(size_t i);     /* names of the schedules; NUL
 HEXC_API const char *hexc_warning(size_t i);      /* names of the warnings; NULL past the end */
 HEXC_API const char *hexc_warning_help(size_t i); /* one sentence on each */
 HEXC_API int hexc_version(void);                  /* compare with HEXC_VERSION */
+HEXC_API const char *hexc_build_id(void);         /* 16 hexadecimal digits, a digest of the sources of the
+                                                   * library: what compiles differently has another */
 HEXC_API const char *hexc_build_info(void);       /* "hexc 0.1.0, LLVM 22"; where another LLVM runs than
                                                    * the one it was built with, both, and hexc_compile
                                                    * then gives E_INTERNAL */

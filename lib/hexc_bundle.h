@@ -37,8 +37,9 @@ typedef struct hexc_bundle_info {
 	uint32_t nmodule;
 	uint32_t nkernel;       /* in all modules: hexc_bundle_at() */
 	uint64_t bytes;
+	const char *families;   /* text of the families, as hexc-family(5) has it; "" without any */
 } hexc_bundle_info;
-#define HEXC_BUNDLE_INFO_INIT { sizeof(hexc_bundle_info), NULL, 0, 0, 0 }
+#define HEXC_BUNDLE_INFO_INIT { sizeof(hexc_bundle_info), NULL, 0, 0, 0, NULL }
 
 /* Fills at most the bytes that out->size says, returns 1; 0 where b is NULL.  Strings live as long as b. */
 HEXC_API int hexc_bundle_describe(const hexc_bundle *b, hexc_bundle_info *out);
@@ -55,8 +56,11 @@ typedef struct hexc_bundle_entry {
 	size_t ncubin;
 	uint32_t module;        /* which module, from 0; kernels of one are neighbours */
 	uint32_t kernel;        /* its number there */
+	uint32_t candidate;     /* which solution of the layout search it is */
+	uint32_t reserved;      /* 0 */
 } hexc_bundle_entry;
-#define HEXC_BUNDLE_ENTRY_INIT { sizeof(hexc_bundle_entry), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0, 0 }
+#define HEXC_BUNDLE_ENTRY_INIT { sizeof(hexc_bundle_entry), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0, 0, 0, \
+	0 }
 
 /* The i-th kernel of the index: 1 and *out, or 0 past the end.  Strings live as long as b. */
 HEXC_API int hexc_bundle_at(const hexc_bundle *b, size_t i, hexc_bundle_entry *out);
@@ -93,12 +97,17 @@ HEXC_API int hexc_bundle_verify(const hexc_bundle *b, char *why, size_t n);
 
 /* n modules as a bundle.  `compiler` goes into hexc_bundle_info.  *bytes = how many there are; with out
  * NULL that is all that is done.  HEXC_OK; E_INVALID, when `room` bytes at out are too few (which are then
- * half written), when two kernels have the same name, arch and constants, so that no host could tell them
- * apart, or when a module has no PTX; E_NOMEM; with one sentence in why[0..nwhy).  The same modules give
- * the same bytes. */
+ * half written), when two kernels have the same name, arch, constants and candidate, so that no host could
+ * tell them apart, or when a module has no PTX; E_NOMEM; with one sentence in why[0..nwhy).  The same modules
+ * give the same bytes. */
 HEXC_API int hexc_bundle_save(const hexc_module *const *m, size_t n, const char *compiler, void *out,
                               size_t room, size_t *bytes, char *why, size_t nwhy);
-/* The same as a file, which appears at `path` whole or not at all.  E_FILE when the system refuses, too. */
+/* The same with the text of families (hexc-family(5)), which hexc_family_open of the bundle then finds; it is
+ * kept as it is. */
+HEXC_API int hexc_bundle_save_families(const hexc_module *const *m, size_t n, const char *compiler,
+                                       const char *families, void *out, size_t room, size_t *bytes, char *why,
+                                       size_t nwhy);
+/* The first as a file, which appears at `path` whole or not at all.  E_FILE when the system refuses, too. */
 HEXC_API int hexc_bundle_save_file(const hexc_module *const *m, size_t n, const char *compiler,
                                    const char *path, char *why, size_t nwhy);
 

@@ -17,7 +17,7 @@
  * context is then lost: only hexc_gpu_close is left); E_NOMEM; E_INVALID.  hexc_gpu_why has the sentence. */
 #ifndef HEXC_GPU_H
 #define HEXC_GPU_H
-#include "lib/hexc.h"
+#include "lib/hexc_family.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,8 +26,14 @@ extern "C" {
 typedef struct hexc_gpu hexc_gpu;               /* a device */
 typedef struct hexc_gpu_module hexc_gpu_module; /* a module on it */
 
-/* Device number `device`, from 0, as CUDA_VISIBLE_DEVICES leaves them.  HEXC_OK and *out, or *out = NULL and
- * one sentence in why[0..n) (n may be 0). */
+/* A `device` that is no GPU but the simulator, as one of this compute capability: HEXC_SIMULATOR(90).  All
+ * functions here work on it, so that a host's tests run its kernels, with every check that the simulator
+ * has, on machines without GPUs.  libhexc_sim is opened at run time, unless the process has it; each such
+ * hexc_gpu has memory of its own; launches run at once; a fault is E_FAULT, with the simulator's sentence;
+ * times count launches. */
+#define HEXC_SIMULATOR(capability) (-(int)(capability))
+/* Device number `device`, from 0, as CUDA_VISIBLE_DEVICES leaves them, or HEXC_SIMULATOR.  HEXC_OK and
+ * *out, or *out = NULL and one sentence in why[0..n) (n may be 0). */
 HEXC_API int hexc_gpu_open(hexc_gpu **out, int device, char *why, size_t n);
 /* The same in a context of the host's, a CUcontext of any device, or NULL: the one that is current in this
  * thread.  It stays the host's, and must live until hexc_gpu_close.  E_INVALID where none is current. */
@@ -65,6 +71,9 @@ HEXC_API int hexc_gpu_free(hexc_gpu *g, void *ptr); /* NULL is allowed */
 HEXC_API int hexc_gpu_write(hexc_gpu *g, void *to, const void *from, uint64_t bytes);
 HEXC_API int hexc_gpu_read(hexc_gpu *g, void *to, const void *from, uint64_t bytes);
 
+/* What the driver makes of PTX from now on is kept in this cache (hexc_cache.h), and taken from there; NULL:
+ * nothing is.  The cache stays the caller's and outlives g. */
+HEXC_API int hexc_gpu_cache(hexc_gpu *g, hexc_cache *cache);
 /* Hand the driver m's cubin for the device, the one of the nearest arch that runs on it, or, where there
  * is none or the driver refuses it, m's PTX to compile.  m stays the caller's and outlives *out. 
  * E_DEVICE, with the driver's log, when it refuses the text, and when the device does not run m's arch. */
@@ -127,6 +136,44 @@ HEXC_API int hexc_call_capture(hexc_call *c, void *stream, void **node);
  * now: its next launches take them.  With an empty grid the node does nothing until it is given another. 
  * c may be another call of the same kernel. */
 HEXC_API int hexc_call_update(hexc_call *c, void *exec, void *node);
+
+/* ---- families ------------------------------------------------------------------------------------------ */
+
+/* A family (hexc_family.h) with its arguments, kept from launch to launch as those of a hexc_call are: the
+ * same rules hold.  For other sizes it takes another of its lines; all of its kernels are loaded from the
+ * beginning. */
+typedef struct hexc_family_call hexc_family_call;
+
+/* HEXC_OK and *out (free with hexc_family_call_free, before g or f are closed), or *out = NULL and as
+ * hexc_gpu_load, and hexc_gpu_why has the sentence. */
+HEXC_API int hexc_family_call_new(hexc_family_call **out, hexc_gpu *g, const hexc_family *f);
+HEXC_API void hexc_family_call_free(hexc_family_call *c); /* NULL is allowed */
+/* What the last function on c that failed has to say; "" if none did. */
+HEXC_API const char *hexc_family_call_why(const hexc_family_call *c);
+/* As hexc_call_find, hexc_call_ptr, .._int and .._float, of the family's arguments. */
+HEXC_API int hexc_family_call_find(const hexc_family_call *c, const char *name);
+HEXC_API int hexc_family_call_ptr(hexc_family_call *c, int i, void *ptr, uint64_t bytes);
+HEXC_API int hexc_family_call_int(hexc_family_call *c, int i, int64_t x);
+HEXC_API int hexc_family_call_float(hexc_family_call *c, int i, double x);
+/* The line for the sizes that were given, and the bytes of workspace that it takes; tensors need no address
+ * yet, and either may be NULL.  HEXC_OK, or as hexc_family_pick. */
+HEXC_API int hexc_family_call_line(hexc_family_call *c, size_t *line, uint64_t *workspace);
+/* Device memory for that, aligned to 256 bytes: the launches that use it do not overlap.  What is large
+ * enough for one size stays for others. */
+HEXC_API int hexc_family_call_workspace(hexc_family_call *c, void *ptr, uint64_t bytes);
+/* Launch all of the line's kernels, one after the other, on a stream, as hexc_call_launch does.  E_ARGS: an
+ * argument or the workspace is missing or does not fit, or no line is for the sizes. */
+HEXC_API int hexc_family_call_launch(hexc_family_call *c, void *stream);
+/* The call of stage s of the line that is taken now, for hexc_call_capture and hexc_call_update behind a
+ * launch: it has its arguments.  c owns it.  NULL past the end. */
+HEXC_API hexc_call *hexc_family_call_at(hexc_family_call *c, size_t s);
+
+/* ---- streams ------------------------------------------------------------------------------------------- */
+
+/* A CUstream of the device, for hosts that have none.  It does not wait for the default stream, nor that
+ * for it. */
+HEXC_API int hexc_stream_new(void **out, hexc_gpu *g);
+HEXC_API int hexc_stream_free(hexc_gpu *g, void *stream); /* NULL is allowed; before the GPU is closed */
 
 /* ---- events -------------------------------------------------------------------------------------------- */
 

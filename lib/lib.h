@@ -32,6 +32,7 @@ struct hexc_ctx {
 	const char *file;
 	DiagMsg last;     /* stands in when there is no memory for a message */
 	bool only_last;
+	bool stay; /* no thread is started */
 };
 
 /* ---- outcome.c -------------------------------------------------------------------------------- */

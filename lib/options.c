@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum { ALL_FLAGS = HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN | HEXC_DRAW | HEXC_WERROR |
-	HEXC_LINEINFO | HEXC_REMARKS };
+	HEXC_LINEINFO | HEXC_REMARKS | HEXC_NO_PDL };
 
 static const struct {
 	const char *name, *help;

@@ -1,7 +1,9 @@
 /* passes.c - a kernel through hexc/pass/passes.def, the IR verified after each pass. */
 #include "hexc/ir/pack.h"
+#include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
 #include "hexc/ir/text/text.h"
+#include "hexc/ir/verify/verify.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/assign_space.h"
 #include "infer/explain/explain.h"
@@ -246,6 +248,7 @@ make(void *user, const Variant *v, bool aloud)
 	k->schedule = v->schedule;
 	space_decide(k, v->registers);
 	kernel_skip_zeros(k, !v->dense);
+	kernel_make_thin(k, v->thin);
 	b->j->unit.kernel[b->i] = k;
 	ok = run_some(b->j, b->i, first_row(PASS_tried), first_row(PASS_search), aloud);
 	b->ms += passes_clock() - t;
@@ -284,10 +287,11 @@ search(Job *j, int i)
 
 	space_find(b.k, &tile, &v.n);
 	v.tile = tile;
-	v.sparse = kernel_is_sparse(b.k);
+	v.parts = kernel_is_sparse(b.k) || kernel_is_scaled(b.k);
+	v.thin = kernel_is_thin(b.k, &v.all_thin);
 	v.nwarps = warps_tried(b.k, &v.warps);
 	v.nschedule = schedules(j, b.k, &v.schedule);
-	b.choice = v.n || v.sparse || v.nwarps > 1 || v.nschedule > 1;
+	b.choice = v.n || v.parts || v.thin || v.nwarps > 1 || v.nschedule > 1;
 	j->candidates = space_search(&j->unit, &v);
 	module_time(j->m, passes[first_row(PASS_search)].name, passes_clock() - t - b.ms);
 	if (!j->candidates)

@@ -13,6 +13,10 @@ typedef struct Job {
 	const char *src;
 	size_t len;
 	bool stopped; /* opts.stop was reached */
+	const void *key; /* nkey bytes in the arena, by which the cache has it; NULL: it is not asked */
+	size_t nkey;
+	void *block; /* what it gave, to be freed */
+	bool hit;
 } Job;
 
 double passes_clock(void); /* milliseconds, from somewhere */

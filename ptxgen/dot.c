@@ -10,6 +10,7 @@
  * layout of one dim [K] -> mem that says at which position of the instances' k an index k is taken.
  * Likewise dot.rows for m, of A and C, and dot.cols for n, of B and C.  Instances are counted by
  * positions. */
+#include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
 #include "ptxgen/base/asm.h"
@@ -35,6 +36,8 @@ typedef struct DotPlan {
 	Frag a, b, c;
 	int nm, nn, nk;  /* instances of this warp along m and n; steps along k */
 	int64_t *m, *n;  /* positions of these instances */
+	int first, nbatch; /* the dim of m; products of this warp, */
+	int64_t *batch;    /* by row-major numbers of the indices of the dims before */
 	int64_t *row, *col, *k; /* index along m, n, k by position */
 	/* a sparse operand: metadata by instance and group of steps, NULL not made yet; steps of a group */
 	LV *meta;
@@ -53,23 +56,25 @@ frag_init(Gen *g, Frag *f, const DotPlan *p, int operand, DType d)
 	BUG_IF(g->a, f->nword < 1 || f->nword > FRAG_MAX);
 }
 
-/* Number of the word of `v` that is word i of the fragment at position (row, col); by0[] and by1[]: the
- * indices of both dims by position. */
+/* Number of the word of `v` that is word i of the fragment at position (row, col) of a batch; by0[] and
+ * by1[]: the indices of both dims by position. */
 static int
-frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t row, int64_t col, const int64_t *by0,
+frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t batch, int64_t row, int64_t col, const int64_t *by0,
           const int64_t *by1)
 {
 	Coord p = { { 0 } };
-	int64_t at[DIM_MAX] = { 0 };
+	int64_t at[DIM_MAX] = { 0 }, own[DIM_MAX] = { 0 };
+	int d = v->type.rank - 2;
 	int64_t first = 0;
 
 	for (int e = 0; e < f->epw; e++) {
 		int64_t r;
 
 		p.at[AX_reg] = (int64_t)i * f->epw + e;
-		layout_index(&f->l, &p, at);
-		at[0] = by0[at[0] + row];
-		at[1] = by1[at[1] + col];
+		layout_index(&f->l, &p, own);
+		row_major_coord(d, v->type.shape, batch, at);
+		at[d] = by0[own[0] + row];
+		at[d + 1] = by1[own[1] + col];
 		r = layout_at(v->type.layout, at).at[AX_reg];
 		first = e == 0 ? r : first;
 		BUG_IF(g->a, r != first + e || first % f->epw);
@@ -86,10 +91,10 @@ operand_word(Gen *g, Val *v, int w)
 	return v->type.dtype == D_tf32 ? as_i32(g, x) : x;
 }
 
-/* The words of operand i for the instance at position `at` along its own dim, m or n, and k of the product;
- * a sparse operand has half of these. */
+/* The words of operand i for the instance of a batch at position `at` along its own dim, m or n, and k of the
+ * product; a sparse operand has half of these. */
 static void
-pull_operand(Gen *g, const DotPlan *p, int i, int64_t at, int64_t k, LV *out)
+pull_operand(Gen *g, const DotPlan *p, int i, int64_t batch, int64_t at, int64_t k, LV *out)
 {
 	Val *v = p->o->in[i];
 	const Frag *f = i ? &p->b : &p->a;
@@ -98,8 +103,8 @@ pull_operand(Gen *g, const DotPlan *p, int i, int64_t at, int64_t k, LV *out)
 		k /= 2;
 	for (int w = 0; w < f->nword; w++)
 		out[w] = operand_word(g, v,
-		                      i ? frag_word(g, f, v, w, k, at, p->k, p->col)
-		                        : frag_word(g, f, v, w, at, k, p->row, p->k));
+		                      i ? frag_word(g, f, v, w, batch, k, at, p->k, p->col)
+		                        : frag_word(g, f, v, w, batch, at, k, p->row, p->k));
 }
 
 /* The n indices of a dim by the positions that map gives them. */
@@ -118,6 +123,35 @@ by_position(Gen *g, int64_t n, const Layout *map)
 	return by;
 }
 
+/* Is the element at c with the first lane of the first warp? */
+static bool
+is_first(const Val *acc, const int64_t *c)
+{
+	Coord p = layout_at(acc->type.layout, c);
+
+	return p.at[AX_lane] == 0 && p.at[AX_warp] == 0;
+}
+
+/* The batches of this warp. */
+static int64_t *
+own_batches(Gen *g, const Val *acc, int *count)
+{
+	int first = acc->type.rank - 2;
+	int64_t n = 1, c[DIM_MAX] = { 0 }, *batch;
+
+	for (int d = 0; d < first; d++)
+		n *= acc->type.shape[d];
+	batch = arena_alloc(g->a, sizeof *batch * (size_t)n);
+	*count = 0;
+	for (int64_t i = 0; i < n; i++) {
+		row_major_coord(first, acc->type.shape, i, c);
+		if (is_first(acc, c))
+			batch[(*count)++] = i;
+	}
+	BUG_IF(g->a, *count == 0);
+	return batch;
+}
+
 /* Positions of this warp's instances along dim d of the accumulator. */
 static int64_t *
 own_positions(Gen *g, const Val *acc, int d, const int64_t *by, int step, int *count)
@@ -128,11 +162,8 @@ own_positions(Gen *g, const Val *acc, int d, const int64_t *by, int step, int *c
 	BUG_IF(g->a, acc->type.shape[d] % step);
 	*count = 0;
 	for (int64_t i = 0; i < n; i++) {
-		Coord p;
-
 		c[d] = by[i * step];
-		p = layout_at(acc->type.layout, c);
-		if (p.at[AX_lane] == 0 && p.at[AX_warp] == 0)
+		if (is_first(acc, c))
 			at[(*count)++] = i * step;
 	}
 	BUG_IF(g->a, *count == 0);
@@ -155,6 +186,27 @@ metadata(Gen *g, const DotPlan *p, int i, int k)
 	return *meta = sparse_metadata(g, v, tile_reg(g, v, at));
 }
 
+/* The register of scales of factor `side` for the instance at position `at` of its own dim, m or n, and k,
+ * the byte of it where they begin, and the lanes of four that are asked.  Scales have no sign. */
+static void
+scale_pull(Gen *g, const DotPlan *p, int side, int64_t at, int64_t k, LV *out)
+{
+	Val *v = p->o->in[3 + side];
+	bool signs = dtype_info[v->type.dtype].codes != C_scale;
+	int64_t c[DIM_MAX] = { 0 };
+	Coord here;
+	LV word;
+
+	c[side] = at;
+	c[1 - side] = k / dot_block(p->o, side);
+	here = layout_at(v->type.layout, c);
+	BUG_IF(g->a, here.at[AX_reg] % p->inst->scales);
+	word = word_get(g, v, (int)(here.at[AX_reg] / 4));
+	out[0] = signs ? LLVMBuildAnd(g->b, word, const_i32(g, 0x7f7f7f7f), "") : word;
+	out[1] = const_i32(g, here.at[AX_reg] % 4);
+	out[2] = const_i32(g, here.at[AX_lane] % 4 / (side == p->swap ? 2 : 1));
+}
+
 static void
 sparse_init(Gen *g, DotPlan *p)
 {
@@ -165,38 +217,45 @@ sparse_init(Gen *g, DotPlan *p)
 	p->meta = lv_array(g, (dot_side(p->o) ? p->nn : p->nm) * p->nk);
 }
 
-/* Pull the operands of step k. */
+/* Pull the operands of a step: along k, and of each the batches. */
 static void
-step_pull(Gen *g, const DotPlan *p, int k)
+step_pull(Gen *g, const DotPlan *p, int step)
 {
 	LV out[FRAG_MAX];
-	int64_t at = (int64_t)k * p->inst->k;
+	int k = step / p->nbatch;
+	int64_t at = (int64_t)k * p->inst->k, batch = p->batch[step % p->nbatch];
 
 	for (int i = 0; i < p->nm; i++)
-		pull_operand(g, p, 0, p->m[i], at, out);
+		pull_operand(g, p, 0, batch, p->m[i], at, out);
 	for (int j = 0; j < p->nn; j++)
-		pull_operand(g, p, 1, p->n[j], at, out);
+		pull_operand(g, p, 1, batch, p->n[j], at, out);
 	for (int i = 0; p->meta && i < (dot_side(p->o) ? p->nn : p->nm); i++)
 		metadata(g, p, i, k);
 }
 
 static void
-instance(Gen *g, DotPlan *p, int i, int j, int k)
+instance(Gen *g, DotPlan *p, int i, int j, int step)
 {
-	LV in[3 * FRAG_MAX + 2], out[FRAG_MAX];
+	LV in[3 * FRAG_MAX + 6], out[FRAG_MAX];
 	int word[FRAG_MAX], n = p->a.nword + p->b.nword;
-	int64_t at = (int64_t)k * p->inst->k;
+	int k = step / p->nbatch;
+	int64_t at = (int64_t)k * p->inst->k, batch = p->batch[step % p->nbatch];
 
-	pull_operand(g, p, 0, p->m[i], at, p->swap ? in + p->b.nword : in);
-	pull_operand(g, p, 1, p->n[j], at, p->swap ? in : in + p->a.nword);
+	pull_operand(g, p, 0, batch, p->m[i], at, p->swap ? in + p->b.nword : in);
+	pull_operand(g, p, 1, batch, p->n[j], at, p->swap ? in : in + p->a.nword);
 	for (int c = 0; c < p->c.nword; c++) {
-		word[c] = frag_word(g, &p->c, p->o->out[0], c, p->m[i], p->n[j], p->row, p->col);
+		word[c] = frag_word(g, &p->c, p->o->out[0], c, batch, p->m[i], p->n[j], p->row, p->col);
 		in[n + c] = p->acc[word[c]] ? p->acc[word[c]] : word_get(g, p->o->in[2], word[c]);
 	}
 	n += p->c.nword;
 	if (p->meta) {
 		in[n++] = metadata(g, p, dot_side(p->o) ? j : i, k);
 		in[n++] = const_i32(g, k % p->turns);
+	}
+	if (dot_is_scaled(p->o)) {
+		scale_pull(g, p, 0, p->m[i], at, p->swap ? in + n + 3 : in + n);
+		scale_pull(g, p, 1, p->n[j], at, p->swap ? in + n : in + n + 3);
+		n += 6;
 	}
 	asm_instr(g, p->inst, in, n, NULL, out);
 	for (int c = 0; c < p->c.nword; c++)
@@ -219,15 +278,18 @@ plan_new(Gen *g, Op *o, const Instr *inst)
 
 	BUG_IF(g->a, inst->ta != (p.swap ? tb : ta) || inst->tb != (p.swap ? ta : tb) ||
 	                     inst->acc != o->out[0]->type.dtype);
-	BUG_IF(g->a, dot_k(o) % inst->k || (inst->kind == IK_mma_sp) != dot_is_sparse(o));
+	BUG_IF(g->a, dot_k(o) % inst->k || (inst->kind == IK_mma_sp) != dot_is_sparse(o) ||
+	                     (inst->kind == IK_mma_scaled) != dot_is_scaled(o));
 	frag_init(g, &p.a, &p, 0, ta);
 	frag_init(g, &p.b, &p, 1, tb);
 	frag_init(g, &p.c, &p, 2, inst->acc);
-	p.row = by_position(g, o->out[0]->type.shape[0], o->lowering->dot.rows);
-	p.col = by_position(g, o->out[0]->type.shape[1], o->lowering->dot.cols);
+	p.first = dot_batch(o);
+	p.batch = own_batches(g, o->out[0], &p.nbatch);
+	p.row = by_position(g, o->out[0]->type.shape[p.first], o->lowering->dot.rows);
+	p.col = by_position(g, o->out[0]->type.shape[p.first + 1], o->lowering->dot.cols);
 	p.k = by_position(g, dot_k(o), o->lowering->dot.k);
-	p.m = own_positions(g, o->out[0], 0, p.row, p.swap ? inst->n : inst->m, &p.nm);
-	p.n = own_positions(g, o->out[0], 1, p.col, p.swap ? inst->m : inst->n, &p.nn);
+	p.m = own_positions(g, o->out[0], p.first, p.row, p.swap ? inst->n : inst->m, &p.nm);
+	p.n = own_positions(g, o->out[0], p.first + 1, p.col, p.swap ? inst->m : inst->n, &p.nn);
 	p.nk = (int)(dot_k(o) / inst->k);
 	return p;
 }
@@ -246,15 +308,17 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 		sparse_init(g, &p);
 	acc_init(g, &p, t);
 	ahead = t->nword + 2 * (p.nm * p.a.nword + p.nn * p.b.nword) <= STEP_REGISTERS;
-	for (int k = from; k < to; k++) {
-		if (k == from)
-			step_pull(g, &p, k);
+	for (int step = from * p.nbatch; step < to * p.nbatch; step++) {
+		if (step == from * p.nbatch)
+			step_pull(g, &p, step);
+		if (step + 1 < to * p.nbatch && ahead)
+			step_pull(g, &p, step + 1);
 		/* what another op is to multiply cannot be read behind it */
-		if (k + 1 < p.nk && (ahead || k + 1 == to))
-			step_pull(g, &p, k + 1);
+		for (int i = 0; step + 1 == to * p.nbatch && to < p.nk && i < p.nbatch; i++)
+			step_pull(g, &p, step + 1 + i);
 		for (int i = 0; i < p.nm; i++)
 			for (int jj = 0; jj < p.nn; jj++) /* back and forth: reuse the last B */
-				instance(g, &p, i, i % 2 ? p.nn - 1 - jj : jj, k);
+				instance(g, &p, i, i % 2 ? p.nn - 1 - jj : jj, step);
 	}
 }
 
@@ -265,10 +329,14 @@ dot_first_words(Gen *g, Op *o, int operand, bool *word)
 	const Frag *f = operand ? &p.b : &p.a;
 	Val *v = o->in[operand];
 
-	for (int j = 0; j < (operand ? p.nn : p.nm); j++)
-		for (int w = 0; w < f->nword; w++)
-			word[operand ? frag_word(g, f, v, w, 0, p.n[j], p.k, p.col)
-			             : frag_word(g, f, v, w, p.m[j], 0, p.row, p.k)] = true;
+	for (int i = 0; i < p.nbatch; i++)
+		for (int j = 0; j < (operand ? p.nn : p.nm); j++)
+			for (int w = 0; w < f->nword; w++) {
+				int64_t b = p.batch[i];
+
+				word[operand ? frag_word(g, f, v, w, b, 0, p.n[j], p.k, p.col)
+				             : frag_word(g, f, v, w, b, p.m[j], 0, p.row, p.k)] = true;
+			}
 }
 
 /* ---- without tensor cores -------------------------------------------------------------------- */
@@ -288,20 +356,20 @@ dot_fma(Gen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
 	DType ta = o->in[0]->type.dtype, tb = o->in[1]->type.dtype;
-	int64_t nk = o->in[0]->type.shape[1];
+	int64_t nk = dot_k(o);
+	int m = dot_batch(o), n = m + 1;
 	LV *acc = lv_array(g, t->nreg);
 
 	for (int r = 0; r < t->nreg; r++)
 		acc[r] = elem_get(g, o->in[2], r);
 	for (int64_t k = 0; k < nk; k++) {
 		for (int r = 0; r < t->nreg; r++) {
-			int64_t c[DIM_MAX] = { 0 }, x[2], y[2];
+			int64_t x[DIM_MAX] = { 0 }, y[DIM_MAX] = { 0 };
 			LV a, b;
 
-			tile_index(t, r, c);
-			x[0] = c[0];
-			x[1] = y[0] = k;
-			y[1] = c[1];
+			tile_index(t, r, x);
+			tile_index(t, r, y);
+			x[n] = y[m] = k;
 			a = cast_number(g, t->dtype, ta,
 			                elem_get(g, o->in[0], tile_reg(g, o->in[0], x)));
 			b = cast_number(g, t->dtype, tb,
@@ -317,7 +385,8 @@ emit_dot(Gen *g, Op *o)
 {
 	const Instr *inst = instr_of(o->lowering);
 
-	BUG_IF(g->a, !inst || (inst->kind != IK_mma && inst->kind != IK_mma_sp && inst->kind != IK_fma));
+	BUG_IF(g->a, !inst || (inst->kind != IK_mma && inst->kind != IK_mma_sp &&
+	                       inst->kind != IK_mma_scaled && inst->kind != IK_fma));
 	g->s->products = true;
 	if (inst->kind != IK_fma)
 		dot_mma(g, o, inst);

@@ -250,19 +250,33 @@ first_unread(Gen *g, const Op *loop)
 	return unread;
 }
 
+/* Does the loop have a turn with this counter? */
+static LV
+turn_runs(Gen *g, const Op *o, LV now, bool narrow)
+{
+	LV going = loop_ends_early(o) ? tile_of(g, o->blk[0]->arg[1])->word[0] : NULL, hi, below;
+	int64_t end;
+
+	if (going && val_is_const(o->in[1], &end) && end == INT64_MAX)
+		return going; /* nobody counts so far */
+	hi = scalar_get(g, o->in[1]);
+	below = LLVMBuildICmp(g->b, LLVMIntSLT, now, narrow ? index_low(g, hi) : hi, "");
+	return going ? LLVMBuildAnd(g->b, below, going, "") : below;
+}
+
 void
 emit_for(Gen *g, Op *o)
 {
 	Block *b = o->blk[0];
 	Loop loop = { .outer = g->loop, .op = o };
 	LLVMBasicBlockRef body, exit;
-	LV hi, step, now, more, next, back, **word;
+	LV step, now, next, back, **word;
 	bool narrow = counter_narrow(g, o);
 	Carried c;
 
 	gen_enter(g, b);
 	loop.lo = counter_start(g, o);
-	hi = scalar_get(g, o->in[1]);
+	scalar_get(g, o->in[1]);
 	step = scalar_get(g, o->in[2]);
 	word = turn_words(g, loop.lo, o->in + 3, o, first_unread(g, o));
 	loop.before = LLVMGetInsertBlock(g->b);
@@ -272,8 +286,7 @@ emit_for(Gen *g, Op *o)
 	LLVMPositionBuilderAtEnd(g->b, loop.head);
 	c = loop_head(g, o);
 	now = c.phi[0][0];
-	more = LLVMBuildICmp(g->b, LLVMIntSLT, now, narrow ? index_low(g, hi) : hi, "");
-	LLVMBuildCondBr(g->b, more, body, exit);
+	LLVMBuildCondBr(g->b, turn_runs(g, o, now, narrow), body, exit);
 	LLVMPositionBuilderAtEnd(g->b, loop.before);
 	loop_enter(g, &c, word, loop.head);
 	LLVMPositionBuilderAtEnd(g->b, body);

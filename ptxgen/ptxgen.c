@@ -4,6 +4,7 @@
  * and that jump are ours (LLVM never calls us but for diagnostics, which use no arena), so the one
  * thing to do on the way is to close the LLVM session. */
 #include "ptxgen/ptxgen.h"
+#include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
 #include "ptxgen/base/lines.h"
 #include "ptxgen/emit.h"
@@ -32,12 +33,18 @@ ptxgen_llvm_major(void)
 }
 
 int
-ptxgen_llvm_running(void)
+ptxgen_llvm_version(void)
 {
-	unsigned major = 0, minor, patch;
+	unsigned major = 0, minor = 0, patch = 0;
 
 	LLVMGetVersion(&major, &minor, &patch);
-	return (int)major;
+	return (int)(major * 10000 + minor * 100 + patch);
+}
+
+int
+ptxgen_llvm_running(void)
+{
+	return ptxgen_llvm_version() / 10000;
 }
 
 static double
@@ -141,13 +148,13 @@ settle(PtxGen *g, Arena *a)
 }
 
 static void
-finish_aside(PtxGen *g, Arena *a)
+finish_aside(PtxGen *g, Arena *a, bool stay)
 {
 	g->stop = false;
 	arena_poll(a);
 	if (!session_has_room(&g->session))
 		arena_fail(a, ARENA_NOMEM, NULL);
-	if (!a->cancel || !aside_start(&g->aside, finish, g)) {
+	if (!a->cancel || stay || !aside_start(&g->aside, finish, g)) {
 		finish(g);
 		return;
 	}
@@ -195,7 +202,7 @@ emit_module(PtxGen *g, Unit *u, PtxOut *out)
 		arena_poll(u->arena);
 	}
 	out->ms_build = now_ms() - t0;
-	finish_aside(g, u->arena);
+	finish_aside(g, u->arena, u->stay);
 	if (s->nerror)
 		return false;
 	out->ms_opt = g->ms_opt;

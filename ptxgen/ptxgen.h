@@ -28,4 +28,6 @@ bool ptxgen_emit(PtxGen *g, Unit *u, PtxOut *out);
 int ptxgen_llvm_major(void);
 /* The same of the LLVM that runs. */
 int ptxgen_llvm_running(void);
+/* All of its version, 22.1.8 as 220108. */
+int ptxgen_llvm_version(void);
 #endif

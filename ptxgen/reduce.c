@@ -14,7 +14,7 @@
 #include "ptxgen/shuffle.h"
 #include <string.h>
 
-enum { PARTIALS = 4 }; /* independent chains within a lane */
+enum { PARTIALS = 4 }; /* independent chains within a lane, at most */
 
 typedef struct ReducePlan {
 	int dim;
@@ -35,11 +35,20 @@ combine(Gen *g, const Op *o, LV x, LV y)
 	return x ? elt_number(g, &like, o->in[0]->type.dtype, e) : y;
 }
 
+/* The op that makes what o reduces, in that shape or another. */
+static const Op *
+made_by(const Op *o)
+{
+	const Op *p = o->in[0]->def;
+
+	return p && p->code == O_reshape ? p->in[0]->def : p;
+}
+
 /* The product whose elements o adds up by fma, each of which is not rounded then; NULL: none. */
 static const Op *
 summed_product(const Op *o)
 {
-	const Op *p = o->in[0]->def;
+	const Op *p = made_by(o);
 	bool fused = o->code == O_reduce_sum && p && p->code == O_mul && o->in[0]->type.dtype == D_f32 &&
 	             !IMM(p, exact);
 
@@ -54,8 +63,18 @@ combine_element(Gen *g, const Op *o, LV x, int64_t r)
 
 	if (!x || !p)
 		return combine(g, o, x, elem_get(g, o->in[0], r));
-	LV e[3] = { elem_get(g, p->in[0], r), elem_get(g, p->in[1], r), x };
 	Op like = *p;
+	LV e[3];
+
+	if (o->in[0]->def != p) {
+		int64_t at[DIM_MAX] = { 0 }, in[DIM_MAX];
+
+		tile_index(tile_of(g, o->in[0]), (int)r, at);
+		r = tile_reg(g, source_coord(o->in[0]->def, at, in), in);
+	}
+	e[0] = elem_get(g, p->in[0], r);
+	e[1] = elem_get(g, p->in[1], r);
+	e[2] = x;
 
 	like.code = O_fma;
 	like.nin = 3;
@@ -75,6 +94,20 @@ reduce_steps(Gen *g, ReducePlan *p, const Layout *l)
 		p->step[i] = layout_at_index(&regs, i).at[AX_reg];
 }
 
+/* Chains that a result's elements are combined in: those of products, which are one instruction each, are as
+ * few as other results leave to do. */
+static int
+chains(Gen *g, const Op *o)
+{
+	int results = tile_of(g, o->out[0])->nreg, n = PARTIALS;
+
+	while (n > 1 && results > 1 && summed_product(o)) {
+		n /= 2;
+		results /= 2;
+	}
+	return n;
+}
+
 /* One result element over this warp. */
 static LV
 reduce_warp(Gen *g, Op *o, int64_t r)
@@ -83,13 +116,14 @@ reduce_warp(Gen *g, Op *o, int64_t r)
 	const Layout *l = o->in[0]->type.layout;
 	LV part[PARTIALS] = { NULL }, x;
 	int64_t index[DIM_MAX] = { 0 }, base;
+	int n = chains(g, o);
 
 	tile_index(tile_of(g, o->out[0]), r, index);
 	base = tile_reg(g, o->in[0], index);
 	for (int i = 0; i < p->nstep; i++)
-		part[i % PARTIALS] = combine_element(g, o, part[i % PARTIALS], base + p->step[i]);
+		part[i % n] = combine_element(g, o, part[i % n], base + p->step[i]);
 	x = part[0];
-	for (int i = 1; i < PARTIALS && part[i]; i++)
+	for (int i = 1; i < n && part[i]; i++)
 		x = combine(g, o, x, part[i]);
 	for (Digit lanes = dim_digits(l, p->dim); lanes.it; digit_next(&lanes)) {
 		const Iter *it = lanes.it;

@@ -63,7 +63,7 @@ make_barriers(Gen *g)
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-/* May one thread run all of it?  Copies of boxes and waits for them, and numbers. */
+/* May one thread run all of it?  Copies of boxes and waits for them and for grids, and numbers. */
 static bool
 is_single(Block *b)
 {
@@ -72,8 +72,10 @@ is_single(Block *b)
 	for (Op *o = walk_first(&w, b); o; o = walk_next(&w)) {
 		bool box = o->code == O_copy && instr_is_box(instr_of(o->lowering));
 		bool flow = o->code == O_for || o->code == O_if || o->code == O_yield;
-		bool once = o->code == O_mbar_wait || (o->code == O_mbar_arrive && IMM(o, signals) == 1);
+		bool once = o->code == O_mbar_wait || o->code == O_grid_wait || o->code == O_grid_next;
 
+		if (o->code == O_mbar_arrive)
+			once = IMM(o, signals) == 1 && !IMM(o, cluster);
 		for (int i = 0; i < o->nout; i++)
 			if (o->out[i]->type.space == S_reg)
 				return false;
@@ -115,6 +117,17 @@ choose_leader(Gen *g, Block *b)
 	return LLVMBuildAnd(g->b, chosen, first, "");
 }
 
+/* In front of a role's loops, which would ask for it at each turn, and behind where registers change hands:
+ * ptxas spills what lives on there. */
+static void
+reach_blocks(Gen *g)
+{
+	LV is = LLVMBuildICmp(g->b, LLVMIntULT, g->lane, const_i32(g, cluster_blocks(g->k)), "");
+	LV rank = LLVMBuildSelect(g->b, is, g->lane, const_i32(g, 0), "");
+
+	g->remote = asm_op(g, A_mapa, smem_base(g), rank, NULL);
+}
+
 /* A region in a block of its own, with what depends on the thread alone in front; then to `join`. */
 static void
 emit_region(Gen *g, const Op *roles, int r, LLVMBasicBlockRef front, LLVMBasicBlockRef join)
@@ -125,6 +138,8 @@ emit_region(Gen *g, const Op *roles, int r, LLVMBasicBlockRef front, LLVMBasicBl
 	LLVMPositionBuilderAtEnd(g->b, front);
 	take_registers(g, r ? IMM(roles, consumer) : IMM(roles, producer));
 	g->leader = choose_leader(g, roles->blk[r]);
+	if (cluster_blocks(g->k) > 1)
+		reach_blocks(g);
 	if (single) {
 		front = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 		LLVMBuildCondBr(g->b, g->leader, front, join);
@@ -180,7 +195,7 @@ emit_roles(Gen *g, Op *o)
 	g->nothing_set = all.nothing_set;
 	g->warp = all.warp;
 	g->warps = all.warps;
-	g->team = NULL;
+	g->team = g->remote = NULL;
 	LLVMPositionBuilderAtEnd(g->b, join);
 	if (cluster_blocks(k) > 1) /* another block may still arrive here */
 		asm_op(g, A_cluster_barrier, NULL, NULL, NULL);

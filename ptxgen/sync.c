@@ -1,4 +1,4 @@
-/* sync.c - barriers of the block or a role, proxies, and waiting for asynchronous copies. */
+/* sync.c - barriers of the block or a role, proxies, and waiting for asynchronous copies and other grids. */
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/emit.h"
@@ -74,4 +74,19 @@ emit_proxy(Gen *g, Op *o)
 {
 	gen_flush(g, NULL);
 	asm_op(g, IMM(o, space) == S_shared ? A_proxy_shared : A_proxy_global, NULL, NULL, NULL);
+}
+
+void
+emit_grid_wait(Gen *g, Op *o)
+{
+	(void)o;
+	gen_flush(g, NULL);
+	asm_op(g, A_grid_wait, NULL, NULL, NULL);
+}
+
+void
+emit_grid_next(Gen *g, Op *o)
+{
+	(void)o;
+	asm_op(g, A_grid_next, NULL, NULL, NULL);
 }

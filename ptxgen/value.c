@@ -57,6 +57,7 @@ emit_iota(Gen *g, Op *o)
 typedef struct MaskPlan {
 	int n, dim[DIM_MAX];
 	LV lane[DIM_MAX], bound[DIM_MAX]; /* i32 */
+	int64_t most[DIM_MAX]; /* of lane[] */
 	int64_t step[DIM_MAX]; /* the bound and all lanes' places are multiples: elements in one are alike */
 	LV fill; /* a word of it */
 } MaskPlan;
@@ -71,16 +72,33 @@ mask_at(const Tile *t, const MaskPlan *p, int i, int64_t r)
 	return c[p->dim[i]] / p->step[i] * p->step[i];
 }
 
-/* i1: the register's element is inside all bounds. */
+/* i1: register r is inside the i-th bound; NULL: in all threads.  Of constant bounds asked as accesses
+ * ask. */
+static LV
+mask_bound(Gen *g, const Tile *t, const MaskPlan *p, int i, int64_t r)
+{
+	LV bound = LLVMIsAConstantInt(p->bound[i]), at = const_i32(g, mask_at(t, p, i, r));
+	int64_t rest = bound ? LLVMConstIntGetSExtValue(bound) - mask_at(t, p, i, r) : 0;
+
+	if (!bound) {
+		at = LLVMBuildAdd(g->b, p->lane[i], at, "");
+		return LLVMBuildICmp(g->b, LLVMIntSLT, at, p->bound[i], "");
+	}
+	return p->most[i] < rest ? NULL
+	                         : LLVMBuildICmp(g->b, LLVMIntSLT, p->lane[i], const_i32(g, rest), "");
+}
+
+/* i1: the register's element is inside all bounds; NULL: in all threads. */
 static LV
 mask_inside(Gen *g, const Tile *t, const MaskPlan *p, int64_t r)
 {
 	LV all = NULL;
 
 	for (int i = 0; i < p->n; i++) {
-		LV at = LLVMBuildAdd(g->b, p->lane[i], const_i32(g, mask_at(t, p, i, r)), "");
-		LV in = LLVMBuildICmp(g->b, LLVMIntSLT, at, p->bound[i], "");
+		LV in = mask_bound(g, t, p, i, r);
 
+		if (!in)
+			continue;
 		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
 	}
 	return all;
@@ -93,6 +111,15 @@ mask_same(const Tile *t, const MaskPlan *p, int64_t r, int64_t s)
 		if (mask_at(t, p, i, r) != mask_at(t, p, i, s))
 			return false;
 	return true;
+}
+
+/* x, a word, where register r is inside. */
+static LV
+masked_word(Gen *g, const Tile *t, const MaskPlan *p, int64_t r, LV x)
+{
+	LV inside = mask_inside(g, t, p, r);
+
+	return inside ? LLVMBuildSelect(g->b, inside, x, p->fill, "") : x;
 }
 
 static void
@@ -108,11 +135,11 @@ pull_mask(Gen *g, Op *o, int w)
 	for (; n < t->epw && r + n < t->nreg; n++)
 		same = same && mask_same(t, p, r, r + n);
 	if (same || t->epw == 1) {
-		t->word[w] = LLVMBuildSelect(g->b, mask_inside(g, t, p, r), x, p->fill, "");
+		t->word[w] = masked_word(g, t, p, r, x);
 		return;
 	}
 	for (int i = 0; i < n; i++) {
-		one[i] = LLVMBuildSelect(g->b, mask_inside(g, t, p, r + i), x, p->fill, "");
+		one[i] = masked_word(g, t, p, r + i, x);
 		pos[i] = i;
 	}
 	t->word[w] = bits_gather(g, t->dtype, one, pos, n);
@@ -141,6 +168,7 @@ emit_mask(Gen *g, Op *o)
 			continue;
 		p->dim[p->n] = d;
 		p->lane[p->n] = lane_index(g, type->layout, d);
+		p->most[p->n] = lane_index_most(type->layout, d);
 		p->bound[p->n] = clamped(g, scalar_get(g, o->in[1 + p->n]),
 		                         val_fact_at(g->k, o, o->in[1 + p->n]), type->shape[d]);
 		p->step[p->n] = mask_step(g, o, d, o->in[1 + p->n]);

@@ -15,7 +15,7 @@ struct ArenaChunk {
 
 #define HEADER ((sizeof(ArenaChunk) + ALIGN - 1) / ALIGN * ALIGN)
 
-static void *
+void *
 libc_realloc(void *user, void *p, size_t n)
 {
 	(void)user;

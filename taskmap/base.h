@@ -44,6 +44,8 @@ typedef struct Arena {
 	const char *why;       /* static text that says which contract broke, for ARENA_BUG */
 } Arena;
 
+/* realloc and free, as arenas and hosts' hooks have them; `user` is not used. */
+void *libc_realloc(void *user, void *p, size_t n);
 /* Start an empty arena.  `fn` may be NULL (libc).  Cannot fail: the first chunk is taken on use. */
 void arena_init(Arena *a, void *(*fn)(void *, void *, size_t), void *user);
 /* Free every chunk.  The arena may be used again. */

@@ -7,18 +7,42 @@ set -e
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 MAKEFLAGS='' make -s install B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX="$dir" >/dev/null
-for f in bin/hexc include/hexc.h include/hexc_bundle.h include/hexc_weights.h include/hexc_gpu.h lib/libhexc.a lib/libhexc.so include/hexc_sim.h lib/libhexc_sim.a \
-	lib/libhexc_sim.so lib/libhexc_rt.a lib/libhexc_rt.so share/man/man5/hexc-module.5 share/man/man5/hexc-bundle.5 share/man/man5/hexc-manifest.5 share/man/man1/hexc.1 share/bash-completion/completions/hexc \
+for f in bin/hexc include/hexc.h include/hexc_bundle.h include/hexc_weights.h include/hexc_gpu.h include/hexc_plan.h include/hexc_cache.h include/hexc_family.h \
+	share/man/man3/hexc_gpu.h.3 share/man/man3/hexc_gpu_open.3 share/man/man3/sim_open.3 lib/libhexc.a lib/libhexc.so include/hexc_sim.h lib/libhexc_sim.a \
+	lib/libhexc_sim.so lib/libhexc_rt.a lib/libhexc_rt.so share/man/man5/hexc-module.5 share/man/man5/hexc-bundle.5 share/man/man5/hexc-family.5 share/man/man5/hexc-cache.5 share/man/man5/hexc-manifest.5 share/man/man1/hexc.1 share/bash-completion/completions/hexc \
 	share/vim/vimfiles/syntax/hexc.vim share/vim/vimfiles/ftdetect/hexc.vim share/hexc/vscode/package.json; do
 	[ -e "$dir/$f" ] || { echo "not installed: $f"; exit 1; }
 done
 ! grep -lF "$PWD/" "$dir/bin/hexc" "$dir"/lib/libhexc.* || { echo "these name the folder of the build"; exit 1; }
 ! grep -i cjson "$dir/lib/pkgconfig/hexc.pc" || { echo "the library needs no cJSON"; exit 1; }
+# Uninstall takes away what install brought, and nothing else: beside it stand files of somebody else, whose names begin
+# as ours do.
+blank="$dir/a blank/usr"
+mkdir -p "$blank/include" "$blank/share/man/man3" "$blank/lib/pkgconfig" "$blank/bin" "$blank/share/hexc"
+for f in include/hexc_other.h share/man/man3/hexc_other.3 lib/libhexc_other.so lib/pkgconfig/hexc_other.pc bin/hexc-other share/hexc/other; do
+	echo mine >"$blank/$f"
+done
+(cd "$blank" && find . ! -type d | LC_ALL=C sort) >"$dir/before"
 for make in install uninstall; do
 	MAKEFLAGS='' make -s $make B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX=/usr DESTDIR="$dir/a blank" >/dev/null
-	n=$(find "$dir/a blank" ! -type d | wc -l)
-	[ "$make $n" = 'install 31' ] || [ "$make $n" = 'uninstall 0' ] || { echo "make $make: $n files in a blank DESTDIR"; exit 1; }
+	(cd "$blank" && find . ! -type d | LC_ALL=C sort) >"$dir/$make.files"
 done
+cmp "$dir/before" "$dir/uninstall.files" || { echo "make uninstall: < before, > after"; diff "$dir/before" "$dir/uninstall.files"; exit 1; }
+[ "$(wc -l <"$dir/install.files")" -gt 200 ] || { echo "make install: $(wc -l <"$dir/install.files") files"; exit 1; }
+# Each function of the API has a page, which is shown without a complaint of the formatter.
+for f in $(cat test/libhexc.symbols test/libhexc_sim.symbols); do
+	[ -e "$dir/share/man/man3/$f.3" ] || { echo "no manual page of $f"; exit 1; }
+done
+if command -v groff >/dev/null; then
+	for f in "$dir"/share/man/man[135]/*.[135]; do
+		case $(head -1 "$f") in .so*) continue ;; esac
+		[ -z "$(groff -man -ww -z "$f" 2>&1)" ] || { echo "${f##*/}: $(groff -man -ww -z "$f" 2>&1 | head -3)"; exit 1; }
+	done
+fi
+if command -v man >/dev/null && command -v groff >/dev/null; then
+	MANPATH="$dir/share/man" man -P cat 3 hexc_plan_solve 2>/dev/null | tr -s ' \n' ' ' | grep -q 'Order, spread and place all of it' ||
+		{ echo "man hexc_plan_solve does not show it"; exit 1; }
+fi
 cat >"$dir/host.c" <<'END'
 #include <hexc.h>
 #include <hexc_weights.h>
@@ -151,6 +175,7 @@ END
 cat >"$dir/rt.c" <<'END'
 #include <hexc_bundle.h>
 #include <hexc_gpu.h>
+#include <hexc_plan.h>
 #include <hexc_weights.h>
 #include <stdio.h>
 int main(int argc, char **argv)
@@ -159,6 +184,7 @@ int main(int argc, char **argv)
 	hexc_module *m;
 	hexc_bundle *b;
 	hexc_file *f;
+	hexc_plan *plan;
 	hexc_gpu *g;
 	uint32_t grid[3];
 	char why[200];
@@ -171,6 +197,9 @@ int main(int argc, char **argv)
 		return 3;
 	if (hexc_gpu_open(&g, 0, why, sizeof why) == HEXC_OK)
 		hexc_gpu_close(g);
+	if (hexc_plan_new(&plan, NULL) || hexc_plan_solve(plan))
+		return 4;
+	hexc_plan_free(plan);
 	hexc_module_free(m);
 	return 0;
 }

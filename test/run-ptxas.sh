@@ -1,7 +1,7 @@
 #!/bin/sh
 # ptxas accepts the PTX of every example, and of attention backward, which needs almost all registers, for every
 # arch it knows, without spills and without warnings about tensor cores (C75xx).  Prints registers, a line for
-# each kernel.
+# each kernel.  scripts/survey asks the same of every solution.
 . test/script.sh
 PATH=$PATH:/usr/local/cuda/bin
 command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }
@@ -26,6 +26,16 @@ for src in examples/*.hexc test/infer/programs/attention_backward.hexc; do
 		printf '%-28s %-7s %s\n' "$(basename "$src")" "$arch" "$(sed -n 's/.*Used \([0-9]* registers\).*/\1/p' "$dir/log" | tr '\n' ' ')"
 	done
 done
+# Of some, every solution in which warps have roles: they use as many registers as the launch takes, too.
+if command -v python3 >/dev/null && echo "$all" | grep -q sm_90a; then
+	scripts/survey examples/gemm_roles.hexc examples/gemm_w4_roles.hexc >"$dir/said" 2>"$dir/err" ||
+		fail "$(cat "$dir/said" "$dir/err")"
+	for schedule in roles roles2; do
+		scripts/survey -s $schedule examples/gemm_f16.hexc 'examples/gemm_f16.hexc -D BN=256 -D BK=64 -D STAGES=4 -D WARPS=8' \
+			examples/gemm_fp8.hexc examples/gemm_wNa16.hexc examples/attention.hexc \
+			examples/conv.hexc >"$dir/said" 2>"$dir/err" || fail "$(cat "$dir/said" "$dir/err")"
+	done
+fi
 # What the matrix products must be made of.  With 4-bit weights k runs in the order in which a lane's weights are, so
 # that both operands come by plain wide loads.
 made_of() { # example what...

@@ -29,6 +29,7 @@ for warps in 4 8; do
 done
 measure gemm_roles:128x128x8 examples/gemm_roles.hexc
 measure gemm_roles:128x256x8 examples/gemm_roles.hexc -D BM=128 -D BN=256
+measure gemm_w4_roles examples/gemm_w4_roles.hexc
 measure gemm_f16 examples/gemm_f16.hexc
 measure gemm_f16:128x256x8 examples/gemm_f16.hexc -D BN=256 -D BK=64 -D STAGES=4 -D WARPS=8
 measure gemm_wNa16 examples/gemm_wNa16.hexc

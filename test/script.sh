@@ -1,6 +1,7 @@
 # script.sh - sourced by tests that are scripts, run from the root: $B, $HEXC, a folder $dir that goes when they end, the
 # folder $here that they stand in, `fail TEXT`, after which `exit $bad` fails, and `says STATUS TEXT ARGUMENTS...`, which
-# runs hexc.  `only_arch FILE` prints the one GPU that an example is for, as its first line says it, `(sm_90a)`.
+# runs hexc.  `only_arch FILE` prints the one GPU that an example is for, as its first line says it, `(sm_90a)`, if
+# the LLVM of this hexc knows it.
 # `archs` prints all GPUs that the LLVM of this hexc knows.  `need_sanitizers` skips where $CC has none.
 B=${B:-build}
 HEXC=${HEXC:-$B/hexc}
@@ -23,7 +24,9 @@ says() {
 	[ -z "$text" ] || grep -qF -- "$text" "$dir/out" || fail "hexc $*: no '$text' in $(head -2 "$dir/out")"
 }
 only_arch() {
-	sed -n '1s/.*(\(sm_[0-9a-z]*\)).*/\1/p' "$1"
+	only=$(sed -n '1s/.*(\(sm_[0-9a-z]*\)).*/\1/p' "$1")
+	[ -z "$only" ] || "$HEXC" --emit-ptx examples/vector_add.hexc --arch "$only" -o /dev/null 2>/dev/null && echo "$only"
+	return 0
 }
 archs() {
 	for name in $("$HEXC" --list-archs); do

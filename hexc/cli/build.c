@@ -1,21 +1,8 @@
 /* build.c - hexc build: programs x constants x archs as one bundle. */
-#define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "hexc/cli/cli.h"
 #include "lib/hexc_bundle.h"
-#include <errno.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
-
-/* A list with commas between its words. */
-typedef struct Words {
-	const char **word;
-	int n;
-} Words;
 
 /* -D NAME=VALUE,... */
 typedef struct Choice {
@@ -28,18 +15,20 @@ typedef struct Choice {
 
 typedef struct Build {
 	Cli *c;
-	Words arch, cubin;
+	CliWords arch, cubin;
 	Choice *choice;
 	int nchoice;
+	CliFamilies families;
+	hexc_module *parsed; /* the program at hand, for its names */
 	hexc_module **module;
 	size_t n, cap;
 } Build;
 
-static Words
+static CliWords
 split(Cli *c, const char *s)
 {
 	size_t commas = 0;
-	Words w;
+	CliWords w;
 
 	for (const char *p = s; *p; p++)
 		commas += *p == ',';
@@ -62,7 +51,7 @@ read_choice(Build *b, const char *spec)
 {
 	const char *eq = strchr(spec, '=');
 	Choice *to = &b->choice[b->nchoice++];
-	Words w;
+	CliWords w;
 
 	if (!eq || eq == spec)
 		return cli_error(EXIT_USAGE, "-D wants NAME=VALUE or NAME=VALUE,VALUE..., not '%s'", spec);
@@ -118,182 +107,41 @@ read_build(Build *b)
 	for (int i = 0; i < b->c->narg; i++)
 		if (b->c->arg[i].opt == CLI_choices && (status = read_choice(b, b->c->arg[i].value)))
 			return status;
+	if ((status = cli_read_families(b->c, &b->families)))
+		return status;
+	for (int i = 0; i < b->nchoice && b->families.n; i++)
+		if (b->choice[i].n != 1)
+			return cli_error(EXIT_USAGE,
+			                 "-D %s: with --family a constant has one value",
+			                 b->choice[i].name);
 	return read_archs(b);
-}
-
-/* ---- cubins ----------------------------------------------------------------------------------- */
-
-/* "sm_86": 86, and the letter behind it or 0. */
-static int
-sm_of(const char *arch, char *letter)
-{
-	char *end;
-	long sm = strncmp(arch, "sm_", 3) == 0 ? strtol(arch + 3, &end, 10) : 0;
-
-	*letter = sm > 0 ? *end : 0;
-	return sm > 0 && sm < 10000 ? (int)sm : 0;
-}
-
-static bool
-runs(const char *ptx, const char *cubin)
-{
-	char of, to;
-	int from = sm_of(ptx, &of), sm = sm_of(cubin, &to);
-
-	return of ? from == sm && of == to : from <= sm;
-}
-
-/* Is this the arch to make that cubin of: the newest that runs there? */
-static bool
-best_for(const Build *b, const char *arch, const char *cubin)
-{
-	char letter;
-
-	if (!runs(arch, cubin))
-		return false;
-	for (int i = 0; i < b->arch.n; i++)
-		if (runs(b->arch.word[i], cubin) && sm_of(b->arch.word[i], &letter) > sm_of(arch, &letter))
-			return false;
-	return true;
-}
-
-static int
-run_ptxas(const char *arch, const char *from, const char *to)
-{
-	char option[40];
-	char name[] = "ptxas", o[] = "-o";
-	char *argv[] = { name, option, (char *)(uintptr_t)from, o, (char *)(uintptr_t)to, NULL };
-	int status = 0, bad;
-	pid_t pid;
-
-	snprintf(option, sizeof option, "-arch=%s", arch);
-	fflush(NULL);
-	bad = posix_spawnp(&pid, "ptxas", NULL, NULL, argv, environ);
-	if (bad)
-		return cli_error(EXIT_TROUBLE,
-		                 "--cubin needs ptxas of the CUDA toolkit, which cannot be run: %s",
-		                 strerror(bad));
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return cli_error(EXIT_TROUBLE, "ptxas: %s", strerror(errno));
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127) /* a shell's and posix_spawn's "not found" */
-		return cli_error(EXIT_TROUBLE, "--cubin needs ptxas of the CUDA toolkit, which is not here");
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return cli_error(EXIT_TROUBLE, "ptxas made no cubin for %s", arch);
-	return 0;
-}
-
-static bool
-write_plain(const char *path, const char *data, size_t n)
-{
-	FILE *f = fopen(path, "wb");
-	bool ok = f && fwrite(data, 1, n, f) == n;
-
-	return f && fclose(f) == 0 && ok;
-}
-
-/* The cubin of m for an arch, by ptxas, in a folder of its own. */
-static int
-make_cubin(Build *b, const hexc_module *m, const char *arch, hexc_cubin *out)
-{
-	const char *tmp = getenv("TMPDIR");
-	char *folder = cli_printf(b->c, "%s/hexcXXXXXX", tmp && *tmp ? tmp : "/tmp");
-	const char *ptx, *cubin;
-	size_t n;
-	const char *text = hexc_ptx(m, &n);
-	int status = 0;
-
-	if (!mkdtemp(folder))
-		return cli_error(EXIT_TROUBLE, "%s: %s", folder, strerror(errno));
-	ptx = cli_printf(b->c, "%s/a.ptx", folder);
-	cubin = cli_printf(b->c, "%s/a.cubin", folder);
-	if (!write_plain(ptx, text, n))
-		status = cli_error(EXIT_TROUBLE, "%s: %s", ptx, strerror(errno));
-	if (!status)
-		status = run_ptxas(arch, ptx, cubin);
-	out->arch = arch;
-	if (!status)
-		out->data = cli_read(b->c, cubin, (size_t)1 << 30, &out->bytes, &status);
-	unlink(ptx);
-	unlink(cubin);
-	rmdir(folder);
-	return status;
-}
-
-/* m with those that are asked for; on failure m stays as it is. */
-static int
-add_cubins(Build *b, hexc_module **m, const char *arch)
-{
-	hexc_cubin *made = cli_alloc(b->c, sizeof *made * (size_t)(b->cubin.n + 1));
-	size_t n = 0, bytes = 0;
-	hexc_module *with;
-	void *data;
-	int code;
-
-	for (int i = 0; i < b->cubin.n; i++)
-		if (best_for(b, arch, b->cubin.word[i])) {
-			int status = make_cubin(b, *m, b->cubin.word[i], &made[n++]);
-
-			if (status)
-				return status;
-		}
-	if (!n)
-		return 0;
-	code = hexc_module_save(*m, made, n, NULL, 0, &bytes);
-	data = malloc(bytes + 1);
-	if (!code && data)
-		code = hexc_module_save(*m, made, n, data, bytes, &bytes);
-	if (!code)
-		code = data ? hexc_module_load(&with, data, bytes, NULL, 0) : HEXC_E_NOMEM;
-	free(data);
-	if (code)
-		return cli_error(cli_status(code), "%s", hexc_strerror(code));
-	hexc_module_free(*m);
-	*m = with;
-	return 0;
-}
-
-/* A cubin that no arch has PTX for. */
-static int
-check_cubins(const Build *b)
-{
-	for (int i = 0; i < b->cubin.n; i++) {
-		bool any = false;
-
-		for (int a = 0; a < b->arch.n; a++)
-			any = any || runs(b->arch.word[a], b->cubin.word[i]);
-		if (!any)
-			return cli_error(EXIT_USAGE, "--cubin %s: no PTX of --arch runs there",
-			                 b->cubin.word[i]);
-	}
-	return 0;
 }
 
 /* ---- compiling -------------------------------------------------------------------------------- */
 
-/* Which of -D the program at hand has constants for. */
+/* Which of -D and --family the program at hand has constants and kernels for. */
 static int
-note_choices(Build *b, CliProgram *p)
+note_names(Build *b, CliProgram *p)
 {
 	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
-	hexc_module *m = NULL;
 	const char *stop = p->opts.stop;
 	int status;
 
 	p->opts.stop = "parse";
 	if (hexc_configure(p->ctx, &p->opts) != HEXC_OK)
 		return cli_error(EXIT_TROUBLE, "out of memory");
-	status = cli_build(p, &m);
+	status = cli_build(p, &b->parsed);
 	for (int i = 0; i < b->nchoice && !status; i++) {
 		Choice *d = &b->choice[i];
 
 		d->here = false;
-		for (size_t n = 0; hexc_kernel(m, n, &k); n++, k.size = sizeof k)
-			d->here = d->here || hexc_const_find(m, n, d->name) >= 0;
+		for (size_t n = 0; hexc_kernel(b->parsed, n, &k); n++, k.size = sizeof k)
+			d->here = d->here || hexc_const_find(b->parsed, n, d->name) >= 0;
 		d->known = d->known || d->here;
 		d->at = 0;
 	}
-	hexc_module_free(m);
+	for (size_t i = 0; i < b->families.n && !status; i++)
+		b->families.want[i].here = hexc_kernel_find(b->parsed, b->families.want[i].kernel) >= 0;
 	p->opts.stop = stop;
 	return status;
 }
@@ -314,9 +162,30 @@ next_choice(Build *b)
 	return false;
 }
 
+/* Two families may ask for one kernel in different words. */
+static bool
+is_there(const Build *b, const hexc_module *m)
+{
+	hexc_define is, other;
+
+	for (size_t i = 0; i < b->n; i++) {
+		bool same = strcmp(hexc_ptx(m, NULL), hexc_ptx(b->module[i], NULL)) == 0;
+
+		for (size_t d = 0; same && hexc_const(m, 0, d, &is); d++)
+			same = hexc_const(b->module[i], 0, d, &other) && is.value == other.value;
+		if (same)
+			return true;
+	}
+	return false;
+}
+
 static int
 keep(Build *b, hexc_module *m)
 {
+	if (b->families.n && is_there(b, m)) {
+		hexc_module_free(m);
+		return 0;
+	}
 	if (b->n == b->cap) {
 		size_t cap = 2 * b->cap + 16;
 		hexc_module **more = realloc(b->module, cap * sizeof *more);
@@ -332,32 +201,82 @@ keep(Build *b, hexc_module *m)
 	return 0;
 }
 
+/* With p->opts as they are. */
 static int
 compile_one(Build *b, CliProgram *p, const char *arch)
 {
-	hexc_define *def = cli_alloc(b->c, sizeof *def * (size_t)(b->nchoice + 1));
 	hexc_module *m = NULL;
 	int status;
 
 	p->opts.arch = arch;
-	p->opts.define = def;
-	p->opts.ndefine = 0;
-	for (int i = 0; i < b->nchoice; i++)
-		if (b->choice[i].here)
-			def[p->opts.ndefine++] =
-				(hexc_define){ b->choice[i].name, b->choice[i].value[b->choice[i].at] };
 	if (hexc_configure(p->ctx, &p->opts) != HEXC_OK)
 		return cli_error(EXIT_TROUBLE, "out of memory");
 	status = cli_build(p, &m);
 	if (!status)
-		status = add_cubins(b, &m, arch);
+		status = cli_add_cubins(b->c, &b->arch, &b->cubin, &m, arch);
 	if (!status)
 		return keep(b, m);
 	hexc_module_free(m);
 	return status;
 }
 
-/* For every arch and every combination. */
+/* The next combination of -D, for all kernels. */
+static int
+compile_choice(Build *b, CliProgram *p, const char *arch)
+{
+	hexc_define *def = cli_alloc(b->c, sizeof *def * (size_t)(b->nchoice + 1));
+
+	p->opts.define = def;
+	p->opts.ndefine = 0;
+	for (int i = 0; i < b->nchoice; i++)
+		if (b->choice[i].here)
+			def[p->opts.ndefine++] =
+				(hexc_define){ b->choice[i].name, b->choice[i].value[b->choice[i].at] };
+	return compile_one(b, p, arch);
+}
+
+/* What a family asks for: the family's constants, and those of -D that the kernel has beside them. */
+static int
+compile_want(Build *b, CliProgram *p, CliWant *w)
+{
+	size_t k = (size_t)hexc_kernel_find(b->parsed, w->kernel), n = w->ndefine;
+	hexc_define *def = cli_alloc(b->c, sizeof *def * (n + (size_t)b->nchoice + 1));
+	hexc_opts before = p->opts;
+	int status = 0;
+
+	memcpy(def, w->define, sizeof *def * n);
+	for (int i = 0; i < b->nchoice; i++) {
+		bool said = false;
+
+		for (size_t d = 0; d < w->ndefine; d++)
+			said = said || strcmp(def[d].name, b->choice[i].name) == 0;
+		if (!said && hexc_const_find(b->parsed, k, b->choice[i].name) >= 0)
+			def[n++] = (hexc_define){ b->choice[i].name, b->choice[i].value[0] };
+	}
+	p->opts.define = def;
+	p->opts.ndefine = n;
+	p->opts.kernel = w->kernel;
+	if (w->candidate >= 0)
+		p->opts.candidate = (uint32_t)w->candidate;
+	for (int a = 0; a < (w->arch ? 1 : b->arch.n) && !status; a++)
+		status = compile_one(b, p, w->arch ? w->arch : b->arch.word[a]);
+	p->opts = before;
+	w->done = true;
+	return status;
+}
+
+static int
+compile_wanted(Build *b, CliProgram *p)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < b->families.n && !status; i++)
+		if (b->families.want[i].here && !b->families.want[i].done)
+			status = compile_want(b, p, &b->families.want[i]);
+	return status;
+}
+
+/* For every arch and every combination, or what families want. */
 static int
 compile_program(Build *b)
 {
@@ -367,11 +286,15 @@ compile_program(Build *b)
 	b->c->arch = b->arch.word[0];
 	status = cli_open(b->c, 0, NULL, &p);
 	if (!status)
-		status = note_choices(b, &p);
-	for (int a = 0; a < b->arch.n && !status; a++)
+		status = note_names(b, &p);
+	if (!status && b->families.n)
+		status = compile_wanted(b, &p);
+	for (int a = 0; a < b->arch.n && !b->families.n && !status; a++)
 		do
-			status = compile_one(b, &p, b->arch.word[a]);
+			status = compile_choice(b, &p, b->arch.word[a]);
 		while (!status && next_choice(b));
+	hexc_module_free(b->parsed);
+	b->parsed = NULL;
 	cli_close(&p);
 	return status;
 }
@@ -415,21 +338,25 @@ write_array(Cli *c, const char *path, const unsigned char *data, size_t n)
 }
 
 int
-cli_write_bundle(Cli *c, const hexc_module *const *m, size_t n, const char *compiler)
+cli_write_bundle(Cli *c, const hexc_module *const *m, size_t n, const char *compiler, const char *families)
 {
 	const char *to = cli_get(c, CLI_bundle_o), *array = cli_get(c, CLI_c_array);
 	char why[600];
 	size_t bytes = 0;
 	void *data = NULL;
-	int status, code = hexc_bundle_save(m, n, compiler, NULL, 0, &bytes, why, sizeof why);
+	int status, code = hexc_bundle_save_families(m, n, compiler, families, NULL, 0, &bytes, why,
+	                                             sizeof why);
 
 	if (!code && (data = cli_try_alloc(c, bytes)) == NULL)
 		return cli_error(EXIT_TROUBLE, "out of memory");
 	if (!code)
-		code = hexc_bundle_save(m, n, compiler, data, bytes, &bytes, why, sizeof why);
+		code = hexc_bundle_save_families(m, n, compiler, families, data, bytes, &bytes, why,
+		                                 sizeof why);
 	if (code)
 		return cli_error(code == HEXC_E_INVALID ? EXIT_INPUT : EXIT_TROUBLE, "%s", why);
-	status = to ? cli_write(c, to, data, bytes) : 0;
+	status = cli_check_families(data, bytes, families);
+	if (!status && to)
+		status = cli_write(c, to, data, bytes);
 	return !status && array ? write_array(c, array, data, bytes) : status;
 }
 
@@ -441,7 +368,7 @@ cli_build_bundle(Cli *c)
 	int nfile = c->nfile, status = read_build(&b);
 
 	if (!status)
-		status = check_cubins(&b);
+		status = cli_check_cubins(&b.arch, &b.cubin);
 	for (int i = 0; i < nfile && !status; i++) {
 		c->file = &file[i]; /* one at a time, as cli_open takes them */
 		c->nfile = 1;
@@ -451,8 +378,13 @@ cli_build_bundle(Cli *c)
 		if (!b.choice[i].known)
 			status = cli_error(EXIT_INPUT, "-D %s: no program has such a constant",
 			                   b.choice[i].name);
+	for (size_t i = 0; i < b.families.n && !status; i++)
+		if (!b.families.want[i].done)
+			status = cli_error(EXIT_INPUT, "--family: no program has a kernel %s",
+			                   b.families.want[i].kernel);
 	if (!status)
-		status = cli_write_bundle(c, (const hexc_module *const *)b.module, b.n, hexc_build_info());
+		status = cli_write_bundle(c, (const hexc_module *const *)b.module, b.n, hexc_build_info(),
+		                          b.families.text);
 	for (size_t i = 0; i < b.n; i++)
 		hexc_module_free(b.module[i]);
 	free(b.module);

@@ -1,6 +1,6 @@
 /* bundle.c - hexc bundle: what is in bundles, whether it is whole, and one made of several. */
 #include "hexc/cli/json.h"
-#include "lib/hexc_bundle.h"
+#include "lib/hexc_family.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +54,7 @@ entry_json(const hexc_bundle_entry *e)
 	snprintf(source, sizeof source, "%016" PRIx64, e->source);
 	cJSON_AddStringToObject(o, "source", source);
 	json_uint(o, "module", e->module);
+	json_uint(o, "candidate", e->candidate);
 	list = cJSON_AddObjectToObject(o, "constants");
 	for (size_t i = 0; i < e->ndefine; i++)
 		if (hexc_value_type(e->define[i].value))
@@ -65,6 +66,47 @@ entry_json(const hexc_bundle_entry *e)
 	for (size_t i = 0; i < e->ncubin; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(e->cubin[i]));
 	return o;
+}
+
+typedef struct Families {
+	Cli *c;
+	cJSON *json;  /* NULL: lines */
+	const char *name, *arch;
+} Families;
+
+static int
+list_want(void *user, const hexc_family_want *w)
+{
+	Families *f = user;
+	bool same = f->name && strcmp(f->name, w->family) == 0 && !f->arch == !w->arch &&
+	            (!f->arch || strcmp(f->arch, w->arch) == 0);
+
+	if (same)
+		return 0;
+	f->name = cli_printf(f->c, "%s", w->family);
+	f->arch = w->arch ? cli_printf(f->c, "%s", w->arch) : NULL;
+	if (f->json) {
+		cJSON *o = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(o, "family", w->family);
+		if (w->arch)
+			cJSON_AddStringToObject(o, "arch", w->arch);
+		cJSON_AddItemToArray(f->json, o);
+	} else {
+		printf("family %s%s%s\n", cli_plain(f->c, w->family), w->arch ? "  " : "",
+		       w->arch ? w->arch : "");
+	}
+	return 0;
+}
+
+/* Their names, as lines or into an array. */
+static void
+list_families(Cli *c, const char *text, cJSON *array)
+{
+	Families f = { .c = c, .json = array };
+
+	if (*text)
+		hexc_family_wants(text, strlen(text), list_want, &f, NULL, 0);
 }
 
 static int
@@ -84,6 +126,8 @@ list(Cli *c, const hexc_bundle *b)
 		for (size_t i = 0; hexc_bundle_at(b, i, &e); i++, e.size = sizeof e)
 			if (asked(c, &e))
 				cJSON_AddItemToArray(kernels, entry_json(&e));
+		if (*info.families)
+			list_families(c, info.families, cJSON_AddArrayToObject(root, "families"));
 		return json_write(c, "-", root);
 	}
 	printf("%" PRIu64 " bytes, %u modules, %u kernels, by %s\n", info.bytes, info.nmodule, info.nkernel,
@@ -96,6 +140,7 @@ list(Cli *c, const hexc_bundle *b)
 			printf("%s%s", k ? " " : "  cubins: ", cli_plain(c, e.cubin[k]));
 		putchar('\n');
 	}
+	list_families(c, info.families, NULL);
 	return cli_flush();
 }
 
@@ -202,7 +247,7 @@ merge(Cli *c, const char **path, int n)
 {
 	hexc_bundle_info info = HEXC_BUNDLE_INFO_INIT;
 	Merge j = { .c = c, .bundle = cli_alloc(c, sizeof *j.bundle * (size_t)n) };
-	const char *compiler = NULL;
+	const char *compiler = NULL, *families = "";
 	int status = 0;
 
 	if (!cli_has(c, CLI_bundle_o) && !cli_has(c, CLI_c_array))
@@ -211,6 +256,8 @@ merge(Cli *c, const char **path, int n)
 		if (!(status = open_bundle(c, path[i], &j.bundle[i]))) {
 			hexc_bundle_describe(j.bundle[i], &info);
 			j.cap += info.nmodule;
+			if (!strstr(families, info.families))
+				families = cli_printf(c, "%s%s", families, info.families);
 			if (!compiler)
 				compiler = info.compiler;
 			else if (strcmp(compiler, info.compiler) != 0)
@@ -222,7 +269,7 @@ merge(Cli *c, const char **path, int n)
 	for (int i = 0; i < n && !status; i++)
 		status = merge_bundle(&j, j.bundle[i], path[i]);
 	if (!status)
-		status = cli_write_bundle(c, j.m, j.n, compiler);
+		status = cli_write_bundle(c, j.m, j.n, compiler, families);
 	for (int i = 0; i < n; i++)
 		hexc_bundle_close(j.bundle[i]);
 	return status;

@@ -39,7 +39,7 @@ struct CliBlock;
 
 /* One command line, and the memory that lives as long as it. */
 typedef struct Cli {
-	char command;      /* E, R, S, C, X, W, P, U, B, N or T: as in cli/options.def */
+	char command;      /* E, R, S, C, X, W, P, U, B, N, K or T: as in cli/options.def */
 	CliArg *arg;
 	int narg;
 	const char **file; /* the words that are no options */
@@ -131,6 +131,7 @@ typedef struct CliProgram {
 	size_t n;
 	hexc_opts opts;
 	hexc_ctx *ctx;     /* NULL once closed */
+	hexc_cache *cache; /* --cache */
 	Cli *cli;
 	bool json;         /* diagnostics as JSON */
 	CliProgress progress;
@@ -152,8 +153,51 @@ int cli_status(int code);
 
 /* ---- bundles (cli/build.c) --------------------------------------------------------------------- */
 
-/* n modules as the bundle that -o and --c-array ask for; 0, or a status with the reason printed. */
-int cli_write_bundle(Cli *c, const hexc_module *const *m, size_t n, const char *compiler);
+/* n modules, and the text of families, as the bundle that -o and --c-array ask for; 0, or a status with the
+ * reason printed. */
+int cli_write_bundle(Cli *c, const hexc_module *const *m, size_t n, const char *compiler,
+                     const char *families);
+
+/* ---- cubins (cli/cubin.c) --------------------------------------------------------------------- */
+
+/* A list with commas between its words. */
+typedef struct CliWords {
+	const char **word;
+	int n;
+} CliWords;
+
+/* Has each of the cubins an arch whose PTX runs there?  0, or a status with the reason printed. */
+int cli_check_cubins(const CliWords *archs, const CliWords *cubins);
+/* *m, compiled for arch, with those of the cubins that it is the best of the archs for; on failure it stays
+ * as it is.  As above. */
+int cli_add_cubins(Cli *c, const CliWords *archs, const CliWords *cubins, hexc_module **m, const char *arch);
+
+/* ---- families (cli/family.c) ------------------------------------------------------------------ */
+
+/* A kernel that a family asks for, once. */
+typedef struct CliWant {
+	const char *kernel, *arch; /* arch: NULL, all of --arch */
+	hexc_define *define;
+	size_t ndefine;
+	int64_t candidate; /* -1: that of --candidate */
+	bool here, done;   /* the program at hand has it; it is compiled */
+} CliWant;
+
+typedef struct CliFamilies {
+	const char *text; /* of all */
+	CliWant *want;
+	size_t n, cap;
+} CliFamilies;
+
+/* Read the files of --family; 0, or a status with the reason printed. */
+int cli_read_families(Cli *c, CliFamilies *out);
+/* Has the bundle all that the text asks for?  As above. */
+int cli_check_families(const void *bundle, size_t n, const char *text);
+
+/* ---- what was compiled before (cli/cache.c) ---------------------------------------------------- */
+
+/* The one of --cache, NULL without it.  0, or a status with the reason printed. */
+int cli_open_cache(Cli *c, hexc_cache **out);
 
 /* ---- commands --------------------------------------------------------------------------------- */
 
@@ -167,4 +211,5 @@ int cli_pack(Cli *c);
 int cli_unpack(Cli *c);
 int cli_build_bundle(Cli *c);
 int cli_bundle(Cli *c);
+int cli_cache(Cli *c);
 #endif

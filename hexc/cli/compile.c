@@ -1,5 +1,6 @@
 /* compile.c - from a file and options to a module; showing diagnostics. */
 #include "hexc/cli/json.h"
+#include "lib/hexc_cache.h"
 #include <string.h>
 
 enum { PROGRAM_MAX = 64 << 20 };
@@ -248,6 +249,8 @@ read_options(Cli *c, hexc_opts *o)
 		o->flags |= HEXC_PARANOID;
 	if (cli_has(c, CLI_lineinfo))
 		o->flags |= HEXC_LINEINFO;
+	if (cli_has(c, CLI_no_pdl))
+		o->flags |= HEXC_NO_PDL;
 	if (cli_has(c, CLI_remarks))
 		o->flags |= HEXC_REMARKS;
 	if (cli_has(c, CLI_werror))
@@ -280,8 +283,11 @@ cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 	p->opts.flags = flags;
 	p->opts.stop = stop;
 	status = read_options(c, &p->opts);
+	if (!status)
+		status = cli_open_cache(c, &p->cache);
 	if (status)
 		return status;
+	p->opts.cache = p->cache;
 	p->path = strcmp(path, "-") == 0 ? "<stdin>" : cli_plain(c, path);
 	p->src = cli_read(c, path, PROGRAM_MAX, &p->n, &status);
 	if (!p->src)
@@ -295,6 +301,8 @@ cli_close(CliProgram *p)
 {
 	hexc_close(p->ctx);
 	p->ctx = NULL;
+	hexc_cache_close(p->cache);
+	p->cache = NULL;
 }
 
 int

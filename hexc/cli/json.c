@@ -131,6 +131,8 @@ kernel(const hexc_module *m, size_t k, const hexc_kernel_info *info)
 	json_uint(o, "smem", info->smem);
 	if (info->persistent)
 		cJSON_AddTrueToObject(o, "persistent");
+	if (info->pdl)
+		cJSON_AddTrueToObject(o, "pdl");
 	if (info->group) {
 		cJSON *order = cJSON_AddObjectToObject(o, "order");
 

@@ -1,4 +1,4 @@
-/* json.h - JSON out, on cJSON: every function may meet a lack of memory, which shows when printing. */
+/* json.h - JSON out, on cJSON, and the pages that show it: a lack of memory shows when printing. */
 #ifndef HEXC_CLI_JSON_H
 #define HEXC_CLI_JSON_H
 #include "hexc/cli/cli.h"
@@ -17,4 +17,21 @@ char *json_line(Cli *c, cJSON *root);
 /* Write as text with a newline ("-": standard output) and delete it.  0, or a status with the reason
  * printed. */
 int json_write(Cli *c, const char *path, cJSON *root);
+
+/* ---- page.c: pages of HTML, as explanations are written ---- */
+
+/* A page in the making. */
+typedef struct Page {
+	Cli *c;
+	char *s;
+	size_t n, cap;
+} Page;
+
+void page_html(Page *p, const char *s); /* as it is */
+void page_text(Page *p, const char *s); /* as text, which HTML's own characters are not */
+
+/* One page that needs nothing else: the files of hexc/cli/page/, and what they show, the
+ * program's text and `kernels` as explain --json has them, which it frees.  0, or a status with the reason
+ * printed. */
+int page_write(Cli *c, const char *path, const CliProgram *p, cJSON *kernels);
 #endif

@@ -41,6 +41,8 @@ static const struct {
 	  "Compile kernels for several constants and GPUs into one file." },
 	{ 'N', "bundle", "hexc bundle list|show|verify|merge FILE.hxb ... [options]",
 	  "Look into such files, check them, make one of several." },
+	{ 'K', "cache", "hexc cache path|list|clear [DIR] [options]",
+	  "Look into what --cache keeps, and remove it." },
 	{ 'T', "", "hexc --list-archs | --version | --help | COMMAND --help", NULL },
 };
 

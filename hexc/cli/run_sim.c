@@ -106,6 +106,7 @@ set_launch(Cli *c, Launch *l, const Args *a)
 	memcpy(l->launch.block, k.block, sizeof k.block);
 	memcpy(l->launch.cluster, k.cluster, sizeof k.cluster);
 	l->launch.smem = k.smem;
+	l->launch.dependent = k.pdl; /* whoever launches it may do so */
 	l->launch.args = l->args;
 	l->report.entry = k.name;
 	l->report.arch = sim_target(l->module);

@@ -51,6 +51,7 @@ read_launch(SimJob *j)
 		return status;
 	j->launch.seed = (uint64_t)seed;
 	j->launch.max_faults = (uint32_t)faults;
+	j->launch.dependent = cli_has(j->c, CLI_dependent);
 	j->launch.smem = (uint32_t)bytes;
 	return sim_read_l2(j->c, &j->launch);
 }

@@ -89,13 +89,14 @@ eval_for(Interp *it, Op *o)
 	Block *b = o->blk[0];
 	int64_t i = slot_of(it, o->in[0])->i[0], hi = slot_of(it, o->in[1])->i[0];
 	int64_t step = slot_of(it, o->in[2])->i[0];
+	bool runs = i < hi && (!loop_ends_early(o) || slot_of(it, o->in[3])->i[0]);
 
 	if (step <= 0)
 		return interp_error(it, INTERP_E_FAULT, o, "the step of a loop is %lld: it must be positive",
 		                    (long long)step);
 	for (int c = 0; c < o->nout; c++)
-		slot_copy(it, i < hi ? b->arg[c + 1] : o->out[c], o->in[c + 3]);
-	if (i >= hi)
+		slot_copy(it, runs ? b->arg[c + 1] : o->out[c], o->in[c + 3]);
+	if (!runs)
 		return true;
 	slot_of(it, b->arg[0])->i[0] = i;
 	interp_enter(it, b);
@@ -109,8 +110,11 @@ eval_for(Interp *it, Op *o)
 static bool
 next_turn(Interp *it, const Op *o, Frame *f)
 {
+	bool ends;
+
 	next_args(it, f->b);
-	if (f->i <= INT64_MAX - f->step && f->i + f->step < f->hi) {
+	ends = loop_ends_early(o) && !slot_of(it, f->b->arg[1])->i[0];
+	if (!ends && f->i <= INT64_MAX - f->step && f->i + f->step < f->hi) {
 		f->i += f->step;
 		slot_of(it, f->b->arg[0])->i[0] = f->i;
 		f->at = f->b->first;

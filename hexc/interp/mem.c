@@ -154,6 +154,8 @@ static bool
 check_view(Interp *it, const Op *o, const View *v, const Root *r)
 {
 	for (int d = 0; v->shared && d < v->root_rank; d++) {
+		if (v->index[d]) /* what is outside is left out */
+			continue;
 		if (v->start[d] < 0)
 			return interp_error(it, INTERP_E_FAULT, o,
 			                    "dim %d of the slice starts at %lld, before the shared tile's "
@@ -300,6 +302,26 @@ interp_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val)
 	return true;
 }
 
+static void update_element(Interp *it, const Op *o, DType d, void *buf, int64_t to, const Slot *val,
+                           int64_t j);
+
+/* An element of a shared tile, in the form in which memory has it, and back. */
+static void
+update_shared(Interp *it, const Op *o, Shared *s, int64_t to, const Slot *val, int64_t j)
+{
+	uint64_t bits = 0;
+
+	if (dtype_is_float(s->dtype))
+		num_put_f(s->dtype, &bits, 0, s->f[to]);
+	else
+		num_put_i(s->dtype, &bits, 0, s->i[to]);
+	update_element(it, o, s->dtype, &bits, 0, val, j);
+	if (dtype_is_float(s->dtype))
+		s->f[to] = num_get_f(s->dtype, &bits, 0);
+	else
+		s->i[to] = num_get_i(s->dtype, &bits, 0);
+}
+
 static bool
 write_shared(Interp *it, const Op *o, Shared *s, const Row *row, const Slot *val, int64_t at, bool async)
 {
@@ -308,6 +330,13 @@ write_shared(Interp *it, const Op *o, Shared *s, const Row *row, const Slot *val
 
 		if (s->watched && !race_access(it, o, s, to, true, async, at + j))
 			return false;
+		if (o->code == O_store && IMM(o, update) && s == slot_of(it, o->in[1])->view->shared) {
+			if (!s->init[to] && !it->opt.uninit)
+				return interp_error(it, INTERP_E_FAULT, o,
+				                    "the update meets shared memory that nobody has written");
+			update_shared(it, o, s, to, val, at + j);
+			continue;
+		}
 		s->init[to] = 1;
 		memcpy(s->f + to, val->f + at + j, sizeof *s->f);
 	}

@@ -1,5 +1,6 @@
 /* sum.c - the tile interpreter's ops that sum up: reductions and products. */
 #include "hexc/interp/impl.h"
+#include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
 #include <math.h>
 
@@ -92,7 +93,8 @@ static void
 take_part(Interp *it, const Op *o, int64_t k, const Slot *a, Slot *out)
 {
 	const Lowering *p = o->lowering;
-	int64_t m = o->out[0]->type.shape[0];
+	const Type *t = &o->out[0]->type;
+	int64_t m = type_size(t) / t->shape[t->rank - 1]; /* rows, of all products */
 
 	*out = (Slot){ .n = a->n, .f = NEWN(&it->arena, double, a->n) };
 	out->i = (void *)out->f;
@@ -104,29 +106,49 @@ take_part(Interp *it, const Op *o, int64_t k, const Slot *a, Slot *out)
 	}
 }
 
+/* Factor `side` of a dot times its scales: exact. */
+static void
+scale_factor(Interp *it, const Op *o, int side, Slot *out)
+{
+	const Slot *x = slot_of(it, o->in[side]), *s = slot_of(it, o->in[3 + side]);
+	const int64_t *shape = o->in[side]->type.shape;
+	int64_t step[2] = { 1, 1 };
+
+	step[1 - side] = dot_block(o, side);
+	*out = (Slot){ .n = x->n, .f = NEWN(&it->arena, double, x->n) };
+	for (int64_t i = 0; i < shape[0]; i++)
+		for (int64_t j = 0; j < shape[1]; j++) {
+			int64_t at = i / step[0] * (shape[1] / step[1]) + j / step[1];
+
+			out->f[i * shape[1] + j] = x->f[i * shape[1] + j] * fabs(s->f[at]);
+		}
+}
+
 /* Result = accumulator + a b, rounded unless more is added to it. */
 static void
 add_product(Interp *it, const Op *o, const Slot *a, const Slot *b, int64_t k, bool goes_on)
 {
-	const int64_t *shape = o->out[0]->type.shape;
+	const int64_t *shape = &o->out[0]->type.shape[dot_batch(o)];
+	int64_t m = shape[0], n = shape[1];
 	DType d = o->out[0]->type.dtype;
 	Slot *r = slot_of(it, o->out[0]);
 
-	if (dtype_is_float(d)) {
-		dot_f(shape[0], shape[1], k, r->f, a->f, b->f);
-		if (!goes_on)
-			num_round_n(d, r->f, (size_t)r->n);
-	} else {
-		dot_i(shape[0], shape[1], k, r->i, a->i, b->i);
+	for (int64_t at = 0; at * m * n < r->n; at++)
+		if (dtype_is_float(d))
+			dot_f(m, n, k, r->f + at * m * n, a->f + at * m * k, b->f + at * k * n);
+		else
+			dot_i(m, n, k, r->i + at * m * n, a->i + at * m * k, b->i + at * k * n);
+	if (!dtype_is_float(d))
 		num_wrap_n(d, r->i, (size_t)r->n);
-	}
+	else if (!goes_on)
+		num_round_n(d, r->f, (size_t)r->n);
 }
 
 bool
 eval_dot(Interp *it, Op *o)
 {
 	const Slot *a = slot_of(it, o->in[0]), *b = slot_of(it, o->in[1]);
-	Slot whole;
+	Slot whole, scaled[2];
 	bool part = o->lowering && o->lowering->kind == LW_dot && o->lowering->dot.to, goes_on;
 	int64_t k = dot_k(o);
 
@@ -138,6 +160,12 @@ eval_dot(Interp *it, Op *o)
 		if (!interp_sparse_expand(it, o, o->in[side], o->in[3], 1 - side, &whole))
 			return false;
 		*(side ? &b : &a) = &whole;
+	}
+	if (dot_is_scaled(o)) {
+		for (int i = 0; i < 2; i++)
+			scale_factor(it, o, i, &scaled[i]);
+		a = &scaled[0];
+		b = &scaled[1];
 	}
 	if (part) {
 		take_part(it, o, k, a, &whole);
@@ -178,7 +206,7 @@ eval_wgmma(Interp *it, Op *o)
 {
 	const Slot *a = wgmma_factor(it, o, 0), *b = a ? wgmma_factor(it, o, 1) : NULL;
 	Slot *r = slot_of(it, o->out[0]), part;
-	int64_t k = o->in[0]->type.shape[IMM(o, turned) & 1 ? 0 : 1], from, n = product_part(o, &from);
+	int64_t k = product_k(o), from, n = product_part(o, &from);
 
 	if (!b)
 		return false;

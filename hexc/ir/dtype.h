@@ -27,7 +27,7 @@ typedef enum DCodes { C_none, C_ieee, C_nan, C_scale, C_table } DCodes;
 typedef enum DUse { U_any, U_store, U_temp } DUse;
 /* Units of an SM, whose rates infer/base/rates.def gives. */
 typedef enum DAlu { ALU_i32, ALU_f16, ALU_f32, ALU_f64 } DAlu;
-typedef enum DMma { MMA_none, MMA_i4, MMA_i8, MMA_f8, MMA_f16, MMA_tf32, MMA_f64 } DMma;
+typedef enum DMma { MMA_none, MMA_i4, MMA_f4, MMA_i8, MMA_f8, MMA_f16, MMA_tf32, MMA_f64 } DMma;
 
 typedef struct DTypeInfo {
 	const char *name;

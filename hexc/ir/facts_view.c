@@ -78,7 +78,7 @@ view_within(const Op *view, int d)
 {
 	int64_t extent = view->out[0]->type.shape[d];
 
-	if (view->code != O_view || !view->in[0]->def)
+	if (view->code != O_view || !view->in[0]->def || d == view_gather_dim(view))
 		return extent;
 	return min64(extent, view->in[0]->type.shape[view_operand_dim(view, d)]);
 }

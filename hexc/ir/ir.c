@@ -333,6 +333,12 @@ walk_next(OpWalk *w)
 /* ---- loops and uses -------------------------------------------------------------------------------- */
 
 /* Results cannot be added to an op: a new one, with a carried value more, takes the body over. */
+bool
+loop_ends_early(const Op *o)
+{
+	return o->code == O_for && IMM(o, early) != 0;
+}
+
 Op *
 loop_carry(Op *o, Val *first)
 {

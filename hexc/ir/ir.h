@@ -26,6 +26,7 @@ enum {
 	T_SETMAXNREG = 2048,
 	T_PDL = 4096,       /* griddepcontrol */
 	T_TCGEN05 = 8192,   /* products in tensor memory, of which no rows are */
+	T_MMA_SCALED = 16384, /* products of values and scales of blocks along k */
 };
 
 enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */
@@ -228,6 +229,8 @@ typedef struct Assume {
 } Assume;
 
 enum { FOR_PLAIN, FOR_PIPELINE };
+/* Does the loop end, too, where its first carried value, a bool scalar, is false? */
+bool loop_ends_early(const Op *o);
 /* IMM(o, split) of a for: what pass split made of it.  The loop of turns that need no masks stands in front
  * of the one that has the others, and each goes on where the one before has ended. */
 typedef enum SplitKind {
@@ -379,7 +382,9 @@ typedef struct Unit {
 	const char *text;   /* source, for carets */
 	size_t len;
 	int candidate;      /* which solution to take, 0 = best */
+	bool no_pdl;        /* kernels neither wait for the grid before them nor let the next start early */
 	bool lineinfo;      /* the PTX tells the lines of the program */
+	bool stay; /* LLVM works on the caller's thread, also where it could be cancelled */
 	uint64_t max_values; /* words that a thread computes in all kernels; 0: no limit */
 	Kernel **kernel;
 	int nkernel;
@@ -433,6 +438,8 @@ int kernel_warps(const Kernel *k);       /* of a block, those of all roles */
 int cluster_blocks(const Kernel *k);
 /* Do its blocks, however many are launched, share out the grid among them? */
 bool kernel_is_persistent(const Kernel *k);
+/* Does it wait by itself for the grids before it? */
+bool kernel_waits_for_grids(const Kernel *k);
 /* Registers of a lane that a block of so many warps can have at most when it starts: what roles share out. */
 int launch_registers(int warps);
 enum { REGISTERS_LEAST = 24, REGISTERS_MOST = 256 }; /* of a lane, that a role may ask for; by eights */
@@ -450,11 +457,15 @@ bool op_is_index(const Op *o);
 Op *op_mbar(const Op *o);
 /* Which of them, where there are any. */
 const Val *op_slot(const Op *o);
+/* The last op of that code in front of o in its block; NULL: none. */
+Op *op_last_before(const Op *o, OpCode code);
 /* The fence in front of o, a product, in its block: what is written into its registers is there.  NULL:
  * none. */
 Op *product_fence(const Op *o);
 /* What a wgmma multiplies of k: from *from on, so many; all of it, or what its lowering says. */
 int64_t product_part(const Op *o, int64_t *from);
+/* All of them, of a `wgmma`. */
+int64_t product_k(const Op *o);
 /* The factor of o that is in registers; NULL: o is no wgmma, or reads both from shared memory. */
 Val *product_factor(const Op *o);
 /* The copies that an arrival expects, if it expects any: those in front of it in its block with its barrier
@@ -493,6 +504,8 @@ bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
 
 /* ---- types (type.c) -------------------------------------------------------------------------- */
 
+/* What is wrong with a type on its own (extents, layout); NULL: nothing. */
+const char *type_check(Arena *a, const Type *t, int warps);
 /* The dim of x that dim d of y, its elements in another shape, is as a whole; -1: it is split off one, or
  * made of several, or has extent 1. */
 int reshape_source(const Type *x, const Type *y, int d);
@@ -523,12 +536,6 @@ int message_operands(const char *text); /* how many `{}`; -1: a brace stands alo
 /* How printf writes an operand that a print takes. */
 const char *message_format(DType d);
 bool message_takes(DType d); /* can a scalar of that type be printed, without a cast? */
-
-/* ---- checks (verify.c) --------------------------------------------------------------------------- */
-
-/* Structure, dominance, types by each op's shape rule.  Reports "internal: after PASS: ..." and returns
- * false when the IR is broken. */
-bool kernel_verify(Kernel *k, const char *after);
 
 /* ---- facts about index values (facts.c) --------------------------------------------------------- */
 

@@ -25,6 +25,17 @@ cluster_blocks(const Kernel *k)
 }
 
 bool
+kernel_waits_for_grids(const Kernel *k)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_grid_wait)
+			return true;
+	return false;
+}
+
+bool
 kernel_is_persistent(const Kernel *k)
 {
 	OpWalk w;
@@ -91,13 +102,25 @@ op_slot(const Op *o)
 }
 
 Op *
+op_last_before(const Op *o, OpCode code)
+{
+	Op *x = o->prev;
+
+	while (x && x->code != code)
+		x = x->prev;
+	return x;
+}
+
+Op *
 product_fence(const Op *o)
 {
-	Op *fence = o->prev;
+	return op_last_before(o, O_wg_fence);
+}
 
-	while (fence && fence->code != O_wg_fence)
-		fence = fence->prev;
-	return fence;
+int64_t
+product_k(const Op *o)
+{
+	return o->in[0]->type.shape[IMM(o, turned) & 1 ? 0 : 1];
 }
 
 int64_t
@@ -107,7 +130,7 @@ product_part(const Op *o, int64_t *from)
 	bool part = p && p->kind == LW_dot && p->dot.to;
 
 	*from = part ? p->dot.from : 0;
-	return part ? p->dot.to - p->dot.from : o->in[0]->type.shape[IMM(o, turned) & 1 ? 0 : 1];
+	return part ? p->dot.to - p->dot.from : product_k(o);
 }
 
 Val *

@@ -27,14 +27,6 @@ dot_side(const Op *dot)
 	return (int)IMM(dot, sparse);
 }
 
-int64_t
-dot_k(const Op *dot)
-{
-	bool first = dot_is_sparse(dot) && dot_side(dot) == 0;
-
-	return first ? dot->in[1]->type.shape[0] : dot->in[0]->type.shape[1];
-}
-
 bool
 kernel_is_sparse(const Kernel *k)
 {
@@ -52,6 +44,6 @@ kernel_skip_zeros(Kernel *k, bool skip)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_sparse_expand)
+		if (o->code == O_sparse_expand || (o->code == O_dot && o->nin == 3))
 			IMM_SET(o, dense, !skip);
 }

@@ -2,7 +2,7 @@
  * kept one stands. */
 #ifndef HEXC_SPARSE_H
 #define HEXC_SPARSE_H
-#include "hexc/ir/ir.h"
+#include "hexc/ir/dot.h"
 
 /* A group of `group` neighbours along the dim is made of `kept` values, `unit` of them side by side for each
  * of `npos` positions: 2 of 4 (unit 1), 4 of 8 in pairs (unit 2), 1 of 2. */
@@ -20,6 +20,4 @@ int dot_side(const Op *dot);
 bool kernel_is_sparse(const Kernel *k);
 /* Products of them are to skip their zeros where they can, as they do of themselves, or to go over them. */
 void kernel_skip_zeros(Kernel *k, bool skip);
-/* Products summed for each element of a dot: the k of its whole operand. */
-int64_t dot_k(const Op *dot);
 #endif

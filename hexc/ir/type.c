@@ -1,6 +1,6 @@
 /* type.c - types of values, and what one must be by itself: extents in range, a layout that fits them. */
 #include "hexc/ir/bit_order.h"
-#include "hexc/ir/verify.h"
+#include "hexc/ir/ir.h"
 #include <string.h>
 
 int64_t

@@ -101,6 +101,9 @@ typedef enum StmtKind {
 	ST_let,     /* let/var name: type = value;  let/var (part[0], ...) = value */
 	ST_assign,  /* target op value */
 	ST_for,     /* name in lo..hi step by { body }, and pipeline */
+	ST_while, /* value, body */
+	ST_break,
+	ST_continue,
 	ST_if, /* value, body, other */
 	ST_copy, /* async copy(value, target, slot); slot may be NULL */
 	ST_store, /* async store(value, target) */

@@ -5,8 +5,9 @@
 
 #define KEYWORDS(X)                                                                                \
 	X(kernel) X(assume) X(const) X(tune) X(default) X(grid) X(let) X(var) X(for) X(pipeline)   \
-	X(in) X(step) X(stages) X(if) X(else) X(async) X(commit) X(wait) X(barrier) X(shared)      \
-	X(register) X(out) X(inout) X(strides) X(fn) X(return) X(static_assert) X(true) X(false)
+	X(while) X(break) X(continue) X(in) X(step) X(stages) X(if) X(else) X(async) X(commit)     \
+	X(wait) X(barrier) X(shared) X(register) X(out) X(inout) X(strides) X(fn) X(return)        \
+	X(static_assert) X(true) X(false)
 
 /* Where one is a prefix of another, the longer comes first. */
 #define PUNCTUATION(X)                                                                             \

@@ -147,7 +147,7 @@ lower_kernel(Unit *u, const File *file, const KernelDecl *d, const Define *def, 
 	lower_assumes(&l);
 	l.mode = MODE_BODY;
 	l.b = l.k->body;
-	lower_stmts(&l, d->body);
+	lower_kernel_body(&l, d->body);
 	lower_counts(&l);
 	end_blocks(&l);
 	if (!u->diag->nerror && (bad = role_rules(l.k, &at)) != NULL)

@@ -113,6 +113,16 @@ struct FnCall {
 	FnCall *outer;
 };
 
+/* What `break`, `continue` and `return` leave, innermost first: a loop, or the kernel.  They clear flags, and
+ * what stands behind them runs where its flag still holds. */
+typedef struct Leave Leave;
+struct Leave {
+	Sym *going; /* is it to go on?  NULL: nothing leaves it early */
+	Sym *turn;  /* of a loop with `continue`: is this turn to go on?  Others ask `going` */
+	bool loop, roles, asks; /* asks: a condition in front of each turn */
+	Leave *outer;
+};
+
 typedef struct Lower {
 	Unit *u;
 	Arena *arena;
@@ -130,8 +140,10 @@ typedef struct Lower {
 	const char *what; /* MODE_CONST .. MODE_HOST: what is being computed, "the grid" */
 	bool has_grid;
 	bool exact; /* inside of exact(...) */
+	bool updates; /* in the slice that an atomic update is of */
 	bool in_team; /* in what consumers do */
 	int depth; /* of loops and conditions */
+	Leave *leave;
 	const Define *def;
 	int ndef;
 	Count *count;
@@ -212,9 +224,10 @@ Val *put2(Lower *l, OpCode code, Src src, Val *x, Val *y, Type t);
 Val *put_const(Lower *l, const Value *c, Type t, Src src);
 /* Index arithmetic on i64 scalars, folded. */
 Val *put_index(Lower *l, OpCode code, Src src, Val *x, Val *y);
-/* What is in memory is loaded, one element of read-only or shared memory as a scalar; the rest stays. */
+/* What is in memory is loaded, one element of read-only or shared memory as a scalar; the rest stays.  A tile
+ * of a tensor comes to registers or to shared memory, as the compiler likes. */
 Value lower_load(Lower *l, Operand o);
-/* The same, but one element as a tile of one. */
+/* The same to registers, one element as a tile of one. */
 Value lower_load_tile(Lower *l, Operand o);
 bool value_is_tile(const Value *v);
 /* A register tile or scalar of exactly this type: constants adapt, smaller shapes are broadcast.
@@ -324,9 +337,14 @@ Val *lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t 
 Val *lower_put_alloc(Lower *l, Src src, Type t);
 /* The same register tile in shared memory, to take parts of; it keeps its edges. */
 Value lower_stage(Lower *l, Src src, const Value *x);
+/* A shared tile of one element, by an index in every dim: what all threads read as a scalar. */
+Value lower_element(Lower *l, Src src, Val *tile);
 Value lower_concat(Lower *l, const Expr *e);
-/* The last element inside along dim, which stays with extent 1. */
-Value lower_last(Lower *l, Src src, const Value *x, int dim);
+/* x with another extent along dim, by way of a shared tile: longer, by zeros behind its end, or a part of
+ * it. */
+Val *lower_resized(Lower *l, Src src, Val *x, int dim, int64_t extent);
+/* The element at `at`, an i64 scalar, of the dim, with extent 1. */
+Value lower_at(Lower *l, Src src, const Value *x, int dim, Val *at);
 Value lower_reduce_last(Lower *l, const Expr *e);
 /* Where the largest (O_reduce_max) or smallest element along a dim is. */
 Value lower_arg_extreme(Lower *l, const Expr *e, OpCode code);
@@ -364,7 +382,14 @@ void lower_let(Lower *l, const Stmt *s);
 /* A copy from global memory fills a shared tile: it has the source's edges. */
 void lower_tile_edges(Lower *l, Value *tile, const Value *src);
 void lower_for(Lower *l, const Stmt *s);
+void lower_while(Lower *l, const Stmt *s);
 void lower_if(Lower *l, const Stmt *s);
+/* break, continue, and the return of a kernel. */
+void lower_leave(Lower *l, const Stmt *s);
+/* A statement that may leave what it stands in, and those behind it; false: it does not, and is left. */
+bool lower_leaving(Lower *l, const Stmt *s);
+/* The body of the kernel. */
+void lower_kernel_body(Lower *l, const Stmt *s);
 /* The first variable of a scope outside that the statements assign; NULL: none. */
 const Sym *lower_first_assigned(Lower *l, const Stmt *s);
 /* The variable that is assigned; NULL after a report. */

@@ -93,7 +93,7 @@ async_factor(Lower *l, const Expr *call, int i, Operand *o, int64_t *turned)
 		*turned |= (int64_t)turn << i;
 		return true;
 	}
-	if (i == 0 && value_is_tile(&o->v))
+	if (i == 0 && value_is_tile(&o->v) && o->v.v->type.rank == 2)
 		return lower_tile_arg(l, call, i, o);
 	diag_error(l->diag, e->src,
 	           "async dot multiplies matrices in shared memory, the left one there or in registers: "

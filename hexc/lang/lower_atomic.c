@@ -1,4 +1,5 @@
-/* lower_atomic.c - updates of a tensor, each element in one step, and what was there before. */
+/* lower_atomic.c - updates of a tensor or a shared tile, each element in one step, and what was there
+ * before. */
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -32,7 +33,7 @@ is_logic(StoreKind kind)
 	return kind == STORE_AND || kind == STORE_OR || kind == STORE_XOR;
 }
 
-/* Is this a slice of a tensor that may be read and written, of numbers? */
+/* Is this a slice of a tensor that may be read and written or of a shared tile, of numbers? */
 static bool
 check_target(Lower *l, const Expr *e, const Value *v)
 {
@@ -43,13 +44,13 @@ check_target(Lower *l, const Expr *e, const Value *v)
 
 	if (v->kind == VK_none)
 		return false;
-	if (!name || v->kind != VK_view || v->v->type.space != S_global) {
-		diag_error(l->diag, e->arg[0]->src, "`%s` updates a slice of a tensor, not %s", e->name,
-		           check_describe(l, v));
+	if (!name || v->kind != VK_view) {
+		diag_error(l->diag, e->arg[0]->src, "`%s` updates a slice of a tensor or shared tile, not %s",
+		           e->name, check_describe(l, v));
 		return false;
 	}
 	p = val_param(l->k, view_root(v->v));
-	if (!p->written || !p->read) {
+	if (p && (!p->written || !p->read)) {
 		diag_error(l->diag, e->arg[0]->src, "`%s` reads and writes: declare tensor `%s` `inout`",
 		           e->name, name);
 		return false;
@@ -93,8 +94,11 @@ put_update(Lower *l, const Expr *e, StoreKind kind, bool *single)
 
 	if (!check_count(l, e, kind))
 		return NULL;
-	for (int i = 0; i < e->narg; i++)
+	for (int i = 0; i < e->narg; i++) {
+		l->updates = i == 0;
 		o[i] = lower_operand(l, e->arg[i]);
+	}
+	l->updates = false;
 	if (!check_target(l, e, &o[0].v))
 		return NULL;
 	slice = arena_printf(l->arena, "the slice of `%s`", e->arg[0]->arg[0]->name);
@@ -115,18 +119,6 @@ put_update(Lower *l, const Expr *e, StoreKind kind, bool *single)
 	return l->b->last;
 }
 
-/* The tile as a whole, by an index in every dim. */
-static Val *
-put_element(Lower *l, Src src, Val *tile)
-{
-	Val *in[1 + DIM_MAX] = { tile };
-	int rank = tile->type.rank;
-
-	for (int d = 0; d < rank; d++)
-		in[1 + d] = ir_const(l->b, NULL, 0);
-	return put_op(l, O_view, src, 1 + rank, in, tile->type);
-}
-
 Value
 lower_atomic_value(Lower *l, const Expr *e)
 {
@@ -139,9 +131,7 @@ lower_atomic_value(Lower *l, const Expr *e)
 	o = put_update(l, e, kind_of(e->name), &single);
 	if (!o)
 		return value_none();
-	found.v = (Value){ .kind = VK_view, .v = o->in[2], .single = single };
-	if (single)
-		found.v.v = put_element(l, e->src, o->in[2]);
+	found.v = single ? lower_element(l, e->src, o->in[2]) : (Value){ .kind = VK_view, .v = o->in[2] };
 	return lower_load(l, found);
 }
 

@@ -116,24 +116,77 @@ edge_size(const Value *v, int d)
 	return e && !e->also ? e->size : NULL;
 }
 
+static const char *
+turned_words(Lower *l, const Operand *o)
+{
+	const char *x = check_text(l, o->e, "(...)");
+	int rank = o->v.v->type.rank;
+	Text t = { .arena = l->arena };
+
+	if (rank == 2)
+		return arena_printf(l->arena, ": write `%s.T`", x);
+	text_printf(&t, ": write `transpose(%s", x);
+	for (int d = 0; d < rank; d++)
+		text_printf(&t, ", %d", d < rank - 2 ? d : 2 * rank - 3 - d);
+	text_printf(&t, ")`");
+	return t.s;
+}
+
 /* What to write where the columns of `a` and the rows of `b` are of other numbers. */
 static const char *
 shape_fix(Lower *l, const Operand *a, const Operand *b)
 {
 	const Type *ta = &a->v.v->type, *tb = &b->v.v->type;
-	const Val *columns = edge_size(&a->v, 1), *rows = edge_size(&b->v, 0);
+	int ka = ta->rank - 1, kb = tb->rank - 2;
+	const Val *columns = edge_size(&a->v, ka), *rows = edge_size(&b->v, kb);
 
 	/* Both run along one size, and the right one's columns along another: it stands right already. */
-	if (columns && columns == rows && columns != edge_size(&b->v, 1))
+	if (columns && columns == rows && columns != edge_size(&b->v, kb + 1))
 		return arena_printf(l->arena,
-		                    ": dimension 0 of what is on the right goes with the columns of the "
+		                    ": dimension %d of what is on the right goes with the columns of the "
 		                    "left, both are %s: take %lld of it there",
-		                    columns->name ? columns->name : "one size", (long long)ta->shape[1]);
-	if (ta->shape[1] == tb->shape[1])
-		return arena_printf(l->arena, ": write `%s.T`", check_text(l, b->e, "(...)"));
-	if (ta->shape[0] == tb->shape[0])
-		return arena_printf(l->arena, ": write `%s.T`", check_text(l, a->e, "(...)"));
+		                    kb, columns->name ? columns->name : "one size", (long long)ta->shape[ka]);
+	if (ta->shape[ka] == tb->shape[kb + 1])
+		return turned_words(l, b);
+	if (ta->shape[ka - 1] == tb->shape[kb])
+		return turned_words(l, a);
 	return "";
+}
+
+/* The operands without the dim that is summed over, which the other has not: their shapes and edges join to
+ * the result's.  False: it is reported that they have different batches. */
+static bool
+join_batches(Lower *l, const Expr *e, const Operand *a, const Operand *b, Operand *free)
+{
+	for (int i = 0; i < 2; i++) {
+		const Operand *from = i ? b : a;
+		Val *v = NEW(l->arena, Val);
+		int k = from->v.v->type.rank - (i ? 2 : 1);
+
+		*v = *from->v.v;
+		v->type.shape[k] = 1;
+		free[i] = *from;
+		free[i].v.v = v;
+		free[i].v.edge[k] = NULL;
+	}
+	for (int back = 3;; back++) {
+		const Type *x = &a->v.v->type, *y = &b->v.v->type;
+		int64_t m, n;
+
+		if (back > x->rank || back > y->rank)
+			return true;
+		m = x->shape[x->rank - back];
+		n = y->shape[y->rank - back];
+		if (m == n || m == 1 || n == 1)
+			continue;
+		diag_error(l->diag, e->src,
+		           "`dot` of %s and %s: the dimensions before the last two say which product, and "
+		           "must be equal or 1: %lld is not %lld",
+		           check_describe(l, &a->v), check_describe(l, &b->v), (long long)m, (long long)n);
+		check_declared(l, e->src, 1, a);
+		check_declared(l, e->src, 1, b);
+		return false;
+	}
 }
 
 static bool
@@ -141,16 +194,20 @@ dot_shape(Lower *l, const Expr *e, const Operand *a, const Operand *b)
 {
 	const Type *ta = &a->v.v->type, *tb = &b->v.v->type;
 
-	if (ta->rank != 2 || tb->rank != 2) {
-		diag_error(l->diag, e->src, "`dot` multiplies matrices, but the operands are %s and %s",
+	Operand free[2];
+	int ka = ta->rank - 1, kb = tb->rank - 2;
+
+	if (ta->rank < 2 || tb->rank < 2) {
+		diag_error(l->diag, e->src,
+		           "`dot` multiplies matrices, or batches of them, but the operands are %s and %s",
 		           check_describe(l, &a->v), check_describe(l, &b->v));
 		return false;
 	}
-	if (ta->shape[1] == tb->shape[0])
-		return true;
+	if (ta->shape[ka] == tb->shape[kb])
+		return join_batches(l, e, a, b, free);
 	diag_error(l->diag, e->src, "`dot` of %s and %s: the left has %lld columns, the right %lld rows%s",
-	           check_describe(l, &a->v), check_describe(l, &b->v), (long long)ta->shape[1],
-	           (long long)tb->shape[0], shape_fix(l, a, b));
+	           check_describe(l, &a->v), check_describe(l, &b->v), (long long)ta->shape[ka],
+	           (long long)tb->shape[kb], shape_fix(l, a, b));
 	check_declared(l, e->src, 1, a);
 	check_declared(l, e->src, 1, b);
 	return false;
@@ -210,12 +267,23 @@ fits_acc(const Operand *acc, const Type *t)
 	return true;
 }
 
+/* The operand for all batches of the result. */
+static Val *
+for_batches(Lower *l, const Expr *e, const Operand *o, const Type *out)
+{
+	const Type *own = &o->v.v->type;
+	Type t = type_tile(own->dtype, S_reg, out->rank, out->shape);
+
+	t.shape[t.rank - 2] = own->shape[own->rank - 2];
+	t.shape[t.rank - 1] = own->shape[own->rank - 1];
+	return lower_broadcast_to(l, e->src, o->v, t);
+}
+
 Value
 lower_dot(Lower *l, const Expr *e, const Operand *acc)
 {
 	Value r = { .kind = VK_val };
-	Operand o[2];
-	int64_t shape[2];
+	Operand o[2], free[2];
 	Val *in[3];
 	bool fits;
 	DType d;
@@ -234,18 +302,15 @@ lower_dot(Lower *l, const Expr *e, const Operand *acc)
 	round_operands(l, e, o);
 	if (!lower_check_dot(l, e, &o[0], &o[1], &d))
 		return value_none();
-	shape[0] = o[0].v.v->type.shape[0];
-	shape[1] = o[1].v.v->type.shape[1];
-	t = type_tile(d, S_reg, 2, shape);
-	if (!check_shape(l, 2, shape, e->src))
+	if (!join_batches(l, e, &o[0], &o[1], free) || !lower_join_shape(l, e->src, 2, free, &t))
 		return value_none();
+	t = type_tile(d, S_reg, t.rank, t.shape);
 	fits = !acc || fits_acc(acc, &t);
-	in[0] = o[0].v.v;
-	in[1] = o[1].v.v;
+	for (int i = 0; i < 2; i++)
+		in[i] = for_batches(l, e, &o[i], &t);
 	if (!(in[2] = dot_acc(l, e, fits ? acc : NULL, t)))
 		return value_none();
 	r.v = put_op(l, O_dot, e->src, 3, in, t);
-	r.edge[0] = o[0].v.edge[0];
-	r.edge[1] = o[1].v.edge[1];
+	lower_join_edges(l, 2, free, &t, &r);
 	return fits ? r : lower_op2(l, TK_plus, e->src, *acc, (Operand){ r, e });
 }

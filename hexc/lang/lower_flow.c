@@ -7,10 +7,8 @@ typedef struct Vars {
 } Vars;
 
 static void
-add_var(Lower *l, Vars *v, const char *name)
+add_sym(Lower *l, Vars *v, Sym *s)
 {
-	Sym *s = sym_find(l, name);
-
 	if (!s || s->kind != SY_var || s->val.kind != VK_val)
 		return;
 	for (int i = 0; i < v->n; i++)
@@ -19,19 +17,44 @@ add_var(Lower *l, Vars *v, const char *name)
 	VEC_PUSH(l->arena, v->sym, v->n, v->cap, s);
 }
 
-/* Variables of the scopes outside that the statements assign.  Names cannot be declared twice, so a name
- * that is visible now means the same inside. */
 static void
-find_assigned(Lower *l, Vars *v, const Stmt *s)
+add_flags(Lower *l, Vars *v, const Leave *leave)
+{
+	add_sym(l, v, leave->going);
+	add_sym(l, v, leave->turn);
+}
+
+/* The flags that leaving by s clears, s being in `loops` loops of the statements looked at. */
+static void
+add_left(Lower *l, Vars *v, const Stmt *s, int loops)
+{
+	if (s->kind == ST_return)
+		for (const Leave *x = l->leave; x; x = x->outer)
+			add_flags(l, v, x);
+	else if ((s->kind == ST_break || s->kind == ST_continue) && loops == 0 && l->leave)
+		add_flags(l, v, l->leave);
+}
+
+static bool
+is_loop(const Stmt *s)
+{
+	return s->kind == ST_for || s->kind == ST_while;
+}
+
+/* Variables of the scopes outside that the statements assign, and flags.  Names cannot be declared twice, so
+ * a name that is visible now means the same inside. */
+static void
+find_assigned(Lower *l, Vars *v, const Stmt *s, int loops)
 {
 	for (; s; s = s->next) {
 		if (s->kind == ST_assign && s->target->kind == EX_name)
-			add_var(l, v, s->target->name);
+			add_sym(l, v, sym_find(l, s->target->name));
 		if (s->kind == ST_assign && s->target->kind == EX_tuple)
 			for (int i = 0; i < s->target->narg; i++)
-				add_var(l, v, s->target->arg[i]->name);
-		find_assigned(l, v, s->body);
-		find_assigned(l, v, s->other);
+				add_sym(l, v, sym_find(l, s->target->arg[i]->name));
+		add_left(l, v, s, loops);
+		find_assigned(l, v, s->body, loops + is_loop(s));
+		find_assigned(l, v, s->other, loops);
 	}
 }
 
@@ -40,8 +63,11 @@ lower_first_assigned(Lower *l, const Stmt *s)
 {
 	Vars v = { NULL, 0, 0 };
 
-	find_assigned(l, &v, s);
-	return v.n ? v.sym[0] : NULL;
+	find_assigned(l, &v, s, 0);
+	for (int i = 0; i < v.n; i++)
+		if (v.sym[i]->name)
+			return v.sym[i];
+	return NULL;
 }
 
 static void
@@ -63,16 +89,73 @@ set_var(Sym *s, Val *x)
 	s->val = value_of(x);
 }
 
+/* ---- flags and conditions --------------------------------------------------------------------- */
+
+static Val *
+put_bool(Lower *l, Src src, bool x)
+{
+	Value c = value_bool(x);
+
+	return put_const(l, &c, type_cond(), src);
+}
+
+/* A variable without a name, true at first. */
+static Sym *
+new_flag(Lower *l, Src src)
+{
+	Sym *s = NEW(l->arena, Sym);
+
+	s->kind = SY_var;
+	s->src = src;
+	s->val = value_of(put_bool(l, src, true));
+	return s;
+}
+
+/* Is there a statement of that kind that leaves what s stands in?  `loops`: in how many loops of that. */
+static bool
+leaves(const Stmt *s, StmtKind kind, int loops)
+{
+	for (; s; s = s->next)
+		if ((s->kind == kind && (kind == ST_return || loops == 0)) ||
+		    leaves(s->body, kind, loops + is_loop(s)) || leaves(s->other, kind, loops))
+			return true;
+	return false;
+}
+
+/* What `if` and `while` ask: a bool known at compile time or a scalar, or nothing after a report.  A tile of
+ * one element becomes a scalar by shared memory, from where all threads read the same. */
+static Value
+lower_condition(Lower *l, const Expr *e)
+{
+	Operand c = lower_operand(l, e);
+
+	c.v = lower_load(l, c);
+	if (c.v.kind == VK_bool || c.v.kind == VK_none)
+		return c.v;
+	if (value_is_tile(&c.v) && c.v.v->type.dtype == D_bool && type_size(&c.v.v->type) == 1) {
+		c.v = lower_element(l, e->src, lower_stage(l, e->src, &c.v).v);
+		return lower_load(l, c);
+	}
+	if (!value_is_const(&c.v) && c.v.v->type.space == S_scalar && c.v.v->type.dtype == D_bool)
+		return c.v;
+	diag_error(l->diag, e->src,
+	           "the condition is %s, but all threads of a block decide "
+	           "alike: it must be a scalar bool%s",
+	           check_describe(l, &c.v), value_is_tile(&c.v) ? ", or use where(c, a, b)" : "");
+	return value_none();
+}
+
 /* ---- loops ----------------------------------------------------------------------------------- */
 
+/* The step, 1 where it is not known: below 0 the loop counts down. */
 static bool
-check_step(Lower *l, const Stmt *s, const Val *step)
+check_step(Lower *l, const Stmt *s, const Val *v, int64_t *step)
 {
-	int64_t n;
-
-	if (!val_is_const(step, &n) || n >= 1)
+	if (!val_is_const(v, step))
 		return true;
-	diag_error(l->diag, s->step->src, "the step of a loop is 1 or more, not %lld", (long long)n);
+	if (*step != 0 && *step != INT64_MIN)
+		return true;
+	diag_error(l->diag, s->step->src, "the step of a loop is a number but %lld", (long long)*step);
 	return false;
 }
 
@@ -93,62 +176,164 @@ loop_stages(Lower *l, const Stmt *s, int64_t *n)
 	return false;
 }
 
+/* Loops count up.  One that counts down from a has made i = a - j of its counter j. */
+static Val *
+loop_value(Lower *l, const Stmt *s, Val *counter, Val *from)
+{
+	return from ? put_index(l, O_sub, s->name_src, from, counter) : counter;
+}
+
+/* Behind the body of a `while`: does its condition hold again, if nothing has left the loop?  `first`: what
+ * said that this turn runs. */
 static void
-lower_body(Lower *l, const Stmt *s, Op *o, const Vars *v)
+ask_again(Lower *l, const Stmt *s, const Val *first)
+{
+	Sym *going = l->leave->going;
+	Type cond = type_cond();
+	Block *outer = l->b;
+	Value c;
+	Op *o;
+
+	if (going->val.v == first) {
+		c = lower_condition(l, s->value);
+		going->val = c.kind == VK_val ? c : going->val;
+		return;
+	}
+	o = op_new(l->b, NULL, O_if, s->src, 1, &going->val.v, 1, &cond);
+	for (int r = 0; r < 2; r++) {
+		l->b = o->blk[r] = block_new(l->k, o);
+		c = r == 0 ? lower_condition(l, s->value) : value_none();
+		if (c.kind != VK_val)
+			c = value_of(put_bool(l, s->src, false));
+		op_new(l->b, NULL, O_yield, s->src, 1, &c.v, 0, NULL);
+	}
+	l->b = outer;
+	set_var(going, o->out[0]);
+}
+
+/* The values that the loop carries enter the body, and their next ones leave it. */
+static void
+lower_body(Lower *l, const Stmt *s, Op *o, const Vars *v, Val *from)
 {
 	Block *outer = l->b;
 	Sym *scope = l->scope;
-	Val *iv;
+	Val *counter, *value;
 
 	l->b = o->blk[0] = block_new(l->k, o);
-	iv = block_arg(l->b, type_index());
-	iv->name = s->name;
-	sym_add(l, s->name, SY_let, s->name_src, value_of(iv));
+	counter = block_arg(l->b, type_index());
 	for (int i = 0; i < v->n; i++)
 		set_var(v->sym[i], block_arg(l->b, type_free(v->sym[i]->val.v->type)));
+	if (s->kind == ST_for) {
+		value = loop_value(l, s, counter, from);
+		value->name = s->name;
+		sym_add(l, s->name, SY_let, s->name_src, value_of(value));
+	}
+	if (l->leave->turn)
+		l->leave->turn->val = value_of(put_bool(l, s->src, true));
 	l->depth++;
 	lower_stmts(l, s->body);
 	l->depth--;
+	if (l->leave->asks)
+		ask_again(l, s, l->b->arg[1]);
 	end_region(l, v, s->src);
 	l->b = outer;
 	scope_leave(l, scope);
 }
 
-void
-lower_for(Lower *l, const Stmt *s)
+/* A loop over in[0 .. 2], whose counter is taken from `from` if it counts down, for the statement s. */
+static Op *
+put_loop(Lower *l, const Stmt *s, Val *const bound[3], Val *from, Leave *leave)
 {
 	Vars v = { NULL, 0, 0 };
-	int64_t stages;
 	Val **in;
 	Type *out;
 	Op *o;
-	bool ok;
 
-	find_assigned(l, &v, s->body);
+	add_sym(l, &v, leave->going); /* the first one */
+	find_assigned(l, &v, s->body, 0);
 	in = NEWN(l->arena, Val *, 3 + v.n);
 	out = NEWN(l->arena, Type, v.n + 1);
-	in[0] = lower_index_value(l, s->lo, "the first value of a loop");
-	in[1] = lower_index_value(l, s->hi, "the end of a loop");
-	in[2] = s->step ? lower_index_value(l, s->step, "the step of a loop") : ir_const(l->b, NULL, 1);
-	ok = loop_stages(l, s, &stages) && in[0] && in[1] && in[2] && check_step(l, s, in[2]);
-	for (int i = 0; i < 3; i++) /* go on for the sake of the errors inside */
-		in[i] = ok ? in[i] : ir_const(l->b, NULL, 1);
+	for (int i = 0; i < 3; i++)
+		in[i] = bound[i];
 	for (int i = 0; i < v.n; i++) {
 		in[3 + i] = v.sym[i]->val.v;
 		out[i] = type_free(in[3 + i]->type);
 	}
 	o = op_new(l->b, NULL, O_for, s->src, 3 + v.n, in, v.n, out);
-	IMM_SET(o, loop, s->pipeline ? FOR_PIPELINE : FOR_PLAIN);
-	IMM_SET(o, stages, ok ? stages : s->pipeline);
-	lower_body(l, s, o, &v);
+	IMM_SET(o, early, leave->going != NULL);
+	leave->outer = l->leave;
+	l->leave = leave;
+	lower_body(l, s, o, &v, from);
+	l->leave = leave->outer;
 	for (int i = 0; i < v.n; i++)
 		set_var(v.sym[i], o->out[i]);
+	return o;
+}
+
+/* Does a loop over s end by itself only, or may a turn of it?  Flags for what may. */
+static Leave
+new_leave(Lower *l, const Stmt *s, bool asks)
+{
+	Leave leave = { .loop = true };
+
+	if (asks || leaves(s->body, ST_break, 0) || leaves(s->body, ST_return, 0))
+		leave.going = new_flag(l, s->src);
+	if (leaves(s->body, ST_continue, 0))
+		leave.turn = new_flag(l, s->src);
+	return leave;
+}
+
+void
+lower_for(Lower *l, const Stmt *s)
+{
+	Leave leave = new_leave(l, s, false);
+	int64_t stages, step = 1;
+	Val *in[3], *from = NULL;
+	Op *o;
+	bool ok;
+
+	in[0] = lower_index_value(l, s->lo, "the first value of a loop");
+	in[1] = lower_index_value(l, s->hi, "the end of a loop");
+	in[2] = s->step ? lower_index_value(l, s->step, "the step of a loop") : ir_const(l->b, NULL, 1);
+	ok = loop_stages(l, s, &stages) && in[0] && in[1] && in[2] && check_step(l, s, in[2], &step);
+	for (int i = 0; i < 3; i++) /* go on for the sake of the errors inside */
+		in[i] = ok ? in[i] : ir_const(l->b, NULL, 1);
+	if (ok && step < 0) {
+		from = in[0];
+		in[1] = put_index(l, O_sub, s->src, from, in[1]);
+		in[0] = ir_const(l->b, NULL, 0);
+		in[2] = ir_const(l->b, NULL, -step);
+	}
+	if (s->pipeline && leave.going)
+		diag_error(l->diag, s->src,
+		           "copies of a pipeline run ahead, so nothing leaves it early: write `for`");
+	o = put_loop(l, s, in, from, &leave);
+	IMM_SET(o, loop, s->pipeline ? FOR_PIPELINE : FOR_PLAIN);
+	IMM_SET(o, stages, ok ? stages : s->pipeline);
+}
+
+void
+lower_while(Lower *l, const Stmt *s)
+{
+	Value c = lower_condition(l, s->value);
+	Leave leave = new_leave(l, s, true);
+	Val *in[3] = { ir_const(l->b, NULL, 0), ir_const(l->b, NULL, INT64_MAX), ir_const(l->b, NULL, 1) };
+
+	if (c.kind == VK_bool && !c.i)
+		return;
+	if (c.kind == VK_bool && !leaves(s->body, ST_break, 0) && !leaves(s->body, ST_return, 0))
+		diag_error(l->diag, s->value->src,
+		           "the condition always holds, and nothing leaves the loop: `break` ends it");
+	leave.asks = c.kind == VK_val;
+	if (leave.asks)
+		leave.going->val = c;
+	put_loop(l, s, in, NULL, &leave);
 }
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
 static void
-lower_branch(Lower *l, const Stmt *s, const Stmt *body, Op *o, int r, const Vars *v)
+lower_branch(Lower *l, Src src, const Stmt *body, Op *o, int r, const Vars *v)
 {
 	Block *outer = l->b;
 
@@ -156,52 +341,144 @@ lower_branch(Lower *l, const Stmt *s, const Stmt *body, Op *o, int r, const Vars
 	l->depth++;
 	lower_stmts(l, body);
 	l->depth--;
-	end_region(l, v, s->src);
+	end_region(l, v, src);
 	l->b = outer;
 }
 
-void
-lower_if(Lower *l, const Stmt *s)
+/* Where the bool scalar c holds `body` runs, else `other`. */
+static void
+put_choice(Lower *l, Src src, Val *c, const Stmt *body, const Stmt *other)
 {
-	Operand c = lower_operand(l, s->value);
 	Vars v = { NULL, 0, 0 };
 	Value *before;
 	Type *out;
 	Op *o;
 
-	c.v = lower_load(l, c);
-	if (c.v.kind == VK_bool) {
-		l->depth++;
-		lower_stmts(l, c.v.i ? s->body : s->other);
-		l->depth--;
-		return;
-	}
-	if (c.v.kind != VK_none && (value_is_const(&c.v) || c.v.v->type.space != S_scalar ||
-	                            c.v.v->type.dtype != D_bool)) {
-		diag_error(l->diag, s->value->src,
-		           "the condition is %s, but all threads of a block decide "
-		           "alike: it must be a scalar bool%s",
-		           check_describe(l, &c.v),
-		           value_is_tile(&c.v) ? ", or use where(c, a, b)" : "");
-		c.v = value_none();
-	}
-	if (c.v.kind == VK_none) {
-		Value yes = value_bool(true);
-		c.v = value_of(put_const(l, &yes, type_cond(), s->src));
-	}
-	find_assigned(l, &v, s->body);
-	find_assigned(l, &v, s->other);
+	find_assigned(l, &v, body, 0);
+	find_assigned(l, &v, other, 0);
 	before = NEWN(l->arena, Value, v.n + 1);
 	out = NEWN(l->arena, Type, v.n + 1);
 	for (int i = 0; i < v.n; i++) {
 		before[i] = v.sym[i]->val;
 		out[i] = type_free(before[i].v->type);
 	}
-	o = op_new(l->b, NULL, O_if, s->src, 1, &c.v.v, v.n, out);
-	lower_branch(l, s, s->body, o, 0, &v);
+	o = op_new(l->b, NULL, O_if, src, 1, &c, v.n, out);
+	lower_branch(l, src, body, o, 0, &v);
 	for (int i = 0; i < v.n; i++)
 		v.sym[i]->val = before[i];
-	lower_branch(l, s, s->other, o, 1, &v);
+	lower_branch(l, src, other, o, 1, &v);
 	for (int i = 0; i < v.n; i++)
 		set_var(v.sym[i], o->out[i]);
+}
+
+void
+lower_if(Lower *l, const Stmt *s)
+{
+	Value c = lower_condition(l, s->value);
+
+	if (c.kind == VK_bool) {
+		l->depth++;
+		lower_stmts(l, c.i ? s->body : s->other);
+		l->depth--;
+		return;
+	}
+	put_choice(l, s->src, c.kind == VK_none ? put_bool(l, s->src, true) : c.v, s->body, s->other);
+}
+
+/* ---- leaving --------------------------------------------------------------------------------- */
+
+static void
+clear(Lower *l, Src src, Sym *flag)
+{
+	if (flag)
+		flag->val = value_of(put_bool(l, src, false));
+}
+
+static const char *
+why_not_left(const Lower *l, const Stmt *s)
+{
+	if (s->kind != ST_return)
+		return l->leave && l->leave->loop ? NULL : "it stands in a loop, which it leaves";
+	if (s->narg)
+		return "a kernel returns nothing: store to a tensor that is `out`";
+	for (const Leave *x = l->leave; x; x = x->outer)
+		if (x->roles)
+			return "a role runs to its end, as the other one waits for it: put an `if` around "
+			       "what it does";
+	return NULL;
+}
+
+void
+lower_leave(Lower *l, const Stmt *s)
+{
+	static const char *const word[] = {
+		[ST_break] = "break",
+		[ST_continue] = "continue",
+		[ST_return] = "return",
+	};
+	const char *bad = why_not_left(l, s);
+
+	if (bad || s->next) {
+		diag_error(l->diag, bad ? s->src : s->next->src,
+		           bad ? "`%s`: %s" : "nothing runs behind `%s`%s", word[s->kind], bad ? bad : "");
+		return;
+	}
+	if (s->kind == ST_continue) {
+		clear(l, s->src, l->leave->turn);
+		return;
+	}
+	for (Leave *x = l->leave; x; x = s->kind == ST_break ? NULL : x->outer) {
+		clear(l, s->src, x->going);
+		clear(l, s->src, x->turn);
+	}
+}
+
+/* Does everything that goes through s leave? */
+static bool
+always_leaves(const Stmt *s)
+{
+	for (; s; s = s->next)
+		if (s->kind == ST_break || s->kind == ST_continue || s->kind == ST_return ||
+		    (s->kind == ST_if && always_leaves(s->body) && always_leaves(s->other)))
+			return true;
+	return false;
+}
+
+bool
+lower_leaving(Lower *l, const Stmt *s)
+{
+	enum { DEPTH_MAX = 3 * STMT_DEPTH_MAX };
+	Stmt alone = *s;
+	const Sym *flag;
+
+	if (!s->next || !l->leave || (s->kind != ST_if && !is_loop(s)))
+		return false;
+	alone.next = NULL;
+	if (!leaves(&alone, ST_return, 0) && !leaves(&alone, ST_break, 0) && !leaves(&alone, ST_continue, 0))
+		return false;
+	if (l->depth == DEPTH_MAX)
+		diag_error(l->diag, s->src,
+		           "more than %d statements that may leave stand one behind the other", DEPTH_MAX);
+	if (l->depth >= DEPTH_MAX)
+		return true;
+	if (s->kind == ST_if && !s->other && always_leaves(s->body)) {
+		alone.other = s->next;
+		lower_if(l, &alone);
+		return true;
+	}
+	lower_stmts(l, &alone);
+	flag = l->leave->turn ? l->leave->turn : l->leave->going;
+	if (flag)
+		put_choice(l, s->src, flag->val.v, s->next, NULL);
+	return true;
+}
+
+void
+lower_kernel_body(Lower *l, const Stmt *s)
+{
+	Leave leave = { .going = leaves(s, ST_return, 0) ? new_flag(l, l->decl->src) : NULL };
+
+	l->leave = &leave;
+	lower_stmts(l, s);
+	l->leave = NULL;
 }

@@ -73,15 +73,18 @@ call(Lower *l, const FnDecl *f, Src src, const Value *arg, int want, Value *out)
 {
 	FnCall frame = { .fn = f, .depth = l->depth, .mode = l->mode, .outer = l->call };
 	Outside outside = scope_enter_call(l);
+	Leave *leave = l->leave;
 	int errors = l->diag->nerror;
 
 	l->call = &frame;
+	l->leave = NULL;
 	for (int i = 0; i < f->nparam; i++)
 		sym_add(l, f->param[i].name, SY_let, f->param[i].src, arg[i]);
 	if (check_body(l, f, f->body))
 		lower_stmts(l, f->body);
 	scope_leave_call(l, outside);
 	l->call = frame.outer;
+	l->leave = leave;
 	if (l->diag->nerror != errors) {
 		diag_note(l->diag, src, "in this call of `%s`", f->name);
 	} else if (!gives(f, frame.nresult, want)) {
@@ -177,11 +180,14 @@ lower_return(Lower *l, const Stmt *s)
 {
 	FnCall *c = l->call;
 
-	if (!c || s->next || l->depth != c->depth) {
-		diag_error(l->diag, s->src, "%s",
-		           c ? "`return` is the last statement of a function, not inside of loops and "
-		               "conditions: set a `var` there and return that"
-		             : "a kernel returns nothing: store to a tensor that is `out`");
+	if (!c) {
+		lower_leave(l, s);
+		return;
+	}
+	if (s->next || l->depth != c->depth) {
+		diag_error(l->diag, s->src,
+		           "`return` is the last statement of a function, not inside of loops and "
+		           "conditions: set a `var` there and return that");
 		return;
 	}
 	for (int i = 0; i < s->narg; i++)

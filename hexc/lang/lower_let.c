@@ -156,7 +156,7 @@ let_typed(Lower *l, const Stmt *s, Type t)
 	Operand src = lower_operand(l, s->value);
 	Value r = { .kind = VK_val };
 
-	src.v = lower_load(l, src);
+	src.v = s->type.space == S_reg && !src.v.single ? lower_load_tile(l, src) : lower_load(l, src);
 	if (src.v.kind == VK_none)
 		return src.v;
 	r.v = lower_to_type(l, src, t, s->src, arena_printf(l->arena, "`%s`", s->name));
@@ -232,12 +232,8 @@ let_plain(Lower *l, const Stmt *s)
 		           s->name, s->name, other);
 		return value_none();
 	}
-	if (v.kind == VK_view) {
-		v = lower_load_tile(l, (Operand){ v, s->value });
-		if (v.kind == VK_val)
-			IMM_SET(v.v->def, free, 1); /* registers or shared memory: hexc/pass/assign_space.h */
-		return v;
-	}
+	if (v.kind == VK_view)
+		return lower_load(l, (Operand){ v, s->value });
 	return s->is_var && value_is_const(&v) ? var_number(l, s, v) : v;
 }
 

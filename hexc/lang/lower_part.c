@@ -30,6 +30,18 @@ lower_stage(Lower *l, Src src, const Value *x)
 	return r;
 }
 
+Value
+lower_element(Lower *l, Src src, Val *tile)
+{
+	Val *in[1 + DIM_MAX] = { tile };
+	int rank = tile->type.rank;
+
+	for (int d = 0; d < rank; d++)
+		in[1 + d] = ir_const(l->b, NULL, 0);
+	tile = put_op(l, O_view, src, 1 + rank, in, tile->type);
+	return (Value){ .kind = VK_view, .v = tile, .single = true };
+}
+
 enum { PIECES_MAX = 8 }; /* along one dim, each in registers of its own */
 
 bool
@@ -70,25 +82,57 @@ joined(Lower *l, Src src, int n, const Operand *part, int dim)
 	return value_of(v);
 }
 
+Val *
+lower_resized(Lower *l, Src src, Val *x, int dim, int64_t extent)
+{
+	Type t = x->type, tile = t;
+	int64_t n = t.shape[dim];
+	Val *in[RANK_MAX + 1], *longer, *mem;
+
+	if (n == extent)
+		return x;
+	tile.shape[dim] = min64(n, extent);
+	mem = in[0] = lower_put_alloc(l, src, tile);
+	for (int d = 0; d < t.rank; d++)
+		in[1 + d] = ir_const(l->b, NULL, 0);
+	tile.shape[dim] = max64(n, extent);
+	tile.space = S_shared;
+	longer = put_op(l, O_view, src, 1 + t.rank, in, tile);
+	put_store(l, src, x, n < extent ? mem : longer);
+	t.shape[dim] = extent;
+	return put1(l, O_load, src, n < extent ? longer : mem, t);
+}
+
 Value
-lower_last(Lower *l, Src src, const Value *x, int dim)
+lower_at(Lower *l, Src src, const Value *x, int dim, Val *at)
 {
 	Type t = x->v->type;
 	Value r = *x;
 	Val *in[RANK_MAX + 1];
 
-	if (t.shape[dim] == 1)
-		return r;
 	in[0] = lower_stage(l, src, x).v;
 	for (int d = 0; d < t.rank; d++)
-		in[1 + d] = ir_const(l->b, NULL, d == dim ? t.shape[d] - 1 : 0);
+		in[1 + d] = d == dim ? at : ir_const(l->b, NULL, 0);
 	t.shape[dim] = 1;
 	t.space = S_shared;
 	r.v = put_op(l, O_view, src, 1 + t.rank, in, t);
-	lower_count(l, COUNT_last, r.v->def, 1 + dim, x->edge[dim], x->v->type.shape[dim]);
 	t.space = S_reg;
 	r.v = put1(l, O_load, src, r.v, t);
 	r.edge[dim] = NULL;
+	return r;
+}
+
+/* The last element inside along dim, which stays with extent 1. */
+static Value
+last_element(Lower *l, Src src, const Value *x, int dim)
+{
+	int64_t extent = x->v->type.shape[dim];
+	Value r = *x;
+
+	if (extent == 1)
+		return r;
+	r = lower_at(l, src, x, dim, ir_const(l->b, NULL, extent - 1));
+	lower_count(l, COUNT_last, r.v->def->in[0]->def, 1 + dim, x->edge[dim], extent);
 	return r;
 }
 
@@ -100,7 +144,7 @@ lower_reduce_last(Lower *l, const Expr *e)
 
 	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim))
 		return value_none();
-	return lower_last(l, e->src, &x.v, dim);
+	return last_element(l, e->src, &x.v, dim);
 }
 
 /* ---- concat ------------------------------------------------------------------------------------ */

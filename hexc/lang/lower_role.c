@@ -213,14 +213,17 @@ check_place(Lower *l, const Stmt *s)
 static void
 lower_role(Lower *l, const Stmt *body, Op *o, int r)
 {
+	Leave leave = { .roles = true, .outer = l->leave };
 	Block *outer = l->b;
 
+	l->leave = &leave;
 	l->b = o->blk[r] = block_new(l->k, o);
 	l->in_team = r == 1;
 	l->depth++;
 	lower_stmts(l, body);
 	l->depth--;
 	l->in_team = false;
+	l->leave = leave.outer;
 	op_new(l->b, NULL, O_yield, o->src, 0, NULL, 0, NULL);
 	l->b = outer;
 }

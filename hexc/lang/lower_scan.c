@@ -1,8 +1,13 @@
-/* lower_scan.c - scans: every element combined with all before it, in steps of 1, 2, 4 ... places
- * (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986).  Reductions by a function: neighbours
- * become one, and these again; a level's neighbours stand in the registers of one lane. */
-#include "hexc/lang/lower.h"
+/* lower_scan.c - scans and reductions of functions: thread first, by levels (taskmap/levels.h).
+ *
+ * Neighbours, which one lane has in registers, become one; so do these, until few are left, which lanes
+ * combine in steps of 1, 2, 4 ... places (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986).
+ * A reduction is done then. A scan hands what comes before a group down, and puts it in front of all of the
+ * group.  Lines that the levels do not divide are made longer by way of a shared tile, which pass pad does
+ * away with. */
 #include "hexc/ir/number.h"
+#include "hexc/lang/lower.h"
+#include "taskmap/levels.h"
 #include <math.h>
 #include <string.h>
 
@@ -51,59 +56,17 @@ lower_shift(Lower *l, const Expr *e)
 	return n ? shifted(l, e->src, x.v, dim, n, &in) : x.v;
 }
 
-/* ---- of one built-in operation ------------------------------------------------------------------- */
-
-/* `first` changes nothing: it stands before the start. */
-static Value
-scan_op(Lower *l, const Expr *e, OpCode code, Value first)
-{
-	Operand x;
-	int dim;
-
-	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim) ||
-	    !check_dtype(l, code, x.v.v->type.dtype, e->src, x.e))
-		return value_none();
-	for (int64_t n = 1; n < x.v.v->type.shape[dim]; n *= 2) {
-		Value y = shifted(l, e->src, x.v, dim, n, &first);
-
-		x.v.v = put2(l, code, e->src, y.v, x.v.v, x.v.v->type);
-	}
-	return x.v;
-}
-
-/* The least (largest) value of the tile's type. */
-static Value
-extreme(Lower *l, const Expr *e, bool least)
-{
-	Operand x;
-	DType d;
-
-	if (!lower_tile_arg(l, e, 0, &x))
-		return value_none();
-	d = x.v.v->type.dtype;
-	if (dtype_info[d].kind == K_flt)
-		return value_flt(least ? -(double)INFINITY : (double)INFINITY);
-	return value_int(least ? num_min(d) : num_max(d));
-}
-
-Value
-lower_cumulative(Lower *l, const Expr *e)
-{
-	if (strcmp(e->name, "cumsum") == 0)
-		return scan_op(l, e, O_add, value_int(0));
-	if (strcmp(e->name, "cumprod") == 0)
-		return scan_op(l, e, O_mul, value_int(1));
-	if (strcmp(e->name, "cummax") == 0)
-		return scan_op(l, e, O_max, extreme(l, e, true));
-	return scan_op(l, e, O_min, extreme(l, e, false));
-}
-
 /* ---- of a function --------------------------------------------------------------------------------- */
 
 typedef struct Scan {
-	const FnDecl *fn;
+	const FnDecl *fn; /* NULL: op combines */
+	OpCode op;
+	Value before; /* what changes nothing in front of anything, of op */
 	const Expr *e;
 	int n, dim; /* values that go together */
+	int64_t extent; /* of the dim */
+	const Edge *edge; /* of all of v along it */
+	Levels level; /* behind the end of the extent is anything */
 	Value v[RESULT_MAX];
 } Scan;
 
@@ -161,6 +124,10 @@ combine(Lower *l, const Scan *s, Value *first, const Value *then)
 {
 	Value arg[2 * RESULT_MAX], out[RESULT_MAX];
 
+	if (!s->fn) {
+		first[0].v = put2(l, s->op, s->e->src, first[0].v, then[0].v, then[0].v->type);
+		return true;
+	}
 	memcpy(arg, first, (size_t)s->n * sizeof *arg);
 	memcpy(arg + s->n, then, (size_t)s->n * sizeof *arg);
 	if (!lower_fn_call(l, s->fn, s->e->src, 2 * s->n, arg, s->n, out))
@@ -184,52 +151,80 @@ indices(Lower *l, const Scan *s, Type t)
 	return v;
 }
 
-/* One step: what stands n places before comes first. */
+/* out[]: yes[] where cond, which is everywhere if it is NULL, else no[]. */
+static void
+choose(Lower *l, const Scan *s, Val *cond, const Value *yes, const Value *no, Value *out)
+{
+	for (int i = 0; i < s->n; i++) {
+		Val *in[3] = { cond, yes[i].v, no[i].v };
+
+		out[i].v = cond ? put_op(l, O_select, s->e->src, 3, in, in[1]->type) : in[1];
+	}
+}
+
+/* v[] becomes f of what stands n places before it in from[], which nothing is in front of at the start, and
+ * v[]. */
 static bool
-scan_step(Lower *l, Scan *s, int64_t n)
+scan_step(Lower *l, const Scan *s, Val *inside, const Value *from, Value *v)
+{
+	Value first[RESULT_MAX];
+
+	memcpy(first, from, (size_t)s->n * sizeof *first);
+	if (!combine(l, s, first, v))
+		return false;
+	choose(l, s, inside, first, v, v);
+	return true;
+}
+
+/* Where along the dim of the tile at hand there is something n places before; NULL: everywhere, as what is in
+ * front of the start changes nothing. */
+static Val *
+has_before(Lower *l, const Scan *s, int64_t n)
 {
 	const Type *t = &s->v[0].v->type;
-	Value first[RESULT_MAX], zero = value_int(0);
 	Type at = type_tile(D_i32, S_reg, t->rank, t->shape), cond = at;
-	Val *in[3];
+	Value places = value_int(n);
+	Val *first;
 
-	for (int i = 0; i < s->n; i++)
-		first[i] = shifted(l, s->e->src, s->v[i], s->dim, n, &zero);
-	if (!combine(l, s, first, s->v))
-		return false;
+	if (!s->fn)
+		return NULL;
 	cond.dtype = D_bool;
-	in[1] = put_const(l, &(Value){ .kind = VK_int, .i = n }, at, s->e->src);
-	in[0] = put2(l, O_le, s->e->src, in[1], indices(l, s, at), cond);
+	first = put_const(l, &places, at, s->e->src);
+	return put2(l, O_le, s->e->src, first, indices(l, s, at), cond);
+}
+
+/* s->v n places up. */
+static void
+places_up(Lower *l, const Scan *s, int64_t n, Value *v)
+{
+	Value zero = value_int(0), in = s->fn ? zero : s->before;
+
 	for (int i = 0; i < s->n; i++) {
-		in[1] = first[i].v;
-		in[2] = s->v[i].v; /* the first ones have nothing before them */
-		s->v[i].v = put_op(l, O_select, s->e->src, 3, in, s->v[i].v->type);
+		Val *x = s->v[i].v;
+
+		if (n < x->type.shape[s->dim])
+			v[i] = shifted(l, s->e->src, s->v[i], s->dim, n, &in);
+		else
+			v[i] = value_of(put_const(l, &in, type_free(x->type), s->e->src));
 	}
-	return true;
 }
 
-static bool
-scan_all(Lower *l, Scan *s)
+/* First what a lane has is combined, then, by fewer and fewer lanes, what lanes have; at last 32 elements or
+ * fewer, by steps over lanes. */
+static void
+plan(const Lower *l, Scan *s)
 {
-	for (int64_t n = 1; n < s->v[0].v->type.shape[s->dim]; n *= 2)
-		if (!scan_step(l, s, n))
-			return false;
-	return true;
-}
+	const Type *t = &s->v[0].v->type;
+	int64_t lines = 1;
 
-/* ---- all of a dim ----------------------------------------------------------------------------------- */
-
-enum { NEIGHBOURS_MAX = 8 }; /* combined one after another, from pieces in registers (lower_part.c) */
-
-/* Can neighbours be combined until one is left?  Tiles with odd factors would be held whole by each lane
- * then, and the neighbours need one more dim. */
-static bool
-falls_apart(const Type *t)
-{
+	s->extent = t->shape[s->dim];
+	s->edge = s->v[0].edge[s->dim];
 	for (int d = 0; d < t->rank; d++)
-		if (!is_pow2(t->shape[d]))
-			return false;
-	return t->rank < RANK_MAX;
+		lines *= d == s->dim ? 1 : t->shape[d];
+	if (t->rank < RANK_MAX) /* levels need one more dim */
+		levels_share(&s->level, s->extent, lines, WARP_SIZE << log2_floor(l->k->warps));
+	else
+		s->level = (Levels){ .padded = s->extent };
 }
 
 /* Of every c neighbours along the dim the one in place j. */
@@ -251,84 +246,242 @@ every(Lower *l, const Scan *s, Value x, int64_t c, int64_t j)
 	return x;
 }
 
-/* True where element `start` + `step` times the index along the dim is inside: below the end of the edge. */
+/* The inverse of `every`: n tiles, of which tile j has the elements in place j of every n. */
 static Val *
-inside(Lower *l, const Scan *s, Type t, int64_t step, int64_t start, int64_t extent)
+together(Lower *l, const Scan *s, int n, const Value *part, Type whole)
 {
 	Src src = s->e->src;
-	Type at = type_tile(D_i32, S_reg, t.rank, t.shape), cond = at;
-	Value n[3] = { value_int(step), value_int(start), value_int(extent) };
-	Val *v = indices(l, s, at);
+	Type t = part[0].v->type;
+	Val *all = NULL;
 
-	cond.dtype = D_bool;
-	v = put2(l, O_mul, src, v, put_const(l, &n[0], at, src), at);
-	v = put2(l, O_add, src, v, put_const(l, &n[1], at, src), at);
-	v = put2(l, O_lt, src, v, put_const(l, &n[2], at, src), cond);
-	lower_count(l, COUNT_end, v->def, 1, s->v[0].edge[s->dim], extent);
-	return v;
+	for (int d = t.rank++; d > s->dim + 1; d--)
+		t.shape[d] = t.shape[d - 1];
+	t.shape[s->dim + 1] = 1;
+	for (int j = 0; j < n; j++) {
+		Val *x = put1(l, O_reshape, src, part[j].v, t);
+		Type upto = t;
+
+		upto.shape[s->dim + 1] = j + 1;
+		all = all ? put2(l, O_concat, src, all, x, upto) : x;
+		if (j)
+			IMM_SET(all->def, dim, s->dim + 1);
+	}
+	return put1(l, O_reshape, src, all, whole);
 }
 
-/* As combine; where `exists`, unless that is NULL, is false first[] stays. */
+/* In steps of 1, 2, 4 ... places. */
 static bool
-combine_where(Lower *l, const Scan *s, Val *exists, Value *first, const Value *then)
+scan_places(Lower *l, Scan *s)
 {
-	Value was[RESULT_MAX];
+	for (int64_t n = 1; n < s->v[0].v->type.shape[s->dim]; n *= 2) {
+		Value from[RESULT_MAX];
 
-	memcpy(was, first, (size_t)s->n * sizeof *was);
-	if (!combine(l, s, first, then))
-		return false;
-	for (int i = 0; exists && i < s->n; i++) {
-		Val *in[3] = { exists, first[i].v, was[i].v };
-
-		first[i].v = put_op(l, O_select, s->e->src, 3, in, in[1]->type);
+		places_up(l, s, n, from);
+		if (!scan_step(l, s, has_before(l, s, n), from, s->v))
+			return false;
 	}
 	return true;
 }
 
+static bool scan_before(Lower *l, Scan *s, int level);
+
+/* Of every c neighbours first; and in front of all of a group goes what comes before it, the same scan of the
+ * combinations of groups.  What comes before an element is that, or what its neighbour in the group has
+ * become. */
+static bool
+scan_groups(Lower *l, Scan *s, int level, bool before)
+{
+	Value part[NEIGHBOURS_MAX + 1][RESULT_MAX];
+	int64_t c = s->level.of[level];
+	Scan groups = *s;
+	Val *inside;
+
+	for (int64_t j = 0; j < c; j++)
+		for (int i = 0; i < s->n; i++)
+			part[1 + j][i] = every(l, s, s->v[i], c, j);
+	for (int64_t j = 1; j < c; j++)
+		if (!scan_step(l, s, NULL, part[j], part[1 + j]))
+			return false;
+	memcpy(groups.v, part[c], sizeof groups.v);
+	if (!scan_before(l, &groups, level + 1))
+		return false;
+	memcpy(part[0], groups.v, sizeof groups.v);
+	inside = has_before(l, &groups, 1);
+	for (int64_t j = 0; j < c - before; j++)
+		if (!scan_step(l, s, inside, part[0], part[1 + j]))
+			return false;
+	for (int i = 0; i < s->n; i++) {
+		Value one[NEIGHBOURS_MAX];
+
+		for (int64_t j = 0; j < c; j++)
+			one[j] = part[before ? j : 1 + j][i];
+		s->v[i].v = together(l, s, (int)c, one, s->v[i].v->type);
+	}
+	return true;
+}
+
+/* What comes before each element, of which there is none before the first. */
+static bool
+scan_before(Lower *l, Scan *s, int level)
+{
+	if (level < s->level.n)
+		return scan_groups(l, s, level, true);
+	if (!scan_places(l, s))
+		return false;
+	places_up(l, s, 1, s->v);
+	return true;
+}
+
+static void
+resize_all(Lower *l, Scan *s, int64_t extent)
+{
+	for (int i = 0; i < s->n; i++)
+		s->v[i].v = lower_resized(l, s->e->src, s->v[i].v, s->dim, extent);
+}
+
+static bool
+scan_all(Lower *l, Scan *s)
+{
+	plan(l, s);
+	resize_all(l, s, s->level.padded);
+	if (!(s->level.n ? scan_groups(l, s, 0, false) : scan_places(l, s)))
+		return false;
+	resize_all(l, s, s->extent);
+	return true;
+}
+
+/* ---- of one built-in operation ------------------------------------------------------------------- */
+
+static Value
+scan_op(Lower *l, const Expr *e, OpCode code, Value first)
+{
+	Scan s = { .op = code, .before = first, .e = e, .n = 1 };
+	Operand x;
+	Value r;
+
+	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &s.dim) ||
+	    !check_dtype(l, code, x.v.v->type.dtype, e->src, x.e))
+		return value_none();
+	s.v[0] = r = x.v;
+	if (!scan_all(l, &s))
+		return value_none();
+	r.v = s.v[0].v;
+	return r;
+}
+
+/* The least (largest) value of the tile's type. */
+static Value
+extreme(Lower *l, const Expr *e, bool least)
+{
+	Operand x;
+	DType d;
+
+	if (!lower_tile_arg(l, e, 0, &x))
+		return value_none();
+	d = x.v.v->type.dtype;
+	if (dtype_info[d].kind == K_flt)
+		return value_flt(least ? -(double)INFINITY : (double)INFINITY);
+	return value_int(least ? num_min(d) : num_max(d));
+}
+
+Value
+lower_cumulative(Lower *l, const Expr *e)
+{
+	if (strcmp(e->name, "cumsum") == 0)
+		return scan_op(l, e, O_add, value_int(0));
+	if (strcmp(e->name, "cumprod") == 0)
+		return scan_op(l, e, O_mul, value_int(1));
+	if (strcmp(e->name, "cummax") == 0)
+		return scan_op(l, e, O_max, extreme(l, e, true));
+	return scan_op(l, e, O_min, extreme(l, e, false));
+}
+
+/* ---- all of a dim ----------------------------------------------------------------------------------- */
+
+/* True where element `start` + `step` times the index along the dim exists: below the end of the edge.  NULL:
+ * nobody asks, as all of `group` neighbours exist or none. */
+static Val *
+inside(Lower *l, const Scan *s, Type t, int64_t step, int64_t start, int64_t group)
+{
+	Src src = s->e->src;
+	Type at = type_tile(D_i32, S_reg, t.rank, t.shape), cond = at;
+	Value n[3] = { value_int(step), value_int(start), value_int(s->extent) };
+	Val *v;
+
+	if (!s->edge && s->extent % group == 0)
+		return NULL;
+	v = indices(l, s, at);
+	cond.dtype = D_bool;
+	v = put2(l, O_mul, src, v, put_const(l, &n[0], at, src), at);
+	v = put2(l, O_add, src, v, put_const(l, &n[1], at, src), at);
+	v = put2(l, O_lt, src, v, put_const(l, &n[2], at, src), cond);
+	lower_count(l, COUNT_end, v->def, 1, s->edge, s->extent);
+	return v;
+}
+
 /* Every c neighbours, each of w elements, become one. */
 static bool
-reduce_step(Lower *l, Scan *s, int64_t c, int64_t w, int64_t extent)
+reduce_step(Lower *l, Scan *s, int64_t c, int64_t w)
 {
 	Value first[RESULT_MAX], then[RESULT_MAX];
 
 	for (int i = 0; i < s->n; i++)
 		first[i] = every(l, s, s->v[i], c, 0);
 	for (int64_t j = 1; j < c; j++) {
-		Val *exists = NULL;
+		Value was[RESULT_MAX];
+		Val *exists;
 
 		for (int i = 0; i < s->n; i++)
 			then[i] = every(l, s, s->v[i], c, j);
-		if (s->v[0].edge[s->dim])
-			exists = inside(l, s, then[0].v->type, w * c, w * j, extent);
-		if (!combine_where(l, s, exists, first, then))
+		memcpy(was, first, sizeof was);
+		exists = inside(l, s, then[0].v->type, w * c, w * j, w * c);
+		if (!combine(l, s, first, then))
 			return false;
+		choose(l, s, exists, first, was, first);
 	}
-	for (int i = 0; i < s->n; i++)
-		s->v[i].v = first[i].v;
+	memcpy(s->v, first, sizeof first);
 	return true;
 }
 
-/* The order of elements is kept, and f runs once an element. */
+/* The combination of all up to the last group, of w elements each, of which any exists. */
+static void
+last_group(Lower *l, Scan *s, int64_t w)
+{
+	Type t = type_scalar(D_i64);
+	Val *last = ir_const(l->b, NULL, s->extent - 1), *by = ir_const(l->b, NULL, w);
+
+	last = put2(l, O_div, s->e->src, last, by, t);
+	lower_count(l, COUNT_last, last->def, 0, s->edge, s->extent);
+	for (int i = 0; i < s->n; i++)
+		s->v[i] = lower_at(l, s->e->src, &s->v[i], s->dim, last);
+}
+
+/* The order of elements is kept. */
 static bool
 reduce_all(Lower *l, Scan *s)
 {
-	int64_t extent = s->v[0].v->type.shape[s->dim], c;
+	int64_t w = 1;
 
-	for (int64_t w = 1; w < extent; w *= c) {
-		c = extent / w < NEIGHBOURS_MAX ? extent / w : NEIGHBOURS_MAX;
-		if (!reduce_step(l, s, c, w, extent))
+	plan(l, s);
+	resize_all(l, s, s->level.padded);
+	for (int i = 0; i < s->level.n; w *= s->level.of[i++])
+		if (!reduce_step(l, s, s->level.of[i], w))
 			return false;
-	}
 	for (int i = 0; i < s->n; i++)
 		s->v[i].edge[s->dim] = NULL;
+	if (s->v[0].v->type.shape[s->dim] == 1)
+		return true;
+	if (!scan_places(l, s))
+		return false;
+	last_group(l, s, w);
 	return true;
 }
 
 bool
 lower_scan(Lower *l, const Expr *e, int want, Value *out)
 {
-	bool last = strcmp(e->name, "reduce") == 0, ok;
-	Scan s;
+	bool all = strcmp(e->name, "reduce") == 0, ok;
+	Scan s = { .op = O_COUNT };
 
 	for (int i = 0; i < want; i++)
 		out[i] = value_none();
@@ -338,13 +491,8 @@ lower_scan(Lower *l, const Expr *e, int want, Value *out)
 		           e->name, s.n, s.n, want, want == 1 ? "is" : "are");
 		return false;
 	}
-	if (ok && last && falls_apart(&s.v[0].v->type)) {
-		ok = reduce_all(l, &s);
-		last = false;
-	} else if (ok) {
-		ok = scan_all(l, &s);
-	}
+	ok = ok && (all ? reduce_all(l, &s) : scan_all(l, &s));
 	for (int i = 0; ok && i < want; i++)
-		out[i] = last ? lower_last(l, e->src, &s.v[i], s.dim) : s.v[i];
+		out[i] = s.v[i];
 	return ok;
 }

@@ -214,7 +214,7 @@ check_indices(Lower *l, const Expr *e, int d, const Value *base, const Value *v,
 	const Type *t = &v->v->type;
 	Src src = e->slice[d].src;
 
-	if (base->v->type.space != S_global) {
+	if (base->v->type.space != S_global && !(l->updates && base->v->type.space == S_shared)) {
 		diag_error(l->diag, src,
 		           "a tile of indices chooses from a tensor, `%s` is %s: choose when it is filled",
 		           tensor_name(e), check_describe(l, base));

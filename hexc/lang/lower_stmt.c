@@ -259,11 +259,16 @@ lower_stmts(Lower *l, const Stmt *s)
 
 	for (; s; s = s->next) {
 		arena_step(l->arena);
+		if (lower_leaving(l, s))
+			break;
 		switch (s->kind) {
 		case ST_grid: lower_grid(l, s); break;
 		case ST_let: lower_let(l, s); break;
 		case ST_assign: lower_assign(l, s); break;
 		case ST_for: lower_for(l, s); break;
+		case ST_while: lower_while(l, s); break;
+		case ST_break:
+		case ST_continue: lower_leave(l, s); break;
 		case ST_if: lower_if(l, s); break;
 		case ST_copy: lower_copy(l, s); break;
 		case ST_store: lower_async_store(l, s); break;

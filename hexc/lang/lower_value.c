@@ -130,14 +130,25 @@ load_single(Lower *l, Operand o)
 	return value_of(put1(l, O_load, o.e->src, v, type_scalar(t.dtype)));
 }
 
+/* A slice of a tensor: in registers or in shared memory (hexc/pass/assign_space.h). */
+static Value
+load_free(Lower *l, Operand o)
+{
+	Value v = lower_load_tile(l, o);
+
+	if (o.v.kind == VK_view && v.kind == VK_val && o.v.v->type.space == S_global)
+		IMM_SET(v.v->def, free, 1);
+	return v;
+}
+
 Value
 lower_load(Lower *l, Operand o)
 {
 	const Param *p = o.v.kind == VK_view && o.v.single ? root_param(l, o.v.v) : NULL;
 
-	if (o.v.kind != VK_view || !o.v.single || (p && (p->written || !p->read)))
-		return lower_load_tile(l, o);
-	return load_single(l, o);
+	if (o.v.kind == VK_view && o.v.single && !(p && (p->written || !p->read)))
+		return load_single(l, o);
+	return load_free(l, o);
 }
 
 Value

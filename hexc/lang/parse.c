@@ -163,6 +163,9 @@ skip_stmt(Parser *p)
 		case TK_var:
 		case TK_for:
 		case TK_pipeline:
+		case TK_while:
+		case TK_break:
+		case TK_continue:
 		case TK_if:
 		case TK_grid:
 		case TK_async:

@@ -133,15 +133,24 @@ parse_for(Parser *p)
 	return s;
 }
 
+/* A word, its condition, and the block that goes by it. */
 static Stmt *
-parse_if(Parser *p)
+parse_conditional(Parser *p, StmtKind kind)
 {
-	Stmt *s = parse_new_stmt(p, ST_if);
+	Stmt *s = parse_new_stmt(p, kind);
 
 	parse_next(p);
 	s->value = parse_expr(p);
 	s->broken = p->panic;
 	s->body = parse_block(p, "after the condition");
+	return s;
+}
+
+static Stmt *
+parse_if(Parser *p)
+{
+	Stmt *s = parse_conditional(p, ST_if);
+
 	if (!p->panic && parse_accept(p, TK_else)) {
 		if (!parse_is(p, TK_if)) {
 			s->other = parse_block(p, "after `else`");
@@ -270,6 +279,9 @@ parse_stmt(Parser *p, Stmt **last)
 	case TK_var: return parse_let(p, last);
 	case TK_for:
 	case TK_pipeline: s = parse_for(p); break;
+	case TK_while: s = parse_conditional(p, ST_while); break;
+	case TK_break: s = parse_simple(p, ST_break); break;
+	case TK_continue: s = parse_simple(p, ST_continue); break;
 	case TK_if: s = parse_if(p); break;
 	case TK_grid: s = parse_grid(p); break;
 	case TK_async: s = parse_async(p); break;

@@ -30,6 +30,17 @@ passes_on(const Op *o, int i)
 	return op_is(o, F_PURE) && !op_is(o, F_REDUCE) && o->code != O_dot && o->in[i]->type.space == S_reg;
 }
 
+/* Of a tile; one that has no name in the program is called like the tensor: A[..]. */
+static const char *
+tile_name(const Kernel *k, const Op *load)
+{
+	const Val *root = view_root(load->in[0]);
+
+	if (load->out[0]->name || !root->name)
+		return load->out[0]->name;
+	return arena_printf(k->unit->arena, "%s[..]", root->name);
+}
+
 typedef struct Reach {
 	Op **work;
 	int n, cap;
@@ -89,7 +100,7 @@ space_find(Kernel *k, SpaceChoice **out, int *n)
 			continue;
 		}
 		t = &o->out[0]->type;
-		p = (SpaceChoice){ .name = o->out[0]->name, .src = o->src };
+		p = (SpaceChoice){ .name = tile_name(k, o), .src = o->src };
 		p.bytes = type_size(t) * dtype_info[t->dtype].bits / 8;
 		VEC_PUSH(a, space, *n, cap, p);
 	}
@@ -118,7 +129,7 @@ staged(Op *load)
 
 	t.space = S_shared;
 	in[1] = op_new(load->parent, load, O_alloc, load->src, 0, NULL, 1, &t)->out[0];
-	in[1]->name = load->out[0]->name;
+	in[1]->name = tile_name(load->parent->kernel, load);
 	op_new(load->parent, load, O_copy, load->src, 2, in, 0, NULL);
 	op_unlink(load);
 	return in[1];

@@ -85,24 +85,29 @@ void
 edge_dot(Bounds *b, Op *o)
 {
 	Edge ea = *edge_of(b, o->in[0]), eb = *edge_of(b, o->in[1]), e = { .zero = 0 };
-	Val *own[2] = { ea.at[1], eb.at[0] }, *k = joined(o, O_min, own[0], own[1]);
-	Val *first[2] = { ea.from[1], eb.from[0] }, *from = joined(o, O_max, first[0], first[1]);
+	int m = dot_batch(o), n = m + 1;
+	Val *own[2] = { ea.at[n], eb.at[m] }, *k = joined(o, O_min, own[0], own[1]);
+	Val *first[2] = { ea.from[n], eb.from[m] }, *from = joined(o, O_max, first[0], first[1]);
 	bool zero[2], flt = dtype_is_float(o->in[0]->type.dtype);
 
-	zero[0] = own[0] && own[0] == k && first[0] == from && (ea.zero >> 1 & 1);
-	zero[1] = own[1] && same_bound(o, own[1], k) && same_bound(o, first[1], from) && (eb.zero & 1);
+	zero[0] = own[0] && own[0] == k && first[0] == from && (ea.zero >> n & 1);
+	zero[1] = own[1] && same_bound(o, own[1], k) && same_bound(o, first[1], from) && (eb.zero >> m & 1);
 	for (int i = 0; i < 2 && k; i++) {
 		bool other = zero[1 - i] && (!flt || surely_finite(o->in[i]));
 
 		if (zero[i] || other)
 			continue;
-		o->in[i] = mask_zero(b, o, o->in[i], 1 - i, from, k);
+		o->in[i] = mask_zero(b, o, o->in[i], n - i, from, k);
 		zero[i] = true;
 	}
-	e.at[0] = ea.at[0];
-	e.at[1] = eb.at[1];
-	e.from[0] = ea.from[0];
-	e.from[1] = eb.from[1];
+	for (int d = 0; d < m; d++) {
+		e.at[d] = joined(o, O_min, ea.at[d], eb.at[d]);
+		e.from[d] = joined(o, O_max, ea.from[d], eb.from[d]);
+	}
+	e.at[m] = ea.at[m];
+	e.at[n] = eb.at[n];
+	e.from[m] = ea.from[m];
+	e.from[n] = eb.from[n];
 	edge_set(b, o->out[0], &e);
 }
 

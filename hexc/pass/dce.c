@@ -38,6 +38,8 @@ mark_op(Dce *d, Op *o)
 		d->op[o->id] = true;
 		for (int i = 0; i < n; i++)
 			mark(d, o->in[i]);
+		if (loop_ends_early(o))
+			mark(d, o->blk[0]->arg[1]);
 	}
 }
 
@@ -68,7 +70,8 @@ mark_def(Dce *d, Val *v)
 	mark_op(d, v->def);
 	if (v->def->code == O_alloc)
 		for (size_t i = 0; i < d->nfill; i++)
-			if (view_root(d->fill[i]->in[1]) == v)
+			if (view_root(d->fill[i]->in[1]) == v ||
+			    (access_found(d->fill[i]) && view_root(access_found(d->fill[i])) == v))
 				mark_op(d, d->fill[i]);
 }
 

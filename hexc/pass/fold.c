@@ -4,6 +4,7 @@
  * One walk: an op's operands are replaced by what earlier ops were folded to, then the op itself is
  * tried. */
 #include "hexc/pass/fold.h"
+#include "hexc/ir/facts.h"
 #include "hexc/ir/number.h"
 #include "hexc/pass/pass.h"
 #include <string.h>
@@ -112,15 +113,18 @@ fold_for(Fold *f, Op *o, Op **next)
 	Fact lo = val_fact(f->k, o->in[0]), hi = val_fact(f->k, o->in[1]), step = val_fact(f->k, o->in[2]);
 	Block *b = o->blk[0];
 
-	if (hi.hi <= lo.lo) {
+	bool early = loop_ends_early(o);
+	Fact going = early ? val_fact(f->k, o->in[3]) : fact_const(1);
+
+	if (hi.hi <= lo.lo || going.hi == 0) {
 		for (int i = 0; i < o->nout; i++)
 			becomes(f, o->out[i], o->in[3 + i]);
 		*next = o->next;
 		op_unlink(o);
 		return true;
 	}
-	if (IMM(o, loop) == FOR_PLAIN && lo.lo == lo.hi && lo.hi < hi.lo && lo.lo >= 0 && step.lo >= 1 &&
-	    hi.hi - lo.lo <= step.lo) {
+	if (IMM(o, loop) == FOR_PLAIN && going.lo == 1 && lo.lo == lo.hi && lo.hi < hi.lo && lo.lo >= 0 &&
+	    step.lo >= 1 && hi.hi - lo.lo <= step.lo) {
 		for (int i = 0; i < b->narg; i++)
 			becomes(f, b->arg[i], o->in[i ? 2 + i : 0]);
 		*next = splice(f, o, b);

@@ -56,7 +56,7 @@ through(Follow *f, const Op *o, int i, const int *dim, int depth)
 	const Val *v = o->in[i];
 
 	if (o->code == O_dot && i < 2) {
-		*f->out = (DotUse){ i, dim[1 - i], dtype_info[v->type.dtype].bits };
+		*f->out = (DotUse){ i, dim[v->type.rank - 1 - i], dtype_info[v->type.dtype].bits };
 		return true;
 	}
 	if (o->nout != 1 || o->out[0]->type.rank != v->type.rank ||

@@ -143,10 +143,12 @@ mask_reduction(const Pad *p, Op *o)
 static void
 mask_product(const Pad *p, Op *o)
 {
-	for (int i = 0; i < 2; i++)
-		if (extent_of(p, o->in[i], 1 - i) != o->in[i]->type.shape[1 - i] &&
-		    !is_zero_behind(p, o->in[i], 1 - i))
-			o->in[i] = masked(p, o, o->in[i], 1 - i, (Constant){ 0, 0 });
+	for (int i = 0; i < 2; i++) {
+		int d = dot_batch(o) + 1 - i;
+
+		if (extent_of(p, o->in[i], d) != o->in[i]->type.shape[d] && !is_zero_behind(p, o->in[i], d))
+			o->in[i] = masked(p, o, o->in[i], d, (Constant){ 0, 0 });
+	}
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------ */
@@ -253,6 +255,8 @@ is_uneven(Kernel *k)
 		const Val *tile = pad_moved(o);
 		int64_t size = tile ? type_size(&tile->type) : 1;
 
+		if (o->code == O_dot && IMM(o, thin) == THIN_PADDED)
+			return true;
 		if (!is_pow2(size) && size % ((int64_t)k->warps * WARP_SIZE * dtype_most(tile->type.dtype)))
 			return true;
 	}
@@ -300,7 +304,9 @@ fit_access(Kernel *k, Op *o)
 		*mem = own->out[0];
 	if (memcmp(shape, (*mem)->type.shape, (size_t)rank * sizeof *shape) == 0)
 		return;
-	own = view_of_all(o, *mem);
+	view = (*mem)->def;
+	own = view && view->code == O_view && view_is_longer(view) ? op_clone(o->parent, o, view, NULL, NULL)
+	                                                           : view_of_all(o, *mem);
 	memcpy(own->out[0]->type.shape, shape, (size_t)rank * sizeof *shape);
 	*mem = own->out[0];
 }
@@ -322,6 +328,7 @@ pad_tiles(Kernel *k)
 	facts_keep(k);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		pad_tie_op(&p, o);
+	pad_tie_detours(&p);
 	grows = pad_choose(&p);
 	for (Op *o = walk_first(&w, k->body); o && grows; o = walk_next(&w))
 		if (op_is(o, F_REDUCE))
@@ -329,8 +336,10 @@ pad_tiles(Kernel *k)
 		else if (o->code == O_dot && !dot_is_sparse(o))
 			mask_product(&p, o);
 	facts_drop(k);
-	if (grows)
+	if (grows) {
 		grow_block(&p, k->body);
+		pad_drop_detours(k);
+	}
 	for (Op *o = walk_first(&w, k->body); o && grows; o = walk_next(&w))
 		if (pad_moved(o))
 			fit_access(k, o);

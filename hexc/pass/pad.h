@@ -21,6 +21,7 @@ enum { ELEMENT_COST = 4, ACCESS_COST = 3, TILE_MOST = 1 << 30 };
 
 /* ---- pad_tie.c: which dims grow together ---------------------------------------------------------- */
 Class *pad_class(const Pad *p, const Val *v, int d);
+void pad_tie_dim(const Pad *p, const Val *x, int dx, const Val *y, int dy);
 /* Dims of two values, one by one. */
 void pad_tie(const Pad *p, const Val *x, const Val *y);
 /* What op o ties, and what of its operands and results stays. */
@@ -35,6 +36,14 @@ Val *pad_moved(const Op *o);
 int pad_memory_at(const Op *o);
 /* Tiles of indices name elements one by one, those of packed tensors are whole blocks. */
 bool pad_is_fixed(const Kernel *k, Val *mem);
+
+/* ---- pad_detour.c: through shared memory, only to become longer or shorter ------------------------ */
+/* The dims that stay as they are on the way. */
+void pad_tie_detours(const Pad *p);
+/* The others, where the shorter tile may grow.  False: none. */
+bool pad_detours(const Pad *p);
+/* Of tiles that have grown: those that are of one extent now are one. */
+void pad_drop_detours(Kernel *k);
 
 /* ---- pad_shape.c: how long they become ------------------------------------------------------------ */
 /* False: nothing grows. */

@@ -155,13 +155,14 @@ static Product
 product_of(const Pad *p, const Op *o)
 {
 	const Type *a = &o->in[0]->type, *y = &o->out[0]->type;
-	int bits = dtype_info[a->dtype].bits;
+	int bits = dtype_info[a->dtype].bits, b = dot_batch(o);
 	bool cores = bits < 32 || a->dtype == D_tf32;
 	int64_t least = cores ? 16 : 8;
-	int64_t m = y->shape[0], n = y->shape[1], k = a->shape[1];
+	int64_t m = y->shape[b], n = y->shape[b + 1], k = a->shape[b + 1];
 	int64_t area[2] = { align_up(m, least) * align_up(n, 8), align_up(m, 8) * align_up(n, least) };
 	int tall = area[0] <= area[1];
-	Product x = { { pad_class(p, o->out[0], 0), pad_class(p, o->out[0], 1), pad_class(p, o->in[0], 1) },
+	Product x = { { pad_class(p, o->out[0], b), pad_class(p, o->out[0], b + 1),
+		        pad_class(p, o->in[0], b + 1) },
 		      { m, n, k },
 		      { align_up(m, tall ? least : 8), align_up(n, tall ? 8 : least), k } };
 
@@ -204,6 +205,7 @@ pad_choose(const Pad *p)
 	for (const Op *o = walk_first(&w, p->k->body); o; o = walk_next(&w))
 		if (o->code == O_dot && !dot_is_sparse(o))
 			grows |= choose_product(p, o);
+	grows |= pad_detours(p);
 	for (const Val *tile; (tile = next_tile(p, &mem));) {
 		Shapes x;
 

@@ -19,8 +19,8 @@ pad_class(const Pad *p, const Val *v, int d)
 	return &p->class[i];
 }
 
-static void
-tie(const Pad *p, const Val *x, int dx, const Val *y, int dy)
+void
+pad_tie_dim(const Pad *p, const Val *x, int dx, const Val *y, int dy)
 {
 	Class *a = pad_class(p, x, dx), *b = pad_class(p, y, dy);
 
@@ -32,7 +32,7 @@ void
 pad_tie(const Pad *p, const Val *x, const Val *y)
 {
 	for (int d = 0; d < x->type.rank && d < y->type.rank; d++)
-		tie(p, x, d, y, d);
+		pad_tie_dim(p, x, d, y, d);
 }
 
 static void
@@ -104,7 +104,7 @@ tie_reshape(const Pad *p, const Op *o)
 
 		if (m == n) {
 			if (from < x->type.rank && to < y->type.rank)
-				tie(p, x, from, y, to);
+				pad_tie_dim(p, x, from, y, to);
 			continue;
 		}
 		if (m == 1 || n == 1) { /* an extent of 1 is put in or taken out */
@@ -133,7 +133,7 @@ tie_pieces(const Pad *p, const Op *o)
 	for (int i = 0; i < o->nin; i++)
 		for (int d = 0; d < o->out[0]->type.rank; d++)
 			if (d != at)
-				tie(p, o->out[0], d, o->in[i], d);
+				pad_tie_dim(p, o->out[0], d, o->in[i], d);
 			else
 				fix(p, o->in[i], d);
 	fix(p, o->out[0], at);
@@ -142,9 +142,14 @@ tie_pieces(const Pad *p, const Op *o)
 static void
 tie_dot(const Pad *p, const Op *o)
 {
-	tie(p, o->in[0], 0, o->out[0], 0);
-	tie(p, o->in[1], 1, o->out[0], 1);
-	tie(p, o->in[0], 1, o->in[1], 0);
+	int m = dot_batch(o), n = m + 1;
+
+	for (int d = 0; d < m; d++)
+		for (int i = 0; i < 2; i++)
+			pad_tie_dim(p, o->in[i], d, o->out[0], d);
+	pad_tie_dim(p, o->in[0], m, o->out[0], m);
+	pad_tie_dim(p, o->in[1], n, o->out[0], n);
+	pad_tie_dim(p, o->in[0], n, o->in[1], m);
 	pad_tie(p, o->in[2], o->out[0]);
 }
 
@@ -177,11 +182,11 @@ pad_tie_op(const Pad *p, const Op *o)
 		tie_reshape(p, o);
 	} else if (o->code == O_transpose) {
 		for (int d = 0; d < y->type.rank; d++)
-			tie(p, y, d, x, (int)IMM_AT(o, perm, d));
+			pad_tie_dim(p, y, d, x, (int)IMM_AT(o, perm, d));
 	} else if (o->code == O_broadcast || op_is(o, F_REDUCE)) {
 		for (int d = 0; d < y->type.rank; d++)
 			if (x->type.shape[d] == y->type.shape[d])
-				tie(p, y, d, x, d);
+				pad_tie_dim(p, y, d, x, d);
 	} else if (o->code == O_for) {
 		tie_for(p, o);
 	} else if (o->code == O_if) {

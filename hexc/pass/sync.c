@@ -3,7 +3,8 @@
  * needs   shared memory placed (pass smem); without it, tiles are taken not to overlap
  * keeps   everything; barriers, and the waits of async copies that nobody waits for, are added
  * gives   an IR in which two accesses of a block to one byte of shared or global memory, one of them a
- *         write, have a barrier in between, unless one thread surely makes both; a second run adds nothing
+ *         write, have a barrier in between, unless one thread surely makes both, or they are of two blocks
+ *         of the grid; a second run adds nothing
  *
  * What matters at a point of the program is the set of accesses made since the last barrier.  An access
  * that conflicts with one of them gets a barrier in front.  Loops are walked until the set at their top

@@ -207,10 +207,21 @@ same_place(Sync *s, const Access *a, const Access *b)
 	return true;
 }
 
+/* The loop of a persistent kernel has a turn for each block of the grid that it takes: what two blocks do
+ * to a tensor has no order, whoever runs them. */
+static bool
+of_two_blocks(const Access *then)
+{
+	bool global = then->wrap && then->root && then->root->type.space == S_global;
+	const Op *first = global ? then->wrap->in[0]->def : NULL;
+
+	return first && first->code == O_launched;
+}
+
 bool
 access_conflict(Sync *s, const Access *then, const Access *now)
 {
-	if ((!then->write && !now->write) || !same_place(s, then, now))
+	if ((!then->write && !now->write) || !same_place(s, then, now) || of_two_blocks(then))
 		return false;
 	if (then->write && now->write && access_same_update(then->op, now->op))
 		return false;

@@ -4,12 +4,28 @@
 
 /* ---- which ------------------------------------------------------------------------------------------ */
 
+/* Has a dot scales such as the row takes? */
+static bool
+scales_fit(const Instr *in, const Op *dot)
+{
+	for (int i = 0; i < 2; i++)
+		if (dot->in[3 + i]->type.dtype != in->scale || dot_block(dot, i) != in->k / in->scales)
+			return false;
+	return true;
+}
+
+InstrKind
+dot_kind(const Op *dot)
+{
+	return dot_is_scaled(dot) ? IK_mma_scaled : dot_is_sparse(dot) ? IK_mma_sp : IK_mma;
+}
+
 bool
 instr_fits(const Instr *in, bool swap, const Op *dot, const Target *t)
 {
 	bool sparse = dot_is_sparse(dot);
 
-	if (in->kind != (sparse ? IK_mma_sp : IK_mma) ||
+	if (in->kind != dot_kind(dot) || (in->kind == IK_mma_scaled && !scales_fit(in, dot)) ||
 	    (sparse && (swap != (dot_side(dot) == 1) || !instr_takes(in, dot))))
 		return false;
 	return instr_on(in, t) && in->acc == dot->out[0]->type.dtype &&
@@ -33,9 +49,10 @@ instr_takes(const Instr *in, const Op *dot)
 bool
 instr_divides(const Instr *i, bool swap, const Op *dot)
 {
-	const int64_t *a = dot->in[0]->type.shape, *b = dot->in[1]->type.shape;
+	const int64_t *mn = &dot->out[0]->type.shape[dot_batch(dot)];
 
-	return a[0] % (swap ? i->n : i->m) == 0 && dot_k(dot) % i->k == 0 && b[1] % (swap ? i->m : i->n) == 0;
+	return mn[0] % (swap ? i->n : i->m) == 0 && dot_k(dot) % i->k == 0 &&
+	       mn[1] % (swap ? i->m : i->n) == 0;
 }
 
 static int64_t

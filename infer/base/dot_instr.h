@@ -1,9 +1,12 @@
 /* dot_instr.h - which instructions of tensor cores a product may use. */
 #ifndef HEXC_DOT_INSTR_H
 #define HEXC_DOT_INSTR_H
+#include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
 #include "infer/base/instr.h"
 
+/* The kind of tensor-core instructions that do it. */
+InstrKind dot_kind(const Op *dot);
 /* Has the target the instruction, and is it for the types of this dot; swap: with its operands exchanged? */
 bool instr_fits(const Instr *in, bool swap, const Op *dot, const Target *t);
 /* Another that fits does more at once and no slower. */

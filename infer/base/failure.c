@@ -102,12 +102,14 @@ infer_error_no_red(Solve *s, const Op *o)
 		                                         "atomic_swap", "atomic_cas" };
 	DType d = o->in[0]->type.dtype;
 	int kind = dtype_info[d].kind;
+	bool shared = o->in[1]->type.space == S_shared;
 	const char *use = "f32";
 
 	if (kind != K_flt)
 		use = kind == K_sint ? "i32" : "u32";
-	infer_error(s, o->src, "%s has no %s of %s%s: keep that tensor in %s, and cast it in another kernel",
+	infer_error(s, o->src, "%s has no %s of %s%s: keep that %s in %s, and cast it %s",
 	            s->k->unit->target->name, name[IMM(o, update)], dtype_info[d].name,
-	            o->nin == 3 && IMM(o, update) < STORE_SWAP ? " with a value" : "", use);
+	            o->nin == 3 && IMM(o, update) < STORE_SWAP ? " with a value" : "",
+	            shared ? "tile" : "tensor", use, shared ? "behind" : "in another kernel");
 	infer_error_tensor(s, o->in[1]);
 }

@@ -9,6 +9,8 @@
 	X(st_global, "each lane stores `bits` to global memory")                                   \
 	X(red, "each lane combines `bits` with what global memory holds")                          \
 	X(atom, "each lane combines `bits` with what global memory holds, and gets what was there") \
+	X(red_shared, "each lane combines `bits` with what shared memory holds")                   \
+	X(atom_shared, "each lane combines `bits` with what shared memory holds, and gets what was there") \
 	X(ld_shared, "each lane loads `bits` from shared memory")                                  \
 	X(st_shared, "each lane stores `bits` to shared memory")                                   \
 	X(ld_st, "copy of `bits` per lane through registers: a global load and a shared store")    \
@@ -20,6 +22,7 @@
 	X(stmatrix, "a warp stores bits/32 matrices of 8 rows of 16 bytes; a lane gives `bits`")   \
 	X(mma, "a warp multiplies fragments A[m,k] * B[k,n] + C[m,n]")                             \
 	X(mma_sp, "a warp multiplies fragments A[m,k], of which half is kept, * B[k,n] + C[m,n]")  \
+	X(mma_scaled, "a warp multiplies fragments A[m,k] * SA[m,k/b] * B[k,n] * SB[k/b,n] + C[m,n]")  \
 	X(wgmma, "a warpgroup multiplies A[m,k] * B[k,n] + C[m,n], B and perhaps A in shared memory") \
 	X(fma, "each lane multiplies and adds elements that it holds itself")
 
@@ -40,6 +43,8 @@ typedef struct Instr {
 	StoreKind atom;    /* red, atom: how */
 	DType ta, tb, acc; /* red, atom: ta, of the elements;
 	                    * mma: element types of A, B, and of C and the result; fma: D_COUNT, any */
+	DType scale;       /* mma_scaled: of scales, of which their magnitude counts */
+	int scales;        /* along k */
 	unsigned features; /* T_*: what the target must have */
 	/* Inline assembly.  Outputs first, $0..; address operands are pairs (register, constant byte
 	 * offset).  NULL: ptxgen puts it together from other rows or plain arithmetic. */
@@ -56,18 +61,26 @@ enum {
 	INSTR_COUNT = 0
 #define INSTR(...) +1
 #define INSTR_RED(...) +1
+#define INSTR_RED_SHARED(...) +1
 #define INSTR_ATOM(...) +1
+#define INSTR_ATOM_SHARED(...) +1
 #define INSTR_MMA(...) +1
 #define INSTR_SP(...) +1
+#define INSTR_SCALED(...) +1
 #define INSTR_WGMMA(...) +1
 #include "infer/base/instr.def"
 };
 extern const Instr instrs[]; /* INSTR_COUNT rows, then one with name == NULL */
 
+/* What a store that lanes make one by one is of: its memory's, its update's. */
+InstrKind instr_store_kind(const Op *store);
+bool instr_is_update(InstrKind kind);
 /* The row of that name; NULL: unknown. */
 const Instr *instr_find(const char *name);
 /* The row that p, of an access or a dot, names; NULL: none.  p may be NULL. */
 const Instr *instr_of(const Lowering *p);
+/* Is it a product of warps with all of its terms? */
+bool instr_is_whole(const Instr *i);
 /* Can the target issue it? */
 bool instr_on(const Instr *i, const Target *t);
 /* Does it move boxes of a tensor map?  i may be NULL. */
@@ -79,6 +92,11 @@ bool instr_fragment(const Instr *i, int operand, bool swap, Layout *out);
  * from the lanes of a group of four in turn: the selector of step s is s.  Lanes that are left hold
  * copies. */
 bool instr_positions(const Instr *i, int steps, bool swap, Layout *out);
+/* mma_scaled: the lanes and places of the scales of operand 0 (A) or 1 (B), as the row's A or B has them,
+ * for `steps` instances one after the other along k; the further ones of a word go to further bytes, then
+ * to other lanes of a group of four, which hold copies else.  As A has rows, B columns: [m, k/b] or [k/b,
+ * n]. */
+bool instr_scales(const Instr *i, int steps, int operand, bool swap, Layout *out);
 /* How many instances can have their positions in one group of four lanes. */
 int instr_selectors(const Instr *i);
 #endif

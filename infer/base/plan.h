@@ -1,6 +1,7 @@
 /* plan.h - the free choices of a search: what a plan fixes, and nothing follows from. */
 #ifndef HEXC_PLAN_H
 #define HEXC_PLAN_H
+#include "hexc/ir/dot.h"
 #include "infer/base/instr.h"
 
 /* What is chosen before a kernel goes through the passes up to infer: where tiles live of which the program
@@ -9,7 +10,8 @@
 typedef struct Spaces {
 	const SpaceChoice *tile;
 	int n;
-	bool dense;
+	bool dense; /* or are of products with scales, not of values and scales */
+	ThinWay thin; /* of products of few rows or columns */
 	int warps; /* of a block, 0: there is no choice */
 	Schedule schedule;
 	bool schedules; /* there are others */
@@ -20,16 +22,19 @@ typedef struct DotChoice {
 	const Instr *inst;
 	bool swap; /* as the transposed product: the instruction's m is the tile's n */
 	int n; /* wgmma: of an instance */
-	int wm, wn; /* warps along m and n; the block's others repeat the work.  wgmma: warpgroups */
+	/* warps along m and n, and of those between which batches; the block's others repeat the work.
+	 * wgmma: warpgroups */
+	int wm, wn, wb;
 	/* mma: neighbours along k that a lane holds; 0: those of one register, k in its own order */
 	int64_t run;
 	bool along_k; /* fma: a lane's registers run along k where memory does */
+	bool batch_lanes; /* fma: lanes go to batches first */
 	/* neighbours along m and n that a lane holds, of instances next to each other; 1: as the instances
 	 * have it */
 	int64_t mix[2];
 	const Layout *order; /* index along k -> position in the instances; NULL: the same */
 	const Layout *side[2]; /* likewise along m and n */
-	Layout a, b, c, e; /* e: positions of a sparse operand */
+	Layout a, b, c, e[2]; /* e: positions of a sparse operand; scales of both */
 } DotChoice;
 
 /* Accesses that nothing demands otherwise have lanes dealt out along memory, and warps ... */
@@ -70,5 +75,9 @@ typedef struct Plan {
 	LoadWay load;
 	LineWay line;
 	NarrowWay widen;
+	/* Tiles of narrow elements that global memory brings: a lane has neighbours along this other dim of
+	 * the tile, counted as memory's steps grow, so that what is turned is moved by the word; 0: it has
+	 * not */
+	int turned;
 } Plan;
 #endif

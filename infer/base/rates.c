@@ -26,6 +26,7 @@ mma_rate(const Rates *r, DType a)
 
 	switch ((DMma)dtype_info[a].mma) {
 	case MMA_i4: rate = r->mma_i4; break;
+	case MMA_f4: rate = r->mma_f4; break;
 	case MMA_i8: rate = r->mma_i8; break;
 	case MMA_f8: rate = r->mma_f8; break;
 	case MMA_f16: rate = r->mma_f16; break;

@@ -10,7 +10,8 @@ typedef struct Rates {
 	int sms, mhz, dram; /* multiprocessors; clock; GB/s (10^9) */
 	int l2; /* bytes a clock from L2, all SMs together */
 	int f32, i32, f16, f64, mufu, cvt; /* lanes a clock */
-	int mma_f16, mma_tf32, mma_i8, mma_i4, mma_f8, mma_f64; /* multiply-accumulates a clock; 0: none */
+	/* multiply-accumulates a clock; 0: none */
+	int mma_f16, mma_tf32, mma_i8, mma_i4, mma_f8, mma_f4, mma_f64;
 	double sync; /* share of these that mma.sync reaches */
 	int shared_wait, l2_wait, dram_wait; /* clocks from a load to its data */
 } Rates;

@@ -237,6 +237,8 @@ obstacle(Rotate *r)
 
 	r->body = r->loop->blk[0];
 	r->slot = -1;
+	if (loop_ends_early(r->loop))
+		return "any of its turns may be the last";
 	if (!find_top(r))
 		return "it does not begin with a wait for copies that run ahead";
 	if (!find_products(r))

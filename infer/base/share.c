@@ -122,11 +122,7 @@ share_cut(const Share *c, const TensorMap *m)
 Op *
 leave_of(const Op *o)
 {
-	Op *wait = o->prev;
-
-	while (wait && wait->code != O_mbar_wait)
-		wait = wait->prev;
-	return wait;
+	return op_last_before(o, O_mbar_wait);
 }
 
 bool

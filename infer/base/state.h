@@ -54,6 +54,8 @@ struct Solve {
 	bool *queued;
 	/* the last plan has a load that the other choice of Plan.load would do otherwise */
 	bool load_matters;
+	/* the last plan moves less than words through a staging tile, and has a tile to turn (Plan.turned) */
+	bool narrow, turnable;
 	const Op *unpackable; /* an unpack that no layout of its tile suits, found under this plan */
 	Failure failure; /* why the last plan failed */
 };

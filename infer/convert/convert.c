@@ -11,13 +11,15 @@
 #include "infer/cost/cost.h"
 #include "taskmap/exchange.h"
 
-/* By cost: a conversion is as dear as its dearest digit. */
+/* By cost: a conversion is as dear as its dearest digit.  Of how many registers the lanes want one each, for
+ * a register of the result, is in *sources. */
 static LoweringKind
-classify(const Layout *from, const Layout *to)
+classify(const Layout *from, const Layout *to, int64_t *sources)
 {
 	Layout a = *from, b = *to;
 	LoweringKind worst = LW_rename;
 
+	*sources = 1;
 	for (int d = 0; d < a.ndim; d++)
 		if (!layout_refine(&a, &b, d, false))
 			return LW_shared;
@@ -27,6 +29,8 @@ classify(const Layout *from, const Layout *to)
 
 		if (x->axis == y->axis && (x->axis == AX_reg || x->stride == y->stride))
 			continue;
+		if (x->axis == AX_reg && y->axis == AX_lane)
+			*sources *= x->extent;
 		if (x->axis == AX_warp || y->axis == AX_warp)
 			c = LW_shared;
 		else
@@ -58,22 +62,24 @@ lowering_convert(Solve *s, const Type *t, const Layout *from, const Layout *to, 
 	int bits = dtype_slot_bits(t->dtype);
 	double n = (double)s->k->warps * (double)words(to, bits), shuffles = 0, steps = 0, accesses = 0;
 	int64_t waves[2] = { 0 };
+	int64_t sources;
 	Exchange x;
 	Res own = { 0 };
 
-	p->kind = classify(from, to);
+	p->kind = classify(from, to, &sources);
 	if (p->kind == LW_select) {
 		steps = SELECT_STEPS * n;
 	} else if (p->kind == LW_shuffle) {
 		/* butterflies: for every two words one shuffle and three choices */
 		bool trade = exchange_find(from, to, dtype_per_word(t->dtype), &x);
 
-		shuffles = trade ? n * x.n / 2 : EXCHANGE_STEPS * n;
-		steps = trade ? n * x.n * BUTTERFLY_STEPS : EXCHANGE_STEPS * n;
+		shuffles = n * (trade ? x.n / 2.0 : (double)max64(sources, EXCHANGE_STEPS));
+		steps = trade ? n * x.n * BUTTERFLY_STEPS : shuffles;
 	} else if (p->kind == LW_shared) {
 		stage_find(s, t, from, to, true, &p->staged, waves);
 		accesses = s->k->warps * (double)(side_accesses(&p->staged.write, from) +
 		                                  side_accesses(&p->staged.read, to));
+		s->narrow = s->narrow || p->staged.write.vec * bits < 32;
 	}
 	cost_conversion(s, p, shuffles, steps, waves, accesses, &own);
 	p->cost = res_cycles(&own);

@@ -89,7 +89,7 @@ bubble(const Solve *s, const Op *loop)
 	bool mma = false;
 
 	for (int i = 0; i < s->ndot; i++)
-		mma |= s->dot[i]->parent == loop->blk[0] && s->sol->plan.dot[i]->inst->kind == IK_mma;
+		mma |= s->dot[i]->parent == loop->blk[0] && instr_is_whole(s->sol->plan.dot[i]->inst);
 	mma = mma && ((copies_wait(loop->blk[0]) && !s->sol->rotate) || waits_for_ring(loop->blk[0]));
 	return mma ? BUBBLE_CLOCKS : 0;
 }

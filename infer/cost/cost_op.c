@@ -331,6 +331,7 @@ moved_words(const Solve *s, const Op *dot, int j)
 	const Layout *regs = operand_layout(s, dot, j);
 	int epw = dtype_per_word(dot->in[j]->type.dtype);
 	int64_t together, nword, first = 0;
+	int b = dot_batch(dot);
 	Layout f;
 
 	if (!load || load->code != O_load || s->sol->mconv[load->id][0] || s->sol->conv[dot->id][j] ||
@@ -342,11 +343,11 @@ moved_words(const Solve *s, const Op *dot, int j)
 	together = how->access.vec / epw < nword ? how->access.vec / epw : nword;
 	for (int64_t i = 0; together > 1 && i < nword; i++) {
 		Coord at = { .at = { [AX_reg] = i * epw } };
-		int64_t x[DIM_MAX] = { 0 }, word;
+		int64_t in[DIM_MAX] = { 0 }, x[DIM_MAX] = { 0 }, word;
 
-		layout_index(&f, &at, x);
-		x[j] = index_at(c, j, x[j]);
-		x[1 - j] = index_at(c, 2, x[1 - j]);
+		layout_index(&f, &at, in);
+		x[b + j] = index_at(c, j, in[j]);
+		x[b + 1 - j] = index_at(c, 2, in[1 - j]);
 		word = layout_at(regs, x).at[AX_reg] / epw;
 		if (i % together == 0)
 			first = word;
@@ -360,9 +361,8 @@ static void
 cost_dot(const Solve *s, const Op *o, Res *r)
 {
 	const Instr *in = instr_of(s->sol->lowering[o->id]);
-	const int64_t *c = o->out[0]->type.shape;
 	const Layout *lc = s->sol->val[o->out[0]->id];
-	double work = (double)c[0] * (double)c[1] * (double)dot_k(o);
+	double work = (double)type_size(&o->out[0]->type) * (double)dot_k(o);
 
 	work *= (double)layout_replicas(lc); /* warps that repeat the work */
 	if (dot_is_sparse(o)) {

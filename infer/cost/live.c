@@ -176,7 +176,7 @@ int64_t
 dot_k_step(const Op *dot, const DotChoice *c, int j)
 {
 	const Op *from = moved_from(dot->in[j])->def;
-	int64_t vec = dtype_most(dot->in[j]->type.dtype), k = dot->in[0]->type.shape[1], run = c->run;
+	int64_t vec = dtype_most(dot->in[j]->type.dtype), k = dot_k(dot), run = c->run;
 
 	if (c->inst->kind == IK_fma)
 		return c->along_k && vec < k ? vec : 1;
@@ -235,7 +235,7 @@ dot_fragments(const Solve *s, const Op *o, int64_t *next)
 			sum += s->sol->rotate ? words : ceil_div(words * step, k);
 			sum += loaded(s, o, c, v);
 		}
-		if (c->inst->kind == IK_mma && step < 2 * c->inst->k)
+		if (instr_is_whole(c->inst) && step < 2 * c->inst->k)
 			*next += ceil_div(words * step, k);
 	}
 	if (k <= c->inst->k || lane_words(s, o->out[0]) + sum + *next > STEP_REGISTERS)

@@ -105,17 +105,23 @@ space_lines(Text *t, const Explained *ex)
 	}
 }
 
-/* Products of sparse tiles, where there is a choice. */
+/* Products of sparse or scaled tiles, where there is a choice. */
 static void
-sparse_line(Text *t, const Explained *ex)
+parts_line(Text *t, const Explained *ex)
 {
 	static const char *const zeros[] = { "skipped", "multiplied" };
+	static const char *const scales[] = { "by products", "before" };
 	bool dense = ex->sol->spaces->dense;
-	int other = explain_other_sparse(ex);
+	int other = explain_other_parts(ex);
 
-	if (other >= 0)
+	if (other < 0)
+		return;
+	if (!explain_is_scaled(ex))
 		text_printf(t, "\nsparse\n  zeros %s; else %s: candidate %d, %+.1f %%\n", zeros[dense],
 		            zeros[!dense], other, explain_above(ex, other));
+	else
+		text_printf(t, "\nscales\n  applied %s; else %s: candidate %d, %+.1f %%\n", scales[dense],
+		            scales[!dense], other, explain_above(ex, other));
 }
 
 /* The number of warps, where the program leaves it open. */
@@ -348,7 +354,7 @@ infer_explain(Kernel *k, const Candidates *c)
 	tcgen05_line(&t, k);
 	warps_line(&t, ex);
 	space_lines(&t, ex);
-	sparse_line(&t, ex);
+	parts_line(&t, ex);
 	pack_lines(&t, ex);
 	text_printf(&t, "\ninstructions\n");
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))

@@ -1,5 +1,6 @@
 /* facts.c - facts of the solution taken, for explanations in words, JSON and pictures. */
 #include "hexc/ir/access.h"
+#include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
 #include "infer/base/state.h"
 #include "infer/explain/impl.h"
@@ -76,17 +77,30 @@ explain_demand(const Op *who)
 	return who->code == O_pin ? "the pin" : op_info[who->code].name;
 }
 
-/* The product of which pass rotate made o a part; NULL: it is none. */
+static int64_t
+all_of_k(const Op *o)
+{
+	return o->code == O_dot ? dot_k(o) : product_k(o);
+}
+
+/* Is o some of the steps of a product, which was divided when it had been chosen? */
+static bool
+is_part(const Op *o)
+{
+	return o->lowering && o->lowering->kind == LW_dot && o->lowering->dot.to;
+}
+
+/* The product that o was made a part of; NULL: it is none. */
 static const Op *
 whole_of(const Explained *ex, const Op *o)
 {
 	const Solve *s = ex->candidates->solve;
 
-	if (o->code != O_dot || !o->lowering || !o->lowering->dot.to || explain_is_twin(o))
+	if (!is_part(o) || explain_is_twin(o))
 		return NULL;
 	for (int i = 0; i < s->ndot; i++)
-		if (s->dot[i]->code == O_dot && s->dot[i]->src.line == o->src.line &&
-		    s->dot[i]->src.col == o->src.col && dot_k(s->dot[i]) == dot_k(o))
+		if (s->dot[i]->code == o->code && s->dot[i]->src.line == o->src.line &&
+		    s->dot[i]->src.col == o->src.col && all_of_k(s->dot[i]) == all_of_k(o))
 			return s->dot[i];
 	return NULL;
 }
@@ -95,12 +109,13 @@ bool
 explain_res(const Explained *ex, const Op *o, Res *out)
 {
 	const Op *whole = o->id > ex->candidates->nop ? whole_of(ex, o) : o;
+	const Lowering *p = o->lowering;
 
 	if (!whole || !ex->sol->res)
 		return false;
 	*out = (Res){ 0 };
 	res_add(out, &ex->sol->res[whole->id],
-	        whole == o ? 1 : (double)(o->lowering->dot.to - o->lowering->dot.from) / (double)dot_k(o));
+	        is_part(o) ? (double)(p->dot.to - p->dot.from) / (double)all_of_k(o) : 1);
 	return res_cycles(out) > 0;
 }
 
@@ -200,12 +215,25 @@ explain_other_space(const Explained *ex, int i)
 }
 
 int
-explain_other_sparse(const Explained *ex)
+explain_other_parts(const Explained *ex)
 {
 	for (int c = 0; c < ex->candidates->n; c++)
 		if (ex->candidates->sol[c]->spaces->dense != ex->sol->spaces->dense)
 			return c;
 	return -1;
+}
+
+bool
+explain_is_scaled(const Explained *ex)
+{
+	OpWalk w;
+
+	if (ex->sol->spaces->dense)
+		return !kernel_is_sparse(ex->k);
+	for (const Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w))
+		if (o->code == O_dot && dot_is_scaled(o))
+			return true;
+	return false;
 }
 
 int

@@ -41,8 +41,10 @@ int explain_other_lowering(const Explained *ex, const Op *o);
 int explain_other_layout(const Explained *ex, const Val *v);
 /* The cheapest candidate of those for which tile i of Spaces lives elsewhere, -1: there is none. */
 int explain_other_space(const Explained *ex, int i);
-/* The cheapest candidate of those that do products of sparse tiles the other way, -1: there is none. */
-int explain_other_sparse(const Explained *ex);
+/* The cheapest candidate of those that do products of sparse or scaled tiles the other way, -1: there is
+ * none; and are these scaled? */
+int explain_other_parts(const Explained *ex);
+bool explain_is_scaled(const Explained *ex);
 /* The cheapest candidate with another number of warps, -1: there is none. */
 int explain_other_warps(const Explained *ex);
 /* The cheapest candidate with another schedule, -1: there is none. */

@@ -355,16 +355,19 @@ put_runner_up(Text *t, const Explained *ex, int other)
 	text_add(t, "}}", 2);
 }
 
-/* Products of sparse tiles, where there is a choice. */
+/* Products of sparse or scaled tiles, where there is a choice. */
 static void
-put_sparse(Text *t, const Explained *ex)
+put_parts(Text *t, const Explained *ex)
 {
-	int other = explain_other_sparse(ex);
+	int other = explain_other_parts(ex);
 
 	if (other < 0)
 		return;
-	json_open(t, "sparse", "{");
-	json_text(t, "zeros", ex->sol->spaces->dense ? "multiplied" : "skipped");
+	json_open(t, explain_is_scaled(ex) ? "scales" : "sparse", "{");
+	if (explain_is_scaled(ex))
+		json_text(t, "applied", ex->sol->spaces->dense ? "before" : "by products");
+	else
+		json_text(t, "zeros", ex->sol->spaces->dense ? "multiplied" : "skipped");
 	put_runner_up(t, ex, other);
 }
 
@@ -467,7 +470,7 @@ infer_explain_json(Kernel *k, const Candidates *c)
 	text_add(&t, "]", 1);
 	put_schedule(&t, ex);
 	put_spaces(&t, ex);
-	put_sparse(&t, ex);
+	put_parts(&t, ex);
 	put_open_warps(&t, ex);
 	put_packs(&t, ex);
 	json_open(&t, "ops", "[");

@@ -102,6 +102,7 @@ remark_product(const Kernel *k, const Op *dot)
 {
 	const Target *t = k->unit->target;
 	const DType a = dot->in[0]->type.dtype, b = dot->in[1]->type.dtype, c = dot->out[0]->type.dtype;
+	const int64_t *shape = &dot->out[0]->type.shape[dot_batch(dot)];
 	const Instr *in = instr_of(dot->lowering), *least = NULL;
 	bool divides = false;
 
@@ -124,7 +125,7 @@ remark_product(const Kernel *k, const Op *dot)
 		diag_warn(k->unit->diag, DW_product, dot->src,
 		          "this dot is done by fma: %lld x %lld x %lld is no multiple of %d x %d x %d, which "
 		          "tensor cores take at least",
-		          (long long)dot->out[0]->type.shape[0], (long long)dot->out[0]->type.shape[1],
+		          (long long)shape[0], (long long)shape[1],
 		          (long long)dot_k(dot), least->m, least->n, least->k);
 	else
 		diag_warn(k->unit->diag, DW_product, dot->src,
@@ -141,7 +142,7 @@ multiplies(const Op *loop)
 	for (const Op *o = loop->blk[0]->first; o; o = o->next) {
 		const Instr *in = o->code == O_dot ? instr_of(o->lowering) : NULL;
 
-		if (in && in->kind == IK_mma)
+		if (in && instr_is_whole(in))
 			return true;
 	}
 	return false;

@@ -6,7 +6,8 @@
  *
  * needs   pass bounds done: what indices choose outside of a tensor exists and is 0, what is outside of a
  *         slice does not exist, and the IR says what follows from that
- * keeps   what the kernel computes; steps below 1 stay indices
+ * keeps   what the kernel computes; steps below 1 stay indices, and those into shared tiles, of which slices
+ *         reach past no end
  * leaves  tiles of indices for dce */
 #include "hexc/pass/pass.h"
 #include "hexc/ir/number.h"
@@ -164,6 +165,6 @@ pass_affine(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		changed |= o->code == O_view && make_slice(k, o);
+		changed |= o->code == O_view && o->in[0]->type.space == S_global && make_slice(k, o);
 	return changed;
 }

@@ -4,8 +4,9 @@
  * needs   no pipeline loops; nothing has a layout but what the program pinned
  * keeps   what the kernel computes
  * leaves  dots of types that the target multiplies, or of any for plain arithmetic; products of sparse tiles
- *         in one op where an instruction skips their zeros; products of warpgroups where consumers multiply
- *         what is in shared memory; nothing that nobody reads */
+ *         in one op where an instruction skips their zeros, and those of values and scales where one
+ *         multiplies the two; products of warpgroups where consumers multiply what is in shared memory;
+ *         nothing that nobody reads */
 #include "infer/legalize/legalize.h"
 #include "hexc/pass/pass.h"
 
@@ -44,6 +45,8 @@ pass_legalize(Kernel *k)
 {
 	split_fills(k);
 	pass_dce(k);
+	if (fuse_scales(k))
+		pass_dce(k);
 	promote_dots(k);
 	if (fuse_sparse(k))
 		pass_dce(k);

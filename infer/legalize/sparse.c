@@ -70,7 +70,7 @@ fuse(Kernel *k, Op *dot, int side)
 	Val *in[4];
 	int n;
 
-	e = sparse_expand_of(dot, side, chain, &n);
+	e = dot_batch(dot) ? NULL : sparse_expand_of(dot, side, chain, &n);
 	if (!e)
 		return false;
 	in[side] = again(dot, chain, n, e->in[0], true);

@@ -1,6 +1,7 @@
 /* warpgroup.c - products of warpgroups: a dot of consumers whose factors are loads of whole stages of shared
  * tiles, or transposes of these, becomes a wgmma that reads the stages itself.  One of them may be anything
  * else, in registers. */
+#include "hexc/ir/sparse.h"
 #include "infer/base/form.h"
 #include "infer/base/wgmma.h"
 #include "infer/legalize/legalize.h"
@@ -134,7 +135,7 @@ take(Kernel *k, Op *dot)
 	int held = -1;
 	Op *o;
 
-	if (dot->nin != 3 || op_role(dot) != ROLE_CONSUMER || op_warps(dot) % WARPGROUP)
+	if (dot->nin != 3 || dot_batch(dot) || op_role(dot) != ROLE_CONSUMER || op_warps(dot) % WARPGROUP)
 		return false;
 	for (int i = 0; i < 2; i++) {
 		if (factor(k, dot, i, &f[i]) && has_form(view_root(f[i].load->in[0]), f[i].unit)) {

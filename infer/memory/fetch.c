@@ -24,21 +24,42 @@ copy_registers(Solve *s, const Op *o)
 	return ROW_REGISTERS * rows;
 }
 
+/* Of indices that a copy's view takes in another layout than they are in, because another copy has them so: a
+ * tile of its own, with what is made of it, and where lanes exchange it. */
+static int64_t
+changed_registers(const Solve *s, const Op *o)
+{
+	const Op *view = o->in[0]->def;
+	int64_t sum = 0;
+
+	for (int i = 1; view && i < view->nin; i++) {
+		const Val *v = view->in[i];
+		const Layout *read = is_reg(v) ? operand_layout(s, view, i) : NULL;
+
+		if (read && !layout_equal(read, s->sol->val[v->id]))
+			sum += 2 * layout_words(read, dtype_slot_bits(v->type.dtype)) + ROW_REGISTERS;
+	}
+	return sum;
+}
+
 bool
 registers_of_producers(Solve *s)
 {
 	const Op *roles = kernel_roles(s->k);
-	int64_t need = FETCH_REGISTERS, copies = 0;
+	int64_t need = FETCH_REGISTERS, copies = 0, changed = 0;
 
 	if (!roles)
 		return true;
 	s->sol->producer = (int)IMM(roles, producer);
 	if (!schedule_has_roles(s->k->schedule))
 		return true;
-	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_copy && op_role(s->order[i]) == ROLE_PRODUCER)
-			copies = max64(copies, copy_registers(s, s->order[i]));
-	need = align_up(need + copies + 2 * live_registers(s, roles->blk[0]), 8);
+	for (int i = 0; i < s->norder; i++) {
+		if (s->order[i]->code != O_copy || op_role(s->order[i]) != ROLE_PRODUCER)
+			continue;
+		copies = max64(copies, copy_registers(s, s->order[i]));
+		changed += changed_registers(s, s->order[i]);
+	}
+	need = align_up(need + copies + changed + 2 * live_registers(s, roles->blk[0]), 8);
 	need = min64(need, LANE_REGISTERS / 8 * 8);
 	if (need > s->sol->producer)
 		s->sol->producer = (int)need;

@@ -49,14 +49,29 @@ whole_bytes(DType d, int64_t vec)
 	return dtype_pieces(d) > 1 && vec * dtype_grain(d) < 8 ? 1 : vec;
 }
 
+const Layout *
+along_memory(Solve *s, const Layout *l, int unit, int grain)
+{
+	Layout *out = NEW(s->arena, Layout);
+	int order[DIM_MAX];
+
+	if (unit < 0 || (!s->sol->plan.turned && reg_run(l, unit) * grain < 32))
+		return l;
+	*out = *l;
+	for (int i = 0; i < l->ndim; i++)
+		order[i] = (unit + i) % l->ndim;
+	layout_compact_regs(out, order);
+	return reg_run(out, unit) > reg_run(l, unit) ? out : l;
+}
+
 void
 load_shared(Solve *s, Op *o)
 {
 	const Layout *l = s->sol->val[o->out[0]->id];
 	DType d = o->out[0]->type.dtype;
 	int grain = dtype_grain(d), unit = unit_dim(s, o->in[0]);
-	int64_t vec = unit < 0 ? 1 : whole_bytes(d, shared_vec(s, o->in[0], reg_run(l, unit)));
-	const Layout *made = NULL;
+	const Layout *ordered = along_memory(s, l, unit, grain), *made = NULL;
+	int64_t vec = unit < 0 ? 1 : whole_bytes(d, shared_vec(s, o->in[0], reg_run(ordered, unit)));
 	Lowering *p = lowering_ldmatrix(s, o, l, &made);
 
 	if (p) {
@@ -76,6 +91,9 @@ load_shared(Solve *s, Op *o)
 			return;
 		}
 	}
+	if (ordered != l)
+		s->sol->made[o->id][0] = ordered;
+	s->narrow = s->narrow || vec * grain < 32;
 	s->sol->lowering[o->id] = lowering_new(s, memory_row(IK_ld_shared, (int)vec * grain, false), vec);
 }
 
@@ -87,21 +105,6 @@ load_vec(const Solve *s, const Op *o, const Layout *l)
 	return unit < 0 ? 1
 	                : whole_bytes(o->out[0]->type.dtype,
 	                              global_vec(s, o->in[0]->def, unit, reg_run(l, unit)));
-}
-
-const Layout *
-along_memory(Solve *s, const Layout *l, int unit, int grain)
-{
-	Layout *out = NEW(s->arena, Layout);
-	int order[DIM_MAX];
-
-	if (unit < 0 || reg_run(l, unit) * grain < 32)
-		return l;
-	*out = *l;
-	for (int i = 0; i < l->ndim; i++)
-		order[i] = (unit + i) % l->ndim;
-	layout_compact_regs(out, order);
-	return reg_run(out, unit) > reg_run(l, unit) ? out : l;
 }
 
 void

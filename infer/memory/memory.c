@@ -32,7 +32,7 @@ red_row(const Solve *s, const Op *o, int64_t vec)
 {
 	const Type *t = &o->in[0]->type;
 	int bits = (int)vec * dtype_info[t->dtype].bits;
-	InstrKind kind = access_found(o) ? IK_atom : IK_red;
+	InstrKind kind = instr_store_kind(o);
 
 	for (const Instr *i = instrs; i->name; i++)
 		if (i->kind == kind && (int64_t)i->atom == IMM(o, update) && i->ta == t->dtype &&
@@ -293,7 +293,8 @@ access_of(const Solve *s, const Op *o, Access *a)
 	const Instr *in;
 
 	in = instr_of(p);
-	if (!mem || !p || (in && in->kind == IK_tma_load))
+	if (!mem || !p || (in && in->kind == IK_tma_load) ||
+	    (mem->def && mem->def->code == O_view && view_gather_dim(mem->def) >= 0)) /* anywhere */
 		return false;
 	*a = (Access){
 		.op = o,

@@ -68,7 +68,8 @@ void load_shared(Solve *s, Op *o);
 void load_global_as(Solve *s, Op *o, const Layout *l);
 /* Elements of one access when a global tile is loaded into l. */
 int64_t load_vec(const Solve *s, const Op *o, const Layout *l);
-/* l with its registers numbered along dim `unit` first, if that makes longer runs in memory; else l. */
+/* l with its registers numbered along dim `unit` first, if that makes longer runs in memory; else l.  What
+ * has runs of less than a word stays as it is, unless tiles are turned (Plan.turned). */
 const Layout *along_memory(Solve *s, const Layout *l, int unit, int grain);
 
 /* ---- memory.c ------------------------------------------------------------------------------------- */

@@ -112,7 +112,7 @@ unit_dim(const Solve *s, Val *mem)
 	root = view_dims(mem, dim_of);
 	for (int d = 0; d < mem->type.rank; d++)
 		if (dim_of[d] == s->unit[root->id])
-			return d;
+			return mem->def->code == O_view && view_gather_dim(mem->def) == d ? -1 : d;
 	return -1;
 }
 

@@ -3,6 +3,7 @@
  * Fragment formulas: PTX ISA 9.7.14, "Matrix Fragments for mma.m8n8k4 ... mma.m16n8k64".
  * g = lane / 4, q = lane % 4. */
 #include "infer/prove/prove.h"
+#include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
 #include "infer/base/instr.h"
 #include <string.h>
@@ -90,8 +91,10 @@ read_order(Prove *p, const char *name, int64_t n, const Layout *map, Order *out)
 static bool
 read_orders(Prove *p, const Op *o, Order *out)
 {
-	const int64_t *c = o->out[0]->type.shape;
+	const int64_t *c = &o->out[0]->type.shape[dot_batch(o)];
 
+	if (dot_is_scaled(o) && (o->lowering->dot.k || o->lowering->dot.cols || o->lowering->dot.rows))
+		return prove_error(p, -1, 0, "the scales of blocks are those of their own order");
 	if (dot_is_sparse(o) &&
 	    (o->lowering->dot.k || (dot_side(o) ? o->lowering->dot.cols : o->lowering->dot.rows)))
 		return prove_error(p, -1, 0, "the positions of a sparse operand are those of its own order");
@@ -100,11 +103,33 @@ read_orders(Prove *p, const Op *o, Order *out)
 	       read_order(p, "k", dot_k(o), o->lowering->dot.k, &out[K]);
 }
 
-/* Registers of one operand for the instance at position (r0, c0) in thread 0; then every lane of
- * every warp must have the formula's elements there, from a base that is returned per warp. */
+/* Where an instance is: rows and columns in its operand by position, and which of the batches, by number. */
+enum { ROW, COL, BATCH, PLACE };
+
+/* The element at those indices of a matrix of t. */
+static int64_t
+matrix_elem(const Type *t, int64_t row, int64_t col, int64_t batch)
+{
+	const int64_t *shape = &t->shape[t->rank - 2];
+
+	return (batch * shape[0] + row) * shape[1] + col;
+}
+
+static void
+matrix_place(const Type *t, int64_t elem, int64_t out[PLACE])
+{
+	const int64_t *shape = &t->shape[t->rank - 2];
+
+	out[COL] = elem % shape[1];
+	out[ROW] = elem / shape[1] % shape[0];
+	out[BATCH] = elem / shape[1] / shape[0];
+}
+
+/* Registers of one operand for the instance at `first` in thread 0; then every lane of every warp must have
+ * the formula's elements there, from a base that is returned per warp. */
 static bool
-instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, int64_t r0, int64_t c0,
-         int64_t (*base)[2], int64_t *used)
+instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, const int64_t at0[PLACE],
+         int64_t (*base)[PLACE], int64_t *used)
 {
 	const Val *v = which < 2 ? o->in[which] : o->out[0];
 	const Order *row = &order[which == 1 ? K : M], *col = &order[which == 0 ? K : N];
@@ -115,12 +140,13 @@ instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, 
 
 	for (int i = 0; i < fragment_size(in, o->lowering->dot.swap && which < 2 ? 1 - which : which); i++) {
 		RowCol z = part(p, in, which, 0, i);
-		int64_t c[2] = { row->by[r0 + z.r], col->by[c0 + z.c] };
-		int64_t reg = reg_of(h, index_elem(t, c));
+		int64_t elem = matrix_elem(t, row->by[at0[ROW] + z.r], col->by[at0[COL] + z.c],
+		                           at0[BATCH]);
+		int64_t reg = reg_of(h, elem);
 
 		if (reg < 0)
 			return prove_error(p, 0, 0, "operand %d: %s is not in lane 0", which,
-			                   elem_text(p, t, index_elem(t, c)));
+			                   elem_text(p, t, elem));
 		if (i % packed == 0)
 			first = reg;
 		if (first % packed || reg != first + i % packed)
@@ -129,19 +155,20 @@ instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, 
 		used[reg]++;
 		for (int th = 0; th < p->threads; th++) {
 			RowCol f = part(p, in, which, th % WARP_SIZE, i);
-			int64_t *b = base[th / WARP_SIZE], have[2];
-			type_coord(t, h->elem[th * h->regs + reg], have);
-			have[0] = row->at[have[0]];
-			have[1] = col->at[have[1]];
+			int64_t *b = base[th / WARP_SIZE], have[PLACE];
+			matrix_place(t, h->elem[th * h->regs + reg], have);
+			have[ROW] = row->at[have[ROW]];
+			have[COL] = col->at[have[COL]];
 			if (i == 0 && th % WARP_SIZE == 0) {
-				b[0] = have[0] - f.r;
-				b[1] = have[1] - f.c;
+				b[ROW] = have[ROW] - f.r;
+				b[COL] = have[COL] - f.c;
+				b[BATCH] = have[BATCH];
 			}
-			if (have[0] != b[0] + f.r || have[1] != b[1] + f.c)
+			if (have[ROW] != b[ROW] + f.r || have[COL] != b[COL] + f.c || have[BATCH] != b[BATCH])
 				return prove_error(p, th, reg, "operand %d has %s where %s reads (%lld,%lld)",
 				                   which, elem_text(p, t, h->elem[th * h->regs + reg]),
-				                   in->name, (long long)(b[0] + f.r),
-				                   (long long)(b[1] + f.c));
+				                   in->name, (long long)(b[ROW] + f.r),
+				                   (long long)(b[COL] + f.c));
 		}
 	}
 	return true;
@@ -149,13 +176,13 @@ instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, 
 
 /* All k of one tile of C: bases agree, and k is covered once. */
 static bool
-along_k(Prove *p, const Op *o, const Instr *in, const Order *order, int64_t m0, int64_t n0, int64_t (*c)[2],
-        int64_t *ua, int64_t *ub)
+along_k(Prove *p, const Op *o, const Instr *in, const Order *order, const int64_t at[PLACE],
+        int64_t (*c)[PLACE], int64_t *ua, int64_t *ub)
 {
 	int64_t k = dot_k(o), half[2] = { 1, 1 }; /* of which a sparse operand holds one in two */
 	int warps = p->threads / WARP_SIZE;
-	int64_t(*a)[2] = arena_alloc(p->arena, sizeof *a * (size_t)warps);
-	int64_t(*b)[2] = arena_alloc(p->arena, sizeof *b * (size_t)warps);
+	int64_t(*a)[PLACE] = arena_alloc(p->arena, sizeof *a * (size_t)warps);
+	int64_t(*b)[PLACE] = arena_alloc(p->arena, sizeof *b * (size_t)warps);
 
 	if (k % in->k)
 		return prove_error(p, -1, 0, "%s does %d of k at once, the tile has %lld", in->name, in->k,
@@ -163,11 +190,21 @@ along_k(Prove *p, const Op *o, const Instr *in, const Order *order, int64_t m0, 
 	if (dot_is_sparse(o))
 		half[dot_side(o)] = 2;
 	for (int64_t k0 = 0; k0 < k; k0 += in->k) {
-		if (!instance(p, o, in, 0, order, m0, k0 / half[0], a, ua) ||
-		    !instance(p, o, in, 1, order, k0 / half[1], n0, b, ub) ||
-		    (dot_is_sparse(o) && !prove_positions(p, o, in, dot_side(o) ? n0 : m0, k0, c)))
+		const int64_t at_a[PLACE] = { at[ROW], k0 / half[0], at[BATCH] };
+		const int64_t at_b[PLACE] = { k0 / half[1], at[COL], at[BATCH] };
+
+		if (!instance(p, o, in, 0, order, at_a, a, ua) ||
+		    !instance(p, o, in, 1, order, at_b, b, ub) ||
+		    (dot_is_sparse(o) && !prove_positions(p, o, in, at[dot_side(o)], k0, c)) ||
+		    (dot_is_scaled(o) && !prove_scales(p, o, in, at[ROW], at[COL], k0, c)))
 			return false;
-		for (int w = 0; w < warps; w++)
+		for (int w = 0; w < warps; w++) {
+			if (a[w][BATCH] != c[w][BATCH] || b[w][BATCH] != c[w][BATCH])
+				return prove_error(p, w * WARP_SIZE, 0,
+				                   "a product of A of batch %lld and B of %lld is added "
+				                   "to C of %lld",
+				                   (long long)a[w][BATCH], (long long)b[w][BATCH],
+				                   (long long)c[w][BATCH]);
 			if (a[w][0] != c[w][0] || b[w][1] != c[w][1] || a[w][1] * half[0] != k0 ||
 			    b[w][0] * half[1] != k0)
 				return prove_error(p, w * WARP_SIZE, 0,
@@ -176,6 +213,7 @@ along_k(Prove *p, const Op *o, const Instr *in, const Order *order, int64_t m0, 
 				                   (long long)a[w][0], (long long)a[w][1], (long long)b[w][0],
 				                   (long long)b[w][1], (long long)c[w][0],
 				                   (long long)c[w][1]);
+		}
 	}
 	return true;
 }
@@ -185,7 +223,7 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 {
 	const Held *hc = held_of(p, o->out[0]), *ha = held_of(p, o->in[0]), *hb = held_of(p, o->in[1]);
 	const Type *t = &o->out[0]->type;
-	int64_t(*base)[2] = arena_alloc(p->arena, sizeof *base * (size_t)(p->threads / WARP_SIZE));
+	int64_t(*base)[PLACE] = arena_alloc(p->arena, sizeof *base * (size_t)(p->threads / WARP_SIZE));
 	int64_t *uc, *ua, *ub;
 	bool swap = o->lowering->dot.swap;
 	Order order[3];
@@ -196,14 +234,13 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 	ua = NEWN(p->arena, int64_t, ha->regs);
 	ub = NEWN(p->arena, int64_t, hb->regs);
 	for (int64_t r = 0; r < hc->regs; r++) {
-		int64_t c[2];
-		type_coord(t, hc->elem[r], c); /* lane 0 of warp 0: a base where both are multiples */
-		c[0] = order[M].at[c[0]];
-		c[1] = order[N].at[c[1]];
-		if (c[0] % (swap ? in->n : in->m) || c[1] % (swap ? in->m : in->n))
+		int64_t c[PLACE];
+		matrix_place(t, hc->elem[r], c); /* lane 0 of warp 0: a base where both are multiples */
+		c[ROW] = order[M].at[c[ROW]];
+		c[COL] = order[N].at[c[COL]];
+		if (c[ROW] % (swap ? in->n : in->m) || c[COL] % (swap ? in->m : in->n))
 			continue;
-		if (!instance(p, o, in, 2, order, c[0], c[1], base, uc) ||
-		    !along_k(p, o, in, order, c[0], c[1], base, ua, ub))
+		if (!instance(p, o, in, 2, order, c, base, uc) || !along_k(p, o, in, order, c, base, ua, ub))
 			return;
 	}
 	for (int64_t r = 0; r < hc->regs; r++)
@@ -218,29 +255,27 @@ static void
 prove_fma(Prove *p, const Op *o)
 {
 	const Held *hc = held_of(p, o->out[0]), *ha = held_of(p, o->in[0]), *hb = held_of(p, o->in[1]);
-	int64_t k = o->in[0]->type.shape[1];
+	int64_t k = dot_k(o);
+	const Type *ta = &o->in[0]->type, *tb = &o->in[1]->type, *tc = &o->out[0]->type;
 
 	if (!hc || !ha || !hb)
 		return;
 	for (int64_t r = 0; r < hc->regs; r++)
 		for (int64_t x = 0; x < k; x++) {
-			int64_t c[2], ca[2], cb[2], ra, rb;
-			type_coord(&o->out[0]->type, hc->elem[r], c);
-			ca[0] = c[0];
-			ca[1] = cb[0] = x;
-			cb[1] = c[1];
-			ra = reg_of(ha, index_elem(&o->in[0]->type, ca));
-			rb = reg_of(hb, index_elem(&o->in[1]->type, cb));
+			int64_t c[PLACE], ra, rb;
+
+			matrix_place(tc, hc->elem[r], c);
+			ra = reg_of(ha, matrix_elem(ta, c[ROW], x, c[BATCH]));
+			rb = reg_of(hb, matrix_elem(tb, x, c[COL], c[BATCH]));
 			for (int t = 0; t < p->threads; t++) {
-				int64_t m[2];
-				type_coord(&o->out[0]->type, hc->elem[t * hc->regs + r], m);
-				ca[0] = m[0];
-				cb[1] = m[1];
+				int64_t m[PLACE];
+
+				matrix_place(tc, hc->elem[t * hc->regs + r], m);
 				if (ra < 0 || rb < 0 ||
-				    ha->elem[t * ha->regs + ra] != index_elem(&o->in[0]->type, ca) ||
-				    hb->elem[t * hb->regs + rb] != index_elem(&o->in[1]->type, cb)) {
+				    ha->elem[t * ha->regs + ra] != matrix_elem(ta, m[ROW], x, m[BATCH]) ||
+				    hb->elem[t * hb->regs + rb] != matrix_elem(tb, x, m[COL], m[BATCH])) {
 					prove_error(p, t, r, "k = %lld of %s is not at hand", (long long)x,
-					      elem_text(p, &o->out[0]->type, hc->elem[t * hc->regs + r]));
+					            elem_text(p, tc, hc->elem[t * hc->regs + r]));
 					return;
 				}
 			}
@@ -256,7 +291,7 @@ alike(Prove *p, const Val *x, const Val *y)
 	    (a->regs != b->regs ||
 	     memcmp(a->elem, b->elem, sizeof *a->elem * (size_t)(p->threads * a->regs))))
 		prove_error(p, -1, 0, "the accumulator goes in as %s and comes out as %s",
-		      layout_print(p->arena, x->type.layout), layout_print(p->arena, y->type.layout));
+		            layout_print(p->arena, x->type.layout), layout_print(p->arena, y->type.layout));
 }
 
 void
@@ -268,6 +303,7 @@ prove_dot(Prove *p, const Op *o)
 	if (!in)
 		prove_error(p, -1, 0, "no instruction was chosen");
 	else if ((in->kind == IK_mma_sp) != dot_is_sparse(o) ||
+	         (in->kind == IK_mma_scaled) != dot_is_scaled(o) ||
 	         (dot_is_sparse(o) && o->lowering->dot.swap != (dot_side(o) == 1)))
 		prove_error(p, -1, 0, "%s does not multiply such operands", in->name);
 	else if (in->kind != IK_fma &&

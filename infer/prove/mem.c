@@ -190,7 +190,7 @@ does(Prove *p, const Op *o, unsigned kinds)
 		return prove_error(p, -1, 0, "no instruction was chosen");
 	if (!(kinds >> in->kind & 1))
 		return prove_error(p, -1, 0, "%s does something else", in->name);
-	if ((in->kind == IK_red || in->kind == IK_atom) &&
+	if (instr_is_update(in->kind) &&
 	    (in->atom != IMM(o, update) || in->ta != o->in[0]->type.dtype))
 		return prove_error(p, -1, 0, "%s updates otherwise, or another type", in->name);
 	return true;
@@ -322,7 +322,7 @@ void
 prove_store(Prove *p, const Op *o)
 {
 	Side s;
-	InstrKind global = access_found(o) ? IK_atom : IMM(o, update) ? IK_red : IK_st_global;
+	InstrKind kind = instr_store_kind(o);
 	const Instr *in = instr_of(o->lowering);
 	const Type *t = &o->in[0]->type;
 	const Held *h = t->space == S_reg ? held_of(p, o->in[0]) : NULL;
@@ -332,7 +332,7 @@ prove_store(Prove *p, const Op *o)
 			prove_once(p, t, h);
 		return;
 	}
-	if (!h || !side_of(p, o->in[1], &s) || !does(p, o, 1u << (s.shared ? IK_st_shared : global)) ||
+	if (!h || !side_of(p, o->in[1], &s) || !does(p, o, 1u << kind) ||
 	    !width(p, o, dtype_info[o->in[0]->type.dtype].bits) ||
 	    !prove_vectors(p, &s, h, op_access(o)->vec, true) || !indices(p, o->in[1], h) ||
 	    !prove_found(p, o, h))

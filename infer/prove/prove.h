@@ -56,7 +56,10 @@ int64_t mem_offset(const Layout *l, const int64_t *c);
 int64_t bit_in_stream(int bits, int bit_order, int64_t e, int bit);
 /* Positions for the instance at row (swapped: column) m0 and k0 of a sparse dot: every warp has in the lanes
  * that the instruction reads those of the rows from c[warp]. */
-bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[2]);
+bool prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[3]);
+/* The scales of both operands are where the instance at m0, n0 and k0 reads them; c as above. */
+bool prove_scales(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t n0, int64_t k0,
+                  int64_t (*c)[3]);
 /* Are two layouts, or the ways in which two ops are done, the same?  Either may be NULL (prove/turned.c). */
 bool prove_same_layout(const Layout *a, const Layout *b);
 bool prove_same_way(const Lowering *a, const Lowering *b);

@@ -46,7 +46,7 @@ position(const Metadata *x, int g, int q, int i, int64_t *row, int64_t *column)
 }
 
 bool
-prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[2])
+prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[3])
 {
 	const Val *v = o->in[3];
 	const Held *h = held_of(p, v);

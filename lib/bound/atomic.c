@@ -10,6 +10,12 @@ adds_floats(const Op *o)
 }
 
 bool
+bound_sums_shared(const Op *o)
+{
+	return adds_floats(o) && o->in[1]->type.space == S_shared;
+}
+
+bool
 bound_has_sums(const Kernel *k, const Val *tensor)
 {
 	OpWalk w;
@@ -60,6 +66,11 @@ bound_update(Twin *t, const Op *o)
 		if (s)
 			start_sum(t, o, s);
 		return true;
+	}
+	if (bound_sums_shared(o)) { /* nobody counts what meets there */
+		put(t, o, bound_const(t, bound_val(t, o->in[0]), (double)INFINITY), t->err[o->in[1]->id],
+		    STORE_MAX);
+		return false;
 	}
 	if (s && IMM(o, update) != STORE_ADD)
 		t->failed = true; /* next to additions they have no defined result */

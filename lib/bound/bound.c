@@ -102,6 +102,8 @@ bound_of_yield(Twin *t, const Site *s)
 	Val **in = NEWN(t->a, Val *, 2 * o->nin);
 	int n = with_bounds(t, o->parent->owner, o->in, o->nin, in);
 
+	if (o->parent->owner && loop_ends_early(o->parent->owner))
+		bound_doubt(t, t->err[o->in[0]->id]); /* whether there is another turn */
 	op_new(t->at, NULL, O_yield, o->src, n, in, 0, NULL);
 	return NULL;
 }
@@ -131,6 +133,8 @@ bound_of_for(Twin *t, const Site *s)
 		in[i] = bound_val(t, o->in[i]);
 		bound_doubt(t, t->err[o->in[i]->id]);
 	}
+	if (loop_ends_early(o))
+		bound_doubt(t, t->err[o->in[3]->id]);
 	f = op_new(t->at, NULL, O_for, o->src, nin, in, nout, out);
 	memcpy(f->imm, o->imm, sizeof f->imm);
 	f->blk[0] = block_new(t->to, f);

@@ -43,6 +43,8 @@ Type bound_type(const Type *t);              /* the same of f64, with no layout 
 /* Atomic updates (bound/atomic.c): the bounds of what store o updates.  True: a plain store, whose bounds are
  * yet to be stored. */
 bool bound_update(Twin *t, const Op *o);
+/* Does o add floats to a shared tile, in an order that nobody knows? */
+bool bound_sums_shared(const Op *o);
 
 /* Where the program goes, or which element it means, depends on rounded data (bound/doubt.c).  When e > 0
  * that may be another: then no bound of this run counts.  e NULL: it is exact. */

@@ -102,7 +102,7 @@ bound_of_store(Twin *t, const Site *s)
 	if (access_found(o))
 		store_found(t, o);
 	bound_doubt(t, t->unsure[o->in[1]->id]);
-	if (in[0] && !in[1])
+	if ((in[0] || bound_sums_shared(o)) && !in[1])
 		miss(t, o);
 	if (!in[1] || !bound_update(t, o))
 		return NULL;

@@ -1,7 +1,10 @@
 /* sum.c - bounds of sums: what any order of adding may give. */
+#include "hexc/ir/number.h"
+#include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
 #include "lib/bound/impl.h"
 #include <math.h>
+#include <string.h>
 
 Val *
 bound_fraction(Twin *t, Val *x)
@@ -112,20 +115,97 @@ dot64(Twin *t, Val *a, Val *b, Val *c)
 	return bound_opn(t, O_dot, 3, in, D_f64);
 }
 
+/* Factor `side` of values times scales may be rounded in the types that it is computed in, or not at all.
+ * It has no more digits than they hold, so only numbers below the smallest normal one are rounded, by half
+ * the distance of these: a scale that goes into the product, and the product.  Past the largest number it
+ * is infinite, or what it is.  NULL: it is never rounded. */
+static Val *
+unrounded(Twin *t, const Site *s, int side)
+{
+	Val *r, *e = NULL;
+	double most, least, half, normal;
+	DType x, c, d;
+	Scaled f;
+
+	if (dot_is_scaled(s->o) || !scaled_factor(s->o, side, &f) || !f.scale.v)
+		return NULL;
+	x = f.value.v->type.dtype;
+	c = f.scale.v->type.dtype;
+	d = f.through;
+	most = num_largest(x);
+	least = dtype_info[c].codes == C_scale ? num_outside(c) : bound_smallest(c, false);
+	least *= bound_smallest(x, false);
+	half = bound_smallest(d, false) / 2;
+	normal = bound_smallest(d, true);
+	r = ABS(bound_f64(t, s->x[side]));
+	if (!scaled_holds(d, c)) {
+		half *= 1 + most;
+		normal *= fmax(1, most);
+	}
+	if (!scaled_holds(d, c) || least < normal)
+		e = bound_where(t, bound_cmp(t, O_le, r, bound_const(t, r, normal)), bound_const(t, r, half),
+		                bound_const(t, r, 0));
+	if (most * num_largest(c) <= num_largest(d))
+		return e;
+	return bound_where(t, bound_cmp(t, O_le, r, bound_const(t, r, num_largest(d))),
+	                   e ? e : bound_const(t, r, 0), bound_const(t, r, INFINITY));
+}
+
+/* x in other extents. */
+static Val *
+extents(Twin *t, OpCode code, Val *x, int rank, const int64_t *shape)
+{
+	Type type = bound_type(&x->type);
+
+	type.rank = rank;
+	for (int d = 0; d < rank; d++)
+		type.shape[d] = shape[d];
+	return op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, 1, &x, 1, &type)->out[0];
+}
+
+/* Factor `side` of a dot with scales, as they make it. */
+static Val *
+scaled_product(Twin *t, const Site *s, int side)
+{
+	Val *x = bound_f64(t, s->x[side]), *c = ABS(bound_f64(t, bound_val(t, s->o->in[3 + side])));
+	int64_t block = dot_block(s->o, side), *shape = x->type.shape;
+	int64_t one[3] = { shape[0], shape[1], 1 }, all[3];
+
+	if (side)
+		memcpy(one, (int64_t[3]){ shape[0] / block, 1, shape[1] }, sizeof one);
+	else
+		one[1] /= block;
+	memcpy(all, one, sizeof all);
+	all[side ? 1 : 2] = block;
+	c = extents(t, O_broadcast, extents(t, O_reshape, c, 3, one), 3, all);
+	return MUL(x, extents(t, O_reshape, c, 2, shape));
+}
+
 Val *
 bound_of_dot(Twin *t, const Site *s)
 {
+	Site own = *s;
+
 	if (dot_is_sparse(s->o))
 		bound_doubt(t, t->err[s->o->in[3]->id]);
-	return bound_product(t, s);
+	for (int i = 0; i < 2; i++)
+		own.e[i] = bound_add(t, s->e[i], unrounded(t, s, i));
+	for (int i = 0; i < 2 && dot_is_scaled(s->o); i++) {
+		bound_doubt(t, t->err[s->o->in[i]->id]);
+		bound_doubt(t, t->err[s->o->in[3 + i]->id]);
+		own.x[i] = scaled_product(t, s, i);
+		own.e[i] = NULL;
+	}
+	return bound_product(t, &own);
 }
 
 Val *
 bound_product(Twin *t, const Site *s)
 {
 	Val *a = ABS(bound_f64(t, s->x[0])), *b = ABS(bound_f64(t, s->x[1])), *c = ABS(bound_f64(t, s->x[2]));
-	Val *ea = s->e[0], *eb = s->e[1], *e = s->e[2], *size, *frac;
-	double terms = (double)s->x[0]->type.shape[1] + 4;
+	Val *ea = s->e[0], *eb = s->e[1], *e = s->e[2], *size, *frac, *one;
+	int k = s->x[0]->type.rank - 1;
+	double terms = (double)s->x[0]->type.shape[k] + 4;
 
 	if (ea)
 		e = dot64(t, ea, b, e ? e : NUM(0));
@@ -134,9 +214,9 @@ bound_product(Twin *t, const Site *s)
 	if (!bound_is_float(s->r))
 		return e;
 	size = bound_add(t, dot64(t, a, b, c), e);
-	frac = bound_broadcast_to(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), 1), s->r);
-	frac = ADD(frac,
-	           bound_broadcast_to(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[1]), 0), s->r));
+	frac = bound_broadcast_to(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), k), s->r);
+	one = bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[1]), k - 1);
+	frac = ADD(frac, bound_broadcast_to(t, one, s->r));
 	frac = bound_add(t, ADD(frac, bound_fraction(t, s->x[2])), e);
 	return bound_rounded(t, s, bound_add(t, e, order(t, s, s->r->type.dtype, size, frac, terms)));
 }

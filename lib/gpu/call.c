@@ -1,40 +1,11 @@
-/* call.c - hexc_gpu.h: launches that are prepared once.
- *
- * What a change of arguments costs: another number is planned anew (launch_plan), a pointer checked
- * against the bytes that the plan found, and a tensor's maps are encoded again when its address or the
- * plan is new. */
-#include "lib/gpu/gpu.h"
+/* call.c - hexc_gpu.h: launches that are prepared once: how they are made, and their arguments. */
+#include "lib/gpu/call.h"
 #include "hexc/ir/number.h"
-#include "lib/rt/rt.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct hexc_call {
-	hexc_gpu_module *gm;
-	size_t k;
-	void *function;
-	hexc_kernel_info info;
-	uint32_t held;       /* of a persistent kernel: blocks that the device holds */
-	uint64_t numbers;    /* a bit for each parameter: it is no tensor */
-	uint64_t missing;    /* no argument yet */
-	uint64_t moved;      /* another address since it was looked at */
-	bool planned;        /* plan fits the numbers */
-	LaunchPlan plan;
-	hexc_arg *arg;
-	uint64_t *value;
-	void **param;        /* to value, then to map */
-	Map *map;
-	size_t prefix;       /* of why: the kernel's name */
-	char why[LOG_MAX];
-};
-_Static_assert(HEXC_MAX_PARAMS <= 64, "a bit for each parameter");
-
-static int
-call_error(hexc_call *c, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
-
-/* Keep a sentence behind the kernel's name; returns code. */
-static int
+int
 call_error(hexc_call *c, int code, const char *fmt, ...)
 {
 	va_list ap;
@@ -46,9 +17,8 @@ call_error(hexc_call *c, int code, const char *fmt, ...)
 	return code;
 }
 
-/* The result of a driver's function. */
-static int
-call_result(hexc_call *c, const char *call, int result)
+int
+call_driver(hexc_call *c, const char *call, int result)
 {
 	if (result) {
 		c->why[0] = c->info.name[0];
@@ -56,43 +26,13 @@ call_result(hexc_call *c, const char *call, int result)
 	}
 	return driver_code(result);
 }
-#define CALL(c, function, ...) call_result(c, #function, (c)->gm->g->cu.function(__VA_ARGS__))
 
-/* Somebody else's sentence stands behind the name already: show it.  Returns code. */
-static int
-told(hexc_call *c, int code)
+int
+call_told(hexc_call *c, int code)
 {
 	if (code)
 		c->why[0] = c->info.name[0];
 	return code;
-}
-#define WHY(c) (c)->why + (c)->prefix, sizeof(c)->why - (c)->prefix
-#define HAS(c, function) ((c)->gm->g->cu.function || driver_lacks(#function, WHY(c)))
-
-/* ---- the context --------------------------------------------------------------------------------- */
-
-/* Make the context current, unless it is. */
-static int
-enter(hexc_call *c, bool *pushed)
-{
-	void *context = c->gm->g->context, *now = NULL;
-	int code;
-
-	*pushed = false;
-	if ((code = CALL(c, cuCtxGetCurrent, &now)) || now == context)
-		return code;
-	code = CALL(c, cuCtxPushCurrent_v2, context);
-	*pushed = code == HEXC_OK;
-	return code;
-}
-
-static int
-leave(hexc_call *c, bool pushed, int code)
-{
-	void *context;
-	int popped = pushed ? c->gm->g->cu.cuCtxPopCurrent_v2(&context) : 0;
-
-	return code ? code : call_result(c, "cuCtxPopCurrent_v2", popped);
 }
 
 /* ---- made and freed ------------------------------------------------------------------------------ */
@@ -279,8 +219,8 @@ hexc_call_float(hexc_call *c, int i, double x)
 	return HEXC_OK;
 }
 
-static int
-name_missing(hexc_call *c, uint64_t missing)
+int
+call_missing(hexc_call *c, uint64_t missing)
 {
 	const ModParam *p = &c->gm->m->kernel[c->k].param[CTZ64((int64_t)missing)];
 
@@ -299,7 +239,7 @@ hexc_call_bytes(hexc_call *c, int i, uint64_t *bytes)
 	if (!p || !bytes)
 		return p ? HEXC_E_INVALID : code;
 	if (c->missing & c->numbers)
-		return name_missing(c, c->missing & c->numbers);
+		return call_missing(c, c->missing & c->numbers);
 	code = hexc_tensor_bytes(c->gm->m, c->k, (size_t)i, c->arg, bytes);
 	if (code == HEXC_E_INVALID)
 		return call_error(c, code, "%s is no tensor", p->name);
@@ -307,181 +247,45 @@ hexc_call_bytes(hexc_call *c, int i, uint64_t *bytes)
 	            : HEXC_OK;
 }
 
-/* ---- what a launch takes ------------------------------------------------------------------------- */
-
-static bool
-empty(const hexc_call *c)
+uint32_t
+call_touches(const hexc_call *c, int i)
 {
-	return !c->plan.grid[0] || !c->plan.grid[1] || !c->plan.grid[2];
-}
+	const ModParam *p;
 
-/* The maps of tensors that moved, or all. */
-static int
-encode(hexc_call *c, bool all)
-{
-	size_t n;
-	int code;
-
-	for (uint32_t i = 0; i < c->info.nmap; i++) {
-		hexc_tensor_map_info *t = &c->plan.map[i];
-
-		if (!all && !(c->moved >> t->param & 1))
-			continue;
-		code = CALL(c, cuTensorMapEncodeTiled, &c->map[i], (int)t->type, t->rank,
-		            c->arg[t->param].ptr, t->dim, t->stride, t->box, t->step, (int)t->interleave,
-		            (int)t->swizzle, (int)t->l2, (int)t->fill);
-		if (code) {
-			n = strlen(c->why);
-			snprintf(c->why + n, sizeof c->why - n, ", for the tensor map of %s",
-			         c->gm->m->kernel[c->k].param[t->param].name);
-			return code;
-		}
-	}
-	return HEXC_OK;
-}
-
-/* All that is new since the last launch.  In the context. */
-static int
-refresh(hexc_call *c)
-{
-	const hexc_module *m = c->gm->m;
-	bool all = !c->planned;
-	int code;
-
-	if (c->missing)
-		return name_missing(c, c->missing);
-	if (c->planned && !c->moved)
-		return HEXC_OK;
-	if (all) {
-		code = launch_plan(m, c->k, c->arg, ARG_DEVICE, &c->plan, WHY(c));
-		if (code)
-			return told(c, code);
-		if (c->info.persistent && !empty(c))
-			gpu_hold(c->info.cluster, c->held, c->plan.grid);
-	} else {
-		for (uint64_t left = c->moved; left; left &= left - 1) {
-			int i = CTZ64((int64_t)left);
-
-			code = launch_address(m, c->k, (size_t)i, &c->arg[i], c->plan.bytes[i], WHY(c));
-			if (code)
-				return told(c, code);
-		}
-	}
-	if (!empty(c) && (code = encode(c, all)))
-		return code;
-	c->planned = true;
-	c->moved = 0;
-	return HEXC_OK;
-}
-
-static int
-start(hexc_call *c, void *stream)
-{
-	const uint32_t *grid = c->plan.grid, *block = c->info.block;
-
-	if (empty(c))
-		return HEXC_OK;
-	return CALL(c, cuLaunchKernel, c->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-	            c->info.smem, stream, c->param, NULL);
+	if (i < 0 || (uint32_t)i >= c->info.nparam)
+		return 0;
+	p = &c->gm->m->kernel[c->k].param[i];
+	return p->kind != HEXC_POINTER ? 0 : p->written ? 2 + (uint32_t)p->read : 1;
 }
 
 int
-hexc_call_launch(hexc_call *c, void *stream)
+call_blocks(hexc_call *c, uint64_t *blocks)
 {
-	bool pushed;
+	uint32_t grid[3] = { 0, 0, 0 };
 	int code;
 
-	if (!c)
-		return HEXC_E_INVALID;
-	if ((code = enter(c, &pushed)))
-		return code;
-	code = refresh(c);
-	return leave(c, pushed, code ? code : start(c, stream));
-}
-
-/* ---- graphs -------------------------------------------------------------------------------------- */
-
-/* The node that the next one of the stream would wait for; NULL: none, or several. */
-static int
-last_node(hexc_call *c, void *stream, void **node)
-{
-	void *const *nodes = NULL;
-	void *graph = NULL;
-	uint64_t id = 0;
-	size_t n = 0;
-	int status = 0, code;
-
-	*node = NULL;
-	code = CALL(c, cuStreamGetCaptureInfo_v2, stream, &status, &id, &graph, &nodes, &n);
+	if (c->missing & c->numbers)
+		return call_missing(c, c->missing & c->numbers);
+	code = hexc_grid(c->gm->m, c->k, c->arg, grid);
 	if (code)
-		return code;
-	if (status != DRV_CU_STREAM_CAPTURE_STATUS_ACTIVE)
-		return call_error(c, HEXC_E_INVALID,
-		                  "the stream is not being captured: call cuStreamBeginCapture "
-		                  "before");
-	if (n == 1)
-		*node = nodes[0];
+		return call_error(c, code, "its grid cannot be computed for these sizes");
+	*blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 	return HEXC_OK;
 }
 
-static int
-capture(hexc_call *c, void *stream, void **node)
-{
-	int code = last_node(c, stream, node);
-
-	*node = NULL;
-	if (code || (code = refresh(c)) || empty(c))
-		return code;
-	if ((code = start(c, stream)))
-		return code;
-	return last_node(c, stream, node);
-}
-
 int
-hexc_call_capture(hexc_call *c, void *stream, void **node)
+call_fill(hexc_call *c, double *fill)
 {
-	bool pushed;
-	int code;
+	hexc_gpu *g = c->gm->g;
+	uint64_t blocks = 0;
+	int code = call_blocks(c, &blocks);
 
-	if (node)
-		*node = NULL;
-	if (!c || !node)
-		return HEXC_E_INVALID;
-	if (!HAS(c, cuStreamGetCaptureInfo_v2))
-		return told(c, HEXC_E_DEVICE);
-	if ((code = enter(c, &pushed)))
-		return code;
-	return leave(c, pushed, capture(c, stream, node));
-}
-
-static int
-update(hexc_call *c, void *exec, void *node)
-{
-	DriverNode p = { .function = c->function, .shared = c->info.smem, .args = c->param };
-	int code = refresh(c);
-
+	if (code == HEXC_OK && !c->held && (code = gpu_enter(g)) == HEXC_OK)
+		code = gpu_leave(g, gpu_held(g, c->function, &c->info, &c->held));
+	if (code == HEXC_E_DEVICE || code == HEXC_E_FAULT)
+		snprintf(c->why + c->prefix, sizeof c->why - c->prefix, "%s", g->why);
 	if (code)
-		return code;
-	if (!empty(c)) {
-		memcpy(p.grid, c->plan.grid, sizeof p.grid);
-		memcpy(p.block, c->info.block, sizeof p.block);
-		code = CALL(c, cuGraphExecKernelNodeSetParams_v2, exec, node, &p);
-	}
-	return code ? code : CALL(c, cuGraphNodeSetEnabled, exec, node, !empty(c));
-}
-
-int
-hexc_call_update(hexc_call *c, void *exec, void *node)
-{
-	bool pushed;
-	int code;
-
-	if (!c || !exec || !node)
-		return HEXC_E_INVALID;
-	if (!HAS(c, cuGraphExecKernelNodeSetParams_v2) ||
-	    !HAS(c, cuGraphNodeSetEnabled))
-		return told(c, HEXC_E_DEVICE);
-	if ((code = enter(c, &pushed)))
-		return code;
-	return leave(c, pushed, update(c, exec, node));
+		return call_told(c, code);
+	*fill = !c->held || blocks > c->held ? 1 : (double)blocks / c->held;
+	return HEXC_OK;
 }

@@ -5,8 +5,32 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NUMBER_TEXT(x) #x
+#define NUMBER(x) NUMBER_TEXT(x)
+
+/* A function by its name in lib, or, if it is not NULL, by the simulator's function for that. */
+static void *
+look_up(void *lib, void *(*simulated)(const char *name), const char *name)
+{
+	return simulated ? simulated(name) : dlsym(lib, name);
+}
+
+/* The simulator's sim_cuda, of the process or of its library; NULL: there is none. */
+static void *
+find_simulator(void)
+{
+	void *process = dlopen(NULL, RTLD_NOW), *found = process ? dlsym(process, "sim_cuda") : NULL, *lib;
+
+	if (process)
+		dlclose(process);
+	if (found)
+		return found;
+	lib = dlopen("libhexc_sim.so." NUMBER(HEXC_VERSION_MAJOR), RTLD_NOW | RTLD_LOCAL);
+	return lib ? dlsym(lib, "sim_cuda") : NULL;
+}
+
 bool
-driver_open(Driver *d, char *why, size_t n)
+driver_open(Driver *d, bool simulated, char *why, size_t n)
 {
 	static const char *const name[] = {
 #define X(name, parameters) #name,
@@ -14,25 +38,32 @@ driver_open(Driver *d, char *why, size_t n)
 #undef X
 	};
 	/* never closed: the driver has threads of its own, and stays loaded in any host that uses it */
-	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *lib = simulated ? find_simulator() : dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *(*find)(const char *) = NULL;
 	char *to = (char *)d;
 #define X(name, parameters) +1
 	const size_t always = DRIVER_ALWAYS(X);
 #undef X
 
 	if (!lib) {
-		snprintf(why, n, "there is no CUDA driver here: libcuda.so.1 cannot be opened; install that "
-		                 "of the GPU, or use the simulator");
+		snprintf(why, n, "%s",
+		         simulated ?
+		                 "there is no simulator here: libhexc_sim.so." NUMBER(HEXC_VERSION_MAJOR)
+		                     " cannot be opened; install it, or link it"
+		                   : "there is no CUDA driver here: libcuda.so.1 cannot be opened; install "
+		                     "that of the GPU, or use the simulator");
 		return false;
 	}
+	if (simulated)
+		memcpy(&find, &lib, sizeof find); /* POSIX: function pointers too */
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-		void *symbol = dlsym(lib, name[i]);
+		void *symbol = look_up(lib, find, name[i]);
 
 		if (!symbol && i < always) {
 			snprintf(why, n, "the CUDA driver has no %s: it is older than CUDA 11", name[i]);
 			return false;
 		}
-		memcpy(to + i * sizeof symbol, &symbol, sizeof symbol); /* POSIX: function pointers too */
+		memcpy(to + i * sizeof symbol, &symbol, sizeof symbol);
 	}
 	return true;
 }

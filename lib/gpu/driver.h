@@ -16,18 +16,18 @@ typedef struct DriverNode {
 	void *kernel, *context; /* NULL: those of the function */
 } DriverNode;
 
-/* CUlaunchAttribute: the blocks of a cluster */
-typedef struct DriverCluster {
+/* CUlaunchAttribute: the blocks of a cluster, or a number in the first */
+typedef struct DriverAttribute {
 	int id;
-	_Alignas(8) unsigned blocks[3];
+	_Alignas(8) unsigned value[3];
 	unsigned rest[13];
-} DriverCluster;
+} DriverAttribute;
 
 /* CUlaunchConfig */
 typedef struct DriverLaunch {
 	unsigned grid[3], block[3], shared;
 	void *stream;
-	DriverCluster *attribute;
+	DriverAttribute *attribute;
 	unsigned n; /* attributes */
 } DriverLaunch;
 
@@ -56,6 +56,11 @@ typedef struct DriverLaunch {
 	X(cuMemcpyDtoH_v2, (void *to, unsigned long long from, size_t bytes))                                \
 	X(cuMemsetD8Async, (unsigned long long ptr, unsigned char value, size_t bytes, void *stream))        \
 	X(cuModuleLoadDataEx, (void **module, const void *image, unsigned n, int *option, void **value))     \
+	X(cuLinkCreate_v2, (unsigned n, int *option, void **value, void **state))                            \
+	X(cuLinkAddData_v2, (void *state, int type, void *data, size_t bytes, const char *name, unsigned n,  \
+	                     int *option, void **value))                                                     \
+	X(cuLinkComplete, (void *state, void **cubin, size_t *bytes))                                        \
+	X(cuLinkDestroy, (void *state))                                                                      \
 	X(cuModuleUnload, (void *module))                                                                    \
 	X(cuModuleGetFunction, (void **function, void *module, const char *name))                            \
 	X(cuFuncSetAttribute, (void *function, int attribute, int value))                                    \
@@ -67,7 +72,15 @@ typedef struct DriverLaunch {
 	X(cuEventRecord, (void *event, void *stream))                                                        \
 	X(cuEventSynchronize, (void *event))                                                                 \
 	X(cuEventElapsedTime, (float *ms, void *from, void *to))                                             \
-	X(cuEventDestroy_v2, (void *event))
+	X(cuEventDestroy_v2, (void *event))                                                                  \
+	X(cuStreamCreate, (void **stream, unsigned flags))                                                   \
+	X(cuStreamDestroy_v2, (void *stream))                                                                \
+	X(cuStreamWaitEvent, (void *stream, void *event, unsigned flags))                                    \
+	X(cuStreamBeginCapture_v2, (void *stream, int mode))                                                 \
+	X(cuStreamEndCapture, (void *stream, void **graph))                                                  \
+	X(cuGraphLaunch, (void *exec, void *stream))                                                         \
+	X(cuGraphExecDestroy, (void *exec))                                                                  \
+	X(cuGraphDestroy, (void *graph))
 
 /* Those that came later, each with a driver as DRIVER_SINCE says: NULL where it is older. */
 #define DRIVER_LATER(X)                                                                                      \
@@ -76,15 +89,19 @@ typedef struct DriverLaunch {
 	   const unsigned *box, const unsigned *step, int interleave, int swizzle, int l2, int fill))        \
 	X(cuStreamGetCaptureInfo_v2,                                                                         \
 	  (void *stream, int *status, uint64_t *id, void **graph, void *const **nodes, size_t *n))           \
+	X(cuGraphInstantiateWithFlags, (void **exec, void *graph, unsigned long long flags))                 \
 	X(cuGraphExecKernelNodeSetParams_v2, (void *exec, void *node, const DriverNode *params))             \
 	X(cuGraphNodeSetEnabled, (void *exec, void *node, unsigned enabled))                                 \
-	X(cuOccupancyMaxActiveClusters, (int *clusters, void *function, const DriverLaunch *launch))
+	X(cuOccupancyMaxActiveClusters, (int *clusters, void *function, const DriverLaunch *launch))         \
+	X(cuLaunchKernelEx, (const DriverLaunch *launch, void *function, void **args, void **extra))
 #define DRIVER_SINCE(X)                                                                                      \
 	X(cuTensorMapEncodeTiled, "12")                                                                      \
 	X(cuStreamGetCaptureInfo_v2, "11.3")                                                                 \
+	X(cuGraphInstantiateWithFlags, "11.4")                                                               \
 	X(cuGraphExecKernelNodeSetParams_v2, "12")                                                           \
 	X(cuGraphNodeSetEnabled, "11.6")                                                                     \
-	X(cuOccupancyMaxActiveClusters, "11.8")
+	X(cuOccupancyMaxActiveClusters, "11.8")                                                              \
+	X(cuLaunchKernelEx, "11.8")
 
 /* X(name, value): of cuda.h */
 #define DRIVER_NUMBERS(X)                                                                                    \
@@ -106,7 +123,12 @@ typedef struct DriverLaunch {
 	X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                                                  \
 	X(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)                                                \
 	X(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 4)                                                          \
+	X(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6)                                          \
+	X(CU_STREAM_NON_BLOCKING, 1)                                                                         \
+	X(CU_EVENT_DISABLE_TIMING, 2)                                                                        \
 	X(CU_STREAM_CAPTURE_STATUS_ACTIVE, 1)                                                                \
+	X(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)                                                            \
+	X(CU_JIT_INPUT_PTX, 1)                                                                               \
 	X(CU_JIT_ERROR_LOG_BUFFER, 5)                                                                        \
 	X(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)
 enum {
@@ -121,9 +143,10 @@ typedef struct Driver {
 #undef X
 } Driver;
 
-/* Open libcuda.so.1 and find all of them.  False, with one sentence in why[0..n), where there is none or it
+/* Open libcuda.so.1 and find all of them; or, where `simulated`, libhexc_sim, unless the process has it
+ * already, and what its sim_cuda gives.  False, with one sentence in why[0..n), where there is none or it
  * lacks one that it always had. */
-bool driver_open(Driver *d, char *why, size_t n);
+bool driver_open(Driver *d, bool simulated, char *why, size_t n);
 /* Does the driver have the function, one of DRIVER_LATER?  If not, the sentence is written. */
 #define DRIVER_HAS(d, function, why, n) ((d)->function || driver_lacks(#function, why, n))
 bool driver_lacks(const char *function, char *why, size_t n); /* returns false */

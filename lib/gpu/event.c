@@ -1,4 +1,4 @@
-/* event.c - hexc_gpu.h: events. */
+/* event.c - hexc_gpu.h: events and streams. */
 #include "lib/gpu/gpu.h"
 #include <stdlib.h>
 
@@ -82,4 +82,34 @@ void *
 hexc_event_handle(const hexc_event *e)
 {
 	return e ? e->event : NULL;
+}
+
+int
+hexc_stream_new(void **out, hexc_gpu *g)
+{
+	int code;
+
+	if (out)
+		*out = NULL;
+	if (!out || !g)
+		return HEXC_E_INVALID;
+	if ((code = gpu_enter(g)))
+		return code;
+	code = gpu_leave(g, GPU_CALL(g, cuStreamCreate, out, DRV_CU_STREAM_NON_BLOCKING));
+	if (code)
+		*out = NULL;
+	return code;
+}
+
+int
+hexc_stream_free(hexc_gpu *g, void *stream)
+{
+	int code;
+
+	if (!g)
+		return HEXC_E_INVALID;
+	if (!stream)
+		return HEXC_OK;
+	code = gpu_enter(g);
+	return code ? code : gpu_leave(g, GPU_CALL(g, cuStreamDestroy_v2, stream));
 }

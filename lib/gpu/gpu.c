@@ -90,7 +90,26 @@ describe(hexc_gpu *g)
 static int
 open_driver(hexc_gpu *g)
 {
-	return driver_open(&g->cu, g->why, sizeof g->why) ? GPU_CALL(g, cuInit, 0) : HEXC_E_DEVICE;
+	return driver_open(&g->cu, g->simulated, g->why, sizeof g->why) ? GPU_CALL(g, cuInit,
+	                                                                           0)
+	                                                                : HEXC_E_DEVICE;
+}
+
+/* Of this compute capability. */
+static int
+open_simulator(hexc_gpu *g, int capability)
+{
+	int code;
+
+	g->simulated = true;
+	if ((code = open_driver(g)) || (code = GPU_CALL(g, cuDeviceGet, &g->device, capability)) ||
+	    (code = describe(g)))
+		return code;
+	if (!g->info.arch)
+		return gpu_error(g, HEXC_E_DEVICE,
+		                 "no arch is for compute capability %d.%d: simulate one of those of "
+		                 "hexc_arch()", capability / 10, capability % 10);
+	return GPU_CALL(g, cuDevicePrimaryCtxRetain, &g->context, g->device);
 }
 
 static int
@@ -98,11 +117,14 @@ open_device(hexc_gpu *g, int device)
 {
 	int code, count = 0;
 
+	if (device < 0)
+		return open_simulator(g, -device);
+
 	if ((code = open_driver(g)) || (code = GPU_CALL(g, cuDeviceGetCount, &count)))
 		return code;
 	if (count == 0)
 		return gpu_error(g, HEXC_E_DEVICE, "the CUDA driver finds no GPU");
-	if (device < 0 || device >= count)
+	if (device >= count)
 		return gpu_error(g, HEXC_E_DEVICE, "there is no GPU %d; the driver has %d, counted from 0",
 		                 device, count);
 	if ((code = GPU_CALL(g, cuDeviceGet, &g->device, device)) || (code = describe(g)))
@@ -204,6 +226,8 @@ hexc_gpu_close(hexc_gpu *g)
 	while (g->nmemory)
 		hexc_gpu_free(g, g->memory[g->nmemory - 1]);
 	free(g->memory);
+	if (g->context && g->simulated)
+		gpu_enter(g); /* of several, that one: see sim_cuda */
 	if (g->context && !g->adopted)
 		g->cu.cuDevicePrimaryCtxRelease_v2(g->device);
 	free(g);

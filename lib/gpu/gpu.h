@@ -11,9 +11,11 @@ struct hexc_gpu {
 	Driver cu;
 	int device;
 	void *context;
-	bool adopted; /* the context is the host's */
+	bool adopted;   /* the context is the host's */
+	bool simulated; /* it is one of the simulator's, for g alone */
 	hexc_gpu_info info;
 	char name[256];
+	hexc_cache *cache; /* NULL: none */
 	void **memory; /* what hexc_gpu_alloc gave and nobody freed: nmemory of them */
 	size_t nmemory, memory_cap;
 	hexc_gpu_module *modules; /* loaded ones, a list */
@@ -41,6 +43,22 @@ int gpu_held(hexc_gpu *g, void *function, const hexc_kernel_info *info, uint32_t
 /* The blocks of a persistent kernel that are launched for this grid: as many as the device holds, in whole
  * clusters, if the grid has more. */
 void gpu_hold(const uint32_t cluster[3], uint32_t held, uint32_t grid[3]);
+
+/* A launch without attributes of a kernel whose info says so beside those before it in its stream, where the
+ * driver can (hexc_kernel_info.pdl).  The driver's result, and which of its functions says so. */
+int gpu_start(const Driver *cu, DriverLaunch l, const hexc_kernel_info *info, void *function, void **arg,
+              const char **call);
+/* Hand the driver PTX or a cubin.  In the context, as the next. */
+int gpu_load_image(hexc_gpu *g, const void *image, void **module);
+/* Load what the driver makes of the PTX by way of the cache; false: there is none, or the linker fails. */
+bool gpu_load_cached(hexc_gpu_module *gm);
+
+/* call.c: of prepared launches.  What the kernel does with tensor i: 1 reads, 2 writes, their sum; 0: it is
+ * no tensor, or there is none.  Blocks of a launch with the sizes that were given, whatever the tensors'
+ * addresses; and which part of the device they fill, up to 1. */
+uint32_t call_touches(const hexc_call *c, int i);
+int call_blocks(hexc_call *c, uint64_t *blocks);
+int call_fill(hexc_call *c, double *fill);
 
 /* Keep a sentence for hexc_gpu_why; returns `code`. */
 int gpu_error(hexc_gpu *g, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);

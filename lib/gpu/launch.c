@@ -6,8 +6,8 @@
 
 /* ---- modules ---------------------------------------------------------------------------------------- */
 
-static int
-load_image(hexc_gpu *g, const void *image, void **module)
+int
+gpu_load_image(hexc_gpu *g, const void *image, void **module)
 {
 	char log[LOG_MAX] = "";
 	int option[2] = { DRV_CU_JIT_ERROR_LOG_BUFFER, DRV_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
@@ -51,7 +51,7 @@ load(hexc_gpu_module *gm)
 	hexc_cubin cubin;
 
 	hexc_module_describe(gm->m, &info);
-	if (nearest_cubin(g, gm->m, &cubin) && load_image(g, cubin.data, &gm->module) == HEXC_OK) {
+	if (nearest_cubin(g, gm->m, &cubin) && gpu_load_image(g, cubin.data, &gm->module) == HEXC_OK) {
 		gm->cubin = cubin.arch;
 		return HEXC_OK;
 	}
@@ -62,7 +62,9 @@ load(hexc_gpu_module *gm)
 			"for %s",
 			info.arch, g->name, g->info.capability / 10, g->info.capability % 10,
 			g->info.arch ? g->info.arch : "an older GPU, if there is such an arch");
-	return load_image(g, hexc_ptx(gm->m, NULL), &gm->module);
+	if (gpu_load_cached(gm))
+		return HEXC_OK;
+	return gpu_load_image(g, hexc_ptx(gm->m, NULL), &gm->module);
 }
 
 int
@@ -126,8 +128,9 @@ hexc_gpu_unload(hexc_gpu_module *gm)
 
 /* A kernel with its arguments as cuLaunchKernel takes them. */
 typedef struct Call {
+	hexc_kernel_info info;
 	void *function;
-	uint32_t grid[3], block[3], smem;
+	uint32_t grid[3];
 	uint64_t value[HEXC_MAX_PARAMS];
 	void *arg[HEXC_MAX_PARAMS]; /* those, then the maps */
 	Map map[HEXC_MAX_PARAMS];
@@ -148,10 +151,10 @@ encode_maps(hexc_gpu_module *gm, size_t k, const hexc_kernel_info *info, const h
 static int
 held_clusters(hexc_gpu *g, void *function, const hexc_kernel_info *info, int *clusters)
 {
-	DriverCluster cluster = { .id = DRV_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION };
+	DriverAttribute cluster = { .id = DRV_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION };
 	DriverLaunch l = { .shared = info->smem, .attribute = &cluster, .n = 1 };
 
-	memcpy(cluster.blocks, info->cluster, sizeof cluster.blocks);
+	memcpy(cluster.value, info->cluster, sizeof cluster.value);
 	memcpy(l.grid, info->cluster, sizeof l.grid);
 	memcpy(l.block, info->block, sizeof l.block);
 	return GPU_CALL(g, cuOccupancyMaxActiveClusters, clusters, function, &l);
@@ -206,27 +209,48 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
 		code = hexc_grid(gm->m, k, arg, c->grid);
 	if (code)
 		return code;
-	memcpy(c->block, info.block, sizeof c->block);
-	c->smem = info.smem;
+	c->info = info;
 	hexc_launch_params(gm->m, k, arg, c->value, c->arg);
 	if (c->grid[0] && c->grid[1] && c->grid[2] && (code = encode_maps(gm, k, &info, arg, c)))
 		return code;
 	code = GPU_CALL(g, cuModuleGetFunction, &c->function, gm->module, info.name);
-	if (code == HEXC_OK && c->smem)
+	if (code == HEXC_OK && info.smem)
 		code = GPU_CALL(g, cuFuncSetAttribute, c->function,
-		                DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)c->smem);
+		                DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)info.smem);
 	if (code == HEXC_OK && info.persistent && (code = gpu_held(g, c->function, &info, &held)) == HEXC_OK)
 		gpu_hold(info.cluster, held, c->grid);
 	return code;
 }
 
+int
+gpu_start(const Driver *cu, DriverLaunch l, const hexc_kernel_info *info, void *function, void **arg,
+          const char **call)
+{
+	DriverAttribute beside = { DRV_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, { 1 }, { 0 } };
+
+	memcpy(l.block, info->block, sizeof l.block);
+	l.shared = info->smem;
+	*call = info->pdl && cu->cuLaunchKernelEx ? "cuLaunchKernelEx" : "cuLaunchKernel";
+	if (!info->pdl || !cu->cuLaunchKernelEx)
+		return cu->cuLaunchKernel(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],
+		                          l.block[2], l.shared, l.stream, arg, NULL);
+	l.attribute = &beside;
+	l.n = 1;
+	return cu->cuLaunchKernelEx(&l, function, arg, NULL);
+}
+
 static int
 launch(hexc_gpu *g, Call *c, void *stream)
 {
+	DriverLaunch l = { .stream = stream };
+	const char *call;
+	int result;
+
 	if (!c->grid[0] || !c->grid[1] || !c->grid[2])
 		return HEXC_OK;
-	return GPU_CALL(g, cuLaunchKernel, c->function, c->grid[0], c->grid[1], c->grid[2], c->block[0],
-	                c->block[1], c->block[2], c->smem, stream, c->arg, NULL);
+	memcpy(l.grid, c->grid, sizeof l.grid);
+	result = gpu_start(&g->cu, l, &c->info, c->function, c->arg, &call);
+	return gpu_result(g, call, result);
 }
 
 int

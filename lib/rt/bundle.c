@@ -205,6 +205,7 @@ hexc_bundle_describe(const hexc_bundle *b, hexc_bundle_info *out)
 	info.nmodule = (uint32_t)b->x.nmodule;
 	info.nkernel = (uint32_t)b->x.nkernel;
 	info.bytes = b->bytes;
+	info.families = b->x.families;
 	return hand_out(out, out->size, &info, sizeof info);
 }
 
@@ -229,6 +230,7 @@ hexc_bundle_at(const hexc_bundle *b, size_t i, hexc_bundle_entry *out)
 	entry.ncubin = (size_t)m->ncubin;
 	entry.module = (uint32_t)k->module;
 	entry.kernel = (uint32_t)k->number;
+	entry.candidate = (uint32_t)k->candidate;
 	return hand_out(out, out->size, &entry, sizeof entry);
 }
 
@@ -248,10 +250,10 @@ as_said(const hexc_bundle *b, int i, const hexc_module *m)
 			return false;
 	for (int k = 0; k < m->nkernel; k++) {
 		const ModKernel *mk = &m->kernel[k];
-		BundleKernel is = { mk->name, mk->constants, mk->nconstants, i, k };
+		BundleKernel is = { mk->name, mk->constants, mk->nconstants, mk->candidate, i, k };
 		const BundleKernel *other = &b->x.kernel[said->first + k];
 
-		if (strcmp(mk->name, other->name) != 0 || !bundle_same_constants(&is, other))
+		if (strcmp(mk->name, other->name) != 0 || !bundle_same_choice(&is, other))
 			return false;
 	}
 	return true;

@@ -8,13 +8,13 @@
 
 /* In front of the index: magic, version, 0, bytes of all, digest of what is before it and of what is
  * behind it up to the first module, bytes of the index. */
-enum { BUNDLE_HEAD = 40, BUNDLE_DIGEST = 24, BUNDLE_VERSION = 1, BUNDLE_ALIGN = 16 };
+enum { BUNDLE_HEAD = 40, BUNDLE_DIGEST = 24, BUNDLE_VERSION = 2, BUNDLE_ALIGN = 16 };
 extern const char bundle_magic[8];
 
 typedef struct BundleKernel {
 	const char *name;
 	hexc_define *constant;
-	int nconstant;
+	int nconstant, candidate;
 	int module, number;
 } BundleKernel;
 
@@ -31,6 +31,7 @@ typedef struct BundleIndex {
 	BundleModule *module;
 	BundleKernel *kernel;
 	int nmodule, nkernel, kernel_cap;
+	const char *families; /* their text, "" without any: family_text.c */
 } BundleIndex;
 
 struct hexc_bundle {
@@ -44,10 +45,11 @@ struct hexc_bundle {
 
 /* The index to bytes or, with w->arena, back. */
 void bundle_wire(Wire *w, BundleIndex *x);
-/* Have two kernels the same constants? */
-bool bundle_same_constants(const BundleKernel *a, const BundleKernel *b);
+/* Have two kernels the same constants, and are they the same solution? */
+bool bundle_same_choice(const BundleKernel *a, const BundleKernel *b);
 /* The index of these modules, in an arena: what stands in it but `at` and `bytes`. */
-void bundle_index(Arena *a, BundleIndex *x, const hexc_module *const *m, size_t n, const char *compiler);
+void bundle_index(Arena *a, BundleIndex *x, const hexc_module *const *m, size_t n, const char *compiler,
+                  const char *families);
 /* Module number i as b has it, loaded if need be. */
 int bundle_load(const hexc_bundle *b, int i, const hexc_module **out, char *why, size_t n);
 /* "BM=64, T=f16" */

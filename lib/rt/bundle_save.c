@@ -7,7 +7,7 @@
 typedef struct SaveJob {
 	const hexc_module *const *m;
 	size_t n;
-	const char *compiler;
+	const char *compiler, *families;
 	BundleIndex x;
 	Wire w;        /* over the index */
 	Arena *arena;
@@ -28,7 +28,7 @@ twins(SaveJob *j)
 			char text[400];
 
 			if (strcmp(a->name, b->name) != 0 || strcmp(in->arch, is->arch) != 0 ||
-			    !bundle_same_constants(a, b))
+			    !bundle_same_choice(a, b))
 				continue;
 			bundle_constants_text(a->constant, (size_t)a->nconstant, text, sizeof text);
 			j->code = why_error(
@@ -48,7 +48,7 @@ lay_out(void *user)
 	SaveJob *j = user;
 	uint64_t at;
 
-	bundle_index(j->arena, &j->x, j->m, j->n, j->compiler);
+	bundle_index(j->arena, &j->x, j->m, j->n, j->compiler, j->families);
 	if (twins(j))
 		return;
 	j->w.at = BUNDLE_HEAD;
@@ -94,16 +94,16 @@ put_head(unsigned char *out, size_t bytes, size_t index)
 }
 
 int
-hexc_bundle_save(const hexc_module *const *m, size_t n, const char *compiler, void *out, size_t room,
-                 size_t *bytes, char *why, size_t nwhy)
+hexc_bundle_save_families(const hexc_module *const *m, size_t n, const char *compiler, const char *families,
+                          void *out, size_t room, size_t *bytes, char *why, size_t nwhy)
 {
-	SaveJob j = { .m = m, .n = n, .compiler = compiler, .why = why, .nwhy = nwhy };
+	SaveJob j = { .m = m, .n = n, .compiler = compiler, .families = families, .why = why, .nwhy = nwhy };
 	Arena arena;
 	int code;
 
 	if (why && nwhy)
 		why[0] = 0;
-	if ((!m && n) || n > INT16_MAX || !compiler || !bytes || (!why && nwhy))
+	if ((!m && n) || n > INT16_MAX || !compiler || !families || !bytes || (!why && nwhy))
 		return HEXC_E_INVALID;
 	for (size_t i = 0; i < n; i++)
 		if (!m[i] || !m[i]->nptx)
@@ -127,6 +127,13 @@ hexc_bundle_save(const hexc_module *const *m, size_t n, const char *compiler, vo
 		put_head(out, j.bytes, j.w.at - BUNDLE_HEAD);
 	arena_free(&arena);
 	return code;
+}
+
+int
+hexc_bundle_save(const hexc_module *const *m, size_t n, const char *compiler, void *out, size_t room,
+                 size_t *bytes, char *why, size_t nwhy)
+{
+	return hexc_bundle_save_families(m, n, compiler, "", out, room, bytes, why, nwhy);
 }
 
 int

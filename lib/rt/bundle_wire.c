@@ -21,6 +21,7 @@ static void
 wire_kernel(Wire *w, BundleKernel *k)
 {
 	wire_there(w, &k->name);
+	wire_int(w, &k->candidate, 0, INT32_MAX);
 	wire_count(w, &k->nconstant, LIST_MOST);
 	if (w->arena)
 		k->constant = NEWN(w->arena, hexc_define, k->nconstant);
@@ -66,13 +67,16 @@ bundle_wire(Wire *w, BundleIndex *x)
 		x->module = NEWN(w->arena, BundleModule, x->nmodule);
 	for (int i = 0; i < x->nmodule; i++)
 		wire_module_entry(w, x, i);
+	wire_there(w, &x->families);
 }
 
 void
-bundle_index(Arena *a, BundleIndex *x, const hexc_module *const *m, size_t n, const char *compiler)
+bundle_index(Arena *a, BundleIndex *x, const hexc_module *const *m, size_t n, const char *compiler,
+             const char *families)
 {
 	memset(x, 0, sizeof *x);
 	x->compiler = compiler;
+	x->families = families;
 	x->nmodule = (int)n;
 	x->module = NEWN(a, BundleModule, n);
 	for (int i = 0; i < x->nmodule; i++) {
@@ -89,7 +93,7 @@ bundle_index(Arena *a, BundleIndex *x, const hexc_module *const *m, size_t n, co
 		to->nkernel = m[i]->nkernel;
 		for (int k = 0; k < to->nkernel; k++) {
 			const ModKernel *mk = &m[i]->kernel[k];
-			BundleKernel new = { mk->name, mk->constants, mk->nconstants, i, k };
+			BundleKernel new = { mk->name, mk->constants, mk->nconstants, mk->candidate, i, k };
 
 			VEC_PUSH(a, x->kernel, x->nkernel, x->kernel_cap, new);
 		}
@@ -97,9 +101,9 @@ bundle_index(Arena *a, BundleIndex *x, const hexc_module *const *m, size_t n, co
 }
 
 bool
-bundle_same_constants(const BundleKernel *a, const BundleKernel *b)
+bundle_same_choice(const BundleKernel *a, const BundleKernel *b)
 {
-	if (a->nconstant != b->nconstant)
+	if (a->nconstant != b->nconstant || a->candidate != b->candidate)
 		return false;
 	for (int i = 0; i < a->nconstant; i++) {
 		int j = 0;

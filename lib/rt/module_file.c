@@ -97,16 +97,6 @@ load(void *user)
 		wire_bad(&j->w, "something follows its end");
 }
 
-static void *
-libc_realloc(void *user, void *p, size_t n)
-{
-	(void)user;
-	if (n)
-		return realloc(p, n);
-	free(p);
-	return NULL;
-}
-
 int
 hexc_module_load(hexc_module **out, const void *data, size_t n, char *why, size_t nwhy)
 {

@@ -68,6 +68,7 @@ hexc_kernel(const hexc_module *m, size_t i, hexc_kernel_info *out)
 	info.nparam = (uint32_t)k->nparam;
 	info.nmap = (uint32_t)k->nmap;
 	info.persistent = k->persistent;
+	info.pdl = k->pdl;
 	info.nassume = (uint32_t)k->nassume;
 	info.nconst = (uint32_t)k->nconstants;
 	info.ncandidate = (uint32_t)k->ncand;

@@ -250,6 +250,7 @@ wire_shape(Wire *w, ModKernel *k)
 	wire_int(w, &k->order.fast, 0, 2);
 	wire_int(w, &k->order.slow, 0, 2);
 	wire_bool(w, &k->persistent);
+	wire_bool(w, &k->pdl);
 }
 
 static void

@@ -64,6 +64,7 @@ typedef struct ModKernel {
 	ModMap *map;
 	int nmap;
 	bool persistent; /* blocks share out the grid */
+	bool pdl; /* it waits by itself for the grids before */
 	GridOrder order;
 	int64_t smem;
 	const char *explain, *explain_short, *json;

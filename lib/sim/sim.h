@@ -293,9 +293,11 @@ typedef struct sim_launch {
 	uint64_t l2_bytes;      /* an L2 cache of that size, at least 32, which sim_l2_of tells of; 0: none.
 	                         * Wants counts; each block's requests are kept until its wave has ended */
 	uint32_t l2_blocks;     /* blocks of a wave, which run at the same time; 0: all of the grid */
+	uint32_t dependent;     /* 1: a programmatic dependent launch: what a grid before writes and reads is
+	                         * its own until griddepcontrol.wait.  Wants checks */
 } sim_launch;
 #define SIM_LAUNCH_INIT { sizeof(sim_launch), {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, NULL, NULL, 0, \
-	1, 1, 0, 0, 0, 0, NULL, NULL, NULL, SIM_TRACE_INIT, 0, 0, 0 }
+	1, 1, 0, 0, 0, 0, NULL, NULL, NULL, SIM_TRACE_INIT, 0, 0, 0, 0 }
 
 /* Run one kernel to its end.  SIM_OK: it ran and nothing was wrong (warnings aside).  SIM_E_FAULT: it ran
  * (or was stopped) and sim_fault_at() has what was wrong.  SIM_E_LIMIT: stopped; counts are
@@ -323,11 +325,14 @@ SIM_API const char *sim_result_output(const sim_result *r, size_t *bytes);
  * and release, and fences with strong accesses (these count for the whole warp), each between threads that
  * its scope includes; a strong write also precedes what follows a strong read of it.  Strong accesses of
  * threads that their scopes leave out race too.  What a warpgroup wrote before a wgmma.fence precedes the
- * wgmma behind it.  A word remembers its last few accesses, so one race may hide another; and order between
- * blocks is kept as points in time, so that what a third block did before two others synchronised passes for
- * ordered.  Memory is sequentially consistent here: what a kernel does is one interleaving of its
- * threads, and outcomes beyond those, which the memory model allows relaxed accesses, are never seen.
- * Lanes that only return early do not make a barrier divergent. */
+ * wgmma behind it; where nothing else says so, it is a warning, as are what cp.async wrote and wgmma reads
+ * without a proxy fence, inits of mbarriers that a barrier of the block alone shows to the async proxy, and
+ * phases of mbarriers that end before all who waited for the one before are known to have seen that.  A
+ * word remembers its last few accesses, so one race may hide another; and order between blocks is kept as
+ * points in time, so that what a third block did before two others synchronised passes for ordered.  Memory
+ * is sequentially consistent here: what a kernel does is one interleaving of its threads, and outcomes
+ * beyond those, which the memory model allows relaxed accesses, are never seen.  Lanes that only return
+ * early do not make a barrier divergent. */
 
 #define SIM_FAULTS(X) \
 	X(BOUNDS,       "out-of-bounds",      "access outside any allocation of its space, or of the " \
@@ -368,7 +373,10 @@ SIM_API const char *sim_result_output(const sim_result *r, size_t *bytes);
 	X(HEAP,         "heap",               "free of what malloc has not given") \
 	X(WGMMA,        "wgmma",              "a register of a wgmma was touched before its wait, " \
 	                                      "or used by wgmma without a fence") \
-	X(SETMAXNREG,   "setmaxnreg",         "setmaxnreg.inc to fewer or .dec to more registers")
+	X(SETMAXNREG,   "setmaxnreg",         "setmaxnreg.inc to fewer or .dec to more registers") \
+	X(DEPENDENT,    "dependent-grid",     "global memory was used before griddepcontrol.wait") \
+	X(EXIT,         "early-exit",         "a block ended while a bulk copy had yet to read its " \
+	                                      "shared memory")
 #define SIM_FAULT_KIND_(id, name, text) SIM_FAULT_##id,
 typedef enum sim_fault_kind {
 	SIM_FAULTS(SIM_FAULT_KIND_)
@@ -568,6 +576,19 @@ SIM_API int sim_roofline(const sim_result *r, const char *gpu, sim_roof *out);
 /* "dram", and what it counts. */
 SIM_API const char *sim_limit_name(sim_limit l);
 SIM_API const char *sim_limit_text(sim_limit l);
+
+/* ---- as a CUDA driver ----------------------------------------------------------------
+ *
+ * For hosts that call the CUDA driver by addresses that they look up, as hexc_gpu_open does (HEXC_SIMULATOR):
+ * functions of its API on simulated devices, whose ordinal is their compute capability (90).
+ * cuDevicePrimaryCtxRetain makes a context each time, with memory of its own, and
+ * cuDevicePrimaryCtxRelease_v2 frees the one that is current.  Launches run at once, one after the other,
+ * with all checks; a fault is CUDA_ERROR_LAUNCH_FAILED from then on, and cuGetErrorString tells it.  Graphs
+ * run their nodes in another order than they were captured in, as far as waits allow.  An event's time is
+ * the number of launches before it, in milliseconds.  Cubins are refused: PTX is run. */
+typedef void (*sim_function)(void);
+/* The function of this name, to be cast to its type; NULL: it is not there. */
+SIM_API sim_function sim_cuda(const char *name);
 
 #ifdef __cplusplus
 }

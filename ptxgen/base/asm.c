@@ -306,7 +306,8 @@ instr_flags(const Instr *i)
 {
 	switch (i->kind) {
 	case IK_mma:
-	case IK_mma_sp: return AF_WARP;
+	case IK_mma_sp:
+	case IK_mma_scaled: return AF_WARP;
 	case IK_stmatrix:
 	case IK_ldmatrix: return AF_MEM | AF_WARP;
 	default: return AF_MEM;
@@ -323,7 +324,8 @@ asm_instr(Gen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out)
 	BUG_IF(g->a, !i->text || !instr_on(i, g->u->target) || nin > 19 || row >= COUNT_OF(g->ptext));
 	memcpy(all, in, sizeof *in * (size_t)nin);
 	if (exec) {
-		BUG_IF(g->a, i->kind == IK_mma || i->kind == IK_mma_sp || i->kind == IK_ldmatrix);
+		BUG_IF(g->a, i->kind == IK_mma || i->kind == IK_mma_sp || i->kind == IK_mma_scaled ||
+		                     i->kind == IK_ldmatrix);
 		if (!g->ptext[row])
 			instr_predicated(g->a, i, &g->ptext[row], &g->pcons[row]);
 		text = g->ptext[row];

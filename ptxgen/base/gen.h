@@ -61,6 +61,8 @@ struct Gen {
 	LV nothing_set;     /* i32: 0, as ptxas does not know; NULL until asked for */
 	int warps;          /* that run together what is emitted: of a role, or all */
 	LV leader;          /* i1: this thread speaks for them; NULL: it is the only one here */
+	LV remote;          /* i32: `smem` of the block of the cluster whose rank is the lane's number, where
+	                     * there is one; NULL: no cluster */
 	LV team;            /* i32: the number of this team; NULL: not among the teams */
 	const struct Web **web; /* by Val.id, and of factors of products in registers, likewise (file.h) */
 	const struct Web **factor;

@@ -65,6 +65,21 @@ lane_index(Gen *g, const Layout *l, int d)
 	return sum;
 }
 
+int64_t
+lane_index_most(const Layout *l, int d)
+{
+	int64_t most = 0;
+
+	for (Digit x = dim_digits(l, d); x.it; digit_next(&x)) {
+		if ((x.it->axis != AX_lane && x.it->axis != AX_warp) || x.it->stride == 0)
+			continue;
+		if (l->offset[x.it->axis])
+			return INT64_MAX;
+		most += (x.it->extent - 1) * x.weight;
+	}
+	return most;
+}
+
 LV
 axis_digits(Gen *g, const Layout *l, int d, Axis axis)
 {

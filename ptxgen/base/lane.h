@@ -5,6 +5,8 @@
 
 /* Coordinate d of what this thread's register 0 holds (i32, entry block): lane and warp digits. */
 LV lane_index(Gen *g, const Layout *l, int d);
+/* The largest one of all threads; INT64_MAX: not known. */
+int64_t lane_index_most(const Layout *l, int d);
 /* The thread's digits of dim d on one axis (lane or warp) alone, as one number from 0 (i32, entry
  * block). */
 LV axis_digits(Gen *g, const Layout *l, int d, Axis axis);

@@ -1,19 +1,22 @@
 /* speaker.c - what one thread does for all warps of a role. */
 #include "ptxgen/base/speaker.h"
 #include "ptxgen/base/asm.h"
+#include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
+
+LV
+speaker_lanes(Gen *g, int warps, uint32_t lanes)
+{
+	LV warp = LLVMBuildURem(g->pre, g->warp, const_i32(g, warps), "");
+
+	warp = LLVMBuildICmp(g->pre, LLVMIntEQ, warp, const_i32(g, 0), "");
+	return LLVMBuildAnd(g->pre, lane_mask(g, lanes), warp, "");
+}
 
 LV
 speaker(Gen *g, int warps)
 {
-	LV first, warp;
-
-	if (warps == g->warps || !g->leader)
-		return g->leader;
-	first = LLVMBuildICmp(g->pre, LLVMIntEQ, g->lane, const_i32(g, 0), "");
-	warp = LLVMBuildURem(g->pre, g->warp, const_i32(g, warps), "");
-	warp = LLVMBuildICmp(g->pre, LLVMIntEQ, warp, const_i32(g, 0), "");
-	return LLVMBuildAnd(g->pre, first, warp, "");
+	return warps == g->warps || !g->leader ? g->leader : speaker_lanes(g, warps, 1);
 }
 
 void

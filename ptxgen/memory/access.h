@@ -109,6 +109,8 @@ LV access_bytes(Access *x, LLVMBuilderRef b, LV elems);
 LV access_bit(Access *x, LLVMBuilderRef b, LV elems);
 void global_new(Access *x);
 void global_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift);
+/* i64: the index into root dim rd at `index`. */
+LV access_index(Access *x, int rd, const int64_t *index);
 /* Address part of the indices at `index`, in elements; NULL: none. */
 LV global_index(Access *x, const int64_t *index);
 void shared_new(Access *x);

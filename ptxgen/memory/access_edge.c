@@ -1,6 +1,7 @@
 /* access_edge.c - which elements of a view are inside its tensor. */
 #include "ptxgen/memory/access.h"
 #include "ptxgen/base/asm.h"
+#include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/number.h"
 
@@ -164,9 +165,8 @@ access_pin_edges(Access *x)
 			x->rem[d] = asm_op(x->g, A_pin32, x->rem[d], NULL, NULL);
 }
 
-/* The index into root dim rd at `index`, as i64. */
-static LV
-index_at(Access *x, int rd, const int64_t *index)
+LV
+access_index(Access *x, int rd, const int64_t *index)
 {
 	Gen *g = x->g;
 	Val *v = x->index[rd];
@@ -189,19 +189,27 @@ global_index(Access *x, const int64_t *index)
 
 		if (!x->index[rd])
 			continue;
-		part = LLVMBuildMul(g->b, index_at(x, rd, index), s, "");
+		part = LLVMBuildMul(g->b, access_index(x, rd, index), s, "");
 		sum = sum ? LLVMBuildAdd(g->b, sum, part, "") : part;
 	}
 	memo_add(x, 2, key, sum);
 	return sum;
 }
 
-/* i1: the indices at `index` are in the tensor. */
+/* i64: where dim rd of the tensor or tile ends. */
+static LV
+root_size(const Access *x, int rd)
+{
+	const Param *p = val_param(x->g->k, x->root);
+
+	return p ? scalar_get(x->g, p->size[rd]) : const_i64(x->g, x->root->type.shape[rd]);
+}
+
+/* i1: the indices at `index` are in the tensor or tile. */
 static LV
 indices_inside(Access *x, const int64_t *index)
 {
 	Gen *g = x->g;
-	const Param *p = val_param(g->k, x->root);
 	int64_t key[2] = { -3, index[x->gather] };
 	LV all = memo_find(x, 2, key);
 
@@ -210,10 +218,10 @@ indices_inside(Access *x, const int64_t *index)
 
 		if (!x->index[rd])
 			continue;
-		in = LLVMBuildICmp(g->b, LLVMIntULT, index_at(x, rd, index), scalar_get(g, p->size[rd]), "");
+		in = LLVMBuildICmp(g->b, LLVMIntULT, access_index(x, rd, index), root_size(x, rd), "");
 		for (int next = rd + 1; next < x->root_rank && x->index[next]; next++) {
-			LV more = LLVMBuildICmp(g->b, LLVMIntULT, index_at(x, next, index),
-			                        scalar_get(g, p->size[next]), "");
+			LV more = LLVMBuildICmp(g->b, LLVMIntULT, access_index(x, next, index),
+			                        root_size(x, next), "");
 			in = LLVMBuildAnd(g->b, in, more, "");
 		}
 		all = in;
@@ -288,15 +296,31 @@ inside_edge(Access *x, int d, int64_t c)
 	return in;
 }
 
-/* i1: coordinate c of dim d is inside; NULL: nothing ends there. */
+/* The largest number that divides the view's end and the place of every thread along dim d: what is
+ * between two of its multiples is inside as the first is. */
+static int64_t
+within_step(const Access *x, int d)
+{
+	int64_t step = x->within[d];
+
+	if (!x->l || d == x->gather)
+		return 1;
+	for (Digit g = dim_digits(x->l, d); g.it; digit_next(&g))
+		if (g.it->axis != AX_reg && g.it->extent > 1)
+			step = gcd64(step, g.weight);
+	return step;
+}
+
+/* i1: coordinate c of dim d is inside, a constant where all threads are. */
 static LV
 inside_dim(Access *x, int d, int64_t c)
 {
 	Gen *g = x->g;
 	LV edge = x->rem[d] || x->at[d] ? inside_edge(x, d, c) : NULL, in;
 
-	if (!x->within[d])
-		return edge;
+	if (!x->within[d] || (x->l && d != x->gather && lane_index_most(x->l, d) < x->within[d] - c))
+		return edge ? edge : LLVMConstInt(g->i1, 1, 0);
+	c -= c % within_step(x, d);
 	in = LLVMBuildICmp(g->b, LLVMIntSLT, x->lane[d], const_i32(g, x->within[d] - c), "");
 	return edge ? LLVMBuildAnd(g->b, edge, in, "") : in;
 }

@@ -189,7 +189,8 @@ shared_new(Access *x)
 	for (int rd = 0; rd < x->root_rank && !x->general; rd++) {
 		int d = view_dim(x, rd);
 
-		x->general = !uniform_part(x, rd, period) || (d >= 0 && x->l && !lane_part(x, d));
+		x->general = x->index[rd] || !uniform_part(x, rd, period) ||
+		             (d >= 0 && x->l && !lane_part(x, d));
 	}
 	x->general = x->general || (s.bits > 0 && x->bits == UINT64_MAX);
 }
@@ -207,10 +208,12 @@ general_offset(Access *x, const int64_t *index)
 		int d = view_dim(x, rd);
 		LV c = const_i32(g, x->start[rd].add + (d >= 0 ? index[d] : 0));
 
-		if (x->start[rd].var)
+		if (x->index[rd])
+			c = LLVMBuildTrunc(g->b, access_index(x, rd, index), g->i32, "");
+		else if (x->start[rd].var)
 			c = LLVMBuildAdd(g->b, c,
 			                 LLVMBuildTrunc(g->b, x->start[rd].var, g->i32, ""), "");
-		if (d >= 0)
+		if (d >= 0 && !x->index[rd])
 			c = LLVMBuildAdd(g->b, c, x->lane[d], "");
 		sum = LLVMBuildAdd(g->b, sum, dim_offset_code(g, g->b, x->mem, rd, c), "");
 	}

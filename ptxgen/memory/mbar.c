@@ -9,7 +9,6 @@
 typedef struct Expected {
 	int64_t bytes; /* of boxes */
 	bool lanes;    /* asynchronous, of each lane by itself */
-	bool stores;   /* by stores of the lanes */
 } Expected;
 
 static void
@@ -22,8 +21,6 @@ expect(Expected *e, const Op *copy)
 		e->bytes += type_size(t) * dtype_info[t->dtype].bits / 8;
 	else if (i && i->kind == IK_cp_async)
 		e->lanes = true;
-	else
-		e->stores = true;
 }
 
 static Expected
@@ -51,14 +48,20 @@ arrive_lanes(const Op *arrive)
 	return false;
 }
 
-/* i32: the same but for where the barriers are in shared memory, which goes to an immediate. */
+/* i32: how far behind the first barrier. */
+static LV
+slot_bytes(Gen *g, Val *slot)
+{
+	LV n = LLVMBuildTrunc(g->b, scalar_get(g, slot), g->i32, "");
+
+	return LLVMBuildShl(g->b, n, const_i32(g, log2_floor(MBAR_BYTES)), "");
+}
+
+/* i32: mbar_address but for where the barriers are in shared memory, which goes to an immediate. */
 static LV
 slot_address(Gen *g, Val *slot)
 {
-	LV at = LLVMBuildTrunc(g->b, scalar_get(g, slot), g->i32, "");
-
-	at = LLVMBuildShl(g->b, at, const_i32(g, log2_floor(MBAR_BYTES)), "");
-	return LLVMBuildAdd(g->b, smem_base(g), at, "");
+	return LLVMBuildAdd(g->b, smem_base(g), slot_bytes(g, slot), "");
 }
 
 static LV
@@ -90,21 +93,17 @@ emit_mbar_wait(Gen *g, Op *o)
 	       LLVMBuildAnd(g->b, phase, const_i32(g, 1), ""));
 }
 
-/* At the same barrier of each block of the cluster that the mask names. */
+/* At the same barrier of each block of the cluster that the mask names, a lane for each.  Release is of the
+ * block: what was read is its own memory, and that the arrival is seen brings who waits nothing to read.  Of
+ * .release.cluster ptxas 13.0 makes two fences of the whole GPU in front of every arrival. */
 static void
-arrive_at_blocks(Gen *g, LV who, int64_t mask, const LV *in)
+arrive_at_blocks(Gen *g, const Op *o, int warps)
 {
-	LV at = LLVMBuildAdd(g->b, in[0], in[1], "");
+	int64_t mask = IMM(o, cluster);
+	LV in[2] = { LLVMBuildAdd(g->b, g->remote, slot_bytes(g, o->in[1]), ""), mbar_offset(g, o->in[0]) };
 
-	for (int rank = 0; mask >> rank; rank++) {
-		LV there;
-
-		if (!(mask >> rank & 1))
-			continue;
-		there = asm_op(g, A_mapa, at, const_i32(g, rank), NULL);
-		emit_by(g, who, "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [$0];", "r", &there,
-		        1);
-	}
+	emit_by(g, speaker_lanes(g, warps, (uint32_t)mask), "mbarrier.arrive.shared::cluster.b64 _, [$0+$1];",
+	        "r,n", in, 2);
 }
 
 void
@@ -115,10 +114,8 @@ emit_mbar_arrive(Gen *g, Op *o)
 	LV in[3] = { slot_address(g, o->in[1]), mbar_offset(g, o->in[0]), const_i32(g, e.bytes) };
 
 	BUG_IF(g->a, signals < 1 || g->warps % signals);
-	BUG_IF(g->a, IMM(o, cluster) && e.bytes);
+	BUG_IF(g->a, IMM(o, cluster) && (e.bytes || !g->remote));
 	gen_flush(g, NULL);
-	if (e.stores)
-		asm_op(g, A_proxy_shared, NULL, NULL, NULL);
 	if (g->leader && signals == g->warps) /* lanes that one speaks for; products are waited for by all */
 		asm_op(g, A_warp, NULL, NULL, NULL);
 	if (arrive_lanes(o))
@@ -130,7 +127,7 @@ emit_mbar_arrive(Gen *g, Op *o)
 		emit_by(g, speaker(g, g->warps),
 		        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0+$1], $2;", "r,n,n", in, 3);
 	else if (IMM(o, cluster))
-		arrive_at_blocks(g, speaker(g, g->warps / signals), IMM(o, cluster), in);
+		arrive_at_blocks(g, o, g->warps / signals);
 	else
 		emit_by(g, speaker(g, g->warps / signals), "mbarrier.arrive.shared::cta.b64 _, [$0+$1];",
 		        "r,n", in, 2);

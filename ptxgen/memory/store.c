@@ -168,9 +168,9 @@ store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 	inside = access_inside(p->x, index);
 	if (inside)
 		exec = exec ? LLVMBuildAnd(g->b, exec, inside, "") : inside;
-	if (p->inst->kind == IK_atom)
+	if (p->inst->kind == IK_atom || p->inst->kind == IK_atom_shared)
 		emit_atom(g, p, index, reg[0], in, exec);
-	else if (p->inst->kind == IK_red)
+	else if (instr_is_update(p->inst->kind))
 		emit_update(g, p->inst, in, in[n], in[n + 1], exec);
 	else if (dtype_pieces(p->x->dtype) > 1)
 		store_pieces(g, p, in, n, imm, exec);
@@ -208,8 +208,7 @@ void
 emit_store(Gen *g, Op *o)
 {
 	Val *v = o->in[0];
-	InstrKind global = access_found(o) ? IK_atom : IMM(o, update) ? IK_red : IK_st_global;
-	InstrKind kind = o->in[1]->type.space == S_global ? global : IK_st_shared;
+	InstrKind kind = instr_store_kind(o);
 	bool scalar = v->type.space == S_scalar;
 	int bits = dtype_grain(v->type.dtype);
 	const Instr *chosen = instr_of(o->lowering);
@@ -227,7 +226,7 @@ emit_store(Gen *g, Op *o)
 		             lane_first(g, v->type.layout));
 		return;
 	}
-	if (scalar && kind != IK_red && kind != IK_atom && !chosen)
+	if (scalar && !IMM(o, update) && !chosen)
 		p.inst = mem_instr(g, kind, bits);
 	else
 		p.inst = lowering_instr(g, o, kind);

@@ -16,7 +16,7 @@ syn match hexcType /\<mbarrier\ze\s*\[/
 syn match hexcMember /\%(\<block\)\@5<=\.[xyz]\>\|\.T\>/
 
 " Begin of lists
-syn keyword hexcControl for pipeline in step stages if else async commit wait barrier return grid
+syn keyword hexcControl for pipeline while break continue in step stages if else async commit wait barrier return grid
 syn keyword hexcDeclaration kernel fn assume const tune default let var static_assert
 syn keyword hexcModifier shared register out inout strides
 syn keyword hexcConstant true false block inf

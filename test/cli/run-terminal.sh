@@ -46,7 +46,7 @@ if [ -e /dev/full ] && "$HEXC" --emit-ptx examples/sort.hexc >/dev/full 2>"$dir/
 
 # Completion.
 complete() { # words...: the last is being written
-	bash -c '. hexc/cli/hexc.bash; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _hexc; echo "${COMPREPLY[*]}"' - "$HEXC" "$@"
+	bash -c '. scripts/editors/hexc.bash; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _hexc; echo "${COMPREPLY[*]}"' - "$HEXC" "$@"
 }
 if command -v bash >/dev/null; then
 	[ "$(complete ex)" = explain ] || fail "ex: $(complete ex)"

@@ -118,7 +118,7 @@ TEST_EACH(same_bits, COUNT_OF(product))
 /* Without any arrival, at this block or another, or any copy to all, it is wrong. */
 TEST_EACH(needed, 2)
 {
-	static const char *const line[] = { "mbarrier.arrive.release.cluster", "multicast::cluster" };
+	static const char *const line[] = { "mbarrier.arrive.shared::cluster", "multicast::cluster" };
 	uint64_t n;
 
 	free(run(&product[0], &(Shape){ 520, 384, 384 }, (uint32_t[2]){ 2, 1 }, 1, line[_i], &n));

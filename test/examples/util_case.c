@@ -1,5 +1,6 @@
 /* util_case.c - data of an example, a launch on the simulator, the comparison. */
 #include "test/examples/util_case.h"
+#include "test/examples/util_fault.h"
 #include "test/examples/util_launch.h"
 #include "test/util_file.h"
 #include "test/util_map.h"
@@ -35,6 +36,7 @@ case_end(Case *c)
 		free(c->buf[i].v);
 		free(c->buf[i].allow);
 		free(c->buf[i].mem);
+		free(c->buf[i].before);
 	}
 	sim_close(c->sim);
 }
@@ -70,6 +72,23 @@ buf_set(Buf *b, int64_t i, double x)
 	b->v[i] = hexc_get(b->type, b->mem, (uint64_t)i);
 }
 
+static void
+fill(Case *c, Buf *b, double lo, double hi)
+{
+	for (int64_t i = 0; i < b->n; i++) {
+		double x = uniform(c);
+		buf_set(b, i, b->type->kind == 'f' ? lo + x * (hi - lo) : floor(lo + x * (hi - lo + 1)));
+	}
+}
+
+static void
+make_out(Buf *b)
+{
+	b->out = true;
+	b->allow = calloc((size_t)b->n, sizeof *b->allow);
+	ck_assert_ptr_nonnull(b->allow);
+}
+
 Buf *
 case_in(Case *c, const char *name, const char *type, double lo, double hi, ...)
 {
@@ -79,10 +98,24 @@ case_in(Case *c, const char *name, const char *type, double lo, double hi, ...)
 	va_start(ap, hi);
 	b = buf_new(c, name, type, ap);
 	va_end(ap);
-	for (int64_t i = 0; i < b->n; i++) {
-		double x = uniform(c);
-		buf_set(b, i, b->type->kind == 'f' ? lo + x * (hi - lo) : floor(lo + x * (hi - lo + 1)));
-	}
+	fill(c, b, lo, hi);
+	return b;
+}
+
+Buf *
+case_inout(Case *c, const char *name, const char *type, double lo, double hi, ...)
+{
+	va_list ap;
+	Buf *b;
+
+	va_start(ap, hi);
+	b = buf_new(c, name, type, ap);
+	va_end(ap);
+	fill(c, b, lo, hi);
+	make_out(b);
+	b->before = malloc(b->bytes);
+	ck_assert_ptr_nonnull(b->before);
+	memcpy(b->before, b->mem, b->bytes);
 	return b;
 }
 
@@ -95,9 +128,7 @@ case_out(Case *c, const char *name, const char *type, ...)
 	va_start(ap, type);
 	b = buf_new(c, name, type, ap);
 	va_end(ap);
-	b->out = true;
-	b->allow = calloc((size_t)b->n, sizeof *b->allow);
-	ck_assert_ptr_nonnull(b->allow);
+	make_out(b);
 	return b;
 }
 
@@ -126,12 +157,23 @@ ulp2(const hexc_dtype *t, double x)
 
 	if (t->kind != 'f')
 		return 0;
+	if (t->bits <= 8 && t->name[0] == 'e') { /* e4m3: its name says it */
+		man = t->name[3] - '0';
+		least = 2 - (1 << (t->name[1] - '1'));
+	}
 	frexp(x, &e);
 	return ldexp(0.5, (e - 1 < least ? least : e - 1) - man);
 }
 
 /* ---- running ------------------------------------------------------------------------------------- */
 
+/* Faults are planted in kernels that ran, of this schedule. */
+static struct {
+	bool on;
+	const char *schedule;
+} planting;
+
+/* NULL: the kernel cannot have the schedule in which faults are to be planted. */
 static hexc_module *
 compile(const Case *c, const char *path, const char *kernel, const char *arch, uint32_t candidate)
 {
@@ -149,18 +191,17 @@ compile(const Case *c, const char *path, const char *kernel, const char *arch, u
 	o.ndefine = (size_t)c->ndef;
 	o.candidate = candidate;
 	o.flags = HEXC_PROVE;
-	o.schedule = c->schedule;
+	o.schedule = planting.schedule ? planting.schedule : c->schedule;
 	memcpy(o.cluster, c->cluster, sizeof o.cluster);
 	ck_assert_int_eq(hexc_open(&ctx, &o), HEXC_OK);
 	rc = hexc_compile(&m, ctx, path, src, n);
 	if (rc != HEXC_OK)
 		hexc_diag(ctx, 0, &d);
-	ck_assert_msg(rc == HEXC_OK, "%s for %s, candidate %u: %s", path, arch, candidate, d.text);
+	ck_assert_msg(rc == HEXC_OK || (planting.schedule && strncmp(d.text, "internal", 8) != 0),
+	              "%s for %s, candidate %u: %s", path, arch, candidate, d.text);
 	hexc_close(ctx);
 	return m;
 }
-
-static bool removing; /* barriers, of kernels that ran */
 
 static Buf *
 find_buf(Case *c, const char *name)
@@ -230,8 +271,9 @@ set_arg(Case *c, const hexc_module *m, uint32_t nth, const hexc_param_info *p, h
 		*value = b->dev;
 		if (hexc_module_pack(m, 0, nth))
 			*value = packed(c, b, hexc_module_pack(m, 0, nth), &arg->bytes);
-		else if (!b->out)
-			ck_assert_int_eq(sim_write(c->sim, b->dev, b->mem, b->bytes), SIM_OK);
+		else if (!b->out || b->before)
+			ck_assert_int_eq(sim_write(c->sim, b->dev, b->before ? b->before : b->mem, b->bytes),
+			                 SIM_OK);
 		arg->ptr = (void *)(uintptr_t)*value;
 		return;
 	}
@@ -310,7 +352,7 @@ launch_few(sim_launch *l, const uint32_t cluster[3], uint32_t clusters)
 
 /* Those that only newer LLVMs know stand behind. */
 static const char *const archs[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_120a", "sm_100a" };
-enum { SM_80 = 1, SM_90A = 4, SM_120A = 5, SM_100A = 6, RAGGED = 2 };
+enum { SM_90A = 4, SM_120A = 5, SM_100A = 6, RAGGED = 2 };
 
 /* How many of them this library makes code for. */
 static int
@@ -321,11 +363,11 @@ arch_count(void)
 	return llvm && atoi(llvm + 5) < 20 ? SM_90A + 1 : SM_100A + 1;
 }
 
-static bool
-may_have_roles(const char *arch)
+bool
+example_on(const char *arch)
 {
-	for (int a = SM_90A; a <= SM_100A; a++)
-		if (!strcmp(arch, archs[a]))
+	for (int a = 0; a < arch_count(); a++)
+		if (!strcmp(archs[a], arch))
 			return true;
 	return false;
 }
@@ -351,6 +393,8 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	snprintf(path, sizeof path, "examples/%s.hexc", file);
 	snprintf(what, sizeof what, "%s %s, candidate %u", path, arch, candidate);
 	m = compile(c, path, kernel, arch, candidate);
+	if (!m)
+		return 0;
 	ck_assert(hexc_kernel(m, 0, &k));
 	ck_assert(k.nparam <= 24 && k.nmap <= 8);
 	for (uint32_t i = 0; i < k.nparam; i++) {
@@ -362,7 +406,7 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	ck_assert_int_eq(hexc_grid(m, 0, arg, l.grid), HEXC_OK);
 	if (k.persistent) /* what tiles do to those before them shows where one block does all */
 		launch_few(&l, k.cluster,
-		           removing      ? 1
+		           planting.on   ? 1
 		           : c->clusters ? c->clusters
 		                         : (uint32_t)(c->seed + candidate) % 4);
 	map_encode(m, k.nmap, arg, map, ptr + k.nparam);
@@ -377,15 +421,17 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	              fault.text ? fault.text : "");
 	/* what blocks of a persistent kernel do in the loop of the grid's, others do in none */
 	conflicts = loop_conflicts(r, hexc_ptx(m, NULL), k.persistent ? 2 : 1, &line);
-	ck_assert_msg(!conflicts, "%s: %llu bank conflicts in loops, as in line %u of the PTX", what,
+	/* a schedule that was asked for may have some */
+	ck_assert_msg(!conflicts || c->scattered || planting.on,
+	              "%s: %llu bank conflicts in loops, as in line %u of the PTX", what,
 	              (unsigned long long)conflicts, line);
 	if (c->by16 && !candidate)
 		by_16_bytes(c, r, hexc_ptx(m, NULL), what);
 	compare(c, m, what);
 	if (c->needs)
-		needs_lines(c->sim, hexc_ptx(m, NULL), c->needs, k.name, &l, what);
-	if (removing && (k.persistent || !may_have_roles(arch)))
-		try_barriers(c->sim, hexc_ptx(m, NULL), k.name, &l, r, k.persistent != 0, what);
+		fault_needs(c->sim, hexc_ptx(m, NULL), c->needs, k.name, &l, what);
+	if (planting.on)
+		fault_try(c->sim, hexc_ptx(m, NULL), k.name, &l, r, what);
 	for (uint32_t i = 0; i < k.nparam; i++) /* packed forms are of this launch only */
 		if (hexc_module_pack(m, 0, i))
 			sim_free(c->sim, value[i]);
@@ -423,25 +469,56 @@ example_candidates(const Example *e)
 	}
 }
 
-/* Without any one barrier the best kernel is wrong: at some size, since which of a pipeline's buffers an
- * epilogue meets depends on how many iterations there were. */
-void
-example_barriers(const Example *e)
+/* Kernels in which faults are planted: targets, and the ways in which warps share the work there. */
+static const struct {
+	const char *arch, *schedule;
+} kind[] = {
+	{ "sm_80", NULL }, { "sm_90a", "groups" }, { "sm_90a", "roles" }, { "sm_90a", "roles2" },
+	{ "sm_120a", NULL },
+};
+
+/* Sizes in which each instruction that orders something has its turn. */
+static void
+plant(const Example *e, const char *arch, int first)
 {
-	const char *what = NULL, *op = "";
-	uint32_t line = 0;
+	const Size *s = e->faults[0].n || e->faults[0].m ? e->faults : e->size;
+	const char *op;
+	uint32_t line, n;
+	int count = s == e->size ? 8 : COUNT_OF(e->faults);
 
-	removing = true; /* each test has a process of its own */
-	for (int a = 0; a < arch_count(); a++) {
-		uint32_t n;
+	for (int i = 0, at = first; i < count && (i == 0 || fault_missed(&at, &line, &op)); i++, at = first) {
+		const Size *now = &s[s == e->size ? (RAGGED + i) % 8 : i];
 
-		if (a != SM_80 && a != SM_90A && a != SM_120A && !getenv("FULL"))
-			continue;
-		for (int i = 0; i < 8 && (i == 0 || needless_barrier(&line, &op)); i++)
-			e->fn(&e->size[(RAGGED + i) % 8], archs[a], &n, 0);
+		n = now->n || now->m;
+		for (uint32_t k = 0; k < n; k++) {
+			e->fn(now, arch, &n, k);
+			n = getenv("FULL") ? n : 1;
+		}
 	}
-	what = needless_barrier(&line, &op);
-	ck_assert_msg(!what, "%s: without line %u of the PTX nothing is wrong: %s", what, line, op);
+}
+
+void
+example_faults(const Example *e)
+{
+	const char *what, *op;
+	uint32_t line;
+	int left = 0;
+
+	if (getenv("QUICK"))
+		return;
+	planting.on = true; /* each test has a process of its own */
+	for (size_t i = 0; i < COUNT_OF(kind); i++) {
+		int at = fault_sites();
+
+		if (!example_on(kind[i].arch))
+			continue;
+		planting.schedule = kind[i].schedule;
+		plant(e, kind[i].arch, at);
+		for (; (what = fault_missed(&at, &line, &op)) != NULL; left++)
+			fprintf(stderr, "%s, %s: nobody misses line %u of the PTX: %s\n", what,
+			        kind[i].schedule ? kind[i].schedule : "", line, op);
+	}
+	ck_assert_msg(!left, "of %d faults %d are not caught", fault_sites(), left);
 }
 
 double

@@ -21,6 +21,7 @@ typedef struct Buf {
 	double *v; /* inputs: the values as stored.  Outputs: what is right */
 	double *allow; /* outputs: how far from v a right result may be; < 0: anything */
 	void *mem;
+	void *before; /* inout: what is there before a launch; NULL: others */
 	uint64_t bytes, dev;
 } Buf;
 
@@ -37,6 +38,7 @@ typedef struct Case {
 	uint64_t seed;
 	/* bytes of packed tiles that warps read from shared memory, each once; 0: nobody asks */
 	uint64_t by16;
+	bool scattered; /* shared memory is updated anywhere: bank conflicts are nobody's fault */
 	uint32_t cluster[3]; /* as hexc_opts has it */
 	const char *schedule; /* .. */
 	const char *needs;   /* in lines of PTX without any one of which it is wrong; NULL: nobody asks */
@@ -51,6 +53,9 @@ void case_end(Case *c);
 Buf *case_in(Case *c, const char *name, const char *type, double lo, double hi, ...);
 /* An output: fill v and allow. */
 Buf *case_out(Case *c, const char *name, const char *type, ...);
+/* What a kernel reads and writes: values lo..hi, as an input has them; fill allow, and v anew with what is
+ * right behind the launch. */
+Buf *case_inout(Case *c, const char *name, const char *type, double lo, double hi, ...);
 /* Set element i of an input. */
 void buf_set(Buf *b, int64_t i, double x);
 void case_num(Case *c, const char *name, double x);
@@ -69,14 +74,17 @@ typedef void ExampleFn(const Size *s, const char *arch, uint32_t *ncand, uint32_
 typedef struct Example {
 	ExampleFn *fn;
 	Size size[8];
+	Size faults[3]; /* of planted faults, where each size is of another program; none: as above */
 } Example;
+/* Does this build's LLVM know the target? */
+bool example_on(const char *arch);
 /* All sizes with the best candidate, the targets in turn; all candidates of one ragged size for every target;
- * without any one of its barriers, or of roles commits, waits for products and arrivals, the best candidate
- * is wrong.  No lines in loops may have bank conflicts.
- * FULL=1 in the environment: all candidates of all sizes for every target. */
+ * without any one of the instructions that order its threads and engines, the best candidate of each
+ * schedule is wrong, and the simulator says so.  No lines in loops may have bank conflicts.  In the
+ * environment: FULL=1, all candidates of all sizes for every target; QUICK=1, nothing is taken away. */
 void example_sizes(const Example *e);
 void example_candidates(const Example *e);
-void example_barriers(const Example *e);
+void example_faults(const Example *e);
 #define EXAMPLES(list)                                                                             \
 	TEST_EACH(sizes, COUNT_OF(list))                                                           \
 	{                                                                                          \
@@ -86,9 +94,9 @@ void example_barriers(const Example *e);
 	{                                                                                          \
 		example_candidates(&(list)[_i]);                                                   \
 	}                                                                                          \
-	TEST_EACH(barriers, COUNT_OF(list))                                                        \
+	TEST_EACH(faults, COUNT_OF(list))                                                        \
 	{                                                                                          \
-		example_barriers(&(list)[_i]);                                                     \
+		example_faults(&(list)[_i]);                                                     \
 	}                                                                                          \
 	TEST_PROGRAM(.timeout = 3600)
 

@@ -80,7 +80,7 @@ def timeline(path, k, words):
 
 # Whatever the text tells, a field has too.
 def complete(path, k):
-    head, *sections = re.split(r'\n\n(?=tiles|places|sparse|packs|instructions|loops|timeline|solutions)', k['text'])
+    head, *sections = re.split(r'\n\n(?=tiles|schedule|products|warps|places|sparse|scales|packs|instructions|loops|timeline|solutions)', k['text'])
     part = dict((s.split('\n', 1)[0].split(',')[0], s.split('\n', 1)[1].rstrip('\n')) for s in sections)
     m = re.match(r'kernel (\S+) on (\S+): (\d+) warps, (\d+) cycles predicted for a block, (\d+) steps', head)
     if (m[1], m[2], int(m[3]), int(m[5])) != (k['entry'], k['arch'], k['warps'], k['steps']) or \
@@ -129,10 +129,26 @@ def complete(path, k):
         if (m[1], int(m[2]), m[3]) != (p['name'], p['line'], p['space']) or \
                 (m[4] and int(m[4]) != p['runner_up']['candidate']):
             fail(path, l, p)
+    if 'schedule' in part:
+        m = re.match(r' *(\w+)(?:; else \w+: candidate (\d+).*|; no roles: (.*))$', part['schedule'])
+        j = k['schedule']
+        if (m[1], m[2] and int(m[2]), m[3]) != (j['taken'], j.get('runner_up', {}).get('candidate'), j.get('no_roles')):
+            fail(path, part['schedule'], j)
+    if 'warps' in part:
+        m = re.match(r' *left open: (\d+); else \d+: candidate (\d+)', part['warps'])
+        if (int(m[1]), int(m[2])) != (k['open_warps']['taken'], k['open_warps']['runner_up']['candidate']):
+            fail(path, part['warps'])
+    for word, field in (('schedule', 'schedule'), ('warps', 'open_warps'), ('sparse', 'sparse'), ('scales', 'scales')):
+        if (word in part) != (field in k):
+            fail(path, 'tells of', word, 'in words or JSON only')
     if 'sparse' in part:
         m = re.match(r' *zeros (\w+); else \w+: candidate (\d+)', part['sparse'])
         if (m[1], int(m[2])) != (k['sparse']['zeros'], k['sparse']['runner_up']['candidate']):
             fail(path, part['sparse'])
+    if 'scales' in part:
+        m = re.match(r' *applied (by products|before); else [^:]*: candidate (\d+)', part['scales'])
+        if (m[1], int(m[2])) != (k['scales']['applied'], k['scales']['runner_up']['candidate']):
+            fail(path, part['scales'])
     if k['loops'] and part.get('loops', '').split('\n') != [
             '  line %d, %s%s' % (l['line'], 'for other sizes, ' if 'other_sizes' in l else '', l['split']) for l in k['loops']]:
         fail(path, 'loops', part.get('loops'), k['loops'])

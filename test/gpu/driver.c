@@ -7,6 +7,7 @@
  *
  *	FAKE_CUDA_DEVICES=N   GPUs (1)
  *	FAKE_CUDA_SM=75       their capability (90)
+ *	FAKE_CUDA_VERSION=N   of the driver (13000)
  *	FAKE_CUDA_STREAM=7    a stream that it takes beside the default one and those it made (none)
  *	FAKE_CUDA_FAIL=NAME   this function fails, with FAKE_CUDA_CODE (999)
  *	FAKE_CUDA_FAIL_AT=N   the N-th call that may fail does, and says so; what it frees is free then
@@ -21,6 +22,7 @@
 #include <string.h>
 #include "lib/gpu/driver.h"
 #include "lib/hexc.h"
+#include "lib/sim/cuda/graph.h"
 #include "lib/sim/sim.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -54,35 +56,17 @@ struct Context {
 	sim *sim;
 };
 
-enum { DEVICES = 4, STREAMS = 4, NODES = 16, ARG_BYTES = 4096 };
-
-/* A launch that is kept. */
-typedef struct Node {
-	Function *f;
-	unsigned grid[3], block[3], shared, enabled;
-	unsigned char bytes[ARG_BYTES];
-	void *arg[HEXC_MAX_PARAMS];
-	const struct Node *of; /* in what is instantiated: the graph's node */
-} Node;
-
-typedef struct Graph {
-	Node node[NODES];
-	int n;
-	void *last; /* as cuStreamGetCaptureInfo has it */
-} Graph;
-
-typedef struct Stream {
-	Graph *capture; /* NULL: it runs */
-} Stream;
+enum { DEVICES = 4, STREAMS = 4 };
 
 static struct {
 	bool ready;
 	int calls;
 	const char *fail; /* what the environment says, once: launches are timed */
 	int fail_at, idle;
+	int dependent; /* launches that may start beside the one before */
 	Context context[DEVICES];
 	Stream stream[STREAMS];
-	int streams;
+	int streams, graphs;
 } fake;
 static _Thread_local Context *stack[16];
 static _Thread_local int depth;
@@ -152,7 +136,7 @@ int
 cuDriverGetVersion(int *version)
 {
 	CHECK(false);
-	*version = 13000;
+	*version = number("FAKE_CUDA_VERSION", 13000);
 	return 0;
 }
 
@@ -243,13 +227,17 @@ int
 cuDevicePrimaryCtxRelease_v2(int device)
 {
 	Context *c = &fake.context[device];
+	int others = 0; /* whose graphs may be there */
 
+	for (int i = 0; i < DEVICES; i++)
+		others += i != device ? fake.context[i].retained : 0;
 	if (!c->retained--)
 		return INVALID_CONTEXT;
-	if (c->retained == 0 && (c->allocs || c->modules || c->events || depth))
+	if (c->retained == 0 && (c->allocs || c->modules || c->events || (fake.graphs && !others) || depth))
 		fprintf(stderr,
-		        "fake driver: left behind: %d allocations, %d modules, %d events, %d contexts\n",
-		        c->allocs, c->modules, c->events, depth);
+		        "fake driver: left behind: %d allocations, %d modules, %d events, %d graphs, "
+		        "%d contexts\n",
+		        c->allocs, c->modules, c->events, fake.graphs, depth);
 	CHECK(false);
 	return 0;
 }
@@ -391,6 +379,71 @@ cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option, vo
 	return 0;
 }
 
+/* A linker's state is the cubin that it makes: its bytes, a NUL among them. */
+typedef struct Link {
+	char *cubin;
+} Link;
+
+int
+cuLinkCreate_v2(unsigned n, int *option, void **value, void **state)
+{
+	(void)option;
+	(void)value;
+	CHECK(true);
+	*state = n ? NULL : calloc(1, sizeof(Link));
+	if (!*state)
+		return DRV_CUDA_ERROR_OUT_OF_MEMORY;
+	now()->modules++;
+	return 0;
+}
+
+int
+cuLinkAddData_v2(void *state, int type, void *data, size_t bytes, const char *name, unsigned n, int *option,
+                 void **value)
+{
+	Link *link = state;
+	sim_module *m;
+
+	(void)name;
+	(void)option;
+	(void)value;
+	CHECK(true);
+	if (type != DRV_CU_JIT_INPUT_PTX || n || !bytes || ((char *)data)[bytes - 1])
+		return INVALID_VALUE;
+	if (sim_load(now()->sim, data, bytes - 1, &m) != SIM_OK)
+		return INVALID_PTX;
+	sim_unload(now()->sim, m);
+	link->cubin = malloc(bytes + 20);
+	if (!link->cubin)
+		return DRV_CUDA_ERROR_OUT_OF_MEMORY;
+	sprintf(link->cubin, "\177ELFsm_%d\n%s", number("FAKE_CUDA_SM", 90), (char *)data);
+	return 0;
+}
+
+int
+cuLinkComplete(void *state, void **cubin, size_t *bytes)
+{
+	Link *link = state;
+
+	CHECK(true);
+	*cubin = link->cubin;
+	*bytes = link->cubin ? strlen(link->cubin) + 1 : 0;
+	return link->cubin ? 0 : INVALID_VALUE;
+}
+
+int
+cuLinkDestroy(void *state)
+{
+	Link *link = state;
+
+	if (now())
+		now()->modules--;
+	free(link->cubin);
+	free(link);
+	CHECK(true);
+	return 0;
+}
+
 int
 cuModuleUnload(void *module)
 {
@@ -464,9 +517,9 @@ cuOccupancyMaxActiveClusters(int *clusters, void *function, const DriverLaunch *
 	    !l->block[0] || l->shared > 227 << 10)
 		return INVALID_VALUE;
 	for (int d = 0; d < 3; d++) {
-		if (!l->attribute->blocks[d] || l->grid[d] % l->attribute->blocks[d])
+		if (!l->attribute->value[d] || l->grid[d] % l->attribute->value[d])
 			return INVALID_VALUE;
-		blocks *= l->attribute->blocks[d];
+		blocks *= l->attribute->value[d];
 	}
 	*clusters = number("FAKE_CUDA_CLUSTERS", number("FAKE_CUDA_BLOCKS", 1) * SMS / (int)blocks);
 	return 0;
@@ -490,7 +543,8 @@ is_stream(void *stream)
 }
 
 static int
-run(Function *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args)
+run(Function *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args,
+    bool dependent)
 {
 	static const sim_launch none = SIM_LAUNCH_INIT;
 	sim_launch l = none;
@@ -498,11 +552,13 @@ run(Function *f, const unsigned grid[3], const unsigned block[3], unsigned share
 	int code;
 
 	now()->launches++;
+	fake.dependent += dependent;
 	if (fake.idle)
 		return 0;
 	memcpy(l.grid, grid, sizeof l.grid);
 	memcpy(l.block, block, sizeof l.block);
 	l.smem = shared;
+	l.dependent = dependent;
 	l.args = (const void **)args;
 	code = sim_run(now()->sim, f->of->m, f->name, &l, &r);
 	if (code == SIM_E_FAULT)
@@ -513,26 +569,11 @@ run(Function *f, const unsigned grid[3], const unsigned block[3], unsigned share
 	return code == SIM_OK || code == SIM_E_FAULT ? 0 : INVALID_VALUE;
 }
 
-/* Keep a launch, with its arguments as they are now. */
 static int
-node_set(Node *n, Function *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args)
+run_kept(void *user, const Kept *k)
 {
-	sim_param_info p;
-	size_t at = 0;
-
-	n->f = f;
-	n->shared = shared;
-	memcpy(n->grid, grid, sizeof n->grid);
-	memcpy(n->block, block, sizeof n->block);
-	for (size_t i = 0; sim_param_at(f->of->m, f->name, i, &p); i++) {
-		at = (at + 63) / 64 * 64;
-		if (at + p.bytes > sizeof n->bytes)
-			return INVALID_VALUE;
-		memcpy(n->bytes + at, args[i], p.bytes);
-		n->arg[i] = n->bytes + at;
-		at += p.bytes;
-	}
-	return 0;
+	(void)user;
+	return run(k->function, k->grid, k->block, k->shared, (void **)(uintptr_t)k->arg, k->dependent);
 }
 
 static bool
@@ -541,100 +582,146 @@ launchable(const Function *f, const unsigned grid[3], unsigned shared)
 	return f && grid[0] && grid[1] && grid[2] && (int)shared <= f->shared && f->of->of == now();
 }
 
+static int
+launch(void *function, const unsigned grid[3], const unsigned block[3], unsigned shared, void *stream,
+       void **args, void **extra, bool dependent)
+{
+	Stream *s = stream_of(stream);
+
+	if (!launchable(function, grid, shared) || extra || !is_stream(stream))
+		return INVALID_VALUE;
+	if (!s || !s->capture)
+		return run(function, grid, block, shared, args, dependent);
+	return stream_add(s, ((Function *)function)->of->m, ((Function *)function)->name, function, grid,
+	                  block, shared, args);
+}
+
 int
 cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                unsigned shared, void *stream, void **args, void **extra)
 {
 	unsigned grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
-	Stream *s = stream_of(stream);
 
 	CHECK(true);
-	if (!launchable(function, grid, shared) || extra || !is_stream(stream))
-		return INVALID_VALUE;
-	if (!s || !s->capture)
-		return run(function, grid, block, shared, args);
-	if (s->capture->n == NODES)
-		return INVALID_VALUE;
-	s->capture->node[s->capture->n].enabled = 1;
-	s->capture->last = &s->capture->node[s->capture->n];
-	return node_set(&s->capture->node[s->capture->n++], function, grid, block, shared, args);
-}
-
-EXPORT int
-cuStreamCreate(void **stream, unsigned flags)
-{
-	(void)flags;
-	*stream = fake.streams < STREAMS ? &fake.stream[fake.streams++] : NULL;
-	return *stream ? 0 : INVALID_VALUE;
-}
-
-EXPORT int
-cuStreamBeginCapture_v2(void *stream, int mode)
-{
-	(void)mode;
-	if (!stream_of(stream) || stream_of(stream)->capture)
-		return INVALID_VALUE;
-	stream_of(stream)->capture = calloc(1, sizeof(Graph));
-	return 0;
-}
-
-EXPORT int
-cuStreamEndCapture(void *stream, void **graph)
-{
-	*graph = stream_of(stream)->capture;
-	stream_of(stream)->capture = NULL;
-	return *graph ? 0 : INVALID_VALUE;
-}
-
-EXPORT int
-cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags)
-{
-	const Graph *g = graph;
-	Graph *e = calloc(1, sizeof *e);
-
-	(void)flags;
-	*e = *g;
-	for (int i = 0; i < e->n; i++) {
-		e->node[i].of = &g->node[i];
-		for (int a = 0; a < HEXC_MAX_PARAMS; a++)
-			if (g->node[i].arg[a])
-				e->node[i].arg[a] = e->node[i].bytes +
-				                    ((unsigned char *)g->node[i].arg[a] - g->node[i].bytes);
-	}
-	*exec = e;
-	return 0;
-}
-
-EXPORT int
-cuGraphLaunch(void *exec, void *stream)
-{
-	Graph *e = exec;
-	int code = is_stream(stream) ? 0 : INVALID_VALUE;
-
-	for (int i = 0; i < e->n && !code; i++)
-		if (e->node[i].enabled)
-			code = run(e->node[i].f, e->node[i].grid, e->node[i].block, e->node[i].shared,
-			           e->node[i].arg);
-	return code;
-}
-
-EXPORT int
-cuGraphDestroy(void *graph) /* and cuGraphExecDestroy */
-{
-	free(graph);
-	return 0;
+	return launch(function, grid, block, shared, stream, args, extra, false);
 }
 
 #ifndef FAKE_OLD
-static Node *
-node_of(void *exec, const void *node)
+/* Such launches alone as the next may start beside: the simulator then sees what does not wait. */
+int
+cuLaunchKernelEx(const DriverLaunch *l, void *function, void **args, void **extra)
 {
-	Graph *e = exec;
+	CHECK(true);
+	if (l->n != 1 || l->attribute->id != DRV_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
+	    l->attribute->value[0] != 1)
+		return INVALID_VALUE;
+	return launch(function, l->grid, l->block, l->shared, l->stream, args, extra, true);
+}
+#endif
 
-	for (int i = 0; i < e->n; i++)
-		if (e->node[i].of == node)
-			return &e->node[i];
-	return NULL;
+/* How many there were of these. */
+EXPORT int
+fakeDependent(void)
+{
+	return fake.dependent;
+}
+
+int
+cuStreamCreate(void **stream, unsigned flags)
+{
+	CHECK(false);
+	*stream = fake.streams < STREAMS && flags <= 1 ? &fake.stream[fake.streams++] : NULL;
+	return *stream ? 0 : INVALID_VALUE;
+}
+
+int
+cuStreamDestroy_v2(void *stream)
+{
+	CHECK(true);
+	return stream_of(stream) ? 0 : INVALID_HANDLE;
+}
+
+int
+cuStreamWaitEvent(void *stream, void *event, unsigned flags)
+{
+	Stream none = { 0 };
+
+	CHECK(true);
+	if (flags || !event || !is_stream(stream))
+		return INVALID_VALUE;
+	return stream_wait(stream_of(stream) ? stream : &none, event);
+}
+
+int
+cuStreamBeginCapture_v2(void *stream, int mode)
+{
+	CHECK(true);
+	return stream_of(stream) && mode >= 0 && mode <= 2 ? stream_begin(stream) : INVALID_VALUE;
+}
+
+/* The edges of what was captured, by the numbers of its launches: FAKE_CUDA_TELL=1. */
+static void
+tell_edges(const Graph *g)
+{
+	for (unsigned i = 0; i < g->n; i++) {
+		fprintf(stderr, "fake driver: node %u, %s, behind", i,
+		        ((Function *)g->node[i]->k.function)->name);
+		for (unsigned k = 0; k < i; k++)
+			if (g->node[i]->before.word[k / 64] >> k % 64 & 1)
+				fprintf(stderr, " %u", k);
+		fputs("\n", stderr);
+	}
+}
+
+int
+cuStreamEndCapture(void *stream, void **graph)
+{
+	Graph *g = NULL;
+	int bad = check(__func__, true), code = stream_of(stream) ? stream_end(stream, &g) : INVALID_VALUE;
+
+	if (bad) {
+		graph_free(g);
+		return bad;
+	}
+	if (g && number("FAKE_CUDA_TELL", 0))
+		tell_edges(g);
+	fake.graphs += g != NULL;
+	*graph = g;
+	return code;
+}
+
+int
+cuGraphLaunch(void *exec, void *stream)
+{
+	CHECK(true);
+	return is_stream(stream) ? graph_run(exec, run_kept, NULL) : INVALID_VALUE;
+}
+
+int
+cuGraphDestroy(void *graph)
+{
+	if (!graph)
+		return INVALID_VALUE;
+	fake.graphs--;
+	graph_free(graph);
+	CHECK(false);
+	return 0;
+}
+
+int
+cuGraphExecDestroy(void *exec)
+{
+	return cuGraphDestroy(exec);
+}
+
+#ifndef FAKE_OLD
+int
+cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags)
+{
+	CHECK(true);
+	*exec = flags ? NULL : graph_copy(graph);
+	fake.graphs += *exec != NULL;
+	return *exec ? 0 : INVALID_VALUE;
 }
 
 int
@@ -648,8 +735,7 @@ cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph,
 	if (*status) {
 		*id = 1;
 		*graph = s->capture;
-		*n = s->capture->n > 0;
-		*nodes = &s->capture->last;
+		*nodes = stream_info(s, n);
 	}
 	return 0;
 }
@@ -657,18 +743,20 @@ cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph,
 int
 cuGraphExecKernelNodeSetParams_v2(void *exec, void *node, const DriverNode *p)
 {
-	Node *to = node_of(exec, node);
+	GraphNode *to = graph_node(exec, node);
 
 	CHECK(true);
 	if (!to || p->extra || !launchable(p->function, p->grid, p->shared))
 		return INVALID_VALUE;
-	return node_set(to, p->function, p->grid, p->block, p->shared, p->args);
+	return kept_set(&to->k, ((Function *)p->function)->of->m, ((Function *)p->function)->name,
+	                p->function,
+	                p->grid, p->block, p->shared, p->args);
 }
 
 int
 cuGraphNodeSetEnabled(void *exec, void *node, unsigned enabled)
 {
-	Node *to = node_of(exec, node);
+	GraphNode *to = graph_node(exec, node);
 
 	CHECK(true);
 	if (!to)
@@ -695,12 +783,12 @@ cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const 
 
 /* ---- events ---------------------------------------------------------------------------------------- */
 
-/* An event is the number of launches before it. */
+/* Of an event that takes no times, cuEventElapsedTime would fail. */
 int
 cuEventCreate(void **event, unsigned flags)
 {
 	CHECK(true);
-	*event = flags == 0 ? calloc(1, sizeof(int)) : NULL;
+	*event = flags == 0 || flags == DRV_CU_EVENT_DISABLE_TIMING ? calloc(1, sizeof(Event)) : NULL;
 	now()->events += *event != NULL;
 	return *event ? 0 : INVALID_VALUE;
 }
@@ -709,8 +797,8 @@ int
 cuEventRecord(void *event, void *stream)
 {
 	CHECK(true);
-	*(int *)event = now()->launches;
-	return is_stream(stream) ? 0 : INVALID_VALUE;
+	((Event *)event)->launches = (uint64_t)now()->launches;
+	return is_stream(stream) ? event_record(event, stream_of(stream)) : INVALID_VALUE;
 }
 
 int
@@ -724,7 +812,7 @@ int
 cuEventElapsedTime(float *ms, void *from, void *to)
 {
 	CHECK(true);
-	*ms = (float)(*(int *)to - *(int *)from);
+	*ms = (float)(((Event *)to)->launches - ((Event *)from)->launches);
 	return 0;
 }
 
@@ -733,6 +821,7 @@ cuEventDestroy_v2(void *event)
 {
 	if (now())
 		now()->events--;
+	event_drop(event);
 	free(event);
 	CHECK(true);
 	return 0;

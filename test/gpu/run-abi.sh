@@ -19,8 +19,8 @@ CUresult CUDAAPI cuStreamGetCaptureInfo_v2(CUstream, CUstreamCaptureStatus *, cu
 SAME(function, func) SAME(grid, gridDimX) SAME(block, blockDimX) SAME(shared, sharedMemBytes)
 SAME(args, kernelParams) SAME(extra, extra) SAME(kernel, kern) SAME(context, ctx)
 _Static_assert(sizeof(DriverNode) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2), "parameters of a node");
-_Static_assert(sizeof(DriverCluster) == sizeof(CUlaunchAttribute) && sizeof(DriverLaunch) == sizeof(CUlaunchConfig) &&
-	offsetof(DriverCluster, blocks) == offsetof(CUlaunchAttribute, value.clusterDim) &&
+_Static_assert(sizeof(DriverAttribute) == sizeof(CUlaunchAttribute) && sizeof(DriverLaunch) == sizeof(CUlaunchConfig) &&
+	offsetof(DriverAttribute, value) == offsetof(CUlaunchAttribute, value.clusterDim) &&
 	offsetof(DriverLaunch, stream) == offsetof(CUlaunchConfig, hStream) &&
 	offsetof(DriverLaunch, attribute) == offsetof(CUlaunchConfig, attrs) &&
 	offsetof(DriverLaunch, n) == offsetof(CUlaunchConfig, numAttrs), "launches");

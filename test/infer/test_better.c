@@ -469,7 +469,11 @@ TEST(shared_scan)
 		         "    grid(1);\n    Y[0 :+ 128, 0 :+ 32] = cumsum(X[0 :+ 128, 0 :+ 32], 0);\n}\n",
 		         warps[i]);
 		infer_source(&x, source, "sm_80", 0, false);
-		ck_assert_ptr_nonnull(infer_op(&x, O_shift, 0));
+		ck_assert_ptr_nonnull(infer_op(&x, O_slice, 0));
+		for (int n = 0; (o = infer_op(&x, O_slice, n)); n++)
+			ck_assert_int_eq(o->out[0]->type.layout->nrep, 0);
+		/* by 32 lanes each has a column: nothing is left for others */
+		ck_assert_int_eq(infer_op(&x, O_shift, 0) != NULL, warps[i] > 1);
 		for (int n = 0; (o = infer_op(&x, O_shift, n)); n++)
 			ck_assert_int_eq(o->out[0]->type.layout->nrep, 0);
 		infer_free(&x);

@@ -1,6 +1,7 @@
 /* test_flight.c - pass flight: waits for products stand where something needs these; arrivals that may
  * come a turn later do, and what is computed stays. */
 #include "hexc/pass/pass.h"
+#include "hexc/ir/verify/verify.h"
 #include "infer/base/solution.h"
 #include "infer/infer.h"
 #include "infer/prove/prove.h"

@@ -1,6 +1,7 @@
 /* test_split.c - pass split: the two loops compute what the one did, at every edge; which loops are split;
  * and that the masks of the rest are needed. */
 #include "infer/base/solution.h"
+#include "hexc/ir/verify/verify.h"
 #include "infer/prove/prove.h"
 #include "test/infer/util_infer.h"
 #include "test/interp/util_interp.h"

@@ -3,6 +3,7 @@
 #include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"
 #include "hexc/interp/ask.h"
+#include "hexc/ir/verify/verify.h"
 #include "test/check.h"
 #include <stdlib.h>
 #include <string.h>

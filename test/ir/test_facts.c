@@ -1,5 +1,6 @@
 /* test_facts.c - facts about index values: what must be proved is, and nothing proved is ever false. */
 #include "test/ir/util_prog.h"
+#include "hexc/ir/verify/verify.h"
 #include "test/ir/util_unit.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* test_role.c - roles of warps: what the verifier says of each op, and of all together; who runs an op. */
 #include "test/ir/util_unit.h"
+#include "hexc/ir/verify/verify.h"
 #include <string.h>
 
 static const char front[] =

@@ -1,6 +1,7 @@
 /* test_text.c - the IR's text form: what is printed reads back to the same bytes; garbage gets a
  * diagnostic. */
 #include "hexc/ir/text/text.h"
+#include "hexc/ir/verify/verify.h"
 #include "test/ir/util_unit.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* test_verify.c - the verifier accepts what is whole and names what is broken. */
 #include "test/ir/util_unit.h"
+#include "hexc/ir/verify/verify.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@ static const char prelude[] =
 
 static const char *const good[] = {
 	"%20 = dot %10, %11, %12 : reg f32[16, 8]",
+	"%20 = reshape %10 : reg f16[2, 8, 32] %21 = reshape %11 : reg f16[2, 32, 4]"
+	" %22 = const : reg f32[2, 8, 4] %23 = dot %20, %21, %22 : reg f32[2, 8, 4]",
 	"%20 = add %10, %10 : reg f16[16, 32] store %20, %18",
 	"%20 = select %14, %10, %10 : reg f16[16, 32]",
 	"%20 = mask %10, %3 imm 2 : reg f16[16, 32] %21 = mask %10, %3, %4 imm 3 : reg f16[16, 32]",
@@ -80,6 +83,15 @@ static const struct {
 	{ "%20 = reduce_max %10 imm 1 : reg f16[1, 32]", "does not follow" },
 	{ "%20 = dot %10, %10, %12 : reg f32[16, 8]", "do not fit" },
 	{ "%20 = dot %10, %11, %12 : reg f16[16, 8]", "result and accumulator differ" },
+	{ "%20 = reshape %10 : reg f16[2, 8, 32] %21 = reshape %11 : reg f16[4, 32, 2]"
+	  " %22 = const : reg f32[2, 8, 2] %23 = dot %20, %21, %22 : reg f32[2, 8, 2]",
+	  "not the same batches" },
+	{ "%20 = reshape %10 : reg f16[2, 8, 32] %22 = const : reg f32[2, 8, 8]"
+	  " %23 = dot %20, %11, %22 : reg f32[2, 8, 8]", "not matrices that dot multiplies" },
+	{ "%20 = const fimm 1 : reg e8m0[16, 1]\n    %21 = dot %10, %11, %12, %20, %20 : reg f32[16, 8]",
+	  "factor and scales do not fit" },
+	{ "%20 = dot %10, %11, %12, %10, %11 : reg f32[16, 8]",
+	  "scales are not a matrix of floats of up to 8 bits" },
 	{ "%20 = load %15 : reg f32[16, 32]", "does not load" },
 	{ "%20 = load %1 : reg f16[16, 32]", "does not load" },
 	{ "store %10, %16", "not an out or inout" },
@@ -102,6 +114,12 @@ static const struct {
 	  " %22 = view %21, %20, %5 : global f16[8, 32]", "a part of a view with steps" },
 	{ "%20 = const : reg i32[8] %21 = view %1, %20, %5 : global f16[16, 32]", "another extent" },
 	{ "%20 = const : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 32]", "not neighbours" },
+	{ "%20 = const : reg i32[16] %21 = alloc : shared f16[16] %22 = view %21, %20 : shared f16[16]"
+	  " %23 = load %22 : reg f16[16]",
+	  "what is updated only" },
+	{ "%20 = const : reg i32[16] %21 = alloc : shared f16[16] %22 = view %21, %20 : shared f16[16]"
+	  " %23 = const : reg f16[16] store %23, %22",
+	  "what is updated only" },
 	{ "%20 = alloc imm -1, 3 : shared f16[16]", "power of two" },
 	{ "%20 = alloc : reg f16[16]", "not a shared tile" },
 	{ "%20 = alloc : shared f16[0]", "extent 0 of dim 0" },
@@ -115,6 +133,11 @@ static const struct {
 	  "of one type" },
 	{ "for %5, %4, %5 imm 1 { (%21 : i64) yield }", "stages" },
 	{ "%20 = const : i64 for %5, %4, %20 { (%21 : i64) yield }", "step is not positive" },
+	{ "for %5, %4, %5 imm 0, 0, 0, 0, 1 { (%21 : i64) yield }", "no bool scalar" },
+	{ "%20 = for %5, %4, %5, %5 imm 0, 0, 0, 0, 1 : i64 { (%21 : i64, %22 : i64) yield %22 }",
+	  "no bool scalar" },
+	{ "%20 = for %5, %4, %5, %13 imm 1, 2, 0, 0, 1 : bool { (%21 : i64, %22 : bool) yield %22 }",
+	  "does not end early" },
 	{ "for %5, %4, %5 { (%21 : i64) }", "does not end in yield" },
 	{ "for %5, %4, %5 { (%21 : i64) yield barrier }", "does not end in yield" },
 	{ "for %5, %4, %5 { (%21 : i64) yield yield }", "not the last" },

@@ -4,6 +4,7 @@
  * taken from other programs.  Each result must end in errors with places or in IR that verifies, and give
  * the same twice.  Environment: FUZZ_ROUNDS mutations (default 6000), FUZZ_SEED. */
 #include "test/check.h"
+#include "hexc/ir/verify/verify.h"
 #include "test/lang/util_lang.h"
 #include "test/util_file.h"
 #include <stdio.h>

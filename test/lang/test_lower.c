@@ -4,6 +4,7 @@
  * and what must not occur:  // ir! if
  * In the printed IR each `%12.name` is `%name` and each `%12` is `%`; places are left out. */
 #include "test/check.h"
+#include "hexc/ir/verify/verify.h"
 #include "test/lang/util_lang.h"
 #include "test/util_file.h"
 #include <ctype.h>

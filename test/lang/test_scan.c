@@ -2,6 +2,7 @@
  * order matters, rows of any length in tiles of any size, what is outside of a tensor in nothing.
  * The same program runs on the simulator in test/infer/run-candidates.sh, against the tile interpreter. */
 #include "hexc/pass/pass.h"
+#include "hexc/ir/verify/verify.h"
 #include "test/check.h"
 #include "test/interp/util_interp.h"
 #include "test/lang/util_lang.h"

@@ -132,7 +132,7 @@ say_kernel(Said *t, const hexc_module *m, size_t k)
 	say(t, "kernel %s [%s, %s, %s]", i.name, i.grid[0], i.grid[1], i.grid[2]);
 	say(t, " %u %u %u", i.block[0], i.block[1], i.block[2]);
 	say(t, " cluster %u %u %u smem %u", i.cluster[0], i.cluster[1], i.cluster[2], i.smem);
-	say(t, " persistent %u", i.persistent);
+	say(t, " persistent %u pdl %u", i.persistent, i.pdl);
 	say(t, " n %u %u %u %u", i.nparam, i.nassume, i.nconst, i.nmap);
 	say(t, " candidate %u of %u", i.candidate, i.ncandidate);
 	say(t, " order %u %u %u\n", i.group, i.group_dim[0], i.group_dim[1]);
@@ -279,19 +279,6 @@ TEST(examples_answer_the_same_for_sm_90a)
 
 /* ---- damage ----------------------------------------------------------------------------------- */
 
-/* As hexc-module(5) says it. */
-static void
-seal(unsigned char *data, size_t n)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < n; i++)
-		if (i < 24 || i >= 32)
-			h = (h ^ data[i]) * UINT64_C(0x100000001b3);
-	for (int i = 0; i < 8; i++)
-		data[24 + i] = (unsigned char)(h >> 8 * i);
-}
-
 static void
 refused(const void *data, size_t n)
 {
@@ -351,7 +338,7 @@ flip_sealed(const char *src, const hexc_opts *o)
 			if (i > 100 && i < 32 + nptx) /* PTX is any bytes */
 				break;
 			data[i] ^= other[j];
-			seal(data, n);
+			lib_seal(data, n);
 			if (hexc_module_load(&got, data, n, NULL, 0) == HEXC_OK) {
 				hexc_module_info info = HEXC_MODULE_INFO_INIT;
 				Said t = { NULL, 0, 0 };
@@ -391,7 +378,7 @@ TEST(another_version_is_refused_with_its_reason)
 	unsigned char *data = save(m, &n);
 
 	data[8] = 2;
-	seal(data, n);
+	lib_seal(data, n);
 	ck_assert_int_eq(hexc_module_load(&got, data, n, why, sizeof why), HEXC_E_FILE);
 	ck_assert_ptr_nonnull(strstr(why, "another version"));
 	free(data);

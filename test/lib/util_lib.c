@@ -105,3 +105,15 @@ lib_realloc(void *user, void *p, size_t n)
 	a->live += q && !p;
 	return q;
 }
+
+void
+lib_seal(unsigned char *data, size_t n)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < n; i++)
+		if (i < 24 || i >= 32)
+			h = (h ^ data[i]) * UINT64_C(0x100000001b3);
+	for (int i = 0; i < 8; i++)
+		data[24 + i] = (unsigned char)(h >> 8 * i);
+}

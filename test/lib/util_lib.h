@@ -19,4 +19,8 @@ typedef struct LibAlloc {
 	bool once;
 } LibAlloc;
 void *lib_realloc(void *user, void *p, size_t n);
+
+/* The checksum of the first n bytes of a module's or bundle's file, where hexc-module(5) and hexc-bundle(5)
+ * want it. */
+void lib_seal(unsigned char *data, size_t n);
 #endif

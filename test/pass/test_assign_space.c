@@ -1,5 +1,6 @@
 /* test_assign_space.c - pass assign_space: which loads are free, what becomes of them; copies of kernels. */
 #include "hexc/pass/pass.h"
+#include "hexc/ir/verify/verify.h"
 #include "hexc/pass/assign_space.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
@@ -51,24 +52,25 @@ TEST(free_tiles)
 	SpaceChoice *place;
 	int n;
 
-	ck_assert_int_eq(marked(k), 6);
+	ck_assert_int_eq(marked(k), 7);
 	space_find(k, &place, &n);
-	ck_assert_int_eq(n, 3); /* not the table, the sum, the indices */
+	ck_assert_int_eq(n, 4); /* not the table, the sum, the indices */
 	ck_assert_str_eq(place[0].name, "a");
 	ck_assert_str_eq(place[1].name, "b");
 	ck_assert_str_eq(place[2].name, "w");
+	ck_assert_str_eq(place[3].name, "A[..]");
 	ck_assert_int_eq(place[0].bytes, 2048);
 	ck_assert_int_eq(place[2].bytes, 512);
-	ck_assert_int_eq(marked(k), 3);
+	ck_assert_int_eq(marked(k), 4);
 	ck_assert(kernel_verify(k, "space_find"));
 }
 
-/* Each of the 8 choices computes what the program says. */
-TEST_EACH(choices, 8)
+/* Each of the 16 choices computes what the program says. */
+TEST_EACH(choices, 16)
 {
 	InterpOpt opt = { .workers.threads = 1 };
-	bool registers[3] = { _i & 1, _i >> 1 & 1, _i >> 2 & 1 };
-	int shared = 3 - registers[0] - registers[1] - registers[2];
+	bool registers[4] = { _i & 1, _i >> 1 & 1, _i >> 2 & 1, _i >> 3 & 1 };
+	int shared = 4 - registers[0] - registers[1] - registers[2] - registers[3];
 	Kernel *base = run_source(u, source, ""), *k;
 	Run before, after;
 	SpaceChoice *place;
@@ -81,10 +83,11 @@ TEST_EACH(choices, 8)
 	ck_assert_int_eq(marked(k), shared);
 	pass_apply(k, "assign_space", pass_assign_space);
 	ck_assert_int_eq(marked(k), 0);
-	ck_assert_int_eq(marked(base), 3);
+	ck_assert_int_eq(marked(base), 4);
 	ck_assert_int_eq(count(k, O_copy, S_global), shared);
 	/* a is read by two dots, once turned, b by two: each reader has its own load of the one copy */
-	ck_assert_int_eq(count(k, O_load, S_shared), 2 * !registers[0] + 2 * !registers[1] + !registers[2]);
+	ck_assert_int_eq(count(k, O_load, S_shared),
+	                 2 * !registers[0] + 2 * !registers[1] + !registers[2] + !registers[3]);
 	run_setup(&before, base, "M=40 N=64", 7);
 	for (int64_t i = 0; i < 40; i++)
 		run_put(&before, "G", i, (double)(39 - i));

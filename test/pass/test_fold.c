@@ -2,6 +2,7 @@
  * their meaning. */
 #include "hexc/pass/fold.h"
 #include "hexc/ir/number.h"
+#include "hexc/ir/verify/verify.h"
 #include "hexc/pass/pass.h"
 #include "test/ir/util_prog.h"
 #include "test/ir/util_unit.h"
@@ -175,6 +176,18 @@ static const struct {
 	  " { (%21 : i64, %22 : i64) yield %21 }",
 	  "for" },
 	{ "%90 = for %5, %3, %5, %10 : i64 { (%21 : i64, %22 : i64) yield %22 }", "block_id" },
+	/* loops that may end early: one that never begins, and of one turn at most, if it has that */
+	{ "%20 = const : bool %24, %90 = for %5, %3, %5, %20, %10 imm 0, 0, 0, 0, 1 : bool, i64"
+	  " { (%21 : i64, %22 : bool, %23 : i64) yield %22, %21 }",
+	  "block_id" },
+	{ "%20 = const imm 9 : i64 %24 = lt %10, %3 : bool"
+	  " %25, %90 = for %5, %20, %20, %24, %10 imm 0, 0, 0, 0, 1 : bool, i64"
+	  " { (%21 : i64, %22 : bool, %23 : i64) yield %22, %21 }",
+	  "for" },
+	{ "%20 = const imm 9 : i64 %24 = const imm 1 : bool"
+	  " %25, %90 = for %5, %20, %20, %24, %10 imm 0, 0, 0, 0, 1 : bool, i64"
+	  " { (%21 : i64, %22 : bool, %23 : i64) yield %22, %21 }",
+	  "const imm 1" },
 };
 
 /* The text of k from what defines v on, behind its name; of an argument the name. */
@@ -372,6 +385,11 @@ static const struct {
 	            " { (%21 : i64, %22 : i64) %23 = add %22, %4 : i64\n barrier\n"
 	            " yield %23 }",
 	  O_add, 0 },
+	/* what says whether a loop goes on stays */
+	{ pass_dce, "%19 = const imm 1 : bool %20 = for %5, %4, %5, %19 imm 0, 0, 0, 0, 1 : bool"
+	            " { (%21 : i64, %22 : bool) %23 = lt %21, %3 : bool\n barrier\n"
+	            " yield %23 }",
+	  O_lt, 1 },
 	/* one that another one needs stays */
 	{ pass_dce, "%20, %24 = for %5, %4, %5, %5, %4 : i64, i64 { (%21 : i64, %22 : i64, %25 : i64)\n"
 	            " %23 = add %22, %4 : i64 %26 = mul %25, %22 : i64\n yield %23, %26 }\n"

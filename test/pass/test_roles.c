@@ -11,6 +11,25 @@ bounded(Kernel *k)
 	return k;
 }
 
+/* Each role's numbers are its own: what it reads from in front is memory, a barrier, a constant or a
+ * parameter. */
+static void
+each_its_own(Kernel *k)
+{
+	const Op *roles = kernel_roles(k);
+	OpWalk w;
+
+	for (Op *o = roles ? walk_first(&w, k->body) : NULL; o; o = walk_next(&w))
+		for (int i = 0; i < o->nin && o->parent != k->body; i++) {
+			const Val *v = o->in[i];
+
+			ck_assert_msg(!v->def || v->def->parent != k->body || v->def->code == O_const ||
+			                      v->type.space != S_scalar,
+			              "%s reads %s of both\n%.4000s",
+			              op_info[o->code].name, op_info[v->def->code].name, ir_text(u, k));
+		}
+}
+
 static Kernel *
 parted(Kernel *k, Schedule schedule)
 {
@@ -21,6 +40,8 @@ parted(Kernel *k, Schedule schedule)
 	pass_apply(k, "pipeline", pass_pipeline);
 	pass_apply(k, "smem", pass_smem);
 	pass_apply(k, "sync", pass_sync);
+	pass_apply(k, "own", pass_own);
+	each_its_own(k);
 	return k;
 }
 

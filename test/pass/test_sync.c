@@ -72,6 +72,15 @@ static const struct {
 	{ "let b: shared = A[0 :+ 8];\n Y[0 :+ 8] = b + 1;\n", 1 },
 	/* two writes, two reads: one barrier */
 	{ "let b: shared = A[0 :+ 8];\n let c: shared = A[8 :+ 8];\n Y[0 :+ 8] = b + c;\n", 1 },
+	/* updates of one kind need none among them, of another kind they do; nor does a thread know its
+	 * own */
+	{ "let b: shared f32[8] = 0;\n let i = iota(0, 8);\n atomic_add(b[i], 1);\n"
+	  " atomic_add(b[7 - i], 2);\n"
+	  " Y[0 :+ 8] = b;\n",
+	  2 },
+	{ "let b: shared f32[8] = 0;\n let i = iota(0, 8);\n atomic_add(b[i], 1);\n atomic_max(b[i], 2);\n"
+	  " Y[0 :+ 8] = b;\n",
+	  3 },
 	/* the program's own is enough */
 	{ "let b: shared = A[0 :+ 8];\n barrier;\n Y[0 :+ 8] = b + 1;\n", 1 },
 	/* nothing is read */

@@ -1,5 +1,6 @@
 /* util_pass.c - programs that tests of passes run. */
 #include "test/pass/util_pass.h"
+#include "hexc/ir/verify/verify.h"
 #include "test/check.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* test_flight.c - the checker of products under way: it accepts what pass flight makes and what a program
  * asks for, and rejects them once any wait, fence or commit is gone, or waits for one group less. */
 #include "hexc/pass/pass.h"
+#include "hexc/ir/verify/verify.h"
 #include "infer/prove/prove.h"
 #include "test/check.h"
 #include "test/infer/util_infer.h"

@@ -1,6 +1,7 @@
 /* test_met.c - loops that carry the parts of reductions: what they compute stays, to the bit where additions
  * are exact; the checker accepts them, and rejects them once a part is of other lanes or counts twice. */
 #include "hexc/pass/pass.h"
+#include "hexc/ir/verify/verify.h"
 #include "infer/infer.h"
 #include "test/infer/util_infer.h"
 #include "test/prove/util_prove.h"

@@ -49,6 +49,12 @@ static const char product[] =
 	"    let a: shared = A[m :+ 16, 0 :+ 64], b: shared = B[n :+ 16, 0 :+ 64];\n"
 	"    C[m :+ 16, n :+ 16] = dot(a, b.T);\n}\n";
 
+static const char batches[] =
+	HEAD("A: f16[B, M, N], W: f16[B, M, N], C: out f32[B, M, M]", "2")
+	"    grid(ceil(B, 4));\n    let b = block.x * 4;\n"
+	"    let a: shared = A[b :+ 4, 0 :+ 16, 0 :+ 64], w: shared = W[b :+ 4, 0 :+ 16, 0 :+ 64];\n"
+	"    C[b :+ 4, 0 :+ 16, 0 :+ 16] = dot(a, transpose(w, 0, 2, 1));\n}\n";
+
 /* mma.sp, and what no mma.sp takes */
 static const char half[] =
 	HEAD("A: f16[M, N], P: u2[M, N], B: f16[M, 2 * N], C: out f32[M, M]", "1")
@@ -56,6 +62,14 @@ static const char half[] =
 	"    let a: shared = A[m :+ 16, 0 :+ 32], p: shared = P[m :+ 16, 0 :+ 32];\n"
 	"    let b: shared = B[n :+ 16, 0 :+ 64];\n"
 	"    C[m :+ 16, n :+ 16] = dot(sparse(a, p), b.T);\n}\n";
+
+/* Scales of blocks */
+static const char scaled[] =
+	HEAD("A: e4m3[M, N], S: e8m0[M, N / 32], T: e8m0[N / 32, M], C: out f32[M, M]", "1")
+	"    grid(ceil(M, 16), ceil(M, 16));\n    let m = block.x * 16, n = block.y * 16;\n"
+	"    let a: shared = A[m :+ 16, 0 :+ 32], b: shared = A[n :+ 16, 0 :+ 32];\n"
+	"    let s: register = S[m :+ 16, 0 :+ 1], t: register = T[0 :+ 1, n :+ 16];\n"
+	"    C[m :+ 16, n :+ 16] = dot(bf16(a) * bf16(s), bf16(b.T) * bf16(t));\n}\n";
 
 static const char whole[] =
 	HEAD("A: f16[M, N], P: u2[M, N], C: out f16[M, 2 * N]", "1")
@@ -173,7 +187,7 @@ static void
 shift_across_warps(void)
 {
 	/* the line leaves the warp, in operand and result alike */
-	static const char wide[] = "(8,(32,2)):(1@reg,(1@lane,1@warp))";
+	static const char wide[] = "(8,(4,2)):(1@reg,(1@lane,1@warp))+[8:4@lane]";
 	Op *o = op(O_shift, 0);
 
 	*own(o->out[0]) = layout_of(wide);
@@ -455,6 +469,23 @@ product_twice(void)
 	dot->in[2]->type.layout = l;
 }
 
+/* The result of one batch is where that of another should be. */
+static void
+batches_crossed(void)
+{
+	Layout *l = own(op(O_dot, 0)->out[0]);
+	Iter *it[2] = { NULL, NULL };
+
+	for (Digit g = dim_digits(l, 0); g.it; digit_next(&g))
+		it[g.it->axis == AX_warp] = &l->it[g.at];
+	ck_assert(it[0] && it[1] && it[0]->extent == it[1]->extent);
+	l->it[it[0] - l->it].axis = AX_warp;
+	l->it[it[1] - l->it].axis = AX_reg;
+	l->it[it[1] - l->it].stride = it[0]->stride;
+	it[0]->stride = 1;
+	op(O_dot, 0)->in[2]->type.layout = l;
+}
+
 static void
 half_dense_row(void)
 {
@@ -504,6 +535,45 @@ positions_rows(void)
 }
 
 static void
+scales_as(int i, const char *text)
+{
+	*own(op(O_dot, 0)->in[3 + i]) = layout_of(text);
+}
+
+/* Of A rows 1 and 2 of each four where the other belongs. */
+static void
+scales_lanes(void)
+{
+	scales_as(0, "((2,2,2,2),1):((8@lane,4@lane,16@lane,1@lane),0)+[2:2@lane]");
+}
+
+/* Of A a lane has rows g and g + 8, and its neighbour the same. */
+static void
+scales_rows(void)
+{
+	scales_as(0, "((8,2),1):((4@lane,1@reg),0)+[4:1@lane]");
+}
+
+/* Of B rows and columns of four lanes change places. */
+static void
+scales_columns(void)
+{
+	scales_as(1, "(1,(4,2,2)):(0,(1@lane,4@lane,1@reg))+[4:8@lane]");
+}
+
+static void
+scales_dense_row(void)
+{
+	op(O_dot, 0)->lowering->dot.inst = "mma_m16n8k32_f32_e4m3";
+}
+
+static void
+scales_other_row(void)
+{
+	op(O_dot, 0)->lowering->dot.inst = "mma_scaled_m16n8k32_e5m2";
+}
+
+static void
 positions_b(void)
 {
 	exchange(own(op(O_dot, 0)->in[1]), AX_lane);
@@ -535,8 +605,8 @@ static const struct {
 } cases[] = {
 #define C(source, candidate, fn, says) { #fn, source, candidate, fn, says }
 	C(scan, 0, shift_result, "operand and result are laid out differently"),
-	C(scan, 0, shift_across_warps, "(0,31) is with no lane of the warp"),
-	C(scan, 0, shift_operand, "reg f32[8, 64] has no layout"),
+	C(scan, 0, shift_across_warps, "(0,3) is with no lane of the warp"),
+	C(scan, 0, shift_operand, "reg f32[8, 8] has no layout"),
 	C(gather, 0, index_of_load, "one operand has (0) here, another (1)"),
 	C(gather, 0, index_of_store, "no element is here"),
 	C(gather, 0, gather_wide, "ld_global_128 moves 128 bits, not 16 elements of 16"),
@@ -568,6 +638,7 @@ static const struct {
 	C(chosen, 0, select_as_rename, "lane 1 of warp 0, register 0: a rename cannot bring (1) here"),
 	C(product, 1, butterfly_result, "both (0,2) and (1,0) are here"),
 	C(product, 1, butterfly_no_way, "no way was chosen"),
+	C(batches, 0, batches_crossed, "a product of A of batch 2 and B of 2 is added to C of 1"),
 	C(product, 0, product_twice, "this part of the result is made 2 times"),
 	C(half, 0, half_dense_row, "mma_m16n8k16_f32_f16 does not multiply such operands"),
 	C(half, 0, half_other_type, "mma_sp_m16n8k32_f32_bf16 does not multiply these types on"),
@@ -576,6 +647,11 @@ static const struct {
 	C(half, 0, positions_lanes, "mma_sp_m16n8k32_f32_f16 reads the position (0,8) here"),
 	C(half, 0, positions_rows, "mma_sp_m16n8k32_f32_f16 reads the position (8,0) here"),
 	C(half, 0, positions_b, "both (0,4) and (2,0) are here"),
+	C(scaled, 0, scales_lanes, "mma_scaled_m16n8k32_e4m3 reads the scale (1,0) here"),
+	C(scaled, 0, scales_rows, "mma_scaled_m16n8k32_e4m3 reads the scale (8,0) here"),
+	C(scaled, 0, scales_columns, "mma_scaled_m16n8k32_e4m3 reads the scale (0,1) here"),
+	C(scaled, 0, scales_dense_row, "mma_m16n8k32_f32_e4m3 does not multiply such operands"),
+	C(scaled, 0, scales_other_row, "mma_scaled_m16n8k32_e5m2 does not multiply these types on"),
 	C(whole, 0, expand_values, "value (0,4) is not at hand"),
 	C(whole, 0, expand_positions, "position (0,4) is not at hand"),
 	C(whole, 0, expand_whole, "value (1,0) is not at hand"),
@@ -588,9 +664,10 @@ static const struct {
 
 TEST_EACH(rejects, COUNT_OF(cases))
 {
-	const char *arch = cases[_i].source == stored ? "sm_90a" : "sm_80";
+	const char *source = cases[_i].source;
+	const char *arch = source == stored ? "sm_90a" : source == scaled ? "sm_120a" : "sm_80";
 
-	infer_source(&x, cases[_i].source, arch, cases[_i].candidate, false);
+	infer_source(&x, source, arch, cases[_i].candidate, false);
 	ck_assert_msg(infer_violations(&x) == 0, "%s: not clean before: %s", cases[_i].name,
 	              x.diag.n ? x.diag.msg[0].text : "");
 	cases[_i].corrupt();

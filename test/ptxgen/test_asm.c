@@ -119,12 +119,14 @@ TEST_EACH(assembles, target_count())
 	u->target = target;
 	text_start(&t, target);
 	for (const Instr *i = instrs; i->name; i++) {
+		bool product = i->kind == IK_mma || i->kind == IK_mma_sp || i->kind == IK_mma_scaled;
+
 		if (!i->cons || !instr_on(i, target))
 			continue;
-		plain_text(&t, i->text, i->cons, i->kind == IK_cp_async || i->kind == IK_mma_sp ? 0 : 1);
+		plain_text(&t, i->text, i->cons, i->kind == IK_cp_async || product ? 0 : 1);
 		for (int s = 1; s < instr_selectors(i); s++)
 			plain_text(&t, i->text, i->cons, s);
-		if (i->kind == IK_mma || i->kind == IK_mma_sp || i->kind == IK_ldmatrix)
+		if (product || i->kind == IK_ldmatrix)
 			continue;
 		instr_predicated(u->arena, i, &text, &cons);
 		plain_text(&t, text, cons, i->kind == IK_cp_async ? 0 : 1);

@@ -1,5 +1,6 @@
 /* test_order.c - grids in groups: which block of the program is which of the device's, in all small grids. */
 #include "lib/sim/sim.h"
+#include "hexc/ir/verify/verify.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "test/ptxgen/util_ptx.h"
 #include "hexc/interp/ask.h"
 #include "hexc/ir/number.h"
+#include "hexc/ir/verify/verify.h"
 #include "ptxgen/ptxgen.h"
 #include "test/interp/util_interp.h"
 #include "test/check.h"

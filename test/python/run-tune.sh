@@ -18,6 +18,9 @@ sweep() { # DATABASE OPTIONS...
 sweep all.db --within 9 --export "$dir/family" --report "$dir/page.html" --study >"$dir/all" 2>&1 || fail "the sweep: $(cat "$dir/all")"
 [ "$(grep -c '^best: ' "$dir/all")" = 3 ] || fail "not a best for each shape: $(cat "$dir/all")"
 scripts/tune --db "$dir/all.db" --dump >"$dir/all.dump"
+# what it exports is a family that hexc build takes
+says 0 '' build examples/gemm_wNa16.hexc --family "$dir/family" -o "$dir/family.hxb"
+says 0 'family gemm_wNa16  sm_80' bundle list "$dir/family.hxb"
 samples=$(grep -c '^sample' "$dir/all.dump")
 [ "$samples" -gt 30 ] || fail "few samples: $samples"
 

@@ -109,6 +109,7 @@ Val *index_tile(Gen *g);
 Val *rearrange(Gen *g);
 Val *reduce(Gen *g);
 Val *dot(Gen *g, const Val *acc); /* a fresh product, or a nameless one that acc += it */
+Val *products(Gen *g); /* of a batch of matrices */
 
 /* gen_parts.c */
 Val *parts(Gen *g); /* scans, extremes, slices, joins, chosen rows */

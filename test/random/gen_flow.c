@@ -51,7 +51,7 @@ operation(Gen *g)
 		return buffer(g);
 	if (r < 91)
 		return part(g);
-	return dot(g, NULL);
+	return chance(g, 20) ? products(g) : dot(g, NULL);
 }
 
 /* A var to be carried: of a value, of a number, or an accumulator. */

@@ -402,7 +402,7 @@ right_of_turned(const Val *v, const void *with)
 static Val *
 left_of(Gen *g, const Val *acc, bool *turned)
 {
-	static const int ms[] = { 16, 16, 32, 64, 8, 48 }, ks[] = { 16, 16, 32, 32, 64, 8, 48 };
+	static const int ms[] = { 16, 16, 32, 64, 8, 48, 1, 4 }, ks[] = { 16, 16, 32, 32, 64, 8, 48 };
 	static const Dt some[] = { F16, F16, F16, BF16, F32, I8, U8, I32, F64 };
 	Dt t = some[below(g, chance(g, 90) ? 8 : 9)];
 	int e[2];
@@ -415,7 +415,7 @@ left_of(Gen *g, const Val *acc, bool *turned)
 		                                                  : t;
 	if (!acc && chance(g, 50) && (a = pick(g, multiplies, NULL)))
 		return a;
-	e[0] = acc ? acc->e[0] : ms[below(g, 6)];
+	e[0] = acc ? acc->e[0] : ms[below(g, 8)];
 	e[1] = ks[below(g, 7)];
 	if ((*turned = chance(g, 25))) {
 		int w = e[0];
@@ -460,5 +460,27 @@ dot(Gen *g, const Val *acc)
 	line(g, "%s%s %s dot(%s%s, %s%s%s);", acc ? "" : "let ", acc ? acc->name : v->name,
 	     acc ? "+=" : "=", a->name, at ? ".T" : "", b->name, bt ? ".T" : "",
 	     t == F16 ? ", f16" : "");
+	return v;
+}
+
+Val *
+products(Gen *g)
+{
+	static const int bs[] = { 2, 3, 4, 8 }, ms[] = { 16, 16, 32, 1, 4 }, ns[] = { 8, 16, 24, 1 };
+	static const int ks[] = { 16, 32, 32, 8 };
+	static const Dt some[] = { F16, F16, BF16, F32, I8, U8 };
+	Dt t = some[below(g, 6)];
+	int b = bs[below(g, 4)], m = ms[below(g, 5)], n = ns[below(g, 4)], k = ks[below(g, 4)];
+	bool turned = chance(g, 50);
+	Val *x = load(g, t, 3, (int[]){ b, m, k }), *v;
+	Val *y = load(g, t, 3, turned ? (int[]){ b, n, k } : (int[]){ b, k, n });
+
+	v = new_val(g, is_float(t) ? F32 : I32, 3, (int[]){ b, m, n });
+	v->mag = x->mag * y->mag * k;
+	v->whole = x->whole && y->whole;
+	fit(v);
+	v->loose = x->loose || y->loose || (is_float(t) && !v->whole);
+	line(g, turned ? "let %s = dot(%s, transpose(%s, 0, 2, 1));" : "let %s = dot(%s, %s);", v->name,
+	     x->name, y->name);
 	return v;
 }

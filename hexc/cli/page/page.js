@@ -518,6 +518,8 @@ function solutions() {
 		say.append(make('li', {}, 'Warps were left open: ' + kernel.open_warps.taken + '; another number:' + up(kernel.open_warps.runner_up) + '.'));
 	if (kernel.sparse)
 		say.append(make('li', {}, 'Zeros of sparse tiles: ' + kernel.sparse.zeros + '; otherwise:' + up(kernel.sparse.runner_up) + '.'));
+	if (kernel.scales)
+		say.append(make('li', {}, 'Scales of blocks: applied ' + kernel.scales.applied + '; otherwise:' + up(kernel.scales.runner_up) + '.'));
 	for (const p of kernel.places || [])
 		say.append(make('li', {}, p.name + ' of line ' + p.line + ': ' + p.space + (p.runner_up ? '; otherwise:' + up(p.runner_up) : '') + '.'));
 	for (const l of kernel.loops || [])

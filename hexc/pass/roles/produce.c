@@ -6,6 +6,7 @@
 /* ---- what is needed -------------------------------------------------------------------------------- */
 
 static void need(Roles *r, const Val *v);
+static void need_carried(Roles *r, const Op *loop, int i);
 
 /* The loops and branches around b, and what they are steered by. */
 static void
@@ -18,6 +19,8 @@ need_way(Roles *r, const Block *b)
 	r->keep[o->id] = true;
 	for (int i = 0; i < (o->code == O_for ? 3 : 1); i++)
 		need(r, o->in[i]);
+	if (loop_ends_early(o))
+		need_carried(r, o, 0);
 	need_way(r, o->parent);
 }
 

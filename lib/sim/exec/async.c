@@ -50,6 +50,8 @@ exec_cpmbar(Warp *w, const Ins *in, u32 mask)
 			mbar_bad(w, in, l, a->addr[l], "the mbarrier has to be in the thread's own block");
 		else if (in->arrive.noinc || mbar_more(w, in, l, w->cta, a->addr[l]))
 			a->mask |= 1u << l;
+		if (a->mask >> l & 1 && mbar_find(w->cta, a->addr[l]))
+			mbar_knows(w, w->cta, mbar_find(w->cta, a->addr[l]));
 	}
 	flight_add(w, in, &a->f);
 	return R_NEXT;

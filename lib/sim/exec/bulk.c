@@ -282,12 +282,30 @@ exec_bulkwait(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
+/* PTX ISA, "Shared State Space": shared memory lives as long as its block.  A store that nobody has waited
+ * for, with .read or without, may read it later than that. */
+static void
+check_unread(const Warp *w)
+{
+	for (const Bulk *k = w->bulk; k; k = k->next)
+		if (!k->have && !k->idle) {
+			fault_add(k->w, k->lane, SIM_FAULT_EXIT, k->in->line, SIM_SPACE_SHARED, k->sh,
+			          k->bytes, NULL,
+			          "%.60s: the block ends and no cp.async.bulk.wait_group has waited "
+			          "for this to read its shared memory", k->in->text);
+			return;
+		}
+}
+
 /* The block has ended: stores that nobody waited for arrive all the same. */
 void
 bulk_finish(Cta *b)
 {
-	for (u32 i = 0; i < b->nwarp; i++)
+	for (u32 i = 0; i < b->nwarp; i++) {
+		if (b->l->checks)
+			check_unread(&b->warp[i]);
 		finish(&b->warp[i], ALL_LANES, 0, false, true);
+	}
 }
 
 void

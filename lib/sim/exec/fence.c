@@ -15,6 +15,9 @@ fence_mbars(Warp *w)
 		if (w->def && m->init_warp != w->id && m->init_clock > w->know.vc[m->init_warp])
 			continue;
 		m->fenced = true;
+		m->fence_warp = w->id;
+		m->fence_clock = w->clock;
+		m->fence_time = __atomic_load_n(&w->cta->l->time, __ATOMIC_RELAXED);
 		t->nunfenced--;
 	}
 }
@@ -31,5 +34,13 @@ exec_fence(Warp *w, const Ins *in, u32 mask)
 		check_fence(w, in->scope);
 	else
 		proxy_fence(w, in->fence);
+	return R_NEXT;
+}
+
+int
+exec_gdcwait(Warp *w, const Ins *in, u32 mask)
+{
+	(void)in;
+	grids_wait(w, mask);
 	return R_NEXT;
 }

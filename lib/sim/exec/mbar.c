@@ -169,8 +169,10 @@ exec_mbarwait(Warp *w, const Ins *in, u32 mask)
 		if (!phase_over(w, in, l, m, lane_get(w, &in->s[1], l)))
 			continue;
 		over |= 1u << l;
-		if (w->def)
+		if (w->def) {
 			know_join(in->flags & F_ACQ ? &w->know : &w->acq, &m->done);
+			mbar_saw(w, in, m);
+		}
 	}
 	over |= mask & ~good;
 	if (!over && !q->forced) {

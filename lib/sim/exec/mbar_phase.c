@@ -37,6 +37,8 @@ settle(Cta *b, Mbar *m)
 {
 	b->cl->effects++;
 	if (!m->pending && !m->tx) {
+		if (m->saw)
+			mbar_overrun(b, m);
 		m->phase++;
 		m->former |= m->arrived;
 		m->arrived = 0;
@@ -104,6 +106,7 @@ mbar_arrive(Warp *w, const Ins *in, int lane, Cta *b, u32 addr, u32 count, s64 t
 		return false;
 	if (count) {
 		m->arrived |= w->cta == b ? 1u << w->id : 0;
+		mbar_knows(w, b, m);
 		hand_over(w, in, b, m);
 	}
 	settle(b, m);

@@ -39,6 +39,7 @@ typedef struct Wg {             /* one warp's part */
 	u32 bad_rows;           /* rows of A with undefined data */
 	u32 bad_org;
 	bool reported;
+	WgKnow *own;            /* what the warp knows without the fence: to go back to */
 } Wg;
 
 static Desc
@@ -65,6 +66,19 @@ chunk_at(const Desc *d, u32 row, u32 c)
 		return at + (d->mn ? d->lead : d->stride) * (row / 8) + (d->mn ? d->stride : d->lead) * c;
 	at += d->stride * (row / 8) + CHUNK * (c % d->width) + d->lead * (c / d->width);
 	return at ^ (((at >> 7) - d->base) & (d->width - 1)) << 4;
+}
+
+/* What other warps of the group wrote has a fence in between at least; that alone is a warning. */
+static void
+check_read(Wg *g, const MemAccess *a)
+{
+	Warp *w = g->w;
+
+	proxy_read(w, g->in, 0, a, CHUNK);
+	check_access(w, g->in, 0, a, CHUNK, A_READ | A_LOOK, NULL);
+	wgmma_forget(w, g->own);
+	check_access(w, g->in, 0, a, CHUNK, A_READ | A_LOOK | A_ODD, NULL);
+	wgmma_know(w, g->own);
 }
 
 /* One chunk to out; false if its data are undefined. */
@@ -95,10 +109,8 @@ read_chunk(Wg *g, const Desc *d, u32 row, u32 c, u32 *out)
 	a.addr = at;
 	a.cta = w->cta;
 	a.p = w->cta->smem + at;
-	if (!check_only_landed(w, at, CHUNK / 4)) {
-		proxy_read(w, g->in, 0, &a, CHUNK);
-		check_access(w, g->in, 0, &a, CHUNK, A_READ | A_LOOK, NULL);
-	}
+	if (!check_only_landed(w, at, CHUNK / 4))
+		check_read(g, &a);
 	if (!check_init(w, 0, &a, CHUNK))
 		return false;
 	wgmma_see(w, at);
@@ -342,6 +354,7 @@ exec_wgmma(Warp *w, const Ins *in, u32 mask)
 	if (w->def)
 		wgmma_check(w, in);
 	wgmma_know(w, &before);
+	g.own = &before;
 	if (in->mma.a == T_b1)
 		words_a(&g, words);
 	else

@@ -187,6 +187,7 @@ mem_access(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes, 
 			return bad_bounds(w, in, lane, sp, addr, bytes);
 		a->al = al;
 		a->p = al->data + (addr - al->base);
+		grids_check(w, in, lane, addr, bytes);
 		break;
 	}
 	if (addr & (bytes - 1))
@@ -209,7 +210,7 @@ mem_resolve(Warp *w, const Ins *in, const Ref *base, s64 off, sim_space sp, u32 
 	Launch *L = w->cta->l;
 	u32 h = w->cta->k->hint[in - L->m->code];
 	const Alloc *al = h < L->s->nalloc ? L->s->alloc[h] : NULL;
-	u64 ab = al && !al->freed && !(write && al->readonly) ? al->base : 0;
+	u64 ab = al && !al->freed && !(write && al->readonly) && !L->a.dependent ? al->base : 0;
 	u64 as = ab && al->size >= bytes ? al->size - bytes + 1 : 0;
 
 	use_check(w, in, base, mask, "an address");

@@ -10,7 +10,8 @@ enum {
 	A_LANDED,               /* by one that ended on an mbarrier: see slot.h */
 	A_AREAD,                /* read by a copy in flight */
 	A_LOOK = 8,             /* added to one of these: compare, but do not remember */
-	A_MBAR = 16             /* added: by an mbarrier operation, the only ones that may */
+	A_MBAR = 16,            /* added: by an mbarrier operation, the only ones that may */
+	A_ODD = 32              /* added: what is wrong is a warning */
 };
 void check_access(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, int kind,
                   const void *value);
@@ -34,9 +35,18 @@ void check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc);
 /* access.c: have these bytes been written?  They have, or have not. */
 bool check_init(const Warp *w, int lane, const MemAccess *a, u32 bytes);
 void mark_init(Warp *w, int lane, const MemAccess *a, u32 bytes, bool defined);
+/* mbar.c: a wait of w found the last phase ended; w arrives; the phase is over. */
+void mbar_saw(Warp *w, const Ins *in, Mbar *m);
+/* From then on a warp of the group knows the wgmma of this turn to be over, so that all have issued it. */
+void mbar_issued(Cta *b, u32 turn, const Moment *at);
+void mbar_knows(const Warp *w, const Cta *b, Mbar *m);
+void mbar_overrun(Cta *b, Mbar *m);
 /* neighbour.c: offsets [*from, *to) of the variable that the address is counted from */
 void owner_range(const Cta *b, const Var *v, u32 *from, u32 *to);
 void check_owner(Warp *w, const Ins *in, int lane, u32 addr, u32 bytes);
+/* grids.c: lanes execute griddepcontrol.wait; of an access to global memory, has its thread waited? */
+void grids_wait(Warp *w, u32 mask);
+void grids_check(Warp *w, const Ins *in, int lane, u64 addr, u32 bytes);
 /* granule.c: a page of global memory, locked */
 bool granule_read(Alloc *al, u64 page, u64 off, u32 bytes, u64 a, u64 b);       /* false: use the slots */
 /* A copy by this instruction of this thread (block: its number + 1) reads no more. */

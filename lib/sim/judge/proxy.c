@@ -3,7 +3,7 @@
  * PTX ISA, "Memory Consistency Model: Proxies": bulk copies and wgmma use the async proxy, all else
  * the generic one.  A generic write is seen by the async proxy if a proxy fence is on the way
  * from the write to the read in causality order, in whichever thread: Know.pf follows that.
- * cp.async writes are not judged: code in wide use has no fence between them and wgmma. */
+ * What cp.async wrote without one is a warning: code in wide use has no fence between it and wgmma. */
 #include "lib/sim/judge/slot.h"
 #include "lib/sim/state/fault.h"
 
@@ -31,20 +31,21 @@ proxy_fence(Warp *w, u32 kind)
 static void
 proxy_fault(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, const Slot *s)
 {
+	bool copied = w->cta->l->m->code[s_pc(s)].cls == SIM_CLASS_CPASYNC;
 	sim_place other;
 
 	place_of(w->cta, s_thread(s), w->cta->l->m->code[s_pc(s)].line, &other);
-	fault_add(w, lane, SIM_FAULT_PROXY, in->line, a->space, a->addr, bytes, &other,
-	          "%.60s: reads what line %u wrote in the generic proxy, and no fence.proxy.async is "
-	          "between", in->text, other.line);
+	(copied ? warning_add : fault_add)(w, lane, SIM_FAULT_PROXY, in->line, a->space, a->addr, bytes,
+	                                   &other,
+	                                   "%.60s: reads what line %u wrote in the generic proxy, and "
+	                                   "no fence.proxy.async is between", in->text, other.line);
 }
 
 static bool
 bare(const Warp *w, const Slot *s, u32 p)
 {
 	return (s_kind(s) == A_WRITE || s_kind(s) == A_SWRITE) && s_block(s) == w->cta->lin + 1 &&
-	       w->cta->l->m->code[s_pc(s)].cls != SIM_CLASS_CPASYNC && s_time(s) >= w->know.gown &&
-	       s_clock(s) > w->know.pf[p][s_thread(s) / WARP];
+	       s_time(s) >= w->know.gown && s_clock(s) > w->know.pf[p][s_thread(s) / WARP];
 }
 
 static bool

@@ -316,7 +316,7 @@ now(Now *n, Warp *w, const Ins *in, u32 bytes, u32 kind)
 	n->in = in;
 	n->bytes = bytes;
 	n->kind = kind;
-	n->look = false;
+	n->look = n->odd = false;
 	n->value = NULL;
 	n->block = b->lin + 1;
 	n->a = (u64)n->block << 36 | __atomic_load_n(&b->l->time, __ATOMIC_RELAXED);
@@ -336,7 +336,7 @@ void
 check_access(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, int kind,
              const void *value)
 {
-	bool reported = false, look = kind & A_LOOK, mbar = kind & A_MBAR;
+	bool reported = false, look = kind & A_LOOK, mbar = kind & A_MBAR, odd = kind & A_ODD;
 	Now n;
 
 	kind &= 7;
@@ -353,6 +353,7 @@ check_access(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, in
 	now(&n, w, in, bytes, (u32)kind);
 	by_lane(&n, lane, a);
 	n.look = look;
+	n.odd = odd;
 	n.value = value;
 	if (a->space == SIM_SPACE_SHARED)
 		words(&n, a->cta->shadow + a->addr / 4 * SHARED_SLOTS, SHARED_SLOTS, a->addr, bytes,

@@ -11,6 +11,7 @@ typedef struct Now {            /* the present access */
 	u32 bytes;
 	u32 kind;
 	bool look;              /* compare only */
+	bool odd;               /* what is wrong is a warning */
 	const u8 *value;
 	u64 a, b;               /* slot without the byte mask */
 	u32 block, thread;

@@ -8,11 +8,13 @@
  * compilers write them anywhere.  One that brings anything else writes.
  * Of a warpgroup: its warps wait for each other at a wgmma.fence, and what they wrote before is there for the
  * wgmma behind it, which they execute together, if each has fenced the proxies: CUTLASS has no barrier there.
+ * Where nothing else orders them it is a warning, since the ISA speaks of registers.
  * Shared memory that a wgmma reads may not be written before one of its warps has
- * waited; what that warp knows then, the others know when they have waited.  A wait ends only when all
- * warps of the group have issued what is waited for. */
+ * waited; what that warp knows then, the others know when they have waited for the same.  A wait ends only
+ * when all warps of the group have issued what is waited for. */
 #include <stdlib.h>
 #include <string.h>
+#include "lib/sim/judge/check.h"
 #include "lib/sim/judge/wgmma.h"
 #include "lib/sim/state/fault.h"
 
@@ -324,21 +326,26 @@ wgmma_land(Warp *w, u32 turn)
 		last = b->nwarp;
 	for (u32 i = first; i < last; i++)
 		for (WgOp *op = b->warp[i].wg->op; op && op->turn <= turn; op = op->next) {
+			if (op->landed)
+				continue;
 			r.line = op->in->line;
-			for (u32 k = 0; !op->landed && k < op->n; k++) {
+			for (u32 k = 0; k < op->n; k++) {
 				u32 at = op->chunk[k] / WG_PITCH;
 				b->wg->busy[at]--;
 				if (last == first + WG_WARPS)
 					b->wg->read[group * b->wg->nchunk + at] = r;
 			}
-			any |= !op->landed;
-			op->landed = true;
+			op->landed = w->clock;
+			op->lander = w->id;
+			any = true;
 		}
-	if (any && w->def)
-		group_of(w)->clock[w->id % WG_WARPS] = w->clock++;
-	for (u32 i = first; i < last; i++)
-		if (w->know.vc[i] < group_of(w)->clock[i - first])
-			w->know.vc[i] = group_of(w)->clock[i - first];
+	if (any && w->def) {
+		mbar_issued(b, turn, &(Moment){ w->id, w->clock, r.time });
+		w->clock++;
+	}
+	for (const WgOp *op = w->wg->op; op && op->turn <= turn; op = op->next)
+		if (w->know.vc[op->lander] < op->landed)
+			w->know.vc[op->lander] = op->landed;
 }
 
 /* ---- memory and life of a block ---- */

@@ -18,7 +18,7 @@ typedef struct WgOp {           /* a wgmma that nobody has waited for: the share
 	struct WgOp *next;
 	const Ins *in;
 	u32 seq, group, turn;
-	bool landed;            /* a warp of the group has waited for it */
+	u32 landed, lander;     /* clock of the first warp of the group that has waited for it; 0: none has */
 	u32 n;
 	u32 chunk[];            /* offsets of WG_PITCH bytes */
 } WgOp;
@@ -41,7 +41,6 @@ typedef struct WgWarp {
 typedef struct Wgroup {         /* the order in which a warpgroup executes what all its warps must */
 	u32 ring[WG_RING];      /* pc of number i at i % WG_RING */
 	u32 turns;              /* the most any of its warps has executed */
-	u32 clock[WG_WARPS];    /* of each warp when it last was the first to wait */
 } Wgroup;
 
 typedef struct WgRead { u32 clock, time, line; u8 warp; } WgRead;       /* clock 0: none */

@@ -100,6 +100,7 @@ warp_start(Warp *w, Cta *b, u32 id)
 	memset(&w->rel, 0, sizeof w->rel);
 	memset(&w->acq, 0, sizeof w->acq);
 	memset(w->ncommit, 0, sizeof w->ncommit);
+	w->waited = 0;
 	memset(w->far, 0, sizeof w->far);
 	memset(w->grel, 0, sizeof w->grel);
 	w->carrived = w->cdone = 0;
@@ -185,6 +186,7 @@ cta_start(Worker *k, Cta *b)
 	b->smem_bytes = l->smem;
 	b->dead = b->fenced = b->ended = b->gone = false;
 	b->next_warp = 0;
+	b->waiter = NULL;
 	b->nsv = 0;
 	b->ntmap = 0;
 	b->steps = 0;

@@ -57,6 +57,15 @@ typedef struct Flight {
 	                                 * before; NULL: none, or it is judged in land() */
 } Flight;
 
+typedef struct Moment { u32 warp, clock, time; } Moment; /* what the warp did up to it; clock 0: none */
+
+typedef struct MbarSaw { /* a wait that found a phase ended */
+	Moment own; /* of the warp itself */
+	Moment group; /* of a warp of its group that has waited for a wgmma issued after it */
+	u32 turn; /* instructions of its warpgroup that the warp had executed: see judge/wgmma.h */
+	u32 line;
+} MbarSaw;
+
 typedef struct Mbar { /* one mbarrier object */
 	u32 addr; /* in its block's shared memory */
 	u32 expected, pending; /* arrivals: of a phase, still missing in this one */
@@ -68,7 +77,10 @@ typedef struct Mbar { /* one mbarrier object */
 	u8 agent;
 	u32 line; /* of its init */
 	u32 init_warp, init_clock, init_era;
+	u32 fence_warp, fence_clock, fence_time; /* who fenced it first, and when */
 	Know next, done; /* handed over by arrivals; to who sees the phase end */
+	u32 saw; /* warps that found the last phase ended, of which nobody knew who has arrived since */
+	MbarSaw by[MAX_WARPS]; /* when these did */
 } Mbar;
 
 typedef struct MbarTab { /* of a block: open addressing by address */

@@ -320,6 +320,7 @@ run(const Case *c, const char *drop, unsigned threads, int checks)
 	l.args = args;
 	l.block[0] = c->threads;
 	l.grid[0] = c->blocks;
+	l.dependent = c->kind == SIM_FAULT_DEPENDENT;
 	l.cluster[0] = c->cluster;
 	l.smem = c->smem;
 	l.threads = threads;
@@ -405,10 +406,12 @@ TEST_EACH(planted, ncases)
 	Ran r = run(c, "good", 1, 1);
 	bool good = false;
 	sim_fault f;
-	size_t n;
+	int n = 0;
 
-	for (n = 0; sim_fault_at(r.r, n, &f); n++)
+	for (size_t i = 0; sim_fault_at(r.r, i, &f); i++) {
 		good |= as_marked(c, &r, &f);
+		n += !f.warning;
+	}
 	good &= r.rc == SIM_E_FAULT && (n == 1 || c->more);
 	if (!good)
 		show(c, &r);

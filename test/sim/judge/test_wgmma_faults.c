@@ -201,10 +201,73 @@ TEST_EACH(planted, sizeof t / sizeof *t)
 	sim_close(s);
 }
 
+/* ---- what a wgmma tells of waits for an mbarrier ----
+ *
+ * The first 128 or 256 threads wait for phase 0 of `full`, thread 0 arrives at `empty`, the thread behind
+ * them waits for that and ends phase 1 of `full`.  PTX ISA, "mbarrier.try_wait": a wait by parity is for the
+ * current phase or the one before, so who arrives must know that all are past the first wait.  A wgmma-group
+ * that is complete was issued by all four warps. */
+#define TURNS(consumers, body) HEAD ".shared .align 8 .b64 full, empty;\nsetp.eq.u32 %p4, %r0, 0;\n" \
+	"@%p4 mbarrier.init.shared.b64 [full], 1;\n@%p4 mbarrier.init.shared.b64 [empty], 1;\n" SHARED ZERO \
+	"setp.ge.u32 %p2, %r0, " #consumers ";\n@%p2 bra W;\n" body LOOK(2, full, 1) "bra E;\n" \
+	"W: setp.eq.u32 %p3, %r0, " #consumers ";\n@!%p3 bra E;\nmbarrier.arrive.shared.b64 _, [full];\n" \
+	LOOK(3, empty, 0) "mbarrier.arrive.shared.b64 _, [full];\nE: ret;\n}\n"
+#define LOOK(n, mbar, parity) \
+	"L" #n ": mbarrier.try_wait.parity.shared.b64 %p5, [" #mbar "], " #parity ";\n" \
+	"@!%p5 bra L" #n ";\n"
+#define FULL LOOK(1, full, 0)
+#define EMPTY "@%p4 mbarrier.arrive.shared.b64 _, [empty];\n"
+
+static const struct { const char *name, *text; unsigned threads; bool warned; } turns[] = {
+	{ "a wgmma that is over", TURNS(128, FULL FENCE MMA COMMIT WAIT(0) EMPTY), 256, false },
+	{ "one that is not", TURNS(128, FULL FENCE MMA COMMIT EMPTY WAIT(0)), 256, true },
+	{ "one issued before the wait", TURNS(128, FENCE MMA COMMIT FULL WAIT(0) EMPTY), 256, true },
+	{ "one before, one behind", TURNS(128, FENCE MMA COMMIT FULL MMA COMMIT WAIT(0) EMPTY), 256, false },
+	{ "the one behind is not over",
+	  TURNS(128, FENCE MMA COMMIT FULL MMA COMMIT WAIT(1) EMPTY WAIT(0)), 256, true },
+	{ "the older of two behind", TURNS(128, FULL FENCE MMA COMMIT MMA COMMIT WAIT(1) EMPTY WAIT(0)), 256,
+	  false },
+	{ "a fence alone", TURNS(128, FULL FENCE EMPTY MMA COMMIT WAIT(0)), 256, true },
+	{ "of another warpgroup", TURNS(256, FULL FENCE MMA COMMIT WAIT(0) EMPTY), 384, true },
+	{ "of another warpgroup, and a barrier", TURNS(256, FULL FENCE MMA COMMIT WAIT(0) "bar.sync 1, 256;\n"
+	  EMPTY), 384, false },
+	{ "a barrier", TURNS(128, FULL "bar.sync 1, 128;\n" EMPTY), 256, false },
+	{ "nothing", TURNS(128, FULL EMPTY), 256, true },
+};
+
+TEST_EACH(phases, sizeof turns / sizeof *turns)
+{
+	sim *s = sim_open();
+	uint64_t out = sim_alloc(s, 512 * 64, "out");
+	const void *args[] = { &out };
+	sim_launch l = SIM_LAUNCH_INIT;
+	bool warned = false;
+	sim_result *r;
+	sim_fault f;
+	int rc;
+
+	l.block[0] = turns[_i].threads;
+	l.threads = 1;
+	l.args = args;
+	rc = sim_run(s, must_load(s, turns[_i].text), "k", &l, &r);
+	for (size_t i = 0; sim_fault_at(r, i, &f); i++)
+		warned |= f.warning && f.kind == SIM_FAULT_MBARRIER;
+	if (rc || warned != turns[_i].warned)
+		print_faults(r);
+	ck_assert_msg(rc == SIM_OK && warned == turns[_i].warned, "%s: %d", turns[_i].name, rc);
+	sim_result_free(r);
+	sim_close(s);
+}
+
 /* All of them are PTX that ptxas takes. */
 TEST_EACH(legal, have_ptxas() ? sizeof t / sizeof *t : 0)
 {
 	ck_assert_msg(ptxas_takes("sm_90a", t[_i].text, true), "%s", t[_i].name);
+}
+
+TEST_EACH(legal_phases, have_ptxas() ? sizeof turns / sizeof *turns : 0)
+{
+	ck_assert_msg(ptxas_takes("sm_90a", turns[_i].text, true), "%s", turns[_i].name);
 }
 
 static int

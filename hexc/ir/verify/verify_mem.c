@@ -1,0 +1,390 @@
+/* verify_mem.c - the shape rules of ops.def for memory and structure. */
+#include "hexc/ir/pack.h"
+#include "hexc/ir/verify/verify.h"
+
+static bool
+is_index(const Val *v)
+{
+	return type_is_index(&v->type);
+}
+
+static bool
+is_indices(const Val *v)
+{
+	return v->type.space == S_reg && v->type.rank == 1 &&
+	       (v->type.dtype == D_i64 || v->type.dtype == D_i32);
+}
+
+/* Dims addressed by indices are neighbours of a tensor; the first stays, as long as the tiles. */
+static const char *
+check_gather(const Op *o)
+{
+	int last = -1;
+
+	if (o->in[0]->def && view_gather_dim(o->in[0]->def) >= 0)
+		return "a part of what indices have chosen";
+
+	for (int d = 0; d < o->in[0]->type.rank; d++) {
+		bool dropped = IMM(o, dropped) >> d & 1;
+
+		if (!view_gathers(o, d))
+			continue;
+		if (o->in[0]->def && o->in[0]->def->code != O_alloc)
+			return "indices into what is no whole tensor or shared tile";
+		if (last >= 0 ? last != d - 1 || !dropped : dropped)
+			return "dims with indices are not neighbours of which the first stays";
+		last = d;
+		if (o->in[1 + d]->type.shape[0] != o->out[0]->type.shape[view_gather_dim(o)])
+			return "indices of another extent than the result's";
+	}
+	return NULL;
+}
+
+static bool
+is_barriers(const Val *v)
+{
+	return v->def && v->def->code == O_mbar;
+}
+
+static bool
+is_memory(const Type *t)
+{
+	if (t->space != S_shared && t->space != S_global)
+		return false;
+	for (int d = 0; d < t->rank; d++)
+		if (t->shape[d] < 1)
+			return false;
+	return true;
+}
+
+/* Same elements and extents in different spaces. */
+static bool
+same_tile(const Type *x, const Type *y)
+{
+	Type t = *x;
+
+	t.space = y->space;
+	return type_same(&t, y);
+}
+
+const char *
+shape_alloc(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	(void)a;
+	if (t->space != S_shared || t->rank < 1)
+		return "the result is not a shared tile";
+	if (IMM(o, offset) < -1 || IMM(o, align) < 0 || (IMM(o, align) & (IMM(o, align) - 1)))
+		return "a negative offset, or an alignment that is not a power of two";
+	return NULL;
+}
+
+/* A view that is longer than its operand is that one with an edge, and nothing is viewed of it. */
+static const char *
+check_longer(const Op *o)
+{
+	int64_t start;
+
+	if (o->in[0]->def && o->in[0]->def->code == O_view && view_is_longer(o->in[0]->def))
+		return "a part of a view that is longer than its operand";
+	for (int d = 0; d < o->out[0]->type.rank; d++)
+		if (view_within(o, d) < o->out[0]->type.shape[d] &&
+		    (!val_is_const(o->in[1 + view_operand_dim(o, d)], &start) || start))
+			return "it is longer than its operand, and does not start where that does";
+	return NULL;
+}
+
+/* Steps are of a tensor's dims of which the view has more than one element, and what is viewed of such a view
+ * is the whole of it. */
+static const char *
+check_steps(const Op *o)
+{
+	int64_t start, most = (int64_t)1 << 30;
+
+	for (int d = 0; d < o->in[0]->type.rank; d++) {
+		int at = view_result_dim(o, d);
+
+		if (view_step(o, d) < 1 || view_step(o, d) > most / (at < 0 ? 1 : o->out[0]->type.shape[at]))
+			return "a step that is not positive, or leads too far";
+		if (view_step(o, d) > 1 && (o->in[0]->def || o->in[0]->type.space != S_global))
+			return "steps through what is no tensor";
+		if (view_step(o, d) > 1 && (at < 0 || view_gathers(o, d)))
+			return "steps along a dim of which the view has one element, or indices";
+		if (o->in[0]->def && view_has_steps(o->in[0]->def) &&
+		    (at < 0 || !val_is_const(o->in[1 + d], &start) || start))
+			return "a part of a view with steps";
+	}
+	return NULL;
+}
+
+const char *
+shape_view(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type, *x = o->nin ? &o->in[0]->type : t;
+	const char *why;
+	int kept = 0;
+
+	if (o->nin && is_barriers(o->in[0]))
+		return "of barriers nothing is viewed";
+	if (o->nin < 1 || (x->space != S_global && x->space != S_shared) || x->space != t->space ||
+	    x->dtype != t->dtype || !is_memory(t))
+		return "not a static tile in the memory of its operand";
+	if (o->nin != 1 + x->rank)
+		return arena_printf(a, "%d starts for %d dims", o->nin - 1, x->rank);
+	for (int i = 1; i < o->nin; i++)
+		if (!is_index(o->in[i]) && !is_indices(o->in[i]))
+			return "a start is neither an i64 scalar nor a tile of indices";
+	if (IMM(o, dropped) < 0 || IMM(o, dropped) >= (int64_t)1 << x->rank)
+		return "drops dims that the operand does not have";
+	for (int d = 0; d < x->rank; d++)
+		kept += !(IMM(o, dropped) >> d & 1);
+	if (kept != t->rank)
+		return arena_printf(a, "rank %d, but %d dims are kept", t->rank, kept);
+	why = check_longer(o);
+	why = why ? why : check_gather(o);
+	return why ? why : check_steps(o);
+}
+
+/* A shared tile, along indices: no thread has elements of its own there. */
+static bool
+is_scattered(const Val *mem)
+{
+	return mem->type.space == S_shared && mem->def && mem->def->code == O_view &&
+	       view_gather_dim(mem->def) >= 0;
+}
+
+const char *
+shape_load(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	Type natural = *t;
+
+	if (is_barriers(o->in[0]))
+		return "of barriers nothing is read";
+	if (is_scattered(o->in[0]))
+		return "of a shared tile indices choose what is updated only";
+	natural.bit_order = 0; /* what an instruction makes of it is the matter of pass prove */
+	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
+	    !same_tile(x, &natural))
+		return arena_printf(a, "%s does not load from %s", type_print(a, t), type_print(a, x));
+	if (IMM(o, free) && (IMM(o, free) != 1 || t->space != S_reg || x->space != S_global))
+		return "imm is 0, or 1 where a tile of a tensor is loaded";
+	return NULL;
+}
+
+/* Where the elements go that an update found, and what they are compared with. */
+static const char *
+check_found(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *old = o->nin > 2 ? &o->in[2]->type : NULL;
+	bool cas = IMM(o, update) == STORE_CAS;
+
+	if (o->nin != 2 && o->nin != (cas ? 4 : 3))
+		return arena_printf(a, "%d operands", o->nin);
+	if (!old)
+		return IMM(o, update) < STORE_SWAP ? NULL : "what was there goes nowhere";
+	if (!IMM(o, update) || old->space != S_shared || is_barriers(o->in[2]) || !same_tile(x, old))
+		return arena_printf(a, "what was there does not go to %s", type_print(a, old));
+	if (cas && (o->in[3]->type.space != x->space || !same_tile(&o->in[3]->type, x)))
+		return "what is compared is of another type";
+	return NULL;
+}
+
+const char *
+shape_store(Arena *a, const Op *o)
+{
+	const Type *x, *t;
+
+	if (o->nin < 2)
+		return arena_printf(a, "%d operands", o->nin);
+	x = &o->in[0]->type;
+	t = &o->in[1]->type;
+	if (is_barriers(o->in[1]) || !is_memory(t) ||
+	    (x->space != S_reg && (x->space != S_scalar || t->rank)) || !same_tile(x, t))
+		return arena_printf(a, "%s does not store to %s", type_print(a, x), type_print(a, t));
+	if (!IMM(o, update) && is_scattered(o->in[1]))
+		return "of a shared tile indices choose what is updated only";
+	if (IMM(o, update) < STORE_PLAIN || IMM(o, update) >= STORE_KINDS)
+		return "imm is no kind of store";
+	if (IMM(o, update) &&
+	    (t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
+		return arena_printf(a, "%s cannot be updated atomically", type_print(a, t));
+	return check_found(a, o);
+}
+
+/* Words x of the tensor o->in[1] and elements t are the same blocks. */
+static const char *
+check_blocks(Arena *a, const Op *o, const Type *x, const Type *t)
+{
+	const Param *p = val_param(o->parent->kernel, o->in[1]);
+	const Pack *pack = p ? p->pack : NULL;
+
+	if (!pack || o->in[1]->type.dtype != D_u32 || !pack->block[0])
+		return "not of a packed tensor, or of one whose blocks are not chosen";
+	if (x->space != S_reg || t->space != S_reg || x->dtype != D_u32 || t->dtype != pack->dtype ||
+	    t->rank < 2 || x->rank != t->rank + 1 || x->shape[t->rank] != pack_block_words(pack))
+		return arena_printf(a, "%s are no words of %s", type_print(a, x), type_print(a, t));
+	for (int d = 0; d < t->rank; d++) {
+		int64_t each = d < t->rank - 2 ? 1 : pack->block[d - t->rank + 2];
+
+		if (t->shape[d] != x->shape[d] * each)
+			return arena_printf(a, "%s is not the blocks of %s", type_print(a, x),
+			                    type_print(a, t));
+	}
+	return NULL;
+}
+
+const char *
+shape_unpack(Arena *a, const Op *o)
+{
+	return check_blocks(a, o, &o->in[0]->type, &o->out[0]->type);
+}
+
+const char *
+shape_pack(Arena *a, const Op *o)
+{
+	return check_blocks(a, o, &o->out[0]->type, &o->in[0]->type);
+}
+
+const char *
+shape_copy(Arena *a, const Op *o)
+{
+	const Type *x, *t;
+	bool out = IMM(o, async) == COPY_OUT;
+
+	if (IMM(o, async) < 0 || IMM(o, async) >= COPY_KINDS)
+		return arena_printf(a, "imm is 0 to %d", COPY_KINDS - 1);
+	if (o->nin != (IMM(o, async) == COPY_BARRIER ? 4 : 2))
+		return "not two tiles, and a barrier and its slot where it has one";
+	x = &o->in[0]->type;
+	t = &o->in[1]->type;
+	if (is_scattered(o->in[0]) || is_scattered(o->in[1]))
+		return "of a shared tile indices choose what is updated only";
+	if (!is_memory(x) || x->space != (out ? S_shared : S_global) ||
+	    t->space != (out ? S_global : S_shared) || !same_tile(x, t))
+		return arena_printf(a, "%s does not copy to %s", type_print(a, x), type_print(a, t));
+	if (IMM(o, multicast) < 0 || IMM(o, multicast) > 3 || (IMM(o, multicast) && o->nin != 4))
+		return "no such axis of the cluster, or no barrier in each of its blocks";
+	return o->nin == 4 ? check_mbar(o, 2) : NULL;
+}
+
+/* commit, barrier, wg_fence, wg_commit */
+const char *
+shape_none(Arena *a, const Op *o)
+{
+	(void)a;
+	(void)o;
+	return NULL;
+}
+
+const char *
+shape_wait(Arena *a, const Op *o)
+{
+	(void)a;
+	return IMM(o, pending) < 0 ? "a negative number of groups" : NULL;
+}
+
+/* ---- what a kernel says -------------------------------------------------------------------------- */
+
+const char *
+shape_print(Arena *a, const Op *o)
+{
+	if (!o->text || message_operands(o->text) != o->nin)
+		return arena_printf(a, "%d operands, but not as many {} in the text", o->nin);
+	for (int i = 0; i < o->nin; i++)
+		if (o->in[i]->type.space != S_scalar || !message_takes(o->in[i]->type.dtype))
+			return arena_printf(a, "%s cannot be printed", type_print(a, &o->in[i]->type));
+	return NULL;
+}
+
+const char *
+shape_assert(Arena *a, const Op *o)
+{
+	const Type *t = &o->in[0]->type;
+
+	if (!type_is_cond(t))
+		return arena_printf(a, "%s is no bool scalar", type_print(a, t));
+	return o->text ? NULL : "no text";
+}
+
+/* ---- structure ----------------------------------------------------------------------------------- */
+
+static bool
+is_value(const Type *t)
+{
+	return t->space == S_scalar || t->space == S_reg;
+}
+
+/* The block's yield gives the values of o's results. */
+static const char *
+check_yield(Arena *a, const Op *o, const Block *b)
+{
+	const Op *y = b->last;
+
+	if (y->nin != o->nout)
+		return arena_printf(a, "%d results, but a region yields %d", o->nout, y->nin);
+	for (int i = 0; i < o->nout; i++)
+		if (!type_same(&y->in[i]->type, &o->out[i]->type))
+			return arena_printf(a, "result %d is %s, but a region yields %s", i,
+			                    type_print(a, &o->out[i]->type), type_print(a, &y->in[i]->type));
+	return NULL;
+}
+
+const char *
+shape_for(Arena *a, const Op *o)
+{
+	const Block *b = o->blk[0];
+	int64_t step;
+
+	if (o->nin != 3 + o->nout || b->narg != 1 + o->nout)
+		return "carried values, initial values and region arguments differ in number";
+	for (int i = 0; i < 3; i++)
+		if (!is_index(o->in[i]))
+			return "a bound or the step is not an i64 scalar";
+	if (!is_index(b->arg[0]))
+		return "the counter is not an i64 scalar";
+	if (val_is_const(o->in[2], &step) && step < 1)
+		return "the step is not positive";
+	for (int i = 0; i < o->nout; i++) {
+		const Type *t = &o->out[i]->type;
+		if (!is_value(t))
+			return "a carried value is not a scalar or register tile";
+		if (!type_same(t, &o->in[3 + i]->type) || !type_same(t, &b->arg[1 + i]->type))
+			return arena_printf(a, "carried value %d is not of one type everywhere", i);
+	}
+	if (IMM(o, early) && (o->nout < 1 || !type_is_cond(&o->out[0]->type)))
+		return "it ends early, but its first carried value is no bool scalar";
+	if (IMM(o, early) && IMM(o, loop) != FOR_PLAIN)
+		return "a pipeline loop does not end early";
+	if (IMM(o, loop) != FOR_PLAIN && IMM(o, loop) != FOR_PIPELINE)
+		return "neither a plain nor a pipeline loop";
+	if (IMM(o, stages) < (IMM(o, loop) == FOR_PIPELINE ? 1 : 0))
+		return "the number of stages is not positive";
+	return check_yield(a, o, b);
+}
+
+const char *
+shape_if(Arena *a, const Op *o)
+{
+	const Type *c = &o->in[0]->type;
+	const char *bad = NULL;
+
+	if (!type_is_cond(c))
+		return "the condition is not a bool scalar";
+	for (int r = 0; r < 2 && !bad; r++)
+		bad = o->blk[r]->narg ? "a region has arguments" : check_yield(a, o, o->blk[r]);
+	for (int i = 0; i < o->nout; i++)
+		if (!is_value(&o->out[i]->type))
+			return "a result is not a scalar or register tile";
+	return bad;
+}
+
+/* Counts and types are the owner's business. */
+const char *
+shape_yield(Arena *a, const Op *o)
+{
+	(void)a;
+	(void)o;
+	return NULL;
+}

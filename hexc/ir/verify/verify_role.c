@@ -1,0 +1,142 @@
+/* verify_role.c - the shape rules of ops.def for roles of warps, their barriers, and products under way. */
+#include "hexc/ir/verify/verify.h"
+
+/* What may stand in front of the roles: nobody waits there for anybody. */
+static bool
+may_precede(const Op *o)
+{
+	return o->code == O_alloc || o->code == O_mbar || op_is(o, F_PURE);
+}
+
+const char *
+shape_roles(Arena *a, const Op *o)
+{
+	const Kernel *k = o->parent->kernel;
+
+	if (o->parent != k->body || o->next != k->body->last)
+		return "not the last op of the body";
+	for (const Op *p = o->prev; p; p = p->prev)
+		if (!may_precede(p))
+			return arena_printf(a, "%s in front of it, which has an effect",
+			                    op_info[p->code].name);
+	if (k->helpers < 1)
+		return "the kernel has no helpers, warps that produce";
+	for (int r = 0; r < 2; r++)
+		if (o->blk[r]->narg || o->blk[r]->last->nin)
+			return "a region has arguments or yields values";
+	for (int i = 0; i < 2; i++)
+		if (o->imm[i] && (o->imm[i] < REGISTERS_LEAST || o->imm[i] > REGISTERS_MOST || o->imm[i] % 8))
+			return "registers are 24 to 256, a multiple of 8, or 0";
+	if ((IMM(o, producer) == 0) != (IMM(o, consumer) == 0))
+		return "the registers of one role, but not of the other";
+	return NULL;
+}
+
+const char *
+shape_team(Arena *a, const Op *o)
+{
+	(void)a;
+	if (!type_is_index(&o->out[0]->type))
+		return "the result is not an i64 scalar";
+	return op_role(o) == ROLE_CONSUMER ? NULL : "not in the region of the teams";
+}
+
+const char *
+shape_mbar(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	(void)a;
+	if (t->space != S_shared || t->dtype != D_u64 || t->rank != 1)
+		return "the result is not shared u64[n], a barrier each";
+	if (IMM(o, offset) < -1 || IMM(o, arrivals) < 1 || IMM(o, arrivals) > ARRIVALS_MOST)
+		return "a negative offset, or arrivals that are not 1 to ARRIVALS_MOST";
+	return o->parent == o->parent->kernel->body ? NULL : "not at the top of the body";
+}
+
+const char *
+check_mbar(const Op *o, int i)
+{
+	if (!o->in[i]->def || o->in[i]->def->code != O_mbar)
+		return "not a barrier";
+	if (op_role(o) == ROLE_ALL)
+		return "not in a role: barriers are between roles";
+	return type_is_index(&o->in[i + 1]->type) ? NULL : "the slot is not an i64 scalar";
+}
+
+const char *
+shape_mbar_wait(Arena *a, const Op *o)
+{
+	(void)a;
+	if (!type_is_index(&o->in[2]->type))
+		return "the phase is not an i64 scalar";
+	return check_mbar(o, 0);
+}
+
+const char *
+shape_mbar_arrive(Arena *a, const Op *o)
+{
+	(void)a;
+	if (IMM(o, expect) < 0 || IMM(o, expect) > 1)
+		return "imm[0] is 0 or 1";
+	if (IMM(o, cluster) < 0 || IMM(o, cluster) >= 1 << 16)
+		return "blocks that no cluster has";
+	if (IMM(o, signals) < 0)
+		return "a negative number of arrivals";
+	if (IMM(o, turn) < 0 || IMM(o, turn) > 1)
+		return "imm[4] is 0 or 1";
+	return check_mbar(o, 0);
+}
+
+/* Factor i as the matrix that is multiplied. */
+static Type
+factor(const Op *o, int i)
+{
+	Type t = o->in[i]->type;
+
+	if (IMM(o, turned) >> i & 1) {
+		t.shape[0] = o->in[i]->type.shape[1];
+		t.shape[1] = o->in[i]->type.shape[0];
+	}
+	return t;
+}
+
+static bool
+is_factor(const Val *v)
+{
+	return v->type.rank == 2 && (v->type.space == S_shared || v->type.space == S_reg);
+}
+
+const char *
+shape_wgmma(Arena *a, const Op *o)
+{
+	const Type *c;
+	Type x, y;
+
+	if (o->nin != 3 && o->nin != 4)
+		return "not two factors, an accumulator, and a condition or none";
+	if (IMM(o, turned) < 0 || IMM(o, turned) > 3)
+		return "no such factor";
+	if (!is_factor(o->in[0]) || !is_factor(o->in[1]) ||
+	    (o->in[0]->type.space == S_reg && o->in[1]->type.space == S_reg))
+		return types_differ(a, "factors are not matrices in shared memory, or one in registers",
+		                    &o->in[0]->type, &o->in[1]->type);
+	for (int i = 0; i < 2; i++)
+		if (o->in[i]->type.space == S_reg && IMM(o, turned) >> i & 1)
+			return "a transpose in registers is the matter of transpose";
+	if (o->nin == 4 && !type_is_cond(&o->in[3]->type))
+		return "the condition is not a bool scalar";
+	x = factor(o, 0);
+	y = factor(o, 1);
+	c = &o->in[2]->type;
+	return check_product(a, &x, &y, c, &o->out[0]->type);
+}
+
+const char *
+shape_proxy(Arena *a, const Op *o)
+{
+	(void)a;
+	if (IMM(o, space) != S_shared && IMM(o, space) != S_global)
+		return "neither shared nor global memory";
+	return NULL;
+}

@@ -1,0 +1,229 @@
+/* verify_shape.c - the shape rules of ops.def for values: operand and result types, imm. */
+#include "hexc/ir/number.h"
+#include "hexc/ir/sparse.h"
+#include "hexc/ir/verify/verify.h"
+
+const char *
+types_differ(Arena *a, const char *what, const Type *x, const Type *y)
+{
+	return arena_printf(a, "%s: %s and %s", what, type_print(a, x), type_print(a, y));
+}
+
+static bool
+is_value(const Type *t)
+{
+	return t->space == S_scalar || t->space == S_reg;
+}
+
+static bool
+is_index(const Val *v)
+{
+	return type_is_index(&v->type);
+}
+
+bool
+same_shape(const Type *x, const Type *y)
+{
+	Type t = *x;
+
+	t.dtype = y->dtype;
+	t.bit_order = y->bit_order;
+	return type_same(&t, y);
+}
+
+const char *
+shape_const(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	if (!is_value(t))
+		return types_differ(a, "not a scalar or register tile", t, t);
+	if (dtype_info[t->dtype].kind != K_flt && !num_fits(t->dtype, IMM(o, value)))
+		return arena_printf(a, "%lld does not fit %s", (long long)IMM(o, value),
+		                    dtype_info[t->dtype].name);
+	return NULL;
+}
+
+const char *
+shape_splat(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (x->space != S_scalar || t->space != S_reg || x->dtype != t->dtype)
+		return types_differ(a, "not from a scalar to a register tile of its type", x, t);
+	return NULL;
+}
+
+const char *
+shape_iota(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	int kind = dtype_info[t->dtype].kind;
+
+	if (t->space != S_reg || (kind != K_sint && kind != K_uint))
+		return types_differ(a, "not an integer register tile", t, t);
+	if (IMM(o, dim) < 0 || IMM(o, dim) >= t->rank)
+		return "no such dim";
+	return NULL;
+}
+
+const char *
+shape_block_id(Arena *a, const Op *o)
+{
+	(void)a;
+	if (!is_index(o->out[0]))
+		return "the result is not an i64 scalar";
+	if (IMM(o, axis) < 0 || IMM(o, axis) > 2)
+		return "block_id is 0, 1 or 2";
+	if (o->nin != 0 && o->nin != 4)
+		return "block_id has no operands, or a number and the extents of the grid";
+	for (int i = 0; i < o->nin; i++)
+		if (!is_index(o->in[i]))
+			return "a number of blocks is not an i64 scalar";
+	return NULL;
+}
+
+const char *
+shape_launched(Arena *a, const Op *o)
+{
+	(void)a;
+	if (!is_index(o->out[0]))
+		return "the result is not an i64 scalar";
+	return IMM(o, all) == 0 || IMM(o, all) == 1 ? NULL : "launched is 0 or 1";
+}
+
+const char *
+shape_has_block(Arena *a, const Op *o)
+{
+	(void)a;
+	if (!type_is_cond(&o->out[0]->type))
+		return "the result is not a bool scalar";
+	for (int i = 0; i < 4; i++)
+		if (!is_index(o->in[i]))
+			return "a number of blocks is not an i64 scalar";
+	return NULL;
+}
+
+const char *
+shape_same(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	if (!is_value(t) || (o->code == O_convert && t->space != S_reg))
+		return types_differ(a, "not a scalar or register tile", t, t);
+	for (int i = 0; i < o->nin; i++)
+		if (!type_same(&o->in[i]->type, t))
+			return types_differ(a, "operand and result differ", &o->in[i]->type, t);
+	if (op_has_imm(o->code, IMM_exact) && (IMM(o, exact) & 1) != IMM(o, exact))
+		return "imm is 0 or 1";
+	return NULL;
+}
+
+const char *
+shape_relayout(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	if (t->space != S_reg || !type_same(&o->in[0]->type, t))
+		return types_differ(a, "not one register tile", &o->in[0]->type, t);
+	return NULL;
+}
+
+const char *
+shape_pin(Arena *a, const Op *o)
+{
+	return o->out[0]->type.pinned ? shape_relayout(a, o) : "the result has no pinned layout";
+}
+
+const char *
+shape_compare(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (!is_value(x) || !type_same(x, &o->in[1]->type))
+		return types_differ(a, "operands differ", x, &o->in[1]->type);
+	if (t->dtype != D_bool || !same_shape(x, t))
+		return types_differ(a, "the result is not a bool of the operands' shape", x, t);
+	return NULL;
+}
+
+const char *
+shape_select(Arena *a, const Op *o)
+{
+	const Type *c = &o->in[0]->type, *x = &o->in[1]->type, *y = &o->in[2]->type;
+	const Type *t = &o->out[0]->type;
+
+	if (!is_value(t) || !type_same(x, t) || !type_same(y, t))
+		return types_differ(a, "the choices differ", x, y);
+	if (c->dtype != D_bool || !same_shape(c, t))
+		return types_differ(a, "the condition is not a bool of the same shape", c, t);
+	return NULL;
+}
+
+const char *
+shape_lookup(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *i = &o->in[1]->type, *t = &o->out[0]->type;
+
+	if (x->space != S_reg || i->space != S_reg || t->space != S_reg)
+		return "operands or results that are no register tiles";
+	if (x->bit_order || t->bit_order || (i->bit_order && i->bit_order != 4))
+		return "a bit order, other than 4 of the indices";
+	if (!same_shape(i, t) || x->dtype != t->dtype)
+		return types_differ(a, "the result has the shape of the indices and the type of the table", i,
+		                    t);
+	if (dtype_info[i->dtype].kind != K_uint || dtype_info[i->dtype].bits > 4 || x->dtype == D_bool ||
+	    dtype_info[x->dtype].bits < 8)
+		return types_differ(a, "indices are u1 to u4, the table's elements numbers of whole bytes", x,
+		                    i);
+	if ((x->rank != 1 && x->rank != i->rank) ||
+	    x->shape[x->rank - 1] != (int64_t)1 << dtype_info[i->dtype].bits)
+		return types_differ(a, "the table has an element for each index", x, i);
+	for (int d = 0; d + 1 < x->rank; d++)
+		if (x->shape[d] != 1 && x->shape[d] != i->shape[d])
+			return types_differ(a, "the tables are not those of the rows", x, i);
+	return NULL;
+}
+
+const char *
+shape_cast(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (t->bit_order)
+		return "a result that is not in natural order";
+	return is_value(t) && same_shape(x, t) ? NULL : types_differ(a, "shapes differ", x, t);
+}
+
+const char *
+shape_bitcast(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+
+	if (!dtype_has_pattern(x->dtype) || !dtype_has_pattern(t->dtype) ||
+	    dtype_info[x->dtype].bits != dtype_info[t->dtype].bits)
+		return types_differ(a, "not types of equally many bits", x, t);
+	return shape_cast(a, o);
+}
+
+const char *
+shape_mask(Arena *a, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	int n = 0;
+
+	if (o->nin < 1 || t->space != S_reg || !type_same(&o->in[0]->type, t))
+		return "not a register tile, or the result has another type";
+	if (IMM(o, dims) < 1 || IMM(o, dims) >= (int64_t)1 << t->rank)
+		return "no dims to mask, or dims that the tile does not have";
+	for (int d = 0; d < t->rank; d++)
+		n += (int)(IMM(o, dims) >> d & 1);
+	if (o->nin != 1 + n)
+		return arena_printf(a, "%d bounds for %d dims", o->nin - 1, n);
+	for (int i = 1; i < o->nin; i++)
+		if (!is_index(o->in[i]))
+			return "a bound is not an i64 scalar";
+	if (dtype_info[t->dtype].kind != K_flt && !num_fits(t->dtype, IMM(o, fill)))
+		return "the fill does not fit the type";
+	return NULL;
+}

@@ -1,0 +1,239 @@
+/* timeline_wait.c - copies, barriers in memory and products of warpgroups in a timeline: when they end. */
+#include "infer/base/rates.h"
+#include "infer/explain/timeline_walk.h"
+#include <math.h>
+#include <string.h>
+
+bool
+copy_ends_later(const Op *o)
+{
+	return IMM(o, async) == COPY_GROUP || IMM(o, async) == COPY_BARRIER;
+}
+
+static Ring *
+ring_of(Sim *s, const Val *at)
+{
+	const Kernel *k = s->ex->k;
+	Ring *r;
+
+	for (int i = 0; i < s->nring; i++)
+		if (s->ring[i]->at == at)
+			return s->ring[i];
+	if (s->nring == (int)COUNT_OF(s->ring))
+		return s->ring[0];
+	r = NEW(k->unit->arena, Ring);
+	r->at = at;
+	r->stages = (int)at->type.shape[0];
+	r->arrivals = (int)max64(IMM(at->def, arrivals), 1);
+	if (r->arrivals > 1 && r->arrivals % k->teams == 0) /* one team stands for all */
+		r->arrivals /= k->teams;
+	if (r->arrivals % cluster_blocks(k) == 0) /* one block, too */
+		r->arrivals /= cluster_blocks(k);
+	return s->ring[s->nring++] = r;
+}
+
+/* Which turn copy o is for: phases and groups of stages count them; -1: none. */
+static int
+number_of(Sim *s, const Op *o)
+{
+	int n = 0;
+
+	if (IMM(o, async) == COPY_BARRIER)
+		return ring_of(s, o->in[2])->stages > 1 ? ring_of(s, o->in[2])->n : s->turn;
+	if (s->open.stages == 1)
+		return s->turn;
+	for (int i = 0; i < s->nfill; i++)
+		n += !s->fill[i].ring && s->fill[i].stages > 1;
+	return n;
+}
+
+/* A copy starts: its issue is the warps', its bytes are the memory's. */
+void
+walk_copy(Sim *s, const Op *o, const Res *r)
+{
+	const Rates *rates = rates_of(s->ex->k->unit->target);
+	const Val *root = view_root(o->in[1]);
+	const char *name = explain_name(root, s->ex->k);
+	bool at_barrier = IMM(o, async) == COPY_BARRIER;
+	Res own = *r;
+	double begin, way;
+
+	own.unit[R_gmem] = own.wait = 0;
+	if (at_barrier)
+		own.unit[R_smem] = 0;
+	if (!s->open.tiles) {
+		walk_flush(s);
+		s->open = (Fill){ .tiles = name, .issued = s->clock, .stages = 1, .turn = s->turn };
+	} else if (!strstr(s->open.tiles, name)) {
+		s->open.tiles = arena_printf(s->ex->k->unit->arena, "%s, %s", s->open.tiles, name);
+	}
+	if (root->type.rank > o->in[1]->type.rank)
+		s->open.stages = (int)root->type.shape[0];
+	walk_add(s, o, &own);
+	walk_flush(s);
+	begin = walk_move(s, r->unit[R_gmem]);
+	walk_unit(s, R_gmem, begin, r->unit[R_gmem], number_of(s, o), walk_words(s, o));
+	way = r->unit[R_gmem] + rates->dram_wait + (instr_is_box(instr_of(o->lowering)) ? BOX_CLOCKS : 0);
+	s->open.landed = fmax(s->open.landed, begin + way);
+	if (at_barrier) {
+		s->open.smem += r->unit[R_smem];
+		s->open.ring = ring_of(s, o->in[2]);
+		ring_of(s, o->in[2])->freed_by = s->free_stage;
+	}
+}
+
+/* What was copied since the last time becomes a phase or a group. */
+void
+walk_close(Sim *s)
+{
+	int number = 0;
+
+	s->open.tiles = s->open.tiles ? s->open.tiles : "";
+	for (int i = 0; i < s->nfill; i++) {
+		if (strcmp(s->fill[i].tiles, s->open.tiles) != 0)
+			continue;
+		number++;
+		if (s->open.stages == 1 && !s->open.ring && s->fill[i].freed < 0)
+			s->fill[i].freed = s->open.issued;
+	}
+	s->open.number = number;
+	s->open.used = s->open.freed = -1;
+	VEC_PUSH(s->ex->k->unit->arena, s->fill, s->nfill, s->fillcap, s->open);
+	s->open = (Fill){ 0 };
+}
+
+/* The n-th phase of a ring, or group of none; NULL: there is none yet. */
+static Fill *
+find_fill(Sim *s, const Ring *ring, int n)
+{
+	for (int i = 0; i < s->nfill; i++)
+		if (s->fill[i].ring == ring && n-- == 0)
+			return &s->fill[i];
+	return NULL;
+}
+
+static void
+use(Sim *s, Fill *f)
+{
+	if (!f || f->used >= 0)
+		return;
+	f->used = s->clock;
+	s->extra += f->smem;
+}
+
+static const char *
+for_words(const Sim *s, const Fill *f)
+{
+	return s->draw ? arena_printf(s->ex->k->unit->arena, "for %s", f->tiles) : "for copies";
+}
+
+/* Of groups, which no barrier gives back: those before are free. */
+void
+walk_group(Sim *s, const Op *o)
+{
+	int n = 0, last;
+
+	walk_flush(s);
+	for (int i = 0; i < s->nfill; i++)
+		n += !s->fill[i].ring;
+	last = n - 1 - (int)IMM(o, pending);
+	for (int i = 0; i <= last; i++) {
+		Fill *f = find_fill(s, NULL, i);
+
+		if (f->used < 0 && *f->tiles)
+			walk_until(s, f->landed, for_words(s, f));
+	}
+	for (int i = 0; i <= last; i++) {
+		Fill *f = find_fill(s, NULL, i);
+
+		if (f->used >= 0 && f->freed < 0 && f->stages > 1)
+			f->freed = s->clock;
+		if (s->turn >= 0 || f->turn < 0) /* behind its loop nobody needs it */
+			use(s, f);
+	}
+}
+
+/* Is it a barrier by which teams take turns?  The one that is drawn has its turn. */
+bool
+barrier_tells_turn(const Sim *s, const Val *barrier)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, s->ex->k->body); o; o = walk_next(&w))
+		if (o->code == O_mbar_arrive && o->in[0] == barrier && IMM(o, turn))
+			return true;
+	return false;
+}
+
+/* Producers find the stages of the first round free. */
+void
+walk_phase(Sim *s, const Op *o, const Res *r)
+{
+	Ring *ring = ring_of(s, o->in[0]);
+	int n = ring->waits++ - (s->producer ? ring->stages : 0);
+	const char *what = s->producer ? "for a free stage" : "for a phase";
+	Fill *f;
+
+	walk_flush(s);
+	if (n >= 0 && n < PHASES_MOST) {
+		f = s->producer ? NULL : find_fill(s, ring, n);
+		if (f)
+			what = for_words(s, f);
+		walk_until(s, ring->old[n], what);
+		use(s, f);
+	}
+	s->free_stage = ring;
+	walk_add(s, o, r);
+	walk_flush(s);
+}
+
+void
+walk_arrive(Sim *s, const Op *o, const Res *r)
+{
+	Ring *ring = ring_of(s, o->in[0]);
+	double when;
+
+	walk_add(s, o, r);
+	walk_flush(s);
+	when = s->clock;
+	if (IMM(o, expect) && s->open.tiles) {
+		ring->landed = fmax(ring->landed, s->open.landed);
+		s->open.ring = ring;
+		walk_close(s);
+	}
+	for (int i = 0; i < s->nring; i++) /* the stage that it gives back */
+		if (s->ring[i]->freed_by == ring && find_fill(s, s->ring[i], ring->n))
+			find_fill(s, s->ring[i], ring->n)->freed = when;
+	if (++ring->came < ring->arrivals || ring->n == PHASES_MOST)
+		return;
+	ring->done[ring->n++] = fmax(when, ring->landed);
+	ring->came = 0;
+	ring->landed = 0;
+}
+
+void
+walk_product(Sim *s, const Op *o, const Res *r)
+{
+	Res own = { 0 };
+	double begin, smem = r->unit[R_smem] + s->extra;
+
+	own.unit[R_issue] = r->unit[R_issue];
+	walk_add(s, o, &own);
+	walk_flush(s);
+	begin = fmax(s->clock, s->tensor);
+	walk_unit(s, R_mma, begin, r->unit[R_mma], s->turn, walk_words(s, o));
+	walk_unit(s, R_smem, begin, smem, s->turn, walk_words(s, o));
+	s->tensor = begin + fmax(r->unit[R_mma], smem);
+	s->product = s->tensor + r->latency;
+	s->extra = 0;
+}
+
+void
+walk_products(Sim *s, const Op *o)
+{
+	int last = s->ngroup - 1 - (int)IMM(o, pending);
+
+	walk_flush(s);
+	if (last >= 0)
+		walk_until(s, s->group[last], "products");
+}

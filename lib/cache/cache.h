@@ -1,0 +1,48 @@
+/* cache.h - entries of a cache: bytes that are the answer to a key. */
+#ifndef HEXC_CACHE_INT_H
+#define HEXC_CACHE_INT_H
+#include "lib/base/base.h"
+#include "lib/hexc_cache.h"
+#include <stdatomic.h>
+
+struct hexc_cache {
+	char *path;
+	uint64_t max_bytes;
+	bool read_only;
+	_Atomic uint64_t hits, misses, stored, damaged, failed;
+	_Atomic int error;
+	_Atomic uint64_t room; /* bytes that may be written before the folder is looked at again */
+	_Atomic uint64_t temps; /* names of files that are being written */
+};
+
+/* A key, and what is said of it to people. */
+typedef struct CacheKey {
+	const char *label; /* no newline */
+	const void *data;
+	size_t n;
+} CacheKey;
+
+/* ---- entry.c --------------------------------------------------------------------------------------- */
+
+/* In front of an entry: magic, version, bytes of the label, of all, checksum of all but itself, bytes of the
+ * key, 0.  Then label, key and answer. */
+enum { ENTRY_HEAD = 48, ENTRY_LABEL_MAX = 400 };
+
+/* The answer, n bytes at *data in *block, which is the caller's to free; false: there is none. */
+bool cache_get(hexc_cache *c, const CacheKey *key, void **block, const unsigned char **data, size_t *n);
+void cache_put(hexc_cache *c, const CacheKey *key, const void *data, size_t n);
+/* The label of an entry, at most room - 1 bytes of it; false: it has no right head. */
+bool cache_label(const char *path, char *label, size_t room);
+
+/* ---- folder.c -------------------------------------------------------------------------------------- */
+
+enum { NAME_BYTES = 32 }; /* of names of files that are ours, a NUL among them */
+
+/* c->path and a name in it; `out` has room for cache_path_bytes(c). */
+char *cache_name(const hexc_cache *c, const char *name, char *out);
+size_t cache_path_bytes(const hexc_cache *c);
+/* Make the folder and those above it: 0 or an errno. */
+int cache_make_folder(const char *path);
+/* `bytes` were written: remove what is too much, if it may be. */
+void cache_wrote(hexc_cache *c, uint64_t bytes);
+#endif

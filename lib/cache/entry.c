@@ -1,0 +1,314 @@
+/* entry.c - entries are read and written: hexc-cache(5). */
+#define _DEFAULT_SOURCE
+#include "lib/cache/cache.h"
+#include "lib/rt/wire.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ENTRY_VERSION = 1, TOUCH_SECONDS = 60 };
+static const char magic[8] = "HEXCENT\n";
+
+/* ---- checksums ------------------------------------------------------------------------------------- */
+
+/* As one load, which wire_get_word is not. */
+static inline uint64_t
+word(const unsigned char *p)
+{
+	uint64_t x = 0;
+
+	for (int i = 0; i < 8; i++)
+		x |= (uint64_t)p[i] << 8 * i;
+	return x;
+}
+
+/* FNV-1a by words of 8 bytes, four of them side by side: each step takes different words to different sums,
+ * so that any one word changed changes the result. */
+static uint64_t
+digest(uint64_t h, const unsigned char *p, size_t n)
+{
+	static const uint64_t prime = UINT64_C(0x100000001b3);
+	uint64_t lane[4] = { h, h + 1, h + 2, h + 3 }, last = 0;
+
+	for (; n >= 32; n -= 32, p += 32)
+		for (int i = 0; i < 4; i++)
+			lane[i] = (lane[i] ^ word(p + 8 * i)) * prime;
+	for (int i = 0; n >= 8; n -= 8, p += 8, i++)
+		lane[i] = (lane[i] ^ word(p)) * prime;
+	last = wire_get_word(p, (int)n);
+	for (int i = 0; i < 4; i++)
+		last = (last ^ lane[i]) * prime;
+	return last ^ last >> 32; /* the low bits of products know only low bits */
+}
+
+static uint64_t
+entry_digest(const unsigned char *e, size_t n)
+{
+	return digest(digest(WIRE_BASIS, e, 24) ^ n, e + 32, n - 32);
+}
+
+/* The name of the file that has the key's answer. */
+static void
+entry_name(const CacheKey *key, char name[NAME_BYTES])
+{
+	snprintf(name, NAME_BYTES, "%016llx.hxc",
+	         (unsigned long long)digest(WIRE_BASIS, key->data, key->n));
+}
+
+/* ---- reading --------------------------------------------------------------------------------------- */
+
+static unsigned char *
+read_all(int fd, size_t n)
+{
+	unsigned char *data = malloc(n);
+	size_t at = 0;
+
+	while (data && at < n) {
+		ssize_t k = read(fd, data + at, n - at);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0) { /* it cannot be read, or became shorter */
+			free(data);
+			return NULL;
+		}
+		at += (size_t)k;
+	}
+	return data;
+}
+
+/* Is it an entry, whole, of this version, and for this key?  A file of another key in its place is right,
+ * too: then *other. */
+static bool
+fits(const unsigned char *e, size_t n, const CacheKey *key, bool *other)
+{
+	uint64_t label = wire_get_word(e + 12, 4), nkey = wire_get_word(e + 32, 8);
+
+	*other = false;
+	if (memcmp(e, magic, sizeof magic) != 0 || wire_get_word(e + 8, 4) != ENTRY_VERSION ||
+	    wire_get_word(e + 16, 8) != n || label > n - ENTRY_HEAD || nkey > n - ENTRY_HEAD - label ||
+	    wire_get_word(e + 24, 8) != entry_digest(e, n))
+		return false;
+	*other = nkey != key->n || memcmp(e + ENTRY_HEAD + label, key->data, key->n) != 0;
+	return !*other;
+}
+
+/* It was used now, if that is not said of it already. */
+static void
+touch(const hexc_cache *c, int fd, const struct stat *st)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!c->read_only && (now.tv_sec - st->st_mtime >= TOUCH_SECONDS || now.tv_sec < st->st_mtime) &&
+	    futimens(fd, NULL))
+		return; /* not ours, or a system that is read only: it seems older than it is */
+}
+
+static unsigned char *
+read_entry(hexc_cache *c, const char *path, const CacheKey *key, size_t *n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	unsigned char *data = NULL;
+	bool other = false, right = false;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= ENTRY_HEAD &&
+	    (uintmax_t)st.st_size < SIZE_MAX / 2) {
+		*n = (size_t)st.st_size;
+		data = read_all(fd, *n);
+		right = data && fits(data, *n, key, &other);
+		if (right)
+			touch(c, fd, &st);
+	}
+	close(fd);
+	if (right)
+		return data;
+	if (!other)
+		atomic_fetch_add(&c->damaged, 1);
+	free(data);
+	return NULL;
+}
+
+bool
+cache_get(hexc_cache *c, const CacheKey *key, void **block, const unsigned char **data, size_t *n)
+{
+	char name[NAME_BYTES], *path = malloc(cache_path_bytes(c));
+	unsigned char *e = NULL;
+	size_t bytes = 0, front;
+
+	entry_name(key, name);
+	if (path)
+		e = read_entry(c, cache_name(c, name, path), key, &bytes);
+	free(path);
+	atomic_fetch_add(e ? &c->hits : &c->misses, 1);
+	*block = e;
+	if (!e)
+		return false;
+	front = ENTRY_HEAD + (size_t)wire_get_word(e + 12, 4) + key->n;
+	*data = e + front;
+	*n = bytes - front;
+	return true;
+}
+
+bool
+cache_label(const char *path, char *label, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	unsigned char head[ENTRY_HEAD + ENTRY_LABEL_MAX];
+	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof head, 0);
+	size_t bytes;
+
+	if (fd >= 0)
+		close(fd);
+	if (n < ENTRY_HEAD || memcmp(head, magic, sizeof magic) != 0 ||
+	    wire_get_word(head + 8, 4) != ENTRY_VERSION)
+		return false;
+	bytes = (size_t)wire_get_word(head + 12, 4);
+	if (bytes > (size_t)n - ENTRY_HEAD || bytes >= room)
+		return false;
+	memcpy(label, head + ENTRY_HEAD, bytes);
+	label[bytes] = 0;
+	return true;
+}
+
+/* ---- writing --------------------------------------------------------------------------------------- */
+
+/* The bytes of the entry, to be freed; NULL: no memory, or more than the system lets a file have. */
+static unsigned char *
+entry_bytes(const CacheKey *key, const void *data, size_t n, size_t *bytes)
+{
+	size_t label = strlen(key->label) < ENTRY_LABEL_MAX ? strlen(key->label) : ENTRY_LABEL_MAX - 1;
+	unsigned char *e;
+
+	if (key->n > SIZE_MAX / 4 || n > SIZE_MAX / 4)
+		return NULL;
+	*bytes = ENTRY_HEAD + label + key->n + n;
+	e = malloc(*bytes);
+	if (!e)
+		return NULL;
+	memcpy(e, magic, sizeof magic);
+	wire_put_word(e + 8, ENTRY_VERSION, 4);
+	wire_put_word(e + 12, label, 4);
+	wire_put_word(e + 16, *bytes, 8);
+	wire_put_word(e + 32, key->n, 8);
+	wire_put_word(e + 40, 0, 8);
+	memcpy(e + ENTRY_HEAD, key->label, label);
+	memcpy(e + ENTRY_HEAD + label, key->data, key->n);
+	if (n)
+		memcpy(e + ENTRY_HEAD + label + key->n, data, n);
+	wire_put_word(e + 24, entry_digest(e, *bytes), 8);
+	return e;
+}
+
+/* Would a file so long be met by SIGXFSZ, which ends processes? */
+static bool
+too_long(size_t bytes)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	       bytes > limit.rlim_cur;
+}
+
+static int
+write_all(int fd, const unsigned char *data, size_t n)
+{
+	while (n) {
+		ssize_t k = write(fd, data, n);
+
+		if (k < 0 && errno != EINTR)
+			return errno;
+		if (k > 0) {
+			data += k;
+			n -= (size_t)k;
+		}
+	}
+	return 0;
+}
+
+/* A new file, locked as long as its writer lives; -1: errno says why. */
+static int
+open_temp(hexc_cache *c, char *path)
+{
+	char name[NAME_BYTES];
+	struct timespec now;
+	unsigned long number;
+	int fd = -1;
+
+	for (int i = 0; i < 100 && fd < 0; i++) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		number = (unsigned long)now.tv_nsec + (unsigned long)(atomic_fetch_add(&c->temps, 1) << 20);
+		snprintf(name, sizeof name, "%08lx%08lx.tmp", (unsigned long)getpid() & 0xffffffffUL,
+		         number & 0xffffffffUL);
+		fd = open(cache_name(c, name, path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd < 0 && errno == ENOENT && cache_make_folder(c->path) == 0)
+			continue; /* somebody removed the folder */
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) { /* it is taken for left over */
+		close(fd);
+		unlink(path);
+		errno = ENOENT;
+		return -1;
+	}
+	return fd;
+}
+
+/* Whole at its name, or not at all.  What a crash of the system leaves of it its checksum tells, so nothing
+ * is waited for.  0 or an errno. */
+static int
+write_entry(hexc_cache *c, const CacheKey *key, const unsigned char *e, size_t bytes)
+{
+	size_t room = cache_path_bytes(c);
+	char name[NAME_BYTES], *temp = malloc(2 * room), *path = temp + room;
+	int fd, bad;
+
+	if (!temp)
+		return ENOMEM;
+	fd = open_temp(c, temp);
+	bad = fd < 0 ? errno : write_all(fd, e, bytes);
+	entry_name(key, name);
+	if (!bad && rename(temp, cache_name(c, name, path)))
+		bad = errno;
+	if (fd >= 0) {
+		if (bad)
+			unlink(temp);
+		close(fd);
+	}
+	free(temp);
+	return bad;
+}
+
+void
+cache_put(hexc_cache *c, const CacheKey *key, const void *data, size_t n)
+{
+	unsigned char *e;
+	size_t bytes;
+	int bad;
+
+	if (c->read_only)
+		return;
+	e = entry_bytes(key, data, n, &bytes);
+	bad = !e ? ENOMEM : bytes > c->max_bytes || too_long(bytes) ? EFBIG : ENOENT;
+	for (int i = 0; i < 5 && bad == ENOENT; i++) /* somebody tidied up before it was locked */
+		bad = write_entry(c, key, e, bytes);
+	free(e);
+	if (bad) {
+		atomic_store(&c->error, bad);
+		atomic_fetch_add(&c->failed, 1);
+		return;
+	}
+	atomic_fetch_add(&c->stored, 1);
+	cache_wrote(c, bytes);
+}

@@ -1,0 +1,38 @@
+/* call.h - inside prepared launches. */
+#ifndef HEXC_GPU_CALL_H
+#define HEXC_GPU_CALL_H
+#include "lib/gpu/gpu.h"
+#include "lib/rt/rt.h"
+
+struct hexc_call {
+	hexc_gpu_module *gm;
+	size_t k;
+	void *function;
+	hexc_kernel_info info;
+	uint32_t held;       /* of a persistent kernel: blocks that the device holds */
+	uint64_t numbers;    /* a bit for each parameter: it is no tensor */
+	uint64_t missing;    /* no argument yet */
+	uint64_t moved;      /* another address since it was looked at */
+	bool planned;        /* plan fits the numbers */
+	LaunchPlan plan;
+	hexc_arg *arg;
+	uint64_t *value;
+	void **param;        /* to value, then to map */
+	Map *map;
+	size_t prefix;       /* of why: the kernel's name */
+	char why[LOG_MAX];
+};
+_Static_assert(HEXC_MAX_PARAMS <= 64, "a bit for each parameter");
+
+/* ---- call.c ---- */
+
+/* Keep a sentence behind the kernel's name; returns code. */
+int call_error(hexc_call *c, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* The result of a driver's function. */
+int call_driver(hexc_call *c, const char *call, int result);
+#define CALL(c, function, ...) call_driver(c, #function, (c)->gm->g->cu.function(__VA_ARGS__))
+/* Somebody else's sentence stands behind the name already: show it.  Returns code. */
+int call_told(hexc_call *c, int code);
+/* Of the parameters in the set, which have no argument, the first is named. */
+int call_missing(hexc_call *c, uint64_t missing);
+#endif

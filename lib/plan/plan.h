@@ -1,0 +1,192 @@
+/* plan.h - what the files of hexc_plan.h share. */
+#ifndef HEXC_PLAN_INT_H
+#define HEXC_PLAN_INT_H
+#include "lib/base/base.h"
+#include "lib/gpu/gpu.h"
+#include "lib/hexc_plan.h"
+
+/* Nodes are searched in parts of at most so many, whose sets are words. */
+enum { PART_NODES = 64, PLAN_STREAMS = 16, PLAN_NODES = 4096, PLAN_BUFFERS = 65535 };
+typedef uint64_t Set;
+
+typedef struct Buffer {
+	uint64_t bytes;
+	void *ptr;    /* the host's, if it is outside */
+	bool outside; /* not in the arena */
+} Buffer;
+
+/* A node touches a buffer. */
+typedef struct Use {
+	uint32_t node, buffer, how;
+	int param; /* of the node's call; -1: none */
+} Use;
+
+typedef struct Edge {
+	uint32_t from, to;
+} Edge;
+
+typedef struct Node {
+	const char *name;
+	double us, fill; /* fill 0: to be found out */
+	hexc_call *call;
+	int (*launch)(void *user, void *stream);
+	void *user;
+} Node;
+
+/* A square of bits: row i is a set of nodes. */
+typedef struct Bits {
+	uint64_t *word;
+	size_t row; /* words of a row */
+} Bits;
+
+/* A launch, in the order in which the host makes them. */
+typedef struct Step {
+	uint32_t node, stage, stream;
+	uint32_t wait, nwait; /* in Solution.wait */
+} Step;
+
+/* What hexc_plan_solve finds. */
+typedef struct Solution {
+	Arena arena;
+	uint32_t n;           /* nodes */
+	uint64_t *ns, *work;  /* of each node: alone, and that times its part of the device */
+	Bits pred;            /* row v: direct predecessors of v */
+	Step *step;           /* n of them */
+	uint32_t *at;         /* of each node: its step */
+	uint32_t *wait;       /* steps whose end a step on another stream waits for */
+	uint32_t nwait, nstage, streams;
+	uint32_t first;       /* bit s: stream s waits for the start of stream 0 */
+	uint32_t last[PLAN_STREAMS], nlast; /* steps that the end waits for */
+	Bits before;          /* row i: steps that end before step i begins */
+	Bits after;           /* the same from the other side, once it was asked for */
+	uint32_t *event;      /* of each step: the number of its event; 0, that of the start: nobody waits */
+	uint32_t nevent;
+	uint32_t *use;        /* of each node: its first in hexc_plan.use, and behind the last node the end */
+	uint64_t *offset;     /* of each buffer in the arena */
+	uint64_t bytes, live, total; /* the arena, what is alive at a time, without sharing */
+	uint64_t cost, serial, critical; /* ns */
+	bool exact;
+} Solution;
+
+/* A buffer where it was. */
+typedef struct Seen {
+	void *at;
+	uint64_t bytes;
+} Seen;
+
+struct hexc_plan {
+	hexc_plan_opts o;
+	Arena arena;
+	Buffer *buffer;
+	Node *node;
+	Use *use; /* in the order of their nodes, once sorted */
+	Edge *after;
+	uint32_t nbuffer, nnode, nuse, nafter;
+	uint32_t buffer_cap, node_cap, use_cap, after_cap;
+	bool solved;
+	bool fits;         /* buffers have the bytes that they had when they were placed */
+	Solution s;
+	/* launches, in launch.c */
+	Arena run;
+	void *memory;
+	uint64_t memory_bytes;
+	void **event;      /* nevent of them, as Solution.event counts */
+	uint32_t nevent;
+	void *graph, *exec;
+	void **gnode;      /* of each step, in the graph; NULL: none */
+	Seen *seen;        /* of each buffer, when it was captured */
+	void *stream[PLAN_STREAMS];
+	uint32_t nstream;
+	bool stale;        /* solved anew since the capture */
+	uint64_t captures, updates;
+	char why[600];
+};
+
+/* Keep a sentence for hexc_plan_why; returns code. */
+int plan_error(hexc_plan *p, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Run body, which allocates in arena: HEXC_E_NOMEM where there is no memory. */
+int plan_try(hexc_plan *p, Arena *arena, int (*body)(hexc_plan *p, void *arg), void *arg);
+/* "node 3 (gemm)", in a buffer of the caller's. */
+const char *plan_node_name(const hexc_plan *p, uint32_t i, char name[120]);
+
+/* launch.c: give back the graph and the events. */
+void plan_drop(hexc_plan *p);
+
+static inline bool
+bit(const uint64_t *row, uint32_t i)
+{
+	return row[i / 64] >> i % 64 & 1;
+}
+
+static inline void
+set_bit(uint64_t *row, uint32_t i)
+{
+	row[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+static inline uint64_t *
+bits_row(Bits b, uint32_t i)
+{
+	return b.word + i * b.row;
+}
+
+Bits bits_new(Arena *a, uint32_t n); /* n rows of n, empty */
+
+/* ---- depend.c: who needs whom --------------------------------------------------------------- */
+
+/* Direct predecessors; HEXC_E_INVALID: somebody reads what nobody wrote. */
+int plan_depend(hexc_plan *p, Solution *s);
+uint64_t plan_critical(Arena *a, const Solution *s); /* ns of the longest chain */
+/* Sizes of parts that follow each other, n of them: no stage of two streams has nodes of both sides unless
+ * a part would be larger than a set.  *cut: there was such a one. */
+uint32_t *plan_parts(Solution *s, uint32_t *n, bool *cut);
+
+/* ---- stage.c: nodes that run side by side ------------------------------------------------------ */
+
+/* Nodes first .. first + n - 1. */
+typedef struct Part {
+	uint32_t first, n;
+	Set pred[PART_NODES];
+	Set near[PART_NODES]; /* predecessors and successors */
+	uint64_t ns[PART_NODES], work[PART_NODES];
+	uint64_t sync;
+	uint32_t streams;
+	/* buffers of the arena that it touches, or that live through it */
+	uint32_t nbuffer;
+	struct PartBuffer {
+		Set touch;
+		bool before, after; /* touched in parts before, behind */
+		uint64_t bytes;
+	} *buffer;
+} Part;
+
+/* The nodes that hang together with `from` within the set. */
+Set stage_component(const Part *p, Set among, Set from);
+/* ns that the nodes take as one stage; lane, if it is not NULL, gets a number from 0 for each node of the
+ * set. *exact becomes false where the best distribution was not looked for. */
+uint64_t stage_cost(const Part *p, Set nodes, uint8_t *lane, bool *exact);
+/* Bytes alive while `stage` runs, after `done`. */
+uint64_t stage_live(const Part *p, Set done, Set stage);
+
+/* ---- search.c: stages --------------------------------------------------------------------------- */
+
+/* The best stages of the part, in order: sets in stage[0..), which has room for n of them.  Returns how many;
+ * adds what they cost, and raises *live to what is alive. */
+uint32_t search_part(hexc_plan *p, Arena *a, const Part *part, Set *stage, uint64_t *cost, uint64_t *live,
+                     bool *exact);
+
+/* ---- order.c: streams and who waits for whom --------------------------------------------------- */
+
+/* After steps have a stage and a lane of it: which stream each has. */
+void order_streams(Solution *s);
+/* Row u: steps that stages, and the order on a stream, put behind u. */
+Bits order_stages(Solution *s);
+/* Waits that predecessors and buffers in the same bytes need, and before. */
+void order_waits(const hexc_plan *p, Solution *s);
+
+/* ---- place.c: bytes ------------------------------------------------------------------------------ */
+
+/* Offsets of all buffers of the arena, which share bytes only where `after` (row u: steps behind step u)
+ * has all steps of one behind all of the other. */
+void place_buffers(const hexc_plan *p, Arena *scratch, Solution *s, Bits after);
+#endif

@@ -1,0 +1,336 @@
+/* family.c - families are opened: the kernels that the text means, and whose arguments are whose. */
+#include "lib/rt/family.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct OpenJob {
+	hexc_family *f;
+	const hexc_bundle *b;
+	const char *text;
+	size_t bytes;
+	const char *name;    /* NULL: the only one */
+	uint32_t capability; /* 0: any */
+	FamilyText t;
+	int code; /* HEXC_OK, or what is wrong beside the text */
+} OpenJob;
+
+/* ---- kernels --------------------------------------------------------------------------------------- */
+
+static bool
+has_constants(const BundleKernel *k, const FamilyStage *s)
+{
+	for (int d = 0; d < s->ndefine; d++) {
+		int c = 0;
+
+		while (c < k->nconstant && (strcmp(k->constant[c].name, s->define[d].name) != 0 ||
+		                            k->constant[c].value != s->define[d].value))
+			c++;
+		if (c == k->nconstant)
+			return false;
+	}
+	return true;
+}
+
+/* How good kernel i is for a stage: 0, not at all, or how new its arch is. */
+static uint32_t
+suits(const OpenJob *j, const FamilyStage *s, int i)
+{
+	const BundleKernel *k = &j->b->x.kernel[i];
+	const char *arch = j->b->x.module[k->module].arch;
+	uint32_t sm = 0;
+
+	if (strcmp(k->name, s->kernel) != 0 || !has_constants(k, s) ||
+	    (s->candidate >= 0 && s->candidate != k->candidate))
+		return 0;
+	if (j->f->arch)
+		return strcmp(arch, j->f->arch) == 0;
+	return arch_runs(j->capability ? j->capability : UINT32_MAX, arch, &sm) ? sm : 0;
+}
+
+static void
+find_kernel(OpenJob *j, FamilyStage *s)
+{
+	uint32_t best = 0;
+	int found = -1, twin = -1;
+	char text[200];
+
+	if (!s->kernel)
+		s->kernel = j->f->name;
+	for (int i = 0; i < j->b->x.nkernel; i++) {
+		uint32_t is = suits(j, s, i);
+
+		if (is == best)
+			twin = is ? i : -1;
+		if (is <= best)
+			continue;
+		best = is;
+		found = i;
+		twin = -1;
+	}
+	bundle_constants_text(s->define, (size_t)s->ndefine, text, sizeof text);
+	if (found < 0)
+		family_wrong(&j->t, "the bundle has no kernel %s%s%s for %s: build it with --family",
+		             s->kernel,
+		             *text ? " with " : "", text, j->f->arch ? j->f->arch : "this device");
+	else if (twin >= 0)
+		family_wrong(&j->t,
+		             "kernels %d and %d of the bundle are both %s%s%s: say which by the constants "
+		                    "that differ",
+		             found, twin, s->kernel, *text ? " with " : "", text);
+	if (j->t.bad)
+		return;
+	s->index = (size_t)found;
+	s->k = (size_t)j->b->x.kernel[found].number;
+	j->code = bundle_load(j->b, j->b->x.kernel[found].module, &s->m, j->t.why, j->t.n);
+	if (j->code)
+		j->t.bad = true;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------- */
+
+static const ModParam *
+param_at(const FamilyStage *s, int i)
+{
+	return &s->m->kernel[s->k].param[i];
+}
+
+static int
+params_of(const FamilyStage *s)
+{
+	return s->m->kernel[s->k].nparam;
+}
+
+/* The first stage from `from` on, before `to`, that writes (or reads) a tensor of this name; -1: none. */
+static int
+stage_with(const FamilyLine *l, const char *name, int from, int to, bool writes)
+{
+	for (int s = from; s < to; s++) {
+		int i = hexc_param_find(l->stage[s].m, l->stage[s].k, name);
+		const ModParam *p = i < 0 ? NULL : param_at(&l->stage[s], i);
+
+		if (p && p->kind == HEXC_POINTER && (writes ? p->written : p->read))
+			return s;
+	}
+	return -1;
+}
+
+/* Tensors that one stage writes and a later one reads. */
+static void
+find_workspace(OpenJob *j, FamilyLine *l)
+{
+	for (int s = 0; s < l->nstage; s++)
+		for (int i = 0; i < params_of(&l->stage[s]); i++) {
+			const ModParam *p = param_at(&l->stage[s], i);
+			FamilyTensor t = { p->name, s, s };
+			bool known = false;
+
+			for (int k = 0; k < l->ntensor; k++)
+				known = known || strcmp(l->tensor[k].name, p->name) == 0;
+			if (known || p->kind != HEXC_POINTER || !p->written || p->read ||
+			    stage_with(l, p->name, s + 1, l->nstage, false) < 0)
+				continue;
+			for (int to = s; to >= 0; to = stage_with(l, p->name, to + 1, l->nstage, false))
+				t.last = to;
+			VEC_PUSH(j->t.arena, l->tensor, l->ntensor, l->tensor_cap, t);
+		}
+}
+
+/* The family's argument of this name; a new one if there is none. */
+static int
+argument(OpenJob *j, const FamilyStage *s, int i)
+{
+	hexc_family *f = j->f;
+	const ModParam *p = param_at(s, i), *is;
+	FamilyParam new = { p->name, s->m, s->k, (size_t)i };
+	int at = hexc_family_param_find(f, p->name);
+
+	if (at < 0) {
+		if (f->nparam == HEXC_MAX_PARAMS)
+			family_wrong(&j->t, "the family has more than %d arguments", HEXC_MAX_PARAMS);
+		else
+			VEC_PUSH(&f->arena, f->param, f->nparam, f->param_cap, new);
+		return f->nparam - 1;
+	}
+	is = &f->param[at].m->kernel[f->param[at].k].param[f->param[at].i];
+	if (is->kind != p->kind || is->dtype != p->dtype || (is->kind == HEXC_POINTER && is->rank != p->rank))
+		family_wrong(&j->t, "%s of kernel %s is another kind of argument than that of %s: rename one",
+		             p->name,
+		             s->kernel, f->param[at].m->kernel[f->param[at].k].name);
+	else if (is->kind == HEXC_POINTER && (!is->packed != !p->packed ||
+	                                      (is->packed && strcmp(is->pack, p->pack) != 0)))
+		family_wrong(&j->t,
+		             "%s of kernel %s is packed in another way than that of %s: one tensor cannot be "
+		                    "both",
+		             p->name, s->kernel, f->param[at].m->kernel[f->param[at].k].name);
+	return at;
+}
+
+static FamilySource
+source_of(OpenJob *j, const FamilyLine *l, const FamilyStage *s, int i)
+{
+	const char *name = param_at(s, i)->name;
+
+	for (int k = 0; k < l->nsize; k++)
+		if (strcmp(l->size[k].name, name) == 0)
+			return (FamilySource){ FROM_SIZE, k };
+	for (int k = 0; k < l->ntensor; k++)
+		if (strcmp(l->tensor[k].name, name) == 0)
+			return (FamilySource){ FROM_WORKSPACE, k };
+	return (FamilySource){ FROM_ARGUMENT, argument(j, s, i) };
+}
+
+static void
+find_sources(OpenJob *j, FamilyLine *l)
+{
+	for (int s = 0; s < l->nstage; s++) {
+		FamilyStage *st = &l->stage[s];
+
+		st->from = NEWN(&j->f->arena, FamilySource, params_of(st));
+		for (int i = 0; i < params_of(st) && !j->t.bad; i++)
+			st->from[i] = source_of(j, l, st, i);
+	}
+	for (int k = 0; k < l->nsize; k++) {
+		bool used = false;
+
+		for (int s = 0; s < l->nstage; s++)
+			used = used || hexc_param_find(l->stage[s].m, l->stage[s].k, l->size[k].name) >= 0;
+		if (!used)
+			family_wrong(&j->t, "no kernel of the line has a size %s", l->size[k].name);
+	}
+}
+
+/* ---- opening --------------------------------------------------------------------------------------- */
+
+/* The family that is meant: the newest for the device.  *from, *end: its text; false: there is none. */
+static bool
+choose_family(OpenJob *j, const char **from, const char **end)
+{
+	const char *at = j->text, *stop = j->text + j->bytes, *behind, *name, *arch, *begin;
+	const char *only = NULL;
+	uint32_t best = 0, sm;
+
+	*from = NULL;
+	while (at < stop && (begin = family_next(&j->t, at, stop, &name, &arch, &behind)) != NULL) {
+		at = behind;
+		if (!j->name && only && strcmp(only, name) != 0)
+			family_wrong(&j->t, "there are several families, %s and %s: name one", only, name);
+		if (j->name && strcmp(name, j->name) != 0)
+			continue;
+		only = name;
+		sm = 1; /* without an arch it is for all of them, if none is for this one */
+		if (arch && !arch_runs(j->capability ? j->capability : UINT32_MAX, arch, &sm))
+			continue;
+		if (sm <= best)
+			continue;
+		best = sm;
+		*from = begin;
+		*end = behind;
+		j->f->name = name;
+		j->f->arch = arch;
+	}
+	return *from && !j->t.bad;
+}
+
+static void
+read_lines(OpenJob *j, const char *from, const char *end)
+{
+	hexc_family *f = j->f;
+
+	j->t.line = family_line_of(j->text, from);
+	family_lines(&j->t, f, from, end);
+	for (int i = 0; i < f->nline && !j->t.bad; i++) {
+		FamilyLine *l = &f->line[i];
+
+		family_size_names(&j->t, l);
+		for (int s = 0; s < l->nstage && !j->t.bad; s++)
+			find_kernel(j, &l->stage[s]);
+		if (j->t.bad)
+			return;
+		find_workspace(j, l);
+		find_sources(j, l);
+	}
+	f->param_name = NEWN(&f->arena, const char *, f->nparam);
+	for (int i = 0; i < f->nparam; i++)
+		f->param_name[i] = f->param[i].name;
+	for (int i = 0; i < f->nline && !j->t.bad; i++)
+		family_expressions(&j->t, f, &f->line[i]);
+}
+
+/* Under arena_protect. */
+static void
+read_family(void *user)
+{
+	OpenJob *j = user;
+	const char *from, *end;
+
+	if (choose_family(j, &from, &end))
+		read_lines(j, from, end);
+	else if (!j->t.bad)
+		j->code = why_error(HEXC_E_ARGS, j->t.why, j->t.n, "there is no family %s%s",
+		                    j->name ? j->name : "", j->capability ? " for this device" : "");
+}
+
+static int
+open_family(hexc_family **out, OpenJob *j, const char *arch)
+{
+	char *why = j->t.why;
+	size_t n = j->t.n;
+	Arena *arena;
+	int code;
+
+	if (arch) {
+		arch_runs(0, arch, &j->capability);
+		if (!j->capability)
+			return why_error(HEXC_E_INVALID, why, n, "the arch %s is none: sm_80 is one", arch);
+	}
+	j->f = calloc(1, sizeof *j->f);
+	if (!j->f)
+		return why_error(HEXC_E_NOMEM, why, n, "%s", hexc_strerror(HEXC_E_NOMEM));
+	arena_init(&j->f->arena, NULL, NULL);
+	arena = j->t.arena = &j->f->arena;
+	code = arena_protect(&arena, 1, read_family, j);
+	if (code)
+		why_error(code, why, n, "%s", hexc_strerror(code));
+	else
+		code = j->code ? j->code : j->t.bad ? HEXC_E_FILE : HEXC_OK;
+	if (code)
+		hexc_family_close(j->f);
+	else
+		*out = j->f;
+	return code;
+}
+
+int
+hexc_family_read(hexc_family **out, const hexc_bundle *b, const char *text, size_t bytes, const char *name,
+                 const char *arch, char *why, size_t n)
+{
+	OpenJob j = { .b = b, .text = text, .bytes = bytes, .name = name, .t = { .why = why, .n = n } };
+
+	if (why && n)
+		why[0] = 0;
+	if (out)
+		*out = NULL;
+	if (!out || !b || !text || (!why && n))
+		return HEXC_E_INVALID;
+	return open_family(out, &j, arch);
+}
+
+int
+hexc_family_open(hexc_family **out, const hexc_bundle *b, const char *name, const char *arch, char *why,
+                 size_t n)
+{
+	if (out)
+		*out = NULL;
+	if (!b)
+		return HEXC_E_INVALID;
+	return hexc_family_read(out, b, b->x.families, strlen(b->x.families), name, arch, why, n);
+}
+
+void
+hexc_family_close(hexc_family *f)
+{
+	if (!f)
+		return;
+	arena_free(&f->arena);
+	free(f);
+}

@@ -1,0 +1,376 @@
+/* family_expr.c - guards and sizes of families: expressions as `assume` of a program has them, over sizes and
+ * the line's constants. */
+#include "hexc/ir/number.h"
+#include "lib/rt/family.h"
+#include <string.h>
+
+enum { DEPTH_MAX = 100 };
+
+typedef struct Reader {
+	FamilyText *t;
+	const hexc_family *f;
+	FamilyLine *l;
+	const char *at;
+	int depth;
+} Reader;
+
+static ExprRef read_or(Reader *r);
+
+static ExprRef
+node(Reader *r, OpCode op, DType type, ExprRef a, ExprRef b, ExprRef c, int64_t imm)
+{
+	ExprNode n = { op, type, { a, b, c }, imm };
+	ExprTable *e = &r->l->expr;
+
+	if (e->n == EXPR_MAX) {
+		family_wrong(r->t, "the guard is too long");
+		return 0;
+	}
+	VEC_PUSH(r->t->arena, e->node, e->n, e->cap, n);
+	return e->n - 1;
+}
+
+static ExprRef
+number(Reader *r, int64_t x)
+{
+	return node(r, O_const, D_i64, -1, -1, -1, x);
+}
+
+static ExprRef
+two(Reader *r, OpCode op, ExprRef a, ExprRef b)
+{
+	return node(r, op, op == O_lt || op == O_le || op == O_eq || op == O_ne ? D_bool : D_i64, a, b, -1,
+	            0);
+}
+
+static ExprRef
+truth(Reader *r, ExprRef a)
+{
+	return two(r, O_ne, a, number(r, 0));
+}
+
+/* ---- words ----------------------------------------------------------------------------------------- */
+
+static char
+next_char(Reader *r)
+{
+	while (*r->at == ' ' || *r->at == '\t' || *r->at == '\r')
+		r->at++;
+	return *r->at;
+}
+
+static bool
+accept(Reader *r, const char *word)
+{
+	size_t n = strlen(word);
+
+	next_char(r);
+	if (strncmp(r->at, word, n) != 0)
+		return false;
+	r->at += n;
+	return true;
+}
+
+static bool
+in_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static size_t
+word(Reader *r)
+{
+	size_t n = 0;
+
+	next_char(r);
+	while (in_word(r->at[n]))
+		n++;
+	return n;
+}
+
+static bool
+accept_word(Reader *r, const char *is)
+{
+	size_t n = word(r);
+
+	if (strlen(is) != n || memcmp(r->at, is, n) != 0)
+		return false;
+	r->at += n;
+	return true;
+}
+
+static void
+expect(Reader *r, const char *what)
+{
+	if (!accept(r, what))
+		family_wrong(r->t, "%s is missing at '%.20s'", what, r->at);
+}
+
+/* ---- expressions ----------------------------------------------------------------------------------- */
+
+/* The value that all stages that have the constant give it; false: none has it, or two have others. */
+static bool
+constant(const FamilyLine *l, const char *name, int64_t *out)
+{
+	bool found = false;
+
+	for (int s = 0; s < l->nstage; s++) {
+		int i = hexc_const_find(l->stage[s].m, l->stage[s].k, name);
+		hexc_define d;
+
+		if (i < 0 || !hexc_const(l->stage[s].m, l->stage[s].k, (size_t)i, &d))
+			continue;
+		if (found && d.value != *out)
+			return false;
+		found = true;
+		*out = d.value;
+	}
+	return found;
+}
+
+static ExprRef
+read_name(Reader *r, size_t n)
+{
+	const char *name = arena_strndup(r->t->arena, r->at, n);
+	int i = hexc_family_param_find(r->f, name);
+	int64_t value = 0;
+
+	r->at += n;
+	if (i >= 0) {
+		const FamilyParam *p = &r->f->param[i];
+		const ModParam *mp = &p->m->kernel[p->k].param[p->i];
+
+		if (mp->kind == HEXC_POINTER || dtype_is_float(mp->dtype))
+			family_wrong(r->t, "%s is no size", name);
+		return node(r, O_none, D_i64, -1, -1, -1, i);
+	}
+	if (!constant(r->l, name, &value))
+		family_wrong(r->t, "%s is neither a size of the family nor a constant of the line's kernels",
+		             name);
+	return number(r, value);
+}
+
+/* a / b truncates: one more where the quotient is positive and something is left. */
+static ExprRef
+rounded_up(Reader *r, ExprRef a, ExprRef b)
+{
+	ExprRef left = two(r, O_mod, a, b), zero = number(r, 0);
+	ExprRef positive = two(r, O_eq, two(r, O_lt, left, zero), two(r, O_lt, b, zero));
+
+	positive = node(r, O_select, D_i64, truth(r, left), positive, zero, 0);
+	return two(r, O_add, two(r, O_div, a, b), positive);
+}
+
+/* NAME(A, B, ..) of the functions that there are; -1: it is none. */
+static ExprRef
+read_call(Reader *r)
+{
+	static const struct {
+		const char *name;
+		int n;
+		OpCode op;
+	} call[] = { { "ceil", 2, O_div }, { "min", 2, O_min }, { "max", 2, O_max },
+	             { "where", 3, O_select } };
+	const char *before = r->at;
+	ExprRef a[3] = { -1, -1, -1 };
+
+	for (size_t i = 0; i < COUNT_OF(call); i++) {
+		if (!accept_word(r, call[i].name) || !accept(r, "(")) {
+			r->at = before;
+			continue;
+		}
+		for (int k = 0; k < call[i].n && !r->t->bad; k++) {
+			if (k)
+				expect(r, ",");
+			a[k] = read_or(r);
+		}
+		expect(r, ")");
+		if (call[i].op == O_select)
+			return node(r, O_select, D_i64, truth(r, a[0]), a[1], a[2], 0);
+		if (call[i].op != O_div)
+			return two(r, call[i].op, a[0], a[1]);
+		return rounded_up(r, a[0], a[1]);
+	}
+	return -1;
+}
+
+static ExprRef
+read_number(Reader *r)
+{
+	int64_t x = 0;
+
+	for (; *r->at >= '0' && *r->at <= '9'; r->at++)
+		if (!mul64(x, 10, &x) || !add64(x, *r->at - '0', &x))
+			family_wrong(r->t, "a number is too large");
+	if (in_word(*r->at))
+		family_wrong(r->t, "'%.20s' is no number", r->at);
+	return number(r, x);
+}
+
+static ExprRef
+read_unary(Reader *r)
+{
+	char c = next_char(r);
+	ExprRef a;
+
+	if (r->t->bad || ++r->depth > DEPTH_MAX) {
+		family_wrong(r->t, "the guard is nested too deeply");
+		return 0;
+	}
+	if (accept(r, "(")) {
+		a = read_or(r);
+		expect(r, ")");
+	} else if (accept(r, "-")) {
+		a = node(r, O_neg, D_i64, read_unary(r), -1, -1, 0);
+	} else if (c == '!' && r->at[1] != '=') {
+		r->at++;
+		a = two(r, O_eq, read_unary(r), number(r, 0));
+	} else if (c >= '0' && c <= '9') {
+		a = read_number(r);
+	} else if ((a = read_call(r)) < 0) {
+		size_t n = word(r);
+
+		if (n)
+			a = read_name(r, n);
+		else
+			family_wrong(r->t, "a value is missing at '%.20s'", r->at);
+	}
+	r->depth--;
+	return a < 0 ? 0 : a;
+}
+
+/* Operators by how tightly they bind; of two that begin alike the longer one first. */
+static const struct {
+	const char *text;
+	int level;
+	OpCode op;
+	bool swapped;
+} operators[] = {
+	{ "==", 0, O_eq, false }, { "!=", 0, O_ne, false }, { "<=", 0, O_le, false }, { ">=", 0, O_le, true },
+	{ "<", 0, O_lt, false },  { ">", 0, O_lt, true },   { "+", 1, O_add, false },
+		{ "-", 1, O_sub, false },
+	{ "*", 2, O_mul, false }, { "/", 2, O_div, false }, { "%", 2, O_mod, false },
+};
+
+static ExprRef
+read_level(Reader *r, int level)
+{
+	ExprRef a = level > 2 ? read_unary(r) : read_level(r, level + 1);
+	size_t i = 0;
+
+	while (level <= 2 && !r->t->bad && i < COUNT_OF(operators)) {
+		ExprRef b;
+
+		if (operators[i].level != level || !accept(r, operators[i].text)) {
+			i++;
+			continue;
+		}
+		b = read_level(r, level + 1);
+		a = operators[i].swapped ? two(r, operators[i].op, b, a) : two(r, operators[i].op, a, b);
+		i = 0;
+	}
+	return a;
+}
+
+/* What is not taken is not looked at: x != 0 && 8 % x == 0. */
+static ExprRef
+read_and(Reader *r)
+{
+	ExprRef a = read_level(r, 0);
+
+	while (!r->t->bad && accept(r, "&&")) {
+		ExprRef yes = truth(r, read_level(r, 0));
+
+		a = truth(r, a);
+		a = node(r, O_select, D_bool, a, yes, number(r, 0), 0);
+	}
+	return a;
+}
+
+static ExprRef
+read_or(Reader *r)
+{
+	ExprRef a = read_and(r);
+
+	while (!r->t->bad && accept(r, "||")) {
+		ExprRef no = truth(r, read_and(r));
+
+		a = truth(r, a);
+		a = node(r, O_select, D_bool, a, number(r, 1), no, 0);
+	}
+	return a;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------------- */
+
+/* Up to a comma, or to `when`, outside of parentheses. */
+static void
+skip_value(Reader *r)
+{
+	int open = 0;
+
+	while (next_char(r)) {
+		size_t n = word(r);
+
+		if (open <= 0 && (*r->at == ',' || (n == 4 && memcmp(r->at, "when", n) == 0)))
+			return;
+		open += *r->at == '(' ? 1 : *r->at == ')' ? -1 : 0;
+		r->at += n ? n : 1;
+	}
+}
+
+void
+family_size_names(FamilyText *t, FamilyLine *l)
+{
+	Reader r = { .t = t, .l = l, .at = l->rest };
+
+	t->line = l->number;
+	if (accept_word(&r, "with"))
+		do {
+			size_t n = word(&r);
+			FamilySize s = { arena_strndup(t->arena, r.at, n), -1 };
+
+			if (!n || memchr("0123456789", *r.at, 10) || r.at[n + strspn(r.at + n, " \t")] != '=')
+				family_wrong(t, "with wants NAME=VALUE at '%.20s'", r.at);
+			VEC_PUSH(t->arena, l->size, l->nsize, l->size_cap, s);
+			skip_value(&r);
+		} while (!t->bad && accept(&r, ","));
+}
+
+void
+family_expressions(FamilyText *t, const hexc_family *f, FamilyLine *l)
+{
+	Reader r = { .t = t, .f = f, .l = l, .at = l->rest };
+	int known = 0;
+
+	t->line = l->number;
+	l->expr.name = f->param_name;
+	if (accept_word(&r, "with"))
+		do {
+			size_t n = word(&r);
+			FamilySize *s = &l->size[known];
+
+			r.at += n;
+			expect(&r, "=");
+			s->value = read_or(&r);
+			known++;
+		} while (!t->bad && accept(&r, ","));
+	if (!t->bad && !accept_word(&r, "when"))
+		family_wrong(t, "when GUARD is missing at '%.20s'; 1 holds for all sizes", r.at);
+	next_char(&r);
+	l->guard = r.at;
+	if (!t->bad)
+		l->cond = truth(&r, read_or(&r));
+	if (!t->bad && next_char(&r))
+		family_wrong(t, "'%.20s' follows the guard", r.at);
+}
+
+void
+family_eval(const hexc_family *f, const FamilyLine *l, const hexc_arg *arg, ExprValues *out)
+{
+	int64_t value[HEXC_MAX_PARAMS];
+
+	for (int i = 0; i < f->nparam; i++)
+		value[i] = arg[i].i;
+	expr_eval(&l->expr, value, out);
+}

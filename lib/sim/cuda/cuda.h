@@ -1,0 +1,49 @@
+/* cuda.h - what the files of sim_cuda share. */
+#ifndef HEXC_SIM_CUDA_H
+#define HEXC_SIM_CUDA_H
+#include "lib/gpu/driver.h"
+#include "lib/sim/cuda/graph.h"
+
+enum { NOT_SUPPORTED = 801, NO_BINARY = 209, INVALID_PTX = 218, INVALID_CONTEXT = 201, NOT_FOUND = 500,
+       STACK = 16, SMS = 4, SHARED_MAX = 227 << 10 };
+
+typedef struct Context {
+	sim *s;
+	int capability;
+	int sticky; /* a kernel failed: every call does from now on */
+	uint64_t launches;
+	char fault[300];
+} Context;
+
+typedef struct Module Module;
+
+typedef struct Function {
+	struct Function *next;
+	Module *of;
+	int shared; /* dynamic, that it may have */
+	char *name;
+} Function;
+
+struct Module {
+	Context *of;
+	sim_module *m;
+	Function *function;
+};
+
+/* device.c: the context that is current in this thread, or NULL; and what keeps every call from being made,
+ * 0: nothing. */
+Context *cuda_now(void);
+int cuda_state(void);
+
+/* device.c: its functions by name; NULL: it has none of that name. */
+sim_function cuda_device_function(const char *name);
+/* Return the table's function of this name, if it has one. */
+
+#define CUDA_FIND(table, name)                                                   \
+	do {                                                                     \
+		DRIVER_CALLS(CUDA_FIND_)                                         \
+	} while (0)
+#define CUDA_FIND_(function, parameters)                                         \
+	if (strcmp(name, #function) == 0)                                        \
+		return (sim_function)table.function;
+#endif

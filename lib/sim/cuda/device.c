@@ -1,0 +1,417 @@
+/* device.c - sim_cuda: devices, contexts, memory and modules.
+ *
+ * Signatures, numbers and rules are those of the CUDA Driver API reference.  A device's ordinal is its
+ * compute capability: 90.  What a driver has for a thread, which of its contexts is current, is the one
+ * thing here that no argument leads to. */
+#include "lib/sim/cuda/cuda.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Thread_local struct {
+	Context *context[STACK];
+	int n;
+} contexts;
+
+Context *
+cuda_now(void)
+{
+	return contexts.n ? contexts.context[contexts.n - 1] : NULL;
+}
+
+int
+cuda_state(void)
+{
+	return cuda_now() ? cuda_now()->sticky : INVALID_CONTEXT;
+}
+
+/* ---- devices and contexts ----------------------------------------------------------------------------- */
+
+static int
+initialize(unsigned flags)
+{
+	return flags ? CUDA_INVALID_VALUE : 0;
+}
+
+static int
+driver_version(int *version)
+{
+	*version = 13000;
+	return 0;
+}
+
+static const struct {
+	int code;
+	const char *name, *text;
+} result_table[] = {
+	{ CUDA_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument" },
+	{ CUDA_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory" },
+	{ INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context" },
+	{ NO_BINARY, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+	 "no kernel image is available for execution on the device" },
+	{ INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed" },
+	{ CUDA_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE",
+	 "the operation cannot be performed in the present state" },
+	{ NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found" },
+	{ DRV_CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED",
+	 "the simulator found a fault in a kernel" },
+	{ NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported by the simulator" },
+	{ CUDA_CAPTURE_UNMATCHED, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
+	  "the capture was not initiated in this stream" },
+	{ CUDA_CAPTURE_UNJOINED, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
+	  "the capture contains a fork that was not joined to the primary stream" },
+	{ CUDA_CAPTURE_ISOLATION, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+	  "a dependency would have been created which crosses the capture sequence boundary" },
+};
+
+static int
+error_name(int result, const char **text)
+{
+	for (size_t i = 0; i < sizeof result_table / sizeof *result_table; i++)
+		if (result_table[i].code == result) {
+			*text = result_table[i].name;
+			return 0;
+		}
+	*text = NULL;
+	return CUDA_INVALID_VALUE;
+}
+
+static int
+error_string(int result, const char **text)
+{
+	*text = NULL;
+	if (result == DRV_CUDA_ERROR_LAUNCH_FAILED && cuda_now() && cuda_now()->fault[0])
+		*text = cuda_now()->fault;
+	for (size_t i = 0; i < sizeof result_table / sizeof *result_table && !*text; i++)
+		if (result_table[i].code == result)
+			*text = result_table[i].text;
+	return *text ? 0 : CUDA_INVALID_VALUE;
+}
+
+static int
+device_attribute(int *value, int attribute, int device)
+{
+	switch (attribute) {
+	case DRV_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = device / 10; return 0;
+	case DRV_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = device % 10; return 0;
+	case DRV_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = SMS; return 0;
+	case DRV_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 1 << 16; return 0;
+	default: return CUDA_INVALID_VALUE;
+	}
+}
+
+static int
+device_name(char *name, int len, int device)
+{
+	snprintf(name, (size_t)len, "simulator of compute capability %d.%d", device / 10, device % 10);
+	return 0;
+}
+
+static int
+device_memory(size_t *bytes, int device)
+{
+	(void)device;
+	*bytes = (size_t)1 << 34;
+	return 0;
+}
+
+/* A device has as many of what the driver calls its primary context as were retained: one for each
+ * hexc_gpu. */
+static int
+context_new(void **context, int device)
+{
+	Context *c = calloc(1, sizeof *c);
+
+	*context = NULL;
+	if (!c || !(c->s = sim_open())) {
+		free(c);
+		return CUDA_OUT_OF_MEMORY;
+	}
+	c->capability = device;
+	*context = c;
+	return 0;
+}
+
+/* That which is current. */
+static int
+context_free(int device)
+{
+	Context *c = cuda_now();
+
+	if (!c || c->capability != device)
+		return INVALID_CONTEXT;
+	contexts.n--;
+	sim_close(c->s);
+	free(c);
+	return 0;
+}
+
+static int
+context_push(void *context)
+{
+	if (!context || contexts.n == STACK)
+		return INVALID_CONTEXT;
+	contexts.context[contexts.n++] = context;
+	return 0;
+}
+
+static int
+context_pop(void **context)
+{
+	*context = cuda_now();
+	contexts.n -= *context != NULL;
+	return *context ? 0 : INVALID_CONTEXT;
+}
+
+static int
+context_now(void **context)
+{
+	*context = cuda_now();
+	return 0;
+}
+
+static int
+context_device(int *device)
+{
+	*device = cuda_now() ? cuda_now()->capability : 0;
+	return cuda_state();
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------- */
+
+static int
+memory_new(unsigned long long *ptr, size_t bytes)
+{
+	*ptr = 0;
+	if (cuda_state())
+		return cuda_state();
+	*ptr = bytes ? sim_alloc(cuda_now()->s, bytes, NULL) : 0;
+	return *ptr ? 0 : bytes ? CUDA_OUT_OF_MEMORY : CUDA_INVALID_VALUE;
+}
+
+static int
+memory_free(unsigned long long ptr)
+{
+	return cuda_state() ? cuda_state() : sim_free(cuda_now()->s, ptr) == SIM_OK ? 0 : CUDA_INVALID_VALUE;
+}
+
+static int
+memory_write(unsigned long long to, const void *from, size_t bytes)
+{
+	if (cuda_state())
+		return cuda_state();
+	return sim_write(cuda_now()->s, to, from, bytes) == SIM_OK ? 0 : CUDA_INVALID_VALUE;
+}
+
+static int
+memory_read(void *to, unsigned long long from, size_t bytes)
+{
+	if (cuda_state())
+		return cuda_state();
+	return sim_read(cuda_now()->s, from, to, bytes) == SIM_OK ? 0 : CUDA_INVALID_VALUE;
+}
+
+static int
+memory_fill(unsigned long long ptr, unsigned char value, size_t bytes, void *stream)
+{
+	if (cuda_state() || (stream && ((Stream *)stream)->capture))
+		return cuda_state() ? cuda_state() : NOT_SUPPORTED;
+	return sim_fill(cuda_now()->s, ptr, value, bytes) == SIM_OK ? 0 : CUDA_INVALID_VALUE;
+}
+
+/* ---- modules ------------------------------------------------------------------------------------------ */
+
+/* Text for this capability, or an older one without a letter. */
+static bool
+runs_here(const sim_module *m)
+{
+	char *end;
+	long sm = strtol(sim_target(m) + 3, &end, 10);
+
+	return *end ? sm == cuda_now()->capability : sm <= cuda_now()->capability;
+}
+
+static int
+module_load(void **module, const void *image, unsigned n, int *option, void **value)
+{
+	sim_message msg = { 0, "" };
+	Module *m;
+
+	if (cuda_state())
+		return cuda_state();
+	if (memcmp(image, "\177ELF", 4) == 0)
+		return NO_BINARY; /* then its PTX is asked for */
+	m = calloc(1, sizeof *m);
+	if (!m)
+		return CUDA_OUT_OF_MEMORY;
+	m->of = cuda_now();
+	if (sim_load(m->of->s, image, strlen(image), &m->m) != SIM_OK) {
+		sim_message_at(m->of->s, 0, &msg);
+		if (n == 2 && option[0] == DRV_CU_JIT_ERROR_LOG_BUFFER)
+			snprintf(value[0], (size_t)value[1], "line %u: %s", msg.line, msg.text);
+		free(m);
+		return INVALID_PTX;
+	}
+	if (!runs_here(m->m)) {
+		sim_unload(m->of->s, m->m);
+		free(m);
+		return NO_BINARY;
+	}
+	*module = m;
+	return 0;
+}
+
+static int
+module_unload(void *module)
+{
+	Module *m = module;
+
+	sim_unload(m->of->s, m->m);
+	for (Function *f = m->function, *next; f; f = next) {
+		next = f->next;
+		free(f->name);
+		free(f);
+	}
+	free(m);
+	return 0;
+}
+
+static int
+module_function(void **function, void *module, const char *name)
+{
+	Module *m = module;
+	sim_entry_info e;
+	Function *f;
+
+	if (cuda_state() || !sim_entry_find(m->m, name, &e))
+		return cuda_state() ? cuda_state() : NOT_FOUND;
+	for (f = m->function; f && strcmp(f->name, name) != 0; f = f->next)
+		;
+	if (!f) {
+		f = calloc(1, sizeof *f);
+		if (!f || !(f->name = strdup(name))) {
+			free(f);
+			return CUDA_OUT_OF_MEMORY;
+		}
+		f->of = m;
+		f->next = m->function;
+		f->shared = 48 << 10;
+		m->function = f;
+	}
+	*function = f;
+	return 0;
+}
+
+static int
+function_attribute(void *function, int attribute, int value)
+{
+	if (attribute != DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value > SHARED_MAX)
+		return CUDA_INVALID_VALUE;
+	((Function *)function)->shared = value;
+	return 0;
+}
+
+/* It runs PTX: there is no code to make of it, and so none to keep. */
+static int
+link_new(unsigned n, int *option, void **value, void **state)
+{
+	(void)n, (void)option, (void)value;
+	*state = NULL;
+	return CUDA_NOT_SUPPORTED;
+}
+
+static int
+link_add(void *state, int type, void *data, size_t bytes, const char *name, unsigned n, int *option,
+         void **value)
+{
+	(void)state, (void)type, (void)data, (void)bytes, (void)name, (void)n, (void)option, (void)value;
+	return CUDA_NOT_SUPPORTED;
+}
+
+static int
+link_end(void *state, void **cubin, size_t *bytes)
+{
+	(void)state, (void)cubin, (void)bytes;
+	return CUDA_NOT_SUPPORTED;
+}
+
+static int
+link_free(void *state)
+{
+	(void)state;
+	return CUDA_NOT_SUPPORTED;
+}
+
+static int
+held_blocks(int *blocks, void *function, int threads, size_t shared)
+{
+	(void)function;
+	*blocks = threads > 0 && shared <= SHARED_MAX ? 2048 / threads : 0;
+	if (shared && SHARED_MAX / (int)shared < *blocks)
+		*blocks = SHARED_MAX / (int)shared;
+	return *blocks ? 0 : CUDA_INVALID_VALUE;
+}
+
+static int
+held_clusters(int *clusters, void *function, const DriverLaunch *l)
+{
+	const unsigned *b = l->attribute->value;
+
+	(void)function;
+	*clusters = (int)(SMS / (b[0] * b[1] * b[2]));
+	return 0;
+}
+
+static int
+device_of(int *device, int ordinal)
+{
+	*device = ordinal;
+	return 0;
+}
+
+static int
+device_count(int *count)
+{
+	*count = 0; /* they are asked for by their capability */
+	return 0;
+}
+
+sim_function
+cuda_device_function(const char *name)
+{
+	static const Driver table = {
+		.cuInit = initialize,
+		.cuDriverGetVersion = driver_version,
+		.cuGetErrorName = error_name,
+		.cuGetErrorString = error_string,
+		.cuDeviceGetCount = device_count,
+		.cuDeviceGet = device_of,
+		.cuDeviceGetName = device_name,
+		.cuDeviceGetAttribute = device_attribute,
+		.cuDeviceTotalMem_v2 = device_memory,
+		.cuDevicePrimaryCtxRetain = context_new,
+		.cuDevicePrimaryCtxRelease_v2 = context_free,
+		.cuCtxPushCurrent_v2 = context_push,
+		.cuCtxPopCurrent_v2 = context_pop,
+		.cuCtxGetCurrent = context_now,
+		.cuCtxGetDevice = context_device,
+		.cuMemAlloc_v2 = memory_new,
+		.cuMemFree_v2 = memory_free,
+		.cuMemcpyHtoD_v2 = memory_write,
+		.cuMemcpyDtoH_v2 = memory_read,
+		.cuMemsetD8Async = memory_fill,
+		.cuModuleLoadDataEx = module_load,
+		.cuModuleUnload = module_unload,
+		.cuLinkCreate_v2 = link_new,
+		.cuLinkAddData_v2 = link_add,
+		.cuLinkComplete = link_end,
+		.cuLinkDestroy = link_free,
+		.cuModuleGetFunction = module_function,
+		.cuFuncSetAttribute = function_attribute,
+		.cuOccupancyMaxActiveBlocksPerMultiprocessor = held_blocks,
+		.cuOccupancyMaxActiveClusters = held_clusters,
+	};
+
+	CUDA_FIND(table, name);
+	return NULL;
+}

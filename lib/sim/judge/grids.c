@@ -1,0 +1,37 @@
+/* grids.c - a dependent launch: until a thread waits, or knows of one of its block that has, the grid before
+ * may still read and write global memory (PTX ISA, "griddepcontrol"). */
+#include "lib/sim/judge/check.h"
+#include "lib/sim/state/fault.h"
+
+void
+grids_wait(Warp *w, u32 mask)
+{
+	Cta *b = w->cta;
+
+	w->waited |= mask;
+	if (b->waiter)
+		return;
+	b->waiter = w;
+	b->waited = w->clock;
+}
+
+static bool
+has_waited(const Warp *w, int lane)
+{
+	const Cta *b = w->cta;
+
+	if (w->waited >> lane & 1 || !w->def)
+		return true;
+	if (b->waiter == w)
+		return w->met > b->waited;
+	return b->waiter && w->know.vc[b->waiter->id] >= b->waited;
+}
+
+void
+grids_check(Warp *w, const Ins *in, int lane, u64 addr, u32 bytes)
+{
+	if (w->cta->l->a.dependent && !has_waited(w, lane))
+		fault_add(w, lane, SIM_FAULT_DEPENDENT, in->line, SIM_SPACE_GLOBAL, addr, bytes, NULL,
+		          "%.60s: global memory in front of griddepcontrol.wait: the grid before may still "
+		          "use it", in->text);
+}

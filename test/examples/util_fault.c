@@ -1,0 +1,300 @@
+/* util_fault.c - PTX without one of the instructions that order its threads and engines. */
+#include "test/examples/util_fault.h"
+#include "test/examples/util_launch.h"
+#include "taskmap/base.h"
+#include "test/check.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What makes somebody wait, tells who waits, or shows one proxy what another did.  `pending`: it waits
+ * until so many groups are under way, the number behind it. */
+static const struct {
+	const char *op;
+	bool pending;
+} ordering[] = {
+	{ "bar.sync ", false },
+	{ "barrier.cluster.arrive", false },
+	{ "fence.", false },
+	{ "mbarrier.arrive", false },
+	{ "mbarrier.expect_tx", false },
+	{ "mbarrier.try_wait", false },
+	{ "cp.async.commit_group", false },
+	{ "cp.async.wait_group ", true },
+	{ "cp.async.mbarrier.arrive", false },
+	{ "cp.async.bulk.commit_group", false },
+	{ "cp.async.bulk.wait_group ", true },
+	{ "cp.async.bulk.wait_group.read ", true },
+	{ "wgmma.fence", false },
+	{ "wgmma.commit_group", false },
+	{ "wgmma.wait_group.sync.aligned ", true },
+};
+
+/* One fault: the line is blank, or waits until one more is under way. */
+typedef struct Site {
+	uint64_t text; /* hash of the PTX */
+	uint32_t line;
+	bool less, missed;
+	char what[120], op[120];
+} Site;
+
+static Site *site;
+static int nsite;
+
+static uint64_t
+hash(const char *s)
+{
+	uint64_t h = 0xcbf29ce484222325; /* FNV-1a */
+
+	for (; *s; s++)
+		h = (h ^ (uint8_t)*s) * 0x100000001b3;
+	return h;
+}
+
+static Site *
+site_of(uint64_t text, uint32_t line, bool less, const char *what, const char *op)
+{
+	int i = 0;
+
+	while (i < nsite && (site[i].text != text || site[i].line != line || site[i].less != less))
+		i++;
+	if (i == nsite) {
+		if ((nsite & (nsite - 1)) == 0)
+			site = realloc(site, sizeof *site * (size_t)(nsite ? 2 * nsite : 1));
+		ck_assert_ptr_nonnull(site);
+		nsite++;
+		site[i] = (Site){ .text = text, .line = line, .less = less };
+		snprintf(site[i].what, sizeof site[i].what, "%s", what);
+		snprintf(site[i].op, sizeof site[i].op, "%.*s", (int)strcspn(op, "\n"), op);
+	}
+	return &site[i];
+}
+
+/* ---- the text ---------------------------------------------------------------------------------- */
+
+/* The instruction of the line at p that orders something; *number: of the groups that it lets be under way,
+ * NULL: it has none.  NULL: no line of these. */
+static const char *
+ordering_in(const char *p, const char **number)
+{
+	size_t n = strcspn(p, "\n");
+
+	for (size_t i = 0; i < COUNT_OF(ordering) && p[0] != '/'; i++) {
+		size_t len = strlen(ordering[i].op);
+
+		for (const char *at = p; (at = strstr(at, ordering[i].op)) != NULL && at < p + n; at++)
+			if (at == p || strchr(" \t", at[-1])) {
+				*number = ordering[i].pending ? at + len : NULL;
+				return at;
+			}
+	}
+	return NULL;
+}
+
+/* How often warps executed a line. */
+static uint64_t
+executed(const sim_result *r, uint32_t line)
+{
+	sim_line l;
+
+	for (size_t i = 0; sim_line_at(r, i, &l); i++)
+		if (l.line == line)
+			return l.n.warps;
+	return 0;
+}
+
+/* Is the line at p, of number `line`, in a loop that never had a second turn?  What is behind the label in
+ * front, where loops ask whether there is another, was executed once more for each. */
+static bool
+turns_once(const sim_result *r, const char *ptx, const char *p, uint32_t line)
+{
+	uint64_t n = executed(r, line), first = 0;
+
+	while (p > ptx && strncmp(p, "$L_", 3) != 0) {
+		first = executed(r, line) ? executed(r, line) : first;
+		for (p--; p > ptx && p[-1] != '\n'; p--)
+			;
+		line--;
+	}
+	return p > ptx && first >= 2 * n;
+}
+
+/* What keeps turns of a loop apart, and nothing where there is one: a wait for all products but some of the
+ * turn before; groups of these; the fence in front of such a product. */
+static bool
+parts_turns(const char *op)
+{
+	static const char wait[] = "wgmma.wait_group.sync.aligned ";
+
+	return (!strncmp(op, wait, sizeof wait - 1) && op[sizeof wait - 1] != '0') ||
+	       !strncmp(op, "wgmma.commit_group", 18);
+}
+
+/* A wait for all groups of cp.async right behind a pipeline's loop.  It is redundant: turn t has waited for
+ * the group of its own copies, so those with copies have landed, and the groups of turns that there are not
+ * are empty. */
+static bool
+is_drain(const char *ptx, const char *op)
+{
+	static const char commit[] = "cp.async.commit_group", wait[] = "cp.async.wait_group";
+	uint32_t line = 1, last = 0;
+	bool *loop, waits = false;
+
+	if (strncmp(op, "cp.async.wait_group 0", 21) != 0)
+		return false;
+	loop = loop_lines(ptx, 1);
+	for (const char *p = ptx; p < op && *p; p = strchr(p, '\n') + 1, line++) {
+		size_t n = strcspn(p, "\n");
+		const char *c = strstr(p, commit), *w = strstr(p, wait);
+
+		if (c && c < p + n)
+			last = line;
+		if (w && w < p + n && w < op)
+			waits = loop[line];
+	}
+	waits = waits && last && loop[last];
+	free(loop);
+	return waits;
+}
+
+/* ---- runs -------------------------------------------------------------------------------------- */
+
+/* Does the kernel still run without a word when line `at` of its text is blank, or has another number at
+ * `number`? */
+static bool
+runs_without(sim *s, const char *ptx, const char *at, const char *number, const char *kernel, sim_launch l)
+{
+	size_t n = strlen(ptx);
+	char *text = malloc(n + 1);
+	sim_module *m = NULL;
+	sim_result *r = NULL;
+	sim_fault f;
+	bool silent;
+
+	ck_assert_ptr_nonnull(text);
+	memcpy(text, ptx, n + 1);
+	if (number)
+		text[number - ptx]++;
+	else
+		memset(text + (at - ptx), ' ', strcspn(at, "\n"));
+	ck_assert_int_eq(sim_load(s, text, n, &m), SIM_OK);
+	l.max_faults = 1;
+	l.counts = 0;
+	silent = sim_run(s, m, kernel, &l, &r) != SIM_E_FAULT && !sim_fault_at(r, 0, &f);
+	sim_result_free(r);
+	sim_unload(s, m);
+	free(text);
+	return silent;
+}
+
+/* What others go on with is right again. */
+static void
+run_again(sim *s, const char *ptx, const char *kernel, const sim_launch *l)
+{
+	runs_without(s, ptx, ptx + strcspn(ptx, "\n"), NULL, kernel, *l);
+}
+
+void
+fault_try(sim *s, const char *ptx, const char *kernel, const sim_launch *l, const sim_result *clean,
+          const char *what)
+{
+	uint64_t text = hash(ptx);
+	uint32_t line = 1;
+
+	for (const char *p = ptx; *p; p = strchr(p, '\n') + 1, line++) {
+		const char *number, *op = ordering_in(p, &number);
+
+		if (op && (is_drain(ptx, op) || (parts_turns(op) && turns_once(clean, ptx, p, line))))
+			continue;
+		for (int less = 0; op && less <= (number && *number < '9') && executed(clean, line); less++) {
+			Site *x = site_of(text, line, less, what, op);
+
+			x->missed = x->missed || !runs_without(s, ptx, p, less ? number : NULL, kernel, *l);
+		}
+	}
+	run_again(s, ptx, kernel, l);
+}
+
+void
+fault_needs(sim *s, const char *ptx, const char *text, const char *kernel, const sim_launch *l,
+            const char *what)
+{
+	const char *p = strstr(ptx, text);
+
+	ck_assert_msg(p, "%s: no %s", what, text);
+	for (; p; p = strstr(p + 1, text)) {
+		const char *line = p;
+		sim_launch other = *l;
+
+		while (line > ptx && line[-1] != '\n')
+			line--;
+		while (other.seed < 8 && runs_without(s, ptx, line, NULL, kernel, other))
+			other.seed++;
+		ck_assert_msg(other.seed < 8, "%s: right without %.*s", what, (int)strcspn(line, "\n"), line);
+	}
+	run_again(s, ptx, kernel, l);
+}
+
+/* ---- what is left ------------------------------------------------------------------------------ */
+
+/* Sites that nobody misses, and why that is so. */
+static const struct {
+	const char *kernel, *op, *why;
+} known[] = {
+	{ "attention.hexc", "cp.async.commit_group",
+	  "redundant: without it Q's copies are in the group behind, K's first, whose wait comes before "
+	  "either is read" },
+	{ "attention.hexc", "cp.async.wait_group 0",
+	  "redundant: the loop's first wait is for the group behind, and groups are done in order" },
+	{ "attention.hexc sm_120a", "cp.async.bulk.wait_group 0", "too few tiles: its slab is used once" },
+	{ "attention.hexc sm_120a", "bar.sync", "too few tiles: its slab is used once" },
+	{ "attention.hexc sm_90a", "cp.async.bulk.wait_group 0", "too few tiles: its slab is used once" },
+	{ "attention.hexc sm_90a", "bar.sync", "too few tiles: likewise" },
+	{ "lora.hexc sm_90a", "cp.async.bulk.wait_group 0",
+	  "open: in front of a slab's first use nothing is stored yet" },
+	{ "lora.hexc sm_90a", "bar.sync", "open: likewise" },
+	{ "swiglu.hexc sm_90a", "fence.proxy.async",
+	  "redundant behind boxes alone, a version of the producer; behind lanes open" },
+	{ "gather.hexc sm_90a", "fence.proxy.async", "open: likewise" },
+	{ "control.hexc sm_90a", "fence.proxy.async", "open: likewise" },
+	{ "control.hexc sm_90a", "cp.async.bulk.commit_group", "too few tiles: its slab is used once" },
+	{ "moe.hexc sm_90a", "bar.sync", "open: forced groups; the best candidate has roles" },
+	{ "gemm_wNa8.hexc sm_90a", "barrier.cluster",
+	  "open: the simulator takes the last remote arrival for awaited" },
+	{ "gather.hexc sm_90a", "cp.async.commit_group",
+	  "redundant where rows begin anywhere: lanes copy them, groups are empty" },
+	{ "gather.hexc sm_90a", "cp.async.wait_group 1", "redundant, likewise" },
+	{ "gather.hexc sm_90a", "barrier.cluster", "open: as in gemm_wNa8" },
+	{ "control.hexc", "bar.sync",
+	  "redundant in `down`: the turn that leaves the loop runs no pipeline, and has passed a barrier" },
+	{ "gemm_wNa8.hexc sm_120a", "cp.async.bulk.commit_group", "too few tiles: its slab is used once" },
+};
+
+static bool
+is_known(const Site *s)
+{
+	size_t i = 0;
+
+	while (i < COUNT_OF(known) && !(strstr(s->what, known[i].kernel) &&
+	                                !strncmp(s->op, known[i].op, strlen(known[i].op))))
+		i++;
+	return i < COUNT_OF(known);
+}
+
+int
+fault_sites(void)
+{
+	return nsite;
+}
+
+const char *
+fault_missed(int *i, uint32_t *line, const char **op)
+{
+	for (; *i < nsite; ++*i)
+		if (!site[*i].missed && !is_known(&site[*i])) {
+			*line = site[*i].line;
+			*op = site[*i].op;
+			return site[(*i)++].what;
+		}
+	return NULL;
+}

@@ -1,0 +1,116 @@
+#!/bin/sh
+# Rows of a few elements in memory, pairs and pixels: accesses are as wide as what is contiguous over several dims, and
+# every candidate gives what the tile interpreter gives, which knows of no joined dims, and passes the checker.
+set -u
+. test/script.sh
+ran=0
+p=$dir/p.hexc
+
+run() { # what wanted-in-the-first-candidate args...
+	what=$1 want=$2
+	shift 2
+	for arch in sm_80 sm_90a; do
+		"$HEXC" candidates "$p" --arch $arch >"$dir/c" 2>&1 || { echo "$what:"; cat "$dir/c"; bad=1; return; }
+		head -n 1 "$dir/c" | grep -q "$want" || { echo "$what on $arch: not $want:"; head -n 1 "$dir/c"; bad=1; }
+		for i in 0 1 2; do
+			[ $i -lt "$(grep -c cycles "$dir/c")" ] || break
+			"$HEXC" run "$p" --arch $arch --exec=sim --check --prove --candidate $i "$@" >"$dir/o" 2>&1 ||
+				{ echo "$what on $arch, candidate $i:"; cat "$dir/o"; bad=1; }
+			ran=$((ran + 1))
+		done
+	done
+}
+
+cat >"$p" <<'P'
+kernel g(A: f16[M, K, 2], C: out f16[M, K, 2])
+    const BM = 16, BK = 64, WARPS = 4
+    assume K % 4 == 0
+{
+    grid(ceil(M, BM), ceil(K, BK));
+    let m = block.x * BM, k = block.y * BK;
+    C[m :+ BM, k :+ BK, :] = A[m :+ BM, k :+ BK, :] * 2;
+}
+P
+run 'pairs' 'A ld_global_128; to C st_global_128' --arg 'A=random(1)[20,100,2]'
+
+# What K is is not known: accesses are no wider than a pair; and a slice of which one dim has gone.
+sed -e '/assume/d' -e 's/m :+ BM/m/g; s/const BM = 16/const BM = 1/; s/WARPS = 4/WARPS = 2/' "$p" >"$dir/q" && mv "$dir/q" "$p"
+run 'rows of pairs' 'A ld_global_32' --arg 'A=random(1)[5,101,2]'
+
+cat >"$p" <<'P'
+kernel g(A: f32[M, K, 2], B: f32[M, K, 2], C: out f32[M, K, 2], S: out f32[M])
+    const BM = 8, BK = 64, WARPS = 4
+    assume K % 2 == 0
+{
+    grid(ceil(M, BM));
+    let m = block.x * BM;
+    var s: register f32[BM, 1] = 0;
+    pipeline k in 0..K step BK stages 2 {
+        let a: shared = A[m :+ BM, k :+ BK, :];
+        let b = B[m :+ BM, k :+ BK, :];
+        let x = reshape(a[:, :, 0], BM, BK), y = reshape(a[:, :, 1], BM, BK);
+        let u = reshape(b[:, :, 0], BM, BK), v = reshape(b[:, :, 1], BM, BK);
+        let re = x * u - y * v, im = x * v + y * u;
+        C[m :+ BM, k :+ BK, :] = concat(2, reshape(re, BM, BK, 1), reshape(im, BM, BK, 1));
+        s += sum(re * re + im * im, 1);
+    }
+    S[m :+ BM] = reshape(s, BM);
+}
+P
+run 'complex numbers' 'to a cp_async_16; B ld_global_128.*to C st_global_128' --arg 'A=random(1)[20,130,2]' \
+	--arg 'B=random(2)[20,130,2]'
+
+cat >"$p" <<'P'
+kernel g(I: u8[H, W, 3], O: out u8[H, W, 3], G: out f32[H, W])
+    const BH = 4, BW = 64, WARPS = 4
+    assume W % 16 == 0
+{
+    grid(ceil(H, BH), ceil(W, BW));
+    let h = block.x * BH, w = block.y * BW;
+    let p: shared = I[h :+ BH, w :+ BW, :];
+    O[h :+ BH, w :+ BW, :] = 255 - p;
+    G[h :+ BH, w :+ BW] = reshape(sum(f32(p), 2), BH, BW) / 3;
+}
+P
+run 'pixels' 'to p cp_async_16' --arg 'I=randint(1,0,255)[9,160,3]'
+
+# Two short dims, of which both join; and the shared tile of what is computed.
+cat >"$p" <<'P'
+kernel g(A: f16[N, 2, 2], C: out f16[N, 2, 2])
+    const BN = 256, WARPS = 2
+    assume N % 2 == 0
+{
+    grid(ceil(N, BN));
+    let n = block.x * BN;
+    let s: shared = A[n :+ BN, :, :] + 1;
+    C[n :+ BN, :, :] = s;
+}
+P
+run 'two dims' 'A ld_global_128;.*to C st_global_128' --arg 'A=random(1)[514,2,2]'
+
+# All extents but one are numbers, and of the tensor more than the slice takes.
+cat >"$p" <<'P'
+kernel g(A: f32[8, N, 6, 2], C: out f32[8, N, 6, 2])
+    const BN = 32, WARPS = 1
+{
+    grid(ceil(N, BN), 8, 3);
+    let n = block.x * BN, b = block.y, h = block.z * 2;
+    C[b, n :+ BN, h :+ 2, :] = A[b, n :+ BN, h :+ 2, :] * 3;
+}
+P
+run 'numbers' 'A ld_global_128; to C st_global_128' --arg 'A=random(1)[8,37,6,2]'
+
+# Single elements of rows, and rows with gaps between them: as before.
+cat >"$p" <<'P'
+kernel g(A: f16[N, 2], B: f16[N, 4], E: f16[N, 2] strides [4, 1], C: out f16[N, 1], D: out f16[N, 2])
+    const BN = 256, WARPS = 2
+{
+    grid(ceil(N, BN));
+    let n = block.x * BN;
+    C[n :+ BN, :] = A[n :+ BN, 1 :+ 1];
+    D[n :+ BN, :] = B[n :+ BN, 1 :+ 2] + E[n :+ BN, :];
+}
+P
+run 'parts of rows' 'A ld_global_16' --arg 'A=random(1)[300,2]' --arg 'B=random(2)[300,4]' --arg 'E=random(3)[300,2]'
+echo "$ran candidates run"
+exit $bad

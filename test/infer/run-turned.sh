@@ -1,0 +1,36 @@
+#!/bin/sh
+# Narrow tiles that are turned (turned.hexc): right, every candidate, and moved through shared memory by at least twice
+# their size on the side that goes across memory's rows.
+#
+# How wide follows from what a lane has: 4 warps have 32 elements a lane of a tile of 64 x 64, of 32 x 4 x 32 likewise.
+# In accesses of 16 bytes these are 4 rows of 8 f16, which 4 neighbours across make 8 bytes, and 2 of 16 i8, which make
+# 2 bytes.  Accesses of a warp across the rows are then elements / (32 lanes * 4), or (32 * 2).
+set -u
+. test/script.sh
+elements=16384
+
+# kernel, type, neighbours across, which accesses are across, arguments
+turned() {
+	for arch in sm_80 sm_90a; do
+		n=$("$HEXC" candidates "$here/turned.hexc" --kernel "$1" -D T="$2" --arch $arch | grep -c cycles)
+		i=0
+		while [ $i -lt "$n" ]; do
+			"$HEXC" run "$here/turned.hexc" --kernel "$1" -D T="$2" --arch $arch --candidate $i --exec=sim --check \
+				--prove --arg "$5" --stats "$dir/stats.$i" >"$dir/out" 2>&1 ||
+				fail "$1 of $2, $arch, candidate $i: $(tail -3 "$dir/out")"
+			i=$((i + 1))
+		done
+		got=$(sed -n "s,.*\"$4\":[[:space:]]*\([0-9]*\).*,\1,p" "$dir/stats.0" | head -1)
+		[ "${got:-0}" = $((elements / 32 / $3)) ] ||
+			fail "$1 of $2, $arch: ${got:-no} $4, not $((elements / 32 / $3)), by $n candidates"
+	done
+}
+
+turned from_registers f16 4 st_shared 'X=random(1)[128,128]'
+turned from_registers bf16 4 st_shared 'X=random(1)[128,128]'
+turned from_registers i8 2 st_shared 'X=randint(1,-9,9)[128,128]'
+turned from_shared f16 4 ld_shared 'X=random(1)[128,128]'
+turned from_shared e4m3 2 ld_shared 'X=random(1)[128,128]'
+turned outer_dims f16 4 st_shared 'X=random(1)[64,4,64]'
+turned outer_dims u8 2 st_shared 'X=randint(1,0,9)[64,4,64]'
+exit $bad
