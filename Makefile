@@ -165,6 +165,20 @@ $B/gen/hexc/cli/page.inc: $(PAGE)
 $B/obj/hexc/cli/page.o: MORE = -I$B/gen
 $B/obj/hexc/cli/page.o: $B/gen/hexc/cli/page.inc
 
+# The operators: a row for each file, its name, what its line "//: op" says, and its text.
+OPS := $(sort $(wildcard lib/ops/*.hexc))
+$B/gen/lib/ops/texts.inc: $(OPS) $B/sources
+	@mkdir -p $(@D)
+	@for f in $(OPS); do \
+		printf 'static const char text_%s[] = {\n' $$(basename $$f .hexc) && od -An -v -tu1 $$f | sed 's/[0-9][0-9]*/&,/g' && \
+		echo '0 };' || exit 1; done >$@
+	@echo 'static const hexc_op_info texts[] = {' >>$@
+	@for f in $(OPS); do n=$$(basename $$f .hexc); \
+		printf '{ "%s", "%s", text_%s },\n' $$n "$$(sed -n 's,^//: op ,,p' $$f)" $$n; done >>$@
+	@echo '};' >>$@
+$B/obj/lib/ops/table.o: MORE = -I$B/gen
+$B/obj/lib/ops/table.o: $B/gen/lib/ops/texts.inc
+
 # What tells builds apart that may compile differently: a digest of the library's sources, made when one of its
 # objects is.
 $B/gen/lib/build_id.inc: $(filter-out $B/obj/lib/ctx.o,$(LIB_OBJ))
@@ -207,7 +221,7 @@ check-built: all $B/demo $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
 	@$(RUNTESTS) $(TESTS)
 
 syntax: $(addprefix syntax/,$(LIB_SRC) $(CLI_SRC))
-syntax/%: $B/gen/hexc/cli/page.inc $B/gen/lib/build_id.inc
+syntax/%: $B/gen/hexc/cli/page.inc $B/gen/lib/build_id.inc $B/gen/lib/ops/texts.inc
 	$Q$(CC) $(filter-out -MMD -MP,$(HEXC_CFLAGS)) -I$B/gen $(LLVM_CFLAGS) -fsyntax-only $*
 
 check-unit: $(LIBA) $(TEST_BIN)

@@ -16,7 +16,7 @@ for h in $(find taskmap hexc infer ptxgen lib -name "*.h" | LC_ALL=C sort); do
 	set --
 	case $h in ptxgen/*) set -- -isystem "$("${LLVM_CONFIG:-llvm-config}" --includedir)" ;; esac
 	alone "$h" "${CC:-cc}" -x c -std=c11 -D_POSIX_C_SOURCE=200809L $warn "$@"
-	case $h in lib/hexc.h | lib/hexc_bundle.h | lib/hexc_cache.h | lib/hexc_family.h | lib/hexc_weights.h | lib/hexc_gpu.h | lib/hexc_plan.h | lib/sim/sim.h) ;; *) continue ;; esac
+	case $h in lib/hexc.h | lib/hexc_bundle.h | lib/hexc_cache.h | lib/hexc_family.h | lib/hexc_weights.h | lib/hexc_gpu.h | lib/hexc_plan.h | lib/hexc_ops.h | lib/sim/sim.h) ;; *) continue ;; esac
 	alone "$h" "${CC:-cc}" -x c -std=c99 $warn -Wstrict-prototypes -Wmissing-prototypes
 	! command -v c++ >/dev/null || alone "$h" c++ -x c++ -std=c++11 $warn -Wold-style-cast
 	# names that hosts have, too, and keep

@@ -1,0 +1,102 @@
+/* test_gemm.c - the operator gemm: every size finds a kernel, epilogues are expressions. */
+#include "test/ops/util_op.h"
+#include <math.h>
+
+TEST_PROGRAM(.start = op_start, .timeout = 300);
+
+/* Lines of the table: split, then by rows. */
+static const struct {
+	int m, n, k;
+	size_t line;
+} size[] = {
+	{ 1, 40, 1032, 0 }, { 16, 64, 1024, 0 }, { 3, 72, 64, 1 },    { 16, 130, 1016, 1 },
+	{ 17, 64, 40, 2 },  { 64, 33, 136, 2 },  { 65, 129, 72, 3 },  { 300, 8, 64, 3 },
+	{ 257, 1030, 24, 4 },
+};
+enum { SIZES = sizeof size / sizeof size[0] };
+
+static void
+product(Case *c, const char *type, const char *to, int m, int n, int k, double (*then)(double x, int i, int j),
+        double slope)
+{
+	const Buf *a = case_in(c, "A", type, -1, 1, m, k, 0), *b = case_in(c, "B", type, -1, 1, n, k, 0);
+	Buf *out = case_out(c, "C", to, m, n, 0);
+
+	for (int i = 0; i < m; i++)
+		for (int j = 0; j < n; j++) {
+			Sum s = sum_products(a, (int64_t)i * k, b, (int64_t)j * k, k);
+			double y = then ? then(s.x, i, j) : s.x;
+
+			out->v[i * n + j] = y;
+			out->allow[i * n + j] = slope * sum_error(s.mag, k) + ulp2(out->type, y) * 1.01;
+		}
+}
+
+TEST_EACH(sizes, SIZES)
+{
+	static const char *const arch[] = { "sm_80", "sm_90a" };
+
+	for (int i = 0; i < 2; i++) {
+		Case c;
+
+		case_start(&c, 7 + (uint64_t)_i);
+		product(&c, "f16", "f16", size[_i].m, size[_i].n, size[_i].k, NULL, 1);
+		ck_assert_uint_eq(OP_RUN(&c, arch[i], "gemm", "ACT=f16"), size[_i].line);
+		case_end(&c);
+	}
+}
+
+static const Buf *bias, *scale;
+
+static double
+silu_of(double x, int i, int j)
+{
+	x = (x + bias->v[j]) * scale->v[i] * 0.5;
+	return x / (1 + exp(-x));
+}
+
+TEST_EACH(epilogue, SIZES)
+{
+	Case c;
+
+	case_start(&c, 70 + (uint64_t)_i);
+	bias = case_in(&c, "bias", "f16", -1, 1, size[_i].n, 0);
+	scale = case_in(&c, "scale", "f32", -1, 1, size[_i].m, 0);
+	case_num(&c, "half", 0.5);
+	/* |silu'| <= 1.1, the factors are at most a half; f32 operations on numbers up to |x| + 1 */
+	product(&c, "bf16", "f32", size[_i].m, size[_i].n, size[_i].k, silu_of, 0.56);
+	for (int64_t i = 0; i < c.buf[c.nbuf - 1].n; i++)
+		c.buf[c.nbuf - 1].allow[i] += ldexp(fabs(c.buf[c.nbuf - 1].v[i]) + 1, -20);
+	OP_RUN(&c, "sm_80", "gemm", "ACT=bf16", "OUT=f32", "tensors=bias: f16[N], scale: f32[M], half: f32",
+	       "epilogue=silu((x + bias[n]) * scale[m] * half)");
+	case_end(&c);
+}
+
+static void
+refused(const char *name, const hexc_op_set *set, size_t n, int code, const char *says)
+{
+	hexc_op *op;
+	char why[600];
+
+	ck_assert_int_eq(hexc_op_plan(&op, name, set, n, NULL, why, sizeof why), code);
+	ck_assert_ptr_null(op);
+	ck_assert_msg(strstr(why, says) != NULL, "'%s' says nothing of '%s'", why, says);
+}
+
+TEST(errors)
+{
+	hexc_op_set s = { "ACTT", "f16" };
+
+	refused("gem", NULL, 0, HEXC_E_ARGS, "there is no operator gem");
+	refused("gemm", &s, 1, HEXC_E_ARGS, "no constant and no hole named ACTT; did you mean ACT");
+	s = (hexc_op_set){ "ACT", "i8" };
+	refused("gemm", &s, 1, HEXC_E_SOURCE, "ACT");
+	s = (hexc_op_set){ "BM", "48" };
+	refused("gemm", &s, 1, HEXC_E_ARGS, "no line of its table has these constants");
+	s = (hexc_op_set){ "epilogue", "x + y" };
+	refused("gemm", &s, 1, HEXC_E_SOURCE, "y");
+	s = (hexc_op_set){ "epilogue", "x; return" };
+	refused("gemm", &s, 1, HEXC_E_ARGS, "an expression has no ;");
+	s = (hexc_op_set){ "epilogue", "x + b[n" };
+	refused("gemm", &s, 1, HEXC_E_ARGS, "a bracket is not closed");
+}
