@@ -2,7 +2,7 @@
 #include "test/ops/util_op.h"
 #include <math.h>
 
-TEST_PROGRAM(.start = op_start, .timeout = 300);
+TEST_PROGRAM(.start = op_start, .one_process = true);
 
 /* Lines of the table: split, then by rows. */
 static const struct {
