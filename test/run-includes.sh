@@ -48,7 +48,7 @@ find taskmap hexc infer ptxgen lib examples \( -name '*.[ch]' -o -name '*.def' \
 		to = "llvm"
 	if (to == from || (from, to) in may)
 		next
-	if (inc ~ /^lib\/(hexc(_bundle|_cache|_family|_weights|_gpu|_plan)?|sim\/sim)\.h$/ && (from, "public") in may)
+	if (inc ~ /^lib\/(hexc(_bundle|_cache|_family|_weights|_gpu|_plan|_ops)?|sim\/sim)\.h$/ && (from, "public") in may)
 		next
 	fail(place ": " from "/ may not use " inc)
 }

@@ -16,7 +16,8 @@ static const struct {
 enum { SIZES = sizeof size / sizeof size[0] };
 
 static void
-product(Case *c, const char *type, const char *to, int m, int n, int k, double (*then)(double x, int i, int j),
+product(Case *c, const char *type, const char *to, int m, int n, int k,
+        double (*then)(double x, int i, int j),
         double slope)
 {
 	const Buf *a = case_in(c, "A", type, -1, 1, m, k, 0), *b = case_in(c, "B", type, -1, 1, n, k, 0);

@@ -7,9 +7,10 @@
 /* Before all tests: find the simulator as a device.  For .start of TEST_PROGRAM. */
 int op_start(int argc, char **argv);
 
-/* Plan operator `name` for arch with settings "NAME=VALUE" (NULL at the end), launch it as a call of its family
- * with the case's data on the simulator, and compare what it writes.  Returns the line of the table that was
- * taken, from 0.  Ends the test on failure.  Plans are kept: the same settings are not compiled again. */
+/* Plan operator `name` for arch with settings "NAME=VALUE" (NULL at the end), launch it as a call of its
+ * family with the case's data on the simulator, and compare what it writes.  Returns the line of the table
+ * that was taken, from 0.  Ends the test on failure.  Plans are kept: the same settings are not compiled
+ * again. */
 size_t op_run(Case *c, const char *arch, const char *name, const char *const *set);
 #define OP_RUN(c, arch, name, ...) op_run(c, arch, name, (const char *const[]){ __VA_ARGS__, NULL })
 #endif
