@@ -21,7 +21,8 @@ static void
 wrong(Filler *f, const hexc_op_set *set, const char *what)
 {
 	if (!f->bad)
-		why_error(0, f->why, f->n, "operator %s: %s = %s: %s", f->s->name, set->name, set->value, what);
+		why_error(0, f->why, f->n, "operator %s: %s = %s: %s", f->s->name, set->name, set->value,
+		          what);
 	f->bad = true;
 }
 

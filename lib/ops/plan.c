@@ -190,8 +190,8 @@ take_settings(Job *j, Kernel *k)
 	k->define = d;
 }
 
-/* What the table asks for.  No arena is left from inside hexc_family_wants, so it is read twice: to count, and
- * to copy. */
+/* What the table asks for.  No arena is left from inside hexc_family_wants, so it is read twice: to count,
+ * and to copy. */
 typedef struct Wants {
 	const Job *j;
 	Kernel *kernel; /* NULL: count */
@@ -259,19 +259,21 @@ static bool
 all_used(Job *j)
 {
 	for (size_t s = 0; s < j->nset; s++) {
-		hexc_define d;
 		const char *best = NULL;
 		int least = 4;
 
 		if (j->used[s])
 			continue;
-		for (int i = 0; i < j->nkernel; i++)
-			for (size_t c = 0; hexc_const(j->kernel[i].program->parsed, j->kernel[i].number, c, &d);
-			     c++)
+		for (int i = 0; i < j->nkernel; i++) {
+			const Kernel *k = &j->kernel[i];
+			hexc_define d;
+
+			for (size_t c = 0; hexc_const(k->program->parsed, k->number, c, &d); c++)
 				if (edit_distance(d.name, j->set[s].name) < least) {
 					least = edit_distance(d.name, j->set[s].name);
 					best = d.name;
 				}
+		}
 		return fail(j, HEXC_E_ARGS,
 		            arena_printf(j->arena, "it has no constant and no hole named %s%s%s",
 		                         j->set[s].name, best ? "; did you mean " : "", best ? best : ""));
@@ -374,6 +376,16 @@ compile_all(Job *j)
 	return true;
 }
 
+/* Does a line that is kept take this module, its own or one like it? */
+static bool
+is_kept(const Job *j, int i)
+{
+	for (int b = i; b < j->nkernel; b++)
+		if (!left_out(j, j->kernel[b].line) && same_kernel(&j->kernel[i], &j->kernel[b]))
+			return j->kernel[i].module;
+	return false;
+}
+
 static bool
 make_bundle(Job *j)
 {
@@ -383,14 +395,8 @@ make_bundle(Job *j)
 	size_t n = 0;
 
 	for (int i = 0; i < j->nkernel; i++)
-		if (j->kernel[i].module && !left_out(j, j->kernel[i].line))
+		if (is_kept(j, i))
 			m[n++] = j->kernel[i].module;
-		else if (j->kernel[i].module) /* one that a line which is kept may share */
-			for (int b = i + 1; b < j->nkernel; b++)
-				if (!left_out(j, j->kernel[b].line) && same_kernel(&j->kernel[i], &j->kernel[b])) {
-					m[n++] = j->kernel[i].module;
-					break;
-				}
 	if (!n)
 		return fail(j, j->failed_code ? j->failed_code : HEXC_E_ARGS,
 		            j->failed_code ? j->failed : "no line of its table has these constants");
@@ -469,10 +475,12 @@ int
 hexc_op_plan(hexc_op **out, const char *name, const hexc_op_set *set, size_t nset, const hexc_op_opts *opts,
              char *why, size_t n)
 {
-	Job j = { .set = set, .nset = nset, .o = HEXC_OP_OPTS_INIT, .opts = HEXC_OPTS_INIT, .why = why, .n = n };
+	Job j = { .set = set, .nset = nset, .o = HEXC_OP_OPTS_INIT, .opts = HEXC_OPTS_INIT };
 	void *(*take)(void *, void *, size_t);
 	int code;
 
+	j.why = why;
+	j.n = n;
 	if (why && n)
 		*why = 0;
 	if (out)

@@ -1,8 +1,8 @@
-/* table.c - the operators that there are: the texts of the programs beside this, as the build puts them in here. */
+/* table.c - the operators that there are: the texts of lib/ops, as the build puts them in here. */
 #include "lib/ops/ops.h"
 #include <string.h>
 
-#include "lib/ops/texts.inc" /* texts[], a row for each file, sorted by name; what is "" for parts of others */
+#include "lib/ops/texts.inc" /* texts[], a row for each file, by name; `what` is "" for parts of others */
 
 int
 hexc_op_find(const char *name)
