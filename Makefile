@@ -64,10 +64,12 @@ TEST_UTIL := $(wildcard test/util*.c test/*/util*.c test/*/*/util*.c)
 TEST_SH := $(wildcard test/run-*.sh test/*/run-*.sh test/*/*/run-*.sh)
 HOST_SRC := $(wildcard examples/*.c)
 DEMO_SRC := $(wildcard examples/demo/*.c)
+ENGINE_SRC := $(wildcard examples/engine/*.c)
 
 LIB_OBJ := $(LIB_SRC:%.c=$B/obj/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$B/obj/%.o)
 DEMO_OBJ := $(DEMO_SRC:%.c=$B/obj/%.o)
+ENGINE_OBJ := $(ENGINE_SRC:%.c=$B/obj/%.o)
 UTIL_OBJ := $(TEST_UTIL:%.c=$B/obj/%.o)
 TEST_BIN := $(TEST_SRC:%.c=$B/%)
 HOST_BIN := $(HOST_SRC:%.c=$B/%)
@@ -142,6 +144,12 @@ $B/demo: $(DEMO_OBJ) $(LIBA) $B/llvm
 	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(DEMO_OBJ) $(LIBA) $(LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
+# It opens the simulator beside it.
+$B/engine: $(ENGINE_OBJ) $(LIBA) $B/llvm
+	$(call say,link  $@)
+	$Q$(CC) $(CFLAGS) $(SANF) -pthread -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) $(ENGINE_OBJ) $(LIBA) $(LIBS) -o $@.tmp
+	@mv $@.tmp $@
+
 $B/obj/ptxgen/%.o $B/obj/test/%.o: MORE = $(LLVM_CFLAGS)
 $B/obj/lib/sim/%.o: MORE = $(SIM_CFLAGS)
 # Its products are exact: fused or not, the sums are the same.  Nobody looks at floating-point flags.
@@ -201,7 +209,7 @@ $B/llvm: FORCE
 	$(if $(LLVM_VERSION),,$(error no LLVM 19 to 22 found$(if $(LLVM_CONFIG), as $(LLVM_CONFIG)): run scripts/bootstrap, or set LLVM_CONFIG))
 	$(call stamp,$(LLVM_VERSION) $(LLVM_CFLAGS) $(LLVM_LIBS))
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UTIL_OBJ:.o=.d) $(TEST_SRC:%.c=$B/obj/%.d) $(HOST_SRC:%.c=$B/obj/%.d) $(DEMO_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UTIL_OBJ:.o=.d) $(TEST_SRC:%.c=$B/obj/%.d) $(HOST_SRC:%.c=$B/obj/%.d) $(DEMO_OBJ:.o=.d) $(ENGINE_OBJ:.o=.d)
 
 # A bare machine has no LLVM when this file is read, so what follows starts make again after bootstrap.
 BOOTSTRAP := LLVM_CONFIG='$(if $(filter environment% command%,$(origin LLVM_CONFIG)),$(LLVM_CONFIG))' scripts/bootstrap
@@ -217,7 +225,7 @@ check:
 	@$(BOOTSTRAP) check
 	@$(MAKE) check-built
 
-check-built: all $B/demo $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
+check-built: all $B/demo $B/engine $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
 	@$(RUNTESTS) $(TESTS)
 
 syntax: $(addprefix syntax/,$(LIB_SRC) $(CLI_SRC))
@@ -227,7 +235,7 @@ syntax/%: $B/gen/hexc/cli/page.inc $B/gen/lib/build_id.inc $B/gen/lib/ops/texts.
 check-unit: $(LIBA) $(TEST_BIN)
 	@$(RUNTESTS) $(TEST_SRC)
 
-check-scripts: all $B/demo
+check-scripts: all $B/demo $B/engine
 	@$(RUNTESTS) $(TEST_SH)
 
 # What `make check` runs on the simulator by EXEC=sim, on the GPU.  HEXC: a command line that is there already,

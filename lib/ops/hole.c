@@ -1,7 +1,7 @@
 /* hole.c - the holes of an operator's program, and what hosts put into them (hexc-op(5)).
  *
- * A line of the program that ends in "//+ NAME PATTERN" has, if the host says something of NAME, PATTERN in its
- * place, with that for $; and a line that ends in "//- NAME" is then left out. */
+ * A line of the program that ends in "//+ NAME PATTERN" has, if the host says something of NAME, PATTERN in
+ * its place, with that for $; and a line that ends in "//- NAME" is then left out. */
 #include "lib/ops/ops.h"
 #include <string.h>
 

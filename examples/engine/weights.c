@@ -1,0 +1,126 @@
+/* weights.c - a model's tensors on the device, from the file that its makers ship. */
+#include "examples/engine/engine.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The number behind "KEY": in a file of JSON; `otherwise` where it has none. */
+static double
+config_number(const char *json, const char *key, double otherwise)
+{
+	char quoted[80];
+	const char *at;
+
+	snprintf(quoted, sizeof quoted, "\"%s\"", key);
+	at = strstr(json, quoted);
+	at = at ? strchr(at, ':') : NULL;
+	return at ? strtod(at + 1, NULL) : otherwise;
+}
+
+static bool
+read_config(Weights *w, const char *dir)
+{
+	char path[1000], json[10000];
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof path, "%s/config.json", dir);
+	f = fopen(path, "rb");
+	n = f ? fread(json, 1, sizeof json - 1, f) : 0;
+	if (f)
+		fclose(f);
+	json[n] = 0;
+	w->shape.hidden = (int64_t)config_number(json, "hidden_size", 0);
+	w->shape.inner = (int64_t)config_number(json, "intermediate_size", 0);
+	w->shape.heads = (int64_t)config_number(json, "num_attention_heads", 0);
+	w->shape.layers = (int64_t)config_number(json, "num_hidden_layers", 0);
+	w->shape.positions = (int64_t)config_number(json, "max_position_embeddings", 0);
+	w->shape.eps = config_number(json, "layer_norm_eps", 1e-12);
+	if (w->shape.hidden > 0 && w->shape.inner > 0 && w->shape.heads > 0 && w->shape.layers > 0 &&
+	    w->shape.positions > 0 && w->shape.hidden % (16 * w->shape.heads) == 0)
+		return true;
+	snprintf(w->why, WHY, "%.300s: that is no encoder with heads of 16, 32, .. numbers", path);
+	return false;
+}
+
+bool
+weights_open(Weights *w, hexc_gpu *gpu, const char *dir)
+{
+	char path[1000];
+
+	memset(w, 0, sizeof *w);
+	w->gpu = gpu;
+	snprintf(path, sizeof path, "%s/model.safetensors", dir);
+	return read_config(w, dir) && hexc_file_open(&w->file, path, w->why, WHY) == HEXC_OK;
+}
+
+void
+weights_close(Weights *w)
+{
+	hexc_file_close(w->file);
+}
+
+/* The tensor as numbers of a type, to be freed. */
+static void *
+read_tensor(Weights *w, const char *name, const hexc_dtype *type, hexc_file_tensor *t)
+{
+	const hexc_dtype *from;
+	void *to, *copy;
+	uint64_t n = 1;
+
+	*t = (hexc_file_tensor)HEXC_FILE_TENSOR_INIT;
+	if (!hexc_file_find(w->file, name, t) || !t->dtype) {
+		snprintf(w->why, WHY, "the model has no tensor %s of numbers", name);
+		return NULL;
+	}
+	from = hexc_dtype_find(t->dtype);
+	for (uint32_t d = 0; d < t->rank; d++)
+		n *= (uint64_t)t->dim[d];
+	copy = malloc(t->bytes + 8); /* in the file it is not aligned */
+	to = malloc(n * type->bits / 8 + 8);
+	if (!copy || !to) {
+		snprintf(w->why, WHY, "out of memory");
+		free(to);
+		to = NULL;
+	} else {
+		memcpy(copy, t->data, t->bytes);
+		for (uint64_t i = 0; i < n; i++)
+			hexc_put(type, to, i, hexc_get(from, copy, i));
+		t->bytes = n * type->bits / 8;
+	}
+	free(copy);
+	return to;
+}
+
+void *
+weights_tensor(Weights *w, const char *name, const char *type, uint64_t *bytes)
+{
+	hexc_file_tensor t;
+	void *host = read_tensor(w, name, hexc_dtype_find(type), &t), *dev = NULL;
+
+	if (!host)
+		return NULL;
+	if (hexc_gpu_alloc(w->gpu, t.bytes, &dev) || hexc_gpu_write(w->gpu, dev, host, t.bytes)) {
+		snprintf(w->why, WHY, "%s: %s", name, hexc_gpu_why(w->gpu));
+		dev = NULL;
+	}
+	free(host);
+	if (bytes)
+		*bytes = t.bytes;
+	return dev;
+}
+
+hexc_weight *
+weights_quantized(Weights *w, const char *name, const char *format)
+{
+	hexc_file_tensor t;
+	float *x = read_tensor(w, name, hexc_dtype_find("f32"), &t);
+	hexc_weight *q = NULL;
+
+	if (x && t.rank == 2)
+		hexc_weight_quantize(&q, format, x, t.dim[0], t.dim[1], 0, NULL, w->why, WHY);
+	else if (x)
+		snprintf(w->why, WHY, "%s is no matrix", name);
+	free(x);
+	return q;
+}
