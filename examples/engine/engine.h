@@ -1,6 +1,6 @@
 /* engine.h - inside the engine: a transformer encoder on hexc's operators.
  *
- *	sentences -> words.c -> tokens -> encoder.c (weights.c) -> one vector a sentence
+ *	sentences -> words.c -> tokens -> encoder.c (layers.c, weights.c) -> one vector a sentence
  */
 #ifndef HEXC_ENGINE_H
 #define HEXC_ENGINE_H
@@ -40,8 +40,15 @@ void weights_close(Weights *w);
 /* A tensor of the file in device memory, as f16 or f32, which lives as long as the GPU; *bytes may be NULL.
  * NULL: w->why. */
 void *weights_tensor(Weights *w, const char *name, const char *type, uint64_t *bytes);
-/* A matrix of the file in a format of hexc_weights.h; NULL: w->why. */
-hexc_weight *weights_quantized(Weights *w, const char *name, const char *format);
+/* A matrix of the file as a weight: in a format of hexc_weights.h, or as it is (NULL); `widen`: rounded to
+ * the format, as numbers of f32.  False: w->why.  To be freed by weights_drop. */
+typedef struct Matrix {
+	hexc_weight *quantized, plain;
+	void *numbers;
+} Matrix;
+bool weights_matrix(Weights *w, const char *name, const char *format, bool widen, Matrix *out);
+const hexc_weight *weights_of(const Matrix *m);
+void weights_drop(Matrix *m);
 
 /* ---- encoder.c */
 
@@ -50,6 +57,8 @@ typedef struct Encoder Encoder;
 typedef struct EncoderOpts {
 	int device;             /* as hexc_gpu_open has it */
 	const char *format;     /* of the matrices, one of hexc_format_at(); NULL: f16 */
+	bool widen;             /* what the format leaves of them is multiplied as f16: so results differ by
+	                         * what kernels round, and not by what the format does */
 	uint32_t streams;       /* that work is spread over */
 	hexc_cache *cache;      /* of compiled operators; NULL: none */
 } EncoderOpts;

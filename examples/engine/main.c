@@ -1,10 +1,18 @@
 /* main.c - sentences to vectors.
  *
- *	engine MODEL [--format F] [--device N | --simulator SM] [--streams N] [--cache DIR] [--plan] < sentences
+ *	engine MODEL [OPTION].. < sentences
  *
- * MODEL is a folder with vocab.txt, config.json and model.safetensors of a BERT encoder.  A line of the input is a
- * sentence; a line of the output is its vector, of length 1.  --format: of the matrices, as hexc_format_at lists
- * them, "Q8_0", "Q4_K"; f16 without it. */
+ * MODEL is a folder with vocab.txt, config.json and model.safetensors of a BERT encoder.  A line of the input
+ * is a sentence; a line of the output is its vector, of length 1.
+ *
+ *	--format F      of the matrices, as hexc_format_at lists them, "Q8_0", "GPTQ-4"; f16 without it
+ *	--widen         they are rounded to the format, but multiplied as f16
+ *	--device N      the GPU, from 0
+ *	--simulator SM  the simulator as a GPU of this compute capability, 80
+ *	--streams N     that work is spread over
+ *	--cache DIR     where compiled operators are kept
+ *	--plan          tell of the plan
+ */
 #include "examples/engine/engine.h"
 #include "lib/hexc_cache.h"
 #include <stdio.h>
@@ -21,7 +29,8 @@ typedef struct Lines {
 static int
 usage(void)
 {
-	fputs("usage: engine MODEL [--format F] [--device N | --simulator SM] [--streams N] [--cache DIR] [--plan]\n",
+	fputs("usage: engine MODEL [--format F [--widen]] [--device N | --simulator SM] [--streams N]\n"
+	      "              [--cache DIR] [--plan] < sentences\n",
 	      stderr);
 	return 2;
 }
@@ -46,19 +55,19 @@ static int
 run(Encoder *e, Lines *l, bool plan)
 {
 	int width = encoder_width(e);
-	float *out = calloc((size_t)l->n * (size_t)width + 1, sizeof *out);
+	size_t n = (size_t)l->n * (size_t)width;
+	float *out = calloc(n + 1, sizeof *out);
 	hexc_plan_info p;
 	bool ok = out && (l->n == 0 || encoder_run(e, (const char *const *)l->text, l->n, out));
 
 	if (!ok)
 		fprintf(stderr, "engine: %s\n", out ? encoder_why(e) : "out of memory");
-	for (int i = 0; i < l->n && ok; i++)
-		for (int c = 0; c < width; c++)
-			printf("%.9g%c", (double)out[(size_t)i * (size_t)width + (size_t)c], c + 1 < width ? ' ' : '\n');
+	for (size_t i = 0; i < n && ok; i++)
+		printf("%.9g%c", (double)out[i], (i + 1) % (size_t)width ? ' ' : '\n');
 	p = encoder_plan(e);
 	if (ok && plan)
-		fprintf(stderr, "%u launches, %u streams, %llu bytes of buffers in %llu\n", p.nodes, p.streams,
-		        (unsigned long long)p.total, (unsigned long long)p.bytes);
+		fprintf(stderr, "%u launches, %u streams, %llu bytes of buffers in %llu\n", p.nodes,
+		        p.streams, (unsigned long long)p.total, (unsigned long long)p.bytes);
 	free(out);
 	return !ok;
 }
@@ -66,7 +75,7 @@ run(Encoder *e, Lines *l, bool plan)
 int
 main(int argc, char **argv)
 {
-	EncoderOpts o = { 0, NULL, 1, NULL };
+	EncoderOpts o = { .streams = 1 };
 	Lines lines = { .n = 0 };
 	hexc_cache_opts c = HEXC_CACHE_OPTS_INIT;
 	char why[WHY];
@@ -81,6 +90,10 @@ main(int argc, char **argv)
 
 		if (strcmp(argv[i], "--plan") == 0) {
 			plan = true;
+			continue;
+		}
+		if (strcmp(argv[i], "--widen") == 0) {
+			o.widen = true;
 			continue;
 		}
 		if (!value)

@@ -110,17 +110,41 @@ weights_tensor(Weights *w, const char *name, const char *type, uint64_t *bytes)
 	return dev;
 }
 
-hexc_weight *
-weights_quantized(Weights *w, const char *name, const char *format)
+bool
+weights_matrix(Weights *w, const char *name, const char *format, bool widen, Matrix *out)
 {
 	hexc_file_tensor t;
 	float *x = read_tensor(w, name, hexc_dtype_find("f32"), &t);
-	hexc_weight *q = NULL;
 
-	if (x && t.rank == 2)
-		hexc_weight_quantize(&q, format, x, t.dim[0], t.dim[1], 0, NULL, w->why, WHY);
-	else if (x)
+	*out = (Matrix){ .plain = HEXC_WEIGHT_INIT, .numbers = x };
+	if (x && t.rank != 2) {
 		snprintf(w->why, WHY, "%s is no matrix", name);
-	free(x);
-	return q;
+		return false;
+	}
+	if (!x || (format && hexc_weight_quantize(&out->quantized, format, x, t.dim[0], t.dim[1], 0, NULL,
+	                                          w->why, WHY)))
+		return false;
+	if (widen && format && hexc_weight_float(out->quantized, x, NULL, w->why, WHY))
+		return false;
+	out->plain.n = t.dim[0];
+	out->plain.k = t.dim[1];
+	out->plain.plane[HEXC_PLANE_CODE] = (hexc_plane){ "f32", t.dim[0], t.dim[1], t.dim[1], x, t.bytes };
+	if (widen) {
+		hexc_weight_free(out->quantized);
+		out->quantized = NULL;
+	}
+	return true;
+}
+
+const hexc_weight *
+weights_of(const Matrix *m)
+{
+	return m->quantized ? m->quantized : &m->plain;
+}
+
+void
+weights_drop(Matrix *m)
+{
+	hexc_weight_free(m->quantized);
+	free(m->numbers);
 }

@@ -1,4 +1,4 @@
-/* words.c - WordPiece: words in lower case without accents, each cut into the longest pieces of a vocabulary. */
+/* words.c - WordPiece: words in lower case without accents, each cut into the longest pieces there are. */
 #include "examples/engine/engine.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,18 +159,32 @@ put_char(char *to, uint32_t c)
 	return 4;
 }
 
-/* In lower case, without its accent: all of Latin-1, Latin Extended-A by its letters, Greek and Cyrillic. */
+/* In lower case, without its accent, for the letters of Latin-1, Latin Extended-A, Greek and Cyrillic that
+ * have one (Unicode's canonical decompositions). */
 static uint32_t
 plain(uint32_t c)
 {
-	static const char latin1[] = "AAAAAA\0CEEEEIIII\0NOOOOO\0\0UUUUY\0\0aaaaaa\0ceeeeiiii\0nooooo\0\0uuuuy\0y";
-	static const char extended[] = "AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiI\0\0\0JjKk\0LlLlLlLlLlNnNnNn"
-	                               "\0\0\0OoOoOo\0\0RrRrRrSsSsSsSsTtTtTtUuUuUuUuUuUuWwYyYZzZzZz\0";
+	static const char latin[] = "aaaaaa\0ceeeeiiii\0nooooo\0\0uuuuy\0\0"
+	                            "aaaaaa\0ceeeeiiii\0nooooo\0\0uuuuy\0y"
+	                            "aaaaaaccccccccdd\0\0eeeeeeeeeegggggggghh\0\0iiiiiiiii\0\0\0jjkk\0"
+	                            "llllll\0\0\0\0nnnnnn\0\0\0oooooo\0\0rrrrrrsssssssstttt\0\0"
+	                            "uuuuuuuuuuuuwwyyyzzzzzz";
+	static const uint16_t pair[][2] = {
+		{ 0x386, 0x3B1 }, { 0x388, 0x3B5 }, { 0x389, 0x3B7 }, { 0x38A, 0x3B9 }, { 0x38C, 0x3BF },
+		{ 0x38E, 0x3C5 }, { 0x38F, 0x3C9 }, { 0x390, 0x3B9 }, { 0x3AA, 0x3B9 }, { 0x3AB, 0x3C5 },
+		{ 0x3AC, 0x3B1 }, { 0x3AD, 0x3B5 }, { 0x3AE, 0x3B7 }, { 0x3AF, 0x3B9 }, { 0x3B0, 0x3C5 },
+		{ 0x3CA, 0x3B9 }, { 0x3CB, 0x3C5 }, { 0x3CC, 0x3BF }, { 0x3CD, 0x3C5 }, { 0x3CE, 0x3C9 },
+		{ 0x401, 0x435 }, { 0x419, 0x438 }, { 0x439, 0x438 }, { 0x451, 0x435 },
+		/* no accents, but capitals */
+		{ 0x110, 0x111 }, { 0x126, 0x127 }, { 0x132, 0x133 }, { 0x13F, 0x140 }, { 0x141, 0x142 },
+		{ 0x14A, 0x14B }, { 0x152, 0x153 }, { 0x166, 0x167 },
+	};
 
-	if (c >= 0xC0 && c < 0x100 && latin1[c - 0xC0])
-		c = (unsigned char)latin1[c - 0xC0];
-	else if (c >= 0x100 && c < 0x180 && extended[c - 0x100])
-		c = (unsigned char)extended[c - 0x100];
+	for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
+		if (pair[i][0] == c)
+			return pair[i][1];
+	if (c >= 0xC0 && c < 0xC0 + sizeof latin - 1 && latin[c - 0xC0])
+		return (unsigned char)latin[c - 0xC0];
 	if ((c >= 'A' && c <= 'Z') || (c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9) ||
 	    (c >= 0x410 && c <= 0x42F))
 		return c + 32;
@@ -198,7 +212,8 @@ stands_alone(uint32_t c)
 static bool
 is_dropped(uint32_t c)
 {
-	return c < 32 || c == 127 || c == 0xFFFD || (c >= 0x300 && c <= 0x36F) || (c >= 0x200B && c <= 0x200F);
+	return c < 32 || c == 127 || c == 0xAD || c == 0xFFFD || (c >= 0x300 && c <= 0x36F) ||
+	       (c >= 0x200B && c <= 0x200F);
 }
 
 /* ---- words -------------------------------------------------------------------------------------- */
