@@ -243,7 +243,10 @@ encoder_run(Encoder *e, const char *const *sentence, int n, float *out)
 	for (int i = 1; i < n && ok; i++) /* side by side; behind the end [PAD], token 0 */
 		memmove(all + (size_t)i * (size_t)longest, all + (size_t)i * (size_t)room,
 		        sizeof *all * (size_t)longest);
-	ok = ok ? run_tokens(e, all, length, n, longest, out) : encoder_fail(e, "memory", "there is not enough");
+	if (ok)
+		ok = run_tokens(e, all, length, n, longest, out);
+	else
+		encoder_fail(e, "memory", "there is not enough");
 	free(length);
 	free(all);
 	return ok;
