@@ -50,7 +50,7 @@ TEST_EACH(top_k, SHAPES * 2)
 	Buf *x = case_in(&c, "X", _i % 2 ? "bf16" : "f32", -40, 40, m, n, 0);
 	Buf *v = case_out(&c, "V", "f32", m, k, 0), *w = case_out(&c, "I", "i32", m, k, 0);
 
-	numbers(x, n > 100 ? 5 : 2);
+	numbers(x, n > 100 ? 5 : 4);
 	for (int i = 0; i < m; i++) {
 		largest(x->v + i * n, n, k, at);
 		for (int j = 0; j < k; j++) {
