@@ -237,3 +237,35 @@ TEST_EACH(attention_options, COUNT_OF(by_option))
 		run(&a, both[i], "attention", by_option[_i].tile);
 	}
 }
+
+/* ---- decode ------------------------------------------------------------------------------------------ */
+
+/* Lines 0 to 2: at most 16, 32, more queries and heads share keys. */
+static const Shape few[] = {
+	S(1, 1, 1, 1, 1, 64, "f16", "f16", LENGTHS, 0),
+	S(3, 1, 700, 4, 2, 64, "f16", "f16", LENGTHS, 0),
+	S(1, 1, 1300, 8, 1, 64, "f16", "f16", LENGTHS, 0),
+	S(2, 4, 300, 8, 1, 64, "f16", "f16", LENGTHS, 1),
+	S(2, 16, 257, 16, 4, 64, "f16", "f16", LENGTHS, 2),
+	S(1, 5, 90, 3, 1, 64, "bf16", "bf16", CAUSAL, 0),
+	S(1, 7, 600, 4, 2, 128, "f16", "e4m3", CAUSAL | SCALES, 0),
+	S(2, 3, 513, 8, 2, 128, "bf16", "i8", LENGTHS | SCALES, 0),
+	S(2, 1, 330, 7, 1, 128, "bf16", "bf16", WINDOW | LENGTHS, 0),
+	S(1, 6, 300, 10, 2, 64, "f16", "f16", CAUSAL | WINDOW, 1),
+	S(1, 1, 290, 2, 2, 256, "f16", "f16", CAP, 0),
+	S(1, 3, 280, 4, 2, 64, "f16", "f16", CAUSAL | SCORE, 0),
+	S(3, 9, 310, 16, 2, 128, "bf16", "i8", CAUSAL | LENGTHS | SCALES | WINDOW | CAP | SCORE, 2),
+	S(1, 2, 100, 6, 2, 96, "f16", "f16", CAUSAL | SCORE | CAP, 0),
+};
+
+TEST_EACH(decode, COUNT_OF(few))
+{
+	for (int i = 0; i < 2; i++) {
+		Attend a;
+		char tile[10];
+
+		make(&a, &few[_i], 100 + (uint64_t)_i, few[_i].b, few[_i].n);
+		snprintf(tile, sizeof tile, "BM=%d", 16 << few[_i].line);
+		ck_assert_uint_eq(run(&a, both[i], "decode", _i < 5 ? NULL : tile), _i < 5 ? few[_i].line : 0);
+	}
+}
