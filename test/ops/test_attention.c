@@ -166,13 +166,16 @@ run(Attend *a, const char *arch, const char *name, const char *more)
 	snprintf(text[2], sizeof text[2], "D=%d", s->d);
 	if (s->with & CAUSAL)
 		set[n++] = "CAUSAL=1";
-	for (int i = 0; i < 5; i++)
+	for (int i = a->table ? 1 : 0; i < 5; i++) /* lengths are no choice there */
 		if (s->with & 2u << i)
 			set[n++] = hole[i];
 	snprintf(text[3], sizeof text[3], "tensors=%s%s%s", s->with & WINDOW ? "reach: i32" : "",
 	         s->with & WINDOW && s->with & SCORE ? ", " : "", s->with & SCORE ? "slope: f32[H]" : "");
 	if (s->with & (WINDOW | SCORE))
 		set[n++] = text[3];
+	snprintf(text[4], sizeof text[4], "PAGE=%d", a->page);
+	if (a->page)
+		set[n++] = text[4];
 	if (more)
 		set[n++] = more;
 	set[n] = NULL;
@@ -267,5 +270,130 @@ TEST_EACH(decode, COUNT_OF(few))
 		make(&a, &few[_i], 100 + (uint64_t)_i, few[_i].b, few[_i].n);
 		snprintf(tile, sizeof tile, "BM=%d", 16 << few[_i].line);
 		ck_assert_uint_eq(run(&a, both[i], "decode", _i < 5 ? NULL : tile), _i < 5 ? few[_i].line : 0);
+	}
+}
+
+/* ---- paged ------------------------------------------------------------------------------------------- */
+
+/* Lines: at most 16, 64 queries and heads share keys, many queries. */
+static const struct {
+	Shape s;
+	int page;
+} in_pages[] = {
+	{ S(3, 1, 700, 4, 2, 64, "f16", "f16", LENGTHS, 0), 16 },
+	{ S(2, 5, 300, 16, 2, 64, "f16", "f16", LENGTHS, 1), 16 },
+	{ S(2, 70, 90, 2, 1, 64, "f16", "f16", LENGTHS, 3), 16 },
+	{ S(1, 1100, 40, 1, 1, 64, "f16", "f16", LENGTHS, 2), 16 },
+	{ S(1, 1, 1, 1, 1, 128, "bf16", "bf16", LENGTHS, 0), 64 },
+	{ S(1, 3, 650, 4, 2, 128, "f16", "e4m3", LENGTHS | SCALES | CAUSAL, 0), 32 },
+	{ S(2, 2, 520, 8, 2, 128, "bf16", "i8", LENGTHS | SCALES | SCORE, 0), 128 },
+	{ S(3, 8, 310, 16, 2, 64, "bf16", "i8", LENGTHS | CAUSAL | SCALES | WINDOW | CAP | SCORE, 1), 16 },
+	{ S(2, 70, 130, 2, 1, 64, "f16", "f16", LENGTHS | CAUSAL | WINDOW, 3), 64 },
+	{ S(2, 67, 100, 2, 1, 128, "bf16", "i8", LENGTHS | CAUSAL | SCALES | SCORE, 3), 16 },
+	{ S(1, 66, 99, 1, 1, 64, "f16", "e4m3", LENGTHS | SCALES | CAP | WINDOW, 3), 256 },
+	{ S(1, 80, 70, 1, 1, 256, "f16", "f16", LENGTHS | CAUSAL, 3), 16 },
+};
+
+TEST_EACH(paged, COUNT_OF(in_pages))
+{
+	const Shape *s = &in_pages[_i].s;
+	int page = in_pages[_i].page, pages = (s->n + page - 1) / page, all = s->b * pages + 3;
+
+	while (all % 7 == 0)
+		all++;
+	for (int i = 0; i < 2; i++) {
+		Attend a;
+		char tile[10];
+		Buf *table;
+		size_t line;
+
+		make(&a, s, 200 + (uint64_t)_i, all, page);
+		table = case_in(&a.c, "T", "i32", 0, 0, s->b, pages, 0);
+		for (int p = 0; p < s->b * pages; p++)
+			buf_set(table, p, p * 7 % all);
+		a.table = table;
+		a.page = page;
+		snprintf(tile, sizeof tile, "BM=%d", s->line ? 64 : 16);
+		line = run(&a, both[i], "paged", _i < 4 ? NULL : tile);
+		ck_assert_uint_eq(line, _i < 4 ? s->line : s->line == 3);
+	}
+}
+
+/* ---- kv_append --------------------------------------------------------------------------------------- */
+
+/* Two approximate divisions (hexc/LANGUAGE.md, Precision), relative. */
+#define SCALED (2 * 0x1p-20 + 2 * U32)
+
+/* One head of a token, from x[0..d) to q[at..at + d), perhaps with a scale. */
+static void
+append_head(const double *x, int d, Buf *q, int64_t at, Buf *scale, int64_t nth)
+{
+	bool whole = q->type->kind != 'f';
+	double top = 0, one = 1;
+
+	for (int i = 0; i < d; i++)
+		top = fmax(top, fabs(x[i]));
+	if (scale) {
+		one = top > 0 ? top / (whole ? 127 : 448) : 1;
+		scale->v[nth] = one;
+		scale->allow[nth] = one * SCALED;
+	}
+	for (int i = 0; i < d; i++) {
+		double want = x[i] / one, off = scale ? fabs(want) * SCALED : 0;
+
+		q->v[at + i] = want;
+		q->allow[at + i] = off + (whole ? 0.5 : ulp2(q->type, fabs(want) + off));
+	}
+}
+
+static const struct {
+	int t, h, d;
+	const char *act, *kv;
+	bool scales;
+	size_t line;
+} append[] = {
+	{ 1, 1, 128, "f16", "i8", true, 0 },   { 33, 2, 128, "f16", "i8", true, 0 },
+	{ 70, 3, 128, "f16", "i8", true, 1 },  { 65, 1, 64, "bf16", "e4m3", true, 1 },
+	{ 7, 4, 96, "f16", "e4m3", true, 0 },  { 5, 2, 64, "f16", "f16", false, 0 },
+	{ 90, 2, 256, "bf16", "bf16", false, 1 }, { 6, 3, 64, "bf16", "e4m3", false, 0 },
+};
+
+TEST_EACH(kv_append, COUNT_OF(append))
+{
+	int tokens = append[_i].t, heads = append[_i].h, d = append[_i].d, slots = tokens + 5;
+	const char *kv = append[_i].kv;
+	double most = kv[0] == 'i' ? 127 : 2;
+
+	for (int arch = 0; arch < 2; arch++) {
+		char text[3][20];
+		const char *set[] = { text[0], text[1], text[2], NULL, kv[0] == 'i' ? "MOST=127" : "MOST=448", NULL };
+		Buf *slot, *from[2], *to[2], *scale[2] = { NULL, NULL };
+		Case c;
+
+		case_start(&c, 300 + (uint64_t)_i);
+		slot = case_in(&c, "SLOT", "i32", 0, 0, tokens, 0);
+		for (int i = 0; i < 2; i++) {
+			from[i] = case_in(&c, i ? "V" : "K", append[_i].act, -2, 2, tokens, heads, d, 0);
+			to[i] = case_inout(&c, i ? "VC" : "KC", kv, -most, most, slots, heads, d, 0);
+			if (append[_i].scales)
+				scale[i] = case_inout(&c, i ? "VS" : "KS", "f32", 0, 1, slots, heads, 0);
+		}
+		for (int e = 0; e < d; e++) /* a head of zeros */
+			buf_set(from[0], e, 0);
+		for (int t = 0; t < tokens; t++) {
+			buf_set(slot, t, t == 3 ? -1 : slots - 1 - t);
+			for (int i = 0; i < 2 * heads && t != 3; i++) {
+				int64_t at = (int64_t)slot->v[t] * heads + i / 2;
+
+				append_head(from[i % 2]->v + ((int64_t)t * heads + i / 2) * d, d, to[i % 2],
+				            at * d, scale[i % 2], at);
+			}
+		}
+		snprintf(text[0], sizeof text[0], "ACT=%s", append[_i].act);
+		snprintf(text[1], sizeof text[1], "KV=%s", kv);
+		snprintf(text[2], sizeof text[2], "D=%d", d);
+		set[3] = append[_i].scales ? "scales=1" : NULL;
+		ck_assert_uint_eq(op_run(&c, both[arch], "kv_append", set), append[_i].line);
+		case_end(&c);
 	}
 }
