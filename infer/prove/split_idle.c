@@ -76,8 +76,10 @@ split_know_turn(Pair *x)
 		end = o->in[1];
 	}
 	know_end(x, end);
-	if (x->front)
+	if (x->front) { /* lo is behind it */
+		known_add(&x->known, affine_add(counter, affine_of(x->p->k, x->front->in[0]), -1));
 		know_start(x, x->front->in[1]);
+	}
 }
 
 /* ---- conditions, element by element ------------------------------------------------------------------- */

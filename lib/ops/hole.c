@@ -53,6 +53,16 @@ find_index(const Filler *f, const char *s, size_t n)
 	return -1;
 }
 
+static const char *
+extent_of(const OpSource *s, int dim)
+{
+	int i = 0;
+
+	while (s->index[i].dim != dim)
+		i++;
+	return s->index[i].extent;
+}
+
 /* What stands in brackets, up to the bracket that ends it; NULL: none does. */
 static const char *
 closing(const char *s)
@@ -80,7 +90,7 @@ write_indices(Filler *f, Text *to, const char *s, const char *end, bool has[HEXC
 		behind += strspn(behind, " ");
 		if (i >= 0 && (*behind == ',' || behind == end)) {
 			text_printf(to, "%s", f->s->index[i].slice);
-			has[i] = true;
+			has[f->s->index[i].dim] = true;
 			s = behind;
 		}
 		while (s < end && *s != ',')
@@ -99,7 +109,7 @@ write_tile(Filler *f, const hexc_op_set *set, const char *name, size_t n)
 	Text slice = { .arena = f->a };
 	bool has[HEXC_MAX_RANK] = { false };
 	const char *end = closing(name + n + 1);
-	int first = 0, rank = f->s->nindex;
+	int first = 0, rank = f->s->ndim;
 
 	if (!end) {
 		wrong(f, set, "a bracket is not closed");
@@ -114,7 +124,7 @@ write_tile(Filler *f, const hexc_op_set *set, const char *name, size_t n)
 		if (!has[i]) { /* numbers that are the same along a dim that is not the first */
 			text_printf(&f->out, "reshape(f32(%s)", slice.s);
 			for (int k = first; k < rank; k++)
-				text_printf(&f->out, ", %s", has[k] ? f->s->index[k].extent : "1");
+				text_printf(&f->out, ", %s", has[k] ? extent_of(f->s, k) : "1");
 			text_printf(&f->out, ")");
 			return end + 1;
 		}

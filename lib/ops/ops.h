@@ -4,9 +4,11 @@
 #include "lib/base/base.h"
 #include "lib/hexc_ops.h"
 
-/* What is done to m when it stands in brackets, `m = m :+ BM`; `extent` is what stands behind :+, or 1. */
+/* What is done to m when it stands in brackets, `m = m :+ BM`; `extent` is what stands behind :+ or `of`, or 1.
+ * It runs along dim `dim` of the value, perhaps as others do. */
 typedef struct OpIndex {
 	const char *letter, *slice, *extent;
+	int dim;
 } OpIndex;
 
 /* What the directives of a file say: hexc-op(5). */
@@ -14,8 +16,8 @@ typedef struct OpSource {
 	const char *name, *text;
 	const char *use[HEXC_FAMILY_STAGES]; /* files that it takes kernels from */
 	int nuse;
-	OpIndex index[HEXC_MAX_RANK];
-	int nindex;
+	OpIndex index[2 * HEXC_MAX_RANK];
+	int nindex, ndim;
 	const char *family; /* its table, as hexc-family(5) has it */
 } OpSource;
 

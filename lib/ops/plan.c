@@ -100,6 +100,7 @@ add_program(Job *j, const char *name)
 	if (!s.nindex) {
 		memcpy(s.index, j->source.index, sizeof s.index);
 		s.nindex = j->source.nindex;
+		s.ndim = j->source.ndim;
 	}
 	p->text = op_fill(j->arena, &s, j->set, j->nset, j->used, j->why, j->n);
 	if (!p->text) {

@@ -48,28 +48,48 @@ read_use(Reader *r, char *s)
 	}
 }
 
-/* index m = m :+ BM, n = n :+ BN */
+/* m = m :+ BM, or m = rows of BM */
+static void
+read_letter(Reader *r, char *s, int dim)
+{
+	OpIndex *to = &r->out->index[r->out->nindex];
+	char *eq = strchr(s, '='), *plus, *of;
+
+	if (!eq || r->out->nindex == 2 * HEXC_MAX_RANK || dim >= HEXC_MAX_RANK) {
+		wrong(r, s, "index wants LETTER = SLICE, of each dim one");
+		return;
+	}
+	*eq = 0;
+	to->letter = trim(s);
+	to->slice = trim(eq + 1);
+	to->dim = dim;
+	plus = strstr(to->slice, ":+");
+	of = strstr(to->slice, " of ");
+	to->extent = "1";
+	if (plus)
+		to->extent = trim(arena_strndup(r->a, plus + 2, strlen(plus + 2)));
+	if (of) {
+		*of = 0;
+		to->extent = trim(of + 4);
+	}
+	r->out->nindex++;
+}
+
+/* index m = m :+ BM, n = n :+ BN: of each dim one letter, or some with | between them */
 static void
 read_index(Reader *r, char *s)
 {
 	for (char *next; s; s = next) {
-		OpIndex *to = &r->out->index[r->out->nindex];
-		char *eq, *plus;
-
 		next = strchr(s, ',');
 		if (next)
 			*next++ = 0;
-		eq = strchr(s, '=');
-		if (!eq || r->out->nindex == HEXC_MAX_RANK) {
-			wrong(r, s, "index wants LETTER = SLICE, of each dim one");
-			return;
+		for (char *bar; s; s = bar) {
+			bar = strchr(s, '|');
+			if (bar)
+				*bar++ = 0;
+			read_letter(r, s, r->out->ndim);
 		}
-		*eq = 0;
-		to->letter = trim(s);
-		to->slice = trim(eq + 1);
-		plus = strstr(to->slice, ":+");
-		to->extent = plus ? trim(arena_strndup(r->a, plus + 2, strlen(plus + 2))) : "1";
-		r->out->nindex++;
+		r->out->ndim++;
 	}
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETTINGS = 16 };
+enum { SETTINGS = 16, PLANS = 120 };
 
 int
 op_start(int argc, char **argv)
@@ -168,7 +168,7 @@ static struct {
 	char key[600];
 	hexc_op *op;
 	hexc_gpu *gpu;
-} kept[32];
+} kept[PLANS];
 
 static int
 plan(const char *arch, const char *name, const char *const *set)
@@ -183,10 +183,10 @@ plan(const char *arch, const char *name, const char *const *set)
 	snprintf(key, sizeof key, "%s %s", arch, name);
 	for (; set[n]; n++)
 		snprintf(key + strlen(key), sizeof key - strlen(key), " %s", set[n]);
-	for (; at < 32 && kept[at].op; at++)
+	for (; at < PLANS && kept[at].op; at++)
 		if (strcmp(kept[at].key, key) == 0)
 			return at;
-	ck_assert_int_lt(at, 32);
+	ck_assert_int_lt(at, PLANS);
 	ck_assert_uint_le(n, SETTINGS);
 	for (size_t i = 0; i < n; i++) {
 		copy = strdup(set[i]);

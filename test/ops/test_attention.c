@@ -1,0 +1,399 @@
+/* test_attention.c - the operators attention, decode and paged against softmax(Q K^T) V in double. */
+#include "test/ops/util_op.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+TEST_PROGRAM(.start = op_start, .one_process = true);
+
+/* What the holes and constants of an operator are given. */
+enum { CAUSAL = 1, LENGTHS = 2, SCALES = 4, WINDOW = 8, CAP = 16, SCORE = 32 };
+enum { REACH = 21 };
+#define CAPPED 1.5 /* scores of the data go beyond it */
+
+typedef struct Shape {
+	int b, m, n, h, hk, d;
+	const char *act, *kv;
+	unsigned with;
+	size_t line; /* of the table */
+} Shape;
+
+/* One launch: its tensors, and where a sequence's keys stand. */
+typedef struct Attend {
+	const Shape *s;
+	Case c;
+	double scale;
+	Buf *q, *k, *v, *ks, *vs, *slope, *len, *o;
+	const Buf *table; /* of pages; NULL: keys of a sequence follow one another */
+	int page;
+} Attend;
+
+/* The row of k and v, [.., HK, D], of key j of sequence b. */
+static int64_t
+row_of(const Attend *a, int b, int j)
+{
+	if (!a->table)
+		return (int64_t)b * a->s->n + j;
+	return (int64_t)a->table->v[b * a->table->dim[1] + j / a->page] * a->page + j % a->page;
+}
+
+static bool
+seen(const Attend *a, int i, int j, int keys)
+{
+	int back = i + keys - a->s->m - j;
+
+	return (!(a->s->with & CAUSAL) || back >= 0) && (!(a->s->with & WINDOW) || abs(back) < REACH);
+}
+
+/* The score of a query and a key, and how far off f32 may be. */
+static double
+score(const Attend *a, int b, int i, int h, int j, int keys, double *err)
+{
+	const Shape *s = a->s;
+	int g = h / (s->h / s->hk);
+	int64_t row = row_of(a, b, j) * s->hk + g;
+	Sum p = sum_products(a->q, (((int64_t)b * s->m + i) * s->h + h) * s->d, a->k, row * s->d, s->d);
+	double by = a->scale * (a->ks ? a->ks->v[row] : 1), x = p.x * by;
+
+	/* of the sum, and of three products with the scales and log2(e) */
+	*err = sum_error(p.mag * by, s->d) + 4 * p.mag * by * U32;
+	if (s->with & CAP) { /* tanh is off by 2^-20, its argument by a division */
+		x = CAPPED * tanh(x / CAPPED);
+		*err += fabs(x) * (0x1p-20 + 0x1p-20);
+	}
+	if (s->with & SCORE) {
+		double far = a->slope->v[h] * abs(i + keys - s->m - j);
+
+		x -= far;
+		*err += 3 * far * U32;
+	}
+	return x;
+}
+
+/* One head of one query: probabilities are rounded to ACT, with the scale of their value. */
+static void
+attend_row(const Attend *a, int b, int i, int h)
+{
+	const Shape *s = a->s;
+	int g = h / (s->h / s->hk), keys = a->len ? (int)a->len->v[b] : s->n;
+	int64_t at = (((int64_t)b * s->m + i) * s->h + h) * s->d;
+	double *p = calloc((size_t)keys + 1, sizeof *p), top = -INFINITY, most = 0, sum = 0, err = 0;
+	double unit = a->o->type->name[0] == 'b' ? 0x1p-8 : U16, least = a->o->type->name[0] == 'b' ? 0 : 0x1p-25;
+
+	for (int j = 0; j < keys; j++) {
+		double e = 0;
+
+		p[j] = seen(a, i, j, keys) ? score(a, b, i, h, j, keys, &e) : -INFINITY;
+		top = fmax(top, p[j]);
+		most = isinf(p[j]) ? most : fmax(most, fabs(p[j]));
+		err = fmax(err, e);
+	}
+	for (int j = 0; j < keys && top > -INFINITY; j++)
+		sum += p[j] = exp(p[j] - top);
+	/* exponents less the largest one, rounded; ex2.approx 2^-21; sums that are scaled and added to */
+	err = 2 * expm1(2 * (err + 4 * most * U32)) + 0x1p-20 + 4.0 * (keys + s->d) * U32;
+	for (int e = 0; e < s->d; e++) {
+		double x = 0, mag = 0, small = 0;
+
+		for (int j = 0; j < keys && sum > 0; j++) {
+			int64_t row = row_of(a, b, j) * s->hk + g;
+			double v = a->v->v[row * s->d + e], w = p[j] / sum * (a->vs ? a->vs->v[row] : 1);
+
+			x += w * v;
+			mag += fabs(w * v);
+			small += fabs(v) * least / sum; /* of a subnormal product of f16 */
+		}
+		a->o->v[at + e] = x;
+		a->o->allow[at + e] = mag * (err + unit * 1.01) + small + ulp2(a->o->type, x) * 1.01;
+	}
+	free(p);
+}
+
+static void
+attend_all(const Attend *a)
+{
+	for (int b = 0; b < a->s->b; b++)
+		for (int i = 0; i < a->s->m; i++)
+			for (int h = 0; h < a->s->h; h++)
+				attend_row(a, b, i, h);
+}
+
+/* Q, K, V and what else the shape is with; keys in `rows` runs of `n` */
+static void
+make(Attend *a, const Shape *s, uint64_t seed, int rows, int n)
+{
+	bool whole = s->kv[0] == 'i';
+	Case *c = &a->c;
+
+	*a = (Attend){ .s = s, .scale = (float)(1 / sqrt(s->d)) };
+	case_start(c, seed);
+	case_num(c, "scale", a->scale);
+	a->q = case_in(c, "Q", s->act, -2, 2, s->b, s->m, s->h, s->d, 0);
+	a->k = case_in(c, "K", s->kv, whole ? -127 : -2, whole ? 127 : 2, rows, n, s->hk, s->d, 0);
+	a->v = case_in(c, "V", s->kv, whole ? -127 : -2, whole ? 127 : 2, rows, n, s->hk, s->d, 0);
+	if (s->with & SCALES) {
+		double by = whole ? 2.0 / 127 : 1.5;
+
+		a->ks = case_in(c, "KS", "f32", by / 4, by, rows, n, s->hk, 0);
+		a->vs = case_in(c, "VS", "f32", by / 4, by, rows, n, s->hk, 0);
+	}
+	if (s->with & LENGTHS) {
+		a->len = case_in(c, "L", "i32", 0, s->n, s->b, 0);
+		buf_set(a->len, s->b - 1, s->b == 3 ? 0 : s->n);
+	}
+	if (s->with & WINDOW)
+		case_num(c, "reach", REACH);
+	if (s->with & SCORE)
+		a->slope = case_in(c, "slope", "f32", 0, 0.25, s->h, 0);
+	a->o = case_out(c, "O", s->act, s->b, s->m, s->h, s->d, 0);
+}
+
+enum { SETS = 12 };
+
+/* Settings of operator `name` as the shape has them, behind what is in set[0..n) already. */
+static size_t
+run(Attend *a, const char *arch, const char *name, const char *more)
+{
+	static const char *const hole[] = { "lengths=L", "scales=KS", "window=reach", "softcap=1.5",
+		                            "score=s - slope[h] * f32(abs(i - j))" };
+	const Shape *s = a->s;
+	char text[5][80];
+	const char *set[SETS] = { text[0], text[1], text[2] };
+	size_t n = 3, line;
+
+	snprintf(text[0], sizeof text[0], "ACT=%s", s->act);
+	snprintf(text[1], sizeof text[1], "KV=%s", s->kv);
+	snprintf(text[2], sizeof text[2], "D=%d", s->d);
+	if (s->with & CAUSAL)
+		set[n++] = "CAUSAL=1";
+	for (int i = a->table ? 1 : 0; i < 5; i++) /* lengths are no choice there */
+		if (s->with & 2u << i)
+			set[n++] = hole[i];
+	snprintf(text[3], sizeof text[3], "tensors=%s%s%s", s->with & WINDOW ? "reach: i32" : "",
+	         s->with & WINDOW && s->with & SCORE ? ", " : "", s->with & SCORE ? "slope: f32[H]" : "");
+	if (s->with & (WINDOW | SCORE))
+		set[n++] = text[3];
+	snprintf(text[4], sizeof text[4], "PAGE=%d", a->page);
+	if (a->page)
+		set[n++] = text[4];
+	if (more)
+		set[n++] = more;
+	set[n] = NULL;
+	attend_all(a);
+	line = op_run(&a->c, arch, name, set);
+	case_end(&a->c);
+	return line;
+}
+
+/* ---- attention -------------------------------------------------------------------------------------- */
+
+#define S(b_, m_, n_, h_, hk_, d_, act_, kv_, with_, line_) \
+	{ .b = b_, .m = m_, .n = n_, .h = h_, .hk = hk_, .d = d_, .act = act_, .kv = kv_, .with = with_, .line = line_ }
+
+/* Each line of the table, with the kernels that every host has. */
+static const Shape by_line[] = {
+	S(1, 1, 1, 1, 1, 64, "f16", "f16", CAUSAL, 0),    S(2, 16, 100, 4, 2, 64, "f16", "f16", CAUSAL, 0),
+	S(2, 17, 40, 2, 1, 64, "f16", "f16", CAUSAL, 1),  S(1, 64, 64, 1, 1, 64, "f16", "f16", CAUSAL, 3),
+	S(1, 33, 200, 3, 1, 64, "f16", "f16", CAUSAL, 3), S(1, 130, 60, 1, 1, 64, "f16", "f16", CAUSAL, 3),
+	S(1, 1100, 70, 1, 1, 64, "f16", "f16", CAUSAL, 2),
+};
+
+/* Its options, each with the tile that follows. */
+static const struct {
+	Shape s;
+	const char *tile;
+} by_option[] = {
+	{ S(2, 33, 100, 4, 2, 64, "f16", "f16", 0, 0), "BM=64" },
+	{ S(1, 40, 17, 3, 1, 128, "bf16", "bf16", CAUSAL, 0), "BM=64" },
+	{ S(3, 70, 90, 2, 1, 64, "f16", "f16", CAUSAL | LENGTHS, 0), "BM=64" },
+	{ S(3, 7, 150, 2, 2, 64, "f16", "f16", LENGTHS, 0), "BM=16" },
+	{ S(1, 130, 130, 1, 1, 64, "f16", "f16", CAUSAL | WINDOW, 0), "BM=64" },
+	{ S(1, 90, 90, 2, 1, 64, "f16", "f16", WINDOW, 0), "BM=64" },
+	{ S(1, 70, 70, 1, 1, 64, "f16", "f16", CAP, 0), "BM=64" },
+	{ S(1, 70, 70, 4, 2, 64, "f16", "f16", CAUSAL | SCORE, 0), "BM=64" },
+	{ S(2, 31, 90, 2, 1, 64, "f16", "e4m3", SCALES, 0), "BM=32" },
+	{ S(1, 33, 100, 2, 1, 128, "bf16", "i8", SCALES | CAUSAL, 0), "BM=64" },
+	{ S(2, 20, 70, 2, 1, 64, "f16", "e4m3", 0, 0), "BM=32" },
+	{ S(3, 66, 99, 4, 2, 128, "bf16", "i8", CAUSAL | LENGTHS | SCALES | WINDOW | CAP | SCORE, 0), "BM=64" },
+	{ S(2, 17, 50, 2, 1, 256, "f16", "f16", CAUSAL, 0), "BM=64" },
+	{ S(1, 17, 50, 1, 1, 96, "f16", "f16", CAUSAL, 0), "BM=32" },
+	{ S(1, 19, 33, 2, 1, 32, "bf16", "bf16", CAUSAL | LENGTHS | CAP, 0), "BM=32" },
+};
+static const char *const both[] = { "sm_80", "sm_90a" };
+
+TEST_EACH(attention_lines, COUNT_OF(by_line))
+{
+	for (int i = 0; i < 2; i++) {
+		Attend a;
+
+		make(&a, &by_line[_i], 7 + (uint64_t)_i, by_line[_i].b, by_line[_i].n);
+		ck_assert_uint_eq(run(&a, both[i], "attention", NULL), by_line[_i].line);
+	}
+}
+
+TEST_EACH(attention_options, COUNT_OF(by_option))
+{
+	for (int i = 0; i < 2; i++) {
+		Attend a;
+
+		make(&a, &by_option[_i].s, 40 + (uint64_t)_i, by_option[_i].s.b, by_option[_i].s.n);
+		run(&a, both[i], "attention", by_option[_i].tile);
+	}
+}
+
+/* ---- decode ------------------------------------------------------------------------------------------ */
+
+/* Lines 0 to 2: at most 16, 32, more queries and heads share keys. */
+static const Shape few[] = {
+	S(1, 1, 1, 1, 1, 64, "f16", "f16", LENGTHS, 0),
+	S(3, 1, 700, 4, 2, 64, "f16", "f16", LENGTHS, 0),
+	S(1, 1, 1300, 8, 1, 64, "f16", "f16", LENGTHS, 0),
+	S(2, 4, 300, 8, 1, 64, "f16", "f16", LENGTHS, 1),
+	S(2, 16, 257, 16, 4, 64, "f16", "f16", LENGTHS, 2),
+	S(1, 5, 90, 3, 1, 64, "bf16", "bf16", CAUSAL, 0),
+	S(1, 7, 600, 4, 2, 128, "f16", "e4m3", CAUSAL | SCALES, 0),
+	S(2, 3, 513, 8, 2, 128, "bf16", "i8", LENGTHS | SCALES, 0),
+	S(2, 1, 330, 7, 1, 128, "bf16", "bf16", WINDOW | LENGTHS, 0),
+	S(1, 6, 300, 10, 2, 64, "f16", "f16", CAUSAL | WINDOW, 1),
+	S(1, 1, 290, 2, 2, 256, "f16", "f16", CAP, 0),
+	S(1, 3, 280, 4, 2, 64, "f16", "f16", CAUSAL | SCORE, 0),
+	S(3, 9, 310, 16, 2, 128, "bf16", "i8", CAUSAL | LENGTHS | SCALES | WINDOW | CAP | SCORE, 2),
+	S(1, 2, 100, 6, 2, 96, "f16", "f16", CAUSAL | SCORE | CAP, 0),
+};
+
+TEST_EACH(decode, COUNT_OF(few))
+{
+	for (int i = 0; i < 2; i++) {
+		Attend a;
+		char tile[10];
+
+		make(&a, &few[_i], 100 + (uint64_t)_i, few[_i].b, few[_i].n);
+		snprintf(tile, sizeof tile, "BM=%d", 16 << few[_i].line);
+		ck_assert_uint_eq(run(&a, both[i], "decode", _i < 5 ? NULL : tile), _i < 5 ? few[_i].line : 0);
+	}
+}
+
+/* ---- paged ------------------------------------------------------------------------------------------- */
+
+/* Lines: at most 16, 64 queries and heads share keys, many queries. */
+static const struct {
+	Shape s;
+	int page;
+} in_pages[] = {
+	{ S(3, 1, 700, 4, 2, 64, "f16", "f16", LENGTHS, 0), 16 },
+	{ S(2, 5, 300, 16, 2, 64, "f16", "f16", LENGTHS, 1), 16 },
+	{ S(2, 70, 90, 2, 1, 64, "f16", "f16", LENGTHS, 3), 16 },
+	{ S(1, 1100, 40, 1, 1, 64, "f16", "f16", LENGTHS, 2), 16 },
+	{ S(1, 1, 1, 1, 1, 128, "bf16", "bf16", LENGTHS, 0), 64 },
+	{ S(1, 3, 650, 4, 2, 128, "f16", "e4m3", LENGTHS | SCALES | CAUSAL, 0), 32 },
+	{ S(2, 2, 520, 8, 2, 128, "bf16", "i8", LENGTHS | SCALES | SCORE, 0), 128 },
+	{ S(3, 8, 310, 16, 2, 64, "bf16", "i8", LENGTHS | CAUSAL | SCALES | WINDOW | CAP | SCORE, 1), 16 },
+	{ S(2, 70, 130, 2, 1, 64, "f16", "f16", LENGTHS | CAUSAL | WINDOW, 3), 64 },
+	{ S(2, 67, 100, 2, 1, 128, "bf16", "i8", LENGTHS | CAUSAL | SCALES | SCORE, 3), 16 },
+	{ S(1, 66, 99, 1, 1, 64, "f16", "e4m3", LENGTHS | SCALES | CAP | WINDOW, 3), 256 },
+	{ S(1, 80, 70, 1, 1, 256, "f16", "f16", LENGTHS | CAUSAL, 3), 16 },
+};
+
+TEST_EACH(paged, COUNT_OF(in_pages))
+{
+	const Shape *s = &in_pages[_i].s;
+	int page = in_pages[_i].page, pages = (s->n + page - 1) / page, all = s->b * pages + 3;
+
+	while (all % 7 == 0)
+		all++;
+	for (int i = 0; i < 2; i++) {
+		Attend a;
+		char tile[10];
+		Buf *table;
+		size_t line;
+
+		make(&a, s, 200 + (uint64_t)_i, all, page);
+		table = case_in(&a.c, "T", "i32", 0, 0, s->b, pages, 0);
+		for (int p = 0; p < s->b * pages; p++)
+			buf_set(table, p, p * 7 % all);
+		a.table = table;
+		a.page = page;
+		snprintf(tile, sizeof tile, "BM=%d", s->line ? 64 : 16);
+		line = run(&a, both[i], "paged", _i < 4 ? NULL : tile);
+		ck_assert_uint_eq(line, _i < 4 ? s->line : s->line == 3);
+	}
+}
+
+/* ---- kv_append --------------------------------------------------------------------------------------- */
+
+/* Two approximate divisions (hexc/LANGUAGE.md, Precision), relative. */
+#define SCALED (2 * 0x1p-20 + 2 * U32)
+
+/* One head of a token, from x[0..d) to q[at..at + d), perhaps with a scale. */
+static void
+append_head(const double *x, int d, Buf *q, int64_t at, Buf *scale, int64_t nth)
+{
+	bool whole = q->type->kind != 'f';
+	double top = 0, one = 1;
+
+	for (int i = 0; i < d; i++)
+		top = fmax(top, fabs(x[i]));
+	if (scale) {
+		one = top > 0 ? top / (whole ? 127 : 448) : 1;
+		scale->v[nth] = one;
+		scale->allow[nth] = one * SCALED;
+	}
+	for (int i = 0; i < d; i++) {
+		double want = x[i] / one, off = scale ? fabs(want) * SCALED : 0;
+
+		q->v[at + i] = want;
+		q->allow[at + i] = off + (whole ? 0.5 : ulp2(q->type, fabs(want) + off));
+	}
+}
+
+static const struct {
+	int t, h, d;
+	const char *act, *kv;
+	bool scales;
+	size_t line;
+} append[] = {
+	{ 1, 1, 128, "f16", "i8", true, 0 },   { 33, 2, 128, "f16", "i8", true, 0 },
+	{ 70, 3, 128, "f16", "i8", true, 1 },  { 65, 1, 64, "bf16", "e4m3", true, 1 },
+	{ 7, 4, 96, "f16", "e4m3", true, 0 },  { 5, 2, 64, "f16", "f16", false, 0 },
+	{ 90, 2, 256, "bf16", "bf16", false, 1 }, { 6, 3, 64, "bf16", "e4m3", false, 0 },
+};
+
+TEST_EACH(kv_append, COUNT_OF(append))
+{
+	int tokens = append[_i].t, heads = append[_i].h, d = append[_i].d, slots = tokens + 5;
+	const char *kv = append[_i].kv;
+	double most = kv[0] == 'i' ? 127 : 2;
+
+	for (int arch = 0; arch < 2; arch++) {
+		char text[3][20];
+		const char *set[] = { text[0], text[1], text[2], NULL, kv[0] == 'i' ? "MOST=127" : "MOST=448", NULL };
+		Buf *slot, *from[2], *to[2], *scale[2] = { NULL, NULL };
+		Case c;
+
+		case_start(&c, 300 + (uint64_t)_i);
+		slot = case_in(&c, "SLOT", "i32", 0, 0, tokens, 0);
+		for (int i = 0; i < 2; i++) {
+			from[i] = case_in(&c, i ? "V" : "K", append[_i].act, -2, 2, tokens, heads, d, 0);
+			to[i] = case_inout(&c, i ? "VC" : "KC", kv, -most, most, slots, heads, d, 0);
+			if (append[_i].scales)
+				scale[i] = case_inout(&c, i ? "VS" : "KS", "f32", 0, 1, slots, heads, 0);
+		}
+		for (int e = 0; e < d; e++) /* a head of zeros */
+			buf_set(from[0], e, 0);
+		for (int t = 0; t < tokens; t++) {
+			buf_set(slot, t, t == 3 ? -1 : slots - 1 - t);
+			for (int i = 0; i < 2 * heads && t != 3; i++) {
+				int64_t at = (int64_t)slot->v[t] * heads + i / 2;
+
+				append_head(from[i % 2]->v + ((int64_t)t * heads + i / 2) * d, d, to[i % 2],
+				            at * d, scale[i % 2], at);
+			}
+		}
+		snprintf(text[0], sizeof text[0], "ACT=%s", append[_i].act);
+		snprintf(text[1], sizeof text[1], "KV=%s", kv);
+		snprintf(text[2], sizeof text[2], "D=%d", d);
+		set[3] = append[_i].scales ? "scales=1" : NULL;
+		ck_assert_uint_eq(op_run(&c, both[arch], "kv_append", set), append[_i].line);
+		case_end(&c);
+	}
+}
