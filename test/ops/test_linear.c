@@ -189,7 +189,7 @@ TEST_EACH(formats, FORMATS)
 
 	if (!hexc_format_at((size_t)_i, &f))
 		return;
-	w = random_weight(f.name, 64, 512, 0, (uint64_t)_i + 1);
+	w = random_weight(f.name, 64, 256, 0, (uint64_t)_i + 1);
 	products(device(0), w, _i % 4 == 3 ? "bf16" : "f16", m, 3, NULL);
 	hexc_weight_free(w);
 }
@@ -199,4 +199,134 @@ TEST(no_format_left_out)
 	hexc_format f = HEXC_FORMAT_INIT;
 
 	ck_assert(!hexc_format_at(FORMATS, &f));
+}
+
+/* Few rows cut into parts, ragged outputs, on both kinds of products. */
+TEST_EACH(sizes, 12)
+{
+	static const struct {
+		const char *format;
+		int n, k, group;
+	} of[] = {
+		{ "GPTQ-4", 96, 1024, 0 },  { "Q4_K", 40, 1024, 0 },    { "packed-5", 33, 192, 64 },
+		{ "INT8", 37, 100, 0 },     { "INT8", 48, 144, 48 }, { "FP8", 130, 1032, 0 },
+	};
+	static const int m[] = { 1, 5, 16, 33, 130 };
+	hexc_weight *w = random_weight(of[_i / 2].format, of[_i / 2].n, of[_i / 2].k, of[_i / 2].group,
+	                               (uint64_t)_i + 99);
+
+	products(device(_i % 2), w, "f16", m, _i % 2 ? 2 : 5, NULL);
+	hexc_weight_free(w);
+}
+
+/* Weights of files: in the order of activations too. */
+TEST_EACH(files, 3)
+{
+	static const char *const of[][2] = { { "gptq4-order.safetensors", "l.0" }, { "gptq3-order.safetensors", "l.0" },
+		                             { "blocks.gguf", "blk.1.q6_k" } };
+	static const int m[] = { 1, 33 };
+	char path[200], why[300];
+	hexc_weight *w;
+	hexc_file *f;
+
+	snprintf(path, sizeof path, "test/weights/fixtures/%s", of[_i][0]);
+	ck_assert_msg(hexc_file_open(&f, path, why, sizeof why) == HEXC_OK, "%s", why);
+	ck_assert_msg(hexc_weight_load(&w, f, of[_i][1], NULL, why, sizeof why) == HEXC_OK, "%s", why);
+	products(device(0), w, "bf16", m, 2, NULL);
+	hexc_weight_free(w);
+	hexc_file_close(f);
+}
+
+/* Numbers that are not quantized go to gemm, rounded to its type. */
+TEST_EACH(floats_of, 3)
+{
+	static const char *const type[] = { "f16", "bf16", "f32" };
+	static const int m[] = { 5 };
+	const hexc_dtype *t = hexc_dtype_find(type[_i]);
+	hexc_weight w = HEXC_WEIGHT_INIT;
+	hexc_linear *l;
+	uint64_t seed = (uint64_t)_i;
+	float x[24 * 40], none[24 * 40] = { 0 };
+	uint32_t data[24 * 40];
+	char why[300];
+	Product p = { NULL, m[0], 24, 40, _i == 1 ? "bf16" : "f16", x, none, 1, NULL };
+
+	for (int i = 0; i < 24 * 40; i++) {
+		hexc_put(t, data, (uint64_t)i, random_of(&seed));
+		x[i] = (float)hexc_get(t, data, (uint64_t)i);
+	}
+	w.n = 24;
+	w.k = 40;
+	w.plane[HEXC_PLANE_CODE] = (hexc_plane){ type[_i], 24, 40, 1, data, (uint64_t)(24 * 40) * t->bits / 8 };
+	ck_assert_msg(hexc_linear_new(&l, device(0), &w, NULL, NULL, 0, NULL, NULL, why, sizeof why) == HEXC_OK, "%s",
+	              why);
+	p.l = l;
+	run(device(0), &p, type[_i]);
+	hexc_linear_free(l);
+}
+
+/* An epilogue, and a second weight that takes the kernels of the first, in its call. */
+TEST(shared)
+{
+	static const hexc_op_set set[] = { { "tensors", "bias: f32[N], scale: f32" }, { "epilogue", "x * scale + bias[n]" } };
+	hexc_weight *w[2] = { random_weight("Q4_0", 64, 128, 0, 5), random_weight("Q4_0", 64, 128, 0, 6) };
+	hexc_linear *l[2];
+	float bias[64];
+	char why[300];
+
+	for (int i = 0; i < 64; i++)
+		bias[i] = (float)i / 16;
+	for (int i = 0; i < 2; i++) {
+		Product p = { NULL, 7, 64, 128, "f16", floats(w[i], false), floats(w[i], true), 0.25, bias };
+
+		ck_assert_msg(hexc_linear_new(&l[i], device(0), w[i], i ? l[0] : NULL, set, 2, NULL, NULL, why,
+		                              sizeof why) == HEXC_OK,
+		              "%s", why);
+		p.l = l[i];
+		run(device(0), &p, "shared");
+		free((void *)(uintptr_t)p.w);
+		free((void *)(uintptr_t)p.off);
+	}
+	ck_assert_ptr_eq(hexc_linear_op(l[0]), hexc_linear_op(l[1]));
+	ck_assert_uint_eq(hexc_linear_bytes(l[0]), hexc_linear_bytes(l[1]));
+	ck_assert_uint_ge(hexc_linear_bytes(l[0]), 64 * 128 / 2 + 64 * 4 * 2);
+	hexc_linear_free(l[1]);
+	hexc_linear_free(l[0]);
+	hexc_weight_free(w[0]);
+	hexc_weight_free(w[1]);
+}
+
+static void
+refused(const hexc_weight *w, const char *name, const char *value, int code, const char *says)
+{
+	hexc_op_set set = { name, value };
+	hexc_linear *l;
+	char why[600];
+
+	ck_assert_int_eq(hexc_linear_new(&l, device(0), w, NULL, &set, name != NULL, NULL, NULL, why, sizeof why),
+	                 code);
+	ck_assert_ptr_null(l);
+	ck_assert_msg(strstr(why, says) != NULL, "'%s' says nothing of '%s'", why, says);
+}
+
+TEST(errors)
+{
+	hexc_weight *w = random_weight("packed-4", 32, 64, 32, 1), bad = *w;
+
+	refused(w, "CODE", "u4", HEXC_E_ARGS, "CODE is what its format says");
+	refused(w, "ACT", "f32", HEXC_E_ARGS, "ACT is f16 or bf16");
+	refused(w, "epilog", "x", HEXC_E_ARGS, "no constant and no hole named epilog");
+	refused(w, "epilogue", "y", HEXC_E_SOURCE, "y");
+	bad.plane[HEXC_PLANE_SCALE].rows = 3;
+	refused(&bad, NULL, NULL, HEXC_E_INVALID, "the plane scale is 3 x 32");
+	bad = *w;
+	bad.plane[HEXC_PLANE_ZERO] = bad.plane[HEXC_PLANE_SCALE];
+	bad.plane[HEXC_PLANE_ZERO].group = 64;
+	bad.plane[HEXC_PLANE_ZERO].rows = 1;
+	refused(&bad, NULL, NULL, HEXC_E_ARGS, "groups of their own");
+	bad.plane[HEXC_PLANE_CODE].dtype = NULL;
+	refused(&bad, NULL, NULL, HEXC_E_INVALID, "codes");
+	ck_assert_int_eq(hexc_linear_new(NULL, device(0), w, NULL, NULL, 0, NULL, NULL, NULL, 0), HEXC_E_INVALID);
+	hexc_linear_free(NULL);
+	hexc_weight_free(w);
 }
