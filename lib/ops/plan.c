@@ -45,6 +45,10 @@ typedef struct Job {
 	hexc_opts opts;
 	Kernel *kernel;
 	int nkernel;
+	struct {
+		const char *name, *pack;
+	} packed[HEXC_MAX_PARAMS]; /* tensors, as the kernel that was compiled first has them */
+	int npacked;
 	const char *table; /* text of the family */
 	uint32_t *out;     /* lines of it that are left out */
 	int nout, out_cap;
@@ -336,9 +340,50 @@ same_kernel(const Kernel *a, const Kernel *b)
 	return true;
 }
 
+/* How its packed tensors are laid out: all others are to have them so. */
+static void
+note_packs(Job *j, const Kernel *k)
+{
+	hexc_param_info p = HEXC_PARAM_INFO_INIT;
+
+	for (size_t i = 0; hexc_param(k->module, 0, i, &p); i++, p.size = sizeof p) {
+		const char *pack = hexc_module_pack(k->module, 0, i);
+		int n = 0;
+
+		while (n < j->npacked && strcmp(j->packed[n].name, p.name) != 0)
+			n++;
+		if (!pack || n < j->npacked || n == (int)COUNT_OF(j->packed))
+			continue;
+		j->packed[n].name = arena_strndup(j->arena, p.name, strlen(p.name));
+		j->packed[n].pack = arena_strndup(j->arena, pack, strlen(pack));
+		j->npacked++;
+	}
+}
+
+/* The program with these packs demanded, where it has `NAME: packed `. */
+static const char *
+with_packs(Job *j, const char *text)
+{
+	for (int i = 0; i < j->npacked; i++) {
+		const char *mark = arena_printf(j->arena, "%s: packed ", j->packed[i].name), *at;
+		Text t = { .arena = j->arena };
+
+		for (size_t n = strlen(mark); (at = strstr(text, mark)); text = at + n) {
+			text_add(&t, text, (size_t)(at - text) + n - 1);
+			if (at[-1] == ' ' || at[-1] == '(')
+				text_printf(&t, "(\"%s\")", j->packed[i].pack);
+			text_printf(&t, " ");
+		}
+		text_printf(&t, "%s", text);
+		text = t.s;
+	}
+	return text;
+}
+
 static int
 compile(Job *j, Kernel *k)
 {
+	const char *text = with_packs(j, k->program->text);
 	int code;
 
 	j->opts.stop = NULL;
@@ -348,23 +393,25 @@ compile(Job *j, Kernel *k)
 	j->opts.candidate = k->candidate < 0 ? 0 : (uint32_t)k->candidate;
 	code = hexc_configure(j->ctx, &j->opts);
 	if (!code)
-		code = hexc_compile(&k->module, j->ctx, k->program->name, k->program->text,
-		                    strlen(k->program->text));
+		code = hexc_compile(&k->module, j->ctx, k->program->name, text, strlen(text));
 	if (code)
 		note_failure(j, code, k->name);
+	else
+		note_packs(j, k);
 	return code;
 }
 
-/* Each kernel once.  One that cannot be, for this arch or with these constants, takes its lines along. */
+/* Each kernel once.  One that cannot be, for this arch or with these constants, takes its lines along.  From
+ * the last line on, which is for the largest sizes: it says how packed tensors are laid out. */
 static bool
 compile_all(Job *j)
 {
-	for (int i = 0; i < j->nkernel; i++) {
+	for (int i = j->nkernel - 1; i >= 0; i--) {
 		Kernel *k = &j->kernel[i];
 		bool again = left_out(j, k->line);
 		int code;
 
-		for (int b = 0; b < i && !again; b++)
+		for (int b = i + 1; b < j->nkernel && !again; b++)
 			again = j->kernel[b].module && same_kernel(&j->kernel[b], k);
 		if (again)
 			continue;
@@ -381,7 +428,7 @@ compile_all(Job *j)
 static bool
 is_kept(const Job *j, int i)
 {
-	for (int b = i; b < j->nkernel; b++)
+	for (int b = 0; b < j->nkernel; b++)
 		if (!left_out(j, j->kernel[b].line) && same_kernel(&j->kernel[i], &j->kernel[b]))
 			return j->kernel[i].module;
 	return false;

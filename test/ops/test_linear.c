@@ -1,0 +1,332 @@
+/* test_linear.c - weights of every format on a device: hexc_linear_new, and products of few rows and of many against
+ * sums in double of what hexc_weight_float says the weights are. */
+#include "lib/hexc_ops.h"
+#include "test/ops/util_op.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TEST_PROGRAM(.start = op_start, .one_process = true, .timeout = 300);
+
+enum { FORMATS = 36 };
+
+static hexc_gpu *gpu[2];
+
+static hexc_gpu *
+device(int i)
+{
+	static const int capability[] = { 80, 90 };
+	char why[300];
+
+	if (!gpu[i])
+		ck_assert_msg(hexc_gpu_open(&gpu[i], HEXC_SIMULATOR(capability[i]), why, sizeof why) == HEXC_OK, "%s",
+		              why);
+	return gpu[i];
+}
+
+static double
+random_of(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (double)(*seed >> 33) * 0x1p-30 - 1;
+}
+
+/* A weight of the format, of numbers whose size differs from group to group; NULL: it cannot be made from them. */
+static hexc_weight *
+random_weight(const char *format, int64_t n, int64_t k, int64_t group, uint64_t seed)
+{
+	float *x = malloc((size_t)(n * k) * sizeof *x);
+	hexc_weight *w = NULL;
+	char why[300] = "";
+
+	for (int64_t i = 0; i < n * k; i++)
+		x[i] = (float)ldexp(random_of(&seed), -2 - (int)(i / 64 % 5));
+	ck_assert_msg(hexc_weight_quantize(&w, format, x, n, k, group, NULL, why, sizeof why) == HEXC_OK, "%s: %s",
+	              format, why);
+	free(x);
+	return w;
+}
+
+/* The weights as f32, and the offsets alone: those with scales of 0. */
+static float *
+floats(const hexc_weight *w, bool offsets)
+{
+	float *x = calloc((size_t)(w->n * w->k), sizeof *x);
+	hexc_weight zero = *w;
+	hexc_plane *p = &zero.plane[HEXC_PLANE_SCALE];
+	char why[200];
+
+	if (offsets && !w->plane[HEXC_PLANE_OFFSET].dtype)
+		return x;
+	if (offsets)
+		p->data = calloc(1, p->bytes);
+	ck_assert_msg(hexc_weight_float(&zero, x, NULL, why, sizeof why) == HEXC_OK, "%s", why);
+	if (offsets)
+		free(p->data);
+	return x;
+}
+
+typedef struct Product {
+	const hexc_linear *l;
+	int64_t m, n, k;
+	const char *act;
+	const float *w, *off;
+	double scale;      /* behind the sum, of the epilogue */
+	const float *bias; /* f32[N]; NULL: none */
+} Product;
+
+static void
+give(hexc_gpu *g, hexc_family_call *c, const char *name, const void *data, uint64_t bytes, void **dev)
+{
+	ck_assert_int_eq(hexc_gpu_alloc(g, bytes, dev), HEXC_OK);
+	if (data)
+		ck_assert_int_eq(hexc_gpu_write(g, *dev, data, bytes), HEXC_OK);
+	ck_assert_int_eq(hexc_family_call_ptr(c, hexc_family_call_find(c, name), *dev, bytes), HEXC_OK);
+}
+
+/* In the type of the activations, unit roundoff u, the scale (where it is a product), its product with the code,
+ * and the sum with the offset are rounded once each; of f16 small ones by half a subnormal number, here relative
+ * to the largest scale, 32 of them.  Sums as LANGUAGE.md has them; a scale of the sum, a factor and a bias are
+ * f32 operations. */
+static void
+compare(const Product *p, const hexc_dtype *t, const void *a, const void *out, const char *what)
+{
+	double u = strcmp(p->act, "bf16") == 0 ? 0x1p-8 : 0x1p-11, largest = 0;
+
+	for (int64_t i = 0; i < p->n * p->k; i++)
+		largest = fmax(largest, fabs((double)p->w[i]));
+	for (int64_t i = 0; i < p->m; i++)
+		for (int64_t j = 0; j < p->n; j++) {
+			double sum = 0, mag = 0, err = 0, is = hexc_get(t, out, (uint64_t)(i * p->n + j));
+
+			for (int64_t k = 0; k < p->k; k++) {
+				double x = hexc_get(t, a, (uint64_t)(i * p->k + k));
+				double v = (double)p->w[j * p->k + k], f = (double)p->off[j * p->k + k];
+
+				sum += x * v;
+				mag += fabs(x * v);
+				err += fabs(x) * (u * (2 * fabs(v - f) + fabs(f) + fabs(v)) * (1 + 4 * u) +
+				                  3 * 0x1p-25 * fmax(1, largest));
+			}
+			err += (mag + err) * (double)(2 * p->k + 8) * 0x1p-24;
+			if (p->bias) {
+				sum = sum * p->scale + (double)p->bias[j];
+				err = err * p->scale + (fabs(sum) + 1) * 0x1p-22;
+			}
+			err += (fabs(sum) + err) * u + 0x1p-25;
+			ck_assert_msg(fabs(is - sum) <= err, "%s: C[%lld, %lld] is %.9g, not %.9g within %.3g", what,
+			              (long long)i, (long long)j, is, sum, err);
+		}
+}
+
+/* The line of the table that was taken. */
+static size_t
+run(hexc_gpu *g, const Product *p, const char *what)
+{
+	const hexc_dtype *t = hexc_dtype_find(p->act);
+	uint64_t seed = (uint64_t)(p->m * 7919 + p->n), bytes, out_bytes = (uint64_t)(p->m * p->n) * 2;
+	void *a = malloc((size_t)(p->m * p->k) * 2), *out = malloc(out_bytes), *dev[4] = { NULL };
+	hexc_family_call *c;
+	size_t line;
+
+	for (int64_t i = 0; i < p->m * p->k; i++)
+		hexc_put(t, a, (uint64_t)i, random_of(&seed) * 0.0625);
+	ck_assert_msg(hexc_linear_call(p->l, &c) == HEXC_OK, "%s: %s", what, hexc_gpu_why(g));
+	give(g, c, "A", a, (uint64_t)(p->m * p->k) * 2, &dev[0]);
+	give(g, c, "C", NULL, out_bytes, &dev[1]);
+	if (p->bias) {
+		give(g, c, "bias", p->bias, (uint64_t)p->n * 4, &dev[2]);
+		hexc_family_call_float(c, hexc_family_call_find(c, "scale"), p->scale);
+	}
+	hexc_family_call_int(c, hexc_family_call_find(c, "M"), p->m);
+	ck_assert_msg(hexc_family_call_line(c, &line, &bytes) == HEXC_OK, "%s: %s", what, hexc_family_call_why(c));
+	if (bytes) {
+		ck_assert_int_eq(hexc_gpu_alloc(g, bytes, &dev[3]), HEXC_OK);
+		hexc_family_call_workspace(c, dev[3], bytes);
+	}
+	ck_assert_msg(hexc_family_call_launch(c, NULL) == HEXC_OK && hexc_gpu_wait(g) == HEXC_OK, "%s: %s %s", what,
+	              hexc_family_call_why(c), hexc_gpu_why(g));
+	ck_assert_int_eq(hexc_gpu_read(g, out, dev[1], out_bytes), HEXC_OK);
+	hexc_family_call_free(c);
+	for (int i = 0; i < 4; i++)
+		hexc_gpu_free(g, dev[i]);
+	compare(p, t, a, out, what);
+	free(a);
+	free(out);
+	return line;
+}
+
+static void
+products(hexc_gpu *g, const hexc_weight *w, const char *act, const int *m, int nm, const char *bm)
+{
+	hexc_op_set set[2] = { { "ACT", act }, { "BM", bm } };
+	hexc_linear *l;
+	Product p = { .n = w->n, .k = w->k, .act = act };
+	char why[600] = "", what[100];
+
+	ck_assert_msg(hexc_linear_new(&l, g, w, NULL, set, bm ? 2 : 1, NULL, NULL, why, sizeof why) == HEXC_OK, "%s: %s",
+	              w->format, why);
+	p.l = l;
+	p.w = floats(w, false);
+	p.off = floats(w, true);
+	for (int i = 0; i < nm; i++) {
+		p.m = m[i];
+		snprintf(what, sizeof what, "%s m %d", w->format, m[i]);
+		run(g, &p, what);
+	}
+	hexc_linear_free(l);
+	free((void *)(uintptr_t)p.w);
+	free((void *)(uintptr_t)p.off);
+}
+
+/* Every format there is. */
+TEST_EACH(formats, FORMATS)
+{
+	static const int m[] = { 5, 33, 130 };
+	hexc_format f = HEXC_FORMAT_INIT;
+	hexc_weight *w;
+
+	if (!hexc_format_at((size_t)_i, &f))
+		return;
+	w = random_weight(f.name, 64, 256, 0, (uint64_t)_i + 1);
+	products(device(0), w, _i % 4 == 3 ? "bf16" : "f16", m, 3, NULL);
+	hexc_weight_free(w);
+}
+
+TEST(no_format_left_out)
+{
+	hexc_format f = HEXC_FORMAT_INIT;
+
+	ck_assert(!hexc_format_at(FORMATS, &f));
+}
+
+/* Few rows cut into parts, ragged outputs, on both kinds of products. */
+TEST_EACH(sizes, 12)
+{
+	static const struct {
+		const char *format;
+		int n, k, group;
+	} of[] = {
+		{ "GPTQ-4", 96, 1024, 0 },  { "Q4_K", 40, 1024, 0 },    { "packed-5", 33, 192, 64 },
+		{ "INT8", 37, 100, 0 },     { "INT8", 48, 144, 48 }, { "FP8", 130, 1032, 0 },
+	};
+	static const int m[] = { 1, 5, 16, 33, 130 };
+	hexc_weight *w = random_weight(of[_i / 2].format, of[_i / 2].n, of[_i / 2].k, of[_i / 2].group,
+	                               (uint64_t)_i + 99);
+
+	products(device(_i % 2), w, "f16", m, _i % 2 ? 2 : 5, NULL);
+	hexc_weight_free(w);
+}
+
+/* Weights of files: in the order of activations too. */
+TEST_EACH(files, 3)
+{
+	static const char *const of[][2] = { { "gptq4-order.safetensors", "l.0" }, { "gptq3-order.safetensors", "l.0" },
+		                             { "blocks.gguf", "blk.1.q6_k" } };
+	static const int m[] = { 1, 33 };
+	char path[200], why[300];
+	hexc_weight *w;
+	hexc_file *f;
+
+	snprintf(path, sizeof path, "test/weights/fixtures/%s", of[_i][0]);
+	ck_assert_msg(hexc_file_open(&f, path, why, sizeof why) == HEXC_OK, "%s", why);
+	ck_assert_msg(hexc_weight_load(&w, f, of[_i][1], NULL, why, sizeof why) == HEXC_OK, "%s", why);
+	products(device(0), w, "bf16", m, 2, NULL);
+	hexc_weight_free(w);
+	hexc_file_close(f);
+}
+
+/* Numbers that are not quantized go to gemm, rounded to its type. */
+TEST_EACH(floats_of, 3)
+{
+	static const char *const type[] = { "f16", "bf16", "f32" };
+	static const int m[] = { 5 };
+	const hexc_dtype *t = hexc_dtype_find(type[_i]);
+	hexc_weight w = HEXC_WEIGHT_INIT;
+	hexc_linear *l;
+	uint64_t seed = (uint64_t)_i;
+	float x[24 * 40], none[24 * 40] = { 0 };
+	uint32_t data[24 * 40];
+	char why[300];
+	Product p = { NULL, m[0], 24, 40, _i == 1 ? "bf16" : "f16", x, none, 1, NULL };
+
+	for (int i = 0; i < 24 * 40; i++) {
+		hexc_put(t, data, (uint64_t)i, random_of(&seed));
+		x[i] = (float)hexc_get(t, data, (uint64_t)i);
+	}
+	w.n = 24;
+	w.k = 40;
+	w.plane[HEXC_PLANE_CODE] = (hexc_plane){ type[_i], 24, 40, 1, data, (uint64_t)(24 * 40) * t->bits / 8 };
+	ck_assert_msg(hexc_linear_new(&l, device(0), &w, NULL, NULL, 0, NULL, NULL, why, sizeof why) == HEXC_OK, "%s",
+	              why);
+	p.l = l;
+	run(device(0), &p, type[_i]);
+	hexc_linear_free(l);
+}
+
+/* An epilogue, and a second weight that takes the kernels of the first, in its call. */
+TEST(shared)
+{
+	static const hexc_op_set set[] = { { "tensors", "bias: f32[N], scale: f32" }, { "epilogue", "x * scale + bias[n]" } };
+	hexc_weight *w[2] = { random_weight("Q4_0", 64, 128, 0, 5), random_weight("Q4_0", 64, 128, 0, 6) };
+	hexc_linear *l[2];
+	float bias[64];
+	char why[300];
+
+	for (int i = 0; i < 64; i++)
+		bias[i] = (float)i / 16;
+	for (int i = 0; i < 2; i++) {
+		Product p = { NULL, 7, 64, 128, "f16", floats(w[i], false), floats(w[i], true), 0.25, bias };
+
+		ck_assert_msg(hexc_linear_new(&l[i], device(0), w[i], i ? l[0] : NULL, set, 2, NULL, NULL, why,
+		                              sizeof why) == HEXC_OK,
+		              "%s", why);
+		p.l = l[i];
+		run(device(0), &p, "shared");
+		free((void *)(uintptr_t)p.w);
+		free((void *)(uintptr_t)p.off);
+	}
+	ck_assert_ptr_eq(hexc_linear_op(l[0]), hexc_linear_op(l[1]));
+	ck_assert_uint_eq(hexc_linear_bytes(l[0]), hexc_linear_bytes(l[1]));
+	ck_assert_uint_ge(hexc_linear_bytes(l[0]), 64 * 128 / 2 + 64 * 4 * 2);
+	hexc_linear_free(l[1]);
+	hexc_linear_free(l[0]);
+	hexc_weight_free(w[0]);
+	hexc_weight_free(w[1]);
+}
+
+static void
+refused(const hexc_weight *w, const char *name, const char *value, int code, const char *says)
+{
+	hexc_op_set set = { name, value };
+	hexc_linear *l;
+	char why[600];
+
+	ck_assert_int_eq(hexc_linear_new(&l, device(0), w, NULL, &set, name != NULL, NULL, NULL, why, sizeof why),
+	                 code);
+	ck_assert_ptr_null(l);
+	ck_assert_msg(strstr(why, says) != NULL, "'%s' says nothing of '%s'", why, says);
+}
+
+TEST(errors)
+{
+	hexc_weight *w = random_weight("packed-4", 32, 64, 32, 1), bad = *w;
+
+	refused(w, "CODE", "u4", HEXC_E_ARGS, "CODE is what its format says");
+	refused(w, "ACT", "f32", HEXC_E_ARGS, "ACT is f16 or bf16");
+	refused(w, "epilog", "x", HEXC_E_ARGS, "no constant and no hole named epilog");
+	refused(w, "epilogue", "y", HEXC_E_SOURCE, "y");
+	bad.plane[HEXC_PLANE_SCALE].rows = 3;
+	refused(&bad, NULL, NULL, HEXC_E_INVALID, "the plane scale is 3 x 32");
+	bad = *w;
+	bad.plane[HEXC_PLANE_ZERO] = bad.plane[HEXC_PLANE_SCALE];
+	bad.plane[HEXC_PLANE_ZERO].group = 64;
+	bad.plane[HEXC_PLANE_ZERO].rows = 1;
+	refused(&bad, NULL, NULL, HEXC_E_ARGS, "groups of their own");
+	bad.plane[HEXC_PLANE_CODE].dtype = NULL;
+	refused(&bad, NULL, NULL, HEXC_E_INVALID, "codes");
+	ck_assert_int_eq(hexc_linear_new(NULL, device(0), w, NULL, NULL, 0, NULL, NULL, NULL, 0), HEXC_E_INVALID);
+	hexc_linear_free(NULL);
+	hexc_weight_free(w);
+}
