@@ -77,7 +77,7 @@ view_gathers(const Op *view, int d)
 static int
 first_gathered(const Op *view)
 {
-	for (int d = 0; view->code == O_view && d < view->in[0]->type.rank; d++)
+	for (int d = 0; view && view->code == O_view && d < view->in[0]->type.rank; d++)
 		if (view_gathers(view, d))
 			return d;
 	return -1;

@@ -219,16 +219,18 @@ find_indices(Lower *l, const Expr *e, int d, Value *v)
 static bool
 check_indices(Lower *l, const Expr *e, int d, const Value *v)
 {
-	const DTypeInfo *t = &dtype_info[v->v->type.dtype];
+	DType t = v->v->type.dtype;
 	const Expr *at = e->slice[d].at;
+	const char *fix = arena_printf(l->arena, "write `i32(%s)`%s", check_text(l, at, "..."),
+	                               dtype_is_float(t) ? ", which rounds towards 0" : "");
 
-	if (v->v->type.dtype == D_i32 || v->v->type.dtype == D_i64)
+	if (t == D_i32 || t == D_i64)
 		return true;
+	if (t == D_bool)
+		fix = "`where(condition, x, y)` chooses element by element";
 	diag_error(l->diag, e->slice[d].src,
-	           "the start of a slice is a scalar, or a tile of i32 or i64 indices, but `%s` is %s: "
-	           "write `i32(%s)`%s",
-	           check_text(l, at, "it"), check_describe(l, v), check_text(l, at, "..."),
-	           t->kind == K_flt ? ", which rounds towards 0" : "");
+	           "the start of a slice is a scalar, or a tile of i32 or i64 indices, but `%s` is %s: %s",
+	           check_text(l, at, "it"), check_describe(l, v), fix);
 	check_declared(l, e->slice[d].src, 1, &(Operand){ *v, at });
 	return false;
 }
@@ -301,10 +303,41 @@ take_dim(Lower *l, Taken *t, int d)
 	return true;
 }
 
+/* Do the shapes of tiles x and y of indices fit, of which y addresses dim d? */
+static bool
+check_together(Lower *l, const Taken *t, const Operand *x, const Operand *y, int d)
+{
+	const Type *a = &x->v.v->type, *b = &y->v.v->type;
+	const char *each = "";
+
+	for (int i = 1; i <= a->rank && i <= b->rank; i++) {
+		int64_t m = a->shape[a->rank - i], n = b->shape[b->rank - i];
+
+		if (m == n || m == 1 || n == 1)
+			continue;
+		if (a->rank == 1 && b->rank == 1)
+			each = arena_printf(l->arena, "; for each of the one all of the other: `reshape(%s, %lld, 1)`",
+			                    check_text(l, x->e, "..."), (long long)m);
+		diag_error(l->diag, t->e->slice[d].src,
+		           "indices %s (%s) and %s (%s) go together element by element: extents must be "
+		           "equal or 1%s",
+		           check_describe(l, &x->v), check_text(l, x->e, "the first"),
+		           check_describe(l, &y->v), check_text(l, y->e, "the second"), each);
+		check_declared(l, t->e->slice[d].src, 1, x);
+		check_declared(l, t->e->slice[d].src, 1, y);
+		return false;
+	}
+	return true;
+}
+
 /* The tiles of indices, with as many dims as all have together. */
 static bool
 take_indices(Lower *l, Taken *t)
 {
+	for (int i = 0; i < t->nindex; i++)
+		for (int j = 0; j < i; j++)
+			if (!check_together(l, t, &t->index[j], &t->index[i], t->dim[i]))
+				return false;
 	if (!lower_join_shape(l, t->e->src, t->nindex, t->index, &t->along))
 		return false;
 	for (int i = 0; i < t->nindex; i++) {
@@ -375,7 +408,7 @@ taken_tile(Lower *l, Taken *t)
 		t->res.kind = VK_val;
 		return t->res;
 	}
-	t->in[0] = lower_stage(l, t->e->src, &t->base).v;
+	t->in[0] = t->nindex ? lower_table(l, t->e->src, &t->base).v : lower_stage(l, t->e->src, &t->base).v;
 	return lower_load(l, (Operand){ taken_view(l, t, S_shared), t->e });
 }
 
