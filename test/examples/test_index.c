@@ -165,7 +165,7 @@ turns(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 	case_start(&c, 6);
 	c.scattered = true;
-	case_num(&c, "T", s->n);
+	case_def(&c, "T", s->n);
 	x = case_in(&c, "X", "f32", -8, 8, 16, 8, 0);
 	p = case_in(&c, "P", "i32", 0, 0, 16, 8, 0);
 	y = case_out(&c, "Y", "f32", 16, 8, 0);
@@ -187,26 +187,31 @@ turns(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 }
 
 #define S(m_, n_, k_, h_, x_) { .m = m_, .n = n_, .k = k_, .h = h_, .x = x_ }
-#define P(m_, n_, o_, k_, h_, x_) { .m = m_, .n = n_, .k = k_, .h = h_, .x = x_, .d = o_ }
-static const Example example[] = {
-	{ .fn = apart,
-	  .size = { S(8, 16, 8, 10, 12), S(1, 1, 1, 1, 1), S(9, 17, 11, 5, 40), S(3, 50, 8, 100, 7),
-	    S(16, 16, 4, 9, 9), S(7, 33, 13, 3, 5), S(20, 5, 17, 30, 2), S(2, 64, 8, 11, 64) } },
-	{ .fn = outer,
-	  .size = { S(16, 32, 0, 37, 71), S(1, 1, 0, 10, 10), S(19, 45, 0, 40, 53), S(33, 64, 0, 50, 97),
-	    S(5, 70, 0, 11, 150), S(40, 3, 0, 61, 11), S(16, 33, 0, 29, 64), S(31, 31, 0, 64, 64) } },
-	{ .fn = product,
-	  .size = { P(8, 8, 64, 64, 10, 10), P(1, 1, 8, 8, 1, 1), P(9, 10, 72, 40, 7, 13),
-	    P(16, 3, 40, 96, 20, 4), P(5, 17, 64, 72, 3, 30), P(8, 9, 136, 32, 9, 9),
-	    P(11, 8, 8, 104, 40, 2), P(2, 20, 64, 128, 5, 5) } },
-	{ .fn = tables,
-	  .size = { S(16, 32, 32, 0, 100), S(1, 1, 1, 0, 1), S(19, 45, 32, 0, 77), S(33, 64, 40, 0, 120),
-	    S(5, 70, 20, 0, 99), S(40, 3, 32, 0, 10), S(16, 33, 7, 0, 100), S(31, 31, 31, 0, 31) } },
-	{ .fn = order,
-	  .size = { S(32, 32, 64, 0, 0), S(1, 1, 8, 0, 0), S(70, 0, 72, 0, 0), S(33, 0, 128, 0, 0),
-	    S(64, 0, 40, 0, 0), S(31, 0, 256, 0, 0), S(96, 0, 32, 0, 0), S(40, 0, 200, 0, 0) } },
-	{ .fn = turns,
-	  .size = { S(0, 1, 0, 0, 3), S(0, 2, 0, 0, 5), S(0, 3, 0, 0, 77), S(0, 0, 0, 0, 1), S(0, 4, 0, 0, 127),
-	    S(0, 1, 0, 0, 65), S(0, 2, 0, 0, 33), S(0, 3, 0, 0, 11) } },
+enum { SIZES = 3 };
+static const struct {
+	ExampleFn *fn;
+	Size size[SIZES];
+} example[] = {
+	{ apart, { S(8, 16, 8, 10, 12), S(1, 1, 1, 1, 1), S(9, 17, 11, 5, 40) } },
+	{ outer, { S(16, 32, 0, 37, 71), S(1, 1, 0, 10, 10), S(19, 45, 0, 40, 53) } },
+	{ product,
+	  { { .m = 8, .n = 8, .d = 64, .k = 64, .h = 10, .x = 10 }, { .m = 1, .n = 1, .d = 8, .k = 8, .h = 1, .x = 1 },
+	    { .m = 9, .n = 10, .d = 72, .k = 40, .h = 7, .x = 13 } } },
+	{ tables, { S(16, 32, 32, 0, 100), S(1, 1, 1, 0, 1), S(19, 45, 40, 0, 77) } },
+	{ order, { S(32, 0, 64, 0, 0), S(1, 0, 8, 0, 0), S(70, 0, 72, 0, 0) } },
+	{ turns, { S(0, 1, 0, 0, 3), S(0, 2, 0, 0, 77), S(0, 3, 0, 0, 127) } },
 };
-EXAMPLES(example);
+
+/* The best candidates, the targets in turn, and another of the last size. */
+TEST_EACH(sizes, COUNT_OF(example))
+{
+	static const char *const arch[SIZES] = { "sm_80", "sm_90a", "sm_80" };
+	uint32_t n = 0;
+
+	for (int i = 0; i < SIZES; i++)
+		example[_i].fn(&example[_i].size[i], arch[i], &n, 0);
+	example[_i].fn(&example[_i].size[SIZES - 1], "sm_90a", &n, 0);
+	if (n > 1)
+		example[_i].fn(&example[_i].size[SIZES - 1], "sm_90a", &n, n - 1);
+}
+TEST_PROGRAM(.timeout = 600);
