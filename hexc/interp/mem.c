@@ -91,10 +91,12 @@ eval_view(Interp *it, Op *o)
 	*v = *in;
 	v->rank = 0;
 	v->gather = view_gather_dim(o);
+	v->gathers = view_gather_rank(o);
 	for (int d = 0; d < in->rank; d++) {
 		const Slot *start = slot_of(it, o->in[d + 1]);
 
 		v->index[in->dim[d]] = view_gathers(o, d) ? start : NULL;
+		v->tile[in->dim[d]] = &o->in[d + 1]->type;
 		if (!view_gathers(o, d))
 			v->start[in->dim[d]] += start->i[0];
 		if (view_step(o, d) != 1)
@@ -104,7 +106,8 @@ eval_view(Interp *it, Op *o)
 		if (view_within(o, v->rank) < o->out[0]->type.shape[v->rank])
 			v->end[in->dim[d]] = v->start[in->dim[d]] +
 			                     (view_within(o, v->rank) - 1) * step_along(v, in->dim[d]) + 1;
-		v->dim[v->rank++] = in->dim[d];
+		for (int i = view_gathers(o, d) ? v->gathers : 1; i > 0; i--)
+			v->dim[v->rank++] = in->dim[d];
 	}
 	return true;
 }
@@ -169,20 +172,39 @@ check_view(Interp *it, const Op *o, const View *v, const Root *r)
 	return true;
 }
 
+/* Do indices run along the last dim? */
+static bool
+is_single(const View *v)
+{
+	return v->gather >= 0 && v->gather + v->gathers == v->rank;
+}
+
 /* Along indices the rows are single elements. */
 static int64_t
 row_length(const View *v, const Type *t)
 {
-	return t->rank && v->gather != t->rank - 1 ? t->shape[t->rank - 1] : 1;
+	return t->rank && !is_single(v) ? t->shape[t->rank - 1] : 1;
+}
+
+/* Which of the indices of root dim d is that of a row whose place in the view is at[]. */
+static int64_t
+along(const View *v, int d, const int64_t *at)
+{
+	const Type *t = v->tile[d];
+	int64_t n = 0;
+
+	for (int i = 0; i < t->rank; i++)
+		n = n * t->shape[i] + (t->shape[i] == 1 ? 0 : at[v->gather + i]);
+	return n;
 }
 
 /* Row number n (row-major) of a view of type t. */
 static Row
 row_of(const View *v, const Type *t, const Root *r, int64_t n)
 {
-	bool single = v->rank && v->gather == v->rank - 1;
+	bool single = is_single(v);
 	int last = v->rank && !single ? v->dim[v->rank - 1] : -1;
-	int64_t index[DIM_MAX] = { 0 }, number[DIM_MAX], along = 0;
+	int64_t index[DIM_MAX] = { 0 }, number[DIM_MAX];
 	int outer = v->rank ? v->rank - (single ? 0 : 1) : 0;
 	bool inside = true;
 	Row row = { 0, 1, 0, 1 };
@@ -190,11 +212,9 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 	row_major_coord(outer, t->shape, n, number);
 	for (int d = 0; d < outer; d++)
 		index[v->dim[d]] = number[d];
-	if (v->gather >= 0)
-		along = index[v->dim[v->gather]];
 	for (int d = 0; d < v->root_rank; d++) {
 		int64_t step = step_along(v, d);
-		int64_t at = v->index[d] ? v->index[d]->i[along] : v->start[d] + index[d] * step;
+		int64_t at = v->index[d] ? v->index[d]->i[along(v, d, number)] : v->start[d] + index[d] * step;
 
 		row.at += at * r->stride[d];
 		if (d == last) {

@@ -54,6 +54,15 @@ is_update(const Op *o)
 	return o->code == O_store && IMM(o, update);
 }
 
+/* Along indices into shared memory, which any thread may have written. */
+static bool
+is_gathered(const Op *o)
+{
+	const Val *mem = access_source(o) ? access_source(o) : access_target(o);
+
+	return mem && mem->type.space == S_shared && mem->def && view_gather_dim(mem->def) >= 0;
+}
+
 const Layout *
 access_owners(const Op *o)
 {
@@ -61,7 +70,7 @@ access_owners(const Op *o)
 	                  : o->code == O_store ? o->in[0]->type.layout
 	                                       : NULL;
 
-	return l && !l->nrep && !op_access(o)->map && !is_update(o) ? l : NULL;
+	return l && !l->nrep && !op_access(o)->map && !is_update(o) && !is_gathered(o) ? l : NULL;
 }
 
 bool

@@ -33,14 +33,25 @@ val_param(const Kernel *k, const Val *root)
 	return &k->param[root->index];
 }
 
+/* How many dims of the view stand for dim d of its operand. */
+static int
+dims_of(const Op *view, int d)
+{
+	if (IMM(view, dropped) >> d & 1)
+		return 0;
+	return view_gathers(view, d) ? view->in[1 + d]->type.rank : 1;
+}
+
 int
 view_operand_dim(const Op *view, int d)
 {
 	int kept = 0;
 
-	for (int i = 0; i < view->in[0]->type.rank; i++)
-		if (!(IMM(view, dropped) >> i & 1) && kept++ == d)
+	for (int i = 0; i < view->in[0]->type.rank; i++) {
+		kept += dims_of(view, i);
+		if (d < kept)
 			return i;
+	}
 	return -1;
 }
 
@@ -52,7 +63,7 @@ view_result_dim(const Op *view, int d)
 	if (IMM(view, dropped) >> d & 1)
 		return -1;
 	for (int i = 0; i < d; i++)
-		kept += !(IMM(view, dropped) >> i & 1);
+		kept += dims_of(view, i);
 	return kept;
 }
 
@@ -62,15 +73,38 @@ view_gathers(const Op *view, int d)
 	return view->in[1 + d]->type.space == S_reg;
 }
 
+/* The first dim of the operand that indices address; -1: none. */
+static int
+first_gathered(const Op *view)
+{
+	for (int d = 0; view && view->code == O_view && d < view->in[0]->type.rank; d++)
+		if (view_gathers(view, d))
+			return d;
+	return -1;
+}
+
 int
 view_gather_dim(const Op *view)
 {
-	if (view->code != O_view)
-		return -1;
-	for (int d = 0; d < view->in[0]->type.rank; d++)
-		if (view_gathers(view, d))
-			return view_result_dim(view, d); /* the first one stays */
-	return -1;
+	int d = first_gathered(view);
+
+	return d < 0 ? -1 : view_result_dim(view, d); /* the first one stays */
+}
+
+int
+view_gather_rank(const Op *view)
+{
+	int d = first_gathered(view);
+
+	return d < 0 ? 0 : view->in[1 + d]->type.rank;
+}
+
+bool
+view_is_gathered(const Op *view, int d)
+{
+	int first = view_gather_dim(view);
+
+	return first >= 0 && d >= first && d < first + view_gather_rank(view);
 }
 
 int64_t
@@ -78,7 +112,7 @@ view_within(const Op *view, int d)
 {
 	int64_t extent = view->out[0]->type.shape[d];
 
-	if (view->code != O_view || !view->in[0]->def || d == view_gather_dim(view))
+	if (view->code != O_view || !view->in[0]->def || view_is_gathered(view, d))
 		return extent;
 	return min64(extent, view->in[0]->type.shape[view_operand_dim(view, d)]);
 }
@@ -215,7 +249,7 @@ view_unit_dim(Kernel *k, const Op *view)
 		return view->out[0]->type.rank - 1;
 	d = root_unit_dim(k, view, view_root(view->in[0]));
 	d = d < 0 ? -1 : root_to_view(view, d);
-	return d == view_gather_dim(view) || (d >= 0 && steps_along(view, d)) ? -1 : d;
+	return d >= 0 && (view_is_gathered(view, d) || steps_along(view, d)) ? -1 : d;
 }
 
 /* Largest power of two, <= cap, that divides every value with this fact. */

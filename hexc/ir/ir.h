@@ -573,10 +573,13 @@ bool view_in_bounds(Kernel *k, const Op *view, int d);
 bool view_operand_in_bounds(Kernel *k, const Op *view, int d);
 /* Is dim d of the view's operand addressed by a tile of indices, in[1 + d]? */
 bool view_gathers(const Op *view, int d);
-/* The view's dim along which its indices run; -1: it has none. */
+/* The view's first dim along which its indices run, -1: it has none, and how many such dims there are: those of
+ * the tiles, each of which has the view's extent in a dim, or 1 there.  Of anything but a view, or NULL: none. */
 int view_gather_dim(const Op *view);
-int view_operand_dim(const Op *view, int d);      /* of the view's dim d */
-int view_result_dim(const Op *view, int d);       /* of the operand's dim d; -1: dropped */
+int view_gather_rank(const Op *view);
+bool view_is_gathered(const Op *view, int d);     /* Is the view's dim d one of them? */
+int view_operand_dim(const Op *view, int d);      /* of the view's dim d; of those along indices: the first */
+int view_result_dim(const Op *view, int d);       /* of the operand's dim d, its first; -1: dropped */
 /* Largest power of two (elements, <= cap) that divides the address of every row's start in a global
  * view: the starts and, where there is more than one row, the strides of all dims but the contiguous
  * one. 1 where no dim is contiguous and for shared tiles. */

@@ -140,12 +140,12 @@ typedef struct Lower {
 	const char *what; /* MODE_CONST .. MODE_HOST: what is being computed, "the grid" */
 	bool has_grid;
 	bool exact; /* inside of exact(...) */
-	bool updates; /* in the slice that an atomic update is of */
 	bool in_team; /* in what consumers do */
 	int depth; /* of loops and conditions */
 	Leave *leave;
 	const Define *def;
 	int ndef;
+	struct Table *table; /* register tiles that are in shared memory too; see lower_table */
 	Count *count;
 	int ncount, count_cap, assume_cap, condition_cap;
 } Lower;
@@ -337,6 +337,9 @@ Val *lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t 
 Val *lower_put_alloc(Lower *l, Src src, Type t);
 /* The same register tile in shared memory, to take parts of; it keeps its edges. */
 Value lower_stage(Lower *l, Src src, const Value *x);
+/* The same for tiles that are never written again: one tile serves all that x is read by, and it is made in
+ * front of the loops in which x stays as it is. */
+Value lower_table(Lower *l, Src src, const Value *x);
 /* A shared tile of one element, by an index in every dim: what all threads read as a scalar. */
 Value lower_element(Lower *l, Src src, Val *tile);
 Value lower_concat(Lower *l, const Expr *e);

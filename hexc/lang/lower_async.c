@@ -20,6 +20,12 @@ check_tiles(Lower *l, const Stmt *s, const char *what, Operand x, Operand y, Spa
 		           from == S_global ? "a slice of a tensor" : "a shared tile",
 		           to == S_global ? "a slice of a tensor" : "a shared tile",
 		           check_describe(l, &x.v), check_describe(l, &y.v));
+	} else if (view_gather_dim((from == S_shared ? x : y).v.v->def) >= 0) {
+		diag_error(l->diag, s->src,
+		           "async %s takes a shared tile as it lies there, not what indices choose of it: "
+		           "assign that, `%s = ...`",
+		           what, check_text(l, y.e, "slice"));
+		return false;
 	} else {
 		t = x.v.v->type;
 		t.space = to;
@@ -89,6 +95,13 @@ async_factor(Lower *l, const Expr *call, int i, Operand *o, int64_t *turned)
 	*o = lower_operand(l, e);
 	if (o->v.kind == VK_none)
 		return false;
+	if (o->v.kind == VK_view && view_gather_dim(o->v.v->def) >= 0) {
+		diag_error(l->diag, e->src,
+		           "async dot multiplies matrices as they lie in shared memory, not what indices "
+		           "choose there: store %s to a tile of its own",
+		           check_quoted(l, o, "this"));
+		return false;
+	}
 	if (o->v.kind == VK_view && o->v.v->type.space == S_shared && o->v.v->type.rank == 2) {
 		*turned |= (int64_t)turn << i;
 		return true;

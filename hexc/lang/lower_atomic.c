@@ -94,11 +94,8 @@ put_update(Lower *l, const Expr *e, StoreKind kind, bool *single)
 
 	if (!check_count(l, e, kind))
 		return NULL;
-	for (int i = 0; i < e->narg; i++) {
-		l->updates = i == 0;
+	for (int i = 0; i < e->narg; i++)
 		o[i] = lower_operand(l, e->arg[i]);
-	}
-	l->updates = false;
 	if (!check_target(l, e, &o[0].v))
 		return NULL;
 	slice = arena_printf(l->arena, "the slice of `%s`", e->arg[0]->arg[0]->name);

@@ -30,6 +30,54 @@ lower_stage(Lower *l, Src src, const Value *x)
 	return r;
 }
 
+/* ---- tables ------------------------------------------------------------------------------------ */
+
+/* Register tile `of` is in shared memory, too. */
+struct Table {
+	const Val *of;
+	Val *mem;
+	struct Table *next;
+};
+
+/* The outermost loop here that v is outside of, behind which this block is; NULL: none. */
+static Op *
+loop_behind(const Lower *l, const Val *v)
+{
+	Op *found = NULL;
+
+	for (const Block *b = l->b; b != v->block && b->owner; b = b->owner->parent)
+		if (b->owner->code == O_for)
+			found = b->owner;
+	return found;
+}
+
+Value
+lower_table(Lower *l, Src src, const Value *x)
+{
+	Value r = *x;
+	Block *here = l->b;
+	Op *loop = loop_behind(l, x->v);
+	struct Table *t;
+
+	r.kind = VK_view;
+	for (t = l->table; t; t = t->next)
+		if (t->of == x->v && block_inside(here, t->mem->block)) {
+			r.v = t->mem;
+			return r;
+		}
+	l->b = loop ? loop->parent : here;
+	r.v = lower_stage(l, src, x).v;
+	l->b = here;
+	if (loop) {
+		op_move_before(r.v->def->next, loop);
+		op_move_before(r.v->def, loop->prev);
+	}
+	t = NEW(l->arena, struct Table);
+	*t = (struct Table){ x->v, r.v, l->table };
+	l->table = t;
+	return r;
+}
+
 Value
 lower_element(Lower *l, Src src, Val *tile)
 {

@@ -177,20 +177,29 @@ edge_of(Lower *l, const Value *base, int d, Val *start, int64_t extent, int64_t 
 static Val *
 mask_indices(Lower *l, Src src, const Value *v)
 {
-	int64_t n = v->v->type.shape[0];
-	Type t = v->v->type, at = type_tile(D_i32, S_reg, 1, &n), wide = type_tile(D_i64, S_reg, 1, &n);
-	Value none = value_int(-1), all = value_int(n);
-	Val *in[3];
+	Type t = v->v->type, at = t, wide = t, cond = t;
+	Val *in[3] = { NULL, v->v };
+	Value none = value_int(-1);
 
-	if (!v->edge[0])
-		return v->v;
-	in[0] = put1(l, O_cast, src, put_op(l, O_iota, src, 0, NULL, at), wide);
-	in[1] = put_const(l, &all, wide, src);
-	in[0] = put2(l, O_lt, src, in[0], in[1], type_tile(D_bool, S_reg, 1, &n));
-	lower_count(l, COUNT_less, in[0]->def, 1, v->edge[0], n);
-	in[1] = v->v;
-	in[2] = put_const(l, &none, t, src);
-	return put_op(l, O_select, src, 3, in, t);
+	at.dtype = D_i32;
+	wide.dtype = D_i64;
+	cond.dtype = D_bool;
+	for (int d = 0; d < t.rank; d++) {
+		Value all = value_int(t.shape[d]);
+		Val *x[2];
+
+		if (!v->edge[d])
+			continue;
+		x[0] = put_op(l, O_iota, src, 0, NULL, at);
+		IMM_SET(x[0]->def, dim, d);
+		x[0] = put1(l, O_cast, src, x[0], wide);
+		x[1] = put_const(l, &all, wide, src);
+		in[0] = put2(l, O_lt, src, x[0], x[1], cond);
+		lower_count(l, COUNT_less, in[0]->def, 1, v->edge[d], t.shape[d]);
+		in[2] = put_const(l, &none, t, src);
+		in[1] = put_op(l, O_select, src, 3, in, t);
+	}
+	return in[1];
 }
 
 /* Is dim d of the slice given by a tile of indices?  *v is what it is given by, if by one value. */
@@ -206,39 +215,23 @@ find_indices(Lower *l, const Expr *e, int d, Value *v)
 	return value_is_tile(v);
 }
 
-/* `before`: the indices of dim `last`, if there are any (last >= 0). */
+/* A tile of integers that an i32 or i64 holds. */
 static bool
-check_indices(Lower *l, const Expr *e, int d, const Value *base, const Value *v, const Value *before,
-              int last)
+check_indices(Lower *l, const Expr *e, int d, const Value *v)
 {
-	const Type *t = &v->v->type;
-	Src src = e->slice[d].src;
+	DType t = v->v->type.dtype;
+	const Expr *at = e->slice[d].at;
+	const char *fix = arena_printf(l->arena, "write `i32(%s)`%s", check_text(l, at, "..."),
+	                               dtype_is_float(t) ? ", which rounds towards 0" : "");
 
-	if (base->v->type.space != S_global && !(l->updates && base->v->type.space == S_shared)) {
-		diag_error(l->diag, src,
-		           "a tile of indices chooses from a tensor, `%s` is %s: choose when it is filled",
-		           tensor_name(e), check_describe(l, base));
-		check_declared(l, src, 1, &(Operand){ *base, e->arg[0] });
-	} else if (t->rank != 1 || (t->dtype != D_i32 && t->dtype != D_i64)) {
-		diag_error(l->diag, src,
-		           "the start of a slice is a scalar, or a tile of i32 or i64 indices with one dim, "
-		           "but `%s` is %s",
-		           check_text(l, e->slice[d].at, "it"), check_describe(l, v));
-		check_declared(l, src, 1, &(Operand){ *v, e->slice[d].at });
-	} else if (last >= 0 && last != d - 1) {
-		diag_error(l->diag, src,
-		           "dims of `%s` that tiles of indices address stand side by side: give the dim "
-		           "between them a tile as well",
-		           tensor_name(e));
-	} else if (last >= 0 && before->v->type.shape[0] != t->shape[0]) {
-		diag_error(l->diag, src,
-		           "indices of %s and %s: they go together one by one and need one extent",
-		           check_describe(l, before), check_describe(l, v));
-		check_declared(l, src, 1, &(Operand){ *before, e->slice[d - 1].at });
-		check_declared(l, src, 1, &(Operand){ *v, e->slice[d].at });
-	} else {
+	if (t == D_i32 || t == D_i64)
 		return true;
-	}
+	if (t == D_bool)
+		fix = "`where(condition, x, y)` chooses element by element";
+	diag_error(l->diag, e->slice[d].src,
+	           "the start of a slice is a scalar, or a tile of i32 or i64 indices, but `%s` is %s: %s",
+	           check_text(l, at, "it"), check_describe(l, v), fix);
+	check_declared(l, e->slice[d].src, 1, &(Operand){ *v, at });
 	return false;
 }
 
@@ -266,56 +259,124 @@ slice_registers(Lower *l, Src src, const Value *x, Val *const *start, const int6
 typedef struct Taken {
 	const Expr *e;
 	Value base;
-	Val *in[RANK_MAX + 1];    /* the base; where each of its dims starts */
-	int64_t extent[RANK_MAX]; /* of those that start at one value */
-	int64_t step[RANK_MAX];   /* of all; 0: 1 */
-	Value res;                /* what comes out: its edges so far */
-	int64_t shape[RANK_MAX];
+	Val *in[RANK_MAX + 1];      /* the base; where each of its dims starts */
+	int64_t extent[RANK_MAX];   /* of those that start at one value */
+	int64_t step[RANK_MAX];     /* of all; 0: 1 */
+	const Edge *edge[RANK_MAX]; /* of those that start at one value and stay */
+	int64_t missing;            /* dims of the base that the result has not */
+	int dropped;                /* dims of the base of which one element is taken */
+	int kept;                   /* those that stay, so far; all with indices count once */
+	Operand index[RANK_MAX];    /* tiles of indices, in the order of the dims that they address, */
+	int dim[RANK_MAX];          /* which these are */
+	int nindex;
+	Type along;                 /* the shape to which these tiles broadcast */
+	Value res;                  /* what comes out: its edges */
+	int64_t shape[2 * RANK_MAX];
 	int rank;
-	int64_t missing;          /* dims of the base that the result has not */
-	int dropped;              /* dims of the base of which one element is taken */
-	Value indices;            /* of the first dim that a tile of indices addresses, */
-	int last;                 /* and the last such dim; -1: none */
 } Taken;
-
-static bool
-take_indices(Lower *l, Taken *t, int d, const Value *index)
-{
-	if (!check_indices(l, t->e, d, &t->base, index, &t->indices, t->last))
-		return false;
-	t->in[1 + d] = mask_indices(l, t->e->slice[d].src, index);
-	if (t->last >= 0) {
-		t->missing |= (int64_t)1 << d;
-	} else {
-		t->indices = *index;
-		t->res.edge[t->rank] = index->edge[0];
-		t->shape[t->rank++] = index->v->type.shape[0];
-	}
-	t->last = d;
-	return true;
-}
 
 static bool
 take_dim(Lower *l, Taken *t, int d)
 {
-	const Type *type = &t->base.v->type;
 	int64_t *extent = &t->extent[d], step = 1;
-	Value one;
+	Operand one = { value_none(), d < t->e->nslice ? t->e->slice[d].at : NULL };
 	bool drop;
 
-	if (find_indices(l, t->e, d, &one))
-		return take_indices(l, t, d, &one);
-	if (!slice_dim(l, t->e, d, &one, type, &t->in[1 + d], extent, &step, &drop))
+	if (find_indices(l, t->e, d, &one.v)) {
+		t->missing |= t->nindex ? (int64_t)1 << d : 0;
+		t->kept += t->nindex == 0;
+		t->dim[t->nindex] = d;
+		t->index[t->nindex++] = one;
+		return check_indices(l, t->e, d, &one.v);
+	}
+	if (!slice_dim(l, t->e, d, &one.v, &t->base.v->type, &t->in[1 + d], extent, &step, &drop))
 		return false;
 	t->step[d] = step == 1 ? 0 : step;
 	t->dropped += drop;
 	/* One element is a tile of one, so the last dim stays. */
-	if (drop && (t->rank || d + 1 < type->rank)) {
+	if (drop && (t->kept || d + 1 < t->base.v->type.rank)) {
 		t->missing |= (int64_t)1 << d;
 		return true;
 	}
-	t->res.edge[t->rank] = edge_of(l, &t->base, d, t->in[1 + d], *extent, step);
-	t->shape[t->rank++] = *extent;
+	t->edge[d] = edge_of(l, &t->base, d, t->in[1 + d], *extent, step);
+	t->kept++;
+	return true;
+}
+
+/* Do the shapes of tiles x and y of indices fit, of which y addresses dim d? */
+static bool
+check_together(Lower *l, const Taken *t, const Operand *x, const Operand *y, int d)
+{
+	const Type *a = &x->v.v->type, *b = &y->v.v->type;
+	const char *each = "";
+
+	for (int i = 1; i <= a->rank && i <= b->rank; i++) {
+		int64_t m = a->shape[a->rank - i], n = b->shape[b->rank - i];
+
+		if (m == n || m == 1 || n == 1)
+			continue;
+		if (a->rank == 1 && b->rank == 1)
+			each = arena_printf(l->arena, "; for each of the one all of the other: `reshape(%s, %lld, 1)`",
+			                    check_text(l, x->e, "..."), (long long)m);
+		diag_error(l->diag, t->e->slice[d].src,
+		           "indices %s (%s) and %s (%s) go together element by element: extents must be "
+		           "equal or 1%s",
+		           check_describe(l, &x->v), check_text(l, x->e, "the first"),
+		           check_describe(l, &y->v), check_text(l, y->e, "the second"), each);
+		check_declared(l, t->e->slice[d].src, 1, x);
+		check_declared(l, t->e->slice[d].src, 1, y);
+		return false;
+	}
+	return true;
+}
+
+/* The tiles of indices, with as many dims as all have together. */
+static bool
+take_indices(Lower *l, Taken *t)
+{
+	for (int i = 0; i < t->nindex; i++)
+		for (int j = 0; j < i; j++)
+			if (!check_together(l, t, &t->index[j], &t->index[i], t->dim[i]))
+				return false;
+	if (!lower_join_shape(l, t->e->src, t->nindex, t->index, &t->along))
+		return false;
+	for (int i = 0; i < t->nindex; i++) {
+		const Value *v = &t->index[i].v;
+		Src src = t->e->slice[t->dim[i]].src;
+		int64_t shape[RANK_MAX];
+		int skip = t->along.rank - v->v->type.rank;
+
+		for (int d = 0; d < t->along.rank; d++)
+			shape[d] = d < skip ? 1 : v->v->type.shape[d - skip];
+		t->in[1 + t->dim[i]] = put_reshape(l, src, mask_indices(l, src, v), t->along.rank, shape);
+	}
+	return true;
+}
+
+/* The shape and the edges of the result: the dims of the indices stand where the first of them does. */
+static bool
+take_shape(Lower *l, Taken *t)
+{
+	const Edge *edge[2 * RANK_MAX];
+	Value along = value_none();
+
+	lower_join_edges(l, t->nindex, t->index, &t->along, &along);
+	for (int d = 0; d < t->base.v->type.rank; d++) {
+		if (t->missing >> d & 1)
+			continue;
+		for (int i = 0; t->nindex && t->dim[0] == d && i < t->along.rank; i++) {
+			edge[t->rank] = along.edge[i];
+			t->shape[t->rank++] = t->along.shape[i];
+		}
+		if (t->nindex && t->dim[0] == d)
+			continue;
+		edge[t->rank] = t->edge[d];
+		t->shape[t->rank++] = t->extent[d];
+	}
+	if (!check_shape(l, t->rank, t->shape, t->e->src))
+		return false;
+	for (int d = 0; d < t->rank; d++)
+		t->res.edge[d] = edge[d];
 	return true;
 }
 
@@ -341,20 +402,20 @@ taken_tile(Lower *l, Taken *t)
 {
 	Type type = type_tile(t->base.v->type.dtype, S_reg, t->rank, t->shape);
 
-	t->res.v = t->res.single ? NULL
-	                         : slice_registers(l, t->e->src, &t->base, t->in + 1, t->extent, type);
+	t->res.v = t->res.single || t->nindex ? NULL
+	                                      : slice_registers(l, t->e->src, &t->base, t->in + 1, t->extent, type);
 	if (t->res.v) {
 		t->res.kind = VK_val;
 		return t->res;
 	}
-	t->in[0] = lower_stage(l, t->e->src, &t->base).v;
+	t->in[0] = t->nindex ? lower_table(l, t->e->src, &t->base).v : lower_stage(l, t->e->src, &t->base).v;
 	return lower_load(l, (Operand){ taken_view(l, t, S_shared), t->e });
 }
 
 Value
 lower_slice(Lower *l, const Expr *e)
 {
-	Taken t = { .e = e, .last = -1 };
+	Taken t = { .e = e };
 	bool ok = true;
 	int rank;
 
@@ -369,7 +430,7 @@ lower_slice(Lower *l, const Expr *e)
 	t.in[0] = t.base.v;
 	for (int d = 0; d < rank; d++)
 		ok = take_dim(l, &t, d) && ok;
-	if (!ok || !check_shape(l, t.rank, t.shape, e->src))
+	if (!ok || !take_indices(l, &t) || !take_shape(l, &t))
 		return value_none();
 	t.res.single = t.dropped == rank;
 	return t.base.kind == VK_view ? taken_view(l, &t, t.base.v->type.space) : taken_tile(l, &t);

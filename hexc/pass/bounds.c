@@ -113,6 +113,23 @@ first_of(Bounds *b, Op *o, Val *start, int64_t step)
 	return in_steps(o, ir_bin(o->parent, o, O_sub, ir_const(o->parent, o, 0), start), step);
 }
 
+/* Dim d of a view, along indices, has the edge that the first tile of them has there. */
+static void
+edge_of_indices(Bounds *b, const Op *view, int d, Edge *e)
+{
+	int at = d - view_gather_dim(view);
+
+	for (int i = 0; i < view->in[0]->type.rank && !e->at[d] && !e->from[d]; i++) {
+		const Val *x = view->in[1 + i];
+		const Edge *of = view_gathers(view, i) ? edge_of(b, x) : NULL;
+
+		if (!of || x->type.shape[at] != view->out[0]->type.shape[d])
+			continue;
+		e->at[d] = of->at[at];
+		e->from[d] = of->from[at];
+	}
+}
+
 Edge
 edges_of_memory(Bounds *b, Op *o, Val *v)
 {
@@ -124,11 +141,8 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 		int64_t step;
 		int rd;
 
-		if (v->def && d == view_gather_dim(v->def)) { /* where the indices end */
-			const Edge *of = edge_of(b, v->def->in[1 + view_operand_dim(v->def, d)]);
-
-			e.at[d] = of->at[0];
-			e.from[d] = of->from[0];
+		if (v->def && view_is_gathered(v->def, d)) {
+			edge_of_indices(b, v->def, d, &e);
 			continue;
 		}
 		if (p && (!v->def || view_in_bounds(b->k, v->def, d)))

@@ -193,6 +193,8 @@ compare(Sync *s, const Access *then, const Access *now, int d)
 	int64_t x = peel(a->in[1 + d], &base[0]), y = peel(b->in[1 + d], &base[1]);
 	const Op *more;
 
+	if (then->root->type.space == S_shared && (view_gathers(a, d) || view_gathers(b, d)))
+		return UNKNOWN;
 	if (loop && block_inside(old->block, loop->blk[0])) /* else it is the same in all its iterations */
 		old = handed_on(old, loop);
 	if (!loop && (!old || !old->def || !block_inside(old->block, now->op->parent))) {

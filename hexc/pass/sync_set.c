@@ -179,9 +179,11 @@ touched(Sync *s, const Val *v, int d, int64_t *lo, int64_t *hi)
 	/* a view of a view starts in the other's coordinates: the outermost says enough */
 	while (v->def && v->def->code == O_view && v->def->in[0]->def && v->def->in[0]->def->code == O_view)
 		v = v->def->in[0];
-	if (!v->def || v->def->code != O_view) {
+	if (!v->def || v->def->code != O_view || view_gathers(v->def, d)) {
+		const Type *t = v->def && v->def->code == O_view ? &v->def->in[0]->type : &v->type;
+
 		*lo = 0;
-		*hi = v->type.shape[d] < 0 ? INT64_MAX : v->type.shape[d];
+		*hi = t->shape[d] < 0 ? INT64_MAX : t->shape[d];
 		return;
 	}
 	r = view_result_dim(v->def, d);

@@ -93,22 +93,33 @@ set_result(Solve *s, Op *o, int i, const Layout *l)
 	made[i] = layout_intern(s, l);
 }
 
+/* Operand i of the view, indices, for threads that have the dims along all of them as l says. */
+static void
+require_tile(Solve *s, Op *view, int i, Layout l)
+{
+	const Type *t = &view->in[i]->type;
+
+	for (int d = 0; d < t->rank; d++) /* one for all */
+		if (t->shape[d] == 1 && !layout_reduce(&l, &l, d))
+			return;
+	require_operand(s, view, i, &l);
+}
+
 void
 require_indices(Solve *s, Val *mem, const Layout *map)
 {
 	Op *view = mem->def;
-	int dim = view ? view_gather_dim(view) : -1;
 	Layout l;
 
-	if (dim < 0)
+	if (!view || view_gather_dim(view) < 0)
 		return;
 	l = *map;
 	for (int d = l.ndim - 1; d >= 0; d--)
-		if (d != dim && !(layout_reduce(&l, &l, d) && layout_drop_dim(&l, &l, d)))
+		if (!view_is_gathered(view, d) && !(layout_reduce(&l, &l, d) && layout_drop_dim(&l, &l, d)))
 			return;
 	for (int d = 0; d < view->in[0]->type.rank; d++)
 		if (view_gathers(view, d))
-			require_operand(s, view, 1 + d, &l);
+			require_tile(s, view, 1 + d, l);
 }
 
 bool

@@ -113,6 +113,19 @@ line_of(Affine *a, Val *v, int depth, Line *out)
 	return found && line_fits(a, d, v->type.shape[0], out);
 }
 
+/* Is dim d of the operand, of those that indices address, where the first of them is: are there none between
+ * that the view has? */
+static bool
+stays_in_place(const Op *view, int d)
+{
+	int first = view_operand_dim(view, view_gather_dim(view));
+
+	for (int i = first + 1; i < d; i++)
+		if (!(IMM(view, dropped) >> i & 1))
+			return false;
+	return true;
+}
+
 /* The line that the view's indices are along one dim, *dim, being one number in each of the others. */
 static bool
 view_line(Affine *a, const Op *view, Line *line, int *dim)
@@ -123,13 +136,15 @@ view_line(Affine *a, const Op *view, Line *line, int *dim)
 			continue;
 		if (!line_of(a, view->in[1 + d], DEPTH, &line[d]))
 			return false;
+		if (view->in[1 + d]->type.shape[0] == 1) /* one for all */
+			line[d].step = 0;
 		if (line[d].step == 0)
 			continue;
 		if (line[d].step < 0 || *dim >= 0)
 			return false;
 		*dim = d;
 	}
-	return *dim >= 0;
+	return *dim >= 0 && stays_in_place(view, *dim);
 }
 
 static bool

@@ -16,15 +16,9 @@ view_dims(Val *v, int *dim_of)
 	for (int d = 0; d < rank; d++)
 		dim_of[d] = d;
 	while (v->def && v->def->code == O_view) {
-		const Op *o = v->def;
-		int keep[DIM_MAX], n = 0;
-
-		for (int d = 0; d < o->in[0]->type.rank; d++)
-			if (!(IMM(o, dropped) >> d & 1))
-				keep[n++] = d;
 		for (int d = 0; d < rank; d++)
-			dim_of[d] = keep[dim_of[d]];
-		v = o->in[0];
+			dim_of[d] = view_operand_dim(v->def, dim_of[d]);
+		v = v->def->in[0];
 	}
 	return v;
 }
@@ -109,10 +103,12 @@ unit_dim(const Solve *s, Val *mem)
 
 	if (mem->type.space == S_global)
 		return mem->def ? view_fact(s, mem->def)->unit : mem->type.rank - 1;
+	if (view_gather_dim(mem->def) >= 0) /* the layout is made for others: element by element */
+		return -1;
 	root = view_dims(mem, dim_of);
 	for (int d = 0; d < mem->type.rank; d++)
 		if (dim_of[d] == s->unit[root->id])
-			return mem->def->code == O_view && view_gather_dim(mem->def) == d ? -1 : d;
+			return d;
 	return -1;
 }
 

@@ -17,12 +17,8 @@ side_of(Prove *p, Val *mem, Side *s)
 		s->dim_of[d] = d;
 	s->unit = mem->def ? view_unit_dim(p->k, mem->def) : mem->type.rank - 1;
 	for (; s->shared && v->def && v->def->code == O_view; v = v->def->in[0])
-		for (int d = 0; d < mem->type.rank; d++) {
-			int at = -1, kept = -1;
-			while (kept < s->dim_of[d])
-				kept += !(IMM(v->def, dropped) >> ++at & 1);
-			s->dim_of[d] = at;
-		}
+		for (int d = 0; d < mem->type.rank; d++)
+			s->dim_of[d] = view_operand_dim(v->def, s->dim_of[d]);
 	s->layout = v->type.layout;
 	if (s->shared && !s->layout)
 		return prove_error(p, -1, 0, "the shared tile has no layout");
@@ -68,9 +64,9 @@ neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, i
 		type_coord(t, e[i], c);
 		if (is_behind(s, e[0])) {
 			ok = is_behind(s, e[i]);
-		} else if (s->shared) {
+		} else if (s->shared) { /* along indices nothing is known of addresses */
 			ok = !is_behind(s, e[i]) && shared_at(s, c) == shared_at(s, first) + i &&
-			     shared_at(s, first) % n == 0;
+			     shared_at(s, first) % n == 0 && view_gather_dim(s->mem->def) < 0;
 		} else {
 			ok = !is_behind(s, e[i]) && s->unit >= 0 && c[s->unit] == first[s->unit] + i &&
 			     first[s->unit] % n == 0;
@@ -122,16 +118,27 @@ prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
 	return true;
 }
 
+/* Which element of tile `index` says where element e of the view is. */
+static int64_t
+index_of(const Op *view, const Type *index, int64_t e)
+{
+	int64_t c[DIM_MAX] = { 0 }, at = 0;
+
+	type_coord(&view->out[0]->type, e, c);
+	for (int d = 0; d < index->rank; d++)
+		at = at * index->shape[d] + (index->shape[d] == 1 ? 0 : c[view_gather_dim(view) + d]);
+	return at;
+}
+
 /* Access register r of h, along indices: a thread finds the index in the register where thread 0 has that of
  * its own element there. */
 static bool
 indices(Prove *p, const Val *mem, const Held *h)
 {
 	const Op *view = mem->def;
-	int dim = view ? view_gather_dim(view) : -1;
-	int64_t c[DIM_MAX] = { 0 };
+	bool gathers = view && view_gather_dim(view) >= 0;
 
-	for (int d = 0; dim >= 0 && d < view->in[0]->type.rank; d++) {
+	for (int d = 0; gathers && d < view->in[0]->type.rank; d++) {
 		const Held *x = view_gathers(view, d) ? held_of(p, view->in[1 + d]) : NULL;
 
 		if (view_gathers(view, d) && !x)
@@ -140,17 +147,17 @@ indices(Prove *p, const Val *mem, const Held *h)
 			int64_t reg = -1;
 
 			for (int t = 0; t < p->threads; t++) {
-				int64_t e = h->elem[t * h->regs + r];
+				int64_t e = h->elem[t * h->regs + r], want;
 
 				if (e < 0)
 					continue;
-				type_coord(&mem->type, e, c);
+				want = index_of(view, &view->in[1 + d]->type, e);
 				if (t == 0)
-					reg = reg_of(x, c[dim]);
-				if (reg < 0 || x->elem[t * x->regs + reg] != c[dim])
+					reg = reg_of(x, want);
+				if (reg < 0 || x->elem[t * x->regs + reg] != want)
 					return prove_error(p, t, r,
 					             "index %lld is not where the access to %s looks for it",
-					                   (long long)c[dim], elem_text(p, &mem->type, e));
+					                   (long long)want, elem_text(p, &mem->type, e));
 			}
 		}
 	}

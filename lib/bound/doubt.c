@@ -69,15 +69,13 @@ static Val *
 along_view(Twin *t, const Op *view, int i, Val *e)
 {
 	const Type *type = &view->out[0]->type;
+	const Type *tile = &view->in[i]->type;
 	Type line = *type;
-	int dim = -1;
 
 	if (e->type.space != S_reg)
 		return type->rank ? shaped(t, O_splat, e, type) : e;
-	for (int d = 0; d < i; d++) /* of neighbours with tiles the first dim stays */
-		dim += !(IMM(view, dropped) >> d & 1);
 	for (int d = 0; d < type->rank; d++)
-		line.shape[d] = d == dim ? type->shape[d] : 1;
+		line.shape[d] = view_is_gathered(view, d) ? tile->shape[d - view_gather_dim(view)] : 1;
 	return shaped(t, O_broadcast, shaped(t, O_reshape, e, &line), type);
 }
 

@@ -58,6 +58,7 @@ resolve_view(Access *x, Val *view)
 	if (!view->def || view->def->code != O_view) {
 		x->root = view_root(view);
 		x->mem = view->type.layout;
+		x->whole = &view->type;
 		x->root_rank = x->rank = view->type.rank;
 		x->gather = -1;
 		for (int d = 0; d < x->rank; d++) {
@@ -68,18 +69,27 @@ resolve_view(Access *x, Val *view)
 	}
 	resolve_view(x, view->def->in[0]);
 	x->gather = view_gather_dim(view->def);
+	x->gathers = view_gather_rank(view->def);
 	for (int d = 0; d < x->rank; d++) {
 		x->step[x->dim[d]] *= view_step(view->def, d);
 		if (view_gathers(view->def, d))
 			x->index[x->dim[d]] = view->def->in[1 + d];
 		else
 			start_add(x, &x->start[x->dim[d]], view->def->in[1 + d]);
-		if (!(IMM(view->def, dropped) >> d & 1))
+		if (IMM(view->def, dropped) >> d & 1)
+			continue;
+		for (int i = view_gathers(view->def, d) ? x->gathers : 1; i > 0; i--)
 			dim[n++] = x->dim[d];
 	}
 	x->rank = n;
 	for (int d = 0; d < n; d++)
 		x->dim[d] = dim[d];
+}
+
+bool
+access_gathers(const Access *x, int d)
+{
+	return x->gather >= 0 && d >= x->gather && d < x->gather + x->gathers;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
@@ -150,7 +160,7 @@ access_view(Gen *g, const Layout *l, Val *view)
 	for (int rd = 0; x->space == S_global && rd < x->root_rank; rd++)
 		x->below |= access_before(&x->start[rd]);
 	for (int d = 0; d < x->rank; d++) /* along indices, each thread has its own */
-		x->lane[d] = l && d != x->gather ? lane_index(g, l, d) : const_i32(g, 0);
+		x->lane[d] = l && !access_gathers(x, d) ? lane_index(g, l, d) : const_i32(g, 0);
 	return x;
 }
 

@@ -15,6 +15,7 @@ struct Access {
 	Space space;
 	DType dtype;
 	Val *root;
+	const Type *whole;         /* what the view's dims count in: the tensor, the tile or a reshape of it */
 	int rank, root_rank;
 	int dim[DIM_MAX];          /* dims of the root behind the dims of the view */
 	int64_t step[DIM_MAX];     /* of root dims, between neighbours of the view */
@@ -51,7 +52,7 @@ struct Access {
 	int pairs;                 /* register pairs that limits have taken */
 	int64_t within[DIM_MAX];   /* by view dim: the view's end where that is a constant; 0: not here */
 	LV inside;                 /* i1: indices of dropped dims are inside; NULL: yes */
-	int gather;                /* view dim along which there are indices, -1 none */
+	int gather, gathers;       /* first view dim along which there are indices, -1 none; how many there are */
 	Val *index[DIM_MAX];       /* by root dim: their tile, NULL: none */
 	/* shared: element offset = uni + sw(lanes ^ constant) */
 	const Layout *mem;
@@ -92,6 +93,8 @@ void access_pin_edges(Access *x);
 void access_guard(Access *x, const Op *view, Val *cond);
 /* i1: the element is inside the tensor; NULL: always. */
 LV access_inside(Access *x, const int64_t *index);
+/* Do indices say where the elements of view dim d are? */
+bool access_gathers(const Access *x, int d);
 
 /* ---- between access*.c ---------------------------------------------------- */
 

@@ -122,18 +122,18 @@ access_edges(Access *x, const Op *view, bool outermost, int *dim)
 {
 	const Val *in = view->in[0];
 	const Param *p = val_param(x->g->k, x->root);
-	int kept = 0;
+	int kept = 0, of[DIM_MAX];
 
 	if (in->def && in->def->code == O_view)
-		access_edges(x, in->def, false, dim);
+		access_edges(x, in->def, false, of);
 	else
 		for (int d = 0; d < in->type.rank; d++)
-			dim[d] = d;
+			of[d] = d;
 	for (int d = 0; d < in->type.rank; d++) {
 		bool dropped = IMM(view, dropped) >> d & 1;
-		int rd = dim[d], vd = kept;
+		int rd = of[d], vd = kept;
 
-		if (!dropped)
+		for (int i = dropped ? 0 : view_gathers(view, d) ? x->gathers : 1; i > 0; i--)
 			dim[kept++] = rd;
 		if ((!dropped && !outermost) || view_operand_in_bounds(x->g->k, view, d))
 			continue;
@@ -170,19 +170,34 @@ access_index(Access *x, int rd, const int64_t *index)
 {
 	Gen *g = x->g;
 	Val *v = x->index[rd];
-	LV e = elem_get(g, v, tile_reg(g, v, &index[x->gather]));
+	int64_t c[DIM_MAX] = { 0 };
+	LV e;
 
+	for (int i = 0; i < v->type.rank; i++) /* one for all where the extent is 1 */
+		c[i] = v->type.shape[i] == 1 ? 0 : index[x->gather + i];
+	e = elem_get(g, v, tile_reg(g, v, c));
 	return v->type.dtype == D_i64 ? e : LLVMBuildSExt(g->b, e, g->i64, "");
+}
+
+/* A key for what the indices at `index` make, of a kind below 0; its length. */
+static int
+index_key(const Access *x, const int64_t *index, int64_t kind, int64_t *key)
+{
+	key[0] = kind;
+	for (int i = 0; i < x->gathers; i++)
+		key[1 + i] = index[x->gather + i];
+	return 1 + x->gathers;
 }
 
 LV
 global_index(Access *x, const int64_t *index)
 {
 	Gen *g = x->g;
-	int64_t key[2] = { -2, x->gather < 0 ? 0 : index[x->gather] };
+	int64_t key[DIM_MAX + 1];
+	int n = x->gather < 0 ? 0 : index_key(x, index, -2, key);
 	LV sum = NULL;
 
-	if (x->gather < 0 || (sum = memo_find(x, 2, key)))
+	if (n == 0 || (sum = memo_find(x, n, key)))
 		return sum;
 	for (int rd = 0; rd < x->root_rank; rd++) {
 		LV s = x->stride[rd] ? x->stride[rd] : const_i64(g, x->cstride[rd]), part;
@@ -192,7 +207,7 @@ global_index(Access *x, const int64_t *index)
 		part = LLVMBuildMul(g->b, access_index(x, rd, index), s, "");
 		sum = sum ? LLVMBuildAdd(g->b, sum, part, "") : part;
 	}
-	memo_add(x, 2, key, sum);
+	memo_add(x, n, key, sum);
 	return sum;
 }
 
@@ -202,7 +217,7 @@ root_size(const Access *x, int rd)
 {
 	const Param *p = val_param(x->g->k, x->root);
 
-	return p ? scalar_get(x->g, p->size[rd]) : const_i64(x->g, x->root->type.shape[rd]);
+	return p ? scalar_get(x->g, p->size[rd]) : const_i64(x->g, x->whole->shape[rd]);
 }
 
 /* i1: the indices at `index` are in the tensor or tile. */
@@ -210,23 +225,21 @@ static LV
 indices_inside(Access *x, const int64_t *index)
 {
 	Gen *g = x->g;
-	int64_t key[2] = { -3, index[x->gather] };
-	LV all = memo_find(x, 2, key);
+	int64_t key[DIM_MAX + 1];
+	int n = index_key(x, index, -3, key);
+	LV all = memo_find(x, n, key);
 
-	for (int rd = 0; !all && rd < x->root_rank; rd++) {
+	if (all)
+		return all;
+	for (int rd = 0; rd < x->root_rank; rd++) {
 		LV in;
 
 		if (!x->index[rd])
 			continue;
 		in = LLVMBuildICmp(g->b, LLVMIntULT, access_index(x, rd, index), root_size(x, rd), "");
-		for (int next = rd + 1; next < x->root_rank && x->index[next]; next++) {
-			LV more = LLVMBuildICmp(g->b, LLVMIntULT, access_index(x, next, index),
-			                        root_size(x, next), "");
-			in = LLVMBuildAnd(g->b, in, more, "");
-		}
-		all = in;
-		memo_add(x, 2, key, all);
+		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
 	}
+	memo_add(x, n, key, all);
 	return all;
 }
 
@@ -303,7 +316,7 @@ within_step(const Access *x, int d)
 {
 	int64_t step = x->within[d];
 
-	if (!x->l || d == x->gather)
+	if (!x->l || access_gathers(x, d))
 		return 1;
 	for (Digit g = dim_digits(x->l, d); g.it; digit_next(&g))
 		if (g.it->axis != AX_reg && g.it->extent > 1)
@@ -318,7 +331,7 @@ inside_dim(Access *x, int d, int64_t c)
 	Gen *g = x->g;
 	LV edge = x->rem[d] || x->at[d] ? inside_edge(x, d, c) : NULL, in;
 
-	if (!x->within[d] || (x->l && d != x->gather && lane_index_most(x->l, d) < x->within[d] - c))
+	if (!x->within[d] || (x->l && !access_gathers(x, d) && lane_index_most(x->l, d) < x->within[d] - c))
 		return edge ? edge : LLVMConstInt(g->i1, 1, 0);
 	c -= c % within_step(x, d);
 	in = LLVMBuildICmp(g->b, LLVMIntSLT, x->lane[d], const_i32(g, x->within[d] - c), "");

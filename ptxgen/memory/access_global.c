@@ -174,7 +174,7 @@ static bool
 same_visit(const Access *x, const struct Visit *v, const int64_t *index)
 {
 	for (int d = 0; d < x->rank; d++)
-		if (x->stride[x->dim[d]] && d != x->gather && v->index[d] != index[d])
+		if (x->stride[x->dim[d]] && !access_gathers(x, d) && v->index[d] != index[d])
 			return false;
 	return v->at;
 }
@@ -198,7 +198,7 @@ go_on(Access *x, const struct Visit *v, const int64_t *index)
 	int64_t step[DIM_MAX];
 
 	for (int d = 0; d < x->rank; d++)
-		step[d] = d == x->gather ? 0 : index[d] - v->index[d];
+		step[d] = access_gathers(x, d) ? 0 : index[d] - v->index[d];
 	by = runtime_step(x, step);
 	return by ? sum_aside(x->g, from, packed ? by : scaled(x, by)) : from;
 }
@@ -233,7 +233,7 @@ global_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift)
 	if (gathered)
 		e = LLVMBuildAdd(g->b, e, bits < 8 ? gathered : scaled(x, gathered), "");
 	for (int d = 0; d < x->rank; d++)
-		if (!x->stride[x->dim[d]] && d != x->gather)
+		if (!x->stride[x->dim[d]] && !access_gathers(x, d))
 			fixed += index[d] * x->step[x->dim[d]] * x->cstride[x->dim[d]];
 	if (bits >= 8) {
 		*base = e;

@@ -112,14 +112,16 @@ static const struct {
 	{ "%20 = const : reg i32[16] %21 = view %1, %20, %5 imm 0, 2 : global f16[16, 32]", "or indices" },
 	{ "%20 = const imm 4 : i64 %21 = view %1, %5, %5 imm 0, 2 : global f16[16, 32]"
 	  " %22 = view %21, %20, %5 : global f16[8, 32]", "a part of a view with steps" },
-	{ "%20 = const : reg i32[8] %21 = view %1, %20, %5 : global f16[16, 32]", "another extent" },
-	{ "%20 = const : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 32]", "not neighbours" },
+	{ "%20 = const : reg i32[8] %21 = view %1, %20, %5 : global f16[16, 32]", "does not broadcast" },
+	{ "%20 = const : reg i32[1] %21 = view %1, %20, %5 : global f16[16, 32]", "longer than its indices" },
+	{ "%20 = const : reg i32[4, 4] %21 = const : reg i32[4]"
+	  " %22 = view %1, %20, %21 imm 2 : global f16[4, 4]", "does not broadcast" },
+	{ "%20 = const : reg i32[4, 4] %21 = view %1, %20, %5 : global f16[16, 32]", "rank 2, but 3 dims" },
+	{ "%20 = const : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 16]", "not the first alone" },
+	{ "%20 = const : reg i32[16] %21 = view %1, %20, %5 imm 1 : global f16[32]", "not the first alone" },
 	{ "%20 = const : reg i32[16] %21 = alloc : shared f16[16] %22 = view %21, %20 : shared f16[16]"
-	  " %23 = load %22 : reg f16[16]",
-	  "what is updated only" },
-	{ "%20 = const : reg i32[16] %21 = alloc : shared f16[16] %22 = view %21, %20 : shared f16[16]"
-	  " %23 = const : reg f16[16] store %23, %22",
-	  "what is updated only" },
+	  " %23 = view %1, %5, %5 imm 1 : global f16[16] copy %23, %22",
+	  "what is loaded and stored only" },
 	{ "%20 = alloc imm -1, 3 : shared f16[16]", "power of two" },
 	{ "%20 = alloc : reg f16[16]", "not a shared tile" },
 	{ "%20 = alloc : shared f16[0]", "extent 0 of dim 0" },

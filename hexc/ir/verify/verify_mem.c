@@ -11,32 +11,66 @@ is_index(const Val *v)
 static bool
 is_indices(const Val *v)
 {
-	return v->type.space == S_reg && v->type.rank == 1 &&
+	return v->type.space == S_reg && v->type.rank >= 1 &&
 	       (v->type.dtype == D_i64 || v->type.dtype == D_i32);
 }
 
-/* Dims addressed by indices are neighbours of a tensor; the first stays, as long as the tiles. */
+/* Do the tiles of indices x broadcast to the result's dims that are theirs? */
+static bool
+broadcasts(const Op *o, const Type *x)
+{
+	const int64_t *shape = &o->out[0]->type.shape[view_gather_dim(o)];
+
+	if (x->rank != view_gather_rank(o))
+		return false;
+	for (int i = 0; i < x->rank; i++)
+		if (x->shape[i] != 1 && x->shape[i] != shape[i])
+			return false;
+	return true;
+}
+
+/* Of shared memory that is viewed once already: is dim d of it all that there is? */
+static bool
+is_whole(const Val *mem, int d)
+{
+	const Op *view = mem->def;
+	int64_t start;
+	int at;
+
+	if (!view || view->code != O_view)
+		return true;
+	at = view_operand_dim(view, d);
+	return view->in[0]->type.space == S_shared && mem->type.shape[d] == view->in[0]->type.shape[at] &&
+	       val_is_const(view->in[1 + at], &start) && start == 0 && is_whole(view->in[0], at);
+}
+
+/* Of the dims addressed by indices the first stays, as the dims to which the tiles broadcast. */
 static const char *
 check_gather(const Op *o)
 {
-	int last = -1;
+	int64_t all[DIM_MAX] = { 0 };
+	bool first = true;
 
 	if (o->in[0]->def && view_gather_dim(o->in[0]->def) >= 0)
 		return "a part of what indices have chosen";
-
 	for (int d = 0; d < o->in[0]->type.rank; d++) {
-		bool dropped = IMM(o, dropped) >> d & 1;
+		const Type *x = &o->in[1 + d]->type;
 
 		if (!view_gathers(o, d))
 			continue;
-		if (o->in[0]->def && o->in[0]->def->code != O_alloc)
+		if (!is_whole(o->in[0], d))
 			return "indices into what is no whole tensor or shared tile";
-		if (last >= 0 ? last != d - 1 || !dropped : dropped)
-			return "dims with indices are not neighbours of which the first stays";
-		last = d;
-		if (o->in[1 + d]->type.shape[0] != o->out[0]->type.shape[view_gather_dim(o)])
-			return "indices of another extent than the result's";
+		if (first == (IMM(o, dropped) >> d & 1))
+			return "of the dims with indices not the first alone stays";
+		first = false;
+		if (!broadcasts(o, x))
+			return "indices whose shape does not broadcast to the result's";
+		for (int i = 0; i < x->rank; i++)
+			all[i] = max64(all[i], x->shape[i]);
 	}
+	for (int i = 0; i < view_gather_rank(o); i++)
+		if (all[i] != o->out[0]->type.shape[view_gather_dim(o) + i])
+			return "the result is longer than its indices";
 	return NULL;
 }
 
@@ -138,20 +172,13 @@ shape_view(Arena *a, const Op *o)
 	if (IMM(o, dropped) < 0 || IMM(o, dropped) >= (int64_t)1 << x->rank)
 		return "drops dims that the operand does not have";
 	for (int d = 0; d < x->rank; d++)
-		kept += !(IMM(o, dropped) >> d & 1);
+		if (!(IMM(o, dropped) >> d & 1))
+			kept += is_indices(o->in[1 + d]) ? o->in[1 + d]->type.rank : 1;
 	if (kept != t->rank)
 		return arena_printf(a, "rank %d, but %d dims are kept", t->rank, kept);
 	why = check_longer(o);
 	why = why ? why : check_gather(o);
 	return why ? why : check_steps(o);
-}
-
-/* A shared tile, along indices: no thread has elements of its own there. */
-static bool
-is_scattered(const Val *mem)
-{
-	return mem->type.space == S_shared && mem->def && mem->def->code == O_view &&
-	       view_gather_dim(mem->def) >= 0;
 }
 
 const char *
@@ -162,8 +189,6 @@ shape_load(Arena *a, const Op *o)
 
 	if (is_barriers(o->in[0]))
 		return "of barriers nothing is read";
-	if (is_scattered(o->in[0]))
-		return "of a shared tile indices choose what is updated only";
 	natural.bit_order = 0; /* what an instruction makes of it is the matter of pass prove */
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
 	    !same_tile(x, &natural))
@@ -203,14 +228,19 @@ shape_store(Arena *a, const Op *o)
 	if (is_barriers(o->in[1]) || !is_memory(t) ||
 	    (x->space != S_reg && (x->space != S_scalar || t->rank)) || !same_tile(x, t))
 		return arena_printf(a, "%s does not store to %s", type_print(a, x), type_print(a, t));
-	if (!IMM(o, update) && is_scattered(o->in[1]))
-		return "of a shared tile indices choose what is updated only";
 	if (IMM(o, update) < STORE_PLAIN || IMM(o, update) >= STORE_KINDS)
 		return "imm is no kind of store";
 	if (IMM(o, update) &&
 	    (t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
 		return arena_printf(a, "%s cannot be updated atomically", type_print(a, t));
 	return check_found(a, o);
+}
+
+/* A shared tile, along indices. */
+static bool
+is_scattered(const Val *mem)
+{
+	return mem->type.space == S_shared && mem->def && view_gather_dim(mem->def) >= 0;
 }
 
 /* Words x of the tensor o->in[1] and elements t are the same blocks. */
@@ -260,7 +290,7 @@ shape_copy(Arena *a, const Op *o)
 	x = &o->in[0]->type;
 	t = &o->in[1]->type;
 	if (is_scattered(o->in[0]) || is_scattered(o->in[1]))
-		return "of a shared tile indices choose what is updated only";
+		return "of a shared tile indices choose what is loaded and stored only";
 	if (!is_memory(x) || x->space != (out ? S_shared : S_global) ||
 	    t->space != (out ? S_global : S_shared) || !same_tile(x, t))
 		return arena_printf(a, "%s does not copy to %s", type_print(a, x), type_print(a, t));
