@@ -180,6 +180,8 @@ interp_task(Interp *it)
 		t->steps++;
 	}
 	/* what nobody has waited for ends now */
+	if (!t->nframe && it->opt.races && !race_ends(it))
+		return false;
 	return t->nframe || (interp_read_done(it, &t->product, -1) && interp_read_done(it, &t->out, -1));
 }
 

@@ -18,6 +18,7 @@ typedef struct Shared {
 	int64_t base;   /* races: its team's memory, from the start of that of team 0 */
 	bool watched;   /* for races */
 	struct Shadow *shadow; /* watched, by element; NULL: by byte of Interp.memory */
+	int64_t *place;        /* .. of each element, in elements */
 } Shared;
 
 /* A tensor or shared tile, or a part of one. */
@@ -95,6 +96,13 @@ typedef struct Frame {
 	int64_t i, hi, step;
 } Frame;
 
+/* races: when groups were done, as far as waits have said so. */
+typedef struct Waits {
+	int64_t done;  /* groups, from 1 on */
+	int64_t *time; /* by group */
+	int64_t cap;
+} Waits;
+
 /* Warps that run ops together, beside others: all of the block, its producers, or a team. */
 typedef struct Task {
 	Slot *slot; /* by value id */
@@ -118,9 +126,7 @@ typedef struct Task {
 	int64_t proxied; /* .. its last proxy, and the last one that a barrier stands behind */
 	int64_t shown;
 	int64_t *known;  /* by task: what it did before that time is done; then by barrier: phases complete */
-	int64_t waited;  /* commits that a wait has completed */
-	int64_t *wait_time; /* by commit number, 1 .. waited */
-	int64_t wait_cap;
+	Waits in_done, out_done; /* copies to shared memory, to tensors */
 } Task;
 
 /* What a thread of the interpreter works with: one block at a time. */
@@ -221,8 +227,10 @@ bool race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool writ
                  int64_t elt);
 /* The same for element `at` of a tensor. */
 bool race_global(Interp *it, const Op *o, const Param *p, int64_t at, bool write, int64_t elt);
-/* Async copies up to commit `group` have completed, for the thread that issued them. */
-void race_wait(Interp *it, int64_t group);
+/* The groups of `w` up to `group` have completed, for the thread that issued them. */
+void race_wait(Interp *it, Waits *w, int64_t group);
+/* The task ends: is no copy to a tensor left that reads shared memory? */
+bool race_ends(Interp *it);
 void race_barrier(Interp *it);
 void race_proxy(Interp *it);
 /* The task arrives at a barrier; the phase is complete; the task has waited for all that are. */
