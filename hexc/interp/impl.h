@@ -242,7 +242,7 @@ void race_roles(Interp *it);
 /* Where the memory of the task's team begins, from that of team 0. */
 int64_t task_memory(const Interp *it);
 int task_count(const Interp *it); /* of roles, and one for the block as a whole */
-/* Op o stages data in its scratch memory, with barriers before the first write and before the reads. */
+/* Op o stages data in its scratch memory, with a barrier between its writes and its reads. */
 bool race_scratch(Interp *it, const Op *o);
 void race_start(Interp *it); /* a new block of the grid */
 void race_alloc(Interp *it, Shared *s);

@@ -182,6 +182,14 @@ by_engine(const Op *o)
 	return o->code == O_wgmma || (o->code == O_copy && IMM(o, async) == COPY_OUT);
 }
 
+/* What the copy engine and products see by a proxy only: PTX ISA, "Async proxy". */
+static bool
+by_threads(const Op *o)
+{
+	return o->code == O_store || (o->code == O_copy &&
+	                                 (IMM(o, async) == COPY_NOW || IMM(o, async) == COPY_GROUP));
+}
+
 static bool
 may_write(Interp *it, const Shadow *c, const Touch *t)
 {
@@ -230,8 +238,8 @@ may_read(Interp *it, const Shadow *c, const Touch *t)
 		                    "has taken",
 		                    op_info[t->o->code].name, op_info[c->wop->code].name,
 		                    c->wop->src.line);
-	if (by_engine(t->o) && c->wop && c->wop->code == O_store && c->wtask == it->task &&
-	    c->wtime >= it->task->shown)
+	if (by_engine(t->o) && c->wop && by_threads(c->wop) && c->wtask == it->task &&
+	    (c->group ? c->wtask->in_done.time[c->group] : c->wtime) >= it->task->shown)
 		return unseen(it, c, t);
 	return true;
 }
@@ -437,7 +445,9 @@ race_scratch(Interp *it, const Op *o)
 	end = from + tile->bytes;
 	for (int pass = 0; pass < 2; pass++) {
 		t.write = pass == 0;
-		race_barrier(it);
+		t.elt = pass ? -1 : 0; /* by several threads */
+		if (!t.write)
+			race_barrier(it);
 		it->serial++;
 		for (int64_t b = from; it->memory && b < end && b < it->memory_size; b++)
 			if (!touch(it, &it->memory[b], &t))
