@@ -187,7 +187,7 @@ static bool
 by_threads(const Op *o)
 {
 	return o->code == O_store || (o->code == O_copy &&
-	                                 (IMM(o, async) == COPY_NOW || IMM(o, async) == COPY_GROUP));
+	                              (IMM(o, async) == COPY_NOW || IMM(o, async) == COPY_GROUP));
 }
 
 static bool
