@@ -153,6 +153,16 @@ may_go_on(Interp *it, const Op *o)
 	return !it->bound || it->linear <= atomic_load_explicit(it->bound, memory_order_relaxed);
 }
 
+/* `order`: nothing goes where these tell it to. */
+static bool
+is_left_out(const Interp *it, const Op *o)
+{
+	const Type *t = o->nout ? &o->out[0]->type : NULL;
+
+	return it->opt.order && t && t->space == S_reg && op_is(o, F_PURE) &&
+	       (dtype_is_float(t->dtype) || dtype_info[t->dtype].bits < 16);
+}
+
 bool
 interp_task(Interp *it)
 {
@@ -171,7 +181,7 @@ interp_task(Interp *it)
 		if (!may_go_on(it, o))
 			return false;
 		t->frame[depth].at = o->next;
-		if (!eval_fn[o->code](it, o))
+		if (!(is_left_out(it, o) ? race_scratch(it, o) : eval_fn[o->code](it, o)))
 			return false;
 		if (t->blocked) {
 			t->frame[depth].at = o;
@@ -180,6 +190,8 @@ interp_task(Interp *it)
 		t->steps++;
 	}
 	/* what nobody has waited for ends now */
+	if (!t->nframe && it->opt.races && !race_ends(it))
+		return false;
 	return t->nframe || (interp_read_done(it, &t->product, -1) && interp_read_done(it, &t->out, -1));
 }
 

@@ -18,6 +18,7 @@ typedef struct Shared {
 	int64_t base;   /* races: its team's memory, from the start of that of team 0 */
 	bool watched;   /* for races */
 	struct Shadow *shadow; /* watched, by element; NULL: by byte of Interp.memory */
+	int64_t *place;        /* .. of each element, in elements */
 } Shared;
 
 /* A tensor or shared tile, or a part of one. */
@@ -96,6 +97,13 @@ typedef struct Frame {
 	int64_t i, hi, step;
 } Frame;
 
+/* races: when groups were done, as far as waits have said so. */
+typedef struct Waits {
+	int64_t done;  /* groups, from 1 on */
+	int64_t *time; /* by group */
+	int64_t cap;
+} Waits;
+
 /* Warps that run ops together, beside others: all of the block, its producers, or a team. */
 typedef struct Task {
 	Slot *slot; /* by value id */
@@ -119,9 +127,7 @@ typedef struct Task {
 	int64_t proxied; /* .. its last proxy, and the last one that a barrier stands behind */
 	int64_t shown;
 	int64_t *known;  /* by task: what it did before that time is done; then by barrier: phases complete */
-	int64_t waited;  /* commits that a wait has completed */
-	int64_t *wait_time; /* by commit number, 1 .. waited */
-	int64_t wait_cap;
+	Waits in_done, out_done; /* copies to shared memory, to tensors */
 } Task;
 
 /* What a thread of the interpreter works with: one block at a time. */
@@ -222,8 +228,10 @@ bool race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool writ
                  int64_t elt);
 /* The same for element `at` of a tensor. */
 bool race_global(Interp *it, const Op *o, const Param *p, int64_t at, bool write, int64_t elt);
-/* Async copies up to commit `group` have completed, for the thread that issued them. */
-void race_wait(Interp *it, int64_t group);
+/* The groups of `w` up to `group` have completed, for the thread that issued them. */
+void race_wait(Interp *it, Waits *w, int64_t group);
+/* The task ends: is no copy to a tensor left that reads shared memory? */
+bool race_ends(Interp *it);
 void race_barrier(Interp *it);
 void race_proxy(Interp *it);
 /* The task arrives at a barrier; the phase is complete; the task has waited for all that are. */
@@ -235,7 +243,7 @@ void race_roles(Interp *it);
 /* Where the memory of the task's team begins, from that of team 0. */
 int64_t task_memory(const Interp *it);
 int task_count(const Interp *it); /* of roles, and one for the block as a whole */
-/* Op o stages data in its scratch memory, with barriers before the first write and before the reads. */
+/* Op o stages data in its scratch memory, with a barrier between its writes and its reads. */
 bool race_scratch(Interp *it, const Op *o);
 void race_start(Interp *it); /* a new block of the grid */
 void race_alloc(Interp *it, Shared *s);

@@ -40,6 +40,8 @@ typedef struct InterpOpt {
 	bool late;        /* async copies land as late as their waits allow; else, and with `races`, now */
 	bool races;       /* report accesses to memory that lack a barrier between them, shared memory by
 	                     tile, or by byte where pass smem has placed the tiles; each block by itself */
+	bool order;       /* only what orders accesses counts: tiles of floats and of narrow elements that ops
+	                     make in registers are left as they are */
 	bool uninit;      /* reads of shared memory that nothing wrote give NaN or 0, not a fault */
 	int64_t blocks;   /* launched of a persistent kernel, at most; 0: as many as the grid has */
 	uint64_t max_ops; /* ops executed by one thread; 0: no limit */

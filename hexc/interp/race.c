@@ -20,6 +20,9 @@ typedef struct Shadow {
 	int64_t welt, relt;     /* which element of their tiles; -1: several read */
 	int64_t group;          /* async write: the commit that closes it; 0: not async */
 	const Phase *phase;     /* copy with a barrier: the phase that it is part of; NULL: others */
+	int64_t out;            /* copy to a tensor that reads it: the commit that closes it; 0: none */
+	const Op *oop;
+	const Task *otask;
 	int64_t *reads;         /* by task, when several read: when each did last; NULL: one does */
 	uint64_t serial;        /* execution of wop */
 	const Task *wtask, *rtask;
@@ -44,7 +47,7 @@ shadow_clear(Shadow *s, int64_t n)
 void
 race_start(Interp *it)
 {
-	it->all.waited = 0;
+	it->all.in_done.done = it->all.out_done.done = 0;
 	for (int i = 0; i < it->nclock; i++)
 		it->all.known[i] = 0;
 	if (it->memory)
@@ -62,14 +65,31 @@ race_start(Interp *it)
 	shadow_clear(it->memory, it->memory_size);
 }
 
+/* Offset of an element in its tile, in elements: swizzled and padded if it has a layout. */
+static int64_t
+element_offset(const Shared *s, int64_t at)
+{
+	const Layout *l = s->alloc->out[0]->type.layout;
+	int64_t index[DIM_MAX];
+
+	if (!l)
+		return at;
+	row_major_coord(s->rank, s->shape, at, index);
+	return layout_at(l, index).at[AX_mem];
+}
+
 void
 race_alloc(Interp *it, Shared *s)
 {
 	if (!it->opt.races)
 		return;
 	s->watched = true;
-	if (it->memory && IMM(s->alloc, offset) >= 0)
+	if (it->memory && IMM(s->alloc, offset) >= 0) {
+		s->place = NEWN(&it->arena, int64_t, s->n);
+		for (int64_t i = 0; i < s->n; i++)
+			s->place[i] = element_offset(s, i);
 		return;
+	}
 	s->shadow = NEWN(&it->arena, Shadow, s->n);
 	shadow_clear(s->shadow, s->n);
 }
@@ -119,7 +139,16 @@ write_open(const Interp *it, const Shadow *c)
 		return it->task->known[p->of->clock + p->which] <= p->number;
 	if (!c->group)
 		return open_since(it, t, c->wtime);
-	return c->group > t->waited || open_since(it, t, t->wait_time[c->group]);
+	return c->group > t->in_done.done || open_since(it, t, t->in_done.time[c->group]);
+}
+
+/* Does a copy to a tensor still read it? */
+static bool
+out_open(const Interp *it, const Shadow *c)
+{
+	const Waits *w = c->out ? &c->otask->out_done : NULL;
+
+	return w && (c->out > w->done || open_since(it, c->otask, w->time[c->out]));
 }
 
 /* A read that a write now would have to wait for, by the last reader, or by others. */
@@ -153,6 +182,14 @@ by_engine(const Op *o)
 	return o->code == O_wgmma || (o->code == O_copy && IMM(o, async) == COPY_OUT);
 }
 
+/* What the copy engine and products see by a proxy only: PTX ISA, "Async proxy". */
+static bool
+by_threads(const Op *o)
+{
+	return o->code == O_store || (o->code == O_copy &&
+	                              (IMM(o, async) == COPY_NOW || IMM(o, async) == COPY_GROUP));
+}
+
 static bool
 may_write(Interp *it, const Shadow *c, const Touch *t)
 {
@@ -162,6 +199,8 @@ may_write(Interp *it, const Shadow *c, const Touch *t)
 
 	if (write_open(it, c) && !own && !access_same_update(c->wop, t->o))
 		return missing(it, t->o, "writes", c->wop, "writes,");
+	if (out_open(it, c))
+		return missing(it, t->o, "writes", c->oop, "reads, with no wait or");
 	own = same_thread(it, c->rtask, c->rop, c->relt, t);
 	if ((read_open(it, c, false) && !own) || read_open(it, c, true))
 		return missing(it, t->o, "writes", c->rop, "reads,");
@@ -172,7 +211,7 @@ may_write(Interp *it, const Shadow *c, const Touch *t)
 static bool
 not_landed(const Shadow *c)
 {
-	return c->phase || (c->group && c->group > c->wtask->waited);
+	return c->phase || (c->group && c->group > c->wtask->in_done.done);
 }
 
 static bool
@@ -199,8 +238,8 @@ may_read(Interp *it, const Shadow *c, const Touch *t)
 		                    "has taken",
 		                    op_info[t->o->code].name, op_info[c->wop->code].name,
 		                    c->wop->src.line);
-	if (by_engine(t->o) && c->wop && c->wop->code == O_store && c->wtask == it->task &&
-	    c->wtime >= it->task->shown)
+	if (by_engine(t->o) && c->wop && by_threads(c->wop) && c->wtask == it->task &&
+	    (c->group ? c->wtask->in_done.time[c->group] : c->wtime) >= it->task->shown)
 		return unseen(it, c, t);
 	return true;
 }
@@ -221,6 +260,12 @@ note_write(Interp *it, Shadow *c, const Touch *t)
 static void
 note_read(Interp *it, Shadow *c, const Touch *t)
 {
+	if (t->o->code == O_copy && IMM(t->o, async) == COPY_OUT) {
+		c->out = it->task->out.groups + 1;
+		c->oop = t->o;
+		c->otask = it->task;
+		return;
+	}
 	if (c->rtime >= 0 && c->rtask != it->task && !c->reads) {
 		c->reads = NEWN(&it->arena, int64_t, task_count(it));
 		for (int i = 0; i < task_count(it); i++)
@@ -253,19 +298,6 @@ touch(Interp *it, Shadow *c, const Touch *t)
 
 /* ---- places -------------------------------------------------------------------------------------- */
 
-/* Offset of an element in its tile, in elements: swizzled and padded if it has a layout. */
-static int64_t
-element_offset(const Shared *s, int64_t at)
-{
-	const Layout *l = s->alloc->out[0]->type.layout;
-	int64_t index[DIM_MAX];
-
-	if (!l)
-		return at;
-	row_major_coord(s->rank, s->shape, at, index);
-	return layout_at(l, index).at[AX_mem];
-}
-
 bool
 race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bool async, int64_t elt)
 {
@@ -274,7 +306,7 @@ race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bo
 
 	if (s->shadow)
 		return touch(it, &s->shadow[at], &t);
-	bit = element_offset(s, at) * dtype_info[s->dtype].bits;
+	bit = s->place[at] * dtype_info[s->dtype].bits;
 	lo = s->base + IMM(s->alloc, offset) + bit / 8;
 	hi = s->base + IMM(s->alloc, offset) + (bit + dtype_info[s->dtype].bits - 1) / 8;
 	for (; lo <= hi; lo++) {
@@ -308,20 +340,28 @@ race_global(Interp *it, const Op *o, const Param *p, int64_t at, bool write, int
 /* ---- what orders them ---------------------------------------------------------------------------- */
 
 void
-race_wait(Interp *it, int64_t group)
+race_wait(Interp *it, Waits *w, int64_t group)
 {
-	Task *t = it->task;
-
 	if (!it->opt.races)
 		return;
-	for (; t->waited < group; t->waited++) {
-		if (t->waited + 1 >= t->wait_cap) {
-			t->wait_time = arena_grow(&it->arena, t->wait_time, (size_t)t->wait_cap,
-			                          (size_t)t->wait_cap * 2 + 64, sizeof *t->wait_time);
-			t->wait_cap = t->wait_cap * 2 + 64;
+	for (; w->done < group; w->done++) {
+		if (w->done + 1 >= w->cap) {
+			w->time = arena_grow(&it->arena, w->time, (size_t)w->cap, (size_t)w->cap * 2 + 64,
+			                     sizeof *w->time);
+			w->cap = w->cap * 2 + 64;
 		}
-		t->wait_time[t->waited + 1] = t->now;
+		w->time[w->done + 1] = it->task->now;
 	}
+}
+
+bool
+race_ends(Interp *it)
+{
+	const ReadingList *r = &it->task->out;
+
+	return !r->n || interp_error(it, INTERP_E_FAULT, r->at[0].op,
+	                             "%s reads shared memory where its role ends: no wait is for it",
+	                             op_info[r->at[0].op->code].name);
 }
 
 void
@@ -387,7 +427,7 @@ race_roles(Interp *it)
 		for (int j = 0; j < it->nclock; j++)
 			t->known[j] = 0;
 		t->known[0] = it->all.now + 1;
-		t->waited = 0;
+		t->in_done.done = t->out_done.done = 0;
 	}
 }
 
@@ -405,7 +445,9 @@ race_scratch(Interp *it, const Op *o)
 	end = from + tile->bytes;
 	for (int pass = 0; pass < 2; pass++) {
 		t.write = pass == 0;
-		race_barrier(it);
+		t.elt = pass ? -1 : 0; /* by several threads */
+		if (!t.write)
+			race_barrier(it);
 		it->serial++;
 		for (int64_t b = from; it->memory && b < end && b < it->memory_size; b++)
 			if (!touch(it, &it->memory[b], &t))

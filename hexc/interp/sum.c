@@ -208,8 +208,8 @@ eval_wgmma(Interp *it, Op *o)
 	Slot *r = slot_of(it, o->out[0]), part;
 	int64_t k = product_k(o), from, n = product_part(o, &from);
 
-	if (!b)
-		return false;
+	if (!b || it->opt.order)
+		return b != NULL;
 	if (n < k) {
 		take_part(it, o, k, a, &part);
 		a = &part;

@@ -186,6 +186,28 @@ is_brought(Flight *f, Val *v)
 	return false;
 }
 
+/* Do lanes of the producers store the tile, and arrive with no proxy in between? */
+static bool
+is_hidden(Flight *f, Val *v)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, f->producer->blk[0]); o; o = walk_next(&w)) {
+		const Op *x = o->next;
+
+		if (o->code != O_copy || !op_mbar(o) || view_root(o->in[1]) != view_root(v) ||
+		    !op_access(o)->map)
+			continue;
+		if (instr_of(o->lowering) && instr_of(o->lowering)->kind == IK_cp_async)
+			continue;
+		while (x && x != copy_arrival(o) && !(x->code == O_proxy && IMM(x, space) == S_shared))
+			x = x->next;
+		if (!x || x->code != O_proxy)
+			return true;
+	}
+	return false;
+}
+
 static int
 set_of(const Lowering *p)
 {
@@ -215,6 +237,10 @@ issue(Flight *f, State *s, const Op *o)
 		if (is_brought(f, o->in[i]))
 			violation(f, o, "no fence of the proxy stands behind the wait for copies that lanes "
 			                "did");
+	for (int i = 0; i < 2; i++)
+		if (is_hidden(f, o->in[i]))
+			violation(f, o, "no proxy stands between what lanes of producers store and their "
+			                "arrival");
 	if (o->lowering && o->lowering->dot.sets && !s->fresh) /* each part is made at its fence */
 		violation(f, o, "no wg_fence stands between it and what lanes made of its factor");
 	if (!s->fenced)
