@@ -61,6 +61,6 @@ registers_of_producers(Solve *s)
 	}
 	need = align_up(need + copies + changed + 2 * live_registers(s, roles->blk[0]), 8);
 	need = min64(need, LANE_REGISTERS / 8 * 8);
-	s->sol->producer = (int)max64(need, ENGINE_REGISTERS);
+	s->sol->producer = (int)max64(need, PRODUCER_LEAST);
 	return true;
 }
