@@ -223,7 +223,7 @@ set_registers(Solve *s, const Solution *sol)
 	if (sol->handed.launch)
 		s->k->launch_registers = sol->handed.launch;
 	else if (!kernel_roles(s->k))
-		s->k->launch_registers = sol->most;
+		s->k->launch_registers = registers_limit(s, sol);
 }
 
 void

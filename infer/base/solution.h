@@ -45,7 +45,6 @@ typedef struct Solution {
 	double alone; /* of a block alone on an SM */
 	RoleRegisters handed; /* 0: without roles */
 	int lane; /* registers that ptxas will give a lane, about */
-	int most; /* that it is told to stay below, without roles; 0: none */
 	int blocks; /* that an SM holds */
 	Res total; /* all that a block does */
 	const char *what; /* infer_describe */

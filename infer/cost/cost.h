@@ -45,10 +45,10 @@ RoleRegisters role_registers(const Solve *s, int64_t shared);
 /* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->failure. */
 bool registers_fit(Solve *s);
 
-/* Registers that a lane is to have at most (.maxnreg), of blocks with so many bytes of shared memory; 0: as
- * ptxas likes.  By itself it makes do with fewer, for another block on an SM, and spills where they are too
- * few: it is told where none is to be had. */
-int registers_limit(const Solve *s, const Solution *sol, int64_t shared);
+/* Registers that a lane is to have at most (.maxnreg); 0: as ptxas likes.  By itself it makes do with
+ * fewer, for another block on an SM, and spills where they are too few: it is told where none is to be
+ * had. */
+int registers_limit(const Solve *s, const Solution *sol);
 
 /* ---- cost_op.c ------------------------------------------------------------------------------------ */
 void cost_op(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */

@@ -324,12 +324,11 @@ cost_all(Solve *s)
 	top.all.unit[R_smem] += spilled(s);
 	top.time += spilled(s);
 	busy = res_busy(&top.all);
-	sol->blocks = occupancy(s->k->unit->target, kernel_warps(s->k), lane, shared);
-	sol->lane = (int)lane;
-	sol->most = kernel_roles(s->k) ? 0 : registers_limit(s, sol, shared);
 	sol->crowded = shared > s->k->unit->target->smem;
 	sol->alone = top.time;
 	sol->total = top.all;
+	sol->lane = (int)lane;
+	sol->blocks = occupancy(s->k->unit->target, kernel_warps(s->k), lane, shared);
 	sol->cycles = busy < sol->alone ? busy + (sol->alone - busy) / sol->blocks : sol->alone;
 }
 

@@ -223,33 +223,17 @@ role_registers(const Solve *s, int64_t shared)
 	return best;
 }
 
-static bool
-multiplies(const Solve *s)
-{
-	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_dot)
-			return true;
-	return false;
-}
-
 int
-registers_limit(const Solve *s, const Solution *sol, int64_t shared)
+registers_limit(const Solve *s, const Solution *sol)
 {
 	const Target *t = s->k->unit->target;
 	int64_t lean = (int64_t)(LEANEST * (double)sol->registers);
-	int grain = t->grain / WARP_SIZE, limit = LANE_REGISTERS / grain * grain, warps = s->k->warps, blocks;
+	int grain = t->grain / WARP_SIZE, limit = LANE_REGISTERS / grain * grain;
 
-	if (limit * WARP_SIZE * warps > t->regs)
+	if (sol->registers + (computes_in_loop(s) ? WORK_REGISTERS : 0) > limit ||
+	    limit * WARP_SIZE * s->k->warps > t->regs)
 		return 0;
-	if (sol->registers + (computes_in_loop(s) ? WORK_REGISTERS : 0) <= limit &&
-	    occupancy(t, warps, lean, 0) <= occupancy(t, warps, limit, 0))
-		return limit;
-	blocks = occupancy(t, warps, lean, shared);
-	if (!multiplies(s) || blocks > sol->blocks)
-		return 0;
-	while (limit > grain && occupancy(t, warps, limit, 0) < blocks)
-		limit -= grain;
-	return limit < sol->lane ? 0 : limit;
+	return occupancy(t, s->k->warps, lean, 0) > occupancy(t, s->k->warps, limit, 0) ? 0 : limit;
 }
 
 /* Of roles that the program does not ask for: is there room for what else loops compute? */
