@@ -154,6 +154,23 @@ lane_limit(const Solve *s)
 	return share < LANE_REGISTERS ? share : LANE_REGISTERS;
 }
 
+/* Those who produce need few, s->sol->producer; they have more where those who compute have enough: also for
+ * the next step of a factor that they make, as ptxas makes it ahead. */
+static void
+share_rest(Solve *s)
+{
+	const Kernel *k = s->k;
+	int usual = (int)IMM(kernel_roles(k), producer);
+	int64_t held = 0;
+
+	for (int i = 0; i < s->norder; i++)
+		if (s->order[i]->code == O_wgmma)
+			held = max64(held, held_factor(s, s->order[i]));
+	if (schedule_has_roles(k->schedule) && usual > s->sol->producer &&
+	    hand_out(k, k->launch_registers, usual).consumer >= s->sol->registers + held + WORK_REGISTERS)
+		s->sol->producer = usual;
+}
+
 /* Registers of a lane for one instance of wgmma, the largest, or for all that products of a factor in
  * registers have: ptxas wants a launch to have as many. */
 static int64_t
@@ -231,7 +248,7 @@ bool
 registers_fit(Solve *s)
 {
 	const Op *roles = kernel_roles(s->k);
-	Need n = { .limit = lane_limit(s) };
+	Need n = { 0 };
 
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
@@ -248,6 +265,9 @@ registers_fit(Solve *s)
 	s->sol->registers = live_registers(s, roles ? roles->blk[1] : s->k->body);
 	if (s->sol->rotate)
 		s->sol->registers += need_ahead(s);
+	if (roles)
+		share_rest(s);
+	n.limit = lane_limit(s);
 	if (n.tiles + n.fragments + LEAST_REGISTERS <= n.limit && has_work_room(s, n.limit))
 		return true;
 	too_many(s, &n);

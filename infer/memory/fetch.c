@@ -61,7 +61,6 @@ registers_of_producers(Solve *s)
 	}
 	need = align_up(need + copies + changed + 2 * live_registers(s, roles->blk[0]), 8);
 	need = min64(need, LANE_REGISTERS / 8 * 8);
-	if (need > s->sol->producer)
-		s->sol->producer = (int)need;
+	s->sol->producer = (int)max64(need, PRODUCER_LEAST);
 	return true;
 }
