@@ -1,12 +1,12 @@
 /* outside.c - pass outside: what loads bring from outside of their tensors.
  *
- * That is zeros, each put into a register in front of the load.  Behind the end of a row of 2880 that is 3072
- * long nobody looks at them, where each element of the result depends on those before it, as in a scan: then it
- * may be anything.  And where all that looks there looks through a mask, the load brings what the mask would put
- * there, and the mask goes.
+ * That is zeros, each put into a register in front of the load.  Behind the end of a row of 2880 that is
+ * 3072 long nobody looks at them where each element of the result depends on those before it, as in a scan:
+ * then it may be anything.  And where all that looks there looks through a mask, the load brings what the
+ * mask would put there, and the mask goes.
  *
- * Elements are looked at in boxes, from 0 to an end in each dim; what is told here of ends is constant.  Tiles
- * that loops carry are looked at as a whole.
+ * Elements are looked at in boxes, from 0 to an end in each dim; what is told here of ends is constant.
+ * Tiles that loops carry are looked at as a whole.
  *
  * needs   masks of ragged edges and of padding (passes bounds, pad), plain loops
  * keeps   what the kernel computes
@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements 0 .. end[d] - 1 of each dim are looked at; an end of 0 in any dim: none.  Of dims d and d + 1 as one
- * those before two[d]: of three in each group the last one is not looked at in as many groups as the first. */
+/* Elements 0 .. end[d] - 1 of each dim are looked at; an end of 0 in any dim: none.  Of dims d and d + 1 as
+ * one those before two[d]: of three in each group the last one may be looked at in fewer groups. */
 typedef struct Seen {
 	int64_t end[DIM_MAX], two[DIM_MAX];
 } Seen;
@@ -54,8 +54,8 @@ see_all(const Outside *x, const Val *v)
 
 /* ---- memory ------------------------------------------------------------------------------------------ */
 
-/* Along dim d the view shows elements of what it is of from 0 to *end at most; exact: that many.  False: there may
- * be fewer, and some may be in front of it. */
+/* Along dim d the view shows elements of what it is of from 0 to *end at most; exact: that many.  False:
+ * there may be fewer, and some may be in front of it. */
 static bool
 shown(Kernel *k, const Op *view, int d, int64_t *end, bool *exact)
 {
@@ -99,7 +99,7 @@ inside(Kernel *k, const Val *mem, int64_t *end, bool *more)
 	return true;
 }
 
-/* What reads an alloc, as it is or by a view that starts at constants, looks at; anything else at all of it. */
+/* What o looks at of allocs: a load by a view that starts at constants at that, anything else at all. */
 static void
 see_alloc(const Outside *x, const Op *o)
 {
@@ -156,7 +156,7 @@ see_stored(const Outside *x, const Op *o)
 
 /* ---- tiles ------------------------------------------------------------------------------------------- */
 
-/* Of dims that are cut or joined together: what is looked at of n dims of x, as elements in a row, and back. */
+/* Of dims that are cut or joined: what is looked at of n of them as elements in a row, and back. */
 static int64_t
 row_end(int n, const int64_t *shape, const int64_t *end)
 {
@@ -231,7 +231,8 @@ is_affine(const Val *v, int *dim, int64_t *by, int64_t *add)
 	if (!o || (o->code != O_add && o->code != O_mul))
 		return false;
 	for (int i = 0; i < 2; i++)
-		if (!is_affine(o->in[i], &d[i], &m[i], &n[i]) || llabs(m[i]) > INT32_MAX || llabs(n[i]) > INT32_MAX)
+		if (!is_affine(o->in[i], &d[i], &m[i], &n[i]) || llabs(m[i]) > INT32_MAX ||
+		    llabs(n[i]) > INT32_MAX)
 			return false;
 	if (d[0] >= 0 && d[1] >= 0)
 		return false;

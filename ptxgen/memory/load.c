@@ -279,7 +279,8 @@ load_instr(Gen *g, const Op *o, bool global)
 static uint32_t
 fill_word(DType d, const Op *o)
 {
-	uint32_t x = (uint32_t)(dtype_is_float(d) ? num_bits(d, num_round(d, o->fimm)) : (uint64_t)IMM(o, instead));
+	uint64_t bits = dtype_is_float(d) ? num_bits(d, num_round(d, o->fimm)) : (uint64_t)IMM(o, instead);
+	uint32_t x = (uint32_t)bits;
 
 	return dtype_info[d].bits == 16 ? (x & 0xffff) * 0x10001u : x;
 }

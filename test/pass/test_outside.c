@@ -1,4 +1,4 @@
-/* test_outside.c - pass outside: what loads bring from behind the end of a row, and that nothing depends on it. */
+/* test_outside.c - pass outside: what loads bring from behind the end of a row, that nobody looks at. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
@@ -28,7 +28,7 @@ static const struct {
 	{ "X: i8[M, 200], Y: out i8[M, 1]", ROW ONE "reduce_max(x, 1);\n", OUTSIDE_ANY, 1 },
 	/* where both are seen the mask stays */
 	{ "X: f32[M, 200], Y: out f32[M, 1]", ROW ONE "reduce_max(x, 1) + sum(x, 1);\n", OUTSIDE_ZERO, 1 },
-	/* what is read of a shared tile is no more than there was; a row that ends anywhere has zeros there */
+	/* of a shared tile no more is read than there was; a row that ends anywhere has zeros there */
 	{ "X: f32[M, 200], Y: out f32[M, 200]",
 	  "    grid(M);\n    let x: register = X[block.x :+ 1, 0 :+ 200];\n"
 	  "    let s: shared = cumsum(x, 1);\n" ALL "f32(s[:, 0 :+ 200]);\n",
@@ -40,7 +40,8 @@ static const char functions[] = "fn mul(a, b) { return a * b; }\nfn least(a, b) 
 
 TEST_EACH(rows, COUNT_OF(row))
 {
-	const char *src = arena_printf(u->arena, "%skernel t(%s)\n{\n%s}\n", functions, row[_i].params, row[_i].body);
+	const char *src = arena_printf(u->arena, "%skernel t(%s)\n{\n%s}\n", functions, row[_i].params,
+	                               row[_i].body);
 	const char *sizes = strstr(row[_i].params, "N]") ? "M=3 N=200" : "M=3";
 	Run before, after;
 	Op *load;
