@@ -34,6 +34,19 @@ static const struct {
 	  "    let s: shared = cumsum(x, 1);\n" ALL "f32(s[:, 0 :+ 200]);\n",
 	  OUTSIDE_ANY, 0 },
 	{ "X: f32[M, N], Y: out f32[M, N]", ROW ALL "cumsum(x, 1);\n", OUTSIDE_ZERO, 0 },
+	/* several rows, some of which may not be there; what a loop carries is looked at as a whole */
+	{ "X: f32[4, 200], Y: out f32[4, 200]",
+	  "    grid(2);\n    let x: register = X[block.x * 2 :+ 2, 0 :+ 200];\n"
+	  "    Y[block.x * 2 :+ 2, 0 :+ 200] = cumsum(x, 1);\n",
+	  OUTSIDE_ANY, 0 },
+	{ "X: f32[3, 200], Y: out f32[3, 200]",
+	  "    grid(2);\n    let x: register = X[block.x * 2 :+ 2, 0 :+ 200];\n"
+	  "    Y[block.x * 2 :+ 2, 0 :+ 200] = cumsum(x, 1);\n",
+	  OUTSIDE_ZERO, 0 },
+	{ "X: f32[M, 200], Y: out f32[M, 200]",
+	  "    grid(M);\n    var s: register f32[1, 200] = X[block.x :+ 1, 0 :+ 200];\n"
+	  "    for i in 0..3 { s = cumsum(s, 1); }\n" ALL "s;\n",
+	  OUTSIDE_ZERO, 0 },
 };
 
 static const char functions[] = "fn mul(a, b) { return a * b; }\nfn least(a, b) { return min(a, b); }\n";
@@ -42,7 +55,9 @@ TEST_EACH(rows, COUNT_OF(row))
 {
 	const char *src = arena_printf(u->arena, "%skernel t(%s)\n{\n%s}\n", functions, row[_i].params,
 	                               row[_i].body);
-	const char *sizes = strstr(row[_i].params, "N]") ? "M=3 N=200" : "M=3";
+	const char *sizes = strstr(row[_i].params, "N]")   ? "M=3 N=200"
+	                    : strstr(row[_i].params, "[M") ? "M=3"
+	                                                   : "";
 	Run before, after;
 	Op *load;
 
