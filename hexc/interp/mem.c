@@ -1,6 +1,7 @@
 /* mem.c - memory ops of the tile interpreter: tensors, shared tiles. */
 #include "hexc/interp/impl.h"
 #include "hexc/ir/access.h"
+#include "hexc/ir/number.h"
 #include <math.h>
 #include <string.h>
 
@@ -236,15 +237,20 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 
 /* ---- reading and writing --------------------------------------------------------------------- */
 
-/* Elements from at to end of a slot are outside of their tile. */
+/* Elements from at to end of a slot are outside of their tile.  Where nobody looks at them, a result that
+ * depends on one is to be wrong. */
 static void
-outside(DType d, Slot *val, int64_t at, int64_t end)
+outside(const Op *o, DType d, Slot *val, int64_t at, int64_t end)
 {
+	int64_t kind = o->code == O_load ? IMM(o, outside) : OUTSIDE_ZERO;
+
 	for (; at < end; at++) {
 		if (dtype_is_float(d))
-			val->f[at] = num_outside(d);
+			val->f[at] = kind == OUTSIDE_ANY    ? (double)NAN
+			             : kind == OUTSIDE_FILL ? num_round(d, o->fimm)
+			                                    : num_outside(d);
 		else
-			val->i[at] = 0;
+			val->i[at] = kind == OUTSIDE_ANY ? 1 : kind == OUTSIDE_FILL ? IMM(o, instead) : 0;
 	}
 }
 
@@ -262,7 +268,7 @@ read_shared(Interp *it, const Op *o, const Shared *s, const Row *row, Slot *val,
 			return false;
 		memcpy(val->f + at + j, s->f + from, sizeof *s->f);
 	}
-	outside(s->dtype, val, at + row->hi, at + n);
+	outside(o, s->dtype, val, at + row->hi, at + n);
 	return true;
 }
 
@@ -297,8 +303,8 @@ read_global(Interp *it, const Op *o, const View *v, const Row *row, Slot *val, i
 	else if (row->hi > row->lo)
 		num_get_in(d, arg->data, first, row->stride, (size_t)(row->hi - row->lo),
 		           val->i + at + row->lo);
-	outside(d, val, at, at + row->lo);
-	outside(d, val, at + row->hi, at + n);
+	outside(o, d, val, at, at + row->lo);
+	outside(o, d, val, at + row->hi, at + n);
 	return watch_global(it, o, v, row, at, false);
 }
 

@@ -263,6 +263,14 @@ typedef enum StoreKind {
 	STORE_KINDS
 } StoreKind;
 
+/* IMM(o, outside) of a load: what the elements outside of its tensor are. */
+typedef enum OutsideKind {
+	OUTSIDE_ZERO,
+	OUTSIDE_FILL, /* what the load says */
+	OUTSIDE_ANY,  /* nobody looks at them */
+	OUTSIDE_KINDS
+} OutsideKind;
+
 /* IMM(o, async) of a copy: when it is done. */
 typedef enum CopyKind {
 	COPY_NOW,

@@ -315,6 +315,22 @@ instr_flags(const Instr *i)
 }
 
 void
+asm_load(Gen *g, const Instr *i, const LV *in, LV inside, const uint32_t *outside, LV *out)
+{
+	LV all[3] = { in[0], in[1], inside };
+	Text t = { .arena = g->a };
+	int no, ni;
+
+	BUG_IF(g->a, !i->text || !instr_on(i, g->u->target) || i->kind != IK_ld_global);
+	cons_count(i->cons, &no, &ni);
+	for (int k = 0; k < no && outside; k++)
+		text_printf(&t, "mov.b%d $%d, 0x%x; ", output_bits(i->cons, k), k,
+		            output_bits(i->cons, k) == 16 ? *outside & 0xffff : *outside);
+	text_printf(&t, "@$%d %s", no + ni, i->text);
+	asm_emit(g, t.s, arena_printf(g->a, "%s,b", i->cons), instr_flags(i), all, 3, out);
+}
+
+void
 asm_instr(Gen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out)
 {
 	const char *text = i->text, *cons = i->cons;

@@ -19,6 +19,9 @@ void asm_emit(Gen *g, const char *text, const char *cons, int flags, const LV *i
  * that take part, NULL: all.  cp.async: the last input is the number of bytes to read (i32),
  * constant or not. */
 void asm_instr(Gen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out);
+/* A load of elements that are there where `inside` (i1) holds; elsewhere each word becomes *outside, or stays
+ * what it was if that is NULL. */
+void asm_load(Gen *g, const Instr *i, const LV *in, LV inside, const uint32_t *outside, LV *out);
 /* The row picked for o, of that kind; on a mismatch a bug. */
 const Instr *lowering_instr(Gen *g, const Op *o, InstrKind kind);
 /* The row of a kind that moves `bits` per lane. */

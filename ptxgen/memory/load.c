@@ -5,6 +5,7 @@
  * Elements that straddle bytes come by 3, 5 or 7 instructions as a stream of bits, of which each word is
  * put into slots when it is asked for. */
 #include "ptxgen/memory/load.h"
+#include "hexc/ir/number.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/stream.h"
@@ -20,6 +21,8 @@ typedef struct LoadPlan {
 	LV *raw;              /* [ninst * nraw]; NULL: not loaded */
 	int pieces, nslots;  /* instructions of an instance; words of slots, 0: as they come */
 	LV *placed;           /* [ninst * nslots] */
+	OutsideKind outside;  /* what is there of elements outside of the tensor .. */
+	uint32_t fill;        /* .. in a word */
 	int *from;            /* register of the result -> of the map; ldmatrix: word -> raw word */
 } LoadPlan;
 
@@ -99,6 +102,8 @@ load_instance(Gen *g, LoadPlan *p, int i)
 	inside = access_inside(p->x, index);
 	if (p->pieces > 1)
 		load_pieces(g, p, in, imm, inside, raw);
+	else if (inside && p->outside != OUTSIDE_ZERO)
+		asm_load(g, p->inst, in, inside, p->outside == OUTSIDE_FILL ? &p->fill : NULL, raw);
 	else
 		asm_instr(g, p->inst, in, 2, inside, raw);
 }
@@ -270,6 +275,16 @@ load_instr(Gen *g, const Op *o, bool global)
 	return mem_instr(g, global ? IK_ld_global : IK_ld_shared, bits < 8 ? 8 : bits);
 }
 
+/* What load o brings from outside, of 16 or 32 bits, in each element of a word. */
+static uint32_t
+fill_word(DType d, const Op *o)
+{
+	uint64_t bits = dtype_is_float(d) ? num_bits(d, num_round(d, o->fimm)) : (uint64_t)IMM(o, instead);
+	uint32_t x = (uint32_t)bits;
+
+	return dtype_info[d].bits == 16 ? (x & 0xffff) * 0x10001u : x;
+}
+
 void
 emit_load(Gen *g, Op *o)
 {
@@ -295,6 +310,9 @@ emit_load(Gen *g, Op *o)
 	BUG_IF(g->a, p->inst->kind != IK_ldmatrix && p->vec * bits != p->inst->bits &&
 	                     !(p->sub && p->inst->bits == 8));
 	p->raw = lv_array(g, p->ninst * p->nraw);
+	p->outside = (OutsideKind)IMM(o, outside);
+	if (p->outside == OUTSIDE_FILL)
+		p->fill = fill_word(d, o);
 	if (p->inst->kind == IK_ldmatrix) {
 		BUG_IF(g->a, p->vec * bits != 128);
 		tile_lazy(g, o, pull_ldmatrix, p);

@@ -195,6 +195,9 @@ shape_load(Arena *a, const Op *o)
 		return arena_printf(a, "%s does not load from %s", type_print(a, t), type_print(a, x));
 	if (IMM(o, free) && (IMM(o, free) != 1 || t->space != S_reg || x->space != S_global))
 		return "imm is 0, or 1 where a tile of a tensor is loaded";
+	if (IMM(o, outside) < 0 || IMM(o, outside) >= OUTSIDE_KINDS ||
+	    (IMM(o, outside) && (t->space != S_reg || x->space != S_global)))
+		return "imm[1] is 0, or 1 or 2 where a tile of a tensor is loaded";
 	return NULL;
 }
 
