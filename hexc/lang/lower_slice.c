@@ -300,12 +300,16 @@ take_dim(Lower *l, Taken *t, int d)
 {
 	const Type *type = &t->base.v->type;
 	int64_t *extent = &t->extent[d], step = 1;
+	bool drop, indices, ok, updates = l->updates;
 	Value one;
-	bool drop;
 
-	if (find_indices(l, t->e, d, &one))
+	l->updates = false; /* what says where is only read */
+	indices = find_indices(l, t->e, d, &one);
+	ok = indices || slice_dim(l, t->e, d, &one, type, &t->in[1 + d], extent, &step, &drop);
+	l->updates = updates;
+	if (indices)
 		return take_indices(l, t, d, &one);
-	if (!slice_dim(l, t->e, d, &one, type, &t->in[1 + d], extent, &step, &drop))
+	if (!ok)
 		return false;
 	t->step[d] = step == 1 ? 0 : step;
 	t->dropped += drop;
