@@ -11,8 +11,8 @@
  * the sizes.
  *
  * Its arguments are those of all of its kernels by name, but for what is a line's own: sizes that it computes
- * (into how many parts K is cut), and its workspace, tensors that an earlier kernel of the chain writes and a
- * later one reads.
+ * (into how many parts K is cut), and its workspace, tensors that a kernel of the chain writes and only later
+ * ones read.
  *
  * A hexc_family never changes: any number of threads may read one at the same time.  The bundle outlives it.
  * */

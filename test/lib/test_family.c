@@ -210,13 +210,16 @@ TEST(families_of_archs)
 	static const struct {
 		const char *arch, *is;
 		int64_t bm;
-	} each[] = { { "sm_80", "sm_80", 32 }, { "sm_89", "sm_80", 32 }, { "sm_90", "sm_90a", 64 } };
+	} each[] = { { "sm_80", "sm_80", 32 },
+		     { "sm_89", "sm_80", 32 },
+		     { "sm_90", "sm_90a", 64 },
+		     { NULL, "sm_90a", 64 } };
 	void *data;
 	hexc_bundle *b = bundle_of(text, &data);
 	char why[300];
 	hexc_family *f;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		hexc_family_info info = HEXC_FAMILY_INFO_INIT;
 		const hexc_module *m;
 		hexc_define d;
