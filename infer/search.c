@@ -1,4 +1,4 @@
-/* search.c - enumerate plans, solve each, rank the complete solutions: of every plan also with its loop turned
+/* search.c - enumerate plans, solve each, rank the complete solutions: of every plan also with loops turned
  * (infer/rotate.c), with the blocks of a cluster fetching together, and with tiles that are turned by the
  * word (Plan.turned), where these can be. */
 #include "infer/search.h"

@@ -1,5 +1,5 @@
-/* space_search.c - the outermost loop of the search: tiles whose space is free, numbers of warps, schedules, and
- * ways of products.  Shared memory and registers are both tried, warps that all do the same and warps in
+/* space_search.c - the outermost loop of the search: tiles whose space is free, numbers of warps, schedules,
+ * and ways of products.  Shared memory and registers are both tried, warps that all do the same and warps in
  * roles, also of several teams, products of few rows or columns in each way that infer/thin.c has for them,
  * and what is found of every choice is ranked in one list.  Where instructions that skip the zeros of sparse
  * tiles, or apply scales, are found, products without them are tried as well.

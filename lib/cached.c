@@ -145,7 +145,8 @@ label_of(const Job *j, char *out, size_t room)
 	char constants[200];
 
 	bundle_constants_text(o->define, o->ndefine, constants, sizeof constants);
-	snprintf(out, room, "module %s %s%s%s%s%s", j->ctx->opt.target->name, j->m->file, o->kernel ? " " : "",
+	snprintf(out, room, "module %s %s%s%s%s%s", j->ctx->opt.target->name, j->m->file,
+	         o->kernel ? " " : "",
 	         o->kernel ? o->kernel : "", *constants ? " " : "", constants);
 }
 

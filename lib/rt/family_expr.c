@@ -246,9 +246,10 @@ static const struct {
 	OpCode op;
 	bool swapped;
 } operators[] = {
-	{ "==", 0, O_eq, false }, { "!=", 0, O_ne, false },  { "<=", 0, O_le, false }, { ">=", 0, O_le, true },
-	{ "<", 0, O_lt, false },  { ">", 0, O_lt, true },    { "+", 1, O_add, false }, { "-", 1, O_sub, false },
-	{ "*", 2, O_mul, false }, { "/", 2, O_div, false },  { "%", 2, O_mod, false },
+	{ "==", 0, O_eq, false }, { "!=", 0, O_ne, false }, { "<=", 0, O_le, false },
+	{ ">=", 0, O_le, true },  { "<", 0, O_lt, false },  { ">", 0, O_lt, true },
+	{ "+", 1, O_add, false }, { "-", 1, O_sub, false }, { "*", 2, O_mul, false },
+	{ "/", 2, O_div, false }, { "%", 2, O_mod, false },
 };
 
 static ExprRef

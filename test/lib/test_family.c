@@ -251,7 +251,7 @@ refused(const hexc_bundle *b, const char *text, const char *want)
 	char why[500];
 	int code = hexc_family_read(&f, b, text, strlen(text), NULL, NULL, why, sizeof why);
 	int as = strncmp(want, "no kernel ", 10) == 0 && strncmp(want, "no kernel of", 12) != 0 ? HEXC_E_ARGS
-	                                                                                      : HEXC_E_FILE;
+	                                                                                        : HEXC_E_FILE;
 
 	ck_assert_msg(code == as && !f && strstr(why, want), "%s: code %d, %s", text, code, why);
 }
