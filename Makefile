@@ -229,8 +229,13 @@ check-built: all $B/demo $B/engine $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
 	@$(RUNTESTS) $(TESTS)
 
 syntax: $(addprefix syntax/,$(LIB_SRC) $(CLI_SRC))
-syntax/%: $B/gen/hexc/cli/page.inc $B/gen/lib/build_id.inc $B/gen/lib/ops/texts.inc
-	$Q$(CC) $(filter-out -MMD -MP,$(HEXC_CFLAGS)) -I$B/gen $(LLVM_CFLAGS) -fsyntax-only $*
+syntax/%: $B/gen/hexc/cli/page.inc $B/gen/lib/ops/texts.inc $B/syntax/lib/build_id.inc
+	$Q$(CC) $(filter-out -MMD -MP,$(HEXC_CFLAGS)) -I$B/syntax -I$B/gen $(LLVM_CFLAGS) -fsyntax-only $*
+
+# In place of the digest, which wants objects: another compiler need not make them.
+$B/syntax/lib/build_id.inc:
+	@mkdir -p $(@D)
+	@echo '"0"' >$@
 
 check-unit: $(LIBA) $(TEST_BIN)
 	@$(RUNTESTS) $(TEST_SRC)

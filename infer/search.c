@@ -1,4 +1,6 @@
-/* search.c - enumerate plans, solve each, rank the complete solutions. */
+/* search.c - enumerate plans, solve each, rank the complete solutions: of every plan also with loops turned
+ * (infer/rotate.c), with the blocks of a cluster fetching together, and with tiles that are turned by the
+ * word (Plan.turned), where these can be. */
 #include "infer/search.h"
 #include "infer/base/model.h"
 #include "infer/cost/cost.h"
@@ -104,6 +106,7 @@ try_dots(Search *x, const int *at)
 			.line = (LineWay)(v / x->nstore / x->nwiden % x->nline),
 			.warp_major = (WarpOrder)(v / x->nstore / x->nwiden / x->nline),
 		};
+
 		do {
 			Solution *sol = solve_plan(x->s, &p);
 

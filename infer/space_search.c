@@ -1,7 +1,8 @@
-/* space_search.c - the outermost loop of the search: tiles whose space is free, and schedules.  Shared memory
- * and registers are both tried, warps that all do the same and warps in roles, and what is found of every
- * choice is ranked in one list.  Where instructions that skip the zeros of sparse tiles are found, products
- * without them are tried as well.
+/* space_search.c - the outermost loop of the search: tiles whose space is free, numbers of warps, schedules,
+ * and ways of products.  Shared memory and registers are both tried, warps that all do the same and warps in
+ * roles, also of several teams, products of few rows or columns in each way that infer/thin.c has for them,
+ * and what is found of every choice is ranked in one list.  Where instructions that skip the zeros of sparse
+ * tiles, or apply scales, are found, products without them are tried as well.
  *
  * Up to SPACES_FEW tiles in all combinations.  Of more: all shared, all in registers, then the better of
  * these with one tile at a time changed, largest first; a change that pays stays. */

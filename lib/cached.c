@@ -4,6 +4,7 @@
 #include "lib/rt/bundle.h"
 #include "lib/rt/module_wire.h"
 #include "ptxgen/ptxgen.h"
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +27,9 @@ wire_key(Wire *w, Job *j)
 	const hexc_opts *o = &opt->o;
 	const char *text[] = { "module", hexc_build_id(), opt->target->name, j->unit.file, o->kernel,
 	                       o->schedule };
-	uint64_t number[] = { (uint64_t)ptxgen_llvm_version(), o->candidate, o->flags, opt->warnings,
-	                      opt->remarks,
-		              o->max_steps, o->max_values, o->cluster[0], o->cluster[1], o->cluster[2],
-		              o->ndefine };
+	uint64_t llvm = (uint64_t)ptxgen_llvm_version();
+	uint64_t number[] = { llvm, o->candidate, o->flags, opt->warnings, opt->remarks, o->max_steps,
+		              o->max_values, o->cluster[0], o->cluster[1], o->cluster[2], o->ndefine };
 	const void *src = j->src;
 	size_t n = j->len;
 
@@ -88,7 +88,7 @@ wire_result(Wire *w, hexc_module *m, Diag *d)
 {
 	Arena *of_module = w->arena;
 
-	wire_count(w, &d->n, INT16_MAX);
+	wire_count(w, &d->n, INT_MAX);
 	if (w->arena) {
 		w->arena = d->arena;
 		d->msg = NEWN(d->arena, DiagMsg, d->n);
@@ -103,7 +103,7 @@ wire_result(Wire *w, hexc_module *m, Diag *d)
 /* What the checksum says is right is read; what does not read as it should, which only another program can
  * have written, leaves a module that is begun anew. */
 static bool
-take_result(Job *j, const unsigned char *data, size_t n)
+take_result(Job *j, const void *data, size_t n)
 {
 	Wire w = { .arena = &j->m->arena, .in = data, .n = n };
 	hexc_module fresh = *j->m;
@@ -123,7 +123,6 @@ cached_find(Job *j)
 	hexc_cache *cache = j->ctx->opt.o.cache;
 	CacheKey key = { .label = "" };
 	double t = passes_clock();
-	const unsigned char *data;
 	size_t n;
 
 	if (!may_be_cached(&j->ctx->opt.o))
@@ -131,7 +130,8 @@ cached_find(Job *j)
 	make_key(j);
 	key.data = j->key;
 	key.n = j->nkey;
-	j->hit = cache_get(cache, &key, &j->block, &data, &n) && take_result(j, data, n);
+	j->answer = cache_get(cache, &key, &n);
+	j->hit = j->answer && take_result(j, j->answer, n);
 	if (j->hit)
 		module_time(j->m, "cache", passes_clock() - t);
 	return j->hit;
@@ -145,7 +145,8 @@ label_of(const Job *j, char *out, size_t room)
 	char constants[200];
 
 	bundle_constants_text(o->define, o->ndefine, constants, sizeof constants);
-	snprintf(out, room, "module %s %s%s%s%s%s", o->arch, j->m->file, o->kernel ? " " : "",
+	snprintf(out, room, "module %s %s%s%s%s%s", j->ctx->opt.target->name, j->m->file,
+	         o->kernel ? " " : "",
 	         o->kernel ? o->kernel : "", *constants ? " " : "", constants);
 }
 

@@ -186,7 +186,7 @@ hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, 
 	arenas[1] = &c->arena;
 	arenas[2] = &j.m->arena;
 	code = arena_protect(arenas, 3, compile, &j);
-	free(j.block);
+	free(j.answer);
 	for (int i = 0; i < 3; i++)
 		why = arenas[i]->why ? arenas[i]->why : why;
 	code = outcome(c, code, why);

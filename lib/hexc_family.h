@@ -11,8 +11,8 @@
  * the sizes.
  *
  * Its arguments are those of all of its kernels by name, but for what is a line's own: sizes that it computes
- * (into how many parts K is cut), and its workspace, tensors that an earlier kernel of the chain writes and a
- * later one reads.
+ * (into how many parts K is cut), and its workspace, tensors that a kernel of the chain writes and only later
+ * ones read.
  *
  * A hexc_family never changes: any number of threads may read one at the same time.  The bundle outlives it.
  * */
@@ -33,8 +33,7 @@ typedef struct hexc_family hexc_family;
  * its kernels is not in the bundle), E_FILE (the text is none, or the bundle is damaged), E_NOMEM, E_INVALID,
  * with one sentence in why[0..n) (n may be 0). */
 HEXC_API int hexc_family_open(hexc_family **out, const hexc_bundle *b, const char *name, const char *arch,
-                              char *why,
-                              size_t n);
+                              char *why, size_t n);
 /* The same of text, `bytes` bytes as hexc-family(5) has them, whose kernels are in b. */
 HEXC_API int hexc_family_read(hexc_family **out, const hexc_bundle *b, const char *text, size_t bytes,
                               const char *name, const char *arch, char *why, size_t n);
@@ -56,14 +55,17 @@ HEXC_API int hexc_family_describe(const hexc_family *f, hexc_family_info *out);
 HEXC_API int hexc_family_param(const hexc_family *f, size_t i, hexc_param_info *out);
 HEXC_API int hexc_family_param_find(const hexc_family *f, const char *name);
 
-typedef struct hexc_family_line { /* may grow: only the library makes them */
+typedef struct hexc_family_line {
+	size_t size;            /* bytes of this struct that are filled */
 	const char *guard;      /* for which sizes, as the text has it */
 	uint32_t number;        /* of the line in the text, from 1 */
 	uint32_t nstage;        /* kernels, one after the other */
 	uint32_t ntensor;       /* in its workspace */
+	uint32_t reserved;      /* 0 */
 } hexc_family_line;
+#define HEXC_FAMILY_LINE_INIT { sizeof(hexc_family_line), NULL, 0, 0, 0, 0 }
 
-/* Line i, from 0; 0 past the end. */
+/* Line i, from 0: fills at most the bytes that out->size says, returns 1; 0 past the end. */
 HEXC_API int hexc_family_at(const hexc_family *f, size_t i, hexc_family_line *out);
 /* The number of the line for these arguments, nparam of them, of which the numbers are looked at.  HEXC_OK;
  * E_ARGS, there is none, and why[0..n) says what the last one whose guard holds has against it; E_INVALID. */
@@ -71,16 +73,14 @@ HEXC_API int hexc_family_pick(const hexc_family *f, const hexc_arg *arg, size_t 
 /* Stage s of a line: the kernel's number in the bundle, its module, which b owns, and its number k there.
  * Any of the three may be NULL.  HEXC_OK or E_INVALID. */
 HEXC_API int hexc_family_stage(const hexc_family *f, size_t line, size_t s, size_t *kernel,
-                               const hexc_module **m,
-                               size_t *k);
+                               const hexc_module **m, size_t *k);
 /* Bytes of device memory that the line's workspace takes for these arguments; 0: it needs none.  HEXC_OK,
  * E_ARGS when they cannot be computed, E_INVALID. */
 HEXC_API int hexc_family_workspace(const hexc_family *f, size_t line, const hexc_arg *arg, uint64_t *bytes);
 /* The arguments of stage s, all that its kernel has, from those of the family and the workspace, which is
  * aligned to 256 bytes: for hexc_check_args, hexc_gpu_launch and others.  Results as above. */
 HEXC_API int hexc_family_args(const hexc_family *f, size_t line, size_t s, const hexc_arg *arg,
-                              void *workspace,
-                              hexc_arg *out);
+                              void *workspace, hexc_arg *out);
 
 /* ---- for who makes bundles ----------------------------------------------------------------------------- */
 

@@ -15,7 +15,7 @@ typedef struct Job {
 	bool stopped; /* opts.stop was reached */
 	const void *key; /* nkey bytes in the arena, by which the cache has it; NULL: it is not asked */
 	size_t nkey;
-	void *block; /* what it gave, to be freed */
+	void *answer; /* what it gave, to be freed */
 	bool hit;
 } Job;
 

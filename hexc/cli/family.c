@@ -89,19 +89,22 @@ cli_read_families(Cli *c, CliFamilies *out)
 
 typedef struct Check {
 	const hexc_bundle *b;
-	char name[200], why[400];
+	char family[200], arch[40]; /* that was opened last */
+	char why[400];
 	int code;
 } Check;
 
 static int
 open_family(void *user, const hexc_family_want *w)
 {
+	const char *arch = w->arch ? w->arch : "";
 	Check *j = user;
 	hexc_family *f;
 
-	if (strcmp(j->name, w->family) == 0)
+	if (strcmp(j->family, w->family) == 0 && strcmp(j->arch, arch) == 0)
 		return 0;
-	snprintf(j->name, sizeof j->name, "%s", w->family);
+	snprintf(j->family, sizeof j->family, "%s", w->family);
+	snprintf(j->arch, sizeof j->arch, "%s", arch);
 	j->code = hexc_family_open(&f, j->b, w->family, w->arch, j->why, sizeof j->why);
 	hexc_family_close(f);
 	return j->code;

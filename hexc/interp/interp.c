@@ -234,6 +234,8 @@ launch(Launch *run, Worker *w, unsigned n)
 static void
 prepare(Interp *it, Kernel *k, int narg, int64_t grid[3])
 {
+	const Arena *a = k->unit->arena;
+
 	if (setjmp(it->fail)) {
 		it->code = INTERP_E_NOMEM;
 		return;
@@ -241,6 +243,10 @@ prepare(Interp *it, Kernel *k, int narg, int64_t grid[3])
 	if (narg != k->nparam) {
 		interp_error(it, INTERP_E_ARG, NULL, "%s takes %d arguments, not %d", k->name,
 		             k->nparam, narg);
+		return;
+	}
+	if (a->cancel && a->cancel(a->user)) { /* so that it is asked once at least */
+		interp_error(it, INTERP_E_LIMIT, NULL, "cancelled");
 		return;
 	}
 	interp_setup(it);

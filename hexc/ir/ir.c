@@ -330,15 +330,26 @@ walk_next(OpWalk *w)
 	return o;
 }
 
+bool
+kernel_has(const Kernel *k, OpCode code)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == code)
+			return true;
+	return false;
+}
+
 /* ---- loops and uses -------------------------------------------------------------------------------- */
 
-/* Results cannot be added to an op: a new one, with a carried value more, takes the body over. */
 bool
 loop_ends_early(const Op *o)
 {
 	return o->code == O_for && IMM(o, early) != 0;
 }
 
+/* Results cannot be added to an op: a new one, with a carried value more, takes the body over. */
 Op *
 loop_carry(Op *o, Val *first)
 {

@@ -435,6 +435,8 @@ typedef struct OpWalk {
 } OpWalk;
 Op *walk_first(OpWalk *w, Block *b);
 Op *walk_next(OpWalk *w);
+/* Is there an op of that code in its body? */
+bool kernel_has(const Kernel *k, OpCode code);
 
 /* ---- roles of warps (role.c) ----------------------------------------------------------------- */
 

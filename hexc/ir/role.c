@@ -27,23 +27,13 @@ cluster_blocks(const Kernel *k)
 bool
 kernel_waits_for_grids(const Kernel *k)
 {
-	OpWalk w;
-
-	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_grid_wait)
-			return true;
-	return false;
+	return kernel_has(k, O_grid_wait);
 }
 
 bool
 kernel_is_persistent(const Kernel *k)
 {
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_launched)
-			return true;
-	return false;
+	return kernel_has(k, O_launched);
 }
 
 int

@@ -30,12 +30,7 @@ dot_side(const Op *dot)
 bool
 kernel_is_sparse(const Kernel *k)
 {
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_sparse_expand)
-			return true;
-	return false;
+	return kernel_has(k, O_sparse_expand);
 }
 
 void

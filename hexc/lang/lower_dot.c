@@ -193,7 +193,6 @@ static bool
 dot_shape(Lower *l, const Expr *e, const Operand *a, const Operand *b)
 {
 	const Type *ta = &a->v.v->type, *tb = &b->v.v->type;
-
 	Operand free[2];
 	int ka = ta->rank - 1, kb = tb->rank - 2;
 

@@ -111,10 +111,8 @@ static bool
 fold_for(Fold *f, Op *o, Op **next)
 {
 	Fact lo = val_fact(f->k, o->in[0]), hi = val_fact(f->k, o->in[1]), step = val_fact(f->k, o->in[2]);
+	Fact going = loop_ends_early(o) ? val_fact(f->k, o->in[3]) : fact_const(1);
 	Block *b = o->blk[0];
-
-	bool early = loop_ends_early(o);
-	Fact going = early ? val_fact(f->k, o->in[3]) : fact_const(1);
 
 	if (hi.hi <= lo.lo || going.hi == 0) {
 		for (int i = 0; i < o->nout; i++)

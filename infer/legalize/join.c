@@ -87,11 +87,11 @@ joined(Type t, int64_t row)
 	return t;
 }
 
-/* Does the view have the dim before the last one? */
+/* Does the view have the dim before the last one, if there is one? */
 static bool
 keeps_rows(const Op *view)
 {
-	return !(IMM(view, dropped) >> (view->nin - 3) & 1);
+	return view->nin < 3 || !(IMM(view, dropped) >> (view->nin - 3) & 1);
 }
 
 /* Has memory v, a root or a view of one, its rows in a dim of their own? */

@@ -44,9 +44,8 @@ bool
 pass_legalize(Kernel *k)
 {
 	split_fills(k);
+	fuse_scales(k);
 	pass_dce(k);
-	if (fuse_scales(k))
-		pass_dce(k);
 	promote_dots(k);
 	if (fuse_sparse(k))
 		pass_dce(k);

@@ -8,8 +8,9 @@ void promote_dots(Kernel *k);
 /* Dots of a sparse tile take its values and positions where the target has an instruction for them, unless
  * its expand is marked dense.  True: some do. */
 bool fuse_sparse(Kernel *k);
-/* Likewise dots of values and scales, where the target multiplies the two, unless they are marked dense. */
-bool fuse_scales(Kernel *k);
+/* Likewise dots of values and scales, where the target multiplies the two, unless they are marked dense.
+ * Leaves ops that nobody reads. */
+void fuse_scales(Kernel *k);
 /* Dots of consumers whose factors are stages of shared tiles become wgmma, each waited for at once. 
  * True: some do. */
 bool take_warpgroups(Kernel *k);

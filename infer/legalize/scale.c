@@ -230,7 +230,7 @@ row_for(const Op *dot, const Scaled f[2], const Target *t, bool *swap)
 	return best;
 }
 
-static bool
+static void
 fuse(Kernel *k, Op *dot)
 {
 	Scaled f[2];
@@ -241,31 +241,28 @@ fuse(Kernel *k, Op *dot)
 
 	for (int side = 0; side < 2; side++)
 		if (!scaled_factor(dot, side, &f[side]))
-			return false;
+			return;
 	if ((!f[0].scale.v && !f[1].scale.v) || !(row = row_for(dot, f, k->unit->target, &swap)))
-		return false;
+		return;
 	for (int side = 0; side < 2; side++) {
 		in[side] = values(dot, &f[side], side, side == swap ? row->ta : row->tb);
 		in[3 + side] = scales(dot, &f[side], side, row);
 		if (!in[side] || !in[3 + side])
-			return false; /* what was made for it, nobody reads */
+			return; /* what was made for it, nobody reads */
 	}
 	in[2] = dot->in[2];
 	o = op_new(dot->parent, dot, O_dot, dot->src, 5, in, 1, &dot->out[0]->type);
 	o->out[0]->name = dot->out[0]->name;
 	val_replace(k, dot->out[0], o->out[0]);
 	op_unlink(dot);
-	return true;
 }
 
-bool
+void
 fuse_scales(Kernel *k)
 {
-	bool any = false;
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_dot && o->nin == 3 && !IMM(o, dense))
-			any |= fuse(k, o);
-	return any;
+			fuse(k, o);
 }

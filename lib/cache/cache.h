@@ -28,8 +28,8 @@ typedef struct CacheKey {
  * key, 0.  Then label, key and answer. */
 enum { ENTRY_HEAD = 48, ENTRY_LABEL_MAX = 400 };
 
-/* The answer, n bytes at *data in *block, which is the caller's to free; false: there is none. */
-bool cache_get(hexc_cache *c, const CacheKey *key, void **block, const unsigned char **data, size_t *n);
+/* The answer, n bytes, aligned for anything, which are the caller's to free; NULL: there is none. */
+void *cache_get(hexc_cache *c, const CacheKey *key, size_t *n);
 void cache_put(hexc_cache *c, const CacheKey *key, const void *data, size_t n);
 /* The label of an entry, at most room - 1 bytes of it; false: it has no right head. */
 bool cache_label(const char *path, char *label, size_t room);

@@ -35,7 +35,7 @@ static uint64_t
 digest(uint64_t h, const unsigned char *p, size_t n)
 {
 	static const uint64_t prime = UINT64_C(0x100000001b3);
-	uint64_t lane[4] = { h, h + 1, h + 2, h + 3 }, last = 0;
+	uint64_t lane[4] = { h, h + 1, h + 2, h + 3 }, last;
 
 	for (; n >= 32; n -= 32, p += 32)
 		for (int i = 0; i < 4; i++)
@@ -107,9 +107,8 @@ touch(const hexc_cache *c, int fd, const struct stat *st)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (!c->read_only && (now.tv_sec - st->st_mtime >= TOUCH_SECONDS || now.tv_sec < st->st_mtime) &&
-	    futimens(fd, NULL))
-		return; /* not ours, or a system that is read only: it seems older than it is */
+	if (!c->read_only && (now.tv_sec - st->st_mtime >= TOUCH_SECONDS || now.tv_sec < st->st_mtime))
+		(void)!futimens(fd, NULL); /* not ours, or a system that is read only: it seems older */
 }
 
 static unsigned char *
@@ -139,8 +138,8 @@ read_entry(hexc_cache *c, const char *path, const CacheKey *key, size_t *n)
 	return NULL;
 }
 
-bool
-cache_get(hexc_cache *c, const CacheKey *key, void **block, const unsigned char **data, size_t *n)
+void *
+cache_get(hexc_cache *c, const CacheKey *key, size_t *n)
 {
 	char name[NAME_BYTES], *path = malloc(cache_path_bytes(c));
 	unsigned char *e = NULL;
@@ -151,13 +150,11 @@ cache_get(hexc_cache *c, const CacheKey *key, void **block, const unsigned char 
 		e = read_entry(c, cache_name(c, name, path), key, &bytes);
 	free(path);
 	atomic_fetch_add(e ? &c->hits : &c->misses, 1);
-	*block = e;
 	if (!e)
-		return false;
+		return NULL;
 	front = ENTRY_HEAD + (size_t)wire_get_word(e + 12, 4) + key->n;
-	*data = e + front;
 	*n = bytes - front;
-	return true;
+	return memmove(e, e + front, *n); /* the driver is given cubins as they lie there */
 }
 
 bool
@@ -271,11 +268,12 @@ static int
 write_entry(hexc_cache *c, const CacheKey *key, const unsigned char *e, size_t bytes)
 {
 	size_t room = cache_path_bytes(c);
-	char name[NAME_BYTES], *temp = malloc(2 * room), *path = temp + room;
+	char name[NAME_BYTES], *temp = malloc(2 * room), *path;
 	int fd, bad;
 
 	if (!temp)
 		return ENOMEM;
+	path = temp + room;
 	fd = open_temp(c, temp);
 	bad = fd < 0 ? errno : write_all(fd, e, bytes);
 	entry_name(key, name);

@@ -6,25 +6,11 @@
 #include <string.h>
 
 int
-call_error(hexc_call *c, int code, const char *fmt, ...)
-{
-	va_list ap;
-
-	c->why[0] = c->info.name[0];
-	va_start(ap, fmt);
-	vsnprintf(c->why + c->prefix, sizeof c->why - c->prefix, fmt, ap);
-	va_end(ap);
-	return code;
-}
-
-int
 call_driver(hexc_call *c, const char *call, int result)
 {
-	if (result) {
-		c->why[0] = c->info.name[0];
-		driver_says(&c->gm->g->cu, call, result, c->why + c->prefix, sizeof c->why - c->prefix);
-	}
-	return driver_code(result);
+	if (result)
+		driver_says(&c->gm->g->cu, call, result, WHY(c));
+	return call_told(c, driver_code(result));
 }
 
 int
@@ -280,12 +266,12 @@ call_fill(hexc_call *c, double *fill)
 	uint64_t blocks = 0;
 	int code = call_blocks(c, &blocks);
 
-	if (code == HEXC_OK && !c->held && (code = gpu_enter(g)) == HEXC_OK)
-		code = gpu_leave(g, gpu_held(g, c->function, &c->info, &c->held));
-	if (code == HEXC_E_DEVICE || code == HEXC_E_FAULT)
-		snprintf(c->why + c->prefix, sizeof c->why - c->prefix, "%s", g->why);
 	if (code)
-		return call_told(c, code);
+		return code;
+	if (!c->held && (code = gpu_enter(g)) == HEXC_OK)
+		code = gpu_leave(g, gpu_held(g, c->function, &c->info, &c->held));
+	if (code)
+		return call_error(c, code, "%s", g->why);
 	*fill = !c->held || blocks > c->held ? 1 : (double)blocks / c->held;
 	return HEXC_OK;
 }

@@ -9,7 +9,8 @@ struct hexc_call {
 	size_t k;
 	void *function;
 	hexc_kernel_info info;
-	uint32_t held;       /* of a persistent kernel: blocks that the device holds */
+	uint32_t held;       /* blocks that the device holds at a time; 0: not asked, but of a persistent
+	                      * kernel */
 	uint64_t numbers;    /* a bit for each parameter: it is no tensor */
 	uint64_t missing;    /* no argument yet */
 	uint64_t moved;      /* another address since it was looked at */
@@ -26,8 +27,10 @@ _Static_assert(HEXC_MAX_PARAMS <= 64, "a bit for each parameter");
 
 /* ---- call.c ---- */
 
-/* Keep a sentence behind the kernel's name; returns code. */
-int call_error(hexc_call *c, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Where a sentence goes, behind the kernel's name. */
+#define WHY(c) (c)->why + (c)->prefix, sizeof(c)->why - (c)->prefix
+/* Keep one there; returns code, which is no success. */
+#define call_error(c, code, ...) call_told(c, why_error(code, WHY(c), __VA_ARGS__))
 /* The result of a driver's function. */
 int call_driver(hexc_call *c, const char *call, int result);
 #define CALL(c, function, ...) call_driver(c, #function, (c)->gm->g->cu.function(__VA_ARGS__))

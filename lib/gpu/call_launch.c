@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WHY(c) (c)->why + (c)->prefix, sizeof(c)->why - (c)->prefix
 #define HAS(c, function) ((c)->gm->g->cu.function || driver_lacks(#function, WHY(c)))
 
 /* ---- the context --------------------------------------------------------------------------------- */

@@ -44,8 +44,7 @@ compile(hexc_gpu_module *gm, void **state, void **cubin, size_t *n)
 	*state = NULL;
 	return g->cu.cuLinkCreate_v2(0, NULL, NULL, state) == 0 &&
 	       g->cu.cuLinkAddData_v2(*state, DRV_CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx, nptx + 1, "hexc",
-	                              0, NULL,
-	                              NULL) == 0 &&
+	                              0, NULL, NULL) == 0 &&
 	       g->cu.cuLinkComplete(*state, cubin, n) == 0;
 }
 
@@ -71,11 +70,10 @@ gpu_load_cached(hexc_gpu_module *gm)
 {
 	hexc_module_info info = HEXC_MODULE_INFO_INIT;
 	char label[ENTRY_LABEL_MAX];
-	const unsigned char *data;
 	CacheKey key = { .label = label };
 	bool loaded = false;
-	void *block = NULL;
 	char *bytes;
+	void *cubin;
 	size_t n;
 
 	if (!gm->g->cache || !(bytes = key_bytes(gm, &key.n)))
@@ -83,11 +81,12 @@ gpu_load_cached(hexc_gpu_module *gm)
 	hexc_module_describe(gm->m, &info);
 	snprintf(label, sizeof label, "cubin sm_%u %s", gm->g->info.capability, info.file);
 	key.data = bytes;
-	if (cache_get(gm->g->cache, &key, &block, &data, &n))
-		loaded = gpu_load_image(gm->g, data, &gm->module) == HEXC_OK;
+	cubin = cache_get(gm->g->cache, &key, &n);
+	if (cubin)
+		loaded = gpu_load_image(gm->g, cubin, &gm->module) == HEXC_OK;
 	if (!loaded)
 		loaded = make(gm, &key);
-	free(block);
+	free(cubin);
 	free(bytes);
 	return loaded;
 }

@@ -47,8 +47,7 @@ driver_open(Driver *d, bool simulated, char *why, size_t n)
 
 	if (!lib) {
 		snprintf(why, n, "%s",
-		         simulated ?
-		                 "there is no simulator here: libhexc_sim.so." NUMBER(HEXC_VERSION_MAJOR)
+		         simulated ? "there is no simulator here: libhexc_sim.so." NUMBER(HEXC_VERSION_MAJOR)
 		                     " cannot be opened; install it, or link it"
 		                   : "there is no CUDA driver here: libcuda.so.1 cannot be opened; install "
 		                     "that of the GPU, or use the simulator");

@@ -57,7 +57,7 @@ load_module(hexc_family_call *c, const hexc_module *m, hexc_gpu_module **out)
 static int
 load_line(hexc_family_call *c, size_t line)
 {
-	hexc_family_line l;
+	hexc_family_line l = HEXC_FAMILY_LINE_INIT;
 	int code = HEXC_OK;
 
 	hexc_family_at(c->f, line, &l);
@@ -79,11 +79,11 @@ load_line(hexc_family_call *c, size_t line)
 static int
 load_all(hexc_family_call *c)
 {
-	hexc_family_line l;
+	hexc_family_line l = HEXC_FAMILY_LINE_INIT;
 	size_t stages = 0;
 	int code = HEXC_OK;
 
-	for (size_t i = 0; hexc_family_at(c->f, i, &l); i++)
+	for (size_t i = 0; hexc_family_at(c->f, i, &l); i++, l.size = sizeof l)
 		stages += l.nstage;
 	c->chain = calloc(c->info.nline + 1, sizeof *c->chain);
 	c->module = calloc(stages + 1, sizeof *c->module);
@@ -196,7 +196,8 @@ hexc_family_call_ptr(hexc_family_call *c, int i, void *ptr, uint64_t bytes)
 int
 hexc_family_call_int(hexc_family_call *c, int i, int64_t x)
 {
-	bool was = c && i >= 0 && (uint32_t)i < c->info.nparam && !(c->missing >> i & 1) && c->arg[i].i == x;
+	bool was = c && i >= 0 && (uint32_t)i < c->info.nparam && c->numbers >> i & 1 &&
+	           !(c->missing >> i & 1) && c->arg[i].i == x;
 	int code = was ? HEXC_OK : argument(c, i, 'i');
 
 	if (was || code)
@@ -320,7 +321,7 @@ give(hexc_family_call *c)
 	if (c->needs > c->space_bytes) {
 		snprintf(text, sizeof text,
 		         "it takes a workspace of %llu bytes for these sizes: give one with "
-		                            "hexc_family_call_workspace",
+		         "hexc_family_call_workspace",
 		         (unsigned long long)c->needs);
 		return told(c, HEXC_E_ARGS, text);
 	}

@@ -1,20 +1,9 @@
 /* gpu.c - hexc_gpu.h: a device and its memory. */
 #include "lib/gpu/gpu.h"
-#include <stdarg.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int
-gpu_error(hexc_gpu *g, int code, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(g->why, sizeof g->why, fmt, ap);
-	va_end(ap);
-	return code;
-}
 
 int
 gpu_result(hexc_gpu *g, const char *call, int r)
@@ -90,9 +79,9 @@ describe(hexc_gpu *g)
 static int
 open_driver(hexc_gpu *g)
 {
-	return driver_open(&g->cu, g->simulated, g->why, sizeof g->why) ? GPU_CALL(g, cuInit,
-	                                                                           0)
-	                                                                : HEXC_E_DEVICE;
+	if (!driver_open(&g->cu, g->simulated, g->why, sizeof g->why))
+		return HEXC_E_DEVICE;
+	return GPU_CALL(g, cuInit, 0);
 }
 
 /* Of this compute capability. */
@@ -118,8 +107,7 @@ open_device(hexc_gpu *g, int device)
 	int code, count = 0;
 
 	if (device < 0)
-		return open_simulator(g, -device);
-
+		return open_simulator(g, device < -INT_MAX ? INT_MAX : -device);
 	if ((code = open_driver(g)) || (code = GPU_CALL(g, cuDeviceGetCount, &count)))
 		return code;
 	if (count == 0)

@@ -61,7 +61,7 @@ int call_blocks(hexc_call *c, uint64_t *blocks);
 int call_fill(hexc_call *c, double *fill);
 
 /* Keep a sentence for hexc_gpu_why; returns `code`. */
-int gpu_error(hexc_gpu *g, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+#define gpu_error(g, code, ...) why_error(code, (g)->why, sizeof (g)->why, __VA_ARGS__)
 /* The result of a driver's function as our code, reported if it is no success. */
 int gpu_result(hexc_gpu *g, const char *call, int result);
 #define GPU_CALL(g, function, ...) gpu_result(g, #function, (g)->cu.function(__VA_ARGS__))

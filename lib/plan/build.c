@@ -1,33 +1,34 @@
 /* build.c - hexc_plan.h: what there is to do. */
 #include "lib/plan/plan.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int
-plan_error(hexc_plan *p, int code, const char *fmt, ...)
-{
-	va_list ap;
+typedef struct Try {
+	hexc_plan *p;
+	int (*body)(hexc_plan *p, void *arg);
+	void *arg;
+	int code;
+} Try;
 
-	va_start(ap, fmt);
-	vsnprintf(p->why, sizeof p->why, fmt, ap);
-	va_end(ap);
-	return code;
+/* Under arena_protect. */
+static void
+run_body(void *user)
+{
+	Try *t = user;
+
+	t->code = t->body(t->p, t->arg);
 }
 
 int
 plan_try(hexc_plan *p, Arena *arena, int (*body)(hexc_plan *p, void *arg), void *arg)
 {
-	jmp_buf fail;
-	int code;
+	Arena *both[2] = { arena, &p->scratch };
+	Try t = { p, body, arg, HEXC_OK };
+	int code = arena_protect(both, 2, run_body, &t);
 
-	arena->fail = &fail;
-	if (setjmp(fail))
-		return plan_error(p, HEXC_E_NOMEM, "%s", hexc_strerror(HEXC_E_NOMEM));
-	code = body(p, arg);
-	arena->fail = NULL;
-	return code;
+	arena_free(&p->scratch);
+	return code ? plan_error(p, code, "%s", hexc_strerror(code)) : t.code;
 }
 
 const char *
@@ -57,8 +58,8 @@ hexc_plan_new(hexc_plan **out, const hexc_plan_opts *opts)
 	if (!out)
 		return HEXC_E_INVALID;
 	*out = NULL;
-	if (opts)
-		memcpy(&o, opts, opts->size < sizeof o ? opts->size : sizeof o);
+	if (opts && !take_in(&o, sizeof o, opts))
+		return HEXC_E_INVALID;
 	o.streams = o.streams ? o.streams : 1;
 	o.align = o.align ? o.align : 256;
 	o.max_steps = o.max_steps ? o.max_steps : 500000;
@@ -73,6 +74,7 @@ hexc_plan_new(hexc_plan **out, const hexc_plan_opts *opts)
 	arena_init(&p->arena, o.realloc, o.user);
 	arena_init(&p->s.arena, o.realloc, o.user);
 	arena_init(&p->run, o.realloc, o.user);
+	arena_init(&p->scratch, o.realloc, o.user);
 	*out = p;
 	return HEXC_OK;
 }
@@ -180,7 +182,8 @@ hexc_plan_node(hexc_plan *p, const hexc_plan_work *work, uint32_t *id)
 
 	if (!p || !work || !id)
 		return HEXC_E_INVALID;
-	memcpy(&w, work, work->size < sizeof w ? work->size : sizeof w);
+	if (!take_in(&w, sizeof w, work))
+		return plan_error(p, HEXC_E_INVALID, "the work says what this version of hexc does not know");
 	if (p->nnode == PLAN_NODES)
 		return plan_error(p, HEXC_E_LIMIT, "a plan has at most %d nodes", PLAN_NODES);
 	if (w.call && w.launch)

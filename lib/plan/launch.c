@@ -185,7 +185,7 @@ hexc_plan_launch(hexc_plan *p, void *const *stream, uint32_t n)
 		return HEXC_E_INVALID;
 	if ((code = check_ready(p, n)) || (code = enter(p)))
 		return code;
-	code = plan_try(p, &p->arena, make_events, NULL);
+	code = p->nevent < p->s.nevent ? plan_try(p, &p->arena, make_events, NULL) : HEXC_OK;
 	return leave(p, code ? code : launch(p, stream, NULL));
 }
 

@@ -159,8 +159,9 @@ sort_by(Arena *scratch, Place *pl, int rule)
 }
 
 void
-place_buffers(const hexc_plan *p, Arena *scratch, Solution *s, Bits after)
+place_buffers(hexc_plan *p, Solution *s, Bits after)
 {
+	Arena *scratch = &p->scratch;
 	Place pl = { 0 };
 	uint64_t *best, bytes = UINT64_MAX;
 

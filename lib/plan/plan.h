@@ -12,7 +12,7 @@ typedef uint64_t Set;
 typedef struct Buffer {
 	uint64_t bytes;
 	void *ptr;    /* the host's, if it is outside */
-	bool outside; /* not in the arena */
+	bool outside; /* not in the memory of hexc_plan_bind */
 } Buffer;
 
 /* A node touches a buffer. */
@@ -62,8 +62,8 @@ typedef struct Solution {
 	uint32_t *event;      /* of each step: the number of its event; 0, that of the start: nobody waits */
 	uint32_t nevent;
 	uint32_t *use;        /* of each node: its first in hexc_plan.use, and behind the last node the end */
-	uint64_t *offset;     /* of each buffer in the arena */
-	uint64_t bytes, live, total; /* the arena, what is alive at a time, without sharing */
+	uint64_t *offset;     /* of each buffer in the memory of hexc_plan_bind */
+	uint64_t bytes, live, total; /* the memory, what is alive at a time, without sharing */
 	uint64_t cost, serial, critical; /* ns */
 	bool exact;
 } Solution;
@@ -86,6 +86,7 @@ struct hexc_plan {
 	bool solved;
 	bool fits;         /* buffers have the bytes that they had when they were placed */
 	Solution s;
+	Arena scratch;     /* of plan_try */
 	/* launches, in launch.c */
 	Arena run;
 	void *memory;
@@ -103,8 +104,9 @@ struct hexc_plan {
 };
 
 /* Keep a sentence for hexc_plan_why; returns code. */
-int plan_error(hexc_plan *p, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* Run body, which allocates in arena: HEXC_E_NOMEM where there is no memory. */
+#define plan_error(p, code, ...) why_error(code, (p)->why, sizeof (p)->why, __VA_ARGS__)
+/* Run body, which allocates in arena and in p->scratch, which is empty again then: what it returns, or
+ * HEXC_E_NOMEM where there is no memory.  Not from within a body. */
 int plan_try(hexc_plan *p, Arena *arena, int (*body)(hexc_plan *p, void *arg), void *arg);
 /* "node 3 (gemm)", in a buffer of the caller's. */
 const char *plan_node_name(const hexc_plan *p, uint32_t i, char name[120]);
@@ -151,7 +153,7 @@ typedef struct Part {
 	uint64_t ns[PART_NODES], work[PART_NODES];
 	uint64_t sync;
 	uint32_t streams;
-	/* buffers of the arena that it touches, or that live through it */
+	/* buffers of the plan that it touches, or that live through it */
 	uint32_t nbuffer;
 	struct PartBuffer {
 		Set touch;
@@ -172,8 +174,7 @@ uint64_t stage_live(const Part *p, Set done, Set stage);
 
 /* The best stages of the part, in order: sets in stage[0..), which has room for n of them.  Returns how many;
  * adds what they cost, and raises *live to what is alive. */
-uint32_t search_part(hexc_plan *p, Arena *a, const Part *part, Set *stage, uint64_t *cost, uint64_t *live,
-                     bool *exact);
+uint32_t search_part(hexc_plan *p, const Part *part, Set *stage, uint64_t *cost, uint64_t *live, bool *exact);
 
 /* ---- order.c: streams and who waits for whom --------------------------------------------------- */
 
@@ -186,7 +187,7 @@ void order_waits(const hexc_plan *p, Solution *s);
 
 /* ---- place.c: bytes ------------------------------------------------------------------------------ */
 
-/* Offsets of all buffers of the arena, which share bytes only where `after` (row u: steps behind step u)
+/* Offsets of all buffers of the memory, which share bytes only where `after` (row u: steps behind step u)
  * has all steps of one behind all of the other. */
-void place_buffers(const hexc_plan *p, Arena *scratch, Solution *s, Bits after);
+void place_buffers(hexc_plan *p, Solution *s, Bits after);
 #endif

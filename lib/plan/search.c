@@ -233,9 +233,9 @@ search(Search *s, uint32_t width)
 }
 
 uint32_t
-search_part(hexc_plan *p, Arena *a, const Part *part, Set *stage, uint64_t *cost, uint64_t *live, bool *exact)
+search_part(hexc_plan *p, const Part *part, Set *stage, uint64_t *cost, uint64_t *live, bool *exact)
 {
-	Search s = { .a = a, .p = part, .max_steps = p->o.max_steps };
+	Search s = { .a = &p->scratch, .p = part, .max_steps = p->o.max_steps };
 	const State *end;
 	uint32_t n = 0;
 

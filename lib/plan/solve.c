@@ -6,13 +6,16 @@
 static int
 read_times(hexc_plan *p, Solution *s)
 {
+	char name[120];
+
 	for (uint32_t v = 0; v < s->n; v++) {
 		const Node *n = &p->node[v];
 		double fill = n->fill;
 		int code;
 
 		if (fill <= 0 && n->call && (code = call_fill(n->call, &fill)))
-			return plan_error(p, code, "node %u: %s", v, hexc_call_why(n->call));
+			return plan_error(p, code, "%s: %s", plan_node_name(p, v, name),
+			                  hexc_call_why(n->call));
 		if (fill <= 0 && !n->call)
 			fill = 1;
 		s->ns[v] = (uint64_t)(n->us * 1000 + 0.5);
@@ -83,16 +86,9 @@ add_steps(Solution *s, const Part *m, const Set *stage, uint32_t n, uint32_t *ns
 	}
 }
 
-typedef struct Searched {
-	Solution *s;
-	Arena scratch;
-} Searched;
-
-static int
-search_parts(hexc_plan *p, void *arg)
+static void
+search_parts(hexc_plan *p, Solution *s)
 {
-	Searched *job = arg;
-	Solution *s = job->s;
 	uint32_t n, nstep = 0, first = 0;
 	const uint32_t *part;
 	bool cut;
@@ -100,18 +96,17 @@ search_parts(hexc_plan *p, void *arg)
 	part = plan_parts(s, &n, &cut);
 	s->exact = !cut;
 	for (uint32_t i = 0; i < n; first += part[i], i++) {
-		Part *m = NEWN(&job->scratch, Part, 1);
+		Part *m = NEW(&p->scratch, Part);
 		Set stage[PART_NODES];
 		uint32_t nstage;
 
 		m->first = first;
 		m->n = part[i];
-		make_part(p, s, &job->scratch, m);
-		nstage = search_part(p, &job->scratch, m, stage, &s->cost, &s->live, &s->exact);
+		make_part(p, s, &p->scratch, m);
+		nstage = search_part(p, m, stage, &s->cost, &s->live, &s->exact);
 		add_steps(s, m, stage, nstage, &nstep);
-		arena_free(&job->scratch);
+		arena_free(&p->scratch);
 	}
-	return HEXC_OK;
 }
 
 /* Cost and live again, of the steps that there are. */
@@ -153,46 +148,13 @@ tell(const hexc_plan *p, Arena *scratch, Solution *s)
 	s->critical = plan_critical(scratch, s);
 }
 
-/* Buffers where `after` lets them be, in the scratch arena's memory. */
-typedef struct Placed {
-	Solution *s;
-	Bits after;
-	Arena scratch;
-} Placed;
-
-static int
-place(hexc_plan *p, void *arg)
+/* Buffers where `after` lets them be. */
+static void
+place(hexc_plan *p, Solution *s, Bits after)
 {
-	Placed *job = arg;
-
-	tell(p, &job->scratch, job->s);
-	place_buffers(p, &job->scratch, job->s, job->after);
+	tell(p, &p->scratch, s);
+	place_buffers(p, s, after);
 	p->fits = true;
-	return HEXC_OK;
-}
-
-static int
-run_place(hexc_plan *p, Solution *s, Bits after)
-{
-	Placed job = { .s = s, .after = after };
-	int code;
-
-	arena_init(&job.scratch, p->o.realloc, p->o.user);
-	code = plan_try(p, &job.scratch, place, &job);
-	arena_free(&job.scratch);
-	return code;
-}
-
-static int
-run_search(hexc_plan *p, Solution *s)
-{
-	Searched job = { .s = s };
-	int code;
-
-	arena_init(&job.scratch, p->o.realloc, p->o.user);
-	code = plan_try(p, &job.scratch, search_parts, &job);
-	arena_free(&job.scratch);
-	return code;
 }
 
 static int
@@ -207,11 +169,11 @@ solve(hexc_plan *p, void *arg)
 	s->step = NEWN(&s->arena, Step, s->n + 1);
 	s->at = NEWN(&s->arena, uint32_t, s->n + 1);
 	s->offset = NEWN(&s->arena, uint64_t, p->nbuffer + 1);
-	if ((code = read_times(p, s)) || (code = plan_depend(p, s)) || (code = run_search(p, s)))
+	if ((code = read_times(p, s)) || (code = plan_depend(p, s)))
 		return code;
+	search_parts(p, s);
 	order_streams(s);
-	if ((code = run_place(p, s, order_stages(s))))
-		return code;
+	place(p, s, order_stages(s));
 	order_waits(p, s);
 	return HEXC_OK;
 }
@@ -253,22 +215,20 @@ refit(hexc_plan *p, void *arg)
 				if (bit(bits_row(s->before, k), i))
 					set_bit(bits_row(*after, i), k);
 	}
-	return run_place(p, s, *after);
+	place(p, s, *after);
+	return HEXC_OK;
 }
 
 int
 hexc_plan_refit(hexc_plan *p)
 {
-	int code;
-
 	if (!p)
 		return HEXC_E_INVALID;
 	if (!p->solved)
 		return plan_error(p, HEXC_E_INVALID,
 		                  "it is not solved, or something was added since: call hexc_plan_solve");
 	p->fits = false;
-	code = plan_try(p, &p->s.arena, refit, &p->s.after);
-	return code;
+	return plan_try(p, &p->s.arena, refit, &p->s.after);
 }
 
 /* ---- what is told -------------------------------------------------------------------------------------- */
@@ -296,9 +256,7 @@ hexc_plan_describe(const hexc_plan *p, hexc_plan_info *out)
 	i.exact = s->exact;
 	i.captures = p->captures;
 	i.updates = p->updates;
-	i.size = out->size < sizeof i ? out->size : sizeof i;
-	memcpy(out, &i, i.size);
-	return 1;
+	return hand_out(out, out->size, &i, sizeof i);
 }
 
 int
@@ -312,9 +270,7 @@ hexc_plan_step_at(const hexc_plan *p, size_t i, hexc_plan_step *out)
 	t.stage = p->s.step[i].stage;
 	t.stream = p->s.step[i].stream;
 	t.nwait = p->s.step[i].nwait;
-	t.size = out->size < sizeof t ? out->size : sizeof t;
-	memcpy(out, &t, t.size);
-	return 1;
+	return hand_out(out, out->size, &t, sizeof t);
 }
 
 int64_t

@@ -31,6 +31,13 @@ has_constants(const BundleKernel *k, const FamilyStage *s)
 	return true;
 }
 
+/* Does the device run PTX for arch?  *sm: that of the arch. */
+static bool
+runs(const OpenJob *j, const char *arch, uint32_t *sm)
+{
+	return arch_runs(j->capability, arch, sm) || (!j->capability && *sm);
+}
+
 /* How good kernel i is for a stage: 0, not at all, or how new its arch is. */
 static uint32_t
 suits(const OpenJob *j, const FamilyStage *s, int i)
@@ -44,7 +51,7 @@ suits(const OpenJob *j, const FamilyStage *s, int i)
 		return 0;
 	if (j->f->arch)
 		return strcmp(arch, j->f->arch) == 0;
-	return arch_runs(j->capability ? j->capability : UINT32_MAX, arch, &sm) ? sm : 0;
+	return runs(j, arch, &sm) ? sm : 0;
 }
 
 static void
@@ -68,15 +75,17 @@ find_kernel(OpenJob *j, FamilyStage *s)
 		twin = -1;
 	}
 	bundle_constants_text(s->define, (size_t)s->ndefine, text, sizeof text);
-	if (found < 0)
+	if (found < 0) {
 		family_wrong(&j->t, "the bundle has no kernel %s%s%s for %s: build it with --family",
-		             s->kernel,
-		             *text ? " with " : "", text, j->f->arch ? j->f->arch : "this device");
-	else if (twin >= 0)
+		             s->kernel, *text ? " with " : "", text,
+		             j->f->arch ? j->f->arch : "this device");
+		j->code = HEXC_E_ARGS;
+	} else if (twin >= 0) {
 		family_wrong(&j->t,
 		             "kernels %d and %d of the bundle are both %s%s%s: say which by the constants "
-		                    "that differ",
+		             "that differ",
 		             found, twin, s->kernel, *text ? " with " : "", text);
+	}
 	if (j->t.bad)
 		return;
 	s->index = (size_t)found;
@@ -100,38 +109,41 @@ params_of(const FamilyStage *s)
 	return s->m->kernel[s->k].nparam;
 }
 
-/* The first stage from `from` on, before `to`, that writes (or reads) a tensor of this name; -1: none. */
+/* The first stage from `from` on, before `to`, that reads a tensor of this name; -1: none. */
 static int
-stage_with(const FamilyLine *l, const char *name, int from, int to, bool writes)
+stage_reading(const FamilyLine *l, const char *name, int from, int to)
 {
 	for (int s = from; s < to; s++) {
 		int i = hexc_param_find(l->stage[s].m, l->stage[s].k, name);
 		const ModParam *p = i < 0 ? NULL : param_at(&l->stage[s], i);
 
-		if (p && p->kind == HEXC_POINTER && (writes ? p->written : p->read))
+		if (p && p->kind == HEXC_POINTER && p->read)
 			return s;
 	}
 	return -1;
 }
 
-/* Tensors that one stage writes and a later one reads. */
+/* Tensors that one stage writes and a later one reads, and none before. */
 static void
 find_workspace(OpenJob *j, FamilyLine *l)
 {
 	for (int s = 0; s < l->nstage; s++)
 		for (int i = 0; i < params_of(&l->stage[s]); i++) {
 			const ModParam *p = param_at(&l->stage[s], i);
-			FamilyTensor t = { p->name, s, s };
+			FamilyTensor t = { p->name };
 			bool known = false;
 
 			for (int k = 0; k < l->ntensor; k++)
 				known = known || strcmp(l->tensor[k].name, p->name) == 0;
 			if (known || p->kind != HEXC_POINTER || !p->written || p->read ||
-			    stage_with(l, p->name, s + 1, l->nstage, false) < 0)
+			    stage_reading(l, p->name, 0, s) >= 0 ||
+			    stage_reading(l, p->name, s + 1, l->nstage) < 0)
 				continue;
-			for (int to = s; to >= 0; to = stage_with(l, p->name, to + 1, l->nstage, false))
-				t.last = to;
-			VEC_PUSH(j->t.arena, l->tensor, l->ntensor, l->tensor_cap, t);
+			if (l->ntensor == HEXC_MAX_PARAMS)
+				family_wrong(&j->t, "the line has more than %d tensors in its workspace",
+				             HEXC_MAX_PARAMS);
+			else
+				VEC_PUSH(j->t.arena, l->tensor, l->ntensor, l->tensor_cap, t);
 		}
 }
 
@@ -154,13 +166,12 @@ argument(OpenJob *j, const FamilyStage *s, int i)
 	is = &f->param[at].m->kernel[f->param[at].k].param[f->param[at].i];
 	if (is->kind != p->kind || is->dtype != p->dtype || (is->kind == HEXC_POINTER && is->rank != p->rank))
 		family_wrong(&j->t, "%s of kernel %s is another kind of argument than that of %s: rename one",
-		             p->name,
-		             s->kernel, f->param[at].m->kernel[f->param[at].k].name);
+		             p->name, s->kernel, f->param[at].m->kernel[f->param[at].k].name);
 	else if (is->kind == HEXC_POINTER && (!is->packed != !p->packed ||
 	                                      (is->packed && strcmp(is->pack, p->pack) != 0)))
 		family_wrong(&j->t,
 		             "%s of kernel %s is packed in another way than that of %s: one tensor cannot be "
-		                    "both",
+		             "both",
 		             p->name, s->kernel, f->param[at].m->kernel[f->param[at].k].name);
 	return at;
 }
@@ -192,8 +203,15 @@ find_sources(OpenJob *j, FamilyLine *l)
 	for (int k = 0; k < l->nsize; k++) {
 		bool used = false;
 
-		for (int s = 0; s < l->nstage; s++)
-			used = used || hexc_param_find(l->stage[s].m, l->stage[s].k, l->size[k].name) >= 0;
+		for (int s = 0; s < l->nstage; s++) {
+			int i = hexc_param_find(l->stage[s].m, l->stage[s].k, l->size[k].name);
+			const ModParam *p = i < 0 ? NULL : param_at(&l->stage[s], i);
+
+			used = used || p;
+			if (p && (p->kind == HEXC_POINTER || dtype_is_float(p->dtype)))
+				family_wrong(&j->t, "%s of kernel %s is no size", p->name,
+				             l->stage[s].kernel);
+		}
 		if (!used)
 			family_wrong(&j->t, "no kernel of the line has a size %s", l->size[k].name);
 	}
@@ -218,7 +236,7 @@ choose_family(OpenJob *j, const char **from, const char **end)
 			continue;
 		only = name;
 		sm = 1; /* without an arch it is for all of them, if none is for this one */
-		if (arch && !arch_runs(j->capability ? j->capability : UINT32_MAX, arch, &sm))
+		if (arch && !runs(j, arch, &sm))
 			continue;
 		if (sm <= best)
 			continue;

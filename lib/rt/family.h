@@ -23,7 +23,6 @@ typedef struct FamilySize {
 /* A tensor of the workspace. */
 typedef struct FamilyTensor {
 	const char *name;
-	int first, last; /* stages that have it */
 } FamilyTensor;
 
 /* Where an argument of a stage comes from. */
@@ -78,8 +77,7 @@ int family_line_of(const char *text, const char *at);
 /* The next family of a text, from `from` on: its name, its arch (NULL: none is said) and its end; NULL: there
  * is none, or t->bad.  *line counts. */
 const char *family_next(FamilyText *t, const char *from, const char *end, const char **name,
-                        const char **arch,
-                        const char **behind);
+                        const char **arch, const char **behind);
 /* The lines of a family that begins here; t->bad. */
 void family_lines(FamilyText *t, hexc_family *f, const char *from, const char *end);
 

@@ -246,10 +246,10 @@ static const struct {
 	OpCode op;
 	bool swapped;
 } operators[] = {
-	{ "==", 0, O_eq, false }, { "!=", 0, O_ne, false }, { "<=", 0, O_le, false }, { ">=", 0, O_le, true },
-	{ "<", 0, O_lt, false },  { ">", 0, O_lt, true },   { "+", 1, O_add, false },
-		{ "-", 1, O_sub, false },
-	{ "*", 2, O_mul, false }, { "/", 2, O_div, false }, { "%", 2, O_mod, false },
+	{ "==", 0, O_eq, false }, { "!=", 0, O_ne, false }, { "<=", 0, O_le, false },
+	{ ">=", 0, O_le, true },  { "<", 0, O_lt, false },  { ">", 0, O_lt, true },
+	{ "+", 1, O_add, false }, { "-", 1, O_sub, false }, { "*", 2, O_mul, false },
+	{ "/", 2, O_div, false }, { "%", 2, O_mod, false },
 };
 
 static ExprRef
@@ -353,8 +353,7 @@ family_expressions(FamilyText *t, const hexc_family *f, FamilyLine *l)
 			r.at += n;
 			expect(&r, "=");
 			s->value = read_or(&r);
-			known++;
-		} while (!t->bad && accept(&r, ","));
+		} while (!t->bad && ++known < l->nsize && accept(&r, ","));
 	if (!t->bad && !accept_word(&r, "when"))
 		family_wrong(t, "when GUARD is missing at '%.20s'; 1 holds for all sizes", r.at);
 	next_char(&r);

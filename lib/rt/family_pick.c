@@ -45,11 +45,15 @@ int
 hexc_family_at(const hexc_family *f, size_t i, hexc_family_line *out)
 {
 	const FamilyLine *l = line_at(f, i);
+	hexc_family_line line = HEXC_FAMILY_LINE_INIT;
 
 	if (!l || !out)
 		return 0;
-	*out = (hexc_family_line){ l->guard, (uint32_t)l->number, (uint32_t)l->nstage, (uint32_t)l->ntensor };
-	return 1;
+	line.guard = l->guard;
+	line.number = (uint32_t)l->number;
+	line.nstage = (uint32_t)l->nstage;
+	line.ntensor = (uint32_t)l->ntensor;
+	return hand_out(out, out->size, &line, sizeof line);
 }
 
 int
@@ -105,10 +109,11 @@ tensor_bytes(const FamilyLine *l, const hexc_arg *arg, const ExprValues *v, uint
 		if (!stage_numbers(l, st, arg, v, of))
 			return HEXC_E_ARGS;
 		for (int i = 0; i < st->m->kernel[st->k].nparam; i++) {
-			uint64_t n, *all = &bytes[st->from[i].i];
+			uint64_t n, *all;
 
 			if (st->from[i].kind != FROM_WORKSPACE)
 				continue;
+			all = &bytes[st->from[i].i];
 			if (hexc_tensor_bytes(st->m, st->k, (size_t)i, of, &n) != HEXC_OK ||
 			    n > INT64_MAX / 2)
 				return HEXC_E_ARGS;
@@ -216,12 +221,11 @@ hexc_family_pick(const hexc_family *f, const hexc_arg *arg, size_t *line, char *
 		code = line_takes(l, arg, &v, text, sizeof text);
 		*line = (size_t)i;
 		if (code != HEXC_E_ARGS)
-			return code;
+			return code ? why_error(code, why, n, "%s", text) : HEXC_OK;
 		against = l->number;
 	}
 	if (against < 0)
 		return why_error(HEXC_E_ARGS, why, n, "no guard of family %s holds for these sizes", f->name);
 	return why_error(HEXC_E_ARGS, why, n, "family %s has no kernel for these sizes: of line %d, %s",
-	                 f->name, against,
-	                 text);
+	                 f->name, against, text);
 }

@@ -273,10 +273,9 @@ want_stages(WantJob *j, const hexc_family *f)
 	for (int i = 0; i < f->nline; i++)
 		for (int s = 0; s < f->line[i].nstage; s++) {
 			const FamilyStage *st = &f->line[i].stage[s];
-			hexc_family_want w = { f->name, f->arch, st->kernel ? st->kernel : f->name,
-			                       st->define,
-				               (size_t)st->ndefine, st->candidate,
-					(uint32_t)f->line[i].number };
+			const char *kernel = st->kernel ? st->kernel : f->name;
+			hexc_family_want w = { f->name, f->arch, kernel, st->define, (size_t)st->ndefine,
+				               st->candidate, (uint32_t)f->line[i].number };
 
 			if (j->each(j->user, &w))
 				return false;
@@ -308,8 +307,7 @@ want_all(void *user)
 
 int
 hexc_family_wants(const char *text, size_t bytes, int (*each)(void *user, const hexc_family_want *w),
-                  void *user,
-                  char *why, size_t n)
+                  void *user, char *why, size_t n)
 {
 	WantJob j = { .text = text, .bytes = bytes, .each = each, .user = user, .t = { .why = why, .n = n } };
 	Arena *arena = &j.arena;

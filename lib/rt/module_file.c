@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* In front of the fields: magic, version, 0, bytes of all, digest of all but itself. */
-enum { HEAD = 32, HEAD_DIGESTED = 24, FORMAT_VERSION = 1 };
+enum { HEAD = 32, HEAD_DIGESTED = 24, FORMAT_VERSION = 2 };
 static const char magic[8] = "HEXCMOD\n";
 
 static uint64_t

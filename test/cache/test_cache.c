@@ -115,24 +115,6 @@ expect_hit(hexc_cache *cache, const char *src, const hexc_opts *with, bool hit)
 	return m;
 }
 
-static void
-same_bytes(const hexc_module *a, const hexc_module *b)
-{
-	size_t n, k;
-	char *x, *y;
-
-	ck_assert_int_eq(hexc_module_save(a, NULL, 0, NULL, 0, &n), HEXC_OK);
-	ck_assert_int_eq(hexc_module_save(b, NULL, 0, NULL, 0, &k), HEXC_OK);
-	ck_assert_uint_eq(n, k);
-	x = malloc(n);
-	y = malloc(n);
-	hexc_module_save(a, NULL, 0, x, n, &n);
-	hexc_module_save(b, NULL, 0, y, n, &n);
-	ck_assert(memcmp(x, y, n) == 0);
-	free(x);
-	free(y);
-}
-
 TEST(the_same_module)
 {
 	char *path = folder_new();
@@ -144,8 +126,8 @@ TEST(the_same_module)
 
 	first = expect_hit(c, lib_gemm, NULL, false);
 	second = expect_hit(c, lib_gemm, NULL, true);
-	same_bytes(plain, first);
-	same_bytes(plain, second);
+	lib_same(plain, first);
+	lib_same(plain, second);
 	hexc_module_free(plain);
 	hexc_module_free(first);
 	hexc_module_free(second);

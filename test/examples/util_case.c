@@ -89,6 +89,16 @@ make_out(Buf *b)
 	ck_assert_ptr_nonnull(b->allow);
 }
 
+/* With random contents. */
+static Buf *
+filled(Case *c, const char *name, const char *type, double lo, double hi, va_list shape)
+{
+	Buf *b = buf_new(c, name, type, shape);
+
+	fill(c, b, lo, hi);
+	return b;
+}
+
 Buf *
 case_in(Case *c, const char *name, const char *type, double lo, double hi, ...)
 {
@@ -96,9 +106,8 @@ case_in(Case *c, const char *name, const char *type, double lo, double hi, ...)
 	Buf *b;
 
 	va_start(ap, hi);
-	b = buf_new(c, name, type, ap);
+	b = filled(c, name, type, lo, hi, ap);
 	va_end(ap);
-	fill(c, b, lo, hi);
 	return b;
 }
 
@@ -109,9 +118,8 @@ case_inout(Case *c, const char *name, const char *type, double lo, double hi, ..
 	Buf *b;
 
 	va_start(ap, hi);
-	b = buf_new(c, name, type, ap);
+	b = filled(c, name, type, lo, hi, ap);
 	va_end(ap);
-	fill(c, b, lo, hi);
 	make_out(b);
 	b->before = malloc(b->bytes);
 	ck_assert_ptr_nonnull(b->before);

@@ -78,24 +78,6 @@ in_memory(const void *data, size_t n)
 /* ---- there and back --------------------------------------------------------------------------- */
 
 static void
-same_module(const hexc_module *a, const hexc_module *b)
-{
-	size_t n, k;
-	unsigned char *x, *y;
-
-	ck_assert_int_eq(hexc_module_save(a, NULL, 0, NULL, 0, &n), HEXC_OK);
-	ck_assert_int_eq(hexc_module_save(b, NULL, 0, NULL, 0, &k), HEXC_OK);
-	ck_assert_uint_eq(n, k);
-	x = malloc(n);
-	y = malloc(n);
-	hexc_module_save(a, NULL, 0, x, n, &n);
-	hexc_module_save(b, NULL, 0, y, n, &n);
-	ck_assert(memcmp(x, y, n) == 0);
-	free(x);
-	free(y);
-}
-
-static void
 holds(const hexc_bundle *b, const hexc_module *const *m, size_t bytes)
 {
 	static const char *const name[] = { "gemm", "gemm", "gemm", "add" };
@@ -129,7 +111,7 @@ holds(const hexc_bundle *b, const hexc_module *const *m, size_t bytes)
 		ck_assert_int_eq(hexc_const(m[i], 0, e.ndefine, &d), 0);
 		ck_assert_msg(hexc_bundle_module(b, i, &got, &k, why, sizeof why) == HEXC_OK, "%s", why);
 		ck_assert_uint_eq(k, 0);
-		same_module(got, m[i]);
+		lib_same(got, m[i]);
 		ck_assert_int_eq(hexc_bundle_module(b, i, &again, NULL, NULL, 0), HEXC_OK);
 		ck_assert_ptr_eq(got, again);
 	}

@@ -117,3 +117,21 @@ lib_seal(unsigned char *data, size_t n)
 	for (int i = 0; i < 8; i++)
 		data[24 + i] = (unsigned char)(h >> 8 * i);
 }
+
+void
+lib_same(const hexc_module *a, const hexc_module *b)
+{
+	size_t n, k;
+	char *x, *y;
+
+	ck_assert_int_eq(hexc_module_save(a, NULL, 0, NULL, 0, &n), HEXC_OK);
+	ck_assert_int_eq(hexc_module_save(b, NULL, 0, NULL, 0, &k), HEXC_OK);
+	ck_assert_uint_eq(n, k);
+	x = malloc(n);
+	y = malloc(n);
+	hexc_module_save(a, NULL, 0, x, n, &n);
+	hexc_module_save(b, NULL, 0, y, n, &n);
+	ck_assert(memcmp(x, y, n) == 0);
+	free(x);
+	free(y);
+}

@@ -8,6 +8,8 @@
 hexc_module *lib_compile(const char *src, const hexc_opts *opts, int *code, char *why, size_t nwhy);
 /* The same; anything but success fails the test. */
 hexc_module *lib_must(const char *src, const hexc_opts *opts);
+/* As files they are the same bytes. */
+void lib_same(const hexc_module *a, const hexc_module *b);
 
 extern const char lib_add[];  /* C = A + B, f32, one size N */
 extern const char lib_gemm[]; /* C = A B^T, f16, small tiles; K % 8 == 0 */

@@ -4,7 +4,7 @@
 #include "lib/gpu/driver.h"
 #include "lib/sim/cuda/graph.h"
 
-enum { NOT_SUPPORTED = 801, NO_BINARY = 209, INVALID_PTX = 218, INVALID_CONTEXT = 201, NOT_FOUND = 500,
+enum { NO_BINARY = 209, INVALID_PTX = 218, INVALID_CONTEXT = 201, NOT_FOUND = 500,
        STACK = 16, SMS = 4, SHARED_MAX = 227 << 10 };
 
 typedef struct Context {
@@ -38,7 +38,6 @@ int cuda_state(void);
 /* device.c: its functions by name; NULL: it has none of that name. */
 sim_function cuda_device_function(const char *name);
 /* Return the table's function of this name, if it has one. */
-
 #define CUDA_FIND(table, name)                                                   \
 	do {                                                                     \
 		DRIVER_CALLS(CUDA_FIND_)                                         \

@@ -55,7 +55,7 @@ static const struct {
 	{ NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found" },
 	{ DRV_CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED",
 	 "the simulator found a fault in a kernel" },
-	{ NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported by the simulator" },
+	{ CUDA_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported by the simulator" },
 	{ CUDA_CAPTURE_UNMATCHED, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
 	  "the capture was not initiated in this stream" },
 	{ CUDA_CAPTURE_UNJOINED, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
@@ -137,10 +137,14 @@ static int
 context_free(int device)
 {
 	Context *c = cuda_now();
+	int n = 0;
 
 	if (!c || c->capability != device)
 		return INVALID_CONTEXT;
-	contexts.n--;
+	for (int i = 0; i < contexts.n; i++)
+		if (contexts.context[i] != c)
+			contexts.context[n++] = contexts.context[i];
+	contexts.n = n; /* it may have been pushed several times */
 	sim_close(c->s);
 	free(c);
 	return 0;
@@ -215,7 +219,7 @@ static int
 memory_fill(unsigned long long ptr, unsigned char value, size_t bytes, void *stream)
 {
 	if (cuda_state() || (stream && ((Stream *)stream)->capture))
-		return cuda_state() ? cuda_state() : NOT_SUPPORTED;
+		return cuda_state() ? cuda_state() : CUDA_NOT_SUPPORTED;
 	return sim_fill(cuda_now()->s, ptr, value, bytes) == SIM_OK ? 0 : CUDA_INVALID_VALUE;
 }
 
@@ -356,9 +360,10 @@ static int
 held_clusters(int *clusters, void *function, const DriverLaunch *l)
 {
 	const unsigned *b = l->attribute->value;
+	int blocks = (int)(b[0] * b[1] * b[2]);
 
 	(void)function;
-	*clusters = (int)(SMS / (b[0] * b[1] * b[2]));
+	*clusters = blocks < SMS ? SMS / blocks : 1; /* one always runs here, however large */
 	return 0;
 }
 

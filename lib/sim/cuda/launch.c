@@ -157,7 +157,7 @@ static int
 graph_launch(void *exec, void *stream)
 {
 	if (cuda_state() || (stream && ((Stream *)stream)->capture))
-		return cuda_state() ? cuda_state() : NOT_SUPPORTED;
+		return cuda_state() ? cuda_state() : CUDA_NOT_SUPPORTED;
 	return graph_run(exec, run, cuda_now());
 }
 
@@ -215,7 +215,7 @@ event_wait(void *event)
 static int
 event_time(float *ms, void *from, void *to)
 {
-	*ms = (float)(((Event *)to)->launches - ((Event *)from)->launches);
+	*ms = (float)((double)((Event *)to)->launches - (double)((Event *)from)->launches);
 	return cuda_state();
 }
 

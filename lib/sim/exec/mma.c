@@ -191,6 +191,16 @@ counted(Warp *w, u64 macs)
 	return R_NEXT;
 }
 
+/* All three matrices. */
+static void
+load(const Warp *w, const Ins *in, Frag *f)
+{
+	shape_of(in, f);
+	load_a(w, in, f, f->k, f->a);
+	load_b(w, in, f);
+	load_c(w, in, f);
+}
+
 int
 exec_mma(Warp *w, const Ins *in, u32 mask)
 {
@@ -198,10 +208,7 @@ exec_mma(Warp *w, const Ins *in, u32 mask)
 
 	if (!sync_full(w, in, mask))
 		return R_BLOCK;
-	shape_of(in, &f);
-	load_a(w, in, &f, f.k, f.a);
-	load_b(w, in, &f);
-	load_c(w, in, &f);
+	load(w, in, &f);
 	if (w->def)
 		taint_mma(w, in);
 	if (in->mma.a == T_f64)
@@ -285,10 +292,7 @@ exec_mmascale(Warp *w, const Ins *in, u32 mask)
 
 	if (!sync_full(w, in, mask))
 		return R_BLOCK;
-	shape_of(in, &f);
-	load_a(w, in, &f, f.k, f.a);
-	load_b(w, in, &f);
-	load_c(w, in, &f);
+	load(w, in, &f);
 	for (u32 k = 0; k < f.k; k++) {
 		u32 block = k * in->mma.scales / f.k;
 

@@ -6,13 +6,9 @@
 void
 grids_wait(Warp *w, u32 mask)
 {
-	Cta *b = w->cta;
-
+	if (!w->waited)
+		w->wait_clock = w->clock;
 	w->waited |= mask;
-	if (b->waiter)
-		return;
-	b->waiter = w;
-	b->waited = w->clock;
 }
 
 static bool
@@ -22,9 +18,10 @@ has_waited(const Warp *w, int lane)
 
 	if (w->waited >> lane & 1 || !w->def)
 		return true;
-	if (b->waiter == w)
-		return w->met > b->waited;
-	return b->waiter && w->know.vc[b->waiter->id] >= b->waited;
+	for (const Warp *v = b->warp; v < b->warp + b->nwarp; v++)
+		if (v->waited && (v == w ? w->met > v->wait_clock : w->know.vc[v->id] >= v->wait_clock))
+			return true;
+	return false;
 }
 
 void

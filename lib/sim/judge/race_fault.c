@@ -37,8 +37,8 @@ race_fault(const Now *n, const Slot *s)
 		n->w, n->lane, sh ? SIM_FAULT_RACE_SHARED : SIM_FAULT_RACE_GLOBAL, n->in->line, n->acc->space,
 		n->acc->addr, n->bytes, &other,
 		"%s of %s%.48s not ordered with the %s in line %u by block %u,%u,%u thread %u,%u,%u%s",
-	          writes(n->kind) ? "write" : "read", sh ? "shared memory" : "global memory ",
-	          sh || !n->acc->al ? "" : n->acc->al->name, writes(s_kind(s)) ? "write" : "read",
+		writes(n->kind) ? "write" : "read", sh ? "shared memory" : "global memory ",
+		sh || !n->acc->al ? "" : n->acc->al->name, writes(s_kind(s)) ? "write" : "read",
 		other.line, other.block[0], other.block[1], other.block[2], other.thread[0],
 		other.thread[1], other.thread[2],
 		n->odd ? ", but by a wgmma.fence, which orders registers" : narrow(n, s));

@@ -186,7 +186,6 @@ cta_start(Worker *k, Cta *b)
 	b->smem_bytes = l->smem;
 	b->dead = b->fenced = b->ended = b->gone = false;
 	b->next_warp = 0;
-	b->waiter = NULL;
 	b->nsv = 0;
 	b->ntmap = 0;
 	b->steps = 0;

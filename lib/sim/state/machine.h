@@ -74,7 +74,7 @@ struct Warp {
 	bool done, blocked, reported;
 	u8 *local, *linit;
 	u32 clock;                      /* grows at each synchronisation */
-	u32 waited;                     /* lanes that have waited for the grids before */
+	u32 waited, wait_clock;         /* lanes that have waited for the grids before; when the first did */
 	u32 met;                        /* what lanes did before this clock is ordered between all of them */
 	bool paired;                    /* some lanes have met since: */
 	u32 pair[WARP][WARP];           /* what lane j did up to this clock is ordered before lane i */
@@ -135,8 +135,6 @@ struct Cta {
 	struct WgBlock *wg;             /* NULL unless the module has wgmma */
 	u32 nwarp, nlive;
 	Warp *warp;
-	Warp *waiter;                   /* whose lanes first waited for the grids before; NULL: none */
-	u32 waited;                     /* its clock then */
 	u8 *smem, *sinit;
 	Slot *shadow;
 	u32 *word_state;                /* see judge/shadow.c */
