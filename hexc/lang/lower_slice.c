@@ -280,21 +280,16 @@ take_dim(Lower *l, Taken *t, int d)
 {
 	int64_t *extent = &t->extent[d], step = 1;
 	Operand one = { value_none(), d < t->e->nslice ? t->e->slice[d].at : NULL };
-	bool drop, indices, ok, updates = l->updates;
+	bool drop;
 
-	l->updates = false; /* what says where is only read */
-	indices = find_indices(l, t->e, d, &one.v);
-	ok = indices ||
-	     slice_dim(l, t->e, d, &one.v, &t->base.v->type, &t->in[1 + d], extent, &step, &drop);
-	l->updates = updates;
-	if (indices) {
+	if (find_indices(l, t->e, d, &one.v)) {
 		t->missing |= t->nindex ? (int64_t)1 << d : 0;
 		t->kept += t->nindex == 0;
 		t->dim[t->nindex] = d;
 		t->index[t->nindex++] = one;
 		return check_indices(l, t->e, d, &one.v);
 	}
-	if (!ok)
+	if (!slice_dim(l, t->e, d, &one.v, &t->base.v->type, &t->in[1 + d], extent, &step, &drop))
 		return false;
 	t->step[d] = step == 1 ? 0 : step;
 	t->dropped += drop;
