@@ -4,8 +4,8 @@
 #include "lib/base/base.h"
 #include "lib/hexc_ops.h"
 
-/* What is done to m when it stands in brackets, `m = m :+ BM`; `extent` is what stands behind :+ or `of`, or 1.
- * It runs along dim `dim` of the value, perhaps as others do. */
+/* What is done to m when it stands in brackets, `m = m :+ BM`; `extent` is what stands behind :+ or `of`,
+ * or 1.  It runs along dim `dim` of the value, perhaps as others do. */
 typedef struct OpIndex {
 	const char *letter, *slice, *extent;
 	int dim;
