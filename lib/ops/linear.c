@@ -67,7 +67,8 @@ take_operator(Job *j)
 		l->op = j->like->op;
 		return true;
 	}
-	j->plan.code = hexc_op_plan(&l->own, j->plan.op, j->plan.set, j->plan.nset, &j->o, j->plan.why, j->plan.n);
+	j->plan.code = hexc_op_plan(&l->own, j->plan.op, j->plan.set, j->plan.nset, &j->o, j->plan.why,
+	                            j->plan.n);
 	l->op = l->own;
 	return !j->plan.code;
 }
