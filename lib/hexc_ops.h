@@ -79,8 +79,9 @@ HEXC_API const char *hexc_op_program(const hexc_op *op);
 
 /* ---- weights ------------------------------------------------------------------------------------------- */
 
-/* A weight on a device: the operator for its format, `linear` or `linear_gather`, or `gemm` where nothing is quantized, with its
- * constants, and its planes in device memory, in the form that the operator's kernels read.
+/* A weight on a device: the operator for its format, `linear` or `linear_gather`, or `gemm` where nothing
+ * is quantized, with its constants, and its planes in device memory, in the form that the operator's
+ * kernels read.
  *
  *	hexc_weight_load -> hexc_linear_new -> hexc_linear_call -> { hexc_family_call_ptr, .._int } of A, C, M
  *	                 -> hexc_family_call_workspace -> hexc_family_call_launch -> .. -> hexc_linear_free
@@ -98,8 +99,8 @@ typedef struct hexc_linear hexc_linear;
  *
  * Each weight is computed in ACT, where its scale (the product of both), its product with the code, and the
  * sum with the offset are rounded once each; scales of whole rows, or of the matrix, are applied to sums, in
- * f32.  With ACT = f16, scales of f32, bf16 and e8m0 are taken relative to the largest: what is 2^-18 of that and
- * less loses digits.
+ * f32.  With ACT = f16, scales of f32, bf16 and e8m0 are taken relative to the largest: what is 2^-18 of
+ * that and less loses digits.
  *
  * HEXC_OK and *out (free with hexc_linear_free), or *out = NULL and one sentence in why[0..n): E_INVALID, w's
  * planes do not fit together, or g or like is NULL or of another device; E_ARGS, no operator is for such a
@@ -107,16 +108,17 @@ typedef struct hexc_linear hexc_linear;
 HEXC_API int hexc_linear_new(hexc_linear **out, hexc_gpu *g, const hexc_weight *w, const hexc_linear *like,
                              const hexc_op_set *set, size_t nset, const hexc_op_opts *opts,
                              const hexc_workers *workers, char *why, size_t n);
-/* After all of its calls, and all weights that were made like it; before its GPU is closed.  NULL is allowed. */
+/* After all of its calls, and all weights that were made like it; before its GPU is closed.  NULL is
+ * allowed. */
 HEXC_API void hexc_linear_free(hexc_linear *l);
 
-/* A call of its family that has all that the weight gives: its planes, N and K.  What is left are A, C, M, and
- * what "tensors" added.  HEXC_OK and *out (free with hexc_family_call_free, before l), or as
+/* A call of its family that has all that the weight gives: its planes, N and K.  What is left are A, C,
+ * M, and what "tensors" added.  HEXC_OK and *out (free with hexc_family_call_free, before l), or as
  * hexc_family_call_new. */
 HEXC_API int hexc_linear_call(const hexc_linear *l, hexc_family_call **out);
-/* Give such a call, of l or of a weight that l was made like or that was made like l, what l's weight gives, in
- * place of another's: layers of one kind take turns in one call.  HEXC_OK, or E_INVALID: it is a call of
- * another operator. */
+/* Give such a call, of l or of a weight that l was made like or that was made like l, what l's weight
+ * gives, in place of another's: layers of one kind take turns in one call.  HEXC_OK, or E_INVALID: it is
+ * a call of another operator. */
 HEXC_API int hexc_linear_bind(const hexc_linear *l, hexc_family_call *c);
 /* The operator that was planned; l, or what it was made like, owns it. */
 HEXC_API const hexc_op *hexc_linear_op(const hexc_linear *l);

@@ -67,7 +67,8 @@ take_operator(Job *j)
 		l->op = j->like->op;
 		return true;
 	}
-	j->plan.code = hexc_op_plan(&l->own, j->plan.op, j->plan.set, j->plan.nset, &j->o, j->plan.why, j->plan.n);
+	j->plan.code = hexc_op_plan(&l->own, j->plan.op, j->plan.set, j->plan.nset, &j->o, j->plan.why,
+	                            j->plan.n);
 	l->op = l->own;
 	return !j->plan.code;
 }
@@ -243,7 +244,9 @@ hexc_linear_bind(const hexc_linear *l, hexc_family_call *c)
 		return HEXC_E_INVALID;
 	for (int i = 0; i < l->ntensor && !code; i++) {
 		at = hexc_family_call_find(c, l->tensor[i].name);
-		code = at < 0 ? HEXC_E_INVALID : hexc_family_call_ptr(c, at, l->tensor[i].ptr, l->tensor[i].bytes);
+		code = HEXC_E_INVALID;
+		if (at >= 0)
+			code = hexc_family_call_ptr(c, at, l->tensor[i].ptr, l->tensor[i].bytes);
 	}
 	for (size_t i = 0; i < COUNT_OF(size) && !code; i++) {
 		at = hexc_family_call_find(c, size[i].name);

@@ -1,5 +1,5 @@
-/* scheme.c - which operator and which constants a weight wants: hexc_weights.h's formula, as lib/ops/linear.hexc has
- * it. */
+/* scheme.c - which operator and which constants a weight wants: hexc_weights.h's formula, as
+ * lib/ops/linear.hexc has it. */
 #include "lib/ops/linear.h"
 #include "lib/weights/format.h"
 #include <stdlib.h>
@@ -104,7 +104,8 @@ static void
 give_scale(Linear *l, hexc_plane s, const char *act)
 {
 	const hexc_plane *p = l->w.plane;
-	bool wide = strcmp(s.dtype, "f32") == 0 || strcmp(s.dtype, "bf16") == 0 || strcmp(s.dtype, "e8m0") == 0;
+	bool wide = strcmp(s.dtype, "f32") == 0 || strcmp(s.dtype, "bf16") == 0 ||
+	            strcmp(s.dtype, "e8m0") == 0;
 
 	if (wide && strcmp(act, "f16") == 0 && !p[HEXC_PLANE_OFFSET].dtype &&
 	    (!p[HEXC_PLANE_SCALE2].dtype || p[HEXC_PLANE_SCALE2].cols == 1)) {

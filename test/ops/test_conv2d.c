@@ -10,9 +10,12 @@ static const struct {
 	int stride_w, pad_w, dilation_w, mult;
 	size_t line;
 } size[] = {
-	{ 2, 9, 20, 16, 72, 3, 3, 1, 1, 1, 1, 1, 1, 8, 2 },  { 1, 7, 7, 24, 40, 3, 3, 1, 1, 1, 1, 1, 1, 8, 0 },
-	{ 1, 17, 19, 3, 10, 5, 5, 2, 2, 1, 2, 2, 1, 1, 1 },   { 3, 8, 30, 40, 64, 1, 1, 1, 0, 1, 1, 0, 1, 8, 1 },
-	{ 1, 20, 21, 8, 33, 3, 2, 2, 1, 2, 1, 0, 3, 8, 1 }, { 1, 1, 40, 8, 70, 1, 3, 1, 0, 1, 1, 1, 1, 8, 2 },
+	{ 2, 9, 20, 16, 72, 3, 3, 1, 1, 1, 1, 1, 1, 8, 2 },
+	{ 1, 7, 7, 24, 40, 3, 3, 1, 1, 1, 1, 1, 1, 8, 0 },
+	{ 1, 17, 19, 3, 10, 5, 5, 2, 2, 1, 2, 2, 1, 1, 1 },
+	{ 3, 8, 30, 40, 64, 1, 1, 1, 0, 1, 1, 0, 1, 8, 1 },
+	{ 1, 20, 21, 8, 33, 3, 2, 2, 1, 2, 1, 0, 3, 8, 1 },
+	{ 1, 1, 40, 8, 70, 1, 3, 1, 0, 1, 1, 1, 1, 8, 2 },
 	{ 2, 33, 12, 8, 8, 3, 3, 4, 0, 1, 4, 0, 1, 8, 0 },
 };
 enum { SIZES = sizeof size / sizeof size[0] };
@@ -30,9 +33,9 @@ output(int i, const Buf *x, const Buf *f, int b, int p, int q, int o)
 
 			if (h < 0 || h >= size[i].h || w < 0 || w >= size[i].w)
 				continue;
-			Sum part = sum_products(x, (((int64_t)b * size[i].h + h) * size[i].w + w) * size[i].c, f,
-			                        ((int64_t)o * size[i].r * size[i].s + r * size[i].s + s) * size[i].c,
-			                        size[i].c);
+			int64_t pixel = ((int64_t)b * size[i].h + h) * size[i].w + w;
+			int64_t tap = ((int64_t)o * size[i].r + r) * size[i].s + s;
+			Sum part = sum_products(x, pixel * size[i].c, f, tap * size[i].c, size[i].c);
 
 			sum.x += part.x;
 			sum.mag += part.mag;
@@ -49,9 +52,9 @@ outputs(int extent, int window, int stride, int pad, int dilation)
 TEST_EACH(sizes, SIZES)
 {
 	static const char *const arch[] = { "sm_80", "sm_90a" };
-	static const char *const names[] = { "R", "S", "STRIDE", "PAD", "DILATION", "STRIDE_W", "PAD_W", "DILATION_W",
-		                             "CMULT" };
-	const int value[] = { size[_i].r,        size[_i].s,     size[_i].stride,     size[_i].pad, size[_i].dilation,
+	static const char *const names[] = { "R", "S", "STRIDE", "PAD", "DILATION", "STRIDE_W", "PAD_W",
+		                             "DILATION_W", "CMULT" };
+	const int value[] = { size[_i].r, size[_i].s, size[_i].stride, size[_i].pad, size[_i].dilation,
 		              size[_i].stride_w, size[_i].pad_w, size[_i].dilation_w, size[_i].mult };
 	int p = outputs(size[_i].h, size[_i].r, size[_i].stride, size[_i].pad, size[_i].dilation);
 	int q = outputs(size[_i].w, size[_i].s, size[_i].stride_w, size[_i].pad_w, size[_i].dilation_w);

@@ -1,4 +1,5 @@
-/* test_gemm_q.c - the operator gemm_q: integers exactly, 8-bit floats within the bound of their sums, and scales. */
+/* test_gemm_q.c - the operator gemm_q: integers exactly, 8-bit floats within the bound of their
+ * sums, and scales. */
 #include "test/ops/util_op.h"
 #include <math.h>
 
@@ -9,7 +10,8 @@ static const struct {
 	int m, n, k;
 	size_t line;
 } size[] = {
-	{ 1, 40, 2064, 0 }, { 16, 65, 2048, 0 }, { 5, 72, 48, 1 },     { 16, 130, 1008, 1 }, { 17, 64, 80, 2 },
+	{ 1, 40, 2064, 0 }, { 16, 65, 2048, 0 }, { 5, 72, 48, 1 },
+	{ 16, 130, 1008, 1 }, { 17, 64, 80, 2 },
 	{ 64, 33, 144, 2 }, { 65, 129, 80, 3 },  { 130, 24, 64, 3 }, { 257, 1030, 32, 4 },
 };
 enum { SIZES = sizeof size / sizeof size[0] };
@@ -71,7 +73,7 @@ TEST(unsigned_left)
 
 	case_start(&c, 3);
 	product(&c, "u8", "i8", 2, 100);
-	OP_RUN(&c, "sm_80", "gemm_q", "LEFT=u8", "RIGHT=i8", "BM=16", "OUT=bf16", "tensors=sa: f32[M], sb: f32[N]",
-	       "epilogue=x * sa[m] * sb[n]");
+	OP_RUN(&c, "sm_80", "gemm_q", "LEFT=u8", "RIGHT=i8", "BM=16", "OUT=bf16",
+	       "tensors=sa: f32[M], sb: f32[N]", "epilogue=x * sa[m] * sb[n]");
 	case_end(&c);
 }

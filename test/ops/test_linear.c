@@ -1,5 +1,5 @@
-/* test_linear.c - weights of every format on a device: hexc_linear_new, and products of few rows and of many against
- * sums in double of what hexc_weight_float says the weights are. */
+/* test_linear.c - weights of every format on a device: hexc_linear_new, and products of few rows and of
+ * many against sums in double of what hexc_weight_float says the weights are. */
 #include "lib/hexc_ops.h"
 #include "test/ops/util_op.h"
 #include <math.h>
@@ -20,7 +20,9 @@ device(int i)
 	char why[300];
 
 	if (!gpu[i])
-		ck_assert_msg(hexc_gpu_open(&gpu[i], HEXC_SIMULATOR(capability[i]), why, sizeof why) == HEXC_OK, "%s",
+		ck_assert_msg(hexc_gpu_open(&gpu[i], HEXC_SIMULATOR(capability[i]), why,
+		                            sizeof why) == HEXC_OK,
+		              "%s",
 		              why);
 	return gpu[i];
 }
@@ -32,7 +34,8 @@ random_of(uint64_t *seed)
 	return (double)(*seed >> 33) * 0x1p-30 - 1;
 }
 
-/* A weight of the format, of numbers whose size differs from group to group; NULL: it cannot be made from them. */
+/* A weight of the format, of numbers whose size differs from group to group; NULL: it cannot be made from
+ * them. */
 static hexc_weight *
 random_weight(const char *format, int64_t n, int64_t k, int64_t group, uint64_t seed)
 {
@@ -42,7 +45,8 @@ random_weight(const char *format, int64_t n, int64_t k, int64_t group, uint64_t 
 
 	for (int64_t i = 0; i < n * k; i++)
 		x[i] = (float)ldexp(random_of(&seed), -2 - (int)(i / 64 % 5));
-	ck_assert_msg(hexc_weight_quantize(&w, format, x, n, k, group, NULL, why, sizeof why) == HEXC_OK, "%s: %s",
+	ck_assert_msg(hexc_weight_quantize(&w, format, x, n, k, group, NULL, why, sizeof why) == HEXC_OK,
+		"%s: %s",
 	              format, why);
 	free(x);
 	return w;
@@ -85,10 +89,10 @@ give(hexc_gpu *g, hexc_family_call *c, const char *name, const void *data, uint6
 	ck_assert_int_eq(hexc_family_call_ptr(c, hexc_family_call_find(c, name), *dev, bytes), HEXC_OK);
 }
 
-/* In the type of the activations, unit roundoff u, the scale (where it is a product), its product with the code,
- * and the sum with the offset are rounded once each; of f16 small ones by half a subnormal number, here relative
- * to the largest scale, 32 of them.  Sums as LANGUAGE.md has them; a scale of the sum, a factor and a bias are
- * f32 operations. */
+/* In the type of the activations, unit roundoff u, the scale (where it is a product), its product with
+ * the code, and the sum with the offset are rounded once each; of f16 small ones by half a subnormal
+ * number, here relative to the largest scale, 32 of them.  Sums as LANGUAGE.md has them; a scale of the
+ * sum, a factor and a bias are f32 operations. */
 static void
 compare(const Product *p, const hexc_dtype *t, const void *a, const void *out, const char *what)
 {
@@ -115,8 +119,8 @@ compare(const Product *p, const hexc_dtype *t, const void *a, const void *out, c
 				err = err * p->scale + (fabs(sum) + 1) * 0x1p-22;
 			}
 			err += (fabs(sum) + err) * u + 0x1p-25;
-			ck_assert_msg(fabs(is - sum) <= err, "%s: C[%lld, %lld] is %.9g, not %.9g within %.3g", what,
-			              (long long)i, (long long)j, is, sum, err);
+			ck_assert_msg(fabs(is - sum) <= err, "%s: C[%lld, %lld] is %.9g, not %.9g within %.3g",
+			              what, (long long)i, (long long)j, is, sum, err);
 		}
 }
 
@@ -140,12 +144,14 @@ run(hexc_gpu *g, const Product *p, const char *what)
 		hexc_family_call_float(c, hexc_family_call_find(c, "scale"), p->scale);
 	}
 	hexc_family_call_int(c, hexc_family_call_find(c, "M"), p->m);
-	ck_assert_msg(hexc_family_call_line(c, &line, &bytes) == HEXC_OK, "%s: %s", what, hexc_family_call_why(c));
+	ck_assert_msg(hexc_family_call_line(c, &line, &bytes) == HEXC_OK, "%s: %s", what,
+	              hexc_family_call_why(c));
 	if (bytes) {
 		ck_assert_int_eq(hexc_gpu_alloc(g, bytes, &dev[3]), HEXC_OK);
 		hexc_family_call_workspace(c, dev[3], bytes);
 	}
-	ck_assert_msg(hexc_family_call_launch(c, NULL) == HEXC_OK && hexc_gpu_wait(g) == HEXC_OK, "%s: %s %s", what,
+	ck_assert_msg(hexc_family_call_launch(c, NULL) == HEXC_OK && hexc_gpu_wait(g) == HEXC_OK,
+		"%s: %s %s", what,
 	              hexc_family_call_why(c), hexc_gpu_why(g));
 	ck_assert_int_eq(hexc_gpu_read(g, out, dev[1], out_bytes), HEXC_OK);
 	hexc_family_call_free(c);
@@ -165,7 +171,9 @@ products(hexc_gpu *g, const hexc_weight *w, const char *act, const int *m, int n
 	Product p = { .n = w->n, .k = w->k, .act = act };
 	char why[600] = "", what[100];
 
-	ck_assert_msg(hexc_linear_new(&l, g, w, NULL, set, bm ? 2 : 1, NULL, NULL, why, sizeof why) == HEXC_OK, "%s: %s",
+	ck_assert_msg(hexc_linear_new(&l, g, w, NULL, set, bm ? 2 : 1, NULL, NULL, why,
+	                              sizeof why) == HEXC_OK,
+	              "%s: %s",
 	              w->format, why);
 	p.l = l;
 	p.w = floats(w, false);
@@ -222,7 +230,8 @@ TEST_EACH(sizes, 12)
 /* Weights of files: in the order of activations too. */
 TEST_EACH(files, 3)
 {
-	static const char *const of[][2] = { { "gptq4-order.safetensors", "l.0" }, { "gptq3-order.safetensors", "l.0" },
+	static const char *const of[][2] = { { "gptq4-order.safetensors", "l.0" },
+		{ "gptq3-order.safetensors", "l.0" },
 		                             { "blocks.gguf", "blk.1.q6_k" } };
 	static const int m[] = { 1, 33 };
 	char path[200], why[300];
@@ -257,8 +266,11 @@ TEST_EACH(floats_of, 3)
 	}
 	w.n = 24;
 	w.k = 40;
-	w.plane[HEXC_PLANE_CODE] = (hexc_plane){ type[_i], 24, 40, 1, data, (uint64_t)(24 * 40) * t->bits / 8 };
-	ck_assert_msg(hexc_linear_new(&l, device(0), &w, NULL, NULL, 0, NULL, NULL, why, sizeof why) == HEXC_OK, "%s",
+	w.plane[HEXC_PLANE_CODE] = (hexc_plane){ type[_i], 24, 40, 1, data,
+		                                 (uint64_t)(24 * 40) * t->bits / 8 };
+	ck_assert_msg(hexc_linear_new(&l, device(0), &w, NULL, NULL, 0, NULL, NULL, why,
+	                              sizeof why) == HEXC_OK,
+	              "%s",
 	              why);
 	p.l = l;
 	run(device(0), &p, type[_i]);
@@ -268,7 +280,8 @@ TEST_EACH(floats_of, 3)
 /* An epilogue, and a second weight that takes the kernels of the first, in its call. */
 TEST(shared)
 {
-	static const hexc_op_set set[] = { { "tensors", "bias: f32[N], scale: f32" }, { "epilogue", "x * scale + bias[n]" } };
+	static const hexc_op_set set[] = { { "tensors", "bias: f32[N], scale: f32" }, { "epilogue",
+		"x * scale + bias[n]" } };
 	hexc_weight *w[2] = { random_weight("Q4_0", 64, 128, 0, 5), random_weight("Q4_0", 64, 128, 0, 6) };
 	hexc_linear *l[2];
 	float bias[64];
@@ -279,7 +292,8 @@ TEST(shared)
 	for (int i = 0; i < 2; i++) {
 		Product p = { NULL, 7, 64, 128, "f16", floats(w[i], false), floats(w[i], true), 0.25, bias };
 
-		ck_assert_msg(hexc_linear_new(&l[i], device(0), w[i], i ? l[0] : NULL, set, 2, NULL, NULL, why,
+		ck_assert_msg(hexc_linear_new(&l[i], device(0), w[i], i ? l[0] : NULL, set, 2, NULL, NULL,
+		                              why,
 		                              sizeof why) == HEXC_OK,
 		              "%s", why);
 		p.l = l[i];
@@ -303,7 +317,8 @@ refused(const hexc_weight *w, const char *name, const char *value, int code, con
 	hexc_linear *l;
 	char why[600];
 
-	ck_assert_int_eq(hexc_linear_new(&l, device(0), w, NULL, &set, name != NULL, NULL, NULL, why, sizeof why),
+	ck_assert_int_eq(hexc_linear_new(&l, device(0), w, NULL, &set, name != NULL, NULL, NULL, why,
+	                                 sizeof why),
 	                 code);
 	ck_assert_ptr_null(l);
 	ck_assert_msg(strstr(why, says) != NULL, "'%s' says nothing of '%s'", why, says);
@@ -326,7 +341,8 @@ TEST(errors)
 	refused(&bad, NULL, NULL, HEXC_E_ARGS, "groups of their own");
 	bad.plane[HEXC_PLANE_CODE].dtype = NULL;
 	refused(&bad, NULL, NULL, HEXC_E_INVALID, "codes");
-	ck_assert_int_eq(hexc_linear_new(NULL, device(0), w, NULL, NULL, 0, NULL, NULL, NULL, 0), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_linear_new(NULL, device(0), w, NULL, NULL, 0, NULL, NULL, NULL, 0),
+	                 HEXC_E_INVALID);
 	hexc_linear_free(NULL);
 	hexc_weight_free(w);
 }

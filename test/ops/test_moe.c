@@ -1,4 +1,5 @@
-/* test_moe.c - the operator moe: routing, sorting, the experts' products and their sum, as one chain of kernels. */
+/* test_moe.c - the operator moe: routing, sorting, the experts' products and their sum, as one chain of
+ * kernels. */
 #include "test/ops/util_op.h"
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@ static const struct {
 	int t, e, top, d, f;
 	size_t line;
 } size[] = {
-	{ 1, 8, 2, 64, 72, 0 },   { 5, 4, 4, 40, 24, 0 },    { 33, 60, 6, 72, 32, 0 }, { 130, 3, 2, 64, 40, 1 },
+	{ 1, 8, 2, 64, 72, 0 },   { 5, 4, 4, 40, 24, 0 },    { 33, 60, 6, 72, 32, 0 },
+	{ 130, 3, 2, 64, 40, 1 },
 	{ 70, 1, 1, 24, 136, 1 }, { 9, 100, 8, 264, 16, 2 }, { 300, 66, 8, 8, 8, 3 },
 };
 enum { SIZES = sizeof size / sizeof size[0] };
@@ -44,7 +46,8 @@ add_expert(const Buf *x, const Buf *const w[3], int i, int t, int e, double g, d
 		Sum up = sum_products(x, (int64_t)t * dim, w[1], at, dim);
 		double silu = gate.x / (1 + exp(-gate.x));
 		/* |silu'| <= 1.1 */
-		double off = 1.1 * sum_error(gate.mag, dim) + fabs(silu) * 0x1p-18, up_off = sum_error(up.mag, dim);
+		double off = 1.1 * sum_error(gate.mag, dim) + fabs(silu) * 0x1p-18;
+		double up_off = sum_error(up.mag, dim);
 
 		h[f] = silu * up.x;
 		herr[f] = off * (fabs(up.x) + up_off) + fabs(silu) * up_off;
@@ -91,8 +94,8 @@ experts(Case *c, int i, bool renorm)
 		for (int d = 0; d < dim; d++)
 			y->v[at * dim + d] = y->allow[at * dim + d] = 0;
 		for (int k = 0; k < size[i].top; k++)
-			add_expert(x, w, i, at, chosen[k], exp(l->v[at * e + chosen[k]]) / total, y->v + at * dim,
-			           y->allow + at * dim);
+			add_expert(x, w, i, at, chosen[k], exp(l->v[at * e + chosen[k]]) / total,
+			           y->v + at * dim, y->allow + at * dim);
 	}
 }
 
