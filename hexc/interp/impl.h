@@ -32,7 +32,7 @@ typedef struct View {
 	int64_t end[DIM_MAX];   /* where a view that a longer one is of ends there; 0: none does */
 	int dim[DIM_MAX];       /* view dim -> root dim */
 	struct Barriers *barriers; /* of an mbar, and nothing else then */
-	const struct Slot *index[DIM_MAX]; /* by root dim: indices along view dims from `gather` on, or NULL */
+	const struct Slot *index[DIM_MAX]; /* by root dim: indices along view dims from `gather`, or NULL */
 	const Type *tile[DIM_MAX];         /* .. and of what type they are */
 	int gather, gathers;       /* -1; how many such dims there are */
 } View;

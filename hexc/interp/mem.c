@@ -215,8 +215,10 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 		index[v->dim[d]] = number[d];
 	for (int d = 0; d < v->root_rank; d++) {
 		int64_t step = step_along(v, d);
-		int64_t at = v->index[d] ? v->index[d]->i[along(v, d, number)] : v->start[d] + index[d] * step;
+		int64_t at = v->start[d] + index[d] * step;
 
+		if (v->index[d])
+			at = v->index[d]->i[along(v, d, number)];
 		row.at += at * r->stride[d];
 		if (d == last) {
 			row.stride = r->stride[d] * step;

@@ -583,8 +583,8 @@ bool view_in_bounds(Kernel *k, const Op *view, int d);
 bool view_operand_in_bounds(Kernel *k, const Op *view, int d);
 /* Is dim d of the view's operand addressed by a tile of indices, in[1 + d]? */
 bool view_gathers(const Op *view, int d);
-/* The view's first dim along which its indices run, -1: it has none, and how many such dims there are: those of
- * the tiles, each of which has the view's extent in a dim, or 1 there.  Of anything but a view, or NULL: none. */
+/* The view's first dim along which its indices run, -1: it has none, and how many such dims there are: those
+ * of the tiles, each of which has the view's extent in a dim, or 1 there.  No view, or NULL: none. */
 int view_gather_dim(const Op *view);
 int view_gather_rank(const Op *view);
 bool view_is_gathered(const Op *view, int d);     /* Is the view's dim d one of them? */

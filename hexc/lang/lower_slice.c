@@ -316,7 +316,8 @@ check_together(Lower *l, const Taken *t, const Operand *x, const Operand *y, int
 		if (m == n || m == 1 || n == 1)
 			continue;
 		if (a->rank == 1 && b->rank == 1)
-			each = arena_printf(l->arena, "; for each of the one all of the other: `reshape(%s, %lld, 1)`",
+			each = arena_printf(l->arena,
+			                    "; for each of the one all of the other: `reshape(%s, %lld, 1)`",
 			                    check_text(l, x->e, "..."), (long long)m);
 		diag_error(l->diag, t->e->slice[d].src,
 		           "indices %s (%s) and %s (%s) go together element by element: extents must be "
@@ -402,8 +403,9 @@ taken_tile(Lower *l, Taken *t)
 {
 	Type type = type_tile(t->base.v->type.dtype, S_reg, t->rank, t->shape);
 
-	t->res.v = t->res.single || t->nindex ? NULL
-	                                      : slice_registers(l, t->e->src, &t->base, t->in + 1, t->extent, type);
+	t->res.v = NULL;
+	if (!t->res.single && !t->nindex)
+		t->res.v = slice_registers(l, t->e->src, &t->base, t->in + 1, t->extent, type);
 	if (t->res.v) {
 		t->res.kind = VK_val;
 		return t->res;

@@ -15,7 +15,7 @@ struct Access {
 	Space space;
 	DType dtype;
 	Val *root;
-	const Type *whole;         /* what the view's dims count in: the tensor, the tile or a reshape of it */
+	const Type *whole;         /* what dims count in: the tensor, the tile or a reshape of it */
 	int rank, root_rank;
 	int dim[DIM_MAX];          /* dims of the root behind the dims of the view */
 	int64_t step[DIM_MAX];     /* of root dims, between neighbours of the view */
@@ -52,7 +52,7 @@ struct Access {
 	int pairs;                 /* register pairs that limits have taken */
 	int64_t within[DIM_MAX];   /* by view dim: the view's end where that is a constant; 0: not here */
 	LV inside;                 /* i1: indices of dropped dims are inside; NULL: yes */
-	int gather, gathers;       /* first view dim along which there are indices, -1 none; how many there are */
+	int gather, gathers;       /* first view dim along indices, -1 none; how many there are */
 	Val *index[DIM_MAX];       /* by root dim: their tile, NULL: none */
 	/* shared: element offset = uni + sw(lanes ^ constant) */
 	const Layout *mem;
