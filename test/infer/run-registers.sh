@@ -35,7 +35,6 @@ shared() { # REGISTERS PROGRAM OPTIONS: what is handed on
 for weight in u1 i5 i7; do
 	shared '24 240' examples/gemm_wNa16.hexc -D BM=128 -D BN=256 -D WARPS=8 -D WEIGHT=$weight
 done
-shared '24 240' examples/gemm_w4a16.hexc -D BN=256
 shared '40 232' examples/gemm_f16.hexc
 for prog in softmax gemm_epilogue attention; do
 	got=$(limit "examples/$prog.hexc")
