@@ -30,7 +30,8 @@ static void
 say(Linear *l, const char *name, const char *value)
 {
 	if (host_says(l, name))
-		refuse(l, HEXC_E_ARGS, arena_printf(l->arena, "%s is what its format says: leave it out", name));
+		refuse(l, HEXC_E_ARGS,
+		       arena_printf(l->arena, "%s is what its format says: leave it out", name));
 	else
 		l->set[l->nset++] = (hexc_op_set){ name, value };
 }
