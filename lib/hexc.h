@@ -30,8 +30,8 @@
  * Libraries: libhexc has all of this.  libhexc_rt, for hosts that only run modules from files, needs neither
  * LLVM nor any library but libc's, and has all but what compiles (hexc_open, hexc_close, hexc_configure,
  * hexc_compile.., hexc_job.., hexc_diag, hexc_pass.., hexc_schedule, hexc_warning.., hexc_build_..) and
- * hexc_run_tile; of the other headers it has all but hexc_ops.h, which compiles.  A host is linked with one of
- * them.
+ * hexc_run_tile; of the other headers it has all but hexc_ops.h, which compiles.  A host is linked with
+ * one of them.
  * fork: the child may go on with everything but a hexc_gpu, and contexts of compilations that were
  * cancelled, if no other thread was in hexc at that time. */
 #ifndef HEXC_H

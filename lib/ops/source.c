@@ -1,4 +1,5 @@
-/* source.c - what a file of lib/ops says of itself: lines of the program that begin with "//:", hexc-op(5). */
+/* source.c - what a file of lib/ops says of itself: lines of the program that begin with "//:",
+ * hexc-op(5). */
 #include "lib/ops/ops.h"
 #include <string.h>
 

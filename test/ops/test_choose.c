@@ -1,4 +1,5 @@
-/* test_choose.c - the operators top_k and sample: the largest of rows of any length, and tokens by given numbers. */
+/* test_choose.c - the operators top_k and sample: the largest of rows of any length, and tokens by given
+ * numbers. */
 #include "test/ops/util_op.h"
 #include <math.h>
 #include <stdio.h>
@@ -77,7 +78,8 @@ middle(const double *w, int n, int j)
 	return (before + w[j] / 2) / total;
 }
 
-/* A slot that weighs enough for the middle of it to be told from its ends: sums of n numbers are off by 2 n u. */
+/* A slot that weighs enough for the middle of it to be told from its ends: sums of n numbers are off by 2
+ * n u. */
 static int
 heavy(const double *w, int n, int from)
 {
@@ -109,11 +111,11 @@ TEST_EACH(sample, SHAPES * 3)
 
 	numbers(x, 7);
 	for (int i = 0; i < m; i++) {
-		double total = 0, before = 0;
+		double total = 0, before = 0, t = temperature ? temperature : 1;
 
 		largest(x->v + i * n, n, K, at);
 		for (int j = 0; j < k; j++)
-			total += w[j] = exp((x->v[i * n + at[j]] - x->v[i * n + at[0]]) / (temperature ? temperature : 1));
+			total += w[j] = exp((x->v[i * n + at[j]] - x->v[i * n + at[0]]) / t);
 		if (i == 0 && top_p < 1) /* the end of what is kept is in the middle of a slot */
 			top_p = middle(w, k, heavy(w, k, 2));
 		for (kept = 0; kept < k && (top_p == 1 || before < top_p * total); kept++)
@@ -162,7 +164,8 @@ TEST_EACH(draw, SHAPES * 3)
 		token->v[i] = temperature > 0 ? j : best;
 	}
 	case_num(&c, "temperature", temperature);
-	OP_RUN(&c, _i % 2 ? "sm_80" : "sm_90a", "sample", "IN=f32", "K=0", "tensors=bias: f32[N]", "input=x + bias[n]");
+	OP_RUN(&c, _i % 2 ? "sm_80" : "sm_90a", "sample", "IN=f32", "K=0", "tensors=bias: f32[N]",
+	        "input=x + bias[n]");
 	free(w);
 	case_end(&c);
 }

@@ -8,7 +8,8 @@ static const struct {
 	int p, m, n;
 	size_t line;
 } matrix[] = {
-	{ 1, 1, 1, 0 }, { 2, 8, 100, 0 }, { 1, 9, 8, 1 }, { 3, 130, 3, 1 }, { 1, 64, 64, 2 }, { 2, 65, 129, 2 }, { 1, 100, 200, 2 },
+	{ 1, 1, 1, 0 }, { 2, 8, 100, 0 }, { 1, 9, 8, 1 }, { 3, 130, 3, 1 }, { 1, 64, 64, 2 },
+	{ 2, 65, 129, 2 }, { 1, 100, 200, 2 },
 };
 enum { MATRICES = sizeof matrix / sizeof matrix[0] };
 
@@ -25,7 +26,8 @@ TEST_EACH(transpose, MATRICES * 3)
 
 	for (int64_t i = 0; i < y->n; i++)
 		y->v[i / n / m * n * m + i % n * m + i / n % m] = x->v[i];
-	ck_assert_uint_eq(OP_RUN(&c, _i % 2 ? "sm_80" : "sm_90a", "transpose", in[_i % 3]), matrix[_i / 3].line);
+	ck_assert_uint_eq(OP_RUN(&c, _i % 2 ? "sm_80" : "sm_90a", "transpose", in[_i % 3]),
+	                  matrix[_i / 3].line);
 	case_end(&c);
 }
 
@@ -35,7 +37,8 @@ TEST_EACH(scaled, MATRICES)
 	Case c;
 
 	case_start(&c, 90 + (uint64_t)_i);
-	const Buf *x = case_in(&c, "X", "i8", -100, 100, p, m, n, 0), *scale = case_in(&c, "scale", "f32", 0, 1, m, 0);
+	const Buf *x = case_in(&c, "X", "i8", -100, 100, p, m, n, 0),
+	          *scale = case_in(&c, "scale", "f32", 0, 1, m, 0);
 	const Buf *bias = case_in(&c, "bias", "f32", -1, 1, n, 0);
 	Buf *y = case_out(&c, "Y", "bf16", p, n, m, 0);
 
@@ -55,8 +58,10 @@ static const struct {
 	int dim[4], from[4], to[4], take, give;
 	size_t line;
 } strided[] = {
-	{ { 1, 1, 3, 600 }, { 0, 0, 700, 1 }, { 0, 0, 600, 1 }, 2100, 1800, 0 },       /* rows of a wider matrix */
-	{ { 2, 3, 5, 40 }, { 600, 40, 120, 1 }, { 600, 200, 40, 1 }, 1200, 1200, 1 },  /* heads in front of tokens */
+	/* rows of a wider matrix */
+	{ { 1, 1, 3, 600 }, { 0, 0, 700, 1 }, { 0, 0, 600, 1 }, 2100, 1800, 0 },
+	/* heads in front of tokens */
+	{ { 2, 3, 5, 40 }, { 600, 40, 120, 1 }, { 600, 200, 40, 1 }, 1200, 1200, 1 },
 	{ { 2, 3, 17, 33 }, { 0, 1683, 99, 3 }, { 1683, 561, 1, 17 }, 5049, 3366, 2 }, /* repeated, turned */
 	{ { 1, 2, 9, 8 }, { 0, 1, 16, 2 }, { 0, 72, 8, 1 }, 144, 144, 2 },             /* pairs taken apart */
 	{ { 1, 1, 1, 100 }, { 0, 0, 0, 1 }, { 0, 0, 0, 2 }, 100, 200, 2 },             /* every second one */
@@ -90,6 +95,7 @@ TEST_EACH(copy, STRIDED)
 		}
 		y->v[to] = x->v[from];
 	}
-	ck_assert_uint_eq(OP_RUN(&c, _i % 2 ? "sm_80" : "sm_90a", "copy", "IN=bf16", "OUT=f32"), strided[_i].line);
+	ck_assert_uint_eq(OP_RUN(&c, _i % 2 ? "sm_80" : "sm_90a", "copy", "IN=bf16", "OUT=f32"),
+	                  strided[_i].line);
 	case_end(&c);
 }

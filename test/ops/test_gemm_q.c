@@ -37,7 +37,8 @@ product(Case *c, const char *left, const char *right, int i, double most)
 
 			out->v[r * n + j] = y;
 			/* the sum as f32, and two products */
-			out->allow[r * n + j] = err + fabs(y) * 0x1.8p-22 + ulp2(out->type, fabs(y) + err) * 1.01;
+			out->allow[r * n + j] = err + fabs(y) * 0x1.8p-22;
+			out->allow[r * n + j] += ulp2(out->type, fabs(y) + err) * 1.01;
 		}
 }
 

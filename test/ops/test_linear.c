@@ -119,7 +119,8 @@ compare(const Product *p, const hexc_dtype *t, const void *a, const void *out, c
 				err = err * p->scale + (fabs(sum) + 1) * 0x1p-22;
 			}
 			err += (fabs(sum) + err) * u + 0x1p-25;
-			ck_assert_msg(fabs(is - sum) <= err, "%s: C[%lld, %lld] is %.9g, not %.9g within %.3g",
+			ck_assert_msg(fabs(is - sum) <= err,
+			        "%s: C[%lld, %lld] is %.9g, not %.9g within %.3g",
 			              what, (long long)i, (long long)j, is, sum, err);
 		}
 }

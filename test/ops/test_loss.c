@@ -8,15 +8,18 @@ static const struct {
 	int m, n;
 	size_t line;
 } logits[] = {
-	{ 1, 1, 0 }, { 9, 100, 0 }, { 3, 129, 1 }, { 6, 512, 1 }, { 2, 1000, 2 }, { 3, 2048, 2 }, { 2, 4097, 3 }, { 1, 20001, 3 },
+	{ 1, 1, 0 }, { 9, 100, 0 }, { 3, 129, 1 }, { 6, 512, 1 }, { 2, 1000, 2 }, { 3, 2048, 2 },
+	{ 2, 4097, 3 }, { 1, 20001, 3 },
 };
 enum { LOGITS = sizeof logits / sizeof logits[0], IGNORE = 0 };
 
-/* exp and log as LANGUAGE.md has them, a sum of n numbers and as many turns as n / 1024; numbers of up to `big`. */
+/* exp and log as LANGUAGE.md has them, a sum of n numbers and as many turns as n / 1024; numbers of up to
+ * `big`. */
 static void
 losses(const double *z, const Buf *label, int m, int n, double big, Buf *loss, Buf *lse)
 {
-	double one = 0x1p-21 + 2 * big * (0x1p-23 + 4 * U32), sum = one * (2 + n / 1024) + (2.0 * n + 8) * U32;
+	double one = 0x1p-21 + 2 * big * (0x1p-23 + 4 * U32),
+	       sum = one * (2 + n / 1024) + (2.0 * n + 8) * U32;
 
 	for (int i = 0; i < m; i++) {
 		int at = (int)label->v[i];
@@ -53,8 +56,9 @@ TEST_EACH(cross_entropy, LOGITS * 2)
 		buf_set(label, 1, IGNORE);
 	case_num(&c, "ignore", IGNORE);
 	losses(z, label, m, n, 9, loss, lse);
-	size_t line = _i % 2 ? OP_RUN(&c, "sm_80", "cross_entropy", "IN=bf16", "INDEX=i64", "tensors=bias: f32[N]",
-	                              "input=x * 0.5 + bias[n]")
+	size_t line = _i % 2 ? OP_RUN(&c, "sm_80", "cross_entropy", "IN=bf16", "INDEX=i64",
+	        "tensors=bias: f32[N]",
+	                      "input=x * 0.5 + bias[n]")
 	                     : OP_RUN(&c, "sm_90a", "cross_entropy", "IN=f32");
 	ck_assert_uint_eq(line, logits[_i / 2].line);
 	case_end(&c);
@@ -77,7 +81,8 @@ TEST_EACH(scan, ROWS * 3)
 	Case c;
 
 	case_start(&c, 60 + (uint64_t)_i);
-	Buf *x = case_in(&c, "X", type[kind], kind == 1 ? 0 : -100, 100, m, n, 0), *y = case_out(&c, "Y", to[kind], m, n, 0);
+	Buf *x = case_in(&c, "X", type[kind], kind == 1 ? 0 : -100, 100, m, n, 0),
+	          *y = case_out(&c, "Y", to[kind], m, n, 0);
 
 	for (int i = 0; i < m; i++) {
 		double all = 0;

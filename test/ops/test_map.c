@@ -1,4 +1,5 @@
-/* test_map.c - the operators map and map_list: elements of matrices, vectors and scalars, and of lists of tensors. */
+/* test_map.c - the operators map and map_list: elements of matrices, vectors and scalars, and of lists of
+ * tensors. */
 #include "test/ops/util_op.h"
 #include <math.h>
 
@@ -8,7 +9,8 @@ static const struct {
 	int m, n;
 	size_t line;
 } shape[] = {
-	{ 1, 65, 0 }, { 1, 5000, 0 }, { 1, 1, 1 }, { 33, 17, 1 }, { 100, 64, 1 }, { 5, 129, 2 }, { 3, 1030, 2 },
+	{ 1, 65, 0 }, { 1, 5000, 0 }, { 1, 1, 1 }, { 33, 17, 1 }, { 100, 64, 1 }, { 5, 129, 2 },
+	{ 3, 1030, 2 },
 };
 enum { SHAPES = sizeof shape / sizeof shape[0] };
 
@@ -19,7 +21,8 @@ TEST_EACH(map, SHAPES)
 	Case c;
 
 	case_start(&c, 20 + (uint64_t)_i);
-	const Buf *x = case_in(&c, "X", "f16", -4, 4, m, n, 0), *up = case_in(&c, "up", "bf16", -2, 2, m, n, 0);
+	const Buf *x = case_in(&c, "X", "f16", -4, 4, m, n, 0),
+	          *up = case_in(&c, "up", "bf16", -2, 2, m, n, 0);
 	const Buf *scale = case_in(&c, "scale", "f32", -1, 1, m, 0);
 	const Buf *shift = case_in(&c, "shift", "f16", -1, 1, n, 0);
 	Buf *also = case_out(&c, "ALSO", "bf16", m, n, 0), *y = case_out(&c, "Y", "f32", m, n, 0);
@@ -33,7 +36,8 @@ TEST_EACH(map, SHAPES)
 		also->allow[i] = ulp2(also->type, a) * 1.01 + 2 * U32;
 	}
 	ck_assert_uint_eq(OP_RUN(&c, "sm_80", "map", "IN=f16", "OUT=f32", "TO=bf16",
-	                         "tensors=up: bf16[M, N], scale: f32[M], shift: f16[N]", "value=silu(x) * up[m, n]",
+	                         "tensors=up: bf16[M, N], scale: f32[M], shift: f16[N]",
+	                         "value=silu(x) * up[m, n]",
 	                         "also=x * scale[m] + shift[n]"),
 	                  shape[_i].line);
 	case_end(&c);
@@ -52,7 +56,8 @@ TEST_EACH(integers, SHAPES)
 	case_num(&c, "unit", 0.125);
 	for (int64_t i = 0; i < y->n; i++)
 		y->v[i] = x->v[i] * 0.125;
-	ck_assert_uint_eq(OP_RUN(&c, "sm_90a", "map", "IN=i8", "OUT=f16", "tensors=unit: f32", "value=x * unit"),
+	ck_assert_uint_eq(OP_RUN(&c, "sm_90a", "map", "IN=i8", "OUT=f16", "tensors=unit: f32",
+	        "value=x * unit"),
 	                  shape[_i].line);
 	case_end(&c);
 	case_start(&c, 60 + (uint64_t)_i);

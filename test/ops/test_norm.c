@@ -67,7 +67,8 @@ static const Norm variant[] = {
 	    "epilogue=x * gain[n]" } },
 	{ 1, "f16", "e4m3", NULL, false, false, { "IN=f16", "OUT=e4m3", "CENTER=1" } },
 	{ 1, "f16", "bf16", "f32", false, true,
-	  { "IN=f16", "OUT=bf16", "CENTER=1", "tensors=residual: f16[M, N], bias: f32[N]", "input=x + residual[m, n]",
+	  { "IN=f16", "OUT=bf16", "CENTER=1", "tensors=residual: f16[M, N], bias: f32[N]",
+	  "input=x + residual[m, n]",
 	    "sum=f32", "epilogue=x + bias[n]" } },
 };
 enum { VARIANTS = sizeof variant / sizeof variant[0] };
@@ -75,10 +76,13 @@ enum { VARIANTS = sizeof variant / sizeof variant[0] };
 static void
 norm_case(Case *c, const Norm *v, int m, int n, double eps)
 {
-	const Buf *x = steps_of(c, "X", v->in, m, n), *more = v->sum ? steps_of(c, "residual", v->in, m, n) : NULL;
-	const Buf *gain = v->gain ? case_in(c, "gain", strcmp(v->in, "f16") ? "f32" : "f16", 0.5, 2, n, 0) : NULL;
+	const Buf *x = steps_of(c, "X", v->in, m, n),
+	          *more = v->sum ? steps_of(c, "residual", v->in, m, n) : NULL;
+	const char *wide = strcmp(v->in, "f16") ? "f32" : "f16";
+	const Buf *gain = v->gain ? case_in(c, "gain", wide, 0.5, 2, n, 0) : NULL;
 	const Buf *bias = v->bias ? case_in(c, "bias", "f32", -1, 1, n, 0) : NULL;
-	Buf *sum = v->sum ? case_out(c, "SUM", v->sum, m, n, 0) : NULL, *out = case_out(c, "Y", v->out, m, n, 0);
+	Buf *sum = v->sum ? case_out(c, "SUM", v->sum, m, n, 0) : NULL,
+	          *out = case_out(c, "Y", v->out, m, n, 0);
 	double *row = malloc(sizeof *row * (size_t)n), *y = malloc(sizeof *y * (size_t)n);
 	double *off = malloc(sizeof *off * (size_t)n);
 

@@ -63,7 +63,8 @@ static const struct {
 	int m, n;
 	size_t line;
 } shape[] = {
-	{ 1, 1, 0 }, { 9, 100, 0 }, { 5, 129, 1 }, { 2, 1000, 2 }, { 1, 4096, 3 }, { 2, 8000, 4 }, { 2, 8193, 5 }, { 1, 12500, 5 },
+	{ 1, 1, 0 }, { 9, 100, 0 }, { 5, 129, 1 }, { 2, 1000, 2 }, { 1, 4096, 3 }, { 2, 8000, 4 },
+	{ 2, 8193, 5 }, { 1, 12500, 5 },
 };
 enum { SHAPES = sizeof shape / sizeof shape[0] };
 
@@ -88,7 +89,8 @@ TEST_EACH(rows, SHAPES * FORMS)
 	for (int j = 0; j < n && m > 1; j++)
 		buf_set(x, j, 0);
 	blocks(as, q, s, x->v, m, n, 1, n);
-	ck_assert_uint_eq(op_run(&c, _i % 2 ? "sm_80" : "sm_90a", "quantize", as->set), shape[_i % SHAPES].line);
+	ck_assert_uint_eq(op_run(&c, _i % 2 ? "sm_80" : "sm_90a", "quantize", as->set),
+	                  shape[_i % SHAPES].line);
 	case_end(&c);
 }
 

@@ -13,8 +13,8 @@ static const struct {
 };
 enum { SHAPES = sizeof shape / sizeof shape[0] };
 
-/* Of rows of numbers up to `big`, each with 4 u of it: exp(d) as ex2.approx of d log2 e, off by 2^-21 + |d| 2^-23
- * (LANGUAGE.md, precision), in the sum, of n numbers and n / 2048 pieces, as in the numerator. */
+/* Of rows of numbers up to `big`, each with 4 u of it: exp(d) as ex2.approx of d log2 e, off by 2^-21 +
+ * |d| 2^-23 (LANGUAGE.md, precision), in the sum, of n numbers and n / 2048 pieces, as in the numerator. */
 static void
 right(const double *x, int n, double big, bool logs, double *y, double *allow)
 {
@@ -55,7 +55,8 @@ TEST_EACH(plain, SHAPES * 2)
 	for (int64_t i = 0; i < m; i++)
 		right(x->v + i * n, n, 8, false, y->v + i * n, y->allow + i * n);
 	rounded(y);
-	ck_assert_uint_eq(OP_RUN(&c, _i % 4 == 2 ? "sm_90a" : "sm_80", "softmax", _i % 2 ? "IN=bf16" : "IN=f32"),
+	ck_assert_uint_eq(OP_RUN(&c, _i % 4 == 2 ? "sm_90a" : "sm_80", "softmax",
+	                         _i % 2 ? "IN=bf16" : "IN=f32"),
 	                  shape[_i / 2].line);
 	case_end(&c);
 }
@@ -69,7 +70,8 @@ TEST_EACH(masked, SHAPES * 2)
 
 	ck_assert_int_le(n, 12500);
 	case_start(&c, 70 + (uint64_t)_i);
-	const Buf *x = case_in(&c, "X", "f16", -8, 8, m, n, 0), *bias = case_in(&c, "bias", "f32", -1, 1, n, 0);
+	const Buf *x = case_in(&c, "X", "f16", -8, 8, m, n, 0),
+	          *bias = case_in(&c, "bias", "f32", -1, 1, n, 0);
 	Buf *y = case_out(&c, "Y", "f32", m, n, 0);
 
 	case_num(&c, "first", 0);
@@ -82,7 +84,7 @@ TEST_EACH(masked, SHAPES * 2)
 	rounded(y);
 	ck_assert_uint_eq(OP_RUN(&c, "sm_80", "softmax", "IN=f16", "OUT=f32", _i % 2 ? "LOG=1" : "LOG=0",
 	                         "tensors=bias: f32[N], scale: f32, first: i32",
-	                         "input=where(col < row * 3000 + first, x * scale + bias[n], -inf)"),
+	                 "input=where(col < row * 3000 + first, x * scale + bias[n], -inf)"),
 	                  shape[_i / 2].line);
 	case_end(&c);
 }

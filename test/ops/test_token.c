@@ -9,7 +9,8 @@ static const struct {
 	int m, n;
 	size_t line;
 } shape[] = {
-	{ 1, 257, 0 }, { 64, 300, 0 }, { 2, 2050, 0 }, { 1, 1, 1 }, { 65, 64, 1 }, { 65, 260, 2 }, { 17, 255, 2 },
+	{ 1, 257, 0 }, { 64, 300, 0 }, { 2, 2050, 0 }, { 1, 1, 1 }, { 65, 64, 1 }, { 65, 260, 2 },
+	{ 17, 255, 2 },
 };
 enum { SHAPES = sizeof shape / sizeof shape[0], WORDS = 30 };
 
@@ -62,8 +63,10 @@ typedef struct Turn {
 } Turn;
 
 static const Turn turn[] = {
-	{ 1, 1, 128, 128, 0, 0 }, { 8, 3, 128, 128, 0, 0 },  { 9, 2, 128, 128, 0, 1 }, { 33, 1, 128, 128, 0, 1 },
-	{ 3, 5, 128, 128, 1, 0 }, { 17, 2, 128, 128, 1, 1 }, { 5, 2, 80, 32, 1, 0 },   { 20, 1, 80, 32, 1, 1 },
+	{ 1, 1, 128, 128, 0, 0 }, { 8, 3, 128, 128, 0, 0 },  { 9, 2, 128, 128, 0, 1 },
+	{ 33, 1, 128, 128, 0, 1 },
+	{ 3, 5, 128, 128, 1, 0 }, { 17, 2, 128, 128, 1, 1 }, { 5, 2, 80, 32, 1, 0 },
+	{ 20, 1, 80, 32, 1, 1 },
 	{ 7, 3, 64, 48, 0, 0 },   { 30, 2, 64, 48, 0, 1 },
 };
 enum { TURNS = sizeof turn / sizeof turn[0] };
@@ -76,7 +79,8 @@ pair_at(const Turn *s, int i, int *a, int *b)
 	*b = s->pairs ? 2 * i + 1 : i + s->rot / 2;
 }
 
-/* What Y is of z, numbers as they are turned, when cos and sin of pair i of token t are co and si, off by `off`. */
+/* What Y is of z, numbers as they are turned, when cos and sin of pair i of token t are co and si, off by
+ * `off`. */
 static void
 turned(const Turn *s, Buf *y, const double *z, const double *co, const double *si, double off)
 {
@@ -87,7 +91,8 @@ turned(const Turn *s, Buf *y, const double *z, const double *co, const double *s
 		}
 	for (int row = 0; row < s->t * s->h; row++)
 		for (int i = 0; i < s->rot / 2; i++) {
-			double cos = co[row / s->h * (s->rot / 2) + i], sin = si[row / s->h * (s->rot / 2) + i];
+			double cos = co[row / s->h * (s->rot / 2) + i],
+			       sin = si[row / s->h * (s->rot / 2) + i];
 			int a, b;
 
 			pair_at(s, i, &a, &b);
@@ -164,8 +169,10 @@ TEST_EACH(angles, TURNS)
 		y->allow[i] += U32;
 	snprintf(d, sizeof d, "D=%d", s->d);
 	snprintf(rot, sizeof rot, "ROT=%d", s->rot);
-	ck_assert_uint_eq(OP_RUN(&c, "sm_90a", "rotary", d, rot, s->pairs ? "PAIRS=1" : "PAIRS=0", "IN=bf16", "OUT=f32",
-	                         "start=0", "angle=p * exp2(i * -0.25)", "tensors=gain: f32[D]", "input=x * gain[d]"),
+	ck_assert_uint_eq(OP_RUN(&c, "sm_90a", "rotary", d, rot, s->pairs ? "PAIRS=1" : "PAIRS=0",
+	        "IN=bf16", "OUT=f32",
+	                         "start=0", "angle=p * exp2(i * -0.25)", "tensors=gain: f32[D]",
+	                         "input=x * gain[d]"),
 	                  s->line);
 	case_end(&c);
 }

@@ -60,7 +60,8 @@ static const struct {
 	const char *why;
 } known[] = {
 	{ "attention sm_80", "commit", "wait", 1,
-	  "without it Q's copies are in the group behind, K's first, whose wait comes before either is read" },
+	  "without it Q's copies are in the group behind, K's first, whose wait comes before either is "
+	          "read" },
 	{ "attention sm_80", "wait", "if", 2,
 	  "the loop's first wait is for the group behind, and groups are done in order" },
 	{ "attention sm_90a", "wait", "barrier", 2,
@@ -78,7 +79,8 @@ typedef struct Launches {
 	int n;
 } Launches;
 
-static const InterpOpt order = { .workers.threads = 1, .races = true, .order = true, .blocks = 1, .max_ops = OPS };
+static const InterpOpt order = { .workers.threads = 1, .races = true, .order = true, .blocks = 1,
+        .max_ops = OPS };
 
 /* About as much, as the kernel asks for it. */
 static int64_t
@@ -399,11 +401,13 @@ plant(int p, const char *arch, const char *schedule)
 	}
 	dump_free(&d);
 	for (size_t i = 0; i < COUNT_OF(known); i++)
-		ck_assert_msg(excused[i] == (strcmp(what, known[i].what) ? 0 : known[i].n), "%s: %d, not %d: %s",
+		ck_assert_msg(excused[i] == (strcmp(what, known[i].what) ? 0 : known[i].n),
+		        "%s: %d, not %d: %s",
 		              what, excused[i], known[i].n, known[i].why);
 	if (getenv("VERBOSE"))
 		fprintf(stderr, "%s: %d\n", what, tried);
-	ck_assert_msg(!missed && (tried || schedule), "%s: of %d faults %d are not missed", what, tried, missed);
+	ck_assert_msg(!missed && (tried || schedule), "%s: of %d faults %d are not missed", what, tried,
+	              missed);
 }
 
 TEST_EACH(ampere, COUNT_OF(program))
