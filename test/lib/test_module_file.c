@@ -377,10 +377,13 @@ TEST(another_version_is_refused_with_its_reason)
 	size_t n;
 	unsigned char *data = save(m, &n);
 
-	data[8] = 2;
-	lib_seal(data, n);
-	ck_assert_int_eq(hexc_module_load(&got, data, n, why, sizeof why), HEXC_E_FILE);
-	ck_assert_ptr_nonnull(strstr(why, "another version"));
+	for (int step = -1; step <= 1; step += 2) { /* an older one, and a newer */
+		data[8] = (unsigned char)(data[8] + step);
+		lib_seal(data, n);
+		ck_assert_int_eq(hexc_module_load(&got, data, n, why, sizeof why), HEXC_E_FILE);
+		ck_assert_ptr_nonnull(strstr(why, "another version"));
+		data[8] = (unsigned char)(data[8] - step);
+	}
 	free(data);
 	hexc_module_free(m);
 }
