@@ -1,5 +1,6 @@
 /* test_gemm.c - the operator gemm: every size finds a kernel, epilogues are expressions. */
 #include "test/ops/util_op.h"
+#include "test/lib/util_lib.h"
 #include <math.h>
 
 TEST_PROGRAM(.start = op_start, .one_process = true);
@@ -100,4 +101,25 @@ TEST(errors)
 	refused("gemm", &s, 1, HEXC_E_ARGS, "an expression has no ;");
 	s = (hexc_op_set){ "epilogue", "x + b[n" };
 	refused("gemm", &s, 1, HEXC_E_ARGS, "a bracket is not closed");
+}
+
+/* Each allocation that fails, once, ends a plan with E_NOMEM, and leaves nothing behind. */
+TEST(no_memory)
+{
+	hexc_op_opts o = HEXC_OP_OPTS_INIT;
+	LibAlloc a = { .once = true };
+	hexc_op *op = NULL;
+	char why[600];
+	int code = HEXC_E_NOMEM;
+
+	o.realloc = lib_realloc;
+	o.user = &a;
+	for (long at = 1; code == HEXC_E_NOMEM; at += 1 + at / 16) {
+		a = (LibAlloc){ .fail_at = at, .once = true };
+		code = hexc_op_plan(&op, "copy", NULL, 0, &o, why, sizeof why);
+		ck_assert_msg(code == HEXC_OK || (code == HEXC_E_NOMEM && !op && *why), "%ld: %d %s", at, code, why);
+		hexc_op_free(op);
+		ck_assert_msg(a.live == 0, "%ld: %ld left", at, a.live);
+	}
+	ck_assert_msg(code == HEXC_OK && a.calls > 20, "%d after %ld: %s", code, a.calls, why);
 }
