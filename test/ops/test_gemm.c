@@ -117,7 +117,8 @@ TEST(no_memory)
 	for (long at = 1; code == HEXC_E_NOMEM; at += 1 + at / 16) {
 		a = (LibAlloc){ .fail_at = at, .once = true };
 		code = hexc_op_plan(&op, "copy", NULL, 0, &o, why, sizeof why);
-		ck_assert_msg(code == HEXC_OK || (code == HEXC_E_NOMEM && !op && *why), "%ld: %d %s", at, code, why);
+		ck_assert_msg(code == HEXC_OK || (code == HEXC_E_NOMEM && !op && *why),
+		              "%ld: %d %s", at, code, why);
 		hexc_op_free(op);
 		ck_assert_msg(a.live == 0, "%ld: %ld left", at, a.live);
 	}
