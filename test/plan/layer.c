@@ -408,7 +408,8 @@ refused(Engine *e)
 
 	if (build_plan(e, 2, 20) != 1 ||
 	    strcmp(hexc_plan_why(e->plan),
-	           "node 0 (norm 1): rms_norm: eps has no argument yet: give it one with hexc_call_float") != 0)
+	           "node 0 (norm 1): rms_norm: eps has no argument yet: give it one with "
+	           "hexc_call_float") != 0)
 		WRONG("calls without numbers: %s\n", hexc_plan_why(e->plan));
 	hexc_plan_free(e->plan);
 	if (give_numbers(e, 20) || build_plan(e, 2, 20))
