@@ -414,7 +414,7 @@ drop_masks(Kernel *k)
 bool
 pass_outside(Kernel *k)
 {
-	Outside x = { .k = k, .seen = NEWN(k->unit->arena, Seen, k->nval) };
+	Outside x = { .k = k, .seen = NEWN(k->unit->arena, Seen, (size_t)k->nval + 1) };
 	bool changed = false;
 	OpWalk w;
 
