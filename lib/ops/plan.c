@@ -158,18 +158,20 @@ leave_out(Job *j, uint32_t line)
 		VEC_PUSH(j->arena, j->out, j->nout, j->out_cap, line);
 }
 
-static int64_t
-value_of(const char *text)
+/* Of a constant: an integer or an element type; false: it is neither. */
+static bool
+read_value(const char *text, int64_t *value)
 {
 	char *end;
 	long long x = strtoll(text, &end, 10);
 
-	return *text && !*end ? x : hexc_type_value(text);
+	*value = *text && !*end ? x : hexc_type_value(text);
+	return (*text && !*end) || *value;
 }
 
 /* The settings that the kernel has constants for, behind those of its line; a line that says another value is
  * not for this host. */
-static void
+static bool
 take_settings(Job *j, Kernel *k)
 {
 	hexc_define *d = NEWN(j->arena, hexc_define, k->ndefine + j->nset + 1);
@@ -179,11 +181,15 @@ take_settings(Job *j, Kernel *k)
 		d[i] = k->define[i];
 	for (size_t s = 0; s < j->nset; s++) {
 		const char *name = j->set[s].name;
-		int64_t value = value_of(j->set[s].value);
+		int64_t value;
 		size_t i = 0;
 
 		if (hexc_const_find(k->program->parsed, k->number, name) < 0)
 			continue;
+		if (!read_value(j->set[s].value, &value))
+			return fail(j, HEXC_E_ARGS,
+			            arena_printf(j->arena, "%s = %s is neither an integer nor an element type",
+			                         name, j->set[s].value));
 		j->used[s] = true;
 		while (i < n && strcmp(d[i].name, name) != 0)
 			i++;
@@ -193,6 +199,7 @@ take_settings(Job *j, Kernel *k)
 			leave_out(j, k->line);
 	}
 	k->define = d;
+	return true;
 }
 
 /* What the table asks for.  No arena is left from inside hexc_family_wants, so it is read twice: to count,
@@ -301,7 +308,8 @@ read_table(Job *j)
 			return fail(j, HEXC_E_FILE,
 			            arena_printf(j->arena, "its table asks for kernel %s, which it has not",
 			                         k->name));
-		take_settings(j, k);
+		if (!take_settings(j, k))
+			return false;
 	}
 	return all_used(j);
 }
@@ -370,7 +378,7 @@ with_packs(Job *j, const char *text)
 
 		for (size_t n = strlen(mark); (at = strstr(text, mark)); text = at + n) {
 			text_add(&t, text, (size_t)(at - text) + n - 1);
-			if (at[-1] == ' ' || at[-1] == '(')
+			if (at > text && (at[-1] == ' ' || at[-1] == '('))
 				text_printf(&t, "(\"%s\")", j->packed[i].pack);
 			text_printf(&t, " ");
 		}

@@ -93,6 +93,8 @@ TEST(errors)
 	refused("gemm", &s, 1, HEXC_E_ARGS, "no constant and no hole named ACTT; did you mean ACT");
 	s = (hexc_op_set){ "ACT", "i8" };
 	refused("gemm", &s, 1, HEXC_E_SOURCE, "ACT");
+	s = (hexc_op_set){ "BM", "16x" };
+	refused("gemm", &s, 1, HEXC_E_ARGS, "BM = 16x is neither an integer nor an element type");
 	s = (hexc_op_set){ "BM", "48" };
 	refused("gemm", &s, 1, HEXC_E_ARGS, "no line of its table has these constants");
 	s = (hexc_op_set){ "epilogue", "x + y" };
