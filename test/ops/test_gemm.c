@@ -2,6 +2,7 @@
 #include "test/ops/util_op.h"
 #include "test/lib/util_lib.h"
 #include <math.h>
+#include <string.h>
 
 TEST_PROGRAM(.start = op_start, .one_process = true);
 
@@ -125,4 +126,57 @@ TEST(no_memory)
 		ck_assert_msg(a.live == 0, "%ld: %ld left", at, a.live);
 	}
 	ck_assert_msg(code == HEXC_OK && a.calls > 20, "%d after %ld: %s", code, a.calls, why);
+}
+
+/* What a plan hands out is what was compiled: a bundle of its own, which a host without a compiler opens. */
+TEST(handed_out)
+{
+	static const char table[] = "hexc-family 1\n"
+	                            "family gemm\n"
+	                            "take gemm BM=32 BN=64 BK=64 when M % 2 == 0\n"
+	                            "take gemm BM=16 BN=64 BK=64 when 1\n";
+	const hexc_op_set s = { "epilogue", "x * 0.125" };
+	hexc_op_opts o = HEXC_OP_OPTS_INIT;
+	hexc_bundle_info b = HEXC_BUNDLE_INFO_INIT;
+	hexc_family_info f = HEXC_FAMILY_INFO_INIT;
+	hexc_bundle *opened;
+	hexc_family *family;
+	hexc_op *op;
+	char why[600];
+	size_t n;
+
+	o.arch = "sm_86";
+	o.families = table;
+	ck_assert_msg(hexc_op_plan(&op, "gemm", &s, 1, &o, why, sizeof why) == HEXC_OK, "%s", why);
+	ck_assert_ptr_nonnull(strstr(hexc_op_program(op), "OUT(x * 0.125)"));
+	ck_assert_int_eq(hexc_bundle_describe(hexc_op_bundle(op), &b), 1);
+	ck_assert_uint_eq(b.nkernel, 2);
+	ck_assert_int_eq(hexc_family_describe(hexc_op_family(op), &f), 1);
+	ck_assert_uint_eq(f.nline, 2);
+	ck_assert_ptr_nonnull(hexc_op_bytes(op, &n));
+	ck_assert_int_eq(hexc_bundle_memory(&opened, hexc_op_bytes(op, &n), n, why, sizeof why), HEXC_OK);
+	ck_assert_int_eq(hexc_bundle_verify(opened, why, sizeof why), HEXC_OK);
+	ck_assert_msg(hexc_family_open(&family, opened, "gemm", "sm_86", why, sizeof why) == HEXC_OK,
+	        "%s", why);
+	hexc_family_close(family);
+	hexc_bundle_close(opened);
+	hexc_op_free(op);
+	o.families = "hexc-family 1\nfamily gemm\ntake gem when 1\n";
+	ck_assert_int_eq(hexc_op_plan(&op, "gemm", &s, 1, &o, why, sizeof why), HEXC_E_FILE);
+	ck_assert_msg(strstr(why, "its table asks for kernel gem, which it has not") != NULL, "%s", why);
+}
+
+/* Each operator has a name of its own, by which it is found. */
+TEST(list)
+{
+	hexc_op_info i;
+	size_t n = 0;
+
+	for (; hexc_op_at(n, &i); n++) {
+		ck_assert_int_eq(hexc_op_find(i.name), (int)n);
+		ck_assert(*i.what && strstr(i.program, "//: op "));
+	}
+	ck_assert_uint_ge(n, 20);
+	ck_assert_int_eq(hexc_op_find("gem"), -1);
+	ck_assert_int_eq(hexc_op_find(NULL), -1);
 }

@@ -78,6 +78,7 @@ typedef struct Product {
 	const float *w, *off;
 	double scale;      /* behind the sum, of the epilogue */
 	const float *bias; /* f32[N]; NULL: none */
+	const hexc_linear *call; /* whose call is given l's weight; NULL: l's own */
 } Product;
 
 static void
@@ -137,7 +138,10 @@ run(hexc_gpu *g, const Product *p, const char *what)
 
 	for (int64_t i = 0; i < p->m * p->k; i++)
 		hexc_put(t, a, (uint64_t)i, random_of(&seed) * 0.0625);
-	ck_assert_msg(hexc_linear_call(p->l, &c) == HEXC_OK, "%s: %s", what, hexc_gpu_why(g));
+	ck_assert_msg(hexc_linear_call(p->call ? p->call : p->l, &c) == HEXC_OK, "%s: %s", what,
+	              hexc_gpu_why(g));
+	if (p->call)
+		ck_assert_int_eq(hexc_linear_bind(p->l, c), HEXC_OK);
 	give(g, c, "A", a, (uint64_t)(p->m * p->k) * 2, &dev[0]);
 	give(g, c, "C", NULL, out_bytes, &dev[1]);
 	if (p->bias) {
@@ -259,7 +263,7 @@ TEST_EACH(floats_of, 3)
 	float x[24 * 40], none[24 * 40] = { 0 };
 	uint32_t data[24 * 40];
 	char why[300];
-	Product p = { NULL, m[0], 24, 40, _i == 1 ? "bf16" : "f16", x, none, 1, NULL };
+	Product p = { NULL, m[0], 24, 40, _i == 1 ? "bf16" : "f16", x, none, 1, NULL, NULL };
 
 	for (int i = 0; i < 24 * 40; i++) {
 		hexc_put(t, data, (uint64_t)i, random_of(&seed));
@@ -291,7 +295,8 @@ TEST(shared)
 	for (int i = 0; i < 64; i++)
 		bias[i] = (float)i / 16;
 	for (int i = 0; i < 2; i++) {
-		Product p = { NULL, 7, 64, 128, "f16", floats(w[i], false), floats(w[i], true), 0.25, bias };
+		Product p = { NULL, 7, 64, 128, "f16", floats(w[i], false), floats(w[i], true), 0.25, bias,
+			NULL };
 
 		ck_assert_msg(hexc_linear_new(&l[i], device(0), w[i], i ? l[0] : NULL, set, 2, NULL, NULL,
 		                              why,
@@ -299,6 +304,8 @@ TEST(shared)
 		              "%s", why);
 		p.l = l[i];
 		run(device(0), &p, "shared");
+		p.call = l[0];
+		run(device(0), &p, "bound");
 		free((void *)(uintptr_t)p.w);
 		free((void *)(uintptr_t)p.off);
 	}
