@@ -55,18 +55,23 @@ neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, i
 {
 	int64_t first[DIM_MAX] = { 0 }, c[DIM_MAX] = { 0 };
 	const Type *t = &s->mem->type;
+	bool behind;
+	int64_t at = 0;
 
 	if (n == 1)
 		return true;
 	type_coord(t, e[0], first);
+	behind = is_behind(s, e[0]);
+	if (!behind && s->shared)
+		at = shared_at(s, first);
 	for (int i = 0; i < n; i++) {
 		bool ok;
 		type_coord(t, e[i], c);
-		if (is_behind(s, e[0])) {
+		if (behind) {
 			ok = is_behind(s, e[i]);
 		} else if (s->shared) { /* along indices nothing is known of addresses */
-			ok = !is_behind(s, e[i]) && shared_at(s, c) == shared_at(s, first) + i &&
-			     shared_at(s, first) % n == 0 && view_gather_dim(s->mem->def) < 0;
+			ok = !is_behind(s, e[i]) && (i == 0 || shared_at(s, c) == at + i) && at % n == 0 &&
+			     view_gather_dim(s->mem->def) < 0;
 		} else {
 			ok = !is_behind(s, e[i]) && s->unit >= 0 && c[s->unit] == first[s->unit] + i &&
 			     first[s->unit] % n == 0;

@@ -111,7 +111,7 @@ place_one(Prove *p, const Type *t, Held *h, int64_t e, const Coord *at)
 	return true;
 }
 
-const Held *
+Held *
 held_spell(Prove *p, const Layout *l, const Type *t, bool full)
 {
 	Held *h = NEW(p->arena, Held);
@@ -156,12 +156,36 @@ held_spell(Prove *p, const Layout *l, const Type *t, bool full)
 	return h;
 }
 
+/* Said to the byte alike, in types of one shape: whatever a layout means, these mean one thing. */
+static const Held *
+held_find(const Prove *p, const Type *t)
+{
+	const Held *h = p->spelled;
+
+	while (h && (h->threads != p->threads || h->type->rank != t->rank ||
+	             memcmp(h->type->shape, t->shape, sizeof *t->shape * (size_t)t->rank) != 0 ||
+	             memcmp(h->layout, t->layout, sizeof *t->layout) != 0))
+		h = h->next;
+	return h;
+}
+
 const Held *
 held_of(Prove *p, const Val *v)
 {
-	if (!p->held[v->id])
-		p->held[v->id] = held_spell(p, v->type.layout, &v->type, true);
-	return p->held[v->id];
+	const Type *t = &v->type;
+	const Held *found = p->held[v->id];
+	Held *h;
+
+	if (!found && t->layout)
+		found = held_find(p, t);
+	if (!found && (h = held_spell(p, t->layout, t, true)) != NULL) {
+		h->layout = t->layout;
+		h->type = t;
+		h->threads = p->threads;
+		h->next = p->spelled;
+		p->spelled = found = h;
+	}
+	return p->held[v->id] = found;
 }
 
 static bool
@@ -180,7 +204,7 @@ same(Prove *p, const Val *x, const Val *y)
 		return;
 	a = held_of(p, x);
 	b = held_of(p, y);
-	if (!a || !b)
+	if (!a || !b || a == b)
 		return;
 	if (a->regs != b->regs) {
 		prove_error(p, -1, 0, "operands of %lld and %lld registers", (long long)a->regs,

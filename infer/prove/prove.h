@@ -21,6 +21,11 @@ typedef struct Held {
 	int64_t *elem;
 	int64_t regs;
 	bool *acts; /* [thread] the first of its replicas: the one that stores */
+	/* what it was spelled from: values that say the same share it */
+	const Layout *layout;
+	const Type *type;
+	int threads;
+	const struct Held *next;
 } Held;
 
 typedef struct Prove {
@@ -28,6 +33,7 @@ typedef struct Prove {
 	Arena *arena;
 	int threads; /* that run the op */
 	const Held **held; /* [nval+1] by value id, made on demand */
+	const Held *spelled; /* all of them, once each */
 	uint32_t nval;
 	bool ok;
 	/* the op being proved, and how to name it */
@@ -36,7 +42,7 @@ typedef struct Prove {
 
 /* Spell a layout out.  NULL after a report: two elements in one place, a place outside the block, an extent
  * that is not the tile's, a register that holds nothing. */
-const Held *held_spell(Prove *p, const Layout *l, const Type *t, bool full);
+Held *held_spell(Prove *p, const Layout *l, const Type *t, bool full);
 const Held *held_of(Prove *p, const Val *v);
 /* Reports once per op: what does not hold, with the thread, register and elements concerned. */
 bool prove_error(Prove *p, int thread, int64_t reg, const char *fmt, ...) PRINTF_LIKE(4, 5);

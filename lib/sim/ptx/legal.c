@@ -96,7 +96,7 @@ legal_opcode(const char *op, u32 sm)
 		return LEGAL_NEVER;
 	for (size_t i = 0; i < COUNT_OF(forms); i++) {
 		const struct Form *f = &forms[i];
-		if (strncmp(f->name, op, len) || f->name[len])
+		if (f->name[0] != op[0] || strncmp(f->name, op, len) || f->name[len])
 			continue;
 		known = true;
 		if (!matches(f->parts, &o, 0))
