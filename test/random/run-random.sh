@@ -1,13 +1,13 @@
 #!/bin/sh
 # Random programs: each candidate of each gives on the simulator what the tile interpreter gives, or
 # the program is refused with a reason that says what to do about it.  Programs are those of seeds
-# FIRST (1) and up, 200 of them (QUICK=1: 80) or as many as NIGHTLY says; of each at most CANDIDATES (6) are run.
+# FIRST (1) and up, 140 of them (QUICK=1: 60) or as many as NIGHTLY says; of each at most CANDIDATES (6) are run.
 # Those that fail are kept in the directory KEEP, if that is set: `gen SEED` writes the same program
 # everywhere.
 set -u
 . test/script.sh
 first=${FIRST:-1}
-last=$((first + ${NIGHTLY:-$([ -z "${QUICK:-}" ] && echo 200 || echo 80)} - 1))
+last=$((first + ${NIGHTLY:-$([ -z "${QUICK:-}" ] && echo 140 || echo 60)} - 1))
 most=${CANDIDATES:-6}
 trap 'exit 130' INT TERM
 ${CC:-cc} -std=c11 -O1 "$here"/gen*.c -lm -o "$dir/gen" || exit 1
