@@ -17,7 +17,10 @@ from ._errors import (
     HexcError,
     LibraryError,
 )
-from ._gpu import DeviceArray, to_device
+from ._async import Compilation, compile_async
+from ._cache import Cache, CacheEntry, CacheInfo
+from ._device import Device, DeviceArray, Event, Stream, device, simulator, to_device
+from ._family import Bundle, Entry, Family, Line, bundle, compile_family
 from ._library import archs, build_info
 from ._module import Candidate, Kernel, Module, Param, compile, load
 from ._sim import Run
