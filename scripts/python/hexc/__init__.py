@@ -23,26 +23,54 @@ from ._device import Device, DeviceArray, Event, Stream, device, simulator, to_d
 from ._family import Bundle, Entry, Family, Line, bundle, compile_family
 from ._library import archs, build_info
 from ._module import Candidate, Kernel, Module, Param, compile, load
+from ._ops import Operator, OperatorInfo, operator, operators
 from ._sim import Run
+from ._weights import Format, Linear, Tensor, Weight, WeightFile, formats
 
 __all__ = [
     "ArgumentError",
+    "Bundle",
+    "Cache",
+    "CacheEntry",
+    "CacheInfo",
     "Candidate",
+    "Compilation",
     "CompileError",
-    "DeviceError",
+    "Device",
     "DeviceArray",
+    "DeviceError",
     "Diagnostic",
+    "Entry",
+    "Event",
+    "Family",
     "FaultError",
+    "Format",
     "HexcError",
     "Kernel",
     "LibraryError",
+    "Line",
+    "Linear",
     "Module",
+    "Operator",
+    "OperatorInfo",
     "Param",
     "Run",
+    "Stream",
+    "Tensor",
+    "Weight",
+    "WeightFile",
     "archs",
     "build_info",
+    "bundle",
     "compile",
+    "compile_async",
+    "compile_family",
+    "device",
+    "formats",
     "load",
+    "operator",
+    "operators",
+    "simulator",
     "to_device",
 ]
 

@@ -47,16 +47,17 @@ _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, cty
 _alive: dict[int, tuple[Any, ...]] = {}  # what was exported and is in use, by the struct's address
 
 
-@_Delete
 def _delete(managed: int) -> None:
     _alive.pop(managed, None)
 
 
-@_Delete
 def _destroy(capsule: int) -> None:
     """Nobody took the capsule: its taker would have given it another name."""
     if _valid(capsule, _NAME):
         _alive.pop(_pointer(capsule, _NAME), None)
+
+
+_deleter, _destructor = _Delete(_delete), _Delete(_destroy)
 
 
 def export(array: DeviceArray) -> object:
@@ -69,10 +70,10 @@ def export(array: DeviceArray) -> object:
         raise BufferError(f"DLPack has no elements of type {array.dtype}")
     bits = array.dtype.itemsize * 8
     tensor = _DLTensor(array.address, CUDA, array.device.number, rank, code, bits, 1, shape, strides, 0)
-    managed = _Managed(tensor, None, ctypes.cast(_delete, ctypes.c_void_p))
+    managed = _Managed(tensor, None, ctypes.cast(_deleter, ctypes.c_void_p))
     at = ctypes.addressof(managed)
     _alive[at] = (managed, shape, strides, array)
-    return _new(at, _NAME, ctypes.cast(_destroy, ctypes.c_void_p))
+    return _new(at, _NAME, ctypes.cast(_destructor, ctypes.c_void_p))
 
 
 @dataclass(frozen=True)

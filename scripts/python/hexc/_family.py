@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ._cache import Cache
     from ._device import Device, DeviceArray
-    from ._module import StreamLike, TensorLike
+    from ._gpu import StreamLike, TensorLike
     from ._sim import Run
 
 

@@ -7,14 +7,15 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _dlpack
 from ._abi import function
 from ._args import Arguments, ShapeOf, Target, know
-from ._device import Device, DeviceArray, _device_of, device, stream_handle
+from ._device import Device, DeviceArray, HasStream, _device_of, device, stream_handle
 from ._errors import ArgumentError
 from ._module import Kernel, Owned, Param
 
@@ -31,6 +32,10 @@ class HasDLPack(Protocol):
 
     def __dlpack__(self, *, stream: int | None = None) -> object: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
+
+
+StreamLike: TypeAlias = HasStream | int | None
+TensorLike: TypeAlias = DeviceArray | CudaArray | HasDLPack | NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,13 @@ from ._abi import NUMBERS, STRUCT, function, new
 from ._errors import SEVERITIES, ArgumentError, CompileError, Diagnostic, HexcError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from ._args import Arguments, ShapeOf
     from ._cache import Cache
-    from ._device import Device, HasStream
-    from ._gpu import CudaArray, HasDLPack
+    from ._device import Device
+    from ._gpu import StreamLike, TensorLike
     from ._sim import Run
-
-    StreamLike = HasStream | int | None
-    TensorLike = CudaArray | HasDLPack | NDArray[Any]
 
 _CODES = {value: name.removeprefix("HEXC_") for name, value in NUMBERS.items() if name.startswith("HEXC_E_")}
 KINDS = {NUMBERS["HEXC_POINTER"]: "tensor", NUMBERS["HEXC_SIZE"]: "size", NUMBERS["HEXC_SCALAR"]: "scalar"}
