@@ -138,11 +138,11 @@ class Launch(unittest.TestCase):
         memory = hexc.to_device(self.a)
         address = memory._memory.pointer.value
         out, gpu = np.empty_like(self.a), _gpu.device(0)
-        gpu.call("hexc_gpu_read", gpu.owned.pointer, out.ctypes.data, address, out.nbytes)
+        gpu._call("hexc_gpu_read", gpu._pointer, out.ctypes.data, address, out.nbytes)
         del memory
         gc.collect()
         with self.assertRaisesRegex(hexc.DeviceError, "cuMemcpyDtoH"):
-            gpu.call("hexc_gpu_read", gpu.owned.pointer, out.ctypes.data, address, out.nbytes)
+            gpu._call("hexc_gpu_read", gpu._pointer, out.ctypes.data, address, out.nbytes)
 
 
 class Torch(Launch):

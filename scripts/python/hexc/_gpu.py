@@ -52,8 +52,10 @@ class _View:
     readonly: bool
     host: bool = False  # its address is one of the host's
     keep: object = None
+    type: str = ""  # hexc's name of an element type that NumPy lacks, where it is known
 
 
+_TORCH_TYPES = {"torch.bfloat16": "bf16", "torch.float8_e4m3fn": "e4m3", "torch.float8_e5m2": "e5m2"}
 _TORCH_KINDS = {"torch.float16": "f", "torch.float32": "f", "torch.float64": "f", "torch.bool": "b"}
 
 
@@ -69,7 +71,8 @@ def _torch_view(name: str, tensor: Any, on_host: bool) -> _View:
         number = tensor.device.index
         stream = sys.modules["torch"].cuda.current_stream(number).cuda_stream
     shape, strides = tuple(tensor.shape), tuple(tensor.stride())
-    return _View(tensor.data_ptr(), shape, strides, kind, tensor.element_size(), number, stream, False, host)
+    size, named = tensor.element_size(), _TORCH_TYPES.get(str(tensor.dtype), "")
+    return _View(tensor.data_ptr(), shape, strides, kind, size, number, stream, False, host, tensor, named)
 
 
 def _steps(strides: tuple[int, ...] | None, shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
@@ -85,7 +88,8 @@ def _dlpack_view(name: str, value: object, on_host: bool) -> _View:
     if s.device_type != _dlpack.CUDA and not (host and on_host):
         raise ArgumentError(f"{name} is in memory of DLPack's device type {s.device_type}, not on a GPU")
     number = None if host else s.device
-    return _View(s.address, s.shape, s.strides, s.kind, s.itemsize, number, None, False, host, s.capsule)
+    named = "" if s.kind else "bf16"
+    return _View(s.address, s.shape, s.strides, s.kind, s.itemsize, number, None, False, host, s.capsule, named)
 
 
 def _view(name: str, value: object, on_host: bool) -> _View:
@@ -132,6 +136,8 @@ def _check_view(bound: Arguments, p: Param, view: _View) -> None:
     if _in_device_form(p):
         want: tuple[int, ...] = tuple(math.prod(view.shape[i + 1 :]) for i in range(len(view.shape)))
     else:
+        if view.type and view.type != p.dtype:
+            raise ArgumentError(f"{p.name} is {p.dtype}; the argument is {view.type}")
         kind = chr(function("hexc_dtype_find")(p.dtype.encode()).contents.npy)
         if view.itemsize * 8 != p.bits or (view.kind and kind != view.kind and view.kind not in "uV"):
             raise ArgumentError(
