@@ -6,7 +6,6 @@ The library works in a GPU's primary context, which torch and others share: thei
 from __future__ import annotations
 
 import ctypes
-import functools
 import math
 import threading
 from typing import Any, Protocol
@@ -32,6 +31,7 @@ class Device:
         out, why = ctypes.c_void_p(), ctypes.create_string_buffer(WHY)
         self.number = number
         self.simulated = number < 0
+        self.lost = False  # a kernel failed there, and nothing more can be done with it
         if self.simulated:
             function("sim_open")  # so that the process has it: the library would ask the system's loader
         # A finalizer may run in a thread that is here already, between two calls of the library.
@@ -63,7 +63,9 @@ class Device:
             code = function(name)(*args)
             said = text(function(why)(of or self._pointer)) if code else ""
         if code:
-            raise _error(code, said)
+            error = _error(code, said)
+            self.lost = self.lost or isinstance(error, FaultError)
+            raise error
 
     def _owns(self, value: int | None, free: str, *leading: Any) -> Owned:
         def locked(pointer: ctypes.c_void_p) -> None:
@@ -97,11 +99,7 @@ def _error(code: int, why: str) -> HexcError:
 
 
 _opening = threading.Lock()
-
-
-@functools.cache
-def _opened(number: int) -> Device:
-    return Device(number)
+_opened: dict[int, Device] = {}
 
 
 def device(number: int = 0) -> Device:
@@ -110,12 +108,15 @@ def device(number: int = 0) -> Device:
     Raises :class:`DeviceError` where there is none.
     """
     with _opening:
-        return _opened(number)
+        found = _opened.get(number)
+        if found is None or (found.lost and found.simulated):
+            found = _opened[number] = Device(number)
+        return found
 
 
 def simulator(capability: int = 80) -> Device:
     """The simulator as a device of this compute capability, with memory of its own: launches run at once, with all of
-    the simulator's checks.
+    the simulator's checks.  After a fault, with which arrays there are lost, it is a new one.
 
     >>> gpu = simulator(90)
     >>> gpu.arch, gpu.simulated

@@ -64,7 +64,7 @@ class Bundle(Sequence[Kernel]):
 
     def _adopt(self, owned: Owned) -> None:
         self._owned = owned
-        self._modules: dict[int, tuple[Owned, dict[int, Owned]]] = {}
+        self._modules: dict[int, tuple[Owned, dict[Device, Owned]]] = {}
         info = new("hexc_bundle_info")
         function("hexc_bundle_describe")(owned.pointer, ctypes.byref(info))
         self.compiler = text(info.compiler)  # who made it
@@ -247,11 +247,13 @@ class Calls:
     may use one workspace."""
 
     def __init__(self) -> None:
-        self._of: dict[tuple[int, int], _Call] = {}
+        self._of: dict[tuple[Device, int], _Call] = {}
 
     def launch(self, gpu: Device, bound: Arguments, order: Sequence[Param], stream: int | None, make: Any) -> None:
         with gpu._lock:
-            key = (gpu.number, stream or 0)
+            for lost in [other for other in self._of if other[0].lost]:
+                self._of.pop(lost, None)
+            key = (gpu, stream or 0)
             call = self._of.get(key)
             if call is None:
                 out = ctypes.c_void_p()

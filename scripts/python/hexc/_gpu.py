@@ -171,13 +171,15 @@ class Launchable(Target, Protocol):
 
 def _loaded(kernel: Kernel, gpu: Device) -> Owned:
     with gpu._lock:
-        found = kernel._loaded.get(gpu.number)
+        for lost in [other for other in kernel._loaded if other.lost]:
+            kernel._loaded.pop(lost, None)
+        found = kernel._loaded.get(gpu)
         if found is None:
             out = ctypes.c_void_p()
             gpu._call("hexc_gpu_load", gpu._pointer, kernel._handle, ctypes.byref(out))
             found = gpu._owns(out.value, "hexc_gpu_unload")
             found.keep = (kernel._owned, gpu)
-            kernel._loaded[gpu.number] = found
+            kernel._loaded[gpu] = found
         return found
 
 
@@ -232,6 +234,8 @@ def launch(target: Launchable, values: Mapping[str, object], stream: object, whi
             lent.append((view, copy, size, p.written))
     bound.check()
     target._enqueue(gpu, bound, handle)
+    if lent:
+        gpu.wait()
     for view, copy, size, written in lent:
         if written:
             copy._read(view.address, size)

@@ -118,7 +118,7 @@ class Module(Mapping[str, "Kernel"]):
         info = new("hexc_module_info")
         function("hexc_module_describe")(self._handle, ctypes.byref(info))
         self.arch = text(info.arch)
-        loaded: dict[int, Owned] = {}
+        loaded: dict[Device, Owned] = {}
         self._kernels = {k.name: k for k in (Kernel(self._owned, loaded, self.arch, i) for i in range(info.nkernel))}
 
     @property
@@ -151,11 +151,11 @@ class Kernel:
     arguments.
     """
 
-    def __init__(self, module: Owned, loaded: dict[int, Owned], arch: str, index: int) -> None:
+    def __init__(self, module: Owned, loaded: dict[Device, Owned], arch: str, index: int) -> None:
         info = new("hexc_kernel_info")
         function("hexc_kernel")(module.pointer, index, ctypes.byref(info))
         self._owned = module
-        self._loaded = loaded  # the module on GPUs, by their numbers
+        self._loaded = loaded  # the module on devices
         self._handle = module.pointer
         self._index = index
         self.name = text(info.name)

@@ -273,6 +273,7 @@ def run_on(target: Launchable, values: Mapping[str, object], which: Device | Non
         placed[p.name] = (tensor, memory)
     bound.check()
     target._enqueue(gpu, bound, None)
+    gpu.wait()
     found = {p.name: placed[p.name] for p in target.params if p.written and p.name in placed}
     return Run({name: tensor.receive(memory.numpy()) for name, (tensor, memory) in found.items()}, "", {})
 

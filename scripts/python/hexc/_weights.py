@@ -137,7 +137,7 @@ class WeightFile(Mapping[str, Weight]):
         out, why = ctypes.c_void_p(), ctypes.create_string_buffer(WHY)
         code = function("hexc_file_open")(ctypes.byref(out), os.fsencode(path), why, WHY)
         if code:
-            raise fail(code, text(why.value))
+            raise fail(code, f"{os.fspath(path)}: {text(why.value)}")
         assert out.value
         self._owned = Owned(out.value, "hexc_file_close")
         self.kind = text(function("hexc_file_kind")(self._owned.pointer))
