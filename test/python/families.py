@@ -3,6 +3,9 @@ the device is the simulator, and what is computed is compared with NumPy."""
 
 import ctypes
 import gc
+import os
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -171,6 +174,27 @@ class Families(Case):
         kernel = family.lines[0].kernels[0]
         self.says(hexc.FaultError, "too large", kernel.launch, X=bad, device=hexc.simulator(80))
         kernel.launch(X=good, device=hexc.simulator(80))
+
+
+    def test_without_a_compiler(self):
+        """libhexc_rt and the simulator are enough for what is in a file."""
+        built = Path(os.environ["HEXC_LIBRARY_DIR"])
+        for name in ("libhexc_rt.so.0", "libhexc_sim.so.0"):
+            (self.folder / name).symlink_to(built / name)
+        hexc.compile_family(GEMM, Path("examples/gemm.family")).bundle.save(self.folder / "gemm.hxb")
+        program = f"""
+import hexc, numpy as np
+family = hexc.Bundle("{self.folder}/gemm.hxb").family("gemm")
+assert family.run(A=np.ones((2, 1024), np.float16), B=np.ones((8, 1024), np.float16))["C"].sum() == 2 * 8 * 1024
+try:
+    hexc.compile("")
+except hexc.LibraryError as e:
+    print(e)
+"""
+        environment = os.environ | {"HEXC_LIBRARY_DIR": str(self.folder)}
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("only libhexc compiles", done.stdout)
 
 
 class Operators(Case):
