@@ -255,6 +255,56 @@ class Weights(Case):
         self.says(hexc.HexcError, "README.md", hexc.WeightFile, "README.md")
 
 
+class Plans(Case):
+    def test_a_layer(self):
+        """max(X W1^T, 0) W2^T + X W3^T, whose two halves may go side by side; kernels, families and a workspace."""
+        gpu = hexc.simulator(80)
+        x, w = integers(5, 64), [integers(64, 64, seed=i) for i in (2, 3, 4)]
+        half = lambda a, b: (a.astype(np.float32) @ b.astype(np.float32).T).astype(np.float16)
+        h = np.maximum(half(x, w[0]), 0) % 4  # so that sums stay exact
+        want = half(h, w[1]) + half(x, w[2])
+        act = hexc.operator("gemm", epilogue="max(x, 0) - 4 * floor(max(x, 0) / 4)")
+        gemm = hexc.compile_family(GEMM[1], TUNED)
+        add = hexc.compile("kernel add(A: f16[M, N], B: f16[M, N], C: out f16[M, N]) { grid(ceil(M, 4)); let m = block.x * 4;"
+                           "C[m :+ 4, 0 :+ 64] = A[m :+ 4, 0 :+ 64] + B[m :+ 4, 0 :+ 64]; }")["add"]
+        X, *W = (hexc.to_device(t, gpu) for t in (x, *w))
+        Y = hexc.to_device(np.zeros_like(x), gpu)
+        for streams in (1, 2):
+            plan = hexc.Plan(gpu, streams=streams)
+            self.says(hexc.ArgumentError, "not solved", plan.launch)
+            H, P, Q = (plan.buffer((5, 64), np.float16) for _ in range(3))
+            plan.add(act, A=X, B=W[0], C=H, us=9)
+            plan.add(gemm, A=H, B=W[1], C=P, us=8)
+            plan.add(gemm, A=X, B=W[2], C=Q, us=8, fill=0.1)
+            plan.add(add, A=P, B=Q, C=Y)
+            info = plan.solve()
+            self.assertEqual((info.nodes, info.streams, info.exact), (4, streams, True))
+            self.assertLessEqual(info.nbytes, info.total)
+            self.assertNotEqual(P.offset, Q.offset)
+            for how in (plan.launch, lambda: plan.launch(gpu.stream()), plan.capture, plan.replay):
+                gpu._call("hexc_gpu_write", gpu._pointer, Y.address, np.zeros_like(x).ctypes.data, Y.nbytes)
+                how()
+                np.testing.assert_array_equal(Y.numpy(), 0 * want if how == plan.capture else want)
+        self.assertEqual(plan.info().captures, 1)
+        self.says(hexc.ArgumentError, "a buffer of another plan", hexc.Plan(gpu).add, add, A=P, B=Q, C=Y)
+        self.says(hexc.ArgumentError, "another device", plan.add, add, A=hexc.to_device(x, hexc.simulator(90)), B=Q, C=Y)
+        self.says(hexc.ArgumentError, "needs B", plan.add, add, A=X, C=Y)
+        self.says(hexc.ArgumentError, "A is f16", plan.add, add, A=plan.buffer((5, 64), np.float32), B=Q, C=Y)
+
+    def test_a_workspace(self):
+        gpu, a, b = hexc.simulator(80), integers(3, 2048), integers(16, 2048, seed=2)
+        A, B, C = (hexc.to_device(t, gpu) for t in (a, b, np.zeros((3, 16), np.float16)))
+        plan = hexc.Plan(gpu)
+        plan.add(hexc.compile_family(GEMM, Path("examples/gemm.family")), A=A, B=B, C=C)  # partial, then join
+        self.assertEqual(plan.solve().nodes, 2)
+        plan.launch()
+        np.testing.assert_array_equal(C.numpy(), (a.astype(np.float32) @ b.astype(np.float32).T).astype(np.float16))
+        kept = weakref.ref(plan._owned)
+        del plan
+        gc.collect()
+        self.assertIsNone(kept())
+
+
 class Caches(Case):
     def test_hits(self):
         cache = hexc.Cache(self.folder / "a" / "b")

@@ -24,11 +24,13 @@ from ._family import Bundle, Entry, Family, Line, bundle, compile_family
 from ._library import archs, build_info
 from ._module import Candidate, Kernel, Module, Param, compile, load
 from ._ops import Operator, OperatorInfo, operator, operators
+from ._plan import Buffer, Plan, PlanInfo
 from ._sim import Run
 from ._weights import Format, Linear, Tensor, Weight, WeightFile, formats
 
 __all__ = [
     "ArgumentError",
+    "Buffer",
     "Bundle",
     "Cache",
     "CacheEntry",
@@ -54,6 +56,8 @@ __all__ = [
     "Operator",
     "OperatorInfo",
     "Param",
+    "Plan",
+    "PlanInfo",
     "Run",
     "Stream",
     "Tensor",

@@ -22,6 +22,7 @@ HEADERS = (
     "lib/hexc_family.h",
     "lib/hexc_gpu.h",
     "lib/hexc_ops.h",
+    "lib/hexc_plan.h",
     "lib/hexc_weights.h",
     "lib/sim/sim.h",
 )
@@ -83,6 +84,12 @@ hexc_format { size_t size; const char *name; const char *container; const char *
 hexc_plane { const char *dtype; int64_t rows; int64_t cols; int64_t group; void *data; uint64_t bytes; }
 hexc_weight { size_t size; const char *name; const char *format; int64_t n; int64_t k; int64_t bias; uint64_t bytes;
 	uint64_t reserved[4]; hexc_plane plane[8]; }
+hexc_plan_opts { size_t size; uint32_t streams; uint32_t align; double sync_us; uint64_t max_steps; uint32_t beam;
+	hexc_gpu *gpu; void *realloc; void *user; }
+hexc_plan_work { size_t size; const char *name; double us; double fill; hexc_call *call; void *launch; void *user; }
+hexc_plan_info { size_t size; double makespan_us; double serial_us; double critical_us; uint64_t bytes; uint64_t live;
+	uint64_t total; uint32_t align; uint32_t nodes; uint32_t stages; uint32_t streams; uint32_t waits;
+	uint32_t exact; uint64_t captures; uint64_t updates; }
 sim_message { uint32_t line; const char *text; }
 sim_tmap { uint64_t opaque[16]; }
 sim_place { uint32_t line; uint32_t source_line; const char *source; uint32_t block[3]; uint32_t thread[3]; }
@@ -212,6 +219,25 @@ void hexc_linear_free(hexc_linear *l);
 int hexc_linear_call(const hexc_linear *l, hexc_family_call **out);
 const hexc_op *hexc_linear_op(const hexc_linear *l);
 uint64_t hexc_linear_bytes(const hexc_linear *l);
+int hexc_call_new(hexc_call **out, hexc_gpu_module *gm, size_t k);
+void hexc_call_free(hexc_call *c);
+const char *hexc_call_why(const hexc_call *c);
+int hexc_call_int(hexc_call *c, int i, int64_t x);
+int hexc_call_float(hexc_call *c, int i, double x);
+int hexc_plan_new(hexc_plan **out, const hexc_plan_opts *opts);
+void hexc_plan_free(hexc_plan *p);
+const char *hexc_plan_why(const hexc_plan *p);
+int hexc_plan_buffer(hexc_plan *p, uint64_t bytes, uint32_t *id);
+int hexc_plan_outside(hexc_plan *p, void *ptr, uint64_t bytes, uint32_t *id);
+int hexc_plan_node(hexc_plan *p, const hexc_plan_work *work, uint32_t *id);
+int hexc_plan_arg(hexc_plan *p, uint32_t node, int param, uint32_t buffer);
+int hexc_plan_solve(hexc_plan *p);
+int hexc_plan_describe(const hexc_plan *p, hexc_plan_info *out);
+int hexc_plan_offset(const hexc_plan *p, uint32_t buffer, uint64_t *offset);
+int hexc_plan_bind(hexc_plan *p, void *memory, uint64_t bytes);
+int hexc_plan_launch(hexc_plan *p, void *const *stream, uint32_t n);
+int hexc_plan_capture(hexc_plan *p, void *const *stream, uint32_t n);
+int hexc_plan_replay(hexc_plan *p, void *stream);
 int hexc_file_open(hexc_file **out, const char *path, char *why, size_t n);
 void hexc_file_close(hexc_file *f);
 const char *hexc_file_kind(const hexc_file *f);
@@ -326,7 +352,7 @@ for _name, _members in structs_text():
     STRUCT[_name] = type(_name, (ctypes.Structure,), {"_fields_": _fields})
 
 
-def new(name: str, **members: Any) -> Any:
+def new(name: str, /, **members: Any) -> Any:
     """A struct of zeros, but for its size and these members."""
     kind = STRUCT[name]
     if kind._fields_[0][0] == "size":

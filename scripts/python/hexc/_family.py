@@ -198,9 +198,11 @@ class FamilyArguments(Arguments):
         if code:
             raise fail(code, f"family {f.name}: {text(why.value)}")
         self.line = f.lines[line.value]
+        self.stage_args: list[Any] = []  # of each of its kernels, but for tensors
         for s, kernel in enumerate(self.line.kernels):
             of = (STRUCT["hexc_arg"] * len(self.arg))()
             function("hexc_family_args")(f._owned.pointer, line.value, s, self.arg, None, of)
+            self.stage_args.append(of)
             for i, p in enumerate(kernel.params):
                 if p.kind == "tensor" and p.name in self.slot and p.name not in self.shape:
                     self.shape[p.name], self.stride[p.name] = extents(kernel, i, of)

@@ -39,7 +39,7 @@ TensorLike: TypeAlias = DeviceArray | CudaArray | HasDLPack | NDArray[Any]
 
 
 @dataclass(frozen=True)
-class _View:
+class View:
     """What a launch needs to know of a tensor; strides in elements, None: row-major."""
 
     address: int
@@ -59,7 +59,7 @@ _TORCH_TYPES = {"torch.bfloat16": "bf16", "torch.float8_e4m3fn": "e4m3", "torch.
 _TORCH_KINDS = {"torch.float16": "f", "torch.float32": "f", "torch.float64": "f", "torch.bool": "b"}
 
 
-def _torch_view(name: str, tensor: Any, on_host: bool) -> _View:
+def _torch_view(name: str, tensor: Any, on_host: bool) -> View:
     host = on_host and str(tensor.device) == "cpu"
     if not tensor.is_cuda and not host:
         raise ArgumentError(f"{name} is a tensor on {tensor.device}, not on a GPU")
@@ -72,7 +72,7 @@ def _torch_view(name: str, tensor: Any, on_host: bool) -> _View:
         stream = sys.modules["torch"].cuda.current_stream(number).cuda_stream
     shape, strides = tuple(tensor.shape), tuple(tensor.stride())
     size, named = tensor.element_size(), _TORCH_TYPES.get(str(tensor.dtype), "")
-    return _View(tensor.data_ptr(), shape, strides, kind, size, number, stream, False, host, tensor, named)
+    return View(tensor.data_ptr(), shape, strides, kind, size, number, stream, False, host, tensor, named)
 
 
 def _steps(strides: tuple[int, ...] | None, shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
@@ -82,28 +82,28 @@ def _steps(strides: tuple[int, ...] | None, shape: tuple[int, ...], itemsize: in
     return tuple(s // itemsize for s in strides)
 
 
-def _dlpack_view(name: str, value: object, on_host: bool) -> _View:
+def _dlpack_view(name: str, value: object, on_host: bool) -> View:
     s = _dlpack.take(name, value)
     host = s.device_type == _dlpack.CPU
     if s.device_type != _dlpack.CUDA and not (host and on_host):
         raise ArgumentError(f"{name} is in memory of DLPack's device type {s.device_type}, not on a GPU")
     number = None if host else s.device
     named = "" if s.kind else "bf16"
-    return _View(s.address, s.shape, s.strides, s.kind, s.itemsize, number, None, False, host, s.capsule, named)
+    return View(s.address, s.shape, s.strides, s.kind, s.itemsize, number, None, False, host, s.capsule, named)
 
 
-def _view(name: str, value: object, on_host: bool) -> _View:
+def view_of(name: str, value: object, on_host: bool) -> View:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         return _torch_view(name, value, on_host)
     if isinstance(value, DeviceArray):
         steps = _steps(None, value.shape, 0)
         number = value.device.number
-        return _View(value.address, value.shape, steps, value.dtype.kind, value.dtype.itemsize, number, None, False)
+        return View(value.address, value.shape, steps, value.dtype.kind, value.dtype.itemsize, number, None, False)
     if on_host and isinstance(value, np.ndarray):
         a, readonly = value, not value.flags.writeable
         steps = _steps(a.strides, a.shape, a.itemsize)
-        return _View(a.ctypes.data, a.shape, steps, a.dtype.kind, a.itemsize, None, None, readonly, True, a)
+        return View(a.ctypes.data, a.shape, steps, a.dtype.kind, a.itemsize, None, None, readonly, True, a)
     said: dict[str, Any] | None = getattr(value, "__cuda_array_interface__", None)
     if said is None:
         if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
@@ -114,7 +114,7 @@ def _view(name: str, value: object, on_host: bool) -> _View:
     dtype, shape = np.dtype(said["typestr"]), tuple(said["shape"])
     address, readonly = said["data"]
     steps = _steps(said.get("strides"), shape, dtype.itemsize)
-    return _View(address, shape, steps, dtype.kind, dtype.itemsize, None, said.get("stream"), readonly)
+    return View(address, shape, steps, dtype.kind, dtype.itemsize, None, said.get("stream"), readonly)
 
 
 def _in_device_form(p: Param) -> bool:
@@ -122,14 +122,14 @@ def _in_device_form(p: Param) -> bool:
     return p.pack is not None or p.bits < 8
 
 
-def _shape_of(p: Param, view: _View) -> tuple[int | None, ...]:
+def shape_of(p: Param, view: View) -> tuple[int | None, ...]:
     rank = len(p.shape)
     if p.pack is not None or (p.bits < 8 and len(view.shape) != rank):
         return (None,) * rank
     return (*view.shape[:-1], None) if p.bits < 8 else view.shape
 
 
-def _check_view(bound: Arguments, p: Param, view: _View) -> None:
+def check_view(bound: Arguments, p: Param, view: View) -> None:
     """Element type, strides and permission; the library checks the address and its bytes."""
     if p.written and view.readonly:
         raise ArgumentError(f"{p.name} is written, and the argument is read-only")
@@ -148,7 +148,7 @@ def _check_view(bound: Arguments, p: Param, view: _View) -> None:
         raise ArgumentError(f"{p.name} has strides {list(want)}; the argument has {list(view.strides)}")
 
 
-def _span(view: _View) -> int:
+def span(view: View) -> int:
     """Bytes from the first element to the end of the last."""
     if math.prod(view.shape) == 0:
         return 0
@@ -169,7 +169,7 @@ class Launchable(Target, Protocol):
     def _enqueue(self, gpu: Device, bound: Arguments, stream: int | None) -> None: ...
 
 
-def _loaded(kernel: Kernel, gpu: Device) -> Owned:
+def loaded(kernel: Kernel, gpu: Device) -> Owned:
     with gpu._lock:
         for lost in [other for other in kernel._loaded if other.lost]:
             kernel._loaded.pop(lost, None)
@@ -185,10 +185,10 @@ def _loaded(kernel: Kernel, gpu: Device) -> Owned:
 
 def enqueue(kernel: Kernel, gpu: Device, arg: Any, stream: int | None) -> None:
     """Launch one kernel."""
-    gpu._call("hexc_gpu_launch_on", _loaded(kernel, gpu).pointer, kernel._index, arg, stream)
+    gpu._call("hexc_gpu_launch_on", loaded(kernel, gpu).pointer, kernel._index, arg, stream)
 
 
-def _target(views: Mapping[str, _View], which: Device | int | None) -> Device:
+def _target(views: Mapping[str, View], which: Device | int | None) -> Device:
     found = {v.device for v in views.values() if v.device is not None}
     if which is None:
         return device(_only("device", found) or 0)
@@ -198,9 +198,9 @@ def _target(views: Mapping[str, _View], which: Device | int | None) -> Device:
     return gpu
 
 
-def _lend(gpu: Device, view: _View) -> tuple[DeviceArray, int]:
+def _lend(gpu: Device, view: View) -> tuple[DeviceArray, int]:
     """A copy of what the host has there, and its bytes."""
-    size = _span(view)
+    size = span(view)
     copy = DeviceArray((size,), np.dtype(np.uint8), gpu)
     copy._write(view.address, size)
     return copy, size
@@ -210,24 +210,24 @@ def launch(target: Launchable, values: Mapping[str, object], stream: object, whi
     """:meth:`Kernel.launch`"""
     know(target, values)
     on_host = which is not None and _device_of(which).simulated
-    views: dict[str, _View] = {}
+    views: dict[str, View] = {}
     for p in target.params:
         if p.kind == "tensor":
             if p.name not in values:
                 raise ArgumentError(f"{target.name} needs {p.name} ({p.dtype}[{', '.join(p.shape)}])")
-            views[p.name] = _view(p.name, values[p.name], on_host)
-    bound = target._bound(values, lambda p, _: _shape_of(p, views[p.name]))
+            views[p.name] = view_of(p.name, values[p.name], on_host)
+    bound = target._bound(values, lambda p, _: shape_of(p, views[p.name]))
     handle = stream_handle(stream)
     if handle is None:
         handle = _only("stream", {v.stream for v in views.values() if v.stream is not None})
     gpu = _target(views, which)
-    lent: list[tuple[_View, DeviceArray, int, bool]] = []
+    lent: list[tuple[View, DeviceArray, int, bool]] = []
     for p in target.params:
         if p.kind != "tensor" or p.name not in bound.shape:
             continue
         view, slot = views[p.name], bound.slot[p.name]
-        _check_view(bound, p, view)
-        slot.ptr, slot.bytes = view.address, _span(view)
+        check_view(bound, p, view)
+        slot.ptr, slot.bytes = view.address, span(view)
         if view.host:
             copy, size = _lend(gpu, view)
             slot.ptr = copy.address
