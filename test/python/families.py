@@ -391,6 +391,25 @@ class Devices(Case):
         gpu.keep_in(cache)
         gpu.keep_in(None)
 
+    def test_what_dies_while_another_thread_is_there(self):
+        """A finalizer does not wait for the device; what it frees, the other does."""
+        gpu, begun, end = hexc.simulator(80), threading.Event(), threading.Event()
+
+        def hold():
+            with gpu._lock:
+                begun.set()
+                end.wait(60)
+
+        array, other = hexc.to_device(np.zeros(9), gpu), threading.Thread(target=hold)
+        other.start()
+        begun.wait()
+        del array
+        gc.collect()
+        self.assertEqual(len(gpu._lock.dead), 1)
+        end.set()
+        other.join()
+        self.assertEqual(len(gpu._lock.dead), 0)
+
     def test_no_such_gpu(self):
         with self.assertRaises(hexc.DeviceError):
             hexc.device(99)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
+from collections import deque
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +19,36 @@ from ._abi import NUMBERS, function, new
 from ._cache import Cache
 from ._errors import ArgumentError, DeviceError, FaultError, HexcError
 from ._module import WHY, Owned, code_name, fail, text
+
+
+class _Lock:
+    """Held by who uses a device, again and again too.
+
+    What finalizers free waits in ``dead`` while another thread has the lock: they run at any point of any thread, and
+    would wait for each other with the locks of two devices.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self.dead: deque[tuple[Callable[[], object], object]] = deque()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Free what is dead, unless another thread has the lock, which will."""
+        while self.dead and self._lock.acquire(blocking=False):
+            try:
+                free, _keep = self.dead.popleft()
+                free()
+            except IndexError:  # by another thread
+                pass
+            finally:
+                self._lock.release()
 
 
 class Device:
@@ -34,8 +66,7 @@ class Device:
         self.lost = False  # a kernel failed there, and nothing more can be done with it
         if self.simulated:
             function("sim_open")  # so that the process has it: the library would ask the system's loader
-        # A finalizer may run in a thread that is here already, between two calls of the library.
-        self._lock = threading.RLock()
+        self._lock = _Lock()
         if function("hexc_gpu_open")(ctypes.byref(out), number, why, WHY):
             raise DeviceError(text(why.value), "E_DEVICE")
         assert out.value
@@ -68,11 +99,11 @@ class Device:
             raise error
 
     def _owns(self, value: int | None, free: str, *leading: Any) -> Owned:
-        def locked(pointer: ctypes.c_void_p) -> None:
-            with self._lock:
-                function(free)(*leading, pointer)
+        def later(pointer: ctypes.c_void_p, keep: object) -> None:
+            self._lock.dead.append((lambda: function(free)(*leading, pointer), keep))
+            self._lock.sweep()
 
-        return Owned(value or 0, locked)
+        return Owned(value or 0, later)
 
     def keep_in(self, cache: Cache | None) -> None:
         """What the driver makes of PTX from now on is kept in this cache, and taken from there; None: nothing is."""

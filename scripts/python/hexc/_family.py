@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ._abi import STRUCT, function, new
 from ._args import Arguments, Shape, ShapeOf, extents, know
 from ._errors import ArgumentError
-from ._module import WHY, Kernel, Module, Owned, Param, compile, constant, defines, fail, param, text
+from ._module import WHY, Kernel, Module, Owned, Param, borrowed, compile, constant, defines, fail, param, text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -79,7 +79,7 @@ class Bundle(Sequence[Kernel]):
         return Entry(text(e.name), text(e.arch), text(e.file), constants, cubins, e.candidate)
 
     def _kernel(self, module: int, index: int, arch: str) -> Kernel:
-        owned, loaded = self._modules.setdefault(module, (Owned(module, lambda _: None, self._owned), {}))
+        owned, loaded = self._modules.setdefault(module, (borrowed(module, self._owned), {}))
         return Kernel(owned, loaded, arch, index)
 
     def __len__(self) -> int:
@@ -212,12 +212,13 @@ class FamilyArguments(Arguments):
 
 
 class _Call:
-    """A hexc_family_call on one stream, and its workspace there."""
+    """A hexc_family_call, and its workspace on each stream."""
 
     def __init__(self, owned: Owned, gpu: Device) -> None:
         self.owned = owned
         self.gpu = gpu
-        self.workspace: DeviceArray | None = None
+        self.workspace: dict[int, DeviceArray] = {}
+        self.given: DeviceArray | None = None
 
     def do(self, name: str, *args: Any) -> None:
         self.gpu._call(name, self.owned.pointer, *args, why="hexc_family_call_why", of=self.owned.pointer)
@@ -231,38 +232,43 @@ class _Call:
             self.do("hexc_family_call_int", i, slot.i)
 
     def launch(self, stream: int | None) -> None:
+        needs = ctypes.c_uint64()
+        self.do("hexc_family_call_line", None, ctypes.byref(needs))
+        if needs.value:
+            self._take(stream or 0, needs.value)
+        self.do("hexc_family_call_launch", stream)
+
+    def _take(self, stream: int, needs: int) -> None:
+        """A workspace: launches on one stream do not overlap."""
         import numpy as np
 
         from ._device import DeviceArray
 
-        needs = ctypes.c_uint64()
-        self.do("hexc_family_call_line", None, ctypes.byref(needs))
-        have = self.workspace.nbytes if self.workspace else 0
-        if needs.value > have:
-            self.workspace = DeviceArray((needs.value,), np.dtype(np.uint8), self.gpu)
-            self.do("hexc_family_call_workspace", self.workspace.address, needs.value)
-        self.do("hexc_family_call_launch", stream)
+        have = self.workspace.get(stream)
+        if have is None or have.nbytes < needs:
+            have = self.workspace[stream] = DeviceArray((needs,), np.dtype(np.uint8), self.gpu)
+        if self.given is not have:
+            self.do("hexc_family_call_workspace", have.address, have.nbytes)
+            self.given = have
 
 
 class Calls:
-    """Calls of families, kept from launch to launch, by device and stream: launches on one do not overlap, and so they
-    may use one workspace."""
+    """Calls of a family, kept from launch to launch, by device."""
 
     def __init__(self) -> None:
-        self._of: dict[tuple[Device, int], _Call] = {}
+        self._of: dict[Device, _Call] = {}
 
     def launch(self, gpu: Device, bound: Arguments, order: Sequence[Param], stream: int | None, make: Any) -> None:
         with gpu._lock:
-            for lost in [other for other in self._of if other[0].lost]:
+            for lost in [other for other in self._of if other.lost]:
                 self._of.pop(lost, None)
-            key = (gpu, stream or 0)
-            call = self._of.get(key)
+            call = self._of.get(gpu)
             if call is None:
                 out = ctypes.c_void_p()
                 keep = make(gpu, out)
                 owned = gpu._owns(out.value, "hexc_family_call_free")
-                owned.keep = (keep, gpu)
-                call = self._of[key] = _Call(owned, gpu)
+                owned.keep(keep, gpu)
+                call = self._of[gpu] = _Call(owned, gpu)
             given = {p.name for p in bound.target.params}
             for i, p in enumerate(order):
                 if p.name in given:

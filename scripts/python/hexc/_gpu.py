@@ -178,7 +178,7 @@ def loaded(kernel: Kernel, gpu: Device) -> Owned:
             out = ctypes.c_void_p()
             gpu._call("hexc_gpu_load", gpu._pointer, kernel._handle, ctypes.byref(out))
             found = gpu._owns(out.value, "hexc_gpu_unload")
-            found.keep = (kernel._owned, gpu)
+            found.keep(kernel._owned, gpu)
             kernel._loaded[gpu] = found
         return found
 
@@ -193,7 +193,7 @@ def _target(views: Mapping[str, View], which: Device | int | None) -> Device:
     if which is None:
         return device(_only("device", found) or 0)
     gpu = _device_of(which)
-    if gpu.simulated and found - {gpu.number} or any(n < 0 for n in found - {gpu.number}):
+    if found - {gpu.number}:
         raise ArgumentError(f"the tensors are on other devices than {gpu.name}")
     return gpu
 

@@ -96,12 +96,29 @@ def param(p: Any, pack: bytes | None) -> Param:
 
 
 class Owned:
-    """A C object that is freed when nothing refers to this one, on whatever thread that is."""
+    """A C object that is freed when nothing refers to this one, on whatever thread that is.
 
-    def __init__(self, value: int, free: str | Callable[[ctypes.c_void_p], object], *keep: object) -> None:
+    ``keep`` are objects that outlive it; none of them may refer to this one.
+    """
+
+    def __init__(self, value: int, free: str | Callable[[ctypes.c_void_p, object], object], *keep: object) -> None:
         self.pointer = ctypes.c_void_p(value)
-        self.keep = keep  # objects that outlive it
-        weakref.finalize(self, function(free) if isinstance(free, str) else free, self.pointer)
+        self._keep = [*keep]
+        freed = _caller(function(free)) if isinstance(free, str) else free
+        weakref.finalize(self, freed, self.pointer, self._keep)
+
+    def keep(self, *more: object) -> None:
+        """These outlive it, too."""
+        self._keep += more
+
+
+def _caller(free: Callable[..., Any]) -> Callable[[ctypes.c_void_p, object], object]:
+    return lambda pointer, keep: free(pointer)
+
+
+def borrowed(value: int | None, *keep: object) -> Owned:
+    """A C object that one of ``keep`` owns."""
+    return Owned(value or 0, lambda pointer, keep: None, *keep)
 
 
 class Module(Mapping[str, "Kernel"]):

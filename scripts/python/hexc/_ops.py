@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._abi import NUMBERS, STRUCT, function, new
 from ._errors import CompileError, Diagnostic, HexcError
 from ._family import Bundle, Family
-from ._module import WHY, Owned, code_name, fail, text
+from ._module import WHY, Owned, borrowed, code_name, fail, text
 
 if TYPE_CHECKING:
     from ._cache import Cache
@@ -64,7 +64,7 @@ class _OpBundle(Bundle):
 
     def __init__(self, op: Owned) -> None:
         self._op = op
-        self._adopt(Owned(function("hexc_op_bundle")(op.pointer), lambda _: None, op))
+        self._adopt(borrowed(function("hexc_op_bundle")(op.pointer), op))
 
     def to_bytes(self) -> bytes:
         n = ctypes.c_size_t()
@@ -79,7 +79,7 @@ class Operator(Family):
     """
 
     def __init__(self, owned: Owned) -> None:
-        super().__init__(Owned(function("hexc_op_family")(owned.pointer), lambda _: None, owned), _OpBundle(owned))
+        super().__init__(borrowed(function("hexc_op_family")(owned.pointer), owned), _OpBundle(owned))
         self.program = text(function("hexc_op_program")(owned.pointer))
 
 

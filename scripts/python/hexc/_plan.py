@@ -89,7 +89,7 @@ class Plan:
         self.device = device
         self._kept: list[object] = [device]  # calls and tensors, which outlive it
         self._owned = device._owns(out.value, "hexc_plan_free")
-        self._owned.keep = (self._kept,)
+        self._owned.keep(self._kept)
         self._outside: dict[int, int] = {}
         self._streams: list[Stream] = []
 
@@ -172,7 +172,7 @@ class Plan:
             module = loaded(kernel, gpu)
             gpu._call("hexc_call_new", ctypes.byref(out), module.pointer, kernel._index)
             call = gpu._owns(out.value, "hexc_call_free")
-        call.keep = (module, kernel._owned, gpu)
+        call.keep(module, kernel._owned, gpu)
         self._kept.append(call)
         work = new("hexc_plan_work", name=name.encode(), us=us, fill=fill, call=call.pointer)
         self._do("hexc_plan_node", ctypes.byref(work), ctypes.byref(node))

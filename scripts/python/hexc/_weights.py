@@ -16,7 +16,7 @@ from ._abi import STRUCT, function, new
 from ._device import Device, simulator
 from ._errors import ArgumentError
 from ._family import Calls, FamilyArguments
-from ._module import WHY, Owned, fail, text
+from ._module import WHY, Owned, borrowed, fail, text
 from ._ops import Operator, op_opts, op_set, refused
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ _WEIGHT = ctypes.POINTER(STRUCT["hexc_weight"])
 
 def _owned_weight(made: Any, *keep: object) -> Owned:
     at = ctypes.cast(made, ctypes.c_void_p).value or 0
-    return Owned(at, lambda pointer: function("hexc_weight_free")(ctypes.cast(pointer, _WEIGHT)), *keep)
+    return Owned(at, lambda pointer, _: function("hexc_weight_free")(ctypes.cast(pointer, _WEIGHT)), *keep)
 
 
 class Weight:
@@ -114,7 +114,7 @@ class Weight:
         plane = w.plane[0]
         plane.dtype = (dtype or names[str(x.dtype)]).encode()
         plane.rows, plane.cols, plane.group, plane.data, plane.bytes = *x.shape, 1, x.ctypes.data, x.nbytes
-        return cls(Owned(ctypes.addressof(w), lambda _: None, w, x))
+        return cls(borrowed(ctypes.addressof(w), w, x))
 
     def numpy(self) -> NDArray[np.float32]:
         """W as f32; of quantized ones each number as its format means it."""
@@ -226,13 +226,13 @@ class Linear:
         if code:
             raise refused(code, text(why.value))
         self._owned: Owned = device._owns(out.value, "hexc_linear_free")
-        self._owned.keep = (device, like and like._owned)
+        self._owned.keep(device, like and like._owned)
         self._calls = Calls()
         self.device = device
         self.n, self.k = weight.n, weight.k
         pointer = ctypes.c_void_p(out.value)
         self.nbytes: int = function("hexc_linear_bytes")(pointer)
-        self.operator = Operator(Owned(function("hexc_linear_op")(pointer), lambda _: None, self._owned))
+        self.operator = Operator(borrowed(function("hexc_linear_op")(pointer), self._owned))
         self.name = self.operator.name
         mine = {"A", "C", "M"} | set(re.findall(r"(\w+)\s*:", str(everything.get("tensors", ""))))
         self.params = tuple(p for p in self.operator.params if p.name in mine)
