@@ -438,7 +438,15 @@ class Leaks(Case):
             hexc.WeightFile("test/weights/fixtures/blocks.gguf")["blk.0.q4_0"].numpy()
             for program in (COPY.replace("let i", "let i = j"), COPY):
                 hexc.compile_async(program).exception()
+            plan = hexc.Plan(gpu)
+            for _ in range(50):
+                plan.buffer((9,), np.float32)
+            A, C = hexc.to_device(x[0], gpu), hexc.to_device(x[0], gpu)
+            plan.add(hexc.compile(COPY)["copy"], A=A, C=C)
+            plan.solve()
+            plan.launch()
             gpu.stream(), gpu.event()
+            del plan, A, C, family
             gc.collect()
             ours = sum(isinstance(o, _module.Owned) for o in gc.get_objects())
             info = libc.mallinfo2()
