@@ -1,16 +1,18 @@
 """The package hexc on GPU memory, and its operator of torch.  Run by run-launch.sh: the GPU is a simulated one of sm_80
 that takes the default stream and stream 7; torch is a stand-in that has what the package asks of it."""
 
+import ctypes
 import gc
 import sys
 import threading
 import types
 import unittest
+import weakref
 
 import numpy as np
 
 import hexc
-from hexc import _gpu
+from hexc import _dlpack, _gpu
 
 ADD = """
 kernel add(A: f32[N], B: f32[N], C: out f32[N])
@@ -138,11 +140,52 @@ class Launch(unittest.TestCase):
         memory = hexc.to_device(self.a)
         address = memory._memory.pointer.value
         out, gpu = np.empty_like(self.a), _gpu.device(0)
-        gpu.call("hexc_gpu_read", gpu.owned.pointer, out.ctypes.data, address, out.nbytes)
+        gpu._call("hexc_gpu_read", gpu._pointer, out.ctypes.data, address, out.nbytes)
         del memory
         gc.collect()
         with self.assertRaisesRegex(hexc.DeviceError, "cuMemcpyDtoH"):
-            gpu.call("hexc_gpu_read", gpu.owned.pointer, out.ctypes.data, address, out.nbytes)
+            gpu._call("hexc_gpu_read", gpu._pointer, out.ctypes.data, address, out.nbytes)
+
+
+    def test_dlpack(self):
+        class Only:
+            def __init__(self, array):
+                self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+        self.add.launch(A=Only(self.A), B=self.A, C=Only(self.C))
+        self.result()
+        gc.collect()
+        self.assertEqual(_dlpack._alive, {})  # nobody has kept them
+        # a user that keeps the memory: it has the capsule renamed, and deletes it when it likes
+        self.assertEqual(self.A.__dlpack_device__(), (2, 0))
+        capsule, array = self.A.__dlpack__(stream=1), weakref.ref(self.A._memory)
+        api = ctypes.pythonapi
+        at = _dlpack._pointer(id(capsule), b"dltensor")
+        api.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
+        api.PyCapsule_SetName(capsule, b"used_dltensor")
+        del capsule, self.A
+        gc.collect()
+        self.assertIsNotNone(array())
+        _dlpack._Delete(ctypes.cast(at, ctypes.POINTER(_dlpack._Managed)).contents.deleter)(at)
+        gc.collect()
+        self.assertIsNone(array())
+        with self.assertRaises(BufferError):
+            hexc.to_device(np.zeros(2, "M8[s]")).__dlpack__()
+
+    def test_streams_of_others(self):
+        stream = hexc.device(0).stream()
+        self.add.launch(A=self.A, B=self.A, C=self.C, stream=stream)
+        stream.wait()
+        self.result()
+        with self.assertRaisesRegex(hexc.ArgumentError, "a stream is a handle, or has __cuda_stream__"):
+            self.add.launch(A=self.A, B=self.A, C=self.C, stream="7")
+
+    def test_family(self):
+        family = hexc.compile_family(ADD, "hexc-family 1\nfamily add\ntake add when 1\n")
+        for _ in range(2):
+            family.launch(A=self.A, B=self.A, C=self.C, stream=7)
+            self.result()
+        self.assertEqual(len(family._calls._of), 1)
 
 
 class Torch(Launch):

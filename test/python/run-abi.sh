@@ -17,7 +17,8 @@ program ''
 same "$dir/abi.c" || fail "scripts/python/hexc/_abi.py and the headers differ: $(head -5 "$dir/log")"
 for wrong in 's/^int hexc_tensor(const hexc_module \*m, size_t k, size_t i/int hexc_tensor(const hexc_module *m, size_t k, int i/' \
 	's/uint32_t smem; uint32_t nparam/uint32_t nparam; uint32_t smem/' 's/uint64_t bytes; int64_t i;/uint64_t bytes; uint64_t i;/' \
-	's/ uint64_t l2_bytes;//' 's/"HEXC_LINEINFO": 64/"HEXC_LINEINFO": 32/'; do
+	's/ uint64_t l2_bytes;//' 's/int64_t bias; uint64_t bytes;/uint64_t bytes; int64_t bias;/' \
+	's/py_each_want each/void *each/' 's/"HEXC_LINEINFO": 64/"HEXC_LINEINFO": 32/'; do
 	program "$wrong"
 	same "$dir/abi.c" && fail "not noticed: $wrong"
 done

@@ -18,6 +18,17 @@ PYTHONPATH=$site "$new/python" "$dir/readme.py" >"$dir/log" 2>&1 || fail "README
 # without the variable, and away from the checkout, the system's loader is asked, and its failure says what to do
 (cd "$dir" && HEXC_LIBRARY_DIR='' PYTHONPATH=$site "$new/python" -c 'import hexc; print(hexc.archs())') >"$dir/log" 2>&1 ||
 	grep -q 'set HEXC_LIBRARY_DIR' "$dir/log" || fail "no library: $(cat "$dir/log")"
+# an installed hexc, as make install puts it anywhere, is found by its command line
+mkdir -p "$dir/prefix/bin" "$dir/prefix/lib"
+cp "$HEXC" "$dir/prefix/bin/hexc"
+cp "$B"/libhexc.so.0 "$B"/libhexc_sim.so.0 "$dir/prefix/lib"
+(cd "$dir" && PATH=$dir/prefix/bin:$PATH HEXC_LIBRARY_DIR='' PYTHONPATH=$site "$new/python" - "$dir/prefix/lib/libhexc" <<'END') >"$dir/log" 2>&1 || fail "installed: $(cat "$dir/log")"
+import sys, hexc, numpy as np
+gemm = hexc.operator("gemm")
+assert gemm.run(A=np.ones((2, 8), np.float16), B=np.ones((8, 8), np.float16))["C"].sum() == 128
+loaded = {line.split()[-1] for line in open("/proc/self/maps") if "libhexc" in line}
+assert loaded and all(path.startswith(sys.argv[1]) for path in loaded), loaded
+END
 "$new/pip" uninstall -q -y hexc && "$new/pip" install -q --no-index --no-deps -e ./scripts/python >"$dir/log" 2>&1 || fail "pip -e: $(cat "$dir/log")"
 # an editable one finds the checkout's folder build by itself
 [ "$B" != build ] || (cd "$dir" && HEXC_LIBRARY_DIR='' PYTHONPATH=$site "$new/python" -c 'import hexc; print(hexc.archs())') >"$dir/log" 2>&1 || fail "editable: $(cat "$dir/log")"

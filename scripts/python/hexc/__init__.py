@@ -17,29 +17,64 @@ from ._errors import (
     HexcError,
     LibraryError,
 )
-from ._gpu import DeviceArray, to_device
+from ._async import Compilation, compile_async
+from ._cache import Cache, CacheEntry, CacheInfo
+from ._device import Device, DeviceArray, Event, Stream, device, simulator, to_device
+from ._family import Bundle, Entry, Family, Line, bundle, compile_family
 from ._library import archs, build_info
 from ._module import Candidate, Kernel, Module, Param, compile, load
+from ._ops import Operator, OperatorInfo, operator, operators
+from ._plan import Buffer, Plan, PlanInfo
 from ._sim import Run
+from ._weights import Format, Linear, Tensor, Weight, WeightFile, formats
 
 __all__ = [
     "ArgumentError",
+    "Buffer",
+    "Bundle",
+    "Cache",
+    "CacheEntry",
+    "CacheInfo",
     "Candidate",
+    "Compilation",
     "CompileError",
-    "DeviceError",
+    "Device",
     "DeviceArray",
+    "DeviceError",
     "Diagnostic",
+    "Entry",
+    "Event",
+    "Family",
     "FaultError",
+    "Format",
     "HexcError",
     "Kernel",
     "LibraryError",
+    "Line",
+    "Linear",
     "Module",
+    "Operator",
+    "OperatorInfo",
     "Param",
+    "Plan",
+    "PlanInfo",
     "Run",
+    "Stream",
+    "Tensor",
+    "Weight",
+    "WeightFile",
     "archs",
     "build_info",
+    "bundle",
     "compile",
+    "compile_async",
+    "compile_family",
+    "device",
+    "formats",
     "load",
+    "operator",
+    "operators",
+    "simulator",
     "to_device",
 ]
 

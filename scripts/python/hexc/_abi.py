@@ -1,6 +1,6 @@
 """The C declarations that this package uses, in C, and ctypes made of them.
 
-They repeat lib/hexc.h, lib/hexc_gpu.h and lib/sim/sim.h.  `check_program()` is C that compiles only if they say the
+They repeat the headers in HEADERS.  `check_program()` is C that compiles only if they say the
 same: test/python/run-abi.sh has the compiler judge it.
 """
 
@@ -14,6 +14,24 @@ from typing import Any
 
 from . import _find
 from ._errors import LibraryError
+
+HEADERS = (
+    "lib/hexc.h",
+    "lib/hexc_bundle.h",
+    "lib/hexc_cache.h",
+    "lib/hexc_family.h",
+    "lib/hexc_gpu.h",
+    "lib/hexc_ops.h",
+    "lib/hexc_plan.h",
+    "lib/hexc_weights.h",
+    "lib/sim/sim.h",
+)
+
+# Callbacks that functions take, for their prototypes; ctypes has addresses there.
+CALLBACKS = """
+int (*py_each_entry)(void *user, const hexc_cache_entry *e);
+int (*py_each_want)(void *user, const hexc_family_want *w);
+"""
 
 # What stands for callbacks, which are not used from here, is void *.
 STRUCTS = """
@@ -39,6 +57,39 @@ hexc_arg { void *ptr; double *bound; uint64_t bytes; int64_t i; double f; uint64
 hexc_dtype { const char *name; uint32_t bits; uint32_t kind; uint32_t npy; }
 hexc_gpu_info { size_t size; const char *name; const char *arch; uint32_t capability; uint32_t driver; uint32_t sms;
 	uint32_t l2; uint64_t memory; }
+hexc_bundle_info { size_t size; const char *compiler; uint32_t nmodule; uint32_t nkernel; uint64_t bytes;
+	const char *families; }
+hexc_bundle_entry { size_t size; const char *name; const char *arch; const char *file; uint64_t source;
+	const hexc_define *define; size_t ndefine; const char *const *cubin; size_t ncubin; uint32_t module;
+	uint32_t kernel; uint32_t candidate; uint32_t reserved; }
+hexc_want { size_t size; const char *kernel; const char *arch; const hexc_define *define; size_t ndefine;
+	const hexc_arg *arg; uint32_t sms; }
+hexc_family_info { size_t size; const char *name; const char *arch; uint32_t nline; uint32_t nparam; }
+hexc_family_line { size_t size; const char *guard; uint32_t number; uint32_t nstage; uint32_t ntensor;
+	uint32_t reserved; }
+hexc_family_want { const char *family; const char *arch; const char *kernel; const hexc_define *define;
+	size_t ndefine; int64_t candidate; uint32_t line; }
+hexc_cache_opts { size_t size; const char *path; uint64_t max_bytes; uint32_t read_only; }
+hexc_cache_info { size_t size; const char *path; uint64_t max_bytes; uint64_t hits; uint64_t misses; uint64_t stored;
+	uint64_t damaged; uint64_t failed; int32_t error; uint32_t reserved; }
+hexc_cache_entry { const char *name; const char *label; uint64_t bytes; int64_t used; }
+hexc_op_info { const char *name; const char *what; const char *program; }
+hexc_op_set { const char *name; const char *value; }
+hexc_op_opts { size_t size; const char *arch; hexc_cache *cache; const char *families; uint32_t flags; void *realloc;
+	void *user; }
+hexc_file_tensor { size_t size; const char *name; const char *type; const char *dtype; uint32_t rank; int64_t dim[8];
+	const void *data; uint64_t bytes; }
+hexc_format { size_t size; const char *name; const char *container; const char *code; int64_t group;
+	const char *what; }
+hexc_plane { const char *dtype; int64_t rows; int64_t cols; int64_t group; void *data; uint64_t bytes; }
+hexc_weight { size_t size; const char *name; const char *format; int64_t n; int64_t k; int64_t bias; uint64_t bytes;
+	uint64_t reserved[4]; hexc_plane plane[8]; }
+hexc_plan_opts { size_t size; uint32_t streams; uint32_t align; double sync_us; uint64_t max_steps; uint32_t beam;
+	hexc_gpu *gpu; void *realloc; void *user; }
+hexc_plan_work { size_t size; const char *name; double us; double fill; hexc_call *call; void *launch; void *user; }
+hexc_plan_info { size_t size; double makespan_us; double serial_us; double critical_us; uint64_t bytes; uint64_t live;
+	uint64_t total; uint32_t align; uint32_t nodes; uint32_t stages; uint32_t streams; uint32_t waits;
+	uint32_t exact; uint64_t captures; uint64_t updates; }
 sim_message { uint32_t line; const char *text; }
 sim_tmap { uint64_t opaque[16]; }
 sim_place { uint32_t line; uint32_t source_line; const char *source; uint32_t block[3]; uint32_t thread[3]; }
@@ -102,11 +153,102 @@ int hexc_gpu_alloc(hexc_gpu *g, uint64_t bytes, void **out);
 int hexc_gpu_free(hexc_gpu *g, void *ptr);
 int hexc_gpu_write(hexc_gpu *g, void *to, const void *from, uint64_t bytes);
 int hexc_gpu_read(hexc_gpu *g, void *to, const void *from, uint64_t bytes);
+int hexc_gpu_cache(hexc_gpu *g, hexc_cache *cache);
 int hexc_gpu_load(hexc_gpu *g, const hexc_module *m, hexc_gpu_module **out);
 void hexc_gpu_unload(hexc_gpu_module *gm);
 int hexc_gpu_launch_on(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, void *stream);
 int hexc_gpu_wait(hexc_gpu *g);
 const char *sim_strerror(int code);
+int hexc_family_call_new(hexc_family_call **out, hexc_gpu *g, const hexc_family *f);
+void hexc_family_call_free(hexc_family_call *c);
+const char *hexc_family_call_why(const hexc_family_call *c);
+int hexc_family_call_find(const hexc_family_call *c, const char *name);
+int hexc_family_call_ptr(hexc_family_call *c, int i, void *ptr, uint64_t bytes);
+int hexc_family_call_int(hexc_family_call *c, int i, int64_t x);
+int hexc_family_call_float(hexc_family_call *c, int i, double x);
+int hexc_family_call_line(hexc_family_call *c, size_t *line, uint64_t *workspace);
+int hexc_family_call_workspace(hexc_family_call *c, void *ptr, uint64_t bytes);
+int hexc_family_call_launch(hexc_family_call *c, void *stream);
+int hexc_stream_new(void **out, hexc_gpu *g);
+int hexc_stream_free(hexc_gpu *g, void *stream);
+int hexc_event_new(hexc_event **out, hexc_gpu *g);
+void hexc_event_free(hexc_event *e);
+int hexc_event_record(hexc_event *e, void *stream);
+int hexc_event_wait(hexc_event *e);
+int hexc_event_us(hexc_event *from, hexc_event *to, double *us);
+void *hexc_event_handle(const hexc_event *e);
+int hexc_compile_async(hexc_job **out, const hexc_opts *opts, const char *file, const char *src, size_t len, const hexc_executor *on);
+hexc_module *hexc_job_take(hexc_job *j);
+int hexc_job_wait(hexc_job *j);
+void hexc_job_cancel(hexc_job *j);
+int hexc_job_diag(const hexc_job *j, size_t i, hexc_diag_info *out);
+void hexc_job_free(hexc_job *j);
+int hexc_bundle_open(hexc_bundle **out, const char *path, char *why, size_t n);
+int hexc_bundle_memory(hexc_bundle **out, const void *data, size_t bytes, char *why, size_t n);
+void hexc_bundle_close(hexc_bundle *b);
+int hexc_bundle_describe(const hexc_bundle *b, hexc_bundle_info *out);
+int hexc_bundle_at(const hexc_bundle *b, size_t i, hexc_bundle_entry *out);
+int hexc_bundle_find(const hexc_bundle *b, const hexc_want *want, size_t *out, char *why, size_t n);
+int hexc_bundle_module(const hexc_bundle *b, size_t i, const hexc_module **out, size_t *k, char *why, size_t n);
+int hexc_bundle_verify(const hexc_bundle *b, char *why, size_t n);
+int hexc_bundle_save_families(const hexc_module *const *m, size_t n, const char *compiler, const char *families, void *out, size_t room, size_t *bytes, char *why, size_t nwhy);
+int hexc_family_open(hexc_family **out, const hexc_bundle *b, const char *name, const char *arch, char *why, size_t n);
+int hexc_family_read(hexc_family **out, const hexc_bundle *b, const char *text, size_t bytes, const char *name, const char *arch, char *why, size_t n);
+void hexc_family_close(hexc_family *f);
+int hexc_family_describe(const hexc_family *f, hexc_family_info *out);
+int hexc_family_param(const hexc_family *f, size_t i, hexc_param_info *out);
+int hexc_family_at(const hexc_family *f, size_t i, hexc_family_line *out);
+int hexc_family_pick(const hexc_family *f, const hexc_arg *arg, size_t *line, char *why, size_t n);
+int hexc_family_stage(const hexc_family *f, size_t line, size_t s, size_t *kernel, const hexc_module **m, size_t *k);
+int hexc_family_args(const hexc_family *f, size_t line, size_t s, const hexc_arg *arg, void *workspace, hexc_arg *out);
+int hexc_family_wants(const char *text, size_t bytes, py_each_want each, void *user, char *why, size_t n);
+int hexc_cache_open(hexc_cache **out, const hexc_cache_opts *opts, char *why, size_t n);
+void hexc_cache_close(hexc_cache *c);
+int hexc_cache_describe(const hexc_cache *c, hexc_cache_info *out);
+int hexc_cache_each(const hexc_cache *c, py_each_entry each, void *user);
+int hexc_cache_clear(hexc_cache *c, uint64_t *removed);
+int hexc_op_at(size_t i, hexc_op_info *out);
+int hexc_op_plan(hexc_op **out, const char *name, const hexc_op_set *set, size_t nset, const hexc_op_opts *opts, char *why, size_t n);
+void hexc_op_free(hexc_op *op);
+const hexc_family *hexc_op_family(const hexc_op *op);
+const hexc_bundle *hexc_op_bundle(const hexc_op *op);
+const void *hexc_op_bytes(const hexc_op *op, size_t *bytes);
+const char *hexc_op_program(const hexc_op *op);
+int hexc_linear_new(hexc_linear **out, hexc_gpu *g, const hexc_weight *w, const hexc_linear *like, const hexc_op_set *set, size_t nset, const hexc_op_opts *opts, const hexc_workers *workers, char *why, size_t n);
+void hexc_linear_free(hexc_linear *l);
+int hexc_linear_call(const hexc_linear *l, hexc_family_call **out);
+const hexc_op *hexc_linear_op(const hexc_linear *l);
+uint64_t hexc_linear_bytes(const hexc_linear *l);
+int hexc_call_new(hexc_call **out, hexc_gpu_module *gm, size_t k);
+void hexc_call_free(hexc_call *c);
+const char *hexc_call_why(const hexc_call *c);
+int hexc_call_int(hexc_call *c, int i, int64_t x);
+int hexc_call_float(hexc_call *c, int i, double x);
+int hexc_plan_new(hexc_plan **out, const hexc_plan_opts *opts);
+void hexc_plan_free(hexc_plan *p);
+const char *hexc_plan_why(const hexc_plan *p);
+int hexc_plan_buffer(hexc_plan *p, uint64_t bytes, uint32_t *id);
+int hexc_plan_outside(hexc_plan *p, void *ptr, uint64_t bytes, uint32_t *id);
+int hexc_plan_node(hexc_plan *p, const hexc_plan_work *work, uint32_t *id);
+int hexc_plan_arg(hexc_plan *p, uint32_t node, int param, uint32_t buffer);
+int hexc_plan_solve(hexc_plan *p);
+int hexc_plan_describe(const hexc_plan *p, hexc_plan_info *out);
+int hexc_plan_offset(const hexc_plan *p, uint32_t buffer, uint64_t *offset);
+int hexc_plan_bind(hexc_plan *p, void *memory, uint64_t bytes);
+int hexc_plan_launch(hexc_plan *p, void *const *stream, uint32_t n);
+int hexc_plan_capture(hexc_plan *p, void *const *stream, uint32_t n);
+int hexc_plan_replay(hexc_plan *p, void *stream);
+int hexc_file_open(hexc_file **out, const char *path, char *why, size_t n);
+void hexc_file_close(hexc_file *f);
+const char *hexc_file_kind(const hexc_file *f);
+int hexc_file_tensor_at(const hexc_file *f, size_t i, hexc_file_tensor *out);
+int hexc_file_meta(const hexc_file *f, size_t i, const char **key, const char **value);
+int hexc_file_weight(const hexc_file *f, size_t i, hexc_weight *out);
+int hexc_format_at(size_t i, hexc_format *out);
+int hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, const hexc_workers *workers, char *why, size_t n);
+void hexc_weight_free(hexc_weight *w);
+int hexc_weight_float(const hexc_weight *w, float *out, const hexc_workers *workers, char *why, size_t n);
+int hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64_t k, int64_t group, const hexc_workers *workers, char *why, size_t nwhy);
 sim *sim_open(void);
 void sim_close(sim *s);
 uint64_t sim_alloc(sim *s, size_t bytes, const char *name);
@@ -147,6 +289,8 @@ NUMBERS = {
     "HEXC_SCALAR": 2,
     "HEXC_MAX_RANK": 8,
     "HEXC_MAX_PARAMS": 64,
+    "HEXC_NPLANE": 8,
+    "HEXC_SIMULATOR(90)": -90,
     "SIM_OK": 0,
     "SIM_E_FAULT": -2,
 }
@@ -159,6 +303,7 @@ _SCALARS: dict[str, Any] = {
     "uint64_t": ctypes.c_uint64,
     "size_t": ctypes.c_size_t,
     "double": ctypes.c_double,
+    "float": ctypes.c_float,
     "hexc_kind": ctypes.c_uint,
     "sim_fault_kind": ctypes.c_uint,
     "sim_space": ctypes.c_uint,
@@ -207,7 +352,7 @@ for _name, _members in structs_text():
     STRUCT[_name] = type(_name, (ctypes.Structure,), {"_fields_": _fields})
 
 
-def new(name: str, **members: Any) -> Any:
+def new(name: str, /, **members: Any) -> Any:
     """A struct of zeros, but for its size and these members."""
     kind = STRUCT[name]
     if kind._fields_[0][0] == "size":
@@ -259,7 +404,8 @@ def function(name: str) -> Callable[..., Any]:
 
 def check_program() -> str:
     """C that compiles only if the headers declare what is declared here."""
-    out = ['#include "lib/hexc.h"', '#include "lib/hexc_gpu.h"', '#include "lib/sim/sim.h"', "#include <stddef.h>"]
+    out = [f'#include "{header}"' for header in HEADERS] + ["#include <stddef.h>"]
+    out += [f"typedef {line};" for line in CALLBACKS.split(";") if line.strip()]
     out += [line + ";" for line in FUNCTIONS.split(";") if line.strip()]
     out += [f'_Static_assert({name} == {value}, "{name}");' for name, value in NUMBERS.items()]
     for name, members in structs_text():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from ._abi import NUMBERS, STRUCT, function
 from ._errors import ArgumentError
@@ -16,7 +16,14 @@ Shape = tuple[int, ...]
 ShapeOf = Callable[[Param, object], "tuple[int | None, ...]"]
 
 
-def know(kernel: Kernel, values: Mapping[str, object]) -> None:
+class Target(Protocol):
+    """What has parameters: a kernel, or a family of them."""
+
+    name: str
+    params: tuple[Param, ...]
+
+
+def know(kernel: Target, values: Mapping[str, object]) -> None:
     """Does the kernel have parameters of all these names?"""
     names = [p.name for p in kernel.params]
     for name in values:
@@ -24,28 +31,40 @@ def know(kernel: Kernel, values: Mapping[str, object]) -> None:
             raise ArgumentError(f"{kernel.name} has no {name}: its parameters are {', '.join(names)}")
 
 
-class Bound:
-    """Arguments in launch order, as C has them; the addresses of tensors are for the caller to fill in."""
+class Arguments:
+    """Arguments in launch order, as C has them, and by name; the addresses of tensors are for the caller to fill in.
 
-    def __init__(self, kernel: Kernel, values: Mapping[str, object], shape_of: ShapeOf) -> None:
-        self.kernel = kernel
+    ``order`` are the parameters that C knows, of which those of the target are some.
+    """
+
+    def __init__(
+        self, target: Target, values: Mapping[str, object], shape_of: ShapeOf, order: Sequence[Param] | None = None
+    ) -> None:
+        self.target = target
         self.values = values
-        self.arg = (STRUCT["hexc_arg"] * max(1, len(kernel.params)))()
-        shapes = {p.name: shape_of(p, values[p.name]) for p in kernel.params if p.kind == "tensor" and p.name in values}
+        self.arg = (STRUCT["hexc_arg"] * NUMBERS["HEXC_MAX_PARAMS"])()
+        self.slot = {p.name: slot for p, slot in zip(order or target.params, self.arg, strict=False)}
+        shapes = {p.name: shape_of(p, values[p.name]) for p in target.params if p.kind == "tensor" and p.name in values}
         sizes = self._sizes(shapes)
-        for slot, p in zip(self.arg, kernel.params, strict=False):
+        for p in target.params:
             if p.kind == "size":
-                slot.i = sizes[p.name]
+                self.slot[p.name].i = sizes[p.name]
             elif p.kind == "scalar":
-                self._scalar(slot, p)
-        self._check("hexc_check_sizes")
-        self.shape: dict[str, Shape] = {}
+                self._scalar(self.slot[p.name], p)
+        self.shape: dict[str, Shape] = {}  # of the tensors that there are for these sizes
         self.stride: dict[str, Shape] = {}
-        for i, p in enumerate(kernel.params):
-            if p.kind == "tensor":
-                self._extents(i, p)
+        self._resolve()
         for name, shape in shapes.items():
-            self._compare(name, shape)
+            if name in self.shape:
+                self._compare(name, shape)
+
+    def _resolve(self) -> None:
+        """Fill in shapes and strides; refuse sizes that do not fit."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """With addresses and bytes filled in: may it be launched?"""
+        raise NotImplementedError
 
     def _sizes(self, shapes: Mapping[str, tuple[int | None, ...]]) -> dict[str, int]:
         known: dict[str, tuple[int, str]] = {}
@@ -55,12 +74,12 @@ class Bound:
             if before[0] != value:
                 raise ArgumentError(f"{size} is {before[0]} by {before[1]}, and {value} by {origin}")
 
-        wanted = [p.name for p in self.kernel.params if p.kind == "size"]
+        wanted = [p.name for p in self.target.params if p.kind == "size"]
         for size in wanted:
             given = self.values.get(size)
             if given is not None:
                 learn(size, _integer(size, given), f"the argument {size}")
-        for p in self.kernel.params:
+        for p in self.target.params:
             for extent, value in zip(p.shape, shapes.get(p.name, ()), strict=False):
                 if extent in wanted and value is not None:
                     learn(extent, value, f"the shape of {p.name}")
@@ -71,7 +90,7 @@ class Bound:
 
     def _scalar(self, slot: Any, p: Param) -> None:
         if p.name not in self.values:
-            raise ArgumentError(f"{self.kernel.name} needs a value for {p.name} ({p.dtype})")
+            raise ArgumentError(f"{self.target.name} needs a value for {p.name} ({p.dtype})")
         value = self.values[p.name]
         if chr(function("hexc_dtype_find")(p.dtype.encode()).contents.kind) == "f":
             try:
@@ -81,39 +100,12 @@ class Bound:
         else:
             slot.i = _integer(p.name, value)
 
-    def _extents(self, i: int, p: Param) -> None:
-        dim = (ctypes.c_int64 * NUMBERS["HEXC_MAX_RANK"])()
-        stride = (ctypes.c_int64 * NUMBERS["HEXC_MAX_RANK"])()
-        code = function("hexc_tensor")(self.kernel._handle, self.kernel._index, i, self.arg, dim, stride)
-        if code:
-            raise fail(code)
-        self.shape[p.name] = tuple(dim[: len(p.shape)])
-        self.stride[p.name] = tuple(stride[: len(p.shape)])
-
     def _compare(self, name: str, have: tuple[int | None, ...]) -> None:
         want = self.shape[name]
         if len(have) != len(want):
             raise ArgumentError(f"{name} has {len(want)} dimensions; the argument has {len(have)}")
         if any(h is not None and h != w for h, w in zip(have, want, strict=True)):
             raise ArgumentError(f"{name} is {list(want)} for these sizes; the argument is {list(have)}")
-
-    def _check(self, name: str) -> None:
-        why = ctypes.create_string_buffer(WHY)
-        code = function(name)(self.kernel._handle, self.kernel._index, self.arg, why, WHY)
-        if code:
-            raise fail(code, text(why.value))
-
-    def check(self) -> None:
-        """With addresses and bytes filled in: may the kernel be launched?"""
-        self._check("hexc_check_args")
-
-    def grid(self) -> tuple[int, int, int]:
-        """Blocks in x, y, z."""
-        out = (ctypes.c_uint32 * 3)()
-        code = function("hexc_grid")(self.kernel._handle, self.kernel._index, self.arg, out)
-        if code:
-            raise fail(code)
-        return (out[0], out[1], out[2])
 
     def bytes(self, p: Param) -> int:
         """That the tensor takes in device memory."""
@@ -127,6 +119,49 @@ class Bound:
         if code:
             raise fail(code, text(why.value))
         return out.value
+
+
+class Bound(Arguments):
+    """Those of a kernel."""
+
+    def __init__(self, kernel: Kernel, values: Mapping[str, object], shape_of: ShapeOf) -> None:
+        self.kernel = kernel
+        super().__init__(kernel, values, shape_of)
+
+    def _resolve(self) -> None:
+        self._check("hexc_check_sizes")
+        for i, p in enumerate(self.kernel.params):
+            if p.kind == "tensor":
+                self.shape[p.name], self.stride[p.name] = extents(self.kernel, i, self.arg)
+
+    def _check(self, name: str) -> None:
+        why = ctypes.create_string_buffer(WHY)
+        code = function(name)(self.kernel._handle, self.kernel._index, self.arg, why, WHY)
+        if code:
+            raise fail(code, text(why.value))
+
+    def check(self) -> None:
+        """Also addresses and bytes."""
+        self._check("hexc_check_args")
+
+    def grid(self) -> tuple[int, int, int]:
+        """Blocks in x, y, z."""
+        out = (ctypes.c_uint32 * 3)()
+        code = function("hexc_grid")(self.kernel._handle, self.kernel._index, self.arg, out)
+        if code:
+            raise fail(code)
+        return (out[0], out[1], out[2])
+
+
+def extents(kernel: Kernel, i: int, arg: Any) -> tuple[Shape, Shape]:
+    """Shape and strides of the kernel's i-th parameter for these arguments of it."""
+    dim = (ctypes.c_int64 * NUMBERS["HEXC_MAX_RANK"])()
+    stride = (ctypes.c_int64 * NUMBERS["HEXC_MAX_RANK"])()
+    code = function("hexc_tensor")(kernel._handle, kernel._index, i, arg, dim, stride)
+    if code:
+        raise fail(code)
+    rank = len(kernel.params[i].shape)
+    return tuple(dim[:rank]), tuple(stride[:rank])
 
 
 def _integer(name: str, value: object) -> int:

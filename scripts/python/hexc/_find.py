@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +16,8 @@ ABI = 0  # the number in their names
 def places() -> Iterator[Path]:
     """Folders that are looked into, in this order; where none has a library, the system's loader is asked.
 
-    ``$HEXC_LIBRARY_DIR`` alone, if it is set; else the package's own folder, and the folder ``build`` of the
-    checkout that it stands in.
+    ``$HEXC_LIBRARY_DIR`` alone, if it is set; else the package's own folder, the folder ``build`` of the checkout that
+    it stands in, and those of the hexc that was installed where ``$PATH`` has its command line.
     """
     named = os.environ.get("HEXC_LIBRARY_DIR")
     if named:
@@ -26,6 +27,10 @@ def places() -> Iterator[Path]:
     yield here
     if len(here.parents) > 2 and (here.parents[2] / "lib" / "hexc.h").is_file():
         yield here.parents[2] / "build"
+    installed = shutil.which("hexc")
+    if installed:
+        prefix = Path(installed).resolve().parents[1]
+        yield from (prefix / "lib", prefix / "lib64")
 
 
 def load(name: str) -> ctypes.CDLL:

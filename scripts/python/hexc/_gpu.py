@@ -1,27 +1,23 @@
-"""Kernels on tensors in GPU memory, through the CUDA driver (hexc_gpu.h).
-
-The library works in the device's primary context, which torch and others share: their addresses and streams are good
-here.
-"""
+"""Launches on tensors in a device's memory, whoever made them, without a copy."""
 
 from __future__ import annotations
 
 import ctypes
-import functools
 import math
 import sys
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from . import _dlpack
 from ._abi import function
-from ._args import Bound, know
-from ._errors import ArgumentError, DeviceError, FaultError, HexcError
-from ._module import WHY, Kernel, Owned, Param, code_name, fail, text
+from ._args import Arguments, ShapeOf, Target, know
+from ._device import Device, DeviceArray, HasStream, _device_of, device, stream_handle
+from ._errors import ArgumentError
+from ._module import Kernel, Owned, Param
 
 
 class CudaArray(Protocol):
@@ -31,101 +27,19 @@ class CudaArray(Protocol):
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
 
-class _Device:
-    """A GPU, used by one thread at a time."""
+class HasDLPack(Protocol):
+    """A tensor that is shared by DLPack."""
 
-    def __init__(self, number: int) -> None:
-        out, why = ctypes.c_void_p(), ctypes.create_string_buffer(WHY)
-        self.number = number
-        # A finalizer may run in a thread that is here already, between two calls of the library.
-        self.lock = threading.RLock()
-        if function("hexc_gpu_open")(ctypes.byref(out), number, why, WHY):
-            raise DeviceError(text(why.value), "E_DEVICE")
-        assert out.value
-        self.owned = Owned(out.value, "hexc_gpu_close")
-
-    def call(self, name: str, *args: Any) -> None:
-        """A function whose failures hexc_gpu_why tells."""
-        with self.lock:
-            code = function(name)(*args)
-            why = text(function("hexc_gpu_why")(self.owned.pointer)) if code else ""
-        if code:
-            raise _error(code, why)
-
-    def owns(self, value: int, free: str, *leading: Any) -> Owned:
-        def locked(pointer: ctypes.c_void_p) -> None:
-            with self.lock:
-                function(free)(*leading, pointer)
-
-        return Owned(value, locked)
+    def __dlpack__(self, *, stream: int | None = None) -> object: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
 
 
-def _error(code: int, why: str) -> HexcError:
-    kinds = {"E_DEVICE": DeviceError, "E_FAULT": FaultError}
-    name = code_name(code)
-    return kinds[name](why, name) if name in kinds else fail(code, why)
-
-
-_opening = threading.Lock()
-
-
-@functools.cache
-def _opened(number: int) -> _Device:
-    return _Device(number)
-
-
-def device(number: int) -> _Device:
-    """The GPU of this number, as CUDA_VISIBLE_DEVICES leaves them; opened when it is first asked for."""
-    with _opening:
-        return _opened(number)
-
-
-class DeviceArray:
-    """An array in GPU memory, for programs without torch: contiguous, freed with the last reference."""
-
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], number: int = 0) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self._device = device(number)
-        out = ctypes.c_void_p()
-        self._device.call("hexc_gpu_alloc", self._device.owned.pointer, self.nbytes, ctypes.byref(out))
-        self._memory = self._device.owns(out.value or 0, "hexc_gpu_free", self._device.owned.pointer)
-
-    @property
-    def nbytes(self) -> int:
-        return math.prod(self.shape) * self.dtype.itemsize
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        return {
-            "shape": self.shape,
-            "typestr": self.dtype.str,
-            "data": (self._memory.pointer.value or 0, False),
-            "strides": None,
-            "version": 3,
-        }
-
-    def numpy(self) -> NDArray[Any]:
-        """A copy in host memory; waits for what was launched on the default stream.
-
-        Raises :class:`FaultError` where a kernel failed.
-        """
-        out = np.empty(self.shape, self.dtype)
-        g = self._device.owned.pointer
-        self._device.call("hexc_gpu_read", g, out.ctypes.data, self._memory.pointer, self.nbytes)
-        return out
-
-
-def to_device(array: ArrayLike, number: int = 0) -> DeviceArray:
-    """A copy of a NumPy array in the memory of GPU ``number``."""
-    host = np.ascontiguousarray(array)
-    out = DeviceArray(host.shape, host.dtype, number)
-    out._device.call("hexc_gpu_write", out._device.owned.pointer, out._memory.pointer, host.ctypes.data, host.nbytes)
-    return out
+StreamLike: TypeAlias = HasStream | int | None
+TensorLike: TypeAlias = DeviceArray | CudaArray | HasDLPack | NDArray[Any]
 
 
 @dataclass(frozen=True)
-class _View:
+class View:
     """What a launch needs to know of a tensor; strides in elements, None: row-major."""
 
     address: int
@@ -136,41 +50,71 @@ class _View:
     device: int | None
     stream: int | None
     readonly: bool
+    host: bool = False  # its address is one of the host's
+    keep: object = None
+    type: str = ""  # hexc's name of an element type that NumPy lacks, where it is known
 
 
+_TORCH_TYPES = {"torch.bfloat16": "bf16", "torch.float8_e4m3fn": "e4m3", "torch.float8_e5m2": "e5m2"}
 _TORCH_KINDS = {"torch.float16": "f", "torch.float32": "f", "torch.float64": "f", "torch.bool": "b"}
 
 
-def _torch_view(name: str, tensor: Any) -> _View:
-    if not tensor.is_cuda:
+def _torch_view(name: str, tensor: Any, on_host: bool) -> View:
+    host = on_host and str(tensor.device) == "cpu"
+    if not tensor.is_cuda and not host:
         raise ArgumentError(f"{name} is a tensor on {tensor.device}, not on a GPU")
     kind = _TORCH_KINDS.get(str(tensor.dtype), "")
     if not kind and not tensor.dtype.is_floating_point:
         kind = "i" if tensor.dtype.is_signed else "u"
-    number = tensor.device.index
-    stream = sys.modules["torch"].cuda.current_stream(number).cuda_stream
-    return _View(
-        tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()), kind, tensor.element_size(), number, stream, False
-    )
+    number, stream = None, None
+    if not host:
+        number = tensor.device.index
+        stream = sys.modules["torch"].cuda.current_stream(number).cuda_stream
+    shape, strides = tuple(tensor.shape), tuple(tensor.stride())
+    size, named = tensor.element_size(), _TORCH_TYPES.get(str(tensor.dtype), "")
+    return View(tensor.data_ptr(), shape, strides, kind, size, number, stream, False, host, tensor, named)
 
 
-def _view(name: str, value: object) -> _View:
+def _steps(strides: tuple[int, ...] | None, shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides in elements, of those in bytes."""
+    if strides is None:
+        return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
+    return tuple(s // itemsize for s in strides)
+
+
+def _dlpack_view(name: str, value: object, on_host: bool) -> View:
+    s = _dlpack.take(name, value)
+    host = s.device_type == _dlpack.CPU
+    if s.device_type != _dlpack.CUDA and not (host and on_host):
+        raise ArgumentError(f"{name} is in memory of DLPack's device type {s.device_type}, not on a GPU")
+    number = None if host else s.device
+    named = "" if s.kind else "bf16"
+    return View(s.address, s.shape, s.strides, s.kind, s.itemsize, number, None, False, host, s.capsule, named)
+
+
+def view_of(name: str, value: object, on_host: bool) -> View:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
-        return _torch_view(name, value)
-    try:
-        said: dict[str, Any] = value.__cuda_array_interface__  # type: ignore[attr-defined]
-    except AttributeError:
+        return _torch_view(name, value, on_host)
+    if isinstance(value, DeviceArray):
+        steps = _steps(None, value.shape, 0)
+        number = value.device.number
+        return View(value.address, value.shape, steps, value.dtype.kind, value.dtype.itemsize, number, None, False)
+    if on_host and isinstance(value, np.ndarray):
+        a, readonly = value, not value.flags.writeable
+        steps = _steps(a.strides, a.shape, a.itemsize)
+        return View(a.ctypes.data, a.shape, steps, a.dtype.kind, a.itemsize, None, None, readonly, True, a)
+    said: dict[str, Any] | None = getattr(value, "__cuda_array_interface__", None)
+    if said is None:
+        if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
+            return _dlpack_view(name, value, on_host)
         raise ArgumentError(
-            f"{name} is a {type(value).__name__}: a tensor in GPU memory is wanted (torch, __cuda_array_interface__)"
-        ) from None
+            f"{name} is a {type(value).__name__}: a tensor in GPU memory is wanted (torch, __cuda_array_interface__, DLPack)"
+        )
     dtype, shape = np.dtype(said["typestr"]), tuple(said["shape"])
-    if said.get("strides") is None:
-        strides = tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
-    else:
-        strides = tuple(s // dtype.itemsize for s in said["strides"])
     address, readonly = said["data"]
-    return _View(address, shape, strides, dtype.kind, dtype.itemsize, None, said.get("stream"), readonly)
+    steps = _steps(said.get("strides"), shape, dtype.itemsize)
+    return View(address, shape, steps, dtype.kind, dtype.itemsize, None, said.get("stream"), readonly)
 
 
 def _in_device_form(p: Param) -> bool:
@@ -178,20 +122,22 @@ def _in_device_form(p: Param) -> bool:
     return p.pack is not None or p.bits < 8
 
 
-def _shape_of(p: Param, view: _View) -> tuple[int | None, ...]:
+def shape_of(p: Param, view: View) -> tuple[int | None, ...]:
     rank = len(p.shape)
     if p.pack is not None or (p.bits < 8 and len(view.shape) != rank):
         return (None,) * rank
     return (*view.shape[:-1], None) if p.bits < 8 else view.shape
 
 
-def _check_view(bound: Bound, p: Param, view: _View) -> None:
+def check_view(bound: Arguments, p: Param, view: View) -> None:
     """Element type, strides and permission; the library checks the address and its bytes."""
     if p.written and view.readonly:
         raise ArgumentError(f"{p.name} is written, and the argument is read-only")
     if _in_device_form(p):
         want: tuple[int, ...] = tuple(math.prod(view.shape[i + 1 :]) for i in range(len(view.shape)))
     else:
+        if view.type and view.type != p.dtype:
+            raise ArgumentError(f"{p.name} is {p.dtype}; the argument is {view.type}")
         kind = chr(function("hexc_dtype_find")(p.dtype.encode()).contents.npy)
         if view.itemsize * 8 != p.bits or (view.kind and kind != view.kind and view.kind not in "uV"):
             raise ArgumentError(
@@ -202,7 +148,7 @@ def _check_view(bound: Bound, p: Param, view: _View) -> None:
         raise ArgumentError(f"{p.name} has strides {list(want)}; the argument has {list(view.strides)}")
 
 
-def _span(view: _View) -> int:
+def span(view: View) -> int:
     """Bytes from the first element to the end of the last."""
     if math.prod(view.shape) == 0:
         return 0
@@ -216,43 +162,85 @@ def _only(what: str, found: set[int]) -> int | None:
     return next(iter(found), None)
 
 
-def _loaded(kernel: Kernel, gpu: _Device) -> Owned:
-    with gpu.lock:
-        found = kernel._loaded.get(gpu.number)
+class Launchable(Target, Protocol):
+    """What can be launched."""
+
+    def _bound(self, values: Mapping[str, object], shape_of: ShapeOf) -> Arguments: ...
+    def _enqueue(self, gpu: Device, bound: Arguments, stream: int | None) -> None: ...
+
+
+def loaded(kernel: Kernel, gpu: Device) -> Owned:
+    with gpu._lock:
+        for lost in [other for other in kernel._loaded if other.lost]:
+            kernel._loaded.pop(lost, None)
+        found = kernel._loaded.get(gpu)
         if found is None:
             out = ctypes.c_void_p()
-            gpu.call("hexc_gpu_load", gpu.owned.pointer, kernel._handle, ctypes.byref(out))
-            found = gpu.owns(out.value or 0, "hexc_gpu_unload")
-            found.keep = (kernel._owned, gpu)
-            kernel._loaded[gpu.number] = found
+            gpu._call("hexc_gpu_load", gpu._pointer, kernel._handle, ctypes.byref(out))
+            found = gpu._owns(out.value, "hexc_gpu_unload")
+            found.keep(kernel._owned, gpu)
+            kernel._loaded[gpu] = found
         return found
 
 
-def launch(kernel: Kernel, values: Mapping[str, object], stream: int | None, number: int | None) -> None:
+def enqueue(kernel: Kernel, gpu: Device, arg: Any, stream: int | None) -> None:
+    """Launch one kernel."""
+    gpu._call("hexc_gpu_launch_on", loaded(kernel, gpu).pointer, kernel._index, arg, stream)
+
+
+def _target(views: Mapping[str, View], which: Device | int | None) -> Device:
+    found = {v.device for v in views.values() if v.device is not None}
+    if which is None:
+        return device(_only("device", found) or 0)
+    gpu = _device_of(which)
+    if found - {gpu.number}:
+        raise ArgumentError(f"the tensors are on other devices than {gpu.name}")
+    return gpu
+
+
+def _lend(gpu: Device, view: View) -> tuple[DeviceArray, int]:
+    """A copy of what the host has there, and its bytes."""
+    size = span(view)
+    copy = DeviceArray((size,), np.dtype(np.uint8), gpu)
+    copy._write(view.address, size)
+    return copy, size
+
+
+def launch(target: Launchable, values: Mapping[str, object], stream: object, which: Device | int | None) -> None:
     """:meth:`Kernel.launch`"""
-    know(kernel, values)
-    views: dict[str, _View] = {}
-    for p in kernel.params:
+    know(target, values)
+    on_host = which is not None and _device_of(which).simulated
+    views: dict[str, View] = {}
+    for p in target.params:
         if p.kind == "tensor":
             if p.name not in values:
-                raise ArgumentError(f"{kernel.name} needs {p.name} ({p.dtype}[{', '.join(p.shape)}])")
-            views[p.name] = _view(p.name, values[p.name])
-    bound = Bound(kernel, values, lambda p, _: _shape_of(p, views[p.name]))
-    for slot, p in zip(bound.arg, kernel.params, strict=False):
-        if p.kind == "tensor":
-            view = views[p.name]
-            _check_view(bound, p, view)
-            slot.ptr, slot.bytes = view.address, _span(view)
-    if stream is None:
-        stream = _only("stream", {v.stream for v in views.values() if v.stream is not None})
-    if number is None:
-        number = _only("device", {v.device for v in views.values() if v.device is not None})
+                raise ArgumentError(f"{target.name} needs {p.name} ({p.dtype}[{', '.join(p.shape)}])")
+            views[p.name] = view_of(p.name, values[p.name], on_host)
+    bound = target._bound(values, lambda p, _: shape_of(p, views[p.name]))
+    handle = stream_handle(stream)
+    if handle is None:
+        handle = _only("stream", {v.stream for v in views.values() if v.stream is not None})
+    gpu = _target(views, which)
+    lent: list[tuple[View, DeviceArray, int, bool]] = []
+    for p in target.params:
+        if p.kind != "tensor" or p.name not in bound.shape:
+            continue
+        view, slot = views[p.name], bound.slot[p.name]
+        check_view(bound, p, view)
+        slot.ptr, slot.bytes = view.address, span(view)
+        if view.host:
+            copy, size = _lend(gpu, view)
+            slot.ptr = copy.address
+            lent.append((view, copy, size, p.written))
     bound.check()
-    gpu = device(number or 0)
-    gpu.call("hexc_gpu_launch_on", _loaded(kernel, gpu).pointer, kernel._index, bound.arg, stream)
+    target._enqueue(gpu, bound, handle)
+    if lent:
+        gpu.wait()
+    for view, copy, size, written in lent:
+        if written:
+            copy._read(view.address, size)
 
 
 def wait(number: int = 0) -> None:
     """Wait for all that was launched on GPU ``number``; raises :class:`FaultError` where a kernel failed."""
-    gpu = device(number)
-    gpu.call("hexc_gpu_wait", gpu.owned.pointer)
+    device(number).wait()

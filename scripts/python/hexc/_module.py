@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import json
 import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from ._abi import NUMBERS, STRUCT, function, new
 from ._errors import SEVERITIES, ArgumentError, CompileError, Diagnostic, HexcError
@@ -17,7 +18,10 @@ from ._errors import SEVERITIES, ArgumentError, CompileError, Diagnostic, HexcEr
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ._gpu import CudaArray
+    from ._args import Arguments, ShapeOf
+    from ._cache import Cache
+    from ._device import Device
+    from ._gpu import StreamLike, TensorLike
     from ._sim import Run
 
 _CODES = {value: name.removeprefix("HEXC_") for name, value in NUMBERS.items() if name.startswith("HEXC_E_")}
@@ -75,13 +79,46 @@ class Candidate:
     text: str
 
 
-class Owned:
-    """A C object that is freed when nothing refers to this one, on whatever thread that is."""
+def param(p: Any, pack: bytes | None) -> Param:
+    """Of a hexc_param_info, and its pack."""
+    return Param(
+        text(p.name),
+        KINDS[p.kind],
+        text(p.dtype),
+        p.bits,
+        tuple(text(d) for d in p.dim[: p.rank]),
+        tuple(text(d) for d in p.stride[: p.rank]),
+        bool(p.read),
+        bool(p.written),
+        p.align,
+        text(pack) if pack else None,
+    )
 
-    def __init__(self, value: int, free: str | Callable[[ctypes.c_void_p], object], *keep: object) -> None:
+
+class Owned:
+    """A C object that is freed when nothing refers to this one, on whatever thread that is.
+
+    ``keep`` are objects that outlive it; none of them may refer to this one.
+    """
+
+    def __init__(self, value: int, free: str | Callable[[ctypes.c_void_p, object], object], *keep: object) -> None:
         self.pointer = ctypes.c_void_p(value)
-        self.keep = keep  # objects that outlive it
-        weakref.finalize(self, function(free) if isinstance(free, str) else free, self.pointer)
+        self._keep = [*keep]
+        freed = _caller(function(free)) if isinstance(free, str) else free
+        weakref.finalize(self, freed, self.pointer, self._keep)
+
+    def keep(self, *more: object) -> None:
+        """These outlive it, too."""
+        self._keep += more
+
+
+def _caller(free: Callable[..., Any]) -> Callable[[ctypes.c_void_p, object], object]:
+    return lambda pointer, keep: free(pointer)
+
+
+def borrowed(value: int | None, *keep: object) -> Owned:
+    """A C object that one of ``keep`` owns."""
+    return Owned(value or 0, lambda pointer, keep: None, *keep)
 
 
 class Module(Mapping[str, "Kernel"]):
@@ -98,7 +135,7 @@ class Module(Mapping[str, "Kernel"]):
         info = new("hexc_module_info")
         function("hexc_module_describe")(self._handle, ctypes.byref(info))
         self.arch = text(info.arch)
-        loaded: dict[int, Owned] = {}
+        loaded: dict[Device, Owned] = {}
         self._kernels = {k.name: k for k in (Kernel(self._owned, loaded, self.arch, i) for i in range(info.nkernel))}
 
     @property
@@ -131,11 +168,11 @@ class Kernel:
     arguments.
     """
 
-    def __init__(self, module: Owned, loaded: dict[int, Owned], arch: str, index: int) -> None:
+    def __init__(self, module: Owned, loaded: dict[Device, Owned], arch: str, index: int) -> None:
         info = new("hexc_kernel_info")
         function("hexc_kernel")(module.pointer, index, ctypes.byref(info))
         self._owned = module
-        self._loaded = loaded  # the module on GPUs, by their numbers
+        self._loaded = loaded  # the module on devices
         self._handle = module.pointer
         self._index = index
         self.name = text(info.name)
@@ -153,25 +190,12 @@ class Kernel:
     def _param(self, i: int) -> Param:
         p = new("hexc_param_info")
         function("hexc_param")(self._handle, self._index, i, ctypes.byref(p))
-        pack = function("hexc_module_pack")(self._handle, self._index, i)
-        return Param(
-            text(p.name),
-            KINDS[p.kind],
-            text(p.dtype),
-            p.bits,
-            tuple(text(d) for d in p.dim[: p.rank]),
-            tuple(text(d) for d in p.stride[: p.rank]),
-            bool(p.read),
-            bool(p.written),
-            p.align,
-            text(pack) if pack else None,
-        )
+        return param(p, function("hexc_module_pack")(self._handle, self._index, i))
 
     def _constant(self, i: int) -> tuple[str, int | str]:
         define = new("hexc_define")
         function("hexc_const")(self._handle, self._index, i, ctypes.byref(define))
-        dtype = function("hexc_value_type")(define.value)
-        return text(define.name), text(dtype.contents.name) if dtype else define.value
+        return constant(define)
 
     def explain(self, short: bool = False) -> str:
         """Every layout, instruction and conversion in words, or a few lines on it; "" unless compiled with
@@ -216,37 +240,70 @@ class Kernel:
 
         return run(self, args, check, threads)
 
-    def launch(self, *, stream: int | None = None, device: int | None = None, **args: CudaArray | int | float) -> None:
+    def launch(
+        self, *, stream: StreamLike = None, device: Device | int | None = None, **args: TensorLike | int | float
+    ) -> None:
         """Launch the kernel on tensors in GPU memory, in place, without a copy; it does not wait.
 
-        Tensors are contiguous torch tensors, or have ``__cuda_array_interface__``, in device form: elements of less
-        than 8 bits as bytes, ``packed`` ones in their pack's order.  Sizes that only their last dimension would tell
-        must then be given.  ``stream`` is a CUDA stream's handle; None: torch's current stream where a tensor
-        is torch's, else the default stream.  ``device`` is its number; None: the torch tensors', else 0.
+        Tensors are contiguous torch tensors, :class:`DeviceArray`, or have ``__cuda_array_interface__`` or DLPack, in
+        device form: elements of less than 8 bits as bytes, ``packed`` ones in their pack's order.  Sizes that only
+        their last dimension would tell must then be given.  ``stream`` is a CUDA stream or its handle; None: torch's
+        current stream where a tensor is torch's, else the default stream.  ``device``; None: that of the tensors,
+        else GPU 0.  With ``device=hexc.simulator(80)`` NumPy arrays and tensors of torch on the CPU are taken too,
+        copied to the simulator and back.
 
         Raises :class:`ArgumentError`, :class:`DeviceError`, and :class:`FaultError` where an earlier kernel failed.
+
+        >>> import hexc, numpy as np
+        >>> program = "kernel k(A: f32[N], C: out f32[N]) { grid(1); C[0 :+ 64] = A[0 :+ 64] + 1.0; }"
+        >>> a, c = np.zeros(3, np.float32), np.zeros(3, np.float32)
+        >>> hexc.compile(program)["k"].launch(A=a, C=c, device=hexc.simulator(80))
+        >>> c.tolist()
+        [1.0, 1.0, 1.0]
         """
         from ._gpu import launch
 
         launch(self, args, stream, device)
 
+    def _bound(self, values: Mapping[str, object], shape_of: ShapeOf) -> Arguments:
+        from ._args import Bound
 
-def _options(defines: Mapping[str, int | str], flags: Mapping[str, bool], **plain: Any) -> Any:
-    define = (STRUCT["hexc_define"] * len(defines))()
-    for slot, (name, value) in zip(define, defines.items(), strict=True):
+        return Bound(self, values, shape_of)
+
+    def _enqueue(self, gpu: Device, bound: Arguments, stream: int | None) -> None:
+        from ._gpu import enqueue
+
+        enqueue(self, gpu, bound.arg, stream)
+
+
+def constant(define: Any) -> tuple[str, int | str]:
+    """Name and value of a hexc_define."""
+    dtype = function("hexc_value_type")(define.value)
+    return text(define.name), text(dtype.contents.name) if dtype else define.value
+
+
+def defines(constants: Mapping[str, int | str]) -> tuple[Any, int]:
+    """An array of hexc_define, and how many there are."""
+    define = (STRUCT["hexc_define"] * len(constants))()
+    for slot, (name, value) in zip(define, constants.items(), strict=True):
         number = function("hexc_type_value")(value.encode()) if isinstance(value, str) else int(value)
         if isinstance(value, str) and number == 0:
             raise ArgumentError(f"{name}={value!r}: there is no element type {value}")
         slot.name, slot.value = name.encode(), number
+    return define, len(constants)
+
+
+def _options(constants: Mapping[str, int | str], flags: Mapping[str, bool], **plain: Any) -> Any:
+    define, n = defines(constants)
     members = {k: v.encode() if isinstance(v, str) else v for k, v in plain.items()}
     bits = sum(NUMBERS[name] for name, wanted in flags.items() if wanted)
-    return new("hexc_opts", define=define, ndefine=len(defines), flags=bits, **members)
+    return new("hexc_opts", define=define, ndefine=n, flags=bits, **members)
 
 
-def _diagnostics(ctx: ctypes.c_void_p) -> tuple[Diagnostic, ...]:
+def _diagnostics(at: Callable[[int, Any], int]) -> tuple[Diagnostic, ...]:
     found: list[Diagnostic] = []
     d = new("hexc_diag_info")
-    while function("hexc_diag")(ctx, len(found), ctypes.byref(d)):
+    while at(len(found), ctypes.byref(d)):
         found.append(
             Diagnostic(
                 SEVERITIES[d.severity], text(d.file), d.line, d.col, d.len, text(d.text), text(d.warning) or None
@@ -255,7 +312,40 @@ def _diagnostics(ctx: ctypes.c_void_p) -> tuple[Diagnostic, ...]:
     return tuple(found)
 
 
-def compile(
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def same_arguments(like: Callable[_P, object]) -> Callable[[Callable[..., _R]], Callable[_P, _R]]:
+    """A decorator: the function takes the arguments of another, to which it hands them."""
+
+    def decorate(function: Callable[..., _R]) -> Callable[_P, _R]:
+        own = inspect.signature(function)
+        signature = inspect.signature(like).replace(return_annotation=own.return_annotation)
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be compiled: text, its file, and the options in C."""
+
+    data: bytes
+    file: bytes | None
+    options: Any
+    keep: object
+
+    def result(self, code: int, module: int | None, said: tuple[Diagnostic, ...]) -> Module:
+        """The module that was made, or what was wrong."""
+        if code:
+            raise CompileError(code_name(code), said, self.data)
+        assert module
+        return Module(module, said)
+
+
+def job(
     source: str | os.PathLike[str],
     *,
     arch: str = "sm_80",
@@ -274,28 +364,10 @@ def compile(
     max_steps: int = 0,
     max_memory: int = 0,
     max_values: int = 0,
-) -> Module:
-    """Compile a program: text, or the path of a file (``pathlib.Path``).
-
-    ``constants`` are values of constants and tunables: numbers, or names of element types.  ``kernel`` compiles only
-    that one.  ``candidate`` is which solution of the layout search, 0 the best.  ``prove`` has the independent
-    checker look at every layout; ``max_memory`` is in bytes, ``max_steps`` in steps of the search, ``max_values`` in
-    values of a thread (0: hexc.h's defaults).  The other options are those of the command line, hexc(1).
-
-    The interpreter's lock is released meanwhile; any number of threads may compile.
-
-    Raises :class:`CompileError`, whose text shows the place with a caret, and :class:`ArgumentError`.
-
-    >>> m = compile("kernel k(A: f32[N], C: out f32[N]) { grid(1); C[0 :+ 64] = A[0 :+ 64]; }")
-    >>> list(m), m["k"].block[0] % 32, [p.name for p in m["k"].params]
-    (['k'], 0, ['A', 'C', 'N'])
-    >>> compile("kernel k(A: f32[N]) { grid(1); let a = b; }")
-    Traceback (most recent call last):
-    ...
-    hexc.CompileError: <source>:1:40: error: there is no `b` here
-      kernel k(A: f32[N]) { grid(1); let a = b; }
-                                             ^
-    """
+    cache: Cache | None = None,
+    stop: str | None = None,
+) -> Job:
+    """The arguments of :func:`compile`."""
     file = None if isinstance(source, str) else os.fspath(source)
     data = source.encode() if isinstance(source, str) else Path(source).read_bytes()
     flags = {
@@ -317,22 +389,52 @@ def compile(
         max_steps=max_steps,
         max_memory=max_memory,
         max_values=max_values,
+        stop=stop,
+        cache=cache._owned.pointer if cache else None,
     )
     options.cluster[:] = cluster
+    return Job(data, None if file is None else os.fsencode(file), options, cache)
+
+
+def refused(code: int, arch: bytes) -> HexcError:
+    """Options that hexc_open does not take."""
+    return fail(code, f"there is no arch {text(arch)}" if code_name(code) == "E_ARCH" else "")
+
+
+@same_arguments(job)
+def compile(*args: Any, **named: Any) -> Module:
+    """Compile a program: text, or the path of a file (``pathlib.Path``).
+
+    ``constants`` are values of constants and tunables: numbers, or names of element types.  ``kernel`` compiles only
+    that one.  ``cache`` is where modules are looked for first, and kept.  ``candidate`` is which solution of the layout search, 0 the best.  ``prove`` has the independent
+    checker look at every layout; ``max_memory`` is in bytes, ``max_steps`` in steps of the search, ``max_values`` in
+    values of a thread (0: hexc.h's defaults).  The other options are those of the command line, hexc(1).
+
+    The interpreter's lock is released meanwhile; any number of threads may compile.
+
+    Raises :class:`CompileError`, whose text shows the place with a caret, and :class:`ArgumentError`.
+
+    >>> m = compile("kernel k(A: f32[N], C: out f32[N]) { grid(1); C[0 :+ 64] = A[0 :+ 64]; }")
+    >>> list(m), m["k"].block[0] % 32, [p.name for p in m["k"].params]
+    (['k'], 0, ['A', 'C', 'N'])
+    >>> compile("kernel k(A: f32[N]) { grid(1); let a = b; }")
+    Traceback (most recent call last):
+    ...
+    hexc.CompileError: <source>:1:40: error: there is no `b` here
+      kernel k(A: f32[N]) { grid(1); let a = b; }
+                                             ^
+    """
+    j = job(*args, **named)
     ctx, module = ctypes.c_void_p(), ctypes.c_void_p()
-    code = function("hexc_open")(ctypes.byref(ctx), ctypes.byref(options))
+    code = function("hexc_open")(ctypes.byref(ctx), ctypes.byref(j.options))
     if code:
-        raise fail(code, f"there is no arch {arch}" if code_name(code) == "E_ARCH" else "")
+        raise refused(code, j.options.arch)
     try:
-        name = None if file is None else os.fsencode(file)
-        code = function("hexc_compile")(ctypes.byref(module), ctx, name, data, len(data))
-        said = _diagnostics(ctx)
+        code = function("hexc_compile")(ctypes.byref(module), ctx, j.file, j.data, len(j.data))
+        said = _diagnostics(lambda i, d: function("hexc_diag")(ctx, i, d))
     finally:
         function("hexc_close")(ctx)
-    if code:
-        raise CompileError(code_name(code), said, data)
-    assert module.value
-    return Module(module.value, said)
+    return j.result(code, module.value, said)
 
 
 def load(path: str | os.PathLike[str]) -> Module:

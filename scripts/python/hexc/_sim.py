@@ -6,15 +6,19 @@ import ctypes
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._abi import NUMBERS, STRUCT, function, new
-from ._args import Bound, know
+from ._args import Bound, Target, know
 from ._errors import ArgumentError, FaultError, HexcError
 from ._module import WHY, Kernel, Owned, Param, fail, text
+
+if TYPE_CHECKING:
+    from ._device import Device
+    from ._gpu import Launchable
 
 Array = NDArray[Any]
 
@@ -239,13 +243,44 @@ def _counts(result: Owned) -> dict[str, int]:
     return found | {name: int(getattr(everything, name)) for name in ("mma", "mma_macs", "barriers", "blocks")}
 
 
+def _given(target: Target, values: Mapping[str, object]) -> dict[str, Array]:
+    """The tensors among the arguments, in the types that their elements have."""
+    know(target, values)
+    arrays = {p.name: _as_codes(p, values[p.name]) for p in target.params if p.kind == "tensor" and p.name in values}
+    for p in target.params:
+        if p.kind == "tensor" and p.read and p.name not in arrays:
+            raise ArgumentError(f"{target.name} reads {p.name} ({p.dtype}[{', '.join(p.shape)}]): pass {p.name}=")
+    return arrays
+
+
+def run_on(target: Launchable, values: Mapping[str, object], which: Device | None, arch: str) -> Run:
+    """:meth:`Family.run`"""
+    from ._device import DeviceArray, simulator_of
+
+    arrays = _given(target, values)
+    bound = target._bound(dict(values) | arrays, lambda p, _: arrays[p.name].shape)
+    gpu = which or simulator_of(arch)
+    placed: dict[str, tuple[_Tensor, DeviceArray]] = {}
+    for p in target.params:
+        if p.kind != "tensor" or p.name not in bound.shape:
+            continue
+        tensor = _Tensor(p, bound.shape[p.name], bound.stride[p.name], bound.bytes(p))
+        memory = DeviceArray((tensor.bytes,), np.dtype(np.uint8), gpu)
+        if p.name in arrays:
+            data = np.ascontiguousarray(tensor.send(arrays[p.name]))
+            memory._write(data.ctypes.data, data.nbytes)
+        bound.slot[p.name].ptr, bound.slot[p.name].bytes = memory.address, tensor.bytes
+        placed[p.name] = (tensor, memory)
+    bound.check()
+    target._enqueue(gpu, bound, None)
+    gpu.wait()
+    found = {p.name: placed[p.name] for p in target.params if p.written and p.name in placed}
+    return Run({name: tensor.receive(memory.numpy()) for name, (tensor, memory) in found.items()}, "", {})
+
+
 def run(kernel: Kernel, values: Mapping[str, object], check: bool, threads: int) -> Run:
     """:meth:`Kernel.run`"""
-    know(kernel, values)
-    arrays = {p.name: _as_codes(p, values[p.name]) for p in kernel.params if p.kind == "tensor" and p.name in values}
-    for p in kernel.params:
-        if p.kind == "tensor" and p.read and p.name not in arrays:
-            raise ArgumentError(f"{kernel.name} reads {p.name} ({p.dtype}[{', '.join(p.shape)}]): pass {p.name}=")
+    arrays = _given(kernel, values)
     bound = Bound(kernel, dict(values) | arrays, lambda p, _: arrays[p.name].shape)
     device = _Device(bound)
     slots = {p.name: slot for slot, p in zip(bound.arg, kernel.params, strict=False) if p.kind == "tensor"}

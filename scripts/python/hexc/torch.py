@@ -1,24 +1,72 @@
-"""Kernels as operators of PyTorch, which torch.compile takes as they are.
+"""Kernels, families, operators and linear layers as operators of PyTorch, which torch.compile takes as they are.
 
 It stands apart, so that ``import hexc`` needs no torch.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import torch
 
+from hexc_tune.expr import evaluate
+
 from ._abi import function
-from ._module import Kernel
+from ._device import simulator_of
+from ._errors import ArgumentError
+from ._family import Family
+from ._module import Kernel, Param
+from ._weights import Linear
+
+Launchable: TypeAlias = Kernel | Family | Linear
+
+# hexc's element types as torch's; those of less than 8 bits are bytes.
+_DTYPES = {
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "tf32": "float32",
+    "f64": "float64",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+    "e8m0": "float8_e8m0fnu",
+    "bool": "bool",
+    **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
+}
 
 
-def _types(kernel: Kernel) -> dict[str, str]:
+def _plain(p: Param) -> bool:
+    """Does its shape in torch tell all of its extents?"""
+    return p.pack is None and p.bits >= 8
+
+
+def _told(p: Param) -> tuple[str, ...]:
+    """The extents that a tensor of torch tells."""
+    if p.kind != "tensor" or p.pack is not None:
+        return ()
+    return p.shape if p.bits >= 8 else p.shape[:-1]
+
+
+def _returned(what: Launchable, functional: bool) -> list[Param]:
+    if not functional:
+        return []
+    out = [p for p in what.params if p.kind == "tensor" and p.written and not p.read]
+    for p in out:
+        if not _plain(p) or p.dtype not in _DTYPES:
+            raise ArgumentError(f"{what.name} writes {p.name} ({p.dtype}), of which torch has no tensors: not functional")
+    return out
+
+
+def _types(what: Launchable, functional: bool = False) -> dict[str, str]:
     """Type of each argument in a schema of torch; sizes that tensors tell are not among them."""
-    told = {extent for p in kernel.params if p.kind == "tensor" and p.pack is None for extent in p.shape[:-1]}
-    told |= {p.shape[-1] for p in kernel.params if p.kind == "tensor" and p.pack is None and p.bits >= 8}
+    out = [p.name for p in _returned(what, functional)]
+    told = {extent for p in what.params if p.name not in out for extent in _told(p)}
     found: dict[str, str] = {}
-    for p in kernel.params:
+    for p in what.params:
+        if p.name in out:
+            continue
         if p.kind == "tensor":
             found[p.name] = f"Tensor(a{len(found)}!)" if p.written else "Tensor"
         elif p.kind == "size":
@@ -30,27 +78,75 @@ def _types(kernel: Kernel) -> dict[str, str]:
     return found
 
 
-def schema(kernel: Kernel) -> str:
-    """The operator's signature: parameters in launch order, without the sizes that shapes tell; nothing is returned,
-    and written tensors are marked so."""
-    return f"({', '.join(f'{kind} {name}' for name, kind in _types(kernel).items())}) -> ()"
+def schema(what: Launchable, functional: bool = False) -> str:
+    """The operator's signature: parameters in launch order, without the sizes that shapes tell.
 
-
-def custom_op(name: str, kernel: Kernel) -> Any:
-    """Register ``kernel`` as the operator ``name`` ("mylib::gemm"), and return it.
-
-    It writes its output tensors in place, on the current stream, as :meth:`Kernel.launch` does; the arguments are
-    those of :func:`schema`, in its order.  Its fake kernel does nothing, which is all that shapes need.
+    What is written is marked so, and nothing is returned; or, if it is functional, what is only written is returned.
     """
-    names = list(_types(kernel))
-    written = tuple(p.name for p in kernel.params if p.written)
+    out = len(_returned(what, functional))
+    result = {0: "()", 1: "Tensor"}.get(out, f"({', '.join(['Tensor'] * out)})")
+    return f"({', '.join(f'{kind} {name}' for name, kind in _types(what, functional).items())}) -> {result}"
 
-    def real(*args: Any, **more: Any) -> None:
-        kernel.launch(**dict(zip(names, args, strict=False)), **more)
 
-    def fake(*args: Any, **more: Any) -> None:
-        return None
+def _sizes(what: Launchable, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Sizes by name, of the tensors and numbers that are given: integers, or torch's symbols for them."""
+    known: dict[str, Any] = {}
+    if isinstance(what, Linear):
+        known |= {"N": what.n, "K": what.k}
+    for p in what.params:
+        if p.kind == "size" and p.name in given:
+            known[p.name] = given[p.name]
+        elif p.kind == "tensor" and p.name in given:
+            known |= {e: n for e, n in zip(_told(p), given[p.name].shape, strict=False) if e.isidentifier()}
+    return known
 
-    op = torch.library.custom_op(name, real, mutates_args=written, schema=schema(kernel))
+
+def _empty(what: Launchable, p: Param, given: Mapping[str, Any]) -> Any:
+    sizes = _sizes(what, given)
+    shape = [evaluate(extent, sizes) for extent in p.shape]
+    if None in shape:
+        raise ArgumentError(f"{what.name}: the shape of {p.name}, [{', '.join(p.shape)}], is not told by {', '.join(sizes)}")
+    like = next(v for v in given.values() if isinstance(v, torch.Tensor))
+    return torch.empty(shape, dtype=getattr(torch, _DTYPES[p.dtype]), device=like.device)
+
+
+def _launch(what: Launchable, args: Mapping[str, Any]) -> None:
+    if isinstance(what, Linear):
+        what.launch(**args)
+        return
+    on_host = any(isinstance(v, torch.Tensor) and not v.is_cuda for v in args.values())
+    arch = what.arch if isinstance(what, Kernel) else what.lines[0].kernels[0].arch
+    what.launch(**args, device=simulator_of(arch) if on_host else None)
+
+
+def _result(out: Sequence[Any]) -> Any:
+    return None if not out else out[0] if len(out) == 1 else tuple(out)
+
+
+def custom_op(name: str, what: Launchable, *, functional: bool = False) -> Any:
+    """Register a kernel, family, operator or linear layer as the operator ``name`` ("mylib::gemm"), and return it.
+
+    It takes the arguments of :func:`schema`, in its order.  It writes its output tensors in place, or, if it is
+    ``functional``, returns new ones; on the current stream, as :meth:`Kernel.launch` does.  Tensors on the CPU are
+    taken to the simulator and back, so that a program that torch.compile compiled is tested without a GPU.  Its fake
+    kernel computes shapes, also of symbols.
+    """
+    names = list(_types(what, functional))
+    out = _returned(what, functional)
+    written = tuple(p.name for p in what.params if p.written and p not in out)
+
+    def outputs(args: tuple[Any, ...], more: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        given = dict(zip(names, args, strict=False)) | more
+        return given, {p.name: _empty(what, p, given) for p in out}
+
+    def real(*args: Any, **more: Any) -> Any:
+        given, made = outputs(args, more)
+        _launch(what, given | made)
+        return _result(list(made.values()))
+
+    def fake(*args: Any, **more: Any) -> Any:
+        return _result(list(outputs(args, more)[1].values()))
+
+    op = torch.library.custom_op(name, real, mutates_args=written, schema=schema(what, functional))
     op.register_fake(fake)
     return op

@@ -1,0 +1,97 @@
+"""What was compiled before, kept in a folder (hexc_cache.h)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from ._abi import STRUCT, function, new
+from ._module import WHY, Owned, fail, text
+
+
+@dataclass(frozen=True)
+class CacheEntry:
+    """``label`` is what it is, for people; ``bytes`` of the file; ``used`` when it was last, in seconds since 1970."""
+
+    name: str
+    label: str
+    bytes: int
+    used: int
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """Of one :class:`Cache`: how often something was found there, was not, was written, was damaged, and could not be
+    written; ``error`` is the errno of the last of these."""
+
+    hits: int
+    misses: int
+    stored: int
+    damaged: int
+    failed: int
+    error: int
+
+
+class Cache:
+    """A folder of modules, for ``compile(cache=..)`` and others, and of what the driver makes of PTX
+    (:meth:`Device.keep_in`).
+
+    ``path`` is made where it is not there; None: the user's, $XDG_CACHE_HOME/hexc or else ~/.cache/hexc.  Of all
+    entries together ``max_bytes`` are kept (0: 1 GiB).  Any number of processes and threads may use one folder.
+
+    >>> import hexc, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     cache = Cache(folder)
+    ...     program = "kernel k(A: f32[N], C: out f32[N]) { grid(1); C[0 :+ 64] = A[0 :+ 64]; }"
+    ...     first, second = (hexc.compile(program, cache=cache).ptx for _ in range(2))
+    ...     first == second, cache.info().hits, len(cache.entries()), cache.clear()
+    (True, 1, 1, 1)
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str] | None = None, *, max_bytes: int = 0, read_only: bool = False
+    ) -> None:
+        out, why = ctypes.c_void_p(), ctypes.create_string_buffer(WHY)
+        folder = None if path is None else os.fsencode(path)
+        options = new("hexc_cache_opts", path=folder, max_bytes=max_bytes, read_only=read_only)
+        code = function("hexc_cache_open")(ctypes.byref(out), ctypes.byref(options), why, WHY)
+        if code:
+            raise fail(code, text(why.value))
+        assert out.value
+        self._owned = Owned(out.value, "hexc_cache_close")
+        self.path = text(self._describe().path)
+
+    def _describe(self) -> Any:
+        info = new("hexc_cache_info")
+        function("hexc_cache_describe")(self._owned.pointer, ctypes.byref(info))
+        return info
+
+    def info(self) -> CacheInfo:
+        """What happened so far."""
+        info = self._describe()
+        return CacheInfo(info.hits, info.misses, info.stored, info.damaged, info.failed, info.error)
+
+    def entries(self) -> list[CacheEntry]:
+        """All that are there now, in no order."""
+        found: list[CacheEntry] = []
+
+        def each(user: object, entry: Any) -> int:
+            e = entry.contents
+            found.append(CacheEntry(text(e.name), text(e.label), e.bytes, e.used))
+            return 0
+
+        called = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(STRUCT["hexc_cache_entry"]))(each)
+        code = function("hexc_cache_each")(self._owned.pointer, ctypes.cast(called, ctypes.c_void_p), None)
+        if code:
+            raise fail(code)
+        return found
+
+    def clear(self) -> int:
+        """Remove all entries; returns how many."""
+        removed = ctypes.c_uint64()
+        code = function("hexc_cache_clear")(self._owned.pointer, ctypes.byref(removed))
+        if code:
+            raise fail(code)
+        return removed.value

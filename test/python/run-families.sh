@@ -1,0 +1,7 @@
+#!/bin/sh
+# The Python package: bundles, families, operators, weights, caches, background compiles, devices, against NumPy; nothing is
+# left behind (test/python/families.py).
+. test/script.sh
+. test/python/package.sh
+"$python" test/python/families.py >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
+exit $bad
