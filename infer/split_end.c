@@ -57,11 +57,11 @@ static bool
 ends_before(const Turns *t, const Lin *x)
 {
 	Asking a = fact_asking(t->k);
-	Lin room = lin_add(lin_exact(t->loop, t->loop->in[1]), *x, -1);
+	Lin over = lin_add(lin_add(*x, lin_atom(t->body->arg[0]), 1), lin_const(1), 1); /* which x has taken off */
+	Lin room = lin_add(lin_exact(t->loop, t->loop->in[1]), over, -1);
+	Lin same = lin_add(lin_atom(t->loop->in[1]), over, -1);
 
-	room = lin_add(room, lin_atom(t->body->arg[0]), -1); /* which x has taken off */
-	room = lin_add(room, lin_const(1), -1);
-	return lin_nonneg(&a, &room);
+	return lin_nonneg(&a, &room) || lin_nonneg(&a, &same);
 }
 
 Val *

@@ -43,21 +43,39 @@ is_bounded(const Turns *t, Lin x, int64_t *most)
 	return least > -COUNTER_MOST && *most < COUNTER_MOST;
 }
 
+/* A form with a larger factor of the counter, as x / 64 - counter >= 3 has it, is one of the loop's end where it
+ * differs by a constant from the factor times that: *x becomes end - counter - so much. */
+static void
+by_end(const Turns *t, Lin *x)
+{
+	const Val *i = t->body->arg[0];
+	int64_t by = -times_counter(t, x);
+	Lin gap = lin_add(*x, lin_exact(t->loop, t->loop->in[1]), -by);
+
+	gap = lin_add(gap, lin_atom(i), by);
+	if (by < 2 || !gap.ok || gap.n)
+		return;
+	*x = lin_add(lin_atom(t->loop->in[1]), lin_atom(i), -1);
+	*x = lin_add(*x, lin_const(floor_div(gap.c, gap.den * by)), 1);
+}
+
 /* x >= 0; `throughout`: if it rises with the counter, ask for it in all turns, as it is of no use to wait
  * for. */
 static bool
 need(const Turns *t, Forms *f, Lin x, bool throughout)
 {
 	Asking a = fact_asking(t->k);
-	int64_t by = times_counter(t, &x);
-	Form form = { x, (int)by };
-	int64_t most;
+	int64_t by, most;
+	Form form;
 
 	if (lin_nonneg(&a, &x))
 		return true;
+	x.den = 1;
+	by_end(t, &x);
+	by = times_counter(t, &x);
+	form = (Form){ x, (int)by };
 	if (!x.ok || by < -1 || by > 1 || !is_fixed(t, &x))
 		return false;
-	form.lin.den = 1;
 	if (by > 0 && throughout) {
 		form.by = 0;
 		form.lin = lin_add(form.lin, lin_atom(t->body->arg[0]), -by);

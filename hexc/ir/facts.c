@@ -267,14 +267,23 @@ guarded(Asking *a, const Val *v, Fact f)
 
 /* ---- the value ----------------------------------------------------------------------------------- */
 
-/* Is v an extent of the grid?  Where a block runs, these are 1 or more. */
+/* Is v a factor of product x, or x? */
+static bool
+is_factor(const Val *x, const Val *v)
+{
+	const Op *o = x->def;
+
+	return x == v || (o && o->code == O_mul && (is_factor(o->in[0], v) || is_factor(o->in[1], v)));
+}
+
+/* Is v an extent of the grid, or a factor of one?  Where a block runs, none of these is 0. */
 static bool
 is_grid_extent(const Kernel *k, const Val *v)
 {
 	const Op *y = k->grid ? k->grid->last : NULL;
 
 	for (int i = 0; y && y->code == O_yield && i < y->nin; i++)
-		if (y->in[i] == v)
+		if (is_factor(y->in[i], v))
 			return true;
 	return false;
 }
