@@ -43,9 +43,9 @@ host_option(HostOpts *o, const char *name, const char *value, char *why)
 	if (strcmp(name, "--cache") == 0)
 		o->cache = value;
 	else if (!host_int(value, simulator, 1000, &x))
-		return host_fail(why, name, simulator ? "%.50s is no compute capability: give 80, 90 or another"
-		                                      : "%.50s is no number of a GPU: give 0, 1, ..",
-		                 value) - 1;
+		return host_fail(why, name, simulator ? "%.50s is no compute capability: give 80, 90 or another" : "%.50s is no number of a GPU: give 0, 1, ..",
+		                 value) -
+		       1;
 	else
 		o->device = simulator ? HEXC_SIMULATOR(x) : (int)x;
 	return 1;

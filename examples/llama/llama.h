@@ -85,7 +85,7 @@ bool decoder_choose(Decoder *d, const float *u, int32_t *token);
 /* Bytes that the next token of a sequence reads: of weights, and of keys and values. */
 void decoder_bytes(const Decoder *d, int sequence, uint64_t *weights, uint64_t *cache);
 
-/* ---- words.c: the vocabulary that a GGUF file has, of SentencePiece ("llama") or of bytes ("gpt2") */
+/* ---- words.c: the vocabulary that a GGUF file has, if it is of SentencePiece ("llama") */
 
 typedef struct Vocab Vocab;
 /* NULL: why. */

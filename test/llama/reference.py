@@ -1,9 +1,11 @@
 """A Llama decoder in double, from the formulas: what examples/llama is held to, within derived bounds.
 
-usage: reference.py make FILE FORMAT SEED              a small random model, F16, Q8_0, Q4_K or Q6_K; FILE.npz has its numbers
-       reference.py same FILE                          FILE, read and written by the package gguf
+usage: reference.py make DIR FORMAT..                  small random models, F16, Q8_0, Q4_K, Q6_K; .npz files have their numbers
+       reference.py same FILE..                        files, read and written by the package gguf
        reference.py logits FILE LOGITS OUT PROMPT..    logits of prompts and steps; tokens OUT are the likeliest
-       reference.py draws FILE LOGITS OUT T K P SEED PROMPT..    tokens OUT are those that numbers of SEED draw
+       reference.py draws LOGITS OUT T K P SEED PROMPT..    tokens OUT are those that numbers of SEED draw
+       reference.py tokens TEXT                        what the vocabulary of all of them makes of it
+       reference.py text TOKENS                        and what it makes of tokens
 
 Bounds: each rounding of an f16 is an error of its own, evenly spread over half a unit, of variance (u x)^2 / 3, u =
 2^-11.  `Value` carries variances through the derivatives of each operation; where errors of two terms may depend on
@@ -17,8 +19,9 @@ import sys
 import numpy as np
 
 SIGMAS, U, SUM = 6, 2.0**-11, 2.0**-24
-HIDDEN, INNER, HEADS, GROUPS, LAYERS, VOCAB, PAGE = 256, 512, 4, 2, 2, 320, 16
+HIDDEN, INNER, HEADS, GROUPS, LAYERS, VOCAB = 256, 256, 4, 2, 2, 192
 WIDTH, EPS, BASE = HIDDEN // HEADS, 1e-5, 10000.0
+BLANK = "\u2581"
 TYPES = {"F32": 0, "F16": 1, "Q8_0": 8, "Q4_K": 12, "Q6_K": 14}
 
 
@@ -75,14 +78,23 @@ DRAW = {"F16": draw_f16, "Q8_0": draw_q8_0, "Q4_K": draw_q4_k, "Q6_K": draw_q6_k
 
 
 def string(s):
-    return struct.pack("<Q", len(s)) + s.encode()
+    return struct.pack("<Q", len(s.encode())) + s.encode()
+
+
+def scalar(x):
+    """A value of GGUF's metadata, with its type: a string, an f32, a u32."""
+    if isinstance(x, str):
+        return 8, string(x)
+    return (6, struct.pack("<f", x)) if isinstance(x, float) else (4, struct.pack("<I", x))
 
 
 def entry(key, value):
-    """An entry of GGUF's metadata: a string, a u32 or an f32."""
-    if isinstance(value, str):
-        return string(key) + struct.pack("<I", 8) + string(value)
-    return string(key) + (struct.pack("<If", 6, value) if isinstance(value, float) else struct.pack("<II", 4, value))
+    """An entry of it; whole numbers of lists are i32."""
+    if isinstance(value, list):
+        kind = {8: 8, 6: 6, 4: 5}[scalar(value[0])[0]]
+        return string(key) + struct.pack("<IIQ", 9, kind, len(value)) + b"".join(scalar(x)[1] for x in value)
+    kind, raw = scalar(value)
+    return string(key) + struct.pack("<I", kind) + raw
 
 
 def pad(x):
@@ -100,17 +112,66 @@ def write_gguf(path, meta, tensors):
     pathlib.Path(path).write_bytes(pad(head) + data)
 
 
+def vocabulary():
+    """Pieces, their scores and types: unknown, beginning, end, bytes of some characters, letters, joined ones."""
+    rng, letters = np.random.default_rng(7), [BLANK, *"abcdefghijklmnopqrstuvwxyz.,"]
+    pieces = ["<unk>", "<s>", "</s>", "<0xC3>", "<0xA9>", "<0x0A>"] + letters
+    for word in "the tile compiler compiles tiles in a cafe and then the other".split():
+        for i in range(2, len(word) + 2):
+            part = (BLANK + word)[:i] if i % 3 else word[: i - 1]
+            pieces += [part] if part not in pieces else []
+    pieces += [f"<extra {i}>" for i in range(VOCAB - len(pieces))]
+    types = [2, 3, 3, 6, 6, 6] + [1] * (VOCAB - 6)
+    return pieces, [float(np.float32(x)) for x in rng.uniform(-9, 0, VOCAB)], types
+
+
+def cut(text):
+    """Neighbours with the highest score are joined, the first of equal ones; what is no piece becomes bytes."""
+    pieces, score, _ = vocabulary()
+    parts = list(BLANK + text.replace(" ", BLANK))
+    while True:
+        joined = [(-score[pieces.index(a + b)], i) for i, (a, b) in enumerate(zip(parts, parts[1:])) if a + b in pieces]
+        if not joined:
+            break
+        i = min(joined)[1]
+        parts[i : i + 2] = [parts[i] + parts[i + 1]]
+    out = [1]
+    for part in parts:
+        names = [part] if part in pieces else [f"<0x{x:02X}>" for x in part.encode()]
+        out += [pieces.index(x) if x in pieces else 0 for x in names]
+    return out
+
+
+def tokens(words):
+    print(*cut(words), sep=",")
+
+
+def text(ids):
+    pieces, _, types = vocabulary()
+    raw = [(pieces[i], types[i]) for i in map(int, ids.split(","))]
+    out = [bytes([int(p[3:5], 16)]) if kind == 6 else p.replace(BLANK, " ").encode() for p, kind in raw if kind != 3]
+    sys.stdout.buffer.write(b"".join(out) + b"\n")
+
+
 def meta_of():
-    p = "llama."
+    p, (pieces, scores, types) = "llama.", vocabulary()
     meta = {"general.architecture": "llama", p + "block_count": LAYERS, p + "context_length": 128}
     meta |= {p + "embedding_length": HIDDEN, p + "feed_forward_length": INNER, p + "rope.freq_base": BASE}
     meta |= {p + "attention.head_count": HEADS, p + "attention.head_count_kv": GROUPS}
-    return meta | {p + "attention.layer_norm_rms_epsilon": EPS, p + "rope.dimension_count": WIDTH}
+    meta |= {p + "attention.layer_norm_rms_epsilon": EPS, p + "rope.dimension_count": WIDTH}
+    p = "tokenizer.ggml."
+    meta |= {p + "model": "llama", p + "tokens": pieces, p + "scores": scores, p + "token_type": types}
+    return meta | {p + "bos_token_id": 1, p + "unknown_token_id": 0}
 
 
-def make(path, form, seed):
+def make(folder, *forms):
+    for form in forms:
+        make_one(f"{folder}/{form}", form)
+
+
+def make_one(path, form):
     """Weights as training leaves them.  Q8_0 has its embedding for its output, and slower angles, as Llama 3 has."""
-    rng, tensors, numbers = np.random.default_rng(int(seed)), [], {}
+    rng, tensors, numbers = np.random.default_rng(1), [], {}
 
     def matrix(name, n, k):
         raw, w, error = DRAW[form](rng, n, k)
@@ -142,13 +203,19 @@ def make(path, form, seed):
     np.savez(path + ".npz", **numbers)
 
 
-def same(path):
+def same(*paths):
+    for path in paths:
+        same_one(path)
+
+
+def same_one(path):
     import gguf
 
     numbers, reader = np.load(path + ".npz"), gguf.GGUFReader(path)
     writer = gguf.GGUFWriter(path + ".again", "llama")
     for key, value in list(meta_of().items())[1:]:
-        (writer.add_float32 if isinstance(value, float) else writer.add_uint32)(key, value)
+        add = {float: writer.add_float32, int: writer.add_uint32, str: writer.add_string, list: writer.add_array}
+        add[type(value)](key, value)
     for t in reader.tensors:
         w = gguf.dequantize(t.data, t.tensor_type).reshape(numbers[t.name[:-7]].shape)
         assert np.allclose(w, numbers[t.name[:-7]], rtol=1e-6, atol=1e-8), t.name
@@ -258,9 +325,8 @@ def forward(t, ids):
 # ---- what the device made of it
 
 
-def read(path, logits, out, prompts):
-    """The model; of each sequence its tokens, how many are prompt, and its logits."""
-    t = dict(np.load(path + ".npz"))
+def read(logits, out, prompts):
+    """Of each sequence its tokens, how many are prompt, and its logits."""
     made = [[int(x) for x in line.split(",")] for line in pathlib.Path(out).read_text().split()]
     prompts = [[int(x) for x in p.split(",")] for p in prompts]
     rows, at, each = np.fromfile(logits, np.float32).astype(float).reshape(-1, VOCAB), 0, []
@@ -272,11 +338,11 @@ def read(path, logits, out, prompts):
             s.append(rows[at])
             at += 1
     assert at == len(rows) and len(made) == len(prompts), f"{len(rows)} rows of logits, not {at}"
-    return t, [(p + m, len(p), np.array(e)) for p, m, e in zip(prompts, made, each)]
+    return [(p + m, len(p), np.array(e)) for p, m, e in zip(prompts, made, each)]
 
 
 def logits(path, logits, out, *prompts):
-    t, sequences = read(path, logits, out, prompts)
+    t, sequences = dict(np.load(path + ".npz")), read(logits, out, prompts)
     worst, same, clear = 0, 0, 0
     for ids, n, have in sequences:
         want = forward(t, ids[:-1])
@@ -302,9 +368,9 @@ def uniform(seed, step, sequence):
     return ((x ^ x >> 31) >> 40) / 2**24
 
 
-def draws(path, logits, out, temperature, k, p, seed, *prompts):
+def draws(logits, out, temperature, k, p, seed, *prompts):
     """Sums of f32 are off by less than 1e-5 of all: a number that falls so near to an edge may be on either side."""
-    _, sequences = read(path, logits, out, prompts)
+    sequences = read(logits, out, prompts)
     k, p, other = int(k) or VOCAB, float(p) if int(k) else 1.0, 0
     for s, (ids, n, rows) in enumerate(sequences):
         for i in range(n - 1, len(ids) - 1):
