@@ -34,5 +34,6 @@ void *host_numbers(const hexc_file *f, const char *name, const char *type, hexc_
 /* `bytes` bytes of device memory, zeros (from NULL) or a copy, which live as long as the GPU.  NULL: why. */
 void *host_upload(hexc_gpu *gpu, const char *name, const void *from, uint64_t bytes, char *why);
 /* An operator for the GPU, to be freed by hexc_op_free.  NULL: why. */
-hexc_op *host_op(hexc_gpu *gpu, hexc_cache *cache, const char *name, const hexc_op_set *set, size_t n, char *why);
+hexc_op *host_op(hexc_gpu *gpu, hexc_cache *cache, const char *name, const hexc_op_set *set, size_t n,
+                 char *why);
 #endif

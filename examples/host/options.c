@@ -38,15 +38,20 @@ host_option(HostOpts *o, const char *name, const char *value, char *why)
 
 	if (!simulator && strcmp(name, "--device") != 0 && strcmp(name, "--cache") != 0)
 		return 0;
-	if (!value)
-		return host_fail(why, name, "its value is missing") - 1;
-	if (strcmp(name, "--cache") == 0)
+	if (!value) {
+		host_fail(why, name, "its value is missing");
+		return -1;
+	}
+	if (strcmp(name, "--cache") == 0) {
 		o->cache = value;
-	else if (!host_int(value, simulator, 1000, &x))
-		return host_fail(why, name, simulator ? "%.50s is no compute capability: give 80, 90 or another" : "%.50s is no number of a GPU: give 0, 1, ..",
-		                 value) -
-		       1;
-	else
-		o->device = simulator ? HEXC_SIMULATOR(x) : (int)x;
+		return 1;
+	}
+	if (!host_int(value, simulator, 1000, &x)) {
+		host_fail(why, name, "%.50s is no %s", value,
+		          simulator ? "compute capability: give 80, 90 or another"
+		                    : "number of a GPU: give 0, 1, ..");
+		return -1;
+	}
+	o->device = simulator ? HEXC_SIMULATOR(x) : (int)x;
 	return 1;
 }

@@ -199,7 +199,8 @@ append_token(Decoder *d, Sequence *s, int64_t row, int32_t token)
 	int64_t page = s->length / d->opts->page;
 
 	if (token < 0 || token >= d->m.shape.vocab)
-		return host_fail(d->why, "token", "%d is not in the vocabulary, which has 0 to %lld", (int)token,
+		return host_fail(d->why, "token", "%d is not in the vocabulary, which has 0 to %lld",
+		                 (int)token,
 		                 (long long)d->m.shape.vocab - 1);
 	if (s->length >= d->opts->room)
 		return decoder_fail(d, "sequence", "it is longer than was asked for");
@@ -229,11 +230,12 @@ decoder_run(Decoder *d, const int *sequence, int n, const int32_t *token, int64_
 		d->list[d->begin[LENGTHS] + (size_t)i] = (int32_t)s->length;
 		pages = s->pages > pages ? s->pages : pages;
 	}
-	for (int i = 0; i < n; i++) { /* side by side; what is behind the last page of a sequence is not read */
+	for (int i = 0; i < n; i++) { /* side by side; behind the last page of a sequence nothing is read */
+		const Sequence *s = &d->sequence[sequence[i]];
 		int32_t *row = d->list + d->begin[TABLE] + (size_t)(i * pages);
 
 		memset(row, 0, sizeof *row * (size_t)pages);
-		memcpy(row, d->sequence[sequence[i]].page, sizeof *row * (size_t)d->sequence[sequence[i]].pages);
+		memcpy(row, s->page, sizeof *row * (size_t)s->pages);
 	}
 	if (hexc_gpu_write(d->m.gpu, d->on_device, d->list, 4 * d->list_size))
 		return decoder_fail(d, "tokens", hexc_gpu_why(d->m.gpu));
@@ -246,8 +248,9 @@ decoder_logits(Decoder *d, float *out)
 {
 	uint64_t bytes = 4 * (uint64_t)(d->want * d->m.shape.vocab);
 
-	return hexc_gpu_read(d->m.gpu, out, d->logits, bytes) ? decoder_fail(d, "logits", hexc_gpu_why(d->m.gpu))
-	                                                      : true;
+	if (hexc_gpu_read(d->m.gpu, out, d->logits, bytes))
+		return decoder_fail(d, "logits", hexc_gpu_why(d->m.gpu));
+	return true;
 }
 
 bool
@@ -259,8 +262,9 @@ decoder_choose(Decoder *d, const float *u, int32_t *token)
 		return decoder_fail(d, "tokens", hexc_gpu_why(d->m.gpu));
 	if (!layers_sample(d, d->want))
 		return false;
-	return hexc_gpu_read(d->m.gpu, token, d->token, bytes) ? decoder_fail(d, "tokens", hexc_gpu_why(d->m.gpu))
-	                                                       : true;
+	if (hexc_gpu_read(d->m.gpu, token, d->token, bytes))
+		return decoder_fail(d, "tokens", hexc_gpu_why(d->m.gpu));
+	return true;
 }
 
 void

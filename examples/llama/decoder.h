@@ -46,8 +46,8 @@ bool decoder_fail(Decoder *d, const char *what, const char *why);
 
 /* Plan the operators. */
 bool layers_plan(Decoder *d);
-/* All layers, of `each` tokens of n sequences, as the lists say, with tables of `pages`; then the logits of the
- * last `want` rows. */
+/* All layers, of `each` tokens of n sequences, as the lists say, with tables of `pages`; then the logits of
+ * the last `want` rows. */
 bool layers_run(Decoder *d, int64_t n, int64_t each, int64_t pages, int64_t want);
 /* A token for each of them. */
 bool layers_sample(Decoder *d, int64_t rows);

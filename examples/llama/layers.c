@@ -237,7 +237,8 @@ layers_run(Decoder *d, int64_t n, int64_t each, int64_t pages, int64_t want)
 	if (!want)
 		return true;
 	last = (const char *)d->normed + 2 * (rows - want) * d->m.shape.hidden;
-	return normalize(d, d->m.norm, true, rows) && multiply(d, d->m.output, "output", last, d->logits, want);
+	return normalize(d, d->m.norm, true, rows) &&
+	       multiply(d, d->m.output, "output", last, d->logits, want);
 }
 
 bool

@@ -144,7 +144,7 @@ take_options(Run *r, int argc, char **argv)
 		i++;
 	}
 	if (!r->path || !r->prompts)
-		return fail(r, "llama", "a model and a prompt are wanted: give FILE.gguf and --tokens or --text");
+		return fail(r, "llama", "a model and a prompt are wanted: give FILE.gguf and --tokens");
 	if (r->o.page & (r->o.page - 1))
 		return fail(r, "--page", "it is no power of two: give 16, 32, 64, 128 or 256");
 	if (r->o.temperature == 0)
@@ -166,7 +166,7 @@ read_numbers(Run *r, Prompt *p)
 		errno = 0;
 		x = strtoll(s, &end, 10);
 		if (end == s || errno || x < 0 || x > INT32_MAX || (*end && *end != ','))
-			return fail(r, p->given, "that is no list of tokens: give numbers with commas, 1,2,3");
+			return fail(r, p->given, "that are no tokens: give numbers with commas, 1,2,3");
 		p->token[p->n++] = (int32_t)x;
 		if (!*end)
 			return true;
@@ -188,7 +188,7 @@ read_prompt(Run *r, Prompt *p)
 		return false;
 	p->n = vocab_tokens(r->vocab, p->given, p->token, (int)room * 4 - (int)r->generate, r->why);
 	if (p->n == 0)
-		return fail(r, "--text", "it is empty, and the file has no token of a beginning: give some text");
+		return fail(r, "--text", "it is empty, and the file has no first token: give some text");
 	return p->n > 0;
 }
 
@@ -240,7 +240,7 @@ write_logits(Run *r, int64_t rows)
 	return fwrite(r->row, sizeof *r->row, n, r->logits) == n || fail(r, r->logits_path, strerror(errno));
 }
 
-/* A token for each of the last n rows of a run that had `want` of logits; r->chosen then begins with theirs. */
+/* A token for each of the last n rows, those of n sequences, of a run that had `want` of logits. */
 static bool
 choose(Run *r, const int *sequence, int n, int64_t want)
 {
@@ -256,7 +256,7 @@ choose(Run *r, const int *sequence, int n, int64_t want)
 		int32_t token = r->chosen[want - n + i];
 
 		if (token < 0)
-			return fail(r, r->path, "its logits are no numbers: try --act bf16, whose range is wider");
+			return fail(r, r->path, "its logits are no numbers: try --act bf16, which is wider");
 		p->token[p->n + p->made++] = token;
 		p->ended = token == decoder_shape(r->d).eos || p->made == r->generate;
 	}
@@ -359,9 +359,10 @@ tell(const Run *r)
 	if (r->step_tokens)
 		fprintf(stderr, "steps: %lld tokens, %.4g a second%s\n", (long long)r->step_tokens,
 		        (double)r->step_tokens / r->step_seconds, whose);
-	fprintf(stderr, "bytes a token: %.0f, of weights %llu shared by %.3g sequences, of keys and values %llu\n",
-	        (double)weights / sequences + (double)cache / r->prompts, (unsigned long long)weights, sequences,
-	        (unsigned long long)cache / (unsigned long long)r->prompts);
+	fprintf(stderr, "bytes a token: %.0f, of weights %llu shared by %.3g sequences",
+	        (double)weights / sequences + (double)cache / r->prompts, (unsigned long long)weights,
+	        sequences);
+	fprintf(stderr, ", of keys and values %llu\n", (unsigned long long)cache / (unsigned)r->prompts);
 }
 
 static bool

@@ -43,7 +43,8 @@ whole(Model *m, const char *key, double otherwise, double least, double most, in
 	if (!number(m, key, otherwise, least, most, &x))
 		return false;
 	*out = (int64_t)x;
-	return (double)*out == x || host_fail(m->why, key, "%g is no whole number: convert the model anew", x);
+	return (double)*out == x ||
+	       host_fail(m->why, key, "%g is no whole number: convert the model anew", x);
 }
 
 static bool
@@ -67,7 +68,7 @@ read_shape(Model *m)
 	int64_t values, experts;
 
 	if (!arch || strcmp(arch, "llama") != 0)
-		return host_fail(m->why, "general.architecture", "%.60s is not llama, which is all that runs here",
+		return host_fail(m->why, "general.architecture", "%.60s is not llama: take such a model",
 		                 arch ? arch : "nothing");
 	if (!whole(m, "llama.block_count", NAN, 1, 1000, &s->layers) ||
 	    !whole(m, "llama.embedding_length", NAN, 16, 1 << 20, &s->hidden) ||
@@ -84,16 +85,20 @@ read_shape(Model *m)
 	    !number(m, "llama.rope.freq_base", 10000, 1, 1e12, &s->base) || !read_stretch(m))
 		return false;
 	if (experts)
-		return host_fail(m->why, "llama.expert_count", "mixtures of experts do not run here: take a "
-		                 "model without");
+		return host_fail(m->why, "llama.expert_count",
+		                 "mixtures of experts do not run here: take a model without");
 	if (s->width % 16 || values != s->width)
-		return host_fail(m->why, "llama.attention.key_length", "heads have 16, 32, .. 256 numbers, as many "
-		                 "of keys as of values, not %lld and %lld", (long long)s->width, (long long)values);
-	if (s->heads % s->groups || s->turned % 2 || s->hidden % 8 || s->inner % 8)
-		return host_fail(m->why, "llama", "%lld heads do not share %lld groups, %lld turned numbers are no "
-		                 "pairs, or widths %lld, %lld are no multiples of 8: no operator is for that",
-		                 (long long)s->heads, (long long)s->groups, (long long)s->turned,
-		                 (long long)s->hidden, (long long)s->inner);
+		return host_fail(m->why, "llama.attention.key_length",
+		                 "heads of %lld and %lld numbers: those of 16, 32, .. 256 run",
+		                 (long long)s->width, (long long)values);
+	if (s->heads % s->groups)
+		return host_fail(m->why, "llama.attention.head_count_kv",
+		                 "%lld heads do not share %lld evenly: convert the model anew",
+		                 (long long)s->heads, (long long)s->groups);
+	if (s->turned % 2 || s->hidden % 8 || s->inner % 8)
+		return host_fail(m->why, "llama",
+		                 "%lld turned numbers, or widths %lld and %lld: multiples of 2, of 8 run",
+		                 (long long)s->turned, (long long)s->hidden, (long long)s->inner);
 	return true;
 }
 
@@ -138,8 +143,9 @@ model_open(Model *m, const char *path)
 	m->shape.vocab = t.dim[0];
 	for (size_t i = 0; hexc_file_tensor_at(m->file, i, &t); i++)
 		if (!known_tensor(t.name))
-			return host_fail(m->why, t.name, "the layers here have no place for this tensor: take a "
-			                 "model of Llama's architecture without it");
+			return host_fail(m->why, t.name,
+			                 "the layers here have no place for this tensor: take a model of "
+			                 "Llama's architecture without it");
 	return true;
 }
 
@@ -153,7 +159,7 @@ vector(Model *m, const char *name, int64_t n)
 	void *host = host_numbers(m->file, name, "f32", &t, m->why), *dev = NULL;
 
 	if (host && (t.rank != 1 || t.dim[0] != n))
-		host_fail(m->why, name, "it is no vector of %lld numbers: convert the model anew", (long long)n);
+		host_fail(m->why, name, "it is no vector of %lld: convert the model anew", (long long)n);
 	else if (host)
 		dev = host_upload(m->gpu, name, host, t.bytes, m->why);
 	free(host);
@@ -182,7 +188,7 @@ read_matrix(Model *m, const char *name, int64_t n, int64_t k, hexc_weight **quan
 	plain->n = n;
 	plain->k = k;
 	if (strcmp(t.dtype, "f32") != 0 && strcmp(t.dtype, "bf16") != 0 && strcmp(t.dtype, "f16") != 0)
-		return host_fail(m->why, name, "its numbers are %s: f16, bf16, f32 and blocks run here", t.dtype);
+		return host_fail(m->why, name, "its numbers are %s: f16, bf16, f32 or blocks run", t.dtype);
 	*numbers = host_numbers(m->file, name, t.dtype, &t, m->why);
 	plain->plane[HEXC_PLANE_CODE] = (hexc_plane){ t.dtype, n, k, k, *numbers, t.bytes };
 	return *numbers != NULL;

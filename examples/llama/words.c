@@ -370,7 +370,8 @@ vocab_tokens(const Vocab *v, const char *text, int32_t *token, int room, char *w
 		if (v->add_begin && v->begin >= 0 && room > 0)
 			token[made++] = (int32_t)v->begin;
 		for (int i = 0; i < n; i++)
-			made += put_piece(v, s + start[i], start[i + 1] - start[i], token + made, room - made);
+			made += put_piece(v, s + start[i], start[i + 1] - start[i], token + made,
+			                  room - made);
 	} else {
 		host_fail(why, "--text", "out of memory");
 		made = -1;

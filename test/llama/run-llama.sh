@@ -1,7 +1,8 @@
 #!/bin/sh
 # examples/llama: small random models in GGUF files on the simulator as a device: logits of prompts, in chunks, and of 8
 # steps of two sequences side by side, within derived bounds of the formulas in double (reference.py), and the same
-# tokens; draws are those of the logits; text by the file's vocabulary; what is wrong is said.
+# tokens; draws are those of the logits; text by the file's vocabulary; what is wrong is said.  LONG=1: bf16 and
+# sm_90a as well.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/python.sh
@@ -35,6 +36,13 @@ grep -q "^steps: 16 tokens, .* a second (the simulator's time, no GPU's)" "$dir/
 grep -q '^bytes a token: .* shared by 2 sequences, of keys and values 21504$' "$dir/err" || fail "bytes: $(cat "$dir/err")"
 # shellcheck disable=SC2086 # a list of words
 ! "$python" -c 'import gguf' 2>/dev/null || holds 'the package gguf' same $(for f in $formats; do echo "$dir/$f"; done)
+
+if [ -n "${LONG:-}" ]; then
+	run F16 --tokens $a --tokens $b --generate 9 --logits "$dir/logits" --act bf16
+	holds bf16 logits_bf16 "$dir/F16" "$dir/logits" "$dir/out" $a $b
+	run F16 --tokens $a --tokens $b --generate 9 --logits "$dir/logits" --page 64 --simulator 90
+	holds sm_90a logits "$dir/F16" "$dir/logits" "$dir/out" $a $b
+fi
 
 # T K P SEED: of the K likeliest those with P of the weight; of all.
 for draw in '0.8 20 0.9 7' '2 0 1 8'; do
@@ -82,7 +90,7 @@ says_broken() { # TEXT, of the model as it was edited
 	says_llama "$1" "$dir/broken" --simulator 80 --cache "$dir/cache" --tokens 1
 }
 edit 'architecture\(............\)llama' 'architecture\1llamb'
-says_broken 'general.architecture: llamb is not llama'
+says_broken 'general.architecture: llamb is not llama: take'
 edit llama.block_count llama.block_cound
 says_broken 'llama.block_count: the file lacks it'
 edit blk.1.ffn_up.weight blk.1.ffn_up.weighs
