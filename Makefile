@@ -64,12 +64,14 @@ TEST_UTIL := $(wildcard test/util*.c test/*/util*.c test/*/*/util*.c)
 TEST_SH := $(wildcard test/run-*.sh test/*/run-*.sh test/*/*/run-*.sh)
 HOST_SRC := $(wildcard examples/*.c)
 DEMO_SRC := $(wildcard examples/demo/*.c)
-ENGINE_SRC := $(wildcard examples/engine/*.c)
+ENGINE_SRC := $(wildcard examples/engine/*.c examples/host/*.c)
+LLAMA_SRC := $(wildcard examples/llama/*.c examples/host/*.c)
 
 LIB_OBJ := $(LIB_SRC:%.c=$B/obj/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$B/obj/%.o)
 DEMO_OBJ := $(DEMO_SRC:%.c=$B/obj/%.o)
 ENGINE_OBJ := $(ENGINE_SRC:%.c=$B/obj/%.o)
+LLAMA_OBJ := $(LLAMA_SRC:%.c=$B/obj/%.o)
 UTIL_OBJ := $(TEST_UTIL:%.c=$B/obj/%.o)
 TEST_BIN := $(TEST_SRC:%.c=$B/%)
 HOST_BIN := $(HOST_SRC:%.c=$B/%)
@@ -144,10 +146,12 @@ $B/demo: $(DEMO_OBJ) $(LIBA) $B/llvm
 	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(DEMO_OBJ) $(LIBA) $(LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
-# It opens the simulator beside it.
-$B/engine: $(ENGINE_OBJ) $(LIBA) $B/llvm
+# They open the simulator beside them.
+$B/engine: $(ENGINE_OBJ)
+$B/llama: $(LLAMA_OBJ)
+$B/engine $B/llama: $(LIBA) $B/llvm
 	$(call say,link  $@)
-	$Q$(CC) $(CFLAGS) $(SANF) -pthread -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) $(ENGINE_OBJ) $(LIBA) $(LIBS) -o $@.tmp
+	$Q$(CC) $(CFLAGS) $(SANF) -pthread -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) $(filter %.o,$^) $(LIBA) $(LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
 $B/obj/ptxgen/%.o $B/obj/test/%.o: MORE = $(LLVM_CFLAGS)
@@ -209,7 +213,7 @@ $B/llvm: FORCE
 	$(if $(LLVM_VERSION),,$(error no LLVM 19 to 22 found$(if $(LLVM_CONFIG), as $(LLVM_CONFIG)): run scripts/bootstrap, or set LLVM_CONFIG))
 	$(call stamp,$(LLVM_VERSION) $(LLVM_CFLAGS) $(LLVM_LIBS))
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UTIL_OBJ:.o=.d) $(TEST_SRC:%.c=$B/obj/%.d) $(HOST_SRC:%.c=$B/obj/%.d) $(DEMO_OBJ:.o=.d) $(ENGINE_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UTIL_OBJ:.o=.d) $(TEST_SRC:%.c=$B/obj/%.d) $(HOST_SRC:%.c=$B/obj/%.d) $(DEMO_OBJ:.o=.d) $(ENGINE_OBJ:.o=.d) $(LLAMA_OBJ:.o=.d)
 
 # A bare machine has no LLVM when this file is read, so what follows starts make again after bootstrap.
 BOOTSTRAP := LLVM_CONFIG='$(if $(filter environment% command%,$(origin LLVM_CONFIG)),$(LLVM_CONFIG))' scripts/bootstrap
@@ -225,7 +229,7 @@ check:
 	@$(BOOTSTRAP) check
 	@$(MAKE) check-built
 
-check-built: all $B/demo $B/engine $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
+check-built: all $B/demo $B/engine $B/llama $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
 	@$(RUNTESTS) $(TESTS)
 
 syntax: $(addprefix syntax/,$(LIB_SRC) $(CLI_SRC))
@@ -240,7 +244,7 @@ $B/syntax/lib/build_id.inc:
 check-unit: $(LIBA) $(TEST_BIN)
 	@$(RUNTESTS) $(TEST_SRC)
 
-check-scripts: all $B/demo $B/engine
+check-scripts: all $B/demo $B/engine $B/llama
 	@$(RUNTESTS) $(TEST_SH)
 
 # What `make check` runs on the simulator by EXEC=sim, on the GPU.  HEXC: a command line that is there already,

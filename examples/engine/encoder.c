@@ -24,7 +24,7 @@ start(Encoder *e, const char *dir)
 	snprintf(path, sizeof path, "%s/vocab.txt", dir);
 	if (!(e->vocab = vocab_open(path)))
 		return encoder_fail(e, path, "that is no vocabulary of word pieces");
-	if (hexc_gpu_open(&e->gpu, e->opts->device, e->w.why, WHY) ||
+	if (hexc_gpu_open(&e->gpu, e->opts->host.device, e->w.why, WHY) ||
 	    !weights_open(&e->w, e->gpu, dir))
 		return encoder_fail(e, dir, e->w.why);
 	if (e->w.shape.layers > LAYERS_MAX)

@@ -4,12 +4,10 @@
  */
 #ifndef HEXC_ENGINE_H
 #define HEXC_ENGINE_H
-#include "lib/hexc_ops.h"
+#include "examples/host/host.h"
 #include "lib/hexc_plan.h"
-#include "lib/hexc_weights.h"
-#include <stdbool.h>
 
-enum { TOKENS_MAX = 512, WHY = 500 };
+enum { TOKENS_MAX = 512, WHY = HOST_WHY };
 
 /* ---- words.c: WordPiece, as BERT's uncased models have it */
 
@@ -55,12 +53,12 @@ void weights_drop(Matrix *m);
 typedef struct Encoder Encoder;
 
 typedef struct EncoderOpts {
-	int device;             /* as hexc_gpu_open has it */
+	HostOpts host;
 	const char *format;     /* of the matrices, one of hexc_format_at(); NULL: f16 */
 	bool widen;             /* what the format leaves of them is multiplied as f16: so results differ by
 	                         * what kernels round, and not by what the format does */
 	uint32_t streams;       /* that work is spread over */
-	hexc_cache *cache;      /* of compiled operators; NULL: none */
+	hexc_cache *cache;      /* that host.cache names */
 } EncoderOpts;
 
 /* NULL: why[0..WHY) has the sentence. */

@@ -139,16 +139,11 @@ product(Encoder *e, Kind *kind, uint32_t from, uint32_t to, const char *prefix)
 static hexc_op *
 plan_op(Encoder *e, const char *name, const hexc_op_set *set, size_t n)
 {
-	hexc_op_opts o = HEXC_OP_OPTS_INIT;
-	hexc_gpu_info info = HEXC_GPU_INFO_INIT;
-	hexc_op *op;
-	char why[WHY];
+	char why[WHY] = "";
+	hexc_op *op = host_op(e->gpu, e->opts->cache, name, set, n, why);
 
-	hexc_gpu_describe(e->gpu, &info);
-	o.arch = info.arch;
-	o.cache = e->opts->cache;
-	if (hexc_op_plan(&op, name, set, n, &o, why, sizeof why))
-		encoder_fail(e, name, why);
+	if (!op && !*e->why)
+		memcpy(e->why, why, WHY);
 	return op;
 }
 

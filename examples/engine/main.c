@@ -14,7 +14,6 @@
  *	--plan          tell of the plan
  */
 #include "examples/engine/engine.h"
-#include "lib/hexc_cache.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +80,7 @@ main(int argc, char **argv)
 	char why[WHY];
 	Encoder *e;
 	bool plan = false;
-	int status;
+	int status, taken;
 
 	if (argc < 2)
 		return usage();
@@ -96,24 +95,24 @@ main(int argc, char **argv)
 			o.widen = true;
 			continue;
 		}
+		taken = host_option(&o.host, argv[i], value, why);
+		if (taken < 0) {
+			fprintf(stderr, "engine: %s\n", why);
+			return 2;
+		}
 		if (!value)
 			return usage();
 		if (strcmp(argv[i], "--format") == 0)
 			o.format = value;
-		else if (strcmp(argv[i], "--device") == 0)
-			o.device = atoi(value);
-		else if (strcmp(argv[i], "--simulator") == 0)
-			o.device = HEXC_SIMULATOR(atoi(value));
 		else if (strcmp(argv[i], "--streams") == 0)
 			o.streams = (uint32_t)atoi(value);
-		else if (strcmp(argv[i], "--cache") == 0)
-			c.path = value;
-		else
+		else if (!taken)
 			return usage();
 		i++;
 	}
 	if (o.streams < 1 || o.streams > 16)
 		return usage();
+	c.path = o.host.cache;
 	if (c.path && hexc_cache_open(&o.cache, &c, why, sizeof why)) {
 		fprintf(stderr, "engine: %s\n", why);
 		return 1;

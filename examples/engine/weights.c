@@ -60,50 +60,13 @@ weights_close(Weights *w)
 	hexc_file_close(w->file);
 }
 
-/* The tensor as numbers of a type, to be freed. */
-static void *
-read_tensor(Weights *w, const char *name, const hexc_dtype *type, hexc_file_tensor *t)
-{
-	const hexc_dtype *from;
-	void *to, *copy;
-	uint64_t n = 1;
-
-	*t = (hexc_file_tensor)HEXC_FILE_TENSOR_INIT;
-	if (!hexc_file_find(w->file, name, t) || !t->dtype) {
-		snprintf(w->why, WHY, "the model has no tensor %s of numbers", name);
-		return NULL;
-	}
-	from = hexc_dtype_find(t->dtype);
-	for (uint32_t d = 0; d < t->rank; d++)
-		n *= (uint64_t)t->dim[d];
-	copy = malloc(t->bytes + 8); /* in the file it is not aligned */
-	to = malloc(n * type->bits / 8 + 8);
-	if (!copy || !to) {
-		snprintf(w->why, WHY, "out of memory");
-		free(to);
-		to = NULL;
-	} else {
-		memcpy(copy, t->data, t->bytes);
-		for (uint64_t i = 0; i < n; i++)
-			hexc_put(type, to, i, hexc_get(from, copy, i));
-		t->bytes = n * type->bits / 8;
-	}
-	free(copy);
-	return to;
-}
-
 void *
 weights_tensor(Weights *w, const char *name, const char *type, uint64_t *bytes)
 {
 	hexc_file_tensor t;
-	void *host = read_tensor(w, name, hexc_dtype_find(type), &t), *dev = NULL;
+	void *host = host_numbers(w->file, name, type, &t, w->why);
+	void *dev = host ? host_upload(w->gpu, name, host, t.bytes, w->why) : NULL;
 
-	if (!host)
-		return NULL;
-	if (hexc_gpu_alloc(w->gpu, t.bytes, &dev) || hexc_gpu_write(w->gpu, dev, host, t.bytes)) {
-		snprintf(w->why, WHY, "%s: %s", name, hexc_gpu_why(w->gpu));
-		dev = NULL;
-	}
 	free(host);
 	if (bytes)
 		*bytes = t.bytes;
@@ -114,7 +77,7 @@ bool
 weights_matrix(Weights *w, const char *name, const char *format, bool widen, Matrix *out)
 {
 	hexc_file_tensor t;
-	float *x = read_tensor(w, name, hexc_dtype_find("f32"), &t);
+	float *x = host_numbers(w->file, name, "f32", &t, w->why);
 
 	*out = (Matrix){ .plain = HEXC_WEIGHT_INIT, .numbers = x };
 	if (x && t.rank != 2) {

@@ -1,0 +1,106 @@
+#!/bin/sh
+# examples/llama: small random models in GGUF files on the simulator as a device: logits of prompts, in chunks, and of 8
+# steps of two sequences side by side, within derived bounds of the formulas in double (reference.py), and the same
+# tokens; draws are those of the logits; text by the file's vocabulary; what is wrong is said.  LONG=1: bf16 and
+# sm_90a as well.
+. test/script.sh
+[ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
+. test/python.sh
+need_python
+llama=$B/llama
+reference() { "$python" "$here/reference.py" "$@"; }
+a=5,17,100,3,9,88,41,130,7,7,19,156,33,2,1,64,99,150,151,12,30
+b=11,30,42,8,77
+run() { # MODEL OPTIONS...
+	model=$1
+	shift
+	"$llama" "$dir/$model" --simulator 80 --cache "$dir/cache" "$@" >"$dir/out" 2>"$dir/err" || fail "$*: $(cat "$dir/err")"
+}
+holds() { # WHAT COMMAND...
+	what=$1
+	shift
+	reference "$@" >"$dir/log" 2>&1 || fail "$what: $(tail -1 "$dir/log")"
+	[ -z "${SHOW:-}" ] || echo "$what: $(cat "$dir/log")"
+}
+formats=${QUICK:+Q4_K}
+formats=${formats:-F16 Q8_0 Q4_K Q6_K}
+# shellcheck disable=SC2086 # a list of words
+reference make "$dir" F16 $formats || exit 1
+for f in $formats; do
+	run $f --tokens $a --tokens $b --chunk 16 --generate 9 --logits "$dir/logits"
+	holds $f logits "$dir/$f" "$dir/logits" "$dir/out" $a $b
+done
+grep -q "^prompts: 26 tokens, .* a second (the simulator's time, no GPU's)" "$dir/err" || fail "prompts: $(cat "$dir/err")"
+grep -q "^steps: 16 tokens, .* a second (the simulator's time, no GPU's)" "$dir/err" || fail "steps: $(cat "$dir/err")"
+# (29 + 13) / 2 tokens of 2 layers, keys and values of 2 heads of 64 numbers of 2 bytes
+grep -q '^bytes a token: .* shared by 2 sequences, of keys and values 21504$' "$dir/err" || fail "bytes: $(cat "$dir/err")"
+# shellcheck disable=SC2086 # a list of words
+! "$python" -c 'import gguf' 2>/dev/null || holds 'the package gguf' same $(for f in $formats; do echo "$dir/$f"; done)
+
+if [ -n "${LONG:-}" ]; then
+	run F16 --tokens $a --tokens $b --generate 9 --logits "$dir/logits" --act bf16
+	holds bf16 logits_bf16 "$dir/F16" "$dir/logits" "$dir/out" $a $b
+	run F16 --tokens $a --tokens $b --generate 9 --logits "$dir/logits" --page 64 --simulator 90
+	holds sm_90a logits "$dir/F16" "$dir/logits" "$dir/out" $a $b
+fi
+
+# T K P SEED: of the K likeliest those with P of the weight; of all.
+for draw in '0.8 20 0.9 7' '2 0 1 8'; do
+	# shellcheck disable=SC2086 # a list of words
+	set -- $draw
+	run F16 --tokens $b --tokens 3 --generate 5 --logits "$dir/logits" --temperature "$1" --top-k "$2" --top-p "$3" --seed "$4"
+	holds "draws of $draw" draws "$dir/logits" "$dir/out" "$1" "$2" "$3" "$4" $b 3
+done
+
+# A text is the tokens that it is cut into, and tokens are text again.
+words='the tiles compile, in a café'
+run F16 --tokens "$(reference tokens "$words")" --generate 3 --logits "$dir/logits"
+reference text "$(cat "$dir/out")" >"$dir/text"
+run F16 --text "$words" --generate 3 --logits "$dir/again"
+cmp "$dir/logits" "$dir/again" || fail "other tokens of '$words'"
+cmp "$dir/text" "$dir/out" || fail "other text: $(cat "$dir/out")"
+
+says_llama() { # TEXT ARGUMENTS...
+	text=$1
+	shift
+	"$llama" "$@" </dev/null >"$dir/out" 2>&1 && fail "llama $*: it passes"
+	grep -qF -- "$text" "$dir/out" || fail "llama $*: no '$text' in $(head -2 "$dir/out")"
+}
+small="$dir/F16 --simulator 80 --cache $dir/cache"
+# shellcheck disable=SC2086 # a list of words
+{
+	says_llama 'usage:'
+	says_llama 'a prompt are wanted' $small
+	says_llama '--chnk: there is no such option' $small --chnk 1
+	says_llama '--generate: its value is missing' $small --tokens 1 --generate
+	says_llama '--generate: x is no whole number of 0 to' $small --tokens 1 --generate x
+	says_llama '--top-p: 1.5 is no number of 0 to 1' $small --tokens 1 --top-p 1.5
+	says_llama '--page: it is no power of two' $small --tokens 1 --page 48
+	says_llama '--act: f32 is not f16 or bf16' $small --tokens 1 --act f32
+	says_llama '--simulator: eighty is no compute capability' "$dir/F16" --simulator eighty --tokens 1
+	says_llama 'give numbers with commas' $small --tokens 1,,2
+	says_llama 'token: 192 is not in the vocabulary, which has 0 to 191' $small --tokens 192
+	says_llama 'its context has 128: give a shorter prompt' $small --tokens 1 --generate 128
+	says_llama "$dir/none" "$dir/none" --simulator 80 --tokens 1
+}
+edit() { # FROM TO: of as many bytes
+	LC_ALL=C sed "s/$1/$2/" "$dir/F16" >"$dir/broken"
+}
+says_broken() { # TEXT, of the model as it was edited
+	says_llama "$1" "$dir/broken" --simulator 80 --cache "$dir/cache" --tokens 1
+}
+edit 'architecture\(............\)llama' 'architecture\1llamb'
+says_broken 'general.architecture: llamb is not llama: take'
+edit llama.block_count llama.block_cound
+says_broken 'llama.block_count: the file lacks it'
+edit blk.1.ffn_up.weight blk.1.ffn_up.weighs
+says_broken 'blk.1.ffn_up.weighs: the layers here have no place for this tensor'
+edit blk.1.ffn_up.weight blk.2.ffn_up.weight
+says_broken 'blk.1.ffn_up.weight: the file has no such tensor'
+edit blk.1.ffn_up.weight blk.1.attn_v.weight
+says_broken 'blk.1.attn_v.weight'
+head -c 100000 "$dir/F16" >"$dir/broken"
+says_broken 'truncated'
+edit tokenizer.ggml.model tokenizer.ggml.modem
+says_llama "not SentencePiece's" "$dir/broken" --simulator 80 --text the
+exit $bad
