@@ -69,6 +69,7 @@ class Day:
     shrink: int = 1
     seconds: float = 480
     schema: dict[str, Any] = field(default_factory=lambda: schema.load("day"))
+    checks: Compiler = field(default_factory=Compiler)  # whose children the step of that name ends
 
     def machine(self) -> str:
         """What results are of: others are not gone on with."""

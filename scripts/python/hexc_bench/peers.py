@@ -37,7 +37,7 @@ class Peers:
         folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         self.child = subprocess.Popen([sys.executable, "-B", "-m", "hexc_bench.peers"], stdin=subprocess.PIPE,
                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                      env={**os.environ, "PYTHONPATH": folder})
+                                      env={**os.environ, "PYTHONPATH": os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])})
         hello = self._answer()
         if hello is None:
             self.end()

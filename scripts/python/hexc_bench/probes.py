@@ -69,8 +69,8 @@ END:
 """
 
 
-def _text(*args: str, shared: int = 0) -> str:
-    text = _kernel(*args, shared=shared)
+def _text(target: str, declare: str, before: str, body: str, after: str, shared: int = 0) -> str:
+    text = _kernel(target, declare, before, body, after, shared)
     # registers of our own may not be called as special ones are
     for name in ("tid", "ntid"):
         text = text.replace(f"%{name}.x", f"@{name}").replace(f"%{name}", f"%my_{name}").replace(f"@{name}", f"%{name}.x")

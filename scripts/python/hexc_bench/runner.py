@@ -116,9 +116,10 @@ def run_case(compiler: Compiler, own: dict[str, Any], data: Data, case: Case,
             return {**head, "why": why}
         kernels.append(best)
         us += best["median_us"]
-    result = {**head, "us": us, "flops": case.flops, "bytes": case.bytes, "roof": case.roof, "kernels": kernels}
-    result["peers"] = peers.times(case.peer, own["repeat"]) if case.peer and peers else {}
-    torch_us = result["peers"].get("torch", {}).get("us")
+    beside: dict[str, Any] = peers.times(case.peer, own["repeat"]) if case.peer and peers else {}
+    result = {**head, "us": us, "flops": case.flops, "bytes": case.bytes, "roof": case.roof, "kernels": kernels,
+              "peers": beside}
+    torch_us = beside.get("torch", {}).get("us")
     return {**result, **({"torch_us": torch_us} if torch_us else {})}
 
 
@@ -128,7 +129,7 @@ def measure(name: str, arch: str, shrink: int, *more: str, limit: float = 120) -
     words = [sys.executable, "-B", "-m", "hexc_bench.calibrate", name, arch, str(shrink), *more]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=limit, check=False,
-                              env={**os.environ, "PYTHONPATH": folder})
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])})
     except subprocess.TimeoutExpired:
         return None, f"it took more than {limit:g} seconds"
     if done.returncode:

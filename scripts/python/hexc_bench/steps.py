@@ -12,21 +12,24 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
 from pathlib import Path
 from typing import Any
+
+from hexc_tune.compiler import Compiler
 
 from . import calibrate, cases, cli, report, runner, schema
 from .day import Day, Item, Step, TooLong, keep
 from .peers import Peers
 
 ROOT = Path(__file__).resolve().parents[3]
+LONGEST = 420.0  # seconds of a test
 
 
-def command(words: Sequence[str], limit: float, **env: str) -> tuple[int, str]:
-    """Status and all that it says; it ends with everything that it started."""
-    from hexc_tune.compiler import Compiler  # a child that can be killed with its own
-
-    done = Compiler().command(["env", *(f"{n}={v}" for n, v in env.items()), *words], limit)
+def command(words: Sequence[str], limit: float, by: Compiler | None = None, **env: str) -> tuple[int, str]:
+    """Status and all that it says; when its time is over it ends with everything that it started."""
+    done = (by or Compiler()).command(["env", *(f"{n}={v}" for n, v in env.items()), *words], limit)
     if done.status == 124 and done.err.startswith("it took more"):
         raise TooLong
     return done.status, done.out + done.err
@@ -63,12 +66,22 @@ FIRST = ["run", "examples/vector_add.hexc", "--exec=gpu", "--check", "--arg", "A
 
 
 def checks(day: Day) -> list[Item]:
+    """The scripts run side by side, as `make check-gpu` has it, of long lists the first (QUICK=1); what is left of them when
+    the step's time is over is ended."""
+    crew, running = ThreadPoolExecutor(os.cpu_count() or 1), dict[str, Future[tuple[int, str]]]()
+
     def first(limit: float) -> dict[str, Any]:
         status, out = command([day.compiler.path, *FIRST], limit)
         return {"says": tail(out, 1)} | ({"why": tail(out)} if status else {})
 
     def script(path: str, limit: float) -> dict[str, Any]:
-        status, out = command([f"./{path}"], limit, EXEC="gpu", HEXC=day.compiler.path)
+        for p in found if not running else []:
+            if p not in done:
+                running[p] = crew.submit(command, [f"./{p}"], LONGEST, day.checks, EXEC="gpu", HEXC=day.compiler.path, QUICK="1")
+        try:
+            status, out = running[path].result(limit)
+        except FutureTimeout:
+            raise TooLong from None
         if status in (0, 77):
             return {"says": f"skipped: {tail(out, 1)}" if status else tail(out, 1) if out else ""}
         return {"why": f"exit status {status}: {tail(out)}"}
@@ -76,7 +89,15 @@ def checks(day: Day) -> list[Item]:
     # as the Makefile's GPU_TESTS
     asks = re.compile(r"EXEC(:-|.,.)")
     found = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "test").rglob("run-*.sh") if asks.search(p.read_text(encoding="utf-8")))
-    return [Item("a first kernel", first, 60), *(Item(p, lambda limit, p=p: script(p, limit), 300) for p in found)]  # type: ignore[misc]
+    before = day.read("checks")
+    done = {i["key"] for i in before["items"]} if before else set[str]()
+    return [Item("a first kernel", first, 60), *(Item(p, lambda limit, p=p: script(p, limit), LONGEST) for p in found)]  # type: ignore[misc]
+
+
+def checked(day: Day, found: dict[str, Any]) -> dict[str, Any]:
+    """Nothing goes on beside what is measured next."""
+    day.checks.end()
+    return {}
 
 
 # ---- calibrate -------------------------------------------------------------------------------------------------------------
@@ -121,33 +142,32 @@ def proposal(day: Day, found: dict[str, Any]) -> dict[str, Any]:
 
 PRODUCTS = ((4096, 4096, 4096), (8192, 8192, 8192), (2048, 6144, 4096), (2048, 28672, 4096), (2048, 4096, 14336), (2048, 10240, 8192),
             (16, 28672, 4096))
-VARIANTS = (("default", []), ("--cluster 1x1", ["--cluster", "1x1"]), ("--schedule groups", ["--schedule", "groups"]),
-            ("--schedule roles", ["--schedule", "roles"]), ("--schedule roles2", ["--schedule", "roles2"]), ("--no-pdl", ["--no-pdl"]))
+VARIANTS = ("", "--cluster 1x1", "--schedule groups", "--schedule roles", "--schedule roles2", "--no-pdl")
 
 
 def schedules(day: Day) -> list[Item]:
     folder = tempfile.mkdtemp()
     data = runner.Data(folder)
 
-    def one(shape: tuple[int, int, int], words: list[str], limit: float) -> dict[str, Any]:
+    def one(shape: tuple[int, int, int], variant: str, limit: float) -> dict[str, Any]:
         m, n, k = shape
-        tile = ["-D", f"BM={128 if m > 64 else 16}", "-D", "BN=128", "-D", "BK=64", "-D", "STAGES=4", "-D", f"WARPS={8 if m > 64 else 4}"]
+        tile = ["-D", f"BM={128 if m > 64 else 16}", "-D", "BN=128", "-D", "BK=64", "-D", "STAGES=4", "-D", "WARPS=4"]
         arrays = ["--arg", data.word("A", (m, k), "f16"), "--arg", data.word("B", (n, k), "f16")]
         stats, done = day.compiler.run("examples/gemm_f16.hexc", ["--exec", "gpu", "--arch", day.arch, "--repeat",
-                                                                 "20" if day.shrink == 1 else "1", *tile, *words, *arrays], limit)
+                                                                 "20" if day.shrink == 1 else "1", *tile, *variant.split(), *arrays], limit)
         if done.status == 124:
             raise TooLong
         if not stats:
             return {"why": done.why}
         us = stats["median_us"]
-        return {"shape": f"{m} x {n} x {k}", "variant": " ".join(words) or "default", "us": us, "tflops": 2 * m * n * k / us / 1e6,
+        return {"shape": f"{m} x {n} x {k}", "variant": variant or "default", "us": us, "tflops": 2 * m * n * k / us / 1e6,
                 "launches": stats["us"]}
 
     def scaled(shape: tuple[int, int, int]) -> tuple[int, int, int]:
         return max(16, shape[0] // day.shrink), max(128, shape[1] // day.shrink), max(128, shape[2] // day.shrink)
 
-    return [Item(f"{' x '.join(map(str, s))}, {name}", lambda limit, s=s, w=w: one(scaled(s), w, limit), 120)  # type: ignore[misc]
-            for s in PRODUCTS for name, w in VARIANTS]
+    return [Item(f"{' x '.join(map(str, s))}, {v or 'default'}", lambda limit, s=s, v=v: one(scaled(s), v, limit), 120)  # type: ignore[misc]
+            for s in PRODUCTS for v in VARIANTS]
 
 
 # ---- bench -----------------------------------------------------------------------------------------------------------------
@@ -305,7 +325,7 @@ def counters(day: Day) -> list[Item]:
 
 STEPS = (
     Step("machine", "what is here", machine),
-    Step("checks", "are results right", checks),
+    Step("checks", "are results right", checks, checked),
     Step("calibrate", "what an SM does in a clock", calibration, proposal),
     Step("schedules", "which defaults are best", schedules),
     Step("bench", "operators at shapes of models", bench, benched),

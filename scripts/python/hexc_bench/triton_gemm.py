@@ -14,8 +14,8 @@ CONFIGS = [triton.Config({"BM": bm, "BN": bn, "BK": bk, "GROUP": 8}, num_warps=w
                                     (128, 128, 64, 8, 3), (128, 256, 64, 8, 3), (256, 128, 64, 8, 3))]
 
 
-@triton.autotune(configs=CONFIGS, key=["M", "N", "K"])
-@triton.jit
+@triton.autotune(configs=CONFIGS, key=["M", "N", "K"])  # type: ignore[untyped-decorator]
+@triton.jit  # type: ignore[untyped-decorator]
 def kernel(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr):  # type: ignore[no-untyped-def]
     pid = tl.program_id(0)
     rows, cols = tl.cdiv(M, BM), tl.cdiv(N, BN)
