@@ -5,7 +5,7 @@ import struct
 import tempfile
 from pathlib import Path
 
-from hexc_bench import calibrate, cases, day, schema, steps
+from hexc_bench import calibrate, cases, day, day_report, schema, steps
 from hexc_bench.runner import Data
 from hexc_tune.compiler import Compiler
 
@@ -114,6 +114,26 @@ def test_steps() -> None:
         assert d.read("checks") is None
         broken = day.Step("tune", "", lambda d: [][1])
         assert day.run_step(d, broken, say)["why"].startswith("IndexError")
+
+
+def test_page() -> None:
+    """What bench found is in a file of its own and in the page of the day, with what failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        d = day.Day(Path(folder), Compiler("true"), "sm_90a", None)
+        kernel = {"kernel": "k", "define": [], "candidate": 0, "median_us": 2.0, "us": [2.0], "gpu": "G"}
+        right = {"key": "a", "model": "M", "name": "gemm", "shape": "1", "us": 2.0, "flops": 4e6, "bytes": 1e6, "roof": "f16",
+                 "kernels": [kernel], "peers": {"torch": {"us": 3.0}, "vllm": {"why": "no <b>"}}}
+        roofs = {"copy_bytes_per_s": 1e12, "f16_flop_per_s": 1e14}
+        items = [day.Item("roofs", lambda limit: {"roofs": roofs, "peers": {"installed": {"torch": "2"}, "absent": {}}}),
+                 day.Item("a", lambda limit: {"result": right}), day.Item("b", lambda limit: {"why": "lost"})]
+        step = day.Step("bench", "", lambda d: items, steps.benched)
+        found = day.run_step(d, step, lambda text: None)
+        assert found["state"] == "done" and day.failures(found) == 1, found
+        day_report.write(d, steps.STEPS)
+        page, table = ((Path(folder) / n).read_text() for n in ("day.html", "benchmark.md"))
+        assert "bench: b: lost" not in page and "<td>lost</td>" in page and "no &lt;b&gt;" in page and "products of f16 reach" in page
+        # a microsecond of copying in two; the peer takes 3
+        assert "| gemm | 1 | 2.0 | 2.0 | 500 | 50 % | torch | 3.0 | 1.50 |" in table, table
 
 
 for name, test in list(globals().items()):

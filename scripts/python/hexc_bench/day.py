@@ -12,7 +12,7 @@ Steps, in this order; each is over in 8 minutes (--seconds 480), or goes on with
     counters   the simulator's counts beside the profiler's, where there is ncu
 
 DIR (gpu-day) gets STEP.json of each, which its schema says (scripts/python/hexc_bench/schemas/day.schema.json), and
-day.html, day.md, bench.json, bench.html, tune.db.  The same command goes on where it was ended, by kill -9 too: what
+day.html, day.md, benchmark.json (.html, .md), tune.db.  The same command goes on where it was ended, by kill -9 too: what
 is done is not done again.  What fails is recorded with its message, and the next goes on.
 
 --steps A,B    only these
@@ -243,7 +243,10 @@ def main() -> None:
         f = ended[s.name] = run_step(day, s, lambda text: print(text, flush=True))
         words = f"{s.name}: {f['state']} {f['why']}".rstrip() + f", {len(f['items']) - failures(f)} ok, {failures(f)} failed, {f['left']} left"
         print(f"{words}; {time.monotonic() - began:.0f} s", flush=True)
-        day_report.write(day, steps.STEPS)
+        try:
+            day_report.write(day, steps.STEPS)
+        except Exception as error:  # noqa: BLE001 - the files are there, and the next step is to be tried
+            print(f"gpu-day: no page: {type(error).__name__}: {error}", flush=True)
     left += [n for n, f in ended.items() if f["state"] == "partial"]
     print(f"gpu-day: {time.monotonic() - start:.0f} s; {day.out}/day.html has all" + (f"; left for the next call: {', '.join(left)}" if left else ""))
     sys.exit(3 if left else int(any(f["state"] == "failed" or failures(f) for f in ended.values())))

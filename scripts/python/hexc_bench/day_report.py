@@ -30,7 +30,7 @@ def write(day: Day, steps: Sequence[Step]) -> None:
         body += "<h2>What failed</h2>" + _table(("step", "what", "why"), failed)
         text += "\n## What failed\n\n" + "".join(f"* {n}: {k}: {w}\n" for n, k, w in failed)
     try:
-        body += report.bench_body(json.loads((day.out / "bench.json").read_text(encoding="utf-8"))) if "bench" in found else ""
+        body += report.bench_body(json.loads((day.out / "benchmark.json").read_text(encoding="utf-8"))) if "bench" in found else ""
     except OSError:
         pass
     keep(day.out / "day.html", report.page("hexc gpu-day", body))

@@ -19,7 +19,7 @@ from typing import Any
 
 from hexc_tune.compiler import Compiler
 
-from . import calibrate, cases, cli, report, runner, schema
+from . import calibrate, cases, report, runner, schema
 from .day import Day, Item, Step, TooLong, keep
 from .peers import Peers
 
@@ -33,6 +33,14 @@ def command(words: Sequence[str], limit: float, by: Compiler | None = None, **en
     if done.status == 124 and done.err.startswith("it took more"):
         raise TooLong
     return done.status, done.out + done.err
+
+
+def measured(day: Day, name: str, limit: float, *more: str) -> dict[str, Any]:
+    """A number of calibrate.py, or {"why"}."""
+    got, why = runner.measure(name, day.arch, day.shrink, *more, limit=limit)
+    if why.startswith("it took more"):
+        raise TooLong
+    return got if got is not None else {"why": why}
 
 
 def tail(text: str, n: int = 3) -> str:
@@ -118,16 +126,11 @@ def occupied(day: Day, name: str, limit: float) -> dict[str, Any]:
         block = k["block"][0] * k["block"][1] * k["block"][2]
         asked = {"ptx": str(ptx), "entry": k["entry"], "block": block, "smem": k["smem"], "together": found[0]["blocks_together"],
                  "registers": found[0]["registers"]}
-        got, why = runner.measure("occupancy", day.arch, day.shrink, json.dumps(asked), limit=limit)
-    return got if got is not None else {"why": why}
+        return measured(day, "occupancy", limit, json.dumps(asked))
 
 
 def calibration(day: Day) -> list[Item]:
-    def one(name: str, limit: float) -> dict[str, Any]:
-        got, why = runner.measure(name, day.arch, day.shrink, limit=limit)
-        return got if got is not None else {"why": why}
-
-    return [*(Item(n, lambda limit, n=n: one(n, limit), 60) for n in calibrate.MEASURES),  # type: ignore[misc]
+    return [*(Item(n, lambda limit, n=n: measured(day, n, limit), 60) for n in calibrate.MEASURES),  # type: ignore[misc]
             *(Item(f"occupancy of {n}", lambda limit, n=n: occupied(day, n, limit), 60)  # type: ignore[misc]
               for n in ("gemm_f16", "gemm_wNa16", "attention", "softmax", "layer_norm"))]
 
@@ -185,9 +188,8 @@ class Bench:
         return self.peers
 
     def roofs(self, limit: float) -> dict[str, Any]:
-        got, why = runner.measure("roofs", self.day.arch, self.day.shrink, limit=limit)
         p = self.beside()
-        return {"roofs": got if got is not None else {"why": why}, "peers": {"installed": p.installed, "absent": p.absent}}
+        return {"roofs": measured(self.day, "roofs", limit), "peers": {"installed": p.installed, "absent": p.absent}}
 
     def case(self, c: cases.Case, limit: float) -> dict[str, Any]:
         own = {"top": 2 if self.day.shrink == 1 else 1, "repeat": 20 if self.day.shrink == 1 else 1, "limit": min(60.0, limit),
@@ -214,10 +216,10 @@ def benched(day: Day, found: dict[str, Any]) -> dict[str, Any]:
                 "options": {"shrink": day.shrink}, "results": results}
     bad = schema.check(document, schema.load("bench"))
     if bad:
-        raise ValueError("bench.json is not as its schema says: " + "; ".join(bad[:3]))
-    cli.save(str(day.out / "bench.json"), document)
-    keep(day.out / "bench.html", report.bench_page(document))
-    keep(day.out / "bench.md", report.markdown(document))
+        raise ValueError("benchmark.json is not as its schema says: " + "; ".join(bad[:3]))
+    keep(day.out / "benchmark.json", json.dumps(document, indent="\t") + "\n")
+    keep(day.out / "benchmark.html", report.bench_page(document))
+    keep(day.out / "benchmark.md", report.markdown(document))
     return {}
 
 
