@@ -1,12 +1,14 @@
 #!/bin/sh
-# scripts/bench finds its programs, arguments and tunables, and keeps what it measured; on the simulated driver, small.
+# scripts/bench finds its programs, arguments and tunables, and keeps what it measured; on the simulated driver, small.  What is
+# beside it is told of, also when its process is lost; the page has a picture.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/python.sh
 need_python
 . test/gpu/fake.sh
 make_driver "$dir" || exit 1
-LD_LIBRARY_PATH=$dir timeout 300 "$python" scripts/bench --shrink 64 --repeat 1 --top 1 -o "$dir/all.json" >"$dir/out" 2>&1 || {
+LD_LIBRARY_PATH=$dir timeout 300 "$python" scripts/bench --shrink 64 --repeat 1 --top 1 \
+	--suite weights,gemm,rows,attention -o "$dir/all.json" >"$dir/out" 2>&1 || {
 	echo "FAIL: exit $?"
 	cat "$dir/out"
 	exit 1
@@ -25,6 +27,29 @@ assert e["shape"] == "64 x 64 x 64" and e["flops"] == 2 * 64**3 and e["bytes"] =
 e = next(e for e in r if e["name"] == "w4a16")
 assert e["bytes"] == 8192 + 2 * (128 + 128 + 128), e
 END
+
+# Shapes of models, and a page; a package that ends the process it is imported in costs nothing else.
+echo 'import os; os._exit(3)' >"$dir/torch.py"
+PYTHONPATH=$dir LD_LIBRARY_PATH=$dir timeout 300 "$python" scripts/bench --shrink 64 --repeat 1 --top 1 --suite models --model deepseek \
+	-o "$dir/models.json" --report "$dir/page.html" --markdown "$dir/table.md" >"$dir/out" 2>&1 ||
+	fail "FAIL: exit $?: $(cat "$dir/out")"
+grep -q '^beside: no peers: their process ended' "$dir/out" || fail "FAIL: what is beside: $(head -1 "$dir/out")"
+"$python" - "$dir" <<'END' || bad=1
+import json, sys
+d = json.load(open(sys.argv[1] + "/models.json"))
+assert {r["name"] for r in d["results"]} == {"q_b fp8", "o fp8", "gate fp8", "experts w4", "rms norm"}
+assert d["roofs"]["copy_bytes_per_s"] > 0 and d["roofs"]["f8_flop_per_s"] > 0, d["roofs"]
+e = next(r for r in d["results"] if r["name"] == "experts w4")
+# 16 tokens go to 2 of 2 experts, 16 rows each
+assert e["flops"] == 2 * 2 * 16 * 128 * 128 and e["peers"] == {}, e
+page, table = (open(f"{sys.argv[1]}/{n}").read() for n in ("page.html", "table.md"))
+assert "DeepSeek V3" in page and page.count("<svg") == page.count("</svg>") == 2 and "http" not in page.replace("http://www.w3.org", "")
+assert table.count("| q_b fp8 |") == 2, table
+END
+"$python" scripts/bench --list --suite models >"$dir/out"
+for model in 'Llama 3 8B' 'Llama 3 70B' Qwen Mixtral DeepSeek ViT Mamba BERT; do
+	grep -q "^$model" "$dir/out" || fail "FAIL: no case of $model"
+done
 
 # The host's part: packing beside memcpy, each width on one thread and on all, and launches; how long is nobody's verdict
 # here.
@@ -49,4 +74,5 @@ for e in results:
 END
 
 LD_LIBRARY_PATH=$dir "$python" scripts/bench --suite none >"$dir/out" 2>&1
-grep -qF "no suite 'none'; there are weights, gemm, rows, attention" "$dir/out" || { echo "FAIL:"; cat "$dir/out"; exit 1; }
+grep -qF "no suite 'none'; there are models, weights, gemm, rows, attention" "$dir/out" || { echo "FAIL:"; cat "$dir/out"; exit 1; }
+exit $bad

@@ -5,13 +5,21 @@
 set -u
 . test/script.sh
 ran=0 most=25
+# on a GPU the lists are those of its arch, as what runs there is compiled for it
+for_arch=
+if [ "${EXEC:-sim}" = gpu ]; then
+	sm=$("$HEXC" run examples/vector_add.hexc --exec=gpu --arg 'A=zeros[8]' --arg 'B=zeros[8]' --stats - |
+		sed -n 's/.*"capability":[^0-9]*\([0-9]*\).*/\1/p')
+	for_arch=$("$HEXC" --list-archs | tr ' ' '\n' | grep -x "sm_$sm[a-z]*" | sed 's/^/--arch /')
+fi
 [ -z "${QUICK:-}" ] || most=8
 exact=
 
 try() { # file arguments...
 	file=$1
 	shift
-	n=$("$HEXC" candidates "$file" "$@" | grep -c cycles)
+	# shellcheck disable=SC2086 # a list of words
+	n=$("$HEXC" candidates "$file" $for_arch "$@" | grep -c cycles)
 	[ "$n" -gt 0 ] || { echo "$file: no candidates"; bad=1; return; }
 	args=
 	for a in $(sed -n '1s|^// run: ||p' "$file") $extra; do
@@ -21,7 +29,7 @@ try() { # file arguments...
 	step=$((n / most + 1))
 	[ "${FULL:-0}" = 0 ] || step=1
 	while [ "$i" -lt "$n" ]; do
-		if ! out=$("$HEXC" run "$file" --exec="${EXEC:-sim}" --check --prove --candidate "$i" $args "$@" 2>&1); then
+		if ! out=$("$HEXC" run "$file" $for_arch --exec="${EXEC:-sim}" --check --prove --candidate "$i" $args "$@" 2>&1); then
 			echo "$file candidate $i $*: $out"
 			bad=1
 		elif [ -n "$exact" ] && ! echo "$out" | grep -q "$exact"; then

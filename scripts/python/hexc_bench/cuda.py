@@ -1,0 +1,114 @@
+"""The CUDA driver by ctypes: modules, launches, times."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+# cuda.h: CUdevice_attribute, CUfunction_attribute
+MULTIPROCESSORS, L2_BYTES, REGISTERS, SHARED_MOST = 16, 38, 4, 8
+
+
+class CudaError(Exception):
+    """The driver's function and what it said."""
+
+
+class Cuda:
+    """The primary context of a device, current in this thread until the process ends."""
+
+    def __init__(self, ordinal: int = 0) -> None:
+        try:
+            self.lib = ctypes.CDLL("libcuda.so.1")
+        except OSError as error:
+            raise CudaError(f"there is no CUDA driver here: {error}") from None
+        device, context = ctypes.c_int(), ctypes.c_void_p()
+        self.call("cuInit", 0)
+        self.call("cuDeviceGet", ctypes.byref(device), ordinal)
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self.call("cuCtxPushCurrent_v2", context)
+        self.device = device
+        self._events = [self._event(), self._event()]
+
+    def call(self, name: str, *args: Any) -> None:
+        """A function of the driver; :class:`CudaError` if it fails."""
+        function = getattr(self.lib, name, None)
+        if function is None:
+            raise CudaError(f"the driver has no {name}")
+        code = function(*args)
+        if code:
+            text = ctypes.c_char_p()
+            known = not self.lib.cuGetErrorString(code, ctypes.byref(text)) and text.value
+            raise CudaError(f"{name}: {known.decode() if known else 'error'} ({code})")
+
+    def _event(self) -> ctypes.c_void_p:
+        event = ctypes.c_void_p()
+        self.call("cuEventCreate", ctypes.byref(event), 0)
+        return event
+
+    def attribute(self, which: int) -> int:
+        value = ctypes.c_int()
+        self.call("cuDeviceGetAttribute", ctypes.byref(value), which, self.device)
+        return value.value
+
+    def load(self, ptx: str, entry: str) -> ctypes.c_void_p:
+        """A kernel of a text that the driver compiles."""
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("cuModuleLoadDataEx", ctypes.byref(module), ptx.encode() + b"\0", 0, None, None)
+        self.call("cuModuleGetFunction", ctypes.byref(function), module, entry.encode())
+        return function
+
+    def alloc(self, size: int) -> int:
+        """Bytes of memory, all 0."""
+        ptr = ctypes.c_ulonglong()
+        self.call("cuMemAlloc_v2", ctypes.byref(ptr), ctypes.c_size_t(size))
+        self.fill(ptr.value, size)
+        return ptr.value
+
+    def free(self, ptr: int) -> None:
+        self.call("cuMemFree_v2", ctypes.c_ulonglong(ptr))
+
+    def fill(self, ptr: int, size: int, value: int = 0) -> None:
+        self.call("cuMemsetD8Async", ctypes.c_ulonglong(ptr), ctypes.c_ubyte(value), ctypes.c_size_t(size), None)
+
+    def read(self, ptr: int, count: int) -> list[int]:
+        """So many unsigned numbers of 64 bits, when all before is done."""
+        out = (ctypes.c_ulonglong * count)()
+        self.call("cuCtxSynchronize")
+        self.call("cuMemcpyDtoH_v2", out, ctypes.c_ulonglong(ptr), ctypes.c_size_t(8 * count))
+        return list(out)
+
+    def launch(self, function: ctypes.c_void_p, grid: int, block: int, args: Sequence[int], shared: int = 0) -> None:
+        """All arguments are 64 bits wide."""
+        values = [ctypes.c_ulonglong(a) for a in args]
+        pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
+        self.call("cuLaunchKernel", function, grid, 1, 1, block, 1, 1, shared, None, pointers, None)
+
+    def microseconds(self, work: Callable[[], None]) -> float:
+        """Between two events around it."""
+        ms = ctypes.c_float()
+        first, last = self._events
+        self.call("cuEventRecord", first, None)
+        work()
+        self.call("cuEventRecord", last, None)
+        self.call("cuEventSynchronize", last)
+        self.call("cuEventElapsedTime", ctypes.byref(ms), first, last)
+        return 1000 * ms.value
+
+    def together(self, function: ctypes.c_void_p, block: int, shared: int) -> int:
+        """Blocks of a kernel that an SM holds."""
+        count = ctypes.c_int()
+        if shared > 48 << 10:
+            self.call("cuFuncSetAttribute", function, SHARED_MOST, shared)
+        self.call("cuOccupancyMaxActiveBlocksPerMultiprocessor", ctypes.byref(count), function, block,
+                  ctypes.c_size_t(shared))
+        return count.value
+
+    def registers(self, function: ctypes.c_void_p) -> int | None:
+        """Of a thread; None where the driver does not say."""
+        count = ctypes.c_int()
+        try:
+            self.call("cuFuncGetAttribute", ctypes.byref(count), REGISTERS, function)
+        except CudaError:
+            return None
+        return count.value

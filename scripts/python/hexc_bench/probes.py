@@ -1,0 +1,242 @@
+"""PTX of kernels that keep one unit busy and read the SM's clock around it.
+
+Each has the parameters out, turns, data, count, 64 bits each: out[2 * block] gets the clocks and out[2 * block + 1]
+the nanoseconds that a block's loop took.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CHAINS, REPEATS = 8, 8  # independent results of a thread; how often each is made in a turn
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A kernel: its text, threads, bytes of shared memory and what one turn of one block does."""
+
+    ptx: str
+    block: int
+    work: float
+    shared: int = 0
+
+
+def _kernel(target: str, declare: str, before: str, body: str, after: str, shared: int = 0) -> str:
+    memory = ".extern .shared .align 1024 .b8 pool[];\n" if shared else ""
+    return f""".version {'8.7' if int(''.join(c for c in target if c.isdigit())) >= 100 else '8.4'}
+.target {target}
+.address_size 64
+{memory}.visible .entry probe(.param .u64 p_out, .param .u64 p_turns, .param .u64 p_data, .param .u64 p_count)
+{{
+	.reg .pred %p, %one;
+	.reg .b32 %tid, %cta, %ntid, %ncta;
+	.reg .b64 %out, %turns, %data, %count, %c0, %c1, %t0, %t1, %at, %i;
+	{declare}
+	ld.param.u64 %out, [p_out];
+	ld.param.u64 %turns, [p_turns];
+	ld.param.u64 %data, [p_data];
+	ld.param.u64 %count, [p_count];
+	cvta.to.global.u64 %out, %out;
+	cvta.to.global.u64 %data, %data;
+	mov.u32 %tid, %tid.x;
+	mov.u32 %cta, %ctaid.x;
+	mov.u32 %ntid, %ntid.x;
+	mov.u32 %ncta, %nctaid.x;
+	setp.ne.u64 %one, %turns, 0;
+	{before}
+	bar.sync 0;
+	mov.u64 %t0, %globaltimer;
+	mov.u64 %c0, %clock64;
+LOOP:
+	{body}
+	sub.u64 %turns, %turns, 1;
+	setp.ne.u64 %p, %turns, 0;
+	@%p bra LOOP;
+	{after}
+	bar.sync 0;
+	mov.u64 %c1, %clock64;
+	mov.u64 %t1, %globaltimer;
+	setp.ne.u32 %p, %tid, 0;
+	@%p bra END;
+	sub.u64 %c1, %c1, %c0;
+	sub.u64 %t1, %t1, %t0;
+	mul.wide.u32 %at, %cta, 16;
+	add.u64 %at, %out, %at;
+	st.global.v2.u64 [%at], {{%c1, %t1}};
+END:
+	ret;
+}}
+"""
+
+
+def _text(target: str, declare: str, before: str, body: str, after: str, shared: int = 0) -> str:
+    text = _kernel(target, declare, before, body, after, shared)
+    # registers of our own may not be called as special ones are
+    for name in ("tid", "ntid"):
+        text = text.replace(f"%{name}.x", f"@{name}").replace(f"%{name}", f"%my_{name}").replace(f"@{name}", f"%{name}.x")
+    return text
+
+
+# name -> (type, instruction of one link of a chain, how many of the unit's operations that is)
+LANES = {
+    "f32": ("f32", "fma.rn.f32 {x}, {x}, {a}, {b};", 1),
+    "i32": ("b32", "xor.b32 {x}, {x}, {a};\n\tadd.s32 {x}, {x}, {b};", 2),
+    "f16": ("b32", "fma.rn.f16x2 {x}, {x}, {a}, {b};", 1),
+    "f64": ("f64", "fma.rn.f64 {x}, {x}, {a}, {b};", 1),
+    "mufu": ("f32", "ex2.approx.ftz.f32 {x}, {x};", 1),
+    "cvt": ("f32", "{{ .reg .b32 %half;\n\tcvt.rn.f16x2.f32 %half, {x}, {a};\n\tmov.b32 {x}, %half; }}", 1),
+}
+
+
+def lanes(target: str, name: str) -> Probe:
+    """Ordinary arithmetic: 1024 threads with chains of one instruction; work is in lanes."""
+    kind, link, each = LANES[name]
+    xs = [f"%x{i}" for i in range(CHAINS)]
+    wide = kind.endswith("64")
+    bits = "b64" if wide else "b32"
+    declare = f".reg .{kind} %a, %b, {', '.join(xs)};\n\t.reg .{bits} %w, %v;"
+    before = ("cvt.u64.u32 %w, %tid;" if wide else "mov.b32 %w, %tid;") + f"\n\tmov.{bits} %a, %w;\n\tmov.{bits} %b, %w;"
+    before += "".join(f"\n\tadd.{'u64' if wide else 'u32'} %w, %w, {i};\n\tmov.{bits} {x}, %w;" for i, x in enumerate(xs))
+    body = "\n\t".join(link.format(x=x, a="%a", b="%b") for _ in range(REPEATS) for x in xs)
+    keep = f"mov.{bits} %v, 0;" + "".join(f"\n\tmov.{bits} %w, {x};\n\txor.{bits} %v, %v, %w;" for x in xs)
+    return Probe(_text(target, declare, before, body, _unless(keep, f"%v, {0x7fffffff}", wide)), 1024,
+                 1024 * CHAINS * REPEATS * each)
+
+
+def _unless(keep: str, test: str, wide: bool = False) -> str:
+    """A store that never comes, so that nothing is left out as unused."""
+    bits = "b64" if wide else "b32"
+    return f"{keep}\n\tsetp.eq.{bits} %p, {test};\n\t@%p st.global.{bits} [%out], %v;"
+
+
+# mma.sync: shape, types of D A B C, registers of A B C, multiply-accumulates, the first capability
+MMA = {
+    "f16": ("m16n8k16", "f32.f16.f16.f32", 4, 2, 4, 2048, 80),
+    "tf32": ("m16n8k8", "f32.tf32.tf32.f32", 4, 2, 4, 1024, 80),
+    "i8": ("m16n8k32", "s32.s8.s8.s32", 4, 2, 4, 4096, 80),
+    "i4": ("m16n8k64", "s32.s4.s4.s32", 4, 2, 4, 8192, 80),
+    "f8": ("m16n8k32", "f32.e4m3.e4m3.f32", 4, 2, 4, 4096, 89),
+    "f64": ("m8n8k4", "f64.f64.f64.f64", 1, 1, 2, 256, 80),
+}
+# wgmma of 64 x 256: k, types of D A B, what follows the predicate
+WGMMA = {
+    "f16": (16, "f32.f16.f16", ", 1, 1, 0, 0"),
+    "tf32": (8, "f32.tf32.tf32", ", 1, 1"),
+    "i8": (32, "s32.s8.s8", ""),
+    "f8": (32, "f32.e4m3.e4m3", ", 1, 1"),
+}
+
+
+def mma(target: str, name: str) -> Probe:
+    """mma.sync by 8 warps with 4 chains each; work is in multiply-accumulates."""
+    shape, types, na, nb, nc, macs, _ = MMA[name]
+    chains, repeats, warps, double = 4, 8, 8, name == "f64"
+    acc_kind = "f64" if double else "b32" if types.startswith("s32") else "f32"
+    kind, bits = ("f64", "b64") if double else ("b32", "b32")
+    a, b = [f"%a{i}" for i in range(na)], [f"%b{i}" for i in range(nb)]
+    c = [[f"%c{k}_{i}" for i in range(nc)] for k in range(chains)]
+    accs = [x for chain in c for x in chain]
+    declare = f".reg .{kind} {', '.join(a + b)};\n\t.reg .{acc_kind} {', '.join(accs)};\n\t.reg .{bits} %w, %v;"
+    before = f"mov.{bits} %w, 0;" + "".join(f"\n\tmov.{bits} {x}, %w;" for x in a + b + accs)
+    one = ["mma.sync.aligned.{}.row.col.{} {{{}}}, {{{}}}, {{{}}}, {{{}}};".format(
+        shape, types, ", ".join(x), ", ".join(a), ", ".join(b), ", ".join(x)) for x in c]
+    keep = f"mov.{bits} %v, 0;" + "".join(f"\n\tmov.{bits} %w, {x};\n\txor.{bits} %v, %v, %w;" for x in accs)
+    return Probe(_text(target, declare, before, "\n\t".join(one * repeats), _unless(keep, "%v, 77", double)), 32 * warps,
+                 macs * chains * repeats * warps)
+
+
+def wgmma(target: str, name: str) -> Probe:
+    """Two warpgroups, 64 x 256 each, both operands in shared memory that is all 0."""
+    k, types, tail = WGMMA[name]
+    repeats, kind = 8, "b32" if types.startswith("s32") else "f32"
+    acc = [f"%d{i}" for i in range(128)]
+    declare = f".reg .{kind} {', '.join(acc)};\n\t.reg .b64 %da, %db;\n\t.reg .b32 %w, %v, %z, %q;"
+    # operands of 128-byte rows, swizzled: 8 rows after 1024 bytes (PTX ISA, matrix descriptor)
+    bits = (1 << 62) | (64 << 32) | (1 << 16)
+    before = f"""mov.b32 %w, 0;
+	mov.b32 %z, pool;
+	shl.b32 %q, %tid, 2;
+	add.u32 %q, %q, %z;
+	add.u32 %v, %z, 40960;
+ZERO:
+	st.shared.b32 [%q], %w;
+	add.u32 %q, %q, 1024;
+	setp.lt.u32 %p, %q, %v;
+	@%p bra ZERO;
+	fence.proxy.async;
+	bar.sync 0;
+	shr.b32 %z, %z, 4;
+	cvt.u64.u32 %da, %z;
+	or.b64 %da, %da, {bits};
+	add.u64 %db, %da, 512;""" + "".join(f"\n\tmov.b32 {x}, %w;" for x in acc)
+    one = (f"wgmma.mma_async.sync.aligned.m64n256k{k}.{types} {{{', '.join(acc)}}}, %da, %db, %one{tail};")
+    body = ("wgmma.fence.sync.aligned;\n\t" + "\n\t".join([one] * repeats) +
+            "\n\twgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned 0;")
+    keep = "mov.b32 %v, 0;" + "".join(f"\n\tmov.b32 %w, {x};\n\txor.b32 %v, %v, %w;" for x in acc)
+    return Probe(_text(target, declare, before, body, _unless(keep, "%v, 77"), shared=40960), 256,
+                 64 * 256 * k * repeats * 2, 40960)
+
+
+STRIDE = 256  # bytes between the links of a ring
+
+
+def ring(target: str) -> Probe:
+    """Writes a ring of count addresses into data, each that of the next: one thread, count turns."""
+    body = """mul.lo.u64 %x, %i, 256;
+	add.u64 %x, %x, %data;
+	add.u64 %i, %i, 1;
+	setp.eq.u64 %p, %i, %count;
+	selp.u64 %i, 0, %i, %p;
+	mul.lo.u64 %y, %i, 256;
+	add.u64 %y, %y, %data;
+	st.global.u64 [%x], %y;"""
+    return Probe(_text(target, ".reg .b64 %x, %y;", "mov.u64 %i, 0;", body, ""), 1, 1)
+
+
+def chase(target: str) -> Probe:
+    """One thread goes along the ring, past L1; work is in loads."""
+    keep = "setp.eq.u64 %p, %x, 77;\n\t@%p st.global.u64 [%out], %x;"
+    return Probe(_text(target, ".reg .b64 %x;", "mov.u64 %x, %data;", "ld.global.cg.u64 %x, [%x];", keep), 1, 1)
+
+
+def chase_shared(target: str) -> Probe:
+    """An address in shared memory that names itself."""
+    before = "mov.b32 %x, pool;\n\tst.shared.b32 [%x], %x;"
+    keep = "setp.eq.u32 %p, %x, 77;\n\t@%p st.global.u32 [%out], %x;"
+    body = "\n\t".join(["ld.shared.b32 %x, [%x];"] * 16)
+    return Probe(_text(target, ".reg .b32 %x;", before, body, keep, shared=1024), 1, 16, 1024)
+
+
+def read(target: str) -> Probe:
+    """All blocks read data, count bytes a turn, past L1; work is nothing: the host knows count."""
+    before = """mad.lo.u32 %s, %cta, %ntid, %tid;
+	cvt.u64.u32 %first, %s;
+	shl.b64 %first, %first, 4;
+	mul.lo.u32 %s, %ncta, %ntid;
+	cvt.u64.u32 %step, %s;
+	shl.b64 %step, %step, 4;
+	mov.b32 %v, 0;"""
+    body = """mov.u64 %i, %first;
+	setp.ge.u64 %p, %i, %count;
+	@%p bra DONE;
+INNER:
+	add.u64 %at, %data, %i;
+	ld.global.cg.v4.b32 {%r0, %r1, %r2, %r3}, [%at];
+	xor.b32 %v, %v, %r0;
+	xor.b32 %v, %v, %r1;
+	xor.b32 %v, %v, %r2;
+	xor.b32 %v, %v, %r3;
+	add.u64 %i, %i, %step;
+	setp.lt.u64 %p, %i, %count;
+	@%p bra INNER;
+DONE:"""
+    return Probe(_text(target, ".reg .b64 %first, %step;\n\t.reg .b32 %s, %v, %r0, %r1, %r2, %r3;", before, body,
+                       _unless("", "%v, 77")), 1024, 0)
+
+
+def copy(target: str) -> Probe:
+    """The first half of data, count bytes, to the second half."""
+    p = read(target)
+    return Probe(p.ptx.replace("xor.b32 %v, %v, %r0;", "add.u64 %at, %at, %count;\n\tst.global.v4.b32 [%at], {%r0, %r1, %r2, %r3};")
+                 .replace("xor.b32 %v, %v, %r1;\n\txor.b32 %v, %v, %r2;\n\txor.b32 %v, %v, %r3;\n\t", "")
+                 .replace("ld.global.cg.v4", "ld.global.v4"), 1024, 0)
