@@ -22,6 +22,8 @@ int run_sim(Cli *c, Args *a);
 /* Launch on g into t->device, --repeat included; --stats is written.  EXIT_WRONG when the kernel has a
  * fault. */
 int run_gpu(Cli *c, Args *a, hexc_gpu *g);
+/* A whole `hexc run --exec gpu`, on a GPU that is open. */
+int run_on(Cli *c, hexc_gpu *g);
 /* Compare t->device (or t->tile with itself) with t->tile; prints one line for each written tensor.  0 or
  * EXIT_WRONG. */
 int run_check(const Args *a, bool device);
