@@ -9,7 +9,7 @@
 /* What the simulator said, for --stats. */
 typedef struct SimReport {
 	const char *entry, *arch;
-	uint32_t grid[3], block[3];
+	uint32_t grid[3], block[3], smem; /* smem: bytes that the launch asks for */
 	const sim_result *result; /* NULL: nothing was launched (an empty grid) */
 } SimReport;
 

@@ -15,6 +15,7 @@ tune --db FILE.db --report FILE.html | --export FILE | --study | --dump - tell w
 --halving N          of what is measured, 1/N goes on to the next of three rounds (2; 1: one round for all)
 --repeat N           launches timed (30), of all rounds together, on the GPU
 --warm               leave tensors in the L2 cache between launches; otherwise it is overwritten before each
+--sample N           of grids with more, the simulator runs about N blocks, and counts are those of all (16; 0: all blocks)
 --no-check           do not compare each with the meaning of the program first
 --jobs N             processes at a time (one for each core); on a GPU one measures, and they compile ahead of it
 --budget SECONDS     start nothing more after so long; the same command goes on
@@ -63,7 +64,7 @@ from .store import Store
 from .sweep import Options, Result, Sweep, key_of, old_json, results
 
 VALUES = {"--exec": "auto", "--within": "1.25", "--across": "0", "--first": "0", "--halving": "2", "--top": "10",
-          "--repeat": "30", "--jobs": "0", "--budget": "0", "--limit": "600", "--roofline": "", "--db": "", "--ray": "",
+          "--repeat": "30", "--jobs": "0", "--sample": "16", "--budget": "0", "--limit": "600", "--roofline": "", "--db": "", "--ray": "",
           "-o": "", "--export": "", "--report": "", "--shapes": ""}
 FLAGS = ("--no-check", "--warm", "--study", "--dump")
 # a launch of nothing: what a GPU of the simulator's list has is asked for so
@@ -90,7 +91,7 @@ class Words:
         try:
             for name in ("--within", "--across", "--halving", "--budget", "--limit"):
                 self.numbers[name] = float(self.own[name])
-            for name in ("--top", "--repeat", "--first", "--jobs"):
+            for name in ("--top", "--repeat", "--first", "--jobs", "--sample"):
                 self.numbers[name] = int(self.own[name])
         except ValueError:
             raise TuneError(f"{name} wants a number, not '{self.own[name]}'") from None
@@ -178,7 +179,7 @@ def prepare(words: Words, compiler: Compiler, hosts: Hosts | None) -> tuple[Opti
     return Options(
         words.program, options, args, words.sweep, words.shapes, judge, machine, roofline or None, n["--within"],
         n["--across"], int(n["--first"]), n["--halving"], int(n["--repeat"]), "--no-check" not in words.flags,
-        "--warm" in words.flags, n["--limit"] or None, n["--budget"] or None), driver
+        "--warm" in words.flags, n["--limit"] or None, n["--budget"] or None, int(n["--sample"])), driver
 
 
 def write_json(path: str, value: Any) -> None:
@@ -212,12 +213,12 @@ def tell(options: Options, store: Store, number: int, top: int) -> tuple[list[Re
             continue
         if options.shapes:
             print(f"shape {shape}")
-        print(f"{HEADS[options.judge]:>14}  candidate  cycles, a block  definitions")
+        print(f"{HEADS[options.judge]:>14}  {'by':<16}  candidate  cycles, a block  definitions")
         for r in good[:top]:
-            note = "" if r.by == options.judge else f"  (by {r.by}: {r.stats.get('no_clock', 'another of its shape has no clock')})"
+            note = "" if r.by == options.judge else f"  ({r.stats.get('no_clock', 'another of its shape has no clock')})"
             note += f"  (throttled: {', '.join(r.throttled)})" if r.throttled else ""
             note += f"  +-{50 * r.spread:.1f} %" if r.launches > 3 else ""
-            print(f"{r.us:14.2f}  {r.choice.candidate:9d}  {r.choice.cycles:15.0f}  {r.choice.define}{note}")
+            print(f"{r.us:14.2f}  {r.way:<16}  {r.choice.candidate:9d}  {r.choice.cycles:15.0f}  {r.choice.define}{note}")
         best.append(good[0])
     for define, (why, _) in store.lists(number).items():
         if why:

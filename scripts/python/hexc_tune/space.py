@@ -182,6 +182,54 @@ def stretch(listed: Mapping[str, Any], sizes: Mapping[str, int]) -> float:
     return 1 - inside + inside * trips / most if most > 1 and listed["loops"] else 1.0
 
 
+# ---- a part of the grid -------------------------------------------------------------------------------------------------
+
+EACH = 256  # sizes become shorter by multiples of it: tiles' edges are as ragged, assumptions on multiples hold
+
+
+def part_of(listed: Mapping[str, Any], given: Sequence[str], sizes: Sizes, most: int) -> Sizes:
+    """Sizes with which there are some ``most`` blocks that do what all do: those that the grid alone depends on are made
+    shorter.  The sizes themselves where that cannot be: a loop depends on them, or on more than is known, or arguments
+    are of a shape that is given in numbers."""
+    if not sizes or any("@" in a or re.search(r"[\[,]\s*\d+\s*[\],]", a) for a in given):
+        return sizes
+    if any(loop["trips"] is None for loop in listed["loops"]):
+        return sizes
+    inside = set().union(*(_names(loop["trips"]) for loop in listed["loops"]))
+    free = sorted(set().union(*map(_names, listed["grid"])) - inside)
+    out = dict(sizes)
+    while (blocks_of(listed, out) or 0) > most:
+        shorter = [(out[n], n) for n in free if out.get(n, 0) >= 2 * EACH]
+        if not shorter:
+            break
+        value, name = max(shorter)
+        rest, times = value % EACH, value // EACH
+        out[name] = rest + EACH * (times // 2)
+    return out
+
+
+def _names(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text)) - {"ceil", "min", "max", "where"}
+
+
+def grid_of(listed: Mapping[str, Any], sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """() where it depends on more."""
+    grid = [evaluate(g, sizes) for g in listed["grid"]]
+    return () if None in grid else tuple(g for g in grid if g is not None)
+
+
+def blocks_of(listed: Mapping[str, Any], sizes: Mapping[str, int]) -> int | None:
+    """None where it is not known."""
+    grid = grid_of(listed, sizes)
+    return math.prod(grid) if grid else None
+
+
+def tensor_bytes(params: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> float:
+    """Of all tensors together; what is not known counts nothing."""
+    return sum(math.prod(evaluate(d, sizes) or 0 for d in p["shape"]) * p["bits"] / 8 for p in params
+               if p["kind"] == "pointer")
+
+
 # ---- predictions ------------------------------------------------------------------------------------------------------
 
 
