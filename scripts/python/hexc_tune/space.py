@@ -129,10 +129,11 @@ def _npy_shape(path: str) -> list[int]:
 
 def loops_of(ir: str) -> list[dict[str, Any]]:
     """Trips of the loops of a kernel's IR after inference, as expressions of sizes (None: they depend on more), and how
-    many loops they are in."""
+    many loops they are in.  A loop over tiles, of blocks that stay, is one of 1 trip: predictions and grids are of tiles."""
     value: dict[str, str | None] = {}
     found: list[dict[str, Any]] = []
     stack: list[int] = []
+    over: dict[str, dict[str, Any]] = {}  # loops by their variable
     for line in ir.splitlines():
         body = line.lstrip()
         indent = len(line) - len(body)
@@ -148,7 +149,11 @@ def loops_of(ir: str) -> list[dict[str, Any]]:
             known = lo is not None and hi is not None and step is not None
             found.append({"depth": len(stack), "trips": f"ceil(max({hi} - {lo}, 0), {step})" if known else None})
             stack.append(indent)
+            if variable := re.search(r"\{ \((%\d+)", body):
+                over[variable.group(1)] = found[-1]
         elif made:
+            if made.group(2) == "block_id" and (tile := over.get(next(iter(re.findall(r"%\d+", made.group(3))), ""))):
+                tile["trips"] = "1"
             ins = [value.get(x) for x in re.findall(r"%\d+", made.group(3))]
             value[made.group(1)] = _written(made.group(2), ins, made.group(4))
     return found

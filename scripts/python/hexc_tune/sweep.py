@@ -64,6 +64,7 @@ class Options:
     limit: float | None = None
     budget: float | None = None
     sample: int = 0  # blocks that the simulator runs, about; 0: all
+    operator: str = ""  # of --op
 
     def rounds(self) -> list[int]:
         """Launches of each round; only measured times have more than one."""
@@ -320,6 +321,7 @@ def key_of(options: Options, digest: str, gpu: str, driver: str, build: str) -> 
     judge = options.judge + (" warm" if options.warm else "") + ("" if options.check else " unchecked")
     judge += f" {options.sample} blocks" if options.sample and options.judge != "gpu" else ""
     fixed = [w for w in options.options if w not in ("--arch", "--kernel")]
+    fixed += ["--op", options.operator] if options.operator else []
     return {"program": digest, "kernel": kernel, "options": json.dumps(fixed), "args": json.dumps(options.args),
             "arch": option(options.options, "--arch", "") or "", "gpu": gpu, "driver": driver, "build": build,
             "judge": judge}
