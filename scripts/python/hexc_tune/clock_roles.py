@@ -162,7 +162,8 @@ def traces(code: list[Instruction], labels: dict[str, int], s: Shape, roles: Rol
     def plain(begin: int, end: int, over: frozenset[str] = frozenset()) -> list[_Step]:
         return [_Step(ops[i]) for i in way(code, labels, begin, end, over)]
 
-    head, tail = s.outer or s.consume
+    head = s.outer[0] if s.outer else s.consume[0]
+    tail = s.outer[1] if s.outer else max(i for i, x in enumerate(code) if x.base == "EXIT")
     teams: list[list[_Step]] = [plain(0, head) for _ in range(roles.teams)]
     for tile in range(tiles):
         team = teams[tile % roles.teams]
@@ -267,7 +268,8 @@ def run(producer: list[_Step], teams: list[list[_Step]], blocks: int, s: Shape, 
             if step.event == "free!":
                 tell((w.block, "free", step.number), now, roles.warps)
             w.at += 1
-            heapq.heappush(heap, (now, before, i))
+            if w.at < len(w.trace):
+                heapq.heappush(heap, (now, before, i))
             continue
         slot[w.sub] = now + 1
         done = now + op.latency

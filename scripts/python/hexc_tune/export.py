@@ -88,7 +88,7 @@ def _add_chain(line: ops.Line, by_kernel: Mapping[str, Sequence[Result]], by_sha
         for r in by_kernel.get(stage.kernel, ()):
             if set(stage.define.split()) <= set(r.choice.define.split()):
                 us.setdefault(r.choice.candidate, {})[r.choice.shape] = r.us
-        shapes = {shape: shape_text(more) for shape in by_shape if (more := line.extended(read_shape(shape)))}
+        shapes = {shape: shape_text(e) for shape in by_shape if (e := line.extended(read_shape(shape)))}
         whole = {c: of for c, of in us.items() if all(more in of for more in shapes.values())}
         if not shapes or not whole:
             return ""

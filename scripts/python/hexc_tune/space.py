@@ -231,7 +231,7 @@ def blocks_of(listed: Mapping[str, Any], sizes: Mapping[str, int]) -> int | None
 
 def tensor_bytes(params: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> float:
     """Of all tensors together; what is not known counts nothing."""
-    return sum(math.prod(evaluate(d, sizes) or 0 for d in p["shape"]) * p["bits"] / 8 for p in params
+    return sum(math.prod(evaluate(d, sizes) or 0 for d in p["shape"]) * int(p["bits"]) / 8 for p in params
                if p["kind"] == "pointer")
 
 
