@@ -239,8 +239,8 @@ for line in sys.stdin:
         assert first[0] == second[0] == 0 and first[1].split()[2] == "1" and first[1].split()[1] == second[1].split()[1]
         assert m.run(["3"], 5) == (3, "", "bad\n") and m.run(["c"], 5)[0] == 0 and m.begun == 2
         assert m.run(["sleep"], 0.3)[0] == 124 and m.run(["c"], 5)[0] == 0 and m.begun == 3
-        # it may have ended behind the job before: one that dies is tried once more
-    assert m.run(["die"], 5)[0] == -9 and m.run(["c"], 5)[0] == 0 and m.begun == 5
+            # it may have ended behind the job before: one that dies is tried once more
+        assert m.run(["die"], 5)[0] == -9 and m.run(["c"], 5)[0] == 0 and m.begun == 5
         m.end()
         assert m.run(["c"], 5)[0] == 0 and m.begun == 6
         m.end()
