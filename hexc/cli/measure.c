@@ -1,9 +1,8 @@
 /* measure.c - hexc measure: one process that keeps the GPU, and runs on it what it is told, line by line.
  *
- * A line of standard input has the words of a `hexc run` behind `run`, with tabs between them; --exec is gpu.  What it
- * prints is answered on standard output, and behind it a line "\004" STATUS.  A kernel that went wrong may
- * have spoilt the context for those behind it: the process then ends behind that line, and so it does where
- * the words could not be read. */
+ * A line of standard input has the words of a `hexc run` behind `run`, with tabs between them; --exec is gpu.
+ * What it prints is answered on standard output, and behind it a line "\004" STATUS.  A kernel that went
+ * wrong may have spoilt the context for those behind it: the process ends behind that line. */
 #include "hexc/cli/run.h"
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +70,8 @@ cli_measure(Cli *c)
 		found = run_line(line, g);
 		printf("\004%d\n", found);
 		status = cli_flush();
-		if (!status && hexc_gpu_wait(g) != HEXC_OK)
-			status = EXIT_WRONG;
+		if (found >= EXIT_WRONG)
+			break;
 	}
 	hexc_gpu_close(g);
 	return status;

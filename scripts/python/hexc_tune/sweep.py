@@ -39,7 +39,7 @@ from .space import (
 )
 from .store import Key, Store
 
-AHEAD = 64  # jobs that wait for a core
+AHEAD, AHEAD_LISTS = 64, 16  # jobs that wait for a core
 
 
 @dataclass
@@ -172,6 +172,8 @@ class Sweep:
     def run(self) -> None:
         """All of it, as far as the budget goes."""
         self.make_lists()
+        if self.left:
+            return
         chosen = self.choose()
         for number, repeat in enumerate(self.options.rounds()):
             chosen = self.judge(chosen, number, repeat)
@@ -184,10 +186,18 @@ class Sweep:
         known = self.store.lists(self.number)
         missing = [d for d in self.defines() if d not in known]
         self.progress.start("candidates", len(missing))
-        for define in missing:
-            self.crew.submit(define, self.job(define))
-        for _ in missing:
+        waiting, order = 0, iter(missing)
+        while True:
+            while waiting < AHEAD_LISTS and time.monotonic() < self._end:
+                define = next(order, None)
+                if define is None:
+                    break
+                self.crew.submit(define, self.job(define))
+                waiting += 1
+            if not waiting:
+                break
             done = self.crew.next()
+            waiting -= 1
             why, found = done.outcome.get("why", ""), done.outcome
             if found["state"] in ("ok", "refused"):
                 self.store.add_list(self.number, str(done.tag), why, {} if why else found)
@@ -196,6 +206,7 @@ class Sweep:
                 raise TuneError(f"{done.tag}: {why}")
             self.progress.step()
         self.progress.end()
+        self.left += sum(1 for _ in order)
 
     def shapes(self, params: Sequence[dict[str, Any]]) -> list[tuple[Sizes, list[str]]]:
         """Each with its arguments; one without a name where sizes are not known."""
