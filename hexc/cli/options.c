@@ -44,7 +44,7 @@ static const struct {
 	{ 'K', "cache", "hexc cache path|list|clear [DIR] [options]",
 	  "Look into what --cache keeps, and remove it." },
 	{ 'M', "measure", "hexc measure",
-	  "Run and time kernels on the GPU, one after the other: each line of standard input is a `hexc run`." },
+	  "Keep the GPU, and run what the lines of standard input say." },
 	{ 'T', "", "hexc --list-archs | --version | --help | COMMAND --help", NULL },
 };
 

@@ -69,7 +69,7 @@ def _of_operator(store: Store, sweeps: Sequence[Mapping[str, Any]]) -> str:
     if not by_shape:
         return ""
     made = _family(sweeps[0], op.name, by_shape, lambda t: t[0], lambda t: assumed.get(t[0], []))
-    return made + "".join(f"take {line.text}\n" for line in op.lines)
+    return made + "".join(f"take {line.with_candidates()}\n" for line in op.lines)
 
 
 def _of_table(op: ops.Operator, kernel: str, define: str) -> bool:

@@ -29,6 +29,13 @@ class Line:
     sizes: tuple[tuple[str, str], ...]
     guard: str
 
+    def with_candidates(self) -> str:
+        """The text, with the candidate that is taken where none is said: beside lines that say others, that is to be
+        said."""
+        stages = " then ".join(" ".join([s.kernel, *s.define.split(), "candidate=0"]) for s in self.stages)
+        sizes = " with " + ", ".join(f"{n}={v}" for n, v in self.sizes) if self.sizes else ""
+        return f"{stages}{sizes} when {self.guard}"
+
     def extended(self, sizes: Mapping[str, int]) -> dict[str, int] | None:
         """Sizes and those of the line; None where it is not for these."""
         if not evaluate(self.guard, sizes):
