@@ -91,7 +91,9 @@ HEXC=$dir/hexc
 export HEXC
 # shellcheck disable=SC2086
 t 0 'best: -D BM=' $gpu --db "$dir/one.db" --jobs 2
-[ "$(sort "$dir/calls" | uniq -c | awk '{ print $2 $1 }' | tr '\n' ' ')" = '--emit-ptx2 --list-archs1 --version2 build4 explain2 measure1 ' ] ||
+# (an old ptxas has a bundle made once more, without a cubin)
+[ "$(grep -v '^build' "$dir/calls" | sort | uniq -c | awk '{ print $2 $1 }' | tr '\n' ' ')" = '--emit-ptx2 --list-archs1 --version2 explain2 measure1 ' ] &&
+	[ "$(grep -c '^build' "$dir/calls")" -ge 4 ] ||
 	fail "FAIL: calls of hexc: $(sort "$dir/calls" | uniq -c)"
 rm "$dir/calls"
 # shellcheck disable=SC2086
