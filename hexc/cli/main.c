@@ -31,6 +31,7 @@ dispatch(Cli *c)
 	case 'B': return cli_build_bundle(c);
 	case 'N': return cli_bundle(c);
 	case 'K': return cli_cache(c);
+	case 'M': return cli_measure(c);
 	case 'T':
 		if (c->nfile)
 			return cli_no_command(c->file[0]);

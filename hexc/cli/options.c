@@ -43,6 +43,8 @@ static const struct {
 	  "Look into such files, check them, make one of several." },
 	{ 'K', "cache", "hexc cache path|list|clear [DIR] [options]",
 	  "Look into what --cache keeps, and remove it." },
+	{ 'M', "measure", "hexc measure",
+	  "Keep the GPU, and run what the lines of standard input say." },
 	{ 'T', "", "hexc --list-archs | --version | --help | COMMAND --help", NULL },
 };
 

@@ -1,5 +1,6 @@
 /* run.c - hexc run. */
 #include "hexc/cli/run.h"
+#include "lib/hexc_bundle.h"
 #include <string.h>
 
 typedef enum Exec { EXEC_TILE, EXEC_SIM, EXEC_GPU } Exec;
@@ -162,19 +163,44 @@ saves(Cli *c, const Args *a, Exec exec, bool write)
 	return status;
 }
 
+/* What is run: compiled here, or before. */
+typedef struct What {
+	const hexc_module *m;
+	size_t kernel;
+	hexc_module *made;    /* m, where it was compiled here */
+	hexc_module *meaning; /* of the program, where m does not know its source */
+	hexc_bundle *bundle;  /* that m is of */
+} What;
+
+/* The meaning of what was compiled before is the program's, which is read alone. */
+static int
+interpret(Cli *c, const What *w, Args *a, bool check, bool print)
+{
+	int status;
+
+	if (w->meaning) {
+		a->m = w->meaning;
+		a->kernel = 0;
+	}
+	status = run_tile(c, a, check, print);
+	a->m = w->m;
+	a->kernel = w->kernel;
+	return status;
+}
+
 /* A fault in the kernel spoils its results, but they are written all the same: they may show why. */
 static int
-execute(Cli *c, const hexc_module *m, Exec exec, hexc_gpu *g)
+execute(Cli *c, const What *w, Exec exec, hexc_gpu *g)
 {
 	bool check = cli_has(c, CLI_check);
 	int status, wrong = 0;
 	Args a;
 
-	status = args_read(c, m, 0, &a);
+	status = args_read(c, w->m, w->kernel, &a);
 	if (!status)
 		status = saves(c, &a, exec, false);
 	if (!status && (exec == EXEC_TILE || check))
-		status = run_tile(c, &a, check, exec == EXEC_TILE);
+		status = interpret(c, w, &a, check, exec == EXEC_TILE);
 	if (!status && exec != EXEC_TILE) {
 		status = exec == EXEC_GPU ? run_gpu(c, &a, g) : run_sim(c, &a);
 		if (status == EXIT_WRONG) {
@@ -223,28 +249,75 @@ check_exec(const Cli *c, Exec exec)
 	return sim_check_roofline(c);
 }
 
+/* --from FILE.hxb */
+static int
+take_compiled(Cli *c, What *w)
+{
+	hexc_want want = HEXC_WANT_INIT;
+	char why[400] = "";
+	size_t i;
+	int code = hexc_bundle_open(&w->bundle, cli_get(c, CLI_from), why, sizeof why);
+
+	want.kernel = cli_get(c, CLI_kernel);
+	want.arch = cli_get(c, CLI_arch);
+	if (!code)
+		code = hexc_bundle_find(w->bundle, &want, &i, why, sizeof why);
+	if (!code)
+		code = hexc_bundle_module(w->bundle, i, &w->m, &w->kernel, why, sizeof why);
+	if (code)
+		return cli_error(cli_status(code), "--from: %s", *why ? why : hexc_strerror(code));
+	return cli_has(c, CLI_check) ? cli_compile(c, 0, "parse", &w->meaning) : 0;
+}
+
+static int
+get_kernel(Cli *c, Exec exec, What *w)
+{
+	int status;
+
+	if (cli_has(c, CLI_from) && exec != EXEC_TILE)
+		return take_compiled(c, w);
+	/* the interpreter needs no layouts */
+	status = cli_compile(c, HEXC_LINEINFO, exec == EXEC_TILE ? "parse" : NULL, &w->made);
+	w->m = w->made;
+	return status ? status : cli_one_kernel(w->m);
+}
+
+static int
+run(Cli *c, Exec exec, hexc_gpu *g)
+{
+	hexc_gpu_info info = HEXC_GPU_INFO_INIT;
+	What w = { .m = NULL };
+	int status = check_exec(c, exec);
+
+	if (g && hexc_gpu_describe(g, &info))
+		c->arch = info.arch;
+	if (!status)
+		status = get_kernel(c, exec, &w);
+	if (!status)
+		status = keep_ptx(c, w.m);
+	if (!status)
+		status = execute(c, &w, exec, g);
+	hexc_module_free(w.made);
+	hexc_module_free(w.meaning);
+	hexc_bundle_close(w.bundle);
+	return status;
+}
+
+int
+run_on(Cli *c, hexc_gpu *g)
+{
+	return run(c, EXEC_GPU, g);
+}
+
 int
 cli_run(Cli *c)
 {
-	hexc_gpu_info info = HEXC_GPU_INFO_INIT;
-	hexc_module *m = NULL;
 	hexc_gpu *g = NULL;
 	Exec exec;
 	int status = read_exec(c, &exec, &g);
 
 	if (!status)
-		status = check_exec(c, exec);
-	if (g && hexc_gpu_describe(g, &info))
-		c->arch = info.arch;
-	if (!status) /* the interpreter needs no layouts */
-		status = cli_compile(c, HEXC_LINEINFO, exec == EXEC_TILE ? "parse" : NULL, &m);
-	if (!status)
-		status = cli_one_kernel(m);
-	if (!status)
-		status = keep_ptx(c, m);
-	if (!status)
-		status = execute(c, m, exec, g);
-	hexc_module_free(m);
+		status = run(c, exec, g);
 	hexc_gpu_close(g);
 	return status;
 }

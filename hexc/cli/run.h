@@ -9,7 +9,7 @@
 /* What the simulator said, for --stats. */
 typedef struct SimReport {
 	const char *entry, *arch;
-	uint32_t grid[3], block[3];
+	uint32_t grid[3], block[3], smem; /* smem: bytes that the launch asks for */
 	const sim_result *result; /* NULL: nothing was launched (an empty grid) */
 } SimReport;
 
@@ -22,6 +22,8 @@ int run_sim(Cli *c, Args *a);
 /* Launch on g into t->device, --repeat included; --stats is written.  EXIT_WRONG when the kernel has a
  * fault. */
 int run_gpu(Cli *c, Args *a, hexc_gpu *g);
+/* A whole `hexc run --exec gpu`, on a GPU that is open. */
+int run_on(Cli *c, hexc_gpu *g);
 /* Compare t->device (or t->tile with itself) with t->tile; prints one line for each written tensor.  0 or
  * EXIT_WRONG. */
 int run_check(const Args *a, bool device);

@@ -112,6 +112,7 @@ set_launch(Cli *c, Launch *l, const Args *a)
 	l->report.arch = sim_target(l->module);
 	memcpy(l->report.grid, l->launch.grid, sizeof l->report.grid);
 	memcpy(l->report.block, k.block, sizeof k.block);
+	l->report.smem = k.smem;
 	if (!sim_entry_find(l->module, k.name, &e) || e.nparam != k.nparam + k.nmap)
 		return cli_error(EXIT_TROUBLE,
 		                "the PTX and the manifest do not agree on the parameters of %s",

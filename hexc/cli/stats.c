@@ -249,6 +249,7 @@ stats(const Cli *c, const SimReport *p)
 	cJSON_AddStringToObject(o, "arch", p->arch);
 	cJSON_AddItemToObject(o, "grid", json_dims(p->grid));
 	cJSON_AddItemToObject(o, "block", json_dims(p->block));
+	json_uint(o, "smem", p->smem);
 	for (int i = 0; i < SIM_NCLASSES; i++)
 		json_uint(by, sim_class_name((sim_class)i), s->by_class[i].warps);
 	cJSON_AddItemToObject(o, "instructions", by);

@@ -78,6 +78,28 @@ assert (gpu, driver, arch, judge) == ("simulated GPU 0", "13000", "sm_90a", "gpu
 judges = sorted(j for (j,) in sqlite3.connect(sys.argv[1] + "/cold.db").execute("select judge from sweep"))
 assert judges == ["gpu", "gpu warm"], judges
 END
+# The process that has the GPU is one, and compiles nothing: what the others made is what it runs, in all rounds; where a
+# kernel takes it along, there is another.
+cat >"$dir/hexc" <<END
+#!/bin/sh
+echo "\$1" >>"$dir/calls"
+exec $HEXC "\$@"
+END
+chmod +x "$dir/hexc"
+export HEXC_OF_TEST="$HEXC"
+HEXC=$dir/hexc
+export HEXC
+# shellcheck disable=SC2086
+t 0 'best: -D BM=' $gpu --db "$dir/one.db" --jobs 2
+# (an old ptxas has a bundle made once more, without a cubin)
+[ "$(grep -v '^build' "$dir/calls" | sort | uniq -c | awk '{ print $2 $1 }' | tr '\n' ' ')" = '--emit-ptx2 --list-archs1 --version2 explain2 measure1 ' ] &&
+	[ "$(grep -c '^build' "$dir/calls")" -ge 4 ] ||
+	fail "FAIL: calls of hexc: $(sort "$dir/calls" | uniq -c)"
+rm "$dir/calls"
+# shellcheck disable=SC2086
+FAKE_CUDA_FAIL=cuLaunchKernelEx FAKE_CUDA_CODE=700 t 1 'nothing could be run' $gpu --db "$dir/fault.db" --jobs 2
+[ "$(grep -c '^measure' "$dir/calls")" = 4 ] || fail "FAIL: a context that is lost goes on: $(sort "$dir/calls" | uniq -c)"
+HEXC=$HEXC_OF_TEST
 # Ended by a signal: what was tried is kept, and told of; no traceback.
 long="--arg A=random(1)[256,256] --arg B=random(2)[256,256] -D BM=16,32,64,128 -D BN=32,64,128 -D BK=32,64 --within 9"
 # shellcheck disable=SC2086

@@ -91,14 +91,42 @@ assert export.choose(open(folder + "/family").read(), {"M": 16, "N": 64, "K": 65
 END
 PYTHONPATH=scripts/python python3 test/python/tune.py "$dir/page.html" >"$dir/log" 2>&1 || fail "the page: $(cat "$dir/log")"
 
-# by machine code, where it can be had; of another's warps with roles the counts are told, with the reason
+# by machine code, where it can be had, of warps with roles too; of larger grids a part is run
 if PYTHONPATH=scripts/python python3 -c 'import sys; from hexc_tune import clock; sys.exit(not clock.ready())'; then
 	sweep clock.db --exec clock --first 2 >"$dir/clock" 2>&1 || fail "by the clock: $(cat "$dir/clock")"
-	grep -q '^ *us by clock' "$dir/clock" && ! grep -q '(by sim' "$dir/clock" || fail "no clock: $(cat "$dir/clock")"
-	scripts/tune examples/gemm_f16.hexc --arch sm_90a --exec clock -D BM=128 -D BN=128 --first 1 --shape M=128,N=128,K=64 \
-		>"$dir/clock" 2>&1
-	grep -q '(by sim: its warps have roles' "$dir/clock" || fail "roles: $(cat "$dir/clock")"
+	grep -q '^ *us by clock' "$dir/clock" && ! grep -q '  sim  ' "$dir/clock" || fail "no clock: $(cat "$dir/clock")"
+	scripts/tune examples/gemm_f16.hexc --arch sm_90a --exec clock -D BM=128 -D BN=128 --first 1 --sample 2 --no-check \
+		--shape M=512,N=1024,K=64 >"$dir/clock" 2>&1
+	grep -q ' clock 4 of 32 ' "$dir/clock" || fail "roles: $(cat "$dir/clock")"
 fi
+
+# an operator: its kernel, and its chain kernel by kernel; the table is one that hexc_op_plan takes
+scripts/tune --op gemm --arch sm_80 --exec sim -D BM=16 -D BN=64 -D BK=64 --first 1 --shape M=16,N=64,K=1024 --db "$dir/op.db" \
+	--export "$dir/op" >"$dir/log" 2>&1 || fail "an operator: $(cat "$dir/log")"
+grep -q '^take gemm BM=16 BN=64 BK=64 candidate=[0-9]* when K % 8 == 0' "$dir/op" ||
+	grep -q '^take partial BM=16 BN=64 BK=64 candidate=[0-9]* then join candidate=[0-9]* with S=min(16, ceil(K, 512)) when M <= 16' "$dir/op" ||
+	fail "the operator's table: $(cat "$dir/op")"
+grep -q '^kernel join' "$dir/log" || fail "the operator's chain: $(cat "$dir/log")"
+python3 - "$B" "$dir/op" <<'END' || fail "hexc_op_plan and the table"
+import ctypes, sys
+lib = ctypes.CDLL(sys.argv[1] + "/libhexc.so.0")
+text = open(sys.argv[2], "rb").read()
+
+class Opts(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("arch", ctypes.c_char_p), ("cache", ctypes.c_void_p), ("families", ctypes.c_char_p),
+                ("flags", ctypes.c_uint32), ("realloc", ctypes.c_void_p), ("user", ctypes.c_void_p)]
+
+def plan(text):
+    op, why = ctypes.c_void_p(), ctypes.create_string_buffer(400)
+    opts = Opts(ctypes.sizeof(Opts), b"sm_80", None, text, 0, None, None)
+    code = lib.hexc_op_plan(ctypes.byref(op), b"gemm", None, 0, ctypes.byref(opts), why, ctypes.c_size_t(400))
+    lib.hexc_op_free(op)
+    return code, why.value
+
+assert plan(text) == (0, b""), plan(text)
+bad = plan(text.replace(b"take gemm", b"take gem").replace(b"take partial", b"take partia"))
+assert bad[0] == -9 and b"which it has not" in bad[1], bad
+END
 
 # one that is wrong, or faults, is recorded, and the sweep goes on: a compiler that spoils candidate 1
 cat >"$dir/hexc" <<END

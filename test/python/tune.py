@@ -9,14 +9,15 @@ from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
-from hexc_tune import clock, export, gpu, report, study
+from hexc_tune import clock, clock_roles, export, gpu, ops, report, study
 from hexc_tune.errors import TuneError
 from hexc_tune.expr import evaluate
 from hexc_tune.hosts import local_name
-from hexc_tune.judge import least_us
+from hexc_tune.judge import Job, least_us, whole
+from hexc_tune.measurer import Measurer
 from hexc_tune.sass import Instruction, decode, main_loop, read
-from hexc_tune.space import (Choice, Machine, arguments, loops_of, predicted_us, prune, read_shape, shape_text, sizes_of,
-                             stretch, waves_cycles)
+from hexc_tune.space import (Choice, Machine, arguments, blocks_of, loops_of, part_of, predicted_us, prune, read_shape,
+                             shape_text, sizes_of, stretch, tensor_bytes, waves_cycles)
 from hexc_tune.store import KEY, Store
 from hexc_tune.sweep import Options, Result, combine, results, survivors
 
@@ -83,6 +84,42 @@ def test_predictions():
     loops = loops_of(ir)
     assert [loop["depth"] for loop in loops] == [0, 1, 0]
     assert [evaluate(loop["trips"], {"K": 130}) if loop["trips"] else None for loop in loops] == [3, None, 1]
+
+
+def test_tiles():
+    """A loop over tiles is of one trip: block_id of its variable says so."""
+    ir = """    %84, %85 = for %62, %53, %63, %26, %26 : i64, i64 !2:8+8 { (%64 : i64, %74 : i64, %86 : i64)
+        %65 = block_id %64, %48, %50, %7 : i64 !8:13+7
+        %87 = for %26, %5.K, %27, %74 imm 0, 3 : i64, i64 !10:5+8 { (%69 : i64, %76 : i64)
+"""
+    assert loops_of("  param %5.K size K : i64 read\n" + ir)[0] == {"depth": 0, "trips": "1"}
+    assert loops_of(ir.replace("block_id %64", "block_id %7"))[0]["trips"] is None
+
+
+def test_part():
+    listed = {**LISTED, "grid": ["ceil(M, 64)", "ceil(N, 128)", "1"]}
+    sizes = {"M": 4100, "N": 4096, "K": 512}
+    part = part_of(listed, [], sizes, 16)
+    # edges are as ragged, and the loop is as long; nothing is shorter than what tiles divide
+    assert part["K"] == 512 and part["M"] % 256 == 4 and part["N"] % 256 == 0 and blocks_of(listed, part) <= 16, part
+    assert part_of(listed, [], {"M": 100, "N": 300, "K": 512}, 1) == {"M": 100, "N": 300, "K": 512}
+    assert part_of(listed, ["A=random(1)[M,K]"], sizes, 16) == part
+    for given in ["A=@a.npy"], ["A=random(1)[4100,512]"]:
+        assert part_of(listed, given, sizes, 16) == sizes
+    # what a loop depends on stays, and so does all where a loop is not understood
+    assert part_of({**listed, "loops": [{"depth": 0, "trips": "ceil(M, 64)"}]}, [], sizes, 16)["M"] == 4100
+    assert part_of({**listed, "loops": [{"depth": 0, "trips": None}]}, [], sizes, 16) == sizes
+    params = [{"name": "A", "kind": "pointer", "bits": 4, "shape": ["M", "K"]}, {"name": "M", "kind": "size"}]
+    assert tensor_bytes(params, {"M": 3, "K": 10}) == 15
+    # 16 of 2048 blocks on 4 multiprocessors, each of which then does 512 of them, and not 4
+    stats = {"grid": [16, 1, 1], "roofline": {"sms": 4, "limits": {"dram": 1.0, "l2": 1.0, "mma": 1.0}}}
+    whole(stats, Job("p", (), (), grid=(2048, 1, 1), bytes=3))
+    assert stats["grid"] == [2048, 1, 1] and stats["sampled"] == 16
+    assert stats["roofline"]["limits"] == {"dram": 3.0, "l2": 128.0, "mma": 128.0}
+    # with fewer blocks than multiprocessors counts were spread over those that had one
+    stats = {"grid": [2, 1, 1], "roofline": {"sms": 4, "limits": {"dram": 1.0, "l2": 1.0, "mma": 1.0}}}
+    whole(stats, Job("p", (), (), grid=(8, 1, 1)))
+    assert stats["roofline"]["limits"]["mma"] == 2.0
 
 
 def test_pruning():
@@ -160,6 +197,53 @@ def test_guards():
     file = "take a candidate=0 when M <= 16 && K % 64 == 0  # us x\ntake b candidate=3 when (M > 16) || (K > 9)\n"
     assert export.choose(file, {"M": 16, "K": 64}) == ("a", 0) and export.choose(file, {"M": 17, "K": 5}) == ("b", 3)
     assert export.choose(file, {"M": 16, "K": 5}) is None
+
+
+def test_operators():
+    gemm = ops.read("gemm")
+    assert gemm.kernel() == "gemm" and gemm.values("gemm") == {"BM": ["16", "32", "64", "128"], "BN": ["64", "128"], "BK": ["64", "32"]}
+    chain, = gemm.chains()
+    assert [s.kernel for s in chain.stages] == ["partial", "join"] and chain.sizes == (("S", "min(16, ceil(K, 512))"),)
+    assert chain.extended({"M": 16, "N": 9, "K": 2048}) == {"M": 16, "N": 9, "K": 2048, "S": 4}
+    assert chain.extended({"M": 17, "N": 9, "K": 2048}) is None
+    assert gemm.has("gemm", "OUT") and gemm.has("join", "BM") and not gemm.has("partial", "OUT")
+    assert "there are attention" in raises(ops.read, "gemma")
+    assert "sweep one value" in raises(ops.settings, gemm, "gemm", [("ACT", ["f16", "bf16"])])
+    assert ops.settings(gemm, "gemm", [("BM", ["16"]), ("ACT", ["bf16"]), ("WARPS", ["4", "8"])]) == [("ACT", ["bf16"])]
+    line = ops.line_of("a X=1 then b with S=max(1, min(N, 2)), T=N / 2 when N == 4 || N > 9", "f")
+    assert line.sizes == (("S", "max(1, min(N, 2))"), ("T", "N / 2")) and line.extended({"N": 4})["T"] == 2
+    for path in sorted(ops.folder().glob("*.hexc")):  # all can be read
+        if "//: op" in path.read_text():
+            assert ops.read(path.stem).kernel(), path
+
+
+def test_measurer():
+    """One process for many jobs; another where it ended, was too slow or died."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, "measure")
+        script.write_text("""import os, sys, time
+for line in sys.stdin:
+    word = line.strip().split("\\t")[0]
+    if word == "die":
+        os.kill(os.getpid(), 9)
+    if word == "sleep":
+        time.sleep(60)
+    print("bad", file=sys.stderr) if word == "3" else print("said", os.getpid(), line.count("\\t"))
+    sys.stdout.write("\\004%s\\n" % (word if word.isdigit() else 0))
+    sys.stdout.flush()
+    if word == "3":  # the context is spoilt
+        break
+""")
+        m = Measurer([sys.executable, str(script)], None)
+        first, second = m.run(["a", "b"], 5), m.run(["c"], 5)
+        assert first[0] == second[0] == 0 and first[1].split()[2] == "1" and first[1].split()[1] == second[1].split()[1]
+        assert m.run(["3"], 5) == (3, "", "bad\n") and m.run(["c"], 5)[0] == 0 and m.begun == 2
+        assert m.run(["sleep"], 0.3)[0] == 124 and m.run(["c"], 5)[0] == 0 and m.begun == 3
+            # it may have ended behind the job before: one that dies is tried once more
+        assert m.run(["die"], 5)[0] == -9 and m.run(["c"], 5)[0] == 0 and m.begun == 5
+        m.end()
+        assert m.run(["c"], 5)[0] == 0 and m.begun == 6
+        m.end()
 
 
 def test_study():
@@ -251,6 +335,82 @@ def test_clock_of_code():
     # 128 threads of 128 registers: 4 warps of 4096; 37632 bytes of shared memory and 1024: 4 blocks
     assert clock.resident(clock.CHIPS["sm_80"], 128, 128, 37632) == 4
     assert clock.resident(clock.CHIPS["sm_80"], 128, 129, 0) == 3
+
+
+# a kernel with roles: a producer of two copies a turn, consumers of four products, a ring of three stages
+ROLES = """
+ SYNCS.EXCH.64 URZ, [UR8], UR4|SYNCS.EXCH.64 URZ, [UR8+0x8], UR4|SYNCS.EXCH.64 URZ, [UR8+0x10], UR4
+ SYNCS.EXCH.64 URZ, [UR8+0x20], UR6|SYNCS.EXCH.64 URZ, [UR8+0x28], UR6|SYNCS.EXCH.64 URZ, [UR8+0x30], UR6
+ @!P0 BRA `(.L_x_2)
+.L_x_7:
+ SYNCS.PHASECHK.TRANS64.TRYWAIT P2, [R3+URZ+0x11020], R2|@!P2 BRA `(.L_x_6)
+.L_x_22:
+ UTMALDG.2D [UR12], [UR4]|UTMALDG.2D [UR8], [UR16]|SYNCS.ARRIVE.TRANS64 RZ, [R3+URZ+0x11000], R2|@!P2 BRA `(.L_x_7)
+ BRA `(.L_x_3)
+.L_x_2:
+.L_x_14:
+ SYNCS.PHASECHK.TRANS64.TRYWAIT P2, [UR22+0x11000], R8|@!P2 BRA `(.L_x_12)
+.L_x_23:
+ WARPGROUP.ARRIVE |HGMMA.64x64x16.F32 R56, gdesc[UR8], R56|HGMMA.64x64x16.F32 R24, gdesc[UR32], R24
+ HGMMA.64x64x16.F32 R56, gdesc[UR8], R56|HGMMA.64x64x16.F32 R24, gdesc[UR32], R24, gsb0
+ WARPGROUP.DEPBAR.LE gsb0, 0x1|@P1 SYNCS.ARRIVE.TRANS64.RED.A1T0 RZ, [R111+UR5+0x11020], RZ|@!P2 BRA `(.L_x_14)
+ @P4 BRA `(.L_x_20)
+ STG.E.128 [R2], R4|BRA `(.L_x_3)
+.L_x_20:
+ IADD3 R0, R0, R1, RZ|IADD3 R0, R0, R1, RZ|STG.E [R2], R4
+.L_x_3:
+ EXIT
+.L_x_6:
+ SYNCS.PHASECHK.TRANS64.TRYWAIT P2, [R3+URZ+0x11020], R2|@!P2 BRA `(.L_x_6)|BRA `(.L_x_22)
+.L_x_12:
+ SYNCS.PHASECHK.TRANS64.TRYWAIT P2, [UR22+0x11000], R8|@!P2 BRA `(.L_x_12)|BRA `(.L_x_23)
+"""
+
+
+def roles_code(text=ROLES):
+    code, labels = [], {}
+    for line in text.strip().splitlines():
+        if line.startswith("."):
+            labels[line.rstrip(":")] = len(code)
+            continue
+        for part in line.strip().split("|"):
+            guard = part.split()[0] if part.startswith("@") else ""
+            x = op(part.removeprefix(guard).strip())
+            code.append(Instruction(guard, x.op, x.operands, 1, False, 7, 7, ()))
+    return code, labels
+
+
+def test_clock_of_roles():
+    code, labels = roles_code()
+    shape = clock_roles.shape_of(code, labels)
+    # blocks out of line, behind the EXIT, are no loops; the ring has the three barriers that stand in a row
+    assert (shape.stages, shape.bulk, shape.lag, shape.outer) == (3, 2, 1, None), shape
+    assert code[shape.consume[0]].op.startswith("SYNCS.PHASECHK") and shape.consume[0] == labels[".L_x_14"]
+    # the shortest way to the end that stores
+    path = clock_roles.way(code, labels, shape.consume[1], labels[".L_x_3"], clock_roles.STORES)
+    assert [code[i].base for i in path] == ["BRA", "STG", "BRA"], path
+    assert clock_roles.roles_of("roles2 4+2x4 warps; wgmma") == clock_roles.Roles(4, 2, 4)
+    assert clock_roles.roles_of("roles 4+8 warps; wgmma") == clock_roles.Roles(4, 1, 8)
+    assert clock_roles.roles_of("wgmma") is None
+
+    def turn(moved, roles, ring=ROLES):
+        code, labels = roles_code(ring)
+        took = [clock_roles.cycles(code, labels, roles, n, roles.teams, 1, moved, chip)[0] for n in (100, 300)]
+        return (took[1] - took[0]) / 200 / roles.teams
+
+    chip, one = clock.CHIPS["sm_90a"], clock_roles.Roles(4, 1, 4)
+    # 64x64x16 is 32 cycles of each sub-core; four of them
+    assert abs(turn(0, one) - 128) < 7, turn(0, one)
+    assert abs(turn(0, clock_roles.Roles(4, 2, 4)) - 128) < 7
+    assert abs(turn(0, clock_roles.Roles(4, 1, 8)) - 256) < 13
+    # L2 hands a multiprocessor 38.8 bytes a cycle
+    assert abs(turn(38800, one) - 1000) < 100, turn(38800, one)
+    # a turn's bytes come later than what is multiplied meanwhile: fewer stages hide less of it
+    two = ROLES.replace("|SYNCS.EXCH.64 URZ, [UR8+0x10], UR4", "").replace("|SYNCS.EXCH.64 URZ, [UR8+0x30], UR6", "")
+    assert clock_roles.shape_of(*roles_code(two)).stages == 2
+    assert turn(4096, one, two) > 1.2 * turn(4096, one), (turn(4096, one, two), turn(4096, one))
+    # without a ring's barriers, or without products, it says so
+    assert "no loops of their own" in clock_roles.shape_of(*roles_code(ROLES.replace("HGMMA", "FFMA")))
 
 
 def test_rates():

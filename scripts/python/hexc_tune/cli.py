@@ -1,6 +1,9 @@
 """tune PROG.hexc [options] [options of `hexc run`] - try the solutions that hexc finds; which is fastest?
 tune --db FILE.db --report FILE.html | --export FILE | --study | --dump - tell what a sweep found
 
+--op NAME            instead of a program: an operator of lib/ops; --kernel chooses of its kernels, and where no -D does, the
+                     values of its own table are swept.  Its chains are judged too, kernel by kernel; --export writes a
+                     table for hexc_op_opts.families
 -D NAME=V1,V2,...    sweep a tunable: all combinations are tried, those that do not fit are told and left out
 --shape M=64,K=512   sizes to try; may be given more than once.  Names in the brackets of --arg 'A=random(1)[M,K]' are
                      replaced, and tensors that are not given are random
@@ -15,6 +18,7 @@ tune --db FILE.db --report FILE.html | --export FILE | --study | --dump - tell w
 --halving N          of what is measured, 1/N goes on to the next of three rounds (2; 1: one round for all)
 --repeat N           launches timed (30), of all rounds together, on the GPU
 --warm               leave tensors in the L2 cache between launches; otherwise it is overwritten before each
+--sample N           of grids with more, the simulator runs about N blocks, and counts are those of all (16; 0: all blocks)
 --no-check           do not compare each with the meaning of the program first
 --jobs N             processes at a time (one for each core); on a GPU one measures, and they compile ahead of it
 --budget SECONDS     start nothing more after so long; the same command goes on
@@ -47,11 +51,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from . import clock, export, gpu, report, study
+from . import clock, export, gpu, ops, report, study
 from .compiler import Compiler, option
 from .crew import Crew, Local
 from .errors import Ended, TuneError
@@ -63,8 +68,8 @@ from .store import Store
 from .sweep import Options, Result, Sweep, key_of, old_json, results
 
 VALUES = {"--exec": "auto", "--within": "1.25", "--across": "0", "--first": "0", "--halving": "2", "--top": "10",
-          "--repeat": "30", "--jobs": "0", "--budget": "0", "--limit": "600", "--roofline": "", "--db": "", "--ray": "",
-          "-o": "", "--export": "", "--report": "", "--shapes": ""}
+          "--repeat": "30", "--jobs": "0", "--sample": "16", "--budget": "0", "--limit": "600", "--roofline": "", "--db": "", "--ray": "",
+          "--op": "", "-o": "", "--export": "", "--report": "", "--shapes": ""}
 FLAGS = ("--no-check", "--warm", "--study", "--dump")
 # a launch of nothing: what a GPU of the simulator's list has is asked for so
 NOTHING = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing() { ret; }\n"
@@ -90,7 +95,7 @@ class Words:
         try:
             for name in ("--within", "--across", "--halving", "--budget", "--limit"):
                 self.numbers[name] = float(self.own[name])
-            for name in ("--top", "--repeat", "--first", "--jobs"):
+            for name in ("--top", "--repeat", "--first", "--jobs", "--sample"):
                 self.numbers[name] = int(self.own[name])
         except ValueError:
             raise TuneError(f"{name} wants a number, not '{self.own[name]}'") from None
@@ -178,7 +183,7 @@ def prepare(words: Words, compiler: Compiler, hosts: Hosts | None) -> tuple[Opti
     return Options(
         words.program, options, args, words.sweep, words.shapes, judge, machine, roofline or None, n["--within"],
         n["--across"], int(n["--first"]), n["--halving"], int(n["--repeat"]), "--no-check" not in words.flags,
-        "--warm" in words.flags, n["--limit"] or None, n["--budget"] or None), driver
+        "--warm" in words.flags, n["--limit"] or None, n["--budget"] or None, int(n["--sample"]), words.own["--op"]), driver
 
 
 def write_json(path: str, value: Any) -> None:
@@ -212,12 +217,12 @@ def tell(options: Options, store: Store, number: int, top: int) -> tuple[list[Re
             continue
         if options.shapes:
             print(f"shape {shape}")
-        print(f"{HEADS[options.judge]:>14}  candidate  cycles, a block  definitions")
+        print(f"{HEADS[options.judge]:>14}  {'by':<16}  candidate  cycles, a block  definitions")
         for r in good[:top]:
-            note = "" if r.by == options.judge else f"  (by {r.by}: {r.stats.get('no_clock', 'another of its shape has no clock')})"
+            note = "" if r.by == options.judge else f"  ({r.stats.get('no_clock', 'another of its shape has no clock')})"
             note += f"  (throttled: {', '.join(r.throttled)})" if r.throttled else ""
             note += f"  +-{50 * r.spread:.1f} %" if r.launches > 3 else ""
-            print(f"{r.us:14.2f}  {r.choice.candidate:9d}  {r.choice.cycles:15.0f}  {r.choice.define}{note}")
+            print(f"{r.us:14.2f}  {r.way:<16}  {r.choice.candidate:9d}  {r.choice.cycles:15.0f}  {r.choice.define}{note}")
         best.append(good[0])
     for define, (why, _) in store.lists(number).items():
         if why:
@@ -286,30 +291,35 @@ def _write(path: str, text: str) -> None:
 def sweep(words: Words) -> int:
     """The exit status."""
     compiler = Compiler()
-    try:
-        digest = hashlib.sha256(Path(words.program).read_bytes()).hexdigest()
-    except OSError as error:
-        raise TuneError(f"{words.program}: {error.strerror}") from None
+    operator = ops.read(words.own["--op"]) if words.own["--op"] else None
+    if operator:
+        _of_operator(words, operator)
     jobs = int(words.numbers["--jobs"])
     hosts = Hosts(words.own["--ray"], compiler, words.program, jobs) if words.own["--ray"] else None
     options, driver = prepare(words, compiler, hosts)
     store = Store(words.own["--db"] or ":memory:")
     crew: Crew = hosts or Local(compiler, jobs or len(os.sched_getaffinity(0)))
-    number = store.sweep(key_of(options, digest, options.machine.name if options.machine else "", driver, compiler.build()),
-                         words.program)
     version, shown = compiler.version(), [0.0]
+    parts = [options, *(_stages(words, operator, options) if operator else ())]
+    build = compiler.build()
+    numbers = [_number(store, part, driver, build) for part in parts]
 
     def kept(last: bool = False) -> None:
         if words.own["-o"] and (last or time.monotonic() - shown[0] > 0.2):
-            write_json(words.own["-o"], old_json(options, version, words.passed, store, number))
+            write_json(words.own["-o"], old_json(options, version, words.passed, store, numbers[0]))
             shown[0] = time.monotonic()
 
-    ended, progress = 0, Progress()
-    one = Sweep(options, store, number, crew, progress, kept)
+    ended, progress, left = 0, Progress(), 0
     for s in signal.SIGINT, signal.SIGTERM:
         signal.signal(s, end)
+    began = time.monotonic()
     try:
-        one.run()
+        for part, number in zip(parts, numbers):
+            if part.budget:
+                part.budget = max(1e-3, part.budget - (time.monotonic() - began))
+            one = Sweep(part, store, number, crew, progress, kept)
+            one.run()
+            left += one.left
     except Ended as why:
         ended = 128 + int(why.args[0])
         progress.end()
@@ -317,20 +327,75 @@ def sweep(words: Words) -> int:
     finally:
         crew.close()
     kept(last=True)
-    if one.left and not ended:
-        print(f"tune: the budget is spent; {one.left} are left, and the same command goes on", file=sys.stderr)
-    return _last_words(words, options, store, number, ended)
+    if left and not ended:
+        print(f"tune: the budget is spent; {left} are left, and the same command goes on", file=sys.stderr)
+    return _last_words(words, parts, store, numbers, ended)
 
 
-def _last_words(words: Words, options: Options, store: Store, number: int, ended: int) -> int:
+def _number(store: Store, options: Options, driver: str, build: str) -> int:
+    """Of the sweep in the database."""
+    try:
+        digest = hashlib.sha256(Path(options.program).read_bytes()).hexdigest()
+    except OSError as error:
+        raise TuneError(f"{options.program}: {error.strerror}") from None
+    name = options.machine.name if options.machine else ""
+    return store.sweep(key_of(options, digest, name, driver, build), options.program)
+
+
+def _of_operator(words: Words, operator: ops.Operator) -> None:
+    """The program, the kernel and the lists that an operator stands for."""
+    if words.program:
+        raise TuneError(f"--op {operator.name} or {words.program}: one at a time")
+    options, _ = _split_args(words.passed)
+    kernel = option(options, "--kernel") or operator.kernel()
+    if kernel not in operator.files:
+        raise TuneError(f"{operator.name} has no kernel {kernel}; it has {' '.join(operator.files)}")
+    if option(options, "--kernel") is None:
+        words.passed += ["--kernel", kernel]
+    words.program = operator.files[kernel]
+    said = {n for n, _ in words.sweep}
+    words.sweep += [(n, v) for n, v in operator.values(kernel).items() if n not in said]
+    ops.settings(operator, kernel, words.sweep)
+
+
+def _stages(words: Words, operator: ops.Operator, of: Options) -> list[Options]:
+    """The sweeps of the kernels of an operator's chains, each with the constants of its line, for the sizes that the line is
+    for."""
+    host = ops.settings(operator, option(of.options, "--kernel") or "", words.sweep)
+    shapes: dict[ops.Stage, list[dict[str, int]]] = {}
+    for line in operator.chains():
+        for more in [m for s in of.shapes if (m := line.extended(s))]:
+            for stage in line.stages:
+                if more not in shapes.setdefault(stage, []):
+                    shapes[stage].append(more)
+    out: list[Options] = []
+    for stage, sizes in shapes.items():
+        lists = [(n, [v]) for n, v in (d.split("=") for d in stage.define.split())]
+        lists += [(n, v) for n, v in host if operator.has(stage.kernel, n)]
+        fixed = [w for i, w in enumerate(of.options) if w != "--kernel" and (not i or of.options[i - 1] != "--kernel")]
+        same = next((o for o in out if option(o.options, "--kernel") == stage.kernel and o.sweep == lists), None)
+        if same:
+            same.shapes += [s for s in sizes if s not in same.shapes]
+        else:
+            out.append(replace(of, program=operator.files[stage.kernel], options=[*fixed, "--kernel", stage.kernel],
+                               sweep=lists, shapes=sizes))
+    return out
+
+
+def _last_words(words: Words, parts: Sequence[Options], store: Store, numbers: Sequence[int], ended: int) -> int:
+    options, number = parts[0], numbers[0]
     found = results(store, number, options.judge)
     if not any(r.state == "ok" for r in found):
         if ended:
             return ended
         whys = [why for why, _ in store.lists(number).values() if why] + [r.why for r in found if r.why and r.state != "pruned"]
         raise TuneError("nothing could be run; " + (whys[0] if whys else "the lists are empty"))
-    _, wrong = tell(options, store, number, int(words.numbers["--top"]))
-    write_out(words, store, [number])
+    wrong = False
+    for part, number in zip(parts, numbers):
+        if len(parts) > 1:
+            print(f"kernel {option(part.options, '--kernel')}")
+        wrong |= tell(part, store, number, int(words.numbers["--top"]))[1]
+    write_out(words, store, numbers)
     return ended or int(wrong)
 
 
@@ -341,7 +406,7 @@ def main() -> None:
         return
     try:
         words = Words(sys.argv[1:])
-        if words.program:
+        if words.program or words.own["--op"]:
             sys.exit(sweep(words))
         if not words.own["--db"]:
             raise TuneError("which program? Give a file; --help tells more")

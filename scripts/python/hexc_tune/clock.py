@@ -7,8 +7,7 @@ instruction holds the pipe that executes it.  How many turns there are is what t
 in the loop.  Multiprocessors take blocks in waves; and nothing is faster than the bytes at the rates of L2 and DRAM.
 
 It ranks kernels of one program; it is no measurement.  Not in it: operand banks, the instruction cache, bank conflicts,
-paths around the main loop, L2 misses.  Kernels whose warps have roles (sm_90a) wait for barriers in shared memory that
-are not followed here: they are told by the simulator's counts.
+paths around the main loop, L2 misses.  Kernels whose warps have roles (sm_90a) are clock_roles.py's.
 
 Sources.  Lanes a cycle: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions", and the simulator's
 lib/sim/launch/rates.def, which test/python/tune.py compares; products: gpus.def there; latencies of shared memory and L2:
@@ -21,17 +20,14 @@ from __future__ import annotations
 
 import collections
 import heapq
-import json
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from . import sass
-from .compiler import Compiler, one_kernel
+from .compiler import Compiler
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ STORE = frozenset(("STS", "STG", "STSM", "RED"))
 LOAD = frozenset(("LDS", "LDSM", "LDG", "LDGSTS", "SHFL", "ATOM", "ATOMG", "ATOMS", "LDL", "STL", "LDC", "S2R", "S2UR"))
 GLOBAL = frozenset(("LDG", "STG", "LDGSTS", "RED", "ATOMG"))
 NONE = frozenset(("BRA", "EXIT", "NOP", "BAR", "DEPBAR", "LDGDEPBAR", "BSSY", "BSYNC", "WARPSYNC", "RET", "CALL", "MEMBAR"))
-ROLES = ("UTMALDG", "SYNCS", "HGMMA", "IGMMA", "QGMMA")
+ROLES = ("UTMALDG", "SYNCS", "HGMMA", "IGMMA", "QGMMA")  # who waits by barriers in shared memory
 # multiply-accumulates of a warp's product by the shape in its name
 SHAPES = {"16816": 2048, "1688": 1024, "1684": 512, "884": 256, "8816": 1024, "8832": 2048, "16832": 4096, "16864": 8192,
           "168256": 32768}
@@ -172,7 +168,7 @@ def run(trace: Sequence[Op], marks: Sequence[int], blocks: int, warps: int, chip
         if op.pipe:
             may = max(may, mine[op.pipe])
         if x.base == "DEPBAR":
-            may = max(may, _groups_done(w, x))
+            may = max(may, groups_done(w.groups, x))
         if may > now:
             heapq.heappush(queue, (may, before, number))
             continue
@@ -189,7 +185,7 @@ def run(trace: Sequence[Op], marks: Sequence[int], blocks: int, warps: int, chip
             far = max(now, far) + op.bytes / chip.l2
             out.held["L2"] += op.bytes / chip.l2  # type: ignore[assignment]
             done = max(done, far + op.latency)
-        _release(w, x, now, done)
+        release(w, x, now, done)
         w.ready = now + max(x.stall, 2 if x.yields else 1)
         out.cycles = max(out.cycles, done if op.bytes else w.ready)
         w.at += 1
@@ -208,16 +204,24 @@ def run(trace: Sequence[Op], marks: Sequence[int], blocks: int, warps: int, chip
     return out
 
 
-def _groups_done(w: _Warp, x: sass.Instruction) -> float:
+def groups_done(of: Sequence[Sequence[float]], x: sass.Instruction) -> float:
     """When at most so many groups of copies as DEPBAR.LE names are on their way."""
     found = re.search(r"SB(\d)(?:, 0x(\w+))?", x.operands)
     if not found:
         return 0
-    groups, left = w.groups[int(found.group(1))], int(found.group(2) or "0", 16)
+    groups, left = of[int(found.group(1))], int(found.group(2) or "0", 16)
     return groups[-1 - left] if len(groups) > left else 0
 
 
-def _release(w: _Warp, x: sass.Instruction, now: float, done: float) -> None:
+class Waits(Protocol):
+    """What of a warp its barriers are."""
+
+    barrier: list[float]
+    groups: list[list[float]]
+    copied: float
+
+
+def release(w: Waits, x: sass.Instruction, now: float, done: float) -> None:
     """Barriers that the instruction sets; an LDGDEPBAR closes a group of LDGSTS."""
     if x.base == "LDGSTS":
         w.copied = max(w.copied, done)
@@ -280,34 +284,28 @@ def cycles(code: Sequence[sass.Instruction], span: tuple[int, int] | None, turns
     return ran.cycles + more, ran.held
 
 
-def judge(job_ptx: str, manifest: Mapping[str, Any], stats: Mapping[str, Any], compiler: Compiler,
-          limit: float | None) -> dict[str, Any]:
-    """What the clock says of PTX that the simulator has run: ``clock`` with microseconds (``us``), ``cycles`` of a wave,
-    ``turns``, blocks ``together``, ``registers``, ``spilled`` bytes and the share of time (``held``) of each pipe; or
-    ``no_clock``: why not."""
+def judge(ptx: str, text: str, stats: Mapping[str, Any], compiler: Compiler, limit: float | None) -> dict[str, Any]:
+    """What the clock says of PTX that the simulator has run, of a candidate of this ``text``: ``clock`` with microseconds
+    (``us``), ``cycles`` of all that a multiprocessor does, ``turns``, blocks ``together``, ``registers``, ``spilled`` bytes
+    and the share of time (``held``) of each pipe; or ``no_clock``: why not."""
     arch = stats["arch"]
     if arch not in CHIPS:
         return {"no_clock": f"there is no clock for {arch}"}
-    text, registers, spilled, why = sass.assemble(job_ptx, arch, compiler, limit)
+    assembled, registers, spilled, why = sass.assemble(ptx, arch, compiler, limit)
     if why:
         return {"no_clock": why}
-    code, labels = sass.read(text, stats["entry"])
-    if any(x.base in ROLES for x in code):
-        return {"no_clock": "its warps have roles, which the clock does not follow"}
+    code, labels = sass.read(assembled, stats["entry"])
     chip, grid, threads = CHIPS[arch], math.prod(stats["grid"]), math.prod(stats["block"])
     if not code or not grid:
         return {"no_clock": "there is no code to run"}
-    warps, roof = -(-threads // 32), stats["roofline"]
-    span = sass.main_loop(code, labels)
-    turns = turns_of(code, span, stats, grid * warps) if span else 1
-    together = resident(chip, threads, registers, manifest["smem"])
-    full, rest = divmod(-(-grid // roof["sms"]), together)
-    total, held = 0.0, collections.Counter[str]()
-    for times, blocks in ((full, together), (1, rest)):
-        if times and blocks:
-            took, used = cycles(code, span, turns, blocks, warps, chip)
-            total += times * took
-            held.update({name: times * n for name, n in used.items()})
+    together, roof = resident(chip, threads, registers, stats["smem"]), stats["roofline"]
+    if any(x.base in ROLES for x in code):
+        took = _of_roles(code, labels, text, stats, together, chip)
+    else:
+        took = _of_all(code, labels, stats, together, chip)
+    if isinstance(took, str):
+        return {"no_clock": took}
+    turns, total, held = took
     memory = 1e6 * max(roof["limits"]["dram"], roof["limits"]["l2"])
     each = {name: n / total / (1 if name in ("shared", "L2") else 4) for name, n in sorted(held.items())}
     each["DRAM"] = 1e6 * roof["limits"]["dram"] / max(memory, total / roof["mhz"])
@@ -315,17 +313,49 @@ def judge(job_ptx: str, manifest: Mapping[str, Any], stats: Mapping[str, Any], c
                       "registers": registers, "spilled": spilled, "held": each}}
 
 
+Took = tuple[int, float, collections.Counter[str]]
+
+
+def _of_all(code: list[sass.Instruction], labels: dict[str, int], stats: Mapping[str, Any], together: int, chip: Chip) -> Took:
+    """Turns, cycles and pipes of what a multiprocessor does where all warps do the same: blocks in waves."""
+    grid, warps = math.prod(stats["grid"]), -(-math.prod(stats["block"]) // 32)
+    span = sass.main_loop(code, labels)
+    turns = turns_of(code, span, stats, ran_blocks(stats) * warps) if span else 1
+    full, rest = divmod(-(-grid // stats["roofline"]["sms"]), together)
+    total, held = 0.0, collections.Counter[str]()
+    for times, blocks in ((full, together), (1, rest)):
+        if times and blocks:
+            took, used = cycles(code, span, turns, blocks, warps, chip)
+            total += times * took
+            held.update({name: times * n for name, n in used.items()})
+    return turns, total, held
+
+
+def _of_roles(code: list[sass.Instruction], labels: dict[str, int], text: str, stats: Mapping[str, Any], together: int,
+              chip: Chip) -> Took | str:
+    """The same where warps have roles; or why that is not known."""
+    from . import clock_roles  # it has this one's parts
+
+    roles, grid, ran = clock_roles.roles_of(text), math.prod(stats["grid"]), ran_blocks(stats)
+    shape = clock_roles.shape_of(code, labels)
+    if not roles or isinstance(shape, str):
+        return shape if isinstance(shape, str) else "what its warps do is not told"
+    inside = sum(x.base in sass.TENSOR and not x.never for x in code[slice(*shape.consume)])
+    turns = round(stats["mma"] / (ran * roles.warps) / inside)
+    each = -(-grid // stats["roofline"]["sms"])
+    blocks = min(together, each)
+    if not turns:
+        return "its consumers' loop has no turns"
+    took = clock_roles.cycles(code, labels, roles, turns, -(-each // blocks), blocks,
+                              32 * stats["global_sectors_read"] / (ran * turns), chip)
+    return took if isinstance(took, str) else (turns, *took)
+
+
+def ran_blocks(stats: Mapping[str, Any]) -> int:
+    """Blocks that the simulator counted: all, or those of fewer tiles."""
+    return int(stats.get("sampled", math.prod(stats["grid"])))
+
+
 def ready() -> bool:
     """Are ptxas and nvdisasm here?"""
     return bool(sass.tool("ptxas") and sass.tool("nvdisasm"))
-
-
-def compile_and_judge(program: str, words: Sequence[str], folder: str, stats: Mapping[str, Any], compiler: Compiler,
-                      limit: float | None) -> dict[str, Any]:
-    """:func:`judge` of what hexc makes of a program with these options; files go to ``folder``."""
-    ptx, manifest = os.path.join(folder, "k.ptx"), os.path.join(folder, "k.json")
-    done = compiler.call("--emit-ptx", program, "-o", ptx, "--manifest", manifest, *words, limit=limit)
-    if done.status:
-        return {"no_clock": done.why}
-    kernel = one_kernel(json.loads(Path(manifest).read_text(encoding="utf-8"))["kernels"])
-    return judge(ptx, kernel, stats, compiler, limit)

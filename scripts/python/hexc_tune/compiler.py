@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from .errors import TuneError
+from .measurer import Measurer
 
 # of the statistics that `hexc run` writes
 KEPT = ("median_us", "us", "warp_instructions", "mma", "bank_conflicts", "global_sectors_read", "grid", "block",
-        "gpu", "driver", "arch", "roofline")
+        "gpu", "driver", "arch", "roofline", "sampled")
 
 
 @dataclass
@@ -47,19 +48,21 @@ class Compiler:
         self._running: set[subprocess.Popen[str]] = set()
         self._lock = threading.Lock()
         self._ended = False
+        self._measurer: Measurer | None = None
 
-    def call(self, *words: str, limit: float | None = None) -> Done:
-        """Run it with these words, for ``limit`` seconds at most; :class:`TuneError` if there is no such command."""
-        return self.command([self.path, *words], limit)
+    def call(self, *words: str, limit: float | None = None, more: dict[str, str] | None = None) -> Done:
+        """Run it with these words, for ``limit`` seconds at most, and ``more`` in its environment; :class:`TuneError` if
+        there is no such command."""
+        return self.command([self.path, *words], limit, more)
 
-    def command(self, words: Sequence[str], limit: float | None = None) -> Done:
+    def command(self, words: Sequence[str], limit: float | None = None, more: dict[str, str] | None = None) -> Done:
         """Run any command, as a child that :meth:`end` kills."""
         try:
             with self._lock:
                 if self._ended:
                     return Done(-9, "", "ended")
                 child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.cwd,
-                                         errors="replace", start_new_session=True)
+                                         errors="replace", start_new_session=True, env={**os.environ, **more} if more else None)
                 self._running.add(child)
         except OSError as error:
             hint = "; set HEXC" if words[0] == self.path else ""
@@ -75,12 +78,32 @@ class Compiler:
             with self._lock:
                 self._running.discard(child)
 
+    def measure(self, program: str, options: Sequence[str], limit: float | None = None) -> tuple[dict[str, Any] | None, Done]:
+        """``hexc run --exec gpu`` with statistics, in the one process that has the GPU; None where it failed.  One at a
+        time."""
+        with self._lock:
+            if self._ended:
+                return None, Done(-9, "", "ended")
+            self._measurer = self._measurer or Measurer([self.path, "measure"], self.cwd)
+        with tempfile.TemporaryDirectory() as folder:
+            stats = os.path.join(folder, "stats.json")
+            try:
+                done = Done(*self._measurer.run([program, "--stats", stats, *options], limit))
+            except OSError as error:
+                raise TuneError(f"{self.path}: {error.strerror}; set HEXC") from None
+            if done.status:
+                return None, done
+            found: dict[str, Any] = json.loads(Path(stats).read_text(encoding="utf-8"))
+            return found, done
+
     def end(self) -> None:
         """Kill what runs and start nothing more."""
         with self._lock:
             self._ended = True
             for child in self._running:
                 _kill(child)
+            if self._measurer:
+                self._measurer.end()
 
     def version(self) -> str:
         """As ``hexc --version`` says it."""

@@ -6,47 +6,119 @@ that was tuned: up to it, that size's set is taken."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from . import ops
 from .errors import TuneError
 from .expr import evaluate
-from .space import Sizes, read_shape
+from .space import Sizes, read_shape, shape_text
 from .store import Store
 from .sweep import Result, results
 
 TOLERANCE = 0.02
-Set = tuple[str, int]  # constants and candidate
+CHAIN = -1
+Set = tuple[str, int]  # constants and candidate; of a chain all stages, and CHAIN
 
 
 def text(store: Store, sweeps: Sequence[Mapping[str, Any]]) -> str:
-    """The file of these sweeps, one family for each that found anything."""
-    return "hexc-family 1\n" + "".join(_family(store, s) for s in sweeps)
+    """The file of these sweeps, one family for each program that found anything; of an operator's kernels one for all."""
+    out, of_operators = "", dict[str, list[Mapping[str, Any]]]()
+    for s in sweeps:
+        if name := _operator(s):
+            of_operators.setdefault(f"{name} {s['arch']} {s['gpu']} {s['build']} {s['judge']}", []).append(s)
+        elif found := _found(store, s):
+            by_shape: dict[str, dict[Set, float]] = {}
+            for r in found:
+                by_shape.setdefault(r.choice.shape, {})[r.choice.define, r.choice.candidate] = r.us
+            lists = store.lists(s["id"])
+            out += _family(s, lists[found[0].choice.define][1]["kernel"], by_shape, lambda t: t[0],
+                           lambda t: list(lists[t[0]][1]["assume"]))
+    return "hexc-family 1\n" + out + "".join(_of_operator(store, of) for of in of_operators.values())
 
 
-def _family(store: Store, s: Mapping[str, Any]) -> str:
-    found = [r for r in results(store, s["id"], s["judge"].split()[0]) if r.state == "ok"]
-    if not found:
-        return ""
-    lists = store.lists(s["id"])
+def _found(store: Store, s: Mapping[str, Any]) -> list[Result]:
+    return [r for r in results(store, s["id"], s["judge"].split()[0]) if r.state == "ok"]
+
+
+def _operator(s: Mapping[str, Any]) -> str:
+    """"" where the sweep is of a program."""
+    words = json.loads(s["options"])
+    return words[words.index("--op") + 1] if "--op" in words else ""
+
+
+def _of_operator(store: Store, sweeps: Sequence[Mapping[str, Any]]) -> str:
+    """A table for hexc_op_plan: the fastest of single kernels and of the chains that the operator's own table has, whose
+    stages were judged one by one; behind it the operator's lines, for sizes that those tuned do not take."""
+    op = ops.read(_operator(sweeps[0]))
+    by_kernel = {s["kernel"]: _found(store, s) for s in sweeps}
     by_shape: dict[str, dict[Set, float]] = {}
-    for r in found:
-        by_shape.setdefault(r.choice.shape, {})[r.choice.define, r.choice.candidate] = r.us
+    assumed: dict[str, list[str]] = {}
+    for s in sweeps:
+        lists = store.lists(s["id"])
+        for r in by_kernel[s["kernel"]] if any(line.stages[0].kernel == s["kernel"] and len(line.stages) == 1
+                                               for line in op.lines) else ():
+            words = f"{s['kernel']} " + " ".join(d for d in r.choice.define.split() if _of_table(op, s["kernel"], d))
+            by_shape.setdefault(r.choice.shape, {})[words.strip(), r.choice.candidate] = r.us
+            assumed[words.strip()] = lists[r.choice.define][1]["assume"]
+    for line in op.chains():
+        if chain := _add_chain(line, by_kernel, by_shape):
+            assumed[chain] = [line.guard]
+    if not by_shape:
+        return ""
+    made = _family(sweeps[0], op.name, by_shape, lambda t: t[0], lambda t: assumed.get(t[0], []))
+    return made + "".join(f"take {line.with_candidates()}\n" for line in op.lines)
+
+
+def _of_table(op: ops.Operator, kernel: str, define: str) -> bool:
+    """Is it the table's to say, not the host's?"""
+    name, _, value = define.partition("=")
+    return name in op.values(kernel) or value.lstrip("-").isdigit()
+
+
+def _add_chain(line: ops.Line, by_kernel: Mapping[str, Sequence[Result]], by_shape: dict[str, dict[Set, float]]) -> str:
+    """The times of a chain: the sums of its stages', each with the candidate that is best for all shapes together.  Its
+    words in a table; "" where it was not judged."""
+    total: dict[str, float] = {}
+    words = []
+    for stage in line.stages:
+        us: dict[int, dict[str, float]] = {}
+        for r in by_kernel.get(stage.kernel, ()):
+            if set(stage.define.split()) <= set(r.choice.define.split()):
+                us.setdefault(r.choice.candidate, {})[r.choice.shape] = r.us
+        shapes = {shape: shape_text(e) for shape in by_shape if (e := line.extended(read_shape(shape)))}
+        whole = {c: of for c, of in us.items() if all(more in of for more in shapes.values())}
+        if not shapes or not whole:
+            return ""
+        best = min(whole, key=lambda c: sum(whole[c][more] for more in shapes.values()))
+        for shape, more in shapes.items():
+            total[shape] = total.get(shape, 0.0) + whole[best][more]
+        words.append(" ".join([stage.kernel, *stage.define.split(), f"candidate={best}"]))
+    given = " with " + ", ".join(f"{n}={v}" for n, v in line.sizes) if line.sizes else ""
+    chain = " then ".join(words) + given
+    for shape, sum_us in total.items():
+        by_shape[shape][chain, CHAIN] = sum_us
+    return chain
+
+
+def _family(s: Mapping[str, Any], name: str, by_shape: Mapping[str, Mapping[Set, float]], words: Callable[[Set], str],
+            assumed: Callable[[Set], list[str]]) -> str:
     takes = cover(by_shape)
     points = [(read_shape(shape) if shape else {}, takes[shape]) for shape in by_shape]
-    kernel = lists[found[0].choice.define][1]["kernel"]
-    lines = [f"family {kernel}", f"program sha256:{s['program']}", f"arch {s['arch']}", f"gpu {s['gpu']}",
+    lines = [f"family {name}", f"program sha256:{s['program']}", f"arch {s['arch']}", f"gpu {s['gpu']}",
              f"driver {s['driver'] or '-'}", f"build {s['build']}", f"judge {s['judge']}"]
     guards: dict[Set, list[str]] = {}
     for box, take in divide(points, {}):
         guards.setdefault(take, []).append(_box_text(box))
     for take, boxes in guards.items():
-        assume = [a for a in lists[take[0]][1]["assume"]]
+        assume = assumed(take)
         guard = "" if "" in boxes else boxes[0] if len(boxes) == 1 else " || ".join(f"({b})" for b in boxes)
         whole = [f"({guard})" if "||" in guard and assume else guard, *(f"({a})" if "||" in a else a for a in assume)]
         tuned = "; ".join(f"{shape.replace(' ', ',')}: {us[take]:.3f}" for shape, us in by_shape.items() if takes[shape] == take)
-        lines += ["take " + " ".join([*take[0].split(), f"candidate={take[1]}"]) + " when "
+        candidate = [] if take[1] == CHAIN else [f"candidate={take[1]}"]
+        lines += ["take " + " ".join([*words(take).split(), *candidate]) + " when "
                   + (" && ".join(w for w in whole if w) or "1") + f"  # us {tuned}"]
     return "\n".join(lines) + "\n"
 

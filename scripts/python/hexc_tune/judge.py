@@ -6,18 +6,21 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from . import clock, gpu, sass
-from .compiler import KEPT, Compiler, Done, one_kernel, option
+from .compiler import KEPT, Compiler, Done, one_kernel, option, without_args
 from .space import loops_of
 
 # whose rates the simulator's counts are held against, where none is named
 GPU_OF = {"sm_75": "T4", "sm_80": "A100-80GB", "sm_86": "A10", "sm_89": "L4", "sm_90a": "H100-SXM"}
 # by exit status of `hexc run`; others are trouble of the machine, and are tried again when a sweep goes on
+# what is said where ptxas is older than hexc's PTX, or the arch: the driver may not be
+OLD = re.compile(r"Unsupported \.version|is not defined for option|cubin: ptxas")
 STATES = {1: "refused", 2: "refused", 3: "wrong", 124: "slow"}
 
 
@@ -35,6 +38,10 @@ class Job:
     check: bool = False
     repeat: int = 0
     warm: bool = False
+    bundle: bytes = b""  # for the GPU: what was compiled before, for `hexc run --from`
+    text: str = ""  # of the candidate
+    grid: tuple[int, ...] = ()  # of all, where arguments are those of a part; ()
+    bytes: float = 1  # tensors of all by those of the part
     limit: float | None = None
 
     def words(self) -> list[str]:
@@ -53,7 +60,7 @@ def perform(job: Job, compiler: Compiler) -> Outcome:
     words = ["--candidate", str(job.candidate), *job.words(), *(w for a in job.args for w in ("--arg", a))]
     words += ["--check"] if job.check else []
     if job.judge == "gpu":
-        return _measure(job, compiler, words)
+        return measure(job, compiler, words)
     return _count(job, compiler, words)
 
 
@@ -92,25 +99,33 @@ def _list(job: Job, compiler: Compiler) -> Outcome:
 
 
 def _compile(job: Job, compiler: Compiler) -> Outcome:
-    """Does hexc compile it, and does ptxas take it, where there is one?"""
+    """The ``bundle`` that hexc makes, with a cubin where there is a ptxas that is not too old: what either refuses never
+    comes to the GPU, and the process that measures compiles nothing."""
+    arch = option(job.options, "--arch")
     with tempfile.TemporaryDirectory() as folder:
-        ptx = os.path.join(folder, "k.ptx")
-        done = compiler.call("--emit-ptx", job.program, "--candidate", str(job.candidate), "-o", ptx, *job.words(),
-                             limit=job.limit)
-        ptxas, arch = sass.tool("ptxas"), option(job.options, "--arch")
-        if not done.status and ptxas and arch:
-            done = compiler.command([ptxas, f"-arch={arch}", ptx, "-o", os.devnull], job.limit)
-            if done.status and "Unsupported .version" in done.err:  # it is older than the driver may be
-                done = Done(0, "", "")
-    return {**(_failed(done) if done.status else {"state": "ok"}), "compiled": True}
+        out = os.path.join(folder, "k.hxb")
+        words = ["build", job.program, "-o", out, "--candidate", str(job.candidate), *without_args(job.options),
+                 *(w for d in job.defines for w in ("-D", d))]
+        ptxas = sass.tool("ptxas") if arch else None
+        more = {"PTXAS": ptxas} if ptxas else None
+        done = compiler.call(*words, *(("--cubin", str(arch)) if ptxas else ()), limit=job.limit, more=more)
+        if done.status and ptxas and OLD.search(done.err):
+            done = compiler.call(*words, limit=job.limit)
+        if done.status:
+            return {**_failed(done), "compiled": True}
+        return {"state": "ok", "compiled": True, "bundle": Path(out).read_bytes()}
 
 
-def _measure(job: Job, compiler: Compiler, words: list[str]) -> Outcome:
+def measure(job: Job, compiler: Compiler, words: list[str]) -> Outcome:
     """On this host's GPU, its clocks watched."""
     here = gpu.find()
     words += ["--repeat", str(job.repeat)] + (["--warm"] if job.warm else [])
-    with gpu.Watch(here.bus if here else "") as clocks:
-        stats, done = compiler.run(job.program, ["--exec", "gpu", *words], job.limit)
+    with tempfile.NamedTemporaryFile(suffix=".hxb") as file, gpu.Watch(here.bus if here else "") as clocks:
+        if job.bundle:
+            file.write(job.bundle)
+            file.flush()
+            words += ["--from", file.name]
+        stats, done = compiler.measure(job.program, words, job.limit)
     if stats is None:
         return _failed(done)
     return {"state": "ok", "us": stats["us"], "stats": _kept(stats), "clocks": clocks.summary()}
@@ -120,14 +135,30 @@ def _count(job: Job, compiler: Compiler, words: list[str]) -> Outcome:
     """Run by the simulator, which finds out what is wrong; what it counted, or machine code, tells the time."""
     roof = ["--roofline", job.roofline] if job.roofline else []
     with tempfile.TemporaryDirectory() as folder:
-        stats, done = compiler.run(job.program, ["--exec", "sim", *roof, *words], job.limit)
+        ptx = os.path.join(folder, "k.ptx")
+        keep = ["--ptx", ptx] if job.judge == "clock" else []
+        stats, done = compiler.run(job.program, ["--exec", "sim", *roof, *keep, *words], job.limit)
         if stats is None:
             return _failed(done)
+        whole(stats, job)
         found: Outcome = {"state": "ok", "stats": _kept(stats)}
         if job.judge == "clock":
-            made = ["--candidate", str(job.candidate), *job.words()]
-            found["stats"] |= clock.compile_and_judge(job.program, made, folder, stats, compiler, job.limit)
+            found["stats"] |= clock.judge(ptx, job.text, stats, compiler, job.limit)
     return found
+
+
+def whole(stats: dict[str, Any], job: Job) -> None:
+    """What was counted of a part of the grid, as it is of all of it: ``grid`` and ``roofline`` are those of all, `sampled` is
+    how many blocks ran.  Blocks are taken for alike; DRAM's bytes are the tensors', which are that many times as large."""
+    if not job.grid:
+        return
+    ran, blocks = math.prod(stats["grid"]), math.prod(job.grid)
+    roof = stats["roofline"]
+    sms = roof["sms"]
+    more = blocks / ran * min(ran, sms) / min(blocks, sms)
+    for limit in roof["limits"]:
+        roof["limits"][limit] *= job.bytes if limit == "dram" else blocks / ran if limit == "l2" else more
+    stats["grid"], stats["sampled"] = list(job.grid), ran
 
 
 def _kept(stats: dict[str, Any]) -> dict[str, Any]:

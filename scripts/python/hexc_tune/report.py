@@ -67,7 +67,7 @@ def _sweep(store: Store, s: Mapping[str, Any]) -> str:
     studies = study(found)
     out += "<h2>The best of each shape</h2>\n" + _best(studies)
     out += _table(("shape", "us", "spread", "by", "constants", "candidate", "layouts"),
-                  [(t.shape or "-", f"{t.best.us:.2f}", f"{50 * t.best.spread:.1f} %" if t.best.launches > 3 else "-", t.best.by,
+                  [(t.shape or "-", f"{t.best.us:.2f}", f"{50 * t.best.spread:.1f} %" if t.best.launches > 3 else "-", t.best.way,
                     t.best.choice.define, t.best.choice.candidate, t.best.choice.text) for t in studies])
     out += "<h2>Predicted and found</h2>\n" + _predicted(good)
     out += "<h2>The frontier over time</h2>\n" + _over_time(store, s["id"], good)

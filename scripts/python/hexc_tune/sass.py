@@ -86,19 +86,32 @@ def read(text: str, entry: str) -> tuple[list[Instruction], dict[str, int]]:
     return code, labels
 
 
-TENSOR = frozenset(("HMMA", "IMMA", "DMMA", "BMMA", "QMMA"))
+TENSOR = frozenset(("HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "HGMMA", "IGMMA", "QGMMA"))
 MEMORY = frozenset(("LDG", "LDGSTS", "LDS", "LDSM", "STS", "STG"))
 
 
-def main_loop(code: list[Instruction], labels: dict[str, int]) -> tuple[int, int] | None:
-    """First instruction and the one behind the last of the loop that most of the work is in: of those without another
-    inside it the one with most products, then most accesses, then the shortest.  A loop is what a branch goes back over."""
+def loops(code: list[Instruction], labels: dict[str, int]) -> set[tuple[int, int]]:
+    """First instruction and the one behind the last of each loop: what a branch goes back over.  Blocks behind the last
+    EXIT are out of line: what goes back from there is no loop."""
+    last = max((i for i, x in enumerate(code) if x.base == "EXIT"), default=len(code))
     spans = set()
-    for i, x in enumerate(code):
-        to = re.search(r"\.L_x_\d+", x.operands) if x.base == "BRA" else None
-        head = labels.get(to.group()) if to else None
-        if head is not None and head < i:
-            spans.add((head, i + 1))
+    for i, x in enumerate(code[:last]):
+        to = target(x, labels)
+        if to is not None and to < i:
+            spans.add((to, i + 1))
+    return spans
+
+
+def target(x: Instruction, labels: dict[str, int]) -> int | None:
+    """The instruction that a branch goes to."""
+    to = re.search(r"\.L_x_\d+", x.operands) if x.base == "BRA" else None
+    return labels.get(to.group()) if to else None
+
+
+def main_loop(code: list[Instruction], labels: dict[str, int]) -> tuple[int, int] | None:
+    """The loop that most of the work is in: of those without another inside it the one with most products, then most
+    accesses, then the shortest."""
+    spans = loops(code, labels)
 
     def rank(span: tuple[int, int]) -> tuple[int, int, int]:
         body = code[slice(*span)]

@@ -129,10 +129,11 @@ def _npy_shape(path: str) -> list[int]:
 
 def loops_of(ir: str) -> list[dict[str, Any]]:
     """Trips of the loops of a kernel's IR after inference, as expressions of sizes (None: they depend on more), and how
-    many loops they are in."""
+    many loops they are in.  A loop over tiles, of blocks that stay, is one of 1 trip: predictions and grids are of tiles."""
     value: dict[str, str | None] = {}
     found: list[dict[str, Any]] = []
     stack: list[int] = []
+    over: dict[str, dict[str, Any]] = {}  # loops by their variable
     for line in ir.splitlines():
         body = line.lstrip()
         indent = len(line) - len(body)
@@ -148,7 +149,11 @@ def loops_of(ir: str) -> list[dict[str, Any]]:
             known = lo is not None and hi is not None and step is not None
             found.append({"depth": len(stack), "trips": f"ceil(max({hi} - {lo}, 0), {step})" if known else None})
             stack.append(indent)
+            if variable := re.search(r"\{ \((%\d+)", body):
+                over[variable.group(1)] = found[-1]
         elif made:
+            if made.group(2) == "block_id" and (tile := over.get(next(iter(re.findall(r"%\d+", made.group(3))), ""))):
+                tile["trips"] = "1"
             ins = [value.get(x) for x in re.findall(r"%\d+", made.group(3))]
             value[made.group(1)] = _written(made.group(2), ins, made.group(4))
     return found
@@ -180,6 +185,54 @@ def stretch(listed: Mapping[str, Any], sizes: Mapping[str, int]) -> float:
         nest = [*nest[: loop["depth"]], 32 if n is None else n]
         trips = max(trips, float(math.prod(nest)))
     return 1 - inside + inside * trips / most if most > 1 and listed["loops"] else 1.0
+
+
+# ---- a part of the grid -------------------------------------------------------------------------------------------------
+
+EACH = 256  # sizes become shorter by multiples of it: tiles' edges are as ragged, assumptions on multiples hold
+
+
+def part_of(listed: Mapping[str, Any], given: Sequence[str], sizes: Sizes, most: int) -> Sizes:
+    """Sizes with which there are some ``most`` blocks that do what all do: those that the grid alone depends on are made
+    shorter.  The sizes themselves where that cannot be: a loop depends on them, or on more than is known, or arguments
+    are of a shape that is given in numbers."""
+    if not sizes or any("@" in a or re.search(r"[\[,]\s*\d+\s*[\],]", a) for a in given):
+        return sizes
+    if any(loop["trips"] is None for loop in listed["loops"]):
+        return sizes
+    inside = set().union(*(_names(loop["trips"]) for loop in listed["loops"]))
+    free = sorted(set().union(*map(_names, listed["grid"])) - inside)
+    out = dict(sizes)
+    while (blocks_of(listed, out) or 0) > most:
+        shorter = [(out[n], n) for n in free if out.get(n, 0) >= 2 * EACH]
+        if not shorter:
+            break
+        value, name = max(shorter)
+        rest, times = value % EACH, value // EACH
+        out[name] = rest + EACH * (times // 2)
+    return out
+
+
+def _names(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text)) - {"ceil", "min", "max", "where"}
+
+
+def grid_of(listed: Mapping[str, Any], sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """() where it depends on more."""
+    grid = [evaluate(g, sizes) for g in listed["grid"]]
+    return () if None in grid else tuple(g for g in grid if g is not None)
+
+
+def blocks_of(listed: Mapping[str, Any], sizes: Mapping[str, int]) -> int | None:
+    """None where it is not known."""
+    grid = grid_of(listed, sizes)
+    return math.prod(grid) if grid else None
+
+
+def tensor_bytes(params: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> float:
+    """Of all tensors together; what is not known counts nothing."""
+    return sum(math.prod(evaluate(d, sizes) or 0 for d in p["shape"]) * int(p["bits"]) / 8 for p in params
+               if p["kind"] == "pointer")
 
 
 # ---- predictions ------------------------------------------------------------------------------------------------------

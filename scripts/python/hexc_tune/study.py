@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from .judge import least_us
 from .sweep import Result
 
 NEAR = 0.02
@@ -53,6 +54,11 @@ def by_probes(found: Sequence[Result]) -> list[Result]:
     return probes + rest
 
 
+def by_counts(found: Sequence[Result]) -> list[Result]:
+    """Those first that need the least time by what the simulator counted: it needs no ptxas."""
+    return sorted(by_prediction(found), key=lambda r: least_us(r.stats, r.choice.cycles, r.choice.alone, r.choice.together))
+
+
 ORDERS: dict[str, Callable[[Sequence[Result]], list[Result]]] = {
     "by prediction": by_prediction,
     "constants in turns": by_turns,
@@ -74,7 +80,10 @@ def _of_shape(shape: str, good: list[Result]) -> Study:
     best = min(good, key=lambda r: r.us)
     s = Study(shape, len(good), best)
     near = sum(r.us <= best.us * (1 + NEAR) for r in good)
-    for name, order in ORDERS.items():
+    orders = dict(ORDERS)
+    if all(r.by == "clock" and "roofline" in r.stats for r in good):
+        orders["by the simulator's counts"] = by_counts
+    for name, order in orders.items():
         line = list(itertools.accumulate((r.us for r in order(good)), min))
         s.frontier[name] = line
         s.needs[name] = 1 + sum(us > best.us * (1 + NEAR) for us in line)

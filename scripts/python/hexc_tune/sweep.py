@@ -7,13 +7,16 @@ all that are left stand beside each other in time, and the slower part is left o
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from .compiler import option
@@ -26,14 +29,17 @@ from .space import (
     Machine,
     Sizes,
     arguments,
+    grid_of,
+    part_of,
     predicted_us,
     prune,
     shape_text,
     sizes_of,
+    tensor_bytes,
 )
 from .store import Key, Store
 
-AHEAD = 64  # jobs that wait for a core
+AHEAD, AHEAD_LISTS = 64, 16  # jobs that wait for a core
 
 
 @dataclass
@@ -57,6 +63,8 @@ class Options:
     warm: bool = False
     limit: float | None = None
     budget: float | None = None
+    sample: int = 0  # blocks that the simulator runs, about; 0: all
+    operator: str = ""  # of --op
 
     def rounds(self) -> list[int]:
         """Launches of each round; only measured times have more than one."""
@@ -81,6 +89,12 @@ class Result:
     stats: dict[str, Any] = field(default_factory=dict)
     rounds: int = 0
     samples: list[float] = field(default_factory=list)
+
+    @property
+    def way(self) -> str:
+        """By whom the time is, and of how much of the grid: "sim 16 of 2048"."""
+        part = f" {self.stats['sampled']} of {math.prod(self.stats['grid'])}" if "sampled" in self.stats else ""
+        return self.by + part
 
 
 def combine(choice: Choice, samples: Sequence[dict[str, Any]], judge: str) -> Result:
@@ -142,6 +156,8 @@ class Sweep:
         self.progress, self.tell = progress, tell
         self._end = time.monotonic() + options.budget if options.budget else math.inf
         self.left = 0  # judgements that the budget did not allow
+        self._folder = tempfile.TemporaryDirectory()
+        self._listed: dict[str, dict[str, Any]] = {}
 
     def defines(self) -> list[str]:
         """All combinations, in order."""
@@ -156,6 +172,8 @@ class Sweep:
     def run(self) -> None:
         """All of it, as far as the budget goes."""
         self.make_lists()
+        if self.left:
+            return
         chosen = self.choose()
         for number, repeat in enumerate(self.options.rounds()):
             chosen = self.judge(chosen, number, repeat)
@@ -168,10 +186,18 @@ class Sweep:
         known = self.store.lists(self.number)
         missing = [d for d in self.defines() if d not in known]
         self.progress.start("candidates", len(missing))
-        for define in missing:
-            self.crew.submit(define, self.job(define))
-        for _ in missing:
+        waiting, order = 0, iter(missing)
+        while True:
+            while waiting < AHEAD_LISTS and time.monotonic() < self._end:
+                define = next(order, None)
+                if define is None:
+                    break
+                self.crew.submit(define, self.job(define))
+                waiting += 1
+            if not waiting:
+                break
             done = self.crew.next()
+            waiting -= 1
             why, found = done.outcome.get("why", ""), done.outcome
             if found["state"] in ("ok", "refused"):
                 self.store.add_list(self.number, str(done.tag), why, {} if why else found)
@@ -180,6 +206,7 @@ class Sweep:
                 raise TuneError(f"{done.tag}: {why}")
             self.progress.step()
         self.progress.end()
+        self.left += sum(1 for _ in order)
 
     def shapes(self, params: Sequence[dict[str, Any]]) -> list[tuple[Sizes, list[str]]]:
         """Each with its arguments; one without a name where sizes are not known."""
@@ -206,12 +233,11 @@ class Sweep:
 
     def judge(self, chosen: Sequence[Choice], number: int, repeat: int) -> list[Choice]:
         """One round of those that have none; in every second round the other way round.  What a GPU is to measure is
-        compiled ahead by the other cores, and what ptxas refuses never comes to the GPU."""
+        compiled before by the other cores, as many jobs ahead as AHEAD; what ptxas refuses never comes to the GPU."""
         have = {key for key, n, found in self.store.samples(self.number) if n == number and found["state"] != "trouble"}
         todo = [c for c in chosen if c.key not in have]
         todo = todo[::-1] if number % 2 else todo
-        by_key, lists = {c.key: c for c in todo}, self.store.lists(self.number)
-        ahead = self.options.judge == "gpu" and number == 0
+        by_key = {c.key: c for c in todo}
         self.progress.start(f"round {number}" if len(self.options.rounds()) > 1 else "judged", len(todo))
         waiting, order, best = 0, iter(todo), math.inf
         while True:
@@ -219,15 +245,15 @@ class Sweep:
                 c = next(order, None)
                 if not c:
                     break
-                job = self.trial_job(c, lists[c.define][1], number, repeat)
-                self.crew.submit(c.key, replace(job, judge="compile") if ahead else job)
+                self._begin(c, number, repeat)
                 waiting += 1
             if not waiting:
                 break
             done = self.crew.next()
             c, found = by_key[done.tag], done.outcome  # type: ignore[index]
             if found.pop("compiled", False) and found["state"] == "ok":
-                self.crew.submit(c.key, self.trial_job(c, lists[c.define][1], number, repeat))
+                self._compiled(c).write_bytes(found["bundle"])
+                self._begin(c, number, repeat)
                 continue
             waiting -= 1
             self.store.add_sample(self.number, c.key, number, found, done.host, done.began)
@@ -239,12 +265,37 @@ class Sweep:
         self.left += sum(1 for _ in order)
         return list(chosen)
 
-    def trial_job(self, c: Choice, listed: dict[str, Any], number: int, repeat: int) -> Job:
+    def _compiled(self, c: Choice) -> Path:
+        """The file that keeps what was compiled of a choice, from round to round."""
+        name = hashlib.sha256(f"{c.define} {c.candidate}".encode()).hexdigest()[:32]
+        return Path(self._folder.name, name)
+
+    def _begin(self, c: Choice, number: int, repeat: int) -> None:
+        """Have it judged; for the GPU compiled, if it is not yet."""
+        job, file = self.trial_job(c, number, repeat), self._compiled(c)
+        if job.judge == "gpu":
+            job = replace(job, bundle=file.read_bytes()) if file.exists() else replace(job, judge="compile")
+        self.crew.submit(c.key, job)
+
+    def trial_job(self, c: Choice, number: int, repeat: int) -> Job:
         """What judges a choice in a round; results are compared with the program's meaning in the first."""
-        o = self.options
-        args = next(args for sizes, args in self.shapes(listed["params"]) if shape_text(sizes) == c.shape)
-        return self.job(c.define, args=tuple(args), candidate=c.candidate, repeat=repeat, judge=o.judge,
-                        roofline=o.roofline, check=o.check and number == 0, warm=o.warm)
+        o, listed = self.options, self._lists()[c.define]
+        sizes, args = next((s, args) for s, args in self.shapes(listed["params"]) if shape_text(s) == c.shape)
+        grid: tuple[int, ...] = ()
+        more = 1.0
+        if o.sample and o.judge != "gpu" and o.shapes:
+            part = part_of(listed, o.args, sizes, o.sample)
+            if part != sizes:
+                grid, args = grid_of(listed, sizes), arguments(listed["params"], o.args, part)
+                more = tensor_bytes(listed["params"], sizes) / (tensor_bytes(listed["params"], part) or 1)
+        return self.job(c.define, args=tuple(args), candidate=c.candidate, repeat=repeat, judge=o.judge, text=c.text,
+                        roofline=o.roofline, check=o.check and number == 0, warm=o.warm, grid=grid, bytes=more)
+
+    def _lists(self) -> dict[str, dict[str, Any]]:
+        """What was listed of each combination of constants; read once."""
+        if not self._listed:
+            self._listed = {define: found for define, (_, found) in self.store.lists(self.number).items()}
+        return self._listed
 
     def cut(self, chosen: Sequence[Choice]) -> list[Choice]:
         """Those of the last round that go on, of each shape."""
@@ -279,7 +330,9 @@ def key_of(options: Options, digest: str, gpu: str, driver: str, build: str) -> 
     """Of the sweep in the database."""
     kernel = option(options.options, "--kernel", "") or ""
     judge = options.judge + (" warm" if options.warm else "") + ("" if options.check else " unchecked")
+    judge += f" {options.sample} blocks" if options.sample and options.judge != "gpu" else ""
     fixed = [w for w in options.options if w not in ("--arch", "--kernel")]
+    fixed += ["--op", options.operator] if options.operator else []
     return {"program": digest, "kernel": kernel, "options": json.dumps(fixed), "args": json.dumps(options.args),
             "arch": option(options.options, "--arch", "") or "", "gpu": gpu, "driver": driver, "build": build,
             "judge": judge}

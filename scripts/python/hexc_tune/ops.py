@@ -1,0 +1,132 @@
+"""Operators of lib/ops: what their files say of themselves (hexc-op(5)), for sweeps over their kernels and for tables that
+hexc_op_plan takes (`families` of hexc_op_opts)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import TuneError
+from .expr import evaluate
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A kernel of a line with its constants ("BM=16 BN=64")."""
+
+    kernel: str
+    define: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table: its text behind `take`, the kernels one after the other, the sizes that it computes, its guard."""
+
+    text: str
+    stages: tuple[Stage, ...]
+    sizes: tuple[tuple[str, str], ...]
+    guard: str
+
+    def with_candidates(self) -> str:
+        """The text, with the candidate that is taken where none is said: beside lines that say others, that is to be
+        said."""
+        stages = " then ".join(" ".join([s.kernel, *s.define.split(), "candidate=0"]) for s in self.stages)
+        sizes = " with " + ", ".join(f"{n}={v}" for n, v in self.sizes) if self.sizes else ""
+        return f"{stages}{sizes} when {self.guard}"
+
+    def extended(self, sizes: Mapping[str, int]) -> dict[str, int] | None:
+        """Sizes and those of the line; None where it is not for these."""
+        if not evaluate(self.guard, sizes):
+            return None
+        out = dict(sizes)
+        constants = {n: int(v) for s in self.stages for n, v in (d.split("=") for d in s.define.split()) if v.isdigit()}
+        for name, text in self.sizes:
+            value = evaluate(text, {**constants, **sizes})
+            if value is None:
+                return None
+            out[name] = value
+        return out
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A file of lib/ops: its table, and in which file each kernel is."""
+
+    name: str
+    path: str
+    lines: tuple[Line, ...]
+    files: Mapping[str, str]
+
+    def kernel(self) -> str:
+        """The one that is for most sizes: of the last line that has but one."""
+        alone = [line.stages[0].kernel for line in self.lines if len(line.stages) == 1]
+        return alone[-1] if alone else self.lines[-1].stages[0].kernel
+
+    def values(self, kernel: str) -> dict[str, list[str]]:
+        """What the table has of each constant of a kernel, in its order."""
+        out: dict[str, list[str]] = {}
+        for stage in (s for line in self.lines for s in line.stages if s.kernel == kernel):
+            for name, value in (d.split("=") for d in stage.define.split()):
+                if value not in out.setdefault(name, []):
+                    out[name].append(value)
+        return out
+
+    def chains(self) -> list[Line]:
+        """Lines of several kernels."""
+        return [line for line in self.lines if len(line.stages) > 1]
+
+    def declared(self, kernel: str) -> str:
+        """The text of a kernel."""
+        text = Path(self.files[kernel]).read_text(encoding="utf-8")
+        found = re.search(rf"^kernel {kernel}\b.*?(?=^kernel |\Z)", text, re.M | re.S)
+        return found.group() if found else ""
+
+    def has(self, kernel: str, constant: str) -> bool:
+        """Has the kernel a constant or tunable of this name?"""
+        said = "\n".join(re.findall(r"^\s*(?:tune|const)\b(.*)", self.declared(kernel), re.M))
+        return bool(re.search(rf"\b{constant}\b\s*=", said))
+
+
+def folder() -> Path:
+    """lib/ops of the checkout that this package stands in, or of the one that is worked in."""
+    at = Path(__file__).resolve().parents[3] / "lib/ops"
+    return at if at.is_dir() and not Path("lib/ops").is_dir() else Path("lib/ops")
+
+
+def read(name: str) -> Operator:
+    """:class:`TuneError` names those that there are."""
+    path = folder() / f"{name}.hexc"
+    if not name.isidentifier() or not path.exists():
+        known = " ".join(sorted(p.stem for p in folder().glob("*.hexc")))
+        raise TuneError(f"there is no operator {name}; there are {known}")
+    text = path.read_text(encoding="utf-8")
+    use = [w for line in re.findall(r"^//: use (.*)", text, re.M) for w in line.split()]
+    files = {k: str(p) for p in [*(folder() / f"{u}.hexc" for u in use), path]
+             for k in re.findall(r"^kernel (\w+)", p.read_text(encoding="utf-8"), re.M)}
+    first = re.search(r"^kernel (\w+)", text, re.M)
+    table = re.findall(r"^//: take (.*)", text, re.M) or [f"{first.group(1) if first else name} when 1"]
+    return Operator(name, str(path), tuple(line_of(t, name) for t in table), files)
+
+
+def line_of(text: str, family: str) -> Line:
+    """Of `take TEXT`."""
+    head, _, guard = text.partition(" when ") if " when " in text else ("", "", text.removeprefix("when "))
+    stages, _, sizes = head.partition(" with ")
+    made = []
+    for stage in stages.split(" then "):
+        words = stage.split()
+        kernel = words.pop(0) if words and "=" not in words[0] else family
+        made.append(Stage(kernel, " ".join(w for w in words if not w.startswith("candidate="))))
+    named = re.findall(r"(\w+)=(.*?)(?=, \w+=(?!=)|$)", sizes)
+    return Line(text, tuple(made), tuple(named), guard.strip())
+
+
+def settings(operator: Operator, kernel: str, sweep: Sequence[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
+    """Of -D: what a host says of the operator, of which its table does not speak; one value each."""
+    mine = [(n, v) for n, v in sweep if n not in operator.values(kernel) and not v[0].lstrip("-").isdigit()]
+    for name, values in mine:
+        if len(values) > 1:
+            raise TuneError(f"-D {name}: that is the host's to say of {operator.name}; sweep one value at a time")
+    return mine
