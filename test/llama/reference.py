@@ -370,7 +370,8 @@ def logits(path, logits, out, *prompts):
             same, clear = same + (ids[i + 1] == best), clear + decided
     steps = sum(len(ids) - n for ids, n, _ in sequences)
     assert U != HALF or (same == steps and clear > steps / 2), f"{same} of {steps} tokens are the same, {clear} by their bounds"
-    print(f"at most {worst:.3f} of the bounds, in the middle {np.median(bound):.2g} of {want.x.std():.2g}; {clear} of {steps} clear")
+    middle = f"{np.median(bound):.2g} of {want.x.std():.2g}"
+    print(f"at most {worst:.3f} of the bounds, in the middle {middle}; {clear} of {steps} clear")
 
 
 def uniform(seed, step, sequence):
