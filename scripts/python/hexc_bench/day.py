@@ -41,6 +41,7 @@ from hexc_tune.compiler import Compiler
 from hexc_tune.errors import TuneError
 
 from . import schema
+from .peers import Peers
 
 LEAST = 5.0  # seconds; with fewer left nothing is started
 
@@ -69,6 +70,7 @@ class Day:
     shrink: int = 1
     seconds: float = 480
     schema: dict[str, Any] = field(default_factory=lambda: schema.load("day"))
+    peers: Peers | None = None
     checks: Compiler = field(default_factory=Compiler)  # whose children the step of that name ends
 
     def machine(self) -> str:

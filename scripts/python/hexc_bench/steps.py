@@ -43,6 +43,27 @@ def measured(day: Day, name: str, limit: float, *more: str) -> dict[str, Any]:
     return got if got is not None else {"why": why}
 
 
+class Scratch:
+    """Random data in a folder of the day that is there while a step is: what one that was killed left goes first."""
+
+    def __init__(self, day: Day) -> None:
+        self.folder, self.made = day.out / "data", None
+
+    made: runner.Data | None
+
+    def data(self) -> runner.Data:
+        if not self.made:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir()
+            self.made = runner.Data(str(self.folder))
+        return self.made
+
+
+def cleared(day: Day, found: dict[str, Any]) -> dict[str, Any]:
+    shutil.rmtree(day.out / "data", ignore_errors=True)
+    return {}
+
+
 def tail(text: str, n: int = 3) -> str:
     return " | ".join(text.strip().splitlines()[-n:])[:600] or "no message"
 
@@ -149,12 +170,12 @@ VARIANTS = ("", "--cluster 1x1", "--schedule groups", "--schedule roles", "--sch
 
 
 def schedules(day: Day) -> list[Item]:
-    folder = tempfile.mkdtemp()
-    data = runner.Data(folder)
+    scratch = Scratch(day)
 
     def one(shape: tuple[int, int, int], variant: str, limit: float) -> dict[str, Any]:
         m, n, k = shape
         tile = ["-D", f"BM={128 if m > 64 else 16}", "-D", "BN=128", "-D", "BK=64", "-D", "STAGES=4", "-D", "WARPS=4"]
+        data = scratch.data()
         arrays = ["--arg", data.word("A", (m, k), "f16"), "--arg", data.word("B", (n, k), "f16")]
         stats, done = day.compiler.run("examples/gemm_f16.hexc", ["--exec", "gpu", "--arch", day.arch, "--repeat",
                                                                  "20" if day.shrink == 1 else "1", *tile, *variant.split(), *arrays], limit)
@@ -179,13 +200,11 @@ class Bench:
     """Peers and data are made at the first case, and live as long as the step."""
 
     def __init__(self, day: Day) -> None:
-        self.day, self.peers, self.data = day, None, runner.Data(tempfile.mkdtemp())
-
-    peers: Peers | None
+        self.day, self.scratch = day, Scratch(day)
 
     def beside(self) -> Peers:
-        self.peers = self.peers or Peers()
-        return self.peers
+        self.day.peers = self.day.peers or Peers()
+        return self.day.peers
 
     def roofs(self, limit: float) -> dict[str, Any]:
         p = self.beside()
@@ -194,7 +213,7 @@ class Bench:
     def case(self, c: cases.Case, limit: float) -> dict[str, Any]:
         own = {"top": 2 if self.day.shrink == 1 else 1, "repeat": 20 if self.day.shrink == 1 else 1, "limit": min(60.0, limit),
                "arch": self.day.arch}
-        result = runner.run_case(self.day.compiler, own, self.data, c, self.beside())
+        result = runner.run_case(self.day.compiler, own, self.scratch.data(), c, self.beside())
         return {"result": result} | ({"why": result["why"]} if "why" in result else {})
 
 
@@ -209,6 +228,9 @@ def bench(day: Day) -> list[Item]:
 
 
 def benched(day: Day, found: dict[str, Any]) -> dict[str, Any]:
+    if day.peers:  # nothing of theirs stays on the GPU
+        day.peers.end()
+        day.peers = None
     head = next((i for i in found["items"] if i["key"] == "roofs" and i["state"] == "ok"), None)
     results = [i["result"] for i in found["items"] if "result" in i]
     document = {"compiler": day.compiler.version(), "date": time.strftime("%Y-%m-%d"), "roofs": head["roofs"] if head else {},
@@ -220,7 +242,7 @@ def benched(day: Day, found: dict[str, Any]) -> dict[str, Any]:
     keep(day.out / "benchmark.json", json.dumps(document, indent="\t") + "\n")
     keep(day.out / "benchmark.html", report.bench_page(document))
     keep(day.out / "benchmark.md", report.markdown(document))
-    return {}
+    return cleared(day, found)
 
 
 # ---- tune ------------------------------------------------------------------------------------------------------------------
@@ -329,7 +351,7 @@ STEPS = (
     Step("machine", "what is here", machine),
     Step("checks", "are results right", checks, checked),
     Step("calibrate", "what an SM does in a clock", calibration, proposal),
-    Step("schedules", "which defaults are best", schedules),
+    Step("schedules", "which defaults are best", schedules, cleared),
     Step("bench", "operators at shapes of models", bench, benched),
     Step("tune", "constants and candidates", tune),
     Step("counters", "the simulator's counts and the profiler's", counters),
