@@ -11,6 +11,22 @@ cast_some(Gen *g, Val *x, bool common)
 	return cast(g, x, common ? some[below(g, 5)] : (Dt)below(g, NDT));
 }
 
+static Val *
+other(Gen *g)
+{
+	int r = below(g, 100);
+
+	if (r < 35)
+		return fold(g);
+	if (r < 60)
+		return chosen(g);
+	if (r < 70)
+		return histogram(g);
+	if (r < 78)
+		return bits(g);
+	return r < 85 ? table(g) : narrow(g);
+}
+
 bool
 operation(Gen *g)
 {
@@ -31,6 +47,8 @@ operation(Gen *g)
 	}
 	if (chance(g, 18))
 		return parts(g);
+	if (chance(g, 30))
+		return other(g);
 	if (r < 22)
 		return cast_some(g, pick(g, NULL, NULL), r < 19);
 	if (r < 32)
@@ -285,6 +303,51 @@ loop(Gen *g)
 	g->iv_end = end;
 	g->iv_step = step;
 	strcpy(g->iv, iv);
+}
+
+/* What is carried is updated in some turns, by a condition that all threads have; the loop may end early. */
+void
+turns(Gen *g)
+{
+	int id = g->nname++, first = g->nval, inside, busy = g->busy, n = 1 + below(g, 5), kind = below(g, 4);
+
+	if (g->depth >= 2 || g->async)
+		return;
+	declare_var(g);
+	first = first < g->nval - 1 ? first : g->nval - 1;
+	inside = g->nval;
+	if (g->busy > first)
+		g->busy = first;
+	if (kind == 0) {
+		line(g, "var w%d = %d;", id, below(g, 2));
+		line(g, "while w%d < %d && w%d + block.x < 5 {", id, n, id);
+	} else if (kind == 1) {
+		line(g, "for w%d in %d..-1 step -%d {", id, n, 1 + below(g, 2));
+	} else {
+		line(g, "for w%d in 0..%d {", id, n + 2);
+	}
+	g->depth++;
+	if (kind == 2) {
+		line(g, "if w%d == %d {", id, below(g, n));
+		line(g, "    continue;");
+		line(g, "}");
+	}
+	if (chance(g, 50))
+		operation(g);
+	for (int i = first; i < inside; i++)
+		if (g->val[i].var)
+			update(g, &g->val[i], n + 3);
+	if (kind == 0)
+		line(g, "w%d += 1;", id);
+	if (kind == 3 || chance(g, 20)) {
+		line(g, "if w%d + block.y > %d {", id, below(g, n));
+		line(g, "    break;");
+		line(g, "}");
+	}
+	g->depth--;
+	line(g, "}");
+	g->nval = inside;
+	g->busy = busy;
 }
 
 void
