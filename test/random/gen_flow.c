@@ -175,7 +175,7 @@ loop_head(Gen *g, bool *pipeline)
 	int step = (int[]){ 16, 16, 32, 8, 64, 1, 48 }[below(g, 7)];
 	int trips = below(g, 8) ? 1 + below(g, 4) : 0;
 	int end = step * trips, lo = chance(g, 10) ? step : 0;
-	char name[24], hi[24];
+	char name[24], hi[24], by[24];
 
 	if (end && chance(g, 50))
 		end -= below(g, step);
@@ -190,12 +190,18 @@ loop_head(Gen *g, bool *pipeline)
 	} else {
 		snprintf(hi, sizeof hi, "%d", end);
 	}
+	snprintf(by, sizeof by, "%d", step);
+	if (chance(g, 15)) { /* known at run time only */
+		snprintf(by, sizeof by, "S%d", g->nsize);
+		put(&g->args, " S%d=%d", g->nsize, step);
+		put(&g->params, ", S%d: i64", g->nsize++);
+	}
 	*pipeline = chance(g, 60);
 	if (*pipeline)
-		line(g, "pipeline %s in %d..%s step %d stages %d {", name, lo, hi, step,
+		line(g, "pipeline %s in %d..%s step %s stages %d {", name, lo, hi, by,
 		     1 + below(g, 4));
 	else
-		line(g, "for %s in %d..%s step %d {", name, lo, hi, step);
+		line(g, "for %s in %d..%s step %s {", name, lo, hi, by);
 	snprintf(g->iv, sizeof g->iv, "%s", name);
 	g->iv_step = step;
 	g->iv_end = end > 0 ? end : 1;
