@@ -33,8 +33,9 @@ beside(const Op *o, OpCode code, const Val *x)
 	return o->in[0] == x ? o->in[1] : code != O_sub && o->in[1] == x ? o->in[0] : NULL;
 }
 
-/* lo + (end - lo + (step - 1)) / step * step, as it stands: by a step known at run time only each of these might
- * wrap around as far as ranges say.  Where one does, so does lo + step, and with it the loop's own counter. */
+/* lo + (end - lo + (step - 1)) / step * step, as it stands: by a step known at run time only each of these
+ * might wrap around as far as ranges say.  Where one does, so does lo + step, and with it the loop's own
+ * counter. */
 static bool
 ends_as_written(const Op *loop, const Op *o)
 {

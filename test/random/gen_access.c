@@ -1,5 +1,5 @@
-/* gen_access.c - elements chosen by tiles of indices in two dims, of tensors and of tiles; atomic updates of tensors
- * and of shared tiles; stores with steps. */
+/* gen_access.c - elements chosen by tiles of indices in two dims, of tensors and of tiles; atomic updates of
+ * tensors and of shared tiles; stores with steps. */
 #include "gen.h"
 #include <stdio.h>
 
@@ -17,11 +17,13 @@ indices(Gen *g, int *e, int rows, int cols, char *to, size_t cap)
 	int a = 1 + below(g, 5), b = below(g, 4), back = below(g, 3);
 
 	if (chance(g, 50))
-		snprintf(to, cap, "[(iota(0, %d, %d) * %d + iota(1, %d, %d) * %d) %% %d - %d, iota(1, %d, %d) * %d %% %d]",
+		snprintf(to, cap,
+		         "[(iota(0, %d, %d) * %d + iota(1, %d, %d) * %d) %% %d - %d, "
+		         "iota(1, %d, %d) * %d %% %d]",
 		         e[0], e[1], a, e[0], e[1], b, rows + back, back, e[0], e[1], a, cols + 1);
 	else
-		snprintf(to, cap, "[i64(iota(0, %d, 1)) * %d - %d, i64(iota(1, 1, %d)) * %d %% %d]", e[0], a, back, e[1],
-		         b + 1, cols + 1);
+		snprintf(to, cap, "[i64(iota(0, %d, 1)) * %d - %d, i64(iota(1, 1, %d)) * %d %% %d]", e[0], a,
+		         back, e[1], b + 1, cols + 1);
 }
 
 Val *
@@ -61,7 +63,7 @@ static bool
 counted(const Val *v, const void *unused)
 {
 	(void)unused;
-	return (v->t == I32 || v->t == U32) && v->rank <= 2 && v->rank && !v->loose && v->e[0] * (v->rank == 2 ? v->e[1] : 1) <= 2048;
+	return (v->t == I32 || v->t == U32) && v->rank && v->rank <= 2 && !v->loose && elements(v) <= 2048;
 }
 
 /* How often each of some numbers is there, counted in shared memory. */
@@ -101,10 +103,12 @@ atomic(Gen *g)
 		put(&g->params, ", Y%d: inout %s[%d]", g->nout, dt_name(x->t), 5 + below(g, 60));
 		snprintf(slice, sizeof slice, "i64(%s & 63) - 2", x->name);
 	} else if (x->rank == 1) {
-		put(&g->params, ", Y%d: inout %s[%d]", g->nout, dt_name(x->t), x->e[0] * 2 + below(g, 3));
+		put(&g->params, ", Y%d: inout %s[%d]", g->nout, dt_name(x->t),
+		    x->e[0] * 2 + below(g, 3));
 		snprintf(slice, sizeof slice, "%d :+ %d step %d", below(g, 5) - 2, x->e[0], 1 + below(g, 3));
 	} else {
-		put(&g->params, ", Y%d: inout %s[%d, %d]", g->nout, dt_name(x->t), x->e[0] + below(g, 3), x->e[1] + below(g, 9));
+		int rows = x->e[0] + below(g, 3), cols = x->e[1] + below(g, 9);
+		put(&g->params, ", Y%d: inout %s[%d, %d]", g->nout, dt_name(x->t), rows, cols);
 		snprintf(slice, sizeof slice, "0 :+ %d, %d :+ %d", x->e[0], below(g, 5) - 2, x->e[1]);
 	}
 	put(&g->args, " Y%d=randint(%d,0,9)", g->nout, below(g, 1000));
@@ -118,7 +122,7 @@ steps(const Val *v, const void *unused)
 	return is_arith(v->t) && (v->rank == 1 || v->rank == 2);
 }
 
-/* With a step along the last dim, from a start in front of the tensor or in it; each block to a row of its own. */
+/* With a step along the last dim, from a start in front of the tensor or in it; each block to its own row. */
 void
 store_steps(Gen *g)
 {

@@ -38,7 +38,8 @@ pairs(Gen *g, Val *x, int d, const char *how)
 	if (!is_float(x->t) && chance(g, 50)) {
 		v = named(g, x, x->t, d, scan);
 		w = named(g, x, x->t, d, scan);
-		line(g, "let (%s, %s) = %s(linear, %d, %s, %s ^ 5);", v->name, w->name, how, d, x->name, x->name);
+		line(g, "let (%s, %s) = %s(linear, %d, %s, %s ^ 5);", v->name, w->name, how, d, x->name,
+		     x->name);
 		return w;
 	}
 	v = named(g, x, x->t, d, scan);
@@ -146,8 +147,10 @@ table(Gen *g)
 Val *
 narrow(Gen *g)
 {
-	static const char *const type[] = { "e4m3", "e5m2", "e2m1", "e3m2", "u2", "i2", "u1", "i6", "u3", "e2m3", "e4m2" };
-	static const int lo[] = { -3, -3, -2, -3, 0, -2, 0, -20, 0, -3, -3 }, hi[] = { 4, 4, 3, 4, 4, 2, 2, 20, 8, 4, 4 };
+	static const char *const type[] = { "e4m3", "e5m2", "e2m1", "e3m2", "u2", "i2",
+		                            "u1",   "i6",   "u3",   "e2m3", "e4m2" };
+	static const int lo[] = { -3, -3, -2, -3, 0, -2, 0, -20, 0, -3, -3 };
+	static const int hi[] = { 4, 4, 3, 4, 4, 2, 2, 20, 8, 4, 4 };
 	int k = below(g, 11), e[2] = { 1 + below(g, 24), 32 << below(g, 3) };
 	int more = chance(g, 70) ? 0 : 32, from = chance(g, 20) ? 32 : 0;
 	Val *v = new_val(g, (Dt[]){ F16, F32, BF16, F16 }[below(g, 4)], 2, e);
@@ -157,8 +160,8 @@ narrow(Gen *g)
 	put(&g->params, ", X%d: %s[%d, %d]", g->nin, type[k], e[0] + below(g, 3), e[1] + more);
 	put(&g->args, " X%d=randint(%d,%d,%d)", g->nin, below(g, 1000), lo[k], hi[k]);
 	g->in[g->nin] = (Tensor){ .t = BOOL, .rank = 9 };
-	line(g, "let n%s: %s = X%d[0 :+ %d, %d :+ %d];", v->name, chance(g, 50) ? "shared" : "register", g->nin,
-	     e[0], from, e[1]);
+	line(g, "let n%s: %s = X%d[0 :+ %d, %d :+ %d];", v->name, chance(g, 50) ? "shared" : "register",
+	     g->nin, e[0], from, e[1]);
 	g->nin++;
 	if (chance(g, 40)) {
 		int w = v->e[0];
