@@ -44,6 +44,7 @@ typedef struct Value {
 	bool single; /* a view of one element, by an index in every dim */
 	const struct Plain *plain; /* a choice of numbers takes the type of what it meets; NULL: others */
 	const Edge *edge[RANK_MAX]; /* per dim; NULL: whole */
+	const Edge *rest; /* of dims of which one element was taken; NULL: it is there */
 } Value;
 
 /* A value and where it came from, for messages. */
@@ -239,6 +240,8 @@ bool lower_join(Lower *l, Src src, int n, Operand *o, Type *t);
 bool lower_join_shape(Lower *l, Src src, int n, const Operand *o, Type *t);
 /* Broadcast a value of the right element type to the shape of t. */
 Val *lower_broadcast_to(Lower *l, Src src, Value v, Type t);
+/* The edges a and b together. */
+const Edge *lower_join_edge(Lower *l, const Edge *a, const Edge *b);
 /* Edges of the elementwise combination of n operands with result type t. */
 void lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, Value *r);
 /* An i64 scalar, or NULL after a report that names `what`. */

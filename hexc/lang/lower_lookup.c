@@ -52,5 +52,6 @@ lower_lookup(Lower *l, const Expr *e)
 	r.v = put2(l, O_lookup, e->src, table.v.v, index.v.v, t);
 	for (int d = 0; d < t.rank; d++)
 		r.edge[d] = index.v.edge[d];
+	r.rest = index.v.rest;
 	return r;
 }

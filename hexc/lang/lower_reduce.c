@@ -85,6 +85,14 @@ lower_inside(Lower *l, const Expr *e)
 		lower_count(l, COUNT_less, less->def, 1, x.v.edge[d], at.shape[d]);
 		all = all ? put2(l, O_and, e->src, all, less, cond) : less;
 	}
+	if (x.v.rest) {
+		Value none = value_int(0), one = value_int(1);
+		Val *less = put2(l, O_lt, e->src, put_const(l, &none, at, e->src),
+		                 put_const(l, &one, at, e->src), cond);
+
+		lower_count(l, COUNT_less, less->def, 1, x.v.rest, 1);
+		all = all ? put2(l, O_and, e->src, all, less, cond) : less;
+	}
 	return value_of(all ? all : put_const(l, &yes, cond, e->src));
 }
 

@@ -17,6 +17,11 @@ shifted(Lower *l, Src src, Value x, int dim, int64_t n, const Value *in)
 {
 	Value r = x;
 
+	if (n >= x.v->type.shape[dim]) { /* nothing is left */
+		r.v = put_const(l, in, type_free(x.v->type), src);
+		r.edge[dim] = NULL;
+		return r;
+	}
 	r.v = put1(l, O_shift, src, x.v, x.v->type);
 	IMM_SET(r.v->def, dim, dim);
 	IMM_SET(r.v->def, by, n);
@@ -39,9 +44,9 @@ lower_shift(Lower *l, const Expr *e)
 	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim) ||
 	    !lower_const_int(l, e->arg[2], "the distance of a shift", &n))
 		return value_none();
-	if (n < 0 || n >= x.v.v->type.shape[dim]) {
-		diag_error(l->diag, e->arg[2]->src, "a shift by %lld places: 0 to %lld are possible",
-		           (long long)n, (long long)x.v.v->type.shape[dim] - 1);
+	if (n < 0) {
+		diag_error(l->diag, e->arg[2]->src, "a shift by %lld places: 0 and more are possible",
+		           (long long)n);
 		check_declared(l, e->arg[2]->src, 1, &x);
 		return value_none();
 	}

@@ -280,6 +280,7 @@ take_dim(Lower *l, Taken *t, int d)
 {
 	int64_t *extent = &t->extent[d], step = 1;
 	Operand one = { value_none(), d < t->e->nslice ? t->e->slice[d].at : NULL };
+	const Edge *out;
 	bool drop;
 
 	if (find_indices(l, t->e, d, &one.v)) {
@@ -296,6 +297,8 @@ take_dim(Lower *l, Taken *t, int d)
 	/* One element is a tile of one, so the last dim stays. */
 	if (drop && (t->kept || d + 1 < t->base.v->type.rank)) {
 		t->missing |= (int64_t)1 << d;
+		out = edge_of(l, &t->base, d, t->in[1 + d], 1, 1);
+		t->res.rest = lower_join_edge(l, t->res.rest, out);
 		return true;
 	}
 	t->edge[d] = edge_of(l, &t->base, d, t->in[1 + d], *extent, step);
@@ -430,6 +433,7 @@ lower_slice(Lower *l, const Expr *e)
 		return value_none();
 	}
 	t.in[0] = t.base.v;
+	t.res.rest = t.base.rest;
 	for (int d = 0; d < rank; d++)
 		ok = take_dim(l, &t, d) && ok;
 	if (!ok || !take_indices(l, &t) || !take_shape(l, &t))

@@ -42,7 +42,7 @@ lower_dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim)
 static Value
 permute(Lower *l, const Expr *e, const Operand *x, const int *perm)
 {
-	Value r = { .kind = VK_val };
+	Value r = { .kind = VK_val, .rest = x->v.rest };
 	Type t = x->v.v->type;
 
 	for (int i = 0; i < t.rank; i++) {
@@ -111,7 +111,9 @@ shape_args(Lower *l, const Expr *e, int64_t *shape)
 static bool
 reshaped(Lower *l, const Expr *e, const Operand *x, Type *t, Value *r)
 {
+	const Type *from = &x->v.v->type;
 	int64_t shape[RANK_MAX];
+	bool kept[RANK_MAX] = { false };
 
 	if (!shape_args(l, e, shape))
 		return false;
@@ -124,10 +126,16 @@ reshaped(Lower *l, const Expr *e, const Operand *x, Type *t, Value *r)
 		return false;
 	}
 	for (int d = 0; d < t->rank; d++) {
-		int from = reshape_source(&x->v.v->type, t, d);
+		int source = reshape_source(from, t, d);
 
-		r->edge[d] = from >= 0 ? x->v.edge[from] : NULL;
+		r->edge[d] = source >= 0 ? x->v.edge[source] : NULL;
+		if (source >= 0)
+			kept[source] = true;
 	}
+	r->rest = x->v.rest;
+	for (int d = 0; d < from->rank; d++)
+		if (from->shape[d] == 1 && !kept[d])
+			r->rest = lower_join_edge(l, r->rest, x->v.edge[d]);
 	return true;
 }
 

@@ -72,8 +72,8 @@ edge_has(const Edge *e, const Edge *one)
 	return false;
 }
 
-static const Edge *
-edge_join(Lower *l, const Edge *a, const Edge *b)
+const Edge *
+lower_join_edge(Lower *l, const Edge *a, const Edge *b)
 {
 	if (!a)
 		return b;
@@ -97,7 +97,11 @@ lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, Value *r)
 
 		for (int d = 0; d < rank; d++)
 			if (o[i].v.v->type.shape[d] == t->shape[skip + d])
-				r->edge[skip + d] = edge_join(l, r->edge[skip + d], o[i].v.edge[d]);
+				r->edge[skip + d] = lower_join_edge(l, r->edge[skip + d], o[i].v.edge[d]);
+			else
+				r->rest = lower_join_edge(l, r->rest, o[i].v.edge[d]);
+		if (rank)
+			r->rest = lower_join_edge(l, r->rest, o[i].v.rest);
 	}
 }
 

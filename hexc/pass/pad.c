@@ -68,7 +68,7 @@ is_zero_behind(const Pad *p, const Val *v, int d)
 	if (!o || fabs(num_outside(v->type.dtype)) > 0)
 		return false;
 	if (o->code == O_load)
-		return true;
+		return !pad_ends_detour(p, o);
 	if (o->code == O_mask)
 		return masks_with(p, o, d, (Constant){ 0, 0 });
 	if (strcmp(rule[o->code], "zero") != 0 && strcmp(rule[o->code], "zeros") != 0)

@@ -42,6 +42,8 @@ bool pad_is_fixed(const Kernel *k, Val *mem);
 void pad_tie_detours(const Pad *p);
 /* The others, where the shorter tile may grow.  False: none. */
 bool pad_detours(const Pad *p);
+/* Is what this load brings what was stored in front of it, in the padding too? */
+bool pad_ends_detour(const Pad *p, const Op *load);
 /* Of tiles that have grown: those that are of one extent now are one. */
 void pad_drop_detours(Kernel *k);
 

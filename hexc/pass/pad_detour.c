@@ -42,6 +42,20 @@ end_of(const uint32_t *uses, const Op *store)
 	return NULL;
 }
 
+bool
+pad_ends_detour(const Pad *p, const Op *load)
+{
+	const uint32_t *uses;
+
+	if (load->in[0]->type.space != S_shared)
+		return false;
+	uses = kernel_uses(p->k);
+	for (const Op *o = load->parent->first; o != load; o = o->next)
+		if (end_of(uses, o) == load)
+			return true;
+	return false;
+}
+
 void
 pad_tie_detours(const Pad *p)
 {

@@ -24,6 +24,34 @@ factor_of_step(const Affine *x, const Val *step)
 	return o && x->k[0] == 1 && o->code == O_mul && o->in[1] == step ? o->in[0] : NULL;
 }
 
+/* The operand of o, which has this code, beside x; NULL: it has none. */
+static const Val *
+beside(const Op *o, OpCode code, const Val *x)
+{
+	if (!o || o->code != code)
+		return NULL;
+	return o->in[0] == x ? o->in[1] : code != O_sub && o->in[1] == x ? o->in[0] : NULL;
+}
+
+/* lo + (end - lo + (step - 1)) / step * step, as it stands: by a step known at run time only each of these
+ * might wrap around as far as ranges say.  Where one does, so does lo + step, and with it the loop's own
+ * counter. */
+static bool
+ends_as_written(const Op *loop, const Op *o)
+{
+	const Val *lo = loop->in[0], *step = loop->in[2], *x = beside(o, O_add, lo), *less;
+	int64_t one;
+
+	x = x && x->def && x->def->code == O_mul && x->def->in[1] == step ? x->def->in[0] : NULL;
+	x = x && x->def && x->def->code == O_div && x->def->in[1] == step ? x->def->in[0] : NULL;
+	o = x ? x->def : NULL;
+	if (!o || o->code != O_add || !o->in[0]->def || o->in[0]->def->code != O_sub)
+		return false;
+	less = beside(o->in[1]->def, O_sub, step);
+	return less && val_is_const(less, &one) && one == 1 && o->in[0]->def->in[0] == loop->in[1] &&
+	       o->in[0]->def->in[1] == lo;
+}
+
 /* Is v where a loop from lo to end by step ends: lo + (end - lo + step - 1) / step * step, or lo? */
 static bool
 is_behind(Kernel *k, const Op *loop, const Val *v)
@@ -38,6 +66,8 @@ is_behind(Kernel *k, const Op *loop, const Val *v)
 		return at == from + (to > from ? ceil_div(to - from, c) * c : 0);
 	if (!o || o->code != O_max || (o->in[0] != lo && o->in[1] != lo))
 		return false;
+	if (ends_as_written(loop, o->in[o->in[0] == lo ? 1 : 0]->def))
+		return true;
 	n = affine_add(affine_of(k, o->in[o->in[0] == lo ? 1 : 0]), start, -1);
 	want = affine_add(affine_of(k, loop->in[1]), start, -1);
 	if (val_is_const(step, &c) && c == 1)

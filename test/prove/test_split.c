@@ -408,4 +408,35 @@ TEST_EACH(rejects, COUNT_OF(cases))
 	prove_rejects(split(cases[_i].window), pass_prove_split, &cases[_i].change);
 }
 
+static void
+strided_down(Kernel *k)
+{
+	Op *add = rest_of(k)->in[0]->def->in[1]->def, *div = add->in[1]->def->in[0]->def;
+
+	ck_assert_int_eq(div->code, O_div);
+	div->in[0] = div->in[0]->def->in[0];
+}
+
+/* By a step known at run time only, whose multiples might wrap around as far as ranges say. */
+static const Corruption strided[] = {
+	{ "from_the_start", from_the_start, GOES_ON }, { "turn_left_out", turn_left_out, GOES_ON },
+	{ "other_step", other_step, GOES_ON },         { "to_the_end", to_the_end, "split loop: " },
+	{ "strided_down", strided_down, GOES_ON },
+};
+
+TEST_EACH(rejects_strided, COUNT_OF(strided))
+{
+	Kernel *k = infer_solved(&arena,
+	                         "kernel t(X: f32[N], S: out f32[B])\n{\n    grid(B);\n"
+	                         "    var t: register f32[128] = 0;\n"
+	                         "    for i in block.x * 128..N step B * 128 {\n"
+	                         "        t += X[i :+ 128];\n    }\n"
+	                         "    S[block.x :+ 1] = sum(t, 0);\n}\n",
+	                         "sm_80", 0)
+	                    ->k;
+
+	ck_assert(pass_split(k));
+	prove_rejects(k, pass_prove_split, &strided[_i]);
+}
+
 TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);

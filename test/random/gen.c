@@ -187,9 +187,13 @@ statement(Gen *g)
 	else if (r < 5)
 		ahead(g);
 	else if (r < 15)
-		loop(g);
+		chance(g, 25) ? turns(g) : loop(g);
 	else if (r < 20)
 		branch(g);
+	else if (r < 22)
+		atomic(g);
+	else if (r < 24)
+		store_steps(g);
 	else if (r < 32 && g->nval)
 		store(g, pick(g, NULL, NULL));
 	else
@@ -221,6 +225,7 @@ program(Gen *g)
 		g->nval ? store(g, pick(g, NULL, NULL)) : (void)operation(g);
 	printf("// run:%s\n", g->args.s);
 	printf("// arch: %s\n", (const char *[]){ "sm_75", "sm_80", "sm_90a" }[below(g, 3)]);
+	fputs(functions, stdout);
 	printf("kernel random(%s)\n", g->params.s + 2);
 	printf("    const WARPS = %d\n%s{\n", warps[below(g, 10)], g->assumes.s);
 	printf("    grid(%d, %d);\n%s}\n", g->grid[0], g->grid[1], g->body.s);

@@ -114,8 +114,22 @@ Val *products(Gen *g); /* of a batch of matrices */
 /* gen_parts.c */
 Val *parts(Gen *g); /* scans, extremes, slices, joins, chosen rows */
 
+/* gen_calls.c */
+extern const char *const functions; /* what stands in front of a program */
+Val *fold(Gen *g);
+Val *bits(Gen *g);
+Val *table(Gen *g);
+Val *narrow(Gen *g);
+
+/* gen_access.c */
+Val *chosen(Gen *g);
+Val *histogram(Gen *g);
+void atomic(Gen *g);
+void store_steps(Gen *g);
+
 /* gen_flow.c */
 void loop(Gen *g);
+void turns(Gen *g); /* a while, or a for that is left or counts down */
 void branch(Gen *g);
 bool operation(Gen *g); /* a random one that makes a value */
 

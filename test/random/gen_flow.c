@@ -11,6 +11,22 @@ cast_some(Gen *g, Val *x, bool common)
 	return cast(g, x, common ? some[below(g, 5)] : (Dt)below(g, NDT));
 }
 
+static Val *
+other(Gen *g)
+{
+	int r = below(g, 100);
+
+	if (r < 35)
+		return fold(g);
+	if (r < 60)
+		return chosen(g);
+	if (r < 70)
+		return histogram(g);
+	if (r < 78)
+		return bits(g);
+	return r < 85 ? table(g) : narrow(g);
+}
+
 bool
 operation(Gen *g)
 {
@@ -31,6 +47,8 @@ operation(Gen *g)
 	}
 	if (chance(g, 18))
 		return parts(g);
+	if (chance(g, 30))
+		return other(g);
 	if (r < 22)
 		return cast_some(g, pick(g, NULL, NULL), r < 19);
 	if (r < 32)
@@ -157,7 +175,7 @@ loop_head(Gen *g, bool *pipeline)
 	int step = (int[]){ 16, 16, 32, 8, 64, 1, 48 }[below(g, 7)];
 	int trips = below(g, 8) ? 1 + below(g, 4) : 0;
 	int end = step * trips, lo = chance(g, 10) ? step : 0;
-	char name[24], hi[24];
+	char name[24], hi[24], by[24];
 
 	if (end && chance(g, 50))
 		end -= below(g, step);
@@ -172,12 +190,18 @@ loop_head(Gen *g, bool *pipeline)
 	} else {
 		snprintf(hi, sizeof hi, "%d", end);
 	}
+	snprintf(by, sizeof by, "%d", step);
+	if (chance(g, 15)) { /* known at run time only */
+		snprintf(by, sizeof by, "S%d", g->nsize);
+		put(&g->args, " S%d=%d", g->nsize, step);
+		put(&g->params, ", S%d: i64", g->nsize++);
+	}
 	*pipeline = chance(g, 60);
 	if (*pipeline)
-		line(g, "pipeline %s in %d..%s step %d stages %d {", name, lo, hi, step,
+		line(g, "pipeline %s in %d..%s step %s stages %d {", name, lo, hi, by,
 		     1 + below(g, 4));
 	else
-		line(g, "for %s in %d..%s step %d {", name, lo, hi, step);
+		line(g, "for %s in %d..%s step %s {", name, lo, hi, by);
 	snprintf(g->iv, sizeof g->iv, "%s", name);
 	g->iv_step = step;
 	g->iv_end = end > 0 ? end : 1;
@@ -285,6 +309,51 @@ loop(Gen *g)
 	g->iv_end = end;
 	g->iv_step = step;
 	strcpy(g->iv, iv);
+}
+
+/* What is carried is updated in some turns, by a condition that all threads have; the loop may end early. */
+void
+turns(Gen *g)
+{
+	int id = g->nname++, first = g->nval, inside, busy = g->busy, n = 1 + below(g, 5), kind = below(g, 4);
+
+	if (g->depth >= 2 || g->async)
+		return;
+	declare_var(g);
+	first = first < g->nval - 1 ? first : g->nval - 1;
+	inside = g->nval;
+	if (g->busy > first)
+		g->busy = first;
+	if (kind == 0) {
+		line(g, "var w%d = %d;", id, below(g, 2));
+		line(g, "while w%d < %d && w%d + block.x < 5 {", id, n, id);
+	} else if (kind == 1) {
+		line(g, "for w%d in %d..-1 step -%d {", id, n, 1 + below(g, 2));
+	} else {
+		line(g, "for w%d in 0..%d {", id, n + 2);
+	}
+	g->depth++;
+	if (kind == 2) {
+		line(g, "if w%d == %d {", id, below(g, n));
+		line(g, "    continue;");
+		line(g, "}");
+	}
+	if (chance(g, 50))
+		operation(g);
+	for (int i = first; i < inside; i++)
+		if (g->val[i].var)
+			update(g, &g->val[i], n + 3);
+	if (kind == 0)
+		line(g, "w%d += 1;", id);
+	if (kind == 3 || chance(g, 20)) {
+		line(g, "if w%d + block.y > %d {", id, below(g, n));
+		line(g, "    break;");
+		line(g, "}");
+	}
+	g->depth--;
+	line(g, "}");
+	g->nval = inside;
+	g->busy = busy;
 }
 
 void
