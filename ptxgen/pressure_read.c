@@ -1,10 +1,9 @@
 /* pressure_read.c - the statements of an entry of PTX: which registers each reads and writes. */
 #include "ptxgen/pressure.h"
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSES = 32, NAME_MOST = 24, FILE_REGISTERS = 65536, GRAIN = 8 };
+enum { CLASSES = 32, MOST_REGISTERS = 100000000, FILE_REGISTERS = 65536, GRAIN = 8 };
 
 /* Registers as they are declared: .reg .b32 %r<100>; those of different lengths have different names. */
 typedef struct Class {
@@ -23,15 +22,31 @@ typedef struct Read {
 } Read;
 
 static bool
+is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+}
+
+static bool
 is_name(char c)
 {
-	return isalnum((unsigned char)c) || c == '_' || c == '$';
+	return is_letter(c) || (c >= '0' && c <= '9');
+}
+
+static bool
+is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 static bool
 begins(const char *s, const char *word)
 {
-	return strncmp(s, word, strlen(word)) == 0;
+	while (*word && *s == *word) {
+		s++;
+		word++;
+	}
+	return !*word;
 }
 
 /* Behind ".reg": one class with a number in <>; others are of a few instructions. */
@@ -45,9 +60,9 @@ declare(Read *r, const char *s, const char *end)
 	while (name < end && *name != '.')
 		name++;
 	bits = begins(name, ".pred") ? 0 : name + 2 < end ? atoi(name + 2) : 32;
-	while (name < end && !isspace((unsigned char)*name))
+	while (name < end && !is_space(*name))
 		name++;
-	while (name < end && isspace((unsigned char)*name))
+	while (name < end && is_space(*name))
 		name++;
 	angle = memchr(name, '<', (size_t)(end - name));
 	if (!angle || r->nclass == CLASSES)
@@ -61,21 +76,24 @@ declare(Read *r, const char *s, const char *end)
 static int
 register_at(const Read *r, const char **s)
 {
-	const char *name = *s, *number;
-	int i;
+	const char *name = *s;
+	size_t len = 0; /* of the name without its number */
+	int number = -1;
 
 	*s += **s == '%';
-	while (is_name(**s))
-		++*s;
-	for (number = *s; number > name && isdigit((unsigned char)number[-1]); number--)
-		;
-	for (i = 0; i < r->nclass; i++)
-		if (r->class[i].len == (size_t)(number - name) &&
-		    memcmp(r->class[i].name, name, r->class[i].len) == 0)
-			break;
-	if (number == *s || i == r->nclass || atoi(number) >= r->class[i].n)
-		return -1;
-	return r->class[i].base + atoi(number);
+	for (; is_name(**s); ++*s) {
+		bool digit = **s >= '0' && **s <= '9';
+
+		if (digit && number < 0)
+			len = (size_t)(*s - name);
+		number = !digit ? -1 : number < 0 ? **s - '0' : number * 10 + **s - '0';
+		if (number > MOST_REGISTERS)
+			return -1;
+	}
+	for (int i = 0; i < r->nclass && number >= 0; i++)
+		if (r->class[i].len == len && memcmp(r->class[i].name, name, len) == 0)
+			return number < r->class[i].n ? r->class[i].base + number : -1;
+	return -1;
 }
 
 static int
@@ -121,7 +139,7 @@ may_be_uniform(const char *op, const char *end)
 
 	while (some[i] && !begins(op, some[i]))
 		i++;
-	for (const char *s = op; some[i] && s < end && !isspace((unsigned char)*s); s++)
+	for (const char *s = op; some[i] && s < end && !is_space(*s); s++)
 		if (begins(s, ".f16") || begins(s, ".f32") || begins(s, ".f64") || begins(s, ".bf16"))
 			return false;
 	for (const char *s = op; some[i] && (s = memchr(s, '%', n - (size_t)(s - op))); s++)
@@ -159,9 +177,9 @@ static void
 add_registers(Read *r, const char *s, const char *end)
 {
 	while (s < end)
-		if (*s == '%' || isalpha((unsigned char)*s) || *s == '_' || *s == '$')
+		if (*s == '%' || is_letter(*s))
 			add_register(r, register_at(r, &s));
-		else if (isdigit((unsigned char)*s)) /* 0f3F800000 */
+		else if ((*s >= '0' && *s <= '9')) /* 0f3F800000 */
 			while (s < end && is_name(*s))
 				s++;
 		else
@@ -189,10 +207,10 @@ read_instruction(Read *r, const char *op, const char *end, int guard)
 	Ins x = { .kind = INS_OTHER, .guarded = guard >= 0, .first = b->nregs };
 	const char *s = op, *cut;
 
-	while (s < end && !isspace((unsigned char)*s))
+	while (s < end && !is_space(*s))
 		s++;
 	if (begins(op, "bra")) {
-		while (s < end && isspace((unsigned char)*s))
+		while (s < end && is_space(*s))
 			s++;
 		x.kind = INS_BRA;
 		x.label = label_at(r, s);
@@ -228,12 +246,12 @@ read_statement(Read *r, const char *s, const char *end)
 {
 	int guard = -1;
 
-	while (s < end && (isspace((unsigned char)*s) || *s == '{' || *s == '}'))
+	while (s < end && (is_space(*s) || *s == '{' || *s == '}'))
 		s++;
 	if (s < end && *s == '@') {
 		s += s[1] == '!' ? 2 : 1;
 		guard = register_at(r, &s);
-		while (s < end && isspace((unsigned char)*s))
+		while (s < end && is_space(*s))
 			s++;
 	}
 	if (s == end)
@@ -263,7 +281,7 @@ read_body(Read *r, const char *s)
 	while (s < r->end) {
 		const char *e;
 
-		if (isspace((unsigned char)*s) || *s == '{' || *s == '}') {
+		if (is_space(*s) || *s == '{' || *s == '}') {
 			s++;
 		} else if (s[0] == '/' && s[1] == '/') {
 			s += strcspn(s, "\n");
