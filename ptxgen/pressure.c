@@ -211,7 +211,7 @@ walk(Lives *l, int p)
 	most = now;
 	for (int i = part->to - 1; i >= part->from; i--) {
 		const Ins *x = &l->b.ins[i];
-		int64_t dead = 0; /* written, and read nowhere */
+		int64_t dead = now; /* with what is written and read nowhere */
 
 		if (is_no_code(l, x))
 			continue;
@@ -235,7 +235,7 @@ walk(Lives *l, int p)
 				now += l->b.halves[v];
 			}
 		}
-		most = max64(most, now + dead);
+		most = max64(most, max64(now, dead));
 	}
 	memset(part->in, 0, sizeof *part->in * (size_t)words);
 	for (int i = 0; i < l->nwide; i++)

@@ -128,7 +128,7 @@ pressure_least(Arena *a, const uint8_t *halves, int nreg, const Step *step, int 
 	for (most = now; o.nready;) {
 		int i = take(&o, halves, live);
 		const Step *s = &step[i];
-		int64_t dead = 0;
+		int64_t dead = now;
 
 		now += growth(s, halves, live);
 		for (int j = 0; j < s->nout; j++) {
@@ -137,7 +137,7 @@ pressure_least(Arena *a, const uint8_t *halves, int nreg, const Step *step, int 
 		}
 		for (int j = 0; j < s->nin; j++)
 			live[s->value[s->nout + j]] = true;
-		most = max64(most, now + dead);
+		most = max64(most, max64(now, dead));
 		for (int e = o.before[i]; e; e = o.edge[2 * e - 1])
 			if (--o.behind[o.edge[2 * e - 2]] == 0)
 				o.ready[o.nready++] = o.edge[2 * e - 2];
