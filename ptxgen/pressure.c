@@ -272,9 +272,12 @@ find_lives(Lives *l)
 	for (bool more = true; more;) {
 		more = false;
 		for (int p = l->npart - 1; p >= 0; p--) {
-			for (int j = 0; j < 2; j++)
-				if (l->part[p].next[j] >= 0)
-					again[p] |= join(l->part[p].out, l->part[l->part[p].next[j]].in, words);
+			for (int j = 0; j < 2; j++) {
+				int to = l->part[p].next[j];
+
+				if (to >= 0)
+					again[p] |= join(l->part[p].out, l->part[to].in, words);
+			}
 			if (again[p])
 				l->part[p].live = walk(l, p);
 			more |= again[p];
@@ -307,6 +310,7 @@ reordered(const Lives *l, const Part *p)
 	Arena *a = l->b.a;
 	Step *step = NEWN(a, Step, p->to - p->from);
 	bool *live = NEWN(a, bool, l->b.nreg + 1);
+	int64_t least;
 	int n = 0;
 
 	if (p->to - p->from > LONGEST)
@@ -325,7 +329,8 @@ reordered(const Lives *l, const Part *p)
 	}
 	for (int i = 0; i < l->nwide; i++)
 		live[l->who[i]] = has(p->out, i);
-	return (int)min64(p->live, ceil_div(pressure_least(a, l->b.halves, l->b.nreg, step, n, live), 2));
+	least = pressure_least(a, l->b.halves, l->b.nreg, step, n, live);
+	return (int)min64(p->live, ceil_div(least, 2));
 }
 
 /* How far a part is from what a lane has there. */

@@ -39,7 +39,8 @@ typedef struct Body {
 	int *reg; /* numbers of registers */
 	int nregs, capregs;
 	int nreg; /* registers that are declared */
-	const uint8_t *halves; /* [nreg] of 32 bits, of which 16 take one; 0: predicates, which have registers of their own */
+	/* [nreg] of 32 bits, of which 16 take one; 0: predicates, which have registers of their own */
+	const uint8_t *halves;
 	int nlabel;
 	int limit; /* at the launch */
 } Body;

@@ -1,4 +1,4 @@
-/* pressure_order.c - in an order that ptxas could choose, how many registers does a straight piece of code need?
+/* pressure_order.c - how many registers a straight piece of code needs in an order that ptxas could choose.
  *
  * From the end to the begin: of all steps that nothing left needs, the one that frees most. */
 #include "ptxgen/pressure.h"

@@ -131,9 +131,9 @@ writes(const char *op)
 static bool
 may_be_uniform(const char *op, const char *end)
 {
-	static const char *const some[] = { "mov", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor",
-		                            "not", "setp", "selp", "min", "max", "cvt", "ld.param", "neg",
-		                            "abs", "div", "rem", "prmt", "shf", "bfe", "lop3", NULL };
+	static const char *const some[] = { "mov", "add", "sub", "mul", "mad", "shl", "shr", "and", "or",
+		                            "xor", "not", "setp", "selp", "min", "max", "cvt", "ld.param",
+		                            "neg", "abs", "div", "rem", "prmt", "shf", "bfe", "lop3", NULL };
 	size_t n = (size_t)(end - op);
 	int i = 0;
 
@@ -152,8 +152,8 @@ may_be_uniform(const char *op, const char *end)
 static InsOrder
 order_of(const char *op)
 {
-	static const char *const fixed[] = { "atom", "ld.volatile", "mbarrier", "vote", "activemask", "elect", "call",
-		                             NULL };
+	static const char *const fixed[] = { "atom", "ld.volatile", "mbarrier", "vote", "activemask", "elect",
+		                             "call", NULL };
 
 	if (!writes(op) || begins(op, "wgmma"))
 		return ORDER_FIXED;
@@ -229,7 +229,8 @@ read_instruction(Read *r, const char *op, const char *end, int guard)
 		add_registers(r, s, cut);
 	add_registers(r, cut, end);
 	x.nin = b->nregs - x.first - x.nout;
-	if (begins(op, "mov") && x.nout == 1 && x.nin == 1 && !x.guarded && !memchr(s, '{', (size_t)(end - s)))
+	if (begins(op, "mov") && x.nout == 1 && x.nin == 1 && !x.guarded &&
+	    !memchr(s, '{', (size_t)(end - s)))
 		x.kind = INS_COPY;
 	x.uniform = may_be_uniform(op, end);
 	x.order = x.kind == INS_OTHER || x.kind == INS_COPY ? order_of(op) : ORDER_FIXED;

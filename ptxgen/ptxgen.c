@@ -195,8 +195,8 @@ warn_spill(Unit *u, const Kernel *k, const char *ptx)
 	if (p.least * 100 <= p.limit * SPILL_SURE)
 		return;
 	diag_warn(u->diag, DW_spill, k->src,
-	          "kernel %s needs about %d registers of a lane at once, of which a lane has %d: at least %d bytes of "
-	          "each lane go to memory and back: use smaller tiles%s",
+	          "kernel %s needs about %d registers of a lane at once, of which a lane has %d: at least %d "
+	          "bytes of each lane go to memory and back: use smaller tiles%s",
 	          k->name, p.least, p.limit, (p.least - p.limit) * 4,
 	          k->warps < BLOCK_WARPS ? arena_printf(u->arena, ", or more WARPS than %d", k->warps) : "");
 }

@@ -53,7 +53,8 @@ typedef struct Solution {
 	const Spaces *spaces; /* that it has */
 } Solution;
 
-/* Solutions, cheapest first, those that spill behind all others; equal costs keep the order of enumeration. */
+/* Solutions, cheapest first, those that spill behind all others; equal costs keep the order of
+ * enumeration. */
 typedef struct Candidates {
 	Kernel *k;
 	Solution **sol;

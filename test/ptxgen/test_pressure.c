@@ -1,4 +1,4 @@
-/* test_pressure.c - how many registers PTX needs at once: what counts, what does not, loops, other orders, roles. */
+/* test_pressure.c - how many registers PTX needs at once: what counts, loops, other orders, roles. */
 #include "ptxgen/pressure.h"
 #include "test/check.h"
 #include "test/util_arena.h"
@@ -9,12 +9,12 @@ TEST_PROGRAM(ARENA_FIXTURE);
 static Pressure
 of(const char *directives, const char *body)
 {
-	const char *ptx = arena_printf(&arena, ".visible .entry k(\n\t.param .u64 k_param_0\n)\n.reqntid 128, 1, 1\n%s{\n"
-	                                      "\t.reg .pred %%p<9>;\n\t.reg .b16 %%rs<9>;\n\t.reg .b32 %%r<40>;\n"
-	                                      "\t.reg .b64 %%rd<9>;\n\n%s\n\tret;\n}\n",
-	                               directives, body);
+	static const char entry[] = ".visible .entry k(\n\t.param .u64 k_param_0\n)\n"
+				    ".reqntid 128, 1, 1\n%s{\n"
+				    "\t.reg .pred %%p<9>;\n\t.reg .b16 %%rs<9>;\n"
+				    "\t.reg .b32 %%r<40>;\n\t.reg .b64 %%rd<9>;\n\n%s\n\tret;\n}\n";
 
-	return ptx_pressure(&arena, ptx, "k");
+	return ptx_pressure(&arena, arena_printf(&arena, entry, directives, body), "k");
 }
 
 static int
@@ -28,14 +28,16 @@ live(const char *body)
 TEST(values_live_from_what_writes_them_to_the_last_reader)
 {
 	ck_assert_int_eq(live(LANE "\tadd.s32 %r2, %r1, 1;\n\tst.global.b32 [%rd1], %r2;\n"), 1);
-	ck_assert_int_eq(live(LANE "\tadd.s32 %r2, %r1, 1;\n\tadd.s32 %r3, %r1, 2;\n\tadd.s32 %r4, %r2, %r3;\n"
+	ck_assert_int_eq(live(LANE "\tadd.s32 %r2, %r1, 1;\n\tadd.s32 %r3, %r1, 2;\n"
+	                      "\tadd.s32 %r4, %r2, %r3;\n"
 	                      "\tst.global.v2.b32 [%rd1], {%r4, %r1};\n"),
 	                 3);
 }
 
 TEST(what_nobody_reads_is_there_for_its_writer)
 {
-	ck_assert_int_eq(live(LANE "\t{ ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r2, %r3, %r4, %r5}, [%r1]; }\n"
+	ck_assert_int_eq(live(LANE "\t{ ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
+	                      "{%r2, %r3, %r4, %r5}, [%r1]; }\n"
 	                      "\tst.global.b32 [%rd1], %r1;\n"),
 	                 5);
 }
@@ -43,13 +45,15 @@ TEST(what_nobody_reads_is_there_for_its_writer)
 TEST(registers_have_their_sizes)
 {
 	ck_assert_int_eq(live(LANE "\tmul.wide.s32 %rd2, %r1, 4;\n\tst.global.b32 [%rd2], 0;\n"), 2);
-	ck_assert_int_eq(live(LANE "\tmov.b32 {%rs1, %rs2}, %r1;\n\tst.global.v2.b16 [%rd1], {%rs1, %rs2};\n"), 1);
+	ck_assert_int_eq(live(LANE "\tmov.b32 {%rs1, %rs2}, %r1;\n"
+	                      "\tst.global.v2.b16 [%rd1], {%rs1, %rs2};\n"), 1);
 	ck_assert_int_eq(live(LANE "\tsetp.eq.s32 %p1, %r1, 0;\n\t@%p1 st.global.b32 [%rd1], 0;\n"), 1);
 }
 
 TEST(what_a_warp_shares_and_copies_count_nothing)
 {
-	ck_assert_int_eq(live("\tld.param.b64 %rd2, [k_param_0];\n\tmov.u32 %r2, %ctaid.x;\n\tmul.wide.s32 %rd3, %r2, 4;\n"
+	ck_assert_int_eq(live("\tld.param.b64 %rd2, [k_param_0];\n\tmov.u32 %r2, %ctaid.x;\n"
+	                      "\tmul.wide.s32 %rd3, %r2, 4;\n"
 	                      "\tadd.s64 %rd4, %rd2, %rd3;\n\tst.global.b32 [%rd4], %r2;\n"),
 	                 0);
 	ck_assert_int_eq(live(LANE "\tmov.b32 %r2, %r1;\n\tmov.b32 %r3, %r2;\n"
@@ -62,7 +66,8 @@ TEST(a_loop_keeps_what_is_read_behind_it_and_hands_on)
 	/* %r2 is read behind the loop, %r3 goes from turn to turn */
 	ck_assert_int_eq(live(LANE "\tadd.s32 %r2, %r1, 1;\n\tmov.b32 %r3, %r1;\n$L__BB0_1:\n"
 	                      "\tadd.s32 %r3, %r3, 5;\n\tadd.s32 %r4, %r3, 1;\n\tst.global.b32 [%rd1], %r4;\n"
-	                      "\tsetp.lt.s32 %p1, %r3, 9;\n\t@%p1 bra \t$L__BB0_1;\n\tst.global.b32 [%rd1], %r2;\n"),
+	                      "\tsetp.lt.s32 %p1, %r3, 9;\n\t@%p1 bra \t$L__BB0_1;\n"
+	                      "\tst.global.b32 [%rd1], %r2;\n"),
 	                 3);
 }
 
@@ -103,10 +108,12 @@ TEST(an_order_that_memory_forbids_is_not_tried)
 /* The part that is worst off is told, with what it was handed. */
 TEST(roles_have_what_they_are_handed)
 {
-	Pressure p = of(".maxnreg 32\n", LANE "\tsetp.lt.s32 %p1, %r1, 128;\n\t@%p1 bra \t$L__BB0_2;\n"
+	Pressure p = of(".maxnreg 32\n", LANE "\tsetp.lt.s32 %p1, %r1, 128;\n"
+	                "\t@%p1 bra \t$L__BB0_2;\n"
 	                "\tsetmaxnreg.inc.sync.aligned.u32 40;\n"
 	                "\tld.global.v4.b32 {%r2, %r3, %r4, %r5}, [%rd1];\n"
-	                "\tst.global.v4.b32 [%rd1], {%r2, %r3, %r4, %r5};\n\tbra.uni \t$L__BB0_3;\n$L__BB0_2:\n"
+	                "\tst.global.v4.b32 [%rd1], {%r2, %r3, %r4, %r5};\n"
+	                "\tbra.uni \t$L__BB0_3;\n$L__BB0_2:\n"
 	                "\tsetmaxnreg.dec.sync.aligned.u32 8;\n"
 	                "\tld.global.v2.b32 {%r6, %r7}, [%rd1];\n"
 	                "\tst.global.v2.b32 [%rd1], {%r6, %r7};\n$L__BB0_3:\n");
