@@ -8,6 +8,14 @@
 #include "infer/search.h"
 #include <math.h>
 
+/* Does a belong in front of b?  What goes to memory and back costs more than anybody knows: such are behind
+ * all others. */
+static bool
+is_before(const Solution *a, const Solution *b)
+{
+	return a->spills == b->spills ? a->cycles < b->cycles : b->spills;
+}
+
 void
 candidates_add(Solve *s, Candidates *c, Solution *sol)
 {
@@ -18,7 +26,7 @@ candidates_add(Solve *s, Candidates *c, Solution *sol)
 		    same_choices(s, c->sol[i], sol))
 			return;
 	VEC_PUSH(s->arena, c->sol, c->n, c->cap, sol);
-	for (at = c->n - 1; at > 0 && c->sol[at - 1]->cycles > sol->cycles; at--)
+	for (at = c->n - 1; at > 0 && is_before(sol, c->sol[at - 1]); at--)
 		c->sol[at] = c->sol[at - 1];
 	c->sol[at] = sol;
 }
@@ -34,7 +42,7 @@ cands_best(const Candidates *c)
 	return HUGE_VAL;
 }
 
-/* Of lists with their cheapest first, one such; at equal costs those of earlier lists come first. */
+/* Of lists with their best first, one such; at equal costs those of earlier lists come first. */
 static void
 merge(Arena *a, Candidates *const *c, int n, Candidates *out)
 {
@@ -48,7 +56,7 @@ merge(Arena *a, Candidates *const *c, int n, Candidates *out)
 		next = -1;
 		for (int i = 0; i < n; i++)
 			if (at[i] < c[i]->n &&
-			    (next < 0 || c[i]->sol[at[i]]->cycles < c[next]->sol[at[next]]->cycles))
+			    (next < 0 || is_before(c[i]->sol[at[i]], c[next]->sol[at[next]])))
 				next = i;
 		out->sol[out->n++] = c[next]->sol[at[next]++];
 	}

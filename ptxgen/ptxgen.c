@@ -7,7 +7,9 @@
 #include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
 #include "ptxgen/base/lines.h"
+#include "infer/base/model.h"
 #include "ptxgen/emit.h"
+#include "ptxgen/pressure.h"
 #include "taskmap/aside.h"
 #include <stdatomic.h>
 #include <string.h>
@@ -184,6 +186,21 @@ ask_for_cluster(Unit *u, const Kernel *k, PtxOut *out)
 	out->len = strlen(t.s);
 }
 
+/* Every candidate that there is may do so: then it is the tiles. */
+static void
+warn_spill(Unit *u, const Kernel *k, const char *ptx)
+{
+	Pressure p = ptx_pressure(u->arena, ptx, k->name);
+
+	if (p.least * 100 <= p.limit * SPILL_SURE)
+		return;
+	diag_warn(u->diag, DW_spill, k->src,
+	          "kernel %s needs about %d registers of a lane at once, of which a lane has %d: at least %d "
+	          "bytes of each lane go to memory and back: use smaller tiles%s",
+	          k->name, p.least, p.limit, (p.least - p.limit) * 4,
+	          k->warps < BLOCK_WARPS ? arena_printf(u->arena, ", or more WARPS than %d", k->warps) : "");
+}
+
 static bool
 emit_module(PtxGen *g, Unit *u, PtxOut *out)
 {
@@ -211,6 +228,8 @@ emit_module(PtxGen *g, Unit *u, PtxOut *out)
 	out->text = arena_strndup(u->arena, LLVMGetBufferStart(s->ptx), out->len);
 	for (int i = 0; i < u->nkernel; i++)
 		ask_for_cluster(u, u->kernel[i], out);
+	for (int i = 0; i < u->nkernel && diag_wants(u->diag, DW_spill); i++)
+		warn_spill(u, u->kernel[i], out->text);
 	return true;
 }
 

@@ -42,6 +42,7 @@ typedef struct Solution {
 	int producer; /* those of one that produces */
 	double cycles; /* of a block, with others beside it */
 	bool crowded; /* its shared memory, before it is placed, is more than a block has */
+	bool spills; /* a lane has far too few registers for it */
 	double alone; /* of a block alone on an SM */
 	RoleRegisters handed; /* 0: without roles */
 	int lane; /* registers that ptxas will give a lane, about */
@@ -52,7 +53,8 @@ typedef struct Solution {
 	const Spaces *spaces; /* that it has */
 } Solution;
 
-/* Solutions, cheapest first; equal costs keep the order of enumeration. */
+/* Solutions, cheapest first, those that spill behind all others; equal costs keep the order of
+ * enumeration. */
 typedef struct Candidates {
 	Kernel *k;
 	Solution **sol;

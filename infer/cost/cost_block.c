@@ -324,6 +324,7 @@ cost_all(Solve *s)
 	top.all.unit[R_smem] += spilled(s);
 	top.time += spilled(s);
 	busy = res_busy(&top.all);
+	sol->spills = sol->registers * 100 > (int64_t)lane_limit(s) * SPILL_SURE;
 	sol->crowded = shared > s->k->unit->target->smem;
 	sol->alone = top.time;
 	sol->total = top.all;

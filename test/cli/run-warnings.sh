@@ -78,6 +78,14 @@ kernel k(A: f32[64, 64], B: f32[64, 64], C: out f32[64, 64])
     C[:, :] = dot(a, b);
 }
 END2
+w spill 'kernel k needs about ' <<'END2'
+kernel k(A: f32[M, 1024], C: out f32[M, 1024]) tune WARPS = 1
+{
+    grid(ceil(M, 4));
+    let x = A[block.x * 4 :+ 4, :];
+    C[block.x * 4 :+ 4, :] = x * exp(x) + cumsum(x, 1) * cumsum(exp(x), 1);
+}
+END2
 w idle 'of 3 warps of 32 lanes the largest tile keeps 1 of 32 busy, the others repeat them: WARPS = 1 does the same' <<'END2'
 kernel k(A: f32[1024], C: out f32[1024]) tune WARPS = 3 { grid(1); C[:] = A[:] + 1; }
 END2

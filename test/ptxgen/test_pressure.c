@@ -1,0 +1,128 @@
+/* test_pressure.c - how many registers PTX needs at once: what counts, loops, other orders, roles. */
+#include "ptxgen/pressure.h"
+#include "test/check.h"
+#include "test/util_arena.h"
+
+TEST_PROGRAM(ARENA_FIXTURE);
+
+/* Of an entry with this body and, in front of it, these directives. */
+static Pressure
+of(const char *directives, const char *body)
+{
+	static const char entry[] = ".visible .entry k(\n\t.param .u64 k_param_0\n)\n"
+				    ".reqntid 128, 1, 1\n%s{\n"
+				    "\t.reg .pred %%p<9>;\n\t.reg .b16 %%rs<9>;\n"
+				    "\t.reg .b32 %%r<40>;\n\t.reg .b64 %%rd<9>;\n\n%s\n\tret;\n}\n";
+
+	return ptx_pressure(&arena, arena_printf(&arena, entry, directives, body), "k");
+}
+
+static int
+live(const char *body)
+{
+	return of("", body).live;
+}
+
+#define LANE "\tmov.u32 %r1, %tid.x;\n"
+
+TEST(values_live_from_what_writes_them_to_the_last_reader)
+{
+	ck_assert_int_eq(live(LANE "\tadd.s32 %r2, %r1, 1;\n\tst.global.b32 [%rd1], %r2;\n"), 1);
+	ck_assert_int_eq(live(LANE "\tadd.s32 %r2, %r1, 1;\n\tadd.s32 %r3, %r1, 2;\n"
+	                      "\tadd.s32 %r4, %r2, %r3;\n"
+	                      "\tst.global.v2.b32 [%rd1], {%r4, %r1};\n"),
+	                 3);
+}
+
+TEST(what_nobody_reads_is_there_for_its_writer)
+{
+	ck_assert_int_eq(live(LANE "\t{ ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
+	                      "{%r2, %r3, %r4, %r5}, [%r1]; }\n"
+	                      "\tst.global.b32 [%rd1], %r1;\n"),
+	                 5);
+}
+
+TEST(registers_have_their_sizes)
+{
+	ck_assert_int_eq(live(LANE "\tmul.wide.s32 %rd2, %r1, 4;\n\tst.global.b32 [%rd2], 0;\n"), 2);
+	ck_assert_int_eq(live(LANE "\tmov.b32 {%rs1, %rs2}, %r1;\n"
+	                      "\tst.global.v2.b16 [%rd1], {%rs1, %rs2};\n"), 1);
+	ck_assert_int_eq(live(LANE "\tsetp.eq.s32 %p1, %r1, 0;\n\t@%p1 st.global.b32 [%rd1], 0;\n"), 1);
+}
+
+TEST(what_a_warp_shares_and_copies_count_nothing)
+{
+	ck_assert_int_eq(live("\tld.param.b64 %rd2, [k_param_0];\n\tmov.u32 %r2, %ctaid.x;\n"
+	                      "\tmul.wide.s32 %rd3, %r2, 4;\n"
+	                      "\tadd.s64 %rd4, %rd2, %rd3;\n\tst.global.b32 [%rd4], %r2;\n"),
+	                 0);
+	ck_assert_int_eq(live(LANE "\tmov.b32 %r2, %r1;\n\tmov.b32 %r3, %r2;\n"
+	                      "\tst.global.v4.b32 [%rd1], {%r1, %r2, %r3, %r1};\n"),
+	                 1);
+}
+
+TEST(a_loop_keeps_what_is_read_behind_it_and_hands_on)
+{
+	/* %r2 is read behind the loop, %r3 goes from turn to turn */
+	ck_assert_int_eq(live(LANE "\tadd.s32 %r2, %r1, 1;\n\tmov.b32 %r3, %r1;\n$L__BB0_1:\n"
+	                      "\tadd.s32 %r3, %r3, 5;\n\tadd.s32 %r4, %r3, 1;\n\tst.global.b32 [%rd1], %r4;\n"
+	                      "\tsetp.lt.s32 %p1, %r3, 9;\n\t@%p1 bra \t$L__BB0_1;\n"
+	                      "\tst.global.b32 [%rd1], %r2;\n"),
+	                 3);
+}
+
+/* Thirty loads in front of all that is made of them: so many live, but one is enough. */
+TEST(another_order_needs_fewer)
+{
+	Text t = { .arena = &arena };
+	Pressure p;
+
+	text_printf(&t, "%s", LANE);
+	for (int i = 2; i < 32; i++)
+		text_printf(&t, "\tadd.s32 %%r%d, %%r1, %d;\n", i, i);
+	for (int i = 2; i < 32; i++)
+		text_printf(&t, "\tst.global.b32 [%%rd1], %%r%d;\n", i);
+	p = of(".maxnreg 24\n", t.s);
+	ck_assert_int_eq(p.live, 30);
+	ck_assert_int_eq(p.least, 2);
+	ck_assert_int_eq(p.limit, 24);
+	p = of("", t.s); /* there are enough: nobody looks */
+	ck_assert_int_eq(p.least, 30);
+	ck_assert_int_eq(p.limit, LANE_REGISTERS);
+}
+
+/* Stores stay where they are, and loads between them; so all values are there at the barrier. */
+TEST(an_order_that_memory_forbids_is_not_tried)
+{
+	Text t = { .arena = &arena };
+
+	text_printf(&t, "%s", LANE);
+	for (int i = 2; i < 32; i++)
+		text_printf(&t, "\tld.shared.b32 %%r%d, [%%r1+%d];\n", i, 4 * i);
+	text_printf(&t, "\tbar.sync 0;\n");
+	for (int i = 2; i < 32; i++)
+		text_printf(&t, "\tst.shared.b32 [%%r1+%d], %%r%d;\n", 4 * i, 33 - i);
+	ck_assert_int_eq(of(".maxnreg 24\n", t.s).least, 31);
+}
+
+/* The part that is worst off is told, with what it was handed. */
+TEST(roles_have_what_they_are_handed)
+{
+	Pressure p = of(".maxnreg 32\n", LANE "\tsetp.lt.s32 %p1, %r1, 128;\n"
+	                "\t@%p1 bra \t$L__BB0_2;\n"
+	                "\tsetmaxnreg.inc.sync.aligned.u32 40;\n"
+	                "\tld.global.v4.b32 {%r2, %r3, %r4, %r5}, [%rd1];\n"
+	                "\tst.global.v4.b32 [%rd1], {%r2, %r3, %r4, %r5};\n"
+	                "\tbra.uni \t$L__BB0_3;\n$L__BB0_2:\n"
+	                "\tsetmaxnreg.dec.sync.aligned.u32 8;\n"
+	                "\tld.global.v2.b32 {%r6, %r7}, [%rd1];\n"
+	                "\tst.global.v2.b32 [%rd1], {%r6, %r7};\n$L__BB0_3:\n");
+
+	ck_assert_int_eq(p.limit, 8);
+	ck_assert_int_eq(p.live, 2);
+}
+
+TEST(an_entry_that_is_not_there)
+{
+	ck_assert_int_eq(ptx_pressure(&arena, ".visible .entry other()\n{\n\tret;\n}\n", "k").limit, 0);
+}
