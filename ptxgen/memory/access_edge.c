@@ -338,6 +338,42 @@ inside_dim(Access *x, int d, int64_t c)
 	return edge ? LLVMBuildAnd(g->b, edge, in, "") : in;
 }
 
+/* Do all accesses of a thread have one coordinate of dim d, but for elements of one? */
+static bool
+is_even(const Access *x, int d)
+{
+	if (!x->l || access_gathers(x, d))
+		return false;
+	for (Digit g = dim_digits(x->l, d); g.it; digit_next(&g))
+		if (g.it->axis == AX_reg && g.it->extent > 1)
+			return false;
+	return true;
+}
+
+void
+access_join_edges(Access *x)
+{
+	Gen *g = x->g;
+	LV all = x->inside, in;
+	int to = 0;
+
+	while (to < x->rank && (!x->at[to] || is_even(x, to)))
+		to++;
+	if (to == x->rank)
+		return;
+	for (int d = 0; d < x->rank; d++) {
+		if (!is_even(x, d) || !(x->rem[d] || x->at[d] || x->within[d]))
+			continue;
+		in = inside_dim(x, d, 0);
+		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
+		x->rem[d] = x->low[d] = x->at[d] = NULL;
+		x->within[d] = 0;
+	}
+	x->inside = NULL;
+	if (all) /* behind all that 31 bits number */
+		x->at[to] = LLVMBuildSelect(g->b, all, x->at[to], const_i32(g, INT32_MIN), "");
+}
+
 LV
 access_inside(Access *x, const int64_t *index)
 {

@@ -177,8 +177,10 @@ emit_copy(Gen *g, Op *o)
 		ends_together(&p);
 	if (g->guard)
 		access_guard(p.src, o->in[0]->def, g->guard);
-	if (n > 4)
+	if (n > 4) {
+		access_join_edges(p.src);
 		access_pin_edges(p.src);
+	}
 	if (!g->guard) /* these fill a buffer that is not read now */
 		gen_flush(g, p.dst->root);
 	if (inst->kind != IK_cp_async) {
