@@ -57,7 +57,8 @@ static bool
 ends_before(const Turns *t, const Lin *x)
 {
 	Asking a = fact_asking(t->k);
-	Lin over = lin_add(lin_add(*x, lin_atom(t->body->arg[0]), 1), lin_const(1), 1); /* which x has taken off */
+	Lin end = lin_add(*x, lin_atom(t->body->arg[0]), 1); /* which x has taken off */
+	Lin over = lin_add(end, lin_const(1), 1);
 	Lin room = lin_add(lin_exact(t->loop, t->loop->in[1]), over, -1);
 	Lin same = lin_add(lin_atom(t->loop->in[1]), over, -1);
 

@@ -43,8 +43,8 @@ is_bounded(const Turns *t, Lin x, int64_t *most)
 	return least > -COUNTER_MOST && *most < COUNTER_MOST;
 }
 
-/* A form with a larger factor of the counter, as x / 64 - counter >= 3 has it, is one of the loop's end where it
- * differs by a constant from the factor times that: *x becomes end - counter - so much. */
+/* A form with a larger factor of the counter, as x / 64 - counter >= 3 has it, is one of the loop's end where
+ * it differs by a constant from the factor times that: *x becomes end - counter - so much. */
 static void
 by_end(const Turns *t, Lin *x)
 {

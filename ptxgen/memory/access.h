@@ -86,8 +86,8 @@ Access *access_view(Gen *g, const Layout *l, Val *view);
 LV access_start(Access *x, int rd);
 /* i32: the shared address of the block's dynamic memory. */
 LV smem_base(Gen *g);
-/* For an op of many instances: what holds for all of a thread's accesses or for none is asked once, and where it
- * fails a coordinate that is compared in 32 bits anyway is behind the end. */
+/* For an op of many instances: what holds for all of a thread's accesses or for none is asked once, and where
+ * it fails a coordinate that is compared in 32 bits anyway is behind the end. */
 void access_join_edges(Access *x);
 /* For an op of many instances: compare with the edges where they are needed.  Comparisons that do
  * not change in a loop would all be made before it, and there are but seven predicate registers. */

@@ -216,9 +216,10 @@ take_row(Dec *d)
 {
 	const Row *best = NULL;
 	u32 most = 0, n = 0;
+	size_t len = strlen(d->part[0]);
 
 	for (u32 i = 0; i < OP_COUNT; i++) {
-		bool same = rows[i].name[0] == d->part[0][0] && !strncmp(rows[i].name, d->part[0], strlen(d->part[0]));
+		bool same = rows[i].name[0] == d->part[0][0] && !strncmp(rows[i].name, d->part[0], len);
 		u32 taken = same ? row_parts(d, &rows[i]) : 0;
 		if (__builtin_popcount(taken) > __builtin_popcount(most)) {
 			best = &rows[i];
