@@ -504,3 +504,48 @@ TEST_EACH(files, TRIED)
 	if (tried[_i].files)
 		each(_i, true);
 }
+
+/* ---- launches ------------------------------------------------------------------------------------------ */
+
+/* Again, with another address, with another size: by a call and by a family's, whose lines take turns. */
+TEST(launches_take_no_memory)
+{
+	hexc_bundle *b = NULL;
+	hexc_family *f = NULL;
+	hexc_family_call *c = NULL;
+	hexc_gpu_module *gm = NULL;
+	hexc_call *add = NULL;
+
+	setup();
+	must(hexc_bundle_memory(&b, t.bundle, t.nbundle, t.why, sizeof t.why));
+	must(hexc_family_open(&f, b, NULL, "sm_80", t.why, sizeof t.why));
+	must(hexc_family_call_new(&c, t.gpu, f));
+	must(hexc_gpu_load(t.gpu, t.m[0], &gm));
+	must(hexc_call_new(&add, gm, 0));
+	for (int i = 0; i < 12; i++) {
+		void *first = t.buffer[i / 2 % 2];
+		int code[2] = { 0, 0 };
+
+		sys.calls = sys.live = 0;
+		sys.fail_at = -1;
+		sys.memory = true;
+		for (int k = 0; k < 6; k++)
+			code[0] |= k < 3 ? hexc_family_call_ptr(c, k, k ? t.buffer[k] : first, 4096)
+			                 : hexc_family_call_int(c, k, 16);
+		code[0] |= hexc_family_call_int(c, 3, i % 2 ? 100 : 8) | hexc_family_call_launch(c, NULL);
+		for (int k = 0; k < 3; k++)
+			code[1] |= hexc_call_ptr(add, k, k ? t.buffer[k] : first, 4096);
+		code[1] |= hexc_call_int(add, 3, 50 * i) | hexc_call_launch(add, NULL);
+		sys.memory = false;
+		ck_assert_msg(!code[0], "%s", hexc_family_call_why(c));
+		ck_assert_msg(!code[1], "%s", hexc_call_why(add));
+		ck_assert_int_eq(sys.calls, 0);
+		ck_assert_int_eq(sys.live, 0);
+	}
+	hexc_call_free(add);
+	hexc_gpu_unload(gm);
+	hexc_family_call_free(c);
+	hexc_family_close(f);
+	hexc_bundle_close(b);
+	teardown();
+}
