@@ -205,7 +205,8 @@ numbers(const hexc_weight *w, float *x, float *off)
 /* In the type of the activations, unit roundoff u, the scale (where it is a product), its product with the code and the
  * sum with the offset are rounded once each; sums are of f32, the result is rounded once more. */
 static int
-right(const hexc_weight *w, const float *x, const float *off, const hexc_dtype *t, const void *a, const void *c)
+right(const hexc_weight *w, const float *x, const float *off, const hexc_dtype *t, const void *a,
+        const void *c)
 {
 	double u = strcmp(t->name, "bf16") == 0 ? 0x1p-8 : 0x1p-11;
 
@@ -225,7 +226,8 @@ right(const hexc_weight *w, const float *x, const float *off, const hexc_dtype *
 		err += (mag + err) * (double)(w->k + 4) * 0x1p-24;
 		err += (fabs(sum) + err) * u + 0x1p-25;
 		if (!(fabs(is - sum) <= err)) {
-			snprintf(why, sizeof why, "C[%d] is %.9g, not %.9g within %.3g", (int)i, is, sum, err);
+			snprintf(why, sizeof why, "C[%d] is %.9g, not %.9g within %.3g", (int)i, is,
+			        sum, err);
 			return 0;
 		}
 	}

@@ -67,7 +67,8 @@ calloc(size_t n, size_t size)
 {
 	void *caller = __builtin_return_address(0);
 
-	return refused(caller) ? NULL : ours(caller) ? counted(__libc_calloc(n, size)) : __libc_calloc(n, size);
+	return refused(caller) ? NULL : ours(caller) ? counted(__libc_calloc(n,
+	        size)) : __libc_calloc(n, size);
 }
 
 void *

@@ -176,7 +176,8 @@ TEST(families)
 	uint64_t bytes;
 
 	memset(arg, 0, sizeof arg);
-	ck_assert_int_eq(hexc_bundle_save_families(&of, 1, "me", table, data, sizeof data, &n, why, sizeof why),
+	ck_assert_int_eq(hexc_bundle_save_families(&of, 1, "me", table, data, sizeof data, &n, why,
+	        sizeof why),
 	                 HEXC_OK);
 	ck_assert_int_eq(hexc_bundle_memory(&b, data, n, why, sizeof why), HEXC_OK);
 	NO_ARGUMENT(hexc_family_open(NULL, b, NULL, NULL, why, sizeof why));
@@ -190,7 +191,8 @@ TEST(families)
 	ck_assert_int_eq(hexc_family_at(NULL, 0, &l), 0);
 	NO_ARGUMENT(hexc_family_pick(NULL, arg, &at, why, sizeof why));
 	NO_ARGUMENT(hexc_family_pick(f, NULL, &at, why, sizeof why));
-	REFUSED(hexc_family_pick(f, arg, &at, why, sizeof why), HEXC_E_ARGS, why, "no guard of family cubes holds");
+	REFUSED(hexc_family_pick(f, arg, &at, why, sizeof why), HEXC_E_ARGS, why,
+	        "no guard of family cubes holds");
 	NO_ARGUMENT(hexc_family_stage(NULL, 0, 0, NULL, NULL, NULL));
 	NO_ARGUMENT(hexc_family_stage(f, 0, 9, NULL, NULL, NULL));
 	NO_ARGUMENT(hexc_family_workspace(f, 9, arg, &bytes));
@@ -209,12 +211,14 @@ TEST(families)
 	ck_assert_str_eq(hexc_family_call_why(NULL), "");
 	ck_assert_int_eq(hexc_family_call_new(&c, g, f), HEXC_OK);
 	ck_assert_ptr_null(hexc_family_call_at(c, 0));
-	REFUSED(hexc_family_call_ptr(c, 1, NULL, 0), HEXC_E_INVALID, hexc_family_call_why(c), "N is an integer");
+	REFUSED(hexc_family_call_ptr(c, 1, NULL, 0), HEXC_E_INVALID, hexc_family_call_why(c),
+	        "N is an integer");
 	REFUSED(hexc_family_call_int(c, 0, 0), HEXC_E_INVALID, hexc_family_call_why(c), "C is a tensor");
 	REFUSED(hexc_family_call_int(c, 7, 0), HEXC_E_INVALID, hexc_family_call_why(c), "no such argument");
 	REFUSED(hexc_family_call_launch(c, NULL), HEXC_E_ARGS, hexc_family_call_why(c), "N");
 	ck_assert_int_eq(hexc_family_call_int(c, 1, 40), HEXC_OK);
-	REFUSED(hexc_family_call_launch(c, NULL), HEXC_E_ARGS, hexc_family_call_why(c), "C has no argument yet");
+	REFUSED(hexc_family_call_launch(c, NULL), HEXC_E_ARGS, hexc_family_call_why(c),
+	        "C has no argument yet");
 	hexc_family_call_free(NULL);
 	hexc_family_call_free(c);
 	hexc_family_close(NULL);
@@ -252,15 +256,18 @@ TEST(newer_structs)
 	NO_ARGUMENT(hexc_plan_new(NULL, NULL));
 	NO_ARGUMENT(hexc_plan_new(&p, &plan.o));
 	ck_assert_int_eq(hexc_plan_new(&p, NULL), HEXC_OK);
-	REFUSED(hexc_plan_node(p, &work.w, &id), HEXC_E_INVALID, hexc_plan_why(p), "this version of hexc does not know");
+	REFUSED(hexc_plan_node(p, &work.w, &id), HEXC_E_INVALID, hexc_plan_why(p),
+	        "this version of hexc does not know");
 	hexc_plan_free(p);
-	REFUSED(hexc_weight_quantize(&w, "Q4_0", x, 64, 64, 0, &workers.w, why, sizeof why), HEXC_E_INVALID, why,
+	REFUSED(hexc_weight_quantize(&w, "Q4_0", x, 64, 64, 0, &workers.w, why, sizeof why),
+	        HEXC_E_INVALID, why,
 	        "hexc_workers is of a newer hexc.h");
 	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_0", x, 64, 64, 0, NULL, why, sizeof why), HEXC_OK);
 	REFUSED(hexc_weight_float(w, x, &workers.w, why, sizeof why), HEXC_E_INVALID, why, "newer hexc.h");
 	hexc_weight_free(w);
 	ck_assert_int_eq(hexc_file_open(&f, "test/weights/fixtures/blocks.gguf", why, sizeof why), HEXC_OK);
-	REFUSED(hexc_weight_load(&w, f, "blk.0.q4_0", &workers.w, why, sizeof why), HEXC_E_INVALID, why, "newer hexc.h");
+	REFUSED(hexc_weight_load(&w, f, "blk.0.q4_0", &workers.w, why, sizeof why), HEXC_E_INVALID, why,
+	        "newer hexc.h");
 	hexc_file_close(f);
 }
 
@@ -299,8 +306,10 @@ TEST(planes_that_do_not_fit)
 	v = *t;
 	v.plane[HEXC_PLANE_TABLE].cols = 15;
 	not_whole(&v, "the table is 1 x 15");
-	REFUSED(hexc_weight_quantize(&t, "Q4_0", x, 0, 64, 0, NULL, why, sizeof why), HEXC_E_INVALID, why, "0 x 64");
-	REFUSED(hexc_weight_quantize(&t, "GPTQ-4", x, 64, 63, 63, NULL, why, sizeof why), HEXC_E_INVALID, why, "");
+	REFUSED(hexc_weight_quantize(&t, "Q4_0", x, 0, 64, 0, NULL, why, sizeof why), HEXC_E_INVALID,
+	        why, "0 x 64");
+	REFUSED(hexc_weight_quantize(&t, "GPTQ-4", x, 64, 63, 63, NULL, why, sizeof why),
+	        HEXC_E_INVALID, why, "");
 	hexc_weight_free(w);
 }
 
@@ -338,7 +347,8 @@ TEST(packs)
 	NO_ARGUMENT(hexc_pack_bytes(pack, 2, dim, NULL, why, sizeof why));
 	NO_ARGUMENT(hexc_pack(pack, 2, dim, NULL, c[1], NULL, why, sizeof why));
 	NO_ARGUMENT(hexc_unpack(pack, 2, dim, c[0], NULL, NULL, why, sizeof why));
-	REFUSED(hexc_pack(pack, 2, dim, c[0], c[1], &workers.w, why, sizeof why), HEXC_E_INVALID, why, "newer hexc.h");
+	REFUSED(hexc_pack(pack, 2, dim, c[0], c[1], &workers.w, why, sizeof why), HEXC_E_INVALID, why,
+	        "newer hexc.h");
 	ck_assert_int_eq(hexc_pack_bytes("x", 2, dim, &bytes, why, sizeof why), HEXC_E_ARGS);
 	ck_assert(why[0]);
 	ck_assert_uint_eq(hexc_pack_program(NULL, 0, NULL, 0), 0);
@@ -374,7 +384,8 @@ TEST(operators)
 	REFUSED(hexc_op_plan(&op, "copy", NULL, 0, &o, why, sizeof why), HEXC_E_FILE, why, "hexc-family 1");
 	o = (hexc_op_opts)HEXC_OP_OPTS_INIT;
 	o.arch = "sm_1";
-	REFUSED(hexc_op_plan(&op, "copy", NULL, 0, &o, why, sizeof why), HEXC_E_ARCH, why, "unsupported arch");
+	REFUSED(hexc_op_plan(&op, "copy", NULL, 0, &o, why, sizeof why), HEXC_E_ARCH, why,
+	        "unsupported arch");
 	NO_ARGUMENT(hexc_linear_call(NULL, &c));
 	NO_ARGUMENT(hexc_linear_bind(NULL, NULL));
 	ck_assert_ptr_null(hexc_linear_op(NULL));
@@ -385,7 +396,8 @@ TEST(operators)
 	REFUSED(hexc_linear_new(&l, g, &w, NULL, NULL, 0, NULL, NULL, why, sizeof why), HEXC_E_INVALID, why,
 	        "does not have n rows of k numbers");
 	w.k = 7;
-	REFUSED(hexc_linear_new(&l, g, &w, NULL, NULL, 0, NULL, NULL, why, sizeof why), HEXC_E_ARGS, why, "K % 8 == 0");
+	REFUSED(hexc_linear_new(&l, g, &w, NULL, NULL, 0, NULL, NULL, why, sizeof why), HEXC_E_ARGS,
+	        why, "K % 8 == 0");
 	w.k = 8;
 	w.plane[HEXC_PLANE_CODE].cols = 8;
 	w.plane[HEXC_PLANE_SCALE] = w.plane[HEXC_PLANE_CODE];
