@@ -194,8 +194,8 @@ small_disk(const char *path, const char *size)
 	       mount("none", path, "tmpfs", 0, size) == 0;
 }
 
-/* What was kept before the disk was full is there still, what came then is not, and is told; when there is room
- * again, entries are kept again.  4 processes write, so that each meets the other's ends. */
+/* What was kept before the disk was full is there still, what came then is not, and is told; when there is
+ * room again, entries are kept again.  4 processes write, so that each meets the other's ends. */
 static void
 fill(const char *path)
 {

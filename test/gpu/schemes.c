@@ -1,10 +1,11 @@
-/* schemes.c - an engine without a compiler, in what C99, C11 and C++17 have in common, made of installed files alone: it
- * reads weights from GGUF and safetensors files, packs them, finds the kernel of each one's scheme of scales in a bundle
- * (examples/gemm_schemes.hexc) and multiplies, on a GPU or on the simulator.
+/* schemes.c - an engine without a compiler, in what C99, C11 and C++17 have in common, made of installed
+ * files alone: it reads weights from GGUF and safetensors files, packs them, finds the kernel of each one's
+ * scheme of scales in a bundle (examples/gemm_schemes.hexc) and multiplies, on a GPU or on the simulator.
  *
- *	schemes want FILE..              a line for each weight: its kernel, and the constants that it is compiled with
- *	schemes CAPABILITY BUNDLE FILE.. CAPABILITY: of the simulator; 0: the driver's first GPU.  Prints each kernel's name
- *	                                 when its product is right; exit status 1, with the reason, when one is not */
+ *	schemes want FILE..    a line for each weight: its kernel, and the constants that it is compiled with
+ *	schemes CAPABILITY BUNDLE FILE..
+ *	                       CAPABILITY of the simulator; 0: the driver's first GPU.  Prints each kernel's
+ *	                       name when its product is right; status 1, with the reason, when one is not */
 #include <hexc_bundle.h>
 #include <hexc_gpu.h>
 #include <hexc_weights.h>
@@ -185,7 +186,8 @@ give_planes(Engine *e, const hexc_weight *w)
 	return 0;
 }
 
-/* W as f32, and its offsets alone: the numbers with scales of zero (e8m0 has no zero, and no offsets either). */
+/* W as f32, and its offsets alone: the numbers with scales of zero (e8m0 has no zero, and no offsets
+ * either). */
 static int
 numbers(const hexc_weight *w, float *x, float *off)
 {
@@ -202,11 +204,11 @@ numbers(const hexc_weight *w, float *x, float *off)
 	return bad;
 }
 
-/* In the type of the activations, unit roundoff u, the scale (where it is a product), its product with the code and the
- * sum with the offset are rounded once each; sums are of f32, the result is rounded once more. */
+/* In the type of the activations, unit roundoff u, the scale (where it is a product), its product with the
+ * code and the sum with the offset are rounded once each; sums are of f32, results are rounded again. */
 static int
 right(const hexc_weight *w, const float *x, const float *off, const hexc_dtype *t, const void *a,
-        const void *c)
+      const void *c)
 {
 	double u = strcmp(t->name, "bf16") == 0 ? 0x1p-8 : 0x1p-11;
 
@@ -215,19 +217,19 @@ right(const hexc_weight *w, const float *x, const float *off, const hexc_dtype *
 		double sum = 0, mag = 0, err = 0, is = hexc_get(t, c, (uint64_t)i);
 
 		for (int64_t k = 0; k < w->k; k++) {
-			double y = hexc_get(t, a, (uint64_t)(i / w->n * w->k + k)), f = fabs((double)o[k]);
+			double y = hexc_get(t, a, (uint64_t)(i / w->n * w->k + k));
+			double all = fabs((double)o[k]) + fabs((double)v[k]);
 
 			sum += y * (double)v[k];
 			mag += fabs(y * (double)v[k]);
-			err += fabs(y) * (u * (2 * fabs((double)v[k] - (double)o[k]) + f + fabs((double)v[k])) *
-			                          (1 + 4 * u) +
-			                  3 * 0x1p-25);
+			all += 2 * fabs((double)v[k] - (double)o[k]);
+			err += fabs(y) * (u * all * (1 + 4 * u) + 3 * 0x1p-25);
 		}
 		err += (mag + err) * (double)(w->k + 4) * 0x1p-24;
 		err += (fabs(sum) + err) * u + 0x1p-25;
 		if (!(fabs(is - sum) <= err)) {
 			snprintf(why, sizeof why, "C[%d] is %.9g, not %.9g within %.3g", (int)i, is,
-			        sum, err);
+			         sum, err);
 			return 0;
 		}
 	}

@@ -1,5 +1,6 @@
-/* test_each_failure.c - the runtime's functions, when the n-th request for memory gets none, or the n-th call of the
- * system for a file fails: the code that the header says, a sentence, nothing left behind; until none fails. */
+/* test_each_failure.c - the runtime's functions, when the n-th request for memory gets none, or the n-th
+ * call of the system for a file fails: the code that the header says, a sentence, nothing left behind;
+ * until none fails. */
 #define _GNU_SOURCE
 #include "test/lib/util_lib.h"
 #include "test/ops/util_op.h"
@@ -67,8 +68,9 @@ calloc(size_t n, size_t size)
 {
 	void *caller = __builtin_return_address(0);
 
-	return refused(caller) ? NULL : ours(caller) ? counted(__libc_calloc(n,
-	        size)) : __libc_calloc(n, size);
+	if (refused(caller))
+		return NULL;
+	return ours(caller) ? counted(__libc_calloc(n, size)) : __libc_calloc(n, size);
 }
 
 void *
@@ -472,7 +474,7 @@ each(int i, bool files)
 
 	setup();
 	for (bool failed = true; failed;) {
-		int code;
+		int code, want = HEXC_OK;
 
 		*t.why = 0;
 		sys.calls = sys.live = 0;
@@ -482,7 +484,9 @@ each(int i, bool files)
 		code = tried[i].go();
 		sys.files = sys.memory = false;
 		failed = sys.calls >= n;
-		ck_assert_msg(failed && !(tried[i].room && !code) ? code == (files ? HEXC_E_FILE : HEXC_E_NOMEM) : code == HEXC_OK,
+		if (failed && !(tried[i].room && !code))
+			want = files ? HEXC_E_FILE : HEXC_E_NOMEM;
+		ck_assert_msg(code == want,
 		              "%s, %s %ld: %d: %s", tried[i].name, files ? "file" : "memory", n, code, t.why);
 		ck_assert_msg(!code || *t.why, "%s, %ld: no reason", tried[i].name, n);
 		ck_assert_msg(sys.live == 0, "%s, %ld: %ld blocks are left", tried[i].name, n, sys.live);

@@ -1,5 +1,5 @@
-/* test_refusals.c - the errors of the runtime's functions that no other test meets, each with its code and what is said:
- * arguments that are none, structs of a newer header, sizes that cannot be computed. */
+/* test_refusals.c - the errors of the runtime's functions that no other test meets, each with its code and
+ * what is said: arguments that are none, structs of a newer header, sizes that cannot be computed. */
 #include "test/lib/util_lib.h"
 #include "test/ops/util_op.h"
 #include "lib/hexc_cache.h"
@@ -176,8 +176,8 @@ TEST(families)
 	uint64_t bytes;
 
 	memset(arg, 0, sizeof arg);
-	ck_assert_int_eq(hexc_bundle_save_families(&of, 1, "me", table, data, sizeof data, &n, why,
-	        sizeof why),
+	at = sizeof data;
+	ck_assert_int_eq(hexc_bundle_save_families(&of, 1, "me", table, data, at, &n, why, sizeof why),
 	                 HEXC_OK);
 	ck_assert_int_eq(hexc_bundle_memory(&b, data, n, why, sizeof why), HEXC_OK);
 	NO_ARGUMENT(hexc_family_open(NULL, b, NULL, NULL, why, sizeof why));
