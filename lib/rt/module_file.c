@@ -156,8 +156,8 @@ hexc_module_save_file(const hexc_module *m, const hexc_cubin *cubin, size_t ncub
 	free(data);
 	if (code)
 		return why_error(code, why, n, "%s", hexc_strerror(code));
-	return bad ? why_error(bad == ENOMEM ? HEXC_E_NOMEM : HEXC_E_FILE, why, n, "%s: cannot be written: %s",
-	                       path, strerror(bad))
+	return bad ? why_error(bad == ENOMEM ? HEXC_E_NOMEM : HEXC_E_FILE, why, n,
+	                       "%s: cannot be written: %s", path, strerror(bad))
 	           : HEXC_OK;
 }
 
@@ -177,8 +177,8 @@ hexc_module_load_file(hexc_module **out, const char *path, char *why, size_t nwh
 		return HEXC_E_INVALID;
 	data = disk_read(path, &n);
 	if (!data)
-		return why_error(errno == ENOMEM ? HEXC_E_NOMEM : HEXC_E_FILE, why, nwhy, "%s: cannot be read: %s",
-		                 path, strerror(errno));
+		return why_error(errno == ENOMEM ? HEXC_E_NOMEM : HEXC_E_FILE, why, nwhy,
+		                 "%s: cannot be read: %s", path, strerror(errno));
 	code = hexc_module_load(out, data, n, text, sizeof text);
 	free(data);
 	return code ? why_error(code, why, nwhy, "%s: %s", path, text) : HEXC_OK;
