@@ -1,6 +1,7 @@
 /* bundle_save.c - modules to a bundle. */
 #include "lib/rt/bundle.h"
 #include "lib/rt/disk.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,6 +153,7 @@ hexc_bundle_save_file(const hexc_module *const *m, size_t n, const char *compile
 	code = hexc_bundle_save(m, n, compiler, data, bytes, &bytes, why, nwhy);
 	bad = code ? 0 : disk_write(path, data, bytes);
 	free(data);
-	return bad ? why_error(HEXC_E_FILE, why, nwhy, "%s: cannot be written: %s", path, strerror(bad))
+	return bad ? why_error(bad == ENOMEM ? HEXC_E_NOMEM : HEXC_E_FILE, why, nwhy,
+	                       "%s: cannot be written: %s", path, strerror(bad))
 	           : code;
 }

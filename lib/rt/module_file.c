@@ -147,14 +147,18 @@ hexc_module_save_file(const hexc_module *m, const hexc_cubin *cubin, size_t ncub
 		return HEXC_E_INVALID;
 	code = hexc_module_save(m, cubin, ncubin, NULL, 0, &bytes);
 	if (code)
-		return code;
+		return why_error(code, why, n, "%s", hexc_strerror(code));
 	data = malloc(bytes);
 	if (!data)
 		return why_error(HEXC_E_NOMEM, why, n, "%s", hexc_strerror(HEXC_E_NOMEM));
 	code = hexc_module_save(m, cubin, ncubin, data, bytes, &bytes);
 	bad = code ? 0 : disk_write(path, data, bytes);
 	free(data);
-	return bad ? why_error(HEXC_E_FILE, why, n, "%s: cannot be written: %s", path, strerror(bad)) : code;
+	if (code)
+		return why_error(code, why, n, "%s", hexc_strerror(code));
+	return bad ? why_error(bad == ENOMEM ? HEXC_E_NOMEM : HEXC_E_FILE, why, n,
+	                       "%s: cannot be written: %s", path, strerror(bad))
+	           : HEXC_OK;
 }
 
 int
@@ -173,7 +177,8 @@ hexc_module_load_file(hexc_module **out, const char *path, char *why, size_t nwh
 		return HEXC_E_INVALID;
 	data = disk_read(path, &n);
 	if (!data)
-		return why_error(HEXC_E_FILE, why, nwhy, "%s: cannot be read: %s", path, strerror(errno));
+		return why_error(errno == ENOMEM ? HEXC_E_NOMEM : HEXC_E_FILE, why, nwhy,
+		                 "%s: cannot be read: %s", path, strerror(errno));
 	code = hexc_module_load(out, data, n, text, sizeof text);
 	free(data);
 	return code ? why_error(code, why, nwhy, "%s: %s", path, text) : HEXC_OK;

@@ -231,7 +231,7 @@ hexc_file_memory(hexc_file **out, const void *data, size_t bytes, char *why, siz
 	*out = NULL;
 	f = file_new(why, n);
 	if (!f)
-		return HEXC_E_NOMEM;
+		return why_error(HEXC_E_NOMEM, why, n, "%s", hexc_strerror(HEXC_E_NOMEM));
 	f->data = data;
 	f->bytes = bytes;
 	return start(out, f);
@@ -275,7 +275,7 @@ hexc_file_open(hexc_file **out, const char *path, char *why, size_t n)
 	*out = NULL;
 	f = file_new(why, n);
 	if (!f)
-		return HEXC_E_NOMEM;
+		return why_error(HEXC_E_NOMEM, why, n, "%s", hexc_strerror(HEXC_E_NOMEM));
 	if (!map_file(path, f)) {
 		file_error(f, "%s", errno ? strerror(errno) : "it is empty, or no regular file");
 		free(f);

@@ -3,11 +3,14 @@
 #define _GNU_SOURCE
 #include "test/cache/util_cache.h"
 #include "test/check.h"
+#include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -163,4 +166,96 @@ TEST(more_than_there_is_room_for)
 TEST(a_disk_that_is_wrong)
 {
 	storm(1 << 30, true, length());
+}
+
+/* ---- a disk that is full ------------------------------------------------------------------------------- */
+
+static bool
+tell(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+	bool done = f && fputs(text, f) >= 0;
+
+	return f && fclose(f) == 0 && done;
+}
+
+/* A tmpfs of so many bytes there, which this process alone sees. */
+static bool
+small_disk(const char *path, const char *size)
+{
+	char map[60];
+	unsigned me = (unsigned)geteuid();
+
+	snprintf(map, sizeof map, "0 %u 1", me);
+	if (unshare(CLONE_NEWNS) &&
+	    (unshare(CLONE_NEWUSER | CLONE_NEWNS) || !tell("/proc/self/uid_map", map)))
+		return false;
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("none", path, "tmpfs", 0, size) == 0;
+}
+
+/* What was kept before the disk was full is there still, what came then is not, and is told; when there is
+ * room again, entries are kept again.  4 processes write, so that each meets the other's ends. */
+static void
+fill(const char *path)
+{
+	hexc_cache *c = cache_in(path, 1 << 30);
+	hexc_cache_info info = HEXC_CACHE_INFO_INIT;
+	bool kept[KEYS] = { false };
+	uint64_t removed;
+	int n = 0, status;
+	pid_t pid[4];
+
+	for (int k = 0; k < KEYS; k++) {
+		put_answer(c, k);
+		kept[k] = right_answer(c, k);
+		n += kept[k];
+	}
+	hexc_cache_describe(c, &info);
+	ck_assert_int_gt(n, 10);
+	ck_assert_int_lt(n, KEYS);
+	ck_assert_uint_gt(info.failed, 0);
+	ck_assert_int_eq(info.error, ENOSPC);
+	for (int i = 0; i < 4; i++) {
+		pid[i] = fork();
+		if (pid[i] == 0) {
+			hexc_cache *mine = cache_in(path, 1 << 30);
+
+			for (int k = 0; k < KEYS; k++) {
+				right_answer(mine, k);
+				put_answer(mine, (k * 7 + i) % KEYS);
+			}
+			hexc_cache_close(mine);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < 4; i++)
+		ck_assert(waitpid(pid[i], &status, 0) == pid[i] && status == 0);
+	for (int k = 0; k < KEYS; k++)
+		ck_assert_msg(!kept[k] || right_answer(c, k), "the complete entry %d is lost", k);
+	ck_assert_int_eq(hexc_cache_clear(c, &removed), HEXC_OK);
+	ck_assert_uint_ge(removed, (uint64_t)n);
+	put_answer(c, 5);
+	ck_assert(right_answer(c, 5));
+	hexc_cache_close(c);
+}
+
+TEST(a_disk_that_is_full)
+{
+	char *path = folder_new();
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (!small_disk(path, "size=300k"))
+			_exit(77);
+		fill(path);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		puts("no file system may be mounted here: no disk is full");
+	else
+		ck_assert_int_eq(status, 0);
+	folder_remove(path);
 }

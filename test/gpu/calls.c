@@ -173,6 +173,17 @@ put_floats(Engine *e, int buffer, float first)
 	return 0;
 }
 
+/* A launch, which takes no memory. */
+static int
+launched(hexc_call *c)
+{
+	int before = memory.requests, code = hexc_call_launch(c, NULL);
+
+	if (!code && memory.requests != before)
+		WRONG("a launch takes memory");
+	return code;
+}
+
 /* n sums in that buffer, which begin with `first` and go on by 2; behind them 0 .. */
 static int
 check_sums(Engine *e, int buffer, int n, float first)
@@ -212,7 +223,7 @@ sums(Engine *e)
 	if (bytes != 4000)
 		WRONG("the bytes of C");
 	TRY(hexc_event_record(e->event[0], NULL));
-	TRY(hexc_call_launch(e->add, NULL));
+	TRY(launched(e->add));
 	if (fakeDependent() != before + 1)
 		WRONG("how a kernel is launched that waits for those before");
 	TRY(hexc_event_record(e->event[1], NULL));
@@ -221,13 +232,13 @@ sums(Engine *e)
 		return 1;
 	/* another address, then another size */
 	TRY(hexc_call_ptr(e->add, b, e->buffer[3], MOST * 4));
-	TRY(hexc_call_launch(e->add, NULL));
+	TRY(launched(e->add));
 	if (check_sums(e, 2, 1000, 7))
 		return 1;
 	TRY(hexc_call_int(e->add, n, 0));
-	TRY(hexc_call_launch(e->add, NULL));
+	TRY(launched(e->add));
 	TRY(hexc_call_int(e->add, n, 2500));
-	TRY(hexc_call_launch(e->add, NULL));
+	TRY(launched(e->add));
 	return check_sums(e, 2, 2500, 7);
 }
 
@@ -315,14 +326,14 @@ products(Engine *e)
 	TRY(hexc_call_int(e->gemm, hexc_call_find(e->gemm, "M"), 40));
 	TRY(hexc_call_int(e->gemm, hexc_call_find(e->gemm, "N"), 16));
 	TRY(hexc_call_int(e->gemm, hexc_call_find(e->gemm, "K"), 64));
-	TRY(hexc_call_launch(e->gemm, NULL));
+	TRY(launched(e->gemm));
 	TRY(hexc_gpu_read(e->g, x, e->buffer[2], sizeof x));
 	for (int i = 0; i < 40 * 16; i++)
 		if (x[i] != 0x5800) /* 128 */
 			WRONG("a product");
 	/* the map of A is that of another address now */
 	TRY(hexc_call_ptr(e->gemm, a, e->buffer[1], 0));
-	TRY(hexc_call_launch(e->gemm, NULL));
+	TRY(launched(e->gemm));
 	TRY(hexc_gpu_read(e->g, x, e->buffer[2], sizeof x));
 	for (int i = 0; i < 40 * 16; i++)
 		if (x[i] != 0x5c00) /* 256 */

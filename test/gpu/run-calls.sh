@@ -27,6 +27,12 @@ right '' given
 right '' refuse
 right FAKE_CUDA_DEVICES=2 two
 
+# Launches take no lock: the library has none but that of a file, which is the cache's.
+locks=$(nm -D --undefined-only "$B"/libhexc_rt.so.[0-9]* | grep -E 'pthread_(mutex|rwlock|spin|cond|once)|sem_|mtx_|cnd_|call_once|lockf|syscall')
+[ -z "$locks" ] || fail "FAIL: libhexc_rt has locks: $locks"
+files=$(nm -A "$B"/obj/lib/rt/*.o "$B"/obj/lib/base/*.o "$B"/obj/lib/gpu/*.o "$B"/obj/lib/plan/*.o | grep ' U flock')
+[ -z "$files" ] || fail "FAIL: a launch may lock a file: $files"
+
 # Cubins: the nearest one of the device's generation, PTX where there is none, or where the driver refuses it.
 says 0 '' build examples/vector_add.hexc --arch sm_80 -o "$dir/old.hxb"
 cubin() { # CAPABILITY GOOD EXPECTED

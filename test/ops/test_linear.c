@@ -159,6 +159,7 @@ run(hexc_gpu *g, const Product *p, const char *what)
 		"%s: %s %s", what,
 	              hexc_family_call_why(c), hexc_gpu_why(g));
 	ck_assert_int_eq(hexc_gpu_read(g, out, dev[1], out_bytes), HEXC_OK);
+	op_every_size(c);
 	hexc_family_call_free(c);
 	for (int i = 0; i < 4; i++)
 		hexc_gpu_free(g, dev[i]);

@@ -7,6 +7,10 @@
 /* Before all tests: find the simulator as a device.  For .start of TEST_PROGRAM. */
 int op_start(int argc, char **argv);
 
+/* Behind a launch: each number of rows from 1 to 300 finds a kernel, beside the other sizes that the call
+ * has. */
+void op_every_size(hexc_family_call *call);
+
 /* Plan operator `name` for arch with settings "NAME=VALUE" (NULL at the end), launch it as a call of its
  * family with the case's data on the simulator, and compare what it writes.  Returns the line of the table
  * that was taken, from 0.  Ends the test on failure.  Plans are kept: the same settings are not compiled

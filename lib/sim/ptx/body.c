@@ -43,7 +43,7 @@ reg_decl(Parser *p)
 static bool
 guard(Parser *p, Stmt *s)
 {
-	Opnd o;
+	Opnd o = { 0 };
 
 	if (!p_take(p, '@'))
 		return true;
