@@ -1,8 +1,8 @@
 /* test_planted.c - planted faults: the IR of examples without one of the ops that order something, with a
  * wait for one group less, with one stage less of a ring; the checkers must not accept them.
  *
- * Asked are the verifier, the checkers of passes flight, cluster and sync, and last the tile interpreter, which
- * watches the order of accesses in a few small launches. */
+ * Asked are the verifier, the checkers of passes flight, cluster and sync, and last the tile interpreter,
+ * which watches the order of accesses in a few small launches. */
 #include "hexc/interp/ask.h"
 #include "hexc/interp/interp.h"
 #include "hexc/ir/number.h"
