@@ -21,6 +21,9 @@
  * engine by a `proxy` in front of the barrier.  Roles run side by side, and share nothing but what barriers
  * of their own order.
  *
+ * pass_prove_sync asks the same at the end, when other passes have gone over what there is: an internal error
+ * where this pass would put something in.
+ *
  * An op with scratch memory writes all of it, has a barrier of its own, and reads it. */
 #include "hexc/ir/facts.h"
 #include "hexc/pass/pass.h"
@@ -37,11 +40,23 @@ find_conflict(Sync *s, const Set *set, const Access *now, Hit *hit)
 	return hit->found;
 }
 
-static Op *
-insert(Sync *s, Op *at, OpCode code)
+/* In front of `at`, with that immediate, if it has one; who asks is told of the first. */
+static void
+insert(Sync *s, Op *at, OpCode code, int64_t value)
 {
+	Op *o;
+
+	if (s->asks && !s->changed)
+		diag_class_error(s->k->unit->diag, DC_INTERNAL, at->src, "internal: %s: no %s in front of it",
+		                 op_info[at->code].name, op_info[code].name);
 	s->changed = true;
-	return op_new(at->parent, at, code, at->src, 0, NULL, 0, NULL);
+	if (s->asks)
+		return;
+	o = op_new(at->parent, at, code, at->src, 0, NULL, 0, NULL);
+	if (code == O_wait)
+		IMM_SET(o, bulk, value);
+	else if (code == O_proxy)
+		IMM_SET(o, space, value);
 }
 
 /* A barrier in front of `at`, and a wait where copies that may be under way are in the way. */
@@ -52,15 +67,15 @@ insert_sync(Sync *s, Set *set, Op *at, const Hit *hit)
 
 	if (then->async && !then->landed && (s->uncommitted || then->root != hit->now.root)) {
 		if (s->uncommitted && !then->bulk)
-			insert(s, at, O_commit);
-		IMM_SET(insert(s, at, O_wait), bulk, then->bulk);
+			insert(s, at, O_commit, 0);
+		insert(s, at, O_wait, then->bulk);
 		set_wait(set, true, then->bulk);
 	}
 	if (hit->now.engine && !then->proxied) {
-		IMM_SET(insert(s, at, O_proxy), space, S_shared);
+		insert(s, at, O_proxy, S_shared);
 		set_proxy(set);
 	}
-	insert(s, at, O_barrier);
+	insert(s, at, O_barrier, 0);
 	set_barrier(s, set);
 }
 
@@ -194,7 +209,7 @@ sync_region(Sync *s, Op *o, Set *set)
 		hit.found = false;
 		probe = set_copy(s, set);
 		flow_region(s, o, &probe, &hit);
-		if (!hit.found)
+		if (!hit.found || (s->asks && s->changed))
 			break;
 		BUG_IF(s->k->unit->arena, tries > set->n);
 		if (is_waited_inside(s, o, set, &hit))
@@ -227,10 +242,10 @@ sync_block(Sync *s, Block *b, Set *set)
 	}
 }
 
-bool
-pass_sync(Kernel *k)
+static bool
+run(Kernel *k, bool asks)
 {
-	Sync s = { .k = k };
+	Sync s = { .k = k, .asks = asks };
 	Set set = { NULL, 0, 0 };
 	bool async = false, commit = false;
 	OpWalk w;
@@ -245,4 +260,17 @@ pass_sync(Kernel *k)
 	sync_block(&s, k->body, &set);
 	facts_drop(k);
 	return s.changed;
+}
+
+bool
+pass_sync(Kernel *k)
+{
+	return run(k, false);
+}
+
+bool
+pass_prove_sync(Kernel *k)
+{
+	run(k, true);
+	return false;
 }

@@ -29,6 +29,7 @@ typedef struct Sync {
 	Kernel *k;
 	bool uncommitted; /* async copies, but no commit anywhere */
 	bool engines;     /* something reads as `engine` does */
+	bool asks;        /* what lacks is an error, and not put in */
 	bool changed;
 } Sync;
 

@@ -179,7 +179,19 @@ ulp2(const hexc_dtype *t, double x)
 static struct {
 	bool on;
 	const char *schedule;
+	char *ir; /* of the kernel, behind all passes */
 } planting;
+
+static void
+keep_ir(void *user, const char *pass, const char *kernel, const char *ir)
+{
+	(void)user;
+	(void)pass;
+	(void)kernel;
+	free(planting.ir);
+	planting.ir = strdup(ir);
+	ck_assert_ptr_nonnull(planting.ir);
+}
 
 /* NULL: the kernel cannot have the schedule in which faults are to be planted. */
 static hexc_module *
@@ -201,6 +213,10 @@ compile(const Case *c, const char *path, const char *kernel, const char *arch, u
 	o.flags = HEXC_PROVE;
 	o.schedule = planting.schedule ? planting.schedule : c->schedule;
 	memcpy(o.cluster, c->cluster, sizeof o.cluster);
+	if (planting.on) {
+		o.dump = "grids";
+		o.text = keep_ir;
+	}
 	ck_assert_int_eq(hexc_open(&ctx, &o), HEXC_OK);
 	rc = hexc_compile(&m, ctx, path, src, n);
 	if (rc != HEXC_OK)
@@ -399,7 +415,8 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	int rc;
 
 	snprintf(path, sizeof path, "examples/%s.hexc", file);
-	snprintf(what, sizeof what, "%s %s, candidate %u", path, arch, candidate);
+	snprintf(what, sizeof what, "%s %s%s%s, candidate %u", path, arch, planting.schedule ? " " : "",
+	         planting.schedule ? planting.schedule : "", candidate);
 	m = compile(c, path, kernel, arch, candidate);
 	if (!m)
 		return 0;
@@ -438,8 +455,10 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	compare(c, m, what);
 	if (c->needs)
 		fault_needs(c->sim, hexc_ptx(m, NULL), c->needs, k.name, &l, what);
-	if (planting.on)
+	if (planting.on) {
 		fault_try(c->sim, hexc_ptx(m, NULL), k.name, &l, r, what);
+		fault_stages(c->sim, planting.ir, arch, k.name, &l, what);
+	}
 	for (uint32_t i = 0; i < k.nparam; i++) /* packed forms are of this launch only */
 		if (hexc_module_pack(m, 0, i))
 			sim_free(c->sim, value[i]);
@@ -527,8 +546,7 @@ example_faults(const Example *e)
 		planting.schedule = kind[i].schedule;
 		plant(e, kind[i].arch, at);
 		for (; (what = fault_missed(&at, &line, &op)) != NULL; left++)
-			fprintf(stderr, "%s, %s: nobody misses line %u of the PTX: %s\n", what,
-			        kind[i].schedule ? kind[i].schedule : "", line, op);
+			fprintf(stderr, "%s: nobody misses line %u of the PTX: %s\n", what, line, op);
 	}
 	ck_assert_msg(!left, "of %d faults %d are not caught", fault_sites(), left);
 }

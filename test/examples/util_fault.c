@@ -2,7 +2,10 @@
 #include "test/examples/util_fault.h"
 #include "test/examples/util_launch.h"
 #include "taskmap/base.h"
+#include "ptxgen/ptxgen.h"
 #include "test/check.h"
+#include "test/ir/util_ir.h"
+#include "test/prove/util_ring.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,30 +162,38 @@ is_drain(const char *ptx, const char *op)
 
 /* ---- runs -------------------------------------------------------------------------------------- */
 
-/* Does the kernel still run without a word when line `at` of its text is blank, or has another number at
- * `number`? */
+/* Does the kernel of this text still run without a word? */
 static bool
-runs_without(sim *s, const char *ptx, const char *at, const char *number, const char *kernel, sim_launch l)
+runs(sim *s, const char *text, const char *kernel, sim_launch l)
 {
-	size_t n = strlen(ptx);
-	char *text = malloc(n + 1);
 	sim_module *m = NULL;
 	sim_result *r = NULL;
 	sim_fault f;
 	bool silent;
 
-	ck_assert_ptr_nonnull(text);
-	memcpy(text, ptx, n + 1);
-	if (number)
-		text[number - ptx]++;
-	else
-		memset(text + (at - ptx), ' ', strcspn(at, "\n"));
-	ck_assert_int_eq(sim_load(s, text, n, &m), SIM_OK);
+	ck_assert_int_eq(sim_load(s, text, strlen(text), &m), SIM_OK);
 	l.max_faults = 1;
 	l.counts = 0;
 	silent = sim_run(s, m, kernel, &l, &r) != SIM_E_FAULT && !sim_fault_at(r, 0, &f);
 	sim_result_free(r);
 	sim_unload(s, m);
+	return silent;
+}
+
+/* .. when line `at` of its text is blank, or has another number at `number`? */
+static bool
+runs_without(sim *s, const char *ptx, const char *at, const char *number, const char *kernel,
+             const sim_launch *l)
+{
+	char *text = strdup(ptx);
+	bool silent;
+
+	ck_assert_ptr_nonnull(text);
+	if (number)
+		text[number - ptx]++;
+	else
+		memset(text + (at - ptx), ' ', strcspn(at, "\n"));
+	silent = runs(s, text, kernel, *l);
 	free(text);
 	return silent;
 }
@@ -191,7 +202,7 @@ runs_without(sim *s, const char *ptx, const char *at, const char *number, const 
 static void
 run_again(sim *s, const char *ptx, const char *kernel, const sim_launch *l)
 {
-	runs_without(s, ptx, ptx + strcspn(ptx, "\n"), NULL, kernel, *l);
+	runs(s, ptx, kernel, *l);
 }
 
 void
@@ -209,10 +220,52 @@ fault_try(sim *s, const char *ptx, const char *kernel, const sim_launch *l, cons
 		for (int less = 0; op && less <= (number && *number < '9') && executed(clean, line); less++) {
 			Site *x = site_of(text, line, less, what, op);
 
-			x->missed = x->missed || !runs_without(s, ptx, p, less ? number : NULL, kernel, *l);
+			x->missed = x->missed || !runs_without(s, ptx, p, less ? number : NULL, kernel, l);
 		}
 	}
 	run_again(s, ptx, kernel, l);
+}
+
+static void *
+grow(void *user, void *p, size_t n)
+{
+	(void)user;
+	if (n)
+		return realloc(p, n);
+	free(p);
+	return NULL;
+}
+
+void
+fault_stages(sim *s, const char *ir, const char *arch, const char *kernel, const sim_launch *l,
+             const char *what)
+{
+	PtxGen *g = ptxgen_new(grow, NULL);
+	Unit *u = ir_unit();
+	uint64_t text = hash(ir);
+	Ring *r = malloc(sizeof *r);
+	const Op *o = NULL;
+	Kernel *k;
+
+	ck_assert(g && r);
+	u->target = target_find(arch);
+	k = ir_read(u, ir);
+	u->kernel = &k;
+	u->nkernel = 1;
+	for (uint32_t n = 0; (o = ring_next(k, o)) != NULL; n++) {
+		Site *x = site_of(text, n, false, what, "one of a ring's stages");
+		PtxOut out;
+
+		if (x->missed)
+			continue;
+		ring_narrow(k, o, r);
+		ck_assert(ptxgen_emit(g, u, &out));
+		x->missed = !runs(s, out.text, kernel, *l);
+		ring_restore(r);
+	}
+	free(r);
+	ir_unit_free(u);
+	ptxgen_free(g);
 }
 
 void
@@ -228,7 +281,7 @@ fault_needs(sim *s, const char *ptx, const char *text, const char *kernel, const
 
 		while (line > ptx && line[-1] != '\n')
 			line--;
-		while (other.seed < 8 && runs_without(s, ptx, line, NULL, kernel, other))
+		while (other.seed < 8 && runs_without(s, ptx, line, NULL, kernel, &other))
 			other.seed++;
 		ck_assert_msg(other.seed < 8, "%s: right without %.*s", what, (int)strcspn(line, "\n"), line);
 	}
@@ -241,32 +294,39 @@ fault_needs(sim *s, const char *ptx, const char *text, const char *kernel, const
 static const struct {
 	const char *kernel, *op, *why;
 } known[] = {
-	{ "attention.hexc", "cp.async.commit_group",
-	  "redundant: without it Q's copies are in the group behind, K's first, whose wait comes before "
-	  "either is read" },
-	{ "attention.hexc", "cp.async.wait_group 0",
+	{ "attention.hexc sm_80", "cp.async.commit_group",
+	  "redundant: without it Q's copies are in the group behind, K's first, whose wait "
+	  "comes before either is read" },
+	{ "attention.hexc sm_90a groups", "cp.async.commit_group", "redundant, likewise" },
+	{ "attention.hexc sm_80", "cp.async.wait_group 0",
 	  "redundant: the loop's first wait is for the group behind, and groups are done in order" },
+	{ "attention.hexc sm_90a groups", "cp.async.wait_group 0", "redundant, likewise" },
 	{ "attention.hexc sm_120a", "cp.async.bulk.wait_group 0", "too few tiles: its slab is used once" },
-	{ "attention.hexc sm_120a", "bar.sync", "too few tiles: its slab is used once" },
-	{ "attention.hexc sm_90a", "cp.async.bulk.wait_group 0", "too few tiles: its slab is used once" },
-	{ "attention.hexc sm_90a", "bar.sync", "too few tiles: likewise" },
-	{ "lora.hexc sm_90a", "cp.async.bulk.wait_group 0",
+	{ "attention.hexc sm_120a", "bar.sync 1", "too few tiles: likewise" },
+	{ "attention.hexc sm_90a roles", "cp.async.bulk.wait_group 0", "too few tiles: likewise" },
+	{ "attention.hexc sm_90a roles", "bar.sync 1", "too few tiles: likewise" },
+	{ "attention.hexc sm_90a roles2", "bar.sync 2", "too few tiles: likewise" },
+	{ "lora.hexc sm_90a roles", "cp.async.bulk.wait_group 0",
 	  "open: in front of a slab's first use nothing is stored yet" },
-	{ "lora.hexc sm_90a", "bar.sync", "open: likewise" },
-	{ "swiglu.hexc sm_90a", "fence.proxy.async",
+	{ "lora.hexc sm_90a roles", "bar.sync 1", "open: likewise" },
+	{ "lora.hexc sm_90a roles2", "bar.sync 2", "open: likewise" },
+	{ "swiglu.hexc sm_90a roles", "fence.proxy.async",
 	  "redundant behind boxes alone, a version of the producer; behind lanes open" },
-	{ "gather.hexc sm_90a", "fence.proxy.async", "open: likewise" },
-	{ "control.hexc sm_90a", "fence.proxy.async", "open: likewise" },
-	{ "control.hexc sm_90a", "cp.async.bulk.commit_group", "too few tiles: its slab is used once" },
-	{ "moe.hexc sm_90a", "bar.sync", "open: forced groups; the best candidate has roles" },
-	{ "gemm_wNa8.hexc sm_90a", "barrier.cluster",
+	{ "gather.hexc sm_90a roles", "fence.proxy.async", "open: likewise" },
+	{ "control.hexc sm_90a roles,", "fence.proxy.async", "open: likewise" },
+	{ "control.hexc sm_90a roles,", "cp.async.bulk.commit_group",
+	  "too few tiles: its slab is used once" },
+	{ "moe.hexc sm_90a groups", "bar.sync 0", "open: forced groups; the best candidate has roles" },
+	{ "gemm_wNa8.hexc sm_90a roles", "barrier.cluster",
 	  "open: the simulator takes the last remote arrival for awaited" },
-	{ "gather.hexc sm_90a", "cp.async.commit_group",
+	{ "gather.hexc sm_90a groups", "cp.async.commit_group",
 	  "redundant where rows begin anywhere: lanes copy them, groups are empty" },
-	{ "gather.hexc sm_90a", "cp.async.wait_group 1", "redundant, likewise" },
-	{ "gather.hexc sm_90a", "barrier.cluster", "open: as in gemm_wNa8" },
-	{ "control.hexc", "bar.sync",
-	  "redundant in `down`: the turn that leaves the loop runs no pipeline, and has passed a barrier" },
+	{ "gather.hexc sm_90a groups", "cp.async.wait_group 1", "redundant, likewise" },
+	{ "gather.hexc sm_90a roles", "barrier.cluster", "open: as in gemm_wNa8" },
+	{ "control.hexc sm_120a", "bar.sync 0",
+	  "redundant in `down`: the turn that leaves the loop runs no pipeline, and has "
+	  "passed a barrier" },
+	{ "control.hexc sm_90a groups", "bar.sync 0", "redundant in `down`, likewise" },
 	{ "gemm_wNa8.hexc sm_120a", "cp.async.bulk.commit_group", "too few tiles: its slab is used once" },
 };
 

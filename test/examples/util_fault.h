@@ -12,6 +12,10 @@
  * stages an epilogue meets depends on how many turns there were. */
 void fault_try(sim *s, const char *ptx, const char *kernel, const sim_launch *l, const sim_result *clean,
                const char *what);
+/* Likewise, of one stage less in each of its rings in turn; `ir`: the kernel behind all passes, for
+ * `arch`. */
+void fault_stages(sim *s, const char *ir, const char *arch, const char *kernel, const sim_launch *l,
+                  const char *what);
 /* Likewise: each line with this text must be missed in one of a few interleavings, and there is one. */
 void fault_needs(sim *s, const char *ptx, const char *text, const char *kernel, const sim_launch *l,
                  const char *what);
