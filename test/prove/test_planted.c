@@ -31,7 +31,7 @@ static const struct {
 	int64_t own[2][OWN]; /* launches more */
 } program[] = {
 	{ .name = "attention", .own = { { 1, 72, 2, 264, 2 } } },
-	{ .name = "conv2d", .own = { { 1, 4, 4, 32, 8, 4, 4 } } },
+	{ .name = "conv2d", .own = { { 1, 4, 4, 32, 8, 4, 4 }, { 1, 4, 4, 32, 136, 4, 4 } } },
 	{ .name = "decode_wNa16", .own = { { 3, 300, 256, 4 } } },
 	{ .name = "gemm_act_order", .own = { { 40, 296, 264 }, { 40, 72, 264 } } },
 	{ .name = "gemm_epilogue" },
