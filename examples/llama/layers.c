@@ -47,8 +47,7 @@ layers_plan(Decoder *d)
 	snprintf(width, sizeof width, "%d", (int)d->m.shape.width);
 	snprintf(turned, sizeof turned, "%d", (int)d->m.shape.turned);
 	snprintf(page, sizeof page, "%d", (int)d->opts->page);
-	/* the kernel shifts what it has kept by one, which takes two */
-	snprintf(top, sizeof top, "%d", d->opts->top_k == 1 ? 2 : (int)d->opts->top_k);
+	snprintf(top, sizeof top, "%d", (int)d->opts->top_k);
 	return plan(d, EMBED, "embedding", embed, 2) && plan(d, NORM, "norm", norm, 5) &&
 	       plan(d, ADD_NORM, "norm", add_norm, 7) && plan(d, ROTARY, "rotary", rotary, 4) &&
 	       plan(d, APPEND, "kv_append", append, 2) && plan(d, ATTENTION, "paged", attention, 4) &&

@@ -1,4 +1,5 @@
 /* util_fault.c - PTX without one of the instructions that order its threads and engines. */
+#define _GNU_SOURCE /* memmem */
 #include "test/examples/util_fault.h"
 #include "test/examples/util_launch.h"
 #include "taskmap/base.h"
@@ -85,7 +86,7 @@ ordering_in(const char *p, const char **number)
 	for (size_t i = 0; i < COUNT_OF(ordering) && p[0] != '/'; i++) {
 		size_t len = strlen(ordering[i].op);
 
-		for (const char *at = p; (at = strstr(at, ordering[i].op)) != NULL && at < p + n; at++)
+		for (const char *at = p; (at = memmem(at, (size_t)(p + n - at), ordering[i].op, len)) != NULL; at++)
 			if (at == p || strchr(" \t", at[-1])) {
 				*number = ordering[i].pending ? at + len : NULL;
 				return at;

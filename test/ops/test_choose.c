@@ -136,6 +136,28 @@ TEST_EACH(sample, SHAPES * 3)
 	case_end(&c);
 }
 
+/* K = 1: the largest, the first of equal, whatever the temperature and the random number say. */
+TEST_EACH(sample_one, SHAPES * 2)
+{
+	int m = shape[_i / 2].m, n = shape[_i / 2].n, at[1];
+	Case c;
+
+	case_start(&c, 120 + (uint64_t)_i);
+	Buf *x = case_in(&c, "X", "f32", -10, 10, m, n, 0), *token = case_out(&c, "TOKEN", "i32", m, 0);
+
+	case_in(&c, "U", "f32", 0, 1, m, 0);
+	numbers(x, 7);
+	for (int i = 0; i < m; i++) {
+		largest(x->v + i * n, n, 1, at);
+		token->v[i] = at[0];
+	}
+	case_num(&c, "temperature", _i % 2 ? 0.7 : 0);
+	case_num(&c, "top_p", _i % 2 ? 0.6 : 1);
+	case_num(&c, "k", 1);
+	OP_RUN(&c, _i % 2 ? "sm_80" : "sm_90a", "sample", "IN=f32", "K=1");
+	case_end(&c);
+}
+
 /* Of a whole row, with a bias. */
 TEST_EACH(draw, SHAPES * 3)
 {
