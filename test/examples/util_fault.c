@@ -84,9 +84,10 @@ ordering_in(const char *p, const char **number)
 	size_t n = strcspn(p, "\n");
 
 	for (size_t i = 0; i < COUNT_OF(ordering) && p[0] != '/'; i++) {
-		size_t len = strlen(ordering[i].op);
+		const char *op = ordering[i].op;
+		size_t len = strlen(op);
 
-		for (const char *at = p; (at = memmem(at, (size_t)(p + n - at), ordering[i].op, len)) != NULL; at++)
+		for (const char *at = p; (at = memmem(at, (size_t)(p + n - at), op, len)) != NULL; at++)
 			if (at == p || strchr(" \t", at[-1])) {
 				*number = ordering[i].pending ? at + len : NULL;
 				return at;
