@@ -18,6 +18,7 @@ typedef struct OpKernel {
 	const hexc_define *define; /* the line's and the host's */
 	size_t ndefine;
 	int64_t candidate;
+	bool tuned; /* of a family for this architecture alone */
 	hexc_module *module; /* NULL: another one like it has it, or it was left out */
 } OpKernel;
 
@@ -61,6 +62,8 @@ bool op_lines(OpJob *j);
 /* A line of the table that is not for this host, arch or compiler. */
 void op_leave_out(OpJob *j, uint32_t line);
 bool op_is_left_out(const OpJob *j, uint32_t line);
+/* What stands in its family behind a line that is kept and holds for all sizes (`when 1`): it is never taken. */
+void op_leave_out_rest(OpJob *j);
 /* The table without such lines: they stay as remarks, so that those behind keep their number. */
 const char *op_kept_table(OpJob *j);
 #endif

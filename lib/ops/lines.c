@@ -105,7 +105,8 @@ take_want(void *user, const hexc_family_want *want)
 {
 	Wants *w = user;
 	const OpJob *j = w->j;
-	OpKernel k = { .line = want->line, .ndefine = want->ndefine, .candidate = want->candidate };
+	OpKernel k = { .line = want->line, .ndefine = want->ndefine, .candidate = want->candidate,
+	               .tuned = want->arch != NULL };
 
 	if (strcmp(want->family, j->source.name) != 0 ||
 	    (want->arch && strcmp(want->arch, j->opts.arch ? j->opts.arch : "sm_80") != 0))
@@ -169,6 +170,30 @@ all_used(OpJob *j)
 		                         j->set[s].name, best ? "; did you mean " : "", best ? best : ""));
 	}
 	return true;
+}
+
+/* Does the table's line hold for all sizes? */
+static bool
+holds_always(const OpJob *j, uint32_t line)
+{
+	static const char always[] = " when 1";
+	const char *at = j->table;
+	size_t n, len = sizeof always - 1;
+
+	for (; line > 1; line--)
+		at += strcspn(at, "\n") + 1;
+	n = strcspn(at, "\n");
+	return n > len && memcmp(at + n - len, always, len) == 0;
+}
+
+void
+op_leave_out_rest(OpJob *j)
+{
+	for (const OpKernel *k = j->kernel; k < j->kernel + j->nkernel; k++)
+		for (const OpKernel *b = j->kernel; b < k && !op_is_left_out(j, k->line); b++)
+			if (b->line < k->line && b->tuned == k->tuned && !op_is_left_out(j, b->line) &&
+			    holds_always(j, b->line))
+				op_leave_out(j, k->line);
 }
 
 bool

@@ -173,6 +173,7 @@ compile_all(OpJob *j)
 		else if (code)
 			return op_fail(j, code, j->failed);
 	}
+	op_leave_out_rest(j);
 	return true;
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-TEST_PROGRAM(.start = op_start, .one_process = true);
+TEST_PROGRAM(.start = op_start, .one_process = true, .passed = op_passed);
 
 /* What the holes and constants of an operator are given. */
 enum { CAUSAL = 1, LENGTHS = 2, SCALES = 4, WINDOW = 8, CAP = 16, SCORE = 32 };
@@ -263,6 +263,12 @@ static const Shape few[] = {
 	S(1, 3, 280, 4, 2, 64, "f16", "f16", CAUSAL | SCORE, 0),
 	S(3, 9, 310, 16, 2, 128, "bf16", "i8", CAUSAL | LENGTHS | SCALES | WINDOW | CAP | SCORE, 2),
 	S(1, 2, 100, 6, 2, 96, "f16", "f16", CAUSAL | SCORE | CAP, 0),
+	S(1, 1, 255, 4, 4, 64, "f16", "f16", LENGTHS, 0),
+	S(4, 1, 64, 2, 1, 64, "f16", "f16", LENGTHS, 0),
+	S(1, 2, 513, 2, 1, 64, "f16", "f16", LENGTHS, 0),
+	S(2, 3, 31, 12, 2, 64, "f16", "f16", LENGTHS, 1),
+	S(1, 1, 1025, 16, 1, 64, "f16", "f16", LENGTHS, 0),
+	S(3, 8, 129, 8, 1, 64, "f16", "f16", LENGTHS, 2),
 };
 
 TEST_EACH(decode, COUNT_OF(few))
@@ -298,6 +304,14 @@ static const struct {
 	{ S(2, 67, 100, 2, 1, 128, "bf16", "i8", LENGTHS | CAUSAL | SCALES | SCORE, 3), 16 },
 	{ S(1, 66, 99, 1, 1, 64, "f16", "e4m3", LENGTHS | SCALES | CAP | WINDOW, 3), 256 },
 	{ S(1, 80, 70, 1, 1, 256, "f16", "f16", LENGTHS | CAUSAL, 3), 16 },
+	{ S(2, 1, 33, 2, 1, 64, "f16", "f16", LENGTHS, 0), 16 },
+	{ S(1, 4, 257, 4, 1, 64, "f16", "f16", LENGTHS, 0), 16 },
+	{ S(4, 1, 16, 8, 8, 64, "f16", "f16", LENGTHS, 0), 16 },
+	{ S(1, 2, 1000, 2, 1, 64, "f16", "f16", LENGTHS, 0), 16 },
+	{ S(2, 9, 15, 4, 1, 64, "f16", "f16", LENGTHS, 1), 16 },
+	{ S(1, 16, 512, 3, 1, 64, "f16", "f16", LENGTHS, 1), 16 },
+	{ S(2, 65, 64, 1, 1, 64, "f16", "f16", LENGTHS, 3), 16 },
+	{ S(1, 100, 200, 2, 2, 64, "f16", "f16", LENGTHS, 3), 16 },
 };
 
 TEST_EACH(paged, COUNT_OF(in_pages))
@@ -362,6 +376,18 @@ static const struct {
 	{ 70, 3, 128, "f16", "i8", true, 1 },  { 65, 1, 64, "bf16", "e4m3", true, 1 },
 	{ 7, 4, 96, "f16", "e4m3", true, 0 },  { 5, 2, 64, "f16", "f16", false, 0 },
 	{ 90, 2, 256, "bf16", "bf16", false, 1 }, { 6, 3, 64, "bf16", "e4m3", false, 0 },
+	{ 1, 2, 128, "f16", "i8", true, 0 },
+	{ 2, 1, 128, "f16", "i8", true, 0 },
+	{ 3, 3, 128, "f16", "i8", true, 0 },
+	{ 8, 8, 128, "f16", "i8", true, 0 },
+	{ 16, 2, 128, "f16", "i8", true, 0 },
+	{ 31, 1, 128, "f16", "i8", true, 0 },
+	{ 64, 2, 128, "f16", "i8", true, 0 },
+	{ 65, 2, 128, "f16", "i8", true, 1 },
+	{ 100, 1, 128, "f16", "i8", true, 1 },
+	{ 128, 2, 128, "f16", "i8", true, 1 },
+	{ 130, 3, 128, "f16", "i8", true, 1 },
+	{ 200, 1, 128, "f16", "i8", true, 1 },
 };
 
 TEST_EACH(kv_append, COUNT_OF(append))

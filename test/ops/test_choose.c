@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-TEST_PROGRAM(.start = op_start, .one_process = true);
+TEST_PROGRAM(.start = op_start, .one_process = true, .passed = op_passed);
 
 static const struct {
 	int m, n;
@@ -13,6 +13,7 @@ static const struct {
 } shape[] = {
 	{ 3, 50, 0 },   { 2, 1000, 0 },  { 1, 1024, 0 },  { 2, 1025, 1 },
 	{ 1, 4096, 1 }, { 2, 4097, 2 },  { 1, 9001, 2 },  { 1, 20000, 2 },
+	{ 4, 77, 0 },   { 1, 2500, 1 },
 };
 enum { SHAPES = sizeof shape / sizeof shape[0] };
 

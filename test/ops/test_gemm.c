@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-TEST_PROGRAM(.start = op_start, .one_process = true);
+TEST_PROGRAM(.start = op_start, .one_process = true, .passed = op_passed);
 
 /* Lines of the table: split, then by rows. */
 static const struct {
@@ -13,7 +13,7 @@ static const struct {
 } size[] = {
 	{ 1, 40, 1032, 0 }, { 16, 64, 1024, 0 }, { 3, 72, 64, 1 },    { 16, 130, 1016, 1 },
 	{ 17, 64, 40, 2 },  { 64, 33, 136, 2 },  { 65, 129, 72, 3 },  { 300, 8, 64, 3 },
-	{ 257, 1030, 24, 4 },
+	{ 257, 1030, 24, 4 }, { 2, 8, 8, 1 },
 };
 enum { SIZES = sizeof size / sizeof size[0] };
 

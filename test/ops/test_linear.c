@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TEST_PROGRAM(.start = op_start, .one_process = true, .timeout = 300);
+TEST_PROGRAM(.start = op_start, .one_process = true, .timeout = 300, .passed = op_passed);
 
 enum { FORMATS = 36 };
 
@@ -79,6 +79,7 @@ typedef struct Product {
 	double scale;      /* behind the sum, of the epilogue */
 	const float *bias; /* f32[N]; NULL: none */
 	const hexc_linear *call; /* whose call is given l's weight; NULL: l's own */
+	bool whole;              /* not quantized: the operator is gemm, which test_gemm.c counts */
 } Product;
 
 static void
@@ -161,6 +162,8 @@ run(hexc_gpu *g, const Product *p, const char *what)
 	ck_assert_int_eq(hexc_gpu_read(g, out, dev[1], out_bytes), HEXC_OK);
 	op_every_size(c);
 	hexc_family_call_free(c);
+	if (!p->whole)
+		op_ran(hexc_op_family(hexc_linear_op(p->l)), line, (const int64_t[]){ p->m, p->n, p->k }, 3);
 	for (int i = 0; i < 4; i++)
 		hexc_gpu_free(g, dev[i]);
 	compare(p, t, a, out, what);
@@ -233,13 +236,24 @@ TEST_EACH(sizes, 12)
 	hexc_weight_free(w);
 }
 
+/* Many rows of many columns: the last line of the table. */
+TEST(largest)
+{
+	static const int m[] = { 257 };
+	hexc_weight *w = random_weight("packed-4", 1032, 64, 0, 7);
+
+	products(device(0), w, "f16", m, 1, NULL);
+	hexc_weight_free(w);
+}
+
 /* Weights of files: in the order of activations too. */
 TEST_EACH(files, 3)
 {
 	static const char *const of[][2] = { { "gptq4-order.safetensors", "l.0" },
 		{ "gptq3-order.safetensors", "l.0" },
 		                             { "blocks.gguf", "blk.1.q6_k" } };
-	static const int m[] = { 1, 33 };
+	static const int m[] = { 1,  2,  3,  7,  8,  9,  15, 16,  17,  31,
+		                 32, 33, 40, 63, 64, 65, 100, 128, 129, 130 };
 	char path[200], why[300];
 	hexc_weight *w;
 	hexc_file *f;
@@ -247,7 +261,7 @@ TEST_EACH(files, 3)
 	snprintf(path, sizeof path, "test/weights/fixtures/%s", of[_i][0]);
 	ck_assert_msg(hexc_file_open(&f, path, why, sizeof why) == HEXC_OK, "%s", why);
 	ck_assert_msg(hexc_weight_load(&w, f, of[_i][1], NULL, why, sizeof why) == HEXC_OK, "%s", why);
-	products(device(0), w, "bf16", m, 2, NULL);
+	products(device(0), w, "bf16", m, COUNT_OF(m), NULL);
 	hexc_weight_free(w);
 	hexc_file_close(f);
 }
@@ -264,7 +278,7 @@ TEST_EACH(floats_of, 3)
 	float x[24 * 40], none[24 * 40] = { 0 };
 	uint32_t data[24 * 40];
 	char why[300];
-	Product p = { NULL, m[0], 24, 40, _i == 1 ? "bf16" : "f16", x, none, 1, NULL, NULL };
+	Product p = { NULL, m[0], 24, 40, _i == 1 ? "bf16" : "f16", x, none, 1, NULL, NULL, true };
 
 	for (int i = 0; i < 24 * 40; i++) {
 		hexc_put(t, data, (uint64_t)i, random_of(&seed));
@@ -297,7 +311,7 @@ TEST(shared)
 		bias[i] = (float)i / 16;
 	for (int i = 0; i < 2; i++) {
 		Product p = { NULL, 7, 64, 128, "f16", floats(w[i], false), floats(w[i], true), 0.25, bias,
-			NULL };
+			NULL, false };
 
 		ck_assert_msg(hexc_linear_new(&l[i], device(0), w[i], i ? l[0] : NULL, set, 2, NULL, NULL,
 		                              why,

@@ -2,14 +2,15 @@
 #include "test/ops/util_op.h"
 #include <math.h>
 
-TEST_PROGRAM(.start = op_start, .one_process = true);
+TEST_PROGRAM(.start = op_start, .one_process = true, .passed = op_passed);
 
 static const struct {
 	int m, n;
 	size_t line;
 } logits[] = {
 	{ 1, 1, 0 }, { 9, 100, 0 }, { 3, 129, 1 }, { 6, 512, 1 }, { 2, 1000, 2 }, { 3, 2048, 2 },
-	{ 2, 4097, 3 }, { 1, 20001, 3 },
+	{ 2, 4097, 3 }, { 1, 20001, 3 }, { 16, 2, 0 }, { 5, 33, 0 }, { 8, 64, 0 }, { 10, 127, 0 }, { 1, 128, 0 },
+	{ 7, 200, 1 }, { 2, 257, 1 }, { 5, 384, 1 }, { 4, 511, 1 }, { 1, 513, 2 }, { 3, 768, 2 }, { 2, 1025, 2 },
 };
 enum { LOGITS = sizeof logits / sizeof logits[0], IGNORE = 0 };
 
@@ -64,12 +65,58 @@ TEST_EACH(cross_entropy, LOGITS * 2)
 	case_end(&c);
 }
 
+/* d = (p - 1 where the label is) g: p within the bound of exp at x - LSE, which is rounded once, as the steps to
+ * x and d are. */
+TEST_EACH(gradient, LOGITS * 2)
+{
+	int m = logits[_i / 2].m, n = logits[_i / 2].n;
+	Case c;
+
+	case_start(&c, 220 + (uint64_t)_i);
+	const Buf *x = case_in(&c, "X", _i % 2 ? "bf16" : "f32", -9, 9, m, n, 0);
+	Buf *label = case_in(&c, "LABEL", _i % 2 ? "i64" : "i32", -1, n, m, 0);
+	Buf *lse = case_in(&c, "LSE", "f32", 0, 1, m, 0);
+	const Buf *g = case_in(&c, "G", "f32", -2, 2, m, 0), *bias = case_in(&c, "bias", "f32", -1, 1, n, 0);
+	Buf *dx = case_out(&c, "DX", _i % 2 ? "f16" : "f32", m, n, 0);
+
+	if (m > 2)
+		buf_set(label, 1, IGNORE);
+	case_num(&c, "ignore", IGNORE);
+	for (int i = 0; i < m; i++) {
+		double total = 0;
+
+		for (int j = 0; j < n; j++)
+			total += exp(_i % 2 ? x->v[i * n + j] * 0.5 + bias->v[j] : x->v[i * n + j]);
+		buf_set(lse, i, m == 6 && i == 3 ? -INFINITY : log(total));
+		for (int j = 0; j < n; j++) {
+			bool none = label->v[i] == IGNORE || isinf(lse->v[i]);
+			double z = _i % 2 ? x->v[i * n + j] * 0.5 + bias->v[j] : x->v[i * n + j],
+			       p = none ? 0 : exp(z - lse->v[i]),
+			       d = none ? 0 : (p - (j == label->v[i])) * g->v[i],
+			       off = p * (0x1p-21 + fabs(z - lse->v[i]) * (0x1p-23 + 4 * U32) + 3 * 10 * U32),
+			       y = d * (_i % 2 ? 0.5 : 1);
+
+			dx->v[i * n + j] = y;
+			dx->allow[i * n + j] = none ? 0 : off * fabs(g->v[i]) + fabs(d) * 3 * U32;
+			dx->allow[i * n + j] += none ? 0 : ulp2(dx->type, fabs(y) + dx->allow[i * n + j]) * 1.01;
+		}
+	}
+	size_t line = _i % 2 ? OP_RUN(&c, "sm_80", "cross_entropy_grad", "IN=bf16", "OUT=f16", "INDEX=i64",
+	        "tensors=bias: f32[N]",
+	                      "input=x * 0.5 + bias[n]", "epilogue=d * 0.5")
+	                     : OP_RUN(&c, "sm_90a", "cross_entropy_grad", "IN=f32");
+	ck_assert_uint_eq(line, logits[_i / 2].line > 2 ? 2 : logits[_i / 2].line);
+	case_end(&c);
+}
+
 static const struct {
 	int m, n;
 	size_t line;
 } row[] = {
 	{ 1, 1, 0 },    { 17, 128, 0 },   { 3, 129, 1 },    { 2, 1000, 1 },   { 3, 1025, 3 },
 	{ 2, 9001, 3 }, { 1, 16385, 2 }, { 2, 20000, 2 }, { 1, 70001, 2 },
+	{ 2, 2, 0 }, { 9, 64, 0 }, { 33, 5, 0 }, { 1, 127, 0 }, { 66, 16, 0 }, { 1, 200, 1 },
+	{ 5, 512, 1 }, { 9, 257, 1 }, { 2, 1024, 1 }, { 1, 2048, 3 }, { 2, 4097, 3 },
 };
 enum { ROWS = sizeof row / sizeof row[0] };
 

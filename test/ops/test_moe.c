@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-TEST_PROGRAM(.start = op_start, .one_process = true);
+TEST_PROGRAM(.start = op_start, .one_process = true, .passed = op_passed);
 
 static const struct {
 	int t, e, top, d, f;
@@ -13,6 +13,10 @@ static const struct {
 	{ 1, 8, 2, 64, 72, 0 },   { 5, 4, 4, 40, 24, 0 },    { 33, 60, 6, 72, 32, 0 },
 	{ 130, 3, 2, 64, 40, 1 },
 	{ 70, 1, 1, 24, 136, 1 }, { 9, 100, 8, 264, 16, 2 }, { 300, 66, 8, 8, 8, 3 },
+	{ 2, 2, 1, 8, 8, 0 }, { 1, 16, 16, 8, 16, 0 }, { 7, 64, 2, 16, 24, 0 }, { 20, 8, 3, 24, 8, 0 },
+	{ 64, 4, 1, 32, 16, 0 }, { 33, 1, 1, 8, 8, 1 }, { 65, 2, 1, 16, 16, 1 }, { 40, 5, 5, 8, 40, 1 },
+	{ 3, 65, 4, 16, 8, 2 }, { 1, 512, 16, 8, 8, 2 }, { 50, 128, 2, 24, 16, 2 },
+	{ 16, 300, 6, 8, 24, 2 }, { 150, 70, 15, 8, 8, 3 },
 };
 enum { SIZES = sizeof size / sizeof size[0] };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TEST_PROGRAM(.start = op_start, .one_process = true);
+TEST_PROGRAM(.start = op_start, .one_process = true, .passed = op_passed);
 
 static const struct {
 	int m, n;

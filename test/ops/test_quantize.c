@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TEST_PROGRAM(.start = op_start, .one_process = true);
+TEST_PROGRAM(.start = op_start, .one_process = true, .passed = op_passed);
 
 /* The scale of numbers of which the largest is `top`, as it is stored. */
 static float

@@ -2,7 +2,7 @@
 #include "test/ops/util_op.h"
 #include <math.h>
 
-TEST_PROGRAM(.start = op_start, .one_process = true);
+TEST_PROGRAM(.start = op_start, .one_process = true, .passed = op_passed);
 
 static const struct {
 	int m, n;

@@ -3,14 +3,14 @@
 #include <math.h>
 #include <stdio.h>
 
-TEST_PROGRAM(.start = op_start, .one_process = true);
+TEST_PROGRAM(.start = op_start, .one_process = true, .passed = op_passed);
 
 static const struct {
 	int m, n;
 	size_t line;
 } shape[] = {
 	{ 1, 257, 0 }, { 64, 300, 0 }, { 2, 2050, 0 }, { 1, 1, 1 }, { 65, 64, 1 }, { 65, 260, 2 },
-	{ 17, 255, 2 },
+	{ 17, 255, 2 }, { 64, 257, 0 }, { 66, 1, 1 }, { 70, 65, 2 },
 };
 enum { SHAPES = sizeof shape / sizeof shape[0], WORDS = 30 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETTINGS = 16, PLANS = 120 };
+enum { SETTINGS = 16, PLANS = 120, OPS = 32, SHAPES = 400, LINES = 16 };
 
 int
 op_start(int argc, char **argv)
@@ -224,10 +224,84 @@ plan(const char *arch, const char *name, const char *const *set)
 	return at;
 }
 
+/* ---- what has run ---------------------------------------------------------------------------------- */
+
+static struct {
+	char name[40];
+	uint64_t shape[SHAPES]; /* of its tensors and the sizes that none of them has, each once: digests */
+	int nshape;
+	uint32_t taken[LINES + 1]; /* bit l: line l of its tables of so many lines */
+} ran[OPS];
+
+/* FNV-1a over the eight bytes of n. */
+static uint64_t
+digest(uint64_t h, int64_t n)
+{
+	for (int i = 0; i < 8; i++)
+		h = (h ^ ((uint64_t)n >> 8 * i & 0xff)) * 0x100000001b3;
+	return h;
+}
+
+void
+op_ran(const hexc_family *f, size_t line, const int64_t *size, size_t nsize)
+{
+	hexc_family_info info = HEXC_FAMILY_INFO_INIT;
+	uint64_t h = 0xcbf29ce484222325;
+	int at = 0, i = 0;
+
+	ck_assert(hexc_family_describe(f, &info) && info.nline <= LINES && line < info.nline);
+	while (ran[at].name[0] && strcmp(ran[at].name, info.name) != 0)
+		ck_assert_int_lt(++at, OPS);
+	snprintf(ran[at].name, sizeof ran[at].name, "%s", info.name);
+	for (size_t d = 0; d < nsize; d++)
+		h = digest(h, size[d]);
+	while (i < ran[at].nshape && ran[at].shape[i] != h)
+		i++;
+	ck_assert_int_lt(i, SHAPES);
+	ran[at].shape[i] = h;
+	ran[at].nshape += i == ran[at].nshape;
+	ran[at].taken[info.nline] |= UINT32_C(1) << line;
+}
+
+static void
+case_ran(const Case *c, const hexc_family *f, size_t line)
+{
+	int64_t size[BUF_MAX * 6 + NUM_MAX];
+	size_t n = 0;
+
+	for (int i = 0; i < c->nbuf; i++)
+		for (int d = 0; d < c->buf[i].rank; d++)
+			size[n++] = c->buf[i].dim[d];
+	for (int i = 0; i < c->nnum; i++)
+		size[n++] = (int64_t)c->num[i].f;
+	op_ran(f, line, size, n);
+}
+
+int
+op_passed(void)
+{
+	int code = EXIT_SUCCESS;
+
+	for (int at = 0; at < OPS && ran[at].name[0]; at++) {
+		printf("%s: %d shapes\n", ran[at].name, ran[at].nshape);
+		if (ran[at].nshape < 20)
+			code = EXIT_FAILURE, printf("%s: 20 are wanted\n", ran[at].name);
+		for (int lines = 1; lines <= LINES; lines++)
+			for (int l = 0; ran[at].taken[lines] && l < lines; l++)
+				if (!(ran[at].taken[lines] >> l & 1))
+					code = EXIT_FAILURE,
+					printf("%s: line %d of %d never ran\n", ran[at].name, l, lines);
+	}
+	return code;
+}
+
 size_t
 op_run(Case *c, const char *arch, const char *name, const char *const *set)
 {
 	int at = plan(arch, name, set);
+	const hexc_family *f = hexc_op_family(kept[at].op);
+	size_t line = launch(c, kept[at].gpu, f, kept[at].key);
 
-	return launch(c, kept[at].gpu, hexc_op_family(kept[at].op), kept[at].key);
+	case_ran(c, f, line);
+	return line;
 }

@@ -6,6 +6,12 @@
 
 /* Before all tests: find the simulator as a device.  For .start of TEST_PROGRAM. */
 int op_start(int argc, char **argv);
+/* A family of an operator was launched with these sizes and took this line: counted for op_passed, as op_run
+ * does. */
+void op_ran(const hexc_family *f, size_t line, const int64_t *size, size_t nsize);
+/* Behind all tests: has each operator that was run, run at 20 different shapes or more, and each line of its
+ * table?  For .passed of TEST_PROGRAM. */
+int op_passed(void);
 
 /* Behind a launch: each number of rows from 1 to 300 finds a kernel, beside the other sizes that the call
  * has. */
