@@ -353,6 +353,21 @@ refusal(hexc_call *c, int code, int want, const char *says)
 	exit(3);
 }
 
+/* Devices that there are not. */
+static void
+refuse_devices(void)
+{
+	char why[200] = "";
+	hexc_gpu *none;
+
+	refusal(NULL, hexc_gpu_open(&none, 9, why, sizeof why), HEXC_E_DEVICE, NULL);
+	if (none || !strstr(why, "there is no GPU 9; the driver has 1, counted from 0"))
+		WRONG(why);
+	refusal(NULL, hexc_gpu_adopt(&none, NULL, why, sizeof why), HEXC_E_INVALID, NULL);
+	if (none || !strstr(why, "no CUDA context is current in this thread: give one"))
+		WRONG(why);
+}
+
 static int
 refusals(Engine *e)
 {
@@ -399,6 +414,7 @@ refusals(Engine *e)
 	refusal(c, hexc_call_new(&none, e->module[0], 9), HEXC_E_INVALID, NULL);
 	if (none || !strstr(hexc_gpu_why(e->g), "no kernel 9"))
 		WRONG("a kernel that is none");
+	refuse_devices();
 	refusal(c, hexc_event_new(NULL, e->g), HEXC_E_INVALID, NULL);
 	refusal(c, hexc_event_record(NULL, NULL), HEXC_E_INVALID, NULL);
 	refusal(c, hexc_event_wait(NULL), HEXC_E_INVALID, NULL);
