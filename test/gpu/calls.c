@@ -468,6 +468,28 @@ cubins(Engine *e, const char *path, const char *good, const char *expect)
 	return 0;
 }
 
+/* ---- an old driver ------------------------------------------------------------------------------------ */
+
+/* Without what graphs take: that is said. */
+static int
+old(Engine *e, const char *path)
+{
+	const hexc_module *m;
+	void *node;
+	size_t k;
+
+	TRY(hexc_bundle_open(&e->bundle, path, e->why, sizeof e->why));
+	TRY(hexc_bundle_module(e->bundle, 0, &m, &k, e->why, sizeof e->why));
+	TRY(hexc_gpu_open(&e->g, 0, e->why, sizeof e->why));
+	TRY(hexc_gpu_load(e->g, m, &e->module[0]));
+	TRY(hexc_call_new(&e->add, e->module[0], k));
+	refusal(e->add, hexc_call_capture(e->add, NULL, &node), HEXC_E_DEVICE,
+	        "the CUDA driver has no cuStreamGetCaptureInfo_v2: it is older than CUDA 12; install a newer one");
+	refusal(e->add, hexc_call_update(e->add, e, e), HEXC_E_DEVICE,
+	        "the CUDA driver has no cuGraphExecKernelNodeSetParams_v2: it is older than CUDA 12");
+	return 0;
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------------- */
 
 static int
@@ -510,6 +532,8 @@ main(int argc, char **argv)
 	}
 	if (argc > 4)
 		status = cubins(&one, argv[1], argv[3], argv[4]) ? failed(&one) : 0;
+	else if (strcmp(mode, "old") == 0)
+		status = old(&one, argv[1]) ? failed(&one) : 0;
 	else
 		status = all(&one, argv[1], context, 0) ? failed(&one) : 0;
 	if (!status && strcmp(mode, "two") == 0)
