@@ -484,9 +484,11 @@ old(Engine *e, const char *path)
 	TRY(hexc_gpu_load(e->g, m, &e->module[0]));
 	TRY(hexc_call_new(&e->add, e->module[0], k));
 	refusal(e->add, hexc_call_capture(e->add, NULL, &node), HEXC_E_DEVICE,
-	        "the CUDA driver has no cuStreamGetCaptureInfo_v2: it is older than CUDA 12; install a newer one");
+	        "the CUDA driver has no cuStreamGetCaptureInfo_v2: it is older than CUDA 11.3; "
+	        "install a newer one");
 	refusal(e->add, hexc_call_update(e->add, e, e), HEXC_E_DEVICE,
-	        "the CUDA driver has no cuGraphExecKernelNodeSetParams_v2: it is older than CUDA 12");
+	        "the CUDA driver has no cuGraphExecKernelNodeSetParams_v2: it is older than CUDA 12; "
+	        "install a newer one");
 	return 0;
 }
 

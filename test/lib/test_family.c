@@ -244,11 +244,11 @@ TEST(a_workspace_of_too_much)
 	size_t n, at[2] = { 0, 0 };
 
 #define ADD(i, ...) (at[i] += (size_t)snprintf(src[i] + at[i], ROOM - at[i], __VA_ARGS__))
-	ADD(0, "kernel many(A: f32[M, N]");
-	ADD(1, "kernel sum(C: out f32[M, N]");
+	ADD(0, "kernel many(A: f64[M, N]");
+	ADD(1, "kernel sum(C: out f64[M, N]");
 	for (int i = 0; i < TENSORS; i++) {
-		ADD(0, ", P%d: out f32[M, N]", i);
-		ADD(1, ", P%d: f32[M, N]", i);
+		ADD(0, ", P%d: out f64[M, N]", i);
+		ADD(1, ", P%d: f64[M, N]", i);
 	}
 	for (int k = 0; k < 2; k++)
 		ADD(k, ")\n{\n    grid(M, ceil(N, 32));\n    let m = block.x, n = block.y * 32;\n");
@@ -265,10 +265,10 @@ TEST(a_workspace_of_too_much)
 	                 HEXC_OK);
 	ck_assert_int_eq(hexc_bundle_memory(&b, data, n, why, sizeof why), HEXC_OK);
 	f = open_family(b, NULL, NULL);
-	sizes(f, arg, INT64_C(1) << 27, INT64_C(1) << 30, 0);
+	sizes(f, arg, INT64_C(1) << 26, INT64_C(1) << 30, 0);
 	ck_assert_int_eq(hexc_family_workspace(f, 0, arg, &bytes), HEXC_OK);
 	ck_assert_uint_eq(bytes, (uint64_t)TENSORS << 59);
-	sizes(f, arg, (INT64_C(1) << 28) - 1, INT64_C(1) << 30, 0);
+	sizes(f, arg, (INT64_C(1) << 27) - 1, INT64_C(1) << 30, 0);
 	ck_assert_int_eq(hexc_family_workspace(f, 0, arg, &bytes), HEXC_E_ARGS);
 	hexc_family_close(f);
 	hexc_bundle_close(b);

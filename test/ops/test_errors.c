@@ -1,5 +1,6 @@
-/* test_errors.c - the errors of hexc_ops.h, each with its code and what is said: settings that an operator has not,
- * tables that it cannot have, weights that none takes, and the n-th request for memory refused, until none is. */
+/* test_errors.c - the errors of hexc_ops.h, each with its code and what is said: settings that an operator
+ * has not, tables that it cannot have, weights that none takes, and the n-th request for memory refused,
+ * until none is. */
 #include "test/lib/util_lib.h"
 #include "test/ops/util_op.h"
 #include <stdio.h>
@@ -38,6 +39,8 @@ static const struct {
 	{ "copy", "epilogue", "x +", NULL, HEXC_E_SOURCE,
 	  "operator copy: copy, line 15, `Y[p, q, m :+ BM, n :+ BN] = OUT(x +);`: expected an expression" },
 	{ "copy", "epilogue", "x + y", NULL, HEXC_E_SOURCE, "OUT(x + y);`: there is no `y` here" },
+	{ "copy", "epilogue", "x; y", NULL, HEXC_E_ARGS,
+	  "operator copy: epilogue = x; y: an expression has no ; { } // or new lines" },
 	{ "copy", "tensors", "bias f16", NULL, HEXC_E_SOURCE,
 	  "operator copy: copy, line 5, `bias f16,`: a parameter is written" },
 	{ "copy", "tensors", "bias: f99[N]", NULL, HEXC_E_SOURCE, "f99" },
@@ -54,7 +57,8 @@ TEST_EACH(plans, sizeof settings / sizeof settings[0])
 	hexc_op *op = (hexc_op *)&o;
 
 	o.families = settings[_i].families;
-	says(hexc_op_plan(&op, settings[_i].op, set.name ? &set : NULL, set.name != NULL, &o, why, sizeof why),
+	says(hexc_op_plan(&op, settings[_i].op, set.name ? &set : NULL, set.name != NULL, &o, why,
+	                  sizeof why),
 	     settings[_i].code, settings[_i].says);
 	ck_assert_ptr_null(op);
 }
@@ -150,7 +154,8 @@ quantized(void)
 	static float x[64 * 64];
 	hexc_weight *w;
 
-	ck_assert_msg(hexc_weight_quantize(&w, "Q4_0", x, 64, 64, 0, NULL, why, sizeof why) == HEXC_OK, "%s", why);
+	ck_assert_msg(hexc_weight_quantize(&w, "Q4_0", x, 64, 64, 0, NULL, why, sizeof why) == HEXC_OK, "%s",
+	              why);
 	return w;
 }
 
@@ -164,7 +169,8 @@ TEST_EACH(weights, sizeof unfit / sizeof unfit[0])
 	v.name = "q";
 	if (unfit[_i].make)
 		unfit[_i].make(&v);
-	says(hexc_linear_new(&l, g, &v, NULL, set.name ? &set : NULL, set.name != NULL, NULL, NULL, why, sizeof why),
+	says(hexc_linear_new(&l, g, &v, NULL, set.name ? &set : NULL, set.name != NULL, NULL, NULL, why,
+	                     sizeof why),
 	     unfit[_i].code, unfit[_i].says);
 	ck_assert_ptr_null(l);
 	hexc_weight_free(w);

@@ -85,9 +85,11 @@ TEST(safetensors_lies)
 		{ "{\"__metadata__\":{\"x\":1}}", -1, 0, "__metadata__ x is no string" },
 		{ "{\"a\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,1]}}", -1, 1,
 		  "no whole number of F4 blocks" },
-		{ "{\"a\":{\"dtype\":\"F4\",\"shape\":[1099511627776,1099511627776],\"data_offsets\":[0,1]}}",
+		{ "{\"a\":{\"dtype\":\"F4\",\"shape\":[1099511627776,1099511627776],"
+		  "\"data_offsets\":[0,1]}}",
 		  -1, 1, "tensor a: its shape has more elements than a machine addresses" },
-		{ "{\"__metadata__\":1}", -1, 0, "__metadata__ is no object of strings; write the file again" },
+		{ "{\"__metadata__\":1}", -1, 0,
+		  "__metadata__ is no object of strings; write the file again" },
 	};
 	unsigned char file[1000];
 
