@@ -26,7 +26,7 @@ if [ -n "$tests" ]; then
 fi
 all=$dir/lines
 for room in rt gpu plan cache ops weights pack base; do
-	for f in lib/$room/*.c; do
+	for f in "lib/$room"/*.c; do
 		# COUNT: LINE: TEXT, where COUNT is ##### when the line never ran, - when it has no code
 		gcov -t "$gcov_build/obj/${f%.c}.gcno" 2>/dev/null |
 			awk -F: -v room="$room" -v file="$f" '

@@ -57,6 +57,8 @@ TEST(safetensors_lies)
 		{ "{}", 200000000, 0, "more than the 100000000 that safetensors allows" },
 		{ "{\"a\":", -1, 0, "no valid JSON" },
 		{ "{\"a\":1}", -1, 0, "tensor a has no dtype" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"data_offsets\":[0,4]}}", -1, 4,
+		  "tensor a has no shape: the header is damaged; write the file again" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}", -1, 2,
 		  "tensor a: its data end at byte" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}", -1, 6,
