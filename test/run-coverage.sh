@@ -9,8 +9,9 @@ command -v gcov >/dev/null || { echo "no gcov"; exit 77; }
 gcov_build=${GCOV_BUILD:-build-gcov}
 case $COVERAGE in
 1) tests=$(ls test/gpu/test_*.c test/plan/test_*.c test/cache/test_*.c test/pack/test_*.c test/weights/test_*.c \
-	test/lib/test_[!b]*.c test/lib/test_bundle.c test/ops/test_choose.c test/ops/test_copy.c test/ops/test_map.c \
-	test/gpu/run-calls.sh test/gpu/run-host.sh test/gpu/run-family.sh test/plan/run-layer.sh) ;;
+	test/lib/test_[!b]*.c test/lib/test_bundle.c test/ops/test_errors.c test/ops/test_choose.c test/ops/test_copy.c \
+	test/gpu/run-calls.sh test/gpu/run-host.sh test/gpu/run-family.sh test/gpu/run-gpu.sh \
+	test/plan/run-layer.sh) ;;
 none) tests= ;;
 *) tests=$COVERAGE ;;
 esac
