@@ -37,7 +37,7 @@ static bool
 fail(Job *j, int code, const char *text)
 {
 	j->plan.code = why_error(code, j->plan.why, j->plan.n, "weight %s: %s",
-	                         j->plan.w.name ? j->plan.w.name : "", text);
+	                         j->plan.w.name ? j->plan.w.name : "without a name", text);
 	return false;
 }
 

@@ -22,12 +22,25 @@ op_fail(OpJob *j, int code, const char *text)
 
 /* ---- programs --------------------------------------------------------------------------------------- */
 
-/* What the compiler has against it. */
+/* Line n of a text, from 1, without the blanks before it; *bytes is its length. */
+static const char *
+line_of(const char *text, unsigned n, int *bytes)
+{
+	while (n > 1 && *text)
+		n -= *text++ == '\n';
+	text += strspn(text, " \t");
+	*bytes = (int)strcspn(text, "\n");
+	return text;
+}
+
+/* What the compiler has against it.  The host has no program yet to count lines in, so the line is shown. */
 static void
-note_failure(OpJob *j, int code, const char *what)
+note_failure(OpJob *j, int code, const char *what, const char *text)
 {
 	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
+	const char *line;
 	size_t i = 0;
+	int n;
 
 	j->failed_code = code;
 	while (hexc_diag(j->ctx, i, &d) && d.severity != 2) {
@@ -36,9 +49,11 @@ note_failure(OpJob *j, int code, const char *what)
 	}
 	if (!hexc_diag(j->ctx, i, &d))
 		why_error(code, j->failed, sizeof j->failed, "%s: %s", what, hexc_strerror(code));
-	else if (d.line)
-		why_error(code, j->failed, sizeof j->failed, "%s, line %u: %s", what, d.line, d.text);
-	else
+	else if (d.line) {
+		line = line_of(text, d.line, &n);
+		why_error(code, j->failed, sizeof j->failed, "%s, line %u, `%.*s`: %s", what, d.line, n, line,
+		          d.text);
+	} else
 		why_error(code, j->failed, sizeof j->failed, "%s: %s", what, d.text);
 }
 
@@ -73,7 +88,7 @@ add_program(OpJob *j, const char *name)
 		code = hexc_compile(&p->parsed, j->ctx, name, p->text, strlen(p->text));
 	if (!code)
 		return true;
-	note_failure(j, code, name);
+	note_failure(j, code, name, p->text);
 	return op_fail(j, code, j->failed);
 }
 
@@ -147,7 +162,7 @@ compile(OpJob *j, OpKernel *k)
 	if (!code)
 		code = hexc_compile(&k->module, j->ctx, k->program->name, text, strlen(text));
 	if (code)
-		note_failure(j, code, k->name);
+		note_failure(j, code, k->name, text);
 	else
 		note_packs(j, k);
 	return code;

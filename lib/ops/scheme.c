@@ -12,7 +12,10 @@ refuse(Linear *l, int code, const char *text)
 {
 	if (!l->code)
 		l->code = why_error(code, l->why, l->n, "weight %s: %s",
-		                    l->w.name ? l->w.name : l->w.format ? l->w.format : "", text);
+		                    l->w.name     ? l->w.name
+		                    : l->w.format ? l->w.format
+		                                  : "without a name",
+		                    text);
 	return false;
 }
 

@@ -107,7 +107,7 @@ give_args(hexc_plan *p, uint32_t v)
 			continue;
 		code = hexc_call_ptr(p->node[v].call, u->param, address(p, u->buffer),
 		                     p->buffer[u->buffer].bytes);
-		if (code)
+		if (code) /* it does not: hexc_plan_arg has seen that it is a tensor */
 			return plan_error(p, code, "%s: %s", plan_node_name(p, v, name),
 			                  hexc_call_why(p->node[v].call));
 	}

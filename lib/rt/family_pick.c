@@ -114,8 +114,7 @@ tensor_bytes(const FamilyLine *l, const hexc_arg *arg, const ExprValues *v, uint
 			if (st->from[i].kind != FROM_WORKSPACE)
 				continue;
 			all = &bytes[st->from[i].i];
-			if (hexc_tensor_bytes(st->m, st->k, (size_t)i, of, &n) != HEXC_OK ||
-			    n > INT64_MAX / 2)
+			if (hexc_tensor_bytes(st->m, st->k, (size_t)i, of, &n) != HEXC_OK) /* n < 2^60 */
 				return HEXC_E_ARGS;
 			n = (n + WORKSPACE_ALIGN - 1) / WORKSPACE_ALIGN * WORKSPACE_ALIGN;
 			*all = n > *all ? n : *all;

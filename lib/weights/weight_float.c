@@ -35,6 +35,7 @@ weight_check(const hexc_weight *w, char *why, size_t n)
 		DType d = plane_type(p);
 		bool index = id == HEXC_PLANE_INDEX, code = id == HEXC_PLANE_CODE;
 		bool table = id == HEXC_PLANE_TABLE;
+		bool grouped = p->group > 1 || p->cols > 1; /* an index is of each input by itself */
 
 		if (!p->dtype && id > HEXC_PLANE_SCALE)
 			continue;
@@ -48,7 +49,7 @@ weight_check(const hexc_weight *w, char *why, size_t n)
 			                    "the table is %lld x %lld, and not a number for each code",
 			                 (long long)p->rows, (long long)p->cols);
 		if (!code && !table &&
-		    (p->group < 1 || w->k % p->group || p->rows != w->k / p->group ||
+		    (p->group < 1 || (index && grouped) || w->k % p->group || p->rows != w->k / p->group ||
 		     (p->cols != 1 && p->cols != w->n)))
 			return why_error(HEXC_E_INVALID, why, n,
 			                    "the plane %s is %lld x %lld for groups of %lld, which "

@@ -353,6 +353,21 @@ refusal(hexc_call *c, int code, int want, const char *says)
 	exit(3);
 }
 
+/* Devices that there are not. */
+static void
+refuse_devices(void)
+{
+	char why[200] = "";
+	hexc_gpu *none;
+
+	refusal(NULL, hexc_gpu_open(&none, 9, why, sizeof why), HEXC_E_DEVICE, NULL);
+	if (none || !strstr(why, "there is no GPU 9; the driver has 1, counted from 0"))
+		WRONG(why);
+	refusal(NULL, hexc_gpu_adopt(&none, NULL, why, sizeof why), HEXC_E_INVALID, NULL);
+	if (none || !strstr(why, "no CUDA context is current in this thread: give one"))
+		WRONG(why);
+}
+
 static int
 refusals(Engine *e)
 {
@@ -399,6 +414,7 @@ refusals(Engine *e)
 	refusal(c, hexc_call_new(&none, e->module[0], 9), HEXC_E_INVALID, NULL);
 	if (none || !strstr(hexc_gpu_why(e->g), "no kernel 9"))
 		WRONG("a kernel that is none");
+	refuse_devices();
 	refusal(c, hexc_event_new(NULL, e->g), HEXC_E_INVALID, NULL);
 	refusal(c, hexc_event_record(NULL, NULL), HEXC_E_INVALID, NULL);
 	refusal(c, hexc_event_wait(NULL), HEXC_E_INVALID, NULL);
@@ -452,6 +468,30 @@ cubins(Engine *e, const char *path, const char *good, const char *expect)
 	return 0;
 }
 
+/* ---- an old driver ------------------------------------------------------------------------------------ */
+
+/* Without what graphs take: that is said. */
+static int
+old(Engine *e, const char *path)
+{
+	const hexc_module *m;
+	void *node;
+	size_t k;
+
+	TRY(hexc_bundle_open(&e->bundle, path, e->why, sizeof e->why));
+	TRY(hexc_bundle_module(e->bundle, 0, &m, &k, e->why, sizeof e->why));
+	TRY(hexc_gpu_open(&e->g, 0, e->why, sizeof e->why));
+	TRY(hexc_gpu_load(e->g, m, &e->module[0]));
+	TRY(hexc_call_new(&e->add, e->module[0], k));
+	refusal(e->add, hexc_call_capture(e->add, NULL, &node), HEXC_E_DEVICE,
+	        "the CUDA driver has no cuStreamGetCaptureInfo_v2: it is older than CUDA 11.3; "
+	        "install a newer one");
+	refusal(e->add, hexc_call_update(e->add, e, e), HEXC_E_DEVICE,
+	        "the CUDA driver has no cuGraphExecKernelNodeSetParams_v2: it is older than CUDA 12; "
+	        "install a newer one");
+	return 0;
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------------- */
 
 static int
@@ -494,6 +534,8 @@ main(int argc, char **argv)
 	}
 	if (argc > 4)
 		status = cubins(&one, argv[1], argv[3], argv[4]) ? failed(&one) : 0;
+	else if (strcmp(mode, "old") == 0)
+		status = old(&one, argv[1]) ? failed(&one) : 0;
 	else
 		status = all(&one, argv[1], context, 0) ? failed(&one) : 0;
 	if (!status && strcmp(mode, "two") == 0)

@@ -450,6 +450,31 @@ file_of_tensors(void)
 	return code;
 }
 
+static int
+cache(void)
+{
+	hexc_cache_opts o = HEXC_CACHE_OPTS_INIT;
+	hexc_cache *c = NULL;
+	int code;
+
+	o.path = "/tmp";
+	o.read_only = 1;
+	code = hexc_cache_open(&c, &o, t.why, sizeof t.why);
+	hexc_cache_close(c);
+	return code;
+}
+
+static int
+file_in_memory(void)
+{
+	static const char empty[] = "\2\0\0\0\0\0\0\0{}";
+	hexc_file *f = NULL;
+	int code = hexc_file_memory(&f, empty, sizeof empty - 1, t.why, sizeof t.why);
+
+	hexc_file_close(f);
+	return code;
+}
+
 /* ---- each ---------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -464,6 +489,7 @@ static const struct {
 	{ "family", family, 0, 5, false },           { "calls", calls, 0, 5, false },
 	{ "device", device, 0, 2, false },           { "family_call", family_call, 0, 8, false },
 	{ "weights", weights, 1, 6, true },         { "tensors", file_of_tensors, 1, 4, true },
+	{ "cache", cache, 0, 2, false },            { "file_in_memory", file_in_memory, 0, 1, false },
 };
 enum { TRIED = sizeof tried / sizeof tried[0] };
 

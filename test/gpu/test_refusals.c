@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 TEST_PROGRAM(.start = op_start);
 
@@ -244,6 +246,10 @@ TEST(newer_structs)
 		hexc_workers w;
 		uint64_t more;
 	} workers = { HEXC_WORKERS_INIT, 1 };
+	struct {
+		hexc_weight w;
+		uint64_t more;
+	} newer = { HEXC_WEIGHT_INIT, 1 };
 	hexc_weight *w;
 	hexc_file *f;
 	hexc_plan *p;
@@ -264,6 +270,11 @@ TEST(newer_structs)
 	        "hexc_workers is of a newer hexc.h");
 	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_0", x, 64, 64, 0, NULL, why, sizeof why), HEXC_OK);
 	REFUSED(hexc_weight_float(w, x, &workers.w, why, sizeof why), HEXC_E_INVALID, why, "newer hexc.h");
+	newer.w = *w;
+	newer.w.size = sizeof newer;
+	REFUSED(hexc_weight_float(&newer.w, x, NULL, why, sizeof why), HEXC_E_INVALID, why,
+	        "the weight is of a newer hexc_weights.h");
+	NO_ARGUMENT(hexc_weight_quantize(NULL, "Q4_0", x, 64, 64, 0, NULL, why, sizeof why));
 	hexc_weight_free(w);
 	ck_assert_int_eq(hexc_file_open(&f, "test/weights/fixtures/blocks.gguf", why, sizeof why), HEXC_OK);
 	REFUSED(hexc_weight_load(&w, f, "blk.0.q4_0", &workers.w, why, sizeof why), HEXC_E_INVALID, why,
@@ -411,10 +422,18 @@ TEST(operators)
 TEST(caches)
 {
 	hexc_cache_info info = HEXC_CACHE_INFO_INIT;
+	hexc_cache_opts o = HEXC_CACHE_OPTS_INIT;
 	hexc_cache *c;
+	char gone[60];
 
+	snprintf(gone, sizeof gone, "/tmp/hexc-gone-%ld", (long)getpid());
 	NO_ARGUMENT(hexc_cache_open(NULL, NULL, why, sizeof why));
 	NO_ARGUMENT(hexc_cache_open(&c, NULL, NULL, 1));
+	ck_assert(mkdir(gone, 0700) == 0 && chdir(gone) == 0 && rmdir(gone) == 0);
+	o.path = "here";
+	REFUSED(hexc_cache_open(&c, &o, why, sizeof why), HEXC_E_FILE, why,
+	        "here: the working directory has no name");
+	ck_assert_ptr_null(c);
 	NO_ARGUMENT(hexc_cache_each(NULL, NULL, NULL));
 	NO_ARGUMENT(hexc_cache_clear(NULL, NULL));
 	ck_assert_int_eq(hexc_cache_describe(NULL, &info), 0);

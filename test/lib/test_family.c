@@ -99,7 +99,8 @@ sizes(const hexc_family *f, hexc_arg *arg, int64_t m, int64_t n, int64_t k)
 	memset(arg, 0, sizeof *arg * 16);
 	arg[hexc_family_param_find(f, "M")].i = m;
 	arg[hexc_family_param_find(f, "N")].i = n;
-	arg[hexc_family_param_find(f, "K")].i = k;
+	if (k)
+		arg[hexc_family_param_find(f, "K")].i = k;
 }
 
 /* Each m from 1 to 300, several n and k: the line that its guard says, whose kernels take the sizes. */
@@ -199,6 +200,80 @@ TEST(a_chain)
 	hexc_family_close(f);
 	hexc_bundle_close(b);
 	free(data);
+}
+
+/* Sizes for which a line has no number, or its workspace none that a machine has. */
+TEST(sizes_without_a_value)
+{
+	static const char by[] = "hexc-family 1\nfamily product\n"
+	                         "take partial BM=16 then join with S=1024 / (K - 8) when 1\n";
+	void *data;
+	hexc_bundle *b = bundle_of(by, &data);
+	hexc_family *f = open_family(b, NULL, NULL);
+	hexc_arg arg[16], of[HEXC_MAX_PARAMS];
+	char why[500];
+	uint64_t bytes;
+	size_t line;
+
+	sizes(f, arg, 3, 5, 8);
+	ck_assert_int_eq(hexc_family_pick(f, arg, &line, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_msg(strstr(why, "of line 3, a size cannot be computed: overflow or division by 0") != NULL,
+	              "%s", why);
+	ck_assert_int_eq(hexc_family_workspace(f, 0, arg, &bytes), HEXC_E_ARGS);
+	ck_assert_int_eq(hexc_family_args(f, 0, 0, arg, NULL, of), HEXC_E_ARGS);
+	sizes(f, arg, INT64_C(1) << 31, INT64_C(1) << 31, 16);
+	ck_assert_int_eq(hexc_family_workspace(f, 0, arg, &bytes), HEXC_E_ARGS);
+	ck_assert_int_eq(hexc_family_args(f, 0, 0, arg, NULL, of), HEXC_E_ARGS);
+	hexc_family_close(f);
+	hexc_bundle_close(b);
+	free(data);
+}
+
+/* Each of 17 tensors of a workspace has a number of bytes; all together have none. */
+TEST(a_workspace_of_too_much)
+{
+	static const char by[] = "hexc-family 1\nfamily many\ntake many then sum when 1\n";
+	enum { TENSORS = 17, ROOM = 4000 };
+	static char src[2][ROOM], data[1 << 17];
+	const hexc_module *m[2];
+	hexc_arg arg[16];
+	hexc_bundle *b;
+	hexc_family *f;
+	uint64_t bytes;
+	char why[500];
+	size_t n, at[2] = { 0, 0 };
+
+#define ADD(i, ...) (at[i] += (size_t)snprintf(src[i] + at[i], ROOM - at[i], __VA_ARGS__))
+	ADD(0, "kernel many(A: f64[M, N]");
+	ADD(1, "kernel sum(C: out f64[M, N]");
+	for (int i = 0; i < TENSORS; i++) {
+		ADD(0, ", P%d: out f64[M, N]", i);
+		ADD(1, ", P%d: f64[M, N]", i);
+	}
+	for (int k = 0; k < 2; k++)
+		ADD(k, ")\n{\n    grid(M, ceil(N, 32));\n    let m = block.x, n = block.y * 32;\n");
+	ADD(1, "    C[m :+ 1, n :+ 32] = 0");
+	for (int i = 0; i < TENSORS; i++) {
+		ADD(0, "    P%d[m :+ 1, n :+ 32] = A[m :+ 1, n :+ 32];\n", i);
+		ADD(1, " + P%d[m :+ 1, n :+ 32]", i);
+	}
+	ADD(0, "}\n");
+	ADD(1, ";\n}\n");
+	for (int k = 0; k < 2; k++)
+		m[k] = lib_must(src[k], NULL);
+	ck_assert_int_eq(hexc_bundle_save_families(m, 2, "me", by, data, sizeof data, &n, why, sizeof why),
+	                 HEXC_OK);
+	ck_assert_int_eq(hexc_bundle_memory(&b, data, n, why, sizeof why), HEXC_OK);
+	f = open_family(b, NULL, NULL);
+	sizes(f, arg, INT64_C(1) << 26, INT64_C(1) << 30, 0);
+	ck_assert_int_eq(hexc_family_workspace(f, 0, arg, &bytes), HEXC_OK);
+	ck_assert_uint_eq(bytes, (uint64_t)TENSORS << 59);
+	sizes(f, arg, (INT64_C(1) << 27) - 1, INT64_C(1) << 30, 0);
+	ck_assert_int_eq(hexc_family_workspace(f, 0, arg, &bytes), HEXC_E_ARGS);
+	hexc_family_close(f);
+	hexc_bundle_close(b);
+	for (int k = 0; k < 2; k++)
+		hexc_module_free((hexc_module *)(uintptr_t)m[k]);
 }
 
 /* A family for an arch is taken where it runs, the newest first, with kernels of that arch. */

@@ -345,6 +345,32 @@ note(void *map, int type, uint32_t rank, void *address, const uint64_t *dim, con
 	return 0;
 }
 
+/* A number that its type has not is refused, not cut. */
+TEST(scalars_that_do_not_fit)
+{
+	static const char src[] = "kernel scale(A: f32[N], s: i8, C: out f32[N])\n"
+	                          "{\n"
+	                          "    grid(ceil(N, 64));\n"
+	                          "    C[block.x * 64 :+ 64] = A[block.x * 64 :+ 64] * f32(s);\n"
+	                          "}\n";
+	hexc_module *m = lib_must(src, NULL);
+	hexc_arg arg[HEXC_MAX_PARAMS];
+	int s = hexc_param_find(m, 0, "s");
+	uint32_t grid[3];
+	char why[200];
+
+	memset(arg, 0, sizeof arg);
+	arg[s].i = -128;
+	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_OK);
+	arg[s].i = 128;
+	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
+	ck_assert_msg(strstr(why, "s = 128 does not fit i8") != NULL, "%s", why);
+	ck_assert_int_eq(hexc_grid(m, 0, arg, NULL), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_grid(m, 1, arg, grid), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_grid(NULL, 0, arg, grid), HEXC_E_INVALID);
+	hexc_module_free(m);
+}
+
 TEST(all_maps_of_a_launch_are_encoded)
 {
 	hexc_opts o = HEXC_OPTS_INIT;

@@ -130,8 +130,10 @@ TEST_EACH(blocks, sizeof block / sizeof block[0])
 			out->v[r * n + j] = y;
 			out->allow[r * n + j] = err + ulp2(out->type, fabs(y) + err) * 1.01;
 		}
-	size_t line = whole ? OP_RUN(&c, arch[1 + _i % 2], "gemm_block", "OUT=bf16", "LEFT=i8", "tensors=bias: f32[N]", "epilogue=x + bias[n]")
-	                    : OP_RUN(&c, arch[_i % 3], "gemm_block", "OUT=bf16", "tensors=bias: f32[N]", "epilogue=x + bias[n]");
+	const char *const set[] = { "OUT=bf16", "tensors=bias: f32[N]", "epilogue=x + bias[n]",
+		                    whole ? "LEFT=i8" : NULL, NULL };
+	size_t line = op_run(&c, arch[whole ? 1 + _i % 2 : _i % 3], "gemm_block", set);
+
 	ck_assert_uint_eq(line, block[_i].line);
 	case_end(&c);
 }

@@ -1,6 +1,7 @@
-/* test_errors.c - each error of hexc_plan.h that takes no GPU, with its sentence; layer.c has the others. */
+/* test_errors.c - each error of hexc_plan.h with its sentence; those of a driver are layer.c's. */
+#include "test/lib/util_lib.h"
+#include "test/ops/util_op.h"
 #include "lib/hexc_plan.h"
-#include "test/check.h"
 #include <math.h>
 #include <stdint.h>
 
@@ -31,7 +32,7 @@ teardown(void)
 
 #define FAILS(call, code, text)                                  \
 	do {                                                     \
-		ck_assert_int_eq(call, code);                    \
+		ck_assert_msg(call == (code), "%s: %s", #call, hexc_plan_why(p)); \
 		ck_assert_str_eq(hexc_plan_why(p), text);        \
 	} while (0)
 
@@ -201,4 +202,62 @@ TEST(empty)
 	hexc_plan_free(q);
 }
 
-TEST_PROGRAM(.setup = setup, .teardown = teardown);
+/* ---- on a device --------------------------------------------------------------------------------------- */
+
+/* Two calls, of n[i] elements each, on one stream; n[0] is 0 when the graph is made. */
+TEST(launches)
+{
+	hexc_plan_opts o = HEXC_PLAN_OPTS_INIT;
+	hexc_plan_work w = HEXC_PLAN_WORK_INIT;
+	hexc_module *m = lib_must(lib_add, NULL);
+	hexc_gpu_module *gm;
+	static const char zeros[4096];
+	hexc_call *c[2];
+	void *stream, *ptr;
+	char why[400];
+
+	ck_assert_msg(hexc_gpu_open(&o.gpu, HEXC_SIMULATOR(80), why, sizeof why) == HEXC_OK, "%s", why);
+	ck_assert_int_eq(hexc_gpu_load(o.gpu, m, &gm), HEXC_OK);
+	ck_assert_int_eq(hexc_gpu_alloc(o.gpu, 4096, &ptr), HEXC_OK);
+	ck_assert_int_eq(hexc_gpu_write(o.gpu, ptr, zeros, sizeof zeros), HEXC_OK);
+	ck_assert_int_eq(hexc_stream_new(&stream, o.gpu), HEXC_OK);
+	hexc_plan_free(p);
+	ck_assert_int_eq(hexc_plan_new(&p, &o), HEXC_OK);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(hexc_call_new(&c[i], gm, 0), HEXC_OK);
+		for (int k = 0; k < 3; k++)
+			ck_assert_int_eq(hexc_call_ptr(c[i], k, ptr, 4096), HEXC_OK);
+		ck_assert_int_eq(hexc_call_int(c[i], 3, 1000 * i), HEXC_OK);
+		w.call = c[i];
+		w.us = 1;
+		w.name = i ? "other" : "one";
+		ck_assert_int_eq(hexc_plan_node(p, &w, &id), HEXC_OK);
+	}
+	FAILS(hexc_plan_launch(p, &stream, 1), HEXC_E_INVALID,
+	      "it is not solved, or something was added since: call hexc_plan_solve");
+	ck_assert_int_eq(hexc_plan_solve(p), HEXC_OK);
+	ck_assert_msg(hexc_plan_capture(p, &stream, 1) == HEXC_OK, "%s", hexc_plan_why(p));
+	ck_assert_int_eq(hexc_plan_replay(p, stream), HEXC_OK);
+	ck_assert_int_eq(hexc_call_int(c[1], 3, -1), HEXC_OK);
+	FAILS(hexc_plan_update(p), HEXC_E_ARGS,
+	      "node 1 (other): add: the size N is -1; sizes are not negative");
+	FAILS(hexc_plan_launch(p, &stream, 1), HEXC_E_ARGS,
+	      "node 1 (other): add: the size N is -1; sizes are not negative");
+	ck_assert_int_eq(hexc_call_int(c[1], 3, 1000), HEXC_OK);
+	ck_assert_int_eq(hexc_call_int(c[0], 3, INT64_MAX), HEXC_OK);
+	FAILS(hexc_plan_update(p), HEXC_E_ARGS,
+	      "node 0 (one): add: its grid cannot be computed for these sizes");
+	ck_assert_int_eq(hexc_call_int(c[0], 3, 0), HEXC_OK);
+	ck_assert_int_eq(hexc_plan_update(p), HEXC_OK);
+	ck_assert_int_eq(hexc_plan_replay(p, stream), HEXC_OK);
+	hexc_plan_free(p);
+	p = NULL;
+	hexc_call_free(c[0]);
+	hexc_call_free(c[1]);
+	hexc_stream_free(o.gpu, stream);
+	hexc_gpu_unload(gm);
+	hexc_gpu_close(o.gpu);
+	hexc_module_free(m);
+}
+
+TEST_PROGRAM(.start = op_start, .setup = setup, .teardown = teardown);

@@ -57,6 +57,8 @@ TEST(safetensors_lies)
 		{ "{}", 200000000, 0, "more than the 100000000 that safetensors allows" },
 		{ "{\"a\":", -1, 0, "no valid JSON" },
 		{ "{\"a\":1}", -1, 0, "tensor a has no dtype" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"data_offsets\":[0,4]}}", -1, 4,
+		  "tensor a has no shape: the header is damaged; write the file again" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}", -1, 2,
 		  "tensor a: its data end at byte" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}", -1, 6,
@@ -85,6 +87,11 @@ TEST(safetensors_lies)
 		{ "{\"__metadata__\":{\"x\":1}}", -1, 0, "__metadata__ x is no string" },
 		{ "{\"a\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,1]}}", -1, 1,
 		  "no whole number of F4 blocks" },
+		{ "{\"a\":{\"dtype\":\"F4\",\"shape\":[1099511627776,1099511627776],"
+		  "\"data_offsets\":[0,1]}}",
+		  -1, 1, "tensor a: its shape has more elements than a machine addresses" },
+		{ "{\"__metadata__\":1}", -1, 0,
+		  "__metadata__ is no object of strings; write the file again" },
 	};
 	unsigned char file[1000];
 
@@ -94,6 +101,22 @@ TEST(safetensors_lies)
 	}
 	refused("", 0, "too short");
 	refused("PK\3\4 this is a zip file", 22, "neither a safetensors file");
+}
+
+/* 8 million brackets: more parts than any header has. */
+TEST(safetensors_of_brackets)
+{
+	enum { PARTS = (1 << 23) + 1 };
+	unsigned char *file = malloc(8 + PARTS);
+	uint64_t n = PARTS;
+	hexc_file *f;
+
+	memcpy(file, &n, 8);
+	memset(file + 8, '[', PARTS);
+	file[8] = '{';
+	ck_assert_int_eq(hexc_file_memory(&f, file, 8 + PARTS, why, sizeof why), HEXC_E_FILE);
+	ck_assert_msg(strstr(why, "the header has 8388609 parts, more than 8388608") != NULL, "%s", why);
+	free(file);
 }
 
 /* A file may hold a type that is new to us, and tensors without elements. */
