@@ -88,14 +88,19 @@ static const struct {
 	int m, n, k;
 	size_t line;
 } block[] = {
-	{ 1, 40, 2064, 0 }, { 16, 65, 2048, 0 },  { 3, 129, 2304, 0 },  { 1, 128, 128, 1 },   { 5, 72, 48, 1 },
-	{ 16, 130, 1008, 1 }, { 7, 1, 16, 1 },    { 2, 257, 256, 1 },   { 17, 64, 80, 2 },    { 64, 33, 144, 2 },
-	{ 33, 128, 384, 2 },  { 50, 200, 272, 2 },  { 65, 129, 80, 3 },   { 130, 24, 64, 3 },   { 100, 256, 128, 3 },
-	{ 256, 40, 304, 3 },  { 300, 300, 16, 3 },  { 70, 128, 1024, 3 }, { 128, 127, 256, 3 }, { 257, 1030, 32, 4 },
+	{ 1, 40, 2064, 0 }, { 16, 65, 2048, 0 }, { 3, 129, 2304, 0 },
+	{ 1, 128, 128, 1 }, { 5, 72, 48, 1 },
+	{ 16, 130, 1008, 1 }, { 7, 1, 16, 1 }, { 2, 257, 256, 1 },
+	{ 17, 64, 80, 2 }, { 64, 33, 144, 2 },
+	{ 33, 128, 384, 2 }, { 50, 200, 272, 2 }, { 65, 129, 80, 3 },
+	{ 130, 24, 64, 3 }, { 100, 256, 128, 3 },
+	{ 256, 40, 304, 3 }, { 300, 300, 16, 3 }, { 70, 128, 1024, 3 },
+	{ 128, 127, 256, 3 }, { 257, 1030, 32, 4 },
 	{ 260, 1025, 144, 4 },
 };
 
-/* Of blocks of 128 along k each sum is within sum_error, exact of integers (2^14 * 128 < 2^24); scaled by a product
+/* Of blocks of 128 along k each sum is within sum_error, exact of integers (2^14 * 128 < 2^24); scaled by
+ * a product
  * of two, and added to as many others as there are. */
 TEST_EACH(blocks, sizeof block / sizeof block[0])
 {
@@ -107,7 +112,8 @@ TEST_EACH(blocks, sizeof block / sizeof block[0])
 	case_start(&c, 47 + (uint64_t)_i);
 	const Buf *a = case_in(&c, "A", whole ? "i8" : "e4m3", whole ? -127 : -8, whole ? 127 : 8, m, k, 0);
 	const Buf *b = case_in(&c, "B", whole ? "i8" : "e4m3", whole ? -127 : -8, whole ? 127 : 8, n, k, 0);
-	const Buf *ra = case_in(&c, "SA", "f32", 0.001, 0.01, m, kb, 0), *rb = case_in(&c, "SB", "f32", 0.001, 0.01, nb, kb, 0);
+	const Buf *ra = case_in(&c, "SA", "f32", 0.001, 0.01, m, kb, 0);
+	const Buf *rb = case_in(&c, "SB", "f32", 0.001, 0.01, nb, kb, 0);
 	const Buf *bias = case_in(&c, "bias", "f32", -1, 1, n, 0);
 	Buf *out = case_out(&c, "C", "bf16", m, n, 0);
 

@@ -46,9 +46,11 @@ product(const Weights *w, int which, const double *x, int e, int row, int rows, 
 	for (int i = 0; i < n; i++) {
 		double v = w->w[which]->v[at + i];
 
-		if (k->rows)
-			v *= w->scale[which]->v[((int64_t)e * ((rows + k->rows - 1) / k->rows) + row / k->rows) * per +
-			                        i / group];
+		if (k->rows) {
+			int64_t block = (int64_t)e * ((rows + k->rows - 1) / k->rows) + row / k->rows;
+
+			v *= w->scale[which]->v[block * per + i / group];
+		}
 		s.x += x[i] * v;
 		s.mag += fabs(x[i] * v);
 	}
@@ -122,7 +124,8 @@ experts(Case *c, int i, bool renorm, const Kind *kind)
 		w.w[k] = case_in(c, name[k], kind->type, -kind->most, kind->most, e, rows, columns, 0);
 		if (kind->rows)
 			w.scale[k] = case_in(c, scale[k], "f32", 0.1 / kind->most, 0.5 / kind->most, e,
-			                     (rows + kind->rows - 1) / kind->rows, (columns + group - 1) / group, 0);
+			                     (rows + kind->rows - 1) / kind->rows,
+			                     (columns + group - 1) / group, 0);
 	}
 	Buf *y = case_out(c, "Y", "f32", t, dim, 0);
 
