@@ -100,8 +100,7 @@ static const struct {
 };
 
 /* Of blocks of 128 along k each sum is within sum_error, exact of integers (2^14 * 128 < 2^24); scaled by
- * a product
- * of two, and added to as many others as there are. */
+ * a product of two, and added to as many others as there are. */
 TEST_EACH(blocks, sizeof block / sizeof block[0])
 {
 	static const char *const arch[] = { "sm_89", "sm_90a", "sm_80" };
