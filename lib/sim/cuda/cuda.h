@@ -3,15 +3,20 @@
 #define HEXC_SIM_CUDA_H
 #include "lib/gpu/driver.h"
 #include "lib/sim/cuda/graph.h"
+#include <pthread.h>
+#include <stdatomic.h>
 
 enum { NO_BINARY = 209, INVALID_PTX = 218, INVALID_CONTEXT = 201, NOT_FOUND = 500,
        STACK = 16, SMS = 4, SHARED_MAX = 227 << 10 };
 
+/* Several threads may have one current, as a driver allows: `alone` is held while the simulator, or a list of the
+ * context's, is at work. */
 typedef struct Context {
+	pthread_mutex_t alone;
 	sim *s;
 	int capability;
-	int sticky; /* a kernel failed: every call does from now on */
-	uint64_t launches;
+	atomic_int sticky; /* a kernel failed: every call does from now on */
+	_Atomic uint64_t launches;
 	char fault[300];
 } Context;
 

@@ -127,6 +127,7 @@ context_new(void **context, int device)
 		free(c);
 		return CUDA_OUT_OF_MEMORY;
 	}
+	pthread_mutex_init(&c->alone, NULL);
 	c->capability = device;
 	*context = c;
 	return 0;
@@ -146,6 +147,7 @@ context_free(int device)
 			contexts.context[n++] = contexts.context[i];
 	contexts.n = n; /* it may have been pushed several times */
 	sim_close(c->s);
+	pthread_mutex_destroy(&c->alone);
 	free(c);
 	return 0;
 }
@@ -183,36 +185,49 @@ context_device(int *device)
 
 /* ---- memory ------------------------------------------------------------------------------------------- */
 
+/* The simulator of the current context, for this thread alone until leave(). */
+static sim *
+enter(void)
+{
+	pthread_mutex_lock(&cuda_now()->alone);
+	return cuda_now()->s;
+}
+
+/* What a call returns whose work the simulator answered so. */
+static int
+leave(int code)
+{
+	pthread_mutex_unlock(&cuda_now()->alone);
+	return code == SIM_OK ? 0 : CUDA_INVALID_VALUE;
+}
+
 static int
 memory_new(unsigned long long *ptr, size_t bytes)
 {
 	*ptr = 0;
-	if (cuda_state())
-		return cuda_state();
-	*ptr = bytes ? sim_alloc(cuda_now()->s, bytes, NULL) : 0;
-	return *ptr ? 0 : bytes ? CUDA_OUT_OF_MEMORY : CUDA_INVALID_VALUE;
+	if (cuda_state() || !bytes)
+		return cuda_state() ? cuda_state() : CUDA_INVALID_VALUE;
+	*ptr = sim_alloc(enter(), bytes, NULL);
+	leave(SIM_OK);
+	return *ptr ? 0 : CUDA_OUT_OF_MEMORY;
 }
 
 static int
 memory_free(unsigned long long ptr)
 {
-	return cuda_state() ? cuda_state() : sim_free(cuda_now()->s, ptr) == SIM_OK ? 0 : CUDA_INVALID_VALUE;
+	return cuda_state() ? cuda_state() : leave(sim_free(enter(), ptr));
 }
 
 static int
 memory_write(unsigned long long to, const void *from, size_t bytes)
 {
-	if (cuda_state())
-		return cuda_state();
-	return sim_write(cuda_now()->s, to, from, bytes) == SIM_OK ? 0 : CUDA_INVALID_VALUE;
+	return cuda_state() ? cuda_state() : leave(sim_write(enter(), to, from, bytes));
 }
 
 static int
 memory_read(void *to, unsigned long long from, size_t bytes)
 {
-	if (cuda_state())
-		return cuda_state();
-	return sim_read(cuda_now()->s, from, to, bytes) == SIM_OK ? 0 : CUDA_INVALID_VALUE;
+	return cuda_state() ? cuda_state() : leave(sim_read(enter(), from, to, bytes));
 }
 
 static int
@@ -220,7 +235,7 @@ memory_fill(unsigned long long ptr, unsigned char value, size_t bytes, void *str
 {
 	if (cuda_state() || (stream && ((Stream *)stream)->capture))
 		return cuda_state() ? cuda_state() : CUDA_NOT_SUPPORTED;
-	return sim_fill(cuda_now()->s, ptr, value, bytes) == SIM_OK ? 0 : CUDA_INVALID_VALUE;
+	return leave(sim_fill(enter(), ptr, value, bytes));
 }
 
 /* ---- modules ------------------------------------------------------------------------------------------ */
@@ -239,6 +254,7 @@ static int
 module_load(void **module, const void *image, unsigned n, int *option, void **value)
 {
 	sim_message msg = { 0, "" };
+	int code = 0;
 	Module *m;
 
 	if (cuda_state())
@@ -249,28 +265,34 @@ module_load(void **module, const void *image, unsigned n, int *option, void **va
 	if (!m)
 		return CUDA_OUT_OF_MEMORY;
 	m->of = cuda_now();
-	if (sim_load(m->of->s, image, strlen(image), &m->m) != SIM_OK) {
+	if (sim_load(enter(), image, strlen(image), &m->m) != SIM_OK) {
 		sim_message_at(m->of->s, 0, &msg);
 		if (n == 2 && option[0] == DRV_CU_JIT_ERROR_LOG_BUFFER)
 			snprintf(value[0], (size_t)value[1], "line %u: %s", msg.line, msg.text);
 		free(m);
-		return INVALID_PTX;
-	}
-	if (!runs_here(m->m)) {
+		m = NULL;
+		code = INVALID_PTX;
+	} else if (!runs_here(m->m)) {
 		sim_unload(m->of->s, m->m);
 		free(m);
-		return NO_BINARY;
+		m = NULL;
+		code = NO_BINARY;
 	}
-	*module = m;
-	return 0;
+	leave(SIM_OK);
+	if (m)
+		*module = m;
+	return code;
 }
 
 static int
 module_unload(void *module)
 {
 	Module *m = module;
+	Context *c = m->of;
 
-	sim_unload(m->of->s, m->m);
+	pthread_mutex_lock(&c->alone);
+	sim_unload(c->s, m->m);
+	pthread_mutex_unlock(&c->alone);
 	for (Function *f = m->function, *next; f; f = next) {
 		next = f->next;
 		free(f->name);
@@ -280,30 +302,40 @@ module_unload(void *module)
 	return 0;
 }
 
+/* The module's function of that name, made when it is asked for first; NULL: no memory. */
+static Function *
+function_of(Module *m, const char *name)
+{
+	Function *f = m->function;
+
+	while (f && strcmp(f->name, name) != 0)
+		f = f->next;
+	if (f)
+		return f;
+	f = calloc(1, sizeof *f);
+	if (!f || !(f->name = strdup(name))) {
+		free(f);
+		return NULL;
+	}
+	f->of = m;
+	f->next = m->function;
+	f->shared = 48 << 10;
+	m->function = f;
+	return f;
+}
+
 static int
 module_function(void **function, void *module, const char *name)
 {
 	Module *m = module;
 	sim_entry_info e;
-	Function *f;
 
 	if (cuda_state() || !sim_entry_find(m->m, name, &e))
 		return cuda_state() ? cuda_state() : NOT_FOUND;
-	for (f = m->function; f && strcmp(f->name, name) != 0; f = f->next)
-		;
-	if (!f) {
-		f = calloc(1, sizeof *f);
-		if (!f || !(f->name = strdup(name))) {
-			free(f);
-			return CUDA_OUT_OF_MEMORY;
-		}
-		f->of = m;
-		f->next = m->function;
-		f->shared = 48 << 10;
-		m->function = f;
-	}
-	*function = f;
-	return 0;
+	enter();
+	*function = function_of(m, name);
+	leave(SIM_OK);
+	return *function ? 0 : CUDA_OUT_OF_MEMORY;
 }
 
 static int

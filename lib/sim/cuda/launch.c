@@ -17,6 +17,7 @@ run(void *user, const Kept *k)
 	sim_fault fault;
 	int code;
 
+	pthread_mutex_lock(&c->alone);
 	memcpy(l.grid, k->grid, sizeof l.grid);
 	memcpy(l.block, k->block, sizeof l.block);
 	l.smem = k->shared;
@@ -30,6 +31,7 @@ run(void *user, const Kept *k)
 			snprintf(c->fault, sizeof c->fault, "the simulator, in %s: %s", f->name, fault.text);
 	}
 	sim_result_free(r);
+	pthread_mutex_unlock(&c->alone);
 	if (code == SIM_E_NOMEM)
 		return CUDA_OUT_OF_MEMORY;
 	return code == SIM_OK || code == SIM_E_FAULT ? 0 : CUDA_INVALID_VALUE;
