@@ -26,6 +26,7 @@ typedef struct Attend {
 	double scale;
 	Buf *q, *k, *v, *ks, *vs, *slope, *len, *o;
 	const Buf *table; /* of pages; NULL: keys of a sequence follow one another */
+	const Buf *first, *first_key; /* of sequences that stand one behind the other; NULL: each has M and N */
 	int page;
 } Attend;
 
@@ -33,27 +34,51 @@ typedef struct Attend {
 static int64_t
 row_of(const Attend *a, int b, int j)
 {
+	if (a->first_key)
+		return (int64_t)a->first_key->v[b] + j;
 	if (!a->table)
 		return (int64_t)b * a->s->n + j;
 	return (int64_t)a->table->v[b * a->table->dim[1] + j / a->page] * a->page + j % a->page;
 }
 
-static bool
-seen(const Attend *a, int i, int j, int keys)
+/* How many queries sequence b has, and where they begin. */
+static int
+queries_of(const Attend *a, int b)
 {
-	int back = i + keys - a->s->m - j;
+	return a->first ? (int)(a->first->v[b + 1] - a->first->v[b]) : a->s->m;
+}
+
+static int64_t
+query_of(const Attend *a, int b, int i)
+{
+	return (a->first ? (int64_t)a->first->v[b] : (int64_t)b * a->s->m) + i;
+}
+
+static int
+keys_of(const Attend *a, int b)
+{
+	int all = a->first_key ? (int)(a->first_key->v[b + 1] - a->first_key->v[b]) : a->s->n;
+
+	return a->len && a->len->v[b] < all ? (int)a->len->v[b] : all;
+}
+
+/* Of query i, which stands `ahead` behind key i. */
+static bool
+seen(const Attend *a, int i, int j, int ahead)
+{
+	int back = i + ahead - j;
 
 	return (!(a->s->with & CAUSAL) || back >= 0) && (!(a->s->with & WINDOW) || abs(back) < REACH);
 }
 
 /* The score of a query and a key, and how far off f32 may be. */
 static double
-score(const Attend *a, int b, int i, int h, int j, int keys, double *err)
+score(const Attend *a, int b, int i, int h, int j, int ahead, double *err)
 {
 	const Shape *s = a->s;
 	int g = h / (s->h / s->hk);
 	int64_t row = row_of(a, b, j) * s->hk + g;
-	Sum p = sum_products(a->q, (((int64_t)b * s->m + i) * s->h + h) * s->d, a->k, row * s->d, s->d);
+	Sum p = sum_products(a->q, (query_of(a, b, i) * s->h + h) * s->d, a->k, row * s->d, s->d);
 	double by = a->scale * (a->ks ? a->ks->v[row] : 1), x = p.x * by;
 
 	/* of the sum, and of three products with the scales and log2(e) */
@@ -63,7 +88,7 @@ score(const Attend *a, int b, int i, int h, int j, int keys, double *err)
 		*err += fabs(x) * (0x1p-20 + 0x1p-20);
 	}
 	if (s->with & SCORE) {
-		double far = a->slope->v[h] * abs(i + keys - s->m - j);
+		double far = a->slope->v[h] * abs(i + ahead - j);
 
 		x -= far;
 		*err += 3 * far * U32;
@@ -76,8 +101,8 @@ static void
 attend_row(const Attend *a, int b, int i, int h)
 {
 	const Shape *s = a->s;
-	int g = h / (s->h / s->hk), keys = a->len ? (int)a->len->v[b] : s->n;
-	int64_t at = (((int64_t)b * s->m + i) * s->h + h) * s->d;
+	int g = h / (s->h / s->hk), keys = keys_of(a, b), ahead = keys - queries_of(a, b);
+	int64_t at = (query_of(a, b, i) * s->h + h) * s->d;
 	double *p = calloc((size_t)keys + 1, sizeof *p), top = -INFINITY, most = 0, sum = 0, err = 0;
 	bool brain = a->o->type->name[0] == 'b';
 	double unit = brain ? 0x1p-8 : U16, least = brain ? 0 : 0x1p-25;
@@ -85,7 +110,7 @@ attend_row(const Attend *a, int b, int i, int h)
 	for (int j = 0; j < keys; j++) {
 		double e = 0;
 
-		p[j] = seen(a, i, j, keys) ? score(a, b, i, h, j, keys, &e) : -INFINITY;
+		p[j] = seen(a, i, j, ahead) ? score(a, b, i, h, j, ahead, &e) : -INFINITY;
 		top = fmax(top, p[j]);
 		most = isinf(p[j]) ? most : fmax(most, fabs(p[j]));
 		err = fmax(err, e);
@@ -115,9 +140,26 @@ static void
 attend_all(const Attend *a)
 {
 	for (int b = 0; b < a->s->b; b++)
-		for (int i = 0; i < a->s->m; i++)
+		for (int i = 0; i < queries_of(a, b); i++)
 			for (int h = 0; h < a->s->h; h++)
 				attend_row(a, b, i, h);
+}
+
+/* Lengths, how far, and what scores are less. */
+static void
+extras(Attend *a)
+{
+	const Shape *s = a->s;
+	Case *c = &a->c;
+
+	if (s->with & LENGTHS) {
+		a->len = case_in(c, "L", "i32", 0, s->n, s->b, 0);
+		buf_set(a->len, s->b - 1, s->b == 3 ? 0 : s->n);
+	}
+	if (s->with & WINDOW)
+		case_num(c, "reach", REACH);
+	if (s->with & SCORE)
+		a->slope = case_in(c, "slope", "f32", 0, 0.25, s->h, 0);
 }
 
 /* Q, K, V and what else the shape is with; keys in `rows` runs of `n` */
@@ -139,18 +181,11 @@ make(Attend *a, const Shape *s, uint64_t seed, int rows, int n)
 		a->ks = case_in(c, "KS", "f32", by / 4, by, rows, n, s->hk, 0);
 		a->vs = case_in(c, "VS", "f32", by / 4, by, rows, n, s->hk, 0);
 	}
-	if (s->with & LENGTHS) {
-		a->len = case_in(c, "L", "i32", 0, s->n, s->b, 0);
-		buf_set(a->len, s->b - 1, s->b == 3 ? 0 : s->n);
-	}
-	if (s->with & WINDOW)
-		case_num(c, "reach", REACH);
-	if (s->with & SCORE)
-		a->slope = case_in(c, "slope", "f32", 0, 0.25, s->h, 0);
+	extras(a);
 	a->o = case_out(c, "O", s->act, s->b, s->m, s->h, s->d, 0);
 }
 
-enum { SETS = 12 };
+enum { SETS = 14 };
 
 /* Settings of operator `name` as the shape has them, behind what is in set[0..n) already. */
 static size_t
@@ -178,6 +213,8 @@ run(Attend *a, const char *arch, const char *name, const char *more)
 	snprintf(text[4], sizeof text[4], "PAGE=%d", a->page);
 	if (a->page)
 		set[n++] = text[4];
+	if (a->first)
+		set[n++] = "packed=1";
 	if (more)
 		set[n++] = more;
 	set[n] = NULL;
@@ -242,6 +279,59 @@ TEST_EACH(attention_options, COUNT_OF(by_option))
 
 		make(&a, &by_option[_i].s, 40 + (uint64_t)_i, by_option[_i].s.b, by_option[_i].s.n);
 		run(&a, both[i], "attention", by_option[_i].tile);
+	}
+}
+
+/* Sequences one behind the other, some without queries, some without keys; the longest has M and N. */
+static const struct {
+	Shape s;
+	const char *tile; /* NULL: by the line */
+} in_a_row[] = {
+	{ S(4, 16, 40, 2, 1, 64, "f16", "f16", CAUSAL, 0), NULL },
+	{ S(3, 30, 90, 2, 2, 64, "f16", "f16", CAUSAL, 1), NULL },
+	{ S(5, 100, 150, 4, 2, 64, "f16", "f16", CAUSAL, 3), NULL },
+	{ S(2, 1040, 70, 1, 1, 64, "f16", "f16", CAUSAL, 2), NULL },
+	{ S(7, 70, 70, 2, 1, 128, "bf16", "bf16", 0, 0), "BM=64" },
+	{ S(4, 70, 99, 2, 1, 64, "f16", "f16", CAUSAL | WINDOW, 0), "BM=64" },
+	{ S(6, 32, 80, 4, 2, 64, "f16", "f16", CAUSAL | SCORE | CAP, 0), "BM=32" },
+	{ S(4, 20, 70, 2, 1, 64, "f16", "e4m3", 0, 0), "BM=32" },
+	{ S(4, 65, 100, 2, 1, 64, "f16", "f16", CAUSAL | LENGTHS, 0), "BM=64" },
+};
+
+TEST_EACH(attention_packed, COUNT_OF(in_a_row))
+{
+	const Shape *s = &in_a_row[_i].s;
+
+	for (int i = 0; i < 2; i++) {
+		int begin[2][9] = { { 0 }, { 0 } }, most[2] = { s->m, s->n };
+		Buf *at[2];
+		Attend a = { .s = s, .scale = (float)(1 / sqrt(s->d)) };
+
+		for (int side = 0; side < 2; side++)
+			for (int b = 0; b < s->b; b++) {
+				int n = b == 1 ? most[side] : (b * 29 + side * 13 + _i * 7) % (most[side] + 1);
+
+				n = (b == 2 && side == 0) || (b == 3 && side == 1) ? 0 : n;
+				begin[side][b + 1] = begin[side][b] + n;
+			}
+		case_start(&a.c, 500 + (uint64_t)_i);
+		case_num(&a.c, "scale", a.scale);
+		case_num(&a.c, "B", s->b);
+		case_num(&a.c, "M", s->m);
+		a.q = case_in(&a.c, "Q", s->act, -2, 2, begin[0][s->b], s->h, s->d, 0);
+		a.k = case_in(&a.c, "K", s->kv, -2, 2, begin[1][s->b], s->hk, s->d, 0);
+		a.v = case_in(&a.c, "V", s->kv, -2, 2, begin[1][s->b], s->hk, s->d, 0);
+		for (int side = 0; side < 2; side++) {
+			at[side] = case_in(&a.c, side ? "FIRSTK" : "FIRST", "i32", 0, 0, s->b + 1, 0);
+			for (int b = 0; b <= s->b; b++)
+				buf_set(at[side], b, begin[side][b]);
+		}
+		a.first = at[0];
+		a.first_key = at[1];
+		extras(&a);
+		a.o = case_out(&a.c, "O", s->act, begin[0][s->b], s->h, s->d, 0);
+		size_t line = run(&a, both[i], "attention", in_a_row[_i].tile);
+		ck_assert_uint_eq(line, in_a_row[_i].tile ? 0 : s->line);
 	}
 }
 

@@ -9,8 +9,8 @@
 enum { NO_BINARY = 209, INVALID_PTX = 218, INVALID_CONTEXT = 201, NOT_FOUND = 500,
        STACK = 16, SMS = 4, SHARED_MAX = 227 << 10 };
 
-/* Several threads may have one current, as a driver allows: `alone` is held while the simulator, or a list of the
- * context's, is at work. */
+/* Several threads may have one current, as a driver allows: `alone` is held while the simulator, or a list
+ * of the context's, is at work. */
 typedef struct Context {
 	pthread_mutex_t alone;
 	sim *s;
