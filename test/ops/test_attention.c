@@ -26,7 +26,7 @@ typedef struct Attend {
 	double scale;
 	Buf *q, *k, *v, *ks, *vs, *slope, *len, *o;
 	const Buf *table; /* of pages; NULL: keys of a sequence follow one another */
-	const Buf *first, *first_key; /* of sequences that stand one behind the other; NULL: each has M and N */
+	const Buf *first, *first_key; /* of sequences one behind the other; NULL: each has M and N */
 	int page;
 } Attend;
 
@@ -309,9 +309,9 @@ TEST_EACH(attention_packed, COUNT_OF(in_a_row))
 
 		for (int side = 0; side < 2; side++)
 			for (int b = 0; b < s->b; b++) {
-				int n = b == 1 ? most[side] : (b * 29 + side * 13 + _i * 7) % (most[side] + 1);
+				int n = (b * 29 + side * 13 + _i * 7) % (most[side] + 1);
 
-				n = (b == 2 && side == 0) || (b == 3 && side == 1) ? 0 : n;
+				n = b == 1 ? most[side] : b == 2 + side ? 0 : n;
 				begin[side][b + 1] = begin[side][b] + n;
 			}
 		case_start(&a.c, 500 + (uint64_t)_i);
