@@ -2,7 +2,7 @@
  * launches with new addresses and sizes, graphs, tensor maps, events, two GPUs.  Its results are sums and
  * products of small whole numbers, which are exact.
  *
- *	calls BUNDLE open|adopt|given|two|refuse
+ *	calls BUNDLE open|adopt|given|two|refuse|old|oldmaps
  *	calls BUNDLE cubins GOOD EXPECTED    which cubin of a module is taken
  *	                status 0: all was right; 1: something failed, was told, and left nothing behind
  *
@@ -492,6 +492,37 @@ old(Engine *e, const char *path)
 	return 0;
 }
 
+/* Without tensor maps: a launch that is not prepared says so as well. */
+static int
+old_maps(Engine *e, const char *path)
+{
+	static const char *const size[] = { "M", "N", "K" }, *const tensor[] = { "A", "B", "C" };
+	static const char says[] = "the CUDA driver has no cuTensorMapEncodeTiled: it is older than CUDA 12; "
+	                           "install a newer one";
+	hexc_gpu_info info = HEXC_GPU_INFO_INIT;
+	hexc_want want = HEXC_WANT_INIT;
+	hexc_arg arg[HEXC_MAX_PARAMS] = { 0 };
+	const hexc_module *m;
+	size_t i, k;
+
+	TRY(hexc_bundle_open(&e->bundle, path, e->why, sizeof e->why));
+	TRY(hexc_gpu_open(&e->g, 0, e->why, sizeof e->why));
+	hexc_gpu_describe(e->g, &info);
+	want.kernel = "gemm_roles";
+	want.arch = info.arch;
+	TRY(hexc_bundle_find(e->bundle, &want, &i, e->why, sizeof e->why));
+	TRY(hexc_bundle_module(e->bundle, i, &m, &k, e->why, sizeof e->why));
+	TRY(hexc_gpu_load(e->g, m, &e->module[0]));
+	for (int n = 0; n < 3; n++) {
+		TRY(hexc_gpu_alloc(e->g, MOST * 2, &e->buffer[n]));
+		arg[hexc_param_find(m, k, tensor[n])].ptr = e->buffer[n];
+		arg[hexc_param_find(m, k, size[n])].i = 32;
+	}
+	if (hexc_gpu_launch(e->module[0], k, arg) != HEXC_E_DEVICE || !strstr(hexc_gpu_why(e->g), says))
+		WRONG(hexc_gpu_why(e->g));
+	return 0;
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------------- */
 
 static int
@@ -536,6 +567,8 @@ main(int argc, char **argv)
 		status = cubins(&one, argv[1], argv[3], argv[4]) ? failed(&one) : 0;
 	else if (strcmp(mode, "old") == 0)
 		status = old(&one, argv[1]) ? failed(&one) : 0;
+	else if (strcmp(mode, "oldmaps") == 0)
+		status = old_maps(&one, argv[1]) ? failed(&one) : 0;
 	else
 		status = all(&one, argv[1], context, 0) ? failed(&one) : 0;
 	if (!status && strcmp(mode, "two") == 0)

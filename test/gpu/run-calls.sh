@@ -56,6 +56,7 @@ LD_LIBRARY_PATH=$B:$dir/lacks "$dir/calls" "$dir/k.hxb" open >"$dir/said" 2>&1
 grep -q 'the CUDA driver has no cuTensorMapEncodeTiled: it is older than CUDA 12; install a newer one' "$dir/said" ||
 	fail "FAIL: of an old driver: $(cat "$dir/said")"
 LD_LIBRARY_PATH=$B:$dir/lacks "$dir/calls" "$dir/old.hxb" old >"$dir/said2" 2>&1 || fail "FAIL: graphs of an old driver: $(cat "$dir/said2")"
+LD_LIBRARY_PATH=$B:$dir/lacks "$dir/calls" "$dir/k.hxb" oldmaps >>"$dir/said2" 2>&1 || fail "FAIL: maps of an old driver: $(cat "$dir/said2")"
 grep -q 'left behind' "$dir/said" "$dir/said2" && fail "FAIL: an old driver: $(cat "$dir/said")"
 
 # Every call in turn: all was right, or it was told that it failed, and which.
