@@ -10,8 +10,9 @@
  *
  * The driver (libcuda.so.1) is opened when the first function needs it; nothing is linked, and where there
  * is none, or one that is too old for what is asked for, functions say so.  Several GPUs are several
- * hexc_gpu, each used by one thread at a time; its context is current only inside these functions, or as
- * the host has it. Work goes to the default stream, but for launches on another.
+ * hexc_gpu, each used by one thread at a time, but for launches of different hexc_call, which go beside one
+ * another; its context is current only inside these functions, or as the host has it.  Work goes to the
+ * default stream, but for launches on another.
  *
  * Functions that return int: HEXC_OK; E_DEVICE, the driver failed; E_FAULT, a kernel did something wrong (the
  * context is then lost: only hexc_gpu_close is left); E_NOMEM; E_INVALID.  hexc_gpu_why has the sentence. */

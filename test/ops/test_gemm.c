@@ -1,6 +1,5 @@
 /* test_gemm.c - the operator gemm: every size finds a kernel, epilogues are expressions. */
 #include "test/ops/util_op.h"
-#include "test/lib/util_lib.h"
 #include <math.h>
 #include <string.h>
 
@@ -73,59 +72,6 @@ TEST_EACH(epilogue, SIZES)
 	OP_RUN(&c, "sm_80", "gemm", "ACT=bf16", "OUT=f32", "tensors=bias: f16[N], scale: f32[M], half: f32",
 	       "epilogue=silu((x + bias[n]) * scale[m] * half)");
 	case_end(&c);
-}
-
-static void
-refused(const char *name, const hexc_op_set *set, size_t n, int code, const char *says)
-{
-	hexc_op *op;
-	char why[600];
-
-	ck_assert_int_eq(hexc_op_plan(&op, name, set, n, NULL, why, sizeof why), code);
-	ck_assert_ptr_null(op);
-	ck_assert_msg(strstr(why, says) != NULL, "'%s' says nothing of '%s'", why, says);
-}
-
-TEST(errors)
-{
-	hexc_op_set s = { "ACTT", "f16" };
-
-	refused("gem", NULL, 0, HEXC_E_ARGS, "there is no operator gem");
-	refused("gemm", &s, 1, HEXC_E_ARGS, "no constant and no hole named ACTT; did you mean ACT");
-	s = (hexc_op_set){ "ACT", "i8" };
-	refused("gemm", &s, 1, HEXC_E_SOURCE, "ACT");
-	s = (hexc_op_set){ "BM", "16x" };
-	refused("gemm", &s, 1, HEXC_E_ARGS, "BM = 16x is neither an integer nor an element type");
-	s = (hexc_op_set){ "BM", "48" };
-	refused("gemm", &s, 1, HEXC_E_ARGS, "no line of its table has these constants");
-	s = (hexc_op_set){ "epilogue", "x + y" };
-	refused("gemm", &s, 1, HEXC_E_SOURCE, "y");
-	s = (hexc_op_set){ "epilogue", "x; return" };
-	refused("gemm", &s, 1, HEXC_E_ARGS, "an expression has no ;");
-	s = (hexc_op_set){ "epilogue", "x + b[n" };
-	refused("gemm", &s, 1, HEXC_E_ARGS, "a bracket is not closed");
-}
-
-/* Each allocation that fails, once, ends a plan with E_NOMEM, and leaves nothing behind. */
-TEST(no_memory)
-{
-	hexc_op_opts o = HEXC_OP_OPTS_INIT;
-	LibAlloc a = { .once = true };
-	hexc_op *op = NULL;
-	char why[600];
-	int code = HEXC_E_NOMEM;
-
-	o.realloc = lib_realloc;
-	o.user = &a;
-	for (long at = 1; code == HEXC_E_NOMEM; at += 1 + at / 16) {
-		a = (LibAlloc){ .fail_at = at, .once = true };
-		code = hexc_op_plan(&op, "copy", NULL, 0, &o, why, sizeof why);
-		ck_assert_msg(code == HEXC_OK || (code == HEXC_E_NOMEM && !op && *why),
-		              "%ld: %d %s", at, code, why);
-		hexc_op_free(op);
-		ck_assert_msg(a.live == 0, "%ld: %ld left", at, a.live);
-	}
-	ck_assert_msg(code == HEXC_OK && a.calls > 20, "%d after %ld: %s", code, a.calls, why);
 }
 
 /* What a plan hands out is what was compiled: a bundle of its own, which a host without a compiler opens. */

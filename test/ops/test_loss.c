@@ -14,7 +14,7 @@ static const struct {
 	{ 7, 200, 1 }, { 2, 257, 1 }, { 5, 384, 1 }, { 4, 511, 1 },
 	{ 1, 513, 2 }, { 3, 768, 2 }, { 2, 1025, 2 },
 };
-enum { LOGITS = sizeof logits / sizeof logits[0], IGNORE = 0 };
+enum { LOGITS = sizeof logits / sizeof logits[0], IGNORE = 0, MOST = 9 + 10 + 9 };
 
 /* exp and log as LANGUAGE.md has them, a sum of n numbers and as many turns as n / 1024; numbers of up to
  * `big`. */
@@ -67,8 +67,8 @@ TEST_EACH(cross_entropy, LOGITS * 2)
 	case_end(&c);
 }
 
-/* d = (p - 1 where the label is) g: p within the bound of exp at x - LSE, which is rounded once, as the steps
- * to x and d are. */
+/* d = (p - 1 where the label is) g.  exp is off by 2^-21, and by its argument times (2^-23 + 4 u), as above;
+ * the argument, |x| + LSE <= 9 + 9 + log(20001) < MOST, by three roundings: product, sum, difference. */
 TEST_EACH(gradient, LOGITS * 2)
 {
 	int m = logits[_i / 2].m, n = logits[_i / 2].n;
@@ -95,7 +95,8 @@ TEST_EACH(gradient, LOGITS * 2)
 			double z = _i % 2 ? x->v[i * n + j] * 0.5 + bias->v[j] : x->v[i * n + j],
 			       p = none ? 0 : exp(z - lse->v[i]),
 			       d = none ? 0 : (p - (j == label->v[i])) * g->v[i],
-			       off = p * (0x1p-21 + fabs(z - lse->v[i]) * (0x1p-23 + 4 * U32) + 3 * 10 * U32),
+			       at = fabs(z - lse->v[i]) * (0x1p-23 + 4 * U32) + 3 * MOST * U32,
+			       off = p * (0x1p-21 + at),
 			       y = d * (_i % 2 ? 0.5 : 1);
 
 			dx->v[i * n + j] = y;

@@ -39,6 +39,10 @@ struct Module {
  * 0: nothing. */
 Context *cuda_now(void);
 int cuda_state(void);
+/* device.c: its simulator, for this thread alone until cuda_leave, which returns what a call does whose work
+ * the simulator answered so. */
+sim *cuda_enter(Context *c);
+int cuda_leave(Context *c, int code);
 
 /* device.c: its functions by name; NULL: it has none of that name. */
 sim_function cuda_device_function(const char *name);

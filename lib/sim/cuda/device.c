@@ -25,6 +25,20 @@ cuda_state(void)
 	return cuda_now() ? cuda_now()->sticky : INVALID_CONTEXT;
 }
 
+sim *
+cuda_enter(Context *c)
+{
+	pthread_mutex_lock(&c->alone);
+	return c->s;
+}
+
+int
+cuda_leave(Context *c, int code)
+{
+	pthread_mutex_unlock(&c->alone);
+	return code == SIM_OK ? 0 : CUDA_INVALID_VALUE;
+}
+
 /* ---- devices and contexts ----------------------------------------------------------------------------- */
 
 static int
@@ -185,49 +199,35 @@ context_device(int *device)
 
 /* ---- memory ------------------------------------------------------------------------------------------- */
 
-/* The simulator of the current context, for this thread alone until leave(). */
-static sim *
-enter(void)
-{
-	pthread_mutex_lock(&cuda_now()->alone);
-	return cuda_now()->s;
-}
-
-/* What a call returns whose work the simulator answered so. */
-static int
-leave(int code)
-{
-	pthread_mutex_unlock(&cuda_now()->alone);
-	return code == SIM_OK ? 0 : CUDA_INVALID_VALUE;
-}
-
 static int
 memory_new(unsigned long long *ptr, size_t bytes)
 {
 	*ptr = 0;
 	if (cuda_state() || !bytes)
 		return cuda_state() ? cuda_state() : CUDA_INVALID_VALUE;
-	*ptr = sim_alloc(enter(), bytes, NULL);
-	leave(SIM_OK);
+	*ptr = sim_alloc(cuda_enter(cuda_now()), bytes, NULL);
+	cuda_leave(cuda_now(), SIM_OK);
 	return *ptr ? 0 : CUDA_OUT_OF_MEMORY;
 }
 
 static int
 memory_free(unsigned long long ptr)
 {
-	return cuda_state() ? cuda_state() : leave(sim_free(enter(), ptr));
+	return cuda_state() ? cuda_state() : cuda_leave(cuda_now(), sim_free(cuda_enter(cuda_now()), ptr));
 }
 
 static int
 memory_write(unsigned long long to, const void *from, size_t bytes)
 {
-	return cuda_state() ? cuda_state() : leave(sim_write(enter(), to, from, bytes));
+	return cuda_state() ? cuda_state()
+	                    : cuda_leave(cuda_now(), sim_write(cuda_enter(cuda_now()), to, from, bytes));
 }
 
 static int
 memory_read(void *to, unsigned long long from, size_t bytes)
 {
-	return cuda_state() ? cuda_state() : leave(sim_read(enter(), from, to, bytes));
+	return cuda_state() ? cuda_state()
+	                    : cuda_leave(cuda_now(), sim_read(cuda_enter(cuda_now()), from, to, bytes));
 }
 
 static int
@@ -235,7 +235,7 @@ memory_fill(unsigned long long ptr, unsigned char value, size_t bytes, void *str
 {
 	if (cuda_state() || (stream && ((Stream *)stream)->capture))
 		return cuda_state() ? cuda_state() : CUDA_NOT_SUPPORTED;
-	return leave(sim_fill(enter(), ptr, value, bytes));
+	return cuda_leave(cuda_now(), sim_fill(cuda_enter(cuda_now()), ptr, value, bytes));
 }
 
 /* ---- modules ------------------------------------------------------------------------------------------ */
@@ -265,21 +265,19 @@ module_load(void **module, const void *image, unsigned n, int *option, void **va
 	if (!m)
 		return CUDA_OUT_OF_MEMORY;
 	m->of = cuda_now();
-	if (sim_load(enter(), image, strlen(image), &m->m) != SIM_OK) {
+	if (sim_load(cuda_enter(m->of), image, strlen(image), &m->m) != SIM_OK) {
+		code = INVALID_PTX;
 		sim_message_at(m->of->s, 0, &msg);
 		if (n == 2 && option[0] == DRV_CU_JIT_ERROR_LOG_BUFFER)
 			snprintf(value[0], (size_t)value[1], "line %u: %s", msg.line, msg.text);
-		free(m);
-		m = NULL;
-		code = INVALID_PTX;
 	} else if (!runs_here(m->m)) {
-		sim_unload(m->of->s, m->m);
-		free(m);
-		m = NULL;
 		code = NO_BINARY;
+		sim_unload(m->of->s, m->m);
 	}
-	leave(SIM_OK);
-	if (m)
+	cuda_leave(m->of, SIM_OK);
+	if (code)
+		free(m);
+	else
 		*module = m;
 	return code;
 }
@@ -288,11 +286,9 @@ static int
 module_unload(void *module)
 {
 	Module *m = module;
-	Context *c = m->of;
 
-	pthread_mutex_lock(&c->alone);
-	sim_unload(c->s, m->m);
-	pthread_mutex_unlock(&c->alone);
+	sim_unload(cuda_enter(m->of), m->m);
+	cuda_leave(m->of, SIM_OK);
 	for (Function *f = m->function, *next; f; f = next) {
 		next = f->next;
 		free(f->name);
@@ -332,9 +328,9 @@ module_function(void **function, void *module, const char *name)
 
 	if (cuda_state() || !sim_entry_find(m->m, name, &e))
 		return cuda_state() ? cuda_state() : NOT_FOUND;
-	enter();
+	cuda_enter(m->of);
 	*function = function_of(m, name);
-	leave(SIM_OK);
+	cuda_leave(m->of, SIM_OK);
 	return *function ? 0 : CUDA_OUT_OF_MEMORY;
 }
 

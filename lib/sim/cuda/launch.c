@@ -17,21 +17,20 @@ run(void *user, const Kept *k)
 	sim_fault fault;
 	int code;
 
-	pthread_mutex_lock(&c->alone);
 	memcpy(l.grid, k->grid, sizeof l.grid);
 	memcpy(l.block, k->block, sizeof l.block);
 	l.smem = k->shared;
 	l.dependent = k->dependent;
 	l.args = (const void *const *)k->arg;
 	c->launches++;
-	code = sim_run(c->s, f->of->m, f->name, &l, &r);
+	code = sim_run(cuda_enter(c), f->of->m, f->name, &l, &r);
 	if (code == SIM_E_FAULT) {
-		c->sticky = DRV_CUDA_ERROR_LAUNCH_FAILED;
 		if (sim_fault_at(r, 0, &fault))
 			snprintf(c->fault, sizeof c->fault, "the simulator, in %s: %s", f->name, fault.text);
+		c->sticky = DRV_CUDA_ERROR_LAUNCH_FAILED; /* last: others read the text then */
 	}
 	sim_result_free(r);
-	pthread_mutex_unlock(&c->alone);
+	cuda_leave(c, SIM_OK);
 	if (code == SIM_E_NOMEM)
 		return CUDA_OUT_OF_MEMORY;
 	return code == SIM_OK || code == SIM_E_FAULT ? 0 : CUDA_INVALID_VALUE;
