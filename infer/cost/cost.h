@@ -42,6 +42,8 @@ int lane_limit(const Solve *s);
 /* Registers of roles, as the program says; where the compiler has parted the warps, as many as leave room for
  * the blocks that fit beside this one, of so many bytes of shared memory, without spills. */
 RoleRegisters role_registers(const Solve *s, int64_t shared);
+/* sol->registers: of loads, once their instructions are known, as many as these take. */
+void count_registers(Solve *s);
 /* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->failure. */
 bool registers_fit(Solve *s);
 

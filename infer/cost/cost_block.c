@@ -338,6 +338,7 @@ cost_block(Solve *s)
 {
 	for (int i = 0; i < s->norder; i++)
 		cost_op(s, s->order[i]);
+	count_registers(s);
 	cost_all(s);
 }
 

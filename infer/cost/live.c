@@ -157,6 +157,54 @@ lane_words(const Solve *s, const Val *v)
 	return v->type.space == S_reg ? layout_words(s->sol->val[v->id], dtype_slot_bits(v->type.dtype)) : 0;
 }
 
+/* The load that gathers v from global memory in a loop, once it is known by what instruction; NULL: none.
+ * What is not in a loop is mostly stored as it comes. */
+static const Op *
+gathered_by(const Solve *s, const Val *v)
+{
+	const Op *o = v->def, *view = o && o->code == O_load ? o->in[0]->def : NULL;
+
+	if (!view || v->type.space != S_reg || o->in[0]->type.space != S_global || !in_loop(o))
+		return NULL;
+	return s->sol->lowering[o->id] && view_gather_dim(view) >= 0 ? o : NULL;
+}
+
+static int64_t
+accesses(const Solve *s, const Op *load)
+{
+	const LoweredAccess *p = &s->sol->lowering[load->id]->access;
+
+	return layout_cosize(p->map ? p->map : result_layout(s, load, 0), AX_reg) / p->vec;
+}
+
+/* Each access of a load that gathers has a register of its own, however narrow it is: words are packed when
+ * they are asked for, as all loads are under way. */
+static int64_t
+held_words(const Solve *s, const Val *v)
+{
+	const Op *o = gathered_by(s, v);
+	int64_t words = lane_words(s, v);
+
+	return o ? max64(words, accesses(s, o)) : words;
+}
+
+/* Words of the offsets, of 64 bits, that indices become, beside what load o brings: where each is for one
+ * access alone, that comes to where its address was. */
+static int64_t
+offset_words(const Solve *s, const Op *o)
+{
+	const Op *view;
+	int64_t sum = 0;
+
+	if (!o->nout || !gathered_by(s, o->out[0]))
+		return 0;
+	view = o->in[0]->def;
+	for (int d = 0; d + 1 < view->nin; d++)
+		if (view_gathers(view, d))
+			sum += layout_cosize(s->sol->val[view->in[1 + d]->id], AX_reg);
+	return accesses(s, o) > sum ? 2 * sum : max64(0, 2 * sum - held_words(s, o->out[0]));
+}
+
 /* Is v made by the op that asks for it, word for word? */
 static bool
 made_there(const Solve *s, const Val *v, const Op *o)
@@ -276,7 +324,7 @@ block_registers(const Solve *s, const Block *b, int64_t around)
 	int at = 0;
 
 	for (int i = 0; i < l->n; i++) {
-		int64_t words = lane_words(s, l->span[i].v);
+		int64_t words = held_words(s, l->span[i].v);
 
 		l->sum[l->span[i].from] += words;
 		l->sum[l->span[i].to] -= words;
@@ -287,6 +335,8 @@ block_registers(const Solve *s, const Block *b, int64_t around)
 		int64_t next = 0, more = o->code == O_dot ? dot_fragments(s, o, &next) : held_around(s, o);
 		int64_t within = 0;
 
+		if (o->code == O_load)
+			more = offset_words(s, o);
 		now += l->sum[++at];
 		l->sum[at] = 0;
 		most = now + more + next > most ? now + more + next : most;

@@ -244,10 +244,19 @@ has_work_room(const Solve *s, int limit)
 	       s->sol->registers + WORK_REGISTERS + (s->k->teams > 1 ? TURN_REGISTERS : 0) <= limit;
 }
 
+void
+count_registers(Solve *s)
+{
+	const Op *roles = kernel_roles(s->k);
+
+	s->sol->registers = live_registers(s, roles ? roles->blk[1] : s->k->body);
+	if (s->sol->rotate)
+		s->sol->registers += need_ahead(s);
+}
+
 bool
 registers_fit(Solve *s)
 {
-	const Op *roles = kernel_roles(s->k);
 	Need n = { 0 };
 
 	for (int i = 0; i < s->norder; i++) {
@@ -262,10 +271,8 @@ registers_fit(Solve *s)
 		if (o->code == O_load && o->in[0]->type.space == S_global)
 			need_tiles(s, &n, o, 1, o->out);
 	}
-	s->sol->registers = live_registers(s, roles ? roles->blk[1] : s->k->body);
-	if (s->sol->rotate)
-		s->sol->registers += need_ahead(s);
-	if (roles)
+	count_registers(s);
+	if (kernel_roles(s->k))
 		share_rest(s);
 	n.limit = lane_limit(s);
 	if (n.tiles + n.fragments + LEAST_REGISTERS <= n.limit && has_work_room(s, n.limit))
