@@ -25,7 +25,7 @@ arena_protect(Arena *const *a, int n, void (*fn)(void *), void *user)
 		break;
 	case ARENA_NOMEM: code = HEXC_E_NOMEM; break;
 	case ARENA_LIMIT: code = HEXC_E_LIMIT; break;
-	default: code = HEXC_E_INTERNAL; break;
+	default: code = HEXC_E_INTERNAL; break; /* no other is thrown */
 	}
 	for (int i = 0; i < n; i++)
 		a[i]->fail = NULL;

@@ -67,7 +67,7 @@ add_program(OpJob *j, const char *name)
 
 	p->name = name;
 	if (!op_read(j->arena, name, op_text(name), &s, j->why, j->n)) {
-		j->code = HEXC_E_INTERNAL;
+		j->code = HEXC_E_INTERNAL; /* the library's own text: test_choose.c reads them all */
 		return false;
 	}
 	if (!s.nindex) {
@@ -239,7 +239,7 @@ plan(void *user)
 
 	j->used = NEWN(j->arena, bool, j->nset + 1);
 	if (!op_read(j->arena, j->source.name, op_text(j->source.name), &j->source, j->why, j->n)) {
-		j->code = HEXC_E_INTERNAL;
+		j->code = HEXC_E_INTERNAL; /* as in add_program */
 		return;
 	}
 	if (!add_program(j, j->source.name))

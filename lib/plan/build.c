@@ -227,7 +227,7 @@ add_use(hexc_plan *p, void *arg)
 static int
 use(hexc_plan *p, Use u)
 {
-	if (p->nuse == UINT32_MAX / 4)
+	if (p->nuse == UINT32_MAX / 4) /* no test has the memory for so many */
 		return plan_error(p, HEXC_E_LIMIT, "too many uses of buffers");
 	return plan_try(p, &p->arena, add_use, &u);
 }

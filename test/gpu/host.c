@@ -1,10 +1,12 @@
-/* host.c - two hosts: an engine with a CUDA context of its own, that launches as hexc.h says under
- * "launching", and one of hexc_gpu.h that leaves everything to hexc_gpu_close. */
+/* host.c - three hosts: an engine with a CUDA context of its own, that launches as hexc.h says under
+ * "launching", one of hexc_gpu.h that leaves everything to hexc_gpu_close, and one that gives a device the
+ * planes of a weight and says why it could not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/gpu/driver.h"
 #include "lib/hexc_gpu.h"
+#include "lib/hexc_ops.h"
 
 /* Of the driver that this is linked with. */
 #define DECLARE(name, parameters) int name parameters;
@@ -122,9 +124,34 @@ tool(const hexc_module *m)
 	return 0;
 }
 
+static int
+weight(void)
+{
+	enum { ROWS = 32, COLS = 64 };
+	static float x[ROWS * COLS];
+	hexc_linear *l;
+	hexc_weight *w;
+	hexc_gpu *g;
+	char why[600] = "";
+
+	for (int i = 0; i < ROWS * COLS; i++)
+		x[i] = (float)(i % 15 - 7);
+	MUST(hexc_weight_quantize(&w, "packed-4", x, ROWS, COLS, 32, NULL, NULL, 0));
+	MUST(hexc_gpu_open(&g, 0, NULL, 0));
+	w->name = "blk.0";
+	if (hexc_linear_new(&l, g, w, NULL, NULL, 0, NULL, NULL, why, sizeof why))
+		puts(why);
+	hexc_linear_free(l);
+	hexc_gpu_close(g);
+	hexc_weight_free(w);
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "weight") == 0)
+		return weight();
 	hexc_module *m = compile();
 	int status = argc > 1 && strcmp(argv[1], "engine") == 0 ? engine(m) : tool(m);
 

@@ -60,6 +60,9 @@ END
 		t 0 ': right' FAKE_CUDA_CLUSTERS=$n $pairs
 	done
 	t 4 'cuOccupancyMaxActiveClusters' FAKE_CUDA_FAIL=cuOccupancyMaxActiveClusters $pairs
+	# a driver that has all but that: its function is called something else
+	mkdir "$dir/lacks" && make_driver "$dir/lacks" -DcuOccupancyMaxActiveClusters=cuNothing || exit 1
+	t 4 'the CUDA driver has no cuOccupancyMaxActiveClusters: it is older than CUDA 11.8' "LD_LIBRARY_PATH=$dir/lacks" $pairs
 	# nothing to launch; times; what auto is
 	t 0 'right' '' run examples/vector_add.hexc --exec=gpu --check --arg 'A=zeros[0]' --arg 'B=zeros[0]'
 	t 0 'time: median 1000.00 us, 1000.00 to 1000.00, of 7 launches' '' $add --repeat 7

@@ -1,7 +1,10 @@
 /* test_limits.c - when memory, steps or patience run out: the right code, no leak, the next compile works. */
+#define _GNU_SOURCE
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include <dirent.h>
+#include <dlfcn.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +51,36 @@ allocation_failures(const char *src, uint32_t flags, bool only_one, int end)
 		ck_assert_msg(code == HEXC_E_NOMEM, "code %d when allocation %ld fails", code, n);
 	}
 	ck_assert_msg(n > 3, "only %ld allocations", n);
+}
+
+/* The C library's, until it is to refuse. */
+static bool no_locale;
+
+locale_t
+newlocale(int mask, const char *name, locale_t base)
+{
+	locale_t (*libc)(int, const char *, locale_t);
+	void *p = dlsym(RTLD_NEXT, "newlocale");
+
+	memcpy(&libc, &p, sizeof libc);
+	return no_locale ? (locale_t)0 : libc(mask, name, base);
+}
+
+/* What a compile cannot be protected without is asked for first: nothing is done, and the next one works. */
+TEST(no_locale)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m = NULL;
+	hexc_ctx *c;
+
+	ck_assert_int_eq(hexc_open(&c, &o), HEXC_OK);
+	no_locale = true;
+	ck_assert_int_eq(hexc_compile(&m, c, "t.hexc", lib_add, strlen(lib_add)), HEXC_E_NOMEM);
+	ck_assert_ptr_null(m);
+	no_locale = false;
+	ck_assert_int_eq(hexc_compile(&m, c, "t.hexc", lib_add, strlen(lib_add)), HEXC_OK);
+	hexc_module_free(m);
+	hexc_close(c);
 }
 
 TEST(no_memory)
