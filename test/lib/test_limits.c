@@ -67,7 +67,7 @@ newlocale(int mask, const char *name, locale_t base)
 }
 
 /* What a compile cannot be protected without is asked for first: nothing is done, and the next one works. */
-TEST(no_locale)
+TEST(no_room_for_a_locale)
 {
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_module *m = NULL;
