@@ -11,6 +11,8 @@
 bool pass_prove(Kernel *k);
 /* The same of pass flight (prove/flight.c). */
 bool pass_prove_flight(Kernel *k);
+/* Of groups of copies, at the end (prove/groups.c). */
+bool pass_prove_groups(Kernel *k);
 /* The same of pass cluster, behind pass flight (prove/cluster.c). */
 bool pass_prove_cluster(Kernel *k);
 /* The same of pass split, right behind it (prove/split.c). */
