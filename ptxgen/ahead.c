@@ -12,18 +12,6 @@ typedef struct Need {
 	bool all;
 } Need;
 
-/* Is v made from the tile? */
-static bool
-is_of_tile(const Need *n, const Val *v)
-{
-	const Op *o = v->def;
-	bool yes = v == n->tile;
-
-	for (int i = 0; o && o->code != O_load && v->type.space == S_reg && i < o->nin && !yes; i++)
-		yes = is_of_tile(n, o->in[i]);
-	return yes;
-}
-
 /* The element of v at c. */
 static void
 need(Need *n, const Val *v, const int64_t *c)
@@ -52,10 +40,8 @@ need(Need *n, const Val *v, const int64_t *c)
 		break;
 	}
 	if (!op_is(o, F_ELT) && o->code != O_mask && o->code != O_begun && o->code != O_pin &&
-	    o->code != O_relayout && o->code != O_convert) {
-		n->all = is_of_tile(n, v);
-		return;
-	}
+	    o->code != O_relayout && o->code != O_convert)
+		n->all = true;
 	for (int i = 0; i < o->nin && !n->all; i++)
 		need(n, o->in[i], c);
 }

@@ -275,7 +275,8 @@ touches(Groups *g, Way *w, const Op *o, Val *v, bool writes)
 {
 	Part p = part_of(g, w, v);
 
-	const char *what = writes ? "it writes what a bulk copy still reads" : "it reads what a copy still brings";
+	const char *what = writes ? "it writes what a bulk copy still reads"
+	                          : "it reads what a copy still brings";
 
 	for (int i = 0; i < w->n; i++)
 		if (w->copy[i].out == writes && part_meets(&w->copy[i].part, &p))
@@ -444,6 +445,7 @@ pass_prove_groups(Kernel *k)
 	for (int i = 0; i < ways.n && g.ok && !g.lost; i++)
 		for (int j = 0; j < ways.a[i].n; j++)
 			if (ways.a[i].copy[j].out)
-				violation(&g, k->body->last, "a bulk copy is under way where the kernel ends");
+				violation(&g, k->body->last,
+				          "a bulk copy is under way where the kernel ends");
 	return false;
 }
