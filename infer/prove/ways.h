@@ -1,0 +1,72 @@
+/* ways.h - all ways through a kernel, for checkers of what is under way: with loops of any number of turns, as
+ * far as they differ in what the checker keeps. */
+#ifndef HEXC_PROVE_WAYS_H
+#define HEXC_PROVE_WAYS_H
+#include "hexc/ir/ir.h"
+
+enum { OPEN = -1, COPIES = 32, NUMBERS = 40, RINGS = 8, DEPTH = 16 };
+#define UNKNOWN INT64_MIN
+
+/* The part of a shared tile from index lo of its first dim on, n of them. */
+typedef struct Part {
+	const Val *tile;
+	int64_t lo, n; /* lo UNKNOWN: somewhere */
+	bool whole; /* all elements of these; else some, at least one */
+	bool all; /* .. of the whole tile */
+} Part;
+
+/* A copy under way. */
+typedef struct Moving {
+	Part part;
+	bool out; /* it reads the part: a bulk copy to a tensor */
+	int age; /* groups of its kind that were closed since its own; OPEN: its own is not */
+} Moving;
+
+/* What may be where an op runs. */
+typedef struct Way {
+	Moving copy[COPIES];
+	int n;
+	int held[RINGS]; /* stages of a ring that the role waited for and has not let go */
+	int64_t number[NUMBERS]; /* of Follow.slot */
+	bool ended; /* it comes from the end of a turn; not compared */
+} Way;
+
+typedef struct Ways {
+	Way *a;
+	int n, cap;
+} Ways;
+
+/* A barrier at which a role waits, and the one at which it says that it is done with what it waited for. */
+typedef struct RingOf {
+	const Val *wait, *done;
+	int role, stages;
+} RingOf;
+
+typedef struct Follow {
+	Kernel *k;
+	bool ok;
+	bool lost; /* too many ways, or copies: the kernel is not followed any further */
+	int role; /* -1 outside of roles */
+	void (*op)(struct Follow *f, Way *w, const Op *o); /* of ops that read, write or order memory */
+	uint8_t *slot; /* [nval+1] 1 + which number of a way it is: what slots are made from; 0: none */
+	uint8_t nslot;
+	const Block *home[NUMBERS]; /* of each, where the value is */
+	int made; /* ways so far, of which memory is taken */
+	const Op *loop[NUMBERS / 2]; /* those with barriers inside .. */
+	uint8_t first[NUMBERS / 2], ran[NUMBERS / 2]; /* .. and 1 + numbers of: is it the first turn, was there one? */
+	int nloop;
+	RingOf ring[RINGS];
+	int nring;
+} Follow;
+
+/* An internal error at o; the first only. */
+void ways_violation(Follow *f, const Op *o, const char *what);
+/* An i64 or bool scalar on that way, or UNKNOWN. */
+int64_t ways_number(const Follow *f, const Way *w, const Val *v, int depth);
+/* What v is made from in other turns or branches is to be followed. */
+void ways_ask(Follow *f, const Val *v);
+/* .. and of loops with barriers inside which turn it is. */
+void ways_ask_loop(Follow *f, const Op *loop);
+/* Follow all ways from the start of the kernel's body; those to its end. */
+Ways ways_follow(Follow *f);
+#endif
