@@ -166,19 +166,26 @@ ring_new(Follow *f, const Val *wait, const Val *done, int role)
 static void
 find_rings(Follow *f, const Op *roles)
 {
+	Block *producer = roles->blk[0];
 	OpWalk w, x;
 
-	for (const Op *o = walk_first(&w, roles->blk[0]); o; o = walk_next(&w))
-		for (const Op *p = walk_first(&x, roles->blk[0]); p && moves(o, COPY_BARRIER); p = walk_next(&x))
-			if (p->code == O_mbar_wait && is_leave(roles->blk[0], p->in[0], view_root(o->in[1]))) {
+	for (const Op *o = walk_first(&w, producer); o; o = walk_next(&w)) {
+		if (!moves(o, COPY_BARRIER))
+			continue;
+		for (const Op *p = walk_first(&x, producer); p; p = walk_next(&x))
+			if (p->code == O_mbar_wait && is_leave(producer, p->in[0], view_root(o->in[1]))) {
 				ring_new(f, p->in[0], o->in[2], 0);
 				ring_new(f, o->in[2], p->in[0], 1);
 			}
+	}
 	for (int r = 0; r < 2; r++)
-		for (const Op *o = walk_first(&w, roles->blk[r]); o; o = walk_next(&w))
-			for (const Op *p = walk_first(&x, roles->blk[r]); p && o->code == O_mbar_wait; p = walk_next(&x))
+		for (const Op *o = walk_first(&w, roles->blk[r]); o; o = walk_next(&w)) {
+			if (o->code != O_mbar_wait)
+				continue;
+			for (const Op *p = walk_first(&x, roles->blk[r]); p; p = walk_next(&x))
 				if (p->code == O_mbar_arrive && p->in[0] == o->in[0])
 					ring_new(f, o->in[0], o->in[0], r);
+		}
 }
 
 static void

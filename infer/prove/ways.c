@@ -1,8 +1,9 @@
 /* ways.c - all ways through a kernel: loops of any number of turns, both sides of branches.
  *
- * Ways that are the same in what is kept are one, so that a loop ends when its turns bring no new one.  A number
- * is known where it begins as a constant and wraps around.  Of a loop with barriers inside it is known whether a
- * turn is the first, and behind it whether there was one: `first < counter` and `first < end` in the program. */
+ * Ways that are the same in what is kept are one, so that a loop ends when its turns bring no new one.  A
+ * number is known where it begins as a constant and wraps around.  Of a loop with barriers inside it is known
+ * whether a turn is the first, and behind it whether there was one: `first < counter` and `first < end` in the
+ * program. */
 #include "infer/prove/ways.h"
 #include "hexc/ir/number.h"
 #include "infer/prove/prove.h"
@@ -204,8 +205,10 @@ is_inner(const Follow *f, int i, const Op *loop)
 static void
 end_turn(const Follow *f, Way *w, const Op *loop)
 {
+	const Block *b = loop->blk[0];
+
 	for (int i = 0; i < f->nslot; i++)
-		if (f->home[i] != loop->blk[0] ? block_inside(f->home[i], loop->blk[0]) : is_inner(f, i, loop))
+		if (f->home[i] == b ? is_inner(f, i, loop) : block_inside(f->home[i], b))
 			w->number[i] = UNKNOWN;
 }
 

@@ -1,5 +1,5 @@
-/* ways.h - all ways through a kernel, for checkers of what is under way: with loops of any number of turns, as
- * far as they differ in what the checker keeps. */
+/* ways.h - all ways through a kernel, for checkers of what is under way: with loops of any number of turns,
+ * as far as they differ in what the checker keeps. */
 #ifndef HEXC_PROVE_WAYS_H
 #define HEXC_PROVE_WAYS_H
 #include "hexc/ir/ir.h"
@@ -53,7 +53,8 @@ typedef struct Follow {
 	const Block *home[NUMBERS]; /* of each, where the value is */
 	int made; /* ways so far, of which memory is taken */
 	const Op *loop[NUMBERS / 2]; /* those with barriers inside .. */
-	uint8_t first[NUMBERS / 2], ran[NUMBERS / 2]; /* .. and 1 + numbers of: is it the first turn, was there one? */
+	uint8_t first[NUMBERS / 2]; /* .. 1 + the number of each: is the turn the first? */
+	uint8_t ran[NUMBERS / 2];   /* .. and behind the loop: was there one? */
 	int nloop;
 	RingOf ring[RINGS];
 	int nring;
