@@ -1,19 +1,18 @@
-/* groups.c - pass_prove_groups: checker of what is waited for: by groups of copies to shared tiles and of bulk
- * copies from them, and by rings of barriers between roles.
+/* groups.c - pass_prove_groups: checker of what is waited for: by groups of copies to shared tiles and of
+ * bulk copies from them, and by rings of barriers between roles.
  *
  * keeps   everything; a violation is an internal error at the op
  *
  * PTX ISA, "cp.async.wait_group" and "cp.async.bulk.wait_group": copies since the last commit are a group,
  * and behind a wait for all but the latest N groups those before have been done.  All ways through the kernel
- * are followed, with loops of any number of turns, as far as they differ in the copies under way and in the
- * slots of rings: these are numbers, which begin as constants and wrap around, so there are few states.  A
- * read of what a copy is certainly still bringing, a write to what one is certainly still reading, and a bulk
- * copy under way where the kernel ends are violations.  Of a slot that is no such number nothing is said.
+ * are followed (ways.c), as far as they differ in the copies under way and in the slots of rings.  A read of
+ * what a copy is certainly still bringing, a write to what one is certainly still reading, and a bulk copy
+ * under way where the kernel ends are violations.  Of a slot that is no number nothing is said.
  *
- * Of a ring of barriers a role holds the stages that it waited for until it arrives at the other barrier of the
- * ring.  A number of them that grows from turn to turn, or falls, is of a wait or arrival too much or too few:
- * it stays between none and all of the stages, or, where a role begins with arrivals, between minus all and
- * none.  And a copy that a barrier tells of fills the stage that has the number of the barrier.
+ * Of a ring of barriers a role holds the stages that it waited for until it arrives at the other barrier of
+ * the ring.  A number of them that grows from turn to turn, or falls, is of a wait or arrival too much or too
+ * few: it stays between none and all of the stages, or, where a role begins with arrivals, between minus all
+ * and none.  And a copy that a barrier tells of fills the stage that has the number of the barrier.
  *
  * Barriers between a thread's wait and the others' reads are pass_prove_sync's. */
 #include "infer/prove/flight.h"

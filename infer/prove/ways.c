@@ -1,9 +1,9 @@
 /* ways.c - all ways through a kernel: loops of any number of turns, both sides of branches.
  *
  * Ways that are the same in what is kept are one, so that a loop ends when its turns bring no new one.  A
- * number is known where it begins as a constant and wraps around.  Of a loop with barriers inside it is known
- * whether a turn is the first, and behind it whether there was one: `first < counter` and `first < end` in the
- * program. */
+ * number is known where it begins as a constant and wraps around.  Of a loop with barriers inside it is
+ * known whether a turn is the first, and behind it whether there was one: `first < counter` and
+ * `first < end` in the program. */
 #include "infer/prove/ways.h"
 #include "hexc/ir/number.h"
 #include "infer/prove/prove.h"
