@@ -14,6 +14,8 @@
  * few: it stays between none and all of the stages, or, where a role begins with arrivals, between minus all
  * and none.  And a copy that a barrier tells of fills the stage that has the number of the barrier.
  *
+ * What lanes wrote to shared memory is read by products and bulk copies behind a proxy alone.
+ *
  * Barriers between a thread's wait and the others' reads are pass_prove_sync's. */
 #include "infer/prove/flight.h"
 #include "infer/prove/prove.h"
@@ -23,39 +25,33 @@ enum { AGE_MOST = 64 };
 
 /* ---- groups -------------------------------------------------------------------------------------- */
 
-/* The same again is kept as the younger. */
+/* What lanes wrote is seen by all. */
 static void
-start(Follow *f, Way *w, Part part, bool out)
-{
-	Moving m = { part, out, OPEN };
-
-	for (int i = 0; i < w->n; i++)
-		if (w->copy[i].out == out && w->copy[i].part.tile == part.tile &&
-		    w->copy[i].part.lo == part.lo && w->copy[i].part.n == part.n) {
-			w->copy[i].age = OPEN;
-			return;
-		}
-	if (w->n == COPIES)
-		f->lost = true;
-	else
-		w->copy[w->n++] = m;
-}
-
-static void
-close_group(Way *w, bool out)
-{
-	for (int i = 0; i < w->n; i++)
-		if (w->copy[i].out == out)
-			w->copy[i].age += w->copy[i].age < AGE_MOST;
-}
-
-static void
-wait_for(Way *w, int64_t pending, bool out)
+show(Way *w)
 {
 	int n = 0;
 
 	for (int i = 0; i < w->n; i++)
-		if (w->copy[i].out != out || w->copy[i].age == OPEN || w->copy[i].age < pending)
+		if (w->copy[i].kind != HIDES)
+			w->copy[n++] = w->copy[i];
+	w->n = n;
+}
+
+static void
+close_group(Way *w, MovingKind kind)
+{
+	for (int i = 0; i < w->n; i++)
+		if (w->copy[i].kind == kind)
+			w->copy[i].age += w->copy[i].age < AGE_MOST;
+}
+
+static void
+wait_for(Way *w, int64_t pending, MovingKind kind)
+{
+	int n = 0;
+
+	for (int i = 0; i < w->n; i++)
+		if (w->copy[i].kind != kind || w->copy[i].age == OPEN || w->copy[i].age < pending)
 			w->copy[n++] = w->copy[i];
 	w->n = n;
 }
@@ -126,23 +122,56 @@ part_meets(const Part *m, const Part *p)
 
 /* ---- ops ------------------------------------------------------------------------------------------- */
 
+/* The same again is kept as the younger. */
+static void
+start(Follow *f, Way *w, Val *v, MovingKind kind)
+{
+	Moving m = { part_of(f, w, v), kind, OPEN };
+
+	if (v->type.space != S_shared || !m.part.whole || m.part.lo == UNKNOWN)
+		return;
+	for (int i = 0; i < w->n; i++)
+		if (w->copy[i].kind == kind && w->copy[i].part.tile == m.part.tile &&
+		    w->copy[i].part.lo == m.part.lo && w->copy[i].part.n == m.part.n) {
+			w->copy[i].age = OPEN;
+			return;
+		}
+	if (w->n == COPIES)
+		f->lost = true;
+	else
+		w->copy[w->n++] = m;
+}
+
 static bool
 moves(const Op *o, CopyKind kind)
 {
 	return o->code == O_copy && IMM(o, async) == kind;
 }
 
+/* Does o read shared memory as the asynchronous proxy does?  PTX ISA, "Async proxy". */
+static bool
+is_engine(const Op *o)
+{
+	return o->code == O_wgmma || moves(o, COPY_OUT);
+}
+
 static void
 touches(Follow *f, Way *w, const Op *o, Val *v, bool writes)
 {
+	static const char *const what[] = {
+		[BRINGS] = "it reads what a copy still brings",
+		[TAKES] = "it writes what a bulk copy still reads",
+		[HIDES] = "no proxy stands between it and what lanes wrote",
+	};
 	Part p = part_of(f, w, v);
 
-	const char *what = writes ? "it writes what a bulk copy still reads"
-	                          : "it reads what a copy still brings";
+	for (int i = 0; i < w->n; i++) {
+		MovingKind kind = w->copy[i].kind;
+		bool wrong = kind == HIDES ? is_engine(o) : writes == (kind == TAKES);
 
-	for (int i = 0; i < w->n; i++)
-		if (w->copy[i].out == writes && part_meets(&w->copy[i].part, &p))
-			ways_violation(f, o, what);
+		if (wrong && part_meets(&w->copy[i].part, &p))
+			ways_violation(f, o, what[kind]);
+	}
 }
 
 /* ---- rings of barriers ----------------------------------------------------------------------------- */
@@ -219,12 +248,14 @@ fills(Follow *f, const Op *o)
 static void
 walk_op(Follow *f, Way *w, const Op *o)
 {
-	bool brings = moves(o, COPY_GROUP), takes = moves(o, COPY_OUT);
+	bool lanes = o->code == O_store || moves(o, COPY_NOW) || moves(o, COPY_GROUP);
 
 	if (o->code == O_commit)
-		close_group(w, IMM(o, bulk));
+		close_group(w, IMM(o, bulk) ? TAKES : BRINGS);
 	else if (o->code == O_wait)
-		wait_for(w, IMM(o, pending), IMM(o, bulk));
+		wait_for(w, IMM(o, pending), IMM(o, bulk) ? TAKES : BRINGS);
+	else if (o->code == O_proxy && IMM(o, space) == S_shared)
+		show(w);
 	else if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
 		hold(f, w, o);
 	if (!op_is(o, F_MEM))
@@ -234,12 +265,12 @@ walk_op(Follow *f, Way *w, const Op *o)
 	for (int i = 0; i < o->nin; i++)
 		if (o->in[i]->type.space == S_shared)
 			touches(f, w, o, o->in[i], i == 1 && (o->code == O_copy || o->code == O_store));
-	if (brings || takes) {
-		Part p = part_of(f, w, o->in[brings]);
-
-		if (p.whole && p.lo != UNKNOWN && p.tile->type.space == S_shared)
-			start(f, w, p, takes);
-	}
+	if (moves(o, COPY_GROUP))
+		start(f, w, o->in[1], BRINGS);
+	if (moves(o, COPY_OUT))
+		start(f, w, o->in[0], TAKES);
+	if (lanes && f->engines)
+		start(f, w, o->in[1], HIDES);
 }
 
 /* Is there a wait for what o tells of? */
@@ -275,6 +306,7 @@ pass_prove_groups(Kernel *k)
 
 	f.slot = NEWN(k->unit->arena, uint8_t, k->nval + 1);
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		f.engines = f.engines || is_engine(o);
 		any = any || o->code == O_roles || moves(o, COPY_GROUP) || moves(o, COPY_OUT);
 		if (o->code == O_roles)
 			find_rings(&f, o);
@@ -291,7 +323,7 @@ pass_prove_groups(Kernel *k)
 	ways = ways_follow(&f);
 	for (int i = 0; i < ways.n && f.ok && !f.lost; i++)
 		for (int j = 0; j < ways.a[i].n; j++)
-			if (ways.a[i].copy[j].out)
+			if (ways.a[i].copy[j].kind == TAKES)
 				ways_violation(&f, k->body->last,
 				               "a bulk copy is under way where the kernel ends");
 	return false;

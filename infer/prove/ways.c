@@ -137,7 +137,7 @@ static bool
 same_copy(const Moving *a, const Moving *b)
 {
 	return a->part.tile == b->part.tile && a->part.lo == b->part.lo && a->part.n == b->part.n &&
-	       a->out == b->out;
+	       a->kind == b->kind;
 }
 
 static bool

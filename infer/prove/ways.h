@@ -15,10 +15,16 @@ typedef struct Part {
 	bool all; /* .. of the whole tile */
 } Part;
 
+typedef enum MovingKind {
+	BRINGS, /* a copy that writes the part */
+	TAKES,  /* a bulk copy to a tensor, which reads it */
+	HIDES,  /* lanes wrote it, and no `proxy` has shown it to the engines */
+} MovingKind;
+
 /* A copy under way. */
 typedef struct Moving {
 	Part part;
-	bool out; /* it reads the part: a bulk copy to a tensor */
+	MovingKind kind;
 	int age; /* groups of its kind that were closed since its own; OPEN: its own is not */
 } Moving;
 
@@ -46,6 +52,7 @@ typedef struct Follow {
 	Kernel *k;
 	bool ok;
 	bool lost; /* too many ways, or copies: the kernel is not followed any further */
+	bool engines; /* something reads shared memory as the asynchronous proxy does */
 	int role; /* -1 outside of roles */
 	void (*op)(struct Follow *f, Way *w, const Op *o); /* of ops that read, write or order memory */
 	uint8_t *slot; /* [nval+1] 1 + which number of a way it is: what slots are made from; 0: none */
