@@ -9,10 +9,10 @@
  * what a copy is certainly still bringing, a write to what one is certainly still reading, and a bulk copy
  * under way where the kernel ends are violations.  Of a slot that is no number nothing is said.
  *
- * Of a ring of barriers a role holds the stages that it waited for until it arrives at the other barrier of
- * the ring.  A number of them that grows from turn to turn, or falls, is of a wait or arrival too much or too
- * few: it stays between none and all of the stages, or, where a role begins with arrivals, between minus all
- * and none.  And a copy that a barrier tells of fills the stage that has the number of the barrier.
+ * Of a ring of barriers a role that the compiler made holds the stages that it waited for until it arrives at
+ * the other barrier of the ring.  A number of them that grows from turn to turn, or falls, is of a wait or
+ * arrival too much or too few.  And a copy that a barrier tells of fills the stage that has the number of the
+ * barrier.  Programs that write their roles may count otherwise.
  *
  * What lanes wrote to shared memory is read by products and bulk copies behind a proxy alone.
  *
@@ -260,7 +260,7 @@ walk_op(Follow *f, Way *w, const Op *o)
 		hold(f, w, o);
 	if (!op_is(o, F_MEM))
 		return;
-	if (moves(o, COPY_BARRIER))
+	if (moves(o, COPY_BARRIER) && f->planned)
 		fills(f, o);
 	for (int i = 0; i < o->nin; i++)
 		if (o->in[i]->type.space == S_shared)
@@ -304,13 +304,14 @@ pass_prove_groups(Kernel *k)
 	Ways ways;
 	OpWalk w;
 
+	f.planned = schedule_has_roles(k->schedule) && !k->unscheduled;
 	f.slot = NEWN(k->unit->arena, uint8_t, k->nval + 1);
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		f.engines = f.engines || is_engine(o);
 		any = any || o->code == O_roles || moves(o, COPY_GROUP) || moves(o, COPY_OUT);
-		if (o->code == O_roles)
+		if (o->code == O_roles && f.planned)
 			find_rings(&f, o);
-		if (o->code == O_mbar_arrive)
+		if (o->code == O_mbar_arrive && f.planned)
 			told(&f, o);
 		if (o->code == O_for && has_barriers(o))
 			ways_ask_loop(&f, o);

@@ -52,6 +52,7 @@ typedef struct Follow {
 	Kernel *k;
 	bool ok;
 	bool lost; /* too many ways, or copies: the kernel is not followed any further */
+	bool planned; /* roles are pass roles', not the program's */
 	bool engines; /* something reads shared memory as the asynchronous proxy does */
 	int role; /* -1 outside of roles */
 	void (*op)(struct Follow *f, Way *w, const Op *o); /* of ops that read, write or order memory */
