@@ -192,8 +192,6 @@ is_waited_inside(Sync *s, const Op *o, const Set *set, const Hit *hit)
 
 	if (!hit->then.async)
 		return false;
-	if (hit->now.engine)
-		set_proxy(&trial);
 	set_barrier(s, &trial);
 	flow_region(s, o, &trial, &again);
 	return again.found && again.then.op == hit->then.op && again.now.op == hit->now.op;
