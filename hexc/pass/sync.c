@@ -59,6 +59,17 @@ insert(Sync *s, Op *at, OpCode code, int64_t value)
 		IMM_SET(o, space, value);
 }
 
+/* Was there a proxy for what op did, in front of where the set is?  In a loop behind there may be one that comes
+ * too late for the first turn. */
+static bool
+is_shown(const Set *set, const Op *op)
+{
+	for (int i = 0; i < set->n; i++)
+		if (set->a[i].op == op && !set->a[i].proxied)
+			return false;
+	return true;
+}
+
 /* A barrier in front of `at`, and a wait where copies that may be under way are in the way. */
 static void
 insert_sync(Sync *s, Set *set, Op *at, const Hit *hit)
@@ -71,7 +82,7 @@ insert_sync(Sync *s, Set *set, Op *at, const Hit *hit)
 		insert(s, at, O_wait, then->bulk);
 		set_wait(set, true, then->bulk);
 	}
-	if (hit->now.engine && !then->proxied) {
+	if (hit->now.engine && !is_shown(set, then->op)) {
 		insert(s, at, O_proxy, S_shared);
 		set_proxy(set);
 	}
@@ -192,6 +203,8 @@ is_waited_inside(Sync *s, const Op *o, const Set *set, const Hit *hit)
 
 	if (!hit->then.async)
 		return false;
+	if (hit->now.engine)
+		set_proxy(&trial);
 	set_barrier(s, &trial);
 	flow_region(s, o, &trial, &again);
 	return again.found && again.then.op == hit->then.op && again.now.op == hit->now.op;

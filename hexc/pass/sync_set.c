@@ -51,7 +51,8 @@ set_barrier(const Sync *s, Set *set)
 	for (int i = 0; i < set->n; i++) {
 		Access a = set->a[i];
 
-		if (a.async ? a.landed : !s->engines || !a.write || a.proxied || !a.root || !a.root->def)
+		a.async &= !a.landed; /* then it is as a thread's own */
+		if (!a.async && (!s->engines || !a.write || a.proxied || !a.root || !a.root->def))
 			continue;
 		a.kept = !a.async;
 		a.settled = a.waited;
@@ -77,7 +78,7 @@ void
 set_proxy(Set *set)
 {
 	for (int i = 0; i < set->n; i++)
-		set->a[i].proxied |= set->a[i].write && !set->a[i].async;
+		set->a[i].proxied |= set->a[i].write && (!set->a[i].async || set->a[i].landed);
 }
 
 void

@@ -304,13 +304,10 @@ pass_prove_groups(Kernel *k)
 	Ways ways;
 	OpWalk w;
 
-	/* TODO: what lanes wrote is not asked for before pass sync keeps a copy that landed at a barrier:
-	 * candidate 1 of lora for sm_90a lacks a proxy */
-	f.shown = false;
 	f.planned = schedule_has_roles(k->schedule) && !k->unscheduled;
 	f.slot = NEWN(k->unit->arena, uint8_t, k->nval + 1);
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		f.engines = f.engines || (f.shown && is_engine(o));
+		f.engines = f.engines || is_engine(o);
 		any = any || o->code == O_roles || moves(o, COPY_GROUP) || moves(o, COPY_OUT);
 		if (o->code == O_roles && f.planned)
 			find_rings(&f, o);

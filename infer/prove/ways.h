@@ -53,7 +53,6 @@ typedef struct Follow {
 	bool ok;
 	bool lost; /* too many ways, or copies: the kernel is not followed any further */
 	bool planned; /* roles are pass roles', not the program's */
-	bool shown; /* proxies are asked for */
 	bool engines; /* something reads shared memory as the asynchronous proxy does */
 	int role; /* -1 outside of roles */
 	void (*op)(struct Follow *f, Way *w, const Op *o); /* of ops that read, write or order memory */

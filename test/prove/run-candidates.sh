@@ -1,7 +1,7 @@
 #!/bin/sh
 # The first candidates of examples with roles, asked for by every checker: what one schedule has by luck another lacks.
 . test/script.sh
-for example in attention conv2d gemm_f16 gemm_wNa16 moe swiglu; do
+for example in attention conv2d gemm_f16 gemm_wNa16 lora moe swiglu; do
 	for arch in sm_90a sm_120a; do
 		for candidate in 0 1 2 3; do
 			"$HEXC" --emit-ptx "examples/$example.hexc" --arch $arch --prove --candidate $candidate -o /dev/null 2>"$dir/said" ||
