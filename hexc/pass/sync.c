@@ -59,8 +59,8 @@ insert(Sync *s, Op *at, OpCode code, int64_t value)
 		IMM_SET(o, space, value);
 }
 
-/* Was there a proxy for what op did, in front of where the set is?  In a loop behind there may be one that comes
- * too late for the first turn. */
+/* Was there a proxy for what op did, in front of where the set is?  In a loop behind there may be one that
+ * comes too late for the first turn. */
 static bool
 is_shown(const Set *set, const Op *op)
 {

@@ -18,10 +18,7 @@ typedef struct Cluster {
 static void
 violation(Cluster *c, const Op *o, const char *what)
 {
-	if (c->ok)
-		diag_class_error(c->k->unit->diag, DC_INTERNAL, o->src, "internal: %s: %s",
-		                 op_info[o->code].name, what);
-	c->ok = false;
+	prove_violation(c->k, &c->ok, o, what);
 }
 
 /* ---- what differs ---------------------------------------------------------------------------------- */

@@ -43,10 +43,7 @@ typedef struct Flight {
 static void
 violation(Flight *f, const Op *o, const char *what)
 {
-	if (f->ok)
-		diag_class_error(f->k->unit->diag, DC_INTERNAL, o->src, "internal: %s: %s",
-		                 op_info[o->code].name, what);
-	f->ok = false;
+	prove_violation(f->k, &f->ok, o, what);
 }
 
 /* The same again is kept as the younger. */

@@ -8,6 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
+void
+prove_violation(Kernel *k, bool *ok, const Op *o, const char *what)
+{
+	if (*ok)
+		diag_class_error(k->unit->diag, DC_INTERNAL, o->src, "internal: %s: %s",
+		                 op_info[o->code].name, what);
+	*ok = false;
+}
+
 bool
 prove_error(Prove *p, int thread, int64_t reg, const char *fmt, ...)
 {

@@ -11,8 +11,8 @@
 bool pass_prove(Kernel *k);
 /* The same of pass flight (prove/flight.c). */
 bool pass_prove_flight(Kernel *k);
-/* Of groups of copies, at the end (prove/groups.c). */
-bool pass_prove_groups(Kernel *k);
+/* Of what is waited for, at the end (prove/waits.c). */
+bool pass_prove_waits(Kernel *k);
 /* The same of pass cluster, behind pass flight (prove/cluster.c). */
 bool pass_prove_cluster(Kernel *k);
 /* The same of pass split, right behind it (prove/split.c). */
@@ -48,6 +48,9 @@ Held *held_spell(Prove *p, const Layout *l, const Type *t, bool full);
 const Held *held_of(Prove *p, const Val *v);
 /* Reports once per op: what does not hold, with the thread, register and elements concerned. */
 bool prove_error(Prove *p, int thread, int64_t reg, const char *fmt, ...) PRINTF_LIKE(4, 5);
+
+/* Of checkers of order: an internal error at o if *ok, which is false then. */
+void prove_violation(Kernel *k, bool *ok, const Op *o, const char *what);
 
 int64_t index_elem(const Type *t, const int64_t *c);
 const char *elem_text(Prove *p, const Type *t, int64_t elem); /* "(3,5)" */

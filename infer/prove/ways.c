@@ -11,16 +11,10 @@
 
 enum { WAYS_MOST = 1024, MADE_MOST = 1 << 14 };
 
-static void walk_block(Follow *f, Ways *ways, const Block *b);
+/* Inside of a loop, and behind it. */
+typedef enum Turn { FIRST_TURN, LATER_TURN, NO_TURN, SOME_TURN } Turn;
 
-void
-ways_violation(Follow *f, const Op *o, const char *what)
-{
-	if (f->ok)
-		diag_class_error(f->k->unit->diag, DC_INTERNAL, o->src, "internal: %s: %s",
-		                 op_info[o->code].name, what);
-	f->ok = false;
-}
+static void walk_block(Follow *f, Ways *ways, const Block *b);
 
 /* ---- numbers ------------------------------------------------------------------------------------- */
 
@@ -38,14 +32,14 @@ turn_number(const Follow *f, const Way *w, const Op *o)
 {
 	for (int i = 0; o->code == O_lt && i < f->nloop; i++) {
 		const Op *loop = f->loop[i];
+		int64_t turn = w->number[f->turn[i]];
 
-		if (!same_number(o->in[0], loop->in[0]))
+		if (turn == UNKNOWN || !same_number(o->in[0], loop->in[0]))
 			continue;
 		if (o->in[1] == loop->blk[0]->arg[0])
-			return w->number[f->first[i] - 1] == UNKNOWN ? UNKNOWN
-			                                             : !w->number[f->first[i] - 1];
-		if (same_number(o->in[1], loop->in[1]) && w->number[f->ran[i] - 1] != UNKNOWN)
-			return w->number[f->ran[i] - 1];
+			return turn == LATER_TURN;
+		if (same_number(o->in[1], loop->in[1]))
+			return turn != NO_TURN;
 	}
 	return UNKNOWN;
 }
@@ -113,28 +107,46 @@ ways_ask(Follow *f, const Val *v)
 void
 ways_ask_loop(Follow *f, const Op *loop)
 {
-	if (f->nloop == (int)COUNT_OF(f->loop) || f->nslot + 2 > NUMBERS)
+	if (f->nloop == (int)COUNT_OF(f->loop) || f->nslot == NUMBERS)
 		return;
-	f->home[f->nslot] = f->home[f->nslot + 1] = loop->parent;
-	f->first[f->nloop] = ++f->nslot;
-	f->ran[f->nloop] = ++f->nslot;
+	f->home[f->nslot] = loop->parent;
+	f->turn[f->nloop] = f->nslot++;
 	f->loop[f->nloop++] = loop;
 }
 
-static void
-set_turn(const Follow *f, Way *w, const Op *loop, int64_t first, int64_t ran)
+/* Where a way is in a loop that is asked for, NULL: it is not. */
+static int64_t *
+turn_of(const Follow *f, Way *w, const Op *loop)
 {
 	for (int i = 0; i < f->nloop; i++)
-		if (f->loop[i] == loop) {
-			w->number[f->first[i] - 1] = first;
-			w->number[f->ran[i] - 1] = ran;
-		}
+		if (f->loop[i] == loop)
+			return &w->number[f->turn[i]];
+	return NULL;
+}
+
+static void
+set_turn(const Follow *f, Way *w, const Op *loop, Turn turn)
+{
+	int64_t *at = turn_of(f, w, loop);
+
+	if (at)
+		*at = turn;
+}
+
+/* From the head to behind the loop. */
+static void
+leave_turn(const Follow *f, Way *w, const Op *loop)
+{
+	int64_t *at = turn_of(f, w, loop);
+
+	if (at)
+		*at = *at == LATER_TURN ? SOME_TURN : NO_TURN;
 }
 
 /* ---- ways ------------------------------------------------------------------------------------------ */
 
-static bool
-same_copy(const Moving *a, const Moving *b)
+bool
+ways_same_copy(const Moving *a, const Moving *b)
 {
 	return a->part.tile == b->part.tile && a->part.lo == b->part.lo && a->part.n == b->part.n &&
 	       a->kind == b->kind;
@@ -150,7 +162,7 @@ same_way(const Way *a, const Way *b)
 		bool found = false;
 
 		for (int j = 0; j < b->n && !found; j++)
-			found = same_copy(&a->copy[i], &b->copy[j]) && a->copy[i].age == b->copy[j].age;
+			found = ways_same_copy(&a->copy[i], &b->copy[j]) && a->copy[i].age == b->copy[j].age;
 		if (!found)
 			return false;
 	}
@@ -169,6 +181,13 @@ ways_add(Follow *f, Ways *to, const Way *w)
 		f->lost = true;
 	else
 		VEC_PUSH(f->k->unit->arena, to->a, to->n, to->cap, *w);
+}
+
+static void
+ways_join(Follow *f, Ways *to, const Ways *from)
+{
+	for (int i = 0; i < from->n; i++)
+		ways_add(f, to, &from->a[i]);
 }
 
 /* ---- loops, branches, roles -------------------------------------------------------------------------- */
@@ -212,16 +231,6 @@ end_turn(const Follow *f, Way *w, const Op *loop)
 			w->number[i] = UNKNOWN;
 }
 
-/* Was there a turn of the loop at whose head the way is? */
-static int64_t
-turned(const Follow *f, const Way *w, const Op *loop)
-{
-	for (int i = 0; i < f->nloop; i++)
-		if (f->loop[i] == loop)
-			return w->number[f->first[i] - 1] == UNKNOWN ? UNKNOWN : !w->number[f->first[i] - 1];
-	return UNKNOWN;
-}
-
 static void
 walk_loop(Follow *f, Ways *ways, const Op *o)
 {
@@ -235,7 +244,7 @@ walk_loop(Follow *f, Ways *ways, const Op *o)
 
 		for (int j = 0; j < o->nout; j++)
 			remember(f, &w, b->arg[1 + j], ways_number(f, &ways->a[i], o->in[3 + j], DEPTH));
-		set_turn(f, &w, o, 1, UNKNOWN);
+		set_turn(f, &w, o, FIRST_TURN);
 		w.ended = !runs;
 		ways_add(f, &head, &w);
 	}
@@ -247,7 +256,7 @@ walk_loop(Follow *f, Ways *ways, const Op *o)
 		for (int j = 0; j < turn.n; j++) {
 			hand_on(f, &turn.a[j], b, b->arg + 1, o->nout);
 			end_turn(f, &turn.a[j], o);
-			set_turn(f, &turn.a[j], o, 0, UNKNOWN);
+			set_turn(f, &turn.a[j], o, LATER_TURN);
 			turn.a[j].ended = true;
 			ways_add(f, &head, &turn.a[j]);
 		}
@@ -260,7 +269,7 @@ walk_loop(Follow *f, Ways *ways, const Op *o)
 		for (int j = 0; j < o->nout; j++)
 			remember(f, &w, o->out[j], ways_number(f, &w, b->arg[1 + j], DEPTH));
 		forget(f, &w, b->arg + 1, o->nout);
-		set_turn(f, &w, o, UNKNOWN, turned(f, &w, o));
+		leave_turn(f, &w, o);
 		ways_add(f, &behind, &w);
 	}
 	*ways = behind;
@@ -298,13 +307,11 @@ walk_roles(Follow *f, Ways *ways, const Op *o)
 	for (int r = 0; r < 2; r++) {
 		Ways role = { 0 };
 
-		for (int i = 0; i < ways->n; i++)
-			ways_add(f, &role, &ways->a[i]);
+		ways_join(f, &role, ways);
 		f->role = r;
 		walk_block(f, &role, o->blk[r]);
 		f->role = -1;
-		for (int i = 0; i < role.n; i++)
-			ways_add(f, &behind, &role.a[i]);
+		ways_join(f, &behind, &role);
 	}
 	*ways = behind;
 }

@@ -43,10 +43,10 @@ typedef struct Ways {
 } Ways;
 
 /* A barrier at which a role waits, and the one at which it says that it is done with what it waited for. */
-typedef struct RingOf {
+typedef struct BarrierRing {
 	const Val *wait, *done;
 	int role, stages;
-} RingOf;
+} BarrierRing;
 
 typedef struct Follow {
 	Kernel *k;
@@ -60,16 +60,15 @@ typedef struct Follow {
 	uint8_t nslot;
 	const Block *home[NUMBERS]; /* of each, where the value is */
 	int made; /* ways so far, of which memory is taken */
-	const Op *loop[NUMBERS / 2]; /* those with barriers inside .. */
-	uint8_t first[NUMBERS / 2]; /* .. 1 + the number of each: is the turn the first? */
-	uint8_t ran[NUMBERS / 2];   /* .. and behind the loop: was there one? */
+	const Op *loop[NUMBERS]; /* those with barriers inside */
+	uint8_t turn[NUMBERS];   /* .. which number of a way says where it is in each */
 	int nloop;
-	RingOf ring[RINGS];
+	BarrierRing ring[RINGS];
 	int nring;
 } Follow;
 
-/* An internal error at o; the first only. */
-void ways_violation(Follow *f, const Op *o, const char *what);
+/* The same part, by the same kind of copy? */
+bool ways_same_copy(const Moving *a, const Moving *b);
 /* An i64 or bool scalar on that way, or UNKNOWN. */
 int64_t ways_number(const Follow *f, const Way *w, const Val *v, int depth);
 /* What v is made from in other turns or branches is to be followed. */

@@ -67,7 +67,7 @@ add_program(OpJob *j, const char *name)
 
 	p->name = name;
 	if (!op_read(j->arena, name, op_text(name), &s, j->why, j->n)) {
-		j->code = HEXC_E_INTERNAL; /* the library's own text: test_choose.c reads them all */
+		j->code = HEXC_E_INTERNAL; /* the library's own text, of which test/ops plans each */
 		return false;
 	}
 	if (!s.nindex) {

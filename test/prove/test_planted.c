@@ -1,7 +1,7 @@
 /* test_planted.c - planted faults: the IR of examples without one of the ops that order something, with a
  * wait for one group less, with one stage less of a ring; the checkers must not accept them.
  *
- * Asked are the verifier, the checkers of passes flight, cluster and sync, that of groups, and last the tile
+ * Asked are the verifier, the checkers of passes flight, cluster and sync, that of waits, and last the tile
  * interpreter, which watches the order of accesses in a few small launches. */
 #include "hexc/interp/ask.h"
 #include "hexc/interp/interp.h"
@@ -173,7 +173,7 @@ is_refused(Kernel *k, const Launches *l)
 	if (!refused) {
 		pass_prove_flight(k);
 		pass_prove_cluster(k);
-		pass_prove_groups(k);
+		pass_prove_waits(k);
 		pass_prove_sync(k);
 		refused = d->nerror > 0;
 	}

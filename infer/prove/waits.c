@@ -1,4 +1,4 @@
-/* groups.c - pass_prove_groups: checker of what is waited for: by groups of copies to shared tiles and of
+/* waits.c - pass_prove_waits: checker of what is waited for: by groups of copies to shared tiles and of
  * bulk copies from them, and by rings of barriers between roles.
  *
  * keeps   everything; a violation is an internal error at the op
@@ -22,6 +22,12 @@
 #include "infer/prove/ways.h"
 
 enum { AGE_MOST = 64 };
+
+static void
+violation(Follow *f, const Op *o, const char *what)
+{
+	prove_violation(f->k, &f->ok, o, what);
+}
 
 /* ---- groups -------------------------------------------------------------------------------------- */
 
@@ -84,11 +90,16 @@ part_of(const Follow *f, const Way *w, Val *v)
 {
 	Val *tile = view_root(v), *of = tile;
 	Part p = { .tile = tile, .lo = UNKNOWN, .whole = true };
-	const Op *step[DEPTH];
+	const Op *step[DEPTH]; /* from v to the tile */
 	int n = 0;
 
-	for (Val *at = v; at != tile && n < DEPTH; at = at->def->in[0])
+	for (Val *at = v; at != tile; at = at->def->in[0]) {
+		if (n == DEPTH) {
+			p.whole = false;
+			return p;
+		}
 		step[n++] = at->def;
+	}
 	for (; n > 0 && step[n - 1]->code == O_reshape; n--)
 		of = step[n - 1]->out[0];
 	if (n == 0) { /* all of it, in whatever shape */
@@ -131,8 +142,7 @@ start(Follow *f, Way *w, Val *v, MovingKind kind)
 	if (v->type.space != S_shared || !m.part.whole || m.part.lo == UNKNOWN)
 		return;
 	for (int i = 0; i < w->n; i++)
-		if (w->copy[i].kind == kind && w->copy[i].part.tile == m.part.tile &&
-		    w->copy[i].part.lo == m.part.lo && w->copy[i].part.n == m.part.n) {
+		if (ways_same_copy(&w->copy[i], &m)) {
 			w->copy[i].age = OPEN;
 			return;
 		}
@@ -170,7 +180,7 @@ touches(Follow *f, Way *w, const Op *o, Val *v, bool writes)
 		bool wrong = kind == HIDES ? is_engine(o) : writes == (kind == TAKES);
 
 		if (wrong && part_meets(&w->copy[i].part, &p))
-			ways_violation(f, o, what[kind]);
+			violation(f, o, what[kind]);
 	}
 }
 
@@ -186,7 +196,7 @@ ring_new(Follow *f, const Val *wait, const Val *done, int role)
 			return;
 		}
 	if (f->nring < RINGS)
-		f->ring[f->nring++] = (RingOf){ wait, done, role, (int)wait->type.shape[0] };
+		f->ring[f->nring++] = (BarrierRing){ wait, done, role, (int)wait->type.shape[0] };
 }
 
 /* Producers wait for leave at one barrier and tell of their copies at another; consumers the other way
@@ -220,16 +230,16 @@ static void
 hold(Follow *f, Way *w, const Op *o)
 {
 	for (int i = 0; i < f->nring; i++) {
-		const RingOf *r = &f->ring[i];
+		const BarrierRing *r = &f->ring[i];
 		bool waits = o->code == O_mbar_wait;
 
 		if (r->role != f->role || !r->stages || o->in[0] != (waits ? r->wait : r->done))
 			continue;
 		w->held[i] += waits ? 1 : -1;
 		if (w->held[i] > r->stages)
-			ways_violation(f, o, "the role waits for more stages than it lets go");
+			violation(f, o, "the role waits for more stages than it lets go");
 		if (w->held[i] < -r->stages)
-			ways_violation(f, o, "the role lets go more stages than it waits for");
+			violation(f, o, "the role lets go more stages than it waits for");
 	}
 }
 
@@ -242,7 +252,7 @@ fills(Follow *f, const Op *o)
 
 	if (view && view->code == O_view && view->in[0] == tile && IMM(view, dropped) & 1 &&
 	    tile->type.shape[0] == o->in[2]->type.shape[0] && !slots_meet(NULL, view->in[1], o->in[3]))
-		ways_violation(f, o, "it fills another stage than its barrier tells of");
+		violation(f, o, "it fills another stage than its barrier tells of");
 }
 
 static void
@@ -282,7 +292,7 @@ told(Follow *f, const Op *o)
 	for (const Op *p = walk_first(&w, f->k->body); p; p = walk_next(&w))
 		if (p->code == O_mbar_wait && p->in[0] == o->in[0])
 			return;
-	ways_violation(f, o, "nobody waits for what it tells of");
+	violation(f, o, "nobody waits for what it tells of");
 }
 
 static bool
@@ -297,7 +307,7 @@ has_barriers(const Op *loop)
 }
 
 bool
-pass_prove_groups(Kernel *k)
+pass_prove_waits(Kernel *k)
 {
 	Follow f = { .k = k, .ok = true, .role = -1, .op = walk_op };
 	bool any = false;
@@ -325,7 +335,7 @@ pass_prove_groups(Kernel *k)
 	for (int i = 0; i < ways.n && f.ok && !f.lost; i++)
 		for (int j = 0; j < ways.a[i].n; j++)
 			if (ways.a[i].copy[j].kind == TAKES)
-				ways_violation(&f, k->body->last,
-				               "a bulk copy is under way where the kernel ends");
+				violation(&f, k->body->last,
+				          "a bulk copy is under way where the kernel ends");
 	return false;
 }
