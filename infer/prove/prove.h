@@ -13,6 +13,8 @@ bool pass_prove(Kernel *k);
 bool pass_prove_flight(Kernel *k);
 /* Of what is waited for, at the end (prove/waits.c). */
 bool pass_prove_waits(Kernel *k);
+/* Of rings between roles, likewise (prove/roles.c). */
+bool pass_prove_roles(Kernel *k);
 /* The same of pass cluster, behind pass flight (prove/cluster.c). */
 bool pass_prove_cluster(Kernel *k);
 /* The same of pass split, right behind it (prove/split.c). */

@@ -174,6 +174,7 @@ is_refused(Kernel *k, const Launches *l)
 		pass_prove_flight(k);
 		pass_prove_cluster(k);
 		pass_prove_waits(k);
+		pass_prove_roles(k);
 		pass_prove_sync(k);
 		refused = d->nerror > 0;
 	}
