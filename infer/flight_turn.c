@@ -1,4 +1,5 @@
 /* flight_turn.c - products under way across the end of a loop's turn. */
+#include "hexc/ir/access.h"
 #include "infer/flight.h"
 
 /* What a loop that does little but multiply has. */
@@ -115,12 +116,26 @@ wait_for(Block *b, Op *at, Src src, int64_t pending)
 	IMM_SET(op_new(b, at, O_wg_wait, src, 0, NULL, 0, NULL), pending, pending);
 }
 
+/* Has the loop one turn at most?  It goes on where another has ended, and no more than a step is left. */
+static bool
+turns_once(const Op *loop)
+{
+	const Op *front = loop->prev, *end;
+	int64_t step, left;
+
+	while (front && front->code != O_for)
+		front = front->prev;
+	end = front && split_goes_on(front, loop) ? front->in[1]->def : NULL;
+	return end && end->code == O_sub && end->in[0] == loop->in[1] && val_is_const(end->in[1], &left) &&
+	       val_is_const(loop->in[2], &step) && left <= step;
+}
+
 Op *
 release_late(Kernel *k, Op *loop)
 {
 	Turn t = { .k = k, .loop = loop, .web = kernel_webs(k) };
 	Block *b = loop->blk[0], *outside = loop->parent;
-	Op *then, *behind, *next;
+	Op *then = NULL, *behind, *next;
 	int first;
 
 	if (!find_turn(&t))
@@ -135,14 +150,17 @@ release_late(Kernel *k, Op *loop)
 		if (o->code == O_wg_wait)
 			op_unlink(o);
 	}
-	next = t.last->next;
-	wait_for(b, next, loop->src, t.commits);
-	then = guard(b, next, loop->src, ir_bin(b, next, O_lt, loop->in[0], b->arg[0]));
+	if (!turns_once(loop)) {
+		next = t.last->next;
+		wait_for(b, next, loop->src, t.commits);
+		then = guard(b, next, loop->src, ir_bin(b, next, O_lt, loop->in[0], b->arg[0]));
+	}
 	next = loop->next;
 	wait_for(outside, next, loop->src, 0);
 	behind = guard(outside, next, loop->src, ir_bin(outside, next, O_lt, loop->in[0], loop->in[1]));
 	for (int i = 0; i < t.n; i++) {
-		arrive(then, t.arrive[i], b->arg[1 + first + i]);
+		if (then)
+			arrive(then, t.arrive[i], b->arg[1 + first + i]);
 		arrive(behind, t.arrive[i], loop->out[first + i]);
 		op_unlink(t.arrive[i]);
 	}

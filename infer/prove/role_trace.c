@@ -1,24 +1,34 @@
 /* role_trace.c - what each role does, one event after the other, as sizes of small launches have it.
  *
- * Scalars are computed; a number that a role loads from a tensor is one that its place in the tensor gives, the
- * same for each role.  Tiles have no values here. */
+ * Scalars are computed; a number that a role loads from a tensor is one that its place there gives, the same
+ * for each role.  Tiles have no values here. */
 #include "infer/prove/role_trace.h"
 #include "hexc/ir/dtype.h"
 
-enum { STEPS_MOST = 1 << 17, TILES = 3, DEPTH = 16, OWN = 3 };
+enum { STEPS_MOST = 1 << 17,
+       TILES = 3,
+       DEPTH = 16,
+       OWN = 4 };
 
 /* About which number sizes are, in the order of the parameters and again from the first: few turns and many,
  * edges, one block and several. */
 static const int64_t about[][OWN] = {
-	{ 1, 1, 1 },    { 72, 72, 72 },  { 520, 136, 72 }, { 72, 520, 136 },
-	{ 136, 72, 520 }, { 3, 1032, 20 }, { 20, 3, 1032 },  { 1032, 1032, 1032 },
+	{ 1 },
+	{ 72 },
+	{ 1032 },
+	{ 520, 136, 72 },
+	{ 72, 520, 136 },
+	{ 136, 72, 520 },
+	{ 3, 1032, 20 },
+	{ 20, 3, 1032 },
+	{ 2, 9, 9, 200 },
 };
 
 typedef struct Run {
 	const Rings *r;
 	Arena *arena;
 	int64_t *num; /* [nval+1] by a value's id */
-	bool *known;  /* likewise; what is unknown has no number */
+	bool *known; /* likewise; what is unknown has no number */
 	Trace *t;
 	int64_t grid[3];
 	bool last; /* it is the last block */
@@ -76,7 +86,8 @@ grid_number(const Run *run, const Op *o, int64_t *x)
 		for (int d = 0; d < 3; d++)
 			clusters *= (run->grid[d] + run->r->k->cluster[d] - 1) / run->r->k->cluster[d];
 		clusters = (clusters + TILES - 1) / TILES;
-		*x = IMM(o, all) ? clusters : run->last ? clusters - 1 : 0;
+		*x = IMM(o, all) ? clusters : run->last ? clusters - 1
+		                                        : 0;
 		return true;
 	}
 	if (o->code == O_block_id && o->nin == 0) {
@@ -233,7 +244,8 @@ touches(Run *run, const Op *o)
 
 		if (o->in[i]->type.space != S_shared || !cells_of(run, o->in[i], &e))
 			continue;
-		e.kind = to ? fills ? EV_FILL : EV_WRITE : o->code == O_wgmma ? EV_ISSUE : EV_READ;
+		e.kind = to ? fills ? EV_FILL : EV_WRITE : o->code == O_wgmma ? EV_ISSUE
+		                                                              : EV_READ;
 		if (e.kind == EV_FILL)
 			e.bar = bar_of(run, op_mbar(o)->out[0], op_slot(o));
 		event(run, e);
@@ -358,13 +370,15 @@ static bool
 take_sizes(Run *run, const int64_t *sizes)
 {
 	const Kernel *k = run->r->k;
-	int n = 0;
+	int n = 0, own = 0;
 
+	while (own < OWN && sizes[own])
+		own++;
 	for (int i = 0; i < k->nparam; i++) {
 		const Param *p = &k->param[i];
 
 		if (p->kind != P_tensor && !dtype_is_float(p->val->type.dtype))
-			set(run, p->val, true, p->kind == P_size ? size_of(p, sizes[n++ % OWN]) : 1);
+			set(run, p->val, true, p->kind == P_size ? size_of(p, sizes[n++ % own]) : 1);
 	}
 	run_block(run, k->grid);
 	for (int i = 0; i < k->nassume; i++) {
@@ -423,7 +437,8 @@ rings_of(Kernel *k)
 	for (uint32_t i = 0; i <= k->nval; i++)
 		r->bar[i] = r->cell[i] = -1;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		const Val *tile = o->code == O_copy && IMM(o, async) == COPY_BARRIER ? view_root(o->in[1]) : NULL;
+		bool fills = o->code == O_copy && IMM(o, async) == COPY_BARRIER;
+		const Val *tile = fills ? view_root(o->in[1]) : NULL;
 
 		if (o->code == O_mbar) {
 			r->bar[o->out[0]->id] = r->nbar;

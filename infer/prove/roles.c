@@ -2,34 +2,35 @@
  *
  * keeps   everything; a violation is an internal error at the op
  *
- * PTX ISA, "mbarrier": what is in front of the arrivals that end a phase, and the copies that it expects, are done
- * for whoever has waited for that phase; nothing else orders two roles.  Small launches are followed
+ * PTX ISA, "mbarrier": what is in front of the arrivals that end a phase, and the copies that it expects, are
+ * done for whoever has waited for that phase; nothing else orders two roles.  Small launches are followed
  * (role_trace.c), the roles one beside the other, in an order in which producers are as far ahead as they can
- * be and in one in which they are not.  Each role knows how far it has seen each other one, and the phases of each
- * barrier.  Who waits for a phase that nobody ends, fills or writes what another may still read or fill, or reads
- * what a copy may still bring, is wrong.
+ * be and in one in which they are not.  Each role knows how far it has seen each other one, and which phases
+ * of each barrier.  Who waits for a phase that nobody ends, changes what another may still read, write or
+ * fill, or reads what a copy may still bring, is wrong.
  *
  * Where what a role does depends on what tensors hold, nothing is said of that launch. */
 #include "infer/prove/prove.h"
 #include "infer/prove/role_trace.h"
 #include <string.h>
 
-enum { ROLES_MOST = 9, UNDER_WAY = INT32_MAX };
+enum { ROLES_MOST = 9,
+       UNDER_WAY = INT32_MAX };
 
 /* What is known of the last accesses to a cell. */
 typedef struct Cell {
 	const Op *fill;
-	int bar, phases;      /* the fill has ended when so many phases of that barrier have */
-	bool parts;           /* fills of several barriers, each some of it: not followed */
-	bool whole;           /* the fill is of all */
-	int writer, written;  /* role and its clock; written 0: nobody */
+	int bar, phases; /* the fill has ended when so many phases of that barrier have */
+	bool parts; /* fills of several barriers, each some of it: not followed */
+	bool whole; /* the fill is of all */
+	int writer, written; /* role and its clock; written 0: nobody */
 	int read[ROLES_MOST]; /* clock of each role's last read, UNDER_WAY: of a product; 0: none */
 	bool read_whole[ROLES_MOST];
 } Cell;
 
 typedef struct Barrier {
 	int arrived, phases; /* phases that have ended */
-	int *seen, *open;    /* of those who waited; of those who arrived up to now */
+	int *seen, *open; /* of those who waited; of those who arrived up to now */
 } Barrier;
 
 /* A product under way reads these. */
@@ -40,7 +41,7 @@ typedef struct Reading {
 
 typedef struct Run {
 	Trace t;
-	int at;    /* the next event */
+	int at; /* the next event */
 	int *seen; /* clocks of all roles, then phases of all barriers, that it has seen */
 	Reading *reading;
 	int n, cap;

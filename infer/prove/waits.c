@@ -1,5 +1,5 @@
-/* waits.c - pass_prove_waits: checker of what is waited for: by groups of copies to shared tiles and of
- * bulk copies from them, and by rings of barriers between roles.
+/* waits.c - pass_prove_waits: checker of what is waited for by groups of copies to shared tiles and of bulk
+ * copies from them.
  *
  * keeps   everything; a violation is an internal error at the op
  *
@@ -9,15 +9,10 @@
  * what a copy is certainly still bringing, a write to what one is certainly still reading, and a bulk copy
  * under way where the kernel ends are violations.  Of a slot that is no number nothing is said.
  *
- * Of a ring of barriers a role that the compiler made holds the stages that it waited for until it arrives at
- * the other barrier of the ring.  A number of them that grows from turn to turn, or falls, is of a wait or
- * arrival too much or too few.  And a copy that a barrier tells of fills the stage that has the number of the
- * barrier.  Programs that write their roles may count otherwise.
- *
  * What lanes wrote to shared memory is read by products and bulk copies behind a proxy alone.
  *
- * Barriers between a thread's wait and the others' reads are pass_prove_sync's. */
-#include "infer/prove/flight.h"
+ * Barriers between a thread's wait and the others' reads are pass_prove_sync's, rings between roles
+ * pass_prove_roles'. */
 #include "infer/prove/prove.h"
 #include "infer/prove/ways.h"
 
@@ -184,76 +179,7 @@ touches(Follow *f, Way *w, const Op *o, Val *v, bool writes)
 	}
 }
 
-/* ---- rings of barriers ----------------------------------------------------------------------------- */
-
-static void
-ring_new(Follow *f, const Val *wait, const Val *done, int role)
-{
-	for (int i = 0; i < f->nring; i++)
-		if (f->ring[i].role == role && (f->ring[i].wait == wait || f->ring[i].done == done)) {
-			if (f->ring[i].wait != wait || f->ring[i].done != done)
-				f->ring[i].stages = 0; /* not one by one: nothing is counted */
-			return;
-		}
-	if (f->nring < RINGS)
-		f->ring[f->nring++] = (BarrierRing){ wait, done, role, (int)wait->type.shape[0] };
-}
-
-/* Producers wait for leave at one barrier and tell of their copies at another; consumers the other way
- * around.  A barrier at which one role both waits and arrives lets its teams take turns. */
-static void
-find_rings(Follow *f, const Op *roles)
-{
-	Block *producer = roles->blk[0];
-	OpWalk w, x;
-
-	for (const Op *o = walk_first(&w, producer); o; o = walk_next(&w)) {
-		if (!moves(o, COPY_BARRIER))
-			continue;
-		for (const Op *p = walk_first(&x, producer); p; p = walk_next(&x))
-			if (p->code == O_mbar_wait && is_leave(producer, p->in[0], view_root(o->in[1]))) {
-				ring_new(f, p->in[0], o->in[2], 0);
-				ring_new(f, o->in[2], p->in[0], 1);
-			}
-	}
-	for (int r = 0; r < 2; r++)
-		for (const Op *o = walk_first(&w, roles->blk[r]); o; o = walk_next(&w)) {
-			if (o->code != O_mbar_wait)
-				continue;
-			for (const Op *p = walk_first(&x, roles->blk[r]); p; p = walk_next(&x))
-				if (p->code == O_mbar_arrive && p->in[0] == o->in[0])
-					ring_new(f, o->in[0], o->in[0], r);
-		}
-}
-
-static void
-hold(Follow *f, Way *w, const Op *o)
-{
-	for (int i = 0; i < f->nring; i++) {
-		const BarrierRing *r = &f->ring[i];
-		bool waits = o->code == O_mbar_wait;
-
-		if (r->role != f->role || !r->stages || o->in[0] != (waits ? r->wait : r->done))
-			continue;
-		w->held[i] += waits ? 1 : -1;
-		if (w->held[i] > r->stages)
-			violation(f, o, "the role waits for more stages than it lets go");
-		if (w->held[i] < -r->stages)
-			violation(f, o, "the role lets go more stages than it waits for");
-	}
-}
-
-/* The stage that a copy fills has the number of its barrier. */
-static void
-fills(Follow *f, const Op *o)
-{
-	const Op *view = o->in[1]->def;
-	const Val *tile = view_root(o->in[1]);
-
-	if (view && view->code == O_view && view->in[0] == tile && IMM(view, dropped) & 1 &&
-	    tile->type.shape[0] == o->in[2]->type.shape[0] && !slots_meet(NULL, view->in[1], o->in[3]))
-		violation(f, o, "it fills another stage than its barrier tells of");
-}
+/* ---- kernels --------------------------------------------------------------------------------------- */
 
 static void
 walk_op(Follow *f, Way *w, const Op *o)
@@ -266,12 +192,8 @@ walk_op(Follow *f, Way *w, const Op *o)
 		wait_for(w, IMM(o, pending), IMM(o, bulk) ? TAKES : BRINGS);
 	else if (o->code == O_proxy && IMM(o, space) == S_shared)
 		show(w);
-	else if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
-		hold(f, w, o);
 	if (!op_is(o, F_MEM))
 		return;
-	if (moves(o, COPY_BARRIER) && f->planned)
-		fills(f, o);
 	for (int i = 0; i < o->nin; i++)
 		if (o->in[i]->type.space == S_shared)
 			touches(f, w, o, o->in[i], i == 1 && (o->code == O_copy || o->code == O_store));
@@ -283,48 +205,18 @@ walk_op(Follow *f, Way *w, const Op *o)
 		start(f, w, o->in[1], HIDES);
 }
 
-/* Is there a wait for what o tells of? */
-static void
-told(Follow *f, const Op *o)
-{
-	OpWalk w;
-
-	for (const Op *p = walk_first(&w, f->k->body); p; p = walk_next(&w))
-		if (p->code == O_mbar_wait && p->in[0] == o->in[0])
-			return;
-	violation(f, o, "nobody waits for what it tells of");
-}
-
-static bool
-has_barriers(const Op *loop)
-{
-	OpWalk w;
-
-	for (const Op *o = walk_first(&w, loop->blk[0]); o; o = walk_next(&w))
-		if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
-			return true;
-	return false;
-}
-
 bool
 pass_prove_waits(Kernel *k)
 {
-	Follow f = { .k = k, .ok = true, .role = -1, .op = walk_op };
+	Follow f = { .k = k, .ok = true, .op = walk_op };
 	bool any = false;
 	Ways ways;
 	OpWalk w;
 
-	f.planned = schedule_has_roles(k->schedule) && !k->unscheduled;
 	f.slot = NEWN(k->unit->arena, uint8_t, k->nval + 1);
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		f.engines = f.engines || is_engine(o);
-		any = any || o->code == O_roles || moves(o, COPY_GROUP) || moves(o, COPY_OUT);
-		if (o->code == O_roles && f.planned)
-			find_rings(&f, o);
-		if (o->code == O_mbar_arrive && f.planned)
-			told(&f, o);
-		if (o->code == O_for && has_barriers(o))
-			ways_ask_loop(&f, o);
+		any = any || moves(o, COPY_GROUP) || moves(o, COPY_OUT);
 	}
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_view && o->out[0]->type.space == S_shared)

@@ -1,9 +1,7 @@
 /* ways.c - all ways through a kernel: loops of any number of turns, both sides of branches.
  *
  * Ways that are the same in what is kept are one, so that a loop ends when its turns bring no new one.  A
- * number is known where it begins as a constant and wraps around.  Of a loop with barriers inside it is
- * known whether a turn is the first, and behind it whether there was one: `first < counter` and
- * `first < end` in the program. */
+ * number is known where it begins as a constant and wraps around. */
 #include "infer/prove/ways.h"
 #include "hexc/ir/number.h"
 #include "infer/prove/prove.h"
@@ -11,38 +9,9 @@
 
 enum { WAYS_MOST = 1024, MADE_MOST = 1 << 14 };
 
-/* Inside of a loop, and behind it. */
-typedef enum Turn { FIRST_TURN, LATER_TURN, NO_TURN, SOME_TURN } Turn;
-
 static void walk_block(Follow *f, Ways *ways, const Block *b);
 
 /* ---- numbers ------------------------------------------------------------------------------------- */
-
-static bool
-same_number(const Val *a, const Val *b)
-{
-	int64_t x, y;
-
-	return a == b || (val_is_const(a, &x) && val_is_const(b, &y) && x == y);
-}
-
-/* `first < counter` or `first < end` of a loop that is asked for. */
-static int64_t
-turn_number(const Follow *f, const Way *w, const Op *o)
-{
-	for (int i = 0; o->code == O_lt && i < f->nloop; i++) {
-		const Op *loop = f->loop[i];
-		int64_t turn = w->number[f->turn[i]];
-
-		if (turn == UNKNOWN || !same_number(o->in[0], loop->in[0]))
-			continue;
-		if (o->in[1] == loop->blk[0]->arg[0])
-			return turn == LATER_TURN;
-		if (same_number(o->in[1], loop->in[1]))
-			return turn != NO_TURN;
-	}
-	return UNKNOWN;
-}
 
 int64_t
 ways_number(const Follow *f, const Way *w, const Val *v, int depth)
@@ -62,8 +31,6 @@ ways_number(const Follow *f, const Way *w, const Val *v, int depth)
 	}
 	if (o->nin != 2 || o->nout != 1 || !op_is(o, F_PURE) || o->in[0]->type.space != S_scalar)
 		return UNKNOWN;
-	if ((is = turn_number(f, w, o)) != UNKNOWN)
-		return is;
 	x = ways_number(f, w, o->in[0], depth - 1);
 	y = ways_number(f, w, o->in[1], depth - 1);
 	return x != UNKNOWN && y != UNKNOWN && i64_eval(o->code, x, y, &is) ? is : UNKNOWN;
@@ -104,45 +71,6 @@ ways_ask(Follow *f, const Val *v)
 	}
 }
 
-void
-ways_ask_loop(Follow *f, const Op *loop)
-{
-	if (f->nloop == (int)COUNT_OF(f->loop) || f->nslot == NUMBERS)
-		return;
-	f->home[f->nslot] = loop->parent;
-	f->turn[f->nloop] = f->nslot++;
-	f->loop[f->nloop++] = loop;
-}
-
-/* Where a way is in a loop that is asked for, NULL: it is not. */
-static int64_t *
-turn_of(const Follow *f, Way *w, const Op *loop)
-{
-	for (int i = 0; i < f->nloop; i++)
-		if (f->loop[i] == loop)
-			return &w->number[f->turn[i]];
-	return NULL;
-}
-
-static void
-set_turn(const Follow *f, Way *w, const Op *loop, Turn turn)
-{
-	int64_t *at = turn_of(f, w, loop);
-
-	if (at)
-		*at = turn;
-}
-
-/* From the head to behind the loop. */
-static void
-leave_turn(const Follow *f, Way *w, const Op *loop)
-{
-	int64_t *at = turn_of(f, w, loop);
-
-	if (at)
-		*at = *at == LATER_TURN ? SOME_TURN : NO_TURN;
-}
-
 /* ---- ways ------------------------------------------------------------------------------------------ */
 
 bool
@@ -155,8 +83,7 @@ ways_same_copy(const Moving *a, const Moving *b)
 static bool
 same_way(const Way *a, const Way *b)
 {
-	if (a->n != b->n || memcmp(a->number, b->number, sizeof a->number) != 0 ||
-	    memcmp(a->held, b->held, sizeof a->held) != 0)
+	if (a->n != b->n || memcmp(a->number, b->number, sizeof a->number) != 0)
 		return false;
 	for (int i = 0; i < a->n; i++) {
 		bool found = false;
@@ -244,7 +171,6 @@ walk_loop(Follow *f, Ways *ways, const Op *o)
 
 		for (int j = 0; j < o->nout; j++)
 			remember(f, &w, b->arg[1 + j], ways_number(f, &ways->a[i], o->in[3 + j], DEPTH));
-		set_turn(f, &w, o, FIRST_TURN);
 		w.ended = !runs;
 		ways_add(f, &head, &w);
 	}
@@ -256,7 +182,6 @@ walk_loop(Follow *f, Ways *ways, const Op *o)
 		for (int j = 0; j < turn.n; j++) {
 			hand_on(f, &turn.a[j], b, b->arg + 1, o->nout);
 			end_turn(f, &turn.a[j], o);
-			set_turn(f, &turn.a[j], o, LATER_TURN);
 			turn.a[j].ended = true;
 			ways_add(f, &head, &turn.a[j]);
 		}
@@ -269,7 +194,6 @@ walk_loop(Follow *f, Ways *ways, const Op *o)
 		for (int j = 0; j < o->nout; j++)
 			remember(f, &w, o->out[j], ways_number(f, &w, b->arg[1 + j], DEPTH));
 		forget(f, &w, b->arg + 1, o->nout);
-		leave_turn(f, &w, o);
 		ways_add(f, &behind, &w);
 	}
 	*ways = behind;
@@ -308,9 +232,7 @@ walk_roles(Follow *f, Ways *ways, const Op *o)
 		Ways role = { 0 };
 
 		ways_join(f, &role, ways);
-		f->role = r;
 		walk_block(f, &role, o->blk[r]);
-		f->role = -1;
 		ways_join(f, &behind, &role);
 	}
 	*ways = behind;

@@ -4,7 +4,7 @@
 #define HEXC_PROVE_WAYS_H
 #include "hexc/ir/ir.h"
 
-enum { OPEN = -1, COPIES = 32, NUMBERS = 40, RINGS = 8, DEPTH = 16 };
+enum { OPEN = -1, COPIES = 32, NUMBERS = 40, DEPTH = 16 };
 #define UNKNOWN INT64_MIN
 
 /* The part of a shared tile from index lo of its first dim on, n of them. */
@@ -32,7 +32,6 @@ typedef struct Moving {
 typedef struct Way {
 	Moving copy[COPIES];
 	int n;
-	int held[RINGS]; /* stages of a ring that the role waited for and has not let go */
 	int64_t number[NUMBERS]; /* of Follow.slot */
 	bool ended; /* it comes from the end of a turn; not compared */
 } Way;
@@ -42,29 +41,16 @@ typedef struct Ways {
 	int n, cap;
 } Ways;
 
-/* A barrier at which a role waits, and the one at which it says that it is done with what it waited for. */
-typedef struct BarrierRing {
-	const Val *wait, *done;
-	int role, stages;
-} BarrierRing;
-
 typedef struct Follow {
 	Kernel *k;
 	bool ok;
 	bool lost; /* too many ways, or copies: the kernel is not followed any further */
-	bool planned; /* roles are pass roles', not the program's */
 	bool engines; /* something reads shared memory as the asynchronous proxy does */
-	int role; /* -1 outside of roles */
 	void (*op)(struct Follow *f, Way *w, const Op *o); /* of ops that read, write or order memory */
 	uint8_t *slot; /* [nval+1] 1 + which number of a way it is: what slots are made from; 0: none */
 	uint8_t nslot;
 	const Block *home[NUMBERS]; /* of each, where the value is */
 	int made; /* ways so far, of which memory is taken */
-	const Op *loop[NUMBERS]; /* those with barriers inside */
-	uint8_t turn[NUMBERS];   /* .. which number of a way says where it is in each */
-	int nloop;
-	BarrierRing ring[RINGS];
-	int nring;
 } Follow;
 
 /* The same part, by the same kind of copy? */
@@ -73,8 +59,6 @@ bool ways_same_copy(const Moving *a, const Moving *b);
 int64_t ways_number(const Follow *f, const Way *w, const Val *v, int depth);
 /* What v is made from in other turns or branches is to be followed. */
 void ways_ask(Follow *f, const Val *v);
-/* .. and of loops with barriers inside which turn it is. */
-void ways_ask_loop(Follow *f, const Op *loop);
 /* Follow all ways from the start of the kernel's body; those to its end. */
 Ways ways_follow(Follow *f);
 #endif
