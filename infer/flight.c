@@ -115,12 +115,25 @@ any_is(Block *b, const int *used, bool (*is)(const Op *o, const int *used))
 	return false;
 }
 
+/* Does the arrival say that lanes of its role wrote what an engine reads?  Of a copy with a barrier one
+ * arrival does, of all else any may. */
+static bool
+tells_engine(const Op *arrive, Block *role, const int *used)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, role); o; o = walk_next(&w))
+		if (writes_for_engine(o, used) &&
+		    (o->code != O_copy || !op_mbar(o) || copy_arrival(o) == arrive))
+			return true;
+	return false;
+}
+
 bool
 pass_flight(Kernel *k)
 {
 	const Op *roles = kernel_roles(k);
 	const int *used;
-	bool tells[2];
 	int each[2];
 	OpWalk w;
 
@@ -134,8 +147,6 @@ pass_flight(Kernel *k)
 	each[0] = any_is(roles->blk[0], used, touches) ? k->helpers : 1;
 	each[1] = any_is(roles->blk[1], used, touches) || k->warps % WARPGROUP ? k->warps
 	                                                                       : k->warps / WARPGROUP;
-	for (int i = 0; i < 2; i++)
-		tells[i] = any_is(roles->blk[i], used, writes_for_engine);
 	tell_of_copies(k, used);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		bool computes = op_role(o) == ROLE_CONSUMER;
@@ -144,7 +155,7 @@ pass_flight(Kernel *k)
 			continue;
 		IMM_SET(o, signals, each[computes]);
 		release_early(o);
-		if (tells[computes])
+		if (tells_engine(o, roles->blk[computes], used))
 			IMM_SET(op_new(o->parent, o, O_proxy, o->src, 0, NULL, 0, NULL), space, S_shared);
 	}
 	return true;

@@ -247,23 +247,6 @@ is_joined(Kernel *k, const Op *o)
 	return next && next->code == O_commit;
 }
 
-/* What a role's producers fetch by boxes alone needs no proxy in front of their arrival. */
-static bool
-is_of_boxes(const Op *o)
-{
-	const Op *copy = o->prev;
-	bool boxes = false;
-
-	if (o->code != O_proxy || !o->next || o->next->code != O_mbar_arrive)
-		return false;
-	for (; copy && copy->code != O_mbar_arrive; copy = copy->prev) {
-		if (copy->code == O_copy && !op_access(copy)->tensor_map)
-			return false;
-		boxes = boxes || copy->code == O_copy;
-	}
-	return boxes;
-}
-
 static bool
 is_known(const char *what, const Op *was)
 {
@@ -296,7 +279,7 @@ drop_each(Kernel *k, const Launches *l, const char *what, int *tried)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (is_site(o) && !is_drain(o) && !is_joined(k, o) && !is_of_boxes(o)) {
+		if (is_site(o) && !is_drain(o) && !is_joined(k, o)) {
 			ck_assert_int_lt(n, SITES);
 			site[n++] = o;
 		}
