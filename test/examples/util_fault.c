@@ -312,19 +312,12 @@ static const struct {
 	  "open: in front of a slab's first use nothing is stored yet" },
 	{ "lora.hexc sm_90a roles", "bar.sync 1", "open: likewise" },
 	{ "lora.hexc sm_90a roles2", "bar.sync 2", "open: likewise" },
-	{ "swiglu.hexc sm_90a roles", "fence.proxy.async",
-	  "redundant behind boxes alone, a version of the producer; behind lanes open" },
-	{ "gather.hexc sm_90a roles", "fence.proxy.async", "open: likewise" },
-	{ "control.hexc sm_90a roles,", "fence.proxy.async", "open: likewise" },
 	{ "control.hexc sm_90a roles,", "cp.async.bulk.commit_group",
 	  "too few tiles: its slab is used once" },
 	{ "moe.hexc sm_90a groups", "bar.sync 0", "open: forced groups; the best candidate has roles" },
-	{ "gemm_wNa8.hexc sm_90a roles", "barrier.cluster",
-	  "open: the simulator takes the last remote arrival for awaited" },
 	{ "gather.hexc sm_90a groups", "cp.async.commit_group",
 	  "redundant where rows begin anywhere: lanes copy them, groups are empty" },
 	{ "gather.hexc sm_90a groups", "cp.async.wait_group 1", "redundant, likewise" },
-	{ "gather.hexc sm_90a roles", "barrier.cluster", "open: as in gemm_wNa8" },
 	{ "control.hexc sm_120a", "bar.sync 0",
 	  "redundant in `down`: the turn that leaves the loop runs no pipeline, and has "
 	  "passed a barrier" },
@@ -340,7 +333,7 @@ is_known(const Site *s)
 	while (i < COUNT_OF(known) && !(strstr(s->what, known[i].kernel) &&
 	                                !strncmp(s->op, known[i].op, strlen(known[i].op))))
 		i++;
-	return i < COUNT_OF(known) && !(getenv("OPEN") && strstr(known[i].why, "open"));
+	return i < COUNT_OF(known);
 }
 
 int

@@ -94,13 +94,15 @@ space_of(u64 *addr)
 bool
 cluster_reach(Warp *w, const Ins *in, int lane, Cta *b, u32 off, u32 bytes)
 {
+	bool arrives = in->id == OP_mbarrive || in->id == OP_mbdrop;
+
 	if (b->ended) {
 		fault_add(w, lane, SIM_FAULT_CLUSTER, in->line, SIM_SPACE_SHARED, off, bytes, NULL,
 		          "%.60s: block %u,%u,%u (rank %u) has exited: its shared memory is gone", in->text,
 		          b->id[0], b->id[1], b->id[2], b->rank);
 		return false;
 	}
-	if (w->def && !(in->flags & F_STRONG) && (in->id == OP_ld || in->id == OP_st)) {
+	if (w->def && (arrives || (!(in->flags & F_STRONG) && (in->id == OP_ld || in->id == OP_st)))) {
 		b->reach.w = w;
 		b->reach.lane = lane;
 		b->reach.in = in;

@@ -107,7 +107,7 @@ unstick(Cluster *c, u64 *steps)
 	return false;
 }
 
-/* Another block's last access has to be ordered before the end of this one, by a barrier of the
+/* Another block's last access, or arrival, has to be ordered before the end of this one, by a barrier of the
  * cluster or by whatever this block has waited for. */
 static void
 check_reach(Cta *b)

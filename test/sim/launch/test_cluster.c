@@ -282,6 +282,11 @@ TEST_EACH(reductions, sizeof reds / sizeof *reds)
 
 /* ---- planted faults ---- */
 
+/* Rank 1 arrives at the barrier of rank 0, and ends. */
+#define ARRIVES "mbarrier.init.shared.b64 [mb], 1;\nfence.mbarrier_init.release.cluster;\n" \
+	"mapa.shared::cluster.u32 %r9, mb, %r7;\nsetp.eq.u32 %p5, %r5, 0;\n" MEET \
+	"@!%p5 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r9]; //here\n@!%p5 bra E;\n"
+
 // clang-format off
 static const Case cases[] = {
 	{ "another block's memory without a barrier", SIM_FAULT_RACE_SHARED,
@@ -355,6 +360,11 @@ static const Case cases[] = {
 	  KC("st.shared.u32 [%r4], %r1;\n" MEET "setp.ne.u32 %p1, %r5, 0;\n@%p1 bra E;\n"
 	      "ld.shared::cluster.u32 %r10, [%r8];\nE:\n" MEET),
 	  32, 2, 2 },
+	{ "a block that does not wait for who arrives at it", SIM_FAULT_CLUSTER,
+	  KC(ARRIVES "mov.u32 %r10, 0;\nL: add.s32 %r10, %r10, 1;\nsetp.lt.u32 %p1, %r10, 20000;\n"
+	      "@%p1 bra L;\nE:\n"),
+	  KC(ARRIVES AWAIT "E:\n"),
+	  1, 2, 2 },
 	{ "a block that has exited", SIM_FAULT_CLUSTER,
 	  KC("setp.ne.u32 %p1, %r5, 0;\n@%p1 ret;\nmov.u32 %r10, 0;\nL: add.s32 %r10, %r10, 1;\n"
 	      "setp.lt.u32 %p1, %r10, 20000;\n@%p1 bra L;\nst.shared::cluster.u32 [%r8], %r1; //here\n"),
