@@ -77,7 +77,9 @@ static const struct {
 	  "the loop's first wait is for the group behind, and groups are done in order" },
 	{ "attention sm_90a", "wait", "barrier", 2,
 	  "in front of a slab where Q was before, whose copy has waited for the slab of the turn before" },
+	{ "attention sm_120a", "wait", "barrier", 2, "as on sm_90a" },
 	{ "lora sm_90a", "wait", "barrier", 2, "as in attention, of the first product's slab" },
+	{ "lora sm_90a roles2", "wait", "barrier", 2, "likewise" },
 };
 static int excused[COUNT_OF(known)];
 
@@ -392,4 +394,15 @@ TEST_EACH(hopper, COUNT_OF(program))
 	if (!getenv("QUICK") || _i % 4 == 2)
 		plant(_i, "sm_90a", NULL);
 }
+
+/* FULL=1: what the search takes elsewhere, and what it does not take. */
+TEST_EACH(others, COUNT_OF(program))
+{
+	if (!getenv("FULL") || strstr(program[_i].name, "_roles"))
+		return;
+	plant(_i, "sm_120a", NULL);
+	plant(_i, "sm_90a", "groups");
+	plant(_i, "sm_90a", "roles2");
+}
+
 TEST_PROGRAM(UNIT_FIXTURE, .timeout = 300);
