@@ -69,28 +69,22 @@ reaches_past(const Access *a)
 	return mem && mem->def && view_is_longer(mem->def);
 }
 
-/* Is the element at one place of such an access in the tile? */
-static bool
-is_within(const Access *a, int64_t lane, int64_t warp, int64_t reg)
-{
-	const Op *view = shared_operand(a->op)->def;
-	int64_t c[DIM_MAX] = { 0 };
-
-	index_at(a, lane, warp, reg, c);
-	for (int d = 0; d < a->rank; d++)
-		if (c[d] >= view_within(view, d))
-			return false;
-	return true;
-}
-
-/* Lanes that are behind the tile's end take no part. */
+/* Lanes that are behind the end of the tile that such an access is of take no part. */
 static void
 trace_clip(Trace *t, const Access *a, int64_t warp)
 {
+	const Op *view = shared_operand(a->op)->def;
+	int64_t within[DIM_MAX], c[DIM_MAX] = { 0 };
+
+	for (int d = 0; d < a->rank; d++)
+		within[d] = view_within(view, d);
 	for (int i = 0; i < t->ninst; i++)
-		for (int lane = 0; lane < t->lanes; lane++)
-			if (!is_within(a, lane, warp, (int64_t)i * a->vec))
-				t->off[i * t->lanes + lane] = -1;
+		for (int lane = 0; lane < t->lanes; lane++) {
+			index_at(a, lane, warp, (int64_t)i * a->vec, c);
+			for (int d = 0; d < a->rank; d++)
+				if (c[d] >= within[d])
+					t->off[i * t->lanes + lane] = -1;
+		}
 }
 
 /* `tile` without its swizzle is linear in the coordinates, and these are sums of what lane, warp and register

@@ -314,7 +314,6 @@ static const struct {
 	{ "lora.hexc sm_90a roles2", "bar.sync 2", "open: likewise" },
 	{ "control.hexc sm_90a roles,", "cp.async.bulk.commit_group",
 	  "too few tiles: its slab is used once" },
-	{ "moe.hexc sm_90a groups", "bar.sync 0", "open: forced groups; the best candidate has roles" },
 	{ "gather.hexc sm_90a groups", "cp.async.commit_group",
 	  "redundant where rows begin anywhere: lanes copy them, groups are empty" },
 	{ "gather.hexc sm_90a groups", "cp.async.wait_group 1", "redundant, likewise" },
