@@ -83,7 +83,8 @@ linear_even(const Linear *x)
 static Linear
 linear_divide(Gen *g, const Val *v, Linear x, int64_t over)
 {
-	x.ok = x.ok && linear_even(&x) && over > 0 && x.by % over == 0 && val_fact(g->k, v).lo >= 0;
+	x.ok = x.ok && over > 0 && x.by % over == 0 && val_fact(g->k, v).lo >= 0;
+	x.ok = x.ok && linear_even(&x);
 	if (!x.ok)
 		return x;
 	x.by /= over;
