@@ -21,7 +21,7 @@ typedef struct Rows {
 	int n;
 } Rows;
 
-/* ---- what is divided by what ----------------------------------------------------------------------------- */
+/* ---- what is divided by what ------------------------------------------------------------------------- */
 
 static const struct Span *
 find_span(const Loop *l, const Val *v)
@@ -119,7 +119,7 @@ read_op(Gen *g, Rows *rows, const Op *o)
 		span_add(g, o->out[0], o->code == O_div ? at : from, o->code == O_div ? to : at);
 }
 
-/* ---- which wheels there are ------------------------------------------------------------------------------ */
+/* ---- which wheels there are -------------------------------------------------------------------------- */
 
 /* What a turn adds to each wheel of a row.  False: one could go on by two. */
 static bool
@@ -241,7 +241,7 @@ wheels_new(Gen *g)
 		row_make(g, &rows.row[i]);
 }
 
-/* ---- what they show -------------------------------------------------------------------------------------- */
+/* ---- what they show ---------------------------------------------------------------------------------- */
 
 static LV
 as_type(Gen *g, LV x, LLVMTypeRef type)
@@ -333,7 +333,7 @@ wheels_linear(Gen *g, const Val *v)
 	return x;
 }
 
-/* ---- from turn to turn ----------------------------------------------------------------------------------- */
+/* ---- from turn to turn ------------------------------------------------------------------------------- */
 
 static void
 wheel_next(Gen *g, Wheel *w, const Wheel *under)

@@ -1,4 +1,4 @@
-/* wheel.h - quotients and remainders of what a loop counts, kept as a counter with wheels keeps its digits. */
+/* wheel.h - quotients and remainders of what a loop counts: a counter with wheels. */
 #ifndef HEXC_PTXGEN_WHEEL_H
 #define HEXC_PTXGEN_WHEEL_H
 #include "ptxgen/base/moving.h"
@@ -16,7 +16,7 @@ struct Wheel {
 	LV carry;      /* i1, behind wheels_next: it starts again */
 };
 
-/* At the start of g->loop's body: which quotients and remainders wheels keep.  None where that does not pay. */
+/* At the start of g->loop's body: which quotients and remainders wheels keep, those where that pays. */
 void wheels_new(Gen *g);
 /* v in this turn, i64; NULL: no wheels keep it. */
 LV wheels_value(Gen *g, const Val *v);

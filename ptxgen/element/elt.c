@@ -10,6 +10,7 @@
 #include "ptxgen/element/dequant.h"
 #include "ptxgen/element/index.h"
 #include "ptxgen/element/number.h"
+#include "ptxgen/element/rarely.h"
 #include <string.h>
 
 LV
@@ -388,9 +389,13 @@ static void
 pull_select(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
-	LV x = word_get(g, o->in[1], w), y = word_get(g, o->in[2], w), one[WORD_ELEMS];
+	LV x, y, one[WORD_ELEMS];
 	int pos[WORD_ELEMS], n = 0;
 
+	if (rarely_select(g, o, w))
+		return;
+	x = word_get(g, o->in[1], w);
+	y = word_get(g, o->in[2], w);
 	for (; n < t->epw && w * t->epw + n < t->nreg; n++) {
 		LV c = word_get(g, o->in[0], w * t->epw + n);
 
