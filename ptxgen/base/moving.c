@@ -65,8 +65,10 @@ linear_add(Gen *g, Linear x, Linear y)
 		return x;
 	x.first = in_front(g, LLVMBuildAdd, x.first, y.first);
 	for (int i = 0; i < WHEELS_MAX; i++)
-		if (y.carry[i])
-			x.carry[i] = x.carry[i] ? in_front(g, LLVMBuildAdd, x.carry[i], y.carry[i]) : y.carry[i];
+		if (x.carry[i] && y.carry[i])
+			x.carry[i] = in_front(g, LLVMBuildAdd, x.carry[i], y.carry[i]);
+		else if (y.carry[i])
+			x.carry[i] = y.carry[i];
 	return x;
 }
 

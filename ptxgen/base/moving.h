@@ -1,4 +1,4 @@
-/* moving.h - what is linear in the counter of a loop, or in quotients of it: how it moves from turn to turn. */
+/* moving.h - what is linear in the counter of a loop, or in quotients of it: how it moves in a turn. */
 #ifndef HEXC_PTXGEN_MOVING_H
 #define HEXC_PTXGEN_MOVING_H
 #include "ptxgen/base/gen.h"

@@ -278,8 +278,8 @@ wheels_value(Gen *g, const Val *v)
 	return s ? as_type(g, span_shows(g, s->from, s->to, false, type), g->i64) : NULL;
 }
 
-/* How many numbers they show, i64, in front; NULL: they go on without an end, or there are too many.  *by: what
- * a turn adds without what the wheel below does. */
+/* How many numbers they show, i64, in front; NULL: they go on without an end, or there are too many.  *by:
+ * what a turn adds without what the wheel below does. */
 static LV
 span_count(Gen *g, const struct Span *s, int64_t *by)
 {
