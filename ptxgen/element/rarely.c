@@ -23,7 +23,7 @@ struct Rare {
 	bool busy;    /* what comes before it is being emitted */
 };
 
-/* ---- what is behind the branch ------------------------------------------------------------------------- */
+/* ---- what is behind the branch ----------------------------------------------------------------------- */
 
 /* Has each register of v a word of its own? */
 static bool
@@ -96,7 +96,7 @@ rare_of(Gen *g, const Op *o)
 	return r;
 }
 
-/* ---- emission ------------------------------------------------------------------------------------------ */
+/* ---- emission ---------------------------------------------------------------------------------------- */
 
 /* May a block end here, are all selects there, o among them, and what they need? */
 static bool
@@ -165,7 +165,8 @@ static void
 emit_together(Gen *g, struct Rare *r, const int *word, int n)
 {
 	LV any = any_of(g, r, word, n), x[TOGETHER][SELECTS_MAX], y, phi[TOGETHER][SELECTS_MAX];
-	LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(g->b) }, join = block_behind(g), far = block_behind(g);
+	LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(g->b) };
+	LLVMBasicBlockRef join = block_behind(g), far = block_behind(g);
 
 	LLVMBuildCondBr(g->b, any, far, join);
 	LLVMPositionBuilderAtEnd(g->b, far);
@@ -205,7 +206,7 @@ rarely_select(Gen *g, Op *o, int w)
 	if (!can_branch(g, r, o))
 		return false;
 	r->busy = true;
-	for (int i = w / TOGETHER * TOGETHER; i < t->nword && n < TOGETHER && i / TOGETHER == w / TOGETHER; i++)
+	for (int i = w / TOGETHER * TOGETHER; i < t->nword && i / TOGETHER == w / TOGETHER; i++)
 		if (tile_has(t, i) && !t->word[i]) {
 			word_before(g, r, i);
 			word[n++] = i;
