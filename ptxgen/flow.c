@@ -3,7 +3,7 @@
 #include "infer/base/model.h"
 #include "infer/base/wgmma.h"
 #include "ptxgen/base/file.h"
-#include "ptxgen/base/moving.h"
+#include "ptxgen/base/wheel.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/index.h"
 #include "ptxgen/emit.h"
@@ -291,6 +291,7 @@ emit_for(Gen *g, Op *o)
 	loop_enter(g, &c, word, loop.head);
 	LLVMPositionBuilderAtEnd(g->b, body);
 	g->loop = &loop;
+	wheels_new(g);
 	gen_block(g, b);
 	if (g->u->diag->nerror)
 		return;

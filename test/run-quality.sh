@@ -5,6 +5,7 @@
 # conflicts, sectors and spills may not grow at all, instructions, registers and loops not by more than 3 %, stretches
 # not by more than 10 %.  `off` is what inference had predicted less the registers that ptxas took: it may not go
 # further from 0 than 8 more.  A version without a table is only shown.
+# A turn of conv2d has the products of one of gemm_f16, and at most 1.2 times as many instructions.
 # UPDATE=1 writes the table anew, so that a change shows in review.
 set -u
 . test/script.sh
@@ -73,6 +74,7 @@ measure gemm_int8 --arg 'A=randint(1,-128,127)[256,512]' --arg 'B=randint(2,-128
 measure lora --arg 'X=random(1)[256,512]' --arg 'W=random(2)[256,512]' --arg 'U=random(3)' --arg 'V=random(4)' \
 	--arg scale=0.5
 measure conv --arg 'X=random(1)[2,16,16,64]' --arg 'F=random(2)[64,3,3,64]' --arg 'Y=zeros[2,8,8,64]'
+measure conv2d --arg 'X=random(1)[1,16,16,64]' --arg 'F=random(2)[128,9,64]' --arg 'Y=zeros[1,16,16,128]'
 measure moe --arg 'A=random(1)[64,256]' --arg 'W=randint(2,0,15)[4,128,256]' --arg 'S=random(3)' \
 	--arg 'TOK=randint(4,0,63)[128]' --arg 'EX=randint(5,0,3)[8]'
 measure attention --arg 'Q=random(1)[1,128,2,64]' --arg 'K=random(2)[1,256,1,64]' --arg 'V=random(3)' --arg scale=0.125
@@ -92,6 +94,10 @@ for t in e2m1 e2m3 e3m2 e4m3 e5m2; do
 	measure "gemm_wNa16:$t" --arg 'A=random(1)[64,512]' --arg 'W=random(2)[256,512]' --arg 'S=random(3)'
 done
 cat "$dir/new"
+awk -F '\t' '
+	$11 ~ /^[0-9]+$/ { loop[$1] = $11 }
+	END { if (loop["conv2d"] > 1.2 * loop["gemm_f16"]) {
+		print "conv2d: " loop["conv2d"] " instructions a turn, gemm_f16 " loop["gemm_f16"]; exit 1 } }' "$dir/new" || bad=1
 if [ "${UPDATE:-0}" = 1 ]; then
 	cp "$dir/new" "$table"
 	exit $bad

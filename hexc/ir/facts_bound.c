@@ -200,6 +200,17 @@ lin_mul(Bounding *b, const Val *v, const Val *x, const Val *y, int dir)
 	return lin_atom(v);
 }
 
+/* A remainder is less than the divisor, and at most what is divided. */
+static Lin
+lin_mod(Bounding *b, const Val *v, const Val *x, const Val *y, int dir)
+{
+	if (dir == 0 || fact_of(&b->ask, x).lo < 0 || fact_of(&b->ask, y).lo < 1)
+		return lin_atom(v);
+	if (dir < 0)
+		return lin_const(0);
+	return choose(b) ? lin_of(b, x, dir) : lin_add(lin_of(b, y, dir), lin_const(1), -1);
+}
+
 static Lin
 lin_op(Bounding *b, const Val *v, int dir)
 {
@@ -216,6 +227,7 @@ lin_op(Bounding *b, const Val *v, int dir)
 	case O_mul: return lin_mul(b, v, x, y, dir);
 	case O_shl: return shift ? lin_scale(lin_of(b, x, dir), (int64_t)1 << c.lo, 1) : lin_atom(v);
 	case O_div: return c.lo == c.hi ? lin_div(b, v, x, c.lo, dir) : lin_atom(v);
+	case O_mod: return lin_mod(b, v, x, y, dir);
 	case O_shr: return shift ? lin_div(b, v, x, (int64_t)1 << c.lo, dir) : lin_atom(v);
 	case O_min:
 	case O_max:

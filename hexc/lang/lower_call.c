@@ -12,7 +12,7 @@ typedef struct Builtin {
 	const char *usage;
 } Builtin;
 
-static CallFn lower_where, lower_bitcast, lower_exact, lower_ceil, call_sum, call_max, call_min, call_argmax,
+static CallFn lower_where, lower_rarely, lower_bitcast, lower_exact, lower_ceil, call_sum, call_max, call_min, call_argmax,
 	call_argmin, call_scan, call_dot;
 
 static const Builtin builtin[] = {
@@ -34,6 +34,7 @@ static const Builtin builtin[] = {
 	{ "fma", 3, 3, O_fma, NULL, "fma(a, b, c)" },
 	{ "bitcast", 2, 2, O_bitcast, lower_bitcast, "bitcast(x, TYPE)" },
 	{ "where", 3, 3, O_select, lower_where, "where(condition, a, b)" },
+	{ "rarely", 3, 3, O_select, lower_rarely, "rarely(condition, a, b)" },
 	{ "lookup", 2, 2, O_none, lower_lookup, "lookup(table, indices)" },
 	{ "ceil", 1, 2, O_ceil, lower_ceil, "ceil(x), or ceil(a, b): a / b rounded up" },
 	{ "inside", 1, 1, O_none, lower_inside, "inside(x)" },
@@ -353,7 +354,7 @@ lower_where(Lower *l, const Expr *e)
 	if (o[0].v.kind == VK_bool)
 		return o[o[0].v.i ? 1 : 2].v;
 	if (o[0].v.kind != VK_val || o[0].v.v->type.dtype != D_bool) {
-		diag_error(l->diag, o[0].e->src, "the first argument of `where` is a condition, not %s",
+		diag_error(l->diag, o[0].e->src, "the first argument of `%s` is a condition, not %s", e->name,
 		           check_describe(l, &o[0].v));
 		return value_none();
 	}
@@ -365,6 +366,17 @@ lower_where(Lower *l, const Expr *e)
 		return plain_choice(l, e, o);
 	if (!is_firm(&o[1]) || !is_firm(&o[2]) || check_same_dtype(l, e->src, &o[1], &o[2]))
 		choose(l, e, o, o[is_firm(&o[1]) ? 1 : 2].v.v->type.dtype, &r);
+	return r;
+}
+
+/* `where`, of which few elements choose the first. */
+static Value
+lower_rarely(Lower *l, const Expr *e)
+{
+	Value r = lower_where(l, e);
+
+	if (r.kind == VK_val && r.v->def && r.v->def->code == O_select)
+		IMM_SET(r.v->def, rare, 1);
 	return r;
 }
 

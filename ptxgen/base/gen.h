@@ -73,6 +73,8 @@ struct Gen {
 	int ntaken, taken_cap, fresh;
 	LV block[3];        /* i32: which block this is, as the program counts; NULL until asked for */
 	Loop *loop;         /* the innermost around what is emitted; NULL: none */
+	struct Rare *rare;  /* selects that are behind a branch (ptxgen/element/rarely.c) */
+	bool rarely;        /* what is emitted is behind such a branch */
 	Val *guard;         /* copies move something only where this holds; NULL: always */
 	Src at;             /* what is being emitted belongs there */
 	LLVMMetadataRef lines; /* the function, as debug information names it; NULL: none is wanted */

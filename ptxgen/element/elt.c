@@ -5,10 +5,12 @@
  * 2 ulp of f32; exp is 2^(x log2 e) with the product rounded in f32: relative error below (|x| + 4)
  * 2^-24. */
 #include "ptxgen/base/asm.h"
+#include "ptxgen/base/wheel.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/dequant.h"
 #include "ptxgen/element/index.h"
 #include "ptxgen/element/number.h"
+#include "ptxgen/element/rarely.h"
 #include <string.h>
 
 LV
@@ -387,9 +389,13 @@ static void
 pull_select(Gen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
-	LV x = word_get(g, o->in[1], w), y = word_get(g, o->in[2], w), one[WORD_ELEMS];
+	LV x, y, one[WORD_ELEMS];
 	int pos[WORD_ELEMS], n = 0;
 
+	if (rarely_select(g, o, w))
+		return;
+	x = word_get(g, o->in[1], w);
+	y = word_get(g, o->in[2], w);
 	for (; n < t->epw && w * t->epw + n < t->nreg; n++) {
 		LV c = word_get(g, o->in[0], w * t->epw + n);
 
@@ -412,11 +418,11 @@ elt_element(Gen *g, Op *o, int64_t r)
 static void
 pull_index(Gen *g, Op *o, int w)
 {
-	LV e[3] = { NULL };
+	LV e[3] = { NULL }, kept = wheels_value(g, o->out[0]);
 
-	for (int i = 0; i < o->nin; i++)
+	for (int i = 0; i < o->nin && !kept; i++)
 		e[i] = scalar_get(g, o->in[i]);
-	tile_of(g, o->out[0])->word[w] = index_number(g, o, e);
+	tile_of(g, o->out[0])->word[w] = kept ? kept : index_number(g, o, e);
 }
 
 /* Scalars that count, but for what depends on how many bits there are. */

@@ -36,6 +36,8 @@ start_add(Access *x, struct Start *s, Val *v)
 		s->big = s->big || !access_small((Fact){ 1, c, c });
 		return;
 	}
+	if (x->space == S_global && moving_pays(g))
+		linear_terms(g, v, &s->steady, &s->rest);
 	if (x->space == S_global)
 		s->turn = s->var ? linear_add(g, s->turn, linear_of(g, v)) : linear_of(g, v);
 	f = val_fact(g->k, v);

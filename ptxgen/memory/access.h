@@ -27,6 +27,7 @@ struct Access {
 		int depth;         /* loops around the deepest value */
 		bool big;          /* sums with it may wrap around */
 		Linear turn;       /* global: var in the counter of the loop around */
+		LV steady, rest;   /* global, in a loop: var in two, of which the first is made in front */
 	} start[DIM_MAX];
 	LV lane[DIM_MAX];          /* lane_index by view dim */
 	/* global */

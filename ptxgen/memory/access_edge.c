@@ -41,7 +41,7 @@ edge_moving(Access *x, int d, int rd, LV size)
 	int64_t step;
 	LV rest, lane;
 
-	if (!s->var || s->big || !s->turn.ok)
+	if (!s->var || s->big || !s->turn.ok || !linear_even(&s->turn))
 		return;
 	if (!val_is_const(g->loop->op->in[2], &step) || s->turn.by != step ||
 	    !access_small(val_fact(g->k, counter)))
@@ -72,6 +72,25 @@ fits_word(Access *x, int rd, Val *end, int64_t span)
 	       span < most && val_fact(x->g->k, end).hi < most;
 }
 
+/* i32: the index that coordinate 0 of this thread has in the tensor.  What is the same in all turns of a loop
+ * is added up in front of it. */
+static LV
+index_at(Access *x, int d, int rd)
+{
+	Gen *g = x->g;
+	const struct Start *s = &x->start[rd];
+	LLVMBasicBlockRef block = s->rest ? moving_front(g) : NULL;
+	LV at = LLVMBuildMul(g->b, x->lane[d], const_i32(g, x->step[rd]), ""), start;
+
+	if (block) {
+		start = LLVMBuildAdd(g->b, s->steady ? s->steady : const_i64(g, 0), const_i64(g, s->add), "");
+		at = LLVMBuildAdd(g->b, at, LLVMBuildTrunc(g->b, start, g->i32, ""), "");
+		moving_back(g, block);
+	}
+	start = block ? s->rest : access_start(x, rd);
+	return LLVMBuildAdd(g->b, at, LLVMBuildTrunc(g->b, start, g->i32, ""), "");
+}
+
 static void
 edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 {
@@ -89,8 +108,7 @@ edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 	start = access_start(x, rd);
 	size = scalar_get(g, end);
 	if (fits_word(x, rd, end, extent * step)) {
-		x->at[d] = LLVMBuildMul(g->b, x->lane[d], const_i32(g, step), "");
-		x->at[d] = LLVMBuildAdd(g->b, x->at[d], LLVMBuildTrunc(g->b, start, g->i32, ""), "");
+		x->at[d] = index_at(x, d, rd);
 		x->size[d] = LLVMBuildTrunc(g->b, size, g->i32, "");
 		return;
 	}

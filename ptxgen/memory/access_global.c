@@ -43,11 +43,23 @@ times_stride(Access *x, LV v, int rd)
 	return LLVMBuildMul(g->b, v, s, "");
 }
 
-/* Is the part that changes in the loop around one that moves?  *by: elements a turn. */
-static bool
-moves(Access *x, LV *by)
+/* What a turn adds to an offset, in elements, for it adds so much to dim rd. */
+static void
+turn_add(Access *x, Turn *turn, int rd)
 {
-	Gen *g = x->g;
+	const Linear *l = &x->start[rd].turn;
+
+	if (l->by)
+		turn->by = add64v(x->g, turn->by, times_stride(x, const_i64(x->g, l->by), rd));
+	for (int i = 0; i < WHEELS_MAX; i++)
+		if (l->carry[i])
+			turn->carry[i] = add64v(x->g, turn->carry[i], times_stride(x, l->carry[i], rd));
+}
+
+/* Is the part that changes in the loop around one that moves?  *turn: by how many elements. */
+static bool
+moves(Access *x, Turn *turn)
+{
 	bool any = false;
 
 	for (int rd = 0; rd < x->root_rank; rd++) {
@@ -55,14 +67,24 @@ moves(Access *x, LV *by)
 
 		if (s->var && !s->turn.ok)
 			return false;
-		any = any || (s->var && s->turn.by);
+		any = any || (s->var && (s->turn.by || !linear_even(&s->turn)));
 	}
-	*by = NULL;
-	for (int rd = 0; rd < x->root_rank && any; rd++) {
+	*turn = (Turn){ NULL };
+	for (int rd = 0; rd < x->root_rank && any; rd++)
 		if (x->start[rd].var)
-			*by = add64v(g, *by, times_stride(x, const_i64(g, x->start[rd].turn.by), rd));
-	}
+			turn_add(x, turn, rd);
 	return any;
+}
+
+/* The same in bytes, where a byte holds whole elements. */
+static void
+turn_scale(Access *x, Turn *turn)
+{
+	if (turn->by)
+		turn->by = scaled(x, turn->by);
+	for (int i = 0; i < WHEELS_MAX; i++)
+		if (turn->carry[i])
+			turn->carry[i] = scaled(x, turn->carry[i]);
 }
 
 /* The tensor's address (or NULL) plus what all instances share, with these starts; but for constants. */
@@ -104,7 +126,8 @@ global_base(Access *x)
 	Gen *g = x->g;
 	bool packed = dtype_info[x->dtype].bits < 8;
 	LLVMBasicBlockRef block = NULL;
-	LV sum, by, var[DIM_MAX];
+	LV sum, var[DIM_MAX];
+	Turn turn;
 
 	for (int rd = 0; rd < x->root_rank; rd++) {
 		var[rd] = x->start[rd].var;
@@ -113,11 +136,12 @@ global_base(Access *x)
 	}
 	if (moving_pays(g))
 		block = moving_front(g);
-	if (block && moves(x, &by)) {
+	if (block && moves(x, &turn)) {
 		for (int rd = 0; rd < x->root_rank; rd++)
 			var[rd] = var[rd] ? x->start[rd].turn.first : NULL;
 		sum = base_sum(x, packed ? NULL : x->base, var);
-		sum = moving(g, sum, packed ? by : scaled(x, by));
+		turn_scale(x, &turn);
+		sum = moving(g, sum, &turn);
 		moving_back(g, block);
 	} else {
 		if (block)

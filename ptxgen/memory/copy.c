@@ -177,7 +177,7 @@ emit_copy(Gen *g, Op *o)
 		ends_together(&p);
 	if (g->guard)
 		access_guard(p.src, o->in[0]->def, g->guard);
-	if (n > 4) {
+	if (n > 3) {
 		access_join_edges(p.src);
 		access_pin_edges(p.src);
 	}

@@ -332,6 +332,21 @@ static const struct {
 	  " %24 = lt %21, %12 : bool\n if %24 {\n %90 = view %1, %10, %22 : global f16[1, 1]\n"
 	  " yield } else { yield } yield %25, %21 }",
 	  { true, false } },
+	/* a remainder is below the divisor and no more than what is divided */
+	{ "%20 = mod %18, %3 : i64\n %21 = mod %18, %4 : i64\n"
+	  " %90 = view %1, %20, %21 : global f16[1, 1]",
+	  { true, true } },
+	{ "%20 = mod %18, %4 : i64\n %21 = mod %18, %3 : i64\n"
+	  " %90 = view %1, %20, %21 : global f16[1, 1]",
+	  { false, false } },
+	{ "%21 = block_id : i64\n %22 = mul %21, %12 : i64\n %23 = mod %22, %14 : i64\n"
+	  " %90 = view %16, %23, %10 : global f16[1, 1]",
+	  { true, true } },
+	{ "%20 = sub %18, %5 : i64\n %21 = mod %18, %3 : i64\n %22 = mod %20, %3 : i64\n"
+	  " %90 = view %1, %22, %21 : global f16[1, 1]",
+	  { false, false } },
+	{ "%20 = mod %18, %3 : i64\n %90 = view %1, %20, %10 : global f16[2, 1]",
+	  { false, true } },
 	/* a value that may have wrapped around proves nothing */
 	{ "%20 = mul %3, %3 : i64\n %21 = mul %20, %20 : i64\n"
 	  " %90 = view %1, %21, %21 : global f16[1, 1]",

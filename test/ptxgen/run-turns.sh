@@ -28,5 +28,14 @@ done
 for k in 31 97 64; do
 	right pairs --arg "A=random(1)[33,$k]" --arg "B=random(2)[30,$k]"
 done
+for c in 31 64 100; do
+	right taps --arg "X=random(1)[9,$c]" --arg 'W=random(2)' --arg 'Z=zeros[10,32]'
+done
+for c in 4 32 36 100; do
+	right rows_of_taps --arg "X=random(1)[9,$c]" --arg 'W=random(2)' --arg 'Z=zeros[10,32]'
+done
+for c in 5 6 46 800; do
+	right leaps --arg "X=random(1)[40,$c]" --arg 'Z=zeros[10,32]'
+done
 echo "$n runs"
 exit $bad
