@@ -16,8 +16,8 @@ is_enough_for(const Instr *in, const Op *o, const Target *t)
 	       (instr_fits(in, true, o, t) && mn[0] >= in->n && mn[1] >= in->m);
 }
 
-/* Has it fewer rows or columns than tensor cores take, or just as few, and there are none for its types and as
- * many of the other?  What is narrower than these is multiplied as f16 (infer/legalize/promote.c). */
+/* Has it fewer rows or columns than tensor cores take, or just as few, and there are none for its types and
+ * as many of the other?  What is narrower than these is multiplied as f16 (infer/legalize/promote.c). */
 static bool
 is_thin(const Op *o, const Target *t)
 {
