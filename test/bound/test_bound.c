@@ -357,9 +357,9 @@ ref_power(double x)
 	return pow(x, 1.75);
 }
 
-/* Functions that the language is written in, where their argument is a little off: at the ends of binades, too,
- * where another exponent goes with it.  What an exp that is off by as much as it may gives is within the bound,
- * which is not much larger than that. */
+/* Functions that are written in the language, where their argument is a little off: at the ends of binades,
+ * too, where another exponent goes with it.  What an exp that is off by as much as it may gives is within the
+ * bound, which is not much larger than that. */
 static const struct {
 	const char *text;
 	double (*f)(double);
