@@ -6,8 +6,18 @@
 
 enum { THIN_MOST = 8 };
 
-/* Has it fewer rows or columns than tensor cores take, or just as few, and there are none for its types?
- * What is narrower than these is multiplied as f16 (infer/legalize/promote.c). */
+/* Has o as many rows and columns as an instance of in, or of its transpose? */
+static bool
+is_enough_for(const Instr *in, const Op *o, const Target *t)
+{
+	const int64_t *mn = &o->out[0]->type.shape[dot_batch(o)];
+
+	return (instr_fits(in, false, o, t) && mn[0] >= in->m && mn[1] >= in->n) ||
+	       (instr_fits(in, true, o, t) && mn[0] >= in->n && mn[1] >= in->m);
+}
+
+/* Has it fewer rows or columns than tensor cores take, or just as few, and there are none for its types and
+ * as many of the other?  What is narrower than these is multiplied as f16 (infer/legalize/promote.c). */
 static bool
 is_thin(const Op *o, const Target *t)
 {
@@ -17,7 +27,7 @@ is_thin(const Op *o, const Target *t)
 	if (dot_is_sparse(o) || o->out[0]->type.pinned || o->out[0]->type.rank + 1 > DIM_MAX)
 		return false;
 	for (const Instr *i = instrs; few == THIN_MOST && i->name; i++)
-		if (instr_fits(i, false, o, t) || instr_fits(i, true, o, t))
+		if (is_enough_for(i, o, t))
 			return false;
 	return few < THIN_MOST || (few == THIN_MOST && dtype_info[o->in[0]->type.dtype].bits >= 16);
 }

@@ -330,6 +330,15 @@ typedef struct TensorMap {
 	int l2;                     /* bytes that a miss brings to L2: 0, 64, 128, 256 */
 } TensorMap;
 
+/* What a select says of its second and third operand, the one that is taken being a function of the other
+ * (lib/bound/known.c). */
+typedef enum KnownForm {
+	KNOWN_NOTHING,
+	KNOWN_MONOTONE, /* it rises or falls, wherever it has a value */
+	KNOWN_POSITIVE, /* it does so above 0 */
+	KNOWN_SLOW, /* it is nowhere steeper than 1 */
+} KnownForm;
+
 /* How the warps of a block share the work of its pipeline loops. */
 typedef enum Schedule {
 	SCHEDULE_GROUPS, /* all fetch and all compute; groups of asynchronous copies */

@@ -345,6 +345,8 @@ Value lower_stage(Lower *l, Src src, const Value *x);
 Value lower_table(Lower *l, Src src, const Value *x);
 /* A shared tile of one element, by an index in every dim: what all threads read as a scalar. */
 Value lower_element(Lower *l, Src src, Val *tile);
+/* Memory to be read: of a tensor, without a slice, the view of all of it, as of a slice. */
+Val *lower_whole(Lower *l, Src src, Val *mem);
 Value lower_concat(Lower *l, const Expr *e);
 /* x with another extent along dim, by way of a shared tile: longer, by zeros behind its end, or a part of
  * it. */

@@ -50,7 +50,7 @@ lower_copy(Lower *l, const Stmt *s)
 	if (!check_tiles(l, s, "copy", src, dst, S_global) || !lower_check_read(l, src) ||
 	    (s->slot && !lower_slot(l, s->slot, &in[2], &in[3])))
 		return;
-	in[0] = src.v.v;
+	in[0] = lower_whole(l, s->value->src, src.v.v);
 	in[1] = dst.v.v;
 	o = op_new(l->b, NULL, O_copy, s->src, s->slot ? 4 : 2, in, 0, NULL);
 	IMM_SET(o, async, s->slot ? COPY_BARRIER : COPY_GROUP);

@@ -84,7 +84,7 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 			lower_load(l, src); /* says that it is only written */
 			return value_none();
 		}
-		in[0] = src.v.v;
+		in[0] = lower_whole(l, src.e->src, src.v.v);
 		in[1] = r.v = alloc(l, s, t);
 		op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
 		lower_tile_edges(l, &r, &src.v);

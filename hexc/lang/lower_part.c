@@ -78,16 +78,28 @@ lower_table(Lower *l, Src src, const Value *x)
 	return r;
 }
 
-Value
-lower_element(Lower *l, Src src, Val *tile)
+/* The slice of all that there is. */
+static Val *
+view_all(Lower *l, Src src, Val *mem)
 {
-	Val *in[1 + DIM_MAX] = { tile };
-	int rank = tile->type.rank;
+	Val *in[1 + DIM_MAX] = { mem };
+	int rank = mem->type.rank;
 
 	for (int d = 0; d < rank; d++)
 		in[1 + d] = ir_const(l->b, NULL, 0);
-	tile = put_op(l, O_view, src, 1 + rank, in, tile->type);
-	return (Value){ .kind = VK_view, .v = tile, .single = true };
+	return put_op(l, O_view, src, 1 + rank, in, mem->type);
+}
+
+Value
+lower_element(Lower *l, Src src, Val *tile)
+{
+	return (Value){ .kind = VK_view, .v = view_all(l, src, tile), .single = true };
+}
+
+Val *
+lower_whole(Lower *l, Src src, Val *mem)
+{
+	return mem->type.space == S_global && !mem->def ? view_all(l, src, mem) : mem;
 }
 
 enum { PIECES_MAX = 8 }; /* along one dim, each in registers of its own */

@@ -224,7 +224,7 @@ assign_slice(Lower *l, const Stmt *s)
 	if (src.v.kind == VK_view && t.space == S_shared && type_same(&src.v.v->type, &g) &&
 	    view_gather_dim(dst.v.v->def) < 0 &&
 	    l->k->param[root_of(src.v.v)->index].read) {
-		in[0] = src.v.v;
+		in[0] = lower_whole(l, src.e->src, src.v.v);
 		in[1] = dst.v.v;
 		op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
 		return;

@@ -183,7 +183,7 @@ lower_load_tile(Lower *l, Operand o)
 	if (!check_shape(l, t.rank, t.shape, o.e->src))
 		return value_none();
 	t.space = S_reg;
-	o.v.v = put1(l, O_load, o.e->src, o.v.v, t);
+	o.v.v = put1(l, O_load, o.e->src, lower_whole(l, o.e->src, o.v.v), t);
 	o.v.kind = VK_val;
 	return o.v;
 }

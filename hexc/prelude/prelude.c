@@ -7,6 +7,20 @@ static const Prelude prelude[] = {
 #include "hexc/prelude/prelude.def"
 };
 
+static const PreludeKnown known[] = {
+#define KNOWN(name, form, error) { #name, form, error },
+#include "hexc/prelude/prelude.def"
+};
+
+const PreludeKnown *
+prelude_known(const char *name)
+{
+	for (int i = 0; i < (int)COUNT_OF(known); i++)
+		if (strcmp(known[i].name, name) == 0)
+			return &known[i];
+	return NULL;
+}
+
 const Prelude *
 prelude_at(int i)
 {

@@ -19,8 +19,16 @@ typedef struct Prelude {
 	const char *text;  /* fn name(...) { ... } */
 } Prelude;
 
+/* What is known of a function of its first argument beside its text. */
+typedef struct PreludeKnown {
+	const char *name;
+	int form;  /* KnownForm of hexc/ir/ir.h */
+	int error; /* 2^-error of the result */
+} PreludeKnown;
+
 enum { PRELUDE_ARGS = 6 };
 
 const Prelude *prelude_at(int i); /* NULL past the last */
 const Prelude *prelude_find(const char *name); /* NULL: none */
+const PreludeKnown *prelude_known(const char *name); /* NULL: nothing */
 #endif

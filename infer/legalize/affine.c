@@ -1,8 +1,10 @@
 /* affine.c - pass affine: tiles of indices that are a start and steps become slices.
  *
  * X[b, l + i64(iota(0, 256))] chooses what X[b, l :+ 256] does, and an access by indices moves one element.
- * Indices are looked through as start + step * number: iota, scalars, sums, products with a number, and
- * casts, where facts say that nothing wraps around.
+ * Indices are looked through as a start and steps along each of their dims: iota, scalars, sums, products
+ * with a number, casts, broadcasts and reshapes that add dims of one element, where facts say that nothing wraps
+ * around.  Tiles of several dims are a slice where each dim of theirs steps along another of the tensor, in this order:
+ * X[reshape(m + i, 16, 1), n + j] is X[m :+ 16, n :+ 64].
  *
  * needs   pass bounds done: what indices choose outside of a tensor exists and is 0, what is outside of a
  *         slice does not exist, and the IR says what follows from that
@@ -14,10 +16,10 @@
 
 enum { DEPTH = 16 };
 
-/* Element i is start + step * i; start: a scalar of i64, NULL is 0. */
+/* Element (i, j, ..) is start + step[0] * i + step[1] * j ..; start: a scalar of i64, NULL is 0. */
 typedef struct Line {
 	Val *start;
-	int64_t step;
+	int64_t step[DIM_MAX];
 } Line;
 
 typedef struct Affine {
@@ -27,21 +29,29 @@ typedef struct Affine {
 
 static bool line_of(Affine *a, Val *v, int depth, Line *out);
 
-/* Of n elements of type d, do none wrap around?  Starts that may be next to what 64 bits hold are none. */
+/* Of the elements of a tile like t, do none wrap around?  Starts that may be next to what 64 bits hold are none,
+ * and neither are such steps. */
 static bool
-line_fits(const Affine *a, DType d, int64_t n, const Line *x)
+line_fits(const Affine *a, const Type *t, const Line *x)
 {
-	const int64_t most = INT64_MAX >> 3;
-	int64_t lo = d == D_i64 ? -most : num_min(d), hi = d == D_i64 ? most : num_max(d), far;
+	const int64_t most = INT64_MAX >> 3, step_most = most / (2 * DIM_MAX);
+	int64_t lo = t->dtype == D_i64 ? -most : num_min(t->dtype);
+	int64_t hi = t->dtype == D_i64 ? most : num_max(t->dtype), far;
 	Fact f = x->start ? val_fact_at(a->k, a->at, x->start) : (Fact){ 0, 0, 0 };
 
-	return mul64(x->step, n - 1, &far) && f.lo >= lo - min64(far, 0) && f.hi <= hi - max64(far, 0);
+	for (int d = 0; d < t->rank; d++) {
+		if (!mul64(x->step[d], t->shape[d] - 1, &far) || far > step_most || far < -step_most)
+			return false;
+		lo -= min64(far, 0);
+		hi -= max64(far, 0);
+	}
+	return f.lo >= lo && f.hi <= hi;
 }
 
 static bool
 line_const(Affine *a, int64_t c, Line *out)
 {
-	*out = (Line){ c ? ir_const(a->at->parent, a->at, c) : NULL, 0 };
+	*out = (Line){ c ? ir_const(a->at->parent, a->at, c) : NULL, { 0 } };
 	return true;
 }
 
@@ -52,7 +62,7 @@ line_splat(Affine *a, Val *s, Line *out)
 
 	if (s->type.dtype != D_i64)
 		s = op_new(a->at->parent, a->at, O_cast, a->at->src, 1, &s, 1, &t)->out[0];
-	*out = (Line){ s, 0 };
+	*out = (Line){ s, { 0 } };
 	return true;
 }
 
@@ -67,7 +77,10 @@ line_sum(Affine *a, const Op *o, int depth, Line *out)
 	out->start = x.start;
 	if (y.start)
 		out->start = ir_bin(b, a->at, o->code, x.start ? x.start : ir_const(b, a->at, 0), y.start);
-	return i64_eval(o->code, x.step, y.step, &out->step);
+	for (int d = 0; d < DIM_MAX; d++)
+		if (!i64_eval(o->code, x.step[d], y.step[d], &out->step[d]))
+			return false;
+	return true;
 }
 
 static bool
@@ -78,14 +91,55 @@ line_product(Affine *a, const Op *o, int depth, Line *out)
 
 		if (!c || c->code != O_const)
 			continue;
-		if (!line_of(a, o->in[1 - i], depth, out) || !mul64(out->step, IMM(c, value), &out->step))
+		if (!line_of(a, o->in[1 - i], depth, out))
 			return false;
+		for (int d = 0; d < DIM_MAX; d++)
+			if (!mul64(out->step[d], IMM(c, value), &out->step[d]))
+				return false;
 		if (out->start)
 			out->start = ir_bin(a->at->parent, a->at, O_mul, out->start,
 			                    ir_const(a->at->parent, a->at, IMM(c, value)));
 		return true;
 	}
 	return false;
+}
+
+/* Dims of one element are added, taken away, or repeated along. */
+static bool
+line_reshaped(Affine *a, const Op *o, int depth, Line *out)
+{
+	const Type *from = &o->in[0]->type, *to = &o->out[0]->type;
+	Line x;
+	int d = 0;
+
+	if (!line_of(a, o->in[0], depth, &x))
+		return false;
+	*out = (Line){ x.start, { 0 } };
+	for (int e = 0; e < from->rank; e++) {
+		if (from->shape[e] == 1)
+			continue;
+		while (d < to->rank && to->shape[d] == 1)
+			d++;
+		if (d == to->rank || to->shape[d] != from->shape[e])
+			return false;
+		out->step[d++] = x.step[e];
+	}
+	return true;
+}
+
+static bool
+line_broadcast(Affine *a, const Op *o, int depth, Line *out)
+{
+	const Type *from = &o->in[0]->type;
+	int more = o->out[0]->type.rank - from->rank;
+	Line x;
+
+	if (!line_of(a, o->in[0], depth, &x))
+		return false;
+	*out = (Line){ x.start, { 0 } };
+	for (int d = 0; d < from->rank; d++)
+		out->step[more + d] = from->shape[d] == 1 ? 0 : x.step[d];
+	return true;
 }
 
 static bool
@@ -95,7 +149,7 @@ line_of(Affine *a, Val *v, int depth, Line *out)
 	DType d = v->type.dtype;
 	bool found;
 
-	if (!o || depth == 0 || (d != D_i32 && d != D_i64) || v->type.rank != 1)
+	if (!o || depth == 0 || (d != D_i32 && d != D_i64) || v->type.space != S_reg)
 		return false;
 	switch (o->code) {
 	case O_const: found = line_const(a, IMM(o, value), out); break;
@@ -104,13 +158,16 @@ line_of(Affine *a, Val *v, int depth, Line *out)
 	case O_add:
 	case O_sub: found = line_sum(a, o, depth - 1, out); break;
 	case O_mul: found = line_product(a, o, depth - 1, out); break;
+	case O_reshape: found = line_reshaped(a, o, depth - 1, out); break;
+	case O_broadcast: found = line_broadcast(a, o, depth - 1, out); break;
 	case O_iota:
-		*out = (Line){ NULL, 1 };
+		*out = (Line){ NULL, { 0 } };
+		out->step[IMM(o, dim)] = 1;
 		found = true;
 		break;
 	default: return false;
 	}
-	return found && line_fits(a, d, v->type.shape[0], out);
+	return found && line_fits(a, &v->type, out);
 }
 
 /* Is dim d of the operand, of those that indices address, where the first of them is: are there none between
@@ -126,50 +183,72 @@ stays_in_place(const Op *view, int d)
 	return true;
 }
 
-/* The line that the view's indices are along one dim, *dim, being one number in each of the others. */
-static bool
-view_line(Affine *a, const Op *view, Line *line, int *dim)
+/* The dim of its tile along which a line steps, upwards; -1: none, -2: several, or downwards. */
+static int
+line_dim(const Line *x, const Type *t)
 {
-	*dim = -1;
+	int dim = -1;
+
+	for (int d = 0; d < t->rank; d++) {
+		if (x->step[d] == 0 || t->shape[d] == 1) /* one for all */
+			continue;
+		if (dim >= 0 || x->step[d] < 0)
+			return -2;
+		dim = d;
+	}
+	return dim;
+}
+
+/* The lines of the view's indices, and the dims of these that they step along, -1 where that is none: each of
+ * them once, in their order. */
+static bool
+view_lines(Affine *a, const Op *view, Line *line, int *dim)
+{
+	int next = 0, last = -1;
+
 	for (int d = 0; d < view->in[0]->type.rank; d++) {
+		dim[d] = -1;
 		if (!view_gathers(view, d))
 			continue;
 		if (!line_of(a, view->in[1 + d], DEPTH, &line[d]))
 			return false;
-		if (view->in[1 + d]->type.shape[0] == 1) /* one for all */
-			line[d].step = 0;
-		if (line[d].step == 0)
+		dim[d] = line_dim(&line[d], &view->in[1 + d]->type);
+		if (dim[d] == -1)
 			continue;
-		if (line[d].step < 0 || *dim >= 0)
+		if (dim[d] != next++)
 			return false;
-		*dim = d;
+		last = d;
 	}
-	return *dim >= 0 && stays_in_place(view, *dim);
+	return next == view_gather_rank(view) && stays_in_place(view, last);
 }
 
 static bool
 make_slice(Kernel *k, Op *view)
 {
 	Affine a = { k, view };
-	int64_t n, most = (int64_t)1 << 30;
+	int64_t most = (int64_t)1 << 30, n;
 	Line line[DIM_MAX];
-	int dim, gathers = view_gather_dim(view);
+	int dim[DIM_MAX], gathers = view_gather_dim(view);
 
-	if (gathers < 0 || !view_line(&a, view, line, &dim))
+	if (gathers < 0 || !view_lines(&a, view, line, dim))
 		return false;
-	n = view->out[0]->type.shape[gathers];
-	if (line[dim].step > most / n)
-		return false;
+	for (int d = 0; d < view->in[0]->type.rank; d++)
+		if (dim[d] >= 0 &&
+		    line[d].step[dim[d]] > most / view->out[0]->type.shape[gathers + dim[d]])
+			return false;
 	for (int d = 0; d < view->in[0]->type.rank; d++) {
-		int64_t bit = (int64_t)1 << d;
+		int64_t bit = (int64_t)1 << d, dropped = IMM(view, dropped);
 
 		if (!view_gathers(view, d))
 			continue;
 		view->in[1 + d] = line[d].start ? line[d].start : ir_const(view->parent, view, 0);
-		IMM_SET(view, dropped, d == dim ? IMM(view, dropped) & ~bit : IMM(view, dropped) | bit);
+		IMM_SET(view, dropped, dim[d] >= 0 ? dropped & ~bit : dropped | bit);
+		if (dim[d] < 0)
+			continue;
+		n = view->out[0]->type.shape[gathers + dim[d]];
+		if (n > 1 && line[d].step[dim[d]] > 1)
+			IMM_SET_AT(view, step, d, line[d].step[dim[d]]);
 	}
-	if (n > 1 && line[dim].step > 1)
-		IMM_SET_AT(view, step, dim, line[dim].step);
 	return true;
 }
 

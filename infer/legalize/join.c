@@ -13,6 +13,7 @@
 #include "hexc/ir/access.h"
 #include "hexc/pass/fold.h"
 #include "hexc/pass/pass.h"
+#include <math.h>
 
 typedef struct Join {
 	Kernel *k;
@@ -50,14 +51,41 @@ row_of(const Kernel *k, const Val *root)
 	return const_get(p->size[last], &c) ? c.i : 0;
 }
 
+/* What a lane has to do with n elements that so many lanes share, `wide` at a time: an access costs about as much
+ * as computing with four elements does. */
+static double
+work_of(double n, double lanes, int wide)
+{
+	return n / lanes * (1 + 4.0 / wide);
+}
+
+/* Is less to do for the rows of the last dim as one?  Accesses are wide then, but no more lanes share the
+ * elements than a power of two in their number; as they are pass pad makes the tile longer, which it cannot
+ * where dims are cut. */
+static bool
+pays(const Kernel *k, const Type *t, int64_t row)
+{
+	double lanes = 32 * k->warps, others = 1, n, apart, joined = INFINITY;
+	int64_t rows = t->shape[t->rank - 2] * row, even = rows & -rows;
+
+	for (int d = 0; d < t->rank - 2; d++)
+		while (others < (double)t->shape[d])
+			others *= 2;
+	n = (double)rows * others;
+	apart = fmax(work_of(n, lanes, (int)min64(row & -row, dtype_most(t->dtype))), 1);
+	for (int w = 1; w <= dtype_most(t->dtype); w *= 2)
+		joined = fmin(joined, work_of(n, fmax(fmin(lanes, (double)even * others / w), 1), w));
+	return joined <= apart;
+}
+
 /* Are all rows of the dim before the last together some of the widest accesses, or a part of one, which may
  * be joined again? */
 static bool
-goes_in_wide(const Type *t, int64_t row)
+goes_in_wide(const Kernel *k, const Type *t, int64_t row)
 {
 	int64_t n = t->shape[t->rank - 2] * row, most = dtype_most(t->dtype);
 
-	return n % most == 0 || most % n == 0;
+	return (n % most == 0 || most % n == 0) && pays(k, t, row);
 }
 
 /* Has it rows shorter than the widest access, without gaps? */
@@ -73,7 +101,7 @@ has_short_rows(const Kernel *k, const Val *root)
 	if (p)
 		return p->kind == P_tensor && !p->pack && is_number(p->stride[last], 1) &&
 		       is_number(p->stride[last - 1], n);
-	return !root->type.pinned && goes_in_wide(&root->type, n);
+	return !root->type.pinned && goes_in_wide(k, &root->type, n);
 }
 
 /* The type of memory or a tile whose last two dims are joined. */
@@ -116,7 +144,7 @@ takes_rows(const Join *j, const Op *view)
 	for (int d = last - 1; d <= last; d++)
 		if (view_gathers(view, d) || view_step(view, d) != 1)
 			return false;
-	return !keeps_rows(view) || goes_in_wide(t, n);
+	return !keeps_rows(view) || goes_in_wide(j->k, t, n);
 }
 
 /* Memory that an access touches as a whole: the root itself, or a view of it; NULL: something else. */

@@ -15,13 +15,14 @@
  * THIN_PADDED
  *     acc + dot(a[M, K], b[K, N])  =>  acc + the same 8 / M times: [M, 8 / M, N], of which one counts
  *
+ * (16 / M times where N is below 16, too: instances have 8 by 16 or 16 by 8.)
  * Rows that are there several times are as many as tensor cores take, without masks and zeros: lanes hold
  * copies.  Here too a loop carries the product as it comes. */
 #include "hexc/ir/sparse.h"
 #include "hexc/pass/pass.h"
 #include <math.h>
 
-enum { CORES_LEAST = 8 }; /* rows or columns of an instance */
+enum { CORES_LEAST = 8, CORES_MOST = 16 }; /* rows and columns of an instance, or columns and rows */
 
 /* Where ops are put, and for what the program says. */
 typedef struct Place {
@@ -102,6 +103,13 @@ sum_of_terms(Place p, const Op *dot)
 
 /* ---- copies ------------------------------------------------------------------------------------------ */
 
+/* How many rows or columns d of the result are to become. */
+static int64_t
+enough(const Op *dot, int d)
+{
+	return dot->out[0]->type.shape[dot_batch(dot) + 1 - d] < CORES_MOST ? CORES_MOST : CORES_LEAST;
+}
+
 /* Dim of the result that has too few: 0 rows, 1 columns; -1: it is left to pass pad. */
 static int
 few_dim(const Op *dot)
@@ -109,7 +117,7 @@ few_dim(const Op *dot)
 	const int64_t *mn = &dot->out[0]->type.shape[dot_batch(dot)];
 	int d = mn[1] < mn[0];
 
-	return mn[d] < CORES_LEAST && CORES_LEAST % mn[d] == 0 ? d : -1;
+	return mn[d] < enough(dot, d) && enough(dot, d) % mn[d] == 0 ? d : -1;
 }
 
 /* x with each of dim d `times` times. */
@@ -208,7 +216,7 @@ static Val *
 padded(Place p, const Op *dot, int few, Val *more)
 {
 	int d = dot->out[0]->type.rank - 2 + few;
-	int64_t times = CORES_LEAST / dot->out[0]->type.shape[d];
+	int64_t times = enough(dot, few) / dot->out[0]->type.shape[d];
 	Type t = type_free(dot->out[0]->type);
 	Val *in[3] = { dot->in[0], dot->in[1], more };
 

@@ -186,10 +186,18 @@ matrix_row(Solve *s, InstrKind kind, const Layout *l, const Matrix *m, int bits,
 }
 
 /* Rows behind the end of a tile are nowhere. */
+/* Lanes give the addresses of whole rows, which they find out from where the tile is. */
 static bool
-is_longer(const Val *mem)
+has_rows_anywhere(const Val *mem)
 {
-	return mem->def && view_is_longer(mem->def);
+	return view_gather_dim(mem->def) >= 0;
+}
+
+/* Has memory a row of a matrix wherever the digits of lanes say it, all of it in the tile? */
+static bool
+has_whole_rows(const Val *mem)
+{
+	return !(mem->def && view_is_longer(mem->def)) && !has_rows_anywhere(mem);
 }
 
 Lowering *
@@ -201,7 +209,7 @@ lowering_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 	Matrix m;
 	Lowering *p;
 
-	if (!has_matrices(o->out[0]->type.dtype) || is_longer(o->in[0]))
+	if (!has_matrices(o->out[0]->type.dtype) || !has_whole_rows(o->in[0]))
 		return NULL;
 	if (!find_matrix(l, unit, bits, &m) || (m.pairs && bit_order_liked(s, o->out[0]) != 16)) {
 		l = turned_words(s, l, unit, bits);
@@ -241,7 +249,7 @@ lowering_stmatrix(Solve *s, const Op *o, const Layout *l)
 	MatrixSide side;
 	Lowering *p;
 
-	if (unit < 0 || is_longer(o->in[1]) || !matrix_side(s, IK_stmatrix, d, l, unit, &side) ||
+	if (unit < 0 || !has_whole_rows(o->in[1]) || !matrix_side(s, IK_stmatrix, d, l, unit, &side) ||
 	    shared_vec(s, o->in[1], run) < run)
 		return NULL;
 	p = lowering_new(s, side.in, run);

@@ -293,8 +293,7 @@ access_of(const Solve *s, const Op *o, Access *a)
 	const Instr *in;
 
 	in = instr_of(p);
-	if (!mem || !p || (in && in->kind == IK_tma_load) ||
-	    (mem->def && mem->def->code == O_view && view_gather_dim(mem->def) >= 0)) /* anywhere */
+	if (!mem || !p || (in && in->kind == IK_tma_load))
 		return false;
 	*a = (Access){
 		.op = o,
@@ -304,6 +303,7 @@ access_of(const Solve *s, const Op *o, Access *a)
 		.lanes = 32,
 		.weight = s->weight[o->id],
 		.write = o->code != O_load,
+		.anywhere = view_gather_dim(mem->def) >= 0,
 	};
 	mem = view_dims(mem, a->dim_of);
 	a->as = val_is_alias(mem) ? &mem->type : NULL;

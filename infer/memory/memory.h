@@ -121,6 +121,7 @@ typedef struct Access {
 	int bits; /* of an element */
 	int lanes; /* lanes that give an address: 32, or 8 per matrix of ldmatrix */
 	bool write; /* only one of several replicas writes */
+	bool anywhere; /* rows that indices name: of addresses it is known that vec are side by side */
 	double weight;
 } Access;
 /* Address layout for a tile: order of dims, swizzle, conflicts counted over all phases and instances of

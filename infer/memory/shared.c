@@ -101,7 +101,7 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 	if (a->as && !layout_reshape(&plain, tile, a->as->rank, a->as->shape))
 		t.none = true;
 	plain.swizzle = (Swizzle){ 0, 0, 0 };
-	if (t.none)
+	if (t.none || a->anywhere)
 		return t;
 	t.ninst = (int)(layout_cosize(a->map, AX_reg) / a->vec);
 	t.part = width < 32 ? log2_floor(32 / width) : 0;
@@ -206,12 +206,25 @@ access_warps(const Solve *s, const Access *a)
 	return a->op ? op_warps(a->op) : s->k->warps;
 }
 
+/* Rows that nobody knows are taken to be in banks apart: the fewest wavefronts of a warp. */
+static int64_t
+waves_anywhere(const Access *a)
+{
+	int64_t each = max64(1, (int64_t)a->vec * a->bits * a->lanes / (8 * BANKS * BANK_BYTES));
+
+	return layout_cosize(a->map, AX_reg) / a->vec * each;
+}
+
 void
 access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves, int64_t *least)
 {
 	Trace first = trace(arena, a, tile, 0);
 	int64_t first_waves, first_least;
 
+	if (a->anywhere) {
+		*waves = *least = warps * waves_anywhere(a);
+		return;
+	}
 	first_waves = trace_waves(&first, tile->swizzle, &first_least, INT64_MAX);
 	*waves = first_waves;
 	*least = first_least;
@@ -345,7 +358,8 @@ static bool
 same_access(const Access *a, const Access *b)
 {
 	if (a->rank != b->rank || a->vec != b->vec || a->bits != b->bits || a->lanes != b->lanes ||
-	    a->write != b->write || !a->as != !b->as || (a->as && !type_same(a->as, b->as)) ||
+	    a->write != b->write || a->anywhere != b->anywhere || !a->as != !b->as ||
+	    (a->as && !type_same(a->as, b->as)) ||
 	    reaches_past(a) || reaches_past(b))
 		return false;
 	for (int d = 0; d < a->rank; d++)

@@ -94,6 +94,12 @@ view_fact(const Solve *s, const Op *view)
 	return f;
 }
 
+static bool
+is_along_indices(const Op *view, int d)
+{
+	return view && view->code == O_view && view_is_gathered(view, d);
+}
+
 /* The view dim along which memory is contiguous, -1 none. */
 int
 unit_dim(const Solve *s, Val *mem)
@@ -103,11 +109,9 @@ unit_dim(const Solve *s, Val *mem)
 
 	if (mem->type.space == S_global)
 		return mem->def ? view_fact(s, mem->def)->unit : mem->type.rank - 1;
-	if (view_gather_dim(mem->def) >= 0) /* the layout is made for others: element by element */
-		return -1;
 	root = view_dims(mem, dim_of);
 	for (int d = 0; d < mem->type.rank; d++)
-		if (dim_of[d] == s->unit[root->id])
+		if (dim_of[d] == s->unit[root->id] && !is_along_indices(mem->def, d))
 			return d;
 	return -1;
 }

@@ -48,6 +48,41 @@ is_behind(const Side *s, int64_t e)
 	return false;
 }
 
+/* Rows that indices name begin at multiples of n, whichever they are: so far apart are they in each dim that
+ * is looked up, and what the swizzle turns are blocks of n. */
+static bool
+rows_aligned(const Side *s, int n)
+{
+	const Op *view = s->mem->def;
+	const Layout *l = s->layout;
+
+	for (int d = 0; d < view->in[0]->type.rank; d++) {
+		int root = d;
+
+		for (const Val *v = view->in[0]; v->def && v->def->code == O_view; v = v->def->in[0])
+			root = view_operand_dim(v->def, root);
+		for (Digit g = dim_digits(l, root); view_gathers(view, d) && g.it; digit_next(&g))
+			if (g.it->stride % n)
+				return false;
+	}
+	return l->swizzle.bits == 0 || (int64_t)1 << l->swizzle.base >= n;
+}
+
+/* Of elements in one row that indices name: where c is in row 0 of all, -1 in another row than `first`. */
+static int64_t
+gathered_at(const Side *s, const int64_t *first, const int64_t *c)
+{
+	int64_t at[DIM_MAX] = { 0 };
+
+	for (int d = 0; d < s->mem->type.rank; d++) {
+		if (!view_is_gathered(s->mem->def, d))
+			at[d] = c[d];
+		else if (first[d] != c[d])
+			return -1;
+	}
+	return shared_at(s, at);
+}
+
 /* Elements e[0..n) are neighbours in memory, in this order, and the first is aligned to all of them; or none
  * of them is there. */
 static bool
@@ -55,7 +90,7 @@ neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, i
 {
 	int64_t first[DIM_MAX] = { 0 }, c[DIM_MAX] = { 0 };
 	const Type *t = &s->mem->type;
-	bool behind;
+	bool behind, gathers = s->shared && view_gather_dim(s->mem->def) >= 0;
 	int64_t at = 0;
 
 	if (n == 1)
@@ -63,15 +98,15 @@ neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, i
 	type_coord(t, e[0], first);
 	behind = is_behind(s, e[0]);
 	if (!behind && s->shared)
-		at = shared_at(s, first);
+		at = gathers ? gathered_at(s, first, first) : shared_at(s, first);
 	for (int i = 0; i < n; i++) {
 		bool ok;
 		type_coord(t, e[i], c);
 		if (behind) {
 			ok = is_behind(s, e[i]);
-		} else if (s->shared) { /* along indices nothing is known of addresses */
-			ok = !is_behind(s, e[i]) && (i == 0 || shared_at(s, c) == at + i) && at % n == 0 &&
-			     view_gather_dim(s->mem->def) < 0;
+		} else if (s->shared) {
+			ok = !is_behind(s, e[i]) && at % n == 0 && (!gathers || rows_aligned(s, n)) &&
+			     (i == 0 || (gathers ? gathered_at(s, first, c) : shared_at(s, c)) == at + i);
 		} else {
 			ok = !is_behind(s, e[i]) && s->unit >= 0 && c[s->unit] == first[s->unit] + i &&
 			     first[s->unit] % n == 0;

@@ -73,6 +73,9 @@ bool bound_is_float(const Val *v);
 double bound_roundoff(DType d); /* unit roundoff of a float type */
 double bound_smallest(DType d, bool normal); /* smallest positive number, smallest normal one */
 
+/* Of a select that says what function of its third operand the second one is (bound/known.c). */
+Val *bound_known(Twin *t, const Site *s);
+
 /* Sums (bound/sum.c) */
 Val *bound_fraction(Twin *t, Val *x); /* how far x is from an integer */
 Val *bound_reduce(Twin *t, OpCode code, Val *x, int dim); /* a reduction of an f64 tile */

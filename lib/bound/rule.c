@@ -226,6 +226,8 @@ bound_of_select(Twin *t, const Site *s)
 {
 	Val *zero, *either;
 
+	if (IMM(s->o, known) != KNOWN_NOTHING)
+		return bound_known(t, s);
 	if (!s->e[0] && !s->e[1] && !s->e[2])
 		return NULL;
 	zero = NUM(0);

@@ -126,7 +126,10 @@ emit_atom(Gen *g, const StorePlan *p, const int64_t *index, int reg, const LV *w
 	}
 	in[n++] = word[words];
 	in[n++] = word[words + 1];
-	asm_instr(g, p->inst, in, n, exec, out);
+	if (p->inst->text)
+		asm_instr(g, p->inst, in, n, exec, out);
+	else
+		emit_tries(g, p->inst, in, exec, out);
 	if (bits == 64)
 		split64(g, out[0], kept);
 	else

@@ -37,24 +37,57 @@ float_extreme(Gen *g, const Instr *i, LV *in, LV exec)
 	asm_instr(g, instr_find(r[1]), in, 3, both(g, exec, neg), NULL);
 }
 
-/* old + x is fma(old, 1, x), which sm_80 has.  Where another thread was faster, it is tried again with what
- * that one left. */
-static void
-bf16_loop(Gen *g, const Instr *i, const LV *in, LV exec)
-{
-	bool shared = i->kind == IK_red_shared;
-	LV all[4] = { LLVMBuildTrunc(g->b, in[0], g->i16, ""), in[1], in[2],
-		      exec ? exec : LLVMConstInt(g->i1, 1, 0) };
+/* ---- by compare-and-swap ------------------------------------------------------------------------------ */
 
-#define TRIES(at)                                                                                     \
-	"{ .reg .pred again; .reg .b16 old, sum, now, one; @!$3 bra done_${:uid}; "                   \
-	"mov.b16 one, 0x3f80; ld.relaxed." at ".b16 now, [$1+$2]; "                                   \
-	"again_${:uid}: mov.b16 old, now; "                                                           \
-	"fma.rn.bf16 sum, old, one, $0; atom.relaxed." at ".cas.b16 now, [$1+$2], old, sum; "         \
-	"setp.ne.s16 again, now, old; @again bra again_${:uid}; done_${:uid}: }"
-	asm_emit(g, shared ? TRIES("cta.shared") : TRIES("gpu.global"), shared ? "h,r,n,b" : "h,l,n,b",
-	         AF_MEM, all, 4, NULL);
-#undef TRIES
+/* `new` of `old` and `x`, registers of the type's bits; a, b of 32 bits and low of 16 are free.  old + x is
+ * fma(old, 1, x), which sm_80 has of bf16.  What is larger is one of the two, so that f32, which has both of
+ * them, rounds nothing. */
+static const char *
+new_of(const Instr *i)
+{
+#define BY_F32(from, op, to) from(a, old) from(b, x) op ".f32 a, a, b; " to
+#define WIDE_F16(to, of) "cvt.f32.f16 " #to ", " #of "; "
+#define WIDE_BF16(to, of) "mov.b32 " #to ", {zero, " #of "}; "
+#define EXTREME(op)                                                                            \
+	(i->ta == D_f16    ? BY_F32(WIDE_F16, op, "cvt.rn.f16.f32 new, a; ")                   \
+	 : i->ta == D_bf16 ? BY_F32(WIDE_BF16, op, "mov.b32 {low, new}, a; ")                  \
+	 : i->ta == D_f32  ? op ".f32 new, old, x; "                                           \
+	                   : op ".f64 new, old, x; ")
+	switch (i->atom) {
+	case STORE_ADD: return "mov.b16 low, 0x3f80; fma.rn.bf16 new, old, low, x; ";
+	case STORE_MAX: return EXTREME("max");
+	case STORE_MIN: return EXTREME("min");
+	default: return "mov.b16 new, x; ";
+	}
+#undef EXTREME
+#undef WIDE_BF16
+#undef WIDE_F16
+#undef BY_F32
+}
+
+void
+emit_tries(Gen *g, const Instr *i, const LV *in, LV exec, LV *out)
+{
+	bool shared = i->kind == IK_red_shared || i->kind == IK_atom_shared;
+	const char *at = shared ? "cta.shared" : "gpu.global", *letter, *found, *cons;
+	int bits = i->bits, first = out != NULL;
+	LV all[4] = { in[0], in[1], in[2], exec ? exec : LLVMConstInt(g->i1, 1, 0) };
+
+	letter = bits == 16 ? "h" : bits == 32 ? "r" : "l";
+	found = out ? arena_printf(g->a, "mov.b%d $0, now; ", bits) : "";
+	cons = arena_printf(g->a, "%s%s,%s,n,b", out ? arena_printf(g->a, "=&%s,", letter) : "", letter,
+	                    shared ? "r" : "l");
+	asm_emit(g,
+	         arena_printf(g->a,
+	                      "{ .reg .pred again; .reg .b%d old, new, now, x; .reg .b16 low, zero; "
+	                      ".reg .b32 a, b; "
+	                      "mov.b16 zero, 0; mov.b%d now, 0; mov.b%d x, $%d; @!$%d bra done_${:uid}; "
+	                      "ld.relaxed.%s.b%d now, [$%d+$%d]; again_${:uid}: mov.b%d old, now; %s"
+	                      "atom.relaxed.%s.cas.b%d now, [$%d+$%d], old, new; "
+	                      "setp.ne.b%d again, now, old; @again bra again_${:uid}; done_${:uid}: %s}",
+	                      bits, bits, bits, first, first + 3, at, bits, first + 1, first + 2, bits,
+	                      new_of(i), at, bits, first + 1, first + 2, bits, found),
+	         cons, AF_MEM, all, 4, out);
 }
 
 /* Words of a row that takes several. */
@@ -77,10 +110,12 @@ emit_update(Gen *g, const Instr *i, const LV *word, LV base, LV imm, LV exec)
 	in[n] = base;
 	in[n + 1] = imm;
 	if (!i->text) {
-		if (i->atom == STORE_ADD)
-			bf16_loop(g, i, in, exec);
-		else
+		if (i->bits > 16) {
 			float_extreme(g, i, in, exec);
+			return;
+		}
+		in[0] = LLVMBuildTrunc(g->b, in[0], g->i16, "");
+		emit_tries(g, i, in, exec, NULL);
 		return;
 	}
 	for (int j = 0; j < n; j++) {

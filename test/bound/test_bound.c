@@ -351,6 +351,58 @@ TEST(between_numbers)
 	hexc_module_free(m);
 }
 
+static double
+ref_power(double x)
+{
+	return pow(x, 1.75);
+}
+
+/* Functions that are written in the language, where their argument is a little off: at the ends of binades,
+ * too, where another exponent goes with it.  What an exp that is off by as much as it may gives is within the
+ * bound, which is not much larger than that. */
+static const struct {
+	const char *text;
+	double (*f)(double);
+} inexact[] = {
+	{ "log2(e)", log2 }, { "log1p(e)", log1p }, { "expm1(e)", expm1 }, { "erf(e)", erf },
+	{ "erfc(e)", erfc }, { "pow(e, 1.75)", ref_power }, { "sin(e)", sin }, { "cos(e)", cos },
+};
+
+TEST_EACH(inexact_arguments, sizeof inexact / sizeof inexact[0])
+{
+	enum { MANY = 512 };
+	static float x[MANY], c[MANY];
+	static double bound[MANY];
+	hexc_arg arg[2] = { { x, NULL, sizeof x, 0, 0, { 0 } }, { c, bound, sizeof c, 0, 0, { 0 } } };
+	hexc_opts o = HEXC_OPTS_INIT;
+	hexc_module *m;
+	uint64_t seed = 7;
+	char src[300];
+
+	snprintf(src, sizeof src,
+	         "kernel k(X: f32[512], C: out f32[512])\n{\ngrid(1);\nlet e = exp(X[:]);\nC[:] = %s;\n}\n",
+	         inexact[_i].text);
+	o.stop = "bounds";
+	for (int i = 0; i < MANY; i++) /* up to e = 2.8, the first at powers of sqrt(2) */
+		x[i] = i < 16 ? (float)(log(2) * (i - 12) / 2) : (float)((double)(next(&seed) >> 7) / 0x400000 - 3);
+	m = lib_must(src, &o);
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
+	for (int i = 0; i < MANY; i++) {
+		double e = exp(x[i]), off = ldexp(1, -21), y = inexact[_i].f(e), far = 0;
+
+		for (int side = -1; side <= 1; side += 2) {
+			double other = inexact[_i].f(e * (1 + side * off));
+
+			ck_assert_msg(fabs(other - c[i]) <= bound[i], "%s at %.9g: %.17g and %.17g, bound %g",
+			              inexact[_i].text, e, other, c[i], bound[i]);
+			far = fmax(far, fabs(other - y));
+		}
+		ck_assert_msg(bound[i] <= 5 * (far + off * fmax(fabs(y), e)), "%s at %.9g: %g is too much",
+		              inexact[_i].text, e, bound[i]);
+	}
+	hexc_module_free(m);
+}
+
 /* A choice that rounding may turn is bounded by the distance of the sides; control flow by nothing. */
 TEST(choices)
 {

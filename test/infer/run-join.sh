@@ -112,5 +112,58 @@ kernel g(A: f16[N, 2], B: f16[N, 4], E: f16[N, 2] strides [4, 1], C: out f16[N, 
 }
 P
 run 'parts of rows' 'A ld_global_16' --arg 'A=random(1)[300,2]' --arg 'B=random(2)[300,4]' --arg 'E=random(3)[300,2]'
+
+# Rows that few lanes could share as one dim, 50 * 6 = 4 * 75 and 1000 * 2 = 16 * 125, stay: they are made longer.
+# What all lanes share takes about so many instructions an element.
+each() { # what instructions-an-element-at-most elements args...
+	what=$1 most=$2 n=$3
+	shift 3
+	"$HEXC" run "$p" --exec=sim --check --prove --stats "$dir/s" "$@" >"$dir/o" 2>&1 ||
+		fail "$what: $(cat "$dir/o")"
+	i=$(sed -n 's/^[[:space:]]*"warp_instructions":[[:space:]]*\([0-9]*\).*/\1/p' "$dir/s")
+	[ "${i:-0}" -gt 0 ] && [ $((i * 32)) -le $((most * n)) ] || fail "$what: $i instructions of warps for $n"
+	ran=$((ran + 1))
+}
+
+cat >"$p" <<'P'
+kernel g(X: f32[7, 50, 6], Y: out f32[7, 50, 6])
+{
+    grid(1);
+    let t: register = X;
+    Y[:, :, :] = t / reduce_max(t, 1) + sum(t, 0);
+}
+P
+each 'three short dims' 40 2100 --arg 'X=random(1)'
+
+cat >"$p" <<'P'
+kernel g(A: f16[M, K, 2], C: out f16[M, K, 2])
+    const K = 1000
+{
+    grid(M);
+    let a: register = A[block.x :+ 1, :, :];
+    C[block.x :+ 1, :, :] = concat(2, -a[:, :, 1 :+ 1], a[:, :, 0 :+ 1]);
+}
+P
+each 'a row of pairs' 12 8000 --arg 'A=random(1)[4,1000,2]'
+
+# A tensor without a slice is the slice of all of it.
+cat >"$p" <<'P'
+kernel g(X: f32[33, 9], Y: out f32[33, 9])
+{
+    grid(1);
+    let t: register = X;
+    Y[:, :] = t - sum(t, 1);
+}
+P
+each 'a tensor as a whole' 50 297 --arg 'X=random(1)'
+cat >"$p" <<'P'
+kernel g(X: f32[25, 33, 3], Y: out i32[25, 33, 1])
+{
+    grid(1);
+    let t: shared = X;
+    Y[:] = argmax(t, 2);
+}
+P
+each 'a tensor as a whole, copied' 25 2475 --arg 'X=random(1)'
 echo "$ran candidates run"
 exit $bad

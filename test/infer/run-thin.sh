@@ -53,6 +53,10 @@ try "$padded" sm_90a i8 i8 i32 1 64 128
 try "$sums" sm_80 i8 u8 i32 2 4 256
 try "$padded" sm_80 e4m3 e4m3 f32 1 64 128
 try "$padded" sm_75 f16 f16 f32 1 64 64
+# both sides are few: instances have 16 of one
+try "$padded" sm_80 f16 f16 f32 8 8 256
+try "$padded" sm_90a bf16 bf16 f32 4 8 256
+try "$padded" sm_75 f16 f16 f32 8 4 256
 try mma_m16n8k16_f32_bf16 sm_80 bf16 bf16 f32 3 64 64
 try "$sums" sm_80 f64 f64 f64 1 4 64
 try "$sums" sm_80 f32 f32 f32 8 16 64

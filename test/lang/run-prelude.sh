@@ -23,4 +23,9 @@ done | LC_ALL=C sort >"$dir/tested"
 [ -s "$dir/tested" ] || fail "test/interp/test_functions.c: no cases"
 sed -n 's/^| `\([a-z0-9_]*\)(.* | \(.*2^.*\) |$/\1\t\2/p' "$dir/table" | sed 's/of the result/of y/' | LC_ALL=C sort |
 	diff "$dir/tested" - || fail "test/interp/test_functions.c (<) and hexc/LANGUAGE.md (>) state different errors"
+
+# What the bounds of --check take for granted is what is stated.
+sed -n 's/^KNOWN(\([a-z0-9]*\), [0-9], \([0-9]*\))/\1\t2^-\2 of y/p' hexc/prelude/prelude.def >"$dir/known"
+[ -s "$dir/known" ] || fail "hexc/prelude/prelude.def: nothing is known"
+grep -vxFf "$dir/tested" "$dir/known" && fail "hexc/prelude/prelude.def: not the errors that are stated"
 exit $bad

@@ -9,7 +9,9 @@ static const char head[] = "kernel t(X: f32[N], Z: f32[M, N], L: i32[N], Y: out 
                            "{\n"
                            "    grid(1);\n"
                            "    let i = iota(0, 32);\n"
-                           "    Y[:] = %s;\n"
+                           "    let p = reshape(iota(0, 8), 8, 1), q = iota(0, 4);\n"
+                           "    let j = iota(0, 8, 4), k = iota(1, 8, 4);\n"
+                           "    Y[:] = reshape(%s, 32);\n"
                            "}\n";
 
 /* What is read, and by which steps; 0: by indices still. */
@@ -34,6 +36,17 @@ static const struct {
 	{ "X[i + i32(N)]", 0 },         /* may wrap around */
 	{ "X[i * 100000000]", 0 },      /* does */
 	{ "X[i + s * 10000001]", 0 },
+	/* several dims of indices, all with all or element by element */
+	{ "Z[p, q]", 1 },
+	{ "Z[j + s, k * 2]", 2 },
+	{ "Z[p + i32(t), q - 3]", 1 },
+	{ "Z[(j + 1) * 3 - j, i64(k) + t]", 2 },
+	{ "Z[k, j]", 0 },               /* in the other order */
+	{ "X[j * 4 + k]", 0 },          /* both along one dim */
+	{ "Z[j + k, k]", 0 },
+	{ "Z[5 - p, q]", 0 },
+	{ "Z[q, p * 0]", 0 },           /* repeated along the other */
+	{ "Z[p + i32(N), q]", 0 },
 };
 
 static const Op *
@@ -42,7 +55,7 @@ gather_of(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_load && o->out[0]->type.rank == 1 && o->in[0]->def->code == O_view &&
+		if (o->code == O_load && o->out[0]->type.rank > 0 && o->in[0]->def->code == O_view &&
 		    (val_param(k, view_root(o->in[0]))->name[0] == 'X' ||
 		     val_param(k, view_root(o->in[0]))->name[0] == 'Z'))
 			return o->in[0]->def;

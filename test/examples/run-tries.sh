@@ -1,0 +1,31 @@
+#!/bin/sh
+# test/examples/tries.hexc: updates by compare-and-swap leave and find what the tile interpreter says, under contention
+# too, and ptxas takes them.
+set -u
+. test/script.sh
+ran=0
+
+try() { # arch kernel arguments...
+	arch=$1 kernel=$2
+	shift 2
+	"$HEXC" run "$here/tries.hexc" --kernel "$kernel" --arch "$arch" --exec=sim --check --prove --ptx "$dir/p" "$@" \
+		>"$dir/o" 2>&1 || fail "$kernel on $arch, $*: $(cat "$dir/o")"
+	ran=$((ran + 1))
+	command -v ptxas >/dev/null || return 0
+	ptxas -arch="$arch" "$dir/p" -o "$dir/c" >"$dir/o" 2>&1 || fail "$kernel on $arch: $(cat "$dir/o")"
+}
+
+for arch in sm_75 sm_80 sm_90a; do
+	for t in f16 bf16 f32 f64; do
+		try $arch once -D T=$t --arg 'X=random(1)' --arg 'C=random(2)' --arg 'D=random(3)'
+		try $arch many -D T=$t --arg 'X=random(1)[1000]' --arg 'I=randint(4,-1,8)' --arg 'C=random(2)' --arg 'D=random(3)'
+	done
+	for t in f16 bf16 i16 u16; do
+		try $arch swap -D T=$t --arg 'X=randint(2,0,99)' --arg 'C=randint(3,0,99)'
+	done
+	[ $arch = sm_75 ] && continue
+	try $arch sums --arg 'X=random(1)' --arg 'C=random(2)'
+	try $arch tickets --arg C=zeros --arg D=zeros
+done
+echo "$ran kernels run"
+exit $bad
