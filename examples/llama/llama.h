@@ -1,6 +1,6 @@
 /* llama.h - inside llama: a decoder of the Llama architecture on hexc's operators.
  *
- *	text -> words.c -> tokens -> decoder.c (model.c, layers.c) -> logits -> a token a sequence -> ..
+ *	text -> vocab.c -> tokens -> decoder.c (model.c, layers.c) -> logits -> a token a sequence -> ..
  */
 #ifndef HEXC_LLAMA_H
 #define HEXC_LLAMA_H
@@ -85,7 +85,8 @@ bool decoder_choose(Decoder *d, const float *u, int32_t *token);
 /* Bytes that the next token of a sequence reads: of weights, and of keys and values. */
 void decoder_bytes(const Decoder *d, int sequence, uint64_t *weights, uint64_t *cache);
 
-/* ---- words.c: the vocabulary that a GGUF file has, if it is of SentencePiece ("llama") */
+/* ---- vocab.c (pieces.c, bytes.c, split.c): the vocabulary that a GGUF file has, of SentencePiece ("llama")
+ *      or of joined bytes ("gpt2"); names of control tokens in a text are text */
 
 typedef struct Vocab Vocab;
 /* NULL: why. */

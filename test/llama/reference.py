@@ -5,7 +5,7 @@ usage: reference.py make DIR FORMAT..                  small random models, F16,
        reference.py logits FILE LOGITS OUT PROMPT..    logits of prompts and steps; tokens OUT are the likeliest
        reference.py logits_bf16 ..                     the same of --act bf16
        reference.py draws LOGITS OUT T K P SEED PROMPT..    tokens OUT are those that numbers of SEED draw
-       reference.py tokens TEXT                        what the vocabulary of all of them makes of it
+       reference.py tokens TEXT                        what the vocabulary of them makes of it, but for that of Q8_0
        reference.py text TOKENS                        and what it makes of tokens
 
 Bounds: each rounding of an f16 is an error of its own, evenly spread over half a unit, of variance (u x)^2 / 3, u =
@@ -157,13 +157,26 @@ def text(ids):
     sys.stdout.buffer.write(b"".join(out) + b"\n")
 
 
-def meta_of():
+def joined_bytes():
+    """What Llama 3 has for a vocabulary: printed characters, pairs of them, and the first token."""
+    letters = [chr(c) for c in range(33, 127)] + ["\u0120", "\u010a"]
+    merges = ["t h", "th e", "\u0120 the", "\u0120 t", "i l", "il e", "\u0120t ile", "c o", "m p", "co mp", "\u0120 comp"]
+    tokens = letters + [m.replace(" ", "") for m in merges]
+    tokens += [f"<extra {i}>" for i in range(VOCAB - 1 - len(tokens))] + ["<|first|>"]
+    return tokens, [1] * (VOCAB - 1) + [3], merges
+
+
+def meta_of(form):
     p, (pieces, scores, types) = "llama.", vocabulary()
     meta = {"general.architecture": "llama", p + "block_count": LAYERS, p + "context_length": 128}
     meta |= {p + "embedding_length": HIDDEN, p + "feed_forward_length": INNER, p + "rope.freq_base": BASE}
     meta |= {p + "attention.head_count": HEADS, p + "attention.head_count_kv": GROUPS}
     meta |= {p + "attention.layer_norm_rms_epsilon": EPS, p + "rope.dimension_count": WIDTH}
     p = "tokenizer.ggml."
+    if form == "Q8_0":
+        pieces, types, merges = joined_bytes()
+        meta |= {p + "model": "gpt2", p + "pre": "llama-bpe", p + "tokens": pieces, p + "token_type": types}
+        return meta | {p + "merges": merges, p + "bos_token_id": VOCAB - 1}
     meta |= {p + "model": "llama", p + "tokens": pieces, p + "scores": scores, p + "token_type": types}
     return meta | {p + "bos_token_id": 1, p + "unknown_token_id": 0}
 
@@ -174,7 +187,7 @@ def make(folder, *forms):
 
 
 def make_one(path, form):
-    """Weights as training leaves them.  Q8_0 has its embedding for its output, and slower angles, as Llama 3 has."""
+    """Weights as training leaves them.  Q8_0 has its embedding for its output, slower angles and joined bytes, as Llama 3 has."""
     rng, tensors, numbers = np.random.default_rng(SEED[form]), [], {}
 
     def matrix(name, n, k):
@@ -203,7 +216,7 @@ def make_one(path, form):
         vector("rope_freqs", np.linspace(1, 4, WIDTH // 2))
     else:
         matrix("output", VOCAB, HIDDEN)
-    write_gguf(path, meta_of(), tensors)
+    write_gguf(path, meta_of(form), tensors)
     np.savez(path + ".npz", **numbers)
 
 
@@ -217,7 +230,7 @@ def same_one(path):
 
     numbers, reader = np.load(path + ".npz"), gguf.GGUFReader(path)
     writer = gguf.GGUFWriter(path + ".again", "llama")
-    for key, value in list(meta_of().items())[1:]:
+    for key, value in list(meta_of(pathlib.Path(path).name).items())[1:]:
         add = {float: writer.add_float32, int: writer.add_uint32, str: writer.add_string, list: writer.add_array}
         add[type(value)](key, value)
     for t in reader.tensors:
@@ -403,4 +416,5 @@ def draws(logits, out, temperature, k, p, seed, *prompts):
     assert other, "nothing but the likeliest was drawn"
 
 
-globals()[sys.argv[1]](*sys.argv[2:])
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

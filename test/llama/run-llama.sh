@@ -60,6 +60,13 @@ run F16 --text "$words" --generate 3 --logits "$dir/again"
 cmp "$dir/logits" "$dir/again" || fail "other tokens of '$words'"
 cmp "$dir/text" "$dir/out" || fail "other text: $(cat "$dir/out")"
 
+# "the tiles, compared" by joined bytes: of Ġ the Ġtile s , Ġcomp a r e d the numbers, from ! = 0 on, Ġ, Ċ and merges
+if [ -e "$dir/Q8_0" ]; then
+	run Q8_0 --tokens 191,97,102,82,11,106,64,81,68,67 --generate 3 --logits "$dir/logits"
+	run Q8_0 --text 'the tiles, compared' --generate 3 --logits "$dir/again"
+	cmp "$dir/logits" "$dir/again" || fail "other tokens by joined bytes"
+fi
+
 says_llama() { # TEXT ARGUMENTS...
 	text=$1
 	shift
@@ -102,5 +109,5 @@ says_broken 'blk.1.attn_v.weight'
 head -c 100000 "$dir/F16" >"$dir/broken"
 says_broken 'truncated'
 edit tokenizer.ggml.model tokenizer.ggml.modem
-says_llama "not SentencePiece's" "$dir/broken" --simulator 80 --text the
+says_llama 'its vocabulary is one of nothing' "$dir/broken" --simulator 80 --text the
 exit $bad
