@@ -47,12 +47,19 @@ make_rows(Decoder *d)
 	return ok;
 }
 
+/* Of a key or value. */
+static int64_t
+number_bytes(const Decoder *d)
+{
+	return d->opts->kv ? 1 : 2;
+}
+
 /* Keys and values of all sequences at their longest; pages are handed out from the last one on. */
 static bool
 make_pages(Decoder *d)
 {
 	const DecoderOpts *o = d->opts;
-	int64_t each = (o->room + o->page - 1) / o->page, bytes;
+	int64_t each = (o->room + o->page - 1) / o->page, heads;
 	bool ok = true;
 
 	d->pages = each * o->sequences;
@@ -67,10 +74,16 @@ make_pages(Decoder *d)
 		d->free_page[d->free_pages] = (int32_t)d->free_pages;
 		d->free_pages++;
 	}
-	bytes = 2 * d->pages * o->page * d->m.shape.groups * d->m.shape.width;
+	heads = d->pages * o->page * d->m.shape.groups;
 	for (int i = 0; i < d->m.shape.layers; i++) {
-		d->m.layer[i].keys = memory(d, "keys", NULL, bytes, &ok);
-		d->m.layer[i].values = memory(d, "values", NULL, bytes, &ok);
+		Layer *l = &d->m.layer[i];
+
+		l->keys = memory(d, "keys", NULL, number_bytes(d) * heads * d->m.shape.width, &ok);
+		l->values = memory(d, "values", NULL, number_bytes(d) * heads * d->m.shape.width, &ok);
+		if (o->kv) {
+			l->key_scales = memory(d, "keys", NULL, 4 * heads, &ok);
+			l->value_scales = memory(d, "values", NULL, 4 * heads, &ok);
+		}
 	}
 	return ok;
 }
@@ -165,6 +178,9 @@ decoder_close(Decoder *d)
 {
 	if (!d)
 		return;
+	graphs_drop(d);
+	if (d->own_stream)
+		hexc_stream_free(d->m.gpu, d->own_stream);
 	for (int i = 0; i < OPERATOR_COUNT; i++) {
 		hexc_family_call_free(d->call[i]);
 		hexc_op_free(d->op[i]);
@@ -217,7 +233,8 @@ append_token(Decoder *d, Sequence *s, int64_t row, int32_t token)
 bool
 decoder_run(Decoder *d, const int *sequence, int n, const int32_t *token, int64_t each, int64_t want)
 {
-	int64_t pages = 0;
+	bool step = d->opts->graphs && each == 1 && want == n;
+	int64_t pages = step ? graphs_pages(d) : 0;
 
 	if (n * each > d->rows)
 		return decoder_fail(d, "run", "that are more tokens than a run has rows");
@@ -240,7 +257,7 @@ decoder_run(Decoder *d, const int *sequence, int n, const int32_t *token, int64_
 	if (hexc_gpu_write(d->m.gpu, d->on_device, d->list, 4 * d->list_size))
 		return decoder_fail(d, "tokens", hexc_gpu_why(d->m.gpu));
 	d->want = want;
-	return layers_run(d, n, each, pages, want);
+	return step ? graphs_step(d, n) : layers_run(d, n, each, pages, want);
 }
 
 bool
@@ -273,5 +290,6 @@ decoder_bytes(const Decoder *d, int sequence, uint64_t *weights, uint64_t *cache
 	const Shape *s = &d->m.shape;
 
 	*weights = d->m.weight_bytes;
-	*cache = (uint64_t)(4 * s->layers * d->sequence[sequence].length * s->groups * s->width);
+	*cache = (uint64_t)(2 * s->layers * d->sequence[sequence].length * s->groups *
+	                    (number_bytes(d) * s->width + (d->opts->kv ? 4 : 0)));
 }

@@ -2,6 +2,7 @@
 #ifndef HEXC_LLAMA_DECODER_H
 #define HEXC_LLAMA_DECODER_H
 #include "examples/llama/llama.h"
+#include "lib/hexc_plan.h"
 
 /* Operators that have no weight of a file. */
 #define OPERATORS(X) X(EMBED) X(NORM) X(ADD_NORM) X(ROTARY) X(APPEND) X(ATTENTION) X(SAMPLE)
@@ -16,6 +17,14 @@ typedef struct Sequence {
 	int32_t *page; /* that it has, in its order */
 	int64_t pages;
 } Sequence;
+
+/* A step of so many sequences, as a graph. */
+typedef struct Step {
+	Decoder *d;
+	int64_t n;
+	bool ran; /* before it is captured: memory that it needs is there */
+	hexc_plan *plan; /* of one node, all launches; NULL: it is not captured */
+} Step;
 
 struct Decoder {
 	Model m;
@@ -36,11 +45,25 @@ struct Decoder {
 	void *on_device;
 	size_t begin[LISTS], list_size;
 	int64_t want; /* rows of logits, of the last run */
+	void *stream; /* that launches go to; NULL: the default one */
+	void *own_stream; /* for graphs */
+	Step step[SEQUENCES + 1];
+	int64_t captured, launched;
 	char why[WHY];
 };
 
 /* d->why = WHAT: WHY; false. */
 bool decoder_fail(Decoder *d, const char *what, const char *why);
+
+/* ---- graphs.c */
+
+/* The step of n sequences, as a graph if it may be one: what layers_run does.  It reads tables of the most
+ * pages that a sequence may have, so that nothing but lists is another in the next step. */
+bool graphs_step(Decoder *d, int64_t n);
+/* Columns of the tables. */
+int64_t graphs_pages(const Decoder *d);
+/* Memory that graphs know by its address is another: they are captured anew. */
+void graphs_drop(Decoder *d);
 
 /* ---- layers.c */
 

@@ -8,6 +8,7 @@
 #include "examples/llama/decoder.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const operator_name[] = {
 #define NAME_(id) #id,
@@ -39,8 +40,11 @@ layers_plan(Decoder *d)
 		{ "epilogue", "x * gain[n]" }, { "tensors", add }, { "input", "x + added[m, n]" },
 		{ "sum", "f32" } };
 	hexc_op_set rotary[] = { { "IN", act }, { "PAIRS", "1" }, { "D", width }, { "ROT", turned } };
-	hexc_op_set append[] = { { "ACT", act }, { "D", width } };
-	hexc_op_set attention[] = { { "ACT", act }, { "D", width }, { "CAUSAL", "1" }, { "PAGE", page } };
+	const char *kv = d->opts->kv, *most = kv && strcmp(kv, "i8") == 0 ? "127" : "448"; /* that it holds */
+	hexc_op_set append[] = { { "ACT", act }, { "D", width }, { "KV", kv }, { "MOST", most },
+		{ "scales", "1" } };
+	hexc_op_set attention[] = { { "ACT", act }, { "D", width }, { "CAUSAL", "1" }, { "PAGE", page },
+		{ "KV", kv }, { "scales", "1" } };
 	hexc_op_set sample[] = { { "IN", "f32" }, { "K", top } };
 
 	snprintf(add, sizeof add, "gain: f32[N], added: %s[M, N]", act);
@@ -50,7 +54,8 @@ layers_plan(Decoder *d)
 	snprintf(top, sizeof top, "%d", (int)d->opts->top_k);
 	return plan(d, EMBED, "embedding", embed, 2) && plan(d, NORM, "norm", norm, 5) &&
 	       plan(d, ADD_NORM, "norm", add_norm, 7) && plan(d, ROTARY, "rotary", rotary, 4) &&
-	       plan(d, APPEND, "kv_append", append, 2) && plan(d, ATTENTION, "paged", attention, 4) &&
+	       plan(d, APPEND, "kv_append", append, kv ? 5 : 2) &&
+	       plan(d, ATTENTION, "paged", attention, kv ? 6 : 4) &&
 	       plan(d, SAMPLE, "sample", sample, 2);
 }
 
@@ -84,6 +89,7 @@ launch(Decoder *d, hexc_family_call *c, const char *name)
 	if (hexc_family_call_line(c, NULL, &bytes))
 		return decoder_fail(d, name, hexc_family_call_why(c));
 	if (bytes > d->work_bytes) {
+		graphs_drop(d);
 		if (hexc_gpu_wait(d->m.gpu) || hexc_gpu_free(d->m.gpu, d->work) ||
 		    hexc_gpu_alloc(d->m.gpu, bytes, &d->work))
 			return decoder_fail(d, "workspace", hexc_gpu_why(d->m.gpu));
@@ -91,7 +97,7 @@ launch(Decoder *d, hexc_family_call *c, const char *name)
 	}
 	if (bytes)
 		hexc_family_call_workspace(c, d->work, d->work_bytes);
-	return hexc_family_call_launch(c, NULL) ? decoder_fail(d, name, hexc_family_call_why(c)) : true;
+	return hexc_family_call_launch(c, d->stream) ? decoder_fail(d, name, hexc_family_call_why(c)) : true;
 }
 
 static bool
@@ -169,6 +175,10 @@ append(Decoder *d, const Layer *l, int64_t rows)
 	give(c, "V", d->v);
 	give(c, "KC", l->keys);
 	give(c, "VC", l->values);
+	if (l->key_scales) {
+		give(c, "KS", l->key_scales);
+		give(c, "VS", l->value_scales);
+	}
 	give_int(c, "T", rows);
 	give_int(c, "HK", d->m.shape.groups);
 	give_int(c, "S", d->pages * d->opts->page);
@@ -188,6 +198,10 @@ attend(Decoder *d, const Layer *l, int64_t n, int64_t each, int64_t pages)
 	give(c, "Q", d->turned_q);
 	give(c, "K", l->keys);
 	give(c, "V", l->values);
+	if (l->key_scales) {
+		give(c, "KS", l->key_scales);
+		give(c, "VS", l->value_scales);
+	}
 	give(c, "T", list(d, TABLE));
 	give(c, "L", list(d, LENGTHS));
 	give(c, "O", d->heads);

@@ -1,6 +1,6 @@
 /* llama.h - inside llama: a decoder of the Llama architecture on hexc's operators.
  *
- *	text -> words.c -> tokens -> decoder.c (model.c, layers.c) -> logits -> a token a sequence -> ..
+ *	text -> vocab.c -> tokens -> decoder.c (model.c, layers.c) -> logits -> a token a sequence -> ..
  */
 #ifndef HEXC_LLAMA_H
 #define HEXC_LLAMA_H
@@ -31,7 +31,8 @@ typedef struct Product {
 typedef struct Layer {
 	Product *q, *k, *v, *o, *gate, *up, *down;
 	void *attention_norm, *inner_norm; /* f32[hidden] */
-	void *keys, *values;               /* [pages, page, groups, width] of act */
+	void *keys, *values;               /* [pages, page, groups, width] of the cache's type */
+	void *key_scales, *value_scales;   /* f32[pages, page, groups]; NULL: there are none */
 } Layer;
 
 typedef struct Model {
@@ -63,7 +64,9 @@ typedef struct Decoder Decoder;
 typedef struct DecoderOpts {
 	HostOpts host;
 	hexc_cache *cache;   /* that host.cache names */
-	const char *act;     /* "f16" or "bf16", of which activations and the cache are */
+	const char *act;     /* "f16" or "bf16", of which activations are */
+	const char *kv;      /* of the cache: as act (NULL), or "i8" or "e4m3", heads with scales */
+	bool graphs;         /* steps of a token a sequence are captured, and launched as one */
 	int64_t chunk, page; /* tokens of a prompt that run at once; tokens of a page */
 	bool all;            /* logits of each token of a prompt, not of its last one only */
 	double temperature, top_p; /* temperature 0: the most likely token */
@@ -84,8 +87,11 @@ bool decoder_logits(Decoder *d, float *out);
 bool decoder_choose(Decoder *d, const float *u, int32_t *token);
 /* Bytes that the next token of a sequence reads: of weights, and of keys and values. */
 void decoder_bytes(const Decoder *d, int sequence, uint64_t *weights, uint64_t *cache);
+/* Graphs that were captured, and how often they were launched. */
+void decoder_graphs(const Decoder *d, int64_t *captured, int64_t *launched);
 
-/* ---- words.c: the vocabulary that a GGUF file has, if it is of SentencePiece ("llama") */
+/* ---- vocab.c (pieces.c, bytes.c, split.c): the vocabulary that a GGUF file has, of SentencePiece ("llama")
+ *      or of joined bytes ("gpt2"); names of control tokens in a text are text */
 
 typedef struct Vocab Vocab;
 /* NULL: why. */

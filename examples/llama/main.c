@@ -11,6 +11,8 @@
  *	--top-p P       and of those, the fewest that have P of their weight (0.95)
  *	--seed S        of the draws (1)
  *	--act T         f16 or bf16: activations and cache (f16)
+ *	--kv T          i8 or e4m3: the cache, with a scale for each head of a token
+ *	--graphs 1      steps are captured, and launched as CUDA graphs (0)
  *	--chunk N       tokens of a prompt that run at once (512)
  *	--page N        tokens of a page of the cache, a power of two (16)
  *	--logits FILE   all of them, f32: of each token of each prompt, then of each step
@@ -18,7 +20,7 @@
  *	--simulator SM  the simulator as a GPU of this compute capability, 80
  *	--cache DIR     where compiled operators are kept
  *
- * Behind it, to the standard error: tokens a second, and bytes that a token reads. */
+ * Behind it, to the standard error: tokens a second, bytes that a token reads, graphs. */
 #include "examples/llama/llama.h"
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +39,7 @@ typedef struct Prompt {
 typedef struct Run {
 	const char *path, *logits_path;
 	DecoderOpts o;
-	int64_t generate, seed;
+	int64_t generate, seed, graphs;
 	Prompt prompt[SEQUENCES];
 	int prompts;
 	Vocab *vocab;
@@ -61,7 +63,8 @@ fail(Run *r, const char *what, const char *why)
 
 static const char usage[] =
 	"usage: llama MODEL.gguf (--tokens 1,2,3 | --text TEXT).. [--generate N] [--temperature T]\n"
-	"             [--top-k K] [--top-p P] [--seed S] [--act f16|bf16] [--chunk N] [--page N]\n"
+	"             [--top-k K] [--top-p P] [--seed S] [--act f16|bf16] [--kv i8|e4m3] [--graphs 0|1]\n"
+	"             [--chunk N] [--page N]\n"
 	"             [--logits FILE] [--device N | --simulator SM] [--cache DIR]\n";
 
 static bool
@@ -86,6 +89,14 @@ take_real(Run *r, const char *name, const char *value, double most, double *out)
 }
 
 static bool
+take_type(Run *r, const char *name, const char *value, const char *a, const char *b, const char **out)
+{
+	*out = value;
+	return strcmp(value, a) == 0 || strcmp(value, b) == 0 ||
+	       host_fail(r->why, name, "%.60s is not %s or %s", value, a, b);
+}
+
+static bool
 take_option(Run *r, const char *name, const char *value)
 {
 	const struct {
@@ -94,7 +105,7 @@ take_option(Run *r, const char *name, const char *value)
 	} whole[] = {
 		{ "--generate", 0, 1 << 20, &r->generate }, { "--top-k", 0, 64, &r->o.top_k },
 		{ "--seed", 0, INT64_MAX, &r->seed },       { "--chunk", 1, 1 << 14, &r->o.chunk },
-		{ "--page", 16, 256, &r->o.page },
+		{ "--page", 16, 256, &r->o.page },         { "--graphs", 0, 1, &r->graphs },
 	};
 
 	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
@@ -114,12 +125,11 @@ take_option(Run *r, const char *name, const char *value)
 		r->logits_path = value;
 		return true;
 	}
-	if (strcmp(name, "--act") == 0 && (strcmp(value, "f16") == 0 || strcmp(value, "bf16") == 0)) {
-		r->o.act = value;
-		return true;
-	}
-	return strcmp(name, "--act") == 0 ? host_fail(r->why, name, "%.60s is not f16 or bf16", value)
-	                                  : fail(r, name, "there is no such option: see llama without any");
+	if (strcmp(name, "--act") == 0)
+		return take_type(r, name, value, "f16", "bf16", &r->o.act);
+	if (strcmp(name, "--kv") == 0)
+		return take_type(r, name, value, "i8", "e4m3", &r->o.kv);
+	return fail(r, name, "there is no such option: see llama without any");
 }
 
 static bool
@@ -348,6 +358,7 @@ tell(const Run *r)
 {
 	const char *whose = r->o.host.device < 0 ? " (the simulator's time, no GPU's)" : "";
 	uint64_t weights, cache = 0, one;
+	int64_t captured, launched;
 	double sequences = r->steps ? (double)r->step_tokens / (double)r->steps : 1;
 
 	for (int i = 0; i < r->prompts; i++) {
@@ -363,6 +374,10 @@ tell(const Run *r)
 	        (double)weights / sequences + (double)cache / r->prompts, (unsigned long long)weights,
 	        sequences);
 	fprintf(stderr, ", of keys and values %llu\n", (unsigned long long)cache / (unsigned)r->prompts);
+	decoder_graphs(r->d, &captured, &launched);
+	if (r->graphs)
+		fprintf(stderr, "graphs: %lld captured, launched %lld times\n", (long long)captured,
+		        (long long)launched);
 }
 
 static bool
@@ -376,6 +391,7 @@ run(Run *r)
 	if (r->logits_path && !(r->logits = fopen(r->logits_path, "wb")))
 		return fail(r, r->logits_path, strerror(errno));
 	r->o.all = r->logits != NULL;
+	r->o.graphs = r->graphs != 0;
 	if (!read_prompts(r) || !(r->d = decoder_open(r->path, &r->o, r->why)) || !generate(r))
 		return false;
 	for (int i = 0; i < r->prompts; i++)

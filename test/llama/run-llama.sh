@@ -1,8 +1,8 @@
 #!/bin/sh
 # examples/llama: small random models in GGUF files on the simulator as a device: logits of prompts, in chunks, and of 8
 # steps of two sequences side by side, within derived bounds of the formulas in double (reference.py), and the same
-# tokens; draws are those of the logits; text by the file's vocabulary; what is wrong is said.  LONG=1: bf16 and
-# sm_90a as well.
+# tokens; so with a cache of 8 bits; steps as graphs are those without; draws are those of the logits; text by the
+# file's vocabulary; what is wrong is said.  LONG=1: bf16, a cache of e4m3 and sm_90a as well.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/python.sh
@@ -37,7 +37,27 @@ grep -q '^bytes a token: .* shared by 2 sequences, of keys and values 21504$' "$
 # shellcheck disable=SC2086 # a list of words
 ! "$python" -c 'import gguf' 2>/dev/null || holds 'the package gguf' same $(for f in $formats; do echo "$dir/$f"; done)
 
+# a cache of 8 bits: 21 tokens of 2 layers, keys and values of 2 heads of 64 bytes and a scale
+run Q4_K --tokens $a --tokens $b --chunk 16 --generate 9 --logits "$dir/logits" --kv i8
+holds 'cache of i8' logits_i8 "$dir/Q4_K" "$dir/logits" "$dir/out" $a $b
+grep -q ' of keys and values 11424$' "$dir/err" || fail "bytes of i8: $(cat "$dir/err")"
+
+# steps as graphs: of two sequences one is captured when the second step comes, and launched from then on; pages come in
+# between, and of three sequences that end one after the other each number has its own
+run Q4_K --tokens $a --tokens $b --generate 9 --logits "$dir/logits"
+cp "$dir/out" "$dir/plain"
+run Q4_K --tokens $a --tokens $b --generate 9 --logits "$dir/again" --graphs 1
+cmp "$dir/plain" "$dir/out" || fail "graphs make other tokens"
+cmp "$dir/logits" "$dir/again" || fail "graphs make other logits"
+grep -q '^graphs: 1 captured, launched 7 times$' "$dir/err" || fail "graphs: $(cat "$dir/err")"
+run Q4_K --tokens $a --tokens $b --tokens 3 --generate 20 --temperature 2 --top-k 0 --graphs 1
+cp "$dir/out" "$dir/drawn"
+run Q4_K --tokens $a --tokens $b --tokens 3 --generate 20 --temperature 2 --top-k 0
+cmp "$dir/drawn" "$dir/out" || fail "graphs draw other tokens"
+
 if [ -n "${LONG:-}" ]; then
+	run Q4_K --tokens $a --tokens $b --generate 9 --logits "$dir/logits" --kv e4m3 --simulator 90
+	holds 'cache of e4m3' logits_e4m3 "$dir/Q4_K" "$dir/logits" "$dir/out" $a $b
 	run F16 --tokens $a --tokens $b --generate 9 --logits "$dir/logits" --act bf16
 	holds bf16 logits_bf16 "$dir/F16" "$dir/logits" "$dir/out" $a $b
 	run F16 --tokens $a --tokens $b --generate 9 --logits "$dir/logits" --page 64 --simulator 90
@@ -60,6 +80,13 @@ run F16 --text "$words" --generate 3 --logits "$dir/again"
 cmp "$dir/logits" "$dir/again" || fail "other tokens of '$words'"
 cmp "$dir/text" "$dir/out" || fail "other text: $(cat "$dir/out")"
 
+# "the tiles, compared" by joined bytes: of Ġ the Ġtile s , Ġcomp a r e d the numbers, from ! = 0 on, Ġ, Ċ and merges
+if [ -e "$dir/Q8_0" ]; then
+	run Q8_0 --tokens 191,97,102,82,11,106,64,81,68,67 --generate 3 --logits "$dir/logits"
+	run Q8_0 --text 'the tiles, compared' --generate 3 --logits "$dir/again"
+	cmp "$dir/logits" "$dir/again" || fail "other tokens by joined bytes"
+fi
+
 says_llama() { # TEXT ARGUMENTS...
 	text=$1
 	shift
@@ -77,6 +104,7 @@ small="$dir/F16 --simulator 80 --cache $dir/cache"
 	says_llama '--top-p: 1.5 is no number of 0 to 1' $small --tokens 1 --top-p 1.5
 	says_llama '--page: it is no power of two' $small --tokens 1 --page 48
 	says_llama '--act: f32 is not f16 or bf16' $small --tokens 1 --act f32
+	says_llama '--kv: f16 is not i8 or e4m3' $small --tokens 1 --kv f16
 	says_llama '--simulator: eighty is no compute capability' "$dir/F16" --simulator eighty --tokens 1
 	says_llama 'give numbers with commas' $small --tokens 1,,2
 	says_llama 'token: 192 is not in the vocabulary, which has 0 to 191' $small --tokens 192
@@ -102,5 +130,5 @@ says_broken 'blk.1.attn_v.weight'
 head -c 100000 "$dir/F16" >"$dir/broken"
 says_broken 'truncated'
 edit tokenizer.ggml.model tokenizer.ggml.modem
-says_llama "not SentencePiece's" "$dir/broken" --simulator 80 --text the
+says_llama 'its vocabulary is one of nothing' "$dir/broken" --simulator 80 --text the
 exit $bad

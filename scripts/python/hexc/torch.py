@@ -103,8 +103,9 @@ def _sizes(what: Launchable, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _empty(what: Launchable, p: Param, given: Mapping[str, Any]) -> Any:
     sizes = _sizes(what, given)
-    shape = [evaluate(extent, sizes) for extent in p.shape]
-    if None in shape:
+    told = [evaluate(extent, sizes) for extent in p.shape]
+    shape = [n for n in told if n is not None]
+    if len(shape) < len(told):
         raise ArgumentError(f"{what.name}: the shape of {p.name}, [{', '.join(p.shape)}], is not told by {', '.join(sizes)}")
     like = next(v for v in given.values() if isinstance(v, torch.Tensor))
     return torch.empty(shape, dtype=getattr(torch, _DTYPES[p.dtype]), device=like.device)

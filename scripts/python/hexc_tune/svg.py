@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 COLORS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568")
-W, H, LEFT, RIGHT, TOP, BOTTOM = 460, 310, 58, 14, 46, 42
+W, H, LEFT, RIGHT, TOP, BOTTOM = 460, 310, 68, 14, 46, 42
 
 
 @dataclass
@@ -21,6 +21,11 @@ class Line:
 
 def _e(text: str) -> str:
     return html.escape(text, quote=True)
+
+
+def _number(value: float) -> str:
+    """Three digits, and no exponent where there need be none."""
+    return f"{float(f'{value:.3g}'):,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
 class _Axis:
@@ -107,7 +112,7 @@ def bars(groups: Sequence[tuple[str, Sequence[tuple[str, float]]]], unit: str) -
             wide = value / most * (W + 160 - left - 70)
             out.append(f'<text x="{left - 6}" y="{y + 12:.0f}" text-anchor="end">{_e(name if named else head)}</text>'
                        f'<rect x="{left}" y="{y + 2:.0f}" width="{max(wide, 0.5):.1f}" height="13" fill="{COLORS[i % 6]}"/>'
-                       f'<text x="{left + wide + 5:.1f}" y="{y + 12:.0f}" fill="#555">{value:.3g} {_e(unit)}</text>')
+                       f'<text x="{left + wide + 5:.1f}" y="{y + 12:.0f}" fill="#555">{_number(value)} {_e(unit)}</text>')
             y += 18
         y += 6 if named else 0
     return (f'<svg viewBox="0 0 {W + 160} {y + 4:.0f}" width="{W + 160}" height="{y + 4:.0f}" '

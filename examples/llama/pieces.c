@@ -1,0 +1,139 @@
+/* pieces.c - vocabularies of SentencePiece (tokenizer.ggml.model llama): a text is cut into characters,
+ * blanks being U+2581, and of all neighbours that make a token together those with the highest score are
+ * joined, until there are none; what then is no token is written in tokens of bytes. */
+#include "examples/llama/vocab.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- text to tokens -------------------------------------------------------------------------------- */
+
+/* Bytes of the character at s. */
+static int
+char_bytes(const char *s)
+{
+	unsigned char c = (unsigned char)*s;
+	int n = c < 0xC0 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+
+	for (int i = 1; i < n; i++)
+		if (((unsigned char)s[i] & 0xC0) != 0x80)
+			return 1;
+	return n;
+}
+
+/* Blanks as U+2581; to be freed. */
+static char *
+with_blanks(const Vocab *v, const char *text)
+{
+	static const char blank[] = "\xE2\x96\x81";
+	char *out = calloc(3, strlen(text) + 2), *to = out;
+
+	if (!out)
+		return NULL;
+	if (v->add_blank && *text) {
+		memcpy(to, blank, 3);
+		to += 3;
+	}
+	for (; *text; text++) {
+		if (*text == ' ') {
+			memcpy(to, blank, 3);
+			to += 3;
+		} else {
+			*to++ = *text;
+		}
+	}
+	return out;
+}
+
+/* Join neighbours, piece i being s[start[i] .. start[i + 1]), until none make a token; how many are left. */
+static int
+join_pieces(const Vocab *v, const char *s, int *start, int n)
+{
+	for (;;) {
+		int best = -1;
+		float score = 0;
+
+		for (int i = 0; i + 1 < n; i++) {
+			int32_t t = texts_find(&v->token, s + start[i], (size_t)(start[i + 2] - start[i]));
+
+			if (t >= 0 && (best < 0 || v->score[t] > score)) {
+				best = i;
+				score = v->score[t];
+			}
+		}
+		if (best < 0)
+			return n;
+		memmove(start + best + 1, start + best + 2, sizeof *start * (size_t)(n - best - 1));
+		n--;
+	}
+}
+
+/* The tokens of a piece: it, or its bytes, or that of what is unknown. */
+static int
+put_piece(const Vocab *v, const char *s, int n, int32_t *token, int room)
+{
+	int32_t t = texts_find(&v->token, s, (size_t)n);
+	int made = 0;
+
+	if (t >= 0 && room > 0) {
+		*token = t;
+		return 1;
+	}
+	for (int i = 0; i < n && made < room; i++) {
+		char name[8];
+
+		snprintf(name, sizeof name, "<0x%02X>", (unsigned)(unsigned char)s[i]);
+		t = texts_find(&v->token, name, 6);
+		t = t < 0 ? (int32_t)v->unknown : t;
+		if (t >= 0)
+			token[made++] = t;
+	}
+	return made;
+}
+
+int
+pieces_tokens(const Vocab *v, const char *text, int32_t *token, int room)
+{
+	char *s = with_blanks(v, text);
+	int bytes = s ? (int)strlen(s) : 0, made = 0, n = 0;
+	int *start = calloc((size_t)bytes + 1, sizeof *start);
+
+	if (s && start) {
+		for (int i = 0; i < bytes; i += char_bytes(s + i))
+			start[n++] = i;
+		start[n] = bytes;
+		n = join_pieces(v, s, start, n);
+		for (int i = 0; i < n; i++)
+			made += put_piece(v, s + start[i], start[i + 1] - start[i], token + made,
+			                  room - made);
+	} else {
+		made = -1;
+	}
+	free(start);
+	free(s);
+	return made;
+}
+
+/* ---- and back -------------------------------------------------------------------------------------- */
+
+int
+pieces_bytes(const Vocab *v, int32_t token, char *out, int room)
+{
+	const char *s = v->token.text[token];
+	unsigned byte;
+	int n = 0;
+
+	if (v->type && v->type[token] == BYTE && sscanf(s, "<0x%2x>", &byte) == 1 && room > 0) {
+		*out = (char)byte;
+		return 1;
+	}
+	while (*s && n < room) {
+		if (strncmp(s, "\xE2\x96\x81", 3) == 0) {
+			out[n++] = ' ';
+			s += 3;
+		} else {
+			out[n++] = *s++;
+		}
+	}
+	return n;
+}

@@ -1,0 +1,45 @@
+#!/bin/sh
+# examples/llama: texts through vocabularies of joined bytes, cut into words as GPT-2, Llama 3 and Qwen2 do: the tokens of
+# words.py, and of the package tokenizers where it is installed; tokens are the text again, whatever its bytes are.
+. test/script.sh
+. test/python.sh
+need_python
+words() { PYTHONDONTWRITEBYTECODE=1 "$python" "$here/words.py" "$@" || fail "words.py $*"; }
+CC=${CC:-cc}
+# shellcheck disable=SC2086 # a list of words
+$CC -std=c11 -O1 ${SAN:+-fsanitize=address,undefined} -I. "$here/words.c" examples/llama/vocab.c examples/llama/pieces.c \
+	examples/llama/bytes.c examples/llama/split.c examples/host/options.c -o "$dir/words" || exit 1
+words letters examples/llama/letters.def
+words make "$dir"
+words texts >"$dir/texts"
+for pre in gpt-2 llama-bpe qwen2; do
+	"$dir/words" "$dir/$pre" <"$dir/texts" >"$dir/have" || fail "$pre: status $?"
+	words expect "$dir/$pre" >"$dir/want"
+	cmp -s "$dir/want" "$dir/have" || fail "$pre: $(diff "$dir/want" "$dir/have" | grep -c '^>') texts have other tokens:
+$(diff "$dir/want" "$dir/have" | head -8)"
+	! "$python" -c 'import tokenizers' 2>/dev/null && continue
+	words same "$dir/$pre" >"$dir/want"
+	cmp -s "$dir/want" "$dir/have" || fail "$pre: of the package tokenizers $(diff "$dir/want" "$dir/have" | grep -c '^>') are others:
+$(diff "$dir/want" "$dir/have" | head -8)"
+done
+# bytes that are no UTF-8 come back, too: cut off, too many, alone, too large
+for text in e4b8 c3 80 ff 61f0 6180bf20fe ed a0 f8888080 20c320; do
+	echo "$text" | "$dir/words" "$dir/qwen2" >"$dir/have"
+	[ "$(cut -d' ' -f2 "$dir/have")" = "$text" ] || fail "bytes $text come back as $(cat "$dir/have")"
+done
+# what a model's makers added is text as it stands: the last but one of 256 bytes, 700 merges, and 4; behind it, a control token
+[ "$(printf '#958\n#959\n' | "$dir/words" "$dir/qwen2" | tr '\n' .)" = "$(printf 'café crème' | od -An -tx1 | tr -d ' \n').." ] ||
+	fail "an added token is $(echo '#958' | "$dir/words" "$dir/qwen2")"
+broken() { # TEXT FROM TO: of as many bytes
+	LC_ALL=C sed "s/$2/$3/" "$dir/qwen2" >"$dir/broken"
+	"$dir/words" "$dir/broken" </dev/null 2>"$dir/err" && fail "$2 for $3: it passes"
+	grep -qF -- "$1" "$dir/err" || fail "$2 for $3: no '$1' in $(cat "$dir/err")"
+}
+broken 'one of gpt7 (tokenizer.ggml.model)' gpt2 gpt7
+broken 'cut into words as qwen9 does' qwen2 qwen9
+broken 'no merges' ggml.merges ggml.mergez
+broken 'no vocabulary' ggml.tokens ggml.tokenz
+head -c 3000 "$dir/qwen2" >"$dir/broken"
+"$dir/words" "$dir/broken" </dev/null 2>"$dir/err" && fail "half of a file: it passes"
+grep -qF damaged "$dir/err" || fail "half of a file: $(cat "$dir/err")"
+exit $bad

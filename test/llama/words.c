@@ -1,0 +1,66 @@
+/* words.c - texts through the vocabulary of a GGUF file: a line of the input is a text in hexadecimal; a
+ * line of the output its tokens, and, in hexadecimal, the bytes that they stand for; of a line #N those of
+ * token N. */
+#include "examples/llama/llama.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM = 1 << 16 };
+
+static void
+put_bytes(const Vocab *v, int32_t token)
+{
+	static char out[ROOM];
+	int n = vocab_bytes(v, token, out, ROOM);
+
+	for (int b = 0; b < n; b++)
+		printf("%02x", (unsigned)(unsigned char)out[b]);
+}
+
+static void
+answer(const Vocab *v, const char *text)
+{
+	static int32_t token[ROOM];
+	char why[WHY];
+	int n = vocab_tokens(v, text, token, ROOM, why);
+
+	for (int i = 0; i < n; i++)
+		printf(i ? ",%d" : "%d", (int)token[i]);
+	putchar(' ');
+	for (int i = 0; i < n; i++)
+		put_bytes(v, token[i]);
+	putchar('\n');
+}
+
+int
+main(int argc, char **argv)
+{
+	static char line[ROOM], text[ROOM];
+	char why[WHY] = "";
+	Vocab *v = argc == 2 ? vocab_open(argv[1], why) : NULL;
+
+	if (!v) {
+		fprintf(stderr, "words: %s\n", why);
+		return 1;
+	}
+	while (fgets(line, sizeof line, stdin)) {
+		size_t n = strcspn(line, "\n") / 2;
+
+		if (*line == '#') {
+			put_bytes(v, (int32_t)strtol(line + 1, NULL, 10));
+			putchar('\n');
+			continue;
+		}
+		for (size_t i = 0; i < n; i++) {
+			unsigned byte = 0;
+
+			sscanf(line + 2 * i, "%2x", &byte);
+			text[i] = (char)byte;
+		}
+		text[n] = 0;
+		answer(v, text);
+	}
+	vocab_close(v);
+	return 0;
+}

@@ -1,0 +1,190 @@
+"""Vocabularies of joined bytes, by the patterns of the models and the loop of GPT-2's encoder.py: what words.c is held to.
+
+usage: words.py make DIR            files DIR/gpt-2, DIR/llama-bpe, DIR/qwen2 with nothing but a vocabulary, learned from the README
+       words.py texts               texts, in hexadecimal, a line each
+       words.py expect NAME         their tokens, and the texts again
+       words.py same NAME           the package tokenizers makes the same of them
+       words.py letters FILE        its classes are those of Python's unicodedata
+"""
+import collections
+import pathlib
+import random
+import re
+import sys
+import unicodedata
+
+from reference import write_gguf
+
+SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+LATER = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|DIGITS| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+PATTERN = {
+    "gpt-2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "llama-bpe": LATER.replace("DIGITS", r"\p{N}{1,3}"),
+    "qwen2": LATER.replace("DIGITS", r"\p{N}"),
+}
+FIRST, MERGES = "<|first|>", 700
+LEARNED = """ Der Fluß überquert die Brücke; naïve café résumé. Привет, мир! Как дела? 東京は日本の首都です。 中文中文 123 4567 89
+don't we'll they've I'm he'd it's   a  b   c\n\n\n  \t\tif (x) { return 1; }\r\n\r\n 👍👍 नमस्ते नमस्ते """
+
+
+def ranges(kind):
+    """The characters of a general category, as a class of `re` has them."""
+    out = []
+    for c in range(sys.maxunicode + 1):
+        if unicodedata.category(chr(c))[0] == kind:
+            if out and out[-1][1] == c - 1:
+                out[-1][1] = c
+            else:
+                out.append([c, c])
+    return "".join(f"{chr(a)}-{chr(b)}" for a, b in out)
+
+
+def pattern(name):
+    """`re` knows no \\p, and its \\s and \\S have control characters that Unicode's White_Space lacks."""
+    classes = {r"\p{L}": ranges("L"), r"\p{N}": ranges("N"), r"\s": SPACE}
+    text = PATTERN[name].replace(r"\S", f"[^{SPACE}]")
+    out, inside = "", False
+    for part in re.split(r"(\\p\{L\}|\\p\{N\}|\\s|\[\^?|\])", text):
+        if part in classes:
+            out += classes[part] if inside else f"[{classes[part]}]"
+            continue
+        inside = True if part.startswith("[") and part.strip("[^") == "" and part else False if part == "]" else inside
+        out += part
+    return re.compile(out)
+
+
+def characters():
+    """bytes_to_unicode of encoder.py."""
+    bs = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    cs, n = bs[:], 0
+    for b in range(256):
+        if b not in bs:
+            bs.append(b)
+            cs.append(256 + n)
+            n += 1
+    return dict(zip(bs, map(chr, cs)))
+
+
+CHARACTER = characters()
+
+
+def learn():
+    """Merges, the commonest pair of all words first."""
+    text = pathlib.Path("README.md").read_text() + LEARNED * 20
+    words = collections.Counter(tuple(CHARACTER[b] for b in w.encode()) for w in pattern("gpt-2").findall(text))
+    merges = []
+    while len(merges) < MERGES:
+        pairs = collections.Counter()
+        for w, n in words.items():
+            for pair in zip(w, w[1:]):
+                pairs[pair] += n
+        best = min(pairs, key=lambda p: (-pairs[p], p))
+        merges.append(best)
+        words = {join(w, best): n for w, n in words.items()}
+    return merges
+
+
+def join(word, pair):
+    out, i = [], 0
+    while i < len(word):
+        two = tuple(word[i : i + 2]) == pair
+        out.append(word[i] + word[i + 1] if two else word[i])
+        i += 1 + two
+    return tuple(out)
+
+
+def vocabulary(name, merges):
+    """Tokens and types.  Of Llama's, some words that no merges make: they are tokens all the same."""
+    tokens = [*CHARACTER.values()] + [a + b for a, b in merges] + ["Ġindivisible", "zyzzyva", "caf\xe9 cr\xe8me", FIRST]
+    return tokens, [1] * (len(tokens) - 2) + [4, 3]
+
+
+def make(folder):
+    merges = learn()
+    for name in PATTERN:
+        tokens, types = vocabulary(name, merges)
+        p = "tokenizer.ggml."
+        meta = {"general.architecture": "llama", p + "model": "gpt2", p + "pre": name, p + "tokens": tokens}
+        meta |= {p + "token_type": types, p + "merges": [" ".join(m) for m in merges]}
+        write_gguf(f"{folder}/{name}", meta | {p + "bos_token_id": len(tokens) - 1}, [])
+
+
+def from_file(name):
+    """The merges, out of a file that `make` has written."""
+    raw = pathlib.Path(name).read_bytes()
+    at = raw.index(b"tokenizer.ggml.merges") + len("tokenizer.ggml.merges") + 8
+    n, at, out = int.from_bytes(raw[at : at + 8], "little"), at + 8, []
+    for _ in range(n):
+        size = int.from_bytes(raw[at : at + 8], "little")
+        out.append(tuple(raw[at + 8 : at + 8 + size].decode().split(" ")))
+        at += 8 + size
+    return out
+
+
+def drawn():
+    rng = random.Random(3)
+    parts = "'s|'S|'\u017f|'t|'re|'RE|'Ve|'ll|'lL|'d|'D|'m|'|''|\u2019s| |  |   |\t|\n|\n\n|\r\n|\r|\x0b|\x1c|\x85|\xa0|\u2009|\u3000"
+    parts += "|a|Z|the| tile|compiler|\xe9|e\u0301|\u0301|\u4e2d\u6587|\u0436|\u01c5|\u02b0|\u216b|\xbd|\u0663|1|12|1234|3.14|,|...|(|{|!?"
+    parts += "|\U0001f44d|\u200d|\xad|\ufffd|\x7f|\x01|\u0928\u092e\u0938\u094d\u0924\u0947| indivisible|indivisible|zyzzyva|" + FIRST
+    parts = parts.split("|")[:-1] + [FIRST, "|", "caf\xe9 cr\xe8me"]
+    fixed = ["", " ", "  ", "\n", "a", " a", "a ", "a  ", "don't", "DON'T WE'LL", LEARNED, "x" * 300, "=" * 1000, "7" * 100, " \n \n a"]
+    return fixed + ["".join(rng.choice(parts) for _ in range(rng.randrange(1, 14))) for _ in range(4000)]
+
+
+def texts():
+    for t in drawn():
+        print(t.encode().hex())
+
+
+def expect(path):
+    name = pathlib.Path(path).name
+    merges, words = from_file(path), pattern(name)
+    rank = {m: i for i, m in enumerate(merges)}
+    number = {t: i for i, t in enumerate(vocabulary(name, merges)[0])}
+    known = {}
+
+    def cut(word):
+        parts = tuple(CHARACTER[b] for b in word.encode())
+        if name == "llama-bpe" and "".join(parts) in number:
+            return ["".join(parts)]
+        while len(parts) > 1:
+            best = min(zip(parts, parts[1:]), key=lambda p: rank.get(p, MERGES))
+            if best not in rank:
+                break
+            parts = join(parts, best)
+        return parts
+
+    for t in drawn():
+        out = [number[FIRST]] if name == "llama-bpe" else []
+        for w in words.findall(t):
+            known[w] = known.get(w) or [number[p] for p in cut(w)]
+            out += known[w]
+        print(",".join(map(str, out)), t.encode().hex())
+
+
+def same(path):
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+
+    name = pathlib.Path(path).name
+    merges = from_file(path)
+    number = {t: i for i, t in enumerate(vocabulary(name, merges)[0])}
+    it = Tokenizer(models.BPE(vocab=number, merges=merges, ignore_merges=name == "llama-bpe"))
+    of_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=name == "gpt-2")
+    split = pre_tokenizers.Split(Regex(PATTERN[name]), "isolated")
+    it.pre_tokenizer = of_bytes if name == "gpt-2" else pre_tokenizers.Sequence([split, of_bytes])
+    first = [number[FIRST]] if name == "llama-bpe" else []
+    for t in drawn():
+        print(",".join(map(str, first + it.encode(t).ids)), t.encode().hex())
+
+
+def letters(path):
+    kinds = {}
+    for kind, first, last in re.findall(r"([LN])\((\w+), (\w+)\)", pathlib.Path(path).read_text()):
+        kinds |= dict.fromkeys(range(int(first, 16), int(last, 16) + 1), kind)
+    for c in range(sys.maxunicode + 1):
+        kind = unicodedata.category(chr(c))
+        assert kind == "Cn" or kinds.get(c, kind[0]) == kind[0] and (kind[0] in "LN") == (c in kinds), hex(c)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])
