@@ -283,6 +283,7 @@ explain_access(const Op *o, Val **root, Access *a)
 		.weight = 1,
 		.write = !load,
 		.map = op_access(o)->map,
+		.past = mem->def && view_is_longer(mem->def) ? mem->def : NULL,
 	};
 	if (!a->map)
 		a->map = load ? o->out[0]->type.layout : o->in[0]->type.layout;

@@ -304,6 +304,7 @@ access_of(const Solve *s, const Op *o, Access *a)
 		.weight = s->weight[o->id],
 		.write = o->code != O_load,
 		.anywhere = view_gather_dim(mem->def) >= 0,
+		.past = mem->def && view_is_longer(mem->def) ? mem->def : NULL,
 	};
 	mem = view_dims(mem, a->dim_of);
 	a->as = val_is_alias(mem) ? &mem->type : NULL;

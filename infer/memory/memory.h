@@ -117,6 +117,7 @@ typedef struct Access {
 	int rank;
 	int dim_of[DIM_MAX]; /* view dim -> tile dim */
 	const Type *as; /* dims are those of the tile under this shape; NULL: under its own */
+	const Op *past; /* the view, where it reaches past the end of what it is of; NULL: it does not */
 	int vec; /* elements per lane and access */
 	int bits; /* of an element */
 	int lanes; /* lanes that give an address: 32, or 8 per matrix of ldmatrix */

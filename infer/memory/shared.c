@@ -60,24 +60,14 @@ offset_at(const Access *a, const Layout *tile, int64_t lane, int64_t warp, int64
 	return layout_at(tile, at).at[AX_mem];
 }
 
-/* Does the access reach past the tile that it is of? */
-static bool
-reaches_past(const Access *a)
-{
-	const Val *mem = a->op ? shared_operand(a->op) : NULL;
-
-	return mem && mem->def && view_is_longer(mem->def);
-}
-
 /* Lanes that are behind the end of the tile that such an access is of take no part. */
 static void
 trace_clip(Trace *t, const Access *a, int64_t warp)
 {
-	const Op *view = shared_operand(a->op)->def;
 	int64_t within[DIM_MAX], c[DIM_MAX] = { 0 };
 
 	for (int d = 0; d < a->rank; d++)
-		within[d] = view_within(view, d);
+		within[d] = view_within(a->past, d);
 	for (int i = 0; i < t->ninst; i++)
 		for (int lane = 0; lane < t->lanes; lane++) {
 			index_at(a, lane, warp, (int64_t)i * a->vec, c);
@@ -119,7 +109,7 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 		inst_bits |= inst_off[i];
 	}
 	t.bits = lane_bits | inst_bits;
-	if ((lane_bits & inst_bits) == 0 && t.pieces == 1 && !reaches_past(a)) {
+	if ((lane_bits & inst_bits) == 0 && t.pieces == 1 && !a->past) {
 		t.times = t.ninst;
 		t.ninst = 1;
 	}
@@ -128,7 +118,7 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 		for (int lane = 0; lane < t.lanes; lane++)
 			t.off[i * t.lanes + lane] =
 				lane_off[lane] < 0 ? -1 : (lane_off[lane] + inst_off[i]) >> t.unit;
-	if (reaches_past(a))
+	if (a->past)
 		trace_clip(&t, a, warp);
 	return t;
 }
@@ -191,7 +181,7 @@ as_first_warp(const Trace *first, const Access *a, const Layout *tile, int64_t w
 {
 	Layout plain = *tile;
 
-	if (first->none || first->pieces > 1 || a->as || reaches_past(a))
+	if (first->none || first->pieces > 1 || a->as || a->past)
 		return false;
 	for (int i = 0; a->write && i < a->map->nrep; i++)
 		if (a->map->rep[i].axis == AX_warp)
@@ -359,11 +349,11 @@ same_access(const Access *a, const Access *b)
 {
 	if (a->rank != b->rank || a->vec != b->vec || a->bits != b->bits || a->lanes != b->lanes ||
 	    a->write != b->write || a->anywhere != b->anywhere || !a->as != !b->as ||
-	    (a->as && !type_same(a->as, b->as)) ||
-	    reaches_past(a) || reaches_past(b))
+	    (a->as && !type_same(a->as, b->as)) || !a->past != !b->past)
 		return false;
 	for (int d = 0; d < a->rank; d++)
-		if (a->dim_of[d] != b->dim_of[d])
+		if (a->dim_of[d] != b->dim_of[d] ||
+		    (a->past && view_within(a->past, d) != view_within(b->past, d)))
 			return false;
 	return layout_identical(a->map, b->map);
 }
