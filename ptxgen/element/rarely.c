@@ -1,7 +1,7 @@
 /* rarely.c - what only some elements need, behind a branch that a warp takes where it has one of them.
  *
  * Of a select whose first choice is said to be rare, what is computed for that and nothing else is emitted in
- * a block of its own, for some words at once, and a warp goes there only where one of its lanes has an element
+ * a block of its own, for some words at once; a warp goes there only where one of its lanes has an element
  * that chooses so.  Selects of one condition share the block: of large arguments of sin remainder and
  * quadrant.  Where the branch is taken it costs about a tenth of what is behind it. */
 #include "ptxgen/element/rarely.h"
