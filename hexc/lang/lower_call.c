@@ -12,8 +12,8 @@ typedef struct Builtin {
 	const char *usage;
 } Builtin;
 
-static CallFn lower_where, lower_rarely, lower_bitcast, lower_exact, lower_ceil, call_sum, call_max, call_min, call_argmax,
-	call_argmin, call_scan, call_dot;
+static CallFn lower_where, lower_rarely, lower_bitcast, lower_exact, lower_ceil, call_sum, call_max, call_min,
+	call_argmax, call_argmin, call_scan, call_dot;
 
 static const Builtin builtin[] = {
 	{ "exp", 1, 1, O_exp, NULL, "exp(x)" },

@@ -1,9 +1,9 @@
 /* rarely.c - what only some elements need, behind a branch that a warp takes where it has one of them.
  *
- * Of a select whose first choice is said to be rare, what is computed for that and nothing else is emitted in a
- * block of its own, for some words at once, and a warp goes there only where one of its lanes has an element that
- * chooses so.  Selects of one condition share the block: of large arguments of sin remainder and quadrant.  Where
- * the branch is taken it costs about a tenth of what is behind it. */
+ * Of a select whose first choice is said to be rare, what is computed for that and nothing else is emitted in
+ * a block of its own, for some words at once; a warp goes there only where one of its lanes has an element
+ * that chooses so.  Selects of one condition share the block: of large arguments of sin remainder and
+ * quadrant.  Where the branch is taken it costs about a tenth of what is behind it. */
 #include "ptxgen/element/rarely.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
@@ -35,7 +35,8 @@ is_plain(const Val *v)
 static bool
 is_select_of(const Op *o, const Val *cond)
 {
-	return o->code == O_select && IMM(o, rare) && o->in[0] == cond && is_plain(o->out[0]) && is_plain(cond);
+	return o->code == O_select && IMM(o, rare) && o->in[0] == cond && is_plain(o->out[0]) &&
+	       is_plain(cond);
 }
 
 static void

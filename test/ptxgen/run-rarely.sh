@@ -61,6 +61,7 @@ right turned --arg 'X=random(1)[11,200]'
 right turned --arg 'X=randint(1,-60000,60000)[8,64]'
 for x in 'randint(1,-3,3)' 'randint(1,0,1)' 'randint(1,2,5)'; do
 	right shared_choice --arg "X=$x[7,96]"
+	right needed_by_all --arg "X=$x[7,96]"
 	right nested --arg "X=$x[9,128]" --arg 'R=randint(2,-1,1)'
 done
 echo "$n runs, sines: $near instructions where all are small, $one where one is large, $far where all are"
