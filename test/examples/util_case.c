@@ -304,6 +304,11 @@ set_arg(Case *c, const hexc_module *m, uint32_t nth, const hexc_param_info *p, h
 	for (int i = 0; i < c->nnum; i++)
 		if (p->kind == HEXC_SCALAR && !strcmp(c->num[i].name, p->name)) {
 			arg->f = c->num[i].f;
+			if (p->dtype[0] != 'f') {
+				arg->i = (int64_t)c->num[i].f;
+				*value = (uint64_t)arg->i;
+				return;
+			}
 			f = (float)arg->f;
 			memcpy(value, &f, sizeof f);
 			return;

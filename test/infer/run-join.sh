@@ -155,7 +155,7 @@ kernel g(X: f32[33, 9], Y: out f32[33, 9])
     Y[:, :] = t - sum(t, 1);
 }
 P
-each 'a tensor as a whole' 50 297 --arg 'X=random(1)'
+each 'a tensor as a whole' 60 297 --arg 'X=random(1)'
 cat >"$p" <<'P'
 kernel g(X: f32[25, 33, 3], Y: out i32[25, 33, 1])
 {
