@@ -87,6 +87,7 @@ bool decoder_logits(Decoder *d, float *out);
 bool decoder_choose(Decoder *d, const float *u, int32_t *token);
 /* Bytes that the next token of a sequence reads: of weights, and of keys and values. */
 void decoder_bytes(const Decoder *d, int sequence, uint64_t *weights, uint64_t *cache);
+
 /* ---- graphs.c */
 
 /* Graphs that were captured, and how often they were launched. */

@@ -51,8 +51,8 @@ for model in 'Llama 3 8B' 'Llama 3 70B' Qwen Mixtral DeepSeek ViT Mamba BERT; do
 	grep -q "^$model" "$dir/out" || fail "FAIL: no case of $model"
 done
 
-# The host's part: packing beside memcpy, each width on one thread and on all, and launches; how long is nobody's verdict
-# here.
+# The host's part: packing beside memcpy, each width on one thread and on all, launches, compilation beside Triton and nvcc
+# where they are, the simulator; how long is nobody's verdict here.
 "$python" scripts/bench --host --shrink 64 --repeat 1 -o "$dir/host.json" >"$dir/out" 2>&1 || {
 	echo "FAIL: bench --host: exit $?"
 	cat "$dir/out"
@@ -66,6 +66,15 @@ assert {(e["launch"], e["with"]) for e in launches} == {
     (k, w) for k in ("vector_add", "gemm_roles") for w in ("driver alone", "same arguments", "another address", "another size")
 }, launches
 assert all(e["ns"] > 0 for e in launches)
+kernels = file["compiles"]["kernels"]
+beside = {w for w, p in (("triton.compile", "triton"), ("nvcc", "nvcc")) if file["compiles"]["beside"][p] != "not here"}
+assert [k["kernel"] for k in kernels] == ["vector_add", "softmax", "gemm_f16"], kernels
+for k in kernels:
+    assert set(k["times"]) == beside and set(k["seconds"]) == beside | {"hexc_compile", "hexc"}, k
+    assert all(s > 0 for s in k["seconds"].values()), k
+    # hexc alone in its process takes no less than the compilation in one that lives; the others take longer than hexc
+    assert k["seconds"]["hexc"] > k["seconds"]["hexc_compile"] and all(t > 1 for t in k["times"].values()), k
+assert file["simulator"]["instructions"] > 0 and file["simulator"]["per_second"] > 0
 assert {e["weights"] for e in results} == {f"u{b}" for b in range(1, 9)}
 assert 1 in {e["threads"] for e in results}
 for e in results:

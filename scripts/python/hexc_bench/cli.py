@@ -12,7 +12,8 @@ table in Markdown.
 --list     print the cases, and run none
 --repeat   launches of each (20)
 --host     no GPU: hexc_pack and hexc_unpack of the library beside memcpy of as many bytes; and what hexc_call_launch
-           costs above the driver's own call, with a driver whose launches do nothing (needs a C compiler and NumPy)
+           costs above the driver's own call, with a driver whose launches do nothing (needs a C compiler and NumPy);
+           what three kernels take to compile, beside Triton and nvcc where they are; the simulator's speed
 --shrink   divide all sizes by N: to try the script where a GPU is slow or simulated
 --seconds  start no further case after so many (480)
 --no-peers hexc alone
@@ -34,7 +35,7 @@ from hexc_tune import gpu
 from hexc_tune.compiler import Compiler
 from hexc_tune.errors import TuneError
 
-from . import host, report, runner, schema
+from . import compiles, host, report, runner, schema
 from .cases import SUITES, cases
 from .peers import Peers
 
@@ -135,7 +136,9 @@ def main() -> None:
     try:
         if own["--host"]:
             try:
-                found = document(compiler, own, host.packs(compiler, own), launches=host.launches(compiler))
+                found = document(compiler, own, host.packs(compiler, own), launches=host.launches(compiler),
+                                 compiles=compiles.compiles(compiler, own["--repeat"]),
+                                 simulator=compiles.simulator(compiler, own["--repeat"], own["--shrink"]))
             except ImportError:
                 sys.exit("bench: Python has no numpy here")
             if own["-o"]:
