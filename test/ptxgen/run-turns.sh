@@ -28,5 +28,6 @@ done
 for k in 31 97 64; do
 	right pairs --arg "A=random(1)[33,$k]" --arg "B=random(2)[30,$k]"
 done
+right staged --arg 'A=random(1)[33,97]' --arg 'W=randint(2,0,15)[40,97]'
 echo "$n runs"
 exit $bad
