@@ -80,6 +80,9 @@ emit(Job *j)
 	}
 	j->m->ptx = arena_strndup(&j->m->arena, out.text, out.len);
 	j->m->nptx = out.len;
+	for (int i = 0; i < j->m->nkernel; i++)
+		if (out.registers[i])
+			j->m->kernel[i].cand[j->m->kernel[i].candidate].registers = out.registers[i];
 	module_time(j->m, "build", out.ms_build);
 	module_time(j->m, "optimise", out.ms_opt);
 	module_time(j->m, "emit", out.ms_emit);

@@ -366,7 +366,8 @@ typedef struct hexc_candidate_info {
 	double alone;           /* cycles of a block that has a multiprocessor for itself; `cycles` are the
 	                         * share of each of `together` blocks */
 	uint32_t together;      /* blocks that a multiprocessor holds, by shared memory, registers, threads */
-	uint32_t registers;     /* of a lane, 255 at most, as predicted: ptxas decides */
+	uint32_t registers;     /* of a lane, 255 at most, as predicted: of the one that was emitted by its
+	                         * PTX, of others by their tiles.  ptxas decides */
 } hexc_candidate_info;
 #define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL, 0, 0, 0 }
 

@@ -12,6 +12,18 @@ typedef struct Need {
 	bool all;
 } Need;
 
+/* Is v made from the tile? */
+static bool
+is_of_tile(const Need *n, const Val *v)
+{
+	const Op *o = v->def;
+	bool yes = v == n->tile;
+
+	for (int i = 0; o && o->code != O_load && v->type.space == S_reg && i < o->nin && !yes; i++)
+		yes = is_of_tile(n, o->in[i]);
+	return yes;
+}
+
 /* The element of v at c. */
 static void
 need(Need *n, const Val *v, const int64_t *c)
@@ -40,8 +52,10 @@ need(Need *n, const Val *v, const int64_t *c)
 		break;
 	}
 	if (!op_is(o, F_ELT) && o->code != O_mask && o->code != O_begun && o->code != O_pin &&
-	    o->code != O_relayout && o->code != O_convert)
-		n->all = true;
+	    o->code != O_relayout && o->code != O_convert) {
+		n->all = is_of_tile(n, v);
+		return;
+	}
 	for (int i = 0; i < o->nin && !n->all; i++)
 		need(n, o->in[i], c);
 }
@@ -72,13 +86,25 @@ product_of(Gen *g, const Op *ahead, const Val **tile)
 	return dot;
 }
 
+/* Is what is read of the tile between its begin and the product all that is ever read of it?  Where threads
+ * meet there, as for an operand that is converted by shared memory, nothing of it is to be loaded behind. */
+static bool
+read_in_front(const Val *tile, const Op *dot)
+{
+	for (const Op *o = tile->def->next; o != dot; o = o->next)
+		if (op_is(o, F_SYNC) || lowering_is_staged(o->lowering) || o->blk[0])
+			return true;
+	return false;
+}
+
 /* The words of the tile that the first step of the product needs. */
 static void
 first_words(Gen *g, Op *dot, const Val *tile, int nword, bool *word)
 {
 	const Layout *l = tile->type.layout;
 	int epw = dtype_per_word(tile->type.dtype);
-	Need n = { g, tile, NEWN(g->a, bool, type_size(&tile->type)), tile->type.bit_order != 0 };
+	Need n = { g, tile, NEWN(g->a, bool, type_size(&tile->type)),
+		   tile->type.bit_order != 0 || read_in_front(tile, dot) };
 
 	for (int i = 0; i < 2; i++) {
 		const Val *v = dot->in[i];

@@ -9,12 +9,13 @@ typedef struct Pressure {
 	int live; /* registers that hold values at the same time, at most, in the order of the text */
 	int least; /* the same in an order with fewer, where the first are more than there are */
 	int limit; /* that a lane has there */
+	int used; /* that ptxas takes for all of it, about; 0: as many as the launch of roles has */
 } Pressure;
 
-/* Of entry `name` of a module as LLVM writes it; all 0: there is no such entry. */
-Pressure ptx_pressure(Arena *a, const char *ptx, const char *name);
+/* Of entry `name` of a module for t as LLVM writes it; all 0: there is no such entry. */
+Pressure ptx_pressure(Arena *a, const Target *t, const char *ptx, const char *name);
 
-/* ---- between pressure_read.c, pressure_order.c and pressure.c --------------------------------------- */
+/* ---- between pressure_*.c and pressure.c ----------------------------------------------------- */
 
 typedef enum InsKind { INS_OTHER, INS_LABEL, INS_BRA, INS_RET, INS_COPY, INS_LIMIT } InsKind;
 
@@ -43,10 +44,37 @@ typedef struct Body {
 	const uint8_t *halves;
 	int nlabel;
 	int limit; /* at the launch */
+	int warps; /* of a block */
 } Body;
 
 /* False: the module has no such entry. */
 bool pressure_read(Body *b, const char *ptx, const char *name);
+
+/* Statements [from, to). */
+typedef struct Part {
+	int from, to;
+	int next[2]; /* -1: none */
+	int limit, live;
+	bool reached;
+	uint64_t *in, *out; /* of what lives from part to part */
+} Part;
+
+typedef struct Lives {
+	Body b;
+	Part *part;
+	int npart, cap;
+	int *at;    /* [nlabel] its part */
+	int *ndef;  /* [nreg] */
+	int *of;    /* [nreg] what it is a copy of, itself: it is none */
+	bool *lane; /* [nreg] differs from lane to lane */
+	int *wide;  /* [nreg] its number among those that live from part to part, -1: it does not */
+	int *who;   /* [nwide] */
+	int nwide, cap_wide;
+	int *seen;  /* [nreg] the part in which it lives now, from 1 */
+} Lives;
+
+/* Of entry `name`, l->b.a is given.  False: the module has none. */
+bool lives_find(Lives *l, const char *ptx, const char *name);
 
 /* A straight piece of code: statements of which each has values that it writes and reads. */
 typedef struct Step {
@@ -55,7 +83,17 @@ typedef struct Step {
 	int nout, nin;
 } Step;
 
+/* The statements of part p that are code, and in `live` [nreg] what lives behind the last; how many. */
+int lives_steps(const Lives *l, const Part *p, Step *step, bool *live);
+
+/* Registers that part p needs at most, in whatever order. */
+int64_t lives_bound(const Lives *l, const Part *p);
+
 /* The most that live at once when the steps are done in an order with few.  `live` [nreg]: what lives behind
  * the last, which is how it stands afterwards in front of the first; now: its halves. */
 int64_t pressure_least(Arena *a, const uint8_t *halves, int nreg, const Step *step, int n, bool *live);
+/* The most that live at once when each load is asked for as early as what waits for it is urgent, in halves,
+ * of which there is room for so many; where no order goes with that, more.  `live` as above, and stays. */
+int64_t pressure_ahead(Arena *a, const uint8_t *halves, int nreg, const Step *step, int n, const bool *live,
+                       int64_t room);
 #endif

@@ -76,6 +76,15 @@ keep_memory(Order *o)
 	}
 }
 
+static bool
+is_read(const Step *s, int value)
+{
+	for (int j = 0; j < s->nin; j++)
+		if (s->value[s->nout + j] == value)
+			return true;
+	return false;
+}
+
 /* By how many halves more live in front of a step than behind it. */
 static int64_t
 growth(const Step *s, const uint8_t *halves, const bool *live)
@@ -85,7 +94,7 @@ growth(const Step *s, const uint8_t *halves, const bool *live)
 	for (int j = 0; j < s->nin; j++)
 		sum += live[s->value[s->nout + j]] ? 0 : halves[s->value[s->nout + j]];
 	for (int j = 0; j < s->nout && !s->x->guarded; j++)
-		sum -= live[s->value[j]] ? halves[s->value[j]] : 0;
+		sum -= live[s->value[j]] && !is_read(s, s->value[j]) ? halves[s->value[j]] : 0;
 	return sum;
 }
 

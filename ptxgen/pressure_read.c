@@ -324,6 +324,7 @@ pressure_read(Body *b, const char *ptx, const char *name)
 	r.end = next ? next : body + strlen(body);
 	threads = directive(entry, body, ".reqntid ");
 	most = threads ? FILE_REGISTERS / threads / GRAIN * GRAIN : LANE_REGISTERS;
+	b->warps = (int)ceil_div(threads ? threads : 1, WARP_SIZE);
 	b->limit = directive(entry, body, ".maxnreg ");
 	if (!b->limit)
 		b->limit = most < LANE_REGISTERS ? most : LANE_REGISTERS;

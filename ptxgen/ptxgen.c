@@ -188,10 +188,8 @@ ask_for_cluster(Unit *u, const Kernel *k, PtxOut *out)
 
 /* Every candidate that there is may do so: then it is the tiles. */
 static void
-warn_spill(Unit *u, const Kernel *k, const char *ptx)
+warn_spill(Unit *u, const Kernel *k, Pressure p)
 {
-	Pressure p = ptx_pressure(u->arena, ptx, k->name);
-
 	if (p.least * 100 <= p.limit * SPILL_SURE)
 		return;
 	diag_warn(u->diag, DW_spill, k->src,
@@ -199,6 +197,22 @@ warn_spill(Unit *u, const Kernel *k, const char *ptx)
 	          "bytes of each lane go to memory and back: use smaller tiles%s",
 	          k->name, p.least, p.limit, (p.least - p.limit) * 4,
 	          k->warps < BLOCK_WARPS ? arena_printf(u->arena, ", or more WARPS than %d", k->warps) : "");
+}
+
+/* What lanes need in the PTX. */
+static void
+count_registers(Unit *u, PtxOut *out)
+{
+	int *registers = NEWN(u->arena, int, u->nkernel);
+
+	for (int i = 0; i < u->nkernel; i++) {
+		Pressure p = ptx_pressure(u->arena, u->target, out->text, u->kernel[i]->name);
+
+		registers[i] = p.used;
+		if (diag_wants(u->diag, DW_spill))
+			warn_spill(u, u->kernel[i], p);
+	}
+	out->registers = registers;
 }
 
 static bool
@@ -228,8 +242,7 @@ emit_module(PtxGen *g, Unit *u, PtxOut *out)
 	out->text = arena_strndup(u->arena, LLVMGetBufferStart(s->ptx), out->len);
 	for (int i = 0; i < u->nkernel; i++)
 		ask_for_cluster(u, u->kernel[i], out);
-	for (int i = 0; i < u->nkernel && diag_wants(u->diag, DW_spill); i++)
-		warn_spill(u, u->kernel[i], out->text);
+	count_registers(u, out);
 	return true;
 }
 

@@ -8,6 +8,7 @@ typedef struct PtxOut {
 	size_t len;       /* bytes, without the NUL */
 	/* milliseconds spent building LLVM IR, optimising it, and writing PTX */
 	double ms_build, ms_opt, ms_emit;
+	const int *registers; /* [nkernel] of a lane, that ptxas takes, about; 0: as the search says */
 } PtxOut;
 
 /* Where LLVM works for one context; its memory comes from `fn`, LLVM's own does not.  NULL: there is

@@ -121,6 +121,7 @@ static cJSON *
 kernel(const hexc_module *m, size_t k, const hexc_kernel_info *info)
 {
 	cJSON *o = cJSON_CreateObject(), *list;
+	hexc_candidate_info c = HEXC_CANDIDATE_INFO_INIT;
 	hexc_param_info p = HEXC_PARAM_INFO_INIT;
 	hexc_define d;
 
@@ -157,6 +158,8 @@ kernel(const hexc_module *m, size_t k, const hexc_kernel_info *info)
 			json_int(list, d.name, d.value);
 	json_uint(o, "candidate", info->candidate);
 	json_uint(o, "candidates", info->ncandidate);
+	if (hexc_candidate(m, k, info->candidate, &c))
+		json_uint(o, "registers", c.registers);
 	return o;
 }
 

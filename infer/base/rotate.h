@@ -12,6 +12,7 @@ typedef struct Rotate {
 	int slot;         /* the carried value that is the buffer read; -1: none yet */
 	Op *first, *last; /* products */
 	bool ring;        /* some load reads a buffer */
+	bool meets;       /* threads do, in front of the first product: all is loaded ahead */
 	bool expands;     /* a sparse operand: in more registers than are left for another turn's */
 	Op **load;        /* what the first product is made from */
 	int nload, cap;

@@ -229,6 +229,16 @@ fills_in_front(const Rotate *r)
 	return false;
 }
 
+/* Does something between the top and the first product go by shared memory of its own? */
+static bool
+meets_in_front(const Rotate *r)
+{
+	for (const Op *o = r->barrier->next; o != r->first; o = o->next)
+		if (stages(r, o))
+			return true;
+	return false;
+}
+
 /* What is in the way, in words; NULL: nothing. */
 static const char *
 obstacle(Rotate *r)
@@ -246,6 +256,7 @@ obstacle(Rotate *r)
 		               : "it has no dense product of its own on tensor cores";
 	if (fills_in_front(r))
 		return "it fills shared memory in front of its first product";
+	r->meets = meets_in_front(r) || stages(r, r->first);
 	for (int i = 0; i < 2; i++) {
 		int slot = r->slot, n = r->nload;
 		bool ring = r->ring;

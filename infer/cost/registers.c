@@ -95,8 +95,8 @@ too_many(Solve *s, const Need *n)
 }
 
 /* Registers of a lane for what a rotated loop has loaded of a tile for its next turn: of an operand the first
- * step; else all of it, words of several steps or a factor for each row or column, which pairs along k are
- * multiplied by: two of them in a word. */
+ * step, where threads do not meet in front of the product; else all of it, words of several steps or a factor
+ * for each row or column, which pairs along k are multiplied by: two of them in a word. */
 static int64_t
 ahead_of(const Solve *s, const Rotate *r, const Op *load)
 {
@@ -106,7 +106,7 @@ ahead_of(const Solve *s, const Rotate *r, const Op *load)
 	if (dtype_info[v->type.dtype].bits < 16)
 		return lane_words(s, v);
 	if (v == moved_from(r->first->in[0]) || v == moved_from(r->first->in[1]))
-		return ceil_div(lane_words(s, v), steps);
+		return r->meets ? lane_words(s, v) : ceil_div(lane_words(s, v), steps);
 	return layout_cosize(s->sol->val[v->id], AX_reg);
 }
 

@@ -1,14 +1,27 @@
 #!/bin/sh
-# The registers of a lane that the search believes in against those that ptxas takes, for the first solution of every
-# example on sm_80 (scripts/registers).  The aim is 95 % of them within 8 %; what is asked is that it gets no worse than
-# it was when it was first measured (ptxas 13.0: 26 %, from 44 % too few to 54 % too many), and that nothing spills.
+# The registers of a lane as hexc tells them of what it has emitted, and as the search had believed, against those that
+# ptxas takes (scripts/registers): every 11th of all kernels of the examples and GPUs, three solutions.  The aim is 95 % of
+# them within 8 %.  What is asked is that it gets no worse than it was when it was measured (ptxas 13.0, LLVM 22: of 93
+# solutions 50 % by the PTX, 12 % off on average, 40 % and 14 % by the search, and of all 1032 48 % and 12 %, 32 % and 16 %;
+# LLVM 19: of 65 solutions 43 % and 15 %, 33 % and 15 %), that the PTX knows better than the search, and that no solution
+# that is taken spills.
+# REGISTERS=all: all kernels and GPUs, a quarter of an hour.
 set -u
 . test/script.sh
 command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
-CANDIDATES=1 ARCHS=sm_80 JOBS=2 scripts/registers >"$dir/log" || fail "scripts/registers: $(tail -3 "$dir/log")"
-tail -n 2 "$dir/log"
-close=$(sed -n 's/^all: .*(\([0-9]*\) %) within.*/\1/p' "$dir/log")
-[ "${close:-0}" -ge 20 ] || fail "only ${close:-0} % within 8 %"
-grep -q '^0 spill' "$dir/log" || fail "$(grep 'spilled [1-9]' "$dir/log")"
+export CANDIDATES=3 JOBS=2 SAMPLE=11
+[ "${REGISTERS:-}" != all ] || SAMPLE=1
+scripts/registers >"$dir/log" || fail "scripts/registers: $(tail -3 "$dir/log")"
+sed -n '/within/,$p' "$dir/log"
+
+of() { # NAME: % within 8 %, and % off on average
+	sed -n "s/^$1: .*(\([0-9]*\) %) within [0-9]* %, \([0-9]*\) %.*/\1 \2/p" "$dir/log"
+}
+ptx=$(of all) search=$(of 'by the search')
+[ "${ptx% *}" -ge 40 ] && [ "${ptx#* }" -le 16 ] || fail "by the PTX ${ptx% *} % within 8 %, ${ptx#* } % off on average"
+[ "${search% *}" -ge 30 ] && [ "${search#* }" -le 17 ] ||
+	fail "by the search ${search% *} % within 8 %, ${search#* } % off on average"
+[ "${ptx% *}" -gt "${search% *}" ] || fail "the search knows better than the PTX"
+! grep ' 0 predicted .* spilled [1-9]' "$dir/log" || fail "these are taken"
 exit $bad

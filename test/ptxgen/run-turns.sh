@@ -37,5 +37,6 @@ done
 for c in 5 6 46 800; do
 	right leaps --arg "X=random(1)[40,$c]" --arg 'Z=zeros[10,32]'
 done
+right staged --arg 'A=random(1)[33,97]' --arg 'W=randint(2,0,15)[40,97]'
 echo "$n runs"
 exit $bad

@@ -14,7 +14,7 @@ of(const char *directives, const char *body)
 				    "\t.reg .pred %%p<9>;\n\t.reg .b16 %%rs<9>;\n"
 				    "\t.reg .b32 %%r<40>;\n\t.reg .b64 %%rd<9>;\n\n%s\n\tret;\n}\n";
 
-	return ptx_pressure(&arena, arena_printf(&arena, entry, directives, body), "k");
+	return ptx_pressure(&arena, target_find("sm_80"), arena_printf(&arena, entry, directives, body), "k");
 }
 
 static int
@@ -124,5 +124,76 @@ TEST(roles_have_what_they_are_handed)
 
 TEST(an_entry_that_is_not_there)
 {
-	ck_assert_int_eq(ptx_pressure(&arena, ".visible .entry other()\n{\n\tret;\n}\n", "k").limit, 0);
+	static const char other[] = ".visible .entry other()\n{\n\tret;\n}\n";
+
+	ck_assert_int_eq(ptx_pressure(&arena, target_find("sm_80"), other, "k").limit, 0);
+}
+
+/* ---- what ptxas takes ------------------------------------------------------------------------------- */
+
+/* n loads of 32 bits, each in front of what adds it to the sum, and beside them `more` values that live all
+ * the time: a store is between the loads that bring them and what they are for. */
+static int
+used_by_loads(const char *arch, const char *directives, int n, int more)
+{
+	Text t = { .arena = &arena };
+
+	text_printf(&t, ".visible .entry k(\n)\n.reqntid 256, 1, 1\n%s{\n", directives);
+	text_printf(&t, "\t.reg .b32 %%r<400>;\n\tmov.u32 %%r1, %%tid.x;\n");
+	for (int i = 0; i < more; i++)
+		text_printf(&t, "\tld.global.b32 %%r%d, [%%r1+%d];\n", 100 + i, 4 * i);
+	text_printf(&t, "\tst.global.b32 [%%r1], 0;\n");
+	for (int i = 0; i < n; i++)
+		text_printf(&t, "\tld.global.nc.b32 %%r%d, [%%r1+%d];\n\tadd.s32 %%r90, %%r90, %%r%d;\n",
+		            2 + i, 4 * i, 2 + i);
+	for (int i = 0; i < more; i++)
+		text_printf(&t, "\tadd.s32 %%r90, %%r90, %%r%d;\n", 100 + i);
+	text_printf(&t, "\tst.global.b32 [%%r1], %%r90;\n\tret;\n}\n");
+	return ptx_pressure(&arena, target_find(arch), t.s, "k").used;
+}
+
+TEST(loads_are_under_way_together)
+{
+	int one = used_by_loads("sm_80", "", 1, 0), eight = used_by_loads("sm_80", "", 8, 0);
+
+	ck_assert_int_eq(eight - one, 7);
+}
+
+/* 64 warps on an SM of sm_80 have 32 registers of a lane, and 48 on one of sm_86 have 40: with no more than
+ * that loads cost no block. */
+TEST(loads_cost_no_block)
+{
+	ck_assert_int_eq(used_by_loads("sm_80", "", 60, 0), 32);
+	ck_assert_int_eq(used_by_loads("sm_86", "", 60, 0), 40);
+}
+
+/* What has to live has its registers; with 8 warps and more than 80 of them there are 2 blocks, of 128. */
+TEST(what_lives_says_how_many_blocks_there_are)
+{
+	int used = used_by_loads("sm_80", "", 60, 90);
+
+	ck_assert_int_gt(used, 90);
+	ck_assert_int_le(used, 128);
+	ck_assert_int_eq(used_by_loads("sm_80", ".maxnreg 104\n", 60, 90), 104);
+}
+
+TEST(turns_of_a_short_loop_are_under_way_together)
+{
+	static const char loop[] = LANE
+		"$L_1:\n\tld.global.b32 %r2, [%r1];\n\tadd.s32 %r3, %r3, %r2;\n"
+		"\tadd.s32 %r1, %r1, 4;\n\tsetp.lt.s32 %p1, %r1, 99;\n\t@%p1 bra $L_1;\n"
+		"\tst.global.b32 [%r1], %r3;\n";
+	static const char straight[] = LANE
+		"\tld.global.b32 %r2, [%r1];\n\tadd.s32 %r3, %r3, %r2;\n"
+		"\tadd.s32 %r1, %r1, 4;\n\tst.global.b32 [%r1], %r3;\n";
+
+	ck_assert_int_gt(of("", loop).used, of("", straight).used);
+}
+
+TEST(of_roles_nobody_knows)
+{
+	static const char body[] = LANE "\tsetmaxnreg.dec.sync.aligned.u32 40;\n"
+				   "\tst.global.b32 [%r1], %r1;\n";
+
+	ck_assert_int_eq(of("", body).used, 0);
 }
