@@ -2,9 +2,9 @@
  *
  * X[b, l + i64(iota(0, 256))] chooses what X[b, l :+ 256] does, and an access by indices moves one element.
  * Indices are looked through as a start and steps along each of their dims: iota, scalars, sums, products
- * with a number, casts, broadcasts and reshapes that add dims of one element, where facts say that nothing wraps
- * around.  Tiles of several dims are a slice where each dim of theirs steps along another of the tensor, in this order:
- * X[reshape(m + i, 16, 1), n + j] is X[m :+ 16, n :+ 64].
+ * with a number, casts, broadcasts and reshapes that add dims of one element, where facts say that nothing
+ * wraps around.  Tiles of several dims are a slice where each dim of theirs steps along another of the
+ * tensor, in this order: X[reshape(m + i, 16, 1), n + j] is X[m :+ 16, n :+ 64].
  *
  * needs   pass bounds done: what indices choose outside of a tensor exists and is 0, what is outside of a
  *         slice does not exist, and the IR says what follows from that
@@ -29,8 +29,8 @@ typedef struct Affine {
 
 static bool line_of(Affine *a, Val *v, int depth, Line *out);
 
-/* Of the elements of a tile like t, do none wrap around?  Starts that may be next to what 64 bits hold are none,
- * and neither are such steps. */
+/* Of the elements of a tile like t, do none wrap around?  Starts that may be next to what 64 bits hold are
+ * none, and neither are such steps. */
 static bool
 line_fits(const Affine *a, const Type *t, const Line *x)
 {

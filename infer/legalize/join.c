@@ -51,8 +51,8 @@ row_of(const Kernel *k, const Val *root)
 	return const_get(p->size[last], &c) ? c.i : 0;
 }
 
-/* What a lane has to do with n elements that so many lanes share, `wide` at a time: an access costs about as much
- * as computing with four elements does. */
+/* What a lane has to do with n elements that so many lanes share, `wide` at a time: an access costs about as
+ * much as computing with four elements does. */
 static double
 work_of(double n, double lanes, int wide)
 {

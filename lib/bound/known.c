@@ -1,9 +1,9 @@
 /* known.c - values of functions whose text says less than what they are.
  *
  * log2 and others take their argument apart by its bits, so that nothing follows from the ops where the
- * argument is a little off: another exponent goes with another fraction.  But such a function rises, or falls,
- * and is off by no more than some 2^-n of itself: so at whatever is between two arguments it is between its
- * values there.  These are computed, by the same ops once more for each end. */
+ * argument is a little off: another exponent goes with another fraction.  But such a function rises, or
+ * falls, and is off by no more than some 2^-n of itself: so at whatever is between two arguments it is
+ * between its values there.  These are computed, by the same ops once more for each end. */
 #include "lib/bound/impl.h"
 #include <math.h>
 #include <string.h>
@@ -59,8 +59,8 @@ value_at(Twin *t, const Site *s, Val *x)
 	return g.failed ? NULL : bound_f64(t, y);
 }
 
-/* The distance of the values at both ends, and on top what rounding may do to the ends, to the results there and
- * to what is between them. */
+/* The distance of the values at both ends, and on top what rounding may do to the ends, to the results there
+ * and to what is between them. */
 static Val *
 between(Twin *t, const Site *s, Val *ex, double error)
 {

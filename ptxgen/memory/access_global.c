@@ -69,7 +69,7 @@ moves(Access *x, Turn *turn)
 			return false;
 		any = any || (s->var && (s->turn.by || !linear_even(&s->turn)));
 	}
-	*turn = (Turn){ NULL };
+	*turn = (Turn){ .by = NULL };
 	for (int rd = 0; rd < x->root_rank && any; rd++)
 		if (x->start[rd].var)
 			turn_add(x, turn, rd);

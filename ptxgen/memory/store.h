@@ -18,7 +18,7 @@ typedef struct StorePlan {
 void store_tile(Gen *g, const StorePlan *p);
 /* One access of a row of kind red, of 32-bit words (update.c). */
 void emit_update(Gen *g, const Instr *i, const LV *word, LV base, LV imm, LV exec);
-/* The same of a row without a text: by compare-and-swap, until no other thread was faster.  in: the value, in a
- * register of its bits, and the address.  What was there goes to out, if that is given. */
+/* The same of a row without a text: by compare-and-swap, until no other thread was faster.  in: the value, in
+ * a register of its bits, and the address.  What was there goes to out, if that is given. */
 void emit_tries(Gen *g, const Instr *i, const LV *in, LV exec, LV *out);
 #endif

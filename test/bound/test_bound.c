@@ -384,7 +384,7 @@ TEST_EACH(inexact_arguments, sizeof inexact / sizeof inexact[0])
 	         inexact[_i].text);
 	o.stop = "bounds";
 	for (int i = 0; i < MANY; i++) /* up to e = 2.8, the first at powers of sqrt(2) */
-		x[i] = i < 16 ? (float)(log(2) * (i - 12) / 2) : (float)((double)(next(&seed) >> 7) / 0x400000 - 3);
+		x[i] = (float)(i < 16 ? log(2) * (i - 12) / 2 : (double)(next(&seed) >> 7) / 0x400000 - 3);
 	m = lib_must(src, &o);
 	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
 	for (int i = 0; i < MANY; i++) {

@@ -42,13 +42,15 @@ grad_start(Grad *x, const Size *s, uint64_t seed)
 	for (int b = 0; b < s->b; b++)
 		for (int h = 0; h < s->h; h++)
 			for (int i = 0; i < s->m; i++) {
+				int64_t qi = at(s, s->m, b, i, h);
 				double total = 0;
 
-				for (int j = 0; j < s->n; j++)
+				for (int j = 0; j < s->n; j++) {
+					int64_t kj = at(s, s->n, b, j, h);
+
 					if (sees(s, i, j))
-						total += exp(SCALE * sum_products(x->q, at(s, s->m, b, i, h), x->k,
-						                                  at(s, s->n, b, j, h), E)
-						                             .x);
+						total += exp(SCALE * sum_products(x->q, qi, x->k, kj, E).x);
+				}
 				buf_set(x->l, ((int64_t)b * s->h + h) * s->m + i, log(total));
 			}
 }
@@ -62,7 +64,8 @@ static Pair
 pair(const Grad *x, int b, int h, int i, int j)
 {
 	const Size *s = x->s;
-	int64_t row = ((int64_t)b * s->h + h) * s->m + i, qi = at(s, s->m, b, i, h), kj = at(s, s->n, b, j, h);
+	int64_t row = ((int64_t)b * s->h + h) * s->m + i;
+	int64_t qi = at(s, s->m, b, i, h), kj = at(s, s->n, b, j, h);
 	Sum qk = sum_products(x->q, qi, x->k, kj, E), gv = sum_products(x->g, qi, x->v, kj, E);
 	double d = SCALE * qk.x - x->l->v[row], t = gv.x - x->delta->v[row], off, t_off;
 	Pair r = { 0 };

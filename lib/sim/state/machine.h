@@ -116,7 +116,7 @@ typedef struct Bar {
 typedef struct TmapSeen { u64 addr; u64 time; } TmapSeen;
 typedef struct SyncVar { u64 addr; Know know; } SyncVar;
 
-typedef struct Reach {          /* newest access to a block's shared memory by another block, or arrival there */
+typedef struct Reach {          /* newest access to a block's shared memory, or arrival, by another one */
 	Warp *w;
 	int lane;
 	const Ins *in;
