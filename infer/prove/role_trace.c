@@ -4,6 +4,7 @@
  * for each role.  Tiles have no values here. */
 #include "infer/prove/role_trace.h"
 #include "hexc/ir/dtype.h"
+#include "infer/prove/part.h"
 
 enum { STEPS_MOST = 1 << 17,
        TILES = 3,
@@ -198,39 +199,16 @@ event(Run *run, Event e)
 static bool
 cells_of(const Run *run, Val *v, Event *e)
 {
-	Val *tile = view_root(v), *of = tile;
-	int first = run->r->cell[tile->id], n = 0;
-	const Op *step[DEPTH], *view; /* from v to the tile */
-	int64_t lo;
+	TilePart p = tile_part(v);
+	int first = run->r->cell[p.tile->id];
+	int64_t lo = 0;
 
-	if (first < 0)
+	if (first < 0 || !p.n || (p.first && !get(run, p.first, &lo)))
 		return false;
-	e->cell = first;
-	e->to = first + (int)tile->type.shape[0];
-	e->whole = true;
-	for (Val *at = v; at != tile; at = at->def->in[0]) {
-		if (n == DEPTH)
-			return false;
-		step[n++] = at->def;
-	}
-	for (; n > 0 && step[n - 1]->code == O_reshape; n--)
-		of = step[n - 1]->out[0];
-	if (n == 0)
-		return true; /* all of it, in whatever shape */
-	view = step[n - 1];
-	if (view->code != O_view || of->type.shape[0] != tile->type.shape[0] || !get(run, view->in[1], &lo))
-		return false;
-	e->cell += (int)lo;
-	e->to = e->cell + (IMM(view, dropped) & 1 ? 1 : (int)view->out[0]->type.shape[0]);
-	for (int i = 0; i < n - 1; i++)
-		e->whole = e->whole && step[i]->code == O_reshape;
-	for (int d = 1, at = !(IMM(view, dropped) & 1); d < of->type.rank; d++) {
-		bool gone = IMM(view, dropped) >> d & 1;
-
-		e->whole = e->whole && (gone ? 1 : view->out[0]->type.shape[at]) >= of->type.shape[d];
-		at += !gone;
-	}
-	return lo >= 0 && e->to <= first + tile->type.shape[0];
+	e->cell = first + (int)lo;
+	e->to = e->cell + (int)p.n;
+	e->whole = p.whole;
+	return lo >= 0 && lo + p.n <= p.tile->type.shape[0];
 }
 
 static void

@@ -13,6 +13,7 @@
  *
  * Barriers between a thread's wait and the others' reads are pass_prove_sync's, rings between roles
  * pass_prove_roles'. */
+#include "infer/prove/part.h"
 #include "infer/prove/prove.h"
 #include "infer/prove/ways.h"
 
@@ -59,55 +60,16 @@ wait_for(Way *w, int64_t pending, MovingKind kind)
 
 /* ---- parts of tiles ------------------------------------------------------------------------------ */
 
-/* The first dim as `of` has it, a tile or a shape of it with the same first dim. */
-static Part
-part_of_view(const Follow *f, const Way *w, const Op *view, const Val *of, Part p)
-{
-	const Type *t = &of->type, *is = &view->out[0]->type;
-	bool slot = IMM(view, dropped) & 1;
-	int64_t zero;
-
-	p.lo = ways_number(f, w, view->in[1], DEPTH);
-	p.n = slot ? 1 : is->shape[0];
-	for (int d = 1, at = !slot; d < t->rank; d++) {
-		bool gone = IMM(view, dropped) >> d & 1;
-
-		p.whole = p.whole && val_is_const(view->in[1 + d], &zero) && zero == 0 &&
-		          (gone ? 1 : is->shape[at]) >= t->shape[d];
-		at += !gone;
-	}
-	p.all = p.whole && p.lo == 0 && p.n >= t->shape[0];
-	return p;
-}
-
 static Part
 part_of(const Follow *f, const Way *w, Val *v)
 {
-	Val *tile = view_root(v), *of = tile;
-	Part p = { .tile = tile, .lo = UNKNOWN, .whole = true };
-	const Op *step[DEPTH]; /* from v to the tile */
-	int n = 0;
+	TilePart t = tile_part(v);
+	const Type *of = &t.tile->type;
+	Part p = { .tile = t.tile, .lo = UNKNOWN, .n = t.n, .whole = t.whole };
 
-	for (Val *at = v; at != tile; at = at->def->in[0]) {
-		if (n == DEPTH) {
-			p.whole = false;
-			return p;
-		}
-		step[n++] = at->def;
-	}
-	for (; n > 0 && step[n - 1]->code == O_reshape; n--)
-		of = step[n - 1]->out[0];
-	if (n == 0) { /* all of it, in whatever shape */
-		p.lo = 0;
-		p.n = tile->type.rank ? tile->type.shape[0] : 1;
-		p.all = true;
-	} else if (step[n - 1]->code == O_view && of->type.rank && of->type.shape[0] == tile->type.shape[0]) {
-		p = part_of_view(f, w, step[n - 1], of, p);
-		for (int i = 0; i < n - 1; i++)
-			p.whole = p.whole && step[i]->code == O_reshape;
-		p.all = p.all && p.whole;
-	} else
-		p.whole = false;
+	if (t.n)
+		p.lo = t.first ? ways_number(f, w, t.first, DEPTH) : 0;
+	p.all = p.whole && p.lo == 0 && p.n >= (of->rank ? of->shape[0] : 1);
 	return p;
 }
 
