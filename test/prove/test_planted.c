@@ -78,6 +78,9 @@ static const struct {
 	{ "attention sm_90a", "wait", "barrier", 2,
 	  "in front of a slab where Q was before, whose copy has waited for the slab of the turn before" },
 	{ "attention sm_120a", "wait", "barrier", 2, "as on sm_90a" },
+	{ "attention sm_90a groups", "commit", "wait", 1, "as on sm_80" },
+	{ "attention sm_90a groups", "wait", "if", 2, "as on sm_80" },
+	{ "attention sm_90a roles2", "wait", "barrier", 2, "as in roles" },
 	{ "lora sm_90a", "wait", "barrier", 2, "as in attention, of the first product's slab" },
 	{ "lora sm_90a roles2", "wait", "barrier", 2, "likewise" },
 };
