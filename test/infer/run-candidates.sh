@@ -19,8 +19,8 @@ try() { # file arguments...
 	file=$1
 	shift
 	# shellcheck disable=SC2086 # a list of words
-	n=$("$HEXC" candidates "$file" $for_arch "$@" | grep -c cycles)
-	[ "$n" -gt 0 ] || { echo "$file: no candidates"; bad=1; return; }
+	n=$("$HEXC" candidates "$file" $for_arch "$@" 2>"$dir/said" | grep -c cycles)
+	[ "$n" -gt 0 ] || { fail "$file: no candidates: $(cat "$dir/said")"; return; }
 	args=
 	for a in $(sed -n '1s|^// run: ||p' "$file") $extra; do
 		args="$args --arg $a"
@@ -29,12 +29,12 @@ try() { # file arguments...
 	step=$((n / most + 1))
 	[ "${FULL:-0}" = 0 ] || step=1
 	while [ "$i" -lt "$n" ]; do
-		if ! out=$("$HEXC" run "$file" $for_arch --exec="${EXEC:-sim}" --check --prove --candidate "$i" $args "$@" 2>&1); then
-			echo "$file candidate $i $*: $out"
-			bad=1
+		out=$("$HEXC" run "$file" $for_arch --exec="${EXEC:-sim}" --check --prove --candidate "$i" $args "$@" 2>&1)
+		rc=$?
+		if [ $rc != 0 ]; then
+			fail "$file candidate $i $*: status $rc: $(echo "$out" | grep -v ' warning: ' | tail -n 20)"
 		elif [ -n "$exact" ] && ! echo "$out" | grep -q "$exact"; then
-			echo "$file candidate $i $*: not to the bit: $out"
-			bad=1
+			fail "$file candidate $i $*: not to the bit: $out"
 		fi
 		ran=$((ran + 1))
 		i=$((i + step))
