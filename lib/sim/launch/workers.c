@@ -85,7 +85,7 @@ all_spin(Worker *k, Cluster *c)
 		c->epoch = epoch + 1;
 		l->spinning++;
 		all = l->spinning == l->running &&
-		      (l->stop || __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED) >= l->ncluster);
+		      (l->stop || l->next_cluster >= l->ncluster);
 	}
 	pthread_mutex_unlock(&s->faults);
 	return all;
@@ -95,15 +95,22 @@ static Cluster *
 next_cluster(Worker *k)
 {
 	Launch *l = k->l;
-	u32 lin = __atomic_load_n(&l->next_cluster, __ATOMIC_RELAXED);
+	Sync *s = l->sync;
 	Cluster *c;
+	u32 lin;
 
-	do {
-		if (lin >= l->ncluster)
-			return NULL;
-	} while (!__atomic_compare_exchange_n(&l->next_cluster, &lin, lin + 1, false, __ATOMIC_RELAXED,
-	                                      __ATOMIC_RELAXED));
-	epoch_ends(l, 1);
+	/* It runs from the moment it is no longer to come: all_spin counts both. */
+	pthread_mutex_lock(&s->faults);
+	lin = l->next_cluster;
+	if (lin < l->ncluster) {
+		l->next_cluster++;
+		l->running++;
+		l->epoch++;
+		l->spinning = 0;
+	}
+	pthread_mutex_unlock(&s->faults);
+	if (lin >= l->ncluster)
+		return NULL;
 	c = cluster_new(k, lin);
 	if (!c)
 		launch_stop(l, SIM_E_NOMEM, "out of memory");
