@@ -9,7 +9,7 @@
 # make syntax       only read the library's and the command line's sources: CC=clang WERROR=1 for another's warnings
 # make fmt          report what clang-format would change; scripts/fmt changes it
 #
-# Variables: CC, CFLAGS, LLVM_CONFIG (llvm-config-19 ... -22), B (build directory), WERROR=1,
+# Variables: CC, CFLAGS, DEBUGINFO (-g), LLVM_CONFIG (llvm-config-19 ... -22), B (build directory), WERROR=1,
 # TIMEOUT (seconds for one test), TESTS (some test sources or scripts, for `make check`), V=1 (show
 # commands).
 # There is no configure step: a change of compiler, flags or LLVM rebuilds what it must.
@@ -33,7 +33,8 @@ comma := ,
 Q := $(if $V,,@)
 say = $(if $V,@:,@echo '  $1')
 B := build$(if $(SAN),-san)
-CFLAGS := $(if $(SAN),-O1,-O2) -g
+DEBUGINFO ?= -g
+CFLAGS := $(if $(SAN),-O1,-O2) $(DEBUGINFO)
 SIM_CFLAGS := $(if $(SAN),,-O3)
 SANF := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
@@ -154,7 +155,9 @@ $B/engine $B/llama: $(LIBA) $B/llvm
 	$Q$(CC) $(CFLAGS) $(SANF) -pthread -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) $(filter %.o,$^) $(LIBA) $(LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
-$B/obj/ptxgen/%.o $B/obj/test/%.o: MORE = $(LLVM_CFLAGS)
+$B/obj/ptxgen/%.o: MORE = $(LLVM_CFLAGS)
+# Tests run once where they are built: most of their time is the compiler's.
+$B/obj/test/%.o: MORE = $(LLVM_CFLAGS) $(if $(filter file,$(origin CFLAGS)),-O1)
 $B/obj/lib/sim/%.o: MORE = $(SIM_CFLAGS)
 # Its products are exact: fused or not, the sums are the same.  Nobody looks at floating-point flags.
 $B/obj/lib/sim/exec/mat.o: MORE = $(SIM_CFLAGS) -ffp-contract=fast -fno-trapping-math
