@@ -10,11 +10,11 @@ injective(Prove *p, const Layout *l, const Type *t, int64_t bytes)
 {
 	int64_t n = type_size(t), room = bytes >= 0 ? bytes * 8 / dtype_info[t->dtype].bits : 4 * n + 64;
 	uint8_t *taken = NEWN(p->arena, uint8_t, room);
+	const int64_t *address = mem_offsets(p, l, t, NULL);
 
 	for (int64_t e = 0; e < n; e++) {
-		int64_t c[DIM_MAX] = { 0 }, at;
-		type_coord(t, e, c);
-		at = mem_offset(l, c);
+		int64_t at = address[e];
+
 		if (at < 0 || at >= room)
 			return prove_error(p, -1, 0, "element %s is at %lld, outside the tile's memory",
 			                   elem_text(p, t, e), (long long)at);
@@ -42,13 +42,14 @@ static void
 prove_alias(Prove *p, const Op *o)
 {
 	const Type *t = &o->in[0]->type, *r = &o->out[0]->type;
+	const int64_t *at, *alias;
 
-	for (int64_t e = 0; r->layout && e < type_size(r); e++) {
-		int64_t c[DIM_MAX] = { 0 }, d[DIM_MAX] = { 0 };
-
-		type_coord(t, e, c);
-		type_coord(r, e, d);
-		if (!t->layout || mem_offset(t->layout, c) != mem_offset(r->layout, d)) {
+	if (!r->layout)
+		return;
+	at = t->layout ? mem_offsets(p, t->layout, t, NULL) : NULL;
+	alias = mem_offsets(p, r->layout, r, NULL);
+	for (int64_t e = 0; e < type_size(r); e++) {
+		if (!at || at[e] != alias[e]) {
 			prove_error(p, -1, 0, "element %s is not where element %s of the tile is",
 			            elem_text(p, r, e), elem_text(p, t, e));
 			return;
@@ -96,6 +97,49 @@ prove_staging(Prove *p, const Type *t, const Staging *how, const Held *from, con
 	return p->ok;
 }
 
+static void
+not_here(Prove *p, int thread, int64_t reg, LoweringKind how, const Type *t, int64_t want)
+{
+	prove_error(p, thread, reg, "a %s cannot bring %s here", lowering_kind_name[how], elem_text(p, t, want));
+}
+
+/* The register that is right for lane 0 is right for all. */
+static void
+renames(Prove *p, const Type *t, const Held *from, const Held *to)
+{
+	for (int64_t r = 0; r < to->regs; r++) {
+		int64_t fixed = reg_of(from, to->elem[r]);
+
+		for (int i = 0; i < p->threads; i++)
+			if (fixed < 0 || from->elem[i * from->regs + fixed] != to->elem[i * to->regs + r]) {
+				not_here(p, i, r, LW_rename, t, to->elem[i * to->regs + r]);
+				return;
+			}
+	}
+}
+
+/* What comes to a lane is in some register of its own (LW_select), or of a lane of its warp. */
+static void
+found(Prove *p, const Type *t, const Held *from, const Held *to, LoweringKind how)
+{
+	int together = how == LW_shuffle ? WARP_SIZE : 1;
+	int *group = NEWN(p->arena, int, type_size(t)), bad = -1; /* the last one that holds the element, from 1 */
+	int64_t reg = to->regs;
+
+	for (int first = 0; first < p->threads; first += together) {
+		for (int64_t i = first * from->regs; i < (first + together) * from->regs; i++)
+			group[from->elem[i]] = first + 1;
+		for (int i = first; i < first + together; i++)
+			for (int64_t r = 0; r < reg; r++)
+				if (group[to->elem[i * to->regs + r]] != first + 1) {
+					bad = i;
+					reg = r;
+				}
+	}
+	if (bad >= 0)
+		not_here(p, bad, reg, how, t, to->elem[bad * to->regs + reg]);
+}
+
 void
 prove_convert(Prove *p, const Op *o)
 {
@@ -117,22 +161,8 @@ prove_convert(Prove *p, const Op *o)
 		prove_staging(p, &staged, &o->lowering->staged, from, to);
 		return;
 	}
-	for (int64_t r = 0; r < to->regs; r++) {
-		int64_t fixed = reg_of(from, to->elem[r]);
-		for (int i = 0; i < p->threads; i++) {
-			int64_t want = to->elem[i * to->regs + r];
-			bool there = false;
-			int first = how == LW_shuffle ? i / WARP_SIZE * WARP_SIZE : i;
-			int last = how == LW_shuffle ? first + WARP_SIZE : i + 1;
-			for (int j = first; j < last && !there; j++)
-				for (int64_t q = 0; q < from->regs && !there; q++)
-					there = from->elem[j * from->regs + q] == want &&
-					        (how != LW_rename || q == fixed);
-			if (!there) {
-				prove_error(p, i, r, "a %s cannot bring %s here", lowering_kind_name[how],
-				            elem_text(p, t, want));
-				return;
-			}
-		}
-	}
+	if (how == LW_rename)
+		renames(p, t, from, to);
+	else
+		found(p, t, from, to, how);
 }

@@ -25,29 +25,6 @@ side_of(Prove *p, Val *mem, Side *s)
 	return true;
 }
 
-static int64_t
-shared_at(const Side *s, const int64_t *c)
-{
-	int64_t root[DIM_MAX] = { 0 };
-
-	for (int d = 0; d < s->mem->type.rank; d++)
-		root[s->dim_of[d]] = c[d];
-	return mem_offset(s->layout, root);
-}
-
-/* Is element e behind the end of what a longer view is of? */
-static bool
-is_behind(const Side *s, int64_t e)
-{
-	int64_t c[DIM_MAX] = { 0 };
-
-	type_coord(&s->mem->type, e, c);
-	for (int d = 0; s->mem->def && d < s->mem->type.rank; d++)
-		if (c[d] >= view_within(s->mem->def, d))
-			return true;
-	return false;
-}
-
 /* Rows that indices name begin at multiples of n, whichever they are: so far apart are they in each dim that
  * is looked up, and what the swizzle turns are blocks of n. */
 static bool
@@ -68,57 +45,61 @@ rows_aligned(const Side *s, int n)
 	return l->swizzle.bits == 0 || (int64_t)1 << l->swizzle.base >= n;
 }
 
-/* Of elements in one row that indices name: where c is in row 0 of all, -1 in another row than `first`. */
-static int64_t
-gathered_at(const Side *s, const int64_t *first, const int64_t *c)
-{
-	int64_t at[DIM_MAX] = { 0 };
+/* Numbers of elements: neighbours in memory have such as follow one another, and what is a multiple of n, FAR
+ * taken away, begins at a multiple of n.  BEHIND: behind the end of what a longer view is of.  Rows that
+ * indices name lie FAR from each other, and so do runs along the contiguous dim of a tensor. */
+enum { BEHIND = -1 };
+static const int64_t FAR = (int64_t)1 << 40;
 
-	for (int d = 0; d < s->mem->type.rank; d++) {
-		if (!view_is_gathered(s->mem->def, d))
-			at[d] = c[d];
-		else if (first[d] != c[d])
-			return -1;
+static const int64_t *
+numbers(Prove *p, const Side *s)
+{
+	const Op *view = s->mem->def;
+	const Type *t = &s->mem->type;
+	int64_t n = type_size(t), *out = NEWN(p->arena, int64_t, n), within[DIM_MAX], c[DIM_MAX] = { 0 };
+	const int64_t *shared = s->shared ? mem_offsets(p, s->layout, t, s->dim_of) : NULL;
+	bool apart[DIM_MAX];
+
+	for (int d = 0; d < t->rank; d++) {
+		within[d] = view ? view_within(view, d) : t->shape[d];
+		apart[d] = s->shared ? view && view_is_gathered(view, d) : d != s->unit;
 	}
-	return shared_at(s, at);
+	for (int64_t e = 0; e < n; e++) {
+		int64_t row = 0, in_row[DIM_MAX] = { 0 };
+		bool behind = false;
+
+		type_coord(t, e, c);
+		for (int d = 0; d < t->rank; d++) {
+			behind = behind || c[d] >= within[d];
+			if (apart[d])
+				row = row * t->shape[d] + c[d];
+			else
+				in_row[d] = c[d];
+		}
+		out[e] = row * FAR;
+		if (s->shared)
+			out[e] += shared[index_elem(t, in_row)];
+		else if (s->unit >= 0)
+			out[e] += c[s->unit];
+		if (behind)
+			out[e] = BEHIND;
+	}
+	return out;
 }
 
 /* Elements e[0..n) are neighbours in memory, in this order, and the first is aligned to all of them; or none
- * of them is there. */
-static bool
-neighbours(Prove *p, const Side *s, int thread, int64_t reg, const int64_t *e, int n)
+ * of them is there.  The first that is not so, or n. */
+static int
+neighbours(const int64_t *number, const int64_t *e, int n)
 {
-	int64_t first[DIM_MAX] = { 0 }, c[DIM_MAX] = { 0 };
-	const Type *t = &s->mem->type;
-	bool behind, gathers = s->shared && view_gather_dim(s->mem->def) >= 0;
-	int64_t at = 0;
+	int64_t at = e[0] < 0 ? BEHIND : number[e[0]];
 
-	if (n == 1)
-		return true;
-	type_coord(t, e[0], first);
-	behind = is_behind(s, e[0]);
-	if (!behind && s->shared)
-		at = gathers ? gathered_at(s, first, first) : shared_at(s, first);
-	for (int i = 0; i < n; i++) {
-		bool ok;
-		type_coord(t, e[i], c);
-		if (behind) {
-			ok = is_behind(s, e[i]);
-		} else if (s->shared) {
-			ok = !is_behind(s, e[i]) && at % n == 0 && (!gathers || rows_aligned(s, n)) &&
-			     (i == 0 || (gathers ? gathered_at(s, first, c) : shared_at(s, c)) == at + i);
-		} else {
-			ok = !is_behind(s, e[i]) && s->unit >= 0 && c[s->unit] == first[s->unit] + i &&
-			     first[s->unit] % n == 0;
-			for (int d = 0; d < t->rank; d++)
-				ok = ok && (d == s->unit || c[d] == first[d]);
-		}
-		if (!ok)
-			return prove_error(p, thread, reg,
-			             "an access of %d elements takes %s and %s, not neighbours in memory",
-			                   n, elem_text(p, t, e[0]), elem_text(p, t, e[i]));
-	}
-	return true;
+	if (at != BEHIND && at % FAR % n != 0)
+		return 0;
+	for (int i = 0; i < n; i++)
+		if (e[i] < 0 || number[e[i]] != (at == BEHIND ? BEHIND : at + i))
+			return i;
+	return n;
 }
 
 /* The tensor ends between accesses of vec elements along the view's dim `unit`, or the view inside of it. */
@@ -140,6 +121,8 @@ ends_between(Prove *p, const Op *view, int unit, int vec)
 bool
 prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
 {
+	const int64_t *number;
+
 	if (vec < 1 || h->regs % vec)
 		return prove_error(p, -1, 0, "%lld registers are not whole accesses of %d",
 		                   (long long)h->regs, vec);
@@ -150,11 +133,23 @@ prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
 	if (!s->shared && s->mem->def && !ends_between(p, s->mem->def, s->unit, vec))
 		return prove_error(p, -1, 0, "an access of %d elements may reach past the end of the tensor",
 		                   vec);
+	if (vec == 1)
+		return true;
+	if (s->shared && view_gather_dim(s->mem->def) >= 0 && !rows_aligned(s, vec))
+		return prove_error(p, -1, 0, "rows that indices name begin at no multiples of the %d elements of an "
+		                             "access", vec);
+	number = numbers(p, s);
 	for (int t = 0; t < p->threads; t++)
-		for (int64_t r = 0; r < h->regs; r += vec)
-			if ((!write || h->acts[t]) &&
-			    !neighbours(p, s, t, r, &h->elem[t * h->regs + r], vec))
-				return false;
+		for (int64_t r = 0; r < h->regs; r += vec) {
+			const int64_t *e = &h->elem[t * h->regs + r];
+			int i = !write || h->acts[t] ? neighbours(number, e, vec) : vec;
+
+			if (i < vec)
+				return prove_error(p, t, r, "an access of %d elements takes %s and %s, not "
+				                            "neighbours in memory",
+				                   vec, elem_text(p, &s->mem->type, e[0]),
+				                   elem_text(p, &s->mem->type, e[i]));
+		}
 	return true;
 }
 

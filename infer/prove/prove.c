@@ -69,25 +69,63 @@ reg_of(const Held *h, int64_t elem)
 	return -1;
 }
 
-/* Sum of digit * stride per axis, digits fastest first within each dim. */
+/* Sum of digit * stride per axis, digits fastest first within each dim.  A dim's digits are those of its own
+ * index: dim_of[d] says which dim of l the index of dim d is of, NULL: d.  Tables out[d][index]. */
 static void
-axis_offsets(const Layout *l, const int64_t *c, int64_t *at)
+spell_dims(Prove *p, const Layout *l, const Type *t, const int *dim_of, Coord *out[])
 {
-	for (Digit g = layout_digits(l); g.it; digit_next(&g))
-		at[g.it->axis] += c[g.dim] / g.weight % g.it->extent * g.it->stride;
+	for (int d = 0; d < t->rank; d++) {
+		out[d] = NEWN(p->arena, Coord, t->shape[d]);
+		for (Digit g = dim_digits(l, dim_of ? dim_of[d] : d); g.it; digit_next(&g))
+			for (int64_t i = 0; i < t->shape[d]; i++)
+				out[d][i].at[g.it->axis] += i / g.weight % g.it->extent * g.it->stride;
+	}
+}
+
+/* The element behind that at c, in row-major order. */
+static void
+next_coord(const Type *t, int64_t *c)
+{
+	for (int d = t->rank - 1; d >= 0 && ++c[d] == t->shape[d]; d--)
+		c[d] = 0;
+}
+
+static int64_t
+swizzled(const Layout *l, int64_t x)
+{
+	int64_t from = x >> (l->swizzle.base + l->swizzle.shift);
+
+	if (l->swizzle.bits == 0)
+		return x;
+	return x ^ (from & (((int64_t)1 << l->swizzle.bits) - 1)) << l->swizzle.base;
 }
 
 int64_t
 mem_offset(const Layout *l, const int64_t *c)
 {
-	int64_t at[AX_COUNT] = { 0 }, x, from;
+	int64_t at = l->offset[AX_mem];
 
-	axis_offsets(l, c, at);
-	x = at[AX_mem] + l->offset[AX_mem];
-	if (l->swizzle.bits == 0)
-		return x;
-	from = x >> (l->swizzle.base + l->swizzle.shift);
-	return x ^ (from & (((int64_t)1 << l->swizzle.bits) - 1)) << l->swizzle.base;
+	for (Digit g = layout_digits(l); g.it; digit_next(&g))
+		if (g.it->axis == AX_mem)
+			at += c[g.dim] / g.weight % g.it->extent * g.it->stride;
+	return swizzled(l, at);
+}
+
+int64_t *
+mem_offsets(Prove *p, const Layout *l, const Type *t, const int *dim_of)
+{
+	int64_t n = type_size(t), *out = arena_alloc(p->arena, sizeof *out * (size_t)n);
+	int64_t c[DIM_MAX] = { 0 };
+	Coord *of[DIM_MAX];
+
+	spell_dims(p, l, t, dim_of, of);
+	for (int64_t e = 0; e < n; e++, next_coord(t, c)) {
+		out[e] = l->offset[AX_mem];
+		for (int d = 0; d < t->rank; d++)
+			out[e] += of[d][c[d]].at[AX_mem];
+		out[e] = swizzled(l, out[e]);
+	}
+	return out;
 }
 
 static bool
@@ -124,7 +162,8 @@ Held *
 held_spell(Prove *p, const Layout *l, const Type *t, bool full)
 {
 	Held *h = NEW(p->arena, Held);
-	int64_t n = type_size(t), replicas;
+	int64_t n = type_size(t), replicas, c[DIM_MAX] = { 0 };
+	Coord *of[DIM_MAX], *replica;
 
 	if (!l) {
 		prove_error(p, -1, 0, "%s has no layout", type_print(p->arena, t));
@@ -140,20 +179,20 @@ held_spell(Prove *p, const Layout *l, const Type *t, bool full)
 	h->elem = NEWN(p->arena, int64_t, (size_t)p->threads * (size_t)h->regs);
 	h->acts = NEWN(p->arena, bool, p->threads);
 	memset(h->elem, -1, sizeof *h->elem * (size_t)p->threads * (size_t)h->regs);
-	for (int64_t e = 0; e < n; e++) {
-		int64_t c[DIM_MAX] = { 0 };
-		Coord at = { { 0 } };
-
-		type_coord(t, e, c);
-		axis_offsets(l, c, at.at);
+	spell_dims(p, l, t, NULL, of);
+	replica = NEWN(p->arena, Coord, replicas);
+	for (int64_t i = 0; i < replicas; i++)
+		layout_replica(l, i, &replica[i]);
+	for (int64_t e = 0; e < n; e++, next_coord(t, c))
 		for (int64_t i = 0; i < replicas; i++) {
-			Coord copy = at;
+			Coord at = replica[i];
 
-			layout_replica(l, i, &copy);
-			if (!place_one(p, t, h, e, &copy))
+			for (int d = 0; d < t->rank; d++)
+				for (Axis a = 0; a < AX_COUNT; a++)
+					at.at[a] += of[d][c[d]].at[a];
+			if (!place_one(p, t, h, e, &at))
 				return NULL;
 		}
-	}
 	for (int i = 0; i < p->threads; i++) {
 		h->acts[i] = layout_first_replica(l, i % WARP_SIZE, i / WARP_SIZE);
 		for (int64_t r = 0; full && r < h->regs; r++)

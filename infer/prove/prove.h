@@ -60,6 +60,8 @@ const char *elem_text(Prove *p, const Type *t, int64_t elem); /* "(3,5)" */
 int64_t reg_of(const Held *h, int64_t elem);
 /* Address of an element of a memory layout, swizzled, in elements. */
 int64_t mem_offset(const Layout *l, const int64_t *c);
+/* Those of all elements of t; dim_of[d] is the dim of the layout that the index of dim d is of, NULL: d. */
+int64_t *mem_offsets(Prove *p, const Layout *l, const Type *t, const int *dim_of);
 
 /* The rules: column `prove` of ops.def. */
 #define OP_PROVE(name, rule) void prove_##rule(Prove *p, const Op *o);

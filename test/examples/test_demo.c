@@ -2,6 +2,7 @@
  * candidates: plain and w4a16 products, softmax, layer normalization, an elementwise sum. */
 #include "test/examples/util_case.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void
@@ -60,22 +61,28 @@ w4a16(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, bool zero
 	Buf *sc = case_in(&c, "S", "f16", 0.01, 0.1, groups, s->n, 0);
 	Buf *z = zeros ? case_in(&c, "Z", "u4", 0, 15, groups, s->n, 0) : NULL;
 	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
+	double *x = malloc(sizeof *x * (size_t)s->n * (size_t)s->k);
 
+	for (int j = 0; j < s->n; j++)
+		for (int q = 0; q < s->k; q++) {
+			int64_t at = (int64_t)j * s->k + q, g = q / G * s->n + j;
+
+			x[at] = (w->v[at] - (z ? z->v[g] : 8)) * sc->v[g];
+		}
 	for (int i = 0; i < s->m; i++)
 		for (int j = 0; j < s->n; j++) {
+			const double *row = &a->v[(int64_t)i * s->k], *col = &x[(int64_t)j * s->k];
 			int64_t at = (int64_t)i * s->n + j;
-			double mag = 0;
+			double sum = 0, mag = 0;
 
 			for (int q = 0; q < s->k; q++) {
-				int64_t g = q / G * s->n + j;
-				double x = w->v[(int64_t)j * s->k + q] - (z ? z->v[g] : 8);
-				double p = a->v[(int64_t)i * s->k + q] * x * sc->v[g];
-
-				o->v[at] += p;
-				mag += fabs(p);
+				sum += row[q] * col[q];
+				mag += fabs(row[q] * col[q]);
 			}
+			o->v[at] = sum;
 			o->allow[at] = ulp2(o->type, o->v[at]) + 1.01 * mag * (U16 + (s->k + 2) * U32);
 		}
+	free(x);
 	*ncand = case_run(&c, zeros ? "gemm_w4a16" : "gemm_w4a16_sym", NULL, arch, cand);
 	case_end(&c);
 }
