@@ -210,26 +210,23 @@ row_parts(const Dec *d, const Row *row)
 	return taken;
 }
 
-/* The row with the most words; what the opcode has besides them remains as parts. */
+/* The row with the most words; *most: the parts that are its. */
 static const Row *
-take_row(Dec *d)
+best_row(const Dec *d, u32 *most)
 {
 	const Row *best = NULL;
-	u32 most = 0, n = 0;
 	size_t len = strlen(d->part[0]);
+
+	*most = 0;
 
 	for (u32 i = 0; i < OP_COUNT; i++) {
 		bool same = rows[i].name[0] == d->part[0][0] && !strncmp(rows[i].name, d->part[0], len);
 		u32 taken = same ? row_parts(d, &rows[i]) : 0;
-		if (__builtin_popcount(taken) > __builtin_popcount(most)) {
+		if (__builtin_popcount(taken) > __builtin_popcount(*most)) {
 			best = &rows[i];
-			most = taken;
+			*most = taken;
 		}
 	}
-	for (u32 i = 0; i < d->npart; i++)
-		if (!(most >> i & 1))
-			d->part[n++] = d->part[i];
-	d->npart = n;
 	return best;
 }
 
@@ -263,6 +260,7 @@ target_sm(const sim_module *m)
 	return (u32)strtoul(m->ptx.target + 3, NULL, 10);
 }
 
+/* Is the row's instruction there with these modifiers? */
 static bool
 exists(Dec *d)
 {
@@ -273,6 +271,39 @@ exists(Dec *d)
 	if (need == LEGAL_NEVER)
 		return dec_fail(d, "there is no such combination of modifiers and types");
 	return dec_fail(d, "needs a target of sm_%u or newer, this is %s", need, d->m->ptx.target);
+}
+
+/* What the opcode has besides the words of its row remains as parts. */
+static void
+drop_parts(Dec *d, u32 taken)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < d->npart; i++)
+		if (!(taken >> i & 1))
+			d->part[n++] = d->part[i];
+	d->npart = n;
+}
+
+/* The row of an opcode that exists.  Kernels have few different ones: the module knows the last of each hash. */
+static bool
+take_row(Dec *d)
+{
+	KnownOp *k = &d->m->known[text_hash(d->st->op, strlen(d->st->op)) % COUNT_OF(d->m->known)];
+	u32 taken;
+
+	if (!split(d))
+		return dec_fail(d, "unknown instruction");
+	if (!k->op || strcmp(k->op, d->st->op)) {
+		if (!(d->row = best_row(d, &taken)))
+			return dec_fail(d, "unknown instruction");
+		if (!exists(d))
+			return false;
+		*k = (KnownOp){ d->st->op, d->row, taken };
+	}
+	d->row = k->row;
+	drop_parts(d, k->taken);
+	return true;
 }
 
 static Ins
@@ -320,9 +351,7 @@ dec_stmt(Dec *d)
 	if (strlen(d->st->op) >= sizeof d->op)
 		return dec_fail(d, "unknown instruction");
 	strcpy(d->op, d->st->op);
-	if (!split(d) || !(d->row = take_row(d)))
-		return dec_fail(d, "unknown instruction");
-	if (!exists(d))
+	if (!take_row(d))
 		return false;
 	in.id = d->row->id;
 	in.exec = d->row->exec;

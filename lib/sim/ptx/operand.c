@@ -22,9 +22,7 @@ range_reg(Parser *p, const char *s, size_t n)
 	for (size_t i = k; i < n; i++)
 		num = num * 10 + (u64)(s[i] - '0');
 	for (sc = p->sc; sc; sc = sc->up) {
-		Scope one = *sc;
-		one.up = NULL;
-		b = scope_find(&one, s, k);
+		b = scope_find_here(sc, s, k);
 		while (b && !(b->what == SYM_RANGE && !strncmp(b->name, s, k) && !b->name[k]))
 			b = b->next;
 		if (b && num < ((Range *)b->p)->count)

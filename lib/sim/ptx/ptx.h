@@ -70,11 +70,17 @@ typedef struct Label {
 	u32 ntargets;
 } Label;
 
-typedef struct Bucket { struct Bucket *next; const char *name; int what; void *p; } Bucket;
+typedef struct Bucket {
+	struct Bucket *next;
+	const char *name;
+	u32 hash;
+	int what;
+	void *p;
+} Bucket;
 enum { SYM_REG = 1, SYM_VAR, SYM_FN, SYM_LABEL };
 typedef struct Scope {
 	struct Scope *up;
-	Bucket *tab[64];
+	Bucket *tab[256];
 } Scope;
 
 typedef struct Ref {            /* where a source or destination lives */
@@ -154,7 +160,9 @@ void ptx_error(Ptx *m, u32 line, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* loc.c: file and line that a line of PTX is made from; NULL: nobody says */
 const char *source_of(const Ptx *m, u32 ptx_line, u32 *line);
 /* scope.c */
+u32 text_hash(const char *s, size_t n);
 Bucket *scope_find(Scope *s, const char *name, size_t n);
+Bucket *scope_find_here(const Scope *s, const char *name, size_t n); /* not in those around it */
 /* legal.c: LEGAL, LEGAL_NEVER, or the least compute capability (times ten) that has the opcode. */
 enum { LEGAL = 0, LEGAL_NEVER = 1 };
 u32 legal_opcode(const char *op, u32 sm);

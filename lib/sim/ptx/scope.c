@@ -2,8 +2,8 @@
 #include <string.h>
 #include "lib/sim/ptx/parse.h"
 
-static u32
-hash(const char *s, size_t n)
+u32
+text_hash(const char *s, size_t n)
 {
 	u32 h = 2166136261u;
 
@@ -12,16 +12,31 @@ hash(const char *s, size_t n)
 	return h;
 }
 
+static Bucket *
+find(const Scope *s, const char *name, size_t n, u32 h)
+{
+	Bucket *b = s->tab[h % COUNT_OF(s->tab)];
+
+	while (b && (b->hash != h || strncmp(b->name, name, n) || b->name[n]))
+		b = b->next;
+	return b;
+}
+
+Bucket *
+scope_find_here(const Scope *s, const char *name, size_t n)
+{
+	return find(s, name, n, text_hash(name, n));
+}
+
 Bucket *
 scope_find(Scope *s, const char *name, size_t n)
 {
-	u32 h = hash(name, n) % 64;
+	u32 h = text_hash(name, n);
+	Bucket *b = NULL;
 
-	for (; s; s = s->up)
-		for (Bucket *b = s->tab[h]; b; b = b->next)
-			if (!strncmp(b->name, name, n) && !b->name[n])
-				return b;
-	return NULL;
+	for (; s && !b; s = s->up)
+		b = find(s, name, n, h);
+	return b;
 }
 
 Scope *
@@ -36,17 +51,18 @@ p_scope(Parser *p, Scope *up)
 bool
 p_define(Parser *p, const char *name, int what, void *thing)
 {
-	u32 h = hash(name, strlen(name)) % 64;
-	Bucket *b;
+	u32 h = text_hash(name, strlen(name));
+	Bucket **head = &p->sc->tab[h % COUNT_OF(p->sc->tab)], *b;
 
-	for (b = p->sc->tab[h]; b; b = b->next)
-		if (!strcmp(b->name, name) && (b->what == SYM_RANGE) == (what == SYM_RANGE))
+	for (b = *head; b; b = b->next)
+		if (b->hash == h && !strcmp(b->name, name) && (b->what == SYM_RANGE) == (what == SYM_RANGE))
 			return p_fail(p, "%.80s is declared twice", name);
 	b = NEW(&p->m->arena, Bucket);
 	b->name = name;
+	b->hash = h;
 	b->what = what;
 	b->p = thing;
-	b->next = p->sc->tab[h];
-	p->sc->tab[h] = b;
+	b->next = *head;
+	*head = b;
 	return true;
 }

@@ -44,6 +44,12 @@ struct sim {
 	Messages messages;
 };
 
+typedef struct KnownOp {        /* an opcode that exists: its row of isa.def, and which of its parts are the row's */
+	const char *op;
+	const struct Row *row;
+	u32 taken;
+} KnownOp;
+
 struct sim_module {
 	Ptx ptx;
 	sim_module *next;
@@ -57,6 +63,7 @@ struct sim_module {
 	u32 nallocs, callocs;
 	u32 smem;               /* shared variables of more than one user */
 	bool wgmma;             /* has wgmma or setmaxnreg */
+	KnownOp known[256];
 };
 
 /* alloc.c */
