@@ -100,7 +100,8 @@ prove_staging(Prove *p, const Type *t, const Staging *how, const Held *from, con
 static void
 not_here(Prove *p, int thread, int64_t reg, LoweringKind how, const Type *t, int64_t want)
 {
-	prove_error(p, thread, reg, "a %s cannot bring %s here", lowering_kind_name[how], elem_text(p, t, want));
+	prove_error(p, thread, reg, "a %s cannot bring %s here", lowering_kind_name[how],
+	            elem_text(p, t, want));
 }
 
 /* The register that is right for lane 0 is right for all. */
@@ -123,7 +124,8 @@ static void
 found(Prove *p, const Type *t, const Held *from, const Held *to, LoweringKind how)
 {
 	int together = how == LW_shuffle ? WARP_SIZE : 1;
-	int *group = NEWN(p->arena, int, type_size(t)), bad = -1; /* the last one that holds the element, from 1 */
+	int *group = NEWN(p->arena, int, type_size(t)); /* the last one that holds the element, from 1 */
+	int bad = -1;
 	int64_t reg = to->regs;
 
 	for (int first = 0; first < p->threads; first += together) {

@@ -136,8 +136,9 @@ prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
 	if (vec == 1)
 		return true;
 	if (s->shared && view_gather_dim(s->mem->def) >= 0 && !rows_aligned(s, vec))
-		return prove_error(p, -1, 0, "rows that indices name begin at no multiples of the %d elements of an "
-		                             "access", vec);
+		return prove_error(p, -1, 0, "rows that indices name begin at no multiples of the %d "
+		                             "elements of an access",
+		                   vec);
 	number = numbers(p, s);
 	for (int t = 0; t < p->threads; t++)
 		for (int64_t r = 0; r < h->regs; r += vec) {

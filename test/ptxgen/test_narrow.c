@@ -320,6 +320,8 @@ TEST_EACH(from_every_code, narrow_count())
 	DType d = narrow(_i);
 	int64_t n = all_numbers(d, x);
 
+	if (getenv("QUICK") && _i % 3)
+		return;
 	for (int i = 0; i < (int)COUNT_OF(archs); i++) {
 		u->target = target_find(archs[i]);
 		try_casts(d, to, COUNT_OF(to), x, n);
@@ -333,6 +335,8 @@ TEST_EACH(from_every_half, (narrow_count() + TO_MAX - 1) / TO_MAX * 3)
 	DType to[TO_MAX];
 	int nto = 0;
 
+	if (getenv("QUICK") && _i / 3 % 3 != _i % 3)
+		return;
 	while (nto < TO_MAX && (to[nto] = narrow(_i / 3 * TO_MAX + nto)) != D_COUNT)
 		nto++;
 	u->target = target_find(archs[_i % 3]);

@@ -285,7 +285,7 @@ drop_parts(Dec *d, u32 taken)
 	d->npart = n;
 }
 
-/* The row of an opcode that exists.  Kernels have few different ones: the module knows the last of each hash. */
+/* The row of an opcode that exists.  A kernel has few different ones: the last of each hash is known. */
 static bool
 take_row(Dec *d)
 {

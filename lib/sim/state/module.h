@@ -44,7 +44,7 @@ struct sim {
 	Messages messages;
 };
 
-typedef struct KnownOp {        /* an opcode that exists: its row of isa.def, and which of its parts are the row's */
+typedef struct KnownOp {        /* an opcode that exists: its row of isa.def, and the row's among its parts */
 	const char *op;
 	const struct Row *row;
 	u32 taken;
