@@ -142,8 +142,8 @@ combine(Lower *l, const Scan *s, Value *first, const Value *then)
 		DType want = then[i].v->type.dtype;
 
 		if (out[i].kind == VK_val && out[i].v->type.dtype != want) {
-			diag_error(l->diag, s->e->src, "%s is %s but its tile is %s: return `%s(..)` of it", what,
-			           dtype_info[out[i].v->type.dtype].name, dtype_info[want].name,
+			diag_error(l->diag, s->e->src, "%s is %s but its tile is %s: return `%s(..)` of it",
+			           what, dtype_info[out[i].v->type.dtype].name, dtype_info[want].name,
 			           dtype_info[want].name);
 			return false;
 		}
