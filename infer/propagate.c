@@ -64,15 +64,20 @@ spread(const Solve *s, const Type *t, const int *order, int64_t vec, Layout *out
 }
 
 /* The same, and a lane has neighbours along dim d: as many as it has accesses, or as make an access
- * themselves.  False: there are none. */
+ * themselves.  Where they are less than a word accesses are shorter, down to a word, so that they are more.
+ * False: there are none. */
 static bool
 spread_turned(const Solve *s, const Type *t, const int *order, int64_t vec, int d, Layout *out)
 {
-	int64_t all = type_size(t) / (vec * WARP_SIZE * s->k->warps);
-	int64_t most = 128 / dtype_grain(t->dtype);
-	int64_t f = min64(min64(pow2_part(t->shape[d]), pow2_part(max64(all, 1))), most);
+	int grain = dtype_grain(t->dtype);
+	int64_t most = min64(pow2_part(t->shape[d]), 128 / grain);
+	int64_t lane = type_size(t) / ((int64_t)WARP_SIZE * s->k->warps); /* elements that it has */
 	Type fewer = *t;
+	int64_t f;
 
+	while (vec % 2 == 0 && vec * grain > 32 && min64(lane / vec, most) * grain < 32 && lane / vec < most)
+		vec /= 2;
+	f = min64(most, pow2_part(max64(lane / vec, 1)));
 	fewer.shape[d] /= f;
 	if (f < 2 || !spread(s, &fewer, order, vec, out))
 		return false;

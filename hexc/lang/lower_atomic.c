@@ -45,8 +45,15 @@ check_target(Lower *l, const Expr *e, const Value *v)
 	if (v->kind == VK_none)
 		return false;
 	if (!name || v->kind != VK_view) {
-		diag_error(l->diag, e->arg[0]->src, "`%s` updates a slice of a tensor or shared tile, not %s",
-		           e->name, check_describe(l, v));
+		const char *mend = "";
+
+		if (v->kind == VK_view && e->arg[0]->kind == EX_name)
+			mend = arena_printf(l->arena, ": say which, `%s[0 :+ 16]`", e->arg[0]->name);
+		else if (value_is_tile(v))
+			mend = ": keep it in shared memory, `let x: shared = ..`";
+		diag_error(l->diag, e->arg[0]->src,
+		           "`%s` updates a slice of a tensor or shared tile, not %s%s", e->name,
+		           check_describe(l, v), mend);
 		return false;
 	}
 	p = val_param(l->k, view_root(v->v));

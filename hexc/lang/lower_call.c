@@ -354,8 +354,11 @@ lower_where(Lower *l, const Expr *e)
 	if (o[0].v.kind == VK_bool)
 		return o[o[0].v.i ? 1 : 2].v;
 	if (o[0].v.kind != VK_val || o[0].v.v->type.dtype != D_bool) {
-		diag_error(l->diag, o[0].e->src, "the first argument of `%s` is a condition, not %s", e->name,
-		           check_describe(l, &o[0].v));
+		diag_error(l->diag, o[0].e->src, "the first argument of `%s` is a condition, not %s%s",
+		           e->name, check_describe(l, &o[0].v),
+		           o[0].v.kind == VK_val && !dtype_is_narrow(o[0].v.v->type.dtype)
+		                   ? arena_printf(l->arena, ": write `%s != 0`", check_text(l, o[0].e, "x"))
+		                   : "");
 		return value_none();
 	}
 	if (o[1].v.kind == VK_bool || o[2].v.kind == VK_bool) {

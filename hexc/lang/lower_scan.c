@@ -139,7 +139,14 @@ combine(Lower *l, const Scan *s, Value *first, const Value *then)
 		return false;
 	for (int i = 0; i < s->n; i++) {
 		const char *what = arena_printf(l->arena, "result %d of `%s`", i, s->fn->name);
+		DType want = then[i].v->type.dtype;
 
+		if (out[i].kind == VK_val && out[i].v->type.dtype != want) {
+			diag_error(l->diag, s->e->src, "%s is %s but its tile is %s: return `%s(..)` of it",
+			           what, dtype_info[out[i].v->type.dtype].name, dtype_info[want].name,
+			           dtype_info[want].name);
+			return false;
+		}
 		first[i].v = lower_to_type(l, (Operand){ out[i], s->e }, then[i].v->type, s->e->src, what);
 		if (!first[i].v)
 			return false;

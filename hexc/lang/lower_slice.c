@@ -26,7 +26,7 @@ find_base(Lower *l, const Expr *e, Value *base)
 	}
 	if (x->kind != EX_name) {
 		diag_error(l->diag, x->src, "only a tensor or tile that has a name can be sliced%s",
-		           x->kind == EX_index ? ": slice it once" : "");
+		           x->kind == EX_index ? ": slice it once" : ": give it one, `let x = ..`");
 		return false;
 	}
 	if (!check_mode(l, MODE_BODY, e->src, arena_printf(l->arena, "a slice of `%s`", x->name)))

@@ -333,7 +333,11 @@ lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what)
 		           check_describe(l, &want), check_text(l, o.e, "the value"),
 		           check_describe(l, &o.v),
 		           got.rank > t.rank && t.space == S_reg ? ", drop dimensions with reshape(x, ...)"
-		                                                 : "");
+		           : t.space == S_scalar && type_size(&got) == 1
+		                   ? arena_printf(l->arena,
+		                                  ", declare a tile of one element, `register %s[1]`",
+		                                  dtype_info[t.dtype].name)
+		                   : "");
 		check_declared(l, o.e->src, 1, &o);
 		return NULL;
 	}

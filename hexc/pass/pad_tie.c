@@ -90,6 +90,21 @@ pad_is_fixed(const Kernel *k, Val *mem)
 	return (mem->def && mem->def->code == O_view && view_gather_dim(mem->def) >= 0) || (t && t->pack);
 }
 
+/* Of a tile that indices choose from a tensor, dims along which they run stay, and others that do not end
+ * with the tensor: behind its end is nothing. */
+static void
+tie_gathered(const Pad *p, const Val *tile, Val *mem)
+{
+	Op *view = pad_tensor_view(p->k, mem);
+
+	for (int d = 0; d < tile->type.rank; d++) {
+		int i = view ? d - view_gather_dim(view) : 0;
+
+		if (!view || (i >= 0 && i < view_gather_rank(view)) || !pad_ends_there(p->k, view, d))
+			fix(p, tile, d);
+	}
+}
+
 /* Dims that stay as they are through a reshape, and those that are cut or joined. */
 static void
 tie_reshape(const Pad *p, const Op *o)
@@ -172,8 +187,13 @@ pad_tie_op(const Pad *p, const Op *o)
 		for (int i = 0; i < o->nin; i++)
 			pad_tie(p, y, o->in[i]);
 	} else if (pad_moved(o)) {
-		if (pad_is_fixed(p->k, o->in[pad_memory_at(o)]) || access_found(o))
+		Val *mem = o->in[pad_memory_at(o)];
+		const Param *t = val_param(p->k, view_root(mem));
+
+		if (access_found(o) || (t && t->pack))
 			fix_all(p, pad_moved(o));
+		else if (pad_is_fixed(p->k, mem))
+			tie_gathered(p, pad_moved(o), mem);
 	} else if (o->code == O_slice || o->code == O_concat) {
 		tie_pieces(p, o);
 	} else if (o->code == O_dot && !dot_is_sparse(o)) {

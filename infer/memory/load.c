@@ -55,12 +55,14 @@ along_memory(Solve *s, const Layout *l, int unit, int grain)
 	Layout *out = NEW(s->arena, Layout);
 	int order[DIM_MAX];
 
-	if (unit < 0 || (!s->sol->plan.turned && reg_run(l, unit) * grain < 32))
+	if (unit < 0)
 		return l;
 	*out = *l;
 	for (int i = 0; i < l->ndim; i++)
 		order[i] = (unit + i) % l->ndim;
 	layout_compact_regs(out, order);
+	if (!s->sol->plan.turned && reg_run(out, unit) * grain < 32)
+		return l;
 	return reg_run(out, unit) > reg_run(l, unit) ? out : l;
 }
 

@@ -1,6 +1,6 @@
 /* shared.c - address layouts of shared tiles: the order of dims is given, the swizzle is searched in the
  * xor-linear family, conflicts are counted exactly over all phases and instances of every access, and padding
- * is the fallback where no swizzle is clean. */
+ * is the fallback where no swizzle is clean, or none leaves addresses that follow from one another. */
 #include "infer/memory/memory.h"
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct Trace {
 	int64_t *off; /* [ninst][lanes], -1: lane takes no part */
 	int ninst, lanes;
 	int times; /* instances for which each of these stands */
-	int64_t bits; /* of offsets of elements, in which these differ */
+	int64_t lane_bits, inst_bits; /* of offsets of elements, in which lanes and instances differ */
 	int nbank; /* units a wavefront serves; also the lanes of a phase */
 	int unit; /* log2 of elements in a unit */
 	bool none; /* the tile cannot be addressed under the shape that the access has it in */
@@ -77,6 +77,14 @@ trace_clip(Trace *t, const Access *a, int64_t warp)
 		}
 }
 
+/* Do the addresses of an access's instances follow from one by xors, under any swizzle?  Not where lanes and
+ * instances count in the same bits, as in rows of 576: then each is computed, and kept, on its own. */
+static bool
+xors(const Trace *t)
+{
+	return (t->lane_bits & t->inst_bits) == 0;
+}
+
 /* `tile` without its swizzle is linear in the coordinates, and these are sums of what lane, warp and register
  * contribute: offsets add.  Where lanes and instances differ in other bits adding is xoring, and so is
  * swizzling: then all instances use the banks alike, but for their order, and one stands for all. */
@@ -86,7 +94,7 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 	Trace t = { .lanes = a->lanes, .unit = unit_of(a), .pieces = pieces_of(a) };
 	int width = a->bits / t.pieces << t.unit;
 	Layout plain = *tile;
-	int64_t lane_off[WARP_SIZE], *inst_off, lane_bits = 0, inst_bits = 0;
+	int64_t lane_off[WARP_SIZE], *inst_off;
 
 	if (a->as && !layout_reshape(&plain, tile, a->as->rank, a->as->shape))
 		t.none = true;
@@ -101,15 +109,14 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 		lane_off[lane] = a->write && !layout_first_replica(a->map, lane, warp)
 		                         ? -1
 		                         : offset_at(a, &plain, lane, warp, 0);
-		lane_bits |= lane_off[lane] < 0 ? 0 : lane_off[lane];
+		t.lane_bits |= lane_off[lane] < 0 ? 0 : lane_off[lane];
 	}
 	inst_off = NEWN(arena, int64_t, t.ninst);
 	for (int i = 0; i < t.ninst; i++) {
 		inst_off[i] = offset_at(a, &plain, 0, 0, (int64_t)i * a->vec);
-		inst_bits |= inst_off[i];
+		t.inst_bits |= inst_off[i];
 	}
-	t.bits = lane_bits | inst_bits;
-	if ((lane_bits & inst_bits) == 0 && t.pieces == 1 && !a->past) {
+	if (xors(&t) && t.pieces == 1 && !a->past) {
 		t.times = t.ninst;
 		t.ninst = 1;
 	}
@@ -187,7 +194,7 @@ as_first_warp(const Trace *first, const Access *a, const Layout *tile, int64_t w
 		if (a->map->rep[i].axis == AX_warp)
 			return false;
 	plain.swizzle = (Swizzle){ 0, 0, 0 };
-	return (offset_at(a, &plain, 0, w, 0) & first->bits) == 0;
+	return (offset_at(a, &plain, 0, w, 0) & (first->lane_bits | first->inst_bits)) == 0;
 }
 
 int
@@ -312,6 +319,7 @@ search_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 	int64_t row = t->rank ? t->shape[unit_dim] : 1, pad = dtype_most(t->dtype);
 	Trace *tr = NEWN(s->arena, Trace, nacc + 1);
 	double excess;
+	bool apart = false;
 
 	while (pad > row) /* the tile becomes no more than twice as large */
 		pad /= 2;
@@ -319,13 +327,20 @@ search_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 	excess = search_swizzle(s, out, acc, nacc);
 	for (int i = 0; dtype_pieces(t->dtype) > 1 && i < nacc; i++) /* 16 bytes are no whole elements */
 		pad = i == 0 || acc[i].vec > pad ? acc[i].vec : pad;
-	if (excess > 0 && t->rank > 1) { /* padding, where it is cleaner */
+	for (int i = 0; out->swizzle.bits > 0 && i < nacc && !apart; i++) {
+		tr[i] = trace(s->arena, &acc[i], out, 0);
+		apart = !xors(&tr[i]);
+	}
+	/* padding, where it is cleaner, or as clean with addresses that are sums */
+	if ((excess > 0 || apart) && t->rank > 1) {
 		Layout padded;
+		double e;
 
 		layout_rows(&padded, t->rank, t->shape, unit_dim, row + pad);
 		for (int i = 0; i < nacc; i++)
 			tr[i] = trace(s->arena, &acc[i], &padded, 0);
-		if (excess_of(tr, acc, nacc, (Swizzle){ 0, 0, 0 }, excess) < excess)
+		e = excess_of(tr, acc, nacc, (Swizzle){ 0, 0, 0 }, excess > 0 ? excess : 1e300);
+		if (e < excess || (apart && e <= excess))
 			*out = padded;
 	}
 }

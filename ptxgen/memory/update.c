@@ -52,9 +52,16 @@ new_of(const Instr *i)
 	(i->ta == D_f16    ? BY_F32(WIDE_F16, op, "cvt.rn.f16.f32 new, a; ")                   \
 	 : i->ta == D_bf16 ? BY_F32(WIDE_BF16, op, "mov.b32 {low, new}, a; ")                  \
 	 : i->ta == D_f32  ? op ".f32 new, old, x; "                                           \
-	                   : op ".f64 new, old, x; ")
+	 : i->ta == D_f64  ? op ".f64 new, old, x; "                                           \
+	 : i->ta == D_i16  ? op ".s16 new, old, x; "                                           \
+	                   : op ".u16 new, old, x; ")
 	switch (i->atom) {
-	case STORE_ADD: return "mov.b16 low, 0x3f80; fma.rn.bf16 new, old, low, x; ";
+	case STORE_ADD:
+		return i->ta == D_bf16 ? "mov.b16 low, 0x3f80; fma.rn.bf16 new, old, low, x; "
+		                       : "add.s16 new, old, x; ";
+	case STORE_AND: return "and.b16 new, old, x; ";
+	case STORE_OR: return "or.b16 new, old, x; ";
+	case STORE_XOR: return "xor.b16 new, old, x; ";
 	case STORE_MAX: return EXTREME("max");
 	case STORE_MIN: return EXTREME("min");
 	default: return "mov.b16 new, x; ";

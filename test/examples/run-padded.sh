@@ -55,6 +55,8 @@ for extents in '9 BM=33 BN=9' '50 BM=7 BN=50' '33 BM=25 BN=33' '72 BM=48 BN=72';
 	all stays "${extents#* }" '71x40 80x50' 'X=random(1)[M,N]'
 	all staged "${extents#* }" '71x40 80x50' 'X=random(1)[M,N]' 'W=random(2)'
 done
+all gathered WARPS=4 '7x9' 'X=random(1)[N,M,33]' 'P=randint(2,-1,8)' 'Y=zeros'
+"$HEXC" --emit-ptx $prog --kernel gathered --werror -o /dev/null || fail 'gathered: lanes that do what others do'
 for extents in '9 BM=33 BN=9' '50 BM=7 BN=50' '33 BM=25 BN=33'; do
 	all pieces "${extents#* }" "${extents%% *}x40" 'X=random(1)[M,T]' 'D=N'
 	all product "${extents#* }" "${extents%% *}x40" 'X=random(1)[M,N]' 'W=random(2)'

@@ -7,11 +7,12 @@
 
 /* ---- attention ------------------------------------------------------------------------------------ */
 
-/* One row of attention: n keys at k[j * step], as many values at v; `o` gets d numbers, `allow` how far off a
- * kernel may be that multiplies f16 in f32, rounds probabilities to f16 and uses ex2.approx. */
+/* One row of attention: n keys of d numbers at k[j * step], as many values of dv at v; `o` gets dv numbers,
+ * `allow` how far off a kernel may be that multiplies f16 in f32, rounds probabilities to f16 and uses
+ * ex2.approx. */
 static void
-attend(const double *q, const double *k, const double *v, int64_t step, int n, int d, double scale, double *o,
-       double *allow)
+attend(const double *q, const double *k, const double *v, int64_t step, int n, int d, int dv, double scale,
+       double *o, double *allow)
 {
 	double *p = calloc((size_t)n + 1, sizeof *p), top = -INFINITY, sum = 0, err = 0;
 
@@ -31,7 +32,7 @@ attend(const double *q, const double *k, const double *v, int64_t step, int n, i
 		sum += p[j] = exp(p[j] - top);
 	/* 2^-22 for ex2.approx (PTX ISA); a running sum is scaled and added to n times */
 	err = 2 * expm1(err * 2) + 0x1p-21 + 4.0 * (n + d) * U32;
-	for (int i = 0; i < d; i++) {
+	for (int i = 0; i < dv; i++) {
 		double x = 0, mag = 0;
 
 		for (int j = 0; j < n; j++) {
@@ -75,8 +76,7 @@ attention(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 				seen = causal && i + s->n - s->m + 1 < s->n ? i + s->n - s->m + 1 : s->n;
 				if (seen > 0)
 					attend(q->v + at, k->v + kv, v->v + kv, (int64_t)s->hk * s->d, seen,
-					       s->d, scale,
-					       o->v + at, o->allow + at);
+					       s->d, s->d, scale, o->v + at, o->allow + at);
 				for (int e = 0; e < s->d; e++)
 					o->allow[at + e] += ulp2(o->type, o->v[at + e]);
 			}
@@ -131,7 +131,8 @@ paged(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 			int64_t at = ((int64_t)b * s->h + h) * s->d, kv = (int64_t)(h / (s->h / s->hk)) *
 			                                                  s->d;
 
-			attend(q->v + at, sk + kv, sv + kv, row, n, s->d, scale, o->v + at, o->allow + at);
+			attend(q->v + at, sk + kv, sv + kv, row, n, s->d, s->d, scale, o->v + at,
+			       o->allow + at);
 			for (int e = 0; e < s->d; e++)
 				o->allow[at + e] += ulp2(o->type, o->v[at + e]);
 		}
@@ -139,6 +140,63 @@ paged(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	free(seq);
 	*ncand = case_run(&c, "paged_attention", "decode", arch, cand);
 	c.ndef = 1; /* `combine` knows D only */
+	case_run(&c, "paged_attention", "combine", arch, 0);
+	case_end(&c);
+}
+
+/* m heads share keys of d + hk numbers and values of d.  n, x: as above; h: positions of a page. */
+static void
+latent(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	Case c;
+	int pages = (s->n + s->h - 1) / s->h, parts = (pages + s->x - 1) / s->x, all = s->b * pages + 3;
+	int wide = s->d + s->hk;
+	double scale = (float)(1 / sqrt(wide)), *seq;
+
+	case_start(&c, 5);
+	case_def(&c, "R", s->d);
+	case_def(&c, "E", s->hk);
+	case_def(&c, "PAGE", s->h);
+	case_def(&c, "BN", s->h == 16 ? 16 : 32);
+	case_def(&c, "STAGES", s->d == 512 ? 1 : 2);
+	case_def(&c, "SPLIT", s->x);
+	case_num(&c, "scale", scale);
+	Buf *q = case_in(&c, "Q", "f16", -2, 2, s->b, s->m, wide, 0);
+	Buf *k = case_in(&c, "C", "f16", -2, 2, all, s->h, wide, 0);
+	Buf *t = case_in(&c, "T", "i32", 0, 0, s->b, pages, 0), *len = case_in(&c, "L", "i32", 0, 0, s->b, 0);
+	Buf *a = case_out(&c, "A", "f32", s->b, parts, s->m, s->d, 0),
+	        *w = case_out(&c, "W", "f32", s->b, parts, s->m, 2, 0);
+	Buf *o = case_out(&c, "O", "f16", s->b, s->m, s->d, 0);
+
+	seq = calloc((size_t)pages * (size_t)s->h * (size_t)wide, sizeof *seq);
+	for (int64_t i = 0; i < a->n; i++)
+		a->allow[i] = -1;
+	for (int64_t i = 0; i < w->n; i++)
+		w->allow[i] = -1;
+	for (int b = 0; b < s->b; b++) {
+		int n = b == 0 ? s->n : 1 + (b * 37) % s->n;
+		int64_t page = (int64_t)s->h * wide;
+
+		buf_set(len, b, n);
+		for (int p = 0; p < pages; p++) {
+			int from = (b + p * s->b) * 7 % all;
+
+			buf_set(t, b * pages + p, from);
+			memcpy(seq + p * page, k->v + from * page, (size_t)page * sizeof *seq);
+		}
+		for (int h = 0; h < s->m; h++) {
+			int64_t at = (int64_t)b * s->m + h;
+
+			attend(q->v + at * wide, seq, seq, wide, n, wide, s->d, scale, o->v + at * s->d,
+			       o->allow + at * s->d);
+			for (int64_t e = at * s->d; e < (at + 1) * s->d; e++)
+				o->allow[e] += ulp2(o->type, o->v[e]);
+		}
+	}
+	free(seq);
+	*ncand = case_run(&c, "mla_decode", NULL, arch, cand);
+	c.ndef = 0;
+	case_def(&c, "D", s->d);
 	case_run(&c, "paged_attention", "combine", arch, 0);
 	case_end(&c);
 }
@@ -233,6 +291,11 @@ static const Example example[] = {
 	  .size = { S(2, 0, 128, 8, 1, 128, 1), S(1, 0, 65, 8, 2, 64, 4), S(3, 0, 400, 16, 2, 128, 2),
 	    S(4, 0, 200, 4, 4, 64, 2), S(1, 0, 1000, 8, 1, 64, 4), S(2, 0, 63, 8, 2, 128, 1),
 	    S(5, 0, 129, 8, 8, 64, 16), S(1, 0, 1, 16, 1, 64, 1) } },
+	{ .fn = latent,
+	  .size = { S(1, 16, 70, 64, 64, 512, 1), S(1, 3, 40, 16, 16, 128, 2), S(2, 17, 100, 32, 32, 64, 1),
+	    S(3, 20, 65, 64, 64, 128, 1), S(1, 16, 1, 64, 64, 512, 4), S(1, 40, 300, 128, 64, 64, 1),
+	    S(5, 7, 63, 16, 32, 64, 4), S(1, 1, 129, 64, 64, 256, 2) },
+	  .faults = { S(1, 7, 300, 64, 64, 64, 4), S(1, 20, 600, 64, 64, 64, 4) } },
 	{ .fn = scan,
 	  .size = { S(1, 16, 16, 0, 0, 0, 0), S(1, 1, 8, 0, 0, 0, 0), S(2, 37, 40, 0, 0, 0, 0),
 	    S(1, 100, 24, 0, 0, 0, 0), S(3, 17, 16, 0, 0, 0, 0), S(1, 64, 33, 0, 0, 0, 0),

@@ -132,6 +132,42 @@ swaps(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	case_end(&c);
 }
 
+static void
+halves(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
+{
+	enum { PLACES = 40 };
+	Case c;
+	Buf *p, *x, *sum, *hi, *bits;
+	uint16_t all[PLACES], xors[PLACES] = { 0 };
+
+	case_start(&c, 5);
+	c.scattered = true;
+	p = case_in(&c, "P", "i32", -2, PLACES + 1, s->n, 0);
+	x = case_in(&c, "X", "i16", -32768, 32767, s->n, 0);
+	sum = case_inout(&c, "S", "i16", -32768, 32767, PLACES, 0);
+	hi = case_out(&c, "HI", "i16", PLACES, 0);
+	bits = case_out(&c, "U", "u16", PLACES, 0);
+	for (int i = 0; i < PLACES; i++) {
+		all[i] = (uint16_t)(int)sum->v[i];
+		hi->v[i] = -32768;
+	}
+	for (int i = 0; i < s->n; i++) {
+		int at = (int)p->v[i];
+
+		if (at < 0 || at >= PLACES)
+			continue;
+		all[at] = (uint16_t)(all[at] + (uint16_t)(int)x->v[i]);
+		hi->v[at] = fmax(hi->v[at], x->v[i]);
+		xors[at] = (uint16_t)(xors[at] ^ (uint16_t)(int)x->v[i]);
+	}
+	for (int i = 0; i < PLACES; i++) {
+		sum->v[i] = (int16_t)all[i];
+		bits->v[i] = xors[i];
+	}
+	*ncand = case_run(&c, PROGRAM, "halves", arch, cand);
+	case_end(&c);
+}
+
 /* The third size is ragged. */
 static const Example example[] = {
 	{ .fn = histogram,
@@ -146,6 +182,9 @@ static const Example example[] = {
 	{ .fn = swaps,
 	  .size = { { .n = 64 }, { .n = 1 }, { .n = 33 }, { .n = 63 }, { .n = 7 }, { .n = 50 }, { .n = 2 },
 	    { .n = 48 } } },
+	{ .fn = halves,
+	  .size = { { .n = 512 }, { .n = 1 }, { .n = 777 }, { .n = 200 }, { .n = 33 }, { .n = 1000 },
+	    { .n = 2880 }, { .n = 7 } } },
 };
 
 TEST_EACH(sizes, COUNT_OF(example))

@@ -113,6 +113,51 @@ kernel g(A: f16[N, 2], B: f16[N, 4], E: f16[N, 2] strides [4, 1], C: out f16[N, 
 P
 run 'parts of rows' 'A ld_global_16' --arg 'A=random(1)[300,2]' --arg 'B=random(2)[300,4]' --arg 'E=random(3)[300,2]'
 
+# Elements of pairs one by one, of tensors and of a shared tile: one access of the pairs, loads and stores.
+cat >"$p" <<'P'
+kernel g(A: f16[M, K, 2], B: f16[M, K, 2], C: out f16[M, K, 2])
+    const BM = 16, BK = 64, WARPS = 4
+    assume K % 4 == 0
+{
+    grid(ceil(M, BM), ceil(K, BK));
+    let m = block.x * BM, k = block.y * BK;
+    let b: shared = B[m :+ BM, k :+ BK, :];
+    let u = A[m :+ BM, k :+ BK, 0], v = A[m :+ BM, k :+ BK, 1];
+    let x: register = b[:, :, 0], y: register = b[:, :, 1];
+    C[m :+ BM, k :+ BK, 1] = u * y + v * x;
+    C[m :+ BM, k :+ BK, 0] = u * x - v * y;
+}
+P
+run 'elements of pairs' 'A ld_global_128; b ld_shared_128.*to C st_global_128' --arg 'A=random(1)[20,100,2]' --arg 'B=random(2)'
+
+cp examples/complex_gemm.hexc "$p"
+run 'a product' 'to a \(cp_async_16\|tma_load\)' --arg 'A=random(1)[70,100,2]' --arg 'B=random(2)[66,100,2]'
+
+# Of fours behind tiles of indices, an element twice, in one dim more: of what is read again behind a store none but those
+# before it; what is stored twice, and three of four, stay.
+cat >"$p" <<'P'
+kernel g(I: i32[N], A: f32[P, 4], C: inout f32[N, 2], D: out f32[N, 4], E: out f32[N, 2])
+    const BN = 64, WARPS = 2
+{
+    grid(ceil(N, BN));
+    let n = block.x * BN, i = I[n :+ BN];
+    let x = A[i, 0], y = A[i, 1], z = A[i, 2 :+ 1], w = A[i, 3], v = A[i, 0];
+    let p = C[n :+ BN, 0], q = C[n :+ BN, 1];
+    C[n :+ BN, 0] = q + 1;
+    let r = C[n :+ BN, 0], s = C[n :+ BN, 1];
+    C[n :+ BN, 1] = p + r * s;
+    C[n :+ BN, 1] = C[n :+ BN, 1] + 1;
+    D[n :+ BN, 0] = x + v;
+    D[n :+ BN, 3] = y;
+    D[n :+ BN, 1] = w + reshape(z, BN);
+    D[n :+ BN, 2 :+ 1] = z;
+    E[n :+ BN, 1] = x;
+    E[n :+ BN, 1] = y;
+    E[n :+ BN, 0] = w;
+}
+P
+run 'elements of fours' 'A ld_global_128' --arg 'I=randint(3,-2,40)[150]' --arg 'A=random(1)[37,4]' --arg 'C=random(2)[150,2]'
+
 # Rows that few lanes could share as one dim, 50 * 6 = 4 * 75 and 1000 * 2 = 16 * 125, stay: they are made longer.
 # What all lanes share takes about so many instructions an element.
 each() { # what instructions-an-element-at-most elements args...

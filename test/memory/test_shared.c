@@ -115,6 +115,27 @@ TEST_EACH(golden_swizzles, 4)
 	ck_assert_int_eq(waves, least * want[_i].before);
 }
 
+/* Rows of 576: sums of what row and column contribute carry, so that under a swizzle no two instances have
+ * addresses that follow from one another.  16 bytes behind each row do the same: 1168 bytes are 9 times all
+ * banks and a bank group. */
+TEST(padded_where_sums_carry)
+{
+	Access a[2];
+	Layout map[2], tile;
+	int64_t waves, least, all[2];
+	Type t = type_tile(D_f16, S_shared, 2, (int64_t[]){ 128, 576 });
+	int n = accesses(576, a, map);
+
+	shared_layout(&search, &t, 1, a, n, &tile, all);
+	ck_assert_int_eq(tile.swizzle.bits, 0);
+	ck_assert_int_eq(layout_at(&tile, (int64_t[]){ 1, 0 }).at[AX_mem], 584);
+	ck_assert_int_eq(ways(&tile, 576), 1);
+	for (int i = 0; i < n; i++) {
+		access_waves(&arena, &a[i], &tile, 4, &waves, &least);
+		ck_assert_int_eq(waves, least);
+	}
+}
+
 /* Random power-of-two accesses: the count equals one made without any of shared.c's shortcuts. */
 TEST(waves_by_hand)
 {
