@@ -96,12 +96,15 @@ piece_layout(Layout *out, const Layout *l, int d, int64_t g)
 	return true;
 }
 
-/* n pieces, each in registers of its own. */
+/* n pieces of g along d, each in registers of its own; elements next to each other if they are that. */
 static bool
-pieces_layout(Layout *out, const Layout *piece, int d, int64_t n)
+pieces_layout(Layout *out, const Layout *piece, int d, int64_t g, int64_t n)
 {
 	*out = *piece;
-	return mapping_repeat(out, d, n);
+	if (g > 1)
+		return mapping_repeat(out, d, n);
+	layout_scale(out, AX_reg, n);
+	return layout_push_front(out, d, n, 1, AX_reg);
 }
 
 /* Pieces spread over all threads, as wide as memory may take them. */
@@ -126,7 +129,7 @@ new_piece(Layout *out, const Solve *s, const Val *v, int d, int64_t g)
 		vec *= 2;
 	share = size / ((int64_t)WARP_SIZE * s->k->warps);
 	/* three groups of a scan */
-	if (g == 1 && share > vec && share <= most && shape[order[0]] % share == 0)
+	if (g == 1 && share > vec && share <= 8 * most && shape[order[0]] % share == 0)
 		vec = share;
 	return coalesced_layout(out, t->rank, shape, order, vec, s->k->warps, false);
 }
@@ -139,10 +142,10 @@ lay_out_pieces(Solve *s, Op *o, const Layout *piece)
 	int64_t g = piece_of(o);
 	Layout l;
 
-	if (pieces_layout(&l, piece, d, o->out[0]->type.shape[d] / g))
+	if (pieces_layout(&l, piece, d, g, o->out[0]->type.shape[d] / g))
 		set_result(s, o, 0, &l);
 	for (int i = 0; i < o->nin; i++)
-		if (pieces_layout(&l, piece, d, o->in[i]->type.shape[d] / g))
+		if (pieces_layout(&l, piece, d, g, o->in[i]->type.shape[d] / g))
 			require_operand(s, o, i, &l);
 }
 

@@ -76,14 +76,14 @@ best_sharers(const Row *r, int from)
 	return best;
 }
 
-/* Do lanes meet for what they have of a row? */
+/* Do lanes meet for what they have of a row, in a reduction or scan? */
 static bool
-has_reductions(const Kernel *k)
+lanes_meet(const Kernel *k)
 {
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (op_is(o, F_REDUCE))
+		if (op_is(o, F_REDUCE) || o->code == O_shift)
 			return true;
 	return false;
 }
@@ -102,7 +102,7 @@ warps_tried(const Kernel *k, const int **out)
 		return n;
 	r = longest_row(k);
 	if (r.size <= held * k->warps) {
-		for (int w = k->warps / 2; w > 0 && n < WARPS_TRIED && has_reductions(k); w /= 2)
+		for (int w = k->warps / 2; w > 0 && n < WARPS_TRIED && lanes_meet(k); w /= 2)
 			if (r.size <= held * w)
 				warps[n++] = w;
 		return n;

@@ -10,11 +10,12 @@ enum {
 	TURNS_AT_ONCE = 4,
 };
 
-/* Part p in another order. */
+/* Part p in another order: from the end, what frees most, or from the begin, what adds least. */
 static int
 reordered(const Lives *l, const Part *p)
 {
 	Arena *a = l->b.a;
+	int64_t from_begin, from_end;
 	Step *step;
 	bool *live;
 	int n;
@@ -24,7 +25,9 @@ reordered(const Lives *l, const Part *p)
 	step = NEWN(a, Step, p->to - p->from);
 	live = NEWN(a, bool, l->b.nreg + 1);
 	n = lives_steps(l, p, step, live);
-	return (int)min64(p->live, ceil_div(pressure_least(a, l->b.halves, l->b.nreg, step, n, live), 2));
+	from_begin = pressure_ahead(a, l->b.halves, l->b.nreg, step, n, live, 0);
+	from_end = pressure_least(a, l->b.halves, l->b.nreg, step, n, live);
+	return (int)min64(p->live, ceil_div(min64(from_begin, from_end), 2));
 }
 
 /* ---- what ptxas takes ------------------------------------------------------------------------------- */

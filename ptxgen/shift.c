@@ -39,6 +39,7 @@ shifted(Gen *g, Op *o, int64_t r)
 {
 	const ShiftPlan *p = tile_of(g, o->out[0])->plan;
 	int64_t index[DIM_MAX] = { 0 }, to, high, low, down;
+	int over = (int)(p->line.lanes * p->line.stride), up;
 	LV same, below, from, inside, none = fill(g, o);
 
 	tile_index(tile_of(g, o->out[0]), r, index);
@@ -48,16 +49,21 @@ shifted(Gen *g, Op *o, int64_t r)
 	low = to + down * p->line.low;
 	high -= down / p->line.lanes;
 	down %= p->line.lanes;
+	up = (int)(down * p->line.stride);
 	same = line_elem(g, o, p, index, low, high);
-	if (down == 0)
+	if (down == 0 || !same)
 		return same ? same : none;
 	below = line_elem(g, o, p, index, low, high - 1);
 	inside = LLVMBuildICmp(g->b, LLVMIntSGE, p->digit, const_i32(g, down), "");
-	from = LLVMBuildSelect(g->b, inside, const_i32(g, -down * p->line.stride),
-	                       const_i32(g, (p->line.lanes - down) * p->line.stride), "");
-	from = LLVMBuildAdd(g->b, g->lane, from, "");
-	same = same ? shuffle_from(g, same, from) : none;
-	below = below ? shuffle_from(g, below, from) : none;
+	if (below) {
+		from = LLVMBuildSelect(g->b, inside, const_i32(g, -up), const_i32(g, over - up), "");
+		from = LLVMBuildAdd(g->b, g->lane, from, "");
+		same = shuffle_from(g, same, from);
+		below = shuffle_from(g, below, from);
+	} else { /* what is before the start of the first row comes in */
+		same = shuffle_up(g, same, up);
+		below = none;
+	}
 	return LLVMBuildSelect(g->b, inside, same, below, "");
 }
 

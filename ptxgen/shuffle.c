@@ -39,6 +39,12 @@ shuffle_xor(Gen *g, LV x, int delta)
 }
 
 LV
+shuffle_up(Gen *g, LV x, int by)
+{
+	return shuffle(g, A_shfl_up, x, const_i32(g, by));
+}
+
+LV
 shuffle_from(Gen *g, LV x, LV lane)
 {
 	return shuffle(g, A_shfl_idx, x, lane);

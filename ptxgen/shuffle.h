@@ -5,6 +5,8 @@
 
 /* The word that lane ^ delta has. */
 LV shuffle_xor(Gen *g, LV x, int delta);
+/* The word of the lane that is `by` lanes below; anything where there is none. */
+LV shuffle_up(Gen *g, LV x, int by);
 /* The word that lane `lane` (i32) has. */
 LV shuffle_from(Gen *g, LV x, LV lane);
 #endif

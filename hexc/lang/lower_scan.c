@@ -221,6 +221,42 @@ places_up(Lower *l, const Scan *s, int64_t n, Value *v)
 	}
 }
 
+/* Bits of the widest elements that memory brings for v, through ops that take elements one by one; 0: it
+ * brings none. */
+static int
+bits_loaded(const Lower *l, const Val *v, bool *seen)
+{
+	const Op *o = v->def;
+	int most = 0;
+
+	if (v->type.space == S_scalar || seen[v->id] || !o)
+		return 0;
+	seen[v->id] = true;
+	if (o->code == O_load)
+		return dtype_info[v->type.dtype].bits;
+	for (int i = 0; op_is(o, F_ELT) && i < o->nin; i++) {
+		int bits = bits_loaded(l, o->in[i], seen);
+
+		most = bits > most ? bits : most;
+	}
+	return most;
+}
+
+/* Neighbours that a lane has of all tiles by accesses of 16 bytes. */
+static int64_t
+access_of(const Lower *l, const Scan *s)
+{
+	bool *seen = NEWN(l->arena, bool, l->k->nval + 1);
+	int most = 0;
+
+	for (int i = 0; i < s->n; i++) {
+		int bits = bits_loaded(l, s->v[i].v, seen);
+
+		most = bits > most ? bits : most;
+	}
+	return most ? max64(2, min64(NEIGHBOURS_MAX, 128 / most)) : 8;
+}
+
 /* First what a lane has is combined, then, by fewer and fewer lanes, what lanes have; at last 32 elements or
  * fewer, by steps over lanes. */
 static void
@@ -234,7 +270,8 @@ plan(const Lower *l, Scan *s)
 	for (int d = 0; d < t->rank; d++)
 		lines *= d == s->dim ? 1 : t->shape[d];
 	if (t->rank < RANK_MAX) /* levels need one more dim */
-		levels_share(&s->level, s->extent, lines, WARP_SIZE << log2_floor(l->k->warps));
+		levels_share(&s->level, s->extent, lines, WARP_SIZE << log2_floor(l->k->warps),
+		             access_of(l, s));
 	else
 		s->level = (Levels){ .padded = s->extent };
 }
@@ -431,24 +468,36 @@ inside(Lower *l, const Scan *s, Type t, int64_t step, int64_t start, int64_t gro
 	return v;
 }
 
+/* Have the same groups, of c times w elements, the neighbour at j and the one behind it?  False: nobody
+ * knows. */
+static bool
+exist_alike(const Scan *s, int64_t c, int64_t w, int64_t j)
+{
+	return !s->edge && ceil_div(s->extent - w * j, w * c) == ceil_div(s->extent - w * (j + 1), w * c);
+}
+
 /* Every c neighbours, each of w elements, become one. */
 static bool
 reduce_step(Lower *l, Scan *s, int64_t c, int64_t w)
 {
-	Value first[RESULT_MAX], then[RESULT_MAX];
+	Value first[RESULT_MAX], then[RESULT_MAX], was[RESULT_MAX];
+	bool chosen = true;
 
 	for (int i = 0; i < s->n; i++)
 		first[i] = every(l, s, s->v[i], c, 0);
 	for (int64_t j = 1; j < c; j++) {
-		Value was[RESULT_MAX];
 		Val *exists;
 
 		for (int i = 0; i < s->n; i++)
 			then[i] = every(l, s, s->v[i], c, j);
-		memcpy(was, first, sizeof was);
-		exists = inside(l, s, then[0].v->type, w * c, w * j, w * c);
+		if (chosen)
+			memcpy(was, first, sizeof was);
 		if (!combine(l, s, first, then))
 			return false;
+		chosen = j + 1 == c || !exist_alike(s, c, w, j);
+		if (!chosen)
+			continue;
+		exists = inside(l, s, then[0].v->type, w * c, w * j, w * c);
 		choose(l, s, exists, first, was, first);
 	}
 	memcpy(s->v, first, sizeof first);

@@ -55,33 +55,62 @@ side_accesses(const LoweredAccess *a, const Layout *l)
 	return layout_cosize(a->map ? a->map : l, AX_reg) / a->vec;
 }
 
+/* Through shared memory. */
+static void
+stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Lowering *p, Res *res)
+{
+	int64_t waves[2] = { 0 };
+	double accesses;
+
+	p->kind = LW_shared;
+	stage_find(s, t, from, to, true, &p->staged, waves);
+	accesses = s->k->warps * (double)(side_accesses(&p->staged.write, from) +
+	                                  side_accesses(&p->staged.read, to));
+	cost_conversion(s, p, 0, 0, waves, accesses, res);
+}
+
+/* Between the lanes of a warp, where each may want one of so many registers of another.  Butterflies take for
+ * every two words one shuffle and three choices; what is none may be had for less through shared memory. */
+static void
+exchange(Solve *s, const Type *t, const Layout *from, const Layout *to, int64_t sources, Lowering *p,
+         Res *res)
+{
+	double n = (double)s->k->warps * (double)words(to, dtype_slot_bits(t->dtype));
+	Exchange x;
+
+	if (exchange_find(from, to, dtype_per_word(t->dtype), &x)) {
+		cost_conversion(s, p, n * x.n / 2.0, n * x.n * BUTTERFLY_STEPS, NULL, 0, res);
+	} else {
+		double shuffles = n * (double)max64(sources, EXCHANGE_STEPS);
+		Lowering staged = { 0 };
+		Res other = { 0 };
+
+		cost_conversion(s, p, shuffles, shuffles, NULL, 0, res);
+		stage(s, t, from, to, &staged, &other);
+		if (res_cycles(&other) < res_cycles(res)) {
+			*p = staged;
+			*res = other;
+		}
+	}
+}
+
 Lowering *
 lowering_convert(Solve *s, const Type *t, const Layout *from, const Layout *to, Res *res)
 {
 	Lowering *p = NEW(s->arena, Lowering);
 	int bits = dtype_slot_bits(t->dtype);
-	double n = (double)s->k->warps * (double)words(to, bits), shuffles = 0, steps = 0, accesses = 0;
-	int64_t waves[2] = { 0 };
 	int64_t sources;
-	Exchange x;
 	Res own = { 0 };
 
 	p->kind = classify(from, to, &sources);
-	if (p->kind == LW_select) {
-		steps = SELECT_STEPS * n;
-	} else if (p->kind == LW_shuffle) {
-		/* butterflies: for every two words one shuffle and three choices */
-		bool trade = exchange_find(from, to, dtype_per_word(t->dtype), &x);
-
-		shuffles = n * (trade ? x.n / 2.0 : (double)max64(sources, EXCHANGE_STEPS));
-		steps = trade ? n * x.n * BUTTERFLY_STEPS : shuffles;
-	} else if (p->kind == LW_shared) {
-		stage_find(s, t, from, to, true, &p->staged, waves);
-		accesses = s->k->warps * (double)(side_accesses(&p->staged.write, from) +
-		                                  side_accesses(&p->staged.read, to));
+	if (p->kind == LW_select)
+		cost_conversion(s, p, 0, SELECT_STEPS * s->k->warps * (double)words(to, bits), NULL, 0, &own);
+	else if (p->kind == LW_shuffle)
+		exchange(s, t, from, to, sources, p, &own);
+	else if (p->kind == LW_shared)
+		stage(s, t, from, to, p, &own);
+	if (lowering_is_staged(p))
 		s->narrow = s->narrow || p->staged.write.vec * bits < 32;
-	}
-	cost_conversion(s, p, shuffles, steps, waves, accesses, &own);
 	p->cost = res_cycles(&own);
 	res_add(res, &own, 1);
 	return p;

@@ -5,6 +5,7 @@
 #include "hexc/ir/bit_order.h"
 #include "infer/base/rates.h"
 #include "infer/cost/cost.h"
+#include <math.h>
 #include <string.h>
 
 /* n warp instructions of arithmetic on elements of type d. */
@@ -38,18 +39,19 @@ global_side(const Op *o)
 	return o->in[0]->type.space == S_global ? o->in[0] : o->in[1];
 }
 
-int64_t
-global_sectors(const Solve *s, const Op *o, const Layout *map, int vec)
+/* Pieces of memory of so many bytes that o asks for by accesses of vec, each as often as it does. */
+static int64_t
+pieces_asked(const Solve *s, const Op *o, const Layout *map, int vec, int bytes)
 {
 	const Val *mem = global_side(o);
 	const Op *view = mem->def;
 	int bits = bits_of(mem), unit = view ? view_unit_dim(s->k, view) : -1, n = 0;
 	bool write = o->code == O_store;
-	int64_t ninst = layout_cosize(map, AX_reg) / vec, sectors = 0;
+	int64_t ninst = layout_cosize(map, AX_reg) / vec, pieces;
 	int64_t seen[32];
 
 	/* instances differ by constants: the first stands for all;  rows other than the contiguous dim
-	 * never share a sector */
+	 * never share a piece */
 	for (int lane = 0; lane < WARP_SIZE; lane++) {
 		Coord p = { .at = { 0 } };
 		int64_t c[DIM_MAX] = { 0 }, key;
@@ -59,7 +61,7 @@ global_sectors(const Solve *s, const Op *o, const Layout *map, int vec)
 		if (write && !layout_first_replica(map, lane, 0))
 			continue;
 		layout_index(map, &p, c);
-		key = unit >= 0 ? c[unit] * bits / 8 / SECTOR_BYTES : 0;
+		key = unit >= 0 ? c[unit] * bits / 8 / bytes : 0;
 		for (int d = 0; d < map->ndim; d++)
 			if (d != unit)
 				key = key * 4096 + c[d];
@@ -68,17 +70,24 @@ global_sectors(const Solve *s, const Op *o, const Layout *map, int vec)
 		if (j == n)
 			seen[n++] = key;
 	}
-	sectors = n;
-	if ((int64_t)vec * bits > 8 * SECTOR_BYTES)
-		sectors *= (int64_t)vec * bits / (8 * SECTOR_BYTES);
+	pieces = n;
+	if ((int64_t)vec * bits > 8 * bytes)
+		pieces *= (int64_t)vec * bits / (8 * bytes);
 	for (int w = 1, first = n; w < op_warps(o); w++)
 		if (!write || layout_first_replica(map, 0, w))
-			sectors += first;
-	return sectors * ninst;
+			pieces += first;
+	return pieces * ninst;
 }
 
-double
-tile_sectors(const Solve *s, const Op *view, const Type *t)
+int64_t
+global_sectors(const Solve *s, const Op *o, const Layout *map, int vec)
+{
+	return pieces_asked(s, o, map, vec, SECTOR_BYTES);
+}
+
+/* Pieces of so many bytes that a tile has parts of, of what exists. */
+static double
+tile_pieces(const Solve *s, const Op *view, const Type *t, int bytes)
 {
 	int unit = view ? view_unit_dim(s->k, view) : -1;
 	double rows = 1, row = 1;
@@ -87,11 +96,17 @@ tile_sectors(const Solve *s, const Op *view, const Type *t)
 		double n = (double)(view ? view_within(view, d) : t->shape[d]);
 
 		if (d == unit)
-			row = n * dtype_info[t->dtype].bits / (8 * SECTOR_BYTES);
+			row = n * dtype_info[t->dtype].bits / (8 * bytes);
 		else
 			rows *= n;
 	}
 	return rows * (row < 1 ? 1 : row);
+}
+
+double
+tile_sectors(const Solve *s, const Op *view, const Type *t)
+{
+	return tile_pieces(s, view, t, SECTOR_BYTES);
 }
 
 /* Has every block its own part of the tensor? */
@@ -137,6 +152,22 @@ there(const Op *view)
 	return part;
 }
 
+/* Clocks in which `inst` accesses of vec elements wait for lines to be looked up, REQUEST_LINES at a time:
+ * beside what moves meanwhile, a line a clock, and the lines that the tile has.  Warps that load the same
+ * meet. */
+static double
+line_clocks(const Solve *s, const Op *o, const Val *mem, const Layout *map, int vec, double inst)
+{
+	int line = REQUEST_SECTORS * SECTOR_BYTES, bits = dtype_info[mem->type.dtype].bits;
+	double lines = (double)pieces_asked(s, o, map, vec, line);
+	double moves = inst * (double)ceil_div(WARP_SIZE * vec * bits, 8 * line);
+	double beside = fmax(REQUEST_LINES * moves, tile_pieces(s, mem->def, &mem->type, line));
+
+	if (o->code != O_store)
+		lines /= (double)layout_replicas_on(map, AX_warp);
+	return fmax(lines - beside, 0) / REQUEST_LINES;
+}
+
 static void
 cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int vec, Res *r)
 {
@@ -153,6 +184,7 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 		moved *= there(mem->def) * (IMM(o, update) ? UPDATE_SECTORS : 1);
 	}
 	r->unit[R_gmem] += moved * SECTOR_BYTES / memory_rate(s, mem->def);
+	r->unit[R_gmem] += LINE_SHARE * line_clocks(s, o, mem, map, vec, inst);
 	if (!(o->code == O_copy && IMM(o, async))) /* its bytes pass once, into shared memory: shared.c */
 		r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
 	if (o->code != O_store && !(o->code == O_copy && IMM(o, async)) && !is_prefetched(s, o))

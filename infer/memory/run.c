@@ -3,14 +3,19 @@
  * Such tiles are laid out alike, whatever their elements are: what a lane holds of one it holds of all, and a
  * run that is 16 bytes of the narrowest elements is several accesses of the wider ones.  That is taken where
  * each of these is of 16 bytes, and a lane's run no more than a sector: then a sector is one lane's, whose
- * accesses to its parts follow each other. */
+ * accesses to its parts follow each other.  Of a byte beside f32, where the sector ends before its 16 bytes,
+ * nothing is gained by asking for each sector twice: a lane has 16 bytes of the widest elements, unless the
+ * narrowest would come by less than a word. */
 #include "infer/base/model.h"
 #include "infer/memory/memory.h"
+#include <limits.h>
 
 /* Of tiles that are tied: the contiguous dim of their global memory, and how long a run is. */
 typedef struct Run {
 	int unit; /* NO_UNIT, and no run: there are several, or none is known */
+	int grain; /* bits of the narrowest elements */
 	int64_t wanted; /* elements of the widest access */
+	int64_t once; /* of the narrowest: no access asks for a sector that another one asks for */
 	int64_t most; /* that all accesses can do with */
 } Run;
 
@@ -76,10 +81,12 @@ ask(const Solve *s, Run *r, const Op *access)
 	}
 	vec = global_vec(s, mem->def, unit, tile->type.shape[unit]);
 	r->unit = unit;
-	r->wanted = vec > r->wanted ? vec : r->wanted;
+	r->wanted = max64(vec, r->wanted);
+	r->once = min64(vec, r->once);
+	r->grain = grain < r->grain ? grain : r->grain;
 	if (vec * grain >= ACCESS_BITS)
 		vec = 8 * SECTOR_BYTES / grain;
-	r->most = vec < r->most ? vec : r->most;
+	r->most = min64(vec, r->most);
 }
 
 void
@@ -92,7 +99,7 @@ find_runs(Solve *s)
 	s->run = NEWN(s->arena, const Run *, n);
 	for (int v = 0; v < n; v++) {
 		tie[v] = v;
-		all[v] = (Run){ .unit = NOT_ASKED, .most = INT64_MAX };
+		all[v] = (Run){ .unit = NOT_ASKED, .grain = INT_MAX, .once = INT64_MAX, .most = INT64_MAX };
 	}
 	for (int i = 0; i < s->norder; i++)
 		tie_op(tie, s->order[i]);
@@ -106,7 +113,8 @@ int64_t
 lane_run(const Solve *s, const Val *v, int dim)
 {
 	const Run *r = s->run[v->id];
-	int64_t run = r->wanted < r->most ? r->wanted : r->most;
+	bool whole = r->wanted <= r->most && r->wanted * r->grain >= ACCESS_BITS;
+	int64_t run = whole || r->once * r->grain < 32 ? min64(r->wanted, r->most) : r->once;
 
 	return r->unit == dim ? min64(run, pow2_part(v->type.shape[dim])) : 1;
 }

@@ -42,6 +42,25 @@ TEST_EACH(means, COUNT_OF(way))
 	ck_assert_int_eq(p->kind, way[_i].kind);
 }
 
+/* Lanes that have every 32nd element get 8 neighbours each: by shuffles every word would be sent 8 times, of
+ * which one is wanted, and 32 of them come by less through shared memory.  What is a butterfly stays one. */
+TEST(lanes_meet_where_that_costs_less)
+{
+	Type t = type_tile(D_f32, S_reg, 1, (int64_t[]){ 1024 });
+	Unit unit = { .arena = u->arena, .target = target_find("sm_80") };
+	Kernel kernel = { .unit = &unit, .warps = 1 };
+	Solve s = { .k = &kernel, .arena = u->arena, .rates = rates_of(unit.target) };
+	const Layout apart = layout_of("((32,32)):((1@lane,1@reg))");
+	const Layout eights = layout_of("((8,32,4)):((1@reg,1@lane,8@reg))");
+	const Layout traded = layout_of("((2,16,2,16)):((1@reg,1@lane,16@lane,2@reg))");
+	const Layout plain = layout_of("((32,2,16)):((1@lane,1@reg,2@reg))");
+	Res res = { 0 }, other = { 0 };
+	const Lowering *p = lowering_convert(&s, &t, &apart, &eights, &res);
+
+	ck_assert_int_eq(p->kind, LW_shared);
+	ck_assert_int_eq(lowering_convert(&s, &t, &plain, &traded, &other)->kind, LW_shuffle);
+}
+
 /* Elements of a word from any lanes and registers to any: no more than if each went alone and none
  * waited. */
 TEST(no_conflicts)

@@ -1,63 +1,90 @@
 #!/bin/sh
 # Rows whose lengths have odd factors cost about what the next power of two costs: instructions of PTX that threads
-# execute, by the simulator's count, an element.  What is taken does not spill.
+# execute, by the simulator's count, an element.  No kernel spills, in either.
 #
-# A line: kernel; instructions an element at 4096 at most; shuffles of a block there at most.  For 4 elements a sum takes
-# a load and four additions, and 5 shuffles for each of 4 warps; a scan passes each element twice, and has one shuffle
-# more, as what comes before is handed on.  With a mask of bytes a lane has 8 neighbours, and groups change lanes.  Of
-# what the next power of two takes a length may take 150 %: nothing is put into registers behind the end of a row that
-# nobody looks at, and what a mask would put there the load does (pass outside).
+# A line: kernel; rows of a block of the shortest; instructions an element at 4096, and of 200, at most; shuffles of a
+# block of 4096 at most.  For 4 elements a sum takes a load and four additions, and 5 shuffles for each of 4 warps; a
+# scan passes each element twice, what a lane has of an access goes to other lanes and back through shared memory, and
+# there is one shuffle more, as what comes before is handed on.  Of what the next power of two takes a length may take
+# 150 %: nothing is put into registers behind the end of a row that nobody looks at, and what a mask would put there the
+# load does (pass outside).  Rows that lie next to each other are moved by 16 bytes: each sector is asked for once, but
+# where one warp has the row and a lane 32 bytes of it.  On sm_90a they have an odd pitch, and are moved by elements.
 set -u
 . test/script.sh
 prog=$here/extents/rows.hexc
 ran=0
 # LLVM 19 writes a move for each operand of an access, which ptxas takes away
 moves=0
-"$HEXC" --version | grep -q 'LLVM 19' && moves=3
+"$HEXC" --version | grep -q 'LLVM 19' && moves=4
 
 count() { # NAME: the first number of that name in the statistics
 	sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\([0-9]*\).*/\1/p" "$dir/s" | head -n 1
 }
 
-run() { # KERNEL N: instructions in thousandths an element, in $each
+run() { # KERNEL N ROWS ARCH ODD: instructions in thousandths an element, in $each
 	mask=
 	[ "$1" = masked ] && mask="--arg K=randint(2,0,1)"
 	# shellcheck disable=SC2086 # words
-	if ! "$HEXC" run "$prog" --kernel "$1" -D N="$2" --exec=sim --check --prove --stats "$dir/s" --ptx "$dir/p" \
-		--arg "X=random(1)[2,$2]" $mask >"$dir/o" 2>&1; then
-		echo "$1 of $2: $(cat "$dir/o")"
+	if ! "$HEXC" run "$prog" --kernel "$1" -D N="$2" -D R="$3" -D PITCH=$(($2 + $5)) --arch "$4" --exec=sim --check \
+		--prove --stats "$dir/s" --arg "X=random(1)[$3,$2]" $mask >"$dir/o" 2>&1; then
+		echo "$1 of $3 by $2, $4: $(cat "$dir/o")"
 		bad=1
 	fi
-	each=$(($(count thread_instructions) * 1000 / (2 * $2)))
+	each=$(($(count thread_instructions) * 1000 / ($3 * $2)))
 	ran=$((ran + 1))
-	command -v ptxas >/dev/null || return 0
-	ptxas -arch=sm_80 -v "$dir/p" -o "$dir/c" >"$dir/v" 2>&1
-	grep -q ' 0 bytes spill stores, 0 bytes spill loads' "$dir/v" || fail "$1 of $2: $(grep spill "$dir/v")"
 }
 
-while read -r kernel most shuffles; do
-	for pair in '200 256' '1000 1024' '2880 4096' '11008 16384'; do
+# What all kernels of rows of a length spill.
+spills() { # N ROWS ARCH ODD
+	command -v ptxas >/dev/null || return 0
+	"$HEXC" --emit-ptx "$prog" -D N="$1" -D R="$2" -D PITCH=$(($1 + $4)) --arch "$3" -o "$dir/p" &&
+		ptxas -arch="$3" -v "$dir/p" -o "$dir/c" >"$dir/v" 2>&1 || bad=1
+	grep 'spill stores' "$dir/v" | grep -v ' 0 bytes spill stores, 0 bytes spill loads' >"$dir/w" &&
+		fail "rows of $1, $3: $(cat "$dir/w")"
+}
+
+compare() { # KERNEL N NEXT ROWS ARCH ODD: how many thousandths an element of N, against NEXT
+	run "$1" "$3" "$4" "$5" "$6"
+	whole=$each
+	if [ "$3 $5" = '4096 sm_80' ]; then
+		[ "$each" -le $(((most + moves) * 1000)) ] || fail "$1 of 4096: $each / 1000 instructions an element, not $most"
+		[ "$(count shfl)" -le "$shuffles" ] || fail "$1 of 4096: $(count shfl) shuffles, not $shuffles"
+	fi
+	run "$1" "$2" "$4" "$5" "$6"
+	[ $((100 * each)) -le $((150 * whole)) ] ||
+		fail "$1 of $4 by $2, $5: $each / 1000 instructions an element, of $3 $whole: more than 150 % of that"
+	[ -z "${PRINT-}" ] || echo "$1 $4 $2 $each $3 $whole $5 $6"
+}
+
+for pitch in 'sm_80 0' 'sm_90a 1'; do
+	for n in 200 1000 2880 4304 11008; do
 		# shellcheck disable=SC2086 # words
-		set -- $pair
-		run "$kernel" "$2"
-		whole=$each
-		if [ "$2" = 4096 ]; then
-			[ "$each" -le $(((most + moves) * 1000)) ] || fail "$kernel of 4096: $each / 1000 instructions an element, not $most"
-			[ "$(count shfl)" -le $((2 * shuffles)) ] || fail "$kernel of 4096: $(count shfl) shuffles, not 2 * $shuffles"
-		fi
-		run "$kernel" "$1"
-		[ $((100 * each)) -le $((150 * whole)) ] ||
-			fail "$kernel of $1: $each / 1000 instructions an element, of $2 $whole: more than 150 % of that"
-		[ -z "${PRINT-}" ] || echo "$kernel $1 $each $2 $whole"
+		spills "$n" 1 $pitch
 	done
+done
+while read -r kernel rows most short shuffles; do
+	for pair in '200 256' '1000 1024' '2880 4096' '4304 8192' '11008 16384'; do
+		# shellcheck disable=SC2086 # words
+		compare "$kernel" $pair 1 sm_80 0
+		read=$(count global_sectors_read) least=$(count grid_sectors_read)
+		[ "${pair% *}" = 200 ] || [ $((100 * read)) -le $((105 * least)) ] ||
+			fail "$kernel of ${pair% *} asks for $read sectors and has $least"
+	done
+	for pair in '200 256' '4304 8192'; do
+		# shellcheck disable=SC2086 # words
+		compare "$kernel" $pair 1 sm_90a 1
+	done
+	compare "$kernel" 200 256 "$rows" sm_80 0
+	[ "$each" -le $(((short + moves) * 1000)) ] ||
+		fail "$kernel of $rows by 200: $each / 1000 instructions an element, not $short"
 done <<END
-rms_norm 10 20
-softmax 10 40
-total 3 20
-largest 8 40
-running 6 24
-masked 13 304
-folded 4 20
+rms_norm 16 10 12 20
+softmax 16 10 14 40
+total 16 3 6 20
+largest 16 8 14 40
+running 16 7 12 24
+masked 16 11 18 24
+folded 16 5 9 20
 END
 echo "$ran rows run"
 exit $bad

@@ -91,6 +91,30 @@ TEST(another_order_needs_fewer)
 	ck_assert_int_eq(p.limit, LANE_REGISTERS);
 }
 
+/* Sums of what loads bring, and behind a barrier of what is made of each and its part in the first: from the
+ * end all wait for both, from the begin what a load brings is used up before the next. */
+TEST(an_order_from_the_begin_needs_fewer)
+{
+	Text t = { .arena = &arena };
+	Pressure p;
+
+	text_printf(&t, "%s\tadd.s32 %%r2, %%r1, 1;\n\tadd.s32 %%r3, %%r1, 2;\n", LANE);
+	for (int i = 4; i < 16; i += 4)
+		text_printf(&t, "\tld.global.v4.b32 {%%r%d, %%r%d, %%r%d, %%r%d}, [%%rd1+%d];\n", i, i + 1,
+		            i + 2, i + 3, 4 * i);
+	for (int i = 4; i < 16; i++)
+		text_printf(&t, "\tmul.lo.s32 %%r%d, %%r%d, 3;\n\tadd.s32 %%r2, %%r2, %%r%d;\n", i + 12, i,
+		            i + 12);
+	text_printf(&t, "\tst.shared.b32 [%%r1], %%r2;\n\tbar.sync 0;\n");
+	for (int i = 4; i < 16; i++)
+		text_printf(&t, "\tsub.s32 %%r%d, %%r%d, %%r%d;\n\tadd.s32 %%r3, %%r3, %%r%d;\n", i + 24, i,
+		            i + 12, i + 24);
+	text_printf(&t, "\tst.shared.b32 [%%r1], %%r3;\n");
+	p = of(".maxnreg 16\n", t.s);
+	ck_assert_int_ge(p.live, 24);
+	ck_assert_int_le(p.least, 12);
+}
+
 /* Stores stay where they are, and loads between them; so all values are there at the barrier. */
 TEST(an_order_that_memory_forbids_is_not_tried)
 {
