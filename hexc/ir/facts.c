@@ -366,10 +366,17 @@ fact_any(Asking *a, const Val *v)
 
 /* ---- answers remembered -------------------------------------------------------------------------- */
 
-struct FactMemo {
+/* Of values where the conditions around one block hold; NULL: where none do. */
+typedef struct Answers {
+	const Block *at;
 	Fact *of; /* by id */
 	bool *known;
 	uint32_t n;
+} Answers;
+
+struct FactMemo {
+	Answers *all; /* the last that were asked for are first */
+	int n, cap;
 	int nest;
 };
 
@@ -388,14 +395,35 @@ facts_drop(Kernel *k)
 		k->facts = NULL;
 }
 
+/* Those for what is asked; NULL: answers are not remembered now. */
+static Answers *
+answers_to(const Asking *a)
+{
+	struct FactMemo *m = a->k->facts;
+	const Block *at = a->at ? a->at->parent : NULL;
+	Answers found = { .at = at };
+	int i = 0;
+
+	if (!m)
+		return NULL;
+	while (i < m->n && m->all[i].at != at)
+		i++;
+	if (i == m->n)
+		VEC_PUSH(a->k->unit->arena, m->all, m->n, m->cap, found);
+	found = m->all[i];
+	m->all[i] = m->all[0];
+	m->all[0] = found;
+	return m->all;
+}
+
 /* What was found with no assumption, before the steps were spent. */
 static void
 remember(const Asking *a, const Val *v, Fact f)
 {
-	struct FactMemo *m = a->k->facts;
+	Answers *m = a->nassumed || a->steps <= 0 ? NULL : answers_to(a);
 	Arena *arena = a->k->unit->arena;
 
-	if (!m || a->at || a->nassumed || a->steps <= 0)
+	if (!m)
 		return;
 	if (v->id >= m->n) {
 		uint32_t n = v->id + v->id / 2 + 64;
@@ -411,14 +439,15 @@ remember(const Asking *a, const Val *v, Fact f)
 Fact
 fact_of(Asking *a, const Val *v)
 {
-	const struct FactMemo *m = a->k->facts;
+	const Answers *m;
 	DType d = v->type.dtype;
 	Fact f;
 
 	if (v->type.space != S_scalar || dtype_is_float(d) || dtype_past_i64(d) || a->steps-- <= 0)
 		return fact_type(d);
 	a->k->nfact++;
-	if (m && !a->at && v->id < m->n && m->known[v->id])
+	m = answers_to(a);
+	if (m && v->id < m->n && m->known[v->id])
 		return m->of[v->id];
 	for (int i = 0; i < a->nassumed; i++)
 		if (a->assumed[i] == v)
