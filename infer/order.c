@@ -113,7 +113,9 @@ pass_order(Kernel *k)
 	GridOrder o = { .fast = 0, .slow = 1 };
 	bool shared;
 
+	facts_keep(k);
 	count_reads(&r, k->body, 1);
+	facts_drop(k);
 	shared = find_dims(&r, &o);
 	o.group = group_told(k);
 	if (o.group < 0)

@@ -183,8 +183,10 @@ ask_block(const Run *r, Asked *a, const Op *first, Wish wish)
 void
 ask_run(const Run *r, Asked *a, Wish wish)
 {
+	facts_keep(r->k);
 	if (r->alone)
 		ask_op(r, a, r->first, wish);
 	else
 		ask_block(r, a, r->first, wish);
+	facts_drop(r->k);
 }

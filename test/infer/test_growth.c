@@ -1,6 +1,6 @@
 /* test_growth.c - what compiling costs as programs grow from 100 to 1,000 to 4,000 ops: memory taken, values
  * that facts are asked of, steps of the search, and, loosely, time.  Straight-line programs of each kind.
- * And how long the complete lists of two examples take. */
+ * How long the complete lists of two examples take.  And the counted work of compiling some examples. */
 #include "hexc/pass/pass.h"
 #include "infer/alone.h"
 #include "infer/base/solution.h"
@@ -249,6 +249,40 @@ TEST_EACH(lists, COUNT_OF(list))
 	ck_assert_int_gt(n, 1);
 	ck_assert_msg(steps > 0 && steps <= list[_i].steps, "%.0f steps, over %.0f", steps, list[_i].steps);
 	ck_assert_msg(!TIMED || best < list[_i].ms, "%.2f ms, more than %.0f", best, list[_i].ms);
+}
+
+/* ---- the work of compiling an example ------------------------------------------------------------ */
+
+/* What it was when it was last looked at; a fifth more is told. */
+static const struct {
+	const char *path;
+	double facts, steps;
+} work[] = {
+	{ "examples/vector_add.hexc", 7771, 84 },
+	{ "examples/softmax.hexc", 5112, 1128 },
+	{ "examples/gemm_f16.hexc", 10924, 353 },
+	{ "examples/attention.hexc", 6543, 4880 },
+};
+
+static void
+at_most_a_fifth_over(const char *path, const char *what, double was, double is)
+{
+	ck_assert_msg(is <= 1.2 * was, "%s: %.0f %s instead of %.0f", path, is, what, was);
+}
+
+TEST_EACH(works, COUNT_OF(work))
+{
+	Unit *u = ir_unit();
+	size_t len;
+	Kernel *k = run_source(u, file_read(work[_i].path, &len), "");
+	Candidates *found = NULL;
+
+#define PASS(name, when, help) run_pass(k, PASS_##when, pass_##name, &found);
+#include "hexc/pass/passes.def"
+	at_most_a_fifth_over(work[_i].path, "facts", work[_i].facts, (double)k->nfact);
+	at_most_a_fifth_over(work[_i].path, "steps", work[_i].steps, (double)found->steps);
+	u->text = NULL;
+	ir_unit_free(u);
 }
 
 TEST_PROGRAM(.timeout = 120);
