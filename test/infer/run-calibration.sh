@@ -1,9 +1,9 @@
 #!/bin/sh
 # The registers of a lane as hexc tells them of what it has emitted, and as the search had believed, against those that
-# ptxas takes (scripts/registers): every 11th of all kernels of the examples and GPUs, three solutions.  The aim is 95 % of
-# them within 8 %.  What is asked is that it gets no worse than it was when it was measured (ptxas 13.0, LLVM 22: of 93
-# solutions 50 % by the PTX, 12 % off on average, 40 % and 14 % by the search, and of all 1032 48 % and 12 %, 32 % and 16 %;
-# LLVM 19: of 65 solutions 43 % and 15 %, 33 % and 15 %), that the PTX knows better than the search, and that no solution
+# ptxas takes (scripts/registers): an 11th of all kernels of the examples and GPUs, three solutions.  The aim is 95 % of
+# them within 8 %.  What is asked is that it gets no worse than it was when it was measured (ptxas 13.0, LLVM 22: of 100
+# solutions 54 % by the PTX, 10 % off on average, 33 % and 15 % by the search; LLVM 19, without the newest GPUs: of 77
+# 58 % and 9 %, 20 % and 17 %), that the PTX knows better than the search, and that no solution
 # that is taken spills.
 # REGISTERS=all: all kernels and GPUs, a quarter of an hour.
 set -u
@@ -19,8 +19,12 @@ of() { # NAME: % within 8 %, and % off on average
 	sed -n "s/^$1: .*(\([0-9]*\) %) within [0-9]* %, \([0-9]*\) %.*/\1 \2/p" "$dir/log"
 }
 ptx=$(of all) search=$(of 'by the search')
-[ "${ptx% *}" -ge 40 ] && [ "${ptx#* }" -le 16 ] || fail "by the PTX ${ptx% *} % within 8 %, ${ptx#* } % off on average"
-[ "${search% *}" -ge 30 ] && [ "${search#* }" -le 17 ] ||
+case $("$HEXC" --version) in
+*"LLVM 19"* | *"LLVM 20"*) least=18 most=18 ;;
+*) least=30 most=16 ;;
+esac
+[ "${ptx% *}" -ge 48 ] && [ "${ptx#* }" -le 12 ] || fail "by the PTX ${ptx% *} % within 8 %, ${ptx#* } % off on average"
+[ "${search% *}" -ge $least ] && [ "${search#* }" -le $most ] ||
 	fail "by the search ${search% *} % within 8 %, ${search#* } % off on average"
 [ "${ptx% *}" -gt "${search% *}" ] || fail "the search knows better than the PTX"
 ! grep ' 0 predicted .* spilled [1-9]' "$dir/log" || fail "these are taken"
