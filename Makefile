@@ -9,9 +9,9 @@
 # make syntax       only read the library's and the command line's sources: CC=clang WERROR=1 for another's warnings
 # make fmt          report what clang-format would change; scripts/fmt changes it
 #
-# Variables: CC, CFLAGS, DEBUGINFO (-g), LLVM_CONFIG (llvm-config-19 ... -22), B (build directory), WERROR=1,
-# TIMEOUT (seconds for one test), TESTS (some test sources or scripts, for `make check`), V=1 (show
-# commands).
+# Variables: CC, CFLAGS, DEBUGINFO (-g), LLVM_CONFIG (llvm-config-19 ... -22), B (build directory), WERROR=1, SHARED=1
+# (LLVM's shared library for build/hexc too), TIMEOUT (seconds for one test), TESTS (some test sources or scripts, for
+# `make check`), TEST_CFLAGS (-O1) and TEST_LDFLAGS, V=1 (show commands).
 # There is no configure step: a change of compiler, flags or LLVM rebuilds what it must.
 
 # The newest LLVM that we know; one without a version in its name only if its version fits.
@@ -35,6 +35,7 @@ say = $(if $V,@:,@echo '  $1')
 B := build$(if $(SAN),-san)
 DEBUGINFO ?= -g
 CFLAGS := $(if $(SAN),-O1,-O2) $(DEBUGINFO)
+TEST_CFLAGS ?= -O1
 SIM_CFLAGS := $(if $(SAN),,-O3)
 SANF := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
@@ -46,6 +47,8 @@ HEXC_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -pth
 	$(WARN) $(CFLAGS) $(SANF)
 LLVM_CFLAGS := $(if $(LLVM_VERSION),-isystem $(call llvm,--includedir))
 LLVM_LIBS := $(if $(LLVM_VERSION),$(call llvm,--ldflags --libs nvptx passes irreader))
+LLVM_ARCHIVES = $(call llvm,--link-static --ldflags --libs nvptx passes irreader) -l:libstdc++.a -static-libgcc \
+	-Wl,--as-needed -l:libzstd.so.1 -l:libz.so.1
 LIBS := -Wl,--as-needed $(LLVM_LIBS) -lm -ldl
 # the command line's, and of tests
 CLI_LIBS := $(LIBS) -lcjson
@@ -120,9 +123,13 @@ $(SIMSO): $(SIM_OBJ) $(LIBA) lib/sim/libhexc_sim.map
 $(RTSO): $(RT_OBJ) $(LIBA) lib/rt/libhexc_rt.map
 	$(call small_library,$(RT_OBJ))
 
+# LLVM goes into it where its archives are: to relocate the shared library takes longer than to compile a small
+# kernel.  SHARED=1: never.
 $B/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
 	$(call say,link  $@)
-	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(CLI_OBJ) $(LIBA) $(CLI_LIBS) -o $@.tmp
+	$Q$(if $(SHARED)$(SAN),false,$(CC) $(CFLAGS) -no-pie -pthread -Wl,--gc-sections $(LDFLAGS) $(CLI_OBJ) $(LIBA) \
+		$(LLVM_ARCHIVES) -lcjson -lm -ldl -o $@.tmp 2>/dev/null) || \
+		$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(CLI_OBJ) $(LIBA) $(CLI_LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
 $(UTIL): $(UTIL_OBJ)
@@ -132,7 +139,7 @@ $(UTIL): $(UTIL_OBJ)
 $(TEST_BIN): $B/%: $B/obj/%.o $(UTIL) $(LIBA) $B/llvm
 	@mkdir -p $(@D)
 	$(call say,link  $@)
-	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $< $(UTIL) $(LIBA) -lcheck -lsubunit $(CLI_LIBS) -lrt -o $@.tmp
+	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(TEST_LDFLAGS) $< $(UTIL) $(LIBA) -lcheck -lsubunit $(CLI_LIBS) -lrt -o $@.tmp
 	@mv $@.tmp $@
 
 # Small hosts, as an inference engine would be one.
@@ -157,7 +164,7 @@ $B/engine $B/llama: $(LIBA) $B/llvm
 
 $B/obj/ptxgen/%.o: MORE = $(LLVM_CFLAGS)
 # Tests run once where they are built: most of their time is the compiler's.
-$B/obj/test/%.o: MORE = $(LLVM_CFLAGS) $(if $(filter file,$(origin CFLAGS)),-O1)
+$B/obj/test/%.o: MORE = $(LLVM_CFLAGS) $(if $(filter file,$(origin CFLAGS)),$(TEST_CFLAGS))
 $B/obj/lib/sim/%.o: MORE = $(SIM_CFLAGS)
 # Its products are exact: fused or not, the sums are the same.  Nobody looks at floating-point flags.
 $B/obj/lib/sim/exec/mat.o: MORE = $(SIM_CFLAGS) -ffp-contract=fast -fno-trapping-math
