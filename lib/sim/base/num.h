@@ -54,30 +54,4 @@ double odd_div(double a, double b);
 double odd_sqrt(double a);
 /* num64.c */
 double dir64(int op, double a, double b, double c, int rnd);    /* f64 in any rounding */
-
-/* PTX ISA, "prmt": bytes of a (0-3) and b (4-7) as c chooses them; mode: 0 none, then f4e, b4e, rc8, ecl,
- * ecr, rc16. */
-static inline u32
-prmt(u32 a, u32 b, u32 c, u8 mode)
-{
-	u64 ab = (u64)b << 32 | a;
-	u32 r = 0, k = c & 3, sel;
-
-	for (u32 i = 0; i < 4; i++) {
-		switch (mode) {
-		case 1: sel = k + i; break;
-		case 2: sel = (k - i) & 7; break;
-		case 3: sel = k; break;
-		case 4: sel = i > k ? i : k; break;
-		case 5: sel = i < k ? i : k; break;
-		case 6: sel = (k & 1) * 2 + (i & 1); break;
-		default: sel = c >> 4 * i & 15; break;
-		}
-		u32 byte = (u32)(ab >> 8 * (sel & 7)) & 0xff;
-		if (mode == 0 && sel & 8)
-			byte = byte & 0x80 ? 0xff : 0;
-		r |= byte << 8 * i;
-	}
-	return r;
-}
 #endif

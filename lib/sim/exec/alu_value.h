@@ -1,4 +1,5 @@
-/* alu_value.h - the functions the values of isa.def are written with.  For alu.c only. */
+/* alu_value.h - the functions the values of isa.def are written with.  For alu.c, and
+ * for taint.c what moves bytes. */
 #ifndef SIM_ALU_H
 #define SIM_ALU_H
 #include <math.h>
@@ -111,6 +112,29 @@ szext(u32 a, u32 n, bool sign)
 	if (!n)
 		return 0;
 	return sign && a >> (n - 1) & 1 ? a | ~mask : a & mask;
+}
+static inline u32
+prmt(u32 a, u32 b, u32 c, u8 mode)
+{
+	u64 ab = (u64)b << 32 | a;
+	u32 r = 0, k = c & 3, sel;
+
+	for (u32 i = 0; i < 4; i++) {
+		switch (mode) {
+		case 1: sel = k + i; break;
+		case 2: sel = (k - i) & 7; break;
+		case 3: sel = k; break;
+		case 4: sel = i > k ? i : k; break;
+		case 5: sel = i < k ? i : k; break;
+		case 6: sel = (k & 1) * 2 + (i & 1); break;
+		default: sel = c >> 4 * i & 15; break;
+		}
+		u32 byte = (u32)(ab >> 8 * (sel & 7)) & 0xff;
+		if (mode == 0 && sel & 8)
+			byte = byte & 0x80 ? 0xff : 0;
+		r |= byte << 8 * i;
+	}
+	return r;
 }
 static inline u32
 lop3(u32 a, u32 b, u32 c, u32 lut)

@@ -9,7 +9,7 @@
  * to a bit field in a word nobody has written yet) counts as defined where one of them is, and so does a
  * half of two bytes.
  */
-#include "lib/sim/base/num.h"
+#include "lib/sim/exec/alu_value.h"
 #include "lib/sim/judge/check.h"
 #include "lib/sim/state/fault.h"
 
