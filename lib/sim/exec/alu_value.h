@@ -1,5 +1,4 @@
-/* alu_value.h - the functions the values of isa.def are written with.  For alu.c, and
- * for taint.c what moves bytes. */
+/* alu_value.h - the functions the values of isa.def are written with.  For alu.c only. */
 #ifndef SIM_ALU_H
 #define SIM_ALU_H
 #include <math.h>

@@ -5,11 +5,9 @@
  * use of one: as an address, as a predicate, in a store to global memory, in an atomic, as a
  * barrier operand.  So padding lanes and half-filled vectors accuse nobody.
  *
- * Halves of a word are told apart, bits are not.  What puts the bits of several words together (the store
- * to a bit field in a word nobody has written yet) counts as defined where one of them is, and so does a
- * half of two bytes.
+ * Bits are not told apart.  What puts the bits of several words together (the store to a bit field
+ * in a word nobody has written yet) counts as defined where one of them is.
  */
-#include "lib/sim/exec/alu_value.h"
 #include "lib/sim/judge/check.h"
 #include "lib/sim/state/fault.h"
 
@@ -58,38 +56,10 @@ static u32
 merged(const Ins *in)
 {
 	switch (in->id) {
-	case OP_or: case OP_bfi: return 2;
+	case OP_or: case OP_bfi: case OP_prmt: return 2;
 	case OP_lop3: return 3;
 	default: return 0;
 	}
-}
-
-/* All ones for each half of a lane's word that is defined. */
-static u32
-halves_def(const Warp *w, const Ref *r, int l)
-{
-	const u32 *d = w->def + r->def;
-
-	return (d[0] >> l & 1) * 0xffff | (d[r->chunks - 1] >> l & 1) * 0xffff0000;
-}
-
-/* Bytes go where the selector says: what is known of them goes with them. */
-static void
-taint_prmt(Warp *w, const Ins *in, u32 mask)
-{
-	u32 org = first_origin(w, in, mask), *d = w->def + in->d->def, got;
-	const u32 *sel = src32(w, &in->s[2]);
-	int l;
-
-	FOR_LANES(l, mask) {
-		got = 0;
-		if (def_of(w, &in->s[2]) >> l & 1)
-			got = prmt(halves_def(w, &in->s[0], l), halves_def(w, &in->s[1], l), sel[l] & 0x7777,
-			           in->arith.mode);
-		for (u32 k = 0; k < 2; k++)
-			d[k] = (d[k] & ~(1u << l)) | (u32)((got >> 16 * k & 0xffff) != 0) << l;
-	}
-	w->org[in->d->unit] = org;
 }
 
 void
@@ -109,10 +79,6 @@ taint_alu(Warp *w, const Ins *in, u32 mask)
 	if (!(mask & ~all)) {
 		for (u32 i = 0; i < in->d->chunks; i++)
 			d[i] |= mask;
-		return;
-	}
-	if (in->id == OP_prmt) {
-		taint_prmt(w, in, mask);
 		return;
 	}
 	org = first_origin(w, in, mask);
