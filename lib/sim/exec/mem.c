@@ -204,8 +204,11 @@ store_defs(Warp *w, const Ins *in, u32 good, const MemAccess *acc)
 		global |= (u32)(acc[l].al != NULL) << l;
 	for (u32 i = 0; i < in->mem.vec; i++) {
 		const Ref *s = &in->s[1 + i];
-		use_check(w, in, s, global, "data stored to global memory");
-		whole = def_of(w, s) | global;
+		Ref low = *s; /* of a register wider than the element its low part is stored */
+		while (low.chunks > 1 && 2 * low.chunks > in->mem.ebytes)
+			low.chunks--;
+		use_check(w, in, &low, global, "data stored to global memory");
+		whole = def_of(w, &low) | global;
 		FOR_LANES(l, good) {
 			MemAccess a = acc[l];
 			a.addr += i * in->mem.ebytes;
