@@ -113,8 +113,11 @@ int64_t
 lane_run(const Solve *s, const Val *v, int dim)
 {
 	const Run *r = s->run[v->id];
-	bool whole = r->wanted <= r->most && r->wanted * r->grain >= ACCESS_BITS;
-	int64_t run = whole || r->once * r->grain < 32 ? min64(r->wanted, r->most) : r->once;
+	int64_t run = r->once;
 
-	return r->unit == dim ? min64(run, pow2_part(v->type.shape[dim])) : 1;
+	if (r->unit != dim) /* or nobody asks: there are no numbers */
+		return 1;
+	if ((r->wanted <= r->most && r->wanted * r->grain >= ACCESS_BITS) || r->once * r->grain < 32)
+		run = min64(r->wanted, r->most);
+	return min64(run, pow2_part(v->type.shape[dim]));
 }
