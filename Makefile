@@ -47,8 +47,7 @@ HEXC_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -pth
 	$(WARN) $(CFLAGS) $(SANF)
 LLVM_CFLAGS := $(if $(LLVM_VERSION),-isystem $(call llvm,--includedir))
 LLVM_LIBS := $(if $(LLVM_VERSION),$(call llvm,--ldflags --libs nvptx passes irreader))
-LLVM_ARCHIVES = $(call llvm,--link-static --ldflags --libs nvptx passes irreader) -l:libstdc++.a -static-libgcc \
-	-Wl,--as-needed -l:libzstd.so.1 -l:libz.so.1
+LLVM_ARCHIVES = $(call llvm,--link-static --ldflags --libs nvptx passes irreader) -l:libstdc++.a -static-libgcc
 LIBS := -Wl,--as-needed $(LLVM_LIBS) -lm -ldl
 # the command line's, and of tests
 CLI_LIBS := $(LIBS) -lcjson
@@ -128,7 +127,7 @@ $(RTSO): $(RT_OBJ) $(LIBA) lib/rt/libhexc_rt.map
 $B/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
 	$(call say,link  $@)
 	$Q$(if $(SHARED)$(SAN),false,$(CC) $(CFLAGS) -no-pie -pthread -Wl,--gc-sections $(LDFLAGS) $(CLI_OBJ) $(LIBA) \
-		$(LLVM_ARCHIVES) -lcjson -lm -ldl -o $@.tmp 2>/dev/null) || \
+		$(LLVM_ARCHIVES) -Wl,--as-needed -l:libzstd.so.1 -l:libz.so.1 -lcjson -lm -ldl -o $@.tmp 2>/dev/null) || \
 		$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(CLI_OBJ) $(LIBA) $(CLI_LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
@@ -274,8 +273,7 @@ check-%:
 # LLVM, the C++ library, cJSON and what LLVM needs are linked in; libc stays outside, since the CUDA driver
 # is opened at run time.  Libraries that nothing refers to are left out by the linker.
 S := build-static
-STATIC_LIBS = $(call llvm,--link-static --ldflags --libs nvptx passes) \
-	-l:libstdc++.a -l:libzstd.a -l:libz.a $S/libcjson.a -Wl,--as-needed -lm -ldl -lrt -static-libgcc
+STATIC_LIBS = $(LLVM_ARCHIVES) -l:libzstd.a -l:libz.a $S/libcjson.a -Wl,--as-needed -lm -ldl -lrt
 
 static:
 	@$(BOOTSTRAP) static

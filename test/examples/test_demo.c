@@ -63,6 +63,7 @@ w4a16(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, bool zero
 	Buf *o = case_out(&c, "C", "f16", s->m, s->n, 0);
 	double *x = malloc(sizeof *x * (size_t)s->n * (size_t)s->k);
 
+	ck_assert_ptr_nonnull(x);
 	for (int j = 0; j < s->n; j++)
 		for (int q = 0; q < s->k; q++) {
 			int64_t at = (int64_t)j * s->k + q, g = q / G * s->n + j;

@@ -235,6 +235,18 @@ exec_cvtpack(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
+/* Each half of a word is as defined as its own source, the second the low one. */
+static void
+taint_pair(Warp *w, const Ins *in, u32 mask)
+{
+	const u32 half[2] = { def_of(w, &in->s[1]), def_of(w, &in->s[0]) };
+	u32 *d = w->def + in->d->def;
+
+	taint_alu(w, in, mask);
+	for (u32 k = 0; in->d->chunks == 2 && k < 2; k++)
+		d[k] = (d[k] & ~mask) | (half[k] & mask);
+}
+
 int
 exec_cvt(Warp *w, const Ins *in, u32 mask)
 {
@@ -242,7 +254,9 @@ exec_cvt(Warp *w, const Ins *in, u32 mask)
 	bool sign = type_signed(to);
 	int l;
 
-	if (w->def)
+	if (w->def && in->ns == 2)
+		taint_pair(w, in, mask);
+	else if (w->def)
 		taint_alu(w, in, mask);
 	if (in->ns == 2) {
 		const u32 *a = src32(w, &in->s[0]), *b = src32(w, &in->s[1]);
