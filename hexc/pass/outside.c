@@ -266,6 +266,10 @@ see_operand(const Outside *x, const Op *o, int i)
 	int64_t end[DIM_MAX], from = 0, bound;
 	int dim = o->code == O_shift || o->code == O_slice || o->code == O_concat ? (int)IMM(o, dim) : -1;
 
+	if (o->code == O_select && i == 0 && IMM(o, rare)) { /* a warp asks all its elements where to go */
+		see_all(x, o->in[0]);
+		return;
+	}
 	memcpy(end, out, sizeof end);
 	switch (o->code) {
 	case O_shift: end[dim] -= IMM(o, by); break;

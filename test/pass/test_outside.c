@@ -16,6 +16,9 @@ static const struct {
 	{ "X: f32[M, 200], Y: out f32[M, N]", ROW ALL "cumsum(x, 1);\n", OUTSIDE_ANY, 0 },
 	{ "X: f32[M, 200], Y: out f32[M, 200]", ROW ALL "shift(exp(x), 1, 3) + x;\n", OUTSIDE_ANY, 0 },
 	{ "X: f32[M, 200], Y: out f32[M, 1]", ROW ONE "reduce(mul, 1, x);\n", OUTSIDE_ANY, 0 },
+	{ "X: f32[M, 200], Y: out f32[M, 200]", ROW ALL "exp(x);\n", OUTSIDE_ANY, 0 },
+	/* a warp goes the long way of sin where any of its elements is large */
+	{ "X: f32[M, 200], Y: out f32[M, 200]", ROW ALL "sin(x);\n", OUTSIDE_ZERO, 0 },
 	{ "X: f32[M, 200], Y: out f32[M, 1]", ROW ONE "reduce_last(cumsum(x, 1), 1);\n", OUTSIDE_ANY, 0 },
 	{ "X: i32[M, 200], Y: out i32[M, 1]", ROW ONE "reduce(least, 1, x);\n", OUTSIDE_ANY, 0 },
 	/* a sum sees zeros, a mask puts something else there: the load does */
