@@ -115,25 +115,6 @@ vocab_close(Vocab *v)
 
 /* ---- characters --------------------------------------------------------------------------------- */
 
-/* The code point at *s, which moves behind it; a byte that is no UTF-8 is 0xFFFD. */
-static uint32_t
-take_char(const char **s)
-{
-	const unsigned char *p = (const unsigned char *)*s;
-	int more = *p < 0x80 ? 0 : *p >> 5 == 6 ? 1 : *p >> 4 == 14 ? 2 : *p >> 3 == 30 ? 3 : -1;
-	uint32_t c = more <= 0 ? *p : *p & (0x3fu >> more);
-
-	for (int i = 1; i <= more; i++) {
-		if (p[i] >> 6 != 2) {
-			more = -1;
-			break;
-		}
-		c = c << 6 | (p[i] & 0x3f);
-	}
-	*s += more < 0 ? 1 : more + 1;
-	return more < 0 ? 0xFFFD : c;
-}
-
 static int
 put_char(char *to, uint32_t c)
 {
@@ -268,7 +249,7 @@ vocab_tokens(const Vocab *v, const char *sentence, int32_t *token, int room)
 
 	put(&t, v->cls);
 	for (const char *s = sentence; *s;) {
-		uint32_t c = take_char(&s);
+		uint32_t c = host_char(&s);
 
 		if (is_blank(c) || stands_alone(c))
 			end_word(&t);

@@ -36,4 +36,9 @@ void *host_upload(hexc_gpu *gpu, const char *name, const void *from, uint64_t by
 /* An operator for the GPU, to be freed by hexc_op_free.  NULL: why. */
 hexc_op *host_op(hexc_gpu *gpu, hexc_cache *cache, const char *name, const hexc_op_set *set, size_t n,
                  char *why);
+
+/* ---- text.c */
+
+/* The code point at *s, which moves behind it; 0xFFFD: a byte that is no UTF-8. */
+uint32_t host_char(const char **s);
 #endif

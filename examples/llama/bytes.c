@@ -118,7 +118,7 @@ bytes_tokens(const Vocab *v, const char *text, int32_t *token, int room)
 
 	for (const char *s = text; ok && *s; n++) {
 		c[n].at = (int)(s - text);
-		c[n].code = split_char(&s);
+		c[n].code = host_char(&s);
 		c[n + 1].at = (int)(s - text);
 	}
 	for (int i = 0, end; ok && i < n; i = end) {
@@ -144,7 +144,7 @@ bytes_bytes(const Vocab *v, int32_t token, char *out, int room)
 
 	while (*s && n < room) {
 		const char *from = s;
-		int byte = byte_of(split_char(&s));
+		int byte = byte_of(host_char(&s));
 
 		if (byte < 0 || as_is)
 			while (from < s && n < room)

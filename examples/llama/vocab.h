@@ -58,8 +58,6 @@ typedef struct Char {
 
 /* NULL: no such way is known. */
 const Split *split_find(const char *name);
-/* The code point at *s, which moves behind it. */
-uint32_t split_char(const char **s);
 /* Where the word that begins with character i of n ends. */
 int split_word(const Split *s, const Char *c, int n, int i);
 #endif

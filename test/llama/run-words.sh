@@ -8,7 +8,7 @@ words() { PYTHONDONTWRITEBYTECODE=1 "$python" "$here/words.py" "$@" || fail "wor
 CC=${CC:-cc}
 # shellcheck disable=SC2086 # a list of words
 $CC -std=c11 -O1 ${SAN:+-fsanitize=address,undefined} -I. "$here/words.c" examples/llama/vocab.c examples/llama/pieces.c \
-	examples/llama/bytes.c examples/llama/split.c examples/host/options.c -o "$dir/words" || exit 1
+	examples/llama/bytes.c examples/llama/split.c examples/host/options.c examples/host/text.c -o "$dir/words" || exit 1
 words letters examples/llama/letters.def
 words make "$dir"
 words texts >"$dir/texts"
