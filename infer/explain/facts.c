@@ -267,28 +267,14 @@ explain_access(const Op *o, Val **root, Access *a)
 {
 	bool load = o->code == O_load;
 	Val *mem = load ? access_source(o) : access_target(o);
-	const Instr *in;
 
 	if (!mem || mem->type.space != S_shared || !op_access(o)->inst)
 		return false;
-	in = instr_of(o->lowering);
-	*a = (Access){
-		.op = o,
-		.rank = mem->type.rank,
-		.vec = op_access(o)->vec,
-		.bits = bits_of(mem),
-		.lanes = in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix) ? in->bits / 32 *
-		                                                                              8
-		                                                                    : WARP_SIZE,
-		.weight = 1,
-		.write = !load,
-		.map = op_access(o)->map,
-		.past = mem->def && view_is_longer(mem->def) ? mem->def : NULL,
-	};
+	access_init(a, o, mem, op_access(o)->vec, instr_of(o->lowering));
+	a->weight = 1;
+	a->map = op_access(o)->map;
 	if (!a->map)
 		a->map = load ? o->out[0]->type.layout : o->in[0]->type.layout;
-	mem = view_dims(mem, a->dim_of);
-	a->as = val_is_alias(mem) ? &mem->type : NULL;
 	*root = view_root(mem);
 	return a->map && (*root)->type.layout;
 }
@@ -324,7 +310,7 @@ explain_staging(const Op *o, Access a[2])
 			a[i].map = i ? o->out[0]->type.layout : o->in[0]->type.layout;
 		for (int j = 0; j < a[i].rank; j++)
 			a[i].dim_of[j] = j;
-		if (!a[i].map )
+		if (!a[i].map)
 			return false;
 	}
 	return true;

@@ -284,32 +284,36 @@ select_copy(Solve *s, Op *o)
 
 /* ---- shared tiles ------------------------------------------------------------------------------------- */
 
+void
+access_init(Access *a, const Op *o, Val *mem, int vec, const Instr *in)
+{
+	*a = (Access){
+		.op = o,
+		.rank = mem->type.rank,
+		.vec = vec,
+		.bits = bits_of(mem),
+		.lanes = in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix) ? in->bits / 32 * 8
+		                                                                    : WARP_SIZE,
+		.write = o->code != O_load,
+		.past = mem->def && view_is_longer(mem->def) ? mem->def : NULL,
+	};
+	mem = view_dims(mem, a->dim_of);
+	a->as = val_is_alias(mem) ? &mem->type : NULL;
+}
+
 /* How o touches the tile under its memory operand; false: it does not touch shared memory. */
 static bool
 access_of(const Solve *s, const Op *o, Access *a)
 {
 	Val *mem = shared_operand(o);
 	const Lowering *p = s->sol->lowering[o->id];
-	const Instr *in;
+	const Instr *in = instr_of(p);
 
-	in = instr_of(p);
 	if (!mem || !p || (in && in->kind == IK_tma_load))
 		return false;
-	*a = (Access){
-		.op = o,
-		.rank = mem->type.rank,
-		.vec = p->access.vec,
-		.bits = bits_of(mem),
-		.lanes = 32,
-		.weight = s->weight[o->id],
-		.write = o->code != O_load,
-		.anywhere = view_gather_dim(mem->def) >= 0,
-		.past = mem->def && view_is_longer(mem->def) ? mem->def : NULL,
-	};
-	mem = view_dims(mem, a->dim_of);
-	a->as = val_is_alias(mem) ? &mem->type : NULL;
-	if (in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix))
-		a->lanes = in->bits / 32 * 8;
+	access_init(a, o, mem, p->access.vec, in);
+	a->weight = s->weight[o->id];
+	a->anywhere = view_gather_dim(mem->def) >= 0;
 	a->map = p->access.map;
 	if (!a->map && o->code == O_load)
 		a->map = result_layout(s, o, 0);

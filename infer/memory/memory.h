@@ -125,6 +125,9 @@ typedef struct Access {
 	bool anywhere; /* rows that indices name: of addresses it is known that vec are side by side */
 	double weight;
 } Access;
+/* Access of o, of `vec` elements by `in` (NULL: plain), to mem, a shared tile or a view of one: all but its
+ * weight and its map.  In memory.c. */
+void access_init(Access *a, const Op *o, Val *mem, int vec, const Instr *in);
 /* Address layout for a tile: order of dims, swizzle, conflicts counted over all phases and instances of
  * every access.  waves[i]: wavefronts of one execution of access i by all warps.  Asked again, it
  * remembers. */
