@@ -104,7 +104,7 @@ find_before(Run *r)
 static void
 hoist_scalars(const Run *r)
 {
-	for (Op *o = r->first, *next; o && !r->alone; o = next) {
+	for (Op *o = r->first, *next; o && o != r->last; o = next) {
 		next = o->next;
 		if (o->id < r->n && r->before[o->id])
 			op_move_before(o, r->first);
@@ -129,7 +129,7 @@ start_at_wish(Run *r, Wish wish)
 {
 	Op *tiles = NULL;
 
-	for (Op *o = r->first; o; o = r->alone ? NULL : o->next) {
+	for (Op *o = r->first; o; o = run_next(r, o)) {
 		Asked a = { .nmult = 0 };
 
 		if (!tiles && o->code == O_alloc)
@@ -216,7 +216,7 @@ find_common(Run *r)
 static bool
 split_fetch(Kernel *k, Op *arrive)
 {
-	Run r = { .k = k };
+	Run r = { .k = k, .last = arrive };
 	Asked a = { .nmult = 0 };
 
 	for (Op *o = arrive->parent->first; o != arrive && !r.first; o = o->next)
@@ -229,6 +229,11 @@ split_fetch(Kernel *k, Op *arrive)
 	if (!a.nmult)
 		return false;
 	a.nroom = 0;
+	for (Op *o = r.first, *next; o; o = next) { /* what others read as well */
+		next = run_next(&r, o);
+		if (op_is(o, F_PURE) && !op_is(o, F_MEM))
+			op_move_before(o, r.first);
+	}
 	branch_fill(&r, branch_new(&r, &a));
 	return true;
 }
@@ -257,7 +262,7 @@ pass_specialize(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body), *next; o && o != end; o = next) {
-		Run r = { .k = k, .first = o, .alone = true };
+		Run r = { .k = k, .first = o, .last = o };
 
 		next = walk_next(&w);
 		if (o->code == O_store && split_run(&r, WIDE))

@@ -27,11 +27,10 @@ typedef struct Asked {
 	bool no_room; /* a contiguous dim's end cannot be asked about */
 } Asked;
 
-/* The ops from `first` to the end of its block, or `first` alone. */
+/* The ops from `first` to `last`; NULL: to the end of its block. */
 typedef struct Run {
 	Kernel *k;
-	Op *first;
-	bool alone;
+	Op *first, *last;
 	bool *before; /* by id of ops: stands in the body, in front of the run */
 	uint32_t n;
 } Run;
@@ -44,6 +43,8 @@ typedef enum Wish {
 
 /* ---- specialize_ask.c --------------------------------------------------------------------------------- */
 
+/* The op of the run behind o; NULL: it is the last one. */
+Op *run_next(const Run *r, const Op *o);
 /* The view of a tensor that o moves a tile by, or the tile of a longer one; NULL: none. */
 Op *moved_by(const Op *o);
 bool is_before(const Run *r, const Val *v); /* known in front of the run */

@@ -6,6 +6,12 @@
 enum { START_DEPTH = 6 };
 
 Op *
+run_next(const Run *r, const Op *o)
+{
+	return o == r->last || !o->next || o->next->code == O_yield ? NULL : o->next;
+}
+
+Op *
 moved_by(const Op *o)
 {
 	const Val *mem = o->code == O_load || o->code == O_copy     ? o->in[0]
@@ -184,9 +190,7 @@ void
 ask_run(const Run *r, Asked *a, Wish wish)
 {
 	facts_keep(r->k);
-	if (r->alone)
-		ask_op(r, a, r->first, wish);
-	else
-		ask_block(r, a, r->first, wish);
+	for (const Op *o = r->first; o; o = run_next(r, o))
+		ask_op(r, a, o, wish);
 	facts_drop(r->k);
 }

@@ -132,8 +132,8 @@ branch_fill(const Run *r, Op *branch)
 {
 	Op *yield = branch->blk[0]->last;
 
-	for (Op *o = r->first, *next; o && o->code != O_yield; o = r->alone ? NULL : next) {
-		next = o->next;
+	for (Op *o = r->first, *next; o; o = next) {
+		next = run_next(r, o);
 		op_move_before(o, yield);
 	}
 	views_beside(branch->blk[0]);

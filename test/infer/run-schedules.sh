@@ -145,6 +145,37 @@ for tile in '' '-D BN=256 -D WARPS=8' '-D BM=16' '-D BM=64 -D BN=64'; do
 		i=$((i + 1)) n=$((n + 1))
 	done
 done
+# A loop of one turn is none when roles fetch: what it fetches stands in front of the next loop, each with versions of its own.
+cat >"$dir/two.hexc" <<'END'
+kernel two(A: f16[M, K], B: f16[N, K], S: f16[16, K], Y: out f32[M, N])
+    const WARPS = 4
+{
+    grid(ceil(M, 64), ceil(N, 64));
+    var s: register f16[16, 64] = 0;
+    pipeline k in 0..64 step 64 stages 2 {
+        let t: shared = S[0 :+ 16, k :+ 64];
+        s += t;
+    }
+    var c: register f32[64, 64] = 0;
+    pipeline k in 0..K step 64 stages 2 {
+        let a: shared = A[block.x * 64 :+ 64, k :+ 64];
+        let b: shared = B[block.y * 64 :+ 64, k :+ 64];
+        c += dot(a, b.T);
+    }
+    Y[block.x * 64 :+ 64, block.y * 64 :+ 64] = c + sum(sum(f32(s), 1), 0);
+}
+END
+(ulimit -v 4000000 && exec timeout 60 "$HEXC" candidates "$dir/two.hexc" $hopper) >"$dir/json" 2>&1
+in_roles=$(sed -n 's/^ *\([0-9]*\) .* cycles  roles .*/\1/p' "$dir/json" | head -n 1)
+[ "$in_roles" ] || fail "two loops: $(tail -3 "$dir/json")"
+for i in ${in_roles:+0 $in_roles}; do
+	for k in 128 100; do # rows of whole chunks, and others
+		"$HEXC" run "$dir/two.hexc" $hopper --candidate "$i" --prove --exec=sim --check --arg "A=randint(1,-3,3)[100,$k]" \
+			--arg "B=randint(2,-3,3)[72,$k]" --arg "S=randint(3,-3,3)[16,$k]" >"$dir/out" 2>&1 &&
+			grep -q 'largest absolute error 0,' "$dir/out" || fail "two loops, $k, candidate $i: $(tail -3 "$dir/out")"
+		n=$((n + 1))
+	done
+done
 # Without products of warpgroups: warps of a role read by ldmatrix what the engine fetched, multiply by mma.sync, and say
 # that they have read before they multiply what they read last.
 for arch in $(archs | grep 'sm_1[0-9][0-9]'); do
