@@ -21,6 +21,8 @@ typedef struct Reading {
 	const Val *tile; /* alloc, or a register tile */
 	const Val *slot; /* which of its stages; NULL: not known any more */
 	int set; /* of a register tile, which of its registers: of parts that take turns, or of one alone */
+	int part; /* what of the tile is in them: from which of its registers on */
+	bool before; /* it is of a turn before: they are made again where the tile is */
 	bool made;
 	int age; /* groups that were closed since its own; OPEN: its own is not */
 } Reading;
@@ -52,7 +54,7 @@ add(Flight *f, State *s, const Op *o, Reading r)
 {
 	for (int i = 0; i < s->n; i++)
 		if (s->read[i].tile == r.tile && s->read[i].slot == r.slot && s->read[i].set == r.set &&
-		    s->read[i].made == r.made) {
+		    s->read[i].part == r.part && s->read[i].before == r.before && s->read[i].made == r.made) {
 			s->read[i].age = r.age < s->read[i].age ? r.age : s->read[i].age;
 			return;
 		}
@@ -137,16 +139,14 @@ takes(Flight *f, const State *s, const Op *o)
 
 /* ---- products and waits ------------------------------------------------------------------------ */
 
-/* A value of a loop's turn has the registers that it had in the turn before, each part its own. */
+/* A value of a loop's turn has the registers that it had in the turn before, and a part those of another in
+ * its set. */
 static bool
-is_made_again(const State *s, const Val *v, int set)
+is_made_again(const State *s, const Val *v, int set, int part)
 {
-	const Block *b = v->block;
-
-	while (b->owner && b->owner->code != O_for)
-		b = b->owner->parent;
-	for (int i = 0; b->owner && i < s->n; i++)
-		if (s->read[i].tile == v && s->read[i].set == set && s->read[i].age != OPEN)
+	for (int i = 0; i < s->n; i++)
+		if (s->read[i].tile == v && s->read[i].set == set && s->read[i].age != OPEN &&
+		    (s->read[i].before || s->read[i].part != part))
 			return true;
 	return false;
 }
@@ -218,13 +218,15 @@ issue(Flight *f, State *s, const Op *o)
 		Val *v = o->in[i];
 		bool shared = v->type.space == S_shared;
 		int set = shared || !o->lowering ? 0 : set_of(o->lowering);
+		int part = shared || !o->lowering ? 0 : o->lowering->dot.from;
 
-		if (!shared && is_made_again(s, v, set))
+		if (!shared && is_made_again(s, v, set, part))
 			violation(f, o, "a product under way reads the registers of its factor");
 		add(f, s, o,
 		    (Reading){ .tile = shared ? view_root(o->in[i]) : v,
 		               .slot = shared ? stage_of(f->producer->blk[0], v) : NULL,
 		               .set = set,
+		               .part = part,
 		               .age = OPEN });
 	}
 	if (o->nin == 4)
@@ -306,6 +308,8 @@ next_turn(State *s, const Op *loop)
 			if (b->last->in[j] == slot)
 				now = b->arg[j + 1];
 		s->read[i].slot = now;
+		s->read[i].before |= !s->read[i].made && s->read[i].tile->type.space == S_reg &&
+		                     block_inside(s->read[i].tile->block, b);
 	}
 }
 
