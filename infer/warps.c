@@ -5,7 +5,7 @@
  * where four warps would hold many elements of a tile in a lane, more are tried: of twice to four times
  * as many those that share it out by 16-byte accesses with the least padding (pass pad), if that is
  * little.  And warps that meet for what each has of a short row wait for each other: where fewer would
- * not hold many elements, they are tried. */
+ * not hold many elements, neither of a row nor of a tile that a loop carries, they are tried. */
 #include "infer/base/model.h"
 #include "infer/infer.h"
 
@@ -58,6 +58,23 @@ longest_row(const Kernel *k)
 	return r;
 }
 
+/* Elements of the largest tile that a loop carries: it is in registers all the time. */
+static int64_t
+largest_carried(const Kernel *k)
+{
+	int64_t most = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		const Block *b = o->code == O_for ? o->blk[0] : NULL;
+
+		for (int i = 0; b && i < b->narg; i++)
+			if (b->arg[i]->type.space == S_reg && type_size(&b->arg[i]->type) > most)
+				most = type_size(&b->arg[i]->type);
+	}
+	return most;
+}
+
 /* The number of warps from `from` to twice as many that pads the row the least; 0: none pads it little. */
 static int
 best_sharers(const Row *r, int from)
@@ -94,6 +111,7 @@ warps_tried(const Kernel *k, const int **out)
 	int *warps = NEWN(k->unit->arena, int, WARPS_TRIED);
 	int64_t held = (int64_t)LANE_ELEMENTS * WARP_SIZE;
 	int n = 0;
+	int64_t kept;
 	Row r;
 
 	*out = warps;
@@ -102,8 +120,9 @@ warps_tried(const Kernel *k, const int **out)
 		return n;
 	r = longest_row(k);
 	if (r.size <= held * k->warps) {
+		kept = largest_carried(k);
 		for (int w = k->warps / 2; w > 0 && n < WARPS_TRIED && lanes_meet(k); w /= 2)
-			if (r.size <= held * w)
+			if (r.size <= held * w && kept <= held * w)
 				warps[n++] = w;
 		return n;
 	}

@@ -36,6 +36,14 @@ set -- $(warps odd '')
 set -- $(warps row '-D BN=1024')
 [ "$1" -lt 4 ] || fail "a row of 1024 is best on $1 warps, which meet for less than they do alone"
 [ "$(printf '%s\n' "$@" | sort -n | tr '\n' ' ')" = "1 2 4 " ] || fail "a row of 1024 is tried on $*"
+# What a loop carries is in registers all the time, 32 elements of 4096 in a lane at most.
+for k in state halved; do
+	set -- $(warps $k '')
+	[ $# = 0 ] || fail "a carried tile of 64 x 64 is tried on $*"
+	[ "$(block $k '')" = 128 ] || fail "$k: $(block $k '') threads"
+done
+"$HEXC" run "$prog" --kernel state --prove --exec=sim --check --arg 'K=random(1)[7,64]' --arg 'V=random(2)' >"$dir/out" 2>&1 ||
+	fail "state: $(tail -3 "$dir/out")"
 for k in plain told pinned product; do
 	# shellcheck disable=SC2086 # words
 	[ -z "$(warps ${k%% *} "${k#"${k%% *}"}")" ] || fail "$k has a choice of warps"
