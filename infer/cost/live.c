@@ -50,7 +50,7 @@ reads_shared(const Op *o)
 static bool
 is_lazy(const Op *o)
 {
-	return op_is(o, F_ELT | F_MOVE | F_FILL) || o->code == O_mask || o->code == O_lookup ||
+	return op_is(o, F_ELT | F_MOVE | F_FILL) || o->code == O_mask || o->code == O_lookup || o->code == O_gather ||
 	       reads_shared(o);
 }
 
