@@ -87,21 +87,22 @@ rule_lookup(Solve *s, Op *o)
 		require_operand(s, o, 0, &table);
 }
 
-/* Can the table of a gather be laid out as t where the result is as l: in each warp that has an element is all of
- * the row that it may be of, and lanes and registers that differ along other dims are the same for both? */
+/* Can the table of a gather be laid out as t where the result's rows are so: in each warp that has an element is
+ * all of the row that it may be of, and lanes and registers that differ along other dims are the same for both? */
 static bool
 table_suits(const Layout *t, const Layout *rows, int d)
 {
 	Layout x;
 
 	for (Digit g = dim_digits(t, d); g.it; digit_next(&g))
-		if (g.it->extent > 1 && (g.it->stride == 0 || (g.it->axis != AX_reg && g.it->axis != AX_lane)))
+		if (g.it->extent > 1 &&
+		    (g.it->stride == 0 || (g.it->axis != AX_reg && g.it->axis != AX_lane)))
 			return false;
 	return layout_reduce(&x, t, d) && layout_drop_dim(&x, &x, d) && layout_equal_threads(&x, rows);
 }
 
-/* The row of such a table over the lanes that have the same of the result's rows, next to each other those of a
- * lane. */
+/* The row of such a table over the lanes that have the same of the result's rows, next to each other those of
+ * a lane. */
 static bool
 table_spread(Layout *out, const Layout *rows, int64_t n)
 {

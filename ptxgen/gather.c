@@ -1,8 +1,8 @@
 /* gather.c - elements of register tiles that indices choose, within a warp.
  *
  * Digits of the index are a lane, a word of it, and a slot in that.  All words that an element may be in come
- * from that lane, of which one is chosen; an index outside gives 0.  Whole warps run the op: conditions are the
- * same for all lanes (hexc/IR.md), and words are made in front of what is predicated. */
+ * from that lane, of which one is chosen; an index outside gives 0.  Whole warps run the op: conditions are
+ * the same for all lanes (hexc/IR.md), and words are made in front of what is predicated. */
 #include "ptxgen/base/word.h"
 #include "ptxgen/element/number.h"
 #include "ptxgen/shuffle.h"
@@ -95,8 +95,9 @@ gathered(Gen *g, Op *o, int64_t r)
 	int64_t c[DIM_MAX] = { 0 }, base;
 	int first, n;
 	LV index = elem_get(g, o->in[1], r), inside, lane, reg, x, *word;
+	LV end = LLVMConstInt(LLVMTypeOf(index), (uint64_t)p->n, 0);
 
-	inside = LLVMBuildICmp(g->b, LLVMIntULT, index, LLVMConstInt(LLVMTypeOf(index), (uint64_t)p->n, 0), "");
+	inside = LLVMBuildICmp(g->b, LLVMIntULT, index, end, "");
 	if (LLVMTypeOf(index) != g->i32)
 		index = LLVMBuildTrunc(g->b, index, g->i32, "");
 	tile_index(t, r, c);

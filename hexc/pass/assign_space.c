@@ -4,8 +4,8 @@
  *     ...                     =>    ...
  *     f(a)                          a = load s; f(a)
  *
- * A register tile that indices choose from (IMM(o, table) of an alloc) stays in shared memory or is gathered from
- * where it is (table.c).
+ * A register tile that indices choose from (IMM(o, table) of an alloc) stays in shared memory or is gathered
+ * from where it is (table.c).
  *
  * That is what `let a: shared = A[..]` would have been: pipelines fill it ahead, each reader loads it as it
  * wants it. A load whose mark is gone stays as it is: `let a: register = A[..]`.

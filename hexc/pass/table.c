@@ -4,9 +4,9 @@
  *     ...                                   ...
  *     load (view s[.., i, j, ..])     =>    gather x', i'
  *
- * x' has a row for each element of the result that has one of its own: a dim of x that the view shows whole, or
- * that an index only counts along, and behind these the dims that indices choose from, as one.  i' is the index
- * in that; -1 where one of several is outside. */
+ * x' has a row for each element of the result that has one of its own: a dim of x that the view shows whole,
+ * or that an index only counts along, and behind these the dims that indices choose from, as one.  i' is the
+ * index in that; -1 where one of several is outside. */
 #include "hexc/pass/table.h"
 #include <string.h>
 
@@ -82,9 +82,10 @@ plan_make(const Op *view, Plan *p)
 	for (int d = 0; d < t->rank; d++)
 		p->of[d] = -1;
 	for (int d = 0; d < x->rank; d++) {
-		int e = view_gathers(view, d) ? counted_dim(view->in[1 + d], DEPTH) : view_result_dim(view, d);
+		bool along = view_gathers(view, d);
+		int e = along ? counted_dim(view->in[1 + d], DEPTH) : view_result_dim(view, d);
 
-		if (view_gathers(view, d)) {
+		if (along) {
 			e = e < 0 ? e : first + e;
 			if (e < 0 || p->of[e] >= 0 || t->shape[e] != x->shape[d]) {
 				p->chosen[p->nchosen++] = d;

@@ -1,5 +1,5 @@
-/* gather.c - checker of gathers: a lane finds each entry that its index may mean in a lane of its warp which the
- * index alone says, but for what the two lanes share, and in a register that all threads agree on. */
+/* gather.c - checker of gathers: a lane finds each entry that its index may mean in a lane of its warp which
+ * the index alone says, but for what the two lanes share, and in a register that all threads agree on. */
 #include "infer/prove/prove.h"
 
 /* The first entry of the row for element e of the result. */
@@ -52,7 +52,7 @@ prove_entry(Prove *p, const Op *o, const Held *h, const Held *out, int64_t r, in
 
 		if (found && h->elem[from * h->regs + reg] == want)
 			continue;
-		prove_error(p, th, r, "entry %s of the table is not in a lane of the warp where it is asked for",
+		prove_error(p, th, r, "entry %s of the table is not in the lane where it is asked for",
 		            elem_text(p, table, want));
 		return false;
 	}

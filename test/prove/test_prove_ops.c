@@ -628,7 +628,7 @@ static const struct {
 } cases[] = {
 #define C(source, candidate, fn, says) { #fn, source, candidate, fn, says }
 	C(table, 0, index_of_table, "the index is not where its result is"),
-	C(table, 0, table_in_warps, "is not in a lane of the warp where it is asked for"),
+	C(table, 0, table_in_warps, "is not in the lane where it is asked for"),
 	C(scan, 0, shift_result, "operand and result are laid out differently"),
 	C(scan, 0, shift_across_warps, "(0,3) is with no lane of the warp"),
 	C(scan, 0, shift_operand, "reg f32[8, 8] has no layout"),
