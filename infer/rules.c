@@ -87,8 +87,8 @@ rule_lookup(Solve *s, Op *o)
 		require_operand(s, o, 0, &table);
 }
 
-/* Can the table of a gather be laid out as t where the result's rows are so: in each warp that has an element is
- * all of the row that it may be of, and lanes and registers that differ along other dims are the same for both? */
+/* Can the table of a gather be laid out as t where the result's rows are so: in each warp that has an element
+ * is all of the row that it may be of, and lanes that differ along other dims are the same for both? */
 static bool
 table_suits(const Layout *t, const Layout *rows, int d)
 {
