@@ -31,6 +31,12 @@ static const char table[] =
 	"    grid(ceil(M, 16));\n    let m = block.x * 16;\n    let t: register = T[0 :+ 32] * 2;\n"
 	"    let i: register = I[m :+ 16, 0 :+ 64];\n    Y[m :+ 16, 0 :+ 64] = t[i];\n}\n";
 
+static const char row_tables[] =
+	HEAD("X: f32[M, N], P: i32[M, N], Y: out f32[M, N]", "2")
+	"    grid(ceil(M, 16));\n    let m = block.x * 16;\n    let t: register = X[m :+ 16, 0 :+ 32] * 2;\n"
+	"    let p: register = P[m :+ 16, 0 :+ 32];\n"
+	"    Y[m :+ 16, 0 :+ 32] = t[reshape(iota(0, 16), 16, 1), p];\n}\n";
+
 static const char gather_copy[] =
 	HEAD("X: f16[K, N], L: i32[M], Y: out f16[M, N]", "2")
 	"    grid(ceil(M, 32));\n    let m = block.x * 32;\n    let rows: register = L[m :+ 32];\n"
@@ -251,6 +257,11 @@ static void
 index_of_table(void)
 {
 	renumber(own(filled(op(O_gather, 0), 1)), AX_lane);
+}
+static void
+table_of_other_rows(void)
+{
+	renumber(own(filled(op(O_gather, 0), 0)), AX_lane);
 }
 static void
 table_in_warps(void)
@@ -628,6 +639,7 @@ static const struct {
 } cases[] = {
 #define C(source, candidate, fn, says) { #fn, source, candidate, fn, says }
 	C(table, 0, index_of_table, "the index is not where its result is"),
+	C(row_tables, 0, table_of_other_rows, "is not in the lane where it is asked for"),
 	C(table, 0, table_in_warps, "is not in the lane where it is asked for"),
 	C(scan, 0, shift_result, "operand and result are laid out differently"),
 	C(scan, 0, shift_across_warps, "(0,3) is with no lane of the warp"),
