@@ -87,6 +87,76 @@ rule_lookup(Solve *s, Op *o)
 		require_operand(s, o, 0, &table);
 }
 
+/* Can the table of a gather be laid out as t where the result's rows are so: in each warp that has an element
+ * is all of the row that it may be of, and lanes that differ along other dims are the same for both? */
+static bool
+table_suits(const Layout *t, const Layout *rows, int d)
+{
+	Layout x;
+
+	for (Digit g = dim_digits(t, d); g.it; digit_next(&g))
+		if (g.it->extent > 1 &&
+		    (g.it->stride == 0 || (g.it->axis != AX_reg && g.it->axis != AX_lane)))
+			return false;
+	return layout_reduce(&x, t, d) && layout_drop_dim(&x, &x, d) && layout_equal_threads(&x, rows);
+}
+
+/* The row of such a table over the lanes that have the same of the result's rows, next to each other those of
+ * a lane. */
+static bool
+table_spread(Layout *out, const Layout *rows, int64_t n)
+{
+	Layout l;
+	int d = rows->ndim;
+	int64_t lanes = 1, rest;
+
+	layout_init(&l, d + 1);
+	for (int e = 0; e < d; e++)
+		if (!layout_push_dim(&l, e, rows, e))
+			return false;
+	for (int i = 0; i < rows->nrep; i++)
+		if (rows->rep[i].axis == AX_lane)
+			lanes *= gcd64(n / lanes, rows->rep[i].extent);
+	layout_scale(&l, AX_reg, n / lanes);
+	if (!layout_push(&l, d, n / lanes, 1, AX_reg))
+		return false;
+	rest = lanes;
+	for (int i = 0; i < rows->nrep; i++) {
+		const Iter *it = &rows->rep[i];
+		int64_t f = it->axis == AX_lane ? gcd64(rest, it->extent) : 1;
+
+		rest /= f;
+		if (!layout_push(&l, d, f, it->stride, AX_lane) ||
+		    !layout_push_rep(&l, it->extent / f, it->stride * f, it->axis))
+			return false;
+	}
+	*out = l;
+	return true;
+}
+
+static void
+rule_gather(Solve *s, Op *o)
+{
+	const Layout *l = known_layout(s, o->out[0]) ? known_layout(s, o->out[0]) : known_layout(s, o->in[1]);
+	const Layout *t = known_layout(s, o->in[0]);
+	const Type *table = &o->in[0]->type;
+	int d = table->rank - 1;
+	Layout rows, spread;
+
+	if (!l)
+		return;
+	set_layout(s, o->out[0], l, o);
+	require_operand(s, o, 1, l);
+	rows = *l;
+	for (int e = 0; e < d; e++)
+		if (table->shape[e] == 1 && o->out[0]->type.shape[e] > 1 && !layout_reduce(&rows, &rows, e))
+			return;
+	if (t && table_suits(t, &rows, d))
+		require_operand(s, o, 0, t);
+	else if (table_spread(&spread, &rows, table->shape[d]))
+		require_operand(s, o, 0, &spread);
+}
+
 static void
 rule_mask(Solve *s, Op *o)
 {

@@ -325,6 +325,30 @@ eval_convert(Interp *it, Op *o)
 }
 
 bool
+eval_gather(Interp *it, Op *o)
+{
+	const Type *t = &o->in[0]->type, *x = &o->in[1]->type;
+	const Slot *table = slot_of(it, o->in[0]), *index = slot_of(it, o->in[1]);
+	Slot *r = slot_of(it, o->out[0]);
+	int64_t n = t->shape[t->rank - 1];
+
+	for (int64_t j = 0; j < r->n; j++) {
+		int64_t c[DIM_MAX], from = 0;
+		bool inside = index->i[j] >= 0 && index->i[j] < n;
+
+		type_coord(x, j, c);
+		for (int d = 0; d < x->rank; d++)
+			from = from * t->shape[d] + (t->shape[d] == 1 ? 0 : c[d]);
+		from = from * n + (inside ? index->i[j] : 0);
+		if (dtype_is_float(t->dtype))
+			r->f[j] = inside ? table->f[from] : 0;
+		else
+			r->i[j] = inside ? table->i[from] : 0;
+	}
+	return true;
+}
+
+bool
 eval_lookup(Interp *it, Op *o)
 {
 	const Type *t = &o->in[0]->type, *x = &o->in[1]->type;

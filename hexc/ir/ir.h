@@ -263,6 +263,13 @@ typedef enum StoreKind {
 	STORE_KINDS
 } StoreKind;
 
+/* IMM(o, table) of an alloc: a register tile from which tiles of indices choose is written to it. */
+typedef enum TableKind {
+	TABLE_NONE,
+	TABLE_OPEN,      /* in shared memory, or gathered from registers */
+	TABLE_REGISTERS, /* gathered */
+} TableKind;
+
 /* IMM(o, outside) of a load: what the elements outside of its tensor are. */
 typedef enum OutsideKind {
 	OUTSIDE_ZERO,

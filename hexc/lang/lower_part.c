@@ -67,6 +67,7 @@ lower_table(Lower *l, Src src, const Value *x)
 		}
 	l->b = loop ? loop->parent : here;
 	r.v = lower_stage(l, src, x).v;
+	IMM_SET(r.v->def, table, TABLE_OPEN);
 	l->b = here;
 	if (loop) {
 		op_move_before(r.v->def->next, loop);

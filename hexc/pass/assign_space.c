@@ -4,6 +4,9 @@
  *     ...                     =>    ...
  *     f(a)                          a = load s; f(a)
  *
+ * A register tile that indices choose from (IMM(o, table) of an alloc) stays in shared memory or is gathered
+ * from where it is (table.c).
+ *
  * That is what `let a: shared = A[..]` would have been: pipelines fill it ahead, each reader loads it as it
  * wants it. A load whose mark is gone stays as it is: `let a: register = A[..]`.
  *
@@ -12,6 +15,7 @@
  * leaves  no marks */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/assign_space.h"
+#include "hexc/pass/table.h"
 
 /* ---- who is free -------------------------------------------------------------------------------- */
 
@@ -19,6 +23,12 @@ static bool
 is_marked(const Op *o)
 {
 	return o->code == O_load && IMM(o, free);
+}
+
+static bool
+is_table(const Op *o)
+{
+	return o->code == O_alloc && IMM(o, table) != TABLE_NONE;
 }
 
 /* Does what o makes of operand i take part in what o gives, elementwise or rearranged? */
@@ -39,6 +49,18 @@ tile_name(const Kernel *k, const Op *load)
 	if (load->out[0]->name || !root->name)
 		return load->out[0]->name;
 	return arena_printf(k->unit->arena, "%s[..]", root->name);
+}
+
+/* The register tile that is written to an alloc which is a table. */
+static const char *
+table_name(const Kernel *k, const Op *alloc)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_store && o->in[1] == alloc->out[0])
+			return o->in[0]->name;
+	return NULL;
 }
 
 typedef struct Reach {
@@ -90,17 +112,25 @@ space_find(Kernel *k, SpaceChoice **out, int *n)
 	*n = 0;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		const Type *t;
-		SpaceChoice p;
+		SpaceChoice p = { .src = o->src };
 
-		if (!is_marked(o))
-			continue;
-		read = read ? read : read_by_dots(k);
-		if (!read[o->id]) {
-			IMM_SET(o, free, 0);
+		if (is_table(o)) {
+			if (!table_fits(k, o)) {
+				IMM_SET(o, table, TABLE_NONE);
+				continue;
+			}
+			p.name = table_name(k, o);
+		} else if (is_marked(o)) {
+			read = read ? read : read_by_dots(k);
+			if (!read[o->id]) {
+				IMM_SET(o, free, 0);
+				continue;
+			}
+			p.name = tile_name(k, o);
+		} else {
 			continue;
 		}
 		t = &o->out[0]->type;
-		p = (SpaceChoice){ .name = tile_name(k, o), .src = o->src };
 		p.bytes = type_size(t) * dtype_info[t->dtype].bits / 8;
 		VEC_PUSH(a, space, *n, cap, p);
 	}
@@ -116,6 +146,8 @@ space_decide(Kernel *k, const bool *registers)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (is_marked(o))
 			IMM_SET(o, free, !registers[n++]);
+		else if (is_table(o))
+			IMM_SET(o, table, registers[n++] ? TABLE_REGISTERS : TABLE_NONE);
 }
 
 /* ---- to shared memory ----------------------------------------------------------------------------- */
@@ -153,16 +185,37 @@ load_operands(Op *o, Val *const *shared, uint32_t n)
 	}
 }
 
+static Op *
+next_table(Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (is_table(o))
+			return o;
+	return NULL;
+}
+
 bool
 pass_assign_space(Kernel *k)
 {
 	uint32_t n = k->nval + 1;
 	Val **shared = NULL; /* by value id: where a tile is from now on */
 	SpaceChoice *free;
+	bool tables = false;
+	Op *table;
 	int nfree;
 	OpWalk w;
 
 	space_find(k, &free, &nfree);
+	while ((table = next_table(k)) != NULL) {
+		bool gathers = IMM(table, table) == TABLE_REGISTERS;
+
+		IMM_SET(table, table, TABLE_NONE);
+		if (gathers)
+			table_gather(k, table);
+		tables = tables || gathers;
+	}
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (is_marked(o)) {
 			shared = shared ? shared : NEWN(k->unit->arena, Val *, n);
@@ -171,5 +224,5 @@ pass_assign_space(Kernel *k)
 			load_operands(o, shared, n);
 		}
 	}
-	return shared != NULL;
+	return shared != NULL || tables;
 }

@@ -191,6 +191,18 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 		r->wait = s->rates->l2_wait;
 }
 
+/* Is this store to a shared tile from which indices choose?  The warps meet behind it. */
+static bool
+stores_table(const Solve *s, const Op *o)
+{
+	const Val *mem = o->code == O_store ? o->in[1] : NULL;
+
+	for (int i = 0; mem && mem->type.space == S_shared && i < s->nuse[mem->id]; i++)
+		if (view_gather_dim(s->use[mem->id][i].op) >= 0)
+			return true;
+	return false;
+}
+
 static void
 cost_memory(const Solve *s, const Op *o, Res *r)
 {
@@ -222,6 +234,10 @@ cost_memory(const Solve *s, const Op *o, Res *r)
 		cost_global(s, o, mem, map, p->vec, r);
 	} else {
 		r->latency += (double)s->rates->shared_wait / SHARED_OVERLAP;
+	}
+	if (stores_table(s, o)) {
+		r->latency += BARRIER_CLOCKS;
+		r->barrier = true;
 	}
 }
 
@@ -315,6 +331,40 @@ cost_cast(const Solve *s, const Op *o, Res *r)
 		return;
 	}
 	arithmetic(s, r, D_i32, ELEMENT_CAST * n * (double)regs);
+}
+
+/* Words of a lane's part of a table, of which each index of the result may mean another; *lanes: that have
+ * parts. */
+static double
+gather_words(const Solve *s, const Op *o, int64_t *lanes)
+{
+	const Layout *l = operand_layout(s, o, 0);
+	int d = o->in[0]->type.rank - 1, slot = dtype_slot_bits(o->in[0]->type.dtype);
+	int64_t regs = layout_extent_on(l, d, AX_reg);
+
+	*lanes = layout_extent_on(l, d, AX_lane);
+	return (double)(slot > 32 ? regs * slot / 32 : ceil_div(regs * slot, 32));
+}
+
+/* For each element all words that it may be in come from one lane, and one is chosen. */
+static void
+cost_gather(const Solve *s, const Op *o, Res *r)
+{
+	DType d = o->out[0]->type.dtype;
+	double elems = (double)layout_cosize(result_layout(s, o, 0), AX_reg) * s->k->warps, words;
+	int64_t lanes;
+
+	words = gather_words(s, o, &lanes);
+	arithmetic(s, r, D_i32, elems * (words - 1));
+	if (words > 1 || dtype_per_word(d) > 1)
+		arithmetic(s, r, D_i32, elems * GATHER_STEPS);
+	if (dtype_per_word(d) > 1) /* out of its slot, and into another */
+		arithmetic(s, r, D_i32, elems * 2);
+	if (lanes < 2)
+		return;
+	r->unit[R_smem] += elems * words;
+	r->unit[R_issue] += elems * words / ISSUE_RATE;
+	r->latency += SHUFFLE_CLOCKS;
 }
 
 static void
@@ -492,6 +542,8 @@ cost_op(Solve *s, Op *o)
 		cost_dot(s, o, r);
 	else if (o->code == O_shift)
 		cost_shift(s, o, r);
+	else if (o->code == O_gather)
+		cost_gather(s, o, r);
 	else if (o->code == O_barrier)
 		r->latency += BARRIER_CLOCKS;
 	else if (o->code == O_mbar_wait || o->code == O_mbar_arrive)

@@ -51,7 +51,7 @@ static bool
 is_lazy(const Op *o)
 {
 	return op_is(o, F_ELT | F_MOVE | F_FILL) || o->code == O_mask || o->code == O_lookup ||
-	       reads_shared(o);
+	       o->code == O_gather || reads_shared(o);
 }
 
 /* When is v first asked for, and until when is it there? */

@@ -277,7 +277,7 @@ bound_of_lookup(Twin *t, const Site *s)
 	type.dtype = D_f64;
 	type.layout = NULL;
 	if (in[0])
-		e = op_new(t->at, NULL, O_lookup, s->o->src, 2, in, 1, &type)->out[0];
+		e = op_new(t->at, NULL, s->o->code, s->o->src, 2, in, 1, &type)->out[0];
 	return bound_add(t, e, s->e[1] ? bound_if_positive(t, s->e[1], NUM(INFINITY)) : NULL);
 }
 

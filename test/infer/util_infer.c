@@ -16,6 +16,17 @@ static const struct {
 #include "hexc/pass/passes.def"
 };
 
+/* What indices choose from register tiles is gathered from these, where it can be. */
+static void
+gather_tables(Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_alloc && IMM(o, table) == TABLE_OPEN)
+			IMM_SET(o, table, TABLE_REGISTERS);
+}
+
 /* Kernel 0 and its solutions, NULL if there are none. */
 static Candidates *
 infer_all(Unit *unit, const char *source, const char *arch, int candidate)
@@ -32,8 +43,10 @@ infer_all(Unit *unit, const char *source, const char *arch, int candidate)
 		.candidate = candidate,
 	};
 	ck_assert_msg(unit_parse(unit, NULL, 0, NULL), "%s", unit->diag->n ? unit->diag->msg[0].text : "");
-	for (size_t i = 0; passes[i].when != PASS_search; i++)
+	for (size_t i = 0; passes[i].when != PASS_search; i++) {
+		gather_tables(unit->kernel[0]);
 		passes[i].run(unit->kernel[0]);
+	}
 	c = infer_search(unit->kernel[0]);
 	if (c)
 		infer_apply(c);

@@ -26,6 +26,17 @@ static const char gather[] =
 	"    grid(ceil(M, 32));\n    let m = block.x * 32;\n    let rows: register = L[m :+ 32];\n"
 	"    let x: register = X[rows, 0 :+ 64];\n    Y[rows, 0 :+ 64] = x + 1;\n}\n";
 
+static const char table[] =
+	HEAD("T: f32[N], I: i32[M, N], Y: out f32[M, N]", "2")
+	"    grid(ceil(M, 16));\n    let m = block.x * 16;\n    let t: register = T[0 :+ 32] * 2;\n"
+	"    let i: register = I[m :+ 16, 0 :+ 64];\n    Y[m :+ 16, 0 :+ 64] = t[i];\n}\n";
+
+static const char row_tables[] =
+	HEAD("X: f32[M, N], P: i32[M, N], Y: out f32[M, N]", "2")
+	"    grid(ceil(M, 16));\n    let m = block.x * 16;\n    let t: register = X[m :+ 16, 0 :+ 32] * 2;\n"
+	"    let p: register = P[m :+ 16, 0 :+ 32];\n"
+	"    Y[m :+ 16, 0 :+ 32] = t[reshape(iota(0, 16), 16, 1), p];\n}\n";
+
 static const char gather_copy[] =
 	HEAD("X: f16[K, N], L: i32[M], Y: out f16[M, N]", "2")
 	"    grid(ceil(M, 32));\n    let m = block.x * 32;\n    let rows: register = L[m :+ 32];\n"
@@ -234,6 +245,29 @@ static void
 index_of_store(void)
 {
 	own(index_tile(gathering(O_store, 1), 1))->nrep = 0;
+}
+/* Operand i of o, from now on a constant, which is right in every layout. */
+static Val *
+filled(Op *o, int i)
+{
+	o->in[i] = op_new(o->parent, o, O_const, o->src, 0, NULL, 1, &o->in[i]->type)->out[0];
+	return o->in[i];
+}
+static void
+index_of_table(void)
+{
+	renumber(own(filled(op(O_gather, 0), 1)), AX_lane);
+}
+static void
+table_of_other_rows(void)
+{
+	renumber(own(filled(op(O_gather, 0), 0)), AX_lane);
+}
+static void
+table_in_warps(void)
+{
+	/* each warp has a half of it */
+	*own(filled(op(O_gather, 0), 0)) = layout_of("(1,1,(16,2)):(0,0,(1@lane,1@warp))+[2:16@lane]");
 }
 static void
 index_of_copy(void)
@@ -604,6 +638,9 @@ static const struct {
 	const char *says; /* the check that is meant */
 } cases[] = {
 #define C(source, candidate, fn, says) { #fn, source, candidate, fn, says }
+	C(table, 0, index_of_table, "the index is not where its result is"),
+	C(row_tables, 0, table_of_other_rows, "is not in the lane where it is asked for"),
+	C(table, 0, table_in_warps, "is not in the lane where it is asked for"),
 	C(scan, 0, shift_result, "operand and result are laid out differently"),
 	C(scan, 0, shift_across_warps, "(0,3) is with no lane of the warp"),
 	C(scan, 0, shift_operand, "reg f32[8, 8] has no layout"),

@@ -186,6 +186,28 @@ shape_lookup(Arena *a, const Op *o)
 }
 
 const char *
+shape_gather(Arena *a, const Op *o)
+{
+	const Type *x = &o->in[0]->type, *i = &o->in[1]->type, *t = &o->out[0]->type;
+
+	if (x->space != S_reg || i->space != S_reg || t->space != S_reg)
+		return "operands or results that are no register tiles";
+	if (x->bit_order || t->bit_order)
+		return "a bit order";
+	if (!same_shape(i, t) || x->dtype != t->dtype)
+		return types_differ(a, "the result has the shape of the indices and the type of the table", i,
+		                    t);
+	if (i->dtype != D_i32 && i->dtype != D_i64)
+		return types_differ(a, "indices are i32 or i64", x, i);
+	if (x->rank != i->rank + 1)
+		return types_differ(a, "the table has a dim more than the indices", x, i);
+	for (int d = 0; d < i->rank; d++)
+		if (x->shape[d] != 1 && x->shape[d] != i->shape[d])
+			return types_differ(a, "the tables are not those of the rows", x, i);
+	return NULL;
+}
+
+const char *
 shape_cast(Arena *a, const Op *o)
 {
 	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
