@@ -284,23 +284,6 @@ select_copy(Solve *s, Op *o)
 
 /* ---- shared tiles ------------------------------------------------------------------------------------- */
 
-void
-access_init(Access *a, const Op *o, Val *mem, int vec, const Instr *in)
-{
-	*a = (Access){
-		.op = o,
-		.rank = mem->type.rank,
-		.vec = vec,
-		.bits = bits_of(mem),
-		.lanes = in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix) ? in->bits / 32 * 8
-		                                                                    : WARP_SIZE,
-		.write = o->code != O_load,
-		.past = mem->def && view_is_longer(mem->def) ? mem->def : NULL,
-	};
-	mem = view_dims(mem, a->dim_of);
-	a->as = val_is_alias(mem) ? &mem->type : NULL;
-}
-
 /* How o touches the tile under its memory operand; false: it does not touch shared memory. */
 static bool
 access_of(const Solve *s, const Op *o, Access *a)

@@ -197,6 +197,23 @@ as_first_warp(const Trace *first, const Access *a, const Layout *tile, int64_t w
 	return (offset_at(a, &plain, 0, w, 0) & (first->lane_bits | first->inst_bits)) == 0;
 }
 
+void
+access_init(Access *a, const Op *o, Val *mem, int vec, const Instr *in)
+{
+	*a = (Access){
+		.op = o,
+		.rank = mem->type.rank,
+		.vec = vec,
+		.bits = bits_of(mem),
+		.lanes = in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix) ? in->bits / 32 * 8
+		                                                                    : WARP_SIZE,
+		.write = o->code != O_load,
+		.past = mem->def && view_is_longer(mem->def) ? mem->def : NULL,
+	};
+	mem = view_dims(mem, a->dim_of);
+	a->as = val_is_alias(mem) ? &mem->type : NULL;
+}
+
 int
 access_warps(const Solve *s, const Access *a)
 {
