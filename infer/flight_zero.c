@@ -35,14 +35,24 @@ waits_for_all(const Op *o)
 	return o->code == O_wg_wait && IMM(o, pending) == 0;
 }
 
-/* The op behind which the loop's product is done, before anybody reads v: the loop, if its turns end so, or a
- * wait behind it.  NULL: there is no such wait. */
+/* Does a turn wait for the product, and for those behind it in the turn? */
+static bool
+ends_done(const Op *product)
+{
+	bool done = false;
+
+	for (const Op *o = product; o; o = o->next)
+		done = waits_for_all(o) || (done && o->code != O_wgmma);
+	return done;
+}
+
+/* The op behind which the loop's products are done, before anybody reads v: the loop, if its turns end so, or
+ * a wait behind it.  NULL: there is no such wait. */
 static Op *
 done_behind(Op *loop, const Op *product, const Val *v)
 {
-	for (const Op *o = product; o; o = o->next)
-		if (waits_for_all(o))
-			return loop;
+	if (ends_done(product))
+		return loop;
 	for (Op *o = loop->next; o && !o->blk[0] && !uses(o, v); o = o->next)
 		if (waits_for_all(o))
 			return o;
