@@ -350,6 +350,15 @@ lower_index_value(Lower *l, const Expr *e, const char *what)
 	return lower_to_index(l, lower_operand(l, e), what);
 }
 
+/* How the number v, which e says, is written as an index: without the cast of one, else with one. */
+static const char *
+as_index(Lower *l, const Expr *e, const Val *v)
+{
+	if (e->narg == 1 && v->def && v->def->code == O_cast && type_is_index(&v->def->in[0]->type))
+		return check_text(l, e->arg[0], "...");
+	return arena_printf(l->arena, "i64(%s)", check_text(l, e, "..."));
+}
+
 Val *
 lower_to_index(Lower *l, Operand o, const char *what)
 {
@@ -364,9 +373,9 @@ lower_to_index(Lower *l, Operand o, const char *what)
 		return o.v.v;
 	if (o.v.kind == VK_val && o.v.v->type.space == S_scalar &&
 	    dtype_info[o.v.v->type.dtype].kind != K_flt && o.v.v->type.dtype != D_bool)
-		diag_error(l->diag, e->src, "%s is an i64 but `%s` is %s: write `i64(%s)`", what,
+		diag_error(l->diag, e->src, "%s is an i64 but `%s` is %s: write `%s`", what,
 		           check_text(l, e, "the value"), dtype_info[o.v.v->type.dtype].name,
-		           check_text(l, e, "..."));
+		           as_index(l, e, o.v.v));
 	else if (value_is_tile(&o.v))
 		diag_error(l->diag, e->src,
 		           "%s is a scalar, not a tile %s: take one element of a tensor that is only "
