@@ -74,14 +74,12 @@ group_layout(Gen *g, const Product *p, const Factor *f, int i)
 			continue;
 		}
 		for (Digit x = dim_digits(c, result_dim(p, i)); x.it; digit_next(&x)) {
-			bool warp = x.it->axis == AX_warp;
-			int64_t own = !warp                        ? x.it->extent
-			              : x.it->stride < WARPGROUP ? min64(x.it->extent, WARPGROUP / x.it->stride)
-			                                           : 1;
+			int64_t n = x.it->extent, own = n;
 
-			BUG_IF(g->a, !layout_push(l, d, own, 0, AX_reg) ||
-			                     !layout_push(l, d, x.it->extent / own,
-			                                  own < x.it->extent ? own * x.it->stride : 0, AX_warp));
+			if (x.it->axis == AX_warp)
+				own = x.it->stride < WARPGROUP ? min64(n, WARPGROUP / x.it->stride) : 1;
+			BUG_IF(g->a, !layout_push(l, d, own, 0, AX_reg));
+			BUG_IF(g->a, !layout_push(l, d, n / own, own < n ? own * x.it->stride : 0, AX_warp));
 		}
 	}
 	return l;
