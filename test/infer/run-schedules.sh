@@ -203,6 +203,34 @@ while [ "$i" -lt "$count" ]; do
 		grep -q 'largest absolute error 0,' "$dir/out" || fail "two products of a factor, candidate $i: $(tail -3 "$dir/out")"
 	i=$((i + 1)) n=$((n + 1))
 done
+# One sum of products of warps and of warpgroups, which have it in the same layout: each warpgroup multiplies its rows.
+cat >"$dir/both.hexc" <<'END'
+kernel both(A: f16[M, 64], B: u8[N, 64], C: f16[M, K], D: f16[N, K], Y: out f32[M, N])
+    const WARPS = 8
+{
+    grid(ceil(M, 128), ceil(N, 16));
+    var x: register f32[128, 16] = 0;
+    pipeline k in 0..64 step 64 stages 3 {
+        let b: shared = B[block.y * 16 :+ 16, k :+ 64];
+        x += dot(A[block.x * 128 :+ 128, k :+ 64], (f16(b) - 4).T);
+    }
+    var y: register f32[128, 16] = 0;
+    pipeline k in 0..K step 64 stages 3 {
+        let c: shared = C[block.x * 128 :+ 128, k :+ 64], d: shared = D[block.y * 16 :+ 16, k :+ 64];
+        y += dot(c, d.T);
+    }
+    Y[block.x * 128 :+ 128, block.y * 16 :+ 16] = x + y;
+}
+END
+mixed=$("$HEXC" candidates "$dir/both.hexc" $hopper |
+	sed -n 's/^ *\([0-9]*\) .* mma_m16n8k16[a-z0-9_]* warps 8x1.* wgmma[a-z0-9_]* n 16 warpgroups 2x1.*/\1/p' | head -n 3)
+[ "$mixed" ] || fail "both kinds of products: no such candidate"
+for i in $mixed; do
+	"$HEXC" run "$dir/both.hexc" $hopper --candidate "$i" --prove --exec=sim --check --arg 'A=randint(1,-3,3)[128,64]' \
+		--arg 'B=randint(2,0,9)[32,64]' --arg 'C=randint(3,-3,3)[128,128]' --arg 'D=randint(4,-3,3)[32,128]' >"$dir/out" 2>&1 &&
+		grep -q 'largest absolute error 0,' "$dir/out" || fail "both kinds of products, candidate $i: $(tail -3 "$dir/out")"
+	n=$((n + 1))
+done
 # Without products of warpgroups: warps of a role read by ldmatrix what the engine fetched, multiply by mma.sync, and say
 # that they have read before they multiply what they read last.
 for arch in $(archs | grep 'sm_1[0-9][0-9]'); do
