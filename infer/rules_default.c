@@ -19,9 +19,8 @@ static bool
 takes_any(OpCode c)
 {
 	return c == O_const || c == O_splat || c == O_iota || c == O_for || c == O_if || c == O_shift ||
-	       c == O_gather ||
-	       c == O_slice || c == O_concat || c == O_reduce_sum || c == O_reduce_max ||
-	       c == O_reduce_min || c == O_broadcast || c == O_relayout;
+	       c == O_slice || c == O_concat || c == O_gather || c == O_reduce_sum ||
+	       c == O_reduce_max || c == O_reduce_min || c == O_broadcast || c == O_relayout;
 }
 
 bool

@@ -354,7 +354,9 @@ lower_index_value(Lower *l, const Expr *e, const char *what)
 static const char *
 as_index(Lower *l, const Expr *e, const Val *v)
 {
-	if (e->narg == 1 && v->def && v->def->code == O_cast && type_is_index(&v->def->in[0]->type))
+	bool cast = e->narg == 1 && e->name && strcmp(e->name, dtype_info[v->type.dtype].name) == 0;
+
+	if (cast && v->def && v->def->code == O_cast && type_is_index(&v->def->in[0]->type))
 		return check_text(l, e->arg[0], "...");
 	return arena_printf(l->arena, "i64(%s)", check_text(l, e, "..."));
 }

@@ -22,27 +22,23 @@ typedef struct Plan {
 	int64_t n;          /* elements of a row */
 } Plan;
 
-/* Where ops are put. */
-typedef struct Place {
-	Op *at;
-} Place;
-
+/* In front of `at`. */
 static Val *
-put(Place p, OpCode code, int nin, Val *const *in, Type t)
+put(Op *at, OpCode code, int nin, Val *const *in, Type t)
 {
-	return op_new(p.at->parent, p.at, code, p.at->src, nin, in, 1, &t)->out[0];
+	return op_new(at->parent, at, code, at->src, nin, in, 1, &t)->out[0];
 }
 
 static Val *
-put1(Place p, OpCode code, Val *x, Type t)
+put1(Op *at, OpCode code, Val *x, Type t)
 {
-	return put(p, code, 1, &x, t);
+	return put(at, code, 1, &x, t);
 }
 
 static Val *
-put2(Place p, OpCode code, Val *x, Val *y, Type t)
+put2(Op *at, OpCode code, Val *x, Val *y, Type t)
 {
-	return put(p, code, 2, (Val *[]){ x, y }, t);
+	return put(at, code, 2, (Val *[]){ x, y }, t);
 }
 
 /* ---- whether --------------------------------------------------------------------------------------- */
@@ -142,7 +138,7 @@ table_fits(const Kernel *k, const Op *alloc)
 
 /* The rows of x as the result's dims have them, of n elements each. */
 static Val *
-put_rows(Place at, const Plan *p, Val *x)
+put_rows(Op *at, const Plan *p, Val *x)
 {
 	Type t = type_free(x->type);
 	int perm[DIM_MAX], n = 0;
@@ -171,7 +167,7 @@ put_rows(Place at, const Plan *p, Val *x)
 
 /* Index tile v of the view as all dims have it that indices run along, in type d. */
 static Val *
-put_along(Place at, const Plan *p, Val *v, DType d)
+put_along(Op *at, const Plan *p, Val *v, DType d)
 {
 	Type t = type_free(v->type);
 
@@ -184,7 +180,7 @@ put_along(Place at, const Plan *p, Val *v, DType d)
 }
 
 static Val *
-put_number(Place at, Type t, int64_t x)
+put_number(Op *at, Type t, int64_t x)
 {
 	Val *v = put(at, O_const, 0, NULL, t);
 
@@ -194,7 +190,7 @@ put_number(Place at, Type t, int64_t x)
 
 /* Is i at least 0 and below n? */
 static Val *
-put_inside(Place at, Val *i, int64_t n)
+put_inside(Op *at, Val *i, int64_t n)
 {
 	Type t = i->type, b = t;
 
@@ -205,7 +201,7 @@ put_inside(Place at, Val *i, int64_t n)
 
 /* The numbers of what is chosen, -1 where it is outside along some dim of several. */
 static Val *
-put_chosen(Place at, const Plan *p)
+put_chosen(Op *at, const Plan *p)
 {
 	const Op *view = p->view;
 	DType d = D_i32;
@@ -231,7 +227,7 @@ put_chosen(Place at, const Plan *p)
 
 /* The index of each element of the result. */
 static Val *
-put_index(Place at, const Plan *p)
+put_index(Op *at, const Plan *p)
 {
 	const Type *r = &p->view->out[0]->type;
 	Val *v = put_chosen(at, p);
@@ -251,12 +247,11 @@ put_index(Place at, const Plan *p)
 static void
 gather(Kernel *k, Op *load, Val *x)
 {
-	Place at = { load };
 	Val *v;
 	Plan p;
 
 	plan_make(load->in[0]->def, &p);
-	v = put2(at, O_gather, put_rows(at, &p, x), put_index(at, &p), type_free(load->out[0]->type));
+	v = put2(load, O_gather, put_rows(load, &p, x), put_index(load, &p), type_free(load->out[0]->type));
 	v->name = load->out[0]->name;
 	val_replace(k, load->out[0], v);
 	op_unlink(load);

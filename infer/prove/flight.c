@@ -217,8 +217,8 @@ issue(Flight *f, State *s, const Op *o)
 	for (int i = 0; i < 2; i++) {
 		Val *v = o->in[i];
 		bool shared = v->type.space == S_shared;
-		int set = shared || !o->lowering ? 0 : set_of(o->lowering);
-		int part = shared || !o->lowering ? 0 : o->lowering->dot.from;
+		const Lowering *p = shared ? NULL : o->lowering;
+		int set = p ? set_of(p) : 0, part = p ? p->dot.from : 0;
 
 		if (!shared && is_made_again(s, v, set, part))
 			violation(f, o, "a product under way reads the registers of its factor");

@@ -165,9 +165,9 @@ kernel two(A: f16[M, K], B: f16[N, K], S: f16[16, K], Y: out f32[M, N])
     Y[block.x * 64 :+ 64, block.y * 64 :+ 64] = c + sum(sum(f32(s), 1), 0);
 }
 END
-(ulimit -v 4000000 && exec timeout 60 "$HEXC" candidates "$dir/two.hexc" $hopper) >"$dir/json" 2>&1
-in_roles=$(sed -n 's/^ *\([0-9]*\) .* cycles  roles .*/\1/p' "$dir/json" | head -n 1)
-[ "$in_roles" ] || fail "two loops: $(tail -3 "$dir/json")"
+(ulimit -v 4000000 && exec timeout 60 "$HEXC" candidates "$dir/two.hexc" $hopper) >"$dir/ranked" 2>&1
+in_roles=$(sed -n 's/^ *\([0-9]*\) .* cycles  roles .*/\1/p' "$dir/ranked" | head -n 1)
+[ "$in_roles" ] || fail "two loops: $(tail -3 "$dir/ranked")"
 for i in ${in_roles:+0 $in_roles}; do
 	for k in 128 100; do # rows of whole chunks, and others
 		"$HEXC" run "$dir/two.hexc" $hopper --candidate "$i" --prove --exec=sim --check --arg "A=randint(1,-3,3)[100,$k]" \
