@@ -31,6 +31,18 @@ load_ptx(Launch *l, const hexc_module *m)
 	return cli_error(EXIT_TROUBLE, "the simulator cannot run this PTX: %s", sim_strerror(code));
 }
 
+enum { WORD = 4, BEHIND = 0xa5 };
+
+/* Bytes of the word that tensor t ends in, behind it: updates of 8 bits take it whole, as the driver's memory
+ * lets them, and leave there what was there. */
+static size_t
+behind(const Tensor *t, uint64_t bytes)
+{
+	return t->info.kind == HEXC_POINTER && t->info.bits == 8 && t->info.read && t->info.written
+	               ? (size_t)(-bytes % WORD)
+	               : 0;
+}
+
 /* Outputs that no --arg filled count as not written yet. */
 static int
 send_tensors(Cli *c, Launch *l, const Args *a)
@@ -46,8 +58,9 @@ send_tensors(Cli *c, Launch *l, const Args *a)
 		status = launch_form(c, a, i, &data, &bytes);
 		if (status)
 			return status;
-		l->ptr[i] = sim_alloc(l->device, bytes, t->info.name);
-		if (!l->ptr[i] || (bytes && sim_write(l->device, l->ptr[i], data, bytes) != SIM_OK))
+		l->ptr[i] = sim_alloc(l->device, bytes + behind(t, bytes), t->info.name);
+		if (!l->ptr[i] || (bytes && sim_write(l->device, l->ptr[i], data, bytes) != SIM_OK) ||
+		    sim_fill(l->device, l->ptr[i] + bytes, BEHIND, behind(t, bytes)) != SIM_OK)
 			return cli_error(EXIT_TROUBLE, "out of memory for %s", t->info.name);
 		if (t->value.kind == V_NONE && bytes)
 			sim_mark(l->device, l->ptr[i], bytes, 0);
@@ -89,6 +102,29 @@ read_sim(void *user, int i, void *to, uint64_t bytes)
 	int code = sim_read(l->device, l->ptr[i], to, bytes);
 
 	return code == SIM_OK ? 0 : sim_status(code, NULL);
+}
+
+static int
+check_behind(Cli *c, const Launch *l, const Args *a)
+{
+	for (int i = 0; i < a->n; i++) {
+		unsigned char word[WORD];
+		const unsigned char *data;
+		uint64_t bytes;
+		size_t n;
+		int status = a->t[i].info.kind == HEXC_POINTER ? launch_form(c, a, i, &data, &bytes) : -1;
+
+		if (status > 0)
+			return status;
+		n = status ? 0 : behind(&a->t[i], bytes);
+		if (n && sim_read(l->device, l->ptr[i] + bytes, word, n) != SIM_OK)
+			return cli_error(EXIT_TROUBLE, "%s cannot be read", a->t[i].info.name);
+		for (size_t k = 0; k < n; k++)
+			if (word[k] != BEHIND)
+				return cli_error(EXIT_WRONG, "byte %zu behind %s was changed", k,
+				                 a->t[i].info.name);
+	}
+	return 0;
 }
 
 /* Grid, block and shared memory as the manifest says. */
@@ -146,6 +182,8 @@ launch(Cli *c, Launch *l, Args *a)
 	}
 	if (!status)
 		status = launch_results(c, a, read_sim, l);
+	if (!status)
+		status = check_behind(c, l, a);
 	if (!status)
 		status = sim_write_stats(c, &l->report);
 	return status ? status : wrong;

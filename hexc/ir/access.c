@@ -54,6 +54,12 @@ is_update(const Op *o)
 	return o->code == O_store && IMM(o, update);
 }
 
+bool
+access_takes_words(const Op *o)
+{
+	return is_update(o) && dtype_info[o->in[0]->type.dtype].bits < 16;
+}
+
 /* Along indices into shared memory, which any thread may have written. */
 static bool
 is_gathered(const Op *o)

@@ -19,4 +19,7 @@ bool if_is_copies(const Op *o);
 bool split_goes_on(const Op *a, const Op *b);
 /* Are both atomic stores of one kind?  They may meet in an element in any order. */
 bool access_same_update(const Op *a, const Op *b);
+/* Is o an update of elements narrower than what memory compares and swaps, which reads and writes back what
+ * is beside them in their 32-bit words? */
+bool access_takes_words(const Op *o);
 #endif

@@ -33,6 +33,23 @@ is_logic(StoreKind kind)
 	return kind == STORE_AND || kind == STORE_OR || kind == STORE_XOR;
 }
 
+/* Elements of 8 bits are updated with the 32-bit word around them, all of which should be written. */
+static bool
+check_words(Lower *l, const Expr *e, const Val *tile)
+{
+	const char *name = e->arg[0]->arg[0]->name;
+	int bits = dtype_info[tile->type.dtype].bits;
+	int64_t n = type_size(&tile->type);
+
+	if (tile->type.space != S_shared || bits >= 16 || n * bits % 32 == 0)
+		return true;
+	diag_error(l->diag, e->arg[0]->src,
+	           "`%s` of %s takes the 32-bit words around elements, and `%s` has %lld: make that a "
+	           "multiple of %d",
+	           e->name, dtype_info[tile->type.dtype].name, name, (long long)n, 32 / bits);
+	return false;
+}
+
 /* Is this a slice of a tensor that may be read and written or of a shared tile, of numbers? */
 static bool
 check_target(Lower *l, const Expr *e, const Value *v)
@@ -69,7 +86,7 @@ check_target(Lower *l, const Expr *e, const Value *v)
 		return false;
 	}
 	if (v->v->type.dtype != D_bool && dtype_info[v->v->type.dtype].use == U_any)
-		return true;
+		return check_words(l, e, view_root(v->v));
 	diag_error(l->diag, e->arg[0]->src,
 	           "`%s` of %s: it has no arithmetic, keep `%s` in i32 or f32", e->name,
 	           dtype_info[v->v->type.dtype].name, name);

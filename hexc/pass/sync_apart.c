@@ -304,7 +304,7 @@ access_apart(Sync *s, const Access *then, const Access *now)
 	const Op *a = then->view->def, *b = now->view->def;
 	bool same = true;
 
-	if (!a || !b || then->async)
+	if (!a || !b || then->async || access_takes_words(then->op) || access_takes_words(now->op))
 		return false;
 	if (then->root == now->root && then->root->type.space == S_shared &&
 	    (a->code == O_alloc || (a->code == O_view && a->in[0] == then->root)) &&

@@ -201,6 +201,8 @@ same_place(Sync *s, const Access *a, const Access *b)
 
 	if (a->root != b->root || !a->root)
 		return a->lo >= 0 && b->lo >= 0 && a->lo < b->hi && b->lo < a->hi;
+	if (access_takes_words(a->op) || access_takes_words(b->op))
+		return true;
 	for (int d = 0; d < a->root->type.rank; d++) {
 		touched(s, a->view, d, &lo[0], &hi[0]);
 		touched(s, b->view, d, &lo[1], &hi[1]);

@@ -108,7 +108,7 @@ atom_operand(Gen *g, int bits, const LV *word)
 {
 	if (bits == 64)
 		return join64(g, word[0], word[1]);
-	return bits < 32 ? LLVMBuildTrunc(g->b, word[0], g->i16, "") : as_i32(g, word[0]);
+	return bits == 16 ? LLVMBuildTrunc(g->b, word[0], g->i16, "") : as_i32(g, word[0]);
 }
 
 /* What was there goes to shared memory; outside of the tensor it is 0. */
@@ -133,7 +133,7 @@ emit_atom(Gen *g, const StorePlan *p, const int64_t *index, int reg, const LV *w
 	if (bits == 64)
 		split64(g, out[0], kept);
 	else
-		kept[0] = bits < 32 ? LLVMBuildZExt(g->b, out[0], g->i32, "") : out[0];
+		kept[0] = bits == 16 ? LLVMBuildZExt(g->b, out[0], g->i32, "") : out[0];
 	access_at(p->found, index, &base, &imm, NULL);
 	kept[words] = base;
 	kept[words + 1] = const_i32(g, imm);

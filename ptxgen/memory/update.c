@@ -39,9 +39,12 @@ float_extreme(Gen *g, const Instr *i, LV *in, LV exec)
 
 /* ---- by compare-and-swap ------------------------------------------------------------------------------ */
 
+enum { CAS_BITS = 16 }; /* the fewest that memory compares and swaps (PTX ISA, "atom") */
+
 /* `new` of `old` and `x`, registers of the type's bits; a, b of 32 bits and low of 16 are free.  old + x is
- * fma(old, 1, x), which sm_80 has of bf16.  What is larger is one of the two, so that f32, which has both of
- * them, rounds nothing. */
+ * fma(old, 1, x), which sm_80 has of bf16; elsewhere f32 has the sum, with so many more bits that rounding
+ * it to even once more is rounding once, and a NaN is made quiet.  What is larger is one of the two, so that f32,
+ * which has both of them, rounds nothing. */
 static const char *
 new_of(const Instr *i)
 {
@@ -57,8 +60,14 @@ new_of(const Instr *i)
 	                   : op ".u16 new, old, x; ")
 	switch (i->atom) {
 	case STORE_ADD:
-		return i->ta == D_bf16 ? "mov.b16 low, 0x3f80; fma.rn.bf16 new, old, low, x; "
-		                       : "add.s16 new, old, x; ";
+		if (i->ta == D_bf16 && i->features & T_BF16)
+			return "mov.b16 low, 0x3f80; fma.rn.bf16 new, old, low, x; ";
+		if (i->ta == D_bf16)
+			return BY_F32(WIDE_BF16, "add.rn",
+			              "setp.nan.f32 again, a, a; bfe.u32 b, a, 16, 1; "
+			              "add.u32 b, b, 0x7fff; add.u32 b, b, a; "
+			              "selp.b32 a, 0x7fffffff, b, again; mov.b32 {low, new}, a; ");
+		return "add.s16 new, old, x; ";
 	case STORE_AND: return "and.b16 new, old, x; ";
 	case STORE_OR: return "or.b16 new, old, x; ";
 	case STORE_XOR: return "xor.b16 new, old, x; ";
@@ -72,6 +81,66 @@ new_of(const Instr *i)
 #undef BY_F32
 }
 
+/* Elements of types that are narrower than what memory compares and swaps: tried with the aligned word around
+ * them, whose other bytes go back as they were.  Of bits the word's own instruction serves, with bits that
+ * change nothing for the others.  `a` of `a` and `x`, both as wide as a word; `at` is the word's address,
+ * `low` the element's first bit. */
+static const char *
+word_update(Gen *g, const Instr *i, const char *space)
+{
+	const char *name, *sign = dtype_info[i->ta].kind == K_sint ? "s" : "u", *op;
+
+	switch (i->atom) {
+	case STORE_AND:
+	case STORE_OR:
+	case STORE_XOR:
+		name = i->atom == STORE_AND ? "and" : i->atom == STORE_OR ? "or" : "xor";
+		return arena_printf(g->a,
+		                    "mov.b32 old, %d; bfi.b32 new, x, old, low, %d; "
+		                    "atom.relaxed.%s.%s.b32 now, [at], new; ",
+		                    i->atom == STORE_AND ? -1 : 0, i->bits, space, name);
+	case STORE_ADD: op = "add.u32 a, a, x; "; break;
+	case STORE_MAX: op = arena_printf(g->a, "max.%s32 a, a, x; ", sign); break;
+	case STORE_MIN: op = arena_printf(g->a, "min.%s32 a, a, x; ", sign); break;
+	case STORE_CAS: op = "setp.ne.b32 again, a, y; @again bra done_${:uid}; mov.b32 a, x; "; break;
+	default: op = "mov.b32 a, x; "; break;
+	}
+	return arena_printf(g->a,
+	                    "ld.relaxed.%s.b32 now, [at]; again_${:uid}: mov.b32 old, now; "
+	                    "bfe.%s32 a, old, low, %d; %sbfi.b32 new, a, old, low, %d; "
+	                    "atom.relaxed.%s.cas.b32 now, [at], old, new; "
+	                    "setp.ne.b32 again, now, old; @again bra again_${:uid}; ",
+	                    space, sign, i->bits, op, i->bits, space);
+}
+
+/* in[] is the value, for a compare-and-swap what is expected, the address and what is added to it. */
+static void
+emit_within_word(Gen *g, const Instr *i, const LV *in, LV exec, LV *out)
+{
+	bool shared = i->kind == IK_red_shared || i->kind == IK_atom_shared, cas = i->atom == STORE_CAS;
+	const char *space = shared ? "cta.shared" : "gpu.global";
+	const char *sign = dtype_info[i->ta].kind == K_sint ? "s" : "u", *found, *expected = "", *low, *cons;
+	int at = (out != NULL) + 1 + cas, width = shared ? 32 : 64;
+	LV all[5] = { in[0], in[1], in[2], in[3] };
+
+	all[cas + 3] = exec ? exec : LLVMConstInt(g->i1, 1, 0);
+	found = out ? arena_printf(g->a, "bfe.u32 $0, now, low, %d; ", i->bits) : "";
+	if (cas)
+		expected = arena_printf(g->a, "bfe.%s32 y, $%d, 0, %d; ", sign, at - 1, i->bits);
+	low = shared ? "mov.b32 low, at; " : "cvt.u32.u64 low, at; ";
+	cons = arena_printf(g->a, "%sr,%s%s,n,b", out ? "=&r," : "", cas ? "r," : "", shared ? "r" : "l");
+	asm_emit(g,
+	         arena_printf(g->a,
+	                      "{ .reg .pred again; .reg .b%d at; .reg .b32 old, new, now, x, y, a, low; "
+	                      "mov.b32 now, 0; mov.b32 low, 0; @!$%d bra done_${:uid}; "
+	                      "bfe.%s32 x, $%d, 0, %d; %sadd.s%d at, $%d, $%d; %s"
+	                      "and.b%d at, at, -4; and.b32 low, low, 3; shl.b32 low, low, 3; "
+	                      "%sdone_${:uid}: %s}",
+	                      width, at + 2, sign, out != NULL, i->bits, expected, width, at, at + 1, low,
+	                      width, word_update(g, i, space), found),
+	         cons, AF_MEM, all, cas + 4, out);
+}
+
 void
 emit_tries(Gen *g, const Instr *i, const LV *in, LV exec, LV *out)
 {
@@ -80,6 +149,10 @@ emit_tries(Gen *g, const Instr *i, const LV *in, LV exec, LV *out)
 	int bits = i->bits, first = out != NULL;
 	LV all[4] = { in[0], in[1], in[2], exec ? exec : LLVMConstInt(g->i1, 1, 0) };
 
+	if (bits < CAS_BITS) {
+		emit_within_word(g, i, in, exec, out);
+		return;
+	}
 	letter = bits == 16 ? "h" : bits == 32 ? "r" : "l";
 	found = out ? arena_printf(g->a, "mov.b%d $0, now; ", bits) : "";
 	cons = arena_printf(g->a, "%s%s,%s,n,b", out ? arena_printf(g->a, "=&%s,", letter) : "", letter,
@@ -121,7 +194,8 @@ emit_update(Gen *g, const Instr *i, const LV *word, LV base, LV imm, LV exec)
 			float_extreme(g, i, in, exec);
 			return;
 		}
-		in[0] = LLVMBuildTrunc(g->b, in[0], g->i16, "");
+		if (i->bits == 16)
+			in[0] = LLVMBuildTrunc(g->b, in[0], g->i16, "");
 		emit_tries(g, i, in, exec, NULL);
 		return;
 	}

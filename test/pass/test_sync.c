@@ -81,6 +81,13 @@ static const struct {
 	{ "let b: shared f32[8] = 0;\n let i = iota(0, 8);\n atomic_add(b[i], 1);\n atomic_max(b[i], 2);\n"
 	  " Y[0 :+ 8] = b;\n",
 	  3 },
+	/* parts of a tile: one of 8 bits updates words */
+	{ "let b: shared i32[16] = 0;\n atomic_add(b[0 :+ 7], 1);\n b[7 :+ 9] = i32(A[0 :+ 9]);\n"
+	  " Y[0 :+ 16] = f32(b[0 :+ 16]);\n",
+	  2 },
+	{ "let b: shared i8[16] = 0;\n atomic_add(b[0 :+ 7], 1);\n b[7 :+ 9] = i8(A[0 :+ 9]);\n"
+	  " Y[0 :+ 16] = f32(b[0 :+ 16]);\n",
+	  3 },
 	/* the program's own is enough */
 	{ "let b: shared = A[0 :+ 8];\n barrier;\n Y[0 :+ 8] = b + 1;\n", 1 },
 	/* nothing is read */
