@@ -70,6 +70,37 @@ END2
 w strides '`C` is out, but elements of dimensions 0 and 1 share addresses: its strides are too small for its extents' <<'END2'
 kernel k(C: out f32[N, 4] strides [2, 1]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128, :] = 1; }
 END2
+# Stores of what was read through the same indices: sums, extremes behind a cast, anything; indices written twice; and
+# those that are told apart, or of something else.
+lost() { # TEXT STATEMENTS
+	printf 'kernel k(I: i32[N], X: f32[N], C: inout f32[M], H: inout f16[8, M])\n const WARPS = 2\n{ grid(ceil(N, 64));
+		let n = block.x * 64, i = I[n :+ 64], x = X[n :+ 64];
+		%s\n C[0 :+ 1] = f32(i[0 :+ 1]) + x[0 :+ 1] + f32(H[0 :+ 1, 0]); }\n' "$2" >"$dir/lost.hexc"
+	if [ "$1" ]; then
+		w lost "$1" <"$dir/lost.hexc"
+	else
+		"$HEXC" --emit-ptx "$dir/lost.hexc" -o "$dir/w.ptx" 2>"$dir/err" && [ ! -s "$dir/err" ] || fail "$2: $(cat "$dir/err")"
+	fi
+}
+lost 'that two indices name, one change stays and the others are lost: `atomic_add(C[..], x)` keeps them all' 'C[i] += x;'
+lost '`atomic_add(C[..], -x)` keeps them all' 'C[i] -= x;'
+lost '`atomic_max(H[..], x)` keeps them all' 'H[0, i] = f16(max(f32(H[0, i]), x));'
+lost 'an atomic update, as `atomic_add`, loses none' 'C[i] = where(x < 0, C[i] * x, x);'
+lost '`atomic_add(C[..], x)` keeps them all' 'C[I[n :+ 64] + 1] = C[I[n :+ 64] + 1] + x;'
+lost '`atomic_add(C[..], x)` keeps them all' 'C[iota(0, 64) / 2] += x;'
+lost '`atomic_add(C[..], x)` keeps them all' 'C[iota(0, 64) * 6 % 64] += x;'
+lost '`atomic_add(C[..], x)` keeps them all' 'C[iota(0, 8, 1) * 7 + iota(1, 8, 8)] += reshape(x, 8, 8);'
+lost '`atomic_add(H[..], x)` keeps them all' 'H[iota(0, 64) % 8, iota(0, 64) / 4] += f16(x);'
+lost '' 'C[i64(iota(0, 64)) * 2 + n] += x;'
+lost '' 'C[63 - iota(0, 64)] += x;'
+lost '' 'C[iota(0, 64) * 5 % 64] += x;'
+lost '' 'C[iota(0, 8, 1) * 8 + iota(1, 8, 8)] += reshape(x, 8, 8);'
+lost '' 'H[iota(0, 64) % 8, iota(0, 64) / 8] += f16(x);'
+lost '' 'H[iota(0, 8, 1), iota(1, 8, 8) * 2] += f16(reshape(x, 8, 8));'
+lost '' 'C[i] = x;'
+lost '' 'C[i] = C[i + 1] + x;'
+lost '' 'C[i] = sum(C[i], 0) + x;'
+lost '' 'atomic_add(C[i], x);'
 w fma 'this dot of f32 is done by fma, without tensor cores: cast both sides, as in `dot(f16(a), f16(b))`, or write `dot(a, b, tf32)`' <<'END2'
 kernel k(A: f32[64, 64], B: f32[64, 64], C: out f32[64, 64]) 
 {

@@ -1,0 +1,335 @@
+/* warn_lost.c - elements that are read, changed and stored through indices of which two may be equal. */
+#include "hexc/ir/access.h"
+#include "hexc/lang/warn.h"
+
+enum { BUDGET = 400, STEP_MAX = 1 << 30 };
+
+static int64_t
+magnitude(int64_t x)
+{
+	return x < 0 ? -x : x;
+}
+
+/* ---- values that are the same ---------------------------------------------------------------------- */
+
+static bool
+same_type(const Type *a, const Type *b)
+{
+	for (int d = 0; d < a->rank && a->rank == b->rank; d++)
+		if (a->shape[d] != b->shape[d])
+			return false;
+	return a->rank == b->rank && a->dtype == b->dtype && a->space == b->space;
+}
+
+/* Computed the same way from the same, as far as *left steps say; what is loaded twice counts as that. */
+static bool
+same_value(const Val *a, const Val *b, int *left)
+{
+	const Op *x = a->def, *y = b->def;
+
+	if (a == b)
+		return true;
+	if (!x || !y || (*left)-- <= 0 || x->code != y->code || x->nin != y->nin || a->index != b->index ||
+	    x->fimm != y->fimm || !same_type(&a->type, &b->type) ||
+	    (!op_is(x, F_PURE | F_ELT) && x->code != O_load))
+		return false;
+	for (int i = 0; i < DIM_MAX; i++)
+		if (x->imm[i] != y->imm[i])
+			return false;
+	for (int i = 0; i < x->nin; i++)
+		if (!same_value(x->in[i], y->in[i], left))
+			return false;
+	return true;
+}
+
+/* ---- indices that differ --------------------------------------------------------------------------- */
+
+/* What is known of an index tile: the dims along which it tells elements apart, whatever those of other dims
+ * are; and, where it is a sum of multiples of its coordinates, by what. */
+typedef struct Spread {
+	unsigned apart;
+	bool affine;
+	bool positive; /* or 0 */
+	int64_t by[DIM_MAX];
+} Spread;
+
+static bool
+const_of(const Val *v, int64_t *c)
+{
+	const Op *o = v->def;
+
+	if (o && o->code == O_splat)
+		return val_is_const(o->in[0], c);
+	if (o && o->code == O_const && v->type.space == S_reg) {
+		*c = IMM(o, value);
+		return true;
+	}
+	return val_is_const(v, c);
+}
+
+/* Sums of multiples of coordinates differ if each multiple is more than all smaller ones come to. */
+static void
+tell_apart(const Type *t, Spread *s)
+{
+	int64_t reach = 0;
+	unsigned done = 0;
+
+	s->apart = 0;
+	for (;;) {
+		int least = -1;
+
+		for (int d = 0; d < t->rank; d++)
+			if (!(done >> d & 1) && t->shape[d] > 1 && s->by[d] &&
+			    (least < 0 || magnitude(s->by[d]) < magnitude(s->by[least])))
+				least = d;
+		if (least < 0)
+			break;
+		if (magnitude(s->by[least]) <= reach || magnitude(s->by[least]) > STEP_MAX) {
+			s->apart = 0;
+			return;
+		}
+		reach += magnitude(s->by[least]) * (t->shape[least] - 1);
+		done |= 1u << least;
+		s->apart |= 1u << least;
+	}
+}
+
+/* The same for all elements? */
+static bool
+is_uniform(const Spread *s)
+{
+	for (int d = 0; d < DIM_MAX; d++)
+		if (s->by[d])
+			return false;
+	return s->affine;
+}
+
+static Spread spread_of(const Val *v, int *left);
+
+/* x + y, x - y, x * y */
+static Spread
+spread_arith(const Op *o, int *left)
+{
+	Spread x = spread_of(o->in[0], left), y = spread_of(o->in[1], left), s = { 0 };
+	int64_t c = 0;
+	int at = const_of(o->in[0], &c) ? 1 : 0;
+
+	s.affine = x.affine && y.affine;
+	s.positive = x.positive && y.positive && o->code == O_add;
+	if (o->code == O_mul) {
+		if ((!at && !const_of(o->in[1], &c)) || magnitude(c) > STEP_MAX)
+			return (Spread){ 0 };
+		s = at ? y : x;
+		s.positive &= c >= 0;
+		for (int d = 0; d < DIM_MAX; d++)
+			if (magnitude(s.by[d]) > STEP_MAX)
+				return (Spread){ 0 };
+			else
+				s.by[d] *= c;
+		s.apart = c ? s.apart : 0;
+		return s;
+	}
+	for (int d = 0; s.affine && d < DIM_MAX; d++)
+		s.by[d] = o->code == O_add ? x.by[d] + y.by[d] : x.by[d] - y.by[d];
+	if (s.affine)
+		tell_apart(&o->out[0]->type, &s);
+	else if (is_uniform(&x))
+		s.apart = y.apart;
+	else if (is_uniform(&y))
+		s.apart = x.apart;
+	return s;
+}
+
+/* Of dims that are not 1, in their order, from one shape to another. */
+static Spread
+spread_shape(const Op *o, Spread x)
+{
+	const Type *from = &o->in[0]->type, *to = &o->out[0]->type;
+	Spread s = { .affine = x.affine, .positive = x.positive };
+	int d = 0;
+
+	for (int e = 0; e < to->rank; e++) {
+		if (to->shape[e] == 1)
+			continue;
+		while (d < from->rank && from->shape[d] == 1)
+			d++;
+		if (d == from->rank || from->shape[d] != to->shape[e])
+			return (Spread){ 0 };
+		s.by[e] = x.by[d];
+		s.apart |= (x.apart >> d & 1) << e;
+		d++;
+	}
+	return s;
+}
+
+static Spread
+spread_of(const Val *v, int *left)
+{
+	const Op *o = v->def;
+	Spread s = { 0 };
+	int64_t c;
+
+	if (v->type.space != S_reg || (o && (o->code == O_splat || o->code == O_const)))
+		return (Spread){ .affine = true, .positive = const_of(v, &c) && c >= 0 };
+	if (!o || (*left)-- <= 0)
+		return s;
+	switch (o->code) {
+	case O_iota:
+		s.affine = s.positive = true;
+		s.by[IMM(o, dim)] = 1;
+		tell_apart(&v->type, &s);
+		return s;
+	case O_add:
+	case O_sub:
+	case O_mul: return spread_arith(o, left);
+	case O_mod: /* the remainders of numbers that are a step apart, which has no part in common with n */
+		s = spread_of(o->in[0], left);
+		for (int d = 0; d < v->type.rank; d++)
+			if (s.affine && s.apart == 1u << d && const_of(o->in[1], &c) && c >= v->type.shape[d] &&
+			    gcd64(magnitude(s.by[d]), c) == 1 && s.positive)
+				return (Spread){ .apart = s.apart };
+		return (Spread){ 0 };
+	case O_neg:
+	case O_not:
+		s = spread_of(o->in[0], left);
+		s.affine = s.positive = false;
+		return s;
+	case O_xor:
+		s = spread_of(o->in[const_of(o->in[0], &c) ? 1 : 0], left);
+		s.affine = s.positive = false;
+		return const_of(o->in[0], &c) || const_of(o->in[1], &c) ? s : (Spread){ 0 };
+	case O_cast: return spread_of(o->in[0], left);
+	case O_select: /* what is left out names nothing */
+		return const_of(o->in[2], &c) && c < 0 ? spread_of(o->in[1], left) : s;
+	case O_reshape: return spread_shape(o, spread_of(o->in[0], left));
+	case O_broadcast:
+		s = spread_of(o->in[0], left);
+		for (int d = 0; d < v->type.rank; d++)
+			if (o->in[0]->type.shape[d] == 1)
+				s.by[d] = 0;
+		return s;
+	case O_pin:
+	case O_relayout: return spread_of(o->in[0], left);
+	default: return s;
+	}
+}
+
+static const Val *
+no_edge(const Val *v)
+{
+	int64_t c;
+
+	while (v->def && v->def->code == O_select && const_of(v->def->in[2], &c) && c < 0)
+		v = v->def->in[1];
+	return v;
+}
+
+/* x / c and x % c together are x: *whole is that, for indices a and b. */
+static bool
+two_digits(const Val *a, const Val *b, const Val **whole)
+{
+	const Op *x = no_edge(a)->def, *y = no_edge(b)->def;
+	int left = BUDGET;
+	int64_t c, d;
+
+	if (!x || !y || x->code != O_div || y->code != O_mod || !const_of(x->in[1], &c) ||
+	    !const_of(y->in[1], &d) || c != d || !same_value(x->in[0], y->in[0], &left))
+		return false;
+	*whole = x->in[0];
+	return true;
+}
+
+/* Does the view name no element twice, as far as can be seen? */
+static bool
+view_tells_apart(const Op *view)
+{
+	int rank = view->in[0]->type.rank, nd = view_gather_rank(view);
+	int first = view_gather_dim(view);
+	unsigned apart = 0, want = 0;
+
+	for (int i = 0; i < nd; i++)
+		if (view->out[0]->type.shape[first + i] > 1)
+			want |= 1u << i;
+	for (int d = 0; d < rank; d++) {
+		int left = BUDGET;
+		const Val *whole;
+
+		if (!view_gathers(view, d))
+			continue;
+		apart |= spread_of(view->in[1 + d], &left).apart;
+		for (int e = 0; e < rank; e++)
+			if (view_gathers(view, e) && two_digits(view->in[1 + d], view->in[1 + e], &whole))
+				apart |= spread_of(whole, &left).apart;
+	}
+	return (want & ~apart) == 0;
+}
+
+/* ---- what is stored -------------------------------------------------------------------------------- */
+
+static bool
+same_view(const Op *a, const Op *b)
+{
+	int left = BUDGET;
+
+	if (a == b)
+		return true;
+	if (!b || b->code != O_view || a->in[0] != b->in[0] || IMM(a, dropped) != IMM(b, dropped))
+		return false;
+	for (int i = 1; i < a->nin; i++)
+		if (!same_value(a->in[i], b->in[i], &left))
+			return false;
+	return true;
+}
+
+/* Is v computed, element by element, from what the view shows? */
+static bool
+made_of(const Val *v, const Op *view, int *left)
+{
+	const Op *o = v->def;
+
+	if (!o || (*left)-- <= 0)
+		return false;
+	if (o->code == O_load)
+		return same_view(view, o->in[0]->def);
+	if (!op_is(o, F_ELT))
+		return false;
+	for (int i = 0; i < o->nin; i++)
+		if (made_of(o->in[i], view, left))
+			return true;
+	return false;
+}
+
+static void
+check_store(Kernel *k, const Op *o)
+{
+	const Op *view = o->in[1]->def, *how = o->in[0]->def;
+	const Param *p = view && view->code == O_view ? val_param(k, view->in[0]) : NULL;
+	int left = BUDGET;
+	static const char *const name[] = { [O_add] = "add", [O_sub] = "add", [O_max] = "max", [O_min] = "min",
+		                            [O_and] = "and", [O_or] = "or",   [O_xor] = "xor" };
+	const char *update = NULL;
+
+	if (!p || view_gather_dim(view) < 0 || !made_of(o->in[0], view, &left) || view_tells_apart(view))
+		return;
+	while (how->code == O_cast)
+		how = how->in[0]->def;
+	if (how->code < COUNT_OF(name))
+		update = name[how->code];
+	diag_warn(k->unit->diag, DW_lost, o->src,
+	          "of what is done to an element of `%s` that two indices name, one change stays and the others are "
+	          "lost: %s",
+	          p->name,
+	          update ? arena_printf(k->unit->arena, "`atomic_%s(%s[..], %sx)` keeps them all", update,
+	                                p->name, how->code == O_sub ? "-" : "")
+	                 : "an atomic update, as `atomic_add`, loses none");
+}
+
+void
+warn_lost(Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_store && IMM(o, update) == STORE_PLAIN)
+			check_store(k, o);
+}
