@@ -578,6 +578,13 @@ Fact val_fact_at(Kernel *k, const Op *at, const Val *v);
 void facts_keep(Kernel *k);
 void facts_drop(Kernel *k);
 
+/* ---- facts about indices (facts_apart.c) --------------------------------------------------------- */
+
+/* Are a and b computed the same way from the same, as far as is looked?  What is loaded twice counts so. */
+bool val_same_way(const Val *a, const Val *b);
+/* Does a view along indices name no element twice, as far as can be seen? */
+bool view_names_once(const Op *view);
+
 /* ---- facts about views (facts_view.c) ------------------------------------------------------------ */
 
 /* Neighbours of a view along dim d of its operand are so many elements apart there. */

@@ -236,9 +236,7 @@ unit_parse(Unit *u, const Define *def, int ndef, const char *only)
 			warn_unused_kernel(u, d);
 	for (const FnDecl *f = file.fn; f; f = f->next)
 		warn_unused_fn(u, f);
-	for (int i = 0; i < u->nkernel; i++) {
+	for (int i = 0; i < u->nkernel; i++)
 		warn_memory(u->kernel[i]);
-		warn_lost(u->kernel[i]);
-	}
 	return true;
 }

@@ -1,4 +1,5 @@
-/* warn_memory.c - slices along another dimension's size, elements that nobody writes, strides that meet. */
+/* warn_memory.c - slices along another dimension's size, elements that nobody writes, strides that meet,
+ * changes that get lost. */
 #include "hexc/ir/access.h"
 #include "hexc/lang/warn.h"
 
@@ -282,6 +283,66 @@ check_strides(Kernel *k, const Param *p)
 			}
 }
 
+/* ---- what is read, changed and stored -------------------------------------------------------------- */
+
+static bool
+same_view(const Op *a, const Op *b)
+{
+	if (a == b)
+		return true;
+	if (!b || b->code != O_view || a->in[0] != b->in[0] || IMM(a, dropped) != IMM(b, dropped))
+		return false;
+	for (int i = 1; i < a->nin; i++)
+		if (!val_same_way(a->in[i], b->in[i]))
+			return false;
+	return true;
+}
+
+/* Is v computed, element by element, from what the view shows? */
+static bool
+made_of(const Val *v, const Op *view, int *left)
+{
+	const Op *o = v->def;
+
+	if (!o || (*left)-- <= 0)
+		return false;
+	if (o->code == O_load)
+		return same_view(view, o->in[0]->def);
+	if (!op_is(o, F_ELT))
+		return false;
+	for (int i = 0; i < o->nin; i++)
+		if (made_of(o->in[i], view, left))
+			return true;
+	return false;
+}
+
+static void
+check_lost(Kernel *k, const Op *o)
+{
+	const Op *view = o->in[1]->def, *how = o->in[0]->def;
+	const Param *p = view && view->code == O_view ? val_param(k, view->in[0]) : NULL;
+	int left = 400;
+	static const char *const name[] = { /* none: another op */
+		[O_add] = "add", [O_sub] = "add", [O_max] = "max", [O_min] = "min",
+		[O_and] = "and", [O_or] = "or",	  [O_xor] = "xor",
+	};
+	const char *update = NULL;
+
+	if (!p || view_gather_dim(view) < 0 || !made_of(o->in[0], view, &left) || view_names_once(view))
+		return;
+	while (how->code == O_cast)
+		how = how->in[0]->def;
+	if (how->code < COUNT_OF(name))
+		update = name[how->code];
+	diag_warn(k->unit->diag, DW_lost, o->src,
+	          "of what is done to an element of `%s` that two indices name, one change stays and the others "
+	          "are lost: %s",
+	          p->name,
+	          update ? arena_printf(k->unit->arena, "`atomic_%s(%s[..], %sx)` keeps them all", update,
+	                                p->name, how->code == O_sub ? "-" : "")
+	                 : "an atomic update, as `atomic_add`, loses none");
+}
+
 void
 warn_memory(Kernel *k)
 {
@@ -290,6 +351,8 @@ warn_memory(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		const Param *p = o->code == O_view ? val_param(k, o->in[0]) : NULL;
 
+		if (o->code == O_store && IMM(o, update) == STORE_PLAIN)
+			check_lost(k, o);
 		for (int d = 0; p && d < p->val->type.rank; d++)
 			if (!view_gathers(o, d))
 				check_slice(k, o, p, d);

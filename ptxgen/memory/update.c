@@ -43,8 +43,8 @@ enum { CAS_BITS = 16 }; /* the fewest that memory compares and swaps (PTX ISA, "
 
 /* `new` of `old` and `x`, registers of the type's bits; a, b of 32 bits and low of 16 are free.  old + x is
  * fma(old, 1, x), which sm_80 has of bf16; elsewhere f32 has the sum, with so many more bits that rounding
- * it to even once more is rounding once, and a NaN is made quiet.  What is larger is one of the two, so that f32,
- * which has both of them, rounds nothing. */
+ * it to even once more is rounding once, and a NaN is made quiet.  What is larger is one of the two, so that
+ * f32, which has both of them, rounds nothing. */
 static const char *
 new_of(const Instr *i)
 {

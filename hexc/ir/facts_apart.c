@@ -1,6 +1,5 @@
-/* warn_lost.c - elements that are read, changed and stored through indices of which two may be equal. */
-#include "hexc/ir/access.h"
-#include "hexc/lang/warn.h"
+/* facts_apart.c - values made the same way, and indices that differ. */
+#include "hexc/ir/ir.h"
 
 enum { BUDGET = 400, STEP_MAX = 1 << 30 };
 
@@ -40,6 +39,14 @@ same_value(const Val *a, const Val *b, int *left)
 		if (!same_value(x->in[i], y->in[i], left))
 			return false;
 	return true;
+}
+
+bool
+val_same_way(const Val *a, const Val *b)
+{
+	int left = BUDGET;
+
+	return same_value(a, b, &left);
 }
 
 /* ---- indices that differ --------------------------------------------------------------------------- */
@@ -185,7 +192,8 @@ spread_of(const Val *v, int *left)
 	case O_mod: /* the remainders of numbers that are a step apart, which has no part in common with n */
 		s = spread_of(o->in[0], left);
 		for (int d = 0; d < v->type.rank; d++)
-			if (s.affine && s.apart == 1u << d && const_of(o->in[1], &c) && c >= v->type.shape[d] &&
+			if (s.affine && s.apart == 1u << d && const_of(o->in[1], &c) &&
+			    c >= v->type.shape[d] &&
 			    gcd64(magnitude(s.by[d]), c) == 1 && s.positive)
 				return (Spread){ .apart = s.apart };
 		return (Spread){ 0 };
@@ -229,19 +237,17 @@ static bool
 two_digits(const Val *a, const Val *b, const Val **whole)
 {
 	const Op *x = no_edge(a)->def, *y = no_edge(b)->def;
-	int left = BUDGET;
 	int64_t c, d;
 
 	if (!x || !y || x->code != O_div || y->code != O_mod || !const_of(x->in[1], &c) ||
-	    !const_of(y->in[1], &d) || c != d || !same_value(x->in[0], y->in[0], &left))
+	    !const_of(y->in[1], &d) || c != d || !val_same_way(x->in[0], y->in[0]))
 		return false;
 	*whole = x->in[0];
 	return true;
 }
 
-/* Does the view name no element twice, as far as can be seen? */
-static bool
-view_tells_apart(const Op *view)
+bool
+view_names_once(const Op *view)
 {
 	int rank = view->in[0]->type.rank, nd = view_gather_rank(view);
 	int first = view_gather_dim(view);
@@ -262,74 +268,4 @@ view_tells_apart(const Op *view)
 				apart |= spread_of(whole, &left).apart;
 	}
 	return (want & ~apart) == 0;
-}
-
-/* ---- what is stored -------------------------------------------------------------------------------- */
-
-static bool
-same_view(const Op *a, const Op *b)
-{
-	int left = BUDGET;
-
-	if (a == b)
-		return true;
-	if (!b || b->code != O_view || a->in[0] != b->in[0] || IMM(a, dropped) != IMM(b, dropped))
-		return false;
-	for (int i = 1; i < a->nin; i++)
-		if (!same_value(a->in[i], b->in[i], &left))
-			return false;
-	return true;
-}
-
-/* Is v computed, element by element, from what the view shows? */
-static bool
-made_of(const Val *v, const Op *view, int *left)
-{
-	const Op *o = v->def;
-
-	if (!o || (*left)-- <= 0)
-		return false;
-	if (o->code == O_load)
-		return same_view(view, o->in[0]->def);
-	if (!op_is(o, F_ELT))
-		return false;
-	for (int i = 0; i < o->nin; i++)
-		if (made_of(o->in[i], view, left))
-			return true;
-	return false;
-}
-
-static void
-check_store(Kernel *k, const Op *o)
-{
-	const Op *view = o->in[1]->def, *how = o->in[0]->def;
-	const Param *p = view && view->code == O_view ? val_param(k, view->in[0]) : NULL;
-	int left = BUDGET;
-	static const char *const name[] = { [O_add] = "add", [O_sub] = "add", [O_max] = "max", [O_min] = "min",
-		                            [O_and] = "and", [O_or] = "or",   [O_xor] = "xor" };
-	const char *update = NULL;
-
-	if (!p || view_gather_dim(view) < 0 || !made_of(o->in[0], view, &left) || view_tells_apart(view))
-		return;
-	while (how->code == O_cast)
-		how = how->in[0]->def;
-	if (how->code < COUNT_OF(name))
-		update = name[how->code];
-	diag_warn(k->unit->diag, DW_lost, o->src,
-	          "of what is done to an element of `%s` that two indices name, one change stays and the others are "
-	          "lost: %s",
-	          p->name,
-	          update ? arena_printf(k->unit->arena, "`atomic_%s(%s[..], %sx)` keeps them all", update,
-	                                p->name, how->code == O_sub ? "-" : "")
-	                 : "an atomic update, as `atomic_add`, loses none");
-}
-
-void
-warn_lost(Kernel *k)
-{
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_store && IMM(o, update) == STORE_PLAIN)
-			check_store(k, o);
 }
