@@ -335,8 +335,8 @@ check_lost(Kernel *k, const Op *o)
 	if (how->code < COUNT_OF(name))
 		update = name[how->code];
 	diag_warn(k->unit->diag, DW_lost, o->src,
-	          "of what is done to an element of `%s` that two indices name, one change stays and the others "
-	          "are lost: %s",
+	          "of what is done to an element of `%s` that two indices name, one change stays and the "
+	          "others are lost: %s",
 	          p->name,
 	          update ? arena_printf(k->unit->arena, "`atomic_%s(%s[..], %sx)` keeps them all", update,
 	                                p->name, how->code == O_sub ? "-" : "")
