@@ -60,4 +60,45 @@ END
 compiled "$dir/long.hexc" --arch sm_80
 grep -q '^\.maxnreg 128' "$dir/p" || fail "long: not told to take 128 registers"
 grep -q 'no-spill' "$dir/err" || fail "long: not warned of"
+
+# a state that a loop carries beside what is made of it: a little is too much, and is told
+cat >"$dir/state.hexc" <<'END'
+kernel state(Q: f16[T, 128], K: f16[T, 128], V: f16[T, 128], D: f32[128], Y: out f16[T, 128])
+    const WARPS = 4
+    assume T % 64 == 0
+{
+    grid(1);
+    var s: register f32[128, 128] = 0;
+    let d: register = reshape(D[:], 128, 1);
+    for t in 0..T step 64 {
+        let q: shared = Q[t :+ 64, :], k: shared = K[t :+ 64, :], v: shared = V[t :+ 64, :];
+        Y[t :+ 64, :] = f16(dot(q, f16(s)));
+        s = s * d + dot(k.T, v);
+    }
+}
+END
+compiled "$dir/state.hexc" --arch sm_80
+grep -q 'no-spill' "$dir/err" || fail "state: not warned of"
+got=$(spilled sm_80)
+[ "${got:-1}" -gt 0 ] || fail "state is warned of, and does not spill"
+
+# the same without products: what a turn hands on, and is read behind the loop too, has one register
+cat >"$dir/gated.hexc" <<'END'
+kernel gated(Q: f32[T, 128], K: f32[T, 128], V: f32[T, 128], G: f32[T, 128], Y: out f32[T, 128], E: out f32[128, 128])
+    const WARPS = 4
+{
+    grid(1);
+    var s: register f32[128, 128] = 0;
+    for t in 0..T {
+        let g = exp(reshape(G[t, :], 128, 1)), k = reshape(K[t, :], 128, 1), v = reshape(V[t, :], 1, 128);
+        s = s * g + k * v;
+        Y[t, :] = reshape(sum(s * reshape(Q[t, :], 128, 1), 0), 128);
+    }
+    E[:, :] = s;
+}
+END
+compiled "$dir/gated.hexc" --arch sm_80
+[ ! -s "$dir/err" ] || fail "gated: $(cat "$dir/err")"
+got=$(spilled sm_80)
+[ "${got:-0}" = 0 ] || fail "gated spills $got bytes"
 exit $bad
