@@ -90,8 +90,9 @@ pad_is_fixed(const Kernel *k, Val *mem)
 	return (mem->def && mem->def->code == O_view && view_gather_dim(mem->def) >= 0) || (t && t->pack);
 }
 
-/* Tiles of indices, and what they choose from a tensor, are as long as each other where more may be read: behind
- * their end they name anything.  What is written, by whomever, is read and written as the program says. */
+/* Tiles of indices, and what they choose from a tensor, are as long as each other where more may be read:
+ * behind their end they name anything.  What is written, by whomever, is read and written as the program
+ * says. */
 static bool
 may_choose_more(const Pad *p, const Op *view)
 {

@@ -71,8 +71,8 @@ TEST(a_loop_keeps_what_is_read_behind_it_and_hands_on)
 	                 3);
 }
 
-/* %r3 is what %r2 was: both are read, the one in the next turn and the other behind the loop, in one register;
- * where %r2 is written anew, or what a turn was handed is read as well, that takes two. */
+/* %r3 is what %r2 was: both are read, the one in the next turn and the other behind the loop, in one
+ * register; where %r2 is written anew, or there is more to be read, that takes two. */
 static int
 handed_on(const char *before, const char *after, const char *behind)
 {
