@@ -8,9 +8,10 @@
  *
  * Dims that ops tie are as long as each other, and grow together (pad_tie.c).  One that something else than
  * such ops touches stays: dims that are cut or joined, those of indices into what is written.  How long
- * tiles become is asked of products, and then of those that are moved from and to memory, the largest first: what costs a lane least
- * (pad_shape.c).  Memory stays as it is: a tile that has grown is moved by a view that is longer than what it
- * shows, or reaches past the tensor's end; so are copies that threads share out better then:
+ * tiles become is asked of products, and then of those that are moved from and to memory, the largest
+ * first: what costs a lane least (pad_shape.c).  Memory stays as it is: a tile that has grown is moved by a
+ * view that is longer than what it shows, or reaches past the tensor's end; so are copies that threads share
+ * out better then:
  * 64 rows of 144 bytes are 576 pieces of 16 bytes, 4.5 times as many as 128 threads; of 64 rows of 160 each
  * makes five, and half of them none of the last.
  *
