@@ -4,8 +4,9 @@
  * lane holds of it takes registers, fewer blocks fit an SM, and each warp has much to do by itself.  So
  * where four warps would hold many elements of a tile in a lane, more are tried: of twice to four times
  * as many those that share it out by 16-byte accesses with the least padding (pass pad), if that is
- * little.  And warps that meet for what each has of a short row wait for each other: where fewer would
- * not hold many elements, neither of a row nor of a tile that a loop carries, they are tried. */
+ * little; or of a tile that a loop carries, however short what it reads is.  And warps that meet for what
+ * each has of a short row wait for each other: where fewer would not hold many elements, neither of a row
+ * nor of a tile that a loop carries, they are tried. */
 #include "infer/base/model.h"
 #include "infer/infer.h"
 
@@ -121,6 +122,8 @@ warps_tried(const Kernel *k, const int **out)
 	r = longest_row(k);
 	if (r.size <= held * k->warps) {
 		kept = largest_carried(k);
+		for (int w = 2 * k->warps; w <= ROW_WARPS && n < WARPS_TRIED && 2 * kept > held * w; w *= 2)
+			warps[n++] = w;
 		for (int w = k->warps / 2; w > 0 && n < WARPS_TRIED && lanes_meet(k); w /= 2)
 			if (r.size <= held * w && kept <= held * w)
 				warps[n++] = w;

@@ -57,6 +57,7 @@ typedef struct Part {
 	int limit, live;
 	bool reached;
 	uint64_t *in, *out; /* of what lives from part to part */
+	uint64_t *same; /* of `out`: copies of others of it, as the last a part does */
 } Part;
 
 typedef struct Lives {
@@ -71,6 +72,8 @@ typedef struct Lives {
 	int *who;   /* [nwide] */
 	int nwide, cap_wide;
 	int *seen;  /* [nreg] the part in which it lives now, from 1 */
+	int *wrote, *used; /* [nreg] the last walk that has met it written, read */
+	int walks;
 } Lives;
 
 /* Of entry `name`, l->b.a is given.  False: the module has none. */

@@ -166,6 +166,64 @@ has(const uint64_t *set, int i)
 	return set[i / 64] >> (i % 64) & 1;
 }
 
+static void
+put(uint64_t *set, int i)
+{
+	set[i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+/* Statement x is met on a way from the end. */
+static void
+meet(Lives *l, const Ins *x)
+{
+	for (int j = 0; j < x->nout + x->nin; j++) {
+		int v = value_of(l, outs(l, x)[j]);
+
+		if (v >= 0)
+			(j < x->nout ? l->wrote : l->used)[v] = l->walks;
+	}
+}
+
+/* Does x, from which on statements have been met, copy what lives on to what lives on, so that they have one
+ * register from here on?  So do turns of a loop hand on what is read behind the loop, too. */
+static bool
+is_shared(const Lives *l, const Part *part, const Ins *x, int *dst)
+{
+	int from;
+
+	if (x->kind != INS_COPY || x->guarded)
+		return false;
+	*dst = value_of(l, outs(l, x)[0]);
+	from = value_of(l, ins(l, x)[0]);
+	return *dst >= 0 && from >= 0 && l->wide[*dst] >= 0 && l->wide[from] >= 0 &&
+	       has(part->out, l->wide[*dst]) && has(part->out, l->wide[from]) &&
+	       l->b.halves[*dst] == l->b.halves[from] && l->wrote[*dst] != l->walks &&
+	       l->used[*dst] != l->walks && l->wrote[from] != l->walks;
+}
+
+static void
+find_same(Lives *l, Part *part)
+{
+	int dst;
+
+	memset(part->same, 0, sizeof *part->same * (size_t)((l->nwide + 63) / 64));
+	l->walks++;
+	for (int i = part->to - 1; i >= part->from; i--) {
+		if (is_shared(l, part, &l->b.ins[i], &dst))
+			put(part->same, l->wide[dst]);
+		meet(l, &l->b.ins[i]);
+	}
+}
+
+/* Is x one of the copies in part->same? */
+static bool
+is_same(const Lives *l, const Part *part, const Ins *x)
+{
+	int v = x->kind == INS_COPY && !x->guarded ? value_of(l, outs(l, x)[0]) : -1;
+
+	return v >= 0 && l->wide[v] >= 0 && has(part->same, l->wide[v]);
+}
+
 /* One walk through a part from its end, where `out` lives, to its begin: part->in; the most that live. */
 static int
 walk(Lives *l, int p)
@@ -174,10 +232,11 @@ walk(Lives *l, int p)
 	int words = (l->nwide + 63) / 64;
 	int64_t now = 0, most;
 
+	find_same(l, part);
 	for (int i = 0; i < l->nwide; i++)
 		if (has(part->out, i)) {
-			l->seen[l->who[i]] = p + 1;
-			now += l->b.halves[l->who[i]];
+			l->seen[l->who[i]] = has(part->same, i) ? 0 : p + 1;
+			now += has(part->same, i) ? 0 : l->b.halves[l->who[i]];
 		} else {
 			l->seen[l->who[i]] = 0;
 		}
@@ -186,7 +245,7 @@ walk(Lives *l, int p)
 		const Ins *x = &l->b.ins[i];
 		int64_t dead = now; /* with what is written and read nowhere */
 
-		if (is_no_code(l, x))
+		if (is_no_code(l, x) || is_same(l, part, x))
 			continue;
 		for (int j = 0; j < x->nout; j++) {
 			int v = value_of(l, outs(l, x)[j]);
@@ -213,7 +272,7 @@ walk(Lives *l, int p)
 	memset(part->in, 0, sizeof *part->in * (size_t)words);
 	for (int i = 0; i < l->nwide; i++)
 		if (l->seen[l->who[i]] == p + 1)
-			part->in[i / 64] |= (uint64_t)1 << (i % 64);
+			put(part->in, i);
 	return (int)ceil_div(most, 2);
 }
 
@@ -240,6 +299,7 @@ find_lives(Lives *l)
 	for (int p = 0; p < l->npart; p++) {
 		l->part[p].in = NEWN(l->b.a, uint64_t, words + 1);
 		l->part[p].out = NEWN(l->b.a, uint64_t, words + 1);
+		l->part[p].same = NEWN(l->b.a, uint64_t, words + 1);
 		again[p] = true;
 	}
 	for (bool more = true; more;) {
@@ -285,7 +345,7 @@ lives_steps(const Lives *l, const Part *p, Step *step, bool *live)
 		const Ins *x = &l->b.ins[i];
 		Step *s = &step[n];
 
-		if (is_no_code(l, x))
+		if (is_no_code(l, x) || is_same(l, p, x))
 			continue;
 		s->x = x;
 		s->value = NEWN(l->b.a, int, x->nout + x->nin + 1);
@@ -294,7 +354,7 @@ lives_steps(const Lives *l, const Part *p, Step *step, bool *live)
 		n++;
 	}
 	for (int i = 0; i < l->nwide; i++)
-		live[l->who[i]] = has(p->out, i);
+		live[l->who[i]] = has(p->out, i) && !has(p->same, i);
 	return n;
 }
 
@@ -323,6 +383,8 @@ lives_find(Lives *l, const char *ptx, const char *name)
 	l->of = NEWN(l->b.a, int, l->b.nreg + 1);
 	l->wide = NEWN(l->b.a, int, l->b.nreg + 1);
 	l->seen = NEWN(l->b.a, int, l->b.nreg + 1);
+	l->wrote = NEWN(l->b.a, int, l->b.nreg + 1);
+	l->used = NEWN(l->b.a, int, l->b.nreg + 1);
 	l->lane = NEWN(l->b.a, bool, l->b.nreg + 1);
 	find_lanes(l);
 	find_copies(l);

@@ -190,7 +190,7 @@ ask_for_cluster(Unit *u, const Kernel *k, PtxOut *out)
 static void
 warn_spill(Unit *u, const Kernel *k, Pressure p)
 {
-	if (p.least * 100 <= p.limit * SPILL_SURE)
+	if (p.least <= p.limit)
 		return;
 	diag_warn(u->diag, DW_spill, k->src,
 	          "kernel %s needs about %d registers of a lane at once, of which a lane has %d: at least %d "

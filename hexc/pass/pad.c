@@ -7,10 +7,11 @@
  * would see it, and written nowhere.
  *
  * Dims that ops tie are as long as each other, and grow together (pad_tie.c).  One that something else than
- * such ops touches stays: gathered dims, dims that are cut or joined.  How long tiles become is asked of
- * products, and then of those that are moved from and to memory, the largest first: what costs a lane least
- * (pad_shape.c).  Memory stays as it is: a tile that has grown is moved by a view that is longer than what it
- * shows, or reaches past the tensor's end; so are copies that threads share out better then:
+ * such ops touches stays: dims that are cut or joined, those of indices into what is written.  How long
+ * tiles become is asked of products, and then of those that are moved from and to memory, the largest
+ * first: what costs a lane least (pad_shape.c).  Memory stays as it is: a tile that has grown is moved by a
+ * view that is longer than what it shows, or reaches past the tensor's end; so are copies that threads share
+ * out better then:
  * 64 rows of 144 bytes are 576 pieces of 16 bytes, 4.5 times as many as 128 threads; of 64 rows of 160 each
  * makes five, and half of them none of the last.
  *
@@ -67,6 +68,8 @@ is_zero_behind(const Pad *p, const Val *v, int d)
 
 	if (!o || fabs(num_outside(v->type.dtype)) > 0)
 		return false;
+	if (o->code == O_load && o->in[0]->def && o->in[0]->def->code == O_view)
+		return !view_is_gathered(o->in[0]->def, d) && !pad_ends_detour(p, o);
 	if (o->code == O_load)
 		return !pad_ends_detour(p, o);
 	if (o->code == O_mask)
@@ -311,16 +314,60 @@ fit_access(Kernel *k, Op *o)
 	*mem = own->out[0];
 }
 
+static Val *
+combine(Op *at, OpCode code, Val *x, Val *y)
+{
+	Val *in[2] = { x, y };
+
+	return op_new(at->parent, at, code, at->src, 2, in, 1, &x->type)->out[0];
+}
+
+/* 0, 1, .. in a line, under other extents, is counted along each of these: a line that is cut has to stay. */
+static bool
+count_along_dims(Kernel *k)
+{
+	bool changed = false;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		const Op *line = o->code == O_reshape ? o->in[0]->def : NULL;
+		const Type *t = o->nout ? &o->out[0]->type : NULL;
+		int64_t stride = 1;
+		Val *sum = NULL;
+
+		if (!line || line->code != O_iota || line->out[0]->type.rank != 1 || t->pinned)
+			continue;
+		for (int d = t->rank - 1; d >= 0; stride *= t->shape[d--]) {
+			Op *count;
+			Val *v;
+
+			if (t->shape[d] == 1)
+				continue;
+			count = op_new(o->parent, o, O_iota, o->src, 0, NULL, 1, t);
+			IMM_SET(count, dim, d);
+			v = count->out[0];
+			if (stride > 1)
+				v = combine(o, O_mul, v, const_make(o, t, (Constant){ stride, 0 }));
+			sum = sum ? combine(o, O_add, v, sum) : v;
+		}
+		if (sum)
+			val_replace(k, o->out[0], sum);
+		changed |= sum != NULL;
+	}
+	return changed;
+}
+
 static bool
 pad_tiles(Kernel *k)
 {
 	Pad p = { .k = k };
 	int n;
-	bool grows;
+	bool grows, counted;
 	OpWalk w;
 
 	if (!is_uneven(k))
 		return false;
+	counted = count_along_dims(k);
 	n = (int)(k->nval + 1 + 3 * k->nop) * DIM_MAX; /* a reduction gets three values at most */
 	p.class = NEWN(k->unit->arena, Class, n);
 	for (int i = 0; i < n; i++)
@@ -343,7 +390,7 @@ pad_tiles(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o && grows; o = walk_next(&w))
 		if (pad_moved(o))
 			fit_access(k, o);
-	return grows;
+	return grows || counted;
 }
 
 bool

@@ -90,19 +90,46 @@ pad_is_fixed(const Kernel *k, Val *mem)
 	return (mem->def && mem->def->code == O_view && view_gather_dim(mem->def) >= 0) || (t && t->pack);
 }
 
-/* Of a tile that indices choose from a tensor, dims along which they run stay, and others that do not end
- * with the tensor: behind its end is nothing. */
+/* Tiles of indices, and what they choose from a tensor, are as long as each other where more may be read:
+ * behind their end they name anything.  What is written, by whomever, is read and written as the program
+ * says. */
+static bool
+may_choose_more(const Pad *p, const Op *view)
+{
+	const Param *t = val_param(p->k, view->in[0]);
+
+	return view_gather_dim(view) >= 0 && t && !t->written && !t->pack;
+}
+
+/* Of such a tile other dims stay that do not end with the tensor: behind its end is nothing. */
 static void
 tie_gathered(const Pad *p, const Val *tile, Val *mem)
 {
 	Op *view = pad_tensor_view(p->k, mem);
 
 	for (int d = 0; d < tile->type.rank; d++) {
-		int i = view ? d - view_gather_dim(view) : 0;
+		bool along = view && view_is_gathered(view, d);
 
-		if (!view || (i >= 0 && i < view_gather_rank(view)) || !pad_ends_there(p->k, view, d))
+		if (along)
+			pad_tie_dim(p, tile, d, mem, d);
+		if (!view || (!along && !pad_ends_there(p->k, view, d)))
 			fix(p, tile, d);
 	}
+}
+
+static void
+tie_indices(const Pad *p, const Op *view)
+{
+	const Val *y = view->out[0];
+	int first = view_gather_dim(view);
+
+	for (int d = 0; d < y->type.rank; d++)
+		if (!view_is_gathered(view, d))
+			fix(p, y, d);
+	for (int i = 0; i + 1 < view->nin; i++)
+		for (int d = 0; d < view_gather_rank(view) && view_gathers(view, i); d++)
+			if (view->in[1 + i]->type.shape[d] == y->type.shape[first + d])
+				pad_tie_dim(p, view->in[1 + i], d, y, first + d);
 }
 
 /* Dims that stay as they are through a reshape, and those that are cut or joined. */
@@ -212,7 +239,9 @@ pad_tie_op(const Pad *p, const Op *o)
 	} else if (o->code == O_if) {
 		for (int i = 0; i < 2 * o->nout; i++)
 			pad_tie(p, o->out[i / 2], o->blk[i % 2]->last->in[i / 2]);
-	} else if (!op_is(o, F_FILL | F_TERM)) { /* of views: tiles of indices */
+	} else if (o->code == O_view && may_choose_more(p, o)) {
+		tie_indices(p, o);
+	} else if (!op_is(o, F_FILL | F_TERM)) { /* of views: other tiles of indices */
 		for (int i = 0; i < o->nin; i++)
 			fix_all(p, o->in[i]);
 		for (int i = 0; i < o->nout; i++)

@@ -42,7 +42,7 @@ typedef struct Solution {
 	int producer; /* those of one that produces */
 	double cycles; /* of a block, with others beside it */
 	bool crowded; /* its shared memory, before it is placed, is more than a block has */
-	bool spills; /* a lane has far too few registers for it */
+	bool spills; /* a lane has too few registers for it */
 	double alone; /* of a block alone on an SM */
 	RoleRegisters handed; /* 0: without roles */
 	int lane; /* registers that ptxas will give a lane, about */

@@ -48,8 +48,8 @@ void count_registers(Solve *s);
 bool registers_fit(Solve *s);
 
 /* Registers that a lane is to have at most (.maxnreg); 0: as ptxas likes.  By itself it makes do with
- * fewer, for another block on an SM, and spills where they are too few: it is told where none is to be
- * had. */
+ * fewer, for another block on an SM, and spills where they are too few (where it has to spill, all but 32):
+ * it is told where none is to be had. */
 int registers_limit(const Solve *s, const Solution *sol);
 
 /* ---- cost_op.c ------------------------------------------------------------------------------------ */

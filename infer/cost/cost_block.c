@@ -315,7 +315,7 @@ cost_all(Solve *s)
 	Sum top = sum_block(s, s->k->body);
 	double busy;
 
-	lane = lane < LANE_REGISTERS ? lane : LANE_REGISTERS;
+	lane = min64(lane, lane_limit(s));
 	sol->handed = (RoleRegisters){ 0 };
 	if (kernel_roles(s->k) && s->k->launch_registers) {
 		sol->handed = role_registers(s, shared);
@@ -324,7 +324,7 @@ cost_all(Solve *s)
 	top.all.unit[R_smem] += spilled(s);
 	top.time += spilled(s);
 	busy = res_busy(&top.all);
-	sol->spills = sol->registers * 100 > (int64_t)lane_limit(s) * SPILL_SURE;
+	sol->spills = sol->registers > lane_limit(s);
 	sol->crowded = shared > s->k->unit->target->smem;
 	sol->alone = top.time;
 	sol->total = top.all;

@@ -145,11 +145,9 @@ lane_limit(const Solve *s)
 	const Op *roles = kernel_roles(k);
 	int share = k->unit->target->regs / (kernel_warps(k) * WARP_SIZE);
 
-	if (!roles)
-		return LANE_REGISTERS;
-	if (schedule_has_roles(k->schedule))
+	if (roles && schedule_has_roles(k->schedule))
 		share = hand_out(k, k->launch_registers, s->sol->producer).consumer;
-	else if (IMM(roles, consumer))
+	else if (roles && IMM(roles, consumer))
 		share = (int)IMM(roles, consumer);
 	return share < LANE_REGISTERS ? share : LANE_REGISTERS;
 }
@@ -230,6 +228,8 @@ registers_limit(const Solve *s, const Solution *sol)
 	int64_t lean = (int64_t)(LEANEST * (double)sol->registers);
 	int grain = t->grain / WARP_SIZE, limit = LANE_REGISTERS / grain * grain;
 
+	if (sol->registers > lane_limit(s))
+		return lane_limit(s);
 	if (sol->registers + (computes_in_loop(s) ? WORK_REGISTERS : 0) > limit ||
 	    limit * WARP_SIZE * s->k->warps > t->regs)
 		return 0;
@@ -274,7 +274,7 @@ registers_fit(Solve *s)
 	count_registers(s);
 	if (kernel_roles(s->k))
 		share_rest(s);
-	n.limit = lane_limit(s);
+	n.limit = kernel_roles(s->k) ? lane_limit(s) : LANE_REGISTERS; /* of a small share some spill */
 	if (n.tiles + n.fragments + LEAST_REGISTERS <= n.limit && has_work_room(s, n.limit))
 		return true;
 	too_many(s, &n);

@@ -57,6 +57,12 @@ for extents in '9 BM=33 BN=9' '50 BM=7 BN=50' '33 BM=25 BN=33' '72 BM=48 BN=72';
 done
 all gathered WARPS=4 '7x9' 'X=random(1)[N,M,33]' 'P=randint(2,-1,8)' 'Y=zeros'
 "$HEXC" --emit-ptx $prog --kernel gathered --werror -o /dev/null || fail 'gathered: lanes that do what others do'
+for extent in '200 200x3 199x2 150x2' '33 33x3 5x2'; do
+	for size in ${extent#* }; do
+		all choose "BN=${extent%% *}" "$size" 'X=random(1)[M,N]' "L=randint(2,0,${size%x*})"
+	done
+done
+all square WARPS=4 '49x19' 'X=random(1)[N,M]' 'W=random(2)'
 for extents in '9 BM=33 BN=9' '50 BM=7 BN=50' '33 BM=25 BN=33'; do
 	all pieces "${extents#* }" "${extents%% *}x40" 'X=random(1)[M,T]' 'D=N'
 	all product "${extents#* }" "${extents%% *}x40" 'X=random(1)[M,N]' 'W=random(2)'

@@ -44,6 +44,10 @@ for k in state halved; do
 done
 "$HEXC" run "$prog" --kernel state --prove --exec=sim --check --arg 'K=random(1)[7,64]' --arg 'V=random(2)' >"$dir/out" 2>&1 ||
 	fail "state: $(tail -3 "$dir/out")"
+set -- $(warps wide '')
+[ "$(printf '%s\n' "$@" | sort -n | tr '\n' ' ')" = "4 8 16 " ] || fail "a carried tile of 128 x 128 is tried on $*"
+"$HEXC" run "$prog" --kernel wide --prove --exec=sim --check --arg 'K=random(1)[7,128]' --arg 'V=random(2)' >"$dir/out" 2>&1 ||
+	fail "wide: $(tail -3 "$dir/out")"
 for k in plain told pinned product; do
 	# shellcheck disable=SC2086 # words
 	[ -z "$(warps ${k%% *} "${k#"${k%% *}"}")" ] || fail "$k has a choice of warps"

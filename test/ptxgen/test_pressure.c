@@ -71,6 +71,27 @@ TEST(a_loop_keeps_what_is_read_behind_it_and_hands_on)
 	                 3);
 }
 
+/* %r3 is what %r2 was: both are read, the one in the next turn and the other behind the loop, in one
+ * register; where %r2 is written anew, or there is more to be read, that takes two. */
+static int
+handed_on(const char *before, const char *after, const char *behind)
+{
+	return live(arena_printf(&arena, "%s%s%s%s%s%s",
+	                         LANE "\tmov.b32 %r3, %r1;\n$L__BB0_1:\n\tadd.s32 %r2, %r3, 5;\n"
+	                         "\tsetp.lt.s32 %p1, %r2, 9;\n",
+	                         before, "\tmov.b32 %r3, %r2;\n", after, "\t@%p1 bra \t$L__BB0_1;\n",
+	                         behind));
+}
+
+TEST(what_is_handed_on_and_read_behind_the_loop_has_one_register)
+{
+	ck_assert_int_eq(handed_on("", "", "\tst.global.b32 [%rd1], %r2;\n"), 1);
+	ck_assert_int_eq(handed_on("", "\tadd.s32 %r2, %r2, 1;\n", "\tst.global.b32 [%rd1], %r2;\n"), 2);
+	ck_assert_int_eq(handed_on("\tadd.s32 %r4, %r3, 1;\n", "",
+	                           "\tst.global.v2.b32 [%rd1], {%r2, %r4};\n"),
+	                 2);
+}
+
 /* Thirty loads in front of all that is made of them: so many live, but one is enough. */
 TEST(another_order_needs_fewer)
 {

@@ -1,0 +1,104 @@
+#!/bin/sh
+# What needs more registers than a lane has is ranked behind what does not; where all do, ptxas is told to take all there
+# are, and the warning says how much goes to memory.
+. test/script.sh
+
+compiled() { # PROGRAM OPTIONS: $dir/p, $dir/err
+	"$HEXC" --emit-ptx "$@" -o "$dir/p" 2>"$dir/err" || cat "$dir/err"
+}
+spilled() { # ARCH: bytes, or nothing without ptxas
+	command -v ptxas >/dev/null && ptxas -arch="$1" -v "$dir/p" -o "$dir/c" 2>&1 | sed -n 's/.* \([0-9]*\) bytes spill stores.*/\1/p'
+}
+
+# a row of which 4 warps hold two tiles and more: 11 warps do
+cat >"$dir/row.hexc" <<'END'
+kernel row(X: f16[M, 11008], DY: f16[M, 11008], G: f32[11008], DX: out f16[M, 11008], DG: inout f32[11008])
+{
+    grid(M);
+    let m = block.x;
+    let x = f32(X[m, :]), dy = f32(DY[m, :]), g: register = G[:];
+    let mu = mean(x, 0);
+    let d = x - mu, r = rsqrt(mean(d * d, 0) + 1e-5);
+    let h = d * r, w = dy * g;
+    DX[m, :] = f16(r * (w - mean(w, 0) - h * mean(w * h, 0)));
+    atomic_add(DG[:], dy * h);
+}
+END
+for arch in sm_80 sm_90a; do
+	compiled "$dir/row.hexc" --arch $arch
+	[ ! -s "$dir/err" ] || fail "row on $arch: $(cat "$dir/err")"
+	got=$(spilled $arch)
+	[ "${got:-0}" = 0 ] || fail "row on $arch spills $got bytes"
+done
+
+# 344 elements of a lane: ptxas, left alone, takes 32 registers for them and spills 4140 bytes
+cat >"$dir/compact.hexc" <<'END'
+kernel compact(X: f32[M, 11008], Y: out f32[M, 11008])
+    const WARPS = 2
+{
+    grid(M);
+    let x: register = X[block.x, :];
+    let keep = x > 0;
+    Y[block.x, where(keep, cumsum(where(keep, 1, 0), 0) - 1, -1)] = x;
+}
+END
+compiled "$dir/compact.hexc" --arch sm_80
+grep -q '^\.maxnreg 255' "$dir/p" || fail "compact: not told to take 255 registers"
+told=$(sed -n 's/.* at least \([0-9]*\) bytes .*/\1/p' "$dir/err")
+[ "${told:-0}" -gt 0 ] || fail "compact: not warned of: $(cat "$dir/err")"
+got=$(spilled sm_80)
+[ "${got:-$told}" -ge "$told" ] && [ "${got:-$told}" -le $((3 * told)) ] || fail "compact spills $got bytes, at least $told told"
+
+# 16 warps have 128 registers a lane
+cat >"$dir/long.hexc" <<'END'
+kernel long(X: f32[65536], Y: out f32[65536])
+{
+    grid(1);
+    Y[:] = cumsum(X[:], 0);
+}
+END
+compiled "$dir/long.hexc" --arch sm_80
+grep -q '^\.maxnreg 128' "$dir/p" || fail "long: not told to take 128 registers"
+grep -q 'no-spill' "$dir/err" || fail "long: not warned of"
+
+# a state that a loop carries beside what is made of it: a little is too much, and is told
+cat >"$dir/state.hexc" <<'END'
+kernel state(Q: f16[T, 128], K: f16[T, 128], V: f16[T, 128], D: f32[128], Y: out f16[T, 128])
+    const WARPS = 4
+    assume T % 64 == 0
+{
+    grid(1);
+    var s: register f32[128, 128] = 0;
+    let d: register = reshape(D[:], 128, 1);
+    for t in 0..T step 64 {
+        let q: shared = Q[t :+ 64, :], k: shared = K[t :+ 64, :], v: shared = V[t :+ 64, :];
+        Y[t :+ 64, :] = f16(dot(q, f16(s)));
+        s = s * d + dot(k.T, v);
+    }
+}
+END
+compiled "$dir/state.hexc" --arch sm_80
+grep -q 'no-spill' "$dir/err" || fail "state: not warned of"
+got=$(spilled sm_80)
+[ "${got:-1}" -gt 0 ] || fail "state is warned of, and does not spill"
+
+# the same without products: what a turn hands on, and is read behind the loop too, has one register
+cat >"$dir/gated.hexc" <<'END'
+kernel gated(Q: f32[T, 128], K: f32[T, 128], V: f32[T, 128], G: f32[T, 128], Y: out f32[T, 128], E: out f32[128, 128])
+    const WARPS = 4
+{
+    grid(1);
+    var s: register f32[128, 128] = 0;
+    for t in 0..T {
+        let g = exp(reshape(G[t, :], 128, 1)), k = reshape(K[t, :], 128, 1), v = reshape(V[t, :], 1, 128);
+        s = s * g + k * v;
+        Y[t, :] = reshape(sum(s * reshape(Q[t, :], 128, 1), 0), 128);
+    }
+    E[:, :] = s;
+}
+END
+compiled "$dir/gated.hexc" --arch sm_80
+[ ! -s "$dir/err" ] || fail "gated: $(cat "$dir/err")"
+got=$(spilled sm_80)
+[ "${got:-0}" = 0 ] || fail "gated spills $got bytes"
+exit $bad
