@@ -5,6 +5,7 @@
 #include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
+#include "infer/base/run.h"
 #include "infer/memory/memory.h"
 #include "infer/rules.h"
 
