@@ -5,6 +5,7 @@
 #include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
+#include "infer/base/run.h"
 #include "infer/memory/memory.h"
 #include "infer/rules.h"
 
@@ -64,10 +65,11 @@ spread(const Solve *s, const Type *t, const int *order, int64_t vec, Layout *out
 }
 
 /* The same, and a lane has neighbours along dim d: as many as it has accesses, or as make an access
- * themselves.  Where they are less than a word accesses are shorter, down to a word, so that they are more.
+ * themselves.  Where they are less than a word accesses are shorter, down to a word, so that they are more;
+ * or, if `square`, as short as makes fewest of accesses and neighbours' runs together, of whole bytes.
  * False: there are none. */
 static bool
-spread_turned(const Solve *s, const Type *t, const int *order, int64_t vec, int d, Layout *out)
+spread_turned(const Solve *s, const Type *t, const int *order, int64_t vec, int d, bool square, Layout *out)
 {
 	int grain = dtype_grain(t->dtype);
 	int64_t most = min64(pow2_part(t->shape[d]), 128 / grain);
@@ -77,9 +79,11 @@ spread_turned(const Solve *s, const Type *t, const int *order, int64_t vec, int 
 
 	while (vec % 2 == 0 && vec * grain > 32 && min64(lane / vec, most) * grain < 32 && lane / vec < most)
 		vec /= 2;
+	while (square && vec % 2 == 0 && vec * grain > 8 && lane / vec < vec / 2 && lane / vec < most)
+		vec /= 2;
 	f = min64(most, pow2_part(max64(lane / vec, 1)));
 	fewer.shape[d] /= f;
-	if (f < 2 || !spread(s, &fewer, order, vec, out))
+	if (f < 2 || (square && f * grain < 8) || !spread(s, &fewer, order, vec, out))
 		return false;
 	layout_scale(out, AX_reg, f);
 	return layout_push_front(out, d, f, 1, AX_reg);
@@ -106,10 +110,11 @@ anchor_access(Solve *s, Op *o)
 	while (vec % 2 == 0 && vec * grain > 8 && type_size(t) < vec * WARP_SIZE * s->k->warps)
 		vec /= 2;
 	if (mem->type.space == S_global && grain < 32 && (o->code == O_load || !IMM(o, update))) {
-		int turned = s->sol->plan.turned;
+		int turned = s->sol->plan.turned - 1, others = t->rank - 1;
 
-		s->turnable = s->turnable || turned + 1 < t->rank;
-		if (turned && turned < t->rank && spread_turned(s, t, order, vec, order[turned], &l))
+		s->turnable = s->turnable || turned + 1 < 2 * others;
+		if (turned >= 0 && turned < 2 * others &&
+		    spread_turned(s, t, order, vec, order[1 + turned % others], turned >= others, &l))
 			return set_layout(s, tile, &l, o);
 	}
 	if (!spread(s, t, order, vec, &l))

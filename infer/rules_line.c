@@ -1,5 +1,6 @@
 /* rules_line.c - ops that move elements along one dim: shift, slice, concat.  Their layouts keep what moves
  * within registers, or within a warp. */
+#include "infer/base/run.h"
 #include "infer/memory/memory.h"
 #include "infer/rules.h"
 

@@ -86,7 +86,7 @@ next_way(const Solve *s, Plan *p)
 		return true;
 	}
 	p->load = LOAD_AS_WANTED;
-	return s->narrow && s->turnable && ++p->turned < DIM_MAX;
+	return s->narrow && s->turnable && ++p->turned < 2 * DIM_MAX;
 }
 
 /* All variants of the plan with these choices for the dots; the cycles of the best, or infinity. */

@@ -76,8 +76,8 @@ typedef struct Plan {
 	LineWay line;
 	NarrowWay widen;
 	/* Tiles of narrow elements that global memory brings: a lane has neighbours along this other dim of
-	 * the tile, counted as memory's steps grow, so that what is turned is moved by the word; 0: it has
-	 * not */
+	 * the tile, counted as memory's steps grow, so that what is turned is moved by the word; behind
+	 * those dims they come once more, with as many neighbours as accesses are long; 0: it has none */
 	int turned;
 } Plan;
 #endif

@@ -4,6 +4,7 @@
 #include "hexc/ir/sparse.h"
 #include "hexc/ir/bit_order.h"
 #include "infer/base/rates.h"
+#include "infer/base/run.h"
 #include "infer/cost/cost.h"
 #include <math.h>
 #include <string.h>
@@ -168,6 +169,17 @@ line_clocks(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 	return fmax(lines - beside, 0) / REQUEST_LINES;
 }
 
+/* Has a lane a longer run of what o moves than accesses ask for, of that tile and of those that are laid out
+ * like it? */
+static bool
+longer_run(const Solve *s, const Op *o, const Val *mem, const Layout *map)
+{
+	const Val *tile = o->code == O_load ? o->out[0] : o->in[0];
+	int unit = mem->def ? view_unit_dim(s->k, mem->def) : -1;
+
+	return o->code != O_copy && unit >= 0 && layout_run(map, unit, AX_reg) > lane_run(s, tile, unit);
+}
+
 static void
 cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int vec, Res *r)
 {
@@ -176,13 +188,16 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 	              op_warps(o);
 	int met = meeting(s, mem->def, map, vec, bits);
 	double asked = (double)global_sectors(s, o, map, vec), moved = (double)global_sectors(s, o, map, met);
+	double parts = longer_run(s, o, mem, map) ? asked - moved : 0;
 
 	if (o->code != O_store) {
 		double tile = tile_sectors(s, mem->def, &mem->type);
 		moved = tile < moved ? tile : moved;
 	} else {
 		moved *= there(mem->def) * (IMM(o, update) ? UPDATE_SECTORS : 1);
+		parts *= there(mem->def);
 	}
+	r->unit[R_gmem] += PART_SHARE * parts * SECTOR_BYTES / l2_bytes(s->rates);
 	r->unit[R_gmem] += moved * SECTOR_BYTES / memory_rate(s, mem->def);
 	r->unit[R_gmem] += LINE_SHARE * line_clocks(s, o, mem, map, vec, inst);
 	if (!(o->code == O_copy && IMM(o, async))) /* its bytes pass once, into shared memory: shared.c */

@@ -40,9 +40,6 @@ int64_t reg_run(const Layout *l, int dim);
 /* ---- run.c ---------------------------------------------------------------------------------------- */
 /* Once accesses have been found. */
 void find_runs(Solve *s);
-/* Neighbours along `dim` that a lane should hold of v, so that the accesses of all tiles which are laid out
- * as v are wide; 1: no access asks for more than its own. */
-int64_t lane_run(const Solve *s, const Val *v, int dim);
 
 /* ---- coalesced.c ---------------------------------------------------------------------------------- */
 /* Threads over a tile so that neighbours in memory meet neighbouring lanes.  order[0] = dim that is

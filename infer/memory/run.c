@@ -7,17 +7,9 @@
  * nothing is gained by asking for each sector twice: a lane has 16 bytes of the widest elements, unless the
  * narrowest would come by less than a word. */
 #include "infer/base/model.h"
+#include "infer/base/run.h"
 #include "infer/memory/memory.h"
 #include <limits.h>
-
-/* Of tiles that are tied: the contiguous dim of their global memory, and how long a run is. */
-typedef struct Run {
-	int unit; /* NO_UNIT, and no run: there are several, or none is known */
-	int grain; /* bits of the narrowest elements */
-	int64_t wanted; /* elements of the widest access */
-	int64_t once; /* of the narrowest: no access asks for a sector that another one asks for */
-	int64_t most; /* that all accesses can do with */
-} Run;
 
 enum { NO_UNIT = -1, NOT_ASKED = -2 };
 
@@ -107,17 +99,4 @@ find_runs(Solve *s)
 		ask(s, &all[tied_to(tie, (int)tile_of(s->access[i])->id)], s->access[i]);
 	for (int v = 0; v < n; v++)
 		s->run[v] = &all[tied_to(tie, v)];
-}
-
-int64_t
-lane_run(const Solve *s, const Val *v, int dim)
-{
-	const Run *r = s->run[v->id];
-	int64_t run = r->once;
-
-	if (r->unit != dim) /* or nobody asks: there are no numbers */
-		return 1;
-	if ((r->wanted <= r->most && r->wanted * r->grain >= ACCESS_BITS) || r->once * r->grain < 32)
-		run = min64(r->wanted, r->most);
-	return min64(run, pow2_part(v->type.shape[dim]));
 }

@@ -5,7 +5,9 @@
 # How wide follows from what a lane has: 4 warps have 32 elements a lane of a tile of 64 x 64, of 32 x 4 x 32 likewise.
 # In accesses of 16 bytes these are 4 rows of 8 f16, which 4 neighbours across make 8 bytes. Of 8 bits they are 4 rows of
 # 8, in accesses of 8 bytes, which make a word across, where 2 of 16 were half of one; of 4 bits 4 rows of 8, in words,
-# and half of one across: 8 rows would leave memory less. Accesses of a warp across the rows are then
+# and half of one across: 8 rows would leave memory less. Of 2 bits they are 4 rows of 8, bytes across: 2 rows of a word
+# had none, and put each element into a byte; 16 rows of 4 bits leave a lane 2 rows of 4, where it was a word of a row
+# and 8 bytes across. Accesses of a warp across the rows are then
 # elements / (32 lanes * 4).
 set -u
 . test/script.sh
@@ -32,6 +34,8 @@ turned from_registers f16 4 st_shared 'X=random(1)[128,128]'
 turned from_registers bf16 4 st_shared 'X=random(1)[128,128]'
 turned from_registers i8 4 st_shared 'X=randint(1,-9,9)[128,128]'
 turned from_registers u4 4 st_shared 'X=randint(1,0,15)[128,128]'
+turned from_registers u2 4 st_shared 'X=randint(1,0,3)[128,128]'
+turned few_rows u4 2 st_shared 'X=randint(1,0,15)[128,128]'
 turned from_shared f16 4 ld_shared 'X=random(1)[128,128]'
 turned from_shared e4m3 4 ld_shared 'X=random(1)[128,128]'
 turned outer_dims f16 4 st_shared 'X=random(1)[64,4,64]'
