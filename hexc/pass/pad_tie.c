@@ -82,27 +82,61 @@ pad_memory_at(const Op *o)
 	return o->code == O_store;
 }
 
+static bool
+is_gathered(const Val *mem)
+{
+	return mem->def && mem->def->code == O_view && view_gather_dim(mem->def) >= 0;
+}
+
 bool
 pad_is_fixed(const Kernel *k, Val *mem)
 {
 	const Param *t = val_param(k, view_root(mem));
 
-	return (mem->def && mem->def->code == O_view && view_gather_dim(mem->def) >= 0) || (t && t->pack);
+	return is_gathered(mem) || (t && t->pack);
 }
 
-/* Of a tile that indices choose from a tensor, dims along which they run stay, and others that do not end
- * with the tensor: behind its end is nothing. */
+/* A tile that indices choose from memory grows with them, and stays in other dims that do not end with the
+ * tensor: behind its end is nothing. */
 static void
 tie_gathered(const Pad *p, const Val *tile, Val *mem)
 {
 	Op *view = pad_tensor_view(p->k, mem);
 
 	for (int d = 0; d < tile->type.rank; d++) {
-		int i = view ? d - view_gather_dim(view) : 0;
+		int i = is_gathered(mem) ? d - view_gather_dim(mem->def) : -1;
 
-		if (!view || (i >= 0 && i < view_gather_rank(view)) || !pad_ends_there(p->k, view, d))
+		if (i >= 0 && i < view_gather_rank(mem->def))
+			pad_tie_dim(p, tile, d, mem, d);
+		else if (!view || !pad_ends_there(p->k, view, d))
 			fix(p, tile, d);
 	}
+}
+
+/* A view along indices: it has as many elements as they. */
+static void
+tie_indices(const Pad *p, const Op *view)
+{
+	int first = view_gather_dim(view);
+	Val *v = view->out[0];
+
+	fix_all(p, view->in[0]);
+	for (int d = 0; d < view->in[0]->type.rank; d++)
+		for (int i = 0; view_gathers(view, d) && i < view->in[1 + d]->type.rank; i++)
+			if (view->in[1 + d]->type.shape[i] == v->type.shape[first + i])
+				pad_tie_dim(p, v, first + i, view->in[1 + d], i);
+}
+
+/* A gather: tables for all rows stay one, each is as long as it likes. */
+static void
+tie_gather(const Pad *p, const Op *o)
+{
+	const Val *table = o->in[0], *y = o->out[0];
+
+	pad_tie(p, y, o->in[1]);
+	for (int d = 0; d < y->type.rank; d++)
+		if (table->type.shape[d] == y->type.shape[d])
+			pad_tie_dim(p, y, d, table, d);
 }
 
 /* Dims that stay as they are through a reshape, and those that are cut or joined. */
@@ -196,6 +230,10 @@ pad_tie_op(const Pad *p, const Op *o)
 			tie_gathered(p, pad_moved(o), mem);
 	} else if (o->code == O_slice || o->code == O_concat) {
 		tie_pieces(p, o);
+	} else if (o->code == O_view && view_gather_dim(o) >= 0) {
+		tie_indices(p, o);
+	} else if (o->code == O_gather) {
+		tie_gather(p, o);
 	} else if (o->code == O_dot && !dot_is_sparse(o)) {
 		tie_dot(p, o);
 	} else if (o->code == O_reshape && y->type.space == S_reg) {

@@ -112,6 +112,14 @@ at_sevens(Buf *const *in, int m, int n)
 	return among(in[0], in[1]->v[n], 7, m * 7);
 }
 
+static double
+at_odd(Buf *const *in, int m, int n)
+{
+	double i = (m ^ 1) < M ? in[1]->v[(m ^ 1) * N + (n ^ 1)] : -1;
+
+	return i >= 0 && i < 33 ? 4 * in[0]->v[(int)i] + 1 : 0;
+}
+
 /* dims of 0: there is none. */
 typedef struct Chosen {
 	const char *kernel, *type, *name, *index;
@@ -135,6 +143,7 @@ static const Chosen chosen[] = {
 	{ "turns", "i32", "T", "i32", -1000, 1000, { 8, 16 }, { M, N }, N, 18, at_turns },
 	{ "parts", "i32", "T", "i32", -1000, 1000, { 16, 16 }, { M }, 4, 18, at_parts },
 	{ "sevens", "f16", "X", "i32", -4, 4, { M, 7 }, { 7 }, 7, 9, at_sevens },
+	{ "odd", "i32", "T", "i32", -1000, 1000, { 33 }, { M, N }, N, 40, at_odd },
 };
 
 static uint32_t

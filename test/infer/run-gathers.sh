@@ -49,5 +49,8 @@ for kernel in $(sed -n 's/^kernel \([a-z]*\).*/\1/p' $choose); do
 	"$HEXC" --emit-ptx $choose --kernel "$kernel" --candidate "$first" -o "$dir/p" || fail "$kernel"
 	grep -q 'shfl\.sync\.idx' "$dir/p" && ! grep -q '\.shared' "$dir/p" || fail "$kernel: candidate $first is not by shuffles alone"
 done
+# 7 by 33 indices, as those of longer tiles, and 33 entries of a table: shared out over the lanes, not all of all lanes.
+n=$("$HEXC" --emit-ptx $choose --kernel odd -o "$dir/p" && grep -c 'ld\.global' "$dir/p")
+[ "$n" -le 24 ] || fail "odd: $n loads of a lane"
 echo "$ran kernels run"
 exit $bad
