@@ -269,7 +269,7 @@ is_alone(const Op *view, int d, int e)
 	return others > 0;
 }
 
-/* The next dim of the operand behind d that indices address; -1: none, or others of the view's are between. */
+/* The next dim of the operand behind d that indices address; -1: none, or one that stays is in between. */
 static int
 gathered_next(const Op *view, int d)
 {
