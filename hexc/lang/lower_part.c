@@ -1,6 +1,7 @@
 /* lower_part.c - parts of register tiles, and tiles made of parts.  Where the tile consists of a few
  * pieces, of which the part has some, it is a matter of registers; else it goes through shared memory,
  * where every element has an address. */
+#include "hexc/ir/number.h"
 #include "hexc/lang/lower.h"
 
 Val *
@@ -30,6 +31,19 @@ lower_stage(Lower *l, Src src, const Value *x)
 	return r;
 }
 
+Val *
+lower_byte_rows(Lower *l, Src src, Val *x)
+{
+	Type t = x->type;
+	int bits = dtype_info[t.dtype].bits;
+
+	if (t.dtype == D_bool || bits >= 8 || t.shape[t.rank - 1] * bits % 8 == 0)
+		return x;
+	t.dtype = dtype_is_float(t.dtype) ? D_f16 : num_min(t.dtype) < 0 ? D_i8 : D_u8;
+	t = type_free(t);
+	return put1(l, O_cast, src, x, t);
+}
+
 /* ---- tables ------------------------------------------------------------------------------------ */
 
 /* Register tile `of` is in shared memory, too. */
@@ -56,7 +70,7 @@ lower_table(Lower *l, Src src, const Value *x)
 {
 	Value r = *x;
 	Block *here = l->b;
-	Op *loop = loop_behind(l, x->v);
+	Op *loop = loop_behind(l, x->v), *last;
 	struct Table *t;
 
 	r.kind = VK_view;
@@ -66,13 +80,14 @@ lower_table(Lower *l, Src src, const Value *x)
 			return r;
 		}
 	l->b = loop ? loop->parent : here;
-	r.v = lower_stage(l, src, x).v;
+	last = l->b->last;
+	r.v = lower_byte_rows(l, src, x->v);
+	r.v->name = x->v->name;
+	r.v = lower_stage(l, src, &r).v;
 	IMM_SET(r.v->def, table, TABLE_OPEN);
 	l->b = here;
-	if (loop) {
-		op_move_before(r.v->def->next, loop);
-		op_move_before(r.v->def, loop->prev);
-	}
+	while (loop && last->next)
+		op_move_before(last->next, loop);
 	t = NEW(l->arena, struct Table);
 	*t = (struct Table){ x->v, r.v, l->table };
 	l->table = t;

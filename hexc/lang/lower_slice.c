@@ -388,7 +388,7 @@ take_shape(Lower *l, Taken *t)
 static Value
 taken_view(Lower *l, const Taken *t, Space space)
 {
-	const Type *type = &t->base.v->type;
+	const Type *type = &t->in[0]->type;
 	Value res = t->res;
 
 	res.kind = VK_view;
@@ -405,6 +405,7 @@ static Value
 taken_tile(Lower *l, Taken *t)
 {
 	Type type = type_tile(t->base.v->type.dtype, S_reg, t->rank, t->shape);
+	Value base = t->base, v;
 
 	t->res.v = NULL;
 	if (!t->res.single && !t->nindex)
@@ -413,8 +414,14 @@ taken_tile(Lower *l, Taken *t)
 		t->res.kind = VK_val;
 		return t->res;
 	}
-	t->in[0] = t->nindex ? lower_table(l, t->e->src, &t->base).v : lower_stage(l, t->e->src, &t->base).v;
-	return lower_load(l, (Operand){ taken_view(l, t, S_shared), t->e });
+	base.v = t->nindex ? base.v : lower_byte_rows(l, t->e->src, base.v);
+	t->in[0] = t->nindex ? lower_table(l, t->e->src, &base).v : lower_stage(l, t->e->src, &base).v;
+	v = lower_load(l, (Operand){ taken_view(l, t, S_shared), t->e });
+	type = v.v->type;
+	type.dtype = t->base.v->type.dtype;
+	if (type.dtype != v.v->type.dtype)
+		v.v = put1(l, O_cast, t->e->src, v.v, type);
+	return v;
 }
 
 Value

@@ -7,11 +7,10 @@
  * would see it, and written nowhere.
  *
  * Dims that ops tie are as long as each other, and grow together (pad_tie.c).  One that something else than
- * such ops touches stays: dims that are cut or joined, those of indices into what is written.  How long
- * tiles become is asked of products, and then of those that are moved from and to memory, the largest
- * first: what costs a lane least (pad_shape.c).  Memory stays as it is: a tile that has grown is moved by a
- * view that is longer than what it shows, or reaches past the tensor's end; so are copies that threads share
- * out better then:
+ * such ops touches stays: dims that are cut or joined.  How long tiles become is asked of
+ * products, and then of those that are moved from and to memory, the largest first: what costs a lane least
+ * (pad_shape.c).  Memory stays as it is: a tile that has grown is moved by a view that is longer than what it
+ * shows, or reaches past the tensor's end; so are copies that threads share out better then:
  * 64 rows of 144 bytes are 576 pieces of 16 bytes, 4.5 times as many as 128 threads; of 64 rows of 160 each
  * makes five, and half of them none of the last.
  *
@@ -68,8 +67,6 @@ is_zero_behind(const Pad *p, const Val *v, int d)
 
 	if (!o || fabs(num_outside(v->type.dtype)) > 0)
 		return false;
-	if (o->code == O_load && o->in[0]->def && o->in[0]->def->code == O_view)
-		return !view_is_gathered(o->in[0]->def, d) && !pad_ends_detour(p, o);
 	if (o->code == O_load)
 		return !pad_ends_detour(p, o);
 	if (o->code == O_mask)
@@ -152,6 +149,35 @@ mask_product(const Pad *p, Op *o)
 		if (extent_of(p, o->in[i], d) != o->in[i]->type.shape[d] && !is_zero_behind(p, o->in[i], d))
 			o->in[i] = masked(p, o, o->in[i], d, (Constant){ 0, 0 });
 	}
+}
+
+/* A table has zeros behind its end, which indices may name. */
+static void
+mask_table(const Pad *p, Op *o)
+{
+	Val *x = o->in[0];
+	int d = x->type.rank - 1;
+
+	if (extent_of(p, x, d) != x->type.shape[d] && !is_zero_behind(p, x, d))
+		o->in[0] = masked(p, o, x, d, (Constant){ 0, 0 });
+}
+
+/* Indices behind the end of their tile are outside of what they choose from. */
+static void
+mask_indices(const Pad *p, Op *view)
+{
+	int first = view_gather_dim(view);
+
+	for (int e = 0; e < view_gather_rank(view); e++)
+		for (int d = 0; d < view->in[0]->type.rank; d++) {
+			Val *v = view->in[1 + d];
+
+			if (!view_gathers(view, d) || extent_of(p, v, e) == v->type.shape[e])
+				continue;
+			view->in[1 + d] = masked(p, view, v, e, (Constant){ -1, -1 });
+			pad_tie_dim(p, view->out[0], first + e, view->in[1 + d], e);
+			break; /* one of them is enough */
+		}
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------ */
@@ -266,6 +292,18 @@ is_uneven(Kernel *k)
 	return false;
 }
 
+/* By masks, at most: each has a bound, and a square is made again behind it. */
+static uint32_t
+values_added(const Kernel *k)
+{
+	uint32_t n = 0;
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		n += o->code == O_dot ? 4 : o->code == O_view ? 2 * DIM_MAX : 3;
+	return n;
+}
+
 static void
 grow(const Pad *p, Val *v)
 {
@@ -368,7 +406,7 @@ pad_tiles(Kernel *k)
 	if (!is_uneven(k))
 		return false;
 	counted = count_along_dims(k);
-	n = (int)(k->nval + 1 + 3 * k->nop) * DIM_MAX; /* a reduction gets three values at most */
+	n = (int)(k->nval + 1 + values_added(k)) * DIM_MAX;
 	p.class = NEWN(k->unit->arena, Class, n);
 	for (int i = 0; i < n; i++)
 		p.class[i].parent = i;
@@ -382,6 +420,10 @@ pad_tiles(Kernel *k)
 			mask_reduction(&p, o);
 		else if (o->code == O_dot && !dot_is_sparse(o))
 			mask_product(&p, o);
+		else if (o->code == O_gather)
+			mask_table(&p, o);
+		else if (o->code == O_view && view_gather_dim(o) >= 0)
+			mask_indices(&p, o);
 	facts_drop(k);
 	if (grows) {
 		grow_block(&p, k->body);

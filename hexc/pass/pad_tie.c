@@ -82,54 +82,61 @@ pad_memory_at(const Op *o)
 	return o->code == O_store;
 }
 
+static bool
+is_gathered(const Val *mem)
+{
+	return mem->def && mem->def->code == O_view && view_gather_dim(mem->def) >= 0;
+}
+
 bool
 pad_is_fixed(const Kernel *k, Val *mem)
 {
 	const Param *t = val_param(k, view_root(mem));
 
-	return (mem->def && mem->def->code == O_view && view_gather_dim(mem->def) >= 0) || (t && t->pack);
+	return is_gathered(mem) || (t && t->pack);
 }
 
-/* Tiles of indices, and what they choose from a tensor, are as long as each other where more may be read:
- * behind their end they name anything.  What is written, by whomever, is read and written as the program
- * says. */
-static bool
-may_choose_more(const Pad *p, const Op *view)
-{
-	const Param *t = val_param(p->k, view->in[0]);
-
-	return view_gather_dim(view) >= 0 && t && !t->written && !t->pack;
-}
-
-/* Of such a tile other dims stay that do not end with the tensor: behind its end is nothing. */
+/* A tile that indices choose from memory grows with them, and stays in other dims that do not end with the
+ * tensor: behind its end is nothing. */
 static void
 tie_gathered(const Pad *p, const Val *tile, Val *mem)
 {
 	Op *view = pad_tensor_view(p->k, mem);
 
 	for (int d = 0; d < tile->type.rank; d++) {
-		bool along = view && view_is_gathered(view, d);
+		int i = is_gathered(mem) ? d - view_gather_dim(mem->def) : -1;
 
-		if (along)
+		if (i >= 0 && i < view_gather_rank(mem->def))
 			pad_tie_dim(p, tile, d, mem, d);
-		if (!view || (!along && !pad_ends_there(p->k, view, d)))
+		else if (!view || !pad_ends_there(p->k, view, d))
 			fix(p, tile, d);
 	}
 }
 
+/* A view along indices: it has as many elements as they. */
 static void
 tie_indices(const Pad *p, const Op *view)
 {
-	const Val *y = view->out[0];
 	int first = view_gather_dim(view);
+	Val *v = view->out[0];
 
+	fix_all(p, view->in[0]);
+	for (int d = 0; d < view->in[0]->type.rank; d++)
+		for (int i = 0; view_gathers(view, d) && i < view->in[1 + d]->type.rank; i++)
+			if (view->in[1 + d]->type.shape[i] == v->type.shape[first + i])
+				pad_tie_dim(p, v, first + i, view->in[1 + d], i);
+}
+
+/* A gather: tables for all rows stay one, each is as long as it likes. */
+static void
+tie_gather(const Pad *p, const Op *o)
+{
+	const Val *table = o->in[0], *y = o->out[0];
+
+	pad_tie(p, y, o->in[1]);
 	for (int d = 0; d < y->type.rank; d++)
-		if (!view_is_gathered(view, d))
-			fix(p, y, d);
-	for (int i = 0; i + 1 < view->nin; i++)
-		for (int d = 0; d < view_gather_rank(view) && view_gathers(view, i); d++)
-			if (view->in[1 + i]->type.shape[d] == y->type.shape[first + d])
-				pad_tie_dim(p, view->in[1 + i], d, y, first + d);
+		if (table->type.shape[d] == y->type.shape[d])
+			pad_tie_dim(p, y, d, table, d);
 }
 
 /* Dims that stay as they are through a reshape, and those that are cut or joined. */
@@ -223,6 +230,10 @@ pad_tie_op(const Pad *p, const Op *o)
 			tie_gathered(p, pad_moved(o), mem);
 	} else if (o->code == O_slice || o->code == O_concat) {
 		tie_pieces(p, o);
+	} else if (o->code == O_view && view_gather_dim(o) >= 0) {
+		tie_indices(p, o);
+	} else if (o->code == O_gather) {
+		tie_gather(p, o);
 	} else if (o->code == O_dot && !dot_is_sparse(o)) {
 		tie_dot(p, o);
 	} else if (o->code == O_reshape && y->type.space == S_reg) {
@@ -239,9 +250,7 @@ pad_tie_op(const Pad *p, const Op *o)
 	} else if (o->code == O_if) {
 		for (int i = 0; i < 2 * o->nout; i++)
 			pad_tie(p, o->out[i / 2], o->blk[i % 2]->last->in[i / 2]);
-	} else if (o->code == O_view && may_choose_more(p, o)) {
-		tie_indices(p, o);
-	} else if (!op_is(o, F_FILL | F_TERM)) { /* of views: other tiles of indices */
+	} else if (!op_is(o, F_FILL | F_TERM)) {
 		for (int i = 0; i < o->nin; i++)
 			fix_all(p, o->in[i]);
 		for (int i = 0; i < o->nout; i++)

@@ -4,7 +4,8 @@
  * Indices are looked through as a start and steps along each of their dims: iota, scalars, sums, products
  * with a number, casts, broadcasts and reshapes that add dims of one element, where facts say that nothing
  * wraps around.  Tiles of several dims are a slice where each dim of theirs steps along another of the
- * tensor, in this order: X[reshape(m + i, 16, 1), n + j] is X[m :+ 16, n :+ 64].
+ * tensor, in this order: X[reshape(m + i, 16, 1), n + j] is X[m :+ 16, n :+ 64].  Where only one that is
+ * first or last does so, that one is: X[reshape(rows, 16, 1), n + j] is X[rows, n :+ 64].
  *
  * needs   pass bounds done: what indices choose outside of a tensor exists and is 0, what is outside of a
  *         slice does not exist, and the IR says what follows from that
@@ -252,6 +253,84 @@ make_slice(Kernel *k, Op *view)
 	return true;
 }
 
+/* Do indices that address other dims of the operand than d have one element along dim e of theirs? */
+static bool
+is_alone(const Op *view, int d, int e)
+{
+	int others = 0;
+
+	for (int i = 0; i < view->in[0]->type.rank; i++) {
+		if (i == d || !view_gathers(view, i))
+			continue;
+		if (view->in[1 + i]->type.shape[e] != 1)
+			return false;
+		others++;
+	}
+	return others > 0;
+}
+
+/* The next dim of the operand behind d that indices address; -1: none, or one that stays is in between. */
+static int
+gathered_next(const Op *view, int d)
+{
+	for (int i = d + 1; i < view->in[0]->type.rank; i++)
+		if (view_gathers(view, i))
+			return i;
+		else if (!(IMM(view, dropped) >> i & 1))
+			return -1;
+	return -1;
+}
+
+/* Index tile v without dim e, of one element. */
+static Val *
+put_without(Op *view, Val *v, int e)
+{
+	Type t = type_free(v->type);
+
+	for (int i = e; i + 1 < t.rank; i++)
+		t.shape[i] = t.shape[i + 1];
+	t.rank--;
+	return op_new(view->parent, view, O_reshape, view->src, 1, &v, 1, &t)->out[0];
+}
+
+/* Indices of dim d alone, which step along their first or last dim, as a slice beside the others. */
+static bool
+make_part(Kernel *k, Op *view, int d)
+{
+	Affine a = { k, view };
+	int rank = view_gather_rank(view), next = gathered_next(view, d), e;
+	int64_t most = (int64_t)1 << 30, n;
+	Line line;
+	bool first = view_operand_dim(view, view_gather_dim(view)) == d;
+
+	if (!view_gathers(view, d) || rank < 2 || !line_of(&a, view->in[1 + d], DEPTH, &line))
+		return false;
+	e = line_dim(&line, &view->in[1 + d]->type);
+	if (first ? e != 0 || next < 0 : e != rank - 1 || !stays_in_place(view, d))
+		return false;
+	n = view->out[0]->type.shape[view_gather_dim(view) + e];
+	if (line.step[e] > most / n || !is_alone(view, d, e))
+		return false;
+	IMM_SET(view, dropped, IMM(view, dropped) & ~((int64_t)1 << (first ? next : d)));
+	for (int i = 0; i < view->in[0]->type.rank; i++)
+		if (i != d && view_gathers(view, i))
+			view->in[1 + i] = put_without(view, view->in[1 + i], e);
+	view->in[1 + d] = line.start ? line.start : ir_const(view->parent, view, 0);
+	if (n > 1 && line.step[e] > 1)
+		IMM_SET_AT(view, step, d, line.step[e]);
+	return true;
+}
+
+static bool
+make_parts(Kernel *k, Op *view)
+{
+	bool changed = false;
+
+	for (int d = 0; view_gather_dim(view) >= 0 && d < view->in[0]->type.rank; d++)
+		changed |= make_part(k, view, d);
+	return changed;
+}
+
 bool
 pass_affine(Kernel *k)
 {
@@ -259,6 +338,7 @@ pass_affine(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		changed |= o->code == O_view && o->in[0]->type.space == S_global && make_slice(k, o);
+		if (o->code == O_view && o->in[0]->type.space == S_global)
+			changed |= make_slice(k, o) || make_parts(k, o);
 	return changed;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define PROGRAM "../test/examples/choose"
-enum { M = 19, N = 70 };
+enum { M = 45, N = 70 };
 
 typedef double AtFn(Buf *const *in, int m, int n);
 
@@ -75,6 +75,51 @@ at_both(Buf *const *in, int m, int n)
 	return i >= 0 && i < 16 && j >= 0 && j < 8 ? in[0]->v[(int)i * 8 + (int)j] : 0;
 }
 
+static double
+at_nibbles(Buf *const *in, int m, int n)
+{
+	return among(in[0], in[1]->v[m * N + n], 7, 3 * 7);
+}
+
+static double
+at_turns(Buf *const *in, int m, int n)
+{
+	double i = in[1]->v[m * N + n], y = among(in[0], i, 16, 5 * 16);
+
+	for (int k = 0; k < 4; k++)
+		y = 2 * y + among(in[0], i, 16, k * 16);
+	return y;
+}
+
+static double
+at_parts(Buf *const *in, int m, int n)
+{
+	int i = (int)in[1]->v[m];
+	const double *row = in[0]->v + i * 16 + n;
+	double y;
+
+	if (i < 0 || i >= 16)
+		return 0;
+	y = row[8] + row[3];
+	for (int k = 0; k < 3; k++)
+		y = 2 * y + row[k * 5];
+	return y;
+}
+
+static double
+at_sevens(Buf *const *in, int m, int n)
+{
+	return among(in[0], in[1]->v[n], 7, m * 7);
+}
+
+static double
+at_odd(Buf *const *in, int m, int n)
+{
+	double i = (m ^ 1) < M ? in[1]->v[(m ^ 1) * N + (n ^ 1)] : -1;
+
+	return i >= 0 && i < 33 ? 4 * in[0]->v[(int)i] + 1 : 0;
+}
+
 /* dims of 0: there is none. */
 typedef struct Chosen {
 	const char *kernel, *type, *name, *index;
@@ -94,12 +139,17 @@ static const Chosen chosen[] = {
 	{ "each", "f16", "X", "i32", -4, 4, { M, 32 }, { M, 32 }, 32, 34, at_each },
 	{ "rows", "f32", "T", "i32", -4, 4, { 16, 8 }, { M }, 8, 18, at_rows },
 	{ "both", "f32", "T", "i32", -4, 4, { 16, 8 }, { M, N }, N, 17, at_both },
+	{ "nibbles", "u4", "T", "i32", 0, 15, { 8, 7 }, { M, N }, N, 9, at_nibbles },
+	{ "turns", "i32", "T", "i32", -1000, 1000, { 8, 16 }, { M, N }, N, 18, at_turns },
+	{ "parts", "i32", "T", "i32", -1000, 1000, { 16, 16 }, { M }, 4, 18, at_parts },
+	{ "sevens", "f16", "X", "i32", -4, 4, { M, 7 }, { 7 }, 7, 9, at_sevens },
+	{ "odd", "i32", "T", "i32", -1000, 1000, { 33 }, { M, N }, N, 40, at_odd },
 };
 
 static uint32_t
 run(const Chosen *x, const char *arch, uint32_t cand)
 {
-	bool order = x->table[1] == 32;
+	bool order = strcmp(x->name, "X") == 0;
 	Buf *in[3] = { NULL }, *y;
 	uint32_t n;
 	Case c;

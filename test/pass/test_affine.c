@@ -3,6 +3,7 @@
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
 #include <math.h>
+#include <stdlib.h>
 
 static const char head[] = "kernel t(X: f32[N], Z: f32[M, N], L: i32[N], Y: out f32[32], s: i32, t: i64)\n"
                            "    assume s <= 1000, s >= -1000, t <= 1000, t >= -1000\n"
@@ -14,7 +15,7 @@ static const char head[] = "kernel t(X: f32[N], Z: f32[M, N], L: i32[N], Y: out 
                            "    Y[:] = reshape(%s, 32);\n"
                            "}\n";
 
-/* What is read, and by which steps; 0: by indices still. */
+/* What is read, and by which steps; 0: by indices still; below 0: by those in one dim. */
 static const struct {
 	const char *read;
 	int64_t step;
@@ -46,7 +47,11 @@ static const struct {
 	{ "Z[j + k, k]", 0 },
 	{ "Z[5 - p, q]", 0 },
 	{ "Z[q, p * 0]", 0 },           /* repeated along the other */
-	{ "Z[p + i32(N), q]", 0 },
+	{ "Z[p + i32(N), q]", -1 },     /* columns alone */
+	{ "Z[reshape(L[0 :+ 8], 8, 1), q * 2 + s]", -2 },
+	{ "Z[p * 3 - 2, L[0 :+ 4]]", -3 },
+	{ "Z[reshape(L[0 :+ 32], 8, 4), q]", 0 }, /* each row has its own */
+	{ "Z[L[0 :+ 4], p]", 0 },       /* in the other order */
 };
 
 static const Op *
@@ -76,9 +81,11 @@ TEST_EACH(indices, COUNT_OF(made))
 	view = gather_of(k);
 	ck_assert(view != NULL);
 	ck_assert_int_eq(view_gather_dim(view) < 0, made[_i].step > 0);
+	if (made[_i].step < 0)
+		ck_assert_int_eq(view_gather_rank(view), 1);
 	for (int d = 0; d < view->in[0]->type.rank; d++)
 		step *= view_step(view, d);
-	ck_assert_int_eq(step, made[_i].step ? made[_i].step : 1);
+	ck_assert_int_eq(step, made[_i].step ? llabs(made[_i].step) : 1);
 	ck_assert(!pass_affine(k));
 	pass_apply(same, "bounds", pass_bounds);
 	for (int n = -33; n <= 33; n += 11) {

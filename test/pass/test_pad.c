@@ -72,22 +72,21 @@ static const Padded made[] = {
 	{ "X: f32[25, 33], Y: out f32[25, 11]", "",
 	  "    grid(1);\n    let x: register = X[:, :];\n    Y[:, :] = x[:, 11 :+ 11];\n",
 	  "reg f32[32, 33]", 0 },
-	/* tiles of indices grow with what they choose, also where a line is counted and cut; what they
-	 * choose in the padding is something, and has a mask; from what is written, and into it, no more than
-	 * the program says */
+	/* tiles of indices grow with what they choose, also where a line is counted and cut; in the padding
+	 * they name nothing, by a mask, so that nothing is read there, or written */
 	{ "X: f32[K, 64], Y: out f32[8, 49]", "",
 	  "    grid(1);\n    let i = iota(0, 49) * 3;\n    Y[:, :] = X[0 :+ 8, i];\n",
-	  "reg f32[8, 64]", 0 },
+	  "reg f32[8, 64]", 1 },
 	{ "X: f32[8, 64, K], Y: out f32[8, 7, 7]", "",
 	  "    grid(1);\n    let i = reshape(iota(0, 49), 7, 7);\n"
 	  "    Y[:, :, :] = X[0 :+ 8, i / 7, i % 7];\n",
-	  "reg f32[8, 8, 8]", 0 },
+	  "reg f32[8, 8, 8]", 2 },
 	{ "X: f32[K, 64], Y: out f32[8, 1]", "",
 	  "    grid(1);\n    let i = iota(0, 49) * 3;\n    Y[:, :] = sum(X[0 :+ 8, i], 1);\n",
 	  "reg f32[8, 64]", 1 },
 	{ "X: inout f32[K, 64]", "",
 	  "    grid(1);\n    let i = iota(0, 49);\n    X[0 :+ 8, i] = X[8 :+ 8, i];\n",
-	  "reg f32[8, 49]", 0 },
+	  "reg f32[8, 64]", 2 },
 	/* products become what an instruction takes, all dims or none; behind k there are zeros */
 	{ "X: f16[25, 33], W: f16[33, 20], Y: out f32[25, 20]", "",
 	  "    grid(1);\n    Y[:, :] = dot(X[:, :], W[:, :]);\n",
