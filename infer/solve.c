@@ -315,6 +315,7 @@ solve_plan(Solve *s, const Plan *plan)
 		}
 	settle_packs(s);
 	cost_conversions(s);
+	s->sol->smem = solution_smem(s);
 	cost_block(s);
 	for (int i = 0; i < s->norder; i++)
 		if (s->sol->lowering[s->order[i]->id])
