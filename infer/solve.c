@@ -187,6 +187,7 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	s->queued = NEWN(s->arena, bool, no);
 	forget_views(s);
 	forget_casts(s);
+	forget_pieces(s);
 	s->dims = grid_dims(k);
 	walk_block(s, k->body, 1);
 	find_uses(s);
