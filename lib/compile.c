@@ -15,6 +15,7 @@
 
 enum { SOURCE_MAX = 64 << 20 }; /* bytes; places in the source are 32 bits wide */
 static const uint64_t default_steps = 10000000;
+static const size_t default_memory = (size_t)2 << 30; /* the largest example takes 0.1 GiB */
 static const uint64_t default_values = 1 << 18;
 
 static bool
@@ -133,7 +134,8 @@ job_start(Job *j, const char *file, const char *src, size_t len)
 	arena_init(&j->arena, c->realloc, c->user);
 	j->arena.cancel = c->opt.o.cancel;
 	j->arena.max_steps = c->opt.o.max_steps ? c->opt.o.max_steps : default_steps;
-	j->arena.limit = c->arena.limit = j->m->arena.limit = c->opt.o.max_memory;
+	j->arena.limit = c->opt.o.max_memory ? c->opt.o.max_memory : default_memory;
+	c->arena.limit = j->m->arena.limit = j->arena.limit;
 	j->src = src;
 	j->len = len;
 	u->arena = &j->arena;
