@@ -20,8 +20,8 @@
  * front of the op.  So everything lives that long if it costs no block of those that an SM holds, or else
  * scratch and tiles made in loops do, or else nothing.
  *
- * The search asks the same of each solution before it is in the IR (smem_least): an SmemPlan says what it would
- * bring there. */
+ * The search asks the same of each solution before it is in the IR (smem_least): an SmemPlan says what it
+ * would bring there. */
 #include "hexc/ir/access.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/smem.h"

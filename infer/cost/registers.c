@@ -75,8 +75,9 @@ too_many(Solve *s, const Need *n)
 	const char *fix = "use smaller tiles, or keep what is read in shared memory";
 
 	if (!v) { /* nothing is kept: what computes needs too many */
-		infer_error(s, s->k->src, "what is computed needs more than the %d registers that a lane has: %s",
-		            n->limit, fix);
+		infer_error(s, s->k->src,
+		            "what is computed needs more than the %d registers that a lane has: %s", n->limit,
+		            fix);
 		return;
 	}
 	if (v->name)

@@ -2,6 +2,7 @@
  * and that the masks of the rest are needed. */
 #include "infer/base/solution.h"
 #include "hexc/ir/verify/verify.h"
+#include "hexc/pass/pass.h"
 #include "infer/prove/prove.h"
 #include "test/infer/util_infer.h"
 #include "test/interp/util_interp.h"
