@@ -117,16 +117,32 @@ must_fit(Pair *x, DType d, Affine a)
 	       must(x, affine_add(a, affine_const(sign ? -most - 1 : 0), -1));
 }
 
+/* The row-major number of what is at c. */
+static int64_t
+number_of(const Type *t, const int64_t *c)
+{
+	int64_t n = 0;
+
+	for (int d = 0; d < t->rank; d++)
+		n = n * t->shape[d] + c[d];
+	return n;
+}
+
 /* The coordinates in o's operand of what is at c in its result. */
 static bool
 source_of(const Op *o, const int64_t *c, int64_t *in)
 {
 	const Type *t = &o->in[0]->type;
 
+	if (o->code == O_reshape) {
+		type_coord(t, number_of(&o->out[0]->type, c), in);
+		return true;
+	}
 	for (int d = 0; d < t->rank; d++) {
 		switch (o->code) {
 		case O_broadcast: in[d] = t->shape[d] == 1 ? 0 : c[d]; break;
 		case O_transpose: in[IMM_AT(o, perm, d)] = c[d]; break;
+		case O_slice: in[d] = c[d] + (d == IMM(o, dim) ? IMM(o, from) : 0); break;
 		case O_convert:
 		case O_pin:
 		case O_relayout: in[d] = c[d]; break;

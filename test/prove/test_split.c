@@ -440,3 +440,29 @@ TEST_EACH(rejects_strided, COUNT_OF(strided))
 }
 
 TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);
+
+static void
+later_part(Kernel *k)
+{
+	IMM_SET(in_loop(clear_of(k), O_slice, 0), from, 65);
+	IMM_SET(in_loop(rest_of(k), O_slice, 0), from, 65);
+}
+
+/* A condition that the program has made of other elements than those it chooses between. */
+TEST(reshaped_condition)
+{
+	static const Corruption later = { "later_part", later_part, "without masks, there is no select" };
+	Kernel *k = infer_solved(&arena,
+	                         "kernel t(X: f32[N, 32], S: out f32[64, 32])\n{\n    grid(1);\n"
+	                         "    var t: register f32[64, 32] = 0;\n"
+	                         "    for n in 0..N step 64 {\n"
+	                         "        let at = n + i64(iota(0, 128));\n"
+	                         "        let there = reshape(at[0 :+ 64] < N, 64, 1);\n"
+	                         "        t += where(there, X[n :+ 64, 0 :+ 32], 1);\n    }\n"
+	                         "    S[0 :+ 64, 0 :+ 32] = t;\n}\n",
+	                         "sm_80", 0)
+	                    ->k;
+
+	ck_assert(pass_split(k));
+	prove_rejects(k, pass_prove_split, &later);
+}
