@@ -21,8 +21,8 @@ convert_val(Solve *s, Block *b, Op *at, Src src, Val *v, const Layout *to, Lower
 }
 
 /* Where the result of o is there: right behind it, or behind the wait for a product that is issued only. */
-static Op *
-place_behind(const Op *o)
+Op *
+result_place(const Op *o)
 {
 	int commits = 0;
 
@@ -42,7 +42,7 @@ convert_result(Solve *s, const Solution *sol, Op *o, int i)
 	Type t = v->type;
 	Op *c;
 
-	c = op_new(o->parent, place_behind(o), O_convert, o->src, 1, &v, 1, &t);
+	c = op_new(o->parent, result_place(o), O_convert, o->src, 1, &v, 1, &t);
 	val_replace(s->k, v, c->out[0]);
 	c->in[0] = v; /* val_replace has redirected it too */
 	c->out[0]->type.layout = sol->val[v->id];
@@ -117,7 +117,7 @@ place_before(Op *o, const Val *v)
 
 /* Where operand v of o is converted: before o;  indices do not change in loops around them, and are converted
  * before those. */
-static Op *
+Op *
 convert_place(Op *o, const Val *v, const Lowering *how)
 {
 	Op *at = place_before(o, v);

@@ -33,11 +33,17 @@ candidates_add(Solve *s, Candidates *c, Solution *sol)
 
 /* ---- several kernels ------------------------------------------------------------------------------ */
 
+static bool
+fits(const Solution *sol)
+{
+	return sol->smem <= sol->k->unit->target->smem;
+}
+
 double
 cands_best(const Candidates *c)
 {
 	for (int i = 0; i < c->n; i++)
-		if (!c->sol[i]->crowded)
+		if (fits(c->sol[i]))
 			return c->sol[i]->cycles;
 	return HUGE_VAL;
 }
@@ -62,17 +68,37 @@ merge(Arena *a, Candidates *const *c, int n, Candidates *out)
 	}
 }
 
-/* Solutions whose staging does not fit beside the tiles go, unless there are no others: those may still be
- * placed over each other. */
+/* NULL: there are none. */
+static Solution *
+least_memory(const Candidates *c)
+{
+	Solution *least = NULL;
+
+	for (int i = 0; i < c->n; i++)
+		if (!least || c->sol[i]->smem < least->smem)
+			least = c->sol[i];
+	return least;
+}
+
+/* Those that a block has memory for. */
 static void
-drop_crowded(Candidates *c)
+keep_fitting(Candidates *c)
 {
 	int n = 0;
 
 	for (int i = 0; i < c->n; i++)
-		if (!c->sol[i]->crowded)
+		if (fits(c->sol[i]))
 			c->sol[n++] = c->sol[i];
-	c->n = n ? n : c->n;
+	c->n = n;
+}
+
+/* The list of sol's kernel. */
+static Candidates *
+list_of(Candidates *const *c, const Solution *sol)
+{
+	while ((*c)->k != sol->k)
+		c++;
+	return *c;
 }
 
 static void
@@ -90,13 +116,19 @@ Candidates *
 cands_join(Candidates *const *c, int n)
 {
 	Kernel *k = c[0]->k;
-	int pick = k->unit->candidate, of = 0;
-	Candidates all = { 0 };
+	int pick = k->unit->candidate;
+	Candidates all = { 0 }, *of;
+	Solution *least;
 
 	merge(k->unit->arena, c, n, &all);
-	drop_crowded(&all);
+	least = least_memory(&all);
+	keep_fitting(&all);
 	for (int i = 0; i < n; i++)
 		all.steps += c[i]->steps;
+	if (all.n == 0 && least) {
+		solution_too_large(list_of(c, least)->solve, least);
+		return NULL;
+	}
 	if (all.n == 0) {
 		if (c[0]->tiles)
 			why_not(k, &c[0]->failure);
@@ -108,12 +140,11 @@ cands_join(Candidates *const *c, int n)
 		                 all.n);
 		return NULL;
 	}
-	while (c[of]->k != all.sol[pick]->k)
-		of++;
-	c[of]->sol = all.sol;
-	c[of]->n = all.n;
-	c[of]->steps = all.steps;
-	return c[of];
+	of = list_of(c, all.sol[pick]);
+	of->sol = all.sol;
+	of->n = all.n;
+	of->steps = all.steps;
+	return of;
 }
 
 /* ---- the pass ------------------------------------------------------------------------------------- */

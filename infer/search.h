@@ -45,6 +45,15 @@ Candidates *cands_join(Candidates *const *c, int n);
 
 /* ---- apply.c -------------------------------------------------------------------------------------- */
 void solution_apply(Solve *s, const Solution *sol); /* into the IR */
+/* In front of which op operand v of o is converted, and a result of o. */
+Op *convert_place(Op *o, const Val *v, const Lowering *how);
+Op *result_place(const Op *o);
+
+/* ---- fits.c --------------------------------------------------------------------------------------- */
+/* Bytes of shared memory that a block needs under s->sol. */
+int64_t solution_smem(Solve *s);
+/* The error that sol needs more than there is. */
+void solution_too_large(Solve *s, Solution *sol);
 
 /* ---- describe.c ----------------------------------------------------------------------------------- */
 /* The accesses that tell solutions apart. */

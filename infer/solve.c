@@ -187,6 +187,7 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	s->queued = NEWN(s->arena, bool, no);
 	forget_views(s);
 	forget_casts(s);
+	forget_pieces(s);
 	s->dims = grid_dims(k);
 	walk_block(s, k->body, 1);
 	find_uses(s);
@@ -315,6 +316,7 @@ solve_plan(Solve *s, const Plan *plan)
 		}
 	settle_packs(s);
 	cost_conversions(s);
+	s->sol->smem = solution_smem(s);
 	cost_block(s);
 	for (int i = 0; i < s->norder; i++)
 		if (s->sol->lowering[s->order[i]->id])

@@ -20,6 +20,7 @@
  *
  * Which loops are split, and what of them is idle in the clear loop, is in split_plan.c. */
 #include "hexc/ir/access.h"
+#include "hexc/pass/smem.h"
 #include "infer/infer.h"
 #include "infer/split.h"
 
@@ -107,31 +108,45 @@ take_turns(Op *rest, Val *end, SplitKind kind)
 	return first;
 }
 
-/* Tiles of the body are the same memory in each turn, and so in all loops. */
-static void
+/* Tiles of the body are the same memory in each turn, and so in all loops.  False, and all is as it was: they
+ * would live through these, and do not fit. */
+static bool
 share_tiles(const Turns *t)
 {
+	const Target *g = t->k->unit->target;
+	Op **tile = NULL, **next = NULL;
+	int n = 0, cap = 0, m = 0, capm = 0;
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, t->body); o; o = walk_next(&w))
-		if (o->code == O_alloc)
-			op_move_before(o, t->loop);
+		if (o->code == O_alloc) {
+			VEC_PUSH(t->k->unit->arena, next, m, capm, o->next);
+			VEC_PUSH(t->k->unit->arena, tile, n, cap, o);
+		}
+	for (int i = 0; i < n; i++)
+		op_move_before(tile[i], t->loop);
+	if (n == 0 || !g || smem_least(t->k, NULL) <= g->smem)
+		return true;
+	while (n-- > 0)
+		op_move_before(tile[n], next[n]);
+	return false;
 }
 
-static void
+static SplitKind
 split_loop(const Plan *p)
 {
 	const Turns *t = &p->turns;
 	Op *front = NULL, *first;
 
-	share_tiles(t);
+	if (!share_tiles(t))
+		return SPLIT_CROWDED;
 	if (forms_have(&p->forms, 1))
 		front = take_turns(t->loop, forms_start(t, &p->forms), SPLIT_FRONT);
 	first = take_turns(t->loop, forms_end(t, &p->forms), SPLIT_CLEAR);
 	if (front)
 		op_move_before(front, first); /* behind all numbers */
 	clear(p, first);
-	IMM_SET(t->loop, split, SPLIT_REST);
+	return SPLIT_REST;
 }
 
 bool
@@ -149,9 +164,8 @@ pass_split(Kernel *k)
 			continue;
 		kind = split_plan(&p, k, o);
 		if (kind == SPLIT_CLEAR)
-			split_loop(&p);
-		else
-			IMM_SET(o, split, kind);
+			kind = split_loop(&p);
+		IMM_SET(o, split, kind);
 		changed = true;
 	}
 	facts_drop(k);

@@ -246,6 +246,7 @@ typedef enum SplitKind {
 	SPLIT_LITTLE, /* masks that cost little */
 	SPLIT_LARGE,  /* too long to be there twice */
 	SPLIT_OTHER,  /* in the version for other sizes, without products */
+	SPLIT_CROWDED, /* tiles of a turn that would live through all loops take more memory than there is */
 	SPLIT_KINDS
 } SplitKind;
 /* IMM(o, update) of a store: what becomes of the element that is there.  All but PLAIN are one step that no

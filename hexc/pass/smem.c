@@ -18,16 +18,20 @@
  * An op with scratch has a barrier between its writes and its reads.  If what was read before keeps its place
  * up to the next such op, around loops too, that barrier orders these reads as well, and none is needed in
  * front of the op.  So everything lives that long if it costs no block of those that an SM holds, or else
- * scratch and tiles made in loops do, or else nothing. */
+ * scratch and tiles made in loops do, or else nothing.
+ *
+ * The search asks the same of each solution before it is in the IR (smem_least): an SmemPlan says what it
+ * would bring there. */
 #include "hexc/ir/access.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/smem.h"
 #include <stdlib.h>
 
-enum { ALIGN_MIN = 16, TEAM_ALIGN = 1024, MBAR_BYTES = 8, NAMED = 4 };
+enum { ALIGN_MIN = 16, TEAM_ALIGN = 1024, MBAR_BYTES = 8, NAMED = 4, STEP = 2 };
 
 typedef struct Item {
-	Op *op;          /* the alloc or mbar, or the op that has the scratch */
+	Op *op;          /* the alloc or mbar, or the op that has the scratch or is to be behind it */
+	bool before;     /* scratch of a convert that is not there yet */
 	Role role;       /* whose it is */
 	int64_t bytes, align, off;
 	int64_t from, to; /* positions in text; from > to: never accessed */
@@ -39,9 +43,10 @@ typedef struct Item {
 
 typedef struct Smem {
 	Kernel *k;
+	const SmemPlan *plan; /* what is not in the IR yet; NULL: all is */
 	Item *item;
 	int n, cap;
-	int64_t *at;  /* by op id: position */
+	int64_t *at;  /* by op id: position, a multiple of STEP */
 	int64_t *end; /* by op id: position of the last op of its regions */
 	int64_t pos;
 	Op **drain;   /* every `wait 0` and `wg_wait 0`, in order of text */
@@ -50,11 +55,10 @@ typedef struct Smem {
 	int apart;
 } Smem;
 
-int64_t
-smem_alloc_bytes(const Op *alloc)
+/* Of a shared tile in this layout. */
+static int64_t
+tile_bytes(const Type *t, const Layout *l)
 {
-	const Type *t = &alloc->out[0]->type;
-	const Layout *l = t->layout;
 	int64_t n = type_size(t), unit;
 
 	if (l) {
@@ -66,6 +70,14 @@ smem_alloc_bytes(const Op *alloc)
 	return ceil_div(n * dtype_info[t->dtype].bits, 8);
 }
 
+int64_t
+smem_alloc_bytes(const Op *alloc)
+{
+	const Type *t = &alloc->out[0]->type;
+
+	return tile_bytes(t, t->layout);
+}
+
 bool
 smem_has_scratch(const Op *o)
 {
@@ -75,33 +87,62 @@ smem_has_scratch(const Op *o)
 /* ---- liveness -------------------------------------------------------------------------------- */
 
 static void
+add_item(Smem *s, Item it)
+{
+	it.role = op_role(it.op);
+	it.until = -1;
+	it.number = s->n;
+	VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
+}
+
+static void
+add_tile(Smem *s, Op *o)
+{
+	const Val *v = o->out[0];
+	int64_t align = s->plan ? s->plan->align[o->id] : 0;
+
+	align = IMM(o, align) > align ? IMM(o, align) : align;
+	add_item(s, (Item){ .op = o,
+	                    .bytes = tile_bytes(&v->type, s->plan ? s->plan->layout[v->id] : v->type.layout),
+	                    .align = align > ALIGN_MIN ? align : ALIGN_MIN,
+	                    .from = INT64_MAX,
+	                    .to = -1 });
+}
+
+static void
+add_scratch(Smem *s, const SmemScratch *x)
+{
+	int64_t at = s->at[x->op->id] - (x->before ? STEP / 2 : 0);
+
+	add_item(s, (Item){ .op = x->op,
+	                    .before = x->before,
+	                    .bytes = x->bytes,
+	                    .align = ALIGN_MIN,
+	                    .from = at,
+	                    .to = at });
+}
+
+static void
 number_block(Smem *s, Block *b)
 {
 	for (Op *o = b->first; o; o = o->next) {
-		Item it = { .op = o, .role = op_role(o), .align = ALIGN_MIN, .from = INT64_MAX, .to = -1,
-			    .until = -1, .number = s->n };
-
-		s->at[o->id] = s->pos++;
-		if (o->code == O_mbar) {
-			it.bytes = o->out[0]->type.shape[0] * MBAR_BYTES;
-			it.from = 0;
-			it.to = INT64_MAX;
-			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
-		} else if (o->code == O_alloc) {
-			it.bytes = smem_alloc_bytes(o);
-			it.align = IMM(o, align) > ALIGN_MIN ? IMM(o, align) : ALIGN_MIN;
-			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
-		} else if (smem_has_scratch(o)) {
-			it.bytes = o->lowering->staged.bytes;
-			it.from = it.to = s->at[o->id];
-			VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
-		} else if ((o->code == O_wait || o->code == O_wg_wait) && IMM(o, pending) == 0) {
+		s->at[o->id] = s->pos;
+		s->pos += STEP;
+		if (o->code == O_mbar)
+			add_item(s, (Item){ .op = o,
+			                    .bytes = o->out[0]->type.shape[0] * MBAR_BYTES,
+			                    .align = ALIGN_MIN,
+			                    .to = INT64_MAX });
+		else if (o->code == O_alloc)
+			add_tile(s, o);
+		else if (smem_has_scratch(o))
+			add_scratch(s, &(SmemScratch){ .op = o, .bytes = o->lowering->staged.bytes });
+		else if ((o->code == O_wait || o->code == O_wg_wait) && IMM(o, pending) == 0)
 			VEC_PUSH(s->k->unit->arena, s->drain, s->ndrain, s->drain_cap, o);
-		}
 		for (int r = 0; r < 2; r++)
 			if (o->blk[r])
 				number_block(s, o->blk[r]);
-		s->end[o->id] = s->pos - 1;
+		s->end[o->id] = s->pos - STEP;
 	}
 }
 
@@ -323,13 +364,13 @@ too_much(const Smem *s, int64_t need)
 		const Item *it = &s->item[i];
 		const Val *v = it->op->nout ? it->op->out[0] : NULL;
 
-		if (it->op->code == O_alloc || it->op->code == O_mbar)
+		if ((it->op->code == O_alloc || it->op->code == O_mbar) && !it->before)
 			diag_note(k->unit->diag, it->op->src, "%lld bytes: %s%s%s", (long long)it->bytes,
 			          v->name ? v->name : "", v->name ? ": " : "",
 			          type_print(k->unit->arena, &v->type));
 		else
 			diag_note(k->unit->diag, it->op->src, "%lld bytes: scratch of %s",
-			          (long long)it->bytes, op_info[it->op->code].name);
+			          (long long)it->bytes, op_info[it->before ? O_convert : it->op->code].name);
 	}
 }
 
@@ -378,19 +419,63 @@ blocks(const Kernel *k, int64_t need)
 	return counted > t->smem ? 0 : occupancy(t, kernel_warps(k), 0, counted);
 }
 
+static void
+find_items(Smem *s)
+{
+	const SmemPlan *plan = s->plan;
+	Kernel *k = s->k;
+
+	s->at = NEWN(k->unit->arena, int64_t, (size_t)k->nop + 1);
+	s->end = NEWN(k->unit->arena, int64_t, (size_t)k->nop + 1);
+	number_block(s, k->body);
+	for (int i = 0; plan && i < plan->nscratch; i++)
+		add_scratch(s, &plan->scratch[i]);
+	find_liveness(s);
+}
+
+static void
+sort_items(Smem *s)
+{
+	if (s->n)
+		qsort(s->item, (size_t)s->n, sizeof *s->item, larger_first);
+}
+
+static int64_t
+place_plan(Smem *s)
+{
+	int64_t team = s->k->team_smem, need;
+
+	find_items(s);
+	sort_items(s);
+	need = place_all(s, 0);
+	s->k->team_smem = team;
+	return need;
+}
+
+int64_t
+smem_least(Kernel *k, const SmemPlan *plan)
+{
+	return place_plan(&(Smem){ .k = k, .plan = plan });
+}
+
+void
+smem_too_much(Kernel *k, const SmemPlan *plan)
+{
+	Smem s = { .k = k, .plan = plan };
+	int64_t need = place_plan(&s);
+
+	too_much(&s, need);
+}
+
 bool
 pass_smem(Kernel *k)
 {
 	Smem s = { .k = k };
 	int64_t need;
 
-	s.at = NEWN(k->unit->arena, int64_t, (size_t)k->nop + 1);
-	s.end = NEWN(k->unit->arena, int64_t, (size_t)k->nop + 1);
-	number_block(&s, k->body);
-	find_liveness(&s);
+	find_items(&s);
 	find_next(&s);
-	if (s.n)
-		qsort(s.item, (size_t)s.n, sizeof *s.item, larger_first);
+	sort_items(&s);
 	need = k->smem = place_all(&s, 0);
 	for (int apart = 2; apart >= 0 && k->unit->target; apart--) {
 		k->smem = place_all(&s, apart);

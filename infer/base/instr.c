@@ -128,6 +128,9 @@ instr_is_update(InstrKind kind)
 const Instr *
 instr_find(const char *name)
 {
+	for (const Instr *i = instrs; name && i->name; i++) /* mostly it is the table's own */
+		if (i->name == name)
+			return i;
 	for (const Instr *i = instrs; name && i->name; i++)
 		if (strcmp(i->name, name) == 0)
 			return i;

@@ -41,7 +41,7 @@ typedef struct Solution {
 	int64_t registers; /* that a lane holds at once, about; with roles one that computes */
 	int producer; /* those of one that produces */
 	double cycles; /* of a block, with others beside it */
-	bool crowded; /* its shared memory, before it is placed, is more than a block has */
+	int64_t smem; /* bytes of shared memory of a block, placed */
 	bool spills; /* a lane has too few registers for it */
 	double alone; /* of a block alone on an SM */
 	RoleRegisters handed; /* 0: without roles */

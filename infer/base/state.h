@@ -46,6 +46,7 @@ struct Solve {
 	struct SharedMemo *memo; /* memory/shared.c: layouts found before */
 	struct StageMemo *stages; /* convert/stage.c: the same */
 	struct CastCost *cast; /* cost/cost_cast.c */
+	struct PiecesMemo **pieces; /* cost/cost_op.c: [nop+1] of accesses to global memory */
 	struct Lives *live; /* cost/live.c */
 
 	Solution *sol; /* the one being built */

@@ -54,6 +54,7 @@ int registers_limit(const Solve *s, const Solution *sol);
 
 /* ---- cost_op.c ------------------------------------------------------------------------------------ */
 void cost_op(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
+void forget_pieces(Solve *s); /* what was counted of global memory */
 void memory_instructions(Res *r, double n); /* n warp instructions */
 /* Does nothing wait for load o before the next iteration?  A conversion would. */
 bool is_prefetched(const Solve *s, const Op *o);

@@ -241,57 +241,6 @@ in_loop(const Op *o)
 	return o != NULL;
 }
 
-static void
-at_least(int64_t *most, const Lowering *p)
-{
-	if (lowering_is_staged(p) && p->staged.bytes > *most)
-		*most = p->staged.bytes;
-}
-
-/* Bytes of b's shared tiles; of two versions those of the larger. */
-static int64_t
-tile_bytes(const Solve *s, const Block *b)
-{
-	int64_t sum = 0;
-
-	for (const Op *o = b->first; o; o = o->next) {
-		int64_t in[2] = { 0, 0 };
-
-		for (int i = 0; i < 2; i++)
-			if (o->blk[i])
-				in[i] = tile_bytes(s, o->blk[i]);
-		if (o->code == O_roles)
-			in[1] *= s->k->teams; /* each has its own */
-		sum += o->code == O_if && IMM(o, versions) ? max64(in[0], in[1]) : in[0] + in[1];
-		if (o->code == O_alloc && s->sol->val[o->out[0]->id])
-			sum += layout_cosize(s->sol->val[o->out[0]->id], AX_mem) * bits_of(o->out[0]) / 8;
-	}
-	return sum;
-}
-
-/* Bytes of shared memory, before they are placed: the tiles, which live through loops, and the largest
- * scratch in loops; or the largest scratch elsewhere. */
-static int64_t
-shared_bytes(const Solve *s)
-{
-	int64_t tiles = tile_bytes(s, s->k->body), scratch[2] = { 0, 0 };
-
-	for (int i = 0; i < s->norder; i++) {
-		const Op *o = s->order[i];
-		int64_t *most = &scratch[in_loop(o)];
-
-		at_least(most, s->sol->lowering[o->id]);
-		for (int j = 0; j < o->nin; j++)
-			at_least(most, s->sol->conv[o->id][j]);
-		for (int j = 0; j < o->nout; j++)
-			at_least(most, s->sol->mconv[o->id][j]);
-	}
-	if (kernel_roles(s->k)) /* engines write tiles: nothing is where they are */
-		return tiles + s->k->teams * (scratch[0] > scratch[1] ? scratch[0] : scratch[1]);
-	tiles += scratch[1];
-	return tiles > scratch[0] ? tiles : scratch[0];
-}
-
 /* What does not fit into registers goes to memory and back in every iteration of the loop that runs most:
  * clocks. */
 static double
@@ -311,25 +260,24 @@ static void
 cost_all(Solve *s)
 {
 	Solution *sol = s->sol;
-	int64_t lane = sol->registers + SPARE_REGISTERS, shared = shared_bytes(s);
+	int64_t lane = sol->registers + SPARE_REGISTERS;
 	Sum top = sum_block(s, s->k->body);
 	double busy;
 
 	lane = min64(lane, lane_limit(s));
 	sol->handed = (RoleRegisters){ 0 };
 	if (kernel_roles(s->k) && s->k->launch_registers) {
-		sol->handed = role_registers(s, shared);
+		sol->handed = role_registers(s, sol->smem);
 		lane = sol->handed.launch;
 	}
 	top.all.unit[R_smem] += spilled(s);
 	top.time += spilled(s);
 	busy = res_busy(&top.all);
 	sol->spills = sol->registers > lane_limit(s);
-	sol->crowded = shared > s->k->unit->target->smem;
 	sol->alone = top.time;
 	sol->total = top.all;
 	sol->lane = (int)lane;
-	sol->blocks = occupancy(s->k->unit->target, kernel_warps(s->k), lane, shared);
+	sol->blocks = occupancy(s->k->unit->target, kernel_warps(s->k), lane, sol->smem);
 	sol->cycles = busy < sol->alone ? busy + (sol->alone - busy) / sol->blocks : sol->alone;
 }
 

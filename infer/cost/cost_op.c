@@ -40,9 +40,22 @@ global_side(const Op *o)
 	return o->in[0]->type.space == S_global ? o->in[0] : o->in[1];
 }
 
-/* Pieces of memory of so many bytes that o asks for by accesses of vec, each as often as it does. */
+/* What was counted before, of an op. */
+typedef struct PiecesMemo {
+	Layout map;
+	int vec, bytes;
+	int64_t n;
+	struct PiecesMemo *next;
+} PiecesMemo;
+
+void
+forget_pieces(Solve *s)
+{
+	s->pieces = NEWN(s->arena, PiecesMemo *, s->k->nop + 1);
+}
+
 static int64_t
-pieces_asked(const Solve *s, const Op *o, const Layout *map, int vec, int bytes)
+count_pieces(const Solve *s, const Op *o, const Layout *map, int vec, int bytes)
 {
 	const Val *mem = global_side(o);
 	const Op *view = mem->def;
@@ -78,6 +91,21 @@ pieces_asked(const Solve *s, const Op *o, const Layout *map, int vec, int bytes)
 		if (!write || layout_first_replica(map, 0, w))
 			pieces += first;
 	return pieces * ninst;
+}
+
+/* Pieces of memory of so many bytes that o asks for by accesses of vec, each as often as it does. */
+static int64_t
+pieces_asked(const Solve *s, const Op *o, const Layout *map, int vec, int bytes)
+{
+	PiecesMemo *m;
+
+	for (m = s->pieces[o->id]; m; m = m->next)
+		if (m->vec == vec && m->bytes == bytes && layout_identical(&m->map, map))
+			return m->n;
+	m = NEW(s->arena, PiecesMemo);
+	*m = (PiecesMemo){ *map, vec, bytes, count_pieces(s, o, map, vec, bytes), s->pieces[o->id] };
+	s->pieces[o->id] = m;
+	return m->n;
 }
 
 int64_t

@@ -67,13 +67,19 @@ static void
 too_many(Solve *s, const Need *n)
 {
 	const Val *v = n->largest;
-	const Layout *l = s->sol->val[v->id];
+	const Layout *l = v ? s->sol->val[v->id] : NULL;
 	const char *frag = n->dot ? arena_printf(s->arena, "one step of the dot in line %u takes %lld, ",
 	                                         n->dot->src.line, (long long)n->fragments)
 	                          : "";
-	const char *named = tile_words(s, v);
+	const char *named = v ? tile_words(s, v) : NULL;
 	const char *fix = "use smaller tiles, or keep what is read in shared memory";
 
+	if (!v) { /* nothing is kept: what computes needs too many */
+		infer_error(s, s->k->src,
+		            "what is computed needs more than the %d registers that a lane has: %s", n->limit,
+		            fix);
+		return;
+	}
 	if (v->name)
 		named = arena_printf(s->arena, "`%s`, %s,", v->name, type_print(s->arena, &v->type));
 	if (s->k->warps < BLOCK_WARPS)
@@ -268,7 +274,7 @@ registers_fit(Solve *s)
 			need_tiles(s, &n, o, 1, o->out);
 			need_fragments(s, &n, o);
 		}
-		if (o->code == O_load && o->in[0]->type.space == S_global)
+		if (o->code == O_wgmma || (o->code == O_load && o->in[0]->type.space == S_global))
 			need_tiles(s, &n, o, 1, o->out);
 	}
 	count_registers(s);

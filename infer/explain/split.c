@@ -97,6 +97,7 @@ explain_whole(const Op *loop)
 		[SPLIT_LITTLE] = "not split, as its masks cost little",
 		[SPLIT_LARGE] = "not split, as it is too long to be there twice",
 		[SPLIT_OTHER] = "not split, as it is for other sizes, and has no products",
+		[SPLIT_CROWDED] = "not split, as a block has no room for tiles that live through both loops",
 	};
 
 	return why[IMM(loop, split)];

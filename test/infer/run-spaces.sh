@@ -21,7 +21,15 @@ for f in "$here"/spaces/*.hexc; do
 	"$HEXC" --emit-ptx "$f" --candidate 1 -o "$dir/ptx" && "$HEXC" --emit-ptx "$f" --candidate 1 --paranoid -o "$dir/again" &&
 		cmp -s "$dir/ptx" "$dir/again" || fail "$f: other PTX by way of the IR's text"
 	for arch in sm_75 sm_80 sm_86 sm_89 sm_90a; do
-		"$HEXC" candidates "$f" --arch $arch >"$dir/list" 2>"$dir/err" ||
+		"$HEXC" candidates "$f" --arch $arch >"$dir/list" 2>"$dir/err"
+		rc=$?
+		# what b alone takes is more than there is
+		case $f:$arch in */large.hexc:sm_75 | */large.hexc:sm_8[69])
+			grep -q 'needs 163840 bytes of shared memory, a block has' "$dir/err" ||
+				fail "$f $arch: $(head -2 "$dir/err")"
+			continue ;;
+		esac
+		[ $rc = 0 ] ||
 			fail "$f $arch: $(head -2 "$dir/err")"
 		"$HEXC" candidates "$f" --arch $arch >"$dir/again" 2>"$dir/err"
 		cmp -s "$dir/list" "$dir/again" || fail "$f $arch: another list the second time"
@@ -38,7 +46,6 @@ for f in "$here"/spaces/*.hexc; do
 		while read -r i; do
 			# shellcheck disable=SC2086
 			"$HEXC" run "$f" --arch $arch --exec=sim --check --prove --candidate "$i" $args >"$dir/out" 2>&1 ||
-				grep -q 'bytes of shared memory, a block has' "$dir/out" ||
 				fail "$f $arch candidate $i: $(tail -3 "$dir/out")"
 			ran=$((ran + 1))
 		done <"$dir/which"

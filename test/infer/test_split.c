@@ -2,6 +2,7 @@
  * and that the masks of the rest are needed. */
 #include "infer/base/solution.h"
 #include "hexc/ir/verify/verify.h"
+#include "hexc/pass/pass.h"
 #include "infer/prove/prove.h"
 #include "test/infer/util_infer.h"
 #include "test/interp/util_interp.h"
@@ -313,6 +314,37 @@ TEST_EACH(stays_whole, COUNT_OF(whole))
 
 	pass_split(k);
 	ck_assert_msg(infer_loop(k, whole[_i].kind) != NULL, "%s", whole[_i].loop);
+}
+
+/* Two tiles of a turn, one behind the other, share memory that does not hold both; those of two loops do
+ * not share. */
+TEST(tiles_that_do_not_fit_into_two_loops)
+{
+	for (int wide = 0; wide < 2; wide++) {
+		int n = wide ? 6400 : 3200;
+		Kernel *k = solved(arena_printf(&arena,
+		                                "kernel f(X: f32[M, N], Z: f32[M, N], Y: out f32[M, 1])\n"
+		                                "    const WARPS = 16\n"
+		                                "{\n"
+		                                "    grid(1);\n"
+		                                "    var sums: register f32[4, 1] = 0;\n"
+		                                "    for n in 0..N step %d {\n"
+		                                "        let x: shared f32[4, %d], z: shared f32[4, %d];\n"
+		                                "        x[:, :] = X[0 :+ 4, n :+ %d] * 2;\n"
+		                                "        sums += sum(x, 1);\n"
+		                                "        z[:, :] = Z[0 :+ 4, n :+ %d] * 2;\n"
+		                                "        sums += sum(z, 1);\n"
+		                                "    }\n"
+		                                "    Y[0 :+ 4, 0 :+ 1] = sums;\n"
+		                                "}\n",
+		                                n, n, n, n, n));
+
+		pass_split(k);
+		ck_assert(infer_loop(k, wide ? SPLIT_CROWDED : SPLIT_REST) != NULL);
+		ck_assert_int_eq(infer_loop(k, SPLIT_CLEAR) != NULL, !wide);
+		pass_smem(k);
+		ck_assert_int_eq(k->unit->diag->nerror, 0);
+	}
 }
 
 TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);

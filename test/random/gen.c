@@ -1,5 +1,6 @@
 /* gen.c - gen SEED: a valid tile program to standard output, the same for the same seed on every
- * machine.  The first line says with which arguments it is to run, the second for which GPU. */
+ * machine.  The first line says with which arguments it is to run, the second for which GPU.
+ * gen SEED loops: one of loops of products. */
 #include "gen.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -208,9 +209,22 @@ params(const Gen *g)
 }
 
 static void
+print(const Gen *g, const char *arch, int warps, const char *grid)
+{
+	printf("// run:%s\n", g->args.s);
+	printf("// arch: %s\n", arch);
+	fputs(functions, stdout);
+	printf("kernel random(%s)\n", g->params.s + 2);
+	printf("    const WARPS = %d\n%s{\n", warps, g->assumes.s);
+	printf("    grid(%s);\n%s}\n", grid, g->body.s);
+}
+
+static void
 program(Gen *g)
 {
 	static const int warps[] = { 1, 2, 4, 4, 8, 8, 3, 6, 16, 12 };
+	const char *arch;
+	char grid[40];
 	int n = 2 + below(g, 9);
 
 	g->grid[0] = 1 + below(g, 3);
@@ -223,12 +237,23 @@ program(Gen *g)
 			store(g, &g->val[i]);
 	while (!g->nout)
 		g->nval ? store(g, pick(g, NULL, NULL)) : (void)operation(g);
-	printf("// run:%s\n", g->args.s);
-	printf("// arch: %s\n", (const char *[]){ "sm_75", "sm_80", "sm_90a" }[below(g, 3)]);
-	fputs(functions, stdout);
-	printf("kernel random(%s)\n", g->params.s + 2);
-	printf("    const WARPS = %d\n%s{\n", warps[below(g, 10)], g->assumes.s);
-	printf("    grid(%d, %d);\n%s}\n", g->grid[0], g->grid[1], g->body.s);
+	arch = (const char *[]){ "sm_75", "sm_80", "sm_90a" }[below(g, 3)];
+	snprintf(grid, sizeof grid, "%d, %d", g->grid[0], g->grid[1]);
+	print(g, arch, warps[below(g, 10)], grid);
+}
+
+static void
+program_of_loops(Gen *g)
+{
+	static const char *const arch[] = { "sm_90a", "sm_90a",  "sm_90a", "sm_90a",
+		                            "sm_80",  "sm_100a", "sm_120a" };
+	static const int warps[] = { 4, 4, 8, 2, 1 };
+	const char *a = arch[below(g, 7)];
+	char grid[40];
+	int w = warps[below(g, 5)];
+
+	loops(g, grid, sizeof grid);
+	print(g, a, w, grid);
 }
 
 int
@@ -236,11 +261,11 @@ main(int argc, char **argv)
 {
 	static Gen g;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: gen SEED\n");
+	if (argc != 2 && (argc != 3 || strcmp(argv[2], "loops") != 0)) {
+		fprintf(stderr, "usage: gen SEED [loops]\n");
 		return 2;
 	}
 	g.rng = strtoull(argv[1], NULL, 10) * 0x632be59bd9b4e019;
-	program(&g);
+	(argc == 3 ? program_of_loops : program)(&g);
 	return 0;
 }

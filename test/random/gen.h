@@ -9,6 +9,7 @@
 #define GEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum Dt { F16,
@@ -126,6 +127,9 @@ Val *chosen(Gen *g);
 Val *histogram(Gen *g);
 void atomic(Gen *g);
 void store_steps(Gen *g);
+
+/* gen_loops.c */
+void loops(Gen *g, char *grid, size_t cap); /* all of a program; its grid, as text */
 
 /* gen_flow.c */
 void loop(Gen *g);
