@@ -239,7 +239,6 @@ convert_shared(Gen *g, Op *o)
 
 	BUG_IF(g->a, !tile->tile || (!tile->read.inst && t->nreg % vec2));
 	w.exec = lane_first(g, in);
-	tile_force(g, o->in[0]);
 	if (tile->write.inst) {
 		w.x = access_staging(g, tile, tile->write.map, each);
 		matrix_store(g, instr_find(tile->write.inst), w.v, tile->write.map, w.x, w.exec);

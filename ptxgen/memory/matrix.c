@@ -5,6 +5,7 @@
 #include "ptxgen/memory/matrix.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
+#include "ptxgen/memory/store.h"
 
 /* Elements of a row. */
 static int
@@ -80,6 +81,7 @@ matrix_store(Gen *g, const Instr *in, Val *v, const Layout *map, Access *x, LV e
 			BUG_IF(g->a, !op[j]);
 		instance_address(g, v, map, x, i, &op[nmat]);
 		asm_instr(g, in, op, nmat + 2, exec, NULL);
+		store_group(g, i * nmat, (i + 1) * nmat, t->nword);
 	}
 }
 

@@ -102,3 +102,32 @@ compiled "$dir/gated.hexc" --arch sm_80
 got=$(spilled sm_80)
 [ "${got:-0}" = 0 ] || fail "gated spills $got bytes"
 exit $bad
+
+# what follows a product's 128 sums of a lane: made and stored 16 words at a time, and not all at once, as ptxas
+# likes to, for 412 bytes
+cat >"$dir/epilogue.hexc" <<'END'
+kernel epilogue(A: bf16[M, K], B: bf16[N, K], bias: bf16[N], R: bf16[M, N], C: out bf16[M, N], S: inout f32[M], seed: i64)
+    const BM = 128, BN = 128, WARPS = 4
+    assume K % 8 == 0, N % 8 == 0
+{
+    grid(ceil(M, BM), ceil(N, BN));
+    let m = block.x * BM, n = block.y * BN;
+    var acc: register f32[BM, BN] = 0;
+    for k in 0..K step 64 {
+        let a: shared = A[m :+ BM, k :+ 64], b: shared = B[n :+ BN, k :+ 64];
+        acc += dot(a, b.T);
+    }
+    let y = acc + f32(reshape(bias[n :+ BN], 1, BN));
+    let at = (m + i64(iota(0, BM, BN))) * N + n + i64(iota(1, BM, BN));
+    let z = where(random(seed, at) >> 31 == 0, y * 2, 0) + f32(R[m :+ BM, n :+ BN]);
+    C[m :+ BM, n :+ BN] = bf16(z);
+    atomic_add(S[m :+ BM], reshape(sum(where(n + i64(iota(1, BM, BN)) < N, z * z, 0), 1), BM));
+}
+END
+for arch in sm_80 sm_120a; do
+	compiled "$dir/epilogue.hexc" --arch $arch
+	groups=$(grep -c 'bar\.warp\.sync' "$dir/p")
+	[ "$groups" -ge 3 ] || fail "epilogue on $arch: $groups barriers between groups of stores"
+	got=$(spilled $arch)
+	[ "${got:-0}" -le 64 ] || fail "epilogue on $arch spills $got bytes"
+done
