@@ -18,7 +18,7 @@ enum {
 	T_BF16 = 8,
 	T_STMATRIX = 16,
 	T_MMA_F64M16 = 32,  /* f64 mma of 16 rows */
-	T_FP8 = 64,         /* mma and conversions of e4m3 and e5m2 */
+	T_FP8 = 64,         /* conversions of e4m3 and e5m2 */
 	T_RED_BF16 = 128,   /* atomic addition of bf16 in memory; of several neighbours at once */
 	T_WGMMA = 256,
 	T_TMA = 512,        /* bulk copies, tensor maps, mbarrier, elect, fence.proxy */
@@ -27,6 +27,7 @@ enum {
 	T_PDL = 4096,       /* griddepcontrol */
 	T_TCGEN05 = 8192,   /* products in tensor memory, of which no rows are */
 	T_MMA_SCALED = 16384, /* products of values and scales of blocks along k */
+	T_MMA_F8 = 32768,   /* mma.sync of e4m3 and e5m2 */
 };
 
 enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */

@@ -14,6 +14,8 @@ void fuse_scales(Kernel *k);
 /* Dots of consumers whose factors are stages of shared tiles become wgmma, each waited for at once. 
  * True: some do. */
 bool take_warpgroups(Kernel *k);
+/* Would it take this one? */
+bool warpgroups_take(Kernel *k, const Op *dot);
 /* Tiles that consumers store to tensors go through shared memory and the copy engine, where it takes them and
  * there is room.  True: some do. */
 bool store_by_slabs(Kernel *k);

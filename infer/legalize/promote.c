@@ -39,7 +39,7 @@ promote_dots(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		DType a, b, to[2];
 
-		if (o->code != O_dot || dot_is_scaled(o))
+		if (o->code != O_dot || dot_is_scaled(o) || warpgroups_take(k, o))
 			continue;
 		a = o->in[0]->type.dtype;
 		b = o->in[1]->type.dtype;

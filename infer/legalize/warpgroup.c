@@ -126,18 +126,17 @@ nothing(Op *dot, OpCode code, int movable)
 		IMM_SET(o, movable, 1);
 }
 
+/* Its factors, and in `in` what the product reads of each. */
 static bool
-take(Kernel *k, Op *dot)
+find_factors(Kernel *k, const Op *dot, Factor *f, Val **in)
 {
-	Factor f[2];
-	Val *in[3] = { dot->in[0], dot->in[1], dot->in[2] };
 	bool mn = false;
 	int held = -1;
-	Op *o;
 
 	if (dot->nin != 3 || dot_batch(dot) || op_role(dot) != ROLE_CONSUMER || op_warps(dot) % WARPGROUP)
 		return false;
 	for (int i = 0; i < 2; i++) {
+		in[i] = dot->in[i];
 		if (factor(k, dot, i, &f[i]) && has_form(view_root(f[i].load->in[0]), f[i].unit)) {
 			in[i] = f[i].load->in[0];
 			mn = mn || f[i].mn;
@@ -147,7 +146,26 @@ take(Kernel *k, Op *dot)
 			return false;
 		}
 	}
-	if (!is_taken(dot, mn, held))
+	return is_taken(dot, mn, held);
+}
+
+bool
+warpgroups_take(Kernel *k, const Op *dot)
+{
+	Factor f[2];
+	Val *in[2];
+
+	return kernel_roles(k) && find_factors(k, dot, f, in);
+}
+
+static bool
+take(Kernel *k, Op *dot)
+{
+	Factor f[2];
+	Val *in[3] = { [2] = dot->in[2] };
+	Op *o;
+
+	if (!find_factors(k, dot, f, in))
 		return false;
 	nothing(dot, O_wg_fence, false);
 	o = op_new(dot->parent, dot, O_wgmma, dot->src, 3, in, 1, &dot->out[0]->type);

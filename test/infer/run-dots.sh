@@ -99,7 +99,7 @@ done
 for x in 'e4m3 e4m3 e4m3' 'e5m2 e5m2 e5m2' 'e4m3_e5m2 e4m3 e5m2' 'e5m2_e4m3 e5m2 e4m3'; do
 	set -- $x
 	i=mma_m16n8k32_f32_$1
-	row "$2" "$3" f32 - 32 mma_m16n8k8_f32_f16 ${k16}_f16 ${k16}_f16 $i $i
+	row "$2" "$3" f32 - 32 mma_m16n8k8_f32_f16 ${k16}_f16 ${k16}_f16 $i ${k16}_f16
 	row "$2" "$3" f32 - 16 mma_m16n8k8_f32_f16 ${k16}_f16 ${k16}_f16 ${k16}_f16 ${k16}_f16
 done
 row i16 i16 i32 - 16 fma fma fma fma fma

@@ -131,7 +131,7 @@ done
 for x in 'e4m3 e4m3 e4m3' 'e5m2 e5m2 e5m2' 'e4m3_e5m2 e4m3 e5m2' 'e5m2_e4m3 e5m2 e4m3'; do
 	set -- $x
 	f=mma_sp_m16n8k32_f32_f16 new=mma_sp_m16n8k64_f32_$1
-	row "$2" "$3" f32 - u2 2 $where 64 mma_m16n8k8_f32_f16 $f $f $new $new
+	row "$2" "$3" f32 - u2 2 $where 64 mma_m16n8k8_f32_f16 $f $f $new $f
 done
 # no instruction has these: the zeros are written out
 f=mma_m16n8k16_f32_f16

@@ -101,6 +101,36 @@ compiled "$dir/gated.hexc" --arch sm_80
 [ ! -s "$dir/err" ] || fail "gated: $(cat "$dir/err")"
 got=$(spilled sm_80)
 [ "${got:-0}" = 0 ] || fail "gated spills $got bytes"
+
+# ptxas spills what it unpacks of 8-bit floats on targets whose tensor cores take none by mma.sync: they are f16 before
+cat >"$dir/fp8.hexc" <<'END'
+kernel fp8(A: e4m3[M, K], B: e5m2[N, K], S: f32[M, K / 128], C: out bf16[M, N])
+    const BM = 64, BN = 128, WARPS = 4
+    assume K % 128 == 0, N % 128 == 0
+{
+    grid(ceil(M, BM), ceil(N, BN));
+    let m = block.x * BM, n = block.y * BN;
+    var acc: register f32[BM, BN] = 0;
+    pipeline k in 0..K step 128 stages 3 {
+        let a: shared = A[m :+ BM, k :+ 128], b: shared = B[n :+ BN, k :+ 128];
+        let s: register = S[m :+ BM, k / 128 :+ 1];
+        acc += dot(a, b.T) * s;
+    }
+    C[m :+ BM, n :+ BN] = bf16(acc);
+}
+END
+for arch in $(archs | tr ' ' '\n' | grep -E '^sm_(89|90a|100a|120a)$'); do
+	compiled "$dir/fp8.hexc" --arch $arch --schedule groups
+	[ ! -s "$dir/err" ] || fail "fp8 on $arch: $(cat "$dir/err")"
+	case $arch in
+	sm_90a | sm_100a) grep -q 'mma\.sync.*e4m3' "$dir/p" && fail "fp8 on $arch: mma.sync of 8-bit floats" ;;
+	*) grep -q 'mma\.sync.*e4m3' "$dir/p" || fail "fp8 on $arch: no mma.sync of 8-bit floats" ;;
+	esac
+	got=$(spilled $arch)
+	[ "${got:-0}" = 0 ] || fail "fp8 on $arch spills $got bytes"
+done
+compiled "$dir/fp8.hexc" --arch sm_90a --schedule roles
+grep -q 'wgmma.*e4m3' "$dir/p" || fail "fp8 on sm_90a by roles: no wgmma of 8-bit floats"
 exit $bad
 
 # what follows a product's 128 sums of a lane: made and stored 16 words at a time, and not all at once, as ptxas
