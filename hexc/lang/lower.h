@@ -380,6 +380,8 @@ void lower_static_assert(Lower *l, const Stmt *s);
 const FnDecl *lower_prelude_text(Lower *l, const char *name, Src src);
 bool lower_is_prelude(const char *name); /* one that programs may call */
 const char *lower_prelude_name(int n); /* of the n-th of those; NULL past the last */
+/* y, the value of f at x, with what is known of it beside its ops: select true, y, x.  y: it is nothing. */
+Value lower_prelude_known(Lower *l, const FnDecl *f, Src src, Value y, Value x);
 /* The `want` values of a call of one, or false after a report. */
 bool lower_prelude_expr(Lower *l, const Expr *e, int want, Value *out);
 /* The function of one f64. */

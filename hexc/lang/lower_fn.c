@@ -122,7 +122,11 @@ lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const Value *arg, int w
 	for (int i = 0; i < n; i++)
 		if (arg[i].kind == VK_none)
 			return false;
-	return call(l, f, src, arg, want, out);
+	if (!call(l, f, src, arg, want, out))
+		return false;
+	if (f->prelude && want > 0)
+		out[0] = lower_prelude_known(l, f, src, out[0], arg[0]);
+	return true;
 }
 
 bool

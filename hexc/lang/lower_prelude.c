@@ -128,11 +128,10 @@ in_type(Lower *l, Src src, Value x, DType d)
 	return x;
 }
 
-/* y, the function's value at x, with what is known of it beside its ops: select true, y, x. */
-static Value
-with_known(Lower *l, const char *name, Src src, Value y, Value x)
+Value
+lower_prelude_known(Lower *l, const FnDecl *f, Src src, Value y, Value x)
 {
-	const PreludeKnown *k = prelude_known(name);
+	const PreludeKnown *k = prelude_known(f->name);
 	Val *in[3] = { NULL, y.v, x.v };
 	Type t;
 
@@ -179,7 +178,6 @@ lower_prelude_expr(Lower *l, const Expr *e, int want, Value *out)
 		arg[i] = p->kind == PRELUDE_single ? in_type(l, e->src, o[i].v, D_f32) : o[i].v;
 	if (!lower_fn_call(l, lower_prelude_text(l, e->name, e->src), e->src, e->narg, arg, want, out))
 		return false;
-	out[0] = with_known(l, e->name, e->src, out[0], arg[0]);
 	if (p->kind == PRELUDE_single)
 		out[0] = in_type(l, e->src, out[0], own);
 	return true;
@@ -191,5 +189,5 @@ lower_prelude_f64(Lower *l, const char *name, Src src, Value x)
 	Value v;
 
 	lower_fn_call(l, lower_prelude_text(l, name, src), src, 1, &x, 1, &v);
-	return with_known(l, name, src, v, x);
+	return v;
 }
