@@ -181,9 +181,8 @@ choose(Warp *w, const Ins *in, u32 mask, u32 take, u32 cdef, u32 corg)
 	if (w->def) {
 		const u32 *pa = w->def + in->s[0].def, *pb = w->def + in->s[1].def;
 		u32 *d = w->def + in->d->def;
-		u32 org = mask & ~cdef                               ? corg
-		        : mask & take & ~def_of(w, &in->s[0])        ? origin_of(w, in, &in->s[0])
-		                                                     : origin_of(w, in, &in->s[1]);
+		bool first = mask & take & ~def_of(w, &in->s[0]);
+		u32 org = mask & ~cdef ? corg : origin_of(w, in, &in->s[!first]);
 		bool any = false;
 		for (u32 k = 0; k < in->d->bytes; k++) {
 			u32 def = ((take & pa[k]) | (~take & pb[k])) & cdef;
