@@ -59,6 +59,7 @@ const_ref(Dec *d, u64 v, u32 bits, Ref *out)
 	out->unit = const_plane(d, v, bits, 0);
 	out->bits = (u8)bits;
 	out->chunks = (u8)(bits <= 16 ? 1 : bits / 16);
+	out->bytes = (u8)(bits <= 8 ? 1 : bits / 8);
 	out->def = 0;
 }
 
@@ -92,7 +93,8 @@ reg_ref(Dec *d, Reg *r, Ref *out)
 	out->unit = r->unit;
 	out->bits = (u8)bits;
 	out->chunks = (u8)(bits <= 16 ? 1 : bits / 16);
-	out->def = 8 + 2 * r->unit;
+	out->bytes = (u8)(bits <= 8 ? 1 : bits / 8);
+	out->def = DEF_CONST + DEF_UNIT * r->unit;
 }
 
 static bool

@@ -156,7 +156,7 @@ exec_set(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* d = take ? a : b, defined if the chosen one and the choice are. */
+/* d = take ? a : b, a byte of it defined if that of the chosen one and the choice are. */
 static void
 choose(Warp *w, const Ins *in, u32 mask, u32 take, u32 cdef, u32 corg)
 {
@@ -179,11 +179,18 @@ choose(Warp *w, const Ins *in, u32 mask, u32 take, u32 cdef, u32 corg)
 			o[l] = take >> l & 1 ? a[l] : b[l];
 	}
 	if (w->def) {
-		u32 da = def_of(w, &in->s[0]), db = def_of(w, &in->s[1]);
-		u32 d = ((take & da) | (~take & db)) & cdef;
-		u32 org = mask & ~cdef ? corg : mask & take & ~da ? origin_of(w, in, &in->s[0])
-		                                                  : origin_of(w, in, &in->s[1]);
-		def_set(w, in->d, mask, d, org);
+		const u32 *pa = w->def + in->s[0].def, *pb = w->def + in->s[1].def;
+		u32 *d = w->def + in->d->def;
+		bool first = mask & take & ~def_of(w, &in->s[0]);
+		u32 org = mask & ~cdef ? corg : origin_of(w, in, &in->s[!first]);
+		bool any = false;
+		for (u32 k = 0; k < in->d->bytes; k++) {
+			u32 def = ((take & pa[k]) | (~take & pb[k])) & cdef;
+			d[k] = (d[k] & ~mask) | (def & mask);
+			any |= (mask & ~def) != 0;
+		}
+		if (any)
+			w->org[in->d->unit] = org;
 	}
 }
 
@@ -268,24 +275,20 @@ exec_mov(Warp *w, const Ins *in, u32 mask)
 static void
 pack_taint(Warp *w, const Ins *in, u32 mask)
 {
-	u32 chunk[8], n = 0, k = 0, org = 0;
+	u32 byte[16], n = 0, k = 0, org = 0;
 
 	for (u32 i = 0; i < in->ns; i++) {
-		for (u32 c = 0; c < in->s[i].chunks && n < 8; c++) {
-			chunk[n] = w->def[in->s[i].def + c];
-			if (mask & ~chunk[n] && !org)
+		for (u32 c = 0; c < in->s[i].bytes && n < 16; c++) {
+			byte[n] = w->def[in->s[i].def + c];
+			if (mask & ~byte[n] && !org)
 				org = origin_of(w, in, &in->s[i]);
 			n++;
 		}
 	}
-	if (in->s[0].bits == 8 || in->d[0].bits == 8) {         /* two bytes share a chunk */
-		taint_list(w, in, mask);
-		return;
-	}
 	for (u32 i = 0; i < in->nd; i++) {
 		u32 *d = w->def + in->d[i].def;
-		for (u32 c = 0; c < in->d[i].chunks; c++, k++)
-			d[c] = (d[c] & ~mask) | (chunk[k < n ? k : 0] & mask);
+		for (u32 c = 0; c < in->d[i].bytes; c++, k++)
+			d[c] = (d[c] & ~mask) | (byte[k < n ? k : 0] & mask);
 		if (org)
 			w->org[in->d[i].unit] = org;
 	}

@@ -178,7 +178,10 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			launch_unlock(w->cta->l);
 		else if (w->def && acc[l].al)   /* another block may have begun to hand over since */
 			check_strong(w, &acc[l], in, true, false, false);
-		/* an exchange defines the memory; anything else on undefined memory is reported once */
+		/* An exchange defines the memory; anything else on undefined memory is reported once.  A
+		 * compare-and-swap of a word for one byte of it, too: that what it found is what was
+		 * expected, in bytes that nobody wrote either, could be known only of values that are
+		 * remembered to be of one place and time. */
 		if (undef >> l & 1 && in->mem.op != AT_EXCH)
 			fault_add(w, l, acc[l].al ? SIM_FAULT_UNINIT_GLOBAL : SIM_FAULT_UNINIT_SHARED,
 			          in->line,

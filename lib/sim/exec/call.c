@@ -82,7 +82,7 @@ registers(Warp *w, const Fn *f, u32 *data, bool put, u32 mask)
 {
 	u32 n = f->units * WARP, *r = w->r + (size_t)f->unit0 * WARP, preds = f->preds, *at = data + n;
 	u32 *def[3] = { w->p + f->pred0, w->def ? w->pdef + f->pred0 : NULL,
-	                w->def ? w->def + 8 + 2 * (size_t)f->unit0 : NULL };
+	                w->def ? w->def + DEF_CONST + DEF_UNIT * (size_t)f->unit0 : NULL };
 
 	if (!put)
 		memcpy(data, r, n * sizeof *r);
@@ -95,7 +95,7 @@ registers(Warp *w, const Fn *f, u32 *data, bool put, u32 mask)
 			r[i] = data[i];
 	}
 	for (u32 k = 0; k < 3; k++) {
-		u32 len = k == 2 ? 2 * f->units : preds;
+		u32 len = k == 2 ? DEF_UNIT * f->units : preds;
 		for (u32 i = 0; def[k] && i < len; i++) {
 			if (put)
 				def[k][i] = (def[k][i] & ~mask) | (at[i] & mask);
@@ -109,7 +109,7 @@ registers(Warp *w, const Fn *f, u32 *data, bool put, u32 mask)
 static bool
 save(Warp *w, Path *q, const Fn *f, u32 mask)
 {
-	Save *s = malloc(sizeof *s + ((size_t)f->units * (WARP + 2) + 2 * f->preds) * sizeof(u32));
+	Save *s = malloc(sizeof *s + ((size_t)f->units * (WARP + DEF_UNIT) + 2 * f->preds) * sizeof(u32));
 
 	if (!s) {
 		launch_stop(w->cta->l, SIM_E_NOMEM, "out of memory");

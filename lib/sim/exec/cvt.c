@@ -235,16 +235,35 @@ exec_cvtpack(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* Each half of a word is as defined as its own source, the second the low one. */
+/* Each half of a pair is as defined as its own source, the second the low one. */
 static void
 taint_pair(Warp *w, const Ins *in, u32 mask)
 {
 	const u32 half[2] = { def_of(w, &in->s[1]), def_of(w, &in->s[0]) };
-	u32 *d = w->def + in->d->def;
+	u32 *d = w->def + in->d->def, bytes = in->d->bytes;
 
 	taint_alu(w, in, mask);
-	for (u32 k = 0; in->d->chunks == 2 && k < 2; k++)
-		d[k] = (d[k] & ~mask) | (half[k] & mask);
+	for (u32 k = 0; k < bytes; k++)
+		d[k] = (d[k] & ~mask) | (half[2 * k / bytes] & mask);
+}
+
+/* Bytes of an integer that another takes over, and the sign or zeros before them. */
+static void
+taint_integer(Warp *w, const Ins *in, u32 mask)
+{
+	PtxType to = (PtxType)in->type, from = (PtxType)in->type2;
+	u32 nt = type_bits(to) / 8, nf = type_bits(from) / 8, def[8], *d = w->def + in->d->def;
+	const u32 *s = w->def + in->s[0].def;
+
+	for (u32 k = 0; k < in->d->bytes; k++) {
+		u32 at = k < nt || !type_signed(to) ? k : nt - 1;
+		if (at >= nf && type_signed(from))
+			at = nf - 1;
+		def[k] = at < nt && at < nf ? s[at] : ALL_LANES;
+	}
+	taint_alu(w, in, mask);
+	for (u32 k = 0; k < in->d->bytes; k++)
+		d[k] = (d[k] & ~mask) | (def[k] & mask);
 }
 
 int
@@ -256,6 +275,8 @@ exec_cvt(Warp *w, const Ins *in, u32 mask)
 
 	if (w->def && in->ns == 2)
 		taint_pair(w, in, mask);
+	else if (w->def && !type_float(to) && !type_float(from) && !(in->flags & F_SAT))
+		taint_integer(w, in, mask);
 	else if (w->def)
 		taint_alu(w, in, mask);
 	if (in->ns == 2) {

@@ -41,7 +41,7 @@ rows_of(Warp *w, const Ins *in, bool write, MemAccess *acc)
 static void
 load_defs(Warp *w, const Ins *in, u32 good, const MemAccess *acc)
 {
-	u32 undef[2][4], any = 0;
+	u32 undef[4][4], any = 0;       /* bytes of registers */
 	int l;
 
 	memset(undef, 0, sizeof undef);
@@ -59,14 +59,15 @@ load_defs(Warp *w, const Ins *in, u32 good, const MemAccess *acc)
 				continue;
 			a = acc[8 * i + row];
 			a.addr += 2 * col;
-			if (!check_init(w, 0, &a, 2))
-				undef[t % 2][i] |= 1u << t / 2;
+			for (u32 b = 0; b < 2; b++, a.addr++)
+				if (!check_init(w, 0, &a, 1))
+					undef[2 * (t % 2) + b][i] |= 1u << t / 2;
 		}
 	for (u32 i = 0; i < in->mem.vec; i++) {
 		u32 *d = w->def + in->d[i].def;
-		d[0] = ~undef[0][i];
-		d[1] = ~undef[1][i];
-		if (undef[0][i] | undef[1][i])
+		for (u32 b = 0; b < 4; b++)
+			d[b] = ~undef[b][i];
+		if (undef[0][i] | undef[1][i] | undef[2][i] | undef[3][i])
 			w->org[in->d[i].unit] = ORG_SHARED | in->line;
 	}
 }
@@ -109,7 +110,7 @@ exec_stmatrix(Warp *w, const Ins *in, u32 mask)
 	good = rows_of(w, in, true, acc);
 	for (u32 r = 0; r < 8u * in->mem.vec; r++) {
 		u16 row[8];
-		bool def[8];
+		bool def[8][2];
 		u32 i = r / 8;
 		const u32 *s = src32(w, &in->s[1 + i]);
 		if (!(good >> r & 1))
@@ -120,14 +121,15 @@ exec_stmatrix(Warp *w, const Ins *in, u32 mask)
 			if (rr != r % 8)
 				continue;
 			row[col] = (u16)(s[t / 2] >> 16 * (t % 2));
-			def[col] = !w->def || w->def[in->s[1 + i].def + t % 2] >> t / 2 & 1;
+			for (u32 b = 0; w->def && b < 2; b++)
+				def[col][b] = w->def[in->s[1 + i].def + 2 * (t % 2) + b] >> t / 2 & 1;
 		}
 		if (w->def) {
 			check_access(w, in, (int)r, &acc[r], 16, A_WRITE, row);
-			for (u32 c = 0; c < 8; c++) {
+			for (u32 c = 0; c < 16; c++) {
 				MemAccess a = acc[r];
-				a.addr += 2 * c;
-				mark_init(w, 0, &a, 2, def[c]);
+				a.addr += c;
+				mark_init(w, 0, &a, 1, def[c / 2][c % 2]);
 			}
 		}
 		memcpy(acc[r].p, row, 16);

@@ -65,7 +65,8 @@ load_defs(Warp *w, const Ins *in, int l, const Ref *d, const MemAccess *a)
 			any |= check_init(w, l, &c, 1);
 		}
 		if (!any) {
-			w->def[d->def + k] &= ~bit;
+			for (u32 i = 2 * k; i < 2 * k + 2 && i < d->bytes; i++)
+				w->def[d->def + i] &= ~bit;
 			w->org[d->unit] = space_origin(a->space, in->line);
 		}
 	}
@@ -181,16 +182,12 @@ gather(const Warp *w, const Ins *in, int l, u8 *buf)
 }
 
 static void
-store_chunks(Warp *w, const Ins *in, int l, const Ref *s, const MemAccess *a)
+store_bytes(Warp *w, const Ins *in, int l, const Ref *s, const MemAccess *a)
 {
-	u32 at, n;
+	MemAccess c = *a;
 
-	for (u32 k = 0; k < s->chunks && (k == 0 || 2 * k < in->mem.ebytes); k++) {
-		MemAccess c = *a;
-		n = chunk_of(in, k, &at);
-		c.addr += at;
-		mark_init(w, l, &c, n, w->def[s->def + k] >> l & 1);
-	}
+	for (u32 k = 0; k < s->bytes && k < in->mem.ebytes; k++, c.addr++)
+		mark_init(w, l, &c, 1, w->def[s->def + k] >> l & 1);
 }
 
 /* Defined-ness goes with the data to shared and local memory; to global only defined data. */
@@ -205,8 +202,8 @@ store_defs(Warp *w, const Ins *in, u32 good, const MemAccess *acc)
 	for (u32 i = 0; i < in->mem.vec; i++) {
 		const Ref *s = &in->s[1 + i];
 		Ref low = *s; /* of a register wider than the element its low part is stored */
-		while (low.chunks > 1 && 2 * low.chunks > in->mem.ebytes)
-			low.chunks--;
+		if (low.bytes > in->mem.ebytes)
+			low.bytes = in->mem.ebytes;
 		use_check(w, in, &low, global, "data stored to global memory");
 		whole = def_of(w, &low) | global;
 		FOR_LANES(l, good) {
@@ -215,7 +212,7 @@ store_defs(Warp *w, const Ins *in, u32 good, const MemAccess *acc)
 			if (whole >> l & 1)
 				mark_init(w, l, &a, in->mem.ebytes, true);
 			else
-				store_chunks(w, in, l, s, &a);
+				store_bytes(w, in, l, s, &a);
 		}
 	}
 }

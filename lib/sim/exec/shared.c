@@ -182,10 +182,10 @@ mark_stored(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes)
 		memset(init + addr[l], 1, bytes);
 	for (u32 i = 0; i < in->mem.vec && all != mask; i++, init += in->mem.ebytes) {
 		const Ref *s = &in->s[1 + i];
-		for (u32 k = 0; k < s->chunks && 2 * k < in->mem.ebytes; k++) {
+		for (u32 k = 0; k < s->bytes && k < in->mem.ebytes; k++) {
 			u32 def = w->def[s->def + k];
 			FOR_LANES(l, mask & ~all)
-				memset(init + addr[l] + 2 * k, (int)(def >> l & 1), 2);
+				init[addr[l] + k] = def >> l & 1;
 		}
 	}
 }

@@ -1,6 +1,7 @@
 /* warp.c - exchange between the lanes of a warp: shfl, vote, match, redux, elect.
  * Of these only bar.warp.sync orders memory (PTX ISA, "bar.warp.sync"): nothing of the kind is said of
  * the others. */
+#include <string.h>
 #include "lib/sim/exec/path.h"
 #include "lib/sim/judge/check.h"
 #include "lib/sim/state/fault.h"
@@ -109,42 +110,54 @@ shfl_source(u32 mode, u32 lane, u32 b, u32 c, bool *in_range)
 	return *in_range ? (u32)j & 31 : lane;
 }
 
+/* Each byte is as defined as that of the source lane, if this one took part: otherwise the result is
+ * undefined. */
+static void
+taint_shfl(Warp *w, const Ins *in, u32 mask, const u32 *src, u32 took)
+{
+	u32 known = took & def_of(w, &in->s[2]) & def_of(w, &in->s[3]), from[4], all = ALL_LANES, off = 0;
+	u32 org = mask & ~def_of(w, &in->s[1]) ? origin_of(w, in, &in->s[1]) : in->line;
+	u32 *d = w->def + in->d->def;
+	int l;
+
+	memcpy(from, w->def + in->s[1].def, sizeof from);       /* perhaps the same register */
+	FOR_LANES(l, mask)
+		off |= ~mask >> src[l] & 1;
+	for (u32 k = 0; k < in->d->bytes; k++) {
+		u32 def = 0;
+		FOR_LANES(l, mask & known)
+			def |= (from[k] >> src[l] & 1) << l;
+		d[k] = (d[k] & ~mask) | def;
+		all &= def;
+	}
+	if (mask & ~all)
+		w->org[in->d->unit] = off ? in->line : org;
+}
+
 int
 exec_shfl(Warp *w, const Ins *in, u32 mask)
 {
 	const u32 *mm = src32(w, &in->s[0]), *a = src32(w, &in->s[1]);
 	const u32 *b = src32(w, &in->s[2]), *c = src32(w, &in->s[3]);
-	u32 out[WARP], p = 0, def = 0, src[WARP];
-	u32 da = ALL_LANES, d1 = ALL_LANES, org = in->line;
+	u32 out[WARP], p = 0, took = 0, src[WARP];
 	u32 *d;
 	int l;
 
 	if (!members(w, in, mask))
 		return R_BLOCK;
-	if (w->def) {
-		da = def_of(w, &in->s[1]);
-		d1 = def_of(w, &in->s[2]) & def_of(w, &in->s[3]);
-		if (~da & mask)
-			org = origin_of(w, in, &in->s[1]);
-	}
 	FOR_LANES(l, mask) {
 		bool ok;
 		u32 j = shfl_source(in->mode, (u32)l, b[l], c[l], &ok);
 		src[l] = j;
 		out[l] = a[j];
 		p |= (u32)ok << l;
-		if (mask >> j & 1 && mm[l] >> j & 1 && da >> j & 1 && d1 >> l & 1)
-			def |= 1u << l;
+		took |= ((mask & mm[l]) >> j & 1) << l;
 	}
 	d = dst32(w, in->d);
+	if (w->def)
+		taint_shfl(w, in, mask, src, took);
 	FOR_LANES(l, mask)
 		d[l] = out[l];
-	if (w->def) {
-		u32 off = 0;            /* sources that did not take part: the result is undefined */
-		FOR_LANES(l, mask)
-			off |= (u32)!(mask >> src[l] & 1) << l;
-		def_set(w, in->d, mask, def, off ? in->line : org);
-	}
 	set_pred(w, in->pd, mask, p, ALL_LANES, in->line);
 	return R_NEXT;
 }

@@ -5,9 +5,11 @@
  * use of one: as an address, as a predicate, in a store to global memory, in an atomic, as a
  * barrier operand.  So padding lanes and half-filled vectors accuse nobody.
  *
- * Bits are not told apart.  What puts the bits of several words together (the store to a bit field
- * in a word nobody has written yet) counts as defined where one of them is.
+ * Bytes of a register are told apart, by instructions that move bits and bytes; others make of one
+ * undefined byte an undefined result.  Bits are not: what puts those of several words together (the store
+ * to a bit field in a word nobody has written yet) counts as defined where a byte of one of them is.
  */
+#include <string.h>
 #include "lib/sim/judge/check.h"
 #include "lib/sim/state/fault.h"
 
@@ -17,7 +19,7 @@ def_of(const Warp *w, const Ref *r)
 	const u32 *d = w->def + r->def;
 	u32 m = d[0];
 
-	for (u32 i = 1; i < r->chunks; i++)
+	for (u32 i = 1; i < r->bytes; i++)
 		m &= d[i];
 	return m;
 }
@@ -27,7 +29,7 @@ def_set(Warp *w, const Ref *r, u32 mask, u32 defined, u32 origin)
 {
 	u32 *d = w->def + r->def;
 
-	for (u32 i = 0; i < r->chunks; i++)
+	for (u32 i = 0; i < r->bytes; i++)
 		d[i] = (d[i] & ~mask) | (defined & mask);
 	if (mask & ~defined)
 		w->org[r->unit] = origin;
@@ -51,49 +53,146 @@ first_origin(const Warp *w, const Ins *in, u32 mask)
 	return in->line;
 }
 
-/* How many sources, from the first, an instruction merges bit by bit; 0: it does not. */
+/* The bits of the bytes that are undefined, or whatever else an alu_fn takes. */
+typedef union Bits {
+	u32 a[WARP];
+	u64 b[WARP];
+} Bits;
+
+static u64
+bits_get(const Ref *r, const Bits *v, int l)
+{
+	return r->chunks >= 4 ? v->b[l] : v->a[l];
+}
+
+static void
+bits_put(const Ref *r, Bits *v, int l, u64 x)
+{
+	if (r->chunks >= 4)
+		v->b[l] = x;
+	else
+		v->a[l] = (u32)x;
+}
+
+static void
+undefined_bits(const Warp *w, const Ref *r, u32 mask, Bits *out)
+{
+	memset(out, 0, sizeof *out);
+	for (u32 k = 0; k < r->bytes; k++) {
+		u32 bad = mask & ~w->def[r->def + k];
+		int l;
+		FOR_LANES(l, bad)
+			bits_put(r, out, l, bits_get(r, out, l) | 0xffull << 8 * k);
+	}
+}
+
+/* How many sources, from the first, an instruction moves the bits of, as the others say. */
 static u32
-merged(const Ins *in)
+moved(const Ins *in)
 {
 	switch (in->id) {
-	case OP_or: case OP_bfi: case OP_prmt: return 2;
-	case OP_lop3: return 3;
+	case OP_shl: case OP_shr: case OP_bfe: case OP_brev: return 1;
+	case OP_prmt: case OP_bfi:
+	case OP_shflwrap: case OP_shflclamp: case OP_shfrwrap: case OP_shfrclamp: return 2;
 	default: return 0;
 	}
+}
+
+/* The undefined bits go where the bits go: the instruction itself moves them, a sign with its copies. */
+static void
+move_bits(Warp *w, const Ins *in, u32 mask, const Bits *u, Bits *out)
+{
+	const u32 *s[4];
+	u32 n = moved(in), known = ALL_LANES;
+	int l;
+
+	for (u32 i = 0; i < 4; i++) {
+		const Ref *r = &in->s[i < in->ns ? i : 0];
+
+		s[i] = i < n ? u[i].a : src32(w, r);
+		if (i >= n && i < in->ns)
+			known &= def_of(w, r);
+	}
+	in->alu(out, s[0], s[1], s[2], s[3], in);
+	FOR_LANES(l, mask & ~known)
+		bits_put(in->d, out, l, ~0ull);
+	if (in->id == OP_bfi)           /* a field of a word: see above */
+		FOR_LANES(l, mask & (def_of(w, &in->s[0]) | def_of(w, &in->s[1])))
+			bits_put(in->d, out, l, 0);
+}
+
+/* Bit by bit what is undefined of the result, in the lanes of mask; false: nothing better is known than
+ * that all of it is. */
+static bool
+result_bits(Warp *w, const Ins *in, u32 mask, Bits *out)
+{
+	Bits u[3];
+	u32 n = in->ns < 3 ? in->ns : 3;
+	int l;
+
+	if (!moved(in) && in->id != OP_and && in->id != OP_or && in->id != OP_xor && in->id != OP_not &&
+	    in->id != OP_lop3 && in->id != OP_mov && !(in->flags & F_HALVES))
+		return false;
+	for (u32 i = 0; i < n; i++)
+		undefined_bits(w, &in->s[i], mask, &u[i]);
+	if (moved(in)) {
+		move_bits(w, in, mask, u, out);
+		return true;
+	}
+	FOR_LANES(l, mask) {
+		u64 x = bits_get(in->d, &u[0], l), v = lane_get(w, &in->s[0], l);
+		for (u32 i = 1; i < n; i++) {
+			u64 y = bits_get(in->d, &u[i], l), z = lane_get(w, &in->s[i], l);
+			if (in->id == OP_or || in->id == OP_lop3)
+				x &= y;
+			else if (in->id == OP_and)      /* a zero that is known decides */
+				x = (x | y) & (x | v) & (y | z);
+			else
+				x |= y;
+		}
+		bits_put(in->d, out, l, x);
+	}
+	return true;
+}
+
+/* Some sources are undefined in some lanes of mask. */
+static void
+taint_bytes(Warp *w, const Ins *in, u32 mask)
+{
+	u32 *d = w->def + in->d->def, org = first_origin(w, in, mask), some = 0;
+	bool pairs = in->flags & F_HALVES && in->id != OP_mov;
+	Bits u;
+	int l;
+
+	if (!result_bits(w, in, mask, &u)) {
+		def_set(w, in->d, mask, 0, org);
+		return;
+	}
+	for (u32 k = 0; k < in->d->bytes; k++) {
+		u32 bad = 0;
+		FOR_LANES(l, mask) {
+			u64 x = bits_get(in->d, &u, l);
+			u32 byte = (u32)(pairs ? x >> 16 * (k / 2) & 0xffff : x >> 8 * k & 0xff);
+			bad |= (u32)(byte != 0) << l;
+		}
+		d[k] = (d[k] & ~mask) | (~bad & mask);
+		some |= bad;
+	}
+	if (some)
+		w->org[in->d->unit] = org;
 }
 
 void
 taint_alu(Warp *w, const Ins *in, u32 mask)
 {
-	u32 all = ALL_LANES, any = 0, *d;
-	u32 org;
+	u32 all = ALL_LANES, *d = w->def + in->d->def;
 
 	for (u32 i = 0; i < in->ns; i++)
 		all &= def_of(w, &in->s[i]);
-	if (mask & ~all) {
-		for (u32 i = 0; i < merged(in); i++)
-			any |= def_of(w, &in->s[i]);
-		all |= any;
-	}
-	d = w->def + in->d->def;
-	if (!(mask & ~all)) {
-		for (u32 i = 0; i < in->d->chunks; i++)
-			d[i] |= mask;
-		return;
-	}
-	org = first_origin(w, in, mask);
-	if (in->flags & F_HALVES) {     /* chunk by chunk */
-		for (u32 k = 0; k < in->d->chunks; k++) {
-			all = ALL_LANES;
-			for (u32 i = 0; i < in->ns; i++)
-				if (k < in->s[i].chunks)
-					all &= w->def[in->s[i].def + k];
-			d[k] = (d[k] & ~mask) | (all & mask);
-		}
-		w->org[in->d->unit] = org;
-		return;
-	}
-	def_set(w, in->d, mask, all, org);
+	if (mask & ~all)
+		taint_bytes(w, in, mask & ~all);
+	for (u32 i = 0; i < in->d->bytes; i++)
+		d[i] |= mask & all;
 }
 
 void

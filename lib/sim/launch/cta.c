@@ -67,7 +67,7 @@ lay_out(Cta *b, Launch *l, Cut *c)
 		w->def = w->org = w->pdef = w->porg = NULL;
 		w->linit = NULL;
 		if (l->checks) {
-			w->def = cut(c, (8 + 2 * (size_t)units) * sizeof(u32));
+			w->def = cut(c, (DEF_CONST + DEF_UNIT * (size_t)units) * sizeof(u32));
 			w->org = cut(c, units * sizeof(u32));
 			w->pdef = cut(c, (l->preds + 1) * sizeof(u32));
 			w->porg = cut(c, (l->preds + 1) * sizeof(u32));
@@ -122,8 +122,8 @@ warp_start(Warp *w, Cta *b, u32 id)
 	}
 	w->saves = NULL;
 	if (l->checks) {
-		memset(w->def, 0xff, 8 * sizeof(u32));
-		memset(w->def + 8, 0, 2 * (size_t)units * sizeof(u32));
+		memset(w->def, 0xff, DEF_CONST * sizeof(u32));
+		memset(w->def + DEF_CONST, 0, DEF_UNIT * (size_t)units * sizeof(u32));
 		memset(w->org, 0, units * sizeof(u32));
 		memset(w->pdef, 0, (l->preds + 1) * sizeof(u32));
 		memset(w->porg, 0, (l->preds + 1) * sizeof(u32));

@@ -138,7 +138,7 @@ sim_view_value(const sim_view *v, const char *name, uint32_t lane, uint64_t valu
 {
 	const Warp *w = v->state[0];
 	const Reg *r = symbol(v, name, SYM_REG);
-	u32 bits, chunks;
+	u32 bits;
 	const u32 *plane;
 
 	value[0] = value[1] = 0;
@@ -151,7 +151,6 @@ sim_view_value(const sim_view *v, const char *name, uint32_t lane, uint64_t valu
 		return !w->def || w->pdef[r->unit] >> lane & 1 ? 1 : -1;
 	}
 	bits = type_bits(r->type);
-	chunks = bits <= 16 ? 1 : bits / 16;
 	plane = w->r + (size_t)r->unit * WARP;
 	if (bits <= 32)
 		value[0] = plane[lane];
@@ -159,8 +158,8 @@ sim_view_value(const sim_view *v, const char *name, uint32_t lane, uint64_t valu
 		memcpy(&value[0], plane + 2 * lane, 8);
 	if (bits == 128)
 		memcpy(&value[1], plane + 2 * WARP + 2 * lane, 8);
-	for (u32 i = 0; w->def && i < chunks; i++)
-		if (!(w->def[8 + 2 * r->unit + i] >> lane & 1))
+	for (u32 i = 0; w->def && 8 * i < bits; i++)
+		if (!(w->def[DEF_CONST + DEF_UNIT * r->unit + i] >> lane & 1))
 			return -1;
 	return 1;
 }

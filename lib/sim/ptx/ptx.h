@@ -83,12 +83,16 @@ typedef struct Scope {
 	Bucket *tab[256];
 } Scope;
 
+/* Masks of "defined": of constants, before those of registers; of a unit of 32 bits. */
+enum { DEF_CONST = 16, DEF_UNIT = 4 };
+
 typedef struct Ref {            /* where a source or destination lives */
 	u32 unit;
-	u32 def;                /* index of its first chunk mask */
+	u32 def;                /* index of the mask of its first byte */
 	u8 base;                /* 0 registers, 1 constants */
 	u8 chunks;              /* 16-bit chunks: 1, 2, 4, 8 */
 	u8 bits;                /* register width */
+	u8 bytes;               /* the same; 1 for what is narrower */
 } Ref;
 
 typedef struct Fn {

@@ -4,8 +4,8 @@
  * of up to 32 bits is uint32_t[32] (narrow values zero-extended), one unit; 64-bit registers
  * are uint64_t[32], two units; 128-bit ones two such planes, four units (low, high).
  * Predicates are one 32-bit lane mask each.
- * For checks every 16-bit chunk of a register has a lane mask of "defined" bits: two masks a
- * unit, def[2 * unit + chunk]; a 64-bit register has four, in order of significance.
+ * For checks every byte of a register has a lane mask of "defined" bits: four masks a unit,
+ * def[DEF_CONST + DEF_UNIT * unit + byte]; a 64-bit register has eight, in order of significance.
  */
 #ifndef SIM_MACHINE_H
 #define SIM_MACHINE_H
