@@ -265,11 +265,14 @@ typedef enum StoreKind {
 	STORE_KINDS
 } StoreKind;
 
-/* IMM(o, table) of an alloc: a register tile from which tiles of indices choose is written to it. */
+/* IMM(o, table) of an alloc: a register tile is written to it from which tiles of indices choose, or which a
+ * product reads. */
 typedef enum TableKind {
 	TABLE_NONE,
 	TABLE_OPEN,      /* in shared memory, or gathered from registers */
 	TABLE_REGISTERS, /* gathered */
+	TABLE_OPERAND,   /* of a product, in shared memory or not */
+	TABLE_DIRECT,    /* not */
 } TableKind;
 
 /* IMM(o, outside) of a load: what the elements outside of its tensor are. */

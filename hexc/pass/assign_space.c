@@ -5,7 +5,7 @@
  *     f(a)                          a = load s; f(a)
  *
  * A register tile that indices choose from (IMM(o, table) of an alloc) stays in shared memory or is gathered
- * from where it is (table.c).
+ * from where it is (table.c); one that a product reads stays there or is read as it is (operands.c).
  *
  * That is what `let a: shared = A[..]` would have been: pipelines fill it ahead, each reader loads it as it
  * wants it. A load whose mark is gone stays as it is: `let a: register = A[..]`.
@@ -115,11 +115,11 @@ space_find(Kernel *k, SpaceChoice **out, int *n)
 		SpaceChoice p = { .src = o->src };
 
 		if (is_table(o)) {
-			if (!table_fits(k, o)) {
+			if (IMM(o, table) == TABLE_OPEN && !table_fits(k, o)) {
 				IMM_SET(o, table, TABLE_NONE);
 				continue;
 			}
-			p.name = table_name(k, o);
+			p.name = IMM(o, table) == TABLE_OPERAND ? operand_name(k, o) : table_name(k, o);
 		} else if (is_marked(o)) {
 			read = read ? read : read_by_dots(k);
 			if (!read[o->id]) {
@@ -146,8 +146,10 @@ space_decide(Kernel *k, const bool *registers)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (is_marked(o))
 			IMM_SET(o, free, !registers[n++]);
+		else if (is_table(o) && !registers[n++])
+			IMM_SET(o, table, TABLE_NONE);
 		else if (is_table(o))
-			IMM_SET(o, table, registers[n++] ? TABLE_REGISTERS : TABLE_NONE);
+			IMM_SET(o, table, IMM(o, table) == TABLE_OPEN ? TABLE_REGISTERS : TABLE_DIRECT);
 }
 
 /* ---- to shared memory ----------------------------------------------------------------------------- */
@@ -209,12 +211,14 @@ pass_assign_space(Kernel *k)
 
 	space_find(k, &free, &nfree);
 	while ((table = next_table(k)) != NULL) {
-		bool gathers = IMM(table, table) == TABLE_REGISTERS;
+		TableKind kind = (TableKind)IMM(table, table);
 
 		IMM_SET(table, table, TABLE_NONE);
-		if (gathers)
+		if (kind == TABLE_REGISTERS)
 			table_gather(k, table);
-		tables = tables || gathers;
+		else if (kind == TABLE_DIRECT)
+			operand_direct(k, table);
+		tables = tables || kind == TABLE_REGISTERS || kind == TABLE_DIRECT;
 	}
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (is_marked(o)) {
