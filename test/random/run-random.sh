@@ -60,6 +60,10 @@ one() {
 		timeout 60 "$HEXC" run "$p" --arch "$arch" --exec="${EXEC:-sim}" --check --prove \
 			--candidate $i $args >"$dir/out" 2>&1
 		rc=$?
+		if [ $rc = 2 ] && grep -q 'error: sm_.* needs LLVM' "$dir/out"; then # an older one
+			refuse
+			return
+		fi
 		if [ $rc = 1 -o $rc = 4 ] && grep -Eq "error: .*($good)" "$dir/out"; then
 			refuse
 			return
