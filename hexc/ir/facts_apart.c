@@ -11,15 +11,6 @@ magnitude(int64_t x)
 
 /* ---- values that are the same ---------------------------------------------------------------------- */
 
-static bool
-same_type(const Type *a, const Type *b)
-{
-	for (int d = 0; d < a->rank && a->rank == b->rank; d++)
-		if (a->shape[d] != b->shape[d])
-			return false;
-	return a->rank == b->rank && a->dtype == b->dtype && a->space == b->space;
-}
-
 /* Computed the same way from the same, as far as *left steps say; what is loaded twice counts as that. */
 static bool
 same_value(const Val *a, const Val *b, int *left)
@@ -29,7 +20,7 @@ same_value(const Val *a, const Val *b, int *left)
 	if (a == b)
 		return true;
 	if (!x || !y || (*left)-- <= 0 || x->code != y->code || x->nin != y->nin || a->index != b->index ||
-	    x->fimm != y->fimm || !same_type(&a->type, &b->type) ||
+	    x->fimm != y->fimm || !type_same(&a->type, &b->type) ||
 	    (!op_is(x, F_PURE | F_ELT) && x->code != O_load))
 		return false;
 	for (int i = 0; i < DIM_MAX; i++)

@@ -272,7 +272,7 @@ typedef enum TableKind {
 	TABLE_OPEN,      /* in shared memory, or gathered from registers */
 	TABLE_REGISTERS, /* gathered */
 	TABLE_OPERAND,   /* of a product, in shared memory or not */
-	TABLE_DIRECT,    /* not */
+	TABLE_DIRECT,    /* of a product, which reads the register tile itself */
 } TableKind;
 
 /* IMM(o, outside) of a load: what the elements outside of its tensor are. */
