@@ -12,7 +12,8 @@ typedef struct Loops {
 	Gen *g;
 	const char *t; /* of factors */
 	int bm, bn, bk; /* tile sizes; bk: of this loop */
-	int id; /* of the loop */
+	int id, sum; /* of the loop; of the loop whose sum it adds to, maybe one before it */
+	unsigned own; /* the loops that have one */
 	char k[16]; /* its end */
 } Loops;
 
@@ -70,9 +71,16 @@ end(Loops *l)
 	line(l->g, "}");
 }
 
+/* Its own, or the one of the products before it goes on.  That is drawn aside: seeds have the loops that they had. */
 static void
 accumulator(Loops *l)
 {
+	Gen aside = { .rng = -l->g->rng };
+
+	if (l->sum >= 0 && chance(&aside, 33))
+		return;
+	l->sum = l->id;
+	l->own |= 1u << l->id;
 	line(l->g, "var c%d: register f32[%d, %d] = 0;", l->id, l->bm, l->bn);
 }
 
@@ -100,10 +108,10 @@ product(Loops *l, const char *a, const char *b, bool turned)
 
 	if (chance(l->g, 12)) {
 		line(l->g, "if k %% %d == 0 {", 2 * l->bk);
-		line(l->g, "    c%d += dot(%s, %s%s);", l->id, a, b, by);
+		line(l->g, "    c%d += dot(%s, %s%s);", l->sum, a, b, by);
 		line(l->g, "}");
 	} else {
-		line(l->g, "c%d += dot(%s, %s%s);", l->id, a, b, by);
+		line(l->g, "c%d += dot(%s, %s%s);", l->sum, a, b, by);
 	}
 }
 
@@ -124,11 +132,11 @@ plain(Loops *l)
 		line(g, "let x = a * 2;");
 		product(l, "x", "b", turned);
 		if (twice)
-			line(g, "c%d += dot(x, b%s);", l->id, turned ? ".T" : "");
+			line(g, "c%d += dot(x, b%s);", l->sum, turned ? ".T" : "");
 	} else {
 		product(l, "a", "b", turned);
 		if (twice)
-			line(g, "c%d += dot(a, b%s);", l->id, turned ? ".T" : "");
+			line(g, "c%d += dot(a, b%s);", l->sum, turned ? ".T" : "");
 	}
 	end(l);
 }
@@ -163,9 +171,9 @@ narrow_factor(Loops *l)
 	factor_a(l);
 	factor_b(l, turned);
 	line(g, "let w = %s(b)%s;", l->t, then[below(g, 3)]);
-	line(g, "c%d += dot(a, w%s);", l->id, turned ? ".T" : "");
+	line(g, "c%d += dot(a, w%s);", l->sum, turned ? ".T" : "");
 	if (chance(g, 20))
-		line(g, "c%d += dot(a, w%s);", l->id, turned ? ".T" : "");
+		line(g, "c%d += dot(a, w%s);", l->sum, turned ? ".T" : "");
 	end(l);
 }
 
@@ -187,7 +195,7 @@ chain(Loops *l)
 	line(g, "let p%s = P%d[k :+ %d, 0 :+ %d];", space(g), l->id, l->bk, CHAIN);
 	line(g, "let v%s = V%d[k :+ %d, block.y * %d :+ %d];", space(g), l->id, l->bk, l->bn, l->bn);
 	line(g, "let s = dot(q%d, p.T);", l->id);
-	line(g, "c%d += dot(%s(s), v);", l->id, l->t);
+	line(g, "c%d += dot(%s(s), v);", l->sum, l->t);
 	end(l);
 }
 
@@ -205,6 +213,7 @@ sums(Loops *l)
 	line(g, "let x%s = E%d[block.x * %d :+ %d, k :+ %d];", space(g), l->id, l->bm, l->bm, l->bk);
 	line(g, late ? "e%d += f32(x);" : "e%d += sum(f32(x), 1);", l->id);
 	end(l);
+	l->own |= 1u << l->id;
 	line(g, "let c%d = %s(e%d, 1);", l->id, late ? "sum" : "reduce_max", l->id);
 }
 
@@ -216,7 +225,7 @@ loops(Gen *g, char *grid, size_t cap)
 	static const int ms[] = { 16, 32, 64, 64, 128 }, ns[] = { 16, 32, 64, 128 };
 	static const int ks[] = { 16, 32, 64, 64 }, rows[] = { 1, 33, 64, 100, 128 };
 	static const int columns[] = { 16, 40, 64, 72, 128 };
-	Loops l = { .g = g, .t = chance(g, 67) ? "f16" : "bf16" };
+	Loops l = { .g = g, .t = chance(g, 67) ? "f16" : "bf16", .sum = -1 };
 	int n = (int[]){ 1, 2, 2, 3 }[below(g, 4)];
 
 	l.bm = ms[below(g, 5)];
@@ -230,8 +239,10 @@ loops(Gen *g, char *grid, size_t cap)
 		kind[below(g, 7)](&l);
 	}
 	put(&g->body, "    all += c0");
-	for (int i = 1; i < n; i++)
-		put(&g->body, " + c%d", i);
+	for (int i = 1; i < n; i++) {
+		if (l.own >> i & 1)
+			put(&g->body, " + c%d", i);
+	}
 	put(&g->body, ";\n");
 	line(g, "Y[block.x * %d :+ %d, block.y * %d :+ %d] = all;", l.bm, l.bm, l.bn, l.bn);
 	put(&g->params, ", Y: out f32[M, N]");
