@@ -249,12 +249,12 @@ strides_meet(const Param *p, int d, int e)
 {
 	int64_t s, t, n, m, g;
 
-	if (!val_is_const(p->stride[d], &s) || !val_is_const(p->stride[e], &t))
-		return p->stride[d] == p->stride[e];
 	if (!val_is_const(p->size[d], &n))
 		n = SIZE_LIMIT;
 	if (!val_is_const(p->size[e], &m))
 		m = SIZE_LIMIT;
+	if (!val_is_const(p->stride[d], &s) || !val_is_const(p->stride[e], &t))
+		return n > 1 && m > 1 && p->stride[d] == p->stride[e];
 	if (s == 0 || t == 0)
 		return (s == 0 && n > 1) || (t == 0 && m > 1);
 	g = gcd64(s, t);

@@ -154,6 +154,9 @@ END2
 w width '`C` is accessed by 64 bits at a time and not by 128: the layout of the tile has no more elements next to each other in a thread' -W width <<'END2'
 kernel k(A: f16[64, 64], C: out f32[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
 END2
+quiet strides <<'END2' # a dim of one element has the stride of the dim in front
+kernel k(C: out f32[N, 1, K]) { grid(ceil(N, 4), ceil(K, 32)); C[block.x * 4 :+ 4, :, block.y * 32 :+ 32] = 1; }
+END2
 quiet width <<'END2'
 kernel k(A: f16[M], C: out f16[N]) assume M % 8 == 0
 {

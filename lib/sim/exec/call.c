@@ -94,6 +94,8 @@ registers(Warp *w, const Fn *f, u32 *data, bool put, u32 mask)
 		if (mask >> lane & 1)
 			r[i] = data[i];
 	}
+	for (u32 i = 0; put && w->def && i < f->units; i++)
+		w->org[f->unit0 + i] &= ~(u32)ORG_BITS;
 	for (u32 k = 0; k < 3; k++) {
 		u32 len = k == 2 ? DEF_UNIT * f->units : preds;
 		for (u32 i = 0; def[k] && i < len; i++) {

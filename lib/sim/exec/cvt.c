@@ -235,13 +235,21 @@ exec_cvtpack(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* Each half of a pair is as defined as its own source, the second the low one. */
+/* Each half of a pair is as defined as its own number: of two sources the second is the low one, of a pair its low
+ * half. */
 static void
 taint_pair(Warp *w, const Ins *in, u32 mask)
 {
-	const u32 half[2] = { def_of(w, &in->s[1]), def_of(w, &in->s[0]) };
-	u32 *d = w->def + in->d->def, bytes = in->d->bytes;
+	const Ref *s = &in->s[0];
+	const u32 *of = w->def + s->def;
+	u32 half[2] = { ALL_LANES, ALL_LANES }, *d = w->def + in->d->def, bytes = in->d->bytes;
 
+	if (in->ns == 2) {
+		half[0] = def_of(w, &in->s[1]);
+		half[1] = def_of(w, &in->s[0]);
+	}
+	for (u32 k = 0; in->ns == 1 && k < s->bytes; k++)
+		half[2 * k / s->bytes] &= of[k];
 	taint_alu(w, in, mask);
 	for (u32 k = 0; k < bytes; k++)
 		d[k] = (d[k] & ~mask) | (half[2 * k / bytes] & mask);
@@ -273,7 +281,7 @@ exec_cvt(Warp *w, const Ins *in, u32 mask)
 	bool sign = type_signed(to);
 	int l;
 
-	if (w->def && in->ns == 2)
+	if (w->def && (in->ns == 2 || to == T_f16x2 || from == T_f16x2))
 		taint_pair(w, in, mask);
 	else if (w->def && !type_float(to) && !type_float(from) && !(in->flags & F_SAT))
 		taint_integer(w, in, mask);

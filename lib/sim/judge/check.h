@@ -94,5 +94,5 @@ void taint_list(Warp *w, const Ins *in, u32 mask);      /* all of d tainted if a
 void use_check(Warp *w, const Ins *in, const Ref *r, u32 mask, const char *what);
 void use_pred(Warp *w, const Ins *in, s32 p, u32 mask, const char *what);
 enum { ORG_REG = 0, ORG_SHARED = 1u << 28, ORG_GLOBAL = 2u << 28, ORG_LOCAL = 3u << 28,
-	ORG_LINE = (1u << 28) - 1 };
+	ORG_BITS = 1u << 30, ORG_LINE = (1u << 28) - 1 };
 #endif

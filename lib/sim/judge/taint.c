@@ -6,8 +6,10 @@
  * barrier operand.  So padding lanes and half-filled vectors accuse nobody.
  *
  * Bytes of a register are told apart, by instructions that move bits and bytes; others make of one
- * undefined byte an undefined result.  Bits are not: what puts those of several words together (the store
- * to a bit field in a word nobody has written yet) counts as defined where a byte of one of them is.
+ * undefined byte an undefined result.  Which bits of an undefined byte are so is kept beside, by those that
+ * move bits (Warp.undef, as long as ORG_BITS is set): a shift and a mask behind it may leave a byte whole.
+ * What puts those of several words together (the store to a bit field in a word nobody has written yet)
+ * counts as defined where a byte of one of them is.
  */
 #include <string.h>
 #include "lib/sim/judge/check.h"
@@ -38,7 +40,7 @@ def_set(Warp *w, const Ref *r, u32 mask, u32 defined, u32 origin)
 u32
 origin_of(const Warp *w, const Ins *in, const Ref *r)
 {
-	u32 o = r->base ? 0 : w->org[r->unit];
+	u32 o = r->base ? 0 : w->org[r->unit] & ~(u32)ORG_BITS;
 
 	return o ? o : in->line;
 }
@@ -74,16 +76,37 @@ bits_put(const Ref *r, Bits *v, int l, u64 x)
 		v->a[l] = (u32)x;
 }
 
+static Bits *
+bits_of(const Warp *w, const Ref *r)
+{
+	return (Bits *)(w->undef + (size_t)r->unit * WARP);
+}
+
 static void
 undefined_bits(const Warp *w, const Ref *r, u32 mask, Bits *out)
 {
+	bool known = !r->base && w->org[r->unit] & ORG_BITS;
+
 	memset(out, 0, sizeof *out);
 	for (u32 k = 0; k < r->bytes; k++) {
 		u32 bad = mask & ~w->def[r->def + k];
 		int l;
-		FOR_LANES(l, bad)
-			bits_put(r, out, l, bits_get(r, out, l) | 0xffull << 8 * k);
+		FOR_LANES(l, bad) {
+			u64 byte = 0xffull << 8 * k, some = known ? byte & bits_get(r, bits_of(w, r), l) : 0;
+			bits_put(r, out, l, bits_get(r, out, l) | (some ? some : byte));
+		}
 	}
+}
+
+/* Which bits of the lanes of mask are undefined; of other lanes all are, unless that had been said. */
+static void
+keep_bits(Warp *w, const Ref *r, u32 mask, const Bits *u)
+{
+	u32 all = w->org[r->unit] & ORG_BITS ? mask : ALL_LANES;
+	int l;
+
+	FOR_LANES(l, all)
+		bits_put(r, bits_of(w, r), l, mask >> l & 1 ? bits_get(r, u, l) : ~0ull);
 }
 
 /* How many sources, from the first, an instruction moves the bits of, as the others say. */
@@ -178,8 +201,10 @@ taint_bytes(Warp *w, const Ins *in, u32 mask)
 		d[k] = (d[k] & ~mask) | (~bad & mask);
 		some |= bad;
 	}
+	if (some && !pairs)
+		keep_bits(w, in->d, mask, &u);
 	if (some)
-		w->org[in->d->unit] = org;
+		w->org[in->d->unit] = org | (pairs ? 0 : ORG_BITS);
 }
 
 void

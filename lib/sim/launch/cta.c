@@ -64,11 +64,12 @@ lay_out(Cta *b, Launch *l, Cut *c)
 		w->path = cut(c, l->paths * sizeof *w->path);
 		w->local = cut(c, (size_t)l->local * WARP + 32);
 		w->wg = l->m->wgmma ? cut(c, sizeof *w->wg) : NULL;
-		w->def = w->org = w->pdef = w->porg = NULL;
+		w->def = w->org = w->pdef = w->porg = w->undef = NULL;
 		w->linit = NULL;
 		if (l->checks) {
 			w->def = cut(c, (DEF_CONST + DEF_UNIT * (size_t)units) * sizeof(u32));
 			w->org = cut(c, units * sizeof(u32));
+			w->undef = cut(c, (size_t)units * WARP * sizeof(u32));
 			w->pdef = cut(c, (l->preds + 1) * sizeof(u32));
 			w->porg = cut(c, (l->preds + 1) * sizeof(u32));
 			w->linit = cut(c, (size_t)l->local * WARP + 32);

@@ -67,6 +67,7 @@ struct Warp {
 	u32 *r;
 	u32 *p;
 	u32 *def, *org, *pdef, *porg;   /* NULL when checks are off */
+	u32 *undef;                     /* as r: bits that are undefined (taint.c) */
 	u32 cc;                         /* carry flag of each lane */
 	u32 id, live, start;            /* lanes alive, lanes that existed */
 	u32 npath;
