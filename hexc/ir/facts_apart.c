@@ -65,7 +65,8 @@ const_of(const Val *v, int64_t *c)
 	return val_is_const(v, c);
 }
 
-/* Sums of multiples of coordinates differ if each multiple is more than all smaller ones come to. */
+/* Sums of multiples of coordinates differ if each multiple is more than all smaller ones come to, and all of them
+ * less than what the type counts round. */
 static void
 tell_apart(const Type *t, Spread *s)
 {
@@ -90,6 +91,8 @@ tell_apart(const Type *t, Spread *s)
 		done |= 1u << least;
 		s->apart |= 1u << least;
 	}
+	if (dtype_info[t->dtype].bits < 63 && reach >> dtype_info[t->dtype].bits)
+		s->apart = 0;
 }
 
 /* The same for all elements? */
@@ -124,7 +127,10 @@ spread_arith(const Op *o, int *left)
 				return (Spread){ 0 };
 			else
 				s.by[d] *= c;
-		s.apart = c ? s.apart : 0;
+		if (s.affine)
+			tell_apart(&o->out[0]->type, &s);
+		else
+			s.apart = c ? s.apart : 0;
 		return s;
 	}
 	for (int d = 0; s.affine && d < DIM_MAX; d++)
@@ -158,6 +164,23 @@ spread_shape(const Op *o, Spread x)
 		d++;
 	}
 	return s;
+}
+
+/* To a type of fewer bits sums that differ may become one; floats round. */
+static Spread
+spread_cast(const Op *o, Spread x)
+{
+	const Type *from = &o->in[0]->type, *to = &o->out[0]->type;
+
+	if (dtype_is_float(from->dtype) || dtype_is_float(to->dtype))
+		return (Spread){ 0 };
+	if (dtype_info[to->dtype].bits >= dtype_info[from->dtype].bits)
+		return x;
+	x.positive = false;
+	x.apart = 0;
+	if (x.affine)
+		tell_apart(to, &x);
+	return x;
 }
 
 static Spread
@@ -197,7 +220,7 @@ spread_of(const Val *v, int *left)
 		s = spread_of(o->in[const_of(o->in[0], &c) ? 1 : 0], left);
 		s.affine = s.positive = false;
 		return const_of(o->in[0], &c) || const_of(o->in[1], &c) ? s : (Spread){ 0 };
-	case O_cast: return spread_of(o->in[0], left);
+	case O_cast: return spread_cast(o, spread_of(o->in[0], left));
 	case O_select: /* what is left out names nothing */
 		return const_of(o->in[2], &c) && c < 0 ? spread_of(o->in[1], left) : s;
 	case O_reshape: return spread_shape(o, spread_of(o->in[0], left));
