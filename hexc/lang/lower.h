@@ -42,7 +42,7 @@ typedef struct Value {
 	double f;
 	Val *v;
 	bool single; /* a view of one element, by an index in every dim */
-	const struct Plain *plain; /* a choice of numbers takes the type of what it meets; NULL: others */
+	const struct Plain *plain; /* v or what it was computed from is a choice of numbers: lower_plain_of */
 	const Edge *edge[RANK_MAX]; /* per dim; NULL: whole */
 	const Edge *rest; /* of dims of which one element was taken; NULL: it is there */
 } Value;
@@ -58,6 +58,7 @@ typedef struct Plain {
 	const Expr *e;
 	Operand o[3];
 	bool flt; /* one of the numbers has a fraction */
+	const Val *v; /* the choice, as long as it has met no type */
 } Plain;
 
 typedef enum SymKind { SY_const, SY_size, SY_scalar, SY_tensor, SY_let, SY_var } SymKind;
@@ -264,7 +265,9 @@ Value lower_call(Lower *l, const Expr *e);
 bool lower_is_builtin(const char *name);
 bool lower_keeps_name(const char *name); /* and of none of the program */
 const char *lower_builtin(int i); /* NULL past the last */
-/* A choice of numbers in type d; false: one does not fit. */
+/* What a choice of numbers is of, until it meets a type; NULL: v is none, or computed from one. */
+const Plain *lower_plain_of(const Value *v);
+/* Such a choice in type d, others stay; false: a number does not fit. */
 bool lower_plain(Lower *l, Operand *o, DType d);
 
 /* ---- lower_sum.c ----------------------------------------------------------------------------- */

@@ -180,6 +180,10 @@ lower_cast(Lower *l, const Expr *e, DType d)
 			return value_of(put_const(l, &x.v, type_scalar(d), e->src));
 		return value_none();
 	}
+	/* what floats hold is chosen among as they hold it: rounded once */
+	if (dtype_is_float(d) && dtype_info[d].use == U_any && !lower_plain(l, &x, d))
+		return value_none();
+	x.v.plain = NULL;
 	t = x.v.v->type;
 	if (t.dtype == d)
 		return x.v;
@@ -281,10 +285,16 @@ lower_exact(Lower *l, const Expr *e)
 
 /* ---- choices ------------------------------------------------------------------------------------ */
 
+const Plain *
+lower_plain_of(const Value *v)
+{
+	return v->plain && v->plain->v == v->v ? v->plain : NULL;
+}
+
 static bool
 is_firm(const Operand *o)
 {
-	return o->v.kind == VK_val && !o->v.plain;
+	return o->v.kind == VK_val && !lower_plain_of(&o->v);
 }
 
 /* The choice of o[1] and o[2] by condition o[0], in type d. */
@@ -313,12 +323,24 @@ choose(Lower *l, const Expr *e, Operand *o, DType d, Value *r)
 bool
 lower_plain(Lower *l, Operand *o, DType d)
 {
+	const Plain *found = lower_plain_of(&o->v);
 	Plain p;
 
-	if (!o->v.plain || o->v.v->type.dtype == d)
+	if (!found || o->v.v->type.dtype == d)
 		return true;
-	p = *o->v.plain;
+	p = *found;
 	return choose(l, p.e, p.o, d, &o->v);
+}
+
+/* Does i32 not hold it? */
+static bool
+is_long(const Value *v)
+{
+	const Plain *p = lower_plain_of(v);
+
+	if (p)
+		return is_long(&p->o[1].v) || is_long(&p->o[2].v);
+	return v->kind == VK_int && (v->i < INT32_MIN || v->i > INT32_MAX);
 }
 
 /* A choice of numbers: f32 or an integer as indices are, until it meets another type. */
@@ -327,15 +349,17 @@ plain_choice(Lower *l, const Expr *e, const Operand *o)
 {
 	Plain *p = NEW(l->arena, Plain);
 	Operand own[3] = { o[0], o[1], o[2] };
-	DType d = value_is_tile(&o[0].v) ? D_i32 : D_i64;
+	bool narrow = value_is_tile(&o[0].v) && !is_long(&o[1].v) && !is_long(&o[2].v);
 	Value r = value_none();
 
 	p->e = e;
 	memcpy(p->o, o, sizeof p->o);
 	for (int i = 1; i < 3; i++)
-		p->flt |= o[i].v.plain ? o[i].v.plain->flt : o[i].v.kind == VK_flt;
-	if (choose(l, e, own, p->flt ? D_f32 : d, &r))
-		r.plain = p;
+		p->flt |= o[i].v.kind == VK_flt || (lower_plain_of(&o[i].v) && o[i].v.plain->flt);
+	if (!choose(l, e, own, p->flt ? D_f32 : narrow ? D_i32 : D_i64, &r))
+		return r;
+	r.plain = p;
+	p->v = r.v;
 	return r;
 }
 

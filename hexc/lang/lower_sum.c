@@ -36,7 +36,7 @@ whole(Lower *l, const Term *t)
 static DType
 type_of(const Operand *o)
 {
-	bool typed = (o->v.kind == VK_val || o->v.kind == VK_view) && !o->v.plain;
+	bool typed = (o->v.kind == VK_val || o->v.kind == VK_view) && !lower_plain_of(&o->v);
 
 	return typed ? o->v.v->type.dtype : D_COUNT;
 }

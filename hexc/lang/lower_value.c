@@ -278,10 +278,10 @@ lower_join(Lower *l, Src src, int n, Operand *o, Type *t)
 		o[i].v = lower_load(l, o[i]);
 		if (o[i].v.kind == VK_none)
 			return false;
-		flt |= o[i].v.plain ? o[i].v.plain->flt : o[i].v.kind == VK_flt;
+		flt |= o[i].v.kind == VK_flt || (lower_plain_of(&o[i].v) && o[i].v.plain->flt);
 		if (o[i].v.kind != VK_val)
 			continue;
-		if (o[i].v.plain)
+		if (lower_plain_of(&o[i].v))
 			plain = plain ? plain : &o[i];
 		else if (!first)
 			first = &o[i];

@@ -241,6 +241,43 @@ TEST(indices)
 	}
 }
 
+/* ---- choices of numbers ---------------------------------------------------------------------------- */
+
+/* They take the type of what they meet; what is made of them has that of its own. */
+static const char choices[] =
+	"kernel choices(F: out f64[4], G: out f16[4], H: out f16[4], S: out f16[4], L: out i64[4], B: out i32[4],\n"
+	"    U: out i32[4])\n"
+	"{\n"
+	"    grid(1);\n"
+	"    let c = iota(0, 4) == 2;\n"
+	"    let zero: register f16[4] = 0, long: register i64[4] = 0;\n"
+	"    F[:] = f64(where(c, 0.1, 0.7)) * 3;\n"
+	"    G[:] = zero + where(c, 0.1, 1);\n"
+	"    H[:] = f16(-where(c, 0.5, 2.0)) + zero;\n"
+	"    S[:] = f16(sum(where(c, 1, where(iota(0, 4) == 3, 8.0, 4)), 0)) + zero;\n"
+	"    L[:] = long + where(c, 1 << 40, 3);\n"
+	"    B[:] = i32(i8(where(c, 100, 3)) + 100);\n"
+	"    U[:] = i32(u8(where(c, 300, -1)));\n"
+	"}\n";
+
+TEST(choices_of_numbers)
+{
+	Run r;
+	Unit *u = run(&r, choices, "", "");
+
+	run_ok(&r, NULL);
+	for (int64_t i = 0; i < 4; i++) {
+		ck_assert(run_get(&r, "F", i) == (i == 2 ? 0.1 : 0.7) * 3);
+		ck_assert(run_get(&r, "G", i) == (i == 2 ? 1638.0 / (1 << 14) : 1)); /* 0.1 in f16: 2^-4 * 1.599 */
+		ck_assert(run_get(&r, "H", i) == (i == 2 ? -0.5 : -2));
+		ck_assert(run_get(&r, "S", i) == 4 + 4 + 1 + 8);
+		ck_assert(run_get(&r, "L", i) == (i == 2 ? 0x1p40 : 3));
+		ck_assert(run_get(&r, "B", i) == (i == 2 ? 200 - 256 : 103));
+		ck_assert(run_get(&r, "U", i) == (i == 2 ? 300 - 256 : 255));
+	}
+	ir_unit_free(u);
+}
+
 /* ---- control flow ------------------------------------------------------------------------------- */
 
 /* Longest chain of n -> n / 2 or 3 n + 1 below N, and its start. */
