@@ -1,7 +1,7 @@
 /* affine.c - sums of scalars with factors. */
 #include "infer/prove/affine.h"
 
-enum { DEPTH = 32 };
+enum { DEPTH = 32, DIVISOR_MAX = 1 << 20 };
 
 Affine
 affine_const(int64_t c)
@@ -127,12 +127,74 @@ affine_equal(const Affine *x, const Affine *y)
 	return gap.ok && gap.n == 0 && gap.c == 0;
 }
 
+/* ---- quotients --------------------------------------------------------------------------------------- */
+
+/* a / d of what is not negative, which is (a - r) / d with 0 <= r <= *most. */
+static bool
+is_quotient(Kernel *k, const Val *v, const Val **a, int64_t *d, int64_t *most)
+{
+	const Op *o = v->def;
+	Fact f;
+
+	if (!o || o->code != O_div || !type_is_index(&v->type) || !val_is_const(o->in[1], d) || *d <= 1 || *d > DIVISOR_MAX)
+		return false;
+	*a = o->in[0];
+	f = val_fact(k, *a);
+	*most = f.mult % *d == 0 ? 0 : *d - 1;
+	return f.lo >= 0;
+}
+
+/* A number by which all quotients in x become sums; 1: there are none. */
+static int64_t
+common_divisor(Kernel *k, const Affine *x)
+{
+	int64_t all = 1, d, most;
+	const Val *a;
+
+	for (int i = 0; i < x->n; i++)
+		if (is_quotient(k, x->v[i], &a, &d, &most) && all / gcd64(all, d) * d <= DIVISOR_MAX)
+			all = all / gcd64(all, d) * d;
+	return all;
+}
+
+/* x times that number, as sums of what was divided: the least that this can be, or the most. */
+static Affine
+undivided(Kernel *k, const Affine *x, int64_t by, bool least)
+{
+	Affine out = affine_add(affine_const(0), affine_const(x->c), by);
+	int64_t d, most, times;
+	const Val *a;
+
+	for (int i = 0; i < x->n && out.ok; i++) {
+		if (!is_quotient(k, x->v[i], &a, &d, &most) || by % d) {
+			Affine one = affine_val(x->v[i]);
+
+			out.ok = mul64(x->k[i], by, &times);
+			out = affine_add(out, one, times);
+			continue;
+		}
+		out.ok = mul64(x->k[i], by / d, &times);
+		out = affine_add(out, affine_of(k, a), times);
+		if ((times > 0) == least)
+			out = affine_add(out, affine_const(most), -times);
+	}
+	return out;
+}
+
 /* ---- what follows ------------------------------------------------------------------------------------ */
 
 void
 known_add(Known *h, Affine x)
 {
+	int64_t by = x.ok ? common_divisor(h->k, &x) : 1;
+	Affine whole;
+
 	VEC_PUSH(h->k->unit->arena, h->sum, h->n, h->cap, x);
+	if (by == 1)
+		return;
+	whole = undivided(h->k, &x, by, false);
+	if (whole.ok)
+		VEC_PUSH(h->k->unit->arena, h->sum, h->n, h->cap, whole);
 }
 
 /* x >= 0, whatever its values are of what they can be? */
@@ -150,8 +212,8 @@ is_never_negative(Kernel *k, const Affine *x)
 	return x->ok && least >= 0;
 }
 
-bool
-known_implies(const Known *h, const Affine *x)
+static bool
+implies_sum(const Known *h, const Affine *x)
 {
 	if (is_never_negative(h->k, x))
 		return true;
@@ -168,4 +230,18 @@ known_implies(const Known *h, const Affine *x)
 		}
 	}
 	return false;
+}
+
+bool
+known_implies(const Known *h, const Affine *x)
+{
+	int64_t by = x->ok ? common_divisor(h->k, x) : 1;
+	Affine whole;
+
+	if (implies_sum(h, x))
+		return true;
+	if (by == 1)
+		return false;
+	whole = affine_add(undivided(h->k, x, by, true), affine_const(by - 1), 1); /* x is an integer */
+	return whole.ok && implies_sum(h, &whole);
 }

@@ -466,3 +466,28 @@ TEST(reshaped_condition)
 	ck_assert(pass_split(k));
 	prove_rejects(k, pass_prove_split, &later);
 }
+
+/* Groups of 64 with a scale each: K / 64 of them, of which a turn takes the four from k / 64 on. */
+TEST(masks_of_quotients)
+{
+	static const Corruption wrong[] = {
+		{ "step_further", step_further, "without masks, there is no mask" },
+		{ "tighter_mask", tighter_mask, ENDS },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		Kernel *k = infer_solved(&arena,
+		                         "kernel t(Q: f32[K], S: f32[K / 64], Y: out f32[1])\n"
+		                         "    assume K % 64 == 0\n{\n    grid(1);\n"
+		                         "    var t: register f32[1] = 0;\n"
+		                         "    for k in 0..K step 256 {\n"
+		                         "        let q = sum(reshape(Q[k :+ 256], 4, 64), 1);\n"
+		                         "        t += sum(reshape(q, 4) * S[k / 64 :+ 4], 0);\n    }\n"
+		                         "    Y[0 :+ 1] = t;\n}\n",
+		                         "sm_80", 0)
+		                    ->k;
+
+		ck_assert(pass_split(k));
+		prove_rejects(k, pass_prove_split, &wrong[i]);
+	}
+}
