@@ -25,6 +25,7 @@
  * where this pass would put something in.
  *
  * An op with scratch memory writes all of it, has a barrier of its own, and reads it. */
+#include "hexc/ir/access.h"
 #include "hexc/ir/facts.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/sync.h"
@@ -255,6 +256,70 @@ sync_block(Sync *s, Block *b, Set *set)
 	}
 }
 
+/* ---- what blocks hand on ----------------------------------------------------------------------- */
+
+static bool
+is_update(const Op *o)
+{
+	return o->code == O_store && IMM(o, update) != STORE_PLAIN;
+}
+
+/* An update of one element of a tensor. */
+static bool
+is_signal(const Op *o)
+{
+	const Type *t = &o->in[0]->type;
+
+	return is_update(o) && view_root(o->in[1])->type.space == S_global &&
+	       (t->space == S_scalar || type_size(t) == 1);
+}
+
+/* Does the kernel read a tensor that it writes, updates apart? */
+static bool
+hands_on(const Kernel *k)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		Val *from = access_source(o), *root = from ? view_root(from) : NULL;
+		OpWalk v;
+
+		if (!root || root->type.space != S_global || !val_param(k, root)->written)
+			continue;
+		for (const Op *p = walk_first(&v, k->body); p; p = walk_next(&v))
+			if (access_target(p) && view_root(access_target(p)) == root && !is_update(p))
+				return true;
+	}
+	return false;
+}
+
+/* By what an update of one element finds, blocks may tell who of them came before, as the last one does that
+ * adds up what all have left: then all such updates of that tensor order the one's writes before the other's
+ * reads. */
+static void
+order_signals(Sync *s)
+{
+	OpWalk w;
+
+	if (!hands_on(s->k))
+		return;
+	for (Op *o = walk_first(&w, s->k->body); o; o = walk_next(&w)) {
+		bool asked = false;
+		OpWalk v;
+
+		if (!is_signal(o) || IMM(o, ordered))
+			continue;
+		for (const Op *p = walk_first(&v, s->k->body); p; p = walk_next(&v))
+			asked |= is_signal(p) && access_found(p) && view_root(p->in[1]) == view_root(o->in[1]);
+		if (!asked)
+			continue;
+		if (s->asks && !s->changed)
+			diag_class_error(s->k->unit->diag, DC_INTERNAL, o->src, "internal: store: it orders nothing");
+		s->changed = true;
+		IMM_SET(o, ordered, 1);
+	}
+}
+
 static bool
 run(Kernel *k, bool asks)
 {
@@ -269,6 +334,7 @@ run(Kernel *k, bool asks)
 		s.engines |= o->code == O_wgmma || (o->code == O_copy && IMM(o, async) == COPY_OUT);
 	}
 	s.uncommitted = async && !commit;
+	order_signals(&s);
 	facts_keep(k);
 	sync_block(&s, k->body, &set);
 	facts_drop(k);

@@ -223,9 +223,25 @@ of_two_blocks(const Access *then)
 	return first && first->code == O_launched;
 }
 
+/* An update that orders what the block did with tensors before and after it; not where it leaves what it found. */
+static bool
+is_order(const Access *a)
+{
+	return a->op->code == O_store && IMM(a->op, ordered) && a->root && a->root->type.space == S_global;
+}
+
+static bool
+is_ordered(const Access *then, const Access *now)
+{
+	return is_order(then) != is_order(now) && then->root && then->root->type.space == S_global && now->root &&
+	       now->root->type.space == S_global;
+}
+
 bool
 access_conflict(Sync *s, const Access *then, const Access *now)
 {
+	if (is_ordered(then, now) && !of_two_blocks(then))
+		return true;
 	if ((!then->write && !now->write) || !same_place(s, then, now) || of_two_blocks(then))
 		return false;
 	if (then->write && now->write && access_same_update(then->op, now->op))

@@ -34,6 +34,12 @@ copy_op(Twin *t, const Op *o)
 	return s;
 }
 
+void
+bound_want(Twin *t, const Val *v)
+{
+	t->missed = t->wanted[v->id] = true;
+}
+
 /* ---- structure -------------------------------------------------------------------------------- */
 
 static void twin_block(Twin *t, const Block *b);
@@ -62,7 +68,7 @@ with_bounds(Twin *t, const Op *owner, Val *const *v, int n, Val **out)
 		if (carries(t, owner, i)) {
 			out[m++] = bound_or_zero(t, v[i]);
 		} else if (t->err[v[i]->id] && owner && v[i]->type.space == S_reg) {
-			t->missed = t->marked[owner->out[i]->id] = true;
+			bound_want(t, owner->out[i]);
 		} else {
 			bound_doubt(t, t->err[v[i]->id]);
 		}
@@ -294,6 +300,7 @@ twin_kernel(Twin *t)
 	t->unsure = NEWN(t->a, Val *, k->nval + 1);
 	t->sums = NEWN(t->a, BoundSums *, k->nval + 1);
 	t->missed = false;
+	t->wanted = NEWN(t->a, bool, k->nval + 1);
 	twin_params(t);
 	t->at = t->to->grid;
 	twin_block(t, k->grid);
@@ -323,6 +330,8 @@ bound_kernel(Kernel *k)
 			return NULL;
 		if (!t.missed)
 			break;
+		for (int v = 0; v <= k->nval; v++)
+			t.marked[v] |= t.wanted[v];
 	}
 	return t.to;
 }

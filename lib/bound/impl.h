@@ -18,9 +18,10 @@ typedef struct Twin {
 	Val **unsure; /* likewise, of views: infinite where they may be of another element; NULL: nowhere */
 	BoundSums **sums; /* likewise, of such memory and views of it */
 	Val *doubt, *zero; /* the cell of BOUND_DOUBT, and its start */
-	/* by id of a shared tile, or an integer tile that a loop or if gives: its bounds are kept */
-	bool *marked;
-	bool missed;  /* one that is not marked should be */
+	/* by id of a shared tile, or an integer tile that a loop or if gives: its bounds are kept; are to be in the
+	 * next try, as in this one results are counted already */
+	bool *marked, *wanted;
+	bool missed;  /* some are wanted that are not marked */
 	bool failed; /* no bound is known */
 } Twin;
 
@@ -38,6 +39,7 @@ typedef Val *BoundFn(Twin *t, const Site *s);
 
 Val *bound_val(const Twin *t, const Val *v); /* its copy */
 Val *bound_or_zero(Twin *t, const Val *v);   /* its bound as a value: 0 when it is exact */
+void bound_want(Twin *t, const Val *v);      /* its bounds are to be kept */
 Type bound_type(const Type *t);              /* the same of f64, with no layout */
 
 /* Atomic updates (bound/atomic.c): the bounds of what store o updates.  True: a plain store, whose bounds are

@@ -66,24 +66,14 @@ bound_of_load(Twin *t, const Site *s)
 	return bound_add(t, mem, t->unsure[from->id]);
 }
 
-/* Something with a bound goes where no bounds are kept: the next try keeps them there. */
-static void
-miss(Twin *t, const Op *o)
-{
-	t->missed = true;
-	t->marked[view_root(o->in[1])->id] = true;
-}
-
 /* Which update comes first nobody says: of what one finds nothing is known, nor of what swaps leave. */
 static void
 store_found(Twin *t, const Op *o)
 {
 	Val *found = access_found(o), *to[2] = { t->err[found->id] }, *in[2];
 
-	if (!to[0]) {
-		t->missed = true;
-		t->marked[view_root(found)->id] = true;
-	}
+	if (!to[0])
+		bound_want(t, view_root(found));
 	to[1] = IMM(o, update) >= STORE_SWAP ? t->err[o->in[1]->id] : NULL;
 	in[0] = bound_const(t, bound_val(t, o->in[0]), (double)INFINITY);
 	for (int i = 0; i < 2; i++) {
@@ -103,7 +93,7 @@ bound_of_store(Twin *t, const Site *s)
 		store_found(t, o);
 	bound_doubt(t, t->unsure[o->in[1]->id]);
 	if ((in[0] || bound_sums_shared(o)) && !in[1])
-		miss(t, o);
+		bound_want(t, view_root(o->in[1])); /* of something with a bound: the next try */
 	if (!in[1] || !bound_update(t, o))
 		return NULL;
 	in[0] = bound_or_zero(t, o->in[0]);
@@ -122,7 +112,7 @@ bound_of_copy(Twin *t, const Site *s)
 	t->failed = t->failed || t->sums[o->in[0]->id];
 	bound_doubt(t, t->unsure[o->in[0]->id]);
 	if (in[0] && !in[1])
-		miss(t, o);
+		bound_want(t, view_root(o->in[1])); /* of something with a bound: the next try */
 	if (!in[1])
 		return NULL;
 	if (in[0]) {

@@ -219,6 +219,15 @@ store_tile(Gen *g, const StorePlan *p)
 	} while (i < n);
 }
 
+/* A barrier has shown the thread of exec what the block's others wrote: in front of an update that is there for
+ * whoever finds this one; behind it what they wrote that it has found is here. */
+static void
+emit_order(Gen *g, LV exec)
+{
+	asm_emit(g, exec ? "@$0 fence.acq_rel.gpu;" : "fence.acq_rel.gpu;", exec ? "b" : "", AF_MEM, &exec, exec != NULL,
+	         NULL);
+}
+
 void
 emit_store(Gen *g, Op *o)
 {
@@ -255,5 +264,9 @@ emit_store(Gen *g, Op *o)
 	}
 	p.exec = scalar ? LLVMBuildICmp(g->pre, LLVMIntEQ, g->tid, const_i32(g, 0), "")
 	                : lane_first(g, p.map);
+	if (IMM(o, ordered))
+		emit_order(g, p.exec);
 	store_tile(g, &p);
+	if (IMM(o, ordered))
+		emit_order(g, p.exec);
 }

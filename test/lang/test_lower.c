@@ -149,7 +149,7 @@ TEST(examples)
 /* The kernel in whose body the manual says that its fragments stand. */
 static const char frame[] =
 	"kernel example(A: f16[M, K], B: f16[N, K], X: f32[M, N], W: u4[N, K], L: i64[M],\n"
-	"    C: inout f32[M, N], alpha: f32, count: i32)\n"
+	"    C: inout f32[M, N], T: inout i32[N], alpha: f32, count: i32)\n"
 	"    const BM = 64, BN = 64, BK = 32\n"
 	"    assume K % 32 == 0\n"
 	"{\n"

@@ -155,6 +155,43 @@ TEST_EACH(counts, COUNT_OF(counted))
 	ck_assert(!pass_sync(k));
 }
 
+/* Updates of one element by whose old value blocks may tell who came before: they order, with a barrier in front and
+ * behind, what the kernel writes and reads of tensors, where there is such a thing. */
+static const struct {
+	const char *body;
+	int barriers, ordered;
+} signals[] = {
+	/* the last one reads what the others have written */
+	{ "Y[block.x * 8 :+ 8] = A[0 :+ 8];\n if atomic_add(F[0], 1) == 3 { Z[0 :+ 8] = Y[8 :+ 8] + 1; }\n", 2, 1 },
+	/* whoever comes waits, in front of the loop and in it, and tells the next one by another update of that tensor */
+	{ "while atomic_add(F[0], 0) < 3 { }\n Z[0 :+ 8] = Y[8 :+ 8] + 1;\n Y[0 :+ 8] = A[0 :+ 8];\n"
+	  " atomic_add(F[0], 1);\n",
+	  4, 3 },
+	/* nothing is read that is written */
+	{ "let at = atomic_add(F[0], 8);\n Y[i64(at) :+ 8] = A[0 :+ 8];\n", 1, 0 },
+	/* nobody asks what was there (a barrier is between the read of Y and its write) */
+	{ "Y[block.x * 8 :+ 8] += A[0 :+ 8];\n atomic_add(F[0], 1);\n", 1, 0 },
+	/* nor of one element */
+	{ "Y[block.x * 8 :+ 8] += A[0 :+ 8];\n G[0 :+ 8] = atomic_add(F[0 :+ 8], 1);\n", 2, 0 },
+};
+
+TEST_EACH(orders, COUNT_OF(signals))
+{
+	Kernel *k = until_sync(arena_printf(u->arena,
+	                                    "kernel t(A: f32[N * 8], Y: inout f32[N * 8], Z: out f32[8], G: out i32[8],\n"
+	                                    " F: inout i32[8])\n{\n grid(4);\n%s}\n",
+	                                    signals[_i].body),
+	                       "", false);
+	int ordered = 0;
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		ordered += o->code == O_store && IMM(o, ordered);
+	ck_assert_msg(ir_count(k, O_barrier) == signals[_i].barriers && ordered == signals[_i].ordered,
+	              "%d barriers, %d that order:\n%s", ir_count(k, O_barrier), ordered, ir_text(u, k));
+	ck_assert(!pass_sync(k));
+}
+
 /* With layouts: each thread reads what it wrote, of the whole tile or of a part of it that begins where its
  * next row does; or another thread's. */
 static const struct {
