@@ -65,8 +65,8 @@ const_of(const Val *v, int64_t *c)
 	return val_is_const(v, c);
 }
 
-/* Sums of multiples of coordinates differ if each multiple is more than all smaller ones come to, and all of them
- * less than what the type counts round. */
+/* Sums of multiples of coordinates differ if each multiple is more than all smaller ones come to, and all
+ * of them less than what the type counts round. */
 static void
 tell_apart(const Type *t, Spread *s)
 {

@@ -216,8 +216,8 @@ lex_number(Lexer *l)
 		flt = false;
 	} else if (!flt && !int_value(l, digits, base, &i)) {
 		diag_error(l->diag, src_from(l, at),
-		           "the number is larger than 9223372036854775807, the largest integer: make larger ones "
-		           "of two, `u64(0x89abcdef) << 32 | 0x01234567`");
+		           "the number is larger than 9223372036854775807, the largest integer: make "
+		           "larger ones of two, `u64(0x89abcdef) << 32 | 0x01234567`");
 	}
 	t = push(l, flt ? TK_float : TK_int, at);
 	if (flt)

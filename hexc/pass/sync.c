@@ -310,11 +310,13 @@ order_signals(Sync *s)
 		if (!is_signal(o) || IMM(o, ordered))
 			continue;
 		for (const Op *p = walk_first(&v, s->k->body); p; p = walk_next(&v))
-			asked |= is_signal(p) && access_found(p) && view_root(p->in[1]) == view_root(o->in[1]);
+			asked |= is_signal(p) && access_found(p) &&
+			         view_root(p->in[1]) == view_root(o->in[1]);
 		if (!asked)
 			continue;
 		if (s->asks && !s->changed)
-			diag_class_error(s->k->unit->diag, DC_INTERNAL, o->src, "internal: store: it orders nothing");
+			diag_class_error(s->k->unit->diag, DC_INTERNAL, o->src,
+			                 "internal: store: it orders nothing");
 		s->changed = true;
 		IMM_SET(o, ordered, 1);
 	}

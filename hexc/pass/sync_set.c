@@ -223,18 +223,24 @@ of_two_blocks(const Access *then)
 	return first && first->code == O_launched;
 }
 
-/* An update that orders what the block did with tensors before and after it; not where it leaves what it found. */
+static bool
+of_tensor(const Access *a)
+{
+	return a->root && a->root->type.space == S_global;
+}
+
+/* An update that orders what the block did with tensors before and after it; not where it leaves what it
+ * found. */
 static bool
 is_order(const Access *a)
 {
-	return a->op->code == O_store && IMM(a->op, ordered) && a->root && a->root->type.space == S_global;
+	return a->op->code == O_store && IMM(a->op, ordered) && of_tensor(a);
 }
 
 static bool
 is_ordered(const Access *then, const Access *now)
 {
-	return is_order(then) != is_order(now) && then->root && then->root->type.space == S_global && now->root &&
-	       now->root->type.space == S_global;
+	return is_order(then) != is_order(now) && of_tensor(then) && of_tensor(now);
 }
 
 bool

@@ -136,7 +136,9 @@ is_quotient(Kernel *k, const Val *v, const Val **a, int64_t *d, int64_t *most)
 	const Op *o = v->def;
 	Fact f;
 
-	if (!o || o->code != O_div || !type_is_index(&v->type) || !val_is_const(o->in[1], d) || *d <= 1 || *d > DIVISOR_MAX)
+	if (!o || o->code != O_div || !type_is_index(&v->type) || !val_is_const(o->in[1], d))
+		return false;
+	if (*d <= 1 || *d > DIVISOR_MAX)
 		return false;
 	*a = o->in[0];
 	f = val_fact(k, *a);

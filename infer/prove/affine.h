@@ -29,7 +29,7 @@ typedef struct Known {
 } Known;
 
 void known_add(Known *h, Affine x);
-/* x >= 0, by the ranges of its values and at most two of what is known; quotients by constants count as what they
- * are of. */
+/* x >= 0, by the ranges of its values and at most two of what is known; quotients by constants count as
+ * what they are of. */
 bool known_implies(const Known *h, const Affine *x);
 #endif

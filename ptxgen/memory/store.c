@@ -219,13 +219,13 @@ store_tile(Gen *g, const StorePlan *p)
 	} while (i < n);
 }
 
-/* A barrier has shown the thread of exec what the block's others wrote: in front of an update that is there for
- * whoever finds this one; behind it what they wrote that it has found is here. */
+/* A barrier has shown the thread of exec what the block's others wrote: in front of an update that is there
+ * for whoever finds this one; behind it what they wrote that it has found is here. */
 static void
 emit_order(Gen *g, LV exec)
 {
-	asm_emit(g, exec ? "@$0 fence.acq_rel.gpu;" : "fence.acq_rel.gpu;", exec ? "b" : "", AF_MEM, &exec, exec != NULL,
-	         NULL);
+	asm_emit(g, exec ? "@$0 fence.acq_rel.gpu;" : "fence.acq_rel.gpu;", exec ? "b" : "", AF_MEM, &exec,
+	         exec != NULL, NULL);
 }
 
 void

@@ -245,8 +245,8 @@ TEST(indices)
 
 /* They take the type of what they meet; what is made of them has that of its own. */
 static const char choices[] =
-	"kernel choices(F: out f64[4], G: out f16[4], H: out f16[4], S: out f16[4], L: out i64[4], B: out i32[4],\n"
-	"    U: out i32[4])\n"
+	"kernel choices(F: out f64[4], G: out f16[4], H: out f16[4], S: out f16[4], L: out i64[4],\n"
+	"    B: out i32[4], U: out i32[4])\n"
 	"{\n"
 	"    grid(1);\n"
 	"    let c = iota(0, 4) == 2;\n"
@@ -268,7 +268,8 @@ TEST(choices_of_numbers)
 	run_ok(&r, NULL);
 	for (int64_t i = 0; i < 4; i++) {
 		ck_assert(run_get(&r, "F", i) == (i == 2 ? 0.1 : 0.7) * 3);
-		ck_assert(run_get(&r, "G", i) == (i == 2 ? 1638.0 / (1 << 14) : 1)); /* 0.1 in f16: 2^-4 * 1.599 */
+		/* 0.1 is 1638.4 / 2^14, of which f16 has 11 bits */
+		ck_assert(run_get(&r, "G", i) == (i == 2 ? 1638.0 / (1 << 14) : 1));
 		ck_assert(run_get(&r, "H", i) == (i == 2 ? -0.5 : -2));
 		ck_assert(run_get(&r, "S", i) == 4 + 4 + 1 + 8);
 		ck_assert(run_get(&r, "L", i) == (i == 2 ? 0x1p40 : 3));

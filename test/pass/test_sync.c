@@ -155,15 +155,17 @@ TEST_EACH(counts, COUNT_OF(counted))
 	ck_assert(!pass_sync(k));
 }
 
-/* Updates of one element by whose old value blocks may tell who came before: they order, with a barrier in front and
- * behind, what the kernel writes and reads of tensors, where there is such a thing. */
+/* Updates of one element by whose old value blocks may tell who came before: they order, with a barrier in
+ * front and behind, what the kernel writes and reads of tensors, where there is such a thing. */
 static const struct {
 	const char *body;
 	int barriers, ordered;
 } signals[] = {
 	/* the last one reads what the others have written */
-	{ "Y[block.x * 8 :+ 8] = A[0 :+ 8];\n if atomic_add(F[0], 1) == 3 { Z[0 :+ 8] = Y[8 :+ 8] + 1; }\n", 2, 1 },
-	/* whoever comes waits, in front of the loop and in it, and tells the next one by another update of that tensor */
+	{ "Y[block.x * 8 :+ 8] = A[0 :+ 8];\n"
+	  " if atomic_add(F[0], 1) == 3 { Z[0 :+ 8] = Y[8 :+ 8] + 1; }\n",
+	  2, 1 },
+	/* whoever comes waits, in front of the loop and in it, and tells the next one by another update */
 	{ "while atomic_add(F[0], 0) < 3 { }\n Z[0 :+ 8] = Y[8 :+ 8] + 1;\n Y[0 :+ 8] = A[0 :+ 8];\n"
 	  " atomic_add(F[0], 1);\n",
 	  4, 3 },
@@ -178,8 +180,8 @@ static const struct {
 TEST_EACH(orders, COUNT_OF(signals))
 {
 	Kernel *k = until_sync(arena_printf(u->arena,
-	                                    "kernel t(A: f32[N * 8], Y: inout f32[N * 8], Z: out f32[8], G: out i32[8],\n"
-	                                    " F: inout i32[8])\n{\n grid(4);\n%s}\n",
+	                                    "kernel t(A: f32[N * 8], Y: inout f32[N * 8], Z: out f32[8],\n"
+	                                    " G: out i32[8], F: inout i32[8])\n{\n grid(4);\n%s}\n",
 	                                    signals[_i].body),
 	                       "", false);
 	int ordered = 0;

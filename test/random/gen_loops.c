@@ -71,7 +71,8 @@ end(Loops *l)
 	line(l->g, "}");
 }
 
-/* Its own, or the one of the products before it goes on.  That is drawn aside: seeds have the loops that they had. */
+/* Its own, or the one of the products before it goes on.  That is drawn aside: seeds have the loops that they
+ * had. */
 static void
 accumulator(Loops *l)
 {

@@ -235,8 +235,8 @@ exec_cvtpack(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* Each half of a pair is as defined as its own number: of two sources the second is the low one, of a pair its low
- * half. */
+/* Each half of a pair is as defined as its own number: of two sources the second is the low one, of a pair
+ * its low half. */
 static void
 taint_pair(Warp *w, const Ins *in, u32 mask)
 {
