@@ -18,8 +18,8 @@ typedef struct Twin {
 	Val **unsure; /* likewise, of views: infinite where they may be of another element; NULL: nowhere */
 	BoundSums **sums; /* likewise, of such memory and views of it */
 	Val *doubt, *zero; /* the cell of BOUND_DOUBT, and its start */
-	/* by id of a shared tile, or an integer tile that a loop or if gives: its bounds are kept; are to be in
-	 * the next try, as in this one results are counted already */
+	/* by id of a shared tile, or an integer tile that a loop or if gives: its bounds are kept; are to be
+	 * in the next try, as in this one results are counted already */
 	bool *marked, *wanted;
 	bool missed;  /* some are wanted that are not marked */
 	bool failed; /* no bound is known */
