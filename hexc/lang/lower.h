@@ -335,8 +335,10 @@ bool lower_scan(Lower *l, const Expr *e, int want, Value *out);
 
 /* Arguments of concat. */
 enum { CALL_ARG_MAX = 16 };
-/* Is a tile of `whole` elements along a dim, and its part of `extent` at `start`, made of a few pieces? */
-bool lower_few_pieces(int64_t whole, int64_t start, int64_t extent);
+/* Can threads share out register tile t well where its part of `extent` elements at `start` is to be a tile
+ * without a trip through memory; where it is to have another shape? */
+bool lower_slice_shared_out(const Lower *l, const Type *t, const int64_t *start, const int64_t *extent);
+bool lower_reshapes_shared_out(const Lower *l, const Type *from, const Type *to);
 /* That part of register tile x. */
 Val *lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t extent);
 /* A new shared tile like t, with no name. */
@@ -345,6 +347,8 @@ Val *lower_put_alloc(Lower *l, Src src, Type t);
 Val *lower_byte_rows(Lower *l, Src src, Val *x);
 /* The same register tile in shared memory, to take parts of; it keeps its edges. */
 Value lower_stage(Lower *l, Src src, const Value *x);
+/* The same, its rows whole bytes, once for all parts that are taken of it where it is. */
+Value lower_staged(Lower *l, Src src, const Value *x);
 /* The same for tiles that are never written again: one tile serves all that x is read by, and it is made in
  * front of the loops in which x stays as it is. */
 Value lower_table(Lower *l, Src src, const Value *x);

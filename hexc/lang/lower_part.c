@@ -50,8 +50,45 @@ lower_byte_rows(Lower *l, Src src, Val *x)
 struct Table {
 	const Val *of;
 	Val *mem;
+	bool open; /* indices may find it in registers as well */
 	struct Table *next;
 };
+
+static struct Table *
+find_table(const Lower *l, const Val *of, bool open)
+{
+	struct Table *t = l->table;
+
+	while (t && (t->of != of || t->open != open || !block_inside(l->b, t->mem->block)))
+		t = t->next;
+	return t;
+}
+
+static void
+keep_table(Lower *l, const Val *of, Val *mem, bool open)
+{
+	struct Table *t = NEW(l->arena, struct Table);
+
+	*t = (struct Table){ of, mem, open, l->table };
+	l->table = t;
+}
+
+Value
+lower_staged(Lower *l, Src src, const Value *x)
+{
+	struct Table *t = find_table(l, x->v, false);
+	Value r = *x;
+
+	r.kind = VK_view;
+	if (t) {
+		r.v = t->mem;
+		return r;
+	}
+	r.v = lower_byte_rows(l, src, x->v);
+	r = lower_stage(l, src, &r);
+	keep_table(l, x->v, r.v, false);
+	return r;
+}
 
 /* The outermost loop here that v is outside of, behind which this block is; NULL: none. */
 static Op *
@@ -71,14 +108,13 @@ lower_table(Lower *l, Src src, const Value *x)
 	Value r = *x;
 	Block *here = l->b;
 	Op *loop = loop_behind(l, x->v), *last;
-	struct Table *t;
+	struct Table *t = find_table(l, x->v, true);
 
 	r.kind = VK_view;
-	for (t = l->table; t; t = t->next)
-		if (t->of == x->v && block_inside(here, t->mem->block)) {
-			r.v = t->mem;
-			return r;
-		}
+	if (t) {
+		r.v = t->mem;
+		return r;
+	}
 	l->b = loop ? loop->parent : here;
 	last = l->b->last;
 	r.v = lower_byte_rows(l, src, x->v);
@@ -88,9 +124,7 @@ lower_table(Lower *l, Src src, const Value *x)
 	l->b = here;
 	while (loop && last->next)
 		op_move_before(last->next, loop);
-	t = NEW(l->arena, struct Table);
-	*t = (struct Table){ x->v, r.v, l->table };
-	l->table = t;
+	keep_table(l, x->v, r.v, true);
 	return r;
 }
 
@@ -118,14 +152,81 @@ lower_whole(Lower *l, Src src, Val *mem)
 	return mem->type.space == S_global && !mem->def ? view_all(l, src, mem) : mem;
 }
 
+/* ---- what threads share out ---------------------------------------------------------------------- */
+
+enum { ACCESS_BITS = 128, FEW = 16 /* registers */ };
+
+/* Threads share out a whole dim of any extent, which is padded for them; of what is cut into pieces they do
+ * powers of two only, and of the last dim, beside an odd factor, what accesses leave of them. */
+static int64_t
+ways_of(const Type *t, int64_t extent, bool whole, bool last)
+{
+	int64_t n = extent & -extent, wide = max64(ACCESS_BITS / dtype_info[t->dtype].bits, 1);
+
+	while (whole && n < extent)
+		n *= 2;
+	return !whole && last && n < extent ? max64(n / wide, 1) : n;
+}
+
+/* Is a register tile of t that so many threads share out as good as shared out by all, or small? */
+static bool
+is_shared_out(const Lower *l, const Type *t, int64_t ways)
+{
+	int64_t threads = (int64_t)l->k->warps * WARP_SIZE, size = type_size(t);
+	int64_t least = (size + threads - 1) / threads, each = (size + ways - 1) / ways;
+
+	return 2 * each <= 3 * least || each * dtype_info[t->dtype].bits <= FEW * 32;
+}
+
+/* The dims of a shape from the last on. */
+typedef struct Factors {
+	const Type *t;
+	int d;        /* the next dim */
+	int64_t size; /* of those behind it */
+} Factors;
+
+static int64_t
+next_size(const Factors *f)
+{
+	return f->d >= 0 ? f->size * f->t->shape[f->d] : INT64_MAX;
+}
+
+/* Between two places where a dim of one shape or the other begins is a factor of both. */
+bool
+lower_reshapes_shared_out(const Lower *l, const Type *from, const Type *to)
+{
+	Factors x = { from, from->rank - 1, 1 }, y = { to, to->rank - 1, 1 };
+	int64_t at = 1, ways = 1;
+
+	while (x.d >= 0 || y.d >= 0) {
+		int64_t a = next_size(&x), b = next_size(&y), next = min64(a, b);
+		bool whole = a == b && x.size == at && y.size == at;
+
+		ways *= next % at ? 1 : ways_of(from, next / at, whole, at == 1);
+		if (a == next)
+			x = (Factors){ from, x.d - 1, a };
+		if (b == next)
+			y = (Factors){ to, y.d - 1, b };
+		at = next;
+	}
+	return is_shared_out(l, from, ways);
+}
+
 enum { PIECES_MAX = 8 }; /* along one dim, each in registers of its own */
 
 bool
-lower_few_pieces(int64_t whole, int64_t start, int64_t extent)
+lower_slice_shared_out(const Lower *l, const Type *t, const int64_t *start, const int64_t *extent)
 {
-	int64_t g = gcd64(gcd64(whole, extent), start);
+	int64_t ways = 1;
 
-	return whole / g <= PIECES_MAX;
+	for (int d = 0; d < t->rank; d++) {
+		int64_t g = gcd64(gcd64(t->shape[d], extent[d]), start[d]);
+
+		if (t->shape[d] / g > PIECES_MAX)
+			return false;
+		ways *= ways_of(t, g, g == t->shape[d], d == t->rank - 1);
+	}
+	return is_shared_out(l, t, ways);
 }
 
 Val *
@@ -256,7 +357,7 @@ lower_concat(Lower *l, const Expr *e)
 {
 	Operand part[CALL_ARG_MAX];
 	int n = e->narg - 1, dim;
-	int64_t at = 0, piece = 0;
+	int64_t at = 0, piece = 0, ways = 1;
 	Val *tile;
 	Type t;
 
@@ -267,7 +368,9 @@ lower_concat(Lower *l, const Expr *e)
 		return value_none();
 	for (int i = 0; i < n; i++)
 		piece = gcd64(piece, part[i].v.v->type.shape[dim]);
-	if (t.shape[dim] / piece <= PIECES_MAX)
+	for (int d = 0; d < t.rank; d++)
+		ways *= ways_of(&t, d == dim ? piece : t.shape[d], d != dim, d == t.rank - 1);
+	if (t.shape[dim] / piece <= PIECES_MAX && is_shared_out(l, &t, ways))
 		return joined(l, e->src, n, part, dim);
 	tile = lower_put_alloc(l, e->src, t);
 	for (int i = 0; i < n; i++) {

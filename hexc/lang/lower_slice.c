@@ -246,8 +246,10 @@ slice_registers(Lower *l, Src src, const Value *x, Val *const *start, const int6
 	Val *v = x->v;
 
 	for (int d = 0; d < t->rank; d++)
-		if (!val_is_const(start[d], &at[d]) || !lower_few_pieces(t->shape[d], at[d], extent[d]))
+		if (!val_is_const(start[d], &at[d]))
 			return NULL;
+	if (!lower_slice_shared_out(l, t, at, extent))
+		return NULL;
 	for (int d = 0; d < t->rank; d++)
 		v = lower_put_slice(l, src, v, d, at[d], extent[d]);
 	return v->type.rank == r.rank ? v : put1(l, O_reshape, src, v, r);
@@ -414,8 +416,7 @@ taken_tile(Lower *l, Taken *t)
 		t->res.kind = VK_val;
 		return t->res;
 	}
-	base.v = t->nindex ? base.v : lower_byte_rows(l, t->e->src, base.v);
-	t->in[0] = t->nindex ? lower_table(l, t->e->src, &base).v : lower_stage(l, t->e->src, &base).v;
+	t->in[0] = t->nindex ? lower_table(l, t->e->src, &base).v : lower_staged(l, t->e->src, &base).v;
 	v = lower_load(l, (Operand){ taken_view(l, t, S_shared), t->e });
 	type = v.v->type;
 	type.dtype = t->base.v->type.dtype;

@@ -139,19 +139,6 @@ reshaped(Lower *l, const Expr *e, const Operand *x, Type *t, Value *r)
 	return true;
 }
 
-Value
-lower_reshape(Lower *l, const Expr *e)
-{
-	Value r = { .kind = VK_val };
-	Operand x;
-	Type t;
-
-	if (!lower_tile_arg(l, e, 0, &x) || !reshaped(l, e, &x, &t, &r))
-		return value_none();
-	r.v = put_reshape(l, e->src, x.v.v, t.rank, t.shape);
-	return r;
-}
-
 /* How many leading dims of its operand the view drops, when it has the others whole; else -1. */
 static int
 leading(const Op *view)
@@ -194,6 +181,32 @@ put_alias(Lower *l, Src src, Val *v, const Type *t)
 	v = put_op(l, O_view, src, 1 + all.rank, in, *t);
 	IMM_SET(v->def, dropped, ((int64_t)1 << n) - 1);
 	return v;
+}
+
+Value
+lower_reshape(Lower *l, const Expr *e)
+{
+	Value r = { .kind = VK_val };
+	Operand x;
+	Type t, all;
+	Val *mem;
+
+	if (!lower_tile_arg(l, e, 0, &x) || !reshaped(l, e, &x, &t, &r))
+		return value_none();
+	if (x.v.v->type.pinned || lower_reshapes_shared_out(l, &x.v.v->type, &t)) {
+		r.v = put_reshape(l, e->src, x.v.v, t.rank, t.shape);
+		return r;
+	}
+	mem = lower_staged(l, e->src, &x.v).v;
+	all = t;
+	all.dtype = mem->type.dtype;
+	all.space = S_shared;
+	r.v = put_alias(l, e->src, mem, &all);
+	all.space = S_reg;
+	r.v = put1(l, O_load, e->src, r.v, all);
+	if (all.dtype != t.dtype)
+		r.v = put1(l, O_cast, e->src, r.v, t);
+	return r;
 }
 
 Value

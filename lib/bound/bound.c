@@ -330,7 +330,7 @@ bound_kernel(Kernel *k)
 			return NULL;
 		if (!t.missed)
 			break;
-		for (int v = 0; v <= k->nval; v++)
+		for (uint32_t v = 0; v <= k->nval; v++)
 			t.marked[v] |= t.wanted[v];
 	}
 	return t.to;

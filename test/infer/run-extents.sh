@@ -21,11 +21,18 @@ count() { # NAME: the first number of that name in the statistics
 	sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\([0-9]*\).*/\1/p" "$dir/s" | head -n 1
 }
 
+shape() { # PITCH ROWS: $shape, of kernels that have these
+	shape="-D R=$2 -D PITCH=$1"
+	case $prog in *parts*) shape= ;; esac
+}
+
 run() { # KERNEL N ROWS ARCH ODD: instructions in thousandths an element, in $each
 	mask=
 	[ "$1" = masked ] && mask="--arg K=randint(2,0,1)"
 	# shellcheck disable=SC2086 # words
-	if ! "$HEXC" run "$prog" --kernel "$1" -D N="$2" -D R="$3" -D PITCH=$(($2 + $5)) --arch "$4" --exec=sim --check \
+	shape $(($2 + $5)) "$3"
+	# shellcheck disable=SC2086 # words
+	if ! "$HEXC" run "$prog" --kernel "$1" -D N="$2" $shape --arch "$4" --exec=sim --check \
 		--prove --stats "$dir/s" --arg "X=random(1)[$3,$2]" $mask >"$dir/o" 2>&1; then
 		echo "$1 of $3 by $2, $4: $(cat "$dir/o")"
 		bad=1
@@ -37,7 +44,9 @@ run() { # KERNEL N ROWS ARCH ODD: instructions in thousandths an element, in $ea
 # What all kernels of rows of a length spill.
 spills() { # N ROWS ARCH ODD
 	command -v ptxas >/dev/null || return 0
-	"$HEXC" --emit-ptx "$prog" -D N="$1" -D R="$2" -D PITCH=$(($1 + $4)) --arch "$3" -o "$dir/p" &&
+	shape $(($1 + $4)) "$2"
+	# shellcheck disable=SC2086 # words
+	"$HEXC" --emit-ptx "$prog" -D N="$1" $shape --arch "$3" -o "$dir/p" &&
 		ptxas -arch="$3" -v "$dir/p" -o "$dir/c" >"$dir/v" 2>&1 || bad=1
 	grep 'spill stores' "$dir/v" | grep -v ' 0 bytes spill stores, 0 bytes spill loads' >"$dir/w" &&
 		fail "rows of $1, $3: $(cat "$dir/w")"
@@ -96,5 +105,22 @@ running 16 7 12 24
 masked 16 11 18 24
 folded 16 5 9 20
 END
+# Parts of a row, which threads do not share out as they do the row, go through shared memory once: no lane holds more of
+# a row than its share.  kernel; instructions an element at most: of single elements two or three each for a store there, a
+# load from there and the store behind, with edges; twice that and a scan for groups.  Of 200 each thread has one or two.
+prog=$here/extents/parts.hexc
+for n in 200 1000 2880 4304 11008; do
+	spills "$n" 1 sm_80 0
+	while read -r kernel most; do
+		run "$kernel" "$n" 1 sm_80 0
+		[ -z "${PRINT-}" ] || echo "$kernel $n $each"
+		[ "$n" = 200 ] || [ "$each" -le $(((most + moves) * 1000)) ] ||
+			fail "$kernel of $n: $each / 1000 instructions an element, not $most"
+	done <<-END
+		gated 8
+		turned 12
+		groups 26
+	END
+done
 echo "$ran rows run"
 exit $bad
