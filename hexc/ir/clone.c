@@ -89,6 +89,37 @@ op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user)
 	return clone_op(&c, b, at, o);
 }
 
+static Val *
+outside_at(Block *b, Op *at, Val *v, const Block *body, int depth)
+{
+	const Op *o = v->def;
+	Val **in;
+	Op *c;
+
+	if (!block_inside(v->block, body))
+		return v;
+	if (!o || depth == 0 || !op_is(o, F_PURE) || o->nout != 1 || v->type.space != S_scalar)
+		return NULL;
+	in = NEWN(b->kernel->unit->arena, Val *, o->nin + 1);
+	for (int i = 0; i < o->nin; i++) {
+		in[i] = outside_at(b, at, o->in[i], body, depth - 1);
+		if (!in[i])
+			return NULL;
+	}
+	c = op_new(b, at, o->code, o->src, o->nin, in, 1, &v->type);
+	memcpy(c->imm, o->imm, sizeof c->imm);
+	c->fimm = o->fimm;
+	return c->out[0];
+}
+
+Val *
+val_outside(Block *b, Op *at, Val *v, const Block *body)
+{
+	enum { DEPTH = 8 };
+
+	return outside_at(b, at, v, body, DEPTH);
+}
+
 void
 block_clone(Block *to, const Block *from)
 {

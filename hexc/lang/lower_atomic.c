@@ -33,11 +33,23 @@ is_logic(StoreKind kind)
 	return kind == STORE_AND || kind == STORE_OR || kind == STORE_XOR;
 }
 
+/* The name of the tensor or shared tile, of which a slice is updated, also under another shape: T[..],
+ * reshape(T, ..)[..], reshape(T[..], ..)[..]; NULL: that is no slice. */
+static const char *
+target_name(const Expr *e)
+{
+	const Expr *x = e->arg[0]->kind == EX_index ? e->arg[0]->arg[0] : NULL;
+
+	if (x && x->kind == EX_call && strcmp(x->name, "reshape") == 0 && x->narg > 0)
+		x = x->arg[0]->kind == EX_index ? x->arg[0]->arg[0] : x->arg[0];
+	return x && x->kind == EX_name ? x->name : NULL;
+}
+
 /* Elements of 8 bits are updated with the 32-bit word around them, all of which should be written. */
 static bool
 check_words(Lower *l, const Expr *e, const Val *tile)
 {
-	const char *name = e->arg[0]->arg[0]->name;
+	const char *name = target_name(e);
 	int bits = dtype_info[tile->type.dtype].bits;
 	int64_t n = type_size(&tile->type);
 
@@ -54,9 +66,7 @@ check_words(Lower *l, const Expr *e, const Val *tile)
 static bool
 check_target(Lower *l, const Expr *e, const Value *v)
 {
-	const char *name = e->arg[0]->kind == EX_index && e->arg[0]->arg[0]->kind == EX_name
-	                           ? e->arg[0]->arg[0]->name
-	                           : NULL;
+	const char *name = target_name(e);
 	const Param *p;
 
 	if (v->kind == VK_none)
@@ -122,7 +132,7 @@ put_update(Lower *l, const Expr *e, StoreKind kind, bool *single)
 		o[i] = lower_operand(l, e->arg[i]);
 	if (!check_target(l, e, &o[0].v))
 		return NULL;
-	slice = arena_printf(l->arena, "the slice of `%s`", e->arg[0]->arg[0]->name);
+	slice = arena_printf(l->arena, "the slice of `%s`", target_name(e));
 	t = o[0].v.v->type;
 	t.space = S_reg;
 	in[0] = o[1].v.kind == VK_none ? NULL : lower_to_type(l, o[1], t, e->src, slice);

@@ -89,6 +89,34 @@ set_var(Sym *s, Val *x)
 	s->val = value_of(x);
 }
 
+/* The edge that a turn gives, if it is the same in all turns; NULL: it is not, or there is none. */
+static const Edge *
+edge_behind(Lower *l, const Edge *e, const Op *loop)
+{
+	const Edge *also = e && e->also ? edge_behind(l, e->also, loop) : NULL;
+	Edge *r;
+
+	if (!e || (e->also && !also))
+		return NULL;
+	r = NEW(l->arena, Edge);
+	*r = *e;
+	r->also = also;
+	r->size = val_outside(l->b, NULL, e->size, loop->blk[0]);
+	r->start = e->start ? val_outside(l->b, NULL, e->start, loop->blk[0]) : NULL;
+	return r->size && !r->start == !e->start ? r : NULL;
+}
+
+/* Behind a loop the variable is what it carries on, with the edges of that. */
+static void
+set_carried(Lower *l, Sym *s, const Op *loop, int i)
+{
+	Value last = s->val;
+
+	set_var(s, loop->out[i]);
+	for (int d = 0; d < loop->out[i]->type.rank; d++)
+		s->val.edge[d] = edge_behind(l, last.edge[d], loop);
+}
+
 /* ---- flags and conditions --------------------------------------------------------------------- */
 
 static Val *
@@ -266,7 +294,7 @@ put_loop(Lower *l, const Stmt *s, Val *const bound[3], Val *from, Leave *leave)
 	lower_body(l, s, o, &v, from);
 	l->leave = leave->outer;
 	for (int i = 0; i < v.n; i++)
-		set_var(v.sym[i], o->out[i]);
+		set_carried(l, v.sym[i], o, i);
 	return o;
 }
 

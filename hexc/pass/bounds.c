@@ -11,9 +11,10 @@
  * exists as well: -start.  Both are divided by the step.  They are carried along by elementwise ops
  * (the smallest of the operands' bounds, the largest of their firsts), transposes, reshapes that leave
  * the dim whole, broadcasts along other dims; a reduction drops those of its dim; a dot takes m from a
- * and n from b, a slice what is left.  Carried values, results of ifs, concats and shared tiles that are
- * not filled by exactly one copy or store have none: all their elements exist, and are what was computed
- * from the zeros read outside.
+ * and n from b, a slice what is left.  What enters a turn of a loop, results of ifs, concats and shared tiles
+ * that are not filled by exactly one copy or store have none: all their elements exist, and are what was
+ * computed from the zeros read outside.  Behind a loop what it carried has the bounds that a turn gives it,
+ * where these are the same in all turns.
  *
  * A reduction over a bounded dim gets a mask with its identity, a dot whose k is bounded a mask with zero on
  * each operand, unless what is outside is known to be zero already: loads read zeros, which survive
@@ -231,6 +232,54 @@ mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 	return c;
 }
 
+/* ---- behind loops ----------------------------------------------------------------------------- */
+
+/* Is v, made of x, which is 0 everywhere at first, 0 outside of e along d, if x is? */
+static bool
+stays_zero(const Bounds *b, const Val *v, const Val *x, const Edge *e, int d)
+{
+	const Edge *own = edge_of(b, v);
+	const Op *o = v->def;
+
+	if (v == x || (own->at[d] == e->at[d] && own->from[d] == e->from[d] && own->zero >> d & 1))
+		return true;
+	return o && (o->code == O_add || o->code == O_sub) && stays_zero(b, o->in[0], x, e, d) &&
+	       stays_zero(b, o->in[1], x, e, d);
+}
+
+static bool
+is_zero(const Val *v)
+{
+	return v->def && v->def->code == O_const && !(fabs(v->def->fimm) > 0) && IMM(v->def, value) == 0;
+}
+
+/* Of what each turn gives, what is the same in all of them. */
+static void
+edges_behind(Bounds *b, Op *loop)
+{
+	const Block *body = loop->blk[0];
+
+	for (int i = 0; i < loop->nout; i++) {
+		const Val *last = body->last->in[i];
+		const Edge *own = edge_of(b, last);
+		Edge e = { .zero = 0 };
+
+		for (int d = 0; d < last->type.rank; d++) {
+			Val *at = own->at[d], *from = own->from[d];
+
+			at = at ? val_outside(loop->parent, loop->next, at, body) : NULL;
+			from = at && from ? val_outside(loop->parent, loop->next, from, body) : NULL;
+			if (!at || (own->from[d] && !from))
+				continue;
+			e.at[d] = at;
+			e.from[d] = from;
+			if (is_zero(loop->in[3 + i]) && stays_zero(b, last, body->arg[1 + i], own, d))
+				e.zero |= 1u << d;
+		}
+		edge_set(b, loop->out[i], &e);
+	}
+}
+
 static void
 bounds_block(Bounds *b, Block *blk)
 {
@@ -248,6 +297,8 @@ bounds_block(Bounds *b, Block *blk)
 		for (int r = 0; r < 2; r++)
 			if (o->blk[r])
 				bounds_block(b, o->blk[r]);
+		if (o->code == O_for)
+			edges_behind(b, o);
 	}
 	/* masked tiles made in here are not visible outside */
 	while (b->nundo > mark) {

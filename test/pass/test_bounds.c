@@ -67,10 +67,20 @@ static const struct {
 	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1);\n", 2 },
 	/* a row along the other dim keeps the edge; m is ragged but not reduced */
 	{ "K <= 64", ROW("sum(x * V[0 :+ 64] + 1, 1)"), 1 },
-	/* a carried tile has no outside */
+	/* a carried tile has behind the loop what each turn gives it: ones, zeros, an edge that moves */
 	{ "K <= 64", "    var x: register f32[16, 64] = 0;\n"
 	             "    for i in 0..2 { x += X[m :+ 16, 0 :+ 64] + 1; }\n"
+	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1);\n", 1 },
+	{ "K <= 64", "    var x: register f32[16, 64] = 0;\n"
+	             "    for i in 0..2 { x += X[m :+ 16, 0 :+ 64]; }\n"
 	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1);\n", 0 },
+	{ "K <= 64", "    var x: register f32[16, 64] = 0;\n"
+	             "    for i in 0..2 { x += X[m :+ 16, i :+ 64] + 1; }\n"
+	             "    Z[m :+ 16, 0 :+ 1] = sum(x, 1);\n", 0 },
+	/* ... but has no outside where a turn begins */
+	{ "K <= 64", "    var x: register f32[16, 64] = 1, s: register f32[16, 1] = 0;\n"
+	             "    for i in 0..2 { s += sum(x, 1); x += X[m :+ 16, 0 :+ 64]; }\n"
+	             "    Z[m :+ 16, 0 :+ 1] = s;\n", 0 },
 	/* a dot has its rows from a and its columns from b */
 	{ "K == 32", "    let s = dot(A[m :+ 16, 0 :+ 32], B[0 :+ 32, n :+ 16]);\n"
 	             "    Z[m :+ 16, 0 :+ 1] = reduce_max(s, 1);\n"

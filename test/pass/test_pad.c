@@ -69,9 +69,13 @@ static const Padded made[] = {
 	{ "X: f32[8, 50], Y: out f32[8, 1]", "",
 	  "    grid(1);\n    Y[:, :] = sum(cumsum(X[:, :], 1), 1);\n",
 	  "reg f32[8, 64]", 1 },
+	{ "X: f32[100, 33], Y: out f32[100, 11]", "",
+	  "    grid(1);\n    let x: register = X[:, :];\n    Y[:, :] = x[:, 11 :+ 11];\n",
+	  "reg f32[128, 33]", 0 },
+	/* ... but by way of shared memory, where threads would not share out what is cut: then all grow */
 	{ "X: f32[25, 33], Y: out f32[25, 11]", "",
 	  "    grid(1);\n    let x: register = X[:, :];\n    Y[:, :] = x[:, 11 :+ 11];\n",
-	  "reg f32[32, 33]", 0 },
+	  "reg f32[32, 36]", 0 },
 	/* tiles of indices grow with what they choose, also where a line is counted and cut; in the padding
 	 * they name nothing, by a mask, so that nothing is read there, or written */
 	{ "X: f32[K, 64], Y: out f32[8, 49]", "",
