@@ -4,12 +4,13 @@
  *
  * A state of many elements lies best as the sums that are added to it, and its product with something best
  * as an operand, which several warps hold.  In registers one of these is the layout of all that the loop
- * carries; by way of shared memory, narrow, each is what it likes.  Which of the two is better the search
- * finds out: it makes the alloc a tile or takes it away again (assign_space.c).
+ * carries; by way of shared memory, narrow, each is what it likes.  And what is computed in front of a loop
+ * and read in it takes registers all the time.  Which of the two is better the search finds out: it makes
+ * the alloc a tile or takes it away again (assign_space.c).
  *
  * needs   nothing
  * keeps   what the kernel computes
- * leaves  allocs that are TABLE_OPERAND */
+ * leaves  allocs that are TABLE_OPERAND; no tile that is `kept` */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/table.h"
 
@@ -32,33 +33,115 @@ carried(const Val *v, int depth)
 	return x;
 }
 
-/* What a product reads, in front of transposes and the like; NULL: it is no such tile, or the program has a
- * name for it, and may have said where it lives. */
-static Op *
-operand_of(const Op *dot, int i)
+/* Is v, computed in front of a loop around o, in registers all the time where it stays in registers? */
+static bool
+lives_through(const Val *v, const Op *o)
 {
-	Op *o = dot->in[i]->def;
-	const Type *t;
+	if (type_size(&v->type) < FEW)
+		return false;
+	for (const Block *b = o->parent; b != v->block && b->owner; b = b->owner->parent)
+		if (b->owner->code == O_for)
+			return true;
+	return false;
+}
 
-	while (o && op_moved(o))
-		o = op_moved(o)->def;
-	t = o && op_is(o, F_ELT) ? &o->out[0]->type : NULL;
-	return t && t->rank > 1 && !t->pinned && !o->out[0]->name && carried(o->out[0], DEPTH) ? o : NULL;
+/* What a product reads, in front of transposes and the like; NULL: it is no such tile, or the program says
+ * that it is in registers. */
+static Op *
+operand_of(const Op *dot, int side)
+{
+	const Val *v = dot->in[side];
+
+	while (v->def && op_moved(v->def) && !v->type.kept)
+		v = op_moved(v->def);
+	if (!v->def || !op_is(v->def, F_ELT) || v->type.rank < 2 || v->type.pinned || v->type.kept)
+		return NULL;
+	return carried(v, DEPTH) || lives_through(v, dot) ? v->def : NULL;
+}
+
+/* What was loaded in place of a factor: another product of the block that has it on the same side has it from
+ * there. */
+typedef struct Loaded {
+	const Val *factor;
+	const Block *block;
+	int side;
+	Val *v;
+} Loaded;
+
+typedef struct Stage {
+	Kernel *k;
+	Val **mem;      /* by op id: what was made of it */
+	uint32_t *uses; /* by value id */
+	Loaded *loaded;
+	int n, cap;
+} Stage;
+
+/* Where x is written. */
+static Val *
+memory_of(Stage *s, Op *x)
+{
+	Type t = type_free(x->out[0]->type);
+	Val *in[2] = { x->out[0], NULL };
+	Op *next = x->next;
+
+	if (s->mem[x->id])
+		return s->mem[x->id];
+	t.space = S_shared;
+	in[1] = op_new(x->parent, next, O_alloc, x->src, 0, NULL, 1, &t)->out[0];
+	in[1]->name = x->out[0]->name;
+	IMM_SET(in[1]->def, table, TABLE_OPERAND);
+	op_new(x->parent, next, O_store, x->src, 2, in, 0, NULL);
+	return s->mem[x->id] = in[1];
+}
+
+static Val *
+instead(void *user, Val *v)
+{
+	(void)v;
+	return user;
+}
+
+/* v, which is x rearranged, in front of op `at`, from memory. */
+static Val *
+load_again(Op *at, const Val *v, const Op *x, Val *mem)
+{
+	Type t = type_free(x->out[0]->type);
+	Val *in;
+
+	if (v->def == x)
+		return op_new(at->parent, at, O_load, at->src, 1, &mem, 1, &t)->out[0];
+	in = load_again(at, op_moved(v->def), x, mem);
+	return op_clone(at->parent, at, v->def, instead, in)->out[0];
+}
+
+/* One reader of v less: what rearranged x for nobody else goes. */
+static void
+drop(Stage *s, const Val *v, const Op *x)
+{
+	while (--s->uses[v->id] == 0 && v->def != x) {
+		const Val *of = op_moved(v->def);
+
+		op_unlink(v->def);
+		v = of;
+	}
 }
 
 static void
-stage(Kernel *k, Op *o)
+stage(Stage *s, Op *dot, int side, Op *x)
 {
-	Val *x = o->out[0], *in[2] = { x, NULL }, *y;
-	Type t = x->type;
-	Op *next = o->next;
+	const Val *factor = dot->in[side];
+	Loaded l = { factor, dot->parent, side, NULL };
 
-	t.space = S_shared;
-	in[1] = op_new(o->parent, next, O_alloc, o->src, 0, NULL, 1, &t)->out[0];
-	IMM_SET(in[1]->def, table, TABLE_OPERAND);
-	y = op_new(o->parent, next, O_load, o->src, 1, &in[1], 1, &x->type)->out[0];
-	val_replace(k, x, y);
-	op_new(o->parent, y->def, O_store, o->src, 2, in, 0, NULL);
+	for (int i = 0; i < s->n; i++)
+		if (s->loaded[i].factor == factor && s->loaded[i].block == l.block &&
+		    s->loaded[i].side == side)
+			l.v = s->loaded[i].v;
+	if (!l.v) {
+		l.v = load_again(dot, factor, x, memory_of(s, x));
+		VEC_PUSH(s->k->unit->arena, s->loaded, s->n, s->cap, l);
+	}
+	dot->in[side] = l.v;
+	drop(s, factor, x);
 }
 
 /* The op of a kind that has the alloc as operand i. */
@@ -78,8 +161,8 @@ operand_name(Kernel *k, const Op *alloc)
 {
 	const Val *x = user_of(k, alloc, O_store, 1)->in[0], *of = carried(x, DEPTH);
 
-	if (!of || !of->name)
-		return NULL;
+	if (x->name || !of || !of->name)
+		return x->name;
 	return arena_printf(k->unit->arena, "%s(%s)", dtype_info[x->type.dtype].name, of->name);
 }
 
@@ -96,20 +179,30 @@ operand_direct(Kernel *k, Op *alloc)
 	op_unlink(alloc);
 }
 
+/* From here on nobody asks. */
+static void
+forget(Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; i < o->nout; i++)
+			o->out[i]->type.kept = false;
+}
+
 bool
 pass_operands(Kernel *k)
 {
-	bool changed = false;
+	Stage s = { .k = k, .mem = NEWN(k->unit->arena, Val *, k->nop + 1), .uses = kernel_uses(k) };
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		for (int i = 0; o->code == O_dot && i < 2; i++) {
 			Op *x = operand_of(o, i);
 
-			if (!x)
-				continue;
-			stage(k, x);
-			changed = true;
+			if (x)
+				stage(&s, o, i, x);
 		}
-	return changed;
+	forget(k);
+	return s.n > 0;
 }
