@@ -239,15 +239,19 @@ say_warps(Places *p)
 			continue;
 		p->spaces[i]->warps = c->k->warps;
 		for (int j = 0; j < c->n; j++)
-			c->sol[j]->what = arena_printf(p->arena, "%d warps; %s", c->k->warps, c->sol[j]->what);
+			c->sol[j]->what =
+				arena_printf(p->arena, "%d warps; %s", c->k->warps, c->sol[j]->what);
 	}
 }
 
 static bool
 try_more_warps(Places *p, bool *registers)
 {
-	int warps = p->warps[p->nwarps - 1], *more;
+	int warps = 0, *more;
 
+	for (int i = 0; i < p->nwarps; i++)
+		if (p->warps[i] > warps)
+			warps = p->warps[i];
 	for (int i = p->nwarps; p->v->grows && i < WARPS_TRIED && p->n > 0 && needed(p) > 0; i++) {
 		warps = warps_more(p->tried[0]->k, warps, needed(p));
 		if (!warps)
