@@ -4,9 +4,10 @@
  *
  * A state of many elements lies best as the sums that are added to it, and its product with something best
  * as an operand, which several warps hold.  In registers one of these is the layout of all that the loop
- * carries; by way of shared memory, narrow, each is what it likes.  And what is computed in front of a loop
- * and read in it takes registers all the time.  Which of the two is better the search finds out: it makes
- * the alloc a tile or takes it away again (assign_space.c).
+ * carries; by way of shared memory, narrow, each is what it likes.  What is computed in front of a loop and
+ * read in it takes registers all the time; and where lanes multiply and add, each element of a factor is in
+ * many of them, which all would compute it.  Which of the two is better the search finds out: it makes the
+ * alloc a tile or takes it away again (assign_space.c).
  *
  * needs   nothing
  * keeps   what the kernel computes
@@ -45,6 +46,16 @@ lives_through(const Val *v, const Op *o)
 	return false;
 }
 
+/* Are products of such types sums by lanes, each of which has all of k, and v elements that many of them
+ * would compute? */
+static bool
+is_made_often(const Val *v, const Op *dot)
+{
+	DType d = dot->in[0]->type.dtype;
+
+	return dtype_info[d].bits == 32 && d != D_tf32 && type_size(&v->type) >= FEW;
+}
+
 /* What a product reads, in front of transposes and the like; NULL: it is no such tile, or the program says
  * that it is in registers. */
 static Op *
@@ -56,7 +67,7 @@ operand_of(const Op *dot, int side)
 		v = op_moved(v->def);
 	if (!v->def || !op_is(v->def, F_ELT) || v->type.rank < 2 || v->type.pinned || v->type.kept)
 		return NULL;
-	return carried(v, DEPTH) || lives_through(v, dot) ? v->def : NULL;
+	return carried(v, DEPTH) || lives_through(v, dot) || is_made_often(v, dot) ? v->def : NULL;
 }
 
 /* What was loaded in place of a factor: another product of the block that has it on the same side has it from
@@ -71,7 +82,8 @@ typedef struct Loaded {
 typedef struct Stage {
 	Kernel *k;
 	Val **mem;      /* by op id: what was made of it */
-	uint32_t *uses; /* by value id */
+	uint32_t *uses; /* by value id, of those up to n0 */
+	uint32_t n0;
 	Loaded *loaded;
 	int n, cap;
 } Stage;
@@ -126,6 +138,42 @@ drop(Stage *s, const Val *v, const Op *x)
 	}
 }
 
+/* Does o leave memory as it is, but for tiles that are made here? */
+static bool
+is_quiet(const Op *o)
+{
+	if (o->code == O_store && o->in[1]->def && o->in[1]->def->code == O_alloc)
+		return IMM(o->in[1]->def, table) == TABLE_OPERAND;
+	return o->code == O_load || o->code == O_alloc || op_is(o, F_PURE);
+}
+
+/* o, and what it rearranges, to the place in front of op `at`. */
+static void
+move_late(Op *at, Op *o)
+{
+	op_move_before(o, at);
+	if (op_moved(o))
+		move_late(o, op_moved(o)->def);
+}
+
+/* A factor that is loaded from shared memory for this product alone is loaded in front of it: where a barrier
+ * is between the two all of it is in registers there. */
+static void
+load_late(const Stage *s, Op *dot, int side)
+{
+	const Val *v = dot->in[side];
+
+	while (v->id <= s->n0 && s->uses[v->id] == 1 && v->block == dot->parent && v->def && op_moved(v->def))
+		v = op_moved(v->def);
+	if (v->id > s->n0 || s->uses[v->id] != 1 || v->block != dot->parent || !v->def ||
+	    v->def->code != O_load || v->def->in[0]->type.space != S_shared)
+		return;
+	for (const Op *o = v->def; o != dot; o = o->next)
+		if (!is_quiet(o))
+			return;
+	move_late(dot, dot->in[side]->def);
+}
+
 static void
 stage(Stage *s, Op *dot, int side, Op *x)
 {
@@ -142,6 +190,7 @@ stage(Stage *s, Op *dot, int side, Op *x)
 	}
 	dot->in[side] = l.v;
 	drop(s, factor, x);
+	load_late(s, dot, 1 - side);
 }
 
 /* The op of a kind that has the alloc as operand i. */
@@ -193,7 +242,8 @@ forget(Kernel *k)
 bool
 pass_operands(Kernel *k)
 {
-	Stage s = { .k = k, .mem = NEWN(k->unit->arena, Val *, k->nop + 1), .uses = kernel_uses(k) };
+	Stage s = { .k = k, .mem = NEWN(k->unit->arena, Val *, k->nop + 1), .uses = kernel_uses(k),
+	            .n0 = k->nval };
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))

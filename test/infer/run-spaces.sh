@@ -65,6 +65,11 @@ for said in 'let sb: register = bf16(s), turned: register = sb.T' 'var sb: regis
 		cmp -s "$dir/ptx" "$dir/again" || fail "$said: other PTX by way of the IR's text"
 done
 
+# The other factor is loaded behind the barrier of what is written: in front of it all of it would be in registers.
+"$HEXC" --emit-ptx "$here/programs/packed_fma.hexc" -o "$dir/ptx" 2>"$dir/err"
+"$HEXC" candidates "$here/programs/packed_fma.hexc" 2>/dev/null | head -1 | grep -qF 'tile shared;' || fail "packed_fma: not shared"
+grep -q 'no-spill' "$dir/err" && fail "packed_fma: $(head -1 "$dir/err")"
+
 # ---- as good as with spaces ---------------------------------------------------------------------------------
 
 counts() { # arguments of hexc run: what was executed, by class
