@@ -229,14 +229,18 @@ operand_direct(Kernel *k, Op *alloc)
 }
 
 /* From here on nobody asks. */
-static void
+static bool
 forget(Kernel *k)
 {
+	bool changed = false;
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		for (int i = 0; i < o->nout; i++)
+		for (int i = 0; i < o->nout; i++) {
+			changed |= o->out[i]->type.kept;
 			o->out[i]->type.kept = false;
+		}
+	return changed;
 }
 
 bool
@@ -253,6 +257,5 @@ pass_operands(Kernel *k)
 			if (x)
 				stage(&s, o, i, x);
 		}
-	forget(k);
-	return s.n > 0;
+	return forget(k) || s.n > 0;
 }
