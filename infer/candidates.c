@@ -39,13 +39,21 @@ fits(const Solution *sol)
 	return sol->smem <= sol->k->unit->target->smem;
 }
 
-double
+Solution *
 cands_best(const Candidates *c)
 {
 	for (int i = 0; i < c->n; i++)
 		if (fits(c->sol[i]))
-			return c->sol[i]->cycles;
-	return HUGE_VAL;
+			return c->sol[i];
+	return NULL;
+}
+
+bool
+cands_before(const Candidates *a, const Candidates *b)
+{
+	const Solution *x = cands_best(a), *y = cands_best(b);
+
+	return x && (!y || is_before(x, y));
 }
 
 /* Of lists with their best first, one such; at equal costs those of earlier lists come first. */

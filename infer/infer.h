@@ -40,6 +40,11 @@ const char *infer_describe(const Candidates *c, int i);
 /* The numbers of warps, at least one, that a search should try of a kernel in front of the passes that are
  * tried: those that it has come first.  The list is in the unit's arena. */
 int warps_tried(const Kernel *k, const int **warps);
+/* May it have others, too, where what it holds in these does not fit into registers? */
+bool warps_may_grow(const Kernel *k);
+/* The next number to try of a block whose lanes, of so many warps, need more registers than there are: need.
+ * 0: that would not do. */
+int warps_more(const Kernel *k, int warps, int64_t need);
 
 /* ---- thin.c --------------------------------------------------------------------------------------- */
 /* Has it products of few rows or columns?  And are all like that? */
@@ -74,6 +79,7 @@ typedef struct Variants {
 	bool thin, all_thin; /* it has products of few rows or columns, and no others */
 	const int *warps; /* nwarps numbers of warps that a block may have: at least one */
 	int nwarps;
+	bool grows; /* others, too, where it needs more registers than there are */
 	const Schedule *schedule; /* nschedule of them: at least one */
 	int nschedule;
 	bool show;   /* the way taken is made once more, aloud */

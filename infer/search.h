@@ -37,8 +37,10 @@ Solution *clustered(Solve *s);
 /* In its place among the others; of two that make the same choices and cost the same the first
  * stays. */
 void candidates_add(Solve *s, Candidates *c, Solution *sol);
-/* Predicted cycles of the best that fits; infinity: none does. */
-double cands_best(const Candidates *c);
+/* The best that fits; NULL: none does. */
+Solution *cands_best(const Candidates *c);
+/* Is the best of a better than that of b? */
+bool cands_before(const Candidates *a, const Candidates *b);
 /* Of n lists the one of the kernel with the solution that unit->candidate asks for, counted through all of
  * them; it is the list of all then.  NULL: an error. */
 Candidates *cands_join(Candidates *const *c, int n);

@@ -5,7 +5,10 @@
  * tiles, or apply scales, are found, products without them are tried as well.
  *
  * Up to SPACES_FEW tiles in all combinations.  Of more: all shared, all in registers, then the better of
- * these with one tile at a time changed, largest first; a change that pays stays. */
+ * these with one tile at a time changed, largest first; a change that pays stays.
+ *
+ * Where the program leaves the number of warps open and the best of all that spills, or there is none for
+ * want of registers, the same is done with twice as many. */
 #include "hexc/ir/scaled.h"
 #include "hexc/ir/sparse.h"
 #include "infer/base/model.h"
@@ -17,8 +20,13 @@ typedef struct Places {
 	Arena *arena;
 	bool alone; /* there is one way only */
 	Candidates *tried[2 * SPACES_TRIED * WARPS_TRIED * SCHEDULES * THIN_WAYS];
+	Spaces *spaces[2 * SPACES_TRIED * WARPS_TRIED * SCHEDULES * THIN_WAYS]; /* of each */
+	const int *warps; /* the numbers that are tried */
+	int nwarps;
+	int from; /* the first one that was tried with these */
 	int n;
-	int best; /* of those tried */
+	int best; /* of all that were tried; of those with these */
+	int here;
 	const Kernel *refused; /* the last one that could not have its schedule; NULL: all could */
 	const char *unscheduled; /* why, or why nothing was found for one with roles */
 } Places;
@@ -44,7 +52,8 @@ spaces_new(const Places *p, const Variant *x)
 		.n = p->v->n,
 		.dense = x->dense,
 		.thin = x->thin,
-		.warps = p->v->nwarps > 1 ? x->warps : 0,
+		.warps = p->nwarps > 1 || p->from ? x->warps : 0,
+		.rows = p->v->nwarps > 1,
 		.schedule = x->schedule,
 		.schedules = p->v->nschedule > 1,
 	};
@@ -55,11 +64,14 @@ spaces_new(const Places *p, const Variant *x)
 static void
 add(Places *p, const Variant *x, Kernel *k)
 {
-	Candidates *c = search_kernel(k, spaces_new(p, x), p->n ? p->tried[p->n - 1] : NULL);
+	Spaces *s = p->spaces[p->n] = spaces_new(p, x);
+	Candidates *c = search_kernel(k, s, p->n ? p->tried[p->n - 1] : NULL);
 
 	p->tried[p->n] = c;
-	if (p->n == 0 || cands_best(c) < cands_best(p->tried[p->best]))
+	if (p->n == 0 || cands_before(c, p->tried[p->best]))
 		p->best = p->n;
+	if (p->n == p->from || cands_before(c, p->tried[p->here]))
+		p->here = p->n;
 	p->n++;
 	if (schedule_has_roles(x->schedule) && c->n == 0)
 		p->unscheduled = c->failure.text;
@@ -94,8 +106,8 @@ try_schedule(Places *p, const bool *registers, Schedule schedule)
 {
 	int ways = p->v->thin && !schedule_has_roles(schedule) ? THIN_WAYS : 1;
 
-	for (int i = 0; i < p->v->nwarps * ways; i++) {
-		Variant x = { registers, false, (ThinWay)(i % ways), p->v->warps[i / ways], schedule };
+	for (int i = 0; i < p->nwarps * ways; i++) {
+		Variant x = { registers, false, (ThinWay)(i % ways), p->warps[i / ways], schedule };
 		bool again = !(x.thin == THIN_SUMS && p->v->all_thin && has_shared(p->v, registers));
 
 		for (int dense = 0; dense < 2 && again; dense++) {
@@ -165,7 +177,7 @@ try_all(Places *p, bool *registers)
 static bool
 was_tried(const Places *p, const bool *registers)
 {
-	for (int i = 0; i < p->n; i++) {
+	for (int i = p->from; i < p->n; i++) {
 		bool same = true;
 
 		for (int t = 0; t < p->v->n; t++)
@@ -182,17 +194,76 @@ try_some(Places *p, bool *registers)
 	int n = p->v->n, tile;
 	bool *changed = NEWN(p->arena, bool, n);
 
+	memset(registers, false, (size_t)n * sizeof *registers);
 	if (!try(p, registers))
 		return false;
 	memset(registers, true, (size_t)n * sizeof *registers);
 	if (!try(p, registers))
 		return false;
-	while (p->n > 0 && p->n < SPACES_TRIED * p->v->nschedule && (tile = next_tile(p->v, changed)) >= 0) {
-		places_of(spaces_of(p->tried[p->best]), registers);
+	while (p->n > p->from && p->n - p->from < SPACES_TRIED * p->v->nschedule &&
+	       (tile = next_tile(p->v, changed)) >= 0) {
+		places_of(spaces_of(p->tried[p->here]), registers);
 		registers[tile] = !registers[tile];
 		changed[tile] = true;
 		if (!was_tried(p, registers) && !try(p, registers))
 			return false;
+	}
+	return true;
+}
+
+static bool
+try_spaces(Places *p, bool *registers)
+{
+	return p->v->n <= SPACES_FEW ? try_all(p, registers) : try_some(p, registers);
+}
+
+/* Registers that a lane of the best one needs, if that is more than it has; of none the nearest. */
+static int64_t
+needed(const Places *p)
+{
+	const Solution *best = cands_best(p->tried[p->best]);
+
+	if (best)
+		return best->spills ? best->registers : 0;
+	return p->tried[p->best]->n ? 0 : p->tried[p->best]->failure.excess;
+}
+
+/* Those found before say of how many warps they are. */
+static void
+say_warps(Places *p)
+{
+	for (int i = 0; i < p->n; i++) {
+		Candidates *c = p->tried[i];
+
+		if (p->spaces[i]->warps)
+			continue;
+		p->spaces[i]->warps = c->k->warps;
+		for (int j = 0; j < c->n; j++)
+			c->sol[j]->what =
+				arena_printf(p->arena, "%d warps; %s", c->k->warps, c->sol[j]->what);
+	}
+}
+
+static bool
+try_more_warps(Places *p, bool *registers)
+{
+	int warps = 0, *more;
+
+	for (int i = 0; i < p->nwarps; i++)
+		if (p->warps[i] > warps)
+			warps = p->warps[i];
+	for (int i = p->nwarps; p->v->grows && i < WARPS_TRIED && p->n > 0 && needed(p) > 0; i++) {
+		warps = warps_more(p->tried[0]->k, warps, needed(p));
+		if (!warps)
+			break;
+		more = NEWN(p->arena, int, 1);
+		*more = warps;
+		p->warps = more;
+		p->nwarps = 1;
+		p->from = p->n;
+		if (!try_spaces(p, registers))
+			return false;
+		say_warps(p);
 	}
 	return true;
 }
@@ -220,12 +291,13 @@ no_schedule(const Places *p)
 Candidates *
 space_search(Unit *u, const Variants *v)
 {
-	Places p = { .v = v, .arena = u->arena };
+	Places p = { .v = v, .arena = u->arena, .warps = v->warps, .nwarps = v->nwarps };
 	bool *registers = NEWN(u->arena, bool, v->n);
 	Candidates *c;
 
-	p.alone = v->n == 0 && !v->parts && !v->thin && v->nwarps == 1 && v->nschedule == 1;
-	if (!(v->n <= SPACES_FEW ? try_all : try_some)(&p, registers))
+	p.alone = v->n == 0 && !v->parts && !v->thin && v->nwarps == 1 && !v->grows &&
+	          v->nschedule == 1;
+	if (!try_spaces(&p, registers) || !try_more_warps(&p, registers))
 		return NULL;
 	if (p.n == 0) {
 		no_schedule(&p);

@@ -6,7 +6,9 @@
  * as many those that share it out by 16-byte accesses with the least padding (pass pad), if that is
  * little; or of a tile that a loop carries, however short what it reads is.  And warps that meet for what
  * each has of a short row wait for each other: where fewer would not hold many elements, neither of a row
- * nor of a tile that a loop carries, they are tried. */
+ * nor of a tile that a loop carries, they are tried.
+ *
+ * Where what four warps hold spills, whatever is done, twice as many are tried, of products, too. */
 #include "infer/base/model.h"
 #include "infer/infer.h"
 
@@ -28,12 +30,23 @@ is_settled(const Kernel *k)
 		if (k->param[i].pack)
 			return true;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		if (o->code == O_dot || o->code == O_pin)
+		if (o->code == O_pin)
 			return true;
 		for (int i = 0; i < o->nout; i++)
 			if (o->out[i]->type.pinned)
 				return true;
 	}
+	return false;
+}
+
+static bool
+has_products(const Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_dot)
+			return true;
 	return false;
 }
 
@@ -117,7 +130,7 @@ warps_tried(const Kernel *k, const int **out)
 
 	*out = warps;
 	warps[n++] = k->warps;
-	if (!k->open_warps || is_settled(k))
+	if (!k->open_warps || is_settled(k) || has_products(k))
 		return n;
 	r = longest_row(k);
 	if (r.size <= held * k->warps) {
@@ -132,4 +145,16 @@ warps_tried(const Kernel *k, const int **out)
 	for (int w = 0; n < WARPS_TRIED && (w = best_sharers(&r, 2 * warps[n - 1])) != 0;)
 		warps[n++] = w;
 	return n;
+}
+
+bool
+warps_may_grow(const Kernel *k)
+{
+	return k->open_warps && !is_settled(k);
+}
+
+int
+warps_more(const Kernel *k, int warps, int64_t need)
+{
+	return 2 * warps <= ROW_WARPS && need * warps * WARP_SIZE <= k->unit->target->regs ? 2 * warps : 0;
 }

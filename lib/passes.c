@@ -290,8 +290,9 @@ search(Job *j, int i)
 	v.parts = kernel_is_sparse(b.k) || kernel_is_scaled(b.k);
 	v.thin = kernel_is_thin(b.k, &v.all_thin);
 	v.nwarps = warps_tried(b.k, &v.warps);
+	v.grows = warps_may_grow(b.k);
 	v.nschedule = schedules(j, b.k, &v.schedule);
-	b.choice = v.n || v.parts || v.thin || v.nwarps > 1 || v.nschedule > 1;
+	b.choice = v.n || v.parts || v.thin || v.nwarps > 1 || v.grows || v.nschedule > 1;
 	j->candidates = space_search(&j->unit, &v);
 	module_time(j->m, passes[first_row(PASS_search)].name, passes_clock() - t - b.ms);
 	if (!j->candidates)

@@ -63,6 +63,7 @@ typedef struct Type {
 	 * swizzled). NULL until inference; `pinned` if the program gave it. */
 	const Layout *layout;
 	bool pinned;
+	bool kept; /* register tile: the program says that it is one. Until pass operands */
 	/* register tile of at most 8 bits: the order of a lane's elements in its words
 	 * (hexc/ir/bit_order.h) */
 	int bit_order;

@@ -82,6 +82,7 @@ type_free(Type t)
 {
 	t.layout = NULL;
 	t.pinned = false;
+	t.kept = false;
 	return t;
 }
 
@@ -222,6 +223,8 @@ type_check(Arena *a, const Type *t, int warps)
 		if (size > EXTENT_MAX)
 			return "more than 2^30 elements";
 	}
+	if (t->kept && t->space != S_reg)
+		return "kept, but not in registers";
 	if (t->pinned && !t->layout)
 		return "pinned without a layout";
 	bad = t->layout ? check_layout(a, t, warps) : NULL;

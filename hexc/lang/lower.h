@@ -70,6 +70,7 @@ struct Sym {
 	Src src;
 	Value val;
 	const Layout *pin; /* of a var: what is assigned is laid out so; NULL: as inferred */
+	bool kept;         /* of a var: `register` */
 	int depth; /* names visible with this one */
 	Sym *next; /* declared before */
 	unsigned hash;
@@ -398,6 +399,8 @@ Value lower_prelude_f64(Lower *l, const char *name, Src src, Value x);
 
 void lower_stmts(Lower *l, const Stmt *s);
 void lower_let(Lower *l, const Stmt *s);
+/* The program says that this stays in registers; what it is to be when it is computed. */
+void lower_keep(Val *v);
 /* A copy from global memory fills a shared tile: it has the source's edges. */
 void lower_tile_edges(Lower *l, Value *tile, const Value *src);
 void lower_for(Lower *l, const Stmt *s);

@@ -21,6 +21,13 @@ spec_type(Lower *l, const TypeSpec *s, Type *t)
 	return check_shape(l, s->ndim, shape, s->src);
 }
 
+void
+lower_keep(Val *v)
+{
+	if (v->def && v->type.space == S_reg && op_is(v->def, F_ELT | F_MOVE))
+		v->type.kept = true;
+}
+
 static void
 name_val(Val *v, const char *name)
 {
@@ -306,6 +313,7 @@ lower_let(Lower *l, const Stmt *s)
 	Stmt own = *s;
 	const Layout *pin = NULL;
 	Value v;
+	Sym *sym;
 
 	if (s->broken) {
 		let_broken(l, s);
@@ -322,7 +330,12 @@ lower_let(Lower *l, const Stmt *s)
 	own.type.dtype = lower_dtype(l, &s->type);
 	v = s->type.name && own.type.dtype == D_COUNT ? value_none() /* reported */
 	                                              : let_value(l, &own, &pin);
-	if (v.kind == VK_val)
+	if (v.kind == VK_val) {
 		name_val(v.v, s->name);
-	sym_add(l, s->name, s->is_var ? SY_var : SY_let, s->src, v)->pin = pin;
+		if (own.type.space == S_reg)
+			lower_keep(v.v);
+	}
+	sym = sym_add(l, s->name, s->is_var ? SY_var : SY_let, s->src, v);
+	sym->pin = pin;
+	sym->kept = own.type.space == S_reg;
 }

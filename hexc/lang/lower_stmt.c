@@ -125,6 +125,8 @@ set_var(Lower *l, const Stmt *s, Sym *sym, Operand v)
 		r.v = lower_pin(l, sym->src, r.v, sym->pin);
 	if (!r.v->name)
 		r.v->name = sym->name;
+	if (sym->kept)
+		lower_keep(r.v);
 	sym->val = r;
 }
 

@@ -110,6 +110,8 @@ merge(Cse *c, Op *o)
 		c->to[o->out[0]->id] = p->out[0];
 		if (!p->out[0]->name)
 			p->out[0]->name = o->out[0]->name;
+		if (o->out[0]->type.kept)
+			p->out[0]->type.kept = true;
 		c->changed = true;
 		op_unlink(o);
 		return;

@@ -35,6 +35,8 @@ becomes(Fold *f, Val *v, Val *r)
 	}
 	if (!r->name)
 		r->name = v->name;
+	if (v->type.kept && r->type.space == S_reg)
+		r->type.kept = true;
 	f->changed = true;
 }
 

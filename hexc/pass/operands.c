@@ -4,12 +4,14 @@
  *
  * A state of many elements lies best as the sums that are added to it, and its product with something best
  * as an operand, which several warps hold.  In registers one of these is the layout of all that the loop
- * carries; by way of shared memory, narrow, each is what it likes.  Which of the two is better the search
- * finds out: it makes the alloc a tile or takes it away again (assign_space.c).
+ * carries; by way of shared memory, narrow, each is what it likes.  What is computed in front of a loop and
+ * read in it takes registers all the time; and where lanes multiply and add, each element of a factor is in
+ * many of them, which all would compute it.  Which of the two is better the search finds out: it makes the
+ * alloc a tile or takes it away again (assign_space.c).
  *
  * needs   nothing
  * keeps   what the kernel computes
- * leaves  allocs that are TABLE_OPERAND */
+ * leaves  allocs that are TABLE_OPERAND; no tile that is `kept` */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/table.h"
 
@@ -32,33 +34,163 @@ carried(const Val *v, int depth)
 	return x;
 }
 
-/* What a product reads, in front of transposes and the like; NULL: it is no such tile, or the program has a
- * name for it, and may have said where it lives. */
-static Op *
-operand_of(const Op *dot, int i)
+/* Is v, computed in front of a loop around o, in registers all the time where it stays in registers? */
+static bool
+lives_through(const Val *v, const Op *o)
 {
-	Op *o = dot->in[i]->def;
-	const Type *t;
+	if (type_size(&v->type) < FEW)
+		return false;
+	for (const Block *b = o->parent; b != v->block && b->owner; b = b->owner->parent)
+		if (b->owner->code == O_for)
+			return true;
+	return false;
+}
 
-	while (o && op_moved(o))
-		o = op_moved(o)->def;
-	t = o && op_is(o, F_ELT) ? &o->out[0]->type : NULL;
-	return t && t->rank > 1 && !t->pinned && !o->out[0]->name && carried(o->out[0], DEPTH) ? o : NULL;
+/* Are products of such types sums by lanes, each of which has all of k, and v elements that many of them
+ * would compute? */
+static bool
+is_made_often(const Val *v, const Op *dot)
+{
+	DType d = dot->in[0]->type.dtype;
+
+	return dtype_info[d].bits == 32 && d != D_tf32 && type_size(&v->type) >= FEW;
+}
+
+/* What a product reads, in front of transposes and the like; NULL: it is no such tile, or the program says
+ * that it is in registers. */
+static Op *
+operand_of(const Op *dot, int side)
+{
+	const Val *v = dot->in[side];
+
+	while (v->def && op_moved(v->def) && !v->type.kept)
+		v = op_moved(v->def);
+	if (!v->def || !op_is(v->def, F_ELT) || v->type.rank < 2 || v->type.pinned || v->type.kept)
+		return NULL;
+	return carried(v, DEPTH) || lives_through(v, dot) || is_made_often(v, dot) ? v->def : NULL;
+}
+
+/* What was loaded in place of a factor: another product of the block that has it on the same side has it from
+ * there. */
+typedef struct Loaded {
+	const Val *factor;
+	const Block *block;
+	int side;
+	Val *v;
+} Loaded;
+
+typedef struct Stage {
+	Kernel *k;
+	Val **mem;      /* by op id: what was made of it */
+	uint32_t *uses; /* by value id, of those up to n0 */
+	uint32_t n0;
+	Loaded *loaded;
+	int n, cap;
+} Stage;
+
+/* Where x is written. */
+static Val *
+memory_of(Stage *s, Op *x)
+{
+	Type t = type_free(x->out[0]->type);
+	Val *in[2] = { x->out[0], NULL };
+	Op *next = x->next;
+
+	if (s->mem[x->id])
+		return s->mem[x->id];
+	t.space = S_shared;
+	in[1] = op_new(x->parent, next, O_alloc, x->src, 0, NULL, 1, &t)->out[0];
+	in[1]->name = x->out[0]->name;
+	IMM_SET(in[1]->def, table, TABLE_OPERAND);
+	op_new(x->parent, next, O_store, x->src, 2, in, 0, NULL);
+	return s->mem[x->id] = in[1];
+}
+
+static Val *
+instead(void *user, Val *v)
+{
+	(void)v;
+	return user;
+}
+
+/* v, which is x rearranged, in front of op `at`, from memory. */
+static Val *
+load_again(Op *at, const Val *v, const Op *x, Val *mem)
+{
+	Type t = type_free(x->out[0]->type);
+	Val *in;
+
+	if (v->def == x)
+		return op_new(at->parent, at, O_load, at->src, 1, &mem, 1, &t)->out[0];
+	in = load_again(at, op_moved(v->def), x, mem);
+	return op_clone(at->parent, at, v->def, instead, in)->out[0];
+}
+
+/* One reader of v less: what rearranged x for nobody else goes. */
+static void
+drop(Stage *s, const Val *v, const Op *x)
+{
+	while (--s->uses[v->id] == 0 && v->def != x) {
+		const Val *of = op_moved(v->def);
+
+		op_unlink(v->def);
+		v = of;
+	}
+}
+
+/* Does o leave memory as it is, but for tiles that are made here? */
+static bool
+is_quiet(const Op *o)
+{
+	if (o->code == O_store && o->in[1]->def && o->in[1]->def->code == O_alloc)
+		return IMM(o->in[1]->def, table) == TABLE_OPERAND;
+	return o->code == O_load || o->code == O_alloc || op_is(o, F_PURE);
+}
+
+/* o, and what it rearranges, to the place in front of op `at`. */
+static void
+move_late(Op *at, Op *o)
+{
+	op_move_before(o, at);
+	if (op_moved(o))
+		move_late(o, op_moved(o)->def);
+}
+
+/* A factor that is loaded from shared memory for this product alone is loaded in front of it: where a barrier
+ * is between the two all of it is in registers there. */
+static void
+load_late(const Stage *s, Op *dot, int side)
+{
+	const Val *v = dot->in[side];
+
+	while (v->id <= s->n0 && s->uses[v->id] == 1 && v->block == dot->parent && v->def && op_moved(v->def))
+		v = op_moved(v->def);
+	if (v->id > s->n0 || s->uses[v->id] != 1 || v->block != dot->parent || !v->def ||
+	    v->def->code != O_load || v->def->in[0]->type.space != S_shared)
+		return;
+	for (const Op *o = v->def; o != dot; o = o->next)
+		if (!is_quiet(o))
+			return;
+	move_late(dot, dot->in[side]->def);
 }
 
 static void
-stage(Kernel *k, Op *o)
+stage(Stage *s, Op *dot, int side, Op *x)
 {
-	Val *x = o->out[0], *in[2] = { x, NULL }, *y;
-	Type t = x->type;
-	Op *next = o->next;
+	const Val *factor = dot->in[side];
+	Loaded l = { factor, dot->parent, side, NULL };
 
-	t.space = S_shared;
-	in[1] = op_new(o->parent, next, O_alloc, o->src, 0, NULL, 1, &t)->out[0];
-	IMM_SET(in[1]->def, table, TABLE_OPERAND);
-	y = op_new(o->parent, next, O_load, o->src, 1, &in[1], 1, &x->type)->out[0];
-	val_replace(k, x, y);
-	op_new(o->parent, y->def, O_store, o->src, 2, in, 0, NULL);
+	for (int i = 0; i < s->n; i++)
+		if (s->loaded[i].factor == factor && s->loaded[i].block == l.block &&
+		    s->loaded[i].side == side)
+			l.v = s->loaded[i].v;
+	if (!l.v) {
+		l.v = load_again(dot, factor, x, memory_of(s, x));
+		VEC_PUSH(s->k->unit->arena, s->loaded, s->n, s->cap, l);
+	}
+	dot->in[side] = l.v;
+	drop(s, factor, x);
+	load_late(s, dot, 1 - side);
 }
 
 /* The op of a kind that has the alloc as operand i. */
@@ -78,8 +210,8 @@ operand_name(Kernel *k, const Op *alloc)
 {
 	const Val *x = user_of(k, alloc, O_store, 1)->in[0], *of = carried(x, DEPTH);
 
-	if (!of || !of->name)
-		return NULL;
+	if (x->name || !of || !of->name)
+		return x->name;
 	return arena_printf(k->unit->arena, "%s(%s)", dtype_info[x->type.dtype].name, of->name);
 }
 
@@ -96,20 +228,34 @@ operand_direct(Kernel *k, Op *alloc)
 	op_unlink(alloc);
 }
 
+/* From here on nobody asks. */
+static bool
+forget(Kernel *k)
+{
+	bool changed = false;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; i < o->nout; i++) {
+			changed |= o->out[i]->type.kept;
+			o->out[i]->type.kept = false;
+		}
+	return changed;
+}
+
 bool
 pass_operands(Kernel *k)
 {
-	bool changed = false;
+	Stage s = { .k = k, .mem = NEWN(k->unit->arena, Val *, k->nop + 1), .uses = kernel_uses(k),
+	            .n0 = k->nval };
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		for (int i = 0; o->code == O_dot && i < 2; i++) {
 			Op *x = operand_of(o, i);
 
-			if (!x)
-				continue;
-			stage(k, x);
-			changed = true;
+			if (x)
+				stage(&s, o, i, x);
 		}
-	return changed;
+	return forget(k) || s.n > 0;
 }

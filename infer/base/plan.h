@@ -13,6 +13,7 @@ typedef struct Spaces {
 	bool dense; /* or are of products with scales, not of values and scales */
 	ThinWay thin; /* of products of few rows or columns */
 	int warps; /* of a block, 0: there is no choice */
+	bool rows; /* they are chosen by rows that they share (infer/warps.c), not as fewer spill */
 	Schedule schedule;
 	bool schedules; /* there are others */
 } Spaces;

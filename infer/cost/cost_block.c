@@ -35,7 +35,7 @@ end_piece(const Solve *s, Sum *x)
 {
 	double busy = res_busy(&x->piece);
 	double warp = x->piece.unit[R_issue] * ISSUE_RATE / x->warps * WARP_CLOCKS;
-	double time = x->piece.wait > 0 && s->spaces->warps ? busy + warp : fmax(busy, warp);
+	double time = x->piece.wait > 0 && s->spaces->rows ? busy + warp : fmax(busy, warp);
 
 	x->time += x->on ? fmax(time, x->piece.latency) : time + x->piece.latency;
 	x->time += x->piece.wait;

@@ -52,6 +52,24 @@ for f in "$here"/spaces/*.hexc; do
 	done
 done
 
+# ---- as the program says ------------------------------------------------------------------------------------
+
+# what a var or a let is, is not tried
+for said in 'let sb: register = bf16(s), turned: register = sb.T' 'var sb: register = bf16(s), turned: register = sb.T' \
+	'var sb: register = bf16(s * 2); sb = bf16(s); let turned: register = sb.T'; do
+	sed "s/let sb = bf16(s), turned = sb.T/$said/" "$here/spaces/named.hexc" >"$dir/said.hexc"
+	grep -qF "$said" "$dir/said.hexc" || fail "named.hexc has changed"
+	"$HEXC" candidates "$dir/said.hexc" >"$dir/list" 2>&1 || fail "$said: $(head -2 "$dir/list")"
+	grep -Eq 'sb (shared|registers)[,;]' "$dir/list" && fail "$said: $(head -1 "$dir/list")"
+	"$HEXC" --emit-ptx "$dir/said.hexc" -o "$dir/ptx" && "$HEXC" --emit-ptx "$dir/said.hexc" --paranoid -o "$dir/again" &&
+		cmp -s "$dir/ptx" "$dir/again" || fail "$said: other PTX by way of the IR's text"
+done
+
+# The other factor is loaded behind the barrier of what is written: in front of it all of it would be in registers.
+"$HEXC" --emit-ptx "$here/programs/packed_fma.hexc" -o "$dir/ptx" 2>"$dir/err"
+"$HEXC" candidates "$here/programs/packed_fma.hexc" 2>/dev/null | head -1 | grep -qF 'tile shared;' || fail "packed_fma: not shared"
+grep -q 'no-spill' "$dir/err" && fail "packed_fma: $(head -1 "$dir/err")"
+
 # ---- as good as with spaces ---------------------------------------------------------------------------------
 
 counts() { # arguments of hexc run: what was executed, by class

@@ -72,7 +72,8 @@ kernel state(Q: f16[T, 128], K: f16[T, 128], V: f16[T, 128], D: f32[128], Y: out
     let d: register = reshape(D[:], 128, 1);
     for t in 0..T step 64 {
         let q: shared = Q[t :+ 64, :], k: shared = K[t :+ 64, :], v: shared = V[t :+ 64, :];
-        Y[t :+ 64, :] = f16(dot(q, f16(s)));
+        let h: register = f16(s);
+        Y[t :+ 64, :] = f16(dot(q, h));
         s = s * d + dot(k.T, v);
     }
 }
@@ -81,6 +82,12 @@ compiled "$dir/state.hexc" --arch sm_80
 grep -q 'no-spill' "$dir/err" || fail "state: not warned of"
 got=$(spilled sm_80)
 [ "${got:-1}" -gt 0 ] || fail "state is warned of, and does not spill"
+# by way of shared memory there is room, if the other factor is not loaded in front of the barrier: that was 8628 bytes
+sed 's/let h: register/let h/' "$dir/state.hexc" >"$dir/shared.hexc"
+compiled "$dir/shared.hexc" --arch sm_80
+[ ! -s "$dir/err" ] || fail "state by way of shared memory: $(cat "$dir/err")"
+got=$(spilled sm_80)
+[ "${got:-0}" -le 128 ] || fail "state by way of shared memory spills $got bytes"
 
 # the same without products: what a turn hands on, and is read behind the loop too, has one register
 cat >"$dir/gated.hexc" <<'END'
@@ -131,7 +138,6 @@ for arch in $(archs | tr ' ' '\n' | grep -E '^sm_(89|90a|100a|120a)$'); do
 done
 compiled "$dir/fp8.hexc" --arch sm_90a --schedule roles
 grep -q 'wgmma.*e4m3' "$dir/p" || fail "fp8 on sm_90a by roles: no wgmma of 8-bit floats"
-exit $bad
 
 # what follows a product's 128 sums of a lane: made and stored 16 words at a time, and not all at once, as ptxas
 # likes to, for 412 bytes
@@ -161,3 +167,4 @@ for arch in sm_80 sm_120a; do
 	got=$(spilled $arch)
 	[ "${got:-0}" -le 64 ] || fail "epilogue on $arch spills $got bytes"
 done
+exit $bad

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Where a program leaves WARPS open, long rows are tried on more than 4 warps and short ones on fewer: all of it in one
-# ranked list, each right, and the manifest has the block of the one taken.  Short tiles that nothing reduces, products,
-# and programs that say so have no choice.
+# ranked list, each right, and the manifest has the block of the one taken.  Short tiles that nothing reduces, products
+# that fit into the registers of 4 warps, and programs that say so have no choice.
 . test/script.sh
 prog=$here/warps.hexc
 row="--arg X=random(1)[3,11000] --arg G=random(2) --arg eps=1e-5"
@@ -56,6 +56,19 @@ done
 [ "$(block told '')" = 64 ] || fail "told: $(block told '') threads"
 block odd '' >/dev/null
 grep idle "$dir/err" && fail "odd: warps that repeat what others do"
+
+# What 4 warps have not the registers for, 8 are tried for, or it is an error.
+set -- $(warps attention '')
+[ "$*" = "8 4" ] || fail "products beside a carried tile of 128 x 128 are best on $*"
+[ "$(block attention '')" = 256 ] || fail "attention: $(block attention '') threads"
+"$HEXC" run "$prog" --kernel attention --prove --exec=sim --check --arg 'Q=random(1)[70,128]' --arg 'K=random(2)' \
+	--arg 'V=random(3)' >"$dir/out" 2>&1 || fail "attention: $(tail -3 "$dir/out")"
+set -- $(warps sums '')
+[ "$*" = 8 ] || fail "a sum of 128 x 256 is tried on $*"
+"$HEXC" run "$prog" --kernel sums --prove --exec=sim --check --arg 'A=random(1)[130,40]' --arg 'B=random(2)[257,40]' \
+	>"$dir/out" 2>&1 || fail "sums: $(tail -3 "$dir/out")"
+"$HEXC" --emit-ptx "$prog" --kernel sums -D BM=256 -o "$dir/p" 2>"$dir/err" && fail "a sum of 256 x 256 fits"
+grep -q 'use more WARPS (now 4)' "$dir/err" || fail "a sum of 256 x 256: $(head -1 "$dir/err")"
 
 n=0
 each() { # DEFINES: all candidates of the row are right

@@ -157,6 +157,7 @@ static const struct {
 	{ "%20 = const : reg f16[8] @{8:1}", "axis 0" },
 	{ "%20 = const : reg f16[8] @{(4,2):(1@reg,4@reg)}", "rank 1, but 2" },
 	{ "%20 = alloc : shared f16[8] @{8:1@reg}", "axis 1" },
+	{ "%20 = alloc : shared f16[8] kept", "kept, but not in registers" },
 	{ "%20 = const : reg u4[8] order 16 @{8:1@reg}", "in natural order only" },
 	{ "%20 = const : reg u4[8] order 4 @{8:1@reg}", "order 4" },
 	{ "%20 = const : reg u4[8] order 16 @{((4,2)):((1@reg,1@lane))}", "4 elements of a lane" },

@@ -65,7 +65,7 @@ print_vals(Text *t, const char *before, Val *const *v, int n)
 static void
 print_type(Text *t, const Type *type)
 {
-	text_printf(t, "%s", type_print(t->arena, type));
+	text_printf(t, "%s%s", type_print(t->arena, type), type->kept ? " kept" : "");
 	if (type->layout)
 		text_printf(t, " @%s{%s}", type->pinned ? "pin" : "", layout_print(t->arena, type->layout));
 }

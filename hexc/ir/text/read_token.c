@@ -343,6 +343,7 @@ want_type(Read *r, Type *out)
 			return false;
 		out->bit_order = (int)bit_order;
 	}
+	out->kept = read_word(r, "kept");
 	if (!read_sign(r, "@"))
 		return !r->bad;
 	out->pinned = read_word(r, "pin");
