@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-	MANY = 64, /* elements of a lane that fill its registers with what is made of them */
+	MANY = 96, /* elements of a lane that fill its registers with what is made of them */
 	PIECE = 96, /* words made, and .. */
 	SIDE_BY_SIDE = 8, /* .. elements of a piece, at least: they hide each other's latencies */
 };
