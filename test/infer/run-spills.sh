@@ -167,7 +167,7 @@ total='atomic_add(_S[m :+ BM], reshape(sum(where(n + i64(iota(1, BM, BN)) < N, z
 epilogue gelu "    C[m :+ BM, n :+ BN] = bf16(gelu(y) + $residual);"
 epilogue silu "    let z = silu(y); C[m :+ BM, n :+ BN] = bf16(z); $total"
 epilogue tanh "    let z = gelu_tanh(y) * 2 + $residual; C[m :+ BM, n :+ BN] = bf16(z); $total"
-epilogue sum "    let z = silu(y) + $residual; $total C[m :+ BM, n :+ BN] = bf16(z);" 16
+epilogue sum "    let z = silu(y) + $residual; $total C[m :+ BM, n :+ BN] = bf16(z);" 96 # for 344
 epilogue softmax "    let e = exp(gelu_tanh(y) + $residual - max(gelu_tanh(y), 1)); C[m :+ BM, n :+ BN] = bf16(e / sum(e, 1));"
 epilogue dropout "    let at = (m + i64(iota(0, BM, BN))) * N + n + i64(iota(1, BM, BN));
     let z = where(random(_seed, at) >> 31 == 0, y * 2, 0) + $residual; C[m :+ BM, n :+ BN] = bf16(z); $total" 64
