@@ -17,7 +17,8 @@ Pressure ptx_pressure(Arena *a, const Target *t, const char *ptx, const char *na
 
 /* ---- between pressure_*.c and pressure.c ----------------------------------------------------- */
 
-typedef enum InsKind { INS_OTHER, INS_LABEL, INS_BRA, INS_RET, INS_COPY, INS_LIMIT } InsKind;
+/* A trap is never taken, but nothing changes places with it. */
+typedef enum InsKind { INS_OTHER, INS_LABEL, INS_BRA, INS_RET, INS_COPY, INS_LIMIT, INS_TRAP } InsKind;
 
 /* Among those that are not free, all may change places that only read. */
 typedef enum InsOrder { ORDER_FREE, ORDER_READS, ORDER_FIXED } InsOrder;

@@ -76,7 +76,8 @@ find_parts(Lives *l)
 
 	for (int i = 0; i < l->b.n; i++) {
 		const Ins *x = &l->b.ins[i];
-		bool ends = x->kind == INS_BRA || x->kind == INS_RET || x->kind == INS_LIMIT;
+		bool ends = x->kind == INS_BRA || x->kind == INS_RET || x->kind == INS_LIMIT ||
+		            x->kind == INS_TRAP;
 
 		if (x->kind == INS_LABEL && p.from < i) {
 			p.to = i;

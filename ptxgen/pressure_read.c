@@ -217,6 +217,8 @@ read_instruction(Read *r, const char *op, const char *end, int guard)
 		s = end;
 	} else if (begins(op, "ret")) {
 		x.kind = INS_RET;
+	} else if (begins(op, "trap")) {
+		x.kind = INS_TRAP;
 	} else if (begins(op, "setmaxnreg")) {
 		x.kind = INS_LIMIT;
 		x.label = atoi(s);

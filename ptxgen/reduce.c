@@ -4,6 +4,7 @@
  * result, one for each warp along the dim.  Its maps say who writes and who
  * reads which part; a part is written once, and all threads that want a result add its parts up in the same
  * order, so the replicas of a result are equal bit for bit. */
+#include "ptxgen/base/apart.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
@@ -120,8 +121,10 @@ reduce_warp(Gen *g, Op *o, int64_t r)
 
 	tile_index(tile_of(g, o->out[0]), r, index);
 	base = tile_reg(g, o->in[0], index);
-	for (int i = 0; i < p->nstep; i++)
+	for (int i = 0; i < p->nstep; i++) {
 		part[i % n] = combine_element(g, o, part[i % n], base + p->step[i]);
+		gen_apart(g, o->in[0], 1);
+	}
 	x = part[0];
 	for (int i = 1; i < n && part[i]; i++)
 		x = combine(g, o, x, part[i]);

@@ -74,6 +74,9 @@ struct Gen {
 	LV block[3];        /* i32: which block this is, as the program counts; NULL until asked for */
 	Loop *loop;         /* the innermost around what is emitted; NULL: none */
 	struct Rare *rare;  /* selects that are behind a branch (ptxgen/element/rarely.c) */
+	int napart;         /* places that ptxas moves nothing across (ptxgen/base/apart.h) .. */
+	uint64_t apart_made; /* .. words made at the last .. */
+	int64_t piece;      /* .. elements taken since */
 	bool rarely;        /* what is emitted is behind such a branch */
 	Val *guard;         /* copies move something only where this holds; NULL: always */
 	Src at;             /* what is being emitted belongs there */

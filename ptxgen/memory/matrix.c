@@ -3,6 +3,7 @@
  * The map says for each instance which element lane 8j + r addresses: the first of row r of matrix j.  Word j
  * of the instance in lane 0 starts with the element that lane 8j addresses, transposed or not. */
 #include "ptxgen/memory/matrix.h"
+#include "ptxgen/base/apart.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/word.h"
 #include "ptxgen/memory/store.h"
@@ -81,7 +82,8 @@ matrix_store(Gen *g, const Instr *in, Val *v, const Layout *map, Access *x, LV e
 			BUG_IF(g->a, !op[j]);
 		instance_address(g, v, map, x, i, &op[nmat]);
 		asm_instr(g, in, op, nmat + 2, exec, NULL);
-		store_group(g, i * nmat, (i + 1) * nmat, t->nword);
+		if (i + 1 < instances(g, v, map))
+			gen_apart(g, v, row_elems(v));
 	}
 }
 

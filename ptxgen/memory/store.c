@@ -1,6 +1,7 @@
 /* store.c - stores from registers to global and shared memory. */
 #include "ptxgen/memory/store.h"
 #include "hexc/ir/access.h"
+#include "ptxgen/base/apart.h"
 #include "ptxgen/base/asm.h"
 #include "ptxgen/base/lane.h"
 #include "ptxgen/base/word.h"
@@ -181,15 +182,6 @@ store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 		asm_instr(g, p->inst, in, n + 2, exec, NULL);
 }
 
-void
-store_group(Gen *g, int before, int done, int all)
-{
-	enum { GROUP = 16 };
-
-	if (done < all && done / GROUP > before / GROUP && all >= 2 * GROUP)
-		asm_op(g, A_warp, NULL, NULL, NULL);
-}
-
 /* Registers that serve several positions (iters of stride 0) are stored to each of them. */
 void
 store_tile(Gen *g, const StorePlan *p)
@@ -197,7 +189,7 @@ store_tile(Gen *g, const StorePlan *p)
 	int64_t more[DIM_MAX] = { 0 }, at[ITER_MAX] = { 0 };
 	Digit digit[ITER_MAX];
 	const Layout *l = p->map;
-	int n = 0, i, nreg = l ? (int)layout_cosize(l, AX_reg) : 1, bits = dtype_info[p->v->type.dtype].bits;
+	int n = 0, i, nreg = l ? (int)layout_cosize(l, AX_reg) : 1;
 
 	for (Digit x = l ? layout_digits(l) : (Digit){ 0 }; x.it; digit_next(&x))
 		if (x.it->axis == AX_reg && x.it->stride == 0 && x.it->extent > 1)
@@ -206,8 +198,8 @@ store_tile(Gen *g, const StorePlan *p)
 	do {
 		for (int m = 0; m < nreg; m += p->vec) {
 			store_instance(g, p, m, more);
-			if (p->inst->kind == IK_st_shared)
-				store_group(g, m * bits / 32, (m + p->vec) * bits / 32, nreg * bits / 32);
+			if (m + p->vec < nreg)
+				gen_apart(g, p->v, p->vec);
 		}
 		for (i = 0; i < n; i++) {
 			more[digit[i].dim] += digit[i].weight;

@@ -16,10 +16,6 @@ typedef struct StorePlan {
 } StorePlan;
 
 void store_tile(Gen *g, const StorePlan *p);
-/* Behind a lane's words from `before` on, up to `done` of `all`, that go to shared memory: the end of a
- * group?  ptxas puts off stores, and makes what others write meanwhile, beyond the registers that there are;
- * memory is not accessed across a barrier of the warp, which costs next to nothing. */
-void store_group(Gen *g, int before, int done, int all);
 /* One access of a row of kind red, of 32-bit words (update.c). */
 void emit_update(Gen *g, const Instr *i, const LV *word, LV base, LV imm, LV exec);
 /* The same of a row without a text: by compare-and-swap, until no other thread was faster.  in: the value, in

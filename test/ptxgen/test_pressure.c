@@ -112,6 +112,23 @@ TEST(another_order_needs_fewer)
 	ck_assert_int_eq(p.limit, LANE_REGISTERS);
 }
 
+/* The same with a trap in between, which is never taken: all live there. */
+TEST(nothing_changes_places_with_a_trap)
+{
+	Text t = { .arena = &arena };
+	Pressure p;
+
+	text_printf(&t, "%s", LANE);
+	for (int i = 2; i < 32; i++)
+		text_printf(&t, "\tadd.s32 %%r%d, %%r1, %d;\n", i, i);
+	text_printf(&t, "\t{ .reg .pred p; setp.eq.u32 p, %%r1, 9999; @p trap; }\n");
+	for (int i = 2; i < 32; i++)
+		text_printf(&t, "\tst.global.b32 [%%rd1], %%r%d;\n", i);
+	p = of(".maxnreg 24\n", t.s);
+	ck_assert_int_eq(p.least, 30);
+	ck_assert_int_eq(p.limit, 24);
+}
+
 /* Sums of what loads bring, and behind a barrier of what is made of each and its part in the first: from the
  * end all wait for both, from the begin what a load brings is used up before the next. */
 TEST(an_order_from_the_begin_needs_fewer)
