@@ -147,28 +147,93 @@ next_tile(const Pad *p, const Val **mem)
 typedef struct Product {
 	Class *of[3];
 	int64_t extent[3], to[3];
+	int64_t area; /* of m by n, that a warp has then */
 } Product;
 
-/* Tensor cores take 16 rows and 8 columns, or columns and rows, and 32 bytes of k, some types also 16; lanes
- * that multiply share out 8 by 8, and powers of two as they are. */
+/* May the dim become so long, as far as others have been asked? */
+static bool
+may_be(const Product *x, int i)
+{
+	const Class *c = x->of[i];
+
+	return x->to[i] == x->extent[i] ? !c->extent || c->extent == x->to[i]
+	                                : !c->fixed && (!c->extent || c->extent == x->to[i]);
+}
+
+/* Elements that a warp has of m by n, in pieces of um by un, where as many warps as can share them out. */
+static int64_t
+warp_area(int64_t m, int64_t n, int64_t um, int64_t un, int warps)
+{
+	int64_t least = m * n;
+
+	for (int wm = 1; wm <= warps; wm++)
+		for (int wn = 1; wm * wn <= warps; wn++)
+			if (warps % (wm * wn) == 0 && m / um % wm == 0 && n / un % wn == 0)
+				least = min64(least, m * n / (wm * wn));
+	return least;
+}
+
+/* Rows and columns for pieces of um by un that wm by wn warps share out; those of fewer elements a warp, or
+ * in all, are kept. */
+static void
+try_warps(const Pad *p, Product *x, int64_t um, int64_t un, int wm, int wn)
+{
+	int64_t m = align_up(x->extent[0], um * wm), n = align_up(x->extent[1], un * wn);
+	int64_t area = warp_area(m, n, um, un, p->k->warps);
+	Product now = *x;
+
+	now.to[0] = m;
+	now.to[1] = n;
+	if (!may_be(&now, 0) || !may_be(&now, 1) || area > x->area ||
+	    (area == x->area && m * n >= x->to[0] * x->to[1]))
+		return;
+	*x = now;
+	x->area = area;
+}
+
+/* Tensor cores take 16 rows and 8 columns, or columns and rows: to the least such extents, or, where lanes
+ * have many sums, to those that warps share out, if a warp then has two thirds at most. */
+static void
+for_cores(const Pad *p, Product *x)
+{
+	enum { MANY = 32 * WARP_SIZE };
+	int64_t m = x->extent[0], n = x->extent[1], warps = p->k->warps;
+	bool tall = align_up(m, 16) * align_up(n, 8) <= align_up(m, 8) * align_up(n, 16);
+	int64_t um = tall ? 16 : 8, un = tall ? 8 : 16;
+	Product more = *x;
+
+	x->to[0] = align_up(m, um);
+	x->to[1] = align_up(n, un);
+	x->area = warp_area(x->to[0], x->to[1], um, un, p->k->warps);
+	more.area = x->area;
+	for (int i = 0; i < 2; i++)
+		for (int wm = 1; wm <= warps; wm++)
+			for (int wn = 1; wm * wn <= warps; wn++)
+				if (warps % (wm * wn) == 0)
+					try_warps(p, &more, i ? 8 : 16, i ? 16 : 8, wm, wn);
+	if (x->area > MANY && 3 * more.area <= 2 * x->area)
+		*x = more;
+}
+
+/* Of k tensor cores take 32 bytes, of some types also 16; lanes that multiply share out 8 by 8, and powers of
+ * two as they are. */
 static Product
 product_of(const Pad *p, const Op *o)
 {
 	const Type *a = &o->in[0]->type, *y = &o->out[0]->type;
 	int bits = dtype_info[a->dtype].bits, b = dot_batch(o);
 	bool cores = bits < 32 || a->dtype == D_tf32;
-	int64_t least = cores ? 16 : 8;
 	int64_t m = y->shape[b], n = y->shape[b + 1], k = a->shape[b + 1];
-	int64_t area[2] = { align_up(m, least) * align_up(n, 8), align_up(m, 8) * align_up(n, least) };
-	int tall = area[0] <= area[1];
 	Product x = { { pad_class(p, o->out[0], b), pad_class(p, o->out[0], b + 1),
 		        pad_class(p, o->in[0], b + 1) },
 		      { m, n, k },
-		      { align_up(m, tall ? least : 8), align_up(n, tall ? 8 : least), k } };
+		      { align_up(m, 8), align_up(n, 8), k }, 0 };
 
 	for (int i = 0; i < 2 && !cores; i++)
 		if (is_pow2(x.extent[i]))
 			x.to[i] = x.extent[i];
+	if (cores)
+		for_cores(p, &x);
 	if (cores && k * bits % 128) /* what has no power of two of bits is multiplied as f16 */
 		x.to[2] = align_up(k, is_pow2(bits) ? 256 / bits : 16);
 	return x;
@@ -179,13 +244,8 @@ static bool
 choose_product(const Pad *p, const Op *o)
 {
 	Product x = product_of(p, o);
-	bool grows = false, may = true;
+	bool grows = false, may = may_be(&x, 0) && may_be(&x, 1) && may_be(&x, 2);
 
-	for (int i = 0; i < 3; i++) {
-		const Class *c = x.of[i];
-
-		may &= x.to[i] == x.extent[i] || (!c->fixed && (!c->extent || c->extent == x.to[i]));
-	}
 	for (int i = 0; i < 3; i++) {
 		Class *c = x.of[i];
 

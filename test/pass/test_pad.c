@@ -98,6 +98,10 @@ static const Padded made[] = {
 	{ "X: f16[25, 33], W: f16[33, 20], Y: out f32[25, 20]", "",
 	  "    grid(1);\n    Y[:, :] = dot(exp(X[:, :]), W[:, :]);\n",
 	  "reg f32[32, 24]", 1 },
+	/* ... of many sums what warps share out: 7 times 13 of 16 by 8 would be one warp's */
+	{ "X: f16[100, 32], W: f16[32, 100], Y: out f32[100, 100]", "",
+	  "    grid(1);\n    Y[:, :] = dot(X[:, :], W[:, :]);\n",
+	  "reg f32[128, 104]", 0 },
 	{ "X: f16[48, 48], Y: out f32[48, 48]", "",
 	  "    grid(1);\n    Y[0 :+ 48, 0 :+ 48] = dot(X[0 :+ 48, 0 :+ 48], X[0 :+ 48, 0 :+ 48]);\n",
 	  "f16[48, 48]", 0 },
