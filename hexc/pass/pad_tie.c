@@ -139,6 +139,20 @@ tie_gather(const Pad *p, const Op *o)
 			pad_tie_dim(p, y, d, table, d);
 }
 
+/* Indices of so many bits each name one of a table, which stays; tables for all rows grow with these. */
+static void
+tie_lookup(const Pad *p, const Op *o)
+{
+	const Val *table = o->in[0], *y = o->out[0];
+	int last = table->type.rank - 1;
+
+	pad_tie(p, y, o->in[1]);
+	fix(p, table, last);
+	for (int d = 0; d < last; d++)
+		if (table->type.shape[d] == y->type.shape[d])
+			pad_tie_dim(p, y, d, table, d);
+}
+
 /* Dims that stay as they are through a reshape, and those that are cut or joined. */
 static void
 tie_reshape(const Pad *p, const Op *o)
@@ -234,6 +248,8 @@ pad_tie_op(const Pad *p, const Op *o)
 		tie_indices(p, o);
 	} else if (o->code == O_gather) {
 		tie_gather(p, o);
+	} else if (o->code == O_lookup) {
+		tie_lookup(p, o);
 	} else if (o->code == O_dot && !dot_is_sparse(o)) {
 		tie_dot(p, o);
 	} else if (o->code == O_reshape && y->type.space == S_reg) {

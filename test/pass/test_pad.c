@@ -91,6 +91,10 @@ static const Padded made[] = {
 	{ "X: inout f32[K, 64]", "",
 	  "    grid(1);\n    let i = iota(0, 49);\n    X[0 :+ 8, i] = X[8 :+ 8, i];\n",
 	  "reg f32[8, 64]", 2 },
+	/* indices of a few bits, and tables for each row with them */
+	{ "L: u4[50, 52], T: f16[50, 16], Y: out f16[50, 52]", "",
+	  "    grid(1);\n    let t = T[:, :];\n    Y[:, :] = lookup(t, L[:, :]);\n",
+	  "%22.t = load %31 imm 1 : reg f16[56, 16]", 0 },
 	/* products become what an instruction takes, all dims or none; behind k there are zeros */
 	{ "X: f16[25, 33], W: f16[33, 20], Y: out f32[25, 20]", "",
 	  "    grid(1);\n    Y[:, :] = dot(X[:, :], W[:, :]);\n",
