@@ -63,6 +63,13 @@ last_element(const Layout *l, const Type *t)
 	return row_major_index(t->rank, t->shape, c);
 }
 
+/* With what loops compute beside their products. */
+static int
+work_need(const Solve *s)
+{
+	return (int)s->sol->registers + WORK_REGISTERS + (s->k->teams > 1 ? TURN_REGISTERS : 0);
+}
+
 static void
 too_many(Solve *s, const Need *n)
 {
@@ -78,6 +85,14 @@ too_many(Solve *s, const Need *n)
 		infer_error(s, s->k->src,
 		            "what is computed needs more than the %d registers that a lane has: %s", n->limit,
 		            fix);
+		return;
+	}
+	if (n->tiles + n->fragments + LEAST_REGISTERS <= n->limit) {
+		infer_error(s, n->where->src,
+		            "what the loop computes, with the tiles kept here, needs about %d registers of a lane, "
+		            "and those that compute have %d where warps share the work by roles: use smaller "
+		            "tiles, or another schedule",
+		            work_need(s), n->limit);
 		return;
 	}
 	if (v->name)
@@ -246,8 +261,7 @@ registers_limit(const Solve *s, const Solution *sol)
 static bool
 has_work_room(const Solve *s, int limit)
 {
-	return !schedule_has_roles(s->k->schedule) || !computes_in_loop(s) ||
-	       s->sol->registers + WORK_REGISTERS + (s->k->teams > 1 ? TURN_REGISTERS : 0) <= limit;
+	return !schedule_has_roles(s->k->schedule) || !computes_in_loop(s) || work_need(s) <= limit;
 }
 
 void
