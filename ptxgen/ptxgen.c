@@ -168,23 +168,28 @@ finish_aside(PtxGen *g, Arena *a, bool stay)
 	arena_poll(a);
 }
 
-/* LLVM 19 does not print the blocks of a cluster: behind a kernel's parameters. */
+/* A directive behind a kernel's parameters, if it has none of that name. */
+static void
+put_directive(Unit *u, const Kernel *k, PtxOut *out, const char *name, const char *value)
+{
+	const char *entry = strstr(out->text, arena_printf(u->arena, ".entry %s(", k->name));
+	const char *body = entry ? strstr(entry, "\n{") : NULL, *there = entry ? strstr(entry, name) : NULL;
+	Text t = { .arena = u->arena };
+
+	if (!body || (there && there < body))
+		return;
+	text_printf(&t, "%.*s\n%s %s%s", (int)(body - out->text), out->text, name, value, body);
+	out->text = t.s;
+	out->len = strlen(t.s);
+}
+
+/* LLVM 19 does not print the blocks of a cluster. */
 static void
 ask_for_cluster(Unit *u, const Kernel *k, PtxOut *out)
 {
-	const char *entry = strstr(out->text, arena_printf(u->arena, ".entry %s(", k->name));
-	const char *body = entry ? strstr(entry, "\n{") : NULL, *asks;
-	Text t = { .arena = u->arena };
-
-	if (!body || cluster_blocks(k) == 1)
-		return;
-	asks = strstr(entry, ".reqnctapercluster");
-	if (asks && asks < body)
-		return;
-	text_printf(&t, "%.*s\n.reqnctapercluster %d, %d, %d%s", (int)(body - out->text), out->text,
-	            k->cluster[0], k->cluster[1], k->cluster[2], body);
-	out->text = t.s;
-	out->len = strlen(t.s);
+	if (cluster_blocks(k) > 1)
+		put_directive(u, k, out, ".reqnctapercluster",
+		              arena_printf(u->arena, "%d, %d, %d", k->cluster[0], k->cluster[1], k->cluster[2]));
 }
 
 /* Every candidate that there is may do so: then it is the tiles. */
@@ -200,8 +205,8 @@ warn_spill(Unit *u, const Kernel *k, Pressure p)
 	          k->warps < BLOCK_WARPS ? arena_printf(u->arena, ", or more WARPS than %d", k->warps) : "");
 }
 
-/* Of k.  Where it is far more than there are, ptxas spills less in an order of its
- * own: it puts off loads. */
+/* Of k.  Where it is more than there are, ptxas is told to take what there is: left alone it may take 32, and
+ * spill twice as much.  Where it is far more, it spills less in an order of its own: it puts off loads. */
 static Pressure
 pressure_of(Unit *u, const Kernel *k, PtxOut *out)
 {
@@ -209,6 +214,8 @@ pressure_of(Unit *u, const Kernel *k, PtxOut *out)
 	const char *entry = arena_printf(u->arena, ".entry %s(", k->name);
 	Pressure p = ptx_pressure(u->arena, u->target, out->text, k->name);
 
+	if (p.least > p.limit)
+		put_directive(u, k, out, ".maxnreg", arena_printf(u->arena, "%d", p.limit));
 	if (p.least <= p.limit + p.limit / FAR)
 		return p;
 	out->text = apart_undone(u->arena, out->text, entry);
