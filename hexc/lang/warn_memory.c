@@ -366,4 +366,5 @@ warn_memory(Kernel *k)
 			check_written(k, p);
 		check_strides(k, p);
 	}
+	warn_blocks(k);
 }

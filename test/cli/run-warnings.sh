@@ -73,7 +73,7 @@ END2
 # Stores of what was read through the same indices: sums, extremes behind a cast, anything; indices written twice; and
 # those that are told apart, or of something else.
 lost() { # TEXT STATEMENTS
-	printf 'kernel k(I: i32[N], X: f32[N], C: inout f32[M], H: inout f16[8, M])\n const WARPS = 2\n{ grid(ceil(N, 64));
+	printf 'kernel k(I: i32[N], X: f32[N], C: inout f32[M], H: inout f16[8, M])\n const WARPS = 2\n{ grid(1);
 		let n = block.x * 64, i = I[n :+ 64], x = X[n :+ 64];
 		%s\n C[0 :+ 1] = f32(i[0 :+ 1]) + x[0 :+ 1] + f32(H[0 :+ 1, 0]); }\n' "$2" >"$dir/lost.hexc"
 	if [ "$1" ]; then
@@ -105,6 +105,21 @@ lost '' 'C[i] = x;'
 lost '' 'C[i] = C[i + 1] + x;'
 lost '' 'C[i] = sum(C[i], 0) + x;'
 lost '' 'atomic_add(C[i], x);'
+# What each block writes, in one place: a sum that a loop carries, through shared memory; and places and turns that blocks
+# tell apart, or the same in all of them.
+for s in 'Y[0 :+ 1] = sum(x, 0);' 'Y[0 :+ 1] += sum(x, 0);' 'let t: shared = x; Y[0 :+ 64] = t[0 :+ 64];' \
+	'var c = 0, d = 0; for n in 0..4 { d = c + 1; c = d + i; } Y[0] = f32(c);' 'if N > 64 { Y[0] = f32(i); }'; do
+	echo "kernel k(X: f32[N], Y: inout f32[N]) const WARPS = 4 { grid(ceil(N, 128)); let i = block.x * 128, x = X[i :+ 128]; Y[N - 1] = N; Y[1] = x[0] * 0 + sum(x, 0); $s }" |
+		sed 's/ Y\[N - 1\] = N; Y\[1\] = x\[0\] \* 0 + sum(x, 0);/ let _u = x;/' >"$dir/blocks.hexc"
+	w lost 'each block of the grid writes these elements of `Y`, in no order, and one of them stays: choose elements by `block.x`, or add up, `atomic_add(Y[..], x)`' <"$dir/blocks.hexc"
+done
+for s in 'Y[block.x] = sum(x, 0);' 'if block.x == 0 { Y[0 :+ 1] = sum(x, 0); }' 'Y[0 :+ 1] = sum(X[0 :+ 128], 0);' 'atomic_add(Y[0 :+ 1], sum(x, 0));' \
+	'var c = 0, d = 0; for n in 0..4 { d = c + 1; c = d + i; } Y[d] = 2;' 'if atomic_add(T[0], 1) == 3 { Y[0 :+ 1] = sum(x, 0); }' \
+	'for n in i..N step 128 { Y[0 :+ 1] = 1; }' 'Y[i64(X[i])] = 1;'; do
+	echo "kernel k(X: f32[N], Y: inout f32[N], T: inout i32[1]) const WARPS = 4 { grid(ceil(N, 128)); let i = block.x * 128, _x = X[i :+ 128]; $s _v; }" |
+		sed 's/\<x\>/_x/g; s/block\._x/block.x/g; s/ _v;//' >"$dir/blocks.hexc"
+	"$HEXC" --emit-ptx "$dir/blocks.hexc" -o "$dir/w.ptx" 2>"$dir/err" && ! grep -q 'each block' "$dir/err" || fail "$s: $(cat "$dir/err")"
+done
 w fma 'this dot of f32 is done by fma, without tensor cores: cast both sides, as in `dot(f16(a), f16(b))`, or write `dot(a, b, tf32)`' <<'END2'
 kernel k(A: f32[64, 64], B: f32[64, 64], C: out f32[64, 64]) 
 {
