@@ -1,5 +1,6 @@
 /* lex.c - source text to tokens. */
 #include "hexc/lang/lex.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,7 @@ lex_number(Lexer *l)
 	bool flt = false;
 	int base = 10;
 	int64_t i = 0;
+	double f;
 	Token *t;
 
 	if (peek(l, 0) == '0' && (peek(l, 1) | 32) == 'x' && is_hex(peek(l, 2))) {
@@ -219,9 +221,12 @@ lex_number(Lexer *l)
 		           "the number is larger than 9223372036854775807, the largest integer: make "
 		           "larger ones of two, `u64(0x89abcdef) << 32 | 0x01234567`");
 	}
+	f = flt ? float_value(l, at) : 0;
+	if (isinf(f))
+		diag_error(l->diag, src_from(l, at), "the number is larger than any f64: `inf` is infinity");
 	t = push(l, flt ? TK_float : TK_int, at);
 	if (flt)
-		t->u.f = float_value(l, at);
+		t->u.f = f;
 	else
 		t->u.i = i;
 }
