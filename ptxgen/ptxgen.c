@@ -173,7 +173,8 @@ static void
 put_directive(Unit *u, const Kernel *k, PtxOut *out, const char *name, const char *value)
 {
 	const char *entry = strstr(out->text, arena_printf(u->arena, ".entry %s(", k->name));
-	const char *body = entry ? strstr(entry, "\n{") : NULL, *there = entry ? strstr(entry, name) : NULL;
+	const char *body = entry ? strstr(entry, "\n{") : NULL;
+	const char *there = entry ? strstr(entry, name) : NULL;
 	Text t = { .arena = u->arena };
 
 	if (!body || (there && there < body))

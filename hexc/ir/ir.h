@@ -444,8 +444,8 @@ uint32_t *kernel_uses(const Kernel *k);
 /* A deep copy, regions and lowering too.  `map` says what stands for an operand defined outside of o;
  * NULL, or its answer NULL: the operand itself. */
 Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user);
-/* Scalar v, where it is made of values from outside of `body` alone: as made of them in front of `at` of b, or
- * at its end; v itself where it is from outside.  NULL: it is not. */
+/* Scalar v, where it is made of values from outside of `body` alone: as made of them in front of `at` of b,
+ * or at its end; v itself where it is from outside.  NULL: it is not. */
 Val *val_outside(Block *b, Op *at, Val *v, const Block *body);
 /* Copies of all ops of `from`, one after the other, at the end of `to`: each reads those before it. */
 void block_clone(Block *to, const Block *from);

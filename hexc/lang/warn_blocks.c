@@ -165,8 +165,8 @@ warn_blocks(Kernel *k)
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		const Param *p = o->code == O_store ? val_param(k, view_root(o->in[1])) : NULL;
 
-		if (!p || IMM(o, update) != STORE_PLAIN || !all_come(&b, o) || view_differs(&b, o->in[1]) != NO ||
-		    differs(&b, o->in[0]) != YES)
+		if (!p || IMM(o, update) != STORE_PLAIN || !all_come(&b, o) ||
+		    view_differs(&b, o->in[1]) != NO || differs(&b, o->in[0]) != YES)
 			continue;
 		diag_warn(k->unit->diag, DW_lost, o->src,
 		          "each block of the grid writes these elements of `%s`, in no order, and one of "

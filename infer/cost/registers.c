@@ -89,9 +89,9 @@ too_many(Solve *s, const Need *n)
 	}
 	if (n->tiles + n->fragments + LEAST_REGISTERS <= n->limit) {
 		infer_error(s, n->where->src,
-		            "what the loop computes, with the tiles kept here, needs about %d registers of a lane, "
-		            "and those that compute have %d where warps share the work by roles: use smaller "
-		            "tiles, or another schedule",
+		            "what the loop computes, with the tiles kept here, needs about %d registers of a "
+		            "lane, and those that compute have %d where warps share the work by roles: use "
+		            "smaller tiles, or another schedule",
 		            work_need(s), n->limit);
 		return;
 	}

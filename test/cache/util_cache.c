@@ -104,8 +104,8 @@ right_answer(hexc_cache *c, int i)
 
 	if (!data)
 		return 0;
-	/* where it holds, too, an assertion of Check writes where it stands, to a file that processes share: one
-	 * that is killed meanwhile leaves half of that */
+	/* where it holds, too, an assertion of Check writes where it stands, to a file that processes share:
+	 * one that is killed meanwhile leaves half of that */
 	if (n != is || memcmp(data, want, n) != 0)
 		ck_abort_msg("a wrong answer to %s is served", text);
 	free(data);
