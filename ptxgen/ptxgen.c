@@ -188,9 +188,11 @@ put_directive(Unit *u, const Kernel *k, PtxOut *out, const char *name, const cha
 static void
 ask_for_cluster(Unit *u, const Kernel *k, PtxOut *out)
 {
+	const int *n = k->cluster;
+
 	if (cluster_blocks(k) > 1)
 		put_directive(u, k, out, ".reqnctapercluster",
-		              arena_printf(u->arena, "%d, %d, %d", k->cluster[0], k->cluster[1], k->cluster[2]));
+		              arena_printf(u->arena, "%d, %d, %d", n[0], n[1], n[2]));
 }
 
 /* Every candidate that there is may do so: then it is the tiles. */
