@@ -208,21 +208,20 @@ warn_spill(Unit *u, const Kernel *k, Pressure p)
 	          k->warps < BLOCK_WARPS ? arena_printf(u->arena, ", or more WARPS than %d", k->warps) : "");
 }
 
-/* Of k.  Where it is more than there are, ptxas is told to take what there is: left alone it may take 32, and
- * spill twice as much.  Where it is far more, it spills less in an order of its own: it puts off loads. */
+/* Of k.  Where it is more than there are, pieces are left to ptxas, which in an order of its own puts off
+ * loads; and it is told to take what there is: left alone it may take 32, and spill twice as much. */
 static Pressure
 pressure_of(Unit *u, const Kernel *k, PtxOut *out)
 {
-	enum { FAR = 8 }; /* more by a part of that many */
-	const char *entry = arena_printf(u->arena, ".entry %s(", k->name);
 	Pressure p = ptx_pressure(u->arena, u->target, out->text, k->name);
 
+	if (p.least <= p.limit)
+		return p;
+	out->text = apart_undone(u->arena, out->text, arena_printf(u->arena, ".entry %s(", k->name));
+	p = ptx_pressure(u->arena, u->target, out->text, k->name);
 	if (p.least > p.limit)
 		put_directive(u, k, out, ".maxnreg", arena_printf(u->arena, "%d", p.limit));
-	if (p.least <= p.limit + p.limit / FAR)
-		return p;
-	out->text = apart_undone(u->arena, out->text, entry);
-	return ptx_pressure(u->arena, u->target, out->text, k->name);
+	return p;
 }
 
 /* What lanes need in the PTX. */

@@ -344,8 +344,6 @@ bool lower_reshapes_shared_out(const Lower *l, const Type *from, const Type *to)
 Val *lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t extent);
 /* A new shared tile like t, with no name. */
 Val *lower_put_alloc(Lower *l, Src src, Type t);
-/* Register tile x; of a wider type that holds its values if its rows are no whole bytes. */
-Val *lower_byte_rows(Lower *l, Src src, Val *x);
 /* The same register tile in shared memory, to take parts of; it keeps its edges. */
 Value lower_stage(Lower *l, Src src, const Value *x);
 /* The same, its rows whole bytes, once for all parts that are taken of it where it is. */

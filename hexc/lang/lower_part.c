@@ -31,8 +31,9 @@ lower_stage(Lower *l, Src src, const Value *x)
 	return r;
 }
 
-Val *
-lower_byte_rows(Lower *l, Src src, Val *x)
+/* Register tile x; of a wider type that holds its values if its rows are no whole bytes. */
+static Val *
+byte_rows(Lower *l, Src src, Val *x)
 {
 	Type t = x->type;
 	int bits = dtype_info[t.dtype].bits;
@@ -84,7 +85,7 @@ lower_staged(Lower *l, Src src, const Value *x)
 		r.v = t->mem;
 		return r;
 	}
-	r.v = lower_byte_rows(l, src, x->v);
+	r.v = byte_rows(l, src, x->v);
 	r = lower_stage(l, src, &r);
 	keep_table(l, x->v, r.v, false);
 	return r;
@@ -117,7 +118,7 @@ lower_table(Lower *l, Src src, const Value *x)
 	}
 	l->b = loop ? loop->parent : here;
 	last = l->b->last;
-	r.v = lower_byte_rows(l, src, x->v);
+	r.v = byte_rows(l, src, x->v);
 	r.v->name = x->v->name;
 	r.v = lower_stage(l, src, &r).v;
 	IMM_SET(r.v->def, table, TABLE_OPEN);

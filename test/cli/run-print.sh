@@ -41,8 +41,8 @@ numbers 4 0.10000000000000001 1 inf
 no values
 END
 head -n 3 "$dir/tile" | diff "$dir/head" - || fail "the first lines are not those"
-# 2 x 2 blocks; 7 x 8 elements are inside of tiles of 4 x 8. A carried tile has no outside.
-for want in '4 ^numbers 4 ' '112 as f16 ' '32 row ' '4 ^last$' '8 first ' '4 ^j 1 ' '28 ^not ' '8 sum ' '2 in a function: ' \
+# 2 x 2 blocks; 7 x 8 elements are inside of tiles of 4 x 8, behind loops too.
+for want in '4 ^numbers 4 ' '112 as f16 ' '32 row ' '4 ^last$' '8 first ' '4 ^j 1 ' '28 ^not ' '7 sum ' '2 in a function: ' \
 	'4 ^u8 132 i64 3298534883328 u64 9223372036854775808 bool 1$'; do
 	n=$(grep -c "${want#* }" "$dir/tile")
 	[ "$n" = "${want%% *}" ] || fail "$n lines with '${want#* }', not ${want%% *}"

@@ -2,6 +2,7 @@
  * out of place: where the loop without masks ends, where the rest goes on and with what, and what a turn
  * without masks does. */
 #include "infer/base/solution.h"
+#include "infer/prove/affine.h"
 #include "infer/prove/prove.h"
 #include "test/infer/util_infer.h"
 #include "test/prove/util_prove.h"
@@ -489,5 +490,27 @@ TEST(masks_of_quotients)
 
 		ck_assert(pass_split(k));
 		prove_rejects(k, pass_prove_split, &wrong[i]);
+	}
+}
+
+/* x / 64 >= 4 where x >= 256, but not where it is 255 at least; of multiples of 64 that is the same. */
+TEST(quotients)
+{
+	for (int64_t mult = 1; mult <= 64; mult += 63) {
+		const char *assume = mult == 64 ? " assume K % 64 == 0" : "";
+		const char *source = arena_printf(&arena,
+		                                  "kernel t(X: f32[K], Y: out f32[K])%s\n{\n    grid(1);\n"
+		                                  "    Y[0 :+ 64] = X[K / 64 :+ 64];\n}\n",
+		                                  assume);
+		Kernel *k = infer_solved(&arena, source, "sm_80", 0)->k;
+		Val *x = k->param[2].val, *q = prove_op(k->body, O_div, 0)->out[0];
+		Affine four = affine_add(affine_of(k, q), affine_const(4), -1);
+
+		for (int64_t least = 254; least <= 256; least++) {
+			Known h = { .k = k };
+
+			known_add(&h, affine_add(affine_of(k, x), affine_const(least), -1));
+			ck_assert(known_implies(&h, &four) == (least > (mult == 64 ? 192 : 255)));
+		}
 	}
 }
