@@ -40,7 +40,9 @@ turns_refused(const Roles *r)
 		const Op *loop = r->feed[i].pipe.loop;
 
 		if (loop->parent != tile)
-			return "a loop that fetches stands inside of another one";
+			return loop->parent->owner->code == O_if
+			               ? "a loop that fetches stands in a branch, or behind a `return`"
+			               : "a loop that fetches stands inside of another one";
 		for (int j = 0; j < 3; j++)
 			if (!is_told(r, tile, loop->in[j]))
 				return "how often a loop turns is found out in a branch";
