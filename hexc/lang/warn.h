@@ -7,8 +7,6 @@
 void warn_unused_kernel(Unit *u, const KernelDecl *k);
 void warn_unused_fn(Unit *u, const FnDecl *f);
 /* Slices, strides, what is not written of tensors that are `out`, and changes of elements that indices may
- * name twice; k as the lowering left it. */
+ * name twice or that each block writes; k as the lowering left it. */
 void warn_memory(Kernel *k);
-/* Elements that all blocks of the grid write. */
-void warn_blocks(Kernel *k);
 #endif

@@ -1,6 +1,7 @@
 /* warn_memory.c - slices along another dimension's size, elements that nobody writes, strides that meet,
- * changes that get lost. */
+ * changes that get lost, by indices and by blocks. */
 #include "hexc/ir/access.h"
+#include "hexc/ir/facts.h"
 #include "hexc/lang/warn.h"
 
 /* ---- what a start runs along ---------------------------------------------------------------------- */
@@ -343,6 +344,62 @@ check_lost(Kernel *k, const Op *o)
 	                 : "an atomic update, as `atomic_add`, loses none");
 }
 
+/* ---- what all blocks write ------------------------------------------------------------------------- */
+
+static bool
+all_same(const Differs *differs, Val *const *v, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (differs[v[i]->id] != DIFFERS_NO)
+			return false;
+	return true;
+}
+
+/* Does every block come to o, as often? */
+static bool
+all_come(const Differs *differs, const Op *o)
+{
+	for (const Op *owner = o->parent->owner; owner; owner = owner->parent->owner) {
+		int n = owner->code == O_if ? 1 : owner->code == O_for ? 3 : 0;
+
+		if (n == 0 || !all_same(differs, owner->in, n) || loop_ends_early(owner))
+			return false;
+	}
+	return true;
+}
+
+static bool
+has_blocks(Kernel *k)
+{
+	const Op *grid = k->grid->last;
+
+	for (int i = 0; grid && i < grid->nin; i++)
+		if (val_fact(k, grid->in[i]).hi > 1)
+			return true;
+	return false;
+}
+
+static void
+check_blocks(Kernel *k)
+{
+	const Differs *differs = facts_differ(k);
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		const Param *p = o->code == O_store ? val_param(k, view_root(o->in[1])) : NULL;
+		const Op *view = p ? o->in[1]->def : NULL;
+
+		if (!p || IMM(o, update) != STORE_PLAIN || !all_come(differs, o) ||
+		    (view && !all_same(differs, view->in + 1, view->nin - 1)) ||
+		    differs[o->in[0]->id] != DIFFERS_YES)
+			continue;
+		diag_warn(k->unit->diag, DW_lost, o->src,
+		          "each block of the grid writes these elements of `%s`, in no order, and one of "
+		          "them stays: choose elements by `block.x`, or add up, `atomic_add(%s[..], x)`",
+		          p->name, p->name);
+	}
+}
+
 void
 warn_memory(Kernel *k)
 {
@@ -366,5 +423,6 @@ warn_memory(Kernel *k)
 			check_written(k, p);
 		check_strides(k, p);
 	}
-	warn_blocks(k);
+	if (has_blocks(k))
+		check_blocks(k);
 }

@@ -1,10 +1,7 @@
-/* warn_blocks.c - elements of tensors that all blocks of the grid write, in no order. */
+/* facts_blocks.c - what is another value in other blocks of the grid. */
 #include "hexc/ir/access.h"
-#include "hexc/lang/warn.h"
+#include "hexc/ir/facts.h"
 #include <string.h>
-
-/* Is a value another one in other blocks?  NO: it is the same in all; MAYBE: who knows. */
-typedef enum Differs { UNSEEN, NO, MAYBE, YES } Differs;
 
 typedef struct Blocks {
 	Kernel *k;
@@ -16,9 +13,9 @@ static Differs differs(Blocks *b, const Val *v);
 static Differs
 any_of(Blocks *b, Val *const *v, int n)
 {
-	Differs most = NO;
+	Differs most = DIFFERS_NO;
 
-	for (int i = 0; i < n && most != YES; i++) {
+	for (int i = 0; i < n && most != DIFFERS_YES; i++) {
 		Differs one = differs(b, v[i]);
 
 		most = one > most ? one : most;
@@ -33,7 +30,7 @@ view_differs(Blocks *b, const Val *mem)
 	const Op *view = mem->def;
 
 	if (!view || view->code != O_view)
-		return NO;
+		return DIFFERS_NO;
 	return any_of(b, view->in + 1, view->nin - 1);
 }
 
@@ -41,13 +38,13 @@ view_differs(Blocks *b, const Val *mem)
 static Differs
 shared_differs(Blocks *b, const Val *root)
 {
-	Differs most = MAYBE;
+	Differs most = DIFFERS_MAYBE;
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, b->k->body); o; o = walk_next(&w))
 		if (access_target(o) && view_root(access_target(o)) == root && !access_found(o) &&
-		    (o->code == O_copy ? view_differs(b, o->in[0]) : differs(b, o->in[0])) == YES)
-			most = YES;
+		    (o->code == O_copy ? view_differs(b, o->in[0]) : differs(b, o->in[0])) == DIFFERS_YES)
+			most = DIFFERS_YES;
 	return most;
 }
 
@@ -58,9 +55,9 @@ load_differs(Blocks *b, const Op *o)
 	const Param *p = val_param(b->k, root);
 	Differs where = view_differs(b, o->in[0]);
 
-	if (where == YES || !p)
-		return where == YES ? YES : shared_differs(b, root);
-	return p->written ? MAYBE : where;
+	if (where == DIFFERS_YES || !p)
+		return where == DIFFERS_YES ? DIFFERS_YES : shared_differs(b, root);
+	return p->written ? DIFFERS_MAYBE : where;
 }
 
 /* Value i that a loop carries, and what says how often. */
@@ -76,7 +73,7 @@ static Differs
 find(Blocks *b, const Val *v)
 {
 	const Op *o = v->def, *owner = v->block->owner;
-	Val *at[2];
+	Val *at[3];
 
 	if (!o && owner && owner->code == O_for && v->index > 0)
 		return carried_differs(b, owner, v->index - 1);
@@ -86,24 +83,26 @@ find(Blocks *b, const Val *v)
 		return any_of(b, at, 2);
 	}
 	if (!o)
-		return NO;
+		return DIFFERS_NO;
 	switch (o->code) {
-	case O_block_id: return YES;
+	case O_block_id: return DIFFERS_YES;
 	case O_load: return load_differs(b, o);
 	case O_for: return carried_differs(b, o, v->index);
 	case O_if:
 		at[0] = o->blk[0]->last->in[v->index];
 		at[1] = o->blk[1]->last->in[v->index];
-		return any_of(b, at, 2) == YES ? YES : any_of(b, (Val *[]){ o->in[0], at[0], at[1] }, 3);
-	default: return op_is(o, F_PURE) ? any_of(b, o->in, o->nin) : MAYBE;
+		at[2] = o->in[0];
+		return any_of(b, at, 3);
+	default: return op_is(o, F_PURE) ? any_of(b, o->in, o->nin) : DIFFERS_MAYBE;
 	}
 }
 
 static Differs
 differs(Blocks *b, const Val *v)
 {
-	if (b->known[v->id] == UNSEEN) {
-		b->known[v->id] = b->before[v->id] ? b->before[v->id] : NO; /* where it is made of itself */
+	if (b->known[v->id] == DIFFERS_UNSEEN) {
+		/* where it is made of itself */
+		b->known[v->id] = b->before[v->id] ? b->before[v->id] : DIFFERS_NO;
 		b->known[v->id] = find(b, v);
 	}
 	return b->known[v->id];
@@ -128,49 +127,12 @@ find_all(Blocks *b)
 	} while (memcmp(b->known, b->before, n * sizeof *b->known) != 0);
 }
 
-/* Does every block come to o, as often? */
-static bool
-all_come(Blocks *b, const Op *o)
-{
-	for (const Op *owner = o->parent->owner; owner; owner = owner->parent->owner) {
-		int n = owner->code == O_if ? 1 : owner->code == O_for ? 3 : 0;
-
-		if (n == 0 || any_of(b, owner->in, n) != NO || loop_ends_early(owner))
-			return false;
-	}
-	return true;
-}
-
-static bool
-has_blocks(Kernel *k)
-{
-	const Op *grid = k->grid->last;
-
-	for (int i = 0; grid && i < grid->nin; i++)
-		if (val_fact(k, grid->in[i]).hi > 1)
-			return true;
-	return false;
-}
-
-void
-warn_blocks(Kernel *k)
+Differs *
+facts_differ(Kernel *k)
 {
 	size_t n = (size_t)k->nval + 1;
 	Blocks b = { k, NEWN(k->unit->arena, Differs, n), NEWN(k->unit->arena, Differs, n) };
-	OpWalk w;
 
-	if (!has_blocks(k))
-		return;
 	find_all(&b);
-	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		const Param *p = o->code == O_store ? val_param(k, view_root(o->in[1])) : NULL;
-
-		if (!p || IMM(o, update) != STORE_PLAIN || !all_come(&b, o) ||
-		    view_differs(&b, o->in[1]) != NO || differs(&b, o->in[0]) != YES)
-			continue;
-		diag_warn(k->unit->diag, DW_lost, o->src,
-		          "each block of the grid writes these elements of `%s`, in no order, and one of "
-		          "them stays: choose elements by `block.x`, or add up, `atomic_add(%s[..], x)`",
-		          p->name, p->name);
-	}
+	return b.known;
 }
