@@ -268,10 +268,8 @@ is_update(const Op *o)
 static bool
 is_signal(const Op *o)
 {
-	const Type *t = &o->in[0]->type;
-
 	return is_update(o) && view_root(o->in[1])->type.space == S_global &&
-	       (t->space == S_scalar || type_size(t) == 1);
+	       (o->in[0]->type.space == S_scalar || type_size(&o->in[0]->type) == 1);
 }
 
 /* Does the kernel read a tensor that it writes, updates apart? */
