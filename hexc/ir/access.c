@@ -48,8 +48,8 @@ access_same_update(const Op *a, const Op *b)
 }
 
 /* Through equal indices the threads of an update meet in one element, so none of it is a thread's own. */
-static bool
-is_update(const Op *o)
+bool
+access_is_update(const Op *o)
 {
 	return o->code == O_store && IMM(o, update);
 }
@@ -57,7 +57,7 @@ is_update(const Op *o)
 bool
 access_takes_words(const Op *o)
 {
-	return is_update(o) && dtype_info[o->in[0]->type.dtype].bits < 16;
+	return access_is_update(o) && dtype_info[o->in[0]->type.dtype].bits < 16;
 }
 
 /* Along indices into shared memory, which any thread may have written. */
@@ -76,7 +76,7 @@ access_owners(const Op *o)
 	                  : o->code == O_store ? o->in[0]->type.layout
 	                                       : NULL;
 
-	return l && !l->nrep && !op_access(o)->map && !is_update(o) && !is_gathered(o) ? l : NULL;
+	return l && !l->nrep && !op_access(o)->map && !access_is_update(o) && !is_gathered(o) ? l : NULL;
 }
 
 bool

@@ -17,6 +17,8 @@ bool access_same_threads(const Op *a, const Op *b);
 bool if_is_copies(const Op *o);
 /* Does loop b go on where loop a, in front of it, has ended, as pass split made them of one? */
 bool split_goes_on(const Op *a, const Op *b);
+/* Is o an atomic store? */
+bool access_is_update(const Op *o);
 /* Are both atomic stores of one kind?  They may meet in an element in any order. */
 bool access_same_update(const Op *a, const Op *b);
 /* Is o an update of elements narrower than what memory compares and swaps, which reads and writes back what

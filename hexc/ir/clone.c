@@ -106,9 +106,9 @@ outside_at(Block *b, Op *at, Val *v, const Block *body, int depth)
 		if (!in[i])
 			return NULL;
 	}
-	c = op_new(b, at, o->code, o->src, o->nin, in, 1, &v->type);
-	memcpy(c->imm, o->imm, sizeof c->imm);
-	c->fimm = o->fimm;
+	c = op_clone(b, at, o, NULL, NULL);
+	for (int i = 0; i < o->nin; i++)
+		c->in[i] = in[i];
 	return c->out[0];
 }
 

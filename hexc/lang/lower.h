@@ -268,6 +268,8 @@ bool lower_keeps_name(const char *name); /* and of none of the program */
 const char *lower_builtin(int i); /* NULL past the last */
 /* What a choice of numbers is of, until it meets a type; NULL: v is none, or computed from one. */
 const Plain *lower_plain_of(const Value *v);
+/* Is it a float known at compile time, or such a choice of which one is? */
+bool lower_has_fraction(const Value *v);
 /* Such a choice in type d, others stay; false: a number does not fit. */
 bool lower_plain(Lower *l, Operand *o, DType d);
 

@@ -291,6 +291,14 @@ lower_plain_of(const Value *v)
 	return v->plain && v->plain->v == v->v ? v->plain : NULL;
 }
 
+bool
+lower_has_fraction(const Value *v)
+{
+	const Plain *p = lower_plain_of(v);
+
+	return p ? p->flt : v->kind == VK_flt;
+}
+
 static bool
 is_firm(const Operand *o)
 {
@@ -355,7 +363,7 @@ plain_choice(Lower *l, const Expr *e, const Operand *o)
 	p->e = e;
 	memcpy(p->o, o, sizeof p->o);
 	for (int i = 1; i < 3; i++)
-		p->flt |= o[i].v.kind == VK_flt || (lower_plain_of(&o[i].v) && o[i].v.plain->flt);
+		p->flt |= lower_has_fraction(&o[i].v);
 	if (!choose(l, e, own, p->flt ? D_f32 : narrow ? D_i32 : D_i64, &r))
 		return r;
 	r.plain = p;

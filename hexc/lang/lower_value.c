@@ -278,7 +278,7 @@ lower_join(Lower *l, Src src, int n, Operand *o, Type *t)
 		o[i].v = lower_load(l, o[i]);
 		if (o[i].v.kind == VK_none)
 			return false;
-		flt |= o[i].v.kind == VK_flt || (lower_plain_of(&o[i].v) && o[i].v.plain->flt);
+		flt |= lower_has_fraction(&o[i].v);
 		if (o[i].v.kind != VK_val)
 			continue;
 		if (lower_plain_of(&o[i].v))

@@ -258,17 +258,11 @@ sync_block(Sync *s, Block *b, Set *set)
 
 /* ---- what blocks hand on ----------------------------------------------------------------------- */
 
-static bool
-is_update(const Op *o)
-{
-	return o->code == O_store && IMM(o, update) != STORE_PLAIN;
-}
-
 /* An update of one element of a tensor. */
 static bool
 is_signal(const Op *o)
 {
-	return is_update(o) && view_root(o->in[1])->type.space == S_global &&
+	return access_is_update(o) && view_root(o->in[1])->type.space == S_global &&
 	       (o->in[0]->type.space == S_scalar || type_size(&o->in[0]->type) == 1);
 }
 
@@ -285,7 +279,7 @@ hands_on(const Kernel *k)
 		if (!root || root->type.space != S_global || !val_param(k, root)->written)
 			continue;
 		for (const Op *p = walk_first(&v, k->body); p; p = walk_next(&v))
-			if (access_target(p) && view_root(access_target(p)) == root && !is_update(p))
+			if (access_target(p) && view_root(access_target(p)) == root && !access_is_update(p))
 				return true;
 	}
 	return false;
