@@ -323,14 +323,21 @@ $B/man3/made: scripts/man $(MAN_HEADERS)
 	scripts/man $(@D) $(VERSION) $(MAN_HEADERS)
 	@touch $@
 
+# Of each operator, of what the command line says of it; HEXC: one that runs here, where $B's does not.
+$B/man7/made: scripts/man-ops $(OPS) $(if $(HEXC),,$B/hexc)
+	@rm -rf $(@D)
+	scripts/man-ops $(@D) $(VERSION) $(or $(HEXC),$B/hexc)
+	@touch $@
+
 OBJCOPY ?= objcopy
-install: all $B/man3/made $B/install/libhexc.a $B/install/libhexc_sim.a $B/install/libhexc_rt.a
-	install -d "$D/bin" "$D/include" "$D/share/man/man1" "$D/share/man/man3" "$D/share/man/man5" "$D/share/bash-completion/completions" "$(DESTDIR)$(LIBDIR)/pkgconfig"
+install: all $B/man3/made $B/man7/made $B/install/libhexc.a $B/install/libhexc_sim.a $B/install/libhexc_rt.a
+	install -d "$D/bin" "$D/include" "$D/share/man/man1" "$D/share/man/man3" "$D/share/man/man5" "$D/share/man/man7" "$D/share/bash-completion/completions" "$(DESTDIR)$(LIBDIR)/pkgconfig"
 	install -m 755 $B/hexc "$D/bin/hexc"
 	for h in $(notdir $(wildcard lib/hexc*.h)); do sed 's|"lib/hexc|"hexc|' lib/$$h > "$D/include/$$h" || exit 1; done
 	install -m 644 hexc/cli/hexc.1 "$D/share/man/man1/hexc.1"
 	install -m 644 $B/man3/*.3 "$D/share/man/man3"
 	install -m 644 $(MAN5) "$D/share/man/man5"
+	install -m 644 $B/man7/*.7 "$D/share/man/man7"
 	install -m 644 scripts/editors/hexc.bash "$D/share/bash-completion/completions/hexc"
 	install -d "$D/share/vim/vimfiles/syntax" "$D/share/vim/vimfiles/ftdetect" "$D/share/hexc/vscode"
 	install -m 644 scripts/editors/hexc.vim "$D/share/vim/vimfiles/syntax/hexc.vim"
@@ -348,8 +355,8 @@ install: all $B/man3/made $B/install/libhexc.a $B/install/libhexc_sim.a $B/insta
 	@echo 'installed $(VERSION) under $D'
 
 # The files that install makes; folders stay, since others may use them.
-uninstall: $B/man3/made
-	cd $B/man3 && for f in *.3; do rm -f "$(if $(filter /%,$D),,$(CURDIR)/)$D/share/man/man3/$$f" || exit 1; done
+uninstall: $B/man3/made $B/man7/made
+	cd $B && for f in man3/*.3 man7/*.7; do rm -f "$(if $(filter /%,$D),,$(CURDIR)/)$D/share/man/$$f" || exit 1; done
 	cd "$D" && rm -f bin/hexc include/hexc_sim.h $(patsubst lib/%,include/%,$(wildcard lib/hexc*.h)) \
 		share/man/man1/hexc.1 $(addprefix share/man/man5/,$(notdir $(MAN5))) \
 		share/bash-completion/completions/hexc share/vim/vimfiles/syntax/hexc.vim share/vim/vimfiles/ftdetect/hexc.vim \

@@ -28,7 +28,7 @@ if [ -x "$B/hexc" ]; then
 	options() { grep -Eo -- '(^|[^A-Za-z0-9-])--?[A-Za-z][A-Za-z0-9-]*' | grep -Eo -- '--?[A-Za-z].*' | grep -Ex -- '-[A-Za-z]|--[a-z][a-z-]+' | LC_ALL=C sort -u; }
 	{
 		"$B/hexc" --help
-		for c in run sim candidates explain weights pack unpack build bundle cache; do "$B/hexc" $c --help; done
+		for c in run sim candidates explain weights pack unpack build bundle cache ops help; do "$B/hexc" $c --help; done
 	} >"$dir/help" 2>&1
 	options <"$dir/help" >"$dir/a"
 	sed 's/\\-/-/g; s/\\f[A-Z]//g; /^\.\\"/d' hexc/cli/hexc.1 | options >"$dir/b"

@@ -9,7 +9,7 @@ trap 'rm -rf "$dir"' EXIT
 MAKEFLAGS='' make -s install B="${B:-build}" LLVM_CONFIG="$LLVM_CONFIG" PREFIX="$dir" >/dev/null
 for f in bin/hexc include/hexc.h include/hexc_bundle.h include/hexc_weights.h include/hexc_gpu.h include/hexc_plan.h include/hexc_cache.h include/hexc_family.h \
 	share/man/man3/hexc_gpu.h.3 share/man/man3/hexc_gpu_open.3 share/man/man3/sim_open.3 lib/libhexc.a lib/libhexc.so include/hexc_sim.h lib/libhexc_sim.a \
-	lib/libhexc_sim.so lib/libhexc_rt.a lib/libhexc_rt.so share/man/man5/hexc-module.5 share/man/man5/hexc-bundle.5 share/man/man5/hexc-family.5 share/man/man5/hexc-cache.5 share/man/man5/hexc-manifest.5 share/man/man1/hexc.1 share/bash-completion/completions/hexc \
+	lib/libhexc_sim.so lib/libhexc_rt.a lib/libhexc_rt.so share/man/man5/hexc-module.5 share/man/man5/hexc-bundle.5 share/man/man5/hexc-family.5 share/man/man5/hexc-cache.5 share/man/man5/hexc-manifest.5 share/man/man7/hexc-op-gemm.7 share/man/man1/hexc.1 share/bash-completion/completions/hexc \
 	share/vim/vimfiles/syntax/hexc.vim share/vim/vimfiles/ftdetect/hexc.vim share/hexc/vscode/package.json; do
 	[ -e "$dir/$f" ] || { echo "not installed: $f"; exit 1; }
 done
@@ -33,8 +33,11 @@ cmp "$dir/before" "$dir/uninstall.files" || { echo "make uninstall: < before, > 
 for f in $(cat test/libhexc.symbols test/libhexc_sim.symbols); do
 	[ -e "$dir/share/man/man3/$f.3" ] || { echo "no manual page of $f"; exit 1; }
 done
+for f in $("$dir/bin/hexc" ops | cut -d ' ' -f 1); do
+	[ -e "$dir/share/man/man7/hexc-op-$f.7" ] || { echo "no manual page of operator $f"; exit 1; }
+done
 if command -v groff >/dev/null; then
-	for f in "$dir"/share/man/man[135]/*.[135]; do
+	for f in "$dir"/share/man/man[1357]/*.[1357]; do
 		case $(head -1 "$f") in .so*) continue ;; esac
 		[ -z "$(groff -man -ww -z "$f" 2>&1)" ] || { echo "${f##*/}: $(groff -man -ww -z "$f" 2>&1 | head -3)"; exit 1; }
 	done

@@ -39,7 +39,7 @@ struct CliBlock;
 
 /* One command line, and the memory that lives as long as it. */
 typedef struct Cli {
-	char command;      /* E, R, S, C, X, W, P, U, B, N, K, M or T: as in cli/options.def */
+	char command;      /* E, R, S, C, X, W, P, U, B, N, K, O, M, H or T: as in cli/options.def */
 	CliArg *arg;
 	int narg;
 	const char **file; /* the words that are no options */
@@ -212,5 +212,6 @@ int cli_unpack(Cli *c);
 int cli_build_bundle(Cli *c);
 int cli_bundle(Cli *c);
 int cli_cache(Cli *c);
+int cli_ops(Cli *c);
 int cli_measure(Cli *c);
 #endif

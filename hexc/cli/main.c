@@ -13,6 +13,22 @@ list_archs(void)
 	return cli_flush();
 }
 
+/* hexc help [COMMAND] */
+static int
+help(const Cli *c)
+{
+	char command = c->nfile ? cli_command(c->file[0]) : 'T';
+
+	if (c->nfile > 1)
+		return cli_error(EXIT_USAGE, "help for one command at a time: unexpected '%s'", c->file[1]);
+	if (!command && strcmp(c->file[0], "--emit-ptx") == 0)
+		command = 'E';
+	if (!command)
+		return cli_no_command(c->file[0]);
+	cli_help(command);
+	return cli_flush();
+}
+
 static int
 dispatch(Cli *c)
 {
@@ -31,7 +47,9 @@ dispatch(Cli *c)
 	case 'B': return cli_build_bundle(c);
 	case 'N': return cli_bundle(c);
 	case 'K': return cli_cache(c);
+	case 'O': return cli_ops(c);
 	case 'M': return cli_measure(c);
+	case 'H': return help(c);
 	case 'T':
 		if (c->nfile)
 			return cli_no_command(c->file[0]);
@@ -46,12 +64,13 @@ dispatch(Cli *c)
 	}
 }
 
-/* The command is the first word, or an option that may stand anywhere. */
+/* The command is the first word, *named, or an option that may stand anywhere. */
 static char
-command_of(int n, char **word)
+command_of(int n, char **word, bool *named)
 {
 	char command = n > 0 ? cli_command(word[0]) : 0;
 
+	*named = command != 0;
 	if (command)
 		return command;
 	for (int i = 0; i < n; i++)
@@ -85,6 +104,7 @@ main(int argc, char **argv)
 {
 	Cli c;
 	int skip, status;
+	bool named;
 
 	/* a reader that left and a file that may not grow are errors of writing, not signals */
 	signal(SIGPIPE, SIG_IGN);
@@ -94,8 +114,8 @@ main(int argc, char **argv)
 	memset(&c, 0, sizeof c);
 	if (argc < 1)
 		return EXIT_USAGE;
-	c.command = command_of(argc - 1, argv + 1);
-	skip = c.command == 'T' || c.command == 'E' ? 1 : 2;
+	c.command = command_of(argc - 1, argv + 1, &named);
+	skip = named ? 2 : 1;
 	status = cli_parse(&c, argc - skip, argv + skip);
 	if (!status)
 		status = cli_outputs(&c);

@@ -24,6 +24,7 @@ static const struct {
 	const char *usage, *what;
 } commands[] = {
 	{ 'E', "", "hexc --emit-ptx PROG.hexc [options]", "Compile tile programs to PTX." },
+	{ 'E', "compile", "hexc compile PROG.hexc [options]", "The same." },
 	{ 'R', "run", "hexc run PROG.hexc --arg NAME=VALUE ... [options]", "Compile one kernel and run it." },
 	{ 'S', "sim", "hexc sim FILE.ptx --entry NAME --grid X[,Y[,Z]] --block X[,Y[,Z]] [options]",
 	  "Run PTX of any producer in the simulator." },
@@ -43,8 +44,11 @@ static const struct {
 	  "Look into such files, check them, make one of several." },
 	{ 'K', "cache", "hexc cache path|list|clear [DIR] [options]",
 	  "Look into what --cache keeps, and remove it." },
+	{ 'O', "ops", "hexc ops [NAME] [options]",
+	  "List the operators of the library, or print one's arguments, constants, holes and kernels." },
 	{ 'M', "measure", "hexc measure",
 	  "Keep the GPU, and run what the lines of standard input say." },
+	{ 'H', "help", "hexc help [COMMAND]", "Print this, or the options of a command." },
 	{ 'T', "", "hexc --list-archs | --version | --help | COMMAND --help", NULL },
 };
 
@@ -166,9 +170,7 @@ cli_no_command(const char *word)
 	if (best)
 		return cli_error(EXIT_USAGE, "no command '%s', did you mean %s? See hexc --help", word, best);
 	if (dot && strcmp(dot, ".hexc") == 0)
-		return cli_error(EXIT_USAGE,
-		                 "what is to be done with %s? hexc --emit-ptx compiles it, hexc run runs it; "
-		                 "see hexc --help",
+		return cli_error(EXIT_USAGE, "missing command for %s; use hexc compile or hexc run, see hexc --help",
 		                 word);
 	return cli_error(EXIT_USAGE, "no command '%s'; see hexc --help", word);
 }
@@ -220,7 +222,7 @@ static int
 take_option(Cli *c, int n, char **word, int i, int *status)
 {
 	const char *value;
-	int id = find(c->command, word[i], &value), used = 1;
+	int id = find(c->command, strcmp(word[i], "-h") == 0 ? "--help" : word[i], &value), used = 1;
 
 	*status = 0;
 	if (id < 0) {
@@ -305,8 +307,10 @@ cli_help(char command)
 	bool all = command == 'T';
 
 	for (size_t i = 0; i < CLI_COUNT(commands) && !all; i++)
-		if (commands[i].command == command)
+		if (commands[i].command == command) {
 			printf("usage: %s\n\n%s\n", commands[i].usage, commands[i].what);
+			break;
+		}
 	if (all)
 		help_commands();
 	printf(all ? "\nOptions with --emit-ptx; those of another command are told by hexc COMMAND --help:\n"

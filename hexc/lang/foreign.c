@@ -23,6 +23,23 @@ foreign_find(const char *word)
 }
 
 const char *
+foreign_operator(Arena *a, const char *s, size_t n)
+{
+	static const Foreign operators[] = {
+#define FOREIGN_OPERATOR(op, of, instead) { op, of, instead },
+#include "hexc/lang/foreign.def"
+	};
+
+	for (int i = 0; i < (int)COUNT_OF(operators); i++) {
+		const Foreign *f = &operators[i];
+
+		if (strlen(f->word) <= n && memcmp(s, f->word, strlen(f->word)) == 0)
+			return arena_printf(a, "; `%s` is %s's: %s", f->word, f->of, f->instead);
+	}
+	return "";
+}
+
+const char *
 foreign_hint(Arena *a, const char *word)
 {
 	const Foreign *f = foreign_find(word);

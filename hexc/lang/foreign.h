@@ -12,4 +12,6 @@ const Foreign *foreign_at(int i);
 const Foreign *foreign_find(const char *word); /* NULL: it is none */
 /* "; `zeros` is NumPy's: write ..." for the end of a message; "" if the word is none. */
 const char *foreign_hint(Arena *a, const char *word);
+/* The same of an operator that s[0..n) begins with, a row FOREIGN_OPERATOR. */
+const char *foreign_operator(Arena *a, const char *s, size_t n);
 #endif

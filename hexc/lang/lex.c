@@ -1,4 +1,5 @@
 /* lex.c - source text to tokens. */
+#include "hexc/lang/foreign.h"
 #include "hexc/lang/lex.h"
 #include <math.h>
 #include <stdlib.h>
@@ -270,7 +271,7 @@ lex_unknown(Lexer *l)
 		diag_error(l->diag, src_from(l, at), "control character 0x%02x: remove it", (unsigned)c);
 	else
 		diag_error(l->diag, src_from(l, at), "`%c` is not part of the language%s", c,
-		           c == '@' ? ": a product of matrices is `dot(a, b)`" : "");
+		           foreign_operator(l->arena, l->s + at, 1));
 	push(l, TK_bad, at);
 }
 

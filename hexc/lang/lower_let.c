@@ -238,12 +238,9 @@ let_plain(Lower *l, const Stmt *s)
 		if (one.kind == VK_none || one.v->type.space == S_scalar)
 			return one;
 	}
-	if (v.kind == VK_view && (s->is_var || v.v->type.space == S_shared)) {
-		const char *other =
-			s->is_var ? "" : arena_printf(l->arena, " or `%s: shared = ...`", s->name);
-
-		diag_error(l->diag, s->value->src, "say where the tile `%s` lives: `%s: register = ...`%s",
-		           s->name, s->name, other);
+	if (v.kind == VK_view && s->is_var) {
+		diag_error(l->diag, s->value->src, "say where the tile `%s` lives: `%s: register = ...`",
+		           s->name, s->name);
 		return value_none();
 	}
 	if (v.kind == VK_view)

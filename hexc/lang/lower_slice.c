@@ -2,14 +2,11 @@
 #include "hexc/lang/lower.h"
 #include <string.h>
 
+/* What slice e is of, for a message. */
 static const char *
-tensor_name(const Expr *e)
+base_text(const Lower *l, const Expr *e)
 {
-	const Expr *x = e->arg[0];
-
-	while (x->kind == EX_index || x->kind == EX_call)
-		x = x->arg[0];
-	return x->kind == EX_name ? x->name : "?";
+	return check_text(l, e->arg[0], "it");
 }
 
 /* What is sliced: memory with a name, or a register tile. */
@@ -52,7 +49,7 @@ check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, i
 		return true;
 	if (at < 0) {
 		diag_error(l->diag, s->at->src, "the slice of `%s` starts at %lld, before its first element",
-		           tensor_name(e), (long long)at);
+		           base_text(l, e), (long long)at);
 		return false;
 	}
 	if (at > t->shape[d] - extent) {
@@ -60,7 +57,7 @@ check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, i
 		diag_error(l->diag, s->src,
 		           "the slice reaches element %lld of dimension %d, but "
 		           "`%s` has %lld there: start at %lld or lower, or take fewer",
-		           (long long)last, d, tensor_name(e), (long long)t->shape[d],
+		           (long long)last, d, base_text(l, e), (long long)t->shape[d],
 		           (long long)(t->shape[d] - extent < 0 ? 0 : t->shape[d] - extent));
 		check_declared(l, s->src, 1, &(Operand){ value_none(), e->arg[0] });
 		return false;
@@ -89,7 +86,7 @@ slice_step(Lower *l, const Expr *e, const Slice *s, const Type *t, int64_t exten
 		diag_error(l->diag, s->step->src,
 		           "only slices of tensors have steps, and `%s` is a %s tile: take one of %lld "
 		           "elements when it is filled, or split the dim by `reshape` and slice that",
-		           tensor_name(e), t->space == S_shared ? "shared" : "register", (long long)*step);
+		           base_text(l, e), t->space == S_shared ? "shared" : "register", (long long)*step);
 		return false;
 	}
 	if (*step > most / extent) {
@@ -112,7 +109,7 @@ slice_all(Lower *l, const Expr *e, Src src, int d, const Type *t, Val **start, i
 		diag_error(l->diag, src,
 		           "dimension %d of `%s` has a run-time size: write `start :+ EXTENT` "
 		           "with a compile-time extent",
-		           d, tensor_name(e));
+		           d, base_text(l, e));
 		return false;
 	}
 	*start = ir_const(l->b, NULL, 0);
@@ -215,21 +212,26 @@ find_indices(Lower *l, const Expr *e, int d, Value *v)
 	return value_is_tile(v);
 }
 
-/* A tile of integers that an i32 or i64 holds. */
+/* A tile of integers, which becomes one of i32 or i64. */
 static bool
-check_indices(Lower *l, const Expr *e, int d, const Value *v)
+check_indices(Lower *l, const Expr *e, int d, Value *v)
 {
 	DType t = v->v->type.dtype;
+	Type wide = v->v->type;
 	const Expr *at = e->slice[d].at;
 	const char *fix = arena_printf(l->arena, "write `i32(%s)`%s", check_text(l, at, "..."),
 	                               dtype_is_float(t) ? ", which rounds towards 0" : "");
 
-	if (t == D_i32 || t == D_i64)
+	if (dtype_is_integer(t)) {
+		wide.dtype = dtype_info[t].bits < 32 || t == D_i32 ? D_i32 : D_i64;
+		if (wide.dtype != t)
+			v->v = put1(l, O_cast, at->src, v->v, wide);
 		return true;
+	}
 	if (t == D_bool)
 		fix = "`where(condition, x, y)` chooses element by element";
 	diag_error(l->diag, e->slice[d].src,
-	           "the start of a slice is a scalar, or a tile of i32 or i64 indices, but `%s` is %s: %s",
+	           "the start of a slice is a scalar, or a tile of integers, but `%s` is %s: %s",
 	           check_text(l, at, "it"), check_describe(l, v), fix);
 	check_declared(l, e->slice[d].src, 1, &(Operand){ *v, at });
 	return false;
@@ -289,8 +291,10 @@ take_dim(Lower *l, Taken *t, int d)
 		t->missing |= t->nindex ? (int64_t)1 << d : 0;
 		t->kept += t->nindex == 0;
 		t->dim[t->nindex] = d;
+		if (!check_indices(l, t->e, d, &one.v))
+			return false;
 		t->index[t->nindex++] = one;
-		return check_indices(l, t->e, d, &one.v);
+		return true;
 	}
 	if (!slice_dim(l, t->e, d, &one.v, &t->base.v->type, &t->in[1 + d], extent, &step, &drop))
 		return false;
@@ -437,7 +441,7 @@ lower_slice(Lower *l, const Expr *e)
 	rank = t.base.v->type.rank;
 	if (e->nslice > rank) {
 		diag_error(l->diag, e->src, "the slice has %d dimensions but `%s` has %d", e->nslice,
-		           tensor_name(e), rank);
+		           base_text(l, e), rank);
 		return value_none();
 	}
 	t.in[0] = t.base.v;

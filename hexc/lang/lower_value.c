@@ -350,17 +350,6 @@ lower_index_value(Lower *l, const Expr *e, const char *what)
 	return lower_to_index(l, lower_operand(l, e), what);
 }
 
-/* How the number v, which e says, is written as an index: without the cast of one, else with one. */
-static const char *
-as_index(Lower *l, const Expr *e, const Val *v)
-{
-	bool cast = e->narg == 1 && e->name && strcmp(e->name, dtype_info[v->type.dtype].name) == 0;
-
-	if (cast && v->def && v->def->code == O_cast && type_is_index(&v->def->in[0]->type))
-		return check_text(l, e->arg[0], "...");
-	return arena_printf(l->arena, "i64(%s)", check_text(l, e, "..."));
-}
-
 Val *
 lower_to_index(Lower *l, Operand o, const char *what)
 {
@@ -373,15 +362,13 @@ lower_to_index(Lower *l, Operand o, const char *what)
 		return ir_const(l->b, NULL, o.v.i);
 	if (o.v.kind == VK_val && type_is_index(&o.v.v->type))
 		return o.v.v;
-	if (o.v.kind == VK_val && o.v.v->type.space == S_scalar &&
-	    dtype_info[o.v.v->type.dtype].kind != K_flt && o.v.v->type.dtype != D_bool)
-		diag_error(l->diag, e->src, "%s is an i64 but `%s` is %s: write `%s`", what,
-		           check_text(l, e, "the value"), dtype_info[o.v.v->type.dtype].name,
-		           as_index(l, e, o.v.v));
-	else if (value_is_tile(&o.v))
+	if (o.v.kind == VK_val && o.v.v->type.space == S_scalar && dtype_is_integer(o.v.v->type.dtype))
+		return put1(l, O_cast, e->src, o.v.v, type_index());
+	if (value_is_tile(&o.v))
 		diag_error(l->diag, e->src,
 		           "%s is a scalar, not a tile %s: take one element of a tensor that is only "
-		           "read, or of a shared tile, with an index in every dim",
+		           "read, of a shared tile, or of a register tile that has a name, with an index in "
+		           "every dim",
 		           what, check_describe(l, &o.v));
 	else
 		diag_error(l->diag, e->src, "%s is an integer, not %s", what, check_describe(l, &o.v));

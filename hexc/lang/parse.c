@@ -16,6 +16,28 @@ parse_is_word(const Parser *p, const char *word)
 	return p->tok->kind == TK_name && strcmp(p->tok->u.name, word) == 0;
 }
 
+/* Words that the grammar asks for only where no name can stand: they are names elsewhere. */
+static bool
+is_free_word(Tok k)
+{
+	switch (k) {
+	case TK_in:
+	case TK_step:
+	case TK_stages:
+	case TK_default:
+	case TK_out:
+	case TK_inout:
+	case TK_strides: return true;
+	default: return false;
+	}
+}
+
+bool
+parse_is_name(const Parser *p)
+{
+	return parse_is(p, TK_name) || is_free_word(p->tok->kind);
+}
+
 bool
 parse_at_top(const Parser *p)
 {
@@ -77,6 +99,45 @@ parse_too_deep(Parser *p, Src src)
 	p->stop = true;
 }
 
+/* Text between two tokens of a line and its end that looks like the rest of a statement: "// 2;" */
+static bool
+is_commented_out(const char *s, size_t n)
+{
+	while (n && (s[n - 1] == ' ' || s[n - 1] == '\t' || s[n - 1] == '\r'))
+		n--;
+	return n > 2 && strchr(";,)", s[n - 1]);
+}
+
+/* Why other languages would take what the parser does not: the operator that begins or ends here, `if` within an
+ * expression, or `//` where an operand was to follow.  "" if no reason is known. */
+static const char *
+found_foreign(Parser *p)
+{
+	const Token *t = p->tok, *last = p->last;
+	const char *line = p->text + (last ? last->at + last->src.len : 0), *at = p->text + t->at, *comment;
+	bool same = last && last->src.line == t->src.line, joined = same && line == at;
+
+	if (p->prelude)
+		return "";
+	if (t->kind == TK_if)
+		return same ? foreign_operator(p->arena, "if", 2) : "";
+	for (int back = joined ? (int)last->src.len : 0; back >= 0; back--) {
+		const char *hint = t->kind < TK_slice ? ""
+		                                      : foreign_operator(p->arena, at - back, p->len - t->at + (size_t)back);
+
+		if (*hint)
+			return hint;
+	}
+	comment = last && !same ? memchr(line, '\n', p->len - (size_t)(line - p->text)) : NULL;
+	if (comment) {
+		size_t n = (size_t)(comment - line), skip = strspn(line, " \t");
+
+		if (n > skip + 2 && line[skip] == '/' && line[skip + 1] == '/' && is_commented_out(line, n))
+			return foreign_operator(p->arena, "//", 2);
+	}
+	return "";
+}
+
 const char *
 parse_found(Parser *p)
 {
@@ -86,7 +147,7 @@ parse_found(Parser *p)
 		return "the file ends";
 	return arena_printf(p->arena, "found `%.*s`%s", (int)(t->src.len > 40 ? 40 : t->src.len),
 	                    p->text + t->at,
-	                    t->kind == TK_name ? foreign_hint(p->arena, t->u.name) : "");
+	                    t->kind == TK_name ? foreign_hint(p->arena, t->u.name) : found_foreign(p));
 }
 
 bool
@@ -107,12 +168,12 @@ const char *
 parse_name(Parser *p, const char *what, Src *src)
 {
 	*src = p->tok->src;
-	if (parse_is(p, TK_name)) {
+	if (parse_is_name(p)) {
 		parse_next(p);
 		return p->last->u.name;
 	}
 	if (p->tok->kind >= TK_kernel && p->tok->kind <= TK_false)
-		parse_error(p, *src, "%s is a reserved word and cannot name %s: choose another name",
+		parse_error(p, *src, "%s is a word of the language and cannot name %s: choose another name",
 		            tok_name(p->tok->kind), what);
 	else
 		parse_error(p, *src, "expected a name for %s, but %s", what, parse_found(p));

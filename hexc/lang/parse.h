@@ -25,6 +25,8 @@ typedef struct Parser {
 /* ---- parse.c --------------------------------------------------------------------------------- */
 
 bool parse_is(const Parser *p, Tok k);
+/* A name, or a word that is reserved only where no name can stand (`step`). */
+bool parse_is_name(const Parser *p);
 /* At the end, or where a kernel or function starts? */
 bool parse_at_top(const Parser *p);
 /* Is the next token this (not reserved) word? */

@@ -213,7 +213,8 @@ parse_primary(Parser *p)
 	} else if (parse_accept(p, TK_lparen)) {
 		e = parse_expr(p);
 		parse_expect(p, TK_rparen, "to close the parenthesis");
-	} else if (parse_accept(p, TK_name)) {
+	} else if (parse_is_name(p)) {
+		parse_next(p);
 		if (parse_accept(p, TK_lparen)) {
 			int n;
 			Expr **arg = parse_list(p, TK_rparen, "in the call", &n);
@@ -225,8 +226,8 @@ parse_primary(Parser *p)
 		e->name = from->u.name;
 	} else {
 		if (from->kind >= TK_kernel && from->kind <= TK_false)
-			parse_error(p, from->src, "%s is a reserved word: expected an expression here",
-			            tok_name(from->kind));
+			parse_error(p, from->src, "%s is a word of the language: expected an expression here%s",
+			            tok_name(from->kind), from->kind == TK_if ? foreign_operator(p->arena, "if", 2) : "");
 		else
 			parse_error(p, from->src, "expected an expression, but %s", parse_found(p));
 		return node(p, EX_error, from);

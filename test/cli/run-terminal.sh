@@ -27,7 +27,7 @@ done
 # Words that are near; names of GPUs that begin so.
 says 2 "no command 'expalin', did you mean explain?" expalin
 says 2 "no command 'frob'; see hexc --help" frob
-says 2 'hexc --emit-ptx compiles it' examples/sort.hexc
+says 2 'missing command for examples/sort.hexc; use hexc compile' examples/sort.hexc
 says 2 'unknown option --chek, did you mean --check?' run --chek
 says 2 'unknown option --emti-ptx, did you mean --emit-ptx?' --emti-ptx
 says 2 '--nosuch; see --help' run --nosuch
