@@ -76,6 +76,21 @@ for f in $(grep -oE '\b(taskmap|hexc|infer|ptxgen|lib|examples|test|scripts)/[A-
 	[ -e "$f" ] || ls "$f"* >/dev/null 2>&1 || fail "README.md or CONTRIBUTING.md: there is no $f"
 done
 
+# Files that comments and documents name are there, but for those in history and in examples of names.
+git ls-files '*.c' '*.h' '*.def' '*.md' '*.sh' '*.py' '*.hexc' '*.5' '*.1' scripts | grep -v '^CHANGES' |
+	xargs grep -ohE '(^|[ "(`])(taskmap|hexc|infer|ptxgen|lib|examples|test|scripts)/[A-Za-z0-9_./*-]*[A-Za-z0-9_*]\.(c|h|def|hexc|py|sh|md|5|1|tsv)\b' |
+	sed 's/^[ "(`]*//' | LC_ALL=C sort -u >"$dir/named"
+while read -r f; do
+	case $f in *\** | */NAME* | */FILE.* | */X.* | */a.hexc | */my-* | *N.tsv | test/DIR/* | test/room/* | hexc/_*) continue ;; esac
+	[ -e "$f" ] || fail "$f is named, and not there: $(git grep -lF "$f" | head -2)"
+done <"$dir/named"
+
+# Numbers that hexc/IR.md has of the model's table.
+tr '\n' ' ' <hexc/IR.md | grep -oE '[0-9]+ +\(`[A-Z_]+` of infer/base/model.def' | tr -d '(`' | while read -r n name _; do
+	grep -Eq "^[A-Z]+\($name, $n," infer/base/model.def || echo "hexc/IR.md: $name is $n, and not in infer/base/model.def"
+done >"$dir/numbers"
+[ ! -s "$dir/numbers" ] || fail "$(cat "$dir/numbers")"
+
 # Prose is at most 118 columns wide; tables, programs and commands may be wider.
 for md in $(git ls-files '*.md'); do
 	awk '/^```/ { code = !code } !code && !/^\|/ && !/^    / { print FNR ": " $0 }' "$md" | LC_ALL=C.UTF-8 grep -E '^[0-9]+: .{119}' >"$dir/wide" &&

@@ -1,5 +1,5 @@
-/* ops.c - hexc ops: lists the operators of hexc_ops.h, and prints one operator's arguments, constants, limits, holes and
- * table of kernels from its program text (hexc-op(5)), as text or JSON. */
+/* ops.c - hexc ops: lists the operators of hexc_ops.h, and prints one's arguments, constants, limits, holes
+ * and table of kernels from its program text (hexc-op(5)), as text or JSON. */
 #include "hexc/cli/json.h"
 #include "lib/hexc_ops.h"
 #include <ctype.h>
@@ -101,8 +101,9 @@ take_arguments(OpPage *p, Items *to, const char *s, const char *hole, bool witho
 		len = piece(s, n);
 		colon = memchr(s, ':', len);
 		if (colon)
-			add(to, (Item){ trimmed(p, s, (size_t)(colon - s)),
-			                trimmed(p, colon + 1, len - (size_t)(colon + 1 - s)), hole, without });
+			add(to,
+			    (Item){ trimmed(p, s, (size_t)(colon - s)),
+			            trimmed(p, colon + 1, len - (size_t)(colon + 1 - s)), hole, without });
 	}
 }
 
@@ -185,11 +186,12 @@ closing(const char *s, int *depth)
 
 typedef enum Kind { KIND_none, KIND_const, KIND_tune, KIND_assume } Kind;
 
-/* Declarations between a kernel's arguments and its body begin with a word each, and may go on on the next line. */
+/* Reads a declaration between a kernel's arguments and its body: a word, and a list that may go on on the
+ * next line.  Returns the kind that the next line goes on with. */
 static Kind
 take_declaration(OpPage *p, Declared *d, Kind kind, const Line *l)
 {
-	static const char *const word[] = { [KIND_const] = "const ", [KIND_tune] = "tune ", [KIND_assume] = "assume " };
+	static const char *const word[] = { NULL, "const ", "tune ", "assume " }; /* by kind */
 	Items *to[] = { NULL, &d->constant, &d->tunable, &d->limit };
 	const char *s = l->code + strspn(l->code, " \t");
 
@@ -214,7 +216,7 @@ read_kernel(OpPage *p, Declared *d, const char *s, const char *kernel)
 
 	for (size_t n; *s; s += n + (s[n] != 0)) {
 		Line l = read_line(p, s, n = strcspn(s, "\n"));
-		const char *open = strchr(l.code, '('), *end;
+		const char *open = strchr(l.code, '('), *end, *after = NULL;
 
 		if (strncmp(l.code, "kernel ", 7) == 0 && open &&
 		    strcmp(trimmed(p, l.code + 7, (size_t)(open - l.code - 7)), kernel) == 0) {
@@ -225,13 +227,14 @@ read_kernel(OpPage *p, Declared *d, const char *s, const char *kernel)
 		}
 		if (part == ARGUMENTS) {
 			end = closing(l.code, &depth);
-			take_arguments(p, &d->argument, end ? cli_strndup(p->c, l.code, (size_t)(end - l.code)) : l.code,
-			               l.hole, l.without);
+			if (end)
+				after = end + 1, l.code[end - l.code] = 0;
+			take_arguments(p, &d->argument, l.code, l.hole, l.without);
 			if (l.pattern && strcmp(l.hole, "tensors") != 0)
 				take_arguments(p, &d->argument, l.pattern, l.hole, false);
 			if (!end)
 				continue;
-			l.code += end + 1 - l.code;
+			l.code += after - l.code;
 			part = DECLARATIONS;
 			kind = KIND_none;
 		}
@@ -297,7 +300,8 @@ is_written(const Item *x)
 	return strncmp(x->text, "out ", 4) == 0;
 }
 
-/* Adds what the chain's kernels declare, but for its workspace: tensors that one writes, and a later one reads. */
+/* Adds what the chain's kernels declare, except its workspace: tensors that one writes and a later one
+ * reads. */
 static void
 take_chain(OpPage *p, const Chain *c)
 {
@@ -316,7 +320,10 @@ take_chain(OpPage *p, const Chain *c)
 			for (int j = 0; j < c->n; j++) {
 				const Item *y = find(&stage[j].argument, x->name);
 
-				inner |= y && j != i && is_written(j < i ? y : x) && !is_written(j < i ? x : y);
+				if (y && j < i)
+					inner |= is_written(y) && !is_written(x);
+				if (y && j > i)
+					inner |= is_written(x) && !is_written(y);
 			}
 			if (!inner)
 				add(&p->all.argument, *x);
@@ -339,7 +346,8 @@ read_page(OpPage *p)
 		if (heading) {
 			const char *text = s + 2 + (s[2] == ' ');
 
-			append(&p->about, (Item){ "", cli_strndup(p->c, text, (size_t)(end - text)), NULL, false });
+			append(&p->about,
+			       (Item){ "", cli_strndup(p->c, text, (size_t)(end - text)), NULL, false });
 		}
 		if (l.hole)
 			take_hole(p, &l);
@@ -368,8 +376,8 @@ print_items(const char *title, const Items *l)
 
 		column += printf("%s", x->text);
 		if (x->hole)
-			printf("%*s %s %s", column < 44 ? 44 - column : 0, "", x->without ? "without" : "with",
-			       x->hole);
+			printf("%*s %s %s", column < 44 ? 44 - column : 0, "",
+			       x->without ? "without" : "with", x->hole);
 		putchar('\n');
 	}
 }

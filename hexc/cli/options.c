@@ -170,7 +170,8 @@ cli_no_command(const char *word)
 	if (best)
 		return cli_error(EXIT_USAGE, "no command '%s', did you mean %s? See hexc --help", word, best);
 	if (dot && strcmp(dot, ".hexc") == 0)
-		return cli_error(EXIT_USAGE, "missing command for %s; use hexc compile or hexc run, see hexc --help",
+		return cli_error(EXIT_USAGE,
+		                 "missing command for %s; use hexc compile or hexc run, see hexc --help",
 		                 word);
 	return cli_error(EXIT_USAGE, "no command '%s'; see hexc --help", word);
 }

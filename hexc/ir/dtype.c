@@ -36,6 +36,12 @@ dtype_is_float(DType d)
 }
 
 bool
+dtype_is_integer(DType d)
+{
+	return dtype_info[d].kind == K_sint || dtype_info[d].kind == K_uint;
+}
+
+bool
 dtype_is_sint(DType d)
 {
 	return dtype_info[d].kind == K_sint;

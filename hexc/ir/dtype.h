@@ -50,6 +50,7 @@ DType dtype_find(const char *name, size_t n);
 /* ---- as numbers ------------------------------------------------------------------------------ */
 
 bool dtype_is_float(DType d);
+bool dtype_is_integer(DType d); /* not bool */
 bool dtype_is_sint(DType d);
 /* Numbers of at most 8 bits, which may be packed; floats of them, whose arithmetic is that of wider types. */
 bool dtype_is_narrow(DType d);

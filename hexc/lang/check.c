@@ -189,7 +189,8 @@ check_mismatch(Lower *l, Src src, const Operand *x, const Operand *y)
 	DType dx = x->v.v->type.dtype, dy = y->v.v->type.dtype, to = richer(dx, dy);
 	const Operand *weak = dx == to ? y : x;
 	bool weak_is_bool = weak->v.v->type.dtype == D_bool;
-	const char *fix = arena_printf(l->arena, "%s(%s)", dtype_info[to].name, check_text(l, weak->e, "..."));
+	const char *fix = arena_printf(l->arena, "%s(%s)", dtype_info[to].name,
+	                               check_text(l, weak->e, "..."));
 
 	diag_error(l->diag, src, "%s is %s but %s is %s: write %s`%s`%s", check_quoted(l, x, "the left side"),
 	           dtype_info[dx].name, check_quoted(l, y, "the right side"), dtype_info[dy].name,

@@ -64,8 +64,8 @@ sym_add(Lower *l, const char *name, SymKind kind, Src src, Value v)
 			diag_note(l->diag, old->src, "`%s` is declared here", name);
 	} else if (kind == SY_const && dtype_find(name, strlen(name)) != D_COUNT) {
 		/* constants may be element types, and stand where these do */
-		diag_error(l->diag, src, "`%s` is an element type, a word of the language: choose another name",
-		           name);
+		diag_error(l->diag, src,
+		           "`%s` is an element type, a word of the language: choose another name", name);
 	} else if (strcmp(name, "block") == 0 || strcmp(name, "inf") == 0) {
 		diag_error(l->diag, src, "`%s` is built in: choose another name", name);
 	}

@@ -175,6 +175,8 @@ void lower_params(Lower *l);
 void lower_assumes(Lower *l);
 /* The element type of that name, or of the constant of that name; D_COUNT: none. */
 DType lower_find_dtype(const Lower *l, const char *name);
+/* Of an expression that may be a type as well as a value: a value of that name goes before the type. */
+DType lower_expr_dtype(const Lower *l, const Expr *e);
 /* The element type that a declaration names; D_COUNT: none, or none of that name, which is reported. */
 DType lower_dtype(Lower *l, const TypeSpec *t);
 /* Does it use constants only? */

@@ -2,18 +2,12 @@
 #include "hexc/lang/lower.h"
 #include <string.h>
 
-static DType
-named_dtype(const Lower *l, const Expr *e)
-{
-	return e->kind == EX_name ? lower_find_dtype(l, e->name) : D_COUNT;
-}
-
 bool
 lower_is_plain_dot(const Lower *l, const Expr *e)
 {
 	if (e->kind != EX_call || strcmp(e->name, "dot") != 0)
 		return false;
-	return e->narg == 2 || (e->narg == 3 && named_dtype(l, e->arg[2]) != D_COUNT);
+	return e->narg == 2 || (e->narg == 3 && lower_expr_dtype(l, e->arg[2]) != D_COUNT);
 }
 
 /* Others that it may name: f16 for f16, more bits for more range. */
@@ -80,7 +74,7 @@ dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *ac
 		           dtype_info[d].name, check_text(l, a->e, "a"));
 		return false;
 	}
-	if (e->narg != 3 || (want = named_dtype(l, e->arg[2])) == D_COUNT || (want == D_tf32 && d == D_tf32))
+	if (e->narg != 3 || (want = lower_expr_dtype(l, e->arg[2])) == D_COUNT || (want == D_tf32 && d == D_tf32))
 		return true;
 	if (!may_accumulate(d, want)) {
 		diag_error(l->diag, e->arg[2]->src, "`dot` of %s accumulates in %s, not in %s",
@@ -95,7 +89,7 @@ dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *ac
 static void
 round_operands(Lower *l, const Expr *e, Operand *o)
 {
-	if (e->narg != 3 || named_dtype(l, e->arg[2]) != D_tf32)
+	if (e->narg != 3 || lower_expr_dtype(l, e->arg[2]) != D_tf32)
 		return;
 	for (int i = 0; i < 2; i++) {
 		Type t = o[i].v.v->type;
@@ -225,7 +219,7 @@ dot_acc(Lower *l, const Expr *e, const Operand *acc, Type t)
 	Value zero = dtype_info[t.dtype].kind == K_flt ? value_flt(0) : value_int(0);
 	Operand given;
 
-	if (!acc && e->narg == 3 && named_dtype(l, e->arg[2]) == D_COUNT) {
+	if (!acc && e->narg == 3 && lower_expr_dtype(l, e->arg[2]) == D_COUNT) {
 		given = lower_operand(l, e->arg[2]);
 		acc = &given;
 	}

@@ -181,7 +181,8 @@ check_op(Lower *l, const OpRule *r, Src src, const Operand *o, DType d)
 	const Expr *e = value_is_const(&o[0].v) ? o[1].e : o[0].e;
 
 	if ((r->tok == TK_andand || r->tok == TK_oror) && d != D_bool) {
-		diag_error(l->diag, src, "`&&` and `||` join conditions, but `%s` is %s: compare it, as in `%s != 0`",
+		diag_error(l->diag, src,
+		           "`&&` and `||` join conditions, but `%s` is %s: compare it, as in `%s != 0`",
 		           check_text(l, e, "the operand"), dtype_info[d].name, check_text(l, e, "x"));
 		return false;
 	}

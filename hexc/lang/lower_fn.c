@@ -136,7 +136,7 @@ lower_fn_expr(Lower *l, const FnDecl *f, const Expr *e, int want, Value *out)
 
 	for (int i = 0; i < e->narg; i++) {
 		const Expr *x = e->arg[i];
-		DType d = x->kind == EX_name ? lower_find_dtype(l, x->name) : D_COUNT;
+		DType d = lower_expr_dtype(l, x);
 
 		arg[i] = d == D_COUNT ? handed(l, lower_operand(l, x))
 		                      : (Value){ .kind = VK_type, .i = (int64_t)d };

@@ -55,6 +55,14 @@ lower_find_dtype(const Lower *l, const char *name)
 }
 
 DType
+lower_expr_dtype(const Lower *l, const Expr *e)
+{
+	const Sym *s = e->kind == EX_name ? sym_find(l, e->name) : NULL;
+
+	return e->kind != EX_name || (s && s->val.kind != VK_type) ? D_COUNT : lower_find_dtype(l, e->name);
+}
+
+DType
 lower_dtype(Lower *l, const TypeSpec *t)
 {
 	DType d = t->name ? lower_find_dtype(l, t->name) : t->dtype;

@@ -108,29 +108,29 @@ is_commented_out(const char *s, size_t n)
 	return n > 2 && strchr(";,)", s[n - 1]);
 }
 
-/* Why other languages would take what the parser does not: the operator that begins or ends here, `if` within an
- * expression, or `//` where an operand was to follow.  "" if no reason is known. */
+/* What another language would read here: an operator that begins or ends at the token, `if` within an
+ * expression, or `//` before an operand.  "" if none of these. */
 static const char *
 found_foreign(Parser *p)
 {
 	const Token *t = p->tok, *last = p->last;
-	const char *line = p->text + (last ? last->at + last->src.len : 0), *at = p->text + t->at, *comment;
-	bool same = last && last->src.line == t->src.line, joined = same && line == at;
+	const char *line = p->text + (last ? last->at + last->src.len : 0), *at = p->text + t->at, *end;
+	bool same = last && last->src.line == t->src.line;
+	size_t joined = same && line == at ? last->src.len : 0;
 
 	if (p->prelude)
 		return "";
 	if (t->kind == TK_if)
 		return same ? foreign_operator(p->arena, "if", 2) : "";
-	for (int back = joined ? (int)last->src.len : 0; back >= 0; back--) {
-		const char *hint = t->kind < TK_slice ? ""
-		                                      : foreign_operator(p->arena, at - back, p->len - t->at + (size_t)back);
+	for (size_t back = joined + 1; back-- && t->kind >= TK_slice;) {
+		const char *hint = foreign_operator(p->arena, at - back, p->len - t->at + back);
 
 		if (*hint)
 			return hint;
 	}
-	comment = last && !same ? memchr(line, '\n', p->len - (size_t)(line - p->text)) : NULL;
-	if (comment) {
-		size_t n = (size_t)(comment - line), skip = strspn(line, " \t");
+	end = last && !same ? memchr(line, '\n', p->len - (size_t)(line - p->text)) : NULL;
+	if (end) {
+		size_t n = (size_t)(end - line), skip = strspn(line, " \t");
 
 		if (n > skip + 2 && line[skip] == '/' && line[skip + 1] == '/' && is_commented_out(line, n))
 			return foreign_operator(p->arena, "//", 2);
@@ -142,12 +142,12 @@ const char *
 parse_found(Parser *p)
 {
 	const Token *t = p->tok;
+	const char *hint = t->kind == TK_name ? foreign_hint(p->arena, t->u.name) : "";
 
 	if (t->kind == TK_end)
 		return "the file ends";
 	return arena_printf(p->arena, "found `%.*s`%s", (int)(t->src.len > 40 ? 40 : t->src.len),
-	                    p->text + t->at,
-	                    t->kind == TK_name ? foreign_hint(p->arena, t->u.name) : found_foreign(p));
+	                    p->text + t->at, *hint ? hint : found_foreign(p));
 }
 
 bool
@@ -194,12 +194,24 @@ parse_span(const Parser *p, const Token *from, const Token *to)
 	return (Src){ from->src.line, from->src.col, at > from->at ? (uint32_t)(at - from->at) : 1 };
 }
 
+/* An `if` that is no statement: `a if c else b`, `= if c { a } else { b }`. */
+static bool
+is_value_if(const Parser *p)
+{
+	const Token *last = p->last;
+
+	return parse_is(p, TK_if) && last && last->src.line == p->tok->src.line && last->kind != TK_semi &&
+	       last->kind != TK_lbrace && last->kind != TK_rbrace && last->kind != TK_else;
+}
+
 static void
 skip_stmt(Parser *p)
 {
 	int depth = 0;
+	bool value = false; /* braces end no statement */
 
 	for (;; parse_next(p)) {
+		value = value || is_value_if(p);
 		switch (p->tok->kind) {
 		case TK_end:
 		case TK_kernel:
@@ -209,7 +221,7 @@ skip_stmt(Parser *p)
 		case TK_rbrace:
 			if (depth == 0)
 				return;
-			if (--depth == 0) {
+			if (--depth == 0 && !value) {
 				parse_next(p);
 				return;
 			}
@@ -235,7 +247,7 @@ skip_stmt(Parser *p)
 		case TK_barrier:
 		case TK_return:
 		case TK_static_assert:
-			if (depth == 0)
+			if (depth == 0 && !value)
 				return;
 			break;
 		default: break;

@@ -226,8 +226,10 @@ parse_primary(Parser *p)
 		e->name = from->u.name;
 	} else {
 		if (from->kind >= TK_kernel && from->kind <= TK_false)
-			parse_error(p, from->src, "%s is a word of the language: expected an expression here%s",
-			            tok_name(from->kind), from->kind == TK_if ? foreign_operator(p->arena, "if", 2) : "");
+			parse_error(p, from->src,
+			            "%s is a word of the language: expected an expression here%s",
+			            tok_name(from->kind),
+			            from->kind == TK_if ? foreign_operator(p->arena, "if", 2) : "");
 		else
 			parse_error(p, from->src, "expected an expression, but %s", parse_found(p));
 		return node(p, EX_error, from);

@@ -24,7 +24,7 @@
  *   checker                  an independent checker
  *   explanations             explanations
  *
- * wgmma is not there yet: the targets use mma.sync. */
+ * Products of warpgroups are in test/infer/test_wgmma.c. */
 #include "infer/explain/impl.h"
 #include "infer/base/rates.h"
 #include "test/check.h"
