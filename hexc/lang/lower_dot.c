@@ -74,7 +74,8 @@ dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *ac
 		           dtype_info[d].name, check_text(l, a->e, "a"));
 		return false;
 	}
-	if (e->narg != 3 || (want = lower_expr_dtype(l, e->arg[2])) == D_COUNT || (want == D_tf32 && d == D_tf32))
+	want = e->narg == 3 ? lower_expr_dtype(l, e->arg[2]) : D_COUNT;
+	if (want == D_COUNT || (want == D_tf32 && d == D_tf32))
 		return true;
 	if (!may_accumulate(d, want)) {
 		diag_error(l->diag, e->arg[2]->src, "`dot` of %s accumulates in %s, not in %s",
