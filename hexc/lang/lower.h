@@ -95,6 +95,7 @@ typedef enum CountKind {
 	COUNT_last, /* the last of them, 0 if there is none */
 	COUNT_loop, /* the end of a loop, of which operand 0 is the first of them */
 	COUNT_less, /* where they end, of a comparison i < end: false in front of the first of them, too */
+	COUNT_first, /* where they begin */
 } CountKind;
 
 typedef struct Count {
@@ -305,6 +306,12 @@ void lower_count(Lower *l, CountKind kind, Op *o, int i, const Edge *edge, int64
  * or in front of `at`. */
 Val *edge_first(Block *b, Op *at, const Edge *e);
 Val *edge_end(Block *b, Op *at, const Edge *e);
+/* x, of extent 1 along dim, or 0 where no element of the edge exists, of a dim of that extent. */
+Val *lower_if_any(Lower *l, Src src, Val *x, int dim, const Edge *edge, int64_t extent);
+/* x, of which no edge is known along dim, of extent 1. */
+Val *lower_no_edge(Lower *l, Src src, Val *x, int dim);
+/* May elements of the tile be in front of the first of the tensor? */
+bool edge_has_front(const Lower *l, const Edge *e);
 /* Put the counts in. */
 void lower_counts(Lower *l);
 

@@ -307,10 +307,12 @@ last_element(Lower *l, Src src, const Value *x, int dim)
 	int64_t extent = x->v->type.shape[dim];
 	Value r = *x;
 
-	if (extent == 1)
-		return r;
-	r = lower_at(l, src, x, dim, ir_const(l->b, NULL, extent - 1));
-	lower_count(l, COUNT_last, r.v->def->in[0]->def, 1 + dim, x->edge[dim], extent);
+	if (extent > 1) {
+		r = lower_at(l, src, x, dim, ir_const(l->b, NULL, extent - 1));
+		lower_count(l, COUNT_last, r.v->def->in[0]->def, 1 + dim, x->edge[dim], extent);
+	}
+	r.edge[dim] = NULL;
+	r.v = lower_if_any(l, src, r.v, dim, x->edge[dim], extent);
 	return r;
 }
 

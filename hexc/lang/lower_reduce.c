@@ -1,5 +1,6 @@
 /* lower_reduce.c - reductions along a dimension, and means over the elements that exist. */
 #include "hexc/ir/access.h"
+#include "hexc/ir/facts.h"
 #include "hexc/lang/lower.h"
 
 Val *
@@ -57,6 +58,54 @@ lower_mean(Lower *l, const Expr *e)
 	x.v.edge[dim] = NULL;
 	lower_count(l, COUNT_all, x.v.v->def, 1, edge, extent);
 	return x.v;
+}
+
+/* Is it known that elements of the edge exist? */
+static bool
+edge_has_some(Lower *l, const Edge *e)
+{
+	const Op *at = l->b->last;
+
+	for (; e; e = e->also)
+		if (val_fact(l->k, e->start).lo < 0 || !at || !prove_inside(l->k, at, &e->start, 1, 1, e->size))
+			return false;
+	return true;
+}
+
+/* x without the edge along dim, of extent 1. */
+Val *
+lower_no_edge(Lower *l, Src src, Val *x, int dim)
+{
+	Type t = type_free(x->type), other = t;
+
+	if (t.rank == 1) {
+		other.shape[other.rank++] = 1;
+	} else {
+		other.rank--;
+		for (int d = dim; d < other.rank; d++)
+			other.shape[d] = t.shape[d + 1];
+	}
+	return put1(l, O_reshape, src, put1(l, O_reshape, src, x, other), t);
+}
+
+Val *
+lower_if_any(Lower *l, Src src, Val *x, int dim, const Edge *edge, int64_t extent)
+{
+	Type at = type_free(x->type), cond = at;
+	Value zero = value_int(0), end = value_int(extent);
+	Val *in[3];
+
+	if (edge_has_some(l, edge))
+		return x;
+	x = lower_no_edge(l, src, x, dim);
+	at.dtype = D_i32;
+	cond.dtype = D_bool;
+	in[0] = put2(l, O_lt, src, put_const(l, &zero, at, src), put_const(l, &end, at, src), cond);
+	lower_count(l, COUNT_first, in[0]->def, 0, edge, extent);
+	lower_count(l, COUNT_end, in[0]->def, 1, edge, extent);
+	in[1] = x;
+	in[2] = put_const(l, &zero, type_free(x->type), src);
+	return put_op(l, O_select, src, 3, in, type_free(x->type));
 }
 
 /* Which elements of a tile are inside of what it was read from. */
@@ -118,6 +167,15 @@ Val *
 edge_end(Block *b, Op *at, const Edge *e)
 {
 	return in_steps(b, at, ir_bin(b, at, O_sub, e->size, e->start), e->step);
+}
+
+bool
+edge_has_front(const Lower *l, const Edge *e)
+{
+	for (; e; e = e->also)
+		if (val_fact(l->k, e->start).lo < 0)
+			return true;
+	return false;
 }
 
 void
@@ -198,6 +256,8 @@ count_of(Lower *l, const Count *c, const uint32_t *writes)
 		first = first ? first : ir_const(b, at, 0);
 		first = ir_bin(b, at, O_max, first, edge_first(b, at, e));
 	}
+	if (c->kind == COUNT_first)
+		return first ? ir_bin(b, at, O_min, first, ir_const(b, at, c->extent)) : NULL;
 	if (first && c->kind == COUNT_all)
 		n = ir_bin(b, at, O_sub, n, first);
 	else if (first)
