@@ -308,12 +308,20 @@ Val *edge_first(Block *b, Op *at, const Edge *e);
 Val *edge_end(Block *b, Op *at, const Edge *e);
 /* x, of extent 1 along dim, or 0 where no element of the edge exists, of a dim of that extent. */
 Val *lower_if_any(Lower *l, Src src, Val *x, int dim, const Edge *edge, int64_t extent);
-/* x, of which no edge is known along dim, of extent 1. */
-Val *lower_no_edge(Lower *l, Src src, Val *x, int dim);
+/* v, which exists where x does; `reduced` is the dim along which v has one element of x's, or -1.  To pass bounds that
+ * is a choice between both, of which pass fold leaves v. */
+Val *lower_as_far(Lower *l, const Expr *e, Val *v, Val *x, int reduced);
 /* May elements of the tile be in front of the first of the tensor? */
 bool edge_has_front(const Lower *l, const Edge *e);
 /* Put the counts in. */
 void lower_counts(Lower *l);
+
+/* ---- lower_extreme.c --------------------------------------------------------------------------- */
+
+/* reduce_max (reduce_min) of x: of no numbers the smallest (largest) value. */
+Val *lower_put_extreme(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
+/* That again where nothing sees it, when the whole kernel is known. */
+void lower_extremes(Kernel *k);
 
 /* ---- lower_dot.c, lower_sparse.c, lower_lookup.c --------------------------------------------- */
 
@@ -393,6 +401,8 @@ void lower_static_assert(Lower *l, const Stmt *s);
 
 /* The function of prelude.def, read anew for each call; NULL: none. */
 const FnDecl *lower_prelude_text(Lower *l, const char *name, Src src);
+/* One of those that computes in the types of its arguments, whichever they are; NULL: none. */
+const FnDecl *lower_prelude_own(Lower *l, const char *name, Src src);
 bool lower_is_prelude(const char *name); /* one that programs may call */
 const char *lower_prelude_name(int n); /* of the n-th of those; NULL past the last */
 /* y, the value of f at x, with what is known of it beside its ops: select true, y, x.  y: it is nothing. */

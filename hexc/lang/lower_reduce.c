@@ -24,7 +24,8 @@ lower_reduce(Lower *l, const Expr *e, OpCode code)
 	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim) ||
 	    !check_dtype(l, O_add, x.v.v->type.dtype, e->src, x.e))
 		return value_none();
-	x.v.v = lower_put_reduce(l, e, code, x.v.v, dim);
+	x.v.v = code == O_reduce_sum ? lower_put_reduce(l, e, code, x.v.v, dim)
+	                             : lower_put_extreme(l, e, code, x.v.v, dim);
 	x.v.edge[dim] = NULL;
 	return x.v;
 }
@@ -72,9 +73,9 @@ edge_has_some(Lower *l, const Edge *e)
 	return true;
 }
 
-/* x without the edge along dim, of extent 1. */
-Val *
-lower_no_edge(Lower *l, Src src, Val *x, int dim)
+/* x, of extent 1 along dim, without the edge there, and without those of other dims of extent 1. */
+static Val *
+without_edge(Lower *l, Src src, Val *x, int dim)
 {
 	Type t = type_free(x->type), other = t;
 
@@ -89,6 +90,28 @@ lower_no_edge(Lower *l, Src src, Val *x, int dim)
 }
 
 Val *
+lower_as_far(Lower *l, const Expr *e, Val *v, Val *x, int reduced)
+{
+	Type t = type_free(v->type), cond = t;
+	Value yes = value_bool(true);
+	Val *in[3] = { NULL, v, x };
+
+	if (reduced >= 0) {
+		in[2] = lower_put_slice(l, e->src, x, reduced, 0, 1);
+		t.dtype = dtype_is_float(x->type.dtype) ? D_f32 : D_i32;
+		if (x->type.dtype != t.dtype)
+			in[2] = put1(l, O_cast, e->src, in[2], t);
+		in[2] = lower_put_reduce(l, e, O_reduce_max, in[2], reduced);
+	}
+	t.dtype = v->type.dtype;
+	cond.dtype = D_bool;
+	if (in[2]->type.dtype != t.dtype)
+		in[2] = put1(l, O_cast, e->src, in[2], t);
+	in[0] = put_const(l, &yes, cond, e->src);
+	return put_op(l, O_select, e->src, 3, in, t);
+}
+
+Val *
 lower_if_any(Lower *l, Src src, Val *x, int dim, const Edge *edge, int64_t extent)
 {
 	Type at = type_free(x->type), cond = at;
@@ -97,7 +120,7 @@ lower_if_any(Lower *l, Src src, Val *x, int dim, const Edge *edge, int64_t exten
 
 	if (edge_has_some(l, edge))
 		return x;
-	x = lower_no_edge(l, src, x, dim);
+	x = without_edge(l, src, x, dim);
 	at.dtype = D_i32;
 	cond.dtype = D_bool;
 	in[0] = put2(l, O_lt, src, put_const(l, &zero, at, src), put_const(l, &end, at, src), cond);

@@ -9,7 +9,7 @@
  * Elements outside of a tensor are in no combination.  Those past its end come last: a scan never reads them, a
  * reduction compares with the end.  Those before its first element are made what changes nothing where an
  * operation combines, and are compared with the first where a function does.  Results have the edges of the
- * operands (`as_far`), which the reshapes and the shared tile on the way lose. */
+ * operands (`lower_as_far`), which the reshapes and the shared tile on the way lose. */
 #include "hexc/ir/number.h"
 #include "hexc/lang/lower.h"
 #include "taskmap/levels.h"
@@ -99,6 +99,8 @@ read_scan(Lower *l, const Expr *e, Scan *s)
 		return false;
 	}
 	s->fn = e->arg[0]->kind == EX_name ? lower_find_fn(l, e->arg[0]->name, e->src) : NULL;
+	if (!s->fn && e->arg[0]->kind == EX_name)
+		s->fn = lower_prelude_own(l, e->arg[0]->name, e->src);
 	if (!s->fn) {
 		diag_error(l->diag, e->arg[0]->src,
 		           "`%s` combines with a function of the program: `%s` is none", e->name,
@@ -353,10 +355,24 @@ together(Lower *l, const Scan *s, int n, const Value *part, Type whole)
 	return put1(l, O_reshape, src, all, whole);
 }
 
+/* A NaN among what max and min combine becomes what changes nothing: of two NaNs they make one. */
+static void
+clear_nan(Lower *l, Scan *s)
+{
+	const Type *t = &s->v[0].v->type;
+	Value nothing;
+
+	if (s->fn || (s->op != O_max && s->op != O_min) || !dtype_is_float(t->dtype))
+		return;
+	nothing = value_of(put_const(l, &s->before, type_free(*t), s->e->src));
+	combine(l, s, s->v, &nothing);
+}
+
 /* In steps of 1, 2, 4 ... places. */
 static bool
 scan_places(Lower *l, Scan *s)
 {
+	clear_nan(l, s);
 	for (int64_t n = 1; n < s->v[0].v->type.shape[s->dim]; n *= 2) {
 		Value from[RESULT_MAX];
 
@@ -424,32 +440,7 @@ resize_all(Lower *l, Scan *s, int64_t extent)
 		s->v[i].v = lower_resized(l, s->e->src, s->v[i].v, s->dim, extent);
 }
 
-/* v, which exists where every x does that it was made of; `one`: has one element along the dim.  Pass bounds finds
- * that of a choice, of which pass fold leaves v; it has lost the edges at the reshapes that scans are made by, and
- * at shared tiles. */
-static Val *
-as_far(Lower *l, const Scan *s, bool one, Val *v, const Value *x)
-{
-	Value yes = value_bool(true);
-	Type cond = type_free(v->type);
-
-	cond.dtype = D_bool;
-	for (int i = 0; i < s->n; i++) {
-		Val *in[3] = { NULL, v, x[i].v };
-
-		if (one) {
-			in[2] = lower_put_slice(l, s->e->src, x[i].v, s->dim, 0, 1);
-			in[2] = lower_no_edge(l, s->e->src, in[2], s->dim);
-		}
-		in[0] = put_const(l, &yes, cond, s->e->src);
-		if (in[2]->type.dtype != v->type.dtype)
-			in[2] = put1(l, O_cast, s->e->src, in[2], type_free(v->type));
-		v = put_op(l, O_select, s->e->src, 3, in, type_free(v->type));
-	}
-	return v;
-}
-
-/* The edges of x, of which the scan is made. */
+/* The edges of x, of which the scan is made; `one`: an element along the dim. */
 static void
 all_as_far(Lower *l, Scan *s, bool one, const Value *x)
 {
@@ -459,7 +450,8 @@ all_as_far(Lower *l, Scan *s, bool one, const Value *x)
 		for (int d = 0; d < s->v[0].v->type.rank; d++)
 			ragged = ragged || x[i].edge[d];
 	for (int i = 0; ragged && i < s->n; i++)
-		s->v[i].v = as_far(l, s, one, s->v[i].v, x);
+		for (int j = 0; j < s->n; j++)
+			s->v[i].v = lower_as_far(l, s->e, s->v[i].v, x[j].v, one ? s->dim : -1);
 }
 
 /* Is v, as it is read from a tensor, 0 outside of it? */

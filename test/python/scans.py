@@ -182,7 +182,7 @@ class Case:
             info = np.finfo(np.float32) if flt else np.iinfo(self.numpy)
             least, most = (-np.inf, np.inf) if flt else (np.float32(info.min), np.float32(info.max))
             return {"sum": 0, "reduce_max": least, "reduce_min": most}[f]
-        return {"sum": np.ma.sum, "reduce_max": np.ma.max, "reduce_min": np.ma.min}[f](y)
+        return {"sum": lambda y: np.ma.sum(y, dtype=y.dtype), "reduce_max": np.ma.max, "reduce_min": np.ma.min}[f](y)
 
 
 def cases():
