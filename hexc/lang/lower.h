@@ -308,20 +308,13 @@ Val *edge_first(Block *b, Op *at, const Edge *e);
 Val *edge_end(Block *b, Op *at, const Edge *e);
 /* x, of extent 1 along dim, or 0 where no element of the edge exists, of a dim of that extent. */
 Val *lower_if_any(Lower *l, Src src, Val *x, int dim, const Edge *edge, int64_t extent);
-/* v, which exists where x does; `reduced` is the dim along which v has one element of x's, or -1.  To pass bounds that
- * is a choice between both, of which pass fold leaves v. */
+/* v, which exists where x does; `reduced` is the dim along which v has one element of x's, or -1.  To pass
+ * bounds that is a choice between both, of which pass fold leaves v. */
 Val *lower_as_far(Lower *l, const Expr *e, Val *v, Val *x, int reduced);
 /* May elements of the tile be in front of the first of the tensor? */
 bool edge_has_front(const Lower *l, const Edge *e);
 /* Put the counts in. */
 void lower_counts(Lower *l);
-
-/* ---- lower_extreme.c --------------------------------------------------------------------------- */
-
-/* reduce_max (reduce_min) of x: of no numbers the smallest (largest) value. */
-Val *lower_put_extreme(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
-/* That again where nothing sees it, when the whole kernel is known. */
-void lower_extremes(Kernel *k);
 
 /* ---- lower_dot.c, lower_sparse.c, lower_lookup.c --------------------------------------------- */
 

@@ -424,8 +424,8 @@ is_extent(const Lower *l, const Val *x)
 
 	if (val_fact(l->k, x).lo >= 0)
 		return true;
-	return o && (o->code == O_mul || o->code == O_add) && type_is_index(&x->type) && is_extent(l, o->in[0]) &&
-	       is_extent(l, o->in[1]);
+	return o && (o->code == O_mul || o->code == O_add) && type_is_index(&x->type) &&
+	       is_extent(l, o->in[0]) && is_extent(l, o->in[1]);
 }
 
 /* What is known of an integer's range. */
@@ -441,14 +441,15 @@ range_of(const Lower *l, const Value *x)
 	return (Fact){ 1, x->i, x->i };
 }
 
-/* Is (a + (b - 1)) / b their quotient rounded up, of type d?  It is where a is not negative and b is positive,
- * unless the sum wraps around. */
+/* Is (a + (b - 1)) / b their quotient rounded up, of type d?  It is where a is not negative and b is
+ * positive, unless the sum wraps around. */
 static bool
 rounds_up(DType d, Fact a, Fact b)
 {
 	int64_t most;
 
-	return !dtype_past_i64(d) && a.lo >= 0 && b.lo >= 1 && add64(a.hi, b.hi - 1, &most) && most <= num_max(d);
+	return !dtype_past_i64(d) && a.lo >= 0 && b.lo >= 1 && add64(a.hi, b.hi - 1, &most) &&
+	       most <= num_max(d);
 }
 
 /* x where `condition` holds, else y. */
@@ -471,8 +472,8 @@ op2(Lower *l, const Expr *e, Tok op, Value x, Value y)
 	return lower_op2(l, op, e->src, (Operand){ x, e }, (Operand){ y, e });
 }
 
-/* a / b rounded up, of any signs: a quotient truncates, so that one above 0 is that of what is one nearer to 0, and
- * one more. */
+/* a / b rounded up, of any signs.  A quotient truncates: one above 0, rounded up, is 1 more than the quotient
+ * of the number one nearer to 0. */
 static Value
 quotient_up(Lower *l, const Expr *e, Operand a, Operand b, DType d)
 {

@@ -26,7 +26,9 @@ lower_prelude_own(Lower *l, const char *name, Src src)
 {
 	const Prelude *p = shown(name);
 
-	return p && (p->kind == PRELUDE_own || p->kind == PRELUDE_number) ? lower_prelude_text(l, name, src) : NULL;
+	if (!p || (p->kind != PRELUDE_own && p->kind != PRELUDE_number))
+		return NULL;
+	return lower_prelude_text(l, name, src);
 }
 
 bool

@@ -2,6 +2,7 @@
 #include "hexc/ir/access.h"
 #include "hexc/ir/facts.h"
 #include "hexc/lang/lower.h"
+#include <math.h>
 
 Val *
 lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
@@ -15,6 +16,20 @@ lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
 	return v;
 }
 
+/* reduce_max (reduce_min) of x.  A NaN counts as an element that is not there, so that the result of none is
+ * -inf (inf): steps of NaN and NaN make NaN, which pass late leaves where nothing sees it. */
+static Val *
+put_extreme(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
+{
+	Val *r = lower_put_reduce(l, e, code, x, dim);
+	Value none = value_flt(code == O_reduce_max ? -(double)INFINITY : (double)INFINITY);
+
+	if (!dtype_is_float(x->type.dtype))
+		return r;
+	code = code == O_reduce_max ? O_max : O_min;
+	return put2(l, code, e->src, r, put_const(l, &none, r->type, e->src), r->type);
+}
+
 Value
 lower_reduce(Lower *l, const Expr *e, OpCode code)
 {
@@ -25,7 +40,7 @@ lower_reduce(Lower *l, const Expr *e, OpCode code)
 	    !check_dtype(l, O_add, x.v.v->type.dtype, e->src, x.e))
 		return value_none();
 	x.v.v = code == O_reduce_sum ? lower_put_reduce(l, e, code, x.v.v, dim)
-	                             : lower_put_extreme(l, e, code, x.v.v, dim);
+	                             : put_extreme(l, e, code, x.v.v, dim);
 	x.v.edge[dim] = NULL;
 	return x.v;
 }
@@ -68,7 +83,8 @@ edge_has_some(Lower *l, const Edge *e)
 	const Op *at = l->b->last;
 
 	for (; e; e = e->also)
-		if (val_fact(l->k, e->start).lo < 0 || !at || !prove_inside(l->k, at, &e->start, 1, 1, e->size))
+		if (val_fact(l->k, e->start).lo < 0 || !at ||
+		    !prove_inside(l->k, at, &e->start, 1, 1, e->size))
 			return false;
 	return true;
 }

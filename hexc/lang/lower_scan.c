@@ -6,8 +6,8 @@
  * group.  Lines that the levels do not divide are made longer by way of a shared tile, which pass pad does
  * away with.
  *
- * Elements outside of a tensor are in no combination.  Those past its end come last: a scan never reads them, a
- * reduction compares with the end.  Those before its first element are made what changes nothing where an
+ * Elements outside of a tensor are in no combination.  Those past its end come last: a scan never reads them,
+ * a reduction compares with the end.  Those before its first element are made what changes nothing where an
  * operation combines, and are compared with the first where a function does.  Results have the edges of the
  * operands (`lower_as_far`), which the reshapes and the shared tile on the way lose. */
 #include "hexc/ir/number.h"
@@ -213,8 +213,8 @@ reaches(Lower *l, const Scan *s, Type t, int64_t step, int64_t start)
 	return v;
 }
 
-/* Where neighbour j of every c exists, which it does with the last of its elements: that a function combines, or
- * NULL: everywhere. */
+/* Where neighbour j of every c exists, as the last of its elements does; NULL: everywhere, or no function
+ * combines them. */
 static Val *
 neighbour_exists(Lower *l, const Scan *s, int64_t c, int64_t j, Type t)
 {
@@ -399,9 +399,11 @@ scan_groups(Lower *l, Scan *s, int level, bool before)
 	for (int64_t j = 0; j < c; j++)
 		for (int i = 0; i < s->n; i++)
 			part[1 + j][i] = every(l, s, s->v[i], c, j);
-	for (int64_t j = 1; j < c; j++)
-		if (!scan_step(l, s, neighbour_exists(l, s, c, j - 1, part[j][0].v->type), part[j], part[1 + j]))
+	for (int64_t j = 1; j < c; j++) {
+		inside = neighbour_exists(l, s, c, j - 1, part[j][0].v->type);
+		if (!scan_step(l, s, inside, part[j], part[1 + j]))
 			return false;
+	}
 	memcpy(groups.v, part[c], sizeof groups.v);
 	groups.width = s->width * c;
 	if (!scan_before(l, &groups, level + 1))
