@@ -210,8 +210,11 @@ execute(Cli *c, const What *w, Exec exec, hexc_gpu *g)
 	}
 	if (!status)
 		status = saves(c, &a, exec, true);
-	if (!status && check && run_check(&a, exec != EXEC_TILE))
-		wrong = EXIT_WRONG;
+	if (!status && check) {
+		int found = run_check(&a, exec != EXEC_TILE);
+
+		wrong = wrong ? wrong : found;
+	}
 	if (!status)
 		status = run_expect(c, &a, exec != EXEC_TILE);
 	if (!status && !wrong)
