@@ -139,5 +139,7 @@ run_check(const Args *a, bool device)
 		if (found && status != EXIT_WRONG)
 			status = found;
 	}
+	if (status == EXIT_UNJUDGED && a->lost[0])
+		printf("  %s\n", a->lost);
 	return status;
 }

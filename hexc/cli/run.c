@@ -134,6 +134,8 @@ run_tile(Cli *c, Args *a, bool bounds, bool print)
 	cli_progress_end(&said.progress);
 	if (said.n && (print || code))
 		fwrite(said.s, 1, said.n, stdout);
+	if (!code)
+		memcpy(a->lost, why, sizeof a->lost);
 	return code ? cli_error(cli_status(code), "%s", why[0] ? why : hexc_strerror(code)) : 0;
 }
 
