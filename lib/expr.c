@@ -83,20 +83,64 @@ operator_text(OpCode op, int *level)
 	}
 }
 
-/* (x + (c - 1)) / c is how a ceil(x, c) arrives: its x, or -1. */
-static ExprRef
-ceil_of(const ExprTable *t, const ExprNode *div)
+static bool
+not_negative(const ExprTable *t, ExprRef e)
+{
+	const ExprNode *n = &t->node[e];
+
+	switch (n->op) {
+	case O_none: return t->from_0 && t->from_0[n->imm];
+	case O_const: return n->imm >= 0;
+	case O_add:
+	case O_mul:
+	case O_div:
+	case O_min: return not_negative(t, n->in[0]) && not_negative(t, n->in[1]);
+	case O_max: return not_negative(t, n->in[0]) || not_negative(t, n->in[1]);
+	case O_mod: return not_negative(t, n->in[0]);
+	default: return false;
+	}
+}
+
+static bool
+is_number(const ExprTable *t, ExprRef e, int64_t x)
+{
+	return e >= 0 && t->node[e].op == O_const && t->node[e].imm == x;
+}
+
+/* (x + (c - 1)) / c is how a ceil(x, c) of x from 0 on arrives. */
+static bool
+ceil_from_0(const ExprTable *t, const ExprNode *div, ExprRef arg[2])
 {
 	const ExprNode *sum = &t->node[div->in[0]], *c = &t->node[div->in[1]];
 
-	if (sum->op == O_add && c->op == O_const && t->node[sum->in[1]].op == O_const &&
-	    t->node[sum->in[1]].imm == c->imm - 1)
-		return sum->in[0];
-	if (sum->op == O_sub && c->op != O_const && t->node[sum->in[1]].op == O_const &&
-	    t->node[sum->in[1]].imm == 1 && t->node[sum->in[0]].op == O_add &&
-	    t->node[sum->in[0]].in[1] >= 0 && t->node[sum->in[0]].in[1] == div->in[1])
-		return t->node[sum->in[0]].in[0];
-	return -1;
+	arg[1] = div->in[1];
+	if (sum->op == O_add && c->op == O_const && is_number(t, sum->in[1], c->imm - 1))
+		arg[0] = sum->in[0];
+	else if (sum->op == O_sub && c->op != O_const && is_number(t, sum->in[1], 1) &&
+	         t->node[sum->in[0]].op == O_add && t->node[sum->in[0]].in[1] == div->in[1])
+		arg[0] = t->node[sum->in[0]].in[0];
+	else
+		return false;
+	return not_negative(t, arg[0]) && not_negative(t, arg[1]);
+}
+
+/* (x - s) / c + s that of others, s being 1 above 0 and else 0. */
+static bool
+ceil_of_any(const ExprTable *t, const ExprNode *sum, ExprRef arg[2])
+{
+	const ExprNode *div = &t->node[sum->in[0]], *one = &t->node[sum->in[1]], *less, *above;
+
+	if (div->op != O_div || one->op != O_select || !is_number(t, one->in[1], 1) ||
+	    !is_number(t, one->in[2], 0))
+		return false;
+	less = &t->node[div->in[0]];
+	above = &t->node[one->in[0]];
+	if (less->op != O_sub || less->in[1] != sum->in[1] || above->op != O_lt ||
+	    !is_number(t, above->in[0], 0) || above->in[1] != less->in[0])
+		return false;
+	arg[0] = less->in[0];
+	arg[1] = div->in[1];
+	return true;
 }
 
 static void write_node(Text *s, const ExprTable *t, ExprRef e, int level);
@@ -117,6 +161,7 @@ static void
 write_node(Text *s, const ExprTable *t, ExprRef e, int level)
 {
 	const ExprNode *n = &t->node[e];
+	ExprRef arg[2];
 	int own, args = 0;
 	const char *op;
 
@@ -129,8 +174,7 @@ write_node(Text *s, const ExprTable *t, ExprRef e, int level)
 			text_printf(s, "%lld", (long long)n->imm);
 		return;
 	}
-	if (n->op == O_div && ceil_of(t, n) >= 0) {
-		ExprRef arg[2] = { ceil_of(t, n), n->in[1] };
+	if ((n->op == O_div && ceil_from_0(t, n, arg)) || (n->op == O_add && ceil_of_any(t, n, arg))) {
 		write_call(s, t, "ceil", arg, 2);
 		return;
 	}

@@ -565,7 +565,8 @@ typedef struct hexc_run_opts {
 	void *user;
 	void (*print)(void *user, const char *text, size_t n); /* what `print` of the program says, in
 	                         * pieces, block after block; at most 1 MiB; NULL: dropped */
-	char *why;              /* why_size bytes for one sentence on a failure; NULL is allowed */
+	char *why;              /* why_size bytes for one sentence on a failure, or, where bounds are asked
+	                         * for, on which value of the program lost its bound; NULL is allowed */
 	size_t why_size;
 	const hexc_workers *workers; /* who runs blocks; NULL is allowed */
 } hexc_run_opts;
@@ -578,7 +579,7 @@ typedef struct hexc_run_opts {
  * any correct execution of the kernel (any order of sums, any hardware's accurate-enough exp) and
  * t the result here.  0: every correct execution gives exactly t.  Elements the kernel does not
  * write keep what bound held; those that it updates atomically count that as the bound of what was there.
- * INFINITY: no bound is known.
+ * INFINITY: no bound is known; on HEXC_OK why then says of which value first.
  *
  * Returns HEXC_OK, E_ARGS, E_LIMIT, E_NOMEM, E_INVALID, or E_SOURCE when the program itself goes
  * wrong on these arguments (an index before the start of a tensor, ...); the sentence is in why. */

@@ -138,6 +138,7 @@ module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 {
 	Arena *a = &m->arena;
 	const char **name = NEWN(a, const char *, k->nparam);
+	bool *from_0 = NEWN(a, bool, k->nparam);
 
 	if (k->nparam > HEXC_MAX_PARAMS) {
 		diag_error(k->unit->diag, k->src,
@@ -151,7 +152,10 @@ module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 	mk->param = NEWN(a, ModParam, k->nparam);
 	for (int i = 0; i < k->nparam; i++)
 		name[i] = mk->param[i].name = keep(m, k->param[i].name);
+	for (int i = 0; i < k->nparam; i++)
+		from_0[i] = k->param[i].kind != P_tensor && val_fact(k, k->param[i].val).lo >= 0;
 	mk->expr.name = name;
+	mk->expr.from_0 = from_0;
 	for (int i = 0; i < k->nparam; i++)
 		declare_param(m, mk, k, i);
 	declare_grid(m, mk, k);

@@ -20,7 +20,8 @@ typedef struct TileJob {
 	Arena arena;
 	Diag diag;
 	Unit unit;
-	double doubt; /* > 0: no bound counts */
+	double cell[BOUND_CELLS]; /* BOUND_DOUBT > 0: no bound counts */
+	BoundOps ops;
 	int code;
 } TileJob;
 
@@ -137,7 +138,7 @@ interp_args(TileJob *j, const Kernel *k, int *n)
 			*n += BOUND_SUMS;
 		}
 	}
-	a[(*n)++] = (InterpArg){ &j->doubt, 1, 0, 0 };
+	a[(*n)++] = (InterpArg){ j->cell, BOUND_CELLS, 0, 0 };
 	return a;
 }
 
@@ -160,7 +161,7 @@ run_tile(void *user)
 	if (!k)
 		return;
 	if (wants_bounds(j)) {
-		twin = bound_kernel(k);
+		twin = bound_kernel(k, &j->ops);
 		if (!twin)
 			bounds_unknown(j);
 	}
@@ -169,8 +170,38 @@ run_tile(void *user)
 	                             : interp_run(k, args, j->mk->nparam, &opt));
 	if (twin && j->code == HEXC_OK)
 		end_sums(j, k, args);
-	if (j->doubt > 0)
+	if (j->cell[BOUND_DOUBT] > 0)
 		bounds_unknown(j);
+}
+
+/* Has an element of what was written no bound? */
+static bool
+some_unknown(const TileJob *j)
+{
+	for (int i = 0; i < j->mk->nparam; i++) {
+		int64_t n = arg_count(&j->mk->param[i], &j->arg[i]);
+
+		if (j->mk->param[i].written && j->arg[i].bound)
+			for (int64_t e = 0; e < n; e++)
+				if (!(j->arg[i].bound[e] < (double)INFINITY))
+					return true;
+	}
+	return false;
+}
+
+/* Which value was the first to lose its bound. */
+static void
+explain_loss(const TileJob *j, const hexc_run_opts *o)
+{
+	const char *why;
+	const Op *op = bound_lost(&j->ops, j->cell[BOUND_LOST], &why);
+	const char *name = op && op->nout ? op->out[0]->name : NULL;
+
+	if (!op || !o->why || !o->why_size || !some_unknown(j))
+		return;
+	snprintf(o->why, o->why_size, "%s:%u:%u: no bound is known of %s%s%s: %s", j->m->file,
+	         (unsigned)op->src.line, (unsigned)op->src.col, name ? "`" : "", name ? name : "the value here",
+	         name ? "`" : "", why);
 }
 
 /* The sentence in o->why. */
@@ -242,6 +273,8 @@ hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg, const hexc_ru
 		explain(&j, &o, code, true);
 	else
 		explain(&j, &o, code = j.code, false);
+	if (!code)
+		explain_loss(&j, &o);
 	arena_free(&j.arena);
 	return code;
 }

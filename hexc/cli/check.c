@@ -66,7 +66,7 @@ judge(Verdict *v, const Tensor *t, const unsigned char *data, const Each *w)
 	}
 	if (r != 0 && !(err / fabs(r) <= v->rel))
 		v->rel = isnan(err) ? (double)INFINITY : err / fabs(r);
-	if (isinf(bound)) {
+	if (!(bound < (double)INFINITY)) {
 		v->unjudged++;
 		return;
 	}
@@ -104,12 +104,12 @@ report(const Tensor *t, const Verdict *v)
 	if (v->unjudged) {
 		printf(": NOT JUDGED, no bound is known for %llu of %llu elements\n",
 		       (unsigned long long)v->unjudged, (unsigned long long)v->n);
-		return EXIT_WRONG;
+		return EXIT_UNJUDGED;
 	}
 	if (v->unwritten) {
 		printf(": NOT JUDGED, the program leaves %llu of %llu elements unwritten\n",
 		       (unsigned long long)v->unwritten, (unsigned long long)v->n);
-		return EXIT_WRONG;
+		return EXIT_UNJUDGED;
 	}
 	printf(v->abs > 0 ? " (%.2g of the bound): right\n" : ": right\n", v->share);
 	return 0;
@@ -129,14 +129,17 @@ run_judge(const Tensor *t, const unsigned char *data)
 int
 run_check(const Args *a, bool device)
 {
-	int status = 0;
+	int status = 0, found;
 
 	for (int i = 0; i < a->n; i++) {
 		const Tensor *t = &a->t[i];
 		if (t->info.kind != HEXC_POINTER || !t->info.written)
 			continue;
-		if (run_judge(t, device ? t->device : t->tile))
-			status = EXIT_WRONG;
+		found = run_judge(t, device ? t->device : t->tile);
+		if (found && status != EXIT_WRONG)
+			status = found;
 	}
+	if (status == EXIT_UNJUDGED && a->lost[0])
+		printf("  %s\n", a->lost);
 	return status;
 }

@@ -13,6 +13,7 @@ enum {
 	EXIT_USAGE = 2,
 	EXIT_WRONG = 3,   /* a result is wrong, or the simulator found a fault */
 	EXIT_TROUBLE = 4, /* out of memory or budget, device trouble, an output that cannot be written */
+	EXIT_UNJUDGED = 5, /* --check found nothing wrong, but could not judge all */
 };
 
 #if defined(__GNUC__)

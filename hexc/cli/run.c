@@ -134,6 +134,8 @@ run_tile(Cli *c, Args *a, bool bounds, bool print)
 	cli_progress_end(&said.progress);
 	if (said.n && (print || code))
 		fwrite(said.s, 1, said.n, stdout);
+	if (!code)
+		memcpy(a->lost, why, sizeof a->lost);
 	return code ? cli_error(cli_status(code), "%s", why[0] ? why : hexc_strerror(code)) : 0;
 }
 
@@ -210,8 +212,11 @@ execute(Cli *c, const What *w, Exec exec, hexc_gpu *g)
 	}
 	if (!status)
 		status = saves(c, &a, exec, true);
-	if (!status && check && run_check(&a, exec != EXEC_TILE))
-		wrong = EXIT_WRONG;
+	if (!status && check) {
+		int found = run_check(&a, exec != EXEC_TILE);
+
+		wrong = wrong ? wrong : found;
+	}
 	if (!status)
 		status = run_expect(c, &a, exec != EXEC_TILE);
 	if (!status && !wrong)

@@ -28,7 +28,7 @@ int run_on(Cli *c, hexc_gpu *g);
  * EXIT_WRONG. */
 int run_check(const Args *a, bool device);
 
-/* Compare elements of t with t->tile, within t->bound; prints one line.  0 or EXIT_WRONG. */
+/* Compare elements of t with t->tile, within t->bound; prints one line.  0, EXIT_WRONG or EXIT_UNJUDGED. */
 int run_judge(const Tensor *t, const unsigned char *data);
 /* Compare t->device (or t->tile) with the files that --expect names; prints one line for each.  0,
  * EXIT_WRONG, or another status with the reason printed. */

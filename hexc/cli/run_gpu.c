@@ -233,7 +233,7 @@ cli_measure(Cli *c)
 		found = run_line(line, g);
 		printf("\004%d\n", found);
 		status = cli_flush();
-		if (found >= EXIT_WRONG)
+		if (found == EXIT_WRONG || found == EXIT_TROUBLE)
 			break;
 	}
 	hexc_gpu_close(g);

@@ -59,6 +59,7 @@ typedef struct Args {
 	Tensor *t;
 	int n;
 	hexc_arg *arg; /* sizes and scalars set; ptr and bytes by whoever runs */
+	char lost[400]; /* which value of the program has no bound; "": all have, or it is not known */
 } Args;
 
 /* Read the --arg options, solve the sizes, allocate and fill.  0, or a status with the reason printed. */

@@ -39,6 +39,10 @@ bool index_equal(const Op *at, const Val *x, const Val *y);
 /* start[0] + .. + start[n-1] + extent <= size whenever op `at` runs? */
 bool prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size);
 
+/* Is no element of float v a NaN, or below 0 (a NaN may be among them)?  False: not known (facts_float.c). */
+typedef enum FloatKind { FLOAT_NAN, FLOAT_BELOW_0 } FloatKind;
+bool float_never(const Val *v, FloatKind kind);
+
 /* Is a value another one in other blocks of the grid?  NO: it is the same in all; MAYBE: who knows. */
 typedef enum Differs { DIFFERS_UNSEEN, DIFFERS_NO, DIFFERS_MAYBE, DIFFERS_YES } Differs;
 /* Of all that ops of the body read, by id. */

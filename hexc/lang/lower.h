@@ -95,6 +95,7 @@ typedef enum CountKind {
 	COUNT_last, /* the last of them, 0 if there is none */
 	COUNT_loop, /* the end of a loop, of which operand 0 is the first of them */
 	COUNT_less, /* where they end, of a comparison i < end: false in front of the first of them, too */
+	COUNT_first, /* where they begin */
 } CountKind;
 
 typedef struct Count {
@@ -307,6 +308,13 @@ void lower_count(Lower *l, CountKind kind, Op *o, int i, const Edge *edge, int64
  * or in front of `at`. */
 Val *edge_first(Block *b, Op *at, const Edge *e);
 Val *edge_end(Block *b, Op *at, const Edge *e);
+/* x, of extent 1 along dim, or 0 where no element of the edge exists, of a dim of that extent. */
+Val *lower_if_any(Lower *l, Src src, Val *x, int dim, const Edge *edge, int64_t extent);
+/* v, which exists where x does; `reduced` is the dim along which v has one element of x's, or -1.  To pass
+ * bounds that is a choice between both, of which pass fold leaves v. */
+Val *lower_as_far(Lower *l, const Expr *e, Val *v, Val *x, int reduced);
+/* May elements of the tile be in front of the first of the tensor? */
+bool edge_has_front(const Lower *l, const Edge *e);
 /* Put the counts in. */
 void lower_counts(Lower *l);
 
@@ -388,6 +396,8 @@ void lower_static_assert(Lower *l, const Stmt *s);
 
 /* The function of prelude.def, read anew for each call; NULL: none. */
 const FnDecl *lower_prelude_text(Lower *l, const char *name, Src src);
+/* One of those that computes in the types of its arguments, whichever they are; NULL: none. */
+const FnDecl *lower_prelude_own(Lower *l, const char *name, Src src);
 bool lower_is_prelude(const char *name); /* one that programs may call */
 const char *lower_prelude_name(int n); /* of the n-th of those; NULL past the last */
 /* y, the value of f at x, with what is known of it beside its ops: select true, y, x.  y: it is nothing. */

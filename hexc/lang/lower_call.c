@@ -1,4 +1,5 @@
 /* lower_call.c - calls: casts, elementwise functions, and the way to the others. */
+#include "hexc/ir/number.h"
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -415,25 +416,132 @@ lower_rarely(Lower *l, const Expr *e)
 	return r;
 }
 
+/* A product or sum of sizes and their like, which no program has so many of that it wraps around. */
+static bool
+is_extent(const Lower *l, const Val *x)
+{
+	const Op *o = x->def;
+
+	if (val_fact(l->k, x).lo >= 0)
+		return true;
+	return o && (o->code == O_mul || o->code == O_add) && type_is_index(&x->type) &&
+	       is_extent(l, o->in[0]) && is_extent(l, o->in[1]);
+}
+
+/* What is known of an integer's range. */
+static Fact
+range_of(const Lower *l, const Value *x)
+{
+	if (x->kind == VK_val && type_is_index(&x->v->type) && is_extent(l, x->v))
+		return (Fact){ 1, max64(val_fact(l->k, x->v).lo, 0), INT64_MAX / 2 };
+	if (x->kind == VK_val && x->v->type.space == S_scalar)
+		return val_fact(l->k, x->v);
+	if (x->kind == VK_val)
+		return (Fact){ 1, num_min(x->v->type.dtype), num_max(x->v->type.dtype) };
+	return (Fact){ 1, x->i, x->i };
+}
+
+/* Is (a + (b - 1)) / b their quotient rounded up, of type d?  It is where a is not negative and b is
+ * positive, unless the sum wraps around. */
+static bool
+rounds_up(DType d, Fact a, Fact b)
+{
+	int64_t most;
+
+	return !dtype_past_i64(d) && a.lo >= 0 && b.lo >= 1 && add64(a.hi, b.hi - 1, &most) &&
+	       most <= num_max(d);
+}
+
+/* x where `condition` holds, else y. */
+static Value
+choice(Lower *l, const Expr *e, Value condition, Value x, Value y, DType d)
+{
+	Operand o[3] = { { condition, e }, { x, e }, { y, e } };
+	Value r = value_none();
+
+	if (condition.kind == VK_bool)
+		return condition.i ? x : y;
+	if (condition.kind == VK_val)
+		choose(l, e, o, d, &r);
+	return r;
+}
+
+static Value
+op2(Lower *l, const Expr *e, Tok op, Value x, Value y)
+{
+	return lower_op2(l, op, e->src, (Operand){ x, e }, (Operand){ y, e });
+}
+
+/* a / b rounded up, of any signs.  A quotient truncates: one above 0, rounded up, is 1 more than the quotient
+ * of the number one nearer to 0. */
+static Value
+quotient_up(Lower *l, const Expr *e, Operand a, Operand b, DType d)
+{
+	Value zero = value_int(0), one = value_int(1), above, up, nearer, negative;
+
+	if (range_of(l, &b.v).lo >= 0) {
+		above = op2(l, e, TK_gt, a.v, zero);
+		up = nearer = choice(l, e, above, one, zero, d);
+	} else {
+		negative = op2(l, e, TK_lt, b.v, zero);
+		above = op2(l, e, TK_eq, op2(l, e, TK_lt, a.v, zero), negative);
+		above = op2(l, e, TK_andand, above, op2(l, e, TK_ne, a.v, zero));
+		up = choice(l, e, above, one, zero, d);
+		nearer = choice(l, e, above, choice(l, e, negative, value_int(-1), one, d), zero, d);
+	}
+	a.v = op2(l, e, TK_minus, a.v, nearer);
+	return op2(l, e, TK_plus, lower_op2(l, TK_slash, e->src, a, b), up);
+}
+
+static Value
+const_ceil(Lower *l, const Expr *e, const Operand *a, const Operand *b)
+{
+	Value q = lower_op2(l, TK_slash, e->src, *a, *b);
+
+	if (q.kind == VK_int && a->v.i % b->v.i != 0 && (a->v.i < 0) == (b->v.i < 0))
+		q.i++;
+	return q;
+}
+
+static bool
+is_integer(const Value *v)
+{
+	return v->kind == VK_int ||
+	       (v->kind == VK_val && (dtype_info[v->v->type.dtype].kind == K_sint ||
+	                              dtype_info[v->v->type.dtype].kind == K_uint));
+}
+
 static Value
 lower_ceil(Lower *l, const Expr *e)
 {
-	Operand a, b, one = { value_int(1), e };
+	Operand o[2], one = { value_int(1), e };
+	DType d;
+	Type t;
 
 	if (e->narg == 1)
 		return lower_elementwise(l, e, O_ceil);
-	a = lower_operand(l, e->arg[0]);
-	b = lower_operand(l, e->arg[1]);
-	if (a.v.kind == VK_none || b.v.kind == VK_none)
-		return value_none();
-	if ((a.v.kind == VK_val && value_is_tile(&a.v)) || a.v.kind == VK_flt || b.v.kind == VK_flt) {
-		diag_error(l->diag, e->src, "`%s(a, b)` divides integers, rounding up; a is %s", e->name,
-		           check_describe(l, &a.v));
-		return value_none();
+	for (int i = 0; i < 2; i++) {
+		o[i] = lower_operand(l, e->arg[i]);
+		if (o[i].v.kind != VK_int)
+			o[i].v = lower_load(l, o[i]);
+		if (o[i].v.kind == VK_none)
+			return value_none();
+		if (!is_integer(&o[i].v)) {
+			diag_error(l->diag, e->src, "`%s(a, b)` divides integers, rounding up; %s is %s",
+			           e->name, i ? "b" : "a", check_describe(l, &o[i].v));
+			return value_none();
+		}
 	}
-	one.v = lower_op2(l, TK_minus, e->src, b, one);
-	a.v = lower_op2(l, TK_plus, e->src, a, one);
-	return lower_op2(l, TK_slash, e->src, a, b);
+	if (o[0].v.kind == VK_int && o[1].v.kind == VK_int)
+		return const_ceil(l, e, &o[0], &o[1]);
+	if (!lower_join(l, e->src, 2, o, &t))
+		return value_none();
+	d = t.dtype;
+	if (!rounds_up(d, range_of(l, &o[0].v), range_of(l, &o[1].v)))
+		return quotient_up(l, e, o[0], o[1], d);
+	one.v = lower_op2(l, TK_minus, e->src, o[1], one);
+	o[0].v = lower_op2(l, TK_plus, e->src, o[0], one);
+	return lower_op2(l, TK_slash, e->src, o[0], o[1]);
 }
 
 static Value

@@ -301,28 +301,29 @@ lower_at(Lower *l, Src src, const Value *x, int dim, Val *at)
 }
 
 /* The last element inside along dim, which stays with extent 1. */
-static Value
-last_element(Lower *l, Src src, const Value *x, int dim)
-{
-	int64_t extent = x->v->type.shape[dim];
-	Value r = *x;
-
-	if (extent == 1)
-		return r;
-	r = lower_at(l, src, x, dim, ir_const(l->b, NULL, extent - 1));
-	lower_count(l, COUNT_last, r.v->def->in[0]->def, 1 + dim, x->edge[dim], extent);
-	return r;
-}
-
 Value
 lower_reduce_last(Lower *l, const Expr *e)
 {
 	Operand x;
+	int64_t extent;
+	Value r;
+	Val *last;
 	int dim;
 
 	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim))
 		return value_none();
-	return last_element(l, e->src, &x.v, dim);
+	r = x.v;
+	extent = r.v->type.shape[dim];
+	if (extent > 1) {
+		r = lower_at(l, e->src, &x.v, dim, ir_const(l->b, NULL, extent - 1));
+		lower_count(l, COUNT_last, r.v->def->in[0]->def, 1 + dim, x.v.edge[dim], extent);
+	}
+	r.edge[dim] = NULL;
+	last = r.v;
+	r.v = lower_if_any(l, e->src, last, dim, x.v.edge[dim], extent);
+	if (r.v != last)
+		r.v = lower_as_far(l, e, r.v, x.v.v, dim);
+	return r;
 }
 
 /* ---- concat ------------------------------------------------------------------------------------ */

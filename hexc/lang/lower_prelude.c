@@ -21,6 +21,16 @@ shown(const char *name)
 	return p && p->kind != PRELUDE_help ? p : NULL;
 }
 
+const FnDecl *
+lower_prelude_own(Lower *l, const char *name, Src src)
+{
+	const Prelude *p = shown(name);
+
+	if (!p || (p->kind != PRELUDE_own && p->kind != PRELUDE_number))
+		return NULL;
+	return lower_prelude_text(l, name, src);
+}
+
 bool
 lower_is_prelude(const char *name)
 {

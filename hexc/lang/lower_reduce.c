@@ -1,6 +1,8 @@
 /* lower_reduce.c - reductions along a dimension, and means over the elements that exist. */
 #include "hexc/ir/access.h"
+#include "hexc/ir/facts.h"
 #include "hexc/lang/lower.h"
+#include <math.h>
 
 Val *
 lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
@@ -14,6 +16,20 @@ lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
 	return v;
 }
 
+/* reduce_max (reduce_min) of x.  A NaN counts as an element that is not there, so that the result of none is
+ * -inf (inf): steps of NaN and NaN make NaN, which pass late leaves where nothing sees it. */
+static Val *
+put_extreme(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
+{
+	Val *r = lower_put_reduce(l, e, code, x, dim);
+	Value none = value_flt(code == O_reduce_max ? -(double)INFINITY : (double)INFINITY);
+
+	if (!dtype_is_float(x->type.dtype))
+		return r;
+	code = code == O_reduce_max ? O_max : O_min;
+	return put2(l, code, e->src, r, put_const(l, &none, r->type, e->src), r->type);
+}
+
 Value
 lower_reduce(Lower *l, const Expr *e, OpCode code)
 {
@@ -23,7 +39,8 @@ lower_reduce(Lower *l, const Expr *e, OpCode code)
 	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim) ||
 	    !check_dtype(l, O_add, x.v.v->type.dtype, e->src, x.e))
 		return value_none();
-	x.v.v = lower_put_reduce(l, e, code, x.v.v, dim);
+	x.v.v = code == O_reduce_sum ? lower_put_reduce(l, e, code, x.v.v, dim)
+	                             : put_extreme(l, e, code, x.v.v, dim);
 	x.v.edge[dim] = NULL;
 	return x.v;
 }
@@ -57,6 +74,77 @@ lower_mean(Lower *l, const Expr *e)
 	x.v.edge[dim] = NULL;
 	lower_count(l, COUNT_all, x.v.v->def, 1, edge, extent);
 	return x.v;
+}
+
+/* Is it known that elements of the edge exist? */
+static bool
+edge_has_some(Lower *l, const Edge *e)
+{
+	const Op *at = l->b->last;
+
+	for (; e; e = e->also)
+		if (val_fact(l->k, e->start).lo < 0 || !at ||
+		    !prove_inside(l->k, at, &e->start, 1, 1, e->size))
+			return false;
+	return true;
+}
+
+/* x, of extent 1 along dim, without the edge there, and without those of other dims of extent 1. */
+static Val *
+without_edge(Lower *l, Src src, Val *x, int dim)
+{
+	Type t = type_free(x->type), other = t;
+
+	if (t.rank == 1) {
+		other.shape[other.rank++] = 1;
+	} else {
+		other.rank--;
+		for (int d = dim; d < other.rank; d++)
+			other.shape[d] = t.shape[d + 1];
+	}
+	return put1(l, O_reshape, src, put1(l, O_reshape, src, x, other), t);
+}
+
+Val *
+lower_as_far(Lower *l, const Expr *e, Val *v, Val *x, int reduced)
+{
+	Type t = type_free(v->type), cond = t;
+	Value yes = value_bool(true);
+	Val *in[3] = { NULL, v, x };
+
+	if (reduced >= 0) {
+		in[2] = lower_put_slice(l, e->src, x, reduced, 0, 1);
+		t.dtype = dtype_is_float(x->type.dtype) ? D_f32 : D_i32;
+		if (x->type.dtype != t.dtype)
+			in[2] = put1(l, O_cast, e->src, in[2], t);
+		in[2] = lower_put_reduce(l, e, O_reduce_max, in[2], reduced);
+	}
+	t.dtype = v->type.dtype;
+	cond.dtype = D_bool;
+	if (in[2]->type.dtype != t.dtype)
+		in[2] = put1(l, O_cast, e->src, in[2], t);
+	in[0] = put_const(l, &yes, cond, e->src);
+	return put_op(l, O_select, e->src, 3, in, t);
+}
+
+Val *
+lower_if_any(Lower *l, Src src, Val *x, int dim, const Edge *edge, int64_t extent)
+{
+	Type at = type_free(x->type), cond = at;
+	Value zero = value_int(0), end = value_int(extent);
+	Val *in[3];
+
+	if (edge_has_some(l, edge))
+		return x;
+	x = without_edge(l, src, x, dim);
+	at.dtype = D_i32;
+	cond.dtype = D_bool;
+	in[0] = put2(l, O_lt, src, put_const(l, &zero, at, src), put_const(l, &end, at, src), cond);
+	lower_count(l, COUNT_first, in[0]->def, 0, edge, extent);
+	lower_count(l, COUNT_end, in[0]->def, 1, edge, extent);
+	in[1] = x;
+	in[2] = put_const(l, &zero, type_free(x->type), src);
+	return put_op(l, O_select, src, 3, in, type_free(x->type));
 }
 
 /* Which elements of a tile are inside of what it was read from. */
@@ -118,6 +206,15 @@ Val *
 edge_end(Block *b, Op *at, const Edge *e)
 {
 	return in_steps(b, at, ir_bin(b, at, O_sub, e->size, e->start), e->step);
+}
+
+bool
+edge_has_front(const Lower *l, const Edge *e)
+{
+	for (; e; e = e->also)
+		if (val_fact(l->k, e->start).lo < 0)
+			return true;
+	return false;
 }
 
 void
@@ -198,6 +295,8 @@ count_of(Lower *l, const Count *c, const uint32_t *writes)
 		first = first ? first : ir_const(b, at, 0);
 		first = ir_bin(b, at, O_max, first, edge_first(b, at, e));
 	}
+	if (c->kind == COUNT_first)
+		return first ? ir_bin(b, at, O_min, first, ir_const(b, at, c->extent)) : NULL;
 	if (first && c->kind == COUNT_all)
 		n = ir_bin(b, at, O_sub, n, first);
 	else if (first)

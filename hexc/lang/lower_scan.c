@@ -4,7 +4,12 @@
  * combine in steps of 1, 2, 4 ... places (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986).
  * A reduction is done then. A scan hands what comes before a group down, and puts it in front of all of the
  * group.  Lines that the levels do not divide are made longer by way of a shared tile, which pass pad does
- * away with. */
+ * away with.
+ *
+ * Elements outside of a tensor are in no combination.  Those past its end come last: a scan never reads them,
+ * a reduction compares with the end.  Those before its first element are made what changes nothing where an
+ * operation combines, and are compared with the first where a function does.  Results have the edges of the
+ * operands (`lower_as_far`), which the reshapes and the shared tile on the way lose. */
 #include "hexc/ir/number.h"
 #include "hexc/lang/lower.h"
 #include "taskmap/levels.h"
@@ -70,7 +75,9 @@ typedef struct Scan {
 	const Expr *e;
 	int n, dim; /* values that go together */
 	int64_t extent; /* of the dim */
+	int64_t width; /* of each element of v: elements along the dim that it is the combination of */
 	const Edge *edge; /* of all of v along it */
+	bool front; /* of the edge: it may start before the tensor */
 	Levels level; /* behind the end of the extent is anything */
 	Value v[RESULT_MAX];
 } Scan;
@@ -92,6 +99,8 @@ read_scan(Lower *l, const Expr *e, Scan *s)
 		return false;
 	}
 	s->fn = e->arg[0]->kind == EX_name ? lower_find_fn(l, e->arg[0]->name, e->src) : NULL;
+	if (!s->fn && e->arg[0]->kind == EX_name)
+		s->fn = lower_prelude_own(l, e->arg[0]->name, e->src);
 	if (!s->fn) {
 		diag_error(l->diag, e->arg[0]->src,
 		           "`%s` combines with a function of the program: `%s` is none", e->name,
@@ -174,8 +183,7 @@ choose(Lower *l, const Scan *s, Val *cond, const Value *yes, const Value *no, Va
 	}
 }
 
-/* v[] becomes f of what stands n places before it in from[], which nothing is in front of at the start, and
- * v[]. */
+/* v[] becomes f of from[] and v[] where `inside` holds. */
 static bool
 scan_step(Lower *l, const Scan *s, Val *inside, const Value *from, Value *v)
 {
@@ -186,6 +194,31 @@ scan_step(Lower *l, const Scan *s, Val *inside, const Value *from, Value *v)
 		return false;
 	choose(l, s, inside, first, v, v);
 	return true;
+}
+
+/* The first element that exists <= `step` times the index along the dim of t + `start`. */
+static Val *
+reaches(Lower *l, const Scan *s, Type t, int64_t step, int64_t start)
+{
+	Src src = s->e->src;
+	Type at = type_tile(D_i32, S_reg, t.rank, t.shape), cond = at;
+	Value n[3] = { value_int(step), value_int(start), value_int(0) };
+	Val *v = indices(l, s, at);
+
+	cond.dtype = D_bool;
+	v = put2(l, O_mul, src, v, put_const(l, &n[0], at, src), at);
+	v = put2(l, O_add, src, v, put_const(l, &n[1], at, src), at);
+	v = put2(l, O_le, src, put_const(l, &n[2], at, src), v, cond);
+	lower_count(l, COUNT_first, v->def, 0, s->edge, s->extent);
+	return v;
+}
+
+/* Where neighbour j of every c exists, as the last of its elements does; NULL: everywhere, or no function
+ * combines them. */
+static Val *
+neighbour_exists(Lower *l, const Scan *s, int64_t c, int64_t j, Type t)
+{
+	return s->front && s->fn ? reaches(l, s, t, c * s->width, (j + 1) * s->width - 1) : NULL;
 }
 
 /* Where along the dim of the tile at hand there is something n places before; NULL: everywhere, as what is in
@@ -200,6 +233,8 @@ has_before(Lower *l, const Scan *s, int64_t n)
 
 	if (!s->fn)
 		return NULL;
+	if (s->front)
+		return reaches(l, s, *t, s->width, (1 - n) * s->width - 1);
 	cond.dtype = D_bool;
 	first = put_const(l, &places, at, s->e->src);
 	return put2(l, O_le, s->e->src, first, indices(l, s, at), cond);
@@ -266,7 +301,9 @@ plan(const Lower *l, Scan *s)
 	int64_t lines = 1;
 
 	s->extent = t->shape[s->dim];
+	s->width = 1;
 	s->edge = s->v[0].edge[s->dim];
+	s->front = edge_has_front(l, s->edge);
 	for (int d = 0; d < t->rank; d++)
 		lines *= d == s->dim ? 1 : t->shape[d];
 	if (t->rank < RANK_MAX) /* levels need one more dim */
@@ -318,10 +355,24 @@ together(Lower *l, const Scan *s, int n, const Value *part, Type whole)
 	return put1(l, O_reshape, src, all, whole);
 }
 
+/* A NaN among what max and min combine becomes what changes nothing: of two NaNs they make one. */
+static void
+clear_nan(Lower *l, Scan *s)
+{
+	const Type *t = &s->v[0].v->type;
+	Value nothing;
+
+	if (s->fn || (s->op != O_max && s->op != O_min) || !dtype_is_float(t->dtype))
+		return;
+	nothing = value_of(put_const(l, &s->before, type_free(*t), s->e->src));
+	combine(l, s, s->v, &nothing);
+}
+
 /* In steps of 1, 2, 4 ... places. */
 static bool
 scan_places(Lower *l, Scan *s)
 {
+	clear_nan(l, s);
 	for (int64_t n = 1; n < s->v[0].v->type.shape[s->dim]; n *= 2) {
 		Value from[RESULT_MAX];
 
@@ -348,10 +399,13 @@ scan_groups(Lower *l, Scan *s, int level, bool before)
 	for (int64_t j = 0; j < c; j++)
 		for (int i = 0; i < s->n; i++)
 			part[1 + j][i] = every(l, s, s->v[i], c, j);
-	for (int64_t j = 1; j < c; j++)
-		if (!scan_step(l, s, NULL, part[j], part[1 + j]))
+	for (int64_t j = 1; j < c; j++) {
+		inside = neighbour_exists(l, s, c, j - 1, part[j][0].v->type);
+		if (!scan_step(l, s, inside, part[j], part[1 + j]))
 			return false;
+	}
 	memcpy(groups.v, part[c], sizeof groups.v);
+	groups.width = s->width * c;
 	if (!scan_before(l, &groups, level + 1))
 		return false;
 	memcpy(part[0], groups.v, sizeof groups.v);
@@ -388,23 +442,78 @@ resize_all(Lower *l, Scan *s, int64_t extent)
 		s->v[i].v = lower_resized(l, s->e->src, s->v[i].v, s->dim, extent);
 }
 
+/* The edges of x, of which the scan is made; `one`: an element along the dim. */
+static void
+all_as_far(Lower *l, Scan *s, bool one, const Value *x)
+{
+	bool ragged = false;
+
+	for (int i = 0; i < s->n; i++)
+		for (int d = 0; d < s->v[0].v->type.rank; d++)
+			ragged = ragged || x[i].edge[d];
+	for (int i = 0; ragged && i < s->n; i++)
+		for (int j = 0; j < s->n; j++)
+			s->v[i].v = lower_as_far(l, s->e, s->v[i].v, x[j].v, one ? s->dim : -1);
+}
+
+/* Is v, as it is read from a tensor, 0 outside of it? */
+static bool
+is_zero_outside(const Lower *l, const Val *v)
+{
+	while (v->def && v->def->code == O_cast)
+		v = v->def->in[0];
+	return v->def && v->def->code == O_load && val_param(l->k, view_root(v->def->in[0])) &&
+	       !(fabs(num_outside(v->type.dtype)) > 0);
+}
+
+/* Where the tile may start before its tensor, what an operation combines begins with what changes nothing. */
+static void
+clear_front(Lower *l, Scan *s)
+{
+	Type t = s->v[0].v->type;
+	Value nothing;
+
+	if (!s->front || s->fn || (s->op == O_add && is_zero_outside(l, s->v[0].v)))
+		return;
+	nothing = value_of(put_const(l, &s->before, type_free(t), s->e->src));
+	choose(l, s, reaches(l, s, t, 1, 0), s->v, &nothing, s->v);
+}
+
 static bool
 scan_all(Lower *l, Scan *s)
 {
+	Value x[RESULT_MAX];
+
+	memcpy(x, s->v, sizeof x);
 	plan(l, s);
+	clear_front(l, s);
 	resize_all(l, s, s->level.padded);
 	if (!(s->level.n ? scan_groups(l, s, 0, false) : scan_places(l, s)))
 		return false;
 	resize_all(l, s, s->extent);
+	all_as_far(l, s, false, x);
 	return true;
 }
 
 /* ---- of one built-in operation ------------------------------------------------------------------- */
 
+/* What x combined with changes nothing in x. */
 static Value
-scan_op(Lower *l, const Expr *e, OpCode code, Value first)
+changes_nothing(OpCode code, DType d)
 {
-	Scan s = { .op = code, .before = first, .e = e, .n = 1 };
+	bool flt = dtype_info[d].kind == K_flt;
+
+	if (code == O_max)
+		return flt ? value_flt(-(double)INFINITY) : value_int(num_min(d));
+	if (code == O_min)
+		return flt ? value_flt((double)INFINITY) : value_int(num_max(d));
+	return value_int(code == O_mul);
+}
+
+static Value
+scan_op(Lower *l, const Expr *e, OpCode code)
+{
+	Scan s = { .op = code, .e = e, .n = 1 };
 	Operand x;
 	Value r;
 
@@ -412,42 +521,26 @@ scan_op(Lower *l, const Expr *e, OpCode code, Value first)
 	    !check_dtype(l, code, x.v.v->type.dtype, e->src, x.e))
 		return value_none();
 	s.v[0] = r = x.v;
+	s.before = changes_nothing(code, x.v.v->type.dtype);
 	if (!scan_all(l, &s))
 		return value_none();
 	r.v = s.v[0].v;
 	return r;
 }
 
-/* The least (largest) value of the tile's type. */
-static Value
-extreme(Lower *l, const Expr *e, bool least)
-{
-	Operand x;
-	DType d;
-
-	if (!lower_tile_arg(l, e, 0, &x))
-		return value_none();
-	d = x.v.v->type.dtype;
-	if (dtype_info[d].kind == K_flt)
-		return value_flt(least ? -(double)INFINITY : (double)INFINITY);
-	return value_int(least ? num_min(d) : num_max(d));
-}
-
 Value
 lower_cumulative(Lower *l, const Expr *e)
 {
 	if (strcmp(e->name, "cumsum") == 0)
-		return scan_op(l, e, O_add, value_int(0));
+		return scan_op(l, e, O_add);
 	if (strcmp(e->name, "cumprod") == 0)
-		return scan_op(l, e, O_mul, value_int(1));
-	if (strcmp(e->name, "cummax") == 0)
-		return scan_op(l, e, O_max, extreme(l, e, true));
-	return scan_op(l, e, O_min, extreme(l, e, false));
+		return scan_op(l, e, O_mul);
+	return scan_op(l, e, strcmp(e->name, "cummax") == 0 ? O_max : O_min);
 }
 
 /* ---- all of a dim ----------------------------------------------------------------------------------- */
 
-/* True where element `start` + `step` times the index along the dim exists: below the end of the edge.  NULL:
+/* True where element `start` + `step` times the index along the dim is below the end of the edge.  NULL:
  * nobody asks, as all of `group` neighbours exist or none. */
 static Val *
 inside(Lower *l, const Scan *s, Type t, int64_t step, int64_t start, int64_t group)
@@ -476,11 +569,12 @@ exist_alike(const Scan *s, int64_t c, int64_t w, int64_t j)
 	return !s->edge && ceil_div(s->extent - w * j, w * c) == ceil_div(s->extent - w * (j + 1), w * c);
 }
 
-/* Every c neighbours, each of w elements, become one. */
+/* Every c neighbours become one. */
 static bool
-reduce_step(Lower *l, Scan *s, int64_t c, int64_t w)
+reduce_step(Lower *l, Scan *s, int64_t c)
 {
 	Value first[RESULT_MAX], then[RESULT_MAX], was[RESULT_MAX];
+	int64_t w = s->width;
 	bool chosen = true;
 
 	for (int i = 0; i < s->n; i++)
@@ -494,6 +588,7 @@ reduce_step(Lower *l, Scan *s, int64_t c, int64_t w)
 			memcpy(was, first, sizeof was);
 		if (!combine(l, s, first, then))
 			return false;
+		choose(l, s, neighbour_exists(l, s, c, j - 1, then[0].v->type), first, then, first);
 		chosen = j + 1 == c || !exist_alike(s, c, w, j);
 		if (!chosen)
 			continue;
@@ -501,15 +596,16 @@ reduce_step(Lower *l, Scan *s, int64_t c, int64_t w)
 		choose(l, s, exists, first, was, first);
 	}
 	memcpy(s->v, first, sizeof first);
+	s->width *= c;
 	return true;
 }
 
-/* The combination of all up to the last group, of w elements each, of which any exists. */
+/* The combination of all up to the last group of which an element exists. */
 static void
-last_group(Lower *l, Scan *s, int64_t w)
+last_group(Lower *l, Scan *s)
 {
 	Type t = type_scalar(D_i64);
-	Val *last = ir_const(l->b, NULL, s->extent - 1), *by = ir_const(l->b, NULL, w);
+	Val *last = ir_const(l->b, NULL, s->extent - 1), *by = ir_const(l->b, NULL, s->width);
 
 	last = put2(l, O_div, s->e->src, last, by, t);
 	lower_count(l, COUNT_last, last->def, 0, s->edge, s->extent);
@@ -517,24 +613,35 @@ last_group(Lower *l, Scan *s, int64_t w)
 		s->v[i] = lower_at(l, s->e->src, &s->v[i], s->dim, last);
 }
 
+/* Of none 0. */
+static void
+none_is_zero(Lower *l, Scan *s)
+{
+	for (int i = 0; i < s->n; i++)
+		s->v[i].v = lower_if_any(l, s->e->src, s->v[i].v, s->dim, s->edge, s->extent);
+}
+
 /* The order of elements is kept. */
 static bool
 reduce_all(Lower *l, Scan *s)
 {
-	int64_t w = 1;
+	Value x[RESULT_MAX];
 
+	memcpy(x, s->v, sizeof x);
 	plan(l, s);
 	resize_all(l, s, s->level.padded);
-	for (int i = 0; i < s->level.n; w *= s->level.of[i++])
-		if (!reduce_step(l, s, s->level.of[i], w))
+	for (int i = 0; i < s->level.n; i++)
+		if (!reduce_step(l, s, s->level.of[i]))
 			return false;
 	for (int i = 0; i < s->n; i++)
 		s->v[i].edge[s->dim] = NULL;
-	if (s->v[0].v->type.shape[s->dim] == 1)
-		return true;
-	if (!scan_places(l, s))
-		return false;
-	last_group(l, s, w);
+	if (s->v[0].v->type.shape[s->dim] > 1) {
+		if (!scan_places(l, s))
+			return false;
+		last_group(l, s);
+	}
+	none_is_zero(l, s);
+	all_as_far(l, s, true, x);
 	return true;
 }
 

@@ -199,6 +199,25 @@ bound_of_roles(Twin *t, const Site *s)
 	return NULL;
 }
 
+/* Of those that add, multiply and choose bounds grow, by and by. */
+static bool
+may_lose(const Op *o)
+{
+	switch ((int)o->code) {
+	case O_add:
+	case O_sub:
+	case O_mul:
+	case O_fma:
+	case O_min:
+	case O_max:
+	case O_neg:
+	case O_abs:
+	case O_select:
+	case O_cast: return false;
+	default: return op_is(o, F_ELT) && !op_is(o, F_COMPARE);
+	}
+}
+
 /* Regions and what ends them take another form, with the bounds that they carry; the rest is copied. */
 static void
 twin_op(Twin *t, const Op *o)
@@ -208,16 +227,20 @@ twin_op(Twin *t, const Op *o)
 #include "hexc/ir/ops.def"
 	};
 	Site s = { .o = o };
+	Val *e;
 
 	arena_step(t->a);
+	t->now = o;
 	if (o->blk[0] || op_is(o, F_TERM)) {
 		rule[o->code](t, &s);
 		return;
 	}
 	s = copy_op(t, o);
-	if (s.r)
-		t->err[o->out[0]->id] = rule[o->code](t, &s);
-	else
+	if (s.r) {
+		e = t->err[o->out[0]->id] = rule[o->code](t, &s);
+		if (e && may_lose(o))
+			bound_loses(t, &s, e);
+	} else
 		rule[o->code](t, &s);
 }
 
@@ -300,6 +323,7 @@ twin_kernel(Twin *t)
 	t->unsure = NEWN(t->a, Val *, k->nval + 1);
 	t->sums = NEWN(t->a, BoundSums *, k->nval + 1);
 	t->missed = false;
+	t->ops->n = 0;
 	t->wanted = NEWN(t->a, bool, k->nval + 1);
 	twin_params(t);
 	t->at = t->to->grid;
@@ -313,7 +337,7 @@ twin_kernel(Twin *t)
 /* Which shared tiles need bounds shows when something with a bound is stored there, which tiles of integers
  * when a loop or if gives them one: so it takes some tries, the last with bounds for all. */
 Kernel *
-bound_kernel(Kernel *k)
+bound_kernel(Kernel *k, BoundOps *ops)
 {
 	enum { TRIES = 8 };
 	Twin t;
@@ -321,6 +345,7 @@ bound_kernel(Kernel *k)
 	memset(&t, 0, sizeof t);
 	t.from = k;
 	t.a = k->unit->arena;
+	t.ops = ops;
 	t.marked = NEWN(t.a, bool, k->nval + 1);
 	for (int i = 1; i <= TRIES; i++) {
 		if (i == TRIES)

@@ -40,8 +40,16 @@ double bound_of_sum(DType d, double e, const double sum[BOUND_SUMS]);
 
 /* The kernel with bounds, in k's unit: its parameters are those of k, then for each written tensor of k, in
  * order, one of f64 with the same sizes and strides that holds the bounds, and if bound_has_sums BOUND_SUMS
- * more, of which bound_of_sum makes the bound.  The last one is an f64 tensor of one element, 0 before the
- * run: behind it more than 0 where control flow or addresses depended on rounded data; then no bound counts.
+ * more, of which bound_of_sum makes the bound.  The last one is an f64 tensor of BOUND_CELLS elements, 0 before
+ * the run.  After it BOUND_DOUBT is more than 0 where control flow or addresses depended on rounded data: then
+ * no bound counts; and BOUND_LOST says which op was the first to lose the bound of an element: bound_lost.
  * k is as passes late and bounds left it.  NULL: no bound is known for any run. */
-Kernel *bound_kernel(Kernel *k);
+enum { BOUND_DOUBT, BOUND_LOST, BOUND_CELLS };
+typedef struct BoundOps {
+	const Op **op; /* those that may lose bounds, in the order of the program */
+	int n, cap;
+} BoundOps;
+Kernel *bound_kernel(Kernel *k, BoundOps *ops);
+/* The op that the cell names, and in *why how bounds are lost there; NULL: none, or it is not known. */
+const Op *bound_lost(const BoundOps *ops, double cell, const char **why);
 #endif

@@ -5,6 +5,7 @@
  * bounds at hand describe: then a cell of memory says that no bound of the run counts. */
 #include "lib/bound/impl.h"
 #include <math.h>
+#include <string.h>
 
 static Val *
 infinite_if(Twin *t, Val *e)
@@ -26,7 +27,7 @@ shaped(Twin *t, OpCode code, Val *x, const Type *like)
 void
 bound_doubt_param(Twin *t, Param *p)
 {
-	Type type = { .space = S_global, .dtype = D_f64, .rank = 1, .shape = { 1 } };
+	Type type = { .space = S_global, .dtype = D_f64, .rank = 1, .shape = { BOUND_CELLS } };
 
 	p->kind = P_tensor;
 	p->name = "doubt";
@@ -39,27 +40,91 @@ bound_doubt_size(Twin *t)
 {
 	Type type = type_index();
 	Param *p = &t->to->param[t->to->nparam - 1];
-	Op *one = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type);
+	Val *n[BOUND_CELLS + 1];
 
-	IMM_SET(one, value, 1);
-	p->size[0] = p->stride[0] = one->out[0];
-	t->zero = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type)->out[0];
+	for (int i = 0; i <= BOUND_CELLS; i++) {
+		n[i] = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type)->out[0];
+		IMM_SET(n[i]->def, value, i);
+	}
+	p->size[0] = n[BOUND_CELLS];
+	p->stride[0] = n[1];
+	memcpy(t->cell, n, sizeof t->cell);
 }
+
+/* The cell gets the largest element of e, if that is more. */
+static void
+tell(Twin *t, int which, Val *e)
+{
+	Type one = { .space = S_global, .dtype = D_f64, .rank = 1, .shape = { 1 } };
+	Val *in[2] = { t->doubt, t->cell[which] };
+
+	in[1] = op_new(t->at, NULL, O_view, (Src){ 0, 0, 0 }, 2, in, 1, &one)->out[0];
+	for (int d = 0; d < e->type.rank; d++)
+		e = bound_reduce(t, O_reduce_max, e, d);
+	in[0] = shaped(t, e->type.space == S_reg ? O_reshape : O_splat, e, &one);
+	IMM_SET(op_new(t->at, NULL, O_store, (Src){ 0, 0, 0 }, 2, in, 0, NULL), update, STORE_MAX);
+}
+
+/* ---- which op loses a bound -------------------------------------------------------------------------- */
+
+/* The largest for the first op: cells are 0 where none has. */
+enum { FIRST = 1 << 30 };
+
+/* The number of the op at hand. */
+static double
+number_of(Twin *t)
+{
+	VEC_PUSH(t->a, t->ops->op, t->ops->n, t->ops->cap, t->now);
+	return FIRST - (t->ops->n - 1);
+}
+
+void
+bound_loses(Twin *t, const Site *s, Val *e)
+{
+	Val *known = bound_const(t, e, (double)INFINITY), *had = NULL;
+
+	for (int i = 0; i < s->o->nin && i < 3; i++)
+		if (s->e[i])
+			had = had ? MAX(had, s->e[i]) : s->e[i];
+	e = bound_where(t, bound_cmp(t, O_lt, e, known), bound_const(t, e, 0), bound_const(t, e, number_of(t)));
+	if (had)
+		e = bound_where(t, bound_cmp(t, O_lt, had, known), e, bound_const(t, e, 0));
+	tell(t, BOUND_LOST, e);
+}
+
+const Op *
+bound_lost(const BoundOps *ops, double cell, const char **why)
+{
+	double i = FIRST - cell;
+	const Op *o = cell > 0 && i >= 0 && i < ops->n ? ops->op[(int)i] : NULL;
+
+	*why = "it depends on rounded numbers where it goes on or what it reads";
+	if (!o)
+		return NULL;
+	switch ((int)o->code) {
+	case O_div: *why = "the divisor may be 0, or count as 0"; break;
+	case O_sqrt: *why = "the operand may be below 0"; break;
+	case O_log:
+	case O_rsqrt: *why = "the operand may be 0"; break;
+	case O_mul:
+	case O_fma: *why = "a factor is infinite, and the other one may be 0"; break;
+	default:
+		if (op_is(o, F_ELT))
+			*why = "nothing is known of it where an operand is rounded";
+		break;
+	}
+	return o;
+}
+
+/* ---- doubt ---------------------------------------------------------------------------------------------- */
 
 void
 bound_doubt(Twin *t, Val *e)
 {
-	Type cell = { .space = S_global, .dtype = D_f64, .rank = 1, .shape = { 1 } };
-	Val *in[2] = { t->doubt, t->zero };
-
 	if (!e)
 		return;
-	in[1] = op_new(t->at, NULL, O_view, (Src){ 0, 0, 0 }, 2, in, 1, &cell)->out[0];
-	for (int d = 0; d < e->type.rank; d++)
-		e = bound_reduce(t, O_reduce_max, e, d);
-	e = infinite_if(t, e);
-	in[0] = shaped(t, e->type.space == S_reg ? O_reshape : O_splat, e, &cell);
-	IMM_SET(op_new(t->at, NULL, O_store, (Src){ 0, 0, 0 }, 2, in, 0, NULL), update, STORE_MAX);
+	tell(t, BOUND_DOUBT, infinite_if(t, e));
+	tell(t, BOUND_LOST, bound_if_positive(t, e, bound_const(t, e, number_of(t))));
 }
 
 /* ---- indices ---------------------------------------------------------------------------------------- */

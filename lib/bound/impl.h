@@ -17,7 +17,9 @@ typedef struct Twin {
 	Val **err;   /* likewise: its bound; NULL: exact.  Of memory: the memory that holds the bounds */
 	Val **unsure; /* likewise, of views: infinite where they may be of another element; NULL: nowhere */
 	BoundSums **sums; /* likewise, of such memory and views of it */
-	Val *doubt, *zero; /* the cell of BOUND_DOUBT, and its start */
+	Val *doubt, *cell[BOUND_CELLS]; /* the tensor of BOUND_CELLS, and the indices */
+	BoundOps *ops;
+	const Op *now; /* of `from`, being rewritten */
 	/* by id of a shared tile, or an integer tile that a loop or if gives: its bounds are kept; are to be
 	 * in the next try, as in this one results are counted already */
 	bool *marked, *wanted;
@@ -51,6 +53,8 @@ bool bound_sums_shared(const Op *o);
 /* Where the program goes, or which element it means, depends on rounded data (bound/doubt.c).  When e > 0
  * that may be another: then no bound of this run counts.  e NULL: it is exact. */
 void bound_doubt(Twin *t, Val *e);
+/* Ops that lose the bound of an element, whose operands have one, are told (bound/doubt.c): e is of the result. */
+void bound_loses(Twin *t, const Site *s, Val *e);
 void bound_doubt_param(Twin *t, Param *p); /* the cell that says so */
 void bound_doubt_size(Twin *t);            /* its size, at t->at: the start of the body */
 void bound_unsure(Twin *t, const Op *view); /* t->unsure of a view */

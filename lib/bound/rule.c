@@ -1,11 +1,51 @@
 /* rule.c - the bound of one op's result from its operands and their bounds.
  * Names: x, y operands; ex, ey their bounds; r the result; e its bound.  All arithmetic is in f64. */
+#include "hexc/ir/facts.h"
 #include "hexc/ir/number.h"
 #include "lib/bound/impl.h"
 #include <math.h>
 #include <string.h>
 
 /* ---- rounding --------------------------------------------------------------------------------- */
+
+/* The magnitude of the op's result in f64, on the interpreter's operands; NULL: another product would be
+ * needed. */
+static Val *
+magnitude(Twin *t, const Site *s)
+{
+	Val *in[3];
+
+	if (s->o->code == O_reduce_sum)
+		return ABS(bound_reduce(t, O_reduce_sum, bound_f64(t, s->x[0]), (int)IMM(s->o, dim)));
+	if (!op_is(s->o, F_ELT))
+		return NULL;
+	for (int i = 0; i < s->o->nin; i++)
+		in[i] = bound_f64(t, s->x[i]);
+	return ABS(s->o->code == O_cast ? in[0] : bound_opn(t, s->o->code, s->o->nin, in, D_f64));
+}
+
+/* That, as a factor of what a function may miss: of an infinite result no more than of the largest ones. */
+static Val *
+finite(Twin *t, const Site *s)
+{
+	return MIN(magnitude(t, s), NUM(1e300));
+}
+
+/* Bound e where the result is infinite: 0 if it is for all correct operands, as an operand is infinite or the
+ * result is past the largest number by more than e.  What is unknown stays so. */
+static Val *
+infinite(Twin *t, const Site *s, Val *e)
+{
+	DType d = s->r->type.dtype;
+	Val *v = magnitude(t, s), *surely = bound_cmp(t, O_le, e, NUM(0)), *past;
+
+	if (v) {
+		past = SUB(v, e);
+		past = bound_cmp(t, O_lt, NUM(num_largest(d) * (1 + 2 * bound_roundoff(d))), past);
+		surely = bound_opn(t, O_or, 2, (Val *[]){ surely, past }, D_bool);
+	}
+	return bound_where(t, surely, NUM(0), NUM(INFINITY));
+}
 
 /* Both executions round their result to r's type: on equal exact results equally, else each by at most
  * u |result| + half the smallest number.  Infinite results are compared as such. */
@@ -18,13 +58,13 @@ bound_rounded(Twin *t, const Site *s, Val *e)
 	if (!e)
 		return NULL;
 	r = ABS(bound_f64(t, s->r));
-	if (bound_is_float(s->r)) {
-		m = ADD(MUL(ADD(r, e), NUM(2 * bound_roundoff(d))), NUM(bound_smallest(d, false)));
-		e = ADD(e, bound_if_positive(t, e, m));
-	}
-	e = MUL(e, NUM(1 + ldexp(1, -40)));
 	e = bound_where(t, bound_cmp(t, O_eq, e, e), e, NUM(INFINITY)); /* NaN: nothing is known */
-	return bound_where(t, bound_cmp(t, O_eq, r, NUM(INFINITY)), NUM(0), e);
+	if (!bound_is_float(s->r))
+		return MUL(e, NUM(1 + ldexp(1, -40)));
+	m = ADD(MUL(ADD(r, e), NUM(2 * bound_roundoff(d))), NUM(bound_smallest(d, false)));
+	m = MUL(ADD(e, bound_if_positive(t, e, m)), NUM(1 + ldexp(1, -40)));
+	m = bound_where(t, bound_cmp(t, O_eq, m, m), m, NUM(INFINITY));
+	return bound_where(t, bound_cmp(t, O_eq, r, NUM(INFINITY)), infinite(t, s, e), m);
 }
 
 /* The sum of those bounds that are there; NULL: none. */
@@ -44,6 +84,18 @@ max_of(Twin *t, Val *a, Val *b)
 	return MAX(a, b);
 }
 
+/* |x| ey: how far x y may be off as y is.  Of an infinite x the product is infinite, unless y may be 0. */
+static Val *
+times(Twin *t, Val *x, Val *y, Val *ey)
+{
+	Val *size = ABS(bound_f64(t, x)), *sure = bound_cmp(t, O_lt, ey, ABS(bound_f64(t, y)));
+	Val *none = bound_const(t, size, 0), *all = bound_const(t, size, INFINITY);
+	Val *e = MUL(size, ey);
+
+	e = bound_where(t, bound_cmp(t, O_eq, size, all), bound_where(t, sure, none, all), e);
+	return bound_if_positive(t, ey, e);
+}
+
 /* |x' y' - x y| */
 static Val *
 product(Twin *t, Val *x, Val *ex, Val *y, Val *ey)
@@ -51,9 +103,9 @@ product(Twin *t, Val *x, Val *ex, Val *y, Val *ey)
 	Val *e = NULL;
 
 	if (ey)
-		e = MUL(ABS(bound_f64(t, x)), ey);
+		e = times(t, x, y, ey);
 	if (ex)
-		e = bound_add(t, e, MUL(ABS(bound_f64(t, y)), ex));
+		e = bound_add(t, e, times(t, y, x, ex));
 	return ex && ey ? ADD(e, MUL(ex, ey)) : e;
 }
 
@@ -74,15 +126,18 @@ is_power_of_2(const Val *v)
 	return fabs(frexp(c, &exp)) == 0.5 && isfinite(num_round(v->type.dtype, 1 / c));
 }
 
-/* (ex + |r| ey) / (|y| - ey), unbounded when y may be 0 */
+/* (ex + |r| ey) / (|y| - ey), unbounded when y may be 0; of an infinite x it is 0 */
 static Val *
 quotient(Twin *t, const Site *s)
 {
 	Val *ex = s->e[0] ? s->e[0] : NUM(0), *ey = s->e[1] ? s->e[1] : NUM(0);
-	Val *low = SUB(ABS(bound_f64(t, s->x[1])), ey);
-	Val *top = ADD(ex, MUL(ABS(DIV(bound_f64(t, s->x[0]), bound_f64(t, s->x[1]))), ey));
+	Val *low = SUB(ABS(bound_f64(t, s->x[1])), ey), *x = ABS(bound_f64(t, s->x[0]));
+	Val *top = ADD(ex, MUL(ABS(DIV(x, bound_f64(t, s->x[1]))), ey));
 	Val *wide = bound_where(t, bound_cmp(t, O_lt, NUM(0), low), DIV(top, low), NUM(INFINITY));
 
+	top = bound_where(t, bound_cmp(t, O_lt, ex, NUM(INFINITY)), NUM(0), wide);
+	low = bound_where(t, bound_cmp(t, O_lt, NUM(0), low), top, wide);
+	wide = bound_where(t, bound_cmp(t, O_eq, x, NUM(INFINITY)), low, wide);
 	return bound_if_positive(t, ADD(ex, ey), wide);
 }
 
@@ -97,16 +152,17 @@ where_tiny(Twin *t, const Site *s, int operand, Val *yes, Val *no)
 
 /* On top of bound e of the exact quotient, what div.full (2 ulp) or a product with rcp.approx (1 ulp, of a
  * subnormal reciprocal 2^-21 of it, and the product's rounding) may miss, with one bit of slack.  Operands
- * and results below the smallest normal number may count as 0; x / 0 is what it is. */
+ * and results below the smallest normal number may count as 0: x / 0 is infinite, or NaN where x does. */
 static Val *
 rough_quotient(Twin *t, const Site *s, Val *e)
 {
-	Val *r = ADD(ABS(bound_f64(t, s->r)), e), *y = ABS(bound_f64(t, s->x[1]));
+	Val *r = ADD(finite(t, s), e), *y = ABS(bound_f64(t, s->x[1])), *x = ABS(bound_f64(t, s->x[0]));
 	Val *m = ADD(MUL(r, NUM(ldexp(1, -20))), NUM(bound_smallest(D_f32, true)));
 
 	m = ADD(m, where_tiny(t, s, 0, r, NUM(0)));
 	m = where_tiny(t, s, 1, NUM(INFINITY), ADD(e, m));
-	return bound_where(t, bound_cmp(t, O_eq, ADD(y, e), NUM(0)), NUM(0), m);
+	x = bound_if_positive(t, x, where_tiny(t, s, 0, NUM(INFINITY), NUM(0)));
+	return bound_where(t, bound_cmp(t, O_eq, ADD(y, e), NUM(0)), x, m);
 }
 
 Val *
@@ -169,16 +225,20 @@ bound_of_step(Twin *t, const Site *s)
 	return ex ? bound_if_positive(t, ex, rising(t, s, s->o->code, ex, false)) : NULL;
 }
 
-/* sqrt.approx: 2^-23, and a bit of slack as above. */
+/* sqrt.approx: 2^-23, and a bit of slack as above.  Of what may be below 0 it may be NaN. */
 Val *
 bound_of_sqrt(Twin *t, const Site *s)
 {
 	Val *ex = s->e[0], *e = NULL;
 
-	if (ex)
-		e = bound_if_positive(t, ex, rising(t, s, O_sqrt, ex, true));
+	if (ex) {
+		e = rising(t, s, O_sqrt, ex, true);
+		if (!float_never(s->o->in[0], FLOAT_BELOW_0))
+			e = bound_where(t, bound_cmp(t, O_le, ex, bound_f64(t, s->x[0])), e, NUM(INFINITY));
+		e = bound_if_positive(t, ex, e);
+	}
 	if (!rounds_once(s)) {
-		Val *r = ABS(bound_f64(t, s->r));
+		Val *r = finite(t, s);
 
 		e = bound_add(t, e, MUL(e ? ADD(r, e) : r, NUM(ldexp(1, -22))));
 	}
@@ -198,7 +258,7 @@ bound_of_function(Twin *t, const Site *s)
 	else if (ex)
 		e = bound_if_positive(t, ex, rising(t, s, code, ex, code == O_log));
 	approx(code, d, &rel, &per_x);
-	m = ADD(ABS(bound_f64(t, s->r)), e);
+	m = ADD(finite(t, s), e);
 	if (code == O_log)
 		m = MAX(m, NUM(1));
 	x = MIN(ex ? ADD(x, ex) : x, NUM(1000)); /* far out the result is 0 or infinite */
@@ -218,7 +278,21 @@ bound_of_compare(Twin *t, const Site *s)
 	if (!e)
 		return NULL;
 	gap = ABS(SUB(bound_f64(t, s->x[0]), bound_f64(t, s->x[1])));
-	return bound_if_positive(t, e, bound_where(t, bound_cmp(t, O_le, gap, e), NUM(1), NUM(0)));
+	/* infinities of one sign, and NaN: they are what they are as long as anything is known of them */
+	e = bound_where(t, bound_cmp(t, O_eq, e, e), e, NUM(INFINITY));
+	gap = bound_where(t, bound_cmp(t, O_eq, gap, gap), gap, NUM(INFINITY));
+	return bound_where(t, bound_cmp(t, O_le, e, NUM(0)), NUM(0),
+	                   bound_where(t, bound_cmp(t, O_lt, e, gap), NUM(0), NUM(1)));
+}
+
+/* Of equal infinities 0; of a NaN and something else anything. */
+static Val *
+distance(Twin *t, Val *x, Val *y)
+{
+	Val *d = ABS(SUB(x, y)), *zero = bound_const(t, x, 0);
+
+	d = bound_where(t, bound_cmp(t, O_eq, d, d), d, bound_const(t, x, INFINITY));
+	return bound_where(t, bound_cmp(t, O_eq, x, y), zero, d);
 }
 
 Val *
@@ -234,7 +308,7 @@ bound_of_select(Twin *t, const Site *s)
 	if (!s->e[0])
 		return bound_where(t, s->x[0], s->e[1] ? s->e[1] : zero, s->e[2] ? s->e[2] : zero);
 	either = max_of(t, s->e[1], s->e[2]);
-	either = bound_add(t, either, ABS(SUB(bound_f64(t, s->x[1]), bound_f64(t, s->x[2]))));
+	either = bound_add(t, either, distance(t, bound_f64(t, s->x[1]), bound_f64(t, s->x[2])));
 	return bound_where(
 		t, bound_cmp(t, O_lt, zero, s->e[0]), either,
 		bound_where(t, s->x[0], s->e[1] ? s->e[1] : zero, s->e[2] ? s->e[2] : zero));

@@ -49,6 +49,8 @@ order(Twin *t, const Site *s, DType d, Val *size, Val *frac, double terms)
 	Val *most = NUM(ldexp(1, dtype_info[d].man + 1));
 	Val *rough = bound_where(t, bound_cmp(t, O_eq, frac, NUM(0)), NUM(0), NUM(1));
 
+	/* infinite terms: the sum is infinite, or NaN, in any order */
+	any = bound_where(t, bound_cmp(t, O_eq, size, NUM(INFINITY)), NUM(0), any);
 	rough = MAX(rough, bound_where(t, bound_cmp(t, O_le, size, most), NUM(0), NUM(1)));
 	return bound_if_positive(t, rough, bound_if_positive(t, size, any));
 }

@@ -19,6 +19,7 @@ typedef struct ExprTable {
 	ExprNode *node;
 	int n, cap;
 	const char *const *name; /* of the parameters */
+	const bool *from_0;      /* which of them are never negative; NULL: it is not known */
 } ExprTable;
 
 /* Is it an operation that nodes have? */

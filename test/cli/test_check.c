@@ -26,7 +26,9 @@ static const struct {
 	{ "f32", INFINITY, -INFINITY, 0, EXIT_WRONG },
 	{ "f32", INFINITY, 3e38, 0, EXIT_WRONG },
 	{ "f32", 0.0, -0.0, 0, 0 },
-	{ "f32", 1, 2, INFINITY, EXIT_WRONG }, /* no bound: not judged, so not right */
+	{ "f32", 1, 2, INFINITY, EXIT_UNJUDGED }, /* no bound: neither wrong nor right */
+	{ "f32", 1, NAN, INFINITY, EXIT_UNJUDGED },
+	{ "f32", 1, 2, NAN, EXIT_UNJUDGED },
 	{ "f32", 2, 2, INFINITY, 0 },
 	{ "f16", 1, 1.0009765625, 0.0009, EXIT_WRONG },
 	{ "f16", 1, 1.0009765625, 0.001, 0 },
@@ -73,9 +75,12 @@ TEST(unwritten)
 	Args a = { .t = &t, .n = 1 };
 
 	t.type = hexc_dtype_find("f32");
-	ck_assert_int_eq(run_check(&a, true), EXIT_WRONG);
-	ck_assert_int_eq(run_check(&a, false), EXIT_WRONG);
+	ck_assert_int_eq(run_check(&a, true), EXIT_UNJUDGED);
+	ck_assert_int_eq(run_check(&a, false), EXIT_UNJUDGED);
 	got[1] = 3;
+	ck_assert_int_eq(run_check(&a, true), EXIT_WRONG);
+	got[0] = 0; /* one wrong, one not judged: wrong */
+	got[1] = 2;
 	ck_assert_int_eq(run_check(&a, true), EXIT_WRONG);
 	bound[1] = 0;
 	got[1] = 2;

@@ -21,7 +21,8 @@ GPU_OF = {"sm_75": "T4", "sm_80": "A100-80GB", "sm_86": "A10", "sm_89": "L4", "s
 # by exit status of `hexc run`; others are trouble of the machine, and are tried again when a sweep goes on
 # what is said where ptxas is older than hexc's PTX, or the arch: the driver may not be
 OLD = re.compile(r"Unsupported \.version|is not defined for option|cubin: ptxas")
-STATES = {1: "refused", 2: "refused", 3: "wrong", 124: "slow"}
+# (5: not judged, which a sweep that checks takes for wrong)
+STATES = {1: "refused", 2: "refused", 3: "wrong", 5: "wrong", 124: "slow"}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,6 @@
+#!/bin/sh
+# Functions of floats at infinities, NaN and numbers below the smallest normal one (test/python/specials.py).
+. test/script.sh
+. test/python/package.sh
+"$python" test/python/specials.py >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
+exit $bad
