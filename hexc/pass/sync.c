@@ -114,12 +114,15 @@ step(Sync *s, const Op *o, Set *set)
 
 static void flow_block(Sync *s, const Block *b, Set *set, Hit *hit);
 
-/* Does the loop run at least once? */
+/* Does the loop run at least once?  One that asks in front of each turn may end in front of the first. */
 static bool
 runs(Sync *s, const Op *loop)
 {
 	Val *lo = loop->in[0];
+	int64_t on;
 
+	if (loop_ends_early(loop) && !(val_is_const(loop->in[3], &on) && on))
+		return false;
 	return prove_inside(s->k, loop, &lo, 1, 1, loop->in[1]);
 }
 
