@@ -343,10 +343,3 @@ pass_sync(Kernel *k)
 {
 	return run(k, false);
 }
-
-bool
-pass_prove_sync(Kernel *k)
-{
-	run(k, true);
-	return false;
-}

@@ -15,6 +15,8 @@ bool pass_prove_flight(Kernel *k);
 bool pass_prove_waits(Kernel *k);
 /* Of rings between roles, likewise (prove/roles.c). */
 bool pass_prove_roles(Kernel *k);
+/* Of what orders accesses to memory, likewise (prove/order.c). */
+bool pass_prove_sync(Kernel *k);
 /* The same of pass cluster, behind pass flight (prove/cluster.c). */
 bool pass_prove_cluster(Kernel *k);
 /* The same of pass split, right behind it (prove/split.c). */
