@@ -65,6 +65,9 @@ int64_t mem_offset(const Layout *l, const int64_t *c);
 /* Those of all elements of t; dim_of[d] is the dim of the layout that the index of dim d is of, NULL: d. */
 int64_t *mem_offsets(Prove *p, const Layout *l, const Type *t, const int *dim_of);
 
+/* What is known of numbers and views is so in small launches (prove/claims.c). */
+bool prove_claims(Kernel *k);
+
 /* The rules: column `prove` of ops.def. */
 #define OP_PROVE(name, rule) void prove_##rule(Prove *p, const Op *o);
 #include "hexc/ir/ops.def"
