@@ -148,7 +148,8 @@ number(const Launch *run, const Op *o, int64_t *x)
 	case O_select:
 		return launch_number(run, o->in[0], &c) && launch_number(run, o->in[c ? 1 : 2], x);
 	case O_fma:
-		return launch_number(run, o->in[0], &a) && launch_number(run, o->in[1], &b) && launch_number(run, o->in[2], &c) &&
+		return launch_number(run, o->in[0], &a) && launch_number(run, o->in[1], &b) &&
+		       launch_number(run, o->in[2], &c) &&
 		       i64_eval(O_mul, a, b, &a) && i64_eval(O_add, a, c, x);
 	default:
 		if (o->nin == 0 || !launch_number(run, o->in[0], &a))

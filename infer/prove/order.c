@@ -183,8 +183,8 @@ compare(Order *w, const State *s, const Touch *t)
 		return;
 	if (!order_meets(w, s, t, lanes))
 		return;
-	violation(w, t->op, s->ordered ? "no proxy stands between it and what lanes wrote" :
-	                    !s->done ? "no wait and barrier stand between it and the end of a copy" :
+	violation(w, t->op, s->ordered ? "no proxy stands between it and what lanes wrote" : !s->done ? "no wait and barrier stand between it and the end of a copy"
+	                                                                                              :
 	                    "no barrier stands between it and another access of that memory");
 }
 

@@ -1,6 +1,6 @@
-/* sync_set.c - accesses to memory: which op makes which, and which two need a barrier in between. */
+/* set.c - accesses to memory: which op makes which, and which two need a barrier in between. */
 #include "hexc/ir/access.h"
-#include "hexc/pass/sync.h"
+#include "hexc/pass/sync/sync.h"
 #include <string.h>
 
 /* ---- sets ------------------------------------------------------------------------------------ */

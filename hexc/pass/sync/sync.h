@@ -1,6 +1,6 @@
 /* sync.h - what the files of pass sync share: sets of accesses to memory since the last barrier. */
-#ifndef HEXC_SYNC_H
-#define HEXC_SYNC_H
+#ifndef HEXC_PASS_SYNC_H
+#define HEXC_PASS_SYNC_H
 #include "hexc/pass/smem.h"
 
 typedef struct Access {

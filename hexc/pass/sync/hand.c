@@ -1,4 +1,4 @@
-/* sync_hand.c - memory that one block of the grid hands to another, by updates of one element.
+/* hand.c - memory that one block of the grid hands to another, by updates of one element.
  *
  * An update of one element of a tensor is a signal; a kernel that looks at what such updates of a tensor found
  * may tell by it who came before.  Then what a block has done with memory in front of a signal comes before
@@ -13,7 +13,7 @@
  *
  * So places that are taken by what counters found, and counts that nobody reads, have no fences. */
 #include "hexc/ir/access.h"
-#include "hexc/pass/sync.h"
+#include "hexc/pass/sync/sync.h"
 #include <string.h>
 
 /* An access to a tensor that the kernel writes. */

@@ -21,14 +21,14 @@
  * engine by a `proxy` in front of the barrier.  Roles run side by side, and share nothing but what barriers
  * of their own order.
  *
- * What blocks hand on is in sync_hand.c.  pass_prove_sync (infer/prove/order.c) judges all of this, by ways of
+ * What blocks hand on is in hand.c.  pass_prove_sync (infer/prove/order.c) judges all of this, by ways of
  * its own.
  *
  * An op with scratch memory writes all of it, has a barrier of its own, and reads it. */
 #include "hexc/ir/access.h"
 #include "hexc/ir/facts.h"
 #include "hexc/pass/pass.h"
-#include "hexc/pass/sync.h"
+#include "hexc/pass/sync/sync.h"
 
 static bool
 find_conflict(Sync *s, const Set *set, const Access *now, Hit *hit)
