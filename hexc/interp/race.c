@@ -168,11 +168,62 @@ read_open(const Interp *it, const Shadow *c, bool others)
 	return false;
 }
 
-/* Does one thread make both? */
+enum { NO_THREAD = -1 };
+
+/* The thread of the block that moves element elt of the tile that o, a load or store, moves, as the tile's layout
+ * has it; NO_THREAD: several have it, or it is not told: without a layout, with a task mapping, of updates and
+ * rows that indices name, which are anybody's. */
+static int64_t
+holder(const Op *o, int64_t elt)
+{
+	const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
+	const Val *mem = o->code == O_load ? o->in[0] : o->code == O_store ? o->in[1] : NULL;
+	int64_t index[DIM_MAX];
+	Coord at;
+
+	if (!tile || !tile->type.layout || layout_replicas(tile->type.layout) != 1 || op_access(o)->map ||
+	    elt < 0 || elt >= type_size(&tile->type) || (o->code == O_store && IMM(o, update) != STORE_PLAIN) ||
+	    (mem->type.space == S_shared && mem->def && mem->def->code == O_view && view_gather_dim(mem->def) >= 0))
+		return NO_THREAD;
+	type_coord(&tile->type, elt, index);
+	at = layout_at(tile->type.layout, index);
+	return at.at[AX_warp] * WARP_SIZE + at.at[AX_lane];
+}
+
+/* Does one thread make both: the same again, or by what layouts say? */
 static bool
 same_thread(const Interp *it, const Task *then_task, const Op *then, int64_t then_elt, const Touch *t)
 {
-	return then && then_task == it->task && then_elt == t->elt && access_same_threads(then, t->o);
+	int64_t thread;
+
+	if (!then || then_task != it->task || then_elt != t->elt)
+		return false;
+	if (then == t->o)
+		return true;
+	thread = holder(then, then_elt);
+	return thread != NO_THREAD && thread == holder(t->o, t->elt);
+}
+
+/* Does o update that tensor or tile?  Where it leaves what it found it writes plainly. */
+static bool
+updates(const Op *o, const void *owner)
+{
+	const Val *root;
+
+	if (o->code != O_store || IMM(o, update) == STORE_PLAIN)
+		return false;
+	root = view_root(o->in[1]);
+	if (root->type.space == S_global)
+		return ((const Param *)owner)->val == root;
+	return ((const Shared *)owner)->alloc == root->def;
+}
+
+/* In any order they give the same: IR.md, "store". */
+static bool
+commute(const Op *a, const void *owner_a, const Op *b, const void *owner_b)
+{
+	return a && owner_a == owner_b && updates(a, owner_a) && updates(b, owner_b) &&
+	       IMM(a, update) == IMM(b, update);
 }
 
 /* By a product or the copy engine? */
@@ -197,7 +248,7 @@ may_write(Interp *it, const Shadow *c, const Touch *t)
 	bool own = c->wop && (c->serial == it->serial ||
 	                      (!c->group && !c->phase && same_thread(it, c->wtask, c->wop, c->welt, t)));
 
-	if (write_open(it, c) && !own && !access_same_update(c->wop, t->o))
+	if (write_open(it, c) && !own && !commute(c->wop, c->owner, t->o, t->owner))
 		return missing(it, t->o, "writes", c->wop, "writes,");
 	if (out_open(it, c))
 		return missing(it, t->o, "writes", c->oop, "reads, with no wait or");

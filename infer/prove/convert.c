@@ -142,6 +142,19 @@ found(Prove *p, const Type *t, const Held *from, const Held *to, LoweringKind ho
 		not_here(p, bad, reg, how, t, to->elem[bad * to->regs + reg]);
 }
 
+/* Have elements a byte each in the staging tile?  PTX ISA, "st": it stores 8 bits or more, in powers of 2.  So
+ * elements of other sizes are laid out across bytes, and smaller ones than a byte cannot be stored one by one, nor
+ * fewer than a byte of them be loaded for them. */
+static bool
+takes_bytes(const Staging *how, DType d)
+{
+	int bits = dtype_info[d].bits;
+
+	if (bits & (bits - 1))
+		return true;
+	return bits < 8 && min64(how->write.vec, how->read.vec) * bits < 8;
+}
+
 void
 prove_convert(Prove *p, const Op *o)
 {
@@ -158,7 +171,7 @@ prove_convert(Prove *p, const Op *o)
 	if (how == LW_shared) {
 		Type staged = *t;
 
-		if (staging_bits(&o->lowering->staged, t->dtype) != dtype_info[t->dtype].bits)
+		if (takes_bytes(&o->lowering->staged, t->dtype))
 			staged.dtype = D_u8;
 		prove_staging(p, &staged, &o->lowering->staged, from, to);
 		return;

@@ -10,6 +10,7 @@
  * a tile says that nothing reads the stage any more.  A value that is being made may only be added to where
  * it is: by one product that nothing reads it behind, and at the end of a turn as what the turn began
  * with. */
+#include "infer/prove/affine.h"
 #include "infer/prove/flight.h"
 #include "infer/prove/prove.h"
 #include <string.h>
@@ -183,6 +184,19 @@ is_brought(Flight *f, Val *v)
 	return false;
 }
 
+/* IR.md, "copy", "mbar_arrive": does it arrive at the copy's barrier, in its slot, and expect it? */
+static bool
+tells_of(Flight *f, const Op *arrive, const Op *copy)
+{
+	Affine a, b;
+
+	if (arrive->code != O_mbar_arrive || !IMM(arrive, expect) || arrive->in[0] != copy->in[2])
+		return false;
+	a = affine_of(f->k, arrive->in[1]);
+	b = affine_of(f->k, copy->in[3]);
+	return affine_equal(&a, &b);
+}
+
 /* Do lanes of the producers store the tile, and arrive with no proxy in between? */
 static bool
 is_hidden(Flight *f, Val *v)
@@ -197,7 +211,7 @@ is_hidden(Flight *f, Val *v)
 			continue;
 		if (instr_of(o->lowering) && instr_of(o->lowering)->kind == IK_cp_async)
 			continue;
-		while (x && x != copy_arrival(o) && !(x->code == O_proxy && IMM(x, space) == S_shared))
+		while (x && !tells_of(f, x, o) && !(x->code == O_proxy && IMM(x, space) == S_shared))
 			x = x->next;
 		if (!x || x->code != O_proxy)
 			return true;

@@ -233,7 +233,7 @@ does(Prove *p, const Op *o, unsigned kinds)
 		return prove_error(p, -1, 0, "no instruction was chosen");
 	if (!(kinds >> in->kind & 1))
 		return prove_error(p, -1, 0, "%s does something else", in->name);
-	if (instr_is_update(in->kind) &&
+	if (o->code == O_store && IMM(o, update) != STORE_PLAIN &&
 	    (in->atom != IMM(o, update) || in->ta != o->in[0]->type.dtype))
 		return prove_error(p, -1, 0, "%s updates otherwise, or another type", in->name);
 	return true;
@@ -361,11 +361,24 @@ prove_found(Prove *p, const Op *o, const Held *h)
 	return true;
 }
 
+/* IR.md, "store": in memory of which kind, whether it updates, and whether what was there is wanted. */
+static InstrKind
+store_means(const Op *o)
+{
+	bool shared = o->in[1]->type.space == S_shared;
+
+	if (IMM(o, update) == STORE_PLAIN)
+		return shared ? IK_st_shared : IK_st_global;
+	if (o->nin > 2) /* PTX ISA: "atom" gives it, "red" does not */
+		return shared ? IK_atom_shared : IK_atom;
+	return shared ? IK_red_shared : IK_red;
+}
+
 void
 prove_store(Prove *p, const Op *o)
 {
 	Side s;
-	InstrKind kind = instr_store_kind(o);
+	InstrKind kind = store_means(o);
 	const Instr *in = instr_of(o->lowering);
 	const Type *t = &o->in[0]->type;
 	const Held *h = t->space == S_reg ? held_of(p, o->in[0]) : NULL;

@@ -335,5 +335,7 @@ pass_prove(Kernel *k)
 		p.threads = op_warps(o) * WARP_SIZE;
 		prove_rule[o->code](&p, o);
 	}
+	if (p.ok)
+		prove_claims(k);
 	return false;
 }

@@ -15,6 +15,8 @@ bool pass_prove_flight(Kernel *k);
 bool pass_prove_waits(Kernel *k);
 /* Of rings between roles, likewise (prove/roles.c). */
 bool pass_prove_roles(Kernel *k);
+/* Of what orders accesses to memory, likewise (prove/order.c). */
+bool pass_prove_sync(Kernel *k);
 /* The same of pass cluster, behind pass flight (prove/cluster.c). */
 bool pass_prove_cluster(Kernel *k);
 /* The same of pass split, right behind it (prove/split.c). */
@@ -62,6 +64,9 @@ int64_t reg_of(const Held *h, int64_t elem);
 int64_t mem_offset(const Layout *l, const int64_t *c);
 /* Those of all elements of t; dim_of[d] is the dim of the layout that the index of dim d is of, NULL: d. */
 int64_t *mem_offsets(Prove *p, const Layout *l, const Type *t, const int *dim_of);
+
+/* What is known of numbers and views is so in small launches (prove/claims.c). */
+bool prove_claims(Kernel *k);
 
 /* The rules: column `prove` of ops.def. */
 #define OP_PROVE(name, rule) void prove_##rule(Prove *p, const Op *o);

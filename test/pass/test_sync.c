@@ -159,7 +159,7 @@ TEST_EACH(counts, COUNT_OF(counted))
  * front and behind, what the kernel writes and reads of tensors, where there is such a thing. */
 static const struct {
 	const char *body;
-	int barriers, ordered;
+	int barriers, ordered; /* barriers -1: as many as it takes */
 } signals[] = {
 	/* the last one reads what the others have written */
 	{ "Y[block.x * 8 :+ 8] = A[0 :+ 8];\n"
@@ -175,21 +175,61 @@ static const struct {
 	{ "Y[block.x * 8 :+ 8] += A[0 :+ 8];\n atomic_add(F[0], 1);\n", 1, 0 },
 	/* nor of one element */
 	{ "Y[block.x * 8 :+ 8] += A[0 :+ 8];\n G[0 :+ 8] = atomic_add(F[0 :+ 8], 1);\n", 2, 0 },
+	/* a tensor that is updated only, read plainly by the last one */
+	{ "G[block.x :+ 1] = atomic_add(H[block.x % 3 :+ 1], 1);\n"
+	  " if atomic_add(F[0], 1) == 3 { for e in 0..8 { G[e] = H[e]; } }\n",
+	  -1, 1 },
+	/* .. also where what the updates found is dropped, where they are of many elements, or in a loop */
+	{ "atomic_add(H[block.x % 3], 1);\n if atomic_add(F[0], 1) == 3 { G[0 :+ 8] = H[0 :+ 8]; }\n", -1, 1 },
+	{ "atomic_max(H[0 :+ 8], 3);\n if atomic_add(F[0], 1) == 3 { G[0 :+ 8] = H[0 :+ 8]; }\n", -1, 1 },
+	{ "for i in 0..4 { atomic_add(H[i], 1); }\n while atomic_add(F[0], 0) < 1 { }\n atomic_add(F[0], 1);\n"
+	  " G[0 :+ 8] = H[0 :+ 8];\n",
+	  -1, 3 },
+	/* .. of the tensor that the signal is of, another element of it */
+	{ "atomic_add(F[1], 2);\n if atomic_add(F[0], 1) == 3 { G[0] = F[1]; }\n", -1, 2 },
+	{ "atomic_add(F[1], 2);\n if atomic_add(F[0], 1) == 3 { G[0] = atomic_add(F[1], 0); }\n", -1, 3 },
+	/* read by what updates find: where the signal says so, or behind it as the text stands */
+	{ "atomic_add(H[0 :+ 8], 2);\n if atomic_add(F[0], 1) == 3 { G[0 :+ 8] = atomic_add(H[0 :+ 8], 0); }\n", -1,
+	  1 },
+	{ "atomic_add(H[0 :+ 8], 2);\n G[0] = atomic_add(F[0], 1);\n G[0 :+ 8] = atomic_add(H[0 :+ 8], 0);\n", -1,
+	  1 },
+	{ "Y[block.x * 8 :+ 8] = A[0 :+ 8];\n if atomic_add(F[0], 1) == 3 { atomic_add(Y[0 :+ 8], 1); }\n", -1, 1 },
+	/* a flag for each block, the next one waits for it and goes on */
+	{ "if block.x > 0 { while atomic_add(F[block.x - 1], 0) < 1 { } }\n atomic_add(H[0 :+ 8], 1);\n"
+	  " G[0 :+ 8] = atomic_max(H[0 :+ 8], 0);\n atomic_add(F[block.x], 1);\n",
+	  -1, 3 },
+	/* what a block has read may be written over by the last one; what it has written too */
+	{ "Z[0 :+ 8] = Y[block.x * 8 :+ 8];\n if atomic_add(F[0], 1) == 3 { Y[0 :+ 8] = A[0 :+ 8]; }\n", -1, 1 },
+	{ "Z[0 :+ 8] = A[0 :+ 8];\n if atomic_add(F[0], 1) == 3 { Z[0 :+ 8] = A[8 :+ 8]; }\n", -1, 1 },
+	/* nothing is handed on: all that is read and written is behind the signal, or in front of it */
+	{ "let at = atomic_add(F[0], 1);\n Y[i64(at) * 8 :+ 8] = A[0 :+ 8];\n Z[0 :+ 8] = Y[i64(at) * 8 :+ 8] * 2;\n",
+	  -1, 0 },
+	{ "Z[0 :+ 8] = Y[block.x * 8 :+ 8];\n Y[block.x * 8 :+ 8] = A[0 :+ 8];\n G[0] = atomic_add(F[0], 1);\n", -1, 0 },
+	/* .. places are taken, once and in a loop, of one counter or two; a count of which nobody looks at others */
+	{ "for i in 0..4 { let at = atomic_add(F[i % 3], 1);\n G[i64(at) :+ 1] = 1; }\n", -1, 0 },
+	{ "for i in 0..4 { let at = atomic_add(F[0], 1), b = atomic_add(H[i], 1);\n if at < 8 { G[i64(at) :+ 1] = b; }"
+	  " }\n",
+	  -1, 0 },
+	{ "var go = 1;\n while go > 0 { let at = atomic_add(F[0], 1);\n"
+	  " if at < 64 { Y[i64(at) * 8 :+ 8] = A[0 :+ 8]; }\n go = where(at < 64, 1, 0); }\n",
+	  -1, 0 },
+	/* .. all meet, and go on */
+	{ "atomic_add(F[0], 1);\n while atomic_add(F[0], 0) < 4 { }\n Y[block.x * 8 :+ 8] = A[0 :+ 8];\n", -1, 0 },
 };
 
 TEST_EACH(orders, COUNT_OF(signals))
 {
 	Kernel *k = until_sync(arena_printf(u->arena,
 	                                    "kernel t(A: f32[N * 8], Y: inout f32[N * 8], Z: out f32[8],\n"
-	                                    " G: out i32[8], F: inout i32[8])\n{\n grid(4);\n%s}\n",
+	                                    " G: out i32[8], F: inout i32[8], H: inout i32[8])\n{\n grid(4);\n%s}\n",
 	                                    signals[_i].body),
 	                       "", false);
-	int ordered = 0;
+	int ordered = 0, barriers = signals[_i].barriers;
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		ordered += o->code == O_store && IMM(o, ordered);
-	ck_assert_msg(ir_count(k, O_barrier) == signals[_i].barriers && ordered == signals[_i].ordered,
+	ck_assert_msg((barriers < 0 || ir_count(k, O_barrier) == barriers) && ordered == signals[_i].ordered,
 	              "%d barriers, %d that order:\n%s", ir_count(k, O_barrier), ordered, ir_text(u, k));
 	ck_assert(!pass_sync(k));
 }

@@ -1,6 +1,6 @@
-/* sync_set.c - accesses to memory: which op makes which, and which two need a barrier in between. */
+/* set.c - accesses to memory: which op makes which, and which two need a barrier in between. */
 #include "hexc/ir/access.h"
-#include "hexc/pass/sync.h"
+#include "hexc/pass/sync/sync.h"
 #include <string.h>
 
 /* ---- sets ------------------------------------------------------------------------------------ */
@@ -243,6 +243,13 @@ is_ordered(const Access *then, const Access *now)
 	return is_order(then) != is_order(now) && of_tensor(then) && of_tensor(now);
 }
 
+/* Of the memory that an atomic store updates, not of where it leaves what it found: that is written plainly. */
+static bool
+is_update(const Access *a)
+{
+	return a->root && access_is_update(a->op) && view_root(access_target(a->op)) == a->root;
+}
+
 bool
 access_conflict(Sync *s, const Access *then, const Access *now)
 {
@@ -250,7 +257,7 @@ access_conflict(Sync *s, const Access *then, const Access *now)
 		return true;
 	if ((!then->write && !now->write) || !same_place(s, then, now) || of_two_blocks(then))
 		return false;
-	if (then->write && now->write && access_same_update(then->op, now->op))
+	if (is_update(then) && is_update(now) && access_same_update(then->op, now->op))
 		return false;
 	if (then->kept) /* only the copy engine may not have seen it */
 		return now->engine;

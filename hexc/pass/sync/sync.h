@@ -1,6 +1,6 @@
 /* sync.h - what the files of pass sync share: sets of accesses to memory since the last barrier. */
-#ifndef HEXC_SYNC_H
-#define HEXC_SYNC_H
+#ifndef HEXC_PASS_SYNC_H
+#define HEXC_PASS_SYNC_H
 #include "hexc/pass/smem.h"
 
 typedef struct Access {
@@ -29,7 +29,6 @@ typedef struct Sync {
 	Kernel *k;
 	bool uncommitted; /* async copies, but no commit anywhere */
 	bool engines;     /* something reads as `engine` does */
-	bool asks;        /* what lacks is an error, and not put in */
 	bool changed;
 } Sync;
 
@@ -38,6 +37,9 @@ typedef struct Hit {
 	bool found;
 	Access then, now;
 } Hit;
+
+/* Mark the updates by which blocks hand memory on; true: there are such. */
+bool sync_signals(Kernel *k);
 
 /* True: the set grew. */
 bool set_add(Sync *s, Set *set, const Access *a);

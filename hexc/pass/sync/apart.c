@@ -1,7 +1,7 @@
-/* sync_apart.c - accesses that cannot meet: different parts of a tile, or one thread's own elements. */
+/* apart.c - accesses that cannot meet: different parts of a tile, or one thread's own elements. */
 #include "hexc/ir/access.h"
 #include "hexc/ir/facts.h"
-#include "hexc/pass/sync.h"
+#include "hexc/pass/sync/sync.h"
 
 enum { SAME_DEPTH = 12 };
 

@@ -21,14 +21,14 @@
  * engine by a `proxy` in front of the barrier.  Roles run side by side, and share nothing but what barriers
  * of their own order.
  *
- * pass_prove_sync asks the same at the end, when other passes have gone over what there is: an internal error
- * where this pass would put something in.
+ * What blocks hand on is in hand.c.  pass_prove_sync (infer/prove/order.c) judges all of this, by ways of
+ * its own.
  *
  * An op with scratch memory writes all of it, has a barrier of its own, and reads it. */
 #include "hexc/ir/access.h"
 #include "hexc/ir/facts.h"
 #include "hexc/pass/pass.h"
-#include "hexc/pass/sync.h"
+#include "hexc/pass/sync/sync.h"
 
 static bool
 find_conflict(Sync *s, const Set *set, const Access *now, Hit *hit)
@@ -41,18 +41,13 @@ find_conflict(Sync *s, const Set *set, const Access *now, Hit *hit)
 	return hit->found;
 }
 
-/* In front of `at`, with that immediate, if it has one; who asks is told of the first. */
+/* In front of `at`, with that immediate, if it has one. */
 static void
 insert(Sync *s, Op *at, OpCode code, int64_t value)
 {
 	Op *o;
 
-	if (s->asks && !s->changed)
-		diag_class_error(s->k->unit->diag, DC_INTERNAL, at->src, "internal: %s: no %s in front of it",
-		                 op_info[at->code].name, op_info[code].name);
 	s->changed = true;
-	if (s->asks)
-		return;
 	o = op_new(at->parent, at, code, at->src, 0, NULL, 0, NULL);
 	if (code == O_wait)
 		IMM_SET(o, bulk, value);
@@ -114,12 +109,15 @@ step(Sync *s, const Op *o, Set *set)
 
 static void flow_block(Sync *s, const Block *b, Set *set, Hit *hit);
 
-/* Does the loop run at least once? */
+/* Does the loop run at least once?  One that asks in front of each turn may end in front of the first. */
 static bool
 runs(Sync *s, const Op *loop)
 {
 	Val *lo = loop->in[0];
+	int64_t on;
 
+	if (loop_ends_early(loop) && !(val_is_const(loop->in[3], &on) && on))
+		return false;
 	return prove_inside(s->k, loop, &lo, 1, 1, loop->in[1]);
 }
 
@@ -223,7 +221,7 @@ sync_region(Sync *s, Op *o, Set *set)
 		hit.found = false;
 		probe = set_copy(s, set);
 		flow_region(s, o, &probe, &hit);
-		if (!hit.found || (s->asks && s->changed))
+		if (!hit.found)
 			break;
 		BUG_IF(s->k->unit->arena, tries > set->n);
 		if (is_waited_inside(s, o, set, &hit))
@@ -256,68 +254,12 @@ sync_block(Sync *s, Block *b, Set *set)
 	}
 }
 
-/* ---- what blocks hand on ----------------------------------------------------------------------- */
+/* ---- kernels ------------------------------------------------------------------------------------- */
 
-/* An update of one element of a tensor. */
-static bool
-is_signal(const Op *o)
+bool
+pass_sync(Kernel *k)
 {
-	return access_is_update(o) && view_root(o->in[1])->type.space == S_global &&
-	       (o->in[0]->type.space == S_scalar || type_size(&o->in[0]->type) == 1);
-}
-
-/* Does the kernel read a tensor that it writes, updates apart? */
-static bool
-hands_on(const Kernel *k)
-{
-	OpWalk w;
-
-	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		Val *from = access_source(o), *root = from ? view_root(from) : NULL;
-		OpWalk v;
-
-		if (!root || root->type.space != S_global || !val_param(k, root)->written)
-			continue;
-		for (const Op *p = walk_first(&v, k->body); p; p = walk_next(&v))
-			if (access_target(p) && view_root(access_target(p)) == root && !access_is_update(p))
-				return true;
-	}
-	return false;
-}
-
-/* By what an update of one element finds, blocks may tell who of them came before, as the last one does that
- * adds up what all have left: then all such updates of that tensor order the one's writes before the other's
- * reads. */
-static void
-order_signals(Sync *s)
-{
-	OpWalk w;
-
-	if (!hands_on(s->k))
-		return;
-	for (Op *o = walk_first(&w, s->k->body); o; o = walk_next(&w)) {
-		bool asked = false;
-		OpWalk v;
-
-		if (!is_signal(o) || IMM(o, ordered))
-			continue;
-		for (const Op *p = walk_first(&v, s->k->body); p; p = walk_next(&v))
-			asked |= is_signal(p) && access_found(p) &&
-			         view_root(p->in[1]) == view_root(o->in[1]);
-		if (!asked)
-			continue;
-		if (s->asks && !s->changed)
-			diag_class_error(s->k->unit->diag, DC_INTERNAL, o->src,
-			                 "internal: store: it orders nothing");
-		s->changed = true;
-		IMM_SET(o, ordered, 1);
-	}
-}
-
-static bool
-run(Kernel *k, bool asks)
-{
-	Sync s = { .k = k, .asks = asks };
+	Sync s = { .k = k };
 	Set set = { NULL, 0, 0 };
 	bool async = false, commit = false;
 	OpWalk w;
@@ -328,22 +270,9 @@ run(Kernel *k, bool asks)
 		s.engines |= o->code == O_wgmma || (o->code == O_copy && IMM(o, async) == COPY_OUT);
 	}
 	s.uncommitted = async && !commit;
-	order_signals(&s);
+	s.changed = sync_signals(k);
 	facts_keep(k);
 	sync_block(&s, k->body, &set);
 	facts_drop(k);
 	return s.changed;
-}
-
-bool
-pass_sync(Kernel *k)
-{
-	return run(k, false);
-}
-
-bool
-pass_prove_sync(Kernel *k)
-{
-	run(k, true);
-	return false;
 }

@@ -1,0 +1,11 @@
+#!/bin/sh
+# Programs where passes go by what they know of numbers, places and threads (claims.hexc): the checkers, which find the
+# same in other ways, agree.  What of that is wrong they say, without a run: test/mutants.tsv.
+. test/script.sh
+for arch in sm_80 sm_90a; do
+	for kernel in rows edge found threads narrow; do
+		"$HEXC" --emit-ptx "$here/claims.hexc" --kernel $kernel --arch $arch --prove -o /dev/null -W no-unwritten 2>"$dir/said" ||
+			fail "$kernel on $arch: $(cat "$dir/said")"
+	done
+done
+exit $bad
