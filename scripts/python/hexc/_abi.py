@@ -239,6 +239,7 @@ int hexc_plan_launch(hexc_plan *p, void *const *stream, uint32_t n);
 int hexc_plan_capture(hexc_plan *p, void *const *stream, uint32_t n);
 int hexc_plan_replay(hexc_plan *p, void *stream);
 int hexc_file_open(hexc_file **out, const char *path, char *why, size_t n);
+int hexc_file_config(hexc_file *f, const char *json, size_t bytes, char *why, size_t n);
 void hexc_file_close(hexc_file *f);
 const char *hexc_file_kind(const hexc_file *f);
 int hexc_file_tensor_at(const hexc_file *f, size_t i, hexc_file_tensor *out);
