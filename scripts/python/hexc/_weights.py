@@ -179,7 +179,7 @@ class WeightFile(Mapping[str, Weight]):
         if name not in self._names:
             raise KeyError(name)
         out, why = _WEIGHT(), ctypes.create_string_buffer(WHY)
-        code = function("hexc_weight_load")(ctypes.byref(out), self._owned.pointer, name.encode(), None, why, WHY)
+        code = function("hexc_weight_load")(ctypes.byref(out), self._owned.pointer, os.fsencode(name), None, why, WHY)
         if code:
             raise fail(code, text(why.value))
         return Weight(_owned_weight(out, self._owned))
