@@ -11,19 +11,39 @@ next_member(Text *t)
 		text_add(t, ",", 1);
 }
 
+/* Bytes of the UTF-8 character at s (RFC 3629: no surrogates, none in more bytes than it takes); 0: it is
+ * none. */
+static size_t
+char_bytes(const char *s)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80) /* a NUL as well */
+			return 0;
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
+	    (p[0] == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return n;
+}
+
 void
 json_string(Text *t, const char *s)
 {
 	text_add(t, "\"", 1);
-	for (; *s; s++) {
+	for (size_t n; *s; s += n ? n : 1) {
 		unsigned char c = (unsigned char)*s;
 
+		n = char_bytes(s);
 		if (c == '"' || c == '\\')
 			text_printf(t, "\\%c", c);
 		else if (c < 0x20)
 			text_printf(t, "\\u%04x", c);
+		else if (n)
+			text_add(t, s, n);
 		else
-			text_add(t, s, 1);
+			text_printf(t, "\\ufffd");
 	}
 	text_add(t, "\"", 1);
 }
