@@ -56,12 +56,13 @@ typedef struct hexc_file_tensor {
 #define HEXC_FILE_TENSOR_INIT { sizeof(hexc_file_tensor), NULL, NULL, NULL, 0, \
 	{0, 0, 0, 0, 0, 0, 0, 0}, NULL, 0 }
 
-/* Some formats cannot be told by their tensors: GPTQ's versions differ by 1 in what a stored zero means,
- * and the model's configuration says which it is, beside the file.  This states it: `bytes` bytes of JSON, a
+/* Some formats cannot be told by their tensors: GPTQ's versions differ by 1 in what a stored zero means, and
+ * the model's configuration says which it is, beside the file.  This states it: `bytes` bytes of JSON, a
  * quantize_config.json, a config.json with its quantization_config, or {"checkpoint_format": "gptq_v2"}.
  * What is read of it is checkpoint_format (gptq, gptq_v2, gemm, marlin), quant_method, is_marlin_format and
  * AWQ's version; the file's own metadata are read as well, when it is opened.  What nothing states is gptq,
- * and gemm of AWQ.  Weights that were found before are found anew: call it before other threads read the file.
+ * and gemm of AWQ.  Weights that were found before are found anew: call it before other threads read the
+ * file.
  *
  * HEXC_OK, or with a sentence in why[0..n) E_FILE: an unknown checkpoint_format, or another than the metadata
  * state; E_INVALID: no JSON; E_NOMEM.  Nothing is stated then. */

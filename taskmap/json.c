@@ -17,14 +17,21 @@ static size_t
 char_bytes(const char *s)
 {
 	const unsigned char *p = (const unsigned char *)s;
-	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+	unsigned first = p[0];
+	size_t n = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 
+	if (first > 0xf4)
+		return 0;
 	for (size_t i = 1; i < n; i++)
 		if ((p[i] & 0xc0) != 0x80) /* a NUL as well */
 			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
-	    (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
+	if (n > 2) {
+		unsigned least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+		unsigned most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+
+		if (p[1] < least || p[1] > most)
+			return 0;
+	}
 	return n;
 }
 
