@@ -109,6 +109,15 @@ job_work(void *user)
 		m->arena.user = j->user;
 	}
 	pthread_mutex_lock(&j->lock);
+	/* The library polls now and then: what was cancelled since the last time is cancelled all the same.
+	 *  */
+	if (atomic_load(&j->stop)) {
+		pthread_mutex_unlock(&j->lock); /* the host's realloc is called without it */
+		hexc_module_free(m);
+		m = NULL;
+		code = outcome_leave(j->ctx, HEXC_E_LIMIT, "the compilation was cancelled");
+		pthread_mutex_lock(&j->lock);
+	}
 	j->module = m;
 	j->code = code;
 	atomic_store(&j->state, JOB_DONE);
@@ -245,8 +254,12 @@ hexc_job_wait(hexc_job *j)
 void
 hexc_job_cancel(hexc_job *j)
 {
-	if (j)
+	if (!j)
+		return;
+	pthread_mutex_lock(&j->lock); /* before the job is done, or after */
+	if (atomic_load(&j->state) != JOB_DONE)
 		atomic_store(&j->stop, 1);
+	pthread_mutex_unlock(&j->lock);
 }
 
 int

@@ -15,7 +15,9 @@
  * cannot be written, a full disk, no memory: these make no call fail, but nothing is kept;
  * hexc_cache_describe tells.  Other files in the folder are left alone.
  *
- * Entries are as trustworthy as those who may write the folder: keep it to one user (it is made so). */
+ * Entries are as trustworthy as those who may write them.  So a folder or an entry that belongs to another
+ * user (root aside), or that others may write (mode bits 022), is not used: nothing is found there, nothing
+ * written. Folders are made with mode 0700, entries with 0600. */
 #ifndef HEXC_CACHE_H
 #define HEXC_CACHE_H
 #include "lib/hexc.h"
@@ -36,13 +38,16 @@ typedef struct hexc_cache_opts {
 #define HEXC_CACHE_OPTS_INIT { sizeof(hexc_cache_opts), NULL, 0, 0 }
 
 /* `opts` may be NULL for defaults; it is copied.  HEXC_OK and *out, or *out = NULL and E_FILE (there is no
- * such folder and it cannot be made), E_NOMEM, E_INVALID, with one sentence in why[0..n) (n may be 0). */
+ * such folder and it cannot be made), E_NOMEM, E_INVALID, with one sentence in why[0..n) (n may be 0).
+ * HEXC_OK with a sentence: the folder is not to be trusted, as above, and why; with this cache everything is
+ * compiled, and nothing kept. */
 HEXC_API int hexc_cache_open(hexc_cache **out, const hexc_cache_opts *opts, char *why, size_t n);
 /* When all contexts, jobs and devices that were given it are closed.  NULL is allowed. */
 HEXC_API void hexc_cache_close(hexc_cache *c);
 
 /* The user's folder for it, $XDG_CACHE_HOME/hexc or else $HOME/.cache/hexc, in out[0..n), a NUL among them;
- * returns its bytes without that, 0: neither is set to an absolute path, or n are too few. */
+ * returns its bytes without that, 0: neither is set to an absolute path, or n are too few.  A process with
+ * more rights than who started it (secure_getenv) has neither. */
 HEXC_API size_t hexc_cache_path(char *out, size_t n);
 
 typedef struct hexc_cache_info {
@@ -51,9 +56,10 @@ typedef struct hexc_cache_info {
 	uint64_t max_bytes;
 	uint64_t hits, misses;  /* of this hexc_cache, as all that follows */
 	uint64_t stored;        /* entries that were written */
-	uint64_t damaged;       /* misses because an entry was not what it should be */
+	uint64_t damaged;       /* misses because an entry was not what it should be, or not to be trusted */
 	uint64_t failed;        /* entries that could not be written */
-	int32_t error;          /* the errno of the last of these; 0: none */
+	int32_t error;          /* the errno of the last of these; 0: none; EPERM: the folder is not to be
+	                         * trusted */
 	uint32_t reserved;      /* 0 */
 } hexc_cache_info;
 #define HEXC_CACHE_INFO_INIT { sizeof(hexc_cache_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0 }

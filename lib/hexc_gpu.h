@@ -29,9 +29,10 @@ typedef struct hexc_gpu_module hexc_gpu_module; /* a module on it */
 
 /* A `device` that is no GPU but the simulator, as one of this compute capability: HEXC_SIMULATOR(90).  All
  * functions here work on it, so that a host's tests run its kernels, with every check that the simulator
- * has, on machines without GPUs.  libhexc_sim is opened at run time, unless the process has it; each such
- * hexc_gpu has memory of its own; launches run at once; a fault is E_FAULT, with the simulator's sentence;
- * times count launches. */
+ * has, on machines without GPUs.  libhexc_sim is opened at run time, unless the process has it: from the
+ * folder that libhexc or libhexc_rt is in, or else where the loader finds it.  Each such hexc_gpu has
+ * memory of its own; launches run at once; a fault is E_FAULT, with the simulator's sentence; times count
+ * launches. */
 #define HEXC_SIMULATOR(capability) (-(int)(capability))
 /* Device number `device`, from 0, as CUDA_VISIBLE_DEVICES leaves them, or HEXC_SIMULATOR.  HEXC_OK and
  * *out, or *out = NULL and one sentence in why[0..n) (n may be 0). */
@@ -76,7 +77,7 @@ HEXC_API int hexc_gpu_read(hexc_gpu *g, void *to, const void *from, uint64_t byt
  * nothing is.  The cache stays the caller's and outlives g. */
 HEXC_API int hexc_gpu_cache(hexc_gpu *g, hexc_cache *cache);
 /* Hand the driver m's cubin for the device, the one of the nearest arch that runs on it, or, where there
- * is none or the driver refuses it, m's PTX to compile.  m stays the caller's and outlives *out. 
+ * is none or the driver refuses it, m's PTX to compile.  m stays the caller's and outlives *out.
  * E_DEVICE, with the driver's log, when it refuses the text, and when the device does not run m's arch. */
 HEXC_API int hexc_gpu_load(hexc_gpu *g, const hexc_module *m, hexc_gpu_module **out);
 /* The arch of the cubin that was taken; NULL: the driver compiled PTX. */
@@ -103,11 +104,15 @@ HEXC_API int hexc_gpu_time(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, u
  * memory and no lock, and computes only what new arguments change: nothing for the same ones, an address
  * and the maps of its tensor for another pointer, all of it for other sizes.  One hexc_call is used by one
  * thread at a time; different ones, of the same module too, by several.  The arguments are checked as
- * hexc_check_args does. */
+ * hexc_check_args does.
+ *
+ * A call whose module is unloaded, or whose GPU is closed, answers E_INVALID until it is freed.  So does a
+ * call that was freed, as long as its module is loaded and fewer than 16 others of that module were freed
+ * since: after that nothing may be done with it, as with any pointer to what is freed. */
 typedef struct hexc_call hexc_call;
 
-/* Kernel k of gm, without arguments.  HEXC_OK and *out (free with hexc_call_free, before gm is unloaded), or
- * *out = NULL, E_INVALID, E_NOMEM or E_DEVICE, and hexc_gpu_why has the sentence. */
+/* Kernel k of gm, without arguments.  HEXC_OK and *out (free with hexc_call_free, before gm is unloaded or
+ * later), or *out = NULL, E_INVALID, E_NOMEM or E_DEVICE, and hexc_gpu_why has the sentence. */
 HEXC_API int hexc_call_new(hexc_call **out, hexc_gpu_module *gm, size_t k);
 HEXC_API void hexc_call_free(hexc_call *c); /* NULL is allowed */
 /* What the last function on c that failed has to say, with the names of the kernel and the parameter; ""
@@ -117,7 +122,7 @@ HEXC_API const char *hexc_call_why(const hexc_call *c);
 HEXC_API int hexc_call_find(const hexc_call *c, const char *name);
 
 /* Give argument i, a number of hexc_call_find: a tensor its address in device memory and the bytes there
- * (0: unknown), a size or a scalar of an integer type its value, a scalar of a float type its value. 
+ * (0: unknown), a size or a scalar of an integer type its value, a scalar of a float type its value.
  * HEXC_OK, or E_INVALID where parameter i is of another kind, or there is none. */
 HEXC_API int hexc_call_ptr(hexc_call *c, int i, void *ptr, uint64_t bytes);
 HEXC_API int hexc_call_int(hexc_call *c, int i, int64_t x);
@@ -134,7 +139,7 @@ HEXC_API int hexc_call_launch(hexc_call *c, void *stream);
  * became; NULL for an empty grid, which becomes none.  E_INVALID where the stream is not captured. */
 HEXC_API int hexc_call_capture(hexc_call *c, void *stream, void **node);
 /* Give such a node in a CUgraphExec, made of that graph by cuGraphInstantiate, the arguments that c has
- * now: its next launches take them.  With an empty grid the node does nothing until it is given another. 
+ * now: its next launches take them.  With an empty grid the node does nothing until it is given another.
  * c may be another call of the same kernel. */
 HEXC_API int hexc_call_update(hexc_call *c, void *exec, void *node);
 
@@ -145,8 +150,8 @@ HEXC_API int hexc_call_update(hexc_call *c, void *exec, void *node);
  * beginning. */
 typedef struct hexc_family_call hexc_family_call;
 
-/* HEXC_OK and *out (free with hexc_family_call_free, before g or f are closed), or *out = NULL and as
- * hexc_gpu_load, and hexc_gpu_why has the sentence. */
+/* HEXC_OK and *out (free with hexc_family_call_free, before f is closed; where g was closed before, all else
+ * answers E_INVALID), or *out = NULL and as hexc_gpu_load, and hexc_gpu_why has the sentence. */
 HEXC_API int hexc_family_call_new(hexc_family_call **out, hexc_gpu *g, const hexc_family *f);
 HEXC_API void hexc_family_call_free(hexc_family_call *c); /* NULL is allowed */
 /* What the last function on c that failed has to say; "" if none did. */

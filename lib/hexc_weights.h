@@ -56,6 +56,23 @@ typedef struct hexc_file_tensor {
 #define HEXC_FILE_TENSOR_INIT { sizeof(hexc_file_tensor), NULL, NULL, NULL, 0, \
 	{0, 0, 0, 0, 0, 0, 0, 0}, NULL, 0 }
 
+/* Some formats cannot be told by their tensors: GPTQ's versions differ by 1 in what a stored zero means, and
+ * the model's configuration says which it is, beside the file.  This states it: `bytes` bytes of JSON, a
+ * quantize_config.json, a config.json with its quantization_config, or {"checkpoint_format": "gptq_v2"}.
+ * What is read of it is checkpoint_format (gptq, gptq_v2, gemm, marlin), quant_method, is_marlin_format and
+ * AWQ's version; the file's own metadata are read as well, when it is opened.  What nothing states is gptq,
+ * and gemm of AWQ.  Weights that were found before are found anew: call it before other threads read the
+ * file.
+ *
+ * HEXC_OK, or with a sentence in why[0..n) E_FILE: an unknown checkpoint_format, or another than the metadata
+ * state; E_INVALID: no JSON; E_NOMEM.  Nothing is stated then. */
+HEXC_API int hexc_file_config(hexc_file *f, const char *json, size_t bytes, char *why, size_t n);
+
+/* Is the file one of several of a model?  1, and its number from 1 on and how many there are (each may be
+ * NULL), or 0 and 1 of 1.  GGUF files say so in their metadata (split.no, split.count), others by their names
+ * (model-00001-of-00002.safetensors).  Each is opened by itself. */
+HEXC_API int hexc_file_shard(const hexc_file *f, uint32_t *number, uint32_t *count);
+
 /* The container: "safetensors" or "gguf". */
 HEXC_API const char *hexc_file_kind(const hexc_file *f);
 /* The i-th tensor in the file's order, or the one of that name: 1 and *out, or 0. */

@@ -11,19 +11,46 @@ next_member(Text *t)
 		text_add(t, ",", 1);
 }
 
+/* Bytes of the UTF-8 character at s (RFC 3629: no surrogates, none in more bytes than it takes); 0: it is
+ * none. */
+static size_t
+char_bytes(const char *s)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	unsigned first = p[0];
+	size_t n = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+
+	if (first > 0xf4)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80) /* a NUL as well */
+			return 0;
+	if (n > 2) {
+		unsigned least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+		unsigned most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+
+		if (p[1] < least || p[1] > most)
+			return 0;
+	}
+	return n;
+}
+
 void
 json_string(Text *t, const char *s)
 {
 	text_add(t, "\"", 1);
-	for (; *s; s++) {
+	for (size_t n; *s; s += n ? n : 1) {
 		unsigned char c = (unsigned char)*s;
 
+		n = char_bytes(s);
 		if (c == '"' || c == '\\')
 			text_printf(t, "\\%c", c);
 		else if (c < 0x20)
 			text_printf(t, "\\u%04x", c);
+		else if (n)
+			text_add(t, s, n);
 		else
-			text_add(t, s, 1);
+			text_printf(t, "\\ufffd");
 	}
 	text_add(t, "\"", 1);
 }

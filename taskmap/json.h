@@ -3,6 +3,7 @@
 #define HEXC_JSON_H
 #include "taskmap/base.h"
 
+/* Bytes that are no UTF-8 become U+FFFD: JSON has no others, and names of files do. */
 void json_string(Text *t, const char *s);
 /* Of an object: the name of the member whose value comes next. */
 void json_key(Text *t, const char *name);

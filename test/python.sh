@@ -5,6 +5,7 @@ version_of() {
 	case $1 in
 	numpy) echo 2.4.6 ;;
 	gguf) echo 0.19.0 ;;
+	safetensors) echo 0.8.0 ;;
 	ml_dtypes) echo 0.6.0 ;;
 	mypy) echo 2.4.1 ;;
 	textmate_grammar) echo 0.6.1 ;;

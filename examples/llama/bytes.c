@@ -1,7 +1,9 @@
 /* bytes.c - vocabularies of joined bytes (tokenizer.ggml.model gpt2): each word (split.c) is written in
  * characters that stand for its bytes, and of all neighbours that the file's list of merges has, the one that
  * stands first there is joined, until there are none.  What is left are tokens. */
+#include "examples/llama/join.h"
 #include "examples/llama/vocab.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,75 +32,55 @@ byte_of(uint32_t c)
 
 /* ---- text to tokens -------------------------------------------------------------------------------- */
 
-/* A word: piece i is s[start[i] .. start[i + 1]), and rank[i] that of it and the next; -1: none. */
+/* A word, in pieces. */
 typedef struct Word {
 	char *s;
-	int *start;
-	int32_t *rank;
-	int n;
+	Join join;
 } Word;
 
 static void
 write_bytes(Word *w, const char *text, int bytes)
 {
+	Join *j = &w->join;
 	int at = 0;
 
-	for (w->n = 0; w->n < bytes; w->n++) {
-		uint32_t c = char_of((unsigned char)text[w->n]);
+	for (j->n = 0; j->n < bytes; j->n++) {
+		uint32_t c = char_of((unsigned char)text[j->n]);
 
-		w->start[w->n] = at;
+		j->start[j->n] = at;
 		if (c >= 128)
 			w->s[at++] = (char)(0xC0 | c >> 6);
 		w->s[at++] = (char)(c < 128 ? c : 0x80 | (c & 0x3f));
 	}
-	w->start[w->n] = at;
+	j->start[j->n] = at;
 }
 
-static void
-rank_pair(const Vocab *v, Word *w, int i)
+static double
+rank(const Join *j, int from, int middle, int to)
 {
-	const int *start = w->start + i;
+	const Vocab *v = j->user;
+	int32_t merge = texts_find_pair(&v->merge, j->text + from, (size_t)(middle - from),
+					(size_t)(to - from));
 
-	if (i >= 0 && i + 1 < w->n)
-		w->rank[i] = texts_find_pair(&v->merge, w->s + start[0], (size_t)(start[1] - start[0]),
-		                             (size_t)(start[2] - start[0]));
+	return merge < 0 ? NAN : (double)merge;
 }
 
-static void
-join(const Vocab *v, Word *w)
-{
-	for (int i = 0; i + 1 < w->n; i++)
-		rank_pair(v, w, i);
-	for (;;) {
-		int best = -1, behind;
-
-		for (int i = 0; i + 1 < w->n; i++)
-			if (w->rank[i] >= 0 && (best < 0 || w->rank[i] < w->rank[best]))
-				best = i;
-		if (best < 0)
-			return;
-		behind = w->n - best - 1;
-		memmove(w->start + best + 1, w->start + best + 2, sizeof *w->start * (size_t)behind);
-		memmove(w->rank + best, w->rank + best + 1, sizeof *w->rank * (size_t)behind);
-		w->n--;
-		rank_pair(v, w, best - 1);
-		rank_pair(v, w, best);
-	}
-}
-
+/* -1: out of memory. */
 static int
 word_tokens(const Vocab *v, Word *w, int32_t *token, int room)
 {
-	int32_t t = texts_find(&v->token, w->s, (size_t)w->start[w->n]);
+	Join *j = &w->join;
+	int32_t t = texts_find(&v->token, w->s, (size_t)j->start[j->n]);
 	int made = 0;
 
 	if (v->split->whole && room > 0 && t >= 0 && !(v->type && v->type[t] == CONTROL)) {
 		*token = t;
 		return 1;
 	}
-	join(v, w);
-	for (int i = 0; i < w->n && made < room; i++) {
-		t = texts_find(&v->token, w->s + w->start[i], (size_t)(w->start[i + 1] - w->start[i]));
+	if (!join_best(j))
+		return -1;
+	for (int i = 0; i < j->n && made < room; i++) {
+		t = texts_find(&v->token, w->s + j->start[i], (size_t)(j->start[i + 1] - j->start[i]));
 		t = t < 0 ? (int32_t)v->unknown : t;
 		if (t >= 0)
 			token[made++] = t;
@@ -111,10 +93,13 @@ bytes_tokens(const Vocab *v, const char *text, int32_t *token, int room)
 {
 	size_t bytes = strlen(text);
 	Char *c = calloc(bytes + 1, sizeof *c);
-	Word w = { malloc(2 * bytes + 1), calloc(bytes + 1, sizeof *w.start),
-		   calloc(bytes + 1, sizeof *w.rank), 0 };
-	bool ok = c && w.s && w.start && w.rank;
-	int n = 0, made = 0;
+	Word w = { malloc(2 * bytes + 1), { .rank = rank, .user = v } };
+	int n = 0, made = 0, more;
+	bool ok;
+
+	w.join.text = w.s;
+	w.join.start = calloc(bytes + 1, sizeof *w.join.start);
+	ok = c && w.s && w.join.start;
 
 	for (const char *s = text; ok && *s; n++) {
 		c[n].at = (int)(s - text);
@@ -124,10 +109,12 @@ bytes_tokens(const Vocab *v, const char *text, int32_t *token, int room)
 	for (int i = 0, end; ok && i < n; i = end) {
 		end = split_word(v->split, c, n, i);
 		write_bytes(&w, text + c[i].at, c[end].at - c[i].at);
-		made += word_tokens(v, &w, token + made, room - made);
+		more = word_tokens(v, &w, token + made, room - made);
+		made += more;
+		ok = more >= 0;
 	}
-	free(w.rank);
-	free(w.start);
+	join_free(&w.join);
+	free(w.join.start);
 	free(w.s);
 	free(c);
 	return ok ? made : -1;

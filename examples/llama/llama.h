@@ -57,6 +57,11 @@ bool model_open(Model *m, const char *path);
 bool model_load(Model *m);
 void model_close(Model *m);
 
+/* ---- keys.c, keys.def */
+
+/* Are all keys of the architecture known, with values that the layers compute?  False: why. */
+bool keys_known(const hexc_file *f, char *why);
+
 /* ---- decoder.c: sequences, pages of their keys and values, a run through the layers */
 
 typedef struct Decoder Decoder;
@@ -93,8 +98,8 @@ void decoder_bytes(const Decoder *d, int sequence, uint64_t *weights, uint64_t *
 /* Graphs that were captured, and how often they were launched. */
 void decoder_graphs(const Decoder *d, int64_t *captured, int64_t *launched);
 
-/* ---- vocab.c (pieces.c, bytes.c, split.c): the vocabulary that a GGUF file has, of SentencePiece ("llama")
- *      or of joined bytes ("gpt2"); names of control tokens in a text are text */
+/* ---- vocab.c (pieces.c, bytes.c, join.c, split.c): the vocabulary that a GGUF file has, of SentencePiece
+ * ("llama")      or of joined bytes ("gpt2"); names of control tokens in a text are text */
 
 typedef struct Vocab Vocab;
 /* NULL: why. */

@@ -50,13 +50,15 @@ whole(Model *m, const char *key, double otherwise, double least, double most, in
 static bool
 read_stretch(Model *m)
 {
-	const char *how = meta(m, "llama.rope.scaling.type");
+	const char *how = meta(m, "llama.rope.scaling.type"), *factor = "llama.rope.scaling.factor";
 
 	m->shape.stretch = 1;
-	if (!how || strcmp(how, "none") == 0)
+	if (how && strcmp(how, "none") == 0)
 		return true;
-	if (strcmp(how, "linear") == 0)
-		return number(m, "llama.rope.scaling.factor", NAN, 1e-3, 1e6, &m->shape.stretch);
+	if (!meta(m, factor) && meta(m, "llama.rope.scale_linear"))
+		factor = "llama.rope.scale_linear"; /* before there were others */
+	if (!how || strcmp(how, "linear") == 0) /* what llama.cpp takes a factor without a type for */
+		return number(m, factor, how ? NAN : 1, 1e-3, 1e6, &m->shape.stretch);
 	return host_fail(m->why, "llama.rope.scaling.type", "%.60s is not known: none and linear are", how);
 }
 
@@ -66,7 +68,11 @@ read_shape(Model *m)
 	const char *arch = meta(m, "general.architecture");
 	Shape *s = &m->shape;
 	int64_t values, experts;
+	uint32_t file, files;
 
+	if (hexc_file_shard(m->file, &file, &files))
+		return host_fail(m->why, "split.count", "this is file %u of %u of a model: join them before",
+		                 (unsigned)file, (unsigned)files);
 	if (!arch || strcmp(arch, "llama") != 0)
 		return host_fail(m->why, "general.architecture", "%.60s is not llama: take such a model",
 		                 arch ? arch : "nothing");
@@ -99,7 +105,7 @@ read_shape(Model *m)
 		return host_fail(m->why, "llama",
 		                 "%lld turned numbers, or widths %lld and %lld: multiples of 2, of 8 run",
 		                 (long long)s->turned, (long long)s->hidden, (long long)s->inner);
-	return true;
+	return keys_known(m->file, m->why);
 }
 
 /* A tensor that has no place here would be missing in what comes out. */

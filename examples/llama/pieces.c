@@ -1,7 +1,9 @@
 /* pieces.c - vocabularies of SentencePiece (tokenizer.ggml.model llama): a text is cut into characters,
  * blanks being U+2581, and of all neighbours that make a token together those with the highest score are
  * joined, until there are none; what then is no token is written in tokens of bytes. */
+#include "examples/llama/join.h"
 #include "examples/llama/vocab.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,27 +47,14 @@ with_blanks(const Vocab *v, const char *text)
 	return out;
 }
 
-/* Join neighbours, piece i being s[start[i] .. start[i + 1]), until none make a token; how many are left. */
-static int
-join_pieces(const Vocab *v, const char *s, int *start, int n)
+static double
+rank(const Join *j, int from, int middle, int to)
 {
-	for (;;) {
-		int best = -1;
-		float score = 0;
+	const Vocab *v = j->user;
+	int32_t t = texts_find(&v->token, j->text + from, (size_t)(to - from));
 
-		for (int i = 0; i + 1 < n; i++) {
-			int32_t t = texts_find(&v->token, s + start[i], (size_t)(start[i + 2] - start[i]));
-
-			if (t >= 0 && (best < 0 || v->score[t] > score)) {
-				best = i;
-				score = v->score[t];
-			}
-		}
-		if (best < 0)
-			return n;
-		memmove(start + best + 1, start + best + 2, sizeof *start * (size_t)(n - best - 1));
-		n--;
-	}
+	(void)middle;
+	return t < 0 ? NAN : -(double)v->score[t];
 }
 
 /* The tokens of a piece: it, or its bytes, or that of what is unknown. */
@@ -97,18 +86,21 @@ pieces_tokens(const Vocab *v, const char *text, int32_t *token, int room)
 	char *s = with_blanks(v, text);
 	int bytes = s ? (int)strlen(s) : 0, made = 0, n = 0;
 	int *start = calloc((size_t)bytes + 1, sizeof *start);
+	Join j = { .text = s, .start = start, .rank = rank, .user = v };
 
 	if (s && start) {
 		for (int i = 0; i < bytes; i += char_bytes(s + i))
 			start[n++] = i;
 		start[n] = bytes;
-		n = join_pieces(v, s, start, n);
-		for (int i = 0; i < n; i++)
+		j.n = n;
+	}
+	if (s && start && join_best(&j))
+		for (int i = 0; i < j.n; i++)
 			made += put_piece(v, s + start[i], start[i + 1] - start[i], token + made,
 			                  room - made);
-	} else {
+	else
 		made = -1;
-	}
+	join_free(&j);
 	free(start);
 	free(s);
 	return made;

@@ -126,6 +126,7 @@ take_word(Reader *r, uint64_t type, char *out, size_t n)
 typedef struct Words {
 	char model[60], pre[60];
 	int64_t scores, types;
+	const char *after; /* what asks for a token behind a text; NULL: nothing */
 } Words;
 
 static void
@@ -156,6 +157,9 @@ take_entry(Reader *r, Vocab *v, Words *w)
 		v->add_begin = take(r, 1) != 0;
 	} else if (strcmp(k, "add_space_prefix") == 0 && type == 7) {
 		v->add_blank = take(r, 1) != 0;
+	} else if ((strcmp(k, "add_eos_token") == 0 || strcmp(k, "add_sep_token") == 0) && type == 7) {
+		if (take(r, 1))
+			w->after = k[4] == 'e' ? "add_eos_token" : "add_sep_token";
 	} else {
 		skip(r, type);
 	}
@@ -271,6 +275,10 @@ read_vocab(Vocab *v, const char *path, char *why)
 		return host_fail(why, path, "its vocabulary is damaged: give --tokens, or convert it anew");
 	if (!v->token.n || (v->score && w.scores != v->token.n) || (v->type && w.types != v->token.n))
 		return host_fail(why, path, "it has no vocabulary (tokenizer.ggml.tokens): give --tokens");
+	if (w.after)
+		return host_fail(why, path, "its texts end with a token (tokenizer.ggml.%s), which is not "
+					    "put "
+		                 "here: give --tokens", w.after);
 	if (!take_model(v, &w, path, why))
 		return false;
 	if (v->begin >= v->token.n || v->unknown >= v->token.n)

@@ -18,6 +18,9 @@ cli_open_cache(Cli *c, hexc_cache **out)
 		return cli_error(EXIT_USAGE, "--cache= wants a folder; --cache alone is that of the user");
 	if (hexc_cache_open(out, &o, why, sizeof why) != HEXC_OK)
 		return cli_error(EXIT_TROUBLE, "--cache: %s", why);
+	if (*why && !c->cache_told)
+		cli_warning("--cache: %s", why);
+	c->cache_told = true;
 	return 0;
 }
 
@@ -127,6 +130,10 @@ cli_cache(Cli *c)
 		o.read_only = acts[i].reads;
 		if (hexc_cache_open(&cache, &o, why, sizeof why) != HEXC_OK)
 			return cli_error(EXIT_INPUT, "%s", *why ? why : "the folder has no name");
+		if (*why) {
+			hexc_cache_close(cache);
+			return cli_error(EXIT_INPUT, "%s", why);
+		}
 		status = acts[i].each(c, cache);
 		hexc_cache_close(cache);
 		return status;

@@ -48,6 +48,7 @@ typedef struct Cli {
 	int nfile;
 	struct CliBlock *block;
 	struct CliFile *file_used; /* by hexc/cli/files.c */
+	bool cache_told;           /* why the folder of --cache is not used */
 } Cli;
 
 /* Fill c from the words after the command.  0, or an exit status with the reason printed. */
@@ -88,6 +89,8 @@ void cli_progress_end(CliProgress *p); /* the line is blank again; twice is allo
 
 /* Print "hexc: error: ..." to standard error, without control characters; returns `status`. */
 int cli_error(int status, const char *fmt, ...) CLI_PRINTF(2, 3);
+/* The same as a warning: the command goes on. */
+void cli_warning(const char *fmt, ...) CLI_PRINTF(1, 2);
 /* The same without the end of the line: a list follows. */
 void cli_begin_error(const char *fmt, ...) CLI_PRINTF(1, 2);
 /* The same text without control characters: names of files, and those in files, may be made to deceive who

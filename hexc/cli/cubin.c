@@ -1,5 +1,5 @@
 /* cubin.c - --cubin: what ptxas makes of PTX, for bundles. */
-#define _XOPEN_SOURCE 700 /* mkdtemp */
+#define _GNU_SOURCE /* secure_getenv */
 #include "hexc/cli/cli.h"
 #include <errno.h>
 #include <spawn.h>
@@ -83,7 +83,7 @@ write_plain(const char *path, const char *data, size_t n)
 static int
 make_cubin(Cli *c, const hexc_module *m, const char *arch, hexc_cubin *out)
 {
-	const char *tmp = getenv("TMPDIR");
+	const char *tmp = secure_getenv("TMPDIR");
 	char *folder = cli_printf(c, "%s/hexcXXXXXX", tmp && *tmp ? tmp : "/tmp");
 	const char *ptx, *cubin;
 	size_t n;

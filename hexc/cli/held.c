@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { CONFIG_MOST = 1 << 24 }; /* bytes of a model's configuration */
+
 const char *const held_planes[HEXC_NPLANE] = {
 #define X(id, name, text) #name,
 	HEXC_PLANES(X)
@@ -61,6 +63,42 @@ held_split(Cli *c, const char *text, const char **path, const char **name)
 	return false;
 }
 
+/* The text of a small file beside `path`; NULL: there is none. */
+static char *
+read_beside(Cli *c, const char *path, const char *name, const char **full, size_t *n)
+{
+	const char *slash = strrchr(path, '/');
+	int status;
+
+	*full = slash ? cli_printf(c, "%.*s/%s", (int)(slash - path), path, name) : name;
+	return exists(*full) ? cli_read(c, *full, CONFIG_MOST, n, &status) : NULL;
+}
+
+/* What the model's configuration states of the file's weights: of --model-config, or of the first file
+ * beside it, in the order in which AutoGPTQ looks for them.  What is no JSON there is not meant for us. */
+static int
+configure(Cli *c, const char *path, hexc_file *f)
+{
+	static const char *const names[] = { "quantize_config.json", "quant_config.json", "config.json" };
+	const char *given = cli_get(c, CLI_model_config), *from = given;
+	char why[400], *text = NULL;
+	int status = 0, code;
+	size_t n = 0;
+
+	if (strcmp(hexc_file_kind(f), "safetensors") != 0)
+		return 0;
+	if (given)
+		text = cli_read(c, given, CONFIG_MOST, &n, &status);
+	for (size_t i = 0; i < CLI_COUNT(names) && !given && !text; i++)
+		text = read_beside(c, path, names[i], &from, &n);
+	if (!text)
+		return status;
+	code = hexc_file_config(f, text, n, why, sizeof why);
+	if (code == HEXC_OK || (code == HEXC_E_INVALID && !given))
+		return 0;
+	return cli_error(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s: %s", from, why);
+}
+
 int
 held_open(Cli *c, const char *path, hexc_file **out)
 {
@@ -71,9 +109,14 @@ held_open(Cli *c, const char *path, hexc_file **out)
 	if (status)
 		return status;
 	code = hexc_file_open(out, path, why, sizeof why);
-	return code == HEXC_OK
-	               ? 0
-	               : cli_error(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s: %s", path, why);
+	if (code != HEXC_OK)
+		return cli_error(code == HEXC_E_NOMEM ? EXIT_TROUBLE : EXIT_INPUT, "%s: %s", path, why);
+	status = configure(c, path, *out);
+	if (status) {
+		hexc_file_close(*out);
+		*out = NULL;
+	}
+	return status;
 }
 
 /* ---- packed tensors ---------------------------------------------------------------------------- */

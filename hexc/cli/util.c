@@ -29,9 +29,9 @@ cli_plain(Cli *c, const char *s)
 	return plain;
 }
 
-static void print_error(const char *end, const char *fmt, va_list ap) CLI_PRINTF(2, 0);
+static void print_said(CliSeverity how, const char *end, const char *fmt, va_list ap) CLI_PRINTF(3, 0);
 static void
-print_error(const char *end, const char *fmt, va_list ap)
+print_said(CliSeverity how, const char *end, const char *fmt, va_list ap)
 {
 	va_list again;
 	char *text;
@@ -45,7 +45,7 @@ print_error(const char *end, const char *fmt, va_list ap)
 		make_plain(text);
 	}
 	va_end(again);
-	fprintf(stderr, "hexc: %s: %s%s", cli_severity(CLI_ERROR), text ? text : "out of memory", end);
+	fprintf(stderr, "hexc: %s: %s%s", cli_severity(how), text ? text : "out of memory", end);
 	free(text);
 }
 
@@ -55,9 +55,19 @@ cli_error(int status, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	print_error("\n", fmt, ap);
+	print_said(CLI_ERROR, "\n", fmt, ap);
 	va_end(ap);
 	return status;
+}
+
+void
+cli_warning(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_said(CLI_WARNING, "\n", fmt, ap);
+	va_end(ap);
 }
 
 void
@@ -66,7 +76,7 @@ cli_begin_error(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	print_error("", fmt, ap);
+	print_said(CLI_ERROR, "", fmt, ap);
 	va_end(ap);
 }
 

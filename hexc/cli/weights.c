@@ -69,6 +69,7 @@ list(Cli *c, const hexc_file *f)
 	hexc_weight w = HEXC_WEIGHT_INIT;
 	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
 	uint64_t bytes = 0, all = 0;
+	uint32_t number, count;
 	double n = 0;
 
 	printf("%-14s %-16s %6s  %s\n", "format", "shape", "bits", "weight: scheme");
@@ -86,7 +87,11 @@ list(Cli *c, const hexc_file *f)
 		       cli_plain(c, t.name));
 		all += t.bytes;
 	}
-	printf("%s, %" PRIu64 " bytes of tensors\n", hexc_file_kind(f), all);
+	printf("%s%s, %" PRIu64 " bytes of tensors\n", hexc_file_kind(f),
+	       hexc_file_shard(f, &number, &count)
+	               ? cli_printf(c, ", file %" PRIu32 " of %" PRIu32 " of a model", number, count)
+	               : "",
+	       all);
 	return cli_flush();
 }
 
@@ -105,11 +110,15 @@ json_plane(const hexc_plane *p)
 static int
 list_json(Cli *c, const hexc_file *f)
 {
+	uint32_t number, count;
 	cJSON *root = cJSON_CreateObject(), *a = cJSON_AddArrayToObject(root, "weights"), *o, *dim;
 	hexc_weight w = HEXC_WEIGHT_INIT;
 	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
 
 	cJSON_AddStringToObject(root, "container", hexc_file_kind(f));
+	hexc_file_shard(f, &number, &count);
+	json_uint(root, "file", number);
+	json_uint(root, "files", count);
 	for (size_t i = 0; hexc_file_weight(f, i, &w); i++, w.size = sizeof w) {
 		o = cJSON_CreateObject();
 		cJSON_AddStringToObject(o, "name", w.name);

@@ -144,8 +144,25 @@ digits(Reader *r)
 	return r->at > from;
 }
 
+/* The n digits at s as a number.  Returns false if it exceeds uint64_t, or if a character is no digit. */
 static bool
-read_number(Reader *r, double *out)
+read_u64(const char *s, size_t n, uint64_t *out)
+{
+	uint64_t x = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t digit = (uint64_t)(s[i] - '0');
+
+		if (s[i] < '0' || s[i] > '9' || x > (UINT64_MAX - digit) / 10)
+			return false;
+		x = 10 * x + digit;
+	}
+	*out = x;
+	return n > 0;
+}
+
+static bool
+read_number(Reader *r, Json *to)
 {
 	const char *from = r->at;
 	char copy[64];
@@ -165,7 +182,8 @@ read_number(Reader *r, double *out)
 		return false;
 	memcpy(copy, from, (size_t)(r->at - from));
 	copy[r->at - from] = 0;
-	*out = strtod(copy, NULL);
+	to->number = strtod(copy, NULL);
+	to->is_u64 = read_u64(from, (size_t)(r->at - from), &to->u64);
 	return true;
 }
 
@@ -236,7 +254,7 @@ read_value(Reader *r, Json *to)
 		break;
 	default:
 		to->kind = JSON_NUMBER;
-		ok = read_number(r, &to->number);
+		ok = read_number(r, to);
 	}
 	r->depth--;
 	blanks(r);

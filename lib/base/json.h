@@ -19,6 +19,8 @@ struct Json {
 	const char *key;   /* of a member of an object */
 	const char *text;  /* of a string */
 	double number;
+	bool is_u64;      /* the number is written as digits alone and fits uint64_t: it is u64 */
+	uint64_t u64;
 	const Json *first; /* of an array or object, in the order of the text */
 	const Json *next;  /* beside it */
 	size_t n;          /* elements, members */

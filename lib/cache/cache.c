@@ -1,7 +1,8 @@
 /* cache.c - hexc_cache.h: caches are opened, and tell of themselves. */
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
 #include "lib/cache/cache.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ hexc_cache_path(char *out, size_t n)
 	if (out && n)
 		out[0] = 0;
 	for (size_t i = 0; i < COUNT_OF(place); i++) {
-		const char *folder = getenv(place[i].variable);
+		/* not of a program that runs with more rights than who started it */
+		const char *folder = secure_getenv(place[i].variable);
 		int bytes;
 
 		if (!folder || folder[0] != '/') /* relative ones are to be ignored, as XDG has it */
@@ -60,15 +62,33 @@ absolute(const char *path, int *code, char *why, size_t n)
 static int
 folder_there(const hexc_cache *c, char *why, size_t n)
 {
-	int bad = c->read_only ? 0 : cache_make_folder(c->path);
+	int bad = c->read_only ? 0 : cache_make_folder(c->path), folder = -1;
 	struct stat st;
 
-	if (!bad && stat(c->path, &st))
-		bad = errno;
-	if (!bad && !S_ISDIR(st.st_mode))
-		bad = ENOTDIR;
-	return bad ? why_error(HEXC_E_FILE, why, n, "%s: cannot be a cache: %s", c->path, strerror(bad))
-	           : HEXC_OK;
+	if (!bad) {
+		folder = cache_open_folder(c, O_PATH);
+		bad = folder < 0 ? errno : 0;
+	}
+	if (folder >= 0)
+		close(folder);
+	if (bad != EPERM || stat(c->path, &st))
+		return bad ? why_error(HEXC_E_FILE, why, n, "%s: cannot be a cache: %s", c->path,
+		                       strerror(bad))
+		           : HEXC_OK;
+	atomic_store(&c->error, EPERM);
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		why_error(0, why, n,
+		             "%s is not used: it belongs to user %lu, who decides what is in it; name a "
+		             "folder of "
+		             "your own",
+		          c->path, (unsigned long)st.st_uid);
+	else
+		why_error(0, why, n,
+		             "%s is not used: others than its owner may write it (mode %03o), and decide "
+		             "what is in "
+		             "it; chmod go-w it and remove what is there",
+		          c->path, (unsigned)st.st_mode & 0777);
+	return HEXC_OK;
 }
 
 int

@@ -1,5 +1,5 @@
 /* entry.c - entries are read and written: hexc-cache(5). */
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
 #include "lib/cache/cache.h"
 #include "lib/rt/wire.h"
 #include <errno.h>
@@ -112,17 +112,17 @@ touch(const hexc_cache *c, int fd, const struct stat *st)
 }
 
 static unsigned char *
-read_entry(hexc_cache *c, const char *path, const CacheKey *key, size_t *n)
+read_entry(hexc_cache *c, int folder, const char *name, const CacheKey *key, size_t *n)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	unsigned char *data = NULL;
 	bool other = false, right = false;
 	struct stat st;
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= ENTRY_HEAD &&
-	    (uintmax_t)st.st_size < SIZE_MAX / 2) {
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && cache_trusts(&st) &&
+	    st.st_size >= ENTRY_HEAD && (uintmax_t)st.st_size < SIZE_MAX / 2) {
 		*n = (size_t)st.st_size;
 		data = read_all(fd, *n);
 		right = data && fits(data, *n, key, &other);
@@ -141,14 +141,18 @@ read_entry(hexc_cache *c, const char *path, const CacheKey *key, size_t *n)
 void *
 cache_get(hexc_cache *c, const CacheKey *key, size_t *n)
 {
-	char name[NAME_BYTES], *path = malloc(cache_path_bytes(c));
+	char name[NAME_BYTES];
 	unsigned char *e = NULL;
 	size_t bytes = 0, front;
+	int folder = cache_open_folder(c, O_PATH);
 
 	entry_name(key, name);
-	if (path)
-		e = read_entry(c, cache_name(c, name, path), key, &bytes);
-	free(path);
+	if (folder >= 0) {
+		e = read_entry(c, folder, name, key, &bytes);
+		close(folder);
+	} else if (errno == EPERM) {
+		atomic_store(&c->error, EPERM);
+	}
 	atomic_fetch_add(e ? &c->hits : &c->misses, 1);
 	if (!e)
 		return NULL;
@@ -158,9 +162,9 @@ cache_get(hexc_cache *c, const CacheKey *key, size_t *n)
 }
 
 bool
-cache_label(const char *path, char *label, size_t room)
+cache_label(int folder, const char *name, char *label, size_t room)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	unsigned char head[ENTRY_HEAD + ENTRY_LABEL_MAX];
 	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof head, 0);
 	size_t bytes;
@@ -233,11 +237,10 @@ write_all(int fd, const unsigned char *data, size_t n)
 	return 0;
 }
 
-/* A new file, locked as long as its writer lives; -1: errno says why. */
+/* A new file of the folder, locked as long as its writer lives; -1: errno says why. */
 static int
-open_temp(hexc_cache *c, char *path)
+open_temp(hexc_cache *c, int folder, char name[NAME_BYTES])
 {
-	char name[NAME_BYTES];
 	struct timespec now;
 	unsigned long number;
 	int fd = -1;
@@ -245,17 +248,15 @@ open_temp(hexc_cache *c, char *path)
 	for (int i = 0; i < 100 && fd < 0; i++) {
 		clock_gettime(CLOCK_REALTIME, &now);
 		number = (unsigned long)now.tv_nsec + (unsigned long)(atomic_fetch_add(&c->temps, 1) << 20);
-		snprintf(name, sizeof name, "%08lx%08lx.tmp", (unsigned long)getpid() & 0xffffffffUL,
+		snprintf(name, NAME_BYTES, "%08lx%08lx.tmp", (unsigned long)getpid() & 0xffffffffUL,
 		         number & 0xffffffffUL);
-		fd = open(cache_name(c, name, path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		if (fd < 0 && errno == ENOENT && cache_make_folder(c->path) == 0)
-			continue; /* somebody removed the folder */
+		fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0 && errno != EEXIST)
 			break;
 	}
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) { /* it is taken for left over */
 		close(fd);
-		unlink(path);
+		unlinkat(folder, name, 0);
 		errno = ENOENT;
 		return -1;
 	}
@@ -267,24 +268,27 @@ open_temp(hexc_cache *c, char *path)
 static int
 write_entry(hexc_cache *c, const CacheKey *key, const unsigned char *e, size_t bytes)
 {
-	size_t room = cache_path_bytes(c);
-	char name[NAME_BYTES], *temp = malloc(2 * room), *path;
-	int fd, bad;
+	char name[NAME_BYTES], temp[NAME_BYTES];
+	int folder = cache_open_folder(c, O_PATH), fd, bad;
 
-	if (!temp)
-		return ENOMEM;
-	path = temp + room;
-	fd = open_temp(c, temp);
+	if (folder < 0 && errno == ENOENT) { /* it was removed */
+		bad = cache_make_folder(c->path);
+		folder = bad ? -1 : cache_open_folder(c, O_PATH);
+		errno = bad ? bad : errno;
+	}
+	if (folder < 0)
+		return errno;
+	fd = open_temp(c, folder, temp);
 	bad = fd < 0 ? errno : write_all(fd, e, bytes);
 	entry_name(key, name);
-	if (!bad && rename(temp, cache_name(c, name, path)))
+	if (!bad && renameat(folder, temp, folder, name))
 		bad = errno;
 	if (fd >= 0) {
 		if (bad)
-			unlink(temp);
+			unlinkat(folder, temp, 0);
 		close(fd);
 	}
-	free(temp);
+	close(folder);
 	return bad;
 }
 

@@ -1,10 +1,9 @@
 /* folder.c - the folder of a cache: what is in it, and what goes when it is too much. */
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
 #include "lib/cache/cache.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -25,17 +24,29 @@ file_kind(const char *name)
 	return n == 16 && strcmp(name + n, ".tmp") == 0 ? FILE_TEMP : FILE_FOREIGN;
 }
 
-size_t
-cache_path_bytes(const hexc_cache *c)
+bool
+cache_trusts(const struct stat *st)
 {
-	return strlen(c->path) + 1 + NAME_BYTES;
+	return (st->st_uid == geteuid() || st->st_uid == 0) && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-char *
-cache_name(const hexc_cache *c, const char *name, char *out)
+int
+cache_open_folder(const hexc_cache *c, int how)
 {
-	snprintf(out, cache_path_bytes(c), "%s/%.*s", c->path, NAME_BYTES - 1, name);
-	return out;
+	int fd = open(c->path, how | O_DIRECTORY | O_CLOEXEC), bad = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st))
+		bad = errno;
+	else if (!cache_trusts(&st))
+		bad = EPERM;
+	if (!bad)
+		return fd;
+	close(fd);
+	errno = bad;
+	return -1;
 }
 
 int
@@ -72,21 +83,21 @@ typedef struct Scan {
 	Found *found;
 	size_t n, cap;
 	uint64_t bytes;
-	char *path; /* cache_path_bytes */
+	DIR *dir; /* NULL: it could not be opened */
 } Scan;
 
 /* What a killed process left: its lock is gone, or, where files have no locks, it is old. */
 static void
-remove_left(const char *path, const struct stat *st)
+remove_left(int folder, const char *name, const struct stat *st)
 {
 	enum { OLD = 3600 }; /* seconds */
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	int fd = openat(folder, name, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 
 	if (fd < 0)
 		return;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0 ||
 	    (errno != EWOULDBLOCK && time(NULL) - st->st_mtime > OLD))
-		unlink(path);
+		unlinkat(folder, name, 0);
 	close(fd);
 }
 
@@ -98,11 +109,12 @@ scan_file(Scan *s, const char *name)
 	struct stat st;
 	Found *more;
 
-	if (kind == FILE_FOREIGN || lstat(cache_name(s->c, name, s->path), &st) || !S_ISREG(st.st_mode))
+	if (kind == FILE_FOREIGN || fstatat(dirfd(s->dir), name, &st, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(st.st_mode))
 		return 0;
 	if (kind == FILE_TEMP) {
 		if (!s->c->read_only)
-			remove_left(s->path, &st);
+			remove_left(dirfd(s->dir), name, &st);
 		return 0;
 	}
 	if (s->n == s->cap) {
@@ -124,28 +136,28 @@ static int
 scan(Scan *s, const hexc_cache *c)
 {
 	struct dirent *e;
-	int bad = 0;
-	DIR *d;
+	int bad = 0, fd;
 
-	*s = (Scan){ .c = c, .path = malloc(cache_path_bytes(c)) };
-	if (!s->path)
-		return ENOMEM;
-	d = opendir(c->path);
-	if (!d)
+	*s = (Scan){ .c = c };
+	fd = cache_open_folder(c, O_RDONLY);
+	if (fd < 0)
 		return errno;
-	while (!bad && (errno = 0, e = readdir(d)) != NULL)
+	s->dir = fdopendir(fd);
+	if (!s->dir) {
+		close(fd);
+		return ENOMEM;
+	}
+	while (!bad && (errno = 0, e = readdir(s->dir)) != NULL)
 		bad = scan_file(s, e->d_name);
-	if (!bad)
-		bad = errno;
-	closedir(d);
-	return bad;
+	return bad ? bad : errno;
 }
 
 static void
 scan_end(Scan *s)
 {
 	free(s->found);
-	free(s->path);
+	if (s->dir)
+		closedir(s->dir);
 }
 
 /* ---- what goes ------------------------------------------------------------------------------------- */
@@ -170,7 +182,7 @@ trim(Scan *s)
 		return;
 	qsort(s->found, s->n, sizeof *s->found, older);
 	for (size_t i = 0; i < s->n && s->bytes > most - most / 8; i++)
-		if (unlink(cache_name(s->c, s->found[i].name, s->path)) == 0 || errno == ENOENT)
+		if (unlinkat(dirfd(s->dir), s->found[i].name, 0) == 0 || errno == ENOENT)
 			s->bytes -= s->found[i].bytes;
 }
 
@@ -213,7 +225,7 @@ hexc_cache_each(const hexc_cache *c, int (*each)(void *user, const hexc_cache_en
 	bad = scan(&s, c);
 	for (size_t i = 0; i < s.n && !bad; i++) {
 		const Found *f = &s.found[i];
-		bool right = cache_label(cache_name(c, f->name, s.path), label, sizeof label);
+		bool right = cache_label(dirfd(s.dir), f->name, label, sizeof label);
 		hexc_cache_entry e = { f->name, right ? label : NULL, f->bytes, f->used.tv_sec };
 
 		if (each(user, &e))
@@ -235,7 +247,7 @@ hexc_cache_clear(hexc_cache *c, uint64_t *removed)
 		return HEXC_E_INVALID;
 	bad = scan(&s, c);
 	for (size_t i = 0; i < s.n; i++) {
-		if (unlink(cache_name(c, s.found[i].name, s.path)) == 0) {
+		if (unlinkat(dirfd(s.dir), s.found[i].name, 0) == 0) {
 			if (removed)
 				++*removed;
 		} else if (errno != ENOENT) {

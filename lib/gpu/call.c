@@ -21,6 +21,17 @@ call_told(hexc_call *c, int code)
 	return code;
 }
 
+bool
+call_lives(hexc_call *c)
+{
+	if (c && !c->freed && c->gm->g)
+		return true;
+	if (c)
+		call_error(c, HEXC_E_INVALID, "%s",
+		           c->freed ? "the call was freed" : "its module is unloaded, or the GPU closed");
+	return false;
+}
+
 /* ---- made and freed ------------------------------------------------------------------------------ */
 
 /* The next n elements of a block that has room. */
@@ -92,6 +103,7 @@ hexc_call_new(hexc_call **out, hexc_gpu_module *gm, size_t k)
 	if (!c)
 		return gpu_error(gm->g, HEXC_E_NOMEM, "%s", hexc_strerror(HEXC_E_NOMEM));
 	c->gm = gm;
+	atomic_fetch_add(&gm->refs, 1);
 	c->k = k;
 	c->info = info;
 	c->missing = info.nparam == 64 ? UINT64_MAX : (UINT64_C(1) << info.nparam) - 1;
@@ -120,7 +132,14 @@ hexc_call_new(hexc_call **out, hexc_gpu_module *gm, size_t k)
 void
 hexc_call_free(hexc_call *c)
 {
-	free(c);
+	hexc_gpu_module *gm;
+
+	if (!c || c->freed)
+		return;
+	c->freed = true;
+	gm = c->gm;
+	free(atomic_exchange(&gm->freed[atomic_fetch_add(&gm->nfreed, 1) % CALLS_KEPT], c));
+	gpu_module_release(gm);
 }
 
 const char *
@@ -132,7 +151,7 @@ hexc_call_why(const hexc_call *c)
 int
 hexc_call_find(const hexc_call *c, const char *name)
 {
-	return c ? hexc_param_find(c->gm->m, c->k, name) : -1;
+	return c && !c->freed && c->gm->g ? hexc_param_find(c->gm->m, c->k, name) : -1;
 }
 
 /* ---- arguments ----------------------------------------------------------------------------------- */
@@ -140,7 +159,7 @@ hexc_call_find(const hexc_call *c, const char *name)
 static const ModParam *
 param_of(hexc_call *c, int i, int *code)
 {
-	if (!c)
+	if (!call_lives(c))
 		*code = HEXC_E_INVALID;
 	else if (i < 0 || (uint32_t)i >= c->info.nparam)
 		*code = call_error(c, HEXC_E_INVALID, "it has no parameter %d", i);
@@ -238,7 +257,7 @@ call_touches(const hexc_call *c, int i)
 {
 	const ModParam *p;
 
-	if (i < 0 || (uint32_t)i >= c->info.nparam)
+	if (i < 0 || (uint32_t)i >= c->info.nparam || c->freed || !c->gm->g)
 		return 0;
 	p = &c->gm->m->kernel[c->k].param[i];
 	return p->kind != HEXC_POINTER ? 0 : p->written ? 2 + (uint32_t)p->read : 1;
@@ -250,6 +269,8 @@ call_blocks(hexc_call *c, uint64_t *blocks)
 	uint32_t grid[3] = { 0, 0, 0 };
 	int code;
 
+	if (!call_lives(c))
+		return HEXC_E_INVALID;
 	if (c->missing & c->numbers)
 		return call_missing(c, c->missing & c->numbers);
 	code = hexc_grid(c->gm->m, c->k, c->arg, grid);
@@ -262,7 +283,7 @@ call_blocks(hexc_call *c, uint64_t *blocks)
 int
 call_fill(hexc_call *c, double *fill)
 {
-	hexc_gpu *g = c->gm->g;
+	hexc_gpu *g = c->gm->g; /* call_blocks looks at it */
 	uint64_t blocks = 0;
 	int code = call_blocks(c, &blocks);
 

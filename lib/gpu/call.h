@@ -6,6 +6,7 @@
 
 struct hexc_call {
 	hexc_gpu_module *gm;
+	bool freed;          /* by hexc_call_free, and kept to say so */
 	size_t k;
 	void *function;
 	hexc_kernel_info info;
@@ -31,6 +32,8 @@ _Static_assert(HEXC_MAX_PARAMS <= 64, "a bit for each parameter");
 #define WHY(c) (c)->why + (c)->prefix, sizeof(c)->why - (c)->prefix
 /* Keep one there; returns code, which is no success. */
 #define call_error(c, code, ...) call_told(c, why_error(code, WHY(c), __VA_ARGS__))
+/* Can the call be used?  False, with a sentence, if it is freed or its module is unloaded. */
+bool call_lives(hexc_call *c);
 /* The result of a driver's function. */
 int call_driver(hexc_call *c, const char *call, int result);
 #define CALL(c, function, ...) call_driver(c, #function, (c)->gm->g->cu.function(__VA_ARGS__))

@@ -122,7 +122,7 @@ hexc_call_launch(hexc_call *c, void *stream)
 	bool pushed;
 	int code;
 
-	if (!c)
+	if (!call_lives(c))
 		return HEXC_E_INVALID;
 	if ((code = enter(c, &pushed)))
 		return code;
@@ -176,7 +176,7 @@ hexc_call_capture(hexc_call *c, void *stream, void **node)
 
 	if (node)
 		*node = NULL;
-	if (!c || !node)
+	if (!call_lives(c) || !node)
 		return HEXC_E_INVALID;
 	if (!HAS(c, cuStreamGetCaptureInfo_v2))
 		return call_told(c, HEXC_E_DEVICE);
@@ -207,7 +207,7 @@ hexc_call_update(hexc_call *c, void *exec, void *node)
 	bool pushed;
 	int code;
 
-	if (!c || !exec || !node)
+	if (!call_lives(c) || !exec || !node)
 		return HEXC_E_INVALID;
 	if (!HAS(c, cuGraphExecKernelNodeSetParams_v2) ||
 	    !HAS(c, cuGraphNodeSetEnabled))

@@ -1,9 +1,11 @@
 /* driver.c - find the CUDA driver. */
+#define _GNU_SOURCE /* dladdr */
 #include "lib/gpu/driver.h"
 #include "lib/hexc.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #define NUMBER_TEXT(x) #x
 #define NUMBER(x) NUMBER_TEXT(x)
@@ -13,6 +15,29 @@ static void *
 look_up(void *lib, void *(*simulated)(const char *name), const char *name)
 {
 	return simulated ? simulated(name) : dlsym(lib, name);
+}
+
+#define SIMULATOR "libhexc_sim.so." NUMBER(HEXC_VERSION_MAJOR)
+
+/* The simulator's library in the folder of the library that this function is in; NULL: it is not there.  The
+ * loader finds that one by the RUNPATH of the host, but looks for what it opens by its own. */
+static void *
+open_beside(void)
+{
+	void *(*here)(void) = open_beside;
+	const char *slash;
+	char path[4096];
+	void *at;
+	Dl_info info;
+	int n;
+
+	memcpy(&at, &here, sizeof at);
+	if (!dladdr(at, &info) || !info.dli_fname || !(slash = strrchr(info.dli_fname, '/')))
+		return NULL;
+	if (info.dli_fname[0] != '/' && getauxval(AT_SECURE)) /* relative to who knows which folder */
+		return NULL;
+	n = snprintf(path, sizeof path, "%.*s/" SIMULATOR, (int)(slash - info.dli_fname), info.dli_fname);
+	return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
 /* The simulator's sim_cuda, of the process or of its library; NULL: there is none. */
@@ -25,7 +50,8 @@ find_simulator(void)
 		dlclose(process);
 	if (found)
 		return found;
-	lib = dlopen("libhexc_sim.so." NUMBER(HEXC_VERSION_MAJOR), RTLD_NOW | RTLD_LOCAL);
+	lib = open_beside();
+	lib = lib ? lib : dlopen(SIMULATOR, RTLD_NOW | RTLD_LOCAL);
 	return lib ? dlsym(lib, "sim_cuda") : NULL;
 }
 
@@ -47,8 +73,8 @@ driver_open(Driver *d, bool simulated, char *why, size_t n)
 
 	if (!lib) {
 		snprintf(why, n, "%s",
-		         simulated ? "there is no simulator here: libhexc_sim.so." NUMBER(HEXC_VERSION_MAJOR)
-		                     " cannot be opened; install it, or link it"
+		         simulated ? "there is no simulator here: " SIMULATOR
+		                     " cannot be opened; install it beside libhexc, or link it"
 		                   : "there is no CUDA driver here: libcuda.so.1 cannot be opened; install "
 		                     "that of the GPU, or use the simulator");
 		return false;

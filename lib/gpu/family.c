@@ -134,11 +134,12 @@ hexc_family_call_free(hexc_family_call *c)
 {
 	if (!c)
 		return;
+	/* their calls keep modules in memory, if the GPU was closed before */
+	for (size_t i = c->nmodule; i > 0; i--)
+		hexc_gpu_unload(c->module[i - 1]);
 	for (size_t i = 0; c->chain && i < c->info.nline; i++)
 		for (size_t s = 0; s < c->chain[i].n; s++)
 			hexc_call_free(c->chain[i].call[s]);
-	for (size_t i = c->nmodule; i > 0; i--)
-		hexc_gpu_unload(c->module[i - 1]);
 	free(c->chain);
 	free(c->module);
 	free(c->of);

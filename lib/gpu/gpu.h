@@ -4,6 +4,7 @@
 #include "lib/gpu/driver.h"
 #include "lib/hexc_gpu.h"
 #include "lib/base/base.h"
+#include <stdatomic.h>
 
 enum { LOG_MAX = 2000 }; /* bytes of what the driver's compiler says */
 
@@ -24,9 +25,15 @@ struct hexc_gpu {
 	char why[LOG_MAX + 200];
 };
 
+/* One that is unloaded, or whose GPU is closed, stays in memory as long as it has calls, so that these can
+ * say so; its g and m are NULL then.  Calls that were freed stay, too, the last CALLS_KEPT of them. */
+enum { CALLS_KEPT = 16 };
 struct hexc_gpu_module {
 	hexc_gpu *g;
 	const hexc_module *m;
+	_Atomic size_t refs;   /* calls that are not freed, and 1 while it is loaded */
+	_Atomic size_t nfreed; /* calls ever; modulo CALLS_KEPT the place of the oldest */
+	_Atomic(hexc_call *) freed[CALLS_KEPT];
 	void *module;
 	const char *cubin; /* the arch of the one that was loaded; NULL: PTX was */
 	hexc_gpu_module *next, *prev; /* of g */
@@ -53,6 +60,8 @@ int gpu_load_image(hexc_gpu *g, const void *image, void **module);
 /* Load what the driver makes of the PTX by way of the cache; false: there is none, or the linker fails. */
 bool gpu_load_cached(hexc_gpu_module *gm);
 
+/* launch.c: one reference less; the last frees it, with the calls that are kept. */
+void gpu_module_release(hexc_gpu_module *gm);
 /* call.c: of prepared launches.  What the kernel does with tensor i: 1 reads, 2 writes, their sum; 0: it is
  * no tensor, or there is none.  Blocks of a launch with the sizes that were given, whatever the tensors'
  * addresses; and which part of the device they fill, up to 1. */

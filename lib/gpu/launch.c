@@ -90,6 +90,7 @@ hexc_gpu_load(hexc_gpu *g, const hexc_module *m, hexc_gpu_module **out)
 		free(gm);
 		return code;
 	}
+	atomic_init(&gm->refs, 1);
 	code = gpu_leave(g, load(gm));
 	gm->next = g->modules;
 	if (gm->next)
@@ -111,7 +112,7 @@ hexc_gpu_cubin(const hexc_gpu_module *gm)
 void
 hexc_gpu_unload(hexc_gpu_module *gm)
 {
-	if (!gm)
+	if (!gm || !gm->g) /* or it is unloaded, and its calls are left */
 		return;
 	if (gm->module && gpu_enter(gm->g) == HEXC_OK)
 		gpu_leave(gm->g, GPU_CALL(gm->g, cuModuleUnload, gm->module));
@@ -121,6 +122,18 @@ hexc_gpu_unload(hexc_gpu_module *gm)
 		gm->prev->next = gm->next;
 	else
 		gm->g->modules = gm->next;
+	gm->g = NULL;
+	gm->m = NULL;
+	gpu_module_release(gm);
+}
+
+void
+gpu_module_release(hexc_gpu_module *gm)
+{
+	if (atomic_fetch_sub(&gm->refs, 1) > 1)
+		return;
+	for (size_t i = 0; i < CALLS_KEPT; i++)
+		free(atomic_load(&gm->freed[i]));
 	free(gm);
 }
 

@@ -93,13 +93,20 @@ file_finish(hexc_file *f, bool dense)
 	for (size_t i = 0; i < f->ntensor; i++) {
 		const FileTensor *t = v[i];
 
-		if (t->begin > f->room || t->bytes > f->room - t->begin)
+		if (t->begin > f->room)
+			return file_error(f,
+			                  "tensor %s: its data begin at byte %llu of the data, which have "
+			                  "%llu: the file is truncated or damaged; fetch or write it again",
+			                  t->name, (unsigned long long)t->begin,
+			                  (unsigned long long)f->room);
+		if (t->bytes > f->room - t->begin)
 			return file_error(
 				f,
-				"tensor %s: its data end at byte %llu, the file's at %llu: the file is "
+				"tensor %s: its data end at byte %llu of the data, which have %llu: the "
+				"file is "
 				"truncated; fetch or write it again",
-				t->name, (unsigned long long)(f->start + t->begin + t->bytes),
-				(unsigned long long)f->bytes);
+				t->name, (unsigned long long)(t->begin + t->bytes),
+				(unsigned long long)f->room);
 		if (t->begin < end && t->bytes)
 			return file_error(
 				f,
@@ -173,6 +180,8 @@ read_file(void *user)
 		o->ok = gguf_read(f);
 	else if (f->bytes >= 9 && f->data[8] == '{')
 		o->ok = safetensors_read(f);
+	else if (file_index(f)) /* it has said so */
+		o->ok = false;
 	else
 		o->ok = file_error(
 			f,
@@ -276,6 +285,7 @@ hexc_file_open(hexc_file **out, const char *path, char *why, size_t n)
 	f = file_new(why, n);
 	if (!f)
 		return why_error(HEXC_E_NOMEM, why, n, "%s", hexc_strerror(HEXC_E_NOMEM));
+	file_shard_of_name(f, path);
 	if (!map_file(path, f)) {
 		file_error(f, "%s", errno ? strerror(errno) : "it is empty, or no regular file");
 		free(f);

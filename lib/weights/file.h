@@ -45,6 +45,10 @@ struct hexc_file {
 	size_t nmeta, meta_cap;
 	FileWeight *weight;
 	size_t nweight, weight_cap;
+	const char *checkpoint; /* stated checkpoint_format, in lower case; NULL: not stated */
+	const char *stated_by;  /* the text that states it, for sentences */
+	const char *blocks;     /* GGUF's general.quantization_version; NULL: not stated */
+	uint32_t shard, shards; /* this is file `shard` of `shards` of a model, from 1 on; 0: of one file */
 	char *why;
 	size_t nwhy;
 };
@@ -68,6 +72,17 @@ bool file_finish(hexc_file *f, bool dense);
 /* The readers: fill f from f->data, or write the sentence. */
 bool safetensors_read(hexc_file *f);
 bool gguf_read(hexc_file *f);
+/* Take what the metadata say of quantized weights (file_config.c); false with a sentence if they contradict
+ * each other. */
+bool file_metadata(hexc_file *f);
+/* Is the checkpoint_format that the file states one of those known?  False with a sentence. */
+bool file_stated_known(const hexc_file *f, char *why, size_t n);
+/* Is the file JSON, the index of a model of several files?  Then the sentence says so. */
+bool file_index(hexc_file *f);
+/* Sets shard and shards from a name such as model-00001-of-00002.safetensors. */
+void file_shard_of_name(hexc_file *f, const char *path);
+/* ", and this is file 1 of 2 of the model: ..", or "". */
+void file_tell_shard(const hexc_file *f, char *out, size_t n);
 /* Once it is read: what weights there are (weight_load.c). */
 void file_weights(hexc_file *f);
 /* The types of each container, up to one without elements. */

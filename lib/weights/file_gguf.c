@@ -3,6 +3,7 @@
  * contiguous one first), type and offset; then, aligned to general.alignment bytes (32 if not given),
  * the data. */
 #include "lib/weights/file.h"
+#include <stdlib.h>
 #include <string.h>
 
 const FileType gguf_types[] = {
@@ -177,11 +178,33 @@ list_text(Cursor *c, int depth)
 	return arena_printf(&c->f->arena, "%s[%llu]", values[type].name, (unsigned long long)n);
 }
 
+/* What of the metadata decides how the tensors are read.  `type`: of the value; `x`: a scalar. */
+static bool
+use_meta(hexc_file *f, const FileMeta *m, uint64_t type, uint64_t x, uint64_t *alignment)
+{
+	bool counts = type < V_STRING || type > V_ARRAY;
+
+	if (strcmp(m->key, "general.alignment") == 0) {
+		/* ggml's reader and the package gguf ask for both */
+		if (type != 4 || x == 0 || (x & (x - 1)))
+			return file_error(f, "general.alignment is %s %s: it must be a u32, a power of two",
+			                  values[type].name, file_quote(f, m->value, strlen(m->value)));
+		*alignment = x;
+	} else if (strcmp(m->key, "general.quantization_version") == 0) {
+		f->blocks = file_quote(f, m->value, strlen(m->value));
+	} else if (strcmp(m->key, "split.no") == 0 && counts && x < UINT32_MAX) {
+		f->shard = (uint32_t)x + 1;
+	} else if (strcmp(m->key, "split.count") == 0 && counts && x <= UINT32_MAX) {
+		f->shards = (uint32_t)x;
+	}
+	return true;
+}
+
 static bool
 read_meta(Cursor *c, uint64_t *alignment)
 {
 	hexc_file *f = c->f;
-	uint64_t n, type, x;
+	uint64_t n, type, x = 0;
 	const char *s = take_string(c, &n);
 	FileMeta m = { NULL, NULL };
 
@@ -204,13 +227,6 @@ read_meta(Cursor *c, uint64_t *alignment)
 	} else {
 		x = take(c, values[type].bytes);
 		m.value = scalar_text(f, (int)type, x);
-		if (strcmp(m.key, "general.alignment") == 0) {
-			if (type != 4 || x == 0 || x % 8 || x > 1 << 20)
-				return file_error(
-					f, "general.alignment is %s: it must be a u32, a multiple of 8",
-					m.value);
-			*alignment = x;
-		}
 	}
 	if (c->short_of)
 		return truncated(f, "the metadata");
@@ -218,6 +234,30 @@ read_meta(Cursor *c, uint64_t *alignment)
 		return file_error(f, "metadata %s is no list that GGUF knows: the file is damaged",
 		                  file_quote(f, m.key, strlen(m.key)));
 	VEC_PUSH(&f->arena, f->meta, f->nmeta, f->meta_cap, m);
+	return use_meta(f, &m, type, x, alignment);
+}
+
+static int
+by_key(const void *a, const void *b)
+{
+	return strcmp(((const FileMeta *)a)->key, ((const FileMeta *)b)->key);
+}
+
+/* Readers differ in which of two entries of one name they take. */
+static bool
+keys_differ(hexc_file *f)
+{
+	FileMeta *m = NEWN(&f->arena, FileMeta, f->nmeta + 1);
+
+	for (size_t i = 0; i < f->nmeta; i++)
+		m[i] = f->meta[i];
+	qsort(m, f->nmeta, sizeof *m, by_key);
+	for (size_t i = 1; i < f->nmeta; i++)
+		if (strcmp(m[i - 1].key, m[i].key) == 0)
+			return file_error(
+				f,
+				"two metadata entries are called %s: the file is damaged; write it again",
+				file_quote(f, m[i].key, strlen(m[i].key)));
 	return true;
 }
 
@@ -263,8 +303,8 @@ read_tensor(Cursor *c, uint64_t alignment)
 	if (!(t.name = name_of(f, s, n, "a tensor")))
 		return false;
 	rank = take(c, 4);
-	if (!c->short_of && (rank < 1 || rank > HEXC_MAX_RANK))
-		return file_error(f, "tensor %s has %llu dims; 1 to %d are possible", t.name,
+	if (!c->short_of && rank > HEXC_MAX_RANK)
+		return file_error(f, "tensor %s has %llu dims; 0 (one element) to %d are possible", t.name,
 		                  (unsigned long long)rank, HEXC_MAX_RANK);
 	t.rank = (uint32_t)rank;
 	for (uint32_t i = 0; i < t.rank; i++) {
@@ -312,8 +352,8 @@ gguf_read(hexc_file *f)
 	nmeta = take(&c, 8);
 	if (c.short_of)
 		return truncated(f, "its head");
-	/* an entry takes at least 13 bytes, a tensor 32: no number makes us loop over nothing */
-	if (nmeta > left(&c) / 13 || ntensor > left(&c) / 32)
+	/* an entry takes at least 13 bytes, a tensor 24: no number makes us loop over nothing */
+	if (nmeta > left(&c) / 13 || ntensor > left(&c) / 24)
 		return file_error(
 			f,
 			"the file claims %llu metadata entries and %llu tensors, more than its %llu bytes "
@@ -323,6 +363,8 @@ gguf_read(hexc_file *f)
 	for (uint64_t i = 0; i < nmeta; i++)
 		if (!read_meta(&c, &alignment))
 			return false;
+	if (!keys_differ(f))
+		return false;
 	for (uint64_t i = 0; i < ntensor; i++)
 		if (!read_tensor(&c, alignment))
 			return false;

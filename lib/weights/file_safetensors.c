@@ -20,20 +20,21 @@ const FileType safetensors_types[] = {
 	{ NULL, NULL, 0, 0, 0 },
 };
 
-/* A whole number from 0 to 2^53: what a JSON reader keeps exactly. */
+/* A whole number from 0 to 2^64 - 1, as safetensors' own reader takes it: digits alone. */
 static bool
-whole(const Json *j, int64_t *out)
+whole(const Json *j, uint64_t *out)
 {
-	if (!j || j->kind != JSON_NUMBER || !(j->number >= 0 && j->number <= 0x1p53))
+	if (!j || j->kind != JSON_NUMBER || !j->is_u64)
 		return false;
-	*out = (int64_t)j->number;
-	return (double)*out == j->number;
+	*out = j->u64;
+	return true;
 }
 
 static bool
 read_shape(hexc_file *f, FileTensor *t, const Json *shape)
 {
 	const Json *d;
+	uint64_t x;
 
 	if (!shape || shape->kind != JSON_ARRAY)
 		return file_error(f,
@@ -42,11 +43,33 @@ read_shape(hexc_file *f, FileTensor *t, const Json *shape)
 	for (d = shape->first; d; d = d->next) {
 		if (t->rank == HEXC_MAX_RANK)
 			return file_error(f, "tensor %s has more than %d dims", t->name, HEXC_MAX_RANK);
-		if (!whole(d, &t->dim[t->rank++]))
+		if (!whole(d, &x))
 			return file_error(
 				f,
 				"tensor %s: dim %u is no whole number from 0 on; write the file again",
-				t->name, t->rank - 1);
+				t->name, t->rank);
+		if (x > INT64_MAX)
+			return file_error(f, "tensor %s: dim %u is %llu, more than a machine addresses",
+			                  t->name, t->rank, (unsigned long long)x);
+		t->dim[t->rank++] = (int64_t)x;
+	}
+	return true;
+}
+
+/* What a tensor says once: the reference implementation refuses what is said twice. */
+static bool
+said_once(hexc_file *f, const Json *tensor)
+{
+	static const char *const words[] = { "dtype", "shape", "data_offsets" };
+
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
+		const Json *first = json_member(tensor, words[i]);
+
+		for (const Json *j = first ? first->next : NULL; j; j = j->next)
+			if (strcmp(j->key, words[i]) == 0)
+				return file_error(f, "tensor %s has two %s: the file is damaged; write it "
+						     "again",
+				                  tensor->key, words[i]);
 	}
 	return true;
 }
@@ -57,24 +80,31 @@ read_tensor(hexc_file *f, const Json *j)
 	const Json *type = json_member(j, "dtype");
 	const Json *at = json_member(j, "data_offsets");
 	FileTensor t = { .name = j->key };
-	int64_t begin, end;
-	uint64_t need;
+	uint64_t begin, end, need;
 
 	if (!type || type->kind != JSON_STRING)
 		return file_error(f,
 		                 "tensor %s has no dtype: the header is damaged; write the file again",
 		                  t.name);
+	if (!said_once(f, j))
+		return false;
 	t.type = file_quote(f, type->text, strlen(type->text));
 	t.known = file_type_named(safetensors_types, type->text, strlen(type->text));
 	if (!read_shape(f, &t, json_member(j, "shape")))
 		return false;
 	if (!at || at->kind != JSON_ARRAY || at->n != 2 || !whole(at->first, &begin) ||
-	    !whole(at->first->next, &end) || begin > end)
+	    !whole(at->first->next, &end))
+		return file_error(f, "tensor %s: its data_offsets are not [begin, end], two whole numbers "
+		                    "below 2^64; write the file again",
+		                  t.name);
+	if (begin > end)
 		return file_error(
-			f, "tensor %s: its data_offsets are not [begin, end]; write the file again",
-			t.name);
-	t.begin = (uint64_t)begin;
-	t.bytes = (uint64_t)(end - begin);
+			f,
+			"tensor %s: its data_offsets are not [begin, end]: %llu is more than %llu; write "
+			"the file again",
+			t.name, (unsigned long long)begin, (unsigned long long)end);
+	t.begin = begin;
+	t.bytes = end - begin;
 	if (t.known) {
 		if (!file_tensor_bytes(f, &t, &need))
 			return false;
@@ -93,6 +123,8 @@ read_meta(hexc_file *f, const Json *object)
 {
 	const Json *j;
 
+	if (object->kind == JSON_NULL) /* safetensors' reader takes it for none */
+		return true;
 	if (object->kind != JSON_OBJECT)
 		return file_error(f, "__metadata__ is no object of strings; write the file again");
 	for (j = object->first; j; j = j->next) {
@@ -109,12 +141,18 @@ read_meta(hexc_file *f, const Json *object)
 static bool
 read_header(hexc_file *f, const Json *root)
 {
-	const Json *j;
+	const Json *j, *meta = json_member(root, "__metadata__");
 
 	/* An object: it begins with {, or nobody had taken the file for one of this kind. */
-	for (j = root->first; j; j = j->next)
-		if (!(strcmp(j->key, "__metadata__") == 0 ? read_meta(f, j) : read_tensor(f, j)))
+	for (j = root->first; j; j = j->next) {
+		bool is_meta = strcmp(j->key, "__metadata__") == 0;
+
+		if (is_meta && j != meta)
+			return file_error(f, "the header has two __metadata__: the file is damaged; write it "
+			                     "again");
+		if (!(is_meta ? read_meta(f, j) : read_tensor(f, j)))
 			return false;
+	}
 	return file_finish(f, true);
 }
 
@@ -151,5 +189,5 @@ safetensors_read(hexc_file *f)
 	if (!root)
 		return file_error(
 			f, "the header is no valid JSON: the file is damaged; fetch or write it again");
-	return read_header(f, root);
+	return read_header(f, root) && file_metadata(f);
 }

@@ -9,6 +9,7 @@ const Format formats[] = {
 		.what = what_,
 #define PLANE(id, dtype_, group_, per_n_, op_, c_)                                                      \
 	.plane[HEXC_PLANE_##id] = { true, dtype_, group_, per_n_, OP_##op_, c_ },
+#define STATED(by, must) .stated = by, .must_state = must,
 #define TABLE(dtype_, ...) .table_type = dtype_, .table = { __VA_ARGS__ },
 #define PARTS .part = {
 #define ORDER_k 'k'

@@ -47,28 +47,30 @@ hexc_file_weight(const hexc_file *f, size_t i, hexc_weight *out)
 	return hand_out(out, out->size, &fit.w, sizeof fit.w);
 }
 
-/* The format a weight of this name is in.  False with the sentence of the one that came closest. */
+/* The format a weight of this name is in.  HEXC_OK, or E_FILE and a sentence. */
 static int
 find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
 {
-	char *closest = n ? calloc(1, n) : NULL;
 	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
-	char like[240];
+	char like[240], shard[100], said[300] = "";
 
 	for (size_t j = 0; j < nformats; j++) {
-		int found = fit_file(fit, &formats[j], f, name, why, closest ? n : 0);
+		char one[300] = "";
+		int found = fit_file(fit, &formats[j], f, name, one, sizeof one);
 
 		if (found == 1) {
 			if (n)
 				why[0] = 0;
-			free(closest);
 			return HEXC_OK;
 		}
-		if (found < 0 && closest && !closest[0])
-			memcpy(closest, why, n);
+		if (found < 0 && !said[0])
+			memcpy(said, one, sizeof said);
 	}
-	if (closest && closest[0])
-		memcpy(why, closest, n);
+	file_tell_shard(f, shard, sizeof shard);
+	if (said[0])
+		why_error(0, why, n, "%s", said);
+	else if (fit_nearest(f, name, why, n))
+		;
 	else if (hexc_file_find(f, name, &t) && gguf_other(t.type))
 		why_error(0, why, n,
 		             "tensor %s is %s, which %s: quantize it to IQ4_XS, Q4_K or another format "
@@ -78,14 +80,13 @@ find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
 		why_error(0, why, n,
 		             "tensor %s is %s, which is no format of quantized weights that hexc knows",
 		          name, t.type);
-	else if (n) {
+	else {
 		file_nearest(f, name, like, sizeof like);
 		why_error(0, why, n,
 		             "there is no weight %s in the file; names like it: %s; hexc weights FILE "
-		             "lists all",
-		          name, like[0] ? like : "none, for it is empty");
+		             "lists all%s",
+		          name, like[0] ? like : "none, for it is empty", shard);
 	}
-	free(closest);
 	return HEXC_E_FILE;
 }
 
@@ -168,23 +169,6 @@ decode_range(void *user, int64_t lo, int64_t hi)
 			decode_numbers(&l->d, (hexc_plane_id)id, lo, hi);
 }
 
-/* Files may say what they like; kernels index scales with these. */
-static int
-check_index(const hexc_weight *w, char *why, size_t n)
-{
-	const hexc_plane *p = &w->plane[HEXC_PLANE_INDEX];
-	const int32_t *index = p->data;
-
-	for (int64_t i = 0; index && i < p->rows; i++)
-		if (index[i] < 0 || index[i] >= w->plane[HEXC_PLANE_SCALE].rows)
-			return why_error(HEXC_E_FILE, why, n,
-			                    "%s: input %lld belongs to group %d, and there are %lld: "
-			                    "the file is damaged",
-			                 w->name, (long long)i, index[i],
-			                 (long long)w->plane[HEXC_PLANE_SCALE].rows);
-	return HEXC_OK;
-}
-
 static int
 load(hexc_weight **out, const hexc_file *f, const char *name, const Workers *workers, char *why, size_t n)
 {
@@ -214,7 +198,7 @@ load(hexc_weight **out, const hexc_file *f, const char *name, const Workers *wor
 		for (int id = HEXC_PLANE_SCALE; id < HEXC_NPLANE; id++)
 			if (w->plane[id].cols == 1 && w->n > 1)
 				decode_numbers(&l.d, (hexc_plane_id)id, 0, w->n);
-		code = l.nomem ? HEXC_E_NOMEM : check_index(w, why, n);
+		code = l.nomem ? HEXC_E_NOMEM : weight_verify(f, w, why, n);
 	}
 	arena_free(arena);
 	if (code == HEXC_E_NOMEM || code == HEXC_E_INTERNAL)
@@ -247,8 +231,8 @@ hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, const 
 
 /* ---- back to tensors --------------------------------------------------------------------------------- */
 
-static void
-shape_of(const PartMap *m, const hexc_weight *w, const char *dtype, hexc_file_tensor *t)
+void
+part_shape(const PartMap *m, const hexc_weight *w, const char *dtype, hexc_file_tensor *t)
 {
 	const FormatPart *part = m->part;
 	int64_t e = dtype ? dtype_info[dtype_find(dtype, strlen(dtype))].bits : 0;
@@ -319,7 +303,7 @@ hexc_weight_tensor(const hexc_weight *w, size_t i, hexc_file_tensor *out, void *
 	t.type = type.name;
 	t.dtype = type.dtype;
 	t.bytes = fit.part[i].bytes;
-	shape_of(&fit.part[i], w, type.dtype, &t);
+	part_shape(&fit.part[i], w, type.dtype, &t);
 	if (data && bytes >= t.bytes) {
 		for (int id = 0; id < HEXC_NPLANE; id++)
 			if (!w->plane[id].dtype)

@@ -56,9 +56,9 @@ write(int fd, const void *data, size_t n)
 }
 
 int
-rename(const char *from, const char *to)
+renameat(int from_folder, const char *from, int to_folder, const char *to)
 {
-	return counted() ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+	return counted() ? -1 : (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
 }
 
 int
@@ -517,6 +517,110 @@ TEST(folder_is_read_only)
 	folder_remove(path);
 }
 
+/* ---- whose it is ------------------------------------------------------------------------------------- */
+
+static char said[400];
+
+/* Opened as it is now, and whether the entry of put_answer(c, 1) is served; *damaged as told. */
+static bool
+serves(const char *path, uint64_t *damaged)
+{
+	hexc_cache_opts o = HEXC_CACHE_OPTS_INIT;
+	hexc_cache_info info = HEXC_CACHE_INFO_INIT;
+	hexc_cache *c;
+	bool served;
+
+	o.path = path;
+	ck_assert_int_eq(hexc_cache_open(&c, &o, said, sizeof said), HEXC_OK);
+	served = right_answer(c, 1);
+	hexc_cache_describe(c, &info);
+	*damaged = info.damaged;
+	ck_assert_int_eq(info.error, said[0] ? EPERM : 0);
+	ck_assert_uint_eq(info.hits, served);
+	if (said[0]) {
+		int before = count_files(path);
+
+		put_answer(c, 2);
+		hexc_cache_describe(c, &info);
+		ck_assert_uint_eq(info.failed, 1);
+		ck_assert_int_eq(count_files(path), before);
+		ck_assert_int_eq(hexc_cache_clear(c, NULL), HEXC_E_FILE);
+	}
+	hexc_cache_close(c);
+	return served;
+}
+
+/* A folder that others may write is not used, nor one of another user; nor are such entries. */
+TEST(what_others_may_write)
+{
+	char *path = folder_new(), *file;
+	hexc_cache *c = cache_in(path, 0);
+	uint64_t damaged;
+
+	put_answer(c, 1);
+	hexc_cache_close(c);
+	file = only_entry(path);
+	ck_assert(serves(path, &damaged) && !said[0]);
+	for (int i = 0; i < 3; i++) {
+		static const mode_t mode[] = { 0777, 0720, 01777 };
+
+		ck_assert_int_eq(chmod(path, mode[i]), 0);
+		ck_assert(!serves(path, &damaged));
+		ck_assert_msg(strstr(said, path) == said && strstr(said, "is not used: others than its "
+									 "owner"), "%s",
+		              said);
+	}
+	ck_assert_int_eq(chmod(path, 0755), 0);
+	ck_assert(serves(path, &damaged) && !said[0]);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(chmod(file, i ? 0602 : 0620), 0);
+		ck_assert(!serves(path, &damaged) && !said[0]);
+		ck_assert_uint_eq(damaged, 1);
+	}
+	ck_assert_int_eq(chmod(file, 0644), 0);
+	ck_assert(serves(path, &damaged));
+	if (geteuid() == 0) { /* only root gives files away */
+		ck_assert_int_eq(chown(file, 12345, (gid_t)-1), 0);
+		ck_assert(!serves(path, &damaged) && !said[0]);
+		ck_assert_uint_eq(damaged, 1);
+		ck_assert_int_eq(chown(file, 0, (gid_t)-1), 0);
+		ck_assert_int_eq(chown(path, 12345, (gid_t)-1), 0);
+		ck_assert(!serves(path, &damaged));
+		ck_assert_msg(strstr(said, "is not used: it belongs to user 12345") != NULL, "%s", said);
+		ck_assert_int_eq(chown(path, 0, (gid_t)-1), 0);
+		ck_assert(serves(path, &damaged));
+	}
+	free(file);
+	folder_remove(path);
+}
+
+/* A cache that is open, and whose folder others may write from then on, or put another in its place. */
+TEST(a_folder_that_changes)
+{
+	char *path = folder_new(), moved[200];
+	hexc_cache *c = cache_in(path, 0);
+	hexc_cache_info info = HEXC_CACHE_INFO_INIT;
+
+	put_answer(c, 1);
+	ck_assert_int_eq(right_answer(c, 1), 1);
+	ck_assert_int_eq(chmod(path, 0777), 0);
+	ck_assert_int_eq(right_answer(c, 1), 0);
+	hexc_cache_describe(c, &info);
+	ck_assert_int_eq(info.error, EPERM);
+	ck_assert_int_eq(chmod(path, 0700), 0);
+	ck_assert_int_eq(right_answer(c, 1), 1);
+	snprintf(moved, sizeof moved, "%s-moved", path);
+	ck_assert_int_eq(syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, moved, 0), 0);
+	ck_assert_int_eq(symlink(moved, path), 0); /* the user's own, elsewhere */
+	ck_assert_int_eq(right_answer(c, 1), 1);
+	ck_assert_int_eq(unlink(path), 0);
+	put_answer(c, 1); /* it is made anew */
+	ck_assert_int_eq(right_answer(c, 1), 1);
+	hexc_cache_close(c);
+	folder_remove(path);
+	folder_remove(strdup(moved));
+}
+
 TEST(options)
 {
 	hexc_cache_opts o = HEXC_CACHE_OPTS_INIT;
@@ -659,7 +763,9 @@ TEST(a_hit_takes_few_calls)
 	if (pid > 0 && WEXITSTATUS(status) != 7) {
 		ck_assert_int_eq(status, 0);
 		ck_assert_int_eq(markers, 4);
-		ck_assert_msg(stops >= 8 && stops <= 12, "%d", stops); /* open, fstat, read, close; memory */
+		/* of the folder open, fstat, close; of the entry open, fstat, read, close; memory; each
+		 * stops twice */
+		ck_assert_msg(stops >= 14 && stops <= 18, "%d", stops);
 	}
 	hexc_cache_close(c);
 	folder_remove(path);

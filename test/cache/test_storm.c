@@ -185,13 +185,15 @@ small_disk(const char *path, const char *size)
 {
 	char map[60];
 	unsigned me = (unsigned)geteuid();
+	char options[60];
 
 	snprintf(map, sizeof map, "0 %u 1", me);
 	if (unshare(CLONE_NEWNS) &&
 	    (unshare(CLONE_NEWUSER | CLONE_NEWNS) || !tell("/proc/self/uid_map", map)))
 		return false;
+	snprintf(options, sizeof options, "%s,mode=0700", size);
 	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-	       mount("none", path, "tmpfs", 0, size) == 0;
+	       mount("none", path, "tmpfs", 0, options) == 0;
 }
 
 /* What was kept before the disk was full is there still, what came then is not, and is told; when there is

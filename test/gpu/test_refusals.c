@@ -154,6 +154,65 @@ TEST(calls)
 	hexc_gpu_close(g);
 }
 
+/* All that can be asked of a call that is gone. */
+static void
+is_gone(hexc_call *c, const char *says)
+{
+	uint64_t bytes;
+	void *node;
+
+	REFUSED(hexc_call_launch(c, NULL), HEXC_E_INVALID, hexc_call_why(c), says);
+	REFUSED(hexc_call_int(c, 1, 4), HEXC_E_INVALID, hexc_call_why(c), says);
+	REFUSED(hexc_call_float(c, 1, 4), HEXC_E_INVALID, hexc_call_why(c), says);
+	REFUSED(hexc_call_ptr(c, 0, why, 4), HEXC_E_INVALID, hexc_call_why(c), says);
+	REFUSED(hexc_call_bytes(c, 0, &bytes), HEXC_E_INVALID, hexc_call_why(c), says);
+	REFUSED(hexc_call_capture(c, NULL, &node), HEXC_E_INVALID, hexc_call_why(c), says);
+	REFUSED(hexc_call_update(c, why, why), HEXC_E_INVALID, hexc_call_why(c), says);
+	ck_assert_int_eq(hexc_call_find(c, "N"), -1);
+}
+
+/* Freed, its module unloaded, its GPU closed: it says so, and freeing it is no fault. */
+TEST(calls_that_are_gone)
+{
+	hexc_gpu *g = simulator();
+	hexc_gpu_module *gm, *other;
+	hexc_module *m, *n;
+	hexc_call *c[40];
+	void *p;
+
+	gm = load(g, &m, cubes);
+	other = load(g, &n, cubes);
+	for (int i = 0; i < 40; i++)
+		ck_assert_int_eq(hexc_call_new(&c[i], i < 30 ? gm : other, 0), HEXC_OK);
+	ck_assert_int_eq(hexc_gpu_alloc(g, 256, &p), HEXC_OK);
+	ck_assert_int_eq(hexc_call_ptr(c[1], 0, p, 256), HEXC_OK);
+	ck_assert_int_eq(hexc_call_int(c[1], 1, 4), HEXC_OK);
+	hexc_call_free(c[0]);
+	is_gone(c[0], "the call was freed");
+	hexc_call_free(c[0]);
+	for (int i = 2; i < 17; i++) { /* 15 others, then one more */
+		is_gone(c[0], "the call was freed");
+		hexc_call_free(c[i]);
+	}
+	is_gone(c[0], "the call was freed");
+	hexc_call_free(c[17]);
+	is_gone(c[17], "the call was freed");
+	is_gone(c[2], "the call was freed");
+	ck_assert_int_eq(hexc_call_launch(c[1], NULL), HEXC_OK);
+	hexc_gpu_unload(gm);
+	hexc_module_free(m);
+	is_gone(c[1], "its module is unloaded, or the GPU closed");
+	hexc_call_free(c[1]);
+	for (int i = 18; i < 29; i++)
+		hexc_call_free(c[i]);
+	hexc_gpu_close(g);
+	hexc_module_free(n);
+	for (int i = 29; i < 40; i++)
+		is_gone(c[i], "its module is unloaded, or the GPU closed");
+	for (int i = 29; i < 40; i++)
+		hexc_call_free(c[i]);
+}
+
 /* ---- families ------------------------------------------------------------------------------------------ */
 
 static const char table[] = "hexc-family 1\n"
@@ -222,11 +281,14 @@ TEST(families)
 	REFUSED(hexc_family_call_launch(c, NULL), HEXC_E_ARGS, hexc_family_call_why(c),
 	        "C has no argument yet");
 	hexc_family_call_free(NULL);
+	hexc_gpu_close(g);
+	ck_assert_int_eq(hexc_family_call_ptr(c, 0, why, 4 * 40 * 40 * 40), HEXC_OK);
+	REFUSED(hexc_family_call_launch(c, NULL), HEXC_E_INVALID, hexc_family_call_why(c),
+	        "its module is unloaded, or the GPU closed");
 	hexc_family_call_free(c);
 	hexc_family_close(NULL);
 	hexc_family_close(f);
 	hexc_bundle_close(b);
-	hexc_gpu_close(g);
 	hexc_module_free(m);
 }
 

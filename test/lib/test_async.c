@@ -148,6 +148,72 @@ TEST(cancelled)
 	}
 }
 
+/* A host that cancels its own job at the k-th time it is asked whether to stop, and says no. */
+typedef struct Canceller {
+	hexc_job *job;
+	long polls, at;
+} Canceller;
+
+static int
+cancel_at(void *user)
+{
+	Canceller *c = user;
+
+	if (++c->polls == c->at)
+		hexc_job_cancel(c->job);
+	return 0;
+}
+
+/* What is cancelled before it is done ends with E_LIMIT: at the last poll, too, after which the library has
+ * no other occasion to notice; and a program that is wrong does not hide it. */
+TEST(cancelled_at_every_poll)
+{
+	static const char *const program[] = { lib_add, "kernel k(" };
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
+
+	for (int i = 0; i < 2; i++) {
+		Canceller c = { NULL, 0, -1 };
+		hexc_opts o = HEXC_OPTS_INIT;
+		Later l = { .n = 0 };
+		long all;
+
+		o.cancel = cancel_at;
+		o.user = &c;
+		c.job = begin(program[i], &o, &l);
+		do_all(&l);
+		ck_assert_int_eq(hexc_job_wait(c.job), i ? HEXC_E_SOURCE : HEXC_OK);
+		hexc_job_free(c.job);
+		all = c.polls;
+		for (long k = 1; k <= all; k += k < all - 20 && all > 1000 ? all / 1000 + 1 : 1) {
+			c = (Canceller){ NULL, 0, k };
+			c.job = begin(program[i], &o, &l);
+			do_all(&l);
+			ck_assert_msg(hexc_job_wait(c.job) == HEXC_E_LIMIT, "at poll %ld of %ld", k, all);
+			ck_assert(hexc_job_module(c.job, NULL) == NULL);
+			ck_assert_int_eq(hexc_job_diag(c.job, 0, &d), 1);
+			ck_assert_str_eq(d.text, "the compilation was cancelled");
+			hexc_job_free(c.job);
+		}
+	}
+}
+
+/* 1,000 times, from another thread, at moments spread over the time that it takes: what was not done when the
+ * host began to cancel it is done with E_LIMIT, or was done meanwhile. */
+TEST(cancelled_a_thousand_times)
+{
+	for (long i = 0; i < 1000; i++) {
+		hexc_job *j = begin(lib_add, NULL, NULL);
+		int code;
+
+		for (volatile long spin = 0; spin < i % 100 * 30000; spin++)
+			;
+		hexc_job_cancel(j);
+		code = hexc_job_done(j) ? HEXC_OK : HEXC_E_LIMIT; /* not done now: cancelled before */
+		ck_assert(hexc_job_wait(j) == HEXC_E_LIMIT || code == HEXC_OK);
+		hexc_job_free(j);
+	}
+}
+
 static int
 host_says_stop(void *user)
 {

@@ -86,9 +86,11 @@ def string(s):
 
 
 def scalar(x):
-    """A value of GGUF's metadata, with its type: a string, an f32, a u32."""
+    """A value of GGUF's metadata, with its type: a string, a bool, an f32, a u32."""
     if isinstance(x, str):
         return 8, string(x)
+    if isinstance(x, bool):
+        return 7, bytes([x])
     return (6, struct.pack("<f", x)) if isinstance(x, float) else (4, struct.pack("<I", x))
 
 
@@ -179,6 +181,25 @@ def meta_of(form):
         return meta | {p + "merges": merges, p + "bos_token_id": VOCAB - 1}
     meta |= {p + "model": "llama", p + "tokens": pieces, p + "scores": scores, p + "token_type": types}
     return meta | {p + "bos_token_id": 1, p + "unknown_token_id": 0}
+
+
+def keyed(path, *words):
+    """A file with nothing but metadata: those of a model, and KEY VALUE .., a value being a number, true, false or a text."""
+
+    def value(text):
+        if text in ("true", "false"):
+            return text == "true"
+        try:
+            return float(text) if "." in text else int(text)
+        except ValueError:
+            return text
+
+    write_gguf(path, meta_of("F16") | {k: value(v) for k, v in zip(words[::2], words[1::2])}, [])
+
+
+def keyed_each(folder, *keys):
+    for key in keys:
+        keyed(f"{folder}/{key}", key, "3")
 
 
 def make(folder, *forms):

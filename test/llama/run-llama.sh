@@ -129,6 +129,46 @@ edit blk.1.ffn_up.weight blk.1.attn_v.weight
 says_broken 'blk.1.attn_v.weight'
 head -c 100000 "$dir/F16" >"$dir/broken"
 says_broken 'truncated'
+# Keys of the architecture: what is not known, and what asks for something else, is refused by name.
+keyed() { # TEXT KEY VALUE..
+	text=$1
+	shift
+	reference keyed "$dir/keyed" "$@" || exit 1
+	says_llama "$text" "$dir/keyed" --simulator 80 --tokens 1
+}
+passes='token_embd.weight: the file has no such matrix' # which comes behind the keys
+keyed "$passes"
+keyed 'llama.attention.sliding_window: the layers here do not compute what 4096 asks for' llama.attention.sliding_window 4096
+keyed "$passes" llama.attention.sliding_window 0
+keyed 'llama.attention.causal: the layers here do not compute what false' llama.attention.causal false
+keyed "$passes" llama.attention.causal true llama.rope.scaling.finetuned false llama.vocab_size 192 llama.logit_scale 1.0
+keyed 'llama.logit_scale: the layers here do not compute what 0.5' llama.logit_scale 0.5
+keyed 'llama.final_logit_softcapping: the layers' llama.final_logit_softcapping 30.0
+keyed 'llama.tensor_data_layout: the layers' llama.tensor_data_layout else
+keyed 'llama.new_thing: this key is not known here, and may change what the model computes (1)' llama.new_thing 1
+keyed 'general.type: adapter: that is no model by itself' general.type adapter
+keyed "$passes" general.type model general.new_thing 1 tokenizer.ggml.new_thing 1 somebody.new_thing 1
+keyed 'llama.rope.scaling.type: yarn is not known' llama.rope.scaling.type yarn
+keyed 'llama.rope.scaling.factor: the file lacks it' llama.rope.scaling.type linear
+keyed 'llama.rope.scaling.factor: 0 is not in' llama.rope.scaling.factor 0
+keyed 'llama.rope.scale_linear: 0 is not in' llama.rope.scale_linear 0
+keyed "$passes" llama.rope.scaling.type none llama.rope.scaling.factor 0
+keyed 'split.count: this is file 2 of 3 of a model: join them before' split.no 1 split.count 3
+if "$python" -c 'import gguf' 2>/dev/null; then # all that its converters may write
+	"$python" -c '
+from gguf import constants
+names = [getattr(k, a) for k in vars(constants.Keys).values() if isinstance(k, type) for a in vars(k) if a[0] != "_"]
+print(*{n.replace("{arch}", "llama") for n in names if isinstance(n, str) and n.startswith("{arch}.") and "{dense}" not in n}, sep="\n")' \
+		>"$dir/names"
+	sed -n 's/^\(READ\|ANY\|ONLY\)("\([^"]*\)".*/llama.\2/p' examples/llama/keys.def | LC_ALL=C sort >"$dir/known"
+	LC_ALL=C sort "$dir/names" | LC_ALL=C comm -13 - "$dir/known" | grep -v '^llama.rope.scale_linear$' |
+		while read -r key; do fail "$key is no key of GGUF"; done
+	mkdir "$dir/each"
+	LC_ALL=C sort "$dir/names" | LC_ALL=C comm -23 - "$dir/known" | xargs "$python" "$here/reference.py" keyed_each "$dir/each"
+	for file in "$dir"/each/*; do
+		says_llama "${file##*/}: this key is not known here" "$file" --simulator 80 --tokens 1
+	done
+fi
 edit tokenizer.ggml.model tokenizer.ggml.modem
 says_llama 'its vocabulary is one of nothing' "$dir/broken" --simulator 80 --text the
 exit $bad

@@ -8,7 +8,8 @@ words() { PYTHONDONTWRITEBYTECODE=1 "$python" "$here/words.py" "$@" || fail "wor
 CC=${CC:-cc}
 # shellcheck disable=SC2086 # a list of words
 $CC -std=c11 -O1 ${SAN:+-fsanitize=address,undefined} -I. "$here/words.c" examples/llama/vocab.c examples/llama/pieces.c \
-	examples/llama/bytes.c examples/llama/split.c examples/host/options.c examples/host/text.c -o "$dir/words" || exit 1
+	examples/llama/bytes.c examples/llama/join.c examples/llama/split.c examples/host/options.c examples/host/text.c \
+	-Wl,--wrap=join_best -lm -o "$dir/words" || exit 1
 words letters examples/llama/letters.def
 words make "$dir"
 words texts >"$dir/texts"
@@ -21,6 +22,28 @@ $(diff "$dir/want" "$dir/have" | head -8)"
 	words same "$dir/$pre" >"$dir/want"
 	cmp -s "$dir/want" "$dir/have" || fail "$pre: of the package tokenizers $(diff "$dir/want" "$dir/have" | grep -c '^>') are others:
 $(diff "$dir/want" "$dir/have" | head -8)"
+done
+# pieces of SentencePiece, by the rule one neighbour after the other; and by its own package
+"$dir/words" "$dir/pieces" <"$dir/texts" >"$dir/have" || fail "pieces: status $?"
+words expect_pieces >"$dir/want"
+cmp -s "$dir/want" "$dir/have" || fail "pieces: $(diff "$dir/want" "$dir/have" | grep -c '^>') texts have other tokens:
+$(diff "$dir/want" "$dir/have" | head -8)"
+if "$python" -c 'import sentencepiece' 2>/dev/null; then
+	words same_pieces >"$dir/want"
+	cmp -s "$dir/want" "$dir/have" || fail "pieces: of the package sentencepiece $(diff "$dir/want" "$dir/have" | grep -c '^>') are others:
+$(diff "$dir/want" "$dir/have" | head -8)"
+fi
+# n log n: of n characters at most 3 n pairs come into the heap, each by log2(3 n) comparisons, and go by twice as many; their
+# ranks are asked for once.  Joined one after the other, by looking at all neighbours, it were n * n / 2.  Of one word, too
+# (letters of Chinese are one).
+for of in "pieces $(printf 'the tiles compile in a cafe, and then ' | od -An -v -tx1 | tr -d ' \n')" \
+	"pieces $(printf 'aaaaaaaa' | od -An -v -tx1 | tr -d ' \n')" "qwen2 $(printf '東京中文the' | od -An -v -tx1 | tr -d ' \n')"; do
+	text=${of#* }
+	for bytes in 4096 65536; do
+		printf '%s\n=%d\n' "$text" $((2 * bytes / ${#text})) | "$dir/words" "$dir/${of% *}" | tail -1 >"$dir/work"
+		awk -v n=$bytes '{ exit !($2 > n / 8 && $2 <= 3 * n * (3 * log(3 * n) / log(2) + 1)) }' "$dir/work" ||
+			fail "$bytes bytes of $of: tokens and work are $(cat "$dir/work")"
+	done
 done
 # bytes that are no UTF-8 come back, too: cut off, too many, alone, too large
 for text in e4b8 c3 80 ff 61f0 6180bf20fe ed a0 f8888080 20c320; do

@@ -1,12 +1,29 @@
 /* words.c - texts through the vocabulary of a GGUF file: a line of the input is a text in hexadecimal; a
  * line of the output its tokens, and, in hexadecimal, the bytes that they stand for; of a line #N those of
- * token N. */
+ * token N; of one =N that text N times, as the number of its tokens and the work that joining it took. */
+#include "examples/llama/join.h"
 #include "examples/llama/llama.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 1 << 16 };
+enum { ROOM = 1 << 20 };
+
+static long work;
+
+/* The linker has calls of join_best come here (--wrap). */
+bool __real_join_best(Join *j);
+bool __wrap_join_best(Join *j);
+bool
+__wrap_join_best(Join *j)
+{
+	bool ok;
+
+	j->work = 0;
+	ok = __real_join_best(j);
+	work += j->work;
+	return ok;
+}
 
 static void
 put_bytes(const Vocab *v, int32_t token)
@@ -36,7 +53,7 @@ answer(const Vocab *v, const char *text)
 int
 main(int argc, char **argv)
 {
-	static char line[ROOM], text[ROOM];
+	static char line[ROOM], text[ROOM], long_text[ROOM];
 	char why[WHY] = "";
 	Vocab *v = argc == 2 ? vocab_open(argv[1], why) : NULL;
 
@@ -50,6 +67,18 @@ main(int argc, char **argv)
 		if (*line == '#') {
 			put_bytes(v, (int32_t)strtol(line + 1, NULL, 10));
 			putchar('\n');
+			continue;
+		}
+		if (*line == '=') { /* the text before it */
+			static int32_t token[ROOM];
+			long times = strtol(line + 1, NULL, 10);
+
+			*long_text = 0;
+			for (size_t at = 0; times--; at += strlen(text))
+				strcpy(long_text + at, text);
+			work = 0;
+			printf("%d ", vocab_tokens(v, long_text, token, ROOM, why));
+			printf("%ld\n", work);
 			continue;
 		}
 		for (size_t i = 0; i < n; i++) {

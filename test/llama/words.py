@@ -1,19 +1,23 @@
 """Vocabularies of joined bytes, by the patterns of the models and the loop of GPT-2's encoder.py: what words.c is held to.
 
-usage: words.py make DIR            files DIR/gpt-2, DIR/llama-bpe, DIR/qwen2 with nothing but a vocabulary, learned from the README
+usage: words.py make DIR            files DIR/gpt-2, DIR/llama-bpe, DIR/qwen2 with nothing but a vocabulary, learned from the README,
+                                    and DIR/pieces, of SentencePiece
        words.py texts               texts, in hexadecimal, a line each
        words.py expect NAME         their tokens, and the texts again
        words.py same NAME           the package tokenizers makes the same of them
+       words.py expect_pieces       tokens of SentencePiece; same_pieces: by the package sentencepiece
        words.py letters FILE        its classes are those of Python's unicodedata
 """
 import collections
+import math
 import pathlib
 import random
 import re
+import struct
 import sys
 import unicodedata
 
-from reference import write_gguf
+from reference import BLANK, write_gguf
 
 SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 LATER = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|DIGITS| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -107,6 +111,75 @@ def make(folder):
         meta = {"general.architecture": "llama", p + "model": "gpt2", p + "pre": name, p + "tokens": tokens}
         meta |= {p + "token_type": types, p + "merges": [" ".join(m) for m in merges]}
         write_gguf(f"{folder}/{name}", meta | {p + "bos_token_id": len(tokens) - 1}, [])
+    make_pieces(f"{folder}/pieces")
+
+
+def pieces():
+    """A vocabulary as of SentencePiece, with scores of which many are equal, and all that one of its joins makes a token.
+
+    A model of the package has a score for each rank of a merge, so that it never compares equal ones at different
+    places; here they are drawn from few numbers."""
+    rng = random.Random(11)
+    text = (pathlib.Path("README.md").read_text()[:4000] + LEARNED * 3 + "aaaaaaaa").replace("\0", "").replace(" ", BLANK)
+    letters = sorted({*text} - {*"xyz"})  # the bytes of these are tokens
+    tokens = ["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)]
+    found, made = dict.fromkeys(letters, 0.0), {"aa": -1.0, "aaaa": -1.0, "aaa": -2.0}
+    for _ in range(700):
+        at, n = rng.randrange(len(text) - 8), rng.randrange(2, 8)
+        for k in range(2, n + 1):
+            made.setdefault(text[at : at + k], -float(rng.randrange(1, 60)))
+    scores = [0.0] * len(tokens) + [-100.0] * len(found) + [*made.values()]
+    types = [2, 3, 3] + [6] * 256 + [1] * (len(found) + len(made))
+    return tokens + [*found] + [*made], scores, types
+
+
+def make_pieces(path):
+    tokens, scores, types = pieces()
+    p = "tokenizer.ggml."
+    meta = {"general.architecture": "llama", p + "model": "llama", p + "tokens": tokens, p + "scores": scores}
+    write_gguf(path, meta | {p + "token_type": types, p + "bos_token_id": 1, p + "unknown_token_id": 0}, [])
+
+
+def expect_pieces():
+    """Of all neighbours that make a token those of the highest score are joined, the first of equal ones, one at a time."""
+    tokens, scores, _ = pieces()
+    number = {t: i for i, t in enumerate(tokens)}
+    for t in drawn():
+        parts = list((BLANK + t if t else t).replace(" ", BLANK))
+        while True:
+            best, at = -math.inf, -1
+            for i, (a, b) in enumerate(zip(parts, parts[1:])):
+                if a + b in number and scores[number[a + b]] > best:
+                    best, at = scores[number[a + b]], i
+            if at < 0:
+                break
+            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        out = [1]
+        for p in parts:
+            out += [number[p]] if p in number else [number[f"<0x{b:02X}>"] for b in p.encode()]
+        print(",".join(map(str, out)), (" " + t if t else t).encode().hex())
+
+
+def same_pieces():
+    """A model of the package's own: its fields by hand, as sentencepiece_model.proto numbers them."""
+    from sentencepiece import SentencePieceProcessor
+
+    def varint(x):
+        return bytes([x & 127 | 128]) + varint(x >> 7) if x > 127 else bytes([x])
+
+    def field(number, kind, raw):
+        return varint(number << 3 | kind) + (varint(len(raw)) + raw if kind == 2 else raw)
+
+    model = b""
+    for piece, score, kind in zip(*pieces()):
+        one = field(1, 2, piece.encode()) + field(2, 5, struct.pack("<f", score)) + field(3, 0, varint(kind))
+        model += field(1, 2, one)
+    trainer = field(3, 0, varint(2)) + field(35, 0, varint(1))  # BPE, byte_fallback
+    normalizer = field(1, 2, b"identity") + field(3, 0, varint(1)) + field(4, 0, varint(0)) + field(5, 0, varint(1))
+    model += field(2, 2, trainer) + field(3, 2, normalizer)
+    it = SentencePieceProcessor(model_proto=model)
+    for t in drawn():
+        print(",".join(map(str, [1] + it.encode(t))), (" " + t if t else t).encode().hex())
 
 
 def from_file(name):

@@ -9,7 +9,7 @@
 
 TEST_PROGRAM(.start = op_start, .one_process = true, .timeout = 300, .passed = op_passed);
 
-enum { FORMATS = 36 };
+enum { FORMATS = 40 };
 
 static hexc_gpu *gpu[2];
 

@@ -90,6 +90,12 @@ TEST(safetensors_lies)
 		{ "{\"a\":{\"dtype\":\"F4\",\"shape\":[1099511627776,1099511627776],"
 		  "\"data_offsets\":[0,1]}}",
 		  -1, 1, "tensor a: its shape has more elements than a machine addresses" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[18446744073709551610,"
+		  "18446744073709551614]}}",
+		  -1, 4, "tensor a: its data begin at byte 18446744073709551610 of the data, which have 4" },
+		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,18446744073709551616]}}",
+		  -1, 4,
+		  "its data_offsets are not [begin, end], two whole numbers below 2^64" },
 		{ "{\"__metadata__\":1}", -1, 0,
 		  "__metadata__ is no object of strings; write the file again" },
 	};
@@ -184,9 +190,18 @@ TEST(wrong_shapes)
 	gptq("[2,32]", 128, "[2,4]", 32, 1, NULL);
 	gptq("[2,32]", 128, "[2,4]", 32, 2, "input 0 belongs to group 2, and there are 2");
 	gptq("[2,32]", 128, "[2,4]", 32, -1, "input 0 belongs to group -1");
-	gptq("[3,32]", 192, "[3,4]", 48, 0, "groups of 0");
-	gptq("[2,16]", 64, "[2,4]", 32, 0, "the shape of l.scales does not go with W[");
-	gptq("[2,32]", 128, "[4,4]", 64, 0, "l.qzeros does not go with W[");
+	gptq("[3,32]", 192, "[3,4]", 48, 0,
+	     "the shape of l.scales, [3, 32], does not go with W[32, 64] in GPTQ-4: the inputs are no "
+	     "whole number "
+	     "of such groups");
+	gptq("[2,16]", 64, "[2,4]", 32, 0, "the shape of l.scales does not go with W[32, 64] in GPTQ-4: "
+					   "it is [2, 16], not [2, 32]");
+	gptq("[2,32]", 128, "[4,4]", 64, 0, "l.qzeros does not go with W[32, 64] in GPTQ-4: it is [4, "
+					    "4], not [2, 4]");
+	gptq("[32,2]", 128, "[2,4]", 32, 0,
+	     "the dims of l.scales, [32, 2], are swapped: in GPTQ-4 it is [2, 32]");
+	gptq("[2,32]", 128, "[4,2]", 32, 0, "the dims of l.qzeros, [4, 2], are swapped: in GPTQ-4 it is "
+					    "[2, 4]");
 }
 
 /* AWQ of 8 rows of 12 codes, the code of column k is k: rows are 6 bytes, no whole words. */
@@ -313,7 +328,40 @@ TEST(gguf_lies)
 	string(&g, "general.alignment");
 	put(&g, 4, 4);
 	put(&g, 0, 4);
-	refused(g.at, g.n, "general.alignment is 0");
+	refused(g.at, g.n, "general.alignment is u32 0: it must be a u32, a power of two");
+	head(&g, 3, 1, 1);
+	string(&g, "general.alignment");
+	put(&g, 4, 4);
+	put(&g, 1 << 30, 4);
+	tensor(&g, "a", 64, 2, 0);
+	data(&g, 100);
+	refused(g.at, g.n, "tensor a: its data end at byte 36 of the data, which have 0");
+	head(&g, 3, 0, 1);
+	string(&g, "general.alignment");
+	put(&g, 10, 4);
+	put(&g, 64, 8);
+	refused(g.at, g.n, "general.alignment is u64 64: it must be a u32, a power of two");
+	head(&g, 3, 0, 1);
+	string(&g, "general.alignment");
+	put(&g, 8, 4);
+	string(&g, "64");
+	refused(g.at, g.n, "general.alignment is string 64: it must be a u32, a power of two");
+	head(&g, 3, 0, 2);
+	for (int i = 0; i < 2; i++) {
+		string(&g, "key");
+		put(&g, 4, 4);
+		put(&g, 1, 4);
+	}
+	refused(g.at, g.n, "two metadata entries are called key");
+	head(&g, 3, 1, 0);
+	tensor(&g, "a", 64, 2, UINT64_MAX - 31);
+	data(&g, 100);
+	refused(g.at, g.n, "tensor a: its data begin at byte 18446744073709551584 of the data, which have "
+			   "100");
+	head(&g, 3, 1, 0);
+	tensor(&g, "a", (uint64_t)1 << 61, 24, 0);
+	data(&g, 100);
+	refused(g.at, g.n, "tensor a: its data end at byte 2305843009213693952 of the data, which have 100");
 	head(&g, 3, 1, 0);
 	tensor(&g, "a", 32, 2, 8);
 	data(&g, 64);
@@ -349,6 +397,47 @@ TEST(gguf_lies)
 	tensor(&g, "a\nb", 32, 2, 0);
 	data(&g, 100);
 	refused(g.at, g.n, "has a control character");
+}
+
+/* A tensor without dims is one element; blocks of another version are not read. */
+TEST(gguf_accepted)
+{
+	Gguf g;
+	hexc_file *f;
+	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
+	hexc_weight *w;
+	void *copy;
+
+	head(&g, 3, 2, 0);
+	string(&g, "scalar");
+	put(&g, 0, 4);
+	put(&g, 0, 4); /* F32 */
+	put(&g, 0, 8);
+	tensor(&g, "b", 2, 0, 32);
+	data(&g, 40);
+	ck_assert_msg(open_copy(&f, &copy, g.at, g.n) == HEXC_OK, "%s", why);
+	ck_assert_int_eq(hexc_file_find(f, "scalar", &t), 1);
+	ck_assert_uint_eq(t.rank, 0);
+	ck_assert_uint_eq(t.bytes, 4);
+	ck_assert_ptr_eq(t.data, (char *)copy + g.n - 40);
+	hexc_file_close(f);
+	free(copy);
+
+	for (uint32_t version = 1; version < 4; version++) {
+		head(&g, 3, 1, 1);
+		string(&g, "general.quantization_version");
+		put(&g, 4, 4);
+		put(&g, version, 4);
+		tensor(&g, "a", 32, 2, 0);
+		data(&g, 18);
+		ck_assert_msg(open_copy(&f, &copy, g.at, g.n) == HEXC_OK, "%s", why);
+		ck_assert_int_eq(hexc_weight_load(&w, f, "a", NULL, why, sizeof why),
+		                 version == 2 ? HEXC_OK : HEXC_E_FILE);
+		ck_assert(version == 2 || strstr(why, "hexc reads the blocks of version 2") != NULL);
+		hexc_weight_free(w);
+		hexc_file_close(f);
+		free(copy);
+	}
 }
 
 TEST(gguf_unknown)

@@ -154,6 +154,11 @@ TEST(all_formats)
 		(strcmp(f.container, "gguf") == 0 ? write_gguf : write_safetensors)(w, &bytes, &n);
 		ck_assert_msg(hexc_file_memory(&file, bytes, n, why, sizeof why) == HEXC_OK, "%s: %s",
 		              f.name, why);
+		if (strncmp(f.name, "GPTQ-v2-", 8) == 0) { /* tensors do not tell the version */
+			static const char v2[] = "{\"checkpoint_format\": \"gptq_v2\"}";
+
+			ck_assert_int_eq(hexc_file_config(file, v2, sizeof v2 - 1, NULL, 0), HEXC_OK);
+		}
 		ck_assert_msg(hexc_file_weight(file, 0, &info) == 1, "%s is not found in its file", f.name);
 		if (strncmp(f.name, "packed-", 7) != 0 ||
 		    strcmp(f.name, "packed-4") == 0) { /* shapes do not tell the width */

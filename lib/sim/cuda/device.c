@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In the memory that each thread has from its beginning: that of a library which is opened later would be
+ * allocated when a thread first comes here, and glibc ends the process where there is none. */
 static _Thread_local struct {
 	Context *context[STACK];
 	int n;
-} contexts;
+} contexts __attribute__((tls_model("initial-exec")));
 
 Context *
 cuda_now(void)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _find
-from ._errors import LibraryError
+from ._errors import ArgumentError, LibraryError
 
 HEADERS = (
     "lib/hexc.h",
@@ -239,6 +239,7 @@ int hexc_plan_launch(hexc_plan *p, void *const *stream, uint32_t n);
 int hexc_plan_capture(hexc_plan *p, void *const *stream, uint32_t n);
 int hexc_plan_replay(hexc_plan *p, void *stream);
 int hexc_file_open(hexc_file **out, const char *path, char *why, size_t n);
+int hexc_file_config(hexc_file *f, const char *json, size_t bytes, char *why, size_t n);
 void hexc_file_close(hexc_file *f);
 const char *hexc_file_kind(const hexc_file *f);
 int hexc_file_tensor_at(const hexc_file *f, size_t i, hexc_file_tensor *out);
@@ -343,13 +344,33 @@ def _ctype(text: str) -> Any:
     return kind
 
 
+def check_text(value: object, name: str) -> None:
+    """What C is to read up to the first NUL must have no other; :class:`ArgumentError` where it has.
+
+    All strings that cross into C come here: members of structs and arguments of functions (:func:`function`), but for
+    those that go with their length.
+    """
+    if isinstance(value, bytes) and b"\0" in value:
+        kept = value[: value.index(b"\0")].decode(errors="replace")
+        raise ArgumentError(f"{name} has a NUL character, where C would end it: {kept!r} is in front of it")
+
+
+class _Texts(ctypes.Structure):
+    """A struct with texts, which are looked at when they are set, in its constructor too."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        check_text(value, name)
+        super().__setattr__(name, value)
+
+
 STRUCT: dict[str, type[ctypes.Structure]] = {}
 for _name, _members in structs_text():
     _fields = []
     for _type, _member, _length in map(_split, _members):
         _kind = _ctype(_type)
         _fields.append((_member, _kind * _length if _length else _kind))
-    STRUCT[_name] = type(_name, (ctypes.Structure,), {"_fields_": _fields})
+    _base = _Texts if any(kind is ctypes.c_char_p for _, kind in _fields) else ctypes.Structure
+    STRUCT[_name] = type(_name, (_base,), {"_fields_": _fields})
 
 
 def new(name: str, /, **members: Any) -> Any:
@@ -361,20 +382,29 @@ def new(name: str, /, **members: Any) -> Any:
 
 
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {}
+_TEXTS: dict[str, list[tuple[int, str]]] = {}  # places and names of arguments that C reads up to a NUL
+
+
+def _texts(parameters: list[tuple[str, str, int]]) -> list[tuple[int, str]]:
+    """Those that are `const char *`, without a length behind them."""
+    return [
+        (i, name)
+        for i, (kind, name, _) in enumerate(parameters)
+        if kind == "const char *" and (i + 1 == len(parameters) or parameters[i + 1][0] != "size_t")
+    ]
+
+
 for _line in FUNCTIONS.split(";"):
     if not _line.strip():
         continue
     _head, _, _parameters = _line.strip().partition("(")
     _result, _function = _split(_head)[:2]
+    _declared = [] if _parameters == "void)" else [*map(_split, _parameters.rstrip(")").split(","))]
     _SIGNATURES[_function] = (
         _ctype(_result),
-        []
-        if _parameters == "void)"
-        else [
-            _ctype(kind + (" *" if length else ""))
-            for kind, _, length in map(_split, _parameters.rstrip(")").split(","))
-        ],
+        [_ctype(kind + (" *" if length else "")) for kind, _, length in _declared],
     )
+    _TEXTS[_function] = _texts(_declared)
 
 
 @functools.cache
@@ -399,7 +429,16 @@ def function(name: str) -> Callable[..., Any]:
         raise LibraryError(f"the library that is here has no {name}: only libhexc compiles") from None
     found.restype, found.argtypes = _SIGNATURES[name]
     result: Callable[..., Any] = found
-    return result
+    texts = _TEXTS[name]
+    if not texts:
+        return result
+
+    def checked(*args: Any) -> Any:
+        for i, parameter in texts:
+            check_text(args[i], parameter)
+        return result(*args)
+
+    return checked
 
 
 def check_program() -> str:

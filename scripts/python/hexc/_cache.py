@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +39,8 @@ class Cache:
     """A folder of modules, for ``compile(cache=..)`` and others, and of what the driver makes of PTX
     (:meth:`Device.keep_in`).
 
-    ``path`` is made where it is not there; None: the user's, $XDG_CACHE_HOME/hexc or else ~/.cache/hexc.  Of all
+    ``path`` is made where it is not there; None: the user's, $XDG_CACHE_HOME/hexc or else ~/.cache/hexc.  One that
+    belongs to another user, or that others may write, is not used (RuntimeWarning): everything is compiled.  Of all
     entries together ``max_bytes`` are kept (0: 1 GiB).  Any number of processes and threads may use one folder.
 
     >>> import hexc, tempfile
@@ -61,6 +63,8 @@ class Cache:
             raise fail(code, text(why.value))
         assert out.value
         self._owned = Owned(out.value, "hexc_cache_close")
+        if why.value:
+            warnings.warn(text(why.value), RuntimeWarning, stacklevel=2)
         self.path = text(self._describe().path)
 
     def _describe(self) -> Any:

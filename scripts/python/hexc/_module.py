@@ -35,7 +35,7 @@ def code_name(code: int) -> str:
 
 
 def text(value: bytes | None) -> str:
-    return (value or b"").decode()
+    return (value or b"").decode(errors="surrogateescape")  # as Python has names of files
 
 
 def fail(code: int, why: str = "") -> HexcError:

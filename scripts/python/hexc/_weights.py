@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -131,15 +132,26 @@ class WeightFile(Mapping[str, Weight]):
 
     ``kind`` is "safetensors" or "gguf"; ``tensors`` are all tensors; ``metadata`` what the file says of itself.  The
     file is mapped into memory: nobody may make it shorter meanwhile.
+
+    ``config`` states what tensors cannot tell: what stands in the model's quantize_config.json or config.json, as
+    JSON or as a mapping; ``{"checkpoint_format": "gptq_v2"}`` is enough for GPTQ's second version.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], config: Mapping[str, object] | str | bytes | None = None
+    ) -> None:
         out, why = ctypes.c_void_p(), ctypes.create_string_buffer(WHY)
         code = function("hexc_file_open")(ctypes.byref(out), os.fsencode(path), why, WHY)
         if code:
             raise fail(code, f"{os.fspath(path)}: {text(why.value)}")
         assert out.value
         self._owned = Owned(out.value, "hexc_file_close")
+        if config is not None:
+            said = json.dumps(config) if isinstance(config, Mapping) else config
+            stated = said.encode() if isinstance(said, str) else said
+            code = function("hexc_file_config")(self._owned.pointer, stated, len(stated), why, WHY)
+            if code:
+                raise fail(code, f"{os.fspath(path)}: {text(why.value)}")
         self.kind = text(function("hexc_file_kind")(self._owned.pointer))
         self.tensors = {t.name: t for t in self._tensors()}
         self.metadata = dict(self._metadata())
@@ -167,7 +179,7 @@ class WeightFile(Mapping[str, Weight]):
         if name not in self._names:
             raise KeyError(name)
         out, why = _WEIGHT(), ctypes.create_string_buffer(WHY)
-        code = function("hexc_weight_load")(ctypes.byref(out), self._owned.pointer, name.encode(), None, why, WHY)
+        code = function("hexc_weight_load")(ctypes.byref(out), self._owned.pointer, os.fsencode(name), None, why, WHY)
         if code:
             raise fail(code, text(why.value))
         return Weight(_owned_weight(out, self._owned))
