@@ -119,7 +119,8 @@ space_find(Kernel *k, SpaceChoice **out, int *n)
 				IMM_SET(o, table, TABLE_NONE);
 				continue;
 			}
-			p.name = IMM(o, table) == TABLE_OPERAND ? operand_name(k, o) : table_name(k, o);
+			p.name = IMM(o, table) == TABLE_OPEN ? table_name(k, o) : operand_name(k, o);
+			p.kept = IMM(o, table) == TABLE_KEPT;
 		} else if (is_marked(o)) {
 			read = read ? read : read_by_dots(k);
 			if (!read[o->id]) {
@@ -169,6 +170,17 @@ staged(Op *load)
 	return in[1];
 }
 
+/* Where a tile that o reads is loaded: in front of what else is read from shared memory there, since it may need
+ * a barrier, in front of which these would be in registers. */
+static Op *
+load_place(Op *o)
+{
+	while (o->prev && (op_moved(o->prev) ||
+	                   (o->prev->code == O_load && o->prev->in[0]->type.space == S_shared)))
+		o = o->prev;
+	return o;
+}
+
 /* Operands of o that are tiles in shared memory now are loaded in front of it: a dot and a reduction may
  * want one tile in two layouts, so that each reader has a load of its own. */
 static void
@@ -179,7 +191,7 @@ load_operands(Op *o, Val *const *shared, uint32_t n)
 
 		if (!memory)
 			continue;
-		own = op_new(o->parent, o, O_load, tile->def->src, 1, &memory, 1, &tile->type)->out[0];
+		own = op_new(o->parent, load_place(o), O_load, tile->def->src, 1, &memory, 1, &tile->type)->out[0];
 		own->name = tile->name;
 		for (int j = i; j < o->nin; j++)
 			if (o->in[j] == tile)
