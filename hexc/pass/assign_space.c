@@ -170,15 +170,27 @@ staged(Op *load)
 	return in[1];
 }
 
-/* Where a tile that o reads is loaded: in front of what else is read from shared memory there, since it may need
- * a barrier, in front of which these would be in registers. */
+/* Are words of what o gives made when they are asked for, wherever it stands? */
+static bool
+is_made_late(const Op *o)
+{
+	return op_is(o, F_ELT | F_MOVE | F_FILL) || o->code == O_mask || o->code == O_lookup || o->code == O_view;
+}
+
+/* In front of which op a tile that o reads is loaded: of what else is read from shared memory there, since the
+ * tile may need a barrier, in front of which that would be in registers. */
 static Op *
 load_place(Op *o)
 {
-	while (o->prev && (op_moved(o->prev) ||
-	                   (o->prev->code == O_load && o->prev->in[0]->type.space == S_shared)))
-		o = o->prev;
-	return o;
+	Op *at = o;
+
+	for (Op *x = o->prev; x; x = x->prev) {
+		if (x->code == O_load && x->in[0]->type.space == S_shared)
+			at = x;
+		else if (!is_made_late(x))
+			break;
+	}
+	return at;
 }
 
 /* Operands of o that are tiles in shared memory now are loaded in front of it: a dot and a reduction may
