@@ -170,29 +170,6 @@ staged(Op *load)
 	return in[1];
 }
 
-/* Are words of what o gives made when they are asked for, wherever it stands? */
-static bool
-is_made_late(const Op *o)
-{
-	return op_is(o, F_ELT | F_MOVE | F_FILL) || o->code == O_mask || o->code == O_lookup || o->code == O_view;
-}
-
-/* In front of which op a tile that o reads is loaded: of what else is read from shared memory there, since the
- * tile may need a barrier, in front of which that would be in registers. */
-static Op *
-load_place(Op *o)
-{
-	Op *at = o;
-
-	for (Op *x = o->prev; x; x = x->prev) {
-		if (x->code == O_load && x->in[0]->type.space == S_shared)
-			at = x;
-		else if (!is_made_late(x))
-			break;
-	}
-	return at;
-}
-
 /* Operands of o that are tiles in shared memory now are loaded in front of it: a dot and a reduction may
  * want one tile in two layouts, so that each reader has a load of its own. */
 static void
@@ -203,7 +180,7 @@ load_operands(Op *o, Val *const *shared, uint32_t n)
 
 		if (!memory)
 			continue;
-		own = op_new(o->parent, load_place(o), O_load, tile->def->src, 1, &memory, 1, &tile->type)->out[0];
+		own = op_new(o->parent, o, O_load, tile->def->src, 1, &memory, 1, &tile->type)->out[0];
 		own->name = tile->name;
 		for (int j = i; j < o->nin; j++)
 			if (o->in[j] == tile)

@@ -103,8 +103,7 @@ typedef struct Loaded {
 typedef struct Stage {
 	Kernel *k;
 	Val **mem;      /* by value id: where it is written */
-	uint32_t *uses; /* by value id, of those up to n0 */
-	uint32_t n0;
+	uint32_t *uses; /* by value id, of those that were there */
 	Loaded *loaded;
 	int n, cap;
 } Stage;
@@ -161,42 +160,6 @@ drop(Stage *s, const Val *v, const Val *x)
 	}
 }
 
-/* Does o leave memory as it is, but for tiles that are made here? */
-static bool
-is_quiet(const Op *o)
-{
-	if (o->code == O_store && o->in[1]->def && o->in[1]->def->code == O_alloc)
-		return IMM(o->in[1]->def, table) != TABLE_NONE;
-	return o->code == O_load || o->code == O_alloc || op_is(o, F_PURE);
-}
-
-/* o, and what it rearranges, to the place in front of op `at`. */
-static void
-move_late(Op *at, Op *o)
-{
-	op_move_before(o, at);
-	if (op_moved(o))
-		move_late(o, op_moved(o)->def);
-}
-
-/* A factor that is loaded from shared memory for this product alone is loaded in front of it: where a barrier
- * is between the two all of it is in registers there. */
-static void
-load_late(const Stage *s, Op *dot, int side)
-{
-	const Val *v = dot->in[side];
-
-	while (v->id <= s->n0 && s->uses[v->id] == 1 && v->block == dot->parent && v->def && op_moved(v->def))
-		v = op_moved(v->def);
-	if (v->id > s->n0 || s->uses[v->id] != 1 || v->block != dot->parent || !v->def ||
-	    v->def->code != O_load || v->def->in[0]->type.space != S_shared)
-		return;
-	for (const Op *o = v->def; o != dot; o = o->next)
-		if (!is_quiet(o))
-			return;
-	move_late(dot, dot->in[side]->def);
-}
-
 static void
 stage(Stage *s, Op *dot, int side, Val *x)
 {
@@ -213,7 +176,6 @@ stage(Stage *s, Op *dot, int side, Val *x)
 	}
 	dot->in[side] = l.v;
 	drop(s, factor, x);
-	load_late(s, dot, 1 - side);
 }
 
 /* The op of a kind that has the alloc as operand i. */
@@ -269,8 +231,8 @@ forget(Kernel *k)
 bool
 pass_operands(Kernel *k)
 {
-	Stage s = { .k = k, .mem = NEWN(k->unit->arena, Val *, k->nval + 1), .uses = kernel_uses(k),
-	            .n0 = k->nval };
+	Stage s = { .k = k, .mem = NEWN(k->unit->arena, Val *, k->nval + 1),
+	            .uses = kernel_uses(k) };
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
