@@ -220,6 +220,14 @@ moved_from(const Val *v)
 	return v;
 }
 
+/* Of how many neighbours along k a lane's registers of operand j follow each other: where products are by fma
+ * they do so where memory does (fma_choice). */
+static int64_t
+fma_run(const Op *dot, const DotChoice *c, int j)
+{
+	return max64(layout_run(j ? &c->b : &c->a, dot->in[j]->type.rank - (j ? 2 : 1), AX_reg), 1);
+}
+
 int64_t
 dot_k_step(const Op *dot, const DotChoice *c, int j)
 {
@@ -227,7 +235,7 @@ dot_k_step(const Op *dot, const DotChoice *c, int j)
 	int64_t vec = dtype_most(dot->in[j]->type.dtype), k = dot_k(dot), run = c->run;
 
 	if (c->inst->kind == IK_fma)
-		return c->along_k && vec < k ? vec : 1;
+		return min64(fma_run(dot, c, j), min64(vec, k));
 	if (!from || from->code != O_load)
 		run = 0;
 	if (run > vec)
@@ -235,28 +243,30 @@ dot_k_step(const Op *dot, const DotChoice *c, int j)
 	return MMA_LANES * run > c->inst->k ? MMA_LANES * run : c->inst->k;
 }
 
-/* Of how many indices along k does one access to v, of which dot's operand is made, bring elements? */
+/* Of how many indices along k does one access to v, of which dot's operand j is made, bring elements? */
 static int64_t
-made_of_k(const Op *dot, const DotChoice *c, const Val *v)
+made_of_k(const Op *dot, const DotChoice *c, int j, const Val *v)
 {
 	int64_t access = ACCESS_BITS / bits_of(v), k = dot_k(dot);
 	int64_t held = c->run ? MMA_LANES * (c->run < access ? c->run : access) : k;
 
+	if (c->inst->kind == IK_fma)
+		held = min64(fma_run(dot, c, j), access);
 	return held < k ? held : k;
 }
 
 /* Words of the loads from shared memory that v is made from. */
 static int64_t
-loaded(const Solve *s, const Op *dot, const DotChoice *c, const Val *v)
+loaded(const Solve *s, const Op *dot, const DotChoice *c, int j, const Val *v)
 {
 	int64_t sum = 0;
 
 	if (!made_there(s, v, dot))
 		return 0;
 	if (reads_shared(v->def))
-		return lane_words(s, v) * made_of_k(dot, c, v) / dot_k(dot);
+		return lane_words(s, v) * made_of_k(dot, c, j, v) / dot_k(dot);
 	for (int i = 0; i < v->def->nin; i++)
-		sum += loaded(s, dot, c, v->def->in[i]);
+		sum += loaded(s, dot, c, j, v->def->in[i]);
 	return sum;
 }
 
@@ -281,9 +291,10 @@ dot_fragments(const Solve *s, const Op *o, int64_t *next)
 			sum += ceil_div(words * step, k);
 		} else { /* ptxas makes early what a turn before has loaded */
 			sum += s->sol->rotate ? words : ceil_div(words * step, k);
-			sum += loaded(s, o, c, v);
+			sum += loaded(s, o, c, i, v);
 		}
-		if (instr_is_whole(c->inst) && step < 2 * c->inst->k)
+		/* of sums by lanes ptxas asks early for what the next step reads */
+		if (c->inst->kind == IK_fma ? step < k : instr_is_whole(c->inst) && step < 2 * c->inst->k)
 			*next += ceil_div(words * step, k);
 	}
 	if (k <= c->inst->k || lane_words(s, o->out[0]) + sum + *next > STEP_REGISTERS)
