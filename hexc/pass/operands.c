@@ -166,7 +166,8 @@ stage(Stage *s, Op *dot, int side, Val *x)
 	const Val *factor = dot->in[side];
 	Loaded l = { factor, dot->parent, side, NULL };
 
-	for (int i = 0; i < s->n; i++)
+	/* sums by lanes would have all of what they share in registers, from one to the other */
+	for (int i = 0; i < s->n && !is_by_lanes(dot); i++)
 		if (s->loaded[i].factor == factor && s->loaded[i].block == l.block &&
 		    s->loaded[i].side == side)
 			l.v = s->loaded[i].v;

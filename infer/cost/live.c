@@ -25,6 +25,7 @@ typedef struct Live { /* of a block */
 struct Lives {
 	Live *of; /* [2 * (nop+1)] by the block's owner, twice its id; 0: the kernel's body */
 	bool *stays; /* [nval+1] has a span: more than one op asks for it */
+	int *at; /* [nop+1] number of an op in its block, from 1 */
 };
 
 typedef struct Find {
@@ -137,7 +138,7 @@ live_init(Solve *s)
 	s->live = NEW(s->arena, struct Lives);
 	s->live->of = NEWN(s->arena, Live, 2 * ((size_t)s->k->nop + 1));
 	s->live->stays = NEWN(s->arena, bool, s->k->nval + 1);
-	f.at = NEWN(s->arena, int, s->k->nop + 1);
+	f.at = s->live->at = NEWN(s->arena, int, s->k->nop + 1);
 	f.pulled = NEWN(s->arena, int, s->k->nop + 1);
 	f.until = NEWN(s->arena, int, s->k->nval + 1);
 	find_block(&f, s->k->body);
@@ -270,6 +271,15 @@ loaded(const Solve *s, const Op *dot, const DotChoice *c, int j, const Val *v)
 	return sum;
 }
 
+/* The way of operand j of o through shared memory, once it is known: all of it is read at once; NULL: none. */
+static const Lowering *
+read_back(const Solve *s, const Op *o, int j)
+{
+	const Lowering *how = s->sol->conv[o->id][j];
+
+	return how && how->kind == LW_shared ? how : NULL;
+}
+
 /* Words that dot o needs beside what lives around it, in one step along k; *next: in the step that is pulled
  * meanwhile. */
 static int64_t
@@ -285,7 +295,7 @@ dot_fragments(const Solve *s, const Op *o, int64_t *next)
 		int64_t step = dot_k_step(o, c, i);
 		int64_t words = layout_words(operand_layout(s, o, i), dtype_slot_bits(v->type.dtype));
 
-		if (!made_there(s, v, o))
+		if (!made_there(s, v, o) || read_back(s, o, i))
 			continue;
 		if (from && reads_shared(from)) {
 			sum += ceil_div(words * step, k);
@@ -327,10 +337,42 @@ held_around(const Solve *s, const Op *o)
 	return sum;
 }
 
+/* Operands that are converted by way of shared memory are there from the first op that wants them so to the
+ * last: those of b are added. */
+static void
+add_converted(const Solve *s, const Block *b, Live *l)
+{
+	int at = 0;
+
+	for (const Op *o = b->first; o; o = o->next) {
+		at++;
+		for (int j = 0; j < o->nin; j++) {
+			const Lowering *how = read_back(s, o, j);
+			const Val *v = o->in[j];
+			int first = at, last = at, to = 0;
+
+			for (int i = 0; how && i < s->nuse[v->id]; i++) {
+				const Use *u = &s->use[v->id][i];
+
+				if (u->op->parent != b || s->sol->conv[u->op->id][u->i] != how)
+					continue;
+				first = s->live->at[u->op->id] < first ? s->live->at[u->op->id] : first;
+				to = s->live->at[u->op->id];
+				last = to > last ? to : last;
+			}
+			if (!how || first < at)
+				continue;
+			to = (int)layout_words(s->sol->want[o->id][j], dtype_slot_bits(v->type.dtype));
+			l->sum[at] += to;
+			l->sum[last + 1] -= to;
+		}
+	}
+}
+
 static int64_t
 block_registers(const Solve *s, const Block *b, int64_t around)
 {
-	const Live *l = live_of(s, b);
+	Live *l = live_of(s, b);
 	int64_t now = around, most = around;
 	int at = 0;
 
@@ -340,6 +382,7 @@ block_registers(const Solve *s, const Block *b, int64_t around)
 		l->sum[l->span[i].from] += words;
 		l->sum[l->span[i].to] -= words;
 	}
+	add_converted(s, b, l);
 	now += l->sum[0];
 	l->sum[0] = 0;
 	for (const Op *o = b->first; o; o = o->next) {
