@@ -91,11 +91,11 @@ operand_of(const Op *dot, int side)
 	return carried(v, DEPTH) || lives_through(v, dot) ? v : NULL;
 }
 
-/* What was loaded in place of a factor: another product of the block that has it on the same side has it from
- * there. */
+/* What was loaded in place of a factor: the next product of the block has it from there, if it has it on the same
+ * side. */
 typedef struct Loaded {
 	const Val *factor;
-	const Block *block;
+	const Op *dot; /* the last that has it */
 	int side;
 	Val *v;
 } Loaded;
@@ -160,22 +160,45 @@ drop(Stage *s, const Val *v, const Val *x)
 	}
 }
 
+/* Is `dot` the next product behind the other, nothing else with products in between? */
+static bool
+follows(const Op *dot, const Op *other)
+{
+	const Op *o = other->next;
+
+	if (dot->parent != other->parent)
+		return false;
+	while (o && o != dot && o->code != O_dot && !o->blk[0])
+		o = o->next;
+	return o == dot;
+}
+
+/* What products share is in registers from one to the other: of sums by lanes all of it. */
+static Val *
+load_for(Stage *s, Op *dot, int side, Val *x)
+{
+	const Val *factor = dot->in[side];
+	Loaded l = { factor, dot, side, NULL };
+
+	for (int i = 0; i < s->n && !is_by_lanes(dot); i++) {
+		Loaded *other = &s->loaded[i];
+
+		if (other->factor == factor && other->side == side && follows(dot, other->dot)) {
+			other->dot = dot;
+			return other->v;
+		}
+	}
+	l.v = load_again(dot, factor, x, memory_of(s, x, dot->src));
+	VEC_PUSH(s->k->unit->arena, s->loaded, s->n, s->cap, l);
+	return l.v;
+}
+
 static void
 stage(Stage *s, Op *dot, int side, Val *x)
 {
 	const Val *factor = dot->in[side];
-	Loaded l = { factor, dot->parent, side, NULL };
 
-	/* sums by lanes would have all of what they share in registers, from one to the other */
-	for (int i = 0; i < s->n && !is_by_lanes(dot); i++)
-		if (s->loaded[i].factor == factor && s->loaded[i].block == l.block &&
-		    s->loaded[i].side == side)
-			l.v = s->loaded[i].v;
-	if (!l.v) {
-		l.v = load_again(dot, factor, x, memory_of(s, x, dot->src));
-		VEC_PUSH(s->k->unit->arena, s->loaded, s->n, s->cap, l);
-	}
-	dot->in[side] = l.v;
+	dot->in[side] = load_for(s, dot, side, x);
 	drop(s, factor, x);
 }
 
