@@ -7,6 +7,9 @@
  * Up to SPACES_FEW tiles in all combinations.  Of more: all shared, all in registers, then the better of
  * these with one tile at a time changed, largest first; a change that pays stays.
  *
+ * A tile that the program keeps in registers is tried in shared memory only where all else spills, or is not
+ * there for want of registers.
+ *
  * Where the program leaves the number of warps open and the best of all that spills, or there is none for
  * want of registers, the same is done with twice as many. */
 #include "hexc/ir/scaled.h"
@@ -19,8 +22,9 @@ typedef struct Places {
 	const Variants *v;
 	Arena *arena;
 	bool alone; /* there is one way only */
-	Candidates *tried[2 * SPACES_TRIED * WARPS_TRIED * SCHEDULES * THIN_WAYS];
-	Spaces *spaces[2 * SPACES_TRIED * WARPS_TRIED * SCHEDULES * THIN_WAYS]; /* of each */
+	bool all; /* tiles that the program keeps in registers may be shared as well */
+	Candidates *tried[3 * SPACES_TRIED * WARPS_TRIED * SCHEDULES * THIN_WAYS];
+	Spaces *spaces[3 * SPACES_TRIED * WARPS_TRIED * SCHEDULES * THIN_WAYS]; /* of each */
 	const int *warps; /* the numbers that are tried */
 	int nwarps;
 	int from; /* the first one that was tried with these */
@@ -133,6 +137,31 @@ try_schedule(Places *p, const bool *registers, Schedule schedule)
 }
 
 static bool
+has_kept(const Variants *v)
+{
+	for (int t = 0; t < v->n; t++)
+		if (v->tile[t].kept)
+			return true;
+	return false;
+}
+
+/* Has a tile to be in registers, so far? */
+static bool
+stays(const Places *p, int t)
+{
+	return p->v->tile[t].kept && !p->all;
+}
+
+static bool
+may_try(const Places *p, const bool *registers)
+{
+	for (int t = 0; t < p->v->n; t++)
+		if (stays(p, t) && !registers[t])
+			return false;
+	return true;
+}
+
+static bool
 try(Places *p, const bool *registers)
 {
 	for (int i = 0; i < p->v->nschedule; i++)
@@ -161,20 +190,6 @@ next_tile(const Variants *v, const bool *changed)
 }
 
 static bool
-try_all(Places *p, bool *registers)
-{
-	int n = p->v->n;
-
-	for (int c = 0; c < 1 << n; c++) {
-		for (int t = 0; t < n; t++)
-			registers[t] = c >> t & 1;
-		if (!try(p, registers))
-			return false;
-	}
-	return true;
-}
-
-static bool
 was_tried(const Places *p, const bool *registers)
 {
 	for (int i = p->from; i < p->n; i++) {
@@ -189,16 +204,31 @@ was_tried(const Places *p, const bool *registers)
 }
 
 static bool
+try_all(Places *p, bool *registers)
+{
+	int n = p->v->n;
+
+	for (int c = 0; c < 1 << n; c++) {
+		for (int t = 0; t < n; t++)
+			registers[t] = c >> t & 1;
+		if (may_try(p, registers) && !was_tried(p, registers) && !try(p, registers))
+			return false;
+	}
+	return true;
+}
+
+static bool
 try_some(Places *p, bool *registers)
 {
 	int n = p->v->n, tile;
 	bool *changed = NEWN(p->arena, bool, n);
 
-	memset(registers, false, (size_t)n * sizeof *registers);
-	if (!try(p, registers))
+	for (int t = 0; t < n; t++)
+		changed[t] = registers[t] = stays(p, t);
+	if (!was_tried(p, registers) && !try(p, registers))
 		return false;
 	memset(registers, true, (size_t)n * sizeof *registers);
-	if (!try(p, registers))
+	if (!was_tried(p, registers) && !try(p, registers))
 		return false;
 	while (p->n > p->from && p->n - p->from < SPACES_TRIED * p->v->nschedule &&
 	       (tile = next_tile(p->v, changed)) >= 0) {
@@ -211,12 +241,6 @@ try_some(Places *p, bool *registers)
 	return true;
 }
 
-static bool
-try_spaces(Places *p, bool *registers)
-{
-	return p->v->n <= SPACES_FEW ? try_all(p, registers) : try_some(p, registers);
-}
-
 /* Registers that a lane of the best one needs, if that is more than it has; of none the nearest. */
 static int64_t
 needed(const Places *p)
@@ -226,6 +250,19 @@ needed(const Places *p)
 	if (best)
 		return best->spills ? best->registers : 0;
 	return p->tried[p->best]->n ? 0 : p->tried[p->best]->failure.excess;
+}
+
+/* Tiles that the program keeps in registers are read from shared memory where there is no other way. */
+static bool
+try_spaces(Places *p, bool *registers)
+{
+	bool (*const way)(Places *, bool *) = p->v->n <= SPACES_FEW ? try_all : try_some;
+
+	p->all = false;
+	if (!way(p, registers))
+		return false;
+	p->all = has_kept(p->v) && p->n > 0 && needed(p) > 0;
+	return !p->all || way(p, registers);
 }
 
 /* Those found before say of how many warps they are. */

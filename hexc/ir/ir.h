@@ -274,6 +274,7 @@ typedef enum TableKind {
 	TABLE_REGISTERS, /* gathered */
 	TABLE_OPERAND,   /* of a product, in shared memory or not */
 	TABLE_DIRECT,    /* of a product, which reads the register tile itself */
+	TABLE_KEPT,      /* likewise OPERAND; in shared memory only where registers do not do */
 } TableKind;
 
 /* IMM(o, outside) of a load: what the elements outside of its tensor are. */
@@ -316,6 +317,7 @@ typedef struct SpaceChoice {
 	Src src;
 	int64_t bytes; /* of the tile */
 	bool registers; /* it stays there; false: copied to shared memory, and loaded where it is used */
+	bool kept; /* the program says registers: shared memory is tried where these do not do */
 } SpaceChoice;
 
 /* The order in which blocks run.  The hardware starts them along x, then y, then z.  With a group the

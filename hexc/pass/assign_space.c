@@ -119,7 +119,8 @@ space_find(Kernel *k, SpaceChoice **out, int *n)
 				IMM_SET(o, table, TABLE_NONE);
 				continue;
 			}
-			p.name = IMM(o, table) == TABLE_OPERAND ? operand_name(k, o) : table_name(k, o);
+			p.name = IMM(o, table) == TABLE_OPEN ? table_name(k, o) : operand_name(k, o);
+			p.kept = IMM(o, table) == TABLE_KEPT;
 		} else if (is_marked(o)) {
 			read = read ? read : read_by_dots(k);
 			if (!read[o->id]) {

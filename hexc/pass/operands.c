@@ -46,63 +46,85 @@ lives_through(const Val *v, const Op *o)
 	return false;
 }
 
-/* Are products of such types sums by lanes, each of which has all of k, and v elements that many of them
- * would compute? */
+/* Are products of such types sums by lanes, each of which has all of k of its rows and columns? */
 static bool
-is_made_often(const Val *v, const Op *dot)
+is_by_lanes(const Op *dot)
 {
 	DType d = dot->in[0]->type.dtype;
 
-	return dtype_info[d].bits == 32 && d != D_tf32 && type_size(&v->type) >= FEW;
+	return dtype_info[d].bits == 32 && d != D_tf32;
+}
+
+/* Is it what a load brings, as it is but for an edge: from shared memory, or a slice of which the program does
+ * not say where it lives? */
+static bool
+is_loaded(const Val *v)
+{
+	while (v->def && (v->def->code == O_mask || op_moved(v->def)))
+		v = v->def->in[0];
+	return v->def && v->def->code == O_load &&
+	       (v->def->in[0]->type.space == S_shared || IMM(v->def, free));
+}
+
+/* Does the program say that v is in registers? */
+static bool
+is_told(const Val *v)
+{
+	return v->type.kept || (v->def && v->def->code == O_load);
 }
 
 /* What a product reads, in front of transposes and the like; NULL: it is no such tile, or the program says
- * that it is in registers. */
-static Op *
+ * that it is in registers, where that is how products read it. */
+static Val *
 operand_of(const Op *dot, int side)
 {
-	const Val *v = dot->in[side];
+	Val *v = dot->in[side];
 
 	while (v->def && op_moved(v->def) && !v->type.kept)
 		v = op_moved(v->def);
-	if (!v->def || !op_is(v->def, F_ELT) || v->type.rank < 2 || v->type.pinned || v->type.kept)
+	if (v->type.space != S_reg || v->type.rank < 2 || v->type.pinned)
 		return NULL;
-	return carried(v, DEPTH) || lives_through(v, dot) || is_made_often(v, dot) ? v->def : NULL;
+	if (is_by_lanes(dot) && type_size(&v->type) >= FEW && !(v->def && op_is(v->def, F_FILL)) && !is_loaded(v))
+		return v;
+	if (!v->def || !op_is(v->def, F_ELT) || v->type.kept)
+		return NULL;
+	return carried(v, DEPTH) || lives_through(v, dot) ? v : NULL;
 }
 
-/* What was loaded in place of a factor: another product of the block that has it on the same side has it from
- * there. */
+/* What was loaded in place of a factor: the next product of the block has it from there, if it has it on the same
+ * side. */
 typedef struct Loaded {
 	const Val *factor;
-	const Block *block;
+	const Op *dot; /* the last that has it */
 	int side;
 	Val *v;
 } Loaded;
 
 typedef struct Stage {
 	Kernel *k;
-	Val **mem;      /* by op id: what was made of it */
-	uint32_t *uses; /* by value id, of those up to n0 */
-	uint32_t n0;
+	Val **mem;      /* by value id: where it is written */
+	uint32_t *uses; /* by value id, of those that were there */
 	Loaded *loaded;
 	int n, cap;
 } Stage;
 
-/* Where x is written. */
+/* Where x is written, for a product at src. */
 static Val *
-memory_of(Stage *s, Op *x)
+memory_of(Stage *s, Val *x, Src src)
 {
-	Type t = type_free(x->out[0]->type);
-	Val *in[2] = { x->out[0], NULL };
-	Op *next = x->next;
+	Type t = type_free(x->type);
+	Val *in[2] = { x, NULL };
+	Op *next = x->def ? x->def->next : x->block->first;
 
 	if (s->mem[x->id])
 		return s->mem[x->id];
+	if (x->def)
+		src = x->def->src;
 	t.space = S_shared;
-	in[1] = op_new(x->parent, next, O_alloc, x->src, 0, NULL, 1, &t)->out[0];
-	in[1]->name = x->out[0]->name;
-	IMM_SET(in[1]->def, table, TABLE_OPERAND);
-	op_new(x->parent, next, O_store, x->src, 2, in, 0, NULL);
+	in[1] = op_new(x->block, next, O_alloc, src, 0, NULL, 1, &t)->out[0];
+	in[1]->name = x->name;
+	IMM_SET(in[1]->def, table, is_told(x) ? TABLE_KEPT : TABLE_OPERAND);
+	op_new(x->block, next, O_store, src, 2, in, 0, NULL);
 	return s->mem[x->id] = in[1];
 }
 
@@ -115,12 +137,12 @@ instead(void *user, Val *v)
 
 /* v, which is x rearranged, in front of op `at`, from memory. */
 static Val *
-load_again(Op *at, const Val *v, const Op *x, Val *mem)
+load_again(Op *at, const Val *v, const Val *x, Val *mem)
 {
-	Type t = type_free(x->out[0]->type);
+	Type t = type_free(x->type);
 	Val *in;
 
-	if (v->def == x)
+	if (v == x)
 		return op_new(at->parent, at, O_load, at->src, 1, &mem, 1, &t)->out[0];
 	in = load_again(at, op_moved(v->def), x, mem);
 	return op_clone(at->parent, at, v->def, instead, in)->out[0];
@@ -128,9 +150,9 @@ load_again(Op *at, const Val *v, const Op *x, Val *mem)
 
 /* One reader of v less: what rearranged x for nobody else goes. */
 static void
-drop(Stage *s, const Val *v, const Op *x)
+drop(Stage *s, const Val *v, const Val *x)
 {
-	while (--s->uses[v->id] == 0 && v->def != x) {
+	while (--s->uses[v->id] == 0 && v != x) {
 		const Val *of = op_moved(v->def);
 
 		op_unlink(v->def);
@@ -138,59 +160,46 @@ drop(Stage *s, const Val *v, const Op *x)
 	}
 }
 
-/* Does o leave memory as it is, but for tiles that are made here? */
+/* Is `dot` the next product behind the other, nothing else with products in between? */
 static bool
-is_quiet(const Op *o)
+follows(const Op *dot, const Op *other)
 {
-	if (o->code == O_store && o->in[1]->def && o->in[1]->def->code == O_alloc)
-		return IMM(o->in[1]->def, table) == TABLE_OPERAND;
-	return o->code == O_load || o->code == O_alloc || op_is(o, F_PURE);
+	const Op *o = other->next;
+
+	if (dot->parent != other->parent)
+		return false;
+	while (o && o != dot && o->code != O_dot && !o->blk[0])
+		o = o->next;
+	return o == dot;
 }
 
-/* o, and what it rearranges, to the place in front of op `at`. */
-static void
-move_late(Op *at, Op *o)
-{
-	op_move_before(o, at);
-	if (op_moved(o))
-		move_late(o, op_moved(o)->def);
-}
-
-/* A factor that is loaded from shared memory for this product alone is loaded in front of it: where a barrier
- * is between the two all of it is in registers there. */
-static void
-load_late(const Stage *s, Op *dot, int side)
-{
-	const Val *v = dot->in[side];
-
-	while (v->id <= s->n0 && s->uses[v->id] == 1 && v->block == dot->parent && v->def && op_moved(v->def))
-		v = op_moved(v->def);
-	if (v->id > s->n0 || s->uses[v->id] != 1 || v->block != dot->parent || !v->def ||
-	    v->def->code != O_load || v->def->in[0]->type.space != S_shared)
-		return;
-	for (const Op *o = v->def; o != dot; o = o->next)
-		if (!is_quiet(o))
-			return;
-	move_late(dot, dot->in[side]->def);
-}
-
-static void
-stage(Stage *s, Op *dot, int side, Op *x)
+/* What products share is in registers from one to the other: of sums by lanes all of it. */
+static Val *
+load_for(Stage *s, Op *dot, int side, Val *x)
 {
 	const Val *factor = dot->in[side];
-	Loaded l = { factor, dot->parent, side, NULL };
+	Loaded l = { factor, dot, side, NULL };
 
-	for (int i = 0; i < s->n; i++)
-		if (s->loaded[i].factor == factor && s->loaded[i].block == l.block &&
-		    s->loaded[i].side == side)
-			l.v = s->loaded[i].v;
-	if (!l.v) {
-		l.v = load_again(dot, factor, x, memory_of(s, x));
-		VEC_PUSH(s->k->unit->arena, s->loaded, s->n, s->cap, l);
+	for (int i = 0; i < s->n && !is_by_lanes(dot); i++) {
+		Loaded *other = &s->loaded[i];
+
+		if (other->factor == factor && other->side == side && follows(dot, other->dot)) {
+			other->dot = dot;
+			return other->v;
+		}
 	}
-	dot->in[side] = l.v;
+	l.v = load_again(dot, factor, x, memory_of(s, x, dot->src));
+	VEC_PUSH(s->k->unit->arena, s->loaded, s->n, s->cap, l);
+	return l.v;
+}
+
+static void
+stage(Stage *s, Op *dot, int side, Val *x)
+{
+	const Val *factor = dot->in[side];
+
+	dot->in[side] = load_for(s, dot, side, x);
 	drop(s, factor, x);
-	load_late(s, dot, 1 - side);
 }
 
 /* The op of a kind that has the alloc as operand i. */
@@ -246,13 +255,13 @@ forget(Kernel *k)
 bool
 pass_operands(Kernel *k)
 {
-	Stage s = { .k = k, .mem = NEWN(k->unit->arena, Val *, k->nop + 1), .uses = kernel_uses(k),
-	            .n0 = k->nval };
+	Stage s = { .k = k, .mem = NEWN(k->unit->arena, Val *, k->nval + 1),
+	            .uses = kernel_uses(k) };
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		for (int i = 0; o->code == O_dot && i < 2; i++) {
-			Op *x = operand_of(o, i);
+			Val *x = operand_of(o, i);
 
 			if (x)
 				stage(&s, o, i, x);

@@ -25,6 +25,7 @@ typedef struct Live { /* of a block */
 struct Lives {
 	Live *of; /* [2 * (nop+1)] by the block's owner, twice its id; 0: the kernel's body */
 	bool *stays; /* [nval+1] has a span: more than one op asks for it */
+	int *at; /* [nop+1] number of an op in its block, from 1 */
 };
 
 typedef struct Find {
@@ -137,7 +138,7 @@ live_init(Solve *s)
 	s->live = NEW(s->arena, struct Lives);
 	s->live->of = NEWN(s->arena, Live, 2 * ((size_t)s->k->nop + 1));
 	s->live->stays = NEWN(s->arena, bool, s->k->nval + 1);
-	f.at = NEWN(s->arena, int, s->k->nop + 1);
+	f.at = s->live->at = NEWN(s->arena, int, s->k->nop + 1);
 	f.pulled = NEWN(s->arena, int, s->k->nop + 1);
 	f.until = NEWN(s->arena, int, s->k->nval + 1);
 	find_block(&f, s->k->body);
@@ -220,6 +221,14 @@ moved_from(const Val *v)
 	return v;
 }
 
+/* Of how many neighbours along k a lane's registers of operand j follow each other: where products are by fma
+ * they do so where memory does (fma_choice). */
+static int64_t
+fma_run(const Op *dot, const DotChoice *c, int j)
+{
+	return max64(layout_run(j ? &c->b : &c->a, dot->in[j]->type.rank - (j ? 2 : 1), AX_reg), 1);
+}
+
 int64_t
 dot_k_step(const Op *dot, const DotChoice *c, int j)
 {
@@ -227,7 +236,7 @@ dot_k_step(const Op *dot, const DotChoice *c, int j)
 	int64_t vec = dtype_most(dot->in[j]->type.dtype), k = dot_k(dot), run = c->run;
 
 	if (c->inst->kind == IK_fma)
-		return c->along_k && vec < k ? vec : 1;
+		return min64(fma_run(dot, c, j), min64(vec, k));
 	if (!from || from->code != O_load)
 		run = 0;
 	if (run > vec)
@@ -235,29 +244,40 @@ dot_k_step(const Op *dot, const DotChoice *c, int j)
 	return MMA_LANES * run > c->inst->k ? MMA_LANES * run : c->inst->k;
 }
 
-/* Of how many indices along k does one access to v, of which dot's operand is made, bring elements? */
+/* Of how many indices along k does one access to v, of which dot's operand j is made, bring elements? */
 static int64_t
-made_of_k(const Op *dot, const DotChoice *c, const Val *v)
+made_of_k(const Op *dot, const DotChoice *c, int j, const Val *v)
 {
 	int64_t access = ACCESS_BITS / bits_of(v), k = dot_k(dot);
 	int64_t held = c->run ? MMA_LANES * (c->run < access ? c->run : access) : k;
 
+	if (c->inst->kind == IK_fma)
+		held = min64(fma_run(dot, c, j), access);
 	return held < k ? held : k;
 }
 
 /* Words of the loads from shared memory that v is made from. */
 static int64_t
-loaded(const Solve *s, const Op *dot, const DotChoice *c, const Val *v)
+loaded(const Solve *s, const Op *dot, const DotChoice *c, int j, const Val *v)
 {
 	int64_t sum = 0;
 
 	if (!made_there(s, v, dot))
 		return 0;
 	if (reads_shared(v->def))
-		return lane_words(s, v) * made_of_k(dot, c, v) / dot_k(dot);
+		return lane_words(s, v) * made_of_k(dot, c, j, v) / dot_k(dot);
 	for (int i = 0; i < v->def->nin; i++)
-		sum += loaded(s, dot, c, v->def->in[i]);
+		sum += loaded(s, dot, c, j, v->def->in[i]);
 	return sum;
+}
+
+/* The way of operand j of o through shared memory, once it is known: all of it is read at once; NULL: none. */
+static const Lowering *
+read_back(const Solve *s, const Op *o, int j)
+{
+	const Lowering *how = s->sol->conv[o->id][j];
+
+	return how && how->kind == LW_shared ? how : NULL;
 }
 
 /* Words that dot o needs beside what lives around it, in one step along k; *next: in the step that is pulled
@@ -275,15 +295,16 @@ dot_fragments(const Solve *s, const Op *o, int64_t *next)
 		int64_t step = dot_k_step(o, c, i);
 		int64_t words = layout_words(operand_layout(s, o, i), dtype_slot_bits(v->type.dtype));
 
-		if (!made_there(s, v, o))
+		if (!made_there(s, v, o) || read_back(s, o, i))
 			continue;
 		if (from && reads_shared(from)) {
 			sum += ceil_div(words * step, k);
 		} else { /* ptxas makes early what a turn before has loaded */
 			sum += s->sol->rotate ? words : ceil_div(words * step, k);
-			sum += loaded(s, o, c, v);
+			sum += loaded(s, o, c, i, v);
 		}
-		if (instr_is_whole(c->inst) && step < 2 * c->inst->k)
+		/* of sums by lanes ptxas asks early for what the next step reads */
+		if (c->inst->kind == IK_fma ? step < k : instr_is_whole(c->inst) && step < 2 * c->inst->k)
 			*next += ceil_div(words * step, k);
 	}
 	if (k <= c->inst->k || lane_words(s, o->out[0]) + sum + *next > STEP_REGISTERS)
@@ -316,10 +337,42 @@ held_around(const Solve *s, const Op *o)
 	return sum;
 }
 
+/* Operands that are converted by way of shared memory are there from the first op that wants them so to the
+ * last: those of b are added. */
+static void
+add_converted(const Solve *s, const Block *b, Live *l)
+{
+	int at = 0;
+
+	for (const Op *o = b->first; o; o = o->next) {
+		at++;
+		for (int j = 0; j < o->nin; j++) {
+			const Lowering *how = read_back(s, o, j);
+			const Val *v = o->in[j];
+			int first = at, last = at, to = 0;
+
+			for (int i = 0; how && i < s->nuse[v->id]; i++) {
+				const Use *u = &s->use[v->id][i];
+
+				if (u->op->parent != b || s->sol->conv[u->op->id][u->i] != how)
+					continue;
+				first = s->live->at[u->op->id] < first ? s->live->at[u->op->id] : first;
+				to = s->live->at[u->op->id];
+				last = to > last ? to : last;
+			}
+			if (!how || first < at)
+				continue;
+			to = (int)layout_words(s->sol->want[o->id][j], dtype_slot_bits(v->type.dtype));
+			l->sum[at] += to;
+			l->sum[last + 1] -= to;
+		}
+	}
+}
+
 static int64_t
 block_registers(const Solve *s, const Block *b, int64_t around)
 {
-	const Live *l = live_of(s, b);
+	Live *l = live_of(s, b);
 	int64_t now = around, most = around;
 	int at = 0;
 
@@ -329,6 +382,7 @@ block_registers(const Solve *s, const Block *b, int64_t around)
 		l->sum[l->span[i].from] += words;
 		l->sum[l->span[i].to] -= words;
 	}
+	add_converted(s, b, l);
 	now += l->sum[0];
 	l->sum[0] = 0;
 	for (const Op *o = b->first; o; o = o->next) {

@@ -242,6 +242,29 @@ role_registers(const Solve *s, int64_t shared)
 	return best;
 }
 
+/* Has it products by lanes?  ptxas, which asks for their factors early, spills a few where one block more would fit
+ * by it. */
+static bool
+multiplies_by_lanes(const Solve *s, const Solution *sol)
+{
+	for (int i = 0; i < s->ndot; i++)
+		if (sol->plan.dot[i]->inst->kind == IK_fma)
+			return true;
+	return false;
+}
+
+/* As many as leave room for one block less than is predicted: of just as many ptxas makes use, and spills. */
+static int
+lanes_limit(const Solve *s, const Solution *sol)
+{
+	const Target *t = s->k->unit->target;
+	int warps = s->k->warps, grain = t->grain / WARP_SIZE;
+	int blocks = occupancy(t, warps, sol->lane, 0);
+	int most = t->regs / ((blocks > 2 ? blocks - 1 : 1) * warps * WARP_SIZE);
+
+	return (most < lane_limit(s) ? most : lane_limit(s)) / grain * grain;
+}
+
 int
 registers_limit(const Solve *s, const Solution *sol)
 {
@@ -251,6 +274,8 @@ registers_limit(const Solve *s, const Solution *sol)
 
 	if (sol->registers > lane_limit(s))
 		return lane_limit(s);
+	if (multiplies_by_lanes(s, sol))
+		return lanes_limit(s, sol);
 	if (sol->registers + (computes_in_loop(s) ? WORK_REGISTERS : 0) > limit ||
 	    limit * WARP_SIZE * s->k->warps > t->regs)
 		return 0;

@@ -20,19 +20,13 @@
  * copies.  Here too a loop carries the product as it comes. */
 #include "hexc/ir/sparse.h"
 #include "hexc/pass/pass.h"
+#include "infer/legalize/thin.h"
 #include <math.h>
 
 enum { CORES_LEAST = 8, CORES_MOST = 16 }; /* rows and columns of an instance, or columns and rows */
 
-/* Where ops are put, and for what the program says. */
-typedef struct Place {
-	Block *in;
-	Op *at; /* NULL: at the end */
-	Src src;
-} Place;
-
-static Val *
-put(Place p, OpCode code, Val *x, Val *y, Type t)
+Val *
+thin_put(Place p, OpCode code, Val *x, Val *y, Type t)
 {
 	Val *in[2] = { x, y };
 
@@ -46,7 +40,7 @@ put_reduce(Place p, OpCode code, Val *x, int dim)
 	Val *v;
 
 	t.shape[dim] = 1;
-	v = put(p, code, x, NULL, t);
+	v = thin_put(p, code, x, NULL, t);
 	IMM_SET(v->def, dim, dim);
 	return v;
 }
@@ -69,36 +63,52 @@ turned(Place p, Val *x)
 		return t->in[0];
 	type.shape[last] = x->type.shape[last - 1];
 	type.shape[last - 1] = x->type.shape[last];
-	v = put(p, O_transpose, x, NULL, type);
+	v = thin_put(p, O_transpose, x, NULL, type);
 	for (int d = 0; d <= last; d++)
 		IMM_SET_AT(v->def, perm, d, d < last - 1 ? d : 2 * last - 1 - d);
 	return v;
 }
 
-/* Factor i as [.., M, N, K], of the sum's type. */
+/* Factor i, v, as [.., M, N, K], of the sum's type. */
 static Val *
-term(Place p, const Op *dot, int i, Type all)
+term(Place p, Val *v, int i, Type all)
 {
-	Val *x = i ? turned(p, dot->in[1]) : dot->in[0];
+	Val *x = i ? turned(p, v) : v;
 	Type t = type_free(x->type);
 
 	t.dtype = all.dtype;
 	if (t.dtype != x->type.dtype)
-		x = put(p, O_cast, x, NULL, t);
+		x = thin_put(p, O_cast, x, NULL, t);
 	t = all;
 	t.shape[all.rank - (i ? 3 : 2)] = 1;
-	x = put(p, O_reshape, x, NULL, t);
-	return type_same(&t, &all) ? x : put(p, O_broadcast, x, NULL, all);
+	x = thin_put(p, O_reshape, x, NULL, t);
+	return type_same(&t, &all) ? x : thin_put(p, O_broadcast, x, NULL, all);
+}
+
+Val *
+thin_add_terms(Place p, Val *const *factor, Type all, int64_t n, Val *sum)
+{
+	Val *in[3];
+
+	all.shape[all.rank - 1] = n;
+	in[0] = term(p, factor[0], 0, all);
+	in[1] = term(p, factor[1], 1, all);
+	in[2] = sum;
+	return sum ? op_new(p.in, p.at, O_fma, p.src, 3, in, 1, &all)->out[0]
+	           : thin_put(p, O_mul, in[0], in[1], all);
 }
 
 static Val *
-sum_of_terms(Place p, const Op *dot)
+sum_of_terms(Kernel *k, Place p, const Op *dot)
 {
 	Type all = type_free(dot->out[0]->type);
+	Val *terms;
 
 	all.shape[all.rank++] = dot_k(dot);
-	return put_reduce(p, O_reduce_sum, put(p, O_mul, term(p, dot, 0, all), term(p, dot, 1, all), all),
-	                  all.rank - 1);
+	terms = thin_terms_in_parts(k, p, dot, all);
+	if (!terms)
+		terms = thin_add_terms(p, dot->in, all, dot_k(dot), NULL);
+	return put_reduce(p, O_reduce_sum, terms, all.rank - 1);
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------ */
@@ -130,9 +140,9 @@ repeated(Place p, Val *x, int d, int64_t times)
 		one.shape[e] = one.shape[e - 1];
 	one.shape[d + 1] = 1;
 	t.shape[d] *= times;
-	x = put(p, O_reshape, x, NULL, one);
+	x = thin_put(p, O_reshape, x, NULL, one);
 	one.shape[d + 1] = times;
-	return put(p, O_reshape, put(p, O_broadcast, x, NULL, one), NULL, t);
+	return thin_put(p, O_reshape, thin_put(p, O_broadcast, x, NULL, one), NULL, t);
 }
 
 /* One of those that are there `times` times, as t. */
@@ -145,8 +155,8 @@ one_of(Place p, Val *x, int d, Type t)
 		apart.shape[e] = apart.shape[e - 1];
 	apart.shape[d] = t.shape[d];
 	apart.shape[d + 1] = x->type.shape[d] / t.shape[d];
-	x = put(p, O_reshape, x, NULL, apart);
-	return put(p, O_reshape, put_reduce(p, O_reduce_max, x, d + 1), NULL, t);
+	x = thin_put(p, O_reshape, x, NULL, apart);
+	return thin_put(p, O_reshape, put_reduce(p, O_reduce_max, x, d + 1), NULL, t);
 }
 
 /* ---- what it is added to ----------------------------------------------------------------------------- */
@@ -188,7 +198,7 @@ zero_like(Op *at, Op *zero, Type t)
 static Val *
 as_result(Place p, Val *x, int few, Type out)
 {
-	return few < 0 ? put(p, O_reshape, x, NULL, out) : one_of(p, x, out.rank - 2 + few, out);
+	return few < 0 ? thin_put(p, O_reshape, x, NULL, out) : one_of(p, x, out.rank - 2 + few, out);
 }
 
 /* The loop carries what the dot adds to as the product comes, of type t. */
@@ -222,7 +232,7 @@ padded(Place p, const Op *dot, int few, Val *more)
 
 	t.shape[d] *= times;
 	in[few] = repeated(p, in[few], d, times);
-	in[2] = more ? more : put(p, O_const, NULL, NULL, t);
+	in[2] = more ? more : thin_put(p, O_const, NULL, NULL, t);
 	return op_new(p.in, p.at, O_dot, p.src, 3, in, 1, &t)->out[0];
 }
 
@@ -233,17 +243,17 @@ rewrite(Kernel *k, const uint32_t *uses, Op *dot, int few)
 	Val *acc = dot->in[2], *x;
 	int at = carried(uses, dot);
 
-	x = few < 0 ? sum_of_terms(p, dot) : padded(p, dot, few, at < 0 ? NULL : acc);
+	x = few < 0 ? sum_of_terms(k, p, dot) : padded(p, dot, few, at < 0 ? NULL : acc);
 	if (at >= 0) {
 		carry(k, dot, at, few, x->type);
 		if (few < 0) {
 			IMM_SET(x->def, late, 1);
-			x = put(p, O_add, acc, x, x->type);
+			x = thin_put(p, O_add, acc, x, x->type);
 		}
 	} else {
 		x = as_result(p, x, few, type_free(dot->out[0]->type));
 		if (!is_zero(acc))
-			x = put(p, O_add, acc, x, x->type);
+			x = thin_put(p, O_add, acc, x, x->type);
 	}
 	x->name = dot->out[0]->name;
 	val_replace(k, dot->out[0], x);
