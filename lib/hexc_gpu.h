@@ -150,8 +150,8 @@ HEXC_API int hexc_call_update(hexc_call *c, void *exec, void *node);
  * beginning. */
 typedef struct hexc_family_call hexc_family_call;
 
-/* HEXC_OK and *out (free with hexc_family_call_free, before f is closed; where g was closed before, all else
- * answers E_INVALID), or *out = NULL and as hexc_gpu_load, and hexc_gpu_why has the sentence. */
+/* HEXC_OK and *out (free with hexc_family_call_free, before f is closed; where g was closed before, launches
+ * answer E_INVALID), or *out = NULL and as hexc_gpu_load, and hexc_gpu_why has the sentence. */
 HEXC_API int hexc_family_call_new(hexc_family_call **out, hexc_gpu *g, const hexc_family *f);
 HEXC_API void hexc_family_call_free(hexc_family_call *c); /* NULL is allowed */
 /* What the last function on c that failed has to say; "" if none did. */

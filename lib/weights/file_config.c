@@ -134,7 +134,6 @@ configure(void *user)
 {
 	Configuring *c = user;
 	hexc_file *f = c->f;
-	const char *checkpoint = f->checkpoint, *by = f->stated_by;
 	const Json *root = read_json(f, c->text, c->n);
 	char all[200];
 
@@ -147,13 +146,11 @@ configure(void *user)
 	} else if (f->checkpoint && !known_checkpoint(f->checkpoint, all, sizeof all)) {
 		file_error(f, "checkpoint_format %s is not known, only %s", f->checkpoint, all);
 	} else {
-		c->code = HEXC_OK;
-		f->nweight = 0;
+		f->weight = NULL;
+		f->nweight = f->weight_cap = 0;
 		file_weights(f);
-		return;
+		c->code = HEXC_OK;
 	}
-	f->checkpoint = checkpoint;
-	f->stated_by = by;
 }
 
 int
@@ -161,20 +158,31 @@ hexc_file_config(hexc_file *f, const char *json, size_t bytes, char *why, size_t
 {
 	Configuring c = { f, json, bytes, HEXC_OK };
 	Arena *arena = f ? &f->arena : NULL;
+	hexc_file before;
 	int code;
 
 	if (!f || !json || (!why && n))
 		return HEXC_E_INVALID;
 	if (n)
 		why[0] = 0;
+	before = *f;
 	f->why = why;
 	f->nwhy = n;
 	code = arena_protect(&arena, 1, configure, &c);
 	if (code != HEXC_OK)
 		file_error(f, "%s", hexc_strerror(code));
+	else
+		code = c.code;
+	if (code != HEXC_OK) { /* as if nothing had been said, memory aside */
+		f->checkpoint = before.checkpoint;
+		f->stated_by = before.stated_by;
+		f->weight = before.weight;
+		f->nweight = before.nweight;
+		f->weight_cap = before.weight_cap;
+	}
 	f->why = NULL;
 	f->nwhy = 0;
-	return code == HEXC_OK ? c.code : code;
+	return code;
 }
 
 bool
