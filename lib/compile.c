@@ -6,6 +6,7 @@
  *
  * What fails leaves through arena_protect; what is found wrong is in the Diag. */
 #include "hexc/lang/lang.h"
+#include "lib/assemble.h"
 #include "lib/cached.h"
 #include "lib/passes.h"
 #include "lib/rt/wire.h"
@@ -19,7 +20,7 @@ static const size_t default_memory = (size_t)2 << 30; /* the largest example tak
 static const uint64_t default_values = 1 << 18;
 
 static bool
-parse(Job *j)
+read_kernels(Job *j)
 {
 	const hexc_opts *o = &j->ctx->opt.o;
 	Unit *u = &j->unit;
@@ -62,8 +63,21 @@ keep_source(Job *j)
 	}
 }
 
-static void
-emit(Job *j)
+bool
+job_parse(Job *j)
+{
+	Unit *u = &j->unit;
+
+	if (!read_kernels(j))
+		return false;
+	keep_source(j);
+	j->m->nkernel = u->nkernel;
+	j->m->kernel = NEWN(&j->m->arena, ModKernel, u->nkernel);
+	return true;
+}
+
+void
+job_emit(Job *j)
 {
 	hexc_ctx *c = j->ctx;
 	PtxOut out;
@@ -108,24 +122,23 @@ compile(void *user)
 		keep_source(j);
 		return;
 	}
-	if (!parse(j))
+	if (!job_parse(j))
 		return;
-	keep_source(j);
-	j->m->nkernel = u->nkernel;
-	j->m->kernel = NEWN(&j->m->arena, ModKernel, u->nkernel);
 	for (int i = 0; i < u->nkernel; i++) {
 		int errors = u->diag->nerror;
 		module_declare(j->m, &j->m->kernel[i], u->kernel[i]);
-		if (u->diag->nerror == errors)
-			passes_run(j, i);
+		if (u->diag->nerror != errors)
+			continue;
+		assemble_choose(j, i);
+		passes_run(j, i);
 	}
 	if (u->diag->nerror == 0 && !j->stopped && !(c->opt.o.flags & HEXC_NO_EMIT))
-		emit(j);
+		job_emit(j);
 }
 
 /* ---- entry ------------------------------------------------------------------------------------ */
 
-static void
+void
 job_start(Job *j, const char *file, const char *src, size_t len)
 {
 	hexc_ctx *c = j->ctx;

@@ -1,14 +1,7 @@
 /* cubin.c - --cubin: what ptxas makes of PTX, for bundles. */
-#define _XOPEN_SOURCE 700 /* mkdtemp */
-#include "hexc/cli/cli.h"
-#include <errno.h>
-#include <spawn.h>
+#include "hexc/cli/ptxas.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 /* "sm_86": 86, and the letter behind it or 0. */
 static int
@@ -44,66 +37,23 @@ best_for(const CliWords *archs, const char *arch, const char *cubin)
 	return true;
 }
 
-static int
-run_ptxas(const char *arch, const char *from, const char *to)
-{
-	char option[40];
-	char name[] = "ptxas", o[] = "-o";
-	char *argv[] = { name, option, (char *)(uintptr_t)from, o, (char *)(uintptr_t)to, NULL };
-	int status = 0, bad;
-	pid_t pid;
-
-	snprintf(option, sizeof option, "-arch=%s", arch);
-	fflush(NULL);
-	bad = posix_spawnp(&pid, "ptxas", NULL, NULL, argv, environ);
-	if (bad)
-		return cli_error(EXIT_TROUBLE,
-		                 "--cubin needs ptxas of the CUDA toolkit, which cannot be run: %s",
-		                 strerror(bad));
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return cli_error(EXIT_TROUBLE, "ptxas: %s", strerror(errno));
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127) /* a shell's and posix_spawn's "not found" */
-		return cli_error(EXIT_TROUBLE, "--cubin needs ptxas of the CUDA toolkit, which is not here");
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return cli_error(EXIT_TROUBLE, "ptxas made no cubin for %s", arch);
-	return 0;
-}
-
-static bool
-write_plain(const char *path, const char *data, size_t n)
-{
-	FILE *f = fopen(path, "wb");
-	bool ok = f && fwrite(data, 1, n, f) == n;
-
-	return f && fclose(f) == 0 && ok;
-}
-
 /* The cubin of m for an arch, by ptxas, in a folder of its own. */
 static int
 make_cubin(Cli *c, const hexc_module *m, const char *arch, hexc_cubin *out)
 {
-	const char *tmp = getenv("TMPDIR");
-	char *folder = cli_printf(c, "%s/hexcXXXXXX", tmp && *tmp ? tmp : "/tmp");
-	const char *ptx, *cubin;
+	const char *folder = ptxas_folder(c), *text, *why;
 	size_t n;
-	const char *text = hexc_ptx(m, &n);
 	int status = 0;
 
-	if (!mkdtemp(folder))
-		return cli_error(EXIT_TROUBLE, "%s: %s", folder, strerror(errno));
-	ptx = cli_printf(c, "%s/a.ptx", folder);
-	cubin = cli_printf(c, "%s/a.cubin", folder);
-	if (!write_plain(ptx, text, n))
-		status = cli_error(EXIT_TROUBLE, "%s: %s", ptx, strerror(errno));
-	if (!status)
-		status = run_ptxas(arch, ptx, cubin);
+	if (!folder)
+		return EXIT_TROUBLE;
+	text = hexc_ptx(m, &n);
 	out->arch = arch;
-	if (!status)
-		out->data = cli_read(c, cubin, (size_t)1 << 30, &out->bytes, &status);
-	unlink(ptx);
-	unlink(cubin);
-	rmdir(folder);
+	if (!ptxas_run(c, folder, arch, text, n, NULL, &why))
+		status = cli_error(EXIT_TROUBLE, "--cubin: %s", why);
+	else
+		out->data = cli_read(c, cli_printf(c, "%s/a.cubin", folder), (size_t)1 << 30, &out->bytes, &status);
+	ptxas_leave(c, folder);
 	return status;
 }
 

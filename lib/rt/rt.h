@@ -37,10 +37,18 @@ typedef struct ModMap {
 	bool optional; /* boxes are copied only where the strides admit it */
 } ModMap;
 
+/* What an assembler made of a solution; all 0 where it was not asked. */
+typedef struct ModAsked {
+	bool known;
+	int used, spilled, together;
+	double cycles;
+} ModAsked;
+
 typedef struct ModCand {
 	double cycles, alone;
 	int registers, together;
 	const char *text;
+	ModAsked asked; /* is not in files */
 } ModCand;
 
 typedef struct ModKernel {

@@ -1,0 +1,244 @@
+/* ptxas.c - runs ptxas: where it is, what it makes of PTX, and what it says of registers. */
+#define _XOPEN_SOURCE 700 /* mkdtemp */
+#include "hexc/cli/ptxas.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { SAID_MAX = 1 << 20, NOT_FOUND = 127 };
+
+/* ---- where it is -------------------------------------------------------------------------------- */
+
+static const char *
+on_path(Cli *c, const char *name)
+{
+	const char *path = getenv("PATH");
+
+	for (size_t n; path && *path; path += n + (path[n] == ':')) {
+		const char *file;
+
+		n = strcspn(path, ":");
+		file = cli_printf(c, "%.*s/%s", n ? (int)n : 1, n ? path : ".", name);
+		if (access(file, X_OK) == 0)
+			return file;
+	}
+	return NULL;
+}
+
+const char *
+ptxas_path(Cli *c)
+{
+	const char *given = cli_get(c, CLI_assembler), *env = getenv("PTXAS");
+
+	if (given)
+		return strcmp(given, "none") == 0 ? NULL : given;
+	return env && *env ? env : on_path(c, "ptxas");
+}
+
+/* ---- one run ------------------------------------------------------------------------------------ */
+
+const char *
+ptxas_folder(Cli *c)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *folder = cli_printf(c, "%s/hexcXXXXXX", tmp && *tmp ? tmp : "/tmp");
+
+	if (mkdtemp(folder))
+		return folder;
+	cli_error(EXIT_TROUBLE, "%s: %s", folder, strerror(errno));
+	return NULL;
+}
+
+void
+ptxas_leave(Cli *c, const char *folder)
+{
+	static const char *const file[] = { "a.ptx", "a.cubin", "a.txt" };
+
+	for (size_t i = 0; i < CLI_COUNT(file); i++)
+		unlink(cli_printf(c, "%s/%s", folder, file[i]));
+	rmdir(folder);
+}
+
+static bool
+write_plain(const char *path, const char *data, size_t n)
+{
+	FILE *f = fopen(path, "wb");
+	bool ok = f && fwrite(data, 1, n, f) == n;
+
+	return f && fclose(f) == 0 && ok;
+}
+
+static char *
+read_plain(Cli *c, const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	char *text = cli_alloc(c, SAID_MAX + 1);
+	size_t n = f ? fread(text, 1, SAID_MAX, f) : 0;
+
+	if (f)
+		fclose(f);
+	text[n] = 0;
+	return text;
+}
+
+/* The program with these words, what it says going to that file (NULL: as ours); NULL, or why it failed. */
+static const char *
+spawn(Cli *c, const char *const *words, const char *to)
+{
+	posix_spawn_file_actions_t actions;
+	char *argv[8] = { NULL };
+	int status = 0, bad;
+	pid_t pid;
+
+	for (int i = 0; words[i]; i++)
+		argv[i] = (char *)(uintptr_t)words[i];
+	fflush(NULL);
+	bad = posix_spawn_file_actions_init(&actions);
+	if (bad)
+		return strerror(bad);
+	if (to)
+		bad = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, to, O_WRONLY | O_CREAT | O_TRUNC,
+		                                       0600);
+	if (to && !bad)
+		bad = posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+	if (!bad)
+		bad = posix_spawnp(&pid, words[0], &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (bad)
+		return cli_printf(c, "%s cannot be run: %s", words[0], strerror(bad));
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return strerror(errno);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND) /* a shell's and posix_spawn's word for it */
+		return cli_printf(c, "%s cannot be run", words[0]);
+	if (WIFSIGNALED(status))
+		return cli_printf(c, "%s was ended by signal %d", words[0], WTERMSIG(status));
+	return WEXITSTATUS(status) ? "" : NULL;
+}
+
+/* The first line of what it said that is about an error, or its first. */
+static const char *
+first_words(Cli *c, const char *said)
+{
+	const char *at = strstr(said, "error"), *line = at ? at : said;
+
+	while (line > said && line[-1] != '\n')
+		line--;
+	return cli_plain(c, cli_strndup(c, line, strcspn(line, "\n")));
+}
+
+bool
+ptxas_run(Cli *c, const char *folder, const char *arch, const char *ptx, size_t n, char **said, const char **why)
+{
+	const char *from = cli_printf(c, "%s/a.ptx", folder), *text = cli_printf(c, "%s/a.txt", folder);
+	const char *to = said ? "/dev/null" : cli_printf(c, "%s/a.cubin", folder);
+	const char *words[] = { ptxas_path(c), cli_printf(c, "-arch=%s", arch), from, "-o", to,
+		                said ? "-v" : NULL, NULL };
+
+	if (!words[0])
+		*why = "ptxas of the CUDA toolkit is not here: neither $PTXAS nor $PATH has it";
+	else if (!write_plain(from, ptx, n))
+		*why = cli_printf(c, "%s: %s", from, strerror(errno));
+	else
+		*why = spawn(c, words, said ? text : NULL);
+	if (*why && !**why)
+		*why = said ? first_words(c, read_plain(c, text)) : cli_printf(c, "ptxas made no cubin for %s", arch);
+	if (!*why && said)
+		*said = read_plain(c, text);
+	return !*why;
+}
+
+/* ---- ranking ------------------------------------------------------------------------------------- */
+
+/* The largest number in front of these words. */
+static unsigned long
+number_before(const char *text, const char *words)
+{
+	unsigned long most = 0;
+
+	for (const char *at = text; (at = strstr(at, words)) != NULL; at++) {
+		const char *from = at;
+		unsigned long n;
+
+		while (from > text && from[-1] >= '0' && from[-1] <= '9')
+			from--;
+		n = strtoul(from, NULL, 10);
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+/* hexc_opts.assemble. */
+static int
+assemble(void *user, const char *arch, const char *kernel, const char *ptx, size_t n, hexc_assembled *out)
+{
+	CliProgram *p = user;
+	const char *folder = ptxas_folder(p->cli), *why = "there is no folder for it";
+	unsigned long loads;
+	char *said;
+	bool ok;
+
+	(void)kernel;
+	ok = folder && ptxas_run(p->cli, folder, arch, ptx, n, &said, &why);
+	if (folder)
+		ptxas_leave(p->cli, folder);
+	if (ok && !strstr(said, " registers")) {
+		ok = false;
+		why = "it says nothing of registers";
+	}
+	if (!ok) {
+		snprintf(out->why, out->why_size, "%s", why);
+		return 1;
+	}
+	out->registers = (uint32_t)number_before(said, " registers");
+	out->spilled = (uint32_t)number_before(said, " bytes spill stores");
+	loads = number_before(said, " bytes spill loads");
+	if (!out->spilled)
+		out->spilled = (uint32_t)loads;
+	return 0;
+}
+
+/* What ptxas --version says in its last line. */
+static const char *
+version(Cli *c, const char **why)
+{
+	const char *folder = ptxas_folder(c), *words[] = { ptxas_path(c), "--version", NULL }, *to;
+	char *text, *end;
+
+	*why = "there is no folder for it";
+	if (!folder)
+		return NULL;
+	to = cli_printf(c, "%s/a.txt", folder);
+	*why = spawn(c, words, to);
+	text = read_plain(c, to);
+	ptxas_leave(c, folder);
+	for (end = text + strlen(text); end > text && end[-1] == '\n';)
+		*--end = 0;
+	end = strrchr(text, '\n');
+	if (*why && !**why)
+		*why = cli_printf(c, "%s --version failed", words[0]);
+	return *why ? NULL : end ? end + 1 : text;
+}
+
+int
+ptxas_rank(CliProgram *p)
+{
+	bool asked = cli_has(p->cli, CLI_assemble);
+	const char *why;
+
+	if (!ptxas_path(p->cli))
+		return asked ? cli_error(EXIT_TROUBLE,
+		                         "--assemble needs ptxas of the CUDA toolkit, which neither --assembler, "
+		                         "$PTXAS nor $PATH has")
+		             : 0;
+	p->opts.assemble = assemble;
+	if (p->cache && !(p->opts.assembler = version(p->cli, &why)))
+		return cli_error(EXIT_TROUBLE, "%s", why);
+	return 0;
+}
