@@ -41,11 +41,15 @@ best_for(const CliWords *archs, const char *arch, const char *cubin)
 static int
 make_cubin(Cli *c, const hexc_module *m, const char *arch, hexc_cubin *out)
 {
-	const char *folder = ptxas_folder(c), *text, *why;
+	const char *folder, *text, *why;
 	size_t n;
 	int status = 0;
 
-	if (!folder)
+	if (!ptxas_path(c))
+		return cli_error(EXIT_TROUBLE,
+		                 "--cubin needs ptxas of the CUDA toolkit, which neither --assembler, $PTXAS nor "
+		                 "$PATH has");
+	if (!(folder = ptxas_folder(c)))
 		return EXIT_TROUBLE;
 	text = hexc_ptx(m, &n);
 	out->arch = arch;

@@ -141,9 +141,7 @@ ptxas_run(Cli *c, const char *folder, const char *arch, const char *ptx, size_t 
 	const char *words[] = { ptxas_path(c), cli_printf(c, "-arch=%s", arch), from, "-o", to,
 		                said ? "-v" : NULL, NULL };
 
-	if (!words[0])
-		*why = "ptxas of the CUDA toolkit is not here: neither $PTXAS nor $PATH has it";
-	else if (!write_plain(from, ptx, n))
+	if (!write_plain(from, ptx, n))
 		*why = cli_printf(c, "%s: %s", from, strerror(errno));
 	else
 		*why = spawn(c, words, said ? text : NULL);

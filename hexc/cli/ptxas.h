@@ -8,7 +8,7 @@ const char *ptxas_path(Cli *c);
 /* A new folder that ptxas_leave removes with a.ptx, a.cubin and a.txt in it; NULL with the reason printed. */
 const char *ptxas_folder(Cli *c);
 void ptxas_leave(Cli *c, const char *folder);
-/* Runs it on the folder's a.ptx, which gets this text, for a.cubin, or with `said` for what it says of
+/* Runs it, which there is, on the folder's a.ptx, which gets this text, for a.cubin, or with `said` for what it says of
  * registers, in there.  False with a reason in *why. */
 bool ptxas_run(Cli *c, const char *folder, const char *arch, const char *ptx, size_t n, char **said,
                const char **why);
