@@ -1,7 +1,7 @@
 /* assemble.c - asks the host's assembler about the first solutions of a kernel, and chooses by what it says.
  *
- * Each is compiled by itself, in a context that differs from the host's in the solution and in saying nothing.
- * What is left of it is the registers that it uses, the bytes that it spills, and its cycles with these. */
+ * Each is compiled by itself, in a context that differs from the host's in the solution and in saying
+ * nothing.  What is left of it is the registers that it uses, the bytes that it spills, and its cycles. */
 #include "lib/assemble.h"
 #include <stdio.h>
 #include <string.h>
@@ -51,8 +51,8 @@ ask(Try *t, Job *j)
 	hexc_assembled said = { .why = t->why, .why_size = sizeof t->why };
 	int candidate = j->unit.candidate;
 
-	t->refused = o->assemble(o->user, t->ctx.opt.target->name, j->m->kernel[0].name, j->m->ptx, j->m->nptx,
-	                         &said) != 0;
+	t->refused = o->assemble(o->user, t->ctx.opt.target->name, j->m->kernel[0].name, j->m->ptx,
+	                         j->m->nptx, &said) != 0;
 	t->why[WHY_ROOM - 1] = 0;
 	if (t->refused)
 		return;
@@ -114,7 +114,8 @@ try(Job *j, int kernel, int candidate, Try *t, const char **packs)
 	t->kernel = kernel;
 	t->ctx = *j->ctx;
 	t->ctx.opt.o.candidate = (uint32_t)candidate;
-	t->ctx.opt.o.flags &= (uint32_t)~(HEXC_PROVE | HEXC_PARANOID | HEXC_EXPLAIN | HEXC_DRAW | HEXC_WERROR);
+	t->ctx.opt.o.flags &=
+	        (uint32_t)~(HEXC_PROVE | HEXC_PARANOID | HEXC_EXPLAIN | HEXC_DRAW | HEXC_WERROR);
 	t->ctx.opt.o.dump = NULL;
 	t->ctx.opt.warnings = t->ctx.opt.remarks = 0;
 	arena_init(&t->ctx.arena, j->ctx->realloc, j->ctx->user);

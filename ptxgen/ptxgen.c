@@ -205,8 +205,8 @@ warn_spill(Unit *u, const Kernel *k, Pressure p, int spilled)
 
 	if (spilled > 0)
 		diag_warn(u->diag, DW_spill, k->src,
-		          "kernel %s: %d bytes of each lane go to memory and back, as the assembler says: use "
-		          "smaller tiles%s",
+		          "kernel %s: %d bytes of each lane go to memory and back, as the assembler says: "
+		          "use smaller tiles%s",
 		          k->name, spilled, fix);
 	if (spilled >= 0 || p.least <= p.limit)
 		return;

@@ -1,6 +1,5 @@
 /* compile.c - from a file and options to a module; showing diagnostics. */
 #include "hexc/cli/json.h"
-#include "hexc/cli/ptxas.h"
 #include "lib/hexc_cache.h"
 #include <string.h>
 
@@ -275,7 +274,9 @@ read_options(Cli *c, hexc_opts *o)
 static bool
 ranks_by_assembler(const Cli *c)
 {
-	return !cli_has(c, CLI_candidate) && (c->command == 'B' || c->command == 'P' || cli_has(c, CLI_assemble));
+	bool asks = c->command == 'B' || c->command == 'P' || cli_has(c, CLI_assemble);
+
+	return asks && !cli_has(c, CLI_candidate);
 }
 
 int
@@ -304,7 +305,7 @@ cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 	if (status)
 		return status;
 	p->opts.cache = p->cache;
-	if (ranks_by_assembler(c) && (status = ptxas_rank(p)))
+	if (ranks_by_assembler(c) && (status = cli_rank(p)))
 		return status;
 	p->path = strcmp(path, "-") == 0 ? "<stdin>" : cli_plain(c, path);
 	p->src = cli_read(c, path, PROGRAM_MAX, &p->n, &status);

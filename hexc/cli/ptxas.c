@@ -1,6 +1,6 @@
-/* ptxas.c - runs ptxas: where it is, what it makes of PTX, and what it says of registers. */
+/* ptxas.c - runs ptxas: solutions ranked by the registers that it takes, and cubins for bundles. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
-#include "hexc/cli/ptxas.h"
+#include "hexc/cli/cli.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-enum { SAID_MAX = 1 << 20, NOT_FOUND = 127 };
+enum { SAID_MAX = 1 << 20, CUBIN_MAX = 1 << 30, NOT_FOUND = 127 };
 
 /* ---- where it is -------------------------------------------------------------------------------- */
 
@@ -31,7 +31,8 @@ on_path(Cli *c, const char *name)
 	return NULL;
 }
 
-const char *
+/* The program: what --assembler or $PTXAS names, or ptxas on $PATH.  NULL: none is at hand, or wanted. */
+static const char *
 ptxas_path(Cli *c)
 {
 	const char *given = cli_get(c, CLI_assembler), *env = getenv("PTXAS");
@@ -41,9 +42,18 @@ ptxas_path(Cli *c)
 	return env && *env ? env : on_path(c, "ptxas");
 }
 
+static int
+no_ptxas(const char *option)
+{
+	return cli_error(EXIT_TROUBLE,
+	                 "%s needs ptxas of the CUDA toolkit, which neither --assembler, $PTXAS nor $PATH has",
+	                 option);
+}
+
 /* ---- one run ------------------------------------------------------------------------------------ */
 
-const char *
+/* A new folder, which ptxas_leave removes with a.ptx, a.cubin and a.txt; NULL with the reason printed. */
+static const char *
 ptxas_folder(Cli *c)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -55,7 +65,7 @@ ptxas_folder(Cli *c)
 	return NULL;
 }
 
-void
+static void
 ptxas_leave(Cli *c, const char *folder)
 {
 	static const char *const file[] = { "a.ptx", "a.cubin", "a.txt" };
@@ -87,7 +97,7 @@ read_plain(Cli *c, const char *path)
 	return text;
 }
 
-/* The program with these words, what it says going to that file (NULL: as ours); NULL, or why it failed. */
+/* Runs words[0] with these words; what it says goes to that file (NULL: as ours).  NULL, or why it failed. */
 static const char *
 spawn(Cli *c, const char *const *words, const char *to)
 {
@@ -103,8 +113,8 @@ spawn(Cli *c, const char *const *words, const char *to)
 	if (bad)
 		return strerror(bad);
 	if (to)
-		bad = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, to, O_WRONLY | O_CREAT | O_TRUNC,
-		                                       0600);
+		bad = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, to,
+		                                       O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (to && !bad)
 		bad = posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
 	if (!bad)
@@ -115,7 +125,7 @@ spawn(Cli *c, const char *const *words, const char *to)
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return strerror(errno);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND) /* a shell's and posix_spawn's word for it */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND) /* as shells say it */
 		return cli_printf(c, "%s cannot be run", words[0]);
 	if (WIFSIGNALED(status))
 		return cli_printf(c, "%s was ended by signal %d", words[0], WTERMSIG(status));
@@ -133,8 +143,11 @@ first_words(Cli *c, const char *said)
 	return cli_plain(c, cli_strndup(c, line, strcspn(line, "\n")));
 }
 
-bool
-ptxas_run(Cli *c, const char *folder, const char *arch, const char *ptx, size_t n, char **said, const char **why)
+/* Runs it, which there is, on this PTX in the folder, for its a.cubin, or with `said` for what it says of
+ * registers.  False with a reason in *why. */
+static bool
+ptxas_run(Cli *c, const char *folder, const char *arch, const char *ptx, size_t n, char **said,
+          const char **why)
 {
 	const char *from = cli_printf(c, "%s/a.ptx", folder), *text = cli_printf(c, "%s/a.txt", folder);
 	const char *to = said ? "/dev/null" : cli_printf(c, "%s/a.cubin", folder);
@@ -146,7 +159,8 @@ ptxas_run(Cli *c, const char *folder, const char *arch, const char *ptx, size_t 
 	else
 		*why = spawn(c, words, said ? text : NULL);
 	if (*why && !**why)
-		*why = said ? first_words(c, read_plain(c, text)) : cli_printf(c, "ptxas made no cubin for %s", arch);
+		*why = said ? first_words(c, read_plain(c, text))
+		            : cli_printf(c, "ptxas made no cubin for %s", arch);
 	if (!*why && said)
 		*said = read_plain(c, text);
 	return !*why;
@@ -225,18 +239,120 @@ version(Cli *c, const char **why)
 }
 
 int
-ptxas_rank(CliProgram *p)
+cli_rank(CliProgram *p)
 {
 	bool asked = cli_has(p->cli, CLI_assemble);
 	const char *why;
 
 	if (!ptxas_path(p->cli))
-		return asked ? cli_error(EXIT_TROUBLE,
-		                         "--assemble needs ptxas of the CUDA toolkit, which neither --assembler, "
-		                         "$PTXAS nor $PATH has")
-		             : 0;
+		return asked ? no_ptxas("--assemble") : 0;
 	p->opts.assemble = assemble;
 	if (p->cache && !(p->opts.assembler = version(p->cli, &why)))
 		return cli_error(EXIT_TROUBLE, "%s", why);
+	return 0;
+}
+
+/* ---- cubins --------------------------------------------------------------------------------------- */
+
+/* "sm_86": 86, and the letter behind it or 0. */
+static int
+sm_of(const char *arch, char *letter)
+{
+	char *end;
+	long sm = strncmp(arch, "sm_", 3) == 0 ? strtol(arch + 3, &end, 10) : 0;
+
+	*letter = sm > 0 ? *end : 0;
+	return sm > 0 && sm < 10000 ? (int)sm : 0;
+}
+
+static bool
+runs(const char *ptx, const char *cubin)
+{
+	char of, to;
+	int from = sm_of(ptx, &of), sm = sm_of(cubin, &to);
+
+	return of ? from == sm && of == to : from <= sm;
+}
+
+/* Is this the arch to make that cubin of: the newest that runs there? */
+static bool
+best_for(const CliWords *archs, const char *arch, const char *cubin)
+{
+	char letter;
+
+	if (!runs(arch, cubin))
+		return false;
+	for (int i = 0; i < archs->n; i++)
+		if (runs(archs->word[i], cubin) && sm_of(archs->word[i], &letter) > sm_of(arch, &letter))
+			return false;
+	return true;
+}
+
+/* The cubin of m for an arch, by ptxas, in a folder of its own. */
+static int
+make_cubin(Cli *c, const hexc_module *m, const char *arch, hexc_cubin *out)
+{
+	const char *folder, *text, *why;
+	size_t n;
+	int status = 0;
+
+	if (!ptxas_path(c))
+		return no_ptxas("--cubin");
+	if (!(folder = ptxas_folder(c)))
+		return EXIT_TROUBLE;
+	text = hexc_ptx(m, &n);
+	out->arch = arch;
+	if (!ptxas_run(c, folder, arch, text, n, NULL, &why))
+		status = cli_error(EXIT_TROUBLE, "--cubin: %s", why);
+	else
+		out->data = cli_read(c, cli_printf(c, "%s/a.cubin", folder), CUBIN_MAX, &out->bytes, &status);
+	ptxas_leave(c, folder);
+	return status;
+}
+
+int
+cli_add_cubins(Cli *c, const CliWords *archs, const CliWords *cubins, hexc_module **m, const char *arch)
+{
+	hexc_cubin *made = cli_alloc(c, sizeof *made * (size_t)(cubins->n + 1));
+	size_t n = 0, bytes = 0;
+	hexc_module *with;
+	void *data;
+	int code;
+
+	for (int i = 0; i < cubins->n; i++)
+		if (best_for(archs, arch, cubins->word[i])) {
+			int status = make_cubin(c, *m, cubins->word[i], &made[n++]);
+
+			if (status)
+				return status;
+		}
+	if (!n)
+		return 0;
+	code = hexc_module_save(*m, made, n, NULL, 0, &bytes);
+	data = malloc(bytes + 1);
+	if (!code && data)
+		code = hexc_module_save(*m, made, n, data, bytes, &bytes);
+	if (!code)
+		code = data ? hexc_module_load(&with, data, bytes, NULL, 0) : HEXC_E_NOMEM;
+	free(data);
+	if (code)
+		return cli_error(cli_status(code), "%s", hexc_strerror(code));
+	hexc_module_free(*m);
+	*m = with;
+	return 0;
+}
+
+int
+cli_check_cubins(const CliWords *archs, const CliWords *cubins)
+{
+	for (int i = 0; i < cubins->n; i++) {
+		bool any = false;
+
+		for (int a = 0; a < archs->n; a++)
+			any = any || runs(archs->word[a], cubins->word[i]);
+		if (!any)
+			return cli_error(EXIT_USAGE, "--cubin %s: no PTX of --arch runs there",
+			                 cubins->word[i]);
+	}
 	return 0;
 }
