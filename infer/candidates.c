@@ -225,6 +225,8 @@ infer_cycles_with(const Candidates *c, int i, int registers, int *together)
 	const Solution *sol = c->sol[i];
 	Res total = sol->total;
 
+	if (sol->handed.launch) /* what a launch has is said, and not ptxas' to choose */
+		registers = sol->handed.launch;
 	total.unit[R_smem] -= sol->spilled;
 	*together = occupancy(sol->k->unit->target, kernel_warps(sol->k), registers, sol->smem);
 	return cost_share(res_busy(&total), sol->alone - sol->spilled, *together);

@@ -57,6 +57,7 @@ ask(Try *t, Job *j)
 	if (t->refused)
 		return;
 	t->found = (ModAsked){ .known = true, .used = (int)said.registers, .spilled = (int)said.spilled };
+	t->found.estimated = j->m->kernel[0].cand[candidate].registers;
 	t->found.cycles = infer_cycles_with(j->candidates, candidate, t->found.used, &t->found.together);
 }
 

@@ -387,8 +387,9 @@ typedef struct hexc_candidate_info {
 	double alone;           /* cycles of a block that has a multiprocessor for itself; `cycles` are the
 	                         * share of each of `together` blocks */
 	uint32_t together;      /* blocks that a multiprocessor holds, by shared memory, registers, threads */
-	uint32_t registers;     /* of a lane, 255 at most, as predicted: of the one that was emitted by its
-	                         * PTX, of others by their tiles.  ptxas decides */
+	uint32_t registers;     /* of a lane, 255 at most, as predicted: of the one that was emitted, and
+	                         * of those that were asked about, by their PTX, of others by their tiles.
+	                         * ptxas decides */
 	uint32_t assembled;     /* 1: hexc_opts.assemble was asked, and the rest is what it said */
 	uint32_t used;          /* registers of a lane */
 	uint32_t spilled;       /* bytes of a lane that go to memory and back */

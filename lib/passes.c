@@ -115,8 +115,10 @@ keep_candidates(Job *j, ModKernel *mk)
 		mk->cand[i].registers = infer_registers(j->candidates, i);
 		mk->cand[i].together = infer_together(j->candidates, i);
 		mk->cand[i].text = arena_strndup(&m->arena, text, strlen(text));
-		if (i < j->nasked)
+		if (i < j->nasked && j->asked[i].known) {
 			mk->cand[i].asked = j->asked[i];
+			mk->cand[i].registers = j->asked[i].estimated;
+		}
 	}
 	mk->candidate = j->unit.candidate;
 	BUG_IF(&j->arena, mk->candidate >= mk->ncand);

@@ -37,9 +37,11 @@ ptxas_path(Cli *c)
 {
 	const char *given = cli_get(c, CLI_assembler), *env = getenv("PTXAS");
 
+	if (!given && env && *env)
+		given = env;
 	if (given)
 		return strcmp(given, "none") == 0 ? NULL : given;
-	return env && *env ? env : on_path(c, "ptxas");
+	return on_path(c, "ptxas");
 }
 
 static int

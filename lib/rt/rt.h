@@ -40,6 +40,7 @@ typedef struct ModMap {
 /* What an assembler made of a solution; all 0 where it was not asked. */
 typedef struct ModAsked {
 	bool known;
+	int estimated; /* registers of a lane, by its PTX */
 	int used, spilled, together;
 	double cycles;
 } ModAsked;

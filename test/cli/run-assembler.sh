@@ -74,6 +74,10 @@ says 0 '' build $prog --candidate 0 -o "$dir/b.hxb"
 taken 0 '--candidate 0'
 says 0 '' build $prog --assembler none -o "$dir/b.hxb"
 taken 0 '--assembler none'
+PTXAS=none
+says 0 '' build $prog -o "$dir/b.hxb"
+taken 0 'PTXAS=none'
+PTXAS=$dir/asm
 printf 'hexc-family 1\nfamily f\narch sm_80\ntake attention candidate=0 when 1\n' >"$dir/family"
 says 0 '' build $prog --family "$dir/family" -o "$dir/b.hxb"
 taken 0 'a family that says which'
@@ -168,8 +172,7 @@ assert found[0]["index"] == 2, "the one of the fewest registers"
 END
 
 # ptxas itself, where there is one: what is listed is what it says
-PTXAS=
-export PTXAS
+unset PTXAS
 command -v ptxas >/dev/null || exit $bad
 "$HEXC" candidates $prog --assemble --json >"$dir/json" || fail "candidates --assemble with ptxas"
 ptxas -v -arch=sm_80 "$dir/k/0.ptx" -o /dev/null 2>"$dir/said"

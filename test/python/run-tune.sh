@@ -3,6 +3,7 @@
 # gone on with, finds what one run finds; pruning tells what it loses; guards choose for each shape what was best for it; the
 # page is whole.
 . test/script.sh
+unset PTXAS
 command -v python3 >/dev/null && python3 -c 'import sqlite3, sys; sys.exit(sys.version_info < (3, 11))' || { echo "no python3 of 3.11 with sqlite3"; exit 77; }
 [ -z "$SAN" ] || { echo "the command line is not what is tested"; exit 77; }
 PYTHONDONTWRITEBYTECODE=1

@@ -13,11 +13,11 @@ from .compiler import Compiler
 
 
 def tool(name: str) -> str | None:
-    """Where ptxas or nvdisasm is: $PTXAS, $NVDISASM, on PATH, of $CUDA_HOME or /usr/local/cuda, of NVIDIA's wheels
+    """Where ptxas or nvdisasm is: $PTXAS, $NVDISASM (none: nowhere), on PATH, of $CUDA_HOME or /usr/local/cuda, of NVIDIA's wheels
     (nvidia-cuda-nvcc and nvidia-cuda-nvdisasm) or of Triton's."""
     found = os.environ.get(name.upper()) or shutil.which(name)
     if found:
-        return found
+        return None if found == "none" else found
     for home in (os.environ.get("CUDA_HOME"), "/usr/local/cuda"):
         if home and os.access(f"{home}/bin/{name}", os.X_OK):
             return f"{home}/bin/{name}"
