@@ -126,6 +126,7 @@ try(Job *j, int kernel, int candidate, Try *t, const char **packs)
 	t->job.m = module_new(j->ctx->realloc, j->ctx->user);
 	if (!t->job.m)
 		arena_fail(&j->arena, ARENA_NOMEM, NULL);
+	t->job.m->since = module_clock();
 	job_start(&t->job, j->unit.file, j->src, j->len);
 	arenas[2] = &t->job.m->arena;
 	code = arena_protect(arenas, 3, compile, t);
@@ -196,13 +197,14 @@ assemble_choose(Job *j, int kernel)
 	bool all = j->ctx->opt.o.flags & HEXC_ASSEMBLE_ALL;
 	Tries all_of = { .n = 1 }, *t = &all_of;
 	Try *one;
-	double since = passes_clock();
+	const char *part;
 	int best = 0;
 
 	j->nasked = 0;
 	j->unit.candidate = (int)j->ctx->opt.o.candidate;
 	if (!asks(j) || j->deaf)
 		return;
+	part = module_part(j->m, "assemble");
 	one = NEW(&j->arena, Try);
 	t->asked = NEWN(&j->arena, ModAsked, ASKED_MOST);
 	t->packs = NEWN(&j->arena, const char *, ASKED_MOST);
@@ -212,6 +214,7 @@ assemble_choose(Job *j, int kernel)
 			refuse(j, kernel, i, one->why);
 		if (i == 0 && (!one->made || one->refused)) {
 			j->deaf = one->refused; /* nor does it take others */
+			module_part(j->m, part);
 			return;
 		}
 		if (i == 0) {
@@ -222,9 +225,9 @@ assemble_choose(Job *j, int kernel)
 		if (one->found.known && is_better(t, i, best))
 			best = i;
 	}
-	module_time(j->m, "assemble", passes_clock() - since);
 	j->asked = t->asked;
 	j->nasked = t->n;
 	j->unit.candidate = best;
 	keep_spilled(j, kernel, t->asked[best].spilled);
+	module_part(j->m, part);
 }

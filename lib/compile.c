@@ -25,14 +25,14 @@ read_kernels(Job *j)
 	const hexc_opts *o = &j->ctx->opt.o;
 	Unit *u = &j->unit;
 	Define *def = NEWN(&j->arena, Define, o->ndefine);
-	double t = passes_clock();
+	const char *part = module_part(j->m, "parse");
 
 	for (size_t i = 0; i < o->ndefine; i++)
 		def[i] = (Define){ o->define[i].name, o->define[i].value };
 	if (!unit_parse(u, def, (int)o->ndefine, o->kernel) && u->diag->nerror == 0)
 		diag_class_error(u->diag, DC_INTERNAL, (Src){ 0, 0, 0 },
 		          "internal: the program was refused without a reason");
-	module_time(j->m, "parse", passes_clock() - t);
+	module_part(j->m, part);
 	if (u->diag->nerror)
 		return false;
 	if (u->nkernel == 0 || u->nkernel > HEXC_MAX_KERNELS) {
@@ -101,6 +101,9 @@ job_emit(Job *j)
 	module_time(j->m, "build", out.ms_build);
 	module_time(j->m, "optimise", out.ms_opt);
 	module_time(j->m, "emit", out.ms_emit);
+	module_time(j->m, "wait", out.ms_wait);
+	module_time(j->m, "registers", out.ms_registers);
+	module_time(j->m, "close", out.ms_close);
 }
 
 /* Under arena_protect. */
@@ -134,6 +137,7 @@ compile(void *user)
 	}
 	if (u->diag->nerror == 0 && !j->stopped && !(c->opt.o.flags & HEXC_NO_EMIT))
 		job_emit(j);
+	module_other(j->m);
 }
 
 /* ---- entry ------------------------------------------------------------------------------------ */
@@ -185,6 +189,7 @@ hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, 
 	Job j;
 	Arena *arenas[3];
 	const char *why = "";
+	double since = module_clock();
 	int code;
 
 	if (out)
@@ -197,7 +202,9 @@ hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, 
 	memset(&j, 0, sizeof j);
 	j.ctx = c;
 	j.m = module_new(c->realloc, c->user);
-	if (!j.m)
+	if (j.m)
+		j.m->since = since;
+	else
 		return outcome_leave(c, HEXC_E_NOMEM, "out of memory");
 	job_start(&j, file, src ? src : "", len);
 	arenas[0] = &j.arena;
@@ -216,6 +223,7 @@ hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, 
 		return code;
 	}
 	j.m->arena.cancel = NULL;
+	module_time_end(j.m);
 	*out = j.m;
 	return HEXC_OK;
 }

@@ -241,8 +241,11 @@ HEXC_API int hexc_diag(const hexc_ctx *ctx, size_t i, hexc_diag_info *out);
 HEXC_API const char *hexc_ptx(const hexc_module *m, size_t *len);
 
 /* The i-th part of the compilation and the time it took: "parse", "verify" (the checks between passes), the
- * passes, and "build", "optimise", "emit" (LLVM IR, LLVM's passes, PTX).  Of a module that was found in
- * hexc_opts.cache that is "cache" alone.  Returns its name, or NULL past the end; *ms may be NULL. */
+ * passes, "describe" (what is kept of the solutions, warnings), "assemble" (hexc_opts.assemble), "build",
+ * "optimise", "emit" (LLVM IR, LLVM's passes, PTX), "wait" (for the thread that LLVM works on), "registers"
+ * (counted in the PTX), "close" (what LLVM held is given back), and last "other": together all the time that
+ * hexc_compile took.  Of a module that was found
+ * in hexc_opts.cache that is "cache" alone.  Returns its name, or NULL past the end; *ms may be NULL. */
 HEXC_API const char *hexc_time(const hexc_module *m, size_t i, double *ms);
 
 /* ---- compiling in the background ---------------------------------------------------------- */

@@ -33,7 +33,6 @@ void job_emit(Job *j);
 
 /* ---- passes.c --------------------------------------------------------------------------------------- */
 
-double passes_clock(void); /* milliseconds, from somewhere */
 /* Kernel i of the unit through all passes; what they find goes to the module. */
 void passes_run(Job *j, int i);
 #endif

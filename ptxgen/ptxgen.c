@@ -266,16 +266,20 @@ emit_module(PtxGen *g, Unit *u, PtxOut *out)
 		arena_poll(u->arena);
 	}
 	out->ms_build = now_ms() - t0;
+	t0 = now_ms();
 	finish_aside(g, u->arena, u->stay);
 	if (s->nerror)
 		return false;
 	out->ms_opt = g->ms_opt;
 	out->ms_emit = g->ms_emit;
+	out->ms_wait = now_ms() - t0 - g->ms_opt - g->ms_emit;
 	out->len = LLVMGetBufferSize(s->ptx);
 	out->text = arena_strndup(u->arena, LLVMGetBufferStart(s->ptx), out->len);
 	for (int i = 0; i < u->nkernel; i++)
 		ask_for_cluster(u, u->kernel[i], out);
+	t0 = now_ms();
 	count_registers(u, out);
+	out->ms_registers = now_ms() - t0;
 	return true;
 }
 
@@ -338,7 +342,9 @@ ptxgen_emit(PtxGen *g, Unit *u, PtxOut *out)
 	}
 	u->arena->fail = &here;
 	ok = emit_module(g, u, out) || emit_error(u, &g->session);
+	out->ms_close = now_ms();
 	session_close(&g->session);
+	out->ms_close = now_ms() - out->ms_close;
 	u->arena->fail = outer;
 	return ok;
 }

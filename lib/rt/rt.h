@@ -96,6 +96,9 @@ struct hexc_module {
 	int nkernel;
 	ModTime *time;
 	int ntime, time_cap;
+	const char *part; /* of the compilation that is at work; NULL: none that has a name */
+	double since;     /* when it began or was gone on with */
+	double other;     /* ms that no part has */
 	/* for the tile interpreter, which starts from the source again */
 	const char *file, *src;
 	size_t len;
