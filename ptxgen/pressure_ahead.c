@@ -227,21 +227,21 @@ do_step(Ahead *o, int at)
 }
 
 int64_t
-pressure_ahead(Arena *a, const uint8_t *halves, int nreg, const Step *step, int n, const bool *live,
-               int64_t room)
+pressure_ahead(Arena *a, Steps *s, int64_t room)
 {
-	Ahead o = { .a = a, .halves = halves, .step = step, .n = n, .room = room };
+	Ahead o = { .a = a, .halves = s->halves, .step = s->step, .n = s->n, .room = room };
 
-	o.node = NEWN(a, Node, n + 1);
-	o.last = NEWN(a, int, nreg + 1);
-	o.ready = NEWN(a, int, n + 1);
+	o.node = NEWN(a, Node, s->n + 1);
+	o.last = NEWN(a, int, s->nvalue + 1);
+	o.ready = NEWN(a, int, s->n + 1);
 	find_values(&o);
 	find_memory(&o);
-	begin(&o, nreg, live);
+	begin(&o, s->nvalue, s->live);
 	while (o.nready) {
 		int64_t next;
 		int at = most_urgent(&o, &next);
 
+		s->work += o.nready;
 		if (at < 0 && next >= 0)
 			o.clock = next;
 		else

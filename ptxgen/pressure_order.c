@@ -119,26 +119,31 @@ take(Order *o, const uint8_t *halves, const bool *live)
 }
 
 int64_t
-pressure_least(Arena *a, const uint8_t *halves, int nreg, const Step *step, int n, bool *live)
+pressure_least(Arena *a, Steps *steps)
 {
+	const uint8_t *halves = steps->halves;
+	const Step *step = steps->step;
+	bool *live = steps->live;
+	int n = steps->n;
 	Order o = { .a = a, .step = step, .n = n };
 	int64_t now = 0, most;
 
 	o.before = NEWN(a, int, n + 1);
 	o.behind = NEWN(a, int, n + 1);
 	o.ready = NEWN(a, int, n + 1);
-	keep_values(&o, nreg);
+	keep_values(&o, steps->nvalue);
 	keep_memory(&o);
-	for (int i = 0; i < nreg; i++)
+	for (int i = 0; i < steps->nvalue; i++)
 		now += live[i] ? halves[i] : 0;
 	for (int i = 0; i < n; i++)
 		if (!o.behind[i])
 			o.ready[o.nready++] = i;
 	for (most = now; o.nready;) {
-		int i = take(&o, halves, live);
+		int waiting = o.nready, i = take(&o, halves, live);
 		const Step *s = &step[i];
 		int64_t dead = now;
 
+		steps->work += waiting;
 		now += growth(s, halves, live);
 		for (int j = 0; j < s->nout; j++) {
 			dead += live[s->value[j]] ? 0 : halves[s->value[j]];
