@@ -114,6 +114,24 @@ void lives_steps(Lives *l, const Part *p, int turns, Steps *out);
 /* Registers that part p needs at most, in whatever order. */
 int64_t lives_bound(const Lives *l, const Part *p);
 
+/* ---- pressure_heap.c --------------------------------------------------------------------------- */
+
+typedef struct HeapItem {
+	int64_t key;
+	int what;
+} HeapItem;
+
+/* Starts as zeros; the least is at[0]. */
+typedef struct Heap {
+	HeapItem *at;
+	int n, cap;
+} Heap;
+
+void heap_push(Arena *a, Heap *h, int64_t key, int what);
+void heap_pop(Heap *h);
+
+/* ---- pressure_order.c, pressure_ahead.c -------------------------------------------------------- */
+
 /* The most that live at once when the steps are done in an order with few, in halves.  s->live is afterwards
  * how it stands in front of the first. */
 int64_t pressure_least(Arena *a, Steps *s);
