@@ -21,8 +21,8 @@
  *
  * Callbacks (text, cancel, realloc, assemble, print) are called on the thread that called hexc, which
  * meanwhile has the locale "C" for numbers, rounds to nearest and traps nothing; they leave all that as they
- * found it.  They return: no longjmp and no C++ exception leaves them.  They call no function with the same hexc_ctx; others
- * they may.  realloc is called for a module on whatever thread frees it.
+ * found it.  They return: no longjmp and no C++ exception leaves them.  They call no function with the same
+ * hexc_ctx; others they may.  realloc is called for a module on whatever thread frees it.
  *
  * Threads: only functions that take hexc_workers or hexc_executor use more than the caller's, and
  * hexc_compile where it can be cancelled.  What they start gets no signals.
@@ -169,8 +169,8 @@ typedef struct hexc_opts {
 	 * hexc_compile asks about the first 8 solutions of each kernel, as long as one that is left may be
 	 * better, and takes the one that spills least; of those, one whose packed tensors are laid out as
 	 * in the first; of those, the one of the fewest cycles with so many registers.  Not with NO_EMIT,
-	 * stop or a `candidate` that is not 0.  What the assembler refuses is warned of (assembler), and is not taken;
-	 * if that is the first solution, no more are asked about, and the estimate decides.  The warning of
+	 * stop or a `candidate` that is not 0.  What the assembler refuses is warned of (assembler), and is
+	 * not taken; if that is the first solution, no more are asked about, and the estimate decides.  The warning of
 	 * spills then says what was found.  NULL: estimates decide */
 	int (*assemble)(void *user, const char *arch, const char *kernel, const char *ptx, size_t n,
 	                hexc_assembled *out);

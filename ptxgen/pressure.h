@@ -10,7 +10,7 @@ typedef struct Pressure {
 	int least; /* the same in an order with fewer, where the first are more than there are */
 	int limit; /* that a lane has there */
 	int used; /* that ptxas takes for all of it, about; 0: as many as the launch of roles has */
-	int64_t work; /* steps that counting took: statements, values and those that wait, each time one is met */
+	int64_t work; /* that counting took: statements and values, each time one is met */
 } Pressure;
 
 /* Of entry `name` of a module for t as LLVM writes it; all 0: there is no such entry. */
@@ -80,7 +80,7 @@ typedef struct Lives {
 	int *of;    /* [nreg] what it is a copy of, itself: it is none */
 	bool *lane; /* [nreg] differs from lane to lane */
 	int *seen;  /* [nreg] the part in which it lives now, from 1 */
-	int *behind; /* [nreg] the last part behind which it lives, of those that were walked through, from 1 */
+	int *behind; /* [nreg] the last part behind which it lives, as they are walked through, from 1 */
 	int *wrote, *used; /* [nreg] the last walk that has met it written, read */
 	int walks;
 	int *number, *numbered; /* [nreg] its number in a piece of code, and in which, from 1 */

@@ -248,8 +248,8 @@ first_urgent(Ahead *o, Alike *like, int64_t *next)
 	return first_of(o, like, &like->urgent);
 }
 
-/* Of those that are ready and fit, and have their operands, the one that most waits for; -1: none, and *next is
- * the clock when the first that fits has them, -1 where none fits. */
+/* Of those that are ready and fit, and have their operands, the one that most waits for; -1: none, and *next
+ * is the clock when the first that fits has them, -1 where none fits. */
 static int
 most_urgent(Ahead *o, int64_t *next)
 {

@@ -116,8 +116,8 @@ is_ready(Order *o, Steps *s, int i)
 	s->work++;
 }
 
-/* Step i is done, and its values live as they do in front of it.  Of those that live otherwise than behind it,
- * steps that are ready and have them change their rank. */
+/* Step i is done, and its values live as they do in front of it.  Of those that live otherwise than behind
+ * it, steps that are ready and have them change their rank. */
 static void
 go_before(Order *o, Steps *s, int i)
 {

@@ -51,8 +51,8 @@ time_one(CliProgram *p, Run *r)
 	return 0;
 }
 
-/* Compile again and again in this process, as an engine does: the run that is the median of the whole, with its
- * parts, which add up to it. */
+/* Compile again and again in this process, as an engine does: the run that is the median of the whole, with
+ * its parts, which add up to it. */
 static int
 show_times(CliProgram *p, double first_ms)
 {

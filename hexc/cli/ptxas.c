@@ -48,7 +48,8 @@ static int
 no_ptxas(const char *option)
 {
 	return cli_error(EXIT_TROUBLE,
-	                 "%s needs ptxas of the CUDA toolkit, which neither --assembler, $PTXAS nor $PATH has",
+	                 "%s needs ptxas of the CUDA toolkit, which neither --assembler, $PTXAS nor $PATH "
+	                 "has",
 	                 option);
 }
 

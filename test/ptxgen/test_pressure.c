@@ -275,8 +275,8 @@ grow(Text *t, Growing kind, int i, int n)
 	case INDEPENDENT: text_printf(t, "\tadd.s32 %%r%d, %%r1, %d;\n", r, i); break;
 	case LOADS: text_printf(t, "\tld.global.b32 %%r%d, [%%r1+%d];\n", r, 4 * i); break;
 	case BRANCHES:
-		text_printf(t, "\tsetp.lt.s32 %%p1, %%r1, %d;\n\t@%%p1 bra $L_b%d;\n\tadd.s32 %%r2, %%r2, 1;\n"
-		               "$L_b%d:\n", i, i, i);
+		text_printf(t, "\tsetp.lt.s32 %%p1, %%r1, %d;\n\t@%%p1 bra $L_b%d;\n"
+		               "\tadd.s32 %%r2, %%r2, 1;\n$L_b%d:\n", i, i, i);
 		return;
 	case LOOPS:
 	case OVER_LOOPS: /* each adds what the one before has left, or the first of all that come behind it */
@@ -296,7 +296,8 @@ grown(Growing kind, int n)
 {
 	Text t = { .arena = &arena };
 
-	text_printf(&t, ".visible .entry k(\n)\n.reqntid 256, 1, 1\n{\n\t.reg .pred %%p<4>;\n\t.reg .b32 %%r<%d>;\n"
+	text_printf(&t, ".visible .entry k(\n)\n.reqntid 256, 1, 1\n{\n\t.reg .pred %%p<4>;\n"
+	                "\t.reg .b32 %%r<%d>;\n"
 	                "\tmov.u32 %%r1, %%tid.x;\n\tmov.u32 %%r2, %%tid.y;\n", n + 10);
 	for (int i = 0; i < n; i++)
 		grow(&t, kind, i, n);
@@ -304,8 +305,8 @@ grown(Growing kind, int n)
 	return ptx_pressure(&arena, target_find("sm_80"), t.s, "k");
 }
 
-/* Twice as much text is twice as much work, and a little: heaps are deeper.  All of them need more registers than
- * there are, or none does: other orders are looked for or not. */
+/* Twice as much text is twice as much work, and a little: heaps are deeper.  All of them need more registers
+ * than there are, or none does: other orders are looked for or not. */
 TEST_EACH(work_grows_as_the_text_does, NGROWING)
 {
 	int64_t before = grown((Growing)_i, 300).work;
