@@ -3,15 +3,17 @@
 #include "hexc/cli/cli.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
 
-enum { SAID_MAX = 1 << 20, CUBIN_MAX = 1 << 30, NOT_FOUND = 127 };
+enum { SAID_MAX = 1 << 20, CUBIN_MAX = 1 << 30, NOT_FOUND = 127, ASKED_SECONDS = 60, LONGEST_NAP = 20000000 };
 
 /* ---- where it is -------------------------------------------------------------------------------- */
 
@@ -91,13 +93,47 @@ static char *
 read_plain(Cli *c, const char *path)
 {
 	FILE *f = fopen(path, "rb");
-	char *text = cli_alloc(c, SAID_MAX + 1);
-	size_t n = f ? fread(text, 1, SAID_MAX, f) : 0;
+	long size = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : 0;
+	size_t n = size < 0 ? 0 : size < SAID_MAX ? (size_t)size : SAID_MAX;
+	char *text = cli_alloc(c, n + 1); /* with a NUL behind */
 
+	if (f && (fseek(f, 0, SEEK_SET) || fread(text, 1, n, f) != n))
+		*text = 0;
 	if (f)
 		fclose(f);
-	text[n] = 0;
 	return text;
+}
+
+static const char *
+wait_long(pid_t pid, int *status)
+{
+	while (waitpid(pid, status, 0) < 0)
+		if (errno != EINTR)
+			return strerror(errno);
+	return NULL;
+}
+
+/* What is only to be judged may not take longer than ASKED_SECONDS: of some kernels ptxas takes minutes. */
+static const char *
+wait_for(Cli *c, pid_t pid, const char *name, int *status)
+{
+	struct timespec nap = { 0, 1000000 }, now, end;
+	pid_t got;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += ASKED_SECONDS;
+	while ((got = waitpid(pid, status, WNOHANG)) == 0) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (now.tv_sec > end.tv_sec) {
+			kill(pid, SIGKILL);
+			wait_long(pid, status);
+			return cli_printf(c, "%s took more than %d seconds", name, (int)ASKED_SECONDS);
+		}
+		nanosleep(&nap, NULL);
+		if (nap.tv_nsec < LONGEST_NAP)
+			nap.tv_nsec += nap.tv_nsec / 4;
+	}
+	return got < 0 ? strerror(errno) : NULL;
 }
 
 /* Runs words[0] with these words; what it says goes to that file (NULL: as ours).  NULL, or why it failed. */
@@ -107,6 +143,7 @@ spawn(Cli *c, const char *const *words, const char *to)
 	posix_spawn_file_actions_t actions;
 	char *argv[8] = { NULL };
 	int status = 0, bad;
+	const char *why;
 	pid_t pid;
 
 	for (int i = 0; words[i]; i++)
@@ -125,9 +162,9 @@ spawn(Cli *c, const char *const *words, const char *to)
 	posix_spawn_file_actions_destroy(&actions);
 	if (bad)
 		return cli_printf(c, "%s cannot be run: %s", words[0], strerror(bad));
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return strerror(errno);
+	why = to ? wait_for(c, pid, words[0], &status) : wait_long(pid, &status);
+	if (why)
+		return why;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND) /* as shells say it */
 		return cli_printf(c, "%s cannot be run", words[0]);
 	if (WIFSIGNALED(status))
