@@ -170,8 +170,8 @@ typedef struct hexc_opts {
 	 * better, and takes the one that spills least; of those, one whose packed tensors are laid out as
 	 * in the first; of those, the one of the fewest cycles with so many registers.  Not with NO_EMIT,
 	 * stop or a `candidate` that is not 0.  What the assembler refuses is warned of (assembler), and is
-	 * not taken; if that is the first solution, no more are asked about, and the estimate decides.  The warning of
-	 * spills then says what was found.  NULL: estimates decide */
+	 * not taken; if that is the first solution, no more are asked about, and the estimate decides.  The
+	 * warning of spills then says what was found.  NULL: estimates decide */
 	int (*assemble)(void *user, const char *arch, const char *kernel, const char *ptx, size_t n,
 	                hexc_assembled *out);
 	const char *assembler;  /* which one that is, and its version: `cache` has what another made apart.

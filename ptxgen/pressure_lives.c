@@ -280,7 +280,7 @@ walk(Lives *l, int p)
 typedef struct Places {
 	Chains writes, reads;   /* of values */
 	Chains before;          /* of parts: those that go on to it */
-	int *written, *in, *out; /* [npart] the last value that is written there, lives before, behind; from 1 */
+	int *written, *in, *out; /* [npart] the last value written there, living before, behind; from 1 */
 	Numbers todo;
 } Places;
 

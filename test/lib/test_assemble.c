@@ -1,5 +1,5 @@
-/* test_assemble.c - hexc_opts.assemble: each kernel gets the solution that the host's assembler finds best, also
- * in the background; what ends the compilation meanwhile ends it; no memory is lost where there is none. */
+/* test_assemble.c - hexc_opts.assemble: each kernel gets the solution that the host's assembler finds best,
+ * also in the background; what ends the compilation meanwhile ends it; no memory is lost. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include <stdio.h>
