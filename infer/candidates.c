@@ -5,6 +5,7 @@
  * keeps   what the kernel computes
  * leaves  layouts on all register and shared tiles, lowerings, converts */
 #include "infer/alone.h"
+#include "infer/cost/cost.h"
 #include "infer/search.h"
 #include <math.h>
 
@@ -216,6 +217,19 @@ double
 infer_cycles(const Candidates *c, int i)
 {
 	return c->sol[i]->cycles;
+}
+
+double
+infer_cycles_with(const Candidates *c, int i, int registers, int *together)
+{
+	const Solution *sol = c->sol[i];
+	Res total = sol->total;
+
+	if (sol->handed.launch) /* what a launch has is said, and not ptxas' to choose */
+		registers = sol->handed.launch;
+	total.unit[R_smem] -= sol->spilled;
+	*together = occupancy(sol->k->unit->target, kernel_warps(sol->k), registers, sol->smem);
+	return cost_share(res_busy(&total), sol->alone - sol->spilled, *together);
 }
 
 const char *

@@ -33,6 +33,9 @@ double infer_cycles(const Candidates *c, int i);
 double infer_alone(const Candidates *c, int i);    /* cycles of a block alone on an SM */
 int infer_registers(const Candidates *c, int i);   /* of a lane, as ptxas will count them, about */
 int infer_together(const Candidates *c, int i);    /* blocks that an SM holds */
+/* Cycles of solution i where a lane has so many registers and nothing spills, and how many blocks an SM then
+ * holds. */
+double infer_cycles_with(const Candidates *c, int i, int registers, int *together);
 /* What tells solution i from the others, one line: "mma_m16n8k16_f32_f16, warps 2x2; a ldmatrix_x4; ..." */
 const char *infer_describe(const Candidates *c, int i);
 

@@ -27,6 +27,8 @@ struct hexc_job {
 	int (*cancel)(void *user); /* the host's hooks */
 	void *(*realloc)(void *user, void *p, size_t n);
 	void (*text)(void *user, const char *pass, const char *kernel, const char *ir);
+	int (*assemble)(void *user, const char *arch, const char *kernel, const char *ptx, size_t n,
+	                hexc_assembled *out);
 	void *user;
 };
 
@@ -59,6 +61,14 @@ job_text(void *user, const char *pass, const char *kernel, const char *ir)
 	hexc_job *j = user;
 
 	j->text(j->user, pass, kernel, ir);
+}
+
+static int
+job_assemble(void *user, const char *arch, const char *kernel, const char *ptx, size_t n, hexc_assembled *out)
+{
+	hexc_job *j = user;
+
+	return j->assemble(j->user, arch, kernel, ptx, n, out);
 }
 
 /* ---- ends ------------------------------------------------------------------------------------------ */
@@ -144,10 +154,12 @@ job_open(hexc_job *j, const hexc_opts *opts)
 	j->cancel = o.cancel;
 	j->realloc = o.realloc;
 	j->text = o.text;
+	j->assemble = o.assemble;
 	j->user = o.user;
 	o.cancel = job_cancelled;
 	o.realloc = job_realloc;
 	o.text = o.text ? job_text : NULL;
+	o.assemble = o.assemble ? job_assemble : NULL;
 	o.user = j;
 	return hexc_open(&j->ctx, &o);
 }

@@ -26,7 +26,7 @@ wire_key(Wire *w, Job *j)
 	const Options *opt = &j->ctx->opt;
 	const hexc_opts *o = &opt->o;
 	const char *text[] = { "module", hexc_build_id(), opt->target->name, j->unit.file, o->kernel,
-	                       o->schedule };
+	                       o->schedule, o->assemble ? o->assembler : "no assembler" };
 	uint64_t llvm = (uint64_t)ptxgen_llvm_version();
 	uint64_t number[] = { llvm, o->candidate, o->flags, opt->warnings, opt->remarks, o->max_steps,
 		              o->max_values, o->cluster[0], o->cluster[1], o->cluster[2], o->ndefine };
@@ -82,7 +82,23 @@ wire_message(Wire *w, DiagMsg *m)
 		wire_bad(w, "a message is none");
 }
 
-/* Messages, then the module as hexc-module(5) has it behind its head. */
+/* What the assembler said, which files of modules do not have. */
+static void
+wire_asked(Wire *w, ModAsked *a)
+{
+	int known = a->known;
+
+	wire_int(w, &known, 0, 1);
+	a->known = known;
+	if (!a->known)
+		return;
+	wire_int(w, &a->used, 0, INT_MAX);
+	wire_int(w, &a->spilled, 0, INT_MAX);
+	wire_int(w, &a->together, 0, INT_MAX);
+	wire_f64(w, &a->cycles);
+}
+
+/* Messages, then the module as hexc-module(5) has it behind its head, and what an assembler said of it. */
 static void
 wire_result(Wire *w, hexc_module *m, Diag *d)
 {
@@ -98,6 +114,9 @@ wire_result(Wire *w, hexc_module *m, Diag *d)
 		wire_message(w, &d->msg[i]);
 	w->arena = of_module;
 	wire_module(w, m);
+	for (int i = 0; i < m->nkernel; i++)
+		for (int k = 0; k < m->kernel[i].ncand; k++)
+			wire_asked(w, &m->kernel[i].cand[k].asked);
 }
 
 /* What the checksum says is right is read; what does not read as it should, which only another program can
@@ -122,7 +141,6 @@ cached_find(Job *j)
 {
 	hexc_cache *cache = j->ctx->opt.o.cache;
 	CacheKey key = { .label = "" };
-	double t = passes_clock();
 	size_t n;
 
 	if (!may_be_cached(&j->ctx->opt.o))
@@ -133,7 +151,8 @@ cached_find(Job *j)
 	j->answer = cache_get(cache, &key, &n);
 	j->hit = j->answer && take_result(j, j->answer, n);
 	if (j->hit)
-		module_time(j->m, "cache", passes_clock() - t);
+		module_part(j->m, "cache"); /* as the only one it gets all the time, in the end */
+	module_part(j->m, NULL);
 	return j->hit;
 }
 

@@ -6,6 +6,7 @@
  *
  * What fails leaves through arena_protect; what is found wrong is in the Diag. */
 #include "hexc/lang/lang.h"
+#include "lib/assemble.h"
 #include "lib/cached.h"
 #include "lib/passes.h"
 #include "lib/rt/wire.h"
@@ -19,19 +20,19 @@ static const size_t default_memory = (size_t)2 << 30; /* the largest example tak
 static const uint64_t default_values = 1 << 18;
 
 static bool
-parse(Job *j)
+read_kernels(Job *j)
 {
 	const hexc_opts *o = &j->ctx->opt.o;
 	Unit *u = &j->unit;
 	Define *def = NEWN(&j->arena, Define, o->ndefine);
-	double t = passes_clock();
+	const char *part = module_part(j->m, "parse");
 
 	for (size_t i = 0; i < o->ndefine; i++)
 		def[i] = (Define){ o->define[i].name, o->define[i].value };
 	if (!unit_parse(u, def, (int)o->ndefine, o->kernel) && u->diag->nerror == 0)
 		diag_class_error(u->diag, DC_INTERNAL, (Src){ 0, 0, 0 },
 		          "internal: the program was refused without a reason");
-	module_time(j->m, "parse", passes_clock() - t);
+	module_part(j->m, part);
 	if (u->diag->nerror)
 		return false;
 	if (u->nkernel == 0 || u->nkernel > HEXC_MAX_KERNELS) {
@@ -62,8 +63,21 @@ keep_source(Job *j)
 	}
 }
 
-static void
-emit(Job *j)
+bool
+job_parse(Job *j)
+{
+	Unit *u = &j->unit;
+
+	if (!read_kernels(j))
+		return false;
+	keep_source(j);
+	j->m->nkernel = u->nkernel;
+	j->m->kernel = NEWN(&j->m->arena, ModKernel, u->nkernel);
+	return true;
+}
+
+void
+job_emit(Job *j)
 {
 	hexc_ctx *c = j->ctx;
 	PtxOut out;
@@ -87,6 +101,9 @@ emit(Job *j)
 	module_time(j->m, "build", out.ms_build);
 	module_time(j->m, "optimise", out.ms_opt);
 	module_time(j->m, "emit", out.ms_emit);
+	module_time(j->m, "wait", out.ms_wait);
+	module_time(j->m, "registers", out.ms_registers);
+	module_time(j->m, "close", out.ms_close);
 }
 
 /* Under arena_protect. */
@@ -108,24 +125,24 @@ compile(void *user)
 		keep_source(j);
 		return;
 	}
-	if (!parse(j))
+	if (!job_parse(j))
 		return;
-	keep_source(j);
-	j->m->nkernel = u->nkernel;
-	j->m->kernel = NEWN(&j->m->arena, ModKernel, u->nkernel);
 	for (int i = 0; i < u->nkernel; i++) {
 		int errors = u->diag->nerror;
 		module_declare(j->m, &j->m->kernel[i], u->kernel[i]);
-		if (u->diag->nerror == errors)
-			passes_run(j, i);
+		if (u->diag->nerror != errors)
+			continue;
+		assemble_choose(j, i);
+		passes_run(j, i);
 	}
 	if (u->diag->nerror == 0 && !j->stopped && !(c->opt.o.flags & HEXC_NO_EMIT))
-		emit(j);
+		job_emit(j);
+	module_other(j->m);
 }
 
 /* ---- entry ------------------------------------------------------------------------------------ */
 
-static void
+void
 job_start(Job *j, const char *file, const char *src, size_t len)
 {
 	hexc_ctx *c = j->ctx;
@@ -172,6 +189,7 @@ hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, 
 	Job j;
 	Arena *arenas[3];
 	const char *why = "";
+	double since = module_clock();
 	int code;
 
 	if (out)
@@ -184,7 +202,9 @@ hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, 
 	memset(&j, 0, sizeof j);
 	j.ctx = c;
 	j.m = module_new(c->realloc, c->user);
-	if (!j.m)
+	if (j.m)
+		j.m->since = since;
+	else
 		return outcome_leave(c, HEXC_E_NOMEM, "out of memory");
 	job_start(&j, file, src ? src : "", len);
 	arenas[0] = &j.arena;
@@ -203,6 +223,7 @@ hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, 
 		return code;
 	}
 	j.m->arena.cancel = NULL;
+	module_time_end(j.m);
 	*out = j.m;
 	return HEXC_OK;
 }

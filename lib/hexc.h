@@ -19,10 +19,10 @@
  * Strings are UTF-8 and NUL-terminated; numbers in them are as in C, whatever the host's locale is.
  * Nor does it matter how the calling thread rounds, or flushes subnormal numbers to zero.
  *
- * Callbacks (text, cancel, realloc, print) are called on the thread that called hexc, which meanwhile has the
- * locale "C" for numbers, rounds to nearest and traps nothing; they leave all that as they found it.  They
- * return: no longjmp and no C++ exception leaves them.  They call no function with the same hexc_ctx; others
- * they may.  realloc is called for a module on whatever thread frees it.
+ * Callbacks (text, cancel, realloc, assemble, print) are called on the thread that called hexc, which
+ * meanwhile has the locale "C" for numbers, rounds to nearest and traps nothing; they leave all that as they
+ * found it.  They return: no longjmp and no C++ exception leaves them.  They call no function with the same
+ * hexc_ctx; others they may.  realloc is called for a module on whatever thread frees it.
  *
  * Threads: only functions that take hexc_workers or hexc_executor use more than the caller's, and
  * hexc_compile where it can be cancelled.  What they start gets no signals.
@@ -113,6 +113,14 @@ typedef struct hexc_define { /* does not grow */
 	int64_t value;          /* a number; for an element type hexc_type_value("u4") */
 } hexc_define;
 
+/* What an assembler made of a kernel's PTX. */
+typedef struct hexc_assembled { /* does not grow */
+	uint32_t registers;     /* of a lane */
+	uint32_t spilled;       /* bytes of a lane that go to memory and back, as there are too few */
+	char *why;              /* why_size bytes for one sentence, where the assembler makes nothing of it */
+	size_t why_size;
+} hexc_assembled;
+
 typedef struct hexc_opts {
 	size_t size;            /* sizeof(hexc_opts), set by HEXC_OPTS_INIT */
 	const char *arch;       /* one of hexc_arch(); NULL: "sm_80" */
@@ -135,7 +143,7 @@ typedef struct hexc_opts {
 	                         * LLVM work again, and hexc_close waits for it without */
 	void *(*realloc)(void *user, void *p, size_t n);/* n == 0 frees; NULL: libc.  Must stay
 	                         * callable until the last module is freed; does not serve LLVM */
-	void *user;             /* handed to text, cancel and realloc */
+	void *user;             /* handed to text, cancel, realloc and assemble */
 	uint64_t max_values;    /* that a thread computes in all kernels of a module, register by register:
 	                         * a few instructions of PTX each, and LLVM, whose time and memory no
 	                         * other limit bounds, takes about 1 KB and 30 us for each; 0: 262 144.
@@ -156,9 +164,21 @@ typedef struct hexc_opts {
 	hexc_cache *cache;      /* hexc_compile looks there first, and puts there what it compiled: the module
 	                         * and the warnings are the same.  Not with NO_EMIT, EXPLAIN, DRAW, dump or
 	                         * stop.  Stays the caller's and outlives the context.  NULL: none */
+	/* Asks an assembler, as ptxas -v or nvJitLink, what it makes of `n` bytes of PTX for that arch, which
+	 * end in NUL: fills *out and returns 0, or writes out->why and returns nonzero.  Where it is set,
+	 * hexc_compile asks about the first 8 solutions of each kernel, as long as one that is left may be
+	 * better, and takes the one that spills least; of those, one whose packed tensors are laid out as
+	 * in the first; of those, the one of the fewest cycles with so many registers.  Not with NO_EMIT,
+	 * stop or a `candidate` that is not 0.  What the assembler refuses is warned of (assembler), and is
+	 * not taken; if that is the first solution, no more are asked about, and the estimate decides.  The
+	 * warning of spills then says what was found.  NULL: estimates decide */
+	int (*assemble)(void *user, const char *arch, const char *kernel, const char *ptx, size_t n,
+	                hexc_assembled *out);
+	const char *assembler;  /* which one that is, and its version: `cache` has what another made apart.
+	                         * NULL: "" */
 } hexc_opts;
 #define HEXC_OPTS_INIT { sizeof(hexc_opts), NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, \
-	NULL, NULL, NULL, 0, NULL, NULL, {0, 0, 0}, NULL }
+	NULL, NULL, NULL, 0, NULL, NULL, {0, 0, 0}, NULL, NULL, NULL }
 
 enum {
 	HEXC_PROVE = 1,         /* run the independent checker on every layout and mapping */
@@ -173,7 +193,8 @@ enum {
 	                         * same */
 	HEXC_REMARKS = 128,     /* what is no warning unless asked for is told as remarks: of each access,
 	                         * product and loop what it has not got, and why */
-	HEXC_NO_PDL = 256       /* no programmatic dependent launch (hexc_kernel_info.pdl) */
+	HEXC_NO_PDL = 256,      /* no programmatic dependent launch (hexc_kernel_info.pdl) */
+	HEXC_ASSEMBLE_ALL = 512 /* with hexc_opts.assemble: ask about all of the first 8 solutions */
 };
 
 /* Make a context.  `opts` may be NULL for defaults; it and its strings are copied.
@@ -220,8 +241,11 @@ HEXC_API int hexc_diag(const hexc_ctx *ctx, size_t i, hexc_diag_info *out);
 HEXC_API const char *hexc_ptx(const hexc_module *m, size_t *len);
 
 /* The i-th part of the compilation and the time it took: "parse", "verify" (the checks between passes), the
- * passes, and "build", "optimise", "emit" (LLVM IR, LLVM's passes, PTX).  Of a module that was found in
- * hexc_opts.cache that is "cache" alone.  Returns its name, or NULL past the end; *ms may be NULL. */
+ * passes, "describe" (what is kept of the solutions, warnings), "assemble" (hexc_opts.assemble), "build",
+ * "optimise", "emit" (LLVM IR, LLVM's passes, PTX), "wait" (for the thread that LLVM works on), "registers"
+ * (counted in the PTX), "close" (what LLVM held is given back), and last "other": together all the time that
+ * hexc_compile took.  Of a module that was found
+ * in hexc_opts.cache that is "cache" alone.  Returns its name, or NULL past the end; *ms may be NULL. */
 HEXC_API const char *hexc_time(const hexc_module *m, size_t i, double *ms);
 
 /* ---- compiling in the background ---------------------------------------------------------- */
@@ -366,10 +390,16 @@ typedef struct hexc_candidate_info {
 	double alone;           /* cycles of a block that has a multiprocessor for itself; `cycles` are the
 	                         * share of each of `together` blocks */
 	uint32_t together;      /* blocks that a multiprocessor holds, by shared memory, registers, threads */
-	uint32_t registers;     /* of a lane, 255 at most, as predicted: of the one that was emitted by its
-	                         * PTX, of others by their tiles.  ptxas decides */
+	uint32_t registers;     /* of a lane, 255 at most, as predicted: of the one that was emitted, and
+	                         * of those that were asked about, by their PTX, of others by their tiles.
+	                         * ptxas decides */
+	uint32_t assembled;     /* 1: hexc_opts.assemble was asked, and the rest is what it said */
+	uint32_t used;          /* registers of a lane */
+	uint32_t spilled;       /* bytes of a lane that go to memory and back */
+	uint32_t used_together; /* `together` with so many registers */
+	double used_cycles;     /* `cycles` with so many registers */
 } hexc_candidate_info;
-#define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL, 0, 0, 0 }
+#define HEXC_CANDIDATE_INFO_INIT { sizeof(hexc_candidate_info), 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* The i-th solution of kernel k, best first; 0 past the end. */
 HEXC_API int hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *out);

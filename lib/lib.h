@@ -49,6 +49,15 @@ int outcome_leave(hexc_ctx *c, int code, const char *text);
 void module_declare(hexc_module *m, ModKernel *mk, Kernel *k);
 /* What the passes found: how it is launched.  Errors likewise. */
 void module_found(hexc_module *m, ModKernel *mk, Kernel *k);
-/* Add to the named part's time. */
+/* The time of a compilation is that of its parts: at any time one is at work, and no time is nobody's.
+ * Milliseconds from somewhere. */
+double module_clock(void);
+/* From here on the named part is at work (NULL: none that has a name); the one that was. */
+const char *module_part(hexc_module *m, const char *name);
+/* Of the part at work so many milliseconds were the named part's. */
 void module_time(hexc_module *m, const char *name, double ms);
+/* No more parts come; what is left is "other", the last. */
+void module_other(hexc_module *m);
+/* All is done: the last part gets what is left.  Needs no memory. */
+void module_time_end(hexc_module *m);
 #endif

@@ -1,6 +1,7 @@
 /* module.c - what a compilation leaves behind, copied out of its arena. */
 #include "lib/lib.h"
 #include <string.h>
+#include <time.h>
 
 static const char *
 keep(hexc_module *m, const char *s)
@@ -222,8 +223,17 @@ module_found(hexc_module *m, ModKernel *mk, Kernel *k)
 		found_map(m, mk, k, i);
 }
 
-void
-module_time(hexc_module *m, const char *name, double ms)
+double
+module_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static void
+add_time(hexc_module *m, const char *name, double ms)
 {
 	ModTime t = { name, ms };
 
@@ -233,4 +243,42 @@ module_time(hexc_module *m, const char *name, double ms)
 			return;
 		}
 	VEC_PUSH(&m->arena, m->time, m->ntime, m->time_cap, t);
+}
+
+const char *
+module_part(hexc_module *m, const char *name)
+{
+	const char *before = m->part;
+	double now = module_clock();
+
+	m->part = name;
+	if (before)
+		add_time(m, before, now - m->since);
+	else
+		m->other += now - m->since;
+	m->since = now;
+	return before;
+}
+
+void
+module_time(hexc_module *m, const char *name, double ms)
+{
+	add_time(m, name, ms);
+	m->since += ms;
+}
+
+void
+module_other(hexc_module *m)
+{
+	module_part(m, NULL);
+	add_time(m, "other", 0);
+}
+
+void
+module_time_end(hexc_module *m)
+{
+	ModTime *last = m->ntime ? &m->time[m->ntime - 1] : NULL;
+
+	if (last)
+		last->ms += m->other + module_clock() - m->since;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum { ALL_FLAGS = HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN | HEXC_DRAW | HEXC_WERROR |
-	HEXC_LINEINFO | HEXC_REMARKS | HEXC_NO_PDL };
+	HEXC_LINEINFO | HEXC_REMARKS | HEXC_NO_PDL | HEXC_ASSEMBLE_ALL };
 
 static const struct {
 	const char *name, *help;
@@ -173,7 +173,8 @@ options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size
 	out->target = target_find(o.arch ? o.arch : "sm_80");
 	if (!out->target)
 		return HEXC_E_ARCH;
-	bytes = o.ndefine * sizeof *def + text_bytes(o.kernel) + text_bytes(o.dump) + text_bytes(o.stop);
+	bytes = o.ndefine * sizeof *def + text_bytes(o.kernel) + text_bytes(o.dump) + text_bytes(o.stop) +
+	        text_bytes(o.assembler);
 	for (size_t i = 0; i < o.ndefine; i++)
 		bytes += text_bytes(o.define[i].name);
 	out->block = fn(user, NULL, bytes + 1);
@@ -190,6 +191,7 @@ options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size
 	o.kernel = text_take(&at, o.kernel);
 	o.dump = text_take(&at, o.dump);
 	o.stop = text_take(&at, o.stop);
+	o.assembler = text_take(&at, o.assembler);
 	o.warnings = NULL; /* as bits */
 	o.schedule = o.schedule ? schedule_name[out->schedule] : NULL;
 	out->o = o;

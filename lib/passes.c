@@ -11,7 +11,6 @@
 #include "infer/infer.h"
 #include "lib/passes.h"
 #include <string.h>
-#include <time.h>
 
 static const struct {
 	const char *name;
@@ -22,15 +21,6 @@ static const struct {
 #include "hexc/pass/passes.def"
 };
 enum { PASSES = COUNT_OF(passes) };
-
-double
-passes_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 /* ---- between passes --------------------------------------------------------------------------- */
 
@@ -85,7 +75,7 @@ static bool
 after_pass(Job *j, int i, const char *pass, bool aloud)
 {
 	Kernel *k = j->unit.kernel[i];
-	double t = passes_clock();
+	const char *part = module_part(j->m, "verify");
 	int errors = j->unit.diag->nerror;
 
 	kernel_verify(k, pass);
@@ -93,7 +83,7 @@ after_pass(Job *j, int i, const char *pass, bool aloud)
 		k = j->unit.kernel[i] = reread(j, k, pass);
 	if (aloud)
 		dump(j, pass, k);
-	module_time(j->m, "verify", passes_clock() - t);
+	module_part(j->m, part);
 	arena_poll(&j->arena);
 	return j->unit.diag->nerror == errors;
 }
@@ -115,6 +105,10 @@ keep_candidates(Job *j, ModKernel *mk)
 		mk->cand[i].registers = infer_registers(j->candidates, i);
 		mk->cand[i].together = infer_together(j->candidates, i);
 		mk->cand[i].text = arena_strndup(&m->arena, text, strlen(text));
+		if (i < j->nasked && j->asked[i].known) {
+			mk->cand[i].asked = j->asked[i];
+			mk->cand[i].registers = j->asked[i].estimated;
+		}
 	}
 	mk->candidate = j->unit.candidate;
 	BUG_IF(&j->arena, mk->candidate >= mk->ncand);
@@ -191,20 +185,22 @@ run_some(Job *j, int i, int from, int to, bool aloud)
 	int errors = d->nerror;
 
 	for (int p = from; p < to; p++) {
-		const char *name = passes[p].name;
-		double t = passes_clock();
+		const char *name = passes[p].name, *part;
 
 		if (wanted(j, p)) {
+			part = module_part(j->m, name);
 			run(j, i, p);
-			module_time(j->m, name, passes_clock() - t);
+			module_part(j->m, part);
 			if (d->nerror != errors)
 				return false;
 			if (j->unit.kernel[i]->unscheduled) /* nobody wants it */
 				return true;
 			if (passes[p].when == PASS_search) {
+				part = module_part(j->m, "describe");
 				keep_candidates(j, &j->m->kernel[i]);
 				infer_warn(j->unit.kernel[i]);
 				keep_packs(j, &j->m->kernel[i], j->unit.kernel[i]);
+				module_part(j->m, part);
 			}
 			if (!after_pass(j, i, name, aloud))
 				return false;
@@ -233,7 +229,6 @@ typedef struct Base {
 	int i; /* the unit's kernel */
 	Kernel *k;
 	bool choice; /* there are several ways */
-	double ms; /* that these passes took */
 } Base;
 
 static Kernel *
@@ -241,7 +236,6 @@ make(void *user, const Variant *v, bool aloud)
 {
 	Base *b = user;
 	Kernel *k = b->choice ? kernel_copy(b->k) : b->k;
-	double t = passes_clock();
 	bool ok;
 
 	k->warps = v->warps;
@@ -251,7 +245,6 @@ make(void *user, const Variant *v, bool aloud)
 	kernel_make_thin(k, v->thin);
 	b->j->unit.kernel[b->i] = k;
 	ok = run_some(b->j, b->i, first_row(PASS_tried), first_row(PASS_search), aloud);
-	b->ms += passes_clock() - t;
 	return ok ? b->j->unit.kernel[b->i] : NULL; /* another one if it was read back */
 }
 
@@ -282,7 +275,7 @@ search(Job *j, int i)
 	const hexc_opts *o = &j->ctx->opt.o;
 	Base b = { .j = j, .i = i, .k = j->unit.kernel[i] };
 	Variants v = { .make = make, .user = &b, .show = o->dump || o->stop };
-	double t = passes_clock();
+	const char *part = module_part(j->m, passes[first_row(PASS_search)].name);
 	SpaceChoice *tile;
 
 	space_find(b.k, &tile, &v.n);
@@ -294,7 +287,7 @@ search(Job *j, int i)
 	v.nschedule = schedules(j, b.k, &v.schedule);
 	b.choice = v.n || v.parts || v.thin || v.nwarps > 1 || v.grows || v.nschedule > 1;
 	j->candidates = space_search(&j->unit, &v);
-	module_time(j->m, passes[first_row(PASS_search)].name, passes_clock() - t - b.ms);
+	module_part(j->m, part);
 	if (!j->candidates)
 		return false;
 	j->unit.kernel[i] = infer_kernel(j->candidates);
@@ -340,13 +333,17 @@ takes_roles(const Job *j, const Kernel *k)
 void
 passes_run(Job *j, int i)
 {
+	const char *part;
+
 	for (int d = 0; d < 3; d++)
 		j->unit.kernel[i]->cluster_asked[d] = (int)j->ctx->opt.o.cluster[d];
 	if (!after_pass(j, i, "parse", true) || stop_here(j, "parse") || !takes_roles(j, j->unit.kernel[i]) ||
 	    !run_some(j, i, 0, first_row(PASS_tried), true) || !search(j, i) ||
 	    !run_some(j, i, first_row(PASS_search), PASSES, true))
 		return;
+	part = module_part(j->m, "describe");
 	infer_warn_loops(j->unit.kernel[i], j->candidates);
 	module_found(j->m, &j->m->kernel[i], j->unit.kernel[i]);
 	keep_pictures(j, &j->m->kernel[i], j->unit.kernel[i]);
+	module_part(j->m, part);
 }

@@ -17,9 +17,22 @@ typedef struct Job {
 	size_t nkey;
 	void *answer; /* what it gave, to be freed */
 	bool hit;
+	const ModAsked *asked; /* nasked first solutions of the kernel at hand, as the assembler sees them */
+	int nasked;
+	bool deaf; /* the assembler refuses what it is asked: no more is */
 } Job;
 
-double passes_clock(void); /* milliseconds, from somewhere */
+/* ---- compile.c -------------------------------------------------------------------------------------- */
+
+/* Fills a cleared j, of which ctx and m are given; nothing is compiled yet. */
+void job_start(Job *j, const char *file, const char *src, size_t len);
+/* The program as kernels, declared in the module; false: an error.  Under arena_protect, as what follows. */
+bool job_parse(Job *j);
+/* The module's PTX. */
+void job_emit(Job *j);
+
+/* ---- passes.c --------------------------------------------------------------------------------------- */
+
 /* Kernel i of the unit through all passes; what they find goes to the module. */
 void passes_run(Job *j, int i);
 #endif

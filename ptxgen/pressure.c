@@ -12,21 +12,18 @@ enum {
 
 /* Part p in another order: from the end, what frees most, or from the begin, what adds least. */
 static int
-reordered(const Lives *l, const Part *p)
+reordered(Lives *l, const Part *p)
 {
 	Arena *a = l->b.a;
 	int64_t from_begin, from_end;
-	Step *step;
-	bool *live;
-	int n;
+	Steps s;
 
 	if (p->to - p->from > LONGEST)
 		return p->live;
-	step = NEWN(a, Step, p->to - p->from);
-	live = NEWN(a, bool, l->b.nreg + 1);
-	n = lives_steps(l, p, step, live);
-	from_begin = pressure_ahead(a, l->b.halves, l->b.nreg, step, n, live, 0);
-	from_end = pressure_least(a, l->b.halves, l->b.nreg, step, n, live);
+	lives_steps(l, p, 1, &s);
+	from_begin = pressure_ahead(a, &s, 0);
+	from_end = pressure_least(a, &s);
+	l->work += s.work;
 	return (int)min64(p->live, ceil_div(min64(from_begin, from_end), 2));
 }
 
@@ -40,22 +37,18 @@ turns_by_itself(const Lives *l, const Part *p)
 
 /* Part p with loads as early as `room` registers let them be; turns of a short loop go side by side. */
 static int
-ahead(const Lives *l, const Part *p, int room)
+ahead(Lives *l, const Part *p, int room)
 {
-	Arena *a = l->b.a;
-	int n, turns = turns_by_itself(l, p) && p->to - p->from <= SHORT ? TURNS_AT_ONCE : 1;
-	Step *step;
-	bool *live;
+	int turns = turns_by_itself(l, p) && p->to - p->from <= SHORT ? TURNS_AT_ONCE : 1;
+	int64_t most;
+	Steps s;
 
 	if (p->to - p->from > LONGEST)
 		return p->live;
-	step = NEWN(a, Step, (p->to - p->from) * turns);
-	live = NEWN(a, bool, l->b.nreg + 1);
-	n = lives_steps(l, p, step, live) * turns;
-	for (int i = n / turns; i < n; i++)
-		step[i] = step[i - n / turns];
-	return (int)ceil_div(pressure_ahead(a, l->b.halves, l->b.nreg, step, n, live, 2 * (int64_t)room),
-	                     2);
+	lives_steps(l, p, turns, &s);
+	most = pressure_ahead(l->b.a, &s, 2 * (int64_t)room);
+	l->work += s.work;
+	return (int)ceil_div(most, 2);
 }
 
 static bool
@@ -79,7 +72,7 @@ share(const Lives *l, const Target *t, int need)
 /* ptxas hides latencies by registers, but not at the cost of a block of an SM: an order that needs few says
  * how many blocks there can be, and loads are asked for as early as their share of registers allows. */
 static int
-registers_used(const Lives *l, const Target *t)
+registers_used(Lives *l, const Target *t)
 {
 	int need = 0, used = 0, most;
 
@@ -120,9 +113,10 @@ ptx_pressure(Arena *a, const Target *t, const char *ptx, const char *name)
 		if (p->live > p->limit)
 			least = reordered(&l, p);
 		if (!worst.limit || room(p, least) < worst.limit - worst.least)
-			worst = (Pressure){ p->live, least, p->limit, 0 };
+			worst = (Pressure){ p->live, least, p->limit, 0, 0 };
 	}
 	if (!has_limits(&l))
 		worst.used = registers_used(&l, t);
+	worst.work = l.work;
 	return worst;
 }

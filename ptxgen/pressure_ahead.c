@@ -12,6 +12,7 @@ typedef struct Made {
 	int by, halves;
 	int reads; /* that are left */
 	bool stays; /* behind the last step */
+	int reader; /* the first pair of those that read it */
 } Made;
 
 typedef struct Node {
@@ -21,7 +22,17 @@ typedef struct Node {
 	int then;   /* the first pair of those behind it */
 	int64_t at; /* its operands have come */
 	int64_t rest; /* clocks from its begin to the end of what waits for it */
+	int64_t adds; /* halves, when it is done */
+	bool ready, done;
 } Node;
+
+/* Nodes that are ready and add so many; what no longer does, or is done, is taken out when it is met. */
+typedef struct Alike {
+	int64_t adds;
+	Heap urgent;  /* their operands have come: by what waits for them, the first of equals */
+	Heap waiting; /* the others, by when they come */
+	Heap all;     /* the first of all first */
+} Alike;
 
 typedef struct Ahead {
 	Arena *a;
@@ -33,8 +44,12 @@ typedef struct Ahead {
 	int nmade, capmade;
 	int *last; /* [nreg] the value's latest, from 1 */
 	int *edge, nedge, capedge; /* pairs: step, number of the next pair from 1 */
-	int *ready, nready;
-	int64_t clock, now, most, room;
+	int *reader, nreader, capreader; /* pairs: a node, number of the next pair from 1 */
+	Alike *alike; /* by what they add, from `least` on; those that have been used */
+	int64_t least;
+	int *used, nused, capused;
+	int nready;
+	int64_t clock, now, most, room, work;
 } Ahead;
 
 static int
@@ -74,6 +89,9 @@ reads(Ahead *o, int i, int v)
 		if (x->made[j] == m)
 			return;
 	o->made[m].reads++;
+	VEC_PUSH(o->a, o->reader, o->nreader, o->capreader, i);
+	VEC_PUSH(o->a, o->reader, o->nreader, o->capreader, o->made[m].reader);
+	o->made[m].reader = o->nreader / 2;
 	x->made[x->nin++] = m;
 	link(o, o->made[m].by, i);
 }
@@ -114,6 +132,57 @@ find_memory(Ahead *o)
 	}
 }
 
+static int64_t
+growth(const Ahead *o, const Node *x)
+{
+	int64_t sum = 0;
+
+	for (int j = 0; j < x->nin; j++) {
+		const Made *m = &o->made[x->made[j]];
+
+		sum -= m->reads == 1 && !m->stays ? m->halves : 0;
+	}
+	for (int j = 0; j < x->nout; j++)
+		sum += o->made[x->made[x->nin + j]].halves;
+	return sum;
+}
+
+/* Node i among those that are ready. */
+static void
+enter(Ahead *o, int i)
+{
+	Node *x = &o->node[i];
+	Alike *like = &o->alike[x->adds - o->least];
+
+	if (!like->all.n && !like->all.cap) {
+		like->adds = x->adds;
+		VEC_PUSH(o->a, o->used, o->nused, o->capused, (int)(x->adds - o->least));
+	}
+	x->ready = true;
+	heap_push(o->a, &like->waiting, x->at * ((int64_t)1 << 32) + i, i);
+	heap_push(o->a, &like->all, i, i);
+	o->work += 2;
+}
+
+/* Those that could be ready add so many at least, and so many at most. */
+static void
+find_alike(Ahead *o)
+{
+	int64_t most = 0;
+
+	for (int i = 0; i < o->n; i++) {
+		Node *x = &o->node[i];
+		int64_t least = 0;
+
+		x->adds = growth(o, x);
+		for (int j = 0; j < x->nin; j++)
+			least -= o->made[x->made[j]].halves;
+		o->least = min64(o->least, least);
+		most = max64(most, x->adds);
+	}
+	o->alike = NEWN(o->a, Alike, most - o->least + 1);
+}
+
 /* What lives in front of the first step. */
 static void
 begin(Ahead *o, int nreg, const bool *live)
@@ -133,84 +202,120 @@ begin(Ahead *o, int nreg, const bool *live)
 			behind = max64(behind, o->node[o->edge[2 * e - 2]].rest);
 		o->node[i].rest = behind + clocks(&o->step[i]);
 	}
+	find_alike(o);
 	for (int i = 0; i < o->n; i++)
-		if (!o->node[i].after)
-			o->ready[o->nready++] = i;
-}
-
-static int64_t
-growth(const Ahead *o, const Node *x)
-{
-	int64_t sum = 0;
-
-	for (int j = 0; j < x->nin; j++) {
-		const Made *m = &o->made[x->made[j]];
-
-		sum -= m->reads == 1 && !m->stays ? m->halves : 0;
-	}
-	for (int j = 0; j < x->nout; j++)
-		sum += o->made[x->made[x->nin + j]].halves;
-	return sum;
+		if (!o->node[i].after) {
+			o->nready++;
+			enter(o, i);
+		}
 }
 
 static bool
-fits(const Ahead *o, const Node *x)
+fits(const Ahead *o, const Alike *like)
 {
-	int64_t adds = growth(o, x);
-
-	return adds <= 0 || o->now + adds <= o->room;
+	return like->adds <= 0 || o->now + like->adds <= o->room;
 }
 
-/* Of those that are ready and fit, and have their operands, the one that most waits for: its number in
- * `ready`; -1: none, and *next is the clock when the first that fits has them, -1 where none fits. */
+/* The first of h that is still what it was; -1: none. */
 static int
-most_urgent(const Ahead *o, int64_t *next)
+first_of(Ahead *o, const Alike *like, Heap *h)
+{
+	while (h->n) {
+		const Node *x = &o->node[h->at[0].what];
+
+		if (!x->done && x->adds == like->adds)
+			return h->at[0].what;
+		heap_pop(h);
+		o->work++;
+	}
+	return -1;
+}
+
+/* The first of those whose operands have come; *next: when those of the first other one come, if that is
+ * earlier or none was. */
+static int
+first_urgent(Ahead *o, Alike *like, int64_t *next)
+{
+	int i;
+
+	while ((i = first_of(o, like, &like->waiting)) >= 0 && o->node[i].at <= o->clock) {
+		heap_pop(&like->waiting);
+		heap_push(o->a, &like->urgent, -o->node[i].rest * ((int64_t)1 << 32) + i, i);
+		o->work++;
+	}
+	if (i >= 0 && (*next < 0 || o->node[i].at < *next))
+		*next = o->node[i].at;
+	return first_of(o, like, &like->urgent);
+}
+
+/* Of those that are ready and fit, and have their operands, the one that most waits for; -1: none, and *next
+ * is the clock when the first that fits has them, -1 where none fits. */
+static int
+most_urgent(Ahead *o, int64_t *next)
 {
 	int best = -1;
 
 	*next = -1;
-	for (int i = 0; i < o->nready; i++) {
-		const Node *x = &o->node[o->ready[i]], *y = best < 0 ? NULL : &o->node[o->ready[best]];
-		bool better = !y || x->rest > y->rest || (x->rest == y->rest && x < y);
+	for (int u = 0; u < o->nused; u++) {
+		Alike *like = &o->alike[o->used[u]];
+		int i = fits(o, like) ? first_urgent(o, like, next) : -1;
+		const Node *x = &o->node[i < 0 ? 0 : i], *y = &o->node[best < 0 ? 0 : best];
 
-		if (x->at <= o->clock && better && fits(o, x))
+		if (i >= 0 && (best < 0 || x->rest > y->rest || (x->rest == y->rest && x < y)))
 			best = i;
-		else if (best < 0 && x->at > o->clock && (*next < 0 || x->at < *next) && fits(o, x))
-			*next = x->at;
+	}
+	o->work += o->nused;
+	return best;
+}
+
+/* Of those that are ready, the one that adds least, of them the first. */
+static int
+leanest(Ahead *o)
+{
+	const Alike *least = NULL;
+	int best = -1;
+
+	for (int u = 0; u < o->nused; u++) {
+		Alike *like = &o->alike[o->used[u]];
+		int i = !least || like->adds < least->adds ? first_of(o, like, &like->all) : -1;
+
+		if (i < 0)
+			continue;
+		least = like;
+		best = i;
 	}
 	return best;
 }
 
-/* Of those that are ready, the one that adds least. */
-static int
-leanest(const Ahead *o)
+/* One is left that reads m: what it frees is more than it was. */
+static void
+last_reader(Ahead *o, const Made *m)
 {
-	int best = 0;
-	int64_t least = INT64_MAX;
+	for (int e = m->reader; e && !m->stays; e = o->reader[2 * e - 1]) {
+		int i = o->reader[2 * e - 2];
 
-	for (int i = 0; i < o->nready; i++) {
-		int64_t adds = growth(o, &o->node[o->ready[i]]);
-
-		if (adds > least || (adds == least && o->ready[i] > o->ready[best]))
+		o->work++;
+		if (o->node[i].done)
 			continue;
-		best = i;
-		least = adds;
+		o->node[i].adds -= m->halves;
+		if (o->node[i].ready)
+			enter(o, i);
 	}
-	return best;
 }
 
 static void
-do_step(Ahead *o, int at)
+do_step(Ahead *o, int i)
 {
-	int i = o->ready[at];
 	Node *x = &o->node[i];
 
-	o->ready[at] = o->ready[--o->nready];
-	o->now += growth(o, x);
+	x->done = true;
+	o->nready--;
+	o->now += x->adds;
 	o->most = max64(o->most, o->now);
 	o->clock = max64(o->clock, x->at);
 	for (int j = 0; j < x->nin; j++)
-		o->made[x->made[j]].reads--;
+		if (--o->made[x->made[j]].reads == 1)
+			last_reader(o, &o->made[x->made[j]]);
 	for (int j = 0; j < x->nout; j++) {
 		const Made *m = &o->made[x->made[x->nin + j]];
 
@@ -220,24 +325,24 @@ do_step(Ahead *o, int at)
 		Node *y = &o->node[o->edge[2 * e - 2]];
 
 		y->at = max64(y->at, o->clock + clocks(&o->step[i]));
-		if (--y->after == 0)
-			o->ready[o->nready++] = o->edge[2 * e - 2];
+		if (--y->after == 0) {
+			o->nready++;
+			enter(o, o->edge[2 * e - 2]);
+		}
 	}
 	o->clock++;
 }
 
 int64_t
-pressure_ahead(Arena *a, const uint8_t *halves, int nreg, const Step *step, int n, const bool *live,
-               int64_t room)
+pressure_ahead(Arena *a, Steps *s, int64_t room)
 {
-	Ahead o = { .a = a, .halves = halves, .step = step, .n = n, .room = room };
+	Ahead o = { .a = a, .halves = s->halves, .step = s->step, .n = s->n, .room = room };
 
-	o.node = NEWN(a, Node, n + 1);
-	o.last = NEWN(a, int, nreg + 1);
-	o.ready = NEWN(a, int, n + 1);
+	o.node = NEWN(a, Node, s->n + 1);
+	o.last = NEWN(a, int, s->nvalue + 1);
 	find_values(&o);
 	find_memory(&o);
-	begin(&o, nreg, live);
+	begin(&o, s->nvalue, s->live);
 	while (o.nready) {
 		int64_t next;
 		int at = most_urgent(&o, &next);
@@ -247,5 +352,6 @@ pressure_ahead(Arena *a, const uint8_t *halves, int nreg, const Step *step, int 
 		else
 			do_step(&o, at < 0 ? leanest(&o) : at);
 	}
+	s->work += o.work;
 	return o.most;
 }

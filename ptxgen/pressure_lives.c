@@ -26,24 +26,59 @@ ins(const Lives *l, const Ins *x)
 	return outs(l, x) + x->nout;
 }
 
+/* Numbers in lists, one for each of some things: pairs of a number and the place of the next pair, from 1. */
+typedef struct Chains {
+	int *first; /* 0: none */
+	Numbers pair;
+} Chains;
+
+static void
+push(Arena *a, Numbers *to, int x)
+{
+	VEC_PUSH(a, to->at, to->n, to->cap, x);
+}
+
+static void
+chain(Arena *a, Chains *c, int of, int x)
+{
+	push(a, &c->pair, x);
+	push(a, &c->pair, c->first[of]);
+	c->first[of] = c->pair.n / 2;
+}
+
+static void
+make_lane(Lives *l, const Ins *x, Numbers *todo)
+{
+	for (int j = 0; j < x->nout; j++) {
+		int reg = outs(l, x)[j];
+
+		if (!l->lane[reg])
+			push(l->b.a, todo, reg);
+		l->lane[reg] = true;
+	}
+}
+
 /* Whatever is written by something that is not the same in all lanes, or of such, is not. */
 static void
 find_lanes(Lives *l)
 {
-	for (bool more = true; more;) {
-		more = false;
-		for (int i = 0; i < l->b.n; i++) {
-			const Ins *x = &l->b.ins[i];
-			bool lane = !x->uniform;
+	Chains readers = { .first = NEWN(l->b.a, int, l->b.nreg + 1) };
+	Numbers todo = { 0 };
 
-			for (int j = 0; j < x->nin && !lane; j++)
-				lane = l->lane[ins(l, x)[j]];
-			for (int j = 0; j < x->nout && lane; j++) {
-				more |= !l->lane[outs(l, x)[j]];
-				l->lane[outs(l, x)[j]] = true;
-			}
-		}
+	for (int i = 0; i < l->b.n; i++) {
+		const Ins *x = &l->b.ins[i];
+
+		if (!x->uniform)
+			make_lane(l, x, &todo);
+		for (int j = 0; j < x->nin && x->uniform; j++)
+			chain(l->b.a, &readers, ins(l, x)[j], i);
+		l->work += 1 + x->nin;
 	}
+	while (todo.n)
+		for (int e = readers.first[todo.at[--todo.n]]; e; e = readers.pair.at[2 * e - 1]) {
+			make_lane(l, &l->b.ins[readers.pair.at[2 * e - 2]], &todo);
+			l->work++;
+		}
 }
 
 static void
@@ -132,47 +167,6 @@ find_limits(Lives *l)
 	}
 }
 
-/* What is read in a part before it is written there lives from part to part. */
-static void
-find_wide(Lives *l)
-{
-	for (int i = 0; i < l->b.nreg; i++)
-		l->wide[i] = -1;
-	for (int p = 0; p < l->npart; p++)
-		for (int i = l->part[p].from; i < l->part[p].to; i++) {
-			const Ins *x = &l->b.ins[i];
-
-			if (is_no_code(l, x))
-				continue;
-			for (int j = 0; j < x->nin + (x->guarded ? x->nout : 0); j++) {
-				int v = value_of(l, j < x->nin ? ins(l, x)[j] : outs(l, x)[j - x->nin]);
-
-				if (v < 0 || l->seen[v] == p + 1 || l->wide[v] >= 0)
-					continue;
-				l->wide[v] = l->nwide;
-				VEC_PUSH(l->b.a, l->who, l->nwide, l->cap_wide, v);
-			}
-			for (int j = 0; j < x->nout; j++) {
-				int v = value_of(l, outs(l, x)[j]);
-
-				if (v >= 0)
-					l->seen[v] = p + 1;
-			}
-		}
-}
-
-static bool
-has(const uint64_t *set, int i)
-{
-	return set[i / 64] >> (i % 64) & 1;
-}
-
-static void
-put(uint64_t *set, int i)
-{
-	set[i / 64] |= (uint64_t)1 << (i % 64);
-}
-
 /* Statement x is met on a way from the end. */
 static void
 meet(Lives *l, const Ins *x)
@@ -188,7 +182,7 @@ meet(Lives *l, const Ins *x)
 /* Does x, from which on statements have been met, copy what lives on to what lives on, so that they have one
  * register from here on?  So do turns of a loop hand on what is read behind the loop, too. */
 static bool
-is_shared(const Lives *l, const Part *part, const Ins *x, int *dst)
+is_shared(const Lives *l, int p, const Ins *x, int *dst)
 {
 	int from;
 
@@ -196,57 +190,66 @@ is_shared(const Lives *l, const Part *part, const Ins *x, int *dst)
 		return false;
 	*dst = value_of(l, outs(l, x)[0]);
 	from = value_of(l, ins(l, x)[0]);
-	return *dst >= 0 && from >= 0 && l->wide[*dst] >= 0 && l->wide[from] >= 0 &&
-	       has(part->out, l->wide[*dst]) && has(part->out, l->wide[from]) &&
+	return *dst >= 0 && from >= 0 && l->behind[*dst] == p + 1 && l->behind[from] == p + 1 &&
 	       l->b.halves[*dst] == l->b.halves[from] && l->wrote[*dst] != l->walks &&
 	       l->used[*dst] != l->walks && l->wrote[from] != l->walks;
 }
 
+/* The copies of part p that are shared, whose results come to the end of its `out`. */
 static void
-find_same(Lives *l, Part *part)
+find_same(Lives *l, int p)
 {
-	int dst;
+	Part *part = &l->part[p];
+	int kept = 0, dst;
+	int *same = NEWN(l->b.a, int, part->out.n + 1);
 
-	memset(part->same, 0, sizeof *part->same * (size_t)((l->nwide + 63) / 64));
 	l->walks++;
 	for (int i = part->to - 1; i >= part->from; i--) {
-		if (is_shared(l, part, &l->b.ins[i], &dst))
-			put(part->same, l->wide[dst]);
-		meet(l, &l->b.ins[i]);
+		Ins *x = &l->b.ins[i];
+
+		x->same = is_shared(l, p, x, &dst);
+		if (x->same) {
+			l->behind[dst] = 0; /* for now */
+			same[part->nsame++] = dst;
+		}
+		meet(l, x);
+	}
+	for (int i = 0; i < part->out.n; i++)
+		if (l->behind[part->out.at[i]] == p + 1)
+			part->out.at[kept++] = part->out.at[i];
+	for (int i = 0; i < part->nsame; i++) {
+		part->out.at[kept++] = same[i];
+		l->behind[same[i]] = p + 1;
 	}
 }
 
-/* Is x one of the copies in part->same? */
-static bool
-is_same(const Lives *l, const Part *part, const Ins *x)
-{
-	int v = x->kind == INS_COPY && !x->guarded ? value_of(l, outs(l, x)[0]) : -1;
-
-	return v >= 0 && l->wide[v] >= 0 && has(part->same, l->wide[v]);
-}
-
-/* One walk through a part from its end, where `out` lives, to its begin: part->in; the most that live. */
+/* One walk through a part from its end, where `out` lives, to its begin: the most that live. */
 static int
 walk(Lives *l, int p)
 {
 	Part *part = &l->part[p];
-	int words = (l->nwide + 63) / 64;
 	int64_t now = 0, most;
 
-	find_same(l, part);
-	for (int i = 0; i < l->nwide; i++)
-		if (has(part->out, i)) {
-			l->seen[l->who[i]] = has(part->same, i) ? 0 : p + 1;
-			now += has(part->same, i) ? 0 : l->b.halves[l->who[i]];
-		} else {
-			l->seen[l->who[i]] = 0;
-		}
+	for (int i = 0; i < part->out.n; i++)
+		l->behind[part->out.at[i]] = p + 1;
+	find_same(l, p);
+	for (int i = 0; i < part->out.n; i++) {
+		int v = part->out.at[i];
+		bool same = i >= part->out.n - part->nsame;
+
+		part->around += l->b.halves[v];
+		l->seen[v] = same ? 0 : p + 1;
+		now += same ? 0 : l->b.halves[v];
+	}
+	for (int i = 0; i < part->in.n; i++)
+		part->around += l->behind[part->in.at[i]] == p + 1 ? 0 : l->b.halves[part->in.at[i]];
+	l->work += part->out.n + part->in.n + part->to - part->from;
 	most = now;
 	for (int i = part->to - 1; i >= part->from; i--) {
 		const Ins *x = &l->b.ins[i];
 		int64_t dead = now; /* with what is written and read nowhere */
 
-		if (is_no_code(l, x) || is_same(l, part, x))
+		if (is_no_code(l, x) || x->same)
 			continue;
 		for (int j = 0; j < x->nout; j++) {
 			int v = value_of(l, outs(l, x)[j]);
@@ -270,54 +273,99 @@ walk(Lives *l, int p)
 		}
 		most = max64(most, max64(now, dead));
 	}
-	memset(part->in, 0, sizeof *part->in * (size_t)words);
-	for (int i = 0; i < l->nwide; i++)
-		if (l->seen[l->who[i]] == p + 1)
-			put(part->in, i);
 	return (int)ceil_div(most, 2);
 }
 
-static bool
-join(uint64_t *to, const uint64_t *from, int words)
-{
-	bool more = false;
+/* Where values are written, whatever they were, and where they are read before that, by parts. */
+typedef struct Places {
+	Chains writes, reads;   /* of values */
+	Chains before;          /* of parts: those that go on to it */
+	int *written, *in, *out; /* [npart] the last value written there, living before, behind; from 1 */
+	Numbers todo;
+} Places;
 
-	for (int i = 0; i < words; i++) {
-		more |= (from[i] & ~to[i]) != 0;
-		to[i] |= from[i];
+static void
+find_places(Lives *l, Places *s)
+{
+	Arena *a = l->b.a;
+
+	for (int p = 0; p < l->npart; p++) {
+		for (int j = 0; j < 2; j++)
+			if (l->part[p].next[j] >= 0)
+				chain(a, &s->before, l->part[p].next[j], p);
+		for (int i = l->part[p].from; i < l->part[p].to; i++) {
+			const Ins *x = &l->b.ins[i];
+
+			if (is_no_code(l, x))
+				continue;
+			for (int j = 0; j < x->nin; j++) {
+				int v = value_of(l, ins(l, x)[j]);
+
+				if (v >= 0 && l->seen[v] != p + 1)
+					chain(a, &s->reads, v, p);
+			}
+			for (int j = 0; j < x->nout && !x->guarded; j++) {
+				int v = value_of(l, outs(l, x)[j]);
+
+				if (v >= 0 && l->seen[v] != p + 1)
+					chain(a, &s->writes, v, p);
+				if (v >= 0)
+					l->seen[v] = p + 1;
+			}
+		}
 	}
-	return more;
+	memset(l->seen, 0, sizeof *l->seen * (size_t)l->b.nreg);
 }
 
-/* What lives from part to part. */
+/* Value v lives in front of part p. */
+static void
+lives_before(Lives *l, Places *s, int v, int p)
+{
+	if (s->in[p] == v + 1)
+		return;
+	s->in[p] = v + 1;
+	push(l->b.a, &l->part[p].in, v);
+	push(l->b.a, &s->todo, p);
+}
+
+/* From where value v is read, against the way that statements go, to where it is written. */
+static void
+find_life(Lives *l, Places *s, int v)
+{
+	for (int e = s->writes.first[v]; e; e = s->writes.pair.at[2 * e - 1])
+		s->written[s->writes.pair.at[2 * e - 2]] = v + 1;
+	for (int e = s->reads.first[v]; e; e = s->reads.pair.at[2 * e - 1])
+		lives_before(l, s, v, s->reads.pair.at[2 * e - 2]);
+	while (s->todo.n)
+		for (int e = s->before.first[s->todo.at[--s->todo.n]]; e; e = s->before.pair.at[2 * e - 1]) {
+			int p = s->before.pair.at[2 * e - 2];
+
+			l->work++;
+			if (s->out[p] == v + 1)
+				continue;
+			s->out[p] = v + 1;
+			push(l->b.a, &l->part[p].out, v);
+			if (s->written[p] != v + 1)
+				lives_before(l, s, v, p);
+		}
+}
+
+/* What lives from part to part: as much work as there is that lives, not as there are values and parts. */
 static void
 find_lives(Lives *l)
 {
-	int words = (l->nwide + 63) / 64;
-	bool *again = NEWN(l->b.a, bool, l->npart + 1);
+	Arena *a = l->b.a;
+	Places s = { .writes.first = NEWN(a, int, l->b.nreg + 1), .reads.first = NEWN(a, int, l->b.nreg + 1),
+		     .before.first = NEWN(a, int, l->npart + 1) };
 
-	memset(l->seen, 0, sizeof *l->seen * (size_t)l->b.nreg);
-	for (int p = 0; p < l->npart; p++) {
-		l->part[p].in = NEWN(l->b.a, uint64_t, words + 1);
-		l->part[p].out = NEWN(l->b.a, uint64_t, words + 1);
-		l->part[p].same = NEWN(l->b.a, uint64_t, words + 1);
-		again[p] = true;
-	}
-	for (bool more = true; more;) {
-		more = false;
-		for (int p = l->npart - 1; p >= 0; p--) {
-			for (int j = 0; j < 2; j++) {
-				int to = l->part[p].next[j];
-
-				if (to >= 0)
-					again[p] |= join(l->part[p].out, l->part[to].in, words);
-			}
-			if (again[p])
-				l->part[p].live = walk(l, p);
-			more |= again[p];
-			again[p] = false;
-		}
-	}
+	s.written = NEWN(a, int, l->npart + 1);
+	s.in = NEWN(a, int, l->npart + 1);
+	s.out = NEWN(a, int, l->npart + 1);
+	find_places(l, &s);
+	for (int v = 0; v < l->b.nreg; v++)
+		find_life(l, &s, v);
+	for (int p = 0; p < l->npart; p++)
+		l->part[p].live = walk(l, p);
 }
 
 /* Values of a statement among reg[0 .. n), each once, in v; how many. */
@@ -337,35 +385,55 @@ values(const Lives *l, const int *reg, int n, int *v)
 	return k;
 }
 
-int
-lives_steps(const Lives *l, const Part *p, Step *step, bool *live)
+/* The number of value v in the piece. */
+static int
+number_of(Lives *l, Steps *s, int v)
 {
-	int n = 0;
+	if (l->numbered[v] != l->pieces) {
+		l->numbered[v] = l->pieces;
+		l->number[v] = s->nvalue;
+		VEC_PUSH(l->b.a, s->halves, s->nvalue, s->cap, l->b.halves[v]);
+	}
+	return l->number[v];
+}
 
+void
+lives_steps(Lives *l, const Part *p, int turns, Steps *out)
+{
+	int nlive = p->out.n - p->nsame;
+
+	*out = (Steps){ .step = NEWN(l->b.a, Step, (p->to - p->from) * turns + 1) };
+	l->pieces++;
+	for (int i = 0; i < nlive; i++) /* they have the first numbers */
+		number_of(l, out, p->out.at[i]);
 	for (int i = p->from; i < p->to; i++) {
 		const Ins *x = &l->b.ins[i];
-		Step *s = &step[n];
+		Step *s = &out->step[out->n];
 
-		if (is_no_code(l, x) || is_same(l, p, x))
+		if (is_no_code(l, x) || x->same)
 			continue;
 		s->x = x;
 		s->value = NEWN(l->b.a, int, x->nout + x->nin + 1);
 		s->nout = values(l, outs(l, x), x->nout, s->value);
 		s->nin = values(l, ins(l, x), x->nin, s->value + s->nout);
-		n++;
+		for (int j = 0; j < s->nout + s->nin; j++)
+			s->value[j] = number_of(l, out, s->value[j]);
+		out->n++;
 	}
-	for (int i = 0; i < l->nwide; i++)
-		live[l->who[i]] = has(p->out, i) && !has(p->same, i);
-	return n;
+	out->live = NEWN(l->b.a, bool, out->nvalue + 1);
+	for (int i = 0; i < nlive; i++)
+		out->live[i] = true;
+	for (int i = out->n; i < out->n * turns; i++)
+		out->step[i] = out->step[i - out->n];
+	out->n *= turns;
+	out->work = out->n + out->nvalue;
 }
 
 int64_t
 lives_bound(const Lives *l, const Part *p)
 {
-	int64_t sum = 0;
+	int64_t sum = p->around;
 
-	for (int i = 0; i < l->nwide; i++)
-		sum += has(p->in, i) || has(p->out, i) ? l->b.halves[l->who[i]] : 0;
 	for (int i = p->from; i < p->to; i++)
 		for (int j = 0; j < l->b.ins[i].nout; j++)
 			sum += l->b.halves[outs(l, &l->b.ins[i])[j]];
@@ -382,8 +450,10 @@ lives_find(Lives *l, const char *ptx, const char *name)
 		l->at[i] = -1;
 	l->ndef = NEWN(l->b.a, int, l->b.nreg + 1);
 	l->of = NEWN(l->b.a, int, l->b.nreg + 1);
-	l->wide = NEWN(l->b.a, int, l->b.nreg + 1);
 	l->seen = NEWN(l->b.a, int, l->b.nreg + 1);
+	l->behind = NEWN(l->b.a, int, l->b.nreg + 1);
+	l->number = NEWN(l->b.a, int, l->b.nreg + 1);
+	l->numbered = NEWN(l->b.a, int, l->b.nreg + 1);
 	l->wrote = NEWN(l->b.a, int, l->b.nreg + 1);
 	l->used = NEWN(l->b.a, int, l->b.nreg + 1);
 	l->lane = NEWN(l->b.a, bool, l->b.nreg + 1);
@@ -391,7 +461,6 @@ lives_find(Lives *l, const char *ptx, const char *name)
 	find_copies(l);
 	find_parts(l);
 	find_limits(l);
-	find_wide(l);
 	find_lives(l);
 	return true;
 }

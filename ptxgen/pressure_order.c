@@ -10,9 +10,12 @@ typedef struct Order {
 	int n;
 	int *edge, nedge, cap; /* pairs: step, number of the next pair from 1 */
 	int *before; /* [n] the first pair of those that a step has to stay behind */
-	int *behind; /* [n] how many that are left have to stay behind it */
-	int *ready;
-	int nready;
+	int *behind; /* [n] how many that are left have to stay behind it; -1: it is done */
+	int *user, nuser, capuser; /* pairs: a step, number of the next pair from 1 */
+	int *users;     /* [nvalue] the first pair of those that write or read it */
+	int64_t *grows; /* [n] halves more in front of the step than behind it, as long as it is ready */
+	bool *behind_it; /* [nvalue] what lived behind the step at hand, of its values */
+	Heap ready;     /* by that, the last first; what has changed is there twice */
 } Order;
 
 /* Step `first` stays in front of `then`. */
@@ -98,58 +101,106 @@ growth(const Step *s, const uint8_t *halves, const bool *live)
 	return sum;
 }
 
-/* Of those that are ready, the one to be done last. */
-static int
-take(Order *o, const uint8_t *halves, const bool *live)
+/* Those with fewest more are done first, of them the last. */
+static int64_t
+rank(const Order *o, int i)
 {
-	int best = 0;
-	int64_t least = INT64_MAX;
+	return o->grows[i] * ((int64_t)1 << 32) - i;
+}
 
-	for (int i = 0; i < o->nready; i++) {
-		int64_t g = growth(&o->step[o->ready[i]], halves, live);
+static void
+is_ready(Order *o, Steps *s, int i)
+{
+	o->grows[i] = growth(&s->step[i], s->halves, s->live);
+	heap_push(o->a, &o->ready, rank(o, i), i);
+	s->work++;
+}
 
-		if (g > least || (g == least && o->ready[i] < o->ready[best]))
+/* Step i is done, and its values live as they do in front of it.  Of those that live otherwise than behind
+ * it, steps that are ready and have them change their rank. */
+static void
+go_before(Order *o, Steps *s, int i)
+{
+	const Step *x = &s->step[i];
+
+	for (int j = 0; j < x->nout + x->nin; j++)
+		o->behind_it[x->value[j]] = s->live[x->value[j]];
+	for (int j = 0; j < x->nout + x->nin; j++)
+		s->live[x->value[j]] = j >= x->nout || x->x->guarded;
+	for (int j = 0; j < x->nout + x->nin; j++) {
+		int v = x->value[j];
+
+		if (s->live[v] == o->behind_it[v])
 			continue;
-		least = g;
-		best = i;
+		o->behind_it[v] = s->live[v];
+		for (int e = o->users[v]; e; e = o->user[2 * e - 1]) {
+			s->work++;
+			if (o->behind[o->user[2 * e - 2]] == 0)
+				is_ready(o, s, o->user[2 * e - 2]);
+		}
 	}
-	least = o->ready[best];
-	o->ready[best] = o->ready[--o->nready];
-	return (int)least;
+}
+
+static void
+find_users(Order *o, const Steps *s)
+{
+	o->users = NEWN(o->a, int, s->nvalue + 1);
+	for (int i = 0; i < s->n; i++)
+		for (int j = 0; j < s->step[i].nout + s->step[i].nin; j++) {
+			int v = s->step[i].value[j];
+
+			VEC_PUSH(o->a, o->user, o->nuser, o->capuser, i);
+			VEC_PUSH(o->a, o->user, o->nuser, o->capuser, o->users[v]);
+			o->users[v] = o->nuser / 2;
+		}
+}
+
+/* The next step, from the end; -1: all are done. */
+static int
+take(Order *o)
+{
+	while (o->ready.n) {
+		HeapItem top = o->ready.at[0];
+
+		heap_pop(&o->ready);
+		if (o->behind[top.what] == 0 && top.key == rank(o, top.what))
+			return top.what;
+	}
+	return -1;
 }
 
 int64_t
-pressure_least(Arena *a, const uint8_t *halves, int nreg, const Step *step, int n, bool *live)
+pressure_least(Arena *a, Steps *s)
 {
-	Order o = { .a = a, .step = step, .n = n };
+	Order o = { .a = a, .step = s->step, .n = s->n };
 	int64_t now = 0, most;
 
-	o.before = NEWN(a, int, n + 1);
-	o.behind = NEWN(a, int, n + 1);
-	o.ready = NEWN(a, int, n + 1);
-	keep_values(&o, nreg);
+	o.before = NEWN(a, int, s->n + 1);
+	o.behind = NEWN(a, int, s->n + 1);
+	o.behind_it = NEWN(a, bool, s->nvalue + 1);
+	o.grows = NEWN(a, int64_t, s->n + 1);
+	keep_values(&o, s->nvalue);
 	keep_memory(&o);
-	for (int i = 0; i < nreg; i++)
-		now += live[i] ? halves[i] : 0;
-	for (int i = 0; i < n; i++)
+	find_users(&o, s);
+	for (int i = 0; i < s->nvalue; i++)
+		now += s->live[i] ? s->halves[i] : 0;
+	for (int i = 0; i < s->n; i++)
 		if (!o.behind[i])
-			o.ready[o.nready++] = i;
-	for (most = now; o.nready;) {
-		int i = take(&o, halves, live);
-		const Step *s = &step[i];
+			is_ready(&o, s, i);
+	most = now;
+	for (int i; (i = take(&o)) >= 0;) {
+		const Step *x = &s->step[i];
 		int64_t dead = now;
 
-		now += growth(s, halves, live);
-		for (int j = 0; j < s->nout; j++) {
-			dead += live[s->value[j]] ? 0 : halves[s->value[j]];
-			live[s->value[j]] = s->x->guarded;
-		}
-		for (int j = 0; j < s->nin; j++)
-			live[s->value[s->nout + j]] = true;
+		o.behind[i] = -1;
+		now += o.grows[i];
+		for (int j = 0; j < x->nout; j++)
+			dead += s->live[x->value[j]] ? 0 : s->halves[x->value[j]];
+		go_before(&o, s, i);
 		most = max64(most, max64(now, dead));
 		for (int e = o.before[i]; e; e = o.edge[2 * e - 1])
 			if (--o.behind[o.edge[2 * e - 2]] == 0)
-				o.ready[o.nready++] = o.edge[2 * e - 2];
+				is_ready(&o, s, o.edge[2 * e - 2]);
 	}
 	return most;
 }

@@ -18,6 +18,7 @@ typedef struct Read {
 	int nclass;
 	const char **label; /* where names begin */
 	int caplabel;
+	int *slot, nslot; /* labels by their names' digests, from 1; a power of 2 */
 	const char *end;
 } Read;
 
@@ -96,18 +97,59 @@ register_at(const Read *r, const char **s)
 	return -1;
 }
 
+static uint32_t
+name_digest(const char *s)
+{
+	uint32_t h = 2166136261u; /* FNV-1a */
+
+	for (; is_name(*s); s++)
+		h = (h ^ (uint8_t)*s) * 16777619u;
+	return h;
+}
+
+static bool
+same_name(const char *a, const char *b)
+{
+	while (is_name(*a) && *a == *b) {
+		a++;
+		b++;
+	}
+	return !is_name(*a) && !is_name(*b);
+}
+
+/* The slot of a name: that of its label, or an empty one. */
+static int *
+slot_of(const Read *r, const char *s)
+{
+	uint32_t most = (uint32_t)r->nslot - 1, at = name_digest(s) & most;
+
+	while (r->slot[at] && !same_name(r->label[r->slot[at] - 1], s))
+		at = (at + 1) & most;
+	return &r->slot[at];
+}
+
+static void
+more_slots(Read *r)
+{
+	r->nslot = r->nslot ? 4 * r->nslot : 64;
+	r->slot = NEWN(r->b->a, int, r->nslot);
+	for (int i = 0; i < r->b->nlabel; i++)
+		*slot_of(r, r->label[i]) = i + 1;
+}
+
 static int
 label_at(Read *r, const char *s)
 {
-	size_t n = 0;
+	int *slot;
 
-	while (is_name(s[n]))
-		n++;
-	for (int i = 0; i < r->b->nlabel; i++)
-		if (strncmp(r->label[i], s, n) == 0 && !is_name(r->label[i][n]))
-			return i;
-	VEC_PUSH(r->b->a, r->label, r->b->nlabel, r->caplabel, s);
-	return r->b->nlabel - 1;
+	if (2 * r->b->nlabel >= r->nslot)
+		more_slots(r);
+	slot = slot_of(r, s);
+	if (!*slot) {
+		VEC_PUSH(r->b->a, r->label, r->b->nlabel, r->caplabel, s);
+		*slot = r->b->nlabel;
+	}
+	return *slot - 1;
 }
 
 /* Does the instruction write its first operand? */
@@ -306,9 +348,9 @@ read_body(Read *r, const char *s)
 static int
 directive(const char *s, const char *end, const char *name)
 {
-	const char *at = strstr(s, name);
-
-	return at && at < end ? atoi(at + strlen(name)) : 0;
+	while ((s = memchr(s, '.', (size_t)(end - s))) && !begins(s, name))
+		s++;
+	return s ? atoi(s + strlen(name)) : 0;
 }
 
 bool

@@ -195,17 +195,25 @@ ask_for_cluster(Unit *u, const Kernel *k, PtxOut *out)
 		              arena_printf(u->arena, "%d, %d, %d", n[0], n[1], n[2]));
 }
 
-/* Every candidate that there is may do so: then it is the tiles. */
+/* Every candidate that there is may do so: then it is the tiles.  An assembler that was asked knows better:
+ * it said how many bytes; -1: it was not asked. */
 static void
-warn_spill(Unit *u, const Kernel *k, Pressure p)
+warn_spill(Unit *u, const Kernel *k, Pressure p, int spilled)
 {
-	if (p.least <= p.limit)
+	const char *fix = k->warps < BLOCK_WARPS ? arena_printf(u->arena, ", or more WARPS than %d", k->warps)
+	                                         : "";
+
+	if (spilled > 0)
+		diag_warn(u->diag, DW_spill, k->src,
+		          "kernel %s: %d bytes of each lane go to memory and back, as the assembler says: "
+		          "use smaller tiles%s",
+		          k->name, spilled, fix);
+	if (spilled >= 0 || p.least <= p.limit)
 		return;
 	diag_warn(u->diag, DW_spill, k->src,
 	          "kernel %s needs about %d registers of a lane at once, of which a lane has %d: at least %d "
 	          "bytes of each lane go to memory and back: use smaller tiles%s",
-	          k->name, p.least, p.limit, (p.least - p.limit) * 4,
-	          k->warps < BLOCK_WARPS ? arena_printf(u->arena, ", or more WARPS than %d", k->warps) : "");
+	          k->name, p.least, p.limit, (p.least - p.limit) * 4, fix);
 }
 
 /* Of k.  Where it is more than there are, pieces are left to ptxas, which in an order of its own puts off
@@ -235,7 +243,7 @@ count_registers(Unit *u, PtxOut *out)
 
 		registers[i] = p.used;
 		if (diag_wants(u->diag, DW_spill))
-			warn_spill(u, u->kernel[i], p);
+			warn_spill(u, u->kernel[i], p, u->spilled ? u->spilled[i] : -1);
 	}
 	out->registers = registers;
 }
@@ -258,16 +266,20 @@ emit_module(PtxGen *g, Unit *u, PtxOut *out)
 		arena_poll(u->arena);
 	}
 	out->ms_build = now_ms() - t0;
+	t0 = now_ms();
 	finish_aside(g, u->arena, u->stay);
 	if (s->nerror)
 		return false;
 	out->ms_opt = g->ms_opt;
 	out->ms_emit = g->ms_emit;
+	out->ms_wait = now_ms() - t0 - g->ms_opt - g->ms_emit;
 	out->len = LLVMGetBufferSize(s->ptx);
 	out->text = arena_strndup(u->arena, LLVMGetBufferStart(s->ptx), out->len);
 	for (int i = 0; i < u->nkernel; i++)
 		ask_for_cluster(u, u->kernel[i], out);
+	t0 = now_ms();
 	count_registers(u, out);
+	out->ms_registers = now_ms() - t0;
 	return true;
 }
 
@@ -330,7 +342,9 @@ ptxgen_emit(PtxGen *g, Unit *u, PtxOut *out)
 	}
 	u->arena->fail = &here;
 	ok = emit_module(g, u, out) || emit_error(u, &g->session);
+	out->ms_close = now_ms();
 	session_close(&g->session);
+	out->ms_close = now_ms() - out->ms_close;
 	u->arena->fail = outer;
 	return ok;
 }

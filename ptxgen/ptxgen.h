@@ -7,7 +7,7 @@ typedef struct PtxOut {
 	const char *text; /* PTX of one module with an .entry per kernel; NUL-terminated, in u->arena */
 	size_t len;       /* bytes, without the NUL */
 	/* milliseconds spent building LLVM IR, optimising it, and writing PTX */
-	double ms_build, ms_opt, ms_emit;
+	double ms_build, ms_opt, ms_emit, ms_wait, ms_registers, ms_close;
 	const int *registers; /* [nkernel] of a lane, that ptxas takes, about; 0: as the search says */
 } PtxOut;
 

@@ -256,8 +256,10 @@ compile_want(Build *b, CliProgram *p, CliWant *w)
 	p->opts.define = def;
 	p->opts.ndefine = n;
 	p->opts.kernel = w->kernel;
-	if (w->candidate >= 0)
+	if (w->candidate >= 0) {
 		p->opts.candidate = (uint32_t)w->candidate;
+		p->opts.assemble = NULL; /* 0 is that one too */
+	}
 	for (int a = 0; a < (w->arch ? 1 : b->arch.n) && !status; a++)
 		status = compile_one(b, p, w->arch ? w->arch : b->arch.word[a]);
 	p->opts = before;

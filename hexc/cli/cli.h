@@ -162,7 +162,7 @@ int cli_status(int code);
 int cli_write_bundle(Cli *c, const hexc_module *const *m, size_t n, const char *compiler,
                      const char *families);
 
-/* ---- cubins (cli/cubin.c) --------------------------------------------------------------------- */
+/* ---- ptxas (cli/ptxas.c) ---------------------------------------------------------------------- */
 
 /* A list with commas between its words. */
 typedef struct CliWords {
@@ -170,6 +170,8 @@ typedef struct CliWords {
 	int n;
 } CliWords;
 
+/* Has p's solutions ranked by the assembler, if there is one.  0, or a status with the reason printed. */
+int cli_rank(CliProgram *p);
 /* Has each of the cubins an arch whose PTX runs there?  0, or a status with the reason printed. */
 int cli_check_cubins(const CliWords *archs, const CliWords *cubins);
 /* *m, compiled for arch, with those of the cubins that it is the best of the archs for; on failure it stays

@@ -190,6 +190,14 @@ show_ir(void *user, const char *pass, const char *kernel, const char *ir)
 }
 
 static int
+show_progress(void *user)
+{
+	CliProgram *p = user;
+
+	return cli_progress(&p->progress);
+}
+
+static int
 check_schedule(const char *name)
 {
 	for (size_t i = 0; hexc_schedule(i); i++)
@@ -262,6 +270,15 @@ read_options(Cli *c, hexc_opts *o)
 
 /* ---- compile ---------------------------------------------------------------------------------- */
 
+/* What others are to run, and its weights, is worth a second look; a solution that is named stays. */
+static bool
+ranks_by_assembler(const Cli *c)
+{
+	bool asks = c->command == 'B' || c->command == 'P' || cli_has(c, CLI_assemble);
+
+	return asks && !cli_has(c, CLI_candidate);
+}
+
 int
 cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 {
@@ -278,8 +295,8 @@ cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 	if (diag && !p->json && strcmp(diag, "text") != 0)
 		return cli_error(EXIT_USAGE, "--diag is text or json, not '%s'", diag);
 	p->opts = none;
-	p->opts.cancel = cli_progress;
-	p->opts.user = &p->progress;
+	p->opts.cancel = show_progress;
+	p->opts.user = p;
 	p->opts.flags = flags;
 	p->opts.stop = stop;
 	status = read_options(c, &p->opts);
@@ -288,6 +305,8 @@ cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 	if (status)
 		return status;
 	p->opts.cache = p->cache;
+	if (ranks_by_assembler(c) && (status = cli_rank(p)))
+		return status;
 	p->path = strcmp(path, "-") == 0 ? "<stdin>" : cli_plain(c, path);
 	p->src = cli_read(c, path, PROGRAM_MAX, &p->n, &status);
 	if (!p->src)

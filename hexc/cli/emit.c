@@ -23,37 +23,54 @@ by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static double
-median(double *x, int n)
+/* One compilation: all of it, and its parts. */
+typedef struct Run {
+	double all, part[PARTS_MAX];
+	const char *name[PARTS_MAX];
+	size_t n;
+} Run;
+
+static int
+by_all(const void *a, const void *b)
 {
-	qsort(x, (size_t)n, sizeof *x, by_value);
-	return x[n / 2];
+	return by_value(&((const Run *)a)->all, &((const Run *)b)->all);
 }
 
-/* Compile again and again in this process, as an engine does: medians of the whole and of its parts. */
 static int
-show_times(CliProgram *p, const hexc_module *first, double first_ms)
+time_one(CliProgram *p, Run *r)
 {
-	double all[TIMED_RUNS], part[PARTS_MAX][TIMED_RUNS];
 	hexc_module *m;
+	double t = now_ms();
+
+	if (hexc_compile(&m, p->ctx, p->path, p->src, p->n) != HEXC_OK)
+		return cli_error(EXIT_TROUBLE, "compiling once more failed");
+	r->all = now_ms() - t;
+	for (const char *name; r->n < PARTS_MAX && (name = hexc_time(m, r->n, &r->part[r->n])); r->n++)
+		r->name[r->n] = cli_printf(p->cli, "%s", name);
+	hexc_module_free(m);
+	return 0;
+}
+
+/* Compile again and again in this process, as an engine does: the run that is the median of the whole, with
+ * its parts, which add up to it. */
+static int
+show_times(CliProgram *p, double first_ms)
+{
+	Run *run = cli_alloc(p->cli, sizeof *run * TIMED_RUNS), *r = &run[TIMED_RUNS / 2];
+	int status = 0;
 
 	p->opts.dump = NULL;
 	if (hexc_configure(p->ctx, &p->opts) != HEXC_OK)
 		return cli_error(EXIT_TROUBLE, "out of memory");
-	for (int r = 0; r < TIMED_RUNS; r++) {
-		double t = now_ms();
-		if (hexc_compile(&m, p->ctx, p->path, p->src, p->n) != HEXC_OK)
-			return cli_error(EXIT_TROUBLE, "compiling once more failed");
-		all[r] = now_ms() - t;
-		for (size_t i = 0; i < PARTS_MAX; i++)
-			if (!hexc_time(m, i, &part[i][r]))
-				break;
-		hexc_module_free(m);
-	}
+	for (int i = 0; i < TIMED_RUNS && !status; i++)
+		status = time_one(p, &run[i]);
+	if (status)
+		return status;
+	qsort(run, TIMED_RUNS, sizeof *run, by_all);
 	fprintf(stderr, "first compile  %9.3f ms\n", first_ms);
-	fprintf(stderr, "then           %9.3f ms  median of %d\n", median(all, TIMED_RUNS), (int)TIMED_RUNS);
-	for (size_t i = 0; i < PARTS_MAX && hexc_time(first, i, NULL); i++)
-		fprintf(stderr, "  %-12s %9.3f ms\n", hexc_time(first, i, NULL), median(part[i], TIMED_RUNS));
+	fprintf(stderr, "then           %9.3f ms  median of %d\n", r->all, (int)TIMED_RUNS);
+	for (size_t i = 0; i < r->n; i++)
+		fprintf(stderr, "  %-12s %9.3f ms\n", r->name[i], r->part[i]);
 	return 0;
 }
 
@@ -71,7 +88,7 @@ write_results(Cli *c, CliProgram *p, const hexc_module *m, double ms)
 	if (!status && manifest)
 		status = json_write(c, manifest, json_manifest(m, arch, hexc_build_info()));
 	if (!status && cli_has(c, CLI_time))
-		status = show_times(p, m, ms);
+		status = show_times(p, ms);
 	return status;
 }
 

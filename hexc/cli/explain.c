@@ -25,7 +25,7 @@ kernels_json(const hexc_module *m)
 		if (!facts) /* no memory: shows when printing */
 			cJSON_AddItemToObject(o, "tiles", NULL);
 		cJSON_Delete(facts);
-		cJSON_AddItemToObject(o, "candidates", json_candidates(m, k));
+		cJSON_AddItemToObject(o, "candidates", json_candidates(m, k, NULL));
 		cJSON_AddStringToObject(o, "text", hexc_explain(m, k));
 		cJSON_AddItemToArray(root, o);
 	}
@@ -146,6 +146,58 @@ cli_explain(Cli *c)
 
 /* ---- hexc candidates --------------------------------------------------------------------------- */
 
+/* Is solution a of kernel k in front of b, as the assembler says?  Those that it was asked about are, and of
+ * these the one that it takes. */
+static bool
+is_before(const hexc_module *m, size_t k, size_t a, size_t b)
+{
+	hexc_candidate_info x = HEXC_CANDIDATE_INFO_INIT, y = HEXC_CANDIDATE_INFO_INIT;
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+
+	hexc_kernel(m, k, &info);
+	hexc_candidate(m, k, a, &x);
+	hexc_candidate(m, k, b, &y);
+	if (!x.assembled || !y.assembled)
+		return x.assembled != y.assembled ? x.assembled : a < b;
+	if (a == info.candidate || b == info.candidate)
+		return a == info.candidate;
+	if (x.spilled != y.spilled)
+		return x.spilled < y.spilled;
+	return x.used_cycles < y.used_cycles;
+}
+
+/* The numbers of all solutions of kernel k, best first, then one more than there are. */
+static const size_t *
+ranked(Cli *c, const hexc_module *m, size_t k)
+{
+	hexc_candidate_info cand = HEXC_CANDIDATE_INFO_INIT;
+	size_t n = 0, *order;
+
+	while (hexc_candidate(m, k, n, &cand))
+		n++;
+	order = cli_alloc(c, sizeof *order * (n + 1));
+	for (size_t i = 0; i < n; i++) { /* of many, few change places */
+		size_t at = i;
+
+		for (; at > 0 && is_before(m, k, i, order[at - 1]); at--)
+			order[at] = order[at - 1];
+		order[at] = i;
+	}
+	order[n] = n;
+	return order;
+}
+
+static void
+print_candidate(size_t i, const hexc_candidate_info *c)
+{
+	printf("%3zu %12.0f cycles  ", i, c->assembled ? c->used_cycles : c->cycles);
+	if (c->assembled && c->spilled)
+		printf("%3u registers, %u bytes spilled  ", c->used, c->spilled);
+	else if (c->assembled)
+		printf("%3u registers  ", c->used);
+	printf("%s\n", c->text);
+}
+
 static int
 print_candidates(Cli *c, const hexc_module *m)
 {
@@ -155,7 +207,7 @@ print_candidates(Cli *c, const hexc_module *m)
 	for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info) {
 		cJSON *o = cJSON_CreateObject();
 		cJSON_AddStringToObject(o, "entry", info.name);
-		cJSON_AddItemToObject(o, "candidates", json_candidates(m, k));
+		cJSON_AddItemToObject(o, "candidates", json_candidates(m, k, ranked(c, m, k)));
 		cJSON_AddItemToArray(root, o);
 	}
 	return json_write(c, "-", root);
@@ -166,17 +218,20 @@ cli_candidates(Cli *c)
 {
 	hexc_candidate_info cand = HEXC_CANDIDATE_INFO_INIT;
 	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+	bool asks = cli_has(c, CLI_assemble);
 	hexc_module *m;
-	int status = cli_compile(c, HEXC_NO_EMIT, "infer", &m);
+	int status = cli_compile(c, asks ? HEXC_ASSEMBLE_ALL : HEXC_NO_EMIT, asks ? NULL : "infer", &m);
 
 	if (!status && cli_has(c, CLI_json_out))
 		status = print_candidates(c, m);
 	else if (!status) {
 		for (size_t k = 0; hexc_kernel(m, k, &info); k++, info.size = sizeof info) {
+			const size_t *i = ranked(c, m, k);
+
 			if (hexc_kernel(m, 1, &info) && hexc_kernel(m, k, &info))
 				printf("%s:\n", info.name);
-			for (size_t i = 0; hexc_candidate(m, k, i, &cand); i++, cand.size = sizeof cand)
-				printf("%3zu %12.0f cycles  %s\n", i, cand.cycles, cand.text);
+			for (; hexc_candidate(m, k, *i, &cand); i++, cand.size = sizeof cand)
+				print_candidate(*i, &cand);
 		}
 		status = cli_flush();
 	}

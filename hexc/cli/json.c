@@ -177,20 +177,34 @@ json_manifest(const hexc_module *m, const char *arch, const char *compiler)
 	return root;
 }
 
+/* What the assembler said. */
+static void
+add_assembled(cJSON *o, const hexc_candidate_info *c)
+{
+	cJSON *used = cJSON_AddObjectToObject(o, "assembled");
+
+	json_uint(used, "registers", c->used);
+	json_uint(used, "spilled_bytes", c->spilled);
+	json_uint(used, "blocks_together", c->used_together);
+	cJSON_AddNumberToObject(used, "cycles", c->used_cycles);
+}
+
 cJSON *
-json_candidates(const hexc_module *m, size_t k)
+json_candidates(const hexc_module *m, size_t k, const size_t *order)
 {
 	cJSON *list = cJSON_CreateArray();
 	hexc_candidate_info c = HEXC_CANDIDATE_INFO_INIT;
 
-	for (size_t i = 0; hexc_candidate(m, k, i, &c); i++, c.size = sizeof c) {
+	for (size_t i = 0; hexc_candidate(m, k, order ? order[i] : i, &c); i++, c.size = sizeof c) {
 		cJSON *o = cJSON_CreateObject();
-		json_uint(o, "index", i);
+		json_uint(o, "index", order ? order[i] : i);
 		cJSON_AddNumberToObject(o, "cycles", c.cycles);
 		cJSON_AddNumberToObject(o, "alone", c.alone);
 		json_uint(o, "blocks_together", c.together);
 		json_uint(o, "registers", c.registers);
 		cJSON_AddStringToObject(o, "text", c.text);
+		if (c.assembled)
+			add_assembled(o, &c);
 		cJSON_AddItemToArray(list, o);
 	}
 	return list;

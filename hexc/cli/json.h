@@ -10,8 +10,8 @@ void json_uint(cJSON *object, const char *name, uint64_t x);
 cJSON *json_dims(const uint32_t dims[3]);
 /* What a host needs to launch every kernel of m: hexc-manifest(5). */
 cJSON *json_manifest(const hexc_module *m, const char *arch, const char *compiler);
-/* One kernel's candidates. */
-cJSON *json_candidates(const hexc_module *m, size_t k);
+/* One kernel's candidates, in this order, which ends with a number that none has; NULL: best first. */
+cJSON *json_candidates(const hexc_module *m, size_t k, const size_t *order);
 /* As text without white space, and delete it; NULL: no memory. */
 char *json_line(Cli *c, cJSON *root);
 /* Write as text with a newline ("-": standard output) and delete it.  0, or a status with the reason

@@ -418,6 +418,9 @@ typedef struct Unit {
 	bool lineinfo;      /* the PTX tells the lines of the program */
 	bool stay; /* LLVM works on the caller's thread, also where it could be cancelled */
 	uint64_t max_values; /* words that a thread computes in all kernels; 0: no limit */
+	/* [nkernel] bytes of a lane that go to memory and back, as an assembler said, -1: it was not asked;
+	 * NULL: about none */
+	const int *spilled;
 	Kernel **kernel;
 	int nkernel;
 } Unit;

@@ -43,6 +43,7 @@ typedef struct Solution {
 	double cycles; /* of a block, with others beside it */
 	int64_t smem; /* bytes of shared memory of a block, placed */
 	bool spills; /* a lane has too few registers for it */
+	double spilled; /* clocks of `alone` and of total's shared memory that this takes */
 	double alone; /* of a block alone on an SM */
 	RoleRegisters handed; /* 0: without roles */
 	int lane; /* registers that ptxas will give a lane, about */

@@ -92,6 +92,9 @@ bool runs_on(const Solve *s, const Op *o);
 /* How often region i of an if runs: one of two versions, the first more often; else the first one always. */
 double region_runs(const Op *o, int i);
 bool in_loop(const Op *o); /* is o a loop, or in one? */
+/* The cycles of one of so many blocks of an SM that each keep its busiest unit so long, and take `alone` by
+ * themselves. */
+double cost_share(double busy, double alone, int blocks);
 void cost_block(Solve *s); /* costs all ops; fills sol->cycles and what belongs to it */
 /* s->sol, whose cost is known, with its loops rotated (pass rotate); NULL: none can be, or a lane has too
  * few registers. */

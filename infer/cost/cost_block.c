@@ -255,6 +255,12 @@ spilled(const Solve *s)
 	return over > 0 ? SPILL_CLOCKS * (double)over * s->k->warps * runs : 0;
 }
 
+double
+cost_share(double busy, double alone, int blocks)
+{
+	return busy < alone ? busy + (alone - busy) / blocks : alone;
+}
+
 /* All there is to know of a block whose ops have their costs. */
 static void
 cost_all(Solve *s)
@@ -270,15 +276,16 @@ cost_all(Solve *s)
 		sol->handed = role_registers(s, sol->smem);
 		lane = sol->handed.launch;
 	}
-	top.all.unit[R_smem] += spilled(s);
-	top.time += spilled(s);
+	sol->spilled = spilled(s);
+	top.all.unit[R_smem] += sol->spilled;
+	top.time += sol->spilled;
 	busy = res_busy(&top.all);
 	sol->spills = sol->registers > lane_limit(s);
 	sol->alone = top.time;
 	sol->total = top.all;
 	sol->lane = (int)lane;
 	sol->blocks = occupancy(s->k->unit->target, kernel_warps(s->k), lane, sol->smem);
-	sol->cycles = busy < sol->alone ? busy + (sol->alone - busy) / sol->blocks : sol->alone;
+	sol->cycles = cost_share(busy, sol->alone, sol->blocks);
 }
 
 void

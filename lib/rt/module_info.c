@@ -260,6 +260,11 @@ hexc_candidate(const hexc_module *m, size_t k, size_t i, hexc_candidate_info *ou
 	info.alone = mk->cand[i].alone;
 	info.together = (uint32_t)mk->cand[i].together;
 	info.registers = (uint32_t)mk->cand[i].registers;
+	info.assembled = mk->cand[i].asked.known;
+	info.used = (uint32_t)mk->cand[i].asked.used;
+	info.spilled = (uint32_t)mk->cand[i].asked.spilled;
+	info.used_together = (uint32_t)mk->cand[i].asked.together;
+	info.used_cycles = mk->cand[i].asked.cycles;
 	return hand_out(out, out->size, &info, sizeof info);
 }
 

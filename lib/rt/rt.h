@@ -37,10 +37,19 @@ typedef struct ModMap {
 	bool optional; /* boxes are copied only where the strides admit it */
 } ModMap;
 
+/* What an assembler made of a solution; all 0 where it was not asked. */
+typedef struct ModAsked {
+	bool known;
+	int estimated; /* registers of a lane, by its PTX */
+	int used, spilled, together;
+	double cycles;
+} ModAsked;
+
 typedef struct ModCand {
 	double cycles, alone;
 	int registers, together;
 	const char *text;
+	ModAsked asked; /* is not in files */
 } ModCand;
 
 typedef struct ModKernel {
@@ -87,6 +96,9 @@ struct hexc_module {
 	int nkernel;
 	ModTime *time;
 	int ntime, time_cap;
+	const char *part; /* of the compilation that is at work; NULL: none that has a name */
+	double since;     /* when it began or was gone on with */
+	double other;     /* ms that no part has */
 	/* for the tile interpreter, which starts from the source again */
 	const char *file, *src;
 	size_t len;

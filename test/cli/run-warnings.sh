@@ -22,6 +22,12 @@ seen=
 # Of N it promises nothing, and it computes too much to stand there twice, for an N that is a multiple too.
 large='fn f(x) { return x * x + x; } fn g(x) { return f(f(f(x))); } fn h(x) { return g(g(g(x))); } kernel k(A: f16[64, N], C: out f32[64, 64]) const WARPS = 1 { grid(1); let a: shared = A[:, 0 :+ 64]; C[:, :] = h(h(dot(a, a.T))); }'
 
+printf '#!/bin/sh\necho "fatal: out of sorts" >&2\nexit 1\n' >"$dir/asm"
+chmod +x "$dir/asm"
+w assembler 'the assembler refuses solution 0 of kernel k: fatal: out of sorts; solutions are ranked by estimates' \
+	--assemble --assembler "$dir/asm" <<'END2'
+kernel k(C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
+END2
 w unused 'warning: parameter `B` is not used: remove it, or call it `_B`' <<'END2'
 kernel k(_A: f32[N], B: f32[N], C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
 END2

@@ -1,31 +1,34 @@
 #!/bin/sh
-# The registers of a lane as hexc tells them of what it has emitted, and as the search had believed, against those that
-# ptxas takes (scripts/registers): an 11th of all kernels of the examples and GPUs, three solutions.  The aim is 95 % of
-# them within 8 %.  What is asked is that it gets no worse than it was when it was measured (ptxas 13.0, LLVM 22: of 100
-# solutions 52 % by the PTX, 10 % off on average, 33 % and 15 % by the search; LLVM 19, without the newest GPUs: of 77
-# 58 % and 9 %, 20 % and 17 %), that the PTX knows better than the search, and that no solution
-# that is taken spills.
-# REGISTERS=all: all kernels and GPUs, a quarter of an hour.
+# How the registers of a lane that hexc predicts of its PTX rank solutions, against those that ptxas takes, and that no
+# solution spills that is taken with ptxas at hand where another of the first eight does not (scripts/survey -r): a 17th of
+# the programs of the examples and GPUs.  Predictions that are off alike rank alike: what is asked for is Spearman's
+# coefficient, 0.9 at least, over all of them; by itself no GPU has enough in so small a part.
+# REGISTERS=all: all examples, operators' lines, tests and GPUs, each GPU by itself; half an hour.
 set -u
 . test/script.sh
 command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
-export CANDIDATES=3 JOBS=2 SAMPLE=11
-[ "${REGISTERS:-}" != all ] || SAMPLE=1
-scripts/registers >"$dir/log" || fail "scripts/registers: $(tail -3 "$dir/log")"
-sed -n '/within/,$p' "$dir/log"
-
-of() { # NAME: % within 8 %, and % off on average
-	sed -n "s/^$1: .*(\([0-9]*\) %) within [0-9]* %, \([0-9]*\) %.*/\1 \2/p" "$dir/log"
-}
-ptx=$(of all) search=$(of 'by the search')
-case $("$HEXC" --version) in
-*"LLVM 19"* | *"LLVM 20"*) least=18 most=18 ;;
-*) least=30 most=16 ;;
-esac
-[ "${ptx% *}" -ge 48 ] && [ "${ptx#* }" -le 12 ] || fail "by the PTX ${ptx% *} % within 8 %, ${ptx#* } % off on average"
-[ "${search% *}" -ge $least ] && [ "${search#* }" -le $most ] ||
-	fail "by the search ${search% *} % within 8 %, ${search#* } % off on average"
-[ "${ptx% *}" -gt "${search% *}" ] || fail "the search knows better than the PTX"
-! grep ' 0 predicted .* spilled [1-9]' "$dir/log" || fail "these are taken"
+unset PTXAS
+if [ "${REGISTERS:-}" = all ]; then
+	scripts/survey -r
+	exit
+fi
+# the coefficient itself: an example of Wikipedia's article on it, whose value is -29/165; ties; what is no order
+python3 - <<'END' || fail "Spearman's coefficient"
+import importlib.machinery, importlib.util, sys
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("survey", "scripts/survey")
+survey = importlib.util.module_from_spec(importlib.util.spec_from_loader("survey", loader))
+loader.exec_module(survey)
+iq, tv = [106, 86, 100, 101, 99, 103, 97, 113, 112, 110], [7, 0, 27, 50, 28, 29, 20, 12, 6, 17]
+assert abs(survey.spearman(list(zip(iq, tv))) + 29 / 165) < 1e-12
+assert survey.spearman([(1, 10), (2, 20), (9, 21)]) == 1 and survey.spearman([(1, 3), (2, 2), (3, 1)]) == -1
+# ranks 0.5 0.5 2 and 0 1 2: 1.5 / sqrt(1.5 * 2)
+assert abs(survey.spearman([(5, 1), (5, 2), (6, 3)]) - 1.5 / 3 ** 0.5) < 1e-12
+END
+LEAST=0 scripts/survey -r -e 17 -j 2 examples/*.hexc >"$dir/log" || fail "taken, though it spills: $(grep taken "$dir/log")"
+tail -n 12 "$dir/log"
+rank=$(sed -n 's/^all: rank correlation \([0-9.-]*\) over the first solutions of \([0-9]*\) .*/\1 \2/p' "$dir/log")
+python3 -c 'import sys; sys.exit(not (float(sys.argv[1]) >= 0.9 and int(sys.argv[2]) >= 12))' ${rank:-0 0} ||
+	fail "rank correlation, kernels: $rank"
 exit $bad

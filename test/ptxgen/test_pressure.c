@@ -259,3 +259,73 @@ TEST(of_roles_nobody_knows)
 
 	ck_assert_int_eq(of("", body).used, 0);
 }
+
+/* ---- how long it takes ------------------------------------------------------------------------------- */
+
+typedef enum Growing { CHAIN, INDEPENDENT, LOADS, BRANCHES, LOOPS, OVER_LOOPS, NGROWING } Growing;
+
+/* Statement or piece i of n, whose result is register 10 + i. */
+static void
+grow(Text *t, Growing kind, int i, int n)
+{
+	int r = 10 + i;
+
+	switch (kind) {
+	case CHAIN: text_printf(t, "\tadd.s32 %%r%d, %%r%d, 1;\n", r, i ? r - 1 : 1); return;
+	case INDEPENDENT: text_printf(t, "\tadd.s32 %%r%d, %%r1, %d;\n", r, i); break;
+	case LOADS: text_printf(t, "\tld.global.b32 %%r%d, [%%r1+%d];\n", r, 4 * i); break;
+	case BRANCHES:
+		text_printf(t, "\tsetp.lt.s32 %%p1, %%r1, %d;\n\t@%%p1 bra $L_b%d;\n"
+		               "\tadd.s32 %%r2, %%r2, 1;\n$L_b%d:\n", i, i, i);
+		return;
+	case LOOPS:
+	case OVER_LOOPS: /* each adds what the one before has left, or the first of all that come behind it */
+		text_printf(t, "\tmov.b32 %%r%d, %%r1;\n$L_b%d:\n\tadd.s32 %%r%d, %%r%d, %%r%d;\n"
+		               "\tsetp.lt.s32 %%p1, %%r%d, 9;\n\t@%%p1 bra $L_b%d;\n",
+		            r, i, r, r, !i ? 1 : kind == LOOPS ? r - 1 : 10 + (i - 1) / 2 * 2, r, i);
+		return;
+	case NGROWING: return;
+	}
+	if (i == n - 1) /* all of them are added up */
+		for (int j = 0; j < n; j++)
+			text_printf(t, "\tadd.s32 %%r2, %%r2, %%r%d;\n", 10 + j);
+}
+
+static Pressure
+grown(Growing kind, int n)
+{
+	Text t = { .arena = &arena };
+
+	text_printf(&t, ".visible .entry k(\n)\n.reqntid 256, 1, 1\n{\n\t.reg .pred %%p<4>;\n"
+	                "\t.reg .b32 %%r<%d>;\n"
+	                "\tmov.u32 %%r1, %%tid.x;\n\tmov.u32 %%r2, %%tid.y;\n", n + 10);
+	for (int i = 0; i < n; i++)
+		grow(&t, kind, i, n);
+	text_printf(&t, "\tst.global.b32 [%%r2], %%r2;\n\tst.global.b32 [%%r1], %%r%d;\n\tret;\n}\n", 9 + n);
+	return ptx_pressure(&arena, target_find("sm_80"), t.s, "k");
+}
+
+/* Twice as much text is twice as much work, and a little: heaps are deeper.  All of them need more registers
+ * than there are, or none does: other orders are looked for or not. */
+TEST_EACH(work_grows_as_the_text_does, NGROWING)
+{
+	int64_t before = grown((Growing)_i, 300).work;
+
+	ck_assert_int_gt(before, 300);
+	for (int n = 600; n <= 2400; n *= 2) {
+		int64_t work = grown((Growing)_i, n).work;
+
+		ck_assert_msg(work <= before * 23 / 10, "kind %d: %d pieces: %lld, half as many: %lld", _i, n,
+		              (long long)work, (long long)before);
+		before = work;
+	}
+}
+
+/* What lives is counted from part to part: r1, r2, the counter and what is added to it. */
+TEST(values_that_live_over_loops)
+{
+	ck_assert_int_eq(grown(LOOPS, 500).live, 4);
+	ck_assert_int_eq(grown(BRANCHES, 500).live, 2);
+	ck_assert_int_eq(grown(INDEPENDENT, 100).live, 102);
+	ck_assert_int_eq(grown(INDEPENDENT, 400).least, 3);
+}

@@ -3,6 +3,7 @@
 # gone on with, finds what one run finds; pruning tells what it loses; guards choose for each shape what was best for it; the
 # page is whole.
 . test/script.sh
+unset PTXAS
 command -v python3 >/dev/null && python3 -c 'import sqlite3, sys; sys.exit(sys.version_info < (3, 11))' || { echo "no python3 of 3.11 with sqlite3"; exit 77; }
 [ -z "$SAN" ] || { echo "the command line is not what is tested"; exit 77; }
 PYTHONDONTWRITEBYTECODE=1
@@ -13,7 +14,7 @@ sweep() { # DATABASE OPTIONS...
 	db=$1
 	shift
 	scripts/tune examples/gemm_wNa16.hexc -D BM=16,64 -D BN=64 --exec sim --shape M=16,N=64,K=128 --shape M=64,N=128,K=128 \
-		--shape M=128,N=64,K=64 --db "$dir/$db" "$@"
+		--shape M=128,N=64,K=64 --no-assemble --db "$dir/$db" "$@"
 }
 sweep all.db --within 9 --export "$dir/family" --report "$dir/page.html" --study >"$dir/all" 2>&1 || fail "the sweep: $(cat "$dir/all")"
 [ "$(grep -c '^best: ' "$dir/all")" = 3 ] || fail "not a best for each shape: $(cat "$dir/all")"
@@ -30,7 +31,7 @@ import os, random, signal, sqlite3, subprocess, sys, time
 folder, samples = sys.argv[1], int(sys.argv[2])
 words = ["scripts/tune", "examples/gemm_wNa16.hexc", "-D", "BM=16,64", "-D", "BN=64", "--exec", "sim", "--within", "9",
          *(w for s in ("M=16,N=64,K=128", "M=64,N=128,K=128", "M=128,N=64,K=64") for w in ("--shape", s)),
-         "--db", folder + "/killed.db"]
+         "--no-assemble", "--db", folder + "/killed.db"]
 
 def count():
     try:
@@ -95,13 +96,38 @@ PYTHONPATH=scripts/python python3 test/python/tune.py "$dir/page.html" >"$dir/lo
 if PYTHONPATH=scripts/python python3 -c 'import sys; from hexc_tune import clock; sys.exit(not clock.ready())'; then
 	sweep clock.db --exec clock --first 2 >"$dir/clock" 2>&1 || fail "by the clock: $(cat "$dir/clock")"
 	grep -q '^ *us by clock' "$dir/clock" && ! grep -q '  sim  ' "$dir/clock" || fail "no clock: $(cat "$dir/clock")"
-	scripts/tune examples/gemm_f16.hexc --arch sm_90a --exec clock -D BM=128 -D BN=128 --first 1 --sample 2 --no-check \
+	scripts/tune examples/gemm_f16.hexc --arch sm_90a --exec clock -D BM=128 -D BN=128 --first 1 --sample 2 --no-check --no-assemble \
 		--shape M=512,N=1024,K=64 >"$dir/clock" 2>&1
 	grep -q ' clock 4 of 32 ' "$dir/clock" || fail "roles: $(cat "$dir/clock")"
 fi
 
+# a clock that cannot be had: each line says why, and what is exported says by whom the times are
+printf '#!/bin/sh\necho "ptxas fatal: no" >&2\nexit 1\n' >"$dir/noptxas"
+chmod +x "$dir/noptxas"
+PTXAS=$dir/noptxas NVDISASM=$dir/noptxas sweep noclock.db --exec clock --first 1 --export "$dir/noclock.family" >"$dir/clock" 2>&1
+grep -q '^judge sim' "$dir/noclock.family" || fail "judged by: $(grep '^judge' "$dir/noclock.family")"
+grep -q 'ptxas fatal: no' "$dir/clock" || fail "not told why there is no clock: $(cat "$dir/clock")"
+
+# by an assembler, which is a script here: candidate 0 of each list spills, and is left out
+cat >"$dir/asm" <<END
+#!/bin/sh
+[ "\$1" != --version ] || { echo "an assembler"; exit; }
+grep -q . "$dir/first.ptx" 2>/dev/null || cp "\$2" "$dir/first.ptx"
+bytes=0
+! cmp -s "\$2" "$dir/first.ptx" || bytes=24
+echo "\$bytes bytes spill stores, \$bytes bytes spill loads
+Used 64 registers" >&2
+END
+chmod +x "$dir/asm"
+PTXAS=$dir/asm scripts/tune examples/gemm_wNa16.hexc -D BM=16 -D BN=64 --exec sim --shape M=16,N=64,K=128 --first 2 --jobs 1 \
+	--db "$dir/asm.db" >"$dir/log" 2>&1 || fail "by an assembler: $(cat "$dir/log")"
+scripts/tune --db "$dir/asm.db" --dump >"$dir/asm.dump"
+grep -q 'ptxas spills 24 bytes of it, and 0 of another of its constants' "$dir/asm.dump" && grep -q -e --assembler "$dir/asm.dump" &&
+	! grep -q '^best: .*--candidate 0' "$dir/log" || fail "what spills is not left out: $(cat "$dir/log" "$dir/asm.dump")"
+
 # an operator: its kernel, and its chain kernel by kernel; the table is one that hexc_op_plan takes
-scripts/tune --op gemm --arch sm_80 --exec sim -D BM=16 -D BN=64 -D BK=64 --first 1 --shape M=16,N=64,K=1024 --db "$dir/op.db" \
+scripts/tune --op gemm --arch sm_80 --exec sim -D BM=16 -D BN=64 -D BK=64 --first 1 --shape M=16,N=64,K=1024 --no-assemble \
+	--db "$dir/op.db" \
 	--export "$dir/op" >"$dir/log" 2>&1 || fail "an operator: $(cat "$dir/log")"
 grep -q '^take gemm BM=16 BN=64 BK=64 candidate=[0-9]* when K % 8 == 0' "$dir/op" ||
 	grep -q '^take partial BM=16 BN=64 BK=64 candidate=[0-9]* then join candidate=[0-9]* with S=min(16, ceil(K, 512)) when M <= 16' "$dir/op" ||

@@ -6,10 +6,11 @@ import sqlite3
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
-from hexc_tune import clock, clock_roles, export, gpu, ops, report, study
+from hexc_tune import clock, clock_roles, export, gpu, ops, report, sass, study
 from hexc_tune.errors import TuneError
 from hexc_tune.expr import evaluate
 from hexc_tune.hosts import local_name
@@ -129,6 +130,33 @@ def test_pruning():
     assert [c.key[1:] for c in prune(cs, 1.25, 0, 2) if not c.pruned] == [("a", 0), ("a", 2)]
     assert [c.key[1:] for c in prune(cs, 9, 2, 0) if not c.pruned] == [("a", 0), ("a", 2)]
     assert all(c.pruned for c in prune(cs, 9, 2, 0)[2:]) and len(prune(cs, 9, 2, 0)) == 4
+    # what spills more than another of its constants is left out, however fast it is predicted; where all do, the least
+    spill = [replace(c, spilled=n) for c, n in zip(cs, (8, 0, 4, 16))]
+    assert [c.key[1:] for c in prune(spill, 9, 0, 0) if not c.pruned] == [("a", 1), ("b", 0)]
+    assert "spills 8 bytes" in next(c.pruned for c in prune(spill, 9, 0, 0) if c.candidate == 0 and c.define == "a")
+    # and what is left out for it does not make others look slow
+    assert not [c for c in prune(spill[:2], 1.25, 0, 0) if not c.pruned and c.spilled]
+    assert [c.candidate for c in prune(spill[:2], 1.25, 0, 0) if not c.pruned] == [1]
+
+
+def test_tools():
+    """Which tools are absent is told, by name; an export says by whom its times are, not who was asked."""
+    here, tool = {"ptxas": "/bin/ptxas"}, sass.tool
+    try:
+        sass.tool = here.get
+        assert sass.missing("ptxas") == "" and clock.lacks().startswith("nvdisasm not found (by $NVDISASM, ")
+        assert not clock.ready()
+        assert sass.assemble("p", "sm_80", None, None) == ("", 0, 0, clock.lacks())
+        here.clear()
+        assert clock.lacks().startswith("ptxas and nvdisasm not found (by $PTXAS, $NVDISASM, ")
+    finally:
+        sass.tool = tool
+
+    def judged(asked, *by):
+        return export._judged({"judge": asked}, [Result(choice(), "ok", by=b) for b in by])
+
+    assert judged("clock 16 blocks", "sim", "sim") == "sim 16 blocks" and judged("clock", "clock") == "clock"
+    assert judged("clock", "sim", "clock") == "clock and sim" and judged("gpu warm", "gpu") == "gpu warm"
 
 
 def test_rounds():

@@ -39,7 +39,7 @@ hexc_define { const char *name; int64_t value; }
 hexc_opts { size_t size; const char *arch; const char *kernel; const hexc_define *define; size_t ndefine;
 	uint32_t candidate; uint32_t flags; const char *dump; const char *stop; void *text; uint64_t max_steps;
 	size_t max_memory; void *cancel; void *realloc; void *user; uint64_t max_values; const char *warnings;
-	const char *schedule; uint32_t cluster[3]; hexc_cache *cache; }
+	const char *schedule; uint32_t cluster[3]; hexc_cache *cache; void *assemble; const char *assembler; }
 hexc_diag_info { size_t size; int severity; uint32_t line; uint32_t col; uint32_t len; const char *file;
 	const char *text; const char *warning; }
 hexc_kernel_info { size_t size; const char *name; const char *grid[3]; uint32_t block[3]; uint32_t cluster[3];
@@ -49,7 +49,8 @@ hexc_param_info { size_t size; const char *name; const char *dtype; hexc_kind ki
 	uint32_t rank; uint32_t read; uint32_t written; uint32_t align; uint32_t reserved; const char *dim[8];
 	const char *stride[8]; }
 hexc_candidate_info { size_t size; double cycles; const char *text; double alone; uint32_t together;
-	uint32_t registers; }
+	uint32_t registers; uint32_t assembled; uint32_t used; uint32_t spilled; uint32_t used_together;
+	double used_cycles; }
 hexc_module_info { size_t size; const char *arch; const char *file; uint64_t source; uint32_t nkernel;
 	uint32_t ncubin; }
 hexc_cubin { const char *arch; const void *data; size_t bytes; }

@@ -19,6 +19,8 @@ tune --db FILE.db --report FILE.html | --export FILE | --study | --dump - tell w
 --repeat N           launches timed (30), of all rounds together, on the GPU
 --warm               leave tensors in the L2 cache between launches; otherwise it is overwritten before each
 --sample N           of grids with more, the simulator runs about N blocks, and counts are those of all (16; 0: all blocks)
+--no-assemble        do not ask ptxas, where there is one, about the first 8 candidates of each combination: by what it says
+                     of registers they are ranked, and those that spill are left out where others do not
 --no-check           do not compare each with the meaning of the program first
 --jobs N             processes at a time (one for each core); on a GPU one measures, and they compile ahead of it
 --budget SECONDS     start nothing more after so long; the same command goes on
@@ -56,7 +58,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from . import clock, export, gpu, ops, report, study
+from . import clock, export, gpu, ops, report, sass, study
 from .compiler import Compiler, option
 from .crew import Crew, Local
 from .errors import Ended, TuneError
@@ -70,7 +72,7 @@ from .sweep import Options, Result, Sweep, key_of, old_json, results
 VALUES = {"--exec": "auto", "--within": "1.25", "--across": "0", "--first": "0", "--halving": "2", "--top": "10",
           "--repeat": "30", "--jobs": "0", "--sample": "16", "--budget": "0", "--limit": "600", "--roofline": "", "--db": "", "--ray": "",
           "--op": "", "-o": "", "--export": "", "--report": "", "--shapes": ""}
-FLAGS = ("--no-check", "--warm", "--study", "--dump")
+FLAGS = ("--no-assemble", "--no-check", "--warm", "--study", "--dump")
 # a launch of nothing: what a GPU of the simulator's list has is asked for so
 NOTHING = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing() { ret; }\n"
 
@@ -163,6 +165,8 @@ def prepare(words: Words, compiler: Compiler, hosts: Hosts | None) -> tuple[Opti
     here = gpu.find() if judge in ("gpu", "auto") and not hosts else None
     if judge == "auto":
         judge = "gpu" if here or hosts and hosts.has_gpu() else "clock" if clock.ready() else "sim"
+    if judge != "gpu" and words.own["--exec"] in ("auto", "clock") and not hosts and (why := clock.lacks()):
+        print(f"tune: no clock: {why}; times are the least by the simulator's counts", file=sys.stderr)
     if roofline and judge == "gpu":
         raise TuneError("--roofline is the simulator's: it needs --exec sim")
     here = hosts.start(judge) if hosts else here
@@ -183,7 +187,8 @@ def prepare(words: Words, compiler: Compiler, hosts: Hosts | None) -> tuple[Opti
     return Options(
         words.program, options, args, words.sweep, words.shapes, judge, machine, roofline or None, n["--within"],
         n["--across"], int(n["--first"]), n["--halving"], int(n["--repeat"]), "--no-check" not in words.flags,
-        "--warm" in words.flags, n["--limit"] or None, n["--budget"] or None, int(n["--sample"]), words.own["--op"]), driver
+        "--warm" in words.flags, n["--limit"] or None, n["--budget"] or None, int(n["--sample"]), words.own["--op"],
+        "" if "--no-assemble" in words.flags else sass.version(compiler)), driver
 
 
 def write_json(path: str, value: Any) -> None:

@@ -356,6 +356,11 @@ def ran_blocks(stats: Mapping[str, Any]) -> int:
     return int(stats.get("sampled", math.prod(stats["grid"])))
 
 
+def lacks() -> str:
+    """Which of ptxas and nvdisasm are not here, as a sentence; "": both are."""
+    return sass.missing("ptxas", "nvdisasm")
+
+
 def ready() -> bool:
     """Are ptxas and nvdisasm here?"""
-    return bool(sass.tool("ptxas") and sass.tool("nvdisasm"))
+    return not lacks()

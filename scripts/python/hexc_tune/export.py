@@ -34,13 +34,20 @@ def text(store: Store, sweeps: Sequence[Mapping[str, Any]]) -> str:
             for r in found:
                 by_shape.setdefault(r.choice.shape, {})[r.choice.define, r.choice.candidate] = r.us
             lists = store.lists(s["id"])
-            out += _family(s, lists[found[0].choice.define][1]["kernel"], by_shape, lambda t: t[0],
+            out += _family({**s, "judge": _judged(s, found)}, lists[found[0].choice.define][1]["kernel"], by_shape, lambda t: t[0],
                            lambda t: list(lists[t[0]][1]["assume"]))
     return "hexc-family 1\n" + out + "".join(_of_operator(store, of) for of in of_operators.values())
 
 
 def _found(store: Store, s: Mapping[str, Any]) -> list[Result]:
     return [r for r in results(store, s["id"], s["judge"].split()[0]) if r.state == "ok"]
+
+
+def _judged(s: Mapping[str, Any], found: Sequence[Result]) -> str:
+    """Who judged: as the sweep was asked, with those whose times they are in place of the one that was asked for."""
+    asked, *rest = s["judge"].split()
+    by = sorted({r.by for r in found}) or [asked]
+    return " ".join([" and ".join(by), *rest])
 
 
 def _operator(s: Mapping[str, Any]) -> str:
@@ -68,7 +75,8 @@ def _of_operator(store: Store, sweeps: Sequence[Mapping[str, Any]]) -> str:
             assumed[chain] = [line.guard]
     if not by_shape:
         return ""
-    made = _family(sweeps[0], op.name, by_shape, lambda t: t[0], lambda t: assumed.get(t[0], []))
+    judged = _judged(sweeps[0], [r for found in by_kernel.values() for r in found])
+    made = _family({**sweeps[0], "judge": judged}, op.name, by_shape, lambda t: t[0], lambda t: assumed.get(t[0], []))
     return made + "".join(f"take {line.with_candidates()}\n" for line in op.lines)
 
 

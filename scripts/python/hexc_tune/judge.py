@@ -44,6 +44,7 @@ class Job:
     grid: tuple[int, ...] = ()  # of all, where arguments are those of a part; ()
     bytes: float = 1  # tensors of all by those of the part
     limit: float | None = None
+    assemble: bool = False  # list: rank by what ptxas says
 
     def words(self) -> list[str]:
         return [*self.options, *(w for d in self.defines for w in ("-D", d))]
@@ -83,6 +84,7 @@ def _list(job: Job, compiler: Compiler) -> Outcome:
         if done.status:
             return _failed(done)
         kernel = one_kernel(json.loads(Path(manifest).read_text(encoding="utf-8"))["kernels"])
+    refused = _assemble(job, compiler, told["candidates"]) if job.assemble else ""
     runs = [(op["cycles"] * op["runs"], op["runs"]) for op in told["ops"] if "cycles" in op]
     total = sum(cycles for cycles, _ in runs)
     return {
@@ -96,7 +98,25 @@ def _list(job: Job, compiler: Compiler) -> Outcome:
         "loops": loops_of(done.err),
         "most_runs": max((n for _, n in runs), default=1),
         "loop_share": sum(cycles for cycles, n in runs if n > 1) / total if total else 0,
+        "refused_by_ptxas": refused,
     }
+
+
+def _assemble(job: Job, compiler: Compiler, candidates: list[dict[str, Any]]) -> str:
+    """Write what this host's ptxas says of the first candidates into them: cycles, registers, blocks together with these, and
+    ``spilled`` bytes.  Why it said nothing of some, or "".  Those that it was not asked about stay as they are estimated."""
+    ptxas = sass.tool("ptxas")
+    if not ptxas:
+        return sass.missing("ptxas") + ": candidates are ranked by estimates"
+    done = compiler.call("candidates", job.program, "--assemble", "--assembler", ptxas, "--json", *job.words(), limit=job.limit)
+    if done.status:
+        return f"candidates are ranked by estimates: {done.why}"
+    by_index = {c["index"]: c for c in candidates}
+    for found in one_kernel(json.loads(done.out))["candidates"]:
+        if used := found.get("assembled"):
+            by_index[found["index"]] |= {"cycles": used["cycles"], "registers": used["registers"],
+                                         "blocks_together": used["blocks_together"], "spilled": used["spilled_bytes"]}
+    return next((line for line in done.err.splitlines() if "[-W no-assembler]" in line), "")
 
 
 def _compile(job: Job, compiler: Compiler) -> Outcome:

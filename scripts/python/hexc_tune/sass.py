@@ -13,19 +13,34 @@ from .compiler import Compiler
 
 
 def tool(name: str) -> str | None:
-    """Where ptxas or nvdisasm is: $PTXAS, $NVDISASM, on PATH, of $CUDA_HOME or /usr/local/cuda, or of Triton's wheel."""
+    """Where ptxas or nvdisasm is: $PTXAS, $NVDISASM (none: nowhere), on PATH, of $CUDA_HOME or /usr/local/cuda, of NVIDIA's wheels
+    (nvidia-cuda-nvcc and nvidia-cuda-nvdisasm) or of Triton's."""
     found = os.environ.get(name.upper()) or shutil.which(name)
     if found:
-        return found
+        return None if found == "none" else found
     for home in (os.environ.get("CUDA_HOME"), "/usr/local/cuda"):
         if home and os.access(f"{home}/bin/{name}", os.X_OK):
             return f"{home}/bin/{name}"
-    spec = importlib.util.find_spec("triton")
-    for place in (spec.submodule_search_locations or []) if spec else []:
-        at = Path(place, "backends/nvidia/bin", name)
-        if at.exists():
-            return str(at)
+    for wheel, where in ("nvidia", f"*/bin/{name}"), ("triton", f"backends/nvidia/bin/{name}"):
+        spec = importlib.util.find_spec(wheel)
+        for place in (spec.submodule_search_locations or []) if spec else []:
+            for at in sorted(Path(place).glob(where)):
+                if os.access(at, os.X_OK):
+                    return str(at)
     return None
+
+
+def missing(*names: str) -> str:
+    """Which of these tools are not here, as a sentence; "" if all are."""
+    absent = [name for name in names if not tool(name)]
+    variables = ", ".join(f"${name.upper()}" for name in absent)
+    return f"{' and '.join(absent)} not found (by {variables}, on $PATH, in $CUDA_HOME, /usr/local/cuda and wheels)" if absent else ""
+
+
+def version(compiler: Compiler) -> str:
+    """Which ptxas is here; "" where there is none, or it says nothing."""
+    ptxas = tool("ptxas")
+    return (compiler.command([ptxas, "--version"]).out.strip().splitlines() or [""])[-1] if ptxas else ""
 
 
 @dataclass(frozen=True)
@@ -126,7 +141,7 @@ def assemble(ptx: str, arch: str, compiler: Compiler, limit: float | None) -> tu
     """nvdisasm's text, registers of a lane and bytes spilled; or the last says why there is none."""
     ptxas, nvdisasm = tool("ptxas"), tool("nvdisasm")
     if not ptxas or not nvdisasm:
-        return "", 0, 0, "ptxas and nvdisasm are needed: they come with CUDA"
+        return "", 0, 0, missing("ptxas", "nvdisasm")
     cubin = ptx + ".cubin"
     done = compiler.command([ptxas, "-v", f"-arch={arch}", os.path.abspath(ptx), "-o", os.path.abspath(cubin)], limit)
     if done.status:

@@ -278,6 +278,7 @@ class Choice:
     text: str
     predicted: float  # microseconds
     pruned: str  # why it is not judged, or ""
+    spilled: int = 0  # bytes of a lane, as ptxas says
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -285,17 +286,25 @@ class Choice:
 
 
 def prune(choices: Iterable[Choice], within: float, first: int, across: float) -> list[Choice]:
-    """Best first by prediction, each marked that the model leaves out: predicted more than ``within`` times the best of its
+    """Best first by prediction, each marked that is left out: ptxas spills more of it than of another of its combination,
+    or the model has it predicted more than ``within`` times the best of its
     combination, or ``across`` times that of its shape (0: no matter), or behind the ``first`` of its shape (0: all)."""
     order = sorted(choices, key=lambda c: (c.predicted, c.define, c.candidate))
+    spills: dict[str, int] = {}
+    for c in order:
+        spills[c.define] = min(c.spilled, spills.get(c.define, c.spilled))
+    order = sorted(order, key=lambda c: c.spilled > spills[c.define])
     least: dict[str, float] = {}
     for c in order:
-        least[c.define] = min(c.cycles, least.get(c.define, c.cycles))
+        if c.spilled == spills[c.define]:
+            least[c.define] = min(c.cycles, least.get(c.define, c.cycles))
     out: list[Choice] = []
     kept = 0
     for c in order:
         why = ""
-        if c.cycles > within * least[c.define]:
+        if c.spilled > spills[c.define]:
+            why = f"ptxas spills {c.spilled} bytes of it, and {spills[c.define]} of another of its constants"
+        elif c.cycles > within * least[c.define]:
             why = f"predicted {c.cycles / least[c.define]:.2f} times as long as the best of its constants"
         elif across and c.predicted > across * order[0].predicted:
             why = f"predicted {c.predicted / order[0].predicted:.2f} times as long as the best"

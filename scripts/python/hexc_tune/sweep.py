@@ -12,6 +12,7 @@ import itertools
 import json
 import math
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -65,6 +66,7 @@ class Options:
     budget: float | None = None
     sample: int = 0  # blocks that the simulator runs, about; 0: all
     operator: str = ""  # of --op
+    assembler: str = ""  # the version of the ptxas that candidates are ranked by; "": estimates rank them
 
     def rounds(self) -> list[int]:
         """Launches of each round; only measured times have more than one."""
@@ -158,6 +160,7 @@ class Sweep:
         self.left = 0  # judgements that the budget did not allow
         self._folder = tempfile.TemporaryDirectory()
         self._listed: dict[str, dict[str, Any]] = {}
+        self._told: set[str] = set()
 
     def defines(self) -> list[str]:
         """All combinations, in order."""
@@ -192,13 +195,14 @@ class Sweep:
                 define = next(order, None)
                 if define is None:
                     break
-                self.crew.submit(define, self.job(define))
+                self.crew.submit(define, self.job(define, assemble=bool(self.options.assembler)))
                 waiting += 1
             if not waiting:
                 break
             done = self.crew.next()
             waiting -= 1
             why, found = done.outcome.get("why", ""), done.outcome
+            self._tell_once(found.pop("refused_by_ptxas", ""))
             if found["state"] in ("ok", "refused"):
                 self.store.add_list(self.number, str(done.tag), why, {} if why else found)
                 self.tell()
@@ -207,6 +211,11 @@ class Sweep:
             self.progress.step()
         self.progress.end()
         self.left += sum(1 for _ in order)
+
+    def _tell_once(self, text: str) -> None:
+        if text and text not in self._told:
+            print("tune:", text, file=sys.stderr)
+        self._told.add(text)
 
     def shapes(self, params: Sequence[dict[str, Any]]) -> list[tuple[Sizes, list[str]]]:
         """Each with its arguments; one without a name where sizes are not known."""
@@ -224,7 +233,8 @@ class Sweep:
                 shape = shape_text(sizes)
                 by_shape.setdefault(shape, []).extend(
                     Choice(shape, define, c["index"], c["cycles"], c["alone"], c["blocks_together"], c["text"],
-                           predicted_us(c, listed, sizes, o.machine), "") for c in listed["candidates"])
+                           predicted_us(c, listed, sizes, o.machine), "", c.get("spilled", 0))
+                    for c in listed["candidates"])
         marked = [prune(choices, o.within, o.first, o.across) for choices in by_shape.values()]
         judged = {key for key, _, _ in self.store.samples(self.number)}
         self.store.add_trials(self.number, [c for one in marked for c in one if not (c.pruned and c.key in judged)])
@@ -333,6 +343,7 @@ def key_of(options: Options, digest: str, gpu: str, driver: str, build: str) -> 
     judge += f" {options.sample} blocks" if options.sample and options.judge != "gpu" else ""
     fixed = [w for w in options.options if w not in ("--arch", "--kernel")]
     fixed += ["--op", options.operator] if options.operator else []
+    fixed += ["--assembler", options.assembler] if options.assembler else []
     return {"program": digest, "kernel": kernel, "options": json.dumps(fixed), "args": json.dumps(options.args),
             "arch": option(options.options, "--arch", "") or "", "gpu": gpu, "driver": driver, "build": build,
             "judge": judge}

@@ -1,0 +1,186 @@
+#!/bin/sh
+# Solutions ranked by what an assembler says: hexc build, pack, candidates --assemble and --emit-ptx --assemble ask one that
+# is a script here, which answers as the test has it for each solution.  With ptxas, that the examples' answers are its own.
+. test/script.sh
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+prog=examples/attention.hexc
+mkdir "$dir/bin" "$dir/k"
+for tool in sh cat cmp sed rm mkdir; do
+	ln -s "$(command -v $tool)" "$dir/bin/$tool"
+done
+i=0
+while [ $i -lt 9 ]; do
+	"$HEXC" --emit-ptx $prog --candidate $i -o "$dir/k/$i.ptx" 2>/dev/null || fail "no solution $i"
+	i=$((i + 1))
+done
+# of the solution that the PTX is of, line "NUMBER REGISTERS BYTES" in $dir/answers; 'REFUSED' in place of registers
+cat >"$dir/asm" <<END
+#!/bin/sh
+[ "\$1" != --version ] || { echo "an assembler"; cat "$dir/version"; exit; }
+ptx=\$2 out=\$4
+[ "\$5" = -v ] || { echo "cubin of \$1" >"\$out"; echo cubin >>"$dir/asked"; exit; }
+i=0
+until [ \$i = 9 ] || cmp -s "\$ptx" "$dir/k/\$i.ptx"; do i=\$((i + 1)); done
+echo "\$i \$1" >>"$dir/asked"
+while read -r number registers bytes; do
+	[ "\$number" = \$i ] || continue
+	[ "\$registers" != REFUSED ] || { echo "ptxas fatal: no such thing as solution \$i" >&2; exit 255; }
+	echo "    0 bytes stack frame, \$bytes bytes spill stores, \$bytes bytes spill loads
+ptxas info    : Used \$registers registers, used 1 barriers" >&2
+done <"$dir/answers"
+END
+chmod +x "$dir/asm"
+echo 'release 1' >"$dir/version"
+PTXAS=$dir/asm
+export PTXAS
+
+answers() { # LINE...
+	printf '%s\n' "$@" >"$dir/answers"
+	: >"$dir/asked"
+}
+asked() { # NUMBERS: in this order
+	[ "$(sed -n 's/^\([0-9]\) .*/\1/p' "$dir/asked" | tr -d '\n')" = "$1" ] || fail "$2: asked about $(cat "$dir/asked"), not $1"
+}
+taken() { # NUMBER WHAT: in $dir/b.hxb
+	python3 - "$dir/b.hxb" "$dir/k/$1.ptx" <<'END' || fail "$2: not solution $1"
+import sys
+bundle, ptx = (open(p, "rb").read() for p in sys.argv[1:])
+sys.exit(ptx not in bundle)
+END
+}
+alike() { # REGISTERS BYTES: of all eight
+	for n in 0 1 2 3 4 5 6 7; do echo "$n $1 $2"; done
+}
+
+# the first that does not spill, though the estimate has seven in front of it
+alike 128 16 | sed 's/^6 .*/6 128 0/' >"$dir/answers"; : >"$dir/asked"
+says 0 '' build $prog -o "$dir/b.hxb"
+taken 6 'one does not spill'
+asked 0123456 'the next would need more cycles with the fewest registers'
+! grep -q warning "$dir/out" || fail "a warning of what does not spill: $(cat "$dir/out")"
+says 0 '' --emit-ptx $prog --assemble -o "$dir/p"
+cmp "$dir/p" "$dir/k/6.ptx" || fail "--emit-ptx --assemble takes another"
+says 0 '' --emit-ptx $prog -o "$dir/p"
+cmp "$dir/p" "$dir/k/0.ptx" || fail "--emit-ptx asks by itself"
+
+# all do: the one that spills least is taken, and the warning says so
+alike 255 40 | sed 's/^3 .*/3 255 12/' >"$dir/answers"
+says 0 'kernel attention: 12 bytes of each lane go to memory and back, as the assembler says' build $prog -o "$dir/b.hxb"
+taken 3 'all spill'
+
+# a solution that is named is not asked about; nor does anybody who wants none
+: >"$dir/asked"
+says 0 '' build $prog --candidate 0 -o "$dir/b.hxb"
+taken 0 '--candidate 0'
+says 0 '' build $prog --assembler none -o "$dir/b.hxb"
+taken 0 '--assembler none'
+PTXAS=none
+says 0 '' build $prog -o "$dir/b.hxb"
+taken 0 'PTXAS=none'
+PTXAS=$dir/asm
+printf 'hexc-family 1\nfamily f\narch sm_80\ntake attention candidate=0 when 1\n' >"$dir/family"
+says 0 '' build $prog --family "$dir/family" -o "$dir/b.hxb"
+taken 0 'a family that says which'
+asked '' 'named ones'
+sed -i 's/ candidate=0//' "$dir/family"
+says 0 '' build $prog --family "$dir/family" -o "$dir/b.hxb"
+taken 3 'a family that does not say which'
+
+# what is refused is told, and left; the first of all: then estimates decide, and no more is asked
+answers '0 255 8' '1 REFUSED 0' "$(alike 128 0 | sed 1,2d)"
+says 0 'the assembler refuses solution 1 of kernel attention: ptxas fatal: no such thing as solution 1' build $prog -o "$dir/b.hxb"
+taken 2 'one is refused'
+answers '0 REFUSED 0' "$(alike 128 0)"
+says 0 'no such thing as solution 0; solutions are ranked by estimates [-W no-assembler]' build $prog -o "$dir/b.hxb"
+taken 0 'the first is refused'
+asked 0 'the first is refused'
+says 0 'cannot be run' build $prog --assembler "$dir/nothing" -o "$dir/b.hxb"
+says 1 'the assembler refuses solution 0' build $prog --werror -o "$dir/x.hxb"
+printf '#!/bin/sh\necho hello\n' >"$dir/mute"
+chmod +x "$dir/mute"
+says 0 'it says nothing of registers' build $prog --assembler "$dir/mute" -o "$dir/b.hxb"
+without() { # STATUS ARGUMENTS: hexc, with nothing of the name ptxas on PATH
+	want=$1
+	shift
+	PATH=$dir/bin "$HEXC" "$@" >"$dir/out" 2>&1
+	got=$?
+	[ $got = "$want" ] || fail "$*: status $got, not $want: $(cat "$dir/out")"
+}
+PTXAS=
+without 4 candidates $prog --assemble
+grep -q -e '--assemble needs ptxas' "$dir/out" || fail "it does not say what it needs: $(cat "$dir/out")"
+without 0 build $prog -o "$dir/b.hxb"
+without 0 candidates $prog
+PTXAS=$dir/asm
+taken 0 'without an assembler'
+
+# with --cache it is asked once, and another version once more
+answers '0 128 16' "$(alike 128 0 | sed 1d)"
+says 0 '' build $prog --cache="$dir/cache" -o "$dir/b.hxb"
+taken 1 'first'
+: >"$dir/asked"
+says 0 '' build $prog --cache="$dir/cache" -o "$dir/b.hxb"
+taken 1 'from the cache'
+asked '' 'what the cache has'
+echo 'release 2' >"$dir/version"
+answers "$(alike 128 0)"
+says 0 '' build $prog --cache="$dir/cache" -o "$dir/b.hxb"
+taken 0 'another version'
+says 0 '' build $prog --cache="$dir/cache" --assembler none -o "$dir/b.hxb"
+taken 0 'none, and the cache has what was asked'
+says 4 'cannot be run' build $prog --cache="$dir/cache" --assembler "$dir/nothing" -o "$dir/b.hxb"
+
+# cubins by $PTXAS
+: >"$dir/asked"
+without 0 build examples/vector_add.hexc --candidate 0 --cubin sm_86 -o "$dir/c.hxb"
+grep -q cubin "$dir/asked" && grep -aq 'cubin of -arch=sm_86' "$dir/c.hxb" || fail "--cubin: \$PTXAS is not read"
+
+# registers are blocks of an SM, and these cycles: sm_80 has 65536 registers for 64 warps, given by 256, and blocks of 4 warps
+answers '0 255 0' '1 168 0' '2 104 0' "$(alike 152 0 | sed 1,3d)"
+"$HEXC" candidates $prog --assemble --json >"$dir/json" || fail "candidates --assemble"
+"$HEXC" candidates $prog --json >"$dir/plain"
+"$HEXC" --emit-ptx $prog --manifest "$dir/m.json" -o /dev/null
+python3 - "$dir" <<'END' || fail "what is made of registers"
+import json, sys
+folder = sys.argv[1]
+found, plain = (json.load(open(f"{folder}/{n}"))[0]["candidates"] for n in ("json", "plain"))
+threads = json.load(open(f"{folder}/m.json"))["kernels"][0]["block"][0]
+warps = threads // 32
+used = {0: 255, 1: 168, 2: 104, **dict.fromkeys(range(3, 8), 152)}
+estimated = {c["index"]: c for c in plain}
+assert sorted(c["index"] for c in found) == sorted(estimated), "all are listed"
+assert [c["index"] for c in found[8:]] == list(range(8, len(plain))), "those that were not asked about follow"
+
+def blocks(registers):
+    return 65536 // (-(-registers * 32 // 256) * 256 * warps)
+
+cycles = {}
+for c in found[:8]:
+    e, said = estimated[c["index"]], c["assembled"]
+    assert said["registers"] == used[c["index"]] and said["spilled_bytes"] == 0
+    # what is predicted of `together` blocks, of which each keeps its busiest unit so long: cycles = busy + (alone - busy) / n
+    n = e["blocks_together"]
+    assert n > 1 and n == blocks(e["registers"]), (e, "another limit than registers")
+    busy = (n * e["cycles"] - e["alone"]) / (n - 1)
+    most = blocks(said["registers"])
+    assert said["blocks_together"] <= most
+    want = busy + (e["alone"] - busy) / said["blocks_together"]
+    assert abs(said["cycles"] / want - 1) < 1e-6, (c["index"], said, want)
+    cycles[c["index"]] = want
+assert [c["index"] for c in found[:8]] == sorted(cycles, key=cycles.get), cycles
+assert found[0]["index"] == 2, "the one of the fewest registers"
+END
+
+# ptxas itself, where there is one: what is listed is what it says
+unset PTXAS
+command -v ptxas >/dev/null || exit $bad
+"$HEXC" candidates $prog --assemble --json >"$dir/json" || fail "candidates --assemble with ptxas"
+ptxas -v -arch=sm_80 "$dir/k/0.ptx" -o /dev/null 2>"$dir/said"
+python3 - "$dir" <<'END' || fail "not what ptxas says: $(cat "$dir/said")"
+import json, re, sys
+said = open(sys.argv[1] + "/said").read()
+first = next(c for c in json.load(open(sys.argv[1] + "/json"))[0]["candidates"] if c["index"] == 0)["assembled"]
+assert first["registers"] == int(re.search(r"Used (\d+) registers", said)[1]), first
+assert first["spilled_bytes"] == int(re.search(r"(\d+) bytes spill stores", said)[1]), first
+END
+exit $bad
