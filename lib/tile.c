@@ -201,8 +201,8 @@ explain_loss(const TileJob *j, const hexc_run_opts *o)
 	if (!op || !o->why || !o->why_size || !some_unknown(j))
 		return;
 	snprintf(o->why, o->why_size, "%s:%u:%u: no bound is known of %s%s%s: %s", j->m->file,
-	         (unsigned)op->src.line, (unsigned)op->src.col, name ? "`" : "", name ? name : "the value here",
-	         name ? "`" : "", why);
+	         (unsigned)op->src.line, (unsigned)op->src.col, name ? "`" : "",
+	         name ? name : "the value here", name ? "`" : "", why);
 }
 
 /* The sentence in o->why. */

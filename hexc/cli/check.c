@@ -6,8 +6,8 @@
  * elementwise arithmetic, sums of small integers) it is 0 and the result must be equal.  An element that the
  * program does not write, of a tensor that is not read, is nothing that could be right.
  *
- * Where no bound is known, floats are held against what some runs of the interpreter give in which every rounding
- * is another one: an estimate, no proof, which therefore finds nothing wrong. */
+ * Where no bound is known, floats are held against what some runs of the interpreter give in which every
+ * rounding is another one: an estimate, no proof, which therefore finds nothing wrong. */
 #include "hexc/cli/run.h"
 #include <math.h>
 

@@ -1,8 +1,9 @@
 /* noise.c - runs in which every rounded result is off by as much as another execution's may be, at random.
  *
- * The spread of a few such runs says how far roundings move a result, where no bound does: discrete stochastic
- * arithmetic (J. Vignes, "A stochastic arithmetic for reliable scientific computation", 1993).  Results that are
- * exact stay so, and the noise depends on the number of the run and the operands alone, not on threads. */
+ * The spread of a few such runs says how far roundings move a result, where no bound does: discrete
+ * stochastic arithmetic (J. Vignes, "A stochastic arithmetic for reliable scientific computation", 1993).
+ * Results that are exact stay so, and the noise depends on the number of the run and the result alone, not on
+ * threads. */
 #include "hexc/interp/impl.h"
 #include <math.h>
 #include <string.h>
@@ -21,8 +22,9 @@ draw(uint64_t run, double x, int64_t j)
 	return ldexp((double)(z >> 11), -52) - 1;
 }
 
-double
-interp_noise(const Interp *it, DType d, double exact, double off, int64_t j)
+/* `exact`, off by up to `off` if rounding to d changes it. */
+static double
+noisy(const Interp *it, DType d, double exact, double off, int64_t j)
 {
 	if (!isfinite(exact) || num_round(d, exact) == exact)
 		return exact;
@@ -60,12 +62,12 @@ void
 interp_noise_elt(const Interp *it, const Op *o, DType d, const Slot *x, Slot *r)
 {
 	for (int64_t j = 0; it->opt.noise && j < r->n; j++)
-		r->f[j] = interp_noise(it, d, r->f[j], fabs(r->f[j]) * admitted(o, d, x->f[j]), j);
+		r->f[j] = noisy(it, d, r->f[j], fabs(r->f[j]) * admitted(o, d, x->f[j]), j);
 }
 
 /* Of a sum whose terms' magnitudes add up to `size`. */
 double
 interp_noise_sum(const Interp *it, DType d, double exact, double size, int64_t j)
 {
-	return interp_noise(it, d, exact, 2 * roundoff(d) * size, j);
+	return noisy(it, d, exact, 2 * roundoff(d) * size, j);
 }

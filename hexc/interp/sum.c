@@ -131,7 +131,8 @@ scale_factor(Interp *it, const Op *o, int side, Slot *out)
 static double *
 magnitudes(Interp *it, int64_t m, int64_t n, int64_t k, const Slot *r, const Slot *a, const Slot *b)
 {
-	double *size = NEWN(&it->arena, double, r->n), *x = NEWN(&it->arena, double, a->n + b->n), *y = x + a->n;
+	double *size = NEWN(&it->arena, double, r->n), *x = NEWN(&it->arena, double, a->n + b->n);
+	double *y = x + a->n;
 
 	for (int64_t j = 0; j < r->n; j++)
 		size[j] = fabs(r->f[j]);

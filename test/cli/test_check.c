@@ -82,6 +82,7 @@ TEST(unwritten)
 	got[0] = 0; /* one wrong, one not judged: wrong */
 	got[1] = 2;
 	ck_assert_int_eq(run_check(&a, true), EXIT_WRONG);
+	got[0] = 1;
 	bound[1] = 0;
 	got[1] = 2;
 	ck_assert_int_eq(run_check(&a, true), 0);
