@@ -13,7 +13,7 @@ typedef struct TileJob {
 	const hexc_module *m;
 	const ModKernel *mk;
 	const hexc_arg *arg;
-	uint64_t max_steps;
+	uint64_t max_steps, noise;
 	HostWorkers workers;
 	void (*print)(void *, const char *, size_t);
 	void *user;
@@ -154,6 +154,7 @@ run_tile(void *user)
 
 	memset(&opt, 0, sizeof opt);
 	opt.max_ops = j->max_steps;
+	opt.noise = j->noise;
 	opt.workers = j->workers.workers;
 	opt.print = j->print;
 	opt.user = j->user;
@@ -200,8 +201,8 @@ explain_loss(const TileJob *j, const hexc_run_opts *o)
 	if (!op || !o->why || !o->why_size || !some_unknown(j))
 		return;
 	snprintf(o->why, o->why_size, "%s:%u:%u: no bound is known of %s%s%s: %s", j->m->file,
-	         (unsigned)op->src.line, (unsigned)op->src.col, name ? "`" : "", name ? name : "the value here",
-	         name ? "`" : "", why);
+	         (unsigned)op->src.line, (unsigned)op->src.col, name ? "`" : "",
+	         name ? name : "the value here", name ? "`" : "", why);
 }
 
 /* The sentence in o->why. */
@@ -255,6 +256,7 @@ hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg, const hexc_ru
 	j.mk = &m->kernel[k];
 	j.arg = arg;
 	j.max_steps = o.max_steps;
+	j.noise = o.noise;
 	j.print = o.print;
 	j.user = o.user;
 	arena_init(&j.arena, o.realloc, o.user);

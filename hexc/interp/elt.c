@@ -297,10 +297,14 @@ bitcast_n(DType to, DType from, const Slot *r, const Slot *a)
 }
 
 static bool
-fma_n(DType d, const Slot *r, const Slot *a, const Slot *b, const Slot *c)
+fma_n(const Interp *it, DType d, const Slot *r, const Slot *a, const Slot *b, const Slot *c)
 {
 	for (int64_t j = 0; j < r->n; j++) {
-		if (dtype_is_float(d))
+		if (dtype_is_float(d) && it->opt.noise) {
+			double x = a->f[j] * b->f[j] + c->f[j];
+
+			r->f[j] = num_round(d, interp_noise_sum(it, d, x, fabs(x) / 2, j));
+		} else if (dtype_is_float(d))
 			r->f[j] = num_fma(d, a->f[j], b->f[j], c->f[j]);
 		else
 			r->i[j] = num_wrap(d, (int64_t)((uint64_t)a->i[j] * (uint64_t)b->i[j] +
@@ -335,6 +339,7 @@ eval_arith(Interp *it, Op *o)
 		return false;
 	if (dtype_is_float(d)) {
 		ok = float_op(o->code, r->n, r->f, in[0]->f, in[1] ? in[1]->f : NULL);
+		interp_noise_elt(it, o, d, in[0], r);
 		num_round_n(d, r->f, (size_t)r->n);
 	} else {
 		ok = int_op(o->code, d, r->n, r->i, in[0]->i, in[1] ? in[1]->i : NULL);
@@ -358,7 +363,7 @@ eval_fma(Interp *it, Op *o)
 {
 	Slot *r, *in[3];
 
-	return operands(it, o, in, &r) && fma_n(o->out[0]->type.dtype, r, in[0], in[1], in[2]);
+	return operands(it, o, in, &r) && fma_n(it, o->out[0]->type.dtype, r, in[0], in[1], in[2]);
 }
 
 bool
@@ -380,6 +385,11 @@ eval_cast(Interp *it, Op *o)
 	if (!operands(it, o, in, &r))
 		return false;
 	cast_n(o->out[0]->type.dtype, o->in[0]->type.dtype, r, in[0]);
+	if (it->opt.noise && dtype_is_float(o->out[0]->type.dtype) && dtype_is_float(o->in[0]->type.dtype))
+		for (int64_t j = 0; j < r->n; j++)
+			r->f[j] = num_round(o->out[0]->type.dtype,
+			                    interp_noise_sum(it, o->out[0]->type.dtype, in[0]->f[j],
+			                                     fabs(in[0]->f[j]) / 2, j));
 	return true;
 }
 

@@ -39,15 +39,18 @@ eval_reduce(Interp *it, Op *o)
 
 	for (int64_t j = 0; j < r->n; j++) {
 		int64_t from = j / inner * inner * extent + j % inner;
+		double size = flt ? fabs(x->f[from]) : 0;
 
 		slot_move(r, j, x, from);
 		for (int64_t e = 1; e < extent; e++) {
 			from += inner;
 			if (flt)
-				r->f[j] = join_f(o->code, r->f[j], x->f[from]);
+				r->f[j] = join_f(o->code, r->f[j], x->f[from]), size += fabs(x->f[from]);
 			else
 				r->i[j] = join_i(o->code, t->dtype, r->i[j], x->i[from]);
 		}
+		if (flt && it->opt.noise && o->code == O_reduce_sum)
+			r->f[j] = interp_noise_sum(it, t->dtype, r->f[j], size, j);
 	}
 	if (flt)
 		num_round_n(t->dtype, r->f, (size_t)r->n);
@@ -124,20 +127,44 @@ scale_factor(Interp *it, const Op *o, int side, Slot *out)
 		}
 }
 
+/* The sums of the magnitudes of what is added up in r, its elements among them. */
+static double *
+magnitudes(Interp *it, int64_t m, int64_t n, int64_t k, const Slot *r, const Slot *a, const Slot *b)
+{
+	double *size = NEWN(&it->arena, double, r->n), *x = NEWN(&it->arena, double, a->n + b->n);
+	double *y = x + a->n;
+
+	for (int64_t j = 0; j < r->n; j++)
+		size[j] = fabs(r->f[j]);
+	for (int64_t j = 0; j < a->n; j++)
+		x[j] = fabs(a->f[j]);
+	for (int64_t j = 0; j < b->n; j++)
+		y[j] = fabs(b->f[j]);
+	for (int64_t at = 0; at * m * n < r->n; at++)
+		dot_f(m, n, k, size + at * m * n, x + at * m * k, y + at * k * n);
+	return size;
+}
+
 /* Result = accumulator + a b, rounded unless more is added to it. */
 static void
 add_product(Interp *it, const Op *o, const Slot *a, const Slot *b, int64_t k, bool goes_on)
 {
+	double *size = NULL;
+
 	const int64_t *shape = &o->out[0]->type.shape[dot_batch(o)];
 	int64_t m = shape[0], n = shape[1];
 	DType d = o->out[0]->type.dtype;
 	Slot *r = slot_of(it, o->out[0]);
 
+	if (dtype_is_float(d) && it->opt.noise)
+		size = magnitudes(it, m, n, k, r, a, b);
 	for (int64_t at = 0; at * m * n < r->n; at++)
 		if (dtype_is_float(d))
 			dot_f(m, n, k, r->f + at * m * n, a->f + at * m * k, b->f + at * k * n);
 		else
 			dot_i(m, n, k, r->i + at * m * n, a->i + at * m * k, b->i + at * k * n);
+	for (int64_t j = 0; size && j < r->n; j++)
+		r->f[j] = interp_noise_sum(it, d, r->f[j], size[j], j);
 	if (!dtype_is_float(d))
 		num_wrap_n(d, r->i, (size_t)r->n);
 	else if (!goes_on)

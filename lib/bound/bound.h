@@ -40,9 +40,9 @@ double bound_of_sum(DType d, double e, const double sum[BOUND_SUMS]);
 
 /* The kernel with bounds, in k's unit: its parameters are those of k, then for each written tensor of k, in
  * order, one of f64 with the same sizes and strides that holds the bounds, and if bound_has_sums BOUND_SUMS
- * more, of which bound_of_sum makes the bound.  The last one is an f64 tensor of BOUND_CELLS elements, 0 before
- * the run.  After it BOUND_DOUBT is more than 0 where control flow or addresses depended on rounded data: then
- * no bound counts; and BOUND_LOST says which op was the first to lose the bound of an element: bound_lost.
+ * more, of which bound_of_sum makes the bound.  The last one is an f64 tensor of BOUND_CELLS elements, 0
+ * before the run.  After it BOUND_DOUBT is more than 0 where control flow or addresses depended on rounded
+ * data: then no bound counts; and BOUND_LOST says which op was the first to lose the bound of an element.
  * k is as passes late and bounds left it.  NULL: no bound is known for any run. */
 enum { BOUND_DOUBT, BOUND_LOST, BOUND_CELLS };
 typedef struct BoundOps {

@@ -86,7 +86,8 @@ bound_loses(Twin *t, const Site *s, Val *e)
 	for (int i = 0; i < s->o->nin && i < 3; i++)
 		if (s->e[i])
 			had = had ? MAX(had, s->e[i]) : s->e[i];
-	e = bound_where(t, bound_cmp(t, O_lt, e, known), bound_const(t, e, 0), bound_const(t, e, number_of(t)));
+	e = bound_where(t, bound_cmp(t, O_lt, e, known), bound_const(t, e, 0),
+	                bound_const(t, e, number_of(t)));
 	if (had)
 		e = bound_where(t, bound_cmp(t, O_lt, had, known), e, bound_const(t, e, 0));
 	tell(t, BOUND_LOST, e);
@@ -116,7 +117,7 @@ bound_lost(const BoundOps *ops, double cell, const char **why)
 	return o;
 }
 
-/* ---- doubt ---------------------------------------------------------------------------------------------- */
+/* ---- doubt ------------------------------------------------------------------------------------------ */
 
 void
 bound_doubt(Twin *t, Val *e)

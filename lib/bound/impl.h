@@ -53,7 +53,7 @@ bool bound_sums_shared(const Op *o);
 /* Where the program goes, or which element it means, depends on rounded data (bound/doubt.c).  When e > 0
  * that may be another: then no bound of this run counts.  e NULL: it is exact. */
 void bound_doubt(Twin *t, Val *e);
-/* Ops that lose the bound of an element, whose operands have one, are told (bound/doubt.c): e is of the result. */
+/* Ops that lose the bound of an element, whose operands have one, are told: e is of the result. */
 void bound_loses(Twin *t, const Site *s, Val *e);
 void bound_doubt_param(Twin *t, Param *p); /* the cell that says so */
 void bound_doubt_size(Twin *t);            /* its size, at t->at: the start of the body */

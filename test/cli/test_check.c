@@ -82,9 +82,36 @@ TEST(unwritten)
 	got[0] = 0; /* one wrong, one not judged: wrong */
 	got[1] = 2;
 	ck_assert_int_eq(run_check(&a, true), EXIT_WRONG);
+	got[0] = 1;
 	bound[1] = 0;
 	got[1] = 2;
 	ck_assert_int_eq(run_check(&a, true), 0);
+}
+
+/* An estimate stands in for a bound that is not known: within it right, past it neither right nor wrong. */
+TEST(estimated)
+{
+	float tile[2] = { 1, 2 }, got[2] = { 1, 2.5f };
+	double bound[2] = { 0, INFINITY }, estimate[2] = { 0, 0.5 };
+	Tensor t = { .info = { .name = "C", .kind = HEXC_POINTER, .rank = 1, .written = 1 },
+		     .dim = { 2 },
+		     .stride = { 1 },
+		     .span = 2,
+		     .tile = (unsigned char *)tile,
+		     .device = (unsigned char *)got,
+		     .estimate = estimate,
+		     .bound = bound };
+	Args a = { .t = &t, .n = 1 };
+
+	t.type = hexc_dtype_find("f32");
+	ck_assert_int_eq(run_check(&a, true), 0);
+	estimate[1] = 0.25;
+	ck_assert_int_eq(run_check(&a, true), EXIT_UNJUDGED);
+	estimate[1] = NAN;
+	ck_assert_int_eq(run_check(&a, true), EXIT_UNJUDGED);
+	estimate[1] = 0.5;
+	got[0] = 1.5f; /* of an element with a bound it says nothing */
+	ck_assert_int_eq(run_check(&a, true), EXIT_WRONG);
 }
 
 /* Integers that a double cannot tell apart. */

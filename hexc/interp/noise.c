@@ -1,0 +1,73 @@
+/* noise.c - runs in which every rounded result is off by as much as another execution's may be, at random.
+ *
+ * The spread of a few such runs says how far roundings move a result, where no bound does: discrete
+ * stochastic arithmetic (J. Vignes, "A stochastic arithmetic for reliable scientific computation", 1993).
+ * Results that are exact stay so, and the noise depends on the number of the run and the result alone, not on
+ * threads. */
+#include "hexc/interp/impl.h"
+#include <math.h>
+#include <string.h>
+
+/* From -1 to 1 (splitmix64, S. Vigna). */
+static double
+draw(uint64_t run, double x, int64_t j)
+{
+	uint64_t z;
+
+	memcpy(&z, &x, sizeof z);
+	z ^= run * 0x9e3779b97f4a7c15 + (uint64_t)j * 0xd1342543de82ef95;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	z ^= z >> 31;
+	return ldexp((double)(z >> 11), -52) - 1;
+}
+
+/* `exact`, off by up to `off` if rounding to d changes it. */
+static double
+noisy(const Interp *it, DType d, double exact, double off, int64_t j)
+{
+	if (!isfinite(exact) || num_round(d, exact) == exact)
+		return exact;
+	return exact + off * draw(it->opt.noise, exact, j);
+}
+
+static double
+roundoff(DType d)
+{
+	return ldexp(1, -(dtype_info[d].man + 1));
+}
+
+/* What the table of precision in hexc/LANGUAGE.md admits of a result, relative to it. */
+static double
+admitted(const Op *o, DType d, double x)
+{
+	double u = roundoff(d), rel = 0;
+
+	if (d == D_f64)
+		return u;
+	switch ((int)o->code) {
+	case O_div: rel = IMM(o, exact) ? 0 : ldexp(1, -20); break;
+	case O_sqrt: rel = IMM(o, exact) ? 0 : ldexp(1, -22); break;
+	case O_exp: rel = ldexp(1, -21) + fmin(fabs(x), 1000) * ldexp(1, -23); break;
+	case O_exp2:
+	case O_log:
+	case O_rsqrt: rel = ldexp(1, -21); break;
+	case O_tanh: rel = dtype_info[d].bits < 32 ? ldexp(1, -10) : ldexp(1, -20); break;
+	default: break;
+	}
+	return fmax(u, rel);
+}
+
+void
+interp_noise_elt(const Interp *it, const Op *o, DType d, const Slot *x, Slot *r)
+{
+	for (int64_t j = 0; it->opt.noise && j < r->n; j++)
+		r->f[j] = noisy(it, d, r->f[j], fabs(r->f[j]) * admitted(o, d, x->f[j]), j);
+}
+
+/* Of a sum whose terms' magnitudes add up to `size`. */
+double
+interp_noise_sum(const Interp *it, DType d, double exact, double size, int64_t j)
+{
+	return noisy(it, d, exact, 2 * roundoff(d) * size, j);
+}
