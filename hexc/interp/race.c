@@ -170,9 +170,9 @@ read_open(const Interp *it, const Shadow *c, bool others)
 
 enum { NO_THREAD = -1 };
 
-/* The thread of the block that moves element elt of the tile that o, a load or store, moves, as the tile's layout
- * has it; NO_THREAD: several have it, or it is not told: without a layout, with a task mapping, of updates and
- * rows that indices name, which are anybody's. */
+/* The thread of the block that moves element elt of the tile that o, a load or store, moves, as the tile's
+ * layout has it; NO_THREAD: several have it, or it is not told: without a layout, with a task mapping, of
+ * updates and rows that indices name, which are anybody's. */
 static int64_t
 holder(const Op *o, int64_t elt)
 {
@@ -182,8 +182,10 @@ holder(const Op *o, int64_t elt)
 	Coord at;
 
 	if (!tile || !tile->type.layout || layout_replicas(tile->type.layout) != 1 || op_access(o)->map ||
-	    elt < 0 || elt >= type_size(&tile->type) || (o->code == O_store && IMM(o, update) != STORE_PLAIN) ||
-	    (mem->type.space == S_shared && mem->def && mem->def->code == O_view && view_gather_dim(mem->def) >= 0))
+	    elt < 0 || elt >= type_size(&tile->type) ||
+	    (o->code == O_store && IMM(o, update) != STORE_PLAIN) ||
+	    (mem->type.space == S_shared && mem->def && mem->def->code == O_view &&
+	     view_gather_dim(mem->def) >= 0))
 		return NO_THREAD;
 	type_coord(&tile->type, elt, index);
 	at = layout_at(tile->type.layout, index);

@@ -1,14 +1,14 @@
-/* claims.c - checker of what is known of numbers: small launches are run (launch.c), and nothing that passes go
- * by may be wrong there.
+/* claims.c - checker of what is known of numbers: small launches are run (launch.c), and nothing
+ * that passes go by may be wrong there.
  *
- * Passes, the layout search and other checkers ask hexc/ir/facts*.c for ranges and divisors, whether a view is
- * inside of its tensor, so that no access looks, and how it is aligned, so that accesses are wide.  Here scalars
- * have the numbers that IR.md's ops give, and an access is where these say:
+ * Passes, the layout search and other checkers ask hexc/ir/facts*.c for ranges and divisors, whether
+ * a view is inside of its tensor, so that no access looks, and how it is aligned, so that accesses
+ * are wide.  Here scalars have the numbers that IR.md's ops give, and an access is where these say:
  *
  *   a number is in its range, and a multiple of what divides it
  *   a view that is taken to be inside is, from its first element to its last
- *   PTX ISA, "Addresses as Operands": an access of n elements begins at a multiple of n of them, along a dim
- *   of stride 1, and does not reach past the tensor's end where some of it is inside
+ *   PTX ISA, "Addresses as Operands": an access of n elements begins at a multiple of n of them, along
+ *   a dim of stride 1, and does not reach past the tensor's end where some of it is inside
  *   cuTensorMapEncodeTiled: strides of a map are multiples of 16 bytes
  *
  * What depends on what tensors hold is not judged. */
@@ -21,7 +21,7 @@ typedef struct Claims {
 	Kernel *k;
 	bool ok;
 	uint8_t *asked;  /* [nop+1] how often, in this launch: the first turns say most */
-	int8_t *inside;  /* [nop+1][2][DIM_MAX] of an access's views: 1 taken to be, -1 not; 0: not asked yet */
+	int8_t *inside;  /* [nop+1][2][DIM_MAX] of views: 1 taken to be, -1 not; 0: not asked */
 } Claims;
 
 /* Where a view is in its tensor, by the tensor's dims. */
@@ -86,7 +86,7 @@ place_of(const Launch *run, const Val *v, Place *p)
 	return true;
 }
 
-/* ---- accesses ------------------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static int64_t
 behind(const Place *p, int d)
@@ -168,7 +168,7 @@ accesses(Launch *run, const Op *o, Val *v, int which)
 		is_aligned(run, o, &p, rank, op_access(o)->vec);
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void
 is_known(Launch *run, const Op *o, const Val *v)

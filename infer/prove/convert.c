@@ -142,9 +142,9 @@ found(Prove *p, const Type *t, const Held *from, const Held *to, LoweringKind ho
 		not_here(p, bad, reg, how, t, to->elem[bad * to->regs + reg]);
 }
 
-/* Have elements a byte each in the staging tile?  PTX ISA, "st": it stores 8 bits or more, in powers of 2.  So
- * elements of other sizes are laid out across bytes, and smaller ones than a byte cannot be stored one by one, nor
- * fewer than a byte of them be loaded for them. */
+/* Have elements a byte each in the staging tile?  PTX ISA, "st": it stores 8 bits or more, in powers of 2.
+ * So elements of other sizes are laid out across bytes, and smaller ones than a byte cannot be stored one by
+ * one, nor fewer than a byte of them be loaded. */
 static bool
 takes_bytes(const Staging *how, DType d)
 {

@@ -1,10 +1,12 @@
-/* handed.c - checker of fences: what one block of the grid hands to another goes by updates that are fences.
+/* handed.c - checker of fences: what one block of the grid hands to another goes by updates that are
+ * fences.
  *
- * LANGUAGE.md, "Atomic updates": what a block did in front of its update of one element is done for a block
- * that finds this update done, behind its own.  PTX ISA, "Memory Consistency Model": atomics are relaxed, and
- * order nothing else without a fence (`ordered`).  Here the ways between ops are a graph, over which it is
- * found which accesses can be in front of an update of a tensor and which behind one that is looked at; of an
- * access behind it, what decides about it is followed back to where it comes from. */
+ * LANGUAGE.md, "Atomic updates": what a block did in front of its update of one element is done for
+ * a block that finds this update done, behind its own.  PTX ISA, "Memory Consistency Model": atomics
+ * are relaxed, and order nothing else without a fence (`ordered`).  Here the ways between ops are a
+ * graph, over which it is found which accesses can be in front of an update of a tensor and which
+ * behind one that is looked at; of an access behind it, what decides about it is followed back to
+ * where it comes from. */
 #include "infer/prove/order.h"
 #include <string.h>
 
@@ -74,7 +76,7 @@ make_graph(Kernel *k)
 	return g;
 }
 
-/* ---- updates ------------------------------------------------------------------------------------------- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 /* An update of one element of that tensor? */
 static bool
@@ -144,7 +146,7 @@ mark_front(const Graph *g, const Val *tensor, uint8_t *mark, bool again)
 	}
 }
 
-/* ---- where something comes from -------------------------------------------------------------------------- */
+/* ---- where something comes from -------------------------------------------------------------- */
 
 /* One search, back from a value to what the tensor's updates found. */
 typedef struct Search {
@@ -176,7 +178,8 @@ memory_from(Search *s, const Val *tile)
 
 		if (o->code != O_store && o->code != O_copy)
 			continue;
-		if (o->nin > 2 && o->code == O_store && view_root(o->in[2]) == tile && updates_one(o, s->tensor))
+		if (o->nin > 2 && o->code == O_store && view_root(o->in[2]) == tile &&
+		    updates_one(o, s->tensor))
 			return true;
 		if (view_root(o->in[1]) == tile && any_from(s, o->in, o->nin))
 			return true;
@@ -188,7 +191,8 @@ memory_from(Search *s, const Val *tile)
 static bool
 decider_from(Search *s, const Op *o)
 {
-	if (o->code == O_for && loop_ends_early(o) && (is_from(s, o->in[3]) || is_from(s, o->blk[0]->last->in[0])))
+	if (o->code == O_for && loop_ends_early(o) &&
+	    (is_from(s, o->in[3]) || is_from(s, o->blk[0]->last->in[0])))
 		return true;
 	return any_from(s, o->in, o->code == O_for ? 3 : o->code == O_if ? 1 : 0);
 }
@@ -266,7 +270,7 @@ is_told(const Graph *g, const Val *tensor, const Op *o, const Val *view)
 	return false;
 }
 
-/* ---- what is handed on ------------------------------------------------------------------------------------- */
+/* ---- what is handed on ----------------------------------------------------------------------- */
 
 /* What an op does with a tensor that the kernel writes. */
 typedef enum Deed { READS, WRITES, UPDATES } Deed;
@@ -312,8 +316,8 @@ one_element(const Access *a, const Access *b, const Val *tensor)
 	return true;
 }
 
-/* a in front of an update of the tensor, b behind one: would another block see if they came the other way
- * round? */
+/* a in front of an update of the tensor, b behind one: would another block see if they came the
+ * other way round? */
 static bool
 is_seen(const Graph *g, const Val *tensor, const Access *a, const Access *b)
 {
@@ -359,7 +363,12 @@ void
 order_signals(Order *w)
 {
 	Graph g = { .k = w->k };
+	int64_t blocks = 1, n;
 
+	for (int d = 0; d < 3 && blocks == 1; d++)
+		blocks = val_is_const(w->k->grid->last->in[d], &n) ? n : 0;
+	if (blocks == 1)
+		return; /* there is no other block */
 	for (int p = 0; p < w->k->nparam && w->ok; p++) {
 		const Val *tensor = w->k->param[p].val;
 		bool asked = false, loose = false;

@@ -1,14 +1,15 @@
 /* launch.c - a block of a small launch: the numbers that its scalars have, op by op.
  *
- * Tiles have no values here, nor has what tensors hold, unless a guess will do.  Operands of IR.md's ops mean here
- * what they mean there; nothing is taken from what the compiler knows of ranges (facts.c). */
+ * Tiles have no values here, nor has what tensors hold, unless a guess will do.  Operands of IR.md's
+ * ops mean here what they mean there; nothing is taken from what the compiler knows of ranges
+ * (facts.c). */
 #include "infer/prove/launch.h"
 #include "hexc/ir/dtype.h"
 
 enum { STEPS_MOST = 1 << 17, TILES = 3, OWN = 4, CARRIED_MOST = 64 };
 
-/* About which number sizes are, in the order of the parameters and again from the first: few turns and many,
- * edges, one block and several. */
+/* About which number sizes are, in the order of the parameters and again from the first: few turns
+ * and many, edges, one block and several. */
 static const int64_t about[][OWN] = {
 	{ 1 },
 	{ 72 },
@@ -156,8 +157,8 @@ number(const Launch *run, const Op *o, int64_t *x)
 			return false;
 		if (o->nin == 1)
 			return unary(o, a, x);
-		return o->nin == 2 && launch_number(run, o->in[1], &b) && !dtype_is_float(o->in[0]->type.dtype) &&
-		       i64_eval(o->code, a, b, x);
+		return o->nin == 2 && launch_number(run, o->in[1], &b) &&
+		       !dtype_is_float(o->in[0]->type.dtype) && i64_eval(o->code, a, b, x);
 	}
 }
 
@@ -272,7 +273,8 @@ take_sizes(Launch *run, const int64_t *sizes)
 		const Param *p = &k->param[i];
 
 		if (p->kind != P_tensor && !dtype_is_float(p->val->type.dtype))
-			set(run, p->val, true, p->kind == P_size ? size_of(p, sizes[n++ % own], run->odd) : 1);
+			set(run, p->val, true,
+			    p->kind == P_size ? size_of(p, sizes[n++ % own], run->odd) : 1);
 	}
 	run_block(run, k->grid);
 	for (int i = 0; i < k->nassume; i++) {

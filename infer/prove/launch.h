@@ -7,7 +7,7 @@ enum { LAUNCHES = 18 };
 
 typedef struct Launch {
 	/* of whoever asks */
-	void (*op)(struct Launch *run, const Op *o); /* of ops without regions, in front of what they give; or NULL */
+	void (*op)(struct Launch *run, const Op *o); /* of ops without regions; NULL: none */
 	void *user;
 	bool strict;  /* whatever cannot be told ends it */
 	bool guesses; /* a number that a tensor holds is one that its place gives, the same whoever asks */
@@ -24,8 +24,8 @@ typedef struct Launch {
 	bool lost;    /* it cannot be told any further */
 } Launch;
 
-/* Launch i of so many: sizes as the kernel asks for them, of the first block or, where i is odd, of the last.
- * False: it takes no such sizes. */
+/* Launch i of so many: sizes as the kernel asks for them, of the first block or, where i is odd, of
+ * the last. False: it takes no such sizes. */
 bool launch_start(Launch *run, Kernel *k, int i);
 /* Runs the ops of a block; roles it leaves alone, and ends there. */
 void launch_run(Launch *run, const Block *b);

@@ -1,18 +1,19 @@
 /* order.c - pass_prove_sync: checker of what orders the accesses of a block's threads to memory.
  *
- * needs   the kernel as it is emitted
- * keeps   everything; a violation is an internal error at the op
+ * needs   the kernel as it is emitted keeps   everything; a violation is an internal error at the op
  *
- * PTX ISA, "Memory Consistency Model": two accesses of different threads to one byte, one of which writes, are
- * ordered by a barrier that both threads pass in between; asynchronous copies also by the wait for their group
- * in front of that barrier, and what lanes wrote is seen by the asynchronous proxy behind a proxy fence.  From
- * each access on, all ways are followed on which nothing has ordered it yet: into branches, out of loops,
- * whether or not these have had a turn, and around them.  On the way it is known what the scalars are that
- * places are made of, as sums of what they were at the start; slots of rings are numbers, with all that they
- * can be there (ways.c).  An access that may meet the first one is a violation.
+ * PTX ISA, "Memory Consistency Model": two accesses of different threads to one byte, one of which
+ * writes, are ordered by a barrier that both threads pass in between; asynchronous copies also by
+ * the wait for their group in front of that barrier, and what lanes wrote is seen by the
+ * asynchronous proxy behind a proxy fence.  From each access on, all ways are followed on which
+ * nothing has ordered it yet: into branches, out of loops, whether or not these have had a turn, and
+ * around them.  On the way it is known what the scalars are that places are made of, as sums of what
+ * they were at the start; slots of rings are numbers, with all that they can be there (ways.c).  An
+ * access that may meet the first one is a violation.
  *
- * It asks pass sync nothing: no set of accesses is kept, nor is anything put in to see whether it would help.
- * Copies with a barrier in memory are those of pass_prove_roles.  What blocks hand on is in handed.c. */
+ * It asks pass sync nothing: no set of accesses is kept, nor is anything put in to see whether it
+ * would help. Copies with a barrier in memory are those of pass_prove_roles.  What blocks hand on is
+ * in handed.c. */
 #include "infer/prove/affine.h"
 #include "infer/prove/order.h"
 #include <string.h>
@@ -21,7 +22,7 @@ enum { STEPS = 1 << 22, STATES_MOST = 128, TURNS_MOST = 72, TURNS_COUNTED = 3, M
 
 static void walk(Order *w, States *now, const Op *from);
 
-/* ---- states -------------------------------------------------------------------------------------------- */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 static bool
 same_state(const State *a, const State *b)
@@ -95,7 +96,7 @@ hand_over(Order *w, State *s, Val *const *to, Val *const *from, int n)
 		bind(w, s, v, is, m);
 }
 
-/* ---- what orders ----------------------------------------------------------------------------------------- */
+/* ---- what orders ----------------------------------------------------------------------------- */
 
 /* A barrier; false: nothing is open any more. */
 static bool
@@ -139,7 +140,7 @@ pass_op(const Order *w, State *s, const Op *o)
 	return true;
 }
 
-/* ---- what meets -------------------------------------------------------------------------------------------- */
+/* ---- what meets ------------------------------------------------------------------------------ */
 
 bool
 order_is_signal(const Op *o)
@@ -174,18 +175,22 @@ compare(Order *w, const State *s, const Touch *t)
 	const Touch *from = &w->from;
 	bool lanes = s->done && !t->engine && !t->group && !from->engine;
 
-	if (is_tensor(from) && is_tensor(t) && order_is_signal(from->op) != order_is_signal(t->op) && !s->ordered)
-		violation(w, t->op, "no barrier stands between it and what blocks hand on memory by, or what they "
-		                    "hand on");
+	if (is_tensor(from) && is_tensor(t) && order_is_signal(from->op) != order_is_signal(t->op) &&
+	    !s->ordered)
+		violation(w, t->op,
+		          "no barrier stands between it and what blocks hand on, or hand memory on by");
 	if ((!from->write && !t->write) || commute(from, t) || (s->ordered && !t->engine))
 		return;
 	if (from->engine && t->engine && !from->write && !t->write)
 		return;
 	if (!order_meets(w, s, t, lanes))
 		return;
-	violation(w, t->op, s->ordered ? "no proxy stands between it and what lanes wrote" : !s->done ? "no wait and barrier stand between it and the end of a copy"
-	                                                                                              :
-	                    "no barrier stands between it and another access of that memory");
+	if (s->ordered)
+		violation(w, t->op, "no proxy stands between it and what lanes wrote");
+	else if (!s->done)
+		violation(w, t->op, "no wait and barrier stand between it and the end of a copy");
+	else
+		violation(w, t->op, "no barrier stands between it and another access of that memory");
 }
 
 static void
@@ -205,7 +210,7 @@ step(Order *w, States *now, const Op *o)
 	now->n = kept;
 }
 
-/* ---- loops and branches ------------------------------------------------------------------------------------- */
+/* ---- loops and branches ---------------------------------------------------------------------- */
 
 /* Does the loop have turns for the blocks of the grid that a persistent one takes? */
 static bool
@@ -228,37 +233,39 @@ never_less(Order *w, const Val *x, const Val *y, int64_t more)
 	return gap.ok && known_implies(&none, &gap);
 }
 
-/* A loop's condition in front of its first turn or another one, in state s: may there be a turn, may there be
- * none? */
+/* A loop's condition in front of its first turn or another one, in state s: may there be a turn, may
+ * there be none? */
 static void
 ask(Order *w, const State *s, const Op *o, bool first, bool *turn, bool *none)
 {
-	Val *count = o->blk[0]->arg[0];
-	Sum at, end, on = sum_between(0, 1);
-	Fact all = val_fact(w->k, count), from = val_fact(w->k, o->in[0]), to = val_fact(w->k, o->in[1]);
+	const Sum *count = order_bound(s, o->blk[0]->arg[0]), *early;
+	Sum at = count ? *count : order_value(w, s, o->in[0]), end = order_value(w, s, o->in[1]);
+	Sum on = sum_between(0, 1);
+	Fact all = val_fact(w->k, o->blk[0]->arg[0]), to = val_fact(w->k, o->in[1]);
 	int64_t lo, hi, to_lo, to_hi, is, least = val_fact(w->k, o->in[2]).lo;
 
-	*turn = *none = true;
-	at = order_bound(s, count) ? *order_bound(s, count) : order_value(w, s, o->in[0]);
-	end = order_value(w, s, o->in[1]);
 	sum_range(w, &at, &lo, &hi);
 	sum_range(w, &end, &to_lo, &to_hi);
-	if (lo >= to_hi || (all.lo <= all.hi && lo > all.hi))
-		*turn = false;
-	if (!first && *turn && never_less(w, o->in[0], o->in[1], least))
-		*turn = false;
-	if (hi < to_lo || (first && never_less(w, o->in[1], o->in[0], -1)) || (first && from.hi < to.lo) || to.lo == INT64_MAX)
-		*none = false;
-	if (loop_ends_early(o)) {
-		if (first)
-			on = order_value(w, s, o->in[3]);
-		else if (order_bound(s, o->blk[0]->arg[1]))
-			on = *order_bound(s, o->blk[0]->arg[1]);
-		if (sum_is_const(&on, &is) && !is)
-			*turn = false, *none = true;
-		else if (!sum_is_const(&on, &is))
-			*none = true;
-	}
+	*turn = first || !never_less(w, o->in[0], o->in[1], least);
+	if (first || count)
+		*turn = *turn && lo < to_hi && (all.lo > all.hi || lo <= all.hi);
+	*none = to.lo != INT64_MAX;
+	if (first || count)
+		*none = *none && hi >= to_lo;
+	if (first)
+		*none = *none && val_fact(w->k, o->in[0]).hi >= to.lo &&
+		        !never_less(w, o->in[1], o->in[0], -1);
+	if (!loop_ends_early(o))
+		return;
+	early = order_bound(s, o->blk[0]->arg[1]);
+	if (first)
+		on = order_value(w, s, o->in[3]);
+	else if (early)
+		on = *early;
+	if (sum_is_const(&on, &is) && is)
+		return;
+	*none = true;
+	*turn = *turn && !sum_is_const(&on, &is);
 }
 
 /* The turn of the loop that state s is in ends. */
@@ -277,8 +284,8 @@ turn_over(Order *w, State *s, const Op *loop)
 	all[i].times++;
 }
 
-/* Of what is counted, i = 0, or carried: what it is in the next turn.  From some turn on all that is known of
- * it is what it can be. */
+/* Of what is counted, i = 0, or carried: what it is in the next turn.  From some turn on all that is
+ * known of it is what it can be. */
 static Sum
 next_value(Order *w, const State *s, const Op *loop, int i)
 {
@@ -314,39 +321,44 @@ next_turn(Order *w, State *s, const Op *loop)
 	Val **v = NEWN(w->k->unit->arena, Val *, n);
 
 	for (int i = 0; i < n; i++)
-		if (i == 0 || w->wanted[b->arg[i]->id]) {
+		if (w->wanted[b->arg[i]->id]) {
 			v[m] = b->arg[i];
 			is[m++] = next_value(w, s, loop, i);
 		}
 	turn_over(w, s, loop);
-	bind(w, s, v, is, m);
+	if (m)
+		bind(w, s, v, is, m);
 }
 
-/* In front of the loop's condition, in those states: what is behind it. */
+/* In front of the loop's condition in state s: behind the loop, or in front of a turn of it, or
+ * both. */
 static void
-walk_turns(Order *w, States *heads, const Op *o, int entered, States *behind)
+part_ways(Order *w, const State *s, const Op *o, bool first, States *heads, States *behind)
 {
-	const Block *b = o->blk[0];
+	State left = *s;
+	bool turn, none;
 
+	ask(w, s, o, first, &turn, &none);
+	if (none) {
+		hand_over(w, &left, o->out, o->blk[0]->arg + 1, o->nout);
+		push(w, behind, &left);
+	}
+	if (turn)
+		push(w, heads, s);
+}
+
+/* In front of turns of the loop, in those states: what is behind it. */
+static void
+walk_turns(Order *w, States *heads, const Op *o, States *behind)
+{
 	for (int i = 0; i < heads->n && w->ok && w->steps > 0; i++) {
-		bool turn, none;
+		States one = { NULL, 0, 0 };
 
-		ask(w, &heads->a[i], o, i < entered, &turn, &none);
-		if (none) {
-			State s = heads->a[i];
-
-			hand_over(w, &s, o->out, b->arg + 1, o->nout);
-			push(w, behind, &s);
-		}
-		if (turn && !(is_of_blocks(o) && i >= entered && is_tensor(&w->from))) {
-			States one = { NULL, 0, 0 };
-
-			push(w, &one, &heads->a[i]);
-			walk(w, &one, b->first);
-			for (int j = 0; j < one.n; j++) {
-				next_turn(w, &one.a[j], o);
-				push(w, heads, &one.a[j]);
-			}
+		push(w, &one, &heads->a[i]);
+		walk(w, &one, o->blk[0]->first);
+		for (int j = 0; j < one.n && !(is_of_blocks(o) && is_tensor(&w->from)); j++) {
+			next_turn(w, &one.a[j], o);
+			part_ways(w, &one.a[j], o, false, heads, behind);
 		}
 	}
 }
@@ -361,11 +373,13 @@ enter(Order *w, State *s, const Op *o)
 
 	while (before && before->code != O_for)
 		before = before->prev;
-	if (before && IMM(o, split) > SPLIT_FRONT && IMM(o, split) <= SPLIT_REST && IMM(before, split) < IMM(o, split))
+	if (before && IMM(o, split) > SPLIT_FRONT && IMM(o, split) <= SPLIT_REST &&
+	    IMM(before, split) < IMM(o, split))
 		at = order_bound(s, before->blk[0]->arg[0]);
 	first = at ? *at : order_value(w, s, o->in[0]);
 	hand_over(w, s, o->blk[0]->arg + 1, o->in + 3, o->nout);
-	bind(w, s, o->blk[0]->arg, &first, 1);
+	if (w->wanted[o->blk[0]->arg[0]->id])
+		bind(w, s, o->blk[0]->arg, &first, 1);
 }
 
 static void
@@ -377,9 +391,9 @@ walk_loop(Order *w, States *now, const Op *o)
 		State s = now->a[i];
 
 		enter(w, &s, o);
-		push(w, &heads, &s);
+		part_ways(w, &s, o, true, &heads, &behind);
 	}
-	walk_turns(w, &heads, o, heads.n, &behind);
+	walk_turns(w, &heads, o, &behind);
 	*now = behind;
 }
 
@@ -451,7 +465,7 @@ walk(Order *w, States *now, const Op *from)
 	}
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 /* All ways from the access on, out of all that it is in. */
 static void
@@ -474,10 +488,15 @@ follow(Order *w)
 		if (!owner || owner->code == O_roles)
 			break;
 		if (owner->code == O_for) {
-			for (int i = 0; i < now.n; i++)
+			States heads = { NULL, 0, 0 };
+
+			if (is_of_blocks(owner) && is_tensor(&w->from))
+				break;
+			for (int i = 0; i < now.n; i++) {
 				next_turn(w, &now.a[i], owner);
-			if (!is_of_blocks(owner) || !is_tensor(&w->from))
-				walk_turns(w, &now, owner, 0, &behind);
+				part_ways(w, &now.a[i], owner, false, &heads, &behind);
+			}
+			walk_turns(w, &heads, owner, &behind);
 			now = behind;
 		} else {
 			for (int i = 0; i < now.n; i++)
@@ -552,7 +571,8 @@ prepare(Order *w, Numbers *n)
 	for (const Op *o = walk_first(&walk, k->body); o; o = walk_next(&walk)) {
 		int touches = order_touches(w, o, t);
 
-		w->engines = w->engines || o->code == O_wgmma || (o->code == O_copy && IMM(o, async) == COPY_OUT);
+		w->engines = w->engines || o->code == O_wgmma ||
+		             (o->code == O_copy && IMM(o, async) == COPY_OUT);
 		for (int i = 0; i < touches; i++)
 			for (int d = 1; t[i].view && d < t[i].view->nin; d++) {
 				want(w, t[i].view->in[d], MARK_DEPTH);
@@ -577,7 +597,7 @@ begin_all(Order *w, const Numbers *n, const Op *o)
 		const Begins *b = &n->at[o->id];
 
 		w->from = t[i];
-		if (!t[i].root) /* of the staging tile the last reads are open: a barrier stands behind the writes */
+		if (!t[i].root) /* the last reads are open: a barrier stands behind the writes */
 			w->from.write = false;
 		for (int j = 0; j == 0 || j < b->n; j++) {
 			w->way = j < b->n && !n->f.lost ? &b->way[j] : NULL;

@@ -6,8 +6,8 @@
 
 enum { SUM_TERMS = 6 };
 
-/* k[0] * v[0] + .. and something from lo to hi: INT64_MIN and INT64_MAX are no bounds.  The values are those
- * that they were where the walk began. */
+/* k[0] * v[0] + .. and something from lo to hi: INT64_MIN and INT64_MAX are no bounds.  The values
+ * are those that they were where the walk began. */
 typedef struct Sum {
 	int n;
 	int64_t lo, hi, k[SUM_TERMS];
@@ -47,7 +47,7 @@ typedef struct Touch {
 	const Op *op;
 	Val *mem;           /* NULL: the staging tile */
 	const Val *root;    /* tensor or alloc; NULL likewise */
-	const Op *view;     /* by which the place in the root is said; NULL: all of it, or it is not known which */
+	const Op *view;     /* where in the root; NULL: all of it, or it is not known */
 	bool plain;         /* the view, or the whole, is what the op touches, and no alias of it */
 	int64_t first, end; /* bytes of shared memory; end 0: not placed, or a tensor */
 	bool write, update;
@@ -64,7 +64,7 @@ typedef struct Order {
 	Follow follow;    /* whose slots they are */
 	uint8_t *wanted;  /* [nval+1] scalars that places are made of */
 	const Op **next;  /* [nop+1] the next op of its block that touches or orders memory, or has regions */
-	int16_t **owner[2];  /* [nop+1] who moves each element, of the target and of what was found; NULL: not made */
+	int16_t **owner[2];  /* [nop+1] who moves each element, of the target and of what is found */
 	int64_t *bytes;   /* [nval+1] of a shared tile */
 	int64_t steps;    /* left */
 	/* the access that the walk began with, and the numbers that slots had there */

@@ -1,15 +1,15 @@
 /* order_meet.c - where in memory two accesses are, and by which threads.
  *
- * A place is the start of a view in its tensor or tile, dim by dim, and its extents; what lies in shared
- * memory as other tiles do, or as staging tiles, is compared by bytes.  Who moves an element is read from
- * tables of the register tile (prove.c); of what task mappings or instructions of whole warps move nothing is
- * taken to be a thread's own. */
+ * A place is the start of a view in its tensor or tile, dim by dim, and its extents; what lies in
+ * shared memory as other tiles do, or as staging tiles, is compared by bytes.  Who moves an element
+ * is read from tables of the register tile (prove.c); of what task mappings or instructions of whole
+ * warps move nothing is taken to be a thread's own. */
 #include "infer/prove/order.h"
 #include <string.h>
 
 enum { NOBODY = -1, MANY = -2, ELEMENTS_MOST = 1 << 16, SAME_DEPTH = 24 };
 
-/* ---- accesses ------------------------------------------------------------------------------------------ */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 /* Bytes from its first to the last one that an element of the tile has. */
 static int64_t
@@ -111,7 +111,7 @@ order_touches(Order *w, const Op *o, Touch *t)
 	return 1;
 }
 
-/* ---- places -------------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 /* Elements of dim d of the root from the first that t touches to behind the last. */
 static int64_t
@@ -149,8 +149,8 @@ takes_neighbours(const Touch *t)
 	return t->update && dtype_info[t->op->in[0]->type.dtype].bits < 16;
 }
 
-/* How far t is from where the walk began, dim by dim; *apart: in one of them too far to meet.  False: in a
- * dim it is not known. */
+/* How far t is from where the walk began, dim by dim; *apart: in one of them too far to meet. 
+ * False: in a dim it is not known. */
 static bool
 distances(Order *w, const State *s, const Touch *t, int64_t *by, bool *apart)
 {
@@ -165,7 +165,8 @@ distances(Order *w, const State *s, const Touch *t, int64_t *by, bool *apart)
 
 		by[d] = 0;
 		if (has_indices(from, d) || has_indices(t, d)) {
-			known = known && from->op == t->op && order_same(w, s, t->view->in[1 + d], SAME_DEPTH);
+			known = known && from->op == t->op &&
+			        order_same(w, s, t->view->in[1 + d], SAME_DEPTH);
 			continue;
 		}
 		gap = t->view ? order_value(w, s, t->view->in[1 + d]) : sum_const(0);
@@ -191,7 +192,7 @@ distances(Order *w, const State *s, const Touch *t, int64_t *by, bool *apart)
 	return known;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static int16_t *
 owners_of(Order *w, const Touch *t)
@@ -203,7 +204,8 @@ owners_of(Order *w, const Touch *t)
 	const Held *h;
 	int16_t *who;
 
-	if (!v || op_access(o)->map || n > ELEMENTS_MOST || (in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix)))
+	if (!v || op_access(o)->map || n > ELEMENTS_MOST ||
+	    (in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix)))
 		return NULL;
 	who = NEWN(w->k->unit->arena, int16_t, n);
 	if (v->type.space == S_scalar) {
@@ -239,7 +241,8 @@ owners(Order *w, const Touch *t)
 	return *slot;
 }
 
-/* The number of the element of t's tile at c[] of the root, from where t starts; -1: it has none there. */
+/* The number of the element of t's tile at c[] of the root, from where t starts; -1: it has none
+ * there. */
 static int64_t
 element_at(const Touch *t, const int64_t *c)
 {
@@ -273,7 +276,8 @@ other_threads(Order *w, const Touch *t, const int64_t *by)
 		return false; /* the same again, element by element */
 	x = owners(w, from);
 	y = owners(w, t);
-	if (!x || !y || !from->plain || !t->plain || n > ELEMENTS_MOST || dtype_info[from->root->type.dtype].bits < 8)
+	if (!x || !y || !from->plain || !t->plain || n > ELEMENTS_MOST ||
+	    dtype_info[from->root->type.dtype].bits < 8)
 		return true;
 	for (int64_t i = 0; i < n; i++) {
 		int64_t c[DIM_MAX] = { 0 }, at[DIM_MAX] = { 0 }, e, f;

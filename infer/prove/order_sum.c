@@ -1,10 +1,11 @@
-/* order_sum.c - numbers on a way: sums of what values were where the walk began, with an uncertain rest. */
+/* order_sum.c - numbers on a way: sums of what values were where the walk began, with an uncertain
+ * rest. */
 #include "infer/prove/affine.h"
 #include "infer/prove/order.h"
 
 enum { LEAST_DEPTH = 1, MOST_DEPTH = 24 };
 
-/* ---- sums -------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 Sum
 sum_between(int64_t lo, int64_t hi)
@@ -134,7 +135,7 @@ sum_range(Order *w, const Sum *x, int64_t *lo, int64_t *hi)
 	*hi = all.hi;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 const Sum *
 order_bound(const State *s, const Val *v)
@@ -183,7 +184,8 @@ value_of_op(Order *w, const State *s, const Val *v, int depth)
 	Sum a, b;
 	Fact f;
 
-	if (o->nin == 2 && o->nout == 1 && o->in[0]->type.space == S_scalar && type_is_index(&o->in[0]->type)) {
+	if (o->nin == 2 && o->nout == 1 && o->in[0]->type.space == S_scalar &&
+	    type_is_index(&o->in[0]->type)) {
 		a = value_at(w, s, o->in[0], depth - 1);
 		b = value_at(w, s, o->in[1], depth - 1);
 		if (sum_is_const(&a, &x) && sum_is_const(&b, &y) && i64_eval(o->code, x, y, &is))

@@ -1,4 +1,4 @@
-/* role_trace.c - what each role does, one event after the other, as sizes of small launches have it (launch.c). */
+/* role_trace.c - what each role does, one event after the other, in small launches (launch.c). */
 #include "infer/prove/role_trace.h"
 #include "infer/prove/launch.h"
 #include "infer/prove/part.h"

@@ -53,7 +53,8 @@ TEST_EACH(every_barrier_is_needed, pass_program_count() * 3)
 		o = pass_find(k, O_barrier, n);
 		if (o) {
 			op_unlink(o);
-			ck_assert_msg(fails(p, k), "%s with %d stages: barrier %d can go\n%.3000s", p->name,
+			ck_assert_msg(fails(p, k), "%s with %d stages: barrier %d can "
+			"go\n%.3000s", p->name,
 			              stages, n, ir_text(own, k));
 		}
 		ir_unit_free(own);
@@ -78,7 +79,8 @@ static const struct {
 	  " atomic_add(b[7 - i], 2);\n"
 	  " Y[0 :+ 8] = b;\n",
 	  2 },
-	{ "let b: shared f32[8] = 0;\n let i = iota(0, 8);\n atomic_add(b[i], 1);\n atomic_max(b[i], 2);\n"
+	{ "let b: shared f32[8] = 0;\n let i = iota(0, 8);\n atomic_add(b[i], 1);\n "
+	  "atomic_max(b[i], 2);\n"
 	  " Y[0 :+ 8] = b;\n",
 	  3 },
 	/* parts of a tile: one of 8 bits updates words */
@@ -104,7 +106,8 @@ static const struct {
 	{ "let b: shared f32[16];\n b[0 :+ 16] = A[0 :+ 16];\n Y[0 :+ 8] = b[8 :+ 8] * 2;\n", 1 },
 	{ "let b: shared f32[16];\n b[8 :+ 8] = A[0 :+ 8];\n Y[0 :+ 16] = b[0 :+ 16] * 2;\n", 1 },
 	/* in a loop: behind the write, and in front of the next one */
-	{ "let b: shared f32[8];\n for i in 0..N { b[:] = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + 1; }\n", 2 },
+	{ "let b: shared f32[8];\n for i in 0..N { b[:] = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + "
+	  "1; }\n", 2 },
 	/* written in front of the loop, read in it: one, in front */
 	{ "let b: shared = A[0 :+ 8];\n for i in 0..N { Y[i * 8 :+ 8] = b + 1; }\n", 1 },
 	/* the same thread writes over its own element */
@@ -122,8 +125,10 @@ static const struct {
 	  " Y[i * 8 :+ 8] = b[i * 16 + 16 :+ 8] * 2; }\n",
 	  1 },
 	/* a loop that runs once needs none against its next turn */
-	{ "let b: shared f32[8];\n for i in 0..1 { b[:] = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + 1; }\n", 1 },
-	{ "let b: shared f32[8];\n for i in 0..2 { b[:] = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + 1; }\n", 2 },
+	{ "let b: shared f32[8];\n for i in 0..1 { b[:] = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + "
+	  "1; }\n", 1 },
+	{ "let b: shared f32[8];\n for i in 0..2 { b[:] = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + "
+	  "1; }\n", 2 },
 	/* two parts in turns: without a barrier in each, the one before the last meets this one; so does what
 	 * was written in front */
 	{ "let b: shared f32[2, 64];\n var s = 0;\n for i in 0..4 { s = 1 - s;\n"
@@ -136,7 +141,8 @@ static const struct {
 	{ "let b: shared = A[0 :+ 8];\n for i in 0..N { barrier; }\n Y[0 :+ 8] = b + 1;\n", 2 },
 	{ "let b: shared = A[0 :+ 8];\n for i in 0..4 { barrier; }\n Y[0 :+ 8] = b + 1;\n", 1 },
 	/* each branch reads what was written in front: one barrier in front of both */
-	{ "let b: shared = A[0 :+ 8];\n if N > 2 { Y[0 :+ 8] = b + 1; } else { Y[0 :+ 8] = b + 2; }\n", 1 },
+	{ "let b: shared = A[0 :+ 8];\n if N > 2 { Y[0 :+ 8] = b + 1; } else { Y[0 :+ 8] = b + "
+	  "2; }\n", 1 },
 	/* a branch writes over what was written: one in front of it, one behind */
 	{ "let b: shared = A[0 :+ 8];\n var x: register f32[8] = 0;\n"
 	  " if N > 2 { b[:] = A[8 :+ 8]; }\n Y[0 :+ 8] = b + 1;\n",
@@ -146,7 +152,8 @@ static const struct {
 TEST_EACH(counts, COUNT_OF(counted))
 {
 	Kernel *k = until_sync(arena_printf(u->arena,
-	                                    "kernel t(A: f32[N * 8], Y: out f32[N * 8])\n{\n grid(1);\n%s}\n",
+	                                    "kernel t(A: f32[N * 8], Y: out f32[N * 8])\n{\n "
+	                                    "grid(1);\n%s}\n",
 	                                    counted[_i].body),
 	                       "", false);
 
@@ -155,8 +162,9 @@ TEST_EACH(counts, COUNT_OF(counted))
 	ck_assert(!pass_sync(k));
 }
 
-/* Updates of one element by whose old value blocks may tell who came before: they order, with a barrier in
- * front and behind, what the kernel writes and reads of tensors, where there is such a thing. */
+/* Updates of one element by whose old value blocks may tell who came before: they order, with a
+ * barrier in front and behind, what the kernel writes and reads of tensors, where there is such a
+ * thing. */
 static const struct {
 	const char *body;
 	int barriers, ordered; /* barriers -1: as many as it takes */
@@ -180,48 +188,66 @@ static const struct {
 	  " if atomic_add(F[0], 1) == 3 { for e in 0..8 { G[e] = H[e]; } }\n",
 	  -1, 1 },
 	/* .. also where what the updates found is dropped, where they are of many elements, or in a loop */
-	{ "atomic_add(H[block.x % 3], 1);\n if atomic_add(F[0], 1) == 3 { G[0 :+ 8] = H[0 :+ 8]; }\n", -1, 1 },
-	{ "atomic_max(H[0 :+ 8], 3);\n if atomic_add(F[0], 1) == 3 { G[0 :+ 8] = H[0 :+ 8]; }\n", -1, 1 },
-	{ "for i in 0..4 { atomic_add(H[i], 1); }\n while atomic_add(F[0], 0) < 1 { }\n atomic_add(F[0], 1);\n"
+	{ "atomic_add(H[block.x % 3], 1);\n if atomic_add(F[0], 1) == 3 { G[0 :+ 8] = H[0 :+ "
+	  "8]; }\n", -1, 1 },
+	{ "atomic_max(H[0 :+ 8], 3);\n if atomic_add(F[0], 1) == 3 { G[0 :+ 8] = H[0 :+ 8]; "
+	  "}\n", -1, 1 },
+	{ "for i in 0..4 { atomic_add(H[i], 1); }\n while atomic_add(F[0], 0) < 1 { }\n "
+	  "atomic_add(F[0], 1);\n"
 	  " G[0 :+ 8] = H[0 :+ 8];\n",
 	  -1, 3 },
 	/* .. of the tensor that the signal is of, another element of it */
 	{ "atomic_add(F[1], 2);\n if atomic_add(F[0], 1) == 3 { G[0] = F[1]; }\n", -1, 2 },
-	{ "atomic_add(F[1], 2);\n if atomic_add(F[0], 1) == 3 { G[0] = atomic_add(F[1], 0); }\n", -1, 3 },
+	{ "atomic_add(F[1], 2);\n if atomic_add(F[0], 1) == 3 { G[0] = atomic_add(F[1], 0); "
+	  "}\n", -1, 3 },
 	/* read by what updates find: where the signal says so, or behind it as the text stands */
-	{ "atomic_add(H[0 :+ 8], 2);\n if atomic_add(F[0], 1) == 3 { G[0 :+ 8] = atomic_add(H[0 :+ 8], 0); }\n", -1,
+	{ "atomic_add(H[0 :+ 8], 2);\n if atomic_add(F[0], 1) == 3 { G[0 :+ 8] = "
+	  "atomic_add(H[0 :+ 8], 0); }\n", -1,
 	  1 },
-	{ "atomic_add(H[0 :+ 8], 2);\n G[0] = atomic_add(F[0], 1);\n G[0 :+ 8] = atomic_add(H[0 :+ 8], 0);\n", -1,
+	{ "atomic_add(H[0 :+ 8], 2);\n G[0] = atomic_add(F[0], 1);\n G[0 :+ 8] = "
+	  "atomic_add(H[0 :+ 8], 0);\n", -1,
 	  1 },
-	{ "Y[block.x * 8 :+ 8] = A[0 :+ 8];\n if atomic_add(F[0], 1) == 3 { atomic_add(Y[0 :+ 8], 1); }\n", -1, 1 },
+	{ "Y[block.x * 8 :+ 8] = A[0 :+ 8];\n if atomic_add(F[0], 1) == 3 { atomic_add(Y[0 :+ "
+	  "8], 1); }\n", -1, 1 },
 	/* a flag for each block, the next one waits for it and goes on */
 	{ "if block.x > 0 { while atomic_add(F[block.x - 1], 0) < 1 { } }\n atomic_add(H[0 :+ 8], 1);\n"
 	  " G[0 :+ 8] = atomic_max(H[0 :+ 8], 0);\n atomic_add(F[block.x], 1);\n",
 	  -1, 3 },
 	/* what a block has read may be written over by the last one; what it has written too */
-	{ "Z[0 :+ 8] = Y[block.x * 8 :+ 8];\n if atomic_add(F[0], 1) == 3 { Y[0 :+ 8] = A[0 :+ 8]; }\n", -1, 1 },
+	{ "Z[0 :+ 8] = Y[block.x * 8 :+ 8];\n if atomic_add(F[0], 1) == 3 { Y[0 :+ 8] = A[0 :+ "
+	  "8]; }\n", -1, 1 },
 	{ "Z[0 :+ 8] = A[0 :+ 8];\n if atomic_add(F[0], 1) == 3 { Z[0 :+ 8] = A[8 :+ 8]; }\n", -1, 1 },
 	/* nothing is handed on: all that is read and written is behind the signal, or in front of it */
-	{ "let at = atomic_add(F[0], 1);\n Y[i64(at) * 8 :+ 8] = A[0 :+ 8];\n Z[0 :+ 8] = Y[i64(at) * 8 :+ 8] * 2;\n",
+	{ "let at = atomic_add(F[0], 1);\n Y[i64(at) * 8 :+ 8] = A[0 :+ 8];\n Z[0 :+ 8] = "
+	  "Y[i64(at) * 8 :+ 8] * 2;\n",
 	  -1, 0 },
-	{ "Z[0 :+ 8] = Y[block.x * 8 :+ 8];\n Y[block.x * 8 :+ 8] = A[0 :+ 8];\n G[0] = atomic_add(F[0], 1);\n", -1, 0 },
-	/* .. places are taken, once and in a loop, of one counter or two; a count of which nobody looks at others */
+	{ "Z[0 :+ 8] = Y[block.x * 8 :+ 8];\n Y[block.x * 8 :+ 8] = A[0 :+ 8];\n G[0] = "
+	  "atomic_add(F[0], 1);\n", -1, 0 },
+	/* .. places are taken, once and in a loop, of one counter or two */
 	{ "for i in 0..4 { let at = atomic_add(F[i % 3], 1);\n G[i64(at) :+ 1] = 1; }\n", -1, 0 },
-	{ "for i in 0..4 { let at = atomic_add(F[0], 1), b = atomic_add(H[i], 1);\n if at < 8 { G[i64(at) :+ 1] = b; }"
+	{ "for i in 0..4 { let at = atomic_add(F[0], 1), b = atomic_add(H[i], 1);\n if at < 8 "
+	  "{ G[i64(at) :+ 1] = b; }"
 	  " }\n",
 	  -1, 0 },
 	{ "var go = 1;\n while go > 0 { let at = atomic_add(F[0], 1);\n"
 	  " if at < 64 { Y[i64(at) * 8 :+ 8] = A[0 :+ 8]; }\n go = where(at < 64, 1, 0); }\n",
 	  -1, 0 },
+	/* .. behind an update that nobody looks at */
+	{ "Y[block.x * 8 :+ 8] = A[0 :+ 8];\n atomic_add(F[0], 1);\n Z[0 :+ 8] = Y[8 :+ 8] * 2;\n"
+	  " G[0] = atomic_add(F[0], 0);\n",
+	  -1, 0 },
 	/* .. all meet, and go on */
-	{ "atomic_add(F[0], 1);\n while atomic_add(F[0], 0) < 4 { }\n Y[block.x * 8 :+ 8] = A[0 :+ 8];\n", -1, 0 },
+	{ "atomic_add(F[0], 1);\n while atomic_add(F[0], 0) < 4 { }\n Y[block.x * 8 :+ 8] = "
+	  "A[0 :+ 8];\n", -1, 0 },
 };
 
 TEST_EACH(orders, COUNT_OF(signals))
 {
 	Kernel *k = until_sync(arena_printf(u->arena,
-	                                    "kernel t(A: f32[N * 8], Y: inout f32[N * 8], Z: out f32[8],\n"
-	                                    " G: out i32[8], F: inout i32[8], H: inout i32[8])\n{\n grid(4);\n%s}\n",
+	                                    "kernel t(A: f32[N * 8], Y: inout f32[N * 8], Z: "
+	                                    "out f32[8],\n"
+	                                    " G: out i32[8], F: inout i32[8], H: inout "
+	                                    "i32[8])\n{\n grid(4);\n%s}\n",
 	                                    signals[_i].body),
 	                       "", false);
 	int ordered = 0, barriers = signals[_i].barriers;
@@ -230,12 +256,27 @@ TEST_EACH(orders, COUNT_OF(signals))
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		ordered += o->code == O_store && IMM(o, ordered);
 	ck_assert_msg((barriers < 0 || ir_count(k, O_barrier) == barriers) && ordered == signals[_i].ordered,
-	              "%d barriers, %d that order:\n%s", ir_count(k, O_barrier), ordered, ir_text(u, k));
+	              "%d barriers, %d that "
+	              "order:\n%s", ir_count(k, O_barrier), ordered, ir_text(u, k));
 	ck_assert(!pass_sync(k));
 }
 
-/* With layouts: each thread reads what it wrote, of the whole tile or of a part of it that begins where its
- * next row does; or another thread's. */
+/* One block has no other to hand memory to. */
+TEST(one_block_hands_nothing_on)
+{
+	Kernel *k = until_sync("kernel t(A: f32[N * 8], Y: inout f32[N * 8], Z: out f32[8], F: "
+	"inout i32[8])\n{\n grid(1);\n"
+	                       " Y[0 :+ 8] = A[0 :+ 8];\n if atomic_add(F[0], 1) == 3 { Z[0 :+ "
+	                       "8] = Y[8 :+ 8] + 1; }\n}\n",
+	                       "", false);
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		ck_assert(o->code != O_store || !IMM(o, ordered));
+}
+
+/* With layouts: each thread reads what it wrote, of the whole tile or of a part of it that begins
+ * where its next row does; or another thread's. */
 static const struct {
 	const char *body;
 	int barriers;
@@ -266,7 +307,8 @@ TEST_EACH(own_elements, COUNT_OF(owned))
 	pass_apply(k, "infer", pass_infer);
 	pass_apply(k, "smem", pass_smem);
 	pass_apply(k, "sync", pass_sync);
-	ck_assert_msg(ir_count(k, O_barrier) == owned[_i].barriers, "%d, not %d:\n%s", ir_count(k, O_barrier),
+	ck_assert_msg(ir_count(k, O_barrier) == owned[_i].barriers, "%d, not "
+	"%d:\n%s", ir_count(k, O_barrier),
 	              owned[_i].barriers, ir_text(u, k));
 }
 
@@ -342,13 +384,14 @@ TEST_RANGE(pipeline_has_one, 1, 5)
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 
-/* An op with scratch has a barrier between its writes and its reads: that orders what came before, and its
- * last read is open. */
+/* An op with scratch has a barrier between its writes and its reads: that orders what came before,
+ * and its last read is open. */
 TEST(scratch)
 {
 	static const char src[] =
 		"kernel t(A: f32[64], Y: out f32[64])\n{\n grid(1);\n let b: shared = A[:];\n"
-		" let x: register = A[:];\n let s = sum(x, 0);\n Y[:] = b + s;\n let c: shared f32[64];\n"
+		" let x: register = A[:];\n let s = sum(x, 0);\n Y[:] = b + s;\n let c: shared "
+		"f32[64];\n"
 		" c[:] = x;\n Y[:] = c + s;\n}\n";
 	Kernel *k = run_source(u, src, "");
 	Op *o = pass_find(k, O_reduce_sum, 0);
@@ -365,7 +408,8 @@ TEST(scratch)
 	ck_assert_msg(ir_count(k, O_barrier) == 2, "%s", ir_text(u, k));
 }
 
-/* Two ops with scratch, once or in a loop: where it is, 64 bytes each, and barriers in front of them. */
+/* Two ops with scratch, once or in a loop: where it is, 64 bytes each, and barriers in front of
+ * them. */
 static const struct {
 	const char *before, *after;
 	int64_t one, two;

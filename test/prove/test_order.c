@@ -1,5 +1,6 @@
-/* test_order.c - the checkers of barriers, of fences and of what is known of numbers: what passes make they accept,
- * and no longer without one of its barriers, one of its fences, or with a number that is not so. */
+/* test_order.c - the checkers of barriers, of fences and of what is known of numbers: what passes
+ * make they accept, and no longer without one of its barriers, one of its fences, or with a number
+ * that is not so. */
 #include "hexc/pass/pass.h"
 #include "infer/prove/prove.h"
 #include "test/pass/util_pass.h"
@@ -46,37 +47,47 @@ static const struct {
 	bool together;
 } ordered[] = {
 	{ "let b: shared = A[0 :+ 8];\n Z[0 :+ 8] = b + 1;\n", false },
-	{ "let b: shared f32[8];\n b[:] = A[0 :+ 8];\n let x = b + 1;\n b[:] = x;\n Z[0 :+ 8] = b + 1;\n", false },
+	{ "let b: shared f32[8];\n b[:] = A[0 :+ 8];\n let x = b + 1;\n b[:] = x;\n Z[0 :+ 8] "
+	  "= b + 1;\n", false },
 	/* parts that meet; updates, and what is no update */
 	{ "let b: shared f32[16];\n b[0 :+ 16] = A[0 :+ 16];\n Z[0 :+ 8] = b[8 :+ 8] * 2;\n", false },
-	{ "let b: shared f32[8] = 0;\n let i = iota(0, 8);\n atomic_add(b[i], 1);\n atomic_max(b[i], 2);\n"
+	{ "let b: shared f32[8] = 0;\n let i = iota(0, 8);\n atomic_add(b[i], 1);\n "
+	  "atomic_max(b[i], 2);\n"
 	  " Z[0 :+ 8] = b;\n",
 	  false },
 	/* around a loop, behind it, and in front of one that may have no turn */
-	{ "let b: shared f32[8];\n for i in 0..N { b[:] = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + 1; }\n", false },
+	{ "let b: shared f32[8];\n for i in 0..N { b[:] = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + "
+	  "1; }\n", false },
 	{ "let b: shared f32[64];\n for i in 0..4 { b[i :+ 8] = A[i * 8 :+ 8]; }\n", false },
 	{ "let b: shared f32[128];\n for i in 0..4 { b[i * 16 :+ 8] = A[0 :+ 8];\n"
 	  " Y[i * 8 :+ 8] = b[i * 16 + 16 :+ 8] * 2; }\n",
 	  false },
-	{ "let b: shared f32[2, 64];\n var s = 0;\n for i in 0..4 { s = 1 - s;\n b[s, i :+ 8] = A[i * 8 :+ 8]; }\n",
+	{ "let b: shared f32[2, 64];\n var s = 0;\n for i in 0..4 { s = 1 - s;\n b[s, i :+ 8] "
+	  "= A[i * 8 :+ 8]; }\n",
 	  false },
-	{ "pipeline i in 0..N stages 3 { let b: shared = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + 1; }\n", false },
+	{ "pipeline i in 0..N stages 3 { let b: shared = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + "
+	  "1; }\n", false },
 	/* on both sides of a branch, or on one */
-	{ "let b: shared = A[0 :+ 8];\n if N > 2 { Z[0 :+ 8] = b + 1; } else { Z[0 :+ 8] = b + 2; }\n", false },
+	{ "let b: shared = A[0 :+ 8];\n if N > 2 { Z[0 :+ 8] = b + 1; } else { Z[0 :+ 8] = b + "
+	  "2; }\n", false },
 	{ "let b: shared = A[0 :+ 8];\n if N > 2 { b[:] = A[8 :+ 8]; }\n Z[0 :+ 8] = b + 1;\n", false },
-	/* a condition that was read of memory that is written behind a loop without a turn; as for what an update
-	 * found, of which nothing is read on one way */
-	{ "while atomic_add(F[0], 1) == 5 { }\n let b: shared = A[0 :+ 8];\n Z[0 :+ 8] = b + 1;\n", true },
-	{ "let b: shared = A[0 :+ 8];\n let x = b + 1;\n while atomic_add(F[0], 1) == 5 { Z[0 :+ 8] = x; }\n"
+	/* a condition that was read of memory that is written behind a loop without a turn */
+	{ "while atomic_add(F[0], 1) == 5 { }\n let b: shared = A[0 :+ 8];\n Z[0 :+ 8] = b + "
+	  "1;\n", true },
+	{ "let b: shared = A[0 :+ 8];\n let x = b + 1;\n while atomic_add(F[0], 1) == 5 { Z[0 "
+	  ":+ 8] = x; }\n"
 	  " let c: shared = A[8 :+ 8];\n Z[0 :+ 8] = c + x;\n",
 	  true },
-	{ "let a = atomic_add(F[0 :+ 8], 1);\n if N > 2 { G[0 :+ 8] = a; }\n G[0 :+ 8] = atomic_add(H[0 :+ 8], 1);\n",
+	{ "let a = atomic_add(F[0 :+ 8], 1);\n if N > 2 { G[0 :+ 8] = a; }\n G[0 :+ 8] = "
+	  "atomic_add(H[0 :+ 8], 1);\n",
 	  true },
 	/* memory of the grid: an element that others of the block have written */
 	{ "Y[0 :+ 8] = A[0 :+ 8];\n Z[0 :+ 8] = Y[1 :+ 8] * 2;\n", false },
-	{ "for i in 0..N { Y[i * 8 :+ 8] = A[0 :+ 8];\n Z[0 :+ 8] = Y[i * 8 + 4 :+ 8] * 2; }\n", false },
+	{ "for i in 0..N { Y[i * 8 :+ 8] = A[0 :+ 8];\n Z[0 :+ 8] = Y[i * 8 + 4 :+ 8] * 2; "
+	  "}\n", false },
 	/* what blocks hand on */
-	{ "Y[block.x * 8 :+ 8] = A[0 :+ 8];\n if atomic_add(F[0], 1) == 3 { Z[0 :+ 8] = Y[8 :+ 8] + 1; }\n", false },
+	{ "Y[block.x * 8 :+ 8] = A[0 :+ 8];\n if atomic_add(F[0], 1) == 3 { Z[0 :+ 8] = Y[8 :+ "
+	  "8] + 1; }\n", false },
 };
 
 TEST_EACH(no_barrier_less, COUNT_OF(ordered))
@@ -97,17 +108,36 @@ TEST_EACH(no_barrier_less, COUNT_OF(ordered))
 	}
 }
 
+/* What updates of one kind find is no update where it goes: on the way without a barrier of its own,
+ * too. */
+TEST(what_is_found_is_written_plainly)
+{
+	Kernel *k = synced("let a = atomic_add(F[0 :+ 8], 1);\n if N > 2 { G[0 :+ 8] = a;\n "
+	"barrier; }\n"
+	                   " G[0 :+ 8] = atomic_add(H[0 :+ 8], 1);\n",
+	                   true);
+
+	ck_assert_msg(!is_refused(k), "%s", ir_text(u, k));
+	ck_assert_int_eq(ir_count(k, O_barrier), 4);
+}
+
 /* Memory that is handed on by updates: last.hexc and its kin. */
 static const char *const handed[] = {
 	"G[block.x :+ 1] = atomic_add(H[i64(L[block.x]) :+ 1], 1);\n"
 	" if atomic_add(F[0], 1) == 3 { for e in 0..8 { G[e] = H[e]; } }\n",
-	"Y[block.x * 8 :+ 8] = A[0 :+ 8];\n if atomic_add(F[0], 1) == 3 { Z[0 :+ 8] = Y[8 :+ 8] + 1; }\n",
-	"while atomic_add(F[0], 0) < 3 { }\n Z[0 :+ 8] = Y[8 :+ 8] + 1;\n Y[0 :+ 8] = A[0 :+ 8];\n atomic_add(F[0], 1);\n",
+	"Y[block.x * 8 :+ 8] = A[0 :+ 8];\n if atomic_add(F[0], 1) == 3 { Z[0 :+ 8] = Y[8 :+ "
+	"8] + 1; }\n",
+	"while atomic_add(F[0], 0) < 3 { }\n Z[0 :+ 8] = Y[8 :+ 8] + 1;\n Y[0 :+ 8] = A[0 :+ "
+	"8];\n atomic_add(F[0], 1);\n",
 	"atomic_add(F[1], 2);\n if atomic_add(F[0], 1) == 3 { G[0] = F[1]; }\n",
-	"atomic_add(H[0 :+ 8], 2);\n if atomic_add(F[0], 1) == 3 { G[0 :+ 8] = atomic_add(H[0 :+ 8], 0); }\n",
-	"atomic_add(H[0 :+ 8], 2);\n G[0] = atomic_add(F[0], 1);\n G[0 :+ 8] = atomic_add(H[0 :+ 8], 0);\n",
+	"atomic_add(H[0 :+ 8], 2);\n if atomic_add(F[0], 1) == 3 { G[0 :+ 8] = atomic_add(H[0 "
+	":+ 8], 0); }\n",
+	"atomic_add(H[0 :+ 8], 2);\n G[0] = atomic_add(F[0], 1);\n G[0 :+ 8] = atomic_add(H[0 "
+	":+ 8], 0);\n",
 	"for i in 0..4 { if i == 2 { atomic_max(H[i], 1); } }\n var go = 1;\n"
 	" while go > 0 { go = 3 - i64(atomic_add(F[0], 1)); }\n G[0 :+ 8] = H[0 :+ 8];\n",
+	"for i in 0..N { if atomic_add(F[0], 1) == 3 { G[0 :+ 8] = H[0 :+ 8]; }\n "
+	"atomic_add(H[0 :+ 8], 1); }\n",
 	"Z[0 :+ 8] = Y[block.x * 8 :+ 8];\n if atomic_add(F[0], 1) == 3 { Y[0 :+ 8] = A[0 :+ 8]; }\n",
 	"Z[0 :+ 8] = A[0 :+ 8];\n if atomic_cas(F[0], 1, 0) == 1 { Z[0 :+ 8] = A[8 :+ 8]; }\n",
 	"for i in 0..N { while atomic_add(F[1], 0) < i32(i) { }\n let x = atomic_add(H[0 :+ 8], 1);\n"
@@ -132,15 +162,17 @@ TEST_EACH(no_fence_less, COUNT_OF(handed))
 	ck_assert_int_gt(n, 0);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static Kernel *
 inferred(void)
 {
 	Kernel *k = run_source(u,
-	                       "kernel t(X: f16[M, N], Y: out f16[M, N])\n assume N % 8 == 0, N >= 64\n{\n"
+	                       "kernel t(X: f16[M, N], Y: out f16[M, N])\n assume N % 8 == 0, "
+	                       "N >= 64\n{\n"
 	                       " grid(ceil(M, 16));\n"
-	                       " Y[block.x * 16 :+ 16, 0 :+ 64] = X[block.x * 16 :+ 16, 0 :+ 64] * 2;\n}\n",
+	                       " Y[block.x * 16 :+ 16, 0 :+ 64] = X[block.x * 16 :+ 16, 0 :+ "
+	                       "64] * 2;\n}\n",
 	                       "");
 
 	u->target = target_find("sm_80");

@@ -1,17 +1,21 @@
 /* hand.c - memory that one block of the grid hands to another, by updates of one element.
  *
- * An update of one element of a tensor is a signal; a kernel that looks at what such updates of a tensor found
- * may tell by it who came before.  Then what a block has done with memory in front of a signal comes before
- * what another does behind one that finds it: all signals of the tensor are marked `ordered`, with fences, if
- * there is something of the kind, which is two accesses of one tensor, the one in front of a signal and the
- * other behind one that is looked at, in any turns of loops.  These are
+ * An update of one element of a tensor is a signal; a kernel that looks at what such updates of a
+ * tensor found may tell by it who came before.  Then what a block has done with memory in front of a
+ * signal comes before what another does behind one that finds it: all signals of the tensor are
+ * marked `ordered`, with fences, if there is something of the kind, which is two accesses of one
+ * tensor, the one in front of a signal and the other behind one that is looked at, in any turns of
+ * loops.  These are
  *
  *   a plain read, and a plain write or an update
- *   a plain write, and an update, or another plain write of which neither goes to a place that was found
- *   an update and one that is looked at, or of another kind, in one turn of all loops, or if the one behind is
- *   made where, or at a place, that comes of what was found; but not of the one element that the signal is of
+ *   a plain write, and an update, or another plain write of which neither goes to a place that
+ *   was found
+ *   an update and one that is looked at, or of another kind, in one turn of all loops, or if the one
+ *   behind is made where, or at a place, that comes of what was found; but not of the one element
+ *   that the signal is of
  *
- * So places that are taken by what counters found, and counts that nobody reads, have no fences. */
+ * So places that are taken by what counters found, and counts that nobody reads, have no fences; nor
+ * has a grid of one block. */
 #include "hexc/ir/access.h"
 #include "hexc/pass/sync/sync.h"
 #include <string.h>
@@ -201,7 +205,7 @@ where_found(const Found *f, const Act *a)
 	return false;
 }
 
-/* ---- what is handed on ----------------------------------------------------------------------------- */
+/* ---- what is handed on ----------------------------------------------------------------------- */
 
 /* Is it one element, whoever runs it and when: at constants alone? */
 static bool
@@ -263,6 +267,17 @@ hands_on(Kernel *k, const Val *tensor, Acts *all)
 	return false;
 }
 
+static bool
+is_one_block(const Kernel *k)
+{
+	int64_t n;
+
+	for (int d = 0; d < 3; d++)
+		if (!k->grid->last || !val_is_const(k->grid->last->in[d], &n) || n != 1)
+			return false;
+	return true;
+}
+
 bool
 sync_signals(Kernel *k)
 {
@@ -270,6 +285,8 @@ sync_signals(Kernel *k)
 	bool changed = false;
 	OpWalk w, v;
 
+	if (is_one_block(k))
+		return false;
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (access_source(o))
 			add(k, &all, o, access_source(o), false);

@@ -243,7 +243,7 @@ is_ordered(const Access *then, const Access *now)
 	return is_order(then) != is_order(now) && of_tensor(then) && of_tensor(now);
 }
 
-/* Of the memory that an atomic store updates, not of where it leaves what it found: that is written plainly. */
+/* Of what an atomic store updates, not of where it leaves what it found: that is written plainly. */
 static bool
 is_update(const Access *a)
 {
