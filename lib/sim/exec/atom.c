@@ -120,6 +120,16 @@ rmw128(Warp *w, const Ins *in, int l, u8 *p, bool locked)
 	}
 }
 
+/* Is memory as it was?  Then the operation is but a read: loops wait so. */
+static bool
+is_idle(const Ins *in, u64 old, u64 b, u64 c, bool global)
+{
+	u32 bytes = in->mem.ebytes;
+	u64 whole = bytes < 8 ? (1ull << 8 * bytes) - 1 : ~0ull;
+
+	return !((combine(in->mem.op, (PtxType)in->type, old, b, c, global) ^ old) & whole);
+}
+
 /* The elements of one lane. */
 static void
 rmw_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
@@ -133,9 +143,9 @@ rmw_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
 			c = lane_get(w, &in->s[1 + m->vec], l);
 		old = atom_rmw(a->p + i * m->ebytes, m->ebytes, m->op, (PtxType)in->type, b, c,
 		               a->al != NULL);
-		/* a comparison that fails, or 0 added, is a read: loops wait so */
-		idle = m->op == AT_CAS ? old != b : (m->op == AT_ADD || m->op == AT_OR) && !b;
+		idle = is_idle(in, old, b, c, a->al != NULL);
 		w->cta->cl->effects += !idle;
+		w->cta->cl->inner += !idle && !a->al;
 		if (in->nd)
 			lane_set(w, &in->d[i], l, old);
 	}
@@ -149,7 +159,7 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 	int l;
 
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, bytes, true, acc);
-	w->cta->cl->reads++;
+	note_look(w, in, true);
 	if (w->cta->l->counts)
 		count_access(w, in, acc, good, bytes, true, true);
 	if (w->def) {

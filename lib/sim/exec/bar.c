@@ -40,7 +40,7 @@ arrive(Warp *w, const Ins *in, Bar *bar, u32 mask, u32 expect)
 	} else if (bar->expect != expect) {
 		bad(w, in, mask, "threads of one phase give different counts: here", expect);
 	}
-	w->cta->cl->effects++;
+	inner_effect(w->cta->cl);
 	bar->arrived[w->id] |= mask;
 	bar->count += mask == w->live ? WARP : popcount(mask);
 	if (in->mode != BAR_ARRIVE)

@@ -58,7 +58,7 @@ cluster_bar_try(Cluster *c)
 	if (!complete(c))
 		return false;
 	c->phase++;
-	c->effects++;
+	inner_effect(c);
 	c->gdone = c->gacq;
 	for (u32 i = 0; i < c->n; i++)
 		for (u32 k = 0; k < c->cta[i]->nwarp; k++)
@@ -96,7 +96,7 @@ exec_carrive(Warp *w, const Ins *in, u32 mask)
 		mask &= ~(w->carrived | w->cdone);
 	}
 	w->carrived |= mask;
-	c->effects++;
+	inner_effect(c);
 	if (w->def && in->flags & F_REL)
 		c->gacq = time_tick(c->l);
 	else if (w->def && c->gacq < w->grel[SCOPE_CLUSTER])

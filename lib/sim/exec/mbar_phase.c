@@ -35,7 +35,7 @@ wake(Cta *b)
 static void
 settle(Cta *b, Mbar *m)
 {
-	b->cl->effects++;
+	inner_effect(b->cl);
 	if (!m->pending && !m->tx) {
 		if (m->saw)
 			mbar_overrun(b, m);

@@ -154,9 +154,11 @@ cluster_run(Cluster *c, u64 slice)
 {
 	u64 used = 0;
 	int r = R_BLOCK;
+	bool polls = false;
 
-	while (r == R_BLOCK && used < slice) {
+	while (r == R_BLOCK && used < slice && !polls) {
 		bool moved = false;
+		u64 out = cluster_out(c), asked = c->polls;
 		for (u32 i = 0; i < c->n; i++) {
 			Cta *b = c->cta[i];
 			if (!b->ended && !cta_round(b, &used, &moved)) {
@@ -176,6 +178,8 @@ cluster_run(Cluster *c, u64 slice)
 			hang_tell(c);
 			r = R_STOP;
 		}
+		/* it may wait for another cluster, which is to have its turn */
+		polls = c->polls != asked && cluster_out(c) == out;
 	}
 	c->k->steps += used;
 	return r;

@@ -229,6 +229,7 @@ struct Launch {
 	FaultRec *faults;
 	u32 nfault, nwarning, max_fault;        /* at most max_fault of each */
 	char *hang;                     /* the first report of a hang */
+	u32 room;                       /* blocks that a worker may put aside */
 	u32 running, spinning;          /* clusters started and not ended; proven to spin in ... */
 	u64 epoch;                      /* ... this time without writes */
 	u32 time;                       /* launch time of the happens-before between blocks */
@@ -270,6 +271,18 @@ lane_set(Warp *w, const Ref *r, int lane, u64 v)
 		dst64(w, r)[lane] = v;
 	else
 		dst32(w, r)[lane] = r->bits < 32 ? (u32)v & ((1u << r->bits) - 1) : (u32)v;
+}
+
+/* The warp reads memory that other clusters may change. */
+static inline void
+note_look(Warp *w, const Ins *in, bool strong)
+{
+	Cluster *c = w->cta->cl;
+
+	c->reads++;
+	c->polls += strong;
+	c->looker = w;
+	c->look = in;
 }
 
 /* cluster.c: paths of the warp in this state try again; forced: see Path.  True if there were any. */

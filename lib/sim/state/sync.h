@@ -99,9 +99,14 @@ typedef struct Cluster {
 	Flight *flights; /* newest first */
 	u64 round;
 	u64 effects; /* grows with each thing another warp could notice, ... */
-	u64 quiet; /* instructions of its turns since the last effect */
-	u64 reads; /* ... and with each that other clusters may have changed */
+	u64 inner; /* ... those of them that only warps of the cluster could, by its shared memory and barriers */
+	u64 quiet; /* instructions of its turns since the last effect that is not inner */
+	u64 patience; /* whether it spins is asked when `quiet` reaches it */
+	u64 reads; /* ... and with each that other clusters may have changed, ... */
+	u64 polls; /* ... of them those by strong accesses */
 	u64 clocks;                     /* reads of clocks */
+	Warp *looker; /* the newest of these reads: its warp and instruction; NULL: none */
+	const Ins *look;
 	u64 epoch;                      /* of the launch, + 1, when last proven to spin */
 	bool timed_out; /* mbarrier waits have, with this state: */
 	u64 state, seen[3];             /* effects, reads, clocks */
@@ -117,6 +122,19 @@ Cta *cluster_cta(const Cta *own, u64 addr, u32 *off);
 void flight_add(Warp *w, const Ins *in, Flight *f); /* f->land and f->dst are set */
 bool flights_land(Cluster *c, bool all);        /* those old enough, or all; true if one has landed */
 void flights_drop(Cluster *c);
+/* Things that other clusters could notice. */
+static inline u64
+cluster_out(const Cluster *c)
+{
+	return c->effects - c->inner;
+}
+/* One that only its own warps could. */
+static inline void
+inner_effect(Cluster *c)
+{
+	c->effects++;
+	c->inner++;
+}
 static inline u32
 cluster_addr(u32 rank, u32 off)
 {
