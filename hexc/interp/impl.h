@@ -214,19 +214,11 @@ InterpCode interp_end(Interp *it);
 Slot *slot_of(Interp *it, const Val *v);
 /* Remember a fault of op o (NULL: of the kernel); returns false. */
 bool interp_error(Interp *it, InterpCode code, const Op *o, const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* Block number b, of `blocks` and in a grid of that size, is run from the start of its body, and goes on.  False
- * on a fault.  It may stop while its task has frames left: others are to go on, see Task.poll. */
+/* Block number b, of `blocks` and in a grid of that size, is run from the start of its body, and goes
+ * on.  False on a fault.  It may stop while its task has frames left: others are to go on, see
+ * Task.poll. */
 bool interp_body(Interp *it, int64_t b, int64_t blocks, const int64_t grid[3]);
 bool interp_go_on(Interp *it);
-/* poll.c: a loop begins another turn. */
-void poll_turn(Interp *it, const Op *o, Frame *f);
-/* Does the kernel have loops that may wait for what other blocks write? */
-bool poll_possible(const Kernel *k);
-/* " polls `S[0]` in line 5, which is 1: 1 < 2 holds" */
-void poll_say(Interp *it, Text *t);
-/* turns.c: all blocks of a grid, on this thread: blocks that wait for others let these go on.  `main` has the memory
- * and gets the fault. */
-void turns_run(Interp *main, int64_t blocks, const int64_t grid[3]);
 /* The task's ops until it has none, cannot go on, or it is the others' turn; false on a fault. */
 bool interp_task(Interp *it);
 /* The task goes on with block b, and then behind the op that owns it. */
@@ -239,11 +231,13 @@ Barriers *interp_barrier(Interp *it, const Op *o, int64_t *which);
 bool interp_land_phase(Interp *it, Barriers *b, int64_t which);
 /* Op o reads x, what is in view v, until a group closed in r is waited for. */
 void interp_reading(Interp *it, ReadingList *r, const Op *o, const View *v, const Type *t, const Slot *x);
-/* Only the latest `pending` groups are under way (-1: nothing is): what the others read must be as it was. */
+/* Only the latest `pending` groups are under way (-1: nothing is): what the others read must be as it
+ * was. */
 bool interp_read_done(Interp *it, ReadingList *r, int64_t pending);
 /* Element `at` of a buffer becomes what an atomic store of element j of x makes of it. */
 void interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j);
-/* The tile that values and positions make along dim, into r; a place for it when no op has it as a result. */
+/* The tile that values and positions make along dim, into r; a place for it when no op has it as a
+ * result. */
 Slot interp_whole(Interp *it, const Val *values);
 bool interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim,
                           const Slot *r);
@@ -258,8 +252,8 @@ bool interp_scalar(Interp *it, const Val *v, int64_t *out);
 /* Do the arguments meet what the kernel assumes, and the buffers its tensors? */
 bool interp_check(Interp *it);
 bool interp_find_grid(Interp *it, int64_t grid[3]);
-/* The elements of a view of type t, read or written by op o; false on a fault.  `async`: by a copy that need
- * not have landed. */
+/* The elements of a view of type t, read or written by op o; false on a fault.  `async`: by a copy
+ * that need not have landed. */
 bool interp_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val);
 bool interp_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *val, bool async);
 /* Start of a block of the grid: memory is fresh. */
@@ -292,4 +286,16 @@ int task_count(const Interp *it); /* of roles, and one for the block as a whole 
 bool race_scratch(Interp *it, const Op *o);
 void race_start(Interp *it); /* a new block of the grid */
 void race_alloc(Interp *it, Shared *s);
+
+/* poll.c */
+/* A loop begins another turn. */
+void poll_turn(Interp *it, const Op *o, Frame *f);
+/* Does the kernel have loops that may wait for what other blocks write? */
+bool poll_possible(const Kernel *k);
+/* " polls `S[0]` in line 5, which is 1: 1 < 2 holds" */
+void poll_say(Interp *it, Text *t);
+/* turns.c */
+/* All blocks of a grid, on this thread: blocks that wait for others let these go on.  `main`
+ * has the memory and gets the fault. */
+void turns_run(Interp *main, int64_t blocks, const int64_t grid[3]);
 #endif

@@ -1,9 +1,10 @@
 /* poll.c - finds loops in which a block waits for what other blocks write.
  *
- * After a turn of a loop that ends early, all that its next turn depends on is what it carries, the shared
- * tiles, and global memory.  When these are as after an earlier turn, and no block has changed global memory
- * since, the loop goes on for ever unless another block changes it.  Values are compared: a store or an update
- * that leaves memory as it was has no effect, a counter that grows has one. */
+ * After a turn of a loop that ends early, all that its next turn depends on is what it carries, the
+ * shared tiles, and global memory.  When these are as after an earlier turn, and no block has changed
+ * global memory since, the loop goes on for ever unless another block changes it.  Values are
+ * compared: a store or an update that leaves memory as it was has no effect, a counter that grows has
+ * one. */
 #include "hexc/interp/impl.h"
 #include "hexc/ir/access.h"
 #include <inttypes.h>
@@ -14,7 +15,8 @@ enum { WINDOW = 64 }; /* turns from each power of 2 on whose states are compared
 static bool
 reads_written(const Kernel *k, const Op *o)
 {
-	const Param *p = o->nin && o->in[0]->type.space == S_global ? val_param(k, view_root(o->in[0])) : NULL;
+	bool global = o->nin && o->in[0]->type.space == S_global;
+	const Param *p = global ? val_param(k, view_root(o->in[0])) : NULL;
 
 	if (o->code == O_store)
 		return IMM(o, update) && o->in[1]->type.space == S_global;

@@ -62,8 +62,8 @@ eval_mbar_wait(Interp *it, Op *o)
 	return b != NULL;
 }
 
-/* Blocks of a cluster are run one by one, each as if the others did the same at the same time: what it tells
- * other blocks it hears from as many. */
+/* Blocks of a cluster are run one by one, each as if the others did the same at the same time: what it
+ * tells other blocks it hears from as many. */
 static int
 heard_from(const Op *arrive)
 {
@@ -147,8 +147,8 @@ start(Interp *it, Op *o)
 	race_roles(it);
 }
 
-/* One turn of each that is not at its end; in `late` runs those who wait come first.  Of those who poll, *poll
- * says whether all are stuck. */
+/* One turn of each that is not at its end; in `late` runs those who wait come first.  Of those who
+ * poll, *poll says whether all are stuck. */
 static bool
 turns(Interp *it, bool *moved, bool *left, Poll *poll)
 {

@@ -1,9 +1,10 @@
 /* turns.c - runs the blocks of a grid in turns, where they may wait for each other.
  *
- * A block that polls memory (poll.c) is put aside with all it holds, and another one goes on: a new one, or one
- * that was put aside before.  Few are held at first; more are begun when none of those held gets on.  A
- * block that is stuck is left alone until memory changes.  When all that is left is stuck, that is a
- * deadlock.  What blocks print comes in their order: it is held back until those before them have ended. */
+ * A block that polls memory (poll.c) is put aside with all it holds, and another one goes on: a new
+ * one, or one that was put aside before.  Few are held at first; more are begun when none of those
+ * held gets on.  A block that is stuck is left alone until memory changes.  When all that is left is
+ * stuck, that is a deadlock.  What blocks print comes in their order: it is held back until those
+ * before them have ended. */
 #include "hexc/interp/impl.h"
 #include <inttypes.h>
 #include <string.h>
@@ -157,7 +158,8 @@ begin_one(Turns *t, Seat **at)
 	return true;
 }
 
-/* A turn of each block that may get on.  *moved: one has ended, or memory has changed; *open: one is not stuck. */
+/* A turn of each block that may get on.  *moved: one has ended, or memory has changed; *open: one is
+ * not stuck. */
 static bool
 sweep(Turns *t, bool *moved, bool *open, Seat **at)
 {
@@ -184,8 +186,8 @@ no_room(Turns *t, Seat **at)
 {
 	*at = t->held[0];
 	return interp_error(&(*at)->it, INTERP_E_LIMIT, (*at)->it.loop,
-	                    "%d blocks wait for later ones, and there is no memory to begin more of the %" PRId64
-	                    " side by side",
+	                    "%d blocks wait for later ones, and there is no memory to begin more of the "
+	                    "%" PRId64 " side by side",
 	                    t->n, t->blocks);
 }
 

@@ -170,7 +170,10 @@ exec_mbarwait(Warp *w, const Ins *in, u32 mask)
 			continue;
 		over |= 1u << l;
 		if (w->def) {
-			know_join(in->flags & F_ACQ ? &w->know : &w->acq, &m->done);
+			if (in->flags & F_ACQ)
+				know_take(w, &m->done);
+			else
+				know_join(w->cta->l, &w->acq, &m->done);
 			mbar_saw(w, in, m);
 		}
 	}

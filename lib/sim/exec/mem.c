@@ -236,8 +236,8 @@ strong_store(u8 *p, const u8 *buf, u32 bytes)
 	}
 }
 
-/* A lane is about to store: what other clusters could notice, and what its own could.  A block that polls stores
- * what is there already. */
+/* A lane is about to store: what other clusters could notice, and what its own could.  A block that
+ * polls stores what is there already. */
 static inline void
 note_store(Cluster *c, const MemAccess *a, const u8 *buf, u32 bytes)
 {

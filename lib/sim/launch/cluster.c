@@ -59,6 +59,8 @@ cluster_drop(Cluster *c)
 	Worker *k = c->k;
 
 	flights_drop(c);
+	vec_drop(&c->vec);
+	vec_drop(&c->vdone);
 	for (u32 i = 0; i < c->n; i++) {
 		c->cta[i]->next = k->free;
 		k->free = c->cta[i];

@@ -257,7 +257,7 @@ hang_fault(Warp *w, const Path *q)
 		         bar->expect);
 	else
 		snprintf(what, sizeof what, "barrier %u has %u threads and waits for all;", q->bar, arrived);
-	if (q->state == P_RUN && c->look && c->looker->live) { /* says more than where the loop happens to be */
+	if (q->state == P_RUN && c->look && c->looker->live) { /* says more than the loop's place */
 		w = c->looker;
 		line = c->look->line;
 		lanes = w->live;

@@ -31,7 +31,7 @@ bool cta_unstick(Cta *b);                       /* a warp goes on without lanes 
 /* hang.c */
 bool mbar_unstick(Cluster *c, u64 *steps);      /* waits that nobody ends answer false */
 u64 state_mix(u64 h, const void *p, size_t bytes); /* a hash of what was hashed, h, and of this */
-u64 warps_state(const Cluster *c);              /* registers, local memory and paths of all warps, as a hash */
+u64 warps_state(const Cluster *c);              /* of registers, local memory and paths, as a hash */
 void hang_tell(Cluster *c);                     /* nothing moves: one fault and the long report */
 /* hang_cause.c: the path that speaks for a hang, and its warp; NULL: none waits */
 const Path *hang_cause(Cluster *c, Warp **who);

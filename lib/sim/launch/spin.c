@@ -1,13 +1,13 @@
 /* spin.c - loops that wait for what no one will ever write.
  *
- * A cluster whose slices changed nothing outside of it may spin.  Each warp that can run is then run instruction
- * by instruction until it is in a state it has been in before, or waits for others; if that was reached
- * without changing memory, and without reading a clock, the warp goes round for ever unless memory changes.
- * Where warps meet at barriers and write shared memory on their way, that is a round: when all registers,
- * shared memory and barriers of the cluster are as after an earlier round, it goes round for ever as well.
- * Values count: a store of what is there already changes nothing.  When this is so of all clusters of a launch,
- * and none is left to start, memory will not change.  What a cluster changes ends the epoch, and with it all
- * that was proven. */
+ * A cluster whose slices changed nothing outside of it may spin.  Each warp that can run is then run
+ * instruction by instruction until it is in a state it has been in before, or waits for others; if
+ * that was reached without changing memory, and without reading a clock, the warp goes round for ever
+ * unless memory changes. Where warps meet at barriers and write shared memory on their way, that is a
+ * round: when all registers, shared memory and barriers of the cluster are as after an earlier round,
+ * it goes round for ever as well. Values count: a store of what is there already changes nothing.
+ * When this is so of all clusters of a launch, and none is left to start, memory will not change.
+ * What a cluster changes ends the epoch, and with it all that was proven. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/exec/mbar.h"

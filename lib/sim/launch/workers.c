@@ -95,8 +95,8 @@ all_spin(Worker *k, Cluster *c)
 	return all;
 }
 
-/* c has had a slice of so many steps.  To find out whether it spins is dear: one that computes in shared memory is
- * asked later than one that polls. */
+/* c has had a slice of so many steps.  To find out whether it spins is dear: one that computes in
+ * shared memory is asked later than one that polls. */
 static void
 quieten(Cluster *c, u64 out, u64 inner, u64 steps)
 {

@@ -85,6 +85,9 @@ struct Warp {
 	 * reaches another block, is kept what would have. */
 	Far far[NSCOPES];               /* to take at the next fence of that scope */
 	u32 grel[NSCOPES];              /* launch time of the last fence of that scope */
+	Vec *vfar[NSCOPES];             /* as far */
+	Vec *vrel[NSCOPES];             /* what that fence will release when asked for; until then .. */
+	bool unmade[NSCOPES];           /* .. it is in `rel` */
 	u32 carrived, cdone;            /* barrier.cluster: lanes between arrive and wait, whose
 	                                 * phase is not, is complete */
 	struct WgWarp *wg;              /* NULL unless the module has wgmma */
@@ -196,7 +199,9 @@ typedef struct GSync {          /* what was released to an address, by the narro
 	struct Released {
 		u32 time;
 		u32 block, cluster;     /* + 1: that released; ~0: several */
+		Vec *vec, *old;         /* ... before the newest plain store of somebody else */
 	} at[NSCOPES];
+	u64 releasers;                  /* warps that released here by the write itself, hashed */
 } GSync;
 
 typedef struct Sync { pthread_mutex_t faults, sync; } Sync;

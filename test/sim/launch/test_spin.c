@@ -1,6 +1,6 @@
-/* test_spin.c - blocks, clusters and grids that only poll are told of, by value: barriers and stores on the way
- * change nothing.  Their twins go on for longer than the simulator looks on, and change something: a counter, a
- * random number, a waiting time, what another block waits for. */
+/* test_spin.c - blocks, clusters and grids that only poll are told of, by value: barriers and stores
+ * on the way change nothing.  Their twins go on for longer than the simulator looks on, and change
+ * something: a counter, a random number, a waiting time, what another block waits for. */
 #include "test/check.h"
 #include "test/sim/cases.h"
 
@@ -49,7 +49,8 @@ static const Case cases[] = {
 	      "st.shared.u32 [%r3], %r10;\nW:\nbar.sync 0;\nld.shared.u32 %r10, [%r3];\nbar.sync 0;\n"
 	      "setp.ne.u32 %p1, %r10, 0;\n@%p1 bra L;\n@!%p2 st.release.gpu.global.u32 [%d1+256], 0;\n"),
 	  64, 4, 0 },
-	/* two flags in turn, each told by a barrier's reduction; the twin's waiting time doubles from 1 to 2^20 */
+	/* two flags in turn, each told by a barrier's reduction; the twin's waiting time doubles from
+	 * 1 to 2^20 */
 	{ "two flags", SIM_FAULT_DEADLOCK,
 	  K80("mov.u32 %r16, 0;\nL:\nxor.b32 %r16, %r16, 4;\nmul.wide.u32 %d9, %r16, 1;\nadd.s64 %d9, %d9, %d1;\n"
 	      "ld.relaxed.gpu.global.u32 %r10, [%d9+256]; //here\nsetp.ne.u32 %p4, %r10, 0;\n"
