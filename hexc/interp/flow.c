@@ -118,6 +118,7 @@ next_turn(Interp *it, const Op *o, Frame *f)
 		f->i += f->step;
 		slot_of(it, f->b->arg[0])->i[0] = f->i;
 		f->at = f->b->first;
+		poll_turn(it, o, f);
 		return true;
 	}
 	for (int c = 0; c < o->nout; c++)
@@ -145,7 +146,7 @@ leave(Interp *it)
 static bool
 may_go_on(Interp *it, const Op *o)
 {
-	if (it->opt.max_ops && ++it->nop > it->opt.max_ops)
+	if (it->opt.max_ops && ++it->common->nop > it->opt.max_ops)
 		return interp_error(it, INTERP_E_LIMIT, o, "the budget of %llu ops is spent",
 		                    (unsigned long long)it->opt.max_ops);
 	if (it->cancel && it->cancel(it->user))
@@ -169,6 +170,7 @@ interp_task(Interp *it)
 	Task *t = it->task;
 
 	t->turn = false;
+	t->poll = POLL_NONE;
 	t->blocked = NULL;
 	while (t->nframe && !t->turn) {
 		Op *o = top(t)->at;
@@ -196,20 +198,37 @@ interp_task(Interp *it)
 }
 
 bool
-interp_body(Interp *it)
+interp_go_on(Interp *it)
 {
-	it->task = &it->all;
-	it->task->nframe = 0;
-	it->task->blank = false;
-	interp_enter(it, it->k->body);
-	while (it->task->nframe) {
+	while (it->all.nframe) {
 		if (!interp_task(it))
 			return false;
-		if (it->task->blocked)
-			return interp_error(it, INTERP_E_FAULT, it->task->blocked,
+		if (it->all.poll)
+			return true;
+		if (it->all.blocked)
+			return interp_error(it, INTERP_E_FAULT, it->all.blocked,
 			                    "deadlock: the block waits for a phase that nobody else can end");
 	}
 	return true;
+}
+
+bool
+interp_body(Interp *it, int64_t b, int64_t blocks, const int64_t grid[3])
+{
+	int cluster = cluster_blocks(it->k);
+
+	it->linear = b / cluster; /* the grid has whole clusters */
+	it->launched = blocks / cluster;
+	it->rank = b % cluster;
+	it->block[0] = b % grid[0];
+	it->block[1] = b / grid[0] % grid[1];
+	it->block[2] = b / grid[0] / grid[1];
+	interp_mem_start(it);
+	it->task = &it->all;
+	it->task->nframe = 0;
+	it->task->blank = it->in_roles = false;
+	interp_enter(it, it->k->body);
+	return interp_go_on(it);
 }
 
 bool

@@ -95,7 +95,35 @@ typedef struct Frame {
 	Block *b;
 	Op *at; /* the next op; NULL: the end */
 	int64_t i, hi, step;
+	/* poll.c, of a loop that ends early: */
+	uint64_t turns;   /* since .. */
+	uint64_t effects; /* .. Common.effects became this */
+	uint64_t looks;   /* Interp.looks when it last let others go on */
+	uint64_t kept;    /* the state after an earlier one of these turns, as a hash */
 } Frame;
+
+/* How a task stands at the end of a turn of a loop. */
+typedef enum Poll {
+	POLL_NONE,
+	POLL_AGAIN, /* turns changed no memory, but other things: others may go on meanwhile */
+	POLL_STUCK  /* they changed nothing at all: it goes on for ever unless others write */
+} Poll;
+
+/* What the blocks of one thread share. */
+typedef struct Common {
+	bool takes_turns; /* loops of the kernel may wait for what other blocks write */
+	const uint32_t *uses; /* of the kernel's values, then */
+	uint64_t nop;     /* ops done */
+	uint64_t effects; /* changes of memory that other blocks see, and what was printed */
+	size_t printed;   /* bytes */
+} Common;
+
+/* The latest read of memory that the kernel writes. */
+typedef struct Look {
+	const Op *op;
+	const Param *param;
+	int64_t at; /* the first element */
+} Look;
 
 /* races: when groups were done, as far as waits have said so. */
 typedef struct Waits {
@@ -113,6 +141,7 @@ typedef struct Task {
 	Role role;
 	const Op *blocked; /* the op that it cannot do yet */
 	bool turn; /* it is the others' turn */
+	Poll poll;
 	uint64_t steps; /* ops done */
 	bool blank; /* copies fill with zeros */
 	/* async copies */
@@ -145,7 +174,13 @@ typedef struct Interp {
 	int64_t linear; /* number of the block, with clusters: of its cluster */
 	int64_t launched; /* how many there are */
 	int64_t rank; /* in the cluster */
-	uint64_t nop;
+	Common *common;   /* NULL: no block is run */
+	bool in_roles;    /* they have begun and not ended */
+	uint64_t looks;   /* reads of memory that the kernel writes */
+	Look look;
+	const Op *loop;   /* that last made its task stop for others, .. */
+	Task *waiter;     /* .. and the task */
+	Text *held;       /* where the block's prints wait for those of earlier blocks; NULL: they need not */
 	Shared **shared; /* tiles that were made */
 	int nshared, shared_cap;
 	/* races */
@@ -155,7 +190,6 @@ typedef struct Interp {
 	struct Shadow *memory;  /* by byte, when tiles are placed */
 	int64_t memory_size;
 	struct Shadow **global; /* by parameter, by element; NULL: not accessed yet */
-	size_t printed; /* bytes */
 	/* the first fault */
 	InterpCode code;
 	Src src;
@@ -180,8 +214,11 @@ InterpCode interp_end(Interp *it);
 Slot *slot_of(Interp *it, const Val *v);
 /* Remember a fault of op o (NULL: of the kernel); returns false. */
 bool interp_error(Interp *it, InterpCode code, const Op *o, const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* Run the body from its start; false on a fault. */
-bool interp_body(Interp *it);
+/* Block number b, of `blocks` and in a grid of that size, is run from the start of its body, and goes
+ * on.  False on a fault.  It may stop while its task has frames left: others are to go on, see
+ * Task.poll. */
+bool interp_body(Interp *it, int64_t b, int64_t blocks, const int64_t grid[3]);
+bool interp_go_on(Interp *it);
 /* The task's ops until it has none, cannot go on, or it is the others' turn; false on a fault. */
 bool interp_task(Interp *it);
 /* The task goes on with block b, and then behind the op that owns it. */
@@ -194,11 +231,13 @@ Barriers *interp_barrier(Interp *it, const Op *o, int64_t *which);
 bool interp_land_phase(Interp *it, Barriers *b, int64_t which);
 /* Op o reads x, what is in view v, until a group closed in r is waited for. */
 void interp_reading(Interp *it, ReadingList *r, const Op *o, const View *v, const Type *t, const Slot *x);
-/* Only the latest `pending` groups are under way (-1: nothing is): what the others read must be as it was. */
+/* Only the latest `pending` groups are under way (-1: nothing is): what the others read must be as it
+ * was. */
 bool interp_read_done(Interp *it, ReadingList *r, int64_t pending);
 /* Element `at` of a buffer becomes what an atomic store of element j of x makes of it. */
 void interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j);
-/* The tile that values and positions make along dim, into r; a place for it when no op has it as a result. */
+/* The tile that values and positions make along dim, into r; a place for it when no op has it as a
+ * result. */
 Slot interp_whole(Interp *it, const Val *values);
 bool interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim,
                           const Slot *r);
@@ -213,8 +252,8 @@ bool interp_scalar(Interp *it, const Val *v, int64_t *out);
 /* Do the arguments meet what the kernel assumes, and the buffers its tensors? */
 bool interp_check(Interp *it);
 bool interp_find_grid(Interp *it, int64_t grid[3]);
-/* The elements of a view of type t, read or written by op o; false on a fault.  `async`: by a copy that need
- * not have landed. */
+/* The elements of a view of type t, read or written by op o; false on a fault.  `async`: by a copy
+ * that need not have landed. */
 bool interp_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val);
 bool interp_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *val, bool async);
 /* Start of a block of the grid: memory is fresh. */
@@ -253,4 +292,15 @@ void race_alloc(Interp *it, Shared *s);
 double interp_noise_sum(const Interp *it, DType d, double exact, double size, int64_t j);
 /* Of elementwise op o, of x and more: its results, before they are rounded. */
 void interp_noise_elt(const Interp *it, const Op *o, DType d, const Slot *x, Slot *r);
+/* poll.c */
+/* A loop begins another turn. */
+void poll_turn(Interp *it, const Op *o, Frame *f);
+/* Does the kernel have loops that may wait for what other blocks write? */
+bool poll_possible(const Kernel *k);
+/* " polls `S[0]` in line 5, which is 1: 1 < 2 holds" */
+void poll_say(Interp *it, Text *t);
+/* turns.c */
+/* All blocks of a grid, on this thread: blocks that wait for others let these go on.  `main`
+ * has the memory and gets the fault. */
+void turns_run(Interp *main, int64_t blocks, const int64_t grid[3]);
 #endif

@@ -140,6 +140,7 @@ typedef struct Launch {
 
 typedef struct Worker {
 	Interp it;
+	Common common;
 	Launch *run;
 } Worker;
 
@@ -149,11 +150,14 @@ work(void *workers, unsigned i)
 	Worker *w = (Worker *)workers + i;
 	Interp *it = &w->it;
 	Launch *run = w->run;
-	int cluster = cluster_blocks(run->k);
 
 	if (setjmp(it->fail)) {
 		it->code = INTERP_E_NOMEM;
 		atomic_store(&run->bound, 0);
+		return;
+	}
+	if (w->common.takes_turns) { /* there is no other worker */
+		turns_run(it, run->nblock, run->grid);
 		return;
 	}
 	interp_setup(it);
@@ -162,14 +166,7 @@ work(void *workers, unsigned i)
 
 		if (b >= run->nblock || b >= atomic_load(&run->bound))
 			return;
-		it->linear = b / cluster; /* the grid has whole clusters */
-		it->launched = run->nblock / cluster;
-		it->rank = b % cluster;
-		it->block[0] = b % run->grid[0];
-		it->block[1] = b / run->grid[0] % run->grid[1];
-		it->block[2] = b / run->grid[0] / run->grid[1];
-		interp_mem_start(it);
-		if (interp_body(it))
+		if (interp_body(it, b, run->nblock, run->grid))
 			continue;
 		for (low = atomic_load(&run->bound); b < low;)
 			if (atomic_compare_exchange_weak(&run->bound, &low, b))
@@ -190,10 +187,12 @@ needs_order(Kernel *k)
 }
 
 /* Blocks that store elements of less than a byte may share bytes, blocks that update elements share those,
- * and what blocks print has an order: they run one after the other. */
+ * what blocks print has an order, and those that wait for each other take turns: they run on one thread. */
 static unsigned
 thread_count(Kernel *k, const Workers *workers, int64_t nblock)
 {
+	if (poll_possible(k))
+		return 1;
 	for (int i = 0; i < k->nparam; i++)
 		if (k->param[i].kind == P_tensor && k->param[i].written &&
 		    dtype_info[k->param[i].val->type.dtype].bits < 8)
@@ -215,6 +214,7 @@ launch(Launch *run, Worker *w, unsigned n)
 		w[i].run = run;
 		interp_start(&w[i].it, run->k, run->arg, &run->opt);
 		w[i].it.bound = &run->bound;
+		w[i].it.common = &w[i].common;
 		w[i].it.arena.limit = share;
 	}
 	w[0].it.cancel = unit->cancel; /* one worker calls it: the caller's own, if it has one */
@@ -283,5 +283,7 @@ interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt)
 		return INTERP_OK;
 	n = thread_count(k, &run.opt.workers, run.nblock);
 	w = NEWN(k->unit->arena, Worker, n);
+	w[0].common.takes_turns = poll_possible(k);
+	w[0].common.uses = w[0].common.takes_turns ? kernel_uses(k) : NULL;
 	return launch(&run, w, n);
 }

@@ -10,6 +10,10 @@
  * Division of an integer by 0 gives -1 (all ones), its remainder the dividend; shifts by the width or
  * more give 0 (shr of a negative number: -1).
  *
+ * Blocks run one after the other, or on several threads side by side.  A block that polls memory which the
+ * kernel writes, in a loop that ends early, lets others go on: all blocks then run on one thread, in turns.
+ * When all blocks that are left poll, and none of them changes what it finds, that is a fault: a deadlock.
+ *
  * Memory.  Elements outside a tensor read as 0 and stores to them are dropped.  Shared memory is a set of
  * whole tiles; reading an element that nothing wrote is a fault, unless `uninit` allows it. */
 #ifndef HEXC_INTERP_H

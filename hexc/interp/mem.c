@@ -290,6 +290,13 @@ watch_global(Interp *it, const Op *o, const View *v, const Row *row, int64_t at,
 	return true;
 }
 
+static void
+looked(Interp *it, const Op *o, const Param *p, int64_t at)
+{
+	it->looks++;
+	it->look = (Look){ o, p, at };
+}
+
 static bool
 read_global(Interp *it, const Op *o, const View *v, const Row *row, Slot *val, int64_t at, int64_t n)
 {
@@ -307,6 +314,8 @@ read_global(Interp *it, const Op *o, const View *v, const Row *row, Slot *val, i
 		           val->i + at + row->lo);
 	outside(o, d, val, at, at + row->lo);
 	outside(o, d, val, at + row->hi, at + n);
+	if (v->param->written && row->hi > row->lo)
+		looked(it, o, v->param, first);
 	return watch_global(it, o, v, row, at, false);
 }
 
@@ -399,20 +408,44 @@ update_element(Interp *it, const Op *o, DType d, void *buf, int64_t to, const Sl
 		interp_update((StoreKind)IMM(o, update), d, buf, to, val, j);
 }
 
+static void
+write_element(Interp *it, const Op *o, const View *v, int64_t to, const Slot *val, int64_t j)
+{
+	DType d = v->param->val->type.dtype;
+	void *buf = arg_of(it, v)->data;
+
+	if (o->code == O_store && IMM(o, update))
+		update_element(it, o, d, buf, to, val, j);
+	else if (dtype_is_float(d))
+		num_put_f(d, buf, to, val->f[j]);
+	else
+		num_put_i(d, buf, to, val->i[j]);
+}
+
+/* Where blocks may wait for each other: what is as it was has no effect. */
+static void
+write_watched(Interp *it, const Op *o, const View *v, int64_t to, const Slot *val, int64_t j)
+{
+	DType d = v->param->val->type.dtype;
+	size_t bytes = dtype_info[d].bits % 8 ? 0 : num_bytes(d, 1);
+	const char *p = (const char *)arg_of(it, v)->data + (size_t)to * bytes;
+	char before[16];
+
+	memcpy(before, p, bytes);
+	write_element(it, o, v, to, val, j);
+	it->common->effects += !bytes || memcmp(before, p, bytes) != 0;
+	if (o->code == O_store && IMM(o, update))
+		looked(it, o, v->param, to);
+}
+
 static bool
 write_global(Interp *it, const Op *o, const View *v, const Row *row, const Slot *val, int64_t at)
 {
-	DType d = v->param->val->type.dtype;
-	const InterpArg *arg = arg_of(it, v);
+	void (*put)(Interp *, const Op *, const View *, int64_t, const Slot *, int64_t) =
+		it->common->takes_turns ? write_watched : write_element;
 
-	for (int64_t j = row->lo; j < row->hi; j++) {
-		if (o->code == O_store && IMM(o, update))
-			update_element(it, o, d, arg->data, row->at + j * row->stride, val, at + j);
-		else if (dtype_is_float(d))
-			num_put_f(d, arg->data, row->at + j * row->stride, val->f[at + j]);
-		else
-			num_put_i(d, arg->data, row->at + j * row->stride, val->i[at + j]);
-	}
+	for (int64_t j = row->lo; j < row->hi; j++)
+		put(it, o, v, row->at + j * row->stride, val, at + j);
 	return watch_global(it, o, v, row, at, true);
 }
 

@@ -6,10 +6,14 @@
 static void
 put(Interp *it, const char *s, size_t n)
 {
-	if (!it->opt.print || n > INTERP_PRINT_MAX - it->printed)
+	if (!it->opt.print || n > INTERP_PRINT_MAX - it->common->printed)
 		return;
-	it->printed += n;
-	it->opt.print(it->opt.user, s, n);
+	it->common->printed += n;
+	it->common->effects++;
+	if (it->held)
+		text_add(it->held, s, n);
+	else
+		it->opt.print(it->opt.user, s, n);
 }
 
 /* The formats are those of message_format, one for each of these types. */

@@ -62,8 +62,8 @@ eval_mbar_wait(Interp *it, Op *o)
 	return b != NULL;
 }
 
-/* Blocks of a cluster are run one by one, each as if the others did the same at the same time: what it tells
- * other blocks it hears from as many. */
+/* Blocks of a cluster are run one by one, each as if the others did the same at the same time: what it
+ * tells other blocks it hears from as many. */
 static int
 heard_from(const Op *arrive)
 {
@@ -147,21 +147,25 @@ start(Interp *it, Op *o)
 	race_roles(it);
 }
 
-/* One turn of each that is not at its end; in `late` runs those who wait come first. */
+/* One turn of each that is not at its end; in `late` runs those who wait come first.  Of those who
+ * poll, *poll says whether all are stuck. */
 static bool
-turns(Interp *it, bool *moved, bool *left)
+turns(Interp *it, bool *moved, bool *left, Poll *poll)
 {
 	int n = 1 + it->k->teams;
 
 	*moved = *left = false;
+	*poll = POLL_NONE;
 	for (int i = 0; i < n; i++) {
 		Task *t = it->task = &it->role[it->opt.late ? n - 1 - i : i];
 		uint64_t before = t->steps;
 
 		if (t->nframe && !interp_task(it))
 			return false;
-		*moved = *moved || t->steps != before;
+		*moved = *moved || (t->steps != before && !t->poll);
 		*left = *left || t->nframe;
+		if (t->poll && *poll != POLL_AGAIN)
+			*poll = t->poll;
 	}
 	return true;
 }
@@ -201,12 +205,22 @@ bool
 eval_roles(Interp *it, Op *o)
 {
 	bool moved = true, left = true, ok = true;
+	Poll poll = POLL_NONE;
 
-	start(it, o);
+	if (!it->in_roles)
+		start(it, o);
+	it->in_roles = true;
 	while (ok && left && moved)
-		ok = turns(it, &moved, &left);
+		ok = turns(it, &moved, &left, &poll);
+	it->task = &it->all;
+	if (ok && left && poll) { /* other blocks have to go on: this op is done again */
+		it->all.poll = poll;
+		it->all.blocked = o;
+		return true;
+	}
 	if (ok && left)
 		ok = deadlock(it, o);
+	it->in_roles = false;
 	it->task = &it->all;
 	return ok;
 }

@@ -328,11 +328,14 @@ SIM_API const char *sim_result_output(const sim_result *r, size_t *bytes);
  * wgmma behind it; where nothing else says so, it is a warning, as are what cp.async wrote and wgmma reads
  * without a proxy fence, inits of mbarriers that a barrier of the block alone shows to the async proxy, and
  * phases of mbarriers that end before all who waited for the one before are known to have seen that.  A
- * word remembers its last few accesses, so one race may hide another; and order between blocks is kept as
- * points in time, so that what a third block did before two others synchronised passes for ordered.  Memory
- * is sequentially consistent here: what a kernel does is one interleaving of its threads, and outcomes
- * beyond those, which the memory model allows relaxed accesses, are never seen.  Lanes that only return
- * early do not make a barrier divergent. */
+ * word remembers its last few accesses, so one race may hide another.  A strong read synchronizes with what
+ * was released before the write that it reads, or before those whose values updates have handed on to it; a
+ * plain store in between ends that.
+ * Deadlocks: nothing in a cluster moves; or all clusters repeat what they do, with registers, shared memory
+ * and barriers as they were, and change no global memory: loops that count, draw or wait longer each time
+ * are not accused.  Memory is sequentially consistent here: what a kernel does is one interleaving
+ * of its threads, and outcomes beyond those, which the memory model allows relaxed accesses, are
+ * never seen.  Lanes that only return early do not make a barrier divergent. */
 
 #define SIM_FAULTS(X) \
 	X(BOUNDS,       "out-of-bounds",      "access outside any allocation of its space, or of the " \

@@ -93,7 +93,7 @@ land_lane(Store *s, int l)
 		            (s32)(in - w->cta->l->m->code), s->mbar[l]);
 	}
 	if (w->def && red)
-		mbar_time(a->cta, s->mbar[l], time_tick(w->cta->l));
+		mbar_time(w, a->cta, s->mbar[l], time_tick(w->cta->l));
 	mbar_complete_tx(&s->f, a->cta, s->mbar[l], bytes);
 }
 

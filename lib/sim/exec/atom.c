@@ -120,11 +120,22 @@ rmw128(Warp *w, const Ins *in, int l, u8 *p, bool locked)
 	}
 }
 
-/* The elements of one lane. */
-static void
+/* Is memory as it was?  Then the operation is but a read: loops wait so. */
+static bool
+is_idle(const Ins *in, u64 old, u64 b, u64 c, bool global)
+{
+	u32 bytes = in->mem.ebytes;
+	u64 whole = bytes < 8 ? (1ull << 8 * bytes) - 1 : ~0ull;
+
+	return !((combine(in->mem.op, (PtxType)in->type, old, b, c, global) ^ old) & whole);
+}
+
+/* The elements of one lane.  False: a comparison failed, so that it only reads. */
+static bool
 rmw_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
 {
 	const Transfer *m = &in->mem;
+	bool wrote = m->op != AT_CAS;
 
 	for (u32 i = 0; i < m->vec; i++) {
 		u64 b = lane_get(w, &in->s[1 + i], l), c = 0, old;
@@ -133,12 +144,15 @@ rmw_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
 			c = lane_get(w, &in->s[1 + m->vec], l);
 		old = atom_rmw(a->p + i * m->ebytes, m->ebytes, m->op, (PtxType)in->type, b, c,
 		               a->al != NULL);
-		/* a comparison that fails, or 0 added, is a read: loops wait so */
-		idle = m->op == AT_CAS ? old != b : (m->op == AT_ADD || m->op == AT_OR) && !b;
+		idle = is_idle(in, old, b, c, a->al != NULL);
 		w->cta->cl->effects += !idle;
+		w->cta->cl->inner += !idle && !a->al;
+		w->cta->cl->polls += idle && a->al;
+		wrote = wrote || old == b;
 		if (in->nd)
 			lane_set(w, &in->d[i], l, old);
 	}
+	return wrote;
 }
 
 int
@@ -149,7 +163,7 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 	int l;
 
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, bytes, true, acc);
-	w->cta->cl->reads++;
+	note_look(w, in, false);
 	if (w->cta->l->counts)
 		count_access(w, in, acc, good, bytes, true, true);
 	if (w->def) {
@@ -159,12 +173,11 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			def_set(w, &in->d[i], mask, ALL_LANES, 0);
 	}
 	FOR_LANES(l, good) {
-		bool locked = w->def && hands_over(w, &acc[l], in);
+		bool locked = w->def && hands_over(w, &acc[l], in), wrote = true;
 		if (w->def) {
 			check_access(w, in, l, &acc[l], bytes, A_SWRITE, NULL);
 			if (locked)
 				launch_lock(w->cta->l);
-			check_strong(w, &acc[l], in, true, true, locked);
 			if (!check_init(w, l, &acc[l], bytes))
 				undef |= 1u << l;
 		}
@@ -172,8 +185,10 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			w->cta->cl->effects++;
 			rmw128(w, in, l, acc[l].p, locked);
 		} else {
-			rmw_lane(w, in, l, &acc[l]);
+			wrote = rmw_lane(w, in, l, &acc[l]);
 		}
+		if (w->def)
+			check_strong(w, &acc[l], in, true, wrote, locked);
 		if (locked)
 			launch_unlock(w->cta->l);
 		else if (w->def && acc[l].al)   /* another block may have begun to hand over since */

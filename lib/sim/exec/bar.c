@@ -31,6 +31,7 @@ arrive(Warp *w, const Ins *in, Bar *bar, u32 mask, u32 expect)
 {
 	if (!bar->open) {
 		u32 former = bar->former;
+		know_drop(&bar->know);
 		memset(bar, 0, sizeof *bar);
 		bar->former = former;
 		bar->open = true;
@@ -40,7 +41,7 @@ arrive(Warp *w, const Ins *in, Bar *bar, u32 mask, u32 expect)
 	} else if (bar->expect != expect) {
 		bad(w, in, mask, "threads of one phase give different counts: here", expect);
 	}
-	w->cta->cl->effects++;
+	inner_effect(w->cta->cl);
 	bar->arrived[w->id] |= mask;
 	bar->count += mask == w->live ? WARP : popcount(mask);
 	if (in->mode != BAR_ARRIVE)
@@ -144,7 +145,7 @@ release(Cta *b, u32 n)
 			q->pc++;
 		}
 		if (w->def)
-			know_join(&w->know, &bar.know);
+			know_take(w, &bar.know);
 		w->blocked = false;
 	}
 	if (all)

@@ -28,6 +28,10 @@ static void
 pass(Warp *w, u32 mask)
 {
 	w->cdone &= ~mask;
+	if (w->def && w->know.far != w->cta->cl->vdone) {
+		vec_join(w->cta->l, &w->know.far, w->cta->cl->vdone);
+		vec_own(w);
+	}
 	if (w->def && w->know.gacq < w->cta->cl->gdone)
 		w->know.gacq = w->cta->cl->gdone;
 	if (w->def && w->know.gown < w->cta->cl->gdone)
@@ -58,8 +62,9 @@ cluster_bar_try(Cluster *c)
 	if (!complete(c))
 		return false;
 	c->phase++;
-	c->effects++;
+	inner_effect(c);
 	c->gdone = c->gacq;
+	vec_copy(&c->vdone, c->vec);
 	for (u32 i = 0; i < c->n; i++)
 		for (u32 k = 0; k < c->cta[i]->nwarp; k++)
 			release(&c->cta[i]->warp[k]);
@@ -85,6 +90,7 @@ int
 exec_carrive(Warp *w, const Ins *in, u32 mask)
 {
 	Cluster *c = w->cta->cl;
+	Vec *now = NULL;
 	int r;
 
 	if (!together(w, in, mask, &r))
@@ -96,7 +102,10 @@ exec_carrive(Warp *w, const Ins *in, u32 mask)
 		mask &= ~(w->carrived | w->cdone);
 	}
 	w->carrived |= mask;
-	c->effects++;
+	inner_effect(c);
+	if (w->def)
+		vec_join(c->l, &c->vec, in->flags & F_REL ? vec_now(w, &now) : vec_fenced(w, SCOPE_CLUSTER));
+	vec_drop(&now);
 	if (w->def && in->flags & F_REL)
 		c->gacq = time_tick(c->l);
 	else if (w->def && c->gacq < w->grel[SCOPE_CLUSTER])

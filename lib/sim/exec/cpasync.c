@@ -50,7 +50,7 @@ exec_cpasync(Warp *w, const Ins *in, u32 mask)
 	Copy *c;
 	int l;
 
-	w->cta->cl->effects++;
+	inner_effect(w->cta->cl);
 	sizes(w, in, mask, n);
 	use_check(w, in, &in->s[1], mask, "an address");
 	good = mem_resolve(w, in, &in->s[0], in->off, SIM_SPACE_SHARED, mask, in->copy.bytes, true, dst);

@@ -34,7 +34,7 @@ exec_mbarset(Warp *w, const Ins *in, u32 mask)
 		Cta *b = acc[l].cta;
 		u32 addr = (u32)acc[l].addr, n;
 		Mbar *m = mbar_find(b, addr);
-		b->cl->effects++;
+		inner_effect(b->cl);
 		if (in->id == OP_mbinval) {
 			if (!m)
 				mbar_bad(w, in, l, addr, "no mbarrier has been initialised there");
@@ -170,7 +170,10 @@ exec_mbarwait(Warp *w, const Ins *in, u32 mask)
 			continue;
 		over |= 1u << l;
 		if (w->def) {
-			know_join(in->flags & F_ACQ ? &w->know : &w->acq, &m->done);
+			if (in->flags & F_ACQ)
+				know_take(w, &m->done);
+			else
+				know_join(w->cta->l, &w->acq, &m->done);
 			mbar_saw(w, in, m);
 		}
 	}

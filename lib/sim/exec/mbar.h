@@ -20,6 +20,7 @@ bool mbar_complete_tx(const Flight *f, Cta *b, u32 addr, u32 bytes);
  * arrives.  Who waits knows then what w has done, but nothing that w knows. */
 bool mbar_more(Warp *w, const Ins *in, int lane, Cta *b, u32 addr);
 void mbar_copies_arrive(Warp *w, const Ins *in, int lane, u32 addr);
-/* What was done before this launch time is known to who sees the present phase end. */
-void mbar_time(Cta *b, u32 addr, u32 time);
+/* What w did and knows, and what was done before this launch time, is known to who sees the present
+ * phase end. */
+void mbar_time(Warp *w, Cta *b, u32 addr, u32 time);
 #endif

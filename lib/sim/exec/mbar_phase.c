@@ -35,7 +35,7 @@ wake(Cta *b)
 static void
 settle(Cta *b, Mbar *m)
 {
-	b->cl->effects++;
+	inner_effect(b->cl);
 	if (!m->pending && !m->tx) {
 		if (m->saw)
 			mbar_overrun(b, m);
@@ -44,7 +44,7 @@ settle(Cta *b, Mbar *m)
 		m->arrived = 0;
 		m->pending = m->expected;
 		m->next.vc[MAX_WARPS + m->agent] = ++b->mb.agent_clock[m->agent];
-		m->done = m->next;
+		know_copy(&m->done, &m->next);
 		wake(b);
 	}
 	mbar_keep(b, m);
@@ -54,6 +54,7 @@ settle(Cta *b, Mbar *m)
 static void
 hand_over(Warp *w, const Ins *in, Cta *b, Mbar *m)
 {
+	Vec *now = NULL;
 	u32 t;
 
 	if (!w->def)
@@ -62,10 +63,12 @@ hand_over(Warp *w, const Ins *in, Cta *b, Mbar *m)
 		if (in->flags & F_REL)
 			know_release(w, &m->next);
 		else
-			know_join(&m->next, &w->rel);
+			know_join(b->l, &m->next, &w->rel);
 		return;
 	}
 	t = in->flags & F_REL ? time_tick(b->l) : w->grel[SCOPE_CLUSTER];
+	vec_join(b->l, &m->next.far, in->flags & F_REL ? vec_now(w, &now) : vec_fenced(w, SCOPE_CLUSTER));
+	vec_drop(&now);
 	if (m->next.gacq < t)
 		m->next.gacq = t;
 	if (m->next.gown < t)
@@ -160,10 +163,14 @@ mbar_copies_arrive(Warp *w, const Ins *in, int lane, u32 addr)
 }
 
 void
-mbar_time(Cta *b, u32 addr, u32 time)
+mbar_time(Warp *w, Cta *b, u32 addr, u32 time)
 {
 	Mbar *m = mbar_find(b, addr);
+	Vec *now = NULL;
 
+	if (m)
+		vec_join(b->l, &m->next.far, vec_now(w, &now));
+	vec_drop(&now);
 	if (m && m->next.gacq < time)
 		m->next.gacq = time;
 	if (m && m->next.gown < time)

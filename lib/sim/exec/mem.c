@@ -119,7 +119,8 @@ exec_ld(Warp *w, const Ins *in, u32 mask)
 	int l;
 
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, bytes, false, acc);
-	w->cta->cl->reads += in->space != SIM_SPACE_SHARED && in->space != SIM_SPACE_LOCAL;
+	if (in->space != SIM_SPACE_SHARED && in->space != SIM_SPACE_LOCAL)
+		note_look(w, in, in->flags & F_STRONG);
 	if (w->cta->l->counts)
 		count_access(w, in, acc, good, bytes, true, false);
 	if (w->def)
@@ -235,6 +236,17 @@ strong_store(u8 *p, const u8 *buf, u32 bytes)
 	}
 }
 
+/* A lane is about to store: what other clusters could notice, and what its own could.  A block that
+ * polls stores what is there already. */
+static inline void
+note_store(Cluster *c, const MemAccess *a, const u8 *buf, u32 bytes)
+{
+	if (a->space == SIM_SPACE_LOCAL || (a->al && c->polls && !memcmp(a->p, buf, bytes)))
+		return;
+	c->effects++;
+	c->inner += !a->al;
+}
+
 int
 exec_st(Warp *w, const Ins *in, u32 mask)
 {
@@ -244,7 +256,6 @@ exec_st(Warp *w, const Ins *in, u32 mask)
 	int l, kind = in->flags & F_STRONG ? A_SWRITE : A_WRITE;
 
 	good = mem_resolve(w, in, &in->s[0], in->off, (sim_space)in->space, mask, bytes, true, acc);
-	w->cta->cl->effects += in->space != SIM_SPACE_LOCAL;
 	if (w->cta->l->counts)
 		count_access(w, in, acc, good, bytes, false, true);
 	if (w->def)
@@ -252,6 +263,7 @@ exec_st(Warp *w, const Ins *in, u32 mask)
 	FOR_LANES(l, good) {            /* check and store lane by lane: a later one sees the former */
 		u8 *p = acc[l].p;
 		gather(w, in, l, buf);
+		note_store(w->cta->cl, &acc[l], buf, bytes);
 		if (w->def && acc[l].space != SIM_SPACE_LOCAL) {
 			check_access(w, in, l, &acc[l], bytes, kind, buf);
 			if (in->flags & F_STRONG)

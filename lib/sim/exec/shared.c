@@ -200,7 +200,7 @@ exec_sts(Warp *w, const Ins *in, u32 mask)
 	if (!offsets(w, in, mask, bytes, addr) || near_mbars(w->cta, mask, addr, bytes) ||
 	    (w->def && shadow_lanes(w, in, mask, addr, bytes, A_WRITE)))
 		return exec_st(w, in, mask);
-	w->cta->cl->effects++;
+	inner_effect(w->cta->cl);
 	if (w->cta->l->counts)
 		count_banks(w, in, addr, mask, bytes);
 	for (u32 i = 0; i < in->mem.vec; i++) {

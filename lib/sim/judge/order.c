@@ -37,17 +37,32 @@ told(u32 scope)
 	return scope < SCOPE_GPU ? scope : SCOPE_GPU;
 }
 
+static void
+take_far(Warp *w, Vec *v)
+{
+	const Vec *before = w->know.far;
+
+	vec_join(w->cta->l, &w->know.far, v);
+	if (w->know.far != before)
+		vec_own(w);
+}
+
 /* A fence: what was strongly read before it is now acquired; what was done before it will be
  * released by the next strong write. */
 void
 check_fence(Warp *w, u32 scope)
 {
-	u32 t = time_tick(w->cta->l);
+	u32 t = time_tick(w->cta->l), wide = told(scope);
 
-	know_join(&w->know, &w->acq);
-	for (u32 s = 0; s <= told(scope); s++) {
+	for (u32 s = wide + 1; s < NSCOPES; s++)        /* `rel` is about to change */
+		vec_fenced(w, s);
+	know_take(w, &w->acq);
+	for (u32 s = 0; s <= wide; s++) {
 		know_far(&w->know, &w->far[s], s);
+		if (s != SCOPE_CTA)
+			take_far(w, w->vfar[s]);
 		w->grel[s] = t;
+		w->unmade[s] = s != SCOPE_CTA && w->cta->l->nblock > 1;
 	}
 	know_release(w, &w->rel);
 	w->cta->fenced = true;
@@ -77,30 +92,49 @@ sync_var(Cta *b, u64 addr, bool make)
 	return v;
 }
 
+/* The place of an address, its own or a free one: half of the table is free. */
+static GSync *
+place(GSync *table, u32 n, u64 addr)
+{
+	u32 h = (u32)((addr * 0x9e3779b97f4a7c15ull) >> 40);
+
+	for (;; h++) {
+		GSync *g = &table[h & (n - 1)];
+		if (!g->addr || g->addr == addr)
+			return g;
+	}
+}
+
+static bool
+grow(Launch *l)
+{
+	u32 n = l->cgs ? 2 * l->cgs : 1024;
+	GSync *table = calloc(n, sizeof *table);
+
+	if (!table)
+		return false;
+	for (u32 i = 0; i < l->cgs; i++)
+		if (l->gs[i].addr)
+			*place(table, n, l->gs[i].addr) = l->gs[i];
+	free(l->gs);
+	l->gs = table;
+	__atomic_store_n(&l->cgs, n, __ATOMIC_RELAXED);
+	return true;
+}
+
 static GSync *
 global_sync(Launch *l, u64 addr, bool make)
 {
 	GSync *g;
-	u32 i, h = (u32)((addr * 0x9e3779b97f4a7c15ull) >> 40);
 
-	if (!l->cgs) {
-		l->gs = calloc(4096, sizeof *l->gs);
-		if (!l->gs)
-			return NULL;
-		__atomic_store_n(&l->cgs, 4096, __ATOMIC_RELAXED);
+	if (make && 2 * l->ngs >= l->cgs && !grow(l)) {
+		launch_stop(l, SIM_E_NOMEM, "out of memory");
+		return NULL;
 	}
-	for (i = 0; i < 64; i++) {
-		g = &l->gs[(h + i) % l->cgs];
-		if (g->addr == addr)
-			return g;
-		if (!g->addr && !make)
-			return NULL;
-		if (!g->addr)
-			break;
-	}
-	if (g->addr)            /* a full neighbourhood: forget the last, keep its time (ordering) */
-		for (u32 s = 0; s < NSCOPES; s++)
-			g->at[s].block = ~0u;
+	g = l->cgs ? place(l->gs, l->cgs, addr) : NULL;
+	if (!g || (!g->addr && !make))
+		return NULL;
+	l->ngs += !g->addr;
 	g->addr = addr;
 	return g;
 }
@@ -118,24 +152,44 @@ acquire_from(Warp *w, const GSync *g, const Ins *in)
 			w->far[s].acq = far.acq;
 		if (far.own > w->far[s].own)
 			w->far[s].own = far.own;
+		vec_join(w->cta->l, &w->vfar[s], r->vec);
 		if (in->flags & F_ACQ)
 			know_far(&w->know, &far, s);
+		if (in->flags & F_ACQ && s != SCOPE_CTA)
+			take_far(w, r->vec);
 	}
 }
 
+/* PTX ISA, "Observation order": whoever reads what an update left observes the writes before it, too;
+ * who reads a plain store does not, but what the same thread has released there before. */
 static void
-release_to(const Warp *w, GSync *g, const Ins *in)
+release_to(Warp *w, GSync *g, const Ins *in)
 {
 	u32 now = in->flags & F_REL ? time_tick(w->cta->l) : 0, self = w->cta->lin + 1;
+	u64 bit = 1ull << (w->cta->lin * w->cta->l->nwarp + w->id) % 64;
+	bool plain = in->id == OP_st, own = g->releasers & bit;
+	Vec *room = NULL, *all = now ? vec_now(w, &room) : NULL;
 
-	for (u32 s = 0; s <= told(in->scope); s++) {
+	g->releasers |= now ? bit : 0;
+	for (u32 s = 0; s < NSCOPES; s++) {
 		struct Released *r = &g->at[s];
 		u32 t = now ? now : w->grel[s];
+		if (plain && own)
+			vec_join(w->cta->l, &r->vec, r->old);
+		else if (plain)
+			vec_join(w->cta->l, &r->old, r->vec);
+		if ((plain && !own) ||
+		    (s == SCOPE_CLUSTER && r->cluster && r->cluster != w->cta->cl->lin + 1))
+			vec_drop(&r->vec);
+		if (s > told(in->scope))
+			continue;
+		vec_join(w->cta->l, &r->vec, now ? all : vec_fenced(w, s));
 		if (t > r->time)
 			r->time = t;
 		r->block = !r->block || r->block == self ? self : ~0u;
 		r->cluster = w->cta->cl->lin + 1;
 	}
+	vec_drop(&room);
 }
 
 /* The same between blocks, where a moment of launch time stands for all clocks.  Host threads run blocks at
@@ -174,15 +228,15 @@ check_strong(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write, 
 		bool matters = own && (b->fenced || in->flags & (F_ACQ | F_REL) || b->nsv);
 		SyncVar *v = matters ? sync_var(b, a->addr, write) : NULL;
 		if (v && read) {
-			know_join(&w->acq, &v->know);
+			know_join(b->l, &w->acq, &v->know);
 			if (in->flags & F_ACQ)
-				know_join(&w->know, &v->know);
+				know_take(w, &v->know);
 		}
 		if (v && write) {
 			if (in->flags & F_REL)
 				know_release(w, &v->know);
 			else
-				know_join(&v->know, &w->rel);
+				know_join(b->l, &v->know, &w->rel);
 		}
 	}
 	if (!hands_over(w, a, in))

@@ -3,8 +3,8 @@
  * Each 4-byte word remembers its last few accesses.  A remembered access is ordered before the
  * present one if it is by the same thread; or by another lane of the warp before a bar.warp.sync
  * of both; or by a warp of the block whose clock at that time is known here (vector
- * clocks, handed over by barriers, fences with strong accesses, acquire and release); or by
- * another block before a point in launch time that was handed over.
+ * clocks, handed over by barriers, fences with strong accesses, acquire and release); or by a
+ * warp of another block likewise.
  * Two unordered accesses race if one writes, unless both are strong (atomic, volatile,
  * relaxed...) or both write the same value.
  * Words remember few accesses, so a race can be missed; what is reported is one.
@@ -14,6 +14,16 @@
 #include "lib/sim/judge/race.h"
 #include "lib/sim/judge/wgmma.h"
 
+/* Is the access of another block ordered before us? */
+static bool
+known_far(const Warp *w, const Slot *s)
+{
+	bool landed = s_kind(s) == A_LANDED;
+	u32 i = landed ? MAX_WARPS + s_agent(s) : s_thread(s) / WARP;
+
+	return (landed ? s_landed(s) : s_clock(s)) <= vec_clock(w->cta->l, w->know.far, s_block(s) - 1, i);
+}
+
 static bool
 ordered(const Now *n, const Slot *s)
 {
@@ -21,9 +31,7 @@ ordered(const Now *n, const Slot *s)
 	u32 t = s_thread(s), v = t / WARP;
 
 	if (s_block(s) != n->block)
-		return s_time(s) < w->know.gacq;
-	if (s_time(s) < w->know.gown)
-		return true;
+		return s_time(s) < w->know.gacq && known_far(w, s);
 	if (s_kind(s) == A_LANDED)
 		return s_landed(s) <= w->know.vc[MAX_WARPS + s_agent(s)];
 	if (v == w->id && (t == n->thread || s_clock(s) < w->met ||

@@ -21,7 +21,7 @@ narrow(const Now *n, const Slot *s)
 {
 	if (strong(n->kind) && strong(s_kind(s)))
 		return ": the scope of one does not include the other's thread";
-	if (s_block(s) != n->block && s_time(s) < n->w->know.gwide)
+	if (s_block(s) != n->block && s_time(s) < n->w->know.gwide && s_time(s) >= n->w->know.gacq)
 		return ": a fence or strong access between them has too narrow a scope";
 	return "";
 }

@@ -59,6 +59,8 @@ cluster_drop(Cluster *c)
 	Worker *k = c->k;
 
 	flights_drop(c);
+	vec_drop(&c->vec);
+	vec_drop(&c->vdone);
 	for (u32 i = 0; i < c->n; i++) {
 		c->cta[i]->next = k->free;
 		k->free = c->cta[i];
@@ -154,9 +156,11 @@ cluster_run(Cluster *c, u64 slice)
 {
 	u64 used = 0;
 	int r = R_BLOCK;
+	bool polls = false;
 
-	while (r == R_BLOCK && used < slice) {
+	while (r == R_BLOCK && used < slice && !polls) {
 		bool moved = false;
+		u64 out = cluster_out(c), asked = c->polls;
 		for (u32 i = 0; i < c->n; i++) {
 			Cta *b = c->cta[i];
 			if (!b->ended && !cta_round(b, &used, &moved)) {
@@ -176,6 +180,8 @@ cluster_run(Cluster *c, u64 slice)
 			hang_tell(c);
 			r = R_STOP;
 		}
+		/* it may wait for another cluster, which is to have its turn */
+		polls = c->polls != asked && cluster_out(c) == out;
 	}
 	c->k->steps += used;
 	return r;

@@ -83,6 +83,31 @@ lay_out(Cta *b, Launch *l, Cut *c)
 }
 
 static void
+warp_forget(Warp *w)
+{
+	know_drop(&w->know);
+	know_drop(&w->rel);
+	know_drop(&w->acq);
+	for (u32 s = 0; s < NSCOPES; s++) {
+		vec_drop(&w->vfar[s]);
+		vec_drop(&w->vrel[s]);
+		w->unmade[s] = false;
+	}
+}
+
+static void
+cta_forget(Cta *b, u32 nwarp)
+{
+	for (u32 i = 0; i < nwarp; i++)
+		warp_forget(&b->warp[i]);
+	for (u32 i = 0; i < NBAR; i++)
+		know_drop(&b->bar[i].know);
+	for (u32 i = 0; i < b->nsv; i++)
+		know_drop(&b->sv[i].know);
+	b->nsv = 0;
+}
+
+static void
 warp_start(Warp *w, Cta *b, u32 id)
 {
 	Launch *l = b->l;
@@ -97,9 +122,7 @@ warp_start(Warp *w, Cta *b, u32 id)
 	w->clock = 1;
 	w->met = 0;
 	w->paired = false;
-	memset(&w->know, 0, sizeof w->know);
-	memset(&w->rel, 0, sizeof w->rel);
-	memset(&w->acq, 0, sizeof w->acq);
+	warp_forget(w);
 	memset(w->ncommit, 0, sizeof w->ncommit);
 	w->waited = 0;
 	memset(w->far, 0, sizeof w->far);
@@ -187,7 +210,7 @@ cta_start(Worker *k, Cta *b)
 	b->smem_bytes = l->smem;
 	b->dead = b->fenced = b->ended = b->gone = false;
 	b->next_warp = 0;
-	b->nsv = 0;
+	cta_forget(b, 0);
 	b->ntmap = 0;
 	b->steps = 0;
 	b->sect_n[0] = b->sect_n[1] = 0;
@@ -215,6 +238,7 @@ void
 cta_free(Cta *b)
 {
 	mbar_free(b);
+	cta_forget(b, b->nwarp);
 	free(b->sv);
 	free(b->tmap);
 	free(b->sect);

@@ -14,8 +14,8 @@ enum { TIMEOUT_STEPS = 1 << 16, REPORT_MAX = 1 << 18 };
 
 /* ---- the same state? ---- */
 
-static u64
-mix(u64 h, const void *p, size_t bytes)
+u64
+state_mix(u64 h, const void *p, size_t bytes)
 {
 	const u8 *b = p;
 	u64 v;
@@ -30,8 +30,8 @@ mix(u64 h, const void *p, size_t bytes)
 	return h;
 }
 
-static u64
-state_of(const Cluster *c)
+u64
+warps_state(const Cluster *c)
 {
 	const Launch *l = c->l;
 	u64 h = c->n;
@@ -39,14 +39,16 @@ state_of(const Cluster *c)
 	for (u32 i = 0; i < c->n; i++)
 		for (u32 n = 0; n < c->cta[i]->nwarp; n++) {
 			const Warp *w = &c->cta[i]->warp[n];
-			h = mix(h, w->r, (size_t)(l->units + 2) * WARP * sizeof(u32));
-			h = mix(h, w->p, (l->preds + 1) * sizeof(u32));
-			h = mix(h, w->local, (size_t)l->local * WARP);
-			h = mix(h, &w->live, sizeof w->live);
+			h = state_mix(h, w->r, (size_t)(l->units + 2) * WARP * sizeof(u32));
+			h = state_mix(h, w->p, (l->preds + 1) * sizeof(u32));
+			h = state_mix(h, w->local, (size_t)l->local * WARP);
+			h = state_mix(h, w->sp, sizeof w->sp);
+			u32 own[4] = { w->live, w->cc, w->carrived, w->cdone };
+			h = state_mix(h, own, sizeof own);
 			for (u32 k = 0; k < w->npath; k++) {
 				const Path *q = &w->path[k];
 				u32 v[5] = { (u32)q->pc, q->mask, q->state, q->arrived, q->bar };
-				h = mix(h, v, sizeof v);
+				h = state_mix(h, v, sizeof v);
 			}
 		}
 	return h;
@@ -55,7 +57,7 @@ state_of(const Cluster *c)
 bool
 mbar_unstick(Cluster *c, u64 *steps)
 {
-	u64 h = state_of(c), seen[3] = { c->effects, c->reads, c->clocks };
+	u64 h = warps_state(c), seen[3] = { c->effects, c->reads, c->clocks };
 	bool any = false;
 
 	if (c->timed_out && h == c->state && !memcmp(seen, c->seen, sizeof seen))
@@ -230,10 +232,11 @@ static void
 hang_fault(Warp *w, const Path *q)
 {
 	Cta *b = w->cta;
+	const Cluster *c = b->cl;
 	const Bar *bar = &b->bar[q->bar % NBAR];
 	const Mbar *m = q->state == P_MBAR ? mbar_find(b, q->need) : NULL;
 	char rest[140], what[120];
-	u32 arrived = 0;
+	u32 arrived = 0, line = b->l->m->code[q->pc].line, lanes = q->mask;
 
 	others(b, rest, sizeof rest);
 	for (u32 i = 0; i < b->nwarp; i++)
@@ -254,8 +257,13 @@ hang_fault(Warp *w, const Path *q)
 		         bar->expect);
 	else
 		snprintf(what, sizeof what, "barrier %u has %u threads and waits for all;", q->bar, arrived);
-	fault_add(w, low_lane(q->mask), SIM_FAULT_DEADLOCK, b->l->m->code[q->pc].line, SIM_SPACE_NONE, 0,
-	          0, NULL, "%s%s nobody else comes", what, rest);
+	if (q->state == P_RUN && c->look && c->looker->live) { /* says more than the loop's place */
+		w = c->looker;
+		line = c->look->line;
+		lanes = w->live;
+	}
+	fault_add(w, low_lane(lanes), SIM_FAULT_DEADLOCK, line, SIM_SPACE_NONE, 0, 0, NULL,
+	          "%s%s nobody else comes", what, rest);
 }
 
 void

@@ -261,6 +261,11 @@ execute(Launch *l, sim_result *r)
 		code = SIM_E_NOMEM;
 	free(k);
 	free(l->shown);
+	for (u32 i = 0; i < l->cgs; i++)
+		for (u32 s = 0; s < NSCOPES; s++) {
+			vec_drop(&l->gs[i].at[s].vec);
+			vec_drop(&l->gs[i].at[s].old);
+		}
 	free(l->gs);
 	pthread_mutex_destroy(&sync.faults);
 	pthread_mutex_destroy(&sync.sync);

@@ -30,10 +30,12 @@ int warp_step(Warp *w, u64 *steps);             /* one instruction: R_ as of a s
 bool cta_unstick(Cta *b);                       /* a warp goes on without lanes it waits for */
 /* hang.c */
 bool mbar_unstick(Cluster *c, u64 *steps);      /* waits that nobody ends answer false */
+u64 state_mix(u64 h, const void *p, size_t bytes); /* a hash of what was hashed, h, and of this */
+u64 warps_state(const Cluster *c);              /* of registers, local memory and paths, as a hash */
 void hang_tell(Cluster *c);                     /* nothing moves: one fault and the long report */
 /* hang_cause.c: the path that speaks for a hang, and its warp; NULL: none waits */
 const Path *hang_cause(Cluster *c, Warp **who);
-/* spin.c: every warp goes round without an effect, or waits for others of the cluster */
+/* spin.c: whatever its warps do, they come back to where they were, unless memory changes */
 bool spin_proven(Cluster *c, u64 *steps);
 /* view.c */
 bool view_prepare(Launch *l);                   /* false: out of memory */

@@ -9,7 +9,7 @@
 #include "lib/sim/state/fault.h"
 #include "taskmap/workers.h"
 
-enum { MAX_SUSPENDED = 256 };
+enum { FEW = 256, MOST = 4096 }; /* blocks put aside by a worker: at first, and when all of them wait */
 #define BLOCK_SLICE (1ull << 20)
 
 static void
@@ -68,15 +68,16 @@ all_spin(Worker *k, Cluster *c)
 {
 	Launch *l = k->l;
 	Sync *s = l->sync;
-	u64 effects = c->effects, epoch, steps = 0;
+	u64 out = cluster_out(c), epoch, steps = 0;
 	bool proven, all = false;
 
 	pthread_mutex_lock(&s->faults);
 	epoch = l->epoch;
 	pthread_mutex_unlock(&s->faults);
 	proven = spin_proven(c, &steps);
+	c->patience = proven ? c->quiet : 2 * c->quiet;
 	k->steps += steps;
-	if (c->effects != effects) {
+	if (cluster_out(c) != out) {
 		epoch_ends(l, 0);
 		return false;
 	}
@@ -84,11 +85,29 @@ all_spin(Worker *k, Cluster *c)
 	if (proven && l->epoch == epoch && c->epoch != epoch + 1) {
 		c->epoch = epoch + 1;
 		l->spinning++;
-		all = l->spinning == l->running &&
-		      (l->stop || l->next_cluster >= l->ncluster);
+		all = l->spinning == l->running;
+		if (all && !l->stop && l->next_cluster < l->ncluster && l->room < MOST) {
+			l->room *= 2;   /* they may wait for one that has not begun */
+			all = false;
+		}
 	}
 	pthread_mutex_unlock(&s->faults);
 	return all;
+}
+
+/* c has had a slice of so many steps.  To find out whether it spins is dear: one that computes in
+ * shared memory is asked later than one that polls. */
+static void
+quieten(Cluster *c, u64 out, u64 inner, u64 steps)
+{
+	if (cluster_out(c) != out || !c->patience) {
+		c->quiet = 0;
+		c->patience = c->polls ? BLOCK_SLICE / 16 : BLOCK_SLICE;
+	}
+	if (cluster_out(c) == out)
+		c->quiet += steps;
+	if (c->inner != inner && !c->polls && c->patience < 8 * BLOCK_SLICE)
+		c->patience = 8 * BLOCK_SLICE;
 }
 
 static Cluster *
@@ -125,10 +144,12 @@ worker(void *workers, unsigned i)
 {
 	Worker *k = (Worker *)workers + i;
 	Cluster *aside = NULL, **end = &aside, *c;
-	u32 naside = 0, most = MAX_SUSPENDED / (k->l->nblock / k->l->ncluster);
+	u32 naside = 0;
 
 	for (;;) {
 		bool stop = __atomic_load_n(&k->l->stop, __ATOMIC_RELAXED);
+		u32 most = __atomic_load_n(&k->l->room, __ATOMIC_RELAXED) /
+		           (k->l->nblock / k->l->ncluster);
 
 		c = naside < most && !stop ? next_cluster(k) : NULL;
 		if (!c && aside) {
@@ -145,14 +166,14 @@ worker(void *workers, unsigned i)
 			finish_cluster(k, c, false);
 			continue;
 		}
-		u64 effects = c->effects, slice = k->l->a.seed ? 1 : BLOCK_SLICE;
+		u64 out = cluster_out(c), inner = c->inner, slice = k->l->a.seed ? 1 : BLOCK_SLICE;
 		int r = cluster_run(c, k->l->max_steps < slice ? k->l->max_steps + 1 : slice);
-		c->quiet = c->effects == effects ? c->quiet + k->steps : 0;
+		quieten(c, out, inner, k->steps);
 		if (!within_budget(k, c))
 			r = r == R_NEXT ? r : R_STOP;
-		if (r != R_BLOCK || c->effects != effects) {
+		if (r != R_BLOCK || cluster_out(c) != out) {
 			epoch_ends(k->l, r == R_BLOCK ? 0 : -1);
-		} else if (c->quiet >= BLOCK_SLICE && all_spin(k, c)) {
+		} else if (c->quiet >= c->patience && all_spin(k, c)) {
 			/* of those that wait for one that was stopped nothing is told */
 			if (!__atomic_load_n(&k->l->stop, __ATOMIC_RELAXED))
 				hang_tell(c);
@@ -175,5 +196,6 @@ run_workers(Launch *l, Worker *k)
 {
 	const Workers own = { 0 };
 
+	l->room = FEW;
 	workers_run(&own, l->nthread, worker, k);
 }

@@ -85,6 +85,9 @@ struct Warp {
 	 * reaches another block, is kept what would have. */
 	Far far[NSCOPES];               /* to take at the next fence of that scope */
 	u32 grel[NSCOPES];              /* launch time of the last fence of that scope */
+	Vec *vfar[NSCOPES];             /* as far */
+	Vec *vrel[NSCOPES];             /* what that fence will release when asked for; until then .. */
+	bool unmade[NSCOPES];           /* .. it is in `rel` */
 	u32 carrived, cdone;            /* barrier.cluster: lanes between arrive and wait, whose
 	                                 * phase is not, is complete */
 	struct WgWarp *wg;              /* NULL unless the module has wgmma */
@@ -196,7 +199,9 @@ typedef struct GSync {          /* what was released to an address, by the narro
 	struct Released {
 		u32 time;
 		u32 block, cluster;     /* + 1: that released; ~0: several */
+		Vec *vec, *old;         /* ... before the newest plain store of somebody else */
 	} at[NSCOPES];
+	u64 releasers;                  /* warps that released here by the write itself, hashed */
 } GSync;
 
 typedef struct Sync { pthread_mutex_t faults, sync; } Sync;
@@ -229,6 +234,7 @@ struct Launch {
 	FaultRec *faults;
 	u32 nfault, nwarning, max_fault;        /* at most max_fault of each */
 	char *hang;                     /* the first report of a hang */
+	u32 room;                       /* blocks that a worker may put aside */
 	u32 running, spinning;          /* clusters started and not ended; proven to spin in ... */
 	u64 epoch;                      /* ... this time without writes */
 	u32 time;                       /* launch time of the happens-before between blocks */
@@ -270,6 +276,18 @@ lane_set(Warp *w, const Ref *r, int lane, u64 v)
 		dst64(w, r)[lane] = v;
 	else
 		dst32(w, r)[lane] = r->bits < 32 ? (u32)v & ((1u << r->bits) - 1) : (u32)v;
+}
+
+/* The warp reads memory that other clusters may change. */
+static inline void
+note_look(Warp *w, const Ins *in, bool strong)
+{
+	Cluster *c = w->cta->cl;
+
+	c->reads++;
+	c->polls += strong;
+	c->looker = w;
+	c->look = in;
 }
 
 /* cluster.c: paths of the warp in this state try again; forced: see Path.  True if there were any. */

@@ -50,11 +50,13 @@ mbar_make(Cta *b, u32 addr)
 		return NULL;
 	at = &t->slot[slot_of(t, addr)];
 	if (!*at) {
-		*at = malloc(sizeof **at);
+		*at = calloc(1, sizeof **at);
 		if (!*at)
 			return NULL;
 		t->n++;
 	}
+	know_drop(&(*at)->next);
+	know_drop(&(*at)->done);
 	memset(*at, 0, sizeof **at);
 	(*at)->addr = addr;
 	(*at)->agent = (u8)(t->made++ % NAGENT);
@@ -82,7 +84,12 @@ mbar_reset(Cta *b)
 void
 mbar_free(Cta *b)
 {
-	for (u32 i = 0; i < b->mb.cap; i++)
+	for (u32 i = 0; i < b->mb.cap; i++) {
+		if (b->mb.slot[i]) {
+			know_drop(&b->mb.slot[i]->next);
+			know_drop(&b->mb.slot[i]->done);
+		}
 		free(b->mb.slot[i]);
+	}
 	free(b->mb.slot);
 }

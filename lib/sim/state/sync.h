@@ -1,15 +1,16 @@
 /* sync.h - what warps know of each other, clusters, mbarriers, operations in flight.
  *
  * Happens-before.  A warp's knowledge (Know) is the newest clock it knows of each warp of its
- * block and of each agent, and one moment of launch time.  Knowledge is handed over by barriers,
+ * block and of each agent, and the same of other blocks.  Knowledge is handed over by barriers,
  * mbarriers, fences, acquire and release.
  *	vc[v]               what warp v did up to this clock is ordered before us
  *	vc[MAX_WARPS + a]   the same for agent a: asynchronous copies that complete on the mbarriers
  *	                    of that number (mod NAGENT) have been waited for up to this clock
  *	pf[p][v]            writes of warp v up to this clock are behind a proxy fence we know of:
  *	                    p = 0 shared, 1 global memory
- *	gacq                what other blocks did before this launch time is ordered before us
- *	gown                the same for the own block, handed over by way of another block
+ *	far                 the newest clock it knows of the warps and agents of other blocks: exact
+ *	gacq                what other blocks did at or after this launch time is not
+ *	gown                as gacq for the own block, by way of another block: for what has no clock
  *	gwide               as gacq, had every scope on the way been wide enough: for words, not for verdicts
  *
  * Shared addresses.  An address of shared::cta is an offset; of shared::cluster the same offset
@@ -27,20 +28,35 @@ enum { NAGENT = 32, NCLOCK = MAX_WARPS + NAGENT, MAX_CLUSTER = 16, RANK_SHIFT = 
 	RANK_BITS = 5 };
 #define RANK_OFFSET ((1u << RANK_SHIFT) - 1)
 
+typedef struct Vec Vec;         /* vec.c */
 typedef struct Know {
 	u32 vc[NCLOCK];
 	u32 pf[2][MAX_WARPS];
 	u32 gacq;
 	u32 gown;
 	u32 gwide;
+	Vec *far;               /* last: it is counted by hand.  A Know is copied by know_copy */
 } Know;
 /* What reaches a warp from other blocks, in launch time: as Know.gacq and Know.gown. */
 typedef struct Far { u32 acq, own; } Far;
 /* know.c */
-void know_join(Know *to, const Know *from);
+void know_join(Launch *l, Know *to, const Know *from);
+void know_take(Warp *w, const Know *from); /* w knows it */
+void know_copy(Know *to, const Know *from);
+void know_drop(Know *k); /* all zero again */
 void know_far(Know *to, const Far *from, u32 scope); /* what reaches us at that scope: see Warp.far */
 void know_release(Warp *w, Know *to); /* all that w did and knows; starts a new clock */
 u32 time_tick(Launch *l); /* a new moment of launch time */
+/* vec.c: any Vec * may be NULL, which knows nothing */
+void vec_drop(Vec **v);
+void vec_copy(Vec **to, Vec *from);
+void vec_join(Launch *l, Vec **to, Vec *from);
+u32 vec_clock(const Launch *l, Vec *v, u32 lin, u32 i); /* of block lin, by its number in Know.vc */
+void vec_own(Warp *w); /* what the vector says of its own block goes to Know.vc */
+/* All that w did and knows, in *room; starts a new clock. */
+Vec *vec_now(Warp *w, Vec **room);
+/* What w had done and known when it came to its last fence of that scope. */
+Vec *vec_fenced(Warp *w, u32 scope);
 
 /* An asynchronous operation that has been issued.  It lands when no warp of its cluster can
  * move, or a few scheduling rounds later; of several the newest first: nothing may depend on an
@@ -99,14 +115,20 @@ typedef struct Cluster {
 	Flight *flights; /* newest first */
 	u64 round;
 	u64 effects; /* grows with each thing another warp could notice, ... */
-	u64 quiet; /* instructions of its turns since the last effect */
-	u64 reads; /* ... and with each that other clusters may have changed */
+	u64 inner; /* ... those of them that only its own warps could: shared memory, barriers */
+	u64 quiet; /* instructions of its turns since the last effect that is not inner */
+	u64 patience; /* whether it spins is asked when `quiet` reaches it */
+	u64 reads; /* ... and with each that other clusters may have changed, ... */
+	u64 polls; /* ... those of them by strong accesses that change nothing */
 	u64 clocks;                     /* reads of clocks */
+	Warp *looker; /* the newest of these reads: its warp and instruction; NULL: none */
+	const Ins *look;
 	u64 epoch;                      /* of the launch, + 1, when last proven to spin */
 	bool timed_out; /* mbarrier waits have, with this state: */
 	u64 state, seen[3];             /* effects, reads, clocks */
 	u32 gacq; /* barrier.cluster: time of the releases so far, ... */
 	u32 gdone; /* ... of the last phase that completed */
+	Vec *vec, *vdone; /* what these have released */
 	u64 phase; /* barrier.cluster phases completed */
 	struct Cluster *next;
 } Cluster;
@@ -117,6 +139,19 @@ Cta *cluster_cta(const Cta *own, u64 addr, u32 *off);
 void flight_add(Warp *w, const Ins *in, Flight *f); /* f->land and f->dst are set */
 bool flights_land(Cluster *c, bool all);        /* those old enough, or all; true if one has landed */
 void flights_drop(Cluster *c);
+/* Things that other clusters could notice. */
+static inline u64
+cluster_out(const Cluster *c)
+{
+	return c->effects - c->inner;
+}
+/* One that only its own warps could. */
+static inline void
+inner_effect(Cluster *c)
+{
+	c->effects++;
+	c->inner++;
+}
 static inline u32
 cluster_addr(u32 rank, u32 off)
 {

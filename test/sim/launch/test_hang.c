@@ -41,8 +41,8 @@ static const Case cases[] = {
 	  1, 1, 0 },
 	{ "one warp at a barrier, one in a loop", SIM_FAULT_DEADLOCK,
 	  K80("setp.lt.u32 %p1, %r1, 32;\n@%p1 bra B;\nL:\n" FLAG("256") "setp.eq.u32 %p1, %r10, 0;\n"
-	      "@%p1 bra L;\n"
-	      "B:\nbar.sync 0; //here\n"),
+	      "@%p1 bra L; //here\n"
+	      "B:\nbar.sync 0;\n"),
 	  K80("setp.lt.u32 %p1, %r1, 32;\n@%p1 bra B;\nst.volatile.global.u32 [%d1+256], 7;\nL:\n"
 	    FLAG("256")
 	      "setp.eq.u32 %p1, %r10, 0;\n@%p1 bra L;\nB:\nbar.sync 0;\n"),
