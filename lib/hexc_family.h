@@ -67,8 +67,10 @@ typedef struct hexc_family_line {
 
 /* Line i, from 0: fills at most the bytes that out->size says, returns 1; 0 past the end. */
 HEXC_API int hexc_family_at(const hexc_family *f, size_t i, hexc_family_line *out);
-/* The number of the line for these arguments, nparam of them, of which the numbers are looked at.  HEXC_OK;
- * E_ARGS, there is none, and why[0..n) says what the last one whose guard holds has against it; E_INVALID. */
+/* The number of the line for these arguments, nparam of them, of which the numbers are looked at, and the
+ * addresses that are not NULL: kernels ask for multiples of 16 bytes, or less (hexc_param_info.align).
+ * HEXC_OK; E_ARGS, there is none, and why[0..n) says what the last one whose guard holds has against it;
+ * E_INVALID. */
 HEXC_API int hexc_family_pick(const hexc_family *f, const hexc_arg *arg, size_t *line, char *why, size_t n);
 /* Stage s of a line: the kernel's number in the bundle, its module, which b owns, and its number k there.
  * Any of the three may be NULL.  HEXC_OK or E_INVALID. */

@@ -9,7 +9,9 @@
  * An operator is a program of tiles with a table of its kernels and of the sizes that each is for
  * (hexc-op(5)).  A host plans one with its constants (element types, width of heads, ..) and, where the
  * operator has a hole for it, with an expression of its own: what is done with each element before it is
- * stored.  Shapes stay open: any size finds a kernel.  Arguments are the program's, by name.
+ * stored. Shapes stay open: any size finds a kernel, within what the program's heading and its constants
+ * say. Tensors are at any address that is a multiple of their elements' size; where all are at multiples of
+ * 16 bytes, and rows are such multiples, kernels are faster. Arguments are the program's, by name.
  *
  * An op never changes: any number of threads may read one, and make calls of it, at the same time. */
 #ifndef HEXC_OPS_H
@@ -41,8 +43,9 @@ typedef struct hexc_op_set { /* does not grow */
 	                         * Of a hole: an expression of the language (hexc/LANGUAGE.md) of the value
 	                         * that stands there, as the program names it, of numbers, functions, and of
 	                         * the arguments that "tensors" adds: scalars by their name, tensors with the
-	                         * dims that they have ("silu(x + bias[n]) * up[m, n]").
-	                         * Of "tensors": more arguments, as a kernel declares them, in front of what
+	                         * dims that they have ("silu(x + bias[n]) * up[m, n]"), or with indices
+	                         * that are computed of each element's own ("x + table[m % 8, to[n]]"). Of
+	                         * "tensors": more arguments, as a kernel declares them, in front of what
 	                         * the operator writes ("bias: f16[N], up: f16[M, N], alpha: f32") */
 } hexc_op_set;
 
@@ -98,9 +101,9 @@ typedef struct hexc_linear hexc_linear;
  * A weight that is not quantized has the plane `code` alone, of f16, bf16 or f32, and is rounded to ACT.
  *
  * Each weight is computed in ACT, where its scale (the product of both), its product with the code, and the
- * sum with the offset are rounded once each; scales of whole rows, or of the matrix, are applied to sums, in
- * f32.  With ACT = f16, scales of f32, bf16 and e8m0 are taken relative to the largest: what is 2^-18 of
- * that and less loses digits.
+ * sum with the offset are rounded once each; of weights without offsets, scales of whole rows, or of the
+ * matrix, are applied to sums, in f32. With ACT = f16, scales of f32, bf16 and e8m0 are taken relative to
+ * the largest: what is 2^-18 of that and less loses digits.
  *
  * HEXC_OK and *out (free with hexc_linear_free), or *out = NULL and one sentence in why[0..n): E_INVALID, w's
  * planes do not fit together, or g or like is NULL or of another device; E_ARGS, no operator is for such a

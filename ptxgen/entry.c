@@ -136,10 +136,15 @@ gen_function(Gen *g)
 	g->fn = LLVMAddFunction(g->s->mod, k->name,
 	                        LLVMFunctionType(g->nothing, t, (unsigned)(k->nparam + k->nmap), 0));
 	LLVMSetFunctionCallConv(g->fn, CALL_PTX_KERNEL);
-	for (int i = 0; i < k->nparam; i++)
-		if (k->param[i].kind == P_tensor)
-			LLVMAddAttributeAtIndex(g->fn, (LLVMAttributeIndex)(i + 1),
-			                        LLVMCreateEnumAttribute(g->ctx, align, 16));
+	for (int i = 0; i < k->nparam; i++) {
+		uint64_t bytes;
+
+		if (k->param[i].kind != P_tensor)
+			continue;
+		bytes = (uint64_t)tensor_align(k, &k->param[i]);
+		LLVMAddAttributeAtIndex(g->fn, (LLVMAttributeIndex)(i + 1),
+		                        LLVMCreateEnumAttribute(g->ctx, align, bytes));
+	}
 	for (int i = 0; i < k->nmap; i++)
 		map_param(g, i);
 	launch_bounds(g);

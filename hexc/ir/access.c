@@ -55,6 +55,12 @@ access_is_update(const Op *o)
 }
 
 bool
+access_clears(const Op *o)
+{
+	return o->code == O_store && !access_is_update(o) && val_is_zero(o->in[0]);
+}
+
+bool
 access_takes_words(const Op *o)
 {
 	return access_is_update(o) && dtype_info[o->in[0]->type.dtype].bits < 16;

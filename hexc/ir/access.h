@@ -19,6 +19,9 @@ bool if_is_copies(const Op *o);
 bool split_goes_on(const Op *a, const Op *b);
 /* Is o an atomic store? */
 bool access_is_update(const Op *o);
+/* Does o store zeros, without an update? In a tile that something else fills as a whole they leave the
+ * edges as they are: what is outside is 0 as before. */
+bool access_clears(const Op *o);
 /* Are both atomic stores of one kind?  They may meet in an element in any order. */
 bool access_same_update(const Op *a, const Op *b);
 /* Is o an update of elements narrower than what memory compares and swaps, which reads and writes back what

@@ -1,5 +1,6 @@
 /* facts_view.c - what is known of views: inside their tensor?  aligned?  which dim is contiguous? */
 #include "hexc/ir/facts.h"
+#include <string.h>
 
 enum { CHAIN = 8 };
 
@@ -286,6 +287,17 @@ align_starts(Kernel *k, const Op *at, const Op *o, const Param *p, int64_t cap)
 }
 
 int64_t
+tensor_align(const Kernel *k, const Param *p)
+{
+	int64_t bits = dtype_info[p->val->type.dtype].bits, align = TENSOR_ALIGN;
+
+	for (int i = 0; i < k->nconstants && bits % 8 == 0 && !p->pack; i++)
+		if (strcmp(k->constants[i].name, "ALIGN") == 0)
+			align = k->constants[i].value;
+	return align * 8 < bits ? bits / 8 : align;
+}
+
+int64_t
 view_align(Kernel *k, const Op *view, int64_t cap)
 {
 	const Val *root;
@@ -299,6 +311,8 @@ view_align(Kernel *k, const Op *view, int64_t cap)
 	unit = p ? root_unit_dim(k, view, root) : -1;
 	if (unit < 0 || view_unit_dim(k, view) < 0)
 		return 1;
+	if (tensor_align(k, p) < TENSOR_ALIGN)
+		cap = pow2_of(tensor_align(k, p) * 8 / dtype_info[root->type.dtype].bits, cap);
 	for (int d = 0; d < root->type.rank; d++) {
 		int r = root_to_view(view, d);
 		if (d != unit && r >= 0 && view->out[0]->type.shape[r] > 1)

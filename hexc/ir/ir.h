@@ -631,6 +631,10 @@ int view_result_dim(const Op *view, int d);       /* of the operand's dim d, its
  * view: the starts and, where there is more than one row, the strides of all dims but the contiguous
  * one. 1 where no dim is contiguous and for shared tiles. */
 int64_t view_align(Kernel *k, const Op *view, int64_t cap);
+/* Bytes that the address of tensor p is a multiple of: TENSOR_ALIGN, or what `const ALIGN` says, where its
+ * elements have whole bytes, and those of an element at least. */
+enum { TENSOR_ALIGN = 16 };
+int64_t tensor_align(const Kernel *k, const Param *p);
 /* The contiguous dim (stride 1) of a global view's root in view coordinates; -1 none.  Of a shared
  * view or alloc: the last dim of the alloc. */
 int view_unit_dim(Kernel *k, const Op *view);

@@ -261,6 +261,18 @@ check_group(Lower *l)
 		           (long long)s->val.i, GROUP_MOST);
 }
 
+/* Facts of views read it among the constants. */
+static void
+check_align(Lower *l)
+{
+	const Sym *s = sym_find(l, "ALIGN");
+
+	if (s && s->val.kind == VK_int && (!is_pow2(s->val.i) || s->val.i > TENSOR_ALIGN))
+		diag_error(l->diag, s->src,
+		           "ALIGN is %lld, but addresses of tensors are multiples of 1, 2, 4, 8 or %d bytes",
+		           (long long)s->val.i, TENSOR_ALIGN);
+}
+
 void
 lower_consts(Lower *l)
 {
@@ -286,4 +298,5 @@ lower_consts(Lower *l)
 	l->k->nconstants = n;
 	set_warps(l);
 	check_group(l);
+	check_align(l);
 }

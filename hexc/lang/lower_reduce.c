@@ -226,7 +226,8 @@ lower_count(Lower *l, CountKind kind, Op *o, int i, const Edge *edge, int64_t ex
 		VEC_PUSH(l->arena, l->count, l->ncount, l->count_cap, c);
 }
 
-/* By id of a value: 1 when one copy or store of the whole tile and nothing else writes the alloc. */
+/* By id of a value: 1 when one copy or store of the whole tile and nothing else writes the alloc, but for
+ * zeros that are stored to parts of it. */
 static uint32_t *
 count_writes(Lower *l)
 {
@@ -236,7 +237,7 @@ count_writes(Lower *l)
 	for (Op *o = walk_first(&w, l->k->body); o; o = walk_next(&w)) {
 		Val *to = access_target(o), *root = to ? view_root(to) : NULL;
 
-		if (root)
+		if (root && (root == to || !access_clears(o)))
 			n[root->id] += o->code == O_copy || root == to ? 1 : 2;
 	}
 	return n;

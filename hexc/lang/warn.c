@@ -125,6 +125,7 @@ use_header(Uses *s, const KernelDecl *k)
 {
 	use(s, "WARPS"); /* by their names */
 	use(s, "BLOCK_GROUP");
+	use(s, "ALIGN");
 	for (int i = 0; i < k->nparam; i++) {
 		use_type(s, &k->param[i].type);
 		for (int j = 0; j < k->param[i].nstride; j++)

@@ -12,9 +12,9 @@
  * (the smallest of the operands' bounds, the largest of their firsts), transposes, reshapes that leave
  * the dim whole, broadcasts along other dims; a reduction drops those of its dim; a dot takes m from a
  * and n from b, a slice what is left.  What enters a turn of a loop, results of ifs, concats and shared tiles
- * that are not filled by exactly one copy or store have none: all their elements exist, and are what was
- * computed from the zeros read outside.  Behind a loop what it carried has the bounds that a turn gives it,
- * where these are the same in all turns.
+ * that are not filled by exactly one copy or store, beside stores of zeros to parts, have none: all their
+ * elements exist, and are what was computed from the zeros read outside. Behind a loop what it carried has
+ * the bounds that a turn gives it, where these are the same in all turns.
  *
  * A reduction over a bounded dim gets a mask with its identity, a dot whose k is bounded a mask with zero on
  * each operand, unless what is outside is known to be zero already: loads read zeros, which survive
@@ -23,6 +23,7 @@
  * A tile masked with zero takes the place of the unmasked one from there on: elements that do not exist
  * may be anything, and zeros serve later sums and products. */
 #include "hexc/pass/bounds.h"
+#include "hexc/ir/access.h"
 #include "hexc/ir/number.h"
 #include "hexc/pass/pass.h"
 #include <math.h>
@@ -307,6 +308,13 @@ bounds_block(Bounds *b, Block *blk)
 	}
 }
 
+/* Of a part of a shared tile: what fills the tile as a whole is another. */
+static bool
+clears_part(const Op *o)
+{
+	return access_clears(o) && view_root(o->in[1]) != o->in[1];
+}
+
 bool
 pass_bounds(Kernel *k)
 {
@@ -321,7 +329,7 @@ pass_bounds(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (o->code == O_copy)
 			b.copies[view_root(o->in[1])->id]++;
-		else if (o->code == O_store)
+		else if (o->code == O_store && !clears_part(o))
 			b.stores[view_root(o->in[1])->id]++;
 	}
 	facts_keep(k);

@@ -129,7 +129,9 @@ fill_ok(const Pipe *p, const Op *alloc)
 				return false;
 			filled = true;
 		} else if (o->code == O_store && view_root(o->in[1]) == tile) {
-			return false;
+			if (!filled)
+				return false;
+			read = true;
 		} else if (o->code == O_load && view_root(o->in[0]) == tile) {
 			read = true;
 		}

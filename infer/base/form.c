@@ -118,6 +118,8 @@ map_refusal(Kernel *k, const Val *mem)
 
 	if (!p || view_gather_dim(view) >= 0)
 		return "it is no box of a tensor";
+	if (tensor_align(k, p) % MAP_GRAIN)
+		return "the address of the tensor is no multiple of 16 bytes";
 	if (view_has_steps(view))
 		return "it steps over elements of the tensor";
 	if (bits < 8 || dtype_pieces(mem->type.dtype) > 1)

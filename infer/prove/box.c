@@ -54,6 +54,8 @@ map_is_legal(Prove *p, const Boxes *b)
 
 	if (m->dtype != b->tile->dtype || dtype_info[m->dtype].bits % 8)
 		return prove_error(p, -1, 0, "the map has elements of another type");
+	if (tensor_align(p->k, &p->k->param[m->param]) % 16)
+		return prove_error(p, -1, 0, "nothing says that the tensor begins at a multiple of 16 bytes");
 	if (m->box[0] * bytes % 16 || (m->swizzle && m->box[0] * bytes > m->swizzle))
 		return prove_error(p, -1, 0, "rows of %lld bytes are no rows of swizzle %d",
 		                   (long long)m->box[0] * bytes, m->swizzle);

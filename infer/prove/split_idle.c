@@ -8,7 +8,7 @@ enum { DEPTH = 24 };
 
 /* ---- what a turn of the clear loop knows ------------------------------------------------------------ */
 
-/* Each of what `end` is the least of is above the counter. */
+/* What `end` is, and each of what it is the least of, is above the counter. */
 static void
 know_end(Pair *x, const Val *end)
 {
@@ -18,14 +18,13 @@ know_end(Pair *x, const Val *end)
 	if (o && o->code == O_min) {
 		know_end(x, o->in[0]);
 		know_end(x, o->in[1]);
-		return;
 	}
 	above = affine_add(affine_of(x->p->k, end), affine_of(x->p->k, x->rest->blk[0]->arg[0]), -1);
 	known_add(&x->known, affine_add(above, affine_const(1), -1));
 }
 
-/* Each of what `start` is the most of is the counter at most, where the counter is below the whole loop's
- * end, which may stand in for it. */
+/* What `start` is, and each of what it is the most of, is the counter at most, where the counter is below the
+ * whole loop's end, which may stand in for it. */
 static void
 know_start(Pair *x, const Val *start)
 {
@@ -38,7 +37,6 @@ know_start(Pair *x, const Val *start)
 	if (o && o->code == O_max) {
 		know_start(x, o->in[0]);
 		know_start(x, o->in[1]);
-		return;
 	}
 	known_add(&x->known, affine_add(affine_of(x->p->k, x->rest->blk[0]->arg[0]),
 	                                affine_of(x->p->k, start), -1));

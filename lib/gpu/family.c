@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WIDEST = 16 }; /* bytes that any kernel asks addresses to be multiples of, at most */
+
 /* A line's kernels. */
 typedef struct Chain {
 	hexc_call *call[HEXC_FAMILY_STAGES];
@@ -189,6 +191,8 @@ hexc_family_call_ptr(hexc_family_call *c, int i, void *ptr, uint64_t bytes)
 
 	if (code)
 		return code;
+	if (((uintptr_t)c->arg[i].ptr ^ (uintptr_t)ptr) % WIDEST)
+		c->picked = false; /* another line may be for such addresses */
 	c->arg[i].ptr = ptr;
 	c->arg[i].bytes = bytes;
 	return HEXC_OK;

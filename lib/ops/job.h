@@ -62,7 +62,10 @@ bool op_lines(OpJob *j);
 /* A line of the table that is not for this host, arch or compiler. */
 void op_leave_out(OpJob *j, uint32_t line);
 bool op_is_left_out(const OpJob *j, uint32_t line);
-/* What stands in its family behind a line that is kept and holds for all sizes (`when 1`) is never taken. */
+/* Has it ALIGN = 1, so that tensors are anywhere in memory where their elements can be? */
+bool op_takes_any_address(const OpKernel *k);
+/* What stands in its family behind a line that is kept and holds for all sizes (`when 1`) is never taken,
+ * unless it takes more addresses. */
 void op_leave_out_rest(OpJob *j);
 /* The table without such lines: they stay as remarks, so that those behind keep their number. */
 const char *op_kept_table(OpJob *j);

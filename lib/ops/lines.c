@@ -186,13 +186,22 @@ holds_always(const OpJob *j, uint32_t line)
 	return n > len && memcmp(at + n - len, always, len) == 0;
 }
 
+bool
+op_takes_any_address(const OpKernel *k)
+{
+	for (size_t i = 0; i < k->ndefine; i++)
+		if (strcmp(k->define[i].name, "ALIGN") == 0)
+			return k->define[i].value == 1;
+	return false;
+}
+
 void
 op_leave_out_rest(OpJob *j)
 {
 	for (const OpKernel *k = j->kernel; k < j->kernel + j->nkernel; k++)
 		for (const OpKernel *b = j->kernel; b < k && !op_is_left_out(j, k->line); b++)
 			if (b->line < k->line && b->tuned == k->tuned && !op_is_left_out(j, b->line) &&
-			    holds_always(j, b->line))
+			    holds_always(j, b->line) && op_takes_any_address(b) >= op_takes_any_address(k))
 				op_leave_out(j, k->line);
 }
 

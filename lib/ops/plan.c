@@ -168,26 +168,36 @@ compile(OpJob *j, OpKernel *k)
 	return code;
 }
 
-/* Each kernel once.  One that cannot be, for this arch or with these constants, takes its lines along.  From
- * the last line on, which is for the largest sizes: it says how packed tensors are laid out. */
+/* Compile kernel i, unless another one like it is there, or its line goes. One that cannot be, for this
+ * arch or with these constants, takes its line along. */
+static bool
+compile_one(OpJob *j, int i)
+{
+	OpKernel *k = &j->kernel[i];
+	bool again = k->module || op_is_left_out(j, k->line);
+	int code;
+
+	for (int b = 0; b < j->nkernel && !again; b++)
+		again = j->kernel[b].module && same_kernel(&j->kernel[b], k);
+	if (again)
+		return true;
+	code = compile(j, k);
+	if (code == HEXC_E_SOURCE || code == HEXC_E_LAYOUT)
+		op_leave_out(j, k->line);
+	else if (code)
+		return op_fail(j, code, j->failed);
+	return true;
+}
+
+/* From the last line on, which is for the largest sizes: it says how packed tensors are laid out. Those for
+ * any address come behind the others. */
 static bool
 compile_all(OpJob *j)
 {
-	for (int i = j->nkernel - 1; i >= 0; i--) {
-		OpKernel *k = &j->kernel[i];
-		bool again = op_is_left_out(j, k->line);
-		int code;
-
-		for (int b = i + 1; b < j->nkernel && !again; b++)
-			again = j->kernel[b].module && same_kernel(&j->kernel[b], k);
-		if (again)
-			continue;
-		code = compile(j, k);
-		if (code == HEXC_E_SOURCE || code == HEXC_E_LAYOUT)
-			op_leave_out(j, k->line);
-		else if (code)
-			return op_fail(j, code, j->failed);
-	}
+	for (int any = 0; any < 2; any++)
+		for (int i = j->nkernel - 1; i >= 0; i--)
+			if (op_takes_any_address(&j->kernel[i]) == (any == 1) && !compile_one(j, i))
+				return false;
 	op_leave_out_rest(j);
 	return true;
 }

@@ -121,11 +121,12 @@ give_scale(Linear *l, hexc_plane s, const char *act)
 	give_plane(l, "scale", "S", linear_spread(l, &s, l->w.n));
 }
 
+/* A scale of one number, or of one an output, is applied to sums: where nothing is added to the product. */
 static void
 take_scales(Linear *l, const char *act)
 {
 	const hexc_plane *p = l->w.plane, *s = &p[HEXC_PLANE_SCALE], *s2 = &p[HEXC_PLANE_SCALE2];
-	bool one2 = !s2->dtype || (s2->rows == 1 && s2->cols == 1);
+	bool one2 = !s2->dtype || (s2->rows == 1 && s2->cols == 1 && !p[HEXC_PLANE_OFFSET].dtype);
 
 	if (s2->dtype && one2)
 		multiply_factor(l, only_number(s2));
@@ -230,8 +231,6 @@ plain(Linear *l, const char *act)
 	if (l->w.n < 1 || l->w.k < 1 || l->w.n > INT64_MAX / 64 / l->w.k || !p->data || p->rows != l->w.n ||
 	    p->cols != l->w.k || p->bytes < (uint64_t)(p->rows * p->cols) * t->bits / 8)
 		return refuse(l, HEXC_E_INVALID, "its plane does not have n rows of k numbers");
-	if (l->w.k % 8)
-		return refuse(l, HEXC_E_ARGS, "gemm takes an even number of 16 bytes: K % 8 == 0");
 	l->op = "gemm";
 	give(l, "B", linear_convert(l, p, act, 1));
 	return true;

@@ -38,7 +38,21 @@ runs(const OpenJob *j, const char *arch, uint32_t *sm)
 	return arch_runs(j->capability, arch, sm) || (!j->capability && *sm);
 }
 
-/* How good kernel i is for a stage: 0, not at all, or how new its arch is. */
+/* Is it for tensors at fewer addresses than others, or has the stage said for how many? */
+static bool
+is_usual(const BundleKernel *k, const FamilyStage *s)
+{
+	for (int d = 0; d < s->ndefine; d++)
+		if (strcmp(s->define[d].name, "ALIGN") == 0)
+			return true;
+	for (int c = 0; c < k->nconstant; c++)
+		if (strcmp(k->constant[c].name, "ALIGN") == 0)
+			return k->constant[c].value == POINTER_ALIGN;
+	return true;
+}
+
+/* How good kernel i is for a stage: 0, not at all, or how new its arch is, and then whether it is the usual
+ * one. */
 static uint32_t
 suits(const OpenJob *j, const FamilyStage *s, int i)
 {
@@ -50,8 +64,10 @@ suits(const OpenJob *j, const FamilyStage *s, int i)
 	    (s->candidate >= 0 && s->candidate != k->candidate))
 		return 0;
 	if (j->f->arch)
-		return strcmp(arch, j->f->arch) == 0;
-	return runs(j, arch, &sm) ? sm : 0;
+		sm = strcmp(arch, j->f->arch) == 0;
+	else if (!runs(j, arch, &sm))
+		sm = 0;
+	return sm ? 2 * sm + is_usual(k, s) : 0;
 }
 
 static void

@@ -183,7 +183,24 @@ hexc_family_args(const hexc_family *f, size_t line, size_t s, const hexc_arg *ar
 
 /* ---- which line ------------------------------------------------------------------------------------ */
 
-/* Do all of its kernels take the sizes? */
+/* Does the kernel take the addresses that are there?  Those of the workspace are the line's own. */
+static int
+stage_takes(const FamilyStage *s, const hexc_arg *of, char *why, size_t n)
+{
+	const ModKernel *k = &s->m->kernel[s->k];
+
+	for (int i = 0; i < k->nparam; i++) {
+		const ModParam *p = &k->param[i];
+
+		if (p->kind == HEXC_POINTER && (uintptr_t)of[i].ptr % param_align(k, p))
+			return why_error(HEXC_E_ARGS, why, n,
+			                 "the address of %s is not a multiple of %u bytes",
+			                 p->name, (unsigned)param_align(k, p));
+	}
+	return HEXC_OK;
+}
+
+/* Do all of its kernels take the sizes, and the addresses? */
 static int
 line_takes(const FamilyLine *l, const hexc_arg *arg, const ExprValues *v, char *why, size_t n)
 {
@@ -195,6 +212,8 @@ line_takes(const FamilyLine *l, const hexc_arg *arg, const ExprValues *v, char *
 			return why_error(HEXC_E_ARGS, why, n,
 			                 "a size cannot be computed: overflow or division by 0");
 		code = hexc_check_sizes(l->stage[s].m, l->stage[s].k, of, why, n);
+		if (!code)
+			code = stage_takes(&l->stage[s], of, why, n);
 	}
 	return code;
 }

@@ -195,8 +195,20 @@ tensor_bytes(const ModParam *p, const int64_t *dim, const int64_t *stride, bool 
 	return n < 0 || n > (INT64_MAX - 7) / bits ? -1 : (n * bits + 7) / 8;
 }
 
+/* As ir.h's tensor_align has it. */
+uint32_t
+param_align(const ModKernel *k, const ModParam *p)
+{
+	uint32_t bits = dtype_info[p->dtype].bits, align = POINTER_ALIGN;
+
+	for (int i = 0; i < k->nconstants && bits % 8 == 0 && !p->packed; i++)
+		if (strcmp(k->constants[i].name, "ALIGN") == 0)
+			align = (uint32_t)k->constants[i].value;
+	return align * 8 < bits ? bits / 8 : align;
+}
+
 static int
-check_address(const ModParam *p, const hexc_arg *arg, int64_t need, bool packed, const Sentence *why)
+check_address(const ModParam *p, const hexc_arg *arg, int64_t need, uint32_t align, const Sentence *why)
 {
 	if (need == 0)
 		return HEXC_OK;
@@ -205,11 +217,11 @@ check_address(const ModParam *p, const hexc_arg *arg, int64_t need, bool packed,
 		                    (long long)need);
 	if (arg->bytes && (uint64_t)need > arg->bytes)
 		return launch_error(why, "%s needs %lld bytes for these sizes%s; its buffer has %llu",
-		                    p->name, (long long)need, packed ? ", packed" : "",
+		                    p->name, (long long)need, p->packed ? ", packed" : "",
 		                    (unsigned long long)arg->bytes);
-	if ((uintptr_t)arg->ptr % POINTER_ALIGN)
-		return launch_error(why, "the address of %s is not a multiple of %d "
-		                         "bytes", p->name, POINTER_ALIGN);
+	if ((uintptr_t)arg->ptr % align)
+		return launch_error(why, "the address of %s is not a multiple of %u bytes", p->name,
+		                    (unsigned)align);
 	return HEXC_OK;
 }
 
@@ -219,13 +231,13 @@ launch_address(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, in
 {
 	const ModParam *p = &m->kernel[k].param[i];
 
-	return check_address(p, arg, bytes, p->packed != NULL, &(Sentence){ why, n });
+	return check_address(p, arg, bytes, param_align(&m->kernel[k], p), &(Sentence){ why, n });
 }
 
 /* *need: bytes of the tensor in that form. */
 static int
-check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, ArgForm form, int64_t *need,
-             const Sentence *why)
+check_tensor(const ModKernel *k, const ModParam *p, const ExprValues *v, const hexc_arg *arg, ArgForm form,
+             int64_t *need, const Sentence *why)
 {
 	int64_t dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK];
 	bool packed = form == ARG_DEVICE && p->packed;
@@ -236,7 +248,7 @@ check_tensor(const ModParam *p, const ExprValues *v, const hexc_arg *arg, ArgFor
 	*need = tensor_bytes(p, dim, stride, packed);
 	if (*need < 0)
 		return launch_error(why, "%s would be larger than any address space", p->name);
-	return form == ARG_SIZES ? HEXC_OK : check_address(p, arg, *need, packed, why);
+	return form == ARG_SIZES ? HEXC_OK : check_address(p, arg, *need, param_align(k, p), why);
 }
 
 int
@@ -429,7 +441,7 @@ launch_plan(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, L
 		return rc;
 	for (int i = 0; i < mk->nparam; i++)
 		if (mk->param[i].kind == HEXC_POINTER &&
-		    (rc = check_tensor(&mk->param[i], &v, &arg[i], form,
+		    (rc = check_tensor(mk, &mk->param[i], &v, &arg[i], form,
 		                       plan->bytes ? &plan->bytes[i] : &bytes, &why)) != HEXC_OK)
 			return rc;
 	for (int i = 0; i < mk->nmap && form != ARG_NATURAL; i++)

@@ -97,7 +97,7 @@ hexc_param(const hexc_module *m, size_t k, size_t i, hexc_param_info *out)
 	info.rank = (uint32_t)p->rank;
 	info.read = p->kind == HEXC_POINTER ? p->read : 1;
 	info.written = p->written;
-	info.align = p->kind == HEXC_POINTER ? POINTER_ALIGN : info.bytes;
+	info.align = p->kind == HEXC_POINTER ? param_align(mk, p) : info.bytes;
 	for (int d = 0; d < p->rank; d++) {
 		info.dim[d] = p->dim_text[d];
 		info.stride[d] = p->stride_text[d];

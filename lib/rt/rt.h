@@ -110,7 +110,8 @@ struct hexc_module {
 	int ncubin;
 };
 
-/* Bytes that a tensor's address must be a multiple of: the widest access is 128 bits. */
+/* Bytes that a tensor's address must be a multiple of: the widest access is 128 bits, where the kernel has
+ * no constant ALIGN. */
 enum { POINTER_ALIGN = 16 };
 /* And its strides, where boxes of it are copied. */
 enum { MAP_GRAIN = 16 };
@@ -120,6 +121,8 @@ enum { MAP_GRAIN = 16 };
 hexc_module *module_new(void *(*fn)(void *, void *, size_t), void *user); /* NULL: no memory */
 
 /* ---- launch.c --------------------------------------------------------------------------------- */
+
+uint32_t param_align(const ModKernel *k, const ModParam *p); /* of tensor p */
 
 /* What of tensor arguments is looked at: nothing, or the memory at their addresses, in this form. */
 typedef enum ArgForm { ARG_SIZES, ARG_NATURAL, ARG_DEVICE } ArgForm;

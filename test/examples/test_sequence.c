@@ -84,6 +84,16 @@ attention(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	case_end(&c);
 }
 
+/* What stands in a page of `each` positions behind the first `count` of them is no number. */
+static void
+spoil_behind(Buf *cache, int page, int each, int count)
+{
+	int64_t row = cache->n / cache->dim[0] / each;
+	int first = count < 0 ? 0 : count < each ? count : each;
+
+	buf_spoil(cache, ((int64_t)page * each + first) * row, (each - first) * row);
+}
+
 /* n: positions of the longest sequence; x: pages of a block. */
 static void
 paged(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
@@ -94,6 +104,7 @@ paged(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	int row = s->hk * s->d;
 	double scale = (float)(1 / sqrt(s->d)), *seq;
 
+	all += all % 7 == 0; /* each page is one sequence's */
 	case_start(&c, 2);
 	case_def(&c, "D", s->d);
 	case_def(&c, "G", s->h / s->hk);
@@ -126,6 +137,8 @@ paged(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 				sk[p * PAGE * row + i] = k->v[(int64_t)from * PAGE * row + i];
 				sv[p * PAGE * row + i] = v->v[(int64_t)from * PAGE * row + i];
 			}
+			spoil_behind(k, from, PAGE, n - p * PAGE);
+			spoil_behind(v, from, PAGE, n - p * PAGE);
 		}
 		for (int h = 0; h < s->h; h++) {
 			int64_t at = ((int64_t)b * s->h + h) * s->d, kv = (int64_t)(h / (s->h / s->hk)) *
@@ -153,7 +166,11 @@ latent(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	int wide = s->d + s->hk;
 	double scale = (float)(1 / sqrt(wide)), *seq;
 
+	all += all % 7 == 0;
 	case_start(&c, 5);
+	/* a lane has 18 numbers of such a tile, 4 bytes each time: zeros behind the end are stored in twice
+	 * the time */
+	c.scattered = s->h == 16;
 	case_def(&c, "R", s->d);
 	case_def(&c, "E", s->hk);
 	case_def(&c, "PAGE", s->h);
@@ -183,6 +200,7 @@ latent(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 			buf_set(t, b * pages + p, from);
 			memcpy(seq + p * page, k->v + from * page, (size_t)page * sizeof *seq);
+			spoil_behind(k, from, s->h, n - p * s->h);
 		}
 		for (int h = 0; h < s->m; h++) {
 			int64_t at = (int64_t)b * s->m + h;
@@ -290,7 +308,8 @@ static const Example example[] = {
 	{ .fn = paged,
 	  .size = { S(2, 0, 128, 8, 1, 128, 1), S(1, 0, 65, 8, 2, 64, 4), S(3, 0, 400, 16, 2, 128, 2),
 	    S(4, 0, 200, 4, 4, 64, 2), S(1, 0, 1000, 8, 1, 64, 4), S(2, 0, 63, 8, 2, 128, 1),
-	    S(5, 0, 129, 8, 8, 64, 16), S(1, 0, 1, 16, 1, 64, 1) } },
+	    S(5, 0, 129, 8, 8, 64, 16), S(1, 0, 1, 16, 1, 64, 1) },
+	  .faults = { S(2, 0, 400, 8, 2, 64, 4), S(2, 0, 400, 8, 1, 128, 4) } },
 	{ .fn = latent,
 	  .size = { S(1, 16, 70, 64, 64, 512, 1), S(1, 3, 40, 16, 16, 128, 2), S(2, 17, 100, 32, 32, 64, 1),
 	    S(3, 20, 65, 64, 64, 128, 1), S(1, 16, 1, 64, 64, 512, 4), S(1, 40, 300, 128, 64, 64, 1),

@@ -72,6 +72,13 @@ buf_set(Buf *b, int64_t i, double x)
 	b->v[i] = hexc_get(b->type, b->mem, (uint64_t)i);
 }
 
+void
+buf_spoil(Buf *b, int64_t i, int64_t n)
+{
+	for (int64_t k = i; k < i + n; k++)
+		buf_set(b, k, k % 3 ? NAN : k % 2 ? INFINITY : -INFINITY);
+}
+
 static void
 fill(Case *c, Buf *b, double lo, double hi)
 {

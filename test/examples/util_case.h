@@ -58,6 +58,8 @@ Buf *case_out(Case *c, const char *name, const char *type, ...);
 Buf *case_inout(Case *c, const char *name, const char *type, double lo, double hi, ...);
 /* Set element i of an input. */
 void buf_set(Buf *b, int64_t i, double x);
+/* n numbers from element i on are none: NaN, and infinity where the type has one. */
+void buf_spoil(Buf *b, int64_t i, int64_t n);
 void case_num(Case *c, const char *name, double x);
 void case_def(Case *c, const char *name, int64_t x);
 

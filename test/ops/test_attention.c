@@ -185,6 +185,33 @@ make(Attend *a, const Shape *s, uint64_t seed, int rows, int n)
 	a->o = case_out(c, "O", s->act, s->b, s->m, s->h, s->d, 0);
 }
 
+/* What no query sees, behind a sequence's end or further away than a window, is no number. */
+static void
+spoil_unseen(Attend *a)
+{
+	int64_t rows = a->k->n / (a->s->hk * a->s->d), row = (int64_t)a->s->hk * a->s->d;
+	bool *used = calloc((size_t)rows, sizeof *used);
+
+	for (int b = 0; b < a->s->b; b++) {
+		int m = queries_of(a, b), keys = keys_of(a, b);
+
+		for (int i = 0; i < m; i++)
+			for (int j = 0; j < keys; j++)
+				used[row_of(a, b, j)] |= seen(a, i, j, keys - m);
+	}
+	for (int64_t r = 0; r < rows; r++) {
+		if (used[r])
+			continue;
+		buf_spoil(a->k, r * row, a->k->type->kind == 'f' ? row : 0);
+		buf_spoil(a->v, r * row, a->v->type->kind == 'f' ? row : 0);
+		if (a->ks) {
+			buf_spoil(a->ks, r * a->s->hk, a->s->hk);
+			buf_spoil(a->vs, r * a->s->hk, a->s->hk);
+		}
+	}
+	free(used);
+}
+
 enum { SETS = 14 };
 
 /* Settings of operator `name` as the shape has them, behind what is in set[0..n) already. */
@@ -219,6 +246,7 @@ run(Attend *a, const char *arch, const char *name, const char *more)
 		set[n++] = more;
 	set[n] = NULL;
 	attend_all(a);
+	spoil_unseen(a);
 	line = op_run(&a->c, arch, name, set);
 	case_end(&a->c);
 	return line;

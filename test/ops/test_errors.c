@@ -41,7 +41,7 @@ static const struct {
 	{ "copy", "epilogue", "x + b[n", NULL, HEXC_E_ARGS, "a bracket is not closed" },
 	{ "copy", "BM", "7", NULL, HEXC_E_ARGS, "operator copy: no line of its table has these constants" },
 	{ "copy", "epilogue", "x +", NULL, HEXC_E_SOURCE,
-	  "operator copy: copy, line 15, `Y[p, q, m :+ BM, n :+ BN] = OUT(x +);`: expected an expression" },
+	  "operator copy: copy, line 16, `Y[p, q, m :+ BM, n :+ BN] = OUT(x +);`: expected an expression" },
 	{ "copy", "epilogue", "x + y", NULL, HEXC_E_SOURCE, "OUT(x + y);`: there is no `y` here" },
 	{ "copy", "epilogue", "x; y", NULL, HEXC_E_ARGS,
 	  "operator copy: epilogue = x; y: an expression has no ; { } // or new lines" },

@@ -34,21 +34,28 @@ random_of(uint64_t *seed)
 	return (double)(*seed >> 33) * 0x1p-30 - 1;
 }
 
-/* A weight of the format, of numbers whose size differs from group to group; NULL: it cannot be made from
- * them. */
+/* A weight of the format, of numbers whose size differs from group to group; NULL: the format has none of
+ * this shape. */
 static hexc_weight *
-random_weight(const char *format, int64_t n, int64_t k, int64_t group, uint64_t seed)
+try_weight(const char *format, int64_t n, int64_t k, int64_t group, uint64_t seed, char why[300])
 {
 	float *x = malloc((size_t)(n * k) * sizeof *x);
 	hexc_weight *w = NULL;
-	char why[300] = "";
 
 	for (int64_t i = 0; i < n * k; i++)
 		x[i] = (float)ldexp(random_of(&seed), -2 - (int)(i / 64 % 5));
-	ck_assert_msg(hexc_weight_quantize(&w, format, x, n, k, group, NULL, why, sizeof why) == HEXC_OK,
-		"%s: %s",
-	              format, why);
+	hexc_weight_quantize(&w, format, x, n, k, group, NULL, why, 300);
 	free(x);
+	return w;
+}
+
+static hexc_weight *
+random_weight(const char *format, int64_t n, int64_t k, int64_t group, uint64_t seed)
+{
+	char why[300] = "";
+	hexc_weight *w = try_weight(format, n, k, group, seed, why);
+
+	ck_assert_msg(w != NULL, "%s: %s", format, why);
 	return w;
 }
 
@@ -80,15 +87,20 @@ typedef struct Product {
 	const float *bias; /* f32[N]; NULL: none */
 	const hexc_linear *call; /* whose call is given l's weight; NULL: l's own */
 	bool whole;              /* not quantized: the operator is gemm, which test_gemm.c counts */
+	int odd;                 /* bytes behind where memory begins, of A and C */
 } Product;
 
 static void
-give(hexc_gpu *g, hexc_family_call *c, const char *name, const void *data, uint64_t bytes, void **dev)
+give(hexc_gpu *g, hexc_family_call *c, const char *name, const void *data, uint64_t bytes, int odd,
+     void **dev)
 {
-	ck_assert_int_eq(hexc_gpu_alloc(g, bytes, dev), HEXC_OK);
+	unsigned char *at;
+
+	ck_assert_int_eq(hexc_gpu_alloc(g, bytes + (uint64_t)odd, dev), HEXC_OK);
+	at = (unsigned char *)*dev + odd;
 	if (data)
-		ck_assert_int_eq(hexc_gpu_write(g, *dev, data, bytes), HEXC_OK);
-	ck_assert_int_eq(hexc_family_call_ptr(c, hexc_family_call_find(c, name), *dev, bytes), HEXC_OK);
+		ck_assert_int_eq(hexc_gpu_write(g, at, data, bytes), HEXC_OK);
+	ck_assert_int_eq(hexc_family_call_ptr(c, hexc_family_call_find(c, name), at, bytes), HEXC_OK);
 }
 
 /* In the type of the activations, unit roundoff u, the scale (where it is a product), its product with
@@ -143,10 +155,10 @@ run(hexc_gpu *g, const Product *p, const char *what)
 	              hexc_gpu_why(g));
 	if (p->call)
 		ck_assert_int_eq(hexc_linear_bind(p->l, c), HEXC_OK);
-	give(g, c, "A", a, (uint64_t)(p->m * p->k) * 2, &dev[0]);
-	give(g, c, "C", NULL, out_bytes, &dev[1]);
+	give(g, c, "A", a, (uint64_t)(p->m * p->k) * 2, p->odd, &dev[0]);
+	give(g, c, "C", NULL, out_bytes, p->odd, &dev[1]);
 	if (p->bias) {
-		give(g, c, "bias", p->bias, (uint64_t)p->n * 4, &dev[2]);
+		give(g, c, "bias", p->bias, (uint64_t)p->n * 4, 0, &dev[2]);
 		hexc_family_call_float(c, hexc_family_call_find(c, "scale"), p->scale);
 	}
 	hexc_family_call_int(c, hexc_family_call_find(c, "M"), p->m);
@@ -159,8 +171,9 @@ run(hexc_gpu *g, const Product *p, const char *what)
 	ck_assert_msg(hexc_family_call_launch(c, NULL) == HEXC_OK && hexc_gpu_wait(g) == HEXC_OK,
 		"%s: %s %s", what,
 	              hexc_family_call_why(c), hexc_gpu_why(g));
-	ck_assert_int_eq(hexc_gpu_read(g, out, dev[1], out_bytes), HEXC_OK);
-	op_every_size(c);
+	ck_assert_int_eq(hexc_gpu_read(g, out, (unsigned char *)dev[1] + p->odd, out_bytes), HEXC_OK);
+	if (!p->odd)
+		op_every_size(c);
 	hexc_family_call_free(c);
 	if (!p->whole)
 		op_ran(hexc_op_family(hexc_linear_op(p->l)), line, (const int64_t[]){ p->m, p->n, p->k }, 3);
@@ -192,6 +205,11 @@ products(hexc_gpu *g, const hexc_weight *w, const char *act, const int *m, int n
 		snprintf(what, sizeof what, "%s m %d", w->format, m[i]);
 		run(g, &p, what);
 	}
+	if (!bm && nm > 3) { /* those of files and of many sizes: activations anywhere in memory, too */
+		p.m = m[1];
+		p.odd = 2;
+		run(g, &p, "at an odd address");
+	}
 	hexc_linear_free(l);
 	free((void *)(uintptr_t)p.w);
 	free((void *)(uintptr_t)p.off);
@@ -209,6 +227,97 @@ TEST_EACH(formats, FORMATS)
 	w = random_weight(f.name, 64, 256, 0, (uint64_t)_i + 1);
 	products(device(0), w, _i % 4 == 3 ? "bf16" : "f16", m, 3, NULL);
 	hexc_weight_free(w);
+}
+
+/* Planes of one number, of one row, of one group: one output, one group of inputs, and the fewest of both. */
+TEST_EACH(least_of_formats, FORMATS)
+{
+	static const int n[] = { 1, 1, 64 }, k[] = { 256, 512, 32 }, m[] = { 3 };
+	hexc_format f = HEXC_FORMAT_INIT;
+	int made = 0;
+	char why[300] = "";
+
+	if (!hexc_format_at((size_t)_i, &f))
+		return;
+	for (int i = 0; i < 3; i++) {
+		hexc_weight *w = try_weight(f.name, n[i], k[i], 0, (uint64_t)_i + 51, why);
+
+		if (!w && n[i] == 1) /* outputs in tiles, and one group */
+			w = try_weight(f.name, 64, k[i], k[i], (uint64_t)_i + 51, why);
+		if (!w)
+			continue;
+		made++;
+		hexc_plane *o = &w->plane[HEXC_PLANE_OFFSET], *o2 = &w->plane[HEXC_PLANE_OFFSET2];
+		for (int64_t j = 0; o2->dtype && j < o->rows * o->cols; j++) /* none is 0 */
+			hexc_put(hexc_dtype_find(o->dtype), o->data, (uint64_t)j, (double)(1 + j % 15));
+		for (int64_t j = 0; o2->dtype && j < o2->rows * o2->cols; j++)
+			hexc_put(hexc_dtype_find(o2->dtype), o2->data, (uint64_t)j, -0.01);
+		products(device(_i % 2), w, (_i + i) % 4 == 3 ? "bf16" : "f16", m, 1, "128");
+		hexc_weight_free(w);
+	}
+	ck_assert_msg(made >= 2, "%s: %d of its shapes: %s", f.name, made, why);
+}
+
+typedef struct Planes {
+	/* 1: one number, n: one of an output, g: of a group, b: both; NULL: there is none */
+	const char *scale, *scale2, *zero, *offset, *offset2;
+} Planes;
+
+static void
+put_plane(hexc_weight *w, hexc_plane_id id, const char *form, const char *type, int64_t groups,
+          uint64_t *seed)
+{
+	bool group = form && (*form == 'g' || *form == 'b'), row = form && (*form == 'n' || *form == 'b');
+	int64_t rows = group ? groups : 1, cols = row ? w->n : 1;
+	const hexc_dtype *t = hexc_dtype_find(type);
+	hexc_plane *p = &w->plane[id];
+
+	if (!form)
+		return;
+	*p = (hexc_plane){ type, rows, cols, w->k / rows, calloc(1, (size_t)(rows * cols) * 4),
+		           (uint64_t)(rows * cols) * t->bits / 8 };
+	for (int64_t i = 0; i < rows * cols; i++)
+		hexc_put(t, p->data, (uint64_t)i, t->kind == 'f' ? 0.5 + 0.25 * random_of(seed) : 7);
+}
+
+/* Each plane with each form that it may have, beside the others. */
+static const Planes planes[] = {
+	{ "1", NULL, NULL, NULL, NULL }, { "n", NULL, NULL, NULL, NULL }, { "g", NULL, NULL, NULL, NULL },
+	{ "1", "1", NULL, NULL, NULL },  { "n", "1", NULL, NULL, NULL },  { "g", "1", NULL, NULL, NULL },
+	{ "b", "1", NULL, NULL, NULL },  { "b", "n", NULL, NULL, NULL },  { "g", "g", NULL, NULL, NULL },
+	{ "1", NULL, "1", NULL, NULL },  { "n", "1", "n", NULL, NULL },   { "b", "1", "g", NULL, NULL },
+	{ "1", NULL, NULL, "1", NULL },  { "n", NULL, NULL, "1", NULL },  { "1", NULL, NULL, "n", NULL },
+	{ "1", "1", NULL, "1", NULL },   { "n", "1", NULL, "n", NULL },   { "b", "1", NULL, "b", NULL },
+	{ "1", "1", NULL, "1", "1" },    { "b", "1", NULL, "b", "1" },    { "g", "1", NULL, "b", "n" },
+	{ "b", "n", NULL, "g", "1" },    { "b", "1", "b", "b", "1" },     { "b", "g", NULL, "b", "g" },
+};
+
+TEST_EACH(least_of_planes, COUNT_OF(planes))
+{
+	static const int outputs[] = { 1, 24 }, m[] = { 2 };
+	const Planes *p = &planes[_i];
+	uint64_t seed = (uint64_t)_i + 3;
+
+	for (int i = 0; i < 2; i++) {
+		hexc_weight w = HEXC_WEIGHT_INIT;
+
+		w.n = outputs[i];
+		w.k = 256;
+		w.format = "planes";
+		w.plane[HEXC_PLANE_CODE] = (hexc_plane){ "u4", w.n, w.k, 1, malloc((size_t)(w.n * w.k) / 2),
+			                                 (uint64_t)(w.n * w.k) / 2 };
+		for (int64_t j = 0; j < w.n * w.k; j++)
+			hexc_put(hexc_dtype_find("u4"), w.plane[HEXC_PLANE_CODE].data, (uint64_t)j,
+			         floor(8 + 8 * random_of(&seed)));
+		put_plane(&w, HEXC_PLANE_SCALE, p->scale, "f16", 4, &seed);
+		put_plane(&w, HEXC_PLANE_SCALE2, p->scale2, "f32", 2, &seed);
+		put_plane(&w, HEXC_PLANE_ZERO, p->zero, "u8", 4, &seed);
+		put_plane(&w, HEXC_PLANE_OFFSET, p->offset, "f16", 4, &seed);
+		put_plane(&w, HEXC_PLANE_OFFSET2, p->offset2, "f16", 2, &seed);
+		products(device(i), &w, "f16", m, 1, "128");
+		for (int id = 0; id < HEXC_NPLANE; id++)
+			free(w.plane[id].data);
+	}
 }
 
 TEST(no_format_left_out)
@@ -267,27 +376,28 @@ TEST_EACH(files, 3)
 }
 
 /* Numbers that are not quantized go to gemm, rounded to its type. */
-TEST_EACH(floats_of, 3)
+TEST_EACH(floats_of, 4)
 {
-	static const char *const type[] = { "f16", "bf16", "f32" };
+	static const char *const type[] = { "f16", "bf16", "f32", "f16" };
 	static const int m[] = { 5 };
 	const hexc_dtype *t = hexc_dtype_find(type[_i]);
+	int k = _i == 3 ? 37 : 40; /* rows that begin anywhere */
 	hexc_weight w = HEXC_WEIGHT_INIT;
 	hexc_linear *l;
 	uint64_t seed = (uint64_t)_i;
 	float x[24 * 40], none[24 * 40] = { 0 };
 	uint32_t data[24 * 40];
 	char why[300];
-	Product p = { NULL, m[0], 24, 40, _i == 1 ? "bf16" : "f16", x, none, 1, NULL, NULL, true };
+	Product p = { NULL, m[0], 24, k, _i == 1 ? "bf16" : "f16", x, none, 1, NULL, NULL, true, 0 };
 
-	for (int i = 0; i < 24 * 40; i++) {
+	for (int i = 0; i < 24 * k; i++) {
 		hexc_put(t, data, (uint64_t)i, random_of(&seed));
 		x[i] = (float)hexc_get(t, data, (uint64_t)i);
 	}
 	w.n = 24;
-	w.k = 40;
-	w.plane[HEXC_PLANE_CODE] = (hexc_plane){ type[_i], 24, 40, 1, data,
-		                                 (uint64_t)(24 * 40) * t->bits / 8 };
+	w.k = k;
+	w.plane[HEXC_PLANE_CODE] = (hexc_plane){ type[_i], 24, k, 1, data,
+		                                 (uint64_t)(24 * k) * t->bits / 8 };
 	ck_assert_msg(hexc_linear_new(&l, device(0), &w, NULL, NULL, 0, NULL, NULL, why,
 	                              sizeof why) == HEXC_OK,
 	              "%s",
@@ -311,7 +421,7 @@ TEST(shared)
 		bias[i] = (float)i / 16;
 	for (int i = 0; i < 2; i++) {
 		Product p = { NULL, 7, 64, 128, "f16", floats(w[i], false), floats(w[i], true), 0.25, bias,
-			NULL, false };
+			NULL, false, 0 };
 
 		ck_assert_msg(hexc_linear_new(&l[i], device(0), w[i], i ? l[0] : NULL, set, 2, NULL, NULL,
 		                              why,

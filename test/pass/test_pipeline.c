@@ -251,6 +251,30 @@ TEST(read_between_copies)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
+/* What a turn stores into its tile behind the copies is gone in the next, as the tile is: there are buffers
+ * still. A store in front of them is not. */
+TEST_EACH(stored_behind_copies, 2)
+{
+	static const char *const store[] = { "", "        b[0 :+ 1, :] = 0;\n" };
+	static const char text[] = "kernel k(A: f16[32, K], B: f16[K, 32], C: out f32[32, 32])\n"
+				   "    assume K %% 32 == 0\n"
+				   "{\n"
+				   "    grid(1);\n"
+				   "    var acc: register f32[32, 32] = 0;\n"
+				   "    pipeline k in 0..K step 32 stages 3 {\n"
+				   "        let b: shared f16[32, 32];\n"
+				   "%s        b[:, :] = B[k :+ 32, 0 :+ 32];\n"
+				   "        if k + 32 == K { b[31 :+ 1, :] = 0; }\n"
+				   "        acc += dot(A[0 :+ 32, k :+ 32], b);\n"
+				   "    }\n"
+				   "    C[:, :] = acc;\n"
+				   "}\n";
+	Kernel *k = piped(arena_printf(u->arena, text, store[_i]), "");
+	Op *alloc = pass_find(k, O_alloc, 0);
+
+	ck_assert_int_eq(alloc->out[0]->type.rank, _i ? 2 : 3);
+}
+
 static void
 refused(const char *stmt, const char *words, unsigned line)
 {
