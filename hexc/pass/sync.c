@@ -30,9 +30,10 @@
 #include "hexc/pass/pass.h"
 #include "hexc/pass/sync.h"
 
-static bool
-find_conflict(Sync *s, const Set *set, const Access *now, Hit *hit)
+bool
+set_conflict(Sync *s, const Set *set, const Access *now, Hit *hit)
 {
+	arena_work(s->k->unit->arena, (size_t)set->n);
 	for (int i = 0; i < set->n && !hit->found; i++) {
 		hit->found = access_conflict(s, &set->a[i], now);
 		hit->then = set->a[i];
@@ -58,6 +59,7 @@ insert(Sync *s, Op *at, OpCode code, int64_t value)
 		IMM_SET(o, bulk, value);
 	else if (code == O_proxy)
 		IMM_SET(o, space, value);
+	flow_forget(s, at->parent);
 }
 
 /* Was there a proxy for what op did, in front of where the set is?  In a loop behind there may be one that
@@ -133,8 +135,7 @@ runs_again(Sync *s, const Op *loop)
 	return step.lo != step.hi || !prove_inside(s->k, loop, &hi, 1, -step.lo, loop->in[0]);
 }
 
-/* The set behind a loop or if, given the one in front; the IR stays. */
-static void
+void
 flow_region(Sync *s, const Op *o, Set *set, Hit *hit)
 {
 	Set before = set_copy(s, set), end, next;
@@ -161,15 +162,17 @@ flow_block(Sync *s, const Block *b, Set *set, Hit *hit)
 {
 	Access a[2];
 
-	for (const Op *o = b->first; o; o = o->next) {
+	for (const Op *o = b->first; o && (set->n || !hit->through); o = o->next) {
 		int n = access_of(s->k, o, a);
 
 		for (int i = 0; i < n; i++)
-			find_conflict(s, set, &a[i], hit);
-		for (int i = 0; i < n; i++)
+			set_conflict(s, set, &a[i], hit);
+		for (int i = 0; i < n && !hit->through; i++)
 			set_add(s, set, &a[i]);
 		if (o->blk[0]) {
-			flow_region(s, o, set, hit);
+			flow_known(s, o, set, hit);
+		} else if (hit->through && smem_has_scratch(o)) {
+			set_barrier(s, set);
 		} else {
 			step(s, o, set);
 		}
@@ -207,7 +210,7 @@ is_waited_inside(Sync *s, const Op *o, const Set *set, const Hit *hit)
 	if (hit->now.engine)
 		set_proxy(&trial);
 	set_barrier(s, &trial);
-	flow_region(s, o, &trial, &again);
+	flow_known(s, o, &trial, &again);
 	return again.found && again.then.op == hit->then.op && again.now.op == hit->now.op;
 }
 
@@ -215,14 +218,17 @@ is_waited_inside(Sync *s, const Op *o, const Set *set, const Hit *hit)
 static void
 sync_region(Sync *s, Op *o, Set *set)
 {
-	Set nothing = { NULL, 0, 0 }, probe;
-	Hit hit;
+	Set nothing = { .n = 0 }, probe;
+	Hit hit = { .found = false };
 
-	sync_inside(s, o, &nothing);
+	if (!flow_is_settled(s, o)) {
+		sync_inside(s, o, &nothing);
+		flow_settle(s, o);
+	}
 	for (int tries = 0;; tries++) {
 		hit.found = false;
 		probe = set_copy(s, set);
-		flow_region(s, o, &probe, &hit);
+		flow_known(s, o, &probe, &hit);
 		if (!hit.found || (s->asks && s->changed))
 			break;
 		BUG_IF(s->k->unit->arena, tries > set->n);
@@ -238,13 +244,13 @@ static void
 sync_block(Sync *s, Block *b, Set *set)
 {
 	Access a[2];
-	Hit hit;
+	Hit hit = { .found = false };
 
 	for (Op *o = b->first; o; o = o->next) {
 		int n = access_of(s->k, o, a);
 
 		for (int i = 0; i < n; i++)
-			for (hit.found = false; find_conflict(s, set, &a[i], &hit); hit.found = false)
+			for (hit.found = false; set_conflict(s, set, &a[i], &hit); hit.found = false)
 				insert_sync(s, set, o, &hit);
 		for (int i = 0; i < n; i++)
 			set_add(s, set, &a[i]);
@@ -318,7 +324,7 @@ static bool
 run(Kernel *k, bool asks)
 {
 	Sync s = { .k = k, .asks = asks };
-	Set set = { NULL, 0, 0 };
+	Set set = { .n = 0 };
 	bool async = false, commit = false;
 	OpWalk w;
 
