@@ -1,5 +1,5 @@
 # make              build/libhexc.a, build/libhexc.so.N, build/libhexc_rt.so.N, build/hexc
-# make demo         from a bare machine to a table of checked kernels
+# make demo         to a table of checked kernels (scripts/demo: from a machine without make)
 # make check        every test that needs no GPU; check-unit, check-scripts, check-DIR for a part
 #                   (check-sim: test/sim/)
 # make check-gpu    the rest
@@ -232,7 +232,7 @@ TESTS ?= $(TEST_SRC) $(TEST_SH)
 demo:
 	@$(BOOTSTRAP) demo
 	@$(MAKE) all $B/demo
-	@B='$B' scripts/demo
+	@B='$B' scripts/table
 
 check:
 	@$(BOOTSTRAP) check
@@ -263,11 +263,16 @@ check-gpu: $(if $(HEXC),,all)
 	@$(or $(HEXC),$B/hexc) run examples/vector_add.hexc --exec=gpu --check --arg 'A=random(1)[1000]' --arg 'B=random(2)'
 	@EXEC=gpu HEXC='$(or $(HEXC),$B/hexc)' $(RUNTESTS) $(GPU_TESTS)
 
-# make check-sim runs test/sim/, and builds what that needs: the rest may be in pieces.
+# make check-sim runs test/sim/, and builds what that needs: the rest may be in pieces.  Scripts have the libraries
+# and the command line, and those of the other programs that they name.
 part_src = $(wildcard test/$*/test_*.c test/$*/*/test_*.c)
 part_sh = $(wildcard test/$*/run-*.sh test/$*/*/run-*.sh)
+part_named = $(if $(part_sh),all $(foreach p,demo engine llama,$(if $(shell grep -El '[$$]B"?/$p([^a-z]|$$)' $(part_sh)),$B/$p)))
+part_needs = $(LIBA) $(part_src:%.c=$B/%) $(part_named)
+needs-%:
+	@echo 'check-$*: $(part_needs)'
 check-%:
-	@$(MAKE) $(LIBA) $(part_src:%.c=$B/%) $(if $(part_sh),$B/hexc)
+	@$(MAKE) $(part_needs)
 	@$(RUNTESTS) $(part_src) $(part_sh)
 
 # LLVM, the C++ library, cJSON and what LLVM needs are linked in; libc stays outside, since the CUDA driver

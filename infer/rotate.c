@@ -256,7 +256,8 @@ pass_rotate(Kernel *k)
 		IMM_SET(o, rotate, 0);
 		turn(&r);
 		changed = true;
-		o = walk_first(&w, k->body); /* the loop is another op now */
+		w.next = r.loop; /* which is another op now */
+		o = walk_next(&w);
 	}
 	return changed;
 }

@@ -135,7 +135,7 @@ typedef struct hexc_opts {
 	void (*text)(void *user, const char *pass, const char *kernel, const char *ir);
 	uint64_t max_steps;     /* search budget in solver steps; 0: 10 million */
 	size_t max_memory;      /* bytes of working memory of one compile, and of its module; LLVM's
-	                         * are not included; 0: no limit */
+	                         * are not included; 0: 2 GiB, SIZE_MAX: no limit */
 	int (*cancel)(void *user); /* nonzero stops.  Polled each 0.3 s and more often.  LLVM, which cannot
 	                         * be stopped, then works on a thread of its own; when hexc_compile returns
 	                         * E_LIMIT it may go on, for some seconds (max_values bounds that).  The next

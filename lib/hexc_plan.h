@@ -4,10 +4,12 @@
  * are, which buffers each reads and writes, and how long it takes; a plan says where in one piece of memory
  * the buffers are, and on which stream each launch runs, when, and after which others:
  *
- *	hexc_plan_new -> { hexc_plan_buffer, hexc_plan_outside, hexc_plan_node, hexc_plan_arg }*
+ *	hexc_plan_new -> { hexc_plan_buffer, hexc_plan_outside, hexc_plan_node, hexc_plan_family,
+ *	                   hexc_plan_arg }*
  *	              -> hexc_plan_solve -> hexc_plan_describe -> hexc_plan_bind
  *	              -> hexc_plan_launch, or hexc_plan_capture -> hexc_plan_replay*
- *	new sizes:       hexc_plan_set_bytes, hexc_plan_set_time, hexc_call_int
+ *	new sizes:       hexc_plan_set_bytes, hexc_plan_set_time, hexc_call_int, hexc_family_call_int,
+ *	                 hexc_plan_changed
  *	              -> hexc_plan_refit -> hexc_plan_update -> hexc_plan_replay*
  *
  * What is meant.  Nodes are numbered in the order in which they are added; what they do is what they would do
@@ -87,12 +89,18 @@ typedef struct hexc_plan_work {
 
 /* One more node; *id is its number, from 0. */
 HEXC_API int hexc_plan_node(hexc_plan *p, const hexc_plan_work *work, uint32_t *id);
+/* The node, which has neither a call nor a launch, launches a family: with each update of a graph, too,
+ * the line for the sizes that it has then.  The family call stays the host's and outlives the plan. */
+HEXC_API int hexc_plan_family(hexc_plan *p, uint32_t node, hexc_family_call *family);
 enum { HEXC_PLAN_READ = 1, HEXC_PLAN_WRITE = 2 };
 /* The node reads or writes the buffer, or both (how: a sum of the two). */
 HEXC_API int hexc_plan_use(hexc_plan *p, uint32_t node, uint32_t buffer, uint32_t how);
-/* Tensor `param` of the node's call (hexc_call_find) is the buffer: it is used as the kernel does, and the
- * call is given its address before it is launched. */
+/* Tensor `param` of the node's call (hexc_call_find) or family (hexc_family_call_find) is the buffer: it
+ * is used as the kernel does, and the call is given its address before it is launched. */
 HEXC_API int hexc_plan_arg(hexc_plan *p, uint32_t node, int param, uint32_t buffer);
+/* The workspace of the node's family is the buffer, whose bytes are those of hexc_family_call_line: more
+ * do no harm, and hexc_plan_set_bytes says new ones. */
+HEXC_API int hexc_plan_workspace(hexc_plan *p, uint32_t node, uint32_t buffer);
 /* The node depends on an earlier one, whatever they touch. */
 HEXC_API int hexc_plan_after(hexc_plan *p, uint32_t node, uint32_t before);
 
@@ -101,6 +109,10 @@ HEXC_API int hexc_plan_after(hexc_plan *p, uint32_t node, uint32_t before);
 HEXC_API int hexc_plan_set_bytes(hexc_plan *p, uint32_t buffer, uint64_t bytes);
 HEXC_API int hexc_plan_set_ptr(hexc_plan *p, uint32_t buffer, void *ptr);
 HEXC_API int hexc_plan_set_time(hexc_plan *p, uint32_t node, double us, double fill);
+/* What a node's `launch` would do now is not what it did when it was captured (changed = 1), as with
+ * other sizes, or it is the same (0).  Nobody else knows: hexc_plan_update asks for one of the two, of
+ * each `launch`, since the last capture or update. */
+HEXC_API int hexc_plan_changed(hexc_plan *p, uint32_t node, int changed);
 
 /* ---- the plan ---------------------------------------------------------------------------------------- */
 
@@ -164,13 +176,16 @@ HEXC_API int hexc_plan_launch(hexc_plan *p, void *const *stream, uint32_t n);
 /* Capture it into a CUDA graph of the plan's own.  None of the streams is being captured, nor the default one
  * (NULL). */
 HEXC_API int hexc_plan_capture(hexc_plan *p, void *const *stream, uint32_t n);
-/* Launch that graph on a stream. */
+/* Launch that graph on a stream.  E_INVALID: a node has changed (hexc_plan_changed, or other arguments of a
+ * family), and there was no hexc_plan_update since. */
 HEXC_API int hexc_plan_replay(hexc_plan *p, void *stream);
-/* Bring that graph up to date with what was given since: addresses, sizes, memory.  Nodes of calls are
- * given new arguments (cuGraphExecKernelNodeSetParams); it is captured again, on the streams of
- * hexc_plan_capture, only where that does not do: after hexc_plan_solve, for a `launch` whose buffers moved
- * or have other bytes, for a call that had nothing to do when it was captured.  hexc_plan_info tells which.
- * */
+/* Bring that graph up to date with what was given since: addresses, sizes, memory.  Nodes of calls and
+ * families are given new arguments (cuGraphExecKernelNodeSetParams); it is captured again, on the streams
+ * of hexc_plan_capture, only where that does not do: after hexc_plan_solve, for a `launch` that changed
+ * or whose buffers moved or have other bytes, for a family whose sizes take another line, for a call that
+ * had nothing to do when it was captured.  hexc_plan_info tells which.  E_INVALID, where it is not
+ * captured again: there is a `launch` of which hexc_plan_changed has not said whether it would do the
+ * same; the graph stays as it was. */
 HEXC_API int hexc_plan_update(hexc_plan *p);
 
 #ifdef __cplusplus

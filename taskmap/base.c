@@ -6,6 +6,7 @@
 
 #define CHUNK_MIN ((size_t)64 * 1024)
 #define ALIGN ((size_t)16)
+#define ALLOC_WORK ((size_t)4) /* of one piece of memory, beside what clearing it takes */
 
 struct ArenaChunk {
 	ArenaChunk *next;
@@ -61,6 +62,7 @@ arena_alloc(Arena *a, size_t n)
 	if (n > SIZE_MAX / 4)
 		arena_fail(a, ARENA_NOMEM, "allocation size");
 	n = n ? (n + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
+	arena_work(a, ALLOC_WORK + n / 64);
 	if (n > a->capacity - a->used) {
 		size_t bytes = HEADER + (n > CHUNK_MIN ? n : CHUNK_MIN);
 		ArenaChunk *c;
@@ -188,6 +190,7 @@ arena_step(Arena *a)
 void
 arena_poll(Arena *a)
 {
+	a->asked_at = a->work;
 	if (a->cancel && a->cancel(a->user))
 		arena_fail(a, ARENA_LIMIT, "cancelled");
 }

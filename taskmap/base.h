@@ -40,6 +40,7 @@ typedef struct Arena {
 	size_t used, capacity; /* bytes of the newest chunk */
 	size_t held, limit;    /* bytes held in all chunks; 0: no limit */
 	uint64_t steps, max_steps; /* search steps made and allowed; 0: no limit */
+	uint64_t work, asked_at;   /* work done, and where cancel() was asked last */
 	jmp_buf *fail;         /* where arena_fail lands, with an ArenaFail */
 	const char *why;       /* static text that says which contract broke, for ARENA_BUG */
 } Arena;
@@ -62,6 +63,19 @@ NORETURN void arena_fail(Arena *a, ArenaFail code, const char *why);
 void arena_poll(Arena *a);
 /* Count one step of a search; leaves with ARENA_LIMIT when the budget is spent or cancel() says so. */
 void arena_step(Arena *a);
+
+enum { ARENA_WORK = 1 << 16 }; /* pieces from one question to the next */
+
+/* Count n pieces of work, of some nanoseconds each: an op looked at, an element of a list compared.
+ * Leaves with ARENA_LIMIT when cancel() says so, which is asked each few milliseconds.  All that
+ * arena_alloc gives and walk_next visits is counted there; a loop that does neither says it here. */
+static inline void
+arena_work(Arena *a, size_t n)
+{
+	a->work += n;
+	if (a->work - a->asked_at >= ARENA_WORK)
+		arena_poll(a);
+}
 
 #define NEW(a, T) ((T *)arena_alloc((a), sizeof(T)))
 #define NEWN(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))

@@ -2,6 +2,10 @@
 # The binary interface of libhexc (libhexc_rt's functions are among its) and libhexc_sim is that of test/abi: functions,
 # their types, the places of members, as abidw (Debian's abigail-tools) reads them from debugging information.  New
 # functions may come; what hosts were compiled with changes in review only.  UPDATE=1 writes the dumps anew.
+#
+# test/abi/released has the dumps of the last version that hosts may have, and its number; they are written when a
+# version is released (RELEASE=1).  Against these (test/abi/changes.py) an interface that hosts of that version cannot
+# use has another soname, HEXC_VERSION_MAJOR, and one with larger structs another HEXC_VERSION.
 [ -z "$SAN" ] || { echo "sanitizers export symbols of their own"; exit 77; }
 command -v abidiff >/dev/null && command -v abidw >/dev/null || {
 	echo "no abidiff here: scripts/bootstrap check installs it (abigail-tools)"
@@ -9,6 +13,15 @@ command -v abidiff >/dev/null && command -v abidw >/dev/null || {
 }
 . test/script.sh
 mkdir "$dir/public"
+version() { sed -n "s/^.define HEXC_VERSION_$1 *//p" lib/hexc.h; }
+now=$(version MAJOR).$(version MINOR).$(version PATCH)
+released=$(cat test/abi/released/VERSION)
+check_version() { # OLD NEW RELEASED NOW: is there a word on stdout, the version does not say what changed
+	python3 test/abi/changes.py "$1" "$2" >"$dir/changes" || { echo "changes.py failed"; return; }
+	[ "${3%%.*}" != "${4%%.*}" ] || ! grep '^broken' "$dir/changes" ||
+		echo "hosts of $3 cannot use this $4: raise HEXC_VERSION_MAJOR, which is the soname's"
+	[ "$3" != "$4" ] || ! grep '^grown' "$dir/changes" || echo "version $3 had other structs: raise HEXC_VERSION"
+}
 cp lib/hexc*.h lib/sim/sim.h "$dir/public"
 for lib in libhexc libhexc_sim; do
 	so=$(echo "$B"/$lib.so.[0-9]*)
@@ -17,10 +30,13 @@ for lib in libhexc libhexc_sim; do
 	abidw --headers-dir "$dir/public" --exported-interfaces-only --drop-private-types --no-show-locs --no-corpus-path \
 		--no-comp-dir-path --no-elf-needed "$so" >"$dir/$lib.abi" || exit 1
 	[ -z "$UPDATE" ] || cp "$dir/$lib.abi" $dump
+	[ -z "$RELEASE" ] || { cp "$dir/$lib.abi" test/abi/released && echo "$now" >test/abi/released/VERSION; }
 	same() { # DUMP: 0, nothing that hosts know is another
 		abidiff --no-added-syms "$1" "$dir/$lib.abi" >"$dir/said" 2>&1
 	}
 	same $dump || fail "FAIL: $lib is another than $dump: $(head -40 "$dir/said")"
+	said=$(check_version test/abi/released/$lib.abi "$dir/$lib.abi" "$released" "$now")
+	[ -z "$said" ] || fail "FAIL: $lib: $said"
 	# Would it notice?
 	for wrong in "s/name='hexc_arg' size-in-bits='[0-9]*'/name='hexc_arg' size-in-bits='448'/" \
 		"s/name='sim_place' size-in-bits='[0-9]*'/name='sim_place' size-in-bits='64'/" \
@@ -29,4 +45,21 @@ for lib in libhexc libhexc_sim; do
 		cmp -s $dump "$dir/wrong.abi" || ! same "$dir/wrong.abi" || fail "FAIL: not noticed in $lib: $wrong"
 	done
 done
+# Would it notice, and be content with another version or soname?
+old=test/abi/released/libhexc.abi
+wrong() { # SED VERSION WORD: with this change, from 0.1.0 to the version, the word is said; "": nothing
+	sed "$1" $old >"$dir/wrong.abi"
+	! cmp -s $old "$dir/wrong.abi" || fail "FAIL: changes nothing: $1"
+	said=$(check_version $old "$dir/wrong.abi" 0.1.0 "$2")
+	case $said in *"$3"*) [ -n "$3" ] || [ -z "$said" ] || fail "FAIL: $1 as $2: $said" ;; *) fail "FAIL: $1 as $2: $said" ;; esac
+}
+fixed="s/name='hexc_arg' size-in-bits='[0-9]*'/name='hexc_arg' size-in-bits='640'/"
+sized="s/name='hexc_plan_work' size-in-bits='[0-9]*'/name='hexc_plan_work' size-in-bits='640'/"
+wrong "$fixed" 0.1.0 'raise HEXC_VERSION_MAJOR'
+wrong "$fixed" 0.2.0 'raise HEXC_VERSION_MAJOR'
+wrong "$fixed" 1.0.0 ''
+wrong "$sized" 0.1.0 'raise HEXC_VERSION'
+wrong "$sized" 0.1.1 ''
+wrong "s/name='hexc_grid'/name='hexc_grids'/" 0.1.1 'raise HEXC_VERSION_MAJOR'
+wrong "0,/layout-offset-in-bits='64'/s//layout-offset-in-bits='128'/" 0.1.1 'raise HEXC_VERSION_MAJOR'
 exit $bad

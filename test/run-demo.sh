@@ -3,7 +3,7 @@
 # and write at most 3 % more sectors than they must.
 . test/script.sh
 log=$dir/log
-B=$B scripts/demo >"$log" || bad=1
+B=$B scripts/table >"$log" || bad=1
 cat "$log"
 awk '$1 ~ /^gemm_/ && $2 ~ /^sm_/ && ($5 != 0 || $6 + 0 > 3) { print "too much: " $0; bad = 1 }
 	END { exit bad }' "$log" || bad=1

@@ -367,11 +367,15 @@ fact_any(Asking *a, const Val *v)
 /* ---- answers remembered -------------------------------------------------------------------------- */
 
 /* Of values where the conditions around one block hold; NULL: where none do. */
+typedef struct Answer {
+	const Val *v; /* NULL: none is here */
+	Fact f;
+} Answer;
+
 typedef struct Answers {
 	const Block *at;
-	Fact *of; /* by id */
-	bool *known;
-	uint32_t n;
+	Answer *of;    /* by id, where that is, or behind it: few values are asked about at one place */
+	uint32_t n, m; /* answers there are; places, a power of two */
 } Answers;
 
 struct FactMemo {
@@ -416,24 +420,44 @@ answers_to(const Asking *a)
 	return m->all;
 }
 
+/* The answer to v, or the free place where it would be. */
+static Answer *
+answer_place(const Answers *m, const Val *v)
+{
+	uint32_t i = v->id & (m->m - 1);
+
+	while (m->of[i].v && m->of[i].v != v)
+		i = (i + 1) & (m->m - 1);
+	return &m->of[i];
+}
+
+static void
+answers_grow(Arena *a, Answers *m)
+{
+	enum { FIRST = 16 };
+	Answers old = *m;
+
+	m->m = old.m ? 2 * old.m : FIRST;
+	m->of = NEWN(a, Answer, m->m);
+	for (uint32_t i = 0; i < old.m; i++)
+		if (old.of[i].v)
+			*answer_place(m, old.of[i].v) = old.of[i];
+}
+
 /* What was found with no assumption, before the steps were spent. */
 static void
 remember(const Asking *a, const Val *v, Fact f)
 {
 	Answers *m = a->nassumed || a->steps <= 0 ? NULL : answers_to(a);
-	Arena *arena = a->k->unit->arena;
+	Answer *at;
 
 	if (!m)
 		return;
-	if (v->id >= m->n) {
-		uint32_t n = v->id + v->id / 2 + 64;
-
-		m->of = arena_grow(arena, m->of, m->n, n, sizeof *m->of);
-		m->known = arena_grow(arena, m->known, m->n, n, sizeof *m->known);
-		m->n = n;
-	}
-	m->of[v->id] = f;
-	m->known[v->id] = true;
+	if (2 * m->n >= m->m)
+		answers_grow(a->k->unit->arena, m);
+	at = answer_place(m, v);
+	m->n += !at->v;
+	*at = (Answer){ v, f };
 }
 
 Fact
@@ -447,8 +471,8 @@ fact_of(Asking *a, const Val *v)
 		return fact_type(d);
 	a->k->nfact++;
 	m = answers_to(a);
-	if (m && v->id < m->n && m->known[v->id])
-		return m->of[v->id];
+	if (m && m->m && answer_place(m, v)->v)
+		return answer_place(m, v)->f;
 	for (int i = 0; i < a->nassumed; i++)
 		if (a->assumed[i] == v)
 			return a->as[i];

@@ -227,9 +227,13 @@ block_replace(Block *b, Val *old, Val *new_val)
 void
 val_replace(Kernel *k, Val *old, Val *new_val)
 {
-	block_replace(k->body, old, new_val);
-	if (k->grid)
-		block_replace(k->grid, old, new_val);
+	if (old->def) { /* nothing outside of its block sees it */
+		block_replace(old->block, old, new_val);
+	} else {
+		block_replace(k->body, old, new_val);
+		if (k->grid)
+			block_replace(k->grid, old, new_val);
+	}
 	for (int i = 0; i < k->nassume; i++)
 		if (k->assume[i].cond == old)
 			k->assume[i].cond = new_val;
@@ -326,6 +330,8 @@ walk_next(OpWalk *w)
 {
 	Op *o = w->next;
 
+	if (o)
+		arena_work(o->parent->kernel->unit->arena, 1);
 	w->next = o ? walk_after(w, o) : NULL;
 	return o;
 }
@@ -349,30 +355,35 @@ loop_ends_early(const Op *o)
 	return o->code == O_for && IMM(o, early) != 0;
 }
 
+void
+op_take_results(Op *n, Op *o, Type more)
+{
+	n->nout = o->nout + 1;
+	n->out = NEWN(n->parent->kernel->unit->arena, Val *, n->nout);
+	for (int i = 0; i < o->nout; i++) {
+		n->out[i] = o->out[i];
+		n->out[i]->def = n;
+	}
+	n->out[o->nout] = val_new(n->parent, n, o->nout, more);
+	o->nout = 0;
+}
+
 /* Results cannot be added to an op: a new one, with a carried value more, takes the body over. */
 Op *
 loop_carry(Op *o, Val *first)
 {
-	Kernel *k = o->parent->kernel;
-	Arena *a = k->unit->arena;
-	Type *out = NEWN(a, Type, o->nout + 1);
+	Arena *a = o->parent->kernel->unit->arena;
 	Op *n;
 
 	o->in = arena_grow(a, o->in, (size_t)o->nin, (size_t)o->nin + 1, sizeof *o->in);
 	o->in[o->nin++] = first;
-	for (int i = 0; i < o->nout; i++)
-		out[i] = o->out[i]->type;
-	out[o->nout] = first->type;
-	n = op_new(o->parent, o, O_for, o->src, o->nin, o->in, o->nout + 1, out);
+	n = op_new(o->parent, o, O_for, o->src, o->nin, o->in, 0, NULL);
 	memcpy(n->imm, o->imm, sizeof n->imm);
 	n->blk[0] = o->blk[0];
 	n->blk[0]->owner = n;
 	o->blk[0] = NULL;
 	op_unlink(o); /* a body with two owners has no way out for a walk */
-	for (int i = 0; i < o->nout; i++) {
-		n->out[i]->name = o->out[i]->name;
-		val_replace(k, o->out[i], n->out[i]);
-	}
+	op_take_results(n, o, first->type);
 	block_arg(n->blk[0], first->type);
 	return n;
 }

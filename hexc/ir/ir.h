@@ -438,6 +438,8 @@ Val *block_arg(Block *b, Type t);
 Op *op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout, const Type *out);
 void op_unlink(Op *o);                       /* take it out of its block */
 void op_move_before(Op *o, Op *at);
+/* n, which has no results yet, stands for o: it has o's, and one of that type more. */
+void op_take_results(Op *n, Op *o, Type more);
 /* The loop carries another value, `first` at first, which is the last argument of its body; gives the op that
  * stands for o.  And what the next iteration gets: the yield's next operand. */
 Op *loop_carry(Op *o, Val *first);

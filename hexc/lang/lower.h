@@ -247,6 +247,8 @@ bool lower_join_shape(Lower *l, Src src, int n, const Operand *o, Type *t);
 Val *lower_broadcast_to(Lower *l, Src src, Value v, Type t);
 /* The edges a and b together. */
 const Edge *lower_join_edge(Lower *l, const Edge *a, const Edge *b);
+/* The edges x, as they are while the shared tile has what it was filled with; each once. */
+const Edge *lower_edges_of(Lower *l, const Val *tile, const Edge *x);
 /* Edges of the elementwise combination of n operands with result type t. */
 void lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, Value *r);
 /* An i64 scalar, or NULL after a report that names `what`. */

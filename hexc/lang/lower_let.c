@@ -53,26 +53,12 @@ alloc(Lower *l, const Stmt *s, Type t)
 	return v;
 }
 
-/* The edges x, as they are while the shared tile has what it was filled with. */
-static const Edge *
-tile_edges(Lower *l, const Value *tile, const Edge *x)
-{
-	const Edge *r = NULL;
-
-	for (; x; x = x->also) {
-		Edge *e = NEW(l->arena, Edge);
-		*e = (Edge){ x->size, x->start, x->step, tile->v, r };
-		r = e;
-	}
-	return r;
-}
-
 void
 lower_tile_edges(Lower *l, Value *tile, const Value *src)
 {
 	for (int d = 0; d < tile->v->type.rank; d++)
-		tile->edge[d] = tile_edges(l, tile, src->edge[d]);
-	tile->rest = tile_edges(l, tile, src->rest);
+		tile->edge[d] = lower_edges_of(l, tile->v, src->edge[d]);
+	tile->rest = lower_edges_of(l, tile->v, src->rest);
 }
 
 /* Global memory is copied, which a pipeline loop makes asynchronous; anything else goes through registers. */

@@ -62,31 +62,107 @@ put_index(Lower *l, OpCode code, Src src, Val *x, Val *y)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static bool
-edge_has(const Edge *e, const Edge *one)
+/* Edges found by what they are, so that lists of hundreds are joined in as many steps; no slots: there
+ * are few. */
+typedef struct EdgeSet {
+	const Edge *all;
+	const Edge **slot;
+	size_t nslot; /* a power of two */
+} EdgeSet;
+
+static int
+edge_count(const Edge *e)
 {
+	int n = 0;
+
 	for (; e; e = e->also)
-		if (e->size == one->size && e->start == one->start && e->step == one->step &&
-		    e->tile == one->tile)
+		n++;
+	return n;
+}
+
+static bool
+edge_same(const Edge *a, const Edge *b)
+{
+	return a->size == b->size && a->start == b->start && a->step == b->step && a->tile == b->tile;
+}
+
+/* The edge's slot, or the free one where it would be. */
+static const Edge **
+edge_slot(const EdgeSet *set, const Edge *e)
+{
+	uint64_t h = (uintptr_t)e->size / 16 * 31 + (uintptr_t)e->start / 16 * 61 + (uintptr_t)e->tile / 16;
+	size_t i = (size_t)((h + (uint64_t)e->step) * 0x9e3779b97f4a7c15U >> 32) & (set->nslot - 1);
+
+	while (set->slot[i] && !edge_same(set->slot[i], e))
+		i = (i + 1) & (set->nslot - 1);
+	return &set->slot[i];
+}
+
+static bool
+edge_has(const EdgeSet *set, const Edge *one)
+{
+	if (set->nslot)
+		return *edge_slot(set, one) != NULL;
+	for (const Edge *e = set->all; e; e = e->also)
+		if (edge_same(e, one))
 			return true;
 	return false;
+}
+
+/* The edges a, and room for `more`. */
+static EdgeSet
+edge_set(Lower *l, const Edge *a, int more)
+{
+	enum { FEW = 8 };
+	int n = edge_count(a) + more;
+	EdgeSet set = { .all = a };
+
+	if (n <= FEW)
+		return set;
+	for (set.nslot = 2 * FEW; set.nslot < 2 * (size_t)n; set.nslot *= 2)
+		;
+	set.slot = NEWN(l->arena, const Edge *, set.nslot);
+	for (; a; a = a->also)
+		*edge_slot(&set, a) = a;
+	return set;
+}
+
+/* In front of the others, if it is not one of them; `tile`: what it is read through. */
+static void
+edge_put(Lower *l, EdgeSet *set, const Edge *one, const Val *tile)
+{
+	Edge made = { one->size, one->start, one->step, tile, set->all }, *e;
+
+	if (edge_has(set, &made))
+		return;
+	e = NEW(l->arena, Edge);
+	*e = made;
+	if (set->nslot)
+		*edge_slot(set, e) = e;
+	set->all = e;
 }
 
 const Edge *
 lower_join_edge(Lower *l, const Edge *a, const Edge *b)
 {
-	if (!a)
-		return b;
-	for (; b; b = b->also) {
-		Edge *e;
+	EdgeSet set;
 
-		if (edge_has(a, b))
-			continue;
-		e = NEW(l->arena, Edge);
-		*e = (Edge){ b->size, b->start, b->step, b->tile, a };
-		a = e;
-	}
-	return a;
+	if (!a || a == b)
+		return b;
+	set = edge_set(l, a, edge_count(b));
+	for (; b; b = b->also)
+		edge_put(l, &set, b, b->tile);
+	return set.all;
+}
+
+const Edge *
+lower_edges_of(Lower *l, const Val *tile, const Edge *x)
+{
+	EdgeSet set = edge_set(l, NULL, edge_count(x));
+
+	for (; x; x = x->also)
+		edge_put(l, &set, x, tile);
+	return set.all;
 }
 
 void

@@ -109,13 +109,14 @@ reads_ok(const Rotate *r)
 	return true;
 }
 
+/* Of a value of the body: nothing outside of it sees that. */
 static int
 uses(const Rotate *r, const Val *v)
 {
 	int n = 0;
 	OpWalk w;
 
-	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w))
+	for (Op *o = walk_first(&w, r->body); o; o = walk_next(&w))
 		for (int i = 0; i < o->nin; i++)
 			n += o->in[i] == v;
 	return n;

@@ -22,6 +22,7 @@ struct hexc_family_call {
 	size_t nmodule;
 	hexc_arg arg[HEXC_MAX_PARAMS];
 	uint64_t missing, numbers;  /* bits of parameters without an argument; of sizes and integers */
+	uint64_t changes;           /* of arguments */
 	bool picked, given;         /* the line is that for the sizes; its calls have these arguments */
 	size_t line;
 	void *space;
@@ -181,15 +182,24 @@ argument(hexc_family_call *c, int i, char kind)
 	}
 	c->missing &= ~(UINT64_C(1) << i);
 	c->given = false;
+	c->changes++;
 	return HEXC_OK;
+}
+
+/* Has parameter i an argument? */
+static bool
+has(const hexc_family_call *c, int i)
+{
+	return c && i >= 0 && (uint32_t)i < c->info.nparam && !(c->missing >> i & 1);
 }
 
 int
 hexc_family_call_ptr(hexc_family_call *c, int i, void *ptr, uint64_t bytes)
 {
-	int code = argument(c, i, 'p');
+	bool was = has(c, i) && c->arg[i].ptr == ptr && c->arg[i].bytes == bytes && ptr;
+	int code = was ? HEXC_OK : argument(c, i, 'p');
 
-	if (code)
+	if (was || code)
 		return code;
 	if (((uintptr_t)c->arg[i].ptr ^ (uintptr_t)ptr) % WIDEST)
 		c->picked = false; /* another line may be for such addresses */
@@ -201,8 +211,7 @@ hexc_family_call_ptr(hexc_family_call *c, int i, void *ptr, uint64_t bytes)
 int
 hexc_family_call_int(hexc_family_call *c, int i, int64_t x)
 {
-	bool was = c && i >= 0 && (uint32_t)i < c->info.nparam && c->numbers >> i & 1 &&
-	           !(c->missing >> i & 1) && c->arg[i].i == x;
+	bool was = has(c, i) && c->numbers >> i & 1 && c->arg[i].i == x;
 	int code = was ? HEXC_OK : argument(c, i, 'i');
 
 	if (was || code)
@@ -274,9 +283,13 @@ hexc_family_call_workspace(hexc_family_call *c, void *ptr, uint64_t bytes)
 {
 	if (!c)
 		return HEXC_E_INVALID;
+	bytes = ptr ? bytes : 0;
+	if (c->space == ptr && c->space_bytes == bytes)
+		return HEXC_OK;
 	c->space = ptr;
-	c->space_bytes = ptr ? bytes : 0;
+	c->space_bytes = bytes;
 	c->given = false;
+	c->changes++;
 	return HEXC_OK;
 }
 
@@ -336,6 +349,42 @@ give(hexc_family_call *c)
 	return code;
 }
 
+uint32_t
+family_touches(const hexc_family_call *c, int i)
+{
+	hexc_family_line l = HEXC_FAMILY_LINE_INIT;
+	hexc_param_info p = HEXC_PARAM_INFO_INIT, of;
+	uint32_t touched = 0;
+
+	if (i < 0 || !hexc_family_param(c->f, (size_t)i, &p) || p.kind != HEXC_POINTER)
+		return 0;
+	for (size_t n = 0; hexc_family_at(c->f, n, &l); n++, l.size = sizeof l)
+		for (size_t s = 0; s < l.nstage; s++) {
+			const hexc_module *m;
+			size_t k;
+			int at;
+
+			hexc_family_stage(c->f, n, s, NULL, &m, &k);
+			at = hexc_param_find(m, k, p.name);
+			of.size = sizeof of;
+			if (at >= 0 && hexc_param(m, k, (size_t)at, &of))
+				touched |= (of.written ? 2u : 0u) + (of.read || !of.written ? 1u : 0u);
+		}
+	return touched;
+}
+
+uint64_t
+family_changes(const hexc_family_call *c)
+{
+	return c->changes;
+}
+
+int
+family_give(hexc_family_call *c)
+{
+	return c->given && c->picked ? HEXC_OK : give(c);
+}
+
 int
 hexc_family_call_launch(hexc_family_call *c, void *stream)
 {
@@ -344,7 +393,7 @@ hexc_family_call_launch(hexc_family_call *c, void *stream)
 
 	if (!c)
 		return HEXC_E_INVALID;
-	if ((!c->given || !c->picked) && (code = give(c)) != HEXC_OK)
+	if ((code = family_give(c)) != HEXC_OK)
 		return code;
 	chain = &c->chain[c->line];
 	for (size_t s = 0; s < chain->n; s++)

@@ -69,6 +69,12 @@ uint32_t call_touches(const hexc_call *c, int i);
 int call_blocks(hexc_call *c, uint64_t *blocks);
 int call_fill(hexc_call *c, double *fill);
 
+/* family.c: what a family's kernels, of any line, do with its tensor i; its line and calls with all that
+ * was given, as for a launch; and how often its arguments have changed. */
+uint32_t family_touches(const hexc_family_call *c, int i);
+int family_give(hexc_family_call *c);
+uint64_t family_changes(const hexc_family_call *c);
+
 /* Keep a sentence for hexc_gpu_why; returns `code`. */
 #define gpu_error(g, code, ...) why_error(code, (g)->why, sizeof (g)->why, __VA_ARGS__)
 /* The result of a driver's function as our code, reported if it is no success. */

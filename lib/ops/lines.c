@@ -112,7 +112,7 @@ take_want(void *user, const hexc_family_want *want)
 	    (want->arch && strcmp(want->arch, j->opts.arch ? j->opts.arch : "sm_80") != 0))
 		return 0;
 	k.name = copy_text(w, want->kernel);
-	k.define = w->define + w->ndefine;
+	k.define = w->define ? w->define + w->ndefine : NULL; /* they are only counted then */
 	for (size_t i = 0; i < want->ndefine; i++) {
 		hexc_define d = { copy_text(w, want->define[i].name), want->define[i].value };
 

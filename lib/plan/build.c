@@ -166,10 +166,14 @@ static int
 add_node(hexc_plan *p, void *arg)
 {
 	const hexc_plan_work *w = arg;
-	const char *name = w->name ? arena_strndup(&p->arena, w->name, strlen(w->name)) : NULL;
+	Node n = { .us = w->us, .fill = w->fill };
 
+	n.name = w->name ? arena_strndup(&p->arena, w->name, strlen(w->name)) : NULL;
 	p->node = room(&p->arena, p->node, p->nnode, &p->node_cap, sizeof *p->node);
-	p->node[p->nnode++] = (Node){ name, w->us, w->fill, w->call, w->launch, w->user };
+	n.call = w->call;
+	n.launch = w->launch;
+	n.user = w->user;
+	p->node[p->nnode++] = n;
 	p->solved = false;
 	return HEXC_OK;
 }
@@ -213,6 +217,27 @@ check_buffer(hexc_plan *p, uint32_t buffer)
 	               ? HEXC_OK
 	               : plan_error(p, HEXC_E_INVALID, "there is no buffer %u: they are counted from 0 to %d",
 	                            buffer, (int)p->nbuffer - 1);
+}
+
+int
+hexc_plan_family(hexc_plan *p, uint32_t node, hexc_family_call *family)
+{
+	char name[120];
+	Node *n;
+	int code;
+
+	if (!p || !family)
+		return HEXC_E_INVALID;
+	if ((code = check_node(p, node)))
+		return code;
+	n = &p->node[node];
+	if (n->call || n->launch || n->family)
+		return plan_error(p, HEXC_E_INVALID,
+		                  "%s launches something: a family needs a node without call and launch",
+		                  plan_node_name(p, node, name));
+	n->family = family;
+	p->solved = false;
+	return HEXC_OK;
 }
 
 static int
@@ -260,14 +285,31 @@ hexc_plan_arg(hexc_plan *p, uint32_t node, int param, uint32_t buffer)
 		return HEXC_E_INVALID;
 	if ((code = check_node(p, node)) || (code = check_buffer(p, buffer)))
 		return code;
-	if (!p->node[node].call)
+	if (!p->node[node].call && !p->node[node].family)
 		return plan_error(p, HEXC_E_INVALID, "%s has no call: say what it does by hexc_plan_use",
 		                  plan_node_name(p, node, name));
-	how = call_touches(p->node[node].call, param);
+	how = p->node[node].call ? call_touches(p->node[node].call, param)
+	                         : family_touches(p->node[node].family, param);
 	if (!how)
 		return plan_error(p, HEXC_E_INVALID, "parameter %d of %s is no tensor", param,
 		                  plan_node_name(p, node, name));
 	return use(p, (Use){ node, buffer, how, param });
+}
+
+int
+hexc_plan_workspace(hexc_plan *p, uint32_t node, uint32_t buffer)
+{
+	char name[120];
+	int code;
+
+	if (!p)
+		return HEXC_E_INVALID;
+	if ((code = check_node(p, node)) || (code = check_buffer(p, buffer)))
+		return code;
+	if (!p->node[node].family)
+		return plan_error(p, HEXC_E_INVALID, "%s has no family, which could take a workspace",
+		                  plan_node_name(p, node, name));
+	return use(p, (Use){ node, buffer, HEXC_PLAN_WRITE, WORKSPACE });
 }
 
 static int
@@ -344,5 +386,23 @@ hexc_plan_set_time(hexc_plan *p, uint32_t node, double us, double fill)
 		return code;
 	p->node[node].us = us;
 	p->node[node].fill = fill;
+	return HEXC_OK;
+}
+
+int
+hexc_plan_changed(hexc_plan *p, uint32_t node, int changed)
+{
+	char name[120];
+	int code;
+
+	if (!p)
+		return HEXC_E_INVALID;
+	if ((code = check_node(p, node)))
+		return code;
+	if (!p->node[node].launch)
+		return plan_error(p, HEXC_E_INVALID, "%s has no launch: what else changes is seen without a "
+		                  "word",
+		                  plan_node_name(p, node, name));
+	p->node[node].said = changed || p->node[node].said == CHANGED ? CHANGED : SAME;
 	return HEXC_OK;
 }

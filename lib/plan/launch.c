@@ -93,28 +93,63 @@ address(const hexc_plan *p, uint32_t buffer)
 	return b->outside || !p->memory ? b->ptr : (char *)p->memory + p->s.offset[buffer];
 }
 
-/* The call's tensors at their buffers. */
+/* What failed at node v's call or family. */
+static int
+node_error(hexc_plan *p, uint32_t v, int code)
+{
+	const Node *n = &p->node[v];
+	char name[120];
+
+	return plan_error(p, code, "%s: %s", plan_node_name(p, v, name),
+	                  n->family ? hexc_family_call_why(n->family) : hexc_call_why(n->call));
+}
+
+/* A tensor or the workspace of node v's call or family at its buffer. */
+static int
+give_buffer(const hexc_plan *p, uint32_t v, const Use *u)
+{
+	const Node *n = &p->node[v];
+	void *at = address(p, u->buffer);
+	uint64_t bytes = p->buffer[u->buffer].bytes;
+
+	if (u->param == WORKSPACE)
+		return hexc_family_call_workspace(n->family, at, bytes);
+	return n->family ? hexc_family_call_ptr(n->family, u->param, at, bytes)
+	                 : hexc_call_ptr(n->call, u->param, at, bytes);
+}
+
+/* All of them; of a family also its stages' arguments. */
 static int
 give_args(hexc_plan *p, uint32_t v)
 {
+	int code = HEXC_OK;
+
+	for (uint32_t i = p->s.use[v]; i < p->s.use[v + 1] && !code; i++)
+		if (p->use[i].param >= 0 || p->use[i].param == WORKSPACE)
+			code = give_buffer(p, v, &p->use[i]);
+	if (!code && p->node[v].family)
+		code = family_give(p->node[v].family);
+	return code ? node_error(p, v, code) : HEXC_OK;
+}
+
+/* The stages of a family's line, one behind the other; graph: they are captured. */
+static int
+launch_family(hexc_plan *p, uint32_t v, void *stream, void **graph)
+{
+	hexc_family_call *f = p->node[v].family;
+	hexc_call *call;
 	char name[120];
 	int code;
 
-	for (uint32_t i = p->s.use[v]; i < p->s.use[v + 1]; i++) {
-		const Use *u = &p->use[i];
-
-		if (u->param < 0)
-			continue;
-		code = hexc_call_ptr(p->node[v].call, u->param, address(p, u->buffer),
-		                     p->buffer[u->buffer].bytes);
-		if (code) /* it does not: hexc_plan_arg has seen that it is a tensor */
-			return plan_error(p, code, "%s: %s", plan_node_name(p, v, name),
-			                  hexc_call_why(p->node[v].call));
-	}
+	for (size_t s = 0; (call = hexc_family_call_at(f, s)) != NULL; s++)
+		if ((code = graph ? hexc_call_capture(call, stream, &graph[s])
+		                  : hexc_call_launch(call, stream)))
+			return plan_error(p, code, "%s: %s", plan_node_name(p, v, name), hexc_call_why(call));
 	return HEXC_OK;
 }
 
-/* graph: it is captured, and *graph is the node that the call became. */
+/* graph: it is captured, and *graph is the node that the call became, those behind it the further stages of a
+ * family. */
 static int
 launch_node(hexc_plan *p, uint32_t v, void *stream, void **graph)
 {
@@ -128,13 +163,21 @@ launch_node(hexc_plan *p, uint32_t v, void *stream, void **graph)
 		                         plan_node_name(p, v, name), code, hexc_strerror(code))
 		            : HEXC_OK;
 	}
-	if (!n->call)
+	if (!n->call && !n->family)
 		return HEXC_OK;
 	if ((code = give_args(p, v)))
 		return code;
+	if (n->family)
+		return launch_family(p, v, stream, graph);
 	code = graph ? hexc_call_capture(n->call, stream, graph) : hexc_call_launch(n->call, stream);
-	return code ? plan_error(p, code, "%s: %s", plan_node_name(p, v, name), hexc_call_why(n->call))
-	            : HEXC_OK;
+	return code ? node_error(p, v, code) : HEXC_OK;
+}
+
+/* Of step k. */
+static void **
+stages_of(void **graph, uint32_t k)
+{
+	return &graph[(size_t)k * HEXC_FAMILY_STAGES];
 }
 
 static int
@@ -152,12 +195,12 @@ launch_step(hexc_plan *p, uint32_t k, void *const *stream, uint32_t *started, vo
 	for (uint32_t i = 0; i < t->nwait; i++)
 		if ((code = CALL(p, cuStreamWaitEvent, own, p->event[s->event[s->wait[t->wait + i]]], 0)))
 			return code;
-	if ((code = launch_node(p, t->node, own, graph ? &graph[k] : NULL)))
+	if ((code = launch_node(p, t->node, own, graph ? stages_of(graph, k) : NULL)))
 		return code;
 	return s->event[k] ? CALL(p, cuEventRecord, p->event[s->event[k]], own) : HEXC_OK;
 }
 
-/* All of it.  graph: it is captured; an array of a node for each step.  In the context. */
+/* All of it.  graph: it is captured; an array of the nodes of each step.  In the context. */
 static int
 launch(hexc_plan *p, void *const *stream, void **graph)
 {
@@ -202,6 +245,7 @@ drop_graph(hexc_plan *p)
 	arena_free(&p->run);
 	p->gnode = NULL;
 	p->seen = NULL;
+	p->kept = NULL;
 }
 
 void
@@ -221,11 +265,27 @@ static int
 graph_memory(hexc_plan *p, void *arg)
 {
 	(void)arg;
-	p->gnode = NEWN(&p->run, void *, p->s.n + 1);
+	p->gnode = NEWN(&p->run, void *, ((size_t)p->s.n + 1) * HEXC_FAMILY_STAGES);
+	p->kept = NEWN(&p->run, struct Kept, p->s.n + 1);
 	p->seen = NEWN(&p->run, Seen, p->nbuffer + 1);
 	for (uint32_t b = 0; b < p->nbuffer; b++)
 		p->seen[b] = (Seen){ address(p, b), p->buffer[b].bytes };
 	return HEXC_OK;
+}
+
+/* The graph is as the nodes are now. */
+static void
+keep_state(hexc_plan *p)
+{
+	for (uint32_t k = 0; k < p->s.n; k++) {
+		Node *n = &p->node[p->s.step[k].node];
+
+		n->said = UNSAID;
+		if (!n->family)
+			continue;
+		hexc_family_call_line(n->family, &p->kept[k].line, NULL); /* it has one */
+		p->kept[k].changes = family_changes(n->family);
+	}
 }
 
 static int
@@ -252,6 +312,7 @@ capture(hexc_plan *p)
 	}
 	p->stale = false;
 	p->captures++;
+	keep_state(p);
 	return HEXC_OK;
 }
 
@@ -293,6 +354,25 @@ nothing_captured(hexc_plan *p)
 	return plan_error(p, HEXC_E_INVALID, "there is no graph: call hexc_plan_capture");
 }
 
+/* Is the graph what its nodes would do now, as far as that was said? */
+static int
+check_fresh(hexc_plan *p)
+{
+	char name[120];
+
+	for (uint32_t k = 0; k < p->s.n && !p->stale; k++) {
+		uint32_t v = p->s.step[k].node;
+		const Node *n = &p->node[v];
+
+		if (n->said == CHANGED || (n->family && family_changes(n->family) != p->kept[k].changes))
+			return plan_error(p, HEXC_E_INVALID,
+			                  "%s has changed since the graph was captured: call "
+			                  "hexc_plan_update",
+			                  plan_node_name(p, v, name));
+	}
+	return HEXC_OK;
+}
+
 int
 hexc_plan_replay(hexc_plan *p, void *stream)
 {
@@ -302,9 +382,39 @@ hexc_plan_replay(hexc_plan *p, void *stream)
 		return HEXC_E_INVALID;
 	if (!p->exec)
 		return nothing_captured(p);
-	if ((code = enter(p)))
+	if ((code = check_fresh(p)) || (code = enter(p)))
 		return code;
 	return leave(p, CALL(p, cuGraphLaunch, p->exec, stream));
+}
+
+/* Does the family of step k take another line, or a stage that had nothing to do? */
+static int
+family_outgrown(hexc_plan *p, uint32_t k, bool *out)
+{
+	uint32_t v = p->s.step[k].node;
+	hexc_family_call *f = p->node[v].family;
+	hexc_call *call;
+	size_t line;
+	int code;
+
+	if ((code = hexc_family_call_line(f, &line, NULL)))
+		return node_error(p, v, code);
+	*out |= line != p->kept[k].line;
+	if (*out)
+		return HEXC_OK;
+	if ((code = give_args(p, v)))
+		return code;
+	for (size_t s = 0; (call = hexc_family_call_at(f, s)) != NULL; s++) {
+		uint64_t blocks = 0;
+		char name[120];
+
+		if (stages_of(p->gnode, k)[s])
+			continue;
+		if ((code = call_blocks(call, &blocks)))
+			return plan_error(p, code, "%s: %s", plan_node_name(p, v, name), hexc_call_why(call));
+		*out |= blocks > 0;
+	}
+	return HEXC_OK;
 }
 
 /* Does step k want another capture? */
@@ -314,7 +424,6 @@ outgrown(hexc_plan *p, uint32_t k, bool *out)
 	uint32_t v = p->s.step[k].node;
 	const Node *n = &p->node[v];
 	uint64_t blocks = 0;
-	char name[120];
 	int code;
 
 	for (uint32_t i = p->s.use[v]; n->launch && i < p->s.use[v + 1]; i++) {
@@ -322,11 +431,33 @@ outgrown(hexc_plan *p, uint32_t k, bool *out)
 
 		*out |= p->seen[b].at != address(p, b) || p->seen[b].bytes != p->buffer[b].bytes;
 	}
-	if (!n->call || p->gnode[k])
+	*out |= n->said == CHANGED;
+	if (n->family)
+		return family_outgrown(p, k, out);
+	if (!n->call || *stages_of(p->gnode, k))
 		return HEXC_OK;
 	if ((code = call_blocks(n->call, &blocks)))
-		return plan_error(p, code, "%s: %s", plan_node_name(p, v, name), hexc_call_why(n->call));
+		return node_error(p, v, code);
 	*out |= blocks > 0;
+	return HEXC_OK;
+}
+
+/* No graph may do what a launch did before: of each it is said whether that is what it would do now. */
+static int
+check_said(hexc_plan *p)
+{
+	char name[120];
+
+	for (uint32_t k = 0; k < p->s.n; k++) {
+		uint32_t v = p->s.step[k].node;
+
+		if (p->node[v].launch && p->node[v].said == UNSAID)
+			return plan_error(p, HEXC_E_INVALID,
+			                  "%s is a launch, which may do something else than when it was "
+			                  "captured: say hexc_plan_changed, 1 or 0, or make it a call or a "
+			                  "family",
+			                  plan_node_name(p, v, name));
+	}
 	return HEXC_OK;
 }
 
@@ -338,17 +469,25 @@ update_nodes(hexc_plan *p)
 
 	for (uint32_t k = 0; k < p->s.n; k++) {
 		uint32_t v = p->s.step[k].node;
+		const Node *n = &p->node[v];
+		void **graph = stages_of(p->gnode, k);
 		int code;
 
-		if (!p->gnode[k])
-			continue;
-		if ((code = give_args(p, v)))
-			return code;
-		if ((code = hexc_call_update(p->node[v].call, p->exec, p->gnode[k])))
-			return plan_error(p, code, "%s: %s", plan_node_name(p, v, name),
-			                  hexc_call_why(p->node[v].call));
-		p->updates++;
+		if ((n->call && *graph) || n->family)
+			if ((code = give_args(p, v)))
+				return code;
+		for (size_t s = 0; s < HEXC_FAMILY_STAGES; s++) {
+			hexc_call *call = n->family ? hexc_family_call_at(n->family, s) : n->call;
+
+			if (!graph[s])
+				continue;
+			if ((code = hexc_call_update(call, p->exec, graph[s])))
+				return plan_error(p, code, "%s: %s", plan_node_name(p, v, name),
+				                  hexc_call_why(call));
+			p->updates++;
+		}
 	}
+	keep_state(p);
 	return HEXC_OK;
 }
 
@@ -369,7 +508,7 @@ hexc_plan_update(hexc_plan *p)
 	for (uint32_t k = 0; k < p->s.n && !again; k++)
 		if ((code = outgrown(p, k, &again)))
 			return code;
-	if ((code = enter(p)))
+	if ((!again && (code = check_said(p))) || (code = enter(p)))
 		return code;
 	return leave(p, again ? capture(p) : update_nodes(p));
 }

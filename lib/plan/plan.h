@@ -18,8 +18,9 @@ typedef struct Buffer {
 /* A node touches a buffer. */
 typedef struct Use {
 	uint32_t node, buffer, how;
-	int param; /* of the node's call; -1: none */
+	int param; /* of the node's call or family; -1: none; WORKSPACE */
 } Use;
+enum { WORKSPACE = -2 };
 
 typedef struct Edge {
 	uint32_t from, to;
@@ -31,6 +32,8 @@ typedef struct Node {
 	hexc_call *call;
 	int (*launch)(void *user, void *stream);
 	void *user;
+	hexc_family_call *family;
+	enum { UNSAID, SAME, CHANGED } said; /* of launch, since it was captured */
 } Node;
 
 /* A square of bits: row i is a set of nodes. */
@@ -94,7 +97,11 @@ struct hexc_plan {
 	void **event;      /* nevent of them, as Solution.event counts */
 	uint32_t nevent;
 	void *graph, *exec;
-	void **gnode;      /* of each step, in the graph; NULL: none */
+	void **gnode;      /* of each step and stage, in the graph; NULL: none */
+	struct Kept {
+		size_t line;      /* of the step's family, in the graph */
+		uint64_t changes; /* of its arguments, by then */
+	} *kept;           /* of each step */
 	Seen *seen;        /* of each buffer, when it was captured */
 	void *stream[PLAN_STREAMS];
 	uint32_t nstream;

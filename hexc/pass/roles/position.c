@@ -30,15 +30,10 @@ enter(Block *b)
 static Val *
 if_gives(Op *o, Val *const *value)
 {
-	Kernel *k = o->parent->kernel;
-	Arena *a = k->unit->arena;
-	Type *out = NEWN(a, Type, o->nout + 1);
+	Arena *a = o->parent->kernel->unit->arena;
 	Op *n;
 
-	for (int i = 0; i < o->nout; i++)
-		out[i] = o->out[i]->type;
-	out[o->nout] = value[0]->type;
-	n = op_new(o->parent, o, O_if, o->src, o->nin, o->in, o->nout + 1, out);
+	n = op_new(o->parent, o, O_if, o->src, o->nin, o->in, 0, NULL);
 	memcpy(n->imm, o->imm, sizeof n->imm);
 	for (int r = 0; r < 2; r++) {
 		Op *y = o->blk[r]->last;
@@ -50,10 +45,7 @@ if_gives(Op *o, Val *const *value)
 		y->in[y->nin++] = value[r];
 	}
 	op_unlink(o);
-	for (int i = 0; i < o->nout; i++) {
-		n->out[i]->name = o->out[i]->name;
-		val_replace(k, o->out[i], n->out[i]);
-	}
+	op_take_results(n, o, value[0]->type);
 	return n->out[n->nout - 1];
 }
 

@@ -221,7 +221,7 @@ compare(Sync *s, const Access *then, const Access *now, int d)
 
 /* ---- element by element ------------------------------------------------------------------------ */
 
-enum { ELEMENTS_MAX = 1 << 16 };
+enum { ELEMENTS_MAX = 1 << 16, ELEMENT_WORK = 8 };
 
 /* Start of an access in dim d of the tile, of which it is all or a part. */
 static int64_t
@@ -259,9 +259,74 @@ thread_of(const Access *x, const Layout *l, const int64_t *c, int rank)
 	return p.at[AX_warp] * WARP_SIZE + p.at[AX_lane];
 }
 
+/* Do the accesses' layouts x and y give every element that both touch to one thread, the same for both?
+ * The view of `now` starts `shift` in front of the other's. */
+static bool
+same_threads(Sync *s, const Access *then, const Layout *x, const Access *now, const Layout *y,
+             const int64_t *shift)
+{
+	int64_t n = type_size(&then->view->type);
+	int rank = then->root->type.rank;
+	bool alike = layout_identical(x, y) && type_same(&then->view->type, &now->view->type);
+
+	for (int d = 0; d < rank; d++)
+		alike &= shift[d] == 0 && dim_in(then, d) == dim_in(now, d);
+	if (alike)
+		return true;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t c[DIM_MAX] = { 0 }, left = i, mine, other;
+
+		for (int d = rank - 1; d >= 0; d--) {
+			int r = dim_in(then, d);
+			int64_t extent = r < 0 ? 1 : then->view->type.shape[r];
+
+			c[d] = left % extent;
+			left /= extent;
+		}
+		mine = thread_of(then, x, c, rank);
+		for (int d = 0; d < rank; d++)
+			c[d] += shift[d];
+		other = thread_of(now, y, c, rank);
+		arena_work(s->k->unit->arena, ELEMENT_WORK);
+		if (other >= 0 && other != mine)
+			return false;
+	}
+	return true;
+}
+
+/* Two accesses and what same_threads() says of them: a pair is asked about once for each loop around it. */
+struct Threads {
+	const Op *then, *now;
+	const Val *then_view, *now_view;
+	bool same;
+	Threads *next; /* in its bucket */
+};
+
+static bool
+known_threads(Sync *s, const Access *then, const Layout *x, const Access *now, const Layout *y,
+              const int64_t *shift)
+{
+	enum { BUCKETS = 4096 };
+	Arena *a = s->k->unit->arena;
+	Threads **at, *t;
+
+	if (!s->threads)
+		s->threads = NEWN(a, Threads *, BUCKETS);
+	at = &s->threads[((uintptr_t)then->op / sizeof(Op) * 61 + (uintptr_t)now->op / sizeof(Op)) % BUCKETS];
+	for (t = *at; t; t = t->next)
+		if (t->then == then->op && t->now == now->op && t->then_view == then->view &&
+		    t->now_view == now->view)
+			return t->same;
+	t = NEW(a, Threads);
+	*t = (Threads){ then->op,  now->op, then->view, now->view, false, *at };
+	t->same = same_threads(s, then, x, now, y, shift);
+	*at = t;
+	return t->same;
+}
+
 /* Is every element that both accesses touch in the hands of one thread, the same for both? */
 static bool
-own_elements(const Access *then, const Access *now)
+own_elements(Sync *s, const Access *then, const Access *now)
 {
 	const Layout *x = access_owners(then->op), *y = access_owners(now->op);
 	int64_t shift[DIM_MAX] = { 0 }, n = type_size(&then->view->type);
@@ -278,24 +343,7 @@ own_elements(const Access *then, const Access *now)
 		if (then->wrap && base[0] && block_inside(base[0]->block, then->wrap->blk[0]))
 			return false;
 	}
-	for (int64_t i = 0; i < n; i++) {
-		int64_t c[DIM_MAX] = { 0 }, left = i, mine, other;
-
-		for (int d = rank - 1; d >= 0; d--) {
-			int r = dim_in(then, d);
-			int64_t extent = r < 0 ? 1 : then->view->type.shape[r];
-
-			c[d] = left % extent;
-			left /= extent;
-		}
-		mine = thread_of(then, x, c, rank);
-		for (int d = 0; d < rank; d++)
-			c[d] += shift[d];
-		other = thread_of(now, y, c, rank);
-		if (other >= 0 && other != mine)
-			return false;
-	}
-	return true;
+	return known_threads(s, then, x, now, y, shift);
 }
 
 bool
@@ -309,7 +357,7 @@ access_apart(Sync *s, const Access *then, const Access *now)
 	if (then->root == now->root && then->root->type.space == S_shared &&
 	    (a->code == O_alloc || (a->code == O_view && a->in[0] == then->root)) &&
 	    (b->code == O_alloc || (b->code == O_view && b->in[0] == then->root)) &&
-	    own_elements(then, now))
+	    own_elements(s, then, now))
 		return true;
 	if (a == b && a->code == O_alloc)
 		return access_same_threads(then->op, now->op);

@@ -1,4 +1,5 @@
-/* set.c - accesses to memory: which op makes which, and which two need a barrier in between. */
+/* set.c - accesses to memory: which op makes which, which two need a barrier in between, and what regions do to
+ * sets of them. */
 #include "hexc/ir/access.h"
 #include "hexc/pass/sync/sync.h"
 #include <string.h>
@@ -13,13 +14,68 @@ access_equal(const Access *a, const Access *b)
 	       a->settled == b->settled && a->proxied == b->proxied && a->kept == b->kept;
 }
 
+static uint32_t
+access_hash(const Access *a)
+{
+	uint64_t h = (uintptr_t)a->op / 16 * 31 + (uintptr_t)a->wrap / 16;
+
+	h = h * 2 + a->write;
+	h = h * 64 + (unsigned)(a->async << 5 | a->waited << 4 | a->landed << 3 | a->settled << 2 |
+	                        a->proxied << 1 | a->kept);
+	return (uint32_t)(h * 0x9e3779b97f4a7c15U >> 32);
+}
+
+/* The slot of an access, or the free one where it would be. */
+static int
+set_slot(const Set *set, const Access *a)
+{
+	int i = (int)(access_hash(a) & (uint32_t)(set->nslot - 1));
+
+	while (set->slot[i] && !access_equal(&set->a[set->slot[i] - 1], a))
+		i = (i + 1) & (set->nslot - 1);
+	return i;
+}
+
+/* Slots for all accesses and as many again; of equal ones the first is found. */
+static void
+set_hash(Sync *s, Set *set)
+{
+	set->nslot = 64;
+	while (set->nslot < 4 * set->n)
+		set->nslot *= 2;
+	set->slot = NEWN(s->k->unit->arena, int, set->nslot);
+	for (int i = 0; i < set->n; i++) {
+		int *slot = &set->slot[set_slot(set, &set->a[i])];
+
+		*slot = *slot ? *slot : i + 1;
+	}
+}
+
+/* Where an access is in the set; -1: it is not. */
+static int
+set_find(Sync *s, Set *set, const Access *a)
+{
+	enum { FEW = 16 };
+
+	if (set->n > FEW) {
+		if (set->nslot < 2 * set->n)
+			set_hash(s, set);
+		return set->slot[set_slot(set, a)] - 1;
+	}
+	for (int i = 0; i < set->n; i++)
+		if (access_equal(&set->a[i], a))
+			return i;
+	return -1;
+}
+
 bool
 set_add(Sync *s, Set *set, const Access *a)
 {
-	for (int i = 0; i < set->n; i++)
-		if (access_equal(&set->a[i], a))
-			return false;
+	if (set_find(s, set, a) >= 0)
+		return false;
 	VEC_PUSH(s->k->unit->arena, set->a, set->n, set->cap, *a);
+	if (set->nslot)
+		set->slot[set_slot(set, a)] = set->n;
 	return true;
 }
 
@@ -36,9 +92,11 @@ set_join(Sync *s, Set *set, const Set *more)
 Set
 set_copy(Sync *s, const Set *from)
 {
-	Set set = { NULL, 0, 0 };
+	Set set = { .n = from->n, .cap = from->n };
 
-	set_join(s, &set, from);
+	if (from->n)
+		set.a = arena_grow(s->k->unit->arena, from->a, (size_t)from->n, (size_t)from->n,
+		                   sizeof *set.a);
 	return set;
 }
 
@@ -59,6 +117,7 @@ set_barrier(const Sync *s, Set *set)
 		set->a[n++] = a;
 	}
 	set->n = n;
+	set->nslot = 0;
 }
 
 /* What a wait for some of the bulk groups leaves open the next one may be for: its barrier counts anew. */
@@ -72,6 +131,7 @@ set_wait(Set *set, bool all, bool bulk)
 		a->waited |= a->async && a->bulk == bulk;
 		a->landed |= a->async && a->bulk == bulk && all;
 	}
+	set->nslot = 0;
 }
 
 void
@@ -79,6 +139,7 @@ set_proxy(Set *set)
 {
 	for (int i = 0; i < set->n; i++)
 		set->a[i].proxied |= set->a[i].write && (!set->a[i].async || set->a[i].landed);
+	set->nslot = 0;
 }
 
 void
@@ -90,6 +151,7 @@ set_wrap(Set *set, const Op *loop)
 		if (!a->wrap || !block_inside(loop->parent, a->wrap->blk[0]))
 			a->wrap = loop;
 	}
+	set->nslot = 0;
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */
@@ -268,4 +330,169 @@ access_conflict(Sync *s, const Access *then, const Access *now)
 	if (!then->async || then->root != now->root)
 		return true;
 	return (s->uncommitted && !then->landed) || (!now->async && then->waited && !then->settled);
+}
+
+/* ---- regions ---------------------------------------------------------------------------------- */
+
+/* Every op treats each access of a set for itself, and adds its own.  So the set behind a loop or if is
+ * the union of what becomes of each access in front of it, and of what its own ops leave; and there is a
+ * conflict where one of these has one.  Both are kept, so that a loop in a loop is not walked anew for
+ * each turn of each loop around it, which would double the work with every level. */
+
+enum { BUCKETS = 1024 };
+
+typedef struct Image {
+	Set out;
+	bool hit;
+} Image;
+
+struct Flow {
+	const Op *op;
+	bool has_own, settled;
+	enum { UNSEEN, PLAIN, NOT_PLAIN } kind;
+	Image own;    /* what its ops leave with nothing in front */
+	Set in;       /* accesses that came so far */
+	Image *image; /* of each */
+	int nimage, cap;
+	Flow *next; /* in its bucket */
+};
+
+static Flow *
+flow_of(Sync *s, const Op *o)
+{
+	Arena *a = s->k->unit->arena;
+	Flow **at, *f;
+
+	if (!s->flow)
+		s->flow = NEWN(a, Flow *, BUCKETS);
+	at = &s->flow[(uintptr_t)o / sizeof(Op) % BUCKETS];
+	for (f = *at; f && f->op != o; f = f->next)
+		;
+	if (f)
+		return f;
+	f = NEW(a, Flow);
+	f->op = o;
+	f->next = *at;
+	return *at = f;
+}
+
+/* What becomes of access a, or of what o's own ops leave. */
+static Image
+walk(Sync *s, const Op *o, const Access *a)
+{
+	Access copy = a ? *a : (Access){ .op = NULL };
+	Set set = { .a = a ? &copy : NULL, .n = a != NULL, .cap = a != NULL };
+	Hit hit = { .through = a != NULL };
+
+	flow_region(s, o, &set, &hit);
+	return (Image){ set_copy(s, &set), hit.found };
+}
+
+static Image
+image_of(Sync *s, Flow *f, const Access *a)
+{
+	int at = set_find(s, &f->in, a);
+	Image made;
+
+	if (at >= 0)
+		return f->image[at];
+	made = walk(s, f->op, a);
+	set_add(s, &f->in, a);
+	VEC_PUSH(s->k->unit->arena, f->image, f->nimage, f->cap, made);
+	return made;
+}
+
+static const Image *
+own_of(Sync *s, Flow *f)
+{
+	if (!f->has_own) {
+		f->own = walk(s, f->op, NULL);
+		f->has_own = true;
+	}
+	return &f->own;
+}
+
+/* Ifs alone, in which nothing is waited for: accesses in front of them are behind them as they were. */
+static bool
+is_plain(Sync *s, const Op *o)
+{
+	Flow *f = flow_of(s, o);
+
+	if (f->kind == UNSEEN)
+		f->kind = o->code == O_if ? PLAIN : NOT_PLAIN;
+	else
+		return f->kind == PLAIN;
+	for (int r = 0; r < 2 && o->blk[r]; r++)
+		for (const Op *i = o->blk[r]->first; i && f->kind == PLAIN; i = i->next)
+			if (i->code == O_barrier || i->code == O_wait || i->code == O_proxy ||
+			    smem_has_scratch(i) || (i->blk[0] && !is_plain(s, i)))
+				f->kind = NOT_PLAIN;
+	return f->kind == PLAIN;
+}
+
+/* The first conflict of the set with what such an if does. */
+static void
+hit_inside(Sync *s, const Op *o, const Set *set, Hit *hit)
+{
+	Access a[2];
+
+	for (int r = 0; r < 2 && o->blk[r]; r++)
+		for (const Op *i = o->blk[r]->first; i && !hit->found; i = i->next) {
+			int n = access_of(s->k, i, a);
+
+			for (int j = 0; j < n; j++)
+				set_conflict(s, set, &a[j], hit);
+			if (i->blk[0])
+				hit_inside(s, i, set, hit);
+		}
+}
+
+void
+flow_known(Sync *s, const Op *o, Set *set, Hit *hit)
+{
+	Flow *f = flow_of(s, o);
+	const Image *own = hit->through ? NULL : own_of(s, f);
+	Set out = { .cap = set->n + (own ? own->out.n : 0) };
+	bool found = own && own->hit;
+
+	if (!found && is_plain(s, o)) {
+		hit_inside(s, o, set, hit);
+		if (own)
+			set_join(s, set, &own->out);
+		return;
+	}
+	out.a = out.cap ? NEWN(s->k->unit->arena, Access, out.cap) : NULL;
+	for (int i = 0; i < set->n; i++) {
+		Image m = image_of(s, f, &set->a[i]);
+
+		found |= m.hit;
+		set_join(s, &out, &m.out);
+	}
+	if (own)
+		set_join(s, &out, &own->out);
+	if (found && !hit->found) { /* which is the first? */
+		Set probe = set_copy(s, set);
+
+		flow_region(s, o, &probe, hit);
+	}
+	*set = out;
+}
+
+void
+flow_forget(Sync *s, const Block *b)
+{
+	for (const Op *o = b->owner; o; o = o->parent->owner)
+		*flow_of(s, o) = (Flow){ .op = o, .next = flow_of(s, o)->next };
+}
+
+bool
+flow_is_settled(Sync *s, const Op *o)
+{
+	return flow_of(s, o)->settled;
+}
+
+void
+flow_settle(Sync *s, const Op *o)
+{
+	flow_of(s, o)->settled = true;
 }

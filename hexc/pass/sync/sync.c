@@ -30,9 +30,10 @@
 #include "hexc/pass/pass.h"
 #include "hexc/pass/sync/sync.h"
 
-static bool
-find_conflict(Sync *s, const Set *set, const Access *now, Hit *hit)
+bool
+set_conflict(Sync *s, const Set *set, const Access *now, Hit *hit)
 {
+	arena_work(s->k->unit->arena, (size_t)set->n);
 	for (int i = 0; i < set->n && !hit->found; i++) {
 		hit->found = access_conflict(s, &set->a[i], now);
 		hit->then = set->a[i];
@@ -53,6 +54,7 @@ insert(Sync *s, Op *at, OpCode code, int64_t value)
 		IMM_SET(o, bulk, value);
 	else if (code == O_proxy)
 		IMM_SET(o, space, value);
+	flow_forget(s, at->parent);
 }
 
 /* Was there a proxy for what op did, in front of where the set is?  In a loop behind there may be one that
@@ -131,8 +133,7 @@ runs_again(Sync *s, const Op *loop)
 	return step.lo != step.hi || !prove_inside(s->k, loop, &hi, 1, -step.lo, loop->in[0]);
 }
 
-/* The set behind a loop or if, given the one in front; the IR stays. */
-static void
+void
 flow_region(Sync *s, const Op *o, Set *set, Hit *hit)
 {
 	Set before = set_copy(s, set), end, next;
@@ -159,15 +160,17 @@ flow_block(Sync *s, const Block *b, Set *set, Hit *hit)
 {
 	Access a[2];
 
-	for (const Op *o = b->first; o; o = o->next) {
+	for (const Op *o = b->first; o && (set->n || !hit->through); o = o->next) {
 		int n = access_of(s->k, o, a);
 
 		for (int i = 0; i < n; i++)
-			find_conflict(s, set, &a[i], hit);
-		for (int i = 0; i < n; i++)
+			set_conflict(s, set, &a[i], hit);
+		for (int i = 0; i < n && !hit->through; i++)
 			set_add(s, set, &a[i]);
 		if (o->blk[0]) {
-			flow_region(s, o, set, hit);
+			flow_known(s, o, set, hit);
+		} else if (hit->through && smem_has_scratch(o)) {
+			set_barrier(s, set);
 		} else {
 			step(s, o, set);
 		}
@@ -205,7 +208,7 @@ is_waited_inside(Sync *s, const Op *o, const Set *set, const Hit *hit)
 	if (hit->now.engine)
 		set_proxy(&trial);
 	set_barrier(s, &trial);
-	flow_region(s, o, &trial, &again);
+	flow_known(s, o, &trial, &again);
 	return again.found && again.then.op == hit->then.op && again.now.op == hit->now.op;
 }
 
@@ -213,14 +216,17 @@ is_waited_inside(Sync *s, const Op *o, const Set *set, const Hit *hit)
 static void
 sync_region(Sync *s, Op *o, Set *set)
 {
-	Set nothing = { NULL, 0, 0 }, probe;
-	Hit hit;
+	Set nothing = { .n = 0 }, probe;
+	Hit hit = { .found = false };
 
-	sync_inside(s, o, &nothing);
+	if (!flow_is_settled(s, o)) {
+		sync_inside(s, o, &nothing);
+		flow_settle(s, o);
+	}
 	for (int tries = 0;; tries++) {
 		hit.found = false;
 		probe = set_copy(s, set);
-		flow_region(s, o, &probe, &hit);
+		flow_known(s, o, &probe, &hit);
 		if (!hit.found)
 			break;
 		BUG_IF(s->k->unit->arena, tries > set->n);
@@ -236,13 +242,13 @@ static void
 sync_block(Sync *s, Block *b, Set *set)
 {
 	Access a[2];
-	Hit hit;
+	Hit hit = { .found = false };
 
 	for (Op *o = b->first; o; o = o->next) {
 		int n = access_of(s->k, o, a);
 
 		for (int i = 0; i < n; i++)
-			for (hit.found = false; find_conflict(s, set, &a[i], &hit); hit.found = false)
+			for (hit.found = false; set_conflict(s, set, &a[i], &hit); hit.found = false)
 				insert_sync(s, set, o, &hit);
 		for (int i = 0; i < n; i++)
 			set_add(s, set, &a[i]);
@@ -260,7 +266,7 @@ bool
 pass_sync(Kernel *k)
 {
 	Sync s = { .k = k };
-	Set set = { NULL, 0, 0 };
+	Set set = { .n = 0 };
 	bool async = false, commit = false;
 	OpWalk w;
 

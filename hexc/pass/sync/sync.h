@@ -23,19 +23,29 @@ typedef struct Access {
 typedef struct Set {
 	Access *a;
 	int n, cap;
+	int *slot; /* where a[i] is found by its hash, as i + 1, while nothing but set_add changes it */
+	int nslot; /* a power of two, or 0: there are none */
 } Set;
+
+/* What a region does to accesses in front of it: sync_set.c. */
+typedef struct Flow Flow;
+/* Whose threads two accesses are: sync_apart.c. */
+typedef struct Threads Threads;
 
 typedef struct Sync {
 	Kernel *k;
 	bool uncommitted; /* async copies, but no commit anywhere */
 	bool engines;     /* something reads as `engine` does */
 	bool changed;
+	Flow **flow; /* by op */
+	Threads **threads; /* by pairs of accesses */
 } Sync;
 
 /* The first access that conflicts with what came before. */
 typedef struct Hit {
 	bool found;
 	Access then, now;
+	bool through; /* only what becomes of accesses that came before is asked: ops add none */
 } Hit;
 
 /* Mark the updates by which blocks hand memory on; true: there are such. */
@@ -60,4 +70,21 @@ Access scratch_read(const Op *o);
 bool access_apart(Sync *s, const Access *then, const Access *now);
 /* Must there be a barrier between `then` and `now`? */
 bool access_conflict(Sync *s, const Access *then, const Access *now);
+
+/* The first conflict of an access with the set, if *hit has none; true: it has one. */
+bool set_conflict(Sync *s, const Set *set, const Access *now, Hit *hit);
+
+/* ---- sync.c: the meaning of a region, walked; the IR stays --------------------------------------- */
+
+/* The set behind a loop or if, given the one in front, and the first conflict, if *hit has none. */
+void flow_region(Sync *s, const Op *o, Set *set, Hit *hit);
+
+/* ---- sync_set.c: the same by what was found before ----------------------------------------------- */
+
+void flow_known(Sync *s, const Op *o, Set *set, Hit *hit);
+/* Something was put into block b: what was found of the regions around it is void. */
+void flow_forget(Sync *s, const Block *b);
+/* Was all put into o's regions that they need with nothing in front?  And: it was. */
+bool flow_is_settled(Sync *s, const Op *o);
+void flow_settle(Sync *s, const Op *o);
 #endif
