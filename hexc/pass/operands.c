@@ -66,10 +66,12 @@ is_loaded(const Val *v)
 	       (v->def->in[0]->type.space == S_shared || IMM(v->def, free));
 }
 
-/* Does the program say that v is in registers? */
+/* Does the program say that v, but for its edge, is in registers? */
 static bool
 is_told(const Val *v)
 {
+	while (v->def && v->def->code == O_mask && !v->type.kept)
+		v = v->def->in[0];
 	return v->type.kept || (v->def && v->def->code == O_load);
 }
 
@@ -149,7 +151,7 @@ operand_of(const Stage *s, const Op *dot, int side, TableKind *kind)
 		return v;
 	}
 	*kind = TABLE_KEPT;
-	return is_computed(v) && !v->type.kept && s->readers[v->id] > 1 && in_loop(dot->parent) ? v : NULL;
+	return is_computed(v) && !is_told(v) && s->readers[v->id] > 1 && in_loop(dot->parent) ? v : NULL;
 }
 
 /* Where x is written, for a product at src. */
