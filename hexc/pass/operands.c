@@ -6,12 +6,13 @@
  * as an operand, which several warps hold.  In registers one of these is the layout of all that the loop
  * carries; by way of shared memory, narrow, each is what it likes.  What is computed in front of a loop and
  * read in it takes registers all the time; and where lanes multiply and add, each element of a factor is in
- * many of them, which all would compute it.  Which of the two is better the search finds out: it makes the
- * alloc a tile or takes it away again (assign_space.c).
+ * many of them, which all would compute it, and each has all of k.  Which of the two is better the search finds
+ * out: it makes the alloc a tile or takes it away again (assign_space.c).  What several products of a loop share,
+ * and what the program keeps in registers, it tries in shared memory only where all else spills.
  *
  * needs   nothing
  * keeps   what the kernel computes
- * leaves  allocs that are TABLE_OPERAND; no tile that is `kept` */
+ * leaves  allocs that are TABLE_OPERAND or TABLE_KEPT; no tile that is `kept` */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/table.h"
 
@@ -93,8 +94,8 @@ in_loop(const Block *b)
 	return false;
 }
 
-/* What was loaded in place of a factor: the next product of the block has it from there, if it has it on the same
- * side. */
+/* What was loaded in place of a factor: the next product of the block has it from there, if it has it on the
+ * same side. */
 typedef struct Loaded {
 	const Val *factor;
 	const Op *dot; /* the last that has it */
