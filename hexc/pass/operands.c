@@ -6,9 +6,9 @@
  * as an operand, which several warps hold.  In registers one of these is the layout of all that the loop
  * carries; by way of shared memory, narrow, each is what it likes.  What is computed in front of a loop and
  * read in it takes registers all the time; and where lanes multiply and add, each element of a factor is in
- * many of them, which all would compute it, and each has all of k.  Which of the two is better the search finds
- * out: it makes the alloc a tile or takes it away again (assign_space.c).  What several products of a loop share,
- * and what the program keeps in registers, it tries in shared memory only where all else spills.
+ * many of them, which all would compute it, and each has all of k.  Which of the two is better the search
+ * finds out: it makes the alloc a tile or takes it away again (assign_space.c).  What several products of a
+ * loop share, and what the program keeps in registers, is tried in shared memory only where all else spills.
  *
  * needs   nothing
  * keeps   what the kernel computes
@@ -56,8 +56,8 @@ is_by_lanes(const Op *dot)
 	return dtype_info[d].bits == 32 && d != D_tf32;
 }
 
-/* Is it what a load brings, as it is but for an edge: from shared memory, or a slice of which the program does
- * not say where it lives? */
+/* Is it what a load brings, as it is but for an edge: from shared memory, or a slice of which the program
+ * does not say where it lives? */
 static bool
 is_loaded(const Val *v)
 {

@@ -253,7 +253,8 @@ multiplies_by_lanes(const Solve *s, const Solution *sol)
 	return false;
 }
 
-/* As many as leave room for one block less than is predicted: of just as many ptxas makes use, and spills. */
+/* As many as leave room for one block less than is predicted: of just as many ptxas makes use, and
+ * spills. */
 static int
 lanes_limit(const Solve *s, const Solution *sol)
 {
