@@ -6,12 +6,13 @@
  * as an operand, which several warps hold.  In registers one of these is the layout of all that the loop
  * carries; by way of shared memory, narrow, each is what it likes.  What is computed in front of a loop and
  * read in it takes registers all the time; and where lanes multiply and add, each element of a factor is in
- * many of them, which all would compute it.  Which of the two is better the search finds out: it makes the
- * alloc a tile or takes it away again (assign_space.c).
+ * many of them, which all would compute it, and each has all of k.  Which of the two is better the search
+ * finds out: it makes the alloc a tile or takes it away again (assign_space.c).  What several products of a
+ * loop share, and what the program keeps in registers, is tried in shared memory only where all else spills.
  *
  * needs   nothing
  * keeps   what the kernel computes
- * leaves  allocs that are TABLE_OPERAND; no tile that is `kept` */
+ * leaves  allocs that are TABLE_OPERAND or TABLE_KEPT; no tile that is `kept` */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/table.h"
 
@@ -55,8 +56,8 @@ is_by_lanes(const Op *dot)
 	return dtype_info[d].bits == 32 && d != D_tf32;
 }
 
-/* Is it what a load brings, as it is but for an edge: from shared memory, or a slice of which the program does
- * not say where it lives? */
+/* Is it what a load brings, as it is but for an edge: from shared memory, or a slice of which the program
+ * does not say where it lives? */
 static bool
 is_loaded(const Val *v)
 {
@@ -66,33 +67,35 @@ is_loaded(const Val *v)
 	       (v->def->in[0]->type.space == S_shared || IMM(v->def, free));
 }
 
-/* Does the program say that v is in registers? */
+/* Does the program say that v, but for its edge, is in registers? */
 static bool
 is_told(const Val *v)
 {
+	while (v->def && v->def->code == O_mask && !v->type.kept)
+		v = v->def->in[0];
 	return v->type.kept || (v->def && v->def->code == O_load);
 }
 
-/* What a product reads, in front of transposes and the like; NULL: it is no such tile, or the program says
- * that it is in registers, where that is how products read it. */
-static Val *
-operand_of(const Op *dot, int side)
+/* Elementwise, perhaps with an edge? */
+static bool
+is_computed(const Val *v)
 {
-	Val *v = dot->in[side];
-
-	while (v->def && op_moved(v->def) && !v->type.kept)
-		v = op_moved(v->def);
-	if (v->type.space != S_reg || v->type.rank < 2 || v->type.pinned)
-		return NULL;
-	if (is_by_lanes(dot) && type_size(&v->type) >= FEW && !(v->def && op_is(v->def, F_FILL)) && !is_loaded(v))
-		return v;
-	if (!v->def || !op_is(v->def, F_ELT) || v->type.kept)
-		return NULL;
-	return carried(v, DEPTH) || lives_through(v, dot) ? v : NULL;
+	while (v->def && v->def->code == O_mask)
+		v = v->def->in[0];
+	return v->def && op_is(v->def, F_ELT);
 }
 
-/* What was loaded in place of a factor: the next product of the block has it from there, if it has it on the same
- * side. */
+static bool
+in_loop(const Block *b)
+{
+	for (; b->owner; b = b->owner->parent)
+		if (b->owner->code == O_for)
+			return true;
+	return false;
+}
+
+/* What was loaded in place of a factor: the next product of the block has it from there, if it has it on the
+ * same side. */
 typedef struct Loaded {
 	const Val *factor;
 	const Op *dot; /* the last that has it */
@@ -103,14 +106,58 @@ typedef struct Loaded {
 typedef struct Stage {
 	Kernel *k;
 	Val **mem;      /* by value id: where it is written */
+	int *readers;   /* by value id: products, of what was there */
 	uint32_t *uses; /* by value id, of those that were there */
 	Loaded *loaded;
 	int n, cap;
 } Stage;
 
+/* A factor in front of transposes and the like. */
+static Val *
+before_moves(Val *v)
+{
+	while (v->def && op_moved(v->def) && !v->type.kept)
+		v = op_moved(v->def);
+	return v;
+}
+
+/* How often products read what they are made of, by value id. */
+static int *
+count_readers(Kernel *k)
+{
+	int *n = NEWN(k->unit->arena, int, k->nval + 1);
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; o->code == O_dot && i < 2; i++)
+			n[before_moves(o->in[i])->id]++;
+	return n;
+}
+
+/* What a product reads, and what is tried of it; NULL: it stays in registers. */
+static Val *
+operand_of(const Stage *s, const Op *dot, int side, TableKind *kind)
+{
+	Val *v = before_moves(dot->in[side]);
+
+	if (v->type.space != S_reg || v->type.rank < 2 || v->type.pinned)
+		return NULL;
+	*kind = TABLE_OPERAND;
+	if (v->def && op_is(v->def, F_ELT) && !v->type.kept && (carried(v, DEPTH) || lives_through(v, dot)))
+		return v;
+	if (type_size(&v->type) < FEW || (v->def && op_is(v->def, F_FILL)) || is_loaded(v))
+		return NULL;
+	if (is_by_lanes(dot)) {
+		*kind = is_told(v) ? TABLE_KEPT : TABLE_OPERAND;
+		return v;
+	}
+	*kind = TABLE_KEPT;
+	return is_computed(v) && !is_told(v) && s->readers[v->id] > 1 && in_loop(dot->parent) ? v : NULL;
+}
+
 /* Where x is written, for a product at src. */
 static Val *
-memory_of(Stage *s, Val *x, Src src)
+memory_of(Stage *s, Val *x, TableKind kind, Src src)
 {
 	Type t = type_free(x->type);
 	Val *in[2] = { x, NULL };
@@ -123,7 +170,7 @@ memory_of(Stage *s, Val *x, Src src)
 	t.space = S_shared;
 	in[1] = op_new(x->block, next, O_alloc, src, 0, NULL, 1, &t)->out[0];
 	in[1]->name = x->name;
-	IMM_SET(in[1]->def, table, is_told(x) ? TABLE_KEPT : TABLE_OPERAND);
+	IMM_SET(in[1]->def, table, kind);
 	op_new(x->block, next, O_store, src, 2, in, 0, NULL);
 	return s->mem[x->id] = in[1];
 }
@@ -175,7 +222,7 @@ follows(const Op *dot, const Op *other)
 
 /* What products share is in registers from one to the other: of sums by lanes all of it. */
 static Val *
-load_for(Stage *s, Op *dot, int side, Val *x)
+load_for(Stage *s, Op *dot, int side, Val *x, TableKind kind)
 {
 	const Val *factor = dot->in[side];
 	Loaded l = { factor, dot, side, NULL };
@@ -188,17 +235,17 @@ load_for(Stage *s, Op *dot, int side, Val *x)
 			return other->v;
 		}
 	}
-	l.v = load_again(dot, factor, x, memory_of(s, x, dot->src));
+	l.v = load_again(dot, factor, x, memory_of(s, x, kind, dot->src));
 	VEC_PUSH(s->k->unit->arena, s->loaded, s->n, s->cap, l);
 	return l.v;
 }
 
 static void
-stage(Stage *s, Op *dot, int side, Val *x)
+stage(Stage *s, Op *dot, int side, Val *x, TableKind kind)
 {
 	const Val *factor = dot->in[side];
 
-	dot->in[side] = load_for(s, dot, side, x);
+	dot->in[side] = load_for(s, dot, side, x, kind);
 	drop(s, factor, x);
 }
 
@@ -256,15 +303,16 @@ bool
 pass_operands(Kernel *k)
 {
 	Stage s = { .k = k, .mem = NEWN(k->unit->arena, Val *, k->nval + 1),
-	            .uses = kernel_uses(k) };
+	            .uses = kernel_uses(k), .readers = count_readers(k) };
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		for (int i = 0; o->code == O_dot && i < 2; i++) {
-			Val *x = operand_of(o, i);
+			TableKind kind;
+			Val *x = operand_of(&s, o, i, &kind);
 
 			if (x)
-				stage(&s, o, i, x);
+				stage(&s, o, i, x, kind);
 		}
 	return forget(k) || s.n > 0;
 }

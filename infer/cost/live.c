@@ -271,7 +271,8 @@ loaded(const Solve *s, const Op *dot, const DotChoice *c, int j, const Val *v)
 	return sum;
 }
 
-/* The way of operand j of o through shared memory, once it is known: all of it is read at once; NULL: none. */
+/* The way of operand j of o through shared memory, once it is known: all of it is read at once; NULL:
+ * none. */
 static const Lowering *
 read_back(const Solve *s, const Op *o, int j)
 {

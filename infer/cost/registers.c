@@ -242,8 +242,8 @@ role_registers(const Solve *s, int64_t shared)
 	return best;
 }
 
-/* Has it products by lanes?  ptxas, which asks for their factors early, spills a few where one block more would fit
- * by it. */
+/* Has it products by lanes?  ptxas, which asks for their factors early, spills a few where one block
+ * more would fit by it. */
 static bool
 multiplies_by_lanes(const Solve *s, const Solution *sol)
 {
@@ -253,7 +253,8 @@ multiplies_by_lanes(const Solve *s, const Solution *sol)
 	return false;
 }
 
-/* As many as leave room for one block less than is predicted: of just as many ptxas makes use, and spills. */
+/* As many as leave room for one block less than is predicted: of just as many ptxas makes use, and
+ * spills. */
 static int
 lanes_limit(const Solve *s, const Solution *sol)
 {

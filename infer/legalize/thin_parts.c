@@ -23,9 +23,9 @@ load_view(const Op *load)
 	const Op *view = load->in[0]->def;
 
 	return view && view->code == O_view && view_gather_dim(view) < 0 && !view_has_steps(view) &&
-	               !view_is_longer(view)
-	           ? view
-	           : NULL;
+	                       !view_is_longer(view)
+	               ? view
+	               : NULL;
 }
 
 /* Can a part of v along dim d be loaded at any place?  Loads of the shared memory of the program cannot. */

@@ -17,7 +17,7 @@
 typedef struct Sink {
 	Kernel *k;
 	int *fence;       /* by op id: barriers up to the place in front of it */
-	int *wrote, *read; /* by value id of a tile: after which barrier that was the last time, from 1; 0: never */
+	int *wrote, *read; /* by value id of a tile: after which barrier that was last, from 1; 0: never */
 	bool *seen;       /* by op id: an op that is there already asks for all of what it makes */
 	bool *moved;      /* by op id */
 	int now;          /* barriers so far, from 1 */
