@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 #define HEXC_VERSION_MAJOR 0
-#define HEXC_VERSION_MINOR 1
+#define HEXC_VERSION_MINOR 2
 #define HEXC_VERSION_PATCH 0
 #define HEXC_VERSION (HEXC_VERSION_MAJOR * 10000 + HEXC_VERSION_MINOR * 100 + HEXC_VERSION_PATCH)
 
@@ -684,7 +684,7 @@ HEXC_API const char *hexc_warning_help(size_t i); /* one sentence on each */
 HEXC_API int hexc_version(void);                  /* compare with HEXC_VERSION */
 HEXC_API const char *hexc_build_id(void);         /* 16 hexadecimal digits, a digest of the sources of the
                                                    * library: what compiles differently has another */
-HEXC_API const char *hexc_build_info(void);       /* "hexc 0.1.0, LLVM 22"; where another LLVM runs than
+HEXC_API const char *hexc_build_info(void);       /* "hexc 0.2.0, LLVM 22"; where another LLVM runs than
                                                    * the one it was built with, both, and hexc_compile
                                                    * then gives E_INTERNAL */
 

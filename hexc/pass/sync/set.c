@@ -1,5 +1,5 @@
-/* set.c - accesses to memory: which op makes which, which two need a barrier in between, and what regions do to
- * sets of them. */
+/* set.c - accesses to memory: which op makes which, which two need a barrier in between, and what regions
+ * do to sets of them. */
 #include "hexc/ir/access.h"
 #include "hexc/pass/sync/sync.h"
 #include <string.h>

@@ -27,9 +27,9 @@ typedef struct Set {
 	int nslot; /* a power of two, or 0: there are none */
 } Set;
 
-/* What a region does to accesses in front of it: sync_set.c. */
+/* What a region does to accesses in front of it: set.c. */
 typedef struct Flow Flow;
-/* Whose threads two accesses are: sync_apart.c. */
+/* Whose threads two accesses are: apart.c. */
 typedef struct Threads Threads;
 
 typedef struct Sync {
@@ -79,7 +79,7 @@ bool set_conflict(Sync *s, const Set *set, const Access *now, Hit *hit);
 /* The set behind a loop or if, given the one in front, and the first conflict, if *hit has none. */
 void flow_region(Sync *s, const Op *o, Set *set, Hit *hit);
 
-/* ---- sync_set.c: the same by what was found before ----------------------------------------------- */
+/* ---- set.c: the same by what was found before ----------------------------------------------- */
 
 void flow_known(Sync *s, const Op *o, Set *set, Hit *hit);
 /* Something was put into block b: what was found of the regions around it is void. */
