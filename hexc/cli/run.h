@@ -37,14 +37,6 @@ int run_judge(const Tensor *t, const unsigned char *data);
  * EXIT_WRONG, or another status with the reason printed. */
 int run_expect(Cli *c, const Args *a, bool device);
 
-/* What of a launch is the same on every device (cli/launch.c).  The bytes that tensor i starts with there,
- * of a packed one another form of those that we have.  0, or a status with the reason printed. */
-int launch_form(Cli *c, const Args *a, int i, const unsigned char **data, uint64_t *bytes);
-/* Fetch what was written into t->device: `read` gets tensor i's bytes.  0, or a status with the reason
- * printed, as `read` has it too. */
-typedef int LaunchRead(void *user, int i, void *to, uint64_t bytes);
-int launch_results(Cli *c, Args *a, LaunchRead *read, void *user);
-
 /* What the kernel printed, on standard output. */
 void sim_show_output(const sim_result *r);
 /* Show the faults and warnings of a run on standard error. */

@@ -94,4 +94,12 @@ typedef struct Each {
 } Each;
 void each_start(Each *w, const Tensor *t);
 void each_next(Each *w);
+
+/* What of a launch is the same on every device.  The bytes that tensor i starts with there,
+ * of a packed one another form of those that we have.  0, or a status with the reason printed. */
+int launch_form(Cli *c, const Args *a, int i, const unsigned char **data, uint64_t *bytes);
+/* Fetch what was written into t->device: `read` gets tensor i's bytes.  0, or a status with the reason
+ * printed, as `read` has it too. */
+typedef int LaunchRead(void *user, int i, void *to, uint64_t bytes);
+int launch_results(Cli *c, Args *a, LaunchRead *read, void *user);
 #endif
