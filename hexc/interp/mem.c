@@ -294,7 +294,8 @@ static void
 looked(Interp *it, const Op *o, const Param *p, int64_t at)
 {
 	it->looks++;
-	it->look = (Look){ o, p, at };
+	if (o->src.line) /* not of ops that lib/bound adds */
+		it->look = (Look){ o, p, at };
 }
 
 static bool

@@ -261,6 +261,9 @@ size_of(const Param *p, int64_t x, bool odd)
 	return x > p->hi ? p->hi / mult * mult : x;
 }
 
+/* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the largest grid. */
+static const int64_t grid_most[3] = { INT32_MAX, 65535, 65535 };
+
 static bool
 take_sizes(Launch *run, const int64_t *sizes)
 {
@@ -284,7 +287,8 @@ take_sizes(Launch *run, const int64_t *sizes)
 			return false;
 	}
 	for (int d = 0; d < 3; d++)
-		if (!launch_number(run, k->grid->last->in[d], &run->grid[d]) || run->grid[d] < 1)
+		if (!launch_number(run, k->grid->last->in[d], &run->grid[d]) || run->grid[d] < 1 ||
+		    run->grid[d] > grid_most[d])
 			return false;
 	return !run->lost;
 }

@@ -550,6 +550,17 @@ want(Order *w, const Val *v, int depth)
 		want(w, o->in[j], depth - 1);
 }
 
+/* The scalars that a view of the root starts at. */
+static void
+want_view(Order *w, Numbers *n, const Op *view, const Val *root)
+{
+	for (int d = 1; d < view->nin; d++) {
+		want(w, view->in[d], MARK_DEPTH);
+		if (root->type.space == S_shared)
+			ways_ask(&n->f, view->in[d]);
+	}
+}
+
 static void
 prepare(Order *w, Numbers *n)
 {
@@ -574,11 +585,8 @@ prepare(Order *w, Numbers *n)
 		w->engines = w->engines || o->code == O_wgmma ||
 		             (o->code == O_copy && IMM(o, async) == COPY_OUT);
 		for (int i = 0; i < touches; i++)
-			for (int d = 1; t[i].view && d < t[i].view->nin; d++) {
-				want(w, t[i].view->in[d], MARK_DEPTH);
-				if (t[i].root->type.space == S_shared)
-					ways_ask(&n->f, t[i].view->in[d]);
-			}
+			for (int j = -1; t[i].view && j < t[i].ninner; j++)
+				want_view(w, n, j < 0 ? t[i].view : t[i].inner[j], t[i].root);
 		for (const Op *x = o->prev; x && !w->next[x->id] && matters(w, o); x = x->prev)
 			w->next[x->id] = o;
 	}

@@ -42,12 +42,16 @@ typedef struct States {
 	int n, cap;
 } States;
 
+enum { INNER_MOST = 4 };
+
 /* One memory operand of an op, or its staging tile. */
 typedef struct Touch {
 	const Op *op;
 	Val *mem;           /* NULL: the staging tile */
 	const Val *root;    /* tensor or alloc; NULL likewise */
 	const Op *view;     /* where in the root; NULL: all of it, or it is not known */
+	const Op *inner[INNER_MOST]; /* views of that view, the last one of what the op touches */
+	int ninner;
 	bool plain;         /* the view, or the whole, is what the op touches, and no alias of it */
 	int64_t first, end; /* bytes of shared memory; end 0: not placed, or a tensor */
 	bool write, update;
@@ -67,10 +71,12 @@ typedef struct Order {
 	int16_t **owner[2];  /* [nop+1] who moves each element, of the target and of what is found */
 	int64_t *bytes;   /* [nval+1] of a shared tile */
 	int64_t steps;    /* left */
+	bool vague;       /* a number was asked for that is made of a slot's whose number is not known */
 	/* the access that the walk began with, and the numbers that slots had there */
 	Touch from;
 	const Way *way;
 	Sum start[DIM_MAX];
+	bool start_vague;
 } Order;
 
 Sum sum_const(int64_t c);

@@ -34,17 +34,26 @@ find_view(Touch *t, Val *v)
 {
 	Val *at = v->def && view_is_longer(v->def) ? v->def->in[0] : v;
 
+	const Op *view[INNER_MOST];
+	int n = 0;
+
 	t->plain = true;
 	while (at->def && at->def->code == O_view && at->def->in[0] != t->root && at != t->root) {
 		t->plain = false;
+		if (n < INNER_MOST)
+			view[n] = at->def;
+		n++;
 		at = at->def->in[0];
 	}
 	if (at == t->root)
 		return;
-	if (at->def && at->def->code == O_view)
-		t->view = at->def;
-	else
+	if (!at->def || at->def->code != O_view) {
 		t->plain = false; /* in another shape */
+		return;
+	}
+	t->view = at->def;
+	for (int i = 0; i < n && n <= INNER_MOST; i++)
+		t->inner[t->ninner++] = view[n - 1 - i];
 }
 
 static int
@@ -117,18 +126,53 @@ order_touches(Order *w, const Op *o, Touch *t)
 static int64_t
 span(const Touch *t, int d)
 {
+	const Op *last = t->view;
+	int64_t step;
 	int r;
 
 	if (!t->view)
 		return t->root->type.shape[d];
+	step = view_step(t->view, d);
 	r = view_result_dim(t->view, d);
-	return r < 0 ? 1 : (t->view->out[0]->type.shape[r] - 1) * view_step(t->view, d) + 1;
+	for (int i = 0; i < t->ninner && r >= 0; i++) {
+		last = t->inner[i];
+		step *= view_step(last, r);
+		r = view_result_dim(last, r);
+	}
+	return r < 0 ? 1 : (last->out[0]->type.shape[r] - 1) * step + 1;
+}
+
+/* Where t starts along dim d of the root, of which no view has indices. */
+static Sum
+start_of(Order *w, const State *s, const Touch *t, int d)
+{
+	Sum at = sum_const(0);
+	int64_t step = 1;
+	int r = d;
+
+	for (int i = -1; t->view && i < t->ninner && r >= 0; i++) {
+		const Op *v = i < 0 ? t->view : t->inner[i];
+
+		at = sum_add(w, at, order_value(w, s, v->in[1 + r]), step);
+		step *= view_step(v, r);
+		r = view_result_dim(v, r);
+	}
+	return at;
 }
 
 static bool
 has_indices(const Touch *t, int d)
 {
-	return t->view && view_gathers(t->view, d);
+	int r = d;
+
+	for (int i = -1; t->view && i < t->ninner && r >= 0; i++) {
+		const Op *v = i < 0 ? t->view : t->inner[i];
+
+		if (view_gathers(v, r))
+			return true;
+		r = view_result_dim(v, r);
+	}
+	return false;
 }
 
 void
@@ -137,9 +181,10 @@ order_begin(Order *w)
 	const Touch *t = &w->from;
 	const State none = { .nbound = 0 };
 
+	w->vague = false;
 	for (int d = 0; t->root && d < t->root->type.rank; d++)
-		w->start[d] = !t->view || has_indices(t, d) ? sum_const(0)
-		                                            : order_value(w, &none, t->view->in[1 + d]);
+		w->start[d] = has_indices(t, d) ? sum_const(0) : start_of(w, &none, t, d);
+	w->start_vague = w->vague;
 }
 
 /* Bits of a word that an update of 8 bits writes back belong to its neighbours. */
@@ -147,6 +192,20 @@ static bool
 takes_neighbours(const Touch *t)
 {
 	return t->update && dtype_info[t->op->in[0]->type.dtype].bits < 16;
+}
+
+/* Do x elements from 0 on and y elements from `gap` on never meet, as gap is a number and multiples of others? */
+static bool
+misses(const Sum *gap, int64_t x, int64_t y)
+{
+	int64_t g = 0, rest;
+
+	if (gap->n == 0 || gap->lo != gap->hi || x < 0 || y < 0)
+		return false;
+	for (int i = 0; i < gap->n; i++)
+		g = gcd64(g, gap->k[i]);
+	rest = g > 0 ? (gap->lo % g + g) % g : 0;
+	return g > 0 && rest >= x && g - rest >= y;
 }
 
 /* How far t is from where the walk began, dim by dim; *apart: in one of them too far to meet. 
@@ -165,21 +224,22 @@ distances(Order *w, const State *s, const Touch *t, int64_t *by, bool *apart)
 
 		by[d] = 0;
 		if (has_indices(from, d) || has_indices(t, d)) {
-			known = known && from->op == t->op &&
+			known = known && from->op == t->op && !t->ninner &&
 			        order_same(w, s, t->view->in[1 + d], SAME_DEPTH);
 			continue;
 		}
-		gap = t->view ? order_value(w, s, t->view->in[1 + d]) : sum_const(0);
-		gap = sum_add(w, gap, w->start[d], -1);
+		gap = sum_add(w, start_of(w, s, t, d), w->start[d], -1);
 		sum_range(w, &gap, &lo, &hi);
-		*apart = *apart || (x >= 0 && lo >= x) || (y >= 0 && hi <= -y);
-		if (from->view && t->view && !*apart) {
+		*apart = *apart || (x >= 0 && lo >= x) || (y >= 0 && hi <= -y) || misses(&gap, x, y);
+		if (from->view && t->view && !from->ninner && !t->ninner && !*apart) {
 			f = val_fact(w->k, from->view->in[1 + d]);
 			g = val_fact(w->k, t->view->in[1 + d]);
 			*apart = (x >= 0 && g.lo > INT64_MIN && f.hi < INT64_MAX && g.lo - f.hi >= x) ||
 			         (y >= 0 && f.lo > INT64_MIN && g.hi < INT64_MAX && f.lo - g.hi >= y);
 		}
 		known = known && lo == hi;
+		/* stages of rings whose numbers are not known: in a part of a loop that starts anywhere */
+		w->vague = w->vague || (lo != hi && x == 1 && y == 1 && from->root->type.space == S_shared);
 		by[d] = lo;
 		step = from->view && t->view ? view_step(from->view, d) : 1;
 		if (lo == hi && step > 1 && step == view_step(t->view, d) && lo % step != 0)
@@ -298,6 +358,39 @@ other_threads(Order *w, const Touch *t, const int64_t *by)
 	return false;
 }
 
+/* Do both touch the same elements in the same order: views that start at the same values, with tiles of the
+ * same indices, which name an element once (warning `lost`)? */
+static bool
+same_elements(const Order *w, const State *s, const Touch *t)
+{
+	const Op *x = w->from.view, *y = t->view;
+
+	if (!x || !y || !w->from.plain || !t->plain || view_gather_dim(y) < 0 || x->nin != y->nin ||
+	    !type_same(&w->from.mem->type, &t->mem->type))
+		return false;
+	for (int i = 0; i < x->nin; i++)
+		if (x->in[i] != y->in[i] || (i > 0 && !order_same(w, s, y->in[i], SAME_DEPTH)))
+			return false;
+	for (int d = 0; d < w->from.root->type.rank; d++)
+		if (view_step(x, d) != view_step(y, d) || view_result_dim(x, d) != view_result_dim(y, d))
+			return false;
+	return true;
+}
+
+/* Does an element of these have another thread each time? */
+static bool
+handed_over(Order *w, const Touch *t)
+{
+	const int16_t *x = owners(w, &w->from), *y = owners(w, t);
+
+	if (!x || !y)
+		return true;
+	for (int64_t e = 0; e < type_size(&t->mem->type); e++)
+		if (x[e] != y[e] || x[e] == MANY)
+			return true;
+	return false;
+}
+
 bool
 order_meets(Order *w, const State *s, const Touch *t, bool lanes)
 {
@@ -311,10 +404,13 @@ order_meets(Order *w, const State *s, const Touch *t, bool lanes)
 		return true;
 	if (from->mem && t->mem && (val_is_alias(view_base(from->mem)) || val_is_alias(view_base(t->mem))))
 		return true; /* in other coordinates */
+	if (w->from.op != t->op && same_elements(w, s, t))
+		return !lanes || handed_over(w, t);
+	w->vague = w->start_vague;
 	known = distances(w, s, t, by, &apart);
 	if (apart)
 		return false;
 	if (!known)
-		return !w->blind;
+		return !w->blind && !w->vague;
 	return !lanes || other_threads(w, t, by);
 }

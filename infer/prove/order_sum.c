@@ -213,6 +213,7 @@ value_at(Order *w, const State *s, const Val *v, int depth)
 		return *bound;
 	if (slot && w->way && w->way->number[slot - 1] != UNKNOWN && order_same(w, s, v, MOST_DEPTH))
 		return sum_const(w->way->number[slot - 1]);
+	w->vague = w->vague || (slot && w->way && w->way->number[slot - 1] == UNKNOWN);
 	if (!o || !op_is(o, F_PURE) || depth < LEAST_DEPTH || v->type.space != S_scalar)
 		return order_same(w, s, v, MOST_DEPTH) ? sum_of(v) : sum_between(f.lo, f.hi);
 	if (o->code == O_select) {
