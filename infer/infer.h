@@ -39,6 +39,31 @@ double infer_cycles_with(const Candidates *c, int i, int registers, int *togethe
 /* What tells solution i from the others, one line: "mma_m16n8k16_f32_f16, warps 2x2; a ldmatrix_x4; ..." */
 const char *infer_describe(const Candidates *c, int i);
 
+/* ---- turns.c -------------------------------------------------------------------------------------- */
+/* What a block of solution i takes, by the turns of its loops. */
+typedef struct LoopTurns {
+	int in;                     /* the one around it, before it in the list; -1: none */
+	const Val *lo, *hi, *step;  /* of the loop */
+	double turns;               /* that its cycles are for */
+	double most;                /* no more are counted; 0: all */
+} LoopTurns;
+/* Cycles as a sum: fixed + each[l] * (runs of loop l) / (runs that its cycles are for). */
+typedef struct CostWay {
+	bool alone;
+	double fixed;
+	const double *each; /* [nloop] */
+} CostWay;
+/* The cycles of a block alone on an SM are the most of the ways that are `alone`; those that its busiest unit
+ * works, the most of the others. */
+typedef struct TurnCosts {
+	const LoopTurns *loop; /* those whose turns are no constant */
+	int nloop;
+	const CostWay *way;
+	int nway;
+} TurnCosts;
+/* In front of infer_apply; false: it is not known. */
+bool infer_turns(const Candidates *c, int i, TurnCosts *out);
+
 /* ---- warps.c -------------------------------------------------------------------------------------- */
 /* The numbers of warps, at least one, that a search should try of a kernel in front of the passes that are
  * tried: those that it has come first.  The list is in the unit's arena. */

@@ -113,7 +113,7 @@ wire_result(Wire *w, hexc_module *m, Diag *d)
 	for (int i = 0; i < d->n; i++)
 		wire_message(w, &d->msg[i]);
 	w->arena = of_module;
-	wire_module(w, m);
+	wire_module(w, m, MODULE_VERSION);
 	for (int i = 0; i < m->nkernel; i++)
 		for (int k = 0; k < m->kernel[i].ncand; k++)
 			wire_asked(w, &m->kernel[i].cand[k].asked);

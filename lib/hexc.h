@@ -385,7 +385,10 @@ HEXC_API const char *hexc_condition(const hexc_module *m, size_t k, size_t i);
 
 typedef struct hexc_candidate_info {
 	size_t size;            /* bytes of this struct that hexc_candidate filled */
-	double cycles;          /* predicted, for the main loop and epilogue of one block */
+	double cycles;          /* predicted, for the main loop and epilogue of one block; a loop whose turns
+	                         * are no constant counts as 32 of them, or as many as it takes at most, so
+	                         * solutions of one kernel with the same constants compare, and not others:
+	                         * hexc_bundle_find compares those */
 	const char *text;       /* what differs: instructions, vector widths, swizzle, warp grid */
 	double alone;           /* cycles of a block that has a multiprocessor for itself; `cycles` are the
 	                         * share of each of `together` blocks */

@@ -76,10 +76,11 @@ typedef struct hexc_want {
 	const hexc_arg *arg;    /* NULL, or arguments of the launch, in launch order: only kernels that
 	                         * hexc_check_sizes takes them for */
 	uint32_t sms;           /* with arg: multiprocessors of the device; of the kernels that are left the
-	                         * one that is predicted to be done first with its grid.  The prediction
-	                         * takes loops whose number of turns depends on sizes as equally long, so it
-	                         * compares tiles along the grid, and not steps of such loops.  0: the first
-	                         * in the bundle */
+	                         * one that is predicted to be done first with its grid and with the turns
+	                         * that its loops take for these sizes.  Turns that depend on data or on the
+	                         * block count as 32; so do all where one of the modules compared is a file of
+	                         * an older version, which does not say what a turn takes.  0: the first in
+	                         * the bundle */
 } hexc_want;
 #define HEXC_WANT_INIT { sizeof(hexc_want), NULL, NULL, NULL, 0, NULL, 0 }
 

@@ -114,6 +114,54 @@ keep_candidates(Job *j, ModKernel *mk)
 	BUG_IF(&j->arena, mk->candidate >= mk->ncand);
 }
 
+/* The bounds of a loop as expressions, none where one of them is of what a host does not know. */
+static void
+keep_bounds(Job *j, ModKernel *mk, const LoopTurns *from, ModLoop *to)
+{
+	const Kernel *k = infer_kernel(j->candidates);
+	int before = mk->expr.n;
+
+	if (before > EXPR_MAX / 2) /* what launches need has its place */
+		return;
+	to->lo = expr_add(&j->m->arena, &mk->expr, k, from->lo);
+	to->hi = expr_add(&j->m->arena, &mk->expr, k, from->hi);
+	to->step = expr_add(&j->m->arena, &mk->expr, k, from->step);
+	to->by_sizes = to->lo >= 0 && to->hi >= 0 && to->step >= 0;
+	if (!to->by_sizes || mk->expr.n > EXPR_MAX / 2) {
+		to->by_sizes = false;
+		mk->expr.n = before;
+	}
+}
+
+/* What a turn of each loop takes, in front of the solution going into the IR. */
+static void
+keep_turns(Job *j, ModKernel *mk)
+{
+	Arena *a = &j->m->arena;
+	ModTurns *t = &mk->turns;
+	TurnCosts found;
+
+	*t = (ModTurns){ .known = infer_turns(j->candidates, j->unit.candidate, &found) };
+	t->known = t->known && found.nloop <= TURNS_LOOPS_MOST && found.nway <= TURNS_WAYS_MOST;
+	if (!t->known)
+		return;
+	t->nloop = found.nloop;
+	t->loop = NEWN(a, ModLoop, t->nloop);
+	for (int i = 0; i < t->nloop; i++) {
+		const LoopTurns *l = &found.loop[i];
+
+		t->loop[i] = (ModLoop){ .in = l->in, .turns = l->turns, .most = l->most };
+		keep_bounds(j, mk, l, &t->loop[i]);
+	}
+	t->nway = found.nway;
+	t->way = NEWN(a, ModWay, t->nway);
+	for (int w = 0; w < t->nway; w++) {
+		t->way[w] = (ModWay){ found.way[w].alone, found.way[w].fixed, NEWN(a, double, t->nloop) };
+		for (int i = 0; i < t->nloop; i++)
+			t->way[w].each[i] = found.way[w].each[i];
+	}
+}
+
 /* How packed tensors are laid out, once inference has said so. */
 static void
 keep_packs(Job *j, ModKernel *mk, const Kernel *k)
@@ -292,6 +340,9 @@ search(Job *j, int i)
 		return false;
 	j->unit.kernel[i] = infer_kernel(j->candidates);
 	j->m->kernel[i].warps = kernel_warps(j->unit.kernel[i]);
+	part = module_part(j->m, "describe");
+	keep_turns(j, &j->m->kernel[i]);
+	module_part(j->m, part);
 	return true;
 }
 

@@ -32,6 +32,16 @@ res_busy(const Res *r)
 }
 
 double
+res_busy_unit(const Res *r, int unit)
+{
+	double sum = 0;
+
+	for (int i = 0; i < RES_UNITS; i++)
+		sum += r->unit[i];
+	return r->unit[unit] + IN_THE_WAY * sum;
+}
+
+double
 res_cycles(const Res *r)
 {
 	return res_busy(r) + r->latency + r->wait;

@@ -28,6 +28,7 @@ typedef struct Res {
 } Res;
 
 double res_busy(const Res *r); /* its busiest unit */
+double res_busy_unit(const Res *r, int unit); /* the same, if that unit is the busiest */
 double res_cycles(const Res *r); /* .. and waits */
 void res_add(Res *r, const Res *x, double times);
 #endif

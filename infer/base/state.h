@@ -59,6 +59,7 @@ struct Solve {
 	bool narrow, turnable;
 	const Op *unpackable; /* an unpack that no layout of its tile suits, found under this plan */
 	Failure failure; /* why the last plan failed */
+	struct Question *question; /* cost/cost_block.c: what is asked of a known solution; else NULL */
 };
 
 static inline bool

@@ -95,6 +95,17 @@ bool in_loop(const Op *o); /* is o a loop, or in one? */
 /* The cycles of one of so many blocks of an SM that each keep its busiest unit so long, and take `alone` by
  * themselves. */
 double cost_share(double busy, double alone, int blocks);
+/* What a block takes if a loop runs some turns more, or with this of what its time is the most of. */
+enum { ROLE_ANY = -1, ROLE_FETCHES, ROLE_TAKES_TURNS, ROLE_COMPUTES, ROLE_WAYS };
+typedef struct Question {
+	const Op *loop; /* NULL: none */
+	double more;
+	int role; /* ROLE_ANY: the most */
+	/* the answer */
+	Res total;
+	double alone;
+} Question;
+void cost_asked(Solve *s, const Solution *sol, Question *q); /* of a solution whose cost is known */
 void cost_block(Solve *s); /* costs all ops; fills sol->cycles and what belongs to it */
 /* s->sol, whose cost is known, with its loops rotated (pass rotate); NULL: none can be, or a lane has too
  * few registers. */

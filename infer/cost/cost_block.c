@@ -136,10 +136,17 @@ turn(const Solve *s, const Block *b, double body)
 	return fmax(body, least) + alone;
 }
 
+/* Turns of the loop beyond those that the program says. */
+static double
+more_turns(const Solve *s, const Op *loop)
+{
+	return s->question && s->question->loop == loop ? s->question->more : 0;
+}
+
 static void
 sum_loop(const Solve *s, const Op *o, Sum *x)
 {
-	double trips = s->weight[o->blk[0]->last->id] / s->weight[o->id];
+	double trips = s->weight[o->blk[0]->last->id] / s->weight[o->id] + more_turns(s, o);
 	Sum body = sum_block(s, o->blk[0]);
 
 	body.time = turn(s, o->blk[0], body.time);
@@ -161,25 +168,26 @@ region_runs(const Op *o, int i)
 	return IMM(o, versions) ? often / (1 + RARELY) : often;
 }
 
-/* How long those that compute take, whose time is that of one team with all tiles: teams that take turns are
- * as fast as these, or as each with its share. */
-static double
-by_teams(const Solve *s, const Sum *x)
-{
-	return x->turn > 0 ? fmax(x->turn, x->time / s->k->teams) : x->time;
-}
-
 /* Those that fetch and those that compute run side by side, these when the first of it is there: of a
- * persistent kernel's next block it is by the time they come to it. */
+ * persistent kernel's next block it is by the time they come to it.  The time of those that compute is that
+ * of one team with all tiles: teams that take turns are as fast as these, or as each with its share. */
 static void
 sum_roles(const Solve *s, const Op *o, Sum *x)
 {
 	Sum role[2] = { sum_block(s, o->blk[0]), sum_block(s, o->blk[1]) };
 	double first = kernel_is_persistent(s->k) ? 0 : role[1].fill;
+	double time[ROLE_WAYS] = {
+		[ROLE_FETCHES] = role[0].time,
+		[ROLE_TAKES_TURNS] = first + role[1].turn,
+		[ROLE_COMPUTES] = first + (role[1].turn > 0 ? role[1].time / s->k->teams : role[1].time),
+	};
 
 	for (int i = 0; i < 2; i++)
 		res_add(&x->all, &role[i].all, 1);
-	x->time += fmax(role[0].time, first + by_teams(s, &role[1]));
+	if (s->question && s->question->role != ROLE_ANY)
+		x->time += time[s->question->role];
+	else
+		x->time += fmax(time[ROLE_FETCHES], fmax(time[ROLE_TAKES_TURNS], time[ROLE_COMPUTES]));
 }
 
 /* A wait at a barrier in memory: engines work for it meanwhile. */
@@ -247,11 +255,17 @@ static double
 spilled(const Solve *s)
 {
 	int64_t over = s->sol->registers + LEAST_REGISTERS - lane_limit(s);
+	const Op *most = NULL;
 	double runs = 1;
 
 	for (int i = 0; i < s->norder && over > 0; i++)
-		if (s->order[i]->code == O_for && s->weight[s->order[i]->blk[0]->last->id] > runs)
-			runs = s->weight[s->order[i]->blk[0]->last->id];
+		if (s->order[i]->code == O_for && s->weight[s->order[i]->blk[0]->last->id] > runs) {
+			most = s->order[i];
+			runs = s->weight[most->blk[0]->last->id];
+		}
+	for (const Op *o = most; o; o = o->parent->owner)
+		if (o->code == O_for)
+			runs += runs * more_turns(s, o) * s->weight[o->id] / s->weight[o->blk[0]->last->id];
 	return over > 0 ? SPILL_CLOCKS * (double)over * s->k->warps * runs : 0;
 }
 
@@ -286,6 +300,24 @@ cost_all(Solve *s)
 	sol->lane = (int)lane;
 	sol->blocks = occupancy(s->k->unit->target, kernel_warps(s->k), lane, sol->smem);
 	sol->cycles = cost_share(busy, sol->alone, sol->blocks);
+}
+
+void
+cost_asked(Solve *s, const Solution *sol, Question *q)
+{
+	Solution *as_is = s->sol, copy = *sol;
+	double over;
+	Sum top;
+
+	s->sol = &copy;
+	s->question = q;
+	top = sum_block(s, s->k->body);
+	over = spilled(s);
+	s->question = NULL;
+	s->sol = as_is;
+	q->total = top.all;
+	q->total.unit[R_smem] += over;
+	q->alone = top.time + over;
 }
 
 void

@@ -157,21 +157,51 @@ by_shape(Find *f)
 /* Cycles until all blocks of the grid are done: a multiprocessor holds `together` of them, of which each has
  * `cycles` as its share; one that has few takes at least what a block takes alone. */
 static double
-predicted(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t sms)
+predicted(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t sms, bool by_sizes)
 {
-	hexc_candidate_info c = HEXC_CANDIDATE_INFO_INIT;
 	const ModKernel *mk = &m->kernel[k];
+	double each, full, rest, cycles, alone;
 	uint32_t grid[3];
-	double each, full, rest;
+	int together;
 
-	if (!hexc_candidate(m, k, (size_t)mk->candidate, &c) || hexc_grid(m, k, arg, grid) || !c.together)
+	if (launch_cost(m, k, arg, by_sizes, grid, &cycles, &alone))
 		return 0;
+	together = mk->cand[mk->candidate].together;
 	each = (double)grid[0] * grid[1] * grid[2] / sms;
 	each = each > (double)(int64_t)each ? (double)(int64_t)each + 1 : each;
-	full = (double)(int64_t)(each / c.together);
-	rest = each - full * c.together;
-	return full * c.together * c.cycles +
-	       (rest * c.cycles < c.alone && rest > 0 ? c.alone : rest * c.cycles);
+	full = (double)(int64_t)(each / together);
+	rest = each - full * together;
+	return full * together * cycles + (rest * cycles < alone && rest > 0 ? alone : rest * cycles);
+}
+
+/* Is kernel i still among those wanted, and for the newest arch of them? */
+static bool
+is_newest(const Find *f, int i, uint32_t newest)
+{
+	uint32_t sm;
+
+	arch_runs(UINT32_MAX, module_of(f, i)->arch, &sm);
+	return f->in[i] && sm == newest;
+}
+
+/* Loads the modules to compare.  *all: each says what a turn of its loops takes.  Else they are compared with
+ * the turns that their cycles are for, which is the same for all. */
+static int
+know_turns(const Find *f, uint32_t newest, bool *all)
+{
+	*all = true;
+	for (int i = 0; i < f->b->x.nkernel; i++) {
+		const BundleKernel *k = &f->b->x.kernel[i];
+		const hexc_module *m;
+		int code;
+
+		if (!is_newest(f, i, newest))
+			continue;
+		if ((code = bundle_load(f->b, k->module, &m, f->why, f->n)))
+			return code;
+		*all = *all && m->kernel[k->number].turns.known;
+	}
+	return HEXC_OK;
 }
 
 static int
@@ -179,24 +209,25 @@ choose(Find *f, size_t *out)
 {
 	uint32_t newest = 0, sm;
 	double least = 0;
-	bool found = false;
+	bool found = false, by_sizes = false, compare = f->want.arg && f->want.sms;
+	int code;
 
 	for (int i = 0; i < f->b->x.nkernel; i++)
 		if (f->in[i] && (arch_runs(UINT32_MAX, module_of(f, i)->arch, &sm), sm > newest))
 			newest = sm;
+	if (compare && (code = know_turns(f, newest, &by_sizes)))
+		return code;
 	for (int i = 0; i < f->b->x.nkernel; i++) {
 		const BundleKernel *k = &f->b->x.kernel[i];
 		const hexc_module *m;
 		double time = 0;
-		int code;
 
-		arch_runs(UINT32_MAX, module_of(f, i)->arch, &sm);
-		if (!f->in[i] || sm != newest)
+		if (!is_newest(f, i, newest))
 			continue;
-		if (f->want.arg && f->want.sms) {
+		if (compare) {
 			if ((code = bundle_load(f->b, k->module, &m, f->why, f->n)))
 				return code;
-			time = predicted(m, (size_t)k->number, f->want.arg, f->want.sms);
+			time = predicted(m, (size_t)k->number, f->want.arg, f->want.sms, by_sizes);
 		}
 		if (!found || time < least) {
 			found = true;

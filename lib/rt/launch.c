@@ -101,6 +101,68 @@ hexc_grid(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t out[3])
 	return rc ? rc : grid_of(mk, &v, out, &silent);
 }
 
+/* ---- cycles ---------------------------------------------------------------------------------------- */
+
+/* Of the loop, by the arguments; `turns` as assumed where they do not say. */
+static double
+loop_turns(const ModLoop *l, const ExprValues *v)
+{
+	int64_t lo, hi, step;
+	double n = 0;
+
+	if (!l->by_sizes || v->bad[l->lo] || v->bad[l->hi] || v->bad[l->step] || v->value[l->step] <= 0)
+		return l->turns;
+	lo = v->value[l->lo];
+	hi = v->value[l->hi];
+	step = v->value[l->step];
+	if (hi > lo)
+		n = (double)(((uint64_t)hi - (uint64_t)lo - 1) / (uint64_t)step + 1);
+	return l->most > 0 && n > l->most ? l->most : n;
+}
+
+static void
+cost_of(const ModKernel *k, const ExprValues *v, double *cycles, double *alone)
+{
+	const ModTurns *t = &k->turns;
+	int together = k->cand[k->candidate].together;
+	double runs[TURNS_LOOPS_MOST], busy = 0;
+
+	*alone = 0;
+	for (int i = 0; i < t->nloop; i++) {
+		const ModLoop *l = &t->loop[i];
+
+		runs[i] = (l->in >= 0 ? runs[l->in] : 1) * loop_turns(l, v) / l->turns;
+	}
+	for (int w = 0; w < t->nway; w++) {
+		double sum = t->way[w].fixed, *most = t->way[w].alone ? alone : &busy;
+
+		for (int i = 0; i < t->nloop; i++)
+			sum += t->way[w].each[i] * runs[i];
+		*most = sum > *most ? sum : *most;
+	}
+	*cycles = busy < *alone ? busy + (*alone - busy) / together : *alone;
+}
+
+int
+launch_cost(const hexc_module *m, size_t k, const hexc_arg *arg, bool by_sizes, uint32_t grid[3],
+            double *cycles, double *alone)
+{
+	const ModKernel *mk = kernel_of(m, k, arg);
+	const Sentence silent = { NULL, 0 };
+	ExprValues v;
+	int rc;
+
+	if (!mk || mk->candidate >= mk->ncand || mk->cand[mk->candidate].together < 1)
+		return HEXC_E_INVALID;
+	*cycles = mk->cand[mk->candidate].cycles;
+	*alone = mk->cand[mk->candidate].alone;
+	if ((rc = launch_eval(mk, arg, &v)) || (rc = grid_of(mk, &v, grid, &silent)))
+		return rc;
+	if (by_sizes && mk->turns.known)
+		cost_of(mk, &v, cycles, alone);
+	return HEXC_OK;
+}
+
 /* ---- parameters ------------------------------------------------------------------------------------ */
 
 int

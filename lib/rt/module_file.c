@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* In front of the fields: magic, version, 0, bytes of all, digest of all but itself. */
-enum { HEAD = 32, HEAD_DIGESTED = 24, FORMAT_VERSION = 2 };
+enum { HEAD = 32, HEAD_DIGESTED = 24 };
 static const char magic[8] = "HEXCMOD\n";
 
 static uint64_t
@@ -46,7 +46,7 @@ hexc_module_save(const hexc_module *m, const hexc_cubin *cubin, size_t ncubin, v
 		copy.cubin = all;
 		copy.ncubin = m->ncubin + (int)ncubin;
 	}
-	wire_module(&w, &copy);
+	wire_module(&w, &copy, MODULE_VERSION);
 	if (ncubin)
 		free(copy.cubin);
 	*bytes = w.at;
@@ -55,7 +55,7 @@ hexc_module_save(const hexc_module *m, const hexc_cubin *cubin, size_t ncubin, v
 	if (w.at > room)
 		return HEXC_E_INVALID;
 	memcpy(w.out, magic, sizeof magic);
-	wire_put_word(w.out + 8, FORMAT_VERSION, 4);
+	wire_put_word(w.out + 8, MODULE_VERSION, 4);
 	wire_put_word(w.out + 12, 0, 4);
 	wire_put_word(w.out + 16, w.at, 8);
 	wire_put_word(w.out + HEAD_DIGESTED, file_digest(w.out, w.at), 8);
@@ -68,11 +68,14 @@ hexc_module_save(const hexc_module *m, const hexc_cubin *cubin, size_t ncubin, v
 static const char *
 head_wrong(const unsigned char *data, size_t n)
 {
+	uint64_t version;
+
 	if (n < sizeof magic || memcmp(data, magic, sizeof magic) != 0)
 		return "it is no module of hexc: it does not begin with HEXCMOD";
 	if (n < HEAD)
 		return "it ends too early";
-	if (wire_get_word(data + 8, 4) != FORMAT_VERSION)
+	version = wire_get_word(data + 8, 4);
+	if (version != MODULE_VERSION && version != MODULE_WITHOUT_TURNS)
 		return "it is of another version of the format; compile it again";
 	if (wire_get_word(data + 16, 8) != n)
 		return "it is shorter or longer than it says; copy it again, or compile it again";
@@ -92,7 +95,7 @@ load(void *user)
 {
 	LoadJob *j = user;
 
-	wire_module(&j->w, j->m);
+	wire_module(&j->w, j->m, (int)wire_get_word(j->w.in + 8, 4));
 	if (j->w.at != j->w.n)
 		wire_bad(&j->w, "something follows its end");
 }

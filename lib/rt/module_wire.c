@@ -238,6 +238,45 @@ wire_candidates(Wire *w, ModKernel *k)
 	}
 }
 
+/* A loop whose turns are no constant. */
+static void
+wire_loop(Wire *w, ModKernel *k, int i)
+{
+	ModLoop *l = &k->turns.loop[i];
+	ExprRef *bound[] = { &l->lo, &l->hi, &l->step };
+
+	wire_int(w, &l->in, -1, i - 1);
+	wire_bool(w, &l->by_sizes);
+	for (size_t b = 0; b < COUNT_OF(bound) && l->by_sizes; b++)
+		wire_ref(w, k, bound[b], NULL);
+	wire_f64(w, &l->turns);
+	wire_f64(w, &l->most);
+	if (w->arena && !w->why && !(l->turns > 0))
+		wire_bad(w, "a loop has no turns");
+}
+
+/* What the solution takes, by the turns of its loops. */
+static void
+wire_turns(Wire *w, ModKernel *k)
+{
+	ModTurns *t = &k->turns;
+
+	wire_bool(w, &t->known);
+	wire_count(w, &t->nloop, TURNS_LOOPS_MOST);
+	LIST(w, t->loop, ModLoop, t->nloop);
+	for (int i = 0; i < t->nloop; i++)
+		wire_loop(w, k, i);
+	wire_count(w, &t->nway, TURNS_WAYS_MOST);
+	LIST(w, t->way, ModWay, t->nway);
+	for (int i = 0; i < t->nway; i++) {
+		wire_bool(w, &t->way[i].alone);
+		wire_f64(w, &t->way[i].fixed);
+		LIST(w, t->way[i].each, double, t->nloop);
+		for (int l = 0; l < t->nloop; l++)
+			wire_f64(w, &t->way[i].each[l]);
+	}
+}
+
 /* How it is launched, whatever its arguments are. */
 static void
 wire_shape(Wire *w, ModKernel *k)
@@ -254,7 +293,7 @@ wire_shape(Wire *w, ModKernel *k)
 }
 
 static void
-wire_kernel(Wire *w, ModKernel *k)
+wire_kernel(Wire *w, ModKernel *k, int version)
 {
 	wire_name(w, &k->name);
 	wire_shape(w, k);
@@ -275,6 +314,8 @@ wire_kernel(Wire *w, ModKernel *k)
 		wire_map(w, k, &k->map[i]);
 	wire_constants(w, k);
 	wire_candidates(w, k);
+	if (version > MODULE_WITHOUT_TURNS)
+		wire_turns(w, k);
 	if (w->arena) {
 		k->explain = k->explain_short = "";
 		k->json = "{}";
@@ -292,7 +333,7 @@ wire_target(Wire *w, hexc_module *m)
 }
 
 void
-wire_module(Wire *w, hexc_module *m)
+wire_module(Wire *w, hexc_module *m, int version)
 {
 	const void *ptx = m->ptx;
 
@@ -310,5 +351,5 @@ wire_module(Wire *w, hexc_module *m)
 	wire_count(w, &m->nkernel, HEXC_MAX_KERNELS);
 	LIST(w, m->kernel, ModKernel, m->nkernel);
 	for (int i = 0; i < m->nkernel; i++)
-		wire_kernel(w, &m->kernel[i]);
+		wire_kernel(w, &m->kernel[i], version);
 }

@@ -4,6 +4,8 @@
 #include "lib/rt/rt.h"
 #include "lib/rt/wire.h"
 
-/* All of m but its source, times, explanations and drawings. */
-void wire_module(Wire *w, hexc_module *m);
+/* Of the format: the one that is written, and an older one that is read. */
+enum { MODULE_VERSION = 3, MODULE_WITHOUT_TURNS = 2 };
+/* All of m but its source, times, explanations and drawings, as that version has it. */
+void wire_module(Wire *w, hexc_module *m, int version);
 #endif

@@ -52,6 +52,33 @@ typedef struct ModCand {
 	ModAsked asked; /* is not in files */
 } ModCand;
 
+enum { TURNS_LOOPS_MOST = 64, TURNS_WAYS_MOST = 64 }; /* of a kernel */
+
+/* A loop whose turns are no constant. */
+typedef struct ModLoop {
+	int in; /* the one around it, before it in the list; -1: none */
+	bool by_sizes; /* its bounds are expressions of the arguments; else its turns are as assumed */
+	ExprRef lo, hi, step;
+	double turns; /* that the cycles are for */
+	double most; /* no more are counted; 0: all */
+} ModLoop;
+
+/* Cycles: fixed + each[l] * (runs of loop l) / (runs that the solution's cycles are for). */
+typedef struct ModWay {
+	bool alone; /* of a block alone on an SM; else that a unit is busy; the most of each count */
+	double fixed;
+	double *each;
+} ModWay;
+
+/* What the solution in the PTX takes for other turns of its loops. */
+typedef struct ModTurns {
+	bool known; /* files of version 2 do not say it */
+	ModLoop *loop;
+	int nloop;
+	ModWay *way;
+	int nway;
+} ModTurns;
+
 typedef struct ModKernel {
 	const char *name;
 	ExprTable expr;
@@ -68,6 +95,7 @@ typedef struct ModKernel {
 	int ntunable, ncondition;
 	ModCand *cand;
 	int ncand, candidate;
+	ModTurns turns;
 	int warps; /* of a block */
 	int cluster[3];
 	ModMap *map;
@@ -121,6 +149,11 @@ enum { MAP_GRAIN = 16 };
 hexc_module *module_new(void *(*fn)(void *, void *, size_t), void *user); /* NULL: no memory */
 
 /* ---- launch.c --------------------------------------------------------------------------------- */
+
+/* The grid, and cycles of a block with others beside it and alone, for the turns that its loops take with
+ * these arguments; by_sizes: false, for those that the module's cycles are for. */
+int launch_cost(const hexc_module *m, size_t k, const hexc_arg *arg, bool by_sizes, uint32_t grid[3],
+                double *cycles, double *alone);
 
 uint32_t param_align(const ModKernel *k, const ModParam *p); /* of tensor p */
 
