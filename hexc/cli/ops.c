@@ -155,20 +155,20 @@ read_line(OpPage *p, const char *s, size_t n)
 	return l;
 }
 
-/* Adds the line's hole, and whether an expression is set for it. */
+/* Adds hole `name` of the line, and whether an expression is set for it. */
 static void
-take_hole(OpPage *p, const Line *l)
+take_hole(OpPage *p, const char *name, const Line *l)
 {
 	static const char any[] = "any text", expression[] = "an expression";
 	const char *text = l->pattern && strchr(l->pattern, '$') ? expression : any;
-	Item *known = find(&p->hole, l->hole);
+	Item *known = find(&p->hole, name);
 
-	if (strcmp(l->hole, "tensors") == 0)
+	if (strcmp(name, "tensors") == 0)
 		text = "more arguments, as a kernel declares them";
 	if (known && text == expression)
 		known->text = text;
 	else if (!known && l->pattern)
-		append(&p->hole, (Item){ l->hole, text, NULL, false });
+		append(&p->hole, (Item){ name, text, NULL, false });
 }
 
 /* Where the parenthesis closes of which `*depth` are open; NULL: not in s. */
@@ -349,8 +349,8 @@ read_page(OpPage *p)
 			append(&p->about,
 			       (Item){ "", cli_strndup(p->c, text, (size_t)(end - text)), NULL, false });
 		}
-		if (l.hole)
-			take_hole(p, &l);
+		for (const char *h = l.hole; h; h = strchr(h, '|') ? strchr(h, '|') + 1 : NULL)
+			take_hole(p, cli_strndup(p->c, h, strcspn(h, "|")), &l); /* NAME|NAME */
 		if (strncmp(s, "//: take ", 9) == 0)
 			append(&p->line, (Item){ "", trimmed(p, s + 9, (size_t)(end - s) - 9), NULL, false });
 	}

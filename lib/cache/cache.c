@@ -60,7 +60,7 @@ absolute(const char *path, int *code, char *why, size_t n)
 }
 
 static int
-folder_there(const hexc_cache *c, char *why, size_t n)
+folder_there(hexc_cache *c, char *why, size_t n)
 {
 	int bad = c->read_only ? 0 : cache_make_folder(c->path), folder = -1;
 	struct stat st;

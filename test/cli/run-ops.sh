@@ -57,7 +57,7 @@ for op in listed:
             constants |= set(kernels[k]['constants'])
     compare(name, 'arguments', arguments, {a['name'] for a in page['arguments'] if 'with' not in a})
     compare(name, 'constants and tunables', constants, {c['name'] for c in page['constants'] + page['tunables']})
-    compare(name, 'holes', set(re.findall(r'//\+ (\w+)', text)), {h['name'] for h in page['holes']})
+    compare(name, 'holes', {w for x in re.findall(r'//\+ ([\w|]+)', text) for w in x.split('|')}, {h['name'] for h in page['holes']})
     compare(name, 'table', set(x.strip() for x in re.findall(r'^//: take (.*)$', text, re.M)), set(page['kernels']))
     # the manifest folds constants and parts conditions: each size that it limits is in a condition
     limited = {w for k in {k for c in chains for k in c} for x in kernels[k]['assume'] for w in re.findall(r'[A-Z]\w*', x)}
@@ -67,7 +67,7 @@ for op in listed:
             print('hexc ops %s: the text has no %s' % (name, a['name']))
             bad = 1
     for h in page['holes']:
-        value = any('$' in p for p in re.findall(r'//\+ %s (.*)' % h['name'], text))
+        value = any('$' in p for p in re.findall(r'//\+ (?:\w+\|)*%s(?:\|\w+)* (.*)' % h['name'], text))
         if h['name'] != 'tensors' and (h['takes'] == 'an expression') != value:
             print('hexc ops %s: hole %s takes %s' % (name, h['name'], h['takes']))
             bad = 1

@@ -72,7 +72,8 @@ echo 'not an array' >"$dir/text.npy"
 
 # usage
 t 2 'nothing to do'
-t 2 "no command 'compile'" compile x.hexc
+t 2 "no command 'compil', did you mean compile" compil x.hexc
+t 1 "x.hexc: No such file" compile x.hexc
 t 2 'unknown option --nosuch' --nosuch
 t 2 'unknown option --emit' run --emit "$add"
 t 2 '--stats does not go with this command' --emit-ptx "$add" --stats x

@@ -107,7 +107,9 @@ def read(name: str) -> Operator:
              for k in re.findall(r"^kernel (\w+)", p.read_text(encoding="utf-8"), re.M)}
     first = re.search(r"^kernel (\w+)", text, re.M)
     table = re.findall(r"^//: take (.*)", text, re.M) or [f"{first.group(1) if first else name} when 1"]
-    return Operator(name, str(path), tuple(line_of(t, name) for t in table), files)
+    # lines after the first that holds always are for what its kernel refuses: other alignments and multiples
+    always = next((i for i, t in enumerate(table) if t.endswith(" when 1")), len(table))
+    return Operator(name, str(path), tuple(line_of(t, name) for t in table[: always + 1]), files)
 
 
 def line_of(text: str, family: str) -> Line:
