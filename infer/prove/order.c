@@ -12,8 +12,11 @@
  * access that may meet the first one is a violation.
  *
  * It asks pass sync nothing: no set of accesses is kept, nor is anything put in to see whether it
- * would help. Copies with a barrier in memory are those of pass_prove_roles.  What blocks hand on is
- * in handed.c. */
+ * would help.  Copies with a barrier in memory are those of pass_prove_roles; of a tile that both
+ * roles have, what stands in front of an arrival counts as ordered before what stands behind a later
+ * await of that role.  Where it is not known how far two accesses are from each other in a ring whose
+ * stage is not known, in a tensor that bulk copies store to, or in a tile seen in two shapes of which
+ * neither has all or whole stages, nothing is said.  What blocks hand on is in handed.c. */
 #include "infer/prove/affine.h"
 #include "infer/prove/order.h"
 #include <string.h>
@@ -27,8 +30,8 @@ static void walk(Order *w, States *now, const Op *from);
 static bool
 same_state(const State *a, const State *b)
 {
-	if (a->age != b->age || a->done != b->done || a->shown != b->shown || a->ordered != b->ordered ||
-	    a->nbound != b->nbound)
+	if (a->age != b->age || a->done != b->done || a->shown != b->shown || a->told != b->told ||
+	    a->ordered != b->ordered || a->nbound != b->nbound)
 		return false;
 	for (int i = 0; i < a->nbound; i++) {
 		const Sum *is = order_bound(b, a->bound[i].v);
@@ -121,6 +124,15 @@ pass_wait(const Order *w, State *s, const Op *o)
 	s->done = !(tensor && t->bulk && IMM(o, reads));
 }
 
+/* Is the access one of a tile by which roles hand data to each other? */
+static bool
+is_handed(const Order *w)
+{
+	const uint8_t both = 1 << ROLE_PRODUCER | 1 << ROLE_CONSUMER;
+
+	return w->from.root && (w->roles[w->from.root->id] & both) == both;
+}
+
 /* What o does to the order; false: the access is ordered before all that follows. */
 static bool
 pass_op(const Order *w, State *s, const Op *o)
@@ -130,6 +142,8 @@ pass_op(const Order *w, State *s, const Op *o)
 	switch (o->code) {
 	case O_barrier: return pass_barrier(w, s);
 	case O_wait: pass_wait(w, s, o); break;
+	case O_mbar_arrive: s->told = s->told || s->done; break;
+	case O_mbar_wait: return !s->told || !is_handed(w) || pass_barrier(w, s);
 	case O_commit:
 		if (!s->done && w->from.bulk == (IMM(o, bulk) != 0))
 			s->age += s->age < INT16_MAX;
@@ -442,7 +456,8 @@ matters(Order *w, const Op *o)
 	Touch t[TOUCHES];
 
 	return o->blk[0] || o->code == O_barrier || o->code == O_wait || o->code == O_commit ||
-	       o->code == O_proxy || order_touches(w, o, t) > 0;
+	       o->code == O_proxy || o->code == O_mbar_arrive || o->code == O_mbar_wait ||
+	       order_touches(w, o, t) > 0;
 }
 
 /* From op `from` on to the end of its block. */
@@ -504,6 +519,15 @@ follow(Order *w)
 				          owner->blk[o->parent == owner->blk[1]]->last->in, owner->nout);
 		}
 	}
+}
+
+/* Which tiles have views in which roles. */
+static void
+mark_roles(Order *w, const Op *o)
+{
+	for (int i = 0; i < o->nin; i++)
+		if (o->in[i]->type.space == S_shared)
+			w->roles[view_root(o->in[i])->id] |= (uint8_t)(1 << op_role(o));
 }
 
 /* Where the walk begins: with each set of numbers that slots can have there. */
@@ -576,12 +600,14 @@ prepare(Order *w, Numbers *n)
 	w->owner[0] = NEWN(a, int16_t *, k->nop + 1);
 	w->owner[1] = NEWN(a, int16_t *, k->nop + 1);
 	w->bytes = NEWN(a, int64_t, k->nval + 1);
+	w->roles = NEWN(a, uint8_t, k->nval + 1);
 	n->f = (Follow){ .k = k, .ok = true, .op = keep_numbers };
 	n->f.slot = NEWN(a, uint8_t, k->nval + 1);
 	n->at = NEWN(a, Begins, k->nop + 1);
 	for (const Op *o = walk_first(&walk, k->body); o; o = walk_next(&walk)) {
 		int touches = order_touches(w, o, t);
 
+		mark_roles(w, o);
 		w->engines = w->engines || o->code == O_wgmma ||
 		             (o->code == O_copy && IMM(o, async) == COPY_OUT);
 		for (int i = 0; i < touches; i++)

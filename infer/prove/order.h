@@ -34,6 +34,7 @@ typedef struct State {
 	int age;      /* of an asynchronous access: groups closed since its own; OPEN: its own is not */
 	bool done;    /* nothing of it is under way: it is as a thread's own */
 	bool shown;   /* .. a proxy stands behind it */
+	bool told;    /* .. an arrival at a barrier in memory does */
 	bool ordered; /* .. a barrier does, but no proxy in front of that */
 } State;
 
@@ -59,12 +60,20 @@ typedef struct Touch {
 	bool group, bulk;   /* under way until a wait for its group; .. of bulk copies */
 } Touch;
 
+/* Along the first dim of a tile, whatever shape the others have: n from `at` on. */
+typedef struct Stages {
+	bool known;
+	Sum at;
+	int64_t n;
+} Stages;
+
 typedef struct Order {
 	Kernel *k;
 	Prove prove;      /* for tables of who holds what */
 	bool ok;
 	bool blind;       /* numbers of slots are not known: what depends on them is not judged */
 	bool engines;     /* something reads shared memory as the asynchronous proxy does */
+	uint8_t *roles;   /* [nval+1] of a shared tile: bit r: role r has views of it */
 	Follow follow;    /* whose slots they are */
 	uint8_t *wanted;  /* [nval+1] scalars that places are made of */
 	const Op **next;  /* [nop+1] the next op of its block that touches or orders memory, or has regions */
@@ -77,6 +86,7 @@ typedef struct Order {
 	const Way *way;
 	Sum start[DIM_MAX];
 	bool start_vague;
+	Stages stages;
 } Order;
 
 Sum sum_const(int64_t c);

@@ -33,7 +33,6 @@ static void
 find_view(Touch *t, Val *v)
 {
 	Val *at = v->def && view_is_longer(v->def) ? v->def->in[0] : v;
-
 	const Op *view[INNER_MOST];
 	int n = 0;
 
@@ -175,12 +174,41 @@ has_indices(const Touch *t, int d)
 	return false;
 }
 
+/* Of the root's first dim, the part that v has; *d: which dim of v it is, -1: none. */
+static Stages
+stages_of(Order *w, const State *s, const Val *v, const Val *root, int *d)
+{
+	const Op *o = v->def;
+	Stages is = { .known = true, .at = sum_const(0), .n = root->type.shape[0] };
+
+	*d = 0;
+	if (v == root)
+		return is;
+	is = stages_of(w, s, o->in[0], root, d);
+	if (!is.known || *d < 0)
+		return is;
+	if (o->code != O_view) {
+		is.known = *d == 0 && v->type.rank > 0 && v->type.shape[0] == o->in[0]->type.shape[0];
+		return is;
+	}
+	is.known = !view_gathers(o, *d) && view_step(o, *d) == 1;
+	if (is.known)
+		is.at = sum_add(w, is.at, order_value(w, s, o->in[1 + *d]), 1);
+	*d = view_result_dim(o, *d);
+	is.n = *d < 0 ? 1 : v->type.shape[*d];
+	return is;
+}
+
 void
 order_begin(Order *w)
 {
 	const Touch *t = &w->from;
 	const State none = { .nbound = 0 };
+	int first;
 
+	w->stages.known = false;
+	if (t->root && t->root->type.rank > 0)
+		w->stages = stages_of(w, &none, t->mem, t->root, &first);
 	w->vague = false;
 	for (int d = 0; t->root && d < t->root->type.rank; d++)
 		w->start[d] = has_indices(t, d) ? sum_const(0) : start_of(w, &none, t, d);
@@ -194,7 +222,8 @@ takes_neighbours(const Touch *t)
 	return t->update && dtype_info[t->op->in[0]->type.dtype].bits < 16;
 }
 
-/* Do x elements from 0 on and y elements from `gap` on never meet, as gap is a number and multiples of others? */
+/* Do x elements from 0 on and y elements from `gap` on never meet, as gap is a number and multiples of
+ * others? */
 static bool
 misses(const Sum *gap, int64_t x, int64_t y)
 {
@@ -208,7 +237,7 @@ misses(const Sum *gap, int64_t x, int64_t y)
 	return g > 0 && rest >= x && g - rest >= y;
 }
 
-/* How far t is from where the walk began, dim by dim; *apart: in one of them too far to meet. 
+/* How far t is from where the walk began, dim by dim; *apart: in one of them too far to meet.
  * False: in a dim it is not known. */
 static bool
 distances(Order *w, const State *s, const Touch *t, int64_t *by, bool *apart)
@@ -358,8 +387,8 @@ other_threads(Order *w, const Touch *t, const int64_t *by)
 	return false;
 }
 
-/* Do both touch the same elements in the same order: views that start at the same values, with tiles of the
- * same indices, which name an element once (warning `lost`)? */
+/* Do both touch the same elements in the same order: views that start at the same values, with tiles
+ * of the same indices, which name an element once (warning `lost`)? */
 static bool
 same_elements(const Order *w, const State *s, const Touch *t)
 {
@@ -391,6 +420,43 @@ handed_over(Order *w, const Touch *t)
 	return false;
 }
 
+/* Has t all elements of the n stages that it has? */
+static bool
+is_whole(const Touch *t, int64_t n)
+{
+	const Type *root = &t->root->type;
+
+	return type_size(&t->mem->type) == type_size(root) / root->shape[0] * n;
+}
+
+/* Do they meet where one has the tile in another shape than the other?  It is known where one has all
+ * of the tile, or of its stages. */
+static bool
+aliases_meet(Order *w, const State *s, const Touch *t)
+{
+	int64_t all = t->root->type.shape[0], lo, hi;
+	Stages is;
+	Sum gap;
+	int d;
+
+	if (is_whole(&w->from, all) || is_whole(t, all))
+		return true;
+	is = stages_of(w, s, t->mem, t->root, &d);
+	if (!is.known || !w->stages.known)
+		return false;
+	gap = sum_add(w, is.at, w->stages.at, -1);
+	sum_range(w, &gap, &lo, &hi);
+	return lo == hi && lo < w->stages.n && hi > -is.n &&
+	       (is_whole(&w->from, w->stages.n) || is_whole(t, is.n));
+}
+
+/* A tile that a bulk copy takes to a tensor: that those of a program do not meet, it may alone know. */
+static bool
+is_bulk_store(const Touch *t)
+{
+	return t->bulk && t->root->type.space == S_global;
+}
+
 bool
 order_meets(Order *w, const State *s, const Touch *t, bool lanes)
 {
@@ -403,7 +469,7 @@ order_meets(Order *w, const State *s, const Touch *t, bool lanes)
 	if (takes_neighbours(from) || takes_neighbours(t))
 		return true;
 	if (from->mem && t->mem && (val_is_alias(view_base(from->mem)) || val_is_alias(view_base(t->mem))))
-		return true; /* in other coordinates */
+		return aliases_meet(w, s, t);
 	if (w->from.op != t->op && same_elements(w, s, t))
 		return !lanes || handed_over(w, t);
 	w->vague = w->start_vague;
@@ -411,6 +477,6 @@ order_meets(Order *w, const State *s, const Touch *t, bool lanes)
 	if (apart)
 		return false;
 	if (!known)
-		return !w->blind && !w->vague;
+		return !w->blind && !w->vague && !is_bulk_store(from) && !is_bulk_store(t);
 	return !lanes || other_threads(w, t, by);
 }

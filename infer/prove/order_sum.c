@@ -165,7 +165,7 @@ order_same(const Order *w, const State *s, const Val *v, int depth)
 		return true;
 	if (order_bound(s, v) || depth == 0)
 		return false;
-	if (!v->def || !op_is(v->def, F_PURE) || v->def->nin == 0)
+	if (!v->def || !op_is(v->def, F_PURE))
 		return !is_made_again(s, v);
 	for (int i = 0; i < v->def->nin; i++)
 		if (!order_same(w, s, v->def->in[i], depth - 1))
@@ -221,8 +221,9 @@ value_at(Order *w, const State *s, const Val *v, int depth)
 		if (sum_is_const(&x, &c))
 			return value_at(w, s, o->in[c ? 1 : 2], depth - 1);
 	}
-	if (!type_is_index(&v->type) || f.lo == INT64_MIN || f.hi == INT64_MAX)
+	if (!type_is_index(&v->type))
 		return value_of_op(w, s, v, depth);
+	/* also where they may wrap around: distances are the same then */
 	if (o->code == O_add || o->code == O_sub)
 		return sum_add(w, value_at(w, s, o->in[0], depth - 1), value_at(w, s, o->in[1], depth - 1),
 		               o->code == O_add ? 1 : -1);

@@ -8,4 +8,8 @@ for arch in sm_80 sm_90a; do
 			fail "$kernel on $arch: $(cat "$dir/said")"
 	done
 done
+for stages in 1 2; do
+	"$HEXC" --emit-ptx "$here/claims.hexc" --kernel placed --arch sm_90a -D STAGES=$stages --prove -o /dev/null \
+		2>"$dir/said" || fail "placed with $stages stages: $(cat "$dir/said")"
+done
 exit $bad

@@ -67,6 +67,11 @@ static const struct {
 	  false },
 	{ "pipeline i in 0..N stages 3 { let b: shared = A[i * 8 :+ 8];\n Y[i * 8 :+ 8] = b + "
 	  "1; }\n", false },
+	/* stages that are read in another shape, or a part of each */
+	{ "pipeline i in 0..N stages 3 { let b: shared = A[i * 8 :+ 8];\n"
+	  " Z[0 :+ 4] = reshape(b, 2, 4)[1] * 2; }\n",
+	  false },
+	{ "let b: shared = A[0 :+ 8];\n Z[0 :+ 4] = reshape(b, 2, 4)[1] * 2;\n", false },
 	/* on both sides of a branch, or on one */
 	{ "let b: shared = A[0 :+ 8];\n if N > 2 { Z[0 :+ 8] = b + 1; } else { Z[0 :+ 8] = b + "
 	  "2; }\n", false },
