@@ -289,7 +289,8 @@ turn_over(Order *w, State *s, const Op *loop)
 	Turned *all = NEWN(w->k->unit->arena, Turned, s->nturned + 1);
 	int i = 0;
 
-	memcpy(all, s->turned, sizeof *all * (size_t)s->nturned);
+	if (s->nturned)
+		memcpy(all, s->turned, sizeof *all * (size_t)s->nturned);
 	while (i < s->nturned && all[i].loop != loop)
 		i++;
 	if (i == s->nturned)
