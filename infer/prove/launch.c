@@ -277,7 +277,7 @@ take_sizes(Launch *run, const int64_t *sizes)
 
 		if (p->kind != P_tensor && !dtype_is_float(p->val->type.dtype))
 			set(run, p->val, true,
-			    p->kind == P_size ? size_of(p, sizes[n++ % own], run->odd) : 1);
+			    size_of(p, p->kind == P_size ? sizes[n++ % own] : 1, run->odd));
 	}
 	run_block(run, k->grid);
 	for (int i = 0; i < k->nassume; i++) {

@@ -21,7 +21,8 @@
 #include "infer/prove/order.h"
 #include <string.h>
 
-enum { STEPS = 1 << 22, STATES_MOST = 128, TURNS_MOST = 72, TURNS_COUNTED = 3, MARK_DEPTH = 40 };
+enum { STEPS = 1 << 22, BYTES_MOST = 1 << 28, STATES_MOST = 128, TURNS_MOST = 72, TURNS_COUNTED = 3,
+       MARK_DEPTH = 40 };
 
 static void walk(Order *w, States *now, const Op *from);
 
@@ -160,6 +161,15 @@ bool
 order_is_signal(const Op *o)
 {
 	return o->code == O_store && IMM(o, ordered) != 0;
+}
+
+/* A kernel of so many ways that their states take this much memory is not judged to its end. */
+static bool
+is_full(const Order *w)
+{
+	const Arena *a = w->k->unit->arena;
+
+	return a->held - w->held > (a->limit && a->limit / 4 < BYTES_MOST ? a->limit / 4 : BYTES_MOST);
 }
 
 static bool
@@ -468,7 +478,7 @@ walk(Order *w, States *now, const Op *from)
 	const Op *o = from && !matters(w, from) ? w->next[from->id] : from;
 
 	for (; o && now->n && w->ok; o = w->next[o->id]) {
-		if (--w->steps <= 0)
+		if (--w->steps <= 0 || is_full(w))
 			return;
 		if (o->code == O_for)
 			walk_loop(w, now, o);
@@ -491,7 +501,7 @@ follow(Order *w)
 	States now = { NULL, 0, 0 };
 	State s = { .age = OPEN, .done = !w->from.group };
 
-	if (w->steps <= 0)
+	if (w->steps <= 0 || is_full(w))
 		return;
 	w->steps = STEPS;
 	push(w, &now, &s);
@@ -645,7 +655,7 @@ bool
 pass_prove_sync(Kernel *k)
 {
 	Numbers *n = NEW(k->unit->arena, Numbers);
-	Order w = { .k = k, .ok = true, .steps = STEPS };
+	Order w = { .k = k, .ok = true, .steps = STEPS, .held = k->unit->arena->held };
 	OpWalk walk;
 
 	facts_keep(k);

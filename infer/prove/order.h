@@ -80,6 +80,7 @@ typedef struct Order {
 	int16_t **owner[2];  /* [nop+1] who moves each element, of the target and of what is found */
 	int64_t *bytes;   /* [nval+1] of a shared tile */
 	int64_t steps;    /* left */
+	size_t held;      /* bytes of the arena when the pass began */
 	bool vague;       /* a number was asked for that is made of a slot's whose number is not known */
 	/* the access that the walk began with, and the numbers that slots had there */
 	Touch from;
