@@ -323,5 +323,5 @@ cli_help(char command)
 	}
 	printf("\nOptions and files may come in any order; --opt VALUE and --opt=VALUE mean the same.\n"
 	       "Exit status: 0 done; 1 program or data wrong; 2 bad usage; 3 result wrong or a fault in the\n"
-	       "kernel; 4 out of memory or budget, device trouble.\n");
+	       "kernel; 4 out of memory or budget, device trouble; 5 --check could not judge all.\n");
 }
