@@ -221,9 +221,23 @@ explain(const TileJob *j, const hexc_run_opts *o, int code, bool left)
 		         (unsigned)first->src.col, first->text);
 	else if (first)
 		snprintf(o->why, o->why_size, "%s", first->text);
+	else if (code == HEXC_E_NOMEM)
+		snprintf(o->why, o->why_size, "%s", interp_no_memory(&j->arena));
 	else
 		snprintf(o->why, o->why_size, "%s",
 		         code == HEXC_E_INTERNAL && j->arena.why ? j->arena.why : hexc_strerror(code));
+}
+
+/* What hexc_run_opts says of max_memory: of an element that is written there is a bound, and its sums. */
+static size_t
+default_memory(const TileJob *j)
+{
+	size_t most = ((size_t)2 << 30) + ((size_t)256 << 20) * workers_for(&j->workers.workers, INT64_MAX);
+
+	for (int i = 0; i < j->mk->nparam; i++)
+		if (j->mk->param[i].kind == HEXC_POINTER && j->mk->param[i].written)
+			most += sizeof(double) * (1 + BOUND_SUMS) * (size_t)arg_count(&j->mk->param[i], &j->arg[i]);
+	return most;
 }
 
 static bool
@@ -261,7 +275,7 @@ hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg, const hexc_ru
 	j.user = o.user;
 	arena_init(&j.arena, o.realloc, o.user);
 	j.arena.cancel = o.cancel;
-	j.arena.limit = o.max_memory;
+	j.arena.limit = o.max_memory ? o.max_memory : default_memory(&j);
 	j.diag.arena = &j.arena;
 	j.unit = (Unit){ .arena = &j.arena,
 		         .diag = &j.diag,

@@ -113,6 +113,14 @@ interp_setup(Interp *it)
 	}
 }
 
+const char *
+interp_no_memory(const Arena *a)
+{
+	return a->why && strcmp(a->why, "max_memory") == 0
+	               ? "the tile interpreter needs more memory than max_memory allows"
+	               : "out of memory";
+}
+
 InterpCode
 interp_end(Interp *it)
 {
@@ -122,7 +130,7 @@ interp_end(Interp *it)
 	if (code != INTERP_OK)
 		diag_class_error(it->k->unit->diag,
 		                 code == INTERP_E_LIMIT || code == INTERP_E_NOMEM ? DC_LIMIT : DC_SOURCE,
-		                 it->src, "%s", it->text[0] ? it->text : "out of memory");
+		                 it->src, "%s", it->text[0] ? it->text : interp_no_memory(&it->arena));
 	return code;
 }
 

@@ -59,4 +59,7 @@ typedef struct InterpOpt {
 /* Run all blocks of the grid.  arg[i] is parameter i, narg must be k->nparam.  `opt` may be NULL.
  * Errors are in the unit's diag.  Stores of blocks that ran before a fault stay. */
 InterpCode interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt);
+
+/* The sentence for a run that ended because the arena got no memory: its limit, or the system's. */
+const char *interp_no_memory(const Arena *a);
 #endif

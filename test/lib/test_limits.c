@@ -361,6 +361,59 @@ TEST(tile_memory)
 	hexc_module_free(m);
 }
 
+/* The most that was asked for at once; what is more than a GiB there is not. */
+static void *
+modest(void *user, void *p, size_t n)
+{
+	size_t *most = user;
+
+	if (n > *most)
+		*most = n;
+	if (n > (size_t)1 << 30)
+		return NULL;
+	if (n)
+		return realloc(p, n);
+	free(p);
+	return NULL;
+}
+
+/* A tile of 4 GiB is over the limit that holds without one; SIZE_MAX asks for it. */
+TEST(tile_default_memory)
+{
+	static const char src[] = "kernel k(C: out f32[M])\n{\n    grid(1);\n"
+				  "    let x: register f32[16384, 32768] = 1;\n"
+				  "    C[0 :+ 1] = sum(sum(x, 1), 0);\n}\n";
+	float y[1];
+	hexc_workers one = HEXC_WORKERS_INIT;
+	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
+	hexc_opts parse = HEXC_OPTS_INIT;
+	hexc_arg arg[2];
+	hexc_module *m;
+	size_t most = 0;
+	char why[200];
+
+	parse.stop = "parse";
+	m = lib_must(src, &parse);
+	memset(arg, 0, sizeof arg);
+	arg[0].ptr = y;
+	arg[0].bytes = sizeof y;
+	arg[1].i = 1;
+	one.threads = 1;
+	o.workers = &one;
+	o.realloc = modest;
+	o.user = &most;
+	o.why = why;
+	o.why_size = sizeof why;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_E_NOMEM);
+	ck_assert_uint_lt(most, (size_t)1 << 30);
+	ck_assert_msg(strstr(why, "needs more memory than max_memory allows") != NULL, "%s", why);
+	o.max_memory = SIZE_MAX;
+	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_E_NOMEM);
+	ck_assert_uint_ge(most, (size_t)4 << 30);
+	ck_assert_msg(strstr(why, "out of memory") != NULL, "%s", why);
+	hexc_module_free(m);
+}
+
 /* The tile interpreter has its own budget. */
 TEST(tile_limits)
 {

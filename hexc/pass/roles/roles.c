@@ -127,20 +127,36 @@ is_fetched(const Pipe *p, Val *v)
 	return false;
 }
 
+/* What the body made of what was fetched. */
+typedef struct Fetched {
+	Ids ids;
+	bool *of; /* by value that the body makes */
+} Fetched;
+
+static bool
+reads_fetched(const Pipe *p, const Fetched *f, const Op *o)
+{
+	for (int i = 0; i < o->nin; i++) {
+		int64_t v = ids_val(&f->ids, o->in[i]);
+
+		if ((v >= 0 && f->of[v]) || is_fetched(p, o->in[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Does o, or anything inside of it, have an operand that was fetched? */
 static bool
-touches(const Pipe *p, const bool *fetched, const Op *o)
+touches(const Pipe *p, const Fetched *f, const Op *o)
 {
 	OpWalk w;
 
-	for (int i = 0; i < o->nin; i++)
-		if (fetched[o->in[i]->id] || is_fetched(p, o->in[i]))
-			return true;
+	if (reads_fetched(p, f, o))
+		return true;
 	for (int s = 0; s < 2; s++)
 		for (Op *x = o->blk[s] ? walk_first(&w, o->blk[s]) : NULL; x; x = walk_next(&w))
-			for (int i = 0; i < x->nin; i++)
-				if (fetched[x->in[i]->id] || is_fetched(p, x->in[i]))
-					return true;
+			if (reads_fetched(p, f, x))
+				return true;
 	return false;
 }
 
@@ -153,16 +169,18 @@ passes_on(const Op *o)
 static Use
 find_use(const Pipe *p)
 {
-	bool *fetched = NEWN(p->k->unit->arena, bool, p->k->nval + 1);
+	Fetched f = { .ids = pipe_ids(p) };
 	Use u = { 0 };
 
+	f.of = NEWN(p->k->unit->arena, bool, f.ids.nval);
+
 	for (Op *o = p->body->first; o; o = o->next) {
-		if (o->code == O_copy || o->code == O_alloc || o->code == O_yield || !touches(p, fetched, o))
+		if (o->code == O_copy || o->code == O_alloc || o->code == O_yield || !touches(p, &f, o))
 			continue;
 		u.first = u.first ? u.first : o;
 		u.last = o;
 		for (int i = 0; i < o->nout && passes_on(o); i++)
-			fetched[o->out[i]->id] = true;
+			f.of[ids_val(&f.ids, o->out[i])] = true;
 	}
 	return u;
 }
