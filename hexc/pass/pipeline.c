@@ -193,35 +193,6 @@ pipe_open(Pipe *p, Kernel *k, Op *loop)
 }
 
 static void
-ids_with(uint32_t *lowest, uint32_t *n, uint32_t id)
-{
-	uint32_t end = *n && *lowest + *n > id + 1 ? *lowest + *n : id + 1;
-
-	*lowest = *n && *lowest < id ? *lowest : id;
-	*n = end - *lowest;
-}
-
-Ids
-pipe_ids(const Pipe *p)
-{
-	Ids ids = { 0, 0, 0, 0 };
-	OpWalk w;
-
-	for (const Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
-		ids_with(&ids.op, &ids.nop, o->id);
-		for (int i = 0; i < o->nout; i++)
-			ids_with(&ids.val, &ids.nval, o->out[i]->id);
-	}
-	return ids;
-}
-
-int64_t
-ids_val(const Ids *ids, const Val *v)
-{
-	return v->id - ids->val < ids->nval ? (int64_t)(v->id - ids->val) : -1;
-}
-
-static void
 pipe_loop(Kernel *k, Op *loop)
 {
 	Pipe p;

@@ -30,13 +30,6 @@ typedef struct Pipe {
 	Val *slot, *fill; /* in the body: the buffer read now, and the one filled now */
 } Pipe;
 
-/* The ids of a body's ops and of the values that it makes: what is kept by id for one loop is as long as these,
- * not as the kernel is. */
-typedef struct Ids {
-	uint32_t op, nop;   /* the lowest, and so many from there on */
-	uint32_t val, nval;
-} Ids;
-
 typedef struct Moved {
 	Val *from, *to;
 } Moved;
@@ -54,9 +47,6 @@ typedef struct Move {
 
 /* What a pipeline loop has to offer: rings, and loads to make ahead. */
 void pipe_open(Pipe *p, Kernel *k, Op *loop);
-Ids pipe_ids(const Pipe *p);
-/* Where v is in such an array; -1: another block makes it. */
-int64_t ids_val(const Ids *ids, const Val *v);
 /* All buffers of a ring, in front of `at` in b. */
 void ring_alloc(const Pipe *p, Ring *r, Block *b, Op *at);
 /* The view of one of them. */

@@ -5,6 +5,7 @@
  * needed, the next one is loaded right behind its last need: what is left of the iteration, and what the
  * next does before it needs the tile, is time enough, and a lane never holds both.  Else it is loaded first
  * of all. */
+#include "hexc/ir/ids.h"
 #include "hexc/pass/pipeline.h"
 
 /* The tile of zeros that stands for a load behind the last iteration. */
@@ -84,7 +85,7 @@ find_needs(const Pipe *p, Needs *n)
 	OpWalk w;
 	int at = 0;
 
-	*n = (Needs){ .ids = pipe_ids(p) };
+	*n = (Needs){ .ids = ids_of(p->body) };
 	n->place = NEWN(a, int, n->ids.nop);
 	n->first = NEWN(a, int, n->ids.nval);
 	n->last = NEWN(a, int, n->ids.nval);

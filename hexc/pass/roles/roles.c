@@ -20,6 +20,7 @@
  * needs   pipeline loops as the program has them, schedule roles or roles2
  * keeps   what the kernel computes; pipeline loops, for the loads that pass pipeline makes ahead
  * leaves  a kernel that cannot be parted so as it was, and says why (k->unscheduled) */
+#include "hexc/ir/ids.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/roles/roles.h"
 
@@ -169,11 +170,10 @@ passes_on(const Op *o)
 static Use
 find_use(const Pipe *p)
 {
-	Fetched f = { .ids = pipe_ids(p) };
+	Fetched f = { .ids = ids_of(p->body) };
 	Use u = { 0 };
 
 	f.of = NEWN(p->k->unit->arena, bool, f.ids.nval);
-
 	for (Op *o = p->body->first; o; o = o->next) {
 		if (o->code == O_copy || o->code == O_alloc || o->code == O_yield || !touches(p, &f, o))
 			continue;
