@@ -179,6 +179,7 @@ op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout
 	o->out = NEWN(a, Val *, nout);
 	for (int i = 0; i < nout; i++)
 		o->out[i] = val_new(b, o, i, out[i]);
+	b->kernel->made_roles |= code == O_roles;
 	if (code == O_alloc || code == O_mbar)
 		IMM_SET(o, offset, -1); /* not placed yet */
 	op_link(b, at, o);

@@ -67,9 +67,10 @@ static Demands
 find_demands(Solve *s, const Val *tile)
 {
 	Demands all = { NULL, 0, 0 };
+	const FormOps *ops = s->form_ops ? s->form_ops[tile->id] : NULL;
 
-	for (int i = 0; i < s->nforms; i++) {
-		const Op *o = s->forms[i];
+	for (int i = 0; ops && i < ops->n; i++) {
+		const Op *o = ops->op[i];
 		const Instr *in = o->code == O_copy ? instr_of(s->sol->lowering[o->id]) : NULL;
 
 		for (int j = 0; o->code == O_wgmma && j < 2; j++)
