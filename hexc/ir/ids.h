@@ -3,12 +3,14 @@
 #define HEXC_IDS_H
 #include "hexc/ir/ir.h"
 
-/* The ids of a part's ops, and of the values that it makes: the lowest, and the count from there on.  A part that
- * was written in one go has none of others in between. */
+/* The ids of a part's ops, and of the values that it makes: the lowest, and the count from there on.  A part
+ * that was written in one go has none of others in between. */
 typedef struct Ids {
 	uint32_t op, nop;
 	uint32_t val, nval;
 } Ids;
+
+/* ---- clone.c ------------------------------------------------------------------------------------- */
 
 /* Of all in a block, and of its arguments. */
 Ids ids_of(const Block *b);
