@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -360,89 +359,6 @@ TEST(tile_memory)
 	o.max_memory = 400 << 20;
 	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_OK);
 	hexc_module_free(m);
-}
-
-/* Large pieces of memory whose pages, but for the first of each, are the same ones: more than the machine has. */
-typedef struct Mirror {
-	int file, n;
-	size_t live;
-	struct {
-		void *at;
-		size_t bytes;
-	} piece[400];
-} Mirror;
-
-enum { MIRROR_FIRST = 4096, MIRROR_LEAST = 4 << 20, MIRROR_BYTES = 32 << 20 };
-
-static void *
-mirrored(void *user, void *p, size_t n)
-{
-	Mirror *m = user;
-	char *at;
-
-	if (n == 0) {
-		for (int i = 0; i < m->n; i++)
-			if (p && m->piece[i].at == p)
-				return munmap(p, m->piece[i].bytes), NULL;
-		return free(p), NULL;
-	}
-	ck_assert(p == NULL);
-	m->live += n;
-	if (n < MIRROR_LEAST)
-		return malloc(n);
-	ck_assert_uint_le(n, MIRROR_BYTES);
-	ck_assert_int_lt(m->n, 400);
-	at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, m->file, 0);
-	ck_assert_ptr_ne(at, MAP_FAILED);
-	ck_assert_ptr_eq(mmap(at, MIRROR_FIRST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, m->file, 0), at);
-	m->piece[m->n].at = at;
-	m->piece[m->n++].bytes = n;
-	return at;
-}
-
-/* Some hundred tiles of 8 MiB are over the limit that holds where none is given. */
-TEST(tile_default_memory)
-{
-	enum { TILES = 330 };
-	static char src[TILES * 60 + 400];
-	static _Alignas(16) float y[1];
-	hexc_workers one = HEXC_WORKERS_INIT;
-	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
-	hexc_opts parse = HEXC_OPTS_INIT;
-	hexc_arg arg[2];
-	hexc_module *m;
-	static Mirror mem;
-	FILE *f = tmpfile();
-	char why[200];
-	int n, code;
-
-	ck_assert_ptr_nonnull(f);
-	mem.file = fileno(f);
-	ck_assert_int_eq(ftruncate(mem.file, MIRROR_BYTES), 0);
-	n = snprintf(src, sizeof src, "kernel k(C: out f32[M])\n{\n    grid(1);\n"
-	                              "    let x0: register f32[1024, 1024] = 1;\n");
-	for (int i = 1; i < TILES; i++)
-		n += snprintf(src + n, sizeof src - (size_t)n, "    let x%d = x%d + 1;\n", i, i - 1);
-	snprintf(src + n, sizeof src - (size_t)n, "    C[0 :+ 1] = reshape(sum(sum(x%d, 1), 0), 1);\n}\n", TILES - 1);
-	parse.stop = "parse";
-	m = lib_must(src, &parse);
-	memset(arg, 0, sizeof arg);
-	arg[0].ptr = y;
-	arg[0].bytes = sizeof y;
-	arg[1].i = 1;
-	one.threads = 1;
-	o.workers = &one;
-	o.realloc = mirrored;
-	o.user = &mem;
-	o.why = why;
-	o.why_size = sizeof why;
-	code = hexc_run_tile(m, 0, arg, &o);
-	ck_assert_msg(code == HEXC_E_NOMEM, "%d: %s, after %zu MiB", code, why, mem.live >> 20);
-	ck_assert_uint_le(mem.live, ((size_t)2304 << 20) + 40);
-	ck_assert_msg(mem.live > (size_t)2200 << 20, "%s, after %zu MiB", why, mem.live >> 20);
-	ck_assert_msg(strstr(why, "needs more memory than max_memory allows") != NULL, "%s", why);
-	hexc_module_free(m);
-	fclose(f);
 }
 
 /* The tile interpreter has its own budget. */
