@@ -602,10 +602,12 @@ typedef struct hexc_run_opts {
 	                         * for, on which value of the program lost its bound; NULL is allowed */
 	size_t why_size;
 	const hexc_workers *workers; /* who runs blocks; NULL is allowed */
-	uint64_t noise;         /* more than 0: every result that is rounded is off at random, by up to what
-	                         * the language admits; another number, other noise */
+	uint64_t noise;         /* more than 0: every result that is rounded is off at random, with the standard
+	                         * deviation that errors of up to what the language admits may have;
+	                         * another number, other noise */
+	double noise_times;     /* how many times that; 0: once */
 } hexc_run_opts;
-#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0 }
+#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 0 }
 
 /* Run kernel k on host memory with the tile interpreter: the meaning of the program, with no
  * layouts, threads or instructions.  Written tensors are changed in place.
