@@ -339,7 +339,7 @@ eval_arith(Interp *it, Op *o)
 		return false;
 	if (dtype_is_float(d)) {
 		ok = float_op(o->code, r->n, r->f, in[0]->f, in[1] ? in[1]->f : NULL);
-		interp_noise_elt(it, o, d, in[0], r);
+		interp_noise_elt(it, o, d, in, r);
 		num_round_n(d, r->f, (size_t)r->n);
 	} else {
 		ok = int_op(o->code, d, r->n, r->i, in[0]->i, in[1] ? in[1]->i : NULL);
