@@ -680,6 +680,9 @@ HEXC_API void hexc_put_int(const hexc_dtype *t, void *buf, uint64_t i, int64_t x
 /* ---- the library ------------------------------------------------------------------ */
 
 HEXC_API const char *hexc_strerror(int code);     /* static text, never NULL */
+/* Bytes of the UTF-8 character at s, as RFC 3629 has it; 0: it is none.  What hexc writes as JSON has U+FFFD in
+ * place of bytes that are none. */
+HEXC_API size_t hexc_utf8(const char *s);
 HEXC_API const char *hexc_arch(size_t i);         /* supported archs; NULL past the end */
 HEXC_API const char *hexc_pass(size_t i);         /* names of the passes; NULL past the end */
 HEXC_API const char *hexc_pass_help(size_t i);    /* one sentence on each */
