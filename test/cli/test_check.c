@@ -88,8 +88,8 @@ TEST(unwritten)
 	ck_assert_int_eq(run_check(&a, true), 0);
 }
 
-/* An estimate stands in for a bound that is not known: within it right, past it neither right nor wrong, and past what
- * runs with larger errors give wrong. */
+/* An estimate stands in for a bound that is not known: within it right, past it neither right nor wrong, and
+ * past what runs with larger errors give wrong. */
 TEST(estimated)
 {
 	float tile[2] = { 1, 2 }, got[2] = { 1, 2.5f };

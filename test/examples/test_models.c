@@ -245,10 +245,11 @@ sort(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 enum { P = 64,
        STATE = 32 };
 
-/* One head of one sequence of `steps` out of T: the recurrence step by step, and beside it that of magnitudes. */
+/* One head of one sequence of `steps` out of T: the recurrence step by step, and beside it that of
+ * magnitudes. */
 static void
-recur(const Buf *x, const Buf *dt, const Buf *bm, const Buf *cm, double a, double skip, int T, int steps, int H,
-      int h, int b, Buf *y, Buf *last)
+recur(const Buf *x, const Buf *dt, const Buf *bm, const Buf *cm, double a, double skip, int T, int steps,
+      int H, int h, int b, Buf *y, Buf *last)
 {
 	static double state[P][STATE], size[P][STATE];
 	double total = 0;

@@ -418,8 +418,8 @@ TEST(of_a_closed_gpu)
 
 	ck_assert_msg(hexc_gpu_open(&g, HEXC_SIMULATOR(80), why, sizeof why) == HEXC_OK, "%s", why);
 	for (int i = 0; i < 2; i++)
-		ck_assert_msg(hexc_linear_new(&l[i], g, w, i ? l[0] : NULL, NULL, 0, NULL, NULL, why, sizeof why) ==
-		                      HEXC_OK,
+		ck_assert_msg(hexc_linear_new(&l[i], g, w, i ? l[0] : NULL, NULL, 0, NULL, NULL, why,
+		                              sizeof why) == HEXC_OK,
 		              "%s", why);
 	ck_assert_int_eq(hexc_linear_call(l[0], &call), HEXC_OK);
 	hexc_gpu_close(g);
