@@ -76,7 +76,8 @@ judge(Verdict *v, const Tensor *t, const unsigned char *data, const Each *w)
 			v->estimated++;
 			return;
 		}
-		if (!t->most || !isfinite(t->most[w->at]) || err <= fmax(t->most[w->at], t->estimate[w->at])) {
+		if (!t->most || !isfinite(t->most[w->at]) ||
+		    err <= fmax(t->most[w->at], t->estimate[w->at])) {
 			v->unjudged++;
 			return;
 		}
@@ -166,16 +167,16 @@ run_check(const Args *a, bool device)
 
 /* By runs of the tile interpreter with noise (hexc/interp/noise.c).
  *
- * Roundings are small: to first order a result is off by a sum of their errors, each times how much it counts
- * there.  Of many that do not depend on one another the sum is about normal, around 0, and its deviation is at
- * most that of the noise, which has each error's largest.  Let s^2 be the mean of the squares of how far RUNS
- * runs with noise are off: a right result's distance divided by s is then, at most, Student's t of RUNS degrees
- * of freedom.  The estimate is as many times s as t passes with probability CHANCE in one of a tensor's n
- * elements, CHANCE / n in each: 9 times for one element, 15 for 256, 24 for 65,536.
+ * Roundings are small: to first order a result is off by a sum of their errors, each times how much it
+ * counts there.  Of many that do not depend on one another the sum is about normal, around 0, and its
+ * deviation is at most that of the noise, which has each error's largest.  Let s^2 be the mean of the squares
+ * of how far RUNS runs with noise are off: a right result's distance divided by s is then, at most, Student's
+ * t of RUNS degrees of freedom.  The estimate is as many times s as t passes with probability CHANCE in one
+ * of a tensor's n elements, CHANCE / n in each: 9 times for one element, 15 for 256, 24 for 65,536.
  *
- * That says when a result is right.  It is wrong where no rounding explains it: where RUNS more runs, in which
- * each is off LARGE times as much as it may be, do not come as far.  What chooses by rounded numbers, and so jumps,
- * has jumped in one of these.  In between nothing is said.
+ * That says when a result is right.  It is wrong where no rounding explains it: where RUNS more runs, in
+ * which each is off LARGE times as much as it may be, do not come as far.  What chooses by rounded numbers,
+ * and so jumps, has jumped in one of these.  In between nothing is said.
  *
  * Source: W. S. Gosset (Student), "The probable error of a mean", Biometrika 6 (1908). */
 enum { RUNS = 12, LARGE = 64 };
@@ -191,7 +192,8 @@ is_off(const Tensor *t, bool device, const double *within)
 		return false;
 	for (uint64_t k = 0; k < t->span; k++)
 		if (!(t->bound[k] < (double)INFINITY) &&
-		    !(fabs(hexc_get(t->type, data, k) - hexc_get(t->type, t->tile, k)) <= (within ? within[k] : 0)))
+		    !(fabs(hexc_get(t->type, data, k) - hexc_get(t->type, t->tile, k)) <=
+		      (within ? within[k] : 0)))
 			return true;
 	return false;
 }

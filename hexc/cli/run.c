@@ -175,7 +175,8 @@ typedef struct What {
 	hexc_bundle *bundle;  /* that m is of */
 } What;
 
-/* What the tile interpreter runs: the meaning of what was compiled before is the program's, which is read alone. */
+/* What the tile interpreter runs: the meaning of what was compiled before is the program's, which is read
+ * alone. */
 static void
 take_meaning(const What *w, Args *a)
 {

@@ -76,7 +76,8 @@ flush(const Interp *it, const Op *o, DType d, Slot *const *in, Slot *r)
 {
 	bool div = o->code == O_div;
 
-	if (it->opt.noise % 2 || d == D_f64 || !(div || o->code == O_exp || o->code == O_exp2) || IMM(o, exact))
+	if (it->opt.noise % 2 || d == D_f64 || !(div || o->code == O_exp || o->code == O_exp2) ||
+	    IMM(o, exact))
 		return;
 	for (int64_t j = 0; j < r->n; j++)
 		r->f[j] = flushed(div ? flushed(in[0]->f[j]) / flushed(in[1]->f[j]) : r->f[j]);
