@@ -153,7 +153,8 @@ static bool
 good_arguments(Job *j, const hexc_gpu *g, const hexc_weight *w, const hexc_op_opts *opts)
 {
 	if (!g || !w || (j->nset && !j->set) || (j->like && j->like->of.g != g) ||
-	    (!j->plan.why && j->plan.n) || j->nset > LINEAR_SETS - 20 || !take_in(&j->plan.w, sizeof j->plan.w, w) ||
+	    (!j->plan.why && j->plan.n) ||
+	    j->nset > LINEAR_SETS - 20 || !take_in(&j->plan.w, sizeof j->plan.w, w) ||
 	    (opts && !take_in(&j->o, sizeof j->o, opts)))
 		return false;
 	for (size_t i = 0; i < j->nset; i++)
