@@ -604,10 +604,12 @@ typedef struct hexc_run_opts {
 	                         * for, on which value of the program lost its bound; NULL is allowed */
 	size_t why_size;
 	const hexc_workers *workers; /* who runs blocks; NULL is allowed */
-	uint64_t noise;         /* more than 0: every result that is rounded is off at random, by up to what
-	                         * the language admits; another number, other noise */
+	uint64_t noise;         /* more than 0: every result that is rounded is off at random, with the
+	                         * standard deviation that errors of up to what the language admits may have;
+	                         * another number, other noise */
+	double noise_times;     /* how many times that; 0: once */
 } hexc_run_opts;
-#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0 }
+#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 0 }
 
 /* Run kernel k on host memory with the tile interpreter: the meaning of the program, with no
  * layouts, threads or instructions.  Written tensors are changed in place.
@@ -680,6 +682,9 @@ HEXC_API void hexc_put_int(const hexc_dtype *t, void *buf, uint64_t i, int64_t x
 /* ---- the library ------------------------------------------------------------------ */
 
 HEXC_API const char *hexc_strerror(int code);     /* static text, never NULL */
+/* Bytes of the UTF-8 character at s, as RFC 3629 has it; 0: it is none.  What hexc writes as JSON has U+FFFD
+ * in place of bytes that are none. */
+HEXC_API size_t hexc_utf8(const char *s);
 HEXC_API const char *hexc_arch(size_t i);         /* supported archs; NULL past the end */
 HEXC_API const char *hexc_pass(size_t i);         /* names of the passes; NULL past the end */
 HEXC_API const char *hexc_pass_help(size_t i);    /* one sentence on each */

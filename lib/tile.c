@@ -14,6 +14,7 @@ typedef struct TileJob {
 	const ModKernel *mk;
 	const hexc_arg *arg;
 	uint64_t max_steps, noise;
+	double noise_times;
 	HostWorkers workers;
 	void (*print)(void *, const char *, size_t);
 	void *user;
@@ -155,6 +156,7 @@ run_tile(void *user)
 	memset(&opt, 0, sizeof opt);
 	opt.max_ops = j->max_steps;
 	opt.noise = j->noise;
+	opt.noise_times = j->noise_times;
 	opt.workers = j->workers.workers;
 	opt.print = j->print;
 	opt.user = j->user;
@@ -271,6 +273,7 @@ hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg, const hexc_ru
 	j.arg = arg;
 	j.max_steps = o.max_steps;
 	j.noise = o.noise;
+	j.noise_times = o.noise_times > 0 ? o.noise_times : 1;
 	j.print = o.print;
 	j.user = o.user;
 	arena_init(&j.arena, o.realloc, o.user);

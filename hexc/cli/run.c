@@ -140,69 +140,6 @@ run_tile(Cli *c, Args *a, bool bounds, bool print)
 	return code ? cli_error(cli_status(code), "%s", why[0] ? why : hexc_strerror(code)) : 0;
 }
 
-/* Does an element differ of which no bound is known? */
-static bool
-needs_estimate(const Tensor *t, bool device)
-{
-	const unsigned char *data = device ? t->device : t->tile;
-
-	if (t->info.kind != HEXC_POINTER || !t->info.written || t->type->kind != 'f' || !t->bound)
-		return false;
-	for (uint64_t k = 0; k < t->span; k++)
-		if (!(t->bound[k] < (double)INFINITY) &&
-		    !(fabs(hexc_get(t->type, data, k) - hexc_get(t->type, t->tile, k)) <= 0))
-			return true;
-	return false;
-}
-
-enum { RUNS = 6, MARGIN = 8 };
-
-/* MARGIN times the largest distance from the run without noise. */
-static void
-spread(Tensor *t, const unsigned char *noisy)
-{
-	for (uint64_t k = 0; k < t->span; k++) {
-		double far = fabs(hexc_get(t->type, noisy, k) - hexc_get(t->type, t->tile, k)) * MARGIN;
-
-		if (!(far <= t->estimate[k]))
-			t->estimate[k] = isnan(far) ? (double)NAN : far;
-	}
-}
-
-int
-run_estimate(Cli *c, Args *a, bool device)
-{
-	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
-	bool any = false;
-	int code = HEXC_OK;
-
-	for (int i = 0; i < a->n; i++) {
-		Tensor *t = &a->t[i];
-
-		if (!needs_estimate(t, device))
-			continue;
-		any = true;
-		t->estimate = cli_try_alloc(c, t->span * sizeof *t->estimate);
-		if (!t->estimate)
-			return cli_error(EXIT_TROUBLE, "out of memory for %s", t->info.name);
-	}
-	for (o.noise = 1; any && o.noise <= RUNS && !code; o.noise++) {
-		for (int i = 0; i < a->n; i++) {
-			a->arg[i].bound = NULL;
-			if (a->t[i].info.kind == HEXC_POINTER && a->t[i].info.written &&
-			    !(a->arg[i].ptr = tensor_copy(c, &a->t[i])))
-				return cli_error(EXIT_TROUBLE, "out of memory for %s", a->t[i].info.name);
-		}
-		code = hexc_run_tile(a->m, a->kernel, a->arg, &o);
-		for (int i = 0; i < a->n && !code; i++)
-			if (a->t[i].estimate)
-				spread(&a->t[i], a->arg[i].ptr);
-	}
-	for (int i = 0; i < a->n && code; i++) /* noise has led the program astray */
-		a->t[i].estimate = NULL;
-	return 0;
-}
-
 /* ---- the command ------------------------------------------------------------------------------ */
 
 /* --save NAME=FILE: the words are checked before anything runs. */
@@ -238,20 +175,22 @@ typedef struct What {
 	hexc_bundle *bundle;  /* that m is of */
 } What;
 
-/* The meaning of what was compiled before is the program's, which is read alone. */
-static int
-interpret(Cli *c, const What *w, Args *a, bool check, bool print)
+/* What the tile interpreter runs: the meaning of what was compiled before is the program's, which is read
+ * alone. */
+static void
+take_meaning(const What *w, Args *a)
 {
-	int status;
+	if (!w->meaning)
+		return;
+	a->m = w->meaning;
+	a->kernel = 0;
+}
 
-	if (w->meaning) {
-		a->m = w->meaning;
-		a->kernel = 0;
-	}
-	status = run_tile(c, a, check, print);
+static void
+take_kernel(const What *w, Args *a)
+{
 	a->m = w->m;
 	a->kernel = w->kernel;
-	return status;
 }
 
 /* A fault in the kernel spoils its results, but they are written all the same: they may show why. */
@@ -265,8 +204,11 @@ execute(Cli *c, const What *w, Exec exec, hexc_gpu *g)
 	status = args_read(c, w->m, w->kernel, &a);
 	if (!status)
 		status = saves(c, &a, exec, false);
-	if (!status && (exec == EXEC_TILE || check))
-		status = interpret(c, w, &a, check, exec == EXEC_TILE);
+	if (!status && (exec == EXEC_TILE || check)) {
+		take_meaning(w, &a);
+		status = run_tile(c, &a, check, exec == EXEC_TILE);
+		take_kernel(w, &a);
+	}
 	if (!status && exec != EXEC_TILE) {
 		status = exec == EXEC_GPU ? run_gpu(c, &a, g) : run_sim(c, &a);
 		if (status == EXIT_WRONG) {
@@ -276,8 +218,11 @@ execute(Cli *c, const What *w, Exec exec, hexc_gpu *g)
 	}
 	if (!status)
 		status = saves(c, &a, exec, true);
-	if (!status && check)
+	if (!status && check) {
+		take_meaning(w, &a);
 		status = run_estimate(c, &a, exec != EXEC_TILE);
+		take_kernel(w, &a);
+	}
 	if (!status && check) {
 		int found = run_check(&a, exec != EXEC_TILE);
 

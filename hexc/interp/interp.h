@@ -49,6 +49,7 @@ typedef struct InterpOpt {
 	bool uninit;      /* reads of shared memory that nothing wrote give NaN or 0, not a fault */
 	int64_t blocks;   /* launched of a persistent kernel, at most; 0: as many as the grid has */
 	uint64_t noise;   /* more than 0: the number of a run whose roundings are random (noise.c) */
+	double noise_times; /* how many times as much as a right execution's */
 	uint64_t max_ops; /* ops executed by one thread; 0: no limit */
 	/* What the kernel prints, in pieces, block after block, in each in the order of the program; from the
 	 * thread that called.  NULL: it is dropped.  After INTERP_PRINT_MAX bytes nothing more comes. */
