@@ -215,6 +215,20 @@ HEXC_API int hexc_configure(hexc_ctx *ctx, const hexc_opts *opts);
  * error but E_ARGS; hexc_diag() then has at least one error. */
 HEXC_API int hexc_compile(hexc_module **out, hexc_ctx *ctx, const char *file, const char *src,
                           size_t len);
+/* The same from IR, the text that hexc_opts.dump gives (hexc/IR.md), of one kernel or several, through the passes
+ * that are named: names of hexc_pass() with commas between them, in any order, each as often as one wants;
+ * "A..B": all from A to B in hexc's own order, ".." from behind the pass that the text says it comes after
+ * (`after`) to the last; "emit" at the end, or a range that is open there: PTX.  NULL or "": none.  The IR is
+ * verified before and after each.  A range from a pass in front of the choices that hexc tries (hexc/IR.md) to
+ * `infer` or further tries all of them; alone such passes, and `infer`, work on the kernel as it is.
+ * Options hold as for hexc_compile (cluster and schedule where the choices are tried), but for define, kernel,
+ * cache and assemble.  Places in messages are lines of the IR where it cannot be read, and are told in words
+ * after that.  hexc_run_tile interprets the IR that was given.  Returns as hexc_compile, and E_INVALID where there
+ * is no such pass. */
+HEXC_API int hexc_compile_ir(hexc_module **out, hexc_ctx *ctx, const char *file, const char *ir, size_t len,
+                             const char *passes);
+/* The IR of kernel k of hexc_compile_ir, after its last pass; NULL: the module is of a program, or there is no such kernel.  Lives as long as m. */
+HEXC_API const char *hexc_ir(const hexc_module *m, size_t k);
 /* NULL is allowed. */
 HEXC_API void hexc_module_free(hexc_module *m);
 

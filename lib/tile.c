@@ -1,6 +1,7 @@
 /* tile.c - hexc_run_tile: the tile interpreter on a host's buffers. */
 #include "hexc/interp/interp.h"
 #include "hexc/ir/number.h"
+#include "hexc/ir/text/text.h"
 #include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "lib/bound/bound.h"
@@ -55,11 +56,28 @@ bounds_unknown(const TileJob *j)
 	}
 }
 
+/* Of IR, which has no masks yet where it comes straight from the front end. */
+static Kernel *
+ir_again(TileJob *j)
+{
+	Kernel *k = NULL;
+
+	if (unit_read(&j->unit, j->m->src, j->m->len))
+		k = j->unit.kernel[j->mk - j->m->kernel];
+	if (k && (!k->after || strcmp(k->after, "parse") == 0)) {
+		pass_late(k);
+		pass_bounds(k);
+	}
+	return j->diag.nerror ? NULL : k;
+}
+
 static Kernel *
 kernel_again(TileJob *j)
 {
 	Unit *u = &j->unit;
 
+	if (j->m->ir)
+		return ir_again(j);
 	if (!unit_parse(u, j->m->def, j->m->ndef, j->mk->name) || u->nkernel != 1)
 		return NULL;
 	pass_late(u->kernel[0]);
@@ -155,6 +173,7 @@ run_tile(void *user)
 	memset(&opt, 0, sizeof opt);
 	opt.max_ops = j->max_steps;
 	opt.noise = j->noise;
+	opt.uninit = j->m->ir != NULL; /* what nobody looks at is not read by the program, but by its IR */
 	opt.workers = j->workers.workers;
 	opt.print = j->print;
 	opt.user = j->user;

@@ -138,6 +138,8 @@ typedef struct CliProgram {
 	hexc_cache *cache; /* --cache */
 	Cli *cli;
 	bool json;         /* diagnostics as JSON */
+	bool ir;           /* the file is IR: its name ends in .ir */
+	const char *passes; /* that IR goes through; NULL: all that are left */
 	CliProgress progress;
 } CliProgram;
 
@@ -150,6 +152,8 @@ int cli_build(CliProgram *p, hexc_module **out);
 /* Compile c's program with the options on the command line and these flags; `stop`: a pass, or NULL.
  * 0, or an exit status with the diagnostics printed. */
 int cli_compile(Cli *c, uint32_t flags, const char *stop, hexc_module **out);
+/* Is it the name of a pass, `parse` or, where `all`, "all"?  0, or a status with the reason printed. */
+int cli_check_pass(const char *opt, const char *name, bool all);
 /* Number of the one kernel of m; a status when there are several. */
 int cli_one_kernel(const hexc_module *m);
 /* Exit status for a result code of the library. */
@@ -219,5 +223,6 @@ int cli_build_bundle(Cli *c);
 int cli_bundle(Cli *c);
 int cli_cache(Cli *c);
 int cli_ops(Cli *c);
+int cli_ir(Cli *c);
 int cli_measure(Cli *c);
 #endif

@@ -167,8 +167,8 @@ check_arch(const char *arch)
 	return EXIT_USAGE;
 }
 
-static int
-check_pass(const char *opt, const char *name, bool all)
+int
+cli_check_pass(const char *opt, const char *name, bool all)
 {
 	if (!name || strcmp(name, "parse") == 0 || (all && strcmp(name, "all") == 0))
 		return 0;
@@ -246,7 +246,7 @@ read_options(Cli *c, hexc_opts *o)
 	o->text = show_ir;
 	if ((status = check_arch(o->arch)) || (status = check_schedule(o->schedule)) ||
 	    (status = read_cluster(cli_get(c, CLI_along), o->cluster)) ||
-	    (status = check_pass("--dump", o->dump, true)) || (status = check_pass("--stop", o->stop, false)))
+	    (status = cli_check_pass("--dump", o->dump, true)) || (status = cli_check_pass("--stop", o->stop, false)))
 		return status;
 	if (candidate && (!cli_int(candidate, &k) || k < 0 || k > INT32_MAX))
 		return cli_error(EXIT_USAGE, "--candidate wants a number from 0, not '%s'", candidate);
@@ -279,6 +279,14 @@ ranks_by_assembler(const Cli *c)
 	return asks && !cli_has(c, CLI_candidate);
 }
 
+static bool
+ends_in(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
 int
 cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 {
@@ -307,6 +315,11 @@ cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 	p->opts.cache = p->cache;
 	if (ranks_by_assembler(c) && (status = cli_rank(p)))
 		return status;
+	p->ir = c->command == 'I' || ends_in(path, ".ir");
+	if (p->ir && p->opts.stop) {
+		p->passes = strcmp(p->opts.stop, "parse") == 0 ? "" : cli_printf(c, "..%s", p->opts.stop);
+		p->opts.stop = NULL;
+	}
 	p->path = strcmp(path, "-") == 0 ? "<stdin>" : cli_plain(c, path);
 	p->src = cli_read(c, path, PROGRAM_MAX, &p->n, &status);
 	if (!p->src)
@@ -330,7 +343,10 @@ cli_build(CliProgram *p, hexc_module **out)
 	int code;
 
 	cli_progress_start(&p->progress, "compiling");
-	code = hexc_compile(out, p->ctx, p->path, p->src, p->n);
+	if (p->ir)
+		code = hexc_compile_ir(out, p->ctx, p->path, p->src, p->n, p->passes ? p->passes : "..");
+	else
+		code = hexc_compile(out, p->ctx, p->path, p->src, p->n);
 	cli_progress_end(&p->progress);
 
 	show_diag(p);

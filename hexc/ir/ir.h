@@ -383,6 +383,7 @@ struct Kernel {
 	int teams;        /* of warps that compute, 1 without `roles` */
 	int helpers;      /* warps that produce, 0 without `roles` */
 	Schedule schedule; /* asked for; what the program has written as roles stays */
+	const char *after; /* the last pass that the driver has run; NULL: none */
 	const char *unscheduled; /* pass roles: why it left the kernel as it was; NULL: it did not */
 	int launch_registers; /* of a lane when it starts; 0: the assembler's choice */
 	int cluster[3];   /* blocks of a cluster along x, y, z; 1 1 1: none */
