@@ -603,6 +603,18 @@ HEXC_API int hexc_tensor_maps(const hexc_module *m, size_t k, const hexc_arg *ar
 HEXC_API int hexc_tensor_map_form(const hexc_module *m, size_t k, size_t i, hexc_tensor_map_info *out,
                                   const char **dim, const char **stride);
 
+/* A scalar or register tile that an op of the tile IR makes, or a store writes.  Strings live as long as the run. */
+typedef struct hexc_value {
+	uint32_t id;            /* %id of the IR; of a store: of what it writes */
+	const char *op, *name;  /* "dot"; what the program calls the value, or NULL */
+	uint32_t line, col;     /* in the program; 0: nowhere */
+	uint64_t block;         /* of the grid, counted along x, y, z */
+	const char *dtype;      /* "f16" */
+	uint64_t n;             /* elements, row-major: */
+	const double *f;        /* those of floats; others: NULL */
+	const int64_t *i;       /* those of others; floats: NULL */
+} hexc_value;
+
 typedef struct hexc_run_opts {
 	size_t size;            /* sizeof(hexc_run_opts), set by HEXC_RUN_OPTS_INIT */
 	uint64_t max_steps;     /* tile operations; 0: no limit */
@@ -618,8 +630,11 @@ typedef struct hexc_run_opts {
 	const hexc_workers *workers; /* who runs blocks; NULL is allowed */
 	uint64_t noise;         /* more than 0: every result that is rounded is off at random, by up to what
 	                         * the language admits; another number, other noise */
+	/* What each op makes in each block, in order, on the thread of the caller: it shows where two runs
+	 * begin to differ.  NULL: nobody asks */
+	void (*value)(void *user, const hexc_value *v);
 } hexc_run_opts;
-#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0 }
+#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL }
 
 /* Run kernel k on host memory with the tile interpreter: the meaning of the program, with no
  * layouts, threads or instructions.  Written tensors are changed in place.

@@ -17,6 +17,7 @@ typedef struct TileJob {
 	uint64_t max_steps, noise;
 	HostWorkers workers;
 	void (*print)(void *, const char *, size_t);
+	void (*value)(void *, const hexc_value *);
 	void *user;
 	Arena arena;
 	Diag diag;
@@ -160,6 +161,34 @@ interp_args(TileJob *j, const Kernel *k, int *n)
 	return a;
 }
 
+static void
+say(void *user, const char *text, size_t n)
+{
+	TileJob *j = user;
+
+	j->print(j->user, text, n);
+}
+
+static void
+show_value(void *user, const Op *o, int64_t block, const Type *type, int64_t n, const double *f, const int64_t *i)
+{
+	TileJob *j = user;
+	const Val *v = o->nout ? o->out[0] : o->in[0];
+	bool is_float = dtype_is_float(type->dtype);
+	hexc_value x = { .id = v->id,
+		         .op = op_info[o->code].name,
+		         .name = v->name,
+		         .line = o->src.line,
+		         .col = o->src.col,
+		         .block = (uint64_t)block,
+		         .dtype = dtype_info[type->dtype].name,
+		         .n = (uint64_t)n,
+		         .f = is_float ? f : NULL,
+		         .i = is_float ? NULL : i };
+
+	j->value(j->user, &x);
+}
+
 /* Under arena_protect. */
 static void
 run_tile(void *user)
@@ -175,8 +204,9 @@ run_tile(void *user)
 	opt.noise = j->noise;
 	opt.uninit = j->m->ir != NULL; /* what nobody looks at is not read by the program, but by its IR */
 	opt.workers = j->workers.workers;
-	opt.print = j->print;
-	opt.user = j->user;
+	opt.print = j->print ? say : NULL;
+	opt.value = j->value ? show_value : NULL;
+	opt.user = j;
 	j->code = HEXC_E_INTERNAL;
 	if (!k)
 		return;
@@ -277,6 +307,7 @@ hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg, const hexc_ru
 	j.max_steps = o.max_steps;
 	j.noise = o.noise;
 	j.print = o.print;
+	j.value = o.value;
 	j.user = o.user;
 	arena_init(&j.arena, o.realloc, o.user);
 	j.arena.cancel = o.cancel;

@@ -154,6 +154,9 @@ int cli_build(CliProgram *p, hexc_module **out);
 int cli_compile(Cli *c, uint32_t flags, const char *stop, hexc_module **out);
 /* Is it the name of a pass, `parse` or, where `all`, "all"?  0, or a status with the reason printed. */
 int cli_check_pass(const char *opt, const char *name, bool all);
+/* Passes, as hexc_compile_ir names them, on a file of IR. */
+int cli_compile_ir(Cli *c, const char *path, const char *passes, hexc_module **out);
+bool cli_ends_in(const char *s, const char *end);
 /* Number of the one kernel of m; a status when there are several. */
 int cli_one_kernel(const hexc_module *m);
 /* Exit status for a result code of the library. */

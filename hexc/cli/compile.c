@@ -279,25 +279,23 @@ ranks_by_assembler(const Cli *c)
 	return asks && !cli_has(c, CLI_candidate);
 }
 
-static bool
-ends_in(const char *s, const char *end)
+bool
+cli_ends_in(const char *s, const char *end)
 {
 	size_t n = strlen(s), m = strlen(end);
 
 	return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-int
-cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
+/* cli_open of that file. */
+static int
+open_path(Cli *c, const char *path, uint32_t flags, const char *stop, CliProgram *p)
 {
 	const hexc_opts none = HEXC_OPTS_INIT;
-	const char *path, *diag = cli_get(c, CLI_diag);
+	const char *diag = cli_get(c, CLI_diag);
 	int status, code;
 
 	memset(p, 0, sizeof *p);
-	path = cli_file(c, "program");
-	if (!path)
-		return EXIT_USAGE;
 	p->cli = c;
 	p->json = diag && strcmp(diag, "json") == 0;
 	if (diag && !p->json && strcmp(diag, "text") != 0)
@@ -315,7 +313,7 @@ cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 	p->opts.cache = p->cache;
 	if (ranks_by_assembler(c) && (status = cli_rank(p)))
 		return status;
-	p->ir = c->command == 'I' || ends_in(path, ".ir");
+	p->ir = c->command == 'I' || cli_ends_in(path, ".ir");
 	if (p->ir && p->opts.stop) {
 		p->passes = strcmp(p->opts.stop, "parse") == 0 ? "" : cli_printf(c, "..%s", p->opts.stop);
 		p->opts.stop = NULL;
@@ -326,6 +324,17 @@ cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 		return status;
 	code = hexc_open(&p->ctx, &p->opts);
 	return code ? cli_error(cli_status(code), "%s", hexc_strerror(code)) : 0;
+}
+
+int
+cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
+{
+	const char *path = cli_file(c, c->command == 'I' ? "file of IR" : "program");
+
+	if (path)
+		return open_path(c, path, flags, stop, p);
+	memset(p, 0, sizeof *p);
+	return EXIT_USAGE;
 }
 
 void
@@ -360,6 +369,22 @@ cli_compile(Cli *c, uint32_t flags, const char *stop, hexc_module **out)
 	int status = cli_open(c, flags, stop, &p);
 
 	*out = NULL;
+	if (!status)
+		status = cli_build(&p, out);
+	cli_close(&p);
+	return status;
+}
+
+int
+cli_compile_ir(Cli *c, const char *path, const char *passes, hexc_module **out)
+{
+	CliProgram p;
+	int status;
+
+	*out = NULL;
+	status = open_path(c, path, 0, NULL, &p);
+	p.ir = true;
+	p.passes = passes;
 	if (!status)
 		status = cli_build(&p, out);
 	cli_close(&p);

@@ -26,21 +26,21 @@ static const char whole[] =
 	"  map %2.C f16 box 64, 128 size %22.\"N \\xc3\", %3.M stride %22.\"N \\xc3\" swizzle 128 l2 256\n"
 	"  map %1.A u8 box 16 size %20 swizzle 0 l2 0\n"
 	"  grid {\n"
-	"    %10 = const imm 1 : i64\n"
+	"    %10 = const value 1 : i64\n"
 	"    %11 = lt %10, %3.M : bool\n"
 	"    yield %3.M, %10, %10\n"
 	"  }\n"
 	"  assume %11 \"M > 1\" !9:9+9\n"
 	"  body {\n"
-	"    %20 = const imm 64 : i64\n"
-	"    %21 = const imm 1 : i64 !7:8+9\n"
+	"    %20 = const value 64 : i64\n"
+	"    %21 = const value 1 : i64 !7:8+9\n"
 	"    %22.\"N \\xc3\" = mul %3.M, %20 : i64\n"
-	"    %23 = const fimm -0.1 : reg f32[16, 64] @{(16,64):(1@lane,1@reg)+[2:16@lane]}\n"
-	"    %24.s = alloc imm -1, 128 : shared f16[16, 64] @pin{Sw<3,3,3> o (16,64):(64,1)}\n"
-	"    %25 = view %1.A, %21, %20 imm 1 : global u4[64]\n"
+	"    %23 = const value -0.1 : reg f32[16, 64] @{(16,64):(1@lane,1@reg)+[2:16@lane]}\n"
+	"    %24.s = alloc offset -1 align 128 : shared f16[16, 64] @pin{Sw<3,3,3> o (16,64):(64,1)}\n"
+	"    %25 = view %1.A, %21, %20 dropped 1 : global u4[64]\n"
 	"    %26 = load %25 : reg u4[64] lowering { access inst ld_global_32 vec 8 map {64:1@reg} cost "
 	"0x1.8p+100 }\n"
-	"    %27, %28 = for %21, %3.M, %20, %23, %21 imm 1, 3 : reg f32[16, 64], i64 !3:3+3 "
+	"    %27, %28 = for %21, %3.M, %20, %23, %21 loop 1 stages 3 : reg f32[16, 64], i64 !3:3+3 "
 	"{ (%29.k : i64, %30 : reg f32[16, 64], %31 : i64)\n"
 	"      %32 = lt %29.k, %31 : bool\n"
 	"      %33 = if %32 : i64 {\n"
@@ -154,9 +154,9 @@ static const struct {
 	{ "kernel k { body { %1 = const : i64 %1 = const : i64", "%1 is defined twice" },
 	{ "kernel k { body { %0 = const : i64", "%0 is defined twice" },
 	{ "kernel k { body { %99999999 = const : i64", "99999999 is out of range" },
-	{ "kernel k { body { %1 = const imm 99999999999999999999 : i64", "too large" },
-	{ "kernel k { body { %1 = const imm 1,2,3,4,5,6,7,8,9 : i64", "more than 8 numbers" },
-	{ "kernel k { body { %1 = const fimm 1e5 : f32", "0 types" },
+	{ "kernel k { body { %1 = const value 99999999999999999999 : i64", "too large" },
+	{ "kernel k { body { %1 = const value 1,2,3,4,5,6,7,8,9 : i64", "more than 8 numbers" },
+	{ "kernel k { body { %1 = const value 1.0e5 : f32", "0 types" },
 	{ "kernel k { body { %1 = const fimm x : f32", "expected a float" },
 	{ "kernel k { body { %1 = const : i65", "expected an element type" },
 	{ "kernel k { body { %1 = const : reg f32", "expected '['" },
@@ -181,7 +181,7 @@ static const struct {
 	  "more than 5 dims" },
 	{ "kernel k { param %1 tensor A : global f16[4] read size %2 stride %2 "
 	  "map %1 f16 box 4 size %9 swizzle 0"
-	  " l2 0 body { %2 = const imm 4 : i64 yield } }",
+	  " l2 0 body { %2 = const value 4 : i64 yield } }",
 	  "of A is not defined" },
 	{ "kernel k { grid { yield } grid { yield } body { yield } }", "expected warps" },
 };
