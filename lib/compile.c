@@ -168,12 +168,17 @@ compile_ir(void *user)
 	Job *j = user;
 	Unit *u = &j->unit;
 	hexc_ctx *c = j->ctx;
+	char why[200];
 	int read;
 
 	u->file = c->file = arena_strndup(&c->arena, u->file, strlen(u->file));
 	if (j->len > SOURCE_MAX) {
 		diag_class_error(u->diag, DC_LIMIT, (Src){ 0, 0, 0 }, "the IR has %zu bytes; at most %d are read",
 		                 j->len, (int)SOURCE_MAX);
+		return;
+	}
+	if (!passes_known(j->passes, why, sizeof why)) {
+		diag_class_error(u->diag, DC_INVALID, (Src){ 0, 0, 0 }, "%s", why);
 		return;
 	}
 	if (!unit_read(u, j->src, j->len))
@@ -298,13 +303,5 @@ hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, 
 int
 hexc_compile_ir(hexc_module **out, hexc_ctx *c, const char *file, const char *ir, size_t len, const char *passes)
 {
-	char why[200];
-
-	if (c && !passes_known(passes ? passes : "", why, sizeof why)) {
-		if (out)
-			*out = NULL;
-		forget_diag(c);
-		return outcome_leave(c, HEXC_E_INVALID, why);
-	}
 	return compile_source(out, c, file, ir, len, passes ? passes : "");
 }

@@ -535,7 +535,7 @@ passes_run_named(Job *j, int i)
 	char why[200];
 	Range r;
 
-	kernel_verify(k, "reading");
+	kernel_verify(k, NULL);
 	j->candidates = NULL;
 	while (*at && j->unit.diag->nerror == 0) {
 		if (!next_range(&at, last, &r, why, sizeof why) || !run_range(j, i, &r))
