@@ -230,6 +230,8 @@ job_start(Job *j, const char *file, const char *src, size_t len)
 	u->len = len;
 	u->candidate = (int)c->opt.o.candidate;
 	u->stay = c->stay;
+	u->trace = c->opt.o.trace;
+	u->trace_user = c->opt.o.user;
 	u->lineinfo = c->opt.o.flags & HEXC_LINEINFO;
 	u->no_pdl = c->opt.o.flags & HEXC_NO_PDL;
 	u->max_values = c->opt.o.max_values ? c->opt.o.max_values : default_values;

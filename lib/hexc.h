@@ -143,7 +143,7 @@ typedef struct hexc_opts {
 	                         * LLVM work again, and hexc_close waits for it without */
 	void *(*realloc)(void *user, void *p, size_t n);/* n == 0 frees; NULL: libc.  Must stay
 	                         * callable until the last module is freed; does not serve LLVM */
-	void *user;             /* handed to text, cancel, realloc and assemble */
+	void *user;             /* handed to text, cancel, realloc, assemble and trace */
 	uint64_t max_values;    /* that a thread computes in all kernels of a module, register by register:
 	                         * a few instructions of PTX each, and LLVM, whose time and memory no
 	                         * other limit bounds, takes about 1 KB and 30 us for each; 0: 262 144.
@@ -176,9 +176,12 @@ typedef struct hexc_opts {
 	                hexc_assembled *out);
 	const char *assembler;  /* which one that is, and its version: `cache` has what another made apart.
 	                         * NULL: "" */
+	/* What the search for layouts tries: a line on each plan, and what became of it.  Then the cache is not
+	 * asked.  NULL: nobody wants to know */
+	void (*trace)(void *user, const char *line);
 } hexc_opts;
 #define HEXC_OPTS_INIT { sizeof(hexc_opts), NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, \
-	NULL, NULL, NULL, 0, NULL, NULL, {0, 0, 0}, NULL, NULL, NULL }
+	NULL, NULL, NULL, 0, NULL, NULL, {0, 0, 0}, NULL, NULL, NULL, NULL }
 
 enum {
 	HEXC_PROVE = 1,         /* run the independent checker on every layout and mapping */
@@ -218,7 +221,8 @@ HEXC_API int hexc_compile(hexc_module **out, hexc_ctx *ctx, const char *file, co
 /* The same from IR, the text that hexc_opts.dump gives (hexc/IR.md), of one kernel or several, through the passes
  * that are named: names of hexc_pass() with commas between them, in any order, each as often as one wants;
  * "A..B": all from A to B in hexc's own order, ".." from behind the pass that the text says it comes after
- * (`after`) to the last; "emit" at the end, or a range that is open there: PTX.  NULL or "": none.  The IR is
+ * (`after`) to the last; "emit" at the end, or a range that is open there: PTX.  NULL or "": none.  With
+ * hexc_opts.dump "all" text() gets what was read too, as "read".  The IR is
  * verified before and after each.  A range from a pass in front of the choices that hexc tries (hexc/IR.md) to
  * `infer` or further tries all of them; alone such passes, and `infer`, work on the kernel as it is.
  * Options hold as for hexc_compile (cluster and schedule where the choices are tried), but for define, kernel,

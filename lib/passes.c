@@ -535,6 +535,7 @@ passes_run_named(Job *j, int i)
 	char why[200];
 	Range r;
 
+	dump(j, "read", k);
 	kernel_verify(k, NULL);
 	j->candidates = NULL;
 	while (*at && j->unit.diag->nerror == 0) {

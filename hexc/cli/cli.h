@@ -128,6 +128,13 @@ int cli_flush(void);
 
 /* ---- compiling (cli/compile.c) ---------------------------------------------------------------- */
 
+/* Text that grows; it lives as long as c. */
+typedef struct CliText {
+	char *s; /* NULL: nothing yet */
+	size_t n, cap;
+} CliText;
+void cli_append(Cli *c, CliText *to, const char *line, size_t n);
+
 /* A program and the options to compile it with. */
 typedef struct CliProgram {
 	const char *path;  /* "<stdin>" for - */
@@ -139,6 +146,8 @@ typedef struct CliProgram {
 	Cli *cli;
 	bool json;         /* diagnostics as JSON */
 	bool ir;           /* the file is IR: its name ends in .ir */
+	CliText trace;     /* --trace-search, which is written once */
+	bool traced;
 	const char *passes; /* that IR goes through; NULL: all that are left */
 	CliProgress progress;
 } CliProgram;

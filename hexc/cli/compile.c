@@ -189,6 +189,15 @@ show_ir(void *user, const char *pass, const char *kernel, const char *ir)
 	fprintf(stderr, "// %s after %s\n%s\n", kernel, pass, ir);
 }
 
+static void
+keep_trace(void *user, const char *line)
+{
+	CliProgram *p = user;
+
+	cli_append(p->cli, &p->trace, line, strlen(line));
+	cli_append(p->cli, &p->trace, "\n", 1);
+}
+
 static int
 show_progress(void *user)
 {
@@ -303,6 +312,7 @@ open_path(Cli *c, const char *path, uint32_t flags, const char *stop, CliProgram
 	p->opts = none;
 	p->opts.cancel = show_progress;
 	p->opts.user = p;
+	p->opts.trace = cli_has(c, CLI_trace_search) ? keep_trace : NULL;
 	p->opts.flags = flags;
 	p->opts.stop = stop;
 	status = read_options(c, &p->opts);
@@ -349,6 +359,7 @@ cli_close(CliProgram *p)
 int
 cli_build(CliProgram *p, hexc_module **out)
 {
+	const char *trace = cli_get(p->cli, CLI_trace_search);
 	int code;
 
 	cli_progress_start(&p->progress, "compiling");
@@ -359,6 +370,13 @@ cli_build(CliProgram *p, hexc_module **out)
 	cli_progress_end(&p->progress);
 
 	show_diag(p);
+	if (trace && !p->traced) {
+		int status = cli_write(p->cli, trace, p->trace.s ? p->trace.s : "", p->trace.n);
+
+		p->traced = true;
+		if (status)
+			return status;
+	}
 	return cli_status(code);
 }
 

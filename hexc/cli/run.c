@@ -72,10 +72,9 @@ read_exec(const Cli *c, Exec *out, hexc_gpu **g)
 /* What the program printed. */
 typedef struct Said {
 	Cli *c;
-	char *s;
-	size_t n, cap;
+	CliText text;
 	CliProgress progress;
-	Values values;
+	CliText values;
 } Said;
 
 static int
@@ -91,16 +90,7 @@ collect(void *user, const char *text, size_t n)
 {
 	Said *said = user;
 
-	if (n > said->cap - said->n) {
-		size_t cap = 2 * (said->n + n) + 1000;
-		char *s = cli_alloc(said->c, cap);
-
-		memcpy(s, said->s ? said->s : "", said->n);
-		said->s = s;
-		said->cap = cap;
-	}
-	memcpy(said->s + said->n, text, n);
-	said->n += n;
+	cli_append(said->c, &said->text, text, n);
 }
 
 static void
@@ -132,8 +122,8 @@ interpret_on(Cli *c, Args *a, bool print)
 	cli_progress_start(&said.progress, "interpreting");
 	code = hexc_run_tile(a->m, a->kernel, a->arg, &o);
 	cli_progress_end(&said.progress);
-	if (said.n && (print || code))
-		fwrite(said.s, 1, said.n, stdout);
+	if (said.text.n && (print || code))
+		fwrite(said.text.s, 1, said.text.n, stdout);
 	if (o.value)
 		status = cli_write(c, values, said.values.s ? said.values.s : "", said.values.n);
 	if (!code)

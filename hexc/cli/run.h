@@ -13,12 +13,8 @@ typedef struct SimReport {
 	const sim_result *result; /* NULL: nothing was launched (an empty grid) */
 } SimReport;
 
-/* --values: the lines so far. */
-typedef struct Values {
-	char *s;
-	size_t n, cap;
-} Values;
-void values_add(Cli *c, Values *to, const hexc_value *v);
+/* --values: a line on v. */
+void values_add(Cli *c, CliText *to, const hexc_value *v);
 
 /* Interpret into t->tile, with bounds when asked; what the program prints is shown if `print`, or on
  * failure.  0, or a status with the reason printed. */

@@ -21,25 +21,8 @@ weight(uint64_t e)
 	return (double)(z >> 11) * 0x1p-52 - 1;
 }
 
-static void
-append(Cli *c, Values *to, const char *line)
-{
-	size_t n = strlen(line);
-
-	if (n > to->cap - to->n) {
-		size_t cap = 2 * (to->n + n) + 4096;
-		char *s = cli_alloc(c, cap);
-
-		memcpy(s, to->s ? to->s : "", to->n);
-		to->s = s;
-		to->cap = cap;
-	}
-	memcpy(to->s + to->n, line, n);
-	to->n += n;
-}
-
 void
-values_add(Cli *c, Values *to, const hexc_value *v)
+values_add(Cli *c, CliText *to, const hexc_value *v)
 {
 	double mean = 0, square = 0;
 	uint64_t odd = 0;
@@ -58,5 +41,5 @@ values_add(Cli *c, Values *to, const hexc_value *v)
 	snprintf(line, sizeof line,
 	         "%" PRIu32 " %.40s %" PRIu64 " %" PRIu32 ":%" PRIu32 " %s %" PRIu64 " %" PRIu64 " %.17g %.17g\n", v->id,
 	         v->op, v->block, v->line, v->col, v->dtype, v->n, odd, mean, sqrt(square));
-	append(c, to, line);
+	cli_append(c, to, line, strlen(line));
 }

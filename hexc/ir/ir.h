@@ -418,6 +418,9 @@ typedef struct Unit {
 	bool no_pdl;        /* kernels neither wait for the grid before them nor let the next start early */
 	bool lineinfo;      /* the PTX tells the lines of the program */
 	bool stay; /* LLVM works on the caller's thread, also where it could be cancelled */
+	/* A line on each plan that the search for layouts tries; NULL: nobody asks. */
+	void (*trace)(void *user, const char *line);
+	void *trace_user;
 	uint64_t max_values; /* words that a thread computes in all kernels; 0: no limit */
 	/* [nkernel] bytes of a lane that go to memory and back, as an assembler said, -1: it was not asked;
 	 * NULL: about none */
