@@ -419,7 +419,6 @@ found(Job *j, int i)
 void
 passes_run(Job *j, int i)
 {
-
 	for (int d = 0; d < 3; d++)
 		j->unit.kernel[i]->cluster_asked[d] = (int)j->ctx->opt.o.cluster[d];
 	if (!after_pass(j, i, "parse", true) || stop_here(j, "parse") || !takes_roles(j, j->unit.kernel[i]) ||

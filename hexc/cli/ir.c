@@ -52,8 +52,8 @@ ids(Cli *c, const char *ir, unsigned **out, size_t *ops)
 		lines += *s == '\n';
 	*out = cli_alloc(c, (lines + 1) * 8 * sizeof **out);
 	*ops = 0;
-	for (const char *s = body ? body + 1 : NULL; s && (s = strchr(s, '\n')); ) {
-		const char *word = ++s + strspn(s, " "), *end = word + strcspn(word, "\n"), *eq = word;
+	for (const char *s = body ? strchr(body + 1, '\n') : NULL; s; s = strchr(s + 1, '\n')) {
+		const char *word = s + 1 + strspn(s + 1, " "), *end = word + strcspn(word, "\n"), *eq = word;
 
 		*ops += *word && *word != '}' && *word != '\n';
 		while (*eq == '%' && eq < end && n < (lines + 1) * 8) { /* %1.a, %2 = */

@@ -17,7 +17,7 @@ static const struct {
 	int64_t mult, lo, hi;
 } fact[] = {
 	{ "%20 = const value 12 : i64", 12, 12, 12 },
-	{ "%20 = const : i64", 0, 0, 0 },
+	{ "%20 = const value 0 : i64", 0, 0, 0 },
 	{ "%20 = const value -12 : i64", 12, -12, -12 },
 	{ "%20 = mul %4, %4 : i64", 128 * 128, MIN, MAX }, /* may wrap: the power of two stays */
 	{ "%10 = const value 64 : i64 %20 = div %4, %10 : i64", 2, 2, 1LL << 34 },
@@ -42,25 +42,25 @@ static const struct {
 	{ "%10 = const value 4 : i32 %11 = cast %4 : i32 %20 = mul %11, %10 : i32", 512, MIN, MAX },
 	{ "%10 = cast %3 : i8 %20 = cast %10 : i64", 1, -128, 127 },
 	{ "%10 = const value 200 : i64 %11 = cast %10 : u8 %20 = cast %11 : i64", 200, 200, 200 },
-	{ "%10 = const : i64 %11 = const value 64 : i64 %12 = const value 256 : i64"
+	{ "%10 = const value 0 : i64 %11 = const value 64 : i64 %12 = const value 256 : i64"
 	  " %20 = for %10, %12, %11, %10 : i64 "
 	  "{ (%21 : i64, %22 : i64) yield %21 }",
 	  64, 0, 192 },
 	/* a stage counter: 0 1 2 0 1 2 */
-	{ "%10 = const : i64 %11 = const value 3 : i64 %20 = for %10, %4, %5, %10 : i64"
+	{ "%10 = const value 0 : i64 %11 = const value 3 : i64 %20 = for %10, %4, %5, %10 : i64"
 	  " { (%21 : i64, %22 : i64) "
 	  "%23 = add %22, %5 : i64 %24 = eq %23, %11 : bool %25 = select %24, %10, %23 : i64 yield %25 }",
 	  1, 0, 2 },
-	{ "%10 = const : i64 %11 = const value 3 : i64 %20 = for %10, %4, %5, %10 : i64"
+	{ "%10 = const value 0 : i64 %11 = const value 3 : i64 %20 = for %10, %4, %5, %10 : i64"
 	  " { (%21 : i64, %22 : i64) "
 	  "%23 = add %22, %5 : i64 %24 = lt %23, %11 : bool %25 = select %24, %23, %10 : i64 yield %25 }",
 	  1, 0, 2 },
 	/* asked before it is made: 0 1 2 0 1 2, and the one before: 2 0 1 2 0 1 */
-	{ "%10 = const : i64 %11 = const value 2 : i64 %20 = for %10, %4, %5, %10 : i64"
+	{ "%10 = const value 0 : i64 %11 = const value 2 : i64 %20 = for %10, %4, %5, %10 : i64"
 	  " { (%21 : i64, %22 : i64) "
 	  "%23 = add %22, %5 : i64 %24 = eq %22, %11 : bool %25 = select %24, %10, %23 : i64 yield %25 }",
 	  1, 0, 2 },
-	{ "%10 = const : i64 %11 = const value 2 : i64 %20 = for %10, %4, %5, %11 : i64"
+	{ "%10 = const value 0 : i64 %11 = const value 2 : i64 %20 = for %10, %4, %5, %11 : i64"
 	  " { (%21 : i64, %22 : i64) "
 	  "%23 = sub %22, %5 : i64 %24 = eq %22, %10 : bool %25 = select %24, %11, %23 : i64 yield %25 }",
 	  1, 0, 2 },
@@ -366,7 +366,7 @@ static const char view_head[] =
 	" grid {\n %6 = const value 127 : i64\n %7 = const value 128 : i64\n %8 = add %2, %6 : i64\n"
 	" %9 = div %8, %7 : i64\n"
 	" %30 = add %3, %6 : i64\n %31 = div %30, %7 : i64\n yield %9, %31, %3\n }\n"
-	" body {\n %5 = const value 1 : i64\n %10 = const : i64\n %11 = const value 64 : i64\n"
+	" body {\n %5 = const value 1 : i64\n %10 = const value 0 : i64\n %11 = const value 64 : i64\n"
 	" %12 = const value 128 : i64\n"
 	" %13 = const value 256 : i64\n %14 = const value 96 : i64\n %17 = div %4, %12 : i64\n"
 	" %39 = const value 255 : i64\n %40 = add %4, %39 : i64\n %41 = div %40, %13 : i64\n %s\n"
@@ -409,7 +409,7 @@ TEST(grid_extents)
 TEST(alignment)
 {
 	Kernel *k = ir_read(u, ir_wrap(u,
-	                               "%10 = const : i64 %11 = const value 24 : i64"
+	                               "%10 = const value 0 : i64 %11 = const value 24 : i64"
 	                               " %12 = const value 64 : i64\n"
 	                               "%20 = view %1, %3, %11 : global f16[16, 64]\n"
 	                               "%21 = view %1, %3, %12 dropped 1 : global f16[64]\n"

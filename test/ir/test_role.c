@@ -9,7 +9,7 @@ static const char front[] =
 	"%12 = mbar offset -1 arrivals 1 : shared u64[2]\n"
 	"%13 = mbar offset -1 arrivals 1 : shared u64[2]\n"
 	"%14 = const value 64 : i64\n"
-	"%15 = const : i64\n"
+	"%15 = const value 0 : i64\n"
 	"%16 = view %1.A, %15, %14 : global f16[64, 64]\n"
 	"%17 = view %10, %15, %15, %15 dropped 1 : shared f16[64, 64]\n"
 	"%18 = view %11, %15, %15, %15 dropped 1 : shared f16[64, 64]\n"
@@ -98,14 +98,14 @@ static const char *const covered[] = {
 	"wg_wait\n%31 = neg %30 : reg f32[64, 64]",
 	"%31 = wgmma %17, %18, %30, %19 turned 2 : reg f32[64, 64]\nwg_commit\nwg_wait\n"
 	"%32 = neg %31 : reg f32[64, 64]",
-	"%31 = wgmma %17, %18, %20 turned 2 : reg f32[64, 64]\nwg_commit\nwg_wait turned 1\n"
+	"%31 = wgmma %17, %18, %20 turned 2 : reg f32[64, 64]\nwg_commit\nwg_wait pending 1\n"
 	"%32 = neg %30 : reg f32[64, 64] wg_wait",
 	"if %19 { wg_wait\nyield } else { wg_wait\nyield } %31 = neg %30 : reg f32[64, 64]",
 	"%31 = if %19 : reg f32[64, 64] { %32 = wgmma %17, %18, %20 turned 2 : reg f32[64, 64]\nyield %32 } "
 	"else { %33 = wgmma %17, %18, %30 turned 2 : reg f32[64, 64]\nyield %33 } "
 	"wg_commit\nwg_wait\n%34 = neg %31 : reg f32[64, 64]",
 	"%31 = for %15, %14, %5, %30 : reg f32[64, 64] { (%32 : i64, %33 : reg f32[64, 64]) "
-	"%34 = wgmma %17, %18, %33 turned 2 : reg f32[64, 64]\nwg_commit\nwg_wait turned 1 yield %34 } "
+	"%34 = wgmma %17, %18, %33 turned 2 : reg f32[64, 64]\nwg_commit\nwg_wait pending 1 yield %34 } "
 	"wg_wait\n%35 = neg %31 : reg f32[64, 64]",
 };
 
@@ -119,7 +119,7 @@ TEST_EACH(what_was_waited_for_is_read, COUNT_OF(covered))
 static const struct {
 	const char *first, *second, *say;
 } bad[] = {
-	{ "%30 = const : reg f16[64] yield", "yield", "the producer only copies" },
+	{ "%30 = const value 0.0 : reg f16[64] yield", "yield", "the producer only copies" },
 	{ "mbar_wait %12, %15, %15 yield", "yield", "nobody arrives" },
 	{ "mbar_wait %12, %15, %15 mbar_arrive %12, %15 yield", "yield", "waits for it too" },
 	{ "copy %16, %17, %12, %15 async 2 yield", "mbar_wait %12, %15, %15 yield", "nobody arrives" },

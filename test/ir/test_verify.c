@@ -20,7 +20,7 @@ static const char prelude[] =
 static const char *const good[] = {
 	"%20 = dot %10, %11, %12 : reg f32[16, 8]",
 	"%20 = reshape %10 : reg f16[2, 8, 32] %21 = reshape %11 : reg f16[2, 32, 4]"
-	" %22 = const : reg f32[2, 8, 4] %23 = dot %20, %21, %22 : reg f32[2, 8, 4]",
+	" %22 = const value 0.0 : reg f32[2, 8, 4] %23 = dot %20, %21, %22 : reg f32[2, 8, 4]",
 	"%20 = add %10, %10 : reg f16[16, 32] store %20, %18",
 	"%20 = select %14, %10, %10 : reg f16[16, 32]",
 	"%20 = mask %10, %3 dims 2 : reg f16[16, 32] %21 = mask %10, %3, %4 dims 3 : reg f16[16, 32]",
@@ -30,13 +30,13 @@ static const char *const good[] = {
 	"%20 = reduce_sum %10 dim 1 : reg f16[16, 1] %21 = broadcast %20 : reg f16[16, 32]",
 	"copy %16, %15 async 1 commit wait barrier\n %20 = load %15 : reg f16[16, 32]",
 	"%20 = view %16, %5, %5 dropped 1 : global f16[8] %21 = load %20 : reg f16[8]",
-	"%20 = const : i64 %21 = view %16, %20, %20 : global f16[16, 40] %22 = load %21 : reg f16[16, 40]",
+	"%20 = const value 0 : i64 %21 = view %16, %20, %20 : global f16[16, 40] %22 = load %21 : reg f16[16, 40]",
 	"%20 = view %16, %5, %5 dropped 3 : global f16[] %21 = load %20 : f16",
 	"%20, %21 = for %5, %4, %5, %12, %5 loop 1 stages 2 : reg f32[16, 8], i64"
 	" { (%22 : i64, %23 : reg f32[16, 8], %24 : i64)"
 	" yield %23, %22 }",
 	"%20 = if %13 : i64 { yield %5 } else { yield %4 } %21 = add %20, %5 : i64",
-	"%20 = const : reg f16[16, 32] @{(16,(8,4)):(1@lane,(1@reg,1@warp))+[2:16@lane]}",
+	"%20 = const value 0.0 : reg f16[16, 32] @{(16,(8,4)):(1@lane,(1@reg,1@warp))+[2:16@lane]}",
 };
 
 TEST_EACH(good_is_accepted, COUNT_OF(good))
@@ -84,9 +84,9 @@ static const struct {
 	{ "%20 = dot %10, %10, %12 : reg f32[16, 8]", "do not fit" },
 	{ "%20 = dot %10, %11, %12 : reg f16[16, 8]", "result and accumulator differ" },
 	{ "%20 = reshape %10 : reg f16[2, 8, 32] %21 = reshape %11 : reg f16[4, 32, 2]"
-	  " %22 = const : reg f32[2, 8, 2] %23 = dot %20, %21, %22 : reg f32[2, 8, 2]",
+	  " %22 = const value 0.0 : reg f32[2, 8, 2] %23 = dot %20, %21, %22 : reg f32[2, 8, 2]",
 	  "not the same batches" },
-	{ "%20 = reshape %10 : reg f16[2, 8, 32] %22 = const : reg f32[2, 8, 8]"
+	{ "%20 = reshape %10 : reg f16[2, 8, 32] %22 = const value 0.0 : reg f32[2, 8, 8]"
 	  " %23 = dot %20, %11, %22 : reg f32[2, 8, 8]", "not matrices that dot multiplies" },
 	{ "%20 = const value 1.0 : reg e8m0[16, 1]\n    %21 = dot %10, %11, %12, %20, %20 : reg f32[16, 8]",
 	  "factor and scales do not fit" },
@@ -102,24 +102,24 @@ static const struct {
 	{ "%20 = view %1, %5, %5 : shared f16[16, 32]", "not a static tile" },
 	{ "%20 = view %1, %5, %17 : global f16[16, 32]", "neither an i64" },
 	{ "%20 = view %16, %5, %5 : global f16[16, 40]", "does not start where that does" },
-	{ "%20 = const : i64 %21 = view %15, %20, %20 : shared f16[17, 32]"
+	{ "%20 = const value 0 : i64 %21 = view %15, %20, %20 : shared f16[17, 32]"
 	  " %22 = view %21, %20, %20 : shared f16[8, 8]", "longer than its operand" },
 	{ "%20 = view %1, %5, %5 step 0, -2 : global f16[16, 32]", "not positive, or leads too far" },
 	{ "%20 = view %1, %5, %5 step 0, 33554433 : global f16[16, 32]", "not positive, or leads too far" },
 	{ "%20 = view %16, %5, %5 step 2 : global f16[4, 32]", "steps through what is no tensor" },
 	{ "%20 = view %15, %5, %5 step 2 : shared f16[4, 32]", "steps through what is no tensor" },
 	{ "%20 = view %1, %5, %5 dropped 1 step 2 : global f16[32]", "of which the view has one element" },
-	{ "%20 = const : reg i32[16] %21 = view %1, %20, %5 step 2 : global f16[16, 32]", "or indices" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 step 2 : global f16[16, 32]", "or indices" },
 	{ "%20 = const value 4 : i64 %21 = view %1, %5, %5 step 2 : global f16[16, 32]"
 	  " %22 = view %21, %20, %5 : global f16[8, 32]", "a part of a view with steps" },
-	{ "%20 = const : reg i32[8] %21 = view %1, %20, %5 : global f16[16, 32]", "does not broadcast" },
-	{ "%20 = const : reg i32[1] %21 = view %1, %20, %5 : global f16[16, 32]", "longer than its indices" },
-	{ "%20 = const : reg i32[4, 4] %21 = const : reg i32[4]"
+	{ "%20 = const value 0 : reg i32[8] %21 = view %1, %20, %5 : global f16[16, 32]", "does not broadcast" },
+	{ "%20 = const value 0 : reg i32[1] %21 = view %1, %20, %5 : global f16[16, 32]", "longer than its indices" },
+	{ "%20 = const value 0 : reg i32[4, 4] %21 = const value 0 : reg i32[4]"
 	  " %22 = view %1, %20, %21 dropped 2 : global f16[4, 4]", "does not broadcast" },
-	{ "%20 = const : reg i32[4, 4] %21 = view %1, %20, %5 : global f16[16, 32]", "rank 2, but 3 dims" },
-	{ "%20 = const : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 16]", "not the first alone" },
-	{ "%20 = const : reg i32[16] %21 = view %1, %20, %5 dropped 1 : global f16[32]", "not the first alone" },
-	{ "%20 = const : reg i32[16] %21 = alloc : shared f16[16] %22 = view %21, %20 : shared f16[16]"
+	{ "%20 = const value 0 : reg i32[4, 4] %21 = view %1, %20, %5 : global f16[16, 32]", "rank 2, but 3 dims" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 16]", "not the first alone" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 dropped 1 : global f16[32]", "not the first alone" },
+	{ "%20 = const value 0 : reg i32[16] %21 = alloc : shared f16[16] %22 = view %21, %20 : shared f16[16]"
 	  " %23 = view %1, %5, %5 dropped 1 : global f16[16] copy %23, %22",
 	  "what is loaded and stored only" },
 	{ "%20 = alloc offset -1 align 3 : shared f16[16]", "power of two" },
@@ -134,7 +134,7 @@ static const struct {
 	  " { (%21 : i64, %22 : f32) yield %12 }",
 	  "of one type" },
 	{ "for %5, %4, %5 loop 1 { (%21 : i64) yield }", "stages" },
-	{ "%20 = const : i64 for %5, %4, %20 { (%21 : i64) yield }", "step is not positive" },
+	{ "%20 = const value 0 : i64 for %5, %4, %20 { (%21 : i64) yield }", "step is not positive" },
 	{ "for %5, %4, %5 early 1 { (%21 : i64) yield }", "no bool scalar" },
 	{ "%20 = for %5, %4, %5, %5 early 1 : i64 { (%21 : i64, %22 : i64) yield %22 }",
 	  "no bool scalar" },
@@ -147,25 +147,25 @@ static const struct {
 	{ "if %13 { yield }", "number of regions" },
 	{ "if %5 { yield } else { yield }", "not a bool scalar" },
 	{ "%20 = if %13 : i64 { yield %5 } else { yield }", "yields 0" },
-	{ "if %13 { %21 = const : i64 yield } else { yield }"
+	{ "if %13 { %21 = const value 0 : i64 yield } else { yield }"
 	  " %20 = add %21, %21 : i64",
 	  "%21 is not defined before" },
 	{ "%20 = add %5, %0 : i64", "operand is missing" },
-	{ "%20 = const : reg f16[16] @{8:1@lane}", "extent 16 of dim 0, but 8" },
-	{ "%20 = const : reg f16[64] @{64:1@lane}", "more than 32 lanes" },
-	{ "%20 = const : reg f16[8] @{8:1@warp}", "more warps" },
-	{ "%20 = const : reg f16[8] @{8:1}", "axis 0" },
-	{ "%20 = const : reg f16[8] @{(4,2):(1@reg,4@reg)}", "rank 1, but 2" },
+	{ "%20 = const value 0.0 : reg f16[16] @{8:1@lane}", "extent 16 of dim 0, but 8" },
+	{ "%20 = const value 0.0 : reg f16[64] @{64:1@lane}", "more than 32 lanes" },
+	{ "%20 = const value 0.0 : reg f16[8] @{8:1@warp}", "more warps" },
+	{ "%20 = const value 0.0 : reg f16[8] @{8:1}", "axis 0" },
+	{ "%20 = const value 0.0 : reg f16[8] @{(4,2):(1@reg,4@reg)}", "rank 1, but 2" },
 	{ "%20 = alloc : shared f16[8] @{8:1@reg}", "axis 1" },
 	{ "%20 = alloc : shared f16[8] kept", "kept, but not in registers" },
-	{ "%20 = const : reg u4[8] order 16 @{8:1@reg}", "in natural order only" },
-	{ "%20 = const : reg u4[8] order 4 @{8:1@reg}", "order 4" },
-	{ "%20 = const : reg u4[8] order 16 @{((4,2)):((1@reg,1@lane))}", "4 elements of a lane" },
-	{ "%20 = const : reg f16[8] order 16 @{8:1@reg}", "at most 8 bits" },
-	{ "%20 = const : reg bool[8] order 8 @{8:1@reg}", "at most 8 bits" },
-	{ "%20 = const : shared u4[8] order 16", "at most 8 bits" },
-	{ "%20 = const : reg u4[8] %21 = cast %20 : reg u8[8] order 8", "natural order" },
-	{ "%20 = const : reg u4[8] %21 = reshape %20 : reg u4[8] order 16", "of one type" },
+	{ "%20 = const value 0 : reg u4[8] order 16 @{8:1@reg}", "in natural order only" },
+	{ "%20 = const value 0 : reg u4[8] order 4 @{8:1@reg}", "order 4" },
+	{ "%20 = const value 0 : reg u4[8] order 16 @{((4,2)):((1@reg,1@lane))}", "4 elements of a lane" },
+	{ "%20 = const value 0.0 : reg f16[8] order 16 @{8:1@reg}", "at most 8 bits" },
+	{ "%20 = const value 0 : reg bool[8] order 8 @{8:1@reg}", "at most 8 bits" },
+	{ "%20 = const value 0 : shared u4[8] order 16", "at most 8 bits" },
+	{ "%20 = const value 0 : reg u4[8] %21 = cast %20 : reg u8[8] order 8", "natural order" },
+	{ "%20 = const value 0 : reg u4[8] %21 = reshape %20 : reg u4[8] order 16", "of one type" },
 };
 
 TEST_EACH(bad_is_named, COUNT_OF(bad))

@@ -40,17 +40,17 @@ static const struct {
 	/* integers */
 	{ "%20 = const value 7 : i64 %21 = const value -2 : i64 %90 = div %20, %21 : i64", "const value -3" },
 	{ "%20 = const value 7 : i64 %21 = const value -2 : i64 %90 = mod %20, %21 : i64", "const value 1" },
-	{ "%20 = const value 7 : i64 %21 = const : i64 %90 = div %20, %21 : i64", "div" },
+	{ "%20 = const value 7 : i64 %21 = const value 0 : i64 %90 = div %20, %21 : i64", "div" },
 	{ "%20 = const value 255 : u8 %21 = const value 2 : u8 %90 = add %20, %21 : u8", "const value 1" },
 	{ "%20 = const value -8 : i4 %90 = neg %20 : i4", "const value -8" },
 	{ "%20 = const value 200 : u8 %90 = not %20 : u8", "const value 55" },
 	{ "%20 = const value 127 : i8 %21 = const value 1 : i8 %90 = shl %20, %21 : i8", "const value -2" },
 	{ "%20 = const value 1 : i8 %21 = const value 8 : i8 %90 = shl %20, %21 : i8", "shl" },
 	{ "%20 = const value -1 : u64 %21 = const value 2 : u64 %90 = div %20, %21 : u64", "div" },
-	{ "%20 = const : i64 %90 = add %10, %20 : i64", "block_id" },
-	{ "%20 = const : i64 %90 = add %20, %10 : i64", "block_id" },
+	{ "%20 = const value 0 : i64 %90 = add %10, %20 : i64", "block_id" },
+	{ "%20 = const value 0 : i64 %90 = add %20, %10 : i64", "block_id" },
 	{ "%90 = mul %10, %5 : i64", "block_id" },
-	{ "%20 = const : i64 %90 = mul %10, %20 : i64", "const :" },
+	{ "%20 = const value 0 : i64 %90 = mul %10, %20 : i64", "const :" },
 	{ "%90 = sub %10, %10 : i64", "const :" },
 	{ "%90 = div %10, %5 : i64", "block_id" },
 	{ "%90 = mod %10, %5 : i64", "const :" },
@@ -72,7 +72,7 @@ static const struct {
 	{ "%20 = const value 64 : i64 %90 = lt %4, %20 : bool", "const :" },
 	{ "%90 = le %10, %10 : bool", "const value 1" },
 	{ "%20 = lt %10, %3 : bool %21 = not %20 : bool %90 = not %21 : bool", "lt %10" },
-	{ "%20 = lt %10, %3 : bool %21 = const : bool %90 = eq %20, %21 : bool", "not" },
+	{ "%20 = lt %10, %3 : bool %21 = const value 0 : bool %90 = eq %20, %21 : bool", "not" },
 	{ "%20 = lt %10, %3 : bool %90 = select %20, %10, %10 : i64", "block_id" },
 	{ "%20 = const value 1 : bool %90 = select %20, %10, %3 : i64", "block_id" },
 	{ "%20 = neg %10 : i64 %90 = neg %20 : i64", "block_id" },
@@ -94,7 +94,7 @@ static const struct {
 	{ "%20 = const value nan : f32 %21 = const value 3.0 : f32"
 	  " %90 = min %20, %21 : f32",
 	  "const value 3.0 :" },
-	{ "%20 = const value -0.0 : f32 %21 = const : f32 %90 = max %20, %21 : f32", "const :" },
+	{ "%20 = const value -0.0 : f32 %21 = const value 0.0 : f32 %90 = max %20, %21 : f32", "const :" },
 	{ "%20 = const value nan : f32 %90 = eq %20, %20 : bool", "const :" },
 	{ "%20 = const value 2.0 : f32 %90 = exp %20 : f32", "exp" },
 	{ "%20 = const value 8.0 : " T " %90 = div %12, %20 : " T, "mul %12" },
@@ -122,13 +122,13 @@ static const struct {
 	  "const value 9.0 :" },
 	/* float identities that keep every bit, and those that do not */
 	{ "%20 = const value 1.0 : " T " %90 = mul %12, %20 : " T, "cast %11" },
-	{ "%20 = const : " T " %90 = mul %12, %20 : " T, "mul" },
-	{ "%20 = const : " T " %90 = add %12, %20 : " T, "add" },
+	{ "%20 = const value 0 : " T " %90 = mul %12, %20 : " T, "mul" },
+	{ "%20 = const value 0 : " T " %90 = add %12, %20 : " T, "add" },
 	{ "%20 = const value -0.0 : " T " %90 = add %12, %20 : " T, "cast %11" },
-	{ "%20 = const : " T " %90 = sub %12, %20 : " T, "cast %11" },
+	{ "%20 = const value 0 : " T " %90 = sub %12, %20 : " T, "cast %11" },
 	{ "%90 = sub %12, %12 : " T, "sub" },
 	{ "%20 = eq %12, %12 : reg bool[4, 8] %90 = not %20 : reg bool[4, 8]", "not" },
-	{ "%20 = const : reg i32[4, 8] %90 = mul %11, %20 : reg i32[4, 8]", "const :" },
+	{ "%20 = const value 0 : reg i32[4, 8] %90 = mul %11, %20 : reg i32[4, 8]", "const :" },
 	/* tiles */
 	{ "%20 = const value 3.0 : f16 %90 = splat %20 : " T, "const value 3.0 : reg" },
 	{ "%20 = cast %10 : f16"
@@ -164,7 +164,7 @@ static const struct {
 	{ "%90 = iota : reg i32[1, 8]", "const :" },
 	/* structure */
 	{ "%20 = const value 1 : bool %90 = if %20 : i64 { yield %10 } else { yield %3 }", "block_id" },
-	{ "%20 = const : bool %90 = if %20 : i64 { yield %10 } else { %21 = add %10, %3 : i64\n"
+	{ "%20 = const value 0 : bool %90 = if %20 : i64 { yield %10 } else { %21 = add %10, %3 : i64\n"
 	  " yield %21 }",
 	  "add" },
 	{ "%90 = for %5, %5, %5, %10 : i64 { (%20 : i64, %21 : i64) yield %20 }", "block_id" },
@@ -177,7 +177,7 @@ static const struct {
 	  "for" },
 	{ "%90 = for %5, %3, %5, %10 : i64 { (%21 : i64, %22 : i64) yield %22 }", "block_id" },
 	/* loops that may end early: one that never begins, and of one turn at most, if it has that */
-	{ "%20 = const : bool %24, %90 = for %5, %3, %5, %20, %10 early 1 : bool, i64"
+	{ "%20 = const value 0 : bool %24, %90 = for %5, %3, %5, %20, %10 early 1 : bool, i64"
 	  " { (%21 : i64, %22 : bool, %23 : i64) yield %22, %21 }",
 	  "block_id" },
 	{ "%20 = const value 9 : i64 %24 = lt %10, %3 : bool"
@@ -238,7 +238,7 @@ TEST(fold_reaches_sizes_and_assumptions)
 	                    " param %2 size M : i64 mult 1 lo 1 hi 100\n"
 	                    " grid {\n %3 = const value 1 : i64\n %4 = le %3, %2 : bool\n"
 	                    " yield %3, %3, %3 }\n assume %4 \"M >= 1\"\n"
-	                    " body { %5 = const value 1 : i64 %6 = const : i64 %7 = add %5, %6 : i64"
+	                    " body { %5 = const value 1 : i64 %6 = const value 0 : i64 %7 = add %5, %6 : i64"
 	                    " %8 = mul %2, %7 : i64\n"
 	                    " %9 = add %7, %6 : i64\n yield } }");
 	int64_t one;
@@ -333,7 +333,7 @@ static const struct {
 	{ pass_cse, "%20 = add %3, %4 : i64 %21 = add %3, %4 : i64 %22 = mul %20, %21 : i64", O_add, 1 },
 	{ pass_cse, "%20 = add %3, %4 : i64 %21 = add %4, %3 : i64 %22 = mul %20, %21 : i64", O_add, 1 },
 	{ pass_cse, "%20 = sub %3, %4 : i64 %21 = sub %4, %3 : i64", O_sub, 2 },
-	{ pass_cse, "%20 = const value -0.0 : f32 %21 = const : f32 %22 = const value nan : f32"
+	{ pass_cse, "%20 = const value -0.0 : f32 %21 = const value 0.0 : f32 %22 = const value nan : f32"
 	            " %23 = const value nan : f32",
 	  O_const, 5 }, /* and two of the kernel around it */
 	{ pass_cse, "%20 = const value 4 : i64 %21 = const value 4 : i32"
@@ -393,7 +393,7 @@ static const struct {
 	/* one that another one needs stays */
 	{ pass_dce, "%20, %24 = for %5, %4, %5, %5, %4 : i64, i64 { (%21 : i64, %22 : i64, %25 : i64)\n"
 	            " %23 = add %22, %4 : i64 %26 = mul %25, %22 : i64\n yield %23, %26 }\n"
-	            " %27 = view %2, %24, %5 : global f16[1, 1] %28 = const : reg f16[1, 1]\n"
+	            " %27 = view %2, %24, %5 : global f16[1, 1] %28 = const value 0.0 : reg f16[1, 1]\n"
 	            " store %28, %27",
 	  O_add, 1 },
 };
@@ -415,7 +415,7 @@ TEST(carried_values_are_dropped_in_order)
 	                 " (%23 : i64, %24 : i64, %25 : i64, %26 : i64)\n"
 	                 " %27 = add %24, %5 : i64 %28 = add %26, %5 : i64\n yield %27, %25, %28 }\n"
 	                 " %30 = view %2, %22, %20 : global f16[1, 1]"
-	                 " %31 = const : reg f16[1, 1]\n store %31, %30");
+	                 " %31 = const value 0.0 : reg f16[1, 1]\n store %31, %30");
 	Op *loop = ir_val(k, 20)->def;
 
 	ck_assert(pass_dce(k));

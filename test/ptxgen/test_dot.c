@@ -66,7 +66,7 @@ product_text(const Product *p)
 	            "  grid {\n    %%8 = const value 1 : i64\n    yield %%8, %%8, %%8\n  }\n"
 	            "  body {\n    %%4 = const value %d : i64\n    %%5 = const value %d : i64\n"
 	            "    %%6 = const value %d : i64\n    %%7 = const value 1 : i64\n"
-	            "    %%10 = const : i64\n",
+	            "    %%10 = const value 0 : i64\n",
 	            ta, tb, acc, p->m, p->n, p->k);
 	text_printf(
 		&t,
@@ -247,7 +247,7 @@ TEST(flow)
 		"  param %4.x scalar x : f16\n  param %5.n scalar n : i32\n"
 		"  grid {\n    %6 = const value 2 : i64\n    %8 = const value 1 : i64\n"
 		"    yield %6, %8, %8\n  }\n"
-		"  body {\n    %7 = const value 1 : i64\n    %9 = const : i64\n    %10 = block_id : i64\n"
+		"  body {\n    %7 = const value 1 : i64\n    %9 = const value 0 : i64\n    %10 = block_id : i64\n"
 		"    %11 = const value 256 : i64\n    %12 = mul %10, %11 : i64\n"
 		"    %13 = view %1, %12 : global f32[256]\n"
 		"    %14 = load %13 : reg f32[256] " L " lowering { access inst ld_global_128 vec 4 }\n"

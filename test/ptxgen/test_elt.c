@@ -194,7 +194,7 @@ TEST_EACH(partial_words, 5)
 		"  param %%4.C tensor C : global %s[?] written size %%5 stride %%7\n"
 		"  grid {\n    %%8 = const value 1 : i64\n    yield %%8, %%8, %%8\n  }\n"
 		"  body {\n    %%5 = const value %d : i64\n    %%7 = const value 1 : i64\n"
-		"    %%10 = const : i64\n"
+		"    %%10 = const value 0 : i64\n"
 		"    %%13 = view %%1, %%10 : global %s[%d]\n"
 		"    %%14 = load %%13 : reg %s[%d] @{((32,%d)):((1@lane,1@reg))} lowering { access inst "
 		"ld_global_%d vec 1 }\n"

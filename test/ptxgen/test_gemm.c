@@ -90,7 +90,7 @@ gemm_head(Text *t, int st)
 	            "    %%10 = const value 1 : i64\n    %%11 = block_id : i64\n"
 	            "    %%12 = block_id axis 1 : i64\n    %%13 = const value 128 : i64\n"
 	            "    %%14 = mul %%11, %%13 : i64\n    %%15 = mul %%12, %%13 : i64\n"
-	            "    %%16 = const : i64\n    %%17 = const value 32 : i64\n"
+	            "    %%16 = const value 0 : i64\n    %%17 = const value 32 : i64\n"
 	            "    %%18 = const value %d : i64\n    %%19 = const value %d : i64\n"
 	            "    %%20 = alloc align 16 : shared f16[%d, 128, 32] @{Sw<2,3,3> o "
 	            "(%d,128,32):(4096,32,1)}\n"
@@ -123,7 +123,7 @@ gemm_text(int st)
 	gemm_head(&t, st);
 	gemm_prologue(&t, st);
 	text_printf(&t,
-	            "    %%50 = const : reg f32[128, 128] " ACC "\n    %%51 = const value %d : i64\n"
+	            "    %%50 = const value 0.0 : reg f32[128, 128] " ACC "\n    %%51 = const value %d : i64\n"
 	            "    %%60, %%61, %%62 = for %%16, %%6, %%17, %%50, %%16, %%51 : reg f32[128, "
 	            "128] " ACC
 	            ", i64, i64 { (%%63 : i64, %%64 : reg f32[128, 128] " ACC ", %%65 : i64, "

@@ -126,7 +126,7 @@ kernel_head(Text *t, const char *in, const char *out, int warps, int rows, int s
 	            "    yield %%5, %%4, %%4\n  }\n"
 	            "  body {\n    %%6 = const value 64 : i64\n    %%7 = const value 1 : i64\n"
 	            "    %%8 = block_id : i64\n"
-	            "    %%9 = const value %d : i64\n    %%10 = const : i64\n"
+	            "    %%9 = const value %d : i64\n    %%10 = const value 0 : i64\n"
 	            "    %%11 = mul %%8, %%9 : i64\n",
 	            warps, smem, in, out, rows);
 }
@@ -487,16 +487,16 @@ TEST_EACH(starts, 10)
 		bool narrow;
 	} at[] = {
 		{ "%12 = sub %3, %13 : i64\n    %14 = add %11, %12 : i64", "%14, %10", "8, 8", ROWS, false },
-		{ "%12 = sub %3, %7 : i64\n    %14 = add %12, %8 : i64", "%14, %10 imm 1", "8", ROW, false },
-		{ "%12 = sub %3, %13 : i64\n    %14 = add %12, %8 : i64", "%14, %10 imm 1", "8", ROW, false },
+		{ "%12 = sub %3, %7 : i64\n    %14 = add %12, %8 : i64", "%14, %10 dropped 1", "8", ROW, false },
+		{ "%12 = sub %3, %13 : i64\n    %14 = add %12, %8 : i64", "%14, %10 dropped 1", "8", ROW, false },
 		{ "%14 = const value 5 : i64", "%14, %11", "8, 8", ROWS, false },
 		{ "%14 = const value -5 : i64", "%14, %11", "8, 8", ROWS, false },
-		{ "%14 = const value -5 : i64", "%14, %10 value 1", "8", ROW, false },
-		{ "%14 = const value -2 : i64", "%11, %14 imm 0, 2, 3", "8, 8", ROWS, false },
-		{ "%12 = sub %3, %13 : i64\n    %14 = sub %12, %11 : i64", "%11, %14 imm 0, 0, 2", "8, 8",
+		{ "%14 = const value -5 : i64", "%14, %10 dropped 1", "8", ROW, false },
+		{ "%14 = const value -2 : i64", "%11, %14 step 2, 3", "8, 8", ROWS, false },
+		{ "%12 = sub %3, %13 : i64\n    %14 = sub %12, %11 : i64", "%11, %14 step 0, 2", "8, 8",
 		  "(8,(4,2)):(4@lane,(1@reg,1@lane))", false },
 		{ "%14 = const value -6 : i64", "%11, %14", "8, 8", ROWS, true },
-		{ "%14 = const value -3 : i64", "%14, %14 imm 0, 3", "8, 8", ROWS, true },
+		{ "%14 = const value -3 : i64", "%14, %14 step 3", "8, 8", ROWS, true },
 	};
 	const char *in = at[_i].narrow ? "u4" : "f32", *out = at[_i].narrow ? "u8" : "f32";
 	const char *dims = at[_i].dims, *layout = at[_i].layout;

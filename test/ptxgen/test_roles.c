@@ -73,7 +73,7 @@ head(Text *t, const Gemm *g, int k)
 	            "    %%18 = const value 1 : i64\n    yield %%13, %%17, %%18\n  }\n",
 	            g->m - 1, g->m, g->n - 1, g->n);
 	text_printf(t,
-	            "  body {\n    %%7 = const value 1 : i64\n    %%8 = const : i64\n"
+	            "  body {\n    %%7 = const value 1 : i64\n    %%8 = const value 0 : i64\n"
 	            "    %%9 = const value 2 : i64\n"
 	            "    %%19 = block_id : i64\n    %%20 = const value %d : i64\n"
 	            "    %%21 = mul %%19, %%20 : i64\n"
@@ -126,7 +126,7 @@ consumer(Text *t, const Gemm *g, int k)
 	            "        %%54 = wgmma %%51, %%52, %%47%s turned 2 : %s lowering { dot inst %s n %d "
 	            "a { k width 128 "
 	            "lead 0 stride 1024 } b { k width 128 lead 0 stride 1024 } }\n"
-	            "        wg_commit\n        wg_wait\n        mbar_arrive %%29, %%49, %d\n"
+	            "        wg_commit\n        wg_wait\n        mbar_arrive %%29, %%49 signals %d\n"
 	            "        yield %%54\n      }\n"
 	            "      %%55 = view %%3, %%43, %%24 : global %s[%d, %d]\n"
 	            "      store %%45, %%55 lowering { access inst st_global_%d vec 2 }\n"
@@ -216,7 +216,7 @@ step(const char *code)
 		"  map %%2 f16 box 64, 64 size %%4, %%4 stride %%4 swizzle 128 l2 0\n"
 		"  map %%3 f32 box 32, 64 size %%4, %%4 stride %%4 swizzle 128 l2 0\n"
 		"  grid {\n    %%5 = const value 1 : i64\n    yield %%5, %%5, %%5\n  }\n"
-		"  body {\n    %%7 = const value 1 : i64\n    %%8 = const : i64\n    %%9 = const value 3 : i64\n"
+		"  body {\n    %%7 = const value 1 : i64\n    %%8 = const value 0 : i64\n    %%9 = const value 3 : i64\n"
 		"    %%30 = alloc align 1024 : shared f16[64, 64] @{Sw<3,3,3> o (64,64):(64,1)}\n"
 		"    %%31 = alloc offset 8192 align 1024 : shared f16[64, 64] @{Sw<3,3,3> o (64,64):(64,1)}\n"
 		"    %%33 = mbar offset 16384 arrivals 1 : shared u64[1]\n"
@@ -252,8 +252,8 @@ TEST_EACH(majors, 4)
 
 	ptx_compare(u,
 	            step(arena_printf(u->arena,
-	                                 "      %%50 = const : " ACC "\n      wg_fence\n"
-	                                 "      %%60 = wgmma %%30, %%31, %%50 imm %d : " ACC
+	                                 "      %%50 = const value 0 : " ACC "\n      wg_fence\n"
+	                                 "      %%60 = wgmma %%30, %%31, %%50 turned %d : " ACC
 	                                 " lowering { dot inst wgmma_f32_f16_ss n 64 a %s b %s }\n"
 	                                 "      wg_commit\n      wg_wait\n",
 	                              _i, a, b)),

@@ -74,7 +74,7 @@ def test_predictions():
     ir = """kernel k {
   param %6.K size K : i64 read
   body {
-    %32 = const : i64
+    %32 = const value 0 : i64
     %74 = const value 64 : i64
     %75 = div %6.K, %74 : i64
     %1.acc, %2 = for %32, %6.K, %74, %3 stages 3 : f32 { (%35.k : i64)

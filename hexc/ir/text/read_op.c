@@ -114,7 +114,7 @@ read_named_imm(Read *r, Line *l)
 
 		read_end(r);
 		if (imm_may_be_float(name) && at_float(r) ? !want_float(r, &l->fimm)
-		    : !want_ints(r, imm_is_list(name) ? DIM_MAX - slot : 1, l->imm + slot))
+		                                          : !want_ints(r, imm_is_list(name) ? DIM_MAX - slot : 1, l->imm + slot))
 			return false;
 	}
 	return !r->bad;
