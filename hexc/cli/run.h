@@ -13,6 +13,9 @@ typedef struct SimReport {
 	const sim_result *result; /* NULL: nothing was launched (an empty grid) */
 } SimReport;
 
+/* --values: a line on v. */
+void values_add(Cli *c, CliText *to, const hexc_value *v);
+
 /* Interpret into t->tile, with bounds when asked; what the program prints is shown if `print`, or on
  * failure.  0, or a status with the reason printed. */
 int run_tile(Cli *c, Args *a, bool bounds, bool print);

@@ -195,11 +195,12 @@ needs_order(Kernel *k)
 }
 
 /* Blocks that store elements of less than a byte may share bytes, blocks that update elements share those,
- * what blocks print has an order, and those that wait for each other take turns: they run on one thread. */
+ * what blocks print has an order, those that wait for each other take turns, and who asks for values gets them
+ * in order: they run on one thread. */
 static unsigned
-thread_count(Kernel *k, const Workers *workers, int64_t nblock)
+thread_count(Kernel *k, const Workers *workers, int64_t nblock, bool value)
 {
-	if (poll_possible(k))
+	if (poll_possible(k) || value)
 		return 1;
 	for (int i = 0; i < k->nparam; i++)
 		if (k->param[i].kind == P_tensor && k->param[i].written &&
@@ -289,7 +290,7 @@ interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt)
 	atomic_store(&run.bound, run.nblock);
 	if (run.nblock == 0)
 		return INTERP_OK;
-	n = thread_count(k, &run.opt.workers, run.nblock);
+	n = thread_count(k, &run.opt.workers, run.nblock, run.opt.value != NULL);
 	w = NEWN(k->unit->arena, Worker, n);
 	w[0].common.takes_turns = poll_possible(k);
 	w[0].common.uses = w[0].common.takes_turns ? kernel_uses(k) : NULL;
