@@ -199,6 +199,35 @@ known_add(Known *h, Affine x)
 		VEC_PUSH(h->k->unit->arena, h->sum, h->n, h->cap, whole);
 }
 
+void
+known_condition(Known *h, const Val *v, bool is)
+{
+	const Op *o = v->def;
+	Affine gap;
+	bool less;
+
+	if (!o)
+		return;
+	if (o->code == (is ? O_and : O_or)) {
+		known_condition(h, o->in[0], is);
+		known_condition(h, o->in[1], is);
+		return;
+	}
+	if ((o->code != O_le && o->code != O_lt) || !type_is_index(&o->in[0]->type))
+		return;
+	less = (o->code == O_lt) == is; /* one of the two is less than the other */
+	gap = affine_add(affine_of(h->k, o->in[is]), affine_of(h->k, o->in[!is]), -1);
+	known_add(h, affine_add(gap, affine_const(less), -1));
+}
+
+void
+known_branches(Known *h, const Op *at)
+{
+	for (const Block *b = at->parent; b->owner; b = b->owner->parent)
+		if (b->owner->code == O_if && !IMM(b->owner, spare))
+			known_condition(h, b->owner->in[0], b == b->owner->blk[0]);
+}
+
 /* x >= 0, whatever its values are of what they can be? */
 static bool
 is_never_negative(Kernel *k, const Affine *x)

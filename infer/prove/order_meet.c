@@ -203,7 +203,7 @@ void
 order_begin(Order *w)
 {
 	const Touch *t = &w->from;
-	const State none = { .nbound = 0 };
+	const State none = { .bounds = NULL };
 	int first;
 
 	w->stages.known = false;
@@ -283,17 +283,40 @@ distances(Order *w, const State *s, const Touch *t, int64_t *by, bool *apart)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
+/* The register tile that o moves, or the tile that it copies by lanes; NULL: neither. */
+static const Val *
+moved(const Op *o)
+{
+	switch (o->code) {
+	case O_load: return o->out[0];
+	case O_store: return o->in[0];
+	case O_copy: return op_access(o)->map ? o->in[1] : NULL;
+	default: return NULL;
+	}
+}
+
+/* Who holds what of it; NULL: it is not known. */
+static const Held *
+movers(Order *w, const Op *o, const Val *v)
+{
+	w->prove.op = o;
+	w->prove.threads = op_warps(o) * WARP_SIZE;
+	if (o->code == O_copy)
+		return held_spell(&w->prove, op_access(o)->map, &v->type, false);
+	return v->type.layout ? held_of(&w->prove, v) : NULL;
+}
+
 static int16_t *
 owners_of(Order *w, const Touch *t)
 {
 	const Op *o = t->op;
-	const Val *v = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
+	const Val *v = moved(o);
 	const Instr *in = o->lowering && o->lowering->kind == LW_access ? instr_of(o->lowering) : NULL;
 	int64_t n = v ? type_size(&v->type) : 0;
 	const Held *h;
 	int16_t *who;
 
-	if (!v || op_access(o)->map || n > ELEMENTS_MOST ||
+	if (!v || (op_access(o)->map && o->code != O_copy) || n > ELEMENTS_MOST || instr_is_box(in) ||
 	    (in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix)))
 		return NULL;
 	who = NEWN(w->k->unit->arena, int16_t, n);
@@ -301,11 +324,7 @@ owners_of(Order *w, const Touch *t)
 		who[0] = o->code == O_load ? MANY : 0;
 		return who;
 	}
-	if (!v->type.layout)
-		return NULL;
-	w->prove.op = o;
-	w->prove.threads = op_warps(o) * WARP_SIZE;
-	h = held_of(&w->prove, v);
+	h = movers(w, o, v);
 	if (!h)
 		return NULL;
 	for (int64_t e = 0; e < n; e++)
@@ -442,12 +461,18 @@ aliases_meet(Order *w, const State *s, const Touch *t)
 	if (is_whole(&w->from, all) || is_whole(t, all))
 		return true;
 	is = stages_of(w, s, t->mem, t->root, &d);
-	if (!is.known || !w->stages.known)
+	if (!is.known || !w->stages.known) {
+		order_unjudged(w, GAP_shapes);
 		return false;
+	}
 	gap = sum_add(w, is.at, w->stages.at, -1);
 	sum_range(w, &gap, &lo, &hi);
-	return lo == hi && lo < w->stages.n && hi > -is.n &&
-	       (is_whole(&w->from, w->stages.n) || is_whole(t, is.n));
+	if (lo >= w->stages.n || hi <= -is.n)
+		return false;
+	if (lo == hi && (is_whole(&w->from, w->stages.n) || is_whole(t, is.n)))
+		return true;
+	order_unjudged(w, lo == hi ? GAP_shapes : GAP_ring);
+	return false;
 }
 
 /* A tile that a bulk copy takes to a tensor: that those of a program do not meet, it may alone know. */
@@ -476,7 +501,11 @@ order_meets(Order *w, const State *s, const Touch *t, bool lanes)
 	known = distances(w, s, t, by, &apart);
 	if (apart)
 		return false;
+	if (!known && (is_bulk_store(from) || is_bulk_store(t) || w->blind || w->vague)) {
+		order_unjudged(w, is_bulk_store(from) || is_bulk_store(t) ? GAP_bulk : GAP_ring);
+		return false;
+	}
 	if (!known)
-		return !w->blind && !w->vague && !is_bulk_store(from) && !is_bulk_store(t);
+		return true;
 	return !lanes || other_threads(w, t, by);
 }

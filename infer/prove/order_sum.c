@@ -137,15 +137,6 @@ sum_range(Order *w, const Sum *x, int64_t *lo, int64_t *hi)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-const Sum *
-order_bound(const State *s, const Val *v)
-{
-	for (int i = 0; i < s->nbound; i++)
-		if (s->bound[i].v == v)
-			return &s->bound[i].is;
-	return NULL;
-}
-
 /* Made in a turn that the walk has left behind, for another one? */
 static bool
 is_made_again(const State *s, const Val *v)
