@@ -199,15 +199,32 @@ known_add(Known *h, Affine x)
 		VEC_PUSH(h->k->unit->arena, h->sum, h->n, h->cap, whole);
 }
 
+/* x is not c. */
+static void
+known_other(Known *h, const Val *x, int64_t c)
+{
+	const Op *o = x->def;
+	Fact f = val_fact(h->k, x);
+
+	if (f.lo == c)
+		known_add(h, affine_add(affine_add(affine_of(h->k, x), affine_const(c), -1),
+		                        affine_const(1), -1));
+	if (o && o->code == O_mod && c == 0 && val_fact(h->k, o->in[0]).lo >= 0) /* nor what it is of */
+		known_add(h, affine_add(affine_of(h->k, o->in[0]), affine_const(1), -1));
+}
+
 void
 known_condition(Known *h, const Val *v, bool is)
 {
 	const Op *o = v->def;
+	int64_t c;
 	Affine gap;
 	bool less;
 
 	if (!o)
 		return;
+	if (o->code == (is ? O_ne : O_eq) && type_is_index(&o->in[0]->type) && val_is_const(o->in[1], &c))
+		known_other(h, o->in[0], c);
 	if (o->code == (is ? O_and : O_or)) {
 		known_condition(h, o->in[0], is);
 		known_condition(h, o->in[1], is);

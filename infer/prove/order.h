@@ -6,12 +6,20 @@
 
 enum { SUM_TERMS = 6 };
 
-/* k[0] * v[0] + .. and something from lo to hi: INT64_MIN and INT64_MAX are no bounds.  The values
- * are those that they were where the walk began. */
+/* k * v; by > 0: k * ((v + plus) / by), of > 0: that, before it is multiplied, plus `turn`, modulo `of`.
+ * Of what is divided nothing is negative. */
+typedef struct Term {
+	int64_t k;
+	const Val *v;
+	int64_t by, plus, of, turn;
+} Term;
+
+/* Terms and something from lo to hi: INT64_MIN and INT64_MAX are no bounds.  The values are those that
+ * they were where the walk began. */
 typedef struct Sum {
 	int n;
-	int64_t lo, hi, k[SUM_TERMS];
-	const Val *v[SUM_TERMS];
+	int64_t lo, hi;
+	Term term[SUM_TERMS];
 } Sum;
 
 /* A scalar that is another one since the walk began. */
@@ -124,6 +132,8 @@ Sum sum_between(int64_t lo, int64_t hi);
 Sum sum_add(Order *w, Sum x, Sum y, int64_t times);
 bool sum_is_const(const Sum *x, int64_t *c);
 bool sum_equal(const Sum *x, const Sum *y);
+/* Are x elements from 0 on and y elements from gap on apart, whatever gap is? */
+bool sum_apart(Order *w, const Sum *gap, int64_t x, int64_t y);
 /* All that it can be. */
 void sum_range(Order *w, const Sum *x, int64_t *lo, int64_t *hi);
 /* Scalar v in state s. */

@@ -222,21 +222,6 @@ takes_neighbours(const Touch *t)
 	return t->update && dtype_info[t->op->in[0]->type.dtype].bits < 16;
 }
 
-/* Do x elements from 0 on and y elements from `gap` on never meet, as gap is a number and multiples of
- * others? */
-static bool
-misses(const Sum *gap, int64_t x, int64_t y)
-{
-	int64_t g = 0, rest;
-
-	if (gap->n == 0 || gap->lo != gap->hi || x < 0 || y < 0)
-		return false;
-	for (int i = 0; i < gap->n; i++)
-		g = gcd64(g, gap->k[i]);
-	rest = g > 0 ? (gap->lo % g + g) % g : 0;
-	return g > 0 && rest >= x && g - rest >= y;
-}
-
 /* How far t is from where the walk began, dim by dim; *apart: in one of them too far to meet.
  * False: in a dim it is not known. */
 static bool
@@ -259,7 +244,7 @@ distances(Order *w, const State *s, const Touch *t, int64_t *by, bool *apart)
 		}
 		gap = sum_add(w, start_of(w, s, t, d), w->start[d], -1);
 		sum_range(w, &gap, &lo, &hi);
-		*apart = *apart || (x >= 0 && lo >= x) || (y >= 0 && hi <= -y) || misses(&gap, x, y);
+		*apart = *apart || sum_apart(w, &gap, x, y);
 		if (from->view && t->view && !from->ninner && !t->ninner && !*apart) {
 			f = val_fact(w->k, from->view->in[1 + d]);
 			g = val_fact(w->k, t->view->in[1 + d]);

@@ -19,7 +19,7 @@ hash_of(const Bound *a, int n)
 		uint64_t terms = 0; /* in any order */
 
 		for (int j = 0; j < is->n; j++)
-			terms += (uint64_t)is->k[j] * (2 * (uint64_t)is->v[j]->id + 1);
+			terms += (uint64_t)is->term[j].k * (2 * (uint64_t)is->term[j].v->id + 1);
 		h = (h ^ a[i].v->id) * 0x9e3779b97f4a7c15;
 		h = (h ^ (uint64_t)is->lo ^ (uint64_t)is->hi << 1 ^ terms << 2) * 0xbf58476d1ce4e5b9;
 		h ^= h >> 29;
