@@ -238,11 +238,20 @@ known_condition(Known *h, const Val *v, bool is)
 }
 
 void
-known_branches(Known *h, const Op *at)
+known_around(Known *h, const Op *at)
 {
-	for (const Block *b = at->parent; b->owner; b = b->owner->parent)
-		if (b->owner->code == O_if && !IMM(b->owner, spare))
-			known_condition(h, b->owner->in[0], b == b->owner->blk[0]);
+	for (const Block *b = at->parent; b->owner; b = b->owner->parent) {
+		const Op *o = b->owner;
+
+		if (o->code == O_if && !IMM(o, spare))
+			known_condition(h, o->in[0], b == o->blk[0]);
+		if (o->code == O_for) {
+			Affine counter = affine_of(h->k, b->arg[0]), end = affine_of(h->k, o->in[1]);
+
+			known_add(h, affine_add(counter, affine_of(h->k, o->in[0]), -1));
+			known_add(h, affine_add(affine_add(end, counter, -1), affine_const(1), -1));
+		}
+	}
 }
 
 /* x >= 0, whatever its values are of what they can be? */

@@ -7,7 +7,7 @@
 enum { SUM_TERMS = 6 };
 
 /* k * v; by > 0: k * ((v + plus) / by), of > 0: that, before it is multiplied, plus `turn`, modulo `of`.
- * Of what is divided nothing is negative. */
+ * Quotients are rounded down, and remainders are none below 0. */
 typedef struct Term {
 	int64_t k;
 	const Val *v;
@@ -97,7 +97,7 @@ typedef struct Order {
 	Kernel *k;
 	Gap gap; /* the first one */
 	const Op *gap_at;
-	struct Known **known; /* [nop+1] what the branches say that a loop stands in, made on demand */
+	struct Known **known; /* [nop+1] order_known of ops, made on demand */
 	/* numbers that are kept, by hash; those that a state gets next, sorted; memory for all of a state's */
 	const Bounds **place;
 	Bound *next_bound, *all;
@@ -160,6 +160,8 @@ void order_push_all(Order *w, States *to, const States *from);
 
 /* ---- order_turn.c ---- */
 
+/* What the branches and loops say that o stands in. */
+const struct Known *order_known(Order *w, const Op *o);
 /* A loop's condition in front of its first turn or another one, in state s: may there be a turn, may
  * there be none? */
 void order_ask(Order *w, const State *s, const Op *loop, bool first, bool *turn, bool *none);

@@ -81,8 +81,8 @@ term_range(Order *w, const Term *t, int64_t *lo, int64_t *hi)
 		*lo = 0;
 		*hi = t->of - 1;
 	} else if (t->by) {
-		*lo = f.lo > 0 ? f.lo / by : 0;
-		*hi = f.hi > INT64_MAX - t->plus ? INT64_MAX : (f.hi + t->plus) / by;
+		*lo = f.lo > 0 ? f.lo / by : f.lo == INT64_MIN ? f.lo : f.lo / by - 1;
+		*hi = f.hi > INT64_MAX - t->plus ? INT64_MAX : f.hi > 0 ? (f.hi + t->plus) / by : 0;
 	}
 }
 
@@ -257,16 +257,28 @@ as_one(Order *w, const Op *o, const Sum *is, int depth, Term *t, int64_t *more)
 	return sum_is_const(&gap, more);
 }
 
+/* Is v never negative where o is, nor so large that it may have wrapped around? */
+static bool
+is_count(Order *w, const Op *o, const Val *v)
+{
+	Fact f = val_fact(w->k, v);
+	Affine x;
+
+	if (f.lo >= 0 || f.lo == INT64_MIN || f.hi == INT64_MAX)
+		return f.lo >= 0 && f.hi < INT64_MAX;
+	x = affine_of(w->k, v);
+	return known_implies(order_known(w, o), &x);
+}
+
 /* A quotient or remainder by a constant. */
 static bool
 divided(Order *w, const State *s, const Op *o, int depth, Sum *is)
 {
-	Fact f = val_fact(w->k, o->in[0]);
 	int64_t c, more, down;
 	Sum of;
 	Term t;
 
-	if (!val_is_const(o->in[1], &c) || c <= 0 || f.lo < 0 || f.hi == INT64_MAX)
+	if (!val_is_const(o->in[1], &c) || c <= 0 || !is_count(w, o, o->in[0]))
 		return false;
 	of = value_at(w, s, o->in[0], depth - 1);
 	if (of.n == 0 || !as_one(w, o, &of, depth, &t, &more))

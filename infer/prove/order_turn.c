@@ -4,16 +4,15 @@
 
 enum { TURNS_MOST = 72, TURNS_COUNTED = 3, LEAST_DEPTH = 8 };
 
-/* What the branches say that the loop stands in. */
-static const Known *
-known_at(Order *w, const Op *loop)
+const struct Known *
+order_known(Order *w, const Op *o)
 {
-	Known *h = w->known[loop->id];
+	Known *h = w->known[o->id];
 
 	if (!h) {
-		h = w->known[loop->id] = NEW(w->k->unit->arena, Known);
+		h = w->known[o->id] = NEW(w->k->unit->arena, Known);
 		h->k = w->k;
-		known_branches(h, loop);
+		known_around(h, o);
 	}
 	return h;
 }
@@ -65,7 +64,7 @@ order_ask(Order *w, const State *s, const Op *o, bool first, bool *turn, bool *n
 	Sum at = count ? *count : order_value(w, s, o->in[0]), end = order_value(w, s, o->in[1]);
 	Sum on = sum_between(0, 1);
 	Fact all = val_fact(w->k, o->blk[0]->arg[0]), to = val_fact(w->k, o->in[1]);
-	const Known *h = known_at(w, o);
+	const Known *h = order_known(w, o);
 	int64_t lo, hi, to_lo, to_hi, is, least = val_fact(w->k, o->in[2]).lo;
 
 	sum_range(w, &at, &lo, &hi);
