@@ -1,6 +1,7 @@
 /* order.c - pass_prove_sync: checker of what orders the accesses of a block's threads to memory.
  *
- * needs   the kernel as it is emitted keeps   everything; a violation is an internal error at the op
+ * needs   the kernel as it is emitted
+ * keeps   everything; a violation is an internal error at the op
  *
  * PTX ISA, "Memory Consistency Model": two accesses of different threads to one byte, one of which
  * writes, are ordered by a barrier that both threads pass in between; asynchronous copies also by
@@ -12,11 +13,15 @@
  * access that may meet the first one is a violation.
  *
  * It asks pass sync nothing: no set of accesses is kept, nor is anything put in to see whether it
- * would help.  Copies with a barrier in memory are those of pass_prove_roles; of a tile that both
- * roles have, what stands in front of an arrival counts as ordered before what stands behind a later
- * await of that role.  Where it is not known how far two accesses are from each other in a ring whose
- * stage is not known, in a tensor that bulk copies store to, or in a tile seen in two shapes of which
- * neither has all or whole stages, nothing is said.  What blocks hand on is in handed.c. */
+ * would help.  Copies with a barrier in memory are those of pass_prove_roles.  What is not judged is said,
+ * as warning `unjudged`: stages of a ring of which neither the numbers nor how far they are from each other
+ * are known; tiles that bulk copies store to a tensor at an unknown distance; a tile seen in two shapes of
+ * which neither has all or whole stages; of a tile that both roles have, what meets behind an arrival and a
+ * later await of one role; kernels of too many ways.
+ *
+ * Here is where the walks begin.  order_walk.c: the ways; order_turn.c: what is known of loops there;
+ * order_state.c: what is known on a way; order_sum.c: numbers; order_meet.c: places and threads; handed.c:
+ * what blocks hand on. */
 #include "infer/prove/affine.h"
 #include "infer/prove/order.h"
 #include <string.h>
