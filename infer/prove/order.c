@@ -67,8 +67,7 @@ follow(Order *w)
 			now = behind;
 		} else {
 			for (int i = 0; i < now.n; i++)
-				order_hand_over(w, &now.a[i], owner->out,
-				          owner->blk[o->parent == owner->blk[1]]->last->in, owner->nout);
+				order_hand_over(w, &now.a[i], owner->out, o->parent->last->in, owner->nout);
 		}
 	}
 }

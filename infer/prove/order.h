@@ -98,7 +98,7 @@ typedef struct Order {
 	Gap gap; /* the first one */
 	const Op *gap_at;
 	struct Known **known; /* [nop+1] order_known of ops, made on demand */
-	/* numbers that are kept, by hash; those that a state gets next, sorted; memory for all of a state's */
+	/* numbers that are kept, by hash; those that a state gets next, sorted; memory for all it has */
 	const Bounds **place;
 	Bound *next_bound, *all;
 	int nplace, nkept, nnext, nextcap, nall;

@@ -26,7 +26,9 @@ rounded_down(const Val *v)
 
 	if (!of || of->code != O_div || !type_is_index(&v->type))
 		return NULL;
-	return val_is_const(o->in[1], &c) && val_is_const(of->in[1], &d) && c == d && c > 0 ? of->in[0] : NULL;
+	if (!val_is_const(o->in[1], &c) || !val_is_const(of->in[1], &d) || c != d || c <= 0)
+		return NULL;
+	return of->in[0];
 }
 
 /* x - y + more is never negative?  y NULL: 0. */
@@ -149,4 +151,3 @@ order_enter(Order *w, State *s, const Op *o)
 		order_bind_next(w, o->blk[0]->arg[0], first);
 	order_bind(w, s);
 }
-

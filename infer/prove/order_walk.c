@@ -114,8 +114,8 @@ compare(Order *w, const State *s, const Touch *t)
 	bool lanes = s->done && !t->engine && !(t->group && t->bulk) && !from->engine;
 	bool hidden = t->engine && s->done && from->write && !s->shown;
 
-	if (order_is_tensor(from) && order_is_tensor(t) && order_is_signal(from->op) != order_is_signal(t->op) &&
-	    !s->ordered)
+	if (order_is_tensor(from) && order_is_tensor(t) && !s->ordered &&
+	    order_is_signal(from->op) != order_is_signal(t->op))
 		violation(w, t->op,
 		          "no barrier stands between it and what blocks hand on, or hand memory on by");
 	if ((!from->write && !t->write) || commute(from, t) || (s->ordered && !t->engine))
@@ -280,4 +280,3 @@ order_walk(Order *w, States *now, const Op *from)
 			step(w, now, o);
 	}
 }
-

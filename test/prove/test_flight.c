@@ -222,7 +222,7 @@ TEST_EACH(released_early, COUNT_OF(early))
 	ck_assert_int_eq(k->unit->diag->nerror, 1);
 }
 
-/* ---- copies by lanes, and who tells of them ------------------------------------------------------------- */
+/* ---- copies by lanes, and who tells of them --------------------------------------------------------- */
 
 /* Rows that begin anywhere: lanes of the producers copy element by element, and one proxy shows it. */
 static Kernel *

@@ -197,10 +197,11 @@ static const struct {
 
 TEST_EACH(a_loop_has_a_turn, COUNT_OF(between))
 {
-	Kernel *k = synced(arena_printf(u->arena, "let b: shared f32[8];\n b[:] = A[0 :+ 8];\n let x = b + 1;\n"
-	                                          " %s barrier; Y[i * 8 :+ 8] = A[0 :+ 8]; }\n b[:] = x; }\n",
-	                                between[_i].branch),
-	                   false);
+	const char *body = arena_printf(u->arena, "let b: shared f32[8];\n b[:] = A[0 :+ 8];\n"
+	                                          " let x = b + 1;\n %s barrier;"
+	                                          " Y[i * 8 :+ 8] = A[0 :+ 8]; }\n b[:] = x; }\n",
+	                                between[_i].branch);
+	Kernel *k = synced(body, false);
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
