@@ -179,6 +179,23 @@ TEST_EACH(slots_that_are_counted, COUNT_OF(counted))
 	ck_assert_msg(is_refused(k), "%s", ir_text(u, k));
 }
 
+/* Two slots next to each other, of three: one step on they share one. */
+TEST(slots_side_by_side)
+{
+	Kernel *k = synced("let b: shared f32[32];\n for i in 0..N - 1 { b[i % 3 * 8 :+ 16] = A[i * 8 :+ 16];\n"
+	                   " Y[i * 8 :+ 16] = b[(i + 1) % 3 * 8 :+ 16] * 2; }\n",
+	                   false);
+	Block *turn = prove_op(k->body, O_for, 0)->blk[0];
+	OpWalk w;
+
+	ck_assert_msg(is_accepted(k), "%s", ir_text(u, k));
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_barrier && o->parent == turn)
+			op_unlink(o);
+	op_new(turn, turn->first, O_barrier, turn->first->src, 0, NULL, 0, NULL);
+	ck_assert_msg(is_refused(k), "%s", ir_text(u, k));
+}
+
 /* Loops with a barrier that have a turn, as the branch says that they stand in: what comes behind needs no
  * other; and those that may have none. */
 static const struct {
@@ -187,6 +204,7 @@ static const struct {
 } between[] = {
 	{ "if N > 4 { for i in 0..N - 4 {", true },
 	{ "if N >= 4 { for i in 0..N - 4 {", false },
+	{ "if N < 4 { } else { for i in 0..N - 4 {", false },
 	{ "if N % 4 == 0 { } else { for i in 0..N {", true },
 	{ "if N % 4 == 0 { for i in 0..N {", false },
 	{ "if N > 3 && block.x > 0 { for i in max(0, (N - 4) / 2 * 2)..N {", true },
