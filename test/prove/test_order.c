@@ -182,7 +182,8 @@ TEST_EACH(slots_that_are_counted, COUNT_OF(counted))
 /* Two slots next to each other, of three: one step on they share one. */
 TEST(slots_side_by_side)
 {
-	Kernel *k = synced("let b: shared f32[32];\n for i in 0..N - 1 { b[i % 3 * 8 :+ 16] = A[i * 8 :+ 16];\n"
+	Kernel *k = synced("let b: shared f32[32];\n"
+	                   " for i in 0..N - 1 { b[i % 3 * 8 :+ 16] = A[i * 8 :+ 16];\n"
 	                   " Y[i * 8 :+ 16] = b[(i + 1) % 3 * 8 :+ 16] * 2; }\n",
 	                   false);
 	Block *turn = prove_op(k->body, O_for, 0)->blk[0];
