@@ -1175,6 +1175,13 @@ def _memories(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], bounds: Map
     return found
 
 
+def machine_of(kernel: Kernel, numbers: Mapping[str, float]) -> Machine:
+    """One that computes scalars."""
+    m = Machine(kernel, Numpy(), _scalars(kernel, numbers), np.arange(1), (1, 1, 1))
+    m.types = types_of(kernel)
+    return m
+
+
 def _run(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], numbers: Mapping[str, float], bounds: Mapping[str, Array], seconds: float,
          elements: int) -> dict[str, Value]:
     env = _scalars(kernel, numbers)
