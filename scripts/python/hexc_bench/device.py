@@ -17,8 +17,9 @@ import select
 import statistics
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +39,39 @@ class Keeper:
         self._read = b""
         self.begun = 0
 
-    def run(self, job: Mapping[str, Any], limit: float) -> dict[str, Any]:
-        """What the job answers, or {"why", "lost": fault, hang, late or died}."""
-        until = time.monotonic() + limit
+    def run(self, job: Mapping[str, Any], limit: float, alone: threading.Lock | None = None) -> dict[str, Any]:
+        """What the job answers, or {"why", "lost": fault, hang, late or died}.  A job that says that it is ready goes on when it
+        has the lock; the wait counts to the limit."""
+        held = False
+        try:
+            for found in self._steps(job, time.monotonic() + limit, limit):
+                if found.get("event") != "ready":
+                    return found
+                if alone:
+                    held = alone.acquire(timeout=limit)
+                self._go()
+            return {"why": "no answer", "lost": "died"}
+        finally:
+            if held and alone:
+                alone.release()
+
+    def _go(self) -> None:
+        try:
+            assert self._child and self._child.stdin
+            self._child.stdin.write(b"go\n")
+            self._child.stdin.flush()
+        except OSError:
+            pass
+
+    def _steps(self, job: Mapping[str, Any], until: float, limit: float) -> Iterator[dict[str, Any]]:
         child = self._child if self._child and self._child.poll() is None else self._begin()
         assert child.stdin
         try:
             child.stdin.write(json.dumps(job).encode() + b"\n")
             child.stdin.flush()
         except OSError:
-            return self._lost("died", "the process that has the GPU died before the job")
+            yield self._lost("died", "the process that has the GPU died before the job")
+            return
         launched: float | None = None
         while True:
             end = until if launched is None else min(until, launched + LAUNCH)
@@ -56,20 +80,24 @@ class Keeper:
             if line is None:
                 hang = launched is not None and now >= launched + LAUNCH
                 self.end()
-                if hang:
-                    return {"why": f"a launch did not end in {LAUNCH:g} seconds", "lost": "hang"}
-                return {"why": f"it took more than {limit:.0f} seconds", "lost": "late"}
+                yield ({"why": f"a launch did not end in {LAUNCH:g} seconds", "lost": "hang"} if hang else
+                       {"why": f"it took more than {limit:.0f} seconds", "lost": "late"})
+                return
             if line == "":
-                return self._lost("died", "the process that has the GPU died")
+                yield self._lost("died", "the process that has the GPU died")
+                return
             said = json.loads(line)
             if said.get("event") == "launch":
                 launched = now
             elif said.get("event") == "landed":
                 launched = None
+            elif said.get("event") == "ready":
+                yield dict(said)
             else:
                 if said.get("lost"):  # its context is spoilt
                     self.end()
-                return dict(said)
+                yield dict(said)
+                return
 
     def end(self) -> None:
         """Kill it, with what it started."""
@@ -124,26 +152,18 @@ def say(**what: Any) -> None:
 class Placed:
     """A kernel, or a family of them, with its arguments on a device."""
 
-    def __init__(self, target: Any, item: Any, shape: Any, seed: str = "1", copy_of: Placed | None = None) -> None:
+    def __init__(self, target: Any, item: Any, shape: Any, arrays: dict[str, Any]) -> None:
         import hexc
         import numpy as np
         from hexc._args import know
         from hexc._device import DeviceArray
         from hexc._sim import _Tensor
 
-        from . import data
-
-        self.target, self.gpu = target, hexc.device(0)
+        self.target, self.gpu, self.arrays = target, hexc.device(0), arrays
         known = known_of(target, shape)
         names = {p.name for p in target.params}
         values: dict[str, Any] = {n: v for n, v in {**shape.sizes, **item.scalars}.items() if n in names}
         values |= {p.name: known[p.name] for p in target.params if p.kind == "size" and p.name not in values and p.name in known}
-        self.arrays: dict[str, Any] = copy_of.arrays if copy_of else {}
-        shapes = {p.name: dims(p, known) for p in target.params if p.kind == "tensor" and (p.read or not hasattr(target, "lines"))}
-        if not copy_of:
-            for p in target.params:
-                if p.kind == "tensor" and p.read:
-                    self.arrays[p.name] = data.make(item.data.get(p.name, ""), p.dtype, shapes[p.name], f"{item.key} {seed} {p.name}", known)
         know(target, values)
         said = {**values, **self.arrays}
         self.bound = target._bound(said, lambda p, _: self.arrays[p.name].shape)
@@ -188,6 +208,15 @@ class Placed:
         line, needs = ctypes.c_size_t(), ctypes.c_uint64()
         call.do("hexc_family_call_line", ctypes.byref(line), ctypes.byref(needs))
         return line.value
+
+
+def made(target: Any, item: Any, shape: Any, seed: str = "1") -> dict[str, Any]:
+    """The elements of all tensors that are read, in natural form."""
+    from . import data
+
+    known = known_of(target, shape)
+    return {p.name: data.make(item.data.get(p.name, ""), p.dtype, dims(p, known), f"{item.key} {seed} {p.name}", known)
+            for p in target.params if p.kind == "tensor" and p.read}
 
 
 def known_of(target: Any, shape: Any) -> dict[str, int | str]:
@@ -258,7 +287,7 @@ def right(job: Mapping[str, Any]) -> dict[str, Any]:
     from . import right as judge
 
     target, item, shape = opened(job)
-    placed = Placed(target, item, shape)
+    placed = Placed(target, item, shape, made(target, item, shape))
     guarded(placed, placed.launch)
     got, taken = placed.result(), placed.line()
     answer: dict[str, Any] = {"took": {}}
@@ -275,13 +304,16 @@ def timed(job: Mapping[str, Any]) -> dict[str, Any]:
     from .cuda import Cuda
 
     target, item, shape = opened(job)
-    first = Placed(target, item, shape)
+    arrays = made(target, item, shape)
+    say(event="ready")
+    sys.stdin.readline()
+    first = Placed(target, item, shape, arrays)
     guarded(first, first.launch)
     stream, cuda = first.gpu.stream(), Cuda()
     l2 = max(first.gpu.l2, 1)
     copies = [first]
     while len(copies) < min(job.get("copies", 16), 1 + 2 * l2 // max(1, first.bytes)):
-        copies.append(Placed(target, item, shape, copy_of=first))
+        copies.append(Placed(target, item, shape, arrays))
     handle = stream.handle
     for c in copies:  # workspaces are there before the capture
         guarded(c, lambda c=c: c.launch(handle))  # type: ignore[misc]

@@ -199,3 +199,8 @@ def compile_all(todo: Sequence[Unit], folder: Path, jobs: int, say: Any = print)
     say(f"{len(todo)} files of kernels, {made} of them made in {time.monotonic() - begun:.0f} s"
         + ("" if tool else "; there is no ptxas: PTX alone") + (f"; {len(refused)} refused" if refused else ""))
     return refused
+
+
+def folders() -> list[Path]:
+    """Where kernels may be that were compiled beforehand: the kit's, or those of a checkout in which a kit was made."""
+    return [f for f in (ROOT / "kernels", ROOT / os.environ.get("B", "build") / "gpu-kernels") if f.is_dir()]
