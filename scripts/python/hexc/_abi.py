@@ -156,6 +156,7 @@ int hexc_gpu_write(hexc_gpu *g, void *to, const void *from, uint64_t bytes);
 int hexc_gpu_read(hexc_gpu *g, void *to, const void *from, uint64_t bytes);
 int hexc_gpu_cache(hexc_gpu *g, hexc_cache *cache);
 int hexc_gpu_load(hexc_gpu *g, const hexc_module *m, hexc_gpu_module **out);
+const char *hexc_gpu_cubin(const hexc_gpu_module *gm);
 void hexc_gpu_unload(hexc_gpu_module *gm);
 int hexc_gpu_launch_on(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, void *stream);
 int hexc_gpu_wait(hexc_gpu *g);

@@ -167,6 +167,9 @@ MEASURES: dict[str, Callable[[Bench], dict[str, Any]]] = {
 }
 
 
+DOUBTFUL: dict[str, Callable[[Bench], dict[str, Any]]] = {}
+
+
 # ---- rows of rates.def ---------------------------------------------------------------------------------------------
 
 def rows(text: str) -> dict[int, dict[str, str]]:
