@@ -268,6 +268,13 @@ class Torch:
         return getattr(self.lib, name)
 
 
+def namespace(xp: Any) -> Any:
+    """Of the module numpy, or of torch on its GPU; one of the two above stays as it is."""
+    if isinstance(xp, Numpy | Torch):
+        return xp
+    return Numpy() if xp is np else Torch(xp, "cuda")
+
+
 def rounded(xp: Any, dtype: str, x: Array) -> Array:
     """The number of a float type that is next to each f64, of two the even one, as hexc/ir/number.c has it."""
     if dtype == "f64":

@@ -7,6 +7,8 @@ its bound with it.
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
 import os
 import re
@@ -25,13 +27,13 @@ from .arrays import Array
 from .items import Item, Shape
 from .tiles import NoReference, Value
 
-__all__ = ["Inputs", "NoReference", "judged", "reference", "stages"]
+__all__ = ["Inputs", "NoReference", "judged", "key_of", "load", "reference", "save", "stages"]
 
 Stage = dict[str, str]  # kernel: its name; ir: its text, with bounds
 
 
 class Inputs(Protocol):
-    """xp: an arrays.Numpy or arrays.Torch.  value: of a tensor by name, floats as f64 and integers as i64, in the shape that the
+    """xp: the module numpy or torch (arrays are on the GPU then), or an arrays.Numpy or arrays.Torch.  value: of a tensor by name, floats as f64 and integers as i64, in the shape that the
     program declares."""
 
     xp: Any
@@ -136,6 +138,23 @@ def stages(item: Item, shape: Shape, program: str | None = None, hexc: str = "")
     return found
 
 
+def key_of(item: Item, shape: Shape) -> str:
+    return f"{item.key} {shape.name}"
+
+
+def save(path: Path, found: Mapping[str, Sequence[Stage]]) -> None:
+    """What :func:`stages` found, by :func:`key_of`, in a file for machines without a compiler."""
+    with gzip.open(path, "wt", encoding="utf-8", compresslevel=9) as f:
+        json.dump(found, f)
+
+
+def load(path: Path) -> dict[str, list[Stage]]:
+    """What :func:`save` wrote."""
+    with gzip.open(path, "rt", encoding="utf-8") as f:
+        found: dict[str, list[Stage]] = json.load(f)
+    return found
+
+
 # ---- the run ---------------------------------------------------------------------------------------------------------
 
 def shape_of(kernel: tiles.Kernel, p: tiles.Param, xp: Any, numbers: Mapping[str, float]) -> tuple[int, ...]:
@@ -157,7 +176,7 @@ def reference(item: Item, shape: Shape, given: Inputs, ready: Sequence[Stage] | 
     """What the item writes: name -> (value, bound), |got - value| <= bound for every right execution; bound inf: nothing is known
     of the element.  ready: what :func:`stages` found before.  After ``seconds`` what is left of the last kernel's blocks is not
     computed: elements of theirs have bound inf."""
-    xp = given.xp
+    xp = arrays.namespace(given.xp)
     numbers: dict[str, float] = {**sizes_of(item, shape), **item.scalars}
     values: dict[str, Array] = {}
     bounds: dict[str, Array] = {}
@@ -185,21 +204,22 @@ def reference(item: Item, shape: Shape, given: Inputs, ready: Sequence[Stage] | 
 
 
 def judged(xp: Any, got: Array, want: Value) -> dict[str, float]:
-    """Of a result beside its reference: how many elements were judged, and are wrong; the largest error, and its share of the bound;
-    the first that is wrong, from 0, or -1."""
+    """Of a result beside its reference: how many elements there are, were judged (their bounds are finite) and are wrong; the
+    largest error, and its share of the bound; the first that is wrong, from 0, or -1."""
+    xp = arrays.namespace(xp)
     value, bound = (x.reshape(-1) for x in want)
-    got = got.reshape(-1)
-    if not str(value.dtype).endswith("float64"):
-        got, value = xp.to(got, xp.f64), xp.to(value, xp.f64)
-    error = xp.abs(got - value)
-    same = (got == value) | (xp.isnan(got) & xp.isnan(value))
-    error = xp.where(same, 0 * bound, xp.where(xp.isnan(error), 0 * bound + math.inf, error)) if bool(bound.shape[0]) else error
-    error = xp.where(xp.isnan(error), xp.full((), 0.0, xp.f64), error)
-    known = bound < math.inf
-    wrong = known & (error > bound)
-    share = xp.where(known & (bound > 0), error / xp.where(bound > 0, bound, bound * 0 + 1), xp.full((), 0.0, xp.f64))
+    got, value = (xp.to(x.reshape(-1), xp.f64) for x in (got, value))
     n = int(bound.shape[0])
-    bad = xp.numpy(wrong)
-    return {"elements": n, "judged": int(xp.numpy(xp.to(known, xp.i64).sum())), "wrong": int(bad.sum()),
-            "error": float(xp.numpy(xp.where(known, error, xp.full((), 0.0, xp.f64)).max())) if n else 0.0,
-            "share": float(xp.numpy(share.max())) if n else 0.0, "first": int(np.argmax(bad)) if bad.any() else -1}
+    if not n:
+        return {"elements": 0, "judged": 0, "wrong": 0, "error": 0.0, "share": 0.0, "first": -1}
+    with np.errstate(all="ignore"):
+        zero = xp.full((n,), 0.0, xp.f64)
+        same = (got == value) | (xp.isnan(got) & xp.isnan(value))
+        error = xp.where(same, zero, xp.abs(got - value))
+        error = xp.where(xp.isnan(error), zero + math.inf, error)  # a NaN where a number is to be
+        known = bound < math.inf
+        error = xp.where(known, error, zero)
+        wrong = xp.numpy(known & (error > bound))
+        share = xp.where(error > 0, error / bound, zero)
+    return {"elements": n, "judged": int(xp.numpy(known).sum()), "wrong": int(wrong.sum()), "error": float(xp.numpy(error).max()),
+            "share": float(xp.numpy(share).max()), "first": int(np.argmax(wrong)) if wrong.any() else -1}
