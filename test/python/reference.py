@@ -20,8 +20,10 @@ from hexc_tune import ops
 
 SAMPLE = 9  # one of so many
 XP = arrays.Numpy()
-# outputs of which some elements may be one or the other: what is the same distance away, or the same, or drawn
-UNDECIDED: dict[str, str] = {}
+# outputs of which some elements have no bound, and why
+UNDECIDED = {
+    "operator map_list": "what no tensor of the list covers is not written",
+}
 
 
 class Given:
@@ -51,7 +53,7 @@ def one(item, shape):
     target, program = target_of(item, shape, item.needs or "sm_80")
     made = device.made(target, item, shape)
     names = {p.name for p in target.params}
-    said = {n: v for n, v in {**reference.sizes_of(item, shape), **item.scalars}.items() if n in names}
+    said = {n: v for n, v in {**shape.sizes, **item.scalars}.items() if n in names}
     got = target.run(**made, **said)
     want = reference.reference(item, shape, Given(target, made), reference.stages(item, shape, program))
     assert set(want) == set(got), (item.key, set(want), set(got))
@@ -59,12 +61,16 @@ def one(item, shape):
     return {n: (arrays.decoded(XP, types[n], got[n]), w) for n, w in want.items()}, target, made, said
 
 
+def undecided(item):
+    return any(item.key.startswith(k) for k in UNDECIDED)
+
+
 def check(item, shape):
     found, *rest = one(item, shape)
     for name, (got, want) in found.items():
         j = reference.judged(np, got, want)
         assert not j["wrong"], (item.key, name, j)
-        assert j["judged"] == j["elements"] or f"{item.key} {name}" in UNDECIDED, (item.key, name, j)
+        assert j["judged"] == j["elements"] or undecided(item), (item.key, name, j)
         if j["judged"]:  # one that is off is seen
             value, bound = (x.reshape(-1) for x in want)
             first = int(np.argmax(np.isfinite(bound) & np.isfinite(value.astype(float))))

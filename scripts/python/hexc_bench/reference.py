@@ -29,7 +29,7 @@ from .tiles import NoReference, Value
 
 __all__ = ["Inputs", "NoReference", "judged", "key_of", "load", "reference", "save", "stages"]
 
-Stage = dict[str, str]  # kernel: its name; ir: its text, with bounds
+Stage = dict[str, Any]  # kernel: its name; ir: its text, with bounds; constants: those that are numbers
 
 
 class Inputs(Protocol):
@@ -67,18 +67,18 @@ def head_of(program: str, kernel: str) -> tuple[int, int]:
 
 
 def handed_on(program: str, kernel: str, names: Sequence[str]) -> str:
-    """The program with these tensors of a kernel read and written: such have bounds when it begins."""
+    """The program with these tensors of floats of a kernel read and written: such have bounds when it begins."""
     start, end = head_of(program, kernel)
     head = program[start:end]
     for name in names:
-        head = re.sub(rf"\b{name}: (?!inout\b|out\b)", f"{name}: inout ", head)
+        head = re.sub(rf"\b{name}: (?!inout\b|out\b|[iu]\d)", f"{name}: inout ", head)
     return program[:start] + head + program[end:]
 
 
 def declared(program: str, kernel: str) -> dict[str, str]:
     """The constants and tunables that a kernel has: name -> what is said of them."""
     start, end = head_of(program, kernel)
-    said = " ".join(re.findall(r"^\s*(?:tune|const) (.*)", re.sub(r"//.*", "", program[start:end]), re.M))
+    said = ", ".join(re.findall(r"^\s*(?:tune|const) (.*)", re.sub(r"//.*", "", program[start:end]), re.M))
     return dict(re.findall(r"\b([A-Z]\w*) = ([^,]*)", said))
 
 
@@ -104,18 +104,22 @@ def lines(item: Item, shape: Shape) -> ops.Line:
     raise NoReference(f"no line of lib/ops/{item.operator}.hexc is for {dict(shape.sizes)}")
 
 
-def sizes_of(item: Item, shape: Shape) -> dict[str, int]:
-    """With those that a line computes."""
-    if not item.operator:
-        return dict(shape.sizes)
-    line = lines(item, shape)
-    found = {n: int(v) for n, v in item.constants.items() if str(v).lstrip("-").isdigit()} | dict(shape.sizes)
-    numbers = {n: int(v) for s in line.stages for n, v in (d.split("=") for d in s.define.split()) if v.lstrip("-").isdigit()}
-    for name, text in line.sizes:
-        value = expr.evaluate(text, {**numbers, **found})
-        if value is not None:
-            found.setdefault(name, value)
-    return found
+def sizes_of(item: Item, shape: Shape, found: Sequence[Stage]) -> dict[str, int]:
+    """With those that a line computes, of sizes and of constants of its kernels."""
+    sizes = dict(shape.sizes)
+    if item.operator:
+        constants = {n: v for s in reversed(found) for n, v in s["constants"].items()}
+        for name, text in lines(item, shape).sizes:
+            value = expr.evaluate(text, {**constants, **sizes})
+            if value is not None:
+                sizes.setdefault(name, value)
+    return sizes
+
+
+def numbers_of(known: Mapping[str, str], define: Mapping[str, int | str]) -> dict[str, int]:
+    """Of a kernel's constants those that are numbers: what is said of them, else their default."""
+    default = {n: m.group(1) for n, text in known.items() if (m := re.search(r"default (-?\d+)\b", text) or re.match(r"(-?\d+)\b", text))}
+    return {n: int(v) for n, v in {**default, **define}.items() if str(v).lstrip("-").isdigit()}
 
 
 def stages(item: Item, shape: Shape, program: str | None = None, hexc: str = "") -> list[Stage]:
@@ -124,7 +128,7 @@ def stages(item: Item, shape: Shape, program: str | None = None, hexc: str = "")
     if not item.operator:
         text = (items.ROOT / item.program).read_text(encoding="utf-8")
         own = {**item.constants, **items.FITTED.get((item.key.removeprefix("example "), shape.name), {})}
-        return [{"kernel": item.kernel, "ir": bounded(text, item.kernel, own, hexc)}]
+        return [{"kernel": item.kernel, "ir": bounded(text, item.kernel, own, hexc), "constants": numbers_of(declared(text, item.kernel), own)}]
     files = ops.read(item.operator).files
     found, made = [], []
     for stage in lines(item, shape).stages:
@@ -133,7 +137,7 @@ def stages(item: Item, shape: Shape, program: str | None = None, hexc: str = "")
         known = declared(text, stage.kernel)
         define = {n: v for n, v in item.constants.items() if n in known} | dict(d.split("=") for d in stage.define.split())
         text = handed_on(text, stage.kernel, made)
-        found.append({"kernel": stage.kernel, "ir": bounded(text, stage.kernel, define, hexc)})
+        found.append({"kernel": stage.kernel, "ir": bounded(text, stage.kernel, define, hexc), "constants": numbers_of(known, define)})
         made += outputs(text, stage.kernel)
     return found
 
@@ -177,30 +181,30 @@ def reference(item: Item, shape: Shape, given: Inputs, ready: Sequence[Stage] | 
     of the element.  ready: what :func:`stages` found before.  After ``seconds`` what is left of the last kernel's blocks is not
     computed: elements of theirs have bound inf."""
     xp = arrays.namespace(given.xp)
-    numbers: dict[str, float] = {**sizes_of(item, shape), **item.scalars}
+    ready = stages(item, shape) if ready is None else ready
+    todo = [tiles.read(stage["ir"]) for stage in ready]
+    numbers: dict[str, float] = {**sizes_of(item, shape, ready), **item.scalars}
     values: dict[str, Array] = {}
     bounds: dict[str, Array] = {}
     found: dict[str, Value] = {}
-    todo = list(stages(item, shape) if ready is None else ready)
-    for n, stage in enumerate(todo):
-        kernel = tiles.read(stage["ir"])
+    for n, kernel in enumerate(todo):
         tensors: dict[str, Any] = {}
-        for p in kernel.params:
-            if p.kind != "tensor" or p.name == "doubt" or " of " in p.name:
-                continue
+        for p in kernel.tensors():
             if p.name in values:
                 tensors[p.name] = values[p.name]
+                found.pop(p.name, None)  # between kernels
             elif p.read:
                 tensors[p.name] = given.value(p.name)
             else:
                 tensors[p.name] = shape_of(kernel, p, xp, numbers)
-        last = n + 1 == len(todo)
-        found = found | tiles.run(kernel, xp, tensors, numbers, bounds=bounds, seconds=seconds if last else math.inf)
-        for name, (value, bound) in found.items():
+        made = tiles.run(kernel, xp, tensors, numbers, bounds=bounds, seconds=seconds if n + 1 == len(todo) else math.inf)
+        for name, (value, bound) in made.items():
+            if name not in values:
+                found[name] = (value, bound)
             values[name] = value
             # which of several right indices is handed on makes no difference to what follows
-            bounds[name] = bound if str(value.dtype).endswith("float64") else 0.0 * bound
-    return {name: v for name, v in found.items() if name in {p.name for p in tiles.read(todo[-1]["ir"]).params if p.written} or len(todo) == 1}
+            bounds[name] = bound if str(value.dtype).endswith("float64") else xp.full(tuple(bound.shape), 0.0, xp.f64)
+    return found
 
 
 def judged(xp: Any, got: Array, want: Value) -> dict[str, float]:

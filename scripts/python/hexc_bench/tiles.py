@@ -79,6 +79,10 @@ class Kernel:
     body: Block
     teams: int = 1
 
+    def tensors(self) -> list[Param]:
+        """Those of the program, without those that carry bounds."""
+        return [p for p in self.params if p.kind == "tensor" and p.name != "doubt" and not re.match("(the bounds|sums) of ", p.name)]
+
     @property
     def bounded(self) -> bool:
         """Does it carry bounds?"""
@@ -1233,9 +1237,10 @@ def _of_doubt(kernel: Kernel, op: Op) -> bool:
 
 def _found(kernel: Kernel, xp: Any, memories: Mapping[str, Memory], tensors: Mapping[str, Array], whole: bool) -> dict[str, Value]:
     out: dict[str, Value] = {}
+    written = [p for p in kernel.tensors() if p.written]
     doubt = kernel.bounded and bool(xp.numpy(memories["doubt"].flat)[0] > 0)
     for p in kernel.params:
-        if p.kind != "tensor" or not p.written or p.name == "doubt" or " of " in p.name:
+        if p not in written:
             continue
         m = memories[p.name]
         shape = tuple(m.size)
