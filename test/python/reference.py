@@ -2,6 +2,7 @@
 within it, which elements have none is known, and values and bounds are those of `hexc run --check`.
 
 usage: reference.py [WORD...]: items whose key has one of these words; none: a sample, the same each time; `whole`: all.
+BY=torch: by PyTorch on the CPU, in place of NumPy.
 """
 
 import os
@@ -20,6 +21,11 @@ from hexc_tune import ops
 
 SAMPLE = 9  # one of so many
 XP = arrays.Numpy()
+RUN = XP
+if os.environ.get("BY") == "torch":
+    import torch
+
+    RUN = arrays.Torch(torch, "cpu")
 # outputs of which some elements have no bound, and why
 UNDECIDED = {
     "operator map_list": "what no tensor of the list covers is not written",
@@ -27,13 +33,13 @@ UNDECIDED = {
 
 
 class Given:
-    xp = np
+    xp = RUN
 
     def __init__(self, target, made):
         self.types, self.made = {p.name: p.dtype for p in target.params}, made
 
     def value(self, name):
-        return arrays.decoded(XP, self.types[name], self.made[name])
+        return RUN.array(arrays.decoded(XP, self.types[name], self.made[name]))
 
 
 def target_of(item, shape, arch):
@@ -58,7 +64,7 @@ def one(item, shape):
     want = reference.reference(item, shape, Given(target, made), reference.stages(item, shape, program))
     assert set(want) == set(got), (item.key, set(want), set(got))
     types = {p.name: p.dtype for p in target.params}
-    return {n: (arrays.decoded(XP, types[n], got[n]), w) for n, w in want.items()}, target, made, said
+    return {n: (arrays.decoded(XP, types[n], got[n]), tuple(RUN.numpy(x) for x in w)) for n, w in want.items()}, target, made, said
 
 
 def undecided(item):
@@ -94,12 +100,12 @@ def as_checked(item, shape):
     assert done.returncode == 0, done.stderr + done.stdout
     for name, (got, want) in found.items():
         j = reference.judged(np, got, want)
-        said_ = re.search(rf"^{name} .*largest absolute error (\S+), .*?\((\S+) of the bound\)", done.stdout, re.M)
+        said_ = re.search(rf"^{name} .*largest absolute error (\S+) .*?\((\S+) of the bound\)", done.stdout, re.M)
         assert said_ or j["error"] == 0, (name, done.stdout, j)
         if said_:
             error, share = float(said_[1]), float(said_[2])
             # the interpreter rounds sums that it adds up in another order
-            assert abs(j["share"] - share) <= 0.06 * share + 0.02, (item.key, name, j, done.stdout)
+            assert abs(j["share"] - share) <= 0.06 * share + 1e-3, (item.key, name, j, done.stdout)
             assert error == 0 or 0.3 < (j["error"] + 1e-300) / error < 3, (item.key, name, j, done.stdout)
 
 
@@ -113,8 +119,10 @@ def narrow_types():
         codes = np.arange(n).astype(np.uint16 if dtype == "bf16" else np.int8 if dtype == "i4" else np.uint8)
         if dtype == "i4":
             codes = codes - 8
-        want = kernel.run(X=codes)["Y"].astype(float)
-        assert np.array_equal(arrays.decoded(XP, dtype, codes), want, equal_nan=True), dtype
+        with np.errstate(all="ignore"):
+            want = kernel.run(X=codes)["Y"].astype(float)
+            mine = arrays.decoded(XP, dtype, codes)
+        assert np.array_equal(mine, want, equal_nan=True), dtype
         if arrays.is_float(dtype):
             finite = want[np.isfinite(want)]
             assert np.array_equal(arrays.rounded(XP, dtype, finite), finite), dtype
