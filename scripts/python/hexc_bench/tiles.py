@@ -154,6 +154,7 @@ def read(text: str) -> Kernel:
                 open_.append(inner2)
     kernel = Kernel(name, params, blocks["grid"], blocks["body"], teams)
     merged(kernel)
+    dropped(kernel)
     for b in (kernel.grid, kernel.body):
         last_uses(b, {i for p in params for i in (p.id, *p.size)})
     return kernel
@@ -225,6 +226,52 @@ def merged(kernel: Kernel) -> None:
     walk(kernel.body, {})
     for p in kernel.params:
         p.size = [new.get(i, i) for i in p.size]
+
+
+def dropped(kernel: Kernel) -> None:
+    """Ops that nothing reads go, and which op was the first to lose a bound, which only messages ask for: the second cell of doubt."""
+    cells = {p.id for p in kernel.params if p.name == "doubt"}
+    made: dict[int, Op] = {}
+    uses: dict[int, int] = {}
+
+    def look(block: Block) -> None:
+        for op in block.ops:
+            made.update((i, op) for i in op.outs)
+            for inner in op.blocks:
+                look(inner)
+
+    def says_which(op: Op) -> bool:
+        view = made.get(op.ins[1]) if op.code == "store" else None
+        at = made.get(view.ins[1]) if view and view.code == "view" and view.ins[0] in cells else None
+        return at is not None and at.code == "const" and at.at(0) == 1
+
+    def count(block: Block) -> None:
+        for op in block.ops:
+            for i in op.ins:
+                uses[i] = uses.get(i, 0) + 1
+            for inner in op.blocks:
+                count(inner)
+
+    def sweep(block: Block) -> None:
+        kept = []
+        for op in reversed(block.ops):
+            if op.code in REPEATED | {"view", "load"} and op.outs and not any(uses.get(i) for i in op.outs) or says_which(op):
+                for i in op.ins:
+                    uses[i] -= 1
+                continue
+            for inner in op.blocks:
+                sweep(inner)
+            kept.append(op)
+        block.ops = kept[::-1]
+
+    for b in (kernel.grid, kernel.body):
+        look(b)
+    for p in kernel.params:
+        for i in p.size:
+            uses[i] = uses.get(i, 0) + 1
+    for b in (kernel.grid, kernel.body):
+        count(b)
+        sweep(b)
 
 
 def last_uses(block: Block, keep: set[int]) -> set[int]:
@@ -1119,16 +1166,16 @@ Value = tuple[Array, Array]  # and how far a right one may be from it
 
 
 def run(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], numbers: Mapping[str, float], *, bounds: Mapping[str, Array] | None = None,
-        seconds: float = math.inf, elements: int = 1 << 25) -> dict[str, Value]:
+        seconds: float = math.inf, elements: int = 0) -> dict[str, Value]:
     """What a kernel writes: name -> (value, bound), both f64, or integers' values as i64.
 
     ``tensors``: values of all that it reads, floats as f64, and shapes of those that it only writes (a tuple); ``numbers``: sizes
     and scalars; ``bounds``: of tensors that are read and written, where what is there is not exact.  ``elements``: of a tile of
-    all blocks that are computed at once.  After ``seconds`` no more blocks are begun: what others would have written has an
+    all blocks that are computed at once, 0: 2^24, fewer where time is limited.  After ``seconds`` no more blocks are begun: what others would have written has an
     infinite bound; kernels whose blocks add to what others do are computed whole.
     """
     with np.errstate(all="ignore"):
-        return _run(kernel, xp, tensors, numbers, bounds or {}, seconds, elements)
+        return _run(kernel, xp, tensors, numbers, bounds or {}, seconds, elements or (1 << 22 if math.isfinite(seconds) else 1 << 24))
 
 
 def _scalars(kernel: Kernel, numbers: Mapping[str, float]) -> dict[int, Any]:
