@@ -57,7 +57,7 @@ from .items import ROOT
 from .journal import Journal
 from .peers import Peers
 
-LEAST = 2.0    # seconds; with fewer left of a step nothing is started
+LEAST = 0.5    # seconds; with fewer left of a step nothing is started
 CLOSING = 8.0  # seconds at the end: summary.md and the archive
 
 
@@ -187,9 +187,10 @@ def _all_of(day: Day, step: Step, todo: Sequence[Work], until: float, say: Calla
             if w is None:
                 return
             entry = _one(day, step, w, until)
-            if entry.get("lost") != "late" or w.limit <= entry["seconds"] + 1:
-                with lock:
-                    left -= 1
+            if not entry:
+                return
+            with lock:
+                left -= 1
             if entry["state"] != "ok" or step.name != "right":
                 say(f"  {w.key}: {entry['state']}, {entry['seconds']:.1f} s" + (f": {entry.get('why') or entry.get('note')}" if entry["state"] != "ok" else ""))
 
@@ -201,13 +202,16 @@ def _all_of(day: Day, step: Step, todo: Sequence[Work], until: float, say: Calla
     return left
 
 
-def _one(day: Day, step: Step, w: Work, until: float) -> dict[str, Any]:
+def _one(day: Day, step: Step, w: Work, until: float) -> dict[str, Any] | None:
+    """Its entry in the journal; None where the step's time ended before the item did."""
     began = time.monotonic()
     limit = max(0.5, min(w.limit, until - began))
     try:
         found = w.run(limit)
     except Exception as error:  # noqa: BLE001 - any item may fail in any way
         found = {"why": f"{type(error).__name__}: {error}"[:400]}
+    if found.get("lost") == "late" and limit < w.limit:
+        return None
     state = "skipped" if "note" in found and found.pop("skipped", False) else "wrong" if found.pop("wrong", False) else "failed" if "why" in found else "ok"
     return day.journal.add("item", step=step.name, key=w.key, state=state, seconds=round(time.monotonic() - began, 3), on=day.machine(), **found)
 
