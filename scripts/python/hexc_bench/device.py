@@ -290,12 +290,13 @@ def right(job: Mapping[str, Any]) -> dict[str, Any]:
     placed = Placed(target, item, shape, made(target, item, shape))
     guarded(placed, placed.launch)
     got, taken = placed.result(), placed.line()
-    answer: dict[str, Any] = {"took": {}}
+    answer: dict[str, Any] = {}
     if taken >= 0:
         answer["line"] = line_text(target, target.lines[taken])
         if item.kind == "operator" and answer["line"] != item.text:
             return {**answer, "why": f"another line of the table was taken: {answer['line']}"}
-    return answer | judge.compare(item, shape, target, placed.arrays, got, known_of(target, shape))
+    text = Path(job["file"]).with_suffix(".hexc")
+    return answer | judge.compare(item, shape, target, placed.arrays, got, text.read_text(encoding="utf-8") if text.exists() else None)
 
 
 def timed(job: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from .items import ROOT, Item, everything
+from .journal import keep
 
 ARCH = "sm_90a"
 MOST = 45 << 20  # bytes of the archive
@@ -65,6 +66,10 @@ class Unit:
 
     def file(self, folder: Path) -> Path:
         return folder / f"{self.name}.hxb"
+
+    def text(self, folder: Path) -> Path:
+        """Of an operator: its program with what settings put into its holes."""
+        return folder / f"{self.name}.hexc"
 
     def words(self) -> list[str]:
         """The program and options of `hexc run` that mean this kernel."""
@@ -135,6 +140,8 @@ def compile_unit(u: Unit, to: Path, tool: str | None) -> None:
             op = hexc.operator(Path(u.program).stem, dict(u.constants), arch=u.arch)
             handles = {k._handle.value: k for line in op.lines for k in line.kernels}
             made = hexc.bundle([_with_cubin(k._handle, u.arch, tool) for k in handles.values()], op.bundle.families)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            keep(u.text(to.parent), op.program)
         else:
             module = hexc.compile(ROOT / u.program, arch=u.arch, kernel=u.kernel or None, constants=dict(u.constants), candidate=u.candidate)
             made = hexc.bundle([_with_cubin(module._handle, u.arch, tool)])
@@ -172,7 +179,7 @@ def compile_all(todo: Sequence[Unit], folder: Path, jobs: int, say: Any = print)
             why = stamps[u.name].partition(" ")[2]
             if why:
                 refused[u.name] = why
-            if why or u.file(folder).exists():
+            if why or u.file(folder).exists() and (u.candidate >= 0 or u.text(folder).exists()):
                 return 0
         why = ""
         try:
@@ -190,7 +197,7 @@ def compile_all(todo: Sequence[Unit], folder: Path, jobs: int, say: Any = print)
     with ThreadPoolExecutor(max(1, jobs)) as crew:
         made = sum(crew.map(one, todo))
     names = {u.name for u in todo}
-    for path in folder.glob("*.hxb"):
+    for path in [*folder.glob("*.hxb"), *folder.glob("*.hexc")]:
         if path.stem not in names:
             path.unlink()
     index = [{"name": u.name, "program": u.program, "kernel": u.kernel, "constants": dict(u.constants), "candidate": u.candidate, "arch": u.arch,
