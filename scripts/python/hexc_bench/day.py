@@ -130,7 +130,7 @@ class Day:
     def file(self, u: kit.Unit) -> Path:
         """Its kernels: the kit's, or compiled now; RuntimeError says why there are none."""
         for folder in kit.folders():
-            if u.file(folder).exists():
+            if u.file(folder).exists() and kit.fresh(u, folder):
                 return u.file(folder)
         with self._lock:
             lock = self._compiling.setdefault(u.name, threading.Lock())
