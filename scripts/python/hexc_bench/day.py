@@ -58,6 +58,7 @@ from .journal import Journal
 from .peers import Peers
 
 LEAST = 0.5    # seconds; with fewer left of a step nothing is started
+PEER = 40.0    # of a peer, with what it compiles
 CLOSING = 8.0  # seconds at the end: summary.md and the archive
 
 
@@ -101,6 +102,7 @@ class Day:
 
     def __post_init__(self) -> None:
         self._local, self._lock = threading.local(), threading.Lock()
+        self._starting = threading.Lock()
         self._compiling: dict[str, threading.Lock] = {}
         self._refused: dict[str, str] = {}
 
@@ -123,8 +125,8 @@ class Day:
         return found
 
     def beside(self) -> Peers:
-        with self._lock:
-            self.peers = self.peers or Peers()
+        with self._starting:
+            self.peers = self.peers or Peers(PEER)
         return self.peers
 
     def file(self, u: kit.Unit) -> Path:
@@ -146,10 +148,14 @@ class Day:
                     raise
         return to
 
-    def end(self) -> None:
-        """Nothing of it runs on."""
+    def free(self) -> None:
+        """No process of ours has the GPU."""
         for k in self.keepers:
             k.end()
+
+    def end(self) -> None:
+        """Nothing of it runs on."""
+        self.free()
         if self.peers:
             self.peers.end()
             self.peers = None
@@ -170,7 +176,7 @@ def run_step(day: Day, step: Step, until: float, match: str, say: Callable[[str]
         cut, state, why = len(todo), "failed", f"{type(error).__name__}: {error}"
         if not any(e["line"] == "enter" and e["step"] == step.name for e in day.journal.lines[-1:]):
             day.journal.add("enter", step=step.name, items=len(todo))
-    day.end()
+    day.free()
     day.journal.add("leave", step=step.name, state=state, seconds=round(time.monotonic() - began, 3), cut=cut, **({"why": why} if why else {}))
 
 
@@ -338,9 +344,13 @@ def main() -> None:
         print(f"gpu-day: {day.machine()}", flush=True)
         seconds = max(1.0, 60 * own["--minutes"] - min(CLOSING, 3 * own["--minutes"]) - (time.monotonic() - begun))
         start = time.monotonic()
+        if any(s.name == "headline" for s in chosen):  # imports take seconds
+            threading.Thread(target=day.beside, daemon=True).start()
         for s, end in zip(chosen, budgets(chosen, seconds)):
             print(f"{s.name}: {s.title}", flush=True)
             run_step(day, s, start + end, own["--match"], lambda text: print(text, flush=True))
+            if s.name == "headline" and day.peers:
+                day.peers.end()
             bring_home(day)
         day.journal.add("end")
         bring_home(day)
