@@ -44,8 +44,7 @@ class Given:
 
 def target_of(item, shape, arch):
     if not item.operator:
-        own = {**item.constants, **items.FITTED.get((item.key.removeprefix("example "), shape.name), {})}
-        return hexc.compile(items.ROOT / item.program, constants=own, arch=arch, kernel=item.kernel, cache=CACHE)[item.kernel], None
+        return hexc.compile(items.ROOT / item.program, constants=item.constants, arch=arch, kernel=item.kernel, cache=CACHE)[item.kernel], None
     line = ops.line_of(item.text, item.operator)
     stages = " then ".join(" ".join([s.kernel, *s.define.split()]) for s in line.stages)
     sizes = " with " + ", ".join(f"{n}={v}" for n, v in line.sizes) if line.sizes else ""

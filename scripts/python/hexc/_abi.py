@@ -240,6 +240,7 @@ int hexc_plan_bind(hexc_plan *p, void *memory, uint64_t bytes);
 int hexc_plan_launch(hexc_plan *p, void *const *stream, uint32_t n);
 int hexc_plan_capture(hexc_plan *p, void *const *stream, uint32_t n);
 int hexc_plan_replay(hexc_plan *p, void *stream);
+int hexc_plan_update(hexc_plan *p);
 int hexc_file_open(hexc_file **out, const char *path, char *why, size_t n);
 int hexc_file_config(hexc_file *f, const char *json, size_t bytes, char *why, size_t n);
 void hexc_file_close(hexc_file *f);

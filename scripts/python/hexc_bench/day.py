@@ -57,7 +57,8 @@ from .items import ROOT
 from .journal import Journal
 from .peers import Peers
 
-LEAST = 2.0    # seconds; with fewer left of a step nothing is started
+LEAST = 0.5    # seconds; with fewer left of a step nothing is started
+PEER = 40.0    # of a peer, with what it compiles
 CLOSING = 8.0  # seconds at the end: summary.md and the archive
 
 
@@ -101,6 +102,7 @@ class Day:
 
     def __post_init__(self) -> None:
         self._local, self._lock = threading.local(), threading.Lock()
+        self._starting = threading.Lock()
         self._compiling: dict[str, threading.Lock] = {}
         self._refused: dict[str, str] = {}
 
@@ -123,14 +125,14 @@ class Day:
         return found
 
     def beside(self) -> Peers:
-        with self._lock:
-            self.peers = self.peers or Peers()
+        with self._starting:
+            self.peers = self.peers or Peers(PEER)
         return self.peers
 
     def file(self, u: kit.Unit) -> Path:
         """Its kernels: the kit's, or compiled now; RuntimeError says why there are none."""
         for folder in kit.folders():
-            if u.file(folder).exists():
+            if u.file(folder).exists() and kit.fresh(u, folder):
                 return u.file(folder)
         with self._lock:
             lock = self._compiling.setdefault(u.name, threading.Lock())
@@ -146,10 +148,14 @@ class Day:
                     raise
         return to
 
-    def end(self) -> None:
-        """Nothing of it runs on."""
+    def free(self) -> None:
+        """No process of ours has the GPU."""
         for k in self.keepers:
             k.end()
+
+    def end(self) -> None:
+        """Nothing of it runs on."""
+        self.free()
         if self.peers:
             self.peers.end()
             self.peers = None
@@ -170,7 +176,7 @@ def run_step(day: Day, step: Step, until: float, match: str, say: Callable[[str]
         cut, state, why = len(todo), "failed", f"{type(error).__name__}: {error}"
         if not any(e["line"] == "enter" and e["step"] == step.name for e in day.journal.lines[-1:]):
             day.journal.add("enter", step=step.name, items=len(todo))
-    day.end()
+    day.free()
     day.journal.add("leave", step=step.name, state=state, seconds=round(time.monotonic() - began, 3), cut=cut, **({"why": why} if why else {}))
 
 
@@ -187,9 +193,10 @@ def _all_of(day: Day, step: Step, todo: Sequence[Work], until: float, say: Calla
             if w is None:
                 return
             entry = _one(day, step, w, until)
-            if entry.get("lost") != "late" or w.limit <= entry["seconds"] + 1:
-                with lock:
-                    left -= 1
+            if not entry:
+                return
+            with lock:
+                left -= 1
             if entry["state"] != "ok" or step.name != "right":
                 say(f"  {w.key}: {entry['state']}, {entry['seconds']:.1f} s" + (f": {entry.get('why') or entry.get('note')}" if entry["state"] != "ok" else ""))
 
@@ -201,13 +208,16 @@ def _all_of(day: Day, step: Step, todo: Sequence[Work], until: float, say: Calla
     return left
 
 
-def _one(day: Day, step: Step, w: Work, until: float) -> dict[str, Any]:
+def _one(day: Day, step: Step, w: Work, until: float) -> dict[str, Any] | None:
+    """Its entry in the journal; None where the step's time ended before the item did."""
     began = time.monotonic()
     limit = max(0.5, min(w.limit, until - began))
     try:
         found = w.run(limit)
     except Exception as error:  # noqa: BLE001 - any item may fail in any way
         found = {"why": f"{type(error).__name__}: {error}"[:400]}
+    if found.get("lost") == "late" and limit < w.limit:
+        return None
     state = "skipped" if "note" in found and found.pop("skipped", False) else "wrong" if found.pop("wrong", False) else "failed" if "why" in found else "ok"
     return day.journal.add("item", step=step.name, key=w.key, state=state, seconds=round(time.monotonic() - began, 3), on=day.machine(), **found)
 
@@ -334,9 +344,13 @@ def main() -> None:
         print(f"gpu-day: {day.machine()}", flush=True)
         seconds = max(1.0, 60 * own["--minutes"] - min(CLOSING, 3 * own["--minutes"]) - (time.monotonic() - begun))
         start = time.monotonic()
+        if any(s.name == "headline" for s in chosen):  # imports take seconds
+            threading.Thread(target=day.beside, daemon=True).start()
         for s, end in zip(chosen, budgets(chosen, seconds)):
             print(f"{s.name}: {s.title}", flush=True)
             run_step(day, s, start + end, own["--match"], lambda text: print(text, flush=True))
+            if s.name == "headline" and day.peers:
+                day.peers.end()
             bring_home(day)
         day.journal.add("end")
         bring_home(day)

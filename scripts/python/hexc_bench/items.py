@@ -167,12 +167,6 @@ VARIANTS: dict[str, tuple[dict[str, int | str], ...]] = {
     "decode_wNa16/decode": ({"WEIGHT": "u3"}, {"WEIGHT": "u8"}),
     "gemm_wNa8": ({"ACT": "e4m3", "WEIGHT": "e4m3"},),
     "quantize/block_fp8": ({"ROWS": 128},),
-    "rms_norm": (),
-}
-# constants that a shape needs, where the default does not fit it
-FITTED: dict[tuple[str, str], dict[str, int | str]] = {
-    ("softmax", "model"): {"BN": 1024},
-    ("layer_norm", "model"): {"BN": 1024},
 }
 
 

@@ -22,10 +22,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from .items import ROOT, Item, everything
+from .journal import keep
 
 ARCH = "sm_90a"
 MOST = 45 << 20  # bytes of the archive
@@ -65,6 +67,10 @@ class Unit:
 
     def file(self, folder: Path) -> Path:
         return folder / f"{self.name}.hxb"
+
+    def text(self, folder: Path) -> Path:
+        """Of an operator: its program with what settings put into its holes."""
+        return folder / f"{self.name}.hexc"
 
     def words(self) -> list[str]:
         """The program and options of `hexc run` that mean this kernel."""
@@ -135,6 +141,8 @@ def compile_unit(u: Unit, to: Path, tool: str | None) -> None:
             op = hexc.operator(Path(u.program).stem, dict(u.constants), arch=u.arch)
             handles = {k._handle.value: k for line in op.lines for k in line.kernels}
             made = hexc.bundle([_with_cubin(k._handle, u.arch, tool) for k in handles.values()], op.bundle.families)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            keep(u.text(to.parent), op.program)
         else:
             module = hexc.compile(ROOT / u.program, arch=u.arch, kernel=u.kernel or None, constants=dict(u.constants), candidate=u.candidate)
             made = hexc.bundle([_with_cubin(module._handle, u.arch, tool)])
@@ -172,7 +180,7 @@ def compile_all(todo: Sequence[Unit], folder: Path, jobs: int, say: Any = print)
             why = stamps[u.name].partition(" ")[2]
             if why:
                 refused[u.name] = why
-            if why or u.file(folder).exists():
+            if why or u.file(folder).exists() and (u.candidate >= 0 or u.text(folder).exists()):
                 return 0
         why = ""
         try:
@@ -190,7 +198,7 @@ def compile_all(todo: Sequence[Unit], folder: Path, jobs: int, say: Any = print)
     with ThreadPoolExecutor(max(1, jobs)) as crew:
         made = sum(crew.map(one, todo))
     names = {u.name for u in todo}
-    for path in folder.glob("*.hxb"):
+    for path in [*folder.glob("*.hxb"), *folder.glob("*.hexc")]:
         if path.stem not in names:
             path.unlink()
     index = [{"name": u.name, "program": u.program, "kernel": u.kernel, "constants": dict(u.constants), "candidate": u.candidate, "arch": u.arch,
@@ -201,6 +209,105 @@ def compile_all(todo: Sequence[Unit], folder: Path, jobs: int, say: Any = print)
     return refused
 
 
+# ---- the archive ---------------------------------------------------------------------------------------------------------
+
+NAME = "hexc-gpu-kit"
+COPIED = ("scripts/gpu-day", "scripts/tune", "scripts/python/**/*.py", "scripts/python/**/*.json", "examples/*.hexc", "examples/*.family",
+          "lib/ops/*.hexc", "lib/hexc.h", "infer/base/rates.def", "infer/base/model.def", "test/llama/reference.py", "LICENSE")
+README = """What scripts/gpu-day needs on a machine with a GPU, Python 3.11 or later and NumPy: no LLVM, no compiler, no network.
+
+    scripts/gpu-day                 all of it, in 9 minutes; results in the folder gpu-day
+    scripts/gpu-day --rehearse      the same on the simulator, with small sizes
+    scripts/gpu-day --help
+
+Unpack it anywhere.  PyTorch, Triton, ncu and compute-sanitizer are used where they are there.  What comes home is summary.json,
+summary.md, journal.jsonl and rest.tgz; in a checkout, `scripts/gpu-day --read FOLDER` makes a page of them.
+"""
+
+
+def pieces(build: Path, static: Path, kernels: Path) -> Iterator[tuple[Path, str]]:
+    """(file, name in the kit) of all that is in it."""
+    for pattern in COPIED:
+        for path in sorted(ROOT.glob(pattern)):
+            if "__pycache__" not in path.parts:
+                yield path, str(path.relative_to(ROOT))
+    major = next(build.glob("libhexc_rt.so.*")).suffix
+    yield static / "hexc", "build/hexc"
+    yield static / "llama", "build/llama"
+    yield static / f"libhexc.so{major}", f"build/libhexc.so{major}"
+    for name in ("rt", "sim"):
+        yield build / f"libhexc_{name}.so{major}", f"build/libhexc_{name}.so{major}"
+    yield static / "rehearsal/libcuda.so.1", "rehearsal/libcuda.so.1"
+    for path in sorted(kernels.iterdir()):
+        if path.suffix in (".hxb", ".hexc") or path.name == "index.json":
+            yield path, f"kernels/{path.name}"
+
+
+def pack(to: Path, build: Path, static: Path, kernels: Path) -> int:
+    """Write the archive; its bytes."""
+    beside = to.with_suffix(".tmp")
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(beside, "w:xz", preset=6) as tar:
+        note = Path(folder, "README")
+        note.write_text(README, encoding="utf-8")
+        for path, name in [(note, "README"), *pieces(build, static, kernels)]:
+            if name.startswith("build/libhexc_") and shutil.which("strip"):
+                small = Path(folder, path.name)
+                shutil.copy(path, small)
+                subprocess.run(["strip", str(small)], check=False)
+                path = small
+            tar.add(path, arcname=f"{NAME}/{name}", filter=_anybody)
+    os.replace(beside, to)
+    return to.stat().st_size
+
+
+def _anybody(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """The same bytes, whoever makes it."""
+    entry.uid = entry.gid = entry.mtime = 0
+    entry.uname = entry.gname = "root"
+    entry.mode = 0o755 if entry.mode & 0o100 else 0o644
+    return entry
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="make gpu-kit", description="Compile the kernels of a day, and pack all that it needs.")
+    parser.add_argument("--only", default="", help="items with that in their names alone")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("archive", type=Path)
+    own = parser.parse_args()
+    build, static = ROOT / os.environ.get("B", "build"), ROOT / os.environ.get("S", "build-static")
+    chosen = [i for i in everything() if own.only in i.key]
+    kernels = build / "gpu-kernels" if not own.only else static / "gpu-kernels"
+    refused = compile_all(units(chosen, schedules=not own.only), kernels, own.jobs)
+    for name, why in refused.items():
+        if "does not exist" not in why:  # one of its candidates
+            print(f"{name}: {why}")
+    size = pack(own.archive, build, static, kernels)
+    print(f"{own.archive}: {size / (1 << 20):.1f} MiB, of {MOST >> 20} at most")
+    if size > MOST:
+        sys.exit(1)
+
+
+def fresh(u: Unit, folder: Path) -> bool:
+    """Is what a checkout's folder has of it what would be compiled now?"""
+    import hexc
+
+    try:
+        stamps = _stamps(folder / "stamps.json", (folder / "stamps.json").stat().st_mtime)
+    except OSError:
+        return True  # a kit: its programs came with it
+    return stamps.get(u.name, "").split(" ", 1)[0] == stamp(u, hexc.build_info(), ptxas())
+
+
+@lru_cache
+def _stamps(path: Path, changed: float) -> dict[str, str]:
+    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
 def folders() -> list[Path]:
     """Where kernels may be that were compiled beforehand: the kit's, or those of a checkout in which a kit was made."""
     return [f for f in (ROOT / "kernels", ROOT / os.environ.get("B", "build") / "gpu-kernels") if f.is_dir()]
+
+
+if __name__ == "__main__":
+    main()

@@ -127,8 +127,8 @@ def stages(item: Item, shape: Shape, program: str | None = None, hexc: str = "")
     holes; None: the file, whose holes are empty.  hexc: the command line, $HEXC or build/hexc."""
     if not item.operator:
         text = (items.ROOT / item.program).read_text(encoding="utf-8")
-        own = {**item.constants, **items.FITTED.get((item.key.removeprefix("example "), shape.name), {})}
-        return [{"kernel": item.kernel, "ir": bounded(text, item.kernel, own, hexc), "constants": numbers_of(declared(text, item.kernel), own)}]
+        return [{"kernel": item.kernel, "ir": bounded(text, item.kernel, item.constants, hexc),
+                 "constants": numbers_of(declared(text, item.kernel), item.constants)}]
     files = ops.read(item.operator).files
     found, made = [], []
     for stage in lines(item, shape).stages:

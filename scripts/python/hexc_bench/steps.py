@@ -188,7 +188,8 @@ def features(day: Day) -> list[Work]:
         return {"says": tail(out, 1)} if not status else {"why": tail(out)} | ({"wrong": True} if status == 3 else {})
 
     def hosted(do: str, limit: float) -> dict[str, Any]:
-        return day.keeper().run({"do": do, "work": str(day.work)}, limit)
+        item = next(i for i in items.examples() if i.key == "example vector_add")
+        return day.keeper().run({"do": do, "file": str(day.file(kit.unit(item, day.arch)))}, limit)
 
     found = [Work(f"feature {n}", lambda limit, w=w: one(w, limit), 60, False) for n, w in FEATURES]  # type: ignore[misc]
     found += [Work(f"feature {n}", lambda limit, d=d: hosted(d, limit), 60, False)  # type: ignore[misc]
@@ -244,6 +245,8 @@ def headline(day: Day) -> list[Work]:
     def roofs(limit: float) -> dict[str, Any]:
         with day.measuring:
             got, why = runner.measure("roofs", day.arch, day.shrink, limit=limit)
+        if why.startswith("it took more"):
+            return late(limit)
         return {"roofs": got} if got is not None else {"why": why}
 
     todo, asks = [Work("roofs", roofs, 30)], day.beside().installed
@@ -452,12 +455,12 @@ def tuning(day: Day) -> list[Work]:
 
 
 STEPS = (
-    Step("machine", "what is here", 10, machine),
+    Step("machine", "what is here", 15, machine),
     Step("right", "are results right", 110, right, True),
     Step("headline", "how fast, beside others", 150, headline, True),
     Step("calibration", "what an SM does in a clock", 60, calibration),
     Step("schedules", "are candidates ranked right", 60, schedules, True),
     Step("counters", "the simulator's counts and the profiler's", 60, counters),
     Step("sanitizers", "what compute-sanitizer says", 30, sanitizers),
-    Step("tuning", "constants and candidates", 60, tuning),
+    Step("tuning", "constants and candidates", 55, tuning),
 )
