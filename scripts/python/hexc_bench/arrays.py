@@ -152,7 +152,7 @@ class Numpy:
         """In place; kind: add, max, min, and, or, xor."""
         f = {"add": np.add, "max": np.fmax if flat.dtype.kind == "f" else np.maximum, "min": np.fmin if flat.dtype.kind == "f" else np.minimum,
              "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}[kind]
-        f.at(flat, at.reshape(-1), value.reshape(-1))  # type: ignore[attr-defined]
+        f.at(flat, at.reshape(-1), value.reshape(-1))
 
     def rint(self, x: Array) -> Array:
         return np.rint(x)

@@ -130,7 +130,8 @@ def stages(item: Item, shape: Shape, program: str | None = None, hexc: str = "")
         return [{"kernel": item.kernel, "ir": bounded(text, item.kernel, item.constants, hexc),
                  "constants": numbers_of(declared(text, item.kernel), item.constants)}]
     files = ops.read(item.operator).files
-    found, made = [], []
+    found: list[Stage] = []
+    made: list[str] = []
     for stage in lines(item, shape).stages:
         own_file = Path(files[stage.kernel]).stem == item.operator
         text = program if program and own_file else Path(files[stage.kernel]).read_text(encoding="utf-8")

@@ -496,7 +496,7 @@ class Machine:
         self.env, self.grid, self.total = env, grid, math.prod(grid)
         self.block, self.nb = block, int(block.shape[0])
         self.active: Any = None  # which blocks do what comes; None: all
-        self.cache: dict[tuple[float, Any], Any] = {}
+        self.cache: dict[tuple[str, str], Any] = {}
         self.shared: dict[tuple[int, int], Memory] = {}
         self.bars: dict[int, dict[str, Any]] = {}
         self.turns: Turns | None = None
