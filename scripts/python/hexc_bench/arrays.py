@@ -178,7 +178,12 @@ class Torch:
         """Of a number or of NumPy's; what is on the device already stays as it is."""
         if isinstance(x, self.lib.Tensor):
             return x.to(self.device)
-        return self.lib.from_numpy(np.array(x)).to(self.device)
+        x = np.ascontiguousarray(x) if np.ndim(x) else np.array(x)
+        if x.dtype.kind == "u" and x.dtype.itemsize > 1:  # the same bits; PyTorch computes little with such types
+            x = x.view(f"i{x.dtype.itemsize}")
+        if not x.flags.writeable:
+            x = x.copy()
+        return self.lib.from_numpy(x).to(self.device)
 
     def numpy(self, x: Array) -> Any:
         return x.cpu().numpy()

@@ -501,6 +501,7 @@ class Machine:
         self.bars: dict[int, dict[str, Any]] = {}
         self.turns: Turns | None = None
         self.role = self.team = 0
+        self.until = math.inf  # by time.monotonic(): no loop goes on then
 
     # -- values
 
@@ -1011,11 +1012,16 @@ class Machine:
             carried = self.ragged(op, carried, names, early)
         else:
             for i in range(lo, hi, step):
+                self.in_time()
                 self.env.update(zip(names, [np.array([i]), *carried]))
                 carried = [self.env[y] for y in self.run(body)]
         for i in names:
             self.env.pop(i, None)
         self.env.update(zip(op.outs, carried))
+
+    def in_time(self) -> None:
+        if time.monotonic() > self.until:
+            raise NoReference("its loops take too long")
 
     def ragged(self, op: Op, carried: list[Any], names: list[int], early: int) -> list[Any]:
         """A loop that blocks leave at different times."""
@@ -1031,6 +1037,7 @@ class Machine:
             if not bool(xp.numpy(on.any())):
                 break
             turns += 1
+            self.in_time()
             if turns > 1 << 16:
                 raise NoReference("a loop that does not end while all blocks run side by side")
             everywhere = bool(xp.numpy(on.all()))
@@ -1162,6 +1169,8 @@ def _has(block: Block, test: Callable[[Op], bool]) -> bool:
     return any(test(op) or any(_has(b, test) for b in op.blocks) for op in block.ops)
 
 
+LATEST = 4  # times the time that is given: then the blocks that were begun end, too, and NoReference is raised
+
 Value = tuple[Array, Array]  # and how far a right one may be from it
 
 
@@ -1175,7 +1184,7 @@ def run(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], numbers: Mapping[
     infinite bound; kernels whose blocks add to what others do are computed whole.
     """
     with np.errstate(all="ignore"):
-        return _run(kernel, xp, tensors, numbers, bounds or {}, seconds, elements or (1 << 22 if math.isfinite(seconds) else 1 << 24))
+        return _run(kernel, xp, tensors, numbers, bounds or {}, seconds, elements or (1 << 20 if math.isfinite(seconds) else 1 << 24))
 
 
 def _scalars(kernel: Kernel, numbers: Mapping[str, float]) -> dict[int, Any]:
@@ -1254,11 +1263,13 @@ def _run(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], numbers: Mapping
     if math.isfinite(seconds) and len(starts) > 2:  # the first, the last, then those between
         starts = [starts[0], starts[-1], *starts[1:-1]]
     until, done = time.monotonic() + seconds, 0
+    last = time.monotonic() + LATEST * seconds
     for start in starts:
         if not shares and done and time.monotonic() > until:
             break
         n = min(each, total - start)
         m = machine(xp.arange(n) + start, (x, y, z), dict(env))
+        m.until = last
         m.run(kernel.body)
         done += n
     return _found(kernel, xp, memories, tensors, done == total)
