@@ -19,7 +19,7 @@ import numpy as np
 from hexc_bench import arrays, data, device, items, reference, tiles
 from hexc_tune import ops
 
-SAMPLE = 9  # one of so many
+SAMPLE = 17  # one of so many
 XP = arrays.Numpy()
 RUN = XP
 if os.environ.get("BY") == "torch":
