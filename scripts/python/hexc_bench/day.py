@@ -35,6 +35,7 @@ failed, 3 when the time was too short for some of it.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -219,7 +220,13 @@ def _one(day: Day, step: Step, w: Work, until: float) -> dict[str, Any] | None:
     if found.get("lost") == "late" and limit < w.limit:
         return None
     state = "skipped" if "note" in found and found.pop("skipped", False) else "wrong" if found.pop("wrong", False) else "failed" if "why" in found else "ok"
-    return day.journal.add("item", step=step.name, key=w.key, state=state, seconds=round(time.monotonic() - began, 3), on=day.machine(), **found)
+    head = {"step": step.name, "key": w.key, "state": state, "seconds": round(time.monotonic() - began, 3), "on": day.machine()}
+    more = {n: v for n, v in found.items() if n not in head and n not in ("line", "at")}
+    try:
+        json.dumps(more, allow_nan=False)
+    except (TypeError, ValueError) as error:  # a number that JSON has not, say
+        head["state"], more = "failed", {"why": f"what was found cannot be written: {error}"}
+    return day.journal.add("item", **head, **({"took": found["line"]} if isinstance(found.get("line"), str) else {}), **more)
 
 
 def skipped(note: str) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def handed_on(program: str, kernel: str, names: Sequence[str]) -> str:
 def declared(program: str, kernel: str) -> dict[str, str]:
     """The constants and tunables that a kernel has: name -> what is said of them."""
     start, end = head_of(program, kernel)
-    said = " ".join(re.findall(r"^\s*(?:tune|const) (.*)", re.sub(r"//.*", "", program[start:end]), re.M))
+    said = ", ".join(re.findall(r"^\s*(?:tune|const) (.*)", re.sub(r"//.*", "", program[start:end]), re.M))
     return dict(re.findall(r"\b([A-Z]\w*) = ([^,]*)", said))
 
 
