@@ -15,7 +15,7 @@
  *	FAKE_CUDA_IDLE=1      launches do nothing, and cubins as ptxas makes them are loaded
  *	FAKE_CUDA_NAME=TEXT   what GPUs are called ("simulated GPU N")
  *	FAKE_CUDA_STRETCH=US  launches take time: so many microseconds for each wave of blocks, and events tell it
- *	FAKE_CUDA_MEMORY=MB   memory of a GPU
+ *	FAKE_CUDA_MEMORY=KB   that may be allocated at once
  *	FAKE_CUDA_FAULT=TEXT  a kernel whose name has that in it faults, FAKE_CUDA_HANG: it never ends,
  *	                      FAKE_CUDA_REFUSE: its PTX does not compile; each may begin with "N:", the first N times,
  *	                      counted in the file FAKE_CUDA_COUNTS
@@ -332,7 +332,7 @@ int
 cuMemAlloc_v2(unsigned long long *ptr, size_t bytes)
 {
 	CHECK(true);
-	if (getenv("FAKE_CUDA_MEMORY") && bytes > (size_t)number("FAKE_CUDA_MEMORY", 0) << 20)
+	if (getenv("FAKE_CUDA_MEMORY") && bytes > (size_t)number("FAKE_CUDA_MEMORY", 0) << 10)
 		return DRV_CUDA_ERROR_OUT_OF_MEMORY;
 	*ptr = bytes ? sim_alloc(now()->sim, bytes, NULL) : 0;
 	if (!*ptr)

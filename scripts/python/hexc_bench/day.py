@@ -23,7 +23,7 @@ moment loses the item that ran.  The same command goes on where it ended, on the
                by the same hexc is not done again, what was found on others is kept beside it
 --read DIR     of what a day brought home: page, rows for rates.def, model.def, mispredictions; needs no GPU
 --file DIR     with --read: write the figures into DIR too (test/gpu/figures), to be committed
---match TEXT   only items with that in their names
+--match A,B    only items with one of these in their names
 --workers N    processes that prepare and check side by side (the processors, 8 at most)
 --rehearse     the GPU is the simulator (the kit's rehearsal/libcuda.so.1, or LD_LIBRARY_PATH's), sizes are small
 --shrink N     divide sizes of models by N (1; --rehearse: 32)
@@ -35,6 +35,7 @@ failed, 3 when the time was too short for some of it.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -99,6 +100,7 @@ class Day:
     measuring: threading.Lock = field(default_factory=threading.Lock)  # held by what has the GPU for itself
     keepers: list[Keeper] = field(default_factory=list)
     peers: Peers | None = None
+    lost: dict[str, str] = field(default_factory=dict)  # items of which a launch faulted or hung, and how
 
     def __post_init__(self) -> None:
         self._local, self._lock = threading.local(), threading.Lock()
@@ -167,7 +169,7 @@ def run_step(day: Day, step: Step, until: float, match: str, say: Callable[[str]
     done, state, why = day.journal.done(machine), "done", ""
     todo: list[Work] = []
     try:
-        every = [w for w in step.items(day) if match in w.key]
+        every = [w for w in step.items(day) if matches(match, w.key)]
         todo = [w for w in every if (step.name, w.key) not in done]
         day.journal.add("enter", step=step.name, items=len(every))
         cut = _all_of(day, step, todo, until, say)
@@ -178,6 +180,11 @@ def run_step(day: Day, step: Step, until: float, match: str, say: Callable[[str]
             day.journal.add("enter", step=step.name, items=len(todo))
     day.free()
     day.journal.add("leave", step=step.name, state=state, seconds=round(time.monotonic() - began, 3), cut=cut, **({"why": why} if why else {}))
+
+
+def matches(match: str, key: str) -> bool:
+    """Has a name one of these in it?"""
+    return not match or any(m in key for m in match.split(","))
 
 
 def _all_of(day: Day, step: Step, todo: Sequence[Work], until: float, say: Callable[[str], None]) -> int:
@@ -219,7 +226,13 @@ def _one(day: Day, step: Step, w: Work, until: float) -> dict[str, Any] | None:
     if found.get("lost") == "late" and limit < w.limit:
         return None
     state = "skipped" if "note" in found and found.pop("skipped", False) else "wrong" if found.pop("wrong", False) else "failed" if "why" in found else "ok"
-    return day.journal.add("item", step=step.name, key=w.key, state=state, seconds=round(time.monotonic() - began, 3), on=day.machine(), **found)
+    head = {"step": step.name, "key": w.key, "state": state, "seconds": round(time.monotonic() - began, 3), "on": day.machine()}
+    more = {n: v for n, v in found.items() if n not in head and n not in ("line", "at")}
+    try:
+        json.dumps(more, allow_nan=False)
+    except (TypeError, ValueError) as error:  # a number that JSON has not, say
+        head["state"], more = "failed", {"why": f"what was found cannot be written: {error}"}
+    return day.journal.add("item", **head, **({"took": found["line"]} if isinstance(found.get("line"), str) else {}), **more)
 
 
 def skipped(note: str) -> dict[str, Any]:
@@ -269,7 +282,8 @@ def rehearse() -> None:
     if not (stub / "libcuda.so.1").exists() or os.environ.get("HEXC_REHEARSAL"):
         return
     os.environ |= {"HEXC_REHEARSAL": "1", "LD_LIBRARY_PATH": f"{stub}:{os.environ.get('LD_LIBRARY_PATH', '')}".rstrip(":"),
-                   "FAKE_CUDA_STRETCH": os.environ.get("FAKE_CUDA_STRETCH", "20")}
+                   "FAKE_CUDA_STRETCH": os.environ.get("FAKE_CUDA_STRETCH", "20"),
+                   "HEXC_DAY_LAUNCH": os.environ.get("HEXC_DAY_LAUNCH", "60")}  # the simulator is slow, not hung
     os.execv(sys.executable, [sys.executable, "-B", *sys.argv])
 
 
@@ -337,7 +351,7 @@ def main() -> None:
     try:
         if own["--list"]:
             for s in chosen:
-                print(f"{s.name}: {s.title}, {s.budget:g} of 540 s", *(w.key for w in s.items(day) if own["--match"] in w.key), sep="\n    ")
+                print(f"{s.name}: {s.title}, {s.budget:g} of 540 s", *(w.key for w in s.items(day) if matches(own["--match"], w.key)), sep="\n    ")
             return
         day.journal.add("begin", machine=day.machine(), **{"is": day.facts()}, minutes=own["--minutes"], date=time.strftime("%Y-%m-%d"),
                         steps=[s.name for s in chosen])

@@ -376,7 +376,8 @@ def load(job: Mapping[str, Any]) -> dict[str, Any]:
                 found["cubin" if function("hexc_gpu_cubin")(owned.pointer) else "ptx"] += 1
         except hexc.HexcError as error:
             refused[Path(path).stem] = str(error)[:300]
-    return {"loaded": found, "refused": refused, "seconds": time.monotonic() - start}
+    answer = {"loaded": found, "refused": refused, "load_seconds": time.monotonic() - start}
+    return answer | ({"why": f"{len(refused)} files are refused: {next(iter(refused.items()))}"} if refused else {})
 
 
 def here(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -387,7 +388,9 @@ def here(job: Mapping[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = {"name": gpu.name, "arch": gpu.arch, "capability": gpu.capability, "sms": gpu.sms, "l2": gpu.l2, "memory": gpu.memory}
     if job.get("key"):
         start = time.monotonic()
-        answer |= {"first": right(job), "seconds": time.monotonic() - start}
+        answer |= {"first": right(job), "first_seconds": time.monotonic() - start}
+        if "why" in answer["first"]:
+            answer["why"] = answer["first"]["why"]
     return answer
 
 

@@ -25,7 +25,8 @@ Sizes = Mapping[str, int]
 @dataclass(frozen=True)
 class Shape:
     """name: `small`, which the tile interpreter computes too, or `model`, one of a real model.  sizes has all that the
-    kernels take, also those that a line computes.  misaligned: addresses are one element past a multiple of 16 bytes."""
+    kernels take, also those that a line computes.  misaligned: addresses are no multiples of 16 bytes, which lines of ALIGN=1
+    are for."""
 
     name: str
     sizes: Sizes
@@ -105,7 +106,7 @@ EXAMPLES: dict[str, Kernel] = {
     "gemm_act_order": _product(PERM="permutation"),
     "gemm_epilogue": _product(),
     "gemm_f16": _product(),
-    "gemm_fp8": _product(),
+    "gemm_fp8": Kernel({"M": 72, "N": 256, "K": 256}, {"M": 2048, "N": 6144, "K": 4096}),
     "gemm_int8": _product(),
     "gemm_mxfp": _product(),
     "gemm_mxfp4": _product(),
@@ -146,7 +147,7 @@ EXAMPLES: dict[str, Kernel] = {
                                      {"T": "distinct NP", "L": "int PAGE P*PAGE"}, {"scale": 0.0884}),
     "paged_attention/combine": Kernel({"B": 2, "H": 16, "S": 3}, {"B": 16, "H": 32, "S": 16}, {"W": "positive"}),
     "quantize/token_int8": Kernel({"M": 9, "K": 1003}, {"M": 4096, "K": 4096}),
-    "quantize/block_fp8": Kernel({"M": 20, "K": 256}, {"M": 4096, "K": 4096}),
+    "quantize/block_fp8": Kernel({"M": 128, "K": 256}, {"M": 4096, "K": 4096}),
     "rms_norm": Kernel({"M": 9, "N": 200}, {"M": 8192, "N": 4096}, {}, {"eps": 1e-5}),
     "rotary": Kernel({"T": 9, "HQ": 3, "HK": 2, "P": 50}, {"T": 4096, "HQ": 32, "HK": 8, "P": 8192}, {"POS": "int 0 P-1"}, {"eps": 1e-5}),
     "router": Kernel({"T": 37, "E": 64}, {"T": 4096, "E": 64}),
@@ -229,12 +230,12 @@ _QUERIES = {"ACT": "f16", "D": 128}
 OPS: dict[str, Op] = {
     "attention": Op({"B": 1}, {"H": 2, "HK": 1}, {"H": 32, "HK": 8},
                     ({"M": 16, "N": 80}, {"M": 32, "N": 80}, ({"M": 1025, "N": 32}, {"M": 4096, "N": 4096}), ({"M": 72, "N": 72}, {"M": 512, "N": 512}),
-                     ({"M": 72, "N": 72, "misaligned": 1}, {"M": 512, "N": 512, "misaligned": 1})), _QUERIES, {}, {"scale": 0.0884}),
+                     ({"M": 72, "N": 72}, {"M": 512, "N": 512})), _QUERIES, {}, {"scale": 0.0884}),
     "conv2d": Op({}, {"B": 1, "C": 16}, {"B": 16, "C": 128},
                  (({"H": 8, "W": 8, "P": 8, "Q": 8, "O": 72}, {"H": 7, "W": 7, "P": 7, "Q": 7, "O": 512}),
                   ({"H": 9, "W": 10, "P": 9, "Q": 10, "O": 40}, {"H": 56, "W": 56, "P": 56, "Q": 56, "O": 64}),
                   ({"H": 9, "W": 10, "P": 9, "Q": 10, "O": 72}, {"H": 56, "W": 56, "P": 56, "Q": 56, "O": 128}),
-                  ({"H": 9, "W": 10, "P": 9, "Q": 10, "O": 72, "misaligned": 1}, {"H": 28, "W": 28, "P": 28, "Q": 28, "O": 128, "misaligned": 1}))),
+                  ({"H": 9, "W": 10, "P": 9, "Q": 10, "O": 72}, {"H": 28, "W": 28, "P": 28, "Q": 28, "O": 128}))),
     "copy": Op({"P": 1}, {"Q": 2}, {"Q": 8},
                (({"M": 9, "N": 264, "xp": 4752, "xq": 2376, "xm": 264, "xn": 1, "yp": 4752, "yq": 2376, "ym": 264, "yn": 1},
                  {"M": 4096, "N": 4096, "xp": 1 << 27, "xq": 1 << 24, "xm": 4096, "xn": 1, "yp": 1 << 27, "yq": 1 << 24, "ym": 4096, "yn": 1}),
@@ -242,15 +243,15 @@ OPS: dict[str, Op] = {
                  {"M": 65536, "N": 64, "xp": 1 << 25, "xq": 1 << 22, "xm": 64, "xn": 1, "yp": 1 << 25, "yq": 1 << 22, "ym": 64, "yn": 1}),
                 ({"M": 20, "N": 64, "xp": 2560, "xq": 1280, "xm": 1, "xn": 20, "yp": 2560, "yq": 1280, "ym": 64, "yn": 1},
                  {"M": 1024, "N": 1024, "xp": 1 << 23, "xq": 1 << 20, "xm": 1, "xn": 1024, "yp": 1 << 23, "yq": 1 << 20, "ym": 1024, "yn": 1}),
-                ({"M": 20, "N": 64, "xp": 2560, "xq": 1280, "xm": 1, "xn": 20, "yp": 2560, "yq": 1280, "ym": 64, "yn": 1, "misaligned": 1},
-                 {"M": 1024, "N": 1024, "xp": 1 << 23, "xq": 1 << 20, "xm": 1, "xn": 1024, "yp": 1 << 23, "yq": 1 << 20, "ym": 1024, "yn": 1, "misaligned": 1}))),
+                ({"M": 20, "N": 64, "xp": 2560, "xq": 1280, "xm": 1, "xn": 20, "yp": 2560, "yq": 1280, "ym": 64, "yn": 1},
+                 {"M": 1024, "N": 1024, "xp": 1 << 23, "xq": 1 << 20, "xm": 1, "xn": 1024, "yp": 1 << 23, "yq": 1 << 20, "ym": 1024, "yn": 1}))),
     "cross_entropy": Op({}, {"M": 9}, {"M": 2048}, (*_wide(128, 512, 2048), ({"N": 4104}, {"N": 128256}), ({"N": 4103}, {"N": 128255})), {},
                         {"LABEL": "int 0 N-1"}, {"ignore": -100}),
     "cross_entropy_grad": Op({}, {"M": 9}, {"M": 2048}, (*_wide(128, 512), ({"N": 1032}, {"N": 128256}), ({"N": 1031}, {"N": 128255})), {},
                              {"LABEL": "int 0 N-1", "LSE": "log N"}, {"ignore": -100}),
     "decode": Op({}, {"B": 2, "N": 300}, {"B": 16, "N": 4096},
                  (({"M": 1, "H": 8, "HK": 2}, {"M": 1, "H": 32, "HK": 8}), ({"M": 6, "H": 8, "HK": 2}, {"M": 8, "H": 32, "HK": 8}),
-                  ({"M": 12, "H": 8, "HK": 2}, {"M": 16, "H": 32, "HK": 8}), ({"M": 1, "H": 8, "HK": 2, "misaligned": 1}, {"M": 1, "H": 32, "HK": 8, "misaligned": 1})),
+                  ({"M": 12, "H": 8, "HK": 2}, {"M": 16, "H": 32, "HK": 8}), ({"M": 1, "H": 8, "HK": 2}, {"M": 1, "H": 32, "HK": 8})),
                  _QUERIES, {}, {"scale": 0.0884}),
     "embedding": Op({}, {"V": 50}, {"V": 128256},
                     (({"M": 9, "N": 264}, {"M": 64, "N": 4096}), ({"M": 72, "N": 64}, {"M": 4096, "N": 64}), ({"M": 72, "N": 264}, {"M": 4096, "N": 4096}),
@@ -265,32 +266,32 @@ OPS: dict[str, Op] = {
                  (({"M": 16, "K": 2048}, {"M": 16, "K": 7168}), ({"M": 16, "K": 272}, {"M": 16, "K": 2032}), ({"M": 40, "K": 272}, {"M": 64}), ({"M": 72, "K": 272}, {"M": 256}),
                   ({"M": 264, "N": 1032, "K": 144}, {"M": 2048}), ({"M": 72, "K": 275}, {"M": 512, "K": 4095})), {"OUT": "f32"}),
     "kv_append": Op({}, {"HK": 2, "S": 128}, {"HK": 8, "S": 65536},
-                    (({"T": 9}, {"T": 64}), ({"T": 72}, {"T": 4096}), ({"T": 72, "misaligned": 1}, {"T": 4096, "misaligned": 1})), {}, {"SLOT": "distinct S"}),
+                    (({"T": 9}, {"T": 64}), ({"T": 72}, {"T": 4096}), ({"T": 72}, {"T": 4096})), {}, {"SLOT": "distinct S"}),
     "linear": Op({}, {"N": 136}, {"N": 14336, "K": 4096},
                  (({"M": 8, "K": 1024}, {"M": 1}), ({"M": 16, "K": 256}, {"M": 16}), ({"M": 40, "K": 256}, {"M": 64}), ({"M": 72, "K": 256}, {"M": 256}),
-                  ({"M": 264, "N": 1032, "K": 128}, {"M": 2048}), ({"M": 72, "K": 256, "misaligned": 1}, {"M": 512, "misaligned": 1})),
+                  ({"M": 264, "N": 1032, "K": 128}, {"M": 2048}), ({"M": 72, "K": 256}, {"M": 512})),
                  {"scale": "f16", "G": 128, "BIAS": 8}, {"S": "positive"}),
     "linear_gather": Op({}, {"N": 136, "K": 264}, {"N": 14336, "K": 4096},
-                        ({"M": 16}, ({"M": 72}, {"M": 2048}), ({"M": 72, "misaligned": 1}, {"M": 512, "misaligned": 1})),
+                        ({"M": 16}, ({"M": 72}, {"M": 2048}), ({"M": 72}, {"M": 512})),
                         {"scale": "f16", "index": "i32", "G": 128, "BIAS": 8}, {"S": "positive", "I": "permuted K/128"}),
     "map": Op({}, {"M": 9}, {"M": 4096}, (({"M": 1, "N": 5000}, {"M": 1, "N": 1 << 26}), {"N": 64}, ({"N": 520}, {"N": 14336}), ({"N": 519}, {"N": 14335})),
               {"value": "x / (1 + exp(-x))"}),
     "map_list": Op({}, {"L": 3, "T": 4096, "longest": 1000}, {"L": 64, "T": 1 << 25, "longest": 500000},
-                   ({}, {"misaligned": 1}), {"value": "x * 0.5", "IN": "f32"}, {"START": "places", "LENGTH": "int 1 longest"}),
+                   ({}, {}), {"value": "x * 0.5", "IN": "f32"}, {"START": "places", "LENGTH": "int 1 longest"}),
     "moe": Op({}, {"TOPK": 2, "D": 72, "F": 40}, {"TOPK": 8, "D": 2048, "F": 768},
               (({"T": 9, "E": 8}, {"T": 16, "E": 64}), ({"T": 140, "E": 8}, {"T": 1024, "E": 64}), ({"T": 9, "E": 72}, {"T": 256, "E": 128}),
-               ({"T": 1200, "E": 72, "D": 24, "F": 16}, {"T": 4096, "E": 128}), ({"T": 9, "E": 72, "misaligned": 1}, {"T": 256, "E": 128, "misaligned": 1})),
+               ({"T": 1200, "E": 72, "D": 24, "F": 16}, {"T": 4096, "E": 128}), ({"T": 9, "E": 72}, {"T": 256, "E": 128})),
               {}, {"WG": "weights D", "WU": "weights D", "WD": "weights F"}),
     "norm": Op({}, {"M": 9}, {"M": 4096}, (*_wide(128, 512, 1024, 4096, 8192), ({"N": 8200}, {"N": 16384}), ({"N": 8199}, {"N": 16383})), {}, {}, {"eps": 1e-5}),
     "paged": Op({}, {"B": 2, "NP": 50, "P": 20}, {"B": 16, "NP": 4200, "P": 256},
                 (({"M": 1, "H": 8, "HK": 2}, {"M": 1, "H": 32, "HK": 8}), ({"M": 12, "H": 8, "HK": 2}, {"M": 8, "H": 32, "HK": 8}),
                  ({"B": 1, "M": 1032, "H": 1, "HK": 1, "P": 3}, {"B": 1, "M": 4096, "H": 32, "HK": 8}), ({"M": 72, "H": 4, "HK": 2}, {"B": 1, "M": 512, "H": 32, "HK": 8}),
-                 ({"M": 72, "H": 4, "HK": 2, "misaligned": 1}, {"B": 1, "M": 512, "H": 32, "HK": 8, "misaligned": 1})),
-                _QUERIES, {"T": "distinct NP", "L": "int 16 P*16"}, {"scale": 0.0884}),
+                 ({"M": 72, "H": 4, "HK": 2}, {"B": 1, "M": 512, "H": 32, "HK": 8})),
+                {**_QUERIES, "PAGE": 16}, {"T": "distinct NP", "L": "int 16 P*16"}, {"scale": 0.0884}),
     "quantize": Op({"COLS": 0}, {"M": 9}, {"M": 4096},
                    (*_wide(128, 512, 1024, 4096, 8192), ({"N": 8200}, {"N": 16384}), ({"N": 264, "COLS": 128}, {"N": 4096, "COLS": 128}),
                     ({"N": 8199}, {"N": 16383}), ({"N": 263, "COLS": 128}, {"N": 4095, "COLS": 128})), choose=("COLS",)),
-    "rotary": Op({"P": 4096}, {"H": 3}, {"H": 32}, ({"T": 8}, ({"T": 37}, {"T": 4096}), ({"T": 37, "misaligned": 1}, {"T": 4096, "misaligned": 1})), {},
+    "rotary": Op({"P": 4096}, {"H": 3}, {"H": 32}, ({"T": 8}, ({"T": 37}, {"T": 4096}), ({"T": 37}, {"T": 4096})), {},
                  {"POS": "int 0 P-1"}),
     "sample": Op({"K": 8}, {"M": 9}, {"M": 64},
                  (({"N": 1000, "K": 0}, {"N": 128256, "K": 0}), {"N": 1000}, {"N": 4096}, ({"N": 5000}, {"N": 128256}), ({"N": 1003, "K": 0}, {"N": 128255, "K": 0}),
@@ -320,10 +321,11 @@ def _shape(op: Op, i: int, name: str, line: ops.Line) -> tuple[Shape, dict[str, 
     """Of line i, with the sizes that it computes; and the settings that choose it."""
     own = op.lines[i]
     sizes = {**op.base, **(op.small if name == "small" else op.model), **(own[name == "model"] if isinstance(own, tuple) else own)}
-    misaligned = bool(sizes.pop("misaligned", 0))
+    misaligned = any("ALIGN=1" in stage.define.split() for stage in line.stages)
     settings = {n: sizes.pop(n) for n in op.choose}
     constants = {n: int(v) for s in line.stages for n, v in (d.split("=") for d in s.define.split()) if v.isdigit()}
-    made = {n: expr.evaluate(t, {**constants, **sizes}) for n, t in line.sizes}
+    said = {n: v for n, v in op.settings.items() if isinstance(v, int)}
+    made = {n: expr.evaluate(t, {**said, **constants, **sizes}) for n, t in line.sizes}
     return Shape(name, {**sizes, **{n: v for n, v in made.items() if v is not None}}, misaligned), settings
 
 
@@ -394,7 +396,7 @@ def _caches() -> Iterator[Item]:
         yield _timed("decode", f"{b} x {n}", "lib/ops/decode.hexc", "", {"D": 128}, sizes, 4 * b * 32 * n * 128, 4 * b * n * 8 * 128,
                      ("decode", b, n, 32, 8, 128), "copy", {"scale": 0.0884})
         paged = {"B": b, "M": 1, "NP": b * n // 16, "P": n // 16, "H": 32, "HK": 8}
-        yield _timed("paged", f"{b} x {n}", "lib/ops/paged.hexc", "", {"D": 128}, paged, 4 * b * 32 * n * 128, 4 * b * n * 8 * 128,
+        yield _timed("paged", f"{b} x {n}", "lib/ops/paged.hexc", "", {"D": 128, "PAGE": 16}, paged, 4 * b * 32 * n * 128, 4 * b * n * 8 * 128,
                      ("paged", b, n, 32, 8, 128, 16), "copy", {"scale": 0.0884}, {"T": "distinct NP", "L": "const P*16"})
 
 
