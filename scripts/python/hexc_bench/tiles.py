@@ -890,13 +890,17 @@ class Machine:
                 x = x.reshape(x.shape[0], *(1,) * v.gather, *x.shape[1:], *(1,) * (n - v.gather - x.ndim + 1))
             else:
                 x = v.start[root]
-                x = self.lift(np.array([x]), xp) if isinstance(x, int) else self.tile(x)
-                x = x.reshape(x.shape[0], *(1,) * n)
+                if not isinstance(x, int):
+                    x = self.tile(x)
+                    x = x.reshape(x.shape[0], *(1,) * n)
                 if root in v.dim:
                     d = v.dim.index(root)
                     shape = [1] * (1 + n)
                     shape[1 + d] = v.shape[d]
-                    x = x + xp.arange(v.shape[d]).reshape(shape) * v.step[root]
+                    along = xp.arange(v.shape[d]).reshape(shape)
+                    x = (along if v.step[root] == 1 else along * v.step[root]) + x
+                elif isinstance(x, int):
+                    x = self.lift(np.array([x]), xp).reshape((1,) * (1 + n))
             ok = (x >= 0) & (x < size)
             if end is not None:
                 e = self.lift(np.array([end]), xp) if isinstance(end, int) else self.tile(end)
