@@ -152,7 +152,7 @@ class Numpy:
         """In place; kind: add, max, min, and, or, xor."""
         f = {"add": np.add, "max": np.fmax if flat.dtype.kind == "f" else np.maximum, "min": np.fmin if flat.dtype.kind == "f" else np.minimum,
              "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}[kind]
-        f.at(flat, at.reshape(-1), value.reshape(-1))  # type: ignore[attr-defined]
+        f.at(flat, at.reshape(-1), value.reshape(-1))
 
     def rint(self, x: Array) -> Array:
         return np.rint(x)
@@ -178,7 +178,12 @@ class Torch:
         """Of a number or of NumPy's; what is on the device already stays as it is."""
         if isinstance(x, self.lib.Tensor):
             return x.to(self.device)
-        return self.lib.from_numpy(np.array(x)).to(self.device)
+        x = np.ascontiguousarray(x) if np.ndim(x) else np.array(x)
+        if x.dtype.kind == "u" and x.dtype.itemsize > 1:  # the same bits; PyTorch computes little with such types
+            x = x.view(f"i{x.dtype.itemsize}")
+        if not x.flags.writeable:
+            x = x.copy()
+        return self.lib.from_numpy(x).to(self.device)
 
     def numpy(self, x: Array) -> Any:
         return x.cpu().numpy()
@@ -266,6 +271,13 @@ class Torch:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.lib, name)
+
+
+def namespace(xp: Any) -> Any:
+    """Of the module numpy, or of torch on its GPU; one of the two above stays as it is."""
+    if isinstance(xp, Numpy | Torch):
+        return xp
+    return Numpy() if xp is np else Torch(xp, "cuda")
 
 
 def rounded(xp: Any, dtype: str, x: Array) -> Array:

@@ -132,7 +132,7 @@ def graph_us(torch: Any, calls: Sequence[Callable[[], Any]], repeat: int) -> flo
         graph.replay()
         last.record()
     torch.cuda.synchronize()
-    return statistics.median(1000 * a.elapsed_time(b) for a, b in pairs) / n
+    return float(statistics.median(1000 * a.elapsed_time(b) for a, b in pairs) / n)
 
 
 def plain_us(torch: Any, calls: Sequence[Callable[[], Any]], repeat: int) -> float:
@@ -154,7 +154,7 @@ def plain_us(torch: Any, calls: Sequence[Callable[[], Any]], repeat: int) -> flo
             start = time.perf_counter()
             calls[i % len(calls)]()
             times.append(1e6 * (time.perf_counter() - start))
-    return statistics.median(times)
+    return float(statistics.median(times))
 
 
 def sets(torch: Any, make: Factory) -> list[Callable[[], Any]]:

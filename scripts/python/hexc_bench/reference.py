@@ -7,6 +7,8 @@ its bound with it.
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
 import os
 import re
@@ -25,13 +27,13 @@ from .arrays import Array
 from .items import Item, Shape
 from .tiles import NoReference, Value
 
-__all__ = ["Inputs", "NoReference", "judged", "reference", "stages"]
+__all__ = ["Inputs", "NoReference", "judged", "key_of", "load", "reference", "save", "stages"]
 
-Stage = dict[str, str]  # kernel: its name; ir: its text, with bounds
+Stage = dict[str, Any]  # kernel: its name; ir: its text, with bounds; constants: those that are numbers
 
 
 class Inputs(Protocol):
-    """xp: an arrays.Numpy or arrays.Torch.  value: of a tensor by name, floats as f64 and integers as i64, in the shape that the
+    """xp: the module numpy or torch (arrays are on the GPU then), or an arrays.Numpy or arrays.Torch.  value: of a tensor by name, floats as f64 and integers as i64, in the shape that the
     program declares."""
 
     xp: Any
@@ -65,12 +67,11 @@ def head_of(program: str, kernel: str) -> tuple[int, int]:
 
 
 def handed_on(program: str, kernel: str, names: Sequence[str]) -> str:
-    """The program with these tensors of a kernel read and written: such have bounds when it begins.  Integers are exact, and what they
-    index is another thing where they may be written."""
+    """The program with these tensors of floats of a kernel read and written: such have bounds when it begins."""
     start, end = head_of(program, kernel)
     head = program[start:end]
     for name in names:
-        head = re.sub(rf"\b{name}: (?!inout\b|out\b|[iu]\d+\[)", f"{name}: inout ", head)
+        head = re.sub(rf"\b{name}: (?!inout\b|out\b|[iu]\d)", f"{name}: inout ", head)
     return program[:start] + head + program[end:]
 
 
@@ -103,18 +104,22 @@ def lines(item: Item, shape: Shape) -> ops.Line:
     raise NoReference(f"no line of lib/ops/{item.operator}.hexc is for {dict(shape.sizes)}")
 
 
-def sizes_of(item: Item, shape: Shape) -> dict[str, int]:
-    """With those that a line computes."""
-    if not item.operator:
-        return dict(shape.sizes)
-    line = lines(item, shape)
-    found = {n: int(v) for n, v in item.constants.items() if str(v).lstrip("-").isdigit()} | dict(shape.sizes)
-    numbers = {n: int(v) for s in line.stages for n, v in (d.split("=") for d in s.define.split()) if v.lstrip("-").isdigit()}
-    for name, text in line.sizes:
-        value = expr.evaluate(text, {**numbers, **found})
-        if value is not None:
-            found.setdefault(name, value)
-    return found
+def sizes_of(item: Item, shape: Shape, found: Sequence[Stage]) -> dict[str, int]:
+    """With those that a line computes, of sizes and of constants of its kernels."""
+    sizes = dict(shape.sizes)
+    if item.operator:
+        constants = {n: v for s in reversed(found) for n, v in s["constants"].items()}
+        for name, text in lines(item, shape).sizes:
+            value = expr.evaluate(text, {**constants, **sizes})
+            if value is not None:
+                sizes.setdefault(name, value)
+    return sizes
+
+
+def numbers_of(known: Mapping[str, str], define: Mapping[str, int | str]) -> dict[str, int]:
+    """Of a kernel's constants those that are numbers: what is said of them, else their default."""
+    default = {n: m.group(1) for n, text in known.items() if (m := re.search(r"default (-?\d+)\b", text) or re.match(r"(-?\d+)\b", text))}
+    return {n: int(v) for n, v in {**default, **define}.items() if str(v).lstrip("-").isdigit()}
 
 
 def stages(item: Item, shape: Shape, program: str | None = None, hexc: str = "") -> list[Stage]:
@@ -122,17 +127,36 @@ def stages(item: Item, shape: Shape, program: str | None = None, hexc: str = "")
     holes; None: the file, whose holes are empty.  hexc: the command line, $HEXC or build/hexc."""
     if not item.operator:
         text = (items.ROOT / item.program).read_text(encoding="utf-8")
-        return [{"kernel": item.kernel, "ir": bounded(text, item.kernel, item.constants, hexc)}]
+        return [{"kernel": item.kernel, "ir": bounded(text, item.kernel, item.constants, hexc),
+                 "constants": numbers_of(declared(text, item.kernel), item.constants)}]
     files = ops.read(item.operator).files
-    found, made = [], []
+    found: list[Stage] = []
+    made: list[str] = []
     for stage in lines(item, shape).stages:
         own_file = Path(files[stage.kernel]).stem == item.operator
         text = program if program and own_file else Path(files[stage.kernel]).read_text(encoding="utf-8")
         known = declared(text, stage.kernel)
         define = {n: v for n, v in item.constants.items() if n in known} | dict(d.split("=") for d in stage.define.split())
         text = handed_on(text, stage.kernel, made)
-        found.append({"kernel": stage.kernel, "ir": bounded(text, stage.kernel, define, hexc)})
+        found.append({"kernel": stage.kernel, "ir": bounded(text, stage.kernel, define, hexc), "constants": numbers_of(known, define)})
         made += outputs(text, stage.kernel)
+    return found
+
+
+def key_of(item: Item, shape: Shape) -> str:
+    return f"{item.key} {shape.name}"
+
+
+def save(path: Path, found: Mapping[str, Sequence[Stage]]) -> None:
+    """What :func:`stages` found, by :func:`key_of`, in a file for machines without a compiler."""
+    with gzip.open(path, "wt", encoding="utf-8", compresslevel=9) as f:
+        json.dump(found, f)
+
+
+def load(path: Path) -> dict[str, list[Stage]]:
+    """What :func:`save` wrote."""
+    with gzip.open(path, "rt", encoding="utf-8") as f:
+        found: dict[str, list[Stage]] = json.load(f)
     return found
 
 
@@ -157,49 +181,50 @@ def reference(item: Item, shape: Shape, given: Inputs, ready: Sequence[Stage] | 
     """What the item writes: name -> (value, bound), |got - value| <= bound for every right execution; bound inf: nothing is known
     of the element.  ready: what :func:`stages` found before.  After ``seconds`` what is left of the last kernel's blocks is not
     computed: elements of theirs have bound inf."""
-    xp = given.xp
-    numbers: dict[str, float] = {**sizes_of(item, shape), **item.scalars}
+    xp = arrays.namespace(given.xp)
+    ready = stages(item, shape) if ready is None else ready
+    todo = [tiles.read(stage["ir"]) for stage in ready]
+    numbers: dict[str, float] = {**sizes_of(item, shape, ready), **item.scalars}
     values: dict[str, Array] = {}
     bounds: dict[str, Array] = {}
     found: dict[str, Value] = {}
-    todo = list(stages(item, shape) if ready is None else ready)
-    for n, stage in enumerate(todo):
-        kernel = tiles.read(stage["ir"])
+    for n, kernel in enumerate(todo):
         tensors: dict[str, Any] = {}
-        for p in kernel.params:
-            if p.kind != "tensor" or p.name == "doubt" or " of " in p.name:
-                continue
+        for p in kernel.tensors():
             if p.name in values:
                 tensors[p.name] = values[p.name]
+                found.pop(p.name, None)  # between kernels
             elif p.read:
                 tensors[p.name] = given.value(p.name)
             else:
                 tensors[p.name] = shape_of(kernel, p, xp, numbers)
-        last = n + 1 == len(todo)
-        found = found | tiles.run(kernel, xp, tensors, numbers, bounds=bounds, seconds=seconds if last else math.inf)
-        for name, (value, bound) in found.items():
+        made = tiles.run(kernel, xp, tensors, numbers, bounds=bounds, seconds=seconds if n + 1 == len(todo) else math.inf)
+        for name, (value, bound) in made.items():
+            if name not in values:
+                found[name] = (value, bound)
             values[name] = value
             # which of several right indices is handed on makes no difference to what follows
-            bounds[name] = bound if str(value.dtype).endswith("float64") else 0.0 * bound
-    return {name: v for name, v in found.items() if name in {p.name for p in tiles.read(todo[-1]["ir"]).params if p.written} or len(todo) == 1}
+            bounds[name] = bound if str(value.dtype).endswith("float64") else xp.full(tuple(bound.shape), 0.0, xp.f64)
+    return found
 
 
 def judged(xp: Any, got: Array, want: Value) -> dict[str, float]:
-    """Of a result beside its reference: how many elements were judged, and are wrong; the largest error, and its share of the bound;
-    the first that is wrong, from 0, or -1."""
+    """Of a result beside its reference: how many elements there are, were judged (their bounds are finite) and are wrong; the
+    largest error, and its share of the bound; the first that is wrong, from 0, or -1."""
+    xp = arrays.namespace(xp)
     value, bound = (x.reshape(-1) for x in want)
-    got = got.reshape(-1)
-    if not str(value.dtype).endswith("float64"):
-        got, value = xp.to(got, xp.f64), xp.to(value, xp.f64)
-    error = xp.abs(got - value)
-    same = (got == value) | (xp.isnan(got) & xp.isnan(value))
-    error = xp.where(same, 0 * bound, xp.where(xp.isnan(error), 0 * bound + math.inf, error)) if bool(bound.shape[0]) else error
-    error = xp.where(xp.isnan(error), xp.full((), 0.0, xp.f64), error)
-    known = bound < math.inf
-    wrong = known & (error > bound)
-    share = xp.where(known & (bound > 0), error / xp.where(bound > 0, bound, bound * 0 + 1), xp.full((), 0.0, xp.f64))
+    got, value = (xp.to(x.reshape(-1), xp.f64) for x in (got, value))
     n = int(bound.shape[0])
-    bad = xp.numpy(wrong)
-    return {"elements": n, "judged": int(xp.numpy(xp.to(known, xp.i64).sum())), "wrong": int(bad.sum()),
-            "error": float(xp.numpy(xp.where(known, error, xp.full((), 0.0, xp.f64)).max())) if n else 0.0,
-            "share": float(xp.numpy(share.max())) if n else 0.0, "first": int(np.argmax(bad)) if bad.any() else -1}
+    if not n:
+        return {"elements": 0, "judged": 0, "wrong": 0, "error": 0.0, "share": 0.0, "first": -1}
+    with np.errstate(all="ignore"):
+        zero = xp.full((n,), 0.0, xp.f64)
+        same = (got == value) | (xp.isnan(got) & xp.isnan(value))
+        error = xp.where(same, zero, xp.abs(got - value))
+        error = xp.where(xp.isnan(error), zero + math.inf, error)  # a NaN where a number is to be
+        known = bound < math.inf
+        error = xp.where(known, error, zero)
+        wrong = xp.numpy(known & (error > bound))
+        share = xp.where(error > 0, error / bound, zero)
+    return {"elements": n, "judged": int(xp.numpy(known).sum()), "wrong": int(wrong.sum()), "error": float(xp.numpy(error).max()),
+            "share": float(xp.numpy(share).max()), "first": int(np.argmax(wrong)) if wrong.any() else -1}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, data, reference
+from . import arrays, reference
 
 SECONDS = 8.0  # for a reference: what is left of its blocks then is not judged
 
@@ -22,7 +22,7 @@ class Inputs:
 
     def value(self, name: str) -> Any:
         """Floats as f64, integers as i64."""
-        return self.xp.array(data.decoded(self._given[name], self._dtype[name]))
+        return arrays.decoded(self.xp, self._dtype[name], self.xp.array(self._given[name]))
 
 
 def torch_here() -> Any:
@@ -55,7 +55,7 @@ def compare(item: Any, shape: Any, target: Any, given: Mapping[str, Any], got: M
             bad.append(f"{name} was not written")
             continue
         said = outputs[name] = {n: (v if math.isfinite(v) else 1e308) for n, v in
-                                reference.judged(xp, xp.array(data.decoded(got[name], dtype[name])), want).items()}
+                                reference.judged(xp, arrays.decoded(xp, dtype[name], xp.array(got[name])), want).items()}
         if said["wrong"]:
             at = [int(i) for i in np.unravel_index(int(said["first"]), got[name].shape)]
             bad.append(f"{name}: {said['wrong']:g} of {said['judged']:g} elements are wrong, by up to {said['error']:.3g}, {said['share']:.3g} times "

@@ -79,6 +79,10 @@ class Kernel:
     body: Block
     teams: int = 1
 
+    def tensors(self) -> list[Param]:
+        """Those of the program, without those that carry bounds."""
+        return [p for p in self.params if p.kind == "tensor" and p.name != "doubt" and not re.match("(the bounds|sums) of ", p.name)]
+
     @property
     def bounded(self) -> bool:
         """Does it carry bounds?"""
@@ -150,6 +154,7 @@ def read(text: str) -> Kernel:
                 open_.append(inner2)
     kernel = Kernel(name, params, blocks["grid"], blocks["body"], teams)
     merged(kernel)
+    dropped(kernel)
     for b in (kernel.grid, kernel.body):
         last_uses(b, {i for p in params for i in (p.id, *p.size)})
     return kernel
@@ -221,6 +226,52 @@ def merged(kernel: Kernel) -> None:
     walk(kernel.body, {})
     for p in kernel.params:
         p.size = [new.get(i, i) for i in p.size]
+
+
+def dropped(kernel: Kernel) -> None:
+    """Ops that nothing reads go, and which op was the first to lose a bound, which only messages ask for: the second cell of doubt."""
+    cells = {p.id for p in kernel.params if p.name == "doubt"}
+    made: dict[int, Op] = {}
+    uses: dict[int, int] = {}
+
+    def look(block: Block) -> None:
+        for op in block.ops:
+            made.update((i, op) for i in op.outs)
+            for inner in op.blocks:
+                look(inner)
+
+    def says_which(op: Op) -> bool:
+        view = made.get(op.ins[1]) if op.code == "store" else None
+        at = made.get(view.ins[1]) if view and view.code == "view" and view.ins[0] in cells else None
+        return at is not None and at.code == "const" and at.at(0) == 1
+
+    def count(block: Block) -> None:
+        for op in block.ops:
+            for i in op.ins:
+                uses[i] = uses.get(i, 0) + 1
+            for inner in op.blocks:
+                count(inner)
+
+    def sweep(block: Block) -> None:
+        kept = []
+        for op in reversed(block.ops):
+            if op.code in REPEATED | {"view", "load"} and op.outs and not any(uses.get(i) for i in op.outs) or says_which(op):
+                for i in op.ins:
+                    uses[i] -= 1
+                continue
+            for inner in op.blocks:
+                sweep(inner)
+            kept.append(op)
+        block.ops = kept[::-1]
+
+    for b in (kernel.grid, kernel.body):
+        look(b)
+    for p in kernel.params:
+        for i in p.size:
+            uses[i] = uses.get(i, 0) + 1
+    for b in (kernel.grid, kernel.body):
+        count(b)
+        sweep(b)
 
 
 def last_uses(block: Block, keep: set[int]) -> set[int]:
@@ -445,11 +496,12 @@ class Machine:
         self.env, self.grid, self.total = env, grid, math.prod(grid)
         self.block, self.nb = block, int(block.shape[0])
         self.active: Any = None  # which blocks do what comes; None: all
-        self.cache: dict[tuple[float, Any], Any] = {}
+        self.cache: dict[tuple[str, str], Any] = {}
         self.shared: dict[tuple[int, int], Memory] = {}
         self.bars: dict[int, dict[str, Any]] = {}
         self.turns: Turns | None = None
         self.role = self.team = 0
+        self.until = math.inf  # by time.monotonic(): no loop goes on then
 
     # -- values
 
@@ -960,11 +1012,16 @@ class Machine:
             carried = self.ragged(op, carried, names, early)
         else:
             for i in range(lo, hi, step):
+                self.in_time()
                 self.env.update(zip(names, [np.array([i]), *carried]))
                 carried = [self.env[y] for y in self.run(body)]
         for i in names:
             self.env.pop(i, None)
         self.env.update(zip(op.outs, carried))
+
+    def in_time(self) -> None:
+        if time.monotonic() > self.until:
+            raise NoReference("its loops take too long")
 
     def ragged(self, op: Op, carried: list[Any], names: list[int], early: int) -> list[Any]:
         """A loop that blocks leave at different times."""
@@ -980,6 +1037,7 @@ class Machine:
             if not bool(xp.numpy(on.any())):
                 break
             turns += 1
+            self.in_time()
             if turns > 1 << 16:
                 raise NoReference("a loop that does not end while all blocks run side by side")
             everywhere = bool(xp.numpy(on.all()))
@@ -1111,20 +1169,22 @@ def _has(block: Block, test: Callable[[Op], bool]) -> bool:
     return any(test(op) or any(_has(b, test) for b in op.blocks) for op in block.ops)
 
 
+LATEST = 4  # times the time that is given: then the blocks that were begun end, too, and NoReference is raised
+
 Value = tuple[Array, Array]  # and how far a right one may be from it
 
 
 def run(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], numbers: Mapping[str, float], *, bounds: Mapping[str, Array] | None = None,
-        seconds: float = math.inf, elements: int = 1 << 25) -> dict[str, Value]:
+        seconds: float = math.inf, elements: int = 0) -> dict[str, Value]:
     """What a kernel writes: name -> (value, bound), both f64, or integers' values as i64.
 
     ``tensors``: values of all that it reads, floats as f64, and shapes of those that it only writes (a tuple); ``numbers``: sizes
     and scalars; ``bounds``: of tensors that are read and written, where what is there is not exact.  ``elements``: of a tile of
-    all blocks that are computed at once.  After ``seconds`` no more blocks are begun: what others would have written has an
+    all blocks that are computed at once, 0: 2^24, fewer where time is limited.  After ``seconds`` no more blocks are begun: what others would have written has an
     infinite bound; kernels whose blocks add to what others do are computed whole.
     """
     with np.errstate(all="ignore"):
-        return _run(kernel, xp, tensors, numbers, bounds or {}, seconds, elements)
+        return _run(kernel, xp, tensors, numbers, bounds or {}, seconds, elements or (1 << 20 if math.isfinite(seconds) else 1 << 24))
 
 
 def _scalars(kernel: Kernel, numbers: Mapping[str, float]) -> dict[int, Any]:
@@ -1203,11 +1263,13 @@ def _run(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], numbers: Mapping
     if math.isfinite(seconds) and len(starts) > 2:  # the first, the last, then those between
         starts = [starts[0], starts[-1], *starts[1:-1]]
     until, done = time.monotonic() + seconds, 0
+    last = time.monotonic() + LATEST * seconds
     for start in starts:
         if not shares and done and time.monotonic() > until:
             break
         n = min(each, total - start)
         m = machine(xp.arange(n) + start, (x, y, z), dict(env))
+        m.until = last
         m.run(kernel.body)
         done += n
     return _found(kernel, xp, memories, tensors, done == total)
@@ -1233,9 +1295,10 @@ def _of_doubt(kernel: Kernel, op: Op) -> bool:
 
 def _found(kernel: Kernel, xp: Any, memories: Mapping[str, Memory], tensors: Mapping[str, Array], whole: bool) -> dict[str, Value]:
     out: dict[str, Value] = {}
+    written = [p for p in kernel.tensors() if p.written]
     doubt = kernel.bounded and bool(xp.numpy(memories["doubt"].flat)[0] > 0)
     for p in kernel.params:
-        if p.kind != "tensor" or not p.written or p.name == "doubt" or " of " in p.name:
+        if p not in written:
             continue
         m = memories[p.name]
         shape = tuple(m.size)
