@@ -52,9 +52,9 @@ if [ "${WHOLE:-}" ]; then
 fi
 
 # planted: one of each; softmax is as ever
-some='here,a first kernel,example convert/,example vector_add,example softmax,example sort,operator scan line 3,feature explicit'
+some='here,a first kernel,example convert/,vector_add,example softmax,example sort,operator scan line 3,feature explicit'
 day planted "FAKE_CUDA_FAULT=narrow FAKE_CUDA_HANG=widen FAKE_CUDA_REFUSE=sort FAKE_CUDA_MEMORY=100 HEXC_DAY_LAUNCH=1" \
-	--minutes 3 --only machine,right,counters,sanitizers,headline --match "$some,vector_add,compute-sanitizer,peers"
+	--minutes 30 --only machine,right,counters,sanitizers,headline --match "$some,compute-sanitizer,peers"
 [ $? = 1 ] || fail "planted faults: exit status not 1: $(tail -5 "$dir/planted.log")"
 holds 'planted faults' planted <<'END'
 def state(key, want, lost, why):
@@ -87,18 +87,17 @@ def wrong(self):
     return found
 device.Placed.result = wrong
 END
-day wrong "PYTHONPATH=$dir:scripts/python" --minutes 1 --only right --match 'example vector_add, small,example softmax, small'
+day wrong "PYTHONPATH=$dir:scripts/python" --minutes 30 --only right --match 'vector_add,example layer_norm'
 holds 'a wrong result' wrong <<'END'
-assert [(k, i["state"]) for k, i in by.items()] == [("example vector_add, small", "wrong"), ("example softmax, small", "ok")] or \
-    {k: i["state"] for k, i in by.items()} == {"example vector_add, small": "wrong", "example softmax, small": "ok"}, by
+assert {k: i["state"] for k, i in by.items() if "small" in k} == {"example vector_add, small": "wrong", "example layer_norm, small": "ok"}, by
 assert "C: 1 of 5003 elements are wrong" in by["example vector_add, small"]["why"], by
 END
 
 # killed at some moments, and gone on with: what was done is there and not done again
-list='example vector_add,example convert/,example softmax,example layer_norm,operator map line'
+list='example vector_add,example convert/,example layer_norm,operator map line 4'
 for i in $(seq "${KILLS:-3}"); do
 	[ $((i % 10)) != 1 ] || rm -rf "$dir/killed"
-	setsid env LD_LIBRARY_PATH="$dir" "$python" -B scripts/gpu-day --out "$dir/killed" --shrink 32 --workers 2 --minutes 2 --only machine,right \
+	setsid env LD_LIBRARY_PATH="$dir" "$python" -B scripts/gpu-day --out "$dir/killed" --shrink 32 --workers 2 --minutes 30 --only machine,right \
 		--match "$list" >"$dir/killed.log" 2>&1 &
 	pid=$!
 	sleep "$(awk -v i="$i" -v s="$$" 'BEGIN { srand(i * 7919 + s); printf "%.2f", 0.6 + 4 * rand() }')"
@@ -116,26 +115,26 @@ for i in $(seq "${KILLS:-3}"); do
 	assert len(set(tried)) == len(tried), "done again"
 	END
 done
-day killed '' --minutes 2 --only machine,right --match "$list"
+day killed '' --minutes 30 --only machine,right --match "$list"
 holds 'gone on with' killed <<'END'
 assert found["ended"] and found["steps"]["right"]["state"] == "done" and found["steps"]["right"]["wrong"] == 0, found["steps"]
 assert len(by) == found["steps"]["right"]["items"] + found["steps"]["machine"]["items"], (len(by), found["steps"])
 END
 
 # another GPU goes on from there: all is to be done, and both are told; the same one has nothing left
-day same '' --minutes 2 --only machine,right --match "$list" --from "$dir/killed"
+day same '' --minutes 30 --only machine,right --match "$list" --from "$dir/killed"
 [ $? = 0 ] || fail "the same GPU: $(tail -3 "$dir/same.log")"
 grep -q 'vector_add' "$dir/same.log" && fail "what was done is done again: $(cat "$dir/same.log")"
-day other FAKE_CUDA_NAME=NVIDIA_H100 --minutes 2 --only machine,right --match "$list" --from "$dir/killed"
+day other FAKE_CUDA_NAME=NVIDIA-H100 --minutes 30 --only machine,right --match "$list" --from "$dir/killed"
 holds 'another GPU' other <<'END'
-assert len(found["machines"]) == 2 and found["machines"][found["machine"]]["gpu"] == "NVIDIA_H100", found["machines"]
-assert len(found["items"]) == 2 * len(by) and by["example softmax, small"]["state"] == "ok", len(by)
+assert len(found["machines"]) == 2 and found["machines"][found["machine"]]["gpu"] == "NVIDIA-H100", found["machines"]
+assert len(found["items"]) == 2 * len(by) and by["example layer_norm, small"]["state"] == "ok", len(by)
 END
 
 # at home, without a GPU: a page, and figures
 rm "$dir/other/summary.json"
 FAKE_CUDA_DEVICES=0 "$python" scripts/gpu-day --read "$dir/other" --file "$dir/figures" >"$dir/read" 2>&1 || fail "--read: $(tail -3 "$dir/read")"
-for text in '# hexc gpu-day' 'NVIDIA_H100' '| right | done |' 'Beside it, of earlier days: simulated GPU 0'; do
+for text in '# hexc gpu-day' 'NVIDIA-H100' '| right | done |' 'Beside it, of earlier days: simulated GPU 0'; do
 	grep -qF "$text" "$dir/read" || fail "--read does not say '$text': $(cat "$dir/read")"
 done
 [ -s "$dir/figures/nvidia-h100.json" ] && [ -s "$dir/other/day.html" ] && [ -s "$dir/other/rest.tgz" ] || fail "--read: files are missing"
@@ -167,7 +166,7 @@ chmod +x "$dir/ncu"
 mkdir "$dir/tools"
 cp "$dir/ncu" "$dir/tools/ncu"
 cp "$dir/ncu" "$dir/tools/compute-sanitizer"
-day tools "PATH=$dir/tools:$PATH" --minutes 1 --only counters,sanitizers --match vector_add
+day tools "PATH=$dir/tools:$PATH" --minutes 30 --only counters,sanitizers --match vector_add
 holds 'tools' tools <<'END'
 i = by["vector_add"]
 assert i["profiled"]["global_requests"] == 2048 and i["profiled"]["mma"] == 1024, i

@@ -67,12 +67,11 @@ def head_of(program: str, kernel: str) -> tuple[int, int]:
 
 
 def handed_on(program: str, kernel: str, names: Sequence[str]) -> str:
-    """The program with these tensors of a kernel read and written: such have bounds when it begins.  Integers are exact, and what they
-    index is another thing where they may be written."""
+    """The program with these tensors of floats of a kernel read and written: such have bounds when it begins."""
     start, end = head_of(program, kernel)
     head = program[start:end]
     for name in names:
-        head = re.sub(rf"\b{name}: (?!inout\b|out\b|[iu]\d+\[)", f"{name}: inout ", head)
+        head = re.sub(rf"\b{name}: (?!inout\b|out\b|[iu]\d)", f"{name}: inout ", head)
     return program[:start] + head + program[end:]
 
 
