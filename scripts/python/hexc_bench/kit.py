@@ -246,7 +246,7 @@ def pieces(build: Path, static: Path, kernels: Path) -> Iterator[tuple[Path, str
 def pack(to: Path, build: Path, static: Path, kernels: Path) -> int:
     """Write the archive; its bytes."""
     beside = to.with_suffix(".tmp")
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(beside, "w:xz", preset=6) as tar:
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(beside, "w:xz", preset=3) as tar:
         note = Path(folder, "README")
         note.write_text(README, encoding="utf-8")
         for path, name in [(note, "README"), *pieces(build, static, kernels)]:
