@@ -25,7 +25,7 @@ from .items import ROOT, Item, Shape
 
 def command(words: Sequence[str], limit: float, by: Compiler | None = None, **env: str) -> tuple[int, str]:
     """Status and all that it says; when its time is over it ends with everything that it started, status 124."""
-    done = (by or Compiler()).command(["env", *(f"{n}={v}" for n, v in env.items()), *words], limit)
+    done = (by or Compiler()).command(words, limit, env)
     return done.status, done.out + done.err
 
 
