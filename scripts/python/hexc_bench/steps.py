@@ -29,6 +29,11 @@ def command(words: Sequence[str], limit: float, by: Compiler | None = None, **en
     return done.status, done.out + done.err
 
 
+def slow(day: Day, limit: float) -> float:
+    """The limit of an item; the simulator takes longer."""
+    return limit if day.shrink == 1 else 4 * limit
+
+
 def tail(text: str, n: int = 3) -> str:
     return " | ".join(text.strip().splitlines()[-n:])[:600] or "no message"
 
@@ -112,7 +117,7 @@ def right(day: Day) -> list[Work]:
     def work(item: Item, which: int, candidate: int = 0) -> Work:
         shape = item.shapes[which]
         tail_ = f", candidate {candidate}" if candidate else ""
-        return Work(f"{item.key}, {shape.name}{tail_}", lambda limit: one(item, shape, candidate, limit), 30, False)
+        return Work(f"{item.key}, {shape.name}{tail_}", lambda limit: one(item, shape, candidate, limit), slow(day, 30), False)
 
     found = [work(i, 0) for i in todo]
     found += [checked(day, i) for i in todo if i.kind == "example"]
@@ -169,7 +174,7 @@ def checked(day: Day, item: Item) -> Work:
             return {"note": f"--check could not judge all: {tail(out, 1)}"}
         return checked_says(status, out)
 
-    return Work(f"{item.key}, hexc run --check", run, 30, False)
+    return Work(f"{item.key}, hexc run --check", run, slow(day, 30), False)
 
 
 def checked_says(status: int, out: str) -> dict[str, Any]:
@@ -265,7 +270,7 @@ def headline(day: Day) -> list[Work]:
 
     todo, asks = [Work("roofs", roofs, 30)], day.beside().installed
     for item in items.headlines():
-        todo.append(Work(item.key, lambda limit, i=item: own(i, limit), 30))  # type: ignore[misc]
+        todo.append(Work(item.key, lambda limit, i=item: own(i, limit), slow(day, 30)))  # type: ignore[misc]
         if asks:
             todo.append(Work(f"{item.key} | peers", lambda limit, i=item: beside(i, limit), 40))  # type: ignore[misc]
     if not asks:
@@ -303,7 +308,7 @@ def calibration(day: Day) -> list[Work]:
             return late(limit)
         return got if got is not None else {"why": why}
 
-    return [Work(n, lambda limit, n=n: one(n, limit), 20) for n in (*calibrate.MEASURES, *calibrate.DOUBTFUL)]  # type: ignore[misc]
+    return [Work(n, lambda limit, n=n: one(n, limit), slow(day, 20)) for n in (*calibrate.MEASURES, *calibrate.DOUBTFUL)]  # type: ignore[misc]
 
 
 # ---- schedules ---------------------------------------------------------------------------------------------------------------
@@ -324,7 +329,7 @@ def schedules(day: Day) -> list[Work]:
         what = {"do": "timed", "key": item.key, "file": str(file), "shape": "model", "sizes": scaled(sizes, day.shrink), **effort(day)}
         return day.keeper().run(what, limit, day.measuring) | {"candidate": c}
 
-    return [Work(f"{key}, candidate {c}", lambda limit, a=(program, kernel, constants, sizes, c): one(*a, limit), 20)  # type: ignore[misc]
+    return [Work(f"{key}, candidate {c}", lambda limit, a=(program, kernel, constants, sizes, c): one(*a, limit), slow(day, 20))  # type: ignore[misc]
             for c in range(kit.RANKED) for key, program, kernel, constants, sizes in kit.SCHEDULES]
 
 
