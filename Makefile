@@ -5,7 +5,7 @@
 # make check-gpu    the rest
 # make static       build-static/hexc: needs no LLVM on the machine it runs on
 # make gpu-kit      build-static/hexc-gpu-kit.tar.xz: what scripts/gpu-day needs on a machine with a GPU and Python alone; its
-#                   kernels are compiled into build/gpu-kernels, each again only when it must; ONLY=TEXT: items with that in their
+#                   kernels are compiled into build/gpu-kernels, each again only when it must; ONLY=A,B: items with these in their
 #                   names alone
 # make install      PREFIX=/usr/local DESTDIR=; make uninstall takes away what it brought
 # make SAN=1 ...    the same targets with ASan and UBSan, in build-san/

@@ -150,7 +150,11 @@ def make(words: str, dtype: str, shape: tuple[int, ...], seed: str, known: Mappi
     if is_float(dtype):
         if dtype == "e8m0":
             return rng.integers(125, 130, shape).astype(np.uint8)
-        return encoded(_floats((words or "normal").split(), rng, shape, number), dtype)
+        said = (words or "normal").split()
+        if said[0] == "unit":  # of rows
+            return encoded(_floats(said, rng, shape, number), dtype)
+        block = encoded(_floats(said, rng, (min(BLOCK, int(np.prod(shape, dtype=np.int64))),), number), dtype)
+        return np.resize(block, shape)
     bits, signed = int(dtype[1:]), dtype[0] == "i"
     kind = np.dtype(f"{'i' if signed else 'u'}{max(8, bits) // 8}")
     if not words or words == "codes":

@@ -246,7 +246,7 @@ def pieces(build: Path, static: Path, kernels: Path) -> Iterator[tuple[Path, str
 def pack(to: Path, build: Path, static: Path, kernels: Path) -> int:
     """Write the archive; its bytes."""
     beside = to.with_suffix(".tmp")
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(beside, "w:xz", preset=6) as tar:
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(beside, "w:xz", preset=3) as tar:
         note = Path(folder, "README")
         note.write_text(README, encoding="utf-8")
         for path, name in [(note, "README"), *pieces(build, static, kernels)]:
@@ -260,6 +260,14 @@ def pack(to: Path, build: Path, static: Path, kernels: Path) -> int:
     return to.stat().st_size
 
 
+def lay(to: Path, build: Path, static: Path, kernels: Path) -> None:
+    """The same as a folder."""
+    for path, name in pieces(build, static, kernels):
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, to / name)
+    (to / "README").write_text(README, encoding="utf-8")
+
+
 def _anybody(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     """The same bytes, whoever makes it."""
     entry.uid = entry.gid = entry.mtime = 0
@@ -270,17 +278,21 @@ def _anybody(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make gpu-kit", description="Compile the kernels of a day, and pack all that it needs.")
-    parser.add_argument("--only", default="", help="items with that in their names alone")
+    parser.add_argument("--only", default="", help="items with one of these in their names alone")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--folder", action="store_true", help="no archive, but a folder of that name")
     parser.add_argument("archive", type=Path)
     own = parser.parse_args()
     build, static = ROOT / os.environ.get("B", "build"), ROOT / os.environ.get("S", "build-static")
-    chosen = [i for i in everything() if own.only in i.key]
-    kernels = build / "gpu-kernels" if not own.only else static / "gpu-kernels"
+    chosen = [i for i in everything() if not own.only or any(m in i.key for m in own.only.split(","))]
+    kernels = build / "gpu-kernels" if not own.only else static / "gpu-kernels"  # a part leaves the whole as it is
     refused = compile_all(units(chosen, schedules=not own.only), kernels, own.jobs)
     for name, why in refused.items():
         if "does not exist" not in why:  # one of its candidates
             print(f"{name}: {why}")
+    if own.folder:
+        lay(own.archive, build, static, kernels)
+        return
     size = pack(own.archive, build, static, kernels)
     print(f"{own.archive}: {size / (1 << 20):.1f} MiB, of {MOST >> 20} at most")
     if size > MOST:

@@ -25,8 +25,13 @@ from .items import ROOT, Item, Shape
 
 def command(words: Sequence[str], limit: float, by: Compiler | None = None, **env: str) -> tuple[int, str]:
     """Status and all that it says; when its time is over it ends with everything that it started, status 124."""
-    done = (by or Compiler()).command(["env", *(f"{n}={v}" for n, v in env.items()), *words], limit)
+    done = (by or Compiler()).command(words, limit, env)
     return done.status, done.out + done.err
+
+
+def slow(day: Day, limit: float) -> float:
+    """The limit of an item; the simulator takes longer."""
+    return limit if day.shrink == 1 else 4 * limit
 
 
 def tail(text: str, n: int = 3) -> str:
@@ -112,7 +117,7 @@ def right(day: Day) -> list[Work]:
     def work(item: Item, which: int, candidate: int = 0) -> Work:
         shape = item.shapes[which]
         tail_ = f", candidate {candidate}" if candidate else ""
-        return Work(f"{item.key}, {shape.name}{tail_}", lambda limit: one(item, shape, candidate, limit), 30, False)
+        return Work(f"{item.key}, {shape.name}{tail_}", lambda limit: one(item, shape, candidate, limit), slow(day, 30), False)
 
     found = [work(i, 0) for i in todo]
     found += [checked(day, i) for i in todo if i.kind == "example"]
@@ -169,7 +174,7 @@ def checked(day: Day, item: Item) -> Work:
             return {"note": f"--check could not judge all: {tail(out, 1)}"}
         return checked_says(status, out)
 
-    return Work(f"{item.key}, hexc run --check", run, 30, False)
+    return Work(f"{item.key}, hexc run --check", run, slow(day, 30), False)
 
 
 def checked_says(status: int, out: str) -> dict[str, Any]:
@@ -265,7 +270,7 @@ def headline(day: Day) -> list[Work]:
 
     todo, asks = [Work("roofs", roofs, 30)], day.beside().installed
     for item in items.headlines():
-        todo.append(Work(item.key, lambda limit, i=item: own(i, limit), 30))  # type: ignore[misc]
+        todo.append(Work(item.key, lambda limit, i=item: own(i, limit), slow(day, 30)))  # type: ignore[misc]
         if asks:
             todo.append(Work(f"{item.key} | peers", lambda limit, i=item: beside(i, limit), 40))  # type: ignore[misc]
     if not asks:
@@ -303,7 +308,7 @@ def calibration(day: Day) -> list[Work]:
             return late(limit)
         return got if got is not None else {"why": why}
 
-    return [Work(n, lambda limit, n=n: one(n, limit), 20) for n in (*calibrate.MEASURES, *calibrate.DOUBTFUL)]  # type: ignore[misc]
+    return [Work(n, lambda limit, n=n: one(n, limit), slow(day, 20)) for n in (*calibrate.MEASURES, *calibrate.DOUBTFUL)]  # type: ignore[misc]
 
 
 # ---- schedules ---------------------------------------------------------------------------------------------------------------
@@ -324,7 +329,7 @@ def schedules(day: Day) -> list[Work]:
         what = {"do": "timed", "key": item.key, "file": str(file), "shape": "model", "sizes": scaled(sizes, day.shrink), **effort(day)}
         return day.keeper().run(what, limit, day.measuring) | {"candidate": c}
 
-    return [Work(f"{key}, candidate {c}", lambda limit, a=(program, kernel, constants, sizes, c): one(*a, limit), 20)  # type: ignore[misc]
+    return [Work(f"{key}, candidate {c}", lambda limit, a=(program, kernel, constants, sizes, c): one(*a, limit), slow(day, 20))  # type: ignore[misc]
             for c in range(kit.RANKED) for key, program, kernel, constants, sizes in kit.SCHEDULES]
 
 
@@ -348,7 +353,32 @@ COUNTED = (
                     "--arg", "W=randint(2,0,15)[256,256]", "--arg", "S=random(3)"]),
     ("attention", ["--arg", "Q=random(1)[1,128,2,64]", "--arg", "K=random(2)[1,128,2,64]", "--arg", "V=random(3)[1,128,2,64]",
                    "--arg", "scale=0.125", "--schedule", "groups"]),
+    ("gemm_f16", ["--arg", "A=random(1)[512,512]", "--arg", "B=random(2)[512,512]", "-D", "BK=64", "--schedule", "roles", "--cluster", "1x1"]),
+    ("layer_norm", ["--arg", "X=random(1)[256,1024]", "--arg", "gamma=random(2)", "--arg", "beta=random(3)", "--arg", "eps=1e-5"]),
+    ("rms_norm", ["--arg", "X=random(1)[128,4096]", "--arg", "gain=random(2)", "--arg", "eps=1e-5"]),
+    ("swiglu", ["--arg", "A=random(1)[128,256]", "--arg", "G=random(2)[128,256]", "--arg", "U=random(3)[128,256]", "--schedule", "groups",
+                "--cluster", "1x1"]),
+    ("causal_conv", ["--arg", "X=random(1)[1,256,512]", "--arg", "W=random(2)[4,512]", "--arg", "bias=random(3)"]),
 )
+# the GPU that the static clock is asked about
+ROOFLINE = {a: ["--roofline", g] for a, g in (("sm_80", "A100-40GB"), ("sm_86", "A10"), ("sm_89", "L4"), ("sm_90a", "H200"))}
+# percent of the time that it is busy, beside what the static clock says of the machine code
+BUSY = "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active"
+
+
+def static_clock(day: Day, program: Sequence[str], ptx: str, stats: Mapping[str, Any], limit: float) -> dict[str, Any]:
+    """The share of time that each pipe is held (hexc_tune.clock), or why that is not known."""
+    from hexc_tune import clock
+
+    if not clock.ready() or day.arch not in ROOFLINE:
+        return {"no_clock": clock.lacks() or f"there is no clock for {day.arch}"}
+    from hexc_tune.compiler import without_args
+
+    found, why = day.compiler.candidates(program[0], without_args(program[1:]))
+    if not found:
+        return {"no_clock": why or "no candidate"}
+    said = clock.judge(ptx, found[0]["text"], stats, day.compiler, limit)
+    return {"held": said["clock"]["held"], "clock_us": said["clock"]["us"]} if "clock" in said else said
 
 
 def read_ncu(text: str, entry: str) -> dict[str, float]:
@@ -373,29 +403,33 @@ def counters(day: Day) -> list[Work]:
     def one(name: str, words: list[str], limit: float) -> dict[str, Any]:
         end, program = time.monotonic() + limit, [f"examples/{name}.hexc", "--arch", day.arch, *words]
         with tempfile.TemporaryDirectory() as folder:
-            full = os.path.join(folder, "s.json")
-            done = day.compiler.call("run", *program, "--exec", "sim", "--stats", full, limit=limit)
+            full, text = os.path.join(folder, "s.json"), os.path.join(folder, "k.ptx")
+            done = day.compiler.call("run", *program, "--exec", "sim", "--stats", full, "--ptx", text, *ROOFLINE.get(day.arch, []), limit=limit)
             if done.status:
                 return late(limit) if done.status == 124 else {"why": done.why}
             counted = json.loads(Path(full).read_text(encoding="utf-8"))
+            try:
+                static = static_clock(day, program, Path(text).read_text(encoding="utf-8"), counted, max(1.0, (end - time.monotonic()) / 2))
+            except Exception as error:  # noqa: BLE001 - the counts are there
+                static = {"no_clock": f"{type(error).__name__}: {error}"[:200]}
         simulated = {n: counted[n] for n in METRICS if n in counted}
         if not ncu:
-            return skipped("there is no ncu here") | {"simulated": simulated}
-        wanted = ",".join(m for ms in METRICS.values() for m in ms)
+            return skipped("there is no ncu here") | {"simulated": simulated, "static": static}
+        wanted = ",".join([*(m for ms in METRICS.values() for m in ms), BUSY])
         status, out = command([ncu, "--csv", "--page", "raw", "--metrics", wanted, "--target-processes", "all", day.compiler.path, "run",
                                *program, "--exec", "gpu"], max(0.5, end - time.monotonic()))
         keep_rest(day, f"ncu-{name}.csv", out)
         if status == 124:
             return late(limit)
         if "ERR_NVGPUCTRPERM" in out:
-            return skipped("ncu may not read this GPU's counters (ERR_NVGPUCTRPERM)") | {"simulated": simulated}
+            return skipped("ncu may not read this GPU's counters (ERR_NVGPUCTRPERM)") | {"simulated": simulated, "static": static}
         if status:
             return {"why": f"ncu: {tail(out)}", "simulated": simulated}
         raw = read_ncu(out, counted["entry"])
         profiled = {n: sum(raw[m] for m in ms) for n, ms in METRICS.items() if all(m in raw for m in ms)}
-        return {"simulated": simulated, "profiled": profiled} | ({} if len(profiled) == len(METRICS) else {"note": "ncu lacks some metrics"})
+        return {"simulated": simulated, "profiled": profiled, "static": static} | ({"tensor_busy": raw[BUSY]} if BUSY in raw else {}) | ({} if len(profiled) == len(METRICS) else {"note": "ncu lacks some metrics"})
 
-    return [Work(n, lambda limit, n=n, w=w: one(n, w, limit), 30) for n, w in COUNTED]  # type: ignore[misc]
+    return [Work(f"{n}{' roles' if 'roles' in w else ''}", lambda limit, n=n, w=w: one(n, w, limit), 30) for n, w in COUNTED]  # type: ignore[misc]
 
 
 # ---- sanitizers --------------------------------------------------------------------------------------------------------------
@@ -433,7 +467,7 @@ def sanitizers(day: Day) -> list[Work]:
         said = [x.strip("= ") for x in out.splitlines() if "SUMMARY" in x or "Error:" in x or "Invalid" in x or "hazard" in x.lower()]
         return {"says": "; ".join(said)[:300]} if not status else {"why": "; ".join(said)[:400] or tail(out)} | ({"wrong": True} if status == 9 else {})
 
-    return [Work(f"{which}, {n}", lambda limit, t=which, n=n, w=w: one(t, n, w, limit), 20)  # type: ignore[misc]
+    return [Work(f"{which}, {n}", lambda limit, t=which, n=n, w=w: one(t, n, w, limit), 20, False)  # type: ignore[misc]
             for n, w in SANITIZED for which in ("memcheck", "racecheck")]
 
 
@@ -475,6 +509,6 @@ STEPS = (
     Step("calibration", "what an SM does in a clock", 60, calibration),
     Step("schedules", "are candidates ranked right", 60, schedules, True),
     Step("counters", "the simulator's counts and the profiler's", 60, counters),
-    Step("sanitizers", "what compute-sanitizer says", 30, sanitizers),
+    Step("sanitizers", "what compute-sanitizer says", 30, sanitizers, True),
     Step("tuning", "constants and candidates", 55, tuning),
 )
