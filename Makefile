@@ -4,6 +4,9 @@
 #                   (check-sim: test/sim/)
 # make check-gpu    the rest
 # make static       build-static/hexc: needs no LLVM on the machine it runs on
+# make gpu-kit      build-static/hexc-gpu-kit.tar.xz: what scripts/gpu-day needs on a machine with a GPU and Python alone; its
+#                   kernels are compiled into build/gpu-kernels, each again only when it must; ONLY=A,B: items with these in their
+#                   names alone
 # make install      PREFIX=/usr/local DESTDIR=; make uninstall takes away what it brought
 # make SAN=1 ...    the same targets with ASan and UBSan, in build-san/
 # make syntax       only read the library's and the command line's sources: CC=clang WERROR=1 for another's warnings
@@ -296,6 +299,29 @@ $S/hexc: $(CLI_OBJ) $(LIBA) $S/libcjson.a $B/llvm
 	@ls -l $@
 	@ldd $@
 
+# The libraries and examples/llama as hosts would have them there, and the driver whose GPU is the simulator.
+$S/libhexc.so.$(MAJOR): $(HEXC_OBJ) $B/llvm lib/libhexc.map
+	@mkdir -p $(@D)
+	$(call say,link  $@)
+	$Q$(CC) $(CFLAGS) -s -shared -pthread -Wl,-soname,$(@F) -Wl,--no-undefined -Wl,--gc-sections -Wl,--exclude-libs,ALL \
+		-Wl,--version-script=lib/libhexc.map $(LDFLAGS) $(filter %.o,$^) $(LLVM_ARCHIVES) -l:libzstd.a -l:libz.a \
+		-Wl,--as-needed -lm -ldl -lrt -o $@.tmp
+	@mv $@.tmp $@
+$S/llama: $(LLAMA_OBJ) $S/libhexc.so.$(MAJOR)
+	$(call say,link  $@)
+	$Q$(CC) $(CFLAGS) -s -pthread -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) $^ -lm -ldl -o $@.tmp
+	@mv $@.tmp $@
+$S/rehearsal/libcuda.so.1: test/gpu/driver.c $(LIBA)
+	@mkdir -p $(@D)
+	$(call say,link  $@)
+	$Q$(CC) $(CFLAGS) -s -shared -fPIC -I. -fvisibility=hidden $< -Wl,--exclude-libs,ALL $(LIBA) -lm -pthread -o $@.tmp
+	@mv $@.tmp $@
+
+gpu-kit:
+	@$(BOOTSTRAP) static
+	@$(MAKE) all $S/hexc $S/llama $S/rehearsal/libcuda.so.1
+	@B='$B' S='$S' PYTHONPATH=scripts/python python3 -B -m hexc_bench.kit --only '$(ONLY)' $S/hexc-gpu-kit.tar.xz
+
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 D = $(DESTDIR)$(PREFIX)
@@ -376,6 +402,6 @@ clean:
 	rm -rf build build-san $S $B
 
 FORCE:
-.PHONY: all demo check check-built syntax check-unit check-scripts check-gpu static install uninstall fmt clean FORCE
+.PHONY: all demo check check-built syntax check-unit check-scripts check-gpu static gpu-kit install uninstall fmt clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -129,9 +129,9 @@ typedef struct hexc_opts {
 	size_t ndefine;
 	uint32_t candidate;     /* which solution of the layout search; 0: the best */
 	uint32_t flags;         /* HEXC_PROVE | ... */
-	const char *dump;       /* hand the IR after this pass (hexc_pass(), "parse", "all")
-	                         * to text(); NULL: none */
-	const char *stop;       /* end after this pass; the module then has no PTX; NULL: run all */
+	const char *dump;       /* hand the IR after this pass (hexc_pass(), "parse", "all") to text(), or
+	                         * "bounded": what hexc_run_tile runs for bounds; NULL: none */
+	const char *stop;       /* end after this pass, or "bounded"; the module then has no PTX; NULL: run all */
 	void (*text)(void *user, const char *pass, const char *kernel, const char *ir);
 	uint64_t max_steps;     /* search budget in solver steps; 0: 10 million */
 	size_t max_memory;      /* bytes of working memory of one compile, and of its module; LLVM's

@@ -94,7 +94,7 @@ opts_read(hexc_opts *o, const hexc_opts *in)
 static bool
 pass_name_ok(const char *s)
 {
-	return !s || strcmp(s, "parse") == 0 || pass_index(s) >= 0;
+	return !s || strcmp(s, "parse") == 0 || strcmp(s, "bounded") == 0 || pass_index(s) >= 0;
 }
 
 /* False: there is none of that name. */

@@ -9,6 +9,7 @@
 #include "infer/explain/explain.h"
 #include "infer/explain/warn.h"
 #include "infer/infer.h"
+#include "lib/bound/bound.h"
 #include "lib/passes.h"
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,28 @@ dump(Job *j, const char *pass, const Kernel *k)
 		return;
 	kernel_print(&t, k);
 	o->text(o->user, pass, k->name, t.s);
+}
+
+/* Dumps what hexc_run_tile runs for bounds, lib/bound/bound.h: a copy, the kernel itself stays as it is. Where
+ * no bound is known for any run, the kernel without them. */
+static void
+dump_bounded(Job *j, const Kernel *k)
+{
+	const hexc_opts *o = &j->ctx->opt.o;
+	Text t = { &j->arena, NULL, 0, 0 };
+	BoundOps ops = { NULL, 0, 0 };
+	Kernel *copy, *bounded;
+
+	if (!o->text || !o->dump || strcmp(o->dump, "bounded") != 0)
+		return;
+	kernel_print(&t, k);
+	copy = kernel_read(&j->unit, t.s, t.n);
+	if (!copy)
+		return;
+	pass_late(copy);
+	pass_bounds(copy);
+	bounded = bound_kernel(copy, &ops);
+	dump(j, "bounded", bounded ? bounded : copy);
 }
 
 static bool
@@ -421,7 +444,10 @@ passes_run(Job *j, int i)
 {
 	for (int d = 0; d < 3; d++)
 		j->unit.kernel[i]->cluster_asked[d] = (int)j->ctx->opt.o.cluster[d];
-	if (!after_pass(j, i, "parse", true) || stop_here(j, "parse") || !takes_roles(j, j->unit.kernel[i]) ||
+	if (!after_pass(j, i, "parse", true) || stop_here(j, "parse"))
+		return;
+	dump_bounded(j, j->unit.kernel[i]);
+	if (stop_here(j, "bounded") || !takes_roles(j, j->unit.kernel[i]) ||
 	    !run_some(j, i, 0, first_row(PASS_tried), true, true) || !search(j, i, false) ||
 	    !run_some(j, i, first_row(PASS_search), PASSES, true, true))
 		return;

@@ -3,6 +3,8 @@
 # runs hexc.  `only_arch FILE` prints the one GPU that an example is for, as its first line says it, `(sm_90a)`, if
 # the LLVM of this hexc knows it.
 # `archs` prints all GPUs that the LLVM of this hexc knows.  `need_sanitizers` skips where $CC has none.
+# `runs_here ARCH`: with EXEC=gpu, does this machine's GPU run what is compiled for that one?  `only_here ARCHS...` prints those
+# that it does.  Without EXEC=gpu all are.
 B=${B:-build}
 HEXC=${HEXC:-$B/hexc}
 export HEXC
@@ -35,6 +37,18 @@ archs() {
 		"$HEXC" --emit-ptx examples/vector_add.hexc --arch "$name" -o "$dir/arch.ptx" 2>"$dir/arch.err" ||
 			! grep -q 'needs LLVM' "$dir/arch.err" || continue
 		echo "$name"
+	done
+}
+runs_here() {
+	[ "${EXEC:-sim}" = gpu ] || return 0
+	# a GPU that fails is no reason to leave anything out: only what hexc says of the arch is
+	[ -e "$dir/runs.$1" ] || "$HEXC" run examples/vector_add.hexc --exec=gpu --arch "$1" --arg 'A=zeros[8]' --arg 'B=zeros[8]' \
+		>"$dir/runs.$1" 2>&1
+	! grep -q 'does not run PTX for' "$dir/runs.$1"
+}
+only_here() {
+	for name in "$@"; do
+		! runs_here "$name" || echo "$name"
 	done
 }
 need_sanitizers() {

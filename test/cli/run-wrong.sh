@@ -87,7 +87,7 @@ t 2 "unknown arch 'sm_99'; known are sm_75, sm_80" --emit-ptx "$add" --arch sm_9
 t 2 "-D wants NAME=VALUE, not 'BN'" --emit-ptx "$add" -D BN
 t 2 "'big' is neither an integer nor an element type" --emit-ptx "$add" -DBN=big
 t 2 '-D BN is given twice' --emit-ptx "$add" -D BN=128 -D BN=256
-t 2 "no pass 'nosuch'; there are parse, late, bounds" --emit-ptx "$add" --dump nosuch
+t 2 "no pass 'nosuch'; there are parse, bounded, late, bounds" --emit-ptx "$add" --dump nosuch
 t 2 "no pass 'all'" --emit-ptx "$add" --stop=all
 t 2 "--candidate wants a number from 0, not '-1'" --emit-ptx "$add" --candidate=-1
 t 2 "--exec is tile, sim, gpu or auto, not 'cpu'" run "$add" --exec cpu

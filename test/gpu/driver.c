@@ -12,7 +12,14 @@
  *	FAKE_CUDA_FAIL=NAME   this function fails, with FAKE_CUDA_CODE (999)
  *	FAKE_CUDA_FAIL_AT=N   the N-th call that may fail does, and says so; what it frees is free then
  *	FAKE_CUDA_CLUSTERS=N  clusters that it holds at a time (as many as its multiprocessors give)
- *	FAKE_CUDA_IDLE=1      launches do nothing
+ *	FAKE_CUDA_IDLE=1      launches do nothing, and cubins as ptxas makes them are loaded
+ *	FAKE_CUDA_NAME=TEXT   what GPUs are called ("simulated GPU N")
+ *	FAKE_CUDA_STRETCH=US  launches take time: so many microseconds for each wave of blocks, and events tell it
+ *	FAKE_CUDA_MEMORY=KB   that may be allocated at once
+ *	FAKE_CUDA_FAULT=TEXT  a kernel whose name has that in it faults, FAKE_CUDA_HANG: it never ends,
+ *	                      FAKE_CUDA_REFUSE: its PTX does not compile; each may begin with "N:", the first N times,
+ *	                      counted in the file FAKE_CUDA_COUNTS
+ *	FAKE_CUDA_LOADS=FILE  gets a line for each module, with "cubin" or "ptx"
  *
  * A cubin is "\177ELF", the arch, a newline and PTX.  Compiled with -DFAKE_OLD it lacks what came after
  * CUDA 11.0. */
@@ -20,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "lib/gpu/driver.h"
 #include "lib/hexc.h"
 #include "lib/sim/cuda/graph.h"
@@ -44,7 +52,7 @@ typedef struct Function {
 
 struct Module {
 	Context *of;
-	sim_module *m;
+	sim_module *m; /* NULL: machine code, which the simulator cannot run */
 	Function *function;
 };
 
@@ -53,6 +61,7 @@ struct Context {
 	int device, retained, allocs, modules, events;
 	int sticky; /* a kernel failed: every call does from now on */
 	int launches;
+	double ns; /* that they took, where they take time */
 	sim *sim;
 };
 
@@ -62,7 +71,7 @@ static struct {
 	bool ready;
 	int calls;
 	const char *fail; /* what the environment says, once: launches are timed */
-	int fail_at, idle;
+	int fail_at, idle, stretch;
 	int dependent; /* launches that may start beside the one before */
 	Context context[DEVICES];
 	Stream stream[STREAMS];
@@ -91,6 +100,36 @@ read_settings(void)
 	fake.fail = getenv("FAKE_CUDA_FAIL");
 	fake.fail_at = number("FAKE_CUDA_FAIL_AT", 0);
 	fake.idle = number("FAKE_CUDA_IDLE", 0);
+	fake.stretch = number("FAKE_CUDA_STRETCH", 0);
+}
+
+/* Is this planted for the kernel, or for a text that names it? */
+static bool
+planted(const char *setting, const char *text)
+{
+	const char *s = getenv(setting), *counts = getenv("FAKE_CUDA_COUNTS");
+	char *end;
+	long most;
+	FILE *f;
+	int done = 0, c;
+
+	if (!s || !*s)
+		return false;
+	most = strtol(s, &end, 10);
+	if (*end != ':')
+		return strstr(text, s) != NULL;
+	if (!strstr(text, end + 1) || !counts)
+		return false;
+	f = fopen(counts, "a+");
+	if (!f)
+		return false;
+	rewind(f);
+	while ((c = getc(f)) != EOF)
+		done += c == setting[10]; /* behind FAKE_CUDA_ */
+	if (done < most)
+		putc(setting[10], f);
+	fclose(f);
+	return done < most;
 }
 
 /* Is the function to fail, or may it not be called now? */
@@ -180,7 +219,10 @@ int
 cuDeviceGetName(char *name, int len, int device)
 {
 	CHECK(false);
-	snprintf(name, (size_t)len, "simulated GPU %d", device);
+	if (getenv("FAKE_CUDA_NAME"))
+		snprintf(name, (size_t)len, "%s", getenv("FAKE_CUDA_NAME"));
+	else
+		snprintf(name, (size_t)len, "simulated GPU %d", device);
 	return 0;
 }
 
@@ -290,6 +332,8 @@ int
 cuMemAlloc_v2(unsigned long long *ptr, size_t bytes)
 {
 	CHECK(true);
+	if (getenv("FAKE_CUDA_MEMORY") && bytes > (size_t)number("FAKE_CUDA_MEMORY", 0) << 10)
+		return DRV_CUDA_ERROR_OUT_OF_MEMORY;
 	*ptr = bytes ? sim_alloc(now()->sim, bytes, NULL) : 0;
 	if (!*ptr)
 		return bytes ? DRV_CUDA_ERROR_OUT_OF_MEMORY : INVALID_VALUE;
@@ -349,16 +393,52 @@ cubin_text(const char *image)
 	                                                                                      : NULL;
 }
 
+/* Machine code of ptxas for this generation (an ELF file of EM_CUDA, 190, whose flags have the arch in their
+ * second byte, or in older formats in the first), which nothing here can run. */
+static bool
+is_machine_code(const char *image)
+{
+	const unsigned char *b = (const unsigned char *)image;
+	int sm = number("FAKE_CUDA_SM", 90);
+
+	return memcmp(b, "\177ELF\2\1", 6) == 0 && b[18] == 190 && b[19] == 0 &&
+	       (b[48] == sm || b[49] == sm);
+}
+
+/* FAKE_CUDA_LOADS */
+static void
+tell_load(const char *kind)
+{
+	FILE *f = getenv("FAKE_CUDA_LOADS") ? fopen(getenv("FAKE_CUDA_LOADS"), "a") : NULL;
+
+	if (f) {
+		fprintf(f, "%s\n", kind);
+		fclose(f);
+	}
+}
+
 int
 cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option, void **value)
 {
-	const char *text = image;
+	const char *text = image, *kind = memcmp(text, "\177ELF", 4) == 0 ? "cubin" : "ptx";
 	Module *m;
 	sim_message msg = { 0, "" };
 
 	CHECK(true);
-	if (memcmp(text, "\177ELF", 4) == 0 && !(text = cubin_text(text)))
+	if (fake.idle && is_machine_code(text)) {
+		m = calloc(1, sizeof *m);
+		if (!m)
+			return DRV_CUDA_ERROR_OUT_OF_MEMORY;
+		m->of = now();
+		m->of->modules++;
+		*module = m;
+		tell_load(kind);
+		return 0;
+	}
+	if (*kind == 'c' && !(text = cubin_text(text)))
 		return NO_BINARY;
+	if (*kind == 'p' && planted("FAKE_CUDA_REFUSE", text))
+		return INVALID_PTX;
 	m = calloc(1, sizeof *m);
 	if (!m)
 		return DRV_CUDA_ERROR_OUT_OF_MEMORY;
@@ -376,6 +456,7 @@ cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option, vo
 	}
 	m->of->modules++;
 	*module = m;
+	tell_load(kind);
 	return 0;
 }
 
@@ -452,7 +533,8 @@ cuModuleUnload(void *module)
 	if (now())
 		m->of->modules--;
 	CHECK(true);
-	sim_unload(m->of->sim, m->m);
+	if (m->m)
+		sim_unload(m->of->sim, m->m);
 	for (Function *f = m->function, *next; f; f = next) {
 		next = f->next;
 		free(f);
@@ -469,7 +551,7 @@ cuModuleGetFunction(void **function, void *module, const char *name)
 	Function *f;
 
 	CHECK(true);
-	if (m->of != now() || !sim_entry_find(m->m, name, &e))
+	if (m->of != now() || (m->m && !sim_entry_find(m->m, name, &e)))
 		return NOT_FOUND;
 	for (f = m->function; f && strcmp(f->name, name) != 0; f = f->next)
 		;
@@ -542,6 +624,46 @@ is_stream(void *stream)
 	return !stream || stream_of(stream) || (uintptr_t)stream == (uintptr_t)number("FAKE_CUDA_STREAM", 0);
 }
 
+static double
+now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* FAKE_CUDA_STRETCH: until the launch that began then has taken its time. */
+static void
+stretched(const unsigned grid[3], double began)
+{
+	double blocks = (double)grid[0] * grid[1] * grid[2], waves = (double)(long)((blocks + SMS - 1) / SMS);
+	double ns = waves * fake.stretch * 1000, left = ns - (now_ns() - began);
+	struct timespec t;
+
+	now()->ns += ns;
+	if (left > 0) {
+		t.tv_sec = (time_t)(left / 1e9);
+		t.tv_nsec = (long)(left - (double)t.tv_sec * 1e9);
+		nanosleep(&t, NULL);
+	}
+}
+
+/* What is planted for the kernel happens: does it end there? */
+static bool
+goes_wrong(const Function *f)
+{
+	struct timespec long_time = { 1000, 0 };
+
+	while (planted("FAKE_CUDA_HANG", f->name))
+		nanosleep(&long_time, NULL);
+	if (planted("FAKE_CUDA_FAULT", f->name)) {
+		now()->sticky = DRV_CUDA_ERROR_ILLEGAL_ADDRESS;
+		return true;
+	}
+	return false;
+}
+
 static int
 run(Function *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args,
     bool dependent)
@@ -549,12 +671,18 @@ run(Function *f, const unsigned grid[3], const unsigned block[3], unsigned share
 	static const sim_launch none = SIM_LAUNCH_INIT;
 	sim_launch l = none;
 	sim_result *r = NULL;
+	double began = fake.stretch ? now_ns() : 0;
 	int code;
 
 	now()->launches++;
 	fake.dependent += dependent;
-	if (fake.idle)
+	if (goes_wrong(f))
 		return 0;
+	if (fake.idle) {
+		if (fake.stretch)
+			stretched(grid, began);
+		return 0;
+	}
 	memcpy(l.grid, grid, sizeof l.grid);
 	memcpy(l.block, block, sizeof l.block);
 	l.smem = shared;
@@ -566,6 +694,8 @@ run(Function *f, const unsigned grid[3], const unsigned block[3], unsigned share
 	if (r && sim_result_output(r, NULL)) /* as the driver does, to the process's standard output */
 		fputs(sim_result_output(r, NULL), stdout);
 	sim_result_free(r);
+	if (fake.stretch)
+		stretched(grid, began);
 	return code == SIM_OK || code == SIM_E_FAULT ? 0 : INVALID_VALUE;
 }
 
@@ -797,7 +927,7 @@ int
 cuEventRecord(void *event, void *stream)
 {
 	CHECK(true);
-	((Event *)event)->launches = (uint64_t)now()->launches;
+	((Event *)event)->launches = fake.stretch ? (uint64_t)now()->ns : (uint64_t)now()->launches;
 	return is_stream(stream) ? event_record(event, stream_of(stream)) : INVALID_VALUE;
 }
 
@@ -813,6 +943,8 @@ cuEventElapsedTime(float *ms, void *from, void *to)
 {
 	CHECK(true);
 	*ms = (float)(((Event *)to)->launches - ((Event *)from)->launches);
+	if (fake.stretch)
+		*ms /= 1e6F;
 	return 0;
 }
 

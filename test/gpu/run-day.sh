@@ -1,102 +1,176 @@
 #!/bin/sh
-# scripts/gpu-day on the simulated driver: steps write what their schema says, go on after kill -9 without doing again what was
-# done, and past what fails; counts stand beside those of a profiler.  WHOLE=1: all steps, which takes minutes.
+# scripts/gpu-day on the simulated driver.  Faults, hangs, no memory, PTX that the driver refuses, tools and packages that are
+# absent are each recorded, and nothing else is lost; a kill at any moment loses the item that ran; a day goes on where another
+# ended, per GPU; --read needs none.  KILLS=50: as many (3).  WHOLE=MINUTES: a rehearsal of all steps.
 . test/script.sh
-command -v python3 >/dev/null && python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "no python3 of 3.11"; exit 77; }
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
+. test/python.sh
+need_python
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "no python3 of 3.11"; exit 77; }
 . test/gpu/fake.sh
 make_driver "$dir" || exit 1
-export PYTHONDONTWRITEBYTECODE=1
-PYTHONPATH=scripts/python python3 test/python/bench.py >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
-
-day() { # arguments
-	LD_LIBRARY_PATH=$dir timeout 800 scripts/gpu-day --out "$dir/day" --shrink 64 "$@"
-}
-valid() { # steps
-	PYTHONPATH=scripts/python python3 - "$dir/day" "$@" <<'END' || fail "what is in $dir/day"
-import json, sys
-from hexc_bench import schema
-rules = schema.load("day")
-for step in sys.argv[2:]:
-    found = json.load(open(f"{sys.argv[1]}/{step}.json"))
-    bad = schema.check(found, rules, step) + schema.check(found, rules)
-    assert not bad, (step, bad)
-    keys = [i["key"] for i in found["items"]]
-    assert found["state"] == "done" and found["left"] == 0 and len(set(keys)) == len(keys), (step, keys)
+export PYTHONDONTWRITEBYTECODE=1 PTXAS=none
+PYTHONPATH=scripts/python "$python" test/python/bench.py >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
+case $HEXC in /*) ;; *) HEXC=$PWD/$HEXC ;; esac
+export HEXC
+# nothing of others: no packages but NumPy's folder, no tools
+bare=$dir/bare
+mkdir "$bare"
+cat >"$bare/python3" <<END
+#!/bin/sh
+exec $(command -v "$python" | sed "s|^[^/]|$PWD/&|") "\$@"
 END
+chmod +x "$bare/python3"
+day() { # the folder; what is to be set in the environment, as words; arguments
+	to=$dir/$1 set=$2
+	shift 2
+	# shellcheck disable=SC2086 # a list of words
+	env -i PATH="$bare" LD_LIBRARY_PATH="$dir" HEXC="$HEXC" PTXAS=none B="$B" TMPDIR="$dir" $set \
+		"$bare/python3" -B scripts/gpu-day --out "$to" --shrink 32 --workers 2 "$@" >"$to.log" 2>&1
 }
-if [ "${WHOLE:-0}" = 1 ]; then
+holds() { # WHAT FOLDER: a program that asserts of `found`, the summary, and `by`, its items by name
+	cat >"$dir/holds.py" <<-'END'
+	import json, sys
+	from hexc_bench import schema
+	found = json.load(open(f"{sys.argv[1]}/summary.json"))
+	bad = schema.check(found, schema.load("summary"))
+	assert not bad, bad
+	by = {i["key"]: i for i in found["items"] if i["on"] == found["machine"]}
+	END
+	cat >>"$dir/holds.py"
+	PYTHONPATH=scripts/python "$python" "$dir/holds.py" "$dir/$2" "$dir" 2>"$dir/why" ||
+		fail "$1: $(tail -3 "$dir/why"); $(tail -5 "$dir/$2.log")"
+}
+if [ "${WHOLE:-}" ]; then
 	start=$(date +%s)
-	day >"$dir/log" 2>&1
-	status=$?
-	[ $status = 0 ] || fail "the whole day: exit $status: $(tail -20 "$dir/log")"
-	valid machine checks calibrate schedules bench tune counters
-	echo "the whole day: $(($(date +%s) - start)) s"
+	day whole FAKE_CUDA_STRETCH=20 --minutes "$WHOLE"
+	echo "the whole day: $(($(date +%s) - start)) s, exit status $?"
+	cat "$dir/whole.log"
+	holds 'the whole day' whole <<-'END'
+	assert all(s["state"] in ("done", "cut") for s in found["steps"].values()), found["steps"]
+	END
 fi
 
-# Killed when three numbers are there; what fails is told, and the next goes on.  No occupancy from this driver.
-rm -rf "$dir/day"
-steps=machine,calibrate
-export FAKE_CUDA_FAIL=cuOccupancyMaxActiveBlocksPerMultiprocessor
-setsid env LD_LIBRARY_PATH="$dir" scripts/gpu-day --out "$dir/day" --shrink 64 --steps $steps >"$dir/log" 2>&1 &
-pid=$!
-while n=$(grep -cs '"state": "ok"' "$dir/day/calibrate.json"); [ "${n:-0}" -lt 3 ]; do
-	kill -0 $pid 2>/dev/null || break
-	sleep 0.05
-done
-kill -9 $pid || fail "it ended by itself: $(cat "$dir/log")"
-wait $pid
-cp "$dir/day/calibrate.json" "$dir/before.json"
-day --steps $steps >"$dir/log" 2>&1
-status=$?
-[ $status = 1 ] || fail "gone on: exit $status, not 1: $(cat "$dir/log")"
-unset FAKE_CUDA_FAIL
-valid machine calibrate
-grep -q '  sms: ' "$dir/log" && fail "what was done is done again: $(cat "$dir/log")"
-python3 - "$dir" <<'END' || bad=1
-import json, sys
-before, after = (json.load(open(f"{sys.argv[1]}/{n}")) for n in ("before.json", "day/calibrate.json"))
-n = len(before["items"])
-assert before["state"] == "partial" and before["left"] and n >= 3, before
-assert after["items"][:n] == before["items"]
-bad = [i["why"] for i in after["items"] if i["state"] == "failed"]
-assert len(bad) == 5 and all("cuOccupancyMaxActiveBlocksPerMultiprocessor" in w for w in bad), bad
-p = after["proposal"]
-assert p["row"].startswith('RATES(90, .gpu = "simulated GPU 0", .sms = 4, .mhz = 1000,') and p["row"].endswith(")"), p
-assert p["distance"]["sms"] == {"stands": 132, "measured": 4, "ratio": 4 / 132}
+# planted: one of each; softmax is as ever
+some='here,a first kernel,example convert/,vector_add,example softmax,example sort,operator scan line 3,feature explicit'
+day planted "FAKE_CUDA_FAULT=narrow FAKE_CUDA_HANG=widen FAKE_CUDA_REFUSE=sort FAKE_CUDA_MEMORY=100 HEXC_DAY_LAUNCH=1" \
+	--minutes 30 --only machine,right,counters,sanitizers,headline --match "$some,compute-sanitizer,peers"
+[ $? = 1 ] || fail "planted faults: exit status not 1: $(tail -5 "$dir/planted.log")"
+holds 'planted faults' planted <<'END'
+def state(key, want, lost, why):
+    i = by[key]
+    assert (i["state"], i.get("lost")) == (want, lost) and why in i.get("why", i.get("note", "")), i
+state("example convert/narrow, small", "failed", "fault", "")
+state("example convert/widen, small", "failed", "hang", "a launch did not end")
+state("example sort, small", "failed", None, "PTX JIT")
+state("operator scan line 3, small", "failed", None, "out of memory")
+state("example convert/narrow, hexc run --check", "skipped", None, "fault")
+for key in ("a first kernel", "example vector_add, small", "example softmax, small", "example softmax_long, small", "feature explicit roles",
+            "example softmax, hexc run --check"):
+    state(key, "ok", None, "")
+    assert by[key].get("outputs", by[key].get("first", {}).get("outputs", {"": {"judged": 1}})), by[key]
+state("peers", "skipped", None, "no torch")
+state("vector_add", "skipped", None, "ncu")
+state("compute-sanitizer", "skipped", None, "no compute-sanitizer")
+assert "ncu" in by["here"]["absent"] and "torch" in by["here"]["absent"]
+assert found["ended"] and all(s["state"] == "done" for s in found["steps"].values()), found["steps"]
 END
 
-# A profiler that runs the command and counts as nobody does.
+# a wrong reference would say so: the outputs of one kernel are changed on their way back
+cat >"$dir/sitecustomize.py" <<'END'
+import hexc_bench.right as right
+compare = right.compare
+def wrong(item, shape, target, given, got, *more):
+    if "C" in got and got["C"].ndim == 1:
+        got["C"][7] += 1
+    return compare(item, shape, target, given, got, *more)
+right.compare = wrong
+END
+day wrong "PYTHONPATH=$dir:scripts/python" --minutes 30 --only right --match 'vector_add,example sort'
+holds 'a wrong result' wrong <<'END'
+assert {k: i["state"] for k, i in by.items() if "small" in k} == {"example vector_add, small": "wrong", "example sort, small": "ok"}, by
+assert "C: 1 of 5003 elements are wrong" in by["example vector_add, small"]["why"], by
+END
+
+# killed at some moments, and gone on with: what was done is there and not done again
+list='example vector_add,example convert/,example sort,operator map line 4'
+for i in $(seq "${KILLS:-3}"); do
+	[ $((i % 10)) != 1 ] || rm -rf "$dir/killed"
+	setsid env LD_LIBRARY_PATH="$dir" "$python" -B scripts/gpu-day --out "$dir/killed" --shrink 32 --workers 2 --minutes 30 --only machine,right \
+		--match "$list" >"$dir/killed.log" 2>&1 &
+	pid=$!
+	sleep "$(awk -v i="$i" -v s="$$" 'BEGIN { srand(i * 7919 + s); printf "%.2f", 0.6 + 4 * rand() }')"
+	kill -9 -- -$pid 2>/dev/null
+	wait $pid 2>/dev/null
+	[ -f "$dir/killed/summary.json" ] || continue # before the first line
+	holds "kill $i" killed <<-'END'
+	from pathlib import Path
+	from hexc_bench import journal
+	whole = journal.items(journal.read(Path(sys.argv[1], "journal.jsonl")))
+	assert found["items"] in (whole, whole[:-1]), (len(found["items"]), len(whole))
+	keys = [(i["step"], i["key"]) for i in found["items"]]
+	assert len(set(keys)) == len(keys) and not found["ended"] or found["steps"]["right"]["state"] == "done"
+	tried = [e["key"] for e in journal.read(Path(sys.argv[1], "journal.jsonl")) if e["line"] == "item"]
+	assert len(set(tried)) == len(tried), "done again"
+	END
+done
+day killed '' --minutes 30 --only machine,right --match "$list"
+holds 'gone on with' killed <<'END'
+assert found["ended"] and found["steps"]["right"]["state"] == "done" and found["steps"]["right"]["wrong"] == 0, found["steps"]
+assert len(by) == found["steps"]["right"]["items"] + found["steps"]["machine"]["items"], (len(by), found["steps"])
+END
+
+# another GPU goes on from there: all is to be done, and both are told; the same one has nothing left
+day same '' --minutes 30 --only machine,right --match "$list" --from "$dir/killed"
+[ $? = 0 ] || fail "the same GPU: $(tail -3 "$dir/same.log")"
+grep -q 'vector_add' "$dir/same.log" && fail "what was done is done again: $(cat "$dir/same.log")"
+day other FAKE_CUDA_NAME=NVIDIA-H100 --minutes 30 --only machine,right --match "$list" --from "$dir/killed"
+holds 'another GPU' other <<'END'
+assert len(found["machines"]) == 2 and found["machines"][found["machine"]]["gpu"] == "NVIDIA-H100", found["machines"]
+assert len(found["items"]) == 2 * len(by) and by["example sort, small"]["state"] == "ok", len(by)
+END
+
+# at home, without a GPU: a page, and figures
+rm "$dir/other/summary.json"
+FAKE_CUDA_DEVICES=0 "$python" scripts/gpu-day --read "$dir/other" --file "$dir/figures" >"$dir/read" 2>&1 || fail "--read: $(tail -3 "$dir/read")"
+for text in '# hexc gpu-day' 'NVIDIA-H100' '| right | done |' 'Beside it, of earlier days: simulated GPU 0'; do
+	grep -qF "$text" "$dir/read" || fail "--read does not say '$text': $(cat "$dir/read")"
+done
+[ -s "$dir/figures/nvidia-h100.json" ] && [ -s "$dir/other/day.html" ] && [ -s "$dir/other/rest.tgz" ] || fail "--read: files are missing"
+FAKE_CUDA_DEVICES=0 LD_LIBRARY_PATH="$dir" "$python" scripts/gpu-day --out "$dir/none" >"$dir/log" 2>&1 && fail "there is no GPU"
+grep -q 'there is no GPU here' "$dir/log" || fail "no GPU: $(cat "$dir/log")"
+for wrong in '--only nothing' '--minutes x' '--workers -1' '--frobnicate'; do
+	# shellcheck disable=SC2086 # words
+	"$python" scripts/gpu-day $wrong >"$dir/log" 2>&1 && fail "$wrong is taken"
+done
+
+# a profiler and a sanitizer that run the command and say what they would
 cat >"$dir/ncu" <<'END'
 #!/bin/sh
-# options, then hexc; what it prints is what `ncu --csv --page raw` does
 while [ "${1#-}" != "$1" ]; do
 	case $1 in
 	--metrics) names=$2; shift ;;
-	--page | --target-processes) shift ;;
+	--page | --target-processes | --tool | --error-exitcode) shift ;;
 	esac
 	shift
 done
 "$@" >/dev/null || exit 1
+case $0 in *sanitizer) echo '========= ERROR SUMMARY: 1 error'; exit 9 ;; esac
 echo '==PROF== Connected'
 echo "\"ID\",\"Kernel Name\",\"$(echo "$names" | sed 's/,/","/g')\""
 echo "\"\",\"\",\"$(echo "$names" | sed 's/[^,]*/unit/g; s/,/","/g')\""
 echo "\"0\",\"$(basename "$3" .hexc)\",\"$(echo "$names" | sed 's/[^,]*/1;024/g; s/,/","/g; s/;/,/g')\""
 END
 chmod +x "$dir/ncu"
-PATH=$dir:$PATH day --steps counters >"$dir/log" 2>&1 || fail "counters: $(cat "$dir/log")"
-valid counters
-python3 - "$dir/day/counters.json" <<'END' || bad=1
-import json, sys
-items = json.load(open(sys.argv[1]))["items"]
-for i in items:
-    assert i["profiled"]["global_requests"] == 2048 and i["profiled"]["mma"] == 1024 and i["note"] == "", i
+mkdir "$dir/tools"
+cp "$dir/ncu" "$dir/tools/ncu"
+cp "$dir/ncu" "$dir/tools/compute-sanitizer"
+day tools "PATH=$dir/tools:$PATH" --minutes 30 --only counters,sanitizers --match vector_add
+holds 'tools' tools <<'END'
+i = by["vector_add"]
+assert i["profiled"]["global_requests"] == 2048 and i["profiled"]["mma"] == 1024, i
 # 64 K elements: two are read for one written, 32 bytes a sector
-assert items[0]["simulated"]["global_sectors_read"] == 2 * 65536 * 4 // 32, items[0]
+assert i["simulated"]["global_sectors_read"] == 2 * 65536 * 4 // 32, i
+assert by["memcheck, vector_add"]["state"] == "wrong" and "1 error" in by["memcheck, vector_add"]["why"], by
 END
-for text in 'Measured, as a multiple' 'RATES(90' '<svg' 'What failed' 'vector_add'; do
-	grep -qF "$text" "$dir/day/day.html" || fail "day.html has no '$text'"
-done
-FAKE_CUDA_DEVICES=0 day >"$dir/log" 2>&1 && fail "there is no GPU"
-grep -q 'there is no GPU here' "$dir/log" || fail "no GPU: $(cat "$dir/log")"
 exit $bad

@@ -61,7 +61,7 @@ row() { # a b acc third bk inst75 inst80 inst86 inst89 inst90
 		c=$((c + 1))
 		# each pair: the oldest target and one of the others in turn
 		[ "${FULL:-0}" = 1 ] || [ $c = 1 ] || [ $((rows % 4 + 2)) = $c ] || { shift; continue; }
-		try $arch "$1" "$a" "$b" "$acc" "$third" 32 32 "$bk"
+		! runs_here $arch || try $arch "$1" "$a" "$b" "$acc" "$third" 32 32 "$bk"
 		shift
 	done
 	rows=$((rows + 1))

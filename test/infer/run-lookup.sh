@@ -11,7 +11,7 @@ ran=0
 try() { # kernel, index, entries, type, arguments...
 	kernel=$1 index=$2 n=$3 type=$4
 	shift 4
-	for arch in $archs; do
+	for arch in $(only_here $archs); do
 		[ "$arch$type" = sm_75bf16 ] && continue
 		out=$("$HEXC" run "$file" --kernel "$kernel" -D "I=$index" -D "ENTRIES=$n" -D "E=$type" --arch "$arch" \
 			--exec="${EXEC:-sim}" --check --prove "$@" 2>&1) ||

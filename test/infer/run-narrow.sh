@@ -12,7 +12,7 @@ ran=0
 try() { # kernel, type, arguments...
 	kernel=$1 type=$2
 	shift 2
-	for arch in $archs; do
+	for arch in $(only_here $archs); do
 		out=$("$HEXC" run "$here/narrow.hexc" --kernel "$kernel" -D "T=$type" --arch "$arch" --exec="${EXEC:-sim}" --check \
 			--prove "$@" 2>&1) || fail "$kernel of $type on $arch, $*: $out"
 		ran=$((ran + 1))

@@ -14,7 +14,7 @@ case $all in u4*e2m1*) ;; *) echo "no list of types in examples/gemm_wNa16.hexc"
 try() { # file, kernel, arguments...
 	file=$1 kernel=$2
 	shift 2
-	for arch in $archs; do
+	for arch in $(only_here $archs); do
 		# without tensor cores for bf16 a lane multiplies all of k: gathered scales would fill its registers
 		case "$arch $*" in "sm_75 "*ACT=bf16*BN=64*) continue ;; esac
 		out=$("$HEXC" run "examples/$file" --kernel "$kernel" --arch "$arch" --exec="${EXEC:-sim}" --check --prove \

@@ -81,7 +81,7 @@ row() { # a b acc third positions per where bk inst75 inst80 inst86 inst89 inst9
 		c=$((c + 1))
 		# each row: one of the targets in turn, the oldest a fifth of the time
 		[ "${FULL:-0}" = 1 ] || [ $((rows % 5 + 1)) = $c ] || { shift; continue; }
-		try $arch "$1" "$a" "$b" "$acc" "$third" "$pos" "$per" "$where" 32 32 "$bk"
+		! runs_here $arch || try $arch "$1" "$a" "$b" "$acc" "$third" "$pos" "$per" "$where" 32 32 "$bk"
 		shift
 	done
 	rows=$((rows + 1))

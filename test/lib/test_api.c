@@ -469,6 +469,41 @@ TEST(dumps)
 	hexc_module_free(m);
 }
 
+static void
+see_bounded(void *user, const char *pass, const char *kernel, const char *ir)
+{
+	Seen *s = user;
+
+	s->n++;
+	snprintf(s->last, sizeof s->last, "%s", pass);
+	ck_assert_str_eq(kernel, "gemm");
+	ck_assert(strstr(ir, "tensor \"the bounds of C\" : global f64[?, ?]") != NULL);
+	ck_assert(strstr(ir, "tensor doubt : global f64[2]") != NULL);
+}
+
+/* What hexc_run_tile runs for bounds; the kernel that is compiled stays as it is. */
+TEST(dump_with_bounds)
+{
+	hexc_opts o = HEXC_OPTS_INIT;
+	Seen s = { 0, "" };
+	hexc_module *plain = lib_must(lib_gemm, NULL), *m;
+
+	o.text = see_bounded;
+	o.user = &s;
+	o.dump = "bounded";
+	m = lib_must(lib_gemm, &o);
+	ck_assert_str_eq(s.last, "bounded");
+	ck_assert_int_eq(s.n, 1);
+	ck_assert_str_eq(hexc_ptx(m, NULL), hexc_ptx(plain, NULL));
+	hexc_module_free(m);
+	hexc_module_free(plain);
+	o.stop = "bounded";
+	m = lib_must(lib_gemm, &o);
+	ck_assert_int_eq(s.n, 2);
+	ck_assert_str_eq(hexc_ptx(m, NULL), "");
+	hexc_module_free(m);
+}
+
 /* ---- by name ---------------------------------------------------------------------------------- */
 
 TEST(names)

@@ -110,12 +110,13 @@ def pad(x):
 def write_gguf(path, meta, tensors):
     """tensors: name, type, shape (row-major), bytes."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(meta)) + b"".join(entry(*m) for m in meta.items())
-    at, data = 0, b""
+    at, data = 0, []
     for name, kind, shape, raw in tensors:
         dims = struct.pack(f"<I{len(shape)}Q", len(shape), *reversed(shape))
-        head += string(name) + dims + struct.pack("<IQ", TYPES[kind], len(data))
-        data += pad(raw)
-    pathlib.Path(path).write_bytes(pad(head) + data)
+        head += string(name) + dims + struct.pack("<IQ", TYPES[kind], at)
+        data.append(pad(raw))
+        at += len(data[-1])
+    pathlib.Path(path).write_bytes(b"".join([pad(head), *data]))
 
 
 def vocabulary():

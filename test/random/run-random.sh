@@ -5,6 +5,7 @@
 # the first ones.  Then those of loops of products behind each other, half as many, with candidates from all of the
 # list, whose first ones are much alike, and in front of them some that found mistakes.  KIND=any, KIND=loops: only
 # these, NIGHTLY of them.
+# With EXEC=gpu programs for another GPU than the one here are left out, and counted.
 # Those that fail are kept in the directory KEEP, if that is set: `gen SEED`, `gen SEED loops` write the same
 # program everywhere.
 set -u
@@ -18,7 +19,7 @@ p=$dir/p.hexc
 # Good reasons: the program asks for more than there is, and the message says what to do.
 good='registers of a lane|shared memory|one at a time: .*assume|in whole bytes: .*(assume|must be multiples)'
 good=$good'|cast to f32 first|tensors would take more than 4096 MiB'
-right=0 refused=0 failed=0 ran=0
+right=0 refused=0 failed=0 ran=0 elsewhere=0
 
 bad() { # what
 	echo "seed $seed${kind:+ $kind}: $1"
@@ -36,6 +37,7 @@ one() {
 	# shellcheck disable=SC2086
 	"$dir/gen" "$seed" $kind >"$p" || { : >"$dir/out"; bad "the generator failed"; return; }
 	arch=$(sed -n 's|^// arch: ||p' "$p")
+	runs_here "$arch" || { elsewhere=$((elsewhere + 1)); return; }
 	args=
 	for a in $(sed -n '1s|^// run: ||p' "$p"); do
 		args="$args --arg $a"
@@ -102,5 +104,5 @@ loops) kind=loops && all "$count" ;;
 	;;
 esac
 [ ! -s "$dir/reasons" ] || sed 's/[0-9][0-9]*/N/g' "$dir/reasons" | sort | uniq -c
-echo "$right programs right with $ran candidates, $refused refused with a reason, $failed wrong"
+echo "$right programs right with $ran candidates, $refused refused with a reason, $failed wrong$([ $elsewhere = 0 ] || echo ", $elsewhere for other GPUs")"
 [ $failed = 0 ]

@@ -167,6 +167,53 @@ MEASURES: dict[str, Callable[[Bench], dict[str, Any]]] = {
 }
 
 
+def clocks_of(b: Bench, p: probes.Probe, grid: int = 1, data: int = 0, usual: int = 2000) -> float:
+    """Clocks of one unit of a probe's work, of the slowest block."""
+    turns = b.turns(usual)
+    return max(c for c, _ in b.run(p, grid, turns, data)) / (p.work * turns)
+
+
+def doubtful(name: str, value: float, **more: Any) -> dict[str, Any]:
+    """A constant of infer/base/model.def."""
+    return {"value": value, "unit": "clocks", "constant": name, **more}
+
+
+def _hopper(b: Bench) -> None:
+    if b.capability < 90:
+        raise CudaError(f"{b.arch} has no such barriers, copies or clusters")
+
+
+def bubble(b: Bench) -> dict[str, Any]:
+    """What a turn takes longer when its first products wait for a fragment of their own turn."""
+    plain, rotated = (clocks_of(b, probes.bubble(b.arch, r)) for r in (False, True))
+    return doubtful("BUBBLE_CLOCKS", max(0.0, plain - rotated), plain=plain, rotated=rotated)
+
+
+def signal(b: Bench) -> dict[str, Any]:
+    _hopper(b)
+    return doubtful("SIGNAL_CLOCKS", clocks_of(b, probes.signal(b.arch)))
+
+
+def box(b: Bench) -> dict[str, Any]:
+    """A copy by the engine less a load, both from L2."""
+    _hopper(b)
+    data = b.cuda.alloc(4096)
+    copy, load = clocks_of(b, probes.box(b.arch), data=data), waits(b, False)["value"]
+    return doubtful("BOX_CLOCKS", max(0.0, copy - load), copy=copy, load=load)
+
+
+def cluster(b: Bench) -> dict[str, Any]:
+    _hopper(b)
+    return doubtful("CLUSTER_CLOCKS", clocks_of(b, probes.cluster(b.arch), grid=2))
+
+
+DOUBTFUL: dict[str, Callable[[Bench], dict[str, Any]]] = {
+    "barrier": lambda b: doubtful("BARRIER_CLOCKS", clocks_of(b, probes.barrier(b.arch))), "box": box, "signal": signal, "cluster": cluster,
+    "bubble": bubble, "dot": lambda b: doubtful("DOT_CLOCKS", clocks_of(b, probes.dot(b.arch))),
+    "shuffle": lambda b: doubtful("SHUFFLE_CLOCKS", clocks_of(b, probes.shuffle(b.arch))),
+}
+
+
 # ---- rows of rates.def ---------------------------------------------------------------------------------------------
 
 def rows(text: str) -> dict[int, dict[str, str]]:
@@ -211,7 +258,7 @@ def main(words: Sequence[str]) -> None:
     elif name == "occupancy":
         found = occupancy(b, json.loads(words[3]))
     else:
-        found = MEASURES[name](b)
+        found = (MEASURES | DOUBTFUL)[name](b)
     print(json.dumps(found))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 # cuda.h: CUdevice_attribute, CUfunction_attribute
 MULTIPROCESSORS, L2_BYTES, REGISTERS, SHARED_MOST = 16, 38, 4, 8
+RELAXED = 2  # CUstreamCaptureMode
 
 
 class CudaError(Exception):
@@ -104,6 +105,25 @@ class Cuda:
                   ctypes.c_size_t(shared))
         return count.value
 
+    def wait(self, stream: int) -> None:
+        """For all that is in a stream."""
+        self.call("cuStreamSynchronize" if hasattr(self.lib, "cuStreamSynchronize") else "cuCtxSynchronize",
+                  *([ctypes.c_void_p(stream)] if hasattr(self.lib, "cuStreamSynchronize") else []))
+
+    def capture(self, stream: int, work: Callable[[], None]) -> Graph:
+        """What work launches in a stream, as a graph that can be launched."""
+        graph, exe = ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("cuStreamBeginCapture_v2", ctypes.c_void_p(stream), RELAXED)
+        try:
+            work()
+        finally:
+            self.call("cuStreamEndCapture", ctypes.c_void_p(stream), ctypes.byref(graph))
+        try:
+            self.call("cuGraphInstantiateWithFlags", ctypes.byref(exe), graph, ctypes.c_ulonglong(0))
+        finally:
+            self.call("cuGraphDestroy", graph)
+        return Graph(self, exe)
+
     def registers(self, function: ctypes.c_void_p) -> int | None:
         """Of a thread; None where the driver does not say."""
         count = ctypes.c_int()
@@ -112,3 +132,16 @@ class Cuda:
         except CudaError:
             return None
         return count.value
+
+
+class Graph:
+    """Launches that were captured."""
+
+    def __init__(self, cuda: Cuda, exe: ctypes.c_void_p) -> None:
+        self._cuda, self._exe = cuda, exe
+
+    def launch(self, stream: int) -> None:
+        self._cuda.call("cuGraphLaunch", self._exe, ctypes.c_void_p(stream))
+
+    def end(self) -> None:
+        self._cuda.call("cuGraphExecDestroy", self._exe)

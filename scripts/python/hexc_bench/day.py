@@ -1,35 +1,47 @@
-"""gpu-day [--out DIR] - what is to be done on a GPU that hexc meets for the first time, most valuable first.
+"""gpu-day [--minutes N] [--out DIR] - what is to be known of hexc on a GPU, most valuable first, in the minutes that there are.
 
-Steps, in this order; each is over in 8 minutes (--seconds 480), or goes on with the next call:
+Steps, in this order, each with its share of the time; what one leaves over goes to those behind it:
 
-    machine    what is here: GPU, driver, hexc, tools, Python's packages
-    checks     a first kernel, then the tests of `make check-gpu`
-    calibrate  rates, latencies, occupancy, bandwidth; a row for infer/base/rates.def, which it does not write, and how
-               far it is from the one that stands there
-    schedules  products with --cluster 1x1, --schedule groups, roles, roles2 and --no-pdl beside the defaults
-    bench      scripts/bench, all suites, with the peers that are installed and roofs of the same run
-    tune       scripts/tune of a few programs
-    counters   the simulator's counts beside the profiler's, where there is ncu
+    machine      what is here: GPU, driver, tools, Python's packages; a first kernel; all kernels of the kit loaded
+    right        every example and every line of every operator's table, at a small shape and at one of a model, beside a
+                 reference within derived bounds; roles, clusters, dependent launches, graphs, examples/llama
+    headline     products, attention, caches, experts, norms at shapes of models beside what PyTorch and Triton have: medians
+                 of replayed graphs, with inputs that are in L2 and that are not
+    calibration  what an SM does in a clock: rows for infer/base/rates.def; the doubtful constants of infer/base/model.def
+    schedules    the first candidates of ten kernels: measured rank and predicted rank
+    counters     the profiler's counts beside the simulator's, where there is ncu
+    sanitizers   compute-sanitizer on kernels with roles, clusters and copies
+    tuning       what is left: scripts/tune of headlines
 
-DIR (gpu-day) gets STEP.json of each, which its schema says (scripts/python/hexc_bench/schemas/day.schema.json), and
-day.html, day.md, benchmark.json (.html, .md), tune.db.  The same command goes on where it was ended, by kill -9 too: what
-is done is not done again.  What fails is recorded with its message, and the next goes on.
+DIR (gpu-day) gets journal.jsonl, to which each item is appended as it ends; summary.json, made anew of it each time, which
+scripts/python/hexc_bench/schemas/summary.schema.json describes; summary.md; rest.tgz, the output of tools.  A kill at any
+moment loses the item that ran.  The same command goes on where it ended, on the same GPU, driver and hexc.
 
---steps A,B    only these
---again A,B    forget what these found before
---seconds N    of one step, in one call (480); --total N: start no step after so many (no limit)
---shrink N     divide sizes by N: where the GPU is simulated (test/gpu/fake.sh), 32
+--minutes N    all of it (9)
+--only A,B     these steps alone, which then have all the time
+--from DIR     go on with what an earlier day left, perhaps elsewhere: what was found on a GPU of the same name and driver
+               by the same hexc is not done again, what was found on others is kept beside it
+--read DIR     of what a day brought home: page, rows for rates.def, model.def, mispredictions; needs no GPU
+--file DIR     with --read: write the figures into DIR too (test/gpu/figures), to be committed
+--match A,B    only items with one of these in their names
+--workers N    processes that prepare and check side by side (the processors, 8 at most)
+--rehearse     the GPU is the simulator (the kit's rehearsal/libcuda.so.1, or LD_LIBRARY_PATH's), sizes are small
+--shrink N     divide sizes of models by N (1; --rehearse: 32)
 --list         print the steps and what each will do
 
-HEXC is the command line to use (build/hexc): that of `make static`, carried here, needs no LLVM.  Exit status: 0 when
-every step is done, 1 when one failed in whole or part, 3 when something is left for the next call.
+HEXC is the command line to use (build/hexc).  Exit status: 0 when all was done and right, 1 when something was wrong or
+failed, 3 when the time was too short for some of it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+import tarfile
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -40,23 +52,37 @@ from hexc_tune import gpu
 from hexc_tune.compiler import Compiler
 from hexc_tune.errors import TuneError
 
-from . import schema
+from . import kit
+from .device import Keeper
+from .items import ROOT
+from .journal import Journal
 from .peers import Peers
 
-LEAST = 5.0  # seconds; with fewer left nothing is started
-
-
-class TooLong(Exception):
-    """What was started took all the time that it was given."""
+LEAST = 0.5    # seconds; with fewer left of a step nothing is started
+PEER = 40.0    # of a peer, with what it compiles
+CLOSING = 8.0  # seconds at the end: summary.md and the archive
 
 
 @dataclass
-class Item:
-    """A part of a step that is done whole or not at all: work(seconds) returns what was found, with "why" if it failed."""
+class Work:
+    """A part of a step: run(limit) returns what was found, with "why" if it failed and "note" if it was skipped.  alone:
+    nothing else may be on the GPU while it runs."""
 
     key: str
-    work: Callable[[float], dict[str, Any]]
-    limit: float = 240
+    run: Callable[[float], dict[str, Any]]
+    limit: float = 30
+    alone: bool = True
+
+
+@dataclass(frozen=True)
+class Step:
+    """budget: seconds of 540."""
+
+    name: str
+    title: str
+    budget: float
+    items: Callable[[Day], list[Work]]
+    workers: bool = False
 
 
 @dataclass
@@ -66,123 +92,160 @@ class Day:
     out: Path
     compiler: Compiler
     arch: str
-    gpu: gpu.Gpu | None
+    gpu: gpu.Gpu
+    journal: Journal
     shrink: int = 1
-    seconds: float = 480
-    schema: dict[str, Any] = field(default_factory=lambda: schema.load("day"))
+    workers: int = 1
+    work: Path = field(default_factory=Path)
+    measuring: threading.Lock = field(default_factory=threading.Lock)  # held by what has the GPU for itself
+    keepers: list[Keeper] = field(default_factory=list)
     peers: Peers | None = None
-    checks: Compiler = field(default_factory=Compiler)  # whose children the step of that name ends
+    lost: dict[str, str] = field(default_factory=dict)  # items of which a launch faulted or hung, and how
+
+    def __post_init__(self) -> None:
+        self._local, self._lock = threading.local(), threading.Lock()
+        self._starting = threading.Lock()
+        self._compiling: dict[str, threading.Lock] = {}
+        self._refused: dict[str, str] = {}
 
     def machine(self) -> str:
-        """What results are of: others are not gone on with."""
+        """What results are of."""
+        return f"{self.gpu.name}, driver {self.gpu.driver}, {self.compiler.build()}" + (f", shrink {self.shrink}" if self.shrink > 1 else "")
+
+    def facts(self) -> dict[str, Any]:
         g = self.gpu
-        return f"{g.name if g else 'no GPU'}, driver {g.driver if g else 0}, {self.compiler.build()}, shrink {self.shrink}"
+        return {"gpu": g.name, "driver": g.driver, "arch": self.arch, "sms": g.sms, "capability": g.capability, "hexc": self.compiler.build(),
+                "shrink": self.shrink}
 
-    def path(self, step: str) -> Path:
-        return self.out / f"{step}.json"
+    def keeper(self) -> Keeper:
+        """The process with the GPU of this thread."""
+        if not hasattr(self._local, "keeper"):
+            self._local.keeper = Keeper()
+            with self._lock:
+                self.keepers.append(self._local.keeper)
+        found: Keeper = self._local.keeper
+        return found
 
-    def read(self, step: str) -> dict[str, Any] | None:
-        """What a step found so far on this machine."""
-        try:
-            found: dict[str, Any] = json.loads(self.path(step).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-        return found if found.get("machine") == self.machine() and not schema.check(found, self.schema, step) else None
+    def beside(self) -> Peers:
+        with self._starting:
+            self.peers = self.peers or Peers(PEER)
+        return self.peers
 
-    def write(self, found: dict[str, Any]) -> None:
-        """All or nothing; what is not as the schema says is an error."""
-        bad = schema.check(found, self.schema, found["step"])
-        if bad:
-            raise ValueError("not as the schema says: " + "; ".join(bad[:3]))
-        keep(self.path(found["step"]), json.dumps(found, indent="\t") + "\n")
+    def file(self, u: kit.Unit) -> Path:
+        """Its kernels: the kit's, or compiled now; RuntimeError says why there are none."""
+        for folder in kit.folders():
+            if u.file(folder).exists() and kit.fresh(u, folder):
+                return u.file(folder)
+        with self._lock:
+            lock = self._compiling.setdefault(u.name, threading.Lock())
+        with lock:
+            to = u.file(self.work / "kernels")
+            if u.name in self._refused:
+                raise RuntimeError(self._refused[u.name])
+            if not to.exists():
+                try:
+                    kit.compile_unit(u, to, None)
+                except RuntimeError as error:
+                    self._refused[u.name] = str(error)
+                    raise
+        return to
 
+    def free(self) -> None:
+        """No process of ours has the GPU."""
+        for k in self.keepers:
+            k.end()
 
-def keep(path: Path, text: str) -> None:
-    """A file that is there whole or not at all."""
-    other = path.with_suffix(path.suffix + ".tmp")
-    with open(other, "w", encoding="utf-8") as f:
-        f.write(text)
-        f.flush()
-        os.fsync(f.fileno())
-    os.replace(other, path)
-
-
-@dataclass
-class Step:
-    """items: what it does; after: what is made of them, with members of its own for the file."""
-
-    name: str
-    title: str
-    items: Callable[[Day], list[Item]]
-    after: Callable[[Day, dict[str, Any]], dict[str, Any]] | None = None
-
-
-def blank(day: Day, step: Step) -> dict[str, Any]:
-    return {"step": step.name, "state": "partial", "why": "", "machine": day.machine(), "date": time.strftime("%Y-%m-%d"),
-            "seconds": 0.0, "left": 0, "running": "", "lost": {}, "items": []}
+    def end(self) -> None:
+        """Nothing of it runs on."""
+        self.free()
+        if self.peers:
+            self.peers.end()
+            self.peers = None
 
 
-def run_step(day: Day, step: Step, say: Callable[[str], None]) -> dict[str, Any]:
-    """Go on with a step until it is done or its time is over; what it raises is in its file."""
-    found = day.read(step.name) or blank(day, step)
-    start, before = time.monotonic(), found["seconds"]
+def run_step(day: Day, step: Step, until: float, match: str, say: Callable[[str], None]) -> None:
+    """Its items in their order until the time is over; what it raises is in the journal."""
+    began, machine = time.monotonic(), day.machine()
+    done, state, why = day.journal.done(machine), "done", ""
+    todo: list[Work] = []
     try:
-        _items(day, step, found, start, say)
-        if step.after and found["items"]:
-            found |= step.after(day, found)
+        every = [w for w in step.items(day) if matches(match, w.key)]
+        todo = [w for w in every if (step.name, w.key) not in done]
+        day.journal.add("enter", step=step.name, items=len(every))
+        cut = _all_of(day, step, todo, until, say)
+        state = "cut" if cut else "done"
     except Exception as error:  # noqa: BLE001 - the next step is to be tried
-        found |= {"state": "failed", "why": f"{type(error).__name__}: {error}"}
-    found |= {"seconds": before + time.monotonic() - start, "running": ""}
-    try:
-        day.write(found)
-    except ValueError as error:  # what a step's parts are is fixed, but not what they find
-        found = {**blank(day, step), "state": "failed", "why": str(error)}
-        day.write(found)
-    return found
+        cut, state, why = len(todo), "failed", f"{type(error).__name__}: {error}"
+        if not any(e["line"] == "enter" and e["step"] == step.name for e in day.journal.lines[-1:]):
+            day.journal.add("enter", step=step.name, items=len(todo))
+    day.free()
+    day.journal.add("leave", step=step.name, state=state, seconds=round(time.monotonic() - began, 3), cut=cut, **({"why": why} if why else {}))
 
 
-def _items(day: Day, step: Step, found: dict[str, Any], start: float, say: Callable[[str], None]) -> None:
-    items = step.items(day)
-    if found["running"]:  # it was ended in the middle of this; the second time that is the item's fault
-        key = found["running"]
-        found["lost"][key] = found["lost"].get(key, 0) + 1
-        if found["lost"][key] > 1:
-            found["items"].append({"key": key, "state": "failed", "seconds": 0.0, "why": "gpu-day was ended twice in the middle of it"})
-    done = {i["key"] for i in found["items"]}
-    todo = [i for i in items if i.key not in done]
-    for n, item in enumerate(todo):
-        left = day.seconds - (time.monotonic() - start)
-        found |= {"left": len(todo) - n, "running": item.key if left >= LEAST else ""}
-        if left < LEAST:
-            return
-        day.write(found)
-        began = time.monotonic()
-        try:
-            result = item.work(min(item.limit, left))
-        except TooLong:
-            if left < item.limit:
-                found["running"] = ""
+def matches(match: str, key: str) -> bool:
+    """Has a name one of these in it?"""
+    return not match or any(m in key for m in match.split(","))
+
+
+def _all_of(day: Day, step: Step, todo: Sequence[Work], until: float, say: Callable[[str], None]) -> int:
+    """How many were not done."""
+    lock, at = threading.Lock(), iter(todo)
+    left = len(todo)
+
+    def worker() -> None:
+        nonlocal left
+        while until - time.monotonic() >= LEAST:
+            with lock:
+                w = next(at, None)
+            if w is None:
                 return
-            result = {"why": f"it took more than {item.limit:g} seconds"}
-        except Exception as error:  # noqa: BLE001
-            result = {"why": f"{type(error).__name__}: {error}"}
-        entry = {"key": item.key, "state": "failed" if "why" in result else "ok", "seconds": time.monotonic() - began, **result}
-        bad = schema.check({**found, "items": [entry]}, day.schema, step.name)
-        if bad:
-            entry = {"key": item.key, "state": "failed", "seconds": entry["seconds"], "why": f"not as the schema says: {bad[0]}"}
-        found["items"].append(entry)
-        say(f"  {item.key}: " + (f"FAILED: {entry['why']}" if entry["state"] == "failed" else f"{entry['seconds']:.1f} s"))
-    found |= {"state": "done", "left": 0, "running": ""}
+            entry = _one(day, step, w, until)
+            if not entry:
+                return
+            with lock:
+                left -= 1
+            if entry["state"] != "ok" or step.name != "right":
+                say(f"  {w.key}: {entry['state']}, {entry['seconds']:.1f} s" + (f": {entry.get('why') or entry.get('note')}" if entry["state"] != "ok" else ""))
+
+    crew = [threading.Thread(target=worker, daemon=True) for _ in range(min(len(todo), day.workers if step.workers else 1))]
+    for t in crew:
+        t.start()
+    for t in crew:
+        t.join()
+    return left
 
 
-def failures(found: dict[str, Any]) -> int:
-    return sum(i["state"] == "failed" for i in found["items"])
+def _one(day: Day, step: Step, w: Work, until: float) -> dict[str, Any] | None:
+    """Its entry in the journal; None where the step's time ended before the item did."""
+    began = time.monotonic()
+    limit = max(0.5, min(w.limit, until - began))
+    try:
+        found = w.run(limit)
+    except Exception as error:  # noqa: BLE001 - any item may fail in any way
+        found = {"why": f"{type(error).__name__}: {error}"[:400]}
+    if found.get("lost") == "late" and limit < w.limit:
+        return None
+    state = "skipped" if "note" in found and found.pop("skipped", False) else "wrong" if found.pop("wrong", False) else "failed" if "why" in found else "ok"
+    head = {"step": step.name, "key": w.key, "state": state, "seconds": round(time.monotonic() - began, 3), "on": day.machine()}
+    more = {n: v for n, v in found.items() if n not in head and n not in ("line", "at")}
+    try:
+        json.dumps(more, allow_nan=False)
+    except (TypeError, ValueError) as error:  # a number that JSON has not, say
+        head["state"], more = "failed", {"why": f"what was found cannot be written: {error}"}
+    return day.journal.add("item", **head, **({"took": found["line"]} if isinstance(found.get("line"), str) else {}), **more)
 
+
+def skipped(note: str) -> dict[str, Any]:
+    """Of an item that is not done, as something is absent."""
+    return {"note": note, "skipped": True}
+
+
+# ---- the command line ----------------------------------------------------------------------------------------------------
 
 def read_options(words: Sequence[str], known: Sequence[str]) -> dict[str, Any]:
-    own: dict[str, Any] = {"--out": "gpu-day", "--steps": ",".join(known), "--again": "", "--seconds": "480", "--total": "0",
-                           "--shrink": "1"}
-    flags = {"--list": False}
+    own: dict[str, Any] = {"--out": "gpu-day", "--minutes": "9", "--only": ",".join(known), "--from": "", "--read": "", "--file": "", "--match": "",
+                           "--workers": "0", "--shrink": "0"}
+    flags = {"--list": False, "--rehearse": False}
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -196,59 +259,122 @@ def read_options(words: Sequence[str], known: Sequence[str]) -> dict[str, Any]:
             own[name] = value if eq else rest.pop(0)
         else:
             sys.exit(f"gpu-day: what is '{word}'? --help tells")
-    for name in ("--seconds", "--total", "--shrink"):
-        if not own[name].isdigit() or name != "--total" and own[name] == "0":
+    for name in ("--workers", "--shrink"):
+        if not own[name].isdigit():
             sys.exit(f"gpu-day: {name} wants a number, not '{own[name]}'")
         own[name] = int(own[name])
-    for name in ("--steps", "--again"):
-        own[name] = [s for s in own[name].split(",") if s]
-        for s in own[name]:
-            if s not in known:
-                sys.exit(f"gpu-day: no step '{s}'; there are {', '.join(known)}")
+    try:
+        own["--minutes"] = float(own["--minutes"])
+    except ValueError:
+        sys.exit(f"gpu-day: --minutes wants a number, not '{own['--minutes']}'")
+    own["--only"] = [s for s in own["--only"].split(",") if s]
+    for s in own["--only"]:
+        if s not in known:
+            sys.exit(f"gpu-day: no step '{s}'; there are {', '.join(known)}")
+    own["--shrink"] = own["--shrink"] or (32 if flags["--rehearse"] else 1)
+    own["--workers"] = own["--workers"] or min(8, os.cpu_count() or 1)
     return own | flags
+
+
+def rehearse() -> None:
+    """Start again, with the simulator for a driver."""
+    stub = ROOT / "rehearsal"
+    if not (stub / "libcuda.so.1").exists() or os.environ.get("HEXC_REHEARSAL"):
+        return
+    os.environ |= {"HEXC_REHEARSAL": "1", "LD_LIBRARY_PATH": f"{stub}:{os.environ.get('LD_LIBRARY_PATH', '')}".rstrip(":"),
+                   "FAKE_CUDA_STRETCH": os.environ.get("FAKE_CUDA_STRETCH", "20"),
+                   "HEXC_DAY_LAUNCH": os.environ.get("HEXC_DAY_LAUNCH", "60")}  # the simulator is slow, not hung
+    os.execv(sys.executable, [sys.executable, "-B", *sys.argv])
+
+
+def take_over(journal: Journal, folder: Path) -> None:
+    """What an earlier day found, in front of what this one will."""
+    from .journal import read
+
+    earlier = read(folder / "journal.jsonl")
+    if not earlier:
+        sys.exit(f"gpu-day: --from: there is no journal in {folder}")
+    if folder.resolve() != journal.folder.resolve() and not journal.lines:
+        for e in earlier:
+            journal.add(e.pop("line"), **e)
 
 
 def day_here(own: dict[str, Any]) -> Day:
     compiler, found = Compiler(), gpu.find()
     arch = gpu.arch_of(found.capability, compiler.call("--list-archs").out.split()) if found else None
-    if not arch:
+    if not arch or not found:
         sys.exit("gpu-day: there is no GPU here" + (f" that hexc compiles for: it is sm_{found.capability}" if found else ""))
     out = Path(own["--out"])
-    out.mkdir(parents=True, exist_ok=True)
-    return Day(out, compiler, arch, found, own["--shrink"], own["--seconds"])
+    journal = Journal(out)
+    if own["--from"]:
+        take_over(journal, Path(own["--from"]))
+    work = Path(tempfile.mkdtemp(prefix="hexc-day-"))
+    return Day(out, compiler, arch, found, journal, own["--shrink"], own["--workers"], work)
+
+
+def bring_home(day: Day) -> None:
+    """summary.md, and rest.tgz of the output of tools."""
+    from . import day_page
+
+    day_page.write(day.out)
+    beside = day.out / "rest.tgz.tmp"
+    with tarfile.open(beside, "w:gz", compresslevel=5) as tar:
+        for path in sorted((day.work / "rest").glob("*")) if (day.work / "rest").exists() else []:
+            tar.add(path, arcname=f"rest/{path.name}")
+    os.replace(beside, day.out / "rest.tgz")
+
+
+def budgets(steps: Sequence[Step], seconds: float) -> list[float]:
+    """When each step is to be over, in seconds from the beginning: steps share the time by their budgets."""
+    whole, ends, at = sum(s.budget for s in steps), [], 0.0
+    for s in steps:
+        at += s.budget
+        ends.append(seconds * at / whole)
+    return ends
 
 
 def main() -> None:
-    from . import day_report, steps  # they import this
+    begun = time.monotonic()
+    from . import day_page, steps  # they import this
 
     known = [s.name for s in steps.STEPS]
     own = read_options(sys.argv[1:], known)
+    if own["--read"]:
+        sys.exit(day_page.read_day(Path(own["--read"]), Path(own["--file"]) if own["--file"] else None))
+    if own["--rehearse"]:
+        rehearse()
     try:
         day = day_here(own)
     except TuneError as error:
         sys.exit(f"gpu-day: {error}")
-    chosen = [s for s in steps.STEPS if s.name in own["--steps"]]
-    if own["--list"]:
-        for s in chosen:
-            print(f"{s.name}: {s.title}", *(i.key for i in s.items(day)), sep="\n    ")
-        return
-    for name in own["--again"]:
-        day.path(name).unlink(missing_ok=True)
-    start, ended, left = time.monotonic(), {}, []
-    print(f"gpu-day: {day.machine()}", flush=True)
-    for s in chosen:
-        if own["--total"] and time.monotonic() - start > own["--total"]:
-            left.append(s.name)
-            continue
-        print(f"{s.name}: {s.title}", flush=True)
-        began = time.monotonic()
-        f = ended[s.name] = run_step(day, s, lambda text: print(text, flush=True))
-        words = f"{s.name}: {f['state']} {f['why']}".rstrip() + f", {len(f['items']) - failures(f)} ok, {failures(f)} failed, {f['left']} left"
-        print(f"{words}; {time.monotonic() - began:.0f} s", flush=True)
-        try:
-            day_report.write(day, steps.STEPS)
-        except Exception as error:  # noqa: BLE001 - the files are there, and the next step is to be tried
-            print(f"gpu-day: no page: {type(error).__name__}: {error}", flush=True)
-    left += [n for n, f in ended.items() if f["state"] == "partial"]
-    print(f"gpu-day: {time.monotonic() - start:.0f} s; {day.out}/day.html has all" + (f"; left for the next call: {', '.join(left)}" if left else ""))
-    sys.exit(3 if left else int(any(f["state"] == "failed" or failures(f) for f in ended.values())))
+    chosen = [s for s in steps.STEPS if s.name in own["--only"]]
+    try:
+        if own["--list"]:
+            for s in chosen:
+                print(f"{s.name}: {s.title}, {s.budget:g} of 540 s", *(w.key for w in s.items(day) if matches(own["--match"], w.key)), sep="\n    ")
+            return
+        day.journal.add("begin", machine=day.machine(), **{"is": day.facts()}, minutes=own["--minutes"], date=time.strftime("%Y-%m-%d"),
+                        steps=[s.name for s in chosen])
+        print(f"gpu-day: {day.machine()}", flush=True)
+        seconds = max(1.0, 60 * own["--minutes"] - min(CLOSING, 3 * own["--minutes"]) - (time.monotonic() - begun))
+        start = time.monotonic()
+        if any(s.name == "headline" for s in chosen):  # imports take seconds
+            threading.Thread(target=day.beside, daemon=True).start()
+        for s, end in zip(chosen, budgets(chosen, seconds)):
+            print(f"{s.name}: {s.title}", flush=True)
+            run_step(day, s, start + end, own["--match"], lambda text: print(text, flush=True))
+            if s.name == "headline" and day.peers:
+                day.peers.end()
+            bring_home(day)
+        day.journal.add("end")
+        bring_home(day)
+    finally:
+        day.end()
+        day.compiler.end()
+        shutil.rmtree(day.work, ignore_errors=True)
+    steps_now = day_page.summary_of(day.out)["steps"]
+    for name, s in steps_now.items():
+        print(f"{name}: {s['state']}, {s['ok']} ok, {s['wrong']} wrong, {s['failed']} failed, {s['skipped']} skipped, {s['cut']} cut; {s['seconds']:.0f} s")
+    print(f"gpu-day: {time.monotonic() - begun:.0f} s; {day.out}/summary.md", flush=True)
+    bad = any(s["wrong"] or s["failed"] or s["state"] == "failed" for s in steps_now.values())
+    sys.exit(1 if bad else 3 if any(s["cut"] for s in steps_now.values()) else 0)

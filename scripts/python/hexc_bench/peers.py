@@ -1,22 +1,32 @@
 """The same operators by what is installed beside hexc: PyTorch (cuBLAS, its attention), torch.compile (Triton's code),
-a product in Triton, FlashInfer, vLLM's kernels.
+kernels in Triton, FlashInfer, vLLM's kernels.
 
 They run in a process of their own, `python3 -m hexc_bench.peers`, which reads a line of JSON for each operator and answers
 with one: a peer that faults, hangs or is not installed costs its own numbers and no others.  HEXC_BENCH_DEVICE=cpu tries
-the calls, not the speed, where there is no GPU.
+the calls, not the speed, where there is no GPU; HEXC_BENCH_DEVICE=meta only shapes and types, at any size.
+
+A peer is a function of no arguments that is made anew for each set of inputs (peer_calls.py).  What is timed is a CUDA graph of
+many such calls, one after the other, between two events, so that no Python runs between them: over as many sets as fill the L2
+cache twice (us_cold, and us, which hexc's own times are beside), and over one set (us_warm).
 """
 
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import os
 import select
+import statistics
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from . import peer_calls
+from .peer_calls import Factory
 
 DEVICE = os.environ.get("HEXC_BENCH_DEVICE", "cuda")
 MODULES = ("torch", "triton", "flashinfer", "vllm")
@@ -60,13 +70,20 @@ class Peers:
         return None
 
     def times(self, peer: tuple[Any, ...], repeat: int) -> dict[str, Any]:
-        """Of each that has this operator: {"us"} or {"why"}."""
+        """Of each that has this operator: {"us", "us_cold", "us_warm"} or {"why"}."""
+        return self._asked({"peer": peer, "repeat": repeat})
+
+    def prepare(self, peers: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
+        """Compile what these need: {"compiled": how many, "why": {peer: text}}.  The next times are asked for after it."""
+        return self._asked({"prepare": list(peers)})
+
+    def _asked(self, question: dict[str, Any]) -> dict[str, Any]:
         if not self.child and self.installed and self.lost < 5:
             self._start()
         if not self.child or not self.child.stdin:
             return {}
         try:
-            print(json.dumps({"peer": peer, "repeat": repeat}), file=self.child.stdin, flush=True)
+            print(json.dumps(question), file=self.child.stdin, flush=True)
             found = self._answer()
         except OSError:
             found = None
@@ -89,141 +106,204 @@ class Peers:
 
 # ---- in the process ------------------------------------------------------------------------------------------------
 
-def timed(torch: Any, f: Callable[[], Any], repeat: int) -> float:
-    """Median microseconds of f, measured as hexc does it: the L2 cache is overwritten before each."""
+MOST_COPIES = 256  # sets of inputs
+SHARE = 0.5  # of the memory that is free, for sets of inputs
+REPLAYS = 10
+WARM = 0.02  # seconds of replays before those that are timed: clocks rise
+
+
+def graph_us(torch: Any, calls: Sequence[Callable[[], Any]], repeat: int) -> float:
+    """Median microseconds of a call, of graphs of at least ``repeat`` calls, each of the list as often."""
+    n = len(calls) * -(-repeat // len(calls))
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):  # what is chosen or compiled at the first call is so before
+        for f in calls[:2]:
+            f()
+    torch.cuda.current_stream().wait_stream(stream)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for i in range(n):
+            calls[i % len(calls)]()
+    start = time.monotonic()
+    for i in itertools.count():
+        if i >= 3 and time.monotonic() - start > WARM:
+            break
+        graph.replay()
+        torch.cuda.synchronize()
+    pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(REPLAYS)]
+    for first, last in pairs:
+        first.record()
+        graph.replay()
+        last.record()
+    torch.cuda.synchronize()
+    return float(statistics.median(1000 * a.elapsed_time(b) for a, b in pairs) / n)
+
+
+def plain_us(torch: Any, calls: Sequence[Callable[[], Any]], repeat: int) -> float:
+    """Without a graph: on the CPU, or of what cannot be captured, where the L2 cache is overwritten before each call."""
     times = []
     cuda = DEVICE == "cuda"
     flush = torch.empty(2 * torch.cuda.get_device_properties(0).L2_cache_size if cuda else 1, dtype=torch.uint8, device=DEVICE)
-    f()
-    for _ in range(repeat):
+    calls[0]()
+    for i in range(repeat):
         flush.zero_()
         if cuda:
             a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             a.record()
-            f()
+            calls[i % len(calls)]()
             b.record()
             b.synchronize()
             times.append(1000 * a.elapsed_time(b))
         else:
             start = time.perf_counter()
-            f()
+            calls[i % len(calls)]()
             times.append(1e6 * (time.perf_counter() - start))
-    return float(sorted(times)[repeat // 2])
+    return float(statistics.median(times))
 
 
-def calls(torch: Any, kind: str, size: list[int]) -> dict[str, Callable[[], Any]]:
-    """Who has this operator, as functions of no arguments."""
-    f, half = torch.nn.functional, {"dtype": torch.float16, "device": DEVICE}
-    found: dict[str, Callable[[], Any]] = {}
-
-    def compiled(body: Callable[..., Any], *args: Any) -> None:
-        found["torch"] = lambda: body(*args)
-        if DEVICE == "cuda":
-            fast = torch.compile(body, dynamic=False)
-            found["torch.compile"] = lambda: fast(*args)
-
-    def attend(q: Any, k: Any, v: Any, causal: bool) -> Any:
-        more = {"enable_gqa": True} if q.shape[1] != k.shape[1] else {}
-        return f.scaled_dot_product_attention(q, k, v, is_causal=causal, **more)
-
-    if kind == "matmul":
-        m, n, k = size
-        a, b = torch.randn(m, k, **half), torch.randn(n, k, **half)
-        found["torch"] = lambda: a @ b.T
-        if DEVICE == "cuda":
-            found["triton"] = lambda: importlib.import_module("hexc_bench.triton_gemm").gemm(a, b)
-    elif kind == "attention":
-        batch, n, h, hk, d, causal = size
-        q, k, v = (torch.randn(batch, x, n, d, **half) for x in (h, hk, hk))
-        found["torch"] = lambda: attend(q, k, v, bool(causal))
-        rows = [x.transpose(1, 2).reshape(batch * n, -1, d).contiguous() for x in (q, k, v)]
-        if batch == 1:
-            found["flashinfer"] = lambda: importlib.import_module("flashinfer").single_prefill_with_kv_cache(*rows, causal=bool(causal))
-        starts = torch.arange(0, (batch + 1) * n, n, dtype=torch.int32, device=DEVICE)
-        found["vllm"] = lambda: importlib.import_module("vllm.vllm_flash_attn").flash_attn_varlen_func(
-            *rows, max_seqlen_q=n, cu_seqlens_q=starts, max_seqlen_k=n, cu_seqlens_k=starts, causal=bool(causal))
-    elif kind == "paged":
-        batch, context, h, hk, d = size
-        q = torch.randn(batch, h, 1, d, **half)
-        k, v = (torch.randn(batch, hk, context, d, **half) for _ in range(2))
-        found["torch"] = lambda: attend(q, k, v, False)  # of a cache in one piece
-        found["flashinfer"] = paged_flashinfer(torch, q[:, :, 0], batch, context, hk)
-    elif kind == "softmax":
-        x = torch.randn(*size, device=DEVICE)
-        compiled(lambda x: torch.softmax(x, 1), x)
-    elif kind == "layer_norm":
-        x, w = torch.randn(*size, device=DEVICE), torch.randn(size[1], device=DEVICE)
-        compiled(lambda x, w: f.layer_norm(x, w.shape, w, w), x, w)
-    elif kind == "rms_norm":
-        x, w = torch.randn(*size, **half), torch.randn(size[1], **half)
-        out = torch.empty_like(x)
-        compiled(lambda x, w: f.rms_norm(x, w.shape, w, 1e-5), x, w)
-        found["flashinfer"] = lambda: importlib.import_module("flashinfer.norm").rmsnorm(x, w, 1e-5)
-        found["vllm"] = lambda: importlib.import_module("vllm._custom_ops").rms_norm(out, x, w, 1e-5)
-    elif kind == "swiglu":
-        m, n, k = size
-        a, g, u = (torch.randn(r, k, **half) for r in (m, n, n))
-        compiled(lambda a, g, u: f.silu(a @ g.T) * (a @ u.T), a, g, u)
-    elif kind == "gelu":
-        m, n, k = size
-        a, b, bias, r = torch.randn(m, k, **half), torch.randn(n, k, **half), torch.randn(n, **half), torch.randn(m, n, **half)
-        compiled(lambda a, b, bias, r: f.gelu(f.linear(a, b, bias), approximate="tanh") + r, a, b, bias, r)
-    elif kind == "causal_conv":
-        n, d = size
-        x, w, bias = torch.randn(1, d, n, **half), torch.randn(d, 1, 4, **half), torch.randn(d, **half)
-        compiled(lambda x, w, bias: f.silu(f.conv1d(x, w, bias, padding=3, groups=w.shape[0])[..., :x.shape[2]]), x, w, bias)
-    return found
+def sets(torch: Any, make: Factory) -> list[Callable[[], Any]]:
+    """As many as have inputs and outputs of twice the L2 cache, and memory allows; at least two, where it does."""
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    made = [make(0)]
+    made[0]()
+    each = max(512, torch.cuda.memory_allocated() - before)
+    free = torch.cuda.mem_get_info()[0] * SHARE
+    want = -(-2 * torch.cuda.get_device_properties(0).L2_cache_size // each) + 1
+    for i in range(1, int(min(MOST_COPIES, max(2, want), max(1, free // each)))):
+        made.append(make(i))
+    return made
 
 
-def paged_flashinfer(torch: Any, q: Any, batch: int, context: int, hk: int) -> Callable[[], Any]:
-    """Planned once, run often, as its users do."""
-    kept: list[Any] = []
-
-    def run() -> Any:
-        if not kept:
-            page, per, (_, h, d) = 64, -(-context // 64), q.shape
-            ints = {"dtype": torch.int32, "device": DEVICE}
-            w = importlib.import_module("flashinfer").BatchDecodeWithPagedKVCacheWrapper(
-                torch.empty(128 << 20, dtype=torch.uint8, device=DEVICE), "NHD")
-            w.plan(torch.arange(0, (batch + 1) * per, per, **ints), torch.randperm(batch * per, device=DEVICE).to(torch.int32),
-                   torch.full((batch,), context - (per - 1) * page, **ints), h, hk, d, page, q_data_type=q.dtype)
-            kept.extend((w, torch.randn(batch * per, 2, page, hk, d, dtype=q.dtype, device=DEVICE), q.contiguous()))
-        return kept[0].run(kept[2], kept[1])
-
-    return run
+def timed(torch: Any, make: Factory, repeat: int) -> dict[str, Any]:
+    """{"us", "us_cold", "us_warm"}, and "graph" with why there is none."""
+    if DEVICE != "cuda":
+        us = plain_us(torch, [make(0)], repeat)
+        return {"us": us, "us_cold": us, "us_warm": us}
+    all_sets = sets(torch, make)
+    try:
+        cold = graph_us(torch, all_sets, repeat)
+        warm = graph_us(torch, all_sets[:1], repeat)
+    except Exception as error:  # noqa: BLE001 - some calls cannot be captured
+        torch.cuda.synchronize()
+        us = plain_us(torch, all_sets, repeat)
+        return {"us": us, "us_cold": us, "us_warm": us, "graph": said(error)}
+    return {"us": cold, "us_cold": cold, "us_warm": warm}
 
 
-def serve() -> None:
-    installed, absent = {}, {}
-    torch: Any = None
-    for name in MODULES:
+def said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0][:200]
+
+
+COMPILE_LIMIT = 20.0  # seconds
+
+
+class Late:
+    """What compiles at its first call, in a thread of its own: whoever asks waits for at most COMPILE_LIMIT seconds since."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.error = ""
+        self.start = time.monotonic()
+        self.thread = threading.Thread(target=self._work, args=(call,), daemon=True)
+        self.thread.start()
+
+    def _work(self, call: Callable[[], Any]) -> None:
+        try:
+            call()
+        except Exception as error:  # noqa: BLE001
+            self.error = said(error)
+
+    def why(self) -> str:
+        """"" when it is there."""
+        self.thread.join(max(0.0, self.start + COMPILE_LIMIT - time.monotonic()))
+        if self.thread.is_alive():
+            return f"compiling takes more than {COMPILE_LIMIT:g} seconds"
+        return self.error
+
+
+class Server:
+    """The peers that are here, and what was compiled of them."""
+
+    def __init__(self) -> None:
+        self.torch: Any = None
+        self.installed: dict[str, str] = {}
+        self.absent: dict[str, str] = {}
+        self.late: dict[str, Late] = {}
+        self.made: dict[str, dict[str, Factory]] = {}  # kept, as what is compiled is theirs
+        for name in MODULES:
+            self._import(name)
+
+    def _import(self, name: str) -> None:
         try:
             module = importlib.import_module(name)
             if name == "torch":
-                torch = module
+                self.torch = module
                 if DEVICE == "cuda" and not module.cuda.is_available():
                     raise ImportError("it finds no GPU")
-            elif torch is None or "torch" in absent:
+            elif self.torch is None or "torch" in self.absent:
                 raise ImportError("it needs PyTorch")
-            installed[name] = str(getattr(module, "__version__", "?"))
+            self.installed[name] = str(getattr(module, "__version__", "?"))
         except Exception as error:  # noqa: BLE001 - an import may fail in any way
-            absent[name] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-    print(json.dumps({"installed": installed, "absent": absent}), flush=True)
+            self.absent[name] = said(error)
+
+    def factories(self, peer: Sequence[Any]) -> dict[str, Factory]:
+        """Of what is installed."""
+        key = json.dumps(peer)
+        if key not in self.made:
+            found = peer_calls.calls(self.torch, DEVICE, peer[0], list(peer[1:]))
+            self.made[key] = {n: f for n, f in found.items() if n.split(".")[0] in self.installed}
+        return self.made[key]
+
+    def prepare(self, peers: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        why = {}
+        for peer in peers:
+            try:
+                for name, make in self.factories(peer).items():
+                    if name in peer_calls.COMPILED and DEVICE == "cuda" and (text := self.compiled(name, peer, make)):
+                        why[json.dumps([name, *peer])] = text
+            except Exception as error:  # noqa: BLE001
+                why[json.dumps(peer)] = said(error)
+        return {"compiled": len(self.late), "why": why}
+
+    def compiled(self, name: str, peer: Sequence[Any], make: Factory) -> str:
+        """Why it is not, or ""."""
+        key = json.dumps([name, *peer])
+        if key not in self.late:
+            self.late[key] = Late(lambda: make(0)())
+        return self.late[key].why()
+
+    def one(self, name: str, peer: Sequence[Any], make: Factory, repeat: int) -> dict[str, Any]:
+        if name in peer_calls.COMPILED and DEVICE == "cuda" and (why := self.compiled(name, peer, make)):
+            return {"why": why}
+        return timed(self.torch, make, repeat)
+
+    def answer(self, peer: Sequence[Any], repeat: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        try:
+            makers = self.factories(peer)
+        except Exception as error:  # noqa: BLE001
+            return {"torch": {"why": said(error)}}
+        for name, make in makers.items():
+            try:
+                found[name] = self.one(name, peer, make, repeat)
+            except Exception as error:  # noqa: BLE001
+                found[name] = {"why": said(error)}
+            if DEVICE == "cuda":
+                self.torch.cuda.empty_cache()
+        return found
+
+
+def serve() -> None:
+    server = Server()
+    print(json.dumps({"installed": server.installed, "absent": server.absent}), flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
-        answer: dict[str, Any] = {}
-        try:
-            found = calls(torch, asked["peer"][0], asked["peer"][1:])
-        except Exception as error:  # noqa: BLE001
-            found, answer = {}, {"torch": {"why": f"{type(error).__name__}: {error}".splitlines()[0][:200]}}
-        for name, f in found.items():
-            if name.split(".")[0] not in installed:
-                continue
-            try:
-                answer[name] = {"us": timed(torch, f, asked["repeat"])}
-            except Exception as error:  # noqa: BLE001
-                answer[name] = {"why": f"{type(error).__name__}: {error}".splitlines()[0][:200]}
-        print(json.dumps(answer), flush=True)
+        if "prepare" in asked:
+            print(json.dumps(server.prepare(asked["prepare"])), flush=True)
+        else:
+            print(json.dumps(server.answer(asked["peer"], asked["repeat"])), flush=True)
 
 
 if __name__ == "__main__":

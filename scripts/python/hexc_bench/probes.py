@@ -127,8 +127,26 @@ WGMMA = {
 }
 
 
+# bits that leave a word finite and small, whatever its elements are: halves and floats below 2, fp8 below 2
+FINITE = 0xBBBBBBBB
+
+
+def _random(x: str, i: int, wide: bool = False) -> str:
+    """A register gets a number of the thread's and of i's: operands of zeros would not heat the chip."""
+    if wide:
+        return f"""
+	cvt.u64.u32 %w, %tid;
+	mad.lo.u64 %w, %w, {0x9E3779B97F4A7C15}, {(i + 1) * 0x632BE59BD9B4E019 % (1 << 64)};
+	and.b64 %w, %w, {0xBBBFFFFFFFFFFFFF};
+	mov.b64 {x}, %w;"""
+    return f"""
+	mad.lo.u32 {x}, %tid, {0x9E3779B1}, {(i + 1) * 0x85EBCA6B % (1 << 32)};
+	mul.lo.u32 {x}, {x}, {0xC2B2AE35};
+	and.b32 {x}, {x}, {FINITE};"""
+
+
 def mma(target: str, name: str) -> Probe:
-    """mma.sync by 8 warps with 4 chains each; work is in multiply-accumulates."""
+    """mma.sync by 8 warps with 4 chains each, of random numbers; work is in multiply-accumulates."""
     shape, types, na, nb, nc, macs, _ = MMA[name]
     chains, repeats, warps, double = 4, 8, 8, name == "f64"
     acc_kind = "f64" if double else "b32" if types.startswith("s32") else "f32"
@@ -137,7 +155,8 @@ def mma(target: str, name: str) -> Probe:
     c = [[f"%c{k}_{i}" for i in range(nc)] for k in range(chains)]
     accs = [x for chain in c for x in chain]
     declare = f".reg .{kind} {', '.join(a + b)};\n\t.reg .{acc_kind} {', '.join(accs)};\n\t.reg .{bits} %w, %v;"
-    before = f"mov.{bits} %w, 0;" + "".join(f"\n\tmov.{bits} {x}, %w;" for x in a + b + accs)
+    before = f"mov.{bits} %w, 0;" + "".join(f"\n\tmov.{bits} {x}, %w;" for x in accs)
+    before += "".join(_random(x, i, double) for i, x in enumerate(a + b))
     one = ["mma.sync.aligned.{}.row.col.{} {{{}}}, {{{}}}, {{{}}}, {{{}}};".format(
         shape, types, ", ".join(x), ", ".join(a), ", ".join(b), ", ".join(x)) for x in c]
     keep = f"mov.{bits} %v, 0;" + "".join(f"\n\tmov.{bits} %w, {x};\n\txor.{bits} %v, %v, %w;" for x in accs)
@@ -146,11 +165,11 @@ def mma(target: str, name: str) -> Probe:
 
 
 def wgmma(target: str, name: str) -> Probe:
-    """Two warpgroups, 64 x 256 each, both operands in shared memory that is all 0."""
+    """Two warpgroups, 64 x 256 each, both operands in shared memory, of random numbers."""
     k, types, tail = WGMMA[name]
     repeats, kind = 8, "b32" if types.startswith("s32") else "f32"
     acc = [f"%d{i}" for i in range(128)]
-    declare = f".reg .{kind} {', '.join(acc)};\n\t.reg .b64 %da, %db;\n\t.reg .b32 %w, %v, %z, %q;"
+    declare = f".reg .{kind} {', '.join(acc)};\n\t.reg .b64 %da, %db;\n\t.reg .b32 %w, %v, %z, %q, %n;"
     # operands of 128-byte rows, swizzled: 8 rows after 1024 bytes (PTX ISA, matrix descriptor)
     bits = (1 << 62) | (64 << 32) | (1 << 16)
     before = f"""mov.b32 %w, 0;
@@ -158,11 +177,15 @@ def wgmma(target: str, name: str) -> Probe:
 	shl.b32 %q, %tid, 2;
 	add.u32 %q, %q, %z;
 	add.u32 %v, %z, 40960;
-ZERO:
-	st.shared.b32 [%q], %w;
+FILL:
+	mul.lo.u32 %n, %q, """ + f"{0x9E3779B1}" + """;
+	mul.hi.u32 %n, %n, """ + f"{0xC2B2AE35}" + """;
+	mul.lo.u32 %n, %n, """ + f"{0x85EBCA6B}" + """;
+	and.b32 %n, %n, """ + f"{FINITE}" + f""";
+	st.shared.b32 [%q], %n;
 	add.u32 %q, %q, 1024;
 	setp.lt.u32 %p, %q, %v;
-	@%p bra ZERO;
+	@%p bra FILL;
 	fence.proxy.async;
 	bar.sync 0;
 	shr.b32 %z, %z, 4;
@@ -240,3 +263,88 @@ def copy(target: str) -> Probe:
     return Probe(p.ptx.replace("xor.b32 %v, %v, %r0;", "add.u64 %at, %at, %count;\n\tst.global.v4.b32 [%at], {%r0, %r1, %r2, %r3};")
                  .replace("xor.b32 %v, %v, %r1;\n\txor.b32 %v, %v, %r2;\n\txor.b32 %v, %v, %r3;\n\t", "")
                  .replace("ld.global.cg.v4", "ld.global.v4"), 1024, 0)
+
+
+# ---- doubtful constants of infer/base/model.def --------------------------------------------------------------------------
+
+def barrier(target: str) -> Probe:
+    """bar.sync of 4 warps that come together; work is in barriers."""
+    return Probe(_text(target, "", "", "\n\t".join(["bar.sync 0;"] * 16), ""), 128, 16)
+
+
+def shuffle(target: str) -> Probe:
+    """A chain of shuffles of one warp; work is in shuffles."""
+    keep = "setp.eq.b32 %p, %x, 77;\n\t@%p st.global.b32 [%out], %x;"
+    return Probe(_text(target, ".reg .b32 %x;", "mov.b32 %x, %tid;", "\n\t".join(["shfl.sync.bfly.b32 %x, %x, 1, 31, -1;"] * 16), keep), 32, 16)
+
+
+def dot(target: str) -> Probe:
+    """A chain of mma.sync of one warp, each of which needs the one before; work is in products."""
+    shape, types, na, nb, nc, _, _ = MMA["f16"]
+    a, b, c = [f"%a{i}" for i in range(na)], [f"%b{i}" for i in range(nb)], [f"%e{i}" for i in range(nc)]
+    declare = f".reg .b32 {', '.join(a + b)};\n\t.reg .f32 {', '.join(c)};\n\t.reg .b32 %w, %v;"
+    before = "mov.b32 %w, 0;" + "".join(f"\n\tmov.b32 {x}, %w;" for x in c) + "".join(_random(x, i) for i, x in enumerate(a + b))
+    one = f"mma.sync.aligned.{shape}.row.col.{types} {{{', '.join(c)}}}, {{{', '.join(a)}}}, {{{', '.join(b)}}}, {{{', '.join(c)}}};"
+    keep = "mov.b32 %v, 0;" + "".join(f"\n\tmov.b32 %w, {x};\n\txor.b32 %v, %v, %w;" for x in c)
+    return Probe(_text(target, declare, before, "\n\t".join([one] * 16), _unless(keep, "%v, 77")), 32, 16)
+
+
+def bubble(target: str, rotated: bool) -> Probe:
+    """Turns of 4 warps: a barrier, a fragment of shared memory, products of it.  rotated: the fragment is that which the turn
+    before loaded, and the next one's is on its way meanwhile.  Work is in turns."""
+    shape, types, na, nb, nc, _, _ = MMA["f16"]
+    a, d = [f"%a{i}" for i in range(na)], [f"%d{i}" for i in range(na)]
+    b, c = [f"%b{i}" for i in range(nb)], [[f"%c{k}_{i}" for i in range(nc)] for k in range(4)]
+    accs = [x for chain in c for x in chain]
+    declare = f".reg .b32 {', '.join(a + d + b)};\n\t.reg .f32 {', '.join(accs)};\n\t.reg .b32 %w, %v, %q;"
+    before = ("mov.b32 %w, 0;\n\tmov.b32 %q, pool;\n\tshl.b32 %v, %tid, 4;\n\tadd.u32 %q, %q, %v;" +
+              "".join(f"\n\tmov.b32 {x}, %w;" for x in accs) + "".join(_random(x, i) for i, x in enumerate(a + b)) +
+              f"\n\tst.shared.v4.b32 [%q], {{{', '.join(a)}}};")
+    load = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{}}}, [%q];"
+    products = "\n\t".join(f"mma.sync.aligned.{shape}.row.col.{types} {{{', '.join(x)}}}, {{{', '.join(a)}}}, {{{', '.join(b)}}}, {{{', '.join(x)}}};"
+                           for x in c)
+    moves = "\n\t".join(f"mov.b32 {x}, {y};" for x, y in zip(a, d))
+    turn = ["bar.sync 0;", load.format(", ".join(d)), products, moves] if rotated else ["bar.sync 0;", load.format(", ".join(a)), products]
+    keep = "mov.b32 %v, 0;" + "".join(f"\n\tmov.b32 %w, {x};\n\txor.b32 %v, %v, %w;" for x in accs)
+    return Probe(_text(target, declare, before, "\n\t".join(turn * 4), _unless(keep, "%v, 77"), shared=2048), 128, 4, 2048)
+
+
+def signal(target: str) -> Probe:
+    """One thread arrives at a barrier in memory, whose phase that ends, and waits for it; work is in arrivals and waits."""
+    before = "mov.b32 %bar, pool;\n\tmbarrier.init.shared::cta.b64 [%bar], 1;\n\tmov.b32 %phase, 0;"
+    one = """mbarrier.arrive.shared::cta.b64 %state, [%bar];
+	mbarrier.try_wait.parity.shared::cta.b64 %done, [%bar], %phase;
+	xor.b32 %phase, %phase, 1;"""
+    return Probe(_text(target, ".reg .b32 %bar, %phase;\n\t.reg .b64 %state;\n\t.reg .pred %done;", before, "\n\t".join([one] * 8), "", shared=1024), 1, 16,
+                 1024)
+
+
+def box(target: str) -> Probe:
+    """One thread has 128 bytes of data brought to shared memory by the copy engine, and waits for them; work is in copies."""
+    before = "mov.b32 %bar, pool;\n\tmbarrier.init.shared::cta.b64 [%bar], 1;\n\tadd.u32 %to, %bar, 128;\n\tmov.b32 %phase, 0;\n\tfence.proxy.async;"
+    body = """mbarrier.arrive.expect_tx.shared::cta.b64 %state, [%bar], 128;
+	cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%to], [%data], 128, [%bar];
+WAIT:
+	mbarrier.try_wait.parity.shared::cta.b64 %done, [%bar], %phase;
+	@!%done bra WAIT;
+	xor.b32 %phase, %phase, 1;"""
+    return Probe(_text(target, ".reg .b32 %bar, %phase, %to;\n\t.reg .b64 %state;\n\t.reg .pred %done;", before, body, "", shared=1024), 1, 1, 1024)
+
+
+def cluster(target: str) -> Probe:
+    """A chain of loads of one thread from the shared memory of the other block of its cluster: two blocks; work is in loads."""
+    before = """mov.b32 %x, pool;
+	mov.b32 %r, %cluster_ctarank;
+	xor.b32 %r, %r, 1;
+	mapa.shared::cluster.u32 %y, %x, %r;
+	st.shared.b32 [%x], %y;
+	barrier.cluster.arrive;
+	barrier.cluster.wait;
+	mov.b32 %z, %y;"""
+    # what is there names the other's place as its own block sees it: the address is made again of what was read
+    one = """ld.shared::cluster.b32 %z, [%y];
+	and.b32 %z, %z, 0;
+	add.u32 %y, %y, %z;"""
+    keep = "barrier.cluster.arrive;\n\tbarrier.cluster.wait;\n\tsetp.eq.u32 %p, %y, 77;\n\t@%p st.global.u32 [%out], %y;"
+    text = _text(target, ".reg .b32 %x, %y, %z, %r;", before, "\n\t".join([one] * 8), keep, shared=1024)
+    return Probe(text.replace(".param .u64 p_count)\n{", ".param .u64 p_count)\n.reqnctapercluster 2, 1, 1\n{"), 1, 8, 1024)

@@ -1,0 +1,63 @@
+"""Is what a kernel computed right?  Its outputs beside those of reference.py, within the bounds that belong to them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import arrays, reference
+
+SECONDS = 8.0  # for a reference: what is left of its blocks then is not judged
+
+
+class Inputs:
+    """What a reference asks: the elements of a tensor as values, where the reference is computed."""
+
+    def __init__(self, target: Any, given: Mapping[str, Any], xp: Any) -> None:
+        self.xp, self._given = xp, given
+        self._dtype = {p.name: p.dtype for p in target.params}
+
+    def value(self, name: str) -> Any:
+        """Floats as f64, integers as i64."""
+        return arrays.decoded(self.xp, self._dtype[name], self.xp.array(self._given[name]))
+
+
+def torch_here() -> Any:
+    """PyTorch with a GPU, or None."""
+    try:
+        import torch
+    except Exception:  # noqa: BLE001 - an import may fail in any way
+        return None
+    return torch if torch.cuda.is_available() else None
+
+
+def compare(item: Any, shape: Any, target: Any, given: Mapping[str, Any], got: Mapping[str, Any], program: str | None,
+            seconds: float = SECONDS) -> dict[str, Any]:
+    """{"outputs": name -> what reference.judged says}, and "why" and "wrong" where an element is outside of its bounds; "note"
+    where there is no reference."""
+    torch = torch_here()
+    if shape.name != "small" and not torch:
+        return {"note": "not judged: PyTorch, which computes references of shapes of models on the GPU, is not here", "skipped": True}
+    xp = arrays.Torch(torch, "cuda") if torch and shape.name != "small" else arrays.Numpy()
+    try:
+        stages = reference.stages(item, shape, program)
+        wanted = reference.reference(item, shape, Inputs(target, given, xp), stages, seconds=seconds)
+    except reference.NoReference as error:
+        return {"note": f"not judged: {error}", "skipped": True}
+    dtype, outputs, bad = {p.name: p.dtype for p in target.params}, {}, []
+    for name, want in wanted.items():
+        if name not in dtype:
+            continue  # what one kernel of a line hands to the next
+        if name not in got:
+            bad.append(f"{name} was not written")
+            continue
+        said = outputs[name] = {n: (v if math.isfinite(v) else 1e308) for n, v in
+                                reference.judged(xp, arrays.decoded(xp, dtype[name], xp.array(got[name])), want).items()}
+        if said["wrong"]:
+            at = [int(i) for i in np.unravel_index(int(said["first"]), got[name].shape)]
+            bad.append(f"{name}: {said['wrong']:g} of {said['judged']:g} elements are wrong, by up to {said['error']:.3g}, {said['share']:.3g} times "
+                       f"the bound; the first at {at}")
+    return {"outputs": outputs} | ({"why": "; ".join(bad), "wrong": True} if bad else {})
