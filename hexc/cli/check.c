@@ -265,7 +265,7 @@ static const Measure by_deviation = { square, deviations }, by_largest = { large
 /* RUNS runs with `times` as much noise: into `to` of each tensor that has one.  *led: the program's end, or
  * where noise has led it. */
 static int
-measure(Cli *c, Args *a, double *const *to, const Measure *by, double times, int *led)
+measure_spread(Cli *c, Args *a, double *const *to, const Measure *by, double times, int *led)
 {
 	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
 
@@ -314,7 +314,7 @@ measure_off(Cli *c, Args *a, bool device, bool large)
 	}
 	if (!any)
 		return 0;
-	status = measure(c, a, to, large ? &by_largest : &by_deviation, large ? LARGE : 1, &led);
+	status = measure_spread(c, a, to, large ? &by_largest : &by_deviation, large ? LARGE : 1, &led);
 	for (int i = 0; i < a->n && !status && !led; i++)
 		*(large ? &a->t[i].most : &a->t[i].estimate) = to[i];
 	return status;
