@@ -256,7 +256,8 @@ trace_plan(Solve *s, const Plan *p, int n, const Solution *sol, int added)
 
 	if (!u->trace)
 		return;
-	text_printf(&t, "%s, %d warps, %s, plan %d:", s->k->name, s->k->warps, schedule_name[s->k->schedule], n);
+	text_printf(&t, "%s, %d warps, %s, plan %d:", s->k->name, s->k->warps,
+	            schedule_name[s->k->schedule], n);
 	put_plan(&t, s, p);
 	if (!sol)
 		text_printf(&t, ": fails at stage %d: %s", s->failure.stage, s->failure.text);

@@ -173,7 +173,8 @@ compile_ir(void *user)
 
 	u->file = c->file = arena_strndup(&c->arena, u->file, strlen(u->file));
 	if (j->len > SOURCE_MAX) {
-		diag_class_error(u->diag, DC_LIMIT, (Src){ 0, 0, 0 }, "the IR has %zu bytes; at most %d are read",
+		diag_class_error(u->diag, DC_LIMIT, (Src){ 0, 0, 0 }, "the IR has %zu bytes; at most %d "
+		                                                      "are read",
 		                 j->len, (int)SOURCE_MAX);
 		return;
 	}
@@ -251,7 +252,8 @@ forget_diag(hexc_ctx *c)
 
 /* `passes`: NULL, src is a program; else it is IR. */
 static int
-compile_source(hexc_module **out, hexc_ctx *c, const char *file, const char *src, size_t len, const char *passes)
+compile_source(hexc_module **out, hexc_ctx *c, const char *file, const char *src, size_t len,
+               const char *passes)
 {
 	Job j;
 	Arena *arenas[3];
@@ -303,7 +305,8 @@ hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, 
 }
 
 int
-hexc_compile_ir(hexc_module **out, hexc_ctx *c, const char *file, const char *ir, size_t len, const char *passes)
+hexc_compile_ir(hexc_module **out, hexc_ctx *c, const char *file, const char *ir, size_t len,
+                const char *passes)
 {
 	return compile_source(out, c, file, ir, len, passes ? passes : "");
 }

@@ -131,7 +131,8 @@ typedef struct hexc_opts {
 	uint32_t flags;         /* HEXC_PROVE | ... */
 	const char *dump;       /* hand the IR after this pass (hexc_pass(), "parse", "all") to text(), or
 	                         * "bounded": what hexc_run_tile runs for bounds; NULL: none */
-	const char *stop;       /* end after this pass, or "bounded"; the module then has no PTX; NULL: run all */
+	/* end after this pass, or "bounded"; the module then has no PTX; NULL: run all */
+	const char *stop;
 	void (*text)(void *user, const char *pass, const char *kernel, const char *ir);
 	uint64_t max_steps;     /* search budget in solver steps; 0: 10 million */
 	size_t max_memory;      /* bytes of working memory of one compile, and of its module; LLVM's
@@ -176,8 +177,8 @@ typedef struct hexc_opts {
 	                hexc_assembled *out);
 	const char *assembler;  /* which one that is, and its version: `cache` has what another made apart.
 	                         * NULL: "" */
-	/* What the search for layouts tries: a line on each plan, and what became of it.  Then the cache is not
-	 * asked.  NULL: nobody wants to know */
+	/* What the search for layouts tries: a line on each plan, and what became of it.  Then the cache
+	 * is not asked.  NULL: nobody wants to know */
 	void (*trace)(void *user, const char *line);
 } hexc_opts;
 #define HEXC_OPTS_INIT { sizeof(hexc_opts), NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, \
@@ -218,20 +219,21 @@ HEXC_API int hexc_configure(hexc_ctx *ctx, const hexc_opts *opts);
  * error but E_ARGS; hexc_diag() then has at least one error. */
 HEXC_API int hexc_compile(hexc_module **out, hexc_ctx *ctx, const char *file, const char *src,
                           size_t len);
-/* The same from IR, the text that hexc_opts.dump gives (hexc/IR.md), of one kernel or several, through the passes
- * that are named: names of hexc_pass() with commas between them, in any order, each as often as one wants;
- * "A..B": all from A to B in hexc's own order, ".." from behind the pass that the text says it comes after
- * (`after`) to the last; "emit" at the end, or a range that is open there: PTX.  NULL or "": none.  With
- * hexc_opts.dump "all" text() gets what was read too, as "read".  The IR is
- * verified before and after each.  A range from a pass in front of the choices that hexc tries (hexc/IR.md) to
+/* The same from IR, the text that hexc_opts.dump gives (hexc/IR.md), of one kernel or several, through
+ * the passes that are named: names of hexc_pass() with commas between them, in any order, each as often
+ * as one wants; "A..B": all from A to B in hexc's own order, ".." from behind the pass that the text
+ * says it comes after (`after`) to the last; "emit" at the end, or a range that is open there: PTX. NULL
+ * or "": none.  With hexc_opts.dump "all" text() gets what was read too, as "read".  The IR is verified
+ * before and after each.  A range from a pass in front of the choices that hexc tries (hexc/IR.md) to
  * `infer` or further tries all of them; alone such passes, and `infer`, work on the kernel as it is.
- * Options hold as for hexc_compile (cluster and schedule where the choices are tried), but for define, kernel,
- * cache and assemble.  Places in messages are lines of the IR where it cannot be read, and are told in words
- * after that.  hexc_run_tile interprets the IR that was given.  Returns as hexc_compile, and E_INVALID where there
- * is no such pass. */
+ * Options hold as for hexc_compile (cluster and schedule where the choices are tried), but for define,
+ * kernel, cache and assemble.  Places in messages are lines of the IR where it cannot be read, and are
+ * told in words after that.  hexc_run_tile interprets the IR that was given.  Returns as hexc_compile,
+ * and E_INVALID where there is no such pass. */
 HEXC_API int hexc_compile_ir(hexc_module **out, hexc_ctx *ctx, const char *file, const char *ir, size_t len,
                              const char *passes);
-/* The IR of kernel k of hexc_compile_ir, after its last pass; NULL: the module is of a program, or there is no such kernel.  Lives as long as m. */
+/* The IR of kernel k of hexc_compile_ir, after its last pass; NULL: the module is of a program, or there
+ * is no such kernel.  Lives as long as m. */
 HEXC_API const char *hexc_ir(const hexc_module *m, size_t k);
 /* NULL is allowed. */
 HEXC_API void hexc_module_free(hexc_module *m);
@@ -607,7 +609,8 @@ HEXC_API int hexc_tensor_maps(const hexc_module *m, size_t k, const hexc_arg *ar
 HEXC_API int hexc_tensor_map_form(const hexc_module *m, size_t k, size_t i, hexc_tensor_map_info *out,
                                   const char **dim, const char **stride);
 
-/* A scalar or register tile that an op of the tile IR makes, or a store writes.  Strings live as long as the run. */
+/* A scalar or register tile that an op of the tile IR makes, or a store writes.  Strings live as long as
+ * the run. */
 typedef struct hexc_value {
 	uint32_t id;            /* %id of the IR; of a store: of what it writes */
 	const char *op, *name;  /* "dot"; what the program calls the value, or NULL */

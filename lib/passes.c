@@ -38,8 +38,8 @@ dump(Job *j, const char *pass, const Kernel *k)
 	o->text(o->user, pass, k->name, t.s);
 }
 
-/* Dumps what hexc_run_tile runs for bounds, lib/bound/bound.h: a copy, the kernel itself stays as it is. Where
- * no bound is known for any run, the kernel without them. */
+/* Dumps what hexc_run_tile runs for bounds, lib/bound/bound.h: a copy, the kernel itself stays as it is.
+ * Where no bound is known for any run, the kernel without them. */
 static void
 dump_bounded(Job *j, const Kernel *k)
 {
@@ -360,8 +360,8 @@ choices(Job *j, Base *b, Variants *v)
 	b->choice = v->n || v->parts || v->thin || v->nwarps > 1 || v->grows || v->nschedule > 1;
 }
 
-/* Kernel i is then the one with the solution that is asked for.  `made`: it has been through the passes that are
- * tried, with choices of its own. */
+/* Kernel i is then the one with the solution that is asked for.  `made`: it has been through the passes
+ * that are tried, with choices of its own. */
 static bool
 search(Job *j, int i, bool made)
 {
@@ -472,8 +472,8 @@ row_of(const char *name, size_t n, int unknown)
 	return n == 4 && memcmp(name, "emit", n) == 0 ? PASSES : unknown;
 }
 
-/* The word at *at, which moves past it and the comma behind; `after`: the row of the pass that was last.  False:
- * why says what is wrong with it. */
+/* The word at *at, which moves past it and the comma behind; `after`: the row of the pass that was last.
+ * False: why says what is wrong with it. */
 static bool
 next_range(const char **at, int after, Range *out, char *why, size_t nwhy)
 {
@@ -491,7 +491,8 @@ next_range(const char **at, int after, Range *out, char *why, size_t nwhy)
 		out->to = first + 2 == n ? PASSES : row_of(word + first + 2, n - first - 2, -1);
 	*at += n + (word[n] == ',');
 	if (out->from < 0 || out->to < 0) {
-		snprintf(why, nwhy, "there is no pass '%.*s': hexc_pass() has their names, which end with emit",
+		snprintf(why, nwhy, "there is no pass '%.*s': hexc_pass() has their names, which end with "
+		                    "emit",
 		         (int)(n < 60 ? n : 60), word);
 		return false;
 	}

@@ -171,7 +171,8 @@ say(void *user, const char *text, size_t n)
 }
 
 static void
-show_value(void *user, const Op *o, int64_t block, const Type *type, int64_t n, const double *f, const int64_t *i)
+show_value(void *user, const Op *o, int64_t block, const Type *type, int64_t n, const double *f,
+           const int64_t *i)
 {
 	TileJob *j = user;
 	const Val *v = o->nout ? o->out[0] : o->in[0];
@@ -287,7 +288,8 @@ default_memory(const TileJob *j)
 
 	for (int i = 0; i < j->mk->nparam; i++)
 		if (j->mk->param[i].kind == HEXC_POINTER && j->mk->param[i].written)
-			most += sizeof(double) * (1 + BOUND_SUMS) * (size_t)arg_count(&j->mk->param[i], &j->arg[i]);
+			most += sizeof(double) * (1 + BOUND_SUMS) *
+			        (size_t)arg_count(&j->mk->param[i], &j->arg[i]);
 	return most;
 }
 

@@ -170,7 +170,8 @@ check_arch(const char *arch)
 int
 cli_check_pass(const char *opt, const char *name, bool all)
 {
-	if (!name || strcmp(name, "parse") == 0 || strcmp(name, "bounded") == 0 || (all && strcmp(name, "all") == 0))
+	if (!name || strcmp(name, "parse") == 0 || strcmp(name, "bounded") == 0 ||
+	    (all && strcmp(name, "all") == 0))
 		return 0;
 	for (size_t i = 0; hexc_pass(i); i++)
 		if (strcmp(name, hexc_pass(i)) == 0)
@@ -255,7 +256,8 @@ read_options(Cli *c, hexc_opts *o)
 	o->text = show_ir;
 	if ((status = check_arch(o->arch)) || (status = check_schedule(o->schedule)) ||
 	    (status = read_cluster(cli_get(c, CLI_along), o->cluster)) ||
-	    (status = cli_check_pass("--dump", o->dump, true)) || (status = cli_check_pass("--stop", o->stop, false)))
+	    (status = cli_check_pass("--dump", o->dump, true)) ||
+	    (status = cli_check_pass("--stop", o->stop, false)))
 		return status;
 	if (candidate && (!cli_int(candidate, &k) || k < 0 || k > INT32_MAX))
 		return cli_error(EXIT_USAGE, "--candidate wants a number from 0, not '%s'", candidate);

@@ -62,10 +62,11 @@ run_expect(Cli *c, const Args *a, bool device)
 
 /* ---- --values --------------------------------------------------------------------------------- */
 
-/* A line is `ID OP BLOCK LINE:COLUMN TYPE COUNT ODD MEAN SIZE`: ODD elements are no finite numbers; of the others,
- * MEAN is the sum of w[e] * x[e], w[e] being pseudo-random in -1 to 1 and the same in all runs, and SIZE the root of
- * the sum of x[e]^2.  Two tiles that are equal but for roundings have MEANs that are about the type's unit roundoff *
- * SIZE apart; where one element differs by d, they are |w * d| apart. */
+/* A line is `ID OP BLOCK LINE:COLUMN TYPE COUNT ODD MEAN SIZE`: ODD elements are no finite numbers; of
+ * the others, MEAN is the sum of w[e] * x[e], w[e] being pseudo-random in -1 to 1 and the same in all
+ * runs, and SIZE the root of the sum of x[e]^2.  Two tiles that are equal but for roundings have MEANs
+ * that are about the type's unit roundoff * SIZE apart; where one element differs by d, they are |w * d|
+ * apart. */
 
 /* Of element e: splitmix64 (Steele, Lea, Flood 2014), whose upper 53 bits make a double. */
 static double
@@ -97,7 +98,7 @@ values_add(Cli *c, CliText *to, const hexc_value *v)
 		}
 	}
 	snprintf(line, sizeof line,
-	         "%" PRIu32 " %.40s %" PRIu64 " %" PRIu32 ":%" PRIu32 " %s %" PRIu64 " %" PRIu64 " %.17g %.17g\n", v->id,
-	         v->op, v->block, v->line, v->col, v->dtype, v->n, odd, mean, sqrt(square));
+	         "%" PRIu32 " %.40s %" PRIu64 " %" PRIu32 ":%" PRIu32 " %s %" PRIu64 " %" PRIu64 " %.17g %.17g\n",
+	         v->id, v->op, v->block, v->line, v->col, v->dtype, v->n, odd, mean, sqrt(square));
 	cli_append(c, to, line, strlen(line));
 }

@@ -101,8 +101,8 @@ value_line(void *user, const hexc_value *v)
 	values_add(said->c, &said->values, v);
 }
 
-/* Interpret a->m on what the arguments hold.  `print`: show what the program says; otherwise only where it ends in an
- * error. */
+/* Interpret a->m on what the arguments hold.  `print`: show what the program says; otherwise only where
+ * it ends in an error. */
 static int
 interpret_on(Cli *c, Args *a, bool print)
 {
@@ -241,7 +241,8 @@ execute(Cli *c, const What *w, Exec exec, hexc_gpu *g)
 		take_kernel(w, &a);
 	}
 	if (!status && exec != EXEC_TILE) {
-		status = exec == EXEC_GPU ? run_gpu(c, &a, g) : exec == EXEC_SIM ? run_sim(c, &a) : run_ir(c, &a);
+		status = exec == EXEC_GPU ? run_gpu(c, &a, g)
+		         : exec == EXEC_SIM ? run_sim(c, &a) : run_ir(c, &a);
 		if (status == EXIT_WRONG) {
 			wrong = status;
 			status = 0;
@@ -320,7 +321,8 @@ take_compiled(Cli *c, What *w)
 	return cli_has(c, CLI_check) ? cli_compile(c, 0, "parse", &w->meaning) : 0;
 }
 
-/* --from FILE.ir: through all passes that are left, or none for the interpreter.  The meaning is the program's. */
+/* --from FILE.ir: through all passes that are left, or none for the interpreter.  The meaning is the
+ * program's. */
 static int
 take_ir(Cli *c, Exec exec, What *w)
 {

@@ -194,9 +194,9 @@ needs_order(Kernel *k)
 	return false;
 }
 
-/* Blocks that store elements of less than a byte may share bytes, blocks that update elements share those,
- * what blocks print has an order, those that wait for each other take turns, and who asks for values gets them
- * in order: they run on one thread. */
+/* Blocks that store elements of less than a byte may share bytes, blocks that update elements share
+ * those, what blocks print has an order, those that wait for each other take turns, and who asks for
+ * values gets them in order: they run on one thread. */
 static unsigned
 thread_count(Kernel *k, const Workers *workers, int64_t nblock, bool value)
 {

@@ -54,8 +54,9 @@ typedef struct InterpOpt {
 	/* What the kernel prints, in pieces, block after block, in each in the order of the program; from the
 	 * thread that called.  NULL: it is dropped.  After INTERP_PRINT_MAX bytes nothing more comes. */
 	void (*print)(void *user, const char *text, size_t n);
-	/* Each scalar or register tile that an op makes, and each that a store writes, as they come: elements in
-	 * row-major order, floats in f, others in i.  Blocks then run one after the other.  NULL: nobody asks. */
+	/* Each scalar or register tile that an op makes, and each that a store writes, as they come:
+	 * elements in row-major order, floats in f, others in i.  Blocks then run one after the other.
+	 * NULL: nobody asks. */
 	void (*value)(void *user, const Op *o, int64_t block, const Type *type, int64_t n, const double *f,
 	              const int64_t *i);
 	void *user;

@@ -1,4 +1,5 @@
-/* clone.c - copies of ops, with the regions they own, and of whole kernels; which ids a part of a kernel has. */
+/* clone.c - copies of ops, with the regions they own, and of whole kernels; which ids a part of a kernel
+ * has. */
 #include "hexc/ir/ids.h"
 #include <string.h>
 

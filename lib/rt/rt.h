@@ -129,7 +129,8 @@ struct hexc_module {
 	double other;     /* ms that no part has */
 	/* for the tile interpreter, which starts from the source again */
 	const char *file, *src;
-	const char **ir; /* of hexc_compile_ir, src being IR too: each kernel after its last pass; else NULL */
+	/* of hexc_compile_ir, src being IR too: each kernel after its last pass; else NULL */
+	const char **ir;
 	size_t len;
 	Define *def;
 	int ndef;

@@ -65,7 +65,8 @@ static const struct {
 	  "%23 = sub %22, %5 : i64 %24 = eq %22, %10 : bool %25 = select %24, %11, %23 : i64 yield %25 }",
 	  1, 0, 2 },
 	/* twice what is at most 7, and 3 more */
-	{ "%10 = const value 8 : i64 %11 = lt %3, %10 : bool %12 = const value 2 : i64 %13 = mul %3, %12 : i64"
+	{ "%10 = const value 8 : i64 %11 = lt %3, %10 : bool %12 = const value 2 : i64 %13 = mul %3, %12 : "
+	  "i64"
 	  " %14 = const value 3 : i64 %15 = add %13, %14 : i64 %20 = select %11, %15, %14 : i64",
 	  1, 3, 17 },
 	/* climbs without end: only the divisor and the lower bound settle... which may wrap */

@@ -123,12 +123,15 @@ static const struct {
 	{ "mbar_wait %12, %15, %15 yield", "yield", "nobody arrives" },
 	{ "mbar_wait %12, %15, %15 mbar_arrive %12, %15 yield", "yield", "waits for it too" },
 	{ "copy %16, %17, %12, %15 async 2 yield", "mbar_wait %12, %15, %15 yield", "nobody arrives" },
-	{ "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %15 expect 1 yield", "yield", "nobody waits for it" },
+	{ "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %15 expect 1 yield", "yield", "nobody waits "
+	                                                                                  "for it" },
 	{ "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %15 yield", "mbar_wait %12, %15, %15 yield",
 	  "no arrival at `a barrier` expects this copy" },
-	{ "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %5 expect 1 yield", "mbar_wait %12, %15, %15 yield",
+	{ "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %5 expect 1 yield", "mbar_wait %12, %15, %15 "
+	                                                                        "yield",
 	  "no arrival at `a barrier` expects this copy" },
-	{ "if %19 { copy %16, %17, %12, %15 async 2 yield } else { yield } mbar_arrive %12, %15 expect 1 yield",
+	{ "if %19 { copy %16, %17, %12, %15 async 2 yield } else { yield } mbar_arrive %12, %15 expect 1 "
+	  "yield",
 	  "mbar_wait %12, %15, %15 yield", "no arrival at `a barrier` expects this copy" },
 	{ "%30 = team : i64 yield", "yield", "not in the region of the teams" },
 	{ "yield %15", "yield", "yields values" },

@@ -86,8 +86,10 @@ TEST(everything_round_trips)
 /* In any order, lists short or long; zeros are left out but for the value of a constant. */
 TEST(immediates_have_names)
 {
-	static const char head[] = "kernel k { warps 4 param %1.A tensor A : global f16[16, 8] read size %5, %6 stride %6, %7 "
-	                           "body { %5 = const value 16 : i64 %6 = const value 8 : i64 %7 = const value 1 : i64 ";
+	static const char head[] = "kernel k { warps 4 param %1.A tensor A : global f16[16, 8] read size "
+	                           "%5, %6 stride %6, %7 "
+	                           "body { %5 = const value 16 : i64 %6 = const value 8 : i64 %7 = const "
+	                           "value 1 : i64 ";
 	static const struct {
 		const char *text, *printed;
 	} row[] = {
@@ -97,7 +99,9 @@ TEST(immediates_have_names)
 		{ "%20 = const value 3 : f32", "%20 = const imm 3 : f32" }, /* broken: an integer there */
 		{ "%20 = const value inf : f32", "%20 = const value inf : f32" },
 		{ "%20 = const fimm 2 : f32", "%20 = const value 2.0 : f32" },
-		{ "%20 = view %1.A, %5, %6 step 2, 4 dropped 1 : global f16[4]", "%20 = view %1.A, %5, %6 dropped 1 step 2, 4 : global f16[4]" },
+		{ "%20 = view %1.A, %5, %6 step 2, 4 dropped 1 : global f16[4]", "%20 = view %1.A, %5, %6 "
+		                                                                 "dropped 1 step 2, 4 : "
+		                                                                 "global f16[4]" },
 		{ "%20 = const value 1.0 : reg f32[4, 2, 8] %21 = transpose %20 perm 2, 1 : reg f32[8, 2, 4]",
 		  "%21 = transpose %20 perm 2, 1, 0 : reg f32[8, 2, 4]" },
 		{ "%20 = iota imm 1 : reg i32[4, 8]", "%20 = iota dim 1 : reg i32[4, 8]" },
@@ -105,10 +109,11 @@ TEST(immediates_have_names)
 
 	for (size_t i = 0; i < COUNT_OF(row); i++) {
 		Text t = { u->arena, NULL, 0, 0 };
+		const char *printed;
 
 		text_printf(&t, "%s%s yield } }", head, row[i].text);
-		ck_assert_msg(strstr(ir_text(u, ir_read(u, t.s)), row[i].printed) != NULL, "%s: %s", row[i].text,
-		              ir_text(u, ir_read(u, t.s)));
+		printed = ir_text(u, ir_read(u, t.s));
+		ck_assert_msg(strstr(printed, row[i].printed) != NULL, "%s: %s", row[i].text, printed);
 	}
 }
 
@@ -194,7 +199,8 @@ static const struct {
 	{ "kernel k { body { %1 = const value 0.0 : reg f32[1,1,1,1,1,1,1,1,1]", "more than 8 dims" },
 	{ "kernel k { body { %1 = const value 0.0 : reg f32[8] @{8:1", "unclosed layout" },
 	{ "kernel k { body { %1 = const value 0.0 : reg f32[8] @{8:x}", "not a layout" },
-	{ "kernel k { body { %1 = const value 0.0 : reg f32[8] @{(99999999999,99999999999):(1,1)}", "not a layout" },
+	{ "kernel k { body { %1 = const value 0.0 : reg f32[8] @{(99999999999,99999999999):(1,1)}", "not a "
+	                                                                                            "layout" },
 	{ "kernel k { body { %1, %2 = const value 0 : i64", "2 results but 1 types" },
 	{ "kernel k { body { barrier lowering { what 3 } yield", "expected a kind of lowering" },
 	{ "kernel k { body { barrier lowering { rename vec 4 } yield", "expected '}'" },

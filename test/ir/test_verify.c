@@ -30,7 +30,8 @@ static const char *const good[] = {
 	"%20 = reduce_sum %10 dim 1 : reg f16[16, 1] %21 = broadcast %20 : reg f16[16, 32]",
 	"copy %16, %15 async 1 commit wait barrier\n %20 = load %15 : reg f16[16, 32]",
 	"%20 = view %16, %5, %5 dropped 1 : global f16[8] %21 = load %20 : reg f16[8]",
-	"%20 = const value 0 : i64 %21 = view %16, %20, %20 : global f16[16, 40] %22 = load %21 : reg f16[16, 40]",
+	"%20 = const value 0 : i64 %21 = view %16, %20, %20 : global f16[16, 40] %22 = load %21 : reg "
+	"f16[16, 40]",
 	"%20 = view %16, %5, %5 dropped 3 : global f16[] %21 = load %20 : f16",
 	"%20, %21 = for %5, %4, %5, %12, %5 loop 1 stages 2 : reg f32[16, 8], i64"
 	" { (%22 : i64, %23 : reg f32[16, 8], %24 : i64)"
@@ -109,17 +110,25 @@ static const struct {
 	{ "%20 = view %16, %5, %5 step 2 : global f16[4, 32]", "steps through what is no tensor" },
 	{ "%20 = view %15, %5, %5 step 2 : shared f16[4, 32]", "steps through what is no tensor" },
 	{ "%20 = view %1, %5, %5 dropped 1 step 2 : global f16[32]", "of which the view has one element" },
-	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 step 2 : global f16[16, 32]", "or indices" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 step 2 : global f16[16, 32]", "or "
+	                                                                                          "indices" },
 	{ "%20 = const value 4 : i64 %21 = view %1, %5, %5 step 2 : global f16[16, 32]"
 	  " %22 = view %21, %20, %5 : global f16[8, 32]", "a part of a view with steps" },
-	{ "%20 = const value 0 : reg i32[8] %21 = view %1, %20, %5 : global f16[16, 32]", "does not broadcast" },
-	{ "%20 = const value 0 : reg i32[1] %21 = view %1, %20, %5 : global f16[16, 32]", "longer than its indices" },
+	{ "%20 = const value 0 : reg i32[8] %21 = view %1, %20, %5 : global f16[16, 32]", "does not "
+	                                                                                  "broadcast" },
+	{ "%20 = const value 0 : reg i32[1] %21 = view %1, %20, %5 : global f16[16, 32]", "longer than its "
+	                                                                                  "indices" },
 	{ "%20 = const value 0 : reg i32[4, 4] %21 = const value 0 : reg i32[4]"
 	  " %22 = view %1, %20, %21 dropped 2 : global f16[4, 4]", "does not broadcast" },
-	{ "%20 = const value 0 : reg i32[4, 4] %21 = view %1, %20, %5 : global f16[16, 32]", "rank 2, but 3 dims" },
-	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 16]", "not the first alone" },
-	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 dropped 1 : global f16[32]", "not the first alone" },
-	{ "%20 = const value 0 : reg i32[16] %21 = alloc : shared f16[16] %22 = view %21, %20 : shared f16[16]"
+	{ "%20 = const value 0 : reg i32[4, 4] %21 = view %1, %20, %5 : global f16[16, 32]", "rank 2, but "
+	                                                                                     "3 dims" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 16]", "not the first "
+	                                                                                    "alone" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 dropped 1 : global f16[32]", "not the "
+	                                                                                         "first "
+	                                                                                         "alone" },
+	{ "%20 = const value 0 : reg i32[16] %21 = alloc : shared f16[16] %22 = view %21, %20 : shared "
+	  "f16[16]"
 	  " %23 = view %1, %5, %5 dropped 1 : global f16[16] copy %23, %22",
 	  "what is loaded and stored only" },
 	{ "%20 = alloc offset -1 align 3 : shared f16[16]", "power of two" },

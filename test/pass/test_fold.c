@@ -134,7 +134,8 @@ static const struct {
 	{ "%20 = cast %10 : f16"
 	  " %21 = splat %20 : " T " %22 = const value 2.0 : " T " %90 = mul %21, %22 : " T,
 	  "splat" },
-	{ "%20 = const value 3.0 : reg f16[1, 8] %90 = broadcast %20 : " T, "const value 3.0 : reg f16[4, 8]" },
+	{ "%20 = const value 3.0 : reg f16[1, 8] %90 = broadcast %20 : " T, "const value 3.0 : reg f16[4, "
+	                                                                    "8]" },
 	{ "%20 = cast %10 : f16 %21 = splat %20 : reg f16[1, 8]"
 	  " %90 = broadcast %21 : " T,
 	  "splat %20 : reg f16[4, 8]" },
@@ -147,7 +148,8 @@ static const struct {
 	{ "%20 = reduce_max %12 : reg f16[1, 8]"
 	  " %90 = reduce_sum %20 : reg f16[1, 8]",
 	  "reduce_max" },
-	{ "%20 = const value 3 : reg i32[4, 8] %90 = reduce_sum %20 dim 1 : reg i32[4, 1]", "const value 24" },
+	{ "%20 = const value 3 : reg i32[4, 8] %90 = reduce_sum %20 dim 1 : reg i32[4, 1]", "const value "
+	                                                                                    "24" },
 	{ "%20 = const value 3.0 : " T " %90 = reduce_sum %20 dim 1 : reg f16[4, 1]", "reduce_sum" },
 	{ "%20 = const value 3.0 : " T " %90 = reduce_max %20 dim 1 : reg f16[4, 1]", "const value 3.0" },
 	{ "%90 = mask %12, %3 dims 1 fill -inf : " T, "mask %12, %3" },

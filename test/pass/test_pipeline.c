@@ -194,7 +194,8 @@ TEST(waits_are_needed)
 TEST(one_tile_two_copies)
 {
 	static const char text[] =
-		"    %10 = const value 0 : i64\n    %11 = const value 128 : i64\n    %12 = const value 64 : i64\n"
+		"    %10 = const value 0 : i64\n    %11 = const value 128 : i64\n"
+		"    %12 = const value 64 : i64\n"
 		"    %13 = const value 0.0 : reg f16[128, 128]\n"
 		"    %14 = block_id : i64\n    %15 = mul %14, %11 : i64\n"
 		"    %16 = for %10, %4, %11, %13 loop 1 stages 3 : reg f16[128, 128] { "
@@ -229,7 +230,8 @@ TEST(one_tile_two_copies)
 TEST(read_between_copies)
 {
 	static const char text[] =
-		"    %10 = const value 0 : i64\n    %11 = const value 64 : i64\n    %12 = const value 128 : i64\n"
+		"    %10 = const value 0 : i64\n    %11 = const value 64 : i64\n"
+		"    %12 = const value 128 : i64\n"
 		"    %13 = const value 0.0 : reg f16[128, 64]\n"
 		"    %14 = block_id : i64\n    %15 = mul %14, %12 : i64\n"
 		"    %16 = for %10, %4, %12, %13 loop 1 stages 3 : reg f16[128, 64] { "

@@ -123,7 +123,8 @@ gemm_text(int st)
 	gemm_head(&t, st);
 	gemm_prologue(&t, st);
 	text_printf(&t,
-	            "    %%50 = const value 0.0 : reg f32[128, 128] " ACC "\n    %%51 = const value %d : i64\n"
+	            "    %%50 = const value 0.0 : reg f32[128, 128] " ACC "\n    %%51 = const value %d : "
+	                                                                  "i64\n"
 	            "    %%60, %%61, %%62 = for %%16, %%6, %%17, %%50, %%16, %%51 : reg f32[128, "
 	            "128] " ACC
 	            ", i64, i64 { (%%63 : i64, %%64 : reg f32[128, 128] " ACC ", %%65 : i64, "
@@ -219,7 +220,8 @@ TEST(gemm_ring)
 {
 	const char *ir = gemm_text(3), *branch = strstr(ir, "if %68 {"), *ptx, *from, *end;
 
-	ptx = ptx_of(u, arena_printf(u->arena, "%.*s if %%68 spare 1 {%s", (int)(branch - ir), ir, branch + 8));
+	ptx = ptx_of(u, arena_printf(u->arena, "%.*s if %%68 spare 1 {%s", (int)(branch - ir), ir,
+	                             branch + 8));
 	from = end = strstr(ptx, "bar.sync");
 	while (strncmp(from, "$L_", 3) != 0)
 		from--;

@@ -487,8 +487,10 @@ TEST_EACH(starts, 10)
 		bool narrow;
 	} at[] = {
 		{ "%12 = sub %3, %13 : i64\n    %14 = add %11, %12 : i64", "%14, %10", "8, 8", ROWS, false },
-		{ "%12 = sub %3, %7 : i64\n    %14 = add %12, %8 : i64", "%14, %10 dropped 1", "8", ROW, false },
-		{ "%12 = sub %3, %13 : i64\n    %14 = add %12, %8 : i64", "%14, %10 dropped 1", "8", ROW, false },
+		{ "%12 = sub %3, %7 : i64\n    %14 = add %12, %8 : i64", "%14, %10 dropped 1", "8", ROW,
+		  false },
+		{ "%12 = sub %3, %13 : i64\n    %14 = add %12, %8 : i64", "%14, %10 dropped 1", "8", ROW,
+		  false },
 		{ "%14 = const value 5 : i64", "%14, %11", "8, 8", ROWS, false },
 		{ "%14 = const value -5 : i64", "%14, %11", "8, 8", ROWS, false },
 		{ "%14 = const value -5 : i64", "%14, %10 dropped 1", "8", ROW, false },

@@ -80,7 +80,8 @@ head(Text *t, const Gemm *g, int k)
 	            "    %%22 = block_id axis 1 : i64\n    %%23 = const value %d : i64\n"
 	            "    %%24 = mul %%22, %%23 : i64\n    %%25 = const value %d : i64\n"
 	            "    %%26 = alloc align 1024 : %s\n    %%27 = alloc offset %d align 1024 : %s\n"
-	            "    %%28 = mbar offset %d arrivals 1 : shared u64[2]\n    %%29 = mbar offset %d arrivals %d : shared u64[2]\n",
+	            "    %%28 = mbar offset %d arrivals 1 : shared u64[2]\n"
+	            "    %%29 = mbar offset %d arrivals %d : shared u64[2]\n",
 	            g->m, g->n, k, tile(g, g->m, k), 2 * g->m * 128, tile(g, g->n, k),
 	            2 * (g->m + g->n) * 128, 2 * (g->m + g->n) * 128 + 16, g->teams);
 }
@@ -216,7 +217,8 @@ step(const char *code)
 		"  map %%2 f16 box 64, 64 size %%4, %%4 stride %%4 swizzle 128 l2 0\n"
 		"  map %%3 f32 box 32, 64 size %%4, %%4 stride %%4 swizzle 128 l2 0\n"
 		"  grid {\n    %%5 = const value 1 : i64\n    yield %%5, %%5, %%5\n  }\n"
-		"  body {\n    %%7 = const value 1 : i64\n    %%8 = const value 0 : i64\n    %%9 = const value 3 : i64\n"
+		"  body {\n    %%7 = const value 1 : i64\n    %%8 = const value 0 : i64\n"
+		"    %%9 = const value 3 : i64\n"
 		"    %%30 = alloc align 1024 : shared f16[64, 64] @{Sw<3,3,3> o (64,64):(64,1)}\n"
 		"    %%31 = alloc offset 8192 align 1024 : shared f16[64, 64] @{Sw<3,3,3> o (64,64):(64,1)}\n"
 		"    %%33 = mbar offset 16384 arrivals 1 : shared u64[1]\n"
@@ -290,11 +292,14 @@ TEST(sum_used_twice)
 {
 	const char *ir =
 		step("      %50 = const value 1.0 : " ACC "\n      wg_fence\n"
-	                "      %51 = wgmma %30, %31, %50 turned 2 : " ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
+	                "      %51 = wgmma %30, %31, %50 turned 2 : "
+	                ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
 	                "      wg_commit\n      wg_wait\n      wg_fence\n"
-	                "      %52 = wgmma %30, %31, %51 turned 2 : " ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
+	                "      %52 = wgmma %30, %31, %51 turned 2 : "
+	                ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
 	                "      wg_commit\n      wg_wait\n      wg_fence\n"
-	                "      %53 = wgmma %31, %30, %51 turned 2 : " ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
+	                "      %53 = wgmma %31, %30, %51 turned 2 : "
+	                ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
 	                "      wg_commit\n      wg_wait\n      %54 = const value 8.0 : " ACC "\n"
 	                "      %55 = mul %53, %54 : " ACC
 	                "\n      %60 = add %52, %55 : " ACC "\n");

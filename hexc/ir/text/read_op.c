@@ -113,8 +113,12 @@ read_named_imm(Read *r, Line *l)
 		int slot = imm_slot(name);
 
 		read_end(r);
-		if (imm_may_be_float(name) && at_float(r) ? !want_float(r, &l->fimm)
-		                                          : !want_ints(r, imm_is_list(name) ? DIM_MAX - slot : 1, l->imm + slot))
+		if (imm_may_be_float(name) && at_float(r)) {
+			if (!want_float(r, &l->fimm))
+				return false;
+			continue;
+		}
+		if (!want_ints(r, imm_is_list(name) ? DIM_MAX - slot : 1, l->imm + slot))
 			return false;
 	}
 	return !r->bad;
