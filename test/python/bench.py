@@ -122,7 +122,7 @@ def test_items() -> None:
             for name in ("examples", "lib/ops"):
                 shutil.copytree(root / name, Path(folder, name))
             items.ROOT = Path(folder)
-            Path(folder, "examples/new.hexc").write_text("kernel brand_new(A: f32[N]) { grid(1); }\n")
+            Path(folder, "examples", "new.hexc").write_text("kernel brand_new(A: f32[N]) { grid(1); }\n")
             missed(KeyError, items.examples)
             gemm = Path(folder, "lib/ops/gemm.hexc")
             gemm.write_text(gemm.read_text() + "//: take gemm BM=32 when 1\n")
