@@ -19,7 +19,7 @@ import numpy as np
 from hexc_bench import arrays, data, device, items, reference, tiles
 from hexc_tune import ops
 
-SAMPLE = 9  # one of so many
+SAMPLE = 17  # one of so many
 XP = arrays.Numpy()
 RUN = XP
 if os.environ.get("BY") == "torch":
@@ -134,6 +134,25 @@ def narrow_types():
         assert np.array_equal(got, want), (dtype, x[got != want][:3], got[got != want][:3], want[got != want][:3])
 
 
+def tables():
+    """Ops and element types are those of the compiler's tables."""
+    text = (items.ROOT / "hexc/ir/ops.def").read_text(encoding="utf-8")
+    names = re.findall(r"^(?:OP|ELT)\((\w+),", text, re.M)
+    assert len(names) > 80, names
+    m = tiles.Machine
+    for name in names:
+        known = hasattr(m, f"op_{name}") or name in tiles.UNARY or name in tiles.FLOAT or name in tiles.INTEGER or name in tiles.ORDER
+        assert known or name in tiles.LATER or name == "yield", f"hexc_bench/tiles.py has no {name}"
+    text = (items.ROOT / "hexc/ir/dtypes.def").read_text(encoding="utf-8")
+    rows = re.findall(r"^DTYPE\((\w+), +(\d+), +(\w+), +(\d+), +(\d+), +(\w+), +(\w+),", text, re.M)
+    assert len(rows) > 40, rows
+    for name, bits, kind, exp, man, how, codes in rows:
+        assert arrays.bits_of(name) == int(bits) and arrays.is_float(name) == (kind == "flt"), name
+        assert kind == "flt" or arrays.is_signed(name) == (kind == "sint"), name
+        if kind == "flt":
+            assert arrays.FLOATS[name] == (int(exp), int(man), codes, how == "sat"), (name, arrays.FLOATS[name])
+
+
 def blocks_only():
     """After the time nothing more is computed, and what was is judged."""
     item = next(i for i in items.examples() if i.key == "example vector_add")
@@ -150,6 +169,7 @@ def all_items():
 
 
 def main(words):
+    tables()
     narrow_types()
     blocks_only()
     todo = all_items()

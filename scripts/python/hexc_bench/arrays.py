@@ -173,6 +173,7 @@ class Torch:
     def __init__(self, torch: Any, device: str) -> None:
         self.lib, self.device = torch, device
         self.f64, self.i64, self.bool = torch.float64, torch.int64, torch.bool
+        self._ranges: dict[int, Any] = {}
 
     def array(self, x: Any) -> Array:
         """Of a number or of NumPy's; what is on the device already stays as it is."""
@@ -192,7 +193,10 @@ class Torch:
         return self.lib.full(shape, value, dtype=dtype, device=self.device)
 
     def arange(self, n: int) -> Array:
-        return self.lib.arange(n, device=self.device)
+        """Of each length one, which nobody writes to."""
+        if n not in self._ranges:
+            self._ranges[n] = self.lib.arange(n, device=self.device)
+        return self._ranges[n]
 
     def to(self, x: Array, dtype: Any) -> Array:
         return x.to(dtype)
@@ -253,6 +257,8 @@ class Torch:
         if kind == "add":
             flat.index_add_(0, at, value)
         elif kind in ("max", "min"):
+            if value.is_floating_point():  # the number wins over a NaN
+                value = self.lib.where(self.lib.isnan(value), self.full((), -math.inf if kind == "max" else math.inf, value.dtype), value)
             flat.scatter_reduce_(0, at, value, "a" + kind)
         else:  # bit by bit: how many of those that meet have it
             for b in range(64):

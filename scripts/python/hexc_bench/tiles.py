@@ -328,6 +328,10 @@ class View:
 
 # ---- what ops mean ---------------------------------------------------------------------------------------------------
 
+# what has no effect where one op follows the other: there is one order of all that blocks and warps do
+ORDER = frozenset("commit wait barrier wg_fence wg_commit wg_wait proxy grid_wait grid_next print assert".split())
+# made by passes, behind the one that puts bounds into a kernel
+LATER = frozenset("pack unpack ahead begun".split())
 UPDATES = ("", "add", "max", "min", "and", "or", "xor")
 UNARY: dict[str, Callable[[Any, Array], Array]] = {
     "neg": lambda xp, x: -x, "abs": lambda xp, x: xp.abs(x), "exp": lambda xp, x: xp.exp(x), "exp2": lambda xp, x: xp.exp2(x),
@@ -337,6 +341,7 @@ UNARY: dict[str, Callable[[Any, Array], Array]] = {
 FLOAT: dict[str, Callable[[Any, Array, Array], Array]] = {
     "add": lambda xp, x, y: x + y, "sub": lambda xp, x, y: x - y, "mul": lambda xp, x, y: x * y, "div": lambda xp, x, y: x / y,
     "mod": lambda xp, x, y: xp.fmod(x, y), "min": lambda xp, x, y: xp.fmin(x, y), "max": lambda xp, x, y: xp.fmax(x, y)}
+INTEGER = frozenset("and or xor shl shr mulhi".split())
 # Of numbers of 64 bits without a sign the order is that of what they are with the top bit turned.
 TOP = -(1 << 63)
 
@@ -558,9 +563,9 @@ class Machine:
         rule = getattr(self, f"op_{op.code}", None)
         if rule:
             rule(op)
-        elif op.code in UNARY or op.code in FLOAT or op.code in ("and", "or", "xor", "shl", "shr", "mulhi"):
+        elif op.code in UNARY or op.code in FLOAT or op.code in INTEGER:
             self.arith(op)
-        elif op.code in ("commit", "wait", "barrier", "wg_fence", "wg_commit", "wg_wait", "proxy", "grid_wait", "grid_next", "print", "assert"):
+        elif op.code in ORDER:
             pass
         else:
             raise NoReference(f"{op.code} is an op that is not known here")
@@ -890,13 +895,17 @@ class Machine:
                 x = x.reshape(x.shape[0], *(1,) * v.gather, *x.shape[1:], *(1,) * (n - v.gather - x.ndim + 1))
             else:
                 x = v.start[root]
-                x = self.lift(np.array([x]), xp) if isinstance(x, int) else self.tile(x)
-                x = x.reshape(x.shape[0], *(1,) * n)
+                if not isinstance(x, int):
+                    x = self.tile(x)
+                    x = x.reshape(x.shape[0], *(1,) * n)
                 if root in v.dim:
                     d = v.dim.index(root)
                     shape = [1] * (1 + n)
                     shape[1 + d] = v.shape[d]
-                    x = x + xp.arange(v.shape[d]).reshape(shape) * v.step[root]
+                    along = xp.arange(v.shape[d]).reshape(shape)
+                    x = (along if v.step[root] == 1 else along * v.step[root]) + x
+                elif isinstance(x, int):
+                    x = self.lift(np.array([x]), xp).reshape((1,) * (1 + n))
             ok = (x >= 0) & (x < size)
             if end is not None:
                 e = self.lift(np.array([end]), xp) if isinstance(end, int) else self.tile(end)
