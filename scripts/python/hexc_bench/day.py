@@ -295,8 +295,7 @@ def take_over(journal: Journal, folder: Path) -> None:
     if not earlier:
         sys.exit(f"gpu-day: --from: there is no journal in {folder}")
     if folder.resolve() != journal.folder.resolve() and not journal.lines:
-        for e in earlier:
-            journal.add(e.pop("line"), **e)
+        journal.take(earlier)
 
 
 def day_here(own: dict[str, Any]) -> Day:

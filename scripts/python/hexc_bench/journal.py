@@ -75,6 +75,14 @@ class Journal:
             keep(self.folder / "summary.json", json.dumps(summary(self.lines), indent=1) + "\n")
         return entry
 
+    def take(self, earlier: Sequence[Mapping[str, Any]]) -> None:
+        """Lines of another journal, as they are."""
+        with self._lock:
+            self._file.write(b"".join(json.dumps(e).encode() + b"\n" for e in earlier))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self.lines += [dict(e) for e in earlier]
+
     def done(self, machine: str) -> set[tuple[str, str]]:
         """(step, key) of what need not be done again on this machine: what was cut short by the time is not among it."""
         return {(e["step"], e["key"]) for e in self.lines if e["line"] == "item" and e["on"] == machine and e.get("lost") != "late"}
