@@ -52,12 +52,13 @@ from hexc_tune import gpu
 from hexc_tune.compiler import Compiler
 from hexc_tune.errors import TuneError
 
-from . import kit
+from . import kit, schema
 from .device import Keeper
 from .items import ROOT
 from .journal import Journal
 from .peers import Peers
 
+SUMMARY = schema.load("summary")
 LEAST = 0.5    # seconds; with fewer left of a step nothing is started
 PEER = 40.0    # of a peer, with what it compiles
 CLOSING = 8.0  # seconds at the end: summary.md and the archive
@@ -228,11 +229,16 @@ def _one(day: Day, step: Step, w: Work, until: float) -> dict[str, Any] | None:
     state = "skipped" if "note" in found and found.pop("skipped", False) else "wrong" if found.pop("wrong", False) else "failed" if "why" in found else "ok"
     head = {"step": step.name, "key": w.key, "state": state, "seconds": round(time.monotonic() - began, 3), "on": day.machine()}
     more = {n: v for n, v in found.items() if n not in head and n not in ("line", "at")}
+    if isinstance(found.get("line"), str):
+        more["took"] = found["line"]
     try:
         json.dumps(more, allow_nan=False)
+        bad = schema.check({**head, **more, "at": 0}, SUMMARY, {"ok": "good", "skipped": "skipped"}.get(state, "bad"))
+        if bad:
+            raise ValueError(bad[0])
     except (TypeError, ValueError) as error:  # a number that JSON has not, say
-        head["state"], more = "failed", {"why": f"what was found cannot be written: {error}"}
-    return day.journal.add("item", **head, **({"took": found["line"]} if isinstance(found.get("line"), str) else {}), **more)
+        head["state"], more = "failed", {"why": f"what was found is not as the schema says: {error}"}
+    return day.journal.add("item", **head, **more)
 
 
 def skipped(note: str) -> dict[str, Any]:
@@ -312,10 +318,13 @@ def day_here(own: dict[str, Any]) -> Day:
 
 
 def bring_home(day: Day) -> None:
-    """summary.md, and rest.tgz of the output of tools."""
+    """summary.md, and rest.tgz of the output of tools.  The journal has all, whatever becomes of these."""
     from . import day_page
 
-    day_page.write(day.out)
+    try:
+        day_page.write(day.out)
+    except Exception as error:  # noqa: BLE001 - the next step is to be tried
+        print(f"gpu-day: no summary.md: {type(error).__name__}: {error}", flush=True)
     beside = day.out / "rest.tgz.tmp"
     with tarfile.open(beside, "w:gz", compresslevel=5) as tar:
         for path in sorted((day.work / "rest").glob("*")) if (day.work / "rest").exists() else []:
