@@ -54,13 +54,15 @@ from hexc_tune.errors import TuneError
 
 from . import kit, schema
 from .device import Keeper
-from .items import ROOT
+from .items import ROOT, headlines
 from .journal import Journal
 from .peers import Peers
 
 SUMMARY = schema.load("summary")
+AGAIN = 4.0    # with fewer left no step is entered again
 LEAST = 0.5    # seconds; with fewer left of a step nothing is started
 PEER = 40.0    # of a peer, with what it compiles
+WARMING = 110.0
 CLOSING = 8.0  # seconds at the end: summary.md and the archive
 
 
@@ -99,6 +101,7 @@ class Day:
     workers: int = 1
     work: Path = field(default_factory=Path)
     measuring: threading.Lock = field(default_factory=threading.Lock)  # held by what has the GPU for itself
+    asking: threading.Lock = field(default_factory=threading.Lock)     # by what asks the peers
     keepers: list[Keeper] = field(default_factory=list)
     peers: Peers | None = None
     lost: dict[str, str] = field(default_factory=dict)  # items of which a launch faulted or hung, and how
@@ -132,6 +135,14 @@ class Day:
             self.peers = self.peers or Peers(PEER)
         return self.peers
 
+    def warm_peers(self) -> None:
+        """Start them, and have them compile what is compiled at the first call: that takes a minute or two."""
+        peers = self.beside()
+        with self.asking:
+            peers.limit = WARMING
+            peers.prepare(sorted({i.peer for i in headlines() if i.roof == "copy" and i.peer[0] not in ("decode", "paged")}, key=str))
+            peers.limit = PEER
+
     def file(self, u: kit.Unit) -> Path:
         """Its kernels: the kit's, or compiled now; RuntimeError says why there are none."""
         for folder in kit.folders():
@@ -156,6 +167,11 @@ class Day:
         for k in self.keepers:
             k.end()
 
+    def free_peers(self, step: str) -> None:
+        """What they have of the GPU is given back behind the step that asks them."""
+        if step == "headline" and self.peers:
+            self.peers.end()
+
     def end(self) -> None:
         """Nothing of it runs on."""
         self.free()
@@ -164,8 +180,8 @@ class Day:
             self.peers = None
 
 
-def run_step(day: Day, step: Step, until: float, match: str, say: Callable[[str], None]) -> None:
-    """Its items in their order until the time is over; what it raises is in the journal."""
+def run_step(day: Day, step: Step, until: float, match: str, say: Callable[[str], None]) -> int:
+    """Its items in their order until the time is over; what it raises is in the journal.  How many were cut."""
     began, machine = time.monotonic(), day.machine()
     done, state, why = day.journal.done(machine), "done", ""
     todo: list[Work] = []
@@ -181,6 +197,7 @@ def run_step(day: Day, step: Step, until: float, match: str, say: Callable[[str]
             day.journal.add("enter", step=step.name, items=len(todo))
     day.free()
     day.journal.add("leave", step=step.name, state=state, seconds=round(time.monotonic() - began, 3), cut=cut, **({"why": why} if why else {}))
+    return cut if state == "cut" else 0
 
 
 def matches(match: str, key: str) -> bool:
@@ -367,13 +384,18 @@ def main() -> None:
         seconds = max(1.0, 60 * own["--minutes"] - min(CLOSING, 3 * own["--minutes"]) - (time.monotonic() - begun))
         start = time.monotonic()
         if any(s.name == "headline" for s in chosen):  # imports take seconds
-            threading.Thread(target=day.beside, daemon=True).start()
-        for s, end in zip(chosen, budgets(chosen, seconds)):
-            print(f"{s.name}: {s.title}", flush=True)
-            run_step(day, s, start + end, own["--match"], lambda text: print(text, flush=True))
-            if s.name == "headline" and day.peers:
-                day.peers.end()
-            bring_home(day)
+            threading.Thread(target=day.warm_peers, daemon=True).start()
+        cut: list[Step] = []
+        # what steps leave over at the end is for those that were cut, in their order
+        for again, part in ((False, chosen), (True, cut)):
+            for s, end in zip(list(part), budgets(part, seconds) if not again else [seconds] * len(part)):
+                if again and start + end - time.monotonic() < AGAIN:
+                    break
+                print(f"{s.name}: {s.title}{', what was cut' if again else ''}", flush=True)
+                if run_step(day, s, start + end, own["--match"], lambda text: print(text, flush=True)) and not again:
+                    cut.append(s)
+                day.free_peers(s.name)
+                bring_home(day)
         day.journal.add("end")
         bring_home(day)
     finally:

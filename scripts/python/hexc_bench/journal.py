@@ -3,7 +3,7 @@
 A line of journal.jsonl is an object with `line`:
 
     begin   the command began: machine (its id), what it is, minutes, date
-    enter   a step: how many items it has, how many an earlier day left done
+    enter   a step, perhaps again: how many items it has
     item    step, key, state, seconds, on (the machine) and what was found; `why` where it is not ok
     leave   a step: its state, seconds, how many items were cut
     end     the command ended by itself
@@ -111,7 +111,7 @@ def summary(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         elif e["line"] == "enter":
             steps[e["step"]] |= {"state": "running", "items": e["items"]}
         elif e["line"] == "leave":
-            steps[e["step"]] |= {"state": e["state"], "seconds": e["seconds"], "cut": e["cut"]}
+            steps[e["step"]] |= {"state": e["state"], "seconds": round(steps[e["step"]]["seconds"] + e["seconds"], 3), "cut": e["cut"]}
             if e.get("why"):
                 steps[e["step"]]["why"] = e["why"]
     for name, s in steps.items():

@@ -250,7 +250,7 @@ def headline(day: Day) -> list[Work]:
         return found | {"flops": item.flops, "moved": item.bytes, "roof": item.roof, "group": item.group}
 
     def beside(item: Item, limit: float) -> dict[str, Any]:
-        with day.measuring:
+        with day.asking, day.measuring:
             peers = day.beside()
             if not peers.installed:
                 return skipped(peers.words())
