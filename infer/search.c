@@ -109,13 +109,16 @@ try_dots(Search *x, const int *at)
 
 		do {
 			Solution *sol = solve_plan(x->s, &p);
+			int before = x->out->n;
 
 			x->tried++;
 			if (!sol) {
 				note_failure(x);
+				trace_plan(x->s, &p, x->tried, NULL, 0);
 				continue;
 			}
 			best = fmin(best, keep(x, sol));
+			trace_plan(x->s, &p, x->tried, sol, x->out->n - before);
 		} while (next_way(x->s, &p));
 	}
 	return best;

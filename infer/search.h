@@ -64,4 +64,7 @@ void find_told(Solve *s);
 bool same_choices(const Solve *s, const Solution *a, const Solution *b);
 /* What tells a solution from the others, one line. */
 const char *solution_describe(const Solve *s, const Solution *sol);
+/* To the unit's trace, if it has one: the n-th plan, and what became of it: sol and `added` solutions more in the
+ * list; or NULL, s->failure. */
+void trace_plan(Solve *s, const Plan *p, int n, const Solution *sol, int added);
 #endif

@@ -118,6 +118,7 @@ try(Job *j, int kernel, int candidate, Try *t, const char **packs)
 	t->ctx.opt.o.flags &=
 	        (uint32_t)~(HEXC_PROVE | HEXC_PARANOID | HEXC_EXPLAIN | HEXC_DRAW | HEXC_WERROR);
 	t->ctx.opt.o.dump = NULL;
+	t->ctx.opt.o.trace = NULL;
 	t->ctx.opt.warnings = t->ctx.opt.remarks = 0;
 	arena_init(&t->ctx.arena, j->ctx->realloc, j->ctx->user);
 	memset(&t->ctx.diag, 0, sizeof t->ctx.diag);

@@ -13,7 +13,7 @@
 static bool
 may_be_cached(const hexc_opts *o)
 {
-	return o->cache && !o->stop && !(o->dump && o->text) &&
+	return o->cache && !o->stop && !o->trace && !(o->dump && o->text) &&
 	       !(o->flags & (HEXC_NO_EMIT | HEXC_EXPLAIN | HEXC_DRAW));
 }
 

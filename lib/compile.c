@@ -2,9 +2,10 @@
  *
  *	unit_parse -> each kernel through hexc/pass/passes.def, the IR verified after each pass -> ptxgen_emit
  *
- * where the cache has not all of it.
+ * where the cache has not all of it.  hexc_compile_ir: unit_read -> the passes that are named.
  *
  * What fails leaves through arena_protect; what is found wrong is in the Diag. */
+#include "hexc/ir/text/text.h"
 #include "hexc/lang/lang.h"
 #include "lib/assemble.h"
 #include "lib/cached.h"
@@ -63,16 +64,20 @@ keep_source(Job *j)
 	}
 }
 
+static void
+keep_module(Job *j)
+{
+	keep_source(j);
+	j->m->nkernel = j->unit.nkernel;
+	j->m->kernel = NEWN(&j->m->arena, ModKernel, j->unit.nkernel);
+}
+
 bool
 job_parse(Job *j)
 {
-	Unit *u = &j->unit;
-
 	if (!read_kernels(j))
 		return false;
-	keep_source(j);
-	j->m->nkernel = u->nkernel;
-	j->m->kernel = NEWN(&j->m->arena, ModKernel, u->nkernel);
+	keep_module(j);
 	return true;
 }
 
@@ -140,6 +145,65 @@ compile(void *user)
 	module_other(j->m);
 }
 
+/* ---- from IR ----------------------------------------------------------------------------------- */
+
+/* Places of messages from `from` on are in the program that the IR was made of, which is not here. */
+static void
+place_in_program(Diag *d, int from)
+{
+	for (int i = from; i < d->n; i++) {
+		Src *s = &d->msg[i].src;
+
+		if (s->line)
+			d->msg[i].text = arena_printf(d->arena, "%s (of the program: line %u, column %u)",
+			                              d->msg[i].text, (unsigned)s->line, (unsigned)s->col);
+		*s = (Src){ 0, 0, 0 };
+	}
+}
+
+/* Under arena_protect. */
+static void
+compile_ir(void *user)
+{
+	Job *j = user;
+	Unit *u = &j->unit;
+	hexc_ctx *c = j->ctx;
+	char why[200];
+	int read;
+
+	u->file = c->file = arena_strndup(&c->arena, u->file, strlen(u->file));
+	if (j->len > SOURCE_MAX) {
+		diag_class_error(u->diag, DC_LIMIT, (Src){ 0, 0, 0 }, "the IR has %zu bytes; at most %d are read",
+		                 j->len, (int)SOURCE_MAX);
+		return;
+	}
+	if (!passes_known(j->passes, why, sizeof why)) {
+		diag_class_error(u->diag, DC_INVALID, (Src){ 0, 0, 0 }, "%s", why);
+		return;
+	}
+	if (!unit_read(u, j->src, j->len))
+		return;
+	if (u->nkernel > HEXC_MAX_KERNELS) {
+		diag_error(u->diag, (Src){ 1, 1, 1 }, "a file can hold %d kernels", HEXC_MAX_KERNELS);
+		return;
+	}
+	read = u->diag->n;
+	keep_module(j);
+	j->m->ir = NEWN(&j->m->arena, const char *, u->nkernel);
+	for (int i = 0; i < u->nkernel; i++) {
+		Text t = { &j->arena, NULL, 0, 0 };
+
+		module_declare(j->m, &j->m->kernel[i], u->kernel[i]);
+		passes_run_named(j, i);
+		kernel_print(&t, u->kernel[i]);
+		j->m->ir[i] = arena_strndup(&j->m->arena, t.s, t.n);
+	}
+	if (u->diag->nerror == 0 && j->emit && !(c->opt.o.flags & HEXC_NO_EMIT))
+		job_emit(j);
+	place_in_program(u->diag, read);
+	module_other(j->m);
+}
+
 /* ---- entry ------------------------------------------------------------------------------------ */
 
 void
@@ -166,6 +230,8 @@ job_start(Job *j, const char *file, const char *src, size_t len)
 	u->len = len;
 	u->candidate = (int)c->opt.o.candidate;
 	u->stay = c->stay;
+	u->trace = c->opt.o.trace;
+	u->trace_user = c->opt.o.user;
 	u->lineinfo = c->opt.o.flags & HEXC_LINEINFO;
 	u->no_pdl = c->opt.o.flags & HEXC_NO_PDL;
 	u->max_values = c->opt.o.max_values ? c->opt.o.max_values : default_values;
@@ -183,8 +249,9 @@ forget_diag(hexc_ctx *c)
 	c->diag.arena = &c->arena;
 }
 
-int
-hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, size_t len)
+/* `passes`: NULL, src is a program; else it is IR. */
+static int
+compile_source(hexc_module **out, hexc_ctx *c, const char *file, const char *src, size_t len, const char *passes)
 {
 	Job j;
 	Arena *arenas[3];
@@ -201,6 +268,7 @@ hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, 
 		return outcome_leave(c, HEXC_E_INVALID, out ? "src is NULL but len is not 0" : "out is NULL");
 	memset(&j, 0, sizeof j);
 	j.ctx = c;
+	j.passes = passes;
 	j.m = module_new(c->realloc, c->user);
 	if (j.m)
 		j.m->since = since;
@@ -210,12 +278,12 @@ hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, 
 	arenas[0] = &j.arena;
 	arenas[1] = &c->arena;
 	arenas[2] = &j.m->arena;
-	code = arena_protect(arenas, 3, compile, &j);
+	code = arena_protect(arenas, 3, passes ? compile_ir : compile, &j);
 	free(j.answer);
 	for (int i = 0; i < 3; i++)
 		why = arenas[i]->why ? arenas[i]->why : why;
 	code = outcome(c, code, why);
-	if (!code)
+	if (!code && !passes)
 		cached_keep(&j);
 	arena_free(&j.arena);
 	if (code) {
@@ -226,4 +294,16 @@ hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, 
 	module_time_end(j.m);
 	*out = j.m;
 	return HEXC_OK;
+}
+
+int
+hexc_compile(hexc_module **out, hexc_ctx *c, const char *file, const char *src, size_t len)
+{
+	return compile_source(out, c, file, src, len, NULL);
+}
+
+int
+hexc_compile_ir(hexc_module **out, hexc_ctx *c, const char *file, const char *ir, size_t len, const char *passes)
+{
+	return compile_source(out, c, file, ir, len, passes ? passes : "");
 }

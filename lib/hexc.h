@@ -143,7 +143,7 @@ typedef struct hexc_opts {
 	                         * LLVM work again, and hexc_close waits for it without */
 	void *(*realloc)(void *user, void *p, size_t n);/* n == 0 frees; NULL: libc.  Must stay
 	                         * callable until the last module is freed; does not serve LLVM */
-	void *user;             /* handed to text, cancel, realloc and assemble */
+	void *user;             /* handed to text, cancel, realloc, assemble and trace */
 	uint64_t max_values;    /* that a thread computes in all kernels of a module, register by register:
 	                         * a few instructions of PTX each, and LLVM, whose time and memory no
 	                         * other limit bounds, takes about 1 KB and 30 us for each; 0: 262 144.
@@ -176,9 +176,12 @@ typedef struct hexc_opts {
 	                hexc_assembled *out);
 	const char *assembler;  /* which one that is, and its version: `cache` has what another made apart.
 	                         * NULL: "" */
+	/* What the search for layouts tries: a line on each plan, and what became of it.  Then the cache is not
+	 * asked.  NULL: nobody wants to know */
+	void (*trace)(void *user, const char *line);
 } hexc_opts;
 #define HEXC_OPTS_INIT { sizeof(hexc_opts), NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, \
-	NULL, NULL, NULL, 0, NULL, NULL, {0, 0, 0}, NULL, NULL, NULL }
+	NULL, NULL, NULL, 0, NULL, NULL, {0, 0, 0}, NULL, NULL, NULL, NULL }
 
 enum {
 	HEXC_PROVE = 1,         /* run the independent checker on every layout and mapping */
@@ -215,6 +218,21 @@ HEXC_API int hexc_configure(hexc_ctx *ctx, const hexc_opts *opts);
  * error but E_ARGS; hexc_diag() then has at least one error. */
 HEXC_API int hexc_compile(hexc_module **out, hexc_ctx *ctx, const char *file, const char *src,
                           size_t len);
+/* The same from IR, the text that hexc_opts.dump gives (hexc/IR.md), of one kernel or several, through the passes
+ * that are named: names of hexc_pass() with commas between them, in any order, each as often as one wants;
+ * "A..B": all from A to B in hexc's own order, ".." from behind the pass that the text says it comes after
+ * (`after`) to the last; "emit" at the end, or a range that is open there: PTX.  NULL or "": none.  With
+ * hexc_opts.dump "all" text() gets what was read too, as "read".  The IR is
+ * verified before and after each.  A range from a pass in front of the choices that hexc tries (hexc/IR.md) to
+ * `infer` or further tries all of them; alone such passes, and `infer`, work on the kernel as it is.
+ * Options hold as for hexc_compile (cluster and schedule where the choices are tried), but for define, kernel,
+ * cache and assemble.  Places in messages are lines of the IR where it cannot be read, and are told in words
+ * after that.  hexc_run_tile interprets the IR that was given.  Returns as hexc_compile, and E_INVALID where there
+ * is no such pass. */
+HEXC_API int hexc_compile_ir(hexc_module **out, hexc_ctx *ctx, const char *file, const char *ir, size_t len,
+                             const char *passes);
+/* The IR of kernel k of hexc_compile_ir, after its last pass; NULL: the module is of a program, or there is no such kernel.  Lives as long as m. */
+HEXC_API const char *hexc_ir(const hexc_module *m, size_t k);
 /* NULL is allowed. */
 HEXC_API void hexc_module_free(hexc_module *m);
 
@@ -589,10 +607,24 @@ HEXC_API int hexc_tensor_maps(const hexc_module *m, size_t k, const hexc_arg *ar
 HEXC_API int hexc_tensor_map_form(const hexc_module *m, size_t k, size_t i, hexc_tensor_map_info *out,
                                   const char **dim, const char **stride);
 
+/* A scalar or register tile that an op of the tile IR makes, or a store writes.  Strings live as long as the run. */
+typedef struct hexc_value {
+	uint32_t id;            /* %id of the IR; of a store: of what it writes */
+	const char *op, *name;  /* "dot"; what the program calls the value, or NULL */
+	uint32_t line, col;     /* in the program; 0: nowhere */
+	uint64_t block;         /* of the grid, counted along x, y, z */
+	const char *dtype;      /* "f16" */
+	uint64_t n;             /* elements, row-major: */
+	const double *f;        /* those of floats; others: NULL */
+	const int64_t *i;       /* those of others; floats: NULL */
+} hexc_value;
+
 typedef struct hexc_run_opts {
 	size_t size;            /* sizeof(hexc_run_opts), set by HEXC_RUN_OPTS_INIT */
 	uint64_t max_steps;     /* tile operations; 0: no limit */
-	size_t max_memory;      /* bytes; 0: no limit */
+	size_t max_memory;      /* bytes of working memory, which the threads share; 0: 2 GiB, 256 MiB for
+	                         * each thread, and 40 bytes for each element of a tensor that the kernel
+	                         * writes; SIZE_MAX: no limit */
 	int (*cancel)(void *user);
 	void *(*realloc)(void *user, void *p, size_t n); /* as in hexc_opts */
 	void *user;
@@ -602,10 +634,15 @@ typedef struct hexc_run_opts {
 	                         * for, on which value of the program lost its bound; NULL is allowed */
 	size_t why_size;
 	const hexc_workers *workers; /* who runs blocks; NULL is allowed */
-	uint64_t noise;         /* more than 0: every result that is rounded is off at random, by up to what
-	                         * the language admits; another number, other noise */
+	uint64_t noise;         /* more than 0: every result that is rounded is off at random, with the
+	                         * standard deviation that errors of up to what the language admits may have;
+	                         * another number, other noise */
+	double noise_times;     /* how many times that; 0: once */
+	/* What each op makes in each block, in order, on the thread of the caller: it shows where two runs
+	 * begin to differ.  NULL: nobody asks */
+	void (*value)(void *user, const hexc_value *v);
 } hexc_run_opts;
-#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0 }
+#define HEXC_RUN_OPTS_INIT { sizeof(hexc_run_opts), 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 0, NULL }
 
 /* Run kernel k on host memory with the tile interpreter: the meaning of the program, with no
  * layouts, threads or instructions.  Written tensors are changed in place.
@@ -678,6 +715,9 @@ HEXC_API void hexc_put_int(const hexc_dtype *t, void *buf, uint64_t i, int64_t x
 /* ---- the library ------------------------------------------------------------------ */
 
 HEXC_API const char *hexc_strerror(int code);     /* static text, never NULL */
+/* Bytes of the UTF-8 character at s, as RFC 3629 has it; 0: it is none.  What hexc writes as JSON has U+FFFD
+ * in place of bytes that are none. */
+HEXC_API size_t hexc_utf8(const char *s);
 HEXC_API const char *hexc_arch(size_t i);         /* supported archs; NULL past the end */
 HEXC_API const char *hexc_pass(size_t i);         /* names of the passes; NULL past the end */
 HEXC_API const char *hexc_pass_help(size_t i);    /* one sentence on each */

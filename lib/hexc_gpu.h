@@ -187,7 +187,8 @@ HEXC_API int hexc_stream_free(hexc_gpu *g, void *stream); /* NULL is allowed; be
 typedef struct hexc_event hexc_event;
 
 HEXC_API int hexc_event_new(hexc_event **out, hexc_gpu *g);
-HEXC_API void hexc_event_free(hexc_event *e); /* NULL is allowed; before its GPU is closed */
+/* NULL is allowed.  An event whose GPU is closed answers E_INVALID. */
+HEXC_API void hexc_event_free(hexc_event *e);
 /* Behind what is in the stream now (NULL: the default one). */
 HEXC_API int hexc_event_record(hexc_event *e, void *stream);
 /* Wait until all before it is done: faults of kernels come out here (E_FAULT). */

@@ -111,8 +111,8 @@ typedef struct hexc_linear hexc_linear;
 HEXC_API int hexc_linear_new(hexc_linear **out, hexc_gpu *g, const hexc_weight *w, const hexc_linear *like,
                              const hexc_op_set *set, size_t nset, const hexc_op_opts *opts,
                              const hexc_workers *workers, char *why, size_t n);
-/* After all of its calls, and all weights that were made like it; before its GPU is closed.  NULL is
- * allowed. */
+/* After all of its calls, and all weights that were made like it.  NULL is allowed.  A weight whose GPU is
+ * closed answers E_INVALID, its memory there is freed. */
 HEXC_API void hexc_linear_free(hexc_linear *l);
 
 /* A call of its family that has all that the weight gives: its planes, N and K.  What is left are A, C,

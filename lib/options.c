@@ -1,5 +1,6 @@
 /* options.c - hexc_opts checked and copied; the lists a host may choose from. */
 #include "lib/lib.h"
+#include "taskmap/json.h"
 #include <string.h>
 
 enum { ALL_FLAGS = HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN | HEXC_DRAW | HEXC_WERROR |
@@ -40,6 +41,12 @@ const char *
 hexc_warning_help(size_t i)
 {
 	return i < DW_COUNT - 1 ? warning_help[i + 1] : NULL;
+}
+
+size_t
+hexc_utf8(const char *s)
+{
+	return s ? utf8_bytes(s) : 0;
 }
 
 /* The bits of Diag.wanted, and of Diag.remarked if remarks are asked for; false: a name is unknown. */

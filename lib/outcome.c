@@ -57,6 +57,7 @@ diag_code(const Diag *d)
 		[DC_LAYOUT] = HEXC_E_LAYOUT,
 		[DC_LIMIT] = HEXC_E_LIMIT,
 		[DC_ARCH] = HEXC_E_ARCH,
+		[DC_INVALID] = HEXC_E_INVALID,
 		[DC_INTERNAL] = HEXC_E_INTERNAL,
 	};
 	int first = HEXC_OK;

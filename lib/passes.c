@@ -11,6 +11,7 @@
 #include "infer/infer.h"
 #include "lib/bound/bound.h"
 #include "lib/passes.h"
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -101,6 +102,7 @@ after_pass(Job *j, int i, const char *pass, bool aloud)
 	const char *part = module_part(j->m, "verify");
 	int errors = j->unit.diag->nerror;
 
+	k->after = pass;
 	kernel_verify(k, pass);
 	if ((j->ctx->opt.o.flags & HEXC_PARANOID) && j->unit.diag->nerror == errors)
 		k = j->unit.kernel[i] = reread(j, k, pass);
@@ -232,9 +234,9 @@ keep_pictures(Job *j, ModKernel *mk, Kernel *k)
 }
 
 static bool
-wanted(const Job *j, int p)
+wanted(const Job *j, int p, bool asked)
 {
-	return passes[p].when != PASS_asked || (j->ctx->opt.o.flags & (HEXC_PROVE | HEXC_PARANOID));
+	return asked || passes[p].when != PASS_asked || (j->ctx->opt.o.flags & (HEXC_PROVE | HEXC_PARANOID));
 }
 
 /* Row p, on kernel i. */
@@ -247,10 +249,10 @@ run(Job *j, int i, int p)
 		passes[p].run(j->unit.kernel[i]);
 }
 
-/* Passes [from, to) of kernel i, the IR checked after each; `aloud`: dumps are made and opts.stop ends it.
- * False: an error was found, or it stopped. */
+/* Passes [from, to) of kernel i, the IR checked after each; `aloud`: dumps are made and opts.stop ends it;
+ * `usual`: not those that are run if asked for.  False: an error was found, or it stopped. */
 static bool
-run_some(Job *j, int i, int from, int to, bool aloud)
+run_some(Job *j, int i, int from, int to, bool aloud, bool usual)
 {
 	Diag *d = j->unit.diag;
 	int errors = d->nerror;
@@ -258,7 +260,7 @@ run_some(Job *j, int i, int from, int to, bool aloud)
 	for (int p = from; p < to; p++) {
 		const char *name = passes[p].name, *part;
 
-		if (wanted(j, p)) {
+		if (wanted(j, p, !usual)) {
 			part = module_part(j->m, name);
 			run(j, i, p);
 			module_part(j->m, part);
@@ -300,6 +302,7 @@ typedef struct Base {
 	int i; /* the unit's kernel */
 	Kernel *k;
 	bool choice; /* there are several ways */
+	bool made; /* these passes have been run: the choices are made */
 } Base;
 
 static Kernel *
@@ -309,13 +312,15 @@ make(void *user, const Variant *v, bool aloud)
 	Kernel *k = b->choice ? kernel_copy(b->k) : b->k;
 	bool ok;
 
+	if (b->made)
+		return k;
 	k->warps = v->warps;
 	k->schedule = v->schedule;
 	space_decide(k, v->registers);
 	kernel_skip_zeros(k, !v->dense);
 	kernel_make_thin(k, v->thin);
 	b->j->unit.kernel[b->i] = k;
-	ok = run_some(b->j, b->i, first_row(PASS_tried), first_row(PASS_search), aloud);
+	ok = run_some(b->j, b->i, first_row(PASS_tried), first_row(PASS_search), aloud, true);
 	return ok ? b->j->unit.kernel[b->i] : NULL; /* another one if it was read back */
 }
 
@@ -339,24 +344,40 @@ schedules(const Job *j, const Kernel *k, const Schedule **out)
 	return 1;
 }
 
-/* Kernel i is then the one with the solution that is asked for. */
-static bool
-search(Job *j, int i)
+/* What there is to choose in front of the passes that are tried. */
+static void
+choices(Job *j, Base *b, Variants *v)
 {
-	const hexc_opts *o = &j->ctx->opt.o;
-	Base b = { .j = j, .i = i, .k = j->unit.kernel[i] };
-	Variants v = { .make = make, .user = &b, .show = o->dump || o->stop };
-	const char *part = module_part(j->m, passes[first_row(PASS_search)].name);
 	SpaceChoice *tile;
 
-	space_find(b.k, &tile, &v.n);
-	v.tile = tile;
-	v.parts = kernel_is_sparse(b.k) || kernel_is_scaled(b.k);
-	v.thin = kernel_is_thin(b.k, &v.all_thin);
-	v.nwarps = warps_tried(b.k, &v.warps);
-	v.grows = warps_may_grow(b.k);
-	v.nschedule = schedules(j, b.k, &v.schedule);
-	b.choice = v.n || v.parts || v.thin || v.nwarps > 1 || v.grows || v.nschedule > 1;
+	space_find(b->k, &tile, &v->n);
+	v->tile = tile;
+	v->parts = kernel_is_sparse(b->k) || kernel_is_scaled(b->k);
+	v->thin = kernel_is_thin(b->k, &v->all_thin);
+	v->nwarps = warps_tried(b->k, &v->warps);
+	v->grows = warps_may_grow(b->k);
+	v->nschedule = schedules(j, b->k, &v->schedule);
+	b->choice = v->n || v->parts || v->thin || v->nwarps > 1 || v->grows || v->nschedule > 1;
+}
+
+/* Kernel i is then the one with the solution that is asked for.  `made`: it has been through the passes that are
+ * tried, with choices of its own. */
+static bool
+search(Job *j, int i, bool made)
+{
+	const hexc_opts *o = &j->ctx->opt.o;
+	Kernel *k = j->unit.kernel[i];
+	Base b = { .j = j, .i = i, .k = k, .made = made };
+	Variants v = { .make = make, .user = &b, .show = o->dump || o->stop };
+	const char *part = module_part(j->m, passes[first_row(PASS_search)].name);
+
+	if (made) {
+		v.warps = &k->warps;
+		v.schedule = &k->schedule;
+		v.nwarps = v.nschedule = 1;
+	} else {
+		choices(j, &b, &v);
+	}
 	j->candidates = space_search(&j->unit, &v);
 	module_part(j->m, part);
 	if (!j->candidates)
@@ -404,23 +425,151 @@ takes_roles(const Job *j, const Kernel *k)
 	return false;
 }
 
+/* What all passes together have found of kernel i. */
+static void
+found(Job *j, int i)
+{
+	const char *part = module_part(j->m, "describe");
+
+	if (j->candidates)
+		infer_warn_loops(j->unit.kernel[i], j->candidates);
+	module_found(j->m, &j->m->kernel[i], j->unit.kernel[i]);
+	if (j->candidates)
+		keep_pictures(j, &j->m->kernel[i], j->unit.kernel[i]);
+	module_part(j->m, part);
+}
+
 void
 passes_run(Job *j, int i)
 {
-	const char *part;
-
 	for (int d = 0; d < 3; d++)
 		j->unit.kernel[i]->cluster_asked[d] = (int)j->ctx->opt.o.cluster[d];
 	if (!after_pass(j, i, "parse", true) || stop_here(j, "parse"))
 		return;
 	dump_bounded(j, j->unit.kernel[i]);
 	if (stop_here(j, "bounded") || !takes_roles(j, j->unit.kernel[i]) ||
-	    !run_some(j, i, 0, first_row(PASS_tried), true) || !search(j, i) ||
-	    !run_some(j, i, first_row(PASS_search), PASSES, true))
+	    !run_some(j, i, 0, first_row(PASS_tried), true, true) || !search(j, i, false) ||
+	    !run_some(j, i, first_row(PASS_search), PASSES, true, true))
 		return;
-	part = module_part(j->m, "describe");
-	infer_warn_loops(j->unit.kernel[i], j->candidates);
-	module_found(j->m, &j->m->kernel[i], j->unit.kernel[i]);
-	keep_pictures(j, &j->m->kernel[i], j->unit.kernel[i]);
-	module_part(j->m, part);
+	found(j, i);
+}
+
+/* ---- passes by name --------------------------------------------------------------------------- */
+
+/* Rows from, from + 1, .. to of passes[], where row PASSES is the code generator. */
+typedef struct Range {
+	int from, to;
+	bool all; /* written A..B: those that are only run if asked for are not meant */
+} Range;
+
+/* The row of a name of n bytes; -1: there is none.  "parse" is in front of them all. */
+static int
+row_of(const char *name, size_t n, int unknown)
+{
+	for (int p = 0; p < PASSES; p++)
+		if (strlen(passes[p].name) == n && memcmp(passes[p].name, name, n) == 0)
+			return p;
+	return n == 4 && memcmp(name, "emit", n) == 0 ? PASSES : unknown;
+}
+
+/* The word at *at, which moves past it and the comma behind; `after`: the row of the pass that was last.  False:
+ * why says what is wrong with it. */
+static bool
+next_range(const char **at, int after, Range *out, char *why, size_t nwhy)
+{
+	size_t n = strcspn(*at, ","), first = n;
+	const char *word = *at;
+
+	out->all = false;
+	for (size_t i = 0; i + 1 < n && !out->all; i++)
+		if (word[i] == '.' && word[i + 1] == '.') {
+			out->all = true;
+			first = i;
+		}
+	out->from = out->to = out->all && first == 0 ? after + 1 : row_of(word, first, -1);
+	if (out->all)
+		out->to = first + 2 == n ? PASSES : row_of(word + first + 2, n - first - 2, -1);
+	*at += n + (word[n] == ',');
+	if (out->from < 0 || out->to < 0) {
+		snprintf(why, nwhy, "there is no pass '%.*s': hexc_pass() has their names, which end with emit",
+		         (int)(n < 60 ? n : 60), word);
+		return false;
+	}
+	if (out->from > out->to && !(out->all && first == 0)) {
+		snprintf(why, nwhy, "'%.*s' is empty: %s is run in front of %s", (int)(n < 60 ? n : 60), word,
+		         out->to < PASSES ? passes[out->to].name : "emit",
+		         out->from < PASSES ? passes[out->from].name : "emit");
+		return false;
+	}
+	return true;
+}
+
+bool
+passes_known(const char *list, char *why, size_t n)
+{
+	Range r;
+
+	while (*list) {
+		if (!next_range(&list, -1, &r, why, n))
+			return false;
+		if (r.to == PASSES && *list) {
+			snprintf(why, n, "emit is the last: nothing can be behind it");
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Where the passes that are tried begin, the search is in the range too, and none of them was run: all the
+ * choices are tried. */
+static bool
+run_range(Job *j, int i, const Range *r)
+{
+	int tried = first_row(PASS_tried), infer = first_row(PASS_search), p = r->from;
+
+	if (p <= tried && r->to >= infer) {
+		if (!takes_roles(j, j->unit.kernel[i]) || !run_some(j, i, p, tried, true, r->all) ||
+		    !search(j, i, false) || !run_some(j, i, infer, infer + 1, true, true))
+			return false;
+		p = infer + 1;
+	}
+	for (; p <= r->to && p < PASSES; p++)
+		if ((p == infer && !search(j, i, true)) || !run_some(j, i, p, p + 1, true, r->all))
+			return false;
+	return true;
+}
+
+/* A solution that stands for none: the search was not part of what was run. */
+static void
+no_candidates(Job *j, ModKernel *mk)
+{
+	if (mk->ncand)
+		return;
+	mk->ncand = 1;
+	mk->cand = NEW(&j->m->arena, ModCand);
+	mk->cand->text = "as the IR has it";
+	mk->cand->together = 1;
+}
+
+void
+passes_run_named(Job *j, int i)
+{
+	Kernel *k = j->unit.kernel[i];
+	const char *at = j->passes, *after = k->after;
+	int last = after ? row_of(after, strlen(after), -1) : -1;
+	char why[200];
+	Range r;
+
+	dump(j, "read", k);
+	kernel_verify(k, NULL);
+	j->candidates = NULL;
+	while (*at && j->unit.diag->nerror == 0) {
+		if (!next_range(&at, last, &r, why, sizeof why) || !run_range(j, i, &r))
+			break;
+		last = r.to;
+	}
+	no_candidates(j, &j->m->kernel[i]);
+	if (j->unit.diag->nerror == 0 && last == PASSES)
+		found(j, i);
+	j->emit = last == PASSES;
 }

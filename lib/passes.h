@@ -12,6 +12,8 @@ typedef struct Job {
 	Candidates *candidates; /* solutions of the kernel at hand */
 	const char *src;
 	size_t len;
+	const char *passes; /* that src, which is IR, goes through; NULL: src is a program */
+	bool emit; /* `passes` end with the code generator */
 	bool stopped; /* opts.stop was reached */
 	const void *key; /* nkey bytes in the arena, by which the cache has it; NULL: it is not asked */
 	size_t nkey;
@@ -35,4 +37,8 @@ void job_emit(Job *j);
 
 /* Kernel i of the unit through all passes; what they find goes to the module. */
 void passes_run(Job *j, int i);
+/* Only those that j->passes names, which passes_known admits. */
+void passes_run_named(Job *j, int i);
+/* Does `list` name passes as hexc_compile_ir takes them?  Else a sentence in why[0..n). */
+bool passes_known(const char *list, char *why, size_t n);
 #endif

@@ -1,6 +1,7 @@
 /* tile.c - hexc_run_tile: the tile interpreter on a host's buffers. */
 #include "hexc/interp/interp.h"
 #include "hexc/ir/number.h"
+#include "hexc/ir/text/text.h"
 #include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "lib/bound/bound.h"
@@ -14,8 +15,10 @@ typedef struct TileJob {
 	const ModKernel *mk;
 	const hexc_arg *arg;
 	uint64_t max_steps, noise;
+	double noise_times;
 	HostWorkers workers;
 	void (*print)(void *, const char *, size_t);
+	void (*value)(void *, const hexc_value *);
 	void *user;
 	Arena arena;
 	Diag diag;
@@ -55,11 +58,28 @@ bounds_unknown(const TileJob *j)
 	}
 }
 
+/* Of IR, which has no masks yet where it comes straight from the front end. */
+static Kernel *
+ir_again(TileJob *j)
+{
+	Kernel *k = NULL;
+
+	if (unit_read(&j->unit, j->m->src, j->m->len))
+		k = j->unit.kernel[j->mk - j->m->kernel];
+	if (k && (!k->after || strcmp(k->after, "parse") == 0)) {
+		pass_late(k);
+		pass_bounds(k);
+	}
+	return j->diag.nerror ? NULL : k;
+}
+
 static Kernel *
 kernel_again(TileJob *j)
 {
 	Unit *u = &j->unit;
 
+	if (j->m->ir)
+		return ir_again(j);
 	if (!unit_parse(u, j->m->def, j->m->ndef, j->mk->name) || u->nkernel != 1)
 		return NULL;
 	pass_late(u->kernel[0]);
@@ -142,6 +162,34 @@ interp_args(TileJob *j, const Kernel *k, int *n)
 	return a;
 }
 
+static void
+say(void *user, const char *text, size_t n)
+{
+	TileJob *j = user;
+
+	j->print(j->user, text, n);
+}
+
+static void
+show_value(void *user, const Op *o, int64_t block, const Type *type, int64_t n, const double *f, const int64_t *i)
+{
+	TileJob *j = user;
+	const Val *v = o->nout ? o->out[0] : o->in[0];
+	bool is_float = dtype_is_float(type->dtype);
+	hexc_value x = { .id = v->id,
+		         .op = op_info[o->code].name,
+		         .name = v->name,
+		         .line = o->src.line,
+		         .col = o->src.col,
+		         .block = (uint64_t)block,
+		         .dtype = dtype_info[type->dtype].name,
+		         .n = (uint64_t)n,
+		         .f = is_float ? f : NULL,
+		         .i = is_float ? NULL : i };
+
+	j->value(j->user, &x);
+}
+
 /* Under arena_protect. */
 static void
 run_tile(void *user)
@@ -155,9 +203,12 @@ run_tile(void *user)
 	memset(&opt, 0, sizeof opt);
 	opt.max_ops = j->max_steps;
 	opt.noise = j->noise;
+	opt.noise_times = j->noise_times;
+	opt.uninit = j->m->ir != NULL; /* what nobody looks at is not read by the program, but by its IR */
 	opt.workers = j->workers.workers;
-	opt.print = j->print;
-	opt.user = j->user;
+	opt.print = j->print ? say : NULL;
+	opt.value = j->value ? show_value : NULL;
+	opt.user = j;
 	j->code = HEXC_E_INTERNAL;
 	if (!k)
 		return;
@@ -221,9 +272,23 @@ explain(const TileJob *j, const hexc_run_opts *o, int code, bool left)
 		         (unsigned)first->src.col, first->text);
 	else if (first)
 		snprintf(o->why, o->why_size, "%s", first->text);
+	else if (code == HEXC_E_NOMEM)
+		snprintf(o->why, o->why_size, "%s", interp_no_memory(&j->arena));
 	else
 		snprintf(o->why, o->why_size, "%s",
 		         code == HEXC_E_INTERNAL && j->arena.why ? j->arena.why : hexc_strerror(code));
+}
+
+/* What hexc_run_opts says of max_memory: of an element that is written there is a bound, and its sums. */
+static size_t
+default_memory(const TileJob *j)
+{
+	size_t most = ((size_t)2 << 30) + ((size_t)256 << 20) * workers_for(&j->workers.workers, INT64_MAX);
+
+	for (int i = 0; i < j->mk->nparam; i++)
+		if (j->mk->param[i].kind == HEXC_POINTER && j->mk->param[i].written)
+			most += sizeof(double) * (1 + BOUND_SUMS) * (size_t)arg_count(&j->mk->param[i], &j->arg[i]);
+	return most;
 }
 
 static bool
@@ -257,11 +322,13 @@ hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg, const hexc_ru
 	j.arg = arg;
 	j.max_steps = o.max_steps;
 	j.noise = o.noise;
+	j.noise_times = o.noise_times > 0 ? o.noise_times : 1;
 	j.print = o.print;
+	j.value = o.value;
 	j.user = o.user;
 	arena_init(&j.arena, o.realloc, o.user);
 	j.arena.cancel = o.cancel;
-	j.arena.limit = o.max_memory;
+	j.arena.limit = o.max_memory ? o.max_memory : default_memory(&j);
 	j.diag.arena = &j.arena;
 	j.unit = (Unit){ .arena = &j.arena,
 		         .diag = &j.diag,

@@ -11,10 +11,8 @@ next_member(Text *t)
 		text_add(t, ",", 1);
 }
 
-/* Bytes of the UTF-8 character at s (RFC 3629: no surrogates, none in more bytes than it takes); 0: it is
- * none. */
-static size_t
-char_bytes(const char *s)
+size_t
+utf8_bytes(const char *s)
 {
 	const unsigned char *p = (const unsigned char *)s;
 	unsigned first = p[0];
@@ -42,7 +40,7 @@ json_string(Text *t, const char *s)
 	for (size_t n; *s; s += n ? n : 1) {
 		unsigned char c = (unsigned char)*s;
 
-		n = char_bytes(s);
+		n = utf8_bytes(s);
 		if (c == '"' || c == '\\')
 			text_printf(t, "\\%c", c);
 		else if (c < 0x20)

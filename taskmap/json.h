@@ -3,6 +3,9 @@
 #define HEXC_JSON_H
 #include "taskmap/base.h"
 
+/* Bytes of the UTF-8 character at s (RFC 3629: no surrogates, none in more bytes than it takes); 0: it is
+ * none. */
+size_t utf8_bytes(const char *s);
 /* Bytes that are no UTF-8 become U+FFFD: JSON has no others, and names of files do. */
 void json_string(Text *t, const char *s);
 /* Of an object: the name of the member whose value comes next. */

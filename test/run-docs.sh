@@ -8,8 +8,8 @@ if [ -f hexc/IR.md ]; then
 		grep -Eq "^#+ (.*[ ,\`])?${op}([\`, ].*)?\$|^\| *([^|]*\`)?${op}[\` (|]|^[-*] *\`${op}[\` (]" hexc/IR.md ||
 			fail "hexc/IR.md: no entry for op $op of hexc/ir/ops.def"
 	done
-	for imm in $(sed -n 's/^OP_IMM(\([a-z]*\),.*/\1/p' hexc/ir/ops.def); do
-		grep -q "\`imm\[[0-9d-i]\]\` (\`$imm\`)" hexc/IR.md || fail "hexc/IR.md: nothing on immediate $imm of hexc/ir/ops.def"
+	for imm in $(sed -n 's/^OP_IMMS\{0,1\}(\([a-z]*\),.*/\1/p' hexc/ir/ops.def); do
+		grep -q "\`$imm\`" hexc/IR.md || fail "hexc/IR.md: nothing on immediate $imm of hexc/ir/ops.def"
 	done
 fi
 
@@ -28,7 +28,7 @@ if [ -x "$B/hexc" ]; then
 	options() { grep -Eo -- '(^|[^A-Za-z0-9-])--?[A-Za-z][A-Za-z0-9-]*' | grep -Eo -- '--?[A-Za-z].*' | grep -Ex -- '-[A-Za-z]|--[a-z][a-z-]+' | LC_ALL=C sort -u; }
 	{
 		"$B/hexc" --help
-		for c in run sim candidates explain weights pack unpack build bundle cache ops help; do "$B/hexc" $c --help; done
+		for c in run sim candidates explain weights pack unpack build bundle cache ops ir help; do "$B/hexc" $c --help; done
 	} >"$dir/help" 2>&1
 	options <"$dir/help" >"$dir/a"
 	sed 's/\\-/-/g; s/\\f[A-Z]//g; /^\.\\"/d' hexc/cli/hexc.1 | options >"$dir/b"

@@ -128,6 +128,13 @@ int cli_flush(void);
 
 /* ---- compiling (cli/compile.c) ---------------------------------------------------------------- */
 
+/* Text that grows; it lives as long as c. */
+typedef struct CliText {
+	char *s; /* NULL: nothing yet */
+	size_t n, cap;
+} CliText;
+void cli_append(Cli *c, CliText *to, const char *line, size_t n);
+
 /* A program and the options to compile it with. */
 typedef struct CliProgram {
 	const char *path;  /* "<stdin>" for - */
@@ -138,6 +145,10 @@ typedef struct CliProgram {
 	hexc_cache *cache; /* --cache */
 	Cli *cli;
 	bool json;         /* diagnostics as JSON */
+	bool ir;           /* the file is IR: its name ends in .ir */
+	CliText trace;     /* --trace-search, which is written once */
+	bool traced;
+	const char *passes; /* that IR goes through; NULL: all that are left */
 	CliProgress progress;
 } CliProgram;
 
@@ -150,6 +161,11 @@ int cli_build(CliProgram *p, hexc_module **out);
 /* Compile c's program with the options on the command line and these flags; `stop`: a pass, or NULL.
  * 0, or an exit status with the diagnostics printed. */
 int cli_compile(Cli *c, uint32_t flags, const char *stop, hexc_module **out);
+/* Is it the name of a pass, `parse` or, where `all`, "all"?  0, or a status with the reason printed. */
+int cli_check_pass(const char *opt, const char *name, bool all);
+/* Passes, as hexc_compile_ir names them, on a file of IR. */
+int cli_compile_ir(Cli *c, const char *path, const char *passes, hexc_module **out);
+bool cli_ends_in(const char *s, const char *end);
 /* Number of the one kernel of m; a status when there are several. */
 int cli_one_kernel(const hexc_module *m);
 /* Exit status for a result code of the library. */
@@ -219,5 +235,6 @@ int cli_build_bundle(Cli *c);
 int cli_bundle(Cli *c);
 int cli_cache(Cli *c);
 int cli_ops(Cli *c);
+int cli_ir(Cli *c);
 int cli_measure(Cli *c);
 #endif

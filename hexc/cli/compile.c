@@ -167,8 +167,8 @@ check_arch(const char *arch)
 	return EXIT_USAGE;
 }
 
-static int
-check_pass(const char *opt, const char *name, bool all)
+int
+cli_check_pass(const char *opt, const char *name, bool all)
 {
 	if (!name || strcmp(name, "parse") == 0 || strcmp(name, "bounded") == 0 || (all && strcmp(name, "all") == 0))
 		return 0;
@@ -187,6 +187,15 @@ show_ir(void *user, const char *pass, const char *kernel, const char *ir)
 {
 	(void)user;
 	fprintf(stderr, "// %s after %s\n%s\n", kernel, pass, ir);
+}
+
+static void
+keep_trace(void *user, const char *line)
+{
+	CliProgram *p = user;
+
+	cli_append(p->cli, &p->trace, line, strlen(line));
+	cli_append(p->cli, &p->trace, "\n", 1);
 }
 
 static int
@@ -246,7 +255,7 @@ read_options(Cli *c, hexc_opts *o)
 	o->text = show_ir;
 	if ((status = check_arch(o->arch)) || (status = check_schedule(o->schedule)) ||
 	    (status = read_cluster(cli_get(c, CLI_along), o->cluster)) ||
-	    (status = check_pass("--dump", o->dump, true)) || (status = check_pass("--stop", o->stop, false)))
+	    (status = cli_check_pass("--dump", o->dump, true)) || (status = cli_check_pass("--stop", o->stop, false)))
 		return status;
 	if (candidate && (!cli_int(candidate, &k) || k < 0 || k > INT32_MAX))
 		return cli_error(EXIT_USAGE, "--candidate wants a number from 0, not '%s'", candidate);
@@ -279,17 +288,23 @@ ranks_by_assembler(const Cli *c)
 	return asks && !cli_has(c, CLI_candidate);
 }
 
-int
-cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
+bool
+cli_ends_in(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+/* cli_open of that file. */
+static int
+open_path(Cli *c, const char *path, uint32_t flags, const char *stop, CliProgram *p)
 {
 	const hexc_opts none = HEXC_OPTS_INIT;
-	const char *path, *diag = cli_get(c, CLI_diag);
+	const char *diag = cli_get(c, CLI_diag);
 	int status, code;
 
 	memset(p, 0, sizeof *p);
-	path = cli_file(c, "program");
-	if (!path)
-		return EXIT_USAGE;
 	p->cli = c;
 	p->json = diag && strcmp(diag, "json") == 0;
 	if (diag && !p->json && strcmp(diag, "text") != 0)
@@ -297,6 +312,7 @@ cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 	p->opts = none;
 	p->opts.cancel = show_progress;
 	p->opts.user = p;
+	p->opts.trace = cli_has(c, CLI_trace_search) ? keep_trace : NULL;
 	p->opts.flags = flags;
 	p->opts.stop = stop;
 	status = read_options(c, &p->opts);
@@ -307,12 +323,28 @@ cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 	p->opts.cache = p->cache;
 	if (ranks_by_assembler(c) && (status = cli_rank(p)))
 		return status;
+	p->ir = c->command == 'I' || cli_ends_in(path, ".ir");
+	if (p->ir && p->opts.stop) {
+		p->passes = strcmp(p->opts.stop, "parse") == 0 ? "" : cli_printf(c, "..%s", p->opts.stop);
+		p->opts.stop = NULL;
+	}
 	p->path = strcmp(path, "-") == 0 ? "<stdin>" : cli_plain(c, path);
 	p->src = cli_read(c, path, PROGRAM_MAX, &p->n, &status);
 	if (!p->src)
 		return status;
 	code = hexc_open(&p->ctx, &p->opts);
 	return code ? cli_error(cli_status(code), "%s", hexc_strerror(code)) : 0;
+}
+
+int
+cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
+{
+	const char *path = cli_file(c, c->command == 'I' ? "file of IR" : "program");
+
+	if (path)
+		return open_path(c, path, flags, stop, p);
+	memset(p, 0, sizeof *p);
+	return EXIT_USAGE;
 }
 
 void
@@ -327,13 +359,24 @@ cli_close(CliProgram *p)
 int
 cli_build(CliProgram *p, hexc_module **out)
 {
+	const char *trace = cli_get(p->cli, CLI_trace_search);
 	int code;
 
 	cli_progress_start(&p->progress, "compiling");
-	code = hexc_compile(out, p->ctx, p->path, p->src, p->n);
+	if (p->ir)
+		code = hexc_compile_ir(out, p->ctx, p->path, p->src, p->n, p->passes ? p->passes : "..");
+	else
+		code = hexc_compile(out, p->ctx, p->path, p->src, p->n);
 	cli_progress_end(&p->progress);
 
 	show_diag(p);
+	if (trace && !p->traced) {
+		int status = cli_write(p->cli, trace, p->trace.s ? p->trace.s : "", p->trace.n);
+
+		p->traced = true;
+		if (status)
+			return status;
+	}
 	return cli_status(code);
 }
 
@@ -344,6 +387,22 @@ cli_compile(Cli *c, uint32_t flags, const char *stop, hexc_module **out)
 	int status = cli_open(c, flags, stop, &p);
 
 	*out = NULL;
+	if (!status)
+		status = cli_build(&p, out);
+	cli_close(&p);
+	return status;
+}
+
+int
+cli_compile_ir(Cli *c, const char *path, const char *passes, hexc_module **out)
+{
+	CliProgram p;
+	int status;
+
+	*out = NULL;
+	status = open_path(c, path, 0, NULL, &p);
+	p.ir = true;
+	p.passes = passes;
 	if (!status)
 		status = cli_build(&p, out);
 	cli_close(&p);

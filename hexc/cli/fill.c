@@ -310,3 +310,13 @@ tensor_fill(Tensor *t)
 		put_value(t, w.at, n);
 	return 0;
 }
+
+unsigned char *
+tensor_copy(Cli *c, const Tensor *t)
+{
+	unsigned char *p = cli_try_alloc(c, t->bytes);
+
+	if (p)
+		memcpy(p, t->start, t->bytes);
+	return p;
+}

@@ -210,30 +210,6 @@ json_candidates(const hexc_module *m, size_t k, const size_t *order)
 	return list;
 }
 
-/* Bytes of the UTF-8 character at s (RFC 3629: no surrogates, none in more bytes than it takes); 0: it is
- * none. */
-static size_t
-char_bytes(const char *s)
-{
-	const unsigned char *p = (const unsigned char *)s;
-	unsigned first = p[0];
-	size_t n = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-
-	if (first > 0xf4)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80) /* a NUL as well */
-			return 0;
-	if (n > 2) {
-		unsigned least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-		unsigned most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-
-		if (p[1] < least || p[1] > most)
-			return 0;
-	}
-	return n;
-}
-
 /* The JSON with U+FFFD for each byte that is no UTF-8: names of files and of what is in them, and programs,
  * have such, and cJSON writes them as they are.  NULL, and s is freed: no memory. */
 static char *
@@ -243,14 +219,14 @@ as_utf8(char *s)
 	char *out, *to;
 
 	for (const char *p = s; s && *p; p += n ? n : 1) {
-		n = char_bytes(p);
+		n = hexc_utf8(p);
 		bad += !n;
 	}
 	if (!bad)
 		return s;
 	out = to = malloc(strlen(s) + 5 * bad + 1);
 	for (const char *p = s; out && *p; p += n ? n : 1) {
-		n = char_bytes(p);
+		n = hexc_utf8(p);
 		memcpy(to, n ? p : "\\ufffd", n ? n : 6);
 		to += n ? n : 6;
 	}

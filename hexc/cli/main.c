@@ -48,6 +48,7 @@ dispatch(Cli *c)
 	case 'N': return cli_bundle(c);
 	case 'K': return cli_cache(c);
 	case 'O': return cli_ops(c);
+	case 'I': return cli_ir(c);
 	case 'M': return cli_measure(c);
 	case 'H': return help(c);
 	case 'T':

@@ -46,6 +46,7 @@ static const struct {
 	  "Look into what --cache keeps, and remove it." },
 	{ 'O', "ops", "hexc ops [NAME] [options]",
 	  "List the operators of the library, or print one's arguments, constants, holes and kernels." },
+	{ 'I', "ir", "hexc ir FILE.ir [options]", "Run passes on tile IR, as --dump prints it." },
 	{ 'M', "measure", "hexc measure",
 	  "Keep the GPU, and run what the lines of standard input say." },
 	{ 'H', "help", "hexc help [COMMAND]", "Print this, or the options of a command." },

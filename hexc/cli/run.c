@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum Exec { EXEC_TILE, EXEC_SIM, EXEC_GPU } Exec;
+/* EXEC_IR: the tile interpreter too, but on IR that was made of the program. */
+typedef enum Exec { EXEC_TILE, EXEC_IR, EXEC_SIM, EXEC_GPU } Exec;
 
 /* auto: the GPU, if there is one that runs what is compiled, and nothing is asked that only the simulator
  * knows. */
@@ -56,7 +57,7 @@ read_exec(const Cli *c, Exec *out, hexc_gpu **g)
 	if (!s || strcmp(s, "auto") == 0) {
 		find_gpu(c, out, g);
 	} else if (strcmp(s, "tile") == 0) {
-		*out = EXEC_TILE;
+		*out = cli_has(c, CLI_from) && cli_ends_in(cli_get(c, CLI_from), ".ir") ? EXEC_IR : EXEC_TILE;
 	} else if (strcmp(s, "gpu") == 0) {
 		*out = EXEC_GPU;
 		return open_gpu(c, g);
@@ -71,9 +72,9 @@ read_exec(const Cli *c, Exec *out, hexc_gpu **g)
 /* What the program printed. */
 typedef struct Said {
 	Cli *c;
-	char *s;
-	size_t n, cap;
+	CliText text;
 	CliProgress progress;
+	CliText values;
 } Said;
 
 static int
@@ -89,27 +90,69 @@ collect(void *user, const char *text, size_t n)
 {
 	Said *said = user;
 
-	if (n > said->cap - said->n) {
-		size_t cap = 2 * (said->n + n) + 1000;
-		char *s = cli_alloc(said->c, cap);
-
-		memcpy(s, said->s ? said->s : "", said->n);
-		said->s = s;
-		said->cap = cap;
-	}
-	memcpy(said->s + said->n, text, n);
-	said->n += n;
+	cli_append(said->c, &said->text, text, n);
 }
 
-/* `print`: show what the program says; otherwise only where it ends in an error. */
-int
-run_tile(Cli *c, Args *a, bool bounds, bool print)
+static void
+value_line(void *user, const hexc_value *v)
+{
+	Said *said = user;
+
+	values_add(said->c, &said->values, v);
+}
+
+/* Interpret a->m on what the arguments hold.  `print`: show what the program says; otherwise only where it ends in an
+ * error. */
+static int
+interpret_on(Cli *c, Args *a, bool print)
 {
 	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
 	Said said = { .c = c };
+	const char *values = cli_get(c, CLI_values);
 	char why[400] = "";
-	int code;
+	int code, status = 0;
 
+	o.why = why;
+	o.why_size = sizeof why;
+	o.print = collect;
+	o.cancel = keep_on;
+	o.user = &said;
+	if (print && values)
+		o.value = value_line;
+	cli_progress_start(&said.progress, "interpreting");
+	code = hexc_run_tile(a->m, a->kernel, a->arg, &o);
+	cli_progress_end(&said.progress);
+	if (said.text.n && (print || code))
+		fwrite(said.text.s, 1, said.text.n, stdout);
+	if (o.value)
+		status = cli_write(c, values, said.values.s ? said.values.s : "", said.values.n);
+	if (!code)
+		memcpy(a->lost, why, sizeof a->lost);
+	return code ? cli_error(cli_status(code), "%s", why[0] ? why : hexc_strerror(code)) : status;
+}
+
+/* Interpret a->m, which is IR that was made of the program, into t->device. */
+static int
+run_ir(Cli *c, Args *a)
+{
+	for (int i = 0; i < a->n; i++) {
+		Tensor *t = &a->t[i];
+
+		if (t->info.kind != HEXC_POINTER)
+			continue;
+		t->device = t->info.written ? tensor_copy(c, t) : t->start;
+		if (!t->device)
+			return cli_error(EXIT_TROUBLE, "out of memory for %s", t->info.name);
+		a->arg[i].ptr = t->device;
+		a->arg[i].bytes = t->bytes;
+		a->arg[i].bound = NULL;
+	}
+	return interpret_on(c, a, true);
+}
+
+int
+run_tile(Cli *c, Args *a, bool bounds, bool print)
+{
 	for (int i = 0; i < a->n; i++) {
 		Tensor *t = &a->t[i];
 		if (t->info.kind != HEXC_POINTER)
@@ -125,82 +168,7 @@ run_tile(Cli *c, Args *a, bool bounds, bool print)
 		a->arg[i].bytes = t->bytes;
 		a->arg[i].bound = t->bound;
 	}
-	o.why = why;
-	o.why_size = sizeof why;
-	o.print = collect;
-	o.cancel = keep_on;
-	o.user = &said;
-	cli_progress_start(&said.progress, "interpreting");
-	code = hexc_run_tile(a->m, a->kernel, a->arg, &o);
-	cli_progress_end(&said.progress);
-	if (said.n && (print || code))
-		fwrite(said.s, 1, said.n, stdout);
-	if (!code)
-		memcpy(a->lost, why, sizeof a->lost);
-	return code ? cli_error(cli_status(code), "%s", why[0] ? why : hexc_strerror(code)) : 0;
-}
-
-/* Does an element differ of which no bound is known? */
-static bool
-needs_estimate(const Tensor *t, bool device)
-{
-	const unsigned char *data = device ? t->device : t->tile;
-
-	if (t->info.kind != HEXC_POINTER || !t->info.written || t->type->kind != 'f' || !t->bound)
-		return false;
-	for (uint64_t k = 0; k < t->span; k++)
-		if (!(t->bound[k] < (double)INFINITY) &&
-		    !(fabs(hexc_get(t->type, data, k) - hexc_get(t->type, t->tile, k)) <= 0))
-			return true;
-	return false;
-}
-
-enum { RUNS = 6, MARGIN = 8 };
-
-/* MARGIN times the largest distance from the run without noise. */
-static void
-spread(Tensor *t, const unsigned char *noisy)
-{
-	for (uint64_t k = 0; k < t->span; k++) {
-		double far = fabs(hexc_get(t->type, noisy, k) - hexc_get(t->type, t->tile, k)) * MARGIN;
-
-		if (!(far <= t->estimate[k]))
-			t->estimate[k] = isnan(far) ? (double)NAN : far;
-	}
-}
-
-int
-run_estimate(Cli *c, Args *a, bool device)
-{
-	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
-	bool any = false;
-	int code = HEXC_OK;
-
-	for (int i = 0; i < a->n; i++) {
-		Tensor *t = &a->t[i];
-
-		if (!needs_estimate(t, device))
-			continue;
-		any = true;
-		t->estimate = cli_try_alloc(c, t->span * sizeof *t->estimate);
-		if (!t->estimate)
-			return cli_error(EXIT_TROUBLE, "out of memory for %s", t->info.name);
-	}
-	for (o.noise = 1; any && o.noise <= RUNS && !code; o.noise++) {
-		for (int i = 0; i < a->n; i++) {
-			a->arg[i].bound = NULL;
-			if (a->t[i].info.kind == HEXC_POINTER && a->t[i].info.written &&
-			    !(a->arg[i].ptr = tensor_copy(c, &a->t[i])))
-				return cli_error(EXIT_TROUBLE, "out of memory for %s", a->t[i].info.name);
-		}
-		code = hexc_run_tile(a->m, a->kernel, a->arg, &o);
-		for (int i = 0; i < a->n && !code; i++)
-			if (a->t[i].estimate)
-				spread(&a->t[i], a->arg[i].ptr);
-	}
-	for (int i = 0; i < a->n && code; i++) /* noise has led the program astray */
-		a->t[i].estimate = NULL;
-	return 0;
+	return interpret_on(c, a, print);
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */
@@ -238,20 +206,22 @@ typedef struct What {
 	hexc_bundle *bundle;  /* that m is of */
 } What;
 
-/* The meaning of what was compiled before is the program's, which is read alone. */
-static int
-interpret(Cli *c, const What *w, Args *a, bool check, bool print)
+/* What the tile interpreter runs: the meaning of what was compiled before is the program's, which is read
+ * alone. */
+static void
+take_meaning(const What *w, Args *a)
 {
-	int status;
+	if (!w->meaning)
+		return;
+	a->m = w->meaning;
+	a->kernel = 0;
+}
 
-	if (w->meaning) {
-		a->m = w->meaning;
-		a->kernel = 0;
-	}
-	status = run_tile(c, a, check, print);
+static void
+take_kernel(const What *w, Args *a)
+{
 	a->m = w->m;
 	a->kernel = w->kernel;
-	return status;
 }
 
 /* A fault in the kernel spoils its results, but they are written all the same: they may show why. */
@@ -265,10 +235,13 @@ execute(Cli *c, const What *w, Exec exec, hexc_gpu *g)
 	status = args_read(c, w->m, w->kernel, &a);
 	if (!status)
 		status = saves(c, &a, exec, false);
-	if (!status && (exec == EXEC_TILE || check))
-		status = interpret(c, w, &a, check, exec == EXEC_TILE);
+	if (!status && (exec == EXEC_TILE || check)) {
+		take_meaning(w, &a);
+		status = run_tile(c, &a, check, exec == EXEC_TILE);
+		take_kernel(w, &a);
+	}
 	if (!status && exec != EXEC_TILE) {
-		status = exec == EXEC_GPU ? run_gpu(c, &a, g) : run_sim(c, &a);
+		status = exec == EXEC_GPU ? run_gpu(c, &a, g) : exec == EXEC_SIM ? run_sim(c, &a) : run_ir(c, &a);
 		if (status == EXIT_WRONG) {
 			wrong = status;
 			status = 0;
@@ -276,8 +249,11 @@ execute(Cli *c, const What *w, Exec exec, hexc_gpu *g)
 	}
 	if (!status)
 		status = saves(c, &a, exec, true);
-	if (!status && check)
+	if (!status && check) {
+		take_meaning(w, &a);
 		status = run_estimate(c, &a, exec != EXEC_TILE);
+		take_kernel(w, &a);
+	}
 	if (!status && check) {
 		int found = run_check(&a, exec != EXEC_TILE);
 
@@ -307,9 +283,13 @@ keep_ptx(Cli *c, const hexc_module *m)
 static int
 check_exec(const Cli *c, Exec exec)
 {
-	if (exec == EXEC_TILE && cli_has(c, CLI_stats))
+	bool tile = exec == EXEC_TILE || exec == EXEC_IR;
+
+	if (!tile && cli_has(c, CLI_values))
+		return cli_error(EXIT_USAGE, "--values tells of tiles: it needs --exec tile");
+	if (tile && cli_has(c, CLI_stats))
 		return cli_error(EXIT_USAGE, "--stats tells of the PTX: it needs --exec sim or gpu");
-	if (exec == EXEC_TILE && cli_has(c, CLI_ptx))
+	if (tile && cli_has(c, CLI_ptx))
 		return cli_error(EXIT_USAGE, "--ptx: there is no PTX with --exec tile");
 	if (exec != EXEC_SIM && cli_has(c, CLI_roofline))
 		return cli_error(EXIT_USAGE, "--roofline is the simulator's: it needs --exec sim");
@@ -340,13 +320,26 @@ take_compiled(Cli *c, What *w)
 	return cli_has(c, CLI_check) ? cli_compile(c, 0, "parse", &w->meaning) : 0;
 }
 
+/* --from FILE.ir: through all passes that are left, or none for the interpreter.  The meaning is the program's. */
+static int
+take_ir(Cli *c, Exec exec, What *w)
+{
+	int status = cli_compile_ir(c, cli_get(c, CLI_from), exec == EXEC_IR ? "" : "..", &w->made);
+
+	w->m = w->made;
+	if (!status)
+		status = cli_one_kernel(w->m);
+	return status ? status : cli_compile(c, 0, "parse", &w->meaning);
+}
+
 static int
 get_kernel(Cli *c, Exec exec, What *w)
 {
+	const char *from = cli_get(c, CLI_from);
 	int status;
 
-	if (cli_has(c, CLI_from) && exec != EXEC_TILE)
-		return take_compiled(c, w);
+	if (from && exec != EXEC_TILE)
+		return cli_ends_in(from, ".ir") ? take_ir(c, exec, w) : take_compiled(c, w);
 	/* the interpreter needs no layouts */
 	status = cli_compile(c, HEXC_LINEINFO, exec == EXEC_TILE ? "parse" : NULL, &w->made);
 	w->m = w->made;

@@ -13,11 +13,14 @@ typedef struct SimReport {
 	const sim_result *result; /* NULL: nothing was launched (an empty grid) */
 } SimReport;
 
+/* --values: a line on v. */
+void values_add(Cli *c, CliText *to, const hexc_value *v);
+
 /* Interpret into t->tile, with bounds when asked; what the program prints is shown if `print`, or on
  * failure.  0, or a status with the reason printed. */
 int run_tile(Cli *c, Args *a, bool bounds, bool print);
-/* Where a float has no bound and differs from what run_tile gave: t->estimate, by runs with noise.  0, or a
- * status with the reason printed. */
+/* Where a float has no bound and differs from what run_tile gave: t->estimate, and t->most where that does
+ * not do, by runs with noise.  0, or a status with the reason printed. */
 int run_estimate(Cli *c, Args *a, bool device);
 /* Simulate into t->device; --stats is written.  EXIT_WRONG, with the report printed, when the
  * kernel has faults. */

@@ -14,16 +14,6 @@ args_find(const Args *a, const char *name, size_t n)
 	return NULL;
 }
 
-unsigned char *
-tensor_copy(Cli *c, const Tensor *t)
-{
-	unsigned char *p = cli_try_alloc(c, t->bytes);
-
-	if (p)
-		memcpy(p, t->start, t->bytes);
-	return p;
-}
-
 static int
 no_parameter(const Args *a, const char *name, int n)
 {

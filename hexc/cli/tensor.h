@@ -48,7 +48,8 @@ typedef struct Tensor {
 	unsigned char *start; /* contents before the run, in device format */
 	unsigned char *tile;  /* after --exec=tile; NULL: not run */
 	unsigned char *device; /* after --exec=sim or gpu */
-	double *estimate;     /* NULL: none; of elements without a bound, from runs with noise */
+	double *estimate;     /* NULL: none; how far elements without a bound may be off, by noisy runs */
+	double *most;         /* NULL: none; how far runs with more noise than there may be have come */
 	double *bound;        /* of tile, for each element of the span, BOUND_UNWRITTEN where a tensor that is
 	                       * `out` was not written; NULL: not asked for */
 } Tensor;

@@ -231,3 +231,18 @@ cli_dims(const char *s, uint32_t most, uint32_t out[3])
 	}
 	return false;
 }
+
+void
+cli_append(Cli *c, CliText *to, const char *text, size_t n)
+{
+	if (n > to->cap - to->n) {
+		size_t cap = 2 * (to->n + n) + 1000;
+		char *s = cli_alloc(c, cap);
+
+		memcpy(s, to->s ? to->s : "", to->n);
+		to->s = s;
+		to->cap = cap;
+	}
+	memcpy(to->s + to->n, text, n);
+	to->n += n;
+}

@@ -303,7 +303,7 @@ fma_n(const Interp *it, DType d, const Slot *r, const Slot *a, const Slot *b, co
 		if (dtype_is_float(d) && it->opt.noise) {
 			double x = a->f[j] * b->f[j] + c->f[j];
 
-			r->f[j] = num_round(d, interp_noise_sum(it, d, x, fabs(x) / 2, j));
+			r->f[j] = num_round(d, interp_noise_sum(it, d, x, 1, fabs(x), j));
 		} else if (dtype_is_float(d))
 			r->f[j] = num_fma(d, a->f[j], b->f[j], c->f[j]);
 		else
@@ -339,7 +339,7 @@ eval_arith(Interp *it, Op *o)
 		return false;
 	if (dtype_is_float(d)) {
 		ok = float_op(o->code, r->n, r->f, in[0]->f, in[1] ? in[1]->f : NULL);
-		interp_noise_elt(it, o, d, in[0], r);
+		interp_noise_elt(it, o, d, in, r);
 		num_round_n(d, r->f, (size_t)r->n);
 	} else {
 		ok = int_op(o->code, d, r->n, r->i, in[0]->i, in[1] ? in[1]->i : NULL);
@@ -388,8 +388,8 @@ eval_cast(Interp *it, Op *o)
 	if (it->opt.noise && dtype_is_float(o->out[0]->type.dtype) && dtype_is_float(o->in[0]->type.dtype))
 		for (int64_t j = 0; j < r->n; j++)
 			r->f[j] = num_round(o->out[0]->type.dtype,
-			                    interp_noise_sum(it, o->out[0]->type.dtype, in[0]->f[j],
-			                                     fabs(in[0]->f[j]) / 2, j));
+			                    interp_noise_sum(it, o->out[0]->type.dtype, in[0]->f[j], 1,
+			                                     fabs(in[0]->f[j]), j));
 	return true;
 }
 

@@ -164,6 +164,19 @@ is_left_out(const Interp *it, const Op *o)
 	       (dtype_is_float(t->dtype) || dtype_info[t->dtype].bits < 16);
 }
 
+/* The value that o has made, or stored, for who asks. */
+static void
+tell_value(Interp *it, const Op *o)
+{
+	const Val *v = o->nout == 1 && !o->blk[0] ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
+	const Slot *s;
+
+	if (!v || v->type.space == S_shared || v->type.space == S_global)
+		return;
+	s = slot_of(it, v);
+	it->opt.value(it->opt.user, o, it->linear, &v->type, s->n, s->f, s->i);
+}
+
 bool
 interp_task(Interp *it)
 {
@@ -189,6 +202,8 @@ interp_task(Interp *it)
 			t->frame[depth].at = o;
 			return true;
 		}
+		if (it->opt.value)
+			tell_value(it, o);
 		t->steps++;
 	}
 	/* what nobody has waited for ends now */

@@ -287,11 +287,11 @@ bool race_scratch(Interp *it, const Op *o);
 void race_start(Interp *it); /* a new block of the grid */
 void race_alloc(Interp *it, Shared *s);
 
-/* noise.c: `exact`, off at random if rounding to d changes it, a sum whose terms' magnitudes add up to
+/* noise.c: `exact`, off at random if rounding to d changes it, a sum of n terms whose magnitudes add up to
  * `size`; j: the number of the element. */
-double interp_noise_sum(const Interp *it, DType d, double exact, double size, int64_t j);
-/* Of elementwise op o, of x and more: its results, before they are rounded. */
-void interp_noise_elt(const Interp *it, const Op *o, DType d, const Slot *x, Slot *r);
+double interp_noise_sum(const Interp *it, DType d, double exact, int64_t n, double size, int64_t j);
+/* Of elementwise op o, of `in`: its results, before they are rounded. */
+void interp_noise_elt(const Interp *it, const Op *o, DType d, Slot *const *in, Slot *r);
 /* poll.c */
 /* A loop begins another turn. */
 void poll_turn(Interp *it, const Op *o, Frame *f);

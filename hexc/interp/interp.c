@@ -113,6 +113,14 @@ interp_setup(Interp *it)
 	}
 }
 
+const char *
+interp_no_memory(const Arena *a)
+{
+	return a->why && strcmp(a->why, "max_memory") == 0
+	               ? "the tile interpreter needs more memory than max_memory allows"
+	               : "out of memory";
+}
+
 InterpCode
 interp_end(Interp *it)
 {
@@ -122,7 +130,7 @@ interp_end(Interp *it)
 	if (code != INTERP_OK)
 		diag_class_error(it->k->unit->diag,
 		                 code == INTERP_E_LIMIT || code == INTERP_E_NOMEM ? DC_LIMIT : DC_SOURCE,
-		                 it->src, "%s", it->text[0] ? it->text : "out of memory");
+		                 it->src, "%s", it->text[0] ? it->text : interp_no_memory(&it->arena));
 	return code;
 }
 
@@ -187,11 +195,12 @@ needs_order(Kernel *k)
 }
 
 /* Blocks that store elements of less than a byte may share bytes, blocks that update elements share those,
- * what blocks print has an order, and those that wait for each other take turns: they run on one thread. */
+ * what blocks print has an order, those that wait for each other take turns, and who asks for values gets them
+ * in order: they run on one thread. */
 static unsigned
-thread_count(Kernel *k, const Workers *workers, int64_t nblock)
+thread_count(Kernel *k, const Workers *workers, int64_t nblock, bool value)
 {
-	if (poll_possible(k))
+	if (poll_possible(k) || value)
 		return 1;
 	for (int i = 0; i < k->nparam; i++)
 		if (k->param[i].kind == P_tensor && k->param[i].written &&
@@ -281,7 +290,7 @@ interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt)
 	atomic_store(&run.bound, run.nblock);
 	if (run.nblock == 0)
 		return INTERP_OK;
-	n = thread_count(k, &run.opt.workers, run.nblock);
+	n = thread_count(k, &run.opt.workers, run.nblock, run.opt.value != NULL);
 	w = NEWN(k->unit->arena, Worker, n);
 	w[0].common.takes_turns = poll_possible(k);
 	w[0].common.uses = w[0].common.takes_turns ? kernel_uses(k) : NULL;

@@ -49,14 +49,22 @@ typedef struct InterpOpt {
 	bool uninit;      /* reads of shared memory that nothing wrote give NaN or 0, not a fault */
 	int64_t blocks;   /* launched of a persistent kernel, at most; 0: as many as the grid has */
 	uint64_t noise;   /* more than 0: the number of a run whose roundings are random (noise.c) */
+	double noise_times; /* how many times as much as a right execution's */
 	uint64_t max_ops; /* ops executed by one thread; 0: no limit */
 	/* What the kernel prints, in pieces, block after block, in each in the order of the program; from the
 	 * thread that called.  NULL: it is dropped.  After INTERP_PRINT_MAX bytes nothing more comes. */
 	void (*print)(void *user, const char *text, size_t n);
+	/* Each scalar or register tile that an op makes, and each that a store writes, as they come: elements in
+	 * row-major order, floats in f, others in i.  Blocks then run one after the other.  NULL: nobody asks. */
+	void (*value)(void *user, const Op *o, int64_t block, const Type *type, int64_t n, const double *f,
+	              const int64_t *i);
 	void *user;
 } InterpOpt;
 
 /* Run all blocks of the grid.  arg[i] is parameter i, narg must be k->nparam.  `opt` may be NULL.
  * Errors are in the unit's diag.  Stores of blocks that ran before a fault stay. */
 InterpCode interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt);
+
+/* The sentence for a run that ended because the arena got no memory: its limit, or the system's. */
+const char *interp_no_memory(const Arena *a);
 #endif

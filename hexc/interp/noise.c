@@ -2,6 +2,10 @@
  *
  * The spread of a few such runs says how far roundings move a result, where no bound does: discrete
  * stochastic arithmetic (J. Vignes, "A stochastic arithmetic for reliable scientific computation", 1993).
+ * Noise is even between -sqrt(3) e and sqrt(3) e, e being the most that the result of an execution may be
+ * off: its standard deviation is e, and no error of at most e has a larger one.  Of a sum of n terms that is
+ * u sqrt(n) times the sum of their magnitudes, as each of n additions is off by u of that at most.
+ * In every other run numbers below 2^-126 count as 0 where they may.
  * Results that are exact stay so, and the noise depends on the number of the run and the result alone, not on
  * threads. */
 #include "hexc/interp/impl.h"
@@ -22,13 +26,13 @@ draw(uint64_t run, double x, int64_t j)
 	return ldexp((double)(z >> 11), -52) - 1;
 }
 
-/* `exact`, off by up to `off` if rounding to d changes it. */
+/* `exact`, with noise of deviation `off` if rounding to d changes it. */
 static double
 noisy(const Interp *it, DType d, double exact, double off, int64_t j)
 {
 	if (!isfinite(exact) || num_round(d, exact) == exact)
 		return exact;
-	return exact + off * draw(it->opt.noise, exact, j);
+	return exact + off * it->opt.noise_times * 1.7320508075688772 * draw(it->opt.noise, exact, j);
 }
 
 static double
@@ -58,16 +62,40 @@ admitted(const Op *o, DType d, double x)
 	return fmax(u, rel);
 }
 
-void
-interp_noise_elt(const Interp *it, const Op *o, DType d, const Slot *x, Slot *r)
+/* 0 in place of a number below 2^-126. */
+static double
+flushed(double x)
 {
-	for (int64_t j = 0; it->opt.noise && j < r->n; j++)
-		r->f[j] = noisy(it, d, r->f[j], fabs(r->f[j]) * admitted(o, d, x->f[j]), j);
+	return fabs(x) < 0x1p-126 ? copysign(0, x) : x;
 }
 
-/* Of a sum whose terms' magnitudes add up to `size`. */
-double
-interp_noise_sum(const Interp *it, DType d, double exact, double size, int64_t j)
+/* Every other run counts as 0 what may count so: what is below 2^-126 above and below the line and as a
+ * quotient, and as a result of exp. */
+static void
+flush(const Interp *it, const Op *o, DType d, Slot *const *in, Slot *r)
 {
-	return noisy(it, d, exact, 2 * roundoff(d) * size, j);
+	bool div = o->code == O_div;
+
+	if (it->opt.noise % 2 || d == D_f64 || !(div || o->code == O_exp || o->code == O_exp2) ||
+	    IMM(o, exact))
+		return;
+	for (int64_t j = 0; j < r->n; j++)
+		r->f[j] = flushed(div ? flushed(in[0]->f[j]) / flushed(in[1]->f[j]) : r->f[j]);
+}
+
+void
+interp_noise_elt(const Interp *it, const Op *o, DType d, Slot *const *in, Slot *r)
+{
+	if (!it->opt.noise)
+		return;
+	flush(it, o, d, in, r);
+	for (int64_t j = 0; j < r->n; j++)
+		r->f[j] = noisy(it, d, r->f[j], fabs(r->f[j]) * admitted(o, d, in[0]->f[j]), j);
+}
+
+/* Of a sum of n terms whose magnitudes add up to `size`. */
+double
+interp_noise_sum(const Interp *it, DType d, double exact, int64_t n, double size, int64_t j)
+{
+	return noisy(it, d, exact, roundoff(d) * sqrt((double)n) * size, j);
 }

@@ -50,7 +50,7 @@ eval_reduce(Interp *it, Op *o)
 				r->i[j] = join_i(o->code, t->dtype, r->i[j], x->i[from]);
 		}
 		if (flt && it->opt.noise && o->code == O_reduce_sum)
-			r->f[j] = interp_noise_sum(it, t->dtype, r->f[j], size, j);
+			r->f[j] = interp_noise_sum(it, t->dtype, r->f[j], extent, size, j);
 	}
 	if (flt)
 		num_round_n(t->dtype, r->f, (size_t)r->n);
@@ -164,7 +164,7 @@ add_product(Interp *it, const Op *o, const Slot *a, const Slot *b, int64_t k, bo
 		else
 			dot_i(m, n, k, r->i + at * m * n, a->i + at * m * k, b->i + at * k * n);
 	for (int64_t j = 0; size && j < r->n; j++)
-		r->f[j] = interp_noise_sum(it, d, r->f[j], size[j], j);
+		r->f[j] = interp_noise_sum(it, d, r->f[j], k + 1, size[j], j);
 	if (!dtype_is_float(d))
 		num_wrap_n(d, r->i, (size_t)r->n);
 	else if (!goes_on)

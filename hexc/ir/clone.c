@@ -1,22 +1,67 @@
-/* clone.c - copies of ops, with the regions they own, and of whole kernels. */
-#include "hexc/ir/ir.h"
+/* clone.c - copies of ops, with the regions they own, and of whole kernels; which ids a part of a kernel has. */
+#include "hexc/ir/ids.h"
 #include <string.h>
+
+/* ---- ids --------------------------------------------------------------------------------------- */
+
+/* Makes the n ids from *lowest on hold `id` too. */
+static void
+widen(uint32_t *lowest, uint32_t *n, uint32_t id)
+{
+	uint32_t end = *n && *lowest + *n > id + 1 ? *lowest + *n : id + 1;
+
+	*lowest = *n && *lowest < id ? *lowest : id;
+	*n = end - *lowest;
+}
+
+void
+ids_add(Ids *ids, const Block *b)
+{
+	for (int i = 0; i < b->narg; i++)
+		widen(&ids->val, &ids->nval, b->arg[i]->id);
+	for (const Op *o = b->first; o; o = o->next) {
+		widen(&ids->op, &ids->nop, o->id);
+		for (int i = 0; i < o->nout; i++)
+			widen(&ids->val, &ids->nval, o->out[i]->id);
+		for (int r = 0; r < 2; r++)
+			if (o->blk[r])
+				ids_add(ids, o->blk[r]);
+	}
+}
+
+Ids
+ids_of(const Block *b)
+{
+	Ids ids = { 0, 0, 0, 0 };
+
+	ids_add(&ids, b);
+	return ids;
+}
+
+int64_t
+ids_val(const Ids *ids, const Val *v)
+{
+	return v->id - ids->val < ids->nval ? (int64_t)(v->id - ids->val) : -1;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------ */
 
 typedef struct Cloner {
 	Val *(*map)(void *, Val *);
 	void *user;
-	Val **inner; /* by id of the old value: its copy, for values defined inside the cloned op */
-	uint32_t ninner;
+	Ids ids;     /* of what is defined inside the cloned op */
+	Val **inner; /* by such a value: its copy */
 	bool same_ids; /* copies are called what the originals are: in a kernel of their own */
 } Cloner;
 
 static Val *
 clone_val(const Cloner *c, Val *v)
 {
+	int64_t at = ids_val(&c->ids, v);
 	Val *r;
 
-	if (v->id < c->ninner && c->inner[v->id])
-		return c->inner[v->id];
+	if (at >= 0 && c->inner[at])
+		return c->inner[at];
 	r = c->map ? c->map(c->user, v) : NULL;
 	return r ? r : v;
 }
@@ -25,11 +70,13 @@ static void
 clone_out(Cloner *c, Val *const *from, Val **to, int n)
 {
 	for (int i = 0; i < n; i++) {
+		int64_t at = ids_val(&c->ids, from[i]);
+
 		to[i]->name = from[i]->name;
 		if (c->same_ids)
 			to[i]->id = from[i]->id;
-		if (from[i]->id < c->ninner)
-			c->inner[from[i]->id] = to[i];
+		if (at >= 0)
+			c->inner[at] = to[i];
 	}
 }
 
@@ -82,10 +129,11 @@ op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user)
 {
 	Cloner c = { .map = map, .user = user };
 
-	if (o->blk[0] || o->blk[1]) {
-		c.ninner = b->kernel->nval + 1;
-		c.inner = NEWN(b->kernel->unit->arena, Val *, c.ninner);
-	}
+	for (int r = 0; r < 2; r++)
+		if (o->blk[r])
+			ids_add(&c.ids, o->blk[r]);
+	if (c.ids.nval)
+		c.inner = NEWN(b->kernel->unit->arena, Val *, c.ids.nval);
 	return clone_op(&c, b, at, o);
 }
 
@@ -123,9 +171,9 @@ val_outside(Block *b, Op *at, Val *v, const Block *body)
 void
 block_clone(Block *to, const Block *from)
 {
-	Cloner c = { .ninner = to->kernel->nval + 1 };
+	Cloner c = { .ids = ids_of(from) };
 
-	c.inner = NEWN(to->kernel->unit->arena, Val *, c.ninner);
+	c.inner = NEWN(to->kernel->unit->arena, Val *, c.ids.nval);
 	clone_block(&c, to, from);
 }
 
@@ -158,10 +206,9 @@ kernel_copy(const Kernel *k)
 	Arena *a = k->unit->arena;
 	Kernel *n = kernel_new(k->unit, k->name);
 	Block *body = n->body, *grid = n->grid;
-	Cloner c = { .same_ids = true };
+	Cloner c = { .same_ids = true, .ids = { .nval = k->nval + 1 } };
 
-	c.ninner = k->nval + 1;
-	c.inner = NEWN(a, Val *, c.ninner);
+	c.inner = NEWN(a, Val *, c.ids.nval);
 	*n = *k;
 	n->body = body;
 	n->grid = k->grid ? grid : NULL;

@@ -23,7 +23,7 @@ DiagWarning warning_find(const char *name, size_t n); /* DW_none: there is none 
 enum { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR, DIAG_REMARK };
 
 /* What kind of failure an error is; decides the code the library returns. */
-typedef enum DiagClass { DC_SOURCE, DC_LAYOUT, DC_LIMIT, DC_ARCH, DC_INTERNAL } DiagClass;
+typedef enum DiagClass { DC_SOURCE, DC_LAYOUT, DC_LIMIT, DC_ARCH, DC_INVALID, DC_INTERNAL } DiagClass;
 
 typedef struct DiagMsg {
 	int severity;

@@ -13,9 +13,15 @@ const OpInfo op_info[O_COUNT] = {
 enum { IMM_OPS = 12 };
 static const struct {
 	int slot;
+	bool list;
 	OpCode of[IMM_OPS];
 } imm_info[IMM_COUNT] = {
-#define OP_IMM(name, slot, ...) [IMM_##name] = { slot, { __VA_ARGS__ } },
+#define OP_IMM(name, slot, ...) [IMM_##name] = { slot, false, { __VA_ARGS__ } },
+#define OP_IMMS(name, slot, ...) [IMM_##name] = { slot, true, { __VA_ARGS__ } },
+#include "hexc/ir/ops.def"
+};
+const char *const imm_name[IMM_COUNT] = {
+#define OP_IMM(name, slot, ...) #name,
 #include "hexc/ir/ops.def"
 };
 
@@ -37,8 +43,35 @@ op_has_imm(OpCode code, Imm name)
 	return false;
 }
 
+Imm
+imm_find(OpCode code, const char *name, size_t n)
+{
+	for (Imm i = 0; i < IMM_COUNT; i++)
+		if (strlen(imm_name[i]) == n && memcmp(imm_name[i], name, n) == 0 && op_has_imm(code, i))
+			return i;
+	return IMM_COUNT;
+}
+
+int
+imm_slot(Imm name)
+{
+	return imm_info[name].slot;
+}
+
+bool
+imm_is_list(Imm name)
+{
+	return imm_info[name].list;
+}
+
+bool
+imm_may_be_float(Imm name)
+{
+	return name == IMM_value || name == IMM_fill || name == IMM_entry || name == IMM_instead;
+}
+
 static int
-imm_slot(const Op *o, Imm name)
+slot_of(const Op *o, Imm name)
 {
 	if (o->parent) /* else it was taken out of its block */
 		BUG_IF(o->parent->kernel->unit->arena, !op_has_imm(o->code, name));
@@ -48,13 +81,13 @@ imm_slot(const Op *o, Imm name)
 int64_t
 op_imm(const Op *o, Imm name, int64_t i)
 {
-	return o->imm[imm_slot(o, name) + i];
+	return o->imm[slot_of(o, name) + i];
 }
 
 void
 op_set_imm(Op *o, Imm name, int64_t i, int64_t x)
 {
-	o->imm[imm_slot(o, name) + i] = x;
+	o->imm[slot_of(o, name) + i] = x;
 }
 
 bool
@@ -179,6 +212,7 @@ op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout
 	o->out = NEWN(a, Val *, nout);
 	for (int i = 0; i < nout; i++)
 		o->out[i] = val_new(b, o, i, out[i]);
+	b->kernel->made_roles |= code == O_roles;
 	if (code == O_alloc || code == O_mbar)
 		IMM_SET(o, offset, -1); /* not placed yet */
 	op_link(b, at, o);

@@ -383,6 +383,8 @@ struct Kernel {
 	int teams;        /* of warps that compute, 1 without `roles` */
 	int helpers;      /* warps that produce, 0 without `roles` */
 	Schedule schedule; /* asked for; what the program has written as roles stays */
+	bool made_roles;  /* an O_roles was made in it, which may be gone: kernel_roles */
+	const char *after; /* the last pass that the driver has run; NULL: none */
 	const char *unscheduled; /* pass roles: why it left the kernel as it was; NULL: it did not */
 	int launch_registers; /* of a lane when it starts; 0: the assembler's choice */
 	int cluster[3];   /* blocks of a cluster along x, y, z; 1 1 1: none */
@@ -417,6 +419,9 @@ typedef struct Unit {
 	bool no_pdl;        /* kernels neither wait for the grid before them nor let the next start early */
 	bool lineinfo;      /* the PTX tells the lines of the program */
 	bool stay; /* LLVM works on the caller's thread, also where it could be cancelled */
+	/* A line on each plan that the search for layouts tries; NULL: nobody asks. */
+	void (*trace)(void *user, const char *line);
+	void *trace_user;
 	uint64_t max_values; /* words that a thread computes in all kernels; 0: no limit */
 	/* [nkernel] bytes of a lane that go to memory and back, as an assembler said, -1: it was not asked;
 	 * NULL: about none */

@@ -47,4 +47,10 @@ typedef enum Imm {
 #include "hexc/ir/ops.def"
 	IMM_COUNT
 } Imm;
+extern const char *const imm_name[IMM_COUNT];
+Imm imm_find(OpCode code, const char *name, size_t n); /* IMM_COUNT: that op has none of this name */
+int imm_slot(Imm name); /* the first of Op.imm[] that it has */
+bool imm_is_list(Imm name);
+/* In the place of these a float op, by its element type, has Op.fimm. */
+bool imm_may_be_float(Imm name);
 #endif

@@ -6,7 +6,7 @@ const char *const schedule_name[SCHEDULES] = { "groups", "roles", "roles2" };
 const Op *
 kernel_roles(const Kernel *k)
 {
-	for (const Op *o = k->body->last; o; o = o->prev)
+	for (const Op *o = k->made_roles ? k->body->last : NULL; o; o = o->prev)
 		if (o->code == O_roles)
 			return o;
 	return NULL;

@@ -3,6 +3,7 @@
  * A product under way is one that no `wg_wait` has covered.  The walk keeps, for each value that such a
  * product makes, how many groups were closed since; loops are walked until that settles. */
 #include "hexc/ir/facts.h"
+#include <string.h>
 
 typedef struct Rules {
 	Kernel *k;
@@ -26,12 +27,64 @@ broken(Rules *r, const Op *o, const char *why)
 
 enum { DONE = -2, OPEN = -1, OLD = 64 };
 
-/* By value id: DONE, OPEN (no group has it yet), or how many groups are younger than its own, up to OLD. */
-typedef int Flight;
+/* DONE, OPEN (no group has it yet), or how many groups are younger than its own, up to OLD. */
+typedef int State;
+
+/* The values under way, which are few, by id; all others are DONE. */
+typedef struct Flight {
+	struct UnderWay {
+		uint32_t id;
+		State state;
+	} *way;
+	int n, cap;
+} Flight;
+
+/* The first that has this id, or a higher one. */
+static int
+flight_find(const Flight *f, uint32_t id)
+{
+	int lo = 0, hi = f->n;
+
+	while (lo < hi) {
+		int mid = (lo + hi) / 2;
+
+		if (f->way[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static State
+flight_get(const Flight *f, const Val *v)
+{
+	int i = flight_find(f, v->id);
+
+	return i < f->n && f->way[i].id == v->id ? f->way[i].state : DONE;
+}
+
+static void
+flight_set(const Rules *r, Flight *f, uint32_t id, State state)
+{
+	int i = flight_find(f, id);
+	bool there = i < f->n && f->way[i].id == id;
+
+	if (there && state != DONE) {
+		f->way[i].state = state;
+	} else if (there) {
+		memmove(&f->way[i], &f->way[i + 1], (size_t)(f->n - i - 1) * sizeof *f->way);
+		f->n--;
+	} else if (state != DONE) {
+		VEC_PUSH(r->k->unit->arena, f->way, f->n, f->cap, (struct UnderWay){ 0 });
+		memmove(&f->way[i + 1], &f->way[i], (size_t)(f->n - 1 - i) * sizeof *f->way);
+		f->way[i] = (struct UnderWay){ id, state };
+	}
+}
 
 /* The younger of two: what a wait must cover. */
-static Flight
-younger(Flight a, Flight b)
+static State
+younger(State a, State b)
 {
 	if (a == DONE || b == DONE)
 		return a == DONE ? b : a;
@@ -39,43 +92,50 @@ younger(Flight a, Flight b)
 }
 
 static void
-flight_commit(Flight *f, uint32_t n)
+flight_commit(Flight *f)
 {
-	for (uint32_t i = 0; i < n; i++)
-		if (f[i] != DONE && f[i] < OLD)
-			f[i]++;
+	for (int i = 0; i < f->n; i++)
+		if (f->way[i].state < OLD)
+			f->way[i].state++;
 }
 
 static void
-flight_wait(Flight *f, uint32_t n, int64_t pending)
+flight_wait(Flight *f, int64_t pending)
 {
-	for (uint32_t i = 0; i < n; i++)
-		if (f[i] >= 0 && f[i] >= pending)
-			f[i] = DONE;
+	int n = 0;
+
+	for (int i = 0; i < f->n; i++)
+		if (f->way[i].state < 0 || f->way[i].state < pending)
+			f->way[n++] = f->way[i];
+	f->n = n;
 }
 
+/* True: *to has changed. */
 static bool
-flight_join(Flight *to, const Flight *from, uint32_t n)
+flight_join(const Rules *r, Flight *to, const Flight *from)
 {
 	bool changed = false;
 
-	for (uint32_t i = 0; i < n; i++) {
-		Flight x = younger(to[i], from[i]);
+	for (int i = 0; i < from->n; i++) {
+		uint32_t id = from->way[i].id;
+		int at = flight_find(to, id);
+		State was = at < to->n && to->way[at].id == id ? to->way[at].state : DONE;
+		State x = younger(was, from->way[i].state);
 
-		changed |= x != to[i];
-		to[i] = x;
+		changed |= x != was;
+		flight_set(r, to, id, x);
 	}
 	return changed;
 }
 
-static Flight *
+static Flight
 flight_copy(const Rules *r, const Flight *from)
 {
-	uint32_t n = r->k->nval + 1;
-	Flight *f = NEWN(r->k->unit->arena, Flight, n);
+	Flight f = { NULL, from->n, from->n };
 
-	for (uint32_t i = 0; i < n; i++)
-		f[i] = from ? from[i] : DONE;
+	f.way = NEWN(r->k->unit->arena, struct UnderWay, f.n);
+	if (f.n)
+		memcpy(f.way, from->way, (size_t)f.n * sizeof *f.way);
 	return f;
 }
 
@@ -86,35 +146,34 @@ flight_loop(Rules *r, Flight *f, const Op *o)
 {
 	const Block *b = o->blk[0];
 	const Op *y = b->last;
-	uint32_t n = r->k->nval + 1;
-	Flight *top = flight_copy(r, f), *end;
+	Flight top = flight_copy(r, f), end;
 
 	for (int i = 0; i < o->nout; i++)
-		top[b->arg[1 + i]->id] = f[o->in[3 + i]->id];
+		flight_set(r, &top, b->arg[1 + i]->id, flight_get(f, o->in[3 + i]));
 	do {
-		end = flight_copy(r, top);
-		walk_flight(r, end, b);
+		end = flight_copy(r, &top);
+		walk_flight(r, &end, b);
 		for (int i = 0; i < o->nout; i++)
-			end[b->arg[1 + i]->id] = end[y->in[i]->id];
-	} while (!r->bad && flight_join(top, end, n));
-	for (uint32_t i = 0; i < n; i++)
-		f[i] = top[i]; /* before a turn, or behind the last */
+			flight_set(r, &end, b->arg[1 + i]->id, flight_get(&end, y->in[i]));
+	} while (!r->bad && flight_join(r, &top, &end));
+	*f = top; /* before a turn, or behind the last */
 	for (int i = 0; i < o->nout; i++)
-		f[o->out[i]->id] = top[b->arg[1 + i]->id];
+		flight_set(r, f, o->out[i]->id, flight_get(f, b->arg[1 + i]));
 }
 
 static void
 flight_if(Rules *r, Flight *f, const Op *o)
 {
-	Flight *side[2] = { flight_copy(r, f), flight_copy(r, f) };
+	Flight side[2] = { flight_copy(r, f), flight_copy(r, f) };
 
 	for (int s = 0; s < 2; s++)
-		walk_flight(r, side[s], o->blk[s]);
-	for (uint32_t i = 0; i <= r->k->nval; i++)
-		f[i] = younger(side[0][i], side[1][i]);
+		walk_flight(r, &side[s], o->blk[s]);
+	*f = flight_copy(r, &side[0]);
+	flight_join(r, f, &side[1]);
 	for (int i = 0; i < o->nout; i++)
-		f[o->out[i]->id] = younger(side[0][o->blk[0]->last->in[i]->id],
-		                           side[1][o->blk[1]->last->in[i]->id]);
+		flight_set(r, f, o->out[i]->id,
+		           younger(flight_get(&side[0], o->blk[0]->last->in[i]),
+		                   flight_get(&side[1], o->blk[1]->last->in[i])));
 }
 
 /* May o have that operand while it is under way?  If it stays in its registers. */
@@ -198,8 +257,8 @@ reads_stage(const Rules *r, const Op *product, const Op *o)
 static void
 check_release(Rules *r, const Flight *f, const Op *o)
 {
-	for (int i = 0; i < r->nproduct; i++)
-		if (f[r->product[i]->out[0]->id] != DONE && reads_stage(r, r->product[i], o))
+	for (int i = 0; f->n && i < r->nproduct; i++)
+		if (flight_get(f, r->product[i]->out[0]) != DONE && reads_stage(r, r->product[i], o))
 			broken(r, o, "it hands over a stage that a product under way reads: a wait for it is "
 			             "missing in front");
 }
@@ -208,16 +267,16 @@ static void
 flight_op(Rules *r, Flight *f, const Op *o)
 {
 	for (int i = 0; i < o->nin; i++)
-		if (f[o->in[i]->id] != DONE && !may_take(r, o, i))
+		if (f->n && flight_get(f, o->in[i]) != DONE && !may_take(r, o, i))
 			broken(r, o, missing(o, i));
 	if (o->code == O_mbar_arrive)
 		check_release(r, f, o);
 	if (o->code == O_wgmma)
-		f[o->out[0]->id] = OPEN;
+		flight_set(r, f, o->out[0]->id, OPEN);
 	else if (o->code == O_wg_commit)
-		flight_commit(f, r->k->nval + 1);
+		flight_commit(f);
 	else if (o->code == O_wg_wait)
-		flight_wait(f, r->k->nval + 1, IMM(o, pending));
+		flight_wait(f, IMM(o, pending));
 }
 
 static void
@@ -320,8 +379,10 @@ role_rules(Kernel *k, const Op **at)
 		check_copies(&r);
 	}
 	if (r.nproduct) {
+		Flight none = { NULL, 0, 0 };
+
 		r.web = kernel_webs(k);
-		walk_flight(&r, flight_copy(&r, NULL), k->body);
+		walk_flight(&r, &none, k->body);
 	}
 	*at = r.at;
 	return r.bad;

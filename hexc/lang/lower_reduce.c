@@ -302,10 +302,11 @@ count_of(Lower *l, const Count *c, const uint32_t *writes)
 		n = ir_bin(b, at, O_sub, n, first);
 	else if (first)
 		put_first(l, c, ir_bin(b, at, O_min, first, ir_const(b, at, c->extent)));
-	if (n && c->kind == COUNT_last) {
+	if (n && c->kind == COUNT_last)
 		n = ir_bin(b, at, O_sub, n, ir_const(b, at, 1));
+	/* of a tile all outside there are none, not fewer */
+	if (n && (c->kind == COUNT_last || (c->kind == COUNT_all && val_fact(l->k, n).lo < 0)))
 		n = ir_bin(b, at, O_max, n, ir_const(b, at, 0));
-	}
 	return n;
 }
 

@@ -1,6 +1,6 @@
 /* assign_space.c - pass assign_space: tiles whose space the program leaves open.
  *
- *     a = load A[..] imm 1          s = alloc; copy A[..] to s
+ *     a = load A[..] free 1          s = alloc; copy A[..] to s
  *     ...                     =>    ...
  *     f(a)                          a = load s; f(a)
  *

@@ -8,14 +8,19 @@
 #include "hexc/ir/ir.h"
 #include "hexc/pass/pass.h"
 
+/* A store or copy to a shared tile, or an update that leaves there what it found. */
+typedef struct Fill {
+	Op *op;
+	struct Fill *next; /* of the same tile */
+} Fill;
+
 typedef struct Dce {
 	Kernel *k;
 	bool *val;       /* by id: live */
 	bool *op;        /* by id: live */
 	Val **work;      /* live values to look at */
 	size_t nwork, cwork;
-	Op **fill;       /* stores and copies to shared tiles */
-	size_t nfill, cfill;
+	Fill **fill;     /* by id of the tile */
 	bool changed;
 } Dce;
 
@@ -69,10 +74,17 @@ mark_def(Dce *d, Val *v)
 	}
 	mark_op(d, v->def);
 	if (v->def->code == O_alloc)
-		for (size_t i = 0; i < d->nfill; i++)
-			if (view_root(d->fill[i]->in[1]) == v ||
-			    (access_found(d->fill[i]) && view_root(access_found(d->fill[i])) == v))
-				mark_op(d, d->fill[i]);
+		for (const Fill *f = d->fill[v->id]; f; f = f->next)
+			mark_op(d, f->op);
+}
+
+static void
+fills(Dce *d, Op *o, const Val *tile)
+{
+	Fill *f = NEW(d->k->unit->arena, Fill);
+
+	*f = (Fill){ o, d->fill[tile->id] };
+	d->fill[tile->id] = f;
 }
 
 /* Ops that are live by themselves. */
@@ -84,10 +96,13 @@ roots(Dce *d, Block *b)
 	for (Op *o = walk_first(&w, b); o; o = walk_next(&w)) {
 		Val *target = access_target(o);
 
-		if (target && view_root(target)->def)
-			VEC_PUSH(d->k->unit->arena, d->fill, d->nfill, d->cfill, o);
-		else if (target || op_is(o, F_SYNC | F_EFFECT))
+		if (target && view_root(target)->def) {
+			fills(d, o, view_root(target));
+			if (access_found(o))
+				fills(d, o, view_root(access_found(o)));
+		} else if (target || op_is(o, F_SYNC | F_EFFECT)) {
 			mark_op(d, o);
+		}
 	}
 	mark_op(d, b->last);
 	for (int i = 0; i < b->last->nin; i++)
@@ -161,6 +176,7 @@ pass_dce(Kernel *k)
 
 	d.val = NEWN(a, bool, (size_t)k->nval + 1);
 	d.op = NEWN(a, bool, (size_t)k->nop + 1);
+	d.fill = NEWN(a, Fill *, (size_t)k->nval + 1);
 	for (int i = 0; i < k->nassume; i++)
 		mark(&d, k->assume[i].cond);
 	for (int i = 0; i < k->nparam; i++) {

@@ -212,21 +212,27 @@ pipe_loop(Kernel *k, Op *loop)
 		pipe_multi(&p);
 }
 
+/* All pipeline loops, outer ones first.  Their bodies stay what they are when a loop becomes another op. */
+static Op **
+pipeline_loops(Kernel *k, int *n)
+{
+	Op **loop = NULL;
+	int cap = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_for && IMM(o, loop) == FOR_PIPELINE)
+			VEC_PUSH(k->unit->arena, loop, *n, cap, o);
+	return loop;
+}
+
 bool
 pass_pipeline(Kernel *k)
 {
-	bool changed = false;
-	OpWalk w;
+	int n = 0;
+	Op **loop = pipeline_loops(k, &n);
 
-	for (Op *o = walk_first(&w, k->body); o;) {
-		if (o->code != O_for || IMM(o, loop) != FOR_PIPELINE) {
-			o = walk_next(&w);
-			continue;
-		}
-		changed = true;
-		pipe_loop(k, o);
-		/* the loop may be another op now: start again; what is done is plain */
-		o = walk_first(&w, k->body);
-	}
-	return changed;
+	for (int i = 0; i < n; i++)
+		pipe_loop(k, loop[i]);
+	return n > 0;
 }

@@ -5,6 +5,7 @@
  * needed, the next one is loaded right behind its last need: what is left of the iteration, and what the
  * next does before it needs the tile, is time enough, and a lane never holds both.  Else it is loaded first
  * of all. */
+#include "hexc/ir/ids.h"
 #include "hexc/pass/pipeline.h"
 
 /* The tile of zeros that stands for a load behind the last iteration. */
@@ -57,8 +58,9 @@ prefetch_load(const Pipe *p, const Prefetch *h, Block *b, Op *at, Val *iv)
 
 /* Places in the order of emission: ops of the body by number, what they hold inside with them. */
 typedef struct Needs {
-	int *place;        /* by op id */
-	int *first, *last; /* by value id: of those that need it; last 0: nobody */
+	Ids ids;
+	int *place;        /* by op */
+	int *first, *last; /* by value that the body makes: of those that need it; last 0: nobody */
 	Op **op;
 	int n, cap;
 } Needs;
@@ -70,6 +72,12 @@ made_when_asked(const Op *o)
 	return op_is(o, F_PURE) && o->code != O_dot && o->nout == 1;
 }
 
+static int
+place_of(const Needs *n, const Op *o)
+{
+	return n->place[o->id - n->ids.op];
+}
+
 static void
 find_needs(const Pipe *p, Needs *n)
 {
@@ -77,24 +85,27 @@ find_needs(const Pipe *p, Needs *n)
 	OpWalk w;
 	int at = 0;
 
-	*n = (Needs){ .place = NEWN(a, int, p->k->nop + 1) };
-	n->first = NEWN(a, int, p->k->nval + 1);
-	n->last = NEWN(a, int, p->k->nval + 1);
+	*n = (Needs){ .ids = ids_of(p->body) };
+	n->place = NEWN(a, int, n->ids.nop);
+	n->first = NEWN(a, int, n->ids.nval);
+	n->last = NEWN(a, int, n->ids.nval);
 	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
 		if (o->parent == p->body)
 			at++;
-		n->place[o->id] = at;
+		n->place[o->id - n->ids.op] = at;
 		VEC_PUSH(a, n->op, n->n, n->cap, o);
 	}
 	for (int i = n->n - 1; i >= 0; i--) { /* who uses a value stands behind it */
 		const Op *o = n->op[i];
-		int when = n->place[o->id];
+		int when = place_of(n, o);
 
-		if (made_when_asked(o) && n->last[o->out[0]->id])
-			when = n->first[o->out[0]->id];
+		if (made_when_asked(o) && n->last[ids_val(&n->ids, o->out[0])])
+			when = n->first[ids_val(&n->ids, o->out[0])];
 		for (int j = 0; j < o->nin; j++) {
-			uint32_t v = o->in[j]->id;
+			int64_t v = ids_val(&n->ids, o->in[j]);
 
+			if (v < 0)
+				continue;
 			if (!n->last[v] || when < n->first[v])
 				n->first[v] = when;
 			if (when > n->last[v])
@@ -112,7 +123,7 @@ products(const Needs *n, int lo, int hi)
 	for (int i = 0; i < n->n; i++) {
 		const Op *o = n->op[i];
 
-		if (o->code == O_dot && n->place[o->id] >= lo && n->place[o->id] <= hi)
+		if (o->code == O_dot && place_of(n, o) >= lo && place_of(n, o) <= hi)
 			sum += (double)type_size(&o->out[0]->type) * (double)o->in[0]->type.shape[1];
 	}
 	return sum;
@@ -122,15 +133,16 @@ products(const Needs *n, int lo, int hi)
 static Op *
 load_place(const Pipe *p, const Needs *n, const Val *tile)
 {
+	int64_t v = ids_val(&n->ids, tile);
 	double all = products(n, 0, n->n), during;
 
-	if (!n->last[tile->id])
+	if (!n->last[v])
 		return NULL;
-	during = products(n, n->first[tile->id], n->last[tile->id]);
+	during = products(n, n->first[v], n->last[v]);
 	if (all <= 0 || 2 * during > all)
 		return NULL;
 	for (Op *o = p->body->first; o; o = o->next)
-		if (n->place[o->id] == n->last[tile->id])
+		if (place_of(n, o) == n->last[v])
 			return o->next;
 	return NULL;
 }
@@ -151,6 +163,8 @@ prefetch_carry(Pipe *p, Op *start)
 	Val *iv;
 	Needs n;
 
+	if (!p->nprefetch)
+		return;
 	find_needs(p, &n);
 	for (int i = 0; i < p->nprefetch; i++) {
 		Op *at = load_place(p, &n, p->prefetch[i].load->out[0]);

@@ -35,6 +35,7 @@ struct Solve {
 	int *ntouch;
 	Op **forms; /* ops that may need a form of a shared tile: wgmma, copies that may be of boxes */
 	int nforms, capforms;
+	struct FormOps **form_ops; /* [nval+1] those of a tile, in program order */
 	Op **listed; /* the first access of each kind to each memory */
 	int nlisted;
 	Op **dot; /* in program order */

@@ -39,14 +39,14 @@ promote_dots(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		DType a, b, to[2];
 
-		if (o->code != O_dot || dot_is_scaled(o) || warpgroups_take(k, o))
+		if (o->code != O_dot || dot_is_scaled(o))
 			continue;
 		a = o->in[0]->type.dtype;
 		b = o->in[1]->type.dtype;
 		to[0] = wider(a);
 		to[1] = wider(b);
 		if (has_mma(o, a, b, t) || to[0] == D_COUNT || to[1] == D_COUNT ||
-		    !has_mma(o, to[0], to[1], t))
+		    !has_mma(o, to[0], to[1], t) || warpgroups_take(k, o))
 			continue;
 		for (int i = 0; i < 2; i++) {
 			Type type = o->in[i]->type;

@@ -79,12 +79,32 @@ find_touches(Solve *s)
 }
 
 static void
+form_add(Solve *s, Op *o, Val *mem)
+{
+	FormOps **at, *of;
+
+	if (mem->type.space != S_shared)
+		return;
+	if (!s->form_ops)
+		s->form_ops = NEWN(s->arena, FormOps *, s->k->nval + 1);
+	at = &s->form_ops[view_root(mem)->id];
+	of = *at = *at ? *at : NEW(s->arena, FormOps);
+	if (!of->n || of->op[of->n - 1] != o) /* both factors may be of one tile */
+		VEC_PUSH(s->arena, of->op, of->n, of->cap, o);
+}
+
+static void
 find_forms(Solve *s)
 {
-	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_wgmma ||
-		    (s->order[i]->code == O_copy && IMM(s->order[i], async) >= COPY_BARRIER))
-			VEC_PUSH(s->arena, s->forms, s->nforms, s->capforms, s->order[i]);
+	for (int i = 0; i < s->norder; i++) {
+		Op *o = s->order[i];
+
+		if (o->code != O_wgmma && (o->code != O_copy || IMM(o, async) < COPY_BARRIER))
+			continue;
+		VEC_PUSH(s->arena, s->forms, s->nforms, s->capforms, o);
+		form_add(s, o, o->in[0]);
+		form_add(s, o, o->in[1]);
+	}
 }
 
 void

@@ -44,37 +44,42 @@ wgmma_widths(const Solve *s, const Op *o, int i, const Val *tile, int outer)
 	return widths;
 }
 
+typedef struct Demands {
+	Demand *d;
+	int n, cap;
+} Demands;
+
 static void
-demand(Solve *s, Demand *d, int *n, const Op *o, Val *mem, int factor)
+demand(Solve *s, Demands *d, const Op *o, Val *mem, int factor)
 {
 	Val *tile = view_root(mem);
 	int outer = whole_from(mem);
-	Demand *x = &d[*n];
+	Demand x = { o, outer < 0 ? 0 : outer, 0 };
 
-	*x = (Demand){ o, outer < 0 ? 0 : outer, 0 };
 	if (outer >= 0)
-		x->widths = factor >= 0 ? wgmma_widths(s, o, factor, tile, outer)
-		                        : ALL_WIDTHS & ~UNSWIZZLED;
-	++*n;
+		x.widths = factor >= 0 ? wgmma_widths(s, o, factor, tile, outer)
+		                       : ALL_WIDTHS & ~UNSWIZZLED;
+	VEC_PUSH(s->arena, d->d, d->n, d->cap, x);
 }
 
-/* All demands on a tile; n of them. */
-static int
-find_demands(Solve *s, const Val *tile, Demand *d)
+/* All demands on a tile. */
+static Demands
+find_demands(Solve *s, const Val *tile)
 {
-	int n = 0;
+	Demands all = { NULL, 0, 0 };
+	const FormOps *ops = s->form_ops ? s->form_ops[tile->id] : NULL;
 
-	for (int i = 0; i < s->nforms; i++) {
-		const Op *o = s->forms[i];
+	for (int i = 0; ops && i < ops->n; i++) {
+		const Op *o = ops->op[i];
 		const Instr *in = o->code == O_copy ? instr_of(s->sol->lowering[o->id]) : NULL;
 
 		for (int j = 0; o->code == O_wgmma && j < 2; j++)
 			if (o->in[j]->type.space == S_shared && view_root(o->in[j]) == tile)
-				demand(s, d, &n, o, o->in[j], j);
+				demand(s, &all, o, o->in[j], j);
 		if (instr_is_box(in) && view_root(copy_side(o, S_shared)) == tile)
-			demand(s, d, &n, o, copy_side(o, S_shared), -1);
+			demand(s, &all, o, copy_side(o, S_shared), -1);
 	}
-	return n;
+	return all;
 }
 
 static const char *
@@ -152,8 +157,9 @@ bool
 select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out)
 {
 	const Val *tile = alloc->out[0];
-	Demand *d = NEWN(s->arena, Demand, 2 * (size_t)s->nforms + 1);
-	int n = find_demands(s, tile, d);
+	Demands all = find_demands(s, tile);
+	const Demand *d = all.d;
+	int n = all.n;
 	Form f = { .unit = s->unit[tile->id] }, *best = NULL;
 	unsigned widths = ALL_WIDTHS;
 	double least = 0, banks = 0;

@@ -5,6 +5,12 @@
 #include "infer/base/state.h"
 
 /* ---- access.c ------------------------------------------------------------------------------------- */
+/* Ops that may need a form of a tile. */
+typedef struct FormOps {
+	Op **op;
+	int n, cap;
+} FormOps;
+
 /* The accesses of the kernel, in the orders that the search asks for. */
 void find_accesses(Solve *s);
 /* the shared memory that a load reads, a store or copy writes; NULL: none */

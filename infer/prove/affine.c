@@ -199,6 +199,61 @@ known_add(Known *h, Affine x)
 		VEC_PUSH(h->k->unit->arena, h->sum, h->n, h->cap, whole);
 }
 
+/* x is not c. */
+static void
+known_other(Known *h, const Val *x, int64_t c)
+{
+	const Op *o = x->def;
+	Fact f = val_fact(h->k, x);
+
+	if (f.lo == c)
+		known_add(h, affine_add(affine_add(affine_of(h->k, x), affine_const(c), -1),
+		                        affine_const(1), -1));
+	if (o && o->code == O_mod && c == 0 && val_fact(h->k, o->in[0]).lo >= 0) /* nor what it is of */
+		known_add(h, affine_add(affine_of(h->k, o->in[0]), affine_const(1), -1));
+}
+
+void
+known_condition(Known *h, const Val *v, bool is)
+{
+	const Op *o = v->def;
+	int64_t c;
+	Affine gap;
+	bool less;
+
+	if (!o)
+		return;
+	if (o->code == (is ? O_ne : O_eq) && type_is_index(&o->in[0]->type) && val_is_const(o->in[1], &c))
+		known_other(h, o->in[0], c);
+	if (o->code == (is ? O_and : O_or)) {
+		known_condition(h, o->in[0], is);
+		known_condition(h, o->in[1], is);
+		return;
+	}
+	if ((o->code != O_le && o->code != O_lt) || !type_is_index(&o->in[0]->type))
+		return;
+	less = (o->code == O_lt) == is; /* one of the two is less than the other */
+	gap = affine_add(affine_of(h->k, o->in[is]), affine_of(h->k, o->in[!is]), -1);
+	known_add(h, affine_add(gap, affine_const(less), -1));
+}
+
+void
+known_around(Known *h, const Op *at)
+{
+	for (const Block *b = at->parent; b->owner; b = b->owner->parent) {
+		const Op *o = b->owner;
+
+		if (o->code == O_if && !IMM(o, spare))
+			known_condition(h, o->in[0], b == o->blk[0]);
+		if (o->code == O_for) {
+			Affine counter = affine_of(h->k, b->arg[0]), end = affine_of(h->k, o->in[1]);
+
+			known_add(h, affine_add(counter, affine_of(h->k, o->in[0]), -1));
+			known_add(h, affine_add(affine_add(end, counter, -1), affine_const(1), -1));
+		}
+	}
+}
+
 /* x >= 0, whatever its values are of what they can be? */
 static bool
 is_never_negative(Kernel *k, const Affine *x)

@@ -29,6 +29,10 @@ typedef struct Known {
 } Known;
 
 void known_add(Known *h, Affine x);
+/* Condition v is true, or false: comparisons of integers, and several of them by `and` or `or`. */
+void known_condition(Known *h, const Val *v, bool is);
+/* What the branches and the bounds of the loops say that `at` stands in. */
+void known_around(Known *h, const Op *at);
 /* x >= 0, by the ranges of its values and at most two of what is known; quotients by constants count as
  * what they are of. */
 bool known_implies(const Known *h, const Affine *x);

@@ -203,7 +203,7 @@ void
 order_begin(Order *w)
 {
 	const Touch *t = &w->from;
-	const State none = { .nbound = 0 };
+	const State none = { .bounds = NULL };
 	int first;
 
 	w->stages.known = false;
@@ -220,21 +220,6 @@ static bool
 takes_neighbours(const Touch *t)
 {
 	return t->update && dtype_info[t->op->in[0]->type.dtype].bits < 16;
-}
-
-/* Do x elements from 0 on and y elements from `gap` on never meet, as gap is a number and multiples of
- * others? */
-static bool
-misses(const Sum *gap, int64_t x, int64_t y)
-{
-	int64_t g = 0, rest;
-
-	if (gap->n == 0 || gap->lo != gap->hi || x < 0 || y < 0)
-		return false;
-	for (int i = 0; i < gap->n; i++)
-		g = gcd64(g, gap->k[i]);
-	rest = g > 0 ? (gap->lo % g + g) % g : 0;
-	return g > 0 && rest >= x && g - rest >= y;
 }
 
 /* How far t is from where the walk began, dim by dim; *apart: in one of them too far to meet.
@@ -259,7 +244,7 @@ distances(Order *w, const State *s, const Touch *t, int64_t *by, bool *apart)
 		}
 		gap = sum_add(w, start_of(w, s, t, d), w->start[d], -1);
 		sum_range(w, &gap, &lo, &hi);
-		*apart = *apart || (x >= 0 && lo >= x) || (y >= 0 && hi <= -y) || misses(&gap, x, y);
+		*apart = *apart || sum_apart(w, &gap, x, y);
 		if (from->view && t->view && !from->ninner && !t->ninner && !*apart) {
 			f = val_fact(w->k, from->view->in[1 + d]);
 			g = val_fact(w->k, t->view->in[1 + d]);
@@ -283,17 +268,40 @@ distances(Order *w, const State *s, const Touch *t, int64_t *by, bool *apart)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
+/* The register tile that o moves, or the tile that it copies by lanes; NULL: neither. */
+static const Val *
+moved(const Op *o)
+{
+	switch (o->code) {
+	case O_load: return o->out[0];
+	case O_store: return o->in[0];
+	case O_copy: return op_access(o)->map ? o->in[1] : NULL;
+	default: return NULL;
+	}
+}
+
+/* Who holds what of it; NULL: it is not known. */
+static const Held *
+movers(Order *w, const Op *o, const Val *v)
+{
+	w->prove.op = o;
+	w->prove.threads = op_warps(o) * WARP_SIZE;
+	if (o->code == O_copy)
+		return held_spell(&w->prove, op_access(o)->map, &v->type, false);
+	return v->type.layout ? held_of(&w->prove, v) : NULL;
+}
+
 static int16_t *
 owners_of(Order *w, const Touch *t)
 {
 	const Op *o = t->op;
-	const Val *v = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
+	const Val *v = moved(o);
 	const Instr *in = o->lowering && o->lowering->kind == LW_access ? instr_of(o->lowering) : NULL;
 	int64_t n = v ? type_size(&v->type) : 0;
 	const Held *h;
 	int16_t *who;
 
-	if (!v || op_access(o)->map || n > ELEMENTS_MOST ||
+	if (!v || (op_access(o)->map && o->code != O_copy) || n > ELEMENTS_MOST || instr_is_box(in) ||
 	    (in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix)))
 		return NULL;
 	who = NEWN(w->k->unit->arena, int16_t, n);
@@ -301,11 +309,7 @@ owners_of(Order *w, const Touch *t)
 		who[0] = o->code == O_load ? MANY : 0;
 		return who;
 	}
-	if (!v->type.layout)
-		return NULL;
-	w->prove.op = o;
-	w->prove.threads = op_warps(o) * WARP_SIZE;
-	h = held_of(&w->prove, v);
+	h = movers(w, o, v);
 	if (!h)
 		return NULL;
 	for (int64_t e = 0; e < n; e++)
@@ -442,12 +446,18 @@ aliases_meet(Order *w, const State *s, const Touch *t)
 	if (is_whole(&w->from, all) || is_whole(t, all))
 		return true;
 	is = stages_of(w, s, t->mem, t->root, &d);
-	if (!is.known || !w->stages.known)
+	if (!is.known || !w->stages.known) {
+		order_unjudged(w, GAP_shapes);
 		return false;
+	}
 	gap = sum_add(w, is.at, w->stages.at, -1);
 	sum_range(w, &gap, &lo, &hi);
-	return lo == hi && lo < w->stages.n && hi > -is.n &&
-	       (is_whole(&w->from, w->stages.n) || is_whole(t, is.n));
+	if (lo >= w->stages.n || hi <= -is.n)
+		return false;
+	if (lo == hi && (is_whole(&w->from, w->stages.n) || is_whole(t, is.n)))
+		return true;
+	order_unjudged(w, lo == hi ? GAP_shapes : GAP_ring);
+	return false;
 }
 
 /* A tile that a bulk copy takes to a tensor: that those of a program do not meet, it may alone know. */
@@ -476,7 +486,11 @@ order_meets(Order *w, const State *s, const Touch *t, bool lanes)
 	known = distances(w, s, t, by, &apart);
 	if (apart)
 		return false;
+	if (!known && (is_bulk_store(from) || is_bulk_store(t) || w->blind || w->vague)) {
+		order_unjudged(w, is_bulk_store(from) || is_bulk_store(t) ? GAP_bulk : GAP_ring);
+		return false;
+	}
 	if (!known)
-		return !w->blind && !w->vague && !is_bulk_store(from) && !is_bulk_store(t);
+		return true;
 	return !lanes || other_threads(w, t, by);
 }

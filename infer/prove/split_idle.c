@@ -42,25 +42,6 @@ know_start(Pair *x, const Val *start)
 	                                affine_of(x->p->k, start), -1));
 }
 
-static void
-know_condition(Pair *x, const Val *v)
-{
-	const Op *o = v->def;
-	Affine gap;
-
-	if (!o || (o->code != O_and && o->code != O_le && o->code != O_lt))
-		return;
-	if (o->code == O_and) {
-		know_condition(x, o->in[0]);
-		know_condition(x, o->in[1]);
-		return;
-	}
-	if (!type_is_index(&o->in[0]->type))
-		return;
-	gap = affine_add(affine_of(x->p->k, o->in[1]), affine_of(x->p->k, o->in[0]), -1);
-	known_add(&x->known, affine_add(gap, affine_const(o->code == O_lt), -1));
-}
-
 void
 split_know_turn(Pair *x)
 {
@@ -70,7 +51,7 @@ split_know_turn(Pair *x)
 
 	known_add(&x->known, affine_add(counter, affine_of(x->p->k, lo), -1));
 	if (o && o->code == O_select && o->in[2] == lo) { /* else there are no turns */
-		know_condition(x, o->in[0]);
+		known_condition(&x->known, o->in[0], true);
 		end = o->in[1];
 	}
 	know_end(x, end);

@@ -17,7 +17,7 @@ int
 call_told(hexc_call *c, int code)
 {
 	if (code)
-		c->why[0] = c->info.name[0];
+		c->why[0] = c->first;
 	return code;
 }
 
@@ -109,6 +109,7 @@ hexc_call_new(hexc_call **out, hexc_gpu_module *gm, size_t k)
 	c->missing = info.nparam == 64 ? UINT64_MAX : (UINT64_C(1) << info.nparam) - 1;
 	c->prefix = (size_t)snprintf(c->why, sizeof c->why / 2, "%s: ", info.name);
 	c->prefix = c->prefix < sizeof c->why / 2 ? c->prefix : sizeof c->why / 2 - 1;
+	c->first = c->why[0];
 	c->why[0] = 0; /* nothing failed yet */
 	for (uint32_t i = 0; i < info.nparam; i++) {
 		c->param[i] = &c->value[i];

@@ -22,6 +22,8 @@ struct hexc_call {
 	void **param;        /* to value, then to map */
 	Map *map;
 	size_t prefix;       /* of why: the kernel's name */
+	char first;          /* of why, in place of which there is 0 until something fails: the name
+	                      * itself goes with the module */
 	char why[LOG_MAX];
 };
 _Static_assert(HEXC_MAX_PARAMS <= 64, "a bit for each parameter");

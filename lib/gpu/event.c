@@ -3,9 +3,20 @@
 #include <stdlib.h>
 
 struct hexc_event {
-	hexc_gpu *g;
+	GpuChild of;
 	void *event;
 };
+
+/* The driver's event goes; what is left says that the GPU is closed. */
+static void
+destroy(GpuChild *c)
+{
+	hexc_event *e = (hexc_event *)(void *)c;
+
+	if (e->event && gpu_enter(c->g) == HEXC_OK)
+		gpu_leave(c->g, GPU_CALL(c->g, cuEventDestroy_v2, e->event));
+	e->event = NULL;
+}
 
 int
 hexc_event_new(hexc_event **out, hexc_gpu *g)
@@ -20,7 +31,8 @@ hexc_event_new(hexc_event **out, hexc_gpu *g)
 	e = calloc(1, sizeof *e);
 	if (!e)
 		return gpu_error(g, HEXC_E_NOMEM, "%s", hexc_strerror(HEXC_E_NOMEM));
-	e->g = g;
+	e->of.closing = destroy;
+	gpu_child_join(&e->of, g);
 	code = gpu_enter(g);
 	if (code == HEXC_OK)
 		code = gpu_leave(g, GPU_CALL(g, cuEventCreate, &e->event, 0));
@@ -36,8 +48,9 @@ hexc_event_free(hexc_event *e)
 {
 	if (!e)
 		return;
-	if (e->event && gpu_enter(e->g) == HEXC_OK)
-		gpu_leave(e->g, GPU_CALL(e->g, cuEventDestroy_v2, e->event));
+	if (e->of.g)
+		destroy(&e->of);
+	gpu_child_leave(&e->of);
 	free(e);
 }
 
@@ -46,10 +59,10 @@ hexc_event_record(hexc_event *e, void *stream)
 {
 	int code;
 
-	if (!e)
+	if (!e || !e->of.g)
 		return HEXC_E_INVALID;
-	code = gpu_enter(e->g);
-	return code ? code : gpu_leave(e->g, GPU_CALL(e->g, cuEventRecord, e->event, stream));
+	code = gpu_enter(e->of.g);
+	return code ? code : gpu_leave(e->of.g, GPU_CALL(e->of.g, cuEventRecord, e->event, stream));
 }
 
 int
@@ -57,10 +70,10 @@ hexc_event_wait(hexc_event *e)
 {
 	int code;
 
-	if (!e)
+	if (!e || !e->of.g)
 		return HEXC_E_INVALID;
-	code = gpu_enter(e->g);
-	return code ? code : gpu_leave(e->g, GPU_CALL(e->g, cuEventSynchronize, e->event));
+	code = gpu_enter(e->of.g);
+	return code ? code : gpu_leave(e->of.g, GPU_CALL(e->of.g, cuEventSynchronize, e->event));
 }
 
 int
@@ -69,11 +82,11 @@ hexc_event_us(hexc_event *from, hexc_event *to, double *us)
 	float ms = 0;
 	int code;
 
-	if (!from || !to || !us || from->g != to->g)
+	if (!from || !to || !us || !from->of.g || from->of.g != to->of.g)
 		return HEXC_E_INVALID;
-	if ((code = gpu_enter(from->g)))
+	if ((code = gpu_enter(from->of.g)))
 		return code;
-	code = gpu_leave(from->g, GPU_CALL(from->g, cuEventElapsedTime, &ms, from->event, to->event));
+	code = gpu_leave(from->of.g, GPU_CALL(from->of.g, cuEventElapsedTime, &ms, from->event, to->event));
 	*us = (double)ms * 1000;
 	return code;
 }

@@ -205,10 +205,39 @@ gpu_leave(hexc_gpu *g, int code)
 }
 
 void
+gpu_child_join(GpuChild *c, hexc_gpu *g)
+{
+	c->g = g;
+	c->prev = NULL;
+	c->next = g->children;
+	if (c->next)
+		c->next->prev = c;
+	g->children = c;
+}
+
+void
+gpu_child_leave(GpuChild *c)
+{
+	if (!c->g)
+		return;
+	if (c->next)
+		c->next->prev = c->prev;
+	*(c->prev ? &c->prev->next : &c->g->children) = c->next;
+	c->g = NULL;
+}
+
+void
 hexc_gpu_close(hexc_gpu *g)
 {
 	if (!g)
 		return;
+	while (g->children) {
+		GpuChild *c = g->children;
+
+		if (c->closing)
+			c->closing(c);
+		gpu_child_leave(c);
+	}
 	while (g->modules)
 		hexc_gpu_unload(g->modules);
 	while (g->nmemory)

@@ -8,6 +8,13 @@
 
 enum { LOG_MAX = 2000 }; /* bytes of what the driver's compiler says */
 
+/* What is of a GPU, and outlives it: an event, a weight.  g is NULL once that is closed. */
+typedef struct GpuChild {
+	hexc_gpu *g;
+	void (*closing)(struct GpuChild *c); /* in hexc_gpu_close, while g is there still; NULL is allowed */
+	struct GpuChild *next, *prev; /* of g */
+} GpuChild;
+
 struct hexc_gpu {
 	Driver cu;
 	int device;
@@ -20,6 +27,7 @@ struct hexc_gpu {
 	void **memory; /* what hexc_gpu_alloc gave and nobody freed: nmemory of them */
 	size_t nmemory, memory_cap;
 	hexc_gpu_module *modules; /* loaded ones, a list */
+	GpuChild *children;
 	void *flush; /* device memory of `flush_bytes`, to overwrite the L2 cache with; NULL: not yet */
 	uint64_t flush_bytes;
 	char why[LOG_MAX + 200];
@@ -80,6 +88,10 @@ uint64_t family_changes(const hexc_family_call *c);
 /* The result of a driver's function as our code, reported if it is no success. */
 int gpu_result(hexc_gpu *g, const char *call, int result);
 #define GPU_CALL(g, function, ...) gpu_result(g, #function, (g)->cu.function(__VA_ARGS__))
+
+/* c is of g from now on; and no more, where it is of one. */
+void gpu_child_join(GpuChild *c, hexc_gpu *g);
+void gpu_child_leave(GpuChild *c);
 
 /* The device's context is current between these two; leave returns `code`, or what went wrong leaving. */
 int gpu_enter(hexc_gpu *g);

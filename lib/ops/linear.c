@@ -1,4 +1,5 @@
 /* linear.c - hexc_linear: the operator of a weight, planned, and its planes in device memory. */
+#include "lib/gpu/gpu.h"
 #include "lib/ops/linear.h"
 #include <string.h>
 
@@ -6,7 +7,7 @@ struct hexc_linear {
 	Arena arena;
 	void *(*realloc)(void *user, void *p, size_t n);
 	void *user;
-	hexc_gpu *g;
+	GpuChild of;
 	hexc_op *own;      /* NULL: `op` is another's */
 	const hexc_op *op;
 	const char *key;   /* all that op was planned with */
@@ -94,16 +95,16 @@ upload(Job *j, const char *name, const void *data, uint64_t bytes)
 {
 	hexc_linear *l = j->l;
 	void *ptr;
-	int code = hexc_gpu_alloc(l->g, bytes, &ptr);
+	int code = hexc_gpu_alloc(l->of.g, bytes, &ptr);
 
 	if (!code) {
 		l->tensor[l->ntensor].name = arena_strndup(&l->arena, name, strlen(name));
 		l->tensor[l->ntensor].ptr = ptr;
 		l->tensor[l->ntensor++].bytes = bytes;
 		l->bytes += bytes;
-		code = hexc_gpu_write(l->g, ptr, data, bytes);
+		code = hexc_gpu_write(l->of.g, ptr, data, bytes);
 	}
-	return code ? fail(j, code, hexc_gpu_why(l->g)) : true;
+	return code ? fail(j, code, hexc_gpu_why(l->of.g)) : true;
 }
 
 static bool
@@ -151,7 +152,8 @@ make(void *user)
 static bool
 good_arguments(Job *j, const hexc_gpu *g, const hexc_weight *w, const hexc_op_opts *opts)
 {
-	if (!g || !w || (j->nset && !j->set) || (j->like && j->like->g != g) || (!j->plan.why && j->plan.n) ||
+	if (!g || !w || (j->nset && !j->set) || (j->like && j->like->of.g != g) ||
+	    (!j->plan.why && j->plan.n) ||
 	    j->nset > LINEAR_SETS - 20 || !take_in(&j->plan.w, sizeof j->plan.w, w) ||
 	    (opts && !take_in(&j->o, sizeof j->o, opts)))
 		return false;
@@ -200,7 +202,7 @@ hexc_linear_new(hexc_linear **out, hexc_gpu *g, const hexc_weight *w, const hexc
 	memset(j.l, 0, sizeof *j.l);
 	j.l->realloc = take;
 	j.l->user = j.o.user;
-	j.l->g = g;
+	gpu_child_join(&j.l->of, g);
 	j.plan.workers = &threads.workers;
 	j.scratch = &j.arena;
 	arena_init(&j.l->arena, j.o.realloc, j.o.user);
@@ -224,8 +226,9 @@ hexc_linear_free(hexc_linear *l)
 {
 	if (!l)
 		return;
-	for (int i = 0; i < l->ntensor; i++)
-		hexc_gpu_free(l->g, l->tensor[i].ptr);
+	for (int i = 0; i < l->ntensor && l->of.g; i++) /* else closing the GPU has freed them */
+		hexc_gpu_free(l->of.g, l->tensor[i].ptr);
+	gpu_child_leave(&l->of);
 	hexc_op_free(l->own);
 	arena_free(&l->arena);
 	l->realloc(l->user, l, 0);
@@ -240,7 +243,7 @@ hexc_linear_bind(const hexc_linear *l, hexc_family_call *c)
 	} size[] = { { "N", l ? l->n : 0 }, { "K", l ? l->k : 0 } };
 	int at, code = HEXC_OK;
 
-	if (!l || !c)
+	if (!l || !c || !l->of.g)
 		return HEXC_E_INVALID;
 	for (int i = 0; i < l->ntensor && !code; i++) {
 		at = hexc_family_call_find(c, l->tensor[i].name);
@@ -266,9 +269,9 @@ hexc_linear_call(const hexc_linear *l, hexc_family_call **out)
 
 	if (out)
 		*out = NULL;
-	if (!l || !out)
+	if (!l || !out || !l->of.g)
 		return HEXC_E_INVALID;
-	code = hexc_family_call_new(out, l->g, hexc_op_family(l->op));
+	code = hexc_family_call_new(out, l->of.g, hexc_op_family(l->op));
 	if (!code)
 		code = hexc_linear_bind(l, *out);
 	if (code) {

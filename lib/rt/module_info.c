@@ -11,6 +11,12 @@ hexc_ptx(const hexc_module *m, size_t *len)
 }
 
 const char *
+hexc_ir(const hexc_module *m, size_t k)
+{
+	return m && m->ir && k < (size_t)m->nkernel ? m->ir[k] : NULL;
+}
+
+const char *
 hexc_time(const hexc_module *m, size_t i, double *ms)
 {
 	if (!m || i >= (size_t)m->ntime)

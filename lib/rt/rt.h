@@ -129,6 +129,7 @@ struct hexc_module {
 	double other;     /* ms that no part has */
 	/* for the tile interpreter, which starts from the source again */
 	const char *file, *src;
+	const char **ir; /* of hexc_compile_ir, src being IR too: each kernel after its last pass; else NULL */
 	size_t len;
 	Define *def;
 	int ndef;

@@ -99,6 +99,38 @@ says 1 'the assembler refuses solution 0' build $prog --werror -o "$dir/x.hxb"
 printf '#!/bin/sh\necho hello\n' >"$dir/mute"
 chmod +x "$dir/mute"
 says 0 'it says nothing of registers' build $prog --assembler "$dir/mute" -o "$dir/b.hxb"
+# one that hangs is ended after 60 s, of a clock that runs 100 times as fast here, and estimates decide
+if [ -z "${SAN:-}" ]; then # whose library wants to be the first that is loaded
+	cat >"$dir/fast.c" <<'END'
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int
+clock_gettime(clockid_t id, struct timespec *t)
+{
+	int code = (int)syscall(SYS_clock_gettime, id, t);
+	long long ns = (t->tv_sec * 1000000000LL + t->tv_nsec) * 100;
+
+	if (id == CLOCK_MONOTONIC) {
+		t->tv_sec = (time_t)(ns / 1000000000);
+		t->tv_nsec = (long)(ns % 1000000000);
+	}
+	return code;
+}
+END
+	${CC:-cc} -shared -fPIC -o "$dir/fast.so" "$dir/fast.c" || fail "no clock"
+	printf '#!/bin/sh\n[ "$1" != --version ] || exit 0\necho $$ >>"%s/hung"\nexec sleep 600\n' "$dir" >"$dir/hang"
+	chmod +x "$dir/hang"
+	LD_PRELOAD=$dir/fast.so "$HEXC" build $prog --assembler "$dir/hang" -o "$dir/b.hxb" >"$dir/out" 2>&1 ||
+		fail "a hanging assembler: $(cat "$dir/out")"
+	grep -q 'took more than 60 seconds; solutions are ranked by estimates' "$dir/out" ||
+		fail "a hanging assembler: $(cat "$dir/out")"
+	taken 0 'the assembler hangs'
+	[ "$(wc -l <"$dir/hung")" = 1 ] || fail "an assembler that hangs is asked again"
+	! kill -0 "$(cat "$dir/hung")" 2>/dev/null || fail "the assembler hangs on"
+fi
 without() { # STATUS ARGUMENTS: hexc, with nothing of the name ptxas on PATH
 	want=$1
 	shift

@@ -88,11 +88,12 @@ TEST(unwritten)
 	ck_assert_int_eq(run_check(&a, true), 0);
 }
 
-/* An estimate stands in for a bound that is not known: within it right, past it neither right nor wrong. */
+/* An estimate stands in for a bound that is not known: within it right, past it neither right nor wrong, and
+ * past what runs with larger errors give wrong. */
 TEST(estimated)
 {
 	float tile[2] = { 1, 2 }, got[2] = { 1, 2.5f };
-	double bound[2] = { 0, INFINITY }, estimate[2] = { 0, 0.5 };
+	double bound[2] = { 0, INFINITY }, estimate[2] = { 0, 0.5 }, most[2] = { 0, 0.5 };
 	Tensor t = { .info = { .name = "C", .kind = HEXC_POINTER, .rank = 1, .written = 1 },
 		     .dim = { 2 },
 		     .stride = { 1 },
@@ -108,6 +109,16 @@ TEST(estimated)
 	estimate[1] = 0.25;
 	ck_assert_int_eq(run_check(&a, true), EXIT_UNJUDGED);
 	estimate[1] = NAN;
+	ck_assert_int_eq(run_check(&a, true), EXIT_UNJUDGED);
+	estimate[1] = 0.25;
+	t.most = most;
+	ck_assert_int_eq(run_check(&a, true), EXIT_UNJUDGED);
+	most[1] = 0.49;
+	ck_assert_int_eq(run_check(&a, true), EXIT_WRONG);
+	estimate[1] = 0.5;
+	ck_assert_int_eq(run_check(&a, true), 0);
+	estimate[1] = 0.25;
+	most[1] = NAN;
 	ck_assert_int_eq(run_check(&a, true), EXIT_UNJUDGED);
 	estimate[1] = 0.5;
 	got[0] = 1.5f; /* of an element with a bound it says nothing */

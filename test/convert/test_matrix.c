@@ -84,9 +84,9 @@ kernel_text(const struct Way *w, const Staging *p)
 		"  param %%1.A tensor A : global %s[?, ?] read size %%3, %%6 stride %%6, %%7\n"
 		"  param %%2.C tensor C : global %s[?, ?] written size %%3, %%6 stride %%6, %%7\n"
 		"  param %%3.M size M : i64 mult 64 lo 1 hi 100000\n"
-		"  grid {\n    %%4 = const imm 1 : i64\n    yield %%4, %%4, %%4\n  }\n"
-		"  body {\n    %%6 = const imm 64 : i64\n    %%7 = const imm 1 : i64\n"
-		"    %%10 = const : i64\n    %%12 = view %%1, %%10, %%10 : global %s[64, 64]\n"
+		"  grid {\n    %%4 = const value 1 : i64\n    yield %%4, %%4, %%4\n  }\n"
+		"  body {\n    %%6 = const value 64 : i64\n    %%7 = const value 1 : i64\n"
+		"    %%10 = const value 0 : i64\n    %%12 = view %%1, %%10, %%10 : global %s[64, 64]\n"
 		"    %%20 = load %%12 : reg %s[64, 64] @{%s} lowering { access inst ld_global_%d vec 1 }\n",
 		WARPS, (int)p->bytes, w->type, w->type, w->type, w->type, w->from, bits);
 	text_printf(&t, "    %%21 = convert %%20 : reg %s[64, 64] @{%s} lowering { shared",

@@ -6,7 +6,7 @@
 command -v python3 >/dev/null || { echo "no python3 here"; exit 77; }
 scripts/words --check || bad=1
 grep -vE '^syn keyword hexcType' scripts/editors/hexc.vim >"$dir/hexc.vim"
-mkdir -p "$dir/copy/scripts/editors" "$dir/copy/hexc/ir" && cp -r hexc/lang "$dir/copy/hexc" && cp hexc/ir/dtypes.def "$dir/copy/hexc/ir" &&
+mkdir -p "$dir/copy/scripts/editors" "$dir/copy/hexc/ir" && cp -r hexc/lang hexc/prelude "$dir/copy/hexc" && cp hexc/ir/dtypes.def "$dir/copy/hexc/ir" &&
 	cp scripts/editors/* "$dir/copy/scripts/editors" && cp "$dir/hexc.vim" "$dir/copy/scripts/editors"
 (cd "$dir/copy" && python3 "$OLDPWD/scripts/words" --check >/dev/null) && fail "scripts/words finds nothing wrong with hexc.vim without types"
 

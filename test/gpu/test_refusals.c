@@ -154,6 +154,26 @@ TEST(calls)
 	hexc_gpu_close(g);
 }
 
+/* Events outlive their GPU: they say so, and are freed. */
+TEST(events_of_a_closed_gpu)
+{
+	hexc_gpu *g = simulator();
+	hexc_event *e[3];
+	double us;
+
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(hexc_event_new(&e[i], g), HEXC_OK);
+	ck_assert_int_eq(hexc_event_record(e[0], NULL), HEXC_OK);
+	hexc_event_free(e[1]); /* from the middle of the list */
+	hexc_gpu_close(g);
+	ck_assert_int_eq(hexc_event_record(e[0], NULL), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_event_wait(e[0]), HEXC_E_INVALID);
+	ck_assert_int_eq(hexc_event_us(e[0], e[2], &us), HEXC_E_INVALID);
+	ck_assert_ptr_null(hexc_event_handle(e[0]));
+	hexc_event_free(e[0]);
+	hexc_event_free(e[2]);
+}
+
 /* All that can be asked of a call that is gone. */
 static void
 is_gone(hexc_call *c, const char *says)

@@ -16,64 +16,64 @@ static const struct {
 	const char *line; /* defines %20 */
 	int64_t mult, lo, hi;
 } fact[] = {
-	{ "%20 = const imm 12 : i64", 12, 12, 12 },
-	{ "%20 = const : i64", 0, 0, 0 },
-	{ "%20 = const imm -12 : i64", 12, -12, -12 },
+	{ "%20 = const value 12 : i64", 12, 12, 12 },
+	{ "%20 = const value 0 : i64", 0, 0, 0 },
+	{ "%20 = const value -12 : i64", 12, -12, -12 },
 	{ "%20 = mul %4, %4 : i64", 128 * 128, MIN, MAX }, /* may wrap: the power of two stays */
-	{ "%10 = const imm 64 : i64 %20 = div %4, %10 : i64", 2, 2, 1LL << 34 },
-	{ "%10 = const imm 48 : i64 %20 = div %4, %10 : i64", 1, 2, (1LL << 40) / 48 },
-	{ "%10 = const imm 48 : i64 %20 = mod %4, %10 : i64", 16, 0, 32 },
-	{ "%10 = const imm 64 : i64 %20 = mod %4, %10 : i64", 0, 0, 0 },
-	{ "%10 = const imm 24 : i64 %20 = mul %4, %10 : i64", 128 * 24, 128 * 24, (1LL << 40) * 24 },
-	{ "%10 = const imm 24 : i64 %20 = sub %4, %10 : i64", 8, 104, (1LL << 40) - 24 },
-	{ "%10 = const imm 3 : i64 %20 = shl %4, %10 : i64", 1024, 1024, 1LL << 43 },
-	{ "%10 = const imm 3 : i64 %20 = shr %4, %10 : i64", 16, 16, 1LL << 37 },
-	{ "%10 = const imm 96 : i64 %20 = min %4, %10 : i64", 96, 96, 96 },
-	{ "%10 = const imm 96 : i64 %20 = min %3, %10 : i64", 1, 1, 96 },
-	{ "%10 = const imm 96 : i64 %20 = max %4, %10 : i64", 32, 128, 1LL << 40 },
-	{ "%10 = const imm 12 : i64 %20 = and %3, %10 : i64", 4, 0, 12 },
+	{ "%10 = const value 64 : i64 %20 = div %4, %10 : i64", 2, 2, 1LL << 34 },
+	{ "%10 = const value 48 : i64 %20 = div %4, %10 : i64", 1, 2, (1LL << 40) / 48 },
+	{ "%10 = const value 48 : i64 %20 = mod %4, %10 : i64", 16, 0, 32 },
+	{ "%10 = const value 64 : i64 %20 = mod %4, %10 : i64", 0, 0, 0 },
+	{ "%10 = const value 24 : i64 %20 = mul %4, %10 : i64", 128 * 24, 128 * 24, (1LL << 40) * 24 },
+	{ "%10 = const value 24 : i64 %20 = sub %4, %10 : i64", 8, 104, (1LL << 40) - 24 },
+	{ "%10 = const value 3 : i64 %20 = shl %4, %10 : i64", 1024, 1024, 1LL << 43 },
+	{ "%10 = const value 3 : i64 %20 = shr %4, %10 : i64", 16, 16, 1LL << 37 },
+	{ "%10 = const value 96 : i64 %20 = min %4, %10 : i64", 96, 96, 96 },
+	{ "%10 = const value 96 : i64 %20 = min %3, %10 : i64", 1, 1, 96 },
+	{ "%10 = const value 96 : i64 %20 = max %4, %10 : i64", 32, 128, 1LL << 40 },
+	{ "%10 = const value 12 : i64 %20 = and %3, %10 : i64", 4, 0, 12 },
 	{ "%20 = neg %4 : i64", 128, -(1LL << 40), -128 },
-	{ "%20 = block_id imm 0 : i64", 1, 0, 2147483646 },
-	{ "%20 = block_id imm 1 : i64", 1, 0, 65534 },
+	{ "%20 = block_id : i64", 1, 0, 2147483646 },
+	{ "%20 = block_id axis 1 : i64", 1, 0, 65534 },
 	{ "%20 = lt %3, %3 : bool", 1, 0, 1 },
-	{ "%10 = const imm 100 : i64 %20 = lt %4, %10 : bool", 0, 0, 0 },
-	{ "%10 = const imm 100 : i64 %20 = le %10, %4 : bool", 1, 1, 1 },
-	{ "%10 = const imm 100 : i64 %11 = lt %3, %10 : bool %20 = select %11, %3, %10 : i64", 1, 1, 100 },
-	{ "%10 = const imm 4 : i32 %11 = cast %4 : i32 %20 = mul %11, %10 : i32", 512, MIN, MAX },
+	{ "%10 = const value 100 : i64 %20 = lt %4, %10 : bool", 0, 0, 0 },
+	{ "%10 = const value 100 : i64 %20 = le %10, %4 : bool", 1, 1, 1 },
+	{ "%10 = const value 100 : i64 %11 = lt %3, %10 : bool %20 = select %11, %3, %10 : i64", 1, 1, 100 },
+	{ "%10 = const value 4 : i32 %11 = cast %4 : i32 %20 = mul %11, %10 : i32", 512, MIN, MAX },
 	{ "%10 = cast %3 : i8 %20 = cast %10 : i64", 1, -128, 127 },
-	{ "%10 = const imm 200 : i64 %11 = cast %10 : u8 %20 = cast %11 : i64", 200, 200, 200 },
-	{ "%10 = const : i64 %11 = const imm 64 : i64 %12 = const imm 256 : i64"
+	{ "%10 = const value 200 : i64 %11 = cast %10 : u8 %20 = cast %11 : i64", 200, 200, 200 },
+	{ "%10 = const value 0 : i64 %11 = const value 64 : i64 %12 = const value 256 : i64"
 	  " %20 = for %10, %12, %11, %10 : i64 "
 	  "{ (%21 : i64, %22 : i64) yield %21 }",
 	  64, 0, 192 },
 	/* a stage counter: 0 1 2 0 1 2 */
-	{ "%10 = const : i64 %11 = const imm 3 : i64 %20 = for %10, %4, %5, %10 : i64"
+	{ "%10 = const value 0 : i64 %11 = const value 3 : i64 %20 = for %10, %4, %5, %10 : i64"
 	  " { (%21 : i64, %22 : i64) "
 	  "%23 = add %22, %5 : i64 %24 = eq %23, %11 : bool %25 = select %24, %10, %23 : i64 yield %25 }",
 	  1, 0, 2 },
-	{ "%10 = const : i64 %11 = const imm 3 : i64 %20 = for %10, %4, %5, %10 : i64"
+	{ "%10 = const value 0 : i64 %11 = const value 3 : i64 %20 = for %10, %4, %5, %10 : i64"
 	  " { (%21 : i64, %22 : i64) "
 	  "%23 = add %22, %5 : i64 %24 = lt %23, %11 : bool %25 = select %24, %23, %10 : i64 yield %25 }",
 	  1, 0, 2 },
 	/* asked before it is made: 0 1 2 0 1 2, and the one before: 2 0 1 2 0 1 */
-	{ "%10 = const : i64 %11 = const imm 2 : i64 %20 = for %10, %4, %5, %10 : i64"
+	{ "%10 = const value 0 : i64 %11 = const value 2 : i64 %20 = for %10, %4, %5, %10 : i64"
 	  " { (%21 : i64, %22 : i64) "
 	  "%23 = add %22, %5 : i64 %24 = eq %22, %11 : bool %25 = select %24, %10, %23 : i64 yield %25 }",
 	  1, 0, 2 },
-	{ "%10 = const : i64 %11 = const imm 2 : i64 %20 = for %10, %4, %5, %11 : i64"
+	{ "%10 = const value 0 : i64 %11 = const value 2 : i64 %20 = for %10, %4, %5, %11 : i64"
 	  " { (%21 : i64, %22 : i64) "
 	  "%23 = sub %22, %5 : i64 %24 = eq %22, %10 : bool %25 = select %24, %11, %23 : i64 yield %25 }",
 	  1, 0, 2 },
 	/* twice what is at most 7, and 3 more */
-	{ "%10 = const imm 8 : i64 %11 = lt %3, %10 : bool %12 = const imm 2 : i64 %13 = mul %3, %12 : i64"
-	  " %14 = const imm 3 : i64 %15 = add %13, %14 : i64 %20 = select %11, %15, %14 : i64",
+	{ "%10 = const value 8 : i64 %11 = lt %3, %10 : bool %12 = const value 2 : i64 %13 = mul %3, %12 : i64"
+	  " %14 = const value 3 : i64 %15 = add %13, %14 : i64 %20 = select %11, %15, %14 : i64",
 	  1, 3, 17 },
 	/* climbs without end: only the divisor and the lower bound settle... which may wrap */
-	{ "%10 = const imm 8 : i64 %20 = for %5, %4, %5, %10 : i64"
+	{ "%10 = const value 8 : i64 %20 = for %5, %4, %5, %10 : i64"
 	  " { (%21 : i64, %22 : i64) %23 = add %22, %10 : i64 "
 	  "yield %23 }",
 	  8, MIN, MAX },
-	{ "%10 = const imm 8 : i64 %11 = lt %3, %10 : bool"
+	{ "%10 = const value 8 : i64 %11 = lt %3, %10 : bool"
 	  " %20 = if %11 : i64 { yield %3 } else { yield %10 }",
 	  1, 1, 8 },
 };
@@ -94,8 +94,8 @@ TEST_EACH(facts_are_found, COUNT_OF(fact))
 
 TEST(counters)
 {
-	Kernel *k = ir_read(u, ir_wrap(u, "%10 = const imm 64 : i64 %11 = const imm 16 : i64"
-	                                  " %12 = const imm 999 : i64\n"
+	Kernel *k = ir_read(u, ir_wrap(u, "%10 = const value 64 : i64 %11 = const value 16 : i64"
+	                                  " %12 = const value 999 : i64\n"
 	                                  "for %11, %12, %10 { (%20 : i64) yield }\n"
 	                                  "for %5, %4, %10 { (%21 : i64) yield }\n"
 	                                  "for %5, %4, %3 { (%22 : i64) yield }"));
@@ -119,8 +119,8 @@ static const struct {
 	{ "%90 = view %1, %10, %11 : global f16[1, 65]", { true, false } },
 	{ "%90 = view %1, %10, %11 : global f16[1, 64]", { true, true } },
 	/* dropped dims are asked about too */
-	{ "%90 = view %1, %10, %10 imm 1 : global f16[64]", { true, true } },
-	{ "%90 = view %1, %3, %10 imm 1 : global f16[64]", { false, true } },
+	{ "%90 = view %1, %10, %10 dropped 1 : global f16[64]", { true, true } },
+	{ "%90 = view %1, %3, %10 dropped 1 : global f16[64]", { false, true } },
 	/* the counter of a loop over K by 64; by 96, which does not divide 128 */
 	{ "for %10, %4, %11 { (%20 : i64)\n %90 = view %1, %10, %20 : global f16[1, 64]\n"
 	  " yield }",
@@ -210,62 +210,62 @@ static const struct {
 	  " yield } else { yield } yield }",
 	  { true, true } },
 	/* block.x * 128 with grid.x = ceil(N, 128), N a multiple of 128, and of M, which is not */
-	{ "%20 = block_id imm 0 : i64\n %21 = mul %20, %12 : i64\n"
+	{ "%20 = block_id : i64\n %21 = mul %20, %12 : i64\n"
 	  " %90 = view %16, %21, %10 : global f16[128, 1]",
 	  { true, true } },
-	{ "%20 = block_id imm 0 : i64\n %21 = mul %12, %20 : i64\n %22 = add %21, %11 : i64\n"
+	{ "%20 = block_id : i64\n %21 = mul %12, %20 : i64\n %22 = add %21, %11 : i64\n"
 	  " %90 = view %16, %22, %10 : global f16[64, 1]",
 	  { true, true } },
-	{ "%20 = block_id imm 0 : i64\n %21 = mul %20, %12 : i64\n"
+	{ "%20 = block_id : i64\n %21 = mul %20, %12 : i64\n"
 	  " %90 = view %16, %21, %10 : global f16[129, 1]",
 	  { false, true } },
-	{ "%20 = block_id imm 1 : i64\n %21 = mul %20, %12 : i64\n"
+	{ "%20 = block_id axis 1 : i64\n %21 = mul %20, %12 : i64\n"
 	  " %90 = view %1, %21, %10 : global f16[128, 1]",
 	  { false, true } },
-	{ "%20 = block_id imm 1 : i64\n %21 = mul %20, %12 : i64\n"
+	{ "%20 = block_id axis 1 : i64\n %21 = mul %20, %12 : i64\n"
 	  " %90 = view %1, %21, %10 : global f16[1, 1]",
 	  { true, true } },
-	{ "%20 = block_id imm 2 : i64\n %90 = view %1, %20, %10 : global f16[1, 1]", { true, true } },
+	{ "%20 = block_id axis 2 : i64\n %90 = view %1, %20, %10 : global f16[1, 1]", { true, true } },
 	/* clamped starts */
-	{ "%20 = sub %4, %11 : i64\n %21 = block_id imm 1 : i64\n %22 = min %21, %20 : i64\n"
+	{ "%20 = sub %4, %11 : i64\n %21 = block_id axis 1 : i64\n %22 = min %21, %20 : i64\n"
 	  " %90 = view %1, %10, %22 : global f16[1, 64]",
 	  { true, true } },
 	/* a view of a view */
 	{ "for %10, %4, %11 { (%20 : i64)\n %21 = view %1, %10, %20 : global f16[1, 64]\n"
-	  " %22 = const imm 32 : i64\n"
-	  " %90 = view %21, %10, %22 imm 1 : global f16[32]\n yield }",
+	  " %22 = const value 32 : i64\n"
+	  " %90 = view %21, %10, %22 dropped 1 : global f16[32]\n yield }",
 	  { true, true } },
 	{ "for %10, %4, %11 { (%20 : i64)\n %21 = view %1, %10, %20 : global f16[1, 64]\n"
-	  " %22 = const imm 48 : i64\n"
-	  " %90 = view %21, %10, %22 imm 1 : global f16[32]\n yield }",
+	  " %22 = const value 48 : i64\n"
+	  " %90 = view %21, %10, %22 dropped 1 : global f16[32]\n yield }",
 	  { true, false } },
 	{ "for %10, %4, %12 { (%20 : i64)\n %21 = view %1, %10, %20 : global f16[1, 256]\n"
-	  " %22 = const imm 64 : i64\n"
-	  " %90 = view %21, %10, %22 imm 1 : global f16[64]\n yield }",
+	  " %22 = const value 64 : i64\n"
+	  " %90 = view %21, %10, %22 dropped 1 : global f16[64]\n yield }",
 	  { true, true } },
 	/* shared tiles have extents, stages are counted */
-	{ "%20 = alloc : shared f16[3, 64]\n %21 = const imm 3 : i64\n %22 = for %10, %4, %5, %10 : i64 {"
-	  " (%23 : i64, %24 : i64)\n %90 = view %20, %24, %10 imm 1 : shared f16[64]\n"
+	{ "%20 = alloc : shared f16[3, 64]\n %21 = const value 3 : i64\n %22 = for %10, %4, %5, %10 : i64 {"
+	  " (%23 : i64, %24 : i64)\n %90 = view %20, %24, %10 dropped 1 : shared f16[64]\n"
 	  " %25 = add %24, %5 : i64\n"
 	  " %26 = eq %25, %21 : bool\n %27 = select %26, %10, %25 : i64\n yield %27 }",
 	  { true, true } },
-	{ "%20 = alloc : shared f16[3, 64]\n %21 = view %20, %5, %10 imm 1 : shared f16[64]\n"
-	  " %22 = const imm 32 : i64\n"
+	{ "%20 = alloc : shared f16[3, 64]\n %21 = view %20, %5, %10 dropped 1 : shared f16[64]\n"
+	  " %22 = const value 32 : i64\n"
 	  " %23 = view %21, %22 : shared f16[32]\n %90 = view %20, %5, %22 : shared f16[2, 32]",
 	  { true, true } },
 	{ "%20 = alloc : shared f16[3, 64]\n"
 	  " %90 = view %20, %5, %11 : shared f16[3, 64]",
 	  { false, false } },
 	/* an inner view that leaves its operand, although not the tensor */
-	{ "%20 = view %1, %10, %10 : global f16[1, 32]\n %21 = const imm 16 : i64\n"
+	{ "%20 = view %1, %10, %10 : global f16[1, 32]\n %21 = const value 16 : i64\n"
 	  " %90 = view %20, %10, %21 : global f16[1, 32]",
 	  { true, false } },
-	{ "%20 = view %1, %10, %10 : global f16[1, 32]\n %21 = const imm 16 : i64\n"
+	{ "%20 = view %1, %10, %10 : global f16[1, 32]\n %21 = const value 16 : i64\n"
 	  " %90 = view %20, %10, %21 : global f16[1, 16]",
 	  { true, true } },
 	/* division rounds toward zero: (K - 255) / 128 is K / 128 - 2 rounded down, but 0 for K =
 	 * 128 */
-	{ "%20 = const imm 255 : i64\n %21 = sub %4, %20 : i64\n %22 = div %21, %12 : i64\n"
+	{ "%20 = const value 255 : i64\n %21 = sub %4, %20 : i64\n %22 = div %21, %12 : i64\n"
 	  " %23 = add %22, %5 : i64\n"
 	  " %90 = view %15, %23, %10 : global f16[1, 1]",
 	  { false, true } },
@@ -277,12 +277,12 @@ static const struct {
 	  " yield } else { yield }",
 	  { true, true } },
 	/* several conditions, of which each dim needs another: a block that is inside */
-	{ "%20 = block_id imm 1 : i64\n %21 = mul %20, %12 : i64\n %22 = add %21, %12 : i64\n"
+	{ "%20 = block_id axis 1 : i64\n %21 = mul %20, %12 : i64\n %22 = add %21, %12 : i64\n"
 	  " %23 = block_id : i64\n %24 = mul %23, %12 : i64\n %25 = add %24, %12 : i64\n"
 	  " %26 = le %22, %3 : bool\n %27 = le %25, %4 : bool\n %28 = and %26, %27 : bool\n if %28 {\n"
 	  " %90 = view %1, %21, %24 : global f16[128, 128]\n yield } else { yield }",
 	  { true, true } },
-	{ "%20 = block_id imm 1 : i64\n %21 = mul %20, %12 : i64\n %22 = add %21, %11 : i64\n"
+	{ "%20 = block_id axis 1 : i64\n %21 = mul %20, %12 : i64\n %22 = add %21, %11 : i64\n"
 	  " %26 = le %22, %3 : bool\n if %26 {\n"
 	  " %90 = view %1, %21, %10 : global f16[128, 128]\n yield } else { yield }",
 	  { false, true } },
@@ -327,7 +327,7 @@ static const struct {
 	  " yield } else { yield } yield %22 }",
 	  { true, false } },
 	/* .. of a loop: 200, 136, 72: what the one before was is not below 128 yet */
-	{ "%87 = const imm 200 : i64\n %88, %89 = for %10, %13, %5, %87, %10 : i64, i64"
+	{ "%87 = const value 200 : i64\n %88, %89 = for %10, %13, %5, %87, %10 : i64, i64"
 	  " { (%20 : i64, %21 : i64, %22 : i64)\n %23 = sub %21, %11 : i64\n %25 = max %23, %10 : i64\n"
 	  " %24 = lt %21, %12 : bool\n if %24 {\n %90 = view %1, %10, %22 : global f16[1, 1]\n"
 	  " yield } else { yield } yield %25, %21 }",
@@ -363,13 +363,13 @@ static const char view_head[] =
 	" param %4 size K : i64 mult 128 lo 128 hi 9223372036854775807\n"
 	" param %2 size N : i64 mult 128 lo 0 hi 9223372036854775807\n"
 	" param %18 scalar x : i64 mult 1 lo 0 hi 9223372036854775807\n"
-	" grid {\n %6 = const imm 127 : i64\n %7 = const imm 128 : i64\n %8 = add %2, %6 : i64\n"
+	" grid {\n %6 = const value 127 : i64\n %7 = const value 128 : i64\n %8 = add %2, %6 : i64\n"
 	" %9 = div %8, %7 : i64\n"
 	" %30 = add %3, %6 : i64\n %31 = div %30, %7 : i64\n yield %9, %31, %3\n }\n"
-	" body {\n %5 = const imm 1 : i64\n %10 = const : i64\n %11 = const imm 64 : i64\n"
-	" %12 = const imm 128 : i64\n"
-	" %13 = const imm 256 : i64\n %14 = const imm 96 : i64\n %17 = div %4, %12 : i64\n"
-	" %39 = const imm 255 : i64\n %40 = add %4, %39 : i64\n %41 = div %40, %13 : i64\n %s\n"
+	" body {\n %5 = const value 1 : i64\n %10 = const value 0 : i64\n %11 = const value 64 : i64\n"
+	" %12 = const value 128 : i64\n"
+	" %13 = const value 256 : i64\n %14 = const value 96 : i64\n %17 = div %4, %12 : i64\n"
+	" %39 = const value 255 : i64\n %40 = add %4, %39 : i64\n %41 = div %40, %13 : i64\n %s\n"
 	" yield\n }\n}\n";
 
 TEST_EACH(views_inside, COUNT_OF(seen))
@@ -395,7 +395,7 @@ TEST(grid_extents)
 	Kernel *k = ir_read(u, "kernel t {\n warps 1\n"
 	                       " param %1 size N : i64 mult 1 lo 0 hi 100\n"
 	                       " param %2 size M : i64 mult 1 lo 0 hi 100\n"
-	                       " grid {\n %3 = const imm 1 : i64\n %4 = add %2, %3 : i64\n"
+	                       " grid {\n %3 = const value 1 : i64\n %4 = add %2, %3 : i64\n"
 	                       " yield %3, %1, %4\n }\n"
 	                       " body {\n %5 = div %2, %1 : i64\n %6 = div %1, %2 : i64\n yield\n }\n}\n");
 
@@ -409,13 +409,13 @@ TEST(grid_extents)
 TEST(alignment)
 {
 	Kernel *k = ir_read(u, ir_wrap(u,
-	                               "%10 = const : i64 %11 = const imm 24 : i64"
-	                               " %12 = const imm 64 : i64\n"
+	                               "%10 = const value 0 : i64 %11 = const value 24 : i64"
+	                               " %12 = const value 64 : i64\n"
 	                               "%20 = view %1, %3, %11 : global f16[16, 64]\n"
-	                               "%21 = view %1, %3, %12 imm 1 : global f16[64]\n"
+	                               "%21 = view %1, %3, %12 dropped 1 : global f16[64]\n"
 	                               "%22 = view %21, %11 : global f16[8]\n"
 	                               "%23 = view %1, %3, %3 : global f16[1, 8]\n"
-	                               "%24 = view %1, %3, %12 imm 2 : global f16[8]\n"
+	                               "%24 = view %1, %3, %12 dropped 2 : global f16[8]\n"
 	                               "%25 = alloc : shared f16[8, 64]\n"
 	                               "%26 = view %25, %10, %10 : shared f16[8, 8]\n"));
 

@@ -26,21 +26,21 @@ static const char whole[] =
 	"  map %2.C f16 box 64, 128 size %22.\"N \\xc3\", %3.M stride %22.\"N \\xc3\" swizzle 128 l2 256\n"
 	"  map %1.A u8 box 16 size %20 swizzle 0 l2 0\n"
 	"  grid {\n"
-	"    %10 = const imm 1 : i64\n"
+	"    %10 = const value 1 : i64\n"
 	"    %11 = lt %10, %3.M : bool\n"
 	"    yield %3.M, %10, %10\n"
 	"  }\n"
 	"  assume %11 \"M > 1\" !9:9+9\n"
 	"  body {\n"
-	"    %20 = const imm 64 : i64\n"
-	"    %21 = const imm 1 : i64 !7:8+9\n"
+	"    %20 = const value 64 : i64\n"
+	"    %21 = const value 1 : i64 !7:8+9\n"
 	"    %22.\"N \\xc3\" = mul %3.M, %20 : i64\n"
-	"    %23 = const fimm -0.1 : reg f32[16, 64] @{(16,64):(1@lane,1@reg)+[2:16@lane]}\n"
-	"    %24.s = alloc imm -1, 128 : shared f16[16, 64] @pin{Sw<3,3,3> o (16,64):(64,1)}\n"
-	"    %25 = view %1.A, %21, %20 imm 1 : global u4[64]\n"
+	"    %23 = const value -0.1 : reg f32[16, 64] @{(16,64):(1@lane,1@reg)+[2:16@lane]}\n"
+	"    %24.s = alloc offset -1 align 128 : shared f16[16, 64] @pin{Sw<3,3,3> o (16,64):(64,1)}\n"
+	"    %25 = view %1.A, %21, %20 dropped 1 : global u4[64]\n"
 	"    %26 = load %25 : reg u4[64] lowering { access inst ld_global_32 vec 8 map {64:1@reg} cost "
 	"0x1.8p+100 }\n"
-	"    %27, %28 = for %21, %3.M, %20, %23, %21 imm 1, 3 : reg f32[16, 64], i64 !3:3+3 "
+	"    %27, %28 = for %21, %3.M, %20, %23, %21 loop 1 stages 3 : reg f32[16, 64], i64 !3:3+3 "
 	"{ (%29.k : i64, %30 : reg f32[16, 64], %31 : i64)\n"
 	"      %32 = lt %29.k, %31 : bool\n"
 	"      %33 = if %32 : i64 {\n"
@@ -58,14 +58,14 @@ static const char whole[] =
 	"    barrier lowering { dot inst wgmma_f32_f16_ss n 256 swap a { k width 128 lead 0 stride 1024 } "
 	"b { mn width 64 lead 8192 stride 512 } }\n"
 	"    barrier lowering { access inst tma_load vec 1 tensor_map 2 }\n"
-	"    barrier lowering { rename }\n"
+	"    barrier imm 0, 3 fimm 0.5 lowering { rename }\n"
 	"    barrier lowering { select cost 2 }\n"
 	"    barrier lowering { shuffle }\n"
 	"    barrier lowering { reduce_shuffle }\n"
 	"    barrier lowering { reduce_shared write { vec 1 } read { vec 2 } bytes 32 }\n"
 	"    barrier\n"
 	"    commit\n"
-	"    %35 = const : i64\n"
+	"    %35 = const value 0 : i64\n"
 	"    %36 = transpose %26 : reg u4[64] order 16 @{64:1@reg}\n"
 	"    yield\n"
 	"  }\n"
@@ -81,6 +81,35 @@ TEST(everything_round_trips)
 	ck_assert(ir_val(k, 24)->type.pinned);
 	ck_assert_int_eq(ir_val(k, 24)->type.layout->swizzle.bits, 3);
 	ck_assert(k->param[0].size[0] == k->param[2].val && k->param[1].size[1] == ir_val(k, 22));
+}
+
+/* In any order, lists short or long; zeros are left out but for the value of a constant. */
+TEST(immediates_have_names)
+{
+	static const char head[] = "kernel k { warps 4 param %1.A tensor A : global f16[16, 8] read size %5, %6 stride %6, %7 "
+	                           "body { %5 = const value 16 : i64 %6 = const value 8 : i64 %7 = const value 1 : i64 ";
+	static const struct {
+		const char *text, *printed;
+	} row[] = {
+		{ "%20 = const : i64", "%20 = const value 0 : i64" },
+		{ "%20 = const : f32", "%20 = const value 0.0 : f32" },
+		{ "%20 = const value -0.0 : f32", "%20 = const value -0.0 : f32" },
+		{ "%20 = const value 3 : f32", "%20 = const imm 3 : f32" }, /* broken: an integer there */
+		{ "%20 = const value inf : f32", "%20 = const value inf : f32" },
+		{ "%20 = const fimm 2 : f32", "%20 = const value 2.0 : f32" },
+		{ "%20 = view %1.A, %5, %6 step 2, 4 dropped 1 : global f16[4]", "%20 = view %1.A, %5, %6 dropped 1 step 2, 4 : global f16[4]" },
+		{ "%20 = const value 1.0 : reg f32[4, 2, 8] %21 = transpose %20 perm 2, 1 : reg f32[8, 2, 4]",
+		  "%21 = transpose %20 perm 2, 1, 0 : reg f32[8, 2, 4]" },
+		{ "%20 = iota imm 1 : reg i32[4, 8]", "%20 = iota dim 1 : reg i32[4, 8]" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(row); i++) {
+		Text t = { u->arena, NULL, 0, 0 };
+
+		text_printf(&t, "%s%s yield } }", head, row[i].text);
+		ck_assert_msg(strstr(ir_text(u, ir_read(u, t.s)), row[i].printed) != NULL, "%s: %s", row[i].text,
+		              ir_text(u, ir_read(u, t.s)));
+	}
 }
 
 TEST(floats_are_exact)
@@ -151,20 +180,22 @@ static const struct {
 	{ "kernel k { body { yield", "unclosed block" },
 	{ "kernel k { body {\n  %1 = frob : i64 yield } }", "2:8: IR text: there is no op 'frob'" },
 	{ "kernel k { body { %1 = add %2, %3 : i64", "%2 is not defined" },
-	{ "kernel k { body { %1 = const : i64 %1 = const : i64", "%1 is defined twice" },
-	{ "kernel k { body { %0 = const : i64", "%0 is defined twice" },
-	{ "kernel k { body { %99999999 = const : i64", "99999999 is out of range" },
-	{ "kernel k { body { %1 = const imm 99999999999999999999 : i64", "too large" },
+	{ "kernel k { body { %1 = const value 0 : i64 %1 = const value 0 : i64", "%1 is defined twice" },
+	{ "kernel k { body { %0 = const value 0 : i64", "%0 is defined twice" },
+	{ "kernel k { body { %99999999 = const value 0 : i64", "99999999 is out of range" },
+	{ "kernel k { body { %1 = const value 99999999999999999999 : i64", "too large" },
 	{ "kernel k { body { %1 = const imm 1,2,3,4,5,6,7,8,9 : i64", "more than 8 numbers" },
 	{ "kernel k { body { %1 = const fimm 1e5 : f32", "0 types" },
 	{ "kernel k { body { %1 = const fimm x : f32", "expected a float" },
-	{ "kernel k { body { %1 = const : i65", "expected an element type" },
-	{ "kernel k { body { %1 = const : reg f32", "expected '['" },
-	{ "kernel k { body { %1 = const : reg f32[1,1,1,1,1,1,1,1,1]", "more than 8 dims" },
-	{ "kernel k { body { %1 = const : reg f32[8] @{8:1", "unclosed layout" },
-	{ "kernel k { body { %1 = const : reg f32[8] @{8:x}", "not a layout" },
-	{ "kernel k { body { %1 = const : reg f32[8] @{(99999999999,99999999999):(1,1)}", "not a layout" },
-	{ "kernel k { body { %1, %2 = const : i64", "2 results but 1 types" },
+	{ "kernel k { body { %1 = const value 1, 2 : i64", "more than 1 numbers" },
+	{ "kernel k { body { %1 = const dim 1 : i64", "1 results but 0 types" },
+	{ "kernel k { body { %1 = const value 0 : i65", "expected an element type" },
+	{ "kernel k { body { %1 = const value 0.0 : reg f32", "expected '['" },
+	{ "kernel k { body { %1 = const value 0.0 : reg f32[1,1,1,1,1,1,1,1,1]", "more than 8 dims" },
+	{ "kernel k { body { %1 = const value 0.0 : reg f32[8] @{8:1", "unclosed layout" },
+	{ "kernel k { body { %1 = const value 0.0 : reg f32[8] @{8:x}", "not a layout" },
+	{ "kernel k { body { %1 = const value 0.0 : reg f32[8] @{(99999999999,99999999999):(1,1)}", "not a layout" },
+	{ "kernel k { body { %1, %2 = const value 0 : i64", "2 results but 1 types" },
 	{ "kernel k { body { barrier lowering { what 3 } yield", "expected a kind of lowering" },
 	{ "kernel k { body { barrier lowering { rename vec 4 } yield", "expected '}'" },
 	{ "kernel k { body { barrier lowering { access inst } yield", "expected a name" },
@@ -181,7 +212,7 @@ static const struct {
 	  "more than 5 dims" },
 	{ "kernel k { param %1 tensor A : global f16[4] read size %2 stride %2 "
 	  "map %1 f16 box 4 size %9 swizzle 0"
-	  " l2 0 body { %2 = const imm 4 : i64 yield } }",
+	  " l2 0 body { %2 = const value 4 : i64 yield } }",
 	  "of A is not defined" },
 	{ "kernel k { grid { yield } grid { yield } body { yield } }", "expected warps" },
 };
@@ -200,7 +231,7 @@ TEST(deep_nesting_is_refused)
 {
 	Text t = { u->arena, NULL, 0, 0 };
 
-	text_printf(&t, "kernel k { body { %%1 = const : bool");
+	text_printf(&t, "kernel k { body { %%1 = const value 0 : bool");
 	for (int i = 0; i < 100000; i++)
 		text_printf(&t, " if %%1 {");
 	ck_assert(kernel_read(u, t.s, t.n) == NULL);

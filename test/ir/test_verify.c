@@ -6,37 +6,37 @@
 
 /* Tiles and scalars that the broken lines use. */
 static const char prelude[] =
-	"    %10 = const fimm 1 : reg f16[16, 32]\n"
-	"    %11 = const fimm 1 : reg f16[32, 8]\n"
-	"    %12 = const fimm 1 : reg f32[16, 8]\n"
-	"    %13 = const imm 1 : bool\n"
-	"    %14 = const imm 1 : reg bool[16, 32]\n"
+	"    %10 = const value 1.0 : reg f16[16, 32]\n"
+	"    %11 = const value 1.0 : reg f16[32, 8]\n"
+	"    %12 = const value 1.0 : reg f32[16, 8]\n"
+	"    %13 = const value 1 : bool\n"
+	"    %14 = const value 1 : reg bool[16, 32]\n"
 	"    %15 = alloc : shared f16[16, 32]\n"
 	"    %16 = view %1, %5, %5 : global f16[16, 32]\n"
-	"    %17 = const imm 1 : i32\n"
+	"    %17 = const value 1 : i32\n"
 	"    %18 = view %2, %5, %5 : global f16[16, 32]\n"
-	"    %19 = const fimm 1 : f16\n";
+	"    %19 = const value 1.0 : f16\n";
 
 static const char *const good[] = {
 	"%20 = dot %10, %11, %12 : reg f32[16, 8]",
 	"%20 = reshape %10 : reg f16[2, 8, 32] %21 = reshape %11 : reg f16[2, 32, 4]"
-	" %22 = const : reg f32[2, 8, 4] %23 = dot %20, %21, %22 : reg f32[2, 8, 4]",
+	" %22 = const value 0.0 : reg f32[2, 8, 4] %23 = dot %20, %21, %22 : reg f32[2, 8, 4]",
 	"%20 = add %10, %10 : reg f16[16, 32] store %20, %18",
 	"%20 = select %14, %10, %10 : reg f16[16, 32]",
-	"%20 = mask %10, %3 imm 2 : reg f16[16, 32] %21 = mask %10, %3, %4 imm 3 : reg f16[16, 32]",
+	"%20 = mask %10, %3 dims 2 : reg f16[16, 32] %21 = mask %10, %3, %4 dims 3 : reg f16[16, 32]",
 	"%20 = reshape %12 : reg f32[1, 16, 1, 8] %21 = reshape %20 : reg f32[16, 8]",
-	"%20 = transpose %10 imm 1, 0 : reg f16[32, 16]",
-	"%20 = slice %10 imm 1, 20 : reg f16[16, 12] %21 = concat %10, %20 imm 1 : reg f16[16, 44]",
-	"%20 = reduce_sum %10 imm 1 : reg f16[16, 1] %21 = broadcast %20 : reg f16[16, 32]",
-	"copy %16, %15 imm 1 commit wait barrier\n %20 = load %15 : reg f16[16, 32]",
-	"%20 = view %16, %5, %5 imm 1 : global f16[8] %21 = load %20 : reg f16[8]",
-	"%20 = const : i64 %21 = view %16, %20, %20 : global f16[16, 40] %22 = load %21 : reg f16[16, 40]",
-	"%20 = view %16, %5, %5 imm 3 : global f16[] %21 = load %20 : f16",
-	"%20, %21 = for %5, %4, %5, %12, %5 imm 1, 2 : reg f32[16, 8], i64"
+	"%20 = transpose %10 perm 1, 0 : reg f16[32, 16]",
+	"%20 = slice %10 dim 1 from 20 : reg f16[16, 12] %21 = concat %10, %20 dim 1 : reg f16[16, 44]",
+	"%20 = reduce_sum %10 dim 1 : reg f16[16, 1] %21 = broadcast %20 : reg f16[16, 32]",
+	"copy %16, %15 async 1 commit wait barrier\n %20 = load %15 : reg f16[16, 32]",
+	"%20 = view %16, %5, %5 dropped 1 : global f16[8] %21 = load %20 : reg f16[8]",
+	"%20 = const value 0 : i64 %21 = view %16, %20, %20 : global f16[16, 40] %22 = load %21 : reg f16[16, 40]",
+	"%20 = view %16, %5, %5 dropped 3 : global f16[] %21 = load %20 : f16",
+	"%20, %21 = for %5, %4, %5, %12, %5 loop 1 stages 2 : reg f32[16, 8], i64"
 	" { (%22 : i64, %23 : reg f32[16, 8], %24 : i64)"
 	" yield %23, %22 }",
 	"%20 = if %13 : i64 { yield %5 } else { yield %4 } %21 = add %20, %5 : i64",
-	"%20 = const : reg f16[16, 32] @{(16,(8,4)):(1@lane,(1@reg,1@warp))+[2:16@lane]}",
+	"%20 = const value 0.0 : reg f16[16, 32] @{(16,(8,4)):(1@lane,(1@reg,1@warp))+[2:16@lane]}",
 };
 
 TEST_EACH(good_is_accepted, COUNT_OF(good))
@@ -60,35 +60,35 @@ static const struct {
 	{ "%20 = lt %10, %10 : reg f16[16, 32]", "not a bool" },
 	{ "%20 = select %13, %10, %10 : reg f16[16, 32]", "condition" },
 	{ "%20 = cast %10 : reg f32[32, 16]", "shapes differ" },
-	{ "%20 = const imm 300 : u8", "300 does not fit u8" },
-	{ "%20 = const imm 8 : i4", "8 does not fit i4" },
+	{ "%20 = const value 300 : u8", "300 does not fit u8" },
+	{ "%20 = const value 8 : i4", "8 does not fit i4" },
 	{ "%20 = splat %17 : reg f32[8]", "not from a scalar" },
-	{ "%20 = iota imm 2 : reg i32[8, 8]", "no such dim" },
-	{ "%20 = block_id imm 3 : i64", "0, 1 or 2" },
-	{ "%20 = mask %10, %3 imm 3 : reg f16[16, 32]", "1 bounds for 2 dims" },
-	{ "%20 = mask %10, %17 imm 1 : reg f16[16, 32]", "not an i64" },
+	{ "%20 = iota dim 2 : reg i32[8, 8]", "no such dim" },
+	{ "%20 = block_id axis 3 : i64", "0, 1 or 2" },
+	{ "%20 = mask %10, %3 dims 3 : reg f16[16, 32]", "1 bounds for 2 dims" },
+	{ "%20 = mask %10, %17 dims 1 : reg f16[16, 32]", "not an i64" },
 	{ "%20 = broadcast %10 : reg f16[16, 64]", "not 1 changes" },
-	{ "%20 = transpose %10 imm 1, 1 : reg f16[32, 32]", "permutation" },
-	{ "%20 = transpose %10 imm 1, 0 : reg f16[16, 32]", "permutation" },
+	{ "%20 = transpose %10 perm 1, 1 : reg f16[32, 32]", "permutation" },
+	{ "%20 = transpose %10 perm 1, 0 : reg f16[16, 32]", "permutation" },
 	{ "%20 = reshape %10 : reg f16[32, 15]", "as many elements" },
-	{ "%20 = slice %10 imm 2, 0 : reg f16[16, 32]", "no such dim" },
-	{ "%20 = slice %10 imm 0, 0 : reg f16[8, 16]", "another dim" },
-	{ "%20 = slice %10 imm 1, 20 : reg f16[16, 13]", "outside" },
-	{ "%20 = slice %10 imm 1, -1 : reg f16[16, 8]", "outside" },
-	{ "%20 = slice %10 imm 1, 0 : reg f32[16, 8]", "one type" },
-	{ "%20 = concat %10, %10 imm 2 : reg f16[16, 32]", "no such dim" },
-	{ "%20 = concat %10, %10 imm 1 : reg f16[16, 63]", "as long as both" },
-	{ "%20 = transpose %10 imm 1, 0 : reg f16[32, 16] %21 = concat %10, %20 imm 1 : reg f16[16, 48]",
+	{ "%20 = slice %10 dim 2 : reg f16[16, 32]", "no such dim" },
+	{ "%20 = slice %10 : reg f16[8, 16]", "another dim" },
+	{ "%20 = slice %10 dim 1 from 20 : reg f16[16, 13]", "outside" },
+	{ "%20 = slice %10 dim 1 from -1 : reg f16[16, 8]", "outside" },
+	{ "%20 = slice %10 dim 1 : reg f32[16, 8]", "one type" },
+	{ "%20 = concat %10, %10 dim 2 : reg f16[16, 32]", "no such dim" },
+	{ "%20 = concat %10, %10 dim 1 : reg f16[16, 63]", "as long as both" },
+	{ "%20 = transpose %10 perm 1, 0 : reg f16[32, 16] %21 = concat %10, %20 dim 1 : reg f16[16, 48]",
 	  "other extents" },
-	{ "%20 = reduce_max %10 imm 1 : reg f16[1, 32]", "does not follow" },
+	{ "%20 = reduce_max %10 dim 1 : reg f16[1, 32]", "does not follow" },
 	{ "%20 = dot %10, %10, %12 : reg f32[16, 8]", "do not fit" },
 	{ "%20 = dot %10, %11, %12 : reg f16[16, 8]", "result and accumulator differ" },
 	{ "%20 = reshape %10 : reg f16[2, 8, 32] %21 = reshape %11 : reg f16[4, 32, 2]"
-	  " %22 = const : reg f32[2, 8, 2] %23 = dot %20, %21, %22 : reg f32[2, 8, 2]",
+	  " %22 = const value 0.0 : reg f32[2, 8, 2] %23 = dot %20, %21, %22 : reg f32[2, 8, 2]",
 	  "not the same batches" },
-	{ "%20 = reshape %10 : reg f16[2, 8, 32] %22 = const : reg f32[2, 8, 8]"
+	{ "%20 = reshape %10 : reg f16[2, 8, 32] %22 = const value 0.0 : reg f32[2, 8, 8]"
 	  " %23 = dot %20, %11, %22 : reg f32[2, 8, 8]", "not matrices that dot multiplies" },
-	{ "%20 = const fimm 1 : reg e8m0[16, 1]\n    %21 = dot %10, %11, %12, %20, %20 : reg f32[16, 8]",
+	{ "%20 = const value 1.0 : reg e8m0[16, 1]\n    %21 = dot %10, %11, %12, %20, %20 : reg f32[16, 8]",
 	  "factor and scales do not fit" },
 	{ "%20 = dot %10, %11, %12, %10, %11 : reg f32[16, 8]",
 	  "scales are not a matrix of floats of up to 8 bits" },
@@ -98,31 +98,31 @@ static const struct {
 	{ "store %12, %15", "does not store" },
 	{ "copy %15, %16", "does not copy" },
 	{ "%20 = view %1, %5 : global f16[16, 32]", "1 starts for 2 dims" },
-	{ "%20 = view %1, %5, %5 imm 1 : global f16[16, 32]", "rank 2, but 1 dims" },
+	{ "%20 = view %1, %5, %5 dropped 1 : global f16[16, 32]", "rank 2, but 1 dims" },
 	{ "%20 = view %1, %5, %5 : shared f16[16, 32]", "not a static tile" },
 	{ "%20 = view %1, %5, %17 : global f16[16, 32]", "neither an i64" },
 	{ "%20 = view %16, %5, %5 : global f16[16, 40]", "does not start where that does" },
-	{ "%20 = const : i64 %21 = view %15, %20, %20 : shared f16[17, 32]"
+	{ "%20 = const value 0 : i64 %21 = view %15, %20, %20 : shared f16[17, 32]"
 	  " %22 = view %21, %20, %20 : shared f16[8, 8]", "longer than its operand" },
-	{ "%20 = view %1, %5, %5 imm 0, 0, -2 : global f16[16, 32]", "not positive, or leads too far" },
-	{ "%20 = view %1, %5, %5 imm 0, 0, 33554433 : global f16[16, 32]", "not positive, or leads too far" },
-	{ "%20 = view %16, %5, %5 imm 0, 2 : global f16[4, 32]", "steps through what is no tensor" },
-	{ "%20 = view %15, %5, %5 imm 0, 2 : shared f16[4, 32]", "steps through what is no tensor" },
-	{ "%20 = view %1, %5, %5 imm 1, 2 : global f16[32]", "of which the view has one element" },
-	{ "%20 = const : reg i32[16] %21 = view %1, %20, %5 imm 0, 2 : global f16[16, 32]", "or indices" },
-	{ "%20 = const imm 4 : i64 %21 = view %1, %5, %5 imm 0, 2 : global f16[16, 32]"
+	{ "%20 = view %1, %5, %5 step 0, -2 : global f16[16, 32]", "not positive, or leads too far" },
+	{ "%20 = view %1, %5, %5 step 0, 33554433 : global f16[16, 32]", "not positive, or leads too far" },
+	{ "%20 = view %16, %5, %5 step 2 : global f16[4, 32]", "steps through what is no tensor" },
+	{ "%20 = view %15, %5, %5 step 2 : shared f16[4, 32]", "steps through what is no tensor" },
+	{ "%20 = view %1, %5, %5 dropped 1 step 2 : global f16[32]", "of which the view has one element" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 step 2 : global f16[16, 32]", "or indices" },
+	{ "%20 = const value 4 : i64 %21 = view %1, %5, %5 step 2 : global f16[16, 32]"
 	  " %22 = view %21, %20, %5 : global f16[8, 32]", "a part of a view with steps" },
-	{ "%20 = const : reg i32[8] %21 = view %1, %20, %5 : global f16[16, 32]", "does not broadcast" },
-	{ "%20 = const : reg i32[1] %21 = view %1, %20, %5 : global f16[16, 32]", "longer than its indices" },
-	{ "%20 = const : reg i32[4, 4] %21 = const : reg i32[4]"
-	  " %22 = view %1, %20, %21 imm 2 : global f16[4, 4]", "does not broadcast" },
-	{ "%20 = const : reg i32[4, 4] %21 = view %1, %20, %5 : global f16[16, 32]", "rank 2, but 3 dims" },
-	{ "%20 = const : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 16]", "not the first alone" },
-	{ "%20 = const : reg i32[16] %21 = view %1, %20, %5 imm 1 : global f16[32]", "not the first alone" },
-	{ "%20 = const : reg i32[16] %21 = alloc : shared f16[16] %22 = view %21, %20 : shared f16[16]"
-	  " %23 = view %1, %5, %5 imm 1 : global f16[16] copy %23, %22",
+	{ "%20 = const value 0 : reg i32[8] %21 = view %1, %20, %5 : global f16[16, 32]", "does not broadcast" },
+	{ "%20 = const value 0 : reg i32[1] %21 = view %1, %20, %5 : global f16[16, 32]", "longer than its indices" },
+	{ "%20 = const value 0 : reg i32[4, 4] %21 = const value 0 : reg i32[4]"
+	  " %22 = view %1, %20, %21 dropped 2 : global f16[4, 4]", "does not broadcast" },
+	{ "%20 = const value 0 : reg i32[4, 4] %21 = view %1, %20, %5 : global f16[16, 32]", "rank 2, but 3 dims" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 16]", "not the first alone" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 dropped 1 : global f16[32]", "not the first alone" },
+	{ "%20 = const value 0 : reg i32[16] %21 = alloc : shared f16[16] %22 = view %21, %20 : shared f16[16]"
+	  " %23 = view %1, %5, %5 dropped 1 : global f16[16] copy %23, %22",
 	  "what is loaded and stored only" },
-	{ "%20 = alloc imm -1, 3 : shared f16[16]", "power of two" },
+	{ "%20 = alloc offset -1 align 3 : shared f16[16]", "power of two" },
 	{ "%20 = alloc : reg f16[16]", "not a shared tile" },
 	{ "%20 = alloc : shared f16[0]", "extent 0 of dim 0" },
 	{ "%20 = alloc : shared f16[1000000000, 1000]", "2^30" },
@@ -133,12 +133,12 @@ static const struct {
 	{ "%20 = for %5, %4, %5, %12 : reg f32[16, 8]"
 	  " { (%21 : i64, %22 : f32) yield %12 }",
 	  "of one type" },
-	{ "for %5, %4, %5 imm 1 { (%21 : i64) yield }", "stages" },
-	{ "%20 = const : i64 for %5, %4, %20 { (%21 : i64) yield }", "step is not positive" },
-	{ "for %5, %4, %5 imm 0, 0, 0, 0, 1 { (%21 : i64) yield }", "no bool scalar" },
-	{ "%20 = for %5, %4, %5, %5 imm 0, 0, 0, 0, 1 : i64 { (%21 : i64, %22 : i64) yield %22 }",
+	{ "for %5, %4, %5 loop 1 { (%21 : i64) yield }", "stages" },
+	{ "%20 = const value 0 : i64 for %5, %4, %20 { (%21 : i64) yield }", "step is not positive" },
+	{ "for %5, %4, %5 early 1 { (%21 : i64) yield }", "no bool scalar" },
+	{ "%20 = for %5, %4, %5, %5 early 1 : i64 { (%21 : i64, %22 : i64) yield %22 }",
 	  "no bool scalar" },
-	{ "%20 = for %5, %4, %5, %13 imm 1, 2, 0, 0, 1 : bool { (%21 : i64, %22 : bool) yield %22 }",
+	{ "%20 = for %5, %4, %5, %13 loop 1 stages 2 early 1 : bool { (%21 : i64, %22 : bool) yield %22 }",
 	  "does not end early" },
 	{ "for %5, %4, %5 { (%21 : i64) }", "does not end in yield" },
 	{ "for %5, %4, %5 { (%21 : i64) yield barrier }", "does not end in yield" },
@@ -147,25 +147,25 @@ static const struct {
 	{ "if %13 { yield }", "number of regions" },
 	{ "if %5 { yield } else { yield }", "not a bool scalar" },
 	{ "%20 = if %13 : i64 { yield %5 } else { yield }", "yields 0" },
-	{ "if %13 { %21 = const : i64 yield } else { yield }"
+	{ "if %13 { %21 = const value 0 : i64 yield } else { yield }"
 	  " %20 = add %21, %21 : i64",
 	  "%21 is not defined before" },
 	{ "%20 = add %5, %0 : i64", "operand is missing" },
-	{ "%20 = const : reg f16[16] @{8:1@lane}", "extent 16 of dim 0, but 8" },
-	{ "%20 = const : reg f16[64] @{64:1@lane}", "more than 32 lanes" },
-	{ "%20 = const : reg f16[8] @{8:1@warp}", "more warps" },
-	{ "%20 = const : reg f16[8] @{8:1}", "axis 0" },
-	{ "%20 = const : reg f16[8] @{(4,2):(1@reg,4@reg)}", "rank 1, but 2" },
+	{ "%20 = const value 0.0 : reg f16[16] @{8:1@lane}", "extent 16 of dim 0, but 8" },
+	{ "%20 = const value 0.0 : reg f16[64] @{64:1@lane}", "more than 32 lanes" },
+	{ "%20 = const value 0.0 : reg f16[8] @{8:1@warp}", "more warps" },
+	{ "%20 = const value 0.0 : reg f16[8] @{8:1}", "axis 0" },
+	{ "%20 = const value 0.0 : reg f16[8] @{(4,2):(1@reg,4@reg)}", "rank 1, but 2" },
 	{ "%20 = alloc : shared f16[8] @{8:1@reg}", "axis 1" },
 	{ "%20 = alloc : shared f16[8] kept", "kept, but not in registers" },
-	{ "%20 = const : reg u4[8] order 16 @{8:1@reg}", "in natural order only" },
-	{ "%20 = const : reg u4[8] order 4 @{8:1@reg}", "order 4" },
-	{ "%20 = const : reg u4[8] order 16 @{((4,2)):((1@reg,1@lane))}", "4 elements of a lane" },
-	{ "%20 = const : reg f16[8] order 16 @{8:1@reg}", "at most 8 bits" },
-	{ "%20 = const : reg bool[8] order 8 @{8:1@reg}", "at most 8 bits" },
-	{ "%20 = const : shared u4[8] order 16", "at most 8 bits" },
-	{ "%20 = const : reg u4[8] %21 = cast %20 : reg u8[8] order 8", "natural order" },
-	{ "%20 = const : reg u4[8] %21 = reshape %20 : reg u4[8] order 16", "of one type" },
+	{ "%20 = const value 0 : reg u4[8] order 16 @{8:1@reg}", "in natural order only" },
+	{ "%20 = const value 0 : reg u4[8] order 4 @{8:1@reg}", "order 4" },
+	{ "%20 = const value 0 : reg u4[8] order 16 @{((4,2)):((1@reg,1@lane))}", "4 elements of a lane" },
+	{ "%20 = const value 0.0 : reg f16[8] order 16 @{8:1@reg}", "at most 8 bits" },
+	{ "%20 = const value 0 : reg bool[8] order 8 @{8:1@reg}", "at most 8 bits" },
+	{ "%20 = const value 0 : shared u4[8] order 16", "at most 8 bits" },
+	{ "%20 = const value 0 : reg u4[8] %21 = cast %20 : reg u8[8] order 8", "natural order" },
+	{ "%20 = const value 0 : reg u4[8] %21 = reshape %20 : reg u4[8] order 16", "of one type" },
 };
 
 TEST_EACH(bad_is_named, COUNT_OF(bad))

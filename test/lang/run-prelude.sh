@@ -18,6 +18,7 @@ sed -n '/^} cases/,/^\t\/\* of f64/s/^\t{ "\([a-z0-9_]*\)", [a-z0-9_]*, \(-*[0-9
 	text="2^$of_y of y"
 	[ "$of_xy" = 0 ] || text="2^$of_y + abs(x) 2^$of_xy of y; below 2^$floor it may be 0"
 	[ "$of_x" = 0 ] || text="2^$of_x of x"
+	[ "$of_x" = 0 ] || [ "$floor" = 0 ] || text="$text; below 2^$floor it may be 0"
 	echo "$name	$text"
 done | LC_ALL=C sort >"$dir/tested"
 [ -s "$dir/tested" ] || fail "test/interp/test_functions.c: no cases"

@@ -66,7 +66,17 @@ static const Kind kinds[] = {
 	  "    let t#: shared = t@ + t$ * A[m + # :+ 16, 0 :+ 16];\n", NULL,
 	  "    C[m :+ 16, 0 :+ 16] = t@;\n}\n", .base = 20 },
 	{ "pipelines", HALVES, PIPELINE, NULL, WRITE_HALVES, .base = 10 },
-	{ "pipelines of roles", HALVES, PIPELINE, NULL, WRITE_HALVES, .base = 5, .arch = "sm_90a" },
+	{ "pipelines of roles", HALVES, PIPELINE, NULL, WRITE_HALVES, .base = 20, .arch = "sm_90a" },
+	{ "pipelines without products", READ,
+	  "    pipeline k in 0..N step 16 stages 3 {\n        let a: shared = A[m :+ 16, k :+ 16];\n"
+	  "        x += a;\n    }\n",
+	  NULL, WRITE, .base = 20 },
+	{ "loads ahead", READ,
+	  "    pipeline k in 0..N step 16 stages 2 { x += A[m :+ 16, k :+ 16]; }\n", NULL, WRITE,
+	  .base = 20 },
+	/* a tile of each piece is read by the last statement */
+	{ "live tiles", READ "    let s2 = x, t2 = x;\n", "    let t# = exp(x) + #, s# = s@ + t#;\n", NULL,
+	  "    C[m :+ 16, 0 :+ 16] = s@;\n}\n", .base = 25 },
 	{ "statements", READ, "    x = exp(x) - #.0;\n", NULL, WRITE, .base = 50 },
 	{ "a tile rewritten", READ "    let s: shared f32[16, 16];\n",
 	  "    s[:, :] = x + #;\n    x += s.T;\n", NULL, WRITE, .base = 25 },
@@ -81,6 +91,19 @@ static const Kind kinds[] = {
 	  "kernel k(A: f32[M, N], C: inout f32[M, N])\n{\n    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
 	  "    let x: register = A[m :+ 16, 0 :+ 16];\n",
 	  "    atomic_add(C[m :+ 16, # * 16 :+ 16], x);\n", NULL, "}\n", .base = 40 },
+	{ "updates in ifs",
+	  "kernel k(A: f32[M, N], C: inout f32[M, N])\n{\n    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
+	  "    let x: register = A[m :+ 16, 0 :+ 16];\n",
+	  "    if N > # { atomic_add(C[m :+ 16, # * 16 :+ 16], x); }\n", NULL, "}\n", .base = 40 },
+	{ "rows read and written",
+	  "kernel k(A: f32[M, N], C: inout f32[M, N])\n{\n    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
+	  "    let x: register = A[m :+ 16, 0 :+ 16];\n",
+	  "    C[m :+ 16, # * 16 :+ 16] += x;\n", NULL, "}\n", .base = 40 },
+	/* All have another edge: x has as many as there are slices, and is joined with each. */
+	{ "slices at what is read",
+	  "kernel k(A: f32[M, N], I: i64[N], C: out f32[M, N])\n{\n    grid(ceil(M, 16));\n"
+	  "    let m = block.x * 16;\n    var x: register f32[16, 16] = A[m :+ 16, 0 :+ 16];\n",
+	  "    x += A[m :+ 16, I[#] :+ 16];\n", NULL, WRITE, .base = 40, .most = 3.6 },
 	{ "products", HALVES "    let a: shared = A[m :+ 64, 0 :+ 64];\n",
 	  "    let b#: shared = B[n :+ 64, # * 64 :+ 64];\n    acc += dot(a, b#.T);\n", NULL,
 	  WRITE_HALVES, .base = 10 },
@@ -90,9 +113,9 @@ static const Kind kinds[] = {
 	 * as their power. */
 	{ "loops in loops", READ "    let s: shared f32[16, 16];\n",
 	  "for i_# in 0..N { s[:, :] = x + 1; x += s;\n", NULL, WRITE,
-	  4, .most = 8, .nested = true },
+	  4, .most = 7, .nested = true },
 	{ "loops around a pipeline", HALVES, "for i_# in 0..K {\n", PIPELINE, WRITE_HALVES, 4,
-	  .most = 4, .nested = true },
+	  .most = 3.3, .nested = true },
 };
 
 static char *

@@ -407,6 +407,30 @@ TEST_EACH(floats_of, 4)
 	hexc_linear_free(l);
 }
 
+/* A weight outlives its GPU: it says so, and is freed; its memory went before. */
+TEST(of_a_closed_gpu)
+{
+	hexc_weight *w = random_weight("Q4_0", 64, 128, 0, 5);
+	char why[300] = "";
+	hexc_family_call *call;
+	hexc_linear *l[2];
+	hexc_gpu *g;
+
+	ck_assert_msg(hexc_gpu_open(&g, HEXC_SIMULATOR(80), why, sizeof why) == HEXC_OK, "%s", why);
+	for (int i = 0; i < 2; i++)
+		ck_assert_msg(hexc_linear_new(&l[i], g, w, i ? l[0] : NULL, NULL, 0, NULL, NULL, why,
+		                              sizeof why) == HEXC_OK,
+		              "%s", why);
+	ck_assert_int_eq(hexc_linear_call(l[0], &call), HEXC_OK);
+	hexc_gpu_close(g);
+	ck_assert_int_eq(hexc_linear_bind(l[1], call), HEXC_E_INVALID);
+	hexc_family_call_free(call);
+	ck_assert_int_eq(hexc_linear_call(l[1], &call), HEXC_E_INVALID);
+	hexc_linear_free(l[1]);
+	hexc_linear_free(l[0]);
+	hexc_weight_free(w);
+}
+
 /* An epilogue, and a second weight that takes the kernels of the first, in its call. */
 TEST(shared)
 {

@@ -30,7 +30,7 @@ still_whole(Kernel *k)
 /* ---- fold ---------------------------------------------------------------------------------------- */
 
 #define T "reg f16[4, 8]"
-#define H "%10 = block_id : i64 %11 = iota imm 1 : reg i32[4, 8] %12 = cast %11 : " T "\n"
+#define H "%10 = block_id : i64 %11 = iota dim 1 : reg i32[4, 8] %12 = cast %11 : " T "\n"
 
 /* After fold, the text of what stands for %90 begins so; ", C5" is a second operand that is the
  * constant 5. */
@@ -38,156 +38,156 @@ static const struct {
 	const char *text, *gives;
 } fold[] = {
 	/* integers */
-	{ "%20 = const imm 7 : i64 %21 = const imm -2 : i64 %90 = div %20, %21 : i64", "const imm -3" },
-	{ "%20 = const imm 7 : i64 %21 = const imm -2 : i64 %90 = mod %20, %21 : i64", "const imm 1" },
-	{ "%20 = const imm 7 : i64 %21 = const : i64 %90 = div %20, %21 : i64", "div" },
-	{ "%20 = const imm 255 : u8 %21 = const imm 2 : u8 %90 = add %20, %21 : u8", "const imm 1" },
-	{ "%20 = const imm -8 : i4 %90 = neg %20 : i4", "const imm -8" },
-	{ "%20 = const imm 200 : u8 %90 = not %20 : u8", "const imm 55" },
-	{ "%20 = const imm 127 : i8 %21 = const imm 1 : i8 %90 = shl %20, %21 : i8", "const imm -2" },
-	{ "%20 = const imm 1 : i8 %21 = const imm 8 : i8 %90 = shl %20, %21 : i8", "shl" },
-	{ "%20 = const imm -1 : u64 %21 = const imm 2 : u64 %90 = div %20, %21 : u64", "div" },
-	{ "%20 = const : i64 %90 = add %10, %20 : i64", "block_id" },
-	{ "%20 = const : i64 %90 = add %20, %10 : i64", "block_id" },
+	{ "%20 = const value 7 : i64 %21 = const value -2 : i64 %90 = div %20, %21 : i64", "const value -3" },
+	{ "%20 = const value 7 : i64 %21 = const value -2 : i64 %90 = mod %20, %21 : i64", "const value 1" },
+	{ "%20 = const value 7 : i64 %21 = const value 0 : i64 %90 = div %20, %21 : i64", "div" },
+	{ "%20 = const value 255 : u8 %21 = const value 2 : u8 %90 = add %20, %21 : u8", "const value 1" },
+	{ "%20 = const value -8 : i4 %90 = neg %20 : i4", "const value -8" },
+	{ "%20 = const value 200 : u8 %90 = not %20 : u8", "const value 55" },
+	{ "%20 = const value 127 : i8 %21 = const value 1 : i8 %90 = shl %20, %21 : i8", "const value -2" },
+	{ "%20 = const value 1 : i8 %21 = const value 8 : i8 %90 = shl %20, %21 : i8", "shl" },
+	{ "%20 = const value -1 : u64 %21 = const value 2 : u64 %90 = div %20, %21 : u64", "div" },
+	{ "%20 = const value 0 : i64 %90 = add %10, %20 : i64", "block_id" },
+	{ "%20 = const value 0 : i64 %90 = add %20, %10 : i64", "block_id" },
 	{ "%90 = mul %10, %5 : i64", "block_id" },
-	{ "%20 = const : i64 %90 = mul %10, %20 : i64", "const :" },
+	{ "%20 = const value 0 : i64 %90 = mul %10, %20 : i64", "const :" },
 	{ "%90 = sub %10, %10 : i64", "const :" },
 	{ "%90 = div %10, %5 : i64", "block_id" },
 	{ "%90 = mod %10, %5 : i64", "const :" },
-	{ "%20 = const imm 6 : i64 %21 = mul %10, %20 : i64 %90 = mul %21, %20 : i64", "mul %10, C36" },
-	{ "%20 = const imm 6 : i64 %21 = add %10, %20 : i64 %90 = sub %21, %20 : i64", "add %10, C0" },
-	{ "%20 = const imm 6 : i64 %21 = const imm 3 : i64 %22 = mul %10, %20 : i64"
+	{ "%20 = const value 6 : i64 %21 = mul %10, %20 : i64 %90 = mul %21, %20 : i64", "mul %10, C36" },
+	{ "%20 = const value 6 : i64 %21 = add %10, %20 : i64 %90 = sub %21, %20 : i64", "add %10, C0" },
+	{ "%20 = const value 6 : i64 %21 = const value 3 : i64 %22 = mul %10, %20 : i64"
 	  " %90 = div %22, %21 : i64",
 	  "mul %10, C2" },
-	{ "%20 = const imm 6 : i64 %21 = const imm 4 : i64 %22 = mul %10, %20 : i64"
+	{ "%20 = const value 6 : i64 %21 = const value 4 : i64 %22 = mul %10, %20 : i64"
 	  " %90 = div %22, %21 : i64",
 	  "div" },
-	{ "%20 = const imm 6 : i64 %21 = div %10, %20 : i64 %90 = div %21, %20 : i64", "div %10, C36" },
-	{ "%20 = const imm 64 : i64 %90 = mod %4, %20 : i64", "const :" },
-	{ "%20 = const imm 64 : i64 %21 = mod %3, %20 : i64 %22 = const imm 128 : i64"
+	{ "%20 = const value 6 : i64 %21 = div %10, %20 : i64 %90 = div %21, %20 : i64", "div %10, C36" },
+	{ "%20 = const value 64 : i64 %90 = mod %4, %20 : i64", "const :" },
+	{ "%20 = const value 64 : i64 %21 = mod %3, %20 : i64 %22 = const value 128 : i64"
 	  " %90 = mod %21, %22 : i64",
 	  "mod %3" },
-	{ "%20 = const imm 64 : i64 %90 = max %4, %20 : i64", "%4" },
-	{ "%20 = const imm 64 : i64 %90 = min %4, %20 : i64", "const imm 64" },
-	{ "%20 = const imm 64 : i64 %90 = lt %4, %20 : bool", "const :" },
-	{ "%90 = le %10, %10 : bool", "const imm 1" },
+	{ "%20 = const value 64 : i64 %90 = max %4, %20 : i64", "%4" },
+	{ "%20 = const value 64 : i64 %90 = min %4, %20 : i64", "const value 64" },
+	{ "%20 = const value 64 : i64 %90 = lt %4, %20 : bool", "const :" },
+	{ "%90 = le %10, %10 : bool", "const value 1" },
 	{ "%20 = lt %10, %3 : bool %21 = not %20 : bool %90 = not %21 : bool", "lt %10" },
-	{ "%20 = lt %10, %3 : bool %21 = const : bool %90 = eq %20, %21 : bool", "not" },
+	{ "%20 = lt %10, %3 : bool %21 = const value 0 : bool %90 = eq %20, %21 : bool", "not" },
 	{ "%20 = lt %10, %3 : bool %90 = select %20, %10, %10 : i64", "block_id" },
-	{ "%20 = const imm 1 : bool %90 = select %20, %10, %3 : i64", "block_id" },
+	{ "%20 = const value 1 : bool %90 = select %20, %10, %3 : i64", "block_id" },
 	{ "%20 = neg %10 : i64 %90 = neg %20 : i64", "block_id" },
 	/* floats: rounded once, to the type */
-	{ "%20 = const fimm 2048 : f16 %21 = const fimm 1 : f16"
+	{ "%20 = const value 2048.0 : f16 %21 = const value 1.0 : f16"
 	  " %90 = add %20, %21 : f16",
-	  "const fimm 2048 :" },
-	{ "%20 = const fimm 2048 : f16 %21 = const fimm 3 : f16"
+	  "const value 2048.0 :" },
+	{ "%20 = const value 2048.0 : f16 %21 = const value 3.0 : f16"
 	  " %90 = add %20, %21 : f16",
-	  "const fimm 2052 :" },
-	{ "%20 = const fimm 60000 : f16 %90 = add %20, %20 : f16", "const fimm inf" },
-	{ "%20 = const fimm 1 : f32 %21 = const fimm 3 : f32"
+	  "const value 2052.0 :" },
+	{ "%20 = const value 60000.0 : f16 %90 = add %20, %20 : f16", "const value inf" },
+	{ "%20 = const value 1.0 : f32 %21 = const value 3.0 : f32"
 	  " %90 = div %20, %21 : f32",
-	  "const fimm 0.3333333432674408 " },
-	{ "%20 = const fimm 1 : bf16 %21 = const fimm 3 : bf16"
+	  "const value 0.3333333432674408 " },
+	{ "%20 = const value 1.0 : bf16 %21 = const value 3.0 : bf16"
 	  " %90 = div %20, %21 : bf16",
-	  "const fimm 0.333984375" },
-	{ "%20 = const fimm 2 : f32 %90 = sqrt %20 : f32", "const fimm 0x1.6a09e6p+0" },
-	{ "%20 = const fimm nan : f32 %21 = const fimm 3 : f32"
+	  "const value 0.333984375" },
+	{ "%20 = const value 2.0 : f32 %90 = sqrt %20 : f32", "const value 0x1.6a09e6p+0" },
+	{ "%20 = const value nan : f32 %21 = const value 3.0 : f32"
 	  " %90 = min %20, %21 : f32",
-	  "const fimm 3 :" },
-	{ "%20 = const fimm -0 : f32 %21 = const : f32 %90 = max %20, %21 : f32", "const :" },
-	{ "%20 = const fimm nan : f32 %90 = eq %20, %20 : bool", "const :" },
-	{ "%20 = const fimm 2 : f32 %90 = exp %20 : f32", "exp" },
-	{ "%20 = const fimm 8 : " T " %90 = div %12, %20 : " T, "mul %12" },
-	{ "%20 = const fimm 3 : " T " %90 = div %12, %20 : " T, "div" },
-	{ "%20 = const fimm 300 : f32 %90 = cast %20 : u8", "const imm 255" },
-	{ "%20 = const fimm -2.9 : f32 %90 = cast %20 : i32", "const imm -2" },
-	{ "%20 = const imm 300 : i32 %90 = cast %20 : u8", "const imm 44" },
-	{ "%20 = const imm 16777217 : i32 %90 = cast %20 : f32", "const fimm 16777216" },
-	{ "%20 = const imm 5 : i32 %90 = cast %20 : bool", "const imm 1" },
+	  "const value 3.0 :" },
+	{ "%20 = const value -0.0 : f32 %21 = const value 0.0 : f32 %90 = max %20, %21 : f32", "const :" },
+	{ "%20 = const value nan : f32 %90 = eq %20, %20 : bool", "const :" },
+	{ "%20 = const value 2.0 : f32 %90 = exp %20 : f32", "exp" },
+	{ "%20 = const value 8.0 : " T " %90 = div %12, %20 : " T, "mul %12" },
+	{ "%20 = const value 3.0 : " T " %90 = div %12, %20 : " T, "div" },
+	{ "%20 = const value 300.0 : f32 %90 = cast %20 : u8", "const value 255" },
+	{ "%20 = const value -2.9 : f32 %90 = cast %20 : i32", "const value -2" },
+	{ "%20 = const value 300 : i32 %90 = cast %20 : u8", "const value 44" },
+	{ "%20 = const value 16777217 : i32 %90 = cast %20 : f32", "const value 16777216.0" },
+	{ "%20 = const value 5 : i32 %90 = cast %20 : bool", "const value 1" },
 	/* bits */
-	{ "%20 = const fimm 1 : f32 %90 = bitcast %20 : i32", "const imm 1065353216" },
-	{ "%20 = const fimm -0 : f32 %90 = bitcast %20 : u32", "const imm 2147483648" },
-	{ "%20 = const fimm -0 : f64 %90 = bitcast %20 : i64", "const imm -9223372036854775808" },
-	{ "%20 = const imm 15360 : reg i16[4, 8] %90 = bitcast %20 : " T, "const fimm 1 : " T },
-	{ "%20 = const fimm 1 : " T " %90 = bitcast %20 : reg bf16[4, 8]", "const fimm 0.0078125 :" },
-	{ "%20 = const imm -1 : i8 %90 = bitcast %20 : u8", "const imm 255" },
-	{ "%20 = const fimm nan : f32 %90 = bitcast %20 : i32", "bitcast %20" },
+	{ "%20 = const value 1.0 : f32 %90 = bitcast %20 : i32", "const value 1065353216" },
+	{ "%20 = const value -0.0 : f32 %90 = bitcast %20 : u32", "const value 2147483648" },
+	{ "%20 = const value -0.0 : f64 %90 = bitcast %20 : i64", "const value -9223372036854775808" },
+	{ "%20 = const value 15360 : reg i16[4, 8] %90 = bitcast %20 : " T, "const value 1.0 : " T },
+	{ "%20 = const value 1.0 : " T " %90 = bitcast %20 : reg bf16[4, 8]", "const value 0.0078125 :" },
+	{ "%20 = const value -1 : i8 %90 = bitcast %20 : u8", "const value 255" },
+	{ "%20 = const value nan : f32 %90 = bitcast %20 : i32", "bitcast %20" },
 	{ "%20 = bitcast %12 : reg i16[4, 8] %90 = bitcast %20 : " T, "cast %11" },
 	{ "%20 = bitcast %12 : reg i16[4, 8] %90 = bitcast %20 : reg bf16[4, 8]", "bitcast %12" },
 	{ "%20 = bitcast %10 : f64 %21 = splat %20 : reg f64[4, 8]"
 	  " %90 = bitcast %21 : reg u64[4, 8]",
 	  "splat" },
-	{ "%20 = const fimm 3 : f32 %21 = const fimm 2 : f32"
+	{ "%20 = const value 3.0 : f32 %21 = const value 2.0 : f32"
 	  " %90 = fma %20, %21, %20 : f32",
-	  "const fimm 9 :" },
+	  "const value 9.0 :" },
 	/* float identities that keep every bit, and those that do not */
-	{ "%20 = const fimm 1 : " T " %90 = mul %12, %20 : " T, "cast %11" },
-	{ "%20 = const : " T " %90 = mul %12, %20 : " T, "mul" },
-	{ "%20 = const : " T " %90 = add %12, %20 : " T, "add" },
-	{ "%20 = const fimm -0 : " T " %90 = add %12, %20 : " T, "cast %11" },
-	{ "%20 = const : " T " %90 = sub %12, %20 : " T, "cast %11" },
+	{ "%20 = const value 1.0 : " T " %90 = mul %12, %20 : " T, "cast %11" },
+	{ "%20 = const value 0 : " T " %90 = mul %12, %20 : " T, "mul" },
+	{ "%20 = const value 0 : " T " %90 = add %12, %20 : " T, "add" },
+	{ "%20 = const value -0.0 : " T " %90 = add %12, %20 : " T, "cast %11" },
+	{ "%20 = const value 0 : " T " %90 = sub %12, %20 : " T, "cast %11" },
 	{ "%90 = sub %12, %12 : " T, "sub" },
 	{ "%20 = eq %12, %12 : reg bool[4, 8] %90 = not %20 : reg bool[4, 8]", "not" },
-	{ "%20 = const : reg i32[4, 8] %90 = mul %11, %20 : reg i32[4, 8]", "const :" },
+	{ "%20 = const value 0 : reg i32[4, 8] %90 = mul %11, %20 : reg i32[4, 8]", "const :" },
 	/* tiles */
-	{ "%20 = const fimm 3 : f16 %90 = splat %20 : " T, "const fimm 3 : reg" },
+	{ "%20 = const value 3.0 : f16 %90 = splat %20 : " T, "const value 3.0 : reg" },
 	{ "%20 = cast %10 : f16"
-	  " %21 = splat %20 : " T " %22 = const fimm 2 : " T " %90 = mul %21, %22 : " T,
+	  " %21 = splat %20 : " T " %22 = const value 2.0 : " T " %90 = mul %21, %22 : " T,
 	  "splat" },
-	{ "%20 = const fimm 3 : reg f16[1, 8] %90 = broadcast %20 : " T, "const fimm 3 : reg f16[4, 8]" },
+	{ "%20 = const value 3.0 : reg f16[1, 8] %90 = broadcast %20 : " T, "const value 3.0 : reg f16[4, 8]" },
 	{ "%20 = cast %10 : f16 %21 = splat %20 : reg f16[1, 8]"
 	  " %90 = broadcast %21 : " T,
 	  "splat %20 : reg f16[4, 8]" },
-	{ "%20 = transpose %12 imm 1, 0 : reg f16[8, 4]"
-	  " %90 = transpose %20 imm 1, 0 : " T,
-	  "transpose %12 imm 0, 1" },
-	{ "%90 = transpose %12 imm 0, 1 : " T, "cast %11" },
+	{ "%20 = transpose %12 perm 1, 0 : reg f16[8, 4]"
+	  " %90 = transpose %20 perm 1, 0 : " T,
+	  "transpose %12 perm 0, 1" },
+	{ "%90 = transpose %12 perm 0, 1 : " T, "cast %11" },
 	{ "%20 = reshape %12 : reg f16[4, 1, 8] %90 = reshape %20 : " T, "reshape %12" },
 	{ "%90 = reshape %12 : " T, "cast %11" },
-	{ "%20 = reduce_max %12 imm 0 : reg f16[1, 8]"
-	  " %90 = reduce_sum %20 imm 0 : reg f16[1, 8]",
+	{ "%20 = reduce_max %12 : reg f16[1, 8]"
+	  " %90 = reduce_sum %20 : reg f16[1, 8]",
 	  "reduce_max" },
-	{ "%20 = const imm 3 : reg i32[4, 8] %90 = reduce_sum %20 imm 1 : reg i32[4, 1]", "const imm 24" },
-	{ "%20 = const fimm 3 : " T " %90 = reduce_sum %20 imm 1 : reg f16[4, 1]", "reduce_sum" },
-	{ "%20 = const fimm 3 : " T " %90 = reduce_max %20 imm 1 : reg f16[4, 1]", "const fimm 3" },
-	{ "%90 = mask %12, %3 imm 1 fimm -inf : " T, "mask %12, %3" },
-	{ "%90 = mask %12, %4 imm 2 : " T, "cast %11" },
-	{ "%90 = mask %12, %3, %4 imm 3 fimm -1 : " T, "mask %12, %3.M imm 1 fimm -1" },
+	{ "%20 = const value 3 : reg i32[4, 8] %90 = reduce_sum %20 dim 1 : reg i32[4, 1]", "const value 24" },
+	{ "%20 = const value 3.0 : " T " %90 = reduce_sum %20 dim 1 : reg f16[4, 1]", "reduce_sum" },
+	{ "%20 = const value 3.0 : " T " %90 = reduce_max %20 dim 1 : reg f16[4, 1]", "const value 3.0" },
+	{ "%90 = mask %12, %3 dims 1 fill -inf : " T, "mask %12, %3" },
+	{ "%90 = mask %12, %4 dims 2 : " T, "cast %11" },
+	{ "%90 = mask %12, %3, %4 dims 3 fill -1.0 : " T, "mask %12, %3.M dims 1 fill -1.0" },
 	{ "%20 = cast %12 : reg f32[4, 8] %90 = cast %20 : " T, "cast %11" },
 	{ "%20 = cast %12 : reg bf16[4, 8] %90 = cast %20 : " T, "cast %20" },
 	{ "%20 = cast %11 : reg f32[4, 8] %90 = cast %20 : reg i32[4, 8]", "cast %20" },
-	{ "%20 = iota imm 0 : reg i8[4, 8] %21 = cast %20 : reg f16[4, 8]"
+	{ "%20 = iota : reg i8[4, 8] %21 = cast %20 : reg f16[4, 8]"
 	  " %90 = cast %21 : reg i8[4, 8]",
 	  "iota" },
 	{ "%20 = cast %11 : reg i64[4, 8] %90 = cast %20 : reg i32[4, 8]", "iota" },
 	{ "%20 = cast %11 : reg i8[4, 8] %90 = cast %20 : reg i32[4, 8]", "cast %20" },
-	{ "%90 = iota imm 0 : reg i32[1, 8]", "const :" },
+	{ "%90 = iota : reg i32[1, 8]", "const :" },
 	/* structure */
-	{ "%20 = const imm 1 : bool %90 = if %20 : i64 { yield %10 } else { yield %3 }", "block_id" },
-	{ "%20 = const : bool %90 = if %20 : i64 { yield %10 } else { %21 = add %10, %3 : i64\n"
+	{ "%20 = const value 1 : bool %90 = if %20 : i64 { yield %10 } else { yield %3 }", "block_id" },
+	{ "%20 = const value 0 : bool %90 = if %20 : i64 { yield %10 } else { %21 = add %10, %3 : i64\n"
 	  " yield %21 }",
 	  "add" },
 	{ "%90 = for %5, %5, %5, %10 : i64 { (%20 : i64, %21 : i64) yield %20 }", "block_id" },
-	{ "%20 = const imm 9 : i64 %90 = for %5, %20, %20, %10 : i64"
+	{ "%20 = const value 9 : i64 %90 = for %5, %20, %20, %10 : i64"
 	  " { (%21 : i64, %22 : i64) %23 = add %21, %22 : i64\n"
 	  " yield %23 }",
 	  "add %10, %5" },
-	{ "%20 = const imm 9 : i64 %90 = for %5, %20, %20, %10 imm 1, 2 : i64"
+	{ "%20 = const value 9 : i64 %90 = for %5, %20, %20, %10 loop 1 stages 2 : i64"
 	  " { (%21 : i64, %22 : i64) yield %21 }",
 	  "for" },
 	{ "%90 = for %5, %3, %5, %10 : i64 { (%21 : i64, %22 : i64) yield %22 }", "block_id" },
 	/* loops that may end early: one that never begins, and of one turn at most, if it has that */
-	{ "%20 = const : bool %24, %90 = for %5, %3, %5, %20, %10 imm 0, 0, 0, 0, 1 : bool, i64"
+	{ "%20 = const value 0 : bool %24, %90 = for %5, %3, %5, %20, %10 early 1 : bool, i64"
 	  " { (%21 : i64, %22 : bool, %23 : i64) yield %22, %21 }",
 	  "block_id" },
-	{ "%20 = const imm 9 : i64 %24 = lt %10, %3 : bool"
-	  " %25, %90 = for %5, %20, %20, %24, %10 imm 0, 0, 0, 0, 1 : bool, i64"
+	{ "%20 = const value 9 : i64 %24 = lt %10, %3 : bool"
+	  " %25, %90 = for %5, %20, %20, %24, %10 early 1 : bool, i64"
 	  " { (%21 : i64, %22 : bool, %23 : i64) yield %22, %21 }",
 	  "for" },
-	{ "%20 = const imm 9 : i64 %24 = const imm 1 : bool"
-	  " %25, %90 = for %5, %20, %20, %24, %10 imm 0, 0, 0, 0, 1 : bool, i64"
+	{ "%20 = const value 9 : i64 %24 = const value 1 : bool"
+	  " %25, %90 = for %5, %20, %20, %24, %10 early 1 : bool, i64"
 	  " { (%21 : i64, %22 : bool, %23 : i64) yield %22, %21 }",
-	  "const imm 1" },
+	  "const value 1" },
 };
 
 /* The text of k from what defines v on, behind its name; of an argument the name. */
@@ -236,9 +236,9 @@ TEST(fold_reaches_sizes_and_assumptions)
 	                    "kernel t {\n warps 1\n"
 	                    " param %1 tensor A : global f16[?] written size %8 stride %9\n"
 	                    " param %2 size M : i64 mult 1 lo 1 hi 100\n"
-	                    " grid {\n %3 = const imm 1 : i64\n %4 = le %3, %2 : bool\n"
+	                    " grid {\n %3 = const value 1 : i64\n %4 = le %3, %2 : bool\n"
 	                    " yield %3, %3, %3 }\n assume %4 \"M >= 1\"\n"
-	                    " body { %5 = const imm 1 : i64 %6 = const : i64 %7 = add %5, %6 : i64"
+	                    " body { %5 = const value 1 : i64 %6 = const value 0 : i64 %7 = add %5, %6 : i64"
 	                    " %8 = mul %2, %7 : i64\n"
 	                    " %9 = add %7, %6 : i64\n yield } }");
 	int64_t one;
@@ -333,13 +333,13 @@ static const struct {
 	{ pass_cse, "%20 = add %3, %4 : i64 %21 = add %3, %4 : i64 %22 = mul %20, %21 : i64", O_add, 1 },
 	{ pass_cse, "%20 = add %3, %4 : i64 %21 = add %4, %3 : i64 %22 = mul %20, %21 : i64", O_add, 1 },
 	{ pass_cse, "%20 = sub %3, %4 : i64 %21 = sub %4, %3 : i64", O_sub, 2 },
-	{ pass_cse, "%20 = const fimm -0 : f32 %21 = const : f32 %22 = const fimm nan : f32"
-	            " %23 = const fimm nan : f32",
+	{ pass_cse, "%20 = const value -0.0 : f32 %21 = const value 0.0 : f32 %22 = const value nan : f32"
+	            " %23 = const value nan : f32",
 	  O_const, 5 }, /* and two of the kernel around it */
-	{ pass_cse, "%20 = const imm 4 : i64 %21 = const imm 4 : i32"
-	            " %22 = const imm 4 : reg i32[4]",
+	{ pass_cse, "%20 = const value 4 : i64 %21 = const value 4 : i32"
+	            " %22 = const value 4 : reg i32[4]",
 	  O_const, 5 }, /* and two of the kernel around it */
-	{ pass_cse, "%20 = iota imm 0 : reg i32[4, 4] %21 = iota imm 1 : reg i32[4, 4]", O_iota, 2 },
+	{ pass_cse, "%20 = iota : reg i32[4, 4] %21 = iota dim 1 : reg i32[4, 4]", O_iota, 2 },
 	{ pass_cse, "%20 = iota : reg i32[4] %21 = iota : reg i32[4] @{4:1@lane}", O_iota, 2 },
 	{ pass_cse, "%20 = iota : reg i32[4] @{4:1@lane} %21 = iota : reg i32[4] @{4:1@lane}", O_iota, 1 },
 	{ pass_cse, "%20 = alloc : shared f16[4] %21 = alloc : shared f16[4]", O_alloc, 2 },
@@ -386,14 +386,14 @@ static const struct {
 	            " yield %23 }",
 	  O_add, 0 },
 	/* what says whether a loop goes on stays */
-	{ pass_dce, "%19 = const imm 1 : bool %20 = for %5, %4, %5, %19 imm 0, 0, 0, 0, 1 : bool"
+	{ pass_dce, "%19 = const value 1 : bool %20 = for %5, %4, %5, %19 early 1 : bool"
 	            " { (%21 : i64, %22 : bool) %23 = lt %21, %3 : bool\n barrier\n"
 	            " yield %23 }",
 	  O_lt, 1 },
 	/* one that another one needs stays */
 	{ pass_dce, "%20, %24 = for %5, %4, %5, %5, %4 : i64, i64 { (%21 : i64, %22 : i64, %25 : i64)\n"
 	            " %23 = add %22, %4 : i64 %26 = mul %25, %22 : i64\n yield %23, %26 }\n"
-	            " %27 = view %2, %24, %5 : global f16[1, 1] %28 = const : reg f16[1, 1]\n"
+	            " %27 = view %2, %24, %5 : global f16[1, 1] %28 = const value 0.0 : reg f16[1, 1]\n"
 	            " store %28, %27",
 	  O_add, 1 },
 };
@@ -415,7 +415,7 @@ TEST(carried_values_are_dropped_in_order)
 	                 " (%23 : i64, %24 : i64, %25 : i64, %26 : i64)\n"
 	                 " %27 = add %24, %5 : i64 %28 = add %26, %5 : i64\n yield %27, %25, %28 }\n"
 	                 " %30 = view %2, %22, %20 : global f16[1, 1]"
-	                 " %31 = const : reg f16[1, 1]\n store %31, %30");
+	                 " %31 = const value 0.0 : reg f16[1, 1]\n store %31, %30");
 	Op *loop = ir_val(k, 20)->def;
 
 	ck_assert(pass_dce(k));

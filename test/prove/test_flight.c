@@ -7,6 +7,7 @@
 #include "test/infer/util_infer.h"
 #include "test/prove/util_prove.h"
 #include "test/util_arena.h"
+#include <string.h>
 
 TEST_PROGRAM(ARENA_FIXTURE);
 
@@ -219,4 +220,110 @@ TEST_EACH(released_early, COUNT_OF(early))
 	pass_flight(k);
 	pass_prove_flight(k);
 	ck_assert_int_eq(k->unit->diag->nerror, 1);
+}
+
+/* ---- copies by lanes, and who tells of them --------------------------------------------------------- */
+
+/* Rows that begin anywhere: lanes of the producers copy element by element, and one proxy shows it. */
+static Kernel *
+by_lanes(void)
+{
+	Text t = { .arena = &arena };
+	Kernel *k;
+	char *assumed;
+
+	text_printf(&t, frame, cases[0].turn, cases[0].behind);
+	assumed = strstr(t.s, "    assume");
+	memset(assumed, ' ', strcspn(assumed, "\n"));
+	k = infer_kernel(infer_solved(&arena, t.s, "sm_90a", 0));
+	pass_flight(k);
+	ck_assert(kernel_verify(k, "flight"));
+	return k;
+}
+
+static Block *
+producers(Kernel *k)
+{
+	return prove_op(k->body, O_roles, 0)->blk[0];
+}
+
+/* What tells of the copies: the arrival at their barrier, in their slot, that expects them. */
+static Op *
+arrival(Kernel *k)
+{
+	return prove_op(producers(k), O_mbar_arrive, 0);
+}
+
+static void
+no_proxy(Kernel *k)
+{
+	op_unlink(prove_op(producers(k), O_proxy, 0));
+}
+
+static void
+late_proxy(Kernel *k)
+{
+	Op *o = arrival(k), *proxy = op_new(o->parent, o->next, O_proxy, o->src, 0, NULL, 0, NULL);
+
+	IMM_SET(proxy, space, S_shared);
+	no_proxy(k);
+}
+
+/* An arrival in front of the proxy, like theirs but for one thing, which tells nothing of them. */
+static Op *
+another(Kernel *k)
+{
+	Op *o = arrival(k), *proxy = prove_op(producers(k), O_proxy, 0);
+	Op *other = op_new(o->parent, proxy, O_mbar_arrive, o->src, 2, o->in, 0, NULL);
+
+	memcpy(other->imm, o->imm, sizeof o->imm);
+	return other;
+}
+
+static void
+same_slot(Kernel *k)
+{
+	another(k);
+}
+
+static void
+other_slot(Kernel *k)
+{
+	Op *o = another(k);
+
+	o->in[1] = ir_bin(o->parent, o, O_add, o->in[1], ir_const(o->parent, o, 1));
+}
+
+static void
+other_barrier(Kernel *k)
+{
+	another(k)->in[0] = prove_op(prove_op(k->body, O_roles, 0)->blk[1], O_mbar_arrive, 0)->in[0];
+}
+
+static void
+expects_nothing(Kernel *k)
+{
+	IMM_SET(another(k), expect, 0);
+}
+
+static const char hidden[] = "no proxy stands between what lanes of producers store and their arrival";
+static const Corruption told[] = {
+	{ "no proxy", no_proxy, hidden },
+	{ "a proxy behind the arrival", late_proxy, hidden },
+	{ "an arrival in front of the proxy", same_slot, hidden },
+	{ "one in another slot", other_slot, NULL },
+	{ "one at another barrier", other_barrier, NULL },
+	{ "one that expects no copies", expects_nothing, NULL },
+};
+
+TEST_EACH(arrivals_tell_of_copies, COUNT_OF(told))
+{
+	Kernel *k = by_lanes();
+
+	if (told[_i].says) {
+		prove_rejects(k, pass_prove_flight, &told[_i]);
+		return;
+	}
+	told[_i].corrupt(k);
+	prove_clean(k, pass_prove_flight);
 }

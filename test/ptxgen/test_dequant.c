@@ -22,7 +22,7 @@ enum { CHANGES = 5 };
 static const char *
 change_text(int change, const char *type)
 {
-	static const char *const number[CHANGES] = { "", "const fimm 8", "const fimm -3", "cast %21",
+	static const char *const number[CHANGES] = { "", "const value 8.0", "const value -3.0", "cast %21",
 		                                     "cast %21" };
 	static const char *const op[CHANGES] = { "", "sub %17, %20", "add %20, %17", "sub %17, %20",
 		                                 "add %17, %20" };
@@ -30,7 +30,7 @@ change_text(int change, const char *type)
 	if (!change)
 		return "";
 	return arena_printf(u->arena,
-	                    "    %%21 = iota imm 1 : reg %s[32, 32] " LAYOUT "\n"
+	                    "    %%21 = iota dim 1 : reg %s[32, 32] " LAYOUT "\n"
 	                    "    %%20 = %s : reg %s[32, 32] " LAYOUT "\n"
 	                    "    %%19 = %s : reg %s[32, 32] " LAYOUT "\n",
 	                    change == 3 ? "u4" : "i4", number[change], type, op[change], type);
@@ -68,10 +68,10 @@ kernel_text(DType from, int bit_order, DType to, int change, int groups)
 		" pack \"hexc-pack 1 %s block 1x%d spread %d streams 1 place (1,%d):(0,1)\"\n"
 		"  param %%2.C tensor C : global %s[?, ?] written size %%4.M, %%9 stride %%9, %%6\n"
 		"  param %%4.M size M : i64 read mult 32 lo 32 hi 100000\n"
-		"  grid {\n    %%100 = const imm 1 : i64\n    yield %%4.M, %%100, %%100\n  }\n"
-		"  body {\n    %%6 = const imm 1 : i64\n    %%7 = const imm %d : i64\n"
-		"    %%9 = const imm %d : i64\n    %%10 = block_id : i64\n    %%11 = const imm 32 : i64\n"
-		"    %%12 = mul %%10, %%11 : i64\n    %%13 = const imm 0 : i64\n"
+		"  grid {\n    %%100 = const value 1 : i64\n    yield %%4.M, %%100, %%100\n  }\n"
+		"  body {\n    %%6 = const value 1 : i64\n    %%7 = const value %d : i64\n"
+		"    %%9 = const value %d : i64\n    %%10 = block_id : i64\n    %%11 = const value 32 : i64\n"
+		"    %%12 = mul %%10, %%11 : i64\n    %%13 = const value 0 : i64\n"
 		"    %%14 = view %%1.A, %%12, %%13, %%13 : global u32[32, 1, %d]\n"
 		"    %%15 = load %%14 : reg u32[32, 1, %d] @{(32,1,%d):(1@lane,0,1@reg)}"
 		" lowering { access inst ld_global_32 vec 1 }\n"

@@ -63,10 +63,10 @@ product_text(const Product *p)
 	            "  param %%2.B tensor B : global %s[?, ?] read size %%6, %%5 stride %%5, %%7\n"
 	            "  param %%3.C tensor C : global %s[?, ?] read written size %%4, %%5 stride "
 	            "%%5, %%7\n"
-	            "  grid {\n    %%8 = const imm 1 : i64\n    yield %%8, %%8, %%8\n  }\n"
-	            "  body {\n    %%4 = const imm %d : i64\n    %%5 = const imm %d : i64\n"
-	            "    %%6 = const imm %d : i64\n    %%7 = const imm 1 : i64\n"
-	            "    %%10 = const : i64\n",
+	            "  grid {\n    %%8 = const value 1 : i64\n    yield %%8, %%8, %%8\n  }\n"
+	            "  body {\n    %%4 = const value %d : i64\n    %%5 = const value %d : i64\n"
+	            "    %%6 = const value %d : i64\n    %%7 = const value 1 : i64\n"
+	            "    %%10 = const value 0 : i64\n",
 	            ta, tb, acc, p->m, p->n, p->k);
 	text_printf(
 		&t,
@@ -245,18 +245,18 @@ TEST(flow)
 		"  param %2.C tensor C : global f32[?] written size %3 stride %7\n"
 		"  param %3.N size N : i64 mult 4 lo 1 hi 100000\n"
 		"  param %4.x scalar x : f16\n  param %5.n scalar n : i32\n"
-		"  grid {\n    %6 = const imm 2 : i64\n    %8 = const imm 1 : i64\n"
+		"  grid {\n    %6 = const value 2 : i64\n    %8 = const value 1 : i64\n"
 		"    yield %6, %8, %8\n  }\n"
-		"  body {\n    %7 = const imm 1 : i64\n    %9 = const : i64\n    %10 = block_id : i64\n"
-		"    %11 = const imm 256 : i64\n    %12 = mul %10, %11 : i64\n"
+		"  body {\n    %7 = const value 1 : i64\n    %9 = const value 0 : i64\n    %10 = block_id : i64\n"
+		"    %11 = const value 256 : i64\n    %12 = mul %10, %11 : i64\n"
 		"    %13 = view %1, %12 : global f32[256]\n"
 		"    %14 = load %13 : reg f32[256] " L " lowering { access inst ld_global_128 vec 4 }\n"
 		"    %15 = cast %4 : f32\n    %16 = splat %15 : reg f32[256] " L "\n"
-		"    %17 = iota imm 0 : reg i32[256] " L "\n"
+		"    %17 = iota : reg i32[256] " L "\n"
 		"    %18 = splat %5 : reg i32[256] " L "\n"
 		"    %19 = lt %17, %18 : reg bool[256] " L "\n"
 		"    %20 = cast %17 : reg f32[256] " L "\n"
-		"    %21 = const imm 5 : i64\n"
+		"    %21 = const value 5 : i64\n"
 		/* carried: a tile that starts as an iota, a scalar, one that is swapped with it */
 		"    %30, %31, %32 = for %9, %21, %7, %17, %9, %14 : reg i32[256] " L ", i64, "
 		"reg f32[256] " L
@@ -276,11 +276,11 @@ TEST(flow)
 		"    %52 = cast %31 : f32\n    %53 = splat %52 : reg f32[256] " L "\n"
 		"    %54 = select %19, %51, %53 : reg f32[256] " L "\n"
 		"    %55 = sub %3, %12 : i64\n"
-		"    %56 = mask %54, %55 imm 1 fimm 7.5 : reg f32[256] " L "\n"
+		"    %56 = mask %54, %55 dims 1 fill 7.5 : reg f32[256] " L "\n"
 		"    %57 = view %2, %12 : global f32[256]\n"
 		"    store %56, %57 lowering { access inst st_global_128 vec 4 }\n    yield\n  }\n}\n";
-	const char *at = strstr(text, "%21 = const imm 5 : i64\n");
-	const char *all = arena_printf(u->arena, "%.*s%%41 = const imm 2 : i64\n    %s",
+	const char *at = strstr(text, "%21 = const value 5 : i64\n");
+	const char *all = arena_printf(u->arena, "%.*s%%41 = const value 2 : i64\n    %s",
 	                               (int)(at - text), text, at);
 
 	ptx_compare(u, all, "N=300 n=100", 1, 0);
@@ -296,13 +296,13 @@ TEST_EACH(scalars, 11)
 		"  param %%1.A tensor A : global %s[?] read size %%3 stride %%7\n"
 		"  param %%2.C tensor C : global %s[?] written size %%3 stride %%7\n"
 		"  param %%4.x scalar x : %s\n  param %%5.b scalar b : bool\n"
-		"  grid {\n    %%6 = const imm 4 : i64\n    %%8 = const imm 1 : i64\n"
+		"  grid {\n    %%6 = const value 4 : i64\n    %%8 = const value 1 : i64\n"
 		"    yield %%6, %%8, %%8\n  }\n"
-		"  body {\n    %%3 = const imm 3 : i64\n    %%7 = const imm 1 : i64\n"
+		"  body {\n    %%3 = const value 3 : i64\n    %%7 = const value 1 : i64\n"
 		"    %%10 = block_id : i64\n"
-		"    %%13 = view %%1, %%10 imm 1 : global %s[]\n    %%14 = load %%13 : %s\n"
+		"    %%13 = view %%1, %%10 dropped 1 : global %s[]\n    %%14 = load %%13 : %s\n"
 		"    %%15 = add %%14, %%4 : %s\n    %%16 = select %%5, %%15, %%14 : %s\n"
-		"    %%17 = view %%2, %%10 imm 1 : global %s[]\n    store %%16, %%17\n    yield\n"
+		"    %%17 = view %%2, %%10 dropped 1 : global %s[]\n    store %%16, %%17\n    yield\n"
 		"  }\n}\n";
 	const char *d = type[_i];
 

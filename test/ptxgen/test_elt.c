@@ -24,11 +24,11 @@ head(Text *t, const char *in, const char *out, int rows)
 	            "  param %%3.D tensor D : global %s[?] read size %%5 stride %%7\n"
 	            "  param %%4.C tensor C : global %s[?, ?] written size %%6, %%5 stride %%5, %%7\n"
 	            "  param %%5.N size N : i64 mult 8 lo 1 hi 100000\n"
-	            "  grid {\n    %%8 = const imm 1 : i64\n    %%9 = const imm 512 : i64\n"
+	            "  grid {\n    %%8 = const value 1 : i64\n    %%9 = const value 512 : i64\n"
 	            "    %%110 = div %%5, %%9 : i64\n    %%111 = add %%110, %%8 : i64\n"
 	            "    yield %%111, %%8, %%8\n  }\n"
-	            "  body {\n    %%6 = const imm %d : i64\n    %%7 = const imm 1 : i64\n"
-	            "    %%10 = block_id : i64\n    %%11 = const imm 512 : i64\n"
+	            "  body {\n    %%6 = const value %d : i64\n    %%7 = const value 1 : i64\n"
+	            "    %%10 = block_id : i64\n    %%11 = const value 512 : i64\n"
 	            "    %%12 = mul %%10, %%11 : i64\n",
 	            in, in, in, out, rows);
 	for (int i = 1; i <= 3; i++) {
@@ -50,8 +50,8 @@ put_row(Text *t, int id, const char *out, int row)
 	DType d = dtype_find(out, strlen(out));
 
 	text_printf(t,
-	            "    %%%d = const imm %d : i64\n"
-	            "    %%%d = view %%4, %%%d, %%12 imm 1 : global %s[512]\n"
+	            "    %%%d = const value %d : i64\n"
+	            "    %%%d = view %%4, %%%d, %%12 dropped 1 : global %s[512]\n"
 	            "    store %%%d, %%%d lowering { access inst st_global_%d vec %d }\n",
 	            200 + row, row, 300 + row, 200 + row, out, id, 300 + row,
 	            vec_of(d) * dtype_info[d].bits, vec_of(d));
@@ -137,7 +137,7 @@ TEST_EACH(casts, 16 * 3)
 
 		head(&t, from, types[i], 2);
 		text_printf(&t,
-		            "    %%50 = const imm 1%s : reg %s[512] " L8 "\n"
+		            "    %%50 = const value 1%s : reg %s[512] " L8 "\n"
 		            "    %%51 = mul %%21, %%50 : reg %s[512] " L8 "\n"
 		            "    %%52 = cast %%21 : reg %s[512] " L8 "\n"
 		            "    %%53 = cast %%51 : reg %s[512] " L8 "\n",
@@ -158,8 +158,8 @@ TEST_EACH(least_by_minus_one, 4)
 
 	head(&t, d, d, 2);
 	text_printf(&t,
-	            "    %%50 = const imm %lld : reg %s[512] " L8 "\n"
-	            "    %%51 = const imm -1 : reg %s[512] " L8 "\n"
+	            "    %%50 = const value %lld : reg %s[512] " L8 "\n"
+	            "    %%51 = const value -1 : reg %s[512] " L8 "\n"
 	            "    %%52 = div %%50, %%51 : reg %s[512] " L8 "\n"
 	            "    %%53 = mod %%50, %%51 : reg %s[512] " L8 "\n",
 	            (long long)num_min(dtype_find(d, strlen(d))), d, d, d, d);
@@ -192,9 +192,9 @@ TEST_EACH(partial_words, 5)
 		"kernel t {\n  warps 1\n"
 		"  param %%1.A tensor A : global %s[?] read size %%5 stride %%7\n"
 		"  param %%4.C tensor C : global %s[?] written size %%5 stride %%7\n"
-		"  grid {\n    %%8 = const imm 1 : i64\n    yield %%8, %%8, %%8\n  }\n"
-		"  body {\n    %%5 = const imm %d : i64\n    %%7 = const imm 1 : i64\n"
-		"    %%10 = const : i64\n"
+		"  grid {\n    %%8 = const value 1 : i64\n    yield %%8, %%8, %%8\n  }\n"
+		"  body {\n    %%5 = const value %d : i64\n    %%7 = const value 1 : i64\n"
+		"    %%10 = const value 0 : i64\n"
 		"    %%13 = view %%1, %%10 : global %s[%d]\n"
 		"    %%14 = load %%13 : reg %s[%d] @{((32,%d)):((1@lane,1@reg))} lowering { access inst "
 		"ld_global_%d vec 1 }\n"

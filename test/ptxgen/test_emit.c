@@ -16,11 +16,11 @@ kernel_text(const char *name, const char *type, const char *op)
 		"  param %%1.A tensor A : global %s[?] read size %%3 stride %%7\n"
 		"  param %%2.C tensor C : global %s[?] written size %%8 stride %%7\n"
 		"  param %%3.N size N : i64 mult 4 lo 1 hi 100000\n"
-		"  grid {\n    %%4 = const imm 1 : i64\n    yield %%4, %%4, %%4\n  }\n"
-		"  body {\n    %%7 = const imm 1 : i64\n    %%8 = const imm 1 : i64\n"
-		"    %%9 = const : i64\n"
-		"    %%10 = const imm 128 : i64\n"
-		"    %%11 = const : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]}\n"
+		"  grid {\n    %%4 = const value 1 : i64\n    yield %%4, %%4, %%4\n  }\n"
+		"  body {\n    %%7 = const value 1 : i64\n    %%8 = const value 1 : i64\n"
+		"    %%9 = const value 0 : i64\n"
+		"    %%10 = const value 128 : i64\n"
+		"    %%11 = const value 0 : reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]}\n"
 		"    %%12 = for %%9, %%3, %%10, %%11 : reg %s[1] "
 		"@{(1):(0)+[32:1@lane]+[2:1@warp]} { (%%13 : i64, %%14 : "
 		"reg %s[1] @{(1):(0)+[32:1@lane]+[2:1@warp]})\n"
@@ -68,11 +68,11 @@ TEST(two_kernels)
 /* Counters next to where 32 bits end: a loop that starts past its end does not run, and one that ends at the
  * last number stops.  %7 is where it starts, from N. */
 static const struct { const char *lo, *hi, *step, *sizes; } counter[] = {
-	{ "%6 = const imm 4294967296 : i64 %7 = mul %2, %6 : i64", "100", "1", "N=1" },
-	{ "%6 = const imm 4294967296 : i64 %7 = mul %2, %6 : i64", "100", "1", "N=0" },
-	{ "%6 = const imm 2147483600 : i64 %7 = add %2, %6 : i64", "2147483647", "32", "N=3" },
-	{ "%6 = const imm 2147483600 : i64 %7 = sub %2, %6 : i64", "-2147483000", "32", "N=3" },
-	{ "%6 = const imm 2147483648 : i64 %7 = sub %2, %6 : i64", "-2147483640", "2", "N=0" },
+	{ "%6 = const value 4294967296 : i64 %7 = mul %2, %6 : i64", "100", "1", "N=1" },
+	{ "%6 = const value 4294967296 : i64 %7 = mul %2, %6 : i64", "100", "1", "N=0" },
+	{ "%6 = const value 2147483600 : i64 %7 = add %2, %6 : i64", "2147483647", "32", "N=3" },
+	{ "%6 = const value 2147483600 : i64 %7 = sub %2, %6 : i64", "-2147483000", "32", "N=3" },
+	{ "%6 = const value 2147483648 : i64 %7 = sub %2, %6 : i64", "-2147483640", "2", "N=0" },
 };
 
 TEST_EACH(counters_in_32_bits, COUNT_OF(counter))
@@ -81,11 +81,11 @@ TEST_EACH(counters_in_32_bits, COUNT_OF(counter))
 		"kernel count {\n  warps 1\n"
 		"  param %%1.C tensor C : global f32[1] written size %%4 stride %%4\n"
 		"  param %%2.N size N : i64 mult 1 lo 0 hi 40\n"
-		"  grid {\n    %%3 = const imm 1 : i64\n    yield %%3, %%3, %%3\n  }\n"
-		"  body {\n    %%4 = const imm 1 : i64\n    %s\n    %%8 = const : i64\n"
-		"    %%9 = const imm %s : i64\n    %%10 = const imm %s : i64\n"
-		"    %%11 = const : reg f32[1] @{(1):(0)+[32:1@lane]}\n"
-		"    %%12 = const fimm 1 : reg f32[1] @{(1):(0)+[32:1@lane]}\n"
+		"  grid {\n    %%3 = const value 1 : i64\n    yield %%3, %%3, %%3\n  }\n"
+		"  body {\n    %%4 = const value 1 : i64\n    %s\n    %%8 = const value 0 : i64\n"
+		"    %%9 = const value %s : i64\n    %%10 = const value %s : i64\n"
+		"    %%11 = const value 0.0 : reg f32[1] @{(1):(0)+[32:1@lane]}\n"
+		"    %%12 = const value 1.0 : reg f32[1] @{(1):(0)+[32:1@lane]}\n"
 		"    %%13 = for %%7, %%9, %%10, %%11 : reg f32[1] @{(1):(0)+[32:1@lane]}"
 		" { (%%14 : i64, %%15 : reg f32[1] @{(1):(0)+[32:1@lane]})\n"
 		"      %%16 = add %%15, %%12 : reg f32[1] @{(1):(0)+[32:1@lane]}\n      yield %%16\n    }\n"

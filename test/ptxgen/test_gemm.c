@@ -16,11 +16,11 @@ static const char vadd[] =
 	"  param %2.B tensor B : global f16[?] read size %4 stride %5\n"
 	"  param %3.C tensor C : global f16[?] written size %4 stride %5\n"
 	"  param %4.N size N : i64 mult 8 lo 1 hi 1000000\n"
-	"  grid {\n    %6 = const imm 1 : i64\n    yield %6, %6, %6\n  }\n"
+	"  grid {\n    %6 = const value 1 : i64\n    yield %6, %6, %6\n  }\n"
 	"  body {\n"
-	"    %5 = const imm 1 : i64\n"
+	"    %5 = const value 1 : i64\n"
 	"    %10 = block_id : i64\n"
-	"    %11 = const imm 1024 : i64\n"
+	"    %11 = const value 1024 : i64\n"
 	"    %12 = mul %10, %11 : i64\n"
 	"    %20 = view %1, %12 : global f16[1024]\n"
 	"    %21 = view %2, %12 : global f16[1024]\n"
@@ -66,11 +66,11 @@ gemm_copies(Text *t, int id, const char *k, const char *slot)
 {
 	text_printf(t,
 	            "    %%%d = view %%1, %%14, %s : global f16[128, 32]\n"
-	            "    %%%d = view %%20, %s, %%16, %%16 imm 1 : shared f16[128, 32]\n"
-	            "    copy %%%d, %%%d imm 1 lowering { access inst cp_async_16 vec 8 map " CP " }\n"
+	            "    %%%d = view %%20, %s, %%16, %%16 dropped 1 : shared f16[128, 32]\n"
+	            "    copy %%%d, %%%d async 1 lowering { access inst cp_async_16 vec 8 map " CP " }\n"
 	            "    %%%d = view %%2, %%15, %s : global f16[128, 32]\n"
-	            "    %%%d = view %%21, %s, %%16, %%16 imm 1 : shared f16[128, 32]\n"
-	            "    copy %%%d, %%%d imm 1 lowering { access inst cp_async_16 vec 8 map " CP " }\n",
+	            "    %%%d = view %%21, %s, %%16, %%16 dropped 1 : shared f16[128, 32]\n"
+	            "    copy %%%d, %%%d async 1 lowering { access inst cp_async_16 vec 8 map " CP " }\n",
 	            id, k, id + 1, slot, id, id + 1, id + 2, k, id + 3, slot, id + 2, id + 3);
 }
 
@@ -85,16 +85,16 @@ gemm_head(Text *t, int st)
 	            "  param %%4.M size M : i64 mult 1 lo 1 hi 1000000\n"
 	            "  param %%5.N size N : i64 mult 2 lo 1 hi 1000000\n"
 	            "  param %%6.K size K : i64 mult 8 lo 1 hi 1000000\n"
-	            "  grid {\n    %%200 = const imm 1 : i64\n    yield %%200, %%200, %%200\n  }\n"
+	            "  grid {\n    %%200 = const value 1 : i64\n    yield %%200, %%200, %%200\n  }\n"
 	            "  body {\n"
-	            "    %%10 = const imm 1 : i64\n    %%11 = block_id imm 0 : i64\n"
-	            "    %%12 = block_id imm 1 : i64\n    %%13 = const imm 128 : i64\n"
+	            "    %%10 = const value 1 : i64\n    %%11 = block_id : i64\n"
+	            "    %%12 = block_id axis 1 : i64\n    %%13 = const value 128 : i64\n"
 	            "    %%14 = mul %%11, %%13 : i64\n    %%15 = mul %%12, %%13 : i64\n"
-	            "    %%16 = const : i64\n    %%17 = const imm 32 : i64\n"
-	            "    %%18 = const imm %d : i64\n    %%19 = const imm %d : i64\n"
-	            "    %%20 = alloc imm 0, 16 : shared f16[%d, 128, 32] @{Sw<2,3,3> o "
+	            "    %%16 = const value 0 : i64\n    %%17 = const value 32 : i64\n"
+	            "    %%18 = const value %d : i64\n    %%19 = const value %d : i64\n"
+	            "    %%20 = alloc align 16 : shared f16[%d, 128, 32] @{Sw<2,3,3> o "
 	            "(%d,128,32):(4096,32,1)}\n"
-	            "    %%21 = alloc imm %d, 16 : shared f16[%d, 128, 32] @{Sw<2,3,3> o "
+	            "    %%21 = alloc offset %d align 16 : shared f16[%d, 128, 32] @{Sw<2,3,3> o "
 	            "(%d,128,32):(4096,32,1)}\n",
 	            st * 16384, (st - 1) * 32, st, st, st, st * 8192, st, st);
 }
@@ -107,7 +107,7 @@ gemm_prologue(Text *t, int st)
 		const char *k = arena_printf(u->arena, "%%%d", 300 + s), *slot;
 
 		slot = arena_printf(u->arena, "%%%d", 310 + s);
-		text_printf(t, "    %s = const imm %d : i64\n    %s = const imm %d : i64\n", k,
+		text_printf(t, "    %s = const value %d : i64\n    %s = const value %d : i64\n", k,
 		            s * 32, slot, s);
 		text_printf(t, "    %%%d = lt %s, %%6 : bool\n    if %%%d {\n", 320 + s, k, 320 + s);
 		gemm_copies(t, 330 + 10 * s, k, slot);
@@ -123,25 +123,25 @@ gemm_text(int st)
 	gemm_head(&t, st);
 	gemm_prologue(&t, st);
 	text_printf(&t,
-	            "    %%50 = const : reg f32[128, 128] " ACC "\n    %%51 = const imm %d : i64\n"
+	            "    %%50 = const value 0.0 : reg f32[128, 128] " ACC "\n    %%51 = const value %d : i64\n"
 	            "    %%60, %%61, %%62 = for %%16, %%6, %%17, %%50, %%16, %%51 : reg f32[128, "
 	            "128] " ACC
 	            ", i64, i64 { (%%63 : i64, %%64 : reg f32[128, 128] " ACC ", %%65 : i64, "
 	            "%%66 : i64)\n"
-	            "    wait imm %d\n    barrier\n"
+	            "    wait pending %d\n    barrier\n"
 	            "    %%67 = add %%63, %%18 : i64\n    %%68 = lt %%67, %%6 : bool\n    if %%68 {\n",
 	            st - 1, st - 2);
 	gemm_copies(&t, 70, "%67", "%66");
 	text_printf(
 		&t,
 		"    yield\n    } else {\n    yield\n    }\n    commit\n"
-		"    %%80 = view %%20, %%65, %%16, %%16 imm 1 : shared f16[128, 32]\n"
+		"    %%80 = view %%20, %%65, %%16, %%16 dropped 1 : shared f16[128, 32]\n"
 		"    %%81 = load %%80 : reg f16[128, 32] " LA " lowering { access inst ldmatrix_x4 vec "
 		"8 map " MA " }\n"
-		"    %%82 = view %%21, %%65, %%16, %%16 imm 1 : shared f16[128, 32]\n"
+		"    %%82 = view %%21, %%65, %%16, %%16 dropped 1 : shared f16[128, 32]\n"
 		"    %%83 = load %%82 : reg f16[128, 32] " LW " lowering { access inst ldmatrix_x4 vec "
 		"8 map " MW " }\n"
-		"    %%84 = transpose %%83 imm 1, 0 : reg f16[32, 128] " LB "\n"
+		"    %%84 = transpose %%83 perm 1, 0 : reg f16[32, 128] " LB "\n"
 		"    %%85 = dot %%81, %%84, %%64 : reg f32[128, 128] " ACC
 		" lowering { dot inst mma_m16n8k16_f32_f16 }\n"
 		"    %%86 = add %%65, %%10 : i64\n    %%87 = eq %%86, %%19 : bool\n"
@@ -219,7 +219,7 @@ TEST(gemm_ring)
 {
 	const char *ir = gemm_text(3), *branch = strstr(ir, "if %68 {"), *ptx, *from, *end;
 
-	ptx = ptx_of(u, arena_printf(u->arena, "%.*s if %%68 imm 1 {%s", (int)(branch - ir), ir, branch + 8));
+	ptx = ptx_of(u, arena_printf(u->arena, "%.*s if %%68 spare 1 {%s", (int)(branch - ir), ir, branch + 8));
 	from = end = strstr(ptx, "bar.sync");
 	while (strncmp(from, "$L_", 3) != 0)
 		from--;

@@ -122,11 +122,11 @@ kernel_head(Text *t, const char *in, const char *out, int warps, int rows, int s
 	            "  param %%1.A tensor A : global %s[?, ?] read size %%3, %%6 stride %%6, %%7\n"
 	            "  param %%2.C tensor C : global %s[?, ?] written size %%3, %%6 stride %%6, %%7\n"
 	            "  param %%3.M size M : i64 mult 1 lo 1 hi 100000\n"
-	            "  grid {\n    %%4 = const imm 1 : i64\n    %%5 = const imm 2 : i64\n"
+	            "  grid {\n    %%4 = const value 1 : i64\n    %%5 = const value 2 : i64\n"
 	            "    yield %%5, %%4, %%4\n  }\n"
-	            "  body {\n    %%6 = const imm 64 : i64\n    %%7 = const imm 1 : i64\n"
+	            "  body {\n    %%6 = const value 64 : i64\n    %%7 = const value 1 : i64\n"
 	            "    %%8 = block_id : i64\n"
-	            "    %%9 = const imm %d : i64\n    %%10 = const : i64\n"
+	            "    %%9 = const value %d : i64\n    %%10 = const value 0 : i64\n"
 	            "    %%11 = mul %%8, %%9 : i64\n",
 	            warps, smem, in, out, rows);
 }
@@ -399,7 +399,7 @@ TEST(parts_written_once)
 			in[i][j] = (float)(i + 100 * j);
 	kernel_head(&t, "f32", "f32", 4, 16, 128);
 	kernel_load(&t, "f32", 16, 4, "(16,(2,2)):(1@lane,(16@lane,1@warp))+[2:2@warp]", 1);
-	text_printf(&t, "    %%21 = reduce_sum %%20 imm 1 : reg f32[16, 1] "
+	text_printf(&t, "    %%21 = reduce_sum %%20 dim 1 : reg f32[16, 1] "
 	                "@{(16,1):(1@lane,0)+[2:16@lane]+[4:1@warp]} lowering { reduce_shared "
 	                "write { vec 1 map {(16,2):(1@lane,1@warp)+[2:16@lane]+[2:2@warp]} } "
 	                "read { vec 1 map {(16,2):(1@lane,1@reg)+[2:16@lane]+[4:1@warp]} } "
@@ -433,8 +433,8 @@ TEST_EACH(reduce_store, ROUNDS)
 	kernel_load(&t, s.type, r, c, text_of(&la), 1);
 	text_printf(
 		&t,
-		"    %%21 = reduce_sum %%20 imm %d : reg %s[%d, %d] @{%s} lowering %s\n"
-		"    %%22 = transpose %%21 imm 1, 0 : reg %s[%d, %d] @{%s}\n",
+		"    %%21 = reduce_sum %%20 dim %d : reg %s[%d, %d] @{%s} lowering %s\n"
+		"    %%22 = transpose %%21 perm 1, 0 : reg %s[%d, %d] @{%s}\n",
 		dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr),
 		parts_pick(&s, &la, &lr, dim, dtype_find(s.type, strlen(s.type))), s.type,
 		dim ? 1 : c, dim ? r : 1, text_of(&lt));
@@ -467,7 +467,7 @@ TEST_EACH(broadcast_store, 24)
 	kernel_head(&t, s.type, s.type, 1 << s.w, r, 64 * 64 * 8);
 	kernel_load(&t, s.type, r, c, text_of(&la), 1);
 	text_printf(&t,
-	            "    %%21 = reduce_sum %%20 imm %d : reg i32[%d, %d] @{%s} lowering %s\n"
+	            "    %%21 = reduce_sum %%20 dim %d : reg i32[%d, %d] @{%s} lowering %s\n"
 	            "    %%22 = broadcast %%21 : reg i32[%d, %d] @{%s}\n",
 	            dim, dim ? r : 1, dim ? 1 : c, text_of(&lr), parts_pick(&s, &la, &lr, dim, D_i32), r, c,
 	            text_of(&lb));
@@ -487,16 +487,16 @@ TEST_EACH(starts, 10)
 		bool narrow;
 	} at[] = {
 		{ "%12 = sub %3, %13 : i64\n    %14 = add %11, %12 : i64", "%14, %10", "8, 8", ROWS, false },
-		{ "%12 = sub %3, %7 : i64\n    %14 = add %12, %8 : i64", "%14, %10 imm 1", "8", ROW, false },
-		{ "%12 = sub %3, %13 : i64\n    %14 = add %12, %8 : i64", "%14, %10 imm 1", "8", ROW, false },
-		{ "%14 = const imm 5 : i64", "%14, %11", "8, 8", ROWS, false },
-		{ "%14 = const imm -5 : i64", "%14, %11", "8, 8", ROWS, false },
-		{ "%14 = const imm -5 : i64", "%14, %10 imm 1", "8", ROW, false },
-		{ "%14 = const imm -2 : i64", "%11, %14 imm 0, 2, 3", "8, 8", ROWS, false },
-		{ "%12 = sub %3, %13 : i64\n    %14 = sub %12, %11 : i64", "%11, %14 imm 0, 0, 2", "8, 8",
+		{ "%12 = sub %3, %7 : i64\n    %14 = add %12, %8 : i64", "%14, %10 dropped 1", "8", ROW, false },
+		{ "%12 = sub %3, %13 : i64\n    %14 = add %12, %8 : i64", "%14, %10 dropped 1", "8", ROW, false },
+		{ "%14 = const value 5 : i64", "%14, %11", "8, 8", ROWS, false },
+		{ "%14 = const value -5 : i64", "%14, %11", "8, 8", ROWS, false },
+		{ "%14 = const value -5 : i64", "%14, %10 dropped 1", "8", ROW, false },
+		{ "%14 = const value -2 : i64", "%11, %14 step 2, 3", "8, 8", ROWS, false },
+		{ "%12 = sub %3, %13 : i64\n    %14 = sub %12, %11 : i64", "%11, %14 step 0, 2", "8, 8",
 		  "(8,(4,2)):(4@lane,(1@reg,1@lane))", false },
-		{ "%14 = const imm -6 : i64", "%11, %14", "8, 8", ROWS, true },
-		{ "%14 = const imm -3 : i64", "%14, %14 imm 0, 3", "8, 8", ROWS, true },
+		{ "%14 = const value -6 : i64", "%11, %14", "8, 8", ROWS, true },
+		{ "%14 = const value -3 : i64", "%14, %14 step 3", "8, 8", ROWS, true },
 	};
 	const char *in = at[_i].narrow ? "u4" : "f32", *out = at[_i].narrow ? "u8" : "f32";
 	const char *dims = at[_i].dims, *layout = at[_i].layout;
@@ -504,7 +504,7 @@ TEST_EACH(starts, 10)
 
 	kernel_head(&t, in, out, 1, 8, 0);
 	text_printf(&t,
-	            "    %%13 = const imm 13 : i64\n    %s\n    %%15 = view %%1, %s : global %s[%s]\n"
+	            "    %%13 = const value 13 : i64\n    %s\n    %%15 = view %%1, %s : global %s[%s]\n"
 	            "    %%16 = view %%2, %s : global %s[%s]\n"
 	            "    %%20 = load %%15 : reg %s[%s] @{%s} lowering { access inst ld_global_%d vec 1 }\n",
 	            at[_i].start, at[_i].view, in, dims, at[_i].view, out, dims, in, dims, layout,
@@ -533,8 +533,8 @@ TEST_EACH(shared_starts, 2)
 
 	kernel_head(&t, "i32", "i32", 1, 8, 16 * 16 * 4);
 	text_printf(&t,
-	            "    %%13 = const imm 3 : i64\n    %%14 = add %%8, %%8 : i64\n"
-	            "    %%30 = alloc imm 0, 16 : shared i32[16, 16] @{%s}\n"
+	            "    %%13 = const value 3 : i64\n    %%14 = add %%8, %%8 : i64\n"
+	            "    %%30 = alloc align 16 : shared i32[16, 16] @{%s}\n"
 	            "    %%31 = view %%1, %%10, %%10 : global i32[16, 16]\n"
 	            "    copy %%31, %%30 lowering { access inst ld_st_32 vec 1 map "
 	            "{(16,(2,8)):(2@lane,(1@lane,1@reg))} }\n    barrier\n"
@@ -557,7 +557,7 @@ TEST_EACH(float_extremes, 4)
 	kernel_load(&t, d, 8, 8, "(8,(4,2)):(4@lane,(1@lane,1@reg))", 1);
 	text_printf(&t,
 	            "    %%91 = view %%2, %%11, %%10 : global %s[8, 8]\n"
-	            "    store %%20, %%91 imm %d lowering { access inst red_%s_%s vec 1 }\n"
+	            "    store %%20, %%91 update %d lowering { access inst red_%s_%s vec 1 }\n"
 	            "    yield\n  }\n}\n",
 	            d, _i % 2 ? 3 : 2, _i % 2 ? "min" : "max", d);
 	ptx_compare(u, t.s, "M=13", (uint64_t)_i, 0);
@@ -606,11 +606,11 @@ TEST_EACH(copy, ROUNDS)
 	bits_layout(&b, &lb);
 	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, r, 3 * ((r * c * bits) / 8 + 16) + 48);
 	text_printf(&t,
-	            "    %%30 = alloc imm 48, 16 : shared %s[3, %d, %d] @{%s(3,%d,%d):(%d,%d,1)}\n"
-	            "    %%31 = const imm 2 : i64\n    %%32 = sub %%31, %%8 : i64\n"
+	            "    %%30 = alloc offset 48 align 16 : shared %s[3, %d, %d] @{%s(3,%d,%d):(%d,%d,1)}\n"
+	            "    %%31 = const value 2 : i64\n    %%32 = sub %%31, %%8 : i64\n"
 	            "    %%12 = view %%1, %%11, %%10 : global %s[%d, %d]\n"
-	            "    %%33 = view %%30, %%32, %%10, %%10 imm 1 : shared %s[%d, %d]\n"
-	            "    copy %%12, %%33 imm %d lowering { access inst %s vec %d map {%s} }\n",
+	            "    %%33 = view %%30, %%32, %%10, %%10 dropped 1 : shared %s[%d, %d]\n"
+	            "    copy %%12, %%33 async %d lowering { access inst %s vec %d map {%s} }\n",
 	            s.type, r, c,
 	            vec + 1 <= s.c && s.r ? arena_printf(u->arena, "Sw<1,%d,%d> o ", vec, s.c - vec)
 	                                  : "",

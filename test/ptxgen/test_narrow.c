@@ -205,11 +205,11 @@ cast_text(DType from, const DType *to, int nto, int64_t n)
 	for (int i = 0; i < nto; i++)
 		PUT("  param %%%d.C%d tensor C%d : global %s[?] written size %%50 stride %%51\n", 2 + i, i,
 		    i, dtype_info[to[i]].name);
-	PUT("  grid {\n    %%52 = const imm %lld : i64\n    %%53 = const imm 1 : i64\n",
+	PUT("  grid {\n    %%52 = const value %lld : i64\n    %%53 = const value 1 : i64\n",
 	    (long long)(n / PER_BLOCK));
 	PUT("    yield %%52, %%53, %%53\n  }\n");
-	PUT("  body {\n    %%50 = const imm %lld : i64\n    %%51 = const imm 1 : i64\n", (long long)n);
-	PUT("    %%54 = block_id : i64\n    %%55 = const imm 512 : i64\n    %%56 = mul %%54, %%55 : i64\n");
+	PUT("  body {\n    %%50 = const value %lld : i64\n    %%51 = const value 1 : i64\n", (long long)n);
+	PUT("    %%54 = block_id : i64\n    %%55 = const value 512 : i64\n    %%56 = mul %%54, %%55 : i64\n");
 	PUT("    %%57 = view %%1, %%56 : global %s[512]\n", dtype_info[from].name);
 	PUT("    %%58 = load %%57 : reg %s[512] " L, dtype_info[from].name);
 	PUT(" lowering { access inst ld_global_%d vec %d }\n", bits, vec);

@@ -15,8 +15,8 @@ static const char telling[] = "kernel k {\n  warps 1\n%s"
 			      "  grid {\n    yield %%1.X, %%2.Y, %%3.Z\n  }\n"
 			      "  body {\n"
 			      "    %%4 = block_id : i64\n"
-			      "    %%5 = block_id imm 1 : i64\n"
-			      "    %%6 = block_id imm 2 : i64\n"
+			      "    %%5 = block_id axis 1 : i64\n"
+			      "    %%6 = block_id axis 2 : i64\n"
 			      "    print %%4, %%5, %%6 \"{} {} {}\"\n"
 			      "    yield\n  }\n}\n";
 

@@ -253,6 +253,7 @@ class Scans(unittest.TestCase):
                 got = np.load(folder / "S.npy")
                 for i, (name, f) in enumerate(case.results):
                     if f == "one" and want[name].count() == 0:
+                        self.assertTrue(np.isnan(got[i]), f"S[{i}]: mean of none of {name}")
                         continue
                     np.testing.assert_array_equal(
                         got[i], np.float32(case.reduced(f, want[name])), f"S[{i}]: {f} of {name}"

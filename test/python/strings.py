@@ -1,6 +1,8 @@
-"""Strings that cross into C: what has a NUL is refused, wherever it goes; names that are no UTF-8 come back."""
+"""Strings and integers that cross into C: what has a NUL, or is larger than the type there, is refused, wherever it goes;
+names that are no UTF-8 come back."""
 
 import ctypes
+import functools
 import os
 import struct
 import sys
@@ -11,15 +13,16 @@ import numpy as np
 from hexc import _abi
 
 PROGRAM = "kernel k(A: f32[N], C: out f32[N]) const G = 1 { grid(1); C[0 :+ 64] = A[0 :+ 64]; }"
+SCALARS = "kernel k(C: out u64[1], s: i64, u: u64) { grid(1); C[0] = u + u64(s); }"
 failed = 0
 
 
-def refused(what, call):
+def refused(what, call, why="NUL"):
     global failed
     try:
         call()
     except hexc.ArgumentError as e:
-        if "NUL" in str(e):
+        if why in str(e):
             return
         print(f"{what}: another error: {e}")
     except Exception as e:
@@ -57,21 +60,52 @@ def through_the_package(folder):
     return 0
 
 
+def unfit(kind):
+    """Values that C cannot have where it has this type, and why."""
+    if kind is ctypes.c_char_p:
+        return [(b"a\0b", "NUL")]
+    if isinstance(kind, type) and issubclass(kind, ctypes.Array):
+        return [((value,), why) for value, why in unfit(kind._type_)]
+    if getattr(kind, "_type_", None) not in {*"bBhHiIlLqQP"}:
+        return []
+    n = 8 * ctypes.sizeof(kind)
+    low, high = (-(1 << n - 1), 1 << n - 1) if kind._type_.islower() else (0, 1 << n)
+    for fits in (low, high - 1):
+        _abi.check(fits, kind, "it")
+    return [(low - 1, "C holds"), (high, "C holds")]
+
+
+def integers_through_the_package():
+    refused("a candidate", lambda: hexc.compile(PROGRAM, candidate=1 << 32), "candidate")
+    refused("a cluster", lambda: hexc.compile(PROGRAM, cluster=(1, 1 << 32, 1)), "cluster")
+    refused("steps", lambda: hexc.compile(PROGRAM, max_steps=-1), "max_steps")
+    refused("a constant's value", lambda: hexc.compile(PROGRAM, constants={"G": 1 << 64}), "G is")
+    refused("a size", lambda: hexc.compile(PROGRAM)["k"].run(A=np.zeros(64, np.float32), N=1 << 64), "N is")
+    refused("a scalar", lambda: hexc.compile(SCALARS)["k"].run(s=1 << 63, u=0), "s is")
+    refused("an unsigned scalar", lambda: hexc.compile(SCALARS)["k"].run(s=0, u=-1), "u is")
+    largest = hexc.compile(SCALARS)["k"].run(s=0, u=(1 << 64) - 1)["C"]
+    assert int(largest[0]) == (1 << 64) - 1, largest
+
+
 def every_declaration():
-    """Each text of each function and struct that the package declares, whether it is used today or not."""
+    """Each text and integer of each function and struct that the package declares, whether it is used today or not."""
     n = 0
-    for name, texts in _abi._TEXTS.items():
-        for i, parameter in texts:
-            args = [None] * len(_abi._SIGNATURES[name][1])
-            args[i] = b"a\0b"
-            refused(f"{name}: {parameter}", lambda name=name, args=args: _abi.function(name)(*args))
-            n += 1
+    for name, types in _abi._SIGNATURES.items():
+        for i, type_ in enumerate(types[1]):
+            looked_at = [parameter for at, parameter, _ in _abi._LOOKED_AT[name] if at == i]
+            if type_ is ctypes.c_char_p and not looked_at:
+                continue  # goes with its length
+            for value, why in unfit(type_):
+                args = [0] * len(types[1])
+                args[i] = value
+                refused(f"{name}: {i}", lambda name=name, args=args: _abi.function(name)(*args), why)
+                n += 1
     for name, kind in _abi.STRUCT.items():
         for member, type_ in kind._fields_:
-            if type_ is ctypes.c_char_p:
+            for value, why in unfit(type_):
                 slot = kind()
-                refused(f"{name}.{member}", lambda slot=slot, member=member: setattr(slot, member, b"a\0b"))
-                refused(f"{name}({member})", lambda kind=kind, member=member: kind(**{member: b"a\0b"}))
+                refused(f"{name}.{member}", functools.partial(setattr, slot, member, value), why)
+                refused(f"{name}({member})", functools.partial(kind, **{member: value}), why)
                 n += 2
     return n
 
@@ -91,8 +125,9 @@ def names_that_are_no_utf8(folder):
 
 with tempfile.TemporaryDirectory() as folder:
     failed += through_the_package(folder)
+    integers_through_the_package()
     names_that_are_no_utf8(folder)
 count = every_declaration()
-assert count > 60, count
-print(count, "declarations of texts")
+assert count > 400, count
+print(count, "values that do not fit")
 sys.exit(failed != 0)

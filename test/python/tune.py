@@ -74,13 +74,13 @@ def test_predictions():
     ir = """kernel k {
   param %6.K size K : i64 read
   body {
-    %32 = const : i64
-    %74 = const imm 64 : i64
+    %32 = const value 0 : i64
+    %74 = const value 64 : i64
     %75 = div %6.K, %74 : i64
-    %1.acc, %2 = for %32, %6.K, %74, %3 imm 0, 3 : f32 { (%35.k : i64)
-      %9 = for %32, %75, %77, %3 imm 0 : f32 {
+    %1.acc, %2 = for %32, %6.K, %74, %3 stages 3 : f32 { (%35.k : i64)
+      %9 = for %32, %75, %77, %3 : f32 {
     }
-    %4 = for %32, %74, %74, %3 imm 0 : f32 {
+    %4 = for %32, %74, %74, %3 : f32 {
 """
     loops = loops_of(ir)
     assert [loop["depth"] for loop in loops] == [0, 1, 0]
@@ -91,7 +91,7 @@ def test_tiles():
     """A loop over tiles is of one trip: block_id of its variable says so."""
     ir = """    %84, %85 = for %62, %53, %63, %26, %26 : i64, i64 !2:8+8 { (%64 : i64, %74 : i64, %86 : i64)
         %65 = block_id %64, %48, %50, %7 : i64 !8:13+7
-        %87 = for %26, %5.K, %27, %74 imm 0, 3 : i64, i64 !10:5+8 { (%69 : i64, %76 : i64)
+        %87 = for %26, %5.K, %27, %74 stages 3 : i64, i64 !10:5+8 { (%69 : i64, %76 : i64)
 """
     assert loops_of("  param %5.K size K : i64 read\n" + ir)[0] == {"depth": 0, "trips": "1"}
     assert loops_of(ir.replace("block_id %64", "block_id %7"))[0]["trips"] is None

@@ -10,7 +10,7 @@ enum { CHAIN = 32, WEIGHTS = 64 };
 
 typedef struct Loops {
 	Gen *g;
-	const char *t; /* of factors */
+	const char *t, *wide; /* of factors; of sums */
 	int bm, bn, bk; /* tile sizes; bk: of this loop */
 	int id, sum; /* of the loop; of the loop whose sum it adds to, maybe one before it */
 	unsigned own; /* the loops that have one */
@@ -82,7 +82,7 @@ accumulator(Loops *l)
 		return;
 	l->sum = l->id;
 	l->own |= 1u << l->id;
-	line(l->g, "var c%d: register f32[%d, %d] = 0;", l->id, l->bm, l->bn);
+	line(l->g, "var c%d: register %s[%d, %d] = 0;", l->id, l->wide, l->bm, l->bn);
 }
 
 static void
@@ -209,13 +209,27 @@ sums(Loops *l)
 
 	head(l, 1);
 	tensor(l, 'E', l->t, "M", l->k, -3, 2);
-	line(g, "var e%d: register f32[%d, %d] = 0;", l->id, l->bm, late ? l->bk : 1);
+	line(g, "var e%d: register %s[%d, %d] = 0;", l->id, l->wide, l->bm, late ? l->bk : 1);
 	begin(l);
 	line(g, "let x%s = E%d[block.x * %d :+ %d, k :+ %d];", space(g), l->id, l->bm, l->bm, l->bk);
-	line(g, late ? "e%d += f32(x);" : "e%d += sum(f32(x), 1);", l->id);
+	line(g, late ? "e%d += %s(x);" : "e%d += sum(%s(x), 1);", l->id, l->wide);
 	end(l);
 	l->own |= 1u << l->id;
 	line(g, "let c%d = %s(e%d, 1);", l->id, late ? "sum" : "reduce_max", l->id);
+}
+
+/* Some have factors that no tensor core multiplies: FMAs do.  That is drawn aside, too. */
+static void
+types(Loops *l)
+{
+	Gen aside = { .rng = l->g->rng * 3 };
+
+	l->t = chance(l->g, 67) ? "f16" : "bf16";
+	l->wide = "f32";
+	if (chance(&aside, 20))
+		l->t = chance(&aside, 60) ? "f32" : "i32";
+	if (l->t[0] == 'i')
+		l->wide = l->t;
 }
 
 void
@@ -226,9 +240,11 @@ loops(Gen *g, char *grid, size_t cap)
 	static const int ms[] = { 16, 32, 64, 64, 128 }, ns[] = { 16, 32, 64, 128 };
 	static const int ks[] = { 16, 32, 64, 64 }, rows[] = { 1, 33, 64, 100, 128 };
 	static const int columns[] = { 16, 40, 64, 72, 128 };
-	Loops l = { .g = g, .t = chance(g, 67) ? "f16" : "bf16", .sum = -1 };
-	int n = (int[]){ 1, 2, 2, 3 }[below(g, 4)];
+	Loops l = { .g = g, .sum = -1 };
+	int n;
 
+	types(&l);
+	n = (int[]){ 1, 2, 2, 3 }[below(g, 4)];
 	l.bm = ms[below(g, 5)];
 	l.bn = ns[below(g, 4)];
 	put(&g->args, " M=%d", rows[below(g, 5)]);
@@ -239,12 +255,12 @@ loops(Gen *g, char *grid, size_t cap)
 		l.bk = ks[below(g, 4)];
 		kind[below(g, 7)](&l);
 	}
-	put(&g->body, "    all += c0");
+	put(&g->body, "    all += f32(c0");
 	for (int i = 1; i < n; i++) {
 		if (l.own >> i & 1)
 			put(&g->body, " + c%d", i);
 	}
-	put(&g->body, ";\n");
+	put(&g->body, ");\n");
 	line(g, "Y[block.x * %d :+ %d, block.y * %d :+ %d] = all;", l.bm, l.bm, l.bn, l.bn);
 	put(&g->params, ", Y: out f32[M, N]");
 }

@@ -97,8 +97,10 @@ static int
 compile_one(const char *dir, const char *file, const Variant *v, const char *path)
 {
 	char cmd[6000], tmp[700];
+	int n = snprintf(tmp, sizeof tmp, "%s.%d.tmp", path, (int)getpid());
 
-	snprintf(tmp, sizeof tmp, "%s.%d.tmp", path, (int)getpid());
+	if (n < 0 || n >= (int)sizeof tmp)
+		return 1;
 	snprintf(cmd, sizeof cmd,
 	         "nvcc -std=c++17 -Wno-deprecated-gpu-targets -ptx -arch=%s %s -o %s %s/%s"
 	         " && { ! command -v ptxas >/dev/null || ptxas -O0 -arch=%s %s -c -o /dev/null %s"

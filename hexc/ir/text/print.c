@@ -2,7 +2,9 @@
  * grammar is in IR.md.  Prints broken IR too (%0 stands for a missing value): it is what one looks
  * at. */
 #include "hexc/ir/text/text.h"
+#include "hexc/ir/number.h"
 #include "hexc/ir/pack.h"
+#include <math.h>
 #include <string.h>
 
 bool
@@ -143,6 +145,18 @@ print_staging(Text *t, const Staging *s)
 		text_printf(t, " off %lld", (long long)s->off);
 }
 
+/* In thousandths of a cycle: it is for people. */
+static void
+print_cost(Text *t, double cost)
+{
+	double rounded = cost > -1e12 && cost < 1e12 ? nearbyint(cost * 1000) / 1000 : cost;
+
+	if (rounded < 0 || rounded > 0 || rounded != rounded) {
+		text_printf(t, " cost ");
+		text_float(t, rounded);
+	}
+}
+
 static void
 print_lowering(Text *t, const Lowering *p)
 {
@@ -154,27 +168,99 @@ print_lowering(Text *t, const Lowering *p)
 	} else if (lowering_is_staged(p)) {
 		print_staging(t, &p->staged);
 	}
-	if (p->cost < 0 || p->cost > 0 || p->cost != p->cost) {
-		text_printf(t, " cost ");
-		text_float(t, p->cost);
-	}
+	print_cost(t, p->cost);
 	text_printf(t, " }");
 }
 
+/* A float that no integer is written like: with a point, an exponent or by name. */
 static void
-print_imm(Text *t, const Op *o)
+print_float(Text *t, double x)
 {
-	static const double zero = 0;
+	size_t from = t->n;
+
+	text_float(t, x);
+	if (!strpbrk(t->s + from, ".pn"))
+		text_printf(t, ".0");
+}
+
+/* Is it written as a float, which is Op.fimm? */
+static bool
+imm_is_float(const Op *o, Imm name)
+{
+	return imm_may_be_float(name) && o->nout && dtype_is_float(o->out[0]->type.dtype);
+}
+
+/* Do the names of its immediates cover all that o has?  Not in broken IR. */
+static bool
+imm_all_named(const Op *o)
+{
+	bool named[DIM_MAX] = { false }, has_float = false;
+
+	for (Imm i = 0; i < IMM_COUNT; i++) {
+		if (!op_has_imm(o->code, i))
+			continue;
+		has_float |= imm_is_float(o, i);
+		for (int n = imm_slot(i); n < (imm_is_list(i) ? DIM_MAX : imm_slot(i) + 1); n++)
+			named[n] = !imm_is_float(o, i);
+	}
+	for (int n = 0; n < DIM_MAX; n++)
+		if (o->imm[n] && !named[n])
+			return false;
+	return has_float || double_bits(o->fimm) == 0;
+}
+
+/* " perm 1, 0": up to the last that is not 0; a list of dims whole, and the value of a constant always. */
+static void
+print_named_imm(Text *t, const Op *o, Imm name)
+{
+	const int64_t *x = o->imm + imm_slot(name);
+	int n = imm_is_list(name) ? DIM_MAX - imm_slot(name) : 1;
+
+	if (imm_is_float(o, name)) {
+		if (double_bits(o->fimm) != 0 || name == IMM_value) {
+			text_printf(t, " %s ", imm_name[name]);
+			print_float(t, o->fimm);
+		}
+		return;
+	}
+	while (n > 0 && x[n - 1] == 0)
+		n--;
+	if (name == IMM_value)
+		n = 1;
+	if (n > 0 && name == IMM_perm && o->nout && n < o->out[0]->type.rank)
+		n = o->out[0]->type.rank;
+	if (n > 0)
+		text_printf(t, " %s ", imm_name[name]);
+	for (int i = 0; i < n; i++)
+		text_printf(t, i ? ", %lld" : "%lld", (long long)x[i]);
+}
+
+/* By number, what has no name. */
+static void
+print_numbered_imm(Text *t, const Op *o)
+{
 	int n = DIM_MAX;
 
 	while (n > 0 && o->imm[n - 1] == 0)
 		n--;
 	for (int i = 0; i < n; i++)
 		text_printf(t, "%s%lld", i ? ", " : " imm ", (long long)o->imm[i]);
-	if (memcmp(&o->fimm, &zero, sizeof zero) != 0) {
+	if (double_bits(o->fimm) != 0) {
 		text_printf(t, " fimm ");
 		text_float(t, o->fimm);
 	}
+}
+
+static void
+print_imm(Text *t, const Op *o)
+{
+	if (!imm_all_named(o)) {
+		print_numbered_imm(t, o);
+		return;
+	}
+	for (Imm i = 0; i < IMM_COUNT; i++)
+		if (op_has_imm(o->code, i))
+			print_named_imm(t, o, i);
 }
 
 static void op_print(Text *t, const Op *o, int indent);
@@ -267,10 +353,12 @@ print_tensor_map(Text *t, const Kernel *k, const TensorMap *m)
 	text_printf(t, " swizzle %d l2 %d\n", m->swizzle, m->l2);
 }
 
-/* What is there only with roles of warps, and their clusters. */
+/* How far it was compiled, and what is there only with roles of warps, and their clusters. */
 static void
 print_launch(Text *t, const Kernel *k)
 {
+	if (k->after)
+		text_printf(t, "  after %s\n", k->after);
 	if (k->teams != 1)
 		text_printf(t, "  teams %d\n", k->teams);
 	if (k->helpers)

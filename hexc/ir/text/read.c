@@ -253,6 +253,8 @@ read_item(Read *r, Header *h)
 		return read_tensor_map(r, h);
 	if (read_word(r, "group"))
 		return read_group(r);
+	if (read_word(r, "after"))
+		return (r->k->after = want_name(r)) != NULL;
 	if (read_word(r, "smem"))
 		return want_int(r, 0, INT64_MAX, &r->k->smem);
 	if (read_word(r, "team_smem"))
@@ -307,6 +309,7 @@ read_late(Read *r, const Header *h)
 	return true;
 }
 
+/* One kernel, as far as its closing brace. */
 static bool
 read_kernel(Read *r)
 {
@@ -323,25 +326,60 @@ read_kernel(Read *r)
 		return read_error(r, "a kernel without a body");
 	if (!h.grid)
 		r->k->grid = NULL;
-	return read_late(r, &h) && (read_end(r) || read_error(r, "something behind the kernel"));
+	if (!read_late(r, &h))
+		return false;
+	r->k->nval = 0;
+	for (size_t i = 0; i < r->nval; i++)
+		if (r->val[i])
+			r->k->nval = (uint32_t)i;
+	return true;
+}
+
+/* A new kernel is at the cursor. */
+static void
+read_start(Read *r)
+{
+	r->k = kernel_new(r->u, NULL);
+	r->val = NULL;
+	r->nval = 0;
 }
 
 Kernel *
 kernel_read(Unit *u, const char *text, size_t n)
 {
-	Read r;
+	Read r = { .u = u, .arena = u->arena, .s = text, .n = n };
 
-	memset(&r, 0, sizeof r);
-	r.u = u;
-	r.arena = u->arena;
-	r.s = text;
-	r.n = n;
-	r.k = kernel_new(u, NULL);
-	if (!read_kernel(&r))
+	read_start(&r);
+	if (!read_kernel(&r) || (!read_end(&r) && !read_error(&r, "something behind the kernel")))
 		return NULL;
-	r.k->nval = 0;
-	for (size_t i = 0; i < r.nval; i++)
-		if (r.val[i])
-			r.k->nval = (uint32_t)i;
 	return r.k;
+}
+
+/* Is there a kernel of that name before the last one? */
+static bool
+named_before(const Unit *u, const char *name)
+{
+	for (int i = 0; i + 1 < u->nkernel; i++)
+		if (strcmp(u->kernel[i]->name, name) == 0)
+			return true;
+	return false;
+}
+
+bool
+unit_read(Unit *u, const char *text, size_t n)
+{
+	Read r = { .u = u, .arena = u->arena, .s = text, .n = n };
+	int cap = 0;
+
+	u->kernel = NULL;
+	u->nkernel = 0;
+	do {
+		read_start(&r);
+		if (!read_kernel(&r))
+			return false;
+		VEC_PUSH(u->arena, u->kernel, u->nkernel, cap, r.k);
+		if (named_before(u, r.k->name))
+			return read_error(&r, "two kernels named %.80s", r.k->name);
+	} while (!read_end(&r));
+	return true;
 }

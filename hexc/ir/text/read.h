@@ -28,6 +28,7 @@ bool read_word(Read *r, const char *word);        /* a whole bare name */
 bool want_word(Read *r, const char *word);
 /* A bare or quoted name; NULL after an error. */
 const char *want_name(Read *r);
+Imm read_imm_name(Read *r, OpCode code);          /* IMM_COUNT: none that the op has */
 bool want_quoted(Read *r, const char **out);
 bool want_int(Read *r, int64_t lo, int64_t hi, int64_t *out);
 bool want_value(Read *r, int64_t *out);           /* of a constant: a number, or an element type */

@@ -76,20 +76,55 @@ read_operands(Read *r, Line *l)
 	return !r->bad;
 }
 
+/* Numbers with commas between them, at most so many. */
 static bool
-read_imm(Read *r, Line *l)
+want_ints(Read *r, int most, int64_t *out)
 {
 	int n = 0;
 
-	if (read_word(r, "imm")) {
-		do {
-			if (n == DIM_MAX)
-				return read_error(r, "more than %d numbers", DIM_MAX);
-			if (!want_int(r, INT64_MIN, INT64_MAX, &l->imm[n++]))
-				return false;
-		} while (read_sign(r, ","));
+	do {
+		if (n == most)
+			return read_error(r, "more than %d numbers", most);
+		if (!want_int(r, INT64_MIN, INT64_MAX, &out[n++]))
+			return false;
+	} while (read_sign(r, ","));
+	return !r->bad;
+}
+
+/* Is the number at the cursor written as a float? */
+static bool
+at_float(const Read *r)
+{
+	size_t at = r->at;
+
+	while (at < r->n && strchr("-.0123456789abcdefinpx+", r->s[at]))
+		if (strchr(".pn", r->s[at++]))
+			return true;
+	return false;
+}
+
+/* The immediates that have names, in any order. */
+static bool
+read_named_imm(Read *r, Line *l)
+{
+	Imm name;
+
+	while ((name = read_imm_name(r, l->code)) < IMM_COUNT) {
+		int slot = imm_slot(name);
+
+		read_end(r);
+		if (imm_may_be_float(name) && at_float(r) ? !want_float(r, &l->fimm)
+		                                          : !want_ints(r, imm_is_list(name) ? DIM_MAX - slot : 1, l->imm + slot))
+			return false;
 	}
-	if (read_word(r, "fimm") && !want_float(r, &l->fimm))
+	return !r->bad;
+}
+
+static bool
+read_imm(Read *r, Line *l)
+{
+	if (!read_named_imm(r, l) || (read_word(r, "imm") && !want_ints(r, DIM_MAX, l->imm)) ||
+	    (read_word(r, "fimm") && !want_float(r, &l->fimm)))
 		return false;
 	if (!read_end(r) && r->s[r->at] == '"')
 		return want_quoted(r, &l->text);

@@ -166,6 +166,20 @@ want_name(Read *r)
 	return arena_strndup(r->arena, r->s + r->at - n, n);
 }
 
+Imm
+read_imm_name(Read *r, OpCode code)
+{
+	Imm name;
+	size_t n;
+
+	blanks(r);
+	n = name_length(r);
+	name = r->bad ? IMM_COUNT : imm_find(code, r->s + r->at, n);
+	if (name < IMM_COUNT)
+		r->at += n;
+	return name;
+}
+
 /* ---- numbers ------------------------------------------------------------------------------------- */
 
 bool

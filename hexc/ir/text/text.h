@@ -8,6 +8,8 @@
 void kernel_print(Text *t, const Kernel *k);
 /* Parse what kernel_print wrote.  NULL and a diagnostic on failure. */
 Kernel *kernel_read(Unit *u, const char *text, size_t n);
+/* The same for one kernel after the other, at least one, which become the unit's. */
+bool unit_read(Unit *u, const char *text, size_t n);
 
 /* ---- what print.c and read.c share (text_num.c) ---- */
 

@@ -16,10 +16,12 @@ verify_error(Verify *v, const Op *o, const char *what)
 	const char *op = o && o->code < O_COUNT ? op_info[o->code].name : "kernel";
 	Src src = o ? o->src : v->k->src;
 
-	if (v->ok)
-		diag_class_error(v->k->unit->diag, DC_INTERNAL, src, "internal: after %s: kernel %s: "
-		                                                     "%s%s: %s",
-		          v->after, v->k->name ? v->k->name : "?", o ? "op " : "", op, what);
+	if (v->ok && v->after)
+		diag_class_error(v->k->unit->diag, DC_INTERNAL, src, "internal: after %s: kernel %s: %s%s: %s",
+		                 v->after, v->k->name ? v->k->name : "?", o ? "op " : "", op, what);
+	else if (v->ok)
+		diag_error(v->k->unit->diag, src, "broken IR: kernel %s: %s%s: %s", v->k->name ? v->k->name : "?",
+		           o ? "op " : "", op, what);
 	v->ok = false;
 	return false;
 }

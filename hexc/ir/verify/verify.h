@@ -4,7 +4,7 @@
 #include "hexc/ir/ir.h"
 
 /* Structure, dominance, types by each op's shape rule.  Reports "internal: after PASS: ..." and returns
- * false when the IR is broken. */
+ * false when the IR is broken.  NULL: it is nobody's of the compiler, but was read: an error of the source. */
 bool kernel_verify(Kernel *k, const char *after);
 
 /* NULL when operand and result types, imm[] and blk[] of o are as IR.md says, else what is wrong: a

@@ -20,6 +20,7 @@
  * needs   pipeline loops as the program has them, schedule roles or roles2
  * keeps   what the kernel computes; pipeline loops, for the loads that pass pipeline makes ahead
  * leaves  a kernel that cannot be parted so as it was, and says why (k->unscheduled) */
+#include "hexc/ir/ids.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/roles/roles.h"
 
@@ -127,20 +128,36 @@ is_fetched(const Pipe *p, Val *v)
 	return false;
 }
 
+/* What the body made of what was fetched. */
+typedef struct Fetched {
+	Ids ids;
+	bool *of; /* by value that the body makes */
+} Fetched;
+
+static bool
+reads_fetched(const Pipe *p, const Fetched *f, const Op *o)
+{
+	for (int i = 0; i < o->nin; i++) {
+		int64_t v = ids_val(&f->ids, o->in[i]);
+
+		if ((v >= 0 && f->of[v]) || is_fetched(p, o->in[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Does o, or anything inside of it, have an operand that was fetched? */
 static bool
-touches(const Pipe *p, const bool *fetched, const Op *o)
+touches(const Pipe *p, const Fetched *f, const Op *o)
 {
 	OpWalk w;
 
-	for (int i = 0; i < o->nin; i++)
-		if (fetched[o->in[i]->id] || is_fetched(p, o->in[i]))
-			return true;
+	if (reads_fetched(p, f, o))
+		return true;
 	for (int s = 0; s < 2; s++)
 		for (Op *x = o->blk[s] ? walk_first(&w, o->blk[s]) : NULL; x; x = walk_next(&w))
-			for (int i = 0; i < x->nin; i++)
-				if (fetched[x->in[i]->id] || is_fetched(p, x->in[i]))
-					return true;
+			if (reads_fetched(p, f, x))
+				return true;
 	return false;
 }
 
@@ -153,16 +170,17 @@ passes_on(const Op *o)
 static Use
 find_use(const Pipe *p)
 {
-	bool *fetched = NEWN(p->k->unit->arena, bool, p->k->nval + 1);
+	Fetched f = { .ids = ids_of(p->body) };
 	Use u = { 0 };
 
+	f.of = NEWN(p->k->unit->arena, bool, f.ids.nval);
 	for (Op *o = p->body->first; o; o = o->next) {
-		if (o->code == O_copy || o->code == O_alloc || o->code == O_yield || !touches(p, fetched, o))
+		if (o->code == O_copy || o->code == O_alloc || o->code == O_yield || !touches(p, &f, o))
 			continue;
 		u.first = u.first ? u.first : o;
 		u.last = o;
 		for (int i = 0; i < o->nout && passes_on(o); i++)
-			fetched[o->out[i]->id] = true;
+			f.of[ids_val(&f.ids, o->out[i])] = true;
 	}
 	return u;
 }

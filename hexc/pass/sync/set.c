@@ -156,76 +156,6 @@ set_wrap(Set *set, const Op *loop)
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-static int
-access_add(const Kernel *k, const Op *o, Val *v, bool write, Access *a)
-{
-	const Val *root = view_root(v);
-	const Param *p = val_param(k, root);
-
-	if ((!p && !root->def) || (p && !p->written))
-		return 0;
-	memset(a, 0, sizeof *a);
-	a->op = o;
-	a->view = v->def && view_is_longer(v->def) ? v->def->in[0] : v;
-	a->root = root;
-	a->lo = -1;
-	a->write = write;
-	if (p)
-		return 1;
-	a->async = o->code == O_copy && IMM(o, async) != 0;
-	a->bulk = o->code == O_copy && IMM(o, async) == COPY_OUT;
-	a->engine = a->bulk || o->code == O_wgmma;
-	a->lo = IMM(root->def, offset);
-	a->hi = a->lo + smem_alloc_bytes(root->def);
-	return 1;
-}
-
-/* The whole of an op's scratch. */
-static Access
-scratch(const Op *o, bool write)
-{
-	Access a = { .op = o, .lo = o->lowering->staged.off, .write = write };
-
-	a.hi = a.lo + o->lowering->staged.bytes;
-	return a;
-}
-
-Access
-scratch_read(const Op *o)
-{
-	return scratch(o, false);
-}
-
-static int
-products(const Kernel *k, const Op *o, Access *a)
-{
-	int n = 0;
-
-	for (int i = 0; i < 2; i++)
-		if (o->in[i]->type.space == S_shared)
-			n += access_add(k, o, o->in[i], false, a + n);
-	return n;
-}
-
-int
-access_of(const Kernel *k, const Op *o, Access *a)
-{
-	Val *from = access_source(o), *to = access_target(o), *found = access_found(o);
-	int n;
-
-	if (smem_has_scratch(o)) {
-		a[0] = scratch(o, true);
-		return 1;
-	}
-	if (o->code == O_copy && IMM(o, async) == COPY_BARRIER)
-		return 0; /* the order of these is the barrier's business */
-	if (o->code == O_wgmma)
-		return products(k, o, a);
-	n = from ? access_add(k, o, from, false, a) : 0;
-	n += to ? access_add(k, o, to, true, a + n) : 0;
-	return found ? n + access_add(k, o, found, true, a + n) : n;
-}
-
 /* Elements lo .. hi - 1 of dim d of the root: all that an access through v may touch. */
 static void
 touched(Sync *s, const Val *v, int d, int64_t *lo, int64_t *hi)
@@ -256,21 +186,119 @@ touched(Sync *s, const Val *v, int d, int64_t *lo, int64_t *hi)
 	*hi = f.hi > INT64_MAX - extent ? INT64_MAX : f.hi + extent;
 }
 
-static bool
-same_place(Sync *s, const Access *a, const Access *b)
+static const Box *
+box_of(Sync *s, const Val *view, int rank)
 {
-	int64_t lo[2], hi[2];
+	Arena *a = s->k->unit->arena;
+	const Box **at;
+	Box *box;
 
+	if (!s->box)
+		s->box = NEWN(a, const Box *, s->k->nval + 1);
+	at = &s->box[view->id];
+	if (*at)
+		return *at;
+	box = NEWN(a, Box, rank);
+	for (int d = 0; d < rank; d++)
+		touched(s, view, d, &box[d].lo, &box[d].hi);
+	return *at = box;
+}
+
+static bool
+is_order(const Op *o, bool tensor)
+{
+	return o->code == O_store && tensor && IMM(o, ordered);
+}
+
+static bool
+is_update(const Op *o, const Val *root)
+{
+	return access_is_update(o) && view_root(access_target(o)) == root;
+}
+
+static int
+access_add(Sync *s, const Op *o, Val *v, bool write, Access *a)
+{
+	const Kernel *k = s->k;
+	const Val *root = view_root(v);
+	const Param *p = val_param(k, root);
+
+	if ((!p && !root->def) || (p && !p->written))
+		return 0;
+	memset(a, 0, sizeof *a);
+	a->op = o;
+	a->view = v->def && view_is_longer(v->def) ? v->def->in[0] : v;
+	a->root = root;
+	a->box = box_of(s, a->view, root->type.rank);
+	a->lo = -1;
+	a->write = write;
+	a->tensor = root->type.space == S_global;
+	a->order = is_order(o, a->tensor);
+	a->update = is_update(o, root);
+	if (p)
+		return 1;
+	a->async = o->code == O_copy && IMM(o, async) != 0;
+	a->bulk = o->code == O_copy && IMM(o, async) == COPY_OUT;
+	a->engine = a->bulk || o->code == O_wgmma;
+	a->lo = IMM(root->def, offset);
+	a->hi = a->lo + smem_alloc_bytes(root->def);
+	return 1;
+}
+
+/* The whole of an op's scratch. */
+static Access
+scratch(const Op *o, bool write)
+{
+	Access a = { .op = o, .lo = o->lowering->staged.off, .write = write };
+
+	a.hi = a.lo + o->lowering->staged.bytes;
+	return a;
+}
+
+Access
+scratch_read(const Op *o)
+{
+	return scratch(o, false);
+}
+
+static int
+products(Sync *s, const Op *o, Access *a)
+{
+	int n = 0;
+
+	for (int i = 0; i < 2; i++)
+		if (o->in[i]->type.space == S_shared)
+			n += access_add(s, o, o->in[i], false, a + n);
+	return n;
+}
+
+int
+access_of(Sync *s, const Op *o, Access *a)
+{
+	Val *from = access_source(o), *to = access_target(o), *found = access_found(o);
+	int n;
+
+	if (smem_has_scratch(o)) {
+		a[0] = scratch(o, true);
+		return 1;
+	}
+	if (o->code == O_copy && IMM(o, async) == COPY_BARRIER)
+		return 0; /* the order of these is the barrier's business */
+	if (o->code == O_wgmma)
+		return products(s, o, a);
+	n = from ? access_add(s, o, from, false, a) : 0;
+	n += to ? access_add(s, o, to, true, a + n) : 0;
+	return found ? n + access_add(s, o, found, true, a + n) : n;
+}
+
+static bool
+same_place(const Access *a, const Access *b)
+{
 	if (a->root != b->root || !a->root)
 		return a->lo >= 0 && b->lo >= 0 && a->lo < b->hi && b->lo < a->hi;
-	if (access_takes_words(a->op) || access_takes_words(b->op))
-		return true;
-	for (int d = 0; d < a->root->type.rank; d++) {
-		touched(s, a->view, d, &lo[0], &hi[0]);
-		touched(s, b->view, d, &lo[1], &hi[1]);
-		if (hi[0] <= lo[1] || hi[1] <= lo[0])
-			return false;
-	}
+	for (int d = 0; d < a->root->type.rank; d++)
+		if (a->box[d].hi <= b->box[d].lo || b->box[d].hi <= a->box[d].lo)
+			return access_takes_words(a->op) || access_takes_words(b->op);
 	return true;
 }
 
@@ -286,30 +314,9 @@ of_two_blocks(const Access *then)
 }
 
 static bool
-of_tensor(const Access *a)
-{
-	return a->root && a->root->type.space == S_global;
-}
-
-/* An update that orders what the block did with tensors before and after it; not where it leaves what it
- * found. */
-static bool
-is_order(const Access *a)
-{
-	return a->op->code == O_store && IMM(a->op, ordered) && of_tensor(a);
-}
-
-static bool
 is_ordered(const Access *then, const Access *now)
 {
-	return is_order(then) != is_order(now) && of_tensor(then) && of_tensor(now);
-}
-
-/* Of what an atomic store updates, not of where it leaves what it found: that is written plainly. */
-static bool
-is_update(const Access *a)
-{
-	return a->root && access_is_update(a->op) && view_root(access_target(a->op)) == a->root;
+	return then->order != now->order && then->tensor && now->tensor;
 }
 
 bool
@@ -317,9 +324,9 @@ access_conflict(Sync *s, const Access *then, const Access *now)
 {
 	if (is_ordered(then, now) && !of_two_blocks(then))
 		return true;
-	if ((!then->write && !now->write) || !same_place(s, then, now) || of_two_blocks(then))
+	if ((!then->write && !now->write) || !same_place(then, now) || of_two_blocks(then))
 		return false;
-	if (is_update(then) && is_update(now) && access_same_update(then->op, now->op))
+	if (then->update && now->update && access_same_update(then->op, now->op))
 		return false;
 	if (then->kept) /* only the copy engine may not have seen it */
 		return now->engine;
@@ -412,9 +419,8 @@ own_of(Sync *s, Flow *f)
 	return &f->own;
 }
 
-/* Ifs alone, in which nothing is waited for: accesses in front of them are behind them as they were. */
-static bool
-is_plain(Sync *s, const Op *o)
+bool
+flow_is_plain(Sync *s, const Op *o)
 {
 	Flow *f = flow_of(s, o);
 
@@ -425,7 +431,7 @@ is_plain(Sync *s, const Op *o)
 	for (int r = 0; r < 2 && o->blk[r]; r++)
 		for (const Op *i = o->blk[r]->first; i && f->kind == PLAIN; i = i->next)
 			if (i->code == O_barrier || i->code == O_wait || i->code == O_proxy ||
-			    smem_has_scratch(i) || (i->blk[0] && !is_plain(s, i)))
+			    smem_has_scratch(i) || (i->blk[0] && !flow_is_plain(s, i)))
 				f->kind = NOT_PLAIN;
 	return f->kind == PLAIN;
 }
@@ -438,13 +444,25 @@ hit_inside(Sync *s, const Op *o, const Set *set, Hit *hit)
 
 	for (int r = 0; r < 2 && o->blk[r]; r++)
 		for (const Op *i = o->blk[r]->first; i && !hit->found; i = i->next) {
-			int n = access_of(s->k, i, a);
+			int n = access_of(s, i, a);
 
 			for (int j = 0; j < n; j++)
 				set_conflict(s, set, &a[j], hit);
 			if (i->blk[0])
 				hit_inside(s, i, set, hit);
 		}
+}
+
+void
+flow_look(Sync *s, const Op *o, const Set *set, Hit *hit)
+{
+	hit_inside(s, o, set, hit);
+}
+
+void
+flow_pass(Sync *s, const Op *o, Set *set)
+{
+	set_join(s, set, &own_of(s, flow_of(s, o))->out);
 }
 
 void
@@ -455,7 +473,7 @@ flow_known(Sync *s, const Op *o, Set *set, Hit *hit)
 	Set out = { .cap = set->n + (own ? own->out.n : 0) };
 	bool found = own && own->hit;
 
-	if (!found && is_plain(s, o)) {
+	if (!found && flow_is_plain(s, o)) {
 		hit_inside(s, o, set, hit);
 		if (own)
 			set_join(s, set, &own->out);

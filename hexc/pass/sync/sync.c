@@ -161,7 +161,7 @@ flow_block(Sync *s, const Block *b, Set *set, Hit *hit)
 	Access a[2];
 
 	for (const Op *o = b->first; o && (set->n || !hit->through); o = o->next) {
-		int n = access_of(s->k, o, a);
+		int n = access_of(s, o, a);
 
 		for (int i = 0; i < n; i++)
 			set_conflict(s, set, &a[i], hit);
@@ -225,10 +225,18 @@ sync_region(Sync *s, Op *o, Set *set)
 	}
 	for (int tries = 0;; tries++) {
 		hit.found = false;
-		probe = set_copy(s, set);
-		flow_known(s, o, &probe, &hit);
-		if (!hit.found)
-			break;
+		if (flow_is_plain(s, o)) { /* the set is as long as the program: it stays where it is */
+			flow_look(s, o, set, &hit);
+			if (!hit.found) {
+				flow_pass(s, o, set);
+				return;
+			}
+		} else {
+			probe = set_copy(s, set);
+			flow_known(s, o, &probe, &hit);
+			if (!hit.found)
+				break;
+		}
 		BUG_IF(s->k->unit->arena, tries > set->n);
 		if (is_waited_inside(s, o, set, &hit))
 			sync_inside(s, o, set);
@@ -245,7 +253,7 @@ sync_block(Sync *s, Block *b, Set *set)
 	Hit hit = { .found = false };
 
 	for (Op *o = b->first; o; o = o->next) {
-		int n = access_of(s->k, o, a);
+		int n = access_of(s, o, a);
 
 		for (int i = 0; i < n; i++)
 			for (hit.found = false; set_conflict(s, set, &a[i], &hit); hit.found = false)

@@ -3,10 +3,16 @@
 #define HEXC_PASS_SYNC_H
 #include "hexc/pass/smem.h"
 
+/* The elements of the root that an access through a view may touch: lo .. hi - 1 in each of its dims. */
+typedef struct Box {
+	int64_t lo, hi;
+} Box;
+
 typedef struct Access {
 	const Op *op;
 	const Val *view;  /* what it reads or writes; NULL: scratch */
 	const Val *root;  /* the alloc's result or the parameter; NULL: scratch */
+	const Box *box;   /* by dim of the root; NULL: scratch */
 	int64_t lo, hi;   /* shared: bytes of the whole tile or scratch; lo < 0: not placed, or global */
 	const Op *wrap;   /* it was made before the end of an iteration of this loop, the outermost such */
 	bool write;
@@ -18,6 +24,11 @@ typedef struct Access {
 	bool engine;      /* a read by a product or the copy engine, which sees what a `proxy` has shown it */
 	bool proxied;     /* a write of the threads: there was a `proxy` since */
 	bool kept;        /* .. there was a barrier since, but no `proxy` in front of it */
+	bool tensor;      /* of global memory */
+	bool order;       /* an update that orders what the block did with tensors before and after it; not
+	                     where it leaves what it found */
+	bool update;      /* of what an atomic store updates, not of where it leaves what it found: that is
+	                     written plainly */
 } Access;
 
 typedef struct Set {
@@ -38,6 +49,7 @@ typedef struct Sync {
 	bool engines;     /* something reads as `engine` does */
 	bool changed;
 	Flow **flow; /* by op */
+	const Box **box; /* by view; NULL: nothing was asked of it yet */
 	Threads **threads; /* by pairs of accesses */
 } Sync;
 
@@ -63,7 +75,7 @@ void set_proxy(Set *set);
 void set_wrap(Set *set, const Op *loop);
 
 /* The accesses op o makes to memory that the kernel writes, or first makes to its scratch: at most 2. */
-int access_of(const Kernel *k, const Op *o, Access *a);
+int access_of(Sync *s, const Op *o, Access *a);
 /* What an op with scratch leaves behind. */
 Access scratch_read(const Op *o);
 /* Do two accesses to one tile never meet in an element that different threads hold? */
@@ -82,6 +94,11 @@ void flow_region(Sync *s, const Op *o, Set *set, Hit *hit);
 /* ---- set.c: the same by what was found before ----------------------------------------------- */
 
 void flow_known(Sync *s, const Op *o, Set *set, Hit *hit);
+/* Ifs alone, in which nothing is waited for: accesses in front of them are behind them as they were. */
+bool flow_is_plain(Sync *s, const Op *o);
+/* For such ones the two halves of flow_known: the first conflict, and the accesses of their own. */
+void flow_look(Sync *s, const Op *o, const Set *set, Hit *hit);
+void flow_pass(Sync *s, const Op *o, Set *set);
 /* Something was put into block b: what was found of the regions around it is void. */
 void flow_forget(Sync *s, const Block *b);
 /* Was all put into o's regions that they need with nothing in front?  And: it was. */

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _find
@@ -348,32 +348,66 @@ def _ctype(text: str) -> Any:
 
 
 def check_text(value: object, name: str) -> None:
-    """What C is to read up to the first NUL must have no other; :class:`ArgumentError` where it has.
-
-    All strings that cross into C come here: members of structs and arguments of functions (:func:`function`), but for
-    those that go with their length.
-    """
+    """What C is to read up to the first NUL must have no other; :class:`ArgumentError` where it has."""
     if isinstance(value, bytes) and b"\0" in value:
         kept = value[: value.index(b"\0")].decode(errors="replace")
         raise ArgumentError(f"{name} has a NUL character, where C would end it: {kept!r} is in front of it")
 
 
-class _Texts(ctypes.Structure):
-    """A struct with texts, which are looked at when they are set, in its constructor too."""
+_INTEGERS = {*"bBhHiIlLqQP"}  # ctypes' codes of integer types, and of addresses
+
+
+@functools.cache
+def _range(kind: Any) -> tuple[int, int] | None:
+    """The least and the largest number that an integer type of C holds; of others None."""
+    if getattr(kind, "_type_", None) not in _INTEGERS:
+        return None
+    n = 8 * ctypes.sizeof(kind)
+    return (-(1 << n - 1), (1 << n - 1) - 1) if kind._type_.islower() else (0, (1 << n) - 1)
+
+
+def check(value: object, kind: Any, name: str) -> None:
+    """May the value go where C has one of this type?  ctypes would cut a text at a NUL, and an integer to its lower bits;
+    :class:`ArgumentError` where it would.
+
+    All values that cross into C come here: members of structs, elements of arrays (:func:`array`) and arguments of
+    functions (:func:`function`), but for texts that go with their length.
+    """
+    if kind is ctypes.c_char_p:
+        check_text(value, name)
+    elif isinstance(value, int):
+        limits = _range(kind)
+        if limits and not limits[0] <= value <= limits[1]:
+            raise ArgumentError(f"{name} is {value}, and C holds {limits[0]} to {limits[1]} there")
+    elif isinstance(value, (tuple, list)) and isinstance(kind, type) and issubclass(kind, ctypes.Array):
+        for x in value:
+            check(x, kind._type_, name)
+
+
+def array(kind: Any, values: Sequence[Any], name: str) -> Any:
+    """An array of a C type with these elements."""
+    for x in values:
+        check(x, kind, name)
+    return (kind * len(values))(*values)
+
+
+class _Checked(ctypes.Structure):
+    """A struct whose members are looked at when they are set, in its constructor too."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        check_text(value, name)
+        check(value, _MEMBERS[type(self)].get(name), name)
         super().__setattr__(name, value)
 
 
+_MEMBERS: dict[type, dict[str, Any]] = {}  # their types
 STRUCT: dict[str, type[ctypes.Structure]] = {}
 for _name, _members in structs_text():
     _fields = []
     for _type, _member, _length in map(_split, _members):
         _kind = _ctype(_type)
         _fields.append((_member, _kind * _length if _length else _kind))
-    _base = _Texts if any(kind is ctypes.c_char_p for _, kind in _fields) else ctypes.Structure
-    STRUCT[_name] = type(_name, (_base,), {"_fields_": _fields})
+    STRUCT[_name] = type(_name, (_Checked,), {"_fields_": _fields})
+    _MEMBERS[STRUCT[_name]] = dict(_fields)
 
 
 def new(name: str, /, **members: Any) -> Any:
@@ -385,16 +419,17 @@ def new(name: str, /, **members: Any) -> Any:
 
 
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {}
-_TEXTS: dict[str, list[tuple[int, str]]] = {}  # places and names of arguments that C reads up to a NUL
+_LOOKED_AT: dict[str, list[tuple[int, str, Any]]] = {}  # places, names and types of arguments that may not fit
 
 
-def _texts(parameters: list[tuple[str, str, int]]) -> list[tuple[int, str]]:
-    """Those that are `const char *`, without a length behind them."""
-    return [
-        (i, name)
-        for i, (kind, name, _) in enumerate(parameters)
-        if kind == "const char *" and (i + 1 == len(parameters) or parameters[i + 1][0] != "size_t")
-    ]
+def _looked_at(parameters: list[tuple[str, str, int]]) -> list[tuple[int, str, Any]]:
+    """Texts that C reads up to a NUL, `const char *` without a length behind them, integers and addresses."""
+    out = []
+    for i, (kind, name, length) in enumerate(parameters):
+        is_text = kind == "const char *" and (i + 1 == len(parameters) or parameters[i + 1][0] != "size_t")
+        if is_text or (not length and _range(_ctype(kind))):
+            out.append((i, name, _ctype(kind)))
+    return out
 
 
 for _line in FUNCTIONS.split(";"):
@@ -407,7 +442,7 @@ for _line in FUNCTIONS.split(";"):
         _ctype(_result),
         [_ctype(kind + (" *" if length else "")) for kind, _, length in _declared],
     )
-    _TEXTS[_function] = _texts(_declared)
+    _LOOKED_AT[_function] = _looked_at(_declared)
 
 
 @functools.cache
@@ -424,21 +459,31 @@ def _library(prefix: str) -> ctypes.CDLL:
 
 
 @functools.cache
-def function(name: str) -> Callable[..., Any]:
-    """The C function of this name; :class:`LibraryError` where the library that is here lacks it."""
+def _found(name: str) -> Any:
     try:
         found = getattr(_library(name.partition("_")[0]), name)
     except AttributeError:
         raise LibraryError(f"the library that is here has no {name}: only libhexc compiles") from None
     found.restype, found.argtypes = _SIGNATURES[name]
-    result: Callable[..., Any] = found
-    texts = _TEXTS[name]
-    if not texts:
+    return found
+
+
+def address(name: str) -> ctypes.c_void_p:
+    """Of the C function of this name, for others that call it."""
+    return ctypes.cast(_found(name), ctypes.c_void_p)
+
+
+@functools.cache
+def function(name: str) -> Callable[..., Any]:
+    """The C function of this name; :class:`LibraryError` where the library that is here lacks it."""
+    result: Callable[..., Any] = _found(name)
+    looked_at = _LOOKED_AT[name]
+    if not looked_at:
         return result
 
     def checked(*args: Any) -> Any:
-        for i, parameter in texts:
-            check_text(args[i], parameter)
+        for i, parameter, kind in looked_at:
+            check(args[i], kind, parameter)
         return result(*args)
 
     return checked

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from ._abi import NUMBERS, STRUCT, function
+from ._abi import NUMBERS, STRUCT, array, check, function
 from ._errors import ArgumentError
 from ._module import WHY, Kernel, Param, fail, text
 
@@ -78,6 +78,7 @@ class Arguments:
         for size in wanted:
             given = self.values.get(size)
             if given is not None:
+                check(given, ctypes.c_int64, size)
                 learn(size, _integer(size, given), f"the argument {size}")
         for p in self.target.params:
             for extent, value in zip(p.shape, shapes.get(p.name, ()), strict=False):
@@ -98,7 +99,7 @@ class Arguments:
             except TypeError:
                 raise ArgumentError(f"{p.name} is a number of type {p.dtype}, not {type(value).__name__}") from None
         else:
-            slot.i = _integer(p.name, value)
+            slot.i = _fits(p, _integer(p.name, value))
 
     def _compare(self, name: str, have: tuple[int | None, ...]) -> None:
         want = self.shape[name]
@@ -114,7 +115,7 @@ class Arguments:
             span = 1 + sum((d - 1) * s for d, s in zip(shape, self.stride[p.name], strict=True))
             return (span * p.bits + 7) // 8 if math.prod(shape) else 0
         out, why = ctypes.c_uint64(), ctypes.create_string_buffer(WHY)
-        dim = (ctypes.c_int64 * len(shape))(*shape)
+        dim = array(ctypes.c_int64, shape, p.name)
         code = function("hexc_pack_bytes")(p.pack.encode(), len(shape), dim, ctypes.byref(out), why, WHY)
         if code:
             raise fail(code, text(why.value))
@@ -162,6 +163,15 @@ def extents(kernel: Kernel, i: int, arg: Any) -> tuple[Shape, Shape]:
         raise fail(code)
     rank = len(kernel.params[i].shape)
     return tuple(dim[:rank]), tuple(stride[:rank])
+
+
+def _fits(p: Param, value: int) -> int:
+    """As hexc_arg has it: of 64 bits, those of u64 as they are."""
+    if p.dtype == "u64":
+        check(value, ctypes.c_uint64, p.name)
+        return ctypes.c_int64(value).value
+    check(value, ctypes.c_int64, p.name)
+    return value
 
 
 def _integer(name: str, value: object) -> int:

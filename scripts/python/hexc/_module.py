@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from ._abi import NUMBERS, STRUCT, function, new
+from ._abi import NUMBERS, STRUCT, check, function, new
 from ._errors import SEVERITIES, ArgumentError, CompileError, Diagnostic, HexcError
 
 if TYPE_CHECKING:
@@ -287,6 +287,7 @@ def defines(constants: Mapping[str, int | str]) -> tuple[Any, int]:
     define = (STRUCT["hexc_define"] * len(constants))()
     for slot, (name, value) in zip(define, constants.items(), strict=True):
         number = function("hexc_type_value")(value.encode()) if isinstance(value, str) else int(value)
+        check(number, ctypes.c_int64, name)
         if isinstance(value, str) and number == 0:
             raise ArgumentError(f"{name}={value!r}: there is no element type {value}")
         slot.name, slot.value = name.encode(), number
@@ -392,7 +393,7 @@ def job(
         stop=stop,
         cache=cache._owned.pointer if cache else None,
     )
-    options.cluster[:] = cluster
+    options.cluster = tuple(cluster)
     return Job(data, None if file is None else os.fsencode(file), options, cache)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._abi import NUMBERS, STRUCT, function, new
+from ._abi import NUMBERS, STRUCT, address, array, function, new
 from ._args import Bound, Target, know
 from ._errors import ArgumentError, FaultError, HexcError
 from ._module import WHY, Kernel, Owned, Param, fail, text
@@ -154,7 +154,7 @@ class _Tensor:
         source, out = np.zeros(-(-data.size // 4), np.uint32), np.zeros(-(-size // 4), np.uint32)
         source.view(np.uint8)[: data.size] = data
         why = ctypes.create_string_buffer(WHY)
-        dim = (ctypes.c_int64 * len(self.shape))(*self.shape)
+        dim = array(ctypes.c_int64, self.shape, self.p.name)
         pack = (self.p.pack or "").encode()
         code = function(name)(pack, len(self.shape), dim, source.ctypes.data, out.ctypes.data, None, why, WHY)
         if code:
@@ -208,8 +208,7 @@ class _Device:
         maps = (STRUCT["sim_tmap"] * k.nmap)()  # tensor maps, as a driver encodes them
         why = ctypes.create_string_buffer(WHY)
         behind = (ctypes.c_void_p * k.nmap).from_buffer(args, len(k.params) * ctypes.sizeof(ctypes.c_void_p))
-        tiled: Any = function("sim_tmap_tiled")
-        encode = ctypes.cast(tiled, ctypes.c_void_p)
+        encode = address("sim_tmap_tiled")
         code = function("hexc_tensor_maps")(k._handle, k._index, self.bound.arg, encode, maps, behind, why, WHY)
         if code:
             raise fail(code, text(why.value))

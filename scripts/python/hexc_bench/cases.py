@@ -228,7 +228,7 @@ def mamba2(x: Model, s: int) -> Iterator[Case]:
     p, g = x.head, x.kv_heads
     yield product(t, cut(2 * x.inner + 2 * g * x.state + x.heads, s, 8), hidden, "in f16", x.name)
     arrays: Arrays = {"X": ((1, t, h, p), "f16"), "DT": ((1, t, h), "f32 small"), "A": ((h,), "f32 below 0"),
-                      "BM": ((1, t, g, n), "f16"), "CM": ((1, t, g, n), "f16"), "D": ((h,), "f32")}
+                      "BM": ((1, t, g, n), "f16"), "CM": ((1, t, g, n), "f16"), "D": ((h,), "f32"), "LEN": ((1,), f"i32 = {t}")}
     scan = kernel("mamba2", "mamba2", arrays, {"BT": [32, 64]}, [f"P={p}", f"N={n}"])
     # chunks of 64: products within one, and of one with the state
     yield Case("scan", f"{t} x {h} x {p} x {n}", [scan], 2 * t * h * (64 * (n + p) + 2 * n * p), 4 * t * h * p, (), model=x.name)

@@ -42,15 +42,16 @@ class Op:
     code: str
     outs: list[int]
     ins: list[int]
-    imm: list[int]
-    fimm: float
+    imm: dict[str, list[int]]  # by name
+    fimm: float  # the one of them that is a float
     text: str
     types: list[Type]
     blocks: list[Block] = field(default_factory=list)
     dead: list[int] = field(default_factory=list)  # values that nothing reads after it
 
-    def at(self, i: int) -> int:
-        return self.imm[i] if i < len(self.imm) else 0
+    def at(self, name: str, i: int = 0) -> int:
+        found = self.imm.get(name, ())
+        return found[i] if i < len(found) else 0
 
 
 @dataclass
@@ -188,11 +189,14 @@ def _op(line: str) -> tuple[Op, Block | None]:
     if not eq:
         outs, rest = "", head
     code, _, rest = rest.partition(" ")
-    fimm = re.search(r"\bfimm (\S+)", rest)
-    imm = re.search(r"\bimm ((?:-?\d+(?:, )?)+)", rest)
-    ins = re.split(r"\bf?imm\b", rest)[0]
-    op = Op(code, _ids(outs), _ids(ins), [int(x) for x in imm.group(1).split(", ")] if imm else [], _number(fimm.group(1)) if fimm else 0.0,
-            words, _types(types))
+    ins = re.match(r"(?:%\S+(?:, )?)*", rest)
+    assert ins
+    op = Op(code, _ids(outs), _ids(ins.group()), {}, 0.0, words, _types(types))
+    for name, numbers in re.findall(r"(\w+) (\S+(?:, -?\d+)*)", rest[ins.end():]):
+        if re.fullmatch(r"-?\d+(, -?\d+)*", numbers):
+            op.imm[name] = [int(x) for x in numbers.split(", ")]
+        else:
+            op.fimm = _number(numbers)
     return op, inner
 
 
@@ -211,7 +215,7 @@ def merged(kernel: Kernel) -> None:
         kept = []
         for op in block.ops:
             op.ins = [new.get(i, i) for i in op.ins]
-            key = (op.code, tuple(op.ins), tuple(op.imm), repr(op.fimm), tuple(op.types))
+            key = (op.code, tuple(op.ins), repr(sorted(op.imm.items())), repr(op.fimm), tuple(op.types))
             if op.code in REPEATED and len(op.outs) == 1 and op.types[0].space != "shared":
                 if key in seen:
                     new[op.outs[0]] = seen[key]
@@ -243,7 +247,7 @@ def dropped(kernel: Kernel) -> None:
     def says_which(op: Op) -> bool:
         view = made.get(op.ins[1]) if op.code == "store" else None
         at = made.get(view.ins[1]) if view and view.code == "view" and view.ins[0] in cells else None
-        return at is not None and at.code == "const" and at.at(0) == 1
+        return at is not None and at.code == "const" and at.at("value") == 1
 
     def count(block: Block) -> None:
         for op in block.ops:
@@ -637,7 +641,7 @@ class Machine:
         return x.reshape((1,) * (1 + rank))
 
     def op_const(self, op: Op) -> None:
-        self.out(op, self.constant(op.types[0].dtype, op.fimm, op.at(0), len(op.types[0].shape)))
+        self.out(op, self.constant(op.types[0].dtype, op.fimm, op.at("value"), len(op.types[0].shape)))
 
     def op_splat(self, op: Op) -> None:
         x = self.env[op.ins[0]]
@@ -646,8 +650,8 @@ class Machine:
     def op_iota(self, op: Op) -> None:
         t = op.types[0]
         shape = [1] * (1 + len(t.shape))
-        shape[1 + op.at(0)] = t.shape[op.at(0)]
-        self.out(op, wrapped(t.dtype, self.xp.arange(t.shape[op.at(0)])).reshape(shape))
+        shape[1 + op.at("dim")] = t.shape[op.at("dim")]
+        self.out(op, wrapped(t.dtype, self.xp.arange(t.shape[op.at("dim")])).reshape(shape))
 
     def number(self, op: Op) -> tuple[list[Any], list[Any], Any]:
         """Of an op that names a block: its number along each axis, the grid, what works on them."""
@@ -661,7 +665,7 @@ class Machine:
         return at, extent, xp
 
     def op_block_id(self, op: Op) -> None:
-        axis = op.at(0)
+        axis = op.at("axis")
         if op.ins:
             at, extent, xp = self.number(op)
             self.out(op, xp.where(at[axis] < extent[axis], at[axis], extent[axis] - 1))
@@ -677,7 +681,7 @@ class Machine:
         self.out(op, (at[0] < extent[0]) & (at[1] < extent[1]) & (at[2] < extent[2]))
 
     def op_launched(self, op: Op) -> None:
-        self.out(op, np.array([self.total]) if op.at(0) else self.block)
+        self.out(op, np.array([self.total]) if op.at("all") else self.block)
 
     # -- moved
 
@@ -691,7 +695,7 @@ class Machine:
 
     def op_transpose(self, op: Op) -> None:
         x = self.tile(self.env[op.ins[0]])
-        self.out(op, self.xp.permute(x, (0, *(1 + op.at(i) for i in range(x.ndim - 1)))))
+        self.out(op, self.xp.permute(x, (0, *(1 + op.at("perm", i) for i in range(x.ndim - 1)))))
 
     def op_reshape(self, op: Op) -> None:
         x = self.env[op.ins[0]]
@@ -707,10 +711,10 @@ class Machine:
     def op_mask(self, op: Op) -> None:
         x = self.tile(self.env[op.ins[0]])
         t = op.types[0]
-        fill = self.lift(self.constant(t.dtype, op.fimm, op.at(1), len(t.shape)), self.xp)
+        fill = self.lift(self.constant(t.dtype, op.fimm, op.at("fill"), len(t.shape)), self.xp)
         n = 1
         for d in range(len(t.shape)):
-            if op.at(0) >> d & 1:
+            if op.at("dims") >> d & 1:
                 shape = [1] * (1 + len(t.shape))
                 shape[1 + d] = t.shape[d]
                 bound = self.tile(self.env[op.ins[n]])
@@ -721,23 +725,23 @@ class Machine:
 
     def op_shift(self, op: Op) -> None:
         t = op.types[0]
-        d, by = op.at(0), op.at(1)
+        d, by = op.at("dim"), op.at("by")
         x = self.full(self.env[op.ins[0]], t.shape)
-        entry = self.lift(self.constant(t.dtype, op.fimm, op.at(2), len(t.shape)), self.xp)
+        entry = self.lift(self.constant(t.dtype, op.fimm, op.at("entry"), len(t.shape)), self.xp)
         shape = list(x.shape)
         shape[1 + d] = by
         self.out(op, self.xp.concat([self.xp.expand(entry, tuple(shape)), x[(slice(None),) * (1 + d) + (slice(0, t.shape[d] - by),)]], 1 + d))
 
     def op_slice(self, op: Op) -> None:
-        t, d = op.types[0], op.at(0)
+        t, d = op.types[0], op.at("dim")
         x = self.full(self.env[op.ins[0]], self.types[op.ins[0]].shape)
-        self.out(op, x[(slice(None),) * (1 + d) + (slice(op.at(1), op.at(1) + t.shape[d]),)])
+        self.out(op, x[(slice(None),) * (1 + d) + (slice(op.at("from"), op.at("from") + t.shape[d]),)])
 
     def op_concat(self, op: Op) -> None:
         x, y = (self.full(self.env[i], self.types[i].shape) for i in op.ins)
         if x.shape[0] != y.shape[0]:
             x, y = (self.full(self.env[i], self.types[i].shape, True) for i in op.ins)
-        self.out(op, self.xp.concat([x, y], 1 + op.at(0)))
+        self.out(op, self.xp.concat([x, y], 1 + op.at("dim")))
 
     def op_gather(self, op: Op) -> None:
         table, at = self.env[op.ins[0]], self.env[op.ins[1]]
@@ -760,7 +764,7 @@ class Machine:
         self.out(op, self.xp.along(table, at))
 
     def op_sparse_expand(self, op: Op) -> None:
-        d = op.at(0)
+        d = op.at("dim")
         values, places = (self.full(self.env[i], self.types[i].shape, True) for i in op.ins)
         dtype, n = self.types[op.ins[1]].dtype, self.types[op.ins[0]].shape[d]
         m = self.types[op.ins[1]].shape[d]
@@ -781,7 +785,7 @@ class Machine:
     def reduce(self, op: Op) -> None:
         t = self.types[op.ins[0]]
         x = self.full(self.env[op.ins[0]], t.shape)
-        axis, xp = 1 + op.at(0), self.xp
+        axis, xp = 1 + op.at("dim"), self.xp
         if op.code == "reduce_sum":
             made = xp.sum(x, axis)
             self.out(op, rounded(xp, t.dtype, made) if is_float(t.dtype) else wrapped(t.dtype, made))
@@ -834,7 +838,7 @@ class Machine:
         for i in range(2):
             x = self.env[op.ins[i]]
             x = self.load(x) if isinstance(x, View) else self.full(x, self.types[op.ins[i]].shape)
-            found.append(self.xp.permute(x, (0, 2, 1)) if op.at(0) >> i & 1 else x)
+            found.append(self.xp.permute(x, (0, 2, 1)) if op.at("turned") >> i & 1 else x)
         c = self.tile(self.env[op.ins[2]])
         if len(op.ins) == 4:
             on = self.tile(self.env[op.ins[3]])
@@ -855,7 +859,7 @@ class Machine:
     def op_view(self, op: Op) -> None:
         of, t = self.env[op.ins[0]], op.types[0]
         v = View(of.memory, of.size, t.shape, list(of.start), list(of.step), list(of.index), [], list(of.end), of.gather, False)
-        steps = op.imm[1:]
+        steps = op.imm.get("step", [])
         first = True
         for d in range(len(of.dim)):
             root = of.dim[d]
@@ -869,7 +873,7 @@ class Machine:
                 v.start[root] = v.start[root] + start
             if d < len(steps) and steps[d] > 1:
                 v.step[root] = steps[d]
-            if op.at(0) >> d & 1:
+            if op.at("dropped") >> d & 1:
                 continue
             extent = t.shape[len(v.dim)]
             within = of.shape[d] if of.memory.shared or of.shape[d] >= 0 else extent
@@ -947,14 +951,14 @@ class Machine:
     def op_load(self, op: Op) -> None:
         v = self.env[op.ins[0]]
         x = self.load(v)
-        if op.at(1) == 1:
+        if op.at("outside") == 1:
             raise NoReference("a load that fills")
         self.out(op, x)
 
     def op_copy(self, op: Op) -> None:
         of, to = (self.env[i] for i in op.ins[:2])
         self.write(to, self.load(of))
-        if op.at(0) == 2:
+        if op.at("async") == 2:
             self.moved = True
 
     def write(self, v: View, x: Any, update: str = "", found: View | None = None) -> None:
@@ -996,7 +1000,7 @@ class Machine:
         return xp.where(places == flat.shape[0] - 1, 0 * out, out).reshape(at.shape)
 
     def op_store(self, op: Op) -> None:
-        kind = op.at(0)
+        kind = op.at("update")
         if kind >= len(UPDATES):
             raise NoReference("an atomic swap")
         v = self.env[op.ins[1]]
@@ -1015,7 +1019,7 @@ class Machine:
     def op_for(self, op: Op) -> None:
         lo, hi, step = (self.uniform(i) for i in op.ins[:3])
         carried = [self.env[i] for i in op.ins[3:]]
-        body, early = op.blocks[0], op.at(4)
+        body, early = op.blocks[0], op.at("early")
         names = [i for i, _ in body.args]
         if lo is None or hi is None or step is None or early:
             carried = self.ragged(op, carried, names, early)
@@ -1080,7 +1084,7 @@ class Machine:
     # -- roles
 
     def op_mbar(self, op: Op) -> None:
-        self.bars[op.outs[0]] = {"arrivals": op.at(1), "here": [0] * op.types[0].shape[0], "phase": [0] * op.types[0].shape[0]}
+        self.bars[op.outs[0]] = {"arrivals": op.at("arrivals"), "here": [0] * op.types[0].shape[0], "phase": [0] * op.types[0].shape[0]}
         self.env[op.outs[0]] = op.outs[0]
 
     def slot(self, op: Op) -> tuple[dict[str, Any], int]:
@@ -1266,7 +1270,7 @@ def _run(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], numbers: Mapping
     x, y, z = ([int(first.uniform(i) or 0) for i in yields] + [1, 1])[:3]
     memories = _memories(kernel, xp, tensors, bounds, env)
     total, each = x * y * z, max(1, elements // _largest(kernel.body))
-    shares = _has(kernel.body, lambda op: op.code in ("launched", "has_block") or op.code == "store" and op.at(0) != 0
+    shares = _has(kernel.body, lambda op: op.code in ("launched", "has_block") or op.code == "store" and op.at("update") != 0
                   and not op.types and types[op.ins[1]].space == "global" and not _of_doubt(kernel, op))
     starts = list(range(0, total, each))
     if math.isfinite(seconds) and len(starts) > 2:  # the first, the last, then those between

@@ -138,7 +138,7 @@ def loops_of(ir: str) -> list[dict[str, Any]]:
         body = line.lstrip()
         indent = len(line) - len(body)
         size = re.match(r"param (%\d+)\.?\S* size (\w+)", body)
-        made = re.match(r"(%\d+)(?:\.\w+)? = (\w+)(.*?)(?: imm (-?\d+))? : i64\b", body)
+        made = re.match(r"(%\d+)(?:\.\w+)? = (\w+)(.*?)(?: value (-?\d+))? : i64\b", body)
         loop = re.search(r"= for (%\d+)\S*, (%\d+)\S*, (%\d+)", body)
         if size:
             value[size.group(1)] = size.group(2)
@@ -159,10 +159,10 @@ def loops_of(ir: str) -> list[dict[str, Any]]:
     return found
 
 
-def _written(op: str, ins: list[str | None], imm: str | None) -> str | None:
+def _written(op: str, ins: list[str | None], constant: str | None) -> str | None:
     signs = {"add": "+", "sub": "-", "mul": "*", "div": "/", "rem": "%", "mod": "%"}
     if op == "const":
-        return imm or "0"
+        return constant or "0"
     if op == "block_id":
         return "0"
     if None in ins or len(ins) != 2:

@@ -1,0 +1,127 @@
+#!/bin/sh
+# hexc ir: what --dump prints goes on to the same PTX; passes by name and by range; scripts/bisect finds a wrong pass and
+# its op; scripts/reduce makes programs smaller.  WHOLE=1: all examples on all GPUs, every pass (an hour).
+. test/script.sh
+
+# dumps PROGRAM ARCH: each kernel after each pass, in $dir/ir/PASS.ir, and the PTX in $dir/want.ptx
+dumps() {
+	rm -rf "$dir/ir"
+	mkdir "$dir/ir"
+	"$HEXC" --emit-ptx "$1" --arch "$2" --dump all -o "$dir/want.ptx" 2>"$dir/dumps" || return 1
+	awk -v to="$dir/ir" '/^\/\/ [^ ]* after [^ ]*$/ { file = to "/" $4 ".ir"; next } /^kernel /, /^}/ { print >>file }' "$dir/dumps"
+}
+# onward PROGRAM ARCH [EACH]: from every EACH-th of these to PTX
+onward() {
+	dumps "$1" "$2" || return 0 # not for this GPU
+	n=0
+	for ir in "$dir"/ir/*.ir; do
+		n=$((n + 1))
+		[ $((n % ${3:-1})) = 0 ] || continue
+		"$HEXC" ir "$ir" --arch "$2" --passes .. -o "$dir/got.ptx" 2>"$dir/err" && cmp -s "$dir/got.ptx" "$dir/want.ptx" ||
+			fail "$1 for $2, from ${ir##*/}: $(head -3 "$dir/err")"
+	done
+	[ $n -gt 20 ] || fail "$1 for $2: $n dumps"
+}
+if [ "${WHOLE:-0}" = 1 ]; then
+	for arch in $(archs); do
+		for program in examples/*.hexc; do
+			onward "$program" "$arch"
+		done
+	done
+else
+	onward examples/vector_add.hexc sm_80 2
+	onward examples/gemm_w4a16.hexc sm_90a 8
+	onward test/cli/judged/lu.hexc sm_80 13
+fi
+
+# nothing is done to IR without passes, however often; a pass that is named is run
+dumps examples/softmax.hexc sm_80
+says 0 '' ir "$dir/ir/bounds.ir" -o "$dir/a.ir"
+cmp -s "$dir/a.ir" "$dir/ir/bounds.ir" || fail 'hexc ir changes what it reads'
+"$HEXC" ir "$dir/ir/bounds.ir" --passes fold,cse,whole,dce | diff - "$dir/ir/dce.ir" >"$dir/diff" || fail "four passes: $(head -5 "$dir/diff")"
+"$HEXC" ir "$dir/ir/bounds.ir" --passes ..dce | diff - "$dir/ir/dce.ir" >"$dir/diff" || fail "to dce: $(head -5 "$dir/diff")"
+"$HEXC" ir "$dir/ir/bounds.ir" --passes fold..dce --print-changed --print-after dce >/dev/null 2>"$dir/log"
+grep -q '^// softmax after whole: no change$' "$dir/log" && grep -q '^// softmax after dce$' "$dir/log" || fail "what changed: $(grep '^//' "$dir/log")"
+says 0 '.visible .entry softmax' ir "$dir/ir/sync.ir" --passes emit
+says 2 "there is no pass 'fould'" ir "$dir/ir/bounds.ir" --passes fold,fould
+says 2 'fold is run in front of cse' ir "$dir/ir/bounds.ir" --passes cse..fold
+says 2 'emit is the last' ir "$dir/ir/bounds.ir" --passes emit,fold
+says 2 "--print-after: no pass 'fould'" ir "$dir/ir/bounds.ir" --print-after dce,fould
+sed 's/= const value 0\.0/= const walue 0.0/' "$dir/ir/bounds.ir" >"$dir/bad.ir"
+says 1 'IR text: ' ir "$dir/bad.ir"
+sed 's/exp %/exp %1.X, %/' "$dir/ir/bounds.ir" >"$dir/bad.ir"
+says 1 'broken IR: kernel softmax: op exp' ir "$dir/bad.ir"
+cat "$dir/ir/dce.ir" "$dir/ir/dce.ir" >"$dir/bad.ir"
+says 1 'two kernels named softmax' ir "$dir/bad.ir"
+
+# IR is run as a program is: as it is by the tile interpreter, through the passes that are left by the simulator
+run="--arg X=random(1)[5,300] --check"
+for ir in parse bounds infer sync; do
+	# shellcheck disable=SC2086 # words
+	{
+		says 0 '' run examples/softmax.hexc --exec tile --from "$dir/ir/$ir.ir" $run
+		says 0 '' run "$dir/ir/$ir.ir" --exec sim $run
+	}
+done
+sed 's/ sub \(.*: reg f32\)/ add \1/' "$dir/ir/fold.ir" >"$dir/wrong.ir"
+# shellcheck disable=SC2086
+{
+	says 3 'WRONG' run examples/softmax.hexc --exec tile --from "$dir/wrong.ir" $run
+	says 3 'WRONG' run examples/softmax.hexc --exec sim --from "$dir/wrong.ir" $run
+}
+
+# A compiler with a wrong pass: this one, but that the IR from PASS on has been through sed.  bisect names pass and op.
+cat >"$dir/hexc" <<'END'
+#!/bin/sh
+case " $* " in
+*' --dump all '*)
+	"$REAL" "$@" 2>"$0.dump"
+	status=$?
+	sed -E "/^\/\/ [^ ]+ after $PASS\$/,\$ $EDIT" "$0.dump" >&2
+	exit $status ;;
+esac
+exec "$REAL" "$@"
+END
+chmod +x "$dir/hexc"
+# bisected PASS EDIT NAMED PROGRAM ARGUMENTS...
+bisected() {
+	pass=$1 edit=$2 named=$3
+	shift 3
+	REAL=$HEXC PASS=$pass EDIT=$edit HEXC=$dir/hexc scripts/bisect "$@" >"$dir/out" 2>&1 || fail "bisect of $pass: $? $(tail -3 "$dir/out")"
+	grep -q "^pass $pass makes it wrong" "$dir/out" && grep -q "$named" "$dir/out" || fail "bisect of $pass names no '$named': $(cat "$dir/out")"
+}
+cat >"$dir/p.hexc" <<'END'
+kernel p(X: f32[M, N], Y: out f32[M])
+{
+    grid(ceil(M, 4));
+    let m = block.x * 4;
+    var t: register f32[4, 1] = 0;
+    for n in 0..N step 64 {
+        let x = X[m :+ 4, n :+ 64];
+        t += sum(exp(x * 0.5), 1);
+    }
+    Y[m :+ 4] = reshape(t, 4);
+}
+END
+p="$dir/p.hexc --arg X=random(1)[6,1400]"
+gemm="examples/gemm_f16.hexc --arg A=random(1)[70,200] --arg B=random(2)[50,200]"
+says 0 '' run $p --exec tile --save Y="$dir/y.npy"
+# shellcheck disable=SC2086 # words
+{
+	bisected fold 's/ = exp (%[0-9]+)\S* / = exp2 \1 /' 'of op exp2' $p
+	bisected bounds 's/( = mask .* dims 2)/\1 fill 1.0/' 'mask .* fill 1.0' $p --expect Y=@"$dir/y.npy:1e-5"
+	bisected pipeline '{/copy %[0-9]+, %[0-9]+\.b async/d}' 'of op load' $gemm
+	bisected split 's/ = sub (%[0-9]+\.N), (%[0-9]+) : i64/ = add \1, \2 : i64/' '= add %[0-9]*\.N' $p
+	bisected rotate '{/copy %[0-9]+, %[0-9]+\.a async/d}' 'of op load' $gemm
+}
+# nothing is wrong
+HEXC=$HEXC scripts/bisect $p >"$dir/out" 2>&1
+[ $? = 1 ] && grep -q 'nothing is wrong' "$dir/out" || fail "bisect of nothing: $(cat "$dir/out")"
+
+# What is looked for is an exponential function.
+scripts/reduce "$dir/p.hexc" -o "$dir/r.hexc" sh -c "'$HEXC' --emit-ptx {} -o - 2>/dev/null | grep -q ex2" 2>"$dir/log" ||
+	fail "reduce: $(cat "$dir/log")"
+[ "$(wc -l <"$dir/r.hexc")" -lt 11 ] && "$HEXC" --emit-ptx "$dir/r.hexc" -o - | grep -q ex2 || fail "reduced: $(cat "$dir/r.hexc")"
+scripts/reduce "$dir/p.hexc" false 2>"$dir/log"
+[ $? = 2 ] || fail "reduce of nothing: $(cat "$dir/log")"
+exit $bad
