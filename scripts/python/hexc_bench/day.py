@@ -108,13 +108,14 @@ class Day:
 
     def __post_init__(self) -> None:
         self._local, self._lock = threading.local(), threading.Lock()
-        self._starting = threading.Lock()
+        self._starting, self._build = threading.Lock(), ""
         self._compiling: dict[str, threading.Lock] = {}
         self._refused: dict[str, str] = {}
 
     def machine(self) -> str:
         """What results are of."""
-        return f"{self.gpu.name}, driver {self.gpu.driver}, {self.compiler.build()}" + (f", shrink {self.shrink}" if self.shrink > 1 else "")
+        self._build = self._build or self.compiler.build()
+        return f"{self.gpu.name}, driver {self.gpu.driver}, {self._build}" + (f", shrink {self.shrink}" if self.shrink > 1 else "")
 
     def facts(self) -> dict[str, Any]:
         g = self.gpu
