@@ -14,11 +14,11 @@
  *	FAKE_CUDA_CLUSTERS=N  clusters that it holds at a time (as many as its multiprocessors give)
  *	FAKE_CUDA_IDLE=1      launches do nothing, and cubins as ptxas makes them are loaded
  *	FAKE_CUDA_NAME=TEXT   what GPUs are called ("simulated GPU N")
- *	FAKE_CUDA_STRETCH=US  launches take time: so many microseconds for each wave of blocks, and events tell it
+ *	FAKE_CUDA_STRETCH=US  launches take so many microseconds for each wave of blocks; events tell it
  *	FAKE_CUDA_MEMORY=KB   that may be allocated at once
  *	FAKE_CUDA_FAULT=TEXT  a kernel whose name has that in it faults, FAKE_CUDA_HANG: it never ends,
- *	                      FAKE_CUDA_REFUSE: its PTX does not compile; each may begin with "N:", the first N times,
- *	                      counted in the file FAKE_CUDA_COUNTS
+ *	                      FAKE_CUDA_REFUSE: its PTX does not compile; each may begin with "N:", the
+ *	                      first N times, counted in the file FAKE_CUDA_COUNTS
  *	FAKE_CUDA_LOADS=FILE  gets a line for each module, with "cubin" or "ptx"
  *
  * A cubin is "\177ELF", the arch, a newline and PTX.  Compiled with -DFAKE_OLD it lacks what came after

@@ -122,7 +122,7 @@ def test_items() -> None:
             for name in ("examples", "lib/ops"):
                 shutil.copytree(root / name, Path(folder, name))
             items.ROOT = Path(folder)
-            Path(folder, "examples/new.hexc").write_text("kernel brand_new(A: f32[N]) { grid(1); }\n")
+            Path(folder, "examples", "new.hexc").write_text("kernel brand_new(A: f32[N]) { grid(1); }\n")
             missed(KeyError, items.examples)
             gemm = Path(folder, "lib/ops/gemm.hexc")
             gemm.write_text(gemm.read_text() + "//: take gemm BM=32 when 1\n")
@@ -182,22 +182,25 @@ def test_steps() -> None:
     with tempfile.TemporaryDirectory() as folder:
         d = a_day(folder)
         todo = [day.Work("a", raises), work("b", {"why": "off", "wrong": True}), work("c", day.skipped("no ncu")), work("d", {"says": "fine"}),
+                work("g", {"us": [1.0]}), work("h", {"value": float("nan")}),
                 work("e", {"why": "it took more than 1 seconds", "lost": "late"}, 1), work("f", {"why": "slow", "lost": "late"}, 1e6)]
         step = day.Step("right", "", 1, lambda d: todo)
         begin(d, "right", "tuning")
         day.run_step(d, step, time.monotonic() + 60, "", lambda text: None)
         found = journal.summary(d.journal.lines)
         assert not schema.check(found, schema.load("summary")), schema.check(found, schema.load("summary"))
-        assert [(i["key"], i["state"]) for i in found["items"]] == [("a", "failed"), ("b", "wrong"), ("c", "skipped"), ("d", "ok"), ("e", "failed")], found
+        assert [(i["key"], i["state"]) for i in found["items"]] == [("a", "failed"), ("b", "wrong"), ("c", "skipped"), ("d", "ok"), ("g", "failed"),
+                                                                      ("h", "failed"), ("e", "failed")], found
+        assert "us: list, not object" in found["items"][4]["why"] and "JSON" in found["items"][5]["why"], found["items"]
         assert found["items"][0]["why"] == "RuntimeError: no"
         s = found["steps"]["right"]
-        assert (s["state"], s["cut"], s["ok"], s["wrong"], s["failed"], s["skipped"]) == ("cut", 1, 1, 1, 2, 1), s
+        assert (s["state"], s["cut"], s["ok"], s["wrong"], s["failed"], s["skipped"]) == ("cut", 1, 1, 1, 4, 1), s
         assert found["steps"]["tuning"]["state"] == "not entered" and not found["ended"]
         # gone on with: what was done is not done again, what was cut or late is
         ran.clear()
         d.journal = journal.Journal(Path(folder))
         begin(d, "right", "tuning")
-        todo[5] = work("f", {"says": "in time"})
+        todo[7] = work("f", {"says": "in time"})
         day.run_step(d, step, time.monotonic() + 60, "", lambda text: None)
         assert ran == ["e", "f"], ran
         # what is broken before its first item is told
@@ -218,9 +221,9 @@ def test_steps() -> None:
         ran.clear()
         begin(d, "right", "tuning")
         day.run_step(d, step, time.monotonic() + 60, "", lambda text: None)
-        assert ran == ["b", "c", "d", "e", "f"], ran
+        assert ran == ["b", "c", "d", "g", "h", "e", "f"], ran
         found = journal.summary(d.journal.lines)
-        assert len(found["machines"]) == 2 and len(found["items"]) == 12, len(found["items"])
+        assert len(found["machines"]) == 2 and len(found["items"]) == 16, len(found["items"])
 
 
 def test_budget() -> None:

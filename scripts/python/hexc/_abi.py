@@ -39,7 +39,8 @@ hexc_define { const char *name; int64_t value; }
 hexc_opts { size_t size; const char *arch; const char *kernel; const hexc_define *define; size_t ndefine;
 	uint32_t candidate; uint32_t flags; const char *dump; const char *stop; void *text; uint64_t max_steps;
 	size_t max_memory; void *cancel; void *realloc; void *user; uint64_t max_values; const char *warnings;
-	const char *schedule; uint32_t cluster[3]; hexc_cache *cache; void *assemble; const char *assembler; }
+	const char *schedule; uint32_t cluster[3]; hexc_cache *cache; void *assemble; const char *assembler;
+	void *trace; }
 hexc_diag_info { size_t size; int severity; uint32_t line; uint32_t col; uint32_t len; const char *file;
 	const char *text; const char *warning; }
 hexc_kernel_info { size_t size; const char *name; const char *grid[3]; uint32_t block[3]; uint32_t cluster[3];

@@ -95,9 +95,10 @@ def _floats(words: list[str], rng: np.random.Generator, shape: tuple[int, ...], 
     if how == "small":
         return np.float32(0.01) * np.abs(x)
     if how == "unit":
-        return x / np.sqrt((x * x).sum(-1, keepdims=True))
+        length: Array = np.sqrt((x * x).sum(-1, keepdims=True))
+        return x / length
     if how == "weights":
-        return x / np.float32(np.sqrt(number(words[1])))
+        return x * np.float32(number(words[1]) ** -0.5)
     if how == "log":  # of a sum of that many numbers about 1
         return x * np.float32(0.1) + np.float32(np.log(number(words[1])) + 0.5)
     assert how == "normal", how

@@ -52,14 +52,17 @@ from hexc_tune import gpu
 from hexc_tune.compiler import Compiler
 from hexc_tune.errors import TuneError
 
-from . import kit
+from . import kit, schema
 from .device import Keeper
-from .items import ROOT
+from .items import ROOT, headlines
 from .journal import Journal
 from .peers import Peers
 
+SUMMARY = schema.load("summary")
+AGAIN = 4.0    # with fewer left no step is entered again
 LEAST = 0.5    # seconds; with fewer left of a step nothing is started
 PEER = 40.0    # of a peer, with what it compiles
+WARMING = 110.0
 CLOSING = 8.0  # seconds at the end: summary.md and the archive
 
 
@@ -98,19 +101,21 @@ class Day:
     workers: int = 1
     work: Path = field(default_factory=Path)
     measuring: threading.Lock = field(default_factory=threading.Lock)  # held by what has the GPU for itself
+    asking: threading.Lock = field(default_factory=threading.Lock)     # by what asks the peers
     keepers: list[Keeper] = field(default_factory=list)
     peers: Peers | None = None
     lost: dict[str, str] = field(default_factory=dict)  # items of which a launch faulted or hung, and how
 
     def __post_init__(self) -> None:
         self._local, self._lock = threading.local(), threading.Lock()
-        self._starting = threading.Lock()
+        self._starting, self._build = threading.Lock(), ""
         self._compiling: dict[str, threading.Lock] = {}
         self._refused: dict[str, str] = {}
 
     def machine(self) -> str:
         """What results are of."""
-        return f"{self.gpu.name}, driver {self.gpu.driver}, {self.compiler.build()}" + (f", shrink {self.shrink}" if self.shrink > 1 else "")
+        self._build = self._build or self.compiler.build()
+        return f"{self.gpu.name}, driver {self.gpu.driver}, {self._build}" + (f", shrink {self.shrink}" if self.shrink > 1 else "")
 
     def facts(self) -> dict[str, Any]:
         g = self.gpu
@@ -130,6 +135,14 @@ class Day:
         with self._starting:
             self.peers = self.peers or Peers(PEER)
         return self.peers
+
+    def warm_peers(self) -> None:
+        """Start them, and have them compile what is compiled at the first call: that takes a minute or two."""
+        peers = self.beside()
+        with self.asking:
+            peers.limit = WARMING
+            peers.prepare(sorted({i.peer for i in headlines() if i.roof == "copy" and i.peer[0] not in ("decode", "paged")}, key=str))
+            peers.limit = PEER
 
     def file(self, u: kit.Unit) -> Path:
         """Its kernels: the kit's, or compiled now; RuntimeError says why there are none."""
@@ -155,6 +168,11 @@ class Day:
         for k in self.keepers:
             k.end()
 
+    def free_peers(self, step: str) -> None:
+        """What they have of the GPU is given back behind the step that asks them."""
+        if step == "headline" and self.peers:
+            self.peers.end()
+
     def end(self) -> None:
         """Nothing of it runs on."""
         self.free()
@@ -163,8 +181,8 @@ class Day:
             self.peers = None
 
 
-def run_step(day: Day, step: Step, until: float, match: str, say: Callable[[str], None]) -> None:
-    """Its items in their order until the time is over; what it raises is in the journal."""
+def run_step(day: Day, step: Step, until: float, match: str, say: Callable[[str], None]) -> int:
+    """Its items in their order until the time is over; what it raises is in the journal.  How many were cut."""
     began, machine = time.monotonic(), day.machine()
     done, state, why = day.journal.done(machine), "done", ""
     todo: list[Work] = []
@@ -180,6 +198,7 @@ def run_step(day: Day, step: Step, until: float, match: str, say: Callable[[str]
             day.journal.add("enter", step=step.name, items=len(todo))
     day.free()
     day.journal.add("leave", step=step.name, state=state, seconds=round(time.monotonic() - began, 3), cut=cut, **({"why": why} if why else {}))
+    return cut if state == "cut" else 0
 
 
 def matches(match: str, key: str) -> bool:
@@ -228,11 +247,16 @@ def _one(day: Day, step: Step, w: Work, until: float) -> dict[str, Any] | None:
     state = "skipped" if "note" in found and found.pop("skipped", False) else "wrong" if found.pop("wrong", False) else "failed" if "why" in found else "ok"
     head = {"step": step.name, "key": w.key, "state": state, "seconds": round(time.monotonic() - began, 3), "on": day.machine()}
     more = {n: v for n, v in found.items() if n not in head and n not in ("line", "at")}
+    if isinstance(found.get("line"), str):
+        more["took"] = found["line"]
     try:
         json.dumps(more, allow_nan=False)
+        bad = schema.check({**head, **more, "at": 0}, SUMMARY, {"ok": "good", "skipped": "skipped"}.get(state, "bad"))
+        if bad:
+            raise ValueError(bad[0])
     except (TypeError, ValueError) as error:  # a number that JSON has not, say
-        head["state"], more = "failed", {"why": f"what was found cannot be written: {error}"}
-    return day.journal.add("item", **head, **({"took": found["line"]} if isinstance(found.get("line"), str) else {}), **more)
+        head["state"], more = "failed", {"why": f"what was found is not as the schema says: {error}"}
+    return day.journal.add("item", **head, **more)
 
 
 def skipped(note: str) -> dict[str, Any]:
@@ -295,8 +319,7 @@ def take_over(journal: Journal, folder: Path) -> None:
     if not earlier:
         sys.exit(f"gpu-day: --from: there is no journal in {folder}")
     if folder.resolve() != journal.folder.resolve() and not journal.lines:
-        for e in earlier:
-            journal.add(e.pop("line"), **e)
+        journal.take(earlier)
 
 
 def day_here(own: dict[str, Any]) -> Day:
@@ -313,10 +336,13 @@ def day_here(own: dict[str, Any]) -> Day:
 
 
 def bring_home(day: Day) -> None:
-    """summary.md, and rest.tgz of the output of tools."""
+    """summary.md, and rest.tgz of the output of tools.  The journal has all, whatever becomes of these."""
     from . import day_page
 
-    day_page.write(day.out)
+    try:
+        day_page.write(day.out)
+    except Exception as error:  # noqa: BLE001 - the next step is to be tried
+        print(f"gpu-day: no summary.md: {type(error).__name__}: {error}", flush=True)
     beside = day.out / "rest.tgz.tmp"
     with tarfile.open(beside, "w:gz", compresslevel=5) as tar:
         for path in sorted((day.work / "rest").glob("*")) if (day.work / "rest").exists() else []:
@@ -359,13 +385,18 @@ def main() -> None:
         seconds = max(1.0, 60 * own["--minutes"] - min(CLOSING, 3 * own["--minutes"]) - (time.monotonic() - begun))
         start = time.monotonic()
         if any(s.name == "headline" for s in chosen):  # imports take seconds
-            threading.Thread(target=day.beside, daemon=True).start()
-        for s, end in zip(chosen, budgets(chosen, seconds)):
-            print(f"{s.name}: {s.title}", flush=True)
-            run_step(day, s, start + end, own["--match"], lambda text: print(text, flush=True))
-            if s.name == "headline" and day.peers:
-                day.peers.end()
-            bring_home(day)
+            threading.Thread(target=day.warm_peers, daemon=True).start()
+        cut: list[Step] = []
+        # what steps leave over at the end is for those that were cut, in their order
+        for again, part in ((False, chosen), (True, cut)):
+            for s, end in zip(list(part), budgets(part, seconds) if not again else [seconds] * len(part)):
+                if again and start + end - time.monotonic() < AGAIN:
+                    break
+                print(f"{s.name}: {s.title}{', what was cut' if again else ''}", flush=True)
+                if run_step(day, s, start + end, own["--match"], lambda text: print(text, flush=True)) and not again:
+                    cut.append(s)
+                day.free_peers(s.name)
+                bring_home(day)
         day.journal.add("end")
         bring_home(day)
     finally:

@@ -51,7 +51,7 @@ def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
 def headlines(found: Mapping[str, Any]) -> Items:
     """Of each headline with a time: us of hexc, of the best peer, their ratio (more than 1: the peer is faster), the part of the
     nearer roof; worst first."""
-    roofs = next((i["roofs"] for i in of_step(found, "headline", "ok") if "roofs" in i), {})
+    roofs: dict[str, float] = next((i["roofs"] for i in of_step(found, "headline", "ok") if "roofs" in i), {})
     peers = {i["key"].removesuffix(" | peers"): i["peers"] for i in of_step(found, "headline", "ok") if "peers" in i}
     rows = []
     for i in of_step(found, "headline", "ok"):

@@ -302,15 +302,13 @@ def right(job: Mapping[str, Any]) -> dict[str, Any]:
 def timed(job: Mapping[str, Any]) -> dict[str, Any]:
     """Medians of replays of a graph of launches, in microseconds a launch: with inputs that are not in L2 (cold), and that
     are (warm)."""
-    from .cuda import Cuda
-
     target, item, shape = opened(job)
     arrays = made(target, item, shape)
     say(event="ready")
     sys.stdin.readline()
     first = Placed(target, item, shape, arrays)
     guarded(first, first.launch)
-    stream, cuda = first.gpu.stream(), Cuda()
+    stream, cuda = _measuring(first.gpu)
     l2 = max(first.gpu.l2, 1)
     copies = [first]
     while len(copies) < min(job.get("copies", 16), 1 + 2 * l2 // max(1, first.bytes)):
@@ -356,6 +354,18 @@ def timed(job: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
+_MEASURING: list[Any] = []
+
+
+def _measuring(gpu: Any) -> tuple[Any, Any]:
+    """The stream that this process measures in, and the driver: one of each."""
+    from .cuda import Cuda
+
+    if not _MEASURING:
+        _MEASURING.extend((gpu.stream(), Cuda()))
+    return _MEASURING[0], _MEASURING[1]
+
+
 def load(job: Mapping[str, Any]) -> dict[str, Any]:
     """All files: which were loaded as machine code, which the driver compiled, which it refused."""
     import hexc
@@ -365,7 +375,7 @@ def load(job: Mapping[str, Any]) -> dict[str, Any]:
     gpu, found, start = hexc.device(0), {"cubin": 0, "ptx": 0}, time.monotonic()
     refused: dict[str, str] = {}
     for path in job["files"]:
-        done: set[int] = set()
+        done: set[int | None] = set()
         try:
             bundle = hexc.Bundle(path)
             for k in bundle:
@@ -413,7 +423,7 @@ def _same(got: Any, want: Any) -> dict[str, Any]:
 def dependent(job: Mapping[str, Any]) -> dict[str, Any]:
     """Kernels in a row on one stream, each of which needs what the one before wrote: C = A + B, D = C + B, C = D + B, .."""
     kernel, gpu, (a, b, c, d) = _adding(job)
-    x, y, stream = a.numpy(), b.numpy(), gpu.stream()
+    x, y, stream = a.numpy(), b.numpy(), _measuring(gpu)[0]
     say(event="launch")
     kernel.launch(A=a, B=b, C=c, stream=stream)
     for i in range(20):
@@ -429,6 +439,7 @@ def graphs(job: Mapping[str, Any]) -> dict[str, Any]:
     """A plan of two kernels as a graph: launched, and again with another size of both, which updates its nodes."""
     import hexc
     import numpy as np
+    from hexc._module import Owned
 
     kernel, gpu, (a, b, c, d) = _adding(job)
     plan = hexc.Plan(gpu)
@@ -447,7 +458,7 @@ def graphs(job: Mapping[str, Any]) -> dict[str, Any]:
         return found
     gpu._call("hexc_gpu_write", gpu._pointer, c.address, before.ctypes.data, before.nbytes)
     n, size = 1111, next(i for i, p in enumerate(kernel.params) if p.name == "N")
-    for call in [k for k in plan._kept if type(k).__name__ == "Owned"]:
+    for call in [k for k in plan._kept if isinstance(k, Owned)]:
         plan._give(call, "hexc_call_int", size, n)
     plan._do("hexc_plan_update")
     say(event="launch")

@@ -2,7 +2,7 @@
 operators of models whose times are asked for first.
 
 One list for all who need it: the kit compiles it (kit.py), the day runs it (day.py), reference.py says what is right, and
-peers.py what is timed beside it.  test/gpu/run-items.sh holds that nothing of examples/ and lib/ops is missing here.
+peers.py what is timed beside it.  test/gpu/run-day.sh holds that nothing of examples/ and lib/ops is missing here.
 
 An :class:`Item` has sizes and says what its tensors hold; names, shapes and element types of tensors are those that the
 compiled kernel tells (hexc.Param).  Data is made from a seed by data.py, the same everywhere.
@@ -226,7 +226,7 @@ def _wide(*n: int) -> tuple[Sizes, ...]:
     return tuple({"N": x} for x in n)
 
 
-_QUERIES = {"ACT": "f16", "D": 128}
+_QUERIES: dict[str, int | str] = {"ACT": "f16", "D": 128}
 OPS: dict[str, Op] = {
     "attention": Op({"B": 1}, {"H": 2, "HK": 1}, {"H": 32, "HK": 8},
                     ({"M": 16, "N": 80}, {"M": 32, "N": 80}, ({"M": 1025, "N": 32}, {"M": 4096, "N": 4096}), ({"M": 72, "N": 72}, {"M": 512, "N": 512}),

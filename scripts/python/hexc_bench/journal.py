@@ -3,7 +3,7 @@
 A line of journal.jsonl is an object with `line`:
 
     begin   the command began: machine (its id), what it is, minutes, date
-    enter   a step: how many items it has, how many an earlier day left done
+    enter   a step, perhaps again: how many items it has
     item    step, key, state, seconds, on (the machine) and what was found; `why` where it is not ok
     leave   a step: its state, seconds, how many items were cut
     end     the command ended by itself
@@ -75,6 +75,14 @@ class Journal:
             keep(self.folder / "summary.json", json.dumps(summary(self.lines), indent=1) + "\n")
         return entry
 
+    def take(self, earlier: Sequence[Mapping[str, Any]]) -> None:
+        """Lines of another journal, as they are."""
+        with self._lock:
+            self._file.write(b"".join(json.dumps(e).encode() + b"\n" for e in earlier))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self.lines += [dict(e) for e in earlier]
+
     def done(self, machine: str) -> set[tuple[str, str]]:
         """(step, key) of what need not be done again on this machine: what was cut short by the time is not among it."""
         return {(e["step"], e["key"]) for e in self.lines if e["line"] == "item" and e["on"] == machine and e.get("lost") != "late"}
@@ -103,7 +111,7 @@ def summary(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         elif e["line"] == "enter":
             steps[e["step"]] |= {"state": "running", "items": e["items"]}
         elif e["line"] == "leave":
-            steps[e["step"]] |= {"state": e["state"], "seconds": e["seconds"], "cut": e["cut"]}
+            steps[e["step"]] |= {"state": e["state"], "seconds": round(steps[e["step"]]["seconds"] + e["seconds"], 3), "cut": e["cut"]}
             if e.get("why"):
                 steps[e["step"]]["why"] = e["why"]
     for name, s in steps.items():

@@ -250,7 +250,7 @@ def headline(day: Day) -> list[Work]:
         return found | {"flops": item.flops, "moved": item.bytes, "roof": item.roof, "group": item.group}
 
     def beside(item: Item, limit: float) -> dict[str, Any]:
-        with day.measuring:
+        with day.asking, day.measuring:
             peers = day.beside()
             if not peers.installed:
                 return skipped(peers.words())
@@ -317,7 +317,10 @@ def schedules(day: Day) -> list[Work]:
     """By candidate, so that all kernels have their first ones when the time is over."""
     base = {i.key: i for i in items.examples()}
 
-    def one(program: str, kernel: str, constants: Mapping[str, int | str], sizes: Mapping[str, int], c: int, limit: float) -> dict[str, Any]:
+    Ranked = tuple[str, str, Mapping[str, int | str], Mapping[str, int]]
+
+    def one(what: Ranked, c: int, limit: float) -> dict[str, Any]:
+        program, kernel, constants, sizes = what
         item = next(i for i in base.values() if i.program == program and i.kernel == kernel)
         u = kit.Unit(program, kernel, tuple(sorted(constants.items())), c, day.arch)
         try:
@@ -326,10 +329,10 @@ def schedules(day: Day) -> list[Work]:
             if "does not exist" in str(error):
                 return skipped("it has fewer candidates")
             raise
-        what = {"do": "timed", "key": item.key, "file": str(file), "shape": "model", "sizes": scaled(sizes, day.shrink), **effort(day)}
-        return day.keeper().run(what, limit, day.measuring) | {"candidate": c}
+        asked = {"do": "timed", "key": item.key, "file": str(file), "shape": "model", "sizes": scaled(sizes, day.shrink), **effort(day)}
+        return day.keeper().run(asked, limit, day.measuring) | {"candidate": c}
 
-    return [Work(f"{key}, candidate {c}", lambda limit, a=(program, kernel, constants, sizes, c): one(*a, limit), slow(day, 20))  # type: ignore[misc]
+    return [Work(f"{key}, candidate {c}", lambda limit, a=(program, kernel, constants, sizes), c=c: one(a, c, limit), slow(day, 20))  # type: ignore[misc]
             for c in range(kit.RANKED) for key, program, kernel, constants, sizes in kit.SCHEDULES]
 
 

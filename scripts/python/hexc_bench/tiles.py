@@ -189,10 +189,10 @@ def _op(line: str) -> tuple[Op, Block | None]:
     if not eq:
         outs, rest = "", head
     code, _, rest = rest.partition(" ")
-    ins = re.match(r"(?:%\S+(?:, )?)*", rest)
+    ins = re.match(r"(?:%[^\s,]+(?:, )?)*", rest)
     assert ins
     op = Op(code, _ids(outs), _ids(ins.group()), {}, 0.0, words, _types(types))
-    for name, numbers in re.findall(r"(\w+) (\S+(?:, -?\d+)*)", rest[ins.end():]):
+    for name, numbers in re.findall(r"(\w+) ([^\s,]+(?:, -?\d+)*)", rest[ins.end():]):
         if re.fullmatch(r"-?\d+(, -?\d+)*", numbers):
             op.imm[name] = [int(x) for x in numbers.split(", ")]
         else:
