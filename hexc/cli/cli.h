@@ -102,6 +102,12 @@ void *cli_alloc(Cli *c, size_t n);
 void *cli_try_alloc(Cli *c, size_t n);
 char *cli_printf(Cli *c, const char *fmt, ...) CLI_PRINTF(2, 3);
 char *cli_strndup(Cli *c, const char *s, size_t n);
+/* Text that grows; it lives as long as c. */
+typedef struct CliText {
+	char *s; /* NULL: nothing yet */
+	size_t n, cap;
+} CliText;
+void cli_append(Cli *c, CliText *to, const char *line, size_t n);
 void cli_free(Cli *c);
 /* A whole word as a number; false: it is none, or out of range. */
 bool cli_int(const char *s, int64_t *out);   /* decimal or 0x; with sign */
@@ -127,13 +133,6 @@ int cli_write(Cli *c, const char *path, const void *data, size_t n);
 int cli_flush(void);
 
 /* ---- compiling (cli/compile.c) ---------------------------------------------------------------- */
-
-/* Text that grows; it lives as long as c. */
-typedef struct CliText {
-	char *s; /* NULL: nothing yet */
-	size_t n, cap;
-} CliText;
-void cli_append(Cli *c, CliText *to, const char *line, size_t n);
 
 /* A program and the options to compile it with. */
 typedef struct CliProgram {

@@ -98,7 +98,7 @@ values_add(Cli *c, CliText *to, const hexc_value *v)
 		}
 	}
 	snprintf(line, sizeof line,
-	         "%" PRIu32 " %.40s %" PRIu64 " %" PRIu32 ":%" PRIu32 " %s %" PRIu64 " %" PRIu64 " %.17g %.17g\n",
-	         v->id, v->op, v->block, v->line, v->col, v->dtype, v->n, odd, mean, sqrt(square));
+	         "%" PRIu32 " %.40s %" PRIu64 " %" PRIu32 ":%" PRIu32 " %s %" PRIu64 " %" PRIu64 " %.17g "
+	         "%.17g\n", v->id, v->op, v->block, v->line, v->col, v->dtype, v->n, odd, mean, sqrt(square));
 	cli_append(c, to, line, strlen(line));
 }

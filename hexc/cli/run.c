@@ -242,7 +242,8 @@ execute(Cli *c, const What *w, Exec exec, hexc_gpu *g)
 	}
 	if (!status && exec != EXEC_TILE) {
 		status = exec == EXEC_GPU ? run_gpu(c, &a, g)
-		         : exec == EXEC_SIM ? run_sim(c, &a) : run_ir(c, &a);
+		         : exec == EXEC_SIM ? run_sim(c, &a)
+		                            : run_ir(c, &a);
 		if (status == EXIT_WRONG) {
 			wrong = status;
 			status = 0;

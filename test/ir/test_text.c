@@ -199,8 +199,8 @@ static const struct {
 	{ "kernel k { body { %1 = const value 0.0 : reg f32[1,1,1,1,1,1,1,1,1]", "more than 8 dims" },
 	{ "kernel k { body { %1 = const value 0.0 : reg f32[8] @{8:1", "unclosed layout" },
 	{ "kernel k { body { %1 = const value 0.0 : reg f32[8] @{8:x}", "not a layout" },
-	{ "kernel k { body { %1 = const value 0.0 : reg f32[8] @{(99999999999,99999999999):(1,1)}", "not a "
-	                                                                                            "layout" },
+	{ "kernel k { body { %1 = const value 0.0 : reg f32[8] @{(99999999999,99999999999):(1,1)}",
+	  "not a layout" },
 	{ "kernel k { body { %1, %2 = const value 0 : i64", "2 results but 1 types" },
 	{ "kernel k { body { barrier lowering { what 3 } yield", "expected a kind of lowering" },
 	{ "kernel k { body { barrier lowering { rename vec 4 } yield", "expected '}'" },

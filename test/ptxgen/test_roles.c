@@ -293,13 +293,13 @@ TEST(sum_used_twice)
 	const char *ir =
 		step("      %50 = const value 1.0 : " ACC "\n      wg_fence\n"
 	                "      %51 = wgmma %30, %31, %50 turned 2 : "
-	                ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
+	             ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
 	                "      wg_commit\n      wg_wait\n      wg_fence\n"
 	                "      %52 = wgmma %30, %31, %51 turned 2 : "
-	                ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
+	             ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
 	                "      wg_commit\n      wg_wait\n      wg_fence\n"
 	                "      %53 = wgmma %31, %30, %51 turned 2 : "
-	                ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
+	             ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
 	                "      wg_commit\n      wg_wait\n      %54 = const value 8.0 : " ACC "\n"
 	                "      %55 = mul %53, %54 : " ACC
 	                "\n      %60 = add %52, %55 : " ACC "\n");
