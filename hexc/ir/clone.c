@@ -15,7 +15,8 @@ widen(uint32_t *lowest, uint32_t *n, uint32_t id)
 	*n = end - *lowest;
 }
 
-void
+/* Adds those of another block; *ids may be all 0. */
+static void
 ids_add(Ids *ids, const Block *b)
 {
 	for (int i = 0; i < b->narg; i++)

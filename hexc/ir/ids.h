@@ -14,8 +14,6 @@ typedef struct Ids {
 
 /* Of all in a block, and of its arguments. */
 Ids ids_of(const Block *b);
-/* Adds those of another block; *ids may be all 0. */
-void ids_add(Ids *ids, const Block *b);
 /* The place of a value in such an array; -1: the part does not make it. */
 int64_t ids_val(const Ids *ids, const Val *v);
 #endif
