@@ -625,7 +625,7 @@ typedef struct hexc_value {
 typedef struct hexc_run_opts {
 	size_t size;            /* sizeof(hexc_run_opts), set by HEXC_RUN_OPTS_INIT */
 	uint64_t max_steps;     /* tile operations; 0: no limit */
-	size_t max_memory;      /* bytes of working memory, which the threads share; 0: 2 GiB, 256 MiB for
+	size_t max_memory;      /* bytes of working memory, which the threads share; 0: 2 GiB, 1 GiB for
 	                         * each thread, and 40 bytes for each element of a tensor that the kernel
 	                         * writes; SIZE_MAX: no limit */
 	int (*cancel)(void *user);

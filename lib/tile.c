@@ -284,7 +284,7 @@ explain(const TileJob *j, const hexc_run_opts *o, int code, bool left)
 static size_t
 default_memory(const TileJob *j)
 {
-	size_t most = ((size_t)2 << 30) + ((size_t)256 << 20) * workers_for(&j->workers.workers, INT64_MAX);
+	size_t most = ((size_t)2 << 30) + ((size_t)1 << 30) * workers_for(&j->workers.workers, INT64_MAX);
 
 	for (int i = 0; i < j->mk->nparam; i++)
 		if (j->mk->param[i].kind == HEXC_POINTER && j->mk->param[i].written)
