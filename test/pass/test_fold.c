@@ -50,10 +50,10 @@ static const struct {
 	{ "%20 = const value 0 : i64 %90 = add %10, %20 : i64", "block_id" },
 	{ "%20 = const value 0 : i64 %90 = add %20, %10 : i64", "block_id" },
 	{ "%90 = mul %10, %5 : i64", "block_id" },
-	{ "%20 = const value 0 : i64 %90 = mul %10, %20 : i64", "const :" },
-	{ "%90 = sub %10, %10 : i64", "const :" },
+	{ "%20 = const value 0 : i64 %90 = mul %10, %20 : i64", "const value 0 :" },
+	{ "%90 = sub %10, %10 : i64", "const value 0 :" },
 	{ "%90 = div %10, %5 : i64", "block_id" },
-	{ "%90 = mod %10, %5 : i64", "const :" },
+	{ "%90 = mod %10, %5 : i64", "const value 0 :" },
 	{ "%20 = const value 6 : i64 %21 = mul %10, %20 : i64 %90 = mul %21, %20 : i64", "mul %10, C36" },
 	{ "%20 = const value 6 : i64 %21 = add %10, %20 : i64 %90 = sub %21, %20 : i64", "add %10, C0" },
 	{ "%20 = const value 6 : i64 %21 = const value 3 : i64 %22 = mul %10, %20 : i64"
@@ -63,13 +63,13 @@ static const struct {
 	  " %90 = div %22, %21 : i64",
 	  "div" },
 	{ "%20 = const value 6 : i64 %21 = div %10, %20 : i64 %90 = div %21, %20 : i64", "div %10, C36" },
-	{ "%20 = const value 64 : i64 %90 = mod %4, %20 : i64", "const :" },
+	{ "%20 = const value 64 : i64 %90 = mod %4, %20 : i64", "const value 0 :" },
 	{ "%20 = const value 64 : i64 %21 = mod %3, %20 : i64 %22 = const value 128 : i64"
 	  " %90 = mod %21, %22 : i64",
 	  "mod %3" },
 	{ "%20 = const value 64 : i64 %90 = max %4, %20 : i64", "%4" },
 	{ "%20 = const value 64 : i64 %90 = min %4, %20 : i64", "const value 64" },
-	{ "%20 = const value 64 : i64 %90 = lt %4, %20 : bool", "const :" },
+	{ "%20 = const value 64 : i64 %90 = lt %4, %20 : bool", "const value 0 :" },
 	{ "%90 = le %10, %10 : bool", "const value 1" },
 	{ "%20 = lt %10, %3 : bool %21 = not %20 : bool %90 = not %21 : bool", "lt %10" },
 	{ "%20 = lt %10, %3 : bool %21 = const value 0 : bool %90 = eq %20, %21 : bool", "not" },
@@ -94,8 +94,8 @@ static const struct {
 	{ "%20 = const value nan : f32 %21 = const value 3.0 : f32"
 	  " %90 = min %20, %21 : f32",
 	  "const value 3.0 :" },
-	{ "%20 = const value -0.0 : f32 %21 = const value 0.0 : f32 %90 = max %20, %21 : f32", "const :" },
-	{ "%20 = const value nan : f32 %90 = eq %20, %20 : bool", "const :" },
+	{ "%20 = const value -0.0 : f32 %21 = const value 0.0 : f32 %90 = max %20, %21 : f32", "const value 0.0 :" },
+	{ "%20 = const value nan : f32 %90 = eq %20, %20 : bool", "const value 0 :" },
 	{ "%20 = const value 2.0 : f32 %90 = exp %20 : f32", "exp" },
 	{ "%20 = const value 8.0 : " T " %90 = div %12, %20 : " T, "mul %12" },
 	{ "%20 = const value 3.0 : " T " %90 = div %12, %20 : " T, "div" },
@@ -128,7 +128,7 @@ static const struct {
 	{ "%20 = const value 0 : " T " %90 = sub %12, %20 : " T, "cast %11" },
 	{ "%90 = sub %12, %12 : " T, "sub" },
 	{ "%20 = eq %12, %12 : reg bool[4, 8] %90 = not %20 : reg bool[4, 8]", "not" },
-	{ "%20 = const value 0 : reg i32[4, 8] %90 = mul %11, %20 : reg i32[4, 8]", "const :" },
+	{ "%20 = const value 0 : reg i32[4, 8] %90 = mul %11, %20 : reg i32[4, 8]", "const value 0 :" },
 	/* tiles */
 	{ "%20 = const value 3.0 : f16 %90 = splat %20 : " T, "const value 3.0 : reg" },
 	{ "%20 = cast %10 : f16"
@@ -163,7 +163,7 @@ static const struct {
 	  "iota" },
 	{ "%20 = cast %11 : reg i64[4, 8] %90 = cast %20 : reg i32[4, 8]", "iota" },
 	{ "%20 = cast %11 : reg i8[4, 8] %90 = cast %20 : reg i32[4, 8]", "cast %20" },
-	{ "%90 = iota : reg i32[1, 8]", "const :" },
+	{ "%90 = iota : reg i32[1, 8]", "const value 0 :" },
 	/* structure */
 	{ "%20 = const value 1 : bool %90 = if %20 : i64 { yield %10 } else { yield %3 }", "block_id" },
 	{ "%20 = const value 0 : bool %90 = if %20 : i64 { yield %10 } else { %21 = add %10, %3 : i64\n"
