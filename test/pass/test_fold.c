@@ -94,7 +94,8 @@ static const struct {
 	{ "%20 = const value nan : f32 %21 = const value 3.0 : f32"
 	  " %90 = min %20, %21 : f32",
 	  "const value 3.0 :" },
-	{ "%20 = const value -0.0 : f32 %21 = const value 0.0 : f32 %90 = max %20, %21 : f32", "const value 0.0 :" },
+	{ "%20 = const value -0.0 : f32 %21 = const value 0.0 : f32 %90 = max %20, %21 : f32",
+	  "const value 0.0 :" },
 	{ "%20 = const value nan : f32 %90 = eq %20, %20 : bool", "const value 0 :" },
 	{ "%20 = const value 2.0 : f32 %90 = exp %20 : f32", "exp" },
 	{ "%20 = const value 8.0 : " T " %90 = div %12, %20 : " T, "mul %12" },
