@@ -17,6 +17,7 @@ run() { # file, M, N, K, B's dims, other options
 		! grep -E 'C75[0-9][0-9]|[1-9][0-9]* bytes spill' "$dir/log" || fail "$file $*: spills or a warning"
 	fi
 }
+# `stored`: lanes of a role fill stages that those of the other read; the checker says that it does not judge the ring.
 for warps in 4 8; do
 	run examples/gemm_roles.hexc 128 128 256 128,256 -D WARPS=$warps -D STAGES=2
 	run examples/gemm_roles.hexc 200 72 136 72,136 -D WARPS=$warps -D STAGES=4 -D BN=64
@@ -26,13 +27,13 @@ for stages in 1 3; do
 	run test/examples/roles.hexc 200 136 72 136,72 --kernel teams -D STAGES=$stages
 	run test/examples/roles.hexc 200 136 136 136,136 --kernel twice -D STAGES=$stages
 	run test/examples/roles.hexc 200 136 136 136,136 --kernel apart -D STAGES=$stages
-	run test/examples/roles.hexc 72 80 336 80,336 --kernel stored -D STAGES=$stages
+	run test/examples/roles.hexc 72 80 336 80,336 --kernel stored -D STAGES=$stages -W no-unjudged
 	run test/examples/roles.hexc 200 80 136 80,136 --kernel handed_back -D STAGES=$stages
 	run test/examples/roles.hexc 72 72 200 72,200 --kernel moved -D STAGES=$stages
 	run test/examples/roles.hexc 72 80 336 80,336 --kernel doubled -D STAGES=$((stages + 1))
 done
 for arch in $(archs | grep 'sm_1[0-9][0-9]'); do
-	run test/examples/roles.hexc 72 80 336 80,336 --kernel stored
+	run test/examples/roles.hexc 72 80 336 80,336 --kernel stored -W no-unjudged
 	run examples/gemm_f16.hexc 200 136 72 136,72 --schedule roles -D BM=64 -D BN=64 -D WARPS=8 -D STAGES=4
 	[ $arch = sm_120a ] || run examples/gemm_f16.hexc 200 136 72 136,72 --cluster 2x1 -D BM=64 -D BN=64
 done
