@@ -244,6 +244,7 @@ kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
     C[:, :] = acc;
 }
 END2
+w unjudged 'which stages of a ring it and others touch is not known' --prove --arch sm_90a --kernel stored <test/examples/roles.hexc
 # 16 x 64 is too little for a warpgroup to be worth the wait; and one that no warps can fetch alone
 w roles 'no warps fetch for others that compute, in roles: candidate ' -W roles --arch sm_90a <<'END2'
 kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
