@@ -72,10 +72,13 @@ made_when_asked(const Op *o)
 	return op_is(o, F_PURE) && o->code != O_dot && o->nout == 1;
 }
 
+/* 0: it was put there since. */
 static int
 place_of(const Needs *n, const Op *o)
 {
-	return n->place[o->id - n->ids.op];
+	uint32_t at = o->id - n->ids.op;
+
+	return at < n->ids.nop ? n->place[at] : 0;
 }
 
 static void
