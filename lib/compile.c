@@ -161,6 +161,21 @@ place_in_program(Diag *d, int from)
 	}
 }
 
+/* The unit is that kernel alone (NULL: all stay); false: there is none of that name. */
+static bool
+take_kernel(Unit *u, const char *name)
+{
+	for (int i = 0; name && i < u->nkernel; i++)
+		if (strcmp(u->kernel[i]->name, name) == 0) {
+			u->kernel[0] = u->kernel[i];
+			u->nkernel = 1;
+			return true;
+		}
+	if (name)
+		diag_error(u->diag, (Src){ 0, 0, 0 }, "there is no kernel %s in this IR", name);
+	return !name;
+}
+
 /* Under arena_protect. */
 static void
 compile_ir(void *user)
@@ -168,6 +183,7 @@ compile_ir(void *user)
 	Job *j = user;
 	Unit *u = &j->unit;
 	hexc_ctx *c = j->ctx;
+	bool emit = true;
 	char why[200];
 	int read;
 
@@ -182,7 +198,13 @@ compile_ir(void *user)
 		diag_class_error(u->diag, DC_INVALID, (Src){ 0, 0, 0 }, "%s", why);
 		return;
 	}
-	if (!unit_read(u, j->src, j->len))
+	if (c->opt.o.ndefine) {
+		diag_class_error(u->diag, DC_INVALID, (Src){ 0, 0, 0 },
+		                 "the constants of IR are in its text: %s cannot be given a value here",
+		                 c->opt.o.define[0].name);
+		return;
+	}
+	if (!unit_read(u, j->src, j->len) || !take_kernel(u, c->opt.o.kernel))
 		return;
 	if (u->nkernel > HEXC_MAX_KERNELS) {
 		diag_error(u->diag, (Src){ 1, 1, 1 }, "a file can hold %d kernels", HEXC_MAX_KERNELS);
@@ -195,11 +217,11 @@ compile_ir(void *user)
 		Text t = { &j->arena, NULL, 0, 0 };
 
 		module_declare(j->m, &j->m->kernel[i], u->kernel[i]);
-		passes_run_named(j, i);
+		emit &= passes_run_named(j, i);
 		kernel_print(&t, u->kernel[i]);
 		j->m->ir[i] = arena_strndup(&j->m->arena, t.s, t.n);
 	}
-	if (u->diag->nerror == 0 && j->emit && !(c->opt.o.flags & HEXC_NO_EMIT))
+	if (u->diag->nerror == 0 && emit && !(c->opt.o.flags & HEXC_NO_EMIT))
 		job_emit(j);
 	place_in_program(u->diag, read);
 	module_other(j->m);

@@ -226,8 +226,8 @@ HEXC_API int hexc_compile(hexc_module **out, hexc_ctx *ctx, const char *file, co
  * or "": none.  With hexc_opts.dump "all" text() gets what was read too, as "read".  The IR is verified
  * before and after each.  A range from a pass in front of the choices that hexc tries (hexc/IR.md) to
  * `infer` or further tries all of them; alone such passes, and `infer`, work on the kernel as it is.
- * Options hold as for hexc_compile (cluster and schedule where the choices are tried), but for define,
- * kernel, cache and assemble.  Places in messages are lines of the IR where it cannot be read, and are
+ * Options hold as for hexc_compile (cluster and schedule where the choices are tried), but for define
+ * (E_INVALID), cache and assemble.  Places in messages are lines of the IR where it cannot be read, and are
  * told in words after that.  hexc_run_tile interprets the IR that was given.  Returns as hexc_compile,
  * and E_INVALID where there is no such pass. */
 HEXC_API int hexc_compile_ir(hexc_module **out, hexc_ctx *ctx, const char *file, const char *ir, size_t len,

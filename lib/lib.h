@@ -19,6 +19,8 @@ typedef struct Options {
 
 /* Check `in` (NULL: defaults) and copy it with the given allocator.  HEXC_OK or an error. */
 int options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size_t), void *user);
+/* Row of passes.def whose name these n bytes are; -1: unknown. */
+int pass_index(const char *name, size_t n);
 void options_free(Options *o, void *(*fn)(void *, void *, size_t), void *user);
 
 struct hexc_ctx {

@@ -72,12 +72,11 @@ warning_bits(Options *o, const char *s, bool remarks)
 	return true;
 }
 
-/* Row of passes.def by name; -1: unknown. */
-static int
-pass_index(const char *name)
+int
+pass_index(const char *name, size_t n)
 {
 	for (size_t i = 0; i < COUNT_OF(passes); i++)
-		if (strcmp(passes[i].name, name) == 0)
+		if (strlen(passes[i].name) == n && memcmp(passes[i].name, name, n) == 0)
 			return (int)i;
 	return -1;
 }
@@ -94,7 +93,8 @@ opts_read(hexc_opts *o, const hexc_opts *in)
 static bool
 pass_name_ok(const char *s)
 {
-	return !s || strcmp(s, "parse") == 0 || strcmp(s, "bounded") == 0 || pass_index(s) >= 0;
+	return !s || strcmp(s, "parse") == 0 || strcmp(s, "bounded") == 0 ||
+	       pass_index(s, strlen(s)) >= 0;
 }
 
 /* False: there is none of that name. */

@@ -11,7 +11,6 @@
 #include "infer/infer.h"
 #include "lib/bound/bound.h"
 #include "lib/passes.h"
-#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -22,7 +21,6 @@ static const struct {
 #define PASS(name, when, help) { #name, PASS_##when, pass_##name },
 #include "hexc/pass/passes.def"
 };
-enum { PASSES = COUNT_OF(passes) };
 
 /* ---- between passes --------------------------------------------------------------------------- */
 
@@ -425,9 +423,8 @@ takes_roles(const Job *j, const Kernel *k)
 	return false;
 }
 
-/* What all passes together have found of kernel i. */
-static void
-found(Job *j, int i)
+void
+passes_found(Job *j, int i)
 {
 	const char *part = module_part(j->m, "describe");
 
@@ -439,138 +436,53 @@ found(Job *j, int i)
 	module_part(j->m, part);
 }
 
+bool
+passes_rows(Job *j, int i, int from, int to, bool usual)
+{
+	int tried = first_row(PASS_tried), infer = first_row(PASS_search);
+
+	if (from <= infer && to > infer) {
+		bool made = from > tried;
+
+		if ((!made && !takes_roles(j, j->unit.kernel[i])) ||
+		    !run_some(j, i, from, made ? infer : tried, true, usual) || !search(j, i, made))
+			return false;
+		from = infer;
+	}
+	return run_some(j, i, from, to, true, usual);
+}
+
+/* What the options ask of pass cluster, if anything; IR may say so itself. */
+static void
+ask_cluster(const Job *j, Kernel *k)
+{
+	for (int d = 0; d < 3 && j->ctx->opt.o.cluster[0]; d++)
+		k->cluster_asked[d] = (int)j->ctx->opt.o.cluster[d];
+}
+
 void
 passes_run(Job *j, int i)
 {
-	for (int d = 0; d < 3; d++)
-		j->unit.kernel[i]->cluster_asked[d] = (int)j->ctx->opt.o.cluster[d];
+	ask_cluster(j, j->unit.kernel[i]);
 	if (!after_pass(j, i, "parse", true) || stop_here(j, "parse"))
 		return;
 	dump_bounded(j, j->unit.kernel[i]);
-	if (stop_here(j, "bounded") || !takes_roles(j, j->unit.kernel[i]) ||
-	    !run_some(j, i, 0, first_row(PASS_tried), true, true) || !search(j, i, false) ||
-	    !run_some(j, i, first_row(PASS_search), PASSES, true, true))
-		return;
-	found(j, i);
+	if (!stop_here(j, "bounded") && passes_rows(j, i, 0, PASSES, true))
+		passes_found(j, i);
 }
 
-/* ---- passes by name --------------------------------------------------------------------------- */
-
-/* Rows from, from + 1, .. to of passes[], where row PASSES is the code generator. */
-typedef struct Range {
-	int from, to;
-	bool all; /* written A..B: those that are only run if asked for are not meant */
-} Range;
-
-/* The row of a name of n bytes; -1: there is none.  "parse" is in front of them all. */
-static int
-row_of(const char *name, size_t n, int unknown)
+void
+passes_begin(Job *j, int i)
 {
-	for (int p = 0; p < PASSES; p++)
-		if (strlen(passes[p].name) == n && memcmp(passes[p].name, name, n) == 0)
-			return p;
-	return n == 4 && memcmp(name, "emit", n) == 0 ? PASSES : unknown;
-}
+	ModKernel *mk = &j->m->kernel[i];
 
-/* The word at *at, which moves past it and the comma behind; `after`: the row of the pass that was last.
- * False: why says what is wrong with it. */
-static bool
-next_range(const char **at, int after, Range *out, char *why, size_t nwhy)
-{
-	size_t n = strcspn(*at, ","), first = n;
-	const char *word = *at;
-
-	out->all = false;
-	for (size_t i = 0; i + 1 < n && !out->all; i++)
-		if (word[i] == '.' && word[i + 1] == '.') {
-			out->all = true;
-			first = i;
-		}
-	out->from = out->to = out->all && first == 0 ? after + 1 : row_of(word, first, -1);
-	if (out->all)
-		out->to = first + 2 == n ? PASSES : row_of(word + first + 2, n - first - 2, -1);
-	*at += n + (word[n] == ',');
-	if (out->from < 0 || out->to < 0) {
-		snprintf(why, nwhy, "there is no pass '%.*s': hexc_pass() has their names, which end with "
-		                    "emit",
-		         (int)(n < 60 ? n : 60), word);
-		return false;
-	}
-	if (out->from > out->to && !(out->all && first == 0)) {
-		snprintf(why, nwhy, "'%.*s' is empty: %s is run in front of %s", (int)(n < 60 ? n : 60), word,
-		         out->to < PASSES ? passes[out->to].name : "emit",
-		         out->from < PASSES ? passes[out->from].name : "emit");
-		return false;
-	}
-	return true;
-}
-
-bool
-passes_known(const char *list, char *why, size_t n)
-{
-	Range r;
-
-	while (*list) {
-		if (!next_range(&list, -1, &r, why, n))
-			return false;
-		if (r.to == PASSES && *list) {
-			snprintf(why, n, "emit is the last: nothing can be behind it");
-			return false;
-		}
-	}
-	return true;
-}
-
-/* Where the passes that are tried begin, the search is in the range too, and none of them was run: all the
- * choices are tried. */
-static bool
-run_range(Job *j, int i, const Range *r)
-{
-	int tried = first_row(PASS_tried), infer = first_row(PASS_search), p = r->from;
-
-	if (p <= tried && r->to >= infer) {
-		if (!takes_roles(j, j->unit.kernel[i]) || !run_some(j, i, p, tried, true, r->all) ||
-		    !search(j, i, false) || !run_some(j, i, infer, infer + 1, true, true))
-			return false;
-		p = infer + 1;
-	}
-	for (; p <= r->to && p < PASSES; p++)
-		if ((p == infer && !search(j, i, true)) || !run_some(j, i, p, p + 1, true, r->all))
-			return false;
-	return true;
-}
-
-/* A solution that stands for none: the search was not part of what was run. */
-static void
-no_candidates(Job *j, ModKernel *mk)
-{
-	if (mk->ncand)
-		return;
+	ask_cluster(j, j->unit.kernel[i]);
+	dump(j, "read", j->unit.kernel[i]);
+	kernel_verify(j->unit.kernel[i], NULL);
+	j->candidates = NULL;
+	/* stands for none, where the search is not part of what is run */
 	mk->ncand = 1;
 	mk->cand = NEW(&j->m->arena, ModCand);
 	mk->cand->text = "as the IR has it";
 	mk->cand->together = 1;
-}
-
-void
-passes_run_named(Job *j, int i)
-{
-	Kernel *k = j->unit.kernel[i];
-	const char *at = j->passes, *after = k->after;
-	int last = after ? row_of(after, strlen(after), -1) : -1;
-	char why[200];
-	Range r;
-
-	dump(j, "read", k);
-	kernel_verify(k, NULL);
-	j->candidates = NULL;
-	while (*at && j->unit.diag->nerror == 0) {
-		if (!next_range(&at, last, &r, why, sizeof why) || !run_range(j, i, &r))
-			break;
-		last = r.to;
-	}
-	no_candidates(j, &j->m->kernel[i]);
-	if (j->unit.diag->nerror == 0 && last == PASSES)
-		found(j, i);
-	j->emit = last == PASSES;
 }

@@ -13,7 +13,6 @@ typedef struct Job {
 	const char *src;
 	size_t len;
 	const char *passes; /* that src, which is IR, goes through; NULL: src is a program */
-	bool emit; /* `passes` end with the code generator */
 	bool stopped; /* opts.stop was reached */
 	const void *key; /* nkey bytes in the arena, by which the cache has it; NULL: it is not asked */
 	size_t nkey;
@@ -35,10 +34,29 @@ void job_emit(Job *j);
 
 /* ---- passes.c --------------------------------------------------------------------------------------- */
 
+/* Rows of passes.def. */
+enum {
+	PASSES = 0
+#define PASS(name, when, help) +1
+#include "hexc/pass/passes.def"
+};
+
 /* Kernel i of the unit through all passes; what they find goes to the module. */
 void passes_run(Job *j, int i);
-/* Only those that j->passes names, which passes_known admits. */
-void passes_run_named(Job *j, int i);
+/* A kernel that was read is verified; its module has one solution, until the search finds others. */
+void passes_begin(Job *j, int i);
+/* Rows [from, to) of kernel i.  From in front of what the search tries to the search or further: all choices are
+ * tried; from within: it works on the kernel as it is.  `usual`: not those that are run if asked for.  False: an
+ * error was found, or opts.stop was reached. */
+bool passes_rows(Job *j, int i, int from, int to, bool usual);
+/* What all passes together have found of kernel i. */
+void passes_found(Job *j, int i);
+
+/* ---- passes_named.c --------------------------------------------------------------------------------- */
+
 /* Does `list` name passes as hexc_compile_ir takes them?  Else a sentence in why[0..n). */
 bool passes_known(const char *list, char *why, size_t n);
+/* Kernel i, which was read, through those that j->passes names and passes_known admits.  True: what the code
+ * generator is to emit comes of it. */
+bool passes_run_named(Job *j, int i);
 #endif

@@ -65,7 +65,8 @@ ir_again(TileJob *j)
 	Kernel *k = NULL;
 
 	if (unit_read(&j->unit, j->m->src, j->m->len))
-		k = j->unit.kernel[j->mk - j->m->kernel];
+		for (int i = 0; i < j->unit.nkernel && !k; i++)
+			k = strcmp(j->unit.kernel[i]->name, j->mk->name) == 0 ? j->unit.kernel[i] : NULL;
 	if (k && (!k->after || strcmp(k->after, "parse") == 0)) {
 		pass_late(k);
 		pass_bounds(k);

@@ -24,26 +24,6 @@ typedef struct Build {
 	size_t n, cap;
 } Build;
 
-static CliWords
-split(Cli *c, const char *s)
-{
-	size_t commas = 0;
-	CliWords w;
-
-	for (const char *p = s; *p; p++)
-		commas += *p == ',';
-	w.word = cli_alloc(c, (commas + 1) * sizeof *w.word);
-	w.n = 0;
-	for (;;) {
-		size_t n = strcspn(s, ",");
-
-		w.word[w.n++] = cli_strndup(c, s, n);
-		if (!s[n])
-			return w;
-		s += n + 1;
-	}
-}
-
 /* ---- options ---------------------------------------------------------------------------------- */
 
 static int
@@ -60,7 +40,7 @@ read_choice(Build *b, const char *spec)
 		if (strcmp(d->name, to->name) == 0)
 			return cli_error(EXIT_USAGE, "-D %s is given twice; all values stand in one",
 			                 to->name);
-	w = split(b->c, eq + 1);
+	w = cli_words(b->c, eq + 1);
 	to->value = cli_alloc(b->c, sizeof *to->value * (size_t)w.n);
 	to->n = w.n;
 	for (int i = 0; i < w.n; i++)
@@ -100,9 +80,9 @@ read_build(Build *b)
 		return cli_error(EXIT_USAGE, "which programs? Give files");
 	if (!cli_has(b->c, CLI_bundle_o) && !cli_has(b->c, CLI_c_array))
 		return cli_error(EXIT_USAGE, "where to? -o FILE.hxb is missing");
-	b->arch = split(b->c, arch ? arch : "sm_80");
+	b->arch = cli_words(b->c, arch ? arch : "sm_80");
 	if (cubin)
-		b->cubin = split(b->c, cubin);
+		b->cubin = cli_words(b->c, cubin);
 	b->choice = cli_alloc(b->c, sizeof *b->choice * (size_t)(b->c->narg + 1));
 	for (int i = 0; i < b->c->narg; i++)
 		if (b->c->arg[i].opt == CLI_choices && (status = read_choice(b, b->c->arg[i].value)))

@@ -108,6 +108,12 @@ typedef struct CliText {
 	size_t n, cap;
 } CliText;
 void cli_append(Cli *c, CliText *to, const char *line, size_t n);
+/* A list with commas between its words. */
+typedef struct CliWords {
+	const char **word;
+	int n;
+} CliWords;
+CliWords cli_words(Cli *c, const char *s);
 void cli_free(Cli *c);
 /* A whole word as a number; false: it is none, or out of range. */
 bool cli_int(const char *s, int64_t *out);   /* decimal or 0x; with sign */
@@ -145,8 +151,7 @@ typedef struct CliProgram {
 	Cli *cli;
 	bool json;         /* diagnostics as JSON */
 	bool ir;           /* the file is IR: its name ends in .ir */
-	CliText trace;     /* --trace-search, which is written once */
-	bool traced;
+	CliText trace;     /* --trace-search, of all that was compiled with p */
 	const char *passes; /* that IR goes through; NULL: all that are left */
 	CliProgress progress;
 } CliProgram;
@@ -162,7 +167,7 @@ int cli_build(CliProgram *p, hexc_module **out);
 int cli_compile(Cli *c, uint32_t flags, const char *stop, hexc_module **out);
 /* Is it the name of a pass, `parse` or, where `all`, "all"?  0, or a status with the reason printed. */
 int cli_check_pass(const char *opt, const char *name, bool all);
-/* Passes, as hexc_compile_ir names them, on a file of IR. */
+/* The same of a file of IR that was made of c's program, through passes as hexc_compile_ir names them. */
 int cli_compile_ir(Cli *c, const char *path, const char *passes, hexc_module **out);
 bool cli_ends_in(const char *s, const char *end);
 /* Number of the one kernel of m; a status when there are several. */
@@ -178,12 +183,6 @@ int cli_write_bundle(Cli *c, const hexc_module *const *m, size_t n, const char *
                      const char *families);
 
 /* ---- ptxas (cli/ptxas.c) ---------------------------------------------------------------------- */
-
-/* A list with commas between its words. */
-typedef struct CliWords {
-	const char **word;
-	int n;
-} CliWords;
 
 /* Has p's solutions ranked by the assembler, if there is one.  0, or a status with the reason printed. */
 int cli_rank(CliProgram *p);

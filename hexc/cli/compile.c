@@ -298,9 +298,9 @@ cli_ends_in(const char *s, const char *end)
 	return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-/* cli_open of that file. */
+/* cli_open of that file; `passes`: it is IR, made of the program that the options are about. */
 static int
-open_path(Cli *c, const char *path, uint32_t flags, const char *stop, CliProgram *p)
+open_path(Cli *c, const char *path, const char *passes, uint32_t flags, const char *stop, CliProgram *p)
 {
 	const hexc_opts none = HEXC_OPTS_INIT;
 	const char *diag = cli_get(c, CLI_diag);
@@ -325,7 +325,10 @@ open_path(Cli *c, const char *path, uint32_t flags, const char *stop, CliProgram
 	p->opts.cache = p->cache;
 	if (ranks_by_assembler(c) && (status = cli_rank(p)))
 		return status;
-	p->ir = c->command == 'I' || cli_ends_in(path, ".ir");
+	p->ir = passes || c->command == 'I' || cli_ends_in(path, ".ir");
+	p->passes = passes;
+	if (passes)
+		p->opts.ndefine = 0;
 	if (p->ir && p->opts.stop) {
 		p->passes = strcmp(p->opts.stop, "parse") == 0 ? "" : cli_printf(c, "..%s", p->opts.stop);
 		p->opts.stop = NULL;
@@ -344,7 +347,7 @@ cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p)
 	const char *path = cli_file(c, c->command == 'I' ? "file of IR" : "program");
 
 	if (path)
-		return open_path(c, path, flags, stop, p);
+		return open_path(c, path, NULL, flags, stop, p);
 	memset(p, 0, sizeof *p);
 	return EXIT_USAGE;
 }
@@ -372,10 +375,9 @@ cli_build(CliProgram *p, hexc_module **out)
 	cli_progress_end(&p->progress);
 
 	show_diag(p);
-	if (trace && !p->traced) {
+	if (trace) {
 		int status = cli_write(p->cli, trace, p->trace.s ? p->trace.s : "", p->trace.n);
 
-		p->traced = true;
 		if (status)
 			return status;
 	}
@@ -402,9 +404,7 @@ cli_compile_ir(Cli *c, const char *path, const char *passes, hexc_module **out)
 	int status;
 
 	*out = NULL;
-	status = open_path(c, path, 0, NULL, &p);
-	p.ir = true;
-	p.passes = passes;
+	status = open_path(c, path, passes, 0, NULL, &p);
 	if (!status)
 		status = cli_build(&p, out);
 	cli_close(&p);

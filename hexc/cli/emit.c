@@ -114,7 +114,7 @@ cli_emit(Cli *c)
 /* What is printed of the IR between passes. */
 typedef struct Show {
 	CliProgram p; /* first: callbacks get it */
-	const char *after; /* --print-after; NULL: none */
+	CliWords after; /* --print-after */
 	bool changed; /* --print-changed */
 	bool stats; /* --stats */
 	char *last; /* of one kernel, before the pass at hand; NULL: nothing is known */
@@ -122,19 +122,11 @@ typedef struct Show {
 } Show;
 
 static bool
-in_list(const char *list, const char *name)
+is_one_of(const CliWords *w, const char *name)
 {
-	size_t n = strlen(name);
-
-	if (!list || strcmp(list, "all") == 0)
-		return list != NULL;
-	for (const char *at = list; *at; at += *at == ',') {
-		size_t m = strcspn(at, ",");
-
-		if (m == n && memcmp(at, name, n) == 0)
+	for (int i = 0; i < w->n; i++)
+		if (strcmp(w->word[i], name) == 0 || strcmp(w->word[i], "all") == 0)
 			return true;
-		at += m;
-	}
 	return false;
 }
 
@@ -214,7 +206,7 @@ show_pass(void *user, const char *pass, const char *kernel, const char *ir)
 	Show *s = user;
 	bool same = s->last && strcmp(s->kernel, kernel) == 0 && same_ir(s->last, ir);
 
-	if (in_list(s->after, pass) || (s->changed && !same))
+	if (is_one_of(&s->after, pass) || (s->changed && !same))
 		fprintf(stderr, "// %s after %s\n%s\n", kernel, pass, ir);
 	else if (s->changed)
 		fprintf(stderr, "// %s after %s: no change\n", kernel, pass);
@@ -222,22 +214,6 @@ show_pass(void *user, const char *pass, const char *kernel, const char *ir)
 		show_stats(s, pass, s->last && strcmp(s->kernel, kernel) == 0 ? s->last : NULL, ir);
 	s->last = cli_strndup(s->p.cli, ir, strlen(ir));
 	s->kernel = cli_strndup(s->p.cli, kernel, strlen(kernel));
-}
-
-/* The names in a list are those of passes, or `all`. */
-static int
-check_names(Cli *c, const char *list)
-{
-	for (const char *at = list; at && *at; at += *at == ',') {
-		size_t n = strcspn(at, ",");
-		const char *word = cli_strndup(c, at, n);
-		int status = cli_check_pass("--print-after", word, true);
-
-		if (status)
-			return status;
-		at += n;
-	}
-	return 0;
 }
 
 static int
@@ -258,15 +234,19 @@ write_result(Cli *c, const hexc_module *m)
 int
 cli_ir(Cli *c)
 {
-	Show s = { .after = cli_get(c, CLI_print_after), .changed = cli_has(c, CLI_print_changed),
+	Show s = { .changed = cli_has(c, CLI_print_changed),
 		   .stats = cli_has(c, CLI_pass_stats) };
 	hexc_module *m = NULL;
-	int status = check_names(c, s.after);
+	int status = 0;
 
+	if (cli_has(c, CLI_print_after))
+		s.after = cli_words(c, cli_get(c, CLI_print_after));
+	for (int i = 0; i < s.after.n && !status; i++)
+		status = cli_check_pass("--print-after", s.after.word[i], true);
 	if (status)
 		return status;
 	status = cli_open(c, 0, NULL, &s.p);
-	if (!status && (s.after || s.changed || s.stats)) {
+	if (!status && (s.after.n || s.changed || s.stats)) {
 		s.p.opts.dump = "all";
 		s.p.opts.text = show_pass;
 		if (hexc_configure(s.p.ctx, &s.p.opts) != HEXC_OK)

@@ -62,10 +62,10 @@ run_expect(Cli *c, const Args *a, bool device)
 
 /* ---- --values --------------------------------------------------------------------------------- */
 
-/* A line is `ID OP BLOCK LINE:COLUMN TYPE COUNT ODD MEAN SIZE`: ODD elements are no finite numbers; of
- * the others, MEAN is the sum of w[e] * x[e], w[e] being pseudo-random in -1 to 1 and the same in all
- * runs, and SIZE the root of the sum of x[e]^2.  Two tiles that are equal but for roundings have MEANs
- * that are about the type's unit roundoff * SIZE apart; where one element differs by d, they are |w * d|
+/* A line is `ID OP BLOCK LINE:COLUMN TYPE COUNT ODD SUM NORM`: ODD elements are no finite numbers; of
+ * the others, SUM is the sum of w[e] * x[e], w[e] being pseudo-random in -1 to 1 and the same in all
+ * runs, and NORM the root of the sum of x[e]^2.  Two tiles that are equal but for roundings have SUMs
+ * that are about the type's unit roundoff * NORM apart; where one element differs by d, they are |w * d|
  * apart. */
 
 /* Of element e: splitmix64 (Steele, Lea, Flood 2014), whose upper 53 bits make a double. */
@@ -83,7 +83,7 @@ weight(uint64_t e)
 void
 values_add(Cli *c, CliText *to, const hexc_value *v)
 {
-	double mean = 0, square = 0;
+	double sum = 0, square = 0;
 	uint64_t odd = 0;
 	char line[300];
 
@@ -91,7 +91,7 @@ values_add(Cli *c, CliText *to, const hexc_value *v)
 		double x = v->f ? v->f[e] : (double)v->i[e];
 
 		if (isfinite(x)) {
-			mean += weight(e) * x;
+			sum += weight(e) * x;
 			square += x * x;
 		} else {
 			odd++;
@@ -99,6 +99,6 @@ values_add(Cli *c, CliText *to, const hexc_value *v)
 	}
 	snprintf(line, sizeof line,
 	         "%" PRIu32 " %.40s %" PRIu64 " %" PRIu32 ":%" PRIu32 " %s %" PRIu64 " %" PRIu64 " %.17g "
-	         "%.17g\n", v->id, v->op, v->block, v->line, v->col, v->dtype, v->n, odd, mean, sqrt(square));
+	         "%.17g\n", v->id, v->op, v->block, v->line, v->col, v->dtype, v->n, odd, sum, sqrt(square));
 	cli_append(c, to, line, strlen(line));
 }

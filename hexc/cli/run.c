@@ -322,6 +322,21 @@ take_compiled(Cli *c, What *w)
 	return cli_has(c, CLI_check) ? cli_compile(c, 0, "parse", &w->meaning) : 0;
 }
 
+/* Do the IR and the program take the same?  Not where packed tensors are words already. */
+static int
+same_arguments(const What *w)
+{
+	hexc_param_info x = HEXC_PARAM_INFO_INIT, y = HEXC_PARAM_INFO_INIT;
+
+	for (size_t i = 0; hexc_param(w->meaning, 0, i, &x); i++)
+		if (!hexc_param(w->m, 0, i, &y) || strcmp(x.name, y.name) != 0 || x.rank != y.rank ||
+		    strcmp(x.dtype, y.dtype) != 0)
+			return cli_error(EXIT_USAGE,
+			                 "--from: %s is another argument in this IR than in the program; where it "
+			                 "is packed, take the IR in front of pass lower_packed", x.name);
+	return 0;
+}
+
 /* --from FILE.ir: through all passes that are left, or none for the interpreter.  The meaning is the
  * program's. */
 static int
@@ -332,7 +347,9 @@ take_ir(Cli *c, Exec exec, What *w)
 	w->m = w->made;
 	if (!status)
 		status = cli_one_kernel(w->m);
-	return status ? status : cli_compile(c, 0, "parse", &w->meaning);
+	if (!status)
+		status = cli_compile(c, 0, "parse", &w->meaning);
+	return status ? status : same_arguments(w);
 }
 
 static int

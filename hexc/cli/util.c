@@ -246,3 +246,23 @@ cli_append(Cli *c, CliText *to, const char *text, size_t n)
 	memcpy(to->s + to->n, text, n);
 	to->n += n;
 }
+
+CliWords
+cli_words(Cli *c, const char *s)
+{
+	size_t commas = 0;
+	CliWords w;
+
+	for (const char *p = s; *p; p++)
+		commas += *p == ',';
+	w.word = cli_alloc(c, (commas + 1) * sizeof *w.word);
+	w.n = 0;
+	for (;;) {
+		size_t n = strcspn(s, ",");
+
+		w.word[w.n++] = cli_strndup(c, s, n);
+		if (!s[n])
+			return w;
+		s += n + 1;
+	}
+}

@@ -45,7 +45,12 @@ grep -q '^// softmax after whole: no change$' "$dir/log" && grep -q '^// softmax
 says 0 '.visible .entry softmax' ir "$dir/ir/sync.ir" --passes emit
 says 2 "there is no pass 'fould'" ir "$dir/ir/bounds.ir" --passes fold,fould
 says 2 'fold is run in front of cse' ir "$dir/ir/bounds.ir" --passes cse..fold
+says 2 'emit: the IR comes after bounds, and has layouts from infer on' ir "$dir/ir/bounds.ir" --passes emit
 says 2 'emit is the last' ir "$dir/ir/bounds.ir" --passes emit,fold
+says 2 "'..fold' is empty: the IR comes after sync" ir "$dir/ir/sync.ir" --passes ..fold
+sed 's/after bounds/after "no such"/' "$dir/ir/bounds.ir" >"$dir/odd.ir"
+says 1 'comes after `no such`, and there is no such pass' ir "$dir/odd.ir"
+says 2 'the constants of IR are in its text: BN' run "$dir/ir/bounds.ir" --exec tile --arg 'X=random(1)[5,300]' -D BN=64
 says 2 "--print-after: no pass 'fould'" ir "$dir/ir/bounds.ir" --print-after dce,fould
 sed 's/= const value 0\.0/= const walue 0.0/' "$dir/ir/bounds.ir" >"$dir/bad.ir"
 says 1 'IR text: ' ir "$dir/bad.ir"
@@ -53,6 +58,16 @@ sed 's/exp %/exp %1.X, %/' "$dir/ir/bounds.ir" >"$dir/bad.ir"
 says 1 'broken IR: kernel softmax: op exp' ir "$dir/bad.ir"
 cat "$dir/ir/dce.ir" "$dir/ir/dce.ir" >"$dir/bad.ir"
 says 1 'two kernels named softmax' ir "$dir/bad.ir"
+sed '1,/^}/s/kernel softmax/kernel other/' "$dir/bad.ir" >"$dir/two.ir"
+says 0 '' ir "$dir/two.ir" --passes .. -o "$dir/two.ptx"
+[ "$(grep -c '^.visible .entry' "$dir/two.ptx")" = 2 ] || fail 'two kernels, but not in the PTX'
+says 2 'several kernels; choose one' run "$dir/two.ir" --exec tile --arg 'X=random(1)[5,300]'
+says 0 '' run "$dir/two.ir" --kernel softmax --exec tile --arg 'X=random(1)[5,300]'
+says 1 'there is no kernel third in this IR' run "$dir/two.ir" --kernel third --exec tile --arg 'X=random(1)[5,300]'
+"$HEXC" ir "$dir/ir/parse.ir" --passes ..fold --stats >/dev/null 2>"$dir/log"
+awk '$1 == "fold" { if ($2 > 0 && $3 == "ops" && $5 == "values:") found = 1 } END { exit !found }' "$dir/log" || fail "--stats: $(cat "$dir/log")"
+"$HEXC" ir "$dir/ir/legalize.ir" --passes infer --trace-search "$dir/plans" -o /dev/null || bad=1
+grep -q 'plan 1: *.*cycles, .*registers' "$dir/plans" && [ "$(wc -l <"$dir/plans")" -gt 3 ] || fail "--trace-search: $(head -3 "$dir/plans")"
 
 # IR is run as a program is: as it is by the tile interpreter, through the passes that are left by the simulator
 run="--arg X=random(1)[5,300] --check"
@@ -114,6 +129,15 @@ says 0 '' run $p --exec tile --save Y="$dir/y.npy"
 	bisected split 's/ = sub (%[0-9]+\.N), (%[0-9]+) : i64/ = add \1, \2 : i64/' '= add %[0-9]*\.N' $p
 	bisected rotate '{/copy %[0-9]+, %[0-9]+\.a async/d}' 'of op load' $gemm
 }
+# Of packed tensors the program knows nothing once they are words: no accusation, and what can be tried is.
+w4="examples/gemm_wNa16.hexc --kernel gemm_wNa16 --arg A=random(1)[16,128] --arg W=random(2)[64,128] --arg S=random(3)"
+# shellcheck disable=SC2086 # words
+{
+	scripts/bisect $w4 >"$dir/out" 2>&1
+	[ $? = 1 ] && grep -q 'nothing is wrong' "$dir/out" || fail "bisect of packed: $(cat "$dir/out")"
+	"$HEXC" --emit-ptx examples/gemm_wNa16.hexc --kernel gemm_wNa16 --dump infer -o /dev/null 2>&1 | sed -n '/^kernel/,/^}/p' >"$dir/w4.ir"
+	says 2 'W is another argument in this IR than in the program' run $w4 --exec tile --from "$dir/w4.ir"
+}
 # nothing is wrong
 HEXC=$HEXC scripts/bisect $p >"$dir/out" 2>&1
 [ $? = 1 ] && grep -q 'nothing is wrong' "$dir/out" || fail "bisect of nothing: $(cat "$dir/out")"
@@ -121,7 +145,7 @@ HEXC=$HEXC scripts/bisect $p >"$dir/out" 2>&1
 # What is looked for is an exponential function.
 scripts/reduce "$dir/p.hexc" -o "$dir/r.hexc" sh -c "'$HEXC' --emit-ptx {} -o - 2>/dev/null | grep -q ex2" 2>"$dir/log" ||
 	fail "reduce: $(cat "$dir/log")"
-[ "$(wc -l <"$dir/r.hexc")" -lt 11 ] && "$HEXC" --emit-ptx "$dir/r.hexc" -o - | grep -q ex2 || fail "reduced: $(cat "$dir/r.hexc")"
+[ "$(wc -l <"$dir/r.hexc")" -lt 11 ] && "$HEXC" --emit-ptx "$dir/r.hexc" -o - 2>"$dir/err" | grep -q ex2 || fail "reduced: $(cat "$dir/r.hexc")"
 scripts/reduce "$dir/p.hexc" false 2>"$dir/log"
 [ $? = 2 ] || fail "reduce of nothing: $(cat "$dir/log")"
 exit $bad

@@ -357,8 +357,11 @@ print_tensor_map(Text *t, const Kernel *k, const TensorMap *m)
 static void
 print_launch(Text *t, const Kernel *k)
 {
-	if (k->after)
-		text_printf(t, "  after %s\n", k->after);
+	if (k->after) {
+		text_printf(t, "  after ");
+		print_name(t, k->after);
+		text_printf(t, "\n");
+	}
 	if (k->teams != 1)
 		text_printf(t, "  teams %d\n", k->teams);
 	if (k->helpers)

@@ -1,0 +1,112 @@
+/* passes_named.c - the passes that hexc_compile_ir is asked for: names and ranges, as rows of passes.def. */
+#include "lib/passes.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Rows from, from + 1, .. to, where row PASSES is the code generator. */
+typedef struct Range {
+	int from, to;
+	bool usual; /* written A..B: passes that are only run if asked for are not meant */
+} Range;
+
+static int
+row_of(const char *name, size_t n)
+{
+	return n == 4 && memcmp(name, "emit", n) == 0 ? PASSES : pass_index(name, n);
+}
+
+static const char *
+name_of(int row)
+{
+	return row < PASSES ? hexc_pass((size_t)row) : "emit";
+}
+
+/* Where ".." is in the n bytes at s; n: nowhere. */
+static size_t
+find_dots(const char *s, size_t n)
+{
+	for (size_t i = 0; i + 1 < n; i++)
+		if (s[i] == '.' && s[i + 1] == '.')
+			return i;
+	return n;
+}
+
+/* The word at *at, which moves past it and the comma behind; `after`: the row of the pass that was last, or
+ * -1.  False: why says what is wrong with it. */
+static bool
+next_range(const char **at, int after, Range *out, char *why, size_t nwhy)
+{
+	const char *word = *at;
+	size_t n = strcspn(word, ","), first = find_dots(word, n);
+	int shown = (int)(n < 60 ? n : 60);
+
+	*at += n + (word[n] == ',');
+	out->usual = first < n;
+	out->from = out->to = out->usual && first == 0 ? after + 1 : row_of(word, first);
+	if (out->usual)
+		out->to = first + 2 == n ? PASSES : row_of(word + first + 2, n - first - 2);
+	if (out->from < 0 || out->to < 0)
+		snprintf(why, nwhy, "there is no pass '%.*s': hexc_pass() has their names, which end with emit",
+		         shown, word);
+	else if (out->from > out->to && first == 0)
+		snprintf(why, nwhy, "'%.*s' is empty: the IR comes after %s", shown, word, name_of(after));
+	else if (out->from > out->to)
+		snprintf(why, nwhy, "'%.*s' is empty: %s is run in front of %s", shown, word, name_of(out->to),
+		         name_of(out->from));
+	else
+		return true;
+	return false;
+}
+
+bool
+passes_known(const char *list, char *why, size_t n)
+{
+	Range r;
+
+	while (*list) {
+		if (!next_range(&list, -1, &r, why, n))
+			return false;
+		if (r.to == PASSES && *list) {
+			snprintf(why, n, "emit is the last: nothing can be behind it");
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The row of the pass that k says it comes after, -1: of none; false: there is no such pass. */
+static bool
+row_after(const Kernel *k, int *row)
+{
+	*row = k->after && strcmp(k->after, "parse") != 0 ? pass_index(k->after, strlen(k->after)) : -1;
+	return *row >= 0 || !k->after || strcmp(k->after, "parse") == 0;
+}
+
+bool
+passes_run_named(Job *j, int i)
+{
+	const Kernel *k = j->unit.kernel[i];
+	Diag *d = j->unit.diag;
+	const char *at = j->passes;
+	char why[200];
+	int last;
+	Range r;
+
+	passes_begin(j, i);
+	if (!row_after(k, &last))
+		diag_error(d, k->src, "kernel %s comes after `%s`, and there is no such pass", k->name, k->after);
+	while (*at && d->nerror == 0) {
+		if (!next_range(&at, last, &r, why, sizeof why))
+			diag_class_error(d, DC_INVALID, (Src){ 0, 0, 0 }, "%s", why);
+		else if (r.from == PASSES && last >= 0 && last < row_of("infer", 5))
+			diag_class_error(d, DC_INVALID, (Src){ 0, 0, 0 },
+			                 "emit: the IR comes after %s, and has layouts from infer on", name_of(last));
+		else if (!passes_rows(j, i, r.from, r.to < PASSES ? r.to + 1 : PASSES, r.usual))
+			break;
+		last = r.to;
+	}
+	if (d->nerror || j->stopped || last != PASSES)
+		return false;
+	passes_found(j, i);
+	return true;
+}
