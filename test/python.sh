@@ -1,6 +1,6 @@
 # python.sh - sourced by tests whose oracles are Python packages: `need_python MODULE...` sets $python, which has numpy
 # and these.  pip puts them into a folder of the build; where that cannot be, the test is skipped.
-# PYTHON=python3 of a place that has them.  Reads $B and $dir.
+# PYTHON=python3 of a place that has them.  Reads $B and $dir.  `new_python` skips where it is older than ours may be.
 version_of() {
 	case $1 in
 	numpy) echo 2.4.6 ;;
@@ -32,4 +32,8 @@ need_python() {
 		timeout 100 "$B/reference/bin/pip" install -q --retries 0 --timeout 10 --disable-pip-version-check $want
 	) 9>"$B/reference.lock" >"$dir/log" 2>&1
 	has_modules || { tail -3 "$dir/log"; echo "the Python packages $modules are not here and cannot be had"; exit 77; }
+}
+
+new_python() {
+	"${python:-python3}" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python is older than 3.11"; exit 77; }
 }

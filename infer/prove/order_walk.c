@@ -216,7 +216,7 @@ walk_if(Order *w, States *now, const Op *o)
 		States side = order_no_states(w);
 
 		for (int i = 0; i < now->n; i++) {
-			Sum c = o->code == O_if ? order_value(w, &now->a[i], o->in[0]) : sum_between(0, 1);
+			Sum c = order_value(w, &now->a[i], o->in[0]);
 			int64_t is;
 
 			if (!sum_is_const(&c, &is) || (is == 0) == (r == 1) || IMM(o, spare))

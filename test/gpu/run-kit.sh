@@ -6,7 +6,7 @@
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/python.sh
 need_python
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "no python3 of 3.11"; exit 77; }
+new_python
 . test/gpu/fake.sh
 make_driver "$dir" || exit 1
 here=$PWD

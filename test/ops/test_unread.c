@@ -142,23 +142,31 @@ embedding(Case *c, bool spoil)
 	embedding_of(c, spoil, "I", "E", "f16");
 }
 
-/* Positions name every third row; the heads are wide as ROT is. */
+/* The angles that tokens are turned by, of heads of so many dims: positions name every third row. */
+static void
+rotations(Case *c, bool spoil, int tokens, int dims)
+{
+	enum { P = 50 };
+	Buf *at = case_in(c, "POS", "i32", 0, 0, tokens, 0);
+
+	for (int t = 0; t < tokens; t++)
+		buf_set(at, t, t == 4 ? -1 : t == 9 ? P : t * 3 % (P - 2));
+	for (int i = 0; i < 2; i++) {
+		Buf *b = case_in(c, i ? "SIN" : "COS", "f32", -1, 1, P, dims / 2, 0);
+
+		for (int p = 0; p < P; p++)
+			unread(b, spoil && p % 3, dims / 2, p, 1);
+	}
+}
+
+/* The heads are wide as ROT is. */
 static void
 rotary(Case *c, bool spoil)
 {
-	enum { T = 18, H = 2, D = 128, P = 50 };
-	Buf *at;
+	enum { T = 18, H = 2, D = 128 };
 
 	case_in(c, "X", "f16", -1, 1, T, H, D, 0);
-	at = case_in(c, "POS", "i32", 0, 0, T, 0);
-	for (int t = 0; t < T; t++)
-		buf_set(at, t, t == 4 ? -1 : t == 9 ? P : t * 3 % (P - 2));
-	for (int i = 0; i < 2; i++) {
-		Buf *b = case_in(c, i ? "SIN" : "COS", "f32", -1, 1, P, D / 2, 0);
-
-		for (int p = 0; p < P; p++)
-			unread(b, spoil && p % 3, D / 2, p, 1);
-	}
+	rotations(c, spoil, T, D);
 	case_out(c, "Y", "f16", T, H, D, 0);
 }
 
@@ -285,22 +293,13 @@ append_example(Case *c, bool spoil)
 static void
 rotary_example(Case *c, bool spoil)
 {
-	enum { T = 18, H = 2, D = 128, P = 50 };
-	Buf *at;
+	enum { T = 18, H = 2, D = 128 };
 
 	case_in(c, "Q", "f16", -1, 1, T, H, D, 0);
 	case_in(c, "K", "f16", -1, 1, T, 1, D, 0);
 	case_in(c, "GQ", "f16", -1, 1, D, 0);
 	case_in(c, "GK", "f16", -1, 1, D, 0);
-	at = case_in(c, "POS", "i32", 0, 0, T, 0);
-	for (int t = 0; t < T; t++)
-		buf_set(at, t, t == 4 ? -1 : t == 9 ? P : t * 3 % (P - 2));
-	for (int i = 0; i < 2; i++) {
-		Buf *b = case_in(c, i ? "SIN" : "COS", "f32", -1, 1, P, D / 2, 0);
-
-		for (int p = 0; p < P; p++)
-			unread(b, spoil && p % 3, D / 2, p, 1);
-	}
+	rotations(c, spoil, T, D);
 	case_out(c, "OQ", "f16", T, H, D, 0);
 	case_out(c, "OK", "f16", T, 1, D, 0);
 	case_num(c, "eps", 1e-5);

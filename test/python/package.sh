@@ -3,7 +3,7 @@
 [ -z "$SAN" ] || { echo "Python has no sanitizers"; exit 77; }
 . test/python.sh
 need_python
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python is older than 3.11"; exit 77; }
+new_python
 PYTHONPATH=$PWD/scripts/python
 PYTHONDONTWRITEBYTECODE=1 # nothing is left in the checkout
 HEXC_LIBRARY_DIR=$(cd "$B" && pwd)
