@@ -189,6 +189,7 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	forget_casts(s);
 	forget_pieces(s);
 	s->dims = grid_dims(k);
+	s->under_way = products_under_way(k);
 	walk_block(s, k->body, 1);
 	find_uses(s);
 	find_prefetched(s);
@@ -298,11 +299,33 @@ cost_conversions(Solve *s)
 	}
 }
 
+/* What a product under way makes stays in its registers: it is laid out anew behind its wait only, which must
+ * stand in the block of the product. */
+static bool
+sums_stay(Solve *s)
+{
+	for (int i = 0; s->under_way && i < s->norder; i++) {
+		const Op *o = s->order[i];
+		bool moved = o->code == O_wgmma && s->sol->made[o->id][0] &&
+		             result_place(o)->prev->code != O_wg_wait;
+
+		for (int j = 0; j < o->nin && j < UNDER_WAY_MOST; j++)
+			moved |= s->under_way[o->id] >> j & 1 && s->sol->want[o->id][j] &&
+			         !wanted_as_made(s, o, j);
+		if (moved) {
+			infer_error(s, o->src, "the sum of an asynchronous product is wanted in another layout "
+			                       "while it is under way: await it in front");
+			return false;
+		}
+	}
+	return true;
+}
+
 Solution *
 solve_plan(Solve *s, const Plan *plan)
 {
 	bool (*const stage[])(Solve *) = { propagate_layouts, pins_hold, registers_of_producers,
-		                           registers_fit, select_memory, pins_hold };
+		                           registers_fit, select_memory, pins_hold, sums_stay };
 
 	s->sol = sol_new(s, plan);
 	s->nqueue = 0;

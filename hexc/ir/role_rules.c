@@ -10,6 +10,7 @@ typedef struct Rules {
 	const uint32_t *web; /* by value id */
 	const Op **product;
 	int nproduct, cap;
+	uint64_t *under_way; /* asked for: products_under_way(); nothing is judged then */
 	const Op *at;
 	const char *bad; /* the first thing that is wrong, at `at` */
 } Rules;
@@ -266,10 +267,15 @@ check_release(Rules *r, const Flight *f, const Op *o)
 static void
 flight_op(Rules *r, Flight *f, const Op *o)
 {
-	for (int i = 0; i < o->nin; i++)
-		if (f->n && flight_get(f, o->in[i]) != DONE && !may_take(r, o, i))
+	for (int i = 0; f->n && i < o->nin; i++) {
+		if (flight_get(f, o->in[i]) == DONE)
+			continue;
+		if (r->under_way)
+			r->under_way[o->id] |= i < UNDER_WAY_MOST ? (uint64_t)1 << i : 0;
+		else if (!may_take(r, o, i))
 			broken(r, o, missing(o, i));
-	if (o->code == O_mbar_arrive)
+	}
+	if (o->code == O_mbar_arrive && !r->under_way)
 		check_release(r, f, o);
 	if (o->code == O_wgmma)
 		flight_set(r, f, o->out[0]->id, OPEN);
@@ -363,16 +369,37 @@ check_producer(Rules *r, Block *b)
 				             "the producer only copies");
 }
 
+static void
+find_products(Rules *r)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w))
+		if (o->code == O_wgmma)
+			VEC_PUSH(r->k->unit->arena, r->product, r->nproduct, r->cap, o);
+}
+
+const uint64_t *
+products_under_way(Kernel *k)
+{
+	Rules r = { .k = k };
+	Flight none = { NULL, 0, 0 };
+
+	find_products(&r);
+	if (!r.nproduct)
+		return NULL;
+	r.under_way = NEWN(k->unit->arena, uint64_t, k->nop + 1);
+	walk_flight(&r, &none, k->body);
+	return r.under_way;
+}
+
 const char *
 role_rules(Kernel *k, const Op **at)
 {
 	Rules r = { .k = k };
 	const Op *roles = kernel_roles(k);
-	OpWalk w;
 
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_wgmma)
-			VEC_PUSH(k->unit->arena, r.product, r.nproduct, r.cap, o);
+	find_products(&r);
 	if (roles) {
 		check_producer(&r, roles->blk[0]);
 		check_barriers(&r);

@@ -26,6 +26,7 @@ struct Solve {
 	int *nuse;
 	const uint8_t *dims; /* [nval+1] of the grid, that the value depends on */
 	double *weight; /* [nop+1] how often the op runs in a block (trip counts multiplied) */
+	const uint64_t *under_way; /* products_under_way() */
 	bool *prefetched; /* [nop+1] loads of what only the next iteration of a loop reads */
 	int *unit; /* [nval+1] allocs: the dim whose elements are neighbours in memory */
 	Op **access; /* loads and stores of register tiles, those that move most bytes first */

@@ -37,6 +37,11 @@ for arch in $(archs | grep 'sm_1[0-9][0-9]'); do
 	run examples/gemm_f16.hexc 200 136 72 136,72 --schedule roles -D BM=64 -D BN=64 -D WARPS=8 -D STAGES=4
 	[ $arch = sm_120a ] || run examples/gemm_f16.hexc 200 136 72 136,72 --cluster 2x1 -D BM=64 -D BN=64
 done
+# all solutions of products of two branches that one wait behind both is for: none lays a sum out anew in front of it
+arch=sm_90a
+for c in $("$HEXC" candidates test/examples/roles.hexc --kernel moved --arch $arch | sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p'); do
+	run test/examples/roles.hexc 72 72 200 72,200 --kernel moved --candidate "$c"
+done
 # every way of two products, also such as turn the sum of one around between them
 for c in $("$HEXC" candidates examples/swiglu.hexc --arch sm_90a --schedule roles | sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p'); do
 	"$HEXC" run examples/swiglu.hexc --arch sm_90a --schedule roles --candidate "$c" --prove --exec=sim --check \
