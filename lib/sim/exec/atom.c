@@ -191,8 +191,6 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			check_strong(w, &acc[l], in, true, wrote, locked);
 		if (locked)
 			launch_unlock(w->cta->l);
-		else if (w->def && acc[l].al)   /* another block may have begun to hand over since */
-			check_strong(w, &acc[l], in, true, false, false);
 		/* An exchange defines the memory; anything else on undefined memory is reported once.  A
 		 * compare-and-swap of a word for one byte of it, too: that what it found is what was
 		 * expected, in bytes that nobody wrote either, could be known only of values that are

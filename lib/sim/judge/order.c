@@ -118,7 +118,7 @@ grow(Launch *l)
 			*place(table, n, l->gs[i].addr) = l->gs[i];
 	free(l->gs);
 	l->gs = table;
-	__atomic_store_n(&l->cgs, n, __ATOMIC_RELAXED);
+	l->cgs = n;
 	return true;
 }
 
@@ -208,13 +208,21 @@ between_blocks(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write
 		release_to(w, g, in);
 }
 
+/* Until the first block releases something there is nothing to take, and no lock to wait for.  That one says so
+ * before its access: an update that finds what it left, without the lock still, then looks for what was released. */
 bool
 hands_over(const Warp *w, const MemAccess *a, const Ins *in)
 {
-	const Launch *l = w->cta->l;
+	Launch *l = w->cta->l;
 
-	return (a->space == SIM_SPACE_GLOBAL || (a->space == SIM_SPACE_SHARED && w->cta->cl->n > 1)) &&
-	       (__atomic_load_n(&l->cgs, __ATOMIC_ACQUIRE) || w->grel[SCOPE_CTA] || in->flags & F_REL);
+	if (a->space != SIM_SPACE_GLOBAL && (a->space != SIM_SPACE_SHARED || w->cta->cl->n == 1))
+		return false;
+	if (__atomic_load_n(&l->hands, __ATOMIC_ACQUIRE))
+		return true;
+	if (!w->grel[SCOPE_CTA] && !(in->flags & F_REL))
+		return false;
+	__atomic_store_n(&l->hands, true, __ATOMIC_RELEASE);
+	return true;
 }
 
 /* A strong access: relaxed ones work with the fences around them. */

@@ -240,6 +240,7 @@ struct Launch {
 	u32 time;                       /* launch time of the happens-before between blocks */
 	GSync *gs;
 	u32 ngs, cgs;
+	bool hands;                     /* some block has begun to hand over: see hands_over */
 	struct L2 *l2;                  /* NULL: none is wanted */
 };
 
