@@ -45,9 +45,9 @@ enum {
 void passes_run(Job *j, int i);
 /* A kernel that was read is verified; its module has one solution, until the search finds others. */
 void passes_begin(Job *j, int i);
-/* Rows [from, to) of kernel i.  From in front of what the search tries to the search or further: all choices are
- * tried; from within: it works on the kernel as it is.  `usual`: not those that are run if asked for.  False: an
- * error was found, or opts.stop was reached. */
+/* Rows [from, to) of kernel i.  From in front of what the search tries to the search or further: all choices
+ * are tried; from within: it works on the kernel as it is.  `usual`: not those that are run if asked for.
+ * False: an error was found, or opts.stop was reached. */
 bool passes_rows(Job *j, int i, int from, int to, bool usual);
 /* What all passes together have found of kernel i. */
 void passes_found(Job *j, int i);

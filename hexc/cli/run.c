@@ -332,8 +332,9 @@ same_arguments(const What *w)
 		if (!hexc_param(w->m, 0, i, &y) || strcmp(x.name, y.name) != 0 || x.rank != y.rank ||
 		    strcmp(x.dtype, y.dtype) != 0)
 			return cli_error(EXIT_USAGE,
-			                 "--from: %s is another argument in this IR than in the program; where it "
-			                 "is packed, take the IR in front of pass lower_packed", x.name);
+			                 "--from: %s is another argument in this IR than in the program; "
+			                 "where it is packed, take the IR in front of pass lower_packed",
+			                 x.name);
 	return 0;
 }
 

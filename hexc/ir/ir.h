@@ -527,8 +527,8 @@ const Op *copy_arrival(const Op *copy);
 /* What is wrong with how roles work together and with products under way, and at which op; NULL: nothing.
  * Of a kernel that is whole else. */
 const char *role_rules(Kernel *k, const Op **at);
-/* By op id, bit i: operand i is made by a product that no wait has covered where the op runs, of a kernel that
- * obeys these rules; NULL: it has no such products.  Operands from UNDER_WAY_MOST on are not told of. */
+/* By op id, bit i: operand i is made by a product that no wait has covered where the op runs, of a kernel
+ * that obeys these rules; NULL: it has no such products.  Operands from UNDER_WAY_MOST on are not told of. */
 enum { UNDER_WAY_MOST = 64 };
 const uint64_t *products_under_way(Kernel *k);
 

@@ -208,8 +208,9 @@ between_blocks(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write
 		release_to(w, g, in);
 }
 
-/* Until the first block releases something there is nothing to take, and no lock to wait for.  That one says so
- * before its access: an update that finds what it left, without the lock still, then looks for what was released. */
+/* Until the first block releases something there is nothing to take, and no lock to wait for.  That one says
+ * so before its access: an update that finds what it left, without the lock still, then looks for what was
+ * released. */
 bool
 hands_over(const Warp *w, const MemAccess *a, const Ins *in)
 {
