@@ -80,11 +80,11 @@ typedef struct Example {
 } Example;
 /* Does this build's LLVM know the target? */
 bool example_on(const char *arch);
-/* All sizes with the best candidate, the targets in turn; all candidates of one ragged size for every target;
- * without any one of the instructions that order its threads and engines, the best candidate of each
- * schedule is wrong, and the simulator says so.  No lines in loops may have bank conflicts.  In the
- * environment: FULL=1, all candidates of all sizes for every target; QUICK=1, a third of the candidates, and
- * nothing is taken away. */
+/* All sizes with the best candidate, the targets in turn; some twenty-four candidates of one ragged size, the
+ * best eight among them, for every target; without any one of the instructions that order its threads and
+ * engines, the best candidate of each schedule is wrong, and the simulator says so.  No lines in loops may
+ * have bank conflicts.  In the environment: FULL=1, all candidates of all sizes for every target; QUICK=1,
+ * nine candidates, and nothing is taken away. */
 void example_sizes(const Example *e);
 void example_candidates(const Example *e);
 void example_faults(const Example *e);
