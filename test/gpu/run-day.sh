@@ -1,7 +1,7 @@
 #!/bin/sh
 # scripts/gpu-day on the simulated driver.  Faults, hangs, no memory, PTX that the driver refuses, tools and packages that are
 # absent are each recorded, and nothing else is lost; a kill at any moment loses the item that ran; a day goes on where another
-# ended, per GPU; --read needs none.  KILLS=50: as many (3).  WHOLE=MINUTES: a rehearsal of all steps.
+# ended, per GPU; --read needs none.  KILLS=50: as many (3; QUICK=1: 1).  WHOLE=MINUTES: a rehearsal of all steps.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/python.sh
@@ -94,7 +94,7 @@ END
 
 # killed at some moments, and gone on with: what was done is there and not done again
 list='example vector_add,example convert/,example sort,operator map line 4'
-for i in $(seq "${KILLS:-3}"); do
+for i in $(seq "${KILLS:-$([ -z "${QUICK:-}" ] && echo 3 || echo 1)}"); do
 	[ $((i % 10)) != 1 ] || rm -rf "$dir/killed"
 	setsid env LD_LIBRARY_PATH="$dir" "$python" -B scripts/gpu-day --out "$dir/killed" --shrink 32 --workers 2 --minutes 30 --only machine,right \
 		--match "$list" >"$dir/killed.log" 2>&1 &

@@ -1,9 +1,10 @@
 #!/bin/sh
 # The simulator, built with ASan and UBSan, against mutated PTX: every text is refused with a line or runs to its
-# end.  FUZZ=N mutations in all (60000), SEED=N.  The corpus: our own PTX, nvcc's where it is, test/sim/corpus/*.ptx and
-# kernels made from isa.txt.
+# end.  FUZZ=N mutations in all (60000; QUICK=1: 20000), SEED=N.  The corpus: our own PTX, nvcc's where it is,
+# test/sim/corpus/*.ptx and kernels made from isa.txt.
 . test/script.sh
-N=${FUZZ:-60000}
+N=${FUZZ:-${QUICK:+20000}}
+N=${N:-60000}
 SEED=${SEED:-1}
 out=$B/fuzz
 PATH=$PATH:/usr/local/cuda/bin

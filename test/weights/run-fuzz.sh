@@ -1,9 +1,10 @@
 #!/bin/sh
 # The readers, decoders and packs, built with ASan and UBSan, against files that are mutated, cut off and have bits of
-# their heads flipped: each is refused with a sentence or read within its bounds.  FUZZ=N mutations of each file (500;
+# their heads flipped: each is refused with a sentence or read within its bounds.  FUZZ=N mutations of each file (500; QUICK=1: 150;
 # with more than 1000 they are cut off behind every byte, and every bit of their heads is flipped), SEED=N.
 . test/script.sh
-N=${FUZZ:-500}
+N=${FUZZ:-${QUICK:+150}}
+N=${N:-500}
 SEED=${SEED:-1}
 out=$B/fuzz-weights
 mkdir -p "$out" || exit 1
