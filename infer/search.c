@@ -112,13 +112,13 @@ try_dots(Search *x, const int *at)
 			int before = x->out->n;
 
 			x->tried++;
-			if (!sol) {
+			if (sol)
+				best = fmin(best, keep(x, sol));
+			else
 				note_failure(x);
-				trace_plan(x->s, &p, x->tried, NULL, 0);
-				continue;
-			}
-			best = fmin(best, keep(x, sol));
 			trace_plan(x->s, &p, x->tried, sol, x->out->n - before);
+			if (x->out->n == before)
+				solution_drop(x->s);
 		} while (next_way(x->s, &p));
 	}
 	return best;

@@ -10,6 +10,8 @@ void solve_init(Solve *s, Kernel *k, const Spaces *spaces);
 double loop_trips(Kernel *k, const Op *loop);
 /* The complete solution under a plan, with its cost; NULL: s->failure says why there is none. */
 Solution *solve_plan(Solve *s, const Plan *plan);
+/* Nothing refers to the tables of s->sol, which came to nothing: the next plan's are written there. */
+void solution_drop(Solve *s);
 
 /* ---- pin.c ---------------------------------------------------------------------------------------- */
 /* Is no demand of another op in the way of a layout that the program gave?  s->failure. */

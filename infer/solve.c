@@ -200,34 +200,72 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	find_told(s);
 }
 
+/* The tables of a solution of s->k are parts of one piece of memory, from `room` on: how long it is.  NULL:
+ * it is only measured. */
+#define TABLE(of, n) ((of) = room ? (void *)(room + bytes) : NULL, bytes += (n) * sizeof *(of))
+static size_t
+lay_tables(const Solve *s, Solution *sol, char *room)
+{
+	size_t nv = s->k->nval + 1, no = s->k->nop + 1, bytes = 0;
+	struct {
+		const Layout **want, **made;
+		Lowering **conv, **mconv;
+	} of;
+
+	TABLE(sol->res, no);
+	TABLE(sol->val, nv);
+	TABLE(sol->origin, nv);
+	TABLE(sol->want, no);
+	TABLE(sol->conv, no);
+	TABLE(sol->made, no);
+	TABLE(sol->mconv, no);
+	TABLE(sol->lowering, no);
+	TABLE(sol->form, nv);
+	TABLE(sol->pack, (size_t)s->k->nparam + 1);
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+
+		TABLE(of.want, (size_t)o->nin + 1);
+		TABLE(of.conv, (size_t)o->nin + 1);
+		TABLE(of.made, (size_t)o->nout + 1);
+		TABLE(of.mconv, (size_t)o->nout + 1);
+		if (!room)
+			continue;
+		sol->want[o->id] = of.want;
+		sol->conv[o->id] = of.conv;
+		sol->made[o->id] = of.made;
+		sol->mconv[o->id] = of.mconv;
+	}
+	TABLE(sol->bit_order, nv);
+	return bytes;
+}
+#undef TABLE
+
 static Solution *
 sol_new(Solve *s, const Plan *plan)
 {
-	size_t nv = s->k->nval + 1, no = s->k->nop + 1;
 	Solution *sol = NEW(s->arena, Solution);
+	char *room = s->room;
 
+	if (!s->room_size)
+		s->room_size = lay_tables(s, sol, NULL);
+	if (room)
+		memset(room, 0, s->room_size);
+	else
+		room = NEWN(s->arena, char, s->room_size);
+	s->room = NULL;
+	lay_tables(s, sol, room);
 	sol->k = s->k;
 	sol->spaces = s->spaces;
 	sol->plan = *plan;
-	sol->val = NEWN(s->arena, const Layout *, nv);
-	sol->origin = NEWN(s->arena, const Op *, nv);
-	sol->want = NEWN(s->arena, const Layout **, no);
-	sol->conv = NEWN(s->arena, Lowering **, no);
-	sol->made = NEWN(s->arena, const Layout **, no);
-	sol->mconv = NEWN(s->arena, Lowering **, no);
-	sol->lowering = NEWN(s->arena, Lowering *, no);
-	sol->form = NEWN(s->arena, const struct Form *, nv);
-	sol->bit_order = NEWN(s->arena, int, nv);
-	sol->pack = NEWN(s->arena, const Pack *, s->k->nparam + 1);
-	sol->res = NEWN(s->arena, Res, no);
-	for (int i = 0; i < s->norder; i++) {
-		const Op *o = s->order[i];
-		sol->want[o->id] = NEWN(s->arena, const Layout *, o->nin + 1);
-		sol->conv[o->id] = NEWN(s->arena, Lowering *, o->nin + 1);
-		sol->made[o->id] = NEWN(s->arena, const Layout *, o->nout + 1);
-		sol->mconv[o->id] = NEWN(s->arena, Lowering *, o->nout + 1);
-	}
 	return sol;
+}
+
+void
+solution_drop(Solve *s)
+{
+	s->room = (char *)s->sol->res;
+	s->sol = NULL;
 }
 
 /* ---- one plan ------------------------------------------------------------------------------------- */

@@ -52,6 +52,8 @@ struct Solve {
 	struct Lives *live; /* cost/live.c */
 
 	Solution *sol; /* the one being built */
+	char *room; /* of the tables of one that was dropped; NULL: none was */
+	size_t room_size;
 	Op **queue; /* ops that may know more now, for propagate_layouts() */
 	int nqueue, capqueue;
 	bool *queued;
