@@ -7,6 +7,7 @@
 #include "infer/memory/memory.h"
 #include "infer/rules.h"
 #include "infer/search.h"
+#include <string.h>
 
 /* ---- what does not change while searching --------------------------------------------------------- */
 

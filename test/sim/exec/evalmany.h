@@ -5,6 +5,7 @@
 #ifndef EVALMANY_H
 #define EVALMANY_H
 #include <stdint.h>
+#include <stdlib.h>
 #ifndef MANY_TARGET
 #define MANY_TARGET ".version 8.4\n.target sm_90"
 #define MANY_ARCH "sm_90"
@@ -19,6 +20,15 @@ static inline uint64_t
 rnd(void)
 {
 	return xorshift(&state);
+}
+
+/* Rounds of 8192 operands that make a million, as many millions as MILLIONS says, by QUICK=1 a quarter. */
+static inline long
+rounds(void)
+{
+	const char *env = getenv("MILLIONS");
+
+	return env ? 128 * atol(env) : getenv("QUICK") ? 32 : 128;
 }
 
 typedef struct In { uint64_t a, b, c; } In;

@@ -255,10 +255,9 @@ check(const Approx *t, unsigned n, long times, bool all)
 
 TEST_EACH(words, 2)
 {
-	const char *env = getenv("MILLIONS");
 	unsigned n = NTABLE - 2;
 
-	check(_i ? table + n : table, _i ? 2 : n, 128 * (env ? atol(env) : 1), false);
+	check(_i ? table + n : table, _i ? 2 : n, rounds(), false);
 }
 
 TEST(every_half)

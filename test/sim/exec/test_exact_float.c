@@ -102,8 +102,7 @@ same(const Op *op, uint64_t got, uint64_t want)
 TEST_EACH(exact, ROUNDS)
 {
 	enum { N = 1 << 13 };
-	const char *env = getenv("MILLIONS");
-	long times = 128 * (env ? atol(env) : 1);
+	long times = rounds();
 	static In v[N];
 	unsigned from = (unsigned)_i * MANY_OPS, n = NOPS - from < MANY_OPS ? NOPS - from : MANY_OPS;
 	Many e = many_open(ops + from, n, N);
