@@ -84,7 +84,7 @@ bool example_on(const char *arch);
  * best eight among them, for every target; without any one of the instructions that order its threads and
  * engines, the best candidate of each schedule is wrong, and the simulator says so.  No lines in loops may
  * have bank conflicts.  In the environment: FULL=1, all candidates of all sizes for every target; QUICK=1,
- * nine candidates, and nothing is taken away. */
+ * six candidates, and nothing is taken away. */
 void example_sizes(const Example *e);
 void example_candidates(const Example *e);
 void example_faults(const Example *e);
