@@ -93,6 +93,36 @@ assert {k: i["state"] for k, i in by.items() if k.endswith("small")} == {"exampl
 assert "C: 1 of 5003 elements are wrong" in by["example vector_add, small"]["why"], by
 END
 
+# what a step leaves over is for one that was cut: by a clock that is twenty times as fast, a hundred items of two seconds in
+# half of five minutes; the other half has one
+cat >"$dir/sitecustomize.py" <<'END'
+import time
+import hexc_bench.steps as steps
+from hexc_bench.day import Step, Work
+real, begun = time.monotonic, time.monotonic()
+time.monotonic = lambda: begun + 20 * (real() - begun)
+def item(seconds):
+    def run(limit):
+        time.sleep(seconds / 20)
+        return {"says": "done"}
+    return run
+steps.STEPS = [Step("right", "many", 50, lambda day: [Work(f"item {i}", item(2)) for i in range(100)]),
+               Step("sanitizers", "one", 50, lambda day: [Work("only one", item(1))])]
+END
+day second "PYTHONPATH=$dir:scripts/python" --minutes 5 --only right,sanitizers
+holds 'a second pass' second <<'END'
+from pathlib import Path
+from hexc_bench import journal
+lines = [e for e in journal.read(Path(sys.argv[1], "journal.jsonl")) if e["line"] in ("enter", "leave", "item")]
+passes = [(e["step"], e["state"]) for e in lines if e["line"] == "leave"]
+assert passes[:2] == [("right", "cut"), ("sanitizers", "done")] and passes[2][0] == "right", passes
+first = [e["key"] for e in lines[:next(i for i, e in enumerate(lines) if e["line"] == "leave")] if e["line"] == "item"]
+keys = [e["key"] for e in lines if e["line"] == "item" and e["step"] == "right"]
+assert 0 < len(first) < len(keys) == len(set(keys)), (len(first), len(keys))
+assert found["steps"]["right"]["state"] == passes[2][1] and found["steps"]["right"]["items"] == len(keys), found["steps"]
+END
+rm "$dir/sitecustomize.py"
+
 # killed at some moments, and gone on with: what was done is there and not done again
 list='example vector_add,example convert/,example sort,operator map line 4'
 for i in $(seq "${KILLS:-$([ -z "${QUICK:-}" ] && echo 3 || echo 1)}"); do
