@@ -154,6 +154,7 @@ typedef struct CliProgram {
 	CliText trace;     /* --trace-search, of all that was compiled with p */
 	const char *passes; /* that IR goes through; NULL: all that are left */
 	CliProgress progress;
+	struct CliLast *last; /* bug.c: the IR on the way to an internal error */
 } CliProgram;
 
 /* Read the options and the file; `stop`: a pass that overrides --stop, or NULL.  0, or a status with the
@@ -162,6 +163,11 @@ int cli_open(Cli *c, uint32_t flags, const char *stop, CliProgram *p);
 void cli_close(CliProgram *p);
 /* Compile p and print its diagnostics. */
 int cli_build(CliProgram *p, hexc_module **out);
+/* Compile p alone: a code of the library. */
+int cli_once(CliProgram *p, hexc_module **out);
+/* p met an internal error: keep what shows it again in a folder of its own under $TMPDIR (bug.c).  What is to
+ * be said of it; NULL: nothing, or it was printed that the folder could not be written. */
+const char *cli_keep_bug(CliProgram *p);
 /* Compile c's program with the options on the command line and these flags; `stop`: a pass, or NULL.
  * 0, or an exit status with the diagnostics printed. */
 int cli_compile(Cli *c, uint32_t flags, const char *stop, hexc_module **out);

@@ -83,15 +83,32 @@ show_json(Cli *c, const hexc_diag_info *d)
 }
 
 static void
+show_one(const CliProgram *p, const hexc_diag_info *d)
+{
+	if (p->json)
+		show_json(p->cli, d);
+	else
+		show_text(d, p->src, p->n);
+}
+
+static void
 show_diag(const CliProgram *p)
 {
 	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
 
 	for (size_t i = 0; hexc_diag(p->ctx, i, &d); i++)
-		if (p->json)
-			show_json(p->cli, &d);
-		else
-			show_text(&d, p->src, p->n);
+		show_one(p, &d);
+}
+
+static void
+show_bug(CliProgram *p)
+{
+	hexc_diag_info d = HEXC_DIAG_INFO_INIT;
+
+	d.file = p->path;
+	d.text = cli_keep_bug(p);
+	if (d.text)
+		show_one(p, &d);
 }
 
 /* ---- options ---------------------------------------------------------------------------------- */
@@ -362,19 +379,26 @@ cli_close(CliProgram *p)
 }
 
 int
+cli_once(CliProgram *p, hexc_module **out)
+{
+	if (p->ir)
+		return hexc_compile_ir(out, p->ctx, p->path, p->src, p->n, p->passes ? p->passes : "..");
+	return hexc_compile(out, p->ctx, p->path, p->src, p->n);
+}
+
+int
 cli_build(CliProgram *p, hexc_module **out)
 {
 	const char *trace = cli_get(p->cli, CLI_trace_search);
 	int code;
 
 	cli_progress_start(&p->progress, "compiling");
-	if (p->ir)
-		code = hexc_compile_ir(out, p->ctx, p->path, p->src, p->n, p->passes ? p->passes : "..");
-	else
-		code = hexc_compile(out, p->ctx, p->path, p->src, p->n);
+	code = cli_once(p, out);
 	cli_progress_end(&p->progress);
 
 	show_diag(p);
+	if (code == HEXC_E_INTERNAL)
+		show_bug(p);
 	if (trace) {
 		int status = cli_write(p->cli, trace, p->trace.s ? p->trace.s : "", p->trace.n);
 

@@ -142,6 +142,26 @@ w4="examples/gemm_wNa16.hexc --kernel gemm_wNa16 --arg A=random(1)[16,128] --arg
 HEXC=$HEXC scripts/bisect $p >"$dir/out" 2>&1
 [ $? = 1 ] && grep -q 'nothing is wrong' "$dir/out" || fail "bisect of nothing: $(cat "$dir/out")"
 
+# An internal error, here the checker's of IR without a barrier, leaves a folder that shows it again; as JSON too.
+"$HEXC" --emit-ptx examples/gemm_f16.hexc --arch sm_90a --schedule groups -D BK=32 --dump sync -o /dev/null 2>&1 | sed -n '/^kernel/,/^}/p' |
+	awk '!gone && /^ *barrier / { gone = 1; next } 1' >"$dir/no.ir"
+for diag in text json; do
+	rm -rf "$dir/bugs"
+	mkdir "$dir/bugs"
+	TMPDIR=$dir/bugs "$HEXC" ir "$dir/no.ir" --arch sm_90a --passes ..emit --prove --diag $diag -o /dev/null 2>"$dir/err"
+	[ $? = 4 ] && grep -q 'internal: .*barrier' "$dir/err" && grep -q "sh $dir/bugs/hexc-bug-[^ ]*/replay. shows it again" "$dir/err" ||
+		fail "an internal error: $(cat "$dir/err")"
+	[ $diag = text ] || [ "$(grep -c '^{"severity":.*}$' "$dir/err")" = "$(wc -l <"$dir/err")" ] || fail "as JSON: $(cat "$dir/err")"
+	for from in '' ir; do
+		HEXC=$PWD/${HEXC#"$PWD/"} TMPDIR=$dir/bugs sh "$dir"/bugs/hexc-bug-*/replay $from 2>"$dir/again"
+		[ $? = 4 ] && grep -q 'internal: .*barrier' "$dir/again" || fail "replay $from: $(cat "$dir/again")"
+	done
+	[ "$(ls "$dir/bugs")" = "$(basename "$dir"/bugs/*)" ] && [ "$(ls "$dir"/bugs/* | tr '\n' ' ')" = 'last.ir program.ir replay ' ] ||
+		fail "kept: $(ls -R "$dir/bugs")"
+done
+TMPDIR=$dir/none "$HEXC" ir "$dir/no.ir" --arch sm_90a --passes ..emit --prove -o /dev/null 2>"$dir/err"
+grep -q 'nothing could be kept of this internal error: No such file' "$dir/err" || fail "no folder: $(cat "$dir/err")"
+
 # What is looked for is an exponential function.
 scripts/reduce "$dir/p.hexc" -o "$dir/r.hexc" sh -c "'$HEXC' --emit-ptx {} -o - 2>/dev/null | grep -q ex2" 2>"$dir/log" ||
 	fail "reduce: $(cat "$dir/log")"
