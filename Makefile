@@ -60,7 +60,7 @@ version = $(or $(shell sed -n 's/^.define HEXC_VERSION_$1 *//p' lib/hexc.h 2>/de
 MAJOR := $(call version,MAJOR)
 VERSION := $(MAJOR).$(call version,MINOR).$(call version,PATCH)
 
-CLI_SRC := $(wildcard hexc/cli/*.c)
+CLI_SRC := $(wildcard hexc/cli/*.c hexc/cli/*/*.c)
 # Folders of the library, two levels deep or three.
 LIB_DIRS := taskmap hexc infer ptxgen lib
 LIB_SRC := $(filter-out $(CLI_SRC),$(wildcard $(foreach d,$(LIB_DIRS),$d/*.c $d/*/*.c $d/*/*/*.c)))

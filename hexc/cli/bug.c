@@ -5,7 +5,7 @@
  *   replay         `sh replay`: the same command and error; `sh replay ir`: from last.ir on
  */
 #define _GNU_SOURCE /* mkdtemp */
-#include "hexc/cli/cli.h"
+#include "hexc/cli/base/cli.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* build.c - hexc build: programs x constants x archs as one bundle. */
-#include "hexc/cli/cli.h"
+#include "hexc/cli/base/cli.h"
 #include "lib/hexc_bundle.h"
 #include <stdlib.h>
 #include <string.h>

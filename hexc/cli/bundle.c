@@ -1,5 +1,5 @@
 /* bundle.c - hexc bundle: what is in bundles, whether it is whole, and one made of several. */
-#include "hexc/cli/json.h"
+#include "hexc/cli/base/json.h"
 #include "lib/hexc_family.h"
 #include <inttypes.h>
 #include <stdlib.h>

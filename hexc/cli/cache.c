@@ -1,5 +1,5 @@
 /* cache.c - --cache, and hexc cache: where compiled modules are kept, what is there, and that it goes. */
-#include "hexc/cli/json.h"
+#include "hexc/cli/base/json.h"
 #include "lib/hexc_cache.h"
 #include <inttypes.h>
 #include <string.h>

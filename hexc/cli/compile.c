@@ -1,5 +1,5 @@
 /* compile.c - from a file and options to a module; showing diagnostics. */
-#include "hexc/cli/json.h"
+#include "hexc/cli/base/json.h"
 #include "lib/hexc_cache.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* emit.c - hexc --emit-ptx, and hexc ir: from a program or its IR to PTX, or to IR. */
-#include "hexc/cli/json.h"
+#include "hexc/cli/base/json.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

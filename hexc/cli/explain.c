@@ -1,5 +1,5 @@
 /* explain.c - hexc explain: words, JSON, pictures; hexc candidates. */
-#include "hexc/cli/json.h"
+#include "hexc/cli/base/json.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* family.c - --family: the kernels that texts of families ask for, and that a bundle has them. */
-#include "hexc/cli/cli.h"
+#include "hexc/cli/base/cli.h"
 #include "lib/hexc_family.h"
 #include <string.h>
 

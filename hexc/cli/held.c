@@ -1,6 +1,6 @@
 /* held.c - what FILE:NAME means: plain tensors, planes of weights, packed tensors. */
 #include "hexc/cli/held.h"
-#include "hexc/cli/npy.h"
+#include "hexc/cli/base/npy.h"
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>

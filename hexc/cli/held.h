@@ -1,7 +1,7 @@
 /* held.h - tensors that safetensors and GGUF files hold, as kernels take them. */
 #ifndef HEXC_CLI_HELD_H
 #define HEXC_CLI_HELD_H
-#include "hexc/cli/cli.h"
+#include "hexc/cli/base/cli.h"
 #include "lib/hexc_weights.h"
 
 /* In natural form: row-major, types of less than 8 bits a stream of bits.  Lives as long as the Cli. */

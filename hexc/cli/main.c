@@ -1,5 +1,5 @@
 /* main.c - the command line: which command is it? */
-#include "hexc/cli/cli.h"
+#include "hexc/cli/base/cli.h"
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* ops.c - hexc ops: lists the operators of hexc_ops.h, and prints one's arguments, constants, limits, holes
  * and table of kernels from its program text (hexc-op(5)), as text or JSON. */
-#include "hexc/cli/json.h"
+#include "hexc/cli/base/json.h"
 #include "lib/hexc_ops.h"
 #include <ctype.h>
 #include <string.h>

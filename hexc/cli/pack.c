@@ -1,8 +1,8 @@
 /* pack.c - hexc pack and hexc unpack: weights in the order that a kernel reads them, in a safetensors
  * file whose metadata say which order that is. */
 #include "hexc/cli/held.h"
-#include "hexc/cli/json.h"
-#include "hexc/cli/npy.h"
+#include "hexc/cli/base/json.h"
+#include "hexc/cli/base/npy.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* page.c - pages of HTML: text, and the one page of `hexc explain --html`. */
-#include "hexc/cli/json.h"
+#include "hexc/cli/base/json.h"
 #include <string.h>
 
 #include "hexc/cli/page.inc" /* of hexc/cli/page/: the Makefile makes arrays of lines */

@@ -1,6 +1,6 @@
 /* ptxas.c - runs ptxas: solutions ranked by the registers that it takes, and cubins for bundles. */
 #define _GNU_SOURCE /* mkdtemp, secure_getenv */
-#include "hexc/cli/cli.h"
+#include "hexc/cli/base/cli.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

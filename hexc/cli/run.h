@@ -1,7 +1,7 @@
 /* run.h - running a kernel and judging the result. */
 #ifndef HEXC_CLI_RUN_H
 #define HEXC_CLI_RUN_H
-#include "hexc/cli/json.h"
+#include "hexc/cli/base/json.h"
 #include "hexc/cli/tensor.h"
 #include "lib/hexc_gpu.h"
 #include "lib/sim/sim.h"

@@ -1,7 +1,7 @@
 /* sim.h - what the files of `hexc sim` share. */
 #ifndef HEXC_CLI_SIM_H
 #define HEXC_CLI_SIM_H
-#include "hexc/cli/npy.h"
+#include "hexc/cli/base/npy.h"
 #include "hexc/cli/run.h"
 
 /* One --arg, or one --buffer. */

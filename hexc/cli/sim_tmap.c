@@ -1,6 +1,6 @@
 /* sim_tmap.c - tensor maps of `hexc sim`: a JSON file with the fields of the driver's encode call. */
 #include "hexc/cli/sim.h"
-#include "hexc/cli/json.h"
+#include "hexc/cli/base/json.h"
 #include <string.h>
 
 /* One file, while it is read. */

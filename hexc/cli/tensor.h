@@ -2,7 +2,7 @@
 #ifndef HEXC_CLI_TENSOR_H
 #define HEXC_CLI_TENSOR_H
 #include "hexc/cli/held.h"
-#include "hexc/cli/npy.h"
+#include "hexc/cli/base/npy.h"
 
 typedef enum ValueKind {
 	V_NONE,

@@ -1,7 +1,7 @@
 /* weights.c - hexc weights: what a safetensors or GGUF file holds, and its planes as .npy. */
 #include "hexc/cli/held.h"
-#include "hexc/cli/json.h"
-#include "hexc/cli/npy.h"
+#include "hexc/cli/base/json.h"
+#include "hexc/cli/base/npy.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

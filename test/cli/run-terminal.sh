@@ -4,8 +4,8 @@
 . test/script.sh
 
 # Each option of the table is in the help of the commands that know it, and others refuse it.
-rows() { sed -n 's/^OPT(\([a-zA-Z_0-9]*\), *"\(-[-A-Za-z0-9]*\)", *\(NULL\|"[^"]*"\), *[01], *\([a-z]*\), *"\([A-Za-z]*\)", *"\(.*\)")$/\1\t\2\t\5\t\6/p' hexc/cli/options.def; }
-[ "$(rows | wc -l)" = "$(grep -c '^OPT(' hexc/cli/options.def)" ] || fail "rows of options.def that this test cannot read"
+rows() { sed -n 's/^OPT(\([a-zA-Z_0-9]*\), *"\(-[-A-Za-z0-9]*\)", *\(NULL\|"[^"]*"\), *[01], *\([a-z]*\), *"\([A-Za-z]*\)", *"\(.*\)")$/\1\t\2\t\5\t\6/p' hexc/cli/base/options.def; }
+[ "$(rows | wc -l)" = "$(grep -c '^OPT(' hexc/cli/base/options.def)" ] || fail "rows of options.def that this test cannot read"
 for c in E: R:run S:sim C:candidates X:explain W:weights P:pack U:unpack; do
 	letter=${c%%:*} name=${c#*:}
 	"$HEXC" ${name:---emit-ptx} --help >"$dir/help" || fail "${name:---emit-ptx} --help"

@@ -1,11 +1,11 @@
 /* test_check.c - the verdict of --check: wrong results are wrong, right ones right, whatever their type. */
-#include "hexc/cli/files.c"
+#include "hexc/cli/base/files.c"
 #include "hexc/cli/check.c"
 #include "hexc/cli/fill.c"
-#include "hexc/cli/npy.c"
-#include "hexc/cli/options.c"
-#include "hexc/cli/terminal.c"
-#include "hexc/cli/util.c"
+#include "hexc/cli/base/npy.c"
+#include "hexc/cli/base/options.c"
+#include "hexc/cli/base/terminal.c"
+#include "hexc/cli/base/util.c"
 #include "test/check.h"
 #include <math.h>
 

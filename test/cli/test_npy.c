@@ -1,5 +1,5 @@
 /* test_npy.c - .npy: what NumPy writes is read, what it does not write is refused, and nothing crashes. */
-#include "hexc/cli/npy.c"
+#include "hexc/cli/base/npy.c"
 #include "test/check.h"
 #include <stdlib.h>
 

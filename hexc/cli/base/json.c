@@ -1,5 +1,5 @@
 /* json.c - the manifest and other facts about a module as JSON. */
-#include "hexc/cli/json.h"
+#include "hexc/cli/base/json.h"
 #include "lib/sim/sim.h"
 #include <inttypes.h>
 #include <stdlib.h>

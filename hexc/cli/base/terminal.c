@@ -1,5 +1,5 @@
 /* terminal.c - what only a terminal gets: colours, and word of what takes long. */
-#include "hexc/cli/cli.h"
+#include "hexc/cli/base/cli.h"
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* util.c - messages, memory and numbers of the command line. */
-#include "hexc/cli/cli.h"
+#include "hexc/cli/base/cli.h"
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>

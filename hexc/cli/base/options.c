@@ -1,5 +1,5 @@
 /* options.c - the table of options: parsing and help. */
-#include "hexc/cli/cli.h"
+#include "hexc/cli/base/cli.h"
 #include <ctype.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ typedef struct OptInfo {
 static const OptInfo opts[CLI_NOPT] = {
 #define OPT(id, text, value, many, out, where, help) \
 	[CLI_##id] = { text, value, where, help, many, OUT_##out },
-#include "hexc/cli/options.def"
+#include "hexc/cli/base/options.def"
 };
 
 /* The commands; --help tells of them in this order. */

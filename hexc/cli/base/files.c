@@ -1,7 +1,7 @@
 /* files.c - files that the command line reads and writes.  An output is whole or as it was: it is written
  * beside its place and then renamed; and no file is an input and an output, or two outputs. */
 #define _XOPEN_SOURCE 700 /* realpath */
-#include "hexc/cli/cli.h"
+#include "hexc/cli/base/cli.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

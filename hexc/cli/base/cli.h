@@ -23,11 +23,11 @@ enum {
 #endif
 #define CLI_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* ---- options (cli/options.c) ------------------------------------------------------------------ */
+/* ---- options (cli/base/options.c) ---------------------------------------------------------------- */
 
 typedef enum CliOpt {
 #define OPT(id, text, value, many, out, where, help) CLI_##id,
-#include "hexc/cli/options.def"
+#include "hexc/cli/base/options.def"
 	CLI_NOPT
 } CliOpt;
 
@@ -40,14 +40,14 @@ struct CliBlock;
 
 /* One command line, and the memory that lives as long as it. */
 typedef struct Cli {
-	char command;      /* E, R, S, C, X, W, P, U, B, N, K, O, M, H or T: as in cli/options.def */
+	char command;      /* E, R, S, C, X, W, P, U, B, N, K, O, M, H or T: as in cli/base/options.def */
 	CliArg *arg;
 	int narg;
 	const char **file; /* the words that are no options */
 	const char *arch;  /* what --arch is where it is not given; NULL: the library's own */
 	int nfile;
 	struct CliBlock *block;
-	struct CliFile *file_used; /* by hexc/cli/files.c */
+	struct CliFile *file_used; /* by hexc/cli/base/files.c */
 	bool cache_told;           /* why the folder of --cache is not used */
 } Cli;
 
@@ -65,7 +65,7 @@ int cli_no_command(const char *word);
 /* The letter of a command by its name; 0: there is none. */
 char cli_command(const char *name);
 
-/* ---- the terminal (cli/terminal.c) ------------------------------------------------------------- */
+/* ---- the terminal (cli/base/terminal.c) ---------------------------------------------------------- */
 
 typedef enum CliSeverity { CLI_NOTE, CLI_WARNING, CLI_ERROR, CLI_REMARK, CLI_FAULT } CliSeverity;
 /* The word, in colour if standard error is a terminal.  The first four are as in hexc_diag_info. */
@@ -85,7 +85,7 @@ void cli_progress_start(CliProgress *p, const char *what); /* `what` lives as lo
 int cli_progress(void *p);
 void cli_progress_end(CliProgress *p); /* the line is blank again; twice is allowed */
 
-/* ---- messages, memory, numbers (cli/util.c) --------------------------------------------------- */
+/* ---- messages, memory, numbers (cli/base/util.c) ------------------------------------------------- */
 
 /* Print "hexc: error: ..." to standard error, without control characters; returns `status`. */
 int cli_error(int status, const char *fmt, ...) CLI_PRINTF(2, 3);
@@ -122,7 +122,7 @@ bool cli_float(const char *s, double *out);  /* decimal; inf and nan too */
 /* X[,Y[,Z]] with every number in 1..most; missing ones are 1. */
 bool cli_dims(const char *s, uint32_t most, uint32_t out[3]);
 
-/* ---- files (cli/files.c) ---------------------------------------------------------------------- */
+/* ---- files (cli/base/files.c) -------------------------------------------------------------------- */
 
 /* Before the command begins: the options name no file as output twice.  0, or EXIT_USAGE with the reason
  * printed. */

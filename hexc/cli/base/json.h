@@ -1,7 +1,7 @@
 /* json.h - JSON out, on cJSON, and the pages that show it: a lack of memory shows when printing. */
 #ifndef HEXC_CLI_JSON_H
 #define HEXC_CLI_JSON_H
-#include "hexc/cli/cli.h"
+#include "hexc/cli/base/cli.h"
 #include <cjson/cJSON.h>
 
 /* A number with all its digits: cJSON's own are doubles. */

@@ -1,5 +1,5 @@
 /* npy.c - reading and writing .npy.  The header is a Python dict in text; what it says is not trusted. */
-#include "hexc/cli/npy.h"
+#include "hexc/cli/base/npy.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
