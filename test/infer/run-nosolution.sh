@@ -15,7 +15,7 @@ for f in test/infer/nosolution/*.hexc; do
 	n=$((n + 1))
 	args=$(sed -n 's|^// args: ||p' "$f")
 	# shellcheck disable=SC2086 # the arguments are words
-	timeout 20 "$HEXC" --emit-ptx "$f" $args -o /dev/null >"$dir/out" 2>&1
+	timeout 120 "$HEXC" --emit-ptx "$f" $args -o /dev/null >"$dir/out" 2>&1
 	status=$?
 	[ $status -eq 1 ] || fail "$f: exit status $status"
 	sed -nE "s#^$f:([0-9]+):[0-9]+: (error|note): (.*)#// \2 \1: \3#p" "$dir/out" >"$dir/got"
