@@ -12,7 +12,7 @@ if [ "${EXEC:-sim}" = gpu ]; then
 		sed -n 's/.*"capability":[^0-9]*\([0-9]*\).*/\1/p')
 	for_arch=$("$HEXC" --list-archs | tr ' ' '\n' | grep -x "sm_$sm[a-z]*" | sed 's/^/--arch /')
 fi
-[ -z "${QUICK:-}" ] || most=8
+[ -z "${QUICK:-}" ] || most=5
 exact=
 
 try() { # file arguments...

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Random programs: each candidate of each gives on the simulator what the tile interpreter gives, or
 # the program is refused with a reason that says what to do about it.  Programs are those of seeds
-# FIRST (1) and up, 140 of them (QUICK=1: 40) or as many as NIGHTLY says; of each at most CANDIDATES (6) are run,
+# FIRST (1) and up, 140 of them (QUICK=1: 20) or as many as NIGHTLY says; of each at most CANDIDATES (6) are run,
 # the first ones.  Then those of loops of products behind each other, half as many, with candidates from all of the
 # list, whose first ones are much alike, and in front of them some that found mistakes.  KIND=any, KIND=loops: only
 # these, NIGHTLY of them.
@@ -11,7 +11,7 @@
 set -u
 . test/script.sh
 first=${FIRST:-1}
-count=${NIGHTLY:-$([ -z "${QUICK:-}" ] && echo 140 || echo 40)}
+count=${NIGHTLY:-$([ -z "${QUICK:-}" ] && echo 140 || echo 20)}
 most=${CANDIDATES:-6}
 trap 'exit 130' INT TERM
 ${CC:-cc} -std=c11 -O1 "$here"/gen*.c -lm -o "$dir/gen" || exit 1
