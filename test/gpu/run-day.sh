@@ -170,6 +170,8 @@ done
 [ -s "$dir/figures/nvidia-h100.json" ] && [ -s "$dir/other/day.html" ] && [ -s "$dir/other/rest.tgz" ] || fail "--read: files are missing"
 FAKE_CUDA_DEVICES=0 LD_LIBRARY_PATH="$dir" "$python" scripts/gpu-day --out "$dir/none" >"$dir/log" 2>&1 && fail "there is no GPU"
 grep -q 'there is no GPU here' "$dir/log" || fail "no GPU: $(cat "$dir/log")"
+"$python" -S -B scripts/gpu-day --out "$dir/none" >"$dir/log" 2>&1 && fail "there is no NumPy"
+grep -q 'has no NumPy' "$dir/log" || fail "no NumPy: $(cat "$dir/log")"
 for wrong in '--only nothing' '--minutes x' '--workers -1' '--frobnicate'; do
 	# shellcheck disable=SC2086 # words
 	"$python" scripts/gpu-day $wrong >"$dir/log" 2>&1 && fail "$wrong is taken"

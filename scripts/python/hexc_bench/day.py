@@ -35,6 +35,7 @@ failed, 3 when the time was too short for some of it.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -323,6 +324,8 @@ def take_over(journal: Journal, folder: Path) -> None:
 
 
 def day_here(own: dict[str, Any]) -> Day:
+    if not importlib.util.find_spec("numpy"):
+        sys.exit(f"gpu-day: {sys.executable} has no NumPy, which references and data need: run another python3, or pip install numpy")
     compiler, found = Compiler(), gpu.find()
     arch = gpu.arch_of(found.capability, compiler.call("--list-archs").out.split()) if found else None
     if not arch or not found:
