@@ -99,6 +99,10 @@ def test_items() -> None:
     for path in sorted((items.ROOT / "examples").glob("*.hexc")):
         for kernel in re.findall(r"^kernel (\w+)", path.read_text(), re.M):
             assert (f"examples/{path.name}", kernel) in have, (path, kernel)
+    with tempfile.TemporaryDirectory() as folder:  # data for every tensor
+        for i in everything:
+            if i.kind == "example":
+                assert steps.arguments(i, folder, i.shapes[0]), i
     for path in sorted((items.ROOT / "lib/ops").glob("*.hexc")):
         lines = re.findall(r"^//: take (.*)", path.read_text(), re.M)
         mine = [i for i in everything if i.kind == "operator" and i.operator == path.stem]
