@@ -45,12 +45,12 @@ load_global(Solve *s, Op *o)
 {
 	const Layout *l = along_memory(s, known_layout(s, o->out[0]), unit_dim(s, o->in[0]),
 	                               dtype_grain(o->out[0]->type.dtype));
-	Layout w = { 0 };
+	Layout *w = NEW(s->arena, Layout);
 
-	if (load_layout(s, o, l, &w)) {
+	if (load_layout(s, o, l, w)) {
 		s->load_matters = true;
 		if (s->sol->plan.load == LOAD_COALESCED)
-			l = layout_intern(s, &w);
+			l = w;
 	}
 	load_global_as(s, o, l);
 }

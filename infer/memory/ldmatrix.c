@@ -144,19 +144,20 @@ matrix_map(const Layout *l, const Matrix *m, int bits, int nmat, Layout *map)
 static const Layout *
 turned_words(Solve *s, const Layout *l, int unit, int bits)
 {
+	Layout *out = NEW(s->arena, Layout);
 	int64_t e = bits < 16 && 16 % bits == 0 ? 16 / bits : 0;
-	Layout out = *l;
 
+	*out = *l;
 	if (!e || unit < 0 || !dim_digits(l, unit).it || dim_digits(l, unit).it->axis != AX_reg ||
-	    !layout_split(&out, unit, e))
+	    !layout_split(out, unit, e))
 		return NULL;
-	for (int d = 0; d < out.ndim; d++) {
-		Digit word = dim_digits(&out, d);
+	for (int d = 0; d < out->ndim; d++) {
+		Digit word = dim_digits(out, d);
 
 		if (d == unit || !word.it || word.it->axis != AX_reg || word.it->extent != 2)
 			continue;
-		layout_regs_first(&out, 2, (int[2]){ unit, d });
-		return layout_intern(s, &out);
+		layout_regs_first(out, 2, (int[2]){ unit, d });
+		return out;
 	}
 	return NULL;
 }

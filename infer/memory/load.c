@@ -52,17 +52,18 @@ whole_bytes(DType d, int64_t vec)
 const Layout *
 along_memory(Solve *s, const Layout *l, int unit, int grain)
 {
-	Layout out = *l;
+	Layout *out = NEW(s->arena, Layout);
 	int order[DIM_MAX];
 
 	if (unit < 0)
 		return l;
+	*out = *l;
 	for (int i = 0; i < l->ndim; i++)
 		order[i] = (unit + i) % l->ndim;
-	layout_compact_regs(&out, order);
-	if (!s->sol->plan.turned && reg_run(&out, unit) * grain < 32)
+	layout_compact_regs(out, order);
+	if (!s->sol->plan.turned && reg_run(out, unit) * grain < 32)
 		return l;
-	return reg_run(&out, unit) > reg_run(l, unit) ? layout_intern(s, &out) : l;
+	return reg_run(out, unit) > reg_run(l, unit) ? out : l;
 }
 
 void
@@ -83,12 +84,12 @@ load_shared(Solve *s, Op *o)
 	}
 	if (s->sol->plan.widen == NARROW_WORDS && unit >= 0 && vec * grain < 32) {
 		int64_t wide = shared_vec(s, o->in[0], o->out[0]->type.shape[unit]);
-		Layout w = { 0 };
-		if (wide * grain >= 32 && widen(&w, l, unit, wide) &&
-		    load_cost(&w, wide, d) + pick_cost(&w, l, vec, d) < load_cost(l, vec, d)) {
+		Layout *w = NEW(s->arena, Layout);
+		if (wide * grain >= 32 && widen(w, l, unit, wide) &&
+		    load_cost(w, wide, d) + pick_cost(w, l, vec, d) < load_cost(l, vec, d)) {
 			s->sol->lowering[o->id] =
 				lowering_new(s, memory_row(IK_ld_shared, (int)wide * grain, false), wide);
-			s->sol->made[o->id][0] = layout_intern(s, &w);
+			s->sol->made[o->id][0] = w;
 			return;
 		}
 	}

@@ -140,19 +140,21 @@ select_store(Solve *s, Op *o)
 	}
 	if (global && s->sol->plan.store != STORE_AS_IS && s->sol->want[o->id][0] == NULL &&
 	    !value_is_pinned(s, o->in[0])) {
-		Layout w = { 0 };
+		Layout *w = NEW(s->arena, Layout);
 		bool trade = s->sol->plan.store == STORE_TRADED;
 		if (trade ? unit >= 0 && !red &&
-		                    traded(&w, l, unit, global_vec(s, o->in[1]->def, unit, dtype_most(d)))
-		          : store_layout(s, o, &w) && !layout_equal(&w, l))
-			s->sol->want[o->id][0] = l = layout_intern(s, &w);
+		                    traded(w, l, unit, global_vec(s, o->in[1]->def, unit, dtype_most(d)))
+		          : store_layout(s, o, w) && !layout_equal(w, l)) {
+			s->sol->want[o->id][0] = w;
+			l = w;
+		}
 	}
 	if (!global && s->sol->want[o->id][0] == NULL && !value_is_pinned(s, o->in[0]) && unit >= 0 &&
 	    shared_vec(s, o->in[1], reg_run(l, unit)) * grain < 8) {
-		Layout w = { 0 };
+		Layout *w = NEW(s->arena, Layout);
 
-		if (byte_layout(s, o, unit, &w))
-			s->sol->want[o->id][0] = l = layout_intern(s, &w);
+		if (byte_layout(s, o, unit, w))
+			s->sol->want[o->id][0] = l = w;
 	}
 	if (s->sol->want[o->id][0] == NULL && along_memory(s, l, unit, grain) != l)
 		s->sol->want[o->id][0] = l = along_memory(s, l, unit, grain);
@@ -246,8 +248,7 @@ bool
 select_copy(Solve *s, Op *o)
 {
 	int grain = dtype_grain(o->in[1]->type.dtype);
-	Layout found = { 0 };
-	const Layout *map;
+	Layout *map = NEW(s->arena, Layout);
 	const Instr *in;
 	const char *why;
 	InstrKind kind;
@@ -269,9 +270,8 @@ select_copy(Solve *s, Op *o)
 			return false;
 		}
 	}
-	if (!copy_map(s, o, &found, &vec, &kind))
+	if (!copy_map(s, o, map, &vec, &kind))
 		return false;
-	map = layout_intern(s, &found);
 	require_indices(s, o->in[0], map);
 	in = memory_row(kind, (int)vec * grain, false);
 	if (!in || in->bits != (int)vec * grain || !instr_on(in, s->k->unit->target))
@@ -327,8 +327,7 @@ select_shared(Solve *s, Op *alloc)
 	Val *tile = alloc->out[0];
 	Access *acc = NULL;
 	int n = 0, cap = 0;
-	Layout found = { 0 };
-	const Layout *l;
+	Layout *l = NEW(s->arena, Layout);
 	int64_t *waves;
 
 	for (int i = 0; i < s->ntouch[tile->id]; i++) {
@@ -338,19 +337,18 @@ select_shared(Solve *s, Op *alloc)
 			VEC_PUSH(s->arena, acc, n, cap, a);
 	}
 	waves = NEWN(s->arena, int64_t, n + 1);
-	if (select_form(s, alloc, acc, n, &found) || tile->type.pinned) {
+	if (select_form(s, alloc, acc, n, l) || tile->type.pinned) {
 		if (s->failure.text)
 			return;
 		if (!s->sol->form[tile->id])
-			found = *tile->type.layout;
+			*l = *tile->type.layout;
 		for (int i = 0; i < n; i++) {
 			int64_t least;
-			access_waves(s->arena, &acc[i], &found, access_warps(s, &acc[i]), &waves[i], &least);
+			access_waves(s->arena, &acc[i], l, access_warps(s, &acc[i]), &waves[i], &least);
 		}
 	} else {
-		shared_layout(s, &tile->type, s->unit[tile->id], acc, n, &found, waves);
+		shared_layout(s, &tile->type, s->unit[tile->id], acc, n, l, waves);
 	}
-	l = layout_intern(s, &found);
 	s->sol->val[tile->id] = l;
 	for (int i = 0; i < n; i++) {
 		Layout other;
