@@ -213,7 +213,7 @@ lay_tables(const Solve *s, Solution *sol, char *room)
 		Lowering **conv, **mconv;
 	} of;
 
-	TABLE(sol->res, no);
+	TABLE(sol->res, no); /* the first: solution_drop() finds `room` by it */
 	TABLE(sol->val, nv);
 	TABLE(sol->origin, nv);
 	TABLE(sol->want, no);

@@ -69,7 +69,7 @@ options_of(Cli *c, const hexc_opts *o, bool ir)
 		{ HEXC_PROVE, "--prove" }, { HEXC_PARANOID, "--paranoid" }, { HEXC_NO_PDL, "--no-pdl" },
 		{ HEXC_LINEINFO, "--lineinfo" }, { HEXC_WERROR, "--werror" },
 	};
-	char *s = cli_printf(c, "--arch %s", o->arch ? o->arch : hexc_arch(1));
+	char *s = o->arch ? cli_printf(c, " --arch %s", o->arch) : cli_strndup(c, "", 0);
 
 	for (size_t i = 0; !ir && i < o->ndefine; i++)
 		s = cli_printf(c, "%s -D %s=%lld", s, o->define[i].name, (long long)o->define[i].value);
@@ -114,6 +114,7 @@ cli_keep_bug(CliProgram *p)
 	if (hexc_configure(p->ctx, &o) == HEXC_OK)
 		cli_once(p, &m);
 	hexc_module_free(m);
+	hexc_configure(p->ctx, &p->opts); /* which nothing can refuse: it was opened with them */
 	p->last = NULL;
 	if (!mkdtemp(folder))
 		return cli_printf(c, "%s: nothing could be kept of this internal error: %s", folder,
@@ -123,8 +124,8 @@ cli_keep_bug(CliProgram *p)
 	                    "#!/bin/sh\n# %s\n# %s\n# HEXC=FILE: another hexc than that of $PATH\n"
 	                    "cd \"$(dirname \"$0\")\" || exit 2\nexport HEXC_REPLAY=1\n"
 	                    "case ${1:-} in\n"
-	                    "ir) exec \"${HEXC:-hexc}\" ir last.ir --passes .. %s -o /dev/null ;;\n"
-	                    "*) exec \"${HEXC:-hexc}\" %s %s -o /dev/null ;;\n"
+	                    "ir) exec \"${HEXC:-hexc}\" ir last.ir --passes ..%s -o /dev/null ;;\n"
+	                    "*) exec \"${HEXC:-hexc}\" %s%s -o /dev/null ;;\n"
 	                    "esac\n",
 	                    hexc_build_info(), what, options_of(c, &p->opts, true),
 	                    p->ir ? cli_printf(c, "ir program.ir --passes %s",
