@@ -169,7 +169,7 @@ $B/obj/ptxgen/%.o: MORE = $(LLVM_CFLAGS)
 $B/obj/test/%.o: MORE = $(LLVM_CFLAGS) $(if $(filter file,$(origin CFLAGS)),$(TEST_CFLAGS))
 $B/obj/lib/sim/%.o: MORE = $(SIM_CFLAGS)
 # Its products are exact: fused or not, the sums are the same.  Nobody looks at floating-point flags.
-$B/obj/lib/sim/exec/mat.o: MORE = $(SIM_CFLAGS) -ffp-contract=fast -fno-trapping-math
+$B/obj/lib/sim/exec/mma_arith.o: MORE = $(SIM_CFLAGS) -ffp-contract=fast -fno-trapping-math
 $B/obj/ptxgen/%.o: ptxgen/%.c $B/flags $B/llvm
 	@mkdir -p $(@D)
 	$(call say,cc    $<)
@@ -186,8 +186,8 @@ $B/gen/hexc/cli/page.inc: $(PAGE)
 	@for f in $(PAGE); do \
 		echo "static const char *const file_$${f##*.}[] = {" && \
 		sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n",/' $$f && echo 'NULL };' || exit 1; done >$@
-$B/obj/hexc/cli/page.o: MORE = -I$B/gen
-$B/obj/hexc/cli/page.o: $B/gen/hexc/cli/page.inc
+$B/obj/hexc/cli/html_report.o: MORE = -I$B/gen
+$B/obj/hexc/cli/html_report.o: $B/gen/hexc/cli/page.inc
 
 # The operators: a row for each file, its name, what its line "//: op" says, and its text.
 OPS := $(sort $(wildcard lib/ops/*.hexc))
@@ -200,8 +200,8 @@ $B/gen/lib/ops/texts.inc: $(OPS) $B/sources
 	@for f in $(OPS); do n=$$(basename $$f .hexc); \
 		printf '{ "%s", "%s", text_%s },\n' $$n "$$(sed -n 's,^//: op ,,p' $$f)" $$n; done >>$@
 	@echo '};' >>$@
-$B/obj/lib/ops/table.o: MORE = -I$B/gen
-$B/obj/lib/ops/table.o: $B/gen/lib/ops/texts.inc
+$B/obj/lib/ops/builtin_ops.o: MORE = -I$B/gen
+$B/obj/lib/ops/builtin_ops.o: $B/gen/lib/ops/texts.inc
 
 # What tells builds apart that may compile differently: a digest of the library's sources, made when one of its
 # objects is.

@@ -1,7 +1,7 @@
 /* apply.c - write the chosen solution into the IR: layouts into types, lowerings onto ops, converts where an
  * operand is wanted in another layout than its value has. */
-#include "infer/base/form.h"
-#include "infer/base/rotate.h"
+#include "infer/core/smem_atom.h"
+#include "infer/core/fragment_prefetch.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
 #include "infer/search.h"

@@ -7,22 +7,12 @@
 #define HEXC_INFER_H
 #include "hexc/ir/dot.h"
 
-typedef struct Candidates Candidates; /* what a search found: infer/base/solution.h */
+typedef struct Candidates Candidates; /* what a search found: infer/core/solution.h */
 
 /* Finds and writes, of a kernel in front of pass infer. */
 bool pass_infer(Kernel *k);
-/* Behind it: arrivals of roles (infer/flight.c). */
-bool pass_flight(Kernel *k);
-/* Behind it: loops whose first turns need no masks, in two (infer/split.c). */
-bool pass_split(Kernel *k);
-/* Loops of products and barriers, turned (infer/rotate.c). */
-bool pass_rotate(Kernel *k);
-/* Behind it: the order of blocks, k->order (infer/order.c). */
-bool pass_order(Kernel *k);
-/* Behind it too: what loops reduce, moved behind them (infer/meet.c). */
-bool pass_meet(Kernel *k);
 
-/* ---- candidates.c --------------------------------------------------------------------------------- */
+/* ---- candidate_list.c --------------------------------------------------------------------------------- */
 /* The one asked for, into the kernel that it is of, c's. */
 bool infer_apply(const Candidates *c);
 Kernel *infer_kernel(const Candidates *c);
@@ -39,7 +29,7 @@ double infer_cycles_with(const Candidates *c, int i, int registers, int *togethe
 /* What tells solution i from the others, one line: "mma_m16n8k16_f32_f16, warps 2x2; a ldmatrix_x4; ..." */
 const char *infer_describe(const Candidates *c, int i);
 
-/* ---- turns.c -------------------------------------------------------------------------------------- */
+/* ---- iteration_counts.c -------------------------------------------------------------------------------------- */
 /* What a block of solution i takes, by the turns of its loops. */
 typedef struct LoopTurns {
 	int in;                     /* the one around it, before it in the list; -1: none */
@@ -64,7 +54,7 @@ typedef struct TurnCosts {
 /* In front of infer_apply; false: it is not known. */
 bool infer_turns(const Candidates *c, int i, TurnCosts *out);
 
-/* ---- warps.c -------------------------------------------------------------------------------------- */
+/* ---- warp_count.c -------------------------------------------------------------------------------------- */
 /* The numbers of warps, at least one, that a search should try of a kernel in front of the passes that are
  * tried: those that it has come first.  The list is in the unit's arena. */
 int warps_tried(const Kernel *k, const int **warps);
@@ -74,13 +64,13 @@ bool warps_may_grow(const Kernel *k);
  * 0: that would not do. */
 int warps_more(const Kernel *k, int warps, int64_t need);
 
-/* ---- thin.c --------------------------------------------------------------------------------------- */
+/* ---- skinny_dot_choice.c --------------------------------------------------------------------------------------- */
 /* Has it products of few rows or columns?  And are all like that? */
 bool kernel_is_thin(const Kernel *k, bool *all);
 /* Marks them, in front of the passes that are tried. */
 void kernel_make_thin(Kernel *k, ThinWay way);
 
-/* ---- schedules.c ---------------------------------------------------------------------------------- */
+/* ---- schedule_choice.c ---------------------------------------------------------------------------------- */
 /* The schedules, at least one, that a search should try of such a kernel: groups come first.  The list is
  * constant. */
 int schedules_tried(const Kernel *k, const Schedule **schedules);
@@ -88,7 +78,7 @@ int schedules_tried(const Kernel *k, const Schedule **schedules);
  * may be the better one. */
 const char *schedule_loses(Kernel *k);
 
-/* ---- space_search.c ------------------------------------------------------------------------------- */
+/* ---- variant_search.c ------------------------------------------------------------------------------- */
 /* One of the ways in which a kernel can be made. */
 typedef struct Variant {
 	const bool *registers; /* [Variants.n] tile i is there, and not in shared memory */

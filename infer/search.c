@@ -1,8 +1,9 @@
 /* search.c - enumerate plans, solve each, rank the complete solutions: of every plan also with loops turned
- * (infer/rotate.c), with the blocks of a cluster fetching together, and with tiles that are turned by the
+ * (infer/schedule/prefetch_fragments.c), with the blocks of a cluster fetching together, and with tiles that are turned by the
  * word (Plan.turned), where these can be. */
 #include "infer/search.h"
-#include "infer/base/model.h"
+#include "hexc/analysis/analysis.h"
+#include "infer/core/cost_constants.h"
 #include "infer/cost/cost.h"
 #include <math.h>
 

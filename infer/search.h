@@ -1,10 +1,12 @@
 /* search.h - the search: plans, what becomes of them, and the list of those that have a solution. */
 #ifndef HEXC_SEARCH_H
 #define HEXC_SEARCH_H
-#include "infer/base/state.h"
+#include "infer/core/search_state.h"
 #include "infer/infer.h"
+#include "infer/rules/layout_rules.h"
+#include "infer/rules/mma_choices.h"
 
-/* ---- solve.c -------------------------------------------------------------------------------------- */
+/* ---- solve_plan.c -------------------------------------------------------------------------------------- */
 void solve_init(Solve *s, Kernel *k, const Spaces *spaces);
 /* How often the loop turns, UNKNOWN_TRIPS where nobody knows, and at most of one that may end early. */
 double loop_trips(Kernel *k, const Op *loop);
@@ -13,29 +15,21 @@ Solution *solve_plan(Solve *s, const Plan *plan);
 /* Nothing refers to the tables of s->sol, which came to nothing: the next plan's are written there. */
 void solution_drop(Solve *s);
 
-/* ---- pin.c ---------------------------------------------------------------------------------------- */
-/* Is no demand of another op in the way of a layout that the program gave?  s->failure. */
-bool pins_hold(Solve *s);
-
-/* ---- select.c ------------------------------------------------------------------------------------- */
+/* ---- select_instructions.c ------------------------------------------------------------------------------------- */
 /* Access instruction of every load, store, copy; address layout of every alloc. */
 bool select_memory(Solve *s);
-
-/* ---- dot.c ---------------------------------------------------------------------------------------- */
-/* Every way to do a dot, best-looking first; n of them in *out (arena). */
-int dot_choices(Solve *s, const Op *dot, DotChoice **out);
 
 /* ---- search.c ------------------------------------------------------------------------------------- */
 /* All solutions of k, which has those spaces, perhaps none.  `like`: what was found of the same kernel in
  * other spaces, whose layouts of shared memory need not be found again; or NULL. */
 Candidates *search_kernel(Kernel *k, const Spaces *spaces, const Candidates *like);
 
-/* ---- cluster_choice.c ----------------------------------------------------------------------------- */
+/* ---- multicast_choice.c ----------------------------------------------------------------------------- */
 /* s->sol, whose cost is known, in clusters of blocks: those that the kernel is asked for, or that make it
  * faster.  NULL: none. */
 Solution *clustered(Solve *s);
 
-/* ---- candidates.c --------------------------------------------------------------------------------- */
+/* ---- candidate_list.c --------------------------------------------------------------------------------- */
 /* In its place among the others; of two that make the same choices and cost the same the first
  * stays. */
 void candidates_add(Solve *s, Candidates *c, Solution *sol);
@@ -53,7 +47,7 @@ void solution_apply(Solve *s, const Solution *sol); /* into the IR */
 Op *convert_place(Op *o, const Val *v, const Lowering *how);
 Op *result_place(const Op *o);
 
-/* ---- fits.c --------------------------------------------------------------------------------------- */
+/* ---- smem_estimate.c --------------------------------------------------------------------------------------- */
 /* Bytes of shared memory that a block needs under s->sol. */
 int64_t solution_smem(Solve *s);
 /* The error that sol needs more than there is. */

@@ -8,9 +8,9 @@
 #include "hexc/ir/text/text.h"
 #include "hexc/lang/lang.h"
 #include "lib/assemble.h"
-#include "lib/cached.h"
-#include "lib/passes.h"
-#include "lib/rt/wire.h"
+#include "lib/cached_compile.h"
+#include "lib/pass_manager.h"
+#include "lib/rt/serialize.h"
 #include "ptxgen/ptxgen.h"
 #include <stdlib.h>
 #include <string.h>

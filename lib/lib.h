@@ -3,7 +3,7 @@
 #define HEXC_LIB_H
 #include "hexc/ir/ir.h"
 #include "lib/base/base.h"
-#include "lib/expr.h"
+#include "lib/launch_expr_text.h"
 #include "lib/rt/rt.h"
 
 /* ---- contexts (ctx.c, options.c) -------------------------------------------------------------- */
@@ -37,7 +37,7 @@ struct hexc_ctx {
 	bool stay; /* no thread is started */
 };
 
-/* ---- outcome.c -------------------------------------------------------------------------------- */
+/* ---- compile_result.c -------------------------------------------------------------------------------- */
 
 /* The result code of a compilation; `left` and `why` as arena_protect and the arena say.  Sorts c's
  * messages. */
@@ -45,7 +45,7 @@ int outcome(hexc_ctx *c, int left, const char *why);
 /* Only this one sentence remains: the rest may be half written.  Returns code. */
 int outcome_leave(hexc_ctx *c, int code, const char *text);
 
-/* ---- module.c ---------------------------------------------------------------------------------- */
+/* ---- module_build.c ---------------------------------------------------------------------------------- */
 
 /* Facts that are as the program says: names, parameters, grid, assumptions.  Errors in k->unit->diag. */
 void module_declare(hexc_module *m, ModKernel *mk, Kernel *k);

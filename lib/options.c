@@ -1,6 +1,6 @@
 /* options.c - hexc_opts checked and copied; the lists a host may choose from. */
 #include "lib/lib.h"
-#include "taskmap/json.h"
+#include "taskmap/support/json_writer.h"
 #include <string.h>
 
 enum { ALL_FLAGS = HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN | HEXC_DRAW | HEXC_WERROR |

@@ -1,5 +1,5 @@
 /* passes_named.c - the passes that hexc_compile_ir is asked for: names and ranges, as rows of passes.def. */
-#include "lib/passes.h"
+#include "lib/pass_manager.h"
 #include <stdio.h>
 #include <string.h>
 

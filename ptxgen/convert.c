@@ -1,15 +1,15 @@
 /* convert.c - the same elements in another layout.
  *
- * Without shared memory, and where no butterflies do it (exchange.c), there is one way: for each
+ * Without shared memory, and where no butterflies do it (convert_butterfly.c), there is one way: for each
  * register of the result a table over the 32 lanes says which lane has the element, in which
  * register.  If that lane is the lane itself it is a renaming (one register for all lanes) or a
  * choice; else words are shuffled first. */
-#include "ptxgen/base/asm.h"
-#include "ptxgen/base/lane.h"
-#include "ptxgen/base/word.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/layout_arith.h"
+#include "ptxgen/base/packed_word.h"
 #include "ptxgen/emit.h"
-#include "ptxgen/memory/access.h"
-#include "ptxgen/memory/matrix.h"
+#include "ptxgen/memory/address.h"
+#include "ptxgen/memory/ldmatrix.h"
 #include "ptxgen/memory/store.h"
 #include "ptxgen/shuffle.h"
 #include <string.h>

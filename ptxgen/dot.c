@@ -10,14 +10,14 @@
  * layout of one dim [K] -> mem that says at which position of the instances' k an index k is taken.
  * Likewise dot.rows for m, of A and C, and dot.cols for n, of B and C.  Instances are counted by
  * positions. */
-#include "hexc/ir/scaled.h"
+#include "hexc/ir/block_scale.h"
 #include "hexc/ir/sparse.h"
-#include "infer/base/model.h"
-#include "ptxgen/base/asm.h"
-#include "ptxgen/base/word.h"
-#include "ptxgen/element/elt.h"
+#include "infer/core/cost_constants.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/element/elementwise.h"
 #include "ptxgen/emit.h"
-#include "ptxgen/element/number.h"
+#include "ptxgen/element/element_value.h"
 #include "ptxgen/sparse.h"
 #include <string.h>
 

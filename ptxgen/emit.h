@@ -1,21 +1,21 @@
 /* emit.h - what the files that emit a kernel share. */
 #ifndef HEXC_PTXGEN_EMIT_H
 #define HEXC_PTXGEN_EMIT_H
-#include "ptxgen/base/gen.h"
+#include "ptxgen/base/codegen.h"
 
 /* ---- entry.c --------------------------------------------------------------------------------- */
 
 bool gen_kernel(Session *s, Unit *u, Kernel *k);
 
-/* ---- grid.c ---------------------------------------------------------------------------------- */
+/* ---- rasterize.c ---------------------------------------------------------------------------------- */
 
 void block_numbers(Gen *g); /* which block this is, for all that is emitted from now on */
 
-/* ---- emit.c ---------------------------------------------------------------------------------- */
+/* ---- emit_op.c ---------------------------------------------------------------------------------- */
 
 void gen_block(Gen *g, Block *b);        /* visit all ops but the yield */
 
-/* ---- flow.c ---------------------------------------------------------------------------------- */
+/* ---- control_flow.c ---------------------------------------------------------------------------------- */
 
 void gen_enter(Gen *g, Block *b); /* before a region: force what its ops use from outside */
 
@@ -23,7 +23,7 @@ void gen_enter(Gen *g, Block *b); /* before a region: force what its ops use fro
 
 void emit_block_barrier(Gen *g); /* of the role's threads, in one */
 
-/* ---- dot.c, regmap.c, for ahead.c --------------------------------------------------------------- */
+/* ---- dot.c, register_remap.c, for prefetch_fragments.c --------------------------------------------------------------- */
 
 /* Mark the words of operand i that the first step of dot o reads. */
 void dot_first_words(Gen *g, Op *o, int operand, bool *word);
@@ -31,7 +31,7 @@ void dot_first_words(Gen *g, Op *o, int operand, bool *word);
  * result, and its coordinates there. */
 Val *source_coord(const Op *o, const int64_t *c, int64_t *in);
 
-/* ---- exchange.c ------------------------------------------------------------------------------ */
+/* ---- convert_butterfly.c ------------------------------------------------------------------------------ */
 
 /* A convert by butterflies; false: it is none. */
 bool convert_exchange(Gen *g, Op *o);

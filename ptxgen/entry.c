@@ -1,8 +1,9 @@
 /* entry.c - the function of a kernel: parameters, thread numbers, launch bounds. */
-#include "ptxgen/base/file.h"
-#include "ptxgen/base/lane.h"
-#include "ptxgen/base/lines.h"
-#include "ptxgen/base/word.h"
+#include "ptxgen/base/named_registers.h"
+#include "hexc/analysis/analysis.h"
+#include "ptxgen/base/layout_arith.h"
+#include "ptxgen/base/debug_lines.h"
+#include "ptxgen/base/packed_word.h"
 #include "ptxgen/emit.h"
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * Digits of the index are a lane, a word of it, and a slot in that.  All words that an element may be in come
  * from that lane, of which one is chosen; an index outside gives 0.  Whole warps run the op: conditions are
  * the same for all lanes (hexc/IR.md), and words are made in front of what is predicated. */
-#include "ptxgen/base/word.h"
-#include "ptxgen/element/number.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/element/element_value.h"
 #include "ptxgen/shuffle.h"
 
 typedef struct GatherPlan {

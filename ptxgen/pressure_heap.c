@@ -1,5 +1,5 @@
 /* pressure_heap.c - the least of numbers that come and go, a binary heap. */
-#include "ptxgen/pressure.h"
+#include "ptxgen/reg_pressure.h"
 
 static bool
 swap_if(Heap *h, int up, int down)

@@ -4,14 +4,14 @@
  * and that jump are ours (LLVM never calls us but for diagnostics, which use no arena), so the one
  * thing to do on the way is to close the LLVM session. */
 #include "ptxgen/ptxgen.h"
-#include "hexc/ir/scaled.h"
+#include "hexc/ir/block_scale.h"
 #include "hexc/ir/sparse.h"
-#include "ptxgen/base/apart.h"
-#include "ptxgen/base/lines.h"
-#include "infer/base/model.h"
+#include "ptxgen/base/scheduling_barrier.h"
+#include "ptxgen/base/debug_lines.h"
+#include "infer/core/cost_constants.h"
 #include "ptxgen/emit.h"
-#include "ptxgen/pressure.h"
-#include "taskmap/aside.h"
+#include "ptxgen/reg_pressure.h"
+#include "taskmap/support/background_thread.h"
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>

@@ -4,14 +4,14 @@
  * result, one for each warp along the dim.  Its maps say who writes and who
  * reads which part; a part is written once, and all threads that want a result add its parts up in the same
  * order, so the replicas of a result are equal bit for bit. */
-#include "ptxgen/base/apart.h"
-#include "ptxgen/base/asm.h"
-#include "ptxgen/base/lane.h"
-#include "ptxgen/base/word.h"
-#include "ptxgen/element/elt.h"
-#include "ptxgen/element/number.h"
+#include "ptxgen/base/scheduling_barrier.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/layout_arith.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/element/elementwise.h"
+#include "ptxgen/element/element_value.h"
 #include "ptxgen/emit.h"
-#include "ptxgen/memory/access.h"
+#include "ptxgen/memory/address.h"
 #include "ptxgen/shuffle.h"
 #include <string.h>
 
@@ -146,7 +146,7 @@ pull_reduce(Gen *g, Op *o, int w)
 	number_word(g, o, w, reduce_warp);
 }
 
-/* ---- across warps (infer/convert/reduce_warps.c) ----------------------------------------------------- */
+/* ---- across warps (infer/convert/cross_warp_reduce.c) ----------------------------------------------------- */
 
 /* The register of the result of which register `reg` of a map of parts is a part, and where that part is. */
 static int

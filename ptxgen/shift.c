@@ -3,10 +3,10 @@
  * Along the dim are R registers of a lane, then L lanes, then registers again: place = r + R (lane + L high).
  * From which register an element comes, and from how many lanes below, is the same for all lanes; where that
  * passes lane 0 it is the top lanes of one row further down. */
-#include "ptxgen/base/lane.h"
-#include "ptxgen/base/word.h"
-#include "ptxgen/element/elt.h"
-#include "ptxgen/element/number.h"
+#include "ptxgen/base/layout_arith.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/element/elementwise.h"
+#include "ptxgen/element/element_value.h"
 #include "ptxgen/shuffle.h"
 
 typedef struct ShiftPlan {

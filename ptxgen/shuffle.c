@@ -1,7 +1,7 @@
 /* shuffle.c - words of any type through warp shuffles. */
 #include "ptxgen/shuffle.h"
-#include "ptxgen/base/asm.h"
-#include "ptxgen/base/word.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/packed_word.h"
 
 /* Apply a 32-bit shuffle to both halves of a 64-bit word. */
 static LV

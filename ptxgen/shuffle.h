@@ -1,7 +1,7 @@
 /* shuffle.h - words of other lanes. */
 #ifndef HEXC_PTXGEN_SHUFFLE_H
 #define HEXC_PTXGEN_SHUFFLE_H
-#include "ptxgen/base/gen.h"
+#include "ptxgen/base/codegen.h"
 
 /* The word that lane ^ delta has. */
 LV shuffle_xor(Gen *g, LV x, int delta);

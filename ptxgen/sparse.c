@@ -1,10 +1,10 @@
 /* sparse.c - positions as metadata for tensor cores, and sparse tiles written out without them. */
 #include "ptxgen/sparse.h"
-#include "hexc/ir/number.h"
+#include "hexc/ir/dtype_value.h"
 #include "hexc/ir/sparse.h"
-#include "ptxgen/base/lane.h"
-#include "ptxgen/base/word.h"
-#include "ptxgen/element/number.h"
+#include "ptxgen/base/layout_arith.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/element/element_value.h"
 #include <string.h>
 
 /* ---- metadata -------------------------------------------------------------------------------- */

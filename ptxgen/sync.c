@@ -1,6 +1,6 @@
 /* sync.c - barriers of the block or a role, proxies, and waiting for asynchronous copies and other grids. */
-#include "ptxgen/base/asm.h"
-#include "ptxgen/base/word.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/packed_word.h"
 #include "ptxgen/emit.h"
 
 /* Named barriers: 0 is the block's, then come those of the teams, then the producers'. */

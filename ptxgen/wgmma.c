@@ -3,12 +3,12 @@
  *
  * Instances stand at multiples of `n` columns, and a warp's 16 rows of them at multiples of 16; those whose
  * first element belongs to warp 0 are the first warpgroup's, and the others do the same elsewhere. */
-#include "infer/base/wgmma.h"
-#include "ptxgen/base/asm.h"
-#include "ptxgen/base/file.h"
-#include "ptxgen/base/word.h"
+#include "infer/core/wgmma.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/named_registers.h"
+#include "ptxgen/base/packed_word.h"
 #include "ptxgen/emit.h"
-#include "ptxgen/memory/access.h"
+#include "ptxgen/memory/address.h"
 
 typedef struct Factor { /* as the instruction has it: A is 0, B is 1 */
 	Val *v;

@@ -17,7 +17,7 @@
  * Every operation that can be infeasible returns bool: false is an answer, not an error. */
 #ifndef HEXC_LAYOUT_H
 #define HEXC_LAYOUT_H
-#include "taskmap/base.h"
+#include "taskmap/support/support.h"
 
 enum { ITER_MAX = 40, REP_MAX = 8, DIM_MAX = 8, WARP_SIZE = 32 };
 
@@ -119,7 +119,7 @@ layout_iter(const Layout *l, int i)
 	return i < l->n ? &l->it[i] : &l->rep[i - l->n];
 }
 
-/* ---- building and reading (build.c) ------------------------------------------------------------ */
+/* ---- building and reading (construct.c) ------------------------------------------------------------ */
 
 void layout_init(Layout *l, int ndim);
 /* Append an iter to dim d behind (slower than) the ones it has.  Extent-1 iters are dropped.
@@ -149,7 +149,7 @@ bool layout_swizzle_matters(const Layout *l);       /* false: no offset of it is
 bool layout_in_range(const Layout *l);
 #define LAYOUT_FAR ((int64_t)1 << 60)
 
-/* ---- text (text.c) -------------------------------------------------------------------------------- */
+/* ---- text (print_parse.c) -------------------------------------------------------------------------------- */
 
 const char *axis_name(Axis a);
 /* CuTe notation when every iter is on mem, else iters are written stride@axis:
@@ -159,7 +159,7 @@ const char *layout_print(Arena *a, const Layout *l);
 /* On failure false, and *at is the byte where the text went wrong. */
 bool layout_parse(Layout *l, const char *s, size_t n, size_t *at);
 
-/* ---- evaluation (eval.c) ----------------------------------------------------------------------- */
+/* ---- evaluation (evaluate.c) ----------------------------------------------------------------------- */
 
 /* Where the element at index[0..ndim) is; swizzle applied to mem; first replica. */
 Coord layout_at(const Layout *l, const int64_t *index);
@@ -176,7 +176,7 @@ int64_t swizzle_apply(Swizzle s, int64_t x);
 void row_major_coord(int ndim, const int64_t *shape, int64_t i, int64_t *index);
 int64_t row_major_index(int ndim, const int64_t *shape, const int64_t *index);
 
-/* ---- replication (replica.c) -------------------------------------------------------------------- */
+/* ---- replication (replication.c) -------------------------------------------------------------------- */
 
 int64_t layout_replicas(const Layout *l);                 /* coordinates of each element */
 int64_t layout_replicas_on(const Layout *l, Axis axis);   /* those that differ on this axis */
@@ -185,7 +185,7 @@ void layout_replica(const Layout *l, int64_t i, Coord *p);
 /* Is this lane of this warp the first of those that hold the same: the one that acts? */
 bool layout_first_replica(const Layout *l, int64_t lane, int64_t warp);
 
-/* ---- digits (digits.c) --------------------------------------------------------------------------- */
+/* ---- digits (modes.c) --------------------------------------------------------------------------- */
 
 /* How many positions 0, 1, .. of a dim are at coordinates 0, 1, .. of the axis, counted from the first. */
 int64_t layout_run(const Layout *l, int dim, Axis axis);
@@ -217,7 +217,7 @@ bool layout_trade(Layout *l, int a, int64_t wa, int b, int64_t wb);
 /* The digits of weight lo .. mid and those of weight mid .. hi change places, in order each. */
 bool layout_swap_digits(Layout *l, int dim, int64_t lo, int64_t mid, int64_t hi);
 
-/* ---- normal form and equality (normal.c) ------------------------------------------------------- */
+/* ---- normal form and equality (canonicalize.c) ------------------------------------------------------- */
 
 /* Merge neighbouring iters of a dim that continue each other, drop extent 1, sort replication. */
 void layout_canon(Layout *l);
@@ -229,7 +229,7 @@ bool layout_equal_threads(const Layout *a, const Layout *b);
 bool layout_identical(const Layout *a, const Layout *b);
 uint64_t layout_hash(const Layout *l);
 
-/* ---- register numbers (regs.c) -------------------------------------------------------------------- */
+/* ---- register numbers (axis_strides.c) -------------------------------------------------------------------- */
 
 /* Number registers anew: reg strides become compact in the order the iters are given by
  * (dim order[0] first, fastest iter first), skipping stride-0 ones. */
@@ -242,7 +242,7 @@ void layout_regs_first(Layout *l, int n, const int *dim);
 /* Strides on an axis times `by`: room for what is put between the coordinates. */
 void layout_scale(Layout *l, Axis axis, int64_t by);
 
-/* ---- surgery on dims (surgery.c): what transpose, reduce, broadcast, slice do to a tile's layout -- */
+/* ---- surgery on dims (dim_ops.c): what transpose, reduce, broadcast, slice do to a tile's layout -- */
 
 void layout_permute(Layout *out, const Layout *l, const int *perm);     /* out dim i = l dim perm[i] */
 /* Dim d becomes extent 1: its lane/warp iters turn into replication, its registers vanish
@@ -265,7 +265,7 @@ bool layout_slice(Layout *out, const Layout *l, int dim, int64_t extent);
  * that it does not divide, or the sizes differ. */
 bool layout_reshape(Layout *out, const Layout *l, int ndim, const int64_t *shape);
 
-/* ---- task mappings (mapping.c) -------------------------------------------------------------------------
+/* ---- task mappings (task_mapping.c) -------------------------------------------------------------------------
  *
  * A task mapping is made from the inside, as Hidet's product of spatial(..) and repeat(..) read from the
  * right: each step puts what is there next to itself, along one dim, n times.  The workers (lanes, warps) and

@@ -1,7 +1,7 @@
 #!/bin/sh
 # How many of the lines that refuse something, in the rooms of the runtime, are entered by a test: COVERAGE=1 builds with
 # gcov in build-gcov, runs those rooms' tests, some minutes of them, and prints a row for each room and the lines that
-# none entered.  COVERAGE="test/plan/test_errors.c ..." runs these tests instead, COVERAGE=none only counts anew what
+# none entered.  COVERAGE="test/plan/test_plan_errors.c ..." runs these tests instead, COVERAGE=none only counts anew what
 # ran.  It is a figure to look at, not a bound: a line counts when any of it ran, a ternary's arms as one.
 . test/script.sh
 [ -n "$COVERAGE" ] || { echo "COVERAGE is not set: the builds and runs take minutes"; exit 77; }
@@ -9,7 +9,7 @@ command -v gcov >/dev/null || { echo "no gcov"; exit 77; }
 gcov_build=${GCOV_BUILD:-build-gcov}
 case $COVERAGE in
 1) tests=$(ls test/gpu/test_*.c test/plan/test_*.c test/cache/test_*.c test/pack/test_*.c test/weights/test_*.c \
-	test/lib/test_[!b]*.c test/lib/test_bundle.c test/ops/test_errors.c test/ops/test_choose.c test/ops/test_copy.c \
+	test/lib/test_[!b]*.c test/lib/test_bundle.c test/ops/test_op_errors.c test/ops/test_choose_line.c test/ops/test_copy.c \
 	test/gpu/run-calls.sh test/gpu/run-host.sh test/gpu/run-family.sh test/gpu/run-gpu.sh \
 	test/plan/run-layer.sh) ;;
 none) tests= ;;

@@ -86,8 +86,8 @@ while read -r f; do
 done <"$dir/named"
 
 # Numbers that hexc/IR.md has of the model's table.
-tr '\n' ' ' <hexc/IR.md | grep -oE '[0-9]+ +\(`[A-Z_]+` of infer/base/model.def' | tr -d '(`' | while read -r n name _; do
-	grep -Eq "^[A-Z]+\($name, $n," infer/base/model.def || echo "hexc/IR.md: $name is $n, and not in infer/base/model.def"
+tr '\n' ' ' <hexc/IR.md | grep -oE '[0-9]+ +\(`[A-Z_]+` of infer/core/cost_constants.def' | tr -d '(`' | while read -r n name _; do
+	grep -Eq "^[A-Z]+\($name, $n," infer/core/cost_constants.def || echo "hexc/IR.md: $name is $n, and not in infer/core/cost_constants.def"
 done >"$dir/numbers"
 [ ! -s "$dir/numbers" ] || fail "$(cat "$dir/numbers")"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Headings are true: what a header says stands in a file is defined there.  It says so of the prototypes below
-#	/* ---- asm.c, split.c: text ---- */     up to the next such line; without a file, it promises nothing
-#	/* asm.c: text */                        up to an empty line, or the next of these two
-#	/* Text (asm.c) */                       up to the next remark or empty line
+#	/* ---- inline_asm.c, split.c: text ---- */     up to the next such line; without a file, it promises nothing
+#	/* inline_asm.c: text */                        up to an empty line, or the next of these two
+#	/* Text (inline_asm.c) */                       up to the next remark or empty line
 # access*.c stands for all such files.  Each file starts with its own name, "/* NAME.c - what".
 find taskmap hexc infer ptxgen lib test examples \( -name '*.c' -o -name '*.h' \) -print | LC_ALL=C sort | xargs awk '
 # Names of C files in a text, without their folders, as "a.c b.c "; not those that other rooms have.

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Who may use whom: test/rooms.tsv.  Includes are held to it, and the symbols that objects take from each other, so
+# Who may use whom: test/layers.tsv.  Includes are held to it, and the symbols that objects take from each other, so
 # that a prototype written again, or a header in the wrong room, does not hide an arrow that climbs.
-rooms=test/rooms.tsv
+rooms=test/layers.tsv
 B=${B:-build}
 bad=0
 

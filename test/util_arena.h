@@ -1,7 +1,7 @@
 /* util_arena.h - TEST_PROGRAM(ARENA_FIXTURE) gives each test an arena of its own.  Include it last. */
 #ifndef TEST_UTIL_ARENA_H
 #define TEST_UTIL_ARENA_H
-#include "taskmap/base.h"
+#include "taskmap/support/support.h"
 #include "test/check.h"
 
 static Arena arena;

@@ -1,6 +1,6 @@
 /* util_main.c - the main of every test program: runs what check.h's macros have listed. */
 #include "test/check.h"
-#include "taskmap/base.h"
+#include "taskmap/support/support.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

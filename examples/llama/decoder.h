@@ -65,7 +65,7 @@ int64_t graphs_pages(const Decoder *d);
 /* Memory that graphs know by its address is another: they are captured anew. */
 void graphs_drop(Decoder *d);
 
-/* ---- layers.c */
+/* ---- llama_layers.c */
 
 /* Plan the operators. */
 bool layers_plan(Decoder *d);

@@ -1,6 +1,6 @@
 /* llama.h - inside llama: a decoder of the Llama architecture on hexc's operators.
  *
- *	text -> vocab.c -> tokens -> decoder.c (model.c, layers.c) -> logits -> a token a sequence -> ..
+ *	text -> vocab.c -> tokens -> decoder.c (model.c, llama_layers.c) -> logits -> a token a sequence -> ..
  */
 #ifndef HEXC_LLAMA_H
 #define HEXC_LLAMA_H

@@ -2,7 +2,7 @@
 #ifndef HEXC_CLI_RUN_H
 #define HEXC_CLI_RUN_H
 #include "hexc/cli/base/json.h"
-#include "hexc/cli/tensor.h"
+#include "hexc/cli/kernel_args.h"
 #include "lib/hexc_gpu.h"
 #include "lib/sim/sim.h"
 

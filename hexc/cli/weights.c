@@ -1,5 +1,5 @@
 /* weights.c - hexc weights: what a safetensors or GGUF file holds, and its planes as .npy. */
-#include "hexc/cli/held.h"
+#include "hexc/cli/file_tensor.h"
 #include "hexc/cli/base/json.h"
 #include "hexc/cli/base/npy.h"
 #include <inttypes.h>

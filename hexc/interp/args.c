@@ -1,5 +1,5 @@
 /* args.c - what a kernel asks of its arguments, and the grid they launch. */
-#include "hexc/interp/impl.h"
+#include "hexc/interp/interp_internal.h"
 
 static bool
 check_number(Interp *it, const Param *p, int64_t x)

@@ -1,5 +1,5 @@
 /* interp.c - values, launches and blocks of the tile interpreter. */
-#include "hexc/interp/impl.h"
+#include "hexc/interp/interp_internal.h"
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>

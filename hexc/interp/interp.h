@@ -19,13 +19,13 @@
 #ifndef HEXC_INTERP_H
 #define HEXC_INTERP_H
 #include "hexc/ir/ir.h"
-#include "taskmap/workers.h"
+#include "taskmap/support/thread_pool.h"
 
 enum { INTERP_PRINT_MAX = 1 << 20 };
 
 /* One launch argument; Kernel.param[i] says which fields count. */
 typedef struct InterpArg {
-	void *data;    /* P_tensor: elements in the storage format of number.h */
+	void *data;    /* P_tensor: elements in the storage format of dtype_value.h */
 	int64_t count; /* P_tensor: how many elements `data` holds */
 	int64_t i;     /* P_size, and P_scalar of integer type or bool */
 	double f;      /* P_scalar of float type; rounded to it */

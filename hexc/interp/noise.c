@@ -8,7 +8,7 @@
  * In every other run numbers below 2^-126 count as 0 where they may.
  * Results that are exact stay so, and the noise depends on the number of the run and the result alone, not on
  * threads. */
-#include "hexc/interp/impl.h"
+#include "hexc/interp/interp_internal.h"
 #include <math.h>
 #include <string.h>
 

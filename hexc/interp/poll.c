@@ -5,8 +5,8 @@
  * global memory since, the loop goes on for ever unless another block changes it.  Values are
  * compared: a store or an update that leaves memory as it was has no effect, a counter that grows has
  * one. */
-#include "hexc/interp/impl.h"
-#include "hexc/ir/access.h"
+#include "hexc/interp/interp_internal.h"
+#include "hexc/ir/memory_effects.h"
 #include <inttypes.h>
 #include <string.h>
 

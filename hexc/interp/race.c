@@ -9,8 +9,8 @@
  * Roles have a time each, and know of the others what arrivals have told them that they waited for: what one
  * did is done for another if it knows of a later time.  A copy with a barrier is done for whoever has waited
  * for its phase.  What threads wrote the copy engine sees behind a proxy and a barrier. */
-#include "hexc/interp/impl.h"
-#include "hexc/ir/access.h"
+#include "hexc/interp/interp_internal.h"
+#include "hexc/ir/memory_effects.h"
 #include <string.h>
 
 typedef struct Shadow {

@@ -1,7 +1,7 @@
 /* diag.h - diagnostics are data: collected here, rendered by whoever shows them. */
 #ifndef HEXC_DIAG_H
 #define HEXC_DIAG_H
-#include "taskmap/base.h"
+#include "taskmap/support/support.h"
 
 /* A place in the source.  line 0: nowhere. */
 typedef struct Src {

@@ -1,4 +1,4 @@
-/* dtype.h - element types: dtypes.def as data, and what follows from its columns.  As numbers: number.h.
+/* dtype.h - element types: dtypes.def as data, and what follows from its columns.  As numbers: dtype_value.h.
  * A new type is a row; what asks "is it type x?" instead of a column or a predicate has to be found
  * and changed then. */
 #ifndef HEXC_DTYPE_H
@@ -25,7 +25,7 @@ enum {
 typedef enum DRound { R_even, R_sat, R_away } DRound;
 typedef enum DCodes { C_none, C_ieee, C_nan, C_scale, C_table } DCodes;
 typedef enum DUse { U_any, U_store, U_temp } DUse;
-/* Units of an SM, whose rates infer/base/rates.def gives. */
+/* Units of an SM, whose rates infer/core/sm_throughput.def gives. */
 typedef enum DAlu { ALU_i32, ALU_f16, ALU_f32, ALU_f64 } DAlu;
 typedef enum DMma { MMA_none, MMA_i4, MMA_f4, MMA_i8, MMA_f8, MMA_f16, MMA_tf32, MMA_f64 } DMma;
 

@@ -8,7 +8,7 @@
 #include "hexc/ir/diag.h"
 #include "hexc/ir/dtype.h"
 #include "hexc/ir/op.h"
-#include "taskmap/base.h"
+#include "taskmap/support/support.h"
 #include "taskmap/layout.h"
 
 enum {
@@ -104,7 +104,7 @@ typedef enum LoweringKind {
 
 /* Memory is accessed so. */
 typedef struct LoweredAccess {
-	const char *inst;  /* row of infer/base/instr.def: "ldmatrix_x4"; of a staging tile NULL: ld or st of
+	const char *inst;  /* row of infer/core/instr.def: "ldmatrix_x4"; of a staging tile NULL: ld or st of
 	                    * vec elements */
 	int vec;           /* elements of one access per lane */
 	const Layout *map; /* tile coordinates -> lane, warp, reg (vector first, then time); NULL: as the
@@ -193,7 +193,7 @@ void op_set_imm(Op *o, Imm name, int64_t i, int64_t x);
 bool op_is(const Op *o, unsigned flags); /* one of the flags F_* */
 /* The operand whose elements o's result has, elsewhere or repeated; NULL: o does more, or of more tiles. */
 Val *op_moved(const Op *o);
-bool op_is_late(const Op *o); /* a reduction that may be made in parts: see hexc/pass/late.h; o may be NULL */
+bool op_is_late(const Op *o); /* a reduction that may be made in parts: see hexc/pass/mark_reductions.h; o may be NULL */
 
 struct Block {
 	Val **arg;
@@ -346,7 +346,7 @@ typedef struct TensorMap {
 } TensorMap;
 
 /* What a select says of its second and third operand, the one that is taken being a function of the other
- * (lib/bound/known.c). */
+ * (lib/error_bound/library_functions.c). */
 typedef enum KnownForm {
 	KNOWN_NOTHING,
 	KNOWN_MONOTONE, /* it rises or falls, wherever it has a value */
@@ -475,7 +475,7 @@ Op *walk_next(OpWalk *w);
 /* Is there an op of that code in its body? */
 bool kernel_has(const Kernel *k, OpCode code);
 
-/* ---- roles of warps (role.c) ----------------------------------------------------------------- */
+/* ---- roles of warps (warp_role.c) ----------------------------------------------------------------- */
 
 typedef enum Role { ROLE_ALL, ROLE_PRODUCER, ROLE_CONSUMER } Role;
 
@@ -522,7 +522,7 @@ const Op *arrival_copy(const Op *arrive, const Op *last);
 /* The arrival that expects a copy with a barrier; NULL: none does. */
 const Op *copy_arrival(const Op *copy);
 
-/* ---- what holds across roles (role_rules.c) -------------------------------------------------------- */
+/* ---- what holds across roles (warp_role_rules.c) -------------------------------------------------------- */
 
 /* What is wrong with how roles work together and with products under way, and at which op; NULL: nothing.
  * Of a kernel that is whole else. */
@@ -532,7 +532,7 @@ const char *role_rules(Kernel *k, const Op **at);
 enum { UNDER_WAY_MOST = 64 };
 const uint64_t *products_under_way(Kernel *k);
 
-/* ---- webs (role_web.c) -------------------------------------------------------------------------------- */
+/* ---- webs (wgmma_webs.c) -------------------------------------------------------------------------------- */
 
 /* By value id, of register tiles that products, loops and branches make: a number that those in the same
  * registers share, or 0.  It holds until an op is moved, made or unlinked that reads or makes one. */
@@ -543,7 +543,7 @@ const Val *handed_to(const Op *o, int i);
 /* Does a product that adds to v begin with zeros, whatever is in its registers? */
 bool val_is_zero(const Val *v);
 
-/* ---- index arithmetic (ir_index.c) ----------------------------------------------------------- */
+/* ---- index arithmetic (index_builder.c) ----------------------------------------------------------- */
 
 /* Short forms that fold constants at once.  i64 scalars. */
 Val *ir_const(Block *b, Op *at, int64_t x);
@@ -574,7 +574,7 @@ void type_coord(const Type *t, int64_t elem, int64_t *index); /* of the element 
 bool type_same(const Type *a, const Type *b); /* dtype, space, shape, bit order; not layout */
 const char *type_print(Arena *a, const Type *t);
 
-/* ---- the message of a print (message.c) ----------------------------------------------------------- */
+/* ---- the message of a print (print_format.c) ----------------------------------------------------------- */
 
 /* The pieces of a print's text: literal characters, and `{}` in place of operands.  {{ and }} are braces. */
 typedef struct Piece {
@@ -588,29 +588,17 @@ int message_operands(const char *text); /* how many `{}`; -1: a brace stands alo
 const char *message_format(DType d);
 bool message_takes(DType d); /* can a scalar of that type be printed, without a cast? */
 
-/* ---- facts about index values (facts.c) --------------------------------------------------------- */
-
 /* Run-time sizes are 0 .. SIZE_LIMIT: whoever launches a kernel refuses others. */
 #define SIZE_LIMIT ((int64_t)1 << 40)
-/* value % mult == 0 (mult >= 1; 0 means the value is 0) and lo <= value <= hi */
-typedef struct Fact { int64_t mult, lo, hi; } Fact;
-Fact val_fact(Kernel *k, const Val *v);
-/* The same where op `at` stands: inside `if x % c == 0 { .. }` x is a multiple of c too, inside `if x < y` it
- * is less than the most that y can be. */
-Fact val_fact_at(Kernel *k, const Op *at, const Val *v);
-/* From facts_keep to facts_drop answers are remembered: values keep their meaning, whatever becomes of the
- * ops. Pairs may nest. */
-void facts_keep(Kernel *k);
-void facts_drop(Kernel *k);
 
-/* ---- facts about indices (facts_apart.c) --------------------------------------------------------- */
+/* ---- equal values (value_equal.c) ---------------------------------------------------------------------------- */
 
+/* Are both the same expression over the same values?  Only pure index arithmetic is compared, `depth` ops deep. */
+bool val_same(const Val *x, const Val *y, int depth);
 /* Are a and b computed the same way from the same, as far as is looked?  What is loaded twice counts so. */
 bool val_same_way(const Val *a, const Val *b);
-/* Does a view along indices name no element twice, as far as can be seen? */
-bool view_names_once(const Op *view);
 
-/* ---- facts about views (facts_view.c) ------------------------------------------------------------ */
+/* ---- views (view.c) ------------------------------------------------------------------------------------------ */
 
 /* Neighbours of a view along dim d of its operand are so many elements apart there. */
 int64_t view_step(const Op *view, int d);
@@ -623,12 +611,6 @@ bool view_has_steps(const Op *view);
 int64_t view_within(const Op *view, int d);
 /* Is it longer than its operand along some dim? */
 bool view_is_longer(const Op *view);
-/* Is dim d of this view (counted in the view: dropped dims not) inside its tensor for every block
- * and iteration in which the op runs, up to view_within?  False: not known.  An alloc is inside itself. */
-bool view_in_bounds(Kernel *k, const Op *view, int d);
-/* The same for dim d of the view's operand, in[1 + d] its start: dropped dims too, which a view that
- * is not in bounds there must be predicated on as a whole. */
-bool view_operand_in_bounds(Kernel *k, const Op *view, int d);
 /* Is dim d of the view's operand addressed by a tile of indices, in[1 + d]? */
 bool view_gathers(const Op *view, int d);
 /* The view's first dim along which its indices run, -1: it has none, and how many such dims there are: those
@@ -638,17 +620,6 @@ int view_gather_rank(const Op *view);
 bool view_is_gathered(const Op *view, int d);     /* Is the view's dim d one of them? */
 int view_operand_dim(const Op *view, int d);      /* of the view's dim d; of those along indices: the first */
 int view_result_dim(const Op *view, int d);       /* of the operand's dim d, its first; -1: dropped */
-/* Largest power of two (elements, <= cap) that divides the address of every row's start in a global
- * view: the starts and, where there is more than one row, the strides of all dims but the contiguous
- * one. 1 where no dim is contiguous and for shared tiles. */
-int64_t view_align(Kernel *k, const Op *view, int64_t cap);
-/* Bytes that the address of tensor p is a multiple of: TENSOR_ALIGN, or what `const ALIGN` says, where its
- * elements have whole bytes, and those of an element at least. */
-enum { TENSOR_ALIGN = 16 };
-int64_t tensor_align(const Kernel *k, const Param *p);
-/* The contiguous dim (stride 1) of a global view's root in view coordinates; -1 none.  Of a shared
- * view or alloc: the last dim of the alloc. */
-int view_unit_dim(Kernel *k, const Op *view);
 /* The tensor or alloc under a chain of views and reshapes. */
 Val *view_root(Val *v);
 /* Another shape of a shared tile (a reshape of it): dims and starts of views of it count there. */

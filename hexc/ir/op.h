@@ -1,7 +1,7 @@
 /* op.h - op codes and what ops.def says of them. */
 #ifndef HEXC_OP_H
 #define HEXC_OP_H
-#include "taskmap/base.h"
+#include "taskmap/support/support.h"
 
 typedef enum OpCode {
 	O_none,

@@ -1,5 +1,5 @@
 /* lex.c - source text to tokens. */
-#include "hexc/lang/foreign.h"
+#include "hexc/lang/migration_hints.h"
 #include "hexc/lang/lex.h"
 #include <math.h>
 #include <stdlib.h>

@@ -169,7 +169,7 @@ typedef struct Outside {
 Outside scope_enter_call(Lower *l);
 void scope_leave_call(Lower *l, Outside o);
 
-/* ---- lower_header.c, lower_param.c, lower_assume.c ------------------------------------------- */
+/* ---- lower_tunables.c, lower_param.c, lower_assume.c ------------------------------------------- */
 
 void lower_consts(Lower *l);
 void lower_params(Lower *l);
@@ -183,7 +183,7 @@ DType lower_dtype(Lower *l, const TypeSpec *t);
 /* Does it use constants only? */
 bool lower_is_const(const Lower *l, const Expr *e);
 
-/* ---- check.c: messages and type rules -------------------------------------------------------- */
+/* ---- type_check.c: messages and type rules -------------------------------------------------------- */
 
 /* The source text of an expression if it is short, else `other`. */
 const char *check_text(const Lower *l, const Expr *e, const char *other);
@@ -205,7 +205,7 @@ bool check_shape(Lower *l, int rank, const int64_t *shape, Src src);
 /* May this stand in the present mode? */
 bool check_mode(Lower *l, Mode least, Src src, const char *thing);
 
-/* ---- check_const.c: arithmetic at compile time ----------------------------------------------- */
+/* ---- const_eval.c: arithmetic at compile time ----------------------------------------------- */
 
 /* Can the constant be a value of type d?  Reports. */
 bool check_fits(Lower *l, const Value *c, DType d, Src src);
@@ -220,7 +220,7 @@ Value const_binary(Lower *l, Tok op, Src src, Value x, Value y);
 /* min, max and the functions of one float; false when the op has no constant form */
 bool const_call(Lower *l, OpCode code, Src src, int n, const Operand *arg, Value *out);
 
-/* ---- lower_value.c: conversions -------------------------------------------------------------- */
+/* ---- lower_conversion.c: conversions -------------------------------------------------------------- */
 
 Value value_of(Val *v);
 Val *put_op(Lower *l, OpCode code, Src src, int nin, Val *const *in, Type t);
@@ -278,14 +278,14 @@ bool lower_has_fraction(const Value *v);
 /* Such a choice in type d, others stay; false: a number does not fit. */
 bool lower_plain(Lower *l, Operand *o, DType d);
 
-/* ---- lower_sum.c ----------------------------------------------------------------------------- */
+/* ---- lower_dot_accumulate.c ----------------------------------------------------------------------------- */
 
 /* x + y or x - y (op): a product among them that is written as one is fused. */
 Value lower_sum(Lower *l, Tok op, Src src, const Expr *x, const Expr *y);
 /* The same with a value on the left. */
 Value lower_sum_onto(Lower *l, Tok op, Src src, Operand x, const Expr *y);
 
-/* ---- lower_tile.c ---------------------------------------------------------------------------- */
+/* ---- lower_shape_ops.c ---------------------------------------------------------------------------- */
 
 /* Argument i of a call as a register tile. */
 bool lower_tile_arg(Lower *l, const Expr *e, int i, Operand *o);
@@ -330,7 +330,7 @@ bool lower_check_dot(Lower *l, const Expr *e, const Operand *a, const Operand *b
 Value lower_sparse(Lower *l, const Expr *e); /* sparse(values, positions) */
 Value lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
 
-/* ---- lower_atomic.c, lower_message.c --------------------------------------------------------- */
+/* ---- lower_atomic.c, lower_print.c --------------------------------------------------------- */
 
 /* A statement atomic_add(T[slice], x) or such; false: it is none. */
 bool lower_atomic(Lower *l, const Expr *e);
@@ -346,7 +346,7 @@ Value lower_cumulative(Lower *l, const Expr *e); /* cumsum, cumprod, cummax, cum
 /* scan and reduce with a function of the program: as many values as tiles. */
 bool lower_scan(Lower *l, const Expr *e, int want, Value *out);
 
-/* ---- lower_part.c ---------------------------------------------------------------------------- */
+/* ---- lower_subtile.c ---------------------------------------------------------------------------- */
 
 /* Arguments of concat. */
 enum { CALL_ARG_MAX = 16 };
@@ -379,7 +379,7 @@ Value lower_reduce_last(Lower *l, const Expr *e);
 /* Where the largest (O_reduce_max) or smallest element along a dim is. */
 Value lower_arg_extreme(Lower *l, const Expr *e, OpCode code);
 
-/* ---- lower_fn.c ------------------------------------------------------------------------------ */
+/* ---- inline_fn.c ------------------------------------------------------------------------------ */
 
 /* Names of functions must be new; reports. */
 void lower_check_fns(Unit *u, const File *file);
@@ -394,7 +394,7 @@ void lower_call_stmt(Lower *l, const Stmt *s);
 void lower_return(Lower *l, const Stmt *s);
 void lower_static_assert(Lower *l, const Stmt *s);
 
-/* ---- lower_prelude.c --------------------------------------------------------------------------- */
+/* ---- lower_builtin.c --------------------------------------------------------------------------- */
 
 /* The function of prelude.def, read anew for each call; NULL: none. */
 const FnDecl *lower_prelude_text(Lower *l, const char *name, Src src);
@@ -409,7 +409,7 @@ bool lower_prelude_expr(Lower *l, const Expr *e, int want, Value *out);
 /* The function of one f64. */
 Value lower_prelude_f64(Lower *l, const char *name, Src src, Value x);
 
-/* ---- lower_stmt.c, lower_let.c, lower_flow.c ------------------------------------------------- */
+/* ---- lower_stmt.c, lower_decl.c, lower_flow.c ------------------------------------------------- */
 
 void lower_stmts(Lower *l, const Stmt *s);
 void lower_let(Lower *l, const Stmt *s);
@@ -434,7 +434,7 @@ Sym *lower_find_var(Lower *l, const Expr *e);
 bool lower_check_read(Lower *l, Operand o);
 bool lower_check_written(Lower *l, const Expr *e, const Val *view);
 
-/* ---- lower_async.c, lower_role.c ------------------------------------------------------------- */
+/* ---- lower_async.c, lower_warp_roles.c ------------------------------------------------------------- */
 
 void lower_copy(Lower *l, const Stmt *s);
 void lower_async_store(Lower *l, const Stmt *s);
@@ -451,7 +451,7 @@ void lower_check_role(Lower *l, const Op *o, const char *what);
 /* Barriers and one of them, `full[s]`; false after a report. */
 bool lower_slot(Lower *l, const Expr *e, Val **mbar, Val **slot);
 
-/* ---- lower_pin.c: layouts that the program gives --------------------------------------------- */
+/* ---- lower_pinned_layout.c: layouts that the program gives --------------------------------------------- */
 
 /* The layout written in `spec` for a tile of type t (S_reg or S_shared); NULL after a report. */
 const Layout *lower_layout(Lower *l, const TypeSpec *spec, const Type *t, const char *name);

@@ -1,5 +1,6 @@
 /* lower_call.c - calls: casts, elementwise functions, and the way to the others. */
-#include "hexc/ir/number.h"
+#include "hexc/ir/dtype_value.h"
+#include "hexc/analysis/analysis.h"
 #include "hexc/lang/lower.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* lower_expr.c - names, operators and members. */
-#include "hexc/lang/foreign.h"
+#include "hexc/lang/migration_hints.h"
 #include "hexc/lang/lower.h"
 #include <math.h>
 #include <string.h>

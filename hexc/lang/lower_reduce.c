@@ -1,6 +1,6 @@
 /* lower_reduce.c - reductions along a dimension, and means over the elements that exist. */
-#include "hexc/ir/access.h"
-#include "hexc/ir/facts.h"
+#include "hexc/ir/memory_effects.h"
+#include "hexc/analysis/value_range.h"
 #include "hexc/lang/lower.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* lower_scan.c - scans and reductions of functions: thread first, by levels (taskmap/levels.h).
+/* lower_scan.c - scans and reductions of functions: thread first, by levels (taskmap/scan_levels.h).
  *
  * Neighbours, which one lane has in registers, become one; so do these, until few are left, which lanes
  * combine in steps of 1, 2, 4 ... places (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986).
@@ -10,9 +10,9 @@
  * a reduction compares with the end.  Those before its first element are made what changes nothing where an
  * operation combines, and are compared with the first where a function does.  Results have the edges of the
  * operands (`lower_as_far`), which the reshapes and the shared tile on the way lose. */
-#include "hexc/ir/number.h"
+#include "hexc/ir/dtype_value.h"
 #include "hexc/lang/lower.h"
-#include "taskmap/levels.h"
+#include "taskmap/scan_levels.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* parse.c - kernels of a file, and the parser's common parts. */
-#include "hexc/lang/foreign.h"
+#include "hexc/lang/migration_hints.h"
 #include "hexc/lang/parse.h"
 #include <stdio.h>
 #include <string.h>

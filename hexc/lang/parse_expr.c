@@ -1,5 +1,5 @@
 /* parse_expr.c - expressions, by precedence climbing. */
-#include "hexc/lang/foreign.h"
+#include "hexc/lang/migration_hints.h"
 #include "hexc/lang/parse.h"
 
 typedef struct BinOp {

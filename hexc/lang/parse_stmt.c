@@ -1,5 +1,5 @@
 /* parse_stmt.c - statements. */
-#include "hexc/lang/foreign.h"
+#include "hexc/lang/migration_hints.h"
 #include "hexc/lang/parse.h"
 
 Stmt *

@@ -1,5 +1,5 @@
 /* parse_type.c - types, parameters and the clauses of a kernel's header. */
-#include "hexc/lang/foreign.h"
+#include "hexc/lang/migration_hints.h"
 #include "hexc/lang/parse.h"
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* warn_memory.c - slices along another dimension's size, elements that nobody writes, strides that meet,
  * changes that get lost, by indices and by blocks. */
-#include "hexc/ir/access.h"
-#include "hexc/ir/facts.h"
+#include "hexc/ir/memory_effects.h"
+#include "hexc/analysis/value_range.h"
 #include "hexc/lang/warn.h"
 
 /* ---- what a start runs along ---------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  *     f(a)                          a = load s; f(a)
  *
  * A register tile that indices choose from (IMM(o, table) of an alloc) stays in shared memory or is gathered
- * from where it is (table.c); one that a product reads stays there or is read as it is (operands.c).
+ * from where it is (register_gather.c); one that a product reads stays there or is read as it is (stage_operands.c).
  *
  * That is what `let a: shared = A[..]` would have been: pipelines fill it ahead, each reader loads it as it
  * wants it. A load whose mark is gone stays as it is: `let a: register = A[..]`.
@@ -15,7 +15,7 @@
  * leaves  no marks */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/assign_space.h"
-#include "hexc/pass/table.h"
+#include "hexc/pass/register_gather.h"
 
 /* ---- who is free -------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * registers.
  *
  * A load with IMM(o, free) made one: `let a = A[..]` with neither `shared` nor `register`.  Where that can
- * matter, the search tries both (infer/space_search.c); pass assign_space writes what was decided. */
+ * matter, the search tries both (infer/variant_search.c); pass assign_space writes what was decided. */
 #ifndef HEXC_ASSIGN_SPACE_H
 #define HEXC_ASSIGN_SPACE_H
 #include "hexc/ir/ir.h"

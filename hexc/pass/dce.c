@@ -4,7 +4,7 @@
  * Live are stores to tensors, synchronization, what is printed and asserted, and what they need,
  * transitively: also through loops, whose carried values are dropped when only they themselves use them,
  * and through shared tiles, which live when something loads from them. */
-#include "hexc/ir/access.h"
+#include "hexc/ir/memory_effects.h"
 #include "hexc/ir/ir.h"
 #include "hexc/pass/pass.h"
 

@@ -4,8 +4,8 @@
  * One walk: an op's operands are replaced by what earlier ops were folded to, then the op itself is
  * tried. */
 #include "hexc/pass/fold.h"
-#include "hexc/ir/facts.h"
-#include "hexc/ir/number.h"
+#include "hexc/analysis/value_range.h"
+#include "hexc/ir/dtype_value.h"
 #include "hexc/pass/pass.h"
 #include <string.h>
 

@@ -17,7 +17,7 @@ Val *const_make(Op *at, const Type *like, Constant c);
 bool const_eval(const Op *o, Constant *out);
 
 /* A value that o's only result equals, made in front of o if need be; NULL: none.  Operands are
- * never changed.  fold_rule.c: integers and bool of any shape, floats;  fold_tile.c: shape ops, casts,
+ * never changed.  fold_identities.c: integers and bool of any shape, floats;  fold_tile.c: shape ops, casts,
  * choices. */
 Val *fold_int(Op *o);
 Val *fold_float(Op *o);

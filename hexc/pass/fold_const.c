@@ -1,6 +1,6 @@
 /* fold_const.c - operations on constants, rounded and wrapped as the device does. */
 #include "hexc/pass/fold.h"
-#include "hexc/ir/number.h"
+#include "hexc/ir/dtype_value.h"
 #include <math.h>
 
 bool

@@ -1,6 +1,7 @@
 /* fold_tile.c - casts, choices, and shape ops on constants, splats and each other. */
 #include "hexc/pass/fold.h"
-#include "hexc/ir/number.h"
+#include "hexc/analysis/analysis.h"
+#include "hexc/ir/dtype_value.h"
 #include <math.h>
 #include <string.h>
 

@@ -13,7 +13,8 @@
  * needs   slices of packed tensors that start and end with blocks
  * keeps   what the kernel computes, given the tensor in its packed form
  * leaves  Param.pack with its block; layout and bit_order are inference's to find */
-#include "hexc/ir/access.h"
+#include "hexc/ir/memory_effects.h"
+#include "hexc/analysis/analysis.h"
 #include "hexc/pass/lower_packed.h"
 #include "hexc/pass/pass.h"
 

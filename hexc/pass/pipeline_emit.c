@@ -1,5 +1,5 @@
 /* pipeline_emit.c - the ops that pass pipeline writes: buffers, prologue, steady state. */
-#include "hexc/ir/facts.h"
+#include "hexc/analysis/value_range.h"
 #include "hexc/pass/pipeline.h"
 
 static Op *

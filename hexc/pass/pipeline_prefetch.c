@@ -65,7 +65,7 @@ typedef struct Needs {
 	int n, cap;
 } Needs;
 
-/* Code generation makes pure tiles where they are asked for, but for dots (ptxgen/base/gen.h). */
+/* Code generation makes pure tiles where they are asked for, but for dots (ptxgen/base/codegen.h). */
 static bool
 made_when_asked(const Op *o)
 {

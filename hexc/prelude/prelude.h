@@ -1,7 +1,7 @@
 /* prelude.h - functions that are written in the language itself: prelude.def. */
 #ifndef HEXC_PRELUDE_H
 #define HEXC_PRELUDE_H
-#include "taskmap/base.h"
+#include "taskmap/support/support.h"
 
 typedef enum PreludeKind {
 	PRELUDE_own,

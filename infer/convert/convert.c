@@ -4,12 +4,12 @@
  *
  *   register -> register             a renaming, free
  *   register -> lane                 every lane has it: each picks its own, dynamically
- *   lane -> another lane or register another lane of the warp has it: a shuffle, or butterflies (exchange.c)
+ *   lane -> another lane or register another lane of the warp has it: a shuffle, or butterflies (butterfly.c)
  *   warp <-> anything else           through shared memory */
 #include "infer/convert/convert.h"
-#include "infer/base/model.h"
+#include "infer/core/cost_constants.h"
 #include "infer/cost/cost.h"
-#include "taskmap/exchange.h"
+#include "taskmap/butterfly.h"
 
 /* By cost: a conversion is as dear as its dearest digit.  Of how many registers the lanes want one each, for
  * a register of the result, is in *sources. */

@@ -1,7 +1,7 @@
 /* cost.h - what a solution costs: resources of every op, registers, clocks of a block. */
 #ifndef HEXC_COST_H
 #define HEXC_COST_H
-#include "infer/base/state.h"
+#include "infer/core/search_state.h"
 
 /* ---- cost_cast.c ---------------------------------------------------------------------------------- */
 /* What a cast from a narrow type takes. */
@@ -14,11 +14,11 @@ typedef struct CastCost {
 void forget_casts(Solve *s);
 /* Of cast o if its operand's words are in that order (hexc/ir/bit_order.h). */
 const CastCost *cast_cost(const Solve *s, const Op *o, int bit_order);
-/* Instructions per element of a lookup (ptxgen/element/lookup.c): each four take byte permutations for each
+/* Instructions per element of a lookup (ptxgen/element/lut.c): each four take byte permutations for each
  * of their bytes, selectors, and permutations that join bytes to elements. */
 double lookup_weight(const Solve *s, const Op *o);
 
-/* ---- live.c --------------------------------------------------------------------------------------- */
+/* ---- liveness.c --------------------------------------------------------------------------------------- */
 /* Words of a lane that has elements of so many bits in layout l. */
 int64_t layout_words(const Layout *l, int bits);
 /* The same of register tile v, as it is laid out; 0 if it is no register tile. */
@@ -36,7 +36,7 @@ int64_t live_registers(const Solve *s, const Block *b);
  * shared memory. */
 int64_t held_factor(const Solve *s, const Op *o);
 
-/* ---- registers.c ---------------------------------------------------------------------------------- */
+/* ---- register_limit.c ---------------------------------------------------------------------------------- */
 /* What a lane that holds tiles may have: with roles what these say, or its share of the file. */
 int lane_limit(const Solve *s);
 /* Registers of roles, as the program says; where the compiler has parted the warps, as many as leave room for
@@ -73,7 +73,7 @@ double tile_sectors(const Solve *s, const Op *view, const Type *t);
  * others have brought it to L2. */
 double memory_rate(const Solve *s, const Op *view);
 
-/* ---- cost_role.c ---------------------------------------------------------------------------------- */
+/* ---- cost_async.c ---------------------------------------------------------------------------------- */
 void cost_wgmma(const Solve *s, const Op *o, Res *r);
 void cost_boxes(const Solve *s, const Op *o, Res *r); /* of a copy by tensor maps */
 void cost_signal(const Op *o, Res *r); /* of a wait for a barrier in memory, or an arrival there */

@@ -10,10 +10,10 @@
  * That is a block alone.  Where n blocks share the SM one works while others wait, but units are no faster:
  * the time is between that of the busiest unit (n large) and that of the block alone (n = 1).  It ranks; it
  * is not exact. */
-#include "infer/base/rates.h"
+#include "infer/core/sm_throughput.h"
 #include "infer/cost/cost.h"
-#include "infer/base/rotate.h"
-#include "infer/base/share.h"
+#include "infer/core/fragment_prefetch.h"
+#include "infer/core/multicast_legality.h"
 #include <math.h>
 #include <string.h>
 

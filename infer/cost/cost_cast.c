@@ -1,6 +1,6 @@
 /* cost_cast.c - what casts of narrow elements cost, by their recipes, and lookups. */
 #include "infer/cost/cost.h"
-#include "infer/recipe/recipe.h"
+#include "infer/narrow_cast/cast_sequence.h"
 
 enum { ORDERS = 4 }; /* remembered of a cast: 0, 8, 16, and the last that was asked for of the others */
 

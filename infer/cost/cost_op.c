@@ -1,10 +1,11 @@
 /* cost_op.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of
- * each unit. The units' speeds are in rates.def; here is how many instructions, wavefronts and sectors an op
+ * each unit. The units' speeds are in sm_throughput.def; here is how many instructions, wavefronts and sectors an op
  * is. */
 #include "hexc/ir/sparse.h"
+#include "hexc/analysis/analysis.h"
 #include "hexc/ir/bit_order.h"
-#include "infer/base/rates.h"
-#include "infer/base/run.h"
+#include "infer/core/sm_throughput.h"
+#include "infer/core/contiguity.h"
 #include "infer/cost/cost.h"
 #include <math.h>
 #include <string.h>
@@ -228,7 +229,7 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 	r->unit[R_gmem] += PART_SHARE * parts * SECTOR_BYTES / l2_bytes(s->rates);
 	r->unit[R_gmem] += moved * SECTOR_BYTES / memory_rate(s, mem->def);
 	r->unit[R_gmem] += LINE_SHARE * line_clocks(s, o, mem, map, vec, inst);
-	if (!(o->code == O_copy && IMM(o, async))) /* its bytes pass once, into shared memory: shared.c */
+	if (!(o->code == O_copy && IMM(o, async))) /* its bytes pass once, into shared memory: smem_swizzle.c */
 		r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
 	if (o->code != O_store && !(o->code == O_copy && IMM(o, async)) && !is_prefetched(s, o))
 		r->wait = s->rates->l2_wait;
@@ -524,7 +525,7 @@ cost_reduce(const Solve *s, const Op *o, Res *r)
 				r->latency += SHUFFLE_CLOCKS;
 			}
 		} else if (g.it->axis == AX_warp) {
-			/* parts: reduce_warps.c */
+			/* parts: cross_warp_reduce.c */
 			arithmetic(s, r, o->out[0]->type.dtype, words * (double)g.it->extent);
 		}
 	}

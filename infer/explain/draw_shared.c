@@ -1,6 +1,6 @@
 /* draw_shared.c - a shared tile as memory sees it: lines of 32 banks of 4 bytes, which element is in which,
  * and what every access to it costs in wavefronts. */
-#include "infer/explain/impl.h"
+#include "infer/explain/explain_internal.h"
 
 enum {
 	BANKS = 32,

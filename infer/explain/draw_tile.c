@@ -1,5 +1,5 @@
 /* draw_tile.c - a register tile: for each element the lane, warp and register that hold it. */
-#include "infer/explain/impl.h"
+#include "infer/explain/explain_internal.h"
 
 enum {
 	CELL_W = 46,

@@ -3,7 +3,7 @@
 #define HEXC_EXPLAIN_H
 #include "hexc/ir/ir.h"
 
-typedef struct Candidates Candidates; /* infer/base/solution.h */
+typedef struct Candidates Candidates; /* infer/core/solution.h */
 
 /* The chosen solution in words: each tile with its layout, who demanded it, each op with its instruction, the
  * runner-up and why it lost.  Text in the unit's arena. */

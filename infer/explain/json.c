@@ -2,7 +2,7 @@
 #include "hexc/ir/ir.h"
 #include "hexc/ir/pack.h"
 #include "infer/explain/timeline.h"
-#include "taskmap/json.h"
+#include "taskmap/support/json_writer.h"
 
 static void
 put_src(Text *t, Src src)

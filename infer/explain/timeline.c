@@ -2,7 +2,7 @@
  *
  * Roles wait for each other, so the walk is repeated with the times of the last one, until these stay: a
  * phase of a barrier depends on earlier ones only, so each repetition settles one more. */
-#include "infer/explain/timeline_walk.h"
+#include "infer/explain/timeline_sim.h"
 #include <math.h>
 
 enum {

@@ -1,7 +1,7 @@
 /* timeline.h - a block's first turns in time: who does what when, by the costs of the solution taken. */
 #ifndef HEXC_TIMELINE_H
 #define HEXC_TIMELINE_H
-#include "infer/explain/impl.h"
+#include "infer/explain/explain_internal.h"
 
 /* What happens in a span: its name, its letter in text (0: the turn's last digit), what it is. */
 #define SPANS(X)                                                                                             \

@@ -1,6 +1,6 @@
 /* timeline_clock.c - the warps' clock in a timeline, and the spans that are drawn of it. */
-#include "infer/base/rates.h"
-#include "infer/explain/timeline_walk.h"
+#include "infer/core/sm_throughput.h"
+#include "infer/explain/timeline_sim.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* timeline_rows.c - what a walk found, as rows: stages, units, and the turn that is like all others. */
-#include "infer/explain/timeline_walk.h"
+#include "infer/explain/timeline_sim.h"
 #include <math.h>
 #include <string.h>
 

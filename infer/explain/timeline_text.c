@@ -1,6 +1,6 @@
 /* timeline_text.c - a timeline in letters, and as JSON. */
 #include "infer/explain/timeline.h"
-#include "taskmap/json.h"
+#include "taskmap/support/json_writer.h"
 #include <string.h>
 
 enum { WIDE = 96 /* letters of a row, at most */ };

@@ -1,6 +1,6 @@
 /* timeline_wait.c - copies, barriers in memory and products of warpgroups in a timeline: when they end. */
-#include "infer/base/rates.h"
-#include "infer/explain/timeline_walk.h"
+#include "infer/core/sm_throughput.h"
+#include "infer/explain/timeline_sim.h"
 #include <math.h>
 #include <string.h>
 

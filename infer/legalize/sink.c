@@ -11,7 +11,7 @@
  * needs   nothing
  * keeps   what the kernel computes: a load passes no write to its tile
  * leaves  other loads where they are */
-#include "hexc/ir/access.h"
+#include "hexc/ir/memory_effects.h"
 #include "hexc/pass/pass.h"
 
 typedef struct Sink {

@@ -2,9 +2,9 @@
  * stores and copies, address layouts of shared tiles. */
 #ifndef HEXC_MEMORY_H
 #define HEXC_MEMORY_H
-#include "infer/base/state.h"
+#include "infer/core/search_state.h"
 
-/* ---- access.c ------------------------------------------------------------------------------------- */
+/* ---- access_list.c ------------------------------------------------------------------------------------- */
 /* Ops that may need a form of a tile. */
 typedef struct FormOps {
 	Op **op;
@@ -16,7 +16,7 @@ void find_accesses(Solve *s);
 /* the shared memory that a load reads, a store or copy writes; NULL: none */
 Val *shared_operand(const Op *o);
 
-/* ---- view.c --------------------------------------------------------------------------------------- */
+/* ---- access_width.c --------------------------------------------------------------------------------------- */
 /* No view has been asked about yet. */
 void forget_views(Solve *s);
 /* Where a view's dims are in its base (view_base): dim_of[view dim] = dim there.  Returns the base. */
@@ -43,7 +43,7 @@ int source_unit(const Solve *s, const Val *v);
 /* The longest power-of-two run of registers [0, n) along `dim` in memory order. */
 int64_t reg_run(const Layout *l, int dim);
 
-/* ---- run.c ---------------------------------------------------------------------------------------- */
+/* ---- vector_width.c ---------------------------------------------------------------------------------------- */
 /* Once accesses have been found. */
 void find_runs(Solve *s);
 
@@ -53,7 +53,7 @@ void find_runs(Solve *s);
 bool coalesced_layout(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps,
                       bool outer);
 
-/* ---- bit_order.c ---------------------------------------------------------------------------------- */
+/* ---- bit_order_choice.c ---------------------------------------------------------------------------------- */
 /* The order of bits (hexc/ir/bit_order.h) that all readers of narrow tile v like: casts that have recipes for
  * it. */
 int bit_order_liked(const Solve *s, const Val *v);
@@ -63,7 +63,7 @@ int bit_order_liked_packed(const Solve *s, const Val *v, int so_far);
 /* v, and what only rearranges it, is in that order. */
 void bit_order_set(Solve *s, const Val *v, int bit_order);
 
-/* ---- load.c --------------------------------------------------------------------------------------- */
+/* ---- load_choice.c --------------------------------------------------------------------------------------- */
 /* Access instruction of a load of a tile, and the layout it comes in where that is another than its
  * value's. */
 void load_shared(Solve *s, Op *o);
@@ -75,7 +75,7 @@ int64_t load_vec(const Solve *s, const Op *o, const Layout *l);
  * has runs of less than a word stays as it is, unless tiles are turned (Plan.turned). */
 const Layout *along_memory(Solve *s, const Layout *l, int unit, int grain);
 
-/* ---- memory.c ------------------------------------------------------------------------------------- */
+/* ---- store_copy_choice.c ------------------------------------------------------------------------------------- */
 /* The memory instruction of that kind and width (8 bits at least), NULL: there is none. */
 const Instr *memory_row(InstrKind kind, int bits, bool trans);
 Lowering *lowering_new(Solve *s, const Instr *in, int64_t vec);
@@ -88,7 +88,7 @@ bool select_copy(Solve *s, Op *o);
 /* Address layout of an alloc, once all accesses to it are known; s->failure. */
 void select_shared(Solve *s, Op *alloc);
 
-/* ---- box.c ---------------------------------------------------------------------------------------- */
+/* ---- tma_box.c ---------------------------------------------------------------------------------------- */
 /* The operand of a copy that is in that space. */
 Val *copy_side(const Op *copy, Space space);
 /* Why a copy cannot be one of boxes of a tensor map; NULL: it can. */
@@ -112,7 +112,7 @@ typedef struct MatrixSide {
 } MatrixSide;
 bool matrix_side(Solve *s, InstrKind kind, DType d, const Layout *l, int unit, MatrixSide *out);
 
-/* ---- shared.c ------------------------------------------------------------------------------------- */
+/* ---- smem_swizzle.c ------------------------------------------------------------------------------------- */
 /* One way of touching a shared tile. */
 typedef struct Access {
 	const Op *op; /* NULL: of a staging tile */
@@ -129,7 +129,7 @@ typedef struct Access {
 	double weight;
 } Access;
 /* Access of o, of `vec` elements by `in` (NULL: plain), to mem, a shared tile or a view of one: all but its
- * weight and its map.  In memory.c. */
+ * weight and its map.  In store_copy_choice.c. */
 void access_init(Access *a, const Op *o, Val *mem, int vec, const Instr *in);
 /* Address layout for a tile: order of dims, swizzle, conflicts counted over all phases and instances of
  * every access.  waves[i]: wavefronts of one execution of access i by all warps.  Asked again, it
@@ -144,14 +144,14 @@ int access_warps(const Solve *s, const Access *a);
 void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves,
                   int64_t *least);
 
-/* ---- form.c --------------------------------------------------------------------------------------- */
+/* ---- smem_atom_choice.c --------------------------------------------------------------------------------------- */
 /* The dim of factor i of a wgmma that is along k. */
 int wgmma_k_dim(const Op *o, int i);
 /* The layout of an alloc that wgmma reads or boxes fill, in which copies and its other accesses are shortest;
  * s->failure: nothing suits them all.  False: it needs no form. */
 bool select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out);
 
-/* ---- fetch.c -------------------------------------------------------------------------------------- */
+/* ---- producer_copies.c -------------------------------------------------------------------------------------- */
 /* Finds s->sol->producer: as the program says, or what indices of rows take and what is made of them. */
 bool registers_of_producers(Solve *s);
 #endif

@@ -4,7 +4,7 @@
  * lanes are the pack's streams, the registers the elements of a stream, and so the layout of every element.
  * Whole blocks are dealt out to the rest of the registers, lanes and warps.  The words then stand by
  * themselves: a lane holds the words of its streams, four of them at a time neighbours in memory. */
-#include "infer/base/model.h"
+#include "infer/core/cost_constants.h"
 #include "infer/memory/pack_layout.h"
 
 /* Is the digit one of a block, of which dims at[0] and at[1] of the layout consist? */

@@ -2,7 +2,7 @@
 #ifndef HEXC_PACK_LAYOUT_H
 #define HEXC_PACK_LAYOUT_H
 #include "hexc/ir/pack.h"
-#include "infer/base/state.h"
+#include "infer/core/search_state.h"
 
 /* Number the registers of l so that those of a block follow one another; at[]: its dims of rows and columns.
  * False: its lanes do not share the blocks by whole accesses. */

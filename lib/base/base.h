@@ -2,11 +2,11 @@
 #ifndef HEXC_LIB_BASE_H
 #define HEXC_LIB_BASE_H
 #include "lib/hexc.h"
-#include "taskmap/arithmetic.h"
-#include "taskmap/base.h"
-#include "taskmap/workers.h"
+#include "taskmap/support/fp_env.h"
+#include "taskmap/support/support.h"
+#include "taskmap/support/thread_pool.h"
 
-/* ---- protect.c ----------------------------------------------------------------------------------- */
+/* ---- error_boundary.c ----------------------------------------------------------------------------------- */
 
 /* Run fn(user) with every arena of `a` (n of them) leaving to here: the one setjmp of the library.
  * HEXC_OK, or the code for how it was left: E_NOMEM, E_LIMIT, E_INTERNAL. */

@@ -1,7 +1,7 @@
 /* json.h - JSON in: headers of files, which may be hostile. */
 #ifndef HEXC_BASE_JSON_H
 #define HEXC_BASE_JSON_H
-#include "taskmap/base.h"
+#include "taskmap/support/support.h"
 
 typedef enum JsonKind {
 	JSON_NULL,

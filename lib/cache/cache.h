@@ -35,7 +35,7 @@ void cache_put(hexc_cache *c, const CacheKey *key, const void *data, size_t n);
 /* The label of an entry of the folder, at most room - 1 bytes of it; false: it has no right head. */
 bool cache_label(int folder, const char *name, char *label, size_t room);
 
-/* ---- folder.c -------------------------------------------------------------------------------------- */
+/* ---- evict.c -------------------------------------------------------------------------------------- */
 
 enum { NAME_BYTES = 32 }; /* of names of files that are ours, a NUL among them */
 

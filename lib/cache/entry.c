@@ -1,7 +1,7 @@
 /* entry.c - entries are read and written: hexc-cache(5). */
 #define _GNU_SOURCE
 #include "lib/cache/cache.h"
-#include "lib/rt/wire.h"
+#include "lib/rt/serialize.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

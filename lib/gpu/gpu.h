@@ -68,16 +68,16 @@ int gpu_load_image(hexc_gpu *g, const void *image, void **module);
 /* Load what the driver makes of the PTX by way of the cache; false: there is none, or the linker fails. */
 bool gpu_load_cached(hexc_gpu_module *gm);
 
-/* launch.c: one reference less; the last frees it, with the calls that are kept. */
+/* gpu_launch.c: one reference less; the last frees it, with the calls that are kept. */
 void gpu_module_release(hexc_gpu_module *gm);
-/* call.c: of prepared launches.  What the kernel does with tensor i: 1 reads, 2 writes, their sum; 0: it is
+/* prepared_launch.c: of prepared launches.  What the kernel does with tensor i: 1 reads, 2 writes, their sum; 0: it is
  * no tensor, or there is none.  Blocks of a launch with the sizes that were given, whatever the tensors'
  * addresses; and which part of the device they fill, up to 1. */
 uint32_t call_touches(const hexc_call *c, int i);
 int call_blocks(hexc_call *c, uint64_t *blocks);
 int call_fill(hexc_call *c, double *fill);
 
-/* family.c: what a family's kernels, of any line, do with its tensor i; its line and calls with all that
+/* gpu_family.c: what a family's kernels, of any line, do with its tensor i; its line and calls with all that
  * was given, as for a launch; and how often its arguments have changed. */
 uint32_t family_touches(const hexc_family_call *c, int i);
 int family_give(hexc_family_call *c);

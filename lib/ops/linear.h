@@ -27,12 +27,12 @@ typedef struct Linear {
 	int code;
 } Linear;
 
-/* ---- scheme.c ------------------------------------------------------------------------------------------ */
+/* ---- quant_scheme.c ------------------------------------------------------------------------------------------ */
 
 /* Fill l->op, l->set and l->tensor from l->w and the host's settings.  False: l->code, and the sentence. */
 bool linear_scheme(Linear *l);
 
-/* ---- plane.c ------------------------------------------------------------------------------------------- */
+/* ---- weight_planes.c ------------------------------------------------------------------------------------------- */
 
 /* The plane with `cols` columns in place of one: each number as often. */
 hexc_plane linear_spread(Linear *l, const hexc_plane *p, int64_t cols);

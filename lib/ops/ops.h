@@ -21,17 +21,17 @@ typedef struct OpSource {
 	const char *family; /* its table, as hexc-family(5) has it */
 } OpSource;
 
-/* ---- table.c ------------------------------------------------------------------------------------------- */
+/* ---- builtin_ops.c ------------------------------------------------------------------------------------------- */
 
 /* The text of this name, an operator's or a part's; NULL: there is none. */
 const char *op_text(const char *name);
 
-/* ---- source.c ------------------------------------------------------------------------------------------ */
+/* ---- op_metadata.c ------------------------------------------------------------------------------------------ */
 
 /* Read the directives of a text.  False: why[0..n) has the sentence. */
 bool op_read(Arena *a, const char *name, const char *text, OpSource *out, char *why, size_t n);
 
-/* ---- hole.c -------------------------------------------------------------------------------------------- */
+/* ---- placeholder.c -------------------------------------------------------------------------------------------- */
 
 /* The program with what is put into its holes.  NULL: an expression is none, why[0..n) has the sentence.
  * used[i] becomes true for each setting that a hole took. */

@@ -1,6 +1,6 @@
 /* plan.c - hexc_op_plan: an operator's kernels, compiled as its table and the host's settings have them, as a
  * bundle with one family. */
-#include "lib/ops/job.h"
+#include "lib/ops/plan_internal.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* pack.c - packed tensors for hosts: their size, and the way there and back. */
 #include "hexc/ir/pack.h"
 #include "lib/base/base.h"
-#include "lib/pack/plan.h"
+#include "lib/pack/pack_plan.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

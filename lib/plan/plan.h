@@ -90,7 +90,7 @@ struct hexc_plan {
 	bool fits;         /* buffers have the bytes that they had when they were placed */
 	Solution s;
 	Arena scratch;     /* of plan_try */
-	/* launches, in launch.c */
+	/* launches, in plan_launch.c */
 	Arena run;
 	void *memory;
 	uint64_t memory_bytes;
@@ -118,7 +118,7 @@ int plan_try(hexc_plan *p, Arena *arena, int (*body)(hexc_plan *p, void *arg), v
 /* "node 3 (gemm)", in a buffer of the caller's. */
 const char *plan_node_name(const hexc_plan *p, uint32_t i, char name[120]);
 
-/* launch.c: give back the graph and the events. */
+/* plan_launch.c: give back the graph and the events. */
 void plan_drop(hexc_plan *p);
 
 static inline bool
@@ -141,7 +141,7 @@ bits_row(Bits b, uint32_t i)
 
 Bits bits_new(Arena *a, uint32_t n); /* n rows of n, empty */
 
-/* ---- depend.c: who needs whom --------------------------------------------------------------- */
+/* ---- dependences.c: who needs whom --------------------------------------------------------------- */
 
 /* Direct predecessors; HEXC_E_INVALID: somebody reads what nobody wrote. */
 int plan_depend(hexc_plan *p, Solution *s);
@@ -150,7 +150,7 @@ uint64_t plan_critical(Arena *a, const Solution *s); /* ns of the longest chain 
  * a part would be larger than a set.  *cut: there was such a one. */
 uint32_t *plan_parts(Solution *s, uint32_t *n, bool *cut);
 
-/* ---- stage.c: nodes that run side by side ------------------------------------------------------ */
+/* ---- stage_cost.c: nodes that run side by side ------------------------------------------------------ */
 
 /* Nodes first .. first + n - 1. */
 typedef struct Part {
@@ -177,13 +177,13 @@ uint64_t stage_cost(const Part *p, Set nodes, uint8_t *lane, bool *exact);
 /* Bytes alive while `stage` runs, after `done`. */
 uint64_t stage_live(const Part *p, Set done, Set stage);
 
-/* ---- search.c: stages --------------------------------------------------------------------------- */
+/* ---- stage_search.c: stages --------------------------------------------------------------------------- */
 
 /* The best stages of the part, in order: sets in stage[0..), which has room for n of them.  Returns how many;
  * adds what they cost, and raises *live to what is alive. */
 uint32_t search_part(hexc_plan *p, const Part *part, Set *stage, uint64_t *cost, uint64_t *live, bool *exact);
 
-/* ---- order.c: streams and who waits for whom --------------------------------------------------- */
+/* ---- stream_order.c: streams and who waits for whom --------------------------------------------------- */
 
 /* After steps have a stage and a lane of it: which stream each has. */
 void order_streams(Solution *s);
@@ -192,7 +192,7 @@ Bits order_stages(Solution *s);
 /* Waits that predecessors and buffers in the same bytes need, and before. */
 void order_waits(const hexc_plan *p, Solution *s);
 
-/* ---- place.c: bytes ------------------------------------------------------------------------------ */
+/* ---- buffer_placement.c: bytes ------------------------------------------------------------------------------ */
 
 /* Offsets of all buffers of the memory, which share bytes only where `after` (row u: steps behind step u)
  * has all steps of one behind all of the other. */

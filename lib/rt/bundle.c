@@ -1,6 +1,6 @@
 /* bundle.c - bundles are opened and looked at; their modules are loaded when they are asked for. */
 #include "lib/rt/bundle.h"
-#include "lib/rt/disk.h"
+#include "lib/rt/file_io.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define HEXC_RT_BUNDLE_H
 #include "lib/hexc_bundle.h"
 #include "lib/rt/rt.h"
-#include "lib/rt/wire.h"
+#include "lib/rt/serialize.h"
 #include <stdatomic.h>
 
 /* In front of the index: magic, version, 0, bytes of all, digest of what is before it and of what is

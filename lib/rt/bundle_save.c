@@ -1,6 +1,6 @@
 /* bundle_save.c - modules to a bundle. */
 #include "lib/rt/bundle.h"
-#include "lib/rt/disk.h"
+#include "lib/rt/file_io.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

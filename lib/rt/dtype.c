@@ -1,5 +1,5 @@
 /* dtype.c - element types for hosts: their names, and elements of buffers as numbers. */
-#include "hexc/ir/number.h"
+#include "hexc/ir/dtype_value.h"
 #include "lib/rt/rt.h"
 #include <string.h>
 

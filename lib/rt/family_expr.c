@@ -1,6 +1,6 @@
 /* family_expr.c - guards and sizes of families: expressions as `assume` of a program has them, over sizes and
  * the line's constants. */
-#include "hexc/ir/number.h"
+#include "hexc/ir/dtype_value.h"
 #include "lib/rt/family.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* module_file.c - modules as files: what stands around the fields of module_wire.c. */
-#include "lib/rt/module_wire.h"
-#include "lib/rt/disk.h"
+/* module_file.c - modules as files: what stands around the fields of module_serialize.c. */
+#include "lib/rt/module_serialize.h"
+#include "lib/rt/file_io.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define HEXC_RT_H
 #include "hexc/ir/ir.h"
 #include "lib/base/base.h"
-#include "lib/rt/expr.h"
+#include "lib/rt/launch_expr.h"
 
 typedef struct ModParam {
 	const char *name;
@@ -150,7 +150,7 @@ enum { MAP_GRAIN = 16 };
 
 hexc_module *module_new(void *(*fn)(void *, void *, size_t), void *user); /* NULL: no memory */
 
-/* ---- launch.c --------------------------------------------------------------------------------- */
+/* ---- launch_args.c --------------------------------------------------------------------------------- */
 
 /* The grid, and cycles of a block with others beside it and alone, for the turns that its loops take with
  * these arguments; by_sizes: false, for those that the module's cycles are for. */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/decode/decode.h"
-#include "taskmap/arithmetic.h"
+#include "taskmap/support/fp_env.h"
 
 const char *
 sim_strerror(int code)

@@ -2,7 +2,7 @@
 #ifndef HEXC_FILE_H
 #define HEXC_FILE_H
 #include "lib/hexc_weights.h"
-#include "taskmap/base.h"
+#include "taskmap/support/support.h"
 
 /* A type of elements or of blocks that a container knows. */
 typedef struct FileType {

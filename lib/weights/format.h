@@ -1,7 +1,7 @@
 /* format.h - the table of formats, and what is computed from a row of it. */
 #ifndef HEXC_FORMAT_H
 #define HEXC_FORMAT_H
-#include "hexc/ir/number.h"
+#include "hexc/ir/dtype_value.h"
 #include "lib/base/base.h"
 #include "lib/weights/file.h"
 #include "lib/hexc_weights.h"
@@ -51,7 +51,7 @@ extern const Format formats[];
 extern const size_t nformats;
 const Format *format_find(const char *name); /* NULL: none */
 
-/* ---- a weight of known size (format_fit.c) ------------------------------------------------------ */
+/* ---- a weight of known size (format_match.c) ------------------------------------------------------ */
 
 /* A part of a weight of known size: its tiles, and where they are. */
 typedef struct PartMap {
@@ -114,7 +114,7 @@ int fit_file(Fit *fit, const Format *format, const hexc_file *f, const char *nam
  * Returns false if no format has a first part called so. */
 bool fit_nearest(const hexc_file *f, const char *name, char *why, size_t nwhy);
 
-/* ---- bits of a tile (format_bits.c) ---------------------------------------------------------------- */
+/* ---- bits of a tile (format_codec.c) ---------------------------------------------------------------- */
 
 /* `bits` bits of number `index`, at `at` (bits from the tile's start in row `row`), go to `shift`. */
 typedef struct Seg {

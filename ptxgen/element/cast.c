@@ -1,10 +1,10 @@
 /* cast.c - conversions of one element.  Floats to narrower floats and integers to floats round to
  * nearest even, once; floats to integers go toward zero and saturate, NaN gives 0; integers wrap.
  * */
-#include "ptxgen/base/asm.h"
-#include "ptxgen/base/word.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/packed_word.h"
 #include "ptxgen/element/dequant.h"
-#include "ptxgen/element/number.h"
+#include "ptxgen/element/element_value.h"
 
 static int
 bits_of(DType d)

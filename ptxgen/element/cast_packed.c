@@ -1,6 +1,6 @@
 /* cast_packed.c - f16 to 8-bit floats, words at once. */
-#include "ptxgen/base/word.h"
-#include "ptxgen/element/elt.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/element/elementwise.h"
 
 /* Word w of fp8 from two of f16; a last one may stand alone. */
 static LV

@@ -1,11 +1,11 @@
-/* dequant.c - casts of narrow elements by their recipes (infer/recipe/recipe.h). */
+/* dequant.c - casts of narrow elements by their recipes (infer/narrow_cast/cast_sequence.h). */
 #include "ptxgen/element/dequant.h"
-#include "hexc/ir/number.h"
-#include "infer/recipe/recipe.h"
-#include "ptxgen/base/asm.h"
-#include "ptxgen/base/lane.h"
-#include "ptxgen/base/word.h"
-#include "ptxgen/element/number.h"
+#include "hexc/ir/dtype_value.h"
+#include "infer/narrow_cast/cast_sequence.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/layout_arith.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/element/element_value.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* dequant.h - casts of narrow elements by recipe (dequant.c). */
 #ifndef HEXC_PTXGEN_DEQUANT_H
 #define HEXC_PTXGEN_DEQUANT_H
-#include "ptxgen/element/elt.h"
+#include "ptxgen/element/elementwise.h"
 
 typedef struct Dequant Dequant;
 

@@ -1,8 +1,8 @@
 /* fp8.c - e4m3 and e5m2: two at a time to f16 and from f32, by cvt on targets that have it, else by
  * arithmetic on their codes.  Every number of both types is one of f16. */
-#include "ptxgen/base/asm.h"
-#include "ptxgen/base/word.h"
-#include "ptxgen/element/elt.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/element/elementwise.h"
 
 const Fp8 *
 fp8_conversions(DType d)

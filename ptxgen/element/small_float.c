@@ -4,9 +4,9 @@
  * A code's exponent and mantissa, put where the wider type has them, stand for the number but for a power
  * of two, the difference of the biases; subnormal numbers too.  So a shift, a mask and a multiplication are
  * exact. */
-#include "hexc/ir/number.h"
-#include "ptxgen/base/word.h"
-#include "ptxgen/element/elt.h"
+#include "hexc/ir/dtype_value.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/element/elementwise.h"
 #include <math.h>
 
 /* Mask of exponent and mantissa of d in the place of a type with `man` bits of mantissa. */
@@ -18,7 +18,7 @@ magnitude_mask(DType d, int man)
 
 /* ---- to wider floats ------------------------------------------------------------------------- */
 
-/* 2^(code - 127), as recipes do it (infer/recipe/float.c): 3/2 of the power of two less half of it. */
+/* 2^(code - 127), as recipes do it (infer/narrow_cast/narrow_float.c): 3/2 of the power of two less half of it. */
 static LV
 scale_to_f32(Gen *g, LV word, int pos)
 {

@@ -1,11 +1,11 @@
-/* copy.c - global to shared memory: cp.async, or through registers; of boxes: box.c. */
-#include "ptxgen/base/asm.h"
-#include "ptxgen/base/lane.h"
-#include "ptxgen/base/word.h"
-#include "ptxgen/element/stream.h"
-#include "ptxgen/memory/access.h"
+/* copy.c - global to shared memory: cp.async, or through registers; of boxes: tma_copy.c. */
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/layout_arith.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/element/bitstream.h"
+#include "ptxgen/memory/address.h"
 #include "ptxgen/memory/load.h"
-#include "ptxgen/memory/mbar.h"
+#include "ptxgen/memory/mbarrier.h"
 
 enum { BATCH = 8 }; /* loads in flight before their stores */
 

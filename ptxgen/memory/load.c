@@ -5,12 +5,12 @@
  * Elements that straddle bytes come by 3, 5 or 7 instructions as a stream of bits, of which each word is
  * put into slots when it is asked for. */
 #include "ptxgen/memory/load.h"
-#include "hexc/ir/number.h"
-#include "ptxgen/base/asm.h"
-#include "ptxgen/base/word.h"
-#include "ptxgen/element/stream.h"
-#include "ptxgen/memory/access.h"
-#include "ptxgen/memory/matrix.h"
+#include "hexc/ir/dtype_value.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/element/bitstream.h"
+#include "ptxgen/memory/address.h"
+#include "ptxgen/memory/ldmatrix.h"
 
 typedef struct LoadPlan {
 	Access *x;

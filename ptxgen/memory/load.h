@@ -1,7 +1,7 @@
 /* load.h - single elements from memory. */
 #ifndef HEXC_PTXGEN_LOAD_H
 #define HEXC_PTXGEN_LOAD_H
-#include "ptxgen/memory/access.h"
+#include "ptxgen/memory/address.h"
 
 /* The element at `index`, of less than 8 bits and beginning at any, by loads of a byte; above it are
  * others. */

@@ -1,13 +1,13 @@
 /* store.c - stores from registers to global and shared memory. */
 #include "ptxgen/memory/store.h"
-#include "hexc/ir/access.h"
-#include "ptxgen/base/apart.h"
-#include "ptxgen/base/asm.h"
-#include "ptxgen/base/lane.h"
-#include "ptxgen/base/word.h"
-#include "ptxgen/element/stream.h"
-#include "ptxgen/memory/access.h"
-#include "ptxgen/memory/matrix.h"
+#include "hexc/ir/memory_effects.h"
+#include "ptxgen/base/scheduling_barrier.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/layout_arith.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/element/bitstream.h"
+#include "ptxgen/memory/address.h"
+#include "ptxgen/memory/ldmatrix.h"
 
 /* Of one access: 16 bytes of bits, or so many for each piece. */
 enum { ACCESS_ELEMS = 128, ACCESS_WORDS = 4 * PIECES_MAX };

@@ -1,7 +1,7 @@
 /* store.h - a register tile to memory, access by access. */
 #ifndef HEXC_PTXGEN_STORE_H
 #define HEXC_PTXGEN_STORE_H
-#include "ptxgen/memory/access.h"
+#include "ptxgen/memory/address.h"
 
 typedef struct StorePlan {
 	Val *v;
@@ -16,7 +16,7 @@ typedef struct StorePlan {
 } StorePlan;
 
 void store_tile(Gen *g, const StorePlan *p);
-/* One access of a row of kind red, of 32-bit words (update.c). */
+/* One access of a row of kind red, of 32-bit words (atomic.c). */
 void emit_update(Gen *g, const Instr *i, const LV *word, LV base, LV imm, LV exec);
 /* The same of a row without a text: by compare-and-swap, until no other thread was faster.  in: the value, in
  * a register of its bits, and the address.  What was there goes to out, if that is given. */

@@ -2,7 +2,7 @@
  * of bits. Elsewhere bits are moved, all those of a word that go the same way at once. */
 #include "hexc/ir/pack.h"
 #include "hexc/ir/bit_order.h"
-#include "ptxgen/base/word.h"
+#include "ptxgen/base/packed_word.h"
 
 /* Bits of one word of the result: from where each comes, in bits of the operand's words, -1: it is 0. */
 typedef struct Moves {

@@ -1,7 +1,7 @@
 /* test_check.c - the verdict of --check: wrong results are wrong, right ones right, whatever their type. */
 #include "hexc/cli/base/files.c"
-#include "hexc/cli/check.c"
-#include "hexc/cli/fill.c"
+#include "hexc/cli/compare_reference.c"
+#include "hexc/cli/tensor_data.c"
 #include "hexc/cli/base/npy.c"
 #include "hexc/cli/base/options.c"
 #include "hexc/cli/base/terminal.c"

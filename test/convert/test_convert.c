@@ -1,6 +1,6 @@
 /* test_convert.c - by which means one layout becomes another: what convert.c says of each digit. */
-#include "infer/base/model.h"
-#include "infer/base/rates.h"
+#include "infer/core/cost_constants.h"
+#include "infer/core/sm_throughput.h"
 #include "infer/convert/convert.h"
 #include "infer/search.h"
 #include "test/infer/util_infer.h"

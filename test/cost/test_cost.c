@@ -1,10 +1,10 @@
 /* test_cost.c - the cost model: its table against the simulator's, which was written separately; its
  * ranking where there is no doubt which way it goes. */
-#include "infer/base/rates.h"
+#include "infer/core/sm_throughput.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
-#include "infer/alone.h"
+#include "infer/search_single.h"
 #include "infer/search.h"
 #include "test/infer/util_infer.h"
 #include "test/util_arena.h"

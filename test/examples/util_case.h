@@ -5,7 +5,7 @@
 #ifndef UTIL_CASE_H
 #define UTIL_CASE_H
 #include "lib/hexc.h"
-#include "taskmap/base.h"
+#include "taskmap/support/support.h"
 #include "test/check.h"
 #include <stdbool.h>
 #include <stdint.h>

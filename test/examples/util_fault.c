@@ -2,11 +2,11 @@
 #define _GNU_SOURCE /* memmem */
 #include "test/examples/util_fault.h"
 #include "test/examples/util_launch.h"
-#include "taskmap/base.h"
+#include "taskmap/support/support.h"
 #include "ptxgen/ptxgen.h"
 #include "test/check.h"
 #include "test/ir/util_ir.h"
-#include "test/prove/util_ring.h"
+#include "test/validate/util_ring.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

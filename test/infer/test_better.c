@@ -24,9 +24,9 @@
  *   checker                  an independent checker
  *   explanations             explanations
  *
- * Products of warpgroups are in test/infer/test_wgmma.c. */
-#include "infer/explain/impl.h"
-#include "infer/base/rates.h"
+ * Products of warpgroups are in test/infer/test_wgmma_layouts.c. */
+#include "infer/explain/explain_internal.h"
+#include "infer/core/sm_throughput.h"
 #include "test/check.h"
 #include "test/examples/util_case.h"
 #include "test/infer/util_infer.h"
@@ -597,7 +597,7 @@ TEST(max_of_infinity)
 TEST(checker)
 {
 	Layout *l;
-	FILE *f = fopen("infer/prove/prove.c", "r");
+	FILE *f = fopen("infer/validate/validate.c", "r");
 	char line[256];
 
 	infer_source(&x, usual(), "sm_80", 0, false);
@@ -613,7 +613,7 @@ TEST(checker)
 	ck_assert_ptr_nonnull(f); /* independent: it does not see the solver */
 	while (fgets(line, sizeof line, f))
 		if (strstr(line, "#include \"infer/"))
-			ck_assert(strstr(line, "infer/base/instr.h") || strstr(line, "infer/prove/"));
+			ck_assert(strstr(line, "infer/core/instr.h") || strstr(line, "infer/validate/"));
 	fclose(f);
 }
 

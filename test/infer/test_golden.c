@@ -1,10 +1,10 @@
 /* test_golden.c - what is known of published results: the shared layouts and instructions of an f16 product
  * (128 x 128 x 32, four warps), the staging of an accumulator, the reduction of one. */
-#include "infer/base/rates.h"
+#include "infer/core/sm_throughput.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
-#include "infer/alone.h"
+#include "infer/search_single.h"
 #include "infer/search.h"
 #include "test/infer/util_infer.h"
 #include "test/util_arena.h"

@@ -16,11 +16,11 @@
  *   17        rearrange                   golden: rearrange, rearrange_block;  here: staging
  *   18        reduce                      layout: reduce;  golden: reduce;  here: shuffles
  *   19        a packed block of u4        layout: packed_block
- *   20        casts of narrow integers  test/recipe/test_recipe.c, all values of all types */
+ *   20        casts of narrow integers  test/narrow_cast/test_recipe.c, all values of all types */
 #include "infer/explain/explain.h"
 #include "infer/convert/convert.h"
 #include "infer/memory/memory.h"
-#include "infer/base/rates.h"
+#include "infer/core/sm_throughput.h"
 #include "test/examples/util_case.h"
 #include "test/infer/util_infer.h"
 #include "test/taskmap/util_cute.h"

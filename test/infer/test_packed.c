@@ -2,7 +2,7 @@
  * cannot serve is refused with the block. */
 #include "lib/hexc.h"
 #include "lib/sim/sim.h"
-#include "taskmap/base.h"
+#include "taskmap/support/support.h"
 #include "test/check.h"
 #include "test/util_file.h"
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "test/infer/util_infer.h"
-#include "infer/alone.h"
-#include "infer/explain/impl.h"
+#include "infer/search_single.h"
+#include "infer/explain/explain_internal.h"
 #include "infer/explain/explain.h"
 #include "test/check.h"
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"
-#include "hexc/interp/ask.h"
+#include "hexc/interp/launch_query.h"
 #include "hexc/ir/verify/verify.h"
 #include "test/check.h"
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef TEST_UTIL_INTERP_H
 #define TEST_UTIL_INTERP_H
 #include "hexc/interp/interp.h"
-#include "hexc/ir/number.h"
+#include "hexc/ir/dtype_value.h"
 #include "test/ir/util_ir.h"
 
 enum { RUN_ARGS = 16 };

@@ -1,4 +1,4 @@
-/* util_number.h - what the formats of numbers say, written a second time: hexc/ir/number.c is not used. */
+/* util_number.h - what the formats of numbers say, written a second time: hexc/ir/dtype_value.c is not used. */
 #ifndef TEST_UTIL_NUMBER_H
 #define TEST_UTIL_NUMBER_H
 #include "hexc/ir/ir.h"

@@ -1,7 +1,7 @@
 /* test_growth.c - programs of each kind, 1, 2, 4 and 8 times as long: what a compile takes grows as they
  * do, and cancel() is asked all along.  Counted are bytes of memory and questions, which are one for so
  * much work; no times. */
-#include "taskmap/base.h"
+#include "taskmap/support/support.h"
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include <stdio.h>

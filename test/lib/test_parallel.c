@@ -1,7 +1,7 @@
 /* test_parallel.c - threads of the library beside those of a host. */
 #define _GNU_SOURCE
 #include "lib/base/base.h"
-#include "taskmap/cores.h"
+#include "taskmap/support/cpu_count.h"
 #include "test/check.h"
 #include <pthread.h>
 #include <sched.h>

@@ -4,7 +4,7 @@
  * elements contiguous, 128 threads writing by cp.async of 16 bytes, ldmatrix reading): row 16 -> (1,3,3),
  * 32 -> (2,3,3), 64 -> (3,3,3), 128 -> (3,3,4); ways before 2, 4, 8, 8.  Wavefronts are also counted here a
  * second time, plainly, from the bank rule: 32 banks of 4 bytes, 128 bytes a phase. */
-#include "infer/base/rates.h"
+#include "infer/core/sm_throughput.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
@@ -136,7 +136,7 @@ TEST(padded_where_sums_carry)
 	}
 }
 
-/* Random power-of-two accesses: the count equals one made without any of shared.c's shortcuts. */
+/* Random power-of-two accesses: the count equals one made without any of smem_swizzle.c's shortcuts. */
 TEST(waves_by_hand)
 {
 	uint64_t seed = 88172645463325252u;

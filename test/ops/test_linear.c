@@ -86,7 +86,7 @@ typedef struct Product {
 	double scale;      /* behind the sum, of the epilogue */
 	const float *bias; /* f32[N]; NULL: none */
 	const hexc_linear *call; /* whose call is given l's weight; NULL: l's own */
-	bool whole;              /* not quantized: the operator is gemm, which test_gemm.c counts */
+	bool whole;              /* not quantized: the operator is gemm, which test_op_gemm.c counts */
 	int odd;                 /* bytes behind where memory begins, of A and C */
 } Product;
 

@@ -1,6 +1,6 @@
 /* test_pack.c - hexc_pack and hexc_unpack against hexc/ir/pack.c's own statement of where a code is, for
  * random packs of every kind */
-#include "lib/pack/bitmove.h"
+#include "lib/pack/bit_permute.h"
 #include "lib/base/base.h"
 #include "lib/weights/format.h"
 #include "lib/hexc.h"

@@ -1,7 +1,7 @@
 /* test_fold.c - fold, cse, dce, cleanup: what becomes of small programs, and that random ones keep
  * their meaning. */
 #include "hexc/pass/fold.h"
-#include "hexc/ir/number.h"
+#include "hexc/ir/dtype_value.h"
 #include "hexc/ir/verify/verify.h"
 #include "hexc/pass/pass.h"
 #include "test/ir/util_prog.h"

@@ -1,4 +1,5 @@
 /* test_pipeline.c - pass pipeline: what the loop looks like, and that each wait is needed. */
+#include "hexc/analysis/analysis.h"
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

@@ -1,7 +1,7 @@
 /* test_dequant.c - casts of tiles of narrow elements on the simulator, as packs bring them: every code of
  * every type in every element of a group, in every order, to every type, against what the formats say. */
 #include "hexc/ir/bit_order.h"
-#include "infer/recipe/recipe.h"
+#include "infer/narrow_cast/cast_sequence.h"
 #include "test/ir/util_number.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"

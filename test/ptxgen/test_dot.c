@@ -1,7 +1,7 @@
 /* test_dot.c - every matrix instruction, several instances of it, with and without another order of
  * k; products without tensor cores; loops, conditions, index values.  Simulator against tile
  * interpreter. */
-#include "infer/base/instr.h"
+#include "infer/core/instr.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"
 #include "test/util_layout.h"

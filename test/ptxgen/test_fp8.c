@@ -1,7 +1,7 @@
 /* test_fp8.c - casts to and from the 8-bit floats and tf32, by cvt and without it: every f16, every code,
- * every middle between two codes and its neighbours.  The simulator against hexc/ir/number.c, whose own test
+ * every middle between two codes and its neighbours.  The simulator against hexc/ir/dtype_value.c, whose own test
  * goes by the definition of the formats. */
-#include "hexc/ir/number.h"
+#include "hexc/ir/dtype_value.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"
 #include <math.h>
@@ -45,7 +45,7 @@ cast_text(DType from, DType via, DType to, int64_t n)
 		a, c, (long long)(n / PER_BLOCK), (long long)n, a, c, a, ba, va, b, c, bc, vc);
 }
 
-/* Cast n numbers on the simulator and by number.c; every result must be equal, NaN for NaN. */
+/* Cast n numbers on the simulator and by dtype_value.c; every result must be equal, NaN for NaN. */
 static void
 try_casts(DType from, DType via, DType to, const double *x, int64_t n)
 {

@@ -1,6 +1,6 @@
 /* test_move.c - what moves elements about: loads, stores, copies, conversions, reductions,
  * broadcasts and transposes with random layouts, simulator against tile interpreter. */
-#include "taskmap/exchange.h"
+#include "taskmap/butterfly.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/taskmap/util_cute.h"
 #include "test/ir/util_unit.h"

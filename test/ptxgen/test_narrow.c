@@ -1,7 +1,7 @@
 /* test_narrow.c - casts of all types of up to 8 bits on the simulator: every code to wider types, every f16
  * and bf16 and the middles between two numbers to every type.  Expected is what the definition of the types
- * says, read from their names, by search among all their numbers; hexc/ir/number.c must say the same. */
-#include "hexc/ir/number.h"
+ * says, read from their names, by search among all their numbers; hexc/ir/dtype_value.c must say the same. */
+#include "hexc/ir/dtype_value.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"
 #include <math.h>

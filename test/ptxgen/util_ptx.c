@@ -1,7 +1,7 @@
 /* util_ptx.c - from IR text to PTX, through ptxas where there is one, and onto the simulator. */
 #include "test/ptxgen/util_ptx.h"
-#include "hexc/interp/ask.h"
-#include "hexc/ir/number.h"
+#include "hexc/interp/launch_query.h"
+#include "hexc/ir/dtype_value.h"
 #include "hexc/ir/verify/verify.h"
 #include "ptxgen/ptxgen.h"
 #include "test/interp/util_interp.h"

@@ -1,4 +1,4 @@
-"""Parts of hexc_bench: schemas, rows of rates.def, data, steps that fail or take too long."""
+"""Parts of hexc_bench: schemas, rows of sm_throughput.def, data, steps that fail or take too long."""
 
 import contextlib
 import io

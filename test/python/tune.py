@@ -449,7 +449,7 @@ def test_rates():
             continue
         chip = clock.CHIPS["sm_90a" if cc == "90" else "sm_" + cc]
         assert (chip.int32, chip.f32, chip.f16, chip.f64, chip.mufu) == tuple(map(int, (int32, f32, f16, f64, mufu))), cc
-    text = Path("infer/base/rates.def").read_text()
+    text = Path("infer/core/sm_throughput.def").read_text()
     rows = {cc: row for cc, row in re.findall(r"RATES\((\d+), (.*?)\)\n", text, re.S) if int(cc) < 100}
     assert len(rows) == len(clock.CHIPS)
     for cc, row in rows.items():

@@ -1,5 +1,5 @@
 /* test_json_text.c - strings as JSON: characters stay as they are, bytes that belong to none are U+FFFD. */
-#include "taskmap/json.h"
+#include "taskmap/support/json_writer.h"
 #include <string.h>
 #include "test/util_arena.h"
 

@@ -1,6 +1,6 @@
 /* test_levels.c - how threads share out lines: what the levels promise, for many lengths. */
-#include "taskmap/levels.h"
-#include "taskmap/base.h"
+#include "taskmap/scan_levels.h"
+#include "taskmap/support/support.h"
 #include "test/check.h"
 
 static int64_t

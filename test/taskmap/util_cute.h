@@ -5,7 +5,7 @@
  * layouts of memory.  All arithmetic that can overflow on user data goes through mul64/add64. */
 #ifndef HEXC_TEST_CUTE_H
 #define HEXC_TEST_CUTE_H
-#include "taskmap/modes.h"
+#include "taskmap/mode_tree.h"
 
 /* ---- CuTe algebra on mem layouts (util_cute.c util_compose.c util_group.c) ------------------------------
  *

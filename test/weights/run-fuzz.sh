@@ -13,8 +13,8 @@ need_sanitizers
 # Objects are kept between runs; dependencies are those of the compiler.  What these need of the rest of the library is not
 # watched.
 cat >"$out/Makefile" <<END
-SRC := \$(wildcard lib/weights/*.c taskmap/*.c hexc/ir/number*.c lib/base/*.c) \
-	lib/pack/pack.c lib/pack/plan.c lib/pack/bitmove.c hexc/ir/pack.c hexc/ir/bit_order.c test/weights/test_mutated.c \
+SRC := \$(wildcard lib/weights/*.c taskmap/*.c hexc/ir/dtype_value*.c lib/base/*.c) \
+	lib/pack/pack.c lib/pack/pack_plan.c lib/pack/bit_permute.c hexc/ir/pack.c hexc/ir/bit_order.c test/weights/test_mutated_files.c \
 	test/util_main.c
 OBJ := \$(SRC:%.c=$out/%.o)
 $out/fuzz: \$(OBJ)

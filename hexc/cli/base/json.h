@@ -18,7 +18,7 @@ char *json_line(Cli *c, cJSON *root);
  * printed. */
 int json_write(Cli *c, const char *path, cJSON *root);
 
-/* ---- page.c: pages of HTML, as explanations are written ---- */
+/* ---- html_report.c: pages of HTML, as explanations are written ---- */
 
 /* A page in the making. */
 typedef struct Page {

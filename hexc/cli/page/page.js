@@ -37,7 +37,7 @@ function tips(e, what) {
 	e.addEventListener('mouseleave', () => { $('tip').hidden = true; });
 }
 
-// ---- layouts: text to functions, as taskmap/text.c writes them ----------------------------------------------
+// ---- layouts: text to functions, as taskmap/print_parse.c writes them ----------------------------------------------
 
 // "((8,2),4)": nested arrays of texts.
 function tuple(text) {

@@ -2,7 +2,7 @@
  * grammar is in IR.md.  Prints broken IR too (%0 stands for a missing value): it is what one looks
  * at. */
 #include "hexc/ir/text/text.h"
-#include "hexc/ir/number.h"
+#include "hexc/ir/dtype_value.h"
 #include "hexc/ir/pack.h"
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@ Kernel *kernel_read(Unit *u, const char *text, size_t n);
 /* The same for one kernel after the other, at least one, which become the unit's. */
 bool unit_read(Unit *u, const char *text, size_t n);
 
-/* ---- what print.c and read.c share (text_num.c) ---- */
+/* ---- what print.c and read.c share (float_text.c) ---- */
 
 /* Names that stand bare in the text; others are quoted. */
 bool text_is_name(const char *s, size_t n);

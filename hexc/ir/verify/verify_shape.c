@@ -1,5 +1,5 @@
 /* verify_shape.c - the shape rules of ops.def for values: operand and result types, imm. */
-#include "hexc/ir/number.h"
+#include "hexc/ir/dtype_value.h"
 #include "hexc/ir/sparse.h"
 #include "hexc/ir/verify/verify.h"
 

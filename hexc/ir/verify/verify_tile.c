@@ -1,5 +1,5 @@
 /* verify_tile.c - the shape rules of ops.def for what rearranges, reduces and multiplies whole tiles. */
-#include "hexc/ir/scaled.h"
+#include "hexc/ir/block_scale.h"
 #include "hexc/ir/sparse.h"
 #include "hexc/ir/verify/verify.h"
 

@@ -1,7 +1,7 @@
 /* messages.h - what is wrong with a text, by line. */
 #ifndef SIM_MESSAGES_H
 #define SIM_MESSAGES_H
-#include "lib/sim/base/base.h"
+#include "lib/sim/base/sim_base.h"
 
 typedef struct Message {
 	u32 line;

@@ -1,6 +1,6 @@
 /* type.c - the types of PTX. */
 #include <string.h>
-#include "lib/sim/base/base.h"
+#include "lib/sim/base/sim_base.h"
 
 static const struct { const char *name; u32 bits; } types[T_COUNT] = {
 #define X(n, b) [T_##n] = { #n, b },

@@ -1,4 +1,4 @@
-/* decode.h - what the decoders of statements share: stmt.c has the helpers, the others the rows. */
+/* decode.h - what the decoders of statements share: instruction.c has the helpers, the others the rows. */
 #ifndef SIM_DECODE_H
 #define SIM_DECODE_H
 #include "lib/sim/exec/exec.h"
@@ -28,7 +28,7 @@ typedef struct Dec {
 	u32 nty;
 } Dec;
 bool dec_fail(Dec *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* stmt.c: parts of the opcode are taken; one that nobody took is an error. */
+/* instruction.c: parts of the opcode are taken; one that nobody took is an error. */
 bool dec_has(Dec *d, const char *word);         /* the part of this name */
 bool dec_first(Dec *d, const char *word);       /* the part behind the row's name */
 bool dec_follow(Dec *d, const char *first, const char *then); /* both, in this order */
@@ -44,7 +44,7 @@ bool dec_needs(Dec *d, u32 sm, const char *what);
 Dec dec_start(sim_module *m, Fn *f, Stmt *st);
 bool dec_stmt(Dec *d);
 Ins *dec_emit(Dec *d);                          /* a further instruction of this statement */
-/* operand.c */
+/* decode_operand.c */
 Ref *dec_room(Dec *d, u32 nd, u32 ns);          /* for Ins.d and Ins.s, one behind the other, and one more */
 bool dec_src(Dec *d, const Opnd *o, PtxType t, Ref *out);
 bool dec_dst(Dec *d, const Opnd *o, PtxType t, Ref *out);
@@ -61,7 +61,7 @@ void dec_fp(Dec *d, Ref *out);                  /* its frame pointer */
 #include "lib/sim/ptx/isa.def"
 /* What they hand on to. */
 bool dec_pbool(Dec *d), dec_tmprefetch(Dec *d);
-/* product.c */
+/* mma_operands.c */
 PtxType type_family(PtxType t);                       /* the one that stands for types that may be mixed */
 bool dec_shape(Dec *d);                         /* .m16n8k16 to Ins.mma */
 bool dec_layouts(Dec *d, bool any);             /* .row.col, or any two, to Ins.mma */
@@ -70,18 +70,18 @@ bool dec_satfinite(Dec *d, PtxType ab);
 u32 fragment_regs(u32 elements, PtxType t);     /* of a warp */
 /* Operands 0 to 3 as registers of D, A, B and C.  Where one more source fits behind them; NULL: reported. */
 Ref *dec_fragments(Dec *d, u32 nd, u32 na, u32 nb, u32 nc);
-/* mma.c: .and.popc or .xor.popc of single-bit products, to Ins.mma */
+/* decode_mma.c: .and.popc or .xor.popc of single-bit products, to Ins.mma */
 bool dec_bit_op(Dec *d, bool bits);
-/* mma.c: metadata of a sparse A and their selector, as the last source */
+/* decode_mma.c: metadata of a sparse A and their selector, as the last source */
 bool dec_metadata(Dec *d, const Opnd *o, Ref *r, u32 k, u32 bits);
-/* wgmma.c */
+/* decode_wgmma.c */
 bool wgmma_mark(sim_module *m, u32 units);      /* sets Ins.wg; false if there is no wgmma */
-/* vars.c: addresses and initial values */
+/* var_layout.c: addresses and initial values */
 bool place_vars(sim_module *m);
 /* link.c */
 bool decode_module(sim_module *m);
-/* owner.c: sets Ins.owner */
+/* address_base.c: sets Ins.owner */
 void find_owners(sim_module *m, const Fn *f);
-/* cfg.c */
+/* reconvergence.c */
 void cfg_reconverge(sim_module *m, Fn *f);
 #endif

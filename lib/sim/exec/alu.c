@@ -1,7 +1,7 @@
 /* alu.c - arithmetic, compares, selects, predicates, moves, special registers. */
 #include <string.h>
 #include "lib/sim/exec/exec.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 
 typedef union Plane { u32 a[WARP]; u64 b[WARP]; } Plane;
 

@@ -3,7 +3,7 @@
 #define SIM_ALU_H
 #include <math.h>
 #include "lib/sim/state/ins.h"
-#include "lib/sim/base/num.h"
+#include "lib/sim/base/float_formats.h"
 
 /* ---- integers ---- */
 static inline u16 mul_u16(u16 a, u16 b) { return (u16)((u32)a * b); }

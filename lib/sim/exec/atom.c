@@ -1,8 +1,8 @@
 /* atom.c - atom and red: read-modify-write of global and shared memory. */
 #include <string.h>
-#include "lib/sim/base/num.h"
+#include "lib/sim/base/float_formats.h"
 #include "lib/sim/exec/exec.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
 static u32

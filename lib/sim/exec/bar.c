@@ -1,7 +1,7 @@
 /* bar.c - barriers of a block, numbered 0 to 15, with thread counts and reductions. */
 #include <string.h>
-#include "lib/sim/exec/path.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/exec/divergence.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
 static bool

@@ -1,5 +1,5 @@
 /* bar_cluster.c - barrier.cluster.arrive and .wait. */
-#include "lib/sim/exec/path.h"
+#include "lib/sim/exec/divergence.h"
 #include "lib/sim/state/fault.h"
 
 static void

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "lib/sim/exec/calls.h"
 #include "lib/sim/exec/exec.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
 enum { HEAP_BYTES = 8 << 20 };

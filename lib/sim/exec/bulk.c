@@ -9,7 +9,7 @@
 #include "lib/sim/exec/bulk.h"
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/exec/mbar.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "lib/sim/exec/bulk.h"
 #include "lib/sim/exec/exec.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
 enum { PAGE_BYTES = PAGE_WORDS * 4 };

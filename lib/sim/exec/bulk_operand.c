@@ -1,7 +1,7 @@
 /* bulk_operand.c - the operands of bulk copies: addresses, blocks, and the memory they name. */
 #include "lib/sim/exec/bulk.h"
 #include "lib/sim/exec/exec.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
 u64

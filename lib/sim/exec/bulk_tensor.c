@@ -6,7 +6,7 @@
 #include <string.h>
 #include "lib/sim/exec/bulk.h"
 #include "lib/sim/exec/exec.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
 static bool bad(Warp *w, const Ins *in, int lane, u64 addr, const char *fmt, ...) PRINTF_LIKE(5, 6);

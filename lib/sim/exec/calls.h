@@ -1,7 +1,7 @@
 /* calls.h - calls of functions, and of those that the device has itself. */
 #ifndef SIM_CALLS_H
 #define SIM_CALLS_H
-#include "lib/sim/state/machine.h"
+#include "lib/sim/state/execution.h"
 
 /* printf.c */
 /* The string at a generic address, cut at `cap`; false after a fault. */

@@ -4,8 +4,8 @@
  * allows, when the thread waits for the group.  So a missing wait shows in the results too. */
 #include <stdlib.h>
 #include <string.h>
-#include "lib/sim/exec/path.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/exec/divergence.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 
 /* Source bytes each lane reads; the rest is filled with zeros. */
 static void

@@ -3,9 +3,9 @@
  * Integers go through 64 bits, floats through double, which holds every format exactly; the
  * destination's rounding is applied once. */
 #include <math.h>
-#include "lib/sim/base/num.h"
+#include "lib/sim/base/float_formats.h"
 #include "lib/sim/exec/exec.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 
 static double
 float_in(u64 v, PtxType t, u32 flags)

@@ -1,6 +1,6 @@
 /* fence.c - membar and fence. */
 #include "lib/sim/exec/exec.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 
 /* Inits of mbarriers that w knows of are fenced now. */
 static void

@@ -3,8 +3,8 @@
  * Lane 8 i + r gives the address of row r of matrix i.  Lane l holds, of each matrix, the
  * elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4; with .trans, of column l / 4. */
 #include <string.h>
-#include "lib/sim/exec/path.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/exec/divergence.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
 static void

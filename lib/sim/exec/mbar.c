@@ -1,7 +1,7 @@
 /* mbar.c - the instructions of mbarriers: init, inval, arrive, wait. */
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/exec/mbar.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
 /* The mbarrier's place for each lane; the access is remembered for races. */

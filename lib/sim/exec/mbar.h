@@ -1,7 +1,7 @@
 /* mbar.h - arrivals and transactions of mbarriers. */
 #ifndef SIM_MBAR_H
 #define SIM_MBAR_H
-#include "lib/sim/judge/access.h"
+#include "lib/sim/sanitizer/memcheck.h"
 
 enum { COUNT_MAX = (1 << 20) - 1, PHASE_MASK = (1 << 24) - 1 };
 

@@ -7,7 +7,7 @@
  * phase 24 bits, pending arrivals 20, expected arrivals 20.  The rest is in the block's table. */
 #include <string.h>
 #include "lib/sim/exec/mbar.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 
 u64
 mbar_state(const Mbar *m)

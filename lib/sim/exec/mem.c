@@ -1,7 +1,7 @@
 /* mem.c - loads and stores of every space, address conversion. */
 #include <string.h>
 #include "lib/sim/exec/exec.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
 static u32

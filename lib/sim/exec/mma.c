@@ -11,10 +11,10 @@
  */
 #include <math.h>
 #include <string.h>
-#include "lib/sim/base/num.h"
-#include "lib/sim/exec/mat.h"
-#include "lib/sim/exec/path.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/base/float_formats.h"
+#include "lib/sim/exec/mma_arith.h"
+#include "lib/sim/exec/divergence.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
 enum { MAXM = 16, MAXN = 8, MAXK = 128 };

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/sim/base/num.h"
+#include "lib/sim/base/float_formats.h"
 #include "lib/sim/exec/calls.h"
-#include "lib/sim/judge/access.h"
+#include "lib/sim/sanitizer/memcheck.h"
 #include "lib/sim/state/fault.h"
 
 enum { MAX_STRING = 4096, MAX_PIECE = 512 };

@@ -1,7 +1,7 @@
 /* sreg.c - the values of special registers. */
 #include "lib/sim/exec/exec.h"
-#include "lib/sim/judge/check.h"
-#include "lib/sim/ptx/sreg.h"
+#include "lib/sim/sanitizer/sanitizer.h"
+#include "lib/sim/ptx/special_register.h"
 
 static u64
 lane_value(const Warp *w, Sreg s, u32 lane)

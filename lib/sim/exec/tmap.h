@@ -4,7 +4,7 @@
  * bulk_tensor.c copies, tmap_edit.c is tensormap.replace. */
 #ifndef SIM_TMAP_H
 #define SIM_TMAP_H
-#include "lib/sim/judge/access.h"
+#include "lib/sim/sanitizer/memcheck.h"
 
 enum { TMAP_BYTES = 128, TMAP_ALIGN = 64 };
 

@@ -3,7 +3,7 @@
  * PTX ISA, section "Tensors": tiled and im2col mode, out of boundary access, swizzling modes. */
 #include <stdio.h>
 #include <string.h>
-#include "lib/sim/base/num.h"
+#include "lib/sim/base/float_formats.h"
 #include "lib/sim/exec/tmap.h"
 
 /* First and last pixel of an im2col box in dimension 1 + i: the corners are offsets from the

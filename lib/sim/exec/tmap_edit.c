@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/exec/bulk.h"
-#include "lib/sim/exec/path.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/exec/divergence.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
 enum { SEEN_MAX = 4096 };

@@ -6,7 +6,7 @@
  */
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/exec/video.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 
 static s64
 widen(u32 v, u32 bits, bool sign)

@@ -1,7 +1,7 @@
 /* video.h - a decoded video instruction. */
 #ifndef SIM_VIDEO_H
 #define SIM_VIDEO_H
-#include "lib/sim/base/base.h"
+#include "lib/sim/base/sim_base.h"
 
 enum { V_ADD, V_SUB, V_ABSDIFF, V_MIN, V_MAX, V_SHL, V_SHR, V_MAD, V_SET, V_AVRG };
 enum { SEC_NONE, SEC_ADD, SEC_MIN, SEC_MAX };

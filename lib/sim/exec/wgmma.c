@@ -17,10 +17,10 @@
  * count from where the descriptor's base offset says that the pattern begins. */
 #include <stdlib.h>
 #include <string.h>
-#include "lib/sim/exec/mat.h"
-#include "lib/sim/exec/path.h"
-#include "lib/sim/judge/check.h"
-#include "lib/sim/judge/wgmma.h"
+#include "lib/sim/exec/mma_arith.h"
+#include "lib/sim/exec/divergence.h"
+#include "lib/sim/sanitizer/sanitizer.h"
+#include "lib/sim/sanitizer/synccheck_wgmma.h"
 #include "lib/sim/state/fault.h"
 
 enum { MAXN = 256, CHUNK = 16, MAX_CHUNKS = 64 + 4 * MAXN };

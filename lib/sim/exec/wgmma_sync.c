@@ -1,8 +1,8 @@
 /* wgmma_sync.c - wgmma.fence, commit_group and wait_group; setmaxnreg, by which warpgroups hand registers to
  * each other. */
 #include <stdlib.h>
-#include "lib/sim/exec/path.h"
-#include "lib/sim/judge/wgmma.h"
+#include "lib/sim/exec/divergence.h"
+#include "lib/sim/sanitizer/synccheck_wgmma.h"
 #include "lib/sim/state/fault.h"
 
 int

@@ -4,9 +4,9 @@
  * holds a 32nd of them, in order, packed into its registers.  What is left of the registers repeats
  * that, so that code that changes every element of a fragment alike does what it means. */
 #include <string.h>
-#include "lib/sim/exec/mat.h"
-#include "lib/sim/exec/path.h"
-#include "lib/sim/judge/check.h"
+#include "lib/sim/exec/mma_arith.h"
+#include "lib/sim/exec/divergence.h"
+#include "lib/sim/sanitizer/sanitizer.h"
 
 enum { MAXE = 32 * 32 };
 

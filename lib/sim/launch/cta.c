@@ -1,9 +1,9 @@
 /* cta.c - the memory of a block, and its start and end. */
 #include <stdlib.h>
 #include <string.h>
-#include "lib/sim/judge/check.h"
-#include "lib/sim/judge/l2.h"
-#include "lib/sim/judge/wgmma.h"
+#include "lib/sim/sanitizer/sanitizer.h"
+#include "lib/sim/sanitizer/l2_model.h"
+#include "lib/sim/sanitizer/synccheck_wgmma.h"
 #include "lib/sim/launch/sched.h"
 
 static size_t

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "lib/sim/judge/l2.h"
+#include "lib/sim/sanitizer/l2_model.h"
 #include "lib/sim/launch/result.h"
 #include "lib/sim/launch/sched.h"
-#include "taskmap/arithmetic.h"
-#include "taskmap/workers.h"
+#include "taskmap/support/fp_env.h"
+#include "taskmap/support/thread_pool.h"
 
 /* Paths and local memory of a warp: FULL_PATHS are enough for 32 lanes.  Recursion and calls through
  * pointers are as deep as the data say; they get so much, and a fault beyond. */

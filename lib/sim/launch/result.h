@@ -1,7 +1,7 @@
 /* result.h - what a launch leaves behind: faults, counts, output. */
 #ifndef SIM_RESULT_H
 #define SIM_RESULT_H
-#include "lib/sim/state/machine.h"
+#include "lib/sim/state/execution.h"
 
 struct sim_result {
 	char text[256];

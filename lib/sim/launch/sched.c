@@ -1,7 +1,7 @@
 /* sched.c - warps: the instruction loop, and who runs next. */
-#include "lib/sim/exec/path.h"
-#include "lib/sim/judge/check.h"
-#include "lib/sim/judge/wgmma.h"
+#include "lib/sim/exec/divergence.h"
+#include "lib/sim/sanitizer/sanitizer.h"
+#include "lib/sim/sanitizer/synccheck_wgmma.h"
 #include "lib/sim/launch/sched.h"
 #include "lib/sim/state/fault.h"
 

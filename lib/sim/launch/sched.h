@@ -1,7 +1,7 @@
 /* sched.h - running a launch: workers, clusters, blocks, the turns of warps. */
 #ifndef SIM_SCHED_H
 #define SIM_SCHED_H
-#include "lib/sim/state/machine.h"
+#include "lib/sim/state/execution.h"
 
 /* Instructions of a warp's turn: `most`; with a seed 0 to 15, so that all interleavings can happen. */
 static inline u64
@@ -15,7 +15,7 @@ turn(Launch *l, u64 most)
 
 /* workers.c: one worker of `k` for each of l->nthread */
 void run_workers(Launch *l, Worker *k);
-/* cluster.c */
+/* launch_cluster.c */
 Cluster *cluster_new(Worker *k, u32 lin);       /* blocks and all; NULL: no memory */
 void cluster_drop(Cluster *c);                  /* blocks go back to their worker, flights are lost */
 int cluster_run(Cluster *c, u64 slice);         /* R_NEXT done, R_BLOCK not yet, R_STOP */
@@ -28,16 +28,16 @@ void cta_free(Cta *b);
 bool cta_round(Cta *b, u64 *steps, bool *moved);
 int warp_step(Warp *w, u64 *steps);             /* one instruction: R_ as of a slice */
 bool cta_unstick(Cta *b);                       /* a warp goes on without lanes it waits for */
-/* hang.c */
+/* deadlock.c */
 bool mbar_unstick(Cluster *c, u64 *steps);      /* waits that nobody ends answer false */
 u64 state_mix(u64 h, const void *p, size_t bytes); /* a hash of what was hashed, h, and of this */
 u64 warps_state(const Cluster *c);              /* of registers, local memory and paths, as a hash */
 void hang_tell(Cluster *c);                     /* nothing moves: one fault and the long report */
-/* hang_cause.c: the path that speaks for a hang, and its warp; NULL: none waits */
+/* deadlock_cause.c: the path that speaks for a hang, and its warp; NULL: none waits */
 const Path *hang_cause(Cluster *c, Warp **who);
-/* spin.c: whatever its warps do, they come back to where they were, unless memory changes */
+/* livelock.c: whatever its warps do, they come back to where they were, unless memory changes */
 bool spin_proven(Cluster *c, u64 *steps);
-/* view.c */
+/* debug_view.c */
 bool view_prepare(Launch *l);                   /* false: out of memory */
 bool view_show(Warp *w, const Ins *in, u32 here, u32 mask); /* false: the hook said stop */
 #endif

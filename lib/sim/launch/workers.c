@@ -2,12 +2,12 @@
 #include <pthread.h>
 #include "lib/sim/exec/bulk.h"
 #include "lib/sim/exec/calls.h"
-#include "lib/sim/exec/path.h"
-#include "lib/sim/judge/l2.h"
-#include "lib/sim/judge/wgmma.h"
+#include "lib/sim/exec/divergence.h"
+#include "lib/sim/sanitizer/l2_model.h"
+#include "lib/sim/sanitizer/synccheck_wgmma.h"
 #include "lib/sim/launch/sched.h"
 #include "lib/sim/state/fault.h"
-#include "taskmap/workers.h"
+#include "taskmap/support/thread_pool.h"
 
 enum { FEW = 256, MOST = 4096 }; /* blocks put aside by a worker: at first, and when all of them wait */
 #define BLOCK_SLICE (1ull << 20)

@@ -1,7 +1,7 @@
 /* lex.h - the tokens of PTX. */
 #ifndef SIM_LEX_H
 #define SIM_LEX_H
-#include "lib/sim/base/base.h"
+#include "lib/sim/base/sim_base.h"
 
 typedef enum Tok {
 	K_END, K_ID, K_INT, K_F32, K_F64, K_STR, K_PUNCT, K_BAD

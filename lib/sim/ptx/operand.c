@@ -1,7 +1,7 @@
 /* operand.c - operands of instructions. */
 #include <string.h>
 #include "lib/sim/ptx/parse.h"
-#include "lib/sim/ptx/sreg.h"
+#include "lib/sim/ptx/special_register.h"
 
 enum { MAX_ELT = 128 };          /* of a vector */
 

@@ -167,7 +167,7 @@ const char *source_of(const Ptx *m, u32 ptx_line, u32 *line);
 u32 text_hash(const char *s, size_t n);
 Bucket *scope_find(Scope *s, const char *name, size_t n);
 Bucket *scope_find_here(const Scope *s, const char *name, size_t n); /* not in those around it */
-/* legal.c: LEGAL, LEGAL_NEVER, or the least compute capability (times ten) that has the opcode. */
+/* opcode_syntax.c: LEGAL, LEGAL_NEVER, or the least compute capability (times ten) that has the opcode. */
 enum { LEGAL = 0, LEGAL_NEVER = 1 };
 u32 legal_opcode(const char *op, u32 sm);
 #endif

@@ -1,6 +1,6 @@
 /* cluster.c - a cluster: the block a shared address is in, the queue of operations in flight. */
 #include <stdlib.h>
-#include "lib/sim/state/machine.h"
+#include "lib/sim/state/execution.h"
 
 enum { FLIGHT_ROUNDS = 2 };
 

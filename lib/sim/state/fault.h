@@ -1,7 +1,7 @@
 /* fault.h - faults of a launch as they come, and its end before all blocks have run. */
 #ifndef SIM_FAULT_H
 #define SIM_FAULT_H
-#include "lib/sim/state/machine.h"
+#include "lib/sim/state/execution.h"
 
 void fault_add(Warp *w, int lane, sim_fault_kind kind, u32 line, sim_space sp, u64 addr, u32 bytes,
                const sim_place *other, const char *fmt, ...) PRINTF_LIKE(9, 10);

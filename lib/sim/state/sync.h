@@ -39,7 +39,7 @@ typedef struct Know {
 } Know;
 /* What reaches a warp from other blocks, in launch time: as Know.gacq and Know.gown. */
 typedef struct Far { u32 acq, own; } Far;
-/* know.c */
+/* vector_clock.c */
 void know_join(Launch *l, Know *to, const Know *from);
 void know_take(Warp *w, const Know *from); /* w knows it */
 void know_copy(Know *to, const Know *from);
@@ -158,7 +158,7 @@ cluster_addr(u32 rank, u32 off)
 	return (rank + 1) << RANK_SHIFT | (off & RANK_OFFSET);
 }
 
-/* mbar.c */
+/* mbarrier.c */
 Mbar *mbar_find(const Cta *b, u32 addr); /* NULL if none is live there */
 /* A new one, all zero, in place of one that may be there; NULL: out of memory. */
 Mbar *mbar_make(Cta *b, u32 addr);

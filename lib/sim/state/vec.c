@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/state/fault.h"
-#include "lib/sim/state/machine.h"
+#include "lib/sim/state/execution.h"
 
 enum { FAN = 16, FAN_BITS = 4 };
 

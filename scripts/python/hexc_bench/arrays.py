@@ -287,7 +287,7 @@ def namespace(xp: Any) -> Any:
 
 
 def rounded(xp: Any, dtype: str, x: Array) -> Array:
-    """The number of a float type that is next to each f64, of two the even one, as hexc/ir/number.c has it."""
+    """The number of a float type that is next to each f64, of two the even one, as hexc/ir/dtype_value.c has it."""
     if dtype == "f64":
         return x
     if dtype == "f32":

@@ -1,4 +1,4 @@
-"""What the GPU here does in a clock: the numbers of infer/base/rates.def, measured; and the roofs of a benchmark.
+"""What the GPU here does in a clock: the numbers of infer/core/sm_throughput.def, measured; and the roofs of a benchmark.
 
     python3 -m hexc_bench.calibrate NAME ARCH SHRINK [JSON]
 
@@ -18,7 +18,7 @@ from typing import Any
 from . import cuda, probes
 from .cuda import Cuda, CudaError
 
-RATES = Path(__file__).resolve().parents[3] / "infer/base/rates.def"
+RATES = Path(__file__).resolve().parents[3] / "infer/core/sm_throughput.def"
 LANES = tuple(probes.LANES)
 TENSOR = tuple(probes.MMA)
 RING = 16384  # links
@@ -174,7 +174,7 @@ def clocks_of(b: Bench, p: probes.Probe, grid: int = 1, data: int = 0, usual: in
 
 
 def doubtful(name: str, value: float, **more: Any) -> dict[str, Any]:
-    """A constant of infer/base/model.def."""
+    """A constant of infer/core/cost_constants.def."""
     return {"value": value, "unit": "clocks", "constant": name, **more}
 
 
@@ -214,7 +214,7 @@ DOUBTFUL: dict[str, Callable[[Bench], dict[str, Any]]] = {
 }
 
 
-# ---- rows of rates.def ---------------------------------------------------------------------------------------------
+# ---- rows of sm_throughput.def ---------------------------------------------------------------------------------------------
 
 def rows(text: str) -> dict[int, dict[str, str]]:
     """Capability -> name -> value as it is written."""

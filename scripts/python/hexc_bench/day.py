@@ -7,7 +7,7 @@ Steps, in this order, each with its share of the time; what one leaves over goes
                  reference within derived bounds; roles, clusters, dependent launches, graphs, examples/llama
     headline     products, attention, caches, experts, norms at shapes of models beside what PyTorch and Triton have: medians
                  of replayed graphs, with inputs that are in L2 and that are not
-    calibration  what an SM does in a clock: rows for infer/base/rates.def; the doubtful constants of infer/base/model.def
+    calibration  what an SM does in a clock: rows for infer/core/sm_throughput.def; the doubtful constants of infer/core/cost_constants.def
     schedules    the first candidates of ten kernels: measured rank and predicted rank
     counters     the profiler's counts beside the simulator's, where there is ncu
     sanitizers   compute-sanitizer on kernels with roles, clusters and copies
@@ -21,7 +21,7 @@ moment loses the item that ran.  The same command goes on where it ended, on the
 --only A,B     these steps alone, which then have all the time
 --from DIR     go on with what an earlier day left, perhaps elsewhere: what was found on a GPU of the same name and driver
                by the same hexc is not done again, what was found on others is kept beside it
---read DIR     of what a day brought home: page, rows for rates.def, model.def, mispredictions; needs no GPU
+--read DIR     of what a day brought home: page, rows for sm_throughput.def, cost_constants.def, mispredictions; needs no GPU
 --file DIR     with --read: write the figures into DIR too (test/gpu/figures), to be committed
 --match A,B    only items with one of these in their names
 --workers N    processes that prepare and check side by side (the processors, 8 at most)

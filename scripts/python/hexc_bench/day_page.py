@@ -81,7 +81,7 @@ def ranks(found: Mapping[str, Any]) -> Items:
 
 
 def rates(found: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The row for rates.def, and how far what is there is from it."""
+    """The row for sm_throughput.def, and how far what is there is from it."""
     if found["machine"] not in found["machines"]:
         return None
     m = found["machines"][found["machine"]]
@@ -92,8 +92,8 @@ def rates(found: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def constants(found: Mapping[str, Any]) -> Items:
-    """The doubtful constants of model.def: what stands, what was measured."""
-    text = (ROOT / "infer/base/model.def").read_text(encoding="utf-8")
+    """The doubtful constants of cost_constants.def: what stands, what was measured."""
+    text = (ROOT / "infer/core/cost_constants.def").read_text(encoding="utf-8")
     stands = {n: float(v) for n, v in re.findall(r"^(?:COUNT|WEIGHT)\((\w+), ([\d.]+),", text, re.M)}
     rows = [{"name": i["constant"], "stands": stands.get(i["constant"]), "measured": i["value"], "unit": i["unit"]}
             for i in of_step(found, "calibration", "ok") if "constant" in i]
@@ -119,11 +119,11 @@ def mispredictions(found: Mapping[str, Any]) -> list[str]:
             said.append((r["loss"], f"{r['key']}: candidate {r['best']} is {100 * r['loss']:.0f} % faster than the first, rho {_number(r['rho'], '.2f')}"))
     for c in constants(found):
         if c["stands"] and c["measured"] > 0 and not 0.8 < c["measured"] / c["stands"] < 1.25:
-            said.append((abs(math.log(c["measured"] / c["stands"])), f"model.def {c['name']}: {c['measured']:.4g} {c['unit']}, {c['stands']:g} stands there"))
+            said.append((abs(math.log(c["measured"] / c["stands"])), f"cost_constants.def {c['name']}: {c['measured']:.4g} {c['unit']}, {c['stands']:g} stands there"))
     row = rates(found)
     for name, d in (row["distance"].items() if row else ()):
         if d["ratio"] and not 0.8 < d["ratio"] < 1.25:
-            said.append((abs(math.log(d["ratio"])), f"rates.def {name}: {d['measured']:.4g}, {d['stands']:g} stands there"))
+            said.append((abs(math.log(d["ratio"])), f"sm_throughput.def {name}: {d['measured']:.4g}, {d['stands']:g} stands there"))
     for c in counts(found):
         if c["ratio"] and not 0.8 < c["ratio"] < 1.25:
             said.append((abs(math.log(c["ratio"])), f"{c['key']}: {c['name']} {c['profiled']:g}, the simulator's {c['simulated']:g}"))
@@ -160,9 +160,9 @@ def sections(found: Mapping[str, Any]) -> list[Section]:
         ("Mispredictions, worst first", ("what",), [(text,) for text in mispredictions(found)]),
         ("Candidates", ("kernel", "timed", "best", "rho", "loss of taking the first"),
          [(r["key"], str(r["candidates"]), str(r["best"]), _number(r["rho"], ".2f"), _number(r["loss"], ".1%")) for r in ranks(found)]),
-        ("Rates", ("rate", "measured", "rates.def", "ratio"),
+        ("Rates", ("rate", "measured", "sm_throughput.def", "ratio"),
          [(n, f"{d['measured']:.4g}", f"{d['stands']:g}", f"{d['ratio']:.2f}" if d["ratio"] else "new") for n, d in row["distance"].items()] if row else []),
-        ("Constants of model.def", ("constant", "measured", "stands", "unit"),
+        ("Constants of cost_constants.def", ("constant", "measured", "stands", "unit"),
          [(c["name"], f"{c['measured']:.4g}", _number(c["stands"], "g"), c["unit"]) for c in constants(found)]),
         ("Counters, most different first", ("kernel", "count", "profiler", "simulator", "ratio"),
          [(c["key"], c["name"], f"{c['profiled']:g}", f"{c['simulated']:g}", _number(c["ratio"], ".2f")) for c in counts(found)]),
@@ -184,7 +184,7 @@ def markdown(found: Mapping[str, Any]) -> str:
         text += (f"\n## {title}\n" if title else "") + f"\n{report.line(head)}\n{'|---' * len(head)}|\n" + "".join(report.line(r) + "\n" for r in rows)
     row = rates(found)
     if row:
-        text += "\nA row for infer/base/rates.def, to be judged by a person:\n\n" + "".join(f"    {x}\n" for x in row["row"].splitlines())
+        text += "\nA row for infer/core/sm_throughput.def, to be judged by a person:\n\n" + "".join(f"    {x}\n" for x in row["row"].splitlines())
     others = [m for m in found["machines"] if m != found["machine"]]
     return text + ("\nBeside it, of earlier days: " + "; ".join(others) + "\n" if others else "")
 
@@ -197,8 +197,8 @@ def page(found: Mapping[str, Any]) -> str:
     row = rates(found)
     if row:
         shown = [(n, [("", d["ratio"])]) for n, d in row["distance"].items() if d["ratio"]]
-        body += _figure(bars(shown, "times"), "Measured, as a multiple of what infer/base/rates.def says.") if shown else ""
-        body += f"<p>A row for infer/base/rates.def, to be judged by a person:</p><pre>{_e(row['row'])}</pre>"
+        body += _figure(bars(shown, "times"), "Measured, as a multiple of what infer/core/sm_throughput.def says.") if shown else ""
+        body += f"<p>A row for infer/core/sm_throughput.def, to be judged by a person:</p><pre>{_e(row['row'])}</pre>"
     return report.page("hexc gpu-day", body)
 
 

@@ -213,7 +213,7 @@ def compile_all(todo: Sequence[Unit], folder: Path, jobs: int, say: Any = print)
 
 NAME = "hexc-gpu-kit"
 COPIED = ("scripts/gpu-day", "scripts/tune", "scripts/python/**/*.py", "scripts/python/**/*.json", "examples/*.hexc", "examples/*.family",
-          "lib/ops/*.hexc", "lib/hexc.h", "infer/base/rates.def", "infer/base/model.def", "test/llama/reference.py", "LICENSE")
+          "lib/ops/*.hexc", "lib/hexc.h", "infer/core/sm_throughput.def", "infer/core/cost_constants.def", "test/llama/reference.py", "LICENSE")
 README = """What scripts/gpu-day needs on a machine with a GPU, Python 3.11 or later and NumPy: no LLVM, no compiler, no network.
 
     scripts/gpu-day                 all of it, in 9 minutes; results in the folder gpu-day

@@ -265,7 +265,7 @@ def copy(target: str) -> Probe:
                  .replace("ld.global.cg.v4", "ld.global.v4"), 1024, 0)
 
 
-# ---- doubtful constants of infer/base/model.def --------------------------------------------------------------------------
+# ---- doubtful constants of infer/core/cost_constants.def --------------------------------------------------------------------------
 
 def barrier(target: str) -> Probe:
     """bar.sync of 4 warps that come together; work is in barriers."""

@@ -1,7 +1,7 @@
 """The tile IR (hexc/IR.md), as `hexc --dump bounded` prints it, run on arrays: all blocks of a grid at once, on a GPU by PyTorch or
 with NumPy.
 
-What it computes is what the tile interpreter does (hexc/interp), and where the kernel carries bounds (lib/bound/bound.h) the
+What it computes is what the tile interpreter does (hexc/interp), and where the kernel carries bounds (lib/error_bound/error_bound.h) the
 same bounds: how far a right result may be from it.  Nothing here knows a kernel.
 
 A value has a dim for the blocks in front, of extent 1 where it is the same for all; other dims, too, may have extent 1 in place
@@ -1330,7 +1330,7 @@ def _found(kernel: Kernel, xp: Any, memories: Mapping[str, Memory], tensors: Map
 
 
 def _bound_of_sum(xp: Any, dtype: str, e: Array, sums: Sequence[Array]) -> Array:
-    """As bound_of_sum of lib/bound/atomic.c: any order of updates."""
+    """As bound_of_sum of lib/error_bound/atomic.c: any order of updates."""
     start, size, count, fraction = sums
     size = xp.abs(start) + size + e
     n = count + xp.to((start != 0) | xp.isnan(start), xp.f64)

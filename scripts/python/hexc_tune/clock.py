@@ -11,7 +11,7 @@ paths around the main loop, L2 misses.  Kernels whose warps have roles (sm_90a) 
 
 Sources.  Lanes a cycle: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions", and the simulator's
 lib/sim/launch/rates.def, which test/python/tune.py compares; products: gpus.def there; latencies of shared memory and L2:
-infer/base/rates.def names the papers; what a multiprocessor holds: the guide, "Technical Specifications per Compute
+infer/core/sm_throughput.def names the papers; what a multiprocessor holds: the guide, "Technical Specifications per Compute
 Capability"; 128 bytes a cycle of shared memory: the guide, "Shared Memory".  Assumed: of warps that
 may issue, the one that did so longest ago does; 20 cycles from the last arrival at a barrier; a request of a sub-core to the load-store unit every 2 cycles.
 """

@@ -1,0 +1,138 @@
+/* block_variance.c - what is another value in other blocks of the grid. */
+#include "hexc/ir/memory_effects.h"
+#include "hexc/analysis/value_range.h"
+#include <string.h>
+
+typedef struct Blocks {
+	Kernel *k;
+	Differs *known, *before; /* by id of a value: as far as is known, and in the round before */
+} Blocks;
+
+static Differs differs(Blocks *b, const Val *v);
+
+static Differs
+any_of(Blocks *b, Val *const *v, int n)
+{
+	Differs most = DIFFERS_NO;
+
+	for (int i = 0; i < n && most != DIFFERS_YES; i++) {
+		Differs one = differs(b, v[i]);
+
+		most = one > most ? one : most;
+	}
+	return most;
+}
+
+/* Of where it looks. */
+static Differs
+view_differs(Blocks *b, const Val *mem)
+{
+	const Op *view = mem->def;
+
+	if (!view || view->code != O_view)
+		return DIFFERS_NO;
+	return any_of(b, view->in + 1, view->nin - 1);
+}
+
+/* What is in the block's memory: what was put there. */
+static Differs
+shared_differs(Blocks *b, const Val *root)
+{
+	Differs most = DIFFERS_MAYBE;
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, b->k->body); o; o = walk_next(&w))
+		if (access_target(o) && view_root(access_target(o)) == root && !access_found(o) &&
+		    (o->code == O_copy ? view_differs(b, o->in[0]) : differs(b, o->in[0])) == DIFFERS_YES)
+			most = DIFFERS_YES;
+	return most;
+}
+
+static Differs
+load_differs(Blocks *b, const Op *o)
+{
+	Val *root = view_root(o->in[0]);
+	const Param *p = val_param(b->k, root);
+	Differs where = view_differs(b, o->in[0]);
+
+	if (where == DIFFERS_YES || !p)
+		return where == DIFFERS_YES ? DIFFERS_YES : shared_differs(b, root);
+	return p->written ? DIFFERS_MAYBE : where;
+}
+
+/* Value i that a loop carries, and what says how often. */
+static Differs
+carried_differs(Blocks *b, const Op *loop, int i)
+{
+	Val *v[5] = { loop->in[0], loop->in[1], loop->in[2], loop->in[3 + i], loop->blk[0]->last->in[i] };
+
+	return any_of(b, v, 5);
+}
+
+static Differs
+find(Blocks *b, const Val *v)
+{
+	const Op *o = v->def, *owner = v->block->owner;
+	Val *at[3];
+
+	if (!o && owner && owner->code == O_for && v->index > 0)
+		return carried_differs(b, owner, v->index - 1);
+	if (!o && owner && owner->code == O_for) {
+		at[0] = owner->in[0];
+		at[1] = owner->in[2];
+		return any_of(b, at, 2);
+	}
+	if (!o)
+		return DIFFERS_NO;
+	switch (o->code) {
+	case O_block_id: return DIFFERS_YES;
+	case O_load: return load_differs(b, o);
+	case O_for: return carried_differs(b, o, v->index);
+	case O_if:
+		at[0] = o->blk[0]->last->in[v->index];
+		at[1] = o->blk[1]->last->in[v->index];
+		at[2] = o->in[0];
+		return any_of(b, at, 3);
+	default: return op_is(o, F_PURE) ? any_of(b, o->in, o->nin) : DIFFERS_MAYBE;
+	}
+}
+
+static Differs
+differs(Blocks *b, const Val *v)
+{
+	if (b->known[v->id] == DIFFERS_UNSEEN) {
+		/* where it is made of itself */
+		b->known[v->id] = b->before[v->id] ? b->before[v->id] : DIFFERS_NO;
+		b->known[v->id] = find(b, v);
+	}
+	return b->known[v->id];
+}
+
+/* Loops carry on what differs: round by round, until no more does. */
+static void
+find_all(Blocks *b)
+{
+	size_t n = (size_t)b->k->nval + 1;
+	OpWalk w;
+
+	do {
+		Differs *last = b->before;
+
+		b->before = b->known;
+		b->known = last;
+		memset(b->known, 0, n * sizeof *b->known);
+		for (const Op *o = walk_first(&w, b->k->body); o; o = walk_next(&w))
+			for (int i = 0; i < o->nin; i++)
+				differs(b, o->in[i]);
+	} while (memcmp(b->known, b->before, n * sizeof *b->known) != 0);
+}
+
+Differs *
+facts_differ(Kernel *k)
+{
+	size_t n = (size_t)k->nval + 1;
+	Blocks b = { k, NEWN(k->unit->arena, Differs, n), NEWN(k->unit->arena, Differs, n) };
+
+	find_all(&b);
+	return b.known;
+}

@@ -1,0 +1,507 @@
+/* value_range.c - val_fact: what is known of an index value, by abstract interpretation of the ops that
+ * make it.
+ *
+ * Everything here errs on the side of knowing less: a wrong answer is a fault on the device. */
+#include "hexc/analysis/value_range.h"
+
+enum { STEPS = 1500, ROUNDS = 24 };
+
+static const Fact full = { 1, INT64_MIN, INT64_MAX };
+
+bool
+fact_is_full(Fact f)
+{
+	return f.lo == INT64_MIN && f.hi == INT64_MAX;
+}
+
+Asking
+fact_asking(Kernel *k)
+{
+	Asking a = { .k = k, .steps = STEPS };
+
+	return a;
+}
+
+/* The same in all iterations of all loops?  Then what is known of it at one place holds while facts of
+ * carried values are proved, which are of other iterations too. */
+static bool
+is_invariant_to(const Val *v, int depth)
+{
+	const Block *b = v->block;
+
+	while (b->owner && b->owner->code != O_for)
+		b = b->owner->parent;
+	if (!b->owner)
+		return true;
+	if (!v->def || depth == 0 || (!op_is(v->def, F_ELT) && v->def->code != O_const))
+		return false;
+	for (int i = 0; i < v->def->nin; i++)
+		if (!is_invariant_to(v->def->in[i], depth - 1))
+			return false;
+	return true;
+}
+
+static bool
+is_invariant(const Val *v)
+{
+	enum { DEPTH = 3 };
+
+	return is_invariant_to(v, DEPTH);
+}
+
+/* Does the condition compare what no loop changes? */
+static bool
+is_of_invariants(const Val *cond)
+{
+	const Op *c = cond->def;
+
+	if (!c || c->nin != 2)
+		return false;
+	if (c->code == O_and)
+		return is_of_invariants(c->in[0]) || is_of_invariants(c->in[1]);
+	return is_invariant(c->in[0]) && is_invariant(c->in[1]);
+}
+
+Asking
+fact_asking_at(Kernel *k, const Op *at)
+{
+	Asking a = fact_asking(k);
+
+	for (const Block *b = at->parent; b && b->owner && !a.at; b = b->owner->parent)
+		a.at = b->owner->code == O_if && is_of_invariants(b->owner->in[0]) ? at : NULL;
+	return a;
+}
+
+static bool
+fact_equal(Fact x, Fact y)
+{
+	return x.mult == y.mult && x.lo == y.lo && x.hi == y.hi;
+}
+
+/* ---- choices and loops --------------------------------------------------------------------------- */
+
+/* f of value v, knowing that cond came out as `taken`. */
+static Fact
+refine(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
+{
+	const Op *c = cond->def;
+	OpCode code = c ? c->code : O_none;
+	bool left;
+	Fact y;
+
+	if ((code != O_lt && code != O_le && code != O_eq && code != O_ne) ||
+	    (c->in[0] != v && c->in[1] != v) || c->in[0]->type.dtype != D_i64)
+		return f;
+	left = c->in[0] == v;
+	y = fact_of(a, c->in[left ? 1 : 0]);
+	if (code == O_eq || code == O_ne) {
+		if (taken == (code == O_eq)) {
+			f.lo = y.lo > f.lo ? y.lo : f.lo;
+			f.hi = y.hi < f.hi ? y.hi : f.hi;
+		} else if (y.lo == y.hi && f.lo < f.hi) {
+			f.hi -= f.hi == y.lo;
+			f.lo += f.lo == y.lo;
+		}
+	} else if (left == taken) {
+		int64_t hi = y.hi - ((code == O_lt) == taken && y.hi != INT64_MIN);
+		f.hi = hi < f.hi ? hi : f.hi;
+	} else {
+		int64_t lo = y.lo + ((code == O_lt) == taken && y.lo != INT64_MAX);
+		f.lo = lo > f.lo ? lo : f.lo;
+	}
+	return f.lo <= f.hi ? fact_tighten(f) : f; /* empty: this branch is never taken */
+}
+
+/* Of v where cond came out as `taken`: of what v is made of, too.  Empty: it never does. */
+static Fact
+fact_given(Asking *a, const Val *cond, bool taken, const Val *v, int depth)
+{
+	Fact f = refine(a, cond, taken, v, fact_of(a, v)), x, y;
+	const Op *o = v->def;
+
+	if (!o || depth == 0 || v->type.dtype != D_i64 || o->nin != 2 || !op_is(o, F_ELT))
+		return f;
+	x = fact_given(a, cond, taken, o->in[0], depth - 1);
+	y = fact_given(a, cond, taken, o->in[1], depth - 1);
+	if (x.lo > x.hi || y.lo > y.hi)
+		return f;
+	x = fact_binary(D_i64, o->code, x, y);
+	x.mult = x.mult > f.mult ? x.mult : f.mult;
+	x.lo = x.lo > f.lo ? x.lo : f.lo;
+	x.hi = x.hi < f.hi ? x.hi : f.hi;
+	return x;
+}
+
+static Fact
+fact_choice(Asking *a, const Val *cond, const Val *yes, const Val *no)
+{
+	enum { DEPTH = 2 };
+	Fact c = fact_of(a, cond), y0, n0, y, n;
+
+	if (c.lo != 0 || c.hi == 0)
+		return fact_of(a, c.hi == 0 ? no : yes);
+	y0 = fact_of(a, yes);
+	n0 = fact_of(a, no);
+	y = fact_given(a, cond, true, yes, DEPTH);
+	n = fact_given(a, cond, false, no, DEPTH);
+	if (y.lo > y.hi && n.lo > n.hi)
+		y = fact_join(y0, n0); /* neither can be */
+	else if (y.lo > y.hi)
+		y = n;
+	else if (n.lo <= n.hi)
+		y = fact_join(y, n);
+	return y;
+}
+
+/* What a region yields as its i-th value; NULL while it is being built. */
+static const Val *
+yielded(const Block *b, int i)
+{
+	return b && b->last && b->last->code == O_yield && i < b->last->nin ? b->last->in[i] : NULL;
+}
+
+/* Carried value i of a loop: the least fact that holds of the initial value and is kept by the body,
+ * found by climbing; a bound that does not settle is given up.  Carried values that lean on each
+ * other are proved together: while one is assumed, the others are proved under that assumption. */
+static Fact
+fact_carried(Asking *a, const Op *loop, int i)
+{
+	const Val *arg = loop->blk[0]->arg[1 + i], *next = yielded(loop->blk[0], i);
+	Fact f, j;
+	int at = a->nassumed;
+
+	if (!next || dtype_past_i64(arg->type.dtype) || at == FACT_ASSUMED)
+		return fact_type(arg->type.dtype);
+	f = fact_of(a, loop->in[3 + i]);
+	a->assumed[at] = arg;
+	a->nassumed++;
+	for (int round = 0; a->steps > 0; round++) {
+		a->as[at] = f;
+		j = fact_join(f, fact_of(a, next));
+		if (a->steps > 0 && fact_equal(j, f)) {
+			a->nassumed = at;
+			return f;
+		}
+		if (round > ROUNDS) {
+			j.lo = j.lo < f.lo ? fact_type(arg->type.dtype).lo : j.lo;
+			j.hi = j.hi > f.hi ? fact_type(arg->type.dtype).hi : j.hi;
+		}
+		f = j;
+	}
+	a->nassumed = at;
+	return fact_type(arg->type.dtype);
+}
+
+static Fact
+fact_if(Asking *a, const Op *o, int i)
+{
+	const Val *yes = yielded(o->blk[0], i), *no = yielded(o->blk[1], i);
+
+	return yes && no ? fact_choice(a, o->in[0], yes, no) : fact_type(o->out[i]->type.dtype);
+}
+
+/* The counter: lo, lo + step, .. while < hi. */
+static Fact
+fact_counter(Asking *a, const Op *loop)
+{
+	Fact lo = fact_of(a, loop->in[0]), hi = fact_of(a, loop->in[1]), step = fact_of(a, loop->in[2]);
+	Fact f = { gcd64(lo.mult, step.mult), lo.lo, hi.hi };
+
+	/* the last counter + step must not wrap around */
+	if (step.lo < 1 || hi.hi == INT64_MIN || hi.hi > INT64_MAX - step.hi)
+		return full;
+	f.hi--;
+	return f.hi < f.lo ? lo : fact_tighten(f); /* hi <= lo: never runs */
+}
+
+/* ---- conditions of enclosing ifs ------------------------------------------------------------------ */
+
+int64_t
+cond_multiple(const Val *cond, const Val **v)
+{
+	const Op *c = cond->def, *mod = c && c->code == O_eq ? c->in[0]->def : NULL;
+	int64_t by, zero;
+
+	if (!mod || mod->code != O_mod || !val_is_const(c->in[1], &zero) || zero != 0 ||
+	    !val_is_const(mod->in[1], &by) || by < 1)
+		return 0;
+	*v = mod->in[0];
+	return by;
+}
+
+/* f of v, knowing that cond came out as `taken`: `x % c == 0` and comparisons, joined by `and`.  A value
+ * that may have wrapped around keeps its full range, by which it is known. */
+static Fact
+guarded_by(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
+{
+	const Op *c = cond->def;
+	const Val *x = NULL;
+	int64_t by = cond_multiple(cond, &x);
+
+	if (!c)
+		return f;
+	if (c->code == O_and && taken)
+		return guarded_by(a, c->in[1], true, v, guarded_by(a, c->in[0], true, v, f));
+	if (!by || x != v)
+		return fact_is_full(f) ? f : refine(a, cond, taken, v, f);
+	if (taken && f.mult && f.mult % by)
+		mul64(f.mult / gcd64(f.mult, by), by, &f.mult);
+	if (!taken && f.lo == 0 && f.hi > 0)
+		f.lo = 1; /* 0 is a multiple of all */
+	return f;
+}
+
+/* f of v, knowing what the ifs around a->at say.  Conditions are asked about without conditions. */
+static Fact
+guarded(Asking *a, const Val *v, Fact f)
+{
+	const Op *at = a->at;
+
+	a->at = NULL;
+	for (const Block *b = at->parent; b && b->owner; b = b->owner->parent)
+		if (b->owner->code == O_if)
+			f = guarded_by(a, b->owner->in[0], b == b->owner->blk[0], v, f);
+	a->at = at;
+	return f;
+}
+
+/* ---- the value ----------------------------------------------------------------------------------- */
+
+/* Is v a factor of product x, or x? */
+static bool
+is_factor(const Val *x, const Val *v)
+{
+	const Op *o = x->def;
+
+	return x == v || (o && o->code == O_mul && (is_factor(o->in[0], v) || is_factor(o->in[1], v)));
+}
+
+/* Is v an extent of the grid, or a factor of one?  Where a block runs, none of these is 0. */
+static bool
+is_grid_extent(const Kernel *k, const Val *v)
+{
+	const Op *y = k->grid ? k->grid->last : NULL;
+
+	for (int i = 0; y && y->code == O_yield && i < y->nin; i++)
+		if (is_factor(y->in[i], v))
+			return true;
+	return false;
+}
+
+static Fact
+fact_param(const Kernel *k, const Param *p, DType d)
+{
+	Fact f = { p->mult, p->lo, p->hi }, t = fact_type(d);
+
+	if (p->kind == P_tensor)
+		return t;
+	if (f.mult == 0 && f.lo == 0 && f.hi == 0)
+		f = t; /* nobody filled it in */
+	if (p->kind == P_size) {
+		t.lo = is_grid_extent(k, p->val);
+		t.hi = SIZE_LIMIT;
+	}
+	f.lo = f.lo > t.lo ? f.lo : t.lo;
+	f.hi = f.hi < t.hi ? f.hi : t.hi;
+	return f.lo <= f.hi && !fact_is_full(f) ? fact_tighten(f) : f;
+}
+
+/* Blocks are numbered from 0 to the grid's extent - 1; CUDA bounds the grid itself. */
+static Fact
+fact_block_id(Asking *a, int64_t axis)
+{
+	const Op *y = a->k->grid ? a->k->grid->last : NULL;
+	Fact f = { 1, 0, axis == 0 ? 2147483646 : 65534 }, g;
+
+	if (y && y->code == O_yield && y->nin == 3) {
+		g = fact_of(a, y->in[axis]);
+		if (g.hi >= 1 && g.hi - 1 < f.hi)
+			f.hi = g.hi - 1;
+	}
+	return f.hi == 0 ? fact_const(0) : f;
+}
+
+static Fact
+fact_op(Asking *a, const Val *v)
+{
+	const Op *o = v->def;
+	DType d = v->type.dtype;
+	Val *const *in = o->in;
+
+	switch (o->code) {
+	case O_const: return fact_const(IMM(o, value));
+	case O_block_id: return fact_block_id(a, IMM(o, axis));
+	case O_select: return fact_choice(a, in[0], in[1], in[2]);
+	case O_if: return fact_if(a, o, v->index);
+	case O_for: return fact_carried(a, o, v->index);
+	case O_cast: return fact_cast(d, in[0]->type.dtype, fact_of(a, in[0]));
+	case O_neg: return fact_neg(d, fact_of(a, in[0]));
+	case O_lt:
+	case O_le:
+	case O_eq:
+	case O_ne:
+		if (dtype_past_i64(in[0]->type.dtype) || dtype_is_float(in[0]->type.dtype))
+			return fact_type(d);
+		return fact_compare(o->code, fact_of(a, in[0]), fact_of(a, in[1]));
+	default:
+		if (o->nin != 2 || !op_is(o, F_ELT))
+			return fact_type(d);
+		return fact_binary(d, o->code, fact_of(a, in[0]), fact_of(a, in[1]));
+	}
+}
+
+static Fact
+fact_any(Asking *a, const Val *v)
+{
+	if (v->def)
+		return fact_op(a, v);
+	if (v->block->owner == NULL && v->index < a->k->nparam)
+		return fact_param(a->k, &a->k->param[v->index], v->type.dtype);
+	if (v->block->owner == NULL || v->block->owner->code != O_for)
+		return fact_type(v->type.dtype);
+	if (v->index == 0)
+		return fact_counter(a, v->block->owner);
+	return fact_carried(a, v->block->owner, v->index - 1);
+}
+
+/* ---- answers remembered -------------------------------------------------------------------------- */
+
+/* Of values where the conditions around one block hold; NULL: where none do. */
+typedef struct Answer {
+	const Val *v; /* NULL: none is here */
+	Fact f;
+} Answer;
+
+typedef struct Answers {
+	const Block *at;
+	Answer *of;    /* by id, where that is, or behind it: few values are asked about at one place */
+	uint32_t n, m; /* answers there are; places, a power of two */
+} Answers;
+
+struct FactMemo {
+	Answers *all; /* the last that were asked for are first */
+	int n, cap;
+	int nest;
+};
+
+void
+facts_keep(Kernel *k)
+{
+	if (!k->facts)
+		k->facts = NEW(k->unit->arena, struct FactMemo);
+	k->facts->nest++;
+}
+
+void
+facts_drop(Kernel *k)
+{
+	if (--k->facts->nest == 0)
+		k->facts = NULL;
+}
+
+/* Those for what is asked; NULL: answers are not remembered now. */
+static Answers *
+answers_to(const Asking *a)
+{
+	struct FactMemo *m = a->k->facts;
+	const Block *at = a->at ? a->at->parent : NULL;
+	Answers found = { .at = at };
+	int i = 0;
+
+	if (!m)
+		return NULL;
+	while (i < m->n && m->all[i].at != at)
+		i++;
+	if (i == m->n)
+		VEC_PUSH(a->k->unit->arena, m->all, m->n, m->cap, found);
+	found = m->all[i];
+	m->all[i] = m->all[0];
+	m->all[0] = found;
+	return m->all;
+}
+
+/* The answer to v, or the free place where it would be. */
+static Answer *
+answer_place(const Answers *m, const Val *v)
+{
+	uint32_t i = v->id & (m->m - 1);
+
+	while (m->of[i].v && m->of[i].v != v)
+		i = (i + 1) & (m->m - 1);
+	return &m->of[i];
+}
+
+static void
+answers_grow(Arena *a, Answers *m)
+{
+	enum { FIRST = 16 };
+	Answers old = *m;
+
+	m->m = old.m ? 2 * old.m : FIRST;
+	m->of = NEWN(a, Answer, m->m);
+	for (uint32_t i = 0; i < old.m; i++)
+		if (old.of[i].v)
+			*answer_place(m, old.of[i].v) = old.of[i];
+}
+
+/* What was found with no assumption, before the steps were spent. */
+static void
+remember(const Asking *a, const Val *v, Fact f)
+{
+	Answers *m = a->nassumed || a->steps <= 0 ? NULL : answers_to(a);
+	Answer *at;
+
+	if (!m)
+		return;
+	if (2 * m->n >= m->m)
+		answers_grow(a->k->unit->arena, m);
+	at = answer_place(m, v);
+	m->n += !at->v;
+	*at = (Answer){ v, f };
+}
+
+Fact
+fact_of(Asking *a, const Val *v)
+{
+	const Answers *m;
+	DType d = v->type.dtype;
+	Fact f;
+
+	if (v->type.space != S_scalar || dtype_is_float(d) || dtype_past_i64(d) || a->steps-- <= 0)
+		return fact_type(d);
+	a->k->nfact++;
+	m = answers_to(a);
+	if (m && m->m && answer_place(m, v)->v)
+		return answer_place(m, v)->f;
+	for (int i = 0; i < a->nassumed; i++)
+		if (a->assumed[i] == v)
+			return a->as[i];
+	f = fact_any(a, v);
+	if (a->at && is_invariant(v))
+		f = guarded(a, v, f);
+	f = f.lo <= f.hi ? f : fact_type(d); /* facts that contradict each other say nothing */
+	remember(a, v, f);
+	return f;
+}
+
+Fact
+val_fact(Kernel *k, const Val *v)
+{
+	Asking a = fact_asking(k);
+
+	return fact_of(&a, v);
+}
+
+Fact
+val_fact_at(Kernel *k, const Op *at, const Val *v)
+{
+	Asking a = fact_asking_at(k, at);
+	Fact f = val_fact(k, v), g = fact_of(&a, v); /* which may run out of steps */
+
+	f.mult = f.mult && g.mult % f.mult == 0 ? g.mult : f.mult;
+	f.lo = max64(f.lo, g.lo);
+	f.hi = min64(f.hi, g.hi);
+	f = f.lo <= f.hi ? f : val_fact(k, v); /* nothing runs here */
+	a.at = at;
+	return is_invariant(v) ? f : guarded(&a, v, f);
+}

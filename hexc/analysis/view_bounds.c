@@ -1,0 +1,175 @@
+/* view_bounds.c - what is known of views: inside their tensor?  aligned?  which dim is contiguous? */
+#include "hexc/analysis/value_range.h"
+#include <string.h>
+
+enum { CHAIN = 8 };
+
+bool
+view_operand_in_bounds(Kernel *k, const Op *view, int d)
+{
+	Val *start[CHAIN];
+	const Op *o = view;
+	int n = 0;
+	int64_t extent = view_span(view, d), most = 0, end, size;
+	bool fits = true; /* most is an upper bound of the sum of the starts */
+	const Param *p;
+
+	if (view_gathers(view, d))
+		return true; /* each access looks at its indices */
+	/* A view of a view must be in it; then only the sum of the starts counts. */
+	for (;;) {
+		Fact f = val_fact(k, o->in[1 + d]);
+		start[n++] = o->in[1 + d];
+		fits = fits && add64(most, f.hi, &most);
+		if (f.lo < 0)
+			return false;
+		if (!o->in[0]->def || o->in[0]->def->code != O_view)
+			break;
+		if (n == CHAIN || f.hi > o->in[0]->type.shape[d] - view_span(o, d))
+			return false;
+		o = o->in[0]->def;
+		d = view_operand_dim(o, d);
+		extent = (extent - 1) * view_step(o, d) + 1;
+	}
+	p = val_param(k, o->in[0]);
+	size = o->in[0]->type.shape[d];
+	if (fits && size >= 0 && add64(most, extent, &end) && end <= size)
+		return true;
+	if (!p || p->kind != P_tensor || !p->size[d])
+		return false;
+	return prove_inside(k, view, start, n, extent, p->size[d]);
+}
+
+bool
+view_in_bounds(Kernel *k, const Op *view, int d)
+{
+	return view->code != O_view || view_operand_in_bounds(k, view, view_operand_dim(view, d));
+}
+
+/* ---- the contiguous dim -------------------------------------------------------------------------- */
+
+/* Where dim d of the root is in the view; -1: dropped on the way. */
+static int
+root_to_view(const Op *view, int d)
+{
+	if (view->in[0]->def && view->in[0]->def->code == O_view)
+		d = root_to_view(view->in[0]->def, d);
+	return d < 0 ? d : view_result_dim(view, d);
+}
+
+/* The root's dim of stride 1, or -1.  Of several (extents of 1 make them) one that the view runs
+ * along, else the last. */
+static int
+root_unit_dim(Kernel *k, const Op *view, const Val *root)
+{
+	const Param *p = val_param(k, root);
+	int best = -1;
+	bool along = false;
+
+	if (!p)
+		return root->type.rank - 1;
+	for (int d = 0; d < root->type.rank; d++) {
+		Fact f = val_fact(k, p->stride[d]);
+		int r = root_to_view(view, d);
+		bool runs = r >= 0 && view->out[0]->type.shape[r] > 1;
+		if (f.lo != 1 || f.hi != 1 || (along && !runs))
+			continue;
+		best = d;
+		along = runs;
+	}
+	return best;
+}
+
+/* Are neighbours along the view's dim d none in what it is a view of? */
+static bool
+steps_along(const Op *view, int d)
+{
+	for (; view && view->code == O_view; view = view->in[0]->def) {
+		d = view_operand_dim(view, d);
+		if (view_step(view, d) != 1)
+			return true;
+	}
+	return false;
+}
+
+int
+view_unit_dim(Kernel *k, const Op *view)
+{
+	int d;
+
+	if (view->code != O_view)
+		return view->out[0]->type.rank - 1;
+	d = root_unit_dim(k, view, view_root(view->in[0]));
+	d = d < 0 ? -1 : root_to_view(view, d);
+	return d >= 0 && (view_is_gathered(view, d) || steps_along(view, d)) ? -1 : d;
+}
+
+/* Largest power of two, <= cap, that divides every value with this fact. */
+static int64_t
+pow2_of(int64_t mult, int64_t cap)
+{
+	int64_t p = mult ? pow2_part(mult) : cap;
+
+	return p < cap ? p : cap;
+}
+
+/* The root's dim under dim d of o's operand. */
+static int
+root_dim(const Op *o, int d)
+{
+	while (o->in[0]->def && o->in[0]->def->code == O_view) {
+		o = o->in[0]->def;
+		d = view_operand_dim(o, d);
+	}
+	return d;
+}
+
+/* What the starts of view o add to the address, as op `at` knows them: start * stride, dim by dim. */
+static int64_t
+align_starts(Kernel *k, const Op *at, const Op *o, const Param *p, int64_t cap)
+{
+	for (int d = 0; d < o->in[0]->type.rank; d++) {
+		int64_t s = pow2_of(val_fact_at(k, at, p->stride[root_dim(o, d)]).mult, cap);
+		int64_t m = pow2_of(val_fact_at(k, at, o->in[1 + d]).mult, cap);
+		if (m < cap && s < cap / m)
+			cap = s * m;
+	}
+	return cap;
+}
+
+int64_t
+tensor_align(const Kernel *k, const Param *p)
+{
+	int64_t bits = dtype_info[p->val->type.dtype].bits, align = TENSOR_ALIGN;
+
+	for (int i = 0; i < k->nconstants && bits % 8 == 0 && !p->pack; i++)
+		if (strcmp(k->constants[i].name, "ALIGN") == 0)
+			align = k->constants[i].value;
+	return align * 8 < bits ? bits / 8 : align;
+}
+
+int64_t
+view_align(Kernel *k, const Op *view, int64_t cap)
+{
+	const Val *root;
+	const Param *p;
+	int unit;
+
+	if (view->code != O_view)
+		return 1;
+	root = view_root(view->in[0]);
+	p = val_param(k, root);
+	unit = p ? root_unit_dim(k, view, root) : -1;
+	if (unit < 0 || view_unit_dim(k, view) < 0)
+		return 1;
+	if (tensor_align(k, p) < TENSOR_ALIGN)
+		cap = pow2_of(tensor_align(k, p) * 8 / dtype_info[root->type.dtype].bits, cap);
+	for (int d = 0; d < root->type.rank; d++) {
+		int r = root_to_view(view, d);
+		if (d != unit && r >= 0 && view->out[0]->type.shape[r] > 1)
+			cap = pow2_of(val_fact_at(k, view, p->stride[d]).mult, cap);
+	}
+	for (const Op *o = view; o && o->code == O_view; o = o->in[0]->def)
+		cap = align_starts(k, view, o, p, cap);
+	return cap;
+}

@@ -1,0 +1,104 @@
+/* compare_file.c - comparing a result with a file, and runs by what --values writes of each value. */
+#include "hexc/cli/run.h"
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* --expect NAME=@FILE[:TOLERANCE]: the words without the tolerance, which is 0 if none is there. */
+static const char *
+split_tolerance(Cli *c, const char *text, double *tolerance)
+{
+	const char *colon = strrchr(text, ':');
+
+	*tolerance = 0;
+	if (!colon || !cli_float(colon + 1, tolerance) || !(*tolerance >= 0))
+		return text;
+	return cli_strndup(c, text, (size_t)(colon - text));
+}
+
+/* The interpreter's place is taken by what is expected. */
+static int
+expect(Cli *c, const Tensor *t, const unsigned char *data, const char *text)
+{
+	Tensor want = *t;
+	unsigned char *ref;
+	double tolerance;
+	int status = tensor_expect(c, t, split_tolerance(c, text, &tolerance), &ref);
+	Each w;
+
+	if (status)
+		return status;
+	want.tile = ref;
+	want.bound = cli_try_alloc(c, t->span * sizeof *want.bound);
+	if (!want.bound)
+		return cli_error(EXIT_TROUBLE, "out of memory for %s", text);
+	for (each_start(&w, t); !w.done; each_next(&w))
+		want.bound[w.at] = tolerance * (1 + fabs(hexc_get(t->type, ref, w.at)));
+	return run_judge(&want, data);
+}
+
+int
+run_expect(Cli *c, const Args *a, bool device)
+{
+	int status = 0;
+
+	for (int i = 0; i < c->narg; i++) {
+		const char *s = c->arg[i].value, *eq;
+		const Tensor *t;
+		int one;
+
+		if (c->arg[i].opt != CLI_expect)
+			continue;
+		eq = strchr(s, '=');
+		t = eq ? args_find(a, s, (size_t)(eq - s)) : NULL;
+		if (!t || t->info.kind != HEXC_POINTER)
+			return cli_error(EXIT_USAGE,
+			                 "--expect wants NAME=@FILE[:TOLERANCE] of a tensor, not '%s'", s);
+		one = expect(c, t, device ? t->device : t->tile, eq + 1);
+		status = one ? one : status;
+	}
+	return status;
+}
+
+/* ---- --values --------------------------------------------------------------------------------- */
+
+/* A line is `ID OP BLOCK LINE:COLUMN TYPE COUNT ODD SUM NORM`: ODD elements are no finite numbers; of
+ * the others, SUM is the sum of w[e] * x[e], w[e] being pseudo-random in -1 to 1 and the same in all
+ * runs, and NORM the root of the sum of x[e]^2.  Two tiles that are equal but for roundings have SUMs
+ * that are about the type's unit roundoff * NORM apart; where one element differs by d, they are |w * d|
+ * apart. */
+
+/* Of element e: splitmix64 (Steele, Lea, Flood 2014), whose upper 53 bits make a double. */
+static double
+weight(uint64_t e)
+{
+	uint64_t z = (e + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	z ^= z >> 31;
+	return (double)(z >> 11) * 0x1p-52 - 1;
+}
+
+void
+values_add(Cli *c, CliText *to, const hexc_value *v)
+{
+	double sum = 0, square = 0;
+	uint64_t odd = 0;
+	char line[300];
+
+	for (uint64_t e = 0; e < v->n; e++) {
+		double x = v->f ? v->f[e] : (double)v->i[e];
+
+		if (isfinite(x)) {
+			sum += weight(e) * x;
+			square += x * x;
+		} else {
+			odd++;
+		}
+	}
+	snprintf(line, sizeof line,
+	         "%" PRIu32 " %.40s %" PRIu64 " %" PRIu32 ":%" PRIu32 " %s %" PRIu64 " %" PRIu64 " %.17g "
+	         "%.17g\n", v->id, v->op, v->block, v->line, v->col, v->dtype, v->n, odd, sum, sqrt(square));
+	cli_append(c, to, line, strlen(line));
+}

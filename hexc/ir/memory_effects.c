@@ -1,0 +1,94 @@
+/* memory_effects.c - which memory ops touch, and who of a block's threads touches an element. */
+#include "hexc/ir/memory_effects.h"
+
+Val *
+access_source(const Op *o)
+{
+	return o->code == O_load || o->code == O_copy ? o->in[0] : NULL;
+}
+
+Val *
+access_target(const Op *o)
+{
+	return o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
+}
+
+Val *
+access_found(const Op *o)
+{
+	return o->code == O_store && o->nin > 2 ? o->in[2] : NULL;
+}
+
+bool
+if_is_copies(const Op *o)
+{
+	if (o->code != O_if || !IMM(o, spare))
+		return false;
+	for (const Op *x = o->blk[0]->first; x; x = x->next) {
+		bool scalar = op_is(x, F_PURE) && x->nout == 1 && x->out[0]->type.space != S_reg;
+
+		if (x->code != O_copy && x->code != O_yield && x->code != O_view && !scalar)
+			return false;
+	}
+	return true;
+}
+
+bool
+split_goes_on(const Op *a, const Op *b)
+{
+	SplitKind x = (SplitKind)IMM(a, split), y = (SplitKind)IMM(b, split);
+
+	return (x == SPLIT_FRONT && y == SPLIT_CLEAR) || (x == SPLIT_CLEAR && y == SPLIT_REST);
+}
+
+bool
+access_same_update(const Op *a, const Op *b)
+{
+	return a->code == O_store && b->code == O_store && IMM(a, update) && IMM(a, update) == IMM(b, update);
+}
+
+/* Through equal indices the threads of an update meet in one element, so none of it is a thread's own. */
+bool
+access_is_update(const Op *o)
+{
+	return o->code == O_store && IMM(o, update);
+}
+
+bool
+access_clears(const Op *o)
+{
+	return o->code == O_store && !access_is_update(o) && val_is_zero(o->in[0]);
+}
+
+bool
+access_takes_words(const Op *o)
+{
+	return access_is_update(o) && dtype_info[o->in[0]->type.dtype].bits < 16;
+}
+
+/* Along indices into shared memory, which any thread may have written. */
+static bool
+is_gathered(const Op *o)
+{
+	const Val *mem = access_source(o) ? access_source(o) : access_target(o);
+
+	return mem && mem->type.space == S_shared && mem->def && view_gather_dim(mem->def) >= 0;
+}
+
+const Layout *
+access_owners(const Op *o)
+{
+	const Layout *l = o->code == O_load    ? o->out[0]->type.layout
+	                  : o->code == O_store ? o->in[0]->type.layout
+	                                       : NULL;
+
+	return l && !l->nrep && !op_access(o)->map && !access_is_update(o) && !is_gathered(o) ? l : NULL;
+}
+
+bool
+access_same_threads(const Op *a, const Op *b)
+{
+	const Layout *x = access_owners(a), *y = access_owners(b);
+
+	return a == b || (x && y && layout_equal(x, y));
+}

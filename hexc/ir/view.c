@@ -1,0 +1,151 @@
+/* view.c - views as their ops say: operand, root, dims, gathered dims, steps. */
+#include "hexc/ir/ir.h"
+
+Val *
+view_root(Val *v)
+{
+	while (v->def && (v->def->code == O_view || val_is_alias(v)))
+		v = v->def->in[0];
+	return v;
+}
+
+const Val *
+view_base(const Val *v)
+{
+	while (v->def && v->def->code == O_view)
+		v = v->def->in[0];
+	return v;
+}
+
+bool
+val_is_alias(const Val *v)
+{
+	return v->def && v->def->code == O_reshape && v->type.space == S_shared;
+}
+
+const Param *
+val_param(const Kernel *k, const Val *root)
+{
+	if (root->def || root->block != k->body || root->index >= k->nparam)
+		return NULL;
+	return &k->param[root->index];
+}
+
+/* How many dims of the view stand for dim d of its operand. */
+static int
+dims_of(const Op *view, int d)
+{
+	if (IMM(view, dropped) >> d & 1)
+		return 0;
+	return view_gathers(view, d) ? view->in[1 + d]->type.rank : 1;
+}
+
+int
+view_operand_dim(const Op *view, int d)
+{
+	int kept = 0;
+
+	for (int i = 0; i < view->in[0]->type.rank; i++) {
+		kept += dims_of(view, i);
+		if (d < kept)
+			return i;
+	}
+	return -1;
+}
+
+int
+view_result_dim(const Op *view, int d)
+{
+	int kept = 0;
+
+	if (IMM(view, dropped) >> d & 1)
+		return -1;
+	for (int i = 0; i < d; i++)
+		kept += dims_of(view, i);
+	return kept;
+}
+
+bool
+view_gathers(const Op *view, int d)
+{
+	return view->in[1 + d]->type.space == S_reg;
+}
+
+/* The first dim of the operand that indices address; -1: none. */
+static int
+first_gathered(const Op *view)
+{
+	for (int d = 0; view && view->code == O_view && d < view->in[0]->type.rank; d++)
+		if (view_gathers(view, d))
+			return d;
+	return -1;
+}
+
+int
+view_gather_dim(const Op *view)
+{
+	int d = first_gathered(view);
+
+	return d < 0 ? -1 : view_result_dim(view, d); /* the first one stays */
+}
+
+int
+view_gather_rank(const Op *view)
+{
+	int d = first_gathered(view);
+
+	return d < 0 ? 0 : view->in[1 + d]->type.rank;
+}
+
+bool
+view_is_gathered(const Op *view, int d)
+{
+	int first = view_gather_dim(view);
+
+	return first >= 0 && d >= first && d < first + view_gather_rank(view);
+}
+
+int64_t
+view_within(const Op *view, int d)
+{
+	int64_t extent = view->out[0]->type.shape[d];
+
+	if (view->code != O_view || !view->in[0]->def || view_is_gathered(view, d))
+		return extent;
+	return min64(extent, view->in[0]->type.shape[view_operand_dim(view, d)]);
+}
+
+bool
+view_is_longer(const Op *view)
+{
+	for (int d = 0; d < view->out[0]->type.rank; d++)
+		if (view_within(view, d) < view->out[0]->type.shape[d])
+			return true;
+	return false;
+}
+
+int64_t
+view_step(const Op *view, int d)
+{
+	int64_t step = d + 1 < DIM_MAX ? IMM_AT(view, step, d) : 0; /* of as many dims there are no tensors */
+
+	return step ? step : 1;
+}
+
+int64_t
+view_span(const Op *view, int d)
+{
+	int r = view_result_dim(view, d);
+
+	return r < 0 ? 1 : (view_within(view, r) - 1) * view_step(view, d) + 1;
+}
+
+bool
+view_has_steps(const Op *view)
+{
+	for (; view && view->code == O_view; view = view->in[0]->def)
+		for (int d = 0; d < view->in[0]->type.rank; d++)
+			if (view_step(view, d) != 1)
+				return true;
+	return false;
+}

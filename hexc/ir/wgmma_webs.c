@@ -1,0 +1,202 @@
+/* wgmma_webs.c - webs: register tiles that products under way write, and what shares registers with them.
+ *
+ * A product adds to registers where they are.  Its accumulator and its result are one web if nothing reads
+ * the accumulator behind it, and what loops and branches hand on is of the web too where no two of its values
+ * live at once.  All else is copied, and of a product under way there is nothing to copy. */
+#include "hexc/ir/ir.h"
+
+typedef struct Use {
+	const Op *o;
+	const struct Use *next;
+} Use;
+
+typedef struct Webs {
+	Arena *arena;
+	uint32_t *web;   /* by value id: the first of its web; 0: it could be in none */
+	const Val **val; /* by value id; of those that have a web */
+	const Val **more; /* by value id: the next of its web; NULL: it is the last */
+	const Use **use; /* by value id */
+	int *place;      /* by op id, in its block: 1 .. */
+} Webs;
+
+/* ---- who lives when -------------------------------------------------------------------------- */
+
+static int
+place(const Webs *w, const Op *o)
+{
+	return o ? w->place[o->id] : 0;
+}
+
+/* The op of block b that o, an op of block `in`, is or is inside of; o NULL: where `in` begins. */
+static const Op *
+around(const Block *b, const Block *in, const Op *o)
+{
+	for (; in != b; in = o->parent)
+		o = in->owner;
+	return o;
+}
+
+/* Is v there where x begins? */
+static bool
+is_there(const Webs *w, const Val *v, const Val *x)
+{
+	int at;
+
+	if (!block_inside(x->block, v->block))
+		return false;
+	at = place(w, around(v->block, x->block, x->def));
+	return at > place(w, v->def) || (at == place(w, v->def) && x->block == v->block);
+}
+
+/* May u, a use of v, be done behind where x begins, with the v that was there? */
+static bool
+is_behind(const Webs *w, const Val *v, const Val *x, const Op *u)
+{
+	const Block *both = x->block;
+
+	while (!block_inside(u->parent, both))
+		both = both->owner->parent;
+	for (const Block *b = both; b != v->block; b = b->owner->parent)
+		if (b->owner->code == O_for)
+			return true;
+	return place(w, around(both, u->parent, u)) > place(w, around(both, x->block, x->def));
+}
+
+static bool
+lives_at(const Webs *w, const Val *v, const Val *x)
+{
+	if (!is_there(w, v, x))
+		return false;
+	for (const Use *u = w->use[v->id]; u; u = u->next)
+		if (is_behind(w, v, x, u->o))
+			return true;
+	return false;
+}
+
+static bool
+at_once(const Webs *w, const Val *a, const Val *b)
+{
+	for (const Val *x = w->val[w->web[a->id]]; x; x = w->more[x->id])
+		for (const Val *y = w->val[w->web[b->id]]; y; y = w->more[y->id])
+			if (lives_at(w, x, y) || lives_at(w, y, x))
+				return true;
+	return false;
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+static void
+begin(Webs *w, const Val *v)
+{
+	if (v->type.space != S_reg)
+		return;
+	w->web[v->id] = v->id;
+	w->val[v->id] = v;
+}
+
+static void
+find_values(Webs *w, Block *body)
+{
+	OpWalk walk;
+
+	for (Op *o = walk_first(&walk, body); o; o = walk_next(&walk)) {
+		w->place[o->id] = place(w, o->prev) + 1;
+		for (int i = 0; i < o->nin; i++) {
+			Use *u = NEW(w->arena, Use);
+
+			*u = (Use){ o, w->use[o->in[i]->id] };
+			w->use[o->in[i]->id] = u;
+		}
+		for (int i = 0; o->code == O_for && i < o->nout; i++)
+			begin(w, o->blk[0]->arg[1 + i]);
+		bool makes = o->code == O_for || o->code == O_if || o->code == O_wgmma;
+
+		for (int i = 0; makes && i < o->nout; i++)
+			begin(w, o->out[i]);
+	}
+}
+
+static void
+merge(Webs *w, const Val *a, const Val *b)
+{
+	const Val *last = w->val[w->web[a->id]];
+
+	while (w->more[last->id])
+		last = w->more[last->id];
+	w->more[last->id] = w->val[w->web[b->id]];
+	for (const Val *x = w->more[last->id]; x; x = w->more[x->id])
+		w->web[x->id] = w->web[a->id];
+}
+
+/* a becomes b: in one web, if no two in it live at once. */
+static void
+join(Webs *w, const Val *a, const Val *b)
+{
+	if (w->web[a->id] && w->web[b->id] && w->web[a->id] != w->web[b->id] && !at_once(w, a, b))
+		merge(w, a, b);
+}
+
+static void
+join_all(Webs *w, Block *body)
+{
+	OpWalk walk;
+
+	for (Op *o = walk_first(&walk, body); o; o = walk_next(&walk)) {
+		if (o->code == O_wgmma)
+			join(w, o->in[2], o->out[0]);
+		for (int i = 0; o->code == O_for && i < o->nout; i++) {
+			join(w, o->blk[0]->last->in[i], o->out[i]);
+			join(w, o->in[3 + i], o->out[i]);
+		}
+		for (int i = 0; o->code == O_if && i < 2 * o->nout; i++)
+			join(w, o->blk[i % 2]->last->in[i / 2], o->out[i / 2]);
+	}
+}
+
+/* A loop's result is what its argument was at last: one value, however many names. */
+static void
+join_loops(Webs *w, Block *body)
+{
+	OpWalk walk;
+
+	for (Op *o = walk_first(&walk, body); o; o = walk_next(&walk))
+		for (int i = 0; o->code == O_for && i < o->nout; i++)
+			if (w->web[o->out[i]->id])
+				merge(w, o->blk[0]->arg[1 + i], o->out[i]);
+}
+
+const uint32_t *
+kernel_webs(const Kernel *k)
+{
+	Arena *a = k->unit->arena;
+	size_t n = (size_t)k->nval + 1;
+	Webs w = { .arena = a };
+
+	w.web = NEWN(a, uint32_t, n);
+	w.val = NEWN(a, const Val *, n);
+	w.more = NEWN(a, const Val *, n);
+	w.use = NEWN(a, const Use *, n);
+	w.place = NEWN(a, int, (size_t)k->nop + 1);
+	find_values(&w, k->body);
+	join_loops(&w, k->body);
+	join_all(&w, k->body);
+	return w.web;
+}
+
+const Val *
+handed_to(const Op *o, int i)
+{
+	const Op *owner = o->code == O_yield ? o->parent->owner : NULL;
+
+	if (o->code == O_wgmma && i == 2)
+		return o->out[0];
+	if (o->code == O_for && i >= 3)
+		return o->out[i - 3];
+	return owner && i < owner->nout ? owner->out[i] : NULL;
+}
+
+bool
+val_is_zero(const Val *v)
+{
+	return v->def && v->def->code == O_const && v->def->fimm == 0 && IMM(v->def, value) == 0;
+}

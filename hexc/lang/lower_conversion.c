@@ -1,0 +1,452 @@
+/* lower_conversion.c - conversions: loads, constants of a type, broadcasting; edges along the way. */
+#include "hexc/lang/lower.h"
+#include "hexc/ir/dtype_value.h"
+
+/* ---- emission -------------------------------------------------------------------------------- */
+
+Value
+value_of(Val *v)
+{
+	return (Value){ .kind = VK_val, .v = v };
+}
+
+Val *
+put_op(Lower *l, OpCode code, Src src, int nin, Val *const *in, Type t)
+{
+	Op *o;
+
+	BUG_IF(l->arena, l->mode == MODE_CONST || !l->b);
+	if (code != O_pin && code != O_alloc)
+		t = type_free(t);
+	o = op_new(l->b, NULL, code, src, nin, in, 1, &t);
+	if (l->exact && dtype_is_float(t.dtype) && op_has_imm(code, IMM_exact))
+		IMM_SET(o, exact, 1);
+	return o->out[0];
+}
+
+Val *
+put1(Lower *l, OpCode code, Src src, Val *x, Type t)
+{
+	return put_op(l, code, src, 1, &x, t);
+}
+
+Val *
+put2(Lower *l, OpCode code, Src src, Val *x, Val *y, Type t)
+{
+	Val *in[2] = { x, y };
+
+	return put_op(l, code, src, 2, in, t);
+}
+
+Val *
+put_const(Lower *l, const Value *c, Type t, Src src)
+{
+	Val *v = put_op(l, O_const, src, 0, NULL, t);
+
+	if (dtype_info[t.dtype].kind == K_flt)
+		v->def->fimm = num_round(t.dtype, const_double(c));
+	else
+		IMM_SET(v->def, value, c->i);
+	return v;
+}
+
+Val *
+put_index(Lower *l, OpCode code, Src src, Val *x, Val *y)
+{
+	Val *v = ir_bin(l->b, NULL, code, x, y);
+
+	if (v->def && v->def->src.line == 0)
+		v->def->src = src;
+	return v;
+}
+
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+/* Edges found by what they are, so that lists of hundreds are joined in as many steps; no slots: there
+ * are few. */
+typedef struct EdgeSet {
+	const Edge *all;
+	const Edge **slot;
+	size_t nslot; /* a power of two */
+} EdgeSet;
+
+static int
+edge_count(const Edge *e)
+{
+	int n = 0;
+
+	for (; e; e = e->also)
+		n++;
+	return n;
+}
+
+static bool
+edge_same(const Edge *a, const Edge *b)
+{
+	return a->size == b->size && a->start == b->start && a->step == b->step && a->tile == b->tile;
+}
+
+/* The edge's slot, or the free one where it would be. */
+static const Edge **
+edge_slot(const EdgeSet *set, const Edge *e)
+{
+	uint64_t h = (uintptr_t)e->size / 16 * 31 + (uintptr_t)e->start / 16 * 61 + (uintptr_t)e->tile / 16;
+	size_t i = (size_t)((h + (uint64_t)e->step) * 0x9e3779b97f4a7c15U >> 32) & (set->nslot - 1);
+
+	while (set->slot[i] && !edge_same(set->slot[i], e))
+		i = (i + 1) & (set->nslot - 1);
+	return &set->slot[i];
+}
+
+static bool
+edge_has(const EdgeSet *set, const Edge *one)
+{
+	if (set->nslot)
+		return *edge_slot(set, one) != NULL;
+	for (const Edge *e = set->all; e; e = e->also)
+		if (edge_same(e, one))
+			return true;
+	return false;
+}
+
+/* The edges a, and room for `more`. */
+static EdgeSet
+edge_set(Lower *l, const Edge *a, int more)
+{
+	enum { FEW = 8 };
+	int n = edge_count(a) + more;
+	EdgeSet set = { .all = a };
+
+	if (n <= FEW)
+		return set;
+	for (set.nslot = 2 * FEW; set.nslot < 2 * (size_t)n; set.nslot *= 2)
+		;
+	set.slot = NEWN(l->arena, const Edge *, set.nslot);
+	for (; a; a = a->also)
+		*edge_slot(&set, a) = a;
+	return set;
+}
+
+/* In front of the others, if it is not one of them; `tile`: what it is read through. */
+static void
+edge_put(Lower *l, EdgeSet *set, const Edge *one, const Val *tile)
+{
+	Edge made = { one->size, one->start, one->step, tile, set->all }, *e;
+
+	if (edge_has(set, &made))
+		return;
+	e = NEW(l->arena, Edge);
+	*e = made;
+	if (set->nslot)
+		*edge_slot(set, e) = e;
+	set->all = e;
+}
+
+const Edge *
+lower_join_edge(Lower *l, const Edge *a, const Edge *b)
+{
+	EdgeSet set;
+
+	if (!a || a == b)
+		return b;
+	set = edge_set(l, a, edge_count(b));
+	for (; b; b = b->also)
+		edge_put(l, &set, b, b->tile);
+	return set.all;
+}
+
+const Edge *
+lower_edges_of(Lower *l, const Val *tile, const Edge *x)
+{
+	EdgeSet set = edge_set(l, NULL, edge_count(x));
+
+	for (; x; x = x->also)
+		edge_put(l, &set, x, tile);
+	return set.all;
+}
+
+void
+lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, Value *r)
+{
+	for (int i = 0; i < n; i++) {
+		int rank = value_is_const(&o[i].v) ? 0 : o[i].v.v->type.rank, skip = t->rank - rank;
+
+		for (int d = 0; d < rank; d++)
+			if (o[i].v.v->type.shape[d] == t->shape[skip + d])
+				r->edge[skip + d] = lower_join_edge(l, r->edge[skip + d], o[i].v.edge[d]);
+			else
+				r->rest = lower_join_edge(l, r->rest, o[i].v.edge[d]);
+		if (rank)
+			r->rest = lower_join_edge(l, r->rest, o[i].v.rest);
+	}
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+bool
+value_is_tile(const Value *v)
+{
+	return v->kind == VK_val && v->v->type.space == S_reg;
+}
+
+static const Param *
+root_param(const Lower *l, const Val *v)
+{
+	if (v->def && v->def->code == O_view)
+		v = v->def->in[0];
+	return v->def ? NULL : &l->k->param[v->index];
+}
+
+/* One element as a scalar: all threads read the same.  Of a tensor that the kernel writes they might
+ * not, so it stays a tile. */
+static Value
+load_single(Lower *l, Operand o)
+{
+	const Op *view = o.v.v->def;
+	Type t = type_tile(o.v.v->type.dtype, o.v.v->type.space, 0, NULL);
+	Val *v = put_op(l, O_view, o.e->src, view->nin, view->in, t);
+
+	IMM_SET(v->def, dropped, ((int64_t)1 << (view->nin - 1)) - 1);
+	return value_of(put1(l, O_load, o.e->src, v, type_scalar(t.dtype)));
+}
+
+/* A slice of a tensor: in registers or in shared memory (hexc/pass/assign_space.h). */
+static Value
+load_free(Lower *l, Operand o)
+{
+	Value v = lower_load_tile(l, o);
+
+	if (o.v.kind == VK_view && v.kind == VK_val && o.v.v->type.space == S_global)
+		IMM_SET(v.v->def, free, 1);
+	return v;
+}
+
+Value
+lower_load(Lower *l, Operand o)
+{
+	const Param *p = o.v.kind == VK_view && o.v.single ? root_param(l, o.v.v) : NULL;
+
+	if (o.v.kind == VK_view && o.v.single && !(p && (p->written || !p->read)))
+		return load_single(l, o);
+	return load_free(l, o);
+}
+
+Value
+lower_load_tile(Lower *l, Operand o)
+{
+	const Param *p;
+	Type t;
+
+	if (o.v.kind != VK_view)
+		return o.v;
+	if (!check_mode(l, MODE_BODY, o.e->src, "a tile"))
+		return value_none();
+	p = root_param(l, o.v.v);
+	if (p && !p->read) {
+		diag_error(l->diag, o.e->src, "`%s` is only written: declare it `inout` to read it", p->name);
+		return value_none();
+	}
+	t = o.v.v->type;
+	for (int i = 0; i < t.rank; i++) {
+		if (t.shape[i] >= 0)
+			continue;
+		diag_error(l->diag, o.e->src,
+		           "`%s` as a whole has no compile-time shape: take a slice, as in "
+		           "%s[i :+ 64%s]",
+		           p->name, p->name, t.rank > 1 ? ", ..." : "");
+		return value_none();
+	}
+	if (!check_shape(l, t.rank, t.shape, o.e->src))
+		return value_none();
+	t.space = S_reg;
+	o.v.v = put1(l, O_load, o.e->src, lower_whole(l, o.e->src, o.v.v), t);
+	o.v.kind = VK_val;
+	return o.v;
+}
+
+Val *
+put_reshape(Lower *l, Src src, Val *v, int rank, const int64_t *shape)
+{
+	Type t = type_tile(v->type.dtype, S_reg, rank, shape);
+
+	return type_same(&v->type, &t) ? v : put1(l, O_reshape, src, v, t);
+}
+
+Val *
+lower_broadcast_to(Lower *l, Src src, Value v, Type t)
+{
+	int64_t shape[RANK_MAX];
+	int skip;
+
+	if (value_is_const(&v))
+		return put_const(l, &v, t, src);
+	if (t.space == S_scalar)
+		return v.v;
+	if (v.v->type.space == S_scalar)
+		return put1(l, O_splat, src, v.v, t);
+	skip = t.rank - v.v->type.rank;
+	for (int i = 0; i < t.rank; i++)
+		shape[i] = i < skip ? 1 : v.v->type.shape[i - skip];
+	v.v = put_reshape(l, src, v.v, t.rank, shape);
+	return type_same(&v.v->type, &t) ? v.v : put1(l, O_broadcast, src, v.v, t);
+}
+
+/* ---- meeting --------------------------------------------------------------------------------- */
+
+static bool
+shape_error(Lower *l, Src src, const Operand *x, const Operand *y)
+{
+	const Type *a = &x->v.v->type, *b = &y->v.v->type;
+	const char *fix = "";
+
+	if (a->rank == 2 && b->rank == 2 && a->shape[0] == b->shape[1] && a->shape[1] == b->shape[0])
+		fix = arena_printf(l->arena, ", or transpose one: `%s.T`", check_text(l, y->e, "(...)"));
+	diag_error(l->diag, src, "shapes %s (%s) and %s (%s) do not fit: extents must be equal or 1%s",
+	           check_describe(l, &x->v), check_text(l, x->e, "left"), check_describe(l, &y->v),
+	           check_text(l, y->e, "right"), fix);
+	check_declared(l, src, 1, x);
+	check_declared(l, src, 1, y);
+	return false;
+}
+
+bool
+lower_join_shape(Lower *l, Src src, int n, const Operand *o, Type *t)
+{
+	const Operand *owner[RANK_MAX] = { NULL };
+
+	t->rank = 0;
+	t->space = S_scalar;
+	for (int i = 0; i < n; i++)
+		if (value_is_tile(&o[i].v)) {
+			t->space = S_reg;
+			t->rank = o[i].v.v->type.rank > t->rank ? o[i].v.v->type.rank : t->rank;
+		}
+	for (int d = 0; d < t->rank; d++)
+		t->shape[d] = 1;
+	for (int i = 0; i < n; i++) {
+		const Type *x;
+		int skip;
+
+		if (!value_is_tile(&o[i].v))
+			continue;
+		x = &o[i].v.v->type;
+		skip = t->rank - x->rank;
+		for (int d = 0; d < x->rank; d++) {
+			int64_t *e = &t->shape[skip + d];
+			if (x->shape[d] == 1 || x->shape[d] == *e)
+				continue;
+			if (*e != 1)
+				return shape_error(l, src, owner[skip + d], &o[i]);
+			*e = x->shape[d];
+			owner[skip + d] = &o[i];
+		}
+	}
+	return check_shape(l, t->rank, t->shape, src);
+}
+
+bool
+lower_join(Lower *l, Src src, int n, Operand *o, Type *t)
+{
+	const Operand *first = NULL, *plain = NULL;
+	bool flt = false;
+
+	for (int i = 0; i < n; i++) {
+		o[i].v = lower_load(l, o[i]);
+		if (o[i].v.kind == VK_none)
+			return false;
+		flt |= lower_has_fraction(&o[i].v);
+		if (o[i].v.kind != VK_val)
+			continue;
+		if (lower_plain_of(&o[i].v))
+			plain = plain ? plain : &o[i];
+		else if (!first)
+			first = &o[i];
+		else if (!check_same_dtype(l, src, first, &o[i]))
+			return false;
+	}
+	BUG_IF(l->arena, !first && !plain);
+	*t = type_scalar(first ? first->v.v->type.dtype : flt ? D_f32
+	                                                      : plain->v.v->type.dtype);
+	for (int i = 0; i < n; i++)
+		if (!lower_plain(l, &o[i], t->dtype))
+			return false;
+	for (int i = 0; i < n; i++)
+		if (value_is_const(&o[i].v) && !check_fits(l, &o[i].v, t->dtype, o[i].e->src))
+			return false;
+	return lower_join_shape(l, src, n, o, t);
+}
+
+Val *
+lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what)
+{
+	Type got = t;
+	bool fit;
+
+	o.v = lower_load(l, o);
+	if (o.v.kind == VK_none)
+		return NULL;
+	if (value_is_const(&o.v))
+		return check_fits(l, &o.v, t.dtype, o.e->src) ? put_const(l, &o.v, t, src) : NULL;
+	if (!lower_plain(l, &o, t.dtype))
+		return NULL;
+	got = o.v.v->type;
+	if (got.dtype != t.dtype) {
+		diag_error(l->diag, o.e->src, "%s is %s but `%s` is %s: write `%s(%s)`", what,
+		           dtype_info[t.dtype].name, check_text(l, o.e, "the value"),
+		           dtype_info[got.dtype].name, dtype_info[t.dtype].name,
+		           check_text(l, o.e, "..."));
+		check_declared(l, o.e->src, 1, &o);
+		return NULL;
+	}
+	fit = got.rank <= t.rank && (t.space == S_reg || got.space == S_scalar);
+	for (int i = 0; fit && i < got.rank; i++)
+		fit = got.shape[i] == 1 || got.shape[i] == t.shape[t.rank - got.rank + i];
+	if (!fit) {
+		Value want = { .kind = VK_val, .v = NEW(l->arena, Val) };
+
+		want.v->type = t;
+		diag_error(l->diag, o.e->src, "%s is %s but `%s` is %s: the shapes do not fit%s", what,
+		           check_describe(l, &want), check_text(l, o.e, "the value"),
+		           check_describe(l, &o.v),
+		           got.rank > t.rank && t.space == S_reg ? ", drop dimensions with reshape(x, ...)"
+		           : t.space == S_scalar && type_size(&got) == 1
+		                   ? arena_printf(l->arena,
+		                                  ", declare a tile of one element, `register %s[1]`",
+		                                  dtype_info[t.dtype].name)
+		                   : "");
+		check_declared(l, o.e->src, 1, &o);
+		return NULL;
+	}
+	return lower_broadcast_to(l, src, o.v, t);
+}
+
+Val *
+lower_index_value(Lower *l, const Expr *e, const char *what)
+{
+	return lower_to_index(l, lower_operand(l, e), what);
+}
+
+Val *
+lower_to_index(Lower *l, Operand o, const char *what)
+{
+	const Expr *e = o.e;
+
+	o.v = lower_load(l, o);
+	if (o.v.kind == VK_none)
+		return NULL;
+	if (o.v.kind == VK_int)
+		return ir_const(l->b, NULL, o.v.i);
+	if (o.v.kind == VK_val && type_is_index(&o.v.v->type))
+		return o.v.v;
+	if (o.v.kind == VK_val && o.v.v->type.space == S_scalar && dtype_is_integer(o.v.v->type.dtype))
+		return put1(l, O_cast, e->src, o.v.v, type_index());
+	if (value_is_tile(&o.v))
+		diag_error(l->diag, e->src,
+		           "%s is a scalar, not a tile %s: take one element of a tensor that is only "
+		           "read, of a shared tile, or of a register tile that has a name, with an index in "
+		           "every dim",
+		           what, check_describe(l, &o.v));
+	else
+		diag_error(l->diag, e->src, "%s is an integer, not %s", what, check_describe(l, &o.v));
+	return NULL;
+}

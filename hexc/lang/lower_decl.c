@@ -1,0 +1,324 @@
+/* lower_decl.c - declarations: let and var, scalars, register tiles and shared tiles. */
+#include "hexc/lang/lower.h"
+
+/* ---- types as written ------------------------------------------------------------------------ */
+
+/* The tile type a declaration spells out; its extents are compile-time numbers. */
+static bool
+spec_type(Lower *l, const TypeSpec *s, Type *t)
+{
+	int64_t shape[RANK_MAX];
+
+	if (s->ndim < 1 || s->ndim > RANK_MAX) {
+		diag_error(l->diag, s->src, "a tile has 1 to %d dimensions, not %d", RANK_MAX, s->ndim);
+		return false;
+	}
+	for (int i = 0; i < s->ndim; i++)
+		if (!lower_const_int(l, s->dim[i], "the extent of a tile", &shape[i]) ||
+		    !check_extent(l, shape[i], s->dim[i]->src))
+			return false;
+	*t = type_tile(s->dtype, s->space, s->ndim, shape);
+	return check_shape(l, s->ndim, shape, s->src);
+}
+
+void
+lower_keep(Val *v)
+{
+	if (v->def && v->type.space == S_reg && op_is(v->def, F_ELT | F_MOVE))
+		v->type.kept = true;
+}
+
+static void
+name_val(Val *v, const char *name)
+{
+	if (!v->name)
+		v->name = name;
+}
+
+/* ---- shared tiles ---------------------------------------------------------------------------- */
+
+static Val *
+alloc(Lower *l, const Stmt *s, Type t)
+{
+	Val *v;
+
+	t = type_free(t);
+	t.space = S_shared;
+	if (s->type.layout) {
+		t.layout = lower_layout(l, &s->type, &t, s->name);
+		t.pinned = t.layout != NULL;
+	}
+	v = put_op(l, O_alloc, s->src, 0, NULL, t);
+	v->name = s->name;
+	return v;
+}
+
+void
+lower_tile_edges(Lower *l, Value *tile, const Value *src)
+{
+	for (int d = 0; d < tile->v->type.rank; d++)
+		tile->edge[d] = lower_edges_of(l, tile->v, src->edge[d]);
+	tile->rest = lower_edges_of(l, tile->v, src->rest);
+}
+
+/* Global memory is copied, which a pipeline loop makes asynchronous; anything else goes through registers. */
+static Value
+fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
+{
+	Value r = { .kind = VK_view }, edges = value_none();
+	const Type *from = src.v.kind == VK_view ? &src.v.v->type : NULL;
+	Val *in[2];
+
+	t.space = S_global;
+	if (from && type_same(from, &t)) {
+		const Val *root = src.v.v->def ? src.v.v->def->in[0] : src.v.v;
+
+		if (!l->k->param[root->index].read) {
+			lower_load(l, src); /* says that it is only written */
+			return value_none();
+		}
+		in[0] = lower_whole(l, src.e->src, src.v.v);
+		in[1] = r.v = alloc(l, s, t);
+		op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
+		lower_tile_edges(l, &r, &src.v);
+		return r;
+	}
+	t.space = S_reg;
+	in[0] = lower_to_type(l, src, t, s->src, arena_printf(l->arena, "shared tile `%s`", s->name));
+	if (!in[0])
+		return value_none();
+	in[1] = r.v = alloc(l, s, t);
+	op_new(l->b, NULL, O_store, s->src, 2, in, 0, NULL);
+	lower_join_edges(l, 1, &src, &t, &edges);
+	lower_tile_edges(l, &r, &edges);
+	return r;
+}
+
+/* The type of a shared tile that takes its shape from its value. */
+static bool
+shared_type(Lower *l, const Stmt *s, Operand *src, Type *t)
+{
+	if (src->v.kind != VK_view && !value_is_tile(&src->v)) {
+		diag_error(l->diag, s->value->src,
+		           "shared tile `%s` needs a tile or a shape, not %s", s->name,
+		           check_describe(l, &src->v));
+		return false;
+	}
+	*t = src->v.v->type;
+	for (int d = 0; d < t->rank; d++) {
+		if (t->shape[d] >= 0)
+			continue;
+		lower_load(l, *src); /* says that the tensor as a whole is no tile */
+		return false;
+	}
+	if (s->type.dtype != D_COUNT)
+		t->dtype = s->type.dtype;
+	return check_shape(l, t->rank, t->shape, s->value->src);
+}
+
+static Value
+let_shared(Lower *l, const Stmt *s)
+{
+	Operand src = { .e = s->value };
+	Type t;
+
+	if (s->is_var) {
+		diag_error(l->diag, s->src,
+		           "shared tile `%s` is declared with `let` and written by slices, "
+		           "as in %s[...] = x",
+		           s->name, s->name);
+		return value_none();
+	}
+	if (s->type.shaped && !spec_type(l, &s->type, &t))
+		return value_none();
+	if (!s->value) {
+		if (s->type.shaped)
+			return (Value){ .kind = VK_view, .v = alloc(l, s, t) };
+		diag_error(l->diag, s->src,
+		           "shared tile `%s` has neither a type nor a value: write "
+		           "`let %s: shared f16[64, 64];`",
+		           s->name, s->name);
+		return value_none();
+	}
+	src = lower_operand(l, s->value);
+	if (src.v.kind == VK_view && src.v.v->type.space == S_shared)
+		src.v = lower_load_tile(l, src);
+	if (src.v.kind == VK_none || (!s->type.shaped && !shared_type(l, s, &src, &t)))
+		return value_none();
+	return fill_shared(l, s, src, t);
+}
+
+/* ---- registers and scalars ------------------------------------------------------------------- */
+
+static Value
+let_typed(Lower *l, const Stmt *s, Type t)
+{
+	Operand src = lower_operand(l, s->value);
+	Value r = { .kind = VK_val };
+
+	src.v = s->type.space == S_reg && !src.v.single ? lower_load_tile(l, src) : lower_load(l, src);
+	if (src.v.kind == VK_none)
+		return src.v;
+	r.v = lower_to_type(l, src, t, s->src, arena_printf(l->arena, "`%s`", s->name));
+	if (!r.v)
+		return value_none();
+	lower_join_edges(l, 1, &src, &t, &r);
+	return r;
+}
+
+static Value
+register_tile(Lower *l, const Stmt *s)
+{
+	Operand src = { .e = s->value };
+	Type t;
+
+	if (s->type.shaped)
+		return spec_type(l, &s->type, &t) ? let_typed(l, s, t) : value_none();
+	src = lower_operand(l, s->value);
+	src.v = lower_load_tile(l, src);
+	if (src.v.kind == VK_none || value_is_tile(&src.v)) {
+		if (src.v.kind == VK_none || s->type.dtype == D_COUNT ||
+		    s->type.dtype == src.v.v->type.dtype)
+			return src.v;
+		lower_to_type(l, src, type_scalar(s->type.dtype), s->src,
+		              arena_printf(l->arena, "`%s`", s->name));
+		return value_none();
+	}
+	diag_error(l->diag, s->value->src,
+	           "register tile `%s` has no shape: write `%s: register f32[64, 64]`",
+	           s->name, s->name);
+	return value_none();
+}
+
+static Value
+let_register(Lower *l, const Stmt *s, const Layout **pin)
+{
+	Value v = register_tile(l, s);
+
+	if (!s->type.layout || v.kind != VK_val)
+		return v;
+	*pin = lower_layout(l, &s->type, &v.v->type, s->name);
+	if (*pin)
+		v.v = lower_pin(l, s->src, v.v, *pin);
+	return v;
+}
+
+/* A variable needs a run-time value of some type. */
+static Value
+var_number(Lower *l, const Stmt *s, Value v)
+{
+	Type t = type_scalar(v.kind == VK_int ? D_i64 : v.kind == VK_bool ? D_bool
+	                                                                  : D_f32);
+
+	return check_fits(l, &v, t.dtype, s->value->src) ? value_of(put_const(l, &v, t, s->src))
+	                                                 : value_none();
+}
+
+static Value
+let_plain(Lower *l, const Stmt *s)
+{
+	Value v = lower_expr(l, s->value), one;
+
+	if (v.single) {
+		one = lower_load(l, (Operand){ v, s->value });
+		if (one.kind == VK_none || one.v->type.space == S_scalar)
+			return one;
+	}
+	if (v.kind == VK_view && s->is_var) {
+		diag_error(l->diag, s->value->src, "say where the tile `%s` lives: `%s: register = ...`",
+		           s->name, s->name);
+		return value_none();
+	}
+	if (v.kind == VK_view)
+		return lower_load(l, (Operand){ v, s->value });
+	return s->is_var && value_is_const(&v) ? var_number(l, s, v) : v;
+}
+
+static Value
+let_value(Lower *l, const Stmt *s, const Layout **pin)
+{
+	const TypeSpec *t = &s->type;
+
+	if (t->space == S_shared)
+		return let_shared(l, s);
+	if (!s->value) {
+		diag_error(l->diag, s->src, "`%s` has no value: only shared tiles may start without one",
+		           s->name);
+		return value_none();
+	}
+	if (t->space == S_reg)
+		return let_register(l, s, pin);
+	if (!t->given)
+		return let_plain(l, s);
+	if (t->shaped) {
+		diag_error(l->diag, t->src,
+		           "say where the tile `%s` lives: `register` or `shared` before the type",
+		           s->name);
+		return value_none();
+	}
+	return let_typed(l, s, type_scalar(t->dtype));
+}
+
+/* let (a, b) = f(x); */
+static void
+let_parts(Lower *l, const Stmt *s)
+{
+	Value v[RESULT_MAX];
+
+	lower_fn_parts(l, s->value, s->npart, v);
+	for (int i = 0; i < s->npart; i++) {
+		const struct Part *p = &s->part[i];
+
+		v[i] = lower_load(l, (Operand){ v[i], s->value });
+		if (s->is_var && value_is_const(&v[i]))
+			v[i] = var_number(l, s, v[i]);
+		if (v[i].kind == VK_val)
+			name_val(v[i].v, p->name);
+		sym_add(l, p->name, s->is_var ? SY_var : SY_let, p->src, v[i]);
+	}
+}
+
+/* The parser has said what is wrong. */
+static void
+let_broken(Lower *l, const Stmt *s)
+{
+	SymKind kind = s->is_var ? SY_var : SY_let;
+
+	if (!s->npart)
+		sym_add(l, s->name, kind, s->src, value_none());
+	for (int i = 0; i < s->npart; i++)
+		sym_add(l, s->part[i].name, kind, s->part[i].src, value_none());
+}
+
+void
+lower_let(Lower *l, const Stmt *s)
+{
+	Stmt own = *s;
+	const Layout *pin = NULL;
+	Value v;
+	Sym *sym;
+
+	if (s->broken) {
+		let_broken(l, s);
+		return;
+	}
+	if (s->npart) {
+		let_parts(l, s);
+		return;
+	}
+	if (lower_is_mbar(l, &s->type)) {
+		sym_add(l, s->name, SY_let, s->src, lower_let_mbar(l, s));
+		return;
+	}
+	own.type.dtype = lower_dtype(l, &s->type);
+	v = s->type.name && own.type.dtype == D_COUNT ? value_none() /* reported */
+	                                              : let_value(l, &own, &pin);
+	if (v.kind == VK_val) {
+		name_val(v.v, s->name);
+		if (own.type.space == S_reg)
+			lower_keep(v.v);
+	}
+	sym = sym_add(l, s->name, s->is_var ? SY_var : SY_let, s->src, v);
+	sym->pin = pin;
+	sym->kept = own.type.space == S_reg;
+}

@@ -1,0 +1,243 @@
+/* lower_shape_ops.c - rearranging whole tiles: transposes, reshape, iota; their arguments; shared tiles under
+ * another shape. */
+#include "hexc/lang/lower.h"
+
+bool
+lower_tile_arg(Lower *l, const Expr *e, int i, Operand *o)
+{
+	const char *name = e->kind == EX_call ? e->name : ".T";
+
+	*o = lower_operand(l, e->arg[i]);
+	if (o->v.kind != VK_none &&
+	    !check_mode(l, MODE_BODY, e->src, arena_printf(l->arena, "`%s`", name)))
+		return false;
+	o->v = lower_load(l, *o);
+	if (o->v.kind == VK_none)
+		return false;
+	if (value_is_tile(&o->v))
+		return true;
+	diag_error(l->diag, o->e->src, "`%s` needs a tile, not %s", name, check_describe(l, &o->v));
+	return false;
+}
+
+bool
+lower_dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim)
+{
+	int64_t d;
+
+	if (!lower_const_int(l, e->arg[i], "a dimension", &d))
+		return false;
+	if (d < -rank || d >= rank) {
+		diag_error(l->diag, e->arg[i]->src,
+		           "there is no dimension %lld: the tile has %d, counted from 0",
+		           (long long)d, rank);
+		return false;
+	}
+	*dim = (int)(d < 0 ? d + rank : d);
+	return true;
+}
+
+/* ---- shape ----------------------------------------------------------------------------------- */
+
+static Value
+permute(Lower *l, const Expr *e, const Operand *x, const int *perm)
+{
+	Value r = { .kind = VK_val, .rest = x->v.rest };
+	Type t = x->v.v->type;
+
+	for (int i = 0; i < t.rank; i++) {
+		t.shape[i] = x->v.v->type.shape[perm[i]];
+		r.edge[i] = x->v.edge[perm[i]];
+	}
+	r.v = put1(l, O_transpose, e->src, x->v.v, t);
+	for (int i = 0; i < t.rank; i++)
+		IMM_SET_AT(r.v->def, perm, i, perm[i]);
+	return r;
+}
+
+Value
+lower_swap(Lower *l, const Expr *e)
+{
+	static const int swap[2] = { 1, 0 };
+	Operand x;
+
+	if (!lower_tile_arg(l, e, 0, &x))
+		return value_none();
+	if (x.v.v->type.rank == 2)
+		return permute(l, e, &x, swap);
+	diag_error(l->diag, e->src, "`.T` turns a matrix, but `%s` is %s: write transpose(x, dim, dim, ...)",
+	           check_text(l, x.e, "the operand"), check_describe(l, &x.v));
+	return value_none();
+}
+
+Value
+lower_transpose(Lower *l, const Expr *e)
+{
+	int perm[RANK_MAX], rank;
+	unsigned seen = 0;
+	Operand x;
+
+	if (!lower_tile_arg(l, e, 0, &x))
+		return value_none();
+	rank = x.v.v->type.rank;
+	if (e->narg != 1 + rank) {
+		diag_error(l->diag, e->src,
+		           "`transpose` names every dimension once: the tile has %d, the call %d",
+		           rank, e->narg - 1);
+		return value_none();
+	}
+	for (int i = 0; i < rank; i++) {
+		if (!lower_dim_arg(l, e, 1 + i, rank, &perm[i]))
+			return value_none();
+		if (seen >> perm[i] & 1) {
+			diag_error(l->diag, e->arg[1 + i]->src, "dimension %d is named twice", perm[i]);
+			return value_none();
+		}
+		seen |= 1u << perm[i];
+	}
+	return permute(l, e, &x, perm);
+}
+
+static bool
+shape_args(Lower *l, const Expr *e, int64_t *shape)
+{
+	for (int i = 1; i < e->narg; i++)
+		if (!lower_const_int(l, e->arg[i], "an extent", &shape[i - 1]))
+			return false;
+	return check_shape(l, e->narg - 1, shape, e->src);
+}
+
+/* The type that reshape call e gives x, and the edges of what it gives.  False after a report. */
+static bool
+reshaped(Lower *l, const Expr *e, const Operand *x, Type *t, Value *r)
+{
+	const Type *from = &x->v.v->type;
+	int64_t shape[RANK_MAX];
+	bool kept[RANK_MAX] = { false };
+
+	if (!shape_args(l, e, shape))
+		return false;
+	*t = type_tile(x->v.v->type.dtype, x->v.v->type.space, e->narg - 1, shape);
+	if (type_size(t) != type_size(&x->v.v->type)) {
+		diag_error(l->diag, e->src,
+		           "`reshape` keeps all elements, but `%s` is %s: that is %lld, not %lld",
+		           check_text(l, x->e, "the operand"), check_describe(l, &x->v),
+		           (long long)type_size(&x->v.v->type), (long long)type_size(t));
+		return false;
+	}
+	for (int d = 0; d < t->rank; d++) {
+		int source = reshape_source(from, t, d);
+
+		r->edge[d] = source >= 0 ? x->v.edge[source] : NULL;
+		if (source >= 0)
+			kept[source] = true;
+	}
+	r->rest = x->v.rest;
+	for (int d = 0; d < from->rank; d++)
+		if (from->shape[d] == 1 && !kept[d])
+			r->rest = lower_join_edge(l, r->rest, x->v.edge[d]);
+	return true;
+}
+
+/* How many leading dims of its operand the view drops, when it has the others whole; else -1. */
+static int
+leading(const Op *view)
+{
+	const Type *t = &view->in[0]->type;
+	int n = 0;
+
+	while (n < t->rank && IMM(view, dropped) >> n & 1)
+		n++;
+	for (int d = n; d < t->rank; d++) {
+		int64_t at;
+
+		if (IMM(view, dropped) >> d & 1 || view->out[0]->type.shape[d - n] != t->shape[d] ||
+		    !val_is_const(view->in[1 + d], &at) || at != 0)
+			return -1;
+	}
+	return n;
+}
+
+/* Shared memory v under the shape of t: of a whole tile, or of what leading indices choose of it, in which
+ * case they go on choosing.  NULL: it is neither. */
+static Val *
+put_alias(Lower *l, Src src, Val *v, const Type *t)
+{
+	const Op *view = v->def->code == O_view ? v->def : NULL;
+	int n = view ? leading(view) : 0;
+	Type all = *t;
+	Val *in[DIM_MAX + 1];
+
+	if (n < 0 || n + t->rank > RANK_MAX || (view && view->in[0]->def->code == O_view))
+		return NULL;
+	all.rank = n + t->rank;
+	for (int d = 0; d < all.rank; d++) {
+		all.shape[d] = d < n ? view->in[0]->type.shape[d] : t->shape[d - n];
+		in[1 + d] = d < n ? view->in[1 + d] : ir_const(l->b, NULL, 0);
+	}
+	in[0] = put_op(l, O_reshape, src, 1, view ? view->in : &v, all);
+	if (n == 0)
+		return in[0];
+	v = put_op(l, O_view, src, 1 + all.rank, in, *t);
+	IMM_SET(v->def, dropped, ((int64_t)1 << n) - 1);
+	return v;
+}
+
+Value
+lower_reshape(Lower *l, const Expr *e)
+{
+	Value r = { .kind = VK_val };
+	Operand x;
+	Type t, all;
+	Val *mem;
+
+	if (!lower_tile_arg(l, e, 0, &x) || !reshaped(l, e, &x, &t, &r))
+		return value_none();
+	if (x.v.v->type.pinned || lower_reshapes_shared_out(l, &x.v.v->type, &t)) {
+		r.v = put_reshape(l, e->src, x.v.v, t.rank, t.shape);
+		return r;
+	}
+	mem = lower_staged(l, e->src, &x.v).v;
+	all = t;
+	all.dtype = mem->type.dtype;
+	all.space = S_shared;
+	r.v = put_alias(l, e->src, mem, &all);
+	all.space = S_reg;
+	r.v = put1(l, O_load, e->src, r.v, all);
+	if (all.dtype != t.dtype)
+		r.v = put1(l, O_cast, e->src, r.v, t);
+	return r;
+}
+
+Value
+lower_alias(Lower *l, const Expr *e)
+{
+	const Expr *name = e->arg[0]->kind == EX_index ? e->arg[0]->arg[0] : e->arg[0];
+	const Sym *sym = name->kind == EX_name ? sym_find(l, name->name) : NULL;
+	Value r = { .kind = VK_view };
+	Operand x;
+	Type t;
+
+	if (!sym || sym->val.kind != VK_view || sym->val.v->type.space != S_shared)
+		return lower_expr(l, e);
+	x = lower_operand(l, e->arg[0]);
+	if (x.v.kind != VK_view || !reshaped(l, e, &x, &t, &r))
+		return value_none();
+	r.v = put_alias(l, e->src, x.v.v, &t);
+	return r.v ? r : lower_expr(l, e);
+}
+
+Value
+lower_iota(Lower *l, const Expr *e)
+{
+	int64_t shape[RANK_MAX];
+	int dim;
+	Val *v;
+
+	if (!check_mode(l, MODE_BODY, e->src, "`iota`") || !shape_args(l, e, shape) ||
+	    !lower_dim_arg(l, e, 0, e->narg - 1, &dim))
+		return value_none();
+	v = put_op(l, O_iota, e->src, 0, NULL, type_tile(D_i32, S_reg, e->narg - 1, shape));
+	IMM_SET(v->def, dim, dim);
+	return value_of(v);
+}

@@ -1,0 +1,420 @@
+/* lower_subtile.c - parts of register tiles, and tiles made of parts.  Where the tile consists of a few
+ * pieces, of which the part has some, it is a matter of registers; else it goes through shared memory,
+ * where every element has an address. */
+#include "hexc/ir/dtype_value.h"
+#include "hexc/lang/lower.h"
+
+Val *
+lower_put_alloc(Lower *l, Src src, Type t)
+{
+	t = type_free(t);
+	t.space = S_shared;
+	return put_op(l, O_alloc, src, 0, NULL, t);
+}
+
+static void
+put_store(Lower *l, Src src, Val *x, Val *to)
+{
+	Val *in[2] = { x, to };
+
+	op_new(l->b, NULL, O_store, src, 2, in, 0, NULL);
+}
+
+Value
+lower_stage(Lower *l, Src src, const Value *x)
+{
+	Value r = *x;
+
+	r.kind = VK_view;
+	r.v = lower_put_alloc(l, src, x->v->type);
+	put_store(l, src, x->v, r.v);
+	return r;
+}
+
+/* Register tile x; of a wider type that holds its values if its rows are no whole bytes. */
+static Val *
+byte_rows(Lower *l, Src src, Val *x)
+{
+	Type t = x->type;
+	int bits = dtype_info[t.dtype].bits;
+
+	if (t.dtype == D_bool || bits >= 8 || t.shape[t.rank - 1] * bits % 8 == 0)
+		return x;
+	t.dtype = dtype_is_float(t.dtype) ? D_f16 : num_min(t.dtype) < 0 ? D_i8 : D_u8;
+	t = type_free(t);
+	return put1(l, O_cast, src, x, t);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------ */
+
+/* Register tile `of` is in shared memory, too. */
+struct Table {
+	const Val *of;
+	Val *mem;
+	bool open; /* indices may find it in registers as well */
+	struct Table *next;
+};
+
+static struct Table *
+find_table(const Lower *l, const Val *of, bool open)
+{
+	struct Table *t = l->table;
+
+	while (t && (t->of != of || t->open != open || !block_inside(l->b, t->mem->block)))
+		t = t->next;
+	return t;
+}
+
+static void
+keep_table(Lower *l, const Val *of, Val *mem, bool open)
+{
+	struct Table *t = NEW(l->arena, struct Table);
+
+	*t = (struct Table){ of, mem, open, l->table };
+	l->table = t;
+}
+
+Value
+lower_staged(Lower *l, Src src, const Value *x)
+{
+	struct Table *t = find_table(l, x->v, false);
+	Value r = *x;
+
+	r.kind = VK_view;
+	if (t) {
+		r.v = t->mem;
+		return r;
+	}
+	r.v = byte_rows(l, src, x->v);
+	r = lower_stage(l, src, &r);
+	keep_table(l, x->v, r.v, false);
+	return r;
+}
+
+/* The outermost loop here that v is outside of, behind which this block is; NULL: none. */
+static Op *
+loop_behind(const Lower *l, const Val *v)
+{
+	Op *found = NULL;
+
+	for (const Block *b = l->b; b != v->block && b->owner; b = b->owner->parent)
+		if (b->owner->code == O_for)
+			found = b->owner;
+	return found;
+}
+
+Value
+lower_table(Lower *l, Src src, const Value *x)
+{
+	Value r = *x;
+	Block *here = l->b;
+	Op *loop = loop_behind(l, x->v), *last;
+	struct Table *t = find_table(l, x->v, true);
+
+	r.kind = VK_view;
+	if (t) {
+		r.v = t->mem;
+		return r;
+	}
+	l->b = loop ? loop->parent : here;
+	last = l->b->last;
+	r.v = byte_rows(l, src, x->v);
+	r.v->name = x->v->name;
+	r.v = lower_stage(l, src, &r).v;
+	IMM_SET(r.v->def, table, TABLE_OPEN);
+	l->b = here;
+	while (loop && last->next)
+		op_move_before(last->next, loop);
+	keep_table(l, x->v, r.v, true);
+	return r;
+}
+
+/* The slice of all that there is. */
+static Val *
+view_all(Lower *l, Src src, Val *mem)
+{
+	Val *in[1 + DIM_MAX] = { mem };
+	int rank = mem->type.rank;
+
+	for (int d = 0; d < rank; d++)
+		in[1 + d] = ir_const(l->b, NULL, 0);
+	return put_op(l, O_view, src, 1 + rank, in, mem->type);
+}
+
+Value
+lower_element(Lower *l, Src src, Val *tile)
+{
+	return (Value){ .kind = VK_view, .v = view_all(l, src, tile), .single = true };
+}
+
+Val *
+lower_whole(Lower *l, Src src, Val *mem)
+{
+	return mem->type.space == S_global && !mem->def ? view_all(l, src, mem) : mem;
+}
+
+/* ---- what threads share out ---------------------------------------------------------------------- */
+
+enum { ACCESS_BITS = 128, FEW = 16 /* registers */ };
+
+/* Threads share out a whole dim of any extent, which is padded for them; of what is cut into pieces they do
+ * powers of two only, and of the last dim, beside an odd factor, what accesses leave of them. */
+static int64_t
+ways_of(const Type *t, int64_t extent, bool whole, bool last)
+{
+	int64_t n = extent & -extent, wide = max64(ACCESS_BITS / dtype_info[t->dtype].bits, 1);
+
+	while (whole && n < extent)
+		n *= 2;
+	return !whole && last && n < extent ? max64(n / wide, 1) : n;
+}
+
+/* Is a register tile of t that so many threads share out as good as shared out by all, or small? */
+static bool
+is_shared_out(const Lower *l, const Type *t, int64_t ways)
+{
+	int64_t threads = (int64_t)l->k->warps * WARP_SIZE, size = type_size(t);
+	int64_t least = (size + threads - 1) / threads, each = (size + ways - 1) / ways;
+
+	return 2 * each <= 3 * least || each * dtype_info[t->dtype].bits <= FEW * 32;
+}
+
+/* The dims of a shape from the last on. */
+typedef struct Factors {
+	const Type *t;
+	int d;        /* the next dim */
+	int64_t size; /* of those behind it */
+} Factors;
+
+static int64_t
+next_size(const Factors *f)
+{
+	return f->d >= 0 ? f->size * f->t->shape[f->d] : INT64_MAX;
+}
+
+/* Between two places where a dim of one shape or the other begins is a factor of both. */
+bool
+lower_reshapes_shared_out(const Lower *l, const Type *from, const Type *to)
+{
+	Factors x = { from, from->rank - 1, 1 }, y = { to, to->rank - 1, 1 };
+	int64_t at = 1, ways = 1;
+
+	while (x.d >= 0 || y.d >= 0) {
+		int64_t a = next_size(&x), b = next_size(&y), next = min64(a, b);
+		bool whole = a == b && x.size == at && y.size == at;
+
+		ways *= next % at ? 1 : ways_of(from, next / at, whole, at == 1);
+		if (a == next)
+			x = (Factors){ from, x.d - 1, a };
+		if (b == next)
+			y = (Factors){ to, y.d - 1, b };
+		at = next;
+	}
+	return is_shared_out(l, from, ways);
+}
+
+enum { PIECES_MAX = 8 }; /* along one dim, each in registers of its own */
+
+bool
+lower_slice_shared_out(const Lower *l, const Type *t, const int64_t *start, const int64_t *extent)
+{
+	int64_t ways = 1;
+
+	for (int d = 0; d < t->rank; d++) {
+		int64_t g = gcd64(gcd64(t->shape[d], extent[d]), start[d]);
+
+		if (t->shape[d] / g > PIECES_MAX)
+			return false;
+		ways *= ways_of(t, g, g == t->shape[d], d == t->rank - 1);
+	}
+	return is_shared_out(l, t, ways);
+}
+
+Val *
+lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t extent)
+{
+	Type t = x->type;
+
+	if (start == 0 && extent == t.shape[dim])
+		return x;
+	t.shape[dim] = extent;
+	x = put1(l, O_slice, src, x, t);
+	IMM_SET(x->def, dim, dim);
+	IMM_SET(x->def, from, start);
+	return x;
+}
+
+/* The parts side by side, without a trip through memory. */
+static Value
+joined(Lower *l, Src src, int n, const Operand *part, int dim)
+{
+	Val *v = part[0].v.v;
+
+	for (int i = 1; i < n; i++) {
+		Type t = v->type;
+
+		t.shape[dim] += part[i].v.v->type.shape[dim];
+		v = put2(l, O_concat, src, v, part[i].v.v, t);
+		IMM_SET(v->def, dim, dim);
+	}
+	return value_of(v);
+}
+
+Val *
+lower_resized(Lower *l, Src src, Val *x, int dim, int64_t extent)
+{
+	Type t = x->type, tile = t;
+	int64_t n = t.shape[dim];
+	Val *in[RANK_MAX + 1], *longer, *mem;
+
+	if (n == extent)
+		return x;
+	tile.shape[dim] = min64(n, extent);
+	mem = in[0] = lower_put_alloc(l, src, tile);
+	for (int d = 0; d < t.rank; d++)
+		in[1 + d] = ir_const(l->b, NULL, 0);
+	tile.shape[dim] = max64(n, extent);
+	tile.space = S_shared;
+	longer = put_op(l, O_view, src, 1 + t.rank, in, tile);
+	put_store(l, src, x, n < extent ? mem : longer);
+	t.shape[dim] = extent;
+	return put1(l, O_load, src, n < extent ? longer : mem, t);
+}
+
+Value
+lower_at(Lower *l, Src src, const Value *x, int dim, Val *at)
+{
+	Type t = x->v->type;
+	Value r = *x;
+	Val *in[RANK_MAX + 1];
+
+	in[0] = lower_stage(l, src, x).v;
+	for (int d = 0; d < t.rank; d++)
+		in[1 + d] = d == dim ? at : ir_const(l->b, NULL, 0);
+	t.shape[dim] = 1;
+	t.space = S_shared;
+	r.v = put_op(l, O_view, src, 1 + t.rank, in, t);
+	t.space = S_reg;
+	r.v = put1(l, O_load, src, r.v, t);
+	r.edge[dim] = NULL;
+	return r;
+}
+
+/* The last element inside along dim, which stays with extent 1. */
+Value
+lower_reduce_last(Lower *l, const Expr *e)
+{
+	Operand x;
+	int64_t extent;
+	Value r;
+	Val *last;
+	int dim;
+
+	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim))
+		return value_none();
+	r = x.v;
+	extent = r.v->type.shape[dim];
+	if (extent > 1) {
+		r = lower_at(l, e->src, &x.v, dim, ir_const(l->b, NULL, extent - 1));
+		lower_count(l, COUNT_last, r.v->def->in[0]->def, 1 + dim, x.v.edge[dim], extent);
+	}
+	r.edge[dim] = NULL;
+	last = r.v;
+	r.v = lower_if_any(l, e->src, last, dim, x.v.edge[dim], extent);
+	if (r.v != last)
+		r.v = lower_as_far(l, e, r.v, x.v.v, dim);
+	return r;
+}
+
+/* ---- concat ------------------------------------------------------------------------------------ */
+
+/* The type of all parts side by side along dim. */
+static bool
+joined_type(Lower *l, const Expr *e, int n, const Operand *part, int dim, Type *t)
+{
+	*t = part[0].v.v->type;
+	for (int i = 1; i < n; i++) {
+		const Type *x = &part[i].v.v->type;
+		bool fit = x->rank == t->rank;
+
+		if (!check_same_dtype(l, e->src, &part[0], &part[i]))
+			return false;
+		for (int d = 0; fit && d < t->rank; d++)
+			fit = d == dim || x->shape[d] == t->shape[d];
+		if (!fit) {
+			diag_error(l->diag, part[i].e->src,
+			           "%s and %s side by side along dimension %d: the other extents must be "
+			           "equal",
+			           check_describe(l, &part[0].v), check_describe(l, &part[i].v), dim);
+			check_declared(l, e->src, n, part);
+			return false;
+		}
+		t->shape[dim] += x->shape[dim];
+	}
+	return check_shape(l, t->rank, t->shape, e->src);
+}
+
+Value
+lower_concat(Lower *l, const Expr *e)
+{
+	Operand part[CALL_ARG_MAX];
+	int n = e->narg - 1, dim;
+	int64_t at = 0, piece = 0, ways = 1;
+	Val *tile;
+	Type t;
+
+	for (int i = 0; i < n; i++)
+		if (!lower_tile_arg(l, e, 1 + i, &part[i]))
+			return value_none();
+	if (!lower_dim_arg(l, e, 0, part[0].v.v->type.rank, &dim) || !joined_type(l, e, n, part, dim, &t))
+		return value_none();
+	for (int i = 0; i < n; i++)
+		piece = gcd64(piece, part[i].v.v->type.shape[dim]);
+	for (int d = 0; d < t.rank; d++)
+		ways *= ways_of(&t, d == dim ? piece : t.shape[d], d != dim, d == t.rank - 1);
+	if (t.shape[dim] / piece <= PIECES_MAX && is_shared_out(l, &t, ways))
+		return joined(l, e->src, n, part, dim);
+	tile = lower_put_alloc(l, e->src, t);
+	for (int i = 0; i < n; i++) {
+		Type p = part[i].v.v->type;
+		Val *in[RANK_MAX + 1] = { tile };
+
+		for (int d = 0; d < t.rank; d++)
+			in[1 + d] = ir_const(l->b, NULL, d == dim ? at : 0);
+		p.space = S_shared;
+		put_store(l, e->src, part[i].v.v, put_op(l, O_view, e->src, 1 + t.rank, in, p));
+		at += p.shape[dim];
+	}
+	return value_of(put1(l, O_load, e->src, tile, t));
+}
+
+/* ---- the place of an extreme -------------------------------------------------------------------- */
+
+/* The lowest index of an element equal to the largest (smallest) one. */
+Value
+lower_arg_extreme(Lower *l, const Expr *e, OpCode code)
+{
+	Value none = value_int(INT32_MAX), found;
+	Operand x, best;
+	Val *in[3];
+	Type t;
+	int dim;
+
+	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim) ||
+	    !check_dtype(l, O_max, x.v.v->type.dtype, e->src, x.e))
+		return value_none();
+	t = x.v.v->type;
+	best = x;
+	best.v.v = lower_put_reduce(l, e, code, x.v.v, dim);
+	best.v.edge[dim] = NULL;
+	found = lower_op2(l, TK_eq, e->src, x, best);
+	if (found.kind == VK_none)
+		return found;
+	t.dtype = D_i32;
+	in[0] = found.v;
+	in[1] = put_op(l, O_iota, e->src, 0, NULL, t);
+	IMM_SET(in[1]->def, dim, dim);
+	in[2] = put_const(l, &none, t, e->src);
+	best.v.v = lower_put_reduce(l, e, O_reduce_min, put_op(l, O_select, e->src, 3, in, t), dim);
+	return best.v;
+}

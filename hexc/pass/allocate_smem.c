@@ -1,0 +1,497 @@
+/* allocate_smem.c - pass smem: place shared tiles and scratch memory by liveness.
+ *
+ * needs   layouts of shared tiles and lowerings with staging tiles, where there are any
+ * keeps   everything but what it sets
+ * sets    the offset of each alloc, mbar and staging tile (bytes from the start of the block's shared
+ *         memory), Kernel.smem, Kernel.team_smem
+ *
+ * A tile lives from its first access to its last, in order of text; an access inside a loop that the tile was
+ * made outside of makes it live through the loop.  A tile that an async copy writes lives on to the next
+ * `wait 0`, however early its last read is.  Scratch lives during its op.  Tiles are placed
+ * largest first, each in the smallest gap that holds it between tiles that live at the same time; what never
+ * lives at the same time may share memory, and pass sync puts the barriers that this needs.
+ *
+ * Roles run side by side: what two of them have lives at the same time, as do barriers and whatever copies
+ * with barriers fill, which share memory with nothing.  Several teams have the tiles of their role each, one
+ * team's behind the other's (Kernel.team_smem).
+ *
+ * An op with scratch has a barrier between its writes and its reads.  If what was read before keeps its place
+ * up to the next such op, around loops too, that barrier orders these reads as well, and none is needed in
+ * front of the op.  So everything lives that long if it costs no block of those that an SM holds, or else
+ * scratch and tiles made in loops do, or else nothing.
+ *
+ * The search asks the same of each solution before it is in the IR (smem_least): an SmemPlan says what it
+ * would bring there. */
+#include "hexc/ir/memory_effects.h"
+#include "hexc/pass/pass.h"
+#include "hexc/pass/allocate_smem.h"
+#include <stdlib.h>
+
+enum { ALIGN_MIN = 16, TEAM_ALIGN = 1024, MBAR_BYTES = 8, NAMED = 4, STEP = 2 };
+
+typedef struct Item {
+	Op *op;          /* the alloc or mbar, or the op that has the scratch or is to be behind it */
+	bool before;     /* scratch of a convert that is not there yet */
+	Role role;       /* whose it is */
+	int64_t bytes, align, off;
+	int64_t from, to; /* positions in text; from > to: never accessed */
+	int64_t until;   /* position of the scratch that follows; below `to`: it does not matter */
+	const Op *round; /* the scratch that follows around the end of the loop it is in; NULL: none */
+	bool outer;      /* a tile that is made in no loop */
+	int number;      /* order of text, to break ties */
+} Item;
+
+typedef struct Smem {
+	Kernel *k;
+	const SmemPlan *plan; /* what is not in the IR yet; NULL: all is */
+	Item *item;
+	int n, cap;
+	int64_t *at;  /* by op id: position, a multiple of STEP */
+	int64_t *end; /* by op id: position of the last op of its regions */
+	int64_t pos;
+	Op **drain;   /* every `wait 0` and `wg_wait 0`, in order of text */
+	int ndrain, drain_cap;
+	/* things live up to the scratch that follows: 2 all, 1 scratch and tiles of loops, 0 none */
+	int apart;
+} Smem;
+
+/* Of a shared tile in this layout. */
+static int64_t
+tile_bytes(const Type *t, const Layout *l)
+{
+	int64_t n = type_size(t), unit;
+
+	if (l) {
+		n = layout_cosize(l, AX_mem);
+		/* a swizzle moves elements within blocks of this size */
+		unit = l->swizzle.bits ? (int64_t)1 << (l->swizzle.base + abs(l->swizzle.bits)) : 1;
+		n = align_up(n, unit);
+	}
+	return ceil_div(n * dtype_info[t->dtype].bits, 8);
+}
+
+int64_t
+smem_alloc_bytes(const Op *alloc)
+{
+	const Type *t = &alloc->out[0]->type;
+
+	return tile_bytes(t, t->layout);
+}
+
+bool
+smem_has_scratch(const Op *o)
+{
+	return lowering_is_staged(o->lowering);
+}
+
+/* ---- liveness -------------------------------------------------------------------------------- */
+
+static void
+add_item(Smem *s, Item it)
+{
+	it.role = op_role(it.op);
+	it.until = -1;
+	it.number = s->n;
+	VEC_PUSH(s->k->unit->arena, s->item, s->n, s->cap, it);
+}
+
+static void
+add_tile(Smem *s, Op *o)
+{
+	const Val *v = o->out[0];
+	int64_t align = s->plan ? s->plan->align[o->id] : 0;
+
+	align = IMM(o, align) > align ? IMM(o, align) : align;
+	add_item(s, (Item){ .op = o,
+	                    .bytes = tile_bytes(&v->type, s->plan ? s->plan->layout[v->id] : v->type.layout),
+	                    .align = align > ALIGN_MIN ? align : ALIGN_MIN,
+	                    .from = INT64_MAX,
+	                    .to = -1 });
+}
+
+static void
+add_scratch(Smem *s, const SmemScratch *x)
+{
+	int64_t at = s->at[x->op->id] - (x->before ? STEP / 2 : 0);
+
+	add_item(s, (Item){ .op = x->op,
+	                    .before = x->before,
+	                    .bytes = x->bytes,
+	                    .align = ALIGN_MIN,
+	                    .from = at,
+	                    .to = at });
+}
+
+static void
+number_block(Smem *s, Block *b)
+{
+	for (Op *o = b->first; o; o = o->next) {
+		s->at[o->id] = s->pos;
+		s->pos += STEP;
+		if (o->code == O_mbar)
+			add_item(s, (Item){ .op = o,
+			                    .bytes = o->out[0]->type.shape[0] * MBAR_BYTES,
+			                    .align = ALIGN_MIN,
+			                    .to = INT64_MAX });
+		else if (o->code == O_alloc)
+			add_tile(s, o);
+		else if (smem_has_scratch(o))
+			add_scratch(s, &(SmemScratch){ .op = o, .bytes = o->lowering->staged.bytes });
+		else if ((o->code == O_wait || o->code == O_wg_wait) && IMM(o, pending) == 0)
+			VEC_PUSH(s->k->unit->arena, s->drain, s->ndrain, s->drain_cap, o);
+		for (int r = 0; r < 2; r++)
+			if (o->blk[r])
+				number_block(s, o->blk[r]);
+		s->end[o->id] = s->pos - STEP;
+	}
+}
+
+static Item *
+item_of(Smem *s, const Op *alloc)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->item[i].op == alloc)
+			return &s->item[i];
+	return NULL;
+}
+
+static void
+live(Item *it, int64_t from, int64_t to)
+{
+	it->from = from < it->from ? from : it->from;
+	it->to = to > it->to ? to : it->to;
+}
+
+/* Does nothing of what o started go on behind this wait for all groups? */
+static bool
+drains(const Op *wait, const Op *o)
+{
+	if (o->code == O_wgmma || wait->code == O_wg_wait)
+		return o->code == O_wgmma && wait->code == O_wg_wait;
+	return IMM(o, async) != COPY_BARRIER && (IMM(o, async) == COPY_OUT) == (IMM(wait, bulk) != 0);
+}
+
+/* Where an async op has surely ended. */
+static int64_t
+landed(const Smem *s, const Op *o)
+{
+	for (int i = 0; i < s->ndrain; i++)
+		if (s->at[s->drain[i]->id] > s->at[o->id] && block_inside(o->parent, s->drain[i]->parent) &&
+		    drains(s->drain[i], o))
+			return s->at[s->drain[i]->id];
+	return s->pos;
+}
+
+static void
+access_memory(Smem *s, const Op *o, Val *v, bool async)
+{
+	const Op *alloc = view_root(v)->def;
+	Item *it = alloc && alloc->code == O_alloc ? item_of(s, alloc) : NULL;
+
+	if (!it)
+		return;
+	if (op_role(o) != it->role) /* no order of text says when */
+		live(it, 0, s->pos);
+	live(it, s->at[o->id], async ? landed(s, o) : s->at[o->id]);
+	for (const Block *b = o->parent; b && b != alloc->parent && b->owner; b = b->owner->parent)
+		if (b->owner->code == O_for)
+			live(it, s->at[b->owner->id], s->end[b->owner->id]);
+}
+
+static void
+find_liveness(Smem *s)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, s->k->body); o; o = walk_next(&w)) {
+		if (o->code == O_load)
+			access_memory(s, o, o->in[0], false);
+		else if (o->code == O_store)
+			access_memory(s, o, o->in[1], false);
+		else if (o->code == O_copy)
+			access_memory(s, o, o->in[IMM(o, async) == COPY_OUT ? 0 : 1], IMM(o, async) != 0);
+		if (access_found(o))
+			access_memory(s, o, access_found(o), false);
+		for (int i = 0; i < 2 && o->code == O_wgmma; i++)
+			if (o->in[i]->type.space == S_shared)
+				access_memory(s, o, o->in[i], true);
+	}
+}
+
+static const Op *
+loop_of(const Op *o)
+{
+	const Block *b = o->parent;
+
+	while (b->owner && b->owner->code != O_for)
+		b = b->owner->parent;
+	return b->owner;
+}
+
+static int
+next_scratch(const Smem *s, int64_t after)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->item[i].from > after && smem_has_scratch(s->item[i].op))
+			return i;
+	return -1;
+}
+
+/* What scratch follows scratch and tiles of loops, in order of text and around the end of the loop. */
+static void
+find_next(Smem *s)
+{
+	for (int i = 0; i < s->n; i++) {
+		Item *it = &s->item[i];
+		const Op *loop = loop_of(it->op);
+		int next = next_scratch(s, it->to), first = loop ? next_scratch(s, s->at[loop->id]) : -1;
+
+		it->outer = !loop && it->op->code == O_alloc;
+		if (it->from > it->to)
+			continue;
+		it->until = next < 0 ? it->to : s->item[next].from;
+		if (first >= 0 && first != i && s->item[first].from <= s->end[loop->id] &&
+		    (next < 0 || it->until > s->end[loop->id]))
+			it->round = s->item[first].op;
+	}
+}
+
+/* ---- placement ------------------------------------------------------------------------------- */
+
+static int
+larger_first(const void *x, const void *y)
+{
+	const Item *a = x, *b = y;
+
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? 1 : -1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static int64_t
+last_of(const Smem *s, const Item *it)
+{
+	return s->apart >= (it->outer ? 2 : 1) && it->until > it->to ? it->until : it->to;
+}
+
+/* Is it in the memory that each of several teams has? */
+static bool
+by_team(const Smem *s, const Item *it)
+{
+	return it->role == ROLE_CONSUMER && s->k->teams > 1;
+}
+
+static bool
+together(const Smem *s, const Item *a, const Item *b)
+{
+	if (by_team(s, a) != by_team(s, b))
+		return false; /* put apart as a whole */
+	if (a->role != b->role && a->role != ROLE_ALL && b->role != ROLE_ALL)
+		return true;
+	return (a->from <= last_of(s, b) && b->from <= last_of(s, a)) ||
+	       (s->apart && (a->round == b->op || b->round == a->op));
+}
+
+/* First offset >= `off` where item i collides with nothing placed; *room: free bytes from there. */
+static int64_t
+next_gap(const Smem *s, int i, int64_t off, int64_t *room)
+{
+	const Item *it = &s->item[i];
+	bool moved = true;
+
+	off = align_up(off, it->align);
+	while (moved) {
+		moved = false;
+		*room = INT64_MAX;
+		for (int j = 0; j < i; j++) {
+			const Item *o = &s->item[j];
+
+			if (!together(s, it, o))
+				continue;
+			if (o->off < off + it->bytes && off < o->off + o->bytes) {
+				off = align_up(o->off + o->bytes, it->align);
+				moved = true;
+			} else if (o->off >= off && o->off - off < *room) {
+				*room = o->off - off;
+			}
+		}
+	}
+	return off;
+}
+
+static void
+place(const Smem *s, int i)
+{
+	int64_t best = -1, best_room = 0, off = 0, room;
+
+	for (;;) {
+		off = next_gap(s, i, off, &room);
+		if (best < 0 || room < best_room) {
+			best = off;
+			best_room = room;
+		}
+		if (room == INT64_MAX)
+			break;
+		off += room; /* behind the next tile */
+	}
+	s->item[i].off = best;
+}
+
+static const char *
+tunable_hint(const Kernel *k)
+{
+	for (int i = 0; i < k->nconstants; i++) {
+		const char *n = k->constants[i].name;
+
+		if (n[0] == 'S' && n[1] == 'T' && n[2] == 'A' && k->constants[i].value > 1)
+			return arena_printf(k->unit->arena, "a smaller %s (now %lld) or smaller tiles", n,
+			                    (long long)k->constants[i].value);
+	}
+	return "fewer stages or smaller tiles";
+}
+
+static void
+too_much(const Smem *s, int64_t need)
+{
+	const Kernel *k = s->k;
+	const Target *t = k->unit->target;
+	Src src = s->item[0].op->src.line ? s->item[0].op->src : k->src;
+
+	diag_error(k->unit->diag, src,
+	           "kernel %s needs %lld bytes of shared memory, a block has %lld on %s: use %s", k->name,
+	           (long long)need, (long long)t->smem, t->name, tunable_hint(k));
+	for (int i = 0; i < s->n && i < NAMED; i++) {
+		const Item *it = &s->item[i];
+		const Val *v = it->op->nout ? it->op->out[0] : NULL;
+
+		if ((it->op->code == O_alloc || it->op->code == O_mbar) && !it->before)
+			diag_note(k->unit->diag, it->op->src, "%lld bytes: %s%s%s", (long long)it->bytes,
+			          v->name ? v->name : "", v->name ? ": " : "",
+			          type_print(k->unit->arena, &v->type));
+		else
+			diag_note(k->unit->diag, it->op->src, "%lld bytes: scratch of %s",
+			          (long long)it->bytes, op_info[it->before ? O_convert : it->op->code].name);
+	}
+}
+
+/* Where everything goes, what each team has from 0 on; the bytes that takes. */
+static void
+place_parts(Smem *s, int64_t *shared, int64_t *team)
+{
+	*shared = *team = 0;
+	for (int i = 0; i < s->n; i++) {
+		const Item *it = &s->item[i];
+		int64_t *need = by_team(s, it) ? team : shared;
+
+		place(s, i);
+		*need = it->off + it->bytes > *need ? it->off + it->bytes : *need;
+	}
+}
+
+/* Where everything goes; the bytes that takes. */
+static int64_t
+place_all(Smem *s, int apart)
+{
+	int64_t shared, team;
+
+	s->apart = apart;
+	place_parts(s, &shared, &team);
+	s->k->team_smem = align_up(team, TEAM_ALIGN);
+	if (!team)
+		return align_up(shared, ALIGN_MIN);
+	shared = align_up(shared, TEAM_ALIGN);
+	for (int i = 0; i < s->n; i++)
+		if (by_team(s, &s->item[i]))
+			s->item[i].off += shared;
+	return shared + s->k->team_smem * s->k->teams;
+}
+
+/* Blocks that an SM holds by their shared memory and warps; 0: not one.  What the system takes of each
+ * block's memory from sm_80 on is counted on sm_75 too, which does not lose it (targets.def): there things
+ * are kept apart a little less often than they could be. */
+static int
+blocks(const Kernel *k, int64_t need)
+{
+	enum { SYSTEM = 1024 };
+	const Target *t = k->unit->target;
+	int64_t counted = need + SYSTEM - t->system;
+
+	return counted > t->smem ? 0 : occupancy(t, kernel_warps(k), 0, counted);
+}
+
+static void
+find_items(Smem *s)
+{
+	const SmemPlan *plan = s->plan;
+	Kernel *k = s->k;
+
+	s->at = NEWN(k->unit->arena, int64_t, (size_t)k->nop + 1);
+	s->end = NEWN(k->unit->arena, int64_t, (size_t)k->nop + 1);
+	number_block(s, k->body);
+	for (int i = 0; plan && i < plan->nscratch; i++)
+		add_scratch(s, &plan->scratch[i]);
+	find_liveness(s);
+}
+
+static void
+sort_items(Smem *s)
+{
+	if (s->n)
+		qsort(s->item, (size_t)s->n, sizeof *s->item, larger_first);
+}
+
+static int64_t
+place_plan(Smem *s)
+{
+	int64_t team = s->k->team_smem, need;
+
+	find_items(s);
+	sort_items(s);
+	need = place_all(s, 0);
+	s->k->team_smem = team;
+	return need;
+}
+
+int64_t
+smem_least(Kernel *k, const SmemPlan *plan)
+{
+	return place_plan(&(Smem){ .k = k, .plan = plan });
+}
+
+void
+smem_too_much(Kernel *k, const SmemPlan *plan)
+{
+	Smem s = { .k = k, .plan = plan };
+	int64_t need = place_plan(&s);
+
+	too_much(&s, need);
+}
+
+bool
+pass_smem(Kernel *k)
+{
+	Smem s = { .k = k };
+	int64_t need;
+
+	find_items(&s);
+	find_next(&s);
+	sort_items(&s);
+	need = k->smem = place_all(&s, 0);
+	for (int apart = 2; apart >= 0 && k->unit->target; apart--) {
+		k->smem = place_all(&s, apart);
+		if (k->smem <= need ||
+		    (k->smem <= k->unit->target->smem && blocks(k, k->smem) >= blocks(k, need)))
+			break;
+	}
+	for (int i = 0; i < s.n; i++) {
+		const Item *it = &s.item[i];
+
+		if (it->op->code == O_alloc || it->op->code == O_mbar)
+			IMM_SET(it->op, offset, it->off);
+		else
+			it->op->lowering->staged.off = it->off;
+	}
+	if (k->unit->target && k->smem > k->unit->target->smem)
+		too_much(&s, k->smem);
+	return s.n > 0;
+}

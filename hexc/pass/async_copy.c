@@ -1,0 +1,70 @@
+/* async_copy.c - pass async: copies outside of pipelines go to shared memory without passing through registers.
+ *
+ *     copy a; copy b              copy a, asynchronous; copy b, asynchronous
+ *     ...                   =>    ...
+ *     first use                   commit; wait 0; first use
+ *
+ * The group has landed before anything but index arithmetic runs, so no count of groups that the program or
+ * pass pipeline keeps is disturbed.  In a loop that keeps groups in flight a `wait 0` would drain them: there
+ * the copies stay as they are.
+ *
+ * needs   no pipeline loops
+ * keeps   what the kernel computes
+ * leaves  barriers to pass sync, which knows that a copy has landed at its wait */
+#include "hexc/ir/ir.h"
+#include "hexc/pass/pass.h"
+
+/* In a loop or branch that waits for groups? */
+static bool
+keeps_groups(const Block *b)
+{
+	for (; b && b->owner; b = b->owner->parent)
+		for (const Op *o = b->first; o; o = o->next)
+			if (o->code == O_wait)
+				return true;
+	return false;
+}
+
+/* What may stand between a copy and its wait: nothing that could see the tile. */
+static bool
+transparent(const Op *o)
+{
+	return o->code == O_alloc || (o->code == O_copy && !IMM(o, async)) ||
+	       (op_is(o, F_PURE) && !op_is(o, F_MEM));
+}
+
+static void
+settle(Block *b, Op *at, Src src)
+{
+	op_new(b, at, O_commit, src, 0, NULL, 0, NULL);
+	op_new(b, at, O_wait, src, 0, NULL, 0, NULL);
+}
+
+static bool
+block_async(Block *b)
+{
+	bool changed = false, pending = false, ours = !keeps_groups(b);
+	Src src = { 0 };
+
+	for (Op *o = b->first; o; o = o->next) {
+		for (int i = 0; i < 2; i++)
+			if (o->blk[i])
+				changed |= block_async(o->blk[i]);
+		if (pending && !transparent(o)) {
+			settle(b, o, src);
+			pending = false;
+		}
+		if (ours && o->code == O_copy && !IMM(o, async) && o->in[0]->type.space == S_global) {
+			IMM_SET(o, async, 1);
+			src = o->src;
+			pending = changed = true;
+		}
+	}
+	return changed;
+}
+
+bool
+pass_async(Kernel *k)
+{
+	return k->unit->target->features & T_CPASYNC && block_async(k->body);
+}

@@ -1,0 +1,374 @@
+/* hazard_disjoint.c - accesses that cannot meet: different parts of a tile, or one thread's own elements. */
+#include "hexc/ir/memory_effects.h"
+#include "hexc/analysis/value_range.h"
+#include "hexc/pass/insert_barriers/insert_barriers.h"
+
+enum { SAME_DEPTH = 12 };
+
+/* ---- where a part of a tile starts ----------------------------------------------------------- */
+
+/* v = *base + the result; the base may be NULL for 0. */
+static int64_t
+peel(const Val *v, const Val **base)
+{
+	int64_t sum = 0, c, next;
+
+	for (;;) {
+		const Op *o = v->def;
+		bool sub = o && o->code == O_sub;
+
+		*base = v;
+		if (val_is_const(v, &c)) {
+			*base = NULL;
+			return i64_eval(O_add, sum, c, &next) ? next : sum;
+		}
+		if (!o || (o->code != O_add && !sub))
+			return sum;
+		if (val_is_const(o->in[1], &c))
+			v = o->in[0];
+		else if (!sub && val_is_const(o->in[0], &c))
+			v = o->in[1];
+		else
+			return sum;
+		i64_eval(sub ? O_sub : O_add, sum, c, &sum);
+	}
+}
+
+/* How far v moves in an iteration of the loop, at least; 0: not at all, or who knows. */
+static int64_t
+moves(Sync *s, const Val *v, const Op *loop)
+{
+	const Op *o = v->def;
+	int64_t step, c;
+
+	if (!o)
+		return v->block->owner == loop && v->index == 0 ? val_fact(s->k, loop->in[2]).lo : 0;
+	if (o->code == O_mul && (val_is_const(o->in[1], &c) || val_is_const(o->in[0], &c))) {
+		step = moves(s, o->in[val_is_const(o->in[1], &c) ? 0 : 1], loop);
+		return c > 0 && step > 0 && step <= INT64_MAX / c ? step * c : 0;
+	}
+	if (o->code == O_add && !block_inside(o->in[0]->block, loop->blk[0]))
+		return moves(s, o->in[1], loop);
+	if (o->code == O_add && !block_inside(o->in[1]->block, loop->blk[0]))
+		return moves(s, o->in[0], loop);
+	return 0;
+}
+
+static bool
+has_barrier(const Block *b)
+{
+	const Op *o = b->first;
+
+	while (o && o->code != O_barrier)
+		o = o->next;
+	return o != NULL;
+}
+
+/* x as the next iteration sees it, where a barrier in each says that it is the next one: the value that the
+ * loop carries; NULL: it does not. */
+static const Val *
+handed_on(const Val *x, const Op *loop)
+{
+	const Block *b = loop->blk[0];
+
+	for (int i = 0; has_barrier(b) && i < b->last->nin; i++)
+		if (b->last->in[i] == x)
+			return b->arg[1 + i];
+	return NULL;
+}
+
+/* The body of the loop that o is in, ifs left aside; NULL: it is in none. */
+static const Block *
+turn_of(const Op *o)
+{
+	const Block *b = o->parent;
+
+	while (b->owner && b->owner->code == O_if)
+		b = b->owner->parent;
+	return b->owner && b->owner->code == O_for ? b : NULL;
+}
+
+/* Is a loop that starts with `first` handed x: the same number, or what a loop in front carries on from its
+ * last turn, or from in front of it if it has none, where a barrier in each says so? */
+static bool
+is_handed(const Val *x, const Val *first)
+{
+	const Op *loop = first->def;
+	int64_t c, d;
+
+	if (first == x || (val_is_const(first, &c) && val_is_const(x, &d) && c == d))
+		return true;
+	return loop && loop->code == O_for && has_barrier(loop->blk[0]) &&
+	       (loop->blk[0]->last->in[first->index] == x || is_handed(x, loop->in[3 + first->index]));
+}
+
+/* x, from in front of a loop that `o` is in, as its first iteration sees it, where a barrier in each says
+ * that it is the first one: what it carries at first is x; NULL: it is not. */
+static const Val *
+entered(const Val *x, const Op *o)
+{
+	const Block *b = turn_of(o);
+
+	if (!b || block_inside(x->block, b) || !has_barrier(b))
+		return NULL;
+	for (int i = 0; i < b->last->nin; i++)
+		if (is_handed(x, b->owner->in[3 + i]))
+			return b->arg[1 + i];
+	return NULL;
+}
+
+/* Are x and y, one of them made from the other, different whatever that is: y = c - x, c odd, or the number
+ * before or behind x in a ring? */
+static bool
+never_equal(const Val *x, const Val *y)
+{
+	const Op *o = y->def, *eq;
+	const Val *base;
+	int64_t c, d;
+
+	if (!o)
+		return false;
+	if (o->code == O_sub && o->in[1] == x && val_is_const(o->in[0], &c))
+		return c % 2 != 0;
+	if (o->code != O_select || !val_is_const(o->in[1], &d) || peel(o->in[2], &base) == 0 || base != x)
+		return false;
+	eq = o->in[0]->def;
+	return eq && eq->code == O_eq && eq->in[0] == x && val_is_const(eq->in[1], &c) && c != d;
+}
+
+/* Of a loop that pass split made two of: does y say of a turn of the rest what x says of one of the clear
+ * loop? */
+static bool
+same_of_rest(const Val *x, const Val *y, const Block *clear, const Block *rest, int depth)
+{
+	const Op *a = x->def, *b = y->def;
+
+	if (x == clear->arg[0] || y == rest->arg[0])
+		return x == clear->arg[0] && y == rest->arg[0];
+	if (!block_inside(x->block, clear))
+		return val_same(x, y, depth);
+	if (!a || !b || a->code != b->code || !op_is(a, F_ELT) || a->nin != b->nin || depth == 0 ||
+	    !type_same(&x->type, &y->type))
+		return false;
+	for (int i = 0; i < a->nin; i++)
+		if (!same_of_rest(a->in[i], b->in[i], clear, rest, depth - 1))
+			return false;
+	return true;
+}
+
+/* `then` in a turn of a clear loop, `now` in one of the rest, which goes on counting: the loop of the rest;
+ * NULL: they are not, or not from the same numbers. */
+static const Op *
+counted_on(const Access *then, const Access *now, const Val *x, const Val *y)
+{
+	const Block *clear = turn_of(then->op), *rest = turn_of(now->op);
+
+	if (!x || !y || !clear || !rest || clear->owner->next != rest->owner ||
+	    !split_goes_on(clear->owner, rest->owner) || !same_of_rest(x, y, clear, rest, SAME_DEPTH))
+		return NULL;
+	return rest->owner;
+}
+
+typedef enum Meeting { APART, SAME, UNKNOWN } Meeting;
+
+/* A part of `extent` elements from x on, and one from y on an iteration or more later, in each of which both
+ * move on by `step`. */
+static Meeting
+further(int64_t step, int64_t extent, int64_t x, int64_t y)
+{
+	if (x > INT32_MAX || x < INT32_MIN || y > INT32_MAX || y < INT32_MIN)
+		return UNKNOWN;
+	return step > 0 && step >= extent + x - y ? APART : UNKNOWN;
+}
+
+/* Dim d of the views of two accesses. */
+static Meeting
+compare(Sync *s, const Access *then, const Access *now, int d)
+{
+	const Op *a = then->view->def, *b = now->view->def, *loop = then->wrap;
+	int ra = view_result_dim(a, d), rb = view_result_dim(b, d);
+	int64_t sa = view_step(a, d), ea = ra < 0 ? 1 : (then->view->type.shape[ra] - 1) * sa + 1;
+	int64_t sb = view_step(b, d), eb = rb < 0 ? 1 : (now->view->type.shape[rb] - 1) * sb + 1;
+	const Val *base[2], *old = a->in[1 + d];
+	int64_t x = peel(a->in[1 + d], &base[0]), y = peel(b->in[1 + d], &base[1]);
+	const Op *more;
+
+	if (then->root->type.space == S_shared && (view_gathers(a, d) || view_gathers(b, d)))
+		return UNKNOWN;
+	if (loop && block_inside(old->block, loop->blk[0])) /* else it is the same in all its iterations */
+		old = handed_on(old, loop);
+	if (!loop && (!old || !old->def || !block_inside(old->block, now->op->parent))) {
+		const Val *at = entered(a->in[1 + d], now->op);
+
+		old = at ? at : old;
+	}
+	if (old && ea == 1 && eb == 1 && (never_equal(old, b->in[1 + d]) || never_equal(b->in[1 + d], old)))
+		return APART;
+	more = counted_on(then, now, base[0], base[1]);
+	if (more)
+		return further(moves(s, base[1], more), ea, x, y);
+	if ((base[0] == NULL) != (base[1] == NULL) ||
+	    (base[0] && !val_same(base[0], base[1], SAME_DEPTH)))
+		return UNKNOWN;
+	if (loop && base[0] && block_inside(base[0]->block, loop->blk[0]))
+		return further(moves(s, base[0], loop), ea, x, y);
+	if (x <= y ? y - x >= ea : x - y >= eb)
+		return APART;
+	if (sa == sb && (x - y) % sa != 0) /* each steps over what the other has */
+		return APART;
+	return x == y && ea == eb && sa == sb ? SAME : UNKNOWN;
+}
+
+/* ---- element by element ------------------------------------------------------------------------ */
+
+enum { ELEMENTS_MAX = 1 << 16, ELEMENT_WORK = 8 };
+
+/* Start of an access in dim d of the tile, of which it is all or a part. */
+static int64_t
+start(const Access *x, int d, const Val **base)
+{
+	const Op *o = x->view->def;
+
+	*base = NULL;
+	return o->code == O_alloc ? 0 : peel(o->in[1 + d], base);
+}
+
+/* Where dim d of the tile is in the view; -1: the view has one element of it. */
+static int
+dim_in(const Access *x, int d)
+{
+	return x->view->def->code == O_alloc ? d : view_result_dim(x->view->def, d);
+}
+
+/* The thread that holds the element of the tile at c[] less the view's start; -1: the view has not got it. */
+static int64_t
+thread_of(const Access *x, const Layout *l, const int64_t *c, int rank)
+{
+	int64_t at[DIM_MAX] = { 0 };
+	Coord p;
+
+	for (int d = 0; d < rank; d++) {
+		int r = dim_in(x, d);
+
+		if (c[d] < 0 || c[d] >= (r < 0 ? 1 : x->view->type.shape[r]))
+			return -1;
+		if (r >= 0)
+			at[r] = c[d];
+	}
+	p = layout_at(l, at);
+	return p.at[AX_warp] * WARP_SIZE + p.at[AX_lane];
+}
+
+/* Do the accesses' layouts x and y give every element that both touch to one thread, the same for both?
+ * The view of `now` starts `shift` in front of the other's. */
+static bool
+same_threads(Sync *s, const Access *then, const Layout *x, const Access *now, const Layout *y,
+             const int64_t *shift)
+{
+	int64_t n = type_size(&then->view->type);
+	int rank = then->root->type.rank;
+	bool alike = layout_identical(x, y) && type_same(&then->view->type, &now->view->type);
+
+	for (int d = 0; d < rank; d++)
+		alike &= shift[d] == 0 && dim_in(then, d) == dim_in(now, d);
+	if (alike)
+		return true;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t c[DIM_MAX] = { 0 }, left = i, mine, other;
+
+		for (int d = rank - 1; d >= 0; d--) {
+			int r = dim_in(then, d);
+			int64_t extent = r < 0 ? 1 : then->view->type.shape[r];
+
+			c[d] = left % extent;
+			left /= extent;
+		}
+		mine = thread_of(then, x, c, rank);
+		for (int d = 0; d < rank; d++)
+			c[d] += shift[d];
+		other = thread_of(now, y, c, rank);
+		arena_work(s->k->unit->arena, ELEMENT_WORK);
+		if (other >= 0 && other != mine)
+			return false;
+	}
+	return true;
+}
+
+/* Two accesses and what same_threads() says of them: a pair is asked about once for each loop around it. */
+struct Threads {
+	const Op *then, *now;
+	const Val *then_view, *now_view;
+	bool same;
+	Threads *next; /* in its bucket */
+};
+
+static bool
+known_threads(Sync *s, const Access *then, const Layout *x, const Access *now, const Layout *y,
+              const int64_t *shift)
+{
+	enum { BUCKETS = 4096 };
+	Arena *a = s->k->unit->arena;
+	Threads **at, *t;
+
+	if (!s->threads)
+		s->threads = NEWN(a, Threads *, BUCKETS);
+	at = &s->threads[((uintptr_t)then->op / sizeof(Op) * 61 + (uintptr_t)now->op / sizeof(Op)) % BUCKETS];
+	for (t = *at; t; t = t->next)
+		if (t->then == then->op && t->now == now->op && t->then_view == then->view &&
+		    t->now_view == now->view)
+			return t->same;
+	t = NEW(a, Threads);
+	*t = (Threads){ then->op,  now->op, then->view, now->view, false, *at };
+	t->same = same_threads(s, then, x, now, y, shift);
+	*at = t;
+	return t->same;
+}
+
+/* Is every element that both accesses touch in the hands of one thread, the same for both? */
+static bool
+own_elements(Sync *s, const Access *then, const Access *now)
+{
+	const Layout *x = access_owners(then->op), *y = access_owners(now->op);
+	int64_t shift[DIM_MAX] = { 0 }, n = type_size(&then->view->type);
+	int rank = then->root->type.rank;
+
+	if (!x || !y || n > ELEMENTS_MAX || dtype_info[then->view->type.dtype].bits < 8)
+		return false;
+	for (int d = 0; d < rank; d++) {
+		const Val *base[2];
+
+		shift[d] = start(then, d, &base[0]) - start(now, d, &base[1]);
+		if (base[0] != base[1] && !(base[0] && base[1] && val_same(base[0], base[1], SAME_DEPTH)))
+			return false;
+		if (then->wrap && base[0] && block_inside(base[0]->block, then->wrap->blk[0]))
+			return false;
+	}
+	return known_threads(s, then, x, now, y, shift);
+}
+
+bool
+access_apart(Sync *s, const Access *then, const Access *now)
+{
+	const Op *a = then->view->def, *b = now->view->def;
+	bool same = true;
+
+	if (!a || !b || then->async || access_takes_words(then->op) || access_takes_words(now->op))
+		return false;
+	if (then->root == now->root && then->root->type.space == S_shared &&
+	    (a->code == O_alloc || (a->code == O_view && a->in[0] == then->root)) &&
+	    (b->code == O_alloc || (b->code == O_view && b->in[0] == then->root)) &&
+	    own_elements(s, then, now))
+		return true;
+	if (a == b && a->code == O_alloc)
+		return access_same_threads(then->op, now->op);
+	if (a->code != O_view || b->code != O_view || a->in[0] != then->root || b->in[0] != then->root)
+		return false;
+	for (int d = 0; d < then->root->type.rank; d++) {
+		Meeting m = compare(s, then, now, d);
+
+		if (m == APART)
+			return true;
+		same &= m == SAME;
+	}
+	return same && IMM(a, dropped) == IMM(b, dropped) && access_same_threads(then->op, now->op);
+}

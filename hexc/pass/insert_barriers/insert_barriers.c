@@ -1,0 +1,292 @@
+/* insert_barriers.c - pass sync: barriers where memory needs them.
+ *
+ * needs   shared memory placed (pass smem); without it, tiles are taken not to overlap
+ * keeps   everything; barriers, and the waits of async copies that nobody waits for, are added
+ * gives   an IR in which two accesses of a block to one byte of shared or global memory, one of them a
+ *         write, have a barrier in between, unless one thread surely makes both, or they are of two blocks
+ *         of the grid; a second run adds nothing
+ *
+ * What matters at a point of the program is the set of accesses made since the last barrier.  An access
+ * that conflicts with one of them gets a barrier in front.  Loops are walked until the set at their top
+ * settles; a conflict of something inside a loop or if with what came before it gets its barrier in front of
+ * that loop or if, once and for all.
+ *
+ * Async copies.  The order of the copies to a tile and of its reads is the business of who wrote
+ * the groups and waits (pass pipeline, or the program): a read is only taken to need a barrier
+ * when there was a wait but no barrier behind it.  Other tiles in the same memory must not be
+ * touched until a `wait 0` and a barrier. If a program never commits its async copies, commit and
+ * wait are put in front of the first access.
+ *
+ * Copies with a barrier have their order from it.  What threads stored is shown to products and to the copy
+ * engine by a `proxy` in front of the barrier.  Roles run side by side, and share nothing but what barriers
+ * of their own order.
+ *
+ * What blocks hand on is in block_handoff.c.  pass_prove_sync (infer/validate/memory_order.c) judges all of this, by ways of
+ * its own.
+ *
+ * An op with scratch memory writes all of it, has a barrier of its own, and reads it. */
+#include "hexc/ir/memory_effects.h"
+#include "hexc/analysis/value_range.h"
+#include "hexc/pass/pass.h"
+#include "hexc/pass/insert_barriers/insert_barriers.h"
+
+bool
+set_conflict(Sync *s, const Set *set, const Access *now, Hit *hit)
+{
+	arena_work(s->k->unit->arena, (size_t)set->n);
+	for (int i = 0; i < set->n && !hit->found; i++) {
+		hit->found = access_conflict(s, &set->a[i], now);
+		hit->then = set->a[i];
+		hit->now = *now;
+	}
+	return hit->found;
+}
+
+/* In front of `at`, with that immediate, if it has one. */
+static void
+insert(Sync *s, Op *at, OpCode code, int64_t value)
+{
+	Op *o;
+
+	s->changed = true;
+	o = op_new(at->parent, at, code, at->src, 0, NULL, 0, NULL);
+	if (code == O_wait)
+		IMM_SET(o, bulk, value);
+	else if (code == O_proxy)
+		IMM_SET(o, space, value);
+	flow_forget(s, at->parent);
+}
+
+/* Was there a proxy for what op did, in front of where the set is?  In a loop behind there may be one that
+ * comes too late for the first turn. */
+static bool
+is_shown(const Set *set, const Op *op)
+{
+	for (int i = 0; i < set->n; i++)
+		if (set->a[i].op == op && !set->a[i].proxied)
+			return false;
+	return true;
+}
+
+/* A barrier in front of `at`, and a wait where copies that may be under way are in the way. */
+static void
+insert_sync(Sync *s, Set *set, Op *at, const Hit *hit)
+{
+	const Access *then = &hit->then;
+
+	if (then->async && !then->landed && (s->uncommitted || then->root != hit->now.root)) {
+		if (s->uncommitted && !then->bulk)
+			insert(s, at, O_commit, 0);
+		insert(s, at, O_wait, then->bulk);
+		set_wait(set, true, then->bulk);
+	}
+	if (hit->now.engine && !is_shown(set, then->op)) {
+		insert(s, at, O_proxy, S_shared);
+		set_proxy(set);
+	}
+	insert(s, at, O_barrier, 0);
+	set_barrier(s, set);
+}
+
+/* What an op that is not an access and has no regions does to the set. */
+static void
+step(Sync *s, const Op *o, Set *set)
+{
+	Access a;
+
+	if (smem_has_scratch(o)) {
+		set_barrier(s, set);
+		a = scratch_read(o);
+		set_add(s, set, &a);
+	} else if (o->code == O_barrier) {
+		set_barrier(s, set);
+	} else if (o->code == O_wait) {
+		set_wait(set, IMM(o, pending) == 0, IMM(o, bulk) != 0);
+	} else if (o->code == O_proxy && IMM(o, space) == S_shared) {
+		set_proxy(set);
+	}
+}
+
+/* ---- looking ahead --------------------------------------------------------------------------- */
+
+static void flow_block(Sync *s, const Block *b, Set *set, Hit *hit);
+
+/* Does the loop run at least once?  One that asks in front of each turn may end in front of the first. */
+static bool
+runs(Sync *s, const Op *loop)
+{
+	Val *lo = loop->in[0];
+	int64_t on;
+
+	if (loop_ends_early(loop) && !(val_is_const(loop->in[3], &on) && on))
+		return false;
+	return prove_inside(s->k, loop, &lo, 1, 1, loop->in[1]);
+}
+
+/* May the loop run more than once? */
+static bool
+runs_again(Sync *s, const Op *loop)
+{
+	Fact step = val_fact(s->k, loop->in[2]);
+	Val *hi = loop->in[1];
+
+	return step.lo != step.hi || !prove_inside(s->k, loop, &hi, 1, -step.lo, loop->in[0]);
+}
+
+void
+flow_region(Sync *s, const Op *o, Set *set, Hit *hit)
+{
+	Set before = set_copy(s, set), end, next;
+
+	if (o->code == O_for) {
+		do {
+			end = set_copy(s, set);
+			flow_block(s, o->blk[0], &end, hit);
+			next = set_copy(s, &end);
+			set_wrap(&next, o);
+		} while (set_join(s, set, &next) && runs_again(s, o));
+		*set = end;
+		if (!runs(s, o))
+			set_join(s, set, &before);
+		return;
+	}
+	flow_block(s, o->blk[0], set, hit);
+	flow_block(s, o->blk[1], &before, hit);
+	set_join(s, set, &before);
+}
+
+static void
+flow_block(Sync *s, const Block *b, Set *set, Hit *hit)
+{
+	Access a[2];
+
+	for (const Op *o = b->first; o && (set->n || !hit->through); o = o->next) {
+		int n = access_of(s, o, a);
+
+		for (int i = 0; i < n; i++)
+			set_conflict(s, set, &a[i], hit);
+		for (int i = 0; i < n && !hit->through; i++)
+			set_add(s, set, &a[i]);
+		if (o->blk[0]) {
+			flow_known(s, o, set, hit);
+		} else if (hit->through && smem_has_scratch(o)) {
+			set_barrier(s, set);
+		} else {
+			step(s, o, set);
+		}
+	}
+}
+
+/* ---- putting barriers in --------------------------------------------------------------------- */
+
+static void sync_block(Sync *s, Block *b, Set *set);
+
+/* In the regions of o, in front of which that came. */
+static void
+sync_inside(Sync *s, Op *o, const Set *before)
+{
+	for (int r = 0; r < 2 && o->blk[r]; r++) {
+		Set top = set_copy(s, before), end;
+
+		do {
+			end = set_copy(s, &top);
+			sync_block(s, o->blk[r], &end);
+			set_wrap(&end, o);
+		} while (o->code == O_for && set_join(s, &top, &end) && runs_again(s, o));
+	}
+}
+
+/* Is it an asynchronous access in front for which there is a wait inside?  No barrier in front settles it. */
+static bool
+is_waited_inside(Sync *s, const Op *o, const Set *set, const Hit *hit)
+{
+	Set trial = set_copy(s, set);
+	Hit again = { .found = false };
+
+	if (!hit->then.async)
+		return false;
+	if (hit->now.engine)
+		set_proxy(&trial);
+	set_barrier(s, &trial);
+	flow_known(s, o, &trial, &again);
+	return again.found && again.then.op == hit->then.op && again.now.op == hit->now.op;
+}
+
+/* Inside first, as if nothing came before; then what came before. */
+static void
+sync_region(Sync *s, Op *o, Set *set)
+{
+	Set nothing = { .n = 0 }, probe;
+	Hit hit = { .found = false };
+
+	if (!flow_is_settled(s, o)) {
+		sync_inside(s, o, &nothing);
+		flow_settle(s, o);
+	}
+	for (int tries = 0;; tries++) {
+		hit.found = false;
+		if (flow_is_plain(s, o)) { /* the set is as long as the program: it stays where it is */
+			flow_look(s, o, set, &hit);
+			if (!hit.found) {
+				flow_pass(s, o, set);
+				return;
+			}
+		} else {
+			probe = set_copy(s, set);
+			flow_known(s, o, &probe, &hit);
+			if (!hit.found)
+				break;
+		}
+		BUG_IF(s->k->unit->arena, tries > set->n);
+		if (is_waited_inside(s, o, set, &hit))
+			sync_inside(s, o, set);
+		else
+			insert_sync(s, set, o, &hit);
+	}
+	*set = probe;
+}
+
+static void
+sync_block(Sync *s, Block *b, Set *set)
+{
+	Access a[2];
+	Hit hit = { .found = false };
+
+	for (Op *o = b->first; o; o = o->next) {
+		int n = access_of(s, o, a);
+
+		for (int i = 0; i < n; i++)
+			for (hit.found = false; set_conflict(s, set, &a[i], &hit); hit.found = false)
+				insert_sync(s, set, o, &hit);
+		for (int i = 0; i < n; i++)
+			set_add(s, set, &a[i]);
+		if (o->blk[0]) {
+			sync_region(s, o, set);
+		} else {
+			step(s, o, set);
+		}
+	}
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------- */
+
+bool
+pass_sync(Kernel *k)
+{
+	Sync s = { .k = k };
+	Set set = { .n = 0 };
+	bool async = false, commit = false;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		async |= o->code == O_copy && IMM(o, async) == COPY_GROUP;
+		commit |= o->code == O_commit && !IMM(o, bulk);
+		s.engines |= o->code == O_wgmma || (o->code == O_copy && IMM(o, async) == COPY_OUT);
+	}
+	s.uncommitted = async && !commit;
+	s.changed = sync_signals(k);
+	facts_keep(k);
+	sync_block(&s, k->body, &set);
+	facts_drop(k);
+	return s.changed;
+}

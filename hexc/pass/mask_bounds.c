@@ -1,0 +1,340 @@
+/* mask_bounds.c - pass bounds: ragged edges, made explicit where they can be seen.
+ *
+ * needs   IR as lowered (or any without layouts)
+ * keeps   everything else; a second run changes nothing
+ * gives   an IR whose meaning needs no notion of "outside": masks stand where one is needed
+ *
+ * A tile read from a slice that reaches past a tensor's end has elements that do not exist.  Along
+ * each dim of each register tile we know a bound: elements at that index or above do not exist.
+ * It comes from loads and from copies to shared tiles, of views not proved inside their tensor:
+ * size - start.  Where the slice may start in front of the tensor, there is a first element that
+ * exists as well: -start.  Both are divided by the step.  They are carried along by elementwise ops
+ * (the smallest of the operands' bounds, the largest of their firsts), transposes, reshapes that leave
+ * the dim whole, broadcasts along other dims; a reduction drops those of its dim; a dot takes m from a
+ * and n from b, a slice what is left.  What enters a turn of a loop, results of ifs, concats and shared tiles
+ * that are not filled by exactly one copy or store, beside stores of zeros to parts, have none: all their
+ * elements exist, and are what was computed from the zeros read outside. Behind a loop what it carried has
+ * the bounds that a turn gives it, where these are the same in all turns.
+ *
+ * A reduction over a bounded dim gets a mask with its identity, a dot whose k is bounded a mask with zero on
+ * each operand, unless what is outside is known to be zero already: loads read zeros, which survive
+ * transposes, broadcasts, casts and arithmetic that makes zero of zeros, if all operands end alike.  For
+ * floats both operands are cleared, since 0 * inf is not 0.
+ * A tile masked with zero takes the place of the unmasked one from there on: elements that do not exist
+ * may be anything, and zeros serve later sums and products. */
+#include "hexc/pass/mask_bounds.h"
+#include "hexc/analysis/analysis.h"
+#include "hexc/ir/memory_effects.h"
+#include "hexc/ir/dtype_value.h"
+#include "hexc/pass/pass.h"
+#include <math.h>
+#include <string.h>
+
+static void
+grow(Bounds *b, uint32_t id)
+{
+	uint32_t n = id + id / 2 + 64;
+
+	if (id < b->n)
+		return;
+	b->edge = arena_grow(b->k->unit->arena, b->edge, b->n, n, sizeof *b->edge);
+	b->instead = arena_grow(b->k->unit->arena, b->instead, b->n, n, sizeof *b->instead);
+	b->n = n;
+}
+
+const Edge *
+edge_of(const Bounds *b, const Val *v)
+{
+	static const Edge none;
+
+	return v->id < b->n && b->edge[v->id] ? b->edge[v->id] : &none;
+}
+
+static bool
+edge_known(const Edge *e)
+{
+	for (int d = 0; d < DIM_MAX; d++)
+		if (e->at[d])
+			return true;
+	return false;
+}
+
+void
+edge_set(Bounds *b, const Val *v, const Edge *e)
+{
+	if (!edge_known(e))
+		return;
+	grow(b, v->id);
+	b->edge[v->id] = NEW(b->k->unit->arena, Edge);
+	*b->edge[v->id] = *e;
+}
+
+/* ---- where bounds come from ------------------------------------------------------------------ */
+
+/* Where dim d of memory value v starts in its root, in front of `at`; *root_dim is the dim there.  *step: how
+ * far neighbours are apart. */
+static Val *
+start_of(const Val *v, int d, Op *at, int *root_dim, int64_t *step)
+{
+	Val *sum = NULL;
+
+	*step = 1;
+	for (; v->def && v->def->code == O_view; v = v->def->in[0]) {
+		d = view_operand_dim(v->def, d);
+		*step *= view_step(v->def, d); /* what is viewed of a view with steps starts there */
+		sum = sum ? ir_bin(at->parent, at, O_add, v->def->in[1 + d], sum) : v->def->in[1 + d];
+	}
+	*root_dim = d;
+	return sum;
+}
+
+/* The dim of the root that dim rd of v's base is, where that is a reshape of a shared tile; -1: none. */
+static int
+alias_dim(const Val *v, int rd)
+{
+	for (v = view_base(v); rd >= 0 && val_is_alias(v); v = v->def->in[0])
+		rd = reshape_source(&v->def->in[0]->type, &v->type, rd);
+	return rd;
+}
+
+/* x elements of the root, in steps of the view, rounded up; of less than none: any number below 1. */
+static Val *
+in_steps(Op *o, Val *x, int64_t step)
+{
+	if (step == 1)
+		return x;
+	x = ir_bin(o->parent, o, O_add, x, ir_const(o->parent, o, step - 1));
+	return ir_bin(o->parent, o, O_div, x, ir_const(o->parent, o, step));
+}
+
+/* The first element that exists of what starts at `start` in a tensor: NULL: the first. */
+static Val *
+first_of(Bounds *b, Op *o, Val *start, int64_t step)
+{
+	if (!start || val_fact(b->k, start).lo >= 0)
+		return NULL;
+	return in_steps(o, ir_bin(o->parent, o, O_sub, ir_const(o->parent, o, 0), start), step);
+}
+
+/* Dim d of a view, along indices, has the edge that the first tile of them has there. */
+static void
+edge_of_indices(Bounds *b, const Op *view, int d, Edge *e)
+{
+	int at = d - view_gather_dim(view);
+
+	for (int i = 0; i < view->in[0]->type.rank && !e->at[d] && !e->from[d]; i++) {
+		const Val *x = view->in[1 + i];
+		const Edge *of = view_gathers(view, i) ? edge_of(b, x) : NULL;
+
+		if (!of || x->type.shape[at] != view->out[0]->type.shape[d])
+			continue;
+		e->at[d] = of->at[at];
+		e->from[d] = of->from[at];
+	}
+}
+
+Edge
+edges_of_memory(Bounds *b, Op *o, Val *v)
+{
+	Val *root = view_root(v), *start, *size, *from;
+	const Param *p = val_param(b->k, root);
+	Edge e = { .zero = fabs(num_outside(v->type.dtype)) > 0 ? 0 : ~0u };
+
+	for (int d = 0; d < v->type.rank; d++) {
+		int64_t step;
+		int rd;
+
+		if (v->def && view_is_gathered(v->def, d)) {
+			edge_of_indices(b, v->def, d, &e);
+			continue;
+		}
+		if (p && (!v->def || view_in_bounds(b->k, v->def, d)))
+			continue;
+		if (!p && !edge_known(edge_of(b, root)))
+			continue;
+		start = start_of(v, d, o, &rd, &step);
+		rd = alias_dim(v, rd);
+		if (rd < 0)
+			continue;
+		if (!p && !(edge_of(b, root)->zero >> rd & 1))
+			e.zero &= ~(1u << d);
+		size = p ? p->size[rd] : edge_of(b, root)->at[rd];
+		from = p ? NULL : edge_of(b, root)->from[rd];
+		if (size)
+			e.at[d] = in_steps(o, start ? ir_bin(o->parent, o, O_sub, size, start) : size, step);
+		if (p)
+			e.from[d] = first_of(b, o, start, step);
+		else if (from)
+			e.from[d] = start ? ir_bin(o->parent, o, O_sub, from, start) : from;
+	}
+	return e;
+}
+
+/* ---- masks ----------------------------------------------------------------------------------- */
+
+/* x with f or i in front of element `from` along d. */
+static Val *
+mask_front(Op *o, Val *x, int d, Val *from, double f, int64_t i)
+{
+	Block *b = o->parent;
+	Type t = type_free(x->type), at = type_tile(D_i32, S_reg, t.rank, t.shape), n = type_scalar(D_i32);
+	Type cond = type_tile(D_bool, S_reg, t.rank, t.shape);
+	Val *in[3], *first;
+	Op *fill;
+
+	first = ir_bin(b, o, O_max, from, ir_const(b, o, 0));
+	first = ir_bin(b, o, O_min, first, ir_const(b, o, t.shape[d]));
+	first = op_new(b, o, O_cast, o->src, 1, &first, 1, &n)->out[0];
+	in[0] = op_new(b, o, O_splat, o->src, 1, &first, 1, &at)->out[0];
+	in[1] = op_new(b, o, O_iota, o->src, 0, NULL, 1, &at)->out[0];
+	IMM_SET(in[1]->def, dim, d);
+	in[0] = op_new(b, o, O_le, o->src, 2, in, 1, &cond)->out[0];
+	fill = op_new(b, o, O_const, o->src, 0, NULL, 1, &t);
+	if (dtype_is_float(t.dtype))
+		fill->fimm = f;
+	else
+		IMM_SET(fill, value, i);
+	in[1] = x;
+	in[2] = fill->out[0];
+	return op_new(b, o, O_select, o->src, 3, in, 1, &t)->out[0];
+}
+
+Val *
+mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64_t i)
+{
+	Val *in[2] = { from ? mask_front(o, x, d, from, f, i) : x, bound };
+	Type t = type_free(x->type);
+	Op *c = op_new(o->parent, o, O_mask, o->src, 2, in, 1, &t);
+
+	IMM_SET(c, dims, (int64_t)1 << d);
+	if (dtype_is_float(t.dtype))
+		c->fimm = f;
+	else
+		IMM_SET(c, fill, i);
+	c->out[0]->name = x->name;
+	b->changed = true;
+	return c->out[0];
+}
+
+Val *
+mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
+{
+	Val *c = mask_new(b, o, x, d, from, bound, 0, 0);
+	Instead old = { x->id, NULL };
+	Edge e = *edge_of(b, x);
+
+	e.at[d] = bound;
+	e.from[d] = from;
+	e.zero |= 1u << d;
+	edge_set(b, c, &e);
+	grow(b, x->id);
+	old.old = b->instead[x->id];
+	VEC_PUSH(b->k->unit->arena, b->undo, b->nundo, b->undo_cap, old);
+	b->instead[x->id] = c;
+	return c;
+}
+
+/* ---- behind loops ----------------------------------------------------------------------------- */
+
+/* Is v, made of x, which is 0 everywhere at first, 0 outside of e along d, if x is? */
+static bool
+stays_zero(const Bounds *b, const Val *v, const Val *x, const Edge *e, int d)
+{
+	const Edge *own = edge_of(b, v);
+	const Op *o = v->def;
+
+	if (v == x || (own->at[d] == e->at[d] && own->from[d] == e->from[d] && own->zero >> d & 1))
+		return true;
+	return o && (o->code == O_add || o->code == O_sub) && stays_zero(b, o->in[0], x, e, d) &&
+	       stays_zero(b, o->in[1], x, e, d);
+}
+
+static bool
+is_zero(const Val *v)
+{
+	return v->def && v->def->code == O_const && !(fabs(v->def->fimm) > 0) && IMM(v->def, value) == 0;
+}
+
+/* Of what each turn gives, what is the same in all of them. */
+static void
+edges_behind(Bounds *b, Op *loop)
+{
+	const Block *body = loop->blk[0];
+
+	for (int i = 0; i < loop->nout; i++) {
+		const Val *last = body->last->in[i];
+		const Edge *own = edge_of(b, last);
+		Edge e = { .zero = 0 };
+
+		for (int d = 0; d < last->type.rank; d++) {
+			Val *at = own->at[d], *from = own->from[d];
+
+			at = at ? val_outside(loop->parent, loop->next, at, body) : NULL;
+			from = at && from ? val_outside(loop->parent, loop->next, from, body) : NULL;
+			if (!at || (own->from[d] && !from))
+				continue;
+			e.at[d] = at;
+			e.from[d] = from;
+			if (is_zero(loop->in[3 + i]) && stays_zero(b, last, body->arg[1 + i], own, d))
+				e.zero |= 1u << d;
+		}
+		edge_set(b, loop->out[i], &e);
+	}
+}
+
+static void
+bounds_block(Bounds *b, Block *blk)
+{
+	static void (*const rule[O_COUNT])(Bounds *, Op *) = {
+#define OP_EDGE(name, rule) [O_##name] = edge_##rule,
+#include "hexc/ir/ops.def"
+	};
+	int mark = b->nundo;
+
+	for (Op *o = blk->first; o; o = o->next) {
+		for (int i = 0; i < o->nin; i++)
+			while (o->in[i]->id < b->n && b->instead[o->in[i]->id])
+				o->in[i] = b->instead[o->in[i]->id];
+		rule[o->code](b, o);
+		for (int r = 0; r < 2; r++)
+			if (o->blk[r])
+				bounds_block(b, o->blk[r]);
+		if (o->code == O_for)
+			edges_behind(b, o);
+	}
+	/* masked tiles made in here are not visible outside */
+	while (b->nundo > mark) {
+		b->nundo--;
+		b->instead[b->undo[b->nundo].id] = b->undo[b->nundo].old;
+	}
+}
+
+/* Of a part of a shared tile: what fills the tile as a whole is another. */
+static bool
+clears_part(const Op *o)
+{
+	return access_clears(o) && view_root(o->in[1]) != o->in[1];
+}
+
+bool
+pass_bounds(Kernel *k)
+{
+	Bounds b;
+	OpWalk w;
+
+	memset(&b, 0, sizeof b);
+	b.k = k;
+	b.copies = NEWN(k->unit->arena, uint32_t, (size_t)k->nval + 1);
+	b.stores = NEWN(k->unit->arena, uint32_t, (size_t)k->nval + 1);
+	grow(&b, k->nval);
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		if (o->code == O_copy)
+			b.copies[view_root(o->in[1])->id]++;
+		else if (o->code == O_store && !clears_part(o))
+			b.stores[view_root(o->in[1])->id]++;
+	}
+	facts_keep(k);
+	bounds_block(&b, k->body);
+	facts_drop(k);
+	return b.changed;
+}

@@ -1,0 +1,437 @@
+/* oob_fill.c - pass outside: what loads bring from outside of their tensors.
+ *
+ * That is zeros, each put into a register in front of the load.  Behind the end of a row of 2880 that is
+ * 3072 long nobody looks at them where each element of the result depends on those before it, as in a scan:
+ * then it may be anything.  And where all that looks there looks through a mask, the load brings what the
+ * mask would put there, and the mask goes.
+ *
+ * Elements are looked at in boxes, from 0 to an end in each dim; what is told here of ends is constant.
+ * Tiles that loops carry are looked at as a whole.
+ *
+ * needs   masks of ragged edges and of padding (passes bounds, pad), plain loops
+ * keeps   what the kernel computes
+ * leaves  loads with IMM outside */
+#include "hexc/ir/memory_effects.h"
+#include "hexc/analysis/analysis.h"
+#include "hexc/pass/fold.h"
+#include "hexc/pass/pass.h"
+#include "taskmap/layout.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Elements 0 .. end[d] - 1 of each dim are looked at; an end of 0 in any dim: none.  Of dims d and d + 1 as
+ * one those before two[d]: of three in each group the last one may be looked at in fewer groups. */
+typedef struct Seen {
+	int64_t end[DIM_MAX], two[DIM_MAX];
+} Seen;
+
+typedef struct Outside {
+	Kernel *k;
+	Seen *seen; /* by value: a register tile, or all of an alloc */
+} Outside;
+
+static void
+see(const Outside *x, const Val *v, const int64_t *end)
+{
+	Seen *s = &x->seen[v->id];
+
+	for (int d = 0; d < v->type.rank; d++)
+		if (end[d] <= 0)
+			return;
+	for (int d = 0; d < v->type.rank; d++)
+		s->end[d] = max64(s->end[d], min64(end[d], v->type.shape[d]));
+	for (int d = 0; d + 1 < v->type.rank; d++) {
+		int64_t n = v->type.shape[d + 1], row = min64(end[d], v->type.shape[d]) - 1;
+
+		s->two[d] = max64(s->two[d], row * n + min64(end[d + 1], n));
+	}
+}
+
+static void
+see_all(const Outside *x, const Val *v)
+{
+	see(x, v, v->type.shape);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------ */
+
+/* Along dim d the view shows elements of what it is of from 0 to *end at most; exact: that many.  False:
+ * there may be fewer, and some may be in front of it. */
+static bool
+shown(Kernel *k, const Op *view, int d, int64_t *end, bool *exact)
+{
+	int rd = view_operand_dim(view, d);
+	const Param *p = val_param(k, view->in[0]);
+	int64_t extent = view_within(view, d);
+	Fact start = val_fact(k, view->in[1 + rd]), size;
+
+	*end = extent;
+	*exact = true;
+	if (view_in_bounds(k, view, d))
+		return true;
+	if (!p || view_step(view, rd) != 1 || start.lo != start.hi || start.lo < 0)
+		return false;
+	size = val_fact(k, p->size[rd]);
+	*end = max64(0, min64(extent, size.hi - start.lo));
+	*exact = size.lo == size.hi;
+	return true;
+}
+
+/* The elements of mem that are in its tensor; false: not known.  More: there are others. */
+static bool
+inside(Kernel *k, const Val *mem, int64_t *end, bool *more)
+{
+	const Op *view = mem->def;
+
+	*more = false;
+	if (!view || view->code != O_view || view_gather_dim(view) >= 0)
+		return false;
+	for (const Op *v = view; v && v->code == O_view; v = v->in[0]->def)
+		for (int rd = 0; rd < v->in[0]->type.rank; rd++)
+			if (view_result_dim(v, rd) < 0 && !view_operand_in_bounds(k, v, rd))
+				return false;
+	for (int d = 0; d < mem->type.rank; d++) {
+		bool exact;
+
+		if (!shown(k, view, d, &end[d], &exact) || !exact)
+			return false;
+		*more |= end[d] < mem->type.shape[d];
+	}
+	return true;
+}
+
+/* What o looks at of allocs: a load by a view that starts at constants at that, anything else at all. */
+static void
+see_alloc(const Outside *x, const Op *o)
+{
+	for (int i = 0; i < o->nin; i++) {
+		const Val *v = o->in[i];
+		const Op *view = v->def;
+		int64_t end[DIM_MAX] = { 0 };
+		bool plain = o->code == O_load;
+
+		if (v->type.space != S_shared || (o->code == O_view && i == 0) ||
+		    (o->code == O_store && i == 1 && IMM(o, update) == STORE_PLAIN))
+			continue;
+		if (!view || view->code != O_view) {
+			see_all(x, v);
+			continue;
+		}
+		for (int d = 0; plain && d < view->in[0]->type.rank; d++) {
+			int at = view_result_dim(view, d);
+			int64_t start;
+
+			plain = !view_gathers(view, d) && view_step(view, d) == 1 &&
+			        val_is_const(view->in[1 + d], &start);
+			end[d] = plain ? start + (at < 0 ? 1 : view->out[0]->type.shape[at]) : 0;
+		}
+		if (plain)
+			see(x, view->in[0], end);
+		else
+			see_all(x, view->in[0]);
+		if (view->in[0]->def && view->in[0]->def->code != O_alloc)
+			see_all(x, view_root((Val *)view->in[0]));
+	}
+}
+
+/* What goes into memory: of an alloc what is read of it, else what is there. */
+static void
+see_stored(const Outside *x, const Op *o)
+{
+	const Val *mem = o->in[1];
+	int64_t end[DIM_MAX];
+	bool exact;
+
+	for (int i = 2; i < o->nin; i++)
+		if (o->in[i]->type.space == S_reg)
+			see_all(x, o->in[i]);
+	memcpy(end, mem->type.shape, sizeof end);
+	if (mem->def && mem->def->code == O_alloc && IMM(o, update) == STORE_PLAIN)
+		memcpy(end, x->seen[mem->id].end, sizeof end);
+	for (int d = 0; mem->def && mem->def->code == O_view && d < mem->type.rank; d++)
+		if (d != view_gather_dim(mem->def))
+			shown(x->k, mem->def, d, &end[d], &exact);
+	if (o->in[0]->type.space == S_reg)
+		see(x, o->in[0], end);
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------- */
+
+/* Of dims that are cut or joined: what is looked at of n of them as elements in a row, and back. */
+static int64_t
+row_end(int n, const int64_t *shape, const int64_t *end)
+{
+	int64_t last[DIM_MAX];
+
+	for (int d = 0; d < n; d++)
+		last[d] = end[d] - 1;
+	return row_major_index(n, shape, last) + 1;
+}
+
+static void
+box_of(int n, const int64_t *shape, int64_t end, int64_t *box)
+{
+	bool rows = false; /* of more than one row all is looked at */
+
+	row_major_coord(n, shape, end - 1, box);
+	for (int d = 0; d < n; d++) {
+		bool first = box[d] == 0;
+
+		box[d] = rows ? shape[d] : box[d] + 1;
+		rows |= !first;
+	}
+}
+
+static void
+see_reshaped(const Outside *x, const Op *o)
+{
+	const Type *t = &o->in[0]->type, *y = &o->out[0]->type;
+	const Seen *out = &x->seen[o->out[0]->id];
+	int64_t end[DIM_MAX] = { 0 };
+	int i = 0, j = 0;
+
+	while (i < t->rank || j < y->rank) {
+		int from = i, to = j;
+		int64_t m = i < t->rank ? t->shape[i++] : 1, n = j < y->rank ? y->shape[j++] : 1;
+
+		while (m != n)
+			if (m < n)
+				m *= t->shape[i++];
+			else
+				n *= y->shape[j++];
+		if (i > from)
+			box_of(i - from, t->shape + from,
+			       j == to       ? 1
+			       : j == to + 2 ? out->two[to]
+			                     : row_end(j - to, y->shape + to, out->end + to),
+			       end + from);
+	}
+	see(x, o->in[0], end);
+}
+
+/* v is *by times the index along *dim (no dim: 0 times) and *add. */
+static bool
+is_affine(const Val *v, int *dim, int64_t *by, int64_t *add)
+{
+	const Op *o = v->def;
+	int64_t m[2], n[2];
+	int d[2];
+	Constant c;
+
+	*dim = -1;
+	*by = *add = 0;
+	if (const_get(v, &c)) {
+		*add = c.i;
+		return true;
+	}
+	if (o && o->code == O_iota) {
+		*dim = (int)IMM(o, dim);
+		*by = 1;
+		return true;
+	}
+	if (!o || (o->code != O_add && o->code != O_mul))
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (!is_affine(o->in[i], &d[i], &m[i], &n[i]) || llabs(m[i]) > INT32_MAX ||
+		    llabs(n[i]) > INT32_MAX)
+			return false;
+	if (d[0] >= 0 && d[1] >= 0)
+		return false;
+	*dim = d[0] >= 0 ? d[0] : d[1];
+	*by = o->code == O_add ? m[0] + m[1] : m[0] * n[1] + m[1] * n[0];
+	*add = o->code == O_add ? n[0] + n[1] : n[0] * n[1];
+	return true;
+}
+
+/* Where cond, by * index + add < bound, holds: before *end along the dim that it gives; -1: it is no such. */
+static int
+holds_before(const Val *cond, int64_t *end)
+{
+	const Op *o = cond->def;
+	int64_t by, add;
+	Constant bound;
+	int dim;
+
+	if (!o || o->code != O_lt || dtype_info[o->in[0]->type.dtype].kind == K_flt ||
+	    !is_affine(o->in[0], &dim, &by, &add) || dim < 0 || by <= 0 || !const_get(o->in[1], &bound))
+		return -1;
+	*end = max64(0, ceil_div(bound.i - add, by));
+	return dim;
+}
+
+static void
+see_operand(const Outside *x, const Op *o, int i)
+{
+	const Type *t = &o->in[i]->type, *y = &o->out[0]->type;
+	const int64_t *out = x->seen[o->out[0]->id].end;
+	int64_t end[DIM_MAX], from = 0, bound;
+	int dim = o->code == O_shift || o->code == O_slice || o->code == O_concat ? (int)IMM(o, dim) : -1;
+
+	if (o->code == O_select && i == 0 && IMM(o, rare)) { /* a warp asks all its elements where to go */
+		see_all(x, o->in[0]);
+		return;
+	}
+	memcpy(end, out, sizeof end);
+	switch (o->code) {
+	case O_shift: end[dim] -= IMM(o, by); break;
+	case O_slice: end[dim] += IMM(o, from); break;
+	case O_concat:
+		for (int j = 0; j < i; j++)
+			from += o->in[j]->type.shape[dim];
+		end[dim] -= from;
+		break;
+	case O_mask:
+		for (int d = 0, in = 1; d < y->rank; d++)
+			if (IMM(o, dims) >> d & 1 && val_is_const(o->in[in++], &bound))
+				end[d] = min64(end[d], bound);
+		break;
+	case O_select:
+		dim = i == 1 ? holds_before(o->in[0], &bound) : -1;
+		if (dim >= 0)
+			end[dim] = min64(end[dim], bound);
+		break;
+	case O_transpose:
+		for (int d = 0; d < y->rank; d++)
+			end[IMM_AT(o, perm, d)] = out[d];
+		break;
+	case O_broadcast:
+		for (int d = 0; d < y->rank; d++)
+			end[d] = t->shape[d] == y->shape[d] ? out[d] : 1;
+		break;
+	default:
+		for (int d = 0; op_is(o, F_REDUCE) && d < y->rank; d++)
+			if (d == IMM(o, dim))
+				end[d] = t->shape[d];
+		break;
+	}
+	see(x, o->in[i], end);
+}
+
+/* What o looks at of its operands, for what is looked at of its result. */
+static void
+see_op(const Outside *x, const Op *o)
+{
+	bool known = op_is(o, F_ELT | F_REDUCE) || o->code == O_mask || o->code == O_shift ||
+	             o->code == O_slice || o->code == O_concat || o->code == O_transpose ||
+	             o->code == O_broadcast || o->code == O_relayout;
+	bool tile = o->nout == 1 && o->out[0]->type.space == S_reg;
+
+	if (o->code == O_store) {
+		see_stored(x, o);
+		return;
+	}
+	for (int d = 0; tile && op_is(o, F_PURE) && d < o->out[0]->type.rank; d++)
+		if (!x->seen[o->out[0]->id].end[d])
+			return; /* nobody looks at anything of it */
+	if (tile && o->code == O_reshape) {
+		see_reshaped(x, o);
+		return;
+	}
+	for (int i = 0; i < o->nin; i++)
+		if (o->in[i]->type.space == S_reg && tile && known &&
+		    o->in[i]->type.rank == o->out[0]->type.rank)
+			see_operand(x, o, i);
+		else if (o->in[i]->type.space == S_reg)
+			see_all(x, o->in[i]);
+}
+
+static void
+see_block(const Outside *x, const Block *b)
+{
+	for (const Op *o = b->last; o; o = o->prev) {
+		for (int i = 1; i >= 0; i--)
+			if (o->blk[i])
+				see_block(x, o->blk[i]);
+		see_op(x, o);
+	}
+}
+
+/* ---- loads ------------------------------------------------------------------------------------------- */
+
+/* Does mask m leave what is inside, to end[], as it is, and put something else everywhere else? */
+static bool
+masks_outside(const Op *m, const int64_t *end)
+{
+	const Type *t = &m->out[0]->type;
+
+	for (int d = 0, in = 1; d < t->rank; d++) {
+		int64_t bound = t->shape[d];
+
+		if (IMM(m, dims) >> d & 1 && !val_is_const(m->in[in++], &bound))
+			return false;
+		if (min64(bound, t->shape[d]) != end[d])
+			return false;
+	}
+	return true;
+}
+
+/* The first mask of what load o brings that puts something where its tensor is not; NULL: there is none. */
+static Op *
+mask_of(const Outside *x, const Op *o, const int64_t *end)
+{
+	OpWalk w;
+
+	for (Op *m = walk_first(&w, x->k->body); m; m = walk_next(&w))
+		if (m->code == O_mask && m->in[0] == o->out[0] && masks_outside(m, end))
+			return m;
+	return NULL;
+}
+
+static bool
+load_outside(const Outside *x, Op *o)
+{
+	const Val *v = o->out[0];
+	int bits = dtype_info[v->type.dtype].bits;
+	int64_t end[DIM_MAX];
+	bool more, seen = false;
+	Op *m;
+
+	if (v->type.space != S_reg || o->in[0]->type.space != S_global || IMM(o, outside) ||
+	    !inside(x->k, o->in[0], end, &more) || !more)
+		return false;
+	for (int d = 0; d < v->type.rank; d++)
+		seen |= x->seen[v->id].end[d] > end[d];
+	if (seen)
+		return false;
+	IMM_SET(o, outside, OUTSIDE_ANY);
+	m = mask_of(x, o, end);
+	if (!m || (bits != 16 && bits != 32))
+		return true;
+	IMM_SET(o, outside, OUTSIDE_FILL);
+	IMM_SET(o, instead, IMM(m, fill));
+	o->fimm = m->fimm;
+	val_replace(x->k, m->out[0], o->out[0]);
+	return true;
+}
+
+/* Masks that loads have taken the place of. */
+static void
+drop_masks(Kernel *k)
+{
+	const uint32_t *uses = kernel_uses(k);
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_mask && !uses[o->out[0]->id])
+			op_unlink(o);
+}
+
+bool
+pass_outside(Kernel *k)
+{
+	Outside x = { .k = k, .seen = NEWN(k->unit->arena, Seen, (size_t)k->nval + 1) };
+	bool changed = false;
+	OpWalk w;
+
+	facts_keep(k);
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		see_alloc(&x, o);
+	see_block(&x, k->body);
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_load)
+			changed |= load_outside(&x, o);
+	facts_drop(k);
+	if (changed)
+		drop_masks(k);
+	return changed;
+}

@@ -1,0 +1,66 @@
+/* reciprocal.c - pass quotient: x / y of f32, where y is a number or one for many elements of x, is the
+ * product of x and 1 / y, which is then computed once for all of them.
+ * needs: valid IR without layouts.  keeps: what the program asked for exactly.  leaves: ops for dce;
+ * reciprocals of one value more than once, for cse. */
+#include "hexc/pass/fold.h"
+#include "hexc/ir/dtype_value.h"
+#include "hexc/pass/pass.h"
+#include <math.h>
+
+/* The value that y repeats; NULL: y is as large as what it is made of. */
+static Val *
+shared_value(const Val *y)
+{
+	const Op *p = y->def;
+
+	return p && (p->code == O_broadcast || p->code == O_splat) ? p->in[0] : NULL;
+}
+
+/* 1 / x in front of op at. */
+static Val *
+reciprocal(Op *at, Val *x)
+{
+	Val *in[2] = { const_make(at, &x->type, (Constant){ 0, 1 }), x };
+
+	return op_new(at->parent, at, O_div, at->src, 2, in, 1, &x->type)->out[0];
+}
+
+/* 1 / o's divisor, of its type and shape, in front of o; NULL: it is not worth more than the quotient. */
+static Val *
+factor_of(Op *o)
+{
+	Val *y = o->in[1], *x = shared_value(y);
+	Constant c;
+
+	if (const_get(y, &c)) {
+		c.f = num_round(y->type.dtype, 1 / c.f);
+		return isnormal(c.f) ? const_make(o, &y->type, c) : NULL;
+	}
+	if (!x)
+		return NULL;
+	x = reciprocal(o, x);
+	return op_new(o->parent, o, y->def->code, o->src, 1, &x, 1, &y->type)->out[0];
+}
+
+bool
+pass_quotient(Kernel *k)
+{
+	bool changed = false;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		Val *in[2], *r;
+
+		if (o->code != O_div || o->out[0]->type.dtype != D_f32 || IMM(o, exact))
+			continue;
+		in[0] = o->in[0];
+		in[1] = factor_of(o);
+		if (!in[1])
+			continue;
+		r = op_new(o->parent, o, O_mul, o->src, 2, in, 1, &o->out[0]->type)->out[0];
+		r->name = o->out[0]->name;
+		val_replace(k, o->out[0], r);
+		changed = true;
+	}
+	return changed;
+}

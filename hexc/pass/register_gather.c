@@ -1,0 +1,382 @@
+/* register_gather.c - what tiles of indices choose of a register tile, from registers.
+ *
+ *     s = alloc; store x to s
+ *     ...                                   ...
+ *     load (view s[.., i, j, ..])     =>    gather x', i'
+ *
+ * x' has a row for each element of the result that has one of its own: a dim of x of which the view shows all
+ * or a part in registers, or that an index only counts along, and behind these the dims that are chosen from,
+ * as one: by indices, or by a start that is known at run time.  i' is the index in that; -1 where one of
+ * several is outside. */
+#include "hexc/pass/register_gather.h"
+#include <string.h>
+
+/* Words of a lane that a table may take, where all lanes have a part, each a shuffle for each element: up to
+ * 16 that may be less than shared memory is, from 32 on it never was, and to compile both takes time. */
+enum { TABLE_WORDS = 32, WORD_BITS = 32, DEPTH = 8, PIECES_MAX = 8 };
+
+/* How a view's dims become those of a gather. */
+typedef struct Plan {
+	const Op *view;
+	int rank;           /* of the result */
+	int of[DIM_MAX];    /* its dim d: of the view's operand; -1: none, all have the same row */
+	int chosen[DIM_MAX], nchosen; /* dims of the operand that are chosen from, */
+	int nindex;         /* first those of one index for all dims but the indices' own */
+	int64_t start[DIM_MAX], extent[DIM_MAX]; /* of the operand's dims: the part that is the table */
+	int single[DIM_MAX], nsingle; /* those of which one element is, and that the result lacks */
+	int64_t n;          /* elements of a row */
+} Plan;
+
+/* In front of `at`. */
+static Val *
+put(Op *at, OpCode code, int nin, Val *const *in, Type t)
+{
+	return op_new(at->parent, at, code, at->src, nin, in, 1, &t)->out[0];
+}
+
+static Val *
+put1(Op *at, OpCode code, Val *x, Type t)
+{
+	return put(at, code, 1, &x, t);
+}
+
+static Val *
+put2(Op *at, OpCode code, Val *x, Val *y, Type t)
+{
+	return put(at, code, 2, (Val *[]){ x, y }, t);
+}
+
+/* ---- whether --------------------------------------------------------------------------------------- */
+
+/* The dim of index tile v that its elements count along from 0; -1: it is nothing so simple. */
+static int
+counted_dim(const Val *v, int depth)
+{
+	const Op *o = v->def;
+	int d, e = 0;
+
+	if (!o || depth == 0)
+		return -1;
+	if (o->code == O_iota)
+		return (int)IMM(o, dim);
+	if (o->code != O_cast && o->code != O_broadcast && o->code != O_reshape)
+		return -1;
+	d = counted_dim(o->in[0], depth - 1);
+	if (d < 0 || o->code != O_reshape)
+		return d;
+	for (int i = 0; i < o->in[0]->type.rank; i++) /* the only dim of more than one element */
+		if (i != d && o->in[0]->type.shape[i] > 1)
+			return -1;
+	while (e < v->type.rank && v->type.shape[e] == 1)
+		e++;
+	return e < v->type.rank && v->type.shape[e] == o->in[0]->type.shape[d] ? e : -1;
+}
+
+/* Is [start, start + extent) of a dim of x so many elements of pieces that registers may keep apart? */
+static bool
+is_part(int64_t whole, int64_t start, int64_t extent)
+{
+	return start >= 0 && start + extent <= whole &&
+	       whole / gcd64(gcd64(whole, extent), start) <= PIECES_MAX;
+}
+
+/* Dim d of the operand, which starts at one value. */
+static bool
+plan_part(Plan *p, int d)
+{
+	const Type *x = &p->view->in[0]->type, *t = &p->view->out[0]->type;
+	int e = view_result_dim(p->view, d);
+	int64_t extent = e < 0 ? 1 : t->shape[e], start;
+
+	if (view_step(p->view, d) != 1)
+		return false;
+	if (!val_is_const(p->view->in[1 + d], &start) || !is_part(x->shape[d], start, extent)) {
+		p->chosen[p->nchosen++] = d;
+		p->n *= x->shape[d];
+		return true;
+	}
+	p->start[d] = start;
+	p->extent[d] = extent;
+	if (e < 0)
+		p->single[p->nsingle++] = d;
+	else
+		p->of[e] = d;
+	return true;
+}
+
+static bool
+plan_make(const Op *view, Plan *p)
+{
+	const Type *x = &view->in[0]->type, *t = &view->out[0]->type;
+	int first = view_gather_dim(view), part[DIM_MAX], npart = 0;
+
+	*p = (Plan){ .view = view, .rank = t->rank, .n = 1 };
+	for (int d = 0; d < t->rank; d++)
+		p->of[d] = -1;
+	for (int d = 0; d < x->rank; d++) {
+		int e;
+
+		p->extent[d] = x->shape[d];
+		if (!view_gathers(view, d)) {
+			part[npart++] = d;
+			continue;
+		}
+		e = counted_dim(view->in[1 + d], DEPTH);
+		e = e < 0 ? e : first + e;
+		if (e < 0 || p->of[e] >= 0 || t->shape[e] != x->shape[d]) {
+			p->chosen[p->nchosen++] = d;
+			p->n *= x->shape[d];
+			continue;
+		}
+		p->of[e] = d;
+	}
+	p->nindex = p->nchosen;
+	for (int i = 0; i < npart; i++)
+		if (!plan_part(p, part[i]))
+			return false;
+	return p->nindex > 0 && t->rank < DIM_MAX;
+}
+
+static bool
+is_read_along(const Kernel *k, const Op *view)
+{
+	OpWalk w;
+	Plan p;
+
+	if (view_gather_dim(view) < 0 || !plan_make(view, &p) ||
+	    p.n * dtype_slot_bits(view->out[0]->type.dtype) > WARP_SIZE * TABLE_WORDS * WORD_BITS)
+		return false;
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin; i++)
+			if (o->in[i] == view->out[0] && (o->code != O_load || o->out[0]->type.space != S_reg))
+				return false;
+	return true;
+}
+
+bool
+table_fits(const Kernel *k, const Op *alloc)
+{
+	const Val *mem = alloc->out[0];
+	int stores = 0, views = 0;
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin; i++) {
+			if (o->in[i] != mem)
+				continue;
+			if (o->code == O_store && i == 1 && !IMM(o, update) && o->in[0]->type.space == S_reg)
+				stores++;
+			else if (o->code == O_view && i == 0 && is_read_along(k, o))
+				views++;
+			else
+				return false;
+		}
+	return stores == 1 && views > 0;
+}
+
+/* ---- how ------------------------------------------------------------------------------------------- */
+
+/* [start, start + extent) of dim d of x. */
+static Val *
+put_part(Op *at, Val *x, int d, int64_t start, int64_t extent)
+{
+	Type t = type_free(x->type);
+
+	if (extent == t.shape[d])
+		return x;
+	t.shape[d] = extent;
+	x = put1(at, O_slice, x, t);
+	IMM_SET(x->def, dim, d);
+	IMM_SET(x->def, from, start);
+	return x;
+}
+
+/* The rows of x as the result's dims have them, of n elements each. */
+static Val *
+put_rows(Op *at, const Plan *p, Val *x)
+{
+	int perm[DIM_MAX], n = 0;
+	bool turned = false;
+	Type t;
+
+	for (int d = 0; d < x->type.rank; d++)
+		x = put_part(at, x, d, p->start[d], p->extent[d]);
+	t = type_free(x->type);
+	for (int i = 0; i < p->nsingle; i++)
+		perm[n++] = p->single[i];
+	for (int d = 0; d < p->rank; d++)
+		if (p->of[d] >= 0)
+			perm[n++] = p->of[d];
+	for (int i = 0; i < p->nchosen; i++)
+		perm[n++] = p->chosen[i];
+	for (int i = 0; i < n; i++) {
+		t.shape[i] = x->type.shape[perm[i]];
+		turned = turned || perm[i] != i;
+	}
+	if (turned) {
+		x = put1(at, O_transpose, x, t);
+		for (int i = 0; i < n; i++)
+			IMM_SET_AT(x->def, perm, i, perm[i]);
+	}
+	t.rank = p->rank + 1;
+	for (int d = 0; d < p->rank; d++)
+		t.shape[d] = p->of[d] >= 0 ? p->view->out[0]->type.shape[d] : 1;
+	t.shape[p->rank] = p->n;
+	return type_same(&t, &x->type) ? x : put1(at, O_reshape, x, t);
+}
+
+/* Index tile v of the view as all dims have it that indices run along, in type d. */
+static Val *
+put_along(Op *at, const Plan *p, Val *v, DType d)
+{
+	Type t = type_free(v->type);
+
+	t.dtype = d;
+	if (v->type.dtype != d)
+		v = put1(at, O_cast, v, t);
+	for (int e = 0; e < t.rank; e++)
+		t.shape[e] = p->view->out[0]->type.shape[view_gather_dim(p->view) + e];
+	return type_same(&t, &v->type) ? v : put1(at, O_broadcast, v, t);
+}
+
+static Val *
+put_number(Op *at, Type t, int64_t x)
+{
+	Val *v = put(at, O_const, 0, NULL, t);
+
+	IMM_SET(v->def, value, x);
+	return v;
+}
+
+/* Is i at least 0 and below n? */
+static Val *
+put_inside(Op *at, Val *i, int64_t n)
+{
+	Type t = i->type, b = t;
+
+	b.dtype = D_bool;
+	return put2(at, O_and, put2(at, O_le, put_number(at, t, 0), i, b),
+	            put2(at, O_lt, i, put_number(at, t, n), b), b);
+}
+
+/* Tile v of one dim's extents as type t has it, in dims from `first` on. */
+static Val *
+put_spread(Op *at, Val *v, Type t, int first)
+{
+	Type own = t;
+
+	for (int d = 0; d < t.rank; d++)
+		own.shape[d] = d >= first && d < first + v->type.rank ? v->type.shape[d - first] : 1;
+	if (!type_same(&own, &v->type))
+		v = put1(at, O_reshape, v, own);
+	return type_same(&t, &v->type) ? v : put1(at, O_broadcast, v, t);
+}
+
+/* The numbers that dim d of the table begins with, of type t: a start, and steps along dim e of t, if any. */
+static Val *
+put_counted(Op *at, const Plan *p, int d, Type t, int e)
+{
+	Val *v = p->view->in[1 + d], *count;
+	Type one = v->type, own = t;
+
+	one.dtype = t.dtype;
+	if (v->type.dtype != t.dtype)
+		v = put1(at, O_cast, v, one);
+	if (e < 0)
+		return put1(at, O_splat, v, t);
+	for (int i = 0; i < t.rank; i++)
+		own.shape[i] = i == e ? t.shape[i] : 1;
+	count = put(at, O_iota, 0, NULL, own);
+	IMM_SET(count->def, dim, e);
+	v = put2(at, O_add, count, put1(at, O_splat, v, own), own);
+	return type_same(&t, &own) ? v : put1(at, O_broadcast, v, t);
+}
+
+/* Row-major: x, if any, then y of `extent`. */
+static Val *
+put_next(Op *at, Val *x, Val *y, int64_t extent)
+{
+	if (!x)
+		return y;
+	x = put2(at, O_mul, x, put_number(at, y->type, extent), y->type);
+	return put2(at, O_add, x, y, y->type);
+}
+
+/* The numbers of what indices choose, -1 where it is outside along some dim of several. */
+static Val *
+put_chosen(Op *at, const Plan *p, DType d)
+{
+	Val *all = NULL, *inside = NULL;
+
+	for (int i = 0; i < p->nindex; i++) {
+		int64_t extent = p->view->in[0]->type.shape[p->chosen[i]];
+		Val *v = put_along(at, p, p->view->in[1 + p->chosen[i]], d), *in;
+
+		if (p->nchosen == 1)
+			return v;
+		in = put_inside(at, v, extent);
+		inside = inside ? put2(at, O_and, inside, in, in->type) : in;
+		all = put_next(at, all, v, extent);
+	}
+	return put(at, O_select, 3, (Val *[]){ inside, all, put_number(at, all->type, -1) }, all->type);
+}
+
+/* The type of an index: i32 if all are. */
+static DType
+index_type(const Plan *p)
+{
+	for (int i = 0; i < p->nindex; i++)
+		if (p->view->in[1 + p->chosen[i]]->type.dtype != D_i32)
+			return D_i64;
+	return D_i32;
+}
+
+/* The index of each element of the result; those outside of a dim stay below 0, whatever is counted on. */
+static Val *
+put_index(Op *at, const Plan *p)
+{
+	Type t = p->view->out[0]->type;
+	Val *v = put_chosen(at, p, index_type(p));
+
+	t = type_free(t);
+	t.space = S_reg;
+	t.dtype = v->type.dtype;
+	v = put_spread(at, v, t, view_gather_dim(p->view));
+	for (int i = p->nindex; i < p->nchosen; i++) {
+		int d = p->chosen[i];
+
+		v = put_next(at, v, put_counted(at, p, d, t, view_result_dim(p->view, d)),
+		             p->view->in[0]->type.shape[d]);
+	}
+	return v;
+}
+
+static void
+gather(Kernel *k, Op *load, Val *x)
+{
+	Val *v;
+	Plan p;
+
+	plan_make(load->in[0]->def, &p);
+	v = put2(load, O_gather, put_rows(load, &p, x), put_index(load, &p), type_free(load->out[0]->type));
+	v->name = load->out[0]->name;
+	val_replace(k, load->out[0], v);
+	op_unlink(load);
+}
+
+void
+table_gather(Kernel *k, Op *alloc)
+{
+	Op *store = NULL;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		const Op *view = o->code == O_load ? o->in[0]->def : NULL;
+
+		if (o->code == O_store && o->in[1] == alloc->out[0])
+			store = o;
+		if (view && view->code == O_view && view->in[0] == alloc->out[0])
+			gather(k, o, store->in[0]);
+	}
+	op_unlink(store);
+}

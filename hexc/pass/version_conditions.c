@@ -1,0 +1,196 @@
+/* version_conditions.c - pass specialize: what keeps accesses from being wide, or tiles from being inside. */
+#include "hexc/analysis/value_range.h"
+#include "hexc/pass/version_accesses.h"
+
+/* Operations that are looked through for the sizes that a start is made of. */
+enum { START_DEPTH = 6 };
+
+Op *
+run_next(const Run *r, const Op *o)
+{
+	return o == r->last || !o->next || o->next->code == O_yield ? NULL : o->next;
+}
+
+Op *
+moved_by(const Op *o)
+{
+	const Val *mem = o->code == O_load || o->code == O_copy     ? o->in[0]
+	                 : o->code == O_store && !IMM(o, update) ? o->in[1]
+	                                                         : NULL;
+
+	if (mem && mem->def && view_is_longer(mem->def))
+		mem = mem->def->in[0]; /* it starts and ends there */
+	if (!mem || mem->type.space != S_global || mem->type.rank == 0 || !mem->def ||
+	    mem->def->code != O_view || mem->def->in[0]->def)
+		return NULL;
+	return mem->def;
+}
+
+bool
+is_before(const Run *r, const Val *v)
+{
+	if (!v->def)
+		return v->block == r->k->body;
+	return v->def->id < r->n && r->before[v->def->id];
+}
+
+static bool
+is_multiple(const Run *r, const Op *view, const Val *v, int64_t by)
+{
+	return val_fact_at(r->k, view, v).mult % by == 0;
+}
+
+static bool
+ask_multiple(const Run *r, Asked *a, Val *v, int64_t by)
+{
+	int i = 0;
+
+	while (i < a->nmult && a->mult[i].v != v)
+		i++;
+	if (i == ASKED_MAX || !is_before(r, v))
+		return false;
+	if (i == a->nmult)
+		a->mult[a->nmult++] = (Multiple){ v, by };
+	else if (by > a->mult[i].by)
+		a->mult[i].by = by;
+	return true;
+}
+
+/* Room along dim d of the view's operand.  Where a view may start below 0, no room at its end helps. */
+static bool
+ask_room(const Run *r, Asked *a, const Op *view, int d)
+{
+	int i = 0;
+	Room x = { view->in[1 + d], val_param(r->k, view->in[0])->size[d], view_span(view, d) };
+
+	if (!is_before(r, x.start) || !is_before(r, x.size) || val_fact(r->k, x.start).lo < 0)
+		return false;
+	while (i < a->nroom && (a->room[i].start != x.start || a->room[i].size != x.size))
+		i++;
+	if (i == ASKED_MAX)
+		return false;
+	if (i == a->nroom)
+		a->room[a->nroom++] = x;
+	else if (x.extent > a->room[i].extent)
+		a->room[i].extent = x.extent;
+	return true;
+}
+
+static void
+ask_inside(const Run *r, Asked *a, const Op *view)
+{
+	for (int d = 0; d < view->in[0]->type.rank; d++)
+		if (!view_operand_in_bounds(r->k, view, d))
+			ask_room(r, a, view, d);
+}
+
+/* Elements of the widest access along dim `unit` of a tile; 1 of a tile that has but one for a thread. */
+static int64_t
+widest(const Kernel *k, const Type *t, int unit)
+{
+	if (unit < 0 || type_size(t) < (int64_t)2 * k->warps * WARP_SIZE)
+		return 1;
+	return min64(pow2_part(t->shape[unit]), dtype_most(t->dtype));
+}
+
+/* Is v the same in all blocks?  Of what is deep inside of others we do not know. */
+static bool
+is_of_sizes(const Kernel *k, const Val *v, int depth)
+{
+	const Op *o = v->def;
+
+	if (!o)
+		return v->block == k->body;
+	if (depth == 0 || !op_is(o, F_PURE) || op_is(o, F_MEM) || o->code == O_block_id ||
+	    o->code == O_launched || o->code == O_has_block)
+		return false;
+	for (int i = 0; i < o->nin; i++)
+		if (!is_of_sizes(k, o->in[i], depth - 1))
+			return false;
+	return true;
+}
+
+/* That the view starts at multiples of `by`, v being a part of its start: by the sizes that it is made of.
+ * False: that takes more, and what has been asked is of no use. */
+static bool
+ask_start(const Run *r, Asked *a, const Op *view, Val *v, int64_t by)
+{
+	const Op *o = v->def;
+	Asked before = *a;
+	int64_t c;
+
+	if (val_is_const(v, &c) || is_multiple(r, view, v, by))
+		return is_multiple(r, view, v, by);
+	a->starts = true;
+	if (is_of_sizes(r->k, v, START_DEPTH))
+		return ask_multiple(r, a, v, by);
+	if (o && (o->code == O_add || o->code == O_sub) && ask_start(r, a, view, o->in[0], by) &&
+	    ask_start(r, a, view, o->in[1], by))
+		return true;
+	*a = before;
+	for (int i = 1; o && o->code == O_mul && i >= 0; i--)
+		if (ask_start(r, a, view, o->in[i], by))
+			return true;
+	*a = before;
+	return false;
+}
+
+/* What keeps accesses by the view from being as wide as its tile allows.  False: something does that cannot
+ * be asked about. */
+static bool
+ask_wide(const Run *r, Asked *a, const Op *view)
+{
+	const Param *p = val_param(r->k, view->in[0]);
+	int unit = view_unit_dim(r->k, view), end = unit < 0 ? -1 : view_operand_dim(view, unit);
+	int64_t vec = widest(r->k, &view->out[0]->type, unit), at;
+
+	while (vec > 1 && !ask_start(r, a, view, view->in[1 + end], vec))
+		vec /= 2;
+	if (vec == 1)
+		return false;
+	for (int d = 0; d < view->in[0]->type.rank; d++) {
+		if (d == end || is_multiple(r, view, p->stride[d], vec))
+			continue;
+		a->strides = true;
+		if (!ask_multiple(r, a, p->stride[d], vec))
+			return false;
+	}
+	if (view_in_bounds(r->k, view, unit) || is_multiple(r, view, p->size[end], vec))
+		return true;
+	/* what starts at a constant is inside in every block or in none */
+	a->no_room |= val_is_const(view->in[1 + end], &at) || !ask_room(r, a, view, end);
+	return ask_multiple(r, a, p->size[end], vec);
+}
+
+static void ask_block(const Run *r, Asked *a, const Op *first, Wish wish);
+
+void
+ask_op(const Run *r, Asked *a, const Op *o, Wish wish)
+{
+	const Op *view = moved_by(o);
+	Asked more = *a;
+
+	if (view && wish == INSIDE)
+		ask_inside(r, a, view);
+	else if (view && ask_wide(r, &more, view))
+		*a = more;
+	for (int i = 0; i < 2; i++)
+		if (o->blk[i])
+			ask_block(r, a, o->blk[i]->first, wish);
+}
+
+static void
+ask_block(const Run *r, Asked *a, const Op *first, Wish wish)
+{
+	for (const Op *o = first; o; o = o->next)
+		ask_op(r, a, o, wish);
+}
+
+void
+ask_run(const Run *r, Asked *a, Wish wish)
+{
+	facts_keep(r->k);
+	for (const Op *o = r->first; o; o = run_next(r, o))
+		ask_op(r, a, o, wish);
+	facts_drop(r->k);
+}

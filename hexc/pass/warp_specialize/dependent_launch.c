@@ -1,0 +1,80 @@
+/* dependent_launch.c - a grid that may start while the one before still runs, and lets the next one do so.  What stands
+ * in front of the first access to a tensor runs beside the grid before: barriers are made, tensor maps
+ * fetched.  Needs ops that stay where they are. */
+#include "hexc/ir/op.h"
+#include "hexc/pass/pass.h"
+
+/* Does o itself read a tensor, or, with `writes`, write it?  What is printed is written too. */
+static bool
+touches(const Op *o, bool writes)
+{
+	bool is = false;
+
+	if (o->code == O_print)
+		return writes;
+	if (!op_is(o, F_MEM))
+		return false;
+	for (int i = 0; i < o->nin; i++)
+		is |= o->in[i]->type.space == S_global && (writes || i == 0);
+	return is;
+}
+
+static bool
+touches_inside(Op *o, bool writes)
+{
+	OpWalk w;
+
+	for (int r = 0; r < 2; r++)
+		for (const Op *x = o->blk[r] ? walk_first(&w, o->blk[r]) : NULL; x; x = walk_next(&w))
+			if (touches(x, writes))
+				return true;
+	return touches(o, writes);
+}
+
+static void
+put(Block *b, Op *at, OpCode code)
+{
+	op_new(b, at, code, at->src, 0, NULL, 0, NULL);
+}
+
+/* Where there is no access at all, at the end: the grid behind this one waits for this one alone, and so for
+ * those before it too. */
+static void
+wait_first(Block *b)
+{
+	Op *o = b->first;
+
+	while (o != b->last && !touches_inside(o, true))
+		o = o->next;
+	put(b, o, O_grid_wait);
+}
+
+/* Behind the last read.  At the end of a kernel it would say what the end says. */
+static void
+next_last(Block *b, bool role)
+{
+	Op *o = b->last;
+
+	while (o && !touches_inside(o, false))
+		o = o->prev;
+	if (o && o->code == O_if && o->next == b->last)
+		for (int r = 0; r < 2; r++)
+			next_last(o->blk[r], role);
+	else if (!o || role || o->next != b->last)
+		put(b, o ? o->next : b->first, O_grid_next);
+}
+
+bool
+pass_grids(Kernel *k)
+{
+	const Op *roles = kernel_roles(k);
+
+	if (k->unit->no_pdl || !(k->unit->target->features & T_PDL))
+		return false;
+	for (int r = 0; roles && r < 2; r++)
+		wait_first(roles->blk[r]);
+	if (!roles)
+		wait_first(k->body);
+	next_last(roles ? roles->blk[0] : k->body, roles != NULL);
+	return true;
+}

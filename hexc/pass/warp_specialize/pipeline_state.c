@@ -1,0 +1,100 @@
+/* pipeline_state.c - where a ring stands: a buffer's number and the phase of its barrier, carried through a
+ * loop and all that are around it, so that a loop which runs again goes on where it was. */
+#include "hexc/pass/warp_specialize/warp_specialize.h"
+#include <string.h>
+
+/* Is it in a loop of its role? */
+static bool
+runs_again(const Block *b)
+{
+	while (b->owner && b->owner->code != O_roles && b->owner->code != O_for)
+		b = b->owner->parent;
+	return b->owner && b->owner->code == O_for;
+}
+
+/* The value in front of what stands in b, which loops around b carry from now on. */
+static Val *
+enter(Block *b)
+{
+	Op *o = b->owner;
+
+	if (o->code == O_roles || !runs_again(b))
+		return ir_const(b, b->first, 0);
+	if (o->code == O_if)
+		return enter(o->parent);
+	o = loop_carry(o, enter(o->parent));
+	return b->arg[b->narg - 1];
+}
+
+/* An `if` that gives another value, each region its own: a new op takes the regions over. */
+static Val *
+if_gives(Op *o, Val *const *value)
+{
+	Arena *a = o->parent->kernel->unit->arena;
+	Op *n;
+
+	n = op_new(o->parent, o, O_if, o->src, o->nin, o->in, 0, NULL);
+	memcpy(n->imm, o->imm, sizeof n->imm);
+	for (int r = 0; r < 2; r++) {
+		Op *y = o->blk[r]->last;
+
+		n->blk[r] = o->blk[r];
+		n->blk[r]->owner = n;
+		o->blk[r] = NULL;
+		y->in = arena_grow(a, y->in, (size_t)y->nin, (size_t)y->nin + 1, sizeof *y->in);
+		y->in[y->nin++] = value[r];
+	}
+	op_unlink(o);
+	op_take_results(n, o, value[0]->type);
+	return n->out[n->nout - 1];
+}
+
+/* `in` has become `out` at the end of b: whoever is around b goes on with it. */
+static void
+leave(Block *b, Val *in, Val *out)
+{
+	Op *o = b->owner;
+
+	if (o->code == O_roles || !runs_again(b))
+		return;
+	if (o->code == O_if) {
+		Val *value[2] = { b == o->blk[0] ? out : in, b == o->blk[0] ? in : out };
+		Block *around = o->parent;
+
+		leave(around, in, if_gives(o, value));
+		return;
+	}
+	loop_carry_next(o, out);
+	leave(o->parent, o->in[o->nin - 1], o->out[o->nout - 1]);
+}
+
+static Op *
+carry(Op *loop, Val **now)
+{
+	loop = loop_carry(loop, enter(loop->parent));
+	*now = loop->blk[0]->arg[loop->blk[0]->narg - 1];
+	return loop;
+}
+
+static void
+carry_next(Op *loop, Val *next)
+{
+	loop_carry_next(loop, next);
+	leave(loop->parent, loop->in[loop->nin - 1], loop->out[loop->nout - 1]);
+}
+
+Op *
+loop_position(Op *loop, int64_t stages, Val **slot, Val **phase)
+{
+	Block *b = loop->blk[0];
+	Op *at = b->first;
+	Val *one, *last;
+
+	loop = carry(loop, slot);
+	one = ir_const(b, at, 1);
+	last = ir_bin(b, at, O_eq, *slot, ir_const(b, at, stages - 1));
+	carry_next(loop, ring_choose(b, at, last, ir_const(b, at, 0), ir_bin(b, at, O_add, *slot, one)));
+	loop = carry(loop, phase);
+	carry_next(loop, ring_choose(b, at, last, ir_bin(b, at, O_sub, one, *phase), *phase));
+	return loop;
+}

@@ -1,0 +1,138 @@
+/* multicast_legality.c - can blocks side by side along a dim of the grid fetch together what they all read?  What becomes
+ * of them then is in infer/schedule/multicast.c. */
+#include "infer/core/multicast_legality.h"
+#include "hexc/ir/memory_effects.h"
+#include "infer/core/instr.h"
+
+static bool
+meets(Block *b)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
+		if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
+			return true;
+	return false;
+}
+
+/* Blocks of a cluster wait for each other: do all come by a barrier in o equally often? */
+static bool
+comes_alike(const Share *c, const Op *o)
+{
+	bool waits = false;
+
+	for (int i = 0; i < 2 && o->blk[i]; i++)
+		waits = waits || meets(o->blk[i]);
+	for (int i = 0; waits && i < (o->code == O_for ? 3 : o->nin); i++)
+		if (share_depends(c, o->in[i]))
+			return false;
+	return true;
+}
+
+bool
+writes_tensor(const Op *o)
+{
+	const Val *to = access_target(o);
+
+	return to && to->type.space == S_global;
+}
+
+/* The loop over the grid's blocks, or clusters, around o; NULL: it is in none. */
+static Op *
+grid_loop(const Op *o)
+{
+	Op *loop = o->parent->owner;
+
+	while (loop && !(loop->code == O_for && loop->in[0]->def && loop->in[0]->def->code == O_launched))
+		loop = loop->parent->owner;
+	return loop;
+}
+
+/* Is a block_id of the number that the loop over the grid has? */
+static bool
+is_numbered(const Op *o)
+{
+	const Op *loop = grid_loop(o);
+
+	return o->nin && loop && o->in[0] == loop->blk[0]->arg[0];
+}
+
+static const char *
+op_refused(const Share *c, const Op *o)
+{
+	if (op_is(o, F_EFFECT))
+		return "it prints, or asserts";
+	if (o->code == O_block_id && !is_numbered(o))
+		return "its blocks do not share out the grid";
+	if (writes_tensor(o) && !grid_loop(o))
+		return "it stores outside of the loop over its blocks";
+	if (o->blk[0] && o->code != O_roles && !comes_alike(c, o))
+		return "how often its loops turn depends on the block";
+	return NULL;
+}
+
+const char *
+share_refused(const Share *c, const Op **number)
+{
+	const Kernel *k = c->k;
+	const char *why = NULL;
+	OpWalk w;
+
+	*number = NULL;
+	if (!(k->unit->target->features & T_MULTICAST))
+		return "the target has no copies to several blocks";
+	if (!kernel_roles(k) || !kernel_is_persistent(k))
+		return "it has no roles whose blocks share out the grid";
+	for (int i = 0; i < k->nparam; i++)
+		if (k->param[i].kind == P_tensor && k->param[i].read && k->param[i].written)
+			return "it reads a tensor that it writes";
+	for (const Op *o = walk_first(&w, k->body); o && !why; o = walk_next(&w)) {
+		why = op_refused(c, o);
+		if (o->code == O_block_id)
+			*number = o;
+	}
+	return why || *number ? why : "its blocks all do the same";
+}
+
+/* ---- copies ---------------------------------------------------------------------------------------- */
+
+static int64_t
+box_elements(const TensorMap *m)
+{
+	int64_t n = 1;
+
+	for (int d = 0; d < m->rank; d++)
+		n *= m->box[d];
+	return n;
+}
+
+int
+share_cut(const Share *c, const TensorMap *m)
+{
+	enum { PATTERN_ROWS = 8, UNSWIZZLED = 128 };
+	int64_t pattern = m->swizzle ? PATTERN_ROWS * m->swizzle : UNSWIZZLED, bytes;
+	int d = m->rank - 1;
+
+	while (d > 0 && m->box[d] == 1)
+		d--;
+	bytes = box_elements(m) / c->blocks * dtype_info[m->dtype].bits / 8;
+	return d > 0 && m->box[d] % c->blocks == 0 && bytes % pattern == 0 ? d : 0;
+}
+
+Op *
+leave_of(const Op *o)
+{
+	return op_last_before(o, O_mbar_wait);
+}
+
+bool
+share_by_boxes(const Share *c, const Op *o, const TensorMap *m)
+{
+	return type_size(&o->in[0]->type) / box_elements(m) % c->blocks == 0;
+}
+
+bool
+share_copy_fits(const Share *c, const Op *o, const TensorMap *m)
+{
+	return !share_depends(c, o->in[0]) && leave_of(o) && (share_by_boxes(c, o, m) || share_cut(c, m));
+}

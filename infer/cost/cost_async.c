@@ -1,0 +1,147 @@
+/* cost_async.c - roles of warps and engines beside them: products of warpgroups, copies of boxes, barriers.
+ *
+ * A copy that ends at a barrier takes its warps a few instructions only.  What it takes of memory and of
+ * shared memory falls to those who wait: a turn of theirs is as long as the busiest unit has to do for it,
+ * with what is fetched meanwhile.  And of a ring of stages all but the one in use may be on their way, so a
+ * turn takes no less than the way divided by these. */
+#include "infer/core/sm_throughput.h"
+#include "infer/cost/cost.h"
+
+/* A warpgroup's instances read factors from shared memory while they multiply. */
+void
+cost_wgmma(const Solve *s, const Op *o, Res *r)
+{
+	const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
+	double work = (double)type_size(&o->out[0]->type) * (double)type_size(&o->in[0]->type) /
+	              (double)o->out[0]->type.shape[0];
+	double instances = work / ((double)c->inst->m * c->n * c->inst->k);
+	double read = ((double)c->n + (c->inst->a ? 0 : c->inst->m)) * c->inst->k * bits_of(o->in[1]) / 8;
+
+	r->unit[R_mma] += work / wgmma_rate(s->rates, c->inst->ta);
+	r->unit[R_smem] += instances * read / SHARED_BYTES;
+	r->unit[R_issue] += instances * c->inst->warps / ISSUE_RATE;
+	r->latency += DOT_CLOCKS;
+}
+
+/* The engine moves a tile once, through L2, and to or from shared memory. */
+void
+cost_boxes(const Solve *s, const Op *o, Res *r)
+{
+	const Val *mem = o->in[0]->type.space == S_global ? o->in[0] : o->in[1];
+
+	r->unit[R_gmem] += tile_sectors(s, mem->def, &mem->type) * SECTOR_BYTES / memory_rate(s, mem->def);
+	r->unit[R_smem] += (double)type_size(&mem->type) * bits_of(mem) / (8 * SHARED_BYTES);
+	memory_instructions(r, BOX_SLOTS);
+}
+
+void
+cost_signal(const Op *o, Res *r)
+{
+	r->unit[R_issue] += (double)SIGNAL_STEPS * op_warps(o) / ISSUE_RATE;
+	r->latency += SIGNAL_CLOCKS;
+}
+
+/* ---- copies that somebody waits for ------------------------------------------------------------------ */
+
+static bool
+ends_at_barrier(const Op *o)
+{
+	return o->code == O_copy && IMM(o, async) == COPY_BARRIER;
+}
+
+/* The rest of by_warps. */
+static Res
+beside_warps(const Op *o, const Res *r)
+{
+	Res part = { 0 };
+
+	if (ends_at_barrier(o)) {
+		part.unit[R_gmem] = r->unit[R_gmem];
+		part.unit[R_smem] = r->unit[R_smem];
+	}
+	return part;
+}
+
+Res
+by_warps(const Op *o, const Res *r)
+{
+	Res part = *r;
+
+	if (ends_at_barrier(o))
+		part.unit[R_gmem] = part.unit[R_smem] = 0;
+	return part;
+}
+
+/* How often o runs of the times that its loop does: branches around it may be versions. */
+static double
+often(const Op *o)
+{
+	double n = 1;
+
+	for (const Block *b = o->parent; b->owner && b->owner->code == O_if; b = b->owner->parent)
+		n *= region_runs(b->owner, b == b->owner->blk[1]);
+	return n;
+}
+
+Res
+fill_of(const Solve *s, const Op *wait)
+{
+	const Val *at = wait->in[0];
+	double waits = 0;
+	Res sum = { 0 };
+
+	for (int i = 0; i < s->nuse[at->id]; i++) {
+		const Op *o = s->use[at->id][i].op;
+		Res part = beside_warps(o, &s->sol->res[o->id]);
+
+		res_add(&sum, &part, s->weight[o->id] * often(o));
+		if (o->code == O_mbar_wait)
+			waits += s->weight[o->id];
+	}
+	for (int i = 0; i < RES_UNITS; i++)
+		sum.unit[i] /= waits;
+	return sum;
+}
+
+double
+fill_wait(const Solve *s, const Op *wait)
+{
+	const Val *at = wait->in[0];
+	double most = 0;
+
+	for (int i = 0; i < s->nuse[at->id]; i++) {
+		const Op *o = s->use[at->id][i].op;
+		bool box = instr_is_box(instr_of(s->sol->lowering[o->id]));
+		bool far = s->sol->shared && s->sol->shared[o->id]; /* leave comes from other blocks too */
+		double way = s->rates->dram_wait + (box ? BOX_CLOCKS : 0) + (far ? CLUSTER_CLOCKS : 0);
+
+		if (ends_at_barrier(o) && way > most)
+			most = way;
+	}
+	return most;
+}
+
+/* ---- products under way ------------------------------------------------------------------------------ */
+
+/* Does the loop that makes v hand it on only, to products that add to it and to its next turn? */
+static bool
+only_added_to(const Solve *s, const Val *v)
+{
+	for (int i = 0; i < s->nuse[v->id]; i++) {
+		const Use *u = &s->use[v->id][i];
+
+		if (u->op->code != O_yield && (u->op->code != O_wgmma || u->i != 2))
+			return false;
+	}
+	return true;
+}
+
+bool
+runs_on(const Solve *s, const Op *o)
+{
+	const Op *wait = o->next;
+
+	while (wait && wait->code != O_wg_wait)
+		wait = wait->next;
+	return only_added_to(s, o->out[0]) && (!wait || IMM(wait, movable) || IMM(wait, pending) > 0);
+}

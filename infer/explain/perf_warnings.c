@@ -1,0 +1,136 @@
+/* perf_warnings.c - warnings about the solution taken: products without tensor cores, threads that repeat others,
+ * narrow accesses, masks. */
+#include "hexc/ir/memory_effects.h"
+#include "infer/core/mma_instr.h"
+#include "infer/explain/explain_internal.h"
+#include "infer/explain/perf_warnings.h"
+
+/* ---- products -------------------------------------------------------------------------------------- */
+
+/* Could tensor cores do the product if its operands were of type d? */
+static bool
+multiplies_as(const Op *dot, DType d, const Target *t)
+{
+	for (const Instr *in = instrs; in->name; in++)
+		if (in->kind == IK_mma && in->ta == d && in->tb == d && instr_on(in, t) &&
+		    (instr_divides(in, false, dot) || instr_divides(in, true, dot)))
+			return true;
+	return false;
+}
+
+/* False: nothing is wrong, or no cast would mend it. */
+static bool
+warn_fma(const Kernel *k, const Op *dot)
+{
+	const Instr *in = instr_of(dot->lowering);
+	const Target *t = k->unit->target;
+	DType d = dot->in[0]->type.dtype;
+	bool half, tf32;
+
+	if (!in || in->kind != IK_fma || !dtype_is_float(d) || dtype_info[d].bits > 32)
+		return false;
+	half = d != D_f16 && multiplies_as(dot, D_f16, t);
+	tf32 = d == D_f32 && multiplies_as(dot, D_tf32, t);
+	if (half || tf32)
+		diag_warn(k->unit->diag, DW_fma, dot->src,
+		          "this dot of %s is done by fma, without tensor cores: %s%s%s", dtype_info[d].name,
+		          half ? "cast both sides, as in `dot(f16(a), f16(b))`" : "",
+		          half && tf32 ? ", or " : "", tf32 ? "write `dot(a, b, tf32)`" : "");
+	return half || tf32;
+}
+
+/* ---- threads --------------------------------------------------------------------------------------- */
+
+/* Lanes and warps that hold or move parts of their own. */
+typedef struct Busy {
+	int64_t lanes, warps;
+	Src src; /* of a tile */
+} Busy;
+
+static void
+count_busy(Busy *b, const Layout *l, Src src)
+{
+	int64_t lanes = 1, warps = 1;
+
+	for (int d = 0; l && d < l->ndim; d++)
+		for (Digit g = dim_digits(l, d); g.it; digit_next(&g)) {
+			if (g.it->axis == AX_lane)
+				lanes *= g.it->extent;
+			if (g.it->axis == AX_warp)
+				warps *= g.it->extent;
+		}
+	if (!l || lanes * warps <= b->lanes * b->warps)
+		return;
+	*b = (Busy){ lanes, warps, src };
+}
+
+static void
+warn_idle(const Kernel *k, const Busy *b)
+{
+	int64_t threads = b->lanes * b->warps, all = (int64_t)k->warps * WARP_SIZE;
+
+	if (!b->src.line || threads >= all)
+		return;
+	diag_warn(k->unit->diag, DW_idle, b->src,
+	          "of %d warps of %d lanes the largest tile keeps %lld of %lld busy, the others repeat them: "
+	          "%s",
+	          k->warps, WARP_SIZE, (long long)b->warps, (long long)b->lanes,
+	          b->warps < k->warps ? arena_printf(k->unit->arena, "WARPS = %lld does the same",
+	                                             (long long)b->warps)
+	                              : "take larger tiles");
+}
+
+/* ---- what sizes do ----------------------------------------------------------------------------------- */
+
+static void
+warn_narrow(Kernel *k, const Op *o)
+{
+	Wish w;
+	int bits;
+
+	if (!diag_wants(k->unit->diag, DW_narrow) || !explain_wider(k, o, &w))
+		return;
+	bits = dtype_info[w.tensor->val->type.dtype].bits;
+	diag_warn(k->unit->diag, DW_narrow, o->src,
+	          "`%s` is accessed by %d bits at a time: "
+	          "with `assume %s %% %lld == 0` by %lld",
+	          w.tensor->name, op_access(o)->vec * bits, w.size->name, (long long)w.mult,
+	          (long long)w.mult * bits);
+}
+
+static void
+warn_masked(Kernel *k, const Op *o)
+{
+	Wish w;
+
+	if (diag_wants(k->unit->diag, DW_masked) && explain_unmasked(k, o, &w))
+		diag_warn(k->unit->diag, DW_masked, o->src,
+		          "what is behind the end of %s is cleared here: with `assume %s %% %lld == 0` "
+		          "nothing is",
+		          w.size->name, w.size->name, (long long)w.mult);
+}
+
+void
+infer_warn(Kernel *k)
+{
+	Busy busy = { 1, 1, { 0 } };
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		for (int i = 0; i < o->nout; i++)
+			if (o->out[i]->type.space == S_reg)
+				count_busy(&busy, o->out[i]->type.layout, o->src);
+		if (o->code == O_dot && !warn_fma(k, o))
+			remark_product(k, o);
+		if (o->code == O_for)
+			remark_ahead(k, o);
+		warn_masked(k, o);
+		if (!access_source(o) && !access_target(o))
+			continue;
+		count_busy(&busy, op_access(o)->map, o->src);
+		warn_narrow(k, o);
+		remark_width(k, o);
+		remark_copy(k, o);
+	}
+	warn_idle(k, &busy);
+}

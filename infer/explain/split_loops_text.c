@@ -1,0 +1,124 @@
+/* split_loops_text.c - what pass split made of a loop, in words. */
+#include "hexc/ir/memory_effects.h"
+#include "infer/explain/explain_internal.h"
+#include <string.h>
+
+enum { DEPTH = 12 };
+
+static void index_words(Text *t, const Kernel *k, const Val *v, int depth);
+
+/* An operand: sums in parentheses. */
+static void
+operand_words(Text *t, const Kernel *k, const Val *v, bool tight, int depth)
+{
+	const Op *o = v->def;
+	bool sum = tight && depth > 0 && o && !v->name && (o->code == O_add || o->code == O_sub);
+
+	text_printf(t, sum ? "(" : "");
+	index_words(t, k, v, depth);
+	text_printf(t, sum ? ")" : "");
+}
+
+/* Scalar v as the program might write it. */
+static void
+index_words(Text *t, const Kernel *k, const Val *v, int depth)
+{
+	static const char *const sign[O_COUNT] = { [O_add] = " + ", [O_sub] = " - ", [O_mul] = " * ",
+		                                   [O_div] = " / ", [O_le] = " <= ", [O_and] = " and " };
+	const Op *o = v->def;
+	int64_t c;
+
+	if (val_is_const(v, &c)) {
+		text_printf(t, "%lld", (long long)c);
+	} else if (o && o->code == O_block_id) {
+		text_printf(t, "block.%c", "xyz"[IMM(o, axis)]);
+	} else if (!v->name && o && o->code == O_cast && depth > 0) {
+		index_words(t, k, o->in[0], depth - 1);
+	} else if (v->name || !o || depth == 0) {
+		text_printf(t, "%s", explain_name(v, k));
+	} else if (o->code == O_min || o->code == O_max) {
+		text_printf(t, "%s(", op_info[o->code].name);
+		index_words(t, k, o->in[0], depth - 1);
+		text_printf(t, ", ");
+		index_words(t, k, o->in[1], depth - 1);
+		text_printf(t, ")");
+	} else if (sign[o->code] && o->nin == 2) {
+		bool tight = o->code == O_mul || o->code == O_div;
+
+		operand_words(t, k, o->in[0], tight, depth - 1);
+		text_printf(t, "%s", sign[o->code]);
+		operand_words(t, k, o->in[1], tight || o->code == O_sub, depth - 1);
+	} else {
+		text_printf(t, "%s", explain_name(v, k));
+	}
+}
+
+/* The loop in front of o; a barrier may be in between. */
+static const Op *
+loop_before(const Op *o)
+{
+	do
+		o = o->prev;
+	while (o && o->code != O_for);
+	return o;
+}
+
+static const char *
+end_words(const Kernel *k, const Op *clear)
+{
+	const Op *o = clear->in[1]->def, *front = loop_before(clear);
+	bool choice = o && o->code == O_select && o->in[2] == clear->in[0];
+	Text t = { .arena = k->unit->arena };
+
+	text_printf(&t, "without masks ");
+	if (front && split_goes_on(front, clear)) {
+		text_printf(&t, "from ");
+		index_words(&t, k, front->in[1], DEPTH);
+		text_printf(&t, ", ");
+	}
+	text_printf(&t, "below ");
+	index_words(&t, k, choice ? o->in[1] : clear->in[1], DEPTH);
+	if (choice) {
+		text_printf(&t, ", where ");
+		index_words(&t, k, o->in[0], DEPTH);
+	}
+	return t.s;
+}
+
+const char *
+explain_whole(const Op *loop)
+{
+	static const char *const why[SPLIT_KINDS] = {
+		[SPLIT_NESTED] = "not split, as it holds loops",
+		[SPLIT_FAR] = "not split, as its counter may be too large to reckon with",
+		[SPLIT_NO_EDGE] = "not split, as it has no mask that is known to end or begin",
+		[SPLIT_SHORT] = "not split, as it has few turns",
+		[SPLIT_MEETS] = "not split, as blocks of a cluster meet in each of its turns",
+		[SPLIT_LITTLE] = "not split, as its masks cost little",
+		[SPLIT_LARGE] = "not split, as it is too long to be there twice",
+		[SPLIT_OTHER] = "not split, as it is for other sizes, and has no products",
+		[SPLIT_CROWDED] = "not split, as a block has no room for tiles that live through both loops",
+	};
+
+	return why[IMM(loop, split)];
+}
+
+const char *
+explain_split(const Explained *ex, const Op *loop)
+{
+	if (IMM(loop, split) != SPLIT_REST)
+		return explain_whole(loop);
+	return loop_before(loop) ? end_words(ex->k, loop_before(loop)) : NULL;
+}
+
+bool
+explain_is_twin(const Op *o)
+{
+	for (const Block *b = o->parent; b && b->owner; b = b->owner->parent) {
+		SplitKind kind = b->owner->code == O_for ? (SplitKind)IMM(b->owner, split) : SPLIT_NONE;
+
+		if (kind == SPLIT_CLEAR || kind == SPLIT_FRONT)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,303 @@
+/* summary.c - the chosen solution in a few lines: where each tile is and why, what each loop does and what
+ * limits it. */
+#include "hexc/ir/memory_effects.h"
+#include "infer/explain/explain_internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tiles ----------------------------------------------------------------------------------------- */
+
+/* "warps 4x1" and so on, for an axis that some dim has. */
+static void
+axis_words(Text *t, const Layout *l, int axis, const char *what)
+{
+	int64_t n[DIM_MAX], all = 1;
+
+	for (int d = 0; d < l->ndim; d++) {
+		n[d] = 1;
+		for (Digit g = dim_digits(l, d); g.it; digit_next(&g))
+			if (g.it->axis == axis && (axis != AX_reg || g.it->stride))
+				n[d] *= g.it->extent;
+		all *= n[d];
+	}
+	if (all == 1)
+		return;
+	text_printf(t, ", %s ", what);
+	for (int d = 0; d < l->ndim; d++)
+		text_printf(t, "%s%lld", d ? "x" : "", (long long)n[d]);
+}
+
+/* The names of instructions that touch shared tile v, those that write or those that read it, once each. */
+static void
+movers(Text *t, const Explained *ex, const Val *v, bool write, const char *how)
+{
+	const char *seen[8];
+	int n = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
+		const char *name = NULL;
+		bool known = false;
+		Access a;
+		Val *root;
+
+		if (explain_access(o, &root, &a) && root == v && a.write == write)
+			name = op_access(o)->inst;
+		for (int i = 0; name && i < n; i++)
+			known = known || strcmp(seen[i], name) == 0;
+		if (!name || known || n == COUNT_OF(seen))
+			continue;
+		text_printf(t, "%s%s", n ? " and " : how, name);
+		seen[n++] = name;
+	}
+}
+
+static void
+shared_words(Text *t, const Explained *ex, const Val *v)
+{
+	int64_t more = 0;
+	OpWalk w;
+
+	text_printf(t, v->type.layout->swizzle.bits ? ", swizzled" : ", in rows");
+	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
+		int64_t waves, least;
+		Access a;
+		Val *root;
+
+		if (explain_is_twin(o) || !explain_access(o, &root, &a) || root != v)
+			continue;
+		access_waves(t->arena, &a, v->type.layout, ex->k->warps, &waves, &least);
+		more += waves - least;
+	}
+	if (more)
+		text_printf(t, ", %lld wavefronts too many by bank conflicts", (long long)more);
+	else
+		text_printf(t, ", no bank conflicts");
+	movers(t, ex, v, true, "; filled by ");
+	movers(t, ex, v, false, "; read by ");
+}
+
+static const char *
+tile_line(const Explained *ex, const Val *v)
+{
+	Text t = { .arena = ex->k->unit->arena };
+	const Op *who = explain_origin(ex, v);
+	const Layout *l = v->type.layout;
+	int other = explain_other_layout(ex, v);
+
+	text_printf(&t, "  %-12s %s", explain_name(v, ex->k), type_print(t.arena, &v->type));
+	if (v->type.space == S_shared) {
+		shared_words(&t, ex, v);
+	} else {
+		axis_words(&t, l, AX_warp, "warps");
+		axis_words(&t, l, AX_lane, "lanes");
+		axis_words(&t, l, AX_reg, "registers");
+		for (int i = 0; i < l->nrep; i++)
+			text_printf(&t, ", the same in %lld %s", (long long)l->rep[i].extent,
+			            l->rep[i].axis == AX_lane ? "lanes" : "warps");
+		if (who && who->src.line)
+			text_printf(&t, "; as %s of line %u wants it", explain_demand(who), who->src.line);
+	}
+	if (other >= 0)
+		text_printf(&t, "; otherwise %+.1f %% (candidate %d)", explain_above(ex, other), other);
+	text_printf(&t, "\n");
+	return t.s;
+}
+
+/* Tiles that were told of. */
+typedef struct Told {
+	const Val **v;
+	int n, cap;
+} Told;
+
+static void
+short_tile(Text *t, Told *told, const Explained *ex, const Val *v)
+{
+	if (!v->name || !v->type.layout || v->type.rank == 0)
+		return;
+	for (int i = 0; i < told->n; i++)
+		if (strcmp(told->v[i]->name, v->name) == 0 && type_same(&told->v[i]->type, &v->type) &&
+		    layout_equal(told->v[i]->type.layout, v->type.layout))
+			return;
+	VEC_PUSH(t->arena, told->v, told->n, told->cap, v);
+	text_printf(t, "%s", tile_line(ex, v));
+}
+
+/* Tiles that have a name, each once: a loop's and what it hands on are one to the reader. */
+static void
+short_tiles(Text *t, const Explained *ex)
+{
+	Told told = { 0 };
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
+		if (op_is_other_version(o))
+			continue;
+		for (int i = 0; i < o->nout; i++)
+			short_tile(t, &told, ex, o->out[i]);
+		for (int b = 0; b < 2; b++)
+			for (int i = 0; o->blk[b] && i < o->blk[b]->narg; i++)
+				short_tile(t, &told, ex, o->blk[b]->arg[i]);
+	}
+}
+
+/* ---- loops ----------------------------------------------------------------------------------------- */
+
+/* All ops of a block that are done by one instruction, or are of one kind. */
+typedef struct Group {
+	const char *op, *inst; /* inst "": none was to be chosen */
+	int n;
+	double cycles;
+} Group;
+
+typedef struct Share {
+	Group *group;
+	int n, cap;
+	double cycles;
+	Res sum;
+} Share;
+
+static void
+share_add(Share *s, const Explained *ex, const Op *o)
+{
+	const char *inst = o->lowering && lowering_name(o->lowering) ? lowering_name(o->lowering) : "";
+	double cycles = explain_cycles(ex, o);
+	Group *g = NULL;
+	Res r;
+
+	if (cycles <= 0 || o->blk[0])
+		return;
+	for (int i = 0; i < s->n; i++)
+		if (strcmp(s->group[i].op, op_info[o->code].name) == 0 && strcmp(s->group[i].inst, inst) == 0)
+			g = &s->group[i];
+	if (!g) {
+		VEC_PUSH(ex->k->unit->arena, s->group, s->n, s->cap,
+		         ((Group){ op_info[o->code].name, inst, 0, 0 }));
+		g = &s->group[s->n - 1];
+	}
+	g->n++;
+	g->cycles += cycles;
+	s->cycles += cycles;
+	if (explain_res(ex, o, &r))
+		res_add(&s->sum, &r, 1);
+}
+
+static int
+by_cycles(const void *x, const void *y)
+{
+	const Group *a = x, *b = y;
+
+	if (a->cycles != b->cycles)
+		return a->cycles < b->cycles ? 1 : -1;
+	return strcmp(a->op, b->op) ? strcmp(a->op, b->op) : strcmp(a->inst, b->inst);
+}
+
+static int
+busiest(const Res *r)
+{
+	int most = 0;
+
+	for (int i = 1; i < RES_UNITS; i++)
+		if (r->unit[i] > r->unit[most])
+			most = i;
+	return most;
+}
+
+/* The groups of a block, dearest first; those that matter little together. */
+static void
+share_lines(Text *t, Share *s)
+{
+	enum { SHOWN = 6 };
+	int other = 0;
+	double rest = 0;
+
+	if (s->n)
+		qsort(s->group, (size_t)s->n, sizeof *s->group, by_cycles);
+	for (int i = 0; i < s->n; i++) {
+		const Group *g = &s->group[i];
+
+		if (i >= SHOWN) {
+			other += g->n;
+			rest += g->cycles;
+			continue;
+		}
+		text_printf(t, "    %8.0f cycles  %d %s%s%s\n", g->cycles, g->n, g->op,
+		            *g->inst ? " by " : "", g->inst);
+	}
+	if (other)
+		text_printf(t, "    %8.0f cycles  %d others\n", rest, other);
+}
+
+static void
+limit_words(Text *t, const Share *s)
+{
+	int most = busiest(&s->sum);
+
+	if (s->sum.unit[most] >= 1)
+		text_printf(t, ", most of it for %s (%.0f)", res_unit[most], s->sum.unit[most]);
+	text_printf(t, "\n");
+}
+
+/* `block` and what it holds but for loops, which come behind. */
+static void
+share_block(Share *s, const Explained *ex, const Block *block)
+{
+	for (const Op *o = block->first; o; o = o->next) {
+		share_add(s, ex, o);
+		for (int b = 0; b < 2 && o->code != O_for; b++)
+			if (o->blk[b])
+				share_block(s, ex, o->blk[b]);
+	}
+}
+
+static void
+loop_lines(Text *t, const Explained *ex, const Op *loop)
+{
+	const Op *last = loop->blk[0]->last;
+	const char *split = explain_split(ex, loop);
+	double runs = explain_runs(ex, loop);
+	Share s = { 0 };
+
+	share_block(&s, ex, loop->blk[0]);
+	if (s.cycles < 1)
+		return;
+	text_printf(t, "  loop of line %u, %s", loop->src.line,
+	            op_is_other_version(loop) ? "for other sizes, " : "");
+	if (runs > 0)
+		text_printf(t, "%.0f times: ", explain_runs(ex, last) / runs);
+	text_printf(t, "%.0f cycles", s.cycles);
+	limit_words(t, &s);
+	if (split)
+		text_printf(t, "    %s\n", split);
+	share_lines(t, &s);
+}
+
+const char *
+infer_explain_short(Kernel *k, const Candidates *c)
+{
+	const Explained e = explained(k, c), *ex = &e;
+	Text t = { .arena = k->unit->arena };
+	Share outside = { 0 };
+	int most;
+	OpWalk w;
+
+	if (!ex->sol)
+		return "";
+	most = busiest(&ex->sol->total);
+	text_printf(&t,
+	            "kernel %s on %s: %d warps, %.0f cycles a block, limited by %s (%.0f); candidate %d of "
+	            "%d\n",
+	            k->name, k->unit->target->name, k->warps, ex->sol->cycles, res_unit[most],
+	            ex->sol->total.unit[most], k->unit->candidate, c->n);
+	short_tiles(&t, ex);
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_for && IMM(o, split) != SPLIT_CLEAR && IMM(o, split) != SPLIT_FRONT)
+			loop_lines(&t, ex, o);
+	share_block(&outside, ex, k->body);
+	if (outside.cycles >= 1) {
+		text_printf(&t, "  outside of loops: %.0f cycles", outside.cycles);
+		limit_words(&t, &outside);
+		share_lines(&t, &outside);
+	}
+	return t.s;
+}

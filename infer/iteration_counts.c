@@ -1,0 +1,141 @@
+/* iteration_counts.c - what a block takes as a function of its loops' turns, which a host knows.
+ *
+ * Cycles are sums of what each loop takes a turn, but for the maximum over units and over roles: each of
+ * these is a sum by itself, a CostWay.  What else the cost model has of maxima stays on the side on which it
+ * is with the turns that were assumed.  A turn's part is what the model says for a little more of it. */
+#include "infer/core/cost_constants.h"
+#include "infer/cost/cost.h"
+#include "infer/search.h"
+#include "infer/infer.h"
+#include <math.h>
+
+enum { LOOPS_MOST = 64, WAYS_MOST = ROLE_WAYS + RES_UNITS };
+#define A_LITTLE 0x1p-10 /* of a turn: exact in binary, too small to change which of two is more */
+
+typedef struct Turns {
+	Solve *s;
+	const Solution *sol;
+	const Op *op[LOOPS_MOST];
+	LoopTurns *loop;
+	int nloop;
+	bool roles;
+} Turns;
+
+static double
+turns_of(const Solve *s, const Op *loop)
+{
+	return s->weight[loop->blk[0]->last->id] / s->weight[loop->id];
+}
+
+static bool
+is_constant(const Op *loop)
+{
+	int64_t x;
+
+	for (int i = 0; i < 3; i++) /* first index, end, step */
+		if (!val_is_const(loop->in[i], &x))
+			return false;
+	return true;
+}
+
+static int
+loop_around(const Turns *t, const Op *loop)
+{
+	for (const Op *o = loop->parent->owner; o; o = o->parent->owner)
+		for (int i = 0; i < t->nloop; i++)
+			if (t->op[i] == o)
+				return i;
+	return -1;
+}
+
+/* False: there are too many. */
+static bool
+find_loops(Turns *t)
+{
+	const Solve *s = t->s;
+
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+
+		t->roles = t->roles || o->code == O_roles;
+		if (o->code != O_for || is_constant(o) || !(s->weight[o->id] > 0) || !(turns_of(s, o) > 0))
+			continue;
+		if (t->nloop == LOOPS_MOST)
+			return false;
+		t->loop[t->nloop] = (LoopTurns){
+			.in = loop_around(t, o),
+			.lo = o->in[0],
+			.hi = o->in[1],
+			.step = o->in[2],
+			.turns = turns_of(s, o),
+			.most = loop_ends_early(o) ? UNKNOWN_TRIPS : 0,
+		};
+		t->op[t->nloop++] = o;
+	}
+	return true;
+}
+
+/* All ways, for the loops' turns and a little more of one. */
+static void
+ask(const Turns *t, const Op *loop, double cycles[WAYS_MOST])
+{
+	Question q = { .loop = loop, .more = A_LITTLE, .role = ROLE_ANY };
+
+	arena_step(t->s->arena);
+	for (int role = 0; role < ROLE_WAYS; role++) {
+		q.role = t->roles ? role : ROLE_ANY;
+		cost_asked(t->s, t->sol, &q);
+		cycles[role] = q.alone;
+	}
+	for (int u = 0; u < RES_UNITS; u++)
+		cycles[ROLE_WAYS + u] = res_busy_unit(&q.total, u);
+}
+
+static bool
+find_ways(const Turns *t, CostWay *way)
+{
+	Arena *a = t->s->arena;
+	double base[WAYS_MOST], more[WAYS_MOST];
+	double *each[WAYS_MOST];
+	bool known = true;
+
+	ask(t, NULL, base);
+	for (int w = 0; w < WAYS_MOST; w++)
+		each[w] = NEWN(a, double, t->nloop + 1);
+	for (int i = t->nloop - 1; i >= 0; i--) { /* loops before those around them */
+		int in = t->loop[i].in;
+
+		ask(t, t->op[i], more);
+		for (int w = 0; w < WAYS_MOST; w++) {
+			double all = (more[w] - base[w]) / A_LITTLE * t->loop[i].turns;
+
+			each[w][i] += all; /* less what the loops in it have taken off */
+			if (in >= 0)
+				each[w][in] -= all;
+		}
+	}
+	for (int w = 0; w < WAYS_MOST; w++) {
+		way[w] = (CostWay){ w < ROLE_WAYS, base[w], each[w] };
+		for (int i = 0; i < t->nloop; i++)
+			way[w].fixed -= each[w][i];
+		known = known && isfinite(way[w].fixed);
+	}
+	return known;
+}
+
+bool
+infer_turns(const Candidates *c, int i, TurnCosts *out)
+{
+	Turns t = { .s = c->solve };
+	CostWay *way;
+
+	if (i >= c->n || c->sol[i]->k != c->k)
+		return false;
+	t.sol = c->sol[i];
+	t.loop = NEWN(t.s->arena, LoopTurns, LOOPS_MOST);
+	way = NEWN(t.s->arena, CostWay, WAYS_MOST);
+	if (!find_loops(&t) || !find_ways(&t, way))
+		return false;
+	*out = (TurnCosts){ t.loop, t.nloop, way, WAYS_MOST };
+	return true;
+}

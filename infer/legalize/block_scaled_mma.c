@@ -1,0 +1,268 @@
+/* block_scaled_mma.c - products of values of few bits and scales of blocks along k, on tensor cores that take both.
+ *
+ * `dot(values * scales, ..)` becomes one op with five operands when an instruction takes it.  Values go
+ * through a wider type of the same numbers where it has none for theirs; a factor without scales gets
+ * ones. */
+#include "hexc/ir/block_scale.h"
+#include "infer/core/mma_instr.h"
+#include "infer/legalize/legalize.h"
+
+enum { RANK = 6 }; /* of tiles on the way */
+
+static Val *
+as_type(Op *dot, OpCode code, Val *x, Type t)
+{
+	t.layout = NULL;
+	t.pinned = false;
+	return op_new(dot->parent, dot, code, dot->src, 1, &x, 1, &t)->out[0];
+}
+
+static Val *
+reshaped(Op *dot, Val *x, int rank, const int64_t *shape)
+{
+	Type t = x->type;
+	bool same = t.rank == rank;
+
+	for (int d = 0; d < rank; d++) {
+		same = same && t.shape[d] == shape[d];
+		t.shape[d] = shape[d];
+	}
+	t.rank = rank;
+	return same ? x : as_type(dot, O_reshape, x, t);
+}
+
+/* Dim d of the result is dim perm[d] of x. */
+static Val *
+turned(Op *dot, Val *x, const int *perm)
+{
+	Type t = x->type;
+	bool same = true;
+	Val *r;
+
+	for (int d = 0; d < t.rank; d++) {
+		same = same && perm[d] == d;
+		t.shape[d] = x->type.shape[perm[d]];
+	}
+	if (same)
+		return x;
+	r = as_type(dot, O_transpose, x, t);
+	for (int d = 0; d < t.rank; d++)
+		IMM_SET_AT(r->def, perm, d, perm[d]);
+	return r;
+}
+
+/* The matrix of that shape whose elements are where the layout says in x, if x has them row by row or
+ * column by column; else NULL. */
+static Val *
+in_order(Op *dot, Val *x, const Layout *at, const int64_t shape[2])
+{
+	const int64_t back[2] = { shape[1], shape[0] };
+	Layout rows;
+
+	layout_rows(&rows, 2, shape, 1, shape[1]);
+	if (layout_equal(at, &rows))
+		return reshaped(dot, x, 2, shape);
+	layout_rows(&rows, 2, shape, 0, shape[0]);
+	return layout_equal(at, &rows) ? turned(dot, reshaped(dot, x, 2, back), (int[2]){ 1, 0 }) : NULL;
+}
+
+/* A matrix of the elements of x where the layout has them: x is cut into the layout's digits, these are put
+ * in their order, repeated where the layout does not tell elements apart, and joined.  NULL: there are too
+ * many digits, or they leave elements out. */
+static Val *
+arranged(Op *dot, Val *x, const Layout *from)
+{
+	int64_t shape[2] = { layout_extent(from, 0), layout_extent(from, 1) }, next = 1;
+	int64_t cut[RANK], full[RANK];
+	int perm[RANK], order[ITER_MAX], n, used;
+	Layout canon = *from, *at = &canon;
+	bool taken = true;
+	Val *r;
+	Type t;
+
+	layout_canon(at);
+	n = at->n;
+	if (n > RANK)
+		return NULL;
+	r = type_size(&x->type) == shape[0] * shape[1] ? in_order(dot, x, from, shape) : NULL;
+	if (r)
+		return r;
+	used = layout_by_stride(at, AX_mem, order);
+	for (int i = 0; i < used; i++) { /* the dims of x, last first */
+		taken = taken && at->it[order[i]].stride == next;
+		next *= at->it[order[i]].extent;
+		cut[n - 1 - i] = at->it[order[i]].extent;
+	}
+	if (!taken || next != type_size(&x->type))
+		return NULL;
+	for (int d = 0; d < n - used; d++)
+		cut[d] = 1;
+	used = n - used;
+	for (int d = 0, to = 0, one = 0; d < 2; d++) /* digits are fastest first, dims slowest first */
+		for (int i = at->first[d + 1] - 1; i >= at->first[d]; i--, to++) {
+			full[to] = at->it[i].extent;
+			perm[to] = at->it[i].stride ? -1 : one++;
+			for (int j = 0; perm[to] < 0 && j < n - used; j++)
+				if (order[j] == i)
+					perm[to] = n - 1 - j;
+		}
+	x = turned(dot, reshaped(dot, x, n, cut), perm);
+	t = x->type;
+	for (int d = 0; d < n; d++)
+		t.shape[d] = full[d];
+	if (used)
+		x = as_type(dot, O_broadcast, x, t);
+	return reshaped(dot, x, 2, shape);
+}
+
+/* The layout of one of each `block` neighbours along dim d, which are the same element. */
+static bool
+one_of_block(Layout *at, int d, int64_t block)
+{
+	Layout from = *at;
+
+	if (!layout_split(&from, d, block))
+		return false;
+	layout_init(at, 2);
+	for (Digit g = layout_digits(&from); g.it; digit_next(&g))
+		if (g.dim != d || g.weight >= block)
+			layout_push(at, g.dim, g.it->extent, g.it->stride, AX_mem);
+	return true;
+}
+
+/* What mask has outside of its bounds is cleared in x too, where x has `block` indices along dim d in one. */
+static Val *
+masked(Op *dot, const Op *mask, Val *x, int d, int64_t block, double fill)
+{
+	Op *o;
+
+	if (!mask)
+		return x;
+	o = op_clone(dot->parent, dot, mask, NULL, NULL);
+	o->in[0] = x;
+	o->out[0]->type = x->type;
+	o->fimm = fill;
+	if (block > 1 && IMM(mask, dims) >> d & 1) {
+		Val **end = &o->in[1 + (d == 1 && IMM(mask, dims) & 1)];
+
+		*end = ir_bin(dot->parent, o, O_add, *end, ir_const(dot->parent, o, block - 1));
+		*end = ir_bin(dot->parent, o, O_div, *end, ir_const(dot->parent, o, block));
+	}
+	return o->out[0];
+}
+
+static Val *
+values(Op *dot, const Scaled *f, int side, DType as)
+{
+	Val *x = arranged(dot, f->value.v, &f->value.at);
+	Type t;
+
+	if (!x)
+		return NULL;
+	x = masked(dot, f->mask, x, 1 - side, 1, 0);
+	t = x->type;
+	t.dtype = as;
+	return x->type.dtype == as ? x : as_type(dot, O_cast, x, t);
+}
+
+static Val *
+scales(Op *dot, const Scaled *f, int side, const Instr *in)
+{
+	Layout at = f->scale.at;
+	int64_t block = in->k / in->scales;
+	Type t = dot->in[side]->type;
+	Val *x;
+
+	if (!f->scale.v) {
+		t.dtype = in->scale;
+		t.shape[1 - side] /= block;
+		t.layout = NULL;
+		t.pinned = false;
+		x = op_new(dot->parent, dot, O_const, dot->src, 0, NULL, 1, &t)->out[0];
+		x->def->fimm = 1;
+		return x;
+	}
+	if (!one_of_block(&at, 1 - side, block))
+		return NULL;
+	x = arranged(dot, f->scale.v, &at);
+	return x ? masked(dot, f->mask, x, 1 - side, block, 1) : NULL;
+}
+
+/* Can the row take a factor as its operand of type d? */
+static bool
+takes(const Instr *in, const Scaled *f, DType d)
+{
+	DType s;
+
+	if (!scaled_holds(d, f->value.v->type.dtype))
+		return false;
+	if (!f->scale.v)
+		return true;
+	s = f->scale.v->type.dtype;
+	return s == in->scale && f->block % (in->k / in->scales) == 0 &&
+	       (dtype_info[s].codes == C_scale || f->scale.magnitude);
+}
+
+/* The row that takes most of the factors in the types that they have, and does most at once. */
+static const Instr *
+row_for(const Op *dot, const Scaled f[2], const Target *t, bool *swap)
+{
+	const Instr *best = NULL;
+	int cost = 0;
+
+	for (const Instr *i = instrs; i->name; i++)
+		for (int way = 0; way < 2; way++) {
+			DType d[2] = { way ? i->tb : i->ta, way ? i->ta : i->tb };
+			int casts = 0;
+
+			if (i->kind != IK_mma_scaled || !instr_on(i, t) ||
+			    i->acc != dot->out[0]->type.dtype || !takes(i, &f[0], d[0]) ||
+			    !takes(i, &f[1], d[1]) || !instr_divides(i, way, dot))
+				continue;
+			for (int side = 0; side < 2; side++)
+				casts += d[side] != f[side].value.v->type.dtype;
+			if (best && (casts > cost || (casts == cost && i->k <= best->k)))
+				continue;
+			best = i;
+			cost = casts;
+			*swap = way;
+		}
+	return best;
+}
+
+static void
+fuse(Kernel *k, Op *dot)
+{
+	Scaled f[2];
+	const Instr *row;
+	bool swap = false;
+	Val *in[5];
+	Op *o;
+
+	for (int side = 0; side < 2; side++)
+		if (!scaled_factor(dot, side, &f[side]))
+			return;
+	if ((!f[0].scale.v && !f[1].scale.v) || !(row = row_for(dot, f, k->unit->target, &swap)))
+		return;
+	for (int side = 0; side < 2; side++) {
+		in[side] = values(dot, &f[side], side, side == swap ? row->ta : row->tb);
+		in[3 + side] = scales(dot, &f[side], side, row);
+		if (!in[side] || !in[3 + side])
+			return; /* what was made for it, nobody reads */
+	}
+	in[2] = dot->in[2];
+	o = op_new(dot->parent, dot, O_dot, dot->src, 5, in, 1, &dot->out[0]->type);
+	o->out[0]->name = dot->out[0]->name;
+	val_replace(k, dot->out[0], o->out[0]);
+	op_unlink(dot);
+}
+
+void
+fuse_scales(Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_dot && o->nin == 3 && !IMM(o, dense))
+			fuse(k, o);
+}

@@ -1,0 +1,194 @@
+/* dot_to_wgmma.c - products of warpgroups: a dot of consumers whose factors are loads of whole stages of shared
+ * tiles, or transposes of these, becomes a wgmma that reads the stages itself.  One of them may be anything
+ * else, in registers. */
+#include "hexc/ir/sparse.h"
+#include "hexc/analysis/analysis.h"
+#include "infer/core/smem_atom.h"
+#include "infer/core/wgmma.h"
+#include "infer/legalize/legalize.h"
+
+/* A factor as wgmma takes it. */
+typedef struct Factor {
+	Op *load;
+	bool turned;
+	int unit; /* the tile's dim along which neighbours are in memory */
+	bool mn; /* its neighbours in memory run along m or n */
+} Factor;
+
+/* The dim of an alloc along which copies bring neighbours, as infer will have it; its last where none do. */
+static int
+unit_of(Kernel *k, const Val *tile)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_copy && o->in[1]->type.space == S_shared && view_root(o->in[1]) == tile &&
+		    o->in[0]->def && view_unit_dim(k, o->in[0]->def) >= 0)
+			return tile->type.rank - o->in[1]->type.rank + view_unit_dim(k, o->in[0]->def);
+	return tile->type.rank - 1;
+}
+
+/* Do copies bring the tile of which a barrier tells? */
+static bool
+is_brought(Kernel *k, const Val *tile)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_copy && op_mbar(o) && view_root(o->in[1]) == tile)
+			return true;
+	return false;
+}
+
+/* Does o leave a tile as it is?  `brought`: behind a wait for a barrier it is another. */
+static bool
+only_reads(const Op *o, bool brought)
+{
+	return op_is(o, F_PURE) || o->code == O_load || o->code == O_wgmma || o->code == O_wg_fence ||
+	       o->code == O_wg_commit || o->code == O_wg_wait || (o->code == O_mbar_wait && !brought);
+}
+
+/* Does a load give the same at o, behind it in its block? */
+static bool
+still_there(Kernel *k, const Op *load, const Op *o)
+{
+	bool brought = is_brought(k, view_root(load->in[0]));
+	const Op *x = load->next;
+
+	while (load->parent == o->parent && x && x != o && only_reads(x, brought))
+		x = x->next;
+	return x == o;
+}
+
+static bool
+factor(Kernel *k, const Op *dot, int i, Factor *f)
+{
+	Op *o = dot->in[i]->def;
+	int outer, kdim;
+	const Val *tile;
+
+	*f = (Factor){ 0 };
+	if (o && o->code == O_transpose && IMM_AT(o, perm, 0) == 1) {
+		f->turned = true;
+		o = o->in[0]->def;
+	}
+	if (!o || o->code != O_load || o->in[0]->type.space != S_shared || o->out[0]->type.rank != 2)
+		return false;
+	f->load = o;
+	outer = whole_from(o->in[0]);
+	tile = view_root(o->in[0]);
+	kdim = !(i ^ (int)f->turned);
+	if (outer < 0 || outer + 2 != tile->type.rank || tile->type.pinned || !still_there(k, o, dot))
+		return false;
+	f->unit = unit_of(k, tile);
+	f->mn = f->unit != outer + kdim;
+	return true;
+}
+
+static bool
+has_form(const Val *tile, int unit)
+{
+	Layout l;
+
+	for (int w = 0; form_widths[w] != FORM_PLAIN; w++)
+		if (form_layout(&(Form){ unit, tile->type.rank - 2, form_widths[w] }, &tile->type, &l))
+			return true;
+	return false;
+}
+
+/* Has the target an instruction for the dot, of which a team's warpgroups have whole instances?  `held`: the
+ * factor that is in registers, -1 none. */
+static bool
+is_taken(const Op *dot, bool mn, int held)
+{
+	int groups = op_warps(dot) / WARPGROUP;
+	const Type *a = &dot->in[0]->type, *c = &dot->out[0]->type;
+	int64_t mnk[3] = { c->shape[0], c->shape[1], a->shape[1] };
+
+	for (const Instr *x = instrs; x->name; x++)
+		for (int swap = 0; swap < 2; swap++) {
+			if (x->kind != IK_wgmma || (x->a ? held != swap : held >= 0) || x->acc != c->dtype ||
+			    x->ta != dot->in[swap]->type.dtype || x->tb != dot->in[!swap]->type.dtype ||
+			    !instr_on(x, dot->parent->kernel->unit->target) || (mn && !wgmma_has_mn(x)))
+				continue;
+			for (int wm = 1; wm <= groups; wm++)
+				if (groups % wm == 0 && wgmma_divides(x, swap, mnk, wm, groups / wm))
+					return true;
+		}
+	return false;
+}
+
+static void
+nothing(Op *dot, OpCode code, int movable)
+{
+	Op *o = op_new(dot->parent, dot, code, dot->src, 0, NULL, 0, NULL);
+
+	if (movable)
+		IMM_SET(o, movable, 1);
+}
+
+/* Its factors, and in `in` what the product reads of each. */
+static bool
+find_factors(Kernel *k, const Op *dot, Factor *f, Val **in)
+{
+	bool mn = false;
+	int held = -1;
+
+	if (dot->nin != 3 || dot_batch(dot) || op_role(dot) != ROLE_CONSUMER || op_warps(dot) % WARPGROUP)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		in[i] = dot->in[i];
+		if (factor(k, dot, i, &f[i]) && has_form(view_root(f[i].load->in[0]), f[i].unit)) {
+			in[i] = f[i].load->in[0];
+			mn = mn || f[i].mn;
+		} else if (held < 0) {
+			f[held = i] = (Factor){ 0 };
+		} else {
+			return false;
+		}
+	}
+	return is_taken(dot, mn, held);
+}
+
+bool
+warpgroups_take(Kernel *k, const Op *dot)
+{
+	Factor f[2];
+	Val *in[2];
+
+	return kernel_roles(k) && find_factors(k, dot, f, in);
+}
+
+static bool
+take(Kernel *k, Op *dot)
+{
+	Factor f[2];
+	Val *in[3] = { [2] = dot->in[2] };
+	Op *o;
+
+	if (!find_factors(k, dot, f, in))
+		return false;
+	nothing(dot, O_wg_fence, false);
+	o = op_new(dot->parent, dot, O_wgmma, dot->src, 3, in, 1, &dot->out[0]->type);
+	IMM_SET(o, turned, f[0].turned | f[1].turned << 1);
+	o->out[0]->name = dot->out[0]->name;
+	nothing(dot, O_wg_commit, false);
+	nothing(dot, O_wg_wait, true);
+	val_replace(k, dot->out[0], o->out[0]);
+	op_unlink(dot);
+	return true;
+}
+
+bool
+take_warpgroups(Kernel *k)
+{
+	bool some = false;
+	OpWalk w;
+
+	if (!kernel_roles(k))
+		return false;
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_dot && take(k, o))
+			some = true;
+	return some;
+}

@@ -1,0 +1,345 @@
+/* gather_to_slice.c - pass affine: tiles of indices that are a start and steps become slices.
+ *
+ * X[b, l + i64(iota(0, 256))] chooses what X[b, l :+ 256] does, and an access by indices moves one element.
+ * Indices are looked through as a start and steps along each of their dims: iota, scalars, sums, products
+ * with a number, casts, broadcasts and reshapes that add dims of one element, where facts say that nothing
+ * wraps around.  Tiles of several dims are a slice where each dim of theirs steps along another of the
+ * tensor, in this order: X[reshape(m + i, 16, 1), n + j] is X[m :+ 16, n :+ 64].  Where only one that is
+ * first or last does so, that one is: X[reshape(rows, 16, 1), n + j] is X[rows, n :+ 64].
+ *
+ * needs   pass bounds done: what indices choose outside of a tensor exists and is 0, what is outside of a
+ *         slice does not exist, and the IR says what follows from that
+ * keeps   what the kernel computes; steps below 1 stay indices, and those into shared tiles, of which slices
+ *         reach past no end
+ * leaves  tiles of indices for dce */
+#include "hexc/pass/pass.h"
+#include "hexc/analysis/analysis.h"
+#include "hexc/ir/dtype_value.h"
+
+enum { DEPTH = 16 };
+
+/* Element (i, j, ..) is start + step[0] * i + step[1] * j ..; start: a scalar of i64, NULL is 0. */
+typedef struct Line {
+	Val *start;
+	int64_t step[DIM_MAX];
+} Line;
+
+typedef struct Affine {
+	Kernel *k;
+	Op *at; /* ops go in front of it */
+} Affine;
+
+static bool line_of(Affine *a, Val *v, int depth, Line *out);
+
+/* Of the elements of a tile like t, do none wrap around?  Starts that may be next to what 64 bits hold are
+ * none, and neither are such steps. */
+static bool
+line_fits(const Affine *a, const Type *t, const Line *x)
+{
+	const int64_t most = INT64_MAX >> 3, step_most = most / (2 * DIM_MAX);
+	int64_t lo = t->dtype == D_i64 ? -most : num_min(t->dtype);
+	int64_t hi = t->dtype == D_i64 ? most : num_max(t->dtype), far;
+	Fact f = x->start ? val_fact_at(a->k, a->at, x->start) : (Fact){ 0, 0, 0 };
+
+	for (int d = 0; d < t->rank; d++) {
+		if (!mul64(x->step[d], t->shape[d] - 1, &far) || far > step_most || far < -step_most)
+			return false;
+		lo -= min64(far, 0);
+		hi -= max64(far, 0);
+	}
+	return f.lo >= lo && f.hi <= hi;
+}
+
+static bool
+line_const(Affine *a, int64_t c, Line *out)
+{
+	*out = (Line){ c ? ir_const(a->at->parent, a->at, c) : NULL, { 0 } };
+	return true;
+}
+
+static bool
+line_splat(Affine *a, Val *s, Line *out)
+{
+	Type t = type_index();
+
+	if (s->type.dtype != D_i64)
+		s = op_new(a->at->parent, a->at, O_cast, a->at->src, 1, &s, 1, &t)->out[0];
+	*out = (Line){ s, { 0 } };
+	return true;
+}
+
+static bool
+line_sum(Affine *a, const Op *o, int depth, Line *out)
+{
+	Line x, y;
+	Block *b = a->at->parent;
+
+	if (!line_of(a, o->in[0], depth, &x) || !line_of(a, o->in[1], depth, &y))
+		return false;
+	out->start = x.start;
+	if (y.start)
+		out->start = ir_bin(b, a->at, o->code, x.start ? x.start : ir_const(b, a->at, 0), y.start);
+	for (int d = 0; d < DIM_MAX; d++)
+		if (!i64_eval(o->code, x.step[d], y.step[d], &out->step[d]))
+			return false;
+	return true;
+}
+
+static bool
+line_product(Affine *a, const Op *o, int depth, Line *out)
+{
+	for (int i = 0; i < 2; i++) {
+		const Op *c = o->in[i]->def;
+
+		if (!c || c->code != O_const)
+			continue;
+		if (!line_of(a, o->in[1 - i], depth, out))
+			return false;
+		for (int d = 0; d < DIM_MAX; d++)
+			if (!mul64(out->step[d], IMM(c, value), &out->step[d]))
+				return false;
+		if (out->start)
+			out->start = ir_bin(a->at->parent, a->at, O_mul, out->start,
+			                    ir_const(a->at->parent, a->at, IMM(c, value)));
+		return true;
+	}
+	return false;
+}
+
+/* Dims of one element are added, taken away, or repeated along. */
+static bool
+line_reshaped(Affine *a, const Op *o, int depth, Line *out)
+{
+	const Type *from = &o->in[0]->type, *to = &o->out[0]->type;
+	Line x;
+	int d = 0;
+
+	if (!line_of(a, o->in[0], depth, &x))
+		return false;
+	*out = (Line){ x.start, { 0 } };
+	for (int e = 0; e < from->rank; e++) {
+		if (from->shape[e] == 1)
+			continue;
+		while (d < to->rank && to->shape[d] == 1)
+			d++;
+		if (d == to->rank || to->shape[d] != from->shape[e])
+			return false;
+		out->step[d++] = x.step[e];
+	}
+	return true;
+}
+
+static bool
+line_broadcast(Affine *a, const Op *o, int depth, Line *out)
+{
+	const Type *from = &o->in[0]->type;
+	int more = o->out[0]->type.rank - from->rank;
+	Line x;
+
+	if (!line_of(a, o->in[0], depth, &x))
+		return false;
+	*out = (Line){ x.start, { 0 } };
+	for (int d = 0; d < from->rank; d++)
+		out->step[more + d] = from->shape[d] == 1 ? 0 : x.step[d];
+	return true;
+}
+
+static bool
+line_of(Affine *a, Val *v, int depth, Line *out)
+{
+	const Op *o = v->def;
+	DType d = v->type.dtype;
+	bool found;
+
+	if (!o || depth == 0 || (d != D_i32 && d != D_i64) || v->type.space != S_reg)
+		return false;
+	switch (o->code) {
+	case O_const: found = line_const(a, IMM(o, value), out); break;
+	case O_splat: found = line_splat(a, o->in[0], out); break;
+	case O_cast: found = line_of(a, o->in[0], depth - 1, out); break;
+	case O_add:
+	case O_sub: found = line_sum(a, o, depth - 1, out); break;
+	case O_mul: found = line_product(a, o, depth - 1, out); break;
+	case O_reshape: found = line_reshaped(a, o, depth - 1, out); break;
+	case O_broadcast: found = line_broadcast(a, o, depth - 1, out); break;
+	case O_iota:
+		*out = (Line){ NULL, { 0 } };
+		out->step[IMM(o, dim)] = 1;
+		found = true;
+		break;
+	default: return false;
+	}
+	return found && line_fits(a, &v->type, out);
+}
+
+/* Is dim d of the operand, of those that indices address, where the first of them is: are there none between
+ * that the view has? */
+static bool
+stays_in_place(const Op *view, int d)
+{
+	int first = view_operand_dim(view, view_gather_dim(view));
+
+	for (int i = first + 1; i < d; i++)
+		if (!(IMM(view, dropped) >> i & 1))
+			return false;
+	return true;
+}
+
+/* The dim of its tile along which a line steps, upwards; -1: none, -2: several, or downwards. */
+static int
+line_dim(const Line *x, const Type *t)
+{
+	int dim = -1;
+
+	for (int d = 0; d < t->rank; d++) {
+		if (x->step[d] == 0 || t->shape[d] == 1) /* one for all */
+			continue;
+		if (dim >= 0 || x->step[d] < 0)
+			return -2;
+		dim = d;
+	}
+	return dim;
+}
+
+/* The lines of the view's indices, and the dims of these that they step along, -1 where that is none: each of
+ * them once, in their order. */
+static bool
+view_lines(Affine *a, const Op *view, Line *line, int *dim)
+{
+	int next = 0, last = -1;
+
+	for (int d = 0; d < view->in[0]->type.rank; d++) {
+		dim[d] = -1;
+		if (!view_gathers(view, d))
+			continue;
+		if (!line_of(a, view->in[1 + d], DEPTH, &line[d]))
+			return false;
+		dim[d] = line_dim(&line[d], &view->in[1 + d]->type);
+		if (dim[d] == -1)
+			continue;
+		if (dim[d] != next++)
+			return false;
+		last = d;
+	}
+	return next == view_gather_rank(view) && stays_in_place(view, last);
+}
+
+static bool
+make_slice(Kernel *k, Op *view)
+{
+	Affine a = { k, view };
+	int64_t most = (int64_t)1 << 30, n;
+	Line line[DIM_MAX];
+	int dim[DIM_MAX], gathers = view_gather_dim(view);
+
+	if (gathers < 0 || !view_lines(&a, view, line, dim))
+		return false;
+	for (int d = 0; d < view->in[0]->type.rank; d++)
+		if (dim[d] >= 0 &&
+		    line[d].step[dim[d]] > most / view->out[0]->type.shape[gathers + dim[d]])
+			return false;
+	for (int d = 0; d < view->in[0]->type.rank; d++) {
+		int64_t bit = (int64_t)1 << d, dropped = IMM(view, dropped);
+
+		if (!view_gathers(view, d))
+			continue;
+		view->in[1 + d] = line[d].start ? line[d].start : ir_const(view->parent, view, 0);
+		IMM_SET(view, dropped, dim[d] >= 0 ? dropped & ~bit : dropped | bit);
+		if (dim[d] < 0)
+			continue;
+		n = view->out[0]->type.shape[gathers + dim[d]];
+		if (n > 1 && line[d].step[dim[d]] > 1)
+			IMM_SET_AT(view, step, d, line[d].step[dim[d]]);
+	}
+	return true;
+}
+
+/* Do indices that address other dims of the operand than d have one element along dim e of theirs? */
+static bool
+is_alone(const Op *view, int d, int e)
+{
+	int others = 0;
+
+	for (int i = 0; i < view->in[0]->type.rank; i++) {
+		if (i == d || !view_gathers(view, i))
+			continue;
+		if (view->in[1 + i]->type.shape[e] != 1)
+			return false;
+		others++;
+	}
+	return others > 0;
+}
+
+/* The next dim of the operand behind d that indices address; -1: none, or one that stays is in between. */
+static int
+gathered_next(const Op *view, int d)
+{
+	for (int i = d + 1; i < view->in[0]->type.rank; i++)
+		if (view_gathers(view, i))
+			return i;
+		else if (!(IMM(view, dropped) >> i & 1))
+			return -1;
+	return -1;
+}
+
+/* Index tile v without dim e, of one element. */
+static Val *
+put_without(Op *view, Val *v, int e)
+{
+	Type t = type_free(v->type);
+
+	for (int i = e; i + 1 < t.rank; i++)
+		t.shape[i] = t.shape[i + 1];
+	t.rank--;
+	return op_new(view->parent, view, O_reshape, view->src, 1, &v, 1, &t)->out[0];
+}
+
+/* Indices of dim d alone, which step along their first or last dim, as a slice beside the others. */
+static bool
+make_part(Kernel *k, Op *view, int d)
+{
+	Affine a = { k, view };
+	int rank = view_gather_rank(view), next = gathered_next(view, d), e;
+	int64_t most = (int64_t)1 << 30, n;
+	Line line;
+	bool first = view_operand_dim(view, view_gather_dim(view)) == d;
+
+	if (!view_gathers(view, d) || rank < 2 || !line_of(&a, view->in[1 + d], DEPTH, &line))
+		return false;
+	e = line_dim(&line, &view->in[1 + d]->type);
+	if (first ? e != 0 || next < 0 : e != rank - 1 || !stays_in_place(view, d))
+		return false;
+	n = view->out[0]->type.shape[view_gather_dim(view) + e];
+	if (line.step[e] > most / n || !is_alone(view, d, e))
+		return false;
+	IMM_SET(view, dropped, IMM(view, dropped) & ~((int64_t)1 << (first ? next : d)));
+	for (int i = 0; i < view->in[0]->type.rank; i++)
+		if (i != d && view_gathers(view, i))
+			view->in[1 + i] = put_without(view, view->in[1 + i], e);
+	view->in[1 + d] = line.start ? line.start : ir_const(view->parent, view, 0);
+	if (n > 1 && line.step[e] > 1)
+		IMM_SET_AT(view, step, d, line.step[e]);
+	return true;
+}
+
+static bool
+make_parts(Kernel *k, Op *view)
+{
+	bool changed = false;
+
+	for (int d = 0; view_gather_dim(view) >= 0 && d < view->in[0]->type.rank; d++)
+		changed |= make_part(k, view, d);
+	return changed;
+}
+
+bool
+pass_affine(Kernel *k)
+{
+	bool changed = false;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_view && o->in[0]->type.space == S_global)
+			changed |= make_slice(k, o) || make_parts(k, o);
+	return changed;
+}

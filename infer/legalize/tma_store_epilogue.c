@@ -1,0 +1,265 @@
+/* tma_store_epilogue.c - tiles that consumers store go by way of slabs: parts of shared memory from which the copy engine
+ * takes them to the tensor, clipped at its edges, while the next part is made.
+ *
+ *     store x, C[m, n]     =>     store x[.., 0 : w], s0;  copy s0, C[m, n], out;  commit
+ *                                 store x[.., w : 2w], s1;  copy s1, C[m, n + w], out;  commit
+ *                                 wait 1, reads;  store x[.., 2w : 3w], s0;  ..
+ *                                 .. and where the role ends, wait 0, reads
+ *
+ * What the engine writes comes in no order with what threads do there: so the tensor is one that the kernel
+ * neither reads nor writes elsewhere, and a store that a loop makes again waits until the last is done. */
+#include "infer/core/smem_atom.h"
+#include "hexc/analysis/analysis.h"
+#include "infer/core/wgmma.h"
+#include "infer/legalize/legalize.h"
+
+enum { SLABS = 2, SLAB_BYTES = 16 << 10, PARTS_MOST = 16, WARP_ROWS = WGMMA_M / WARPGROUP };
+
+typedef struct Slabs {
+	Op *store;
+	Val *tensor;  /* the view that is stored to */
+	int unit;     /* dim of the tile whose elements are neighbours in the tensor */
+	int cut;      /* .. along which slabs follow one another */
+	int64_t each; /* elements along that which one slab takes */
+	int parts, n; /* slabs that the tile fills, and of how many that are there */
+} Slabs;
+
+/* Is o in a version for other sizes or blocks than the store is? */
+static bool
+is_instead(const Op *store, const Op *o)
+{
+	for (const Block *b = o->parent; b->owner; b = b->owner->parent) {
+		const Op *x = b->owner;
+
+		if (x->code == O_if && IMM(x, versions) &&
+		    block_inside(store->parent, x->blk[b == x->blk[0]]))
+			return true;
+	}
+	return false;
+}
+
+/* Does anything but the store, or what stands in other versions for it, touch the tensor? */
+static bool
+is_touched(Kernel *k, const Op *store, const Val *tensor)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin && o != store && o->code != O_view; i++)
+			if (o->in[i]->type.space == S_global && view_root(o->in[i]) == tensor &&
+			    !is_instead(store, o))
+				return true;
+	return false;
+}
+
+static Type
+slab_type(const Slabs *s)
+{
+	Type t = type_free(s->store->in[0]->type);
+
+	t.space = S_shared;
+	t.shape[s->cut] = s->each;
+	return t;
+}
+
+/* Elements of the widest rows that the tile consists of; 0: the copy engine has none for it. */
+static int64_t
+row_of(const Type *tile, int unit)
+{
+	Layout l;
+
+	for (int w = 0; w < FORM_WIDTHS && form_widths[w] > FORM_CHUNK; w++) {
+		Form f = { unit, 0, form_widths[w] };
+
+		if (form_layout(&f, tile, &l))
+			return form_row(&f, tile);
+	}
+	return 0;
+}
+
+static int64_t
+tile_bytes(const Type *t)
+{
+	return align_up(type_size(t) * dtype_info[t->dtype].bits / 8, FORM_ROWS * form_widths[0]);
+}
+
+/* Bytes of shared memory that a block has besides what the program takes. */
+static int64_t
+room(Kernel *k)
+{
+	int64_t left = k->unit->target->smem;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_mbar)
+			left -= (int64_t)sizeof(int64_t) * o->out[0]->type.shape[0];
+		else if (o->code == O_alloc)
+			left -= tile_bytes(&o->out[0]->type) * (op_role(o) == ROLE_CONSUMER ? k->teams : 1);
+	return left;
+}
+
+/* Is the tile as large as a product of which the second factor is in registers?  Warps have columns of it. */
+static bool
+has_columns(Kernel *k, const Type *tile)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (product_factor(o) && product_factor(o) == o->in[1] && tile->rank == 2 &&
+		    o->out[0]->type.shape[0] == tile->shape[0] && o->out[0]->type.shape[1] == tile->shape[1])
+			return true;
+	return false;
+}
+
+/* Parts of the tile that all warps have as much of: where each has columns, so many rows as make a slab;
+ * where each has rows, a row of the copy engine's of all; else the tile is one. */
+static void
+cut(Slabs *s, const Type *t, int64_t row, bool columns)
+{
+	int64_t rows = type_size(t) / t->shape[s->unit];
+
+	s->cut = s->unit;
+	if (columns) {
+		s->cut = 1 - s->unit;
+		s->each = t->shape[s->cut];
+		while (s->each % (2 * FORM_ROWS) == 0 &&
+		       s->each * t->shape[s->unit] * dtype_info[t->dtype].bits / 8 > SLAB_BYTES)
+			s->each /= 2;
+	} else if (rows < (int64_t)WARP_ROWS * op_warps(s->store) ||
+	           t->shape[s->unit] / row > PARTS_MOST) {
+		s->each = t->shape[s->unit];
+	} else {
+		s->each = row;
+	}
+	s->parts = (int)(t->shape[s->cut] / s->each);
+}
+
+static bool
+plan(Kernel *k, Op *store, Slabs *s)
+{
+	const Param *p;
+	int64_t row;
+	const Type *t;
+	Type slab;
+
+	if (store->code != O_store)
+		return false;
+	t = &store->in[0]->type;
+	if (IMM(store, update) || t->space != S_reg || store->in[1]->type.space != S_global ||
+	    op_role(store) != ROLE_CONSUMER || map_refusal(k, store->in[1]))
+		return false;
+	*s = (Slabs){ .store = store, .tensor = store->in[1] };
+	p = val_param(k, view_root(s->tensor));
+	s->unit = view_unit_dim(k, s->tensor->def);
+	row = row_of(t, s->unit);
+	if (row == 0 || p->read || is_touched(k, store, view_root(s->tensor)))
+		return false;
+	cut(s, t, row, has_columns(k, t));
+	slab = slab_type(s);
+	s->n = (int)min64(min64(SLABS, s->parts), room(k) / (tile_bytes(&slab) * k->teams));
+	return s->n > 0;
+}
+
+/* ---- ops --------------------------------------------------------------------------------------------- */
+
+static void
+put_wait(Block *b, Op *at, Src src, int64_t pending, bool reads)
+{
+	Op *o = op_new(b, at, O_wait, src, 0, NULL, 0, NULL);
+
+	IMM_SET(o, bulk, 1);
+	IMM_SET(o, pending, pending);
+	IMM_SET(o, reads, reads);
+}
+
+static bool
+is_repeated(const Op *o)
+{
+	for (const Block *b = o->parent; b->owner; b = b->owner->parent)
+		if (b->owner->code == O_for)
+			return true;
+	return false;
+}
+
+/* What a part has of the tile, from an element along `cut` on, and where it goes. */
+static Val *
+part_of(const Slabs *s, int64_t from)
+{
+	Op *o = s->store;
+	Type t = type_free(o->in[0]->type);
+
+	if (s->parts == 1)
+		return o->in[0];
+	t.shape[s->cut] = s->each;
+	o = op_new(o->parent, o, O_slice, o->src, 1, &o->in[0], 1, &t);
+	IMM_SET(o, dim, s->cut);
+	IMM_SET(o, from, from);
+	return o->out[0];
+}
+
+static Val *
+place_of(const Slabs *s, int64_t from)
+{
+	Op *o = s->store, *view;
+	int d = 1 + view_operand_dim(s->tensor->def, s->cut);
+	Type t = s->tensor->type;
+
+	if (s->parts == 1)
+		return s->tensor;
+	t.shape[s->cut] = s->each;
+	view = op_new(o->parent, o, O_view, o->src, s->tensor->def->nin, s->tensor->def->in, 1, &t);
+	IMM_SET(view, dropped, IMM(s->tensor->def, dropped));
+	view->in[d] = ir_bin(o->parent, view, O_add, view->in[d], ir_const(o->parent, view, from));
+	return view->out[0];
+}
+
+static void
+put_part(const Slabs *s, int i, Val *slab)
+{
+	Op *o = s->store;
+	Val *in[2] = { part_of(s, i * s->each), slab };
+
+	if (i >= s->n)
+		put_wait(o->parent, o, o->src, s->n - 1, true);
+	op_new(o->parent, o, O_store, o->src, 2, in, 0, NULL);
+	in[0] = slab;
+	in[1] = place_of(s, i * s->each);
+	IMM_SET(op_new(o->parent, o, O_copy, o->src, 2, in, 0, NULL), async, COPY_OUT);
+	IMM_SET(op_new(o->parent, o, O_commit, o->src, 0, NULL, 0, NULL), bulk, 1);
+}
+
+static void
+put_slabs(const Slabs *s)
+{
+	Op *o = s->store;
+	Type t = slab_type(s);
+	Val *slab[SLABS];
+
+	for (int i = 0; i < s->n; i++)
+		slab[i] = op_new(o->parent, o, O_alloc, o->src, 0, NULL, 1, &t)->out[0];
+	if (is_repeated(o))
+		put_wait(o->parent, o, o->src, 0, false);
+	for (int i = 0; i < s->parts; i++)
+		put_part(s, i, slab[i % s->n]);
+	op_unlink(o);
+}
+
+bool
+store_by_slabs(Kernel *k)
+{
+	const Op *roles = kernel_roles(k);
+	bool some = false;
+	Slabs s;
+	OpWalk w;
+
+	if (!roles)
+		return false;
+	for (Op *o = walk_first(&w, roles->blk[1]); o; o = walk_next(&w))
+		if (plan(k, o, &s)) {
+			put_slabs(&s);
+			some = true;
+		}
+	if (some)
+		put_wait(roles->blk[1], roles->blk[1]->last, roles->src, 0, true);
+	return some;
+}

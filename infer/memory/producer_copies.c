@@ -1,0 +1,66 @@
+/* producer_copies.c - registers of those who produce: they copy what no engine does, lane by lane, and have indices of
+ * rows for that. */
+#include "infer/core/cost_constants.h"
+#include "infer/cost/cost.h"
+#include "infer/memory/memory.h"
+
+/* Of a copy that those who produce make lane by lane: for each of its rows where it begins, and for each
+ * access that is loaded and stored what is loaded, and from where: of a few more than are under way. */
+static int64_t
+copy_registers(Solve *s, const Op *o)
+{
+	const Op *view = o->in[0]->def;
+	int64_t rows = 0, vec;
+	InstrKind kind;
+	Layout map;
+
+	if (!box_refusal(s, o) || !copy_map(s, o, &map, &vec, &kind))
+		return 0;
+	for (int i = 1; view && i < view->nin; i++)
+		if (is_reg(view->in[i]))
+			rows = max64(rows, layout_cosize(s->sol->val[view->in[i]->id], AX_reg));
+	if (vec * bits_of(o->in[0]) < 32) /* cp.async has words and more */
+		rows += min64(ceil_div(layout_cosize(&map, AX_reg), vec), COPIES_AHEAD + 2);
+	return ROW_REGISTERS * rows;
+}
+
+/* Of indices that a copy's view takes in another layout than they are in, because another copy has them so: a
+ * tile of its own, with what is made of it, and where lanes exchange it. */
+static int64_t
+changed_registers(const Solve *s, const Op *o)
+{
+	const Op *view = o->in[0]->def;
+	int64_t sum = 0;
+
+	for (int i = 1; view && i < view->nin; i++) {
+		const Val *v = view->in[i];
+		const Layout *read = is_reg(v) ? operand_layout(s, view, i) : NULL;
+
+		if (read && !layout_equal(read, s->sol->val[v->id]))
+			sum += 2 * layout_words(read, dtype_slot_bits(v->type.dtype)) + ROW_REGISTERS;
+	}
+	return sum;
+}
+
+bool
+registers_of_producers(Solve *s)
+{
+	const Op *roles = kernel_roles(s->k);
+	int64_t need = FETCH_REGISTERS, copies = 0, changed = 0;
+
+	if (!roles)
+		return true;
+	s->sol->producer = (int)IMM(roles, producer);
+	if (!schedule_has_roles(s->k->schedule))
+		return true;
+	for (int i = 0; i < s->norder; i++) {
+		if (s->order[i]->code != O_copy || op_role(s->order[i]) != ROLE_PRODUCER)
+			continue;
+		copies = max64(copies, copy_registers(s, s->order[i]));
+		changed += changed_registers(s, s->order[i]);
+	}
+	need = align_up(need + copies + changed + 2 * live_registers(s, roles->blk[0]), 8);
+	need = min64(need, LANE_REGISTERS / 8 * 8);
+	s->sol->producer = (int)max64(need, PRODUCER_LEAST);
+	return true;
+}

@@ -1,0 +1,102 @@
+/* multicast_choice.c - clusters of two blocks, for solutions that they make faster: where L2 is what a block
+ * waits for, and its neighbours read the same. */
+#include "infer/core/cost_constants.h"
+#include "infer/core/multicast_legality.h"
+#include "infer/cost/cost.h"
+#include "infer/memory/memory.h"
+#include "infer/search.h"
+
+/* Is what a copy fetches of few rows along the dim of the grid?  Such tiles are made where there are no more,
+ * and no block beside. */
+static bool
+is_last_of(const Share *share, const Op *copy)
+{
+	const Op *view = copy->in[0]->def;
+
+	for (int d = 0; view && view->code == O_view && d < view->out[0]->type.rank; d++)
+		if (share_depends(share, view->in[1 + view_operand_dim(view, d)]) &&
+		    view->out[0]->type.shape[d] < CLUSTER_ROWS)
+			return true;
+	return false;
+}
+
+/* Is o in a loop whose turns wait at barriers, not only in that over the grid's blocks? */
+static bool
+is_in_turns(const Op *o)
+{
+	const Op *loop = o->parent->owner;
+
+	while (loop && loop->code != O_for)
+		loop = loop->parent->owner;
+	return loop && loop->in[0]->def && loop->in[0]->def->code != O_launched;
+}
+
+/* Have turns masks, or accesses of lanes to tensors?  Such loops are better parted, into turns with and
+ * without edges, which those of clusters cannot be. */
+static bool
+has_edges(const Solve *s)
+{
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+		bool edge = o->code == O_mask || (o->code == O_load && o->in[0]->type.space == S_global) ||
+		            (o->code == O_copy && !instr_is_box(instr_of(s->sol->lowering[o->id])));
+
+		if (edge && is_in_turns(o))
+			return true;
+	}
+	return false;
+}
+
+/* Copies that all blocks of a cluster can share, by op id; NULL: there are none, or no clusters. */
+static const bool *
+shared_copies(const Solve *s, const Share *share)
+{
+	bool *shared = NEWN(s->arena, bool, s->k->nop + 1), any = false;
+	const Op *number;
+
+	if (share_refused(share, &number) || (!s->k->cluster_asked[0] && has_edges(s)))
+		return NULL;
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+		TensorMap m;
+
+		if (o->code != O_copy || IMM(o, async) != COPY_BARRIER ||
+		    !instr_is_box(instr_of(s->sol->lowering[o->id])))
+			continue;
+		if (is_last_of(share, o) && !s->k->cluster_asked[0])
+			return NULL;
+		box_map(s, o, s->sol->form[view_root(copy_side(o, S_shared))->id], &m);
+		shared[o->id] = share_copy_fits(share, o, &m);
+		any = any || shared[o->id];
+	}
+	return any ? shared : NULL;
+}
+
+/* s->sol in clusters of so many blocks along a dim; NULL: it cannot be. */
+static Solution *
+in_clusters(Solve *s, int axis, int blocks)
+{
+	Share share = { s->k, s->dims, axis, blocks };
+	const bool *shared = shared_copies(s, &share);
+	Solution *sol = shared ? cost_shared(s, shared, blocks) : NULL;
+
+	for (int d = 0; d < 3 && sol; d++)
+		sol->cluster[d] = d == axis ? blocks : 1;
+	return sol;
+}
+
+Solution *
+clustered(Solve *s)
+{
+	const int *asked = s->k->cluster_asked;
+	Solution *best = NULL;
+
+	for (int axis = 0; axis < 3; axis++) {
+		int blocks = asked[axis] ? asked[axis] : axis < 2 ? PAIR : 1;
+		Solution *sol = blocks > 1 ? in_clusters(s, axis, blocks) : NULL;
+
+		if (sol && (!best || sol->cycles < best->cycles))
+			best = sol;
+	}
+	return best && (asked[0] || best->cycles < CLUSTER_GAIN * s->sol->cycles) ? best : NULL;
+}

@@ -1,0 +1,59 @@
+/* zero_point.c - whole numbers that are taken off a cast's results: zero points.
+ *
+ * A cast of narrow integers ends by taking a large whole number off.  What is to be taken off besides can be
+ * taken off that number first, once for all elements that share it: one instruction less for each of them.
+ * v - y is then rounded once, as before, so not a bit changes. */
+#include "infer/narrow_cast/cast_sequence.h"
+#include <math.h>
+
+enum { CHAIN = 16 };
+
+/* All elements of v are whole numbers from *lo to *hi. */
+static bool
+whole_range(const Val *v, int64_t *lo, int64_t *hi)
+{
+	const Op *o = v->def;
+
+	for (int i = 0; o && i < CHAIN; i++, o = o->in[0]->def) {
+		const DTypeInfo *d;
+
+		if (o->code == O_const) {
+			if (!(fabs(o->fimm) < 65536))
+				return false;
+			*lo = *hi = (int64_t)o->fimm;
+			return !((double)*lo < o->fimm) && !((double)*lo > o->fimm);
+		}
+		if (o->code == O_cast) {
+			d = &dtype_info[o->in[0]->type.dtype];
+			*lo = d->kind == K_sint ? -((int64_t)1 << (d->bits - 1)) : 0;
+			*hi = ((int64_t)1 << (d->bits - (d->kind == K_sint))) - 1;
+			return d->bits <= 8 && d->kind != K_flt && d->kind != K_pred;
+		}
+		if (!op_moved(o))
+			return false;
+	}
+	return false;
+}
+
+const Op *
+recipe_offset(const Op *o, int *number, int64_t *lo, int64_t *hi)
+{
+	if (o->code != O_sub && o->code != O_add)
+		return NULL;
+	for (int i = 0; i <= (o->code == O_add); i++) {
+		const Op *cast = o->in[i]->def;
+
+		if (!cast || cast->code != O_cast || cast->out[0]->type.space != S_reg ||
+		    !whole_range(o->in[1 - i], lo, hi))
+			continue;
+		*number = 1 - i;
+		if (o->code == O_add) {
+			int64_t less = -*hi;
+
+			*hi = -*lo;
+			*lo = less;
+		}
+		return cast;
+	}
+	return NULL;
+}

@@ -1,0 +1,64 @@
+/* layout_rules_default.c - layouts for what no reader and no memory asks about: backwards through reductions,
+ * forwards through broadcasts, anything for the rest. */
+#include "infer/memory/memory.h"
+#include "infer/rules/layout_rules.h"
+
+/* Nothing asks for more than one copy: dims from the last, registers in between. */
+static bool
+anyhow(Solve *s, const Type *t, Layout *l)
+{
+	int order[DIM_MAX];
+
+	for (int d = 0; d < t->rank; d++)
+		order[d] = t->rank - 1 - d;
+	return coalesced_layout(l, t->rank, t->shape, order, 1, s->k->warps, true);
+}
+
+/* Ops whose results nothing may have asked for. */
+static bool
+takes_any(OpCode c)
+{
+	return c == O_const || c == O_splat || c == O_iota || c == O_for || c == O_if || c == O_shift ||
+	       c == O_slice || c == O_concat || c == O_gather || c == O_reduce_sum ||
+	       c == O_reduce_max || c == O_reduce_min || c == O_broadcast || c == O_relayout;
+}
+
+bool
+rule_backward(Solve *s, Op *o)
+{
+	int d = op_is(o, F_REDUCE) ? (int)IMM(o, dim) : -1;
+	Layout l;
+
+	return d >= 0 && is_reg(o->in[0]) && !known_layout(s, o->in[0]) && known_layout(s, o->out[0]) &&
+	       layout_broadcast(&l, known_layout(s, o->out[0]), d, o->in[0]->type.shape[d]) &&
+	       set_layout(s, o->in[0], &l, o);
+}
+
+bool
+rule_default(Solve *s, Op *o)
+{
+	Val *in = o->nin ? o->in[0] : NULL;
+	Layout l;
+
+	if (o->code == O_broadcast && !known_layout(s, o->out[0]) && is_reg(in) && known_layout(s, in)) {
+		l = *known_layout(s, in);
+		for (int d = 0; d < in->type.rank; d++)
+			if (in->type.shape[d] == 1 && o->out[0]->type.shape[d] > 1 &&
+			    !layout_broadcast(&l, &l, d, o->out[0]->type.shape[d]))
+				return false;
+		return set_layout(s, o->out[0], &l, o);
+	}
+	if (o->code == O_relayout && !known_layout(s, in) != !known_layout(s, o->out[0]))
+		return known_layout(s, in) ? set_layout(s, o->out[0], known_layout(s, in), o)
+		                           : set_layout(s, in, known_layout(s, o->out[0]), o);
+	if (takes_any(o->code))
+		for (int i = 0; i < o->nout; i++)
+			if (is_reg(o->out[i]) && !known_layout(s, o->out[i]) &&
+			    anyhow(s, &o->out[i]->type, &l)) {
+				set_layout(s, o->out[i], &l, o);
+				if (o->code == O_for)
+					rule_for(s, o);
+				return true;
+			}
+	return false;
+}

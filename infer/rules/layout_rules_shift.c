@@ -1,0 +1,183 @@
+/* layout_rules_shift.c - ops that move elements along one dim: shift, slice, concat.  Their layouts keep what moves
+ * within registers, or within a warp. */
+#include "infer/core/contiguity.h"
+#include "infer/memory/memory.h"
+#include "infer/rules/layout_rules.h"
+
+/* How many lanes the dims but d may take so that enough is left of them for all warps: what warps do not
+ * share each of them does again. */
+static int64_t
+lanes_beside(const Type *t, int d, int warps)
+{
+	int64_t others = 1, lanes = 1;
+
+	for (int i = 0; i < t->rank; i++)
+		others *= i == d ? 1 : t->shape[i];
+	others /= gcd64(others, warps);
+	while (lanes < WARP_SIZE && 2 * lanes <= others)
+		lanes *= 2;
+	return lanes;
+}
+
+/* The tile with dim d within a warp: the other dims take lanes first, then d, in a row over its registers. */
+static bool
+along(Layout *out, const Type *t, int d, int warps)
+{
+	int64_t rest[DIM_MAX], beside = lanes_beside(t, d, warps), g;
+
+	layout_init(out, t->rank);
+	for (int i = t->rank - 1; i >= 0; i--) {
+		g = i == d ? 1 : gcd64(beside, t->shape[i]);
+		if (!mapping_spatial(out, i, g, AX_lane))
+			return false;
+		beside /= g;
+		rest[i] = t->shape[i] / g;
+	}
+	g = mapping_workers(out, rest[d], WARP_SIZE, AX_lane);
+	if (!mapping_repeat(out, d, rest[d] / g) || !mapping_spatial(out, d, g, AX_lane))
+		return false;
+	for (int i = t->rank - 1; i >= 0; i--) {
+		g = mapping_workers(out, rest[i], warps, AX_warp);
+		if (i != d && (!mapping_spatial(out, i, g, AX_warp) || !mapping_repeat(out, i, rest[i] / g)))
+			return false;
+	}
+	return mapping_share(out, WARP_SIZE, AX_lane) && mapping_share(out, warps, AX_warp);
+}
+
+void
+anchor_shift(Solve *s, Op *o)
+{
+	Layout l;
+
+	if (!known_layout(s, o->in[0]) && !known_layout(s, o->out[0]) &&
+	    along(&l, &o->out[0]->type, (int)IMM(o, dim), s->k->warps))
+		set_layout(s, o->in[0], &l, o);
+}
+
+void
+rule_shift(Solve *s, Op *o)
+{
+	const Layout *l = known_layout(s, o->in[0]);
+	int d = (int)IMM(o, dim);
+	Layout own;
+	DimLine line; /* what a shift can do with static registers and one lane distance */
+
+	if (!l)
+		l = known_layout(s, o->out[0]);
+	if (!l)
+		return;
+	if (!layout_line(l, d, &line)) {
+		if (!along(&own, &o->out[0]->type, d, s->k->warps))
+			return;
+		l = &own;
+	}
+	require_operand(s, o, 0, l);
+	set_result(s, o, 0, l);
+}
+
+/* ---- slice, concat ---------------------------------------------------------------------------------- */
+
+/* The longest pieces of dim d that the operands and the result of a slice or concat consist of. */
+static int64_t
+piece_of(const Op *o)
+{
+	int d = (int)IMM(o, dim);
+	int64_t g = gcd64(o->in[0]->type.shape[d], o->out[0]->type.shape[d]);
+
+	return o->code == O_slice ? gcd64(g, IMM(o, from)) : g;
+}
+
+/* The layout of one piece of g along d, if those of l are in registers behind each other. */
+static bool
+piece_layout(Layout *out, const Layout *l, int d, int64_t g)
+{
+	if (!layout_slice(out, l, d, g))
+		return false;
+	layout_canon(out);
+	return true;
+}
+
+/* n pieces of g along d, each in registers of its own; elements next to each other if they are that. */
+static bool
+pieces_layout(Layout *out, const Layout *piece, int d, int64_t g, int64_t n)
+{
+	*out = *piece;
+	if (g > 1)
+		return mapping_repeat(out, d, n);
+	layout_scale(out, AX_reg, n);
+	return layout_push_front(out, d, n, 1, AX_reg);
+}
+
+/* Pieces spread over all threads, as wide as memory may take them. */
+static bool
+new_piece(Layout *out, const Solve *s, const Val *v, int d, int64_t g)
+{
+	const Type *t = &v->type;
+	int64_t shape[DIM_MAX], size = 1, vec = 1, most, share;
+	int order[DIM_MAX], n = 0;
+
+	for (int i = 0; i < t->rank; i++) {
+		shape[i] = i == d ? g : t->shape[i];
+		size *= shape[i];
+	}
+	for (int single = 0; single < 2; single++) /* last dims first, those of one element behind them */
+		for (int i = t->rank - 1; i >= 0; i--)
+			if ((shape[i] == 1) == single)
+				order[n++] = i;
+	most = max64(128 / dtype_info[t->dtype].bits, lane_run(s, v, order[0]));
+	while (vec < most && shape[order[0]] % (2 * vec) == 0 &&
+	       2 * vec * WARP_SIZE * s->k->warps <= size)
+		vec *= 2;
+	share = size / ((int64_t)WARP_SIZE * s->k->warps);
+	/* three groups of a scan */
+	if (g == 1 && share > vec && share <= 8 * most && shape[order[0]] % share == 0)
+		vec = share;
+	return coalesced_layout(out, t->rank, shape, order, vec, s->k->warps, false);
+}
+
+/* All tiles consist of the pieces, one behind the other in registers. */
+static void
+lay_out_pieces(Solve *s, Op *o, const Layout *piece)
+{
+	int d = (int)IMM(o, dim);
+	int64_t g = piece_of(o);
+	Layout l;
+
+	if (pieces_layout(&l, piece, d, g, o->out[0]->type.shape[d] / g))
+		set_result(s, o, 0, &l);
+	for (int i = 0; i < o->nin; i++)
+		if (pieces_layout(&l, piece, d, g, o->in[i]->type.shape[d] / g))
+			require_operand(s, o, i, &l);
+}
+
+void
+rule_pieces(Solve *s, Op *o)
+{
+	int d = (int)IMM(o, dim);
+	int64_t g = piece_of(o);
+	bool any = known_layout(s, o->out[0]);
+	Layout piece;
+
+	if (known_layout(s, o->out[0]) && piece_layout(&piece, known_layout(s, o->out[0]), d, g)) {
+		lay_out_pieces(s, o, &piece);
+		return;
+	}
+	for (int i = 0; i < o->nin; i++) {
+		any = any || known_layout(s, o->in[i]);
+		if (known_layout(s, o->in[i]) && piece_layout(&piece, known_layout(s, o->in[i]), d, g)) {
+			lay_out_pieces(s, o, &piece);
+			return;
+		}
+	}
+	if (any && new_piece(&piece, s, o->out[0], d, g))
+		lay_out_pieces(s, o, &piece);
+}
+
+void
+anchor_pieces(Solve *s, Op *o)
+{
+	Layout piece;
+
+	if (new_piece(&piece, s, o->out[0], (int)IMM(o, dim), piece_of(o)))
+		lay_out_pieces(s, o, &piece);
+}

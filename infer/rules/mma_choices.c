@@ -1,0 +1,461 @@
+/* mma_choices.c - the ways of doing a dot: instructions, warp grids, orders of k, the product or its transpose.
+ *
+ * Fragments tile over the warps.  The order of k is free as long as both operands agree: a lane's elements of
+ * several instances may be neighbours along k, so that it reads them with one access.  That pays where the
+ * data is narrower in memory than in the product, or comes straight from global memory.  So is the order of m
+ * and of n, which only the result shows: where narrow data runs along one of them, ldmatrix.trans turns 16
+ * bits of neighbours as one, and these go to instances next to each other. */
+#include "infer/rules/mma_choices.h"
+#include "infer/core/mma_instr.h"
+#include "infer/core/sm_throughput.h"
+#include "infer/core/wgmma.h"
+#include "infer/memory/memory.h"
+#include "infer/rules/layout_rules.h"
+
+/* ---- fragments over warps ------------------------------------------------------------------------ */
+
+/* Warps of a tile dim: `count` of them, `stride` apart in warp number. */
+typedef struct WarpDim {
+	int count, stride;
+} WarpDim;
+
+/* Tile an instruction's fragment over [x, y]: per dim the atom's own digits, then repeats in registers, then
+ * warps, so that a warp's share is one block of the tile.  `quick`: the dim whose repeats are numbered first.
+ * Warps that appear in neither dim hold copies. */
+static bool
+tile_fragment(Layout *out, const Layout *atom, const int64_t shape[2], const WarpDim w[2], int quick,
+              const WarpDim rep[2])
+{
+	int64_t rest[2];
+
+	layout_init(out, 2);
+	for (int d = 0; d < 2; d++) {
+		int64_t per = layout_extent(atom, d) * w[d].count;
+		if (shape[d] % per)
+			return false;
+		rest[d] = shape[d] / per;
+		if (!layout_push_dim(out, d, atom, d))
+			return false;
+	}
+	if (!mapping_repeat(out, quick, rest[quick]) || !mapping_repeat(out, 1 - quick, rest[1 - quick]))
+		return false;
+	for (int d = 0; d < 2; d++)
+		if (!layout_push(out, d, w[d].count, w[d].stride, AX_warp) ||
+		    (rep[d].count > 1 && !layout_push_rep(out, rep[d].count, rep[d].stride, AX_warp)))
+			return false;
+	return true;
+}
+
+/* A lane's elements along dim d come in runs: the digits of k, that were a register's w, the 4 lanes, the
+ * instruction's other registers, its instances, now go w, registers and instances up to `run`, lanes, the
+ * rest.  Registers are numbered along the runs. */
+static bool
+gather_k(Layout *l, int d, int64_t run)
+{
+	int order[2] = { d, 1 - d };
+	Layout from = *l;
+	Digit lane = dim_digits(&from, d);
+
+	while (lane.it && lane.it->axis != AX_lane)
+		digit_next(&lane);
+	if (!lane.it || lane.weight > run ||
+	    !layout_swap_digits(&from, d, lane.weight, 4 * lane.weight, 4 * run))
+		return false;
+	layout_compact_regs(&from, order);
+	*l = from;
+	return true;
+}
+
+/* At which position of the instances an index k is taken, for runs like those. */
+static const Layout *
+k_positions(Solve *s, const Instr *in, int64_t w, int64_t run, int64_t k)
+{
+	Layout *l = NEW(s->arena, Layout);
+	int64_t halves = in->k / (4 * w), steps = run / (w * halves);
+
+	layout_init(l, 1);
+	layout_push(l, 0, w, 1, AX_mem);
+	layout_push(l, 0, halves, 4 * w, AX_mem);
+	layout_push(l, 0, steps, in->k, AX_mem);
+	layout_push(l, 0, 4, w, AX_mem);
+	layout_push(l, 0, k / (4 * run), in->k * steps, AX_mem);
+	return l;
+}
+
+/* Along dim d, which instances of q tile, e of these next to each other take turns: the digits q, e become
+ * e, q.  What is in registers stays there; only registers may tell the instances apart. */
+static bool
+take_turns(Layout *l, int d, int64_t q, int64_t e)
+{
+	if (!layout_swap_digits(l, d, 1, q, q * e))
+		return false;
+	for (Digit g = dim_digits(l, d); g.it && g.weight < e; digit_next(&g))
+		if (g.it->axis != AX_reg)
+			return false;
+	return true;
+}
+
+/* Positions of n indices in that order. */
+static const Layout *
+turn_positions(Solve *s, int64_t n, int64_t q, int64_t e)
+{
+	Layout *l = NEW(s->arena, Layout);
+
+	layout_init(l, 1);
+	layout_push(l, 0, e, q, AX_mem);
+	layout_push(l, 0, q, 1, AX_mem);
+	layout_push(l, 0, n / (q * e), q * e, AX_mem);
+	return l;
+}
+
+/* Elements of A and B in a register of the instruction. */
+static int64_t
+register_elems(const Instr *in)
+{
+	int bits = dtype_info[in->ta].bits;
+
+	return bits > 32 ? 1 : 32 / bits;
+}
+
+/* ---- one way --------------------------------------------------------------------------------------- */
+
+/* Where the positions of a sparse operand are: as many instances along k as the tile has share a group of
+ * four lanes; warps that share the operand share them. */
+static bool
+positions(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
+{
+	const int64_t *shape = dot->in[3]->type.shape;
+	int side = dot_side(dot), k = 1 - side;
+	int steps = (int)gcd64(dot_k(dot) / c->inst->k, instr_selectors(c->inst));
+	WarpDim one = { 1, 0 }, own[2] = { side ? one : m, side ? n : one };
+	Layout e;
+
+	if (!instr_positions(c->inst, steps, c->swap, &e) ||
+	    !tile_fragment(&c->e[0], &e, shape, own, k, (WarpDim[2]){ side ? m : n, left }))
+		return false;
+	return layout_push_reps(&c->e[0], &e);
+}
+
+/* Where the scales of both operands are: words have those of neighbours along k, for as many instances as can
+ * be, and further instances take them from other lanes of a group of four. */
+static bool
+scales(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
+{
+	WarpDim one = { 1, 0 }, own[2][2] = { { m, one }, { one, n } };
+
+	for (int i = 0; i < 2; i++) {
+		Layout e;
+
+		if (!instr_scales(c->inst, (int)(dot_k(dot) / c->inst->k), i, c->swap, &e) ||
+		    !tile_fragment(&c->e[i], &e, dot->in[3 + i]->type.shape, own[i], 1 - i,
+		                   (WarpDim[2]){ i ? m : n, left }) ||
+		    !layout_push_reps(&c->e[i], &e))
+			return false;
+	}
+	return true;
+}
+
+enum { CHAIN = 24 }; /* ops between memory and a product */
+
+/* Is v made from elements of fewer bits in memory?  Such data likes runs along k.  Other fragments have
+ * their steps of k numbered last, so that what one load brings is of one step. */
+static bool
+comes_narrow(const Val *v, int bits, int depth)
+{
+	const Op *o = v->def;
+
+	if (!o || depth == 0 || v->type.space != S_reg)
+		return false;
+	if (o->code == O_load || o->code == O_unpack)
+		return bits_of(v) < bits;
+	if (!op_is(o, F_ELT | F_MOVE) && o->code != O_mask && o->code != O_lookup)
+		return false;
+	for (int i = 0; i < o->nin; i++)
+		if (comes_narrow(o->in[i], bits, depth - 1))
+			return true;
+	return false;
+}
+
+/* Both operands and the result likewise, as packed tensors like them. */
+static bool
+for_batches(const Solve *s, const Op *dot, DotChoice *c)
+{
+	int stride = c->wm * c->wn;
+
+	return dot_push_batches(&c->a, dot, 1, 1, c->wb, stride) &&
+	       dot_push_batches(&c->b, dot, 1, 1, c->wb, stride) &&
+	       dot_push_batches(&c->c, dot, 1, 1, c->wb, stride) &&
+	       (c->run || (suit_pack(s, dot->in[0], &c->a) && suit_pack(s, dot->in[1], &c->b)));
+}
+
+static bool
+mma_choice(Solve *s, const Op *dot, DotChoice *c)
+{
+	const int64_t *mn = &dot->out[0]->type.shape[dot_batch(dot)], k = dot_k(dot);
+	bool sparse = dot_is_sparse(dot);
+	const int64_t sa[2] = { mn[0], sparse && dot_side(dot) == 0 ? k / 2 : k };
+	const int64_t sb[2] = { sparse && dot_side(dot) == 1 ? k / 2 : k, mn[1] };
+	const int64_t sc[2] = { mn[0], mn[1] };
+	WarpDim m = { c->wm, 1 }, n = { c->wn, c->wm }, one = { 1, 0 };
+	WarpDim left = { s->k->warps / (c->wm * c->wn * c->wb), c->wm * c->wn * c->wb };
+	int64_t w = register_elems(c->inst);
+	int quick_a = comes_narrow(dot->in[0], bits_of(dot->in[0]), CHAIN) ? 1 : 0;
+	int quick_b = comes_narrow(dot->in[1], bits_of(dot->in[1]), CHAIN) ? 0 : 1;
+	Layout fa, fb, fc;
+
+	if ((sparse && !positions(c, dot, m, n, left)) ||
+	    (dot_is_scaled(dot) && !scales(c, dot, m, n, left)))
+		return false;
+	if (!instr_fragment(c->inst, 0, c->swap, &fa) || !instr_fragment(c->inst, 1, c->swap, &fb) ||
+	    !instr_fragment(c->inst, 2, c->swap, &fc) ||
+	    !tile_fragment(&c->a, &fa, sa, (WarpDim[2]){ m, one }, quick_a, (WarpDim[2]){ n, left }) ||
+	    !tile_fragment(&c->b, &fb, sb, (WarpDim[2]){ one, n }, quick_b, (WarpDim[2]){ m, left }) ||
+	    !tile_fragment(&c->c, &fc, sc, (WarpDim[2]){ m, n }, 1, (WarpDim[2]){ one, left }))
+		return false;
+	for (int side = 0; side < 2; side++) {
+		int64_t q = (side == 0) == c->swap ? c->inst->n : c->inst->m;
+
+		if (c->mix[side] < 2)
+			continue;
+		if (!take_turns(side ? &c->b : &c->a, side, q, c->mix[side]) ||
+		    !take_turns(&c->c, side, q, c->mix[side]))
+			return false;
+		/* pairs along k, the turns, the others in the order they have: words of narrow elements in
+		 * bit order 16 */
+		layout_regs_first(side ? &c->b : &c->a, 2, (int[2]){ 1 - side, side });
+		c->side[side] = turn_positions(s, sc[side], q, c->mix[side]);
+		if (dtype_info[c->inst->acc].bits == 32) /* numbered as a store likes it */
+			layout_compact_regs(&c->c, (int[2]){ side, 1 - side });
+	}
+	if (c->run) {
+		c->order = k_positions(s, c->inst, w, c->run, k);
+		if (!gather_k(&c->a, 1, c->run) || !gather_k(&c->b, 0, c->run))
+			return false;
+	}
+	return for_batches(s, dot, c);
+}
+
+/* ---- which ------------------------------------------------------------------------------------------ */
+
+/* Runs along k worth trying: what makes 32 and 128 bits of what an operand comes from. */
+static int
+k_runs(Solve *s, const Op *dot, const Instr *in, int64_t *run)
+{
+	int64_t k = dot_k(dot), w = register_elems(in), least = in->k / 4;
+	int n = 0;
+
+	run[n++] = 0;
+	if (dot_kind(dot) != IK_mma)
+		return n; /* positions and scales are those of k in its own order */
+	if (is_unpacked(dot->in[0]) || is_unpacked(dot->in[1]))
+		return n; /* packs depend on as little as possible, and need no runs */
+	for (int i = 0; i < 2; i++) {
+		int bits = k_source_bits(s, dot->in[i], dot_batch(dot) + 1 - i);
+
+		bits &= -bits; /* of types that straddle bytes an access has several pieces */
+		for (int64_t access = 32; bits && access <= 128; access *= 4) {
+			int64_t r = access / bits;
+			bool known = false;
+
+			while (r > least && k % (4 * r))
+				r /= 2;
+			for (int j = 1; j < n; j++)
+				known = known || run[j] == r;
+			if (!known && r > w && r >= least && r % least == 0 && k % (4 * r) == 0)
+				run[n++] = r;
+		}
+	}
+	return n;
+}
+
+/* Neighbours of what operand `side` comes from that ldmatrix.trans turns as one. */
+static int64_t
+turned_as_one(Solve *s, const Op *dot, const Instr *in, int side)
+{
+	int bits = side_source_bits(s, dot->in[side], dot_batch(dot) + side);
+
+	return bits && 16 % bits == 0 && register_elems(in) == 2 ? 16 / bits : 1;
+}
+
+enum { ORDERS_MAX = 6 };
+
+/* Is the transpose worth trying, where the product itself can be had?  They take the same instances, and
+ * ldmatrix fills the registers of either.  But a load of several words along k has those of B together, not
+ * those of A: narrow data, which is computed with anyway, is better A. */
+static bool
+turn_pays(const Op *dot, int64_t run)
+{
+	return run && dot_kind(dot) == IK_mma &&
+	       (comes_narrow(dot->in[0], bits_of(dot->in[0]), CHAIN) ||
+	        comes_narrow(dot->in[1], bits_of(dot->in[1]), CHAIN));
+}
+
+/* The orders of k, m and n worth trying, as choices of an instruction without warps. */
+static int
+orders(Solve *s, const Op *dot, DotChoice base, DotChoice *out)
+{
+	int64_t run[ORDERS_MAX], mix[2] = { 1, 1 };
+	const Target *t = s->k->unit->target;
+	bool either = base.swap && instr_fits(base.inst, false, dot, t) &&
+	              instr_divides(base.inst, false, dot);
+	int n = 0, nrun;
+
+	if (base.inst->kind == IK_fma) {
+		for (n = 0; n < (dot_batch(dot) ? 4 : 2); n++) {
+			out[n] = base;
+			out[n].along_k = n % 2 == 0;
+			out[n].batch_lanes = n >= 2;
+		}
+		return n;
+	}
+	nrun = k_runs(s, dot, base.inst, run);
+	for (int i = 0; i < nrun; i++) {
+		if (either && !turn_pays(dot, run[i]))
+			continue;
+		out[n] = base;
+		out[n++].run = run[i];
+	}
+	if (either)
+		return n;
+	for (int side = 0; side < 2; side++)
+		/* positions are those of rows in their order */
+		if (dot_kind(dot) == IK_mma || (dot_is_sparse(dot) && side != dot_side(dot)))
+			mix[side] = turned_as_one(s, dot, base.inst, side);
+	if (mix[0] * mix[1] > 1) { /* k in its own order, m or n not */
+		out[n] = base;
+		out[n].mix[0] = mix[0];
+		out[n++].mix[1] = mix[1];
+	}
+	return n;
+}
+
+/* All warp grids of an instruction; those that give every warp its own work are preferred. */
+static void
+grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int *n, int *cap)
+{
+	DotChoice base = { .inst = in, .swap = swap, .mix = { 1, 1 } }, order[ORDERS_MAX];
+	int norder = orders(s, dot, base, order);
+	bool some = false, fma = in->kind == IK_fma;
+
+	for (int use = s->k->warps; use >= 1 && !some; use--) {
+		if (s->k->warps % use)
+			continue;
+		for (int w = 0; w < use * (dot_batch(dot) ? use : 1); w++)
+			for (int r = 0; r < norder; r++) {
+				DotChoice c = order[r];
+
+				c.wm = w % use + 1;
+				c.wb = w / use + 1;
+				c.wn = use / (c.wm * c.wb);
+				if (c.wm * c.wn * c.wb != use || !(fma ? fma_choice : mma_choice)(s, dot, &c))
+					continue;
+				VEC_PUSH(s->arena, *out, *n, *cap, c);
+				some = true;
+			}
+	}
+}
+
+/* ---- warpgroups --------------------------------------------------------------------------------------- */
+
+static bool
+wgmma_fits(const Solve *s, const Op *o, const Instr *in, bool swap)
+{
+	const Val *held = product_factor(o);
+
+	return in->kind == IK_wgmma && instr_on(in, s->k->unit->target) && in->acc == o->out[0]->type.dtype &&
+	       in->ta == o->in[swap]->type.dtype && in->tb == o->in[!swap]->type.dtype &&
+	       (in->a ? held == o->in[swap] : !held);
+}
+
+enum { WARP_ROWS = 16,  /* of a warpgroup's instance */
+       PACK_ROWS = 64 }; /* of a packed tensor's blocks, at most */
+
+/* Each warp has so many rows one below the other, of as many instances as that takes, if the factor's pack is
+ * read so: which 64 rows an instance has is free, if the sum's are the same. */
+static bool
+suit_rows(const Solve *s, const Op *o, DotChoice *c, int rows)
+{
+	Layout sum = c->c, held = c->swap ? c->b : c->a;
+	int64_t instance = WARP_ROWS * WARPGROUP, all = instance * (rows / WARP_ROWS);
+
+	if (rows > WARP_ROWS && (!layout_swap_digits(&sum, c->swap, WARP_ROWS, instance, all) ||
+	                         !layout_swap_digits(&held, c->swap, WARP_ROWS, instance, all)))
+		return false;
+	if (!suit_pack(s, o->in[c->swap], &held))
+		return false;
+	*(c->swap ? &c->b : &c->a) = held;
+	c->c = sum;
+	return true;
+}
+
+/* Warpgroups side by side along m and n, with instances as wide as can be, up to `most`. */
+static bool
+wgmma_choice(const Solve *s, const Op *o, int64_t most, DotChoice *c)
+{
+	const int64_t *shape = o->out[0]->type.shape;
+	int64_t mnk[3] = { shape[0], shape[1], o->in[0]->type.shape[wgmma_k_dim(o, 0)] };
+	WarpDim m = { c->wm, WARPGROUP }, n = { c->wn, WARPGROUP * c->wm }, one = { 1, 0 };
+	Layout fa, fc;
+
+	if (!wgmma_divides(c->inst, c->swap, mnk, c->wm, c->wn))
+		return false;
+	c->n = wgmma_widest(c->inst, shape[!c->swap] / (c->swap ? c->wm : c->wn), most);
+	if (!wgmma_fragment(c->inst, c->n, 2, c->swap, &fc) ||
+	    !tile_fragment(&c->c, &fc, shape, (WarpDim[2]){ m, n }, 1, (WarpDim[2]){ one, one }))
+		return false;
+	if (!c->inst->a)
+		return true;
+	if (!wgmma_fragment(c->inst, c->n, c->swap, c->swap, &fa))
+		return false;
+	if (!(c->swap ? tile_fragment(&c->b, &fa, o->in[1]->type.shape, (WarpDim[2]){ one, n }, 1,
+	                              (WarpDim[2]){ one, m })
+	              : tile_fragment(&c->a, &fa, o->in[0]->type.shape, (WarpDim[2]){ m, one }, 0,
+	                              (WarpDim[2]){ n, one })))
+		return false;
+	for (int rows = WARP_ROWS; rows <= PACK_ROWS; rows *= 2)
+		if (suit_rows(s, o, c, rows))
+			return true;
+	return false;
+}
+
+static int
+wgmma_choices(Solve *s, const Op *o, DotChoice **out)
+{
+	int groups = op_warps(o) / WARPGROUP, n = 0, cap = 0;
+
+	for (const Instr *in = instrs; in->name; in++)
+		for (int swap = 0; swap < 2; swap++)
+			for (int wm = groups; wm >= 1 && wgmma_fits(s, o, in, swap); wm--) {
+				DotChoice c = { .inst = in, .swap = swap, .mix = { 1, 1 }, .wm = wm };
+				int64_t whole;
+
+				c.wn = groups / wm;
+				if (wm * c.wn != groups || op_warps(o) % WARPGROUP ||
+				    !wgmma_choice(s, o, WGMMA_N_MOST, &c))
+					continue;
+				VEC_PUSH(s->arena, *out, n, cap, c);
+				whole = pow2_part(c.n); /* rows of a factor along m or n are whole then */
+				if (whole < c.n && wgmma_choice(s, o, whole, &c))
+					VEC_PUSH(s->arena, *out, n, cap, c);
+			}
+	return n;
+}
+
+int
+dot_choices(Solve *s, const Op *dot, DotChoice **out)
+{
+	const Target *t = s->k->unit->target;
+	int n = 0, cap = 0;
+
+	*out = NULL;
+	if (dot->code == O_wgmma)
+		return wgmma_choices(s, dot, out);
+	for (const Instr *in = instrs; in->name; in++)
+		for (int swap = 0; swap < 2; swap++)
+			if (instr_fits(in, swap, dot, t) && instr_divides(in, swap, dot) &&
+			    !instr_dominated(in, swap, dot, t))
+				grids(s, dot, in, swap, out, &n, &cap);
+	if (n == 0)
+		grids(s, dot, instr_find("fma"), false, out, &n, &cap);
+	return n;
+}

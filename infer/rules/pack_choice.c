@@ -1,0 +1,206 @@
+/* pack_choice.c - packed tensors: where in its blocks each element is follows from what reads it.
+ *
+ * A tensor has one pack.  The first reader chooses it; tiles of others, and of a pack that the program gives,
+ * are made as the pack has them and converted. */
+#include "hexc/ir/bit_order.h"
+#include "infer/core/cost_constants.h"
+#include "infer/memory/memory.h"
+#include "infer/memory/pack_layout.h"
+#include "infer/rules/layout_rules.h"
+
+static const Pack *
+pack_of(const Solve *s, const Op *unpack)
+{
+	const Pack *p = s->sol ? s->sol->pack[unpack->in[1]->index] : NULL;
+
+	return p ? p : val_param(s->k, unpack->in[1])->pack;
+}
+
+/* ---- the op -------------------------------------------------------------------------------------------- */
+
+static void
+keep_pack(Solve *s, const Op *o, const Pack *p)
+{
+	const Pack **have = &s->sol->pack[o->in[1]->index];
+
+	if (!*have) {
+		Pack *copy = NEW(s->arena, Pack);
+
+		*copy = *p;
+		*have = copy;
+	}
+}
+
+/* The tile as the pack that is chosen has it, or as a default one. */
+static bool
+own_layout(Solve *s, const Op *o, const Type *t, Pack *p, Layout *l)
+{
+	*p = *pack_of(s, o);
+	return (p->layout || pack_default(s, p)) && pack_layout(s, t, p, l);
+}
+
+/* Does l, arranged, have the elements where the tensor's pack has them?  Without a pack, it has one now. */
+static bool
+agrees(Solve *s, const Op *o, Layout *l, Pack *p)
+{
+	const Pack *have = pack_of(s, o);
+	const int at[2] = { l->ndim - 2, l->ndim - 1 };
+
+	*p = *have;
+	if (!pack_arrange(l, at, have))
+		return false;
+	pack_read(s, l, at, p);
+	return !have->layout || (have->streams == p->streams && layout_equal(have->layout, p->layout));
+}
+
+void
+rule_unpack(Solve *s, Op *o)
+{
+	const Layout *known = s->sol->val[o->out[0]->id];
+	Layout l, words;
+	Pack p;
+
+	if (!known)
+		return;
+	l = *known;
+	if ((!agrees(s, o, &l, &p) && !own_layout(s, o, &o->out[0]->type, &p, &l)) ||
+	    !pack_words_layout(&words, &l, &p)) {
+		s->unpackable = o;
+		return;
+	}
+	keep_pack(s, o, &p);
+	require_operand(s, o, 0, &words);
+	set_result(s, o, 0, &l);
+}
+
+bool
+anchor_unpack(Solve *s, Op *o)
+{
+	Val *tile = o->code == O_pack ? o->in[0] : o->out[0];
+	Layout l;
+	Pack p;
+
+	return own_layout(s, o, &tile->type, &p, &l) && set_layout(s, tile, &l, o);
+}
+
+/* The pack is known: the tile is wanted as it has it. */
+void
+rule_pack(Solve *s, Op *o)
+{
+	const Layout *known = s->sol->val[o->in[0]->id];
+	Layout l, words;
+	Pack p;
+
+	if (!known)
+		return;
+	l = *known;
+	if ((!agrees(s, o, &l, &p) && !own_layout(s, o, &o->in[0]->type, &p, &l)) ||
+	    !pack_words_layout(&words, &l, &p)) {
+		s->unpackable = o;
+		return;
+	}
+	keep_pack(s, o, &p);
+	require_operand(s, o, 0, &l);
+	set_result(s, o, 0, &words);
+}
+
+/* ---- dots ---------------------------------------------------------------------------------------------- */
+
+/* The unpack that v comes from, elementwise; at[i]: v's dim of the rows and columns. */
+static const Op *
+unpack_behind(const Val *v, int at[2], int depth)
+{
+	const Op *o = v->def, *found;
+
+	if (!o || depth == 0)
+		return NULL;
+	if (o->code == O_unpack) {
+		at[0] = v->type.rank - 2;
+		at[1] = v->type.rank - 1;
+		return o;
+	}
+	if (o->code == O_transpose) {
+		found = unpack_behind(o->in[0], at, depth - 1);
+		for (int i = 0; found && i < 2; i++) {
+			int d = 0;
+
+			while (IMM_AT(o, perm, d) != at[i])
+				d++;
+			at[i] = d;
+		}
+		return found;
+	}
+	if (o->code != O_mask && !op_is(o, F_ELT))
+		return NULL;
+	for (int i = 0; i < o->nin; i++)
+		if (o->in[i]->type.space == S_reg && (found = unpack_behind(o->in[i], at, depth - 1)) != NULL)
+			return found;
+	return NULL;
+}
+
+bool
+is_unpacked(const Val *v)
+{
+	int at[2];
+
+	return unpack_behind(v, at, CHAIN_DEPTH) != NULL;
+}
+
+bool
+suit_pack(const Solve *s, const Val *v, Layout *l)
+{
+	int at[2];
+	const Op *o = unpack_behind(v, at, CHAIN_DEPTH);
+	Layout own = *l;
+
+	if (!o)
+		return true;
+	if (!pack_arrange(&own, at, val_param(s->k, o->in[1])->pack))
+		return val_param(s->k, o->in[1])->pack->layout != NULL; /* as it is, and converted */
+	*l = own;
+	return true;
+}
+
+/* ---- the order of bits --------------------------------------------------------------------------- */
+
+void
+settle_packs(Solve *s)
+{
+	int *bit_order = NEWN(s->arena, int, s->k->nparam);
+
+	for (int i = 0; i < s->k->nparam; i++)
+		bit_order[i] = -1;
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+		int *one = o->code == O_unpack ? &bit_order[o->in[1]->index] : NULL;
+
+		if (one)
+			*one = s->sol->made[o->id][0] ? 0 : bit_order_liked_packed(s, o->out[0], *one);
+	}
+	for (int i = 0; i < s->k->nparam; i++) {
+		const Pack *asked = s->k->param[i].pack;
+		Pack *p = NEW(s->arena, Pack);
+
+		if (!s->sol->pack[i])
+			continue;
+		*p = *s->sol->pack[i];
+		p->bit_order = asked->layout ? asked->bit_order : bit_order[i] > 0 ? bit_order[i]
+		                                                                   : 0;
+		if (asked->layout)
+			;
+		else if (dtype_info[p->dtype].bits >= p->bit_order ||
+		         p->block[0] * p->block[1] / p->streams %
+		                 bit_order_unit(dtype_info[p->dtype].bits, p->bit_order))
+			p->bit_order = 0;
+		s->sol->pack[i] = p;
+	}
+	for (int i = 0; i < s->norder; i++) {
+		const Op *o = s->order[i];
+		const Pack *p = o->code == O_unpack ? s->sol->pack[o->in[1]->index] : NULL;
+
+		/* who cannot read that order has the bits put in natural order */
+		if (p && p->bit_order && !s->sol->made[o->id][0] &&
+		    bit_order_liked_packed(s, o->out[0], -1) == p->bit_order)
+			bit_order_set(s, o->out[0], p->bit_order);
+	}
+}

@@ -1,0 +1,127 @@
+/* rasterize.c - pass order: which blocks run side by side.
+ *
+ * needs   what pass infer leaves; nothing of layouts is looked at
+ * keeps   what the kernel computes: the blocks are the same, others meet
+ * gives   k->order
+ *
+ * Blocks that run at the same time are a wave: some g of one dim of the grid, w / g of another.  What they
+ * read that depends on the one dim alone is a for each of the g, on the other alone b for each of those; it
+ * comes to L2 once for a wave, g a + (w / g) b, which is least where g is the root of w b / a.  As the
+ * hardware starts them g is the extent of the first dim, whatever that is. */
+#include "hexc/ir/memory_effects.h"
+#include "hexc/analysis/analysis.h"
+#include "infer/core/grid_dependence.h"
+#include "infer/core/sm_throughput.h"
+#include "hexc/pass/pass.h"
+#include "infer/search.h"
+#include <math.h>
+#include <string.h>
+
+/* Bytes that a block reads, by the dims of the grid that they depend on. */
+typedef struct Reads {
+	Kernel *k;
+	const uint8_t *dims;
+	double bytes[8];
+} Reads;
+
+static void
+count_reads(Reads *r, const Block *b, double times)
+{
+	for (Op *o = b->first; o; o = o->next) {
+		Val *from = access_source(o);
+
+		if (from && from->type.space == S_global) {
+			double elements = times * (double)type_size(&from->type);
+
+			r->bytes[r->dims[from->id]] += elements * dtype_info[from->type.dtype].bits / 8;
+		}
+		for (int i = 0; i < 2 && o->blk[i]; i++)
+			count_reads(r, o->blk[i], o->code == O_for ? times * loop_trips(r->k, o) : times);
+	}
+}
+
+/* Of all that depends on dim d and not on dim not. */
+static double
+reads_of(const Reads *r, int d, int not )
+{
+	double n = 0;
+
+	for (int dims = 0; dims < 8; dims++)
+		if (dims >> d & 1 && !(dims >> not &1))
+			n += r->bytes[dims];
+	return n;
+}
+
+/* The two dims of which each has most to share along the other; false: there are none. */
+static bool
+find_dims(const Reads *r, GridOrder *o)
+{
+	double most = 0;
+
+	for (int fast = 0; fast < 2; fast++)
+		for (int slow = fast + 1; slow < 3; slow++) {
+			double least = fmin(reads_of(r, fast, slow), reads_of(r, slow, fast));
+
+			if (least <= most)
+				continue;
+			most = least;
+			o->fast = fast;
+			o->slow = slow;
+		}
+	return most > 0;
+}
+
+/* What the program says, as `const BLOCK_GROUP`; -1: nothing. */
+static int64_t
+group_told(const Kernel *k)
+{
+	for (int i = 0; i < k->nconstants; i++)
+		if (strcmp(k->constants[i].name, "BLOCK_GROUP") == 0)
+			return k->constants[i].value;
+	return -1;
+}
+
+/* Bytes that a wave of blocks reads when it is `rows` of dim fast. */
+static double
+wave_reads(const Reads *r, const GridOrder *o, double wave, double rows)
+{
+	double n = rows * reads_of(r, o->fast, o->slow) + wave / rows * reads_of(r, o->slow, o->fast);
+
+	for (int dims = 0; dims < 8; dims++)
+		if (dims >> o->fast & dims >> o->slow & 1)
+			n += wave * r->bytes[dims];
+	return n;
+}
+
+/* A power of two below the best, as the last rows of blocks are up to twice as many; 0: little is gained over
+ * a grid whose dim fast is as long as a wave. */
+static int64_t
+best_group(const Reads *r, const GridOrder *o)
+{
+	double wave = rates_of(r->k->unit->target)->sms;
+	double best = sqrt(wave * reads_of(r, o->slow, o->fast) / reads_of(r, o->fast, o->slow));
+	double plain = wave_reads(r, o, wave, wave);
+	int64_t group = 1;
+
+	while (2 * (double)group <= best && 2 * group <= GROUP_MOST)
+		group *= 2;
+	return GROUP_GAIN * wave_reads(r, o, wave, (double)group) <= plain ? group : 0;
+}
+
+bool
+pass_order(Kernel *k)
+{
+	Reads r = { .k = k, .dims = grid_dims(k) };
+	GridOrder o = { .fast = 0, .slow = 1 };
+	bool shared;
+
+	facts_keep(k);
+	count_reads(&r, k->body, 1);
+	facts_drop(k);
+	shared = find_dims(&r, &o);
+	o.group = group_told(k);
+	if (o.group < 0)
+		o.group = shared ? best_group(&r, &o) : 0;
+	k->order = o.group ? o : (GridOrder){ 0 };
+	return o.group != 0;
+}

@@ -1,0 +1,296 @@
+/* split_loops_conditions.c - pass split: masks as linear forms of the counter.
+ *
+ * A comparison of tiles holds everywhere when the largest element on the one side is below the least one on
+ * the other; of index tiles, sums of `iota` and scalars, these are linear forms again.  Arithmetic of narrow
+ * integers wraps around: that it does not is one more form. */
+#include "hexc/ir/dtype_value.h"
+#include "hexc/analysis/analysis.h"
+#include "infer/schedule/split_loops.h"
+
+enum { DEPTH = 16 };
+
+/* ---- forms ------------------------------------------------------------------------------------------- */
+
+static int64_t
+times_counter(const Turns *t, const Lin *x)
+{
+	for (int i = 0; i < x->n; i++)
+		if (x->t[i].v == t->body->arg[0])
+			return x->t[i].k;
+	return 0;
+}
+
+/* Is x, but for the counter, over values from in front of the loop? */
+static bool
+is_fixed(const Turns *t, const Lin *x)
+{
+	for (int i = 0; i < x->n; i++)
+		if (x->t[i].v != t->body->arg[0] && block_inside(x->t[i].v->block, t->body))
+			return false;
+	return true;
+}
+
+/* The range of x.  False: it is too far for the machine to add x up. */
+static bool
+is_bounded(const Turns *t, Lin x, int64_t *most)
+{
+	int64_t least;
+	Asking a = fact_asking(t->k);
+	Lin minus = lin_scale(x, -1, 1);
+
+	if (!lin_least(&a, &x, &least) || !lin_least(&a, &minus, most))
+		return false;
+	*most = -*most;
+	return least > -COUNTER_MOST && *most < COUNTER_MOST;
+}
+
+/* A form with a larger factor of the counter, as x / 64 - counter >= 3 has it, is one of the loop's end where
+ * it differs by a constant from the factor times that: *x becomes end - counter - so much. */
+static void
+by_end(const Turns *t, Lin *x)
+{
+	const Val *i = t->body->arg[0];
+	int64_t by = -times_counter(t, x);
+	Lin gap = lin_add(*x, lin_exact(t->loop, t->loop->in[1]), -by);
+
+	gap = lin_add(gap, lin_atom(i), by);
+	if (by < 2 || !gap.ok || gap.n)
+		return;
+	*x = lin_add(lin_atom(t->loop->in[1]), lin_atom(i), -1);
+	*x = lin_add(*x, lin_const(floor_div(gap.c, gap.den * by)), 1);
+}
+
+/* x >= 0; `throughout`: if it rises with the counter, ask for it in all turns, as it is of no use to wait
+ * for. */
+static bool
+need(const Turns *t, Forms *f, Lin x, bool throughout)
+{
+	Asking a = fact_asking(t->k);
+	int64_t by, most;
+	Form form;
+
+	if (lin_nonneg(&a, &x))
+		return true;
+	x.den = 1;
+	by_end(t, &x);
+	by = times_counter(t, &x);
+	form = (Form){ x, (int)by };
+	if (!x.ok || by < -1 || by > 1 || !is_fixed(t, &x))
+		return false;
+	if (by > 0 && throughout) {
+		form.by = 0;
+		form.lin = lin_add(form.lin, lin_atom(t->body->arg[0]), -by);
+		form.lin = lin_add(form.lin, lin_exact(t->loop, t->loop->in[0]), by);
+	}
+	if (!is_bounded(t, form.lin, &most) || most < 0)
+		return false;
+	VEC_PUSH(t->k->unit->arena, f->form, f->n, f->cap, form);
+	return true;
+}
+
+void
+forms_join(const Turns *t, Forms *f, const Forms *more)
+{
+	for (int i = 0; i < more->n; i++) {
+		bool known = false;
+
+		for (int j = 0; j < f->n && !known; j++) {
+			Lin gap = lin_add(f->form[j].lin, more->form[i].lin, -1);
+
+			known = gap.ok && gap.n == 0;
+			if (known && gap.c > 0)
+				f->form[j] = more->form[i];
+		}
+		if (!known)
+			VEC_PUSH(t->k->unit->arena, f->form, f->n, f->cap, more->form[i]);
+	}
+}
+
+bool
+forms_have(const Forms *f, int by)
+{
+	for (int i = 0; i < f->n; i++)
+		if (f->form[i].by == by)
+			return true;
+	return false;
+}
+
+/* ---- integer tiles ----------------------------------------------------------------------------------- */
+
+/* The least and the largest element. */
+typedef struct Span {
+	Lin lo, hi;
+} Span;
+
+static bool span_of(const Turns *t, Forms *f, const Op *at, const Val *v, int depth, Span *out);
+
+/* Values of the span are numbers of the type: what was computed has not wrapped around. */
+static bool
+fits_type(const Turns *t, Forms *f, DType d, const Span *x)
+{
+	int64_t most;
+
+	if (d == D_i64)
+		return x->lo.ok && x->hi.ok && is_bounded(t, x->lo, &most) && is_bounded(t, x->hi, &most);
+	return !dtype_past_i64(d) && need(t, f, lin_add(x->lo, lin_const(num_min(d)), -1), true) &&
+	       need(t, f, lin_add(lin_const(num_max(d)), x->hi, -1), true);
+}
+
+static bool
+span_sum(const Turns *t, Forms *f, const Op *o, int depth, Span *out)
+{
+	Span x, y;
+
+	if (!span_of(t, f, o, o->in[0], depth, &x) || !span_of(t, f, o, o->in[1], depth, &y))
+		return false;
+	out->lo = o->code == O_add ? lin_add(x.lo, y.lo, 1) : lin_add(x.lo, y.hi, -1);
+	out->hi = o->code == O_add ? lin_add(x.hi, y.hi, 1) : lin_add(x.hi, y.lo, -1);
+	return fits_type(t, f, o->out[0]->type.dtype, out);
+}
+
+static bool
+span_product(const Turns *t, Forms *f, const Op *o, int depth, Span *out)
+{
+	Span x, y;
+	int64_t c;
+
+	if (!span_of(t, f, o, o->in[0], depth, &x) || !span_of(t, f, o, o->in[1], depth, &y) ||
+	    y.lo.n || y.hi.n || y.lo.den != 1 || y.lo.c != y.hi.c)
+		return false;
+	c = y.lo.c;
+	out->lo = lin_scale(c < 0 ? x.hi : x.lo, c, 1);
+	out->hi = lin_scale(c < 0 ? x.lo : x.hi, c, 1);
+	return fits_type(t, f, o->out[0]->type.dtype, out);
+}
+
+/* Scalars that arithmetic does not lead beyond. */
+static bool
+span_scalar(const Op *at, const Val *v, Span *out)
+{
+	if (v->type.space != S_scalar)
+		return false;
+	out->lo = out->hi = type_is_index(&v->type) ? lin_exact(at, v) : lin_atom(v);
+	return out->lo.ok;
+}
+
+static bool
+span_of(const Turns *t, Forms *f, const Op *at, const Val *v, int depth, Span *out)
+{
+	const Op *o = v->def;
+
+	if (dtype_is_float(v->type.dtype) || dtype_past_i64(v->type.dtype) || depth == 0)
+		return false;
+	if (!o || type_is_index(&v->type))
+		return span_scalar(at, v, out);
+	switch (o->code) {
+	case O_const:
+		out->lo = out->hi = lin_const(IMM(o, value));
+		return true;
+	case O_iota:
+		out->lo = lin_const(0);
+		out->hi = lin_const(v->type.shape[IMM(o, dim)] - 1);
+		return fits_type(t, f, v->type.dtype, out);
+	case O_cast:
+		return span_of(t, f, o, o->in[0], depth - 1, out) && fits_type(t, f, v->type.dtype, out);
+	case O_add:
+	case O_sub: return span_sum(t, f, o, depth - 1, out);
+	case O_mul: return span_product(t, f, o, depth - 1, out);
+	default:
+		return op_moved(o) ? span_of(t, f, o, op_moved(o), depth - 1, out) : span_scalar(at, v, out);
+	}
+}
+
+/* ---- conditions -------------------------------------------------------------------------------------- */
+
+static bool
+compare(const Turns *t, Forms *f, const Op *o, bool want, int depth)
+{
+	Span x, y;
+	Lin room;
+
+	if (!span_of(t, f, o, o->in[0], depth, &x) || !span_of(t, f, o, o->in[1], depth, &y))
+		return false;
+	room = want ? lin_add(y.lo, x.hi, -1) : lin_add(x.lo, y.hi, -1);
+	if ((o->code == O_lt) == want)
+		room = lin_add(room, lin_const(1), -1);
+	return need(t, f, room, false);
+}
+
+static bool
+condition(const Turns *t, Forms *f, const Val *v, bool want, int depth)
+{
+	const Op *o = v->def;
+
+	if (!o || depth == 0)
+		return false;
+	switch (o->code) {
+	case O_const: return (IMM(o, value) != 0) == want;
+	case O_not: return condition(t, f, o->in[0], !want, depth - 1);
+	case O_and:
+	case O_or:
+		return (o->code == O_and) == want && condition(t, f, o->in[0], want, depth - 1) &&
+		       condition(t, f, o->in[1], want, depth - 1);
+	case O_lt:
+	case O_le: return compare(t, f, o, want, depth - 1);
+	default: return op_moved(o) && condition(t, f, op_moved(o), want, depth - 1);
+	}
+}
+
+bool
+forms_condition(const Turns *t, Forms *f, const Val *v, bool want)
+{
+	return condition(t, f, v, want, DEPTH);
+}
+
+bool
+forms_mask(const Turns *t, Forms *f, const Op *o)
+{
+	int next = 1;
+
+	for (int d = 0; d < o->out[0]->type.rank; d++)
+		if (IMM(o, dims) >> d & 1 &&
+		    !need(t, f, lin_add(lin_exact(o, o->in[next++]), lin_const(o->out[0]->type.shape[d]), -1),
+		          false))
+			return false;
+	return true;
+}
+
+/* ---- views ------------------------------------------------------------------------------------------- */
+
+/* Dim d of view o and what it is a view of, down to the tensor. */
+static bool
+inside(const Turns *t, Forms *f, const Op *o, int d)
+{
+	Lin start = lin_exact(o, o->in[1 + d]), room;
+	int64_t extent = view_span(o, d);
+	const Param *p;
+
+	for (; o->in[0]->def && o->in[0]->def->code == O_view;) {
+		o = o->in[0]->def;
+		d = view_operand_dim(o, d);
+		extent = (extent - 1) * view_step(o, d) + 1;
+		start = lin_add(start, lin_exact(o, o->in[1 + d]), 1);
+	}
+	p = val_param(t->k, o->in[0]);
+	if (!p || !p->size[d])
+		return false;
+	room = lin_add(lin_add(lin_exact(o, p->size[d]), start, -1), lin_const(extent), -1);
+	return need(t, f, start, true) && need(t, f, room, false);
+}
+
+bool
+forms_view(const Turns *t, Forms *f, const Op *o, int *n)
+{
+	bool outermost = true;
+
+	*n = 0;
+	for (; o && o->code == O_view; o = o->in[0]->def, outermost = false)
+		for (int d = 0; d < o->in[0]->type.rank; d++) {
+			if ((!outermost && view_result_dim(o, d) >= 0) || view_operand_in_bounds(t->k, o, d))
+				continue;
+			if (!inside(t, f, o, d))
+				return false;
+			++*n;
+		}
+	return true;
+}

@@ -1,0 +1,213 @@
+/* split_loops_select.c - pass split: which masks a loop could do without, and whether that is worth a second loop. */
+#include "hexc/ir/memory_effects.h"
+#include "hexc/analysis/analysis.h"
+#include "hexc/ir/sparse.h"
+#include "infer/core/instr.h"
+#include "infer/core/cost_constants.h"
+#include "infer/schedule/split_loops.h"
+
+/* ---- what an op comes to, instructions of a thread ------------------------------------------------- */
+
+static double
+words(const Val *v)
+{
+	double pair = dtype_info[v->type.dtype].bits == 16 ? 2 : 1;
+
+	return v->type.space == S_reg && v->type.layout ? (double)layout_cosize(v->type.layout, AX_reg) / pair
+	                                                : 1;
+}
+
+static double
+accesses(const Op *o)
+{
+	const LoweredAccess *a = op_access(o);
+	const Val *tile = o->code == O_load ? o->out[0] : o->in[0];
+	const Layout *l = a->map ? a->map : tile->type.layout;
+
+	return l ? (double)layout_cosize(l, AX_reg) / a->vec : 1;
+}
+
+static double
+instances(const Kernel *k, const Op *dot)
+{
+	const Instr *in = instr_of(dot->lowering);
+	double n = (double)type_size(&dot->out[0]->type) * (double)dot_k(dot);
+
+	return in ? n / (in->m * in->n * in->k) / (in->kind == IK_fma ? k->warps * WARP_SIZE : k->warps) : n;
+}
+
+static double
+steps(const Kernel *k, const Op *o)
+{
+	if (o->code == O_dot)
+		return instances(k, o);
+	if (o->code == O_load || o->code == O_store || o->code == O_copy)
+		return 2 * accesses(o);
+	if (op_is(o, F_FILL) || o->code == O_view || o->code == O_yield)
+		return 0;
+	if (o->code == O_convert && o->lowering && o->lowering->kind == LW_rename)
+		return 0;
+	if (o->code == O_transpose || o->code == O_reshape || o->code == O_broadcast || o->nout == 0)
+		return 0;
+	return op_is(o, F_REDUCE) || o->code == O_mask ? 2 * words(o->in[0]) : words(o->out[0]);
+}
+
+/* ---- masks ------------------------------------------------------------------------------------------ */
+
+/* Where these forms hold the turns may do without something; false: only in turns behind others, for which
+ * there is to be no loop. */
+static bool
+take(Plan *p, const Forms *f, double gain)
+{
+	if (p->early && forms_have(f, 1))
+		return false;
+	forms_join(&p->turns, &p->forms, f);
+	p->gain += gain;
+	p->late += forms_have(f, 1) ? gain : 0;
+	return true;
+}
+
+static void
+take_idle(Plan *p, const Forms *f, int at, int way, double gain)
+{
+	Idle i = { at, way };
+
+	if (take(p, f, gain))
+		VEC_PUSH(p->turns.k->unit->arena, p->idle, p->nidle, p->cap, i);
+}
+
+/* A choice or if: rather as it comes out in first turns than in last ones, which take a loop in front. */
+static void
+find_choice(Plan *p, const Op *o, int at, double gain)
+{
+	for (int i = 0; i < 4; i++) {
+		Forms f = { 0 };
+
+		if (!forms_condition(&p->turns, &f, o->in[0], i % 2 == 0) || (i < 2 && forms_have(&f, 1)))
+			continue;
+		take_idle(p, &f, at, i % 2, gain);
+		return;
+	}
+}
+
+/* Edges of the global views that o moves elements of. */
+static void
+find_edges(Plan *p, const Op *o)
+{
+	const Val *side[2] = { access_source(o), access_target(o) };
+
+	for (int i = 0; i < 2; i++) {
+		Forms f = { 0 };
+		int n;
+
+		if (!side[i] || side[i]->type.space != S_global || !side[i]->def ||
+		    !forms_view(&p->turns, &f, side[i]->def, &n) || n == 0)
+			continue;
+		/* a comparison and what it chooses, in each turn; where turns are alike, what it chooses */
+		take(p, &f, (forms_have(&f, -1) ? 2 * n : 1) * accesses(o));
+	}
+}
+
+static void
+find_mask(Plan *p, Op *o, int at)
+{
+	Forms f = { 0 };
+
+	if (o->code == O_mask && forms_mask(&p->turns, &f, o))
+		take_idle(p, &f, at, 0, 2 * words(o->out[0]));
+	else if (o->code == O_select)
+		find_choice(p, o, at, 2 * words(o->out[0]));
+	else if (o->code == O_if)
+		find_choice(p, o, at, 2);
+	else if ((o->code == O_load || o->code == O_store || o->code == O_copy) &&
+	         !instr_is_box(instr_of(o->lowering))) /* the engine knows where a tensor ends */
+		find_edges(p, o);
+}
+
+/* ---- which loops ------------------------------------------------------------------------------------- */
+
+/* Numbers of which `behind` can make sums. */
+static bool
+is_countable(Kernel *k, const Op *loop)
+{
+	Fact step = val_fact(k, loop->in[2]);
+
+	for (int i = 0; i < 2; i++) {
+		Fact f = val_fact(k, loop->in[i]);
+
+		if (f.lo < -COUNTER_MOST || f.hi > COUNTER_MOST)
+			return false;
+	}
+	return step.lo >= 1 && step.hi <= COUNTER_MOST;
+}
+
+static bool
+is_short(Kernel *k, const Op *loop)
+{
+	Fact lo = val_fact(k, loop->in[0]), hi = val_fact(k, loop->in[1]), step = val_fact(k, loop->in[2]);
+
+	return ceil_div(hi.hi - lo.lo, step.lo) < SPLIT_TURNS;
+}
+
+/* Is the body too much to be there twice?  With many products what the second loop needs besides is
+ * spilled. */
+static bool
+is_large(const Plan *p)
+{
+	return p->size > SPLIT_SIZE || p->products > SPLIT_PRODUCTS;
+}
+
+/* Do blocks of a cluster meet in the loop?  Where each splits it may be another turn. */
+static bool
+has_meeting(const Turns *t)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, t->body); o && cluster_blocks(t->k) > 1; o = walk_next(&w))
+		if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
+			return true;
+	return false;
+}
+
+static SplitKind
+judge(Plan *p)
+{
+	int at = 0;
+	OpWalk w;
+
+	if (!is_countable(p->turns.k, p->turns.loop))
+		return SPLIT_FAR;
+	if (is_short(p->turns.k, p->turns.loop))
+		return SPLIT_SHORT;
+	if (has_meeting(&p->turns))
+		return SPLIT_MEETS;
+	for (Op *o = walk_first(&w, p->turns.body); o; o = walk_next(&w)) {
+		if (o->code == O_for)
+			return SPLIT_NESTED;
+		find_mask(p, o, at);
+		p->products += o->code == O_dot;
+		at += o->code != O_alloc; /* which will be gone from here */
+		p->size += steps(p->turns.k, o);
+	}
+	if (p->forms.n == 0)
+		return SPLIT_NO_EDGE;
+	if (p->gain * SPLIT_SHARE < p->size)
+		return SPLIT_LITTLE;
+	if (p->products == 0 && op_is_other_version(p->turns.loop))
+		return SPLIT_OTHER; /* narrow accesses are what it waits for, with masks or without */
+	return is_large(p) ? SPLIT_LARGE : SPLIT_CLEAR;
+}
+
+SplitKind
+split_plan(Plan *p, Kernel *k, Op *loop)
+{
+	SplitKind kind;
+
+	*p = (Plan){ .turns = { k, loop, loop->blk[0] } };
+	kind = judge(p);
+	if (p->late > 0 && p->late * SPLIT_SHARE < p->size) {
+		*p = (Plan){ .turns = p->turns, .early = true };
+		kind = judge(p);
+	}
+	return kind;
+}

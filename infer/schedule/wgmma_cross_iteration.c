@@ -1,0 +1,168 @@
+/* wgmma_cross_iteration.c - products under way across the end of a loop's turn. */
+#include "hexc/ir/memory_effects.h"
+#include "infer/schedule/wgmma_waits.h"
+
+/* What a loop that does little but multiply has. */
+typedef struct Turn {
+	Kernel *k;
+	const uint32_t *web; /* by value id */
+	Op *loop;
+	Op *last; /* commit */
+	int commits;
+	Op **arrive; /* movable arrivals behind products */
+	int n, cap;
+} Turn;
+
+/* Is v, which a product like `made` makes, read by nothing but products that follow, and the end of the
+ * turn? */
+static bool
+stays_under_way(const Turn *t, const Val *v, const Op *made)
+{
+	for (const Op *o = t->loop->blk[0]->first; o; o = o->next)
+		for (int i = 0; i < o->nin; i++)
+			if (o->in[i] == v && !(stays_in_place(t->web, o, i) &&
+			                       (o->code == O_yield || same_instances(o, made))))
+				return false;
+	return true;
+}
+
+/* Where a turn ends with what a product makes, the next begins with a product that adds to it. */
+static bool
+goes_on(const Turn *t, const Op *made)
+{
+	const Block *b = t->loop->blk[0];
+
+	for (int i = 0; i < b->last->nin; i++)
+		if (b->last->in[i] == made->out[0] && !stays_under_way(t, b->arg[i + 1], made))
+			return false;
+	return true;
+}
+
+/* Do products begin with what is where they add to it, or with zeros? */
+static bool
+begins_in_place(const Turn *t, const Op *o)
+{
+	return val_is_zero(o->in[2]) || stays_in_place(t->web, o, 2);
+}
+
+/* Is there another slot to fill until the arrival comes a turn later? */
+static bool
+has_time(const Op *arrive)
+{
+	return arrive->in[0]->type.shape[0] > 1;
+}
+
+static bool
+note(Turn *t, Op *o)
+{
+	switch (o->code) {
+	case O_wgmma:
+		return o->in[0]->type.space == S_shared && begins_in_place(t, o) &&
+		       stays_under_way(t, o->out[0], o) && goes_on(t, o);
+	case O_wg_commit:
+		t->last = o;
+		t->commits++;
+		return o->next->code == O_wg_wait && IMM(o->next, movable);
+	case O_wg_wait:
+		return IMM(o, movable);
+	case O_mbar_arrive:
+		VEC_PUSH(t->k->unit->arena, t->arrive, t->n, t->cap, o);
+		return IMM(o, movable) && t->last && has_time(o);
+	case O_mbar_wait:
+	case O_wg_fence:
+	case O_load:
+	case O_yield:
+		return true;
+	default:
+		return op_is(o, F_PURE) && !o->blk[0];
+	}
+}
+
+static bool
+find_turn(Turn *t)
+{
+	for (Op *o = t->loop->blk[0]->first; o; o = o->next)
+		if (!note(t, o))
+			return false;
+	return t->n > 0;
+}
+
+/* An `if` of which the second region is empty; where its first one ends. */
+static Op *
+guard(Block *b, Op *at, Src src, Val *cond)
+{
+	Op *o = op_new(b, at, O_if, src, 1, &cond, 0, NULL);
+
+	for (int r = 0; r < 2; r++) {
+		o->blk[r] = block_new(b->kernel, o);
+		op_new(o->blk[r], NULL, O_yield, src, 0, NULL, 0, NULL);
+	}
+	return o->blk[0]->last;
+}
+
+/* The arrival, at a slot of a turn before. */
+static void
+arrive(Op *at, const Op *like, Val *slot)
+{
+	Op *o = op_clone(at->parent, at, like, NULL, NULL);
+
+	o->in[1] = slot;
+	IMM_SET(o, movable, 0);
+}
+
+static void
+wait_for(Block *b, Op *at, Src src, int64_t pending)
+{
+	IMM_SET(op_new(b, at, O_wg_wait, src, 0, NULL, 0, NULL), pending, pending);
+}
+
+/* Has the loop one turn at most?  It goes on where another has ended, and no more than a step is left. */
+static bool
+turns_once(const Op *loop)
+{
+	const Op *front = loop->prev, *end;
+	int64_t step, left;
+
+	while (front && front->code != O_for)
+		front = front->prev;
+	end = front && split_goes_on(front, loop) ? front->in[1]->def : NULL;
+	return end && end->code == O_sub && end->in[0] == loop->in[1] && val_is_const(end->in[1], &left) &&
+	       val_is_const(loop->in[2], &step) && left <= step;
+}
+
+Op *
+release_late(Kernel *k, Op *loop)
+{
+	Turn t = { .k = k, .loop = loop, .web = kernel_webs(k) };
+	Block *b = loop->blk[0], *outside = loop->parent;
+	Op *then = NULL, *behind, *next;
+	int first;
+
+	if (!find_turn(&t))
+		return loop;
+	first = loop->nout;
+	for (int i = 0; i < t.n; i++) {
+		loop = loop_carry(loop, ir_const(outside, loop, 0));
+		loop_carry_next(loop, t.arrive[i]->in[1]);
+	}
+	for (Op *o = b->first; o; o = next) {
+		next = o->next;
+		if (o->code == O_wg_wait)
+			op_unlink(o);
+	}
+	if (!turns_once(loop)) {
+		next = t.last->next;
+		wait_for(b, next, loop->src, t.commits);
+		then = guard(b, next, loop->src, ir_bin(b, next, O_lt, loop->in[0], b->arg[0]));
+	}
+	next = loop->next;
+	wait_for(outside, next, loop->src, 0);
+	behind = guard(outside, next, loop->src, ir_bin(outside, next, O_lt, loop->in[0], loop->in[1]));
+	for (int i = 0; i < t.n; i++) {
+		if (then)
+			arrive(then, t.arrive[i], b->arg[1 + first + i]);
+		arrive(behind, t.arrive[i], loop->out[first + i]);
+		op_unlink(t.arrive[i]);
+	}
+	return loop;
+}

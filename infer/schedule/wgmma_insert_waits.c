@@ -1,0 +1,215 @@
+/* wgmma_insert_waits.c - waits for products, where something needs what they make. */
+#include "infer/core/instr.h"
+#include "infer/schedule/wgmma_waits.h"
+
+/* A block as it is walked. */
+typedef struct Walk {
+	Kernel *k;
+	const uint32_t *web; /* [n] */
+	int64_t *group; /* [n] which commit of the block closed the group that makes it; 0: none of ours */
+	uint32_t n; /* values when the walk began */
+	const Op **since; /* products since the last commit */
+	int nsince, cap;
+	int64_t commits, ours, waited; /* so far; the last that we wait for; those waited for */
+	bool soon; /* products under way read registers */
+	bool fenced; /* nothing touched registers since a fence */
+} Walk;
+
+bool
+stays_in_place(const uint32_t *web, const Op *o, int i)
+{
+	const Val *to = handed_to(o, i);
+
+	return to && web[to->id] && web[to->id] == web[o->in[i]->id];
+}
+
+bool
+same_instances(const Op *a, const Op *b)
+{
+	return a->lowering && b->lowering && instr_of(a->lowering) == instr_of(b->lowering) &&
+	       a->lowering->dot.n == b->lowering->dot.n && a->lowering->dot.swap == b->lowering->dot.swap;
+}
+
+/* Does o, a product, follow the one that makes its operand i without a wait? */
+static bool
+product_follows(const uint32_t *web, const Op *o, int i)
+{
+	const Op *def = o->in[i]->def;
+
+	return o->code == O_wgmma && def && def->code == O_wgmma && stays_in_place(web, o, i) &&
+	       same_instances(o, def);
+}
+
+static bool
+is_product_op(const Op *o)
+{
+	return o->code == O_wgmma || o->code == O_wg_fence || o->code == O_wg_commit || o->code == O_wg_wait;
+}
+
+/* May o run while products are under way, but for those that make its operands? */
+static bool
+runs_beside(const Walk *w, const Op *o)
+{
+	bool signal = o->code == O_mbar_wait || (o->code == O_mbar_arrive && IMM(o, turn));
+	bool pure = op_is(o, F_PURE) && !o->blk[0];
+
+	return is_product_op(o) || (!w->soon && (signal || o->code == O_load || pure));
+}
+
+/* The last group that makes what o has, but for accumulators that stay where they are; 0: none. */
+static int64_t
+operands_need(const Walk *w, const Op *o)
+{
+	int64_t last = 0;
+
+	for (int i = 0; i < o->nin; i++) {
+		uint32_t id = o->in[i]->id;
+
+		if (id < w->n && w->group[id] > last && !product_follows(w->web, o, i))
+			last = w->group[id];
+	}
+	return last;
+}
+
+/* Has o, a product, an operand that is put into its registers at the fence in front of it? */
+static bool
+takes_a_copy(const Walk *w, const Op *o)
+{
+	return !val_is_zero(o->in[2]) && !stays_in_place(w->web, o, 2);
+}
+
+/* The last group whose products write the registers that o, a product, gets a copy in; 0: none. */
+static int64_t
+copy_needs(const Walk *w, const Op *o)
+{
+	int64_t last = 0;
+
+	for (uint32_t id = 0; id < w->n && takes_a_copy(w, o); id++)
+		if (w->web[id] == w->web[o->out[0]->id])
+			last = max64(last, w->group[id]);
+	return last;
+}
+
+/* The last group that must be done in front of o; 0: none.  At a fence registers of the products behind it
+ * are filled. */
+static int64_t
+needed_by(const Walk *w, const Op *o)
+{
+	int64_t last = 0;
+
+	if (!runs_beside(w, o))
+		return w->ours;
+	for (const Op *p = o->next; o->code == O_wg_fence && p && p->code != O_wg_fence; p = p->next)
+		if (p->code == O_wgmma)
+			last = max64(last, max64(operands_need(w, p), copy_needs(w, p)));
+	return max64(last, operands_need(w, o));
+}
+
+/* The products of the last group are waited for by us. */
+static void
+take_over(Walk *w, Op *wait)
+{
+	for (int i = 0; i < w->nsince; i++) {
+		w->group[w->since[i]->out[0]->id] = w->commits;
+		w->soon = w->soon || product_factor(w->since[i]);
+	}
+	w->ours = w->commits;
+	op_unlink(wait);
+}
+
+static void
+note(Walk *w, Op *o)
+{
+	const Op *behind = o->next;
+
+	if (o->code == O_wgmma) {
+		VEC_PUSH(w->k->unit->arena, w->since, w->nsince, w->cap, o);
+	} else if (o->code == O_wg_commit) {
+		w->commits++;
+		if (behind && behind->code == O_wg_wait && IMM(behind, movable))
+			take_over(w, o->next);
+		w->nsince = 0;
+	} else if (o->code == O_wg_wait && w->commits - IMM(o, pending) > w->waited) {
+		w->waited = w->commits - IMM(o, pending);
+	}
+}
+
+/* The product that begins what is behind a fence; NULL: none. */
+static const Op *
+first_behind(const Op *fence)
+{
+	const Op *o = fence->next;
+
+	while (o && o->code != O_wgmma && o->code != O_wg_fence)
+		o = o->next;
+	return o && o->code == O_wgmma ? o : NULL;
+}
+
+/* Is o a fence right behind another, but for products, which orders nothing? */
+static bool
+fences_again(const Walk *w, const Op *o)
+{
+	const Op *first = o->code == O_wg_fence ? first_behind(o) : NULL;
+
+	return o->code == O_wg_fence && w->fenced && !(first && takes_a_copy(w, first));
+}
+
+/* Is o a product that no fence in front of it does for? */
+static bool
+lacks_fence(const Walk *w, const Op *o)
+{
+	return o->code == O_wgmma &&
+	       (!w->fenced || (takes_a_copy(w, o) && first_behind(product_fence(o)) != o));
+}
+
+static void
+note_registers(Walk *w, const Op *o)
+{
+	if (o->code == O_wg_fence)
+		w->fenced = true;
+	for (int i = 0; i < o->nout; i++)
+		w->fenced = w->fenced && (o->code == O_wgmma || o->out[i]->type.space != S_reg);
+	w->fenced = w->fenced && !o->blk[0];
+}
+
+/* A wait for all products of ours that o needs, in front of it. */
+static void
+wait_in_front(Walk *w, Op *o)
+{
+	int64_t last = needed_by(w, o);
+
+	if (last <= w->waited)
+		return;
+	IMM_SET(op_new(o->parent, o, O_wg_wait, o->src, 0, NULL, 0, NULL), pending, w->commits - last);
+	w->waited = last;
+	w->soon = w->soon && last < w->ours;
+}
+
+void
+place_waits(Kernel *k, Block *b)
+{
+	Walk w = { .k = k, .n = k->nval + 1, .web = kernel_webs(k) };
+	Op *next;
+
+	w.group = NEWN(k->unit->arena, int64_t, w.n);
+	for (Op *o = b->first; o; o = next) {
+		next = o->next;
+		if (fences_again(&w, o)) {
+			op_unlink(o);
+			continue;
+		}
+		if (lacks_fence(&w, o)) {
+			next = op_new(b, o, O_wg_fence, o->src, 0, NULL, 0, NULL);
+			continue;
+		}
+		wait_in_front(&w, o);
+		note_registers(&w, o);
+		note(&w, o);
+		next = o->next;
+		if (o->code == O_for)
+			o = release_late(k, o);
+		for (int i = 0; i < 2; i++)
+			if (o->blk[i])
+				place_waits(k, o->blk[i]);
+	}
+}

@@ -1,0 +1,102 @@
+/* wgmma_zero_init.c - sums of products that a loop begins with zeros: in its first turn the product counts them
+ * as such without reading any, so that nobody writes them, and they are written where there was no turn.
+ *
+ *     r = for k from lo to hi, acc = 0 { acc' = wgmma a, b, acc };  wg_wait 0
+ *
+ *     r = for k from lo to hi, acc = 0 { acc' = wgmma a, b, acc, lo < k };  wg_wait 0
+ *     s = if lo < hi { r } else { 0 }
+ *
+ * Behind the wait: in front of the loop ptxas would take them for a reason to wait for each product. */
+#include "infer/core/wgmma.h"
+#include "infer/schedule/wgmma_waits.h"
+
+static void
+add_predicate(Op *product, const Op *loop)
+{
+	Val *later = ir_bin(product->parent, product, O_lt, loop->in[0], loop->blk[0]->arg[0]);
+
+	product->in = arena_grow(product->parent->kernel->unit->arena, product->in, (size_t)product->nin,
+	                         (size_t)product->nin + 1, sizeof(Val *));
+	product->in[product->nin++] = later;
+}
+
+static bool
+uses(const Op *o, const Val *v)
+{
+	for (int i = 0; i < o->nin; i++)
+		if (o->in[i] == v)
+			return true;
+	return false;
+}
+
+static bool
+waits_for_all(const Op *o)
+{
+	return o->code == O_wg_wait && IMM(o, pending) == 0;
+}
+
+/* Does a turn wait for the product, and for those behind it in the turn? */
+static bool
+ends_done(const Op *product)
+{
+	bool done = false;
+
+	for (const Op *o = product; o; o = o->next)
+		done = waits_for_all(o) || (done && o->code != O_wgmma);
+	return done;
+}
+
+/* The op behind which the loop's products are done, before anybody reads v: the loop, if its turns end so, or
+ * a wait behind it.  NULL: there is no such wait. */
+static Op *
+done_behind(Op *loop, const Op *product, const Val *v)
+{
+	if (ends_done(product))
+		return loop;
+	for (Op *o = loop->next; o && !o->blk[0] && !uses(o, v); o = o->next)
+		if (waits_for_all(o))
+			return o;
+	return NULL;
+}
+
+/* Whoever reads value i of the loop reads zeros where it has no turn. */
+static void
+zeros_without_turn(Op *loop, int i, Op *at)
+{
+	Block *b = loop->parent;
+	Kernel *k = b->kernel;
+	Val *ran = ir_bin(b, at, O_lt, loop->in[0], loop->in[1]), *sum = loop->out[i], *zero;
+	Op *o = op_new(b, at, O_if, loop->src, 1, &ran, 1, &sum->type);
+
+	o->out[0]->name = sum->name;
+	val_replace(k, sum, o->out[0]);
+	for (int r = 0; r < 2; r++)
+		o->blk[r] = block_new(k, o);
+	zero = op_clone(o->blk[1], NULL, loop->in[3 + i]->def, NULL, NULL)->out[0];
+	op_new(o->blk[0], NULL, O_yield, loop->src, 1, &sum, 0, NULL);
+	op_new(o->blk[1], NULL, O_yield, loop->src, 1, &zero, 0, NULL);
+}
+
+static void
+begin(Op *loop, int i)
+{
+	Op *product = wgmma_only(loop, i), *done;
+
+	if (!product || product->nin != 3 || !val_is_zero(loop->in[3 + i]))
+		return;
+	done = done_behind(loop, product, loop->out[i]);
+	if (!done)
+		return;
+	add_predicate(product, loop);
+	zeros_without_turn(loop, i, done->next);
+}
+
+void
+begin_without_zeros(Block *b)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
+		for (int i = 0; o->code == O_for && i < o->nout; i++)
+			begin(o, i);
+}

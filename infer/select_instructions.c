@@ -1,0 +1,86 @@
+/* select_instructions.c - which instruction every load, store and copy uses, and how shared tiles are laid out then.
+ *
+ * A load from global memory has two ways: as its tile is wanted, or coalesced and then converted. */
+#include "infer/convert/convert.h"
+#include "infer/cost/cost.h"
+#include "infer/memory/memory.h"
+#include "infer/search.h"
+
+/* Cycles of loading a global tile into l, once: warps that load the same meet in the cache. */
+static double
+load_cycles(const Solve *s, const Op *o, const Layout *l)
+{
+	int64_t vec = load_vec(s, o, l);
+	double n = (double)(layout_cosize(l, AX_reg) / vec * s->k->warps) +
+	           (double)global_sectors(s, o, l, (int)vec);
+
+	return n / (double)layout_replicas_on(l, AX_warp);
+}
+
+/* The widest coalesced layout for a load from global memory, if that and a conversion take less than loading
+ * into l. */
+static bool
+load_layout(Solve *s, const Op *o, const Layout *l, Layout *out)
+{
+	const Type *t = &o->out[0]->type;
+	double direct = load_cycles(s, o, l), staged;
+	int order[DIM_MAX];
+	Res res = { 0 };
+
+	if (t->rank == 0)
+		return false;
+	memory_order(s, o->in[0], order);
+	if (!coalesced_layout(out, t->rank, t->shape, order,
+	                      global_vec(s, o->in[0]->def, order[0], t->shape[order[0]]), s->k->warps, false))
+		return false;
+	staged = load_cycles(s, o, out);
+	if (staged >= direct)
+		return false;
+	lowering_convert(s, t, out, l, &res);
+	return staged + res_cycles(&res) < direct;
+}
+
+static void
+load_global(Solve *s, Op *o)
+{
+	const Layout *l = along_memory(s, known_layout(s, o->out[0]), unit_dim(s, o->in[0]),
+	                               dtype_grain(o->out[0]->type.dtype));
+	Layout *w = NEW(s->arena, Layout);
+
+	if (load_layout(s, o, l, w)) {
+		s->load_matters = true;
+		if (s->sol->plan.load == LOAD_COALESCED)
+			l = w;
+	}
+	load_global_as(s, o, l);
+}
+
+static void
+select_load(Solve *s, Op *o)
+{
+	if (o->out[0]->type.space == S_scalar)
+		return; /* all threads read one element: nothing to choose */
+	if (o->in[0]->type.space == S_shared)
+		load_shared(s, o);
+	else
+		load_global(s, o);
+}
+
+bool
+select_memory(Solve *s)
+{
+	for (int i = 0; i < s->norder && !s->failure.text; i++) {
+		Op *o = s->order[i];
+
+		if (o->code == O_load)
+			select_load(s, o);
+		else if (o->code == O_store)
+			select_store(s, o);
+		else if (o->code == O_copy && !select_copy(s, o) && !s->failure.text)
+			infer_error(s, o->src, "the copy cannot be spread over the threads");
+	}
+	for (int i = 0; i < s->norder && !s->failure.text; i++)
+		if (s->order[i]->code == O_alloc)
+			select_shared(s, s->order[i]);
+	return s->failure.text == NULL;
+}

@@ -1,0 +1,78 @@
+/* smem_estimate.c - the shared memory of a solution that is not in the IR yet, as pass smem will place it.
+ *
+ * Tiles have the layouts of the solution, ops its lowerings, and each convert that solution_apply()
+ * would make stands where that would put it. */
+#include "hexc/pass/allocate_smem.h"
+#include "infer/core/smem_atom.h"
+#include "infer/search.h"
+
+typedef struct Scratch {
+	Arena *a;
+	SmemScratch *x;
+	const Lowering **how;
+	int n, cap, capx;
+} Scratch;
+
+/* Operands that share a conversion have it once, where the first of them is. */
+static void
+add(Scratch *t, Op *o, bool before, const Lowering *how)
+{
+	int n = t->n;
+
+	if (!lowering_is_staged(how))
+		return;
+	for (int i = 0; i < t->n; i++)
+		if (t->how[i] == how)
+			return;
+	VEC_PUSH(t->a, t->how, n, t->cap, how);
+	VEC_PUSH(t->a, t->x, t->n, t->capx, ((SmemScratch){ o, before, how->staged.bytes }));
+}
+
+static void
+add_op(const Solve *s, Scratch *t, Op *o)
+{
+	const Solution *sol = s->sol;
+
+	add(t, o, false, sol->lowering[o->id]);
+	for (int j = 0; j < o->nin; j++)
+		if (sol->conv[o->id][j] && is_reg(o->in[j]))
+			add(t, convert_place(o, o->in[j], sol->conv[o->id][j]), true, sol->conv[o->id][j]);
+	for (int j = 0; j < o->nout; j++)
+		if (sol->made[o->id][j])
+			add(t, result_place(o), true, sol->mconv[o->id][j]);
+}
+
+/* What pass smem is to know of a solution. */
+static SmemPlan
+plan_of(Solve *s)
+{
+	Scratch t = { .a = s->arena };
+	int64_t *align = NEWN(s->arena, int64_t, s->k->nop + 1);
+
+	for (int i = 0; i < s->norder; i++) {
+		Op *o = s->order[i];
+
+		add_op(s, &t, o);
+		if (o->code == O_alloc && s->sol->form[o->out[0]->id])
+			align[o->id] = form_align(s->sol->form[o->out[0]->id]);
+	}
+	return (SmemPlan){ s->sol->val, align, t.x, t.n };
+}
+
+int64_t
+solution_smem(Solve *s)
+{
+	SmemPlan p = plan_of(s);
+
+	return smem_least(s->k, &p);
+}
+
+void
+solution_too_large(Solve *s, Solution *sol)
+{
+	SmemPlan p;
+
+	s->sol = sol;
+	p = plan_of(s);
+	smem_too_much(s->k, &p);
+}

@@ -1,0 +1,195 @@
+/* async_copies.c - pass_prove_waits: checker of what is waited for by groups of copies to shared tiles and of bulk
+ * copies from them.
+ *
+ * keeps   everything; a violation is an internal error at the op
+ *
+ * PTX ISA, "cp.async.wait_group" and "cp.async.bulk.wait_group": copies since the last commit are a group,
+ * and behind a wait for all but the latest N groups those before have been done.  All ways through the kernel
+ * are followed (paths.c), as far as they differ in the copies under way and in the slots of rings.  A read of
+ * what a copy is certainly still bringing, a write to what one is certainly still reading, and a bulk copy
+ * under way where the kernel ends are violations.  Of a slot that is no number nothing is said.
+ *
+ * What lanes wrote to shared memory is read by products and bulk copies behind a proxy alone.
+ *
+ * Barriers between a thread's wait and the others' reads are pass_prove_sync's, rings between roles
+ * pass_prove_roles'. */
+#include "infer/validate/subtile.h"
+#include "infer/validate/validate.h"
+#include "infer/validate/paths.h"
+
+enum { AGE_MOST = 64 };
+
+static void
+violation(Follow *f, const Op *o, const char *what)
+{
+	prove_violation(f->k, &f->ok, o, what);
+}
+
+/* ---- groups -------------------------------------------------------------------------------------- */
+
+/* What lanes wrote is seen by all. */
+static void
+show(Way *w)
+{
+	int n = 0;
+
+	for (int i = 0; i < w->n; i++)
+		if (w->copy[i].kind != HIDES)
+			w->copy[n++] = w->copy[i];
+	w->n = n;
+}
+
+static void
+close_group(Way *w, MovingKind kind)
+{
+	for (int i = 0; i < w->n; i++)
+		if (w->copy[i].kind == kind)
+			w->copy[i].age += w->copy[i].age < AGE_MOST;
+}
+
+static void
+wait_for(Way *w, int64_t pending, MovingKind kind)
+{
+	int n = 0;
+
+	for (int i = 0; i < w->n; i++)
+		if (w->copy[i].kind != kind || w->copy[i].age == OPEN || w->copy[i].age < pending)
+			w->copy[n++] = w->copy[i];
+	w->n = n;
+}
+
+/* ---- parts of tiles ------------------------------------------------------------------------------ */
+
+static Part
+part_of(const Follow *f, const Way *w, Val *v)
+{
+	TilePart t = tile_part(v);
+	const Type *of = &t.tile->type;
+	Part p = { .tile = t.tile, .lo = UNKNOWN, .n = t.n, .whole = t.whole };
+
+	if (t.n)
+		p.lo = t.first ? ways_number(f, w, t.first, DEPTH) : 0;
+	p.all = p.whole && p.lo == 0 && p.n >= (of->rank ? of->shape[0] : 1);
+	return p;
+}
+
+/* Is an element of p certainly one of m's?  m is whole. */
+static bool
+part_meets(const Part *m, const Part *p)
+{
+	if (m->tile != p->tile)
+		return false;
+	if (m->all || p->all)
+		return true;
+	if (p->lo == UNKNOWN)
+		return false;
+	if (p->whole)
+		return p->lo < m->lo + m->n && m->lo < p->lo + p->n;
+	return p->lo >= m->lo && p->lo + p->n <= m->lo + m->n;
+}
+
+/* ---- ops ------------------------------------------------------------------------------------------- */
+
+/* The same again is kept as the younger. */
+static void
+start(Follow *f, Way *w, Val *v, MovingKind kind)
+{
+	Moving m = { part_of(f, w, v), kind, OPEN };
+
+	if (v->type.space != S_shared || !m.part.whole || m.part.lo == UNKNOWN)
+		return;
+	for (int i = 0; i < w->n; i++)
+		if (ways_same_copy(&w->copy[i], &m)) {
+			w->copy[i].age = OPEN;
+			return;
+		}
+	if (w->n == COPIES)
+		f->lost = true;
+	else
+		w->copy[w->n++] = m;
+}
+
+static bool
+moves(const Op *o, CopyKind kind)
+{
+	return o->code == O_copy && IMM(o, async) == kind;
+}
+
+/* Does o read shared memory as the asynchronous proxy does?  PTX ISA, "Async proxy". */
+static bool
+is_engine(const Op *o)
+{
+	return o->code == O_wgmma || moves(o, COPY_OUT);
+}
+
+static void
+touches(Follow *f, Way *w, const Op *o, Val *v, bool writes)
+{
+	static const char *const what[] = {
+		[BRINGS] = "it reads what a copy still brings",
+		[TAKES] = "it writes what a bulk copy still reads",
+		[HIDES] = "no proxy stands between it and what lanes wrote",
+	};
+	Part p = part_of(f, w, v);
+
+	for (int i = 0; i < w->n; i++) {
+		MovingKind kind = w->copy[i].kind;
+		bool wrong = kind == HIDES ? is_engine(o) : writes == (kind == TAKES);
+
+		if (wrong && part_meets(&w->copy[i].part, &p))
+			violation(f, o, what[kind]);
+	}
+}
+
+/* ---- kernels --------------------------------------------------------------------------------------- */
+
+static void
+walk_op(Follow *f, Way *w, const Op *o)
+{
+	bool lanes = o->code == O_store || moves(o, COPY_NOW) || moves(o, COPY_GROUP);
+
+	if (o->code == O_commit)
+		close_group(w, IMM(o, bulk) ? TAKES : BRINGS);
+	else if (o->code == O_wait)
+		wait_for(w, IMM(o, pending), IMM(o, bulk) ? TAKES : BRINGS);
+	else if (o->code == O_proxy && IMM(o, space) == S_shared)
+		show(w);
+	if (!op_is(o, F_MEM))
+		return;
+	for (int i = 0; i < o->nin; i++)
+		if (o->in[i]->type.space == S_shared)
+			touches(f, w, o, o->in[i], i == 1 && (o->code == O_copy || o->code == O_store));
+	if (moves(o, COPY_GROUP))
+		start(f, w, o->in[1], BRINGS);
+	if (moves(o, COPY_OUT))
+		start(f, w, o->in[0], TAKES);
+	if (lanes && f->engines)
+		start(f, w, o->in[1], HIDES);
+}
+
+bool
+pass_prove_waits(Kernel *k)
+{
+	Follow f = { .k = k, .ok = true, .op = walk_op };
+	bool any = false;
+	Ways ways;
+	OpWalk w;
+
+	f.slot = NEWN(k->unit->arena, uint8_t, k->nval + 1);
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		f.engines = f.engines || is_engine(o);
+		any = any || moves(o, COPY_GROUP) || moves(o, COPY_OUT);
+	}
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_view && o->out[0]->type.space == S_shared)
+			ways_ask(&f, o->in[1]);
+	if (!any)
+		return false;
+	ways = ways_follow(&f);
+	for (int i = 0; i < ways.n && f.ok && !f.lost; i++)
+		for (int j = 0; j < ways.a[i].n; j++)
+			if (ways.a[i].copy[j].kind == TAKES)
+				violation(&f, k->body->last,
+				          "a bulk copy is under way where the kernel ends");
+	return false;
+}

@@ -1,0 +1,435 @@
+/* async_mma.c - pass_prove_flight: checker of what is under way beside the warps that compute.
+ *
+ * needs   roles behind pass flight
+ * keeps   everything; a violation is an internal error at the op
+ *
+ * PTX ISA, "wgmma.wait_group", "wgmma.fence": until a wait covers the group that a product is in, it
+ * reads its factors in shared memory and its registers change; and a fence orders what warps did to
+ * registers before.  The walk keeps which stages are being read, which values are being made, and how many
+ * groups are younger, along all ways; an arrival at a barrier for which the producers wait before they fill
+ * a tile says that nothing reads the stage any more.  A value that is being made may only be added to where
+ * it is: by one product that nothing reads it behind, and at the end of a turn as what the turn began
+ * with. */
+#include "infer/validate/linear_form.h"
+#include "infer/validate/async_mma.h"
+#include "infer/validate/validate.h"
+#include <string.h>
+
+enum { OPEN = -1, READS = 64, TURNS = 8, AGE_MOST = 64 };
+
+/* A factor that a product under way reads, or what it makes. */
+typedef struct Reading {
+	const Val *tile; /* alloc, or a register tile */
+	const Val *slot; /* which of its stages; NULL: not known any more */
+	int set; /* of a register tile, which of its registers: of parts that take turns, or of one alone */
+	int part; /* what of the tile is in them: from which of its registers on */
+	bool before; /* it is of a turn before: they are made again where the tile is */
+	bool made;
+	int age; /* groups that were closed since its own; OPEN: its own is not */
+} Reading;
+
+typedef struct State {
+	Reading read[READS];
+	int n;
+	bool fenced; /* registers of products are as the warps left them */
+	bool fresh; /* no product stands behind the last fence */
+	bool seen; /* what cp.async brought is, in the asynchronous proxy: PTX ISA, "Async proxy" */
+} State;
+
+typedef struct Flight {
+	Kernel *k;
+	bool ok;
+	uint8_t *operand; /* [nval+1] registers of products */
+	const Op *producer; /* region 0's owner */
+} Flight;
+
+static void
+violation(Flight *f, const Op *o, const char *what)
+{
+	prove_violation(f->k, &f->ok, o, what);
+}
+
+/* The same again is kept as the younger. */
+static void
+add(Flight *f, State *s, const Op *o, Reading r)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->read[i].tile == r.tile && s->read[i].slot == r.slot && s->read[i].set == r.set &&
+		    s->read[i].part == r.part && s->read[i].before == r.before && s->read[i].made == r.made) {
+			s->read[i].age = r.age < s->read[i].age ? r.age : s->read[i].age;
+			return;
+		}
+	if (s->n == READS)
+		violation(f, o, "more products are under way than can be followed");
+	else
+		s->read[s->n++] = r;
+}
+
+/* ---- what is being made ------------------------------------------------------------------------ */
+
+static const Reading *
+under_way(const State *s, const Val *v)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->read[i].made && s->read[i].tile == v)
+			return &s->read[i];
+	return NULL;
+}
+
+/* Where `from` is being made, so is `to`, of the state `s`. */
+static void
+hand_on(Flight *f, const State *from, const Val *v, State *s, const Val *to, const Op *o)
+{
+	const Reading *r = under_way(from, v);
+
+	if (r)
+		add(f, s, o, (Reading){ .tile = to, .made = true, .age = r->age });
+}
+
+static void
+moved(Flight *f, const Op *o)
+{
+	violation(f, o, "what a product under way makes changes its place");
+}
+
+/* The end of a turn: what is being made is what the turn began with, or that is not needed any more. */
+static void
+turn_ends(Flight *f, const State *end, const Op *loop)
+{
+	const Block *b = loop->blk[0];
+
+	for (int i = 0; i < loop->nout; i++) {
+		const Val *v = b->last->in[i], *arg = b->arg[1 + i], *h = value_home(v);
+		bool begins = h->def && block_inside(h->block, b) && !read_behind(arg, h->def);
+
+		if (under_way(end, v) && h != arg && !begins)
+			moved(f, b->last);
+	}
+}
+
+/* One branch makes it where the other has it. */
+static void
+branch_ends(Flight *f, const State *side, const Op *o, int r)
+{
+	for (int i = 0; i < o->nout; i++) {
+		const Val *v = o->blk[r]->last->in[i], *h = value_home(v);
+		const Val *other = value_home(o->blk[!r]->last->in[i]);
+
+		if (under_way(side, v) && h != other &&
+		    (!h->def || !block_inside(h->block, o->blk[r]) || read_behind(other, h->def)))
+			moved(f, o);
+	}
+}
+
+/* Operands of o that are being made. */
+static void
+takes(Flight *f, const State *s, const Op *o)
+{
+	for (int i = 0; i < o->nin && o->code != O_yield; i++) {
+		const Val *v = o->in[i];
+		bool enters = o->code == O_for && i >= 3;
+
+		if (!under_way(s, v))
+			continue;
+		if (!enters && !(o->code == O_wgmma && i == 2))
+			violation(f, o, "it reads what a product under way makes");
+		else if (read_behind(v, o))
+			moved(f, o);
+	}
+}
+
+/* ---- products and waits ------------------------------------------------------------------------ */
+
+/* A value of a loop's turn has the registers that it had in the turn before, and a part those of another in
+ * its set. */
+static bool
+is_made_again(const State *s, const Val *v, int set, int part)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->read[i].tile == v && s->read[i].set == set && s->read[i].age != OPEN &&
+		    (s->read[i].before || s->read[i].part != part))
+			return true;
+	return false;
+}
+
+/* A product that counts its sum as zeros: always, or in the first turn of a loop where it began as zeros. */
+static void
+starts_anew(Flight *f, const Op *o)
+{
+	const Val *sum = o->in[2];
+	const Op *loop = sum->def ? NULL : sum->block->owner, *later = o->in[3]->def;
+	bool carried = loop && loop->code == O_for && sum->index > 0;
+	const Op *first = carried ? loop->in[2 + sum->index]->def : NULL;
+	int64_t adds;
+
+	if (val_is_const(o->in[3], &adds) && !adds)
+		return;
+	if (!first || first->code != O_const || IMM(first, value) || first->fimm < 0 || first->fimm > 0)
+		violation(f, o, "what it drops is not known to be zeros");
+	else if (!later || later->code != O_lt || later->in[0] != loop->in[0] ||
+	         later->in[1] != sum->block->arg[0])
+		violation(f, o, "it drops its sum in another turn than the first");
+}
+
+/* Do lanes of the producers bring the tile by cp.async, and leave it to its barrier to tell? */
+static bool
+is_brought(Flight *f, Val *v)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, f->producer->blk[0]); o; o = walk_next(&w))
+		if (o->code == O_copy && op_mbar(o) && view_root(o->in[1]) == view_root(v) && o->lowering &&
+		    instr_of(o->lowering)->kind == IK_cp_async)
+			return true;
+	return false;
+}
+
+/* IR.md, "copy", "mbar_arrive": does it arrive at the copy's barrier, in its slot, and expect it? */
+static bool
+tells_of(Flight *f, const Op *arrive, const Op *copy)
+{
+	Affine a, b;
+
+	if (arrive->code != O_mbar_arrive || !IMM(arrive, expect) || arrive->in[0] != copy->in[2])
+		return false;
+	a = affine_of(f->k, arrive->in[1]);
+	b = affine_of(f->k, copy->in[3]);
+	return affine_equal(&a, &b);
+}
+
+/* Do lanes of the producers store the tile, and arrive with no proxy in between? */
+static bool
+is_hidden(Flight *f, Val *v)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, f->producer->blk[0]); o; o = walk_next(&w)) {
+		const Op *x = o->next;
+
+		if (o->code != O_copy || !op_mbar(o) || view_root(o->in[1]) != view_root(v) ||
+		    !op_access(o)->map)
+			continue;
+		if (instr_of(o->lowering) && instr_of(o->lowering)->kind == IK_cp_async)
+			continue;
+		while (x && !tells_of(f, x, o) && !(x->code == O_proxy && IMM(x, space) == S_shared))
+			x = x->next;
+		if (!x || x->code != O_proxy)
+			return true;
+	}
+	return false;
+}
+
+static int
+set_of(const Lowering *p)
+{
+	return p->dot.sets ? p->dot.from / (p->dot.to - p->dot.from) % p->dot.sets : p->dot.from;
+}
+
+static void
+issue(Flight *f, State *s, const Op *o)
+{
+	for (int i = 0; i < 2; i++) {
+		Val *v = o->in[i];
+		bool shared = v->type.space == S_shared;
+		const Lowering *p = shared ? NULL : o->lowering;
+		int set = p ? set_of(p) : 0, part = p ? p->dot.from : 0;
+
+		if (!shared && is_made_again(s, v, set, part))
+			violation(f, o, "a product under way reads the registers of its factor");
+		add(f, s, o,
+		    (Reading){ .tile = shared ? view_root(o->in[i]) : v,
+		               .slot = shared ? stage_of(f->producer->blk[0], v) : NULL,
+		               .set = set,
+		               .part = part,
+		               .age = OPEN });
+	}
+	if (o->nin == 4)
+		starts_anew(f, o);
+	add(f, s, o, (Reading){ .tile = o->out[0], .made = true, .age = OPEN });
+	for (int i = 0; i < 2 && !s->seen; i++)
+		if (is_brought(f, o->in[i]))
+			violation(f, o, "no fence of the proxy stands behind the wait for copies that lanes "
+			                "did");
+	for (int i = 0; i < 2; i++)
+		if (is_hidden(f, o->in[i]))
+			violation(f, o, "no proxy stands between what lanes of producers store and their "
+			                "arrival");
+	if (o->lowering && o->lowering->dot.sets && !s->fresh) /* each part is made at its fence */
+		violation(f, o, "no wg_fence stands between it and what lanes made of its factor");
+	if (!s->fenced)
+		violation(f, o, "no wg_fence stands between it and what warps did to its registers");
+	if (!s->fresh && read_behind(o->in[2], o))
+		violation(f, o, "its accumulator is read again, and copied behind products of its fence");
+	s->fresh = false;
+}
+
+static void
+wait_for(State *s, int64_t pending)
+{
+	int n = 0;
+
+	for (int i = 0; i < s->n; i++)
+		if (s->read[i].age == OPEN || s->read[i].age < pending)
+			s->read[n++] = s->read[i];
+	s->n = n;
+}
+
+static void
+release(Flight *f, const State *s, const Op *o)
+{
+	for (int i = 0; i < s->n; i++) {
+		const Reading *r = &s->read[i];
+
+		if (!r->made && is_leave(f->producer->blk[0], o->in[0], r->tile) &&
+		    (!r->slot || slots_meet(o, r->slot, o->in[1])))
+			violation(f, o, "it releases a stage that a product under way reads");
+	}
+}
+
+/* Memory or registers that are written while a product reads them. */
+static void
+written(Flight *f, const State *s, const Op *o)
+{
+	const Val *to = o->code == O_store ? view_root(o->in[1]) : NULL;
+
+	for (int i = 0; i < s->n; i++)
+		if (s->read[i].tile == to)
+			violation(f, o, "it writes a tile that a product under way reads");
+}
+
+static void walk_block(Flight *f, State *s, const Block *b);
+
+static void
+join(Flight *f, State *to, const State *from, const Op *o)
+{
+	for (int i = 0; i < from->n; i++)
+		add(f, to, o, from->read[i]);
+	to->fenced = to->fenced && from->fenced;
+	to->fresh = to->fresh && from->fresh;
+	to->seen = to->seen && from->seen;
+}
+
+/* What the end of a turn leaves, in the words of the next: a stage is what the loop carries of it. */
+static void
+next_turn(State *s, const Op *loop)
+{
+	const Block *b = loop->blk[0];
+
+	for (int i = 0; i < s->n; i++) {
+		const Val *slot = s->read[i].slot, *now = NULL;
+
+		for (int j = 0; j < b->last->nin; j++)
+			if (b->last->in[j] == slot)
+				now = b->arg[j + 1];
+		s->read[i].slot = now;
+		s->read[i].before |= !s->read[i].made && s->read[i].tile->type.space == S_reg &&
+		                     block_inside(s->read[i].tile->block, b);
+	}
+}
+
+/* .. and behind the loop. */
+static void
+behind_loop(State *s, const Op *loop)
+{
+	const Block *b = loop->blk[0];
+
+	for (int i = 0; i < s->n; i++)
+		for (int j = 0; j < loop->nout; j++)
+			if (s->read[i].slot == b->arg[j + 1])
+				s->read[i].slot = loop->out[j];
+}
+
+static void
+walk_loop(Flight *f, State *s, const Op *o)
+{
+	State top = *s, end;
+
+	for (int i = 3; i < o->nin; i++) {
+		top.fenced = top.fenced && !f->operand[o->blk[0]->arg[i - 2]->id];
+		hand_on(f, s, o->in[i], &top, o->blk[0]->arg[i - 2], o);
+	}
+	for (int turn = 0; turn < TURNS && f->ok; turn++) {
+		end = top;
+		walk_block(f, &end, o->blk[0]);
+		turn_ends(f, &end, o);
+		for (int i = 0; i < o->nout; i++)
+			hand_on(f, &end, o->blk[0]->last->in[i], &top, o->blk[0]->arg[1 + i], o);
+		next_turn(&end, o);
+		join(f, &top, &end, o);
+	}
+	behind_loop(&top, o);
+	for (int i = 0; i < o->nout; i++)
+		hand_on(f, &top, o->blk[0]->arg[1 + i], &top, o->out[i], o);
+	*s = top;
+}
+
+static void
+walk_if(Flight *f, State *s, const Op *o)
+{
+	State side[2] = { *s, *s };
+
+	for (int r = 0; r < 2; r++) {
+		walk_block(f, &side[r], o->blk[r]);
+		branch_ends(f, &side[r], o, r);
+		for (int i = 0; i < o->nout; i++)
+			hand_on(f, &side[r], o->blk[r]->last->in[i], &side[r], o->out[i], o);
+	}
+	*s = side[0];
+	join(f, s, &side[1], o);
+}
+
+static void
+walk_op(Flight *f, State *s, const Op *o)
+{
+	takes(f, s, o);
+	if (o->code == O_wgmma)
+		issue(f, s, o);
+	else if (o->code == O_wg_fence)
+		s->fenced = s->fresh = true;
+	else if (o->code == O_mbar_wait)
+		s->seen = false;
+	else if (o->code == O_proxy && IMM(o, space) == S_shared)
+		s->seen = true;
+	else if (o->code == O_wg_commit)
+		for (int i = 0; i < s->n; i++)
+			s->read[i].age += s->read[i].age < AGE_MOST;
+	else if (o->code == O_wg_wait)
+		wait_for(s, IMM(o, pending));
+	else if (o->code == O_mbar_arrive)
+		release(f, s, o);
+	else
+		written(f, s, o);
+}
+
+static void
+walk_block(Flight *f, State *s, const Block *b)
+{
+	for (const Op *o = b->first; o && f->ok; o = o->next) {
+		walk_op(f, s, o);
+		if (o->code == O_for)
+			walk_loop(f, s, o);
+		else if (o->code == O_if)
+			walk_if(f, s, o);
+		for (int i = 0; i < o->nout && o->code != O_wgmma; i++)
+			s->fenced = s->fenced && !f->operand[o->out[i]->id];
+	}
+}
+
+bool
+pass_prove_flight(Kernel *k)
+{
+	Flight f = { .k = k, .ok = true, .producer = kernel_roles(k) };
+	State s = { .n = 0, .seen = true };
+	OpWalk w;
+
+	if (!f.producer)
+		return false;
+	f.operand = NEWN(k->unit->arena, uint8_t, k->nval + 1);
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; i < 3 && o->code == O_wgmma; i++)
+			f.operand[o->in[i]->id] = o->in[i]->type.space == S_reg;
+	walk_block(&f, &s, f.producer->blk[1]);
+	if (s.n && f.ok)
+		violation(&f, f.producer->blk[1]->last, "products are under way where the role ends");
+	return false;
+}

@@ -1,0 +1,229 @@
+/* claimed_facts.c - checker of what is known of numbers: small launches are run (small_launch.c), and nothing
+ * that passes go by may be wrong there.
+ *
+ * Passes, the layout search and other checkers ask hexc/analysis/value_range*.c for ranges and divisors, whether
+ * a view is inside of its tensor, so that no access looks, and how it is aligned, so that accesses
+ * are wide.  Here scalars have the numbers that IR.md's ops give, and an access is where these say:
+ *
+ *   a number is in its range, and a multiple of what divides it
+ *   a view that is taken to be inside is, from its first element to its last
+ *   PTX ISA, "Addresses as Operands": an access of n elements begins at a multiple of n of them, along
+ *   a dim of stride 1, and does not reach past the tensor's end where some of it is inside
+ *   cuTensorMapEncodeTiled: strides of a map are multiples of 16 bytes
+ *
+ * What depends on what tensors hold is not judged. */
+#include "infer/validate/small_launch.h"
+#include "hexc/analysis/analysis.h"
+#include "infer/validate/validate.h"
+
+enum { OPS_MOST = 1 << 14, ASKED_MOST = 24, BOX_BYTES = 16 };
+
+typedef struct Claims {
+	Kernel *k;
+	bool ok;
+	uint8_t *asked;  /* [nop+1] how often, in this launch: the first turns say most */
+	int8_t *inside;  /* [nop+1][2][DIM_MAX] of views: 1 taken to be, -1 not; 0: not asked */
+} Claims;
+
+/* Where a view is in its tensor, by the tensor's dims. */
+typedef struct Place {
+	const Param *tensor;
+	int64_t at[DIM_MAX], by[DIM_MAX], n[DIM_MAX]; /* first index, steps, how many */
+	int dim[DIM_MAX];     /* of the tensor, by the view's operand's dim */
+	bool any[DIM_MAX];    /* by indices: anywhere */
+	int64_t size[DIM_MAX], stride[DIM_MAX];
+} Place;
+
+static void
+violation(Launch *run, const Op *o, const char *what)
+{
+	Claims *c = run->user;
+
+	prove_violation(c->k, &c->ok, o, what);
+	run->lost = true;
+}
+
+/* False: some number is not known. */
+static bool
+place_of(const Launch *run, const Val *v, Place *p)
+{
+	const Op *view = v->def;
+	int dim[DIM_MAX];
+
+	if (!view) {
+		p->tensor = val_param(run->k, v);
+		for (int d = 0; p->tensor && d < v->type.rank; d++) {
+			p->dim[d] = d;
+			p->at[d] = 0;
+			p->by[d] = 1;
+			p->any[d] = false;
+			if (!launch_number(run, p->tensor->size[d], &p->size[d]) ||
+			    !launch_number(run, p->tensor->stride[d], &p->stride[d]))
+				return false;
+			p->n[d] = p->size[d];
+		}
+		return p->tensor != NULL;
+	}
+	if (view->code != O_view || !place_of(run, view->in[0], p))
+		return false;
+	for (int d = 0; d < view->in[0]->type.rank; d++) {
+		int of = p->dim[d], r = view_result_dim(view, d);
+		int64_t start;
+
+		if (view_gathers(view, d)) {
+			p->any[of] = true;
+		} else {
+			if (!launch_number(run, view->in[1 + d], &start))
+				return false;
+			p->at[of] += p->by[of] * start;
+			p->by[of] *= view_step(view, d);
+		}
+		p->n[of] = r < 0 ? 1 : view_within(view, r);
+		if (r >= 0)
+			dim[r] = of;
+	}
+	for (int r = 0; r < v->type.rank; r++)
+		p->dim[r] = view_is_gathered(view, r) ? p->dim[r] : dim[r];
+	return true;
+}
+
+/* ---- accesses -------------------------------------------------------------------------------- */
+
+static int64_t
+behind(const Place *p, int d)
+{
+	return p->at[d] + (p->n[d] - 1) * p->by[d] + 1;
+}
+
+/* What the access does not look at must be there. */
+static void
+is_inside(Launch *run, const Op *o, const Op *view, const Place *p, int which)
+{
+	Claims *c = run->user;
+
+	for (int d = 0; !view->in[0]->def && d < view->in[0]->type.rank; d++) { /* not of a view of a view */
+		int8_t *in = &c->inside[(o->id * 2 + (uint32_t)which) * DIM_MAX + (uint32_t)d];
+
+		if (!*in)
+			*in = view_operand_in_bounds(c->k, view, d) ? 1 : -1;
+		if (*in > 0 && !p->any[d] && (p->at[d] < 0 || behind(p, d) > p->size[d]))
+			violation(run, o, "it is taken to be inside of its tensor, and is not");
+	}
+}
+
+/* Accesses of vec elements along the one dim of stride 1. */
+static void
+is_aligned(Launch *run, const Op *o, const Place *p, int rank, int64_t vec)
+{
+	int64_t first = 0, rest;
+	int unit = -1;
+
+	for (int d = 0; d < rank; d++) {
+		bool along = p->stride[d] == 1 && p->by[d] == 1 && !p->any[d] && p->n[d] >= vec;
+
+		unit = along && (unit < 0 || p->n[d] > p->n[unit]) ? d : unit;
+		first += p->any[d] ? 0 : p->at[d] * p->stride[d];
+	}
+	if (unit < 0) {
+		violation(run, o, "its elements are no neighbours in memory");
+		return;
+	}
+	for (int d = 0; d < rank; d++)
+		if (d != unit && (p->any[d] || p->n[d] > 1) && p->by[d] * p->stride[d] % vec != 0)
+			violation(run, o, "rows of its tensor begin at no multiples of an access");
+	if (first % vec != 0)
+		violation(run, o, "it begins at no multiple of an access");
+	rest = p->size[unit] - p->at[unit];
+	if (rest > 0 && rest < p->n[unit] && rest % vec != 0)
+		violation(run, o, "an access of it reaches past the end of its tensor");
+}
+
+/* By boxes of a tensor map. */
+static void
+is_in_steps(Launch *run, const Op *o)
+{
+	const TensorMap *m = &run->k->map[op_access(o)->tensor_map - 1];
+	int64_t x;
+
+	for (int d = 1; d < m->rank; d++)
+		if (launch_number(run, m->stride[d], &x) && x * dtype_info[m->dtype].bits / 8 % BOX_BYTES)
+			violation(run, o, "a dim of its tensor map goes in no steps of 16 bytes");
+}
+
+static void
+accesses(Launch *run, const Op *o, Val *v, int which)
+{
+	const Instr *in = o->lowering && o->lowering->kind == LW_access ? instr_of(o->lowering) : NULL;
+	int rank = view_root(v)->type.rank;
+	Place p;
+
+	if (v->type.space != S_global || !v->def || !place_of(run, v, &p))
+		return;
+	is_inside(run, o, v->def, &p, which);
+	for (int d = 0; d < rank; d++)
+		if (p.n[d] < 1 || p.size[d] < 1)
+			return; /* nothing is there */
+	if (instr_is_box(in) && op_access(o)->tensor_map > 0 && op_access(o)->tensor_map <= run->k->nmap)
+		is_in_steps(run, o);
+	else if (in && op_access(o)->vec > 1 && !(in->kind == IK_ld_bits && which == 0))
+		is_aligned(run, o, &p, rank, op_access(o)->vec);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static void
+is_known(Launch *run, const Op *o, const Val *v)
+{
+	Claims *c = run->user;
+	int64_t x;
+	Fact f;
+
+	if (v->type.space != S_scalar || !type_is_index(&v->type) || !launch_number(run, v, &x))
+		return;
+	f = val_fact(c->k, v);
+	if (x < f.lo || x > f.hi || (f.mult ? x % f.mult : x) != 0)
+		violation(run, o, "a number of it is not what is known of it");
+}
+
+static void
+look(Launch *run, const Op *o)
+{
+	Claims *c = run->user;
+
+	if (c->asked[o->id] == ASKED_MOST && !run->last)
+		return;
+	if (c->asked[o->id] < ASKED_MOST)
+		c->asked[o->id]++;
+	for (int i = 0; i < o->nin && !run->lost; i++)
+		is_known(run, o, o->in[i]);
+	if (o->code == O_load || o->code == O_copy)
+		accesses(run, o, o->in[0], 0);
+	if ((o->code == O_store || o->code == O_copy) && !run->lost)
+		accesses(run, o, o->in[1], 1);
+}
+
+bool
+prove_claims(Kernel *k)
+{
+	Claims c = { .k = k, .ok = true };
+	Launch run = { .op = look, .user = &c, .most = OPS_MOST };
+	const Op *roles = kernel_roles(k);
+
+	c.asked = NEWN(k->unit->arena, uint8_t, k->nop + 1);
+	c.inside = NEWN(k->unit->arena, int8_t, 2 * DIM_MAX * (k->nop + 1));
+	facts_keep(k);
+	for (int i = 0; i < 2 * LAUNCHES && c.ok; i++) {
+		run.odd = i >= LAUNCHES;
+		if (!launch_start(&run, k, i % LAUNCHES))
+			continue;
+		for (uint32_t j = 0; j <= k->nop; j++)
+			c.asked[j] = 0;
+		launch_run(&run, k->body);
+		for (int r = 0; roles && r < 2 && !run.lost; r++) {
+			run.team = r - 1;
+			launch_run(&run, roles->blk[r]);
+		}
+	}
+	facts_drop(k);
+	return c.ok;
+}

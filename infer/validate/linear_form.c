@@ -1,0 +1,305 @@
+/* linear_form.c - sums of scalars with factors. */
+#include "infer/validate/linear_form.h"
+#include "hexc/analysis/analysis.h"
+
+enum { DEPTH = 32, DIVISOR_MAX = 1 << 20 };
+
+Affine
+affine_const(int64_t c)
+{
+	return (Affine){ .ok = true, .c = c };
+}
+
+static Affine
+affine_val(const Val *v)
+{
+	Affine x = { .ok = true, .n = 1 };
+
+	x.k[0] = 1;
+	x.v[0] = v;
+	return x;
+}
+
+static bool
+same_scalar(const Val *x, const Val *y, int depth)
+{
+	const Op *a = x->def, *b = y->def;
+	int64_t c, d;
+
+	if (x == y)
+		return true;
+	if (val_is_const(x, &c) && val_is_const(y, &d))
+		return c == d && x->type.dtype == y->type.dtype;
+	if (depth == 0 || !a || !b || a->code != b->code || !type_same(&x->type, &y->type))
+		return false;
+	if (a->code == O_block_id && (IMM(a, axis) != IMM(b, axis) || a->nin != b->nin))
+		return false;
+	if (a->code == O_launched)
+		return IMM(a, all) == IMM(b, all);
+	if ((!op_is(a, F_ELT) && a->code != O_block_id) || x->type.space != S_scalar)
+		return false;
+	for (int i = 0; i < a->nin; i++)
+		if (!same_scalar(a->in[i], b->in[i], depth - 1))
+			return false;
+	return true;
+}
+
+static void
+add_term(Affine *x, int64_t k, const Val *v)
+{
+	int i = 0;
+
+	while (i < x->n && !same_scalar(x->v[i], v, DEPTH))
+		i++;
+	if (i == x->n) {
+		x->ok = x->ok && x->n < AFFINE_TERMS;
+		if (!x->ok)
+			return;
+		x->v[x->n] = v;
+		x->k[x->n++] = 0;
+	}
+	x->ok = x->ok && add64(x->k[i], k, &x->k[i]);
+	if (x->k[i] == 0) {
+		x->n--;
+		x->k[i] = x->k[x->n];
+		x->v[i] = x->v[x->n];
+	}
+}
+
+Affine
+affine_add(Affine x, Affine y, int64_t times)
+{
+	int64_t c;
+
+	x.ok = x.ok && y.ok && mul64(y.c, times, &c) && add64(x.c, c, &x.c);
+	for (int i = 0; i < y.n && x.ok; i++) {
+		x.ok = mul64(y.k[i], times, &c);
+		if (x.ok && c)
+			add_term(&x, c, y.v[i]);
+	}
+	return x;
+}
+
+/* Every number of 64 bits may be this one: the machine has perhaps dropped some. */
+static bool
+may_have_wrapped(Kernel *k, const Val *v)
+{
+	Fact f = val_fact(k, v);
+
+	return f.lo == INT64_MIN || f.hi == INT64_MAX;
+}
+
+static Affine
+affine_at(Kernel *k, const Val *v, int depth)
+{
+	const Op *o = v->def;
+	int64_t c, sign;
+
+	if (val_is_const(v, &c))
+		return affine_const(c);
+	if (!o || depth == 0 || !type_is_index(&v->type) || may_have_wrapped(k, v))
+		return affine_val(v);
+	sign = o->code == O_sub ? -1 : 1;
+	switch (o->code) {
+	case O_cast: /* of fewer bits: the same number */
+		return affine_val(dtype_is_float(o->in[0]->type.dtype) ? v : o->in[0]);
+	case O_add:
+	case O_sub:
+		return affine_add(affine_at(k, o->in[0], depth - 1), affine_at(k, o->in[1], depth - 1), sign);
+	case O_mul:
+		if (val_is_const(o->in[1], &c))
+			return affine_add(affine_const(0), affine_at(k, o->in[0], depth - 1), c);
+		return affine_val(v);
+	default: return affine_val(v);
+	}
+}
+
+Affine
+affine_of(Kernel *k, const Val *v)
+{
+	return affine_at(k, v, DEPTH);
+}
+
+bool
+affine_equal(const Affine *x, const Affine *y)
+{
+	Affine gap = affine_add(*x, *y, -1);
+
+	return gap.ok && gap.n == 0 && gap.c == 0;
+}
+
+/* ---- quotients --------------------------------------------------------------------------------------- */
+
+/* a / d of what is not negative, which is (a - r) / d with 0 <= r <= *most. */
+static bool
+is_quotient(Kernel *k, const Val *v, const Val **a, int64_t *d, int64_t *most)
+{
+	const Op *o = v->def;
+	Fact f;
+
+	if (!o || o->code != O_div || !type_is_index(&v->type) || !val_is_const(o->in[1], d))
+		return false;
+	if (*d <= 1 || *d > DIVISOR_MAX)
+		return false;
+	*a = o->in[0];
+	f = val_fact(k, *a);
+	*most = f.mult % *d == 0 ? 0 : *d - 1;
+	return f.lo >= 0;
+}
+
+/* A number by which all quotients in x become sums; 1: there are none. */
+static int64_t
+common_divisor(Kernel *k, const Affine *x)
+{
+	int64_t all = 1, d, most;
+	const Val *a;
+
+	for (int i = 0; i < x->n; i++)
+		if (is_quotient(k, x->v[i], &a, &d, &most) && all / gcd64(all, d) * d <= DIVISOR_MAX)
+			all = all / gcd64(all, d) * d;
+	return all;
+}
+
+/* x times that number, as sums of what was divided: the least that this can be, or the most. */
+static Affine
+undivided(Kernel *k, const Affine *x, int64_t by, bool least)
+{
+	Affine out = affine_add(affine_const(0), affine_const(x->c), by);
+	int64_t d, most, times;
+	const Val *a;
+
+	for (int i = 0; i < x->n && out.ok; i++) {
+		if (!is_quotient(k, x->v[i], &a, &d, &most) || by % d) {
+			Affine one = affine_val(x->v[i]);
+
+			out.ok = mul64(x->k[i], by, &times);
+			out = affine_add(out, one, times);
+			continue;
+		}
+		out.ok = mul64(x->k[i], by / d, &times);
+		out = affine_add(out, affine_of(k, a), times);
+		if ((times > 0) == least)
+			out = affine_add(out, affine_const(most), -times);
+	}
+	return out;
+}
+
+/* ---- what follows ------------------------------------------------------------------------------------ */
+
+void
+known_add(Known *h, Affine x)
+{
+	int64_t by = x.ok ? common_divisor(h->k, &x) : 1;
+	Affine whole;
+
+	VEC_PUSH(h->k->unit->arena, h->sum, h->n, h->cap, x);
+	if (by == 1)
+		return;
+	whole = undivided(h->k, &x, by, false);
+	if (whole.ok)
+		VEC_PUSH(h->k->unit->arena, h->sum, h->n, h->cap, whole);
+}
+
+/* x is not c. */
+static void
+known_other(Known *h, const Val *x, int64_t c)
+{
+	const Op *o = x->def;
+	Fact f = val_fact(h->k, x);
+
+	if (f.lo == c)
+		known_add(h, affine_add(affine_add(affine_of(h->k, x), affine_const(c), -1),
+		                        affine_const(1), -1));
+	if (o && o->code == O_mod && c == 0 && val_fact(h->k, o->in[0]).lo >= 0) /* nor what it is of */
+		known_add(h, affine_add(affine_of(h->k, o->in[0]), affine_const(1), -1));
+}
+
+void
+known_condition(Known *h, const Val *v, bool is)
+{
+	const Op *o = v->def;
+	int64_t c;
+	Affine gap;
+	bool less;
+
+	if (!o)
+		return;
+	if (o->code == (is ? O_ne : O_eq) && type_is_index(&o->in[0]->type) && val_is_const(o->in[1], &c))
+		known_other(h, o->in[0], c);
+	if (o->code == (is ? O_and : O_or)) {
+		known_condition(h, o->in[0], is);
+		known_condition(h, o->in[1], is);
+		return;
+	}
+	if ((o->code != O_le && o->code != O_lt) || !type_is_index(&o->in[0]->type))
+		return;
+	less = (o->code == O_lt) == is; /* one of the two is less than the other */
+	gap = affine_add(affine_of(h->k, o->in[is]), affine_of(h->k, o->in[!is]), -1);
+	known_add(h, affine_add(gap, affine_const(less), -1));
+}
+
+void
+known_around(Known *h, const Op *at)
+{
+	for (const Block *b = at->parent; b->owner; b = b->owner->parent) {
+		const Op *o = b->owner;
+
+		if (o->code == O_if && !IMM(o, spare))
+			known_condition(h, o->in[0], b == o->blk[0]);
+		if (o->code == O_for) {
+			Affine counter = affine_of(h->k, b->arg[0]), end = affine_of(h->k, o->in[1]);
+
+			known_add(h, affine_add(counter, affine_of(h->k, o->in[0]), -1));
+			known_add(h, affine_add(affine_add(end, counter, -1), affine_const(1), -1));
+		}
+	}
+}
+
+/* x >= 0, whatever its values are of what they can be? */
+static bool
+is_never_negative(Kernel *k, const Affine *x)
+{
+	int64_t least = x->c, p;
+
+	for (int i = 0; i < x->n && x->ok; i++) {
+		Fact f = val_fact(k, x->v[i]);
+
+		if (!mul64(x->k[i], x->k[i] > 0 ? f.lo : f.hi, &p) || !add64(least, p, &least))
+			return false;
+	}
+	return x->ok && least >= 0;
+}
+
+static bool
+implies_sum(const Known *h, const Affine *x)
+{
+	if (is_never_negative(h->k, x))
+		return true;
+	for (int i = 0; i < h->n; i++) {
+		Affine left = affine_add(*x, h->sum[i], -1);
+
+		if (is_never_negative(h->k, &left))
+			return true;
+		for (int j = 0; j < i; j++) {
+			Affine less = affine_add(left, h->sum[j], -1);
+
+			if (is_never_negative(h->k, &less))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool
+known_implies(const Known *h, const Affine *x)
+{
+	int64_t by = x->ok ? common_divisor(h->k, x) : 1;
+	Affine whole;
+
+	if (implies_sum(h, x))
+		return true;
+	if (by == 1)
+		return false;
+	whole = affine_add(undivided(h->k, x, by, true), affine_const(by - 1), 1); /* x is an integer */
+	return whole.ok && implies_sum(h, &whole);
+}

@@ -1,0 +1,183 @@
+/* loop_split.c - what pass split leaves: a loop without masks in front of the one with them.
+ *
+ * The two are held against each other op by op (loop_split_body.c).  What the first lacks must be without effect
+ * in all its turns (redundant_masks.c), and the rest must go on where it ends. */
+#include "infer/validate/loop_split.h"
+#include "hexc/analysis/analysis.h"
+
+bool
+split_wrong(Pair *x, const char *what)
+{
+	return prove_error(x->p, -1, 0, "split loop: %s", what);
+}
+
+/* ---- loop behind loop ---------------------------------------------------------------------------------- */
+
+/* q * step = x: the value that is q; NULL: x is no such product. */
+static const Val *
+factor_of_step(const Affine *x, const Val *step)
+{
+	const Op *o = x->ok && x->n == 1 && x->c == 0 ? x->v[0]->def : NULL;
+	int64_t c;
+
+	if (o && val_is_const(step, &c))
+		return x->k[0] == c ? x->v[0] : NULL;
+	return o && x->k[0] == 1 && o->code == O_mul && o->in[1] == step ? o->in[0] : NULL;
+}
+
+/* The operand of o, which has this code, beside x; NULL: it has none. */
+static const Val *
+beside(const Op *o, OpCode code, const Val *x)
+{
+	if (!o || o->code != code)
+		return NULL;
+	return o->in[0] == x ? o->in[1] : code != O_sub && o->in[1] == x ? o->in[0] : NULL;
+}
+
+/* lo + (end - lo + (step - 1)) / step * step, as it stands: by a step known at run time only each of these
+ * might wrap around as far as ranges say.  Where one does, so does lo + step, and with it the loop's own
+ * counter. */
+static bool
+ends_as_written(const Op *loop, const Op *o)
+{
+	const Val *lo = loop->in[0], *step = loop->in[2], *x = beside(o, O_add, lo), *less;
+	int64_t one;
+
+	x = x && x->def && x->def->code == O_mul && x->def->in[1] == step ? x->def->in[0] : NULL;
+	x = x && x->def && x->def->code == O_div && x->def->in[1] == step ? x->def->in[0] : NULL;
+	o = x ? x->def : NULL;
+	if (!o || o->code != O_add || !o->in[0]->def || o->in[0]->def->code != O_sub)
+		return false;
+	less = beside(o->in[1]->def, O_sub, step);
+	return less && val_is_const(less, &one) && one == 1 && o->in[0]->def->in[0] == loop->in[1] &&
+	       o->in[0]->def->in[1] == lo;
+}
+
+/* Is v where a loop from lo to end by step ends: lo + (end - lo + step - 1) / step * step, or lo? */
+static bool
+is_behind(Kernel *k, const Op *loop, const Val *v)
+{
+	const Op *o = v->def;
+	const Val *lo = loop->in[0], *step = loop->in[2], *q;
+	Affine start = affine_of(k, lo), want, n;
+	int64_t c, from, to, at;
+
+	if (val_is_const(lo, &from) && val_is_const(loop->in[1], &to) && val_is_const(step, &c) && c > 0 &&
+	    val_is_const(v, &at))
+		return at == from + (to > from ? ceil_div(to - from, c) * c : 0);
+	if (!o || o->code != O_max || (o->in[0] != lo && o->in[1] != lo))
+		return false;
+	if (ends_as_written(loop, o->in[o->in[0] == lo ? 1 : 0]->def))
+		return true;
+	n = affine_add(affine_of(k, o->in[o->in[0] == lo ? 1 : 0]), start, -1);
+	want = affine_add(affine_of(k, loop->in[1]), start, -1);
+	if (val_is_const(step, &c) && c == 1)
+		return affine_equal(&n, &want);
+	q = factor_of_step(&n, step);
+	if (!q || !q->def || q->def->code != O_div || q->def->in[1] != step)
+		return false;
+	want = affine_add(affine_add(want, affine_of(k, step), 1), affine_const(1), -1);
+	n = affine_of(k, q->def->in[0]);
+	return affine_equal(&n, &want);
+}
+
+/* Does the clear loop end before the whole would?  Its end is one of the start, and the least of some. */
+static bool
+ends_inside(Pair *x, const Val *end)
+{
+	const Op *o = end->def;
+	Affine room;
+	Known nothing = { .k = x->p->k };
+
+	if (o && o->code == O_select && o->in[2] == x->clear->in[0])
+		return ends_inside(x, o->in[1]);
+	if (o && o->code == O_min && (ends_inside(x, o->in[0]) || ends_inside(x, o->in[1])))
+		return true;
+	room = affine_add(affine_of(x->p->k, x->rest->in[1]), affine_of(x->p->k, end), -1);
+	return known_implies(&nothing, &room);
+}
+
+/* Loop b goes on where a ends, with what it leaves. */
+static bool
+goes_on(Pair *x, const Op *a, const Op *b)
+{
+	if (!b || b->code != O_for)
+		return split_wrong(x, "nobody does the rest");
+	if (b->in[2] != a->in[2] || b->nout != a->nout || !is_behind(x->p->k, a, b->in[0]))
+		return split_wrong(x, "the rest does not go on where the loop without masks ends");
+	for (int i = 0; i < a->nout; i++)
+		if (b->in[3 + i] != a->out[i])
+			return split_wrong(x, "the rest does not go on with what was carried");
+	return true;
+}
+
+/* The turns of `clear`, which may be those in front, too, are the rest's but for masks, and end before those
+ * do. */
+static bool
+is_part(Prove *p, const Op *front, const Op *clear, const Op *rest)
+{
+	Pair x = { .p = p, .front = front, .clear = clear, .rest = rest, .known = { .k = p->k } };
+
+	if (!ends_inside(&x, clear->in[1]))
+		return split_wrong(&x, "the loop without masks may go on beyond the end");
+	x.to = NEWN(p->arena, const Val *, p->k->nval + 1);
+	split_know_turn(&x);
+	return split_same_turns(&x);
+}
+
+/* Loops in a row that stand for one: perhaps one in front, the one without masks, the rest. */
+static void
+prove_row(Prove *p, const Op *first)
+{
+	Pair x = { .p = p };
+	const Op *front = IMM(first, split) == SPLIT_FRONT ? first : NULL;
+	const Op *clear = front ? front->next : first;
+
+	p->op = first;
+	if (front && !goes_on(&x, front, clear))
+		return;
+	p->op = clear;
+	if (IMM(clear, split) != SPLIT_CLEAR || !goes_on(&x, clear, clear->next) ||
+	    IMM(clear->next, split) != SPLIT_REST) {
+		split_wrong(&x, "nobody does the rest");
+		return;
+	}
+	if (is_part(p, front, clear, clear->next) && front)
+		is_part(p, NULL, front, clear->next);
+}
+
+/* Does o have its place in a row: behind what is its part in front? */
+static bool
+is_placed(const Op *o, const Op *before)
+{
+	SplitKind kind = (SplitKind)IMM(o, split), in_front = SPLIT_NONE;
+
+	if (before && before->next == o)
+		in_front = (SplitKind)IMM(before, split);
+	return kind == SPLIT_REST ? in_front == SPLIT_CLEAR : kind == SPLIT_CLEAR || in_front != SPLIT_FRONT;
+}
+
+bool
+pass_prove_split(Kernel *k)
+{
+	Prove p = { .k = k, .arena = k->unit->arena, .ok = true };
+	const Op *before = NULL;
+	OpWalk w;
+
+	facts_keep(k);
+	for (Op *o = walk_first(&w, k->body); o && p.ok; o = walk_next(&w)) {
+		bool first;
+
+		if (o->code != O_for)
+			continue;
+		p.op = o;
+		first = !before || before->next != o || IMM(before, split) != SPLIT_FRONT;
+		if (!is_placed(o, before))
+			prove_error(&p, -1, 0, "split loop: the rest of no loop");
+		else if (IMM(o, split) == SPLIT_FRONT || (IMM(o, split) == SPLIT_CLEAR && first))
+			prove_row(&p, o);
+		before = o;
+	}
+	facts_drop(k);
+	return false;
+}

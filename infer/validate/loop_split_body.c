@@ -1,0 +1,135 @@
+/* loop_split_body.c - split loops: the body without masks against the one with them, op by op. */
+#include "infer/validate/loop_split.h"
+#include <string.h>
+
+static const Val *
+mapped(const Pair *x, const Val *v)
+{
+	return x->to[v->id] ? x->to[v->id] : v;
+}
+
+/* Does a in the clear loop what b does in the other?  Regions and the condition of an if apart. */
+static bool
+does_same(const Pair *x, const Op *a, const Op *b)
+{
+	if (a->code != b->code || a->nin != b->nin || a->nout != b->nout ||
+	    memcmp(a->imm, b->imm, sizeof a->imm) != 0 || memcmp(&a->fimm, &b->fimm, sizeof a->fimm) != 0 ||
+	    (a->text != b->text && (!a->text || !b->text || strcmp(a->text, b->text) != 0)) ||
+	    !prove_same_way(a->lowering, b->lowering))
+		return false;
+	for (int i = b->code == O_if ? 1 : 0; i < a->nin; i++)
+		if (a->in[i] != mapped(x, b->in[i]))
+			return false;
+	for (int i = 0; i < a->nout; i++)
+		if (!type_same(&a->out[i]->type, &b->out[i]->type) ||
+		    !prove_same_layout(a->out[i]->type.layout, b->out[i]->type.layout))
+			return false;
+	return true;
+}
+
+static bool same_block(Pair *x, const Op **at, const Block *b);
+
+/* b has nothing to do in the clear loop, or of an if only one region; at is where that one goes on. */
+static bool
+is_idle(Pair *x, const Op **at, const Op *b)
+{
+	int way;
+
+	if (b->code == O_mask && split_masks_nothing(x, b)) {
+		x->to[b->out[0]->id] = mapped(x, b->in[0]);
+		return true;
+	}
+	if (b->code != O_select && b->code != O_if)
+		return false;
+	if (!split_always(x, b->in[0], true) && !split_always(x, b->in[0], false))
+		return false;
+	way = split_always(x, b->in[0], true) ? 0 : 1;
+	if (b->code == O_select) {
+		x->to[b->out[0]->id] = mapped(x, b->in[1 + way]);
+		return true;
+	}
+	if (!same_block(x, at, b->blk[way]))
+		return false;
+	for (int i = 0; i < b->nout; i++)
+		x->to[b->out[i]->id] = mapped(x, b->blk[way]->last->in[i]);
+	return true;
+}
+
+/* The same if, under the same condition or one that is known and so holds. */
+static bool
+same_if(Pair *x, const Op *a, const Op *b)
+{
+	int64_t c;
+
+	if (a->in[0] != mapped(x, b->in[0]) &&
+	    !(val_is_const(a->in[0], &c) && split_always(x, b->in[0], c != 0)))
+		return split_wrong(x, "an if goes another way");
+	for (int i = 0; i < 2; i++) {
+		const Op *first = a->blk[i]->first;
+
+		if (!same_block(x, &first, b->blk[i]))
+			return false;
+		if (first != a->blk[i]->last)
+			return split_wrong(x, "a region without masks does more");
+		for (int j = 0; j < b->nout; j++)
+			if (first->in[j] != mapped(x, b->blk[i]->last->in[j]))
+				return split_wrong(x, "a region without masks gives something else");
+	}
+	return true;
+}
+
+static bool
+lacks(Pair *x, const Op *o)
+{
+	const char *name = op_info[o->code].name;
+
+	return split_wrong(x, arena_printf(x->p->arena,
+	                                   "without masks, there is no %s of line %u, or another", name,
+	                                   o->src.line));
+}
+
+/* What b does up to its end is done from *at on, which moves on; what only says a number may be there
+ * besides. */
+static bool
+same_block(Pair *x, const Op **at, const Block *b)
+{
+	for (const Op *o = b->first; o != b->last; o = o->next) {
+		const Op *a = *at;
+
+		while (a && a->code == O_const && !does_same(x, a, o))
+			a = a->next;
+		if (!a || !does_same(x, a, o)) {
+			if (!is_idle(x, at, o))
+				return lacks(x, o);
+			continue;
+		}
+		if (o->code == O_for)
+			return split_wrong(x, "a loop inside");
+		for (int i = 0; i < o->nout; i++)
+			x->to[o->out[i]->id] = a->out[i];
+		if (o->code == O_if && !same_if(x, a, o))
+			return false;
+		*at = a->next;
+	}
+	return true;
+}
+
+bool
+split_same_turns(Pair *x)
+{
+	const Block *a = x->clear->blk[0], *b = x->rest->blk[0];
+	const Op *at = a->first;
+
+	if (a->narg != b->narg)
+		return split_wrong(x, "the loops carry not as much");
+	for (int i = 0; i < b->narg; i++)
+		x->to[b->arg[i]->id] = a->arg[i];
+	if (!same_block(x, &at, b))
+		return false;
+	if (at != a->last)
+		return split_wrong(x, "without masks more is done");
+	for (int i = 0; i < at->nin; i++)
+		if (at->in[i] != mapped(x, b->last->in[i]))
+			return split_wrong(x, "without masks something else is carried on");
+	return true;
+}

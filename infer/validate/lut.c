@@ -1,0 +1,45 @@
+/* lut.c - checker of lookups: a thread has the whole table of each index it holds, in the order of
+ * its entries, and all threads find it in the same registers. */
+#include "infer/validate/validate.h"
+
+/* The first entry of the table for element e of the indices. */
+static int64_t
+table_start(const Type *index, const Type *table, int64_t e)
+{
+	int64_t c[DIM_MAX] = { 0 }, at = 0;
+
+	type_coord(index, e, c);
+	for (int d = 0; d + 1 < table->rank; d++)
+		at = at * table->shape[d] + (table->shape[d] == 1 ? 0 : c[d]);
+	return at * table->shape[table->rank - 1];
+}
+
+void
+prove_lookup(Prove *p, const Op *o)
+{
+	const Type *table = &o->in[0]->type, *index = &o->in[1]->type;
+	const Held *h = held_of(p, o->in[0]), *x = held_of(p, o->in[1]), *r = held_of(p, o->out[0]);
+	int64_t n = table->shape[table->rank - 1];
+
+	for (int64_t i = 0; h && x && r && i < p->threads * r->regs; i++) {
+		int th = (int)(i / r->regs);
+		int64_t reg = i % r->regs, want, first;
+
+		if (x->regs != r->regs || x->elem[i] != r->elem[i]) {
+			prove_error(p, th, reg, "the index is not where its result is");
+			return;
+		}
+		if (r->elem[i] < 0)
+			continue;
+		want = table_start(index, table, r->elem[i]);
+		first = reg_of(h, table_start(index, table, r->elem[reg])); /* as thread 0 finds it */
+		for (int64_t k = 0; k < n; k++) {
+			if (first >= 0 && first % n == 0 && first + k < h->regs &&
+			    h->elem[th * h->regs + first + k] == want + k)
+				continue;
+			prove_error(p, th, reg, "entry %s of the table is not at hand",
+			            elem_text(p, table, want + k));
+			return;
+		}
+	}
+}

@@ -1,0 +1,230 @@
+/* memory_order.c - pass_prove_sync: checker of what orders the accesses of a block's threads to memory.
+ *
+ * needs   the kernel as it is emitted
+ * keeps   everything; a violation is an internal error at the op
+ *
+ * PTX ISA, "Memory Consistency Model": two accesses of different threads to one byte, one of which
+ * writes, are ordered by a barrier that both threads pass in between; asynchronous copies also by
+ * the wait for their group in front of that barrier, and what lanes wrote is seen by the
+ * asynchronous proxy behind a proxy fence.  From each access on, all ways are followed on which
+ * nothing has ordered it yet: into branches, out of loops, whether or not these have had a turn, and
+ * around them.  On the way it is known what the scalars are that places are made of, as sums of what
+ * they were at the start; slots of rings are numbers, with all that they can be there (paths.c).  An
+ * access that may meet the first one is a violation.
+ *
+ * It asks pass sync nothing: no set of accesses is kept, nor is anything put in to see whether it
+ * would help.  Copies with a barrier in memory are those of pass_prove_roles.  What is not judged is said,
+ * as warning `unjudged`: stages of a ring of which neither the numbers nor how far they are from each other
+ * are known; tiles that bulk copies store to a tensor at an unknown distance; a tile seen in two shapes of
+ * which neither has all or whole stages; of a tile that both roles have, what meets behind an arrival and a
+ * later await of one role; kernels of too many ways.
+ *
+ * Here is where the walks begin.  memory_order_paths.c: the ways; memory_order_iteration.c: what is known of loops there;
+ * memory_order_state.c: what is known on a way; memory_order_linear.c: numbers; memory_order_overlap.c: places and threads; block_handoff.c:
+ * what blocks hand on. */
+#include "infer/validate/linear_form.h"
+#include "hexc/analysis/analysis.h"
+#include "infer/validate/memory_order.h"
+#include <string.h>
+
+enum { STEPS = 1 << 22, MARK_DEPTH = 40 };
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* All ways from the access on, out of all that it is in. */
+static void
+follow(Order *w)
+{
+	const Op *o = w->from.op, *owner;
+	States now = order_no_states(w);
+	State s = { .age = OPEN, .done = !w->from.group };
+
+	if (w->steps <= 0 || order_is_full(w)) {
+		order_unjudged(w, GAP_ways);
+		return;
+	}
+	w->steps = STEPS;
+	order_push(w, &now, &s);
+	order_begin(w);
+	for (; now.n && w->ok && w->steps > 0; o = owner) {
+		States behind = order_no_states(w);
+
+		order_walk(w, &now, w->next[o->id]);
+		owner = o->parent->owner;
+		if (!owner || owner->code == O_roles)
+			break;
+		if (owner->code == O_for) {
+			States heads = order_no_states(w);
+
+			if (order_is_of_blocks(owner) && order_is_tensor(&w->from))
+				break;
+			for (int i = 0; i < now.n; i++) {
+				order_next_turn(w, &now.a[i], owner);
+				order_part_ways(w, &now.a[i], owner, false, &heads, &behind);
+			}
+			order_walk_turns(w, &heads, owner, &behind);
+			order_drop(w, &heads);
+			order_drop(w, &now);
+			now = behind;
+		} else {
+			for (int i = 0; i < now.n; i++)
+				order_hand_over(w, &now.a[i], owner->out, o->parent->last->in, owner->nout);
+		}
+	}
+}
+
+/* Which tiles have views in which roles. */
+static void
+mark_roles(Order *w, const Op *o)
+{
+	for (int i = 0; i < o->nin; i++)
+		if (o->in[i]->type.space == S_shared)
+			w->roles[view_root(o->in[i])->id] |= (uint8_t)(1 << op_role(o));
+}
+
+/* Where the walk begins: with each set of numbers that slots can have there. */
+typedef struct Begins {
+	Way *way;
+	int n, cap;
+} Begins;
+
+typedef struct Starts {
+	Follow f; /* first: what the walk of ways hands back */
+	Begins *at; /* [nop+1] */
+} Starts;
+
+static void
+keep_numbers(Follow *f, Way *way, const Op *o)
+{
+	Begins *b = &((Starts *)(void *)f)->at[o->id];
+
+	for (int i = 0; i < b->n; i++)
+		if (!memcmp(b->way[i].number, way->number, sizeof way->number))
+			return;
+	VEC_PUSH(f->k->unit->arena, b->way, b->n, b->cap, *way);
+}
+
+/* The scalars that v is made of, in other turns and branches too. */
+static void
+want(Order *w, const Val *v, int depth)
+{
+	const Op *o = v->def ? v->def : v->block->owner;
+	int i = v->def ? v->index : v->index - 1;
+
+	if (w->wanted[v->id] || v->type.space != S_scalar || depth == 0)
+		return;
+	w->wanted[v->id] = true;
+	if (!o)
+		return;
+	if (o->code == O_for && i >= 0) {
+		want(w, o->in[3 + i], depth - 1);
+		want(w, o->blk[0]->arg[1 + i], depth - 1);
+	}
+	for (int r = 0; (o->code == O_for || o->code == O_if) && i >= 0 && r < 2 && o->blk[r]; r++)
+		want(w, o->blk[r]->last->in[i], depth - 1);
+	for (int j = 0; v->def && op_is(o, F_PURE) && j < o->nin; j++)
+		want(w, o->in[j], depth - 1);
+}
+
+/* The scalars that a view of the root starts at. */
+static void
+want_view(Order *w, Starts *n, const Op *view, const Val *root)
+{
+	for (int d = 1; d < view->nin; d++) {
+		want(w, view->in[d], MARK_DEPTH);
+		if (root->type.space == S_shared)
+			ways_ask(&n->f, view->in[d]);
+	}
+}
+
+static void
+prepare(Order *w, Starts *n)
+{
+	Kernel *k = w->k;
+	Arena *a = k->unit->arena;
+	Touch t[TOUCHES];
+	OpWalk walk;
+
+	w->prove = (Prove){ .k = k, .arena = a, .ok = true, .nval = k->nval };
+	w->prove.held = NEWN(a, const Held *, k->nval + 1);
+	w->wanted = NEWN(a, uint8_t, k->nval + 1);
+	w->next = NEWN(a, const Op *, k->nop + 1);
+	w->known = arena_alloc(a, sizeof *w->known * (k->nop + 1));
+	w->owner[0] = NEWN(a, int16_t *, k->nop + 1);
+	w->owner[1] = NEWN(a, int16_t *, k->nop + 1);
+	w->bytes = NEWN(a, int64_t, k->nval + 1);
+	w->roles = NEWN(a, uint8_t, k->nval + 1);
+	n->f = (Follow){ .k = k, .ok = true, .op = keep_numbers };
+	n->f.slot = NEWN(a, uint8_t, k->nval + 1);
+	n->at = NEWN(a, Begins, k->nop + 1);
+	for (const Op *o = walk_first(&walk, k->body); o; o = walk_next(&walk)) {
+		int touches = order_touches(w, o, t);
+
+		mark_roles(w, o);
+		w->engines = w->engines || o->code == O_wgmma ||
+		             (o->code == O_copy && IMM(o, async) == COPY_OUT);
+		for (int i = 0; i < touches; i++)
+			for (int j = -1; t[i].view && j < t[i].ninner; j++)
+				want_view(w, n, j < 0 ? t[i].view : t[i].inner[j], t[i].root);
+		for (const Op *x = o->prev; x && !w->next[x->id] && order_matters(w, o); x = x->prev)
+			w->next[x->id] = o;
+	}
+	ways_follow(&n->f);
+	w->follow = n->f;
+	w->blind = n->f.lost;
+}
+
+static void
+begin_all(Order *w, const Starts *n, const Op *o)
+{
+	Touch t[TOUCHES];
+	int touches = order_touches(w, o, t);
+
+	for (int i = 0; i < touches; i++) {
+		const Begins *b = &n->at[o->id];
+
+		w->from = t[i];
+		if (!t[i].root) /* the last reads are open: a barrier stands behind the writes */
+			w->from.write = false;
+		for (int j = 0; j == 0 || j < b->n; j++) {
+			w->way = j < b->n && !n->f.lost ? &b->way[j] : NULL;
+			follow(w);
+		}
+	}
+}
+
+static void
+say_unjudged(const Order *w)
+{
+	static const char *const why[] = {
+		[GAP_ring] = "which stages of a ring it and others touch is not known",
+		[GAP_bulk] = "how far it is from other bulk copies of that tensor is not known",
+		[GAP_shapes] = "its tile is seen in two shapes, of which neither has all of it",
+		[GAP_roles] = "it is handed to another role and back",
+		[GAP_ways] = "the kernel has too many ways from it on",
+	};
+
+	if (w->ok && w->gap)
+		diag_warn(w->k->unit->diag, DW_unjudged, w->gap_at->src,
+		          "whether all that meets this access is ordered was not judged: %s", why[w->gap]);
+}
+
+bool
+pass_prove_sync(Kernel *k)
+{
+	Starts *n = NEW(k->unit->arena, Starts);
+	Order w = { .k = k, .ok = true, .steps = STEPS, .held = k->unit->arena->held };
+	OpWalk walk;
+
+	facts_keep(k);
+	prepare(&w, n);
+	for (const Op *o = walk_first(&walk, k->body); o && w.ok; o = walk_next(&walk)) {
+		w.steps = STEPS;
+		begin_all(&w, n, o);
+	}
+	if (w.ok)
+		order_signals(&w);
+	facts_drop(k);
+	say_unjudged(&w);
+	return false;
+}

@@ -1,0 +1,154 @@
+/* memory_order_iteration.c - loops on a way: whether there is another turn of one, and what its numbers are there. */
+#include "infer/validate/linear_form.h"
+#include "hexc/analysis/analysis.h"
+#include "infer/validate/memory_order.h"
+
+enum { TURNS_MOST = 72, TURNS_COUNTED = 3, LEAST_DEPTH = 8 };
+
+const struct Known *
+order_known(Order *w, const Op *o)
+{
+	Known *h = w->known[o->id];
+
+	if (!h) {
+		h = w->known[o->id] = NEW(w->k->unit->arena, Known);
+		h->k = w->k;
+		known_around(h, o);
+	}
+	return h;
+}
+
+/* x - x % c for some c > 0, or 0 where x is negative? */
+static const Val *
+rounded_down(const Val *v)
+{
+	const Op *o = v->def, *of = o && o->code == O_mul ? o->in[0]->def : NULL;
+	int64_t c, d;
+
+	if (!of || of->code != O_div || !type_is_index(&v->type))
+		return NULL;
+	if (!val_is_const(o->in[1], &c) || !val_is_const(of->in[1], &d) || c != d || c <= 0)
+		return NULL;
+	return of->in[0];
+}
+
+/* x - y + more is never negative?  y NULL: 0. */
+static bool
+never_less(Order *w, const Known *h, const Val *x, const Val *y, int64_t more, int depth)
+{
+	const Op *o = x->def, *p = y ? y->def : NULL;
+	const Val *of = y ? rounded_down(y) : NULL;
+	Affine gap;
+
+	if (depth == 0)
+		return false;
+	if (o && type_is_index(&x->type) && (o->code == O_max || o->code == O_min)) {
+		bool first = never_less(w, h, o->in[0], y, more, depth - 1);
+
+		if (first == (o->code == O_max))
+			return first;
+		return never_less(w, h, o->in[1], y, more, depth - 1);
+	}
+	if (p && type_is_index(&y->type) && p->code == O_max)
+		return never_less(w, h, x, p->in[0], more, depth - 1) &&
+		       never_less(w, h, x, p->in[1], more, depth - 1);
+	if (of)
+		return never_less(w, h, x, of, more, depth - 1) &&
+		       never_less(w, h, x, NULL, more, depth - 1);
+	gap = affine_add(affine_of(w->k, x), y ? affine_of(w->k, y) : affine_const(0), -1);
+	gap = affine_add(gap, affine_const(more), 1);
+	return gap.ok && known_implies(h, &gap);
+}
+
+void
+order_ask(Order *w, const State *s, const Op *o, bool first, bool *turn, bool *none)
+{
+	const Sum *count = order_bound(s, o->blk[0]->arg[0]), *early;
+	Sum at = count ? *count : order_value(w, s, o->in[0]), end = order_value(w, s, o->in[1]);
+	Sum on = sum_between(0, 1);
+	Fact all = val_fact(w->k, o->blk[0]->arg[0]), to = val_fact(w->k, o->in[1]);
+	const Known *h = order_known(w, o);
+	int64_t lo, hi, to_lo, to_hi, is, least = val_fact(w->k, o->in[2]).lo;
+
+	sum_range(w, &at, &lo, &hi);
+	sum_range(w, &end, &to_lo, &to_hi);
+	*turn = first || !never_less(w, h, o->in[0], o->in[1], least, LEAST_DEPTH);
+	if (first || count)
+		*turn = *turn && lo < to_hi && (all.lo > all.hi || lo <= all.hi);
+	*none = to.lo != INT64_MAX;
+	if (first || count)
+		*none = *none && hi >= to_lo;
+	if (first)
+		*none = *none && val_fact(w->k, o->in[0]).hi >= to.lo &&
+		        !never_less(w, h, o->in[1], o->in[0], -1, LEAST_DEPTH);
+	if (!loop_ends_early(o))
+		return;
+	early = order_bound(s, o->blk[0]->arg[1]);
+	if (first)
+		on = order_value(w, s, o->in[3]);
+	else if (early)
+		on = *early;
+	if (sum_is_const(&on, &is) && is)
+		return;
+	*none = true;
+	*turn = *turn && !sum_is_const(&on, &is);
+}
+
+/* Of what is counted, i = 0, or carried: what it is in the next turn.  From some turn on all that is
+ * known of it is what it can be. */
+static Sum
+next_value(Order *w, const State *s, const Op *loop, int i)
+{
+	const Block *b = loop->blk[0];
+	Sum was = order_value(w, s, b->arg[i]), now;
+	Fact f = val_fact(w->k, b->arg[i]);
+	int times = 0;
+	int64_t c;
+
+	for (int j = 0; j < s->nturned; j++)
+		times = s->turned[j].loop == loop ? s->turned[j].times : times;
+	if (i > 0) {
+		now = order_value(w, s, b->last->in[i - 1]);
+		if (times < (sum_is_const(&now, &c) ? TURNS_MOST : TURNS_COUNTED) || sum_equal(&was, &now))
+			return now;
+		return sum_between(f.lo, f.hi);
+	}
+	if (times > TURNS_COUNTED && was.hi == INT64_MAX)
+		return was; /* so far, or further */
+	now = sum_add(w, was, order_value(w, s, loop->in[2]), 1);
+	if (times >= TURNS_COUNTED)
+		now.hi = INT64_MAX;
+	return now;
+}
+
+void
+order_next_turn(Order *w, State *s, const Op *loop)
+{
+	const Block *b = loop->blk[0];
+
+	for (int i = 0; i <= loop->nout; i++)
+		if (w->wanted[b->arg[i]->id])
+			order_bind_next(w, b->arg[i], next_value(w, s, loop, i));
+	order_turn_over(w, s, loop);
+	order_bind(w, s);
+}
+
+/* Where pass split made two loops of one, the second counts on from where the first has ended. */
+void
+order_enter(Order *w, State *s, const Op *o)
+{
+	const Op *before = o->prev;
+	const Sum *at = NULL;
+	Sum first;
+
+	while (before && before->code != O_for)
+		before = before->prev;
+	if (before && IMM(o, split) > SPLIT_FRONT && IMM(o, split) <= SPLIT_REST &&
+	    IMM(before, split) < IMM(o, split))
+		at = order_bound(s, before->blk[0]->arg[0]);
+	first = at ? *at : order_value(w, s, o->in[0]);
+	order_hand_over(w, s, o->blk[0]->arg + 1, o->in + 3, o->nout);
+	if (w->wanted[o->blk[0]->arg[0]->id])
+		order_bind_next(w, o->blk[0]->arg[0], first);
+	order_bind(w, s);
+}

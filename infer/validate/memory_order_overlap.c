@@ -1,0 +1,497 @@
+/* memory_order_overlap.c - where in memory two accesses are, and by which threads.
+ *
+ * A place is the start of a view in its tensor or tile, dim by dim, and its extents; what lies in
+ * shared memory as other tiles do, or as staging tiles, is compared by bytes.  Who moves an element
+ * is read from tables of the register tile (validate.c); of what task mappings or instructions of whole
+ * warps move nothing is taken to be a thread's own. */
+#include "infer/validate/memory_order.h"
+#include "hexc/analysis/analysis.h"
+#include <string.h>
+
+enum { NOBODY = -1, MANY = -2, ELEMENTS_MOST = 1 << 16, SAME_DEPTH = 24 };
+
+/* ---- accesses -------------------------------------------------------------------------------- */
+
+/* Bytes from its first to the last one that an element of the tile has. */
+static int64_t
+tile_bytes(Order *w, const Val *tile)
+{
+	const Type *t = &tile->type;
+	int64_t n = type_size(t), *at, last = n - 1;
+
+	if (w->bytes[tile->id])
+		return w->bytes[tile->id];
+	if (t->layout) {
+		at = mem_offsets(&w->prove, t->layout, t, NULL);
+		for (int64_t i = last = 0; i < n; i++)
+			last = at[i] > last ? at[i] : last;
+	}
+	return w->bytes[tile->id] = ceil_div((last + 1) * dtype_info[t->dtype].bits, 8);
+}
+
+/* The view that says where in its tile or tensor v is: the one next to it. */
+static void
+find_view(Touch *t, Val *v)
+{
+	Val *at = v->def && view_is_longer(v->def) ? v->def->in[0] : v;
+	const Op *view[INNER_MOST];
+	int n = 0;
+
+	t->plain = true;
+	while (at->def && at->def->code == O_view && at->def->in[0] != t->root && at != t->root) {
+		t->plain = false;
+		if (n < INNER_MOST)
+			view[n] = at->def;
+		n++;
+		at = at->def->in[0];
+	}
+	if (at == t->root)
+		return;
+	if (!at->def || at->def->code != O_view) {
+		t->plain = false; /* in another shape */
+		return;
+	}
+	t->view = at->def;
+	for (int i = 0; i < n && n <= INNER_MOST; i++)
+		t->inner[t->ninner++] = view[n - 1 - i];
+}
+
+static int
+add(Order *w, const Op *o, Val *v, bool write, Touch *t)
+{
+	Val *root = view_root(v);
+	const Param *p = val_param(w->k, root);
+
+	if (v->type.space != S_shared && v->type.space != S_global)
+		return 0;
+	if (p ? !p->written : !root->def || root->def->code != O_alloc)
+		return 0;
+	*t = (Touch){ .op = o, .mem = v, .root = root, .write = write };
+	find_view(t, v);
+	if (!p && IMM(root->def, offset) >= 0) {
+		t->first = IMM(root->def, offset);
+		t->end = t->first + tile_bytes(w, root);
+	}
+	return 1;
+}
+
+static int
+add_copy(Order *w, const Op *o, Touch *t)
+{
+	CopyKind kind = (CopyKind)IMM(o, async);
+	int n;
+
+	if (kind == COPY_BARRIER)
+		return 0;
+	n = add(w, o, o->in[0], false, t);
+	n += add(w, o, o->in[1], true, t + n);
+	for (int i = 0; i < n; i++) {
+		t[i].group = kind == COPY_GROUP || kind == COPY_OUT;
+		t[i].bulk = kind == COPY_OUT;
+		t[i].engine = kind == COPY_OUT && t[i].root->type.space == S_shared;
+	}
+	return n;
+}
+
+int
+order_touches(Order *w, const Op *o, Touch *t)
+{
+	int n = 0;
+
+	switch (o->code) {
+	case O_load: return add(w, o, o->in[0], false, t);
+	case O_copy: return add_copy(w, o, t);
+	case O_wgmma:
+		for (int i = 0; i < 2; i++)
+			if (o->in[i]->type.space == S_shared && add(w, o, o->in[i], false, t + n))
+				t[n++].engine = true;
+		return n;
+	case O_store:
+		n = add(w, o, o->in[1], true, t);
+		if (n)
+			t->update = IMM(o, update) != STORE_PLAIN;
+		return o->nin > 2 ? n + add(w, o, o->in[2], true, t + n) : n;
+	default: break;
+	}
+	if (!lowering_is_staged(o->lowering))
+		return 0;
+	*t = (Touch){ .op = o, .first = o->lowering->staged.off, .write = true };
+	t->end = t->first + o->lowering->staged.bytes;
+	return 1;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* Elements of dim d of the root from the first that t touches to behind the last. */
+static int64_t
+span(const Touch *t, int d)
+{
+	const Op *last = t->view;
+	int64_t step;
+	int r;
+
+	if (!t->view)
+		return t->root->type.shape[d];
+	step = view_step(t->view, d);
+	r = view_result_dim(t->view, d);
+	for (int i = 0; i < t->ninner && r >= 0; i++) {
+		last = t->inner[i];
+		step *= view_step(last, r);
+		r = view_result_dim(last, r);
+	}
+	return r < 0 ? 1 : (last->out[0]->type.shape[r] - 1) * step + 1;
+}
+
+/* Where t starts along dim d of the root, of which no view has indices. */
+static Sum
+start_of(Order *w, const State *s, const Touch *t, int d)
+{
+	Sum at = sum_const(0);
+	int64_t step = 1;
+	int r = d;
+
+	for (int i = -1; t->view && i < t->ninner && r >= 0; i++) {
+		const Op *v = i < 0 ? t->view : t->inner[i];
+
+		at = sum_add(w, at, order_value(w, s, v->in[1 + r]), step);
+		step *= view_step(v, r);
+		r = view_result_dim(v, r);
+	}
+	return at;
+}
+
+static bool
+has_indices(const Touch *t, int d)
+{
+	int r = d;
+
+	for (int i = -1; t->view && i < t->ninner && r >= 0; i++) {
+		const Op *v = i < 0 ? t->view : t->inner[i];
+
+		if (view_gathers(v, r))
+			return true;
+		r = view_result_dim(v, r);
+	}
+	return false;
+}
+
+/* Of the root's first dim, the part that v has; *d: which dim of v it is, -1: none. */
+static Stages
+stages_of(Order *w, const State *s, const Val *v, const Val *root, int *d)
+{
+	const Op *o = v->def;
+	Stages is = { .known = true, .at = sum_const(0), .n = root->type.shape[0] };
+
+	*d = 0;
+	if (v == root)
+		return is;
+	is = stages_of(w, s, o->in[0], root, d);
+	if (!is.known || *d < 0)
+		return is;
+	if (o->code != O_view) {
+		is.known = *d == 0 && v->type.rank > 0 && v->type.shape[0] == o->in[0]->type.shape[0];
+		return is;
+	}
+	is.known = !view_gathers(o, *d) && view_step(o, *d) == 1;
+	if (is.known)
+		is.at = sum_add(w, is.at, order_value(w, s, o->in[1 + *d]), 1);
+	*d = view_result_dim(o, *d);
+	is.n = *d < 0 ? 1 : v->type.shape[*d];
+	return is;
+}
+
+void
+order_begin(Order *w)
+{
+	const Touch *t = &w->from;
+	const State none = { .bounds = NULL };
+	int first;
+
+	w->stages.known = false;
+	if (t->root && t->root->type.rank > 0)
+		w->stages = stages_of(w, &none, t->mem, t->root, &first);
+	w->vague = false;
+	for (int d = 0; t->root && d < t->root->type.rank; d++)
+		w->start[d] = has_indices(t, d) ? sum_const(0) : start_of(w, &none, t, d);
+	w->start_vague = w->vague;
+}
+
+/* Bits of a word that an update of 8 bits writes back belong to its neighbours. */
+static bool
+takes_neighbours(const Touch *t)
+{
+	return t->update && dtype_info[t->op->in[0]->type.dtype].bits < 16;
+}
+
+/* How far t is from where the walk began, dim by dim; *apart: in one of them too far to meet.
+ * False: in a dim it is not known. */
+static bool
+distances(Order *w, const State *s, const Touch *t, int64_t *by, bool *apart)
+{
+	const Touch *from = &w->from;
+	bool known = true;
+
+	*apart = false;
+	for (int d = 0; d < from->root->type.rank; d++) {
+		int64_t lo, hi, x = span(from, d), y = span(t, d), step;
+		Fact f, g;
+		Sum gap;
+
+		by[d] = 0;
+		if (has_indices(from, d) || has_indices(t, d)) {
+			known = known && from->op == t->op && !t->ninner &&
+			        order_same(w, s, t->view->in[1 + d], SAME_DEPTH);
+			continue;
+		}
+		gap = sum_add(w, start_of(w, s, t, d), w->start[d], -1);
+		sum_range(w, &gap, &lo, &hi);
+		*apart = *apart || sum_apart(w, &gap, x, y);
+		if (from->view && t->view && !from->ninner && !t->ninner && !*apart) {
+			f = val_fact(w->k, from->view->in[1 + d]);
+			g = val_fact(w->k, t->view->in[1 + d]);
+			*apart = (x >= 0 && g.lo > INT64_MIN && f.hi < INT64_MAX && g.lo - f.hi >= x) ||
+			         (y >= 0 && f.lo > INT64_MIN && g.hi < INT64_MAX && f.lo - g.hi >= y);
+		}
+		known = known && lo == hi;
+		/* stages of rings whose numbers are not known: in a part of a loop that starts anywhere */
+		w->vague = w->vague || (lo != hi && x == 1 && y == 1 && from->root->type.space == S_shared);
+		by[d] = lo;
+		step = from->view && t->view ? view_step(from->view, d) : 1;
+		if (lo == hi && step > 1 && step == view_step(t->view, d) && lo % step != 0)
+			*apart = true;
+		if (lo == hi && lo % step == 0 && t->view && view_step(t->view, d) == step)
+			by[d] = lo / step;
+		else if (step > 1 || (t->view && view_step(t->view, d) > 1))
+			known = false;
+	}
+	return known;
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+/* The register tile that o moves, or the tile that it copies by lanes; NULL: neither. */
+static const Val *
+moved(const Op *o)
+{
+	switch (o->code) {
+	case O_load: return o->out[0];
+	case O_store: return o->in[0];
+	case O_copy: return op_access(o)->map ? o->in[1] : NULL;
+	default: return NULL;
+	}
+}
+
+/* Who holds what of it; NULL: it is not known. */
+static const Held *
+movers(Order *w, const Op *o, const Val *v)
+{
+	w->prove.op = o;
+	w->prove.threads = op_warps(o) * WARP_SIZE;
+	if (o->code == O_copy)
+		return held_spell(&w->prove, op_access(o)->map, &v->type, false);
+	return v->type.layout ? held_of(&w->prove, v) : NULL;
+}
+
+static int16_t *
+owners_of(Order *w, const Touch *t)
+{
+	const Op *o = t->op;
+	const Val *v = moved(o);
+	const Instr *in = o->lowering && o->lowering->kind == LW_access ? instr_of(o->lowering) : NULL;
+	int64_t n = v ? type_size(&v->type) : 0;
+	const Held *h;
+	int16_t *who;
+
+	if (!v || (op_access(o)->map && o->code != O_copy) || n > ELEMENTS_MOST || instr_is_box(in) ||
+	    (in && (in->kind == IK_ldmatrix || in->kind == IK_stmatrix)))
+		return NULL;
+	who = NEWN(w->k->unit->arena, int16_t, n);
+	if (v->type.space == S_scalar) {
+		who[0] = o->code == O_load ? MANY : 0;
+		return who;
+	}
+	h = movers(w, o, v);
+	if (!h)
+		return NULL;
+	for (int64_t e = 0; e < n; e++)
+		who[e] = NOBODY;
+	for (int i = 0; i < w->prove.threads; i++)
+		for (int64_t r = 0; (o->code == O_load || h->acts[i]) && r < h->regs; r++) {
+			int64_t e = h->elem[i * h->regs + r];
+
+			if (e >= 0)
+				who[e] = who[e] == NOBODY || who[e] == i ? (int16_t)i : MANY;
+		}
+	return who;
+}
+
+static const int16_t *
+owners(Order *w, const Touch *t)
+{
+	int16_t **slot = &w->owner[t->op->code == O_store && t->mem != t->op->in[1]][t->op->id];
+
+	if (!*slot && !(t->op->code == O_store && t->view && view_gather_dim(t->view) >= 0 && t->update))
+		*slot = owners_of(w, t);
+	return *slot;
+}
+
+/* The number of the element of t's tile at c[] of the root, from where t starts; -1: it has none
+ * there. */
+static int64_t
+element_at(const Touch *t, const int64_t *c)
+{
+	int64_t at[DIM_MAX] = { 0 };
+	const Type *shows = &t->mem->type, *has = t->view ? &t->view->out[0]->type : &t->root->type;
+
+	for (int d = 0; d < t->root->type.rank; d++) {
+		int r = t->view ? view_result_dim(t->view, d) : d;
+
+		if (c[d] < 0 || c[d] >= (r < 0 ? 1 : has->shape[r]))
+			return -1;
+		if (r >= 0)
+			at[r] = c[d];
+	}
+	return index_elem(shows, at);
+}
+
+/* Does an element that both touch have another thread each time? */
+static bool
+other_threads(Order *w, const Touch *t, const int64_t *by)
+{
+	const Touch *from = &w->from;
+	const int16_t *x, *y;
+	const Type *has = from->view ? &from->view->out[0]->type : &from->root->type;
+	int64_t n = type_size(has);
+	bool still = true;
+
+	for (int d = 0; d < from->root->type.rank; d++)
+		still = still && by[d] == 0;
+	if (from->op == t->op && from->mem == t->mem && still && t->plain)
+		return false; /* the same again, element by element */
+	x = owners(w, from);
+	y = owners(w, t);
+	if (!x || !y || !from->plain || !t->plain || n > ELEMENTS_MOST ||
+	    dtype_info[from->root->type.dtype].bits < 8)
+		return true;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t c[DIM_MAX] = { 0 }, at[DIM_MAX] = { 0 }, e, f;
+
+		type_coord(has, i, at);
+		for (int d = 0; d < from->root->type.rank; d++) {
+			int r = from->view ? view_result_dim(from->view, d) : d;
+
+			c[d] = r < 0 ? 0 : at[r];
+		}
+		e = element_at(from, c);
+		for (int d = 0; d < from->root->type.rank; d++)
+			c[d] -= by[d];
+		f = element_at(t, c);
+		if (f >= 0 && (x[e] != y[f] || x[e] == MANY))
+			return true;
+	}
+	return false;
+}
+
+/* Do both touch the same elements in the same order: views that start at the same values, with tiles
+ * of the same indices, which name an element once (warning `lost`)? */
+static bool
+same_elements(const Order *w, const State *s, const Touch *t)
+{
+	const Op *x = w->from.view, *y = t->view;
+
+	if (!x || !y || !w->from.plain || !t->plain || view_gather_dim(y) < 0 || x->nin != y->nin ||
+	    !type_same(&w->from.mem->type, &t->mem->type))
+		return false;
+	for (int i = 0; i < x->nin; i++)
+		if (x->in[i] != y->in[i] || (i > 0 && !order_same(w, s, y->in[i], SAME_DEPTH)))
+			return false;
+	for (int d = 0; d < w->from.root->type.rank; d++)
+		if (view_step(x, d) != view_step(y, d) || view_result_dim(x, d) != view_result_dim(y, d))
+			return false;
+	return true;
+}
+
+/* Does an element of these have another thread each time? */
+static bool
+handed_over(Order *w, const Touch *t)
+{
+	const int16_t *x = owners(w, &w->from), *y = owners(w, t);
+
+	if (!x || !y)
+		return true;
+	for (int64_t e = 0; e < type_size(&t->mem->type); e++)
+		if (x[e] != y[e] || x[e] == MANY)
+			return true;
+	return false;
+}
+
+/* Has t all elements of the n stages that it has? */
+static bool
+is_whole(const Touch *t, int64_t n)
+{
+	const Type *root = &t->root->type;
+
+	return type_size(&t->mem->type) == type_size(root) / root->shape[0] * n;
+}
+
+/* Do they meet where one has the tile in another shape than the other?  It is known where one has all
+ * of the tile, or of its stages. */
+static bool
+aliases_meet(Order *w, const State *s, const Touch *t)
+{
+	int64_t all = t->root->type.shape[0], lo, hi;
+	Stages is;
+	Sum gap;
+	int d;
+
+	if (is_whole(&w->from, all) || is_whole(t, all))
+		return true;
+	is = stages_of(w, s, t->mem, t->root, &d);
+	if (!is.known || !w->stages.known) {
+		order_unjudged(w, GAP_shapes);
+		return false;
+	}
+	gap = sum_add(w, is.at, w->stages.at, -1);
+	sum_range(w, &gap, &lo, &hi);
+	if (lo >= w->stages.n || hi <= -is.n)
+		return false;
+	if (lo == hi && (is_whole(&w->from, w->stages.n) || is_whole(t, is.n)))
+		return true;
+	order_unjudged(w, lo == hi ? GAP_shapes : GAP_ring);
+	return false;
+}
+
+/* A tile that a bulk copy takes to a tensor: that those of a program do not meet, it may alone know. */
+static bool
+is_bulk_store(const Touch *t)
+{
+	return t->bulk && t->root->type.space == S_global;
+}
+
+bool
+order_meets(Order *w, const State *s, const Touch *t, bool lanes)
+{
+	const Touch *from = &w->from;
+	int64_t by[DIM_MAX];
+	bool apart, known;
+
+	if (!from->root || from->root != t->root)
+		return from->first < t->end && t->first < from->end;
+	if (takes_neighbours(from) || takes_neighbours(t))
+		return true;
+	if (from->mem && t->mem && (val_is_alias(view_base(from->mem)) || val_is_alias(view_base(t->mem))))
+		return aliases_meet(w, s, t);
+	if (w->from.op != t->op && same_elements(w, s, t))
+		return !lanes || handed_over(w, t);
+	w->vague = w->start_vague;
+	known = distances(w, s, t, by, &apart);
+	if (apart)
+		return false;
+	if (!known && (is_bulk_store(from) || is_bulk_store(t) || w->blind || w->vague)) {
+		order_unjudged(w, is_bulk_store(from) || is_bulk_store(t) ? GAP_bulk : GAP_ring);
+		return false;
+	}
+	if (!known)
+		return true;
+	return !lanes || other_threads(w, t, by);
+}

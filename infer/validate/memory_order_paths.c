@@ -1,0 +1,282 @@
+/* memory_order_paths.c - the ways from an access on: what orders it there, and what it meets.
+ *
+ * All ways are followed on which nothing has ordered the access yet: into branches, out of loops, whether
+ * or not these have had a turn, and around them. */
+#include "infer/validate/memory_order.h"
+
+enum { BYTES_MOST = 1 << 28 };
+
+/* ---- what orders ----------------------------------------------------------------------------- */
+
+/* A barrier; false: nothing is open any more. */
+static bool
+pass_barrier(const Order *w, State *s)
+{
+	const Touch *t = &w->from;
+
+	if (!s->done)
+		return true;
+	s->ordered = true;
+	return w->engines && t->write && t->root && t->root->type.space == S_shared && !s->shown;
+}
+
+static void
+pass_wait(const Order *w, State *s, const Op *o)
+{
+	const Touch *t = &w->from;
+	bool tensor = t->root && t->root->type.space == S_global;
+
+	if (s->done || t->bulk != (IMM(o, bulk) != 0) || s->age == OPEN || s->age < IMM(o, pending))
+		return;
+	s->done = !(tensor && t->bulk && IMM(o, reads));
+}
+
+/* Is the access one of a tile by which roles hand data to each other? */
+static bool
+is_handed(const Order *w)
+{
+	const uint8_t both = 1 << ROLE_PRODUCER | 1 << ROLE_CONSUMER;
+
+	return w->from.root && (w->roles[w->from.root->id] & both) == both;
+}
+
+/* What o does to the order; false: the access is ordered before all that follows. */
+static bool
+pass_op(const Order *w, State *s, const Op *o)
+{
+	if (lowering_is_staged(o->lowering))
+		return pass_barrier(w, s);
+	switch (o->code) {
+	case O_barrier: return pass_barrier(w, s);
+	case O_wait: pass_wait(w, s, o); break;
+	case O_mbar_arrive: s->told = s->told || s->done; break;
+	case O_mbar_wait: s->taken = s->taken || (s->told && is_handed(w)); break;
+	case O_commit:
+		if (!s->done && w->from.bulk == (IMM(o, bulk) != 0))
+			s->age += s->age < INT16_MAX;
+		break;
+	case O_proxy: s->shown = s->shown || (s->done && IMM(o, space) == S_shared); break;
+	default: break;
+	}
+	return true;
+}
+
+/* ---- what meets ------------------------------------------------------------------------------ */
+
+bool
+order_is_signal(const Op *o)
+{
+	return o->code == O_store && IMM(o, ordered) != 0;
+}
+
+bool
+order_is_full(const Order *w)
+{
+	const Arena *a = w->k->unit->arena;
+
+	return a->held - w->held > (a->limit && a->limit / 4 < BYTES_MOST ? a->limit / 4 : BYTES_MOST);
+}
+
+bool
+order_is_tensor(const Touch *t)
+{
+	return t->root && t->root->type.space == S_global;
+}
+
+/* Updates of one kind of one memory, which may come in any order. */
+static bool
+commute(const Touch *a, const Touch *b)
+{
+	return a->update && b->update && a->root == b->root && IMM(a->op, update) == IMM(b->op, update);
+}
+
+void
+order_unjudged(Order *w, Gap why)
+{
+	if (w->gap)
+		return;
+	w->gap = why;
+	w->gap_at = w->from.op;
+}
+
+static void
+violation(Order *w, const Op *o, const char *what)
+{
+	const char *text = arena_printf(w->k->unit->arena, "%s, line %u", what, w->from.op->src.line);
+
+	prove_violation(w->k, &w->ok, o, text);
+}
+
+static void
+compare(Order *w, const State *s, const Touch *t)
+{
+	const Touch *from = &w->from;
+	bool lanes = s->done && !t->engine && !(t->group && t->bulk) && !from->engine;
+	bool hidden = t->engine && s->done && from->write && !s->shown;
+
+	if (order_is_tensor(from) && order_is_tensor(t) && !s->ordered &&
+	    order_is_signal(from->op) != order_is_signal(t->op))
+		violation(w, t->op,
+		          "no barrier stands between it and what blocks hand on, or hand memory on by");
+	if ((!from->write && !t->write) || commute(from, t) || (s->ordered && !t->engine))
+		return;
+	if (from->engine && t->engine && !from->write && !t->write)
+		return;
+	if (!order_meets(w, s, t, lanes))
+		return;
+	if (s->taken && !hidden)
+		order_unjudged(w, GAP_roles);
+	else if (s->ordered || s->taken)
+		violation(w, t->op, "no proxy stands between it and what lanes wrote");
+	else if (!s->done)
+		violation(w, t->op, "no wait and barrier stand between it and the end of a copy");
+	else
+		violation(w, t->op, "no barrier stands between it and another access of that memory");
+}
+
+static void
+step(Order *w, States *now, const Op *o)
+{
+	Touch t[TOUCHES];
+	int n = order_touches(w, o, t), kept = 0;
+
+	for (int i = 0; i < now->n && w->ok; i++) {
+		State s = now->a[i];
+
+		for (int j = 0; j < n; j++)
+			compare(w, &s, &t[j]);
+		if (pass_op(w, &s, o))
+			now->a[kept++] = s;
+	}
+	now->n = kept;
+}
+
+/* ---- loops and branches ---------------------------------------------------------------------- */
+
+bool
+order_is_of_blocks(const Op *loop)
+{
+	return loop->in[0]->def && loop->in[0]->def->code == O_launched;
+}
+
+void
+order_part_ways(Order *w, const State *s, const Op *o, bool first, States *heads, States *behind)
+{
+	State left = *s;
+	bool turn, none;
+
+	order_ask(w, s, o, first, &turn, &none);
+	if (none) {
+		order_hand_over(w, &left, o->out, o->blk[0]->arg + 1, o->nout);
+		order_push(w, behind, &left);
+	}
+	if (turn)
+		order_push(w, heads, s);
+}
+
+void
+order_walk_turns(Order *w, States *heads, const Op *o, States *behind)
+{
+	for (int i = 0; i < heads->n && w->ok && w->steps > 0; i++) {
+		States one = order_no_states(w);
+
+		order_push(w, &one, &heads->a[i]);
+		order_walk(w, &one, o->blk[0]->first);
+		for (int j = 0; j < one.n && !(order_is_of_blocks(o) && order_is_tensor(&w->from)); j++) {
+			order_next_turn(w, &one.a[j], o);
+			order_part_ways(w, &one.a[j], o, false, heads, behind);
+		}
+		order_drop(w, &one);
+	}
+}
+
+static void
+walk_loop(Order *w, States *now, const Op *o)
+{
+	States behind = order_no_states(w), heads = order_no_states(w);
+
+	for (int i = 0; i < now->n; i++) {
+		State s = now->a[i];
+
+		order_enter(w, &s, o);
+		order_part_ways(w, &s, o, true, &heads, &behind);
+	}
+	order_walk_turns(w, &heads, o, &behind);
+	order_drop(w, &heads);
+	order_drop(w, now);
+	*now = behind;
+}
+
+static void
+walk_if(Order *w, States *now, const Op *o)
+{
+	States behind = order_no_states(w);
+
+	for (int r = 0; r < 2; r++) {
+		States side = order_no_states(w);
+
+		for (int i = 0; i < now->n; i++) {
+			Sum c = order_value(w, &now->a[i], o->in[0]);
+			int64_t is;
+
+			if (!sum_is_const(&c, &is) || (is == 0) == (r == 1) || IMM(o, spare))
+				order_push(w, &side, &now->a[i]);
+		}
+		order_walk(w, &side, o->blk[r]->first);
+		for (int i = 0; i < side.n; i++) {
+			order_hand_over(w, &side.a[i], o->out, o->blk[r]->last->in, o->nout);
+			order_push(w, &behind, &side.a[i]);
+		}
+		order_drop(w, &side);
+	}
+	order_drop(w, now);
+	*now = behind;
+}
+
+static void
+walk_roles(Order *w, States *now, const Op *o)
+{
+	States behind = order_no_states(w);
+
+	for (int r = 0; r < 2; r++) {
+		States side = order_no_states(w);
+
+		order_push_all(w, &side, now);
+		order_walk(w, &side, o->blk[r]->first);
+		order_push_all(w, &behind, &side);
+		order_drop(w, &side);
+	}
+	order_drop(w, now);
+	*now = behind;
+}
+
+bool
+order_matters(Order *w, const Op *o)
+{
+	Touch t[TOUCHES];
+
+	return o->blk[0] || o->code == O_barrier || o->code == O_wait || o->code == O_commit ||
+	       o->code == O_proxy || o->code == O_mbar_arrive || o->code == O_mbar_wait ||
+	       order_touches(w, o, t) > 0;
+}
+
+void
+order_walk(Order *w, States *now, const Op *from)
+{
+	const Op *o = from && !order_matters(w, from) ? w->next[from->id] : from;
+
+	for (; o && now->n && w->ok; o = w->next[o->id]) {
+		if (--w->steps <= 0 || order_is_full(w)) {
+			order_unjudged(w, GAP_ways);
+			return;
+		}
+		if (o->code == O_for)
+			walk_loop(w, now, o);
+		else if (o->code == O_if)
+			walk_if(w, now, o);
+		else if (o->code == O_roles)
+			walk_roles(w, now, o);
+		else
+			step(w, now, o);
+	}
+}

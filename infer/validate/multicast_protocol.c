@@ -1,0 +1,195 @@
+/* multicast_protocol.c - pass prove_cluster: what blocks of a cluster fetch for each other, and who says it was read.
+ *
+ * PTX ISA, "cp.async.bulk.tensor", .multicast::cluster: what a block copies comes to the same place of shared
+ * memory of each block, and is counted at the same barrier of each.  So all must fetch the same for it, in
+ * the same turn, and may only when the consumers of all have said that they have read what is there.
+ *
+ * A value that differs may be another in another block of the cluster.  What is loaded from one place of a
+ * tensor that nobody writes is the same. */
+#include "hexc/ir/memory_effects.h"
+#include "infer/validate/validate.h"
+
+typedef struct Cluster {
+	Kernel *k;
+	bool *differs; /* by value id */
+	bool changed, ok;
+} Cluster;
+
+static void
+violation(Cluster *c, const Op *o, const char *what)
+{
+	prove_violation(c->k, &c->ok, o, what);
+}
+
+/* ---- what differs ---------------------------------------------------------------------------------- */
+
+static void
+set(Cluster *c, const Val *v, bool differs)
+{
+	c->changed |= differs && !c->differs[v->id];
+	c->differs[v->id] |= differs;
+}
+
+static bool
+any_differs(const Cluster *c, const Op *o, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (c->differs[o->in[i]->id])
+			return true;
+	return false;
+}
+
+static bool
+begins(const Cluster *c, const Op *o)
+{
+	const Param *p = o->code == O_load ? val_param(c->k, view_root(o->in[0])) : NULL;
+
+	if (o->code == O_block_id && (!o->nin || c->k->cluster[IMM(o, axis)] > 1))
+		return true;
+	return o->code == O_has_block || (p && p->written);
+}
+
+/* The regions of o give what it gives; a loop's arguments come from around it, too. */
+static void
+spread_regions(Cluster *c, const Op *o)
+{
+	int fixed = o->code == O_for ? 3 : o->nin;
+	bool way = any_differs(c, o, fixed);
+
+	for (int s = 0; s < 2 && o->blk[s]; s++) {
+		const Block *b = o->blk[s];
+
+		for (int i = 0; i < o->nout; i++) {
+			bool differs = way || c->differs[b->last->in[i]->id] ||
+			               (o->code == O_for && c->differs[o->in[3 + i]->id]);
+
+			set(c, o->out[i], differs);
+			if (o->code == O_for)
+				set(c, b->arg[1 + i], differs);
+		}
+		if (o->code == O_for)
+			set(c, b->arg[0], way);
+	}
+}
+
+static void
+spread(Cluster *c, const Op *o)
+{
+	Val *to = access_target(o);
+	bool differs = begins(c, o) || any_differs(c, o, o->nin);
+
+	if (o->blk[0]) {
+		spread_regions(c, o);
+		return;
+	}
+	for (int i = 0; i < o->nout; i++)
+		set(c, o->out[i], differs);
+	if (to && to->type.space == S_shared)
+		set(c, view_root(to), differs);
+}
+
+/* ---- rules ----------------------------------------------------------------------------------------- */
+
+static void
+check_way(Cluster *c, const Op *o)
+{
+	for (const Op *x = o->parent->owner; x; x = x->parent->owner)
+		if (any_differs(c, x, x->code == O_for ? 3 : x->nin))
+			violation(c, o, "blocks of a cluster do not all come here equally often");
+}
+
+/* All blocks hear that this one has read, or none but itself. */
+static void
+check_arrival(Cluster *c, const Op *o)
+{
+	int64_t all = ((int64_t)1 << cluster_blocks(c->k)) - 1, mask = IMM(o, cluster);
+
+	if (mask && (mask != all || IMM(o, expect)))
+		violation(c, o, "it arrives at some blocks of the cluster only, or expects copies of them");
+	if (mask && IMM(op_mbar(o), arrivals) % cluster_blocks(c->k))
+		violation(c, o, "a phase does not end when each block of the cluster has arrived");
+}
+
+static void
+check_leave(Cluster *c, const Op *copy)
+{
+	const Op *wait = copy->prev;
+	OpWalk w;
+
+	while (wait && wait->code != O_mbar_wait)
+		wait = wait->prev;
+	if (!wait || c->differs[wait->in[1]->id] || c->differs[op_slot(copy)->id]) {
+		violation(c, copy, "nothing says that all blocks have read what it overwrites");
+		return;
+	}
+	for (const Op *o = walk_first(&w, c->k->body); o; o = walk_next(&w))
+		if (o->code == O_mbar_arrive && op_mbar(o) == op_mbar(wait) && !IMM(o, cluster))
+			violation(c, o, "other blocks fill what was read here: they are not told");
+}
+
+static void
+check_copy(Cluster *c, const Op *o)
+{
+	int blocks = cluster_blocks(c->k), number = op_access(o) ? op_access(o)->tensor_map : 0;
+	int64_t elements = type_size(&o->in[0]->type);
+
+	if (!instr_is_box(instr_of(o->lowering)) || number < 1 || number > c->k->nmap ||
+	    c->k->cluster[IMM(o, multicast) - 1] != blocks) {
+		violation(c, o, "no copy of boxes, or the cluster has not all its blocks along that axis");
+		return;
+	}
+	for (int d = 0; d < c->k->map[number - 1].rank; d++)
+		elements /= c->k->map[number - 1].box[d];
+	if (elements % blocks)
+		violation(c, o, "its boxes cannot be shared out evenly among the blocks");
+	if (c->differs[o->in[0]->id])
+		violation(c, o, "blocks of a cluster fetch different tiles for all");
+	check_leave(c, o);
+}
+
+/* A block that the grid has not goes the way of another one: it must store nothing. */
+static void
+check_store(Cluster *c, const Op *o)
+{
+	const Block *b = o->parent;
+
+	while (b->owner && !(b->owner->code == O_if && b == b->owner->blk[0] && b->owner->in[0]->def &&
+	                     b->owner->in[0]->def->code == O_has_block))
+		b = b->owner->parent;
+	if (!b->owner)
+		violation(c, o, "a block that the grid has not would store");
+}
+
+static void
+check_op(Cluster *c, const Op *o)
+{
+	const Val *to = access_target(o);
+
+	if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
+		check_way(c, o);
+	if (o->code == O_mbar_arrive)
+		check_arrival(c, o);
+	if (o->code == O_copy && IMM(o, multicast))
+		check_copy(c, o);
+	if (to && to->type.space == S_global)
+		check_store(c, o);
+}
+
+bool
+pass_prove_cluster(Kernel *k)
+{
+	Cluster c = { .k = k, .ok = true };
+	OpWalk w;
+
+	if (cluster_blocks(k) == 1)
+		return false;
+	c.differs = NEWN(k->unit->arena, bool, k->nval + 1);
+	do {
+		c.changed = false;
+		for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+			spread(&c, o);
+	} while (c.changed);
+	for (Op *o = walk_first(&w, k->body); o && c.ok; o = walk_next(&w))
+		check_op(&c, o);
+	return false;
+}

@@ -1,0 +1,248 @@
+/* redundant_masks.c - split loops: what is without effect in the turns of the one without masks.
+ *
+ * What a turn knows is read off the loop's bounds; a mask or choice is asked about element by element of its
+ * tile. */
+#include "infer/validate/loop_split.h"
+
+enum { DEPTH = 24 };
+
+/* ---- what a turn of the clear loop knows ------------------------------------------------------------ */
+
+/* What `end` is, and each of what it is the least of, is above the counter. */
+static void
+know_end(Pair *x, const Val *end)
+{
+	const Op *o = end->def;
+	Affine above;
+
+	if (o && o->code == O_min) {
+		know_end(x, o->in[0]);
+		know_end(x, o->in[1]);
+	}
+	above = affine_add(affine_of(x->p->k, end), affine_of(x->p->k, x->rest->blk[0]->arg[0]), -1);
+	known_add(&x->known, affine_add(above, affine_const(1), -1));
+}
+
+/* What `start` is, and each of what it is the most of, is the counter at most, where the counter is below the
+ * whole loop's end, which may stand in for it. */
+static void
+know_start(Pair *x, const Val *start)
+{
+	const Op *o = start->def;
+
+	if (o && o->code == O_min && o->in[1] == x->rest->in[1]) {
+		know_start(x, o->in[0]);
+		return;
+	}
+	if (o && o->code == O_max) {
+		know_start(x, o->in[0]);
+		know_start(x, o->in[1]);
+	}
+	known_add(&x->known, affine_add(affine_of(x->p->k, x->rest->blk[0]->arg[0]),
+	                                affine_of(x->p->k, start), -1));
+}
+
+void
+split_know_turn(Pair *x)
+{
+	const Val *lo = x->clear->in[0], *end = x->clear->in[1];
+	const Op *o = end->def;
+	Affine counter = affine_of(x->p->k, x->rest->blk[0]->arg[0]);
+
+	known_add(&x->known, affine_add(counter, affine_of(x->p->k, lo), -1));
+	if (o && o->code == O_select && o->in[2] == lo) { /* else there are no turns */
+		known_condition(&x->known, o->in[0], true);
+		end = o->in[1];
+	}
+	know_end(x, end);
+	if (x->front) { /* lo is behind it */
+		known_add(&x->known, affine_add(counter, affine_of(x->p->k, x->front->in[0]), -1));
+		know_start(x, x->front->in[1]);
+	}
+}
+
+/* ---- conditions, element by element ------------------------------------------------------------------- */
+
+/* x >= 0 is a must. */
+static bool
+must(Pair *x, Affine a)
+{
+	if (!a.ok)
+		return false;
+	for (int i = 0; i < x->nmust; i++) {
+		Affine gap = affine_add(x->must[i], a, -1);
+
+		if (!gap.ok || gap.n)
+			continue;
+		if (gap.c > 0)
+			x->must[i] = a;
+		return true;
+	}
+	VEC_PUSH(x->p->arena, x->must, x->nmust, x->cap, a);
+	return true;
+}
+
+static bool
+must_fit(Pair *x, DType d, Affine a)
+{
+	int bits = dtype_info[d].bits;
+	bool sign = dtype_info[d].kind == K_sint;
+	int64_t most;
+
+	if (dtype_is_float(d) || d == D_bool || (bits == 64 && !sign))
+		return false;
+	most = bits == 64 ? INT64_MAX / 2 : ((int64_t)1 << (bits - sign)) - 1;
+	return must(x, affine_add(affine_const(most), a, -1)) &&
+	       must(x, affine_add(a, affine_const(sign ? -most - 1 : 0), -1));
+}
+
+/* The row-major number of what is at c. */
+static int64_t
+number_of(const Type *t, const int64_t *c)
+{
+	int64_t n = 0;
+
+	for (int d = 0; d < t->rank; d++)
+		n = n * t->shape[d] + c[d];
+	return n;
+}
+
+/* The coordinates in o's operand of what is at c in its result. */
+static bool
+source_of(const Op *o, const int64_t *c, int64_t *in)
+{
+	const Type *t = &o->in[0]->type;
+
+	if (o->code == O_reshape) {
+		type_coord(t, number_of(&o->out[0]->type, c), in);
+		return true;
+	}
+	for (int d = 0; d < t->rank; d++) {
+		switch (o->code) {
+		case O_broadcast: in[d] = t->shape[d] == 1 ? 0 : c[d]; break;
+		case O_transpose: in[IMM_AT(o, perm, d)] = c[d]; break;
+		case O_slice: in[d] = c[d] + (d == IMM(o, dim) ? IMM(o, from) : 0); break;
+		case O_convert:
+		case O_pin:
+		case O_relayout: in[d] = c[d]; break;
+		default: return false;
+		}
+	}
+	return true;
+}
+
+/* The integer at c of tile or scalar v. */
+static Affine
+integer_at(Pair *x, const Val *v, const int64_t *c, int depth)
+{
+	static const Affine none;
+	const Op *o = v->def;
+	int64_t in[DIM_MAX] = { 0 };
+	Affine a, b;
+
+	if (depth == 0 || (v->type.space != S_reg && v->type.space != S_scalar))
+		return none;
+	if (type_is_index(&v->type) || (!o && v->type.space == S_scalar))
+		return affine_of(x->p->k, v);
+	if (!o)
+		return none;
+	switch (o->code) {
+	case O_const: return affine_const(IMM(o, value));
+	case O_iota: a = affine_const(c[IMM(o, dim)]); break;
+	case O_splat: return integer_at(x, o->in[0], c, depth - 1);
+	case O_cast:
+		if (dtype_is_float(o->in[0]->type.dtype))
+			return none;
+		a = integer_at(x, o->in[0], c, depth - 1);
+		break;
+	case O_add:
+	case O_sub:
+	case O_mul:
+		a = integer_at(x, o->in[0], c, depth - 1);
+		b = integer_at(x, o->in[1], c, depth - 1);
+		if (o->code == O_mul && b.n)
+			return none;
+		a = o->code == O_mul ? affine_add(affine_const(0), a, b.c)
+		                     : affine_add(a, b, o->code == O_add ? 1 : -1);
+		break;
+	default:
+		if (v->type.space == S_scalar)
+			return affine_of(x->p->k, v);
+		return source_of(o, c, in) ? integer_at(x, o->in[0], in, depth - 1) : none;
+	}
+	return must_fit(x, v->type.dtype, a) ? a : none;
+}
+
+static bool must_be(Pair *x, const Val *v, const int64_t *c, bool want, int depth);
+
+static bool
+must_compare(Pair *x, const Op *o, const int64_t *c, bool want, int depth)
+{
+	Affine a = integer_at(x, o->in[0], c, depth), b = integer_at(x, o->in[1], c, depth);
+
+	if (dtype_is_float(o->in[0]->type.dtype))
+		return false;
+	if (!want) /* b < a or b <= a */
+		return must(x, affine_add(affine_add(a, b, -1), affine_const(o->code == O_le), -1));
+	return must(x, affine_add(affine_add(b, a, -1), affine_const(o->code == O_lt), -1));
+}
+
+/* Bool v is `want` at c. */
+static bool
+must_be(Pair *x, const Val *v, const int64_t *c, bool want, int depth)
+{
+	const Op *o = v->def;
+	int64_t in[DIM_MAX] = { 0 };
+
+	if (!o || depth == 0)
+		return false;
+	switch (o->code) {
+	case O_const: return (IMM(o, value) != 0) == want;
+	case O_splat: return must_be(x, o->in[0], c, want, depth - 1);
+	case O_not: return must_be(x, o->in[0], c, !want, depth - 1);
+	case O_and:
+	case O_or:
+		return (o->code == O_and) == want && must_be(x, o->in[0], c, want, depth - 1) &&
+		       must_be(x, o->in[1], c, want, depth - 1);
+	case O_lt:
+	case O_le: return must_compare(x, o, c, want, depth - 1);
+	default: return source_of(o, c, in) && must_be(x, o->in[0], in, want, depth - 1);
+	}
+}
+
+static bool
+musts_hold(Pair *x)
+{
+	for (int i = 0; i < x->nmust; i++)
+		if (!known_implies(&x->known, &x->must[i]))
+			return false;
+	return true;
+}
+
+bool
+split_always(Pair *x, const Val *v, bool want)
+{
+	int64_t c[DIM_MAX] = { 0 }, n = v->type.space == S_scalar ? 1 : type_size(&v->type);
+
+	x->nmust = 0;
+	for (int64_t e = 0; e < n; e++) {
+		if (v->type.space == S_reg)
+			type_coord(&v->type, e, c);
+		if (!must_be(x, v, c, want, DEPTH))
+			return false;
+	}
+	return musts_hold(x);
+}
+
+bool
+split_masks_nothing(Pair *x, const Op *o)
+{
+	const Type *t = &o->out[0]->type;
+
+	x->nmust = 0;
+	for (int d = 0, next = 1; d < t->rank; d++)
+		if (IMM(o, dims) >> d & 1 &&
+		    !must(x, affine_add(affine_of(x->p->k, o->in[next++]), affine_const(t->shape[d]), -1)))
+			return false;
+	return musts_hold(x);
+}

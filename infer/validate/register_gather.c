@@ -1,0 +1,80 @@
+/* register_gather.c - checker of gathers: a lane finds each entry that its index may mean in a lane of its warp which
+ * the index alone says, but for what the two lanes share, and in a register that all threads agree on. */
+#include "infer/validate/validate.h"
+
+/* The first entry of the row for element e of the result. */
+static int64_t
+row_start(const Type *index, const Type *table, int64_t e)
+{
+	int64_t c[DIM_MAX] = { 0 }, at = 0;
+
+	type_coord(index, e, c);
+	for (int d = 0; d < index->rank; d++)
+		at = at * table->shape[d] + (table->shape[d] == 1 ? 0 : c[d]);
+	return at * table->shape[table->rank - 1];
+}
+
+/* The bits of the lane number that say which entry of a row a lane has. */
+static int
+entry_lanes(const Held *h, int64_t n)
+{
+	int bits = 0;
+
+	for (int b = 1; b < WARP_SIZE; b *= 2)
+		if (h->elem[0] != h->elem[b * h->regs] && h->elem[0] / n == h->elem[b * h->regs] / n)
+			bits |= b;
+	return bits;
+}
+
+/* Where lane 0 finds element e: the lane, of those bits, and the register.  False: nowhere. */
+static bool
+first_place(const Held *h, int bits, int64_t e, int *lane, int64_t *reg)
+{
+	for (*lane = 0; *lane < WARP_SIZE; ++*lane)
+		for (*reg = 0; (*lane & ~bits) == 0 && *reg < h->regs; ++*reg)
+			if (h->elem[*lane * h->regs + *reg] == e)
+				return true;
+	return false;
+}
+
+/* Entry k for register r of all threads. */
+static bool
+prove_entry(Prove *p, const Op *o, const Held *h, const Held *out, int64_t r, int64_t k)
+{
+	const Type *table = &o->in[0]->type, *index = &o->in[1]->type;
+	int bits = entry_lanes(h, table->shape[table->rank - 1]), lane;
+	int64_t reg;
+	bool found = first_place(h, bits, row_start(index, table, out->elem[r]) + k, &lane, &reg);
+
+	for (int th = 0; th < p->threads; th++) {
+		int64_t e = out->elem[th * out->regs + r], want = row_start(index, table, e) + k;
+		int from = (th & ~bits) | lane;
+
+		if (found && h->elem[from * h->regs + reg] == want)
+			continue;
+		prove_error(p, th, r, "entry %s of the table is not in the lane where it is asked for",
+		            elem_text(p, table, want));
+		return false;
+	}
+	return true;
+}
+
+void
+prove_gather(Prove *p, const Op *o)
+{
+	const Held *h = held_of(p, o->in[0]), *x = held_of(p, o->in[1]), *out = held_of(p, o->out[0]);
+	int64_t n = o->in[0]->type.shape[o->in[0]->type.rank - 1];
+
+	if (!h || !x || !out)
+		return;
+	for (int64_t i = 0; i < p->threads * out->regs; i++)
+		if (x->regs != out->regs || x->elem[i] != out->elem[i]) {
+			prove_error(p, (int)(i / out->regs), i % out->regs,
+			            "the index is not where its result is");
+			return;
+		}
+	for (int64_t r = 0; r < out->regs; r++)
+		for (int64_t k = 0; k < n; k++)
+			if (!prove_entry(p, o, h, out, r, k))
+				return;
+}

@@ -1,0 +1,162 @@
+/* stage_release.c - which barrier says that a stage may be filled again, and whether two slots are one.
+ *
+ * Slots are compared by what they are in some turns of the loops around: expressions of the same counters
+ * that meet in none are apart, and those that meet in all are one, however either is written. */
+#include "infer/validate/async_mma.h"
+
+enum { TURNS = 24, DEPTH = 16 };
+
+typedef struct Sample {
+	int64_t turn;
+	bool carried; /* it depends on what a loop carries, of which nothing is known */
+} Sample;
+
+static bool value(Sample *s, const Val *v, int depth, int64_t *out);
+
+/* A number that nothing is known of: the same for one value in one turn. */
+static int64_t
+any_number(const Sample *s, const Val *v)
+{
+	uint32_t x = (v->id * 2654435761u) ^ ((uint32_t)s->turn * 2246822519u);
+
+	return (x ^ x >> 15) * 3266489917u >> 16;
+}
+
+static int64_t
+argument(Sample *s, const Val *v, int depth)
+{
+	const Op *loop = v->block->owner;
+	int64_t lo, step;
+
+	if (v != v->block->arg[0] || !loop || loop->code != O_for) {
+		s->carried = true;
+		return any_number(s, v);
+	}
+	if (!value(s, loop->in[2], depth - 1, &step))
+		return any_number(s, v);
+	return (value(s, loop->in[0], depth - 1, &lo) ? lo : 0) + s->turn * step;
+}
+
+static bool
+value(Sample *s, const Val *v, int depth, int64_t *out)
+{
+	const Op *o = v->def;
+	int64_t x, y;
+
+	if (val_is_const(v, out))
+		return true;
+	if (depth == 0)
+		return false;
+	if (!o) {
+		*out = argument(s, v, depth);
+		return true;
+	}
+	if (o->code == O_select && value(s, o->in[0], depth - 1, &x))
+		return value(s, o->in[x ? 1 : 2], depth - 1, out);
+	if (o->nin == 2 && op_is(o, F_PURE) && o->in[0]->type.space == S_scalar && o->nout == 1 &&
+	    value(s, o->in[0], depth - 1, &x) && value(s, o->in[1], depth - 1, &y) &&
+	    i64_eval(o->code, x, y, out))
+		return true;
+	*out = any_number(s, v);
+	return true;
+}
+
+/* May o run in that turn, as the ifs around it have it? */
+static bool
+is_run(Sample *s, const Op *o)
+{
+	int64_t x;
+
+	for (const Block *b = o->parent; b->owner; b = b->owner->parent)
+		if (b->owner->code == O_if && value(s, b->owner->in[0], DEPTH, &x) &&
+		    !x == (b == b->owner->blk[0]))
+			return false;
+	return true;
+}
+
+bool
+slots_meet(const Op *o, const Val *a, const Val *b)
+{
+	Sample s = { .turn = 0 };
+	int met = 0, n = 0;
+
+	for (; s.turn < TURNS; s.turn++) {
+		int64_t x, y;
+
+		if ((o && !is_run(&s, o)) || !value(&s, a, DEPTH, &x) || !value(&s, b, DEPTH, &y))
+			continue;
+		n++;
+		met += x == y;
+	}
+	return a == b || (met && (met == n || (o && !s.carried)));
+}
+
+/* The wait of producers for leave to fill: the nearest in front of it in the text, else, around a loop, their
+ * last.  NULL: they do not wait. */
+static const Op *
+leave(Block *producer, const Op *fill)
+{
+	const Op *wait = NULL;
+	bool passed = false;
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, producer); o && !(passed && wait && o->code != O_mbar_wait);
+	     o = walk_next(&w)) {
+		passed = passed || o == fill;
+		if (o->code == O_mbar_wait && !(passed && wait))
+			wait = o;
+	}
+	return wait;
+}
+
+static bool
+fills(const Op *o, const Val *tile)
+{
+	return (o->code == O_copy || o->code == O_store) && view_root(o->in[1]) == tile;
+}
+
+/* The index of dim d of the tile that a view drops; NULL: it does not. */
+static const Val *
+dropped_index(Val *v, int d)
+{
+	const Op *o = v->def;
+
+	return o && o->code == O_view && o->in[0] == view_root(v) && IMM(o, dropped) >> d & 1 ? o->in[1 + d]
+	                                                                                      : NULL;
+}
+
+bool
+is_leave(Block *producer, const Val *barrier, const Val *tile)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, producer); o; o = walk_next(&w)) {
+		const Op *wait = fills(o, tile) ? leave(producer, o) : NULL;
+
+		if (wait && wait->in[0] == barrier)
+			return true;
+	}
+	return false;
+}
+
+const Val *
+stage_of(Block *producer, Val *view)
+{
+	const Val *tile = view_root(view), *stage = NULL;
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, producer); o; o = walk_next(&w)) {
+		const Op *wait = fills(o, tile) ? leave(producer, o) : NULL;
+		const Val *slot = NULL;
+
+		for (int d = 0; wait && !slot && d < tile->type.rank; d++) {
+			const Val *i = dropped_index(o->in[1], d);
+
+			slot = i && slots_meet(NULL, i, wait->in[1]) ? dropped_index(view, d) : NULL;
+		}
+		if (wait && (!slot || (stage && stage != slot)))
+			return NULL;
+		stage = slot ? slot : stage;
+	}
+	return stage;
+}

@@ -1,0 +1,160 @@
+/* warp_count.c - how many warps a block may have where the program leaves that open.
+ *
+ * Four do for most, and programs with products say what they want.  A long row is another matter: what a
+ * lane holds of it takes registers, fewer blocks fit an SM, and each warp has much to do by itself.  So
+ * where four warps would hold many elements of a tile in a lane, more are tried: of twice to four times
+ * as many those that share it out by 16-byte accesses with the least padding (pass pad), if that is
+ * little; or of a tile that a loop carries, however short what it reads is.  And warps that meet for what
+ * each has of a short row wait for each other: where fewer would not hold many elements, neither of a row
+ * nor of a tile that a loop carries, they are tried.
+ *
+ * Where what four warps hold spills, whatever is done, twice as many are tried, of products, too. */
+#include "infer/core/cost_constants.h"
+#include "infer/infer.h"
+
+/* Padding of a row is little that is one element in so many. */
+enum { PADDED_PART = 16 };
+
+/* A tile that accesses of global memory move: its elements, and those of a warp's widest access. */
+typedef struct Row {
+	int64_t size, access;
+} Row;
+
+/* Is something fixed for the warps that the kernel has? */
+static bool
+is_settled(const Kernel *k)
+{
+	OpWalk w;
+
+	for (int i = 0; i < k->nparam; i++)
+		if (k->param[i].pack)
+			return true;
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		if (o->code == O_pin)
+			return true;
+		for (int i = 0; i < o->nout; i++)
+			if (o->out[i]->type.pinned)
+				return true;
+	}
+	return false;
+}
+
+static bool
+has_products(const Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_dot)
+			return true;
+	return false;
+}
+
+/* The longest, of those the one with the widest elements. */
+static Row
+longest_row(const Kernel *k)
+{
+	Row r = { 0, 1 };
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		const Val *v = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
+		int64_t access;
+
+		if (!v || v->type.space != S_reg || v->type.rank == 0)
+			continue;
+		access = (int64_t)dtype_most(v->type.dtype) * WARP_SIZE;
+		if (type_size(&v->type) > r.size)
+			r = (Row){ type_size(&v->type), access };
+		else if (type_size(&v->type) == r.size && access > r.access)
+			r.access = access;
+	}
+	return r;
+}
+
+/* Elements of the largest tile that a loop carries: it is in registers all the time. */
+static int64_t
+largest_carried(const Kernel *k)
+{
+	int64_t most = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		const Block *b = o->code == O_for ? o->blk[0] : NULL;
+
+		for (int i = 0; b && i < b->narg; i++)
+			if (b->arg[i]->type.space == S_reg && type_size(&b->arg[i]->type) > most)
+				most = type_size(&b->arg[i]->type);
+	}
+	return most;
+}
+
+/* The number of warps from `from` to twice as many that pads the row the least; 0: none pads it little. */
+static int
+best_sharers(const Row *r, int from)
+{
+	int64_t least = r->size / PADDED_PART + 1;
+	int best = 0;
+
+	for (int w = from; w < 2 * from && w <= ROW_WARPS; w++) {
+		int64_t padding = align_up(r->size, w * r->access) - r->size;
+
+		if (padding < least) {
+			least = padding;
+			best = w;
+		}
+	}
+	return best;
+}
+
+/* Do lanes meet for what they have of a row, in a reduction or scan? */
+static bool
+lanes_meet(const Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (op_is(o, F_REDUCE) || o->code == O_shift)
+			return true;
+	return false;
+}
+
+int
+warps_tried(const Kernel *k, const int **out)
+{
+	int *warps = NEWN(k->unit->arena, int, WARPS_TRIED);
+	int64_t held = (int64_t)LANE_ELEMENTS * WARP_SIZE;
+	int n = 0;
+	int64_t kept;
+	Row r;
+
+	*out = warps;
+	warps[n++] = k->warps;
+	if (!k->open_warps || is_settled(k) || has_products(k))
+		return n;
+	r = longest_row(k);
+	if (r.size <= held * k->warps) {
+		kept = largest_carried(k);
+		for (int w = 2 * k->warps; w <= ROW_WARPS && n < WARPS_TRIED && 2 * kept > held * w; w *= 2)
+			warps[n++] = w;
+		for (int w = k->warps / 2; w > 0 && n < WARPS_TRIED && lanes_meet(k); w /= 2)
+			if (r.size <= held * w && kept <= held * w)
+				warps[n++] = w;
+		return n;
+	}
+	for (int w = 0; n < WARPS_TRIED && (w = best_sharers(&r, 2 * warps[n - 1])) != 0;)
+		warps[n++] = w;
+	return n;
+}
+
+bool
+warps_may_grow(const Kernel *k)
+{
+	return k->open_warps && !is_settled(k);
+}
+
+int
+warps_more(const Kernel *k, int warps, int64_t need)
+{
+	return 2 * warps <= ROW_WARPS && need * warps * WARP_SIZE <= k->unit->target->regs ? 2 * warps : 0;
+}

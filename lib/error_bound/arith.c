@@ -1,0 +1,130 @@
+/* arith.c - values with their bounds, and arithmetic in f64 for the rules. */
+#include "hexc/ir/dtype_value.h"
+#include "lib/error_bound/error_bound_internal.h"
+#include <math.h>
+
+Val *
+bound_val(const Twin *t, const Val *v)
+{
+	Val *r = t->val[v->id];
+
+	BUG_IF(t->a, !r);
+	return r;
+}
+
+Val *
+bound_or_zero(Twin *t, const Val *v)
+{
+	Val *e = t->err[v->id];
+
+	return e ? e : bound_const(t, bound_val(t, v), 0);
+}
+
+Type
+bound_type(const Type *t)
+{
+	Type r = *t;
+
+	r.dtype = D_f64;
+	r.layout = NULL;
+	r.pinned = false;
+	return r;
+}
+
+Val *
+bound_opn(Twin *t, OpCode code, int nin, Val *const *in, DType d)
+{
+	Type type = in[nin - 1]->type;
+
+	type.dtype = d;
+	type.layout = NULL;
+	type.pinned = false;
+	return op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, nin, in, 1, &type)->out[0];
+}
+
+Val *
+bound_op1(Twin *t, OpCode code, Val *x)
+{
+	return bound_opn(t, code, 1, &x, D_f64);
+}
+
+Val *
+bound_op2(Twin *t, OpCode code, Val *x, Val *y)
+{
+	Val *in[2] = { x, y };
+
+	return bound_opn(t, code, 2, in, D_f64);
+}
+
+Val *
+bound_const(Twin *t, const Val *x, double c)
+{
+	Type type = x->type;
+	Op *o;
+
+	type.dtype = D_f64;
+	type.layout = NULL;
+	type.pinned = false;
+	o = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type);
+	o->fimm = c;
+	return o->out[0];
+}
+
+Val *
+bound_cmp(Twin *t, OpCode code, Val *x, Val *y)
+{
+	Val *in[2] = { x, y };
+
+	return bound_opn(t, code, 2, in, D_bool);
+}
+
+Val *
+bound_where(Twin *t, Val *c, Val *x, Val *y)
+{
+	Val *in[3] = { c, x, y };
+
+	return bound_opn(t, O_select, 3, in, D_f64);
+}
+
+/* y where x > 0, else 0 */
+Val *
+bound_if_positive(Twin *t, Val *x, Val *y)
+{
+	Val *zero = bound_const(t, x, 0);
+
+	return bound_where(t, bound_cmp(t, O_lt, zero, x), y, zero);
+}
+
+Val *
+bound_f64(Twin *t, Val *x)
+{
+	return x->type.dtype == D_f64 ? x : bound_opn(t, O_cast, 1, &x, D_f64);
+}
+
+/* ---- formats ---------------------------------------------------------------------------------- */
+
+double
+bound_roundoff(DType d)
+{
+	return ldexp(1, -(dtype_info[d].man + 1));
+}
+
+/* Smallest positive number, and smallest normal one: approximations may flush what is below.  Of a table the
+ * widest gap, which is nowhere wider than at its end. */
+double
+bound_smallest(DType d, bool normal)
+{
+	int bias;
+
+	if (dtype_info[d].codes == C_table)
+		return num_of_code(d, 15) - num_of_code(d, 14);
+	bias = (1 << (dtype_info[d].exp - 1)) - 1;
+
+	return ldexp(1, normal ? 1 - bias : 1 - bias - dtype_info[d].man);
+}
+
+bool
+bound_is_float(const Val *v)
+{
+	return dtype_info[v->type.dtype].kind == K_flt;
+}

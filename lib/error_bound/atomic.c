@@ -1,0 +1,108 @@
+/* atomic.c - bounds of atomic updates, of which any number meet in an element, in any order. */
+#include "hexc/ir/dtype_value.h"
+#include "lib/error_bound/error_bound_internal.h"
+#include <math.h>
+
+static bool
+adds_floats(const Op *o)
+{
+	return o->code == O_store && IMM(o, update) == STORE_ADD && bound_is_float(o->in[0]);
+}
+
+bool
+bound_sums_shared(const Op *o)
+{
+	return adds_floats(o) && o->in[1]->type.space == S_shared;
+}
+
+bool
+bound_has_sums(const Kernel *k, const Val *tensor)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (adds_floats(o) && view_root(o->in[1]) == tensor)
+			return true;
+	return false;
+}
+
+static void
+put(Twin *t, const Op *o, Val *x, Val *to, StoreKind kind)
+{
+	Val *in[2] = { x, to };
+
+	IMM_SET(op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL), update, kind);
+}
+
+/* A store to an element that is added to: the sum starts anew. */
+static void
+start_sum(Twin *t, const Op *o, const BoundSums *s)
+{
+	Val *x = bound_val(t, o->in[0]);
+
+	for (int i = 0; i < BOUND_SUMS; i++)
+		put(t, o, i == BOUND_START ? bound_f64(t, x) : bound_const(t, x, 0), s->at[i], STORE_PLAIN);
+}
+
+static void
+add_to_sum(Twin *t, const Op *o, const BoundSums *s)
+{
+	Val *x = bound_val(t, o->in[0]);
+
+	put(t, o, ABS(bound_f64(t, x)), s->at[BOUND_SIZE], STORE_ADD);
+	put(t, o, bound_const(t, x, 1), s->at[BOUND_COUNT], STORE_ADD);
+	put(t, o, bound_fraction(t, x), s->at[BOUND_FRACTION], STORE_MAX);
+}
+
+/* The largest and smallest are as far off as the furthest of what met there; sums as far as all together,
+ * and those of floats are rounded as often as updates meet. */
+bool
+bound_update(Twin *t, const Op *o)
+{
+	const BoundSums *s = t->sums[o->in[1]->id];
+	Val *e = t->err[o->in[0]->id];
+
+	if (IMM(o, update) == STORE_PLAIN) {
+		if (s)
+			start_sum(t, o, s);
+		return true;
+	}
+	if (bound_sums_shared(o)) { /* nobody counts what meets there */
+		put(t, o, bound_const(t, bound_val(t, o->in[0]), (double)INFINITY), t->err[o->in[1]->id],
+		    STORE_MAX);
+		return false;
+	}
+	if (s && IMM(o, update) != STORE_ADD)
+		t->failed = true; /* next to additions they have no defined result */
+	else if (s)
+		add_to_sum(t, o, s);
+	if (e && IMM(o, update) >= STORE_AND) /* of bits that may differ nothing is known */
+		e = bound_if_positive(t, e, bound_const(t, e, (double)INFINITY));
+	if (e)
+		put(t, o, e, t->err[o->in[1]->id], IMM(o, update) == STORE_ADD ? STORE_ADD : STORE_MAX);
+	return false;
+}
+
+/* Each term takes part in at most n - 1 additions, so that of every order the result is within
+ * ((1 + u)^(n-1) - 1) times the sum of magnitudes of the exact sum, and two of them are within twice that.
+ * What was there before is a term if it is not 0.  Two terms have one sum; sums of integers that the type
+ * holds are exact. */
+double
+bound_of_sum(DType d, double e, const double sum[BOUND_SUMS])
+{
+	double start = sum[BOUND_START], size = fabs(start) + sum[BOUND_SIZE] + e, g;
+	double n = sum[BOUND_COUNT] + (start < 0 || start > 0 || isnan(start));
+	bool whole = sum[BOUND_FRACTION] <= 0 && (isinf(start) || floor(start) >= start);
+
+	if (sum[BOUND_COUNT] <= 0)
+		return e;
+	if (e <= 0 && whole && size <= ldexp(1, dtype_info[d].man + 1))
+		return 0;
+	g = e <= 0 && n <= 2 ? 0 : expm1((n - 1) * log1p(bound_roundoff(d)));
+	if (!((1 + g) * size <= num_largest(d)))
+		return (double)INFINITY; /* some orders overflow */
+	e += 2 * g * size;
+	/* additions of f32 in memory take subnormal numbers for 0: terms, and the sum */
+	e += d == D_f32 ? 3 * sum[BOUND_COUNT] * bound_smallest(d, true) : 0;
+	return e * (1 + ldexp(1, -40));
+}

@@ -1,0 +1,220 @@
+/* control_dependence.c - places that depend on rounded data: conditions, indices, the place of an extreme.
+ *
+ * The bound of an index says in which elements it may be another one.  What is loaded from there is unknown,
+ * by element.  A branch that may go the other way or a store that may go elsewhere changes more than what the
+ * bounds at hand describe: then a cell of memory says that no bound of the run counts. */
+#include "lib/error_bound/error_bound_internal.h"
+#include <math.h>
+#include <string.h>
+
+static Val *
+infinite_if(Twin *t, Val *e)
+{
+	return bound_if_positive(t, e, bound_const(t, e, (double)INFINITY));
+}
+
+static Val *
+shaped(Twin *t, OpCode code, Val *x, const Type *like)
+{
+	Type type = bound_type(like);
+
+	type.space = S_reg;
+	return op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, 1, &x, 1, &type)->out[0];
+}
+
+/* ---- the cell --------------------------------------------------------------------------------------- */
+
+void
+bound_doubt_param(Twin *t, Param *p)
+{
+	Type type = { .space = S_global, .dtype = D_f64, .rank = 1, .shape = { BOUND_CELLS } };
+
+	p->kind = P_tensor;
+	p->name = "doubt";
+	p->read = p->written = true;
+	p->val = t->doubt = block_arg(t->to->body, type);
+}
+
+void
+bound_doubt_size(Twin *t)
+{
+	Type type = type_index();
+	Param *p = &t->to->param[t->to->nparam - 1];
+	Val *n[BOUND_CELLS + 1];
+
+	for (int i = 0; i <= BOUND_CELLS; i++) {
+		n[i] = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type)->out[0];
+		IMM_SET(n[i]->def, value, i);
+	}
+	p->size[0] = n[BOUND_CELLS];
+	p->stride[0] = n[1];
+	memcpy(t->cell, n, sizeof t->cell);
+}
+
+/* The cell gets the largest element of e, if that is more. */
+static void
+tell(Twin *t, int which, Val *e)
+{
+	Type one = { .space = S_global, .dtype = D_f64, .rank = 1, .shape = { 1 } };
+	Val *in[2] = { t->doubt, t->cell[which] };
+
+	in[1] = op_new(t->at, NULL, O_view, (Src){ 0, 0, 0 }, 2, in, 1, &one)->out[0];
+	for (int d = 0; d < e->type.rank; d++)
+		e = bound_reduce(t, O_reduce_max, e, d);
+	in[0] = shaped(t, e->type.space == S_reg ? O_reshape : O_splat, e, &one);
+	IMM_SET(op_new(t->at, NULL, O_store, (Src){ 0, 0, 0 }, 2, in, 0, NULL), update, STORE_MAX);
+}
+
+/* ---- which op loses a bound -------------------------------------------------------------------------- */
+
+/* The largest for the first op: cells are 0 where none has. */
+enum { FIRST = 1 << 30 };
+
+/* The number of the op at hand. */
+static double
+number_of(Twin *t)
+{
+	VEC_PUSH(t->a, t->ops->op, t->ops->n, t->ops->cap, t->now);
+	return FIRST - (t->ops->n - 1);
+}
+
+void
+bound_loses(Twin *t, const Site *s, Val *e)
+{
+	Val *known = bound_const(t, e, (double)INFINITY), *had = NULL;
+
+	for (int i = 0; i < s->o->nin && i < 3; i++)
+		if (s->e[i])
+			had = had ? MAX(had, s->e[i]) : s->e[i];
+	e = bound_where(t, bound_cmp(t, O_lt, e, known), bound_const(t, e, 0),
+	                bound_const(t, e, number_of(t)));
+	if (had)
+		e = bound_where(t, bound_cmp(t, O_lt, had, known), e, bound_const(t, e, 0));
+	tell(t, BOUND_LOST, e);
+}
+
+const Op *
+bound_lost(const BoundOps *ops, double cell, const char **why)
+{
+	double i = FIRST - cell;
+	const Op *o = cell > 0 && i >= 0 && i < ops->n ? ops->op[(int)i] : NULL;
+
+	*why = "it depends on rounded numbers where it goes on or what it reads";
+	if (!o)
+		return NULL;
+	switch ((int)o->code) {
+	case O_div: *why = "the divisor may be 0, or count as 0"; break;
+	case O_sqrt: *why = "the operand may be below 0"; break;
+	case O_log:
+	case O_rsqrt: *why = "the operand may be 0"; break;
+	case O_mul:
+	case O_fma: *why = "a factor is infinite, and the other one may be 0"; break;
+	default:
+		if (op_is(o, F_ELT))
+			*why = "nothing is known of it where an operand is rounded";
+		break;
+	}
+	return o;
+}
+
+/* ---- doubt ------------------------------------------------------------------------------------------ */
+
+void
+bound_doubt(Twin *t, Val *e)
+{
+	if (!e)
+		return;
+	tell(t, BOUND_DOUBT, infinite_if(t, e));
+	tell(t, BOUND_LOST, bound_if_positive(t, e, bound_const(t, e, number_of(t))));
+}
+
+/* ---- indices ---------------------------------------------------------------------------------------- */
+
+/* The bound e of start i of a view, in the view's shape. */
+static Val *
+along_view(Twin *t, const Op *view, int i, Val *e)
+{
+	const Type *type = &view->out[0]->type;
+	const Type *tile = &view->in[i]->type;
+	Type line = *type;
+
+	if (e->type.space != S_reg)
+		return type->rank ? shaped(t, O_splat, e, type) : e;
+	for (int d = 0; d < type->rank; d++)
+		line.shape[d] = view_is_gathered(view, d) ? tile->shape[d - view_gather_dim(view)] : 1;
+	return shaped(t, O_broadcast, shaped(t, O_reshape, e, &line), type);
+}
+
+void
+bound_unsure(Twin *t, const Op *view)
+{
+	Val *all = NULL;
+
+	bound_doubt(t, t->unsure[view->in[0]->id]);
+	for (int i = 1; i < view->nin; i++) {
+		Val *e = t->err[view->in[i]->id];
+
+		if (e)
+			all = bound_add(t, all, along_view(t, view, i, infinite_if(t, e)));
+	}
+	t->unsure[view->out[0]->id] = all;
+}
+
+/* ---- the place of an extreme ------------------------------------------------------------------------ */
+
+static const Op *
+behind_mask(const Val *v)
+{
+	while (v->def && v->def->code == O_mask)
+		v = v->def->in[0];
+	return v->def;
+}
+
+/* The extreme, if o is the lowest index of an element equal to that of a tile, as argmax and argmin are
+ * made. */
+static const Op *
+extreme_of(const Op *o)
+{
+	const Op *choice = behind_mask(o->in[0]), *eq, *rows, *top;
+
+	if (!choice || choice->code != O_select || !choice->in[1]->def ||
+	    choice->in[1]->def->code != O_iota || IMM(choice->in[1]->def, dim) != IMM(o, dim))
+		return NULL;
+	eq = choice->in[0]->def;
+	rows = eq && eq->code == O_eq ? eq->in[1]->def : NULL;
+	top = rows && rows->code == O_broadcast ? rows->in[0]->def : NULL;
+	if (!top || (top->code != O_reduce_max && top->code != O_reduce_min) ||
+	    IMM(top, dim) != IMM(o, dim) || behind_mask(top->in[0]) != behind_mask(eq->in[0]))
+		return NULL;
+	return top;
+}
+
+bool
+bound_arg(Twin *t, const Site *s, Val **e)
+{
+	const Op *top = s->o->code == O_reduce_min ? extreme_of(s->o) : NULL;
+	int dim = (int)IMM(s->o, dim);
+	Val *x, *ex, *at, *own, *slack, *gap, *zero, *far;
+	Op *place;
+
+	if (!top)
+		return false;
+	ex = t->err[top->in[0]->id];
+	*e = NULL;
+	if (!ex)
+		return true;
+	x = bound_f64(t, bound_val(t, top->in[0]));
+	zero = bound_const(t, x, 0);
+	place = op_new(t->at, NULL, O_iota, s->o->src, 0, NULL, 1, &s->o->in[0]->type);
+	IMM_SET(place, dim, dim);
+	far = bound_f64(t, place->out[0]);
+	at = bound_broadcast_to(t, bound_f64(t, s->r), x);
+	own = bound_cmp(t, O_eq, far, at);
+	far = ABS(SUB(far, at));
+	slack = bound_reduce(t, O_reduce_max, bound_where(t, own, ex, zero), dim);
+	slack = ADD(ex, bound_broadcast_to(t, slack, x));
+	gap = ABS(SUB(x, bound_broadcast_to(t, bound_f64(t, bound_val(t, top->out[0])), x)));
+	far = bound_where(t, bound_cmp(t, O_lt, slack, gap), zero, far);
+	*e = bound_reduce(t, O_reduce_max, bound_if_positive(t, slack, far), dim);
+	return true;
+}

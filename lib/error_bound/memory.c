@@ -1,0 +1,128 @@
+/* memory.c - bounds of what is in memory: beside a tile that may differ is one that holds its bounds. */
+#include "hexc/ir/memory_effects.h"
+#include "lib/error_bound/error_bound_internal.h"
+#include <math.h>
+#include <string.h>
+
+Val *
+bound_of_alloc(Twin *t, const Site *s)
+{
+	Type type = bound_type(&s->r->type);
+
+	if (!t->marked[s->o->out[0]->id])
+		return NULL;
+	return op_new(t->at, NULL, O_alloc, s->o->src, 0, NULL, 1, &type)->out[0];
+}
+
+/* The part of f64 memory that view c has of its own. */
+static Val *
+view_like(Twin *t, const Op *c, Val *mem)
+{
+	Type type = bound_type(&c->out[0]->type);
+	Val **in = NEWN(t->a, Val *, c->nin);
+	Op *e;
+
+	memcpy(in, c->in, sizeof *in * (size_t)c->nin);
+	in[0] = mem;
+	e = op_new(t->at, NULL, c->code, c->src, c->nin, in, 1, &type);
+	memcpy(e->imm, c->imm, sizeof e->imm);
+	return e->out[0];
+}
+
+Val *
+bound_of_view(Twin *t, const Site *s)
+{
+	const Op *c = s->r->def;
+	const BoundSums *sums = t->sums[s->o->in[0]->id];
+	Val *e;
+
+	bound_unsure(t, s->o);
+	e = s->e[0] ? view_like(t, c, s->e[0]) : NULL;
+	if (sums) {
+		BoundSums *of_view = t->sums[s->o->out[0]->id] = NEW(t->a, BoundSums);
+
+		for (int i = 0; i < BOUND_SUMS; i++)
+			of_view->at[i] = view_like(t, c, sums->at[i]);
+	}
+	return e;
+}
+
+Val *
+bound_of_reshape(Twin *t, const Site *s)
+{
+	return val_is_alias(s->o->out[0]) ? bound_of_view(t, s) : bound_of_move(t, s);
+}
+
+Val *
+bound_of_load(Twin *t, const Site *s)
+{
+	const Val *from = s->o->in[0];
+	Val *mem = s->e[0];
+	Type type = bound_type(&s->r->type);
+
+	t->failed = t->failed || t->sums[from->id]; /* of what is there now nothing is known */
+	if (mem)
+		mem = op_new(t->at, NULL, O_load, s->o->src, 1, &mem, 1, &type)->out[0];
+	return bound_add(t, mem, t->unsure[from->id]);
+}
+
+/* Which update comes first nobody says: of what one finds nothing is known, nor of what swaps leave. */
+static void
+store_found(Twin *t, const Op *o)
+{
+	Val *found = access_found(o), *to[2] = { t->err[found->id] }, *in[2];
+
+	if (!to[0])
+		bound_want(t, view_root(found));
+	to[1] = IMM(o, update) >= STORE_SWAP ? t->err[o->in[1]->id] : NULL;
+	in[0] = bound_const(t, bound_val(t, o->in[0]), (double)INFINITY);
+	for (int i = 0; i < 2; i++) {
+		in[1] = to[i];
+		if (to[i])
+			op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
+	}
+}
+
+Val *
+bound_of_store(Twin *t, const Site *s)
+{
+	const Op *o = s->o;
+	Val *in[2] = { s->e[0], s->e[1] };
+
+	if (access_found(o))
+		store_found(t, o);
+	bound_doubt(t, t->unsure[o->in[1]->id]);
+	if ((in[0] || bound_sums_shared(o)) && !in[1])
+		bound_want(t, view_root(o->in[1])); /* of something with a bound: the next try */
+	if (!in[1] || !bound_update(t, o))
+		return NULL;
+	in[0] = bound_or_zero(t, o->in[0]);
+	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
+	return NULL;
+}
+
+Val *
+bound_of_copy(Twin *t, const Site *s)
+{
+	const Op *o = s->o;
+	Val *in[2] = { s->e[0], s->e[1] };
+	Type type = bound_type(&o->in[1]->type);
+	Op *zero;
+
+	t->failed = t->failed || t->sums[o->in[0]->id];
+	bound_doubt(t, t->unsure[o->in[0]->id]);
+	if (in[0] && !in[1])
+		bound_want(t, view_root(o->in[1])); /* of something with a bound: the next try */
+	if (!in[1])
+		return NULL;
+	if (in[0]) {
+		IMM_SET(op_new(t->at, NULL, O_copy, o->src, 2, in, 0, NULL), async,
+		        IMM(o, async) == COPY_BARRIER ? COPY_NOW : IMM(o, async));
+		return NULL;
+	}
+	type.space = S_reg;
+	zero = op_new(t->at, NULL, O_const, o->src, 0, NULL, 1, &type);
+	in[0] = zero->out[0];
+	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
+	return NULL;
+}

@@ -1,0 +1,489 @@
+/* op_rules.c - the bound of one op's result from its operands and their bounds.
+ * Names: x, y operands; ex, ey their bounds; r the result; e its bound.  All arithmetic is in f64. */
+#include "hexc/analysis/value_range.h"
+#include "hexc/ir/dtype_value.h"
+#include "lib/error_bound/error_bound_internal.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- rounding --------------------------------------------------------------------------------- */
+
+/* The magnitude of the op's result in f64, on the interpreter's operands; NULL: another product would be
+ * needed. */
+static Val *
+magnitude(Twin *t, const Site *s)
+{
+	Val *in[3];
+
+	if (s->o->code == O_reduce_sum)
+		return ABS(bound_reduce(t, O_reduce_sum, bound_f64(t, s->x[0]), (int)IMM(s->o, dim)));
+	if (!op_is(s->o, F_ELT))
+		return NULL;
+	for (int i = 0; i < s->o->nin; i++)
+		in[i] = bound_f64(t, s->x[i]);
+	return ABS(s->o->code == O_cast ? in[0] : bound_opn(t, s->o->code, s->o->nin, in, D_f64));
+}
+
+/* That, as a factor of what a function may miss: of an infinite result no more than of the largest ones. */
+static Val *
+finite(Twin *t, const Site *s)
+{
+	return MIN(magnitude(t, s), NUM(1e300));
+}
+
+/* Bound e where the result is infinite: 0 if it is for all correct operands, as an operand is infinite or the
+ * result is past the largest number by more than e.  What is unknown stays so. */
+static Val *
+infinite(Twin *t, const Site *s, Val *e)
+{
+	DType d = s->r->type.dtype;
+	Val *v = magnitude(t, s), *surely = bound_cmp(t, O_le, e, NUM(0)), *past;
+
+	if (v) {
+		past = SUB(v, e);
+		past = bound_cmp(t, O_lt, NUM(num_largest(d) * (1 + 2 * bound_roundoff(d))), past);
+		surely = bound_opn(t, O_or, 2, (Val *[]){ surely, past }, D_bool);
+	}
+	return bound_where(t, surely, NUM(0), NUM(INFINITY));
+}
+
+/* Both executions round their result to r's type: on equal exact results equally, else each by at most
+ * u |result| + half the smallest number.  Infinite results are compared as such. */
+Val *
+bound_rounded(Twin *t, const Site *s, Val *e)
+{
+	DType d = s->r->type.dtype;
+	Val *r, *m;
+
+	if (!e)
+		return NULL;
+	r = ABS(bound_f64(t, s->r));
+	e = bound_where(t, bound_cmp(t, O_eq, e, e), e, NUM(INFINITY)); /* NaN: nothing is known */
+	if (!bound_is_float(s->r))
+		return MUL(e, NUM(1 + ldexp(1, -40)));
+	m = ADD(MUL(ADD(r, e), NUM(2 * bound_roundoff(d))), NUM(bound_smallest(d, false)));
+	m = MUL(ADD(e, bound_if_positive(t, e, m)), NUM(1 + ldexp(1, -40)));
+	m = bound_where(t, bound_cmp(t, O_eq, m, m), m, NUM(INFINITY));
+	return bound_where(t, bound_cmp(t, O_eq, r, NUM(INFINITY)), infinite(t, s, e), m);
+}
+
+/* The sum of those bounds that are there; NULL: none. */
+Val *
+bound_add(Twin *t, Val *a, Val *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return ADD(a, b);
+}
+
+static Val *
+max_of(Twin *t, Val *a, Val *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return MAX(a, b);
+}
+
+/* |x| ey: how far x y may be off as y is.  Of an infinite x the product is infinite, unless y may be 0. */
+static Val *
+times(Twin *t, Val *x, Val *y, Val *ey)
+{
+	Val *size = ABS(bound_f64(t, x)), *sure = bound_cmp(t, O_lt, ey, ABS(bound_f64(t, y)));
+	Val *none = bound_const(t, size, 0), *all = bound_const(t, size, INFINITY);
+	Val *e = MUL(size, ey);
+
+	e = bound_where(t, bound_cmp(t, O_eq, size, all), bound_where(t, sure, none, all), e);
+	return bound_if_positive(t, ey, e);
+}
+
+/* |x' y' - x y| */
+static Val *
+product(Twin *t, Val *x, Val *ex, Val *y, Val *ey)
+{
+	Val *e = NULL;
+
+	if (ey)
+		e = times(t, x, y, ey);
+	if (ex)
+		e = bound_add(t, e, times(t, y, x, ex));
+	return ex && ey ? ADD(e, MUL(ex, ey)) : e;
+}
+
+/* Does the device round the op's exact result once, as the interpreter does? */
+static bool
+rounds_once(const Site *s)
+{
+	return s->r->type.dtype == D_f64 || IMM(s->o, exact);
+}
+
+/* A number by which dividing is multiplying: a power of two, if the type has its reciprocal. */
+static bool
+is_power_of_2(const Val *v)
+{
+	double c = v->def && v->def->code == O_const ? v->def->fimm : 0;
+	int exp;
+
+	return fabs(frexp(c, &exp)) == 0.5 && isfinite(num_round(v->type.dtype, 1 / c));
+}
+
+/* (ex + |r| ey) / (|y| - ey), unbounded when y may be 0; of an infinite x it is 0 */
+static Val *
+quotient(Twin *t, const Site *s)
+{
+	Val *ex = s->e[0] ? s->e[0] : NUM(0), *ey = s->e[1] ? s->e[1] : NUM(0);
+	Val *low = SUB(ABS(bound_f64(t, s->x[1])), ey), *x = ABS(bound_f64(t, s->x[0]));
+	Val *top = ADD(ex, MUL(ABS(DIV(x, bound_f64(t, s->x[1]))), ey));
+	Val *wide = bound_where(t, bound_cmp(t, O_lt, NUM(0), low), DIV(top, low), NUM(INFINITY));
+
+	top = bound_where(t, bound_cmp(t, O_lt, ex, NUM(INFINITY)), NUM(0), wide);
+	low = bound_where(t, bound_cmp(t, O_lt, NUM(0), low), top, wide);
+	wide = bound_where(t, bound_cmp(t, O_eq, x, NUM(INFINITY)), low, wide);
+	return bound_if_positive(t, ADD(ex, ey), wide);
+}
+
+/* `yes` where an operand may be below the smallest normal number, else `no`. */
+static Val *
+where_tiny(Twin *t, const Site *s, int operand, Val *yes, Val *no)
+{
+	Val *x = ABS(bound_f64(t, s->x[operand])), *low = s->e[operand] ? SUB(x, s->e[operand]) : x;
+
+	return bound_where(t, bound_cmp(t, O_lt, low, NUM(bound_smallest(D_f32, true))), yes, no);
+}
+
+/* On top of bound e of the exact quotient, what div.full (2 ulp) or a product with rcp.approx (1 ulp, of a
+ * subnormal reciprocal 2^-21 of it, and the product's rounding) may miss, with one bit of slack.  Operands
+ * and results below the smallest normal number may count as 0: x / 0 is infinite, or NaN where x does. */
+static Val *
+rough_quotient(Twin *t, const Site *s, Val *e)
+{
+	Val *r = ADD(finite(t, s), e), *y = ABS(bound_f64(t, s->x[1])), *x = ABS(bound_f64(t, s->x[0]));
+	Val *m = ADD(MUL(r, NUM(ldexp(1, -20))), NUM(bound_smallest(D_f32, true)));
+
+	m = ADD(m, where_tiny(t, s, 0, r, NUM(0)));
+	m = where_tiny(t, s, 1, NUM(INFINITY), ADD(e, m));
+	x = bound_if_positive(t, x, where_tiny(t, s, 0, NUM(INFINITY), NUM(0)));
+	return bound_where(t, bound_cmp(t, O_eq, ADD(y, e), NUM(0)), x, m);
+}
+
+Val *
+bound_of_shift(Twin *t, const Site *s)
+{
+	Val *r;
+
+	if (!s->e[0])
+		return NULL;
+	r = bound_op1(t, O_shift, s->e[0]); /* what comes in is exact */
+	IMM_SET(r->def, dim, IMM(s->o, dim));
+	IMM_SET(r->def, by, IMM(s->o, by));
+	return r;
+}
+
+/* Something of which only equality is known: no bound once an operand differs. */
+Val *
+bound_of_unknown(Twin *t, const Site *s)
+{
+	Val *e = NULL;
+
+	for (int i = 0; i < 3; i++)
+		e = bound_add(t, e, s->e[i]);
+	return e ? bound_if_positive(t, e, NUM(INFINITY)) : NULL;
+}
+
+/* ---- functions -------------------------------------------------------------------------------- */
+
+/* What one approximation may miss: relative, and relative for each unit of |x|.  PTX ISA, "Floating Point
+ * Instructions": ex2.approx 2^-22, lg2.approx 2^-22 absolute around 1 and relative elsewhere, rsqrt.approx
+ * 2^-22.9, tanh.approx 2^-11 (for half types only; f32 takes a polynomial or two roundings of ex2).
+ * exp(x) is ex2(x * log2 e): the product's rounding is |x| 2^-24 of the result.  One bit of slack on each;
+ * half types are computed in f32 and rounded once more. */
+static void
+approx(OpCode code, DType d, double *rel, double *per_x)
+{
+	*rel = ldexp(1, -21);
+	*per_x = code == O_exp ? ldexp(1, -23) : 0;
+	if (code == O_tanh)
+		*rel = ldexp(1, dtype_info[d].bits < 32 ? -10 : -20);
+}
+
+/* f(x + ex) - f(x - ex) for a rising f, lower ends cut at `floor_at` */
+static Val *
+rising(Twin *t, const Site *s, OpCode code, Val *ex, bool cut)
+{
+	Val *x = bound_f64(t, s->x[0]), *low = SUB(x, ex);
+
+	if (cut)
+		low = MAX(low, NUM(0));
+	return SUB(bound_op1(t, code, ADD(x, ex)), bound_op1(t, code, low));
+}
+
+/* floor and the like rise and are exact: two arguments with the same bound may be a step apart. */
+Val *
+bound_of_step(Twin *t, const Site *s)
+{
+	Val *ex = s->e[0];
+
+	return ex ? bound_if_positive(t, ex, rising(t, s, s->o->code, ex, false)) : NULL;
+}
+
+/* sqrt.approx: 2^-23, and a bit of slack as above.  Of what may be below 0 it may be NaN. */
+Val *
+bound_of_sqrt(Twin *t, const Site *s)
+{
+	Val *ex = s->e[0], *e = NULL;
+
+	if (ex) {
+		e = rising(t, s, O_sqrt, ex, true);
+		if (!float_never(s->o->in[0], FLOAT_BELOW_0))
+			e = bound_where(t, bound_cmp(t, O_le, ex, bound_f64(t, s->x[0])), e, NUM(INFINITY));
+		e = bound_if_positive(t, ex, e);
+	}
+	if (!rounds_once(s)) {
+		Val *r = finite(t, s);
+
+		e = bound_add(t, e, MUL(e ? ADD(r, e) : r, NUM(ldexp(1, -22))));
+	}
+	return bound_rounded(t, s, e);
+}
+
+Val *
+bound_of_function(Twin *t, const Site *s)
+{
+	DType d = s->r->type.dtype;
+	OpCode code = s->o->code;
+	Val *ex = s->e[0], *e = NUM(0), *m, *x = ABS(bound_f64(t, s->x[0]));
+	double rel, per_x;
+
+	if (ex && code == O_rsqrt)
+		e = ABS(rising(t, s, code, ex, true));
+	else if (ex)
+		e = bound_if_positive(t, ex, rising(t, s, code, ex, code == O_log));
+	approx(code, d, &rel, &per_x);
+	m = ADD(finite(t, s), e);
+	if (code == O_log)
+		m = MAX(m, NUM(1));
+	x = MIN(ex ? ADD(x, ex) : x, NUM(1000)); /* far out the result is 0 or infinite */
+	m = MUL(m, ADD(NUM(rel), MUL(x, NUM(per_x))));
+	m = ADD(m, NUM(fmax(bound_smallest(d, false), bound_smallest(D_f32, true))));
+	return bound_rounded(t, s, ADD(e, m));
+}
+
+/* ---- comparisons, choices, casts -------------------------------------------------------------- */
+
+/* 1 where the operands may compare either way */
+Val *
+bound_of_compare(Twin *t, const Site *s)
+{
+	Val *e = bound_add(t, s->e[0], s->e[1]), *gap;
+
+	if (!e)
+		return NULL;
+	gap = ABS(SUB(bound_f64(t, s->x[0]), bound_f64(t, s->x[1])));
+	/* infinities of one sign, and NaN: they are what they are as long as anything is known of them */
+	e = bound_where(t, bound_cmp(t, O_eq, e, e), e, NUM(INFINITY));
+	gap = bound_where(t, bound_cmp(t, O_eq, gap, gap), gap, NUM(INFINITY));
+	return bound_where(t, bound_cmp(t, O_le, e, NUM(0)), NUM(0),
+	                   bound_where(t, bound_cmp(t, O_lt, e, gap), NUM(0), NUM(1)));
+}
+
+/* Of equal infinities 0; of a NaN and something else anything. */
+static Val *
+distance(Twin *t, Val *x, Val *y)
+{
+	Val *d = ABS(SUB(x, y)), *zero = bound_const(t, x, 0);
+
+	d = bound_where(t, bound_cmp(t, O_eq, d, d), d, bound_const(t, x, INFINITY));
+	return bound_where(t, bound_cmp(t, O_eq, x, y), zero, d);
+}
+
+Val *
+bound_of_select(Twin *t, const Site *s)
+{
+	Val *zero, *either;
+
+	if (IMM(s->o, known) != KNOWN_NOTHING)
+		return bound_known(t, s);
+	if (!s->e[0] && !s->e[1] && !s->e[2])
+		return NULL;
+	zero = NUM(0);
+	if (!s->e[0])
+		return bound_where(t, s->x[0], s->e[1] ? s->e[1] : zero, s->e[2] ? s->e[2] : zero);
+	either = max_of(t, s->e[1], s->e[2]);
+	either = bound_add(t, either, distance(t, bound_f64(t, s->x[1]), bound_f64(t, s->x[2])));
+	return bound_where(
+		t, bound_cmp(t, O_lt, zero, s->e[0]), either,
+		bound_where(t, s->x[0], s->e[1] ? s->e[1] : zero, s->e[2] ? s->e[2] : zero));
+}
+
+Val *
+bound_of_cast(Twin *t, const Site *s)
+{
+	const DTypeInfo *from = &dtype_info[s->x[0]->type.dtype], *to = &dtype_info[s->r->type.dtype];
+	Val *ex = s->e[0];
+
+	if (!ex)
+		return NULL;
+	if (to->kind == K_flt)
+		return bound_rounded(t, s, ex);
+	if (to->kind == K_pred) /* x' and x may be on both sides of 0 only when x is that near */
+		return bound_if_positive(
+			t, ex,
+			bound_where(t, bound_cmp(t, O_le, ABS(bound_f64(t, s->x[0])), ex), NUM(1),
+		                    NUM(0)));
+	if (from->kind == K_flt) { /* toward zero: rises with x */
+		Val *x = bound_f64(t, s->x[0]), *high = ADD(x, ex), *low = SUB(x, ex);
+
+		high = bound_opn(t, O_cast, 1, &high, s->r->type.dtype);
+		low = bound_opn(t, O_cast, 1, &low, s->r->type.dtype);
+		return SUB(bound_f64(t, high), bound_f64(t, low));
+	}
+	return to->bits > from->bits ? ex : bound_of_unknown(t, s);
+}
+
+/* ---- the rest --------------------------------------------------------------------------------- */
+
+/* The bound of the entry, nothing known where the index may be another. */
+Val *
+bound_of_lookup(Twin *t, const Site *s)
+{
+	Val *in[2] = { s->e[0], t->val[s->o->in[1]->id] }, *e = NULL;
+	Type type = s->r->type;
+
+	type.dtype = D_f64;
+	type.layout = NULL;
+	if (in[0])
+		e = op_new(t->at, NULL, s->o->code, s->o->src, 2, in, 1, &type)->out[0];
+	return bound_add(t, e, s->e[1] ? bound_if_positive(t, s->e[1], NUM(INFINITY)) : NULL);
+}
+
+/* The same rearrangement of the bounds. */
+Val *
+bound_of_move(Twin *t, const Site *s)
+{
+	Type type = s->r->type;
+	Val *in[2 + DIM_MAX];
+	Op *o;
+
+	if (!s->e[0])
+		return NULL;
+	type.dtype = D_f64;
+	type.layout = NULL;
+	in[0] = s->e[0];
+	for (int i = 1; i < s->o->nin; i++) /* bounds of a mask, positions */
+		in[i] = t->val[s->o->in[i]->id];
+	o = op_new(t->at, NULL, s->o->code, s->o->src, s->o->nin, in, 1, &type);
+	memcpy(o->imm, s->o->imm, sizeof o->imm);
+	return o->out[0];
+}
+
+/* Side by side as the tiles are. */
+Val *
+bound_of_concat(Twin *t, const Site *s)
+{
+	Type type = s->r->type;
+	Val *in[2];
+	Op *o;
+
+	if (!s->e[0] && !s->e[1])
+		return NULL;
+	type.dtype = D_f64;
+	type.layout = NULL;
+	for (int i = 0; i < 2; i++)
+		in[i] = s->e[i] ? s->e[i] : bound_const(t, s->x[i], 0);
+	o = op_new(t->at, NULL, O_concat, s->o->src, 2, in, 1, &type);
+	IMM_SET(o, dim, IMM(s->o, dim));
+	return o->out[0];
+}
+
+Val *
+bound_of_extreme(Twin *t, const Site *s)
+{
+	Val *e;
+
+	if (bound_arg(t, s, &e))
+		return e;
+	return s->e[0] ? bound_reduce(t, O_reduce_max, s->e[0], (int)IMM(s->o, dim)) : NULL;
+}
+
+/* The bounds of a mask, unlike those that it masks, are to be exact. */
+Val *
+bound_of_mask(Twin *t, const Site *s)
+{
+	for (int i = 1; i < s->o->nin; i++)
+		bound_doubt(t, t->err[s->o->in[i]->id]);
+	return bound_of_move(t, s);
+}
+
+Val *
+bound_of_add(Twin *t, const Site *s)
+{
+	Val *e = bound_add(t, s->e[0], s->e[1]);
+
+	for (int i = 0; i < 2; i++)
+		if (op_is_late(s->o->in[i]->def))
+			e = bound_add(t, e, bound_late(t, s, s->o->in[i]->def));
+	return bound_rounded(t, s, e);
+}
+
+Val *
+bound_of_mul(Twin *t, const Site *s)
+{
+	return bound_rounded(t, s, product(t, s->x[0], s->e[0], s->x[1], s->e[1]));
+}
+
+Val *
+bound_of_fma(Twin *t, const Site *s)
+{
+	Val *e = product(t, s->x[0], s->e[0], s->x[1], s->e[1]);
+
+	e = bound_add(t, e, s->e[2]);
+	if (op_is_late(s->o->in[2]->def))
+		e = bound_add(t, e, bound_late(t, s, s->o->in[2]->def));
+	return bound_rounded(t, s, e);
+}
+
+Val *
+bound_of_div(Twin *t, const Site *s)
+{
+	bool once = !bound_is_float(s->r) || rounds_once(s) || is_power_of_2(s->o->in[1]);
+	Val *e;
+
+	if (once && ((!s->e[0] && !s->e[1]) || !bound_is_float(s->r)))
+		return bound_of_unknown(t, s);
+	e = quotient(t, s);
+	return bound_rounded(t, s, once ? e : rough_quotient(t, s, e));
+}
+
+Val *
+bound_of_larger(Twin *t, const Site *s)
+{
+	return max_of(t, s->e[0], s->e[1]);
+}
+
+Val *
+bound_of_logic(Twin *t, const Site *s)
+{
+	return s->r->type.dtype == D_bool ? max_of(t, s->e[0], s->e[1]) : bound_of_unknown(t, s);
+}
+
+Val *
+bound_of_same(Twin *t, const Site *s)
+{
+	(void)t;
+	return s->e[0];
+}
+
+Val *
+bound_of_exact(Twin *t, const Site *s)
+{
+	(void)t;
+	(void)s;
+	return NULL;
+}
+
+Val *
+bound_of_no_value(Twin *t, const Site *s)
+{
+	(void)t;
+	(void)s;
+	return NULL;
+}

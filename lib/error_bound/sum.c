@@ -1,0 +1,224 @@
+/* sum.c - bounds of sums: what any order of adding may give. */
+#include "hexc/ir/dtype_value.h"
+#include "hexc/ir/block_scale.h"
+#include "hexc/ir/sparse.h"
+#include "lib/error_bound/error_bound_internal.h"
+#include <math.h>
+#include <string.h>
+
+Val *
+bound_fraction(Twin *t, Val *x)
+{
+	Val *f = bound_f64(t, x), *whole;
+
+	if (!bound_is_float(x))
+		return bound_const(t, x, 0);
+	whole = bound_opn(t, O_cast, 1, &f, D_i64);
+	return ABS(SUB(f, bound_f64(t, whole)));
+}
+
+Val *
+bound_reduce(Twin *t, OpCode code, Val *x, int dim)
+{
+	Type type = x->type;
+	Op *o;
+
+	type.shape[dim] = 1;
+	type.dtype = D_f64;
+	o = op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, 1, &x, 1, &type);
+	IMM_SET(o, dim, dim);
+	return o->out[0];
+}
+
+Val *
+bound_broadcast_to(Twin *t, Val *x, const Val *like)
+{
+	Type type = like->type;
+
+	type.dtype = D_f64;
+	type.layout = NULL;
+	return op_new(t->at, NULL, O_broadcast, (Src){ 0, 0, 0 }, 1, &x, 1, &type)->out[0];
+}
+
+/* Any order of adding `terms` numbers whose magnitudes sum to `size`; exact when they are integers (fraction
+ * 0) with a sum that the accumulator's type d holds. */
+static Val *
+order(Twin *t, const Site *s, DType d, Val *size, Val *frac, double terms)
+{
+	Val *any = ADD(MUL(size, NUM(2 * terms * bound_roundoff(d))), NUM(bound_smallest(d, d == D_f32)));
+	Val *most = NUM(ldexp(1, dtype_info[d].man + 1));
+	Val *rough = bound_where(t, bound_cmp(t, O_eq, frac, NUM(0)), NUM(0), NUM(1));
+
+	/* infinite terms: the sum is infinite, or NaN, in any order */
+	any = bound_where(t, bound_cmp(t, O_eq, size, NUM(INFINITY)), NUM(0), any);
+	rough = MAX(rough, bound_where(t, bound_cmp(t, O_le, size, most), NUM(0), NUM(1)));
+	return bound_if_positive(t, rough, bound_if_positive(t, size, any));
+}
+
+Val *
+bound_of_reduce_sum(Twin *t, const Site *s)
+{
+	/* half types are added up in f32 and rounded once */
+	DType acc = dtype_accumulator(s->r->type.dtype);
+	int dim = (int)IMM(s->o, dim);
+	double terms = (double)s->x[0]->type.shape[dim];
+	Val *ex = s->e[0] ? bound_reduce(t, O_reduce_sum, s->e[0], dim) : NULL, *size, *frac;
+
+	if (!bound_is_float(s->r))
+		return ex;
+	size = bound_reduce(t, O_reduce_sum, ABS(bound_f64(t, s->x[0])), dim);
+	frac = bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), dim);
+	if (ex) {
+		size = ADD(size, ex);
+		frac = ADD(frac, ex);
+	}
+	return bound_rounded(t, s, bound_add(t, ex, order(t, s, acc, size, frac, terms)));
+}
+
+/* How often the loop's body runs, or more, in r's shape. */
+static Val *
+turns(Twin *t, const Op *loop, const Val *r)
+{
+	Val *in[3], *n;
+	Type type = bound_type(&r->type);
+
+	for (int i = 0; i < 3; i++)
+		in[i] = bound_f64(t, bound_val(t, loop->in[i]));
+	n = DIV(SUB(in[1], in[0]), in[2]);
+	n = ADD(n, bound_const(t, n, 1));
+	return r->type.space == S_reg ? op_new(t->at, NULL, O_splat, loop->src, 1, &n, 1, &type)->out[0] : n;
+}
+
+/* A term is rounded as often as the loop still turns, here and there, and as parts of the sum meet behind it:
+ * at most once for each turn and each term of the turn's sum.  That all terms are integers is not known in
+ * one turn of the others. */
+Val *
+bound_late(Twin *t, const Site *s, const Op *sum)
+{
+	Val *x = bound_val(t, sum->in[0]), *ex = t->err[sum->in[0]->id], *size, *n, *e;
+	DType d = s->r->type.dtype;
+	int dim = (int)IMM(sum, dim);
+
+	if (!bound_is_float(s->r))
+		return NULL;
+	x = ABS(bound_f64(t, x));
+	size = bound_reduce(t, O_reduce_sum, ex ? ADD(x, ex) : x, dim);
+	n = turns(t, s->o->parent->owner, s->r);
+	e = MUL(ADD(n, NUM((double)sum->in[0]->type.shape[dim])), NUM(2 * bound_roundoff(d)));
+	e = ADD(MUL(e, size), MUL(n, NUM(bound_smallest(d, d == D_f32))));
+	return bound_if_positive(t, size, e);
+}
+
+static Val *
+dot64(Twin *t, Val *a, Val *b, Val *c)
+{
+	Val *in[3] = { a, b, c };
+
+	return bound_opn(t, O_dot, 3, in, D_f64);
+}
+
+/* Factor `side` of values times scales may be rounded in the types that it is computed in, or not at all.
+ * It has no more digits than they hold, so only numbers below the smallest normal one are rounded, by half
+ * the distance of these: a scale that goes into the product, and the product.  Past the largest number it
+ * is infinite, or what it is.  NULL: it is never rounded. */
+static Val *
+unrounded(Twin *t, const Site *s, int side)
+{
+	Val *r, *e = NULL;
+	double most, least, half, normal;
+	DType x, c, d;
+	Scaled f;
+
+	if (dot_is_scaled(s->o) || !scaled_factor(s->o, side, &f) || !f.scale.v)
+		return NULL;
+	x = f.value.v->type.dtype;
+	c = f.scale.v->type.dtype;
+	d = f.through;
+	most = num_largest(x);
+	least = dtype_info[c].codes == C_scale ? num_outside(c) : bound_smallest(c, false);
+	least *= bound_smallest(x, false);
+	half = bound_smallest(d, false) / 2;
+	normal = bound_smallest(d, true);
+	r = ABS(bound_f64(t, s->x[side]));
+	if (!scaled_holds(d, c)) {
+		half *= 1 + most;
+		normal *= fmax(1, most);
+	}
+	if (!scaled_holds(d, c) || least < normal)
+		e = bound_where(t, bound_cmp(t, O_le, r, bound_const(t, r, normal)), bound_const(t, r, half),
+		                bound_const(t, r, 0));
+	if (most * num_largest(c) <= num_largest(d))
+		return e;
+	return bound_where(t, bound_cmp(t, O_le, r, bound_const(t, r, num_largest(d))),
+	                   e ? e : bound_const(t, r, 0), bound_const(t, r, INFINITY));
+}
+
+/* x in other extents. */
+static Val *
+extents(Twin *t, OpCode code, Val *x, int rank, const int64_t *shape)
+{
+	Type type = bound_type(&x->type);
+
+	type.rank = rank;
+	for (int d = 0; d < rank; d++)
+		type.shape[d] = shape[d];
+	return op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, 1, &x, 1, &type)->out[0];
+}
+
+/* Factor `side` of a dot with scales, as they make it. */
+static Val *
+scaled_product(Twin *t, const Site *s, int side)
+{
+	Val *x = bound_f64(t, s->x[side]), *c = ABS(bound_f64(t, bound_val(t, s->o->in[3 + side])));
+	int64_t block = dot_block(s->o, side), *shape = x->type.shape;
+	int64_t one[3] = { shape[0], shape[1], 1 }, all[3];
+
+	if (side)
+		memcpy(one, (int64_t[3]){ shape[0] / block, 1, shape[1] }, sizeof one);
+	else
+		one[1] /= block;
+	memcpy(all, one, sizeof all);
+	all[side ? 1 : 2] = block;
+	c = extents(t, O_broadcast, extents(t, O_reshape, c, 3, one), 3, all);
+	return MUL(x, extents(t, O_reshape, c, 2, shape));
+}
+
+Val *
+bound_of_dot(Twin *t, const Site *s)
+{
+	Site own = *s;
+
+	if (dot_is_sparse(s->o))
+		bound_doubt(t, t->err[s->o->in[3]->id]);
+	for (int i = 0; i < 2; i++)
+		own.e[i] = bound_add(t, s->e[i], unrounded(t, s, i));
+	for (int i = 0; i < 2 && dot_is_scaled(s->o); i++) {
+		bound_doubt(t, t->err[s->o->in[i]->id]);
+		bound_doubt(t, t->err[s->o->in[3 + i]->id]);
+		own.x[i] = scaled_product(t, s, i);
+		own.e[i] = NULL;
+	}
+	return bound_product(t, &own);
+}
+
+Val *
+bound_product(Twin *t, const Site *s)
+{
+	Val *a = ABS(bound_f64(t, s->x[0])), *b = ABS(bound_f64(t, s->x[1])), *c = ABS(bound_f64(t, s->x[2]));
+	Val *ea = s->e[0], *eb = s->e[1], *e = s->e[2], *size, *frac, *one;
+	int k = s->x[0]->type.rank - 1;
+	double terms = (double)s->x[0]->type.shape[k] + 4;
+
+	if (ea)
+		e = dot64(t, ea, b, e ? e : NUM(0));
+	if (eb)
+		e = dot64(t, ea ? ADD(a, ea) : a, eb, e ? e : NUM(0));
+	if (!bound_is_float(s->r))
+		return e;
+	size = bound_add(t, dot64(t, a, b, c), e);
+	frac = bound_broadcast_to(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), k), s->r);
+	one = bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[1]), k - 1);
+	frac = ADD(frac, bound_broadcast_to(t, one, s->r));
+	frac = bound_add(t, ADD(frac, bound_fraction(t, s->x[2])), e);
+	return bound_rounded(t, s, bound_add(t, e, order(t, s, s->r->type.dtype, size, frac, terms)));
+}

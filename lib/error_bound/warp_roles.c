@@ -1,0 +1,57 @@
+/* warp_roles.c - bounds of what roles of warps compute: products from shared memory as if from registers. */
+#include "lib/error_bound/error_bound_internal.h"
+
+/* What is in factor i as it is multiplied, or its bounds, where v is memory like it. */
+static Val *
+factor(Twin *t, const Op *o, int i, Val *v)
+{
+	Type type = v->type, turned;
+
+	if (type.space != S_shared)
+		return v;
+	type.space = S_reg;
+	v = op_new(t->at, NULL, O_load, o->src, 1, &v, 1, &type)->out[0];
+	if (!(IMM(o, turned) >> i & 1))
+		return v;
+	turned = type;
+	turned.shape[0] = type.shape[1];
+	turned.shape[1] = type.shape[0];
+	v = op_new(t->at, NULL, O_transpose, o->src, 1, &v, 1, &turned)->out[0];
+	IMM_SET_AT(v->def, perm, 0, 1);
+	return v;
+}
+
+/* The tile that is added to, where a condition says that it counts. */
+static Val *
+counted(Twin *t, const Op *o, Val *acc)
+{
+	Type type = acc->type;
+	Val *cond;
+
+	if (o->nin != 4)
+		return acc;
+	type.dtype = D_bool;
+	cond = bound_val(t, o->in[3]);
+	cond = op_new(t->at, NULL, O_splat, o->src, 1, &cond, 1, &type)->out[0];
+	type.dtype = acc->type.dtype;
+	return bound_where(t, cond, acc, op_new(t->at, NULL, O_const, o->src, 0, NULL, 1, &type)->out[0]);
+}
+
+Val *
+bound_of_wgmma(Twin *t, const Site *s)
+{
+	const Op *o = s->o;
+	Site dot = *s;
+
+	if (o->nin == 4)
+		bound_doubt(t, t->err[o->in[3]->id]);
+	for (int i = 0; i < 2; i++) {
+		if (o->in[i]->type.space == S_shared)
+			bound_doubt(t, t->unsure[o->in[i]->id]);
+		dot.x[i] = factor(t, o, i, s->x[i]);
+		dot.e[i] = s->e[i] ? factor(t, o, i, s->e[i]) : NULL;
+	}
+	dot.x[2] = counted(t, o, s->x[2]);
+	dot.e[2] = s->e[2] ? counted(t, o, s->e[2]) : NULL;
+	return bound_product(t, &dot);
+}

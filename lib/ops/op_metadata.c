@@ -1,0 +1,134 @@
+/* op_metadata.c - what a file of lib/ops says of itself: lines of the program that begin with "//:",
+ * hexc-op(5). */
+#include "lib/ops/ops.h"
+#include <string.h>
+
+typedef struct Reader {
+	Arena *a;
+	OpSource *out;
+	Text table; /* of kernels */
+	char *why;
+	size_t n;
+	bool bad;
+} Reader;
+
+static void
+wrong(Reader *r, const char *line, const char *what)
+{
+	if (!r->bad)
+		why_error(0, r->why, r->n, "operator %s: %s: '%s'", r->out->name, what, line);
+	r->bad = true;
+}
+
+static char *
+trim(char *s)
+{
+	size_t n;
+
+	s += strspn(s, " \t");
+	n = strlen(s);
+	while (n && strchr(" \t\r", s[n - 1]))
+		s[--n] = 0;
+	return s;
+}
+
+/* use NAME NAME .. */
+static void
+read_use(Reader *r, char *s)
+{
+	for (char *at = s; *(at = trim(at)); ) {
+		size_t n = strcspn(at, " ");
+		const char *name = arena_strndup(r->a, at, n);
+
+		if (r->out->nuse == HEXC_FAMILY_STAGES || !op_text(name)) {
+			wrong(r, name, "there is no such file, or there are too many");
+			return;
+		}
+		r->out->use[r->out->nuse++] = name;
+		at += n;
+	}
+}
+
+/* m = m :+ BM, or m = rows of BM */
+static void
+read_letter(Reader *r, char *s, int dim)
+{
+	OpIndex *to = &r->out->index[r->out->nindex];
+	char *eq = strchr(s, '='), *plus, *of;
+
+	if (!eq || r->out->nindex == 2 * HEXC_MAX_RANK || dim >= HEXC_MAX_RANK) {
+		wrong(r, s, "index wants LETTER = SLICE, of each dim one");
+		return;
+	}
+	*eq = 0;
+	to->letter = trim(s);
+	to->slice = trim(eq + 1);
+	to->dim = dim;
+	plus = strstr(to->slice, ":+");
+	of = strstr(to->slice, " of ");
+	to->extent = "1";
+	if (plus)
+		to->extent = trim(arena_strndup(r->a, plus + 2, strlen(plus + 2)));
+	if (of) {
+		*of = 0;
+		to->extent = trim(of + 4);
+	}
+	r->out->nindex++;
+}
+
+/* index m = m :+ BM, n = n :+ BN: of each dim one letter, or some with | between them */
+static void
+read_index(Reader *r, char *s)
+{
+	for (char *next; s; s = next) {
+		next = strchr(s, ',');
+		if (next)
+			*next++ = 0;
+		for (char *bar; s; s = bar) {
+			bar = strchr(s, '|');
+			if (bar)
+				*bar++ = 0;
+			read_letter(r, s, r->out->ndim);
+		}
+		r->out->ndim++;
+	}
+}
+
+static void
+read_line(Reader *r, char *s)
+{
+	static const struct {
+		const char *word;
+		void (*read)(Reader *r, char *rest);
+	} by_word[] = { { "use ", read_use }, { "index ", read_index }, { "op ", NULL } };
+
+	if (strncmp(s, "take ", 5) == 0) {
+		text_printf(&r->table, "%s\n", s);
+		return;
+	}
+	for (size_t i = 0; i < COUNT_OF(by_word); i++)
+		if (strncmp(s, by_word[i].word, strlen(by_word[i].word)) == 0) {
+			if (by_word[i].read)
+				by_word[i].read(r, s + strlen(by_word[i].word));
+			return;
+		}
+	wrong(r, s, "that is none of op, use, index and take");
+}
+
+bool
+op_read(Arena *a, const char *name, const char *text, OpSource *out, char *why, size_t n)
+{
+	Reader r = { a, out, { .arena = a }, why, n, false };
+
+	*out = (OpSource){ .name = name, .text = text };
+	text_printf(&r.table, "hexc-family 1\nfamily %s\n", name);
+	for (const char *at = text; *at && !r.bad; ) {
+		size_t len = strcspn(at, "\n");
+
+		if (len >= 3 && memcmp(at, "//:", 3) == 0)
+			read_line(&r, trim(arena_strndup(a, at + 3, len - 3)));
+		at += len + (at[len] != 0);
+	}
+	out->family = r.table.s;
+	return !r.bad;
+}

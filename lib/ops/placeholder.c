@@ -1,0 +1,395 @@
+/* placeholder.c - the holes of an operator's program, and what hosts put into them (hexc-op(5)).
+ *
+ * A line of the program that ends in "//+ NAME PATTERN" has, if the host says something of NAME, PATTERN in
+ * its place, with that for $; and a line that ends in "//- NAME" is then left out. NAME|NAME is any of
+ * these. */
+#include "lib/ops/ops.h"
+#include <string.h>
+
+typedef struct Filler {
+	Arena *a;
+	const OpSource *s;
+	const hexc_op_set *set;
+	size_t nset;
+	bool *used;
+	Text out;
+	char *why;
+	size_t n;
+	bool bad;
+} Filler;
+
+static void
+wrong(Filler *f, const hexc_op_set *set, const char *what)
+{
+	if (!f->bad)
+		why_error(0, f->why, f->n, "operator %s: %s = %s: %s", f->s->name, set->name, set->value,
+		          what);
+	f->bad = true;
+}
+
+static bool
+letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static size_t
+name_length(const char *s)
+{
+	size_t n = 0;
+
+	while (letter(s[n]) || (n && s[n] >= '0' && s[n] <= '9'))
+		n++;
+	return n;
+}
+
+/* ---- expressions ----------------------------------------------------------------------------------- */
+
+static int
+find_index(const Filler *f, const char *s, size_t n)
+{
+	for (int i = 0; i < f->s->nindex; i++)
+		if (strlen(f->s->index[i].letter) == n && memcmp(f->s->index[i].letter, s, n) == 0)
+			return i;
+	return -1;
+}
+
+static const char *
+extent_of(const OpSource *s, int dim)
+{
+	int i = 0;
+
+	while (s->index[i].dim != dim)
+		i++;
+	return s->index[i].extent;
+}
+
+/* What stands in brackets, up to the bracket that ends it; NULL: none does. */
+static const char *
+closing(const char *s)
+{
+	int depth = 1;
+
+	for (; *s; s++) {
+		depth += *s == '[' || *s == '(';
+		depth -= *s == ']' || *s == ')';
+		if (!depth)
+			return *s == ']' ? s : NULL;
+	}
+	return NULL;
+}
+
+/* The end of the index at s: a comma, or the bracket's end. */
+static const char *
+index_end(const char *s, const char *end)
+{
+	int depth = 0;
+
+	for (; s < end && (depth || *s != ','); s++) {
+		depth += *s == '[' || *s == '(';
+		depth -= *s == ']' || *s == ')';
+	}
+	return s;
+}
+
+/* The letter that [s, end) is but for blanks; -1: it is something else. */
+static int
+only_letter(const Filler *f, const char *s, const char *end)
+{
+	size_t blank = strspn(s, " "), n = name_length(s + blank);
+	const char *behind = s + blank + n;
+
+	return n && behind + strspn(behind, " ") >= end ? find_index(f, s + blank, n) : -1;
+}
+
+/* Is the letter the name of where the tile starts, a scalar? Others name what an operator has for them,
+ * tiles. */
+static bool
+is_start(const OpIndex *x)
+{
+	size_t n = strlen(x->letter);
+
+	return strncmp(x->slice, x->letter, n) == 0 && !name_length(x->slice + n);
+}
+
+/* A letter as the tile of its numbers: along its dim alone, of one dim, or with all dims of the value. */
+static void
+write_numbers(Filler *f, Text *to, const OpIndex *x, bool flat)
+{
+	const char *length = strstr(x->slice, " :+");
+
+	flat |= f->s->ndim == 1;
+	text_printf(to, flat ? "(" : "reshape(");
+	if (length || strcmp(x->extent, "1") == 0)
+		text_printf(to, "i64(iota(0, %s)) + %.*s", x->extent,
+		            (int)(length ? (size_t)(length - x->slice) : strlen(x->slice)), x->slice);
+	else
+		text_printf(to, "i64(%s)", x->slice);
+	for (int k = 0; k < f->s->ndim && !flat; k++)
+		text_printf(to, ", %s", k == x->dim ? x->extent : "1");
+	text_printf(to, ")");
+}
+
+/* What a letter is in an expression: NULL: a name that means something else there. */
+static const OpIndex *
+number_of(const Filler *f, const char *s, size_t n)
+{
+	int i = n && s[n] != '(' && s[n] != '[' ? find_index(f, s, n) : -1;
+
+	return i >= 0 && is_start(&f->s->index[i]) ? &f->s->index[i] : NULL;
+}
+
+/* The expression [s, end), in which letters are the numbers of elements. *dim: the dim of the letters; -1:
+ * none so far, -2: of several, or of numbers that are tiles by themselves. to NULL: to ask. */
+static void
+write_index(Filler *f, Text *to, const char *s, const char *end, bool flat, int *dim)
+{
+	while (s < end) {
+		size_t n = name_length(s);
+		const OpIndex *x = number_of(f, s, n);
+		const char *inner = n && s[n] == '[' ? closing(s + n + 1) : NULL;
+		const char *from = s;
+
+		if (x) {
+			*dim = *dim == -1 || *dim == x->dim ? x->dim : -2;
+			if (to)
+				write_numbers(f, to, x, flat);
+			s += n;
+			continue;
+		}
+		if (n && find_index(f, s, n) >= 0 && s[n] != '(' && s[n] != '[')
+			*dim = -2;
+		n += n == 0;
+		while (s[n - 1] >= '0' && s[n - 1] <= '9' && letter(s[n]))
+			n++;
+		s += n;
+		if (to)
+			text_add(to, from, n);
+		if (!inner)
+			continue;
+		if (to) /* [ */
+			text_add(to, s, 1);
+		for (s++; s < inner; s += s < inner) {
+			const char *stop = index_end(s += strspn(s, " "), inner);
+			int i = only_letter(f, s, stop), other = -1;
+
+			if (i >= 0 && to)
+				write_numbers(f, to, &f->s->index[i], false);
+			else if (i < 0)
+				write_index(f, to, s, stop, false, &other);
+			*dim = i >= 0 || other != -1 ? -2 : *dim;
+			s = stop;
+			if (to && s < inner)
+				text_printf(to, ", ");
+		}
+		if (to)
+			text_add(to, "]", 1);
+		s = inner + 1;
+	}
+}
+
+/* Is index i a tile of indices, or a slice? */
+static bool
+is_tile(const Filler *f, int i)
+{
+	return i >= 0 && !strstr(f->s->index[i].slice, ":+");
+}
+
+/* How the indices of a bracket are written. */
+typedef struct Indices {
+	bool whole; /* each with all dims of the value: they are broadcast to one another */
+	bool has[HEXC_MAX_RANK]; /* dims of the value along which one of the slices runs */
+} Indices;
+
+/* Letters alone are slices, where dims stand in their order; neighbours that are tiles of indices of one
+ * dim go together. One expression of letters of one dim may be such a tile beside them. What is more than
+ * that has all dims of the value. */
+static Indices
+indices_of(Filler *f, const char *s, const char *end)
+{
+	Indices x = { .whole = false };
+	bool tile = false; /* the one before is */
+	int last = -1, computed = 0;
+
+	for (; s < end; s++) {
+		const char *stop = index_end(s += strspn(s, " "), end);
+		int i = only_letter(f, s, stop), dim = -1;
+
+		if (i >= 0)
+			dim = f->s->index[i].dim;
+		else
+			write_index(f, NULL, s, stop, false, &dim);
+		computed += i < 0 && dim != -1;
+		x.whole |= dim == -2 || computed > 1 ||
+		           (dim >= 0 && (dim < last || (dim == last && !(tile && is_tile(f, i)))));
+		if (dim >= 0) {
+			x.has[dim] = true;
+			last = dim;
+			tile = is_tile(f, i);
+		}
+		s = stop;
+	}
+	return x;
+}
+
+static void
+write_indices(Filler *f, Text *to, const char *s, const char *end, const Indices *x)
+{
+	for (; s < end; s++) {
+		const char *stop = index_end(s += strspn(s, " "), end);
+		int i = only_letter(f, s, stop), dim = -1;
+
+		if (i >= 0 && x->whole)
+			write_numbers(f, to, &f->s->index[i], false);
+		else if (i >= 0)
+			text_printf(to, "%s", f->s->index[i].slice);
+		else
+			write_index(f, to, s, stop, !x->whole, &dim);
+		s = stop;
+		if (s < end)
+			text_printf(to, ", ");
+	}
+}
+
+/* NAME[m, n]: the tile of it, as f32, with the dims of the tile that it is used with. */
+static const char *
+write_tile(Filler *f, const hexc_op_set *set, const char *name, size_t n)
+{
+	const char *end = closing(name + n + 1);
+	Text slice = { .arena = f->a };
+	int first = 0, rank = f->s->ndim;
+	Indices x;
+
+	if (!end) {
+		wrong(f, set, "a bracket is not closed");
+		return name + n;
+	}
+	text_add(&slice, name, n + 1);
+	x = indices_of(f, name + n + 1, end);
+	write_indices(f, &slice, name + n + 1, end, &x);
+	while (first < rank && !x.has[first])
+		first++;
+	text_add(&slice, "]", 1);
+	for (int i = first; i < rank && !x.whole; i++)
+		if (!x.has[i]) { /* numbers that are the same along a dim that is not the first */
+			text_printf(&f->out, "reshape(f32(%s)", slice.s);
+			for (int k = first; k < rank; k++)
+				text_printf(&f->out, ", %s", x.has[k] ? extent_of(f->s, k) : "1");
+			text_printf(&f->out, ")");
+			return end + 1;
+		}
+	text_printf(&f->out, "f32(%s)", slice.s);
+	return end + 1;
+}
+
+static void
+write_expression(Filler *f, const hexc_op_set *set)
+{
+	for (const char *s = set->value; *s && !f->bad; ) {
+		size_t n = name_length(s);
+
+		const OpIndex *x = number_of(f, s, n);
+
+		if (n && s[n] == '[') {
+			s = write_tile(f, set, s, n);
+			continue;
+		}
+		if (x) {
+			write_numbers(f, &f->out, x, false);
+			s += n;
+			continue;
+		}
+		n += n == 0;
+		/* what ends a statement, or a line, is no part of an expression */
+		if (strchr(";{}\n", *s) || (*s == '/' && s[1] == '/'))
+			wrong(f, set, "an expression has no ; { } // or new lines");
+		while (s[n - 1] >= '0' && s[n - 1] <= '9' && letter(s[n]))
+			n++; /* 1e3 */
+		text_add(&f->out, s, n);
+		s += n;
+	}
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------ */
+
+/* The length of NAME, or NAME|NAME.. */
+static size_t
+names_length(const char *s)
+{
+	size_t n = name_length(s);
+
+	while (s[n] == '|')
+		n += 1 + name_length(s + n + 1);
+	return n;
+}
+
+/* The mark "//+ " or "//- " of a line, NULL: it has none; *name is behind it. */
+static const char *
+find_mark(const char *line, size_t n, const char **name, size_t *nname)
+{
+	for (const char *s = line; s + 4 < line + n; s++)
+		if (s[0] == '/' && s[1] == '/' && (s[2] == '+' || s[2] == '-') && s[3] == ' ') {
+			*name = s + 4;
+			*nname = names_length(s + 4);
+			return s;
+		}
+	return NULL;
+}
+
+/* The first setting of one of these names; all that the host says of them are used. */
+static const hexc_op_set *
+find_set(const Filler *f, const char *names, size_t n)
+{
+	const hexc_op_set *found = NULL;
+
+	for (size_t at = 0, len; at < n; at += len + 1) {
+		len = name_length(names + at);
+		for (size_t i = 0; i < f->nset; i++)
+			if (strlen(f->set[i].name) == len && memcmp(f->set[i].name, names + at, len) == 0) {
+				f->used[i] = true;
+				found = found ? found : &f->set[i];
+			}
+	}
+	return found;
+}
+
+static void
+write_line(Filler *f, const char *line, size_t n)
+{
+	const char *name, *mark, *pattern;
+	const hexc_op_set *set;
+	size_t nname;
+
+	mark = find_mark(line, n, &name, &nname);
+	set = mark ? find_set(f, name, nname) : NULL;
+	if (!set) {
+		text_add(&f->out, line, n);
+		return;
+	}
+	if (mark[2] == '-')
+		return;
+	text_add(&f->out, line, (size_t)(mark - line));
+	for (pattern = name + nname + (name[nname] == ' '); pattern < line + n; pattern++) {
+		if (*pattern != '$')
+			text_add(&f->out, pattern, 1);
+		else if (strcmp(set->name, "tensors") == 0)
+			text_printf(&f->out, "%s", set->value);
+		else
+			write_expression(f, set);
+	}
+}
+
+const char *
+op_fill(Arena *a, const OpSource *s, const hexc_op_set *set, size_t nset, bool *used, char *why, size_t n)
+{
+	Filler f = { a, s, set, nset, used, { .arena = a }, why, n, false };
+
+	for (const char *at = s->text; *at && !f.bad; ) {
+		size_t len = strcspn(at, "\n");
+
+		write_line(&f, at, len);
+		text_add(&f.out, "\n", at[len] != 0);
+		at += len + (at[len] != 0);
+	}
+	return f.bad ? NULL : f.out.s;
+}

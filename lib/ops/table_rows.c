@@ -1,0 +1,246 @@
+/* table_rows.c - an operator's table, line by line: which kernels it asks for, and what of it is for this host. */
+#include "lib/ops/plan_internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+bool
+op_is_left_out(const OpJob *j, uint32_t line)
+{
+	for (int i = 0; i < j->nout; i++)
+		if (j->out[i] == line)
+			return true;
+	return false;
+}
+
+void
+op_leave_out(OpJob *j, uint32_t line)
+{
+	if (!op_is_left_out(j, line))
+		VEC_PUSH(j->arena, j->out, j->nout, j->out_cap, line);
+}
+
+static bool
+find_kernel(OpJob *j, OpKernel *k)
+{
+	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
+
+	for (int i = 0; i < j->nprogram; i++)
+		for (size_t n = 0; hexc_kernel(j->program[i].parsed, n, &info); n++) {
+			info.size = sizeof info;
+			if (strcmp(info.name, k->name) != 0)
+				continue;
+			k->program = &j->program[i];
+			k->number = n;
+			return true;
+		}
+	return false;
+}
+
+/* Of a constant: an integer or an element type; false: it is neither. */
+static bool
+read_value(const char *text, int64_t *value)
+{
+	char *end;
+	long long x = strtoll(text, &end, 10);
+
+	*value = *text && !*end ? x : hexc_type_value(text);
+	return (*text && !*end) || *value;
+}
+
+/* The settings that the kernel has constants for, behind those of its line; a line that says another value is
+ * not for this host. */
+static bool
+take_settings(OpJob *j, OpKernel *k)
+{
+	hexc_define *d = NEWN(j->arena, hexc_define, k->ndefine + j->nset + 1);
+	size_t n = k->ndefine;
+
+	for (size_t i = 0; i < n; i++)
+		d[i] = k->define[i];
+	for (size_t s = 0; s < j->nset; s++) {
+		const char *name = j->set[s].name;
+		int64_t value;
+		size_t i = 0;
+
+		if (hexc_const_find(k->program->parsed, k->number, name) < 0)
+			continue;
+		if (!read_value(j->set[s].value, &value))
+			return op_fail(j, HEXC_E_ARGS,
+			               arena_printf(j->arena, "%s = %s is neither an integer nor an element "
+			                         "type", name, j->set[s].value));
+		j->used[s] = true;
+		while (i < n && strcmp(d[i].name, name) != 0)
+			i++;
+		if (i == n)
+			d[k->ndefine++] = (hexc_define){ name, value };
+		else if (d[i].value != value)
+			op_leave_out(j, k->line);
+	}
+	k->define = d;
+	return true;
+}
+
+/* What the table asks for.  No arena is left from inside hexc_family_wants, so it is read twice: to count,
+ * and to copy. */
+typedef struct Wants {
+	const OpJob *j;
+	OpKernel *kernel; /* NULL: count */
+	hexc_define *define;
+	char *text;
+	size_t nkernel, ndefine, ntext;
+} Wants;
+
+static const char *
+copy_text(Wants *w, const char *s)
+{
+	size_t n = strlen(s) + 1;
+	char *to = w->kernel ? memcpy(w->text + w->ntext, s, n) : NULL;
+
+	w->ntext += n;
+	return to;
+}
+
+static int
+take_want(void *user, const hexc_family_want *want)
+{
+	Wants *w = user;
+	const OpJob *j = w->j;
+	OpKernel k = { .line = want->line, .ndefine = want->ndefine, .candidate = want->candidate,
+	               .tuned = want->arch != NULL };
+
+	if (strcmp(want->family, j->source.name) != 0 ||
+	    (want->arch && strcmp(want->arch, j->opts.arch ? j->opts.arch : "sm_80") != 0))
+		return 0;
+	k.name = copy_text(w, want->kernel);
+	k.define = w->define ? w->define + w->ndefine : NULL; /* they are only counted then */
+	for (size_t i = 0; i < want->ndefine; i++) {
+		hexc_define d = { copy_text(w, want->define[i].name), want->define[i].value };
+
+		if (w->kernel)
+			w->define[w->ndefine] = d;
+		w->ndefine++;
+	}
+	if (w->kernel)
+		w->kernel[w->nkernel] = k;
+	w->nkernel++;
+	return 0;
+}
+
+static bool
+read_wants(OpJob *j)
+{
+	Wants w = { .j = j }, copy = { .j = j };
+	size_t n = strlen(j->table);
+	int code = hexc_family_wants(j->table, n, take_want, &w, j->why, j->n);
+
+	if (!code) {
+		copy.kernel = NEWN(j->arena, OpKernel, w.nkernel + 1);
+		copy.define = NEWN(j->arena, hexc_define, w.ndefine + 1);
+		copy.text = NEWN(j->arena, char, w.ntext + 1);
+		code = hexc_family_wants(j->table, n, take_want, &copy, j->why, j->n);
+	}
+	j->kernel = copy.kernel;
+	j->nkernel = (int)copy.nkernel;
+	j->code = code;
+	return !code;
+}
+
+/* A setting that nothing takes, by its name and what it may have been. */
+static bool
+all_used(OpJob *j)
+{
+	for (size_t s = 0; s < j->nset; s++) {
+		const char *best = NULL;
+		int least = 4;
+
+		if (j->used[s])
+			continue;
+		for (int i = 0; i < j->nkernel; i++) {
+			const OpKernel *k = &j->kernel[i];
+			hexc_define d;
+
+			for (size_t c = 0; hexc_const(k->program->parsed, k->number, c, &d); c++)
+				if (edit_distance(d.name, j->set[s].name) < least) {
+					least = edit_distance(d.name, j->set[s].name);
+					best = d.name;
+				}
+		}
+		return op_fail(j, HEXC_E_ARGS,
+		               arena_printf(j->arena, "it has no constant and no hole named %s%s%s",
+		                         j->set[s].name, best ? "; did you mean " : "", best ? best : ""));
+	}
+	return true;
+}
+
+/* Does the table's line hold for all sizes? */
+static bool
+holds_always(const OpJob *j, uint32_t line)
+{
+	static const char always[] = " when 1";
+	const char *at = j->table;
+	size_t n, len = sizeof always - 1;
+
+	for (; line > 1; line--)
+		at += strcspn(at, "\n") + 1;
+	n = strcspn(at, "\n");
+	return n > len && memcmp(at + n - len, always, len) == 0;
+}
+
+bool
+op_takes_any_address(const OpKernel *k)
+{
+	for (size_t i = 0; i < k->ndefine; i++)
+		if (strcmp(k->define[i].name, "ALIGN") == 0)
+			return k->define[i].value == 1;
+	return false;
+}
+
+void
+op_leave_out_rest(OpJob *j)
+{
+	for (const OpKernel *k = j->kernel; k < j->kernel + j->nkernel; k++)
+		for (const OpKernel *b = j->kernel; b < k && !op_is_left_out(j, k->line); b++)
+			if (b->line < k->line && b->tuned == k->tuned && !op_is_left_out(j, b->line) &&
+			    holds_always(j, b->line) && op_takes_any_address(b) >= op_takes_any_address(k))
+				op_leave_out(j, k->line);
+}
+
+bool
+op_lines(OpJob *j)
+{
+	j->table = j->o.families ? j->o.families : j->source.family;
+	if (!strstr(j->table, "\ntake "))
+		j->table = arena_printf(j->arena, "%stake when 1\n", j->table);
+	if (!read_wants(j))
+		return false;
+	for (int i = 0; i < j->nkernel; i++) {
+		OpKernel *k = &j->kernel[i];
+
+		if (!find_kernel(j, k))
+			return op_fail(j, HEXC_E_FILE,
+			               arena_printf(j->arena,
+			                            "its table asks for kernel %s, which it has not",
+			                            k->name));
+		if (!take_settings(j, k))
+			return false;
+	}
+	return all_used(j);
+}
+
+const char *
+op_kept_table(OpJob *j)
+{
+	Text t = { .arena = j->arena };
+	uint32_t line = 1;
+
+	for (const char *at = j->table; *at; line++) {
+		size_t n = strcspn(at, "\n");
+
+		n += at[n] != 0;
+		if (op_is_left_out(j, line))
+			text_printf(&t, "#");
+		text_add(&t, at, n);
+		at += n;
+	}
+	return t.s;
+}

@@ -1,0 +1,18 @@
+/* version.c - what the library says about itself, and the runtime too. */
+#include "lib/rt/rt.h"
+
+int
+hexc_version(void)
+{
+	return HEXC_VERSION;
+}
+
+const char *
+hexc_arch(size_t i)
+{
+	size_t n = 0;
+
+	while (targets[n].name)
+		n++;
+	return i < n ? targets[i].name : NULL;
+}

@@ -1,0 +1,26 @@
+/* divergence.h - divergence, and what lanes and warps wait for. */
+#ifndef SIM_PATH_H
+#define SIM_PATH_H
+#include "lib/sim/exec/exec.h"
+#include "lib/sim/state/execution.h"
+
+/* divergence.c */
+s32 path_new(Warp *w, s32 pc, s32 rpc, u32 mask, s32 parent);
+void path_join(Warp *w);
+void path_split(Warp *w, const Ins *in, s32 a, u32 ma, s32 b, u32 mb);
+void path_meet(Warp *w);                        /* the current path is at its meeting point */
+bool path_unpark(Warp *w);
+/* warp_shuffle.c: true if the lanes of `need` are all here; else the path has been blocked, or
+ * the fault reported (*missing set to true) and the instruction goes on with what there is */
+bool sync_lanes(Warp *w, const Ins *in, u32 mask, u32 need);
+/* The whole warp has to be here, nobody exited: .aligned instructions with fragments. */
+bool sync_full(Warp *w, const Ins *in, u32 mask);
+/* bar.c */
+bool bar_try(Cta *b);                           /* complete what can be; true if something was */
+/* bar_cluster.c */
+bool cluster_bar_try(Cluster *c);
+/* cpasync.c */
+void copies_finish(Warp *w, u32 mask, u32 keep, bool all);
+void copies_before(Warp *w, u32 mask, u32 seq);         /* complete those older than seq */
+void copies_free(Warp *w);
+#endif

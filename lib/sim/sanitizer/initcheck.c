@@ -1,0 +1,279 @@
+/* initcheck.c - which lanes of which registers hold data somebody has written.
+ *
+ * Undefined values may be moved, converted and computed with: the result is undefined too,
+ * and remembers the instruction that read the undefined data.  It is an error only to make
+ * use of one: as an address, as a predicate, in a store to global memory, in an atomic, as a
+ * barrier operand.  So padding lanes and half-filled vectors accuse nobody.
+ *
+ * Bytes of a register are told apart, by instructions that move bits and bytes; others make of one
+ * undefined byte an undefined result.  Which bits of an undefined byte are so is kept beside, by those that
+ * move bits (Warp.undef, as long as ORG_BITS is set): a shift and a mask behind it may leave a byte whole.
+ * What puts those of several words together (the store to a bit field in a word nobody has written yet)
+ * counts as defined where a byte of one of them is.
+ */
+#include <string.h>
+#include "lib/sim/sanitizer/sanitizer.h"
+#include "lib/sim/state/fault.h"
+
+u32
+def_of(const Warp *w, const Ref *r)
+{
+	const u32 *d = w->def + r->def;
+	u32 m = d[0];
+
+	for (u32 i = 1; i < r->bytes; i++)
+		m &= d[i];
+	return m;
+}
+
+void
+def_set(Warp *w, const Ref *r, u32 mask, u32 defined, u32 origin)
+{
+	u32 *d = w->def + r->def;
+
+	for (u32 i = 0; i < r->bytes; i++)
+		d[i] = (d[i] & ~mask) | (defined & mask);
+	if (mask & ~defined)
+		w->org[r->unit] = origin;
+}
+
+u32
+origin_of(const Warp *w, const Ins *in, const Ref *r)
+{
+	u32 o = r->base ? 0 : w->org[r->unit] & ~(u32)ORG_BITS;
+
+	return o ? o : in->line;
+}
+
+/* The origin of the first undefined source. */
+static u32
+first_origin(const Warp *w, const Ins *in, u32 mask)
+{
+	for (u32 i = 0; i < in->ns; i++)
+		if (mask & ~def_of(w, &in->s[i]))
+			return origin_of(w, in, &in->s[i]);
+	return in->line;
+}
+
+/* The bits of the bytes that are undefined, or whatever else an alu_fn takes. */
+typedef union Bits {
+	u32 a[WARP];
+	u64 b[WARP];
+} Bits;
+
+static u64
+bits_get(const Ref *r, const Bits *v, int l)
+{
+	return r->chunks >= 4 ? v->b[l] : v->a[l];
+}
+
+static void
+bits_put(const Ref *r, Bits *v, int l, u64 x)
+{
+	if (r->chunks >= 4)
+		v->b[l] = x;
+	else
+		v->a[l] = (u32)x;
+}
+
+static Bits *
+bits_of(const Warp *w, const Ref *r)
+{
+	return (Bits *)(w->undef + (size_t)r->unit * WARP);
+}
+
+static void
+undefined_bits(const Warp *w, const Ref *r, u32 mask, Bits *out)
+{
+	bool known = !r->base && w->org[r->unit] & ORG_BITS;
+
+	memset(out, 0, sizeof *out);
+	for (u32 k = 0; k < r->bytes; k++) {
+		u32 bad = mask & ~w->def[r->def + k];
+		int l;
+		FOR_LANES(l, bad) {
+			u64 byte = 0xffull << 8 * k, some = known ? byte & bits_get(r, bits_of(w, r), l) : 0;
+			bits_put(r, out, l, bits_get(r, out, l) | (some ? some : byte));
+		}
+	}
+}
+
+/* Which bits of the lanes of mask are undefined; of other lanes all are, unless that had been said. */
+static void
+keep_bits(Warp *w, const Ref *r, u32 mask, const Bits *u)
+{
+	u32 all = w->org[r->unit] & ORG_BITS ? mask : ALL_LANES;
+	int l;
+
+	FOR_LANES(l, all)
+		bits_put(r, bits_of(w, r), l, mask >> l & 1 ? bits_get(r, u, l) : ~0ull);
+}
+
+/* How many sources, from the first, an instruction moves the bits of, as the others say. */
+static u32
+moved(const Ins *in)
+{
+	switch (in->id) {
+	case OP_shl: case OP_shr: case OP_bfe: case OP_brev: return 1;
+	case OP_prmt: case OP_bfi:
+	case OP_shflwrap: case OP_shflclamp: case OP_shfrwrap: case OP_shfrclamp: return 2;
+	default: return 0;
+	}
+}
+
+/* The undefined bits go where the bits go: the instruction itself moves them, a sign with its copies. */
+static void
+move_bits(Warp *w, const Ins *in, u32 mask, const Bits *u, Bits *out)
+{
+	const u32 *s[4];
+	u32 n = moved(in), known = ALL_LANES;
+	int l;
+
+	for (u32 i = 0; i < 4; i++) {
+		const Ref *r = &in->s[i < in->ns ? i : 0];
+
+		s[i] = i < n ? u[i].a : src32(w, r);
+		if (i >= n && i < in->ns)
+			known &= def_of(w, r);
+	}
+	in->alu(out, s[0], s[1], s[2], s[3], in);
+	FOR_LANES(l, mask & ~known)
+		bits_put(in->d, out, l, ~0ull);
+	if (in->id == OP_bfi)           /* a field of a word: see above */
+		FOR_LANES(l, mask & (def_of(w, &in->s[0]) | def_of(w, &in->s[1])))
+			bits_put(in->d, out, l, 0);
+}
+
+/* Bit by bit what is undefined of the result, in the lanes of mask; false: nothing better is known than
+ * that all of it is. */
+static bool
+result_bits(Warp *w, const Ins *in, u32 mask, Bits *out)
+{
+	Bits u[3];
+	u32 n = in->ns < 3 ? in->ns : 3;
+	int l;
+
+	if (!moved(in) && in->id != OP_and && in->id != OP_or && in->id != OP_xor && in->id != OP_not &&
+	    in->id != OP_lop3 && in->id != OP_mov && !(in->flags & F_HALVES))
+		return false;
+	for (u32 i = 0; i < n; i++)
+		undefined_bits(w, &in->s[i], mask, &u[i]);
+	if (moved(in)) {
+		move_bits(w, in, mask, u, out);
+		return true;
+	}
+	FOR_LANES(l, mask) {
+		u64 x = bits_get(in->d, &u[0], l), v = lane_get(w, &in->s[0], l);
+		for (u32 i = 1; i < n; i++) {
+			u64 y = bits_get(in->d, &u[i], l), z = lane_get(w, &in->s[i], l);
+			if (in->id == OP_or || in->id == OP_lop3)
+				x &= y;
+			else if (in->id == OP_and)      /* a zero that is known decides */
+				x = (x | y) & (x | v) & (y | z);
+			else
+				x |= y;
+		}
+		bits_put(in->d, out, l, x);
+	}
+	return true;
+}
+
+/* Some sources are undefined in some lanes of mask. */
+static void
+taint_bytes(Warp *w, const Ins *in, u32 mask)
+{
+	u32 *d = w->def + in->d->def, org = first_origin(w, in, mask), some = 0;
+	bool pairs = in->flags & F_HALVES && in->id != OP_mov;
+	Bits u;
+	int l;
+
+	if (!result_bits(w, in, mask, &u)) {
+		def_set(w, in->d, mask, 0, org);
+		return;
+	}
+	for (u32 k = 0; k < in->d->bytes; k++) {
+		u32 bad = 0;
+		FOR_LANES(l, mask) {
+			u64 x = bits_get(in->d, &u, l);
+			u32 byte = (u32)(pairs ? x >> 16 * (k / 2) & 0xffff : x >> 8 * k & 0xff);
+			bad |= (u32)(byte != 0) << l;
+		}
+		d[k] = (d[k] & ~mask) | (~bad & mask);
+		some |= bad;
+	}
+	if (some && !pairs)
+		keep_bits(w, in->d, mask, &u);
+	if (some)
+		w->org[in->d->unit] = org | (pairs ? 0 : ORG_BITS);
+}
+
+void
+taint_alu(Warp *w, const Ins *in, u32 mask)
+{
+	u32 all = ALL_LANES, *d = w->def + in->d->def;
+
+	for (u32 i = 0; i < in->ns; i++)
+		all &= def_of(w, &in->s[i]);
+	if (mask & ~all)
+		taint_bytes(w, in, mask & ~all);
+	for (u32 i = 0; i < in->d->bytes; i++)
+		d[i] |= mask & all;
+}
+
+void
+taint_list(Warp *w, const Ins *in, u32 mask)
+{
+	u32 all = ALL_LANES, org = in->line;
+
+	for (u32 i = 0; i < in->ns; i++)
+		all &= def_of(w, &in->s[i]);
+	if (mask & ~all)
+		org = first_origin(w, in, mask);
+	for (u32 i = 0; i < in->nd; i++)
+		def_set(w, &in->d[i], mask, all, org);
+}
+
+static void
+report(Warp *w, const Ins *in, u32 origin, int lane, const char *what)
+{
+	static const struct { sim_fault_kind k; sim_space sp; const char *name; } t[] = {
+		{ SIM_FAULT_UNINIT_REG, SIM_SPACE_REG, "register" },
+		{ SIM_FAULT_UNINIT_SHARED, SIM_SPACE_SHARED, "shared memory" },
+		{ SIM_FAULT_UNINIT_GLOBAL, SIM_SPACE_GLOBAL, "global memory" },
+		{ SIM_FAULT_UNINIT_LOCAL, SIM_SPACE_LOCAL, "local memory" },
+	};
+	u32 k = origin >> 28 & 3;
+	sim_place use;
+
+	place_of(w->cta, w->id * WARP + (u32)lane, in->line, &use);
+	fault_add(w, lane, t[k].k, origin & ORG_LINE, t[k].sp, 0, 0, &use,
+	          "uninitialised %s is read here and used as %s in line %u", t[k].name, what, in->line);
+}
+
+void
+use_check(Warp *w, const Ins *in, const Ref *r, u32 mask, const char *what)
+{
+	u32 bad;
+
+	if (!w->def || r->base)
+		return;
+	bad = mask & ~def_of(w, r);
+	if (!bad)
+		return;
+	report(w, in, origin_of(w, in, r), low_lane(bad), what);
+	def_set(w, r, bad, ALL_LANES, 0);       /* reported once */
+}
+
+void
+use_pred(Warp *w, const Ins *in, s32 p, u32 mask, const char *what)
+{
+	u32 bad;
+
+	if (!w->def || p < 0)
+		return;
+	bad = mask & ~w->pdef[p];
+	if (!bad)
+		return;
+	report(w, in, w->porg[p] ? w->porg[p] : in->line, low_lane(bad), what);
+	w->pdef[p] |= bad;
+}

@@ -1,0 +1,399 @@
+/* divmod_iv.c - quotients and remainders of what a loop counts, kept as a counter with wheels keeps its digits.
+ *
+ * i / 9, i % 9 / 3 and i % 3 are read off three wheels that count below 3, below 3 and without an end: a turn
+ * takes an addition and a comparison a wheel where a division takes two products, and an address with such
+ * numbers in it moves by as much as the wheels that start again say, instead of being made anew. */
+#include "ptxgen/base/divmod_iv.h"
+#include "hexc/analysis/analysis.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/packed_word.h"
+
+/* Wheels that show what one index of the body is. */
+typedef struct Row {
+	const Val *x;
+	Linear as;
+	Wheel *low;
+} Row;
+
+enum { ROWS_MAX = WHEELS_MAX / 2 };
+
+typedef struct Rows {
+	Row row[ROWS_MAX];
+	int n;
+} Rows;
+
+/* ---- what is divided by what ------------------------------------------------------------------------- */
+
+static const struct Span *
+find_span(const Loop *l, const Val *v)
+{
+	for (int i = 0; i < l->nspan; i++)
+		if (l->span[i].v == v)
+			return &l->span[i];
+	return NULL;
+}
+
+static void
+span_add(Gen *g, const Val *v, Wheel *from, Wheel *to)
+{
+	struct Span s = { v, from, to };
+
+	VEC_PUSH(g->a, g->loop->span, g->loop->nspan, g->loop->span_cap, s);
+}
+
+/* The wheel counts below that from now on, and one above it what is left. */
+static void
+wheel_split(Gen *g, Wheel *w, Val *over, int64_t below)
+{
+	Wheel *up = NEW(g->a, Wheel);
+
+	*up = *w;
+	if (w->below)
+		up->below = w->below / below;
+	w->up = up;
+	w->over = over;
+	w->below = below;
+}
+
+/* The wheel in front of which v's are as many as count to the divisor; NULL: nowhere. */
+static Wheel *
+wheel_at(Gen *g, Wheel *w, const Wheel *to, Val *over)
+{
+	int64_t rest;
+
+	if (!val_is_const(over, &rest)) {
+		if (w != to && !w->up)
+			wheel_split(g, w, over, 0);
+		return w != to && w->over == over ? w->up : NULL;
+	}
+	for (; rest > 1 && w != to && !w->over; w = w->up) {
+		if (!w->up || (w->below > rest && w->below % rest == 0))
+			wheel_split(g, w, NULL, rest);
+		if (rest % w->below)
+			return NULL;
+		rest /= w->below;
+	}
+	return rest == 1 ? w : NULL;
+}
+
+/* The row for x, if it is something that grows from turn to turn; NULL: it is not. */
+static const Row *
+row_of(Gen *g, Rows *rows, Val *x)
+{
+	Row r = { .x = x };
+
+	for (int i = 0; i < rows->n; i++)
+		if (rows->row[i].x == x)
+			return &rows->row[i];
+
+	if (rows->n == ROWS_MAX || val_fact(g->k, x).lo < 0)
+		return NULL;
+	r.as = linear_of(g, x);
+	if (!r.as.ok || r.as.by <= 0 || !linear_even(&r.as))
+		return NULL;
+	r.low = NEW(g->a, Wheel);
+	rows->row[rows->n] = r;
+	return &rows->row[rows->n++];
+}
+
+/* Is o a quotient or a remainder of indices, by something that is the same in all turns? */
+static bool
+is_quotient(Gen *g, const Op *o)
+{
+	int64_t c;
+
+	if ((o->code != O_div && o->code != O_mod) || o->out[0]->type.space != S_scalar ||
+	    o->out[0]->type.dtype != D_i64 || val_fact(g->k, o->in[1]).lo <= 0)
+		return false;
+	return val_is_const(o->in[1], &c) || !block_inside(o->in[1]->block, g->loop->op->blk[0]);
+}
+
+static void
+read_op(Gen *g, Rows *rows, const Op *o)
+{
+	const struct Span *part = find_span(g->loop, o->in[0]);
+	const Row *row = part ? NULL : row_of(g, rows, o->in[0]);
+	Wheel *from = part ? part->from : row ? row->low : NULL, *to = part ? part->to : NULL;
+	Wheel *at = from ? wheel_at(g, from, to, o->in[1]) : NULL;
+
+	if (at)
+		span_add(g, o->out[0], o->code == O_div ? at : from, o->code == O_div ? to : at);
+}
+
+/* ---- which wheels there are -------------------------------------------------------------------------- */
+
+/* What a turn adds to each wheel of a row.  False: one could go on by two. */
+static bool
+row_adds(Gen *g, const Row *r)
+{
+	int64_t left = r->as.by;
+
+	for (Wheel *w = r->low; w; w = w->up) {
+		bool carried = w != r->low;
+
+		w->add = w->below ? left % w->below : left;
+		w->meets = w->add + carried <= 1 ||
+		           (!carried && w->below && w->below % w->add == 0 &&
+		            val_fact(g->k, r->x).mult % w->add == 0);
+		left = w->below ? left / w->below : 0;
+		if (w->over && w->add && w->add + carried > val_fact(g->k, w->over).lo)
+			return false;
+	}
+	return true;
+}
+
+/* Shifts and masks are as cheap as wheels. */
+static bool
+row_pays(const Row *r)
+{
+	int n = 0;
+	bool dear = false;
+
+	for (const Wheel *w = r->low; w; w = w->up) {
+		dear = dear || w->over || (w->below && !is_pow2(w->below));
+		n++;
+	}
+	return dear && n <= WHEELS_MAX;
+}
+
+/* Do 32 bits hold the wheel's numbers, and what is added to them? */
+static bool
+is_narrow(Gen *g, const Row *r, const Wheel *w)
+{
+	const int64_t most = (int64_t)1 << 30;
+
+	if (w->over)
+		return val_fact(g->k, w->over).hi <= most;
+	return w->below ? w->below <= most : val_fact(g->k, r->x).hi <= most;
+}
+
+/* Where the wheels of a row stand at first; the builder is in front of the loop. */
+static void
+row_begin(Gen *g, const Row *r)
+{
+	LV left = r->as.first;
+
+	for (Wheel *w = r->low; w; w = w->up) {
+		LLVMTypeRef type = is_narrow(g, r, w) ? g->i32 : g->i64;
+		LV end = w->over ? scalar_get(g, w->over) : const_i64(g, w->below), at = left;
+
+		if (w->up) {
+			at = LLVMBuildURem(g->b, left, end, "");
+			left = LLVMBuildUDiv(g->b, left, end, "");
+			w->end = LLVMBuildTrunc(g->b, end, type, "");
+		}
+		w->first = LLVMBuildTrunc(g->b, at, type, "");
+		w->now = moving_phi(g, w->first);
+	}
+}
+
+/* Forget what a row that is not made would have shown. */
+static void
+row_drop(Loop *l, const Row *r)
+{
+	int kept = 0;
+
+	for (int i = 0; i < l->nspan; i++) {
+		const Wheel *w = r->low;
+
+		while (w && w != l->span[i].from)
+			w = w->up;
+		if (!w)
+			l->span[kept++] = l->span[i];
+	}
+	l->nspan = kept;
+}
+
+static void
+row_make(Gen *g, const Row *r)
+{
+	LLVMBasicBlockRef block;
+	Loop *l = g->loop;
+	int n = 0;
+
+	for (const Wheel *w = r->low; w; w = w->up)
+		n++;
+	if (l->nwheel + n > WHEELS_MAX || !row_pays(r) || !row_adds(g, r)) {
+		row_drop(l, r);
+		return;
+	}
+	block = moving_front(g);
+	row_begin(g, r);
+	moving_back(g, block);
+	for (Wheel *w = r->low; w; w = w->up) {
+		w->number = l->nwheel;
+		l->wheel[l->nwheel++] = w;
+	}
+}
+
+void
+wheels_new(Gen *g)
+{
+	Rows rows = { .n = 0 };
+	Block *body = g->loop->op->blk[0];
+	OpWalk w;
+
+	if (!moving_pays(g))
+		return;
+	for (Op *o = walk_first(&w, body); o; o = walk_next(&w))
+		if (is_quotient(g, o))
+			read_op(g, &rows, o);
+	for (int i = 0; i < rows.n; i++)
+		row_make(g, &rows.row[i]);
+}
+
+/* ---- what they show ---------------------------------------------------------------------------------- */
+
+static LV
+as_type(Gen *g, LV x, LLVMTypeRef type)
+{
+	if (LLVMTypeOf(x) == type)
+		return x;
+	return (type == g->i32 ? LLVMBuildTrunc : LLVMBuildZExt)(g->b, x, type, "");
+}
+
+/* The number on the wheels from .. to in this turn, or in the first. */
+static LV
+span_shows(Gen *g, const Wheel *from, const Wheel *to, bool first, LLVMTypeRef type)
+{
+	LV low, up;
+
+	if (from == to)
+		return LLVMConstInt(type, 0, 0);
+	low = as_type(g, first ? from->first : from->now, type);
+	if (from->up == to)
+		return low;
+	up = span_shows(g, from->up, to, first, type);
+	up = LLVMBuildMul(g->b, up, as_type(g, from->end, type), "");
+	return LLVMBuildAdd(g->b, up, low, "");
+}
+
+LV
+wheels_value(Gen *g, const Val *v)
+{
+	const struct Span *s = NULL;
+	LLVMTypeRef type = val_fact(g->k, v).hi <= INT32_MAX ? g->i32 : g->i64;
+
+	for (const Loop *l = g->loop; l && !s; l = l->outer)
+		s = find_span(l, v);
+	return s ? as_type(g, span_shows(g, s->from, s->to, false, type), g->i64) : NULL;
+}
+
+/* How many numbers they show, i64, in front; NULL: they go on without an end, or there are too many.  *by:
+ * what a turn adds without what the wheel below does. */
+static LV
+span_count(Gen *g, const struct Span *s, int64_t *by)
+{
+	LV all = const_i64(g, 1);
+	int64_t each = 1;
+
+	*by = 0;
+	for (const Wheel *w = s->from; w != s->to; w = w->up) {
+		*by += w->add * each; /* nothing is added above a number that is not known */
+		if (!w->up || !mul64(each, w->over ? 1 : w->below, &each))
+			return NULL;
+		all = LLVMBuildMul(g->b, all, as_type(g, w->end, g->i64), "");
+	}
+	return all;
+}
+
+/* The highest wheel below that one; NULL: it is the lowest. */
+static const Wheel *
+wheel_under(const Loop *l, const Wheel *w)
+{
+	for (int i = 0; i < l->nwheel; i++)
+		if (l->wheel[i]->up == w)
+			return l->wheel[i];
+	return NULL;
+}
+
+Linear
+wheels_linear(Gen *g, const Val *v)
+{
+	const struct Span *s = g->loop->nwheel ? find_span(g->loop, v) : NULL;
+	const Wheel *under;
+	Linear x = { .ok = false };
+	LLVMBasicBlockRef block;
+	LV count;
+
+	if (!s || s->from == s->to)
+		return x;
+	x.ok = true;
+	block = moving_front(g);
+	x.first = span_shows(g, s->from, s->to, true, g->i64);
+	count = span_count(g, s, &x.by);
+	under = wheel_under(g->loop, s->from);
+	if (under)
+		x.carry[under->number] = const_i64(g, 1);
+	if (s->to) {
+		under = wheel_under(g->loop, s->to);
+		x.ok = count != NULL;
+		x.carry[under->number] = count ? LLVMBuildNeg(g->b, count, "") : NULL;
+	}
+	moving_back(g, block);
+	return x;
+}
+
+/* ---- from turn to turn ------------------------------------------------------------------------------- */
+
+static void
+wheel_next(Gen *g, Wheel *w, const Wheel *under)
+{
+	LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+	LLVMTypeRef type = LLVMTypeOf(w->now);
+	LV next = LLVMBuildAdd(g->b, w->now, LLVMConstInt(type, (unsigned long long)w->add, 0), ""), again;
+
+	if (under)
+		next = LLVMBuildAdd(g->b, next, LLVMBuildZExt(g->b, under->carry, type, ""), "");
+	if (w->up) {
+		w->carry = LLVMBuildICmp(g->b, w->meets ? LLVMIntEQ : LLVMIntUGE, next, w->end, "");
+		again = w->meets ? LLVMConstInt(type, 0, 0) : LLVMBuildSub(g->b, next, w->end, "");
+		next = LLVMBuildSelect(g->b, w->carry, again, next, "");
+	}
+	LLVMAddIncoming(w->now, &next, &from, 1);
+}
+
+void
+wheels_next(Gen *g)
+{
+	for (int i = 0; i < g->loop->nwheel; i++)
+		wheel_next(g, g->loop->wheel[i], wheel_under(g->loop, g->loop->wheel[i]));
+}
+
+/* Does w start again only where `below` does, which stands below it? */
+static bool
+is_carried(const Wheel *below, const Wheel *w)
+{
+	for (; below != w && below->up && !below->up->add; below = below->up)
+		;
+	return below == w;
+}
+
+LV
+wheels_turn(Gen *g, const Turn *turn)
+{
+	LV sum = turn->by ? turn->by : const_i64(g, 0), all = sum, more;
+	const Wheel *last = NULL;
+	bool nested = true;
+
+	for (int i = 0; i < g->loop->nwheel; i++) {
+		const Wheel *w = g->loop->wheel[i];
+
+		if (!turn->carry[i])
+			continue;
+		nested = nested && (!last || is_carried(last, w));
+		last = w;
+		if (nested) {
+			LLVMBasicBlockRef block = moving_front(g);
+
+			/* or LLVM takes the sum apart again */
+			sum = asm_op(g, A_opaque64, LLVMBuildAdd(g->b, sum, turn->carry[i], ""), NULL, NULL);
+			moving_back(g, block);
+			all = LLVMBuildSelect(g->b, w->carry, sum, all, "");
+			continue;
+		}
+		more = LLVMBuildSelect(g->b, w->carry, turn->carry[i], const_i64(g, 0), "");
+		all = LLVMBuildAdd(g->b, all, more, "");
+	}
+	return all;
+}

@@ -1,0 +1,220 @@
+/* induction.c - what is linear in the counter of a loop, or in quotients of it: it moves by the same each turn,
+ * or by more where a quotient goes on (divmod_iv.c).
+ *
+ * An address that is made anew each turn from the counter takes a shift or a product, and its parts are kept
+ * in registers besides; one that moves takes an addition, and nothing else is kept. */
+#include "ptxgen/base/induction.h"
+#include "hexc/analysis/analysis.h"
+#include "ptxgen/base/divmod_iv.h"
+#include "ptxgen/base/packed_word.h"
+
+bool
+moving_pays(const Gen *g)
+{
+	return g->loop && IMM(g->loop->op, split) != SPLIT_REST;
+}
+
+LLVMBasicBlockRef
+moving_front(Gen *g)
+{
+	LLVMBasicBlockRef block = LLVMGetInsertBlock(g->b);
+
+	LLVMPositionBuilderBefore(g->b, LLVMGetBasicBlockTerminator(g->loop->before));
+	return block;
+}
+
+void
+moving_back(Gen *g, LLVMBasicBlockRef block)
+{
+	LV end = LLVMGetBasicBlockTerminator(block);
+
+	if (end)
+		LLVMPositionBuilderBefore(g->b, end);
+	else
+		LLVMPositionBuilderAtEnd(g->b, block);
+}
+
+/* One of the builder's functions on what x is in the first turn. */
+static LV
+in_front(Gen *g, LV (*build)(LLVMBuilderRef, LV, LV, const char *), LV x, LV y)
+{
+	LLVMBasicBlockRef block = moving_front(g);
+	LV v = build(g->b, x, y, "");
+
+	moving_back(g, block);
+	return v;
+}
+
+static Linear
+linear_scale(Gen *g, Linear x, int64_t by)
+{
+	x.ok = x.ok && mul64(x.by, by, &x.by);
+	if (!x.ok)
+		return x;
+	x.first = in_front(g, LLVMBuildMul, x.first, const_i64(g, by));
+	for (int i = 0; i < WHEELS_MAX; i++)
+		if (x.carry[i])
+			x.carry[i] = in_front(g, LLVMBuildMul, x.carry[i], const_i64(g, by));
+	return x;
+}
+
+Linear
+linear_add(Gen *g, Linear x, Linear y)
+{
+	x.ok = x.ok && y.ok && add64(x.by, y.by, &x.by);
+	if (!x.ok)
+		return x;
+	x.first = in_front(g, LLVMBuildAdd, x.first, y.first);
+	for (int i = 0; i < WHEELS_MAX; i++)
+		if (x.carry[i] && y.carry[i])
+			x.carry[i] = in_front(g, LLVMBuildAdd, x.carry[i], y.carry[i]);
+		else if (y.carry[i])
+			x.carry[i] = y.carry[i];
+	return x;
+}
+
+bool
+linear_even(const Linear *x)
+{
+	for (int i = 0; i < WHEELS_MAX; i++)
+		if (x->carry[i])
+			return false;
+	return true;
+}
+
+/* x / over, where x is v: linear if a turn moves x by whole quotients. */
+static Linear
+linear_divide(Gen *g, const Val *v, Linear x, int64_t over)
+{
+	x.ok = x.ok && over > 0 && x.by % over == 0 && val_fact(g->k, v).lo >= 0;
+	x.ok = x.ok && linear_even(&x);
+	if (!x.ok)
+		return x;
+	x.by /= over;
+	x.first = in_front(g, LLVMBuildUDiv, x.first, const_i64(g, over));
+	return x;
+}
+
+/* Of what is the same in all turns. */
+static Linear
+linear_steady(Gen *g, Val *v)
+{
+	LLVMBasicBlockRef block = moving_front(g);
+	Linear x = { .ok = true, .first = scalar_get(g, v) };
+
+	moving_back(g, block);
+	return x;
+}
+
+static Linear
+linear_op(Gen *g, const Op *o)
+{
+	int64_t c;
+	bool right = o->nin == 2 && val_is_const(o->in[1], &c);
+
+	switch (o->code) {
+	case O_add:
+		return linear_add(g, linear_of(g, o->in[0]), linear_of(g, o->in[1]));
+	case O_sub:
+		return linear_add(g, linear_of(g, o->in[0]), linear_scale(g, linear_of(g, o->in[1]), -1));
+	case O_mul:
+		if (right || val_is_const(o->in[0], &c))
+			return linear_scale(g, linear_of(g, o->in[right ? 0 : 1]), c);
+		break;
+	case O_div:
+		if (right)
+			return linear_divide(g, o->in[0], linear_of(g, o->in[0]), c);
+		break;
+	default:
+		break;
+	}
+	return (Linear){ .ok = false };
+}
+
+Linear
+linear_of(Gen *g, Val *v)
+{
+	Linear x = { .ok = false };
+	int64_t c;
+
+	if (!g->loop || v->type.space != S_scalar || v->type.dtype != D_i64)
+		return x;
+	if (val_is_const(v, &c))
+		return (Linear){ .ok = true, .first = const_i64(g, c) };
+	if (!block_inside(v->block, g->loop->op->blk[0]))
+		return linear_steady(g, v);
+	if (v->def) {
+		x = wheels_linear(g, v);
+		return x.ok ? x : linear_op(g, v->def);
+	}
+	x.first = g->loop->lo;
+	x.ok = v == g->loop->op->blk[0]->arg[0] && val_is_const(g->loop->op->in[2], &x.by);
+	return x;
+}
+
+static LV
+plus(Gen *g, LV sum, LV x, bool less)
+{
+	sum = sum ? sum : const_i64(g, 0);
+	return (less ? LLVMBuildSub : LLVMBuildAdd)(g->b, sum, x, "");
+}
+
+/* The same, of what is taken off where `less`. */
+static void
+add_terms(Gen *g, Val *v, bool less, LV *steady, LV *rest)
+{
+	LLVMBasicBlockRef block;
+
+	if (!block_inside(v->block, g->loop->op->blk[0])) {
+		block = moving_front(g);
+		*steady = plus(g, *steady, scalar_get(g, v), less);
+		moving_back(g, block);
+	} else if (v->def && (v->def->code == O_add || v->def->code == O_sub)) {
+		add_terms(g, v->def->in[0], less, steady, rest);
+		add_terms(g, v->def->in[1], less != (v->def->code == O_sub), steady, rest);
+	} else {
+		*rest = plus(g, *rest, scalar_get(g, v), less);
+	}
+}
+
+void
+linear_terms(Gen *g, Val *v, LV *steady, LV *rest)
+{
+	add_terms(g, v, false, steady, rest);
+}
+
+LV
+moving_phi(Gen *g, LV first)
+{
+	LLVMBasicBlockRef block = LLVMGetInsertBlock(g->b);
+	LV now;
+
+	LLVMPositionBuilderBefore(g->b, LLVMGetFirstInstruction(g->loop->head));
+	now = LLVMBuildPhi(g->b, LLVMTypeOf(first), "");
+	moving_back(g, block);
+	LLVMAddIncoming(now, &first, &g->loop->before, 1);
+	return now;
+}
+
+LV
+moving(Gen *g, LV first, const Turn *turn)
+{
+	struct Moving m = { .now = moving_phi(g, first), .turn = *turn };
+
+	VEC_PUSH(g->a, g->loop->moved, g->loop->nmoved, g->loop->moved_cap, m);
+	return m.now;
+}
+
+void
+moving_next(Gen *g)
+{
+	LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+
+	wheels_next(g);
+	for (int i = 0; i < g->loop->nmoved; i++) {
+		const struct Moving *m = &g->loop->moved[i];
+		LV next = LLVMBuildAdd(g->b, m->now, wheels_turn(g, &m->turn), "");
+
+		LLVMAddIncoming(m->now, &next, &from, 1);
+	}
+}

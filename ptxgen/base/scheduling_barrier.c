@@ -1,0 +1,58 @@
+/* scheduling_barrier.c - places that ptxas moves nothing across.
+ *
+ * Between two branches ptxas has any order it likes.  Where each of a hundred sums of a lane takes an
+ * activation, it begins with all of them before it ends with one, and spills hundreds of bytes.  A barrier
+ * holds back accesses of memory alone, a branch all there is: one to a trap, for what is never so, as ptxas
+ * does not know (inline_asm.def).  It takes two instructions. */
+#include "ptxgen/base/scheduling_barrier.h"
+#include "ptxgen/base/inline_asm_table.h"
+#include "ptxgen/base/induction.h"
+#include "ptxgen/base/packed_word.h"
+#include <string.h>
+
+enum {
+	MANY = 96, /* elements of a lane that fill its registers with what is made of them */
+	PIECE = 96, /* words made, and .. */
+	SIDE_BY_SIDE = 8, /* .. elements of a piece, at least: they hide each other's latencies */
+};
+
+/* Products go on beside what is computed meanwhile. */
+static bool
+in_loop_of_products(const Gen *g)
+{
+	for (const Op *o = g->loop ? g->loop->op->blk[0]->first : NULL; o; o = o->next)
+		if (o->code == O_dot || o->code == O_wgmma)
+			return true;
+	return false;
+}
+
+void
+gen_apart(Gen *g, const Val *v, int n)
+{
+	g->piece += n;
+	if (tile_of(g, v)->nreg < MANY || g->piece < SIDE_BY_SIDE || g->s->made - g->apart_made < PIECE ||
+	    in_loop_of_products(g))
+		return;
+	asm_op(g, A_apart, const_i32(g, INT32_MIN + g->napart++), NULL, NULL);
+	g->apart_made = g->s->made;
+	g->piece = 0;
+}
+
+const char *
+apart_undone(Arena *a, const char *ptx, const char *entry)
+{
+	static const char instead[] = "bar.warp.sync -1;";
+	const char *text = asm_info[A_apart].text;
+	size_t head = (size_t)(strchr(text, '$') - text);
+	char *copy = arena_strndup(a, ptx, strlen(ptx)), *at = strstr(copy, entry);
+	const char *end = at ? strstr(at, "\n.visible .entry") : NULL;
+
+	while (at && (at = strstr(at, "{ .reg")) != NULL && (!end || at < end)) {
+		if (strncmp(at, text, head) == 0) {
+			memset(at, ' ', strcspn(at, "}") + 1);
+			memcpy(at, instead, strlen(instead));
+		}
+		at++;
+	}
+	return copy;
+}

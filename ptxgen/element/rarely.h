@@ -1,9 +1,0 @@
-/* rarely.h - what only some elements need, behind a branch that a warp takes where it has one of them. */
-#ifndef HEXC_PTXGEN_RARELY_H
-#define HEXC_PTXGEN_RARELY_H
-#include "ptxgen/base/gen.h"
-
-/* Word w of what select o makes, with what is made for its first choice and nothing else behind a branch.
- * False, nothing is emitted: that does not pay, or cannot be done here. */
-bool rarely_select(Gen *g, Op *o, int w);
-#endif

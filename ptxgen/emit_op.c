@@ -1,0 +1,24 @@
+/* emit_op.c - the walk over the ops of a block, each to the function that emits it. */
+#include "ptxgen/base/named_registers.h"
+#include "ptxgen/base/debug_lines.h"
+#include "ptxgen/emit.h"
+
+void
+gen_block(Gen *g, Block *b)
+{
+	for (Op *o = b->first; o && g->u->diag->nerror == 0; o = o->next) {
+		arena_poll(g->a);
+		lines_at(g, o->src);
+		switch (o->code) {
+#define OP_EMIT(name, rule)                                                                        \
+	case O_##name:                                                                             \
+		emit_##rule(g, o);                                                                 \
+		break;
+#include "hexc/ir/ops.def"
+		case O_none:
+		case O_COUNT:
+			BUG_IF(g->a, true);
+		}
+		file_take(g, o);
+	}
+}

@@ -1,0 +1,423 @@
+/* address_predicate.c - which elements of a view are inside its tensor. */
+#include "ptxgen/memory/address.h"
+#include "hexc/analysis/analysis.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/layout_arith.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/element/element_value.h"
+
+LV
+access_start(Access *x, int rd)
+{
+	const struct Start *s = &x->start[rd];
+	LV c = const_i64(x->g, s->add);
+
+	return s->var ? LLVMBuildAdd(x->g->b, s->var, c, "") : c;
+}
+
+bool
+access_before(const struct Start *s)
+{
+	return s->add < 0 || (s->var && s->lo < 0);
+}
+
+/* Elements of a view that goes by `step` are so many of its tensor, rounded up: i32, 0 or more. */
+static LV
+stepped(Gen *g, LV elems, int64_t step)
+{
+	if (step == 1)
+		return elems;
+	elems = LLVMBuildAdd(g->b, elems, const_i32(g, step - 1), "");
+	return LLVMBuildUDiv(g->b, elems, const_i32(g, step), "");
+}
+
+/* The start of dim d moves: compare it itself.  What it is compared with is made in front of the loop. */
+static void
+edge_moving(Access *x, int d, int rd, LV size)
+{
+	Gen *g = x->g;
+	const struct Start *s = &x->start[rd];
+	Val *counter = g->loop ? g->loop->op->blk[0]->arg[0] : NULL;
+	LLVMBasicBlockRef block;
+	int64_t step;
+	LV rest, lane;
+
+	if (!s->var || s->big || !s->turn.ok || !linear_even(&s->turn))
+		return;
+	if (!val_is_const(g->loop->op->in[2], &step) || s->turn.by != step ||
+	    !access_small(val_fact(g->k, counter)))
+		return;
+	block = moving_front(g);
+	rest = LLVMBuildSub(g->b, s->turn.first, g->loop->lo, "");
+	rest = LLVMBuildAdd(g->b, rest, const_i64(g, s->add), "");
+	lane = LLVMBuildZExt(g->pre, x->lane[d], g->i64, "");
+	if (x->step[rd] != 1)
+		lane = LLVMBuildMul(g->b, lane, const_i64(g, x->step[rd]), "");
+	rest = LLVMBuildAdd(g->b, rest, lane, "");
+	x->limit[d].size = LLVMBuildSub(g->b, size, rest, "");
+	x->limit[d].from = access_before(s) ? LLVMBuildNeg(g->b, rest, "") : NULL;
+	moving_back(g, block);
+	x->limit[d].var = scalar_get(g, counter);
+}
+
+/* Do 32 bits hold all that an access compares along a dim of which both ends may be passed?  Then one
+ * comparison without a sign tells on which side of either an index is. */
+static bool
+fits_word(Access *x, int rd, Val *end, int64_t span)
+{
+	const int64_t most = (int64_t)1 << 30;
+	const struct Start *s = &x->start[rd];
+	int64_t lo = s->var ? s->lo : 0, hi = s->var ? s->hi : 0;
+
+	return access_before(s) && lo > -most && hi < most && s->add > -most && s->add < most &&
+	       span < most && val_fact(x->g->k, end).hi < most;
+}
+
+/* i32: the index that coordinate 0 of this thread has in the tensor.  What is the same in all turns of a loop
+ * is added up in front of it. */
+static LV
+index_at(Access *x, int d, int rd)
+{
+	Gen *g = x->g;
+	const struct Start *s = &x->start[rd];
+	LLVMBasicBlockRef block = s->rest ? moving_front(g) : NULL;
+	LV at = LLVMBuildMul(g->b, x->lane[d], const_i32(g, x->step[rd]), ""), start;
+
+	if (block) {
+		start = LLVMBuildAdd(g->b, s->steady ? s->steady : const_i64(g, 0), const_i64(g, s->add), "");
+		at = LLVMBuildAdd(g->b, at, LLVMBuildTrunc(g->b, start, g->i32, ""), "");
+		moving_back(g, block);
+	}
+	start = block ? s->rest : access_start(x, rd);
+	return LLVMBuildAdd(g->b, at, LLVMBuildTrunc(g->b, start, g->i32, ""), "");
+}
+
+static void
+edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
+{
+	Gen *g = x->g;
+	const Fact any = { 1, INT64_MIN, INT64_MAX };
+	bool from_0 = !x->start[rd].var && x->start[rd].add == 0;
+	Fact most = val_fact(g->k, end);
+	int64_t step = x->step[rd], last = ceil_div(most.hi, step);
+	LV start, size;
+
+	if (from_0 && most.lo == most.hi && most.hi > 0) {
+		x->within[d] = x->within[d] ? min64(x->within[d], last) : last;
+		return;
+	}
+	start = access_start(x, rd);
+	size = scalar_get(g, end);
+	if (fits_word(x, rd, end, extent * step)) {
+		x->at[d] = index_at(x, d, rd);
+		x->size[d] = LLVMBuildTrunc(g->b, size, g->i32, "");
+		return;
+	}
+	edge_moving(x, d, rd, size);
+	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), from_0 ? most : any,
+	                    extent * step);
+	x->rem[d] = LLVMBuildSub(g->b, stepped(g, x->rem[d], step), x->lane[d], "");
+	if (access_before(&x->start[rd])) {
+		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), any, extent * step);
+		x->low[d] = LLVMBuildSub(g->b, stepped(g, x->low[d], step), x->lane[d], "");
+	}
+}
+
+/* An index whose dim is dropped. */
+static void
+edge_dropped(Access *x, int rd, LV start, LV size)
+{
+	Gen *g = x->g;
+	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, start, size, "");
+
+	if (access_before(&x->start[rd]))
+		in = LLVMBuildAnd(g->b, in,
+		                  LLVMBuildICmp(g->b, LLVMIntSGE, start, const_i64(g, 0), ""), "");
+	x->inside = x->inside ? LLVMBuildAnd(g->b, x->inside, in, "") : in;
+}
+
+void
+access_edges(Access *x, const Op *view, bool outermost, int *dim)
+{
+	const Val *in = view->in[0];
+	const Param *p = val_param(x->g->k, x->root);
+	int kept = 0, of[DIM_MAX];
+
+	if (in->def && in->def->code == O_view)
+		access_edges(x, in->def, false, of);
+	else
+		for (int d = 0; d < in->type.rank; d++)
+			of[d] = d;
+	for (int d = 0; d < in->type.rank; d++) {
+		bool dropped = IMM(view, dropped) >> d & 1;
+		int rd = of[d], vd = kept;
+
+		for (int i = dropped ? 0 : view_gathers(view, d) ? x->gathers : 1; i > 0; i--)
+			dim[kept++] = rd;
+		if ((!dropped && !outermost) || view_operand_in_bounds(x->g->k, view, d))
+			continue;
+		BUG_IF(x->g->a, !p || !p->size[rd]);
+		if (dropped)
+			edge_dropped(x, rd, access_start(x, rd), scalar_get(x->g, p->size[rd]));
+		else
+			edge_kept(x, vd, rd, p->size[rd], view_within(view, vd));
+	}
+}
+
+void
+access_within(Access *x, const Op *view)
+{
+	for (int d = 0; d < x->rank; d++)
+		if (view_within(view, d) < view->out[0]->type.shape[d])
+			x->within[d] = view_within(view, d);
+}
+
+void
+access_pin_edges(Access *x)
+{
+	if (!x->g->loop)
+		return;
+	for (int d = 0; d < x->rank; d++)
+		if (x->at[d])
+			x->at[d] = asm_op(x->g, A_pin32, x->at[d], NULL, NULL);
+		else if (x->rem[d] && !x->limit[d].var)
+			x->rem[d] = asm_op(x->g, A_pin32, x->rem[d], NULL, NULL);
+}
+
+LV
+access_index(Access *x, int rd, const int64_t *index)
+{
+	Gen *g = x->g;
+	Val *v = x->index[rd];
+	int64_t c[DIM_MAX] = { 0 };
+	LV e;
+
+	for (int i = 0; i < v->type.rank; i++) /* one for all where the extent is 1 */
+		c[i] = v->type.shape[i] == 1 ? 0 : index[x->gather + i];
+	e = elem_get(g, v, tile_reg(g, v, c));
+	return v->type.dtype == D_i64 ? e : LLVMBuildSExt(g->b, e, g->i64, "");
+}
+
+/* A key for what the indices at `index` make, of a kind below 0; its length. */
+static int
+index_key(const Access *x, const int64_t *index, int64_t kind, int64_t *key)
+{
+	key[0] = kind;
+	for (int i = 0; i < x->gathers; i++)
+		key[1 + i] = index[x->gather + i];
+	return 1 + x->gathers;
+}
+
+LV
+global_index(Access *x, const int64_t *index)
+{
+	Gen *g = x->g;
+	int64_t key[DIM_MAX + 1];
+	int n = x->gather < 0 ? 0 : index_key(x, index, -2, key);
+	LV sum = NULL;
+
+	if (n == 0 || (sum = memo_find(x, n, key)))
+		return sum;
+	for (int rd = 0; rd < x->root_rank; rd++) {
+		LV s = x->stride[rd] ? x->stride[rd] : const_i64(g, x->cstride[rd]), part;
+
+		if (!x->index[rd])
+			continue;
+		part = LLVMBuildMul(g->b, access_index(x, rd, index), s, "");
+		sum = sum ? LLVMBuildAdd(g->b, sum, part, "") : part;
+	}
+	memo_add(x, n, key, sum);
+	return sum;
+}
+
+/* i64: where dim rd of the tensor or tile ends. */
+static LV
+root_size(const Access *x, int rd)
+{
+	const Param *p = val_param(x->g->k, x->root);
+
+	return p ? scalar_get(x->g, p->size[rd]) : const_i64(x->g, x->whole->shape[rd]);
+}
+
+/* i1: the indices at `index` are in the tensor or tile. */
+static LV
+indices_inside(Access *x, const int64_t *index)
+{
+	Gen *g = x->g;
+	int64_t key[DIM_MAX + 1];
+	int n = index_key(x, index, -3, key);
+	LV all = memo_find(x, n, key);
+
+	if (all)
+		return all;
+	for (int rd = 0; rd < x->root_rank; rd++) {
+		LV in;
+
+		if (!x->index[rd])
+			continue;
+		in = LLVMBuildICmp(g->b, LLVMIntULT, access_index(x, rd, index), root_size(x, rd), "");
+		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
+	}
+	memo_add(x, n, key, all);
+	return all;
+}
+
+/* start < size of a dim with an edge: the edge says so as well. */
+static bool
+is_edge(const Access *x, const Op *view, const Op *cond)
+{
+	const Param *p = val_param(x->g->k, view->in[0]);
+
+	if (!p || !cond || cond->code != O_lt)
+		return false;
+	for (int d = 0; d < p->val->type.rank; d++) {
+		int at = view_result_dim(view, d);
+
+		if (at >= 0 && (x->rem[at] || x->at[at]) && cond->in[0] == view->in[1 + d] &&
+		    cond->in[1] == p->size[d])
+			return true;
+	}
+	return false;
+}
+
+void
+access_guard(Access *x, const Op *view, Val *cond)
+{
+	LV holds;
+	int64_t always;
+
+	if (val_is_const(cond, &always) && always)
+		return;
+	holds = scalar_get(x->g, cond);
+	if (view && view->code == O_view && is_edge(x, view, cond->def))
+		return;
+	x->inside = x->inside ? LLVMBuildAnd(x->g->b, x->inside, holds, "") : holds;
+}
+
+/* i1: coordinate c of dim d is inside, told by the counter. */
+static LV
+inside_moving(Gen *g, const struct Limit *m, int64_t c)
+{
+	LV size = LLVMBuildSub(g->b, m->size, const_i64(g, c), ""), from;
+	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, m->var, size, "");
+
+	if (!m->from)
+		return in;
+	from = LLVMBuildSub(g->b, m->from, const_i64(g, c), "");
+	return LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, m->var, from, ""), "");
+}
+
+/* i1: coordinate c of dim d is inside of a tensor that ends anywhere.  The counter is compared in 64 bits,
+ * with a register pair for each c: where there are many, what is left to the edge is less. */
+static LV
+inside_edge(Access *x, int d, int64_t c)
+{
+	enum { PAIRS = 2 };
+	Gen *g = x->g;
+	LV at = const_i32(g, c), in;
+
+	if (x->at[d]) {
+		at = LLVMBuildAdd(g->b, x->at[d], const_i32(g, c * x->step[x->dim[d]]), "");
+		return LLVMBuildICmp(g->b, LLVMIntULT, at, x->size[d], "");
+	}
+	if (x->limit[d].var && x->pairs++ < PAIRS)
+		return inside_moving(g, &x->limit[d], c * x->step[x->dim[d]]);
+	in = LLVMBuildICmp(g->b, LLVMIntSLT, at, x->rem[d], "");
+	if (x->low[d])
+		in = LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, at, x->low[d], ""), "");
+	return in;
+}
+
+/* The largest number that divides the view's end and the place of every thread along dim d: what is
+ * between two of its multiples is inside as the first is. */
+static int64_t
+within_step(const Access *x, int d)
+{
+	int64_t step = x->within[d];
+
+	if (!x->l || access_gathers(x, d))
+		return 1;
+	for (Digit g = dim_digits(x->l, d); g.it; digit_next(&g))
+		if (g.it->axis != AX_reg && g.it->extent > 1)
+			step = gcd64(step, g.weight);
+	return step;
+}
+
+/* i1: coordinate c of dim d is inside, a constant where all threads are. */
+static LV
+inside_dim(Access *x, int d, int64_t c)
+{
+	Gen *g = x->g;
+	LV edge = x->rem[d] || x->at[d] ? inside_edge(x, d, c) : NULL, in;
+
+	if (!x->within[d] || (x->l && !access_gathers(x, d) && lane_index_most(x->l, d) < x->within[d] - c))
+		return edge ? edge : LLVMConstInt(g->i1, 1, 0);
+	c -= c % within_step(x, d);
+	in = LLVMBuildICmp(g->b, LLVMIntSLT, x->lane[d], const_i32(g, x->within[d] - c), "");
+	return edge ? LLVMBuildAnd(g->b, edge, in, "") : in;
+}
+
+/* Do all accesses of a thread have one coordinate of dim d, but for elements of one? */
+static bool
+is_even(const Access *x, int d)
+{
+	if (!x->l || access_gathers(x, d))
+		return false;
+	for (Digit g = dim_digits(x->l, d); g.it; digit_next(&g))
+		if (g.it->axis == AX_reg && g.it->extent > 1)
+			return false;
+	return true;
+}
+
+void
+access_join_edges(Access *x)
+{
+	Gen *g = x->g;
+	LV all = x->inside, in;
+	int to = 0;
+
+	while (to < x->rank && (!x->at[to] || is_even(x, to)))
+		to++;
+	if (to == x->rank)
+		return;
+	for (int d = 0; d < x->rank; d++) {
+		if (!is_even(x, d) || !(x->rem[d] || x->at[d] || x->within[d]))
+			continue;
+		in = inside_dim(x, d, 0);
+		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
+		x->rem[d] = x->low[d] = x->at[d] = NULL;
+		x->within[d] = 0;
+	}
+	x->inside = NULL;
+	if (all) /* behind all that 31 bits number */
+		x->at[to] = LLVMBuildSelect(g->b, all, x->at[to], const_i32(g, INT32_MIN), "");
+}
+
+LV
+access_inside(Access *x, const int64_t *index)
+{
+	Gen *g = x->g;
+	LV all = x->inside;
+
+	if (x->gather >= 0) {
+		LV in = indices_inside(x, index);
+		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
+	}
+
+	for (int d = 0; d < x->rank; d++) {
+		int64_t key[2] = { d, index[d] };
+		LV in;
+
+		if (!x->rem[d] && !x->at[d] && !x->within[d])
+			continue;
+		in = memo_find(x, 2, key);
+		if (!in) {
+			in = inside_dim(x, d, index[d]);
+			memo_add(x, 2, key, in);
+		}
+		if (LLVMIsAConstantInt(in) && LLVMConstIntGetZExtValue(in))
+			continue;
+		all = all ? LLVMBuildAnd(g->b, all, in, "") : in;
+	}
+	return all;
+}

@@ -1,0 +1,134 @@
+/* mbarrier.c - barriers in shared memory: waiting, arriving, and which copies an arrival tells of. */
+#include "ptxgen/memory/mbarrier.h"
+#include "ptxgen/base/inline_asm.h"
+#include "ptxgen/base/elect_one.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/memory/address.h"
+
+/* The copies that an arrival expects, by how they are done. */
+typedef struct Expected {
+	int64_t bytes; /* of boxes */
+	bool lanes;    /* asynchronous, of each lane by itself */
+} Expected;
+
+static void
+expect(Expected *e, const Op *copy)
+{
+	const Instr *i = instr_of(copy->lowering);
+	const Type *t = &copy->in[1]->type;
+
+	if (instr_is_box(i))
+		e->bytes += type_size(t) * dtype_info[t->dtype].bits / 8;
+	else if (i && i->kind == IK_cp_async)
+		e->lanes = true;
+}
+
+static Expected
+expected(const Op *o)
+{
+	Expected e = { 0 };
+
+	if (IMM(o, expect))
+		for (const Op *p = arrival_copy(o, o); p; p = arrival_copy(o, p))
+			expect(&e, p);
+	return e;
+}
+
+/* Of the arrivals at one barrier some may tell of copies of lanes, and others, in versions for other sizes,
+ * not: a phase ends by as many. */
+bool
+arrive_lanes(const Op *arrive)
+{
+	const Op *mbar = op_mbar(arrive);
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, arrive->parent->kernel->body); o; o = walk_next(&w))
+		if (o->code == O_mbar_arrive && op_mbar(o) == mbar && expected(o).lanes)
+			return true;
+	return false;
+}
+
+/* i32: how far behind the first barrier. */
+static LV
+slot_bytes(Gen *g, Val *slot)
+{
+	LV n = LLVMBuildTrunc(g->b, scalar_get(g, slot), g->i32, "");
+
+	return LLVMBuildShl(g->b, n, const_i32(g, log2_floor(MBAR_BYTES)), "");
+}
+
+/* i32: mbar_address but for where the barriers are in shared memory, which goes to an immediate. */
+static LV
+slot_address(Gen *g, Val *slot)
+{
+	return LLVMBuildAdd(g->b, smem_base(g), slot_bytes(g, slot), "");
+}
+
+static LV
+mbar_offset(Gen *g, const Val *mbar)
+{
+	return const_i32(g, IMM(mbar->def, offset));
+}
+
+LV
+mbar_address(Gen *g, Val *mbar, Val *slot)
+{
+	return LLVMBuildAdd(g->b, slot_address(g, slot), mbar_offset(g, mbar), "");
+}
+
+/* Initialised in front of the roles. */
+void
+emit_mbar(Gen *g, Op *o)
+{
+	BUG_IF(g->a, IMM(o, offset) < 0);
+}
+
+void
+emit_mbar_wait(Gen *g, Op *o)
+{
+	LV phase = LLVMBuildTrunc(g->b, scalar_get(g, o->in[2]), g->i32, "");
+
+	gen_flush(g, NULL);
+	asm_op(g, A_mbar_wait, slot_address(g, o->in[1]), mbar_offset(g, o->in[0]),
+	       LLVMBuildAnd(g->b, phase, const_i32(g, 1), ""));
+}
+
+/* At the same barrier of each block of the cluster that the mask names, a lane for each.  Release is of the
+ * block: what was read is its own memory, and that the arrival is seen brings who waits nothing to read.  Of
+ * .release.cluster ptxas 13.0 makes two fences of the whole GPU in front of every arrival. */
+static void
+arrive_at_blocks(Gen *g, const Op *o, int warps)
+{
+	int64_t mask = IMM(o, cluster);
+	LV in[2] = { LLVMBuildAdd(g->b, g->remote, slot_bytes(g, o->in[1]), ""), mbar_offset(g, o->in[0]) };
+
+	emit_by(g, speaker_lanes(g, warps, (uint32_t)mask), "mbarrier.arrive.shared::cluster.b64 _, [$0+$1];",
+	        "r,n", in, 2);
+}
+
+void
+emit_mbar_arrive(Gen *g, Op *o)
+{
+	Expected e = expected(o);
+	int signals = (int)IMM(o, signals);
+	LV in[3] = { slot_address(g, o->in[1]), mbar_offset(g, o->in[0]), const_i32(g, e.bytes) };
+
+	BUG_IF(g->a, signals < 1 || g->warps % signals);
+	BUG_IF(g->a, IMM(o, cluster) && (e.bytes || !g->remote));
+	gen_flush(g, NULL);
+	if (g->leader && signals == g->warps) /* lanes that one speaks for; products are waited for by all */
+		asm_op(g, A_warp, NULL, NULL, NULL);
+	if (arrive_lanes(o))
+		asm_op(g, A_mbar_lanes, in[0], in[1], NULL);
+	if (e.bytes && signals > 1)
+		emit_by(g, speaker(g, g->warps),
+		        "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0+$1], $2;", "r,n,n", in, 3);
+	if (e.bytes && signals == 1)
+		emit_by(g, speaker(g, g->warps),
+		        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0+$1], $2;", "r,n,n", in, 3);
+	else if (IMM(o, cluster))
+		arrive_at_blocks(g, o, g->warps / signals);
+	else
+		emit_by(g, speaker(g, g->warps / signals), "mbarrier.arrive.shared::cta.b64 _, [$0+$1];",
+		        "r,n", in, 2);
+}

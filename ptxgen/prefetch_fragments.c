@@ -1,0 +1,168 @@
+/* prefetch_fragments.c - loads for the first step of a product, a turn ahead: `ahead` makes those words of a load's tile
+ * that the step needs, and what comes with them; `begun` is the tile, with these words there already. */
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/emit.h"
+#include "ptxgen/memory/load.h"
+
+/* Which elements of a tile, as lane 0 of warp 0 has them, something is made from. */
+typedef struct Need {
+	Gen *g;
+	const Val *tile;
+	bool *elem; /* by row-major number */
+	bool all;
+} Need;
+
+/* Is v made from the tile? */
+static bool
+is_of_tile(const Need *n, const Val *v)
+{
+	const Op *o = v->def;
+	bool yes = v == n->tile;
+
+	for (int i = 0; o && o->code != O_load && v->type.space == S_reg && i < o->nin && !yes; i++)
+		yes = is_of_tile(n, o->in[i]);
+	return yes;
+}
+
+/* The element of v at c. */
+static void
+need(Need *n, const Val *v, const int64_t *c)
+{
+	const Op *o = v->def;
+	int64_t in[DIM_MAX] = { 0 };
+
+	if (v == n->tile) {
+		n->elem[row_major_index(v->type.rank, v->type.shape, c)] = true;
+		return;
+	}
+	if (!o || v->type.space != S_reg || op_is(o, F_FILL))
+		return;
+	switch (o->code) {
+	case O_broadcast:
+	case O_transpose:
+	case O_reshape:
+	case O_slice:
+	case O_concat:
+		v = source_coord(o, c, in);
+		need(n, v, in);
+		return;
+	case O_load:
+		return;
+	default:
+		break;
+	}
+	if (!op_is(o, F_ELT) && o->code != O_mask && o->code != O_begun && o->code != O_pin &&
+	    o->code != O_relayout && o->code != O_convert) {
+		n->all = is_of_tile(n, v);
+		return;
+	}
+	for (int i = 0; i < o->nin && !n->all; i++)
+		need(n, o->in[i], c);
+}
+
+/* The product of which `ahead` makes words, and the tile that has begun. */
+static Op *
+product_of(Gen *g, const Op *ahead, const Val **tile)
+{
+	const Val *v = ahead->out[0];
+	Op *loop = ahead->parent->owner, *dot = NULL;
+	int at = -1;
+
+	for (Op *o = ahead->next; o; o = o->next)
+		for (int i = 0; (o->code == O_for || o->code == O_yield) && i < o->nin; i++)
+			if (o->in[i] == v) {
+				loop = o->code == O_for ? o : loop;
+				at = o->code == O_for ? i - 3 : i;
+			}
+	BUG_IF(g->a, !loop || at < 0);
+	*tile = NULL;
+	for (Op *o = loop->blk[0]->first; o && !dot; o = o->next) {
+		if (o->code == O_begun && o->in[1] == loop->blk[0]->arg[1 + at])
+			*tile = o->out[0];
+		if (o->code == O_dot && *tile)
+			dot = o;
+	}
+	BUG_IF(g->a, !dot);
+	return dot;
+}
+
+/* Is what is read of the tile between its begin and the product all that is ever read of it?  Where threads
+ * meet there, as for an operand that is converted by shared memory, nothing of it is to be loaded behind. */
+static bool
+read_in_front(const Val *tile, const Op *dot)
+{
+	for (const Op *o = tile->def->next; o != dot; o = o->next)
+		if (op_is(o, F_SYNC) || lowering_is_staged(o->lowering) || o->blk[0])
+			return true;
+	return false;
+}
+
+/* The words of the tile that the first step of the product needs. */
+static void
+first_words(Gen *g, Op *dot, const Val *tile, int nword, bool *word)
+{
+	const Layout *l = tile->type.layout;
+	int epw = dtype_per_word(tile->type.dtype);
+	Need n = { g, tile, NEWN(g->a, bool, type_size(&tile->type)),
+		   tile->type.bit_order != 0 || read_in_front(tile, dot) };
+
+	for (int i = 0; i < 2; i++) {
+		const Val *v = dot->in[i];
+		int per = dtype_per_word(v->type.dtype);
+		int64_t nreg = layout_cosize(v->type.layout, AX_reg);
+		bool *use = NEWN(g->a, bool, nreg);
+
+		dot_first_words(g, dot, i, use);
+		for (int64_t r = 0; r < nreg && !n.all; r++) {
+			Coord p = { { 0 } };
+			int64_t c[DIM_MAX] = { 0 };
+
+			p.at[AX_reg] = r;
+			layout_index(v->type.layout, &p, c);
+			if (use[r / per])
+				need(&n, v, c);
+		}
+	}
+	for (int64_t e = 0; e < type_size(&tile->type); e++) {
+		int64_t c[DIM_MAX] = { 0 };
+
+		row_major_coord(tile->type.rank, tile->type.shape, e, c);
+		if (n.elem[e])
+			word[layout_at(l, c).at[AX_reg] / epw] = true;
+	}
+	for (int w = 0; w < nword && n.all; w++)
+		word[w] = true;
+}
+
+void
+emit_ahead(Gen *g, Op *o)
+{
+	Tile *t = tile_new(g, o->out[0]);
+	bool *part = NEWN(g->a, bool, t->nword);
+	const Val *tile;
+	Op *dot = product_of(g, o, &tile);
+
+	first_words(g, dot, tile, t->nword, part);
+	load_close(g, o->in[0]->def, part);
+	for (int w = 0; w < t->nword; w++)
+		if (part[w])
+			t->word[w] = word_get(g, o->in[0], w);
+	t->part = part;
+	gen_seal(g, o->in[0]->def);
+}
+
+static void
+pull_begun(Gen *g, Op *o, int w)
+{
+	Val *v = tile_has(tile_of(g, o->in[1]), w) ? o->in[1] : o->in[0];
+
+	tile_of(g, o->out[0])->word[w] = word_get(g, v, w);
+}
+
+/* What the turn has read of the tile when the next barrier comes is all that it reads. */
+void
+emit_begun(Gen *g, Op *o)
+{
+	tile_lazy(g, o, pull_begun, NULL);
+	gen_seal(g, o->in[0]->def);
+}

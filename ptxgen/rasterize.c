@@ -1,0 +1,203 @@
+/* rasterize.c - which block this is, in the order of k->order. */
+#include "ptxgen/base/layout_arith.h"
+#include "ptxgen/base/packed_word.h"
+#include "ptxgen/emit.h"
+
+/* %ctaid or %nctaid of a dim. */
+static LV
+read_dim(Gen *g, const char *what, int dim)
+{
+	return read_sreg(g, arena_printf(g->a, "%s.%c", what, "xyz"[dim]));
+}
+
+/* Is there more than one group, and do 32 bits number the blocks?  Else they stay as they are. */
+static LV
+has_groups(Gen *g, LLVMBuilderRef b, LV fast, LV slow)
+{
+	LV n = LLVMBuildMul(b, LLVMBuildZExt(b, fast, g->i64, ""),
+	                    LLVMBuildZExt(b, slow, g->i64, ""), "");
+	LV numbered = LLVMBuildICmp(b, LLVMIntULE, n, LLVMConstInt(g->i64, UINT32_MAX, 0), "");
+	LV several = LLVMBuildICmp(b, LLVMIntUGE, fast, const_i32(g, 2 * g->k->order.group), "");
+
+	return LLVMBuildAnd(b, several, numbered, "");
+}
+
+/* Where the block of this number is when they are counted by groups. */
+static void
+grouped(Gen *g, LLVMBuilderRef b, LV number, LV fast, LV slow, LV at[2])
+{
+	LV rows = const_i32(g, g->k->order.group), size = LLVMBuildMul(b, rows, slow, "");
+	LV last = LLVMBuildSub(b, LLVMBuildUDiv(b, fast, rows, ""), const_i32(g, 1), "");
+	LV group = LLVMBuildUDiv(b, number, size, ""), before;
+	LV whole = LLVMBuildICmp(b, LLVMIntULT, group, last, "");
+
+	group = LLVMBuildSelect(b, whole, group, last, "");
+	before = LLVMBuildMul(b, group, rows, "");
+	rows = LLVMBuildSelect(b, whole, rows, LLVMBuildSub(b, fast, before, ""), "");
+	number = LLVMBuildSub(b, number, LLVMBuildMul(b, group, size, ""), "");
+	at[1] = LLVMBuildUDiv(b, number, rows, "");
+	at[0] = LLVMBuildSub(b, number, LLVMBuildMul(b, at[1], rows, ""), "");
+	at[0] = LLVMBuildAdd(b, at[0], before, "");
+}
+
+/* block: as the device numbers them; then as k->order does. */
+static void
+order_blocks(Gen *g, LV block[3])
+{
+	const GridOrder *o = &g->k->order;
+	LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(g->pre) };
+	LLVMBasicBlockRef join = LLVMInsertBasicBlockInContext(g->ctx, LLVMGetNextBasicBlock(from[0]), "");
+	LV fast = read_dim(g, "nctaid", o->fast), slow = read_dim(g, "nctaid", o->slow);
+	LV plain[2] = { block[o->fast], block[o->slow] }, number, at[2], phi[2];
+
+	from[1] = LLVMInsertBasicBlockInContext(g->ctx, join, "");
+	LLVMBuildCondBr(g->pre, has_groups(g, g->pre, fast, slow), from[1], join);
+	LLVMPositionBuilderAtEnd(g->pre, from[1]);
+	number = LLVMBuildAdd(g->pre, LLVMBuildMul(g->pre, plain[1], fast, ""), plain[0], "");
+	grouped(g, g->pre, number, fast, slow, at);
+	LLVMBuildBr(g->pre, join);
+	LLVMPositionBuilderAtEnd(g->pre, join);
+	for (int i = 0; i < 2; i++) {
+		LV come[2] = { plain[i], at[i] };
+
+		phi[i] = LLVMBuildPhi(g->pre, g->i32, "");
+		LLVMAddIncoming(phi[i], come, from, 2);
+	}
+	block[o->fast] = phi[0];
+	block[o->slow] = phi[1];
+}
+
+void
+block_numbers(Gen *g)
+{
+	if (g->block[0])
+		return;
+	for (int d = 0; d < 3; d++)
+		g->block[d] = read_dim(g, "ctaid", d);
+	if (g->k->order.group)
+		order_blocks(g, g->block);
+}
+
+/* Of clusters, likewise, where the grid's blocks are taken by whole ones. */
+static void
+cluster_of_number(Gen *g, LV number, const LV extent[3], LV block[3])
+{
+	const GridOrder *o = &g->k->order;
+	LV rest = number, at[2], several;
+
+	for (int d = 0; d < 3; d++) {
+		block[d] = d == 2 ? rest : LLVMBuildURem(g->b, rest, extent[d], "");
+		rest = d == 2 ? rest : LLVMBuildUDiv(g->b, rest, extent[d], "");
+	}
+	if (!o->group)
+		return;
+	number = LLVMBuildMul(g->b, block[o->slow], extent[o->fast], "");
+	number = LLVMBuildAdd(g->b, number, block[o->fast], "");
+	several = has_groups(g, g->b, extent[o->fast], extent[o->slow]);
+	grouped(g, g->b, number, extent[o->fast], extent[o->slow], at);
+	block[o->fast] = LLVMBuildSelect(g->b, several, at[0], block[o->fast], "");
+	block[o->slow] = LLVMBuildSelect(g->b, several, at[1], block[o->slow], "");
+}
+
+/* The block of this one's rank in the cluster of that number, of a grid of these extents, in 32 bits: no grid
+ * of a persistent kernel has more. */
+static void
+block_of_number(Gen *g, LV number, const LV extent[3], LV block[3])
+{
+	LV clusters[3], rank = cluster_blocks(g->k) > 1 ? read_sreg(g, "cluster.ctarank") : NULL;
+
+	for (int d = 0; d < 3; d++) {
+		LV n = const_i32(g, g->k->cluster[d]), more = const_i32(g, g->k->cluster[d] - 1);
+
+		clusters[d] = g->k->cluster[d] == 1
+		                      ? extent[d]
+		                      : LLVMBuildUDiv(g->b, LLVMBuildAdd(g->b, extent[d], more, ""), n, "");
+	}
+	cluster_of_number(g, number, clusters, block);
+	for (int d = 0; d < 3; d++) {
+		LV n = const_i32(g, g->k->cluster[d]);
+
+		if (g->k->cluster[d] == 1)
+			continue;
+		block[d] = LLVMBuildAdd(g->b, LLVMBuildMul(g->b, block[d], n, ""),
+		                        LLVMBuildURem(g->pre, rank, n, ""), "");
+		rank = LLVMBuildUDiv(g->pre, rank, n, "");
+	}
+}
+
+static LV
+low_word(Gen *g, Val *v)
+{
+	return LLVMBuildTrunc(g->b, scalar_get(g, v), g->i32, "");
+}
+
+/* .. of the number and the extents that o has. */
+static void
+operand_block(Gen *g, const Op *o, LV extent[3], LV block[3])
+{
+	for (int d = 0; d < 3; d++)
+		extent[d] = low_word(g, o->in[1 + d]);
+	block_of_number(g, low_word(g, o->in[0]), extent, block);
+}
+
+void
+emit_block_id(Gen *g, Op *o)
+{
+	int64_t axis = IMM(o, axis);
+	LLVMBuilderRef b = o->nin ? g->b : g->pre;
+	Tile *t = tile_new(g, o->out[0]);
+	LV extent[3], block[3];
+
+	BUG_IF(g->a, axis < 0 || axis > 2);
+	if (o->nin) {
+		operand_block(g, o, extent, block);
+		if (g->k->cluster[axis] > 1) {
+			LV last = LLVMBuildSub(b, extent[axis], const_i32(g, 1), "");
+			LV inside = LLVMBuildICmp(b, LLVMIntULT, block[axis], extent[axis], "");
+
+			block[axis] = LLVMBuildSelect(b, inside, block[axis], last, "");
+		}
+	} else {
+		block_numbers(g);
+		block[axis] = g->block[axis];
+	}
+	/* at most 2^31 - 1, so it never is negative */
+	t->word[0] = LLVMBuildZExt(b, block[axis], g->i64, "");
+}
+
+void
+emit_has_block(Gen *g, Op *o)
+{
+	LV extent[3], block[3], has = LLVMConstInt(g->i1, 1, 0);
+
+	operand_block(g, o, extent, block);
+	for (int d = 0; d < 3; d++)
+		if (g->k->cluster[d] > 1)
+			has = LLVMBuildAnd(g->b, has,
+			                   LLVMBuildICmp(g->b, LLVMIntULT, block[d], extent[d], ""), "");
+	tile_new(g, o->out[0])->word[0] = has;
+}
+
+void
+emit_launched(Gen *g, Op *o)
+{
+	Tile *t = tile_new(g, o->out[0]);
+	bool clusters = cluster_blocks(g->k) > 1;
+	const char *number = clusters ? "clusterid" : "ctaid", *count = clusters ? "nclusterid" : "nctaid";
+	LV extent[3], all;
+
+	for (int d = 0; d < 3; d++)
+		extent[d] = LLVMBuildZExt(g->pre, read_dim(g, count, d), g->i64, "");
+	if (IMM(o, all)) {
+		all = LLVMBuildMul(g->pre, extent[1], extent[2], "");
+		t->word[0] = LLVMBuildMul(g->pre, extent[0], all, "");
+		return;
+	}
+	all = LLVMBuildZExt(g->pre, read_dim(g, number, 2), g->i64, "");
+	for (int d = 1; d >= 0; d--) {
+		LV at = LLVMBuildZExt(g->pre, read_dim(g, number, d), g->i64, "");
+
+		all = LLVMBuildAdd(g->pre, LLVMBuildMul(g->pre, all, extent[d], ""), at, "");
+	}
+	t->word[0] = all;
+}

@@ -1,0 +1,122 @@
+/* reg_pressure.c - how many registers of a lane PTX needs at once, and how many ptxas takes for it. */
+#include "ptxgen/reg_pressure.h"
+
+enum {
+	LONGEST = 6000, /* statements of a part that are put into another order */
+	/* fitted to what ptxas 13.0 takes for the examples: registers beside values (the stack's, and what
+	 * moves when none is free), statements of loops whose turns it puts side by side, how many turns */
+	BESIDE_VALUES = 3,
+	SHORT = 100,
+	TURNS_AT_ONCE = 4,
+};
+
+/* Part p in another order: from the end, what frees most, or from the begin, what adds least. */
+static int
+reordered(Lives *l, const Part *p)
+{
+	Arena *a = l->b.a;
+	int64_t from_begin, from_end;
+	Steps s;
+
+	if (p->to - p->from > LONGEST)
+		return p->live;
+	lives_steps(l, p, 1, &s);
+	from_begin = pressure_ahead(a, &s, 0);
+	from_end = pressure_least(a, &s);
+	l->work += s.work;
+	return (int)min64(p->live, ceil_div(min64(from_begin, from_end), 2));
+}
+
+/* ---- what ptxas takes ------------------------------------------------------------------------------- */
+
+static bool
+turns_by_itself(const Lives *l, const Part *p)
+{
+	return p->next[0] == p - l->part || p->next[1] == p - l->part;
+}
+
+/* Part p with loads as early as `room` registers let them be; turns of a short loop go side by side. */
+static int
+ahead(Lives *l, const Part *p, int room)
+{
+	int turns = turns_by_itself(l, p) && p->to - p->from <= SHORT ? TURNS_AT_ONCE : 1;
+	int64_t most;
+	Steps s;
+
+	if (p->to - p->from > LONGEST)
+		return p->live;
+	lives_steps(l, p, turns, &s);
+	most = pressure_ahead(l->b.a, &s, 2 * (int64_t)room);
+	l->work += s.work;
+	return (int)ceil_div(most, 2);
+}
+
+static bool
+has_limits(const Lives *l)
+{
+	for (int i = 0; i < l->b.n; i++)
+		if (l->b.ins[i].kind == INS_LIMIT)
+			return true;
+	return false;
+}
+
+/* The most registers of a lane with which as many blocks fit an SM as with `need`. */
+static int
+share(const Lives *l, const Target *t, int need)
+{
+	int grain = t->grain / WARP_SIZE, blocks = occupancy(t, l->b.warps, need, 0);
+
+	return t->regs / (blocks * l->b.warps * WARP_SIZE) / grain * grain;
+}
+
+/* ptxas hides latencies by registers, but not at the cost of a block of an SM: an order that needs few says
+ * how many blocks there can be, and loads are asked for as early as their share of registers allows. */
+static int
+registers_used(Lives *l, const Target *t)
+{
+	int need = 0, used = 0, most;
+
+	for (int i = 0; i < l->npart; i++)
+		if (l->part[i].reached && l->part[i].live > need)
+			need = (int)max64(need, reordered(l, &l->part[i]));
+	most = (int)min64(share(l, t, need), l->b.limit);
+	for (int i = 0; i < l->npart && used + BESIDE_VALUES < most; i++) {
+		const Part *p = &l->part[i];
+
+		if (p->reached && TURNS_AT_ONCE * lives_bound(l, p) > used)
+			used = (int)max64(used, ahead(l, p, most - BESIDE_VALUES));
+	}
+	return (int)min64(used + BESIDE_VALUES, most);
+}
+
+/* How far a part is from what a lane has there. */
+static int
+room(const Part *p, int live)
+{
+	return p->limit - live;
+}
+
+Pressure
+ptx_pressure(Arena *a, const Target *t, const char *ptx, const char *name)
+{
+	Lives l = { .b = { .a = a } };
+	Pressure worst = { 0 };
+
+	if (!lives_find(&l, ptx, name))
+		return worst;
+	for (int i = 0; i < l.npart; i++) {
+		const Part *p = &l.part[i];
+		int least = p->live;
+
+		if (!p->reached)
+			continue;
+		if (p->live > p->limit)
+			least = reordered(&l, p);
+		if (!worst.limit || room(p, least) < worst.limit - worst.least)
+			worst = (Pressure){ p->live, least, p->limit, 0, 0 };
+	}
+	if (!has_limits(&l))
+		worst.used = registers_used(&l, t);
+	worst.work = l.work;
+	return worst;
+}

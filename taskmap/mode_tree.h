@@ -1,0 +1,54 @@
+/* mode_tree.h - inside taskmap/: the tree form of a layout, as its text nests it.
+ *
+ * A Modes is a tree of modes written as it prints: its leaves in order, each with the parentheses
+ * opened before it and closed after it, the outermost ones included.  "4:1" is one leaf without
+ * parentheses, "(4):(1)" one leaf inside one pair, "()" no leaf.  A Layout leaves two of these pairs
+ * out (the one around all dims, the one around a dim of several iters); the two functions below
+ * convert. */
+#ifndef HEXC_MODE_TREE_H
+#define HEXC_MODE_TREE_H
+#include "taskmap/layout.h"
+
+enum { MODES_MAX = ITER_MAX + DIM_MAX }; /* empty dims need a leaf of their own */
+
+typedef struct Modes {
+	int n;
+	Iter it[MODES_MAX];
+} Modes;
+
+/* An empty dim becomes a leaf 1:0. */
+void modes_from_layout(Modes *m, const Layout *l);
+/* Offset, replication and swizzle of *l are cleared.  False when there are too many dims. */
+bool modes_to_layout(Layout *l, const Modes *m);
+
+static inline bool
+modes_is_tuple(const Modes *m)
+{
+	return m->n == 0 || m->it[0].open > 0;
+}
+
+/* Put a pair of parentheses around everything; an empty tree stays. */
+static inline void
+modes_wrap(Modes *m)
+{
+	if (m->n) {
+		m->it[0].open++;
+		m->it[m->n - 1].close++;
+	}
+}
+
+/* The node [lo, hi) of `m` is a leaf or a tuple: index behind its child that starts at `at`, where the
+ * node's own outermost pair is not counted. */
+static inline int
+modes_child_end(const Modes *m, int lo, int hi, int at)
+{
+	int depth = at == lo ? -1 : 0; /* the tuple's own opening pair stands before its first child */
+
+	for (int i = at; i < hi; i++) {
+		depth += m->it[i].open - m->it[i].close;
+		if (depth <= 0)
+			return i + 1;
+	}
+	return hi;
+}
+#endif
