@@ -159,7 +159,7 @@ converted(Solve *s, const Solution *sol, const Placed **placed, Op *o, int j)
 	return new->v;
 }
 
-/* Loops that pass rotate is to turn: while nothing is in the IR that the solution does not know. */
+/* Loops that pass prefetch_fragments is to turn: while nothing is in the IR that the solution does not know. */
 static void
 ask_rotate(const Solve *s, const Solution *sol)
 {

@@ -2,7 +2,7 @@
  *
  * Roles are worth their barriers where an engine fetches: loops of products over tiles that a pipeline
  * brings.  Where the target has products that are issued and not waited for, these must be such.  Whether a
- * kernel can have roles pass roles says, and which is better the cost model. */
+ * kernel can have roles pass warp_specialize says, and which is better the cost model. */
 #include "infer/core/smem_atom.h"
 #include "infer/infer.h"
 

@@ -1,4 +1,4 @@
-/* smem_estimate.c - the shared memory of a solution that is not in the IR yet, as pass smem will place it.
+/* smem_estimate.c - the shared memory of a solution that is not in the IR yet, as pass allocate_smem will place it.
  *
  * Tiles have the layouts of the solution, ops its lowerings, and each convert that solution_apply()
  * would make stands where that would put it. */
@@ -42,7 +42,7 @@ add_op(const Solve *s, Scratch *t, Op *o)
 			add(t, result_place(o), true, sol->mconv[o->id][j]);
 }
 
-/* What pass smem is to know of a solution. */
+/* What pass allocate_smem is to know of a solution. */
 static SmemPlan
 plan_of(Solve *s)
 {

@@ -3,7 +3,7 @@
  * Four do for most, and programs with products say what they want.  A long row is another matter: what a
  * lane holds of it takes registers, fewer blocks fit an SM, and each warp has much to do by itself.  So
  * where four warps would hold many elements of a tile in a lane, more are tried: of twice to four times
- * as many those that share it out by 16-byte accesses with the least padding (pass pad), if that is
+ * as many those that share it out by 16-byte accesses with the least padding (pass pad_tiles), if that is
  * little; or of a tile that a loop carries, however short what it reads is.  And warps that meet for what
  * each has of a short row wait for each other: where fewer would not hold many elements, neither of a row
  * nor of a tile that a loop carries, they are tried.

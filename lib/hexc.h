@@ -724,6 +724,8 @@ HEXC_API size_t hexc_utf8(const char *s);
 HEXC_API const char *hexc_arch(size_t i);         /* supported archs; NULL past the end */
 HEXC_API const char *hexc_pass(size_t i);         /* names of the passes; NULL past the end */
 HEXC_API const char *hexc_pass_help(size_t i);    /* one sentence on each */
+/* The pass that has this name, or had it in an earlier version: its name now, static text.  NULL: none has. */
+HEXC_API const char *hexc_pass_named(const char *name);
 HEXC_API const char *hexc_schedule(size_t i);     /* names of the schedules; NULL past the end */
 HEXC_API const char *hexc_warning(size_t i);      /* names of the warnings; NULL past the end */
 HEXC_API const char *hexc_warning_help(size_t i); /* one sentence on each */

@@ -7,9 +7,9 @@ enum { ALL_FLAGS = HEXC_PROVE | HEXC_PARANOID | HEXC_NO_EMIT | HEXC_EXPLAIN | HE
 	HEXC_LINEINFO | HEXC_REMARKS | HEXC_NO_PDL | HEXC_ASSEMBLE_ALL };
 
 static const struct {
-	const char *name, *help;
+	const char *name, *former, *help;
 } passes[] = {
-#define PASS(name, when, help) { #name, help },
+#define PASS(name, former, when, help) { #name, #former, help },
 #include "hexc/pass/passes.def"
 };
 
@@ -72,13 +72,36 @@ warning_bits(Options *o, const char *s, bool remarks)
 	return true;
 }
 
+static bool
+is_word(const char *word, const char *s, size_t n)
+{
+	return strlen(word) == n && memcmp(word, s, n) == 0;
+}
+
 int
 pass_index(const char *name, size_t n)
 {
 	for (size_t i = 0; i < COUNT_OF(passes); i++)
-		if (strlen(passes[i].name) == n && memcmp(passes[i].name, name, n) == 0)
+		if (is_word(passes[i].name, name, n) || is_word(passes[i].former, name, n))
 			return (int)i;
 	return -1;
+}
+
+const char *
+hexc_pass_named(const char *name)
+{
+	int i = name ? pass_index(name, strlen(name)) : -1;
+
+	return i < 0 ? NULL : passes[i].name;
+}
+
+/* What a host calls a point between passes, by the name of today. */
+static const char *
+point_named(const char *s)
+{
+	const char *pass = hexc_pass_named(s);
+
+	return pass ? pass : s;
 }
 
 static bool
@@ -173,6 +196,8 @@ options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size
 		return HEXC_E_INVALID;
 	if (!pass_name_ok(o.stop) || (!pass_name_ok(o.dump) && strcmp(o.dump, "all") != 0))
 		return HEXC_E_INVALID;
+	o.stop = point_named(o.stop);
+	o.dump = point_named(o.dump);
 	if (o.schedule && !schedule_find(o.schedule, &out->schedule))
 		return HEXC_E_INVALID;
 	if (!cluster_ok(o.cluster))

@@ -18,7 +18,7 @@ static const struct {
 	PassWhen when;
 	bool (*run)(Kernel *);
 } passes[] = {
-#define PASS(name, when, help) { #name, PASS_##when, pass_##name },
+#define PASS(name, former, when, help) { #name, PASS_##when, pass_##name },
 #include "hexc/pass/passes.def"
 };
 
@@ -52,8 +52,8 @@ dump_bounded(Job *j, const Kernel *k)
 	copy = kernel_read(&j->unit, t.s, t.n);
 	if (!copy)
 		return;
-	pass_late(copy);
-	pass_bounds(copy);
+	pass_mark_reductions(copy);
+	pass_mask_bounds(copy);
 	bounded = bound_kernel(copy, &ops);
 	dump(j, "bounded", bounded ? bounded : copy);
 }
@@ -234,14 +234,14 @@ keep_pictures(Job *j, ModKernel *mk, Kernel *k)
 static bool
 wanted(const Job *j, int p, bool asked)
 {
-	return asked || passes[p].when != PASS_asked || (j->ctx->opt.o.flags & (HEXC_PROVE | HEXC_PARANOID));
+	return asked || passes[p].when != PASS_ON_REQUEST || (j->ctx->opt.o.flags & (HEXC_PROVE | HEXC_PARANOID));
 }
 
 /* Row p, on kernel i. */
 static void
 run(Job *j, int i, int p)
 {
-	if (passes[p].when == PASS_search)
+	if (passes[p].when == PASS_SEARCH)
 		infer_apply(j->candidates);
 	else
 		passes[p].run(j->unit.kernel[i]);
@@ -266,7 +266,7 @@ run_some(Job *j, int i, int from, int to, bool aloud, bool usual)
 				return false;
 			if (j->unit.kernel[i]->unscheduled) /* nobody wants it */
 				return true;
-			if (passes[p].when == PASS_search) {
+			if (passes[p].when == PASS_SEARCH) {
 				part = module_part(j->m, "describe");
 				keep_candidates(j, &j->m->kernel[i]);
 				infer_warn(j->unit.kernel[i]);
@@ -318,7 +318,7 @@ make(void *user, const Variant *v, bool aloud)
 	kernel_skip_zeros(k, !v->dense);
 	kernel_make_thin(k, v->thin);
 	b->j->unit.kernel[b->i] = k;
-	ok = run_some(b->j, b->i, first_row(PASS_tried), first_row(PASS_search), aloud, true);
+	ok = run_some(b->j, b->i, first_row(PASS_PER_VARIANT), first_row(PASS_SEARCH), aloud, true);
 	return ok ? b->j->unit.kernel[b->i] : NULL; /* another one if it was read back */
 }
 
@@ -367,7 +367,7 @@ search(Job *j, int i, bool made)
 	Kernel *k = j->unit.kernel[i];
 	Base b = { .j = j, .i = i, .k = k, .made = made };
 	Variants v = { .make = make, .user = &b, .show = o->dump || o->stop };
-	const char *part = module_part(j->m, passes[first_row(PASS_search)].name);
+	const char *part = module_part(j->m, passes[first_row(PASS_SEARCH)].name);
 
 	if (made) {
 		v.warps = &k->warps;
@@ -439,7 +439,7 @@ passes_found(Job *j, int i)
 bool
 passes_rows(Job *j, int i, int from, int to, bool usual)
 {
-	int tried = first_row(PASS_tried), infer = first_row(PASS_search);
+	int tried = first_row(PASS_PER_VARIANT), infer = first_row(PASS_SEARCH);
 
 	if (from <= infer && to > infer) {
 		bool made = from > tried;
@@ -452,7 +452,7 @@ passes_rows(Job *j, int i, int from, int to, bool usual)
 	return run_some(j, i, from, to, true, usual);
 }
 
-/* What the options ask of pass cluster, if anything; IR may say so itself. */
+/* What the options ask of pass multicast, if anything; IR may say so itself. */
 static void
 ask_cluster(const Job *j, Kernel *k)
 {

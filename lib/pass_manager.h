@@ -37,7 +37,7 @@ void job_emit(Job *j);
 /* Rows of passes.def. */
 enum {
 	PASSES = 0
-#define PASS(name, when, help) +1
+#define PASS(name, former, when, help) +1
 #include "hexc/pass/passes.def"
 };
 

@@ -68,8 +68,8 @@ ir_again(TileJob *j)
 		for (int i = 0; i < j->unit.nkernel && !k; i++)
 			k = strcmp(j->unit.kernel[i]->name, j->mk->name) == 0 ? j->unit.kernel[i] : NULL;
 	if (k && (!k->after || strcmp(k->after, "parse") == 0)) {
-		pass_late(k);
-		pass_bounds(k);
+		pass_mark_reductions(k);
+		pass_mask_bounds(k);
 	}
 	return j->diag.nerror ? NULL : k;
 }
@@ -83,8 +83,8 @@ kernel_again(TileJob *j)
 		return ir_again(j);
 	if (!unit_parse(u, j->m->def, j->m->ndef, j->mk->name) || u->nkernel != 1)
 		return NULL;
-	pass_late(u->kernel[0]);
-	pass_bounds(u->kernel[0]);
+	pass_mark_reductions(u->kernel[0]);
+	pass_mask_bounds(u->kernel[0]);
 	return j->diag.nerror ? NULL : u->kernel[0];
 }
 

@@ -190,9 +190,8 @@ cli_check_pass(const char *opt, const char *name, bool all)
 	if (!name || strcmp(name, "parse") == 0 || strcmp(name, "bounded") == 0 ||
 	    (all && strcmp(name, "all") == 0))
 		return 0;
-	for (size_t i = 0; hexc_pass(i); i++)
-		if (strcmp(name, hexc_pass(i)) == 0)
-			return 0;
+	if (hexc_pass_named(name))
+		return 0;
 	cli_begin_error("%s: no pass '%s'; there are parse, bounded", opt, name);
 	for (size_t i = 0; hexc_pass(i); i++)
 		fprintf(stderr, ", %s", hexc_pass(i));

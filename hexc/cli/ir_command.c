@@ -133,8 +133,11 @@ cli_ir(Cli *c)
 
 	if (cli_has(c, CLI_print_after))
 		s.after = cli_words(c, cli_get(c, CLI_print_after));
-	for (int i = 0; i < s.after.n && !status; i++)
+	for (int i = 0; i < s.after.n && !status; i++) {
 		status = cli_check_pass("--print-after", s.after.word[i], true);
+		if (hexc_pass_named(s.after.word[i]))
+			s.after.word[i] = hexc_pass_named(s.after.word[i]);
+	}
 	if (status)
 		return status;
 	status = cli_open(c, 0, NULL, &s.p);

@@ -43,7 +43,7 @@ typedef struct InterpOpt {
 	Workers workers;  /* who runs blocks */
 	bool late;        /* async copies land as late as their waits allow; else, and with `races`, now */
 	bool races;       /* report accesses to memory that lack a barrier between them, shared memory by
-	                     tile, or by byte where pass smem has placed the tiles; each block by itself */
+	                     tile, or by byte where pass allocate_smem has placed the tiles; each block by itself */
 	bool order;       /* only what orders accesses counts: tiles of floats and of narrow elements that ops
 	                     make in registers are left as they are */
 	bool uninit;      /* reads of shared memory that nothing wrote give NaN or 0, not a fault */

@@ -3,7 +3,7 @@
  * Any two accesses of a block to one place, one of them a write, need a barrier between them, unless one
  * thread surely makes both: the same element of the same op, or of ops with one layout.  Global memory is
  * watched where the kernel writes it, each block by itself.  An async write counts from
- * the wait that completes it.  Where pass smem has placed the tiles, a place is a byte of the block's
+ * the wait that completes it.  Where pass allocate_smem has placed the tiles, a place is a byte of the block's
  * shared memory, so that tiles sharing memory are held to the same rules; else it is an element.
  *
  * Roles have a time each, and know of the others what arrivals have told them that they waited for: what one

@@ -11,8 +11,8 @@ int dot_batch(const Op *dot);
 /* How a product of few rows or columns is done: IMM(o, thin). */
 typedef enum ThinWay {
 	THIN_AS_IS,
-	THIN_PADDED, /* with as many as tensor cores take (pass pad) */
-	THIN_SUMS,   /* lanes multiply what memory brings them, and meet at the end (pass thin) */
+	THIN_PADDED, /* with as many as tensor cores take (pass pad_tiles) */
+	THIN_SUMS,   /* lanes multiply what memory brings them, and meet at the end (pass lower_skinny_dot) */
 	THIN_WAYS
 } ThinWay;
 #endif

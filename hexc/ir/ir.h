@@ -63,7 +63,7 @@ typedef struct Type {
 	 * swizzled). NULL until inference; `pinned` if the program gave it. */
 	const Layout *layout;
 	bool pinned;
-	bool kept; /* register tile: the program says that it is one. Until pass operands */
+	bool kept; /* register tile: the program says that it is one. Until pass stage_operands */
 	/* register tile of at most 8 bits: the order of a lane's elements in its words
 	 * (hexc/ir/bit_order.h) */
 	int bit_order;
@@ -126,7 +126,7 @@ typedef struct Staging {
 	LoweredAccess write, read;
 	const Layout *tile; /* addresses */
 	int64_t bytes;
-	int64_t off; /* bytes from the start of the block's shared memory; set by pass smem */
+	int64_t off; /* bytes from the start of the block's shared memory; set by pass allocate_smem */
 } Staging;
 
 /* What inference decided for one op. */
@@ -233,7 +233,7 @@ typedef struct Assume {
 enum { FOR_PLAIN, FOR_PIPELINE };
 /* Does the loop end, too, where its first carried value, a bool scalar, is false? */
 bool loop_ends_early(const Op *o);
-/* IMM(o, split) of a for: what pass split made of it.  The loop of turns that need no masks stands in front
+/* IMM(o, split) of a for: what pass split_loops made of it.  The loop of turns that need no masks stands in front
  * of the one that has the others, and each goes on where the one before has ended. */
 typedef enum SplitKind {
 	SPLIT_NONE,   /* not asked */
@@ -357,7 +357,7 @@ typedef enum KnownForm {
 /* How the warps of a block share the work of its pipeline loops. */
 typedef enum Schedule {
 	SCHEDULE_GROUPS, /* all fetch and all compute; groups of asynchronous copies */
-	SCHEDULE_ROLES,  /* some fetch, some compute, barriers in memory between them: pass roles makes it */
+	SCHEDULE_ROLES,  /* some fetch, some compute, barriers in memory between them: pass warp_specialize makes it */
 	SCHEDULE_TEAMS,  /* .. of those that compute two teams, which take turns at the tiles */
 	SCHEDULES
 } Schedule;
@@ -385,15 +385,15 @@ struct Kernel {
 	Schedule schedule; /* asked for; what the program has written as roles stays */
 	bool made_roles;  /* an O_roles was made in it, which may be gone: kernel_roles */
 	const char *after; /* the last pass that the driver has run; NULL: none */
-	const char *unscheduled; /* pass roles: why it left the kernel as it was; NULL: it did not */
+	const char *unscheduled; /* pass warp_specialize: why it left the kernel as it was; NULL: it did not */
 	int launch_registers; /* of a lane when it starts; 0: the assembler's choice */
 	int cluster[3];   /* blocks of a cluster along x, y, z; 1 1 1: none */
-	int cluster_asked[3]; /* that pass cluster is to make; 0 0 0: none, or what the program has */
+	int cluster_asked[3]; /* that pass multicast is to make; 0 0 0: none, or what the program has */
 	TensorMap *map;   /* after pass infer; parameters behind all others */
 	int nmap;
 	bool open_warps;  /* the program does not say: the search may choose others */
-	GridOrder order;  /* after pass order */
-	int64_t smem;     /* bytes of dynamic shared memory, after pass smem */
+	GridOrder order;  /* after pass rasterize */
+	int64_t smem;     /* bytes of dynamic shared memory, after pass allocate_smem */
 	int64_t team_smem; /* from where team t has what its role makes to where team t + 1 does, likewise */
 	uint32_t nval, nop; /* ids handed out */
 	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */

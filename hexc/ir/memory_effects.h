@@ -15,7 +15,7 @@ const Layout *access_owners(const Op *o);
 bool access_same_threads(const Op *a, const Op *b);
 /* Is o a `spare` if that does nothing but copy?  It needs no branch. */
 bool if_is_copies(const Op *o);
-/* Does loop b go on where loop a, in front of it, has ended, as pass split made them of one? */
+/* Does loop b go on where loop a, in front of it, has ended, as pass split_loops made them of one? */
 bool split_goes_on(const Op *a, const Op *b);
 /* Is o an atomic store? */
 bool access_is_update(const Op *o);

@@ -15,7 +15,7 @@ enum { TILE_MAX = 1 << 20 };
 
 /* Elements i along a dim with start + i * step < 0 or >= size are outside the tensor the value was read from,
  * and outside of everything in `also`.  Read through a shared tile, that holds only if one copy alone fills
- * the tile.  Pass bounds follows the same rules on the IR; here they serve what counts elements: `mean`, and
+ * the tile.  Pass mask_bounds follows the same rules on the IR; here they serve what counts elements: `mean`, and
  * what takes the last one. */
 typedef struct Edge Edge;
 struct Edge {
@@ -313,7 +313,7 @@ Val *edge_end(Block *b, Op *at, const Edge *e);
 /* x, of extent 1 along dim, or 0 where no element of the edge exists, of a dim of that extent. */
 Val *lower_if_any(Lower *l, Src src, Val *x, int dim, const Edge *edge, int64_t extent);
 /* v, which exists where x does; `reduced` is the dim along which v has one element of x's, or -1.  To pass
- * bounds that is a choice between both, of which pass fold leaves v. */
+ * mask_bounds that is a choice between both, of which pass fold leaves v. */
 Val *lower_as_far(Lower *l, const Expr *e, Val *v, Val *x, int reduced);
 /* May elements of the tile be in front of the first of the tensor? */
 bool edge_has_front(const Lower *l, const Edge *e);

@@ -17,7 +17,7 @@ lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
 }
 
 /* reduce_max (reduce_min) of x.  A NaN counts as an element that is not there, so that the result of none is
- * -inf (inf): steps of NaN and NaN make NaN, which pass late leaves where nothing sees it. */
+ * -inf (inf): steps of NaN and NaN make NaN, which pass mark_reductions leaves where nothing sees it. */
 static Val *
 put_extreme(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
 {

@@ -3,7 +3,7 @@
  * Neighbours, which one lane has in registers, become one; so do these, until few are left, which lanes
  * combine in steps of 1, 2, 4 ... places (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986).
  * A reduction is done then. A scan hands what comes before a group down, and puts it in front of all of the
- * group.  Lines that the levels do not divide are made longer by way of a shared tile, which pass pad does
+ * group.  Lines that the levels do not divide are made longer by way of a shared tile, which pass pad_tiles does
  * away with.
  *
  * Elements outside of a tensor are in no combination.  Those past its end come last: a scan never reads them,

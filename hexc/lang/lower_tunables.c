@@ -250,7 +250,7 @@ set_warps(Lower *l)
 		l->k->warps = (int)s->val.i;
 }
 
-/* Pass order reads it among the constants. */
+/* Pass rasterize reads it among the constants. */
 static void
 check_group(Lower *l)
 {

@@ -1,4 +1,4 @@
-/* allocate_smem.c - pass smem: place shared tiles and scratch memory by liveness.
+/* allocate_smem.c - pass allocate_smem: place shared tiles and scratch memory by liveness.
  *
  * needs   layouts of shared tiles and lowerings with staging tiles, where there are any
  * keeps   everything but what it sets
@@ -9,7 +9,7 @@
  * made outside of makes it live through the loop.  A tile that an async copy writes lives on to the next
  * `wait 0`, however early its last read is.  Scratch lives during its op.  Tiles are placed
  * largest first, each in the smallest gap that holds it between tiles that live at the same time; what never
- * lives at the same time may share memory, and pass sync puts the barriers that this needs.
+ * lives at the same time may share memory, and pass insert_barriers puts the barriers that this needs.
  *
  * Roles run side by side: what two of them have lives at the same time, as do barriers and whatever copies
  * with barriers fill, which share memory with nothing.  Several teams have the tiles of their role each, one
@@ -468,7 +468,7 @@ smem_too_much(Kernel *k, const SmemPlan *plan)
 }
 
 bool
-pass_smem(Kernel *k)
+pass_allocate_smem(Kernel *k)
 {
 	Smem s = { .k = k };
 	int64_t need;

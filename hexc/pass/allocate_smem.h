@@ -1,4 +1,4 @@
-/* allocate_smem.h - what passes smem and sync know together about the block's shared memory. */
+/* allocate_smem.h - what passes allocate_smem and insert_barriers know together about the block's shared memory. */
 #ifndef HEXC_ALLOCATE_SMEM_H
 #define HEXC_ALLOCATE_SMEM_H
 #include "hexc/ir/ir.h"
@@ -23,7 +23,7 @@ typedef struct SmemPlan {
 	int nscratch;
 } SmemPlan;
 
-/* Bytes that pass smem needs for a kernel: as it is (NULL), or as it would be. */
+/* Bytes that pass allocate_smem needs for a kernel: as it is (NULL), or as it would be. */
 int64_t smem_least(Kernel *k, const SmemPlan *plan);
 /* The error that this is more than a block has. */
 void smem_too_much(Kernel *k, const SmemPlan *plan);

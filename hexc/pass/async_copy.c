@@ -1,4 +1,4 @@
-/* async_copy.c - pass async: copies outside of pipelines go to shared memory without passing through registers.
+/* async_copy.c - pass async_copy: copies outside of pipelines go to shared memory without passing through registers.
  *
  *     copy a; copy b              copy a, asynchronous; copy b, asynchronous
  *     ...                   =>    ...
@@ -10,7 +10,7 @@
  *
  * needs   no pipeline loops
  * keeps   what the kernel computes
- * leaves  barriers to pass sync, which knows that a copy has landed at its wait */
+ * leaves  barriers to pass insert_barriers, which knows that a copy has landed at its wait */
 #include "hexc/ir/ir.h"
 #include "hexc/pass/pass.h"
 
@@ -64,7 +64,7 @@ block_async(Block *b)
 }
 
 bool
-pass_async(Kernel *k)
+pass_async_copy(Kernel *k)
 {
 	return k->unit->target->features & T_CPASYNC && block_async(k->body);
 }

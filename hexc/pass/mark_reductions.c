@@ -1,4 +1,4 @@
-/* mark_reductions.c - pass late: marks reductions whose parts a loop may carry, and drops comparisons with -inf.
+/* mark_reductions.c - pass mark_reductions: marks reductions whose parts a loop may carry, and drops comparisons with -inf.
  * needs: valid IR without layouts.  keeps: everything but the marks and these comparisons.
  *
  * Sums start at 0, so that what the parts of different lanes start at is known to all that ask how far off
@@ -202,7 +202,7 @@ drop_comparisons(Kernel *k)
 }
 
 bool
-pass_late(Kernel *k)
+pass_mark_reductions(Kernel *k)
 {
 	bool changed = drop_comparisons(k);
 	const uint32_t *uses = kernel_uses(k);

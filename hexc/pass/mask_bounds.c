@@ -1,4 +1,4 @@
-/* mask_bounds.c - pass bounds: ragged edges, made explicit where they can be seen.
+/* mask_bounds.c - pass mask_bounds: ragged edges, made explicit where they can be seen.
  *
  * needs   IR as lowered (or any without layouts)
  * keeps   everything else; a second run changes nothing
@@ -317,7 +317,7 @@ clears_part(const Op *o)
 }
 
 bool
-pass_bounds(Kernel *k)
+pass_mask_bounds(Kernel *k)
 {
 	Bounds b;
 	OpWalk w;

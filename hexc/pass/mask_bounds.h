@@ -1,4 +1,4 @@
-/* mask_bounds.h - what the files of pass bounds share. */
+/* mask_bounds.h - what the files of pass mask_bounds share. */
 #ifndef HEXC_MASK_BOUNDS_H
 #define HEXC_MASK_BOUNDS_H
 #include "hexc/ir/ir.h"

@@ -1,4 +1,4 @@
-/* mask_bounds_rules.c - pass bounds: the edges of what each op makes, and the masks it needs. */
+/* mask_bounds_rules.c - pass mask_bounds: the edges of what each op makes, and the masks it needs. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"

@@ -1,4 +1,4 @@
-/* oob_fill.c - pass outside: what loads bring from outside of their tensors.
+/* oob_fill.c - pass oob_fill: what loads bring from outside of their tensors.
  *
  * That is zeros, each put into a register in front of the load.  Behind the end of a row of 2880 that is
  * 3072 long nobody looks at them where each element of the result depends on those before it, as in a scan:
@@ -8,7 +8,7 @@
  * Elements are looked at in boxes, from 0 to an end in each dim; what is told here of ends is constant.
  * Tiles that loops carry are looked at as a whole.
  *
- * needs   masks of ragged edges and of padding (passes bounds, pad), plain loops
+ * needs   masks of ragged edges and of padding (passes mask_bounds, pad_tiles), plain loops
  * keeps   what the kernel computes
  * leaves  loads with IMM outside */
 #include "hexc/ir/memory_effects.h"
@@ -417,7 +417,7 @@ drop_masks(Kernel *k)
 }
 
 bool
-pass_outside(Kernel *k)
+pass_oob_fill(Kernel *k)
 {
 	Outside x = { .k = k, .seen = NEWN(k->unit->arena, Seen, (size_t)k->nval + 1) };
 	bool changed = false;

@@ -1,4 +1,4 @@
-/* pad_tiles.c - pass pad: tiles whose extents have factors that threads have not are made longer.
+/* pad_tiles.c - pass pad_tiles: tiles whose extents have factors that threads have not are made longer.
  *
  * 11008 elements are 43 * 256: four warps that share them out evenly move 4 bytes at a time, and 2880
  * leave nothing for warps to share at all; of f32[33, 9] every thread would hold all.  Of 11264 each lane
@@ -14,7 +14,7 @@
  * 64 rows of 144 bytes are 576 pieces of 16 bytes, 4.5 times as many as 128 threads; of 64 rows of 160 each
  * makes five, and half of them none of the last.
  *
- * needs   masks of ragged edges (pass bounds), plain loops
+ * needs   masks of ragged edges (pass mask_bounds), plain loops
  * keeps   what the kernel computes
  * leaves  constant bounds of masks to be merged */
 #include "hexc/pass/pad_tiles.h"
@@ -437,7 +437,7 @@ pad_tiles(Kernel *k)
 }
 
 bool
-pass_pad(Kernel *k)
+pass_pad_tiles(Kernel *k)
 {
 	bool changed = pad_tiles(k);
 	OpWalk w;

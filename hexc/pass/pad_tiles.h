@@ -1,4 +1,4 @@
-/* pad_tiles.h - what the files of pass pad share. */
+/* pad_tiles.h - what the files of pass pad_tiles share. */
 #ifndef HEXC_PAD_TILES_H
 #define HEXC_PAD_TILES_H
 #include "hexc/ir/ir.h"
@@ -51,6 +51,6 @@ void pad_drop_detours(Kernel *k);
 /* False: nothing grows. */
 bool pad_choose(const Pad *p);
 /* Neighbours along dim `unit` that an access of a tile in memory may take, for what is known and cannot be
- * asked about (pass specialize). */
+ * asked about (pass version_accesses). */
 int64_t pad_widest(Kernel *k, const Val *mem, const Val *tile, int unit);
 #endif

@@ -1,4 +1,4 @@
-/* pad_tiles_equal_dims.c - pass pad: which dims grow together, and which stay. */
+/* pad_tiles_equal_dims.c - pass pad_tiles: which dims grow together, and which stay. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/sparse.h"

@@ -1,4 +1,4 @@
-/* pad_tiles_extents.c - pass pad: how long tiles become. */
+/* pad_tiles_extents.c - pass pad_tiles: how long tiles become. */
 #include "hexc/ir/sparse.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/pass/pad_tiles.h"

@@ -1,4 +1,4 @@
-/* pad_tiles_roundtrip.c - pass pad: tiles that go through shared memory only to become longer, or shorter again.
+/* pad_tiles_roundtrip.c - pass pad_tiles: tiles that go through shared memory only to become longer, or shorter again.
  *
  * What cuts a dim into groups writes a longer tile than it has by a view that is longer than what it shows,
  * and a shorter one back.  Where the shorter tile may grow to the longer one, both are one: padding of the

@@ -5,13 +5,13 @@
 
 /* When the compiler runs a pass. */
 typedef enum PassWhen {
-	PASS_once,
-	PASS_tried,  /* for every choice that the search makes in front of pass infer */
-	PASS_search, /* once; its candidates are kept */
-	PASS_asked,  /* if it is asked for */
+	PASS_ONCE,
+	PASS_PER_VARIANT, /* for every variant of the outer search: memory spaces, warp counts, schedules */
+	PASS_SEARCH,      /* once; its candidates are kept */
+	PASS_ON_REQUEST,  /* with HEXC_PROVE or HEXC_PARANOID, or by name */
 } PassWhen;
 
 /* True: it changed something.  Errors of the program go to the unit's Diag. */
-#define PASS(name, when, help) bool pass_##name(Kernel *k);
+#define PASS(name, former, when, help) bool pass_##name(Kernel *k);
 #include "hexc/pass/passes.def"
 #endif

@@ -16,13 +16,13 @@
  * and the first S-1 iterations' copies stand in front of the loop.  Copies are issued before the
  * computation so that they have all of it to land in.  The buffer's number is carried and wraps.  A
  * `wait 0` behind the loop says that nothing is in flight there.
- * With one stage: copies, commit, wait 0, compute; both barriers are left to pass sync.
+ * With one stage: copies, commit, wait 0, compute; both barriers are left to pass insert_barriers.
  *
  * Loads from global memory to registers whose address depends likewise on the counter only are made one
  * iteration ahead when there are two stages or more: their tile is carried (pipeline_prefetch.c).
  *
  * What does not fit (an address that depends on a carried value, a tensor that the loop writes) stays in
- * place, synchronous, and is ordered by pass sync. */
+ * place, synchronous, and is ordered by pass insert_barriers. */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/pipeline.h"
 #include <string.h>

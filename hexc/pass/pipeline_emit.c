@@ -184,7 +184,7 @@ issue(const Pipe *p, Block *b, Op *at, Val *iv, Val *stage)
 
 /* ---- one stage ------------------------------------------------------------------------------- */
 
-/* Copies first, then the rest as it was.  Behind the wait, and in front of the next copies, pass sync finds
+/* Copies first, then the rest as it was.  Behind the wait, and in front of the next copies, pass insert_barriers finds
  * the places where barriers are needed. */
 void
 pipe_single(Pipe *p)

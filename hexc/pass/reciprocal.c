@@ -1,4 +1,4 @@
-/* reciprocal.c - pass quotient: x / y of f32, where y is a number or one for many elements of x, is the
+/* reciprocal.c - pass reciprocal: x / y of f32, where y is a number or one for many elements of x, is the
  * product of x and 1 / y, which is then computed once for all of them.
  * needs: valid IR without layouts.  keeps: what the program asked for exactly.  leaves: ops for dce;
  * reciprocals of one value more than once, for cse. */
@@ -43,7 +43,7 @@ factor_of(Op *o)
 }
 
 bool
-pass_quotient(Kernel *k)
+pass_reciprocal(Kernel *k)
 {
 	bool changed = false;
 	OpWalk w;

@@ -1,4 +1,4 @@
-/* stage_operands.c - pass operands: what products read of tiles that loops carry.
+/* stage_operands.c - pass stage_operands: what products read of tiles that loops carry.
  *
  *     s' = cast s; dot(q, s')  =>  s' = cast s; m = alloc; store s' to m; dot(q, load m)
  *
@@ -300,7 +300,7 @@ forget(Kernel *k)
 }
 
 bool
-pass_operands(Kernel *k)
+pass_stage_operands(Kernel *k)
 {
 	Stage s = { .k = k, .mem = NEWN(k->unit->arena, Val *, k->nval + 1),
 	            .uses = kernel_uses(k), .readers = count_readers(k) };

@@ -1,4 +1,4 @@
-/* version_accesses.c - pass specialize: versions of the code that moves tiles, for sizes that let accesses be
+/* version_accesses.c - pass version_accesses: versions of the code that moves tiles, for sizes that let accesses be
  * wide and for blocks that are inside.
  *
  * A row of X[M, N] starts at a multiple of 16 bytes only if N is a multiple of 8 (f16), and a slice is
@@ -255,7 +255,7 @@ split_fetches(Kernel *k)
 }
 
 bool
-pass_specialize(Kernel *k)
+pass_version_accesses(Kernel *k)
 {
 	Op *end = split_end(k);
 	bool changed = end != NULL || split_fetches(k);

@@ -1,4 +1,4 @@
-/* version_accesses.h - what the files of pass specialize share. */
+/* version_accesses.h - what the files of pass version_accesses share. */
 #ifndef HEXC_VERSION_ACCESSES_H
 #define HEXC_VERSION_ACCESSES_H
 #include "hexc/ir/ir.h"

@@ -1,4 +1,4 @@
-/* version_conditions.c - pass specialize: what keeps accesses from being wide, or tiles from being inside. */
+/* version_conditions.c - pass version_accesses: what keeps accesses from being wide, or tiles from being inside. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/pass/version_accesses.h"
 

@@ -1,4 +1,4 @@
-/* version_emit.c - pass specialize: the branch between two versions of a run. */
+/* version_emit.c - pass version_accesses: the branch between two versions of a run. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/pass/version_accesses.h"
 

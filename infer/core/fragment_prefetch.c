@@ -91,7 +91,7 @@ view_ok(Rotate *r, Val *v)
 }
 
 /* Do all who read what the loop's copies fill say which buffer, of the tile as it is?  Who reads it in
- * another shape may read any (pass sync), and has the copies of a later turn wait. */
+ * another shape may read any (pass insert_barriers), and has the copies of a later turn wait. */
 static bool
 reads_ok(const Rotate *r)
 {

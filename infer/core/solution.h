@@ -35,9 +35,9 @@ typedef struct Solution {
 	const struct Form **form; /* [nval+1] of shared tiles that need one (infer/core/smem_atom.h) */
 	int *bit_order; /* [nval+1] in which order the words of narrow tiles hold their bits */
 	Res *res; /* [nop+1] what the op costs, all warps, once */
-	int cluster[3]; /* blocks along x, y, z that fetch together (pass cluster); 0 0 0: each by itself */
+	int cluster[3]; /* blocks along x, y, z that fetch together (pass multicast); 0 0 0: each by itself */
 	const bool *shared; /* [nop+1] copies that they share; NULL: none */
-	bool rotate; /* loops where that can be done (pass rotate) */
+	bool rotate; /* loops where that can be done (pass prefetch_fragments) */
 	int64_t registers; /* that a lane holds at once, about; with roles one that computes */
 	int producer; /* those of one that produces */
 	double cycles; /* of a block, with others beside it */

@@ -107,7 +107,7 @@ typedef struct Question {
 } Question;
 void cost_asked(Solve *s, const Solution *sol, Question *q); /* of a solution whose cost is known */
 void cost_block(Solve *s); /* costs all ops; fills sol->cycles and what belongs to it */
-/* s->sol, whose cost is known, with its loops rotated (pass rotate); NULL: none can be, or a lane has too
+/* s->sol, whose cost is known, with its loops rotated (pass prefetch_fragments); NULL: none can be, or a lane has too
  * few registers. */
 Solution *cost_rotated(Solve *s);
 /* s->sol, whose cost is known, with copies that so many blocks fetch together. */

@@ -298,7 +298,7 @@ order_line(Text *t, const Kernel *k)
 		            (long long)o->group, "xyz"[o->fast], "xyz"[o->slow]);
 }
 
-/* Loops of which pass split made two, and why others are one. */
+/* Loops of which pass split_loops made two, and why others are one. */
 static void
 split_lines(Text *t, const Explained *ex)
 {

@@ -11,7 +11,7 @@ const char *infer_explain(Kernel *k, const Candidates *c);
 /* A few lines instead: each tile that has a name, each loop with what limits it. */
 const char *infer_explain_short(Kernel *k, const Candidates *c);
 /* The same for programs: one JSON object, whose fields hexc.1 lists.  Where shared
- * tiles are placed is in it once pass smem has run. */
+ * tiles are placed is in it once pass allocate_smem has run. */
 const char *infer_explain_json(Kernel *k, const Candidates *c);
 /* The same as pictures, SVG documents: register tiles with the owner of every element, shared tiles with
  * their banks, pipelines in time.  Sets *out to an array in the unit's arena,

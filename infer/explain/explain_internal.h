@@ -62,7 +62,7 @@ const char **explain_accesses(const Explained *ex, const Val *v, int *n);
 
 /* ---- split_loops_text.c ---------------------------------------------------------------------------------------- */
 
-/* Of a loop of which pass split has made two, the second one: where the turns without masks end; of one that
+/* Of a loop of which pass split_loops has made two, the second one: where the turns without masks end; of one that
  * stayed whole: why.  NULL: nothing is to be said. */
 const char *explain_split(const Explained *ex, const Op *loop);
 /* The reason alone, "not split, as .."; NULL: it is not whole, or nobody has asked. */

@@ -403,7 +403,7 @@ put_schedule(Text *t, const Explained *ex)
 		text_add(t, "}", 1);
 }
 
-/* Loops of which pass split made two, and why others are one. */
+/* Loops of which pass split_loops made two, and why others are one. */
 static void
 put_loops(Text *t, const Explained *ex)
 {

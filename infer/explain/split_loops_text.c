@@ -1,4 +1,4 @@
-/* split_loops_text.c - what pass split made of a loop, in words. */
+/* split_loops_text.c - what pass split_loops made of a loop, in words. */
 #include "hexc/ir/memory_effects.h"
 #include "infer/explain/explain_internal.h"
 #include <string.h>

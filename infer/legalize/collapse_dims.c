@@ -1,4 +1,4 @@
-/* collapse_dims.c - pass join: the last two dims of tensors and shared tiles become one where accesses get wider so.
+/* collapse_dims.c - pass collapse_dims: the last two dims of tensors and shared tiles become one where accesses get wider so.
  *
  *     A: f16[M, K, 2]                            A: f16[M, K * 2]
  *     a = load A[m :+ 16, k :+ 64, 0 :+ 2]  =>   a = reshape (load A[m :+ 16, k * 2 :+ 128])
@@ -7,7 +7,7 @@
  * few.  If every slice takes all of the last dim, and rows follow one another without a gap, what is next to
  * each other in memory is so along one dim.  Joined until nothing is left to join.
  *
- * needs   pass bounds done; nothing has a layout
+ * needs   pass mask_bounds done; nothing has a layout
  * keeps   what the kernel computes, and what its host is told of its parameters
  * leaves  reshapes of register tiles behind loads and in front of stores */
 #include "hexc/ir/memory_effects.h"
@@ -60,7 +60,7 @@ work_of(double n, double lanes, int wide)
 }
 
 /* Is less to do for the rows of the last dim as one?  Accesses are wide then, but no more lanes share the
- * elements than a power of two in their number; as they are pass pad makes the tile longer, which it cannot
+ * elements than a power of two in their number; as they are pass pad_tiles makes the tile longer, which it cannot
  * where dims are cut. */
 static bool
 pays(const Kernel *k, const Type *t, int64_t row)
@@ -400,7 +400,7 @@ join(Kernel *k)
 }
 
 bool
-pass_join(Kernel *k)
+pass_collapse_dims(Kernel *k)
 {
 	bool changed = false;
 

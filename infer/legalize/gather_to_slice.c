@@ -1,4 +1,4 @@
-/* gather_to_slice.c - pass affine: tiles of indices that are a start and steps become slices.
+/* gather_to_slice.c - pass gather_to_slice: tiles of indices that are a start and steps become slices.
  *
  * X[b, l + i64(iota(0, 256))] chooses what X[b, l :+ 256] does, and an access by indices moves one element.
  * Indices are looked through as a start and steps along each of their dims: iota, scalars, sums, products
@@ -7,7 +7,7 @@
  * tensor, in this order: X[reshape(m + i, 16, 1), n + j] is X[m :+ 16, n :+ 64].  Where only one that is
  * first or last does so, that one is: X[reshape(rows, 16, 1), n + j] is X[rows, n :+ 64].
  *
- * needs   pass bounds done: what indices choose outside of a tensor exists and is 0, what is outside of a
+ * needs   pass mask_bounds done: what indices choose outside of a tensor exists and is 0, what is outside of a
  *         slice does not exist, and the IR says what follows from that
  * keeps   what the kernel computes; steps below 1 stay indices, and those into shared tiles, of which slices
  *         reach past no end
@@ -333,7 +333,7 @@ make_parts(Kernel *k, Op *view)
 }
 
 bool
-pass_affine(Kernel *k)
+pass_gather_to_slice(Kernel *k)
 {
 	bool changed = false;
 	OpWalk w;

@@ -1,4 +1,4 @@
-/* merge_row_accesses.c - pass whole: accesses of all parts of short rows become one of the rows, taken apart in registers.
+/* merge_row_accesses.c - pass merge_row_accesses: accesses of all parts of short rows become one of the rows, taken apart in registers.
  *
  *     re = load A[m :+ 16, k :+ 64, 0]        a = load A[m :+ 16, k :+ 64, 0 :+ 2]
  *     im = load A[m :+ 16, k :+ 64, 1]   =>   re = reshape (slice a), im = reshape (slice a)
@@ -8,7 +8,7 @@
  * nothing between them that writes, and plain stores with nothing between them that touches memory, are one
  * if they have each element of rows that are no longer than the widest access.
  *
- * needs   pass bounds done, equal starts merged; nothing has a layout
+ * needs   pass mask_bounds done, equal starts merged; nothing has a layout
  * keeps   what the kernel computes
  * leaves  views that nobody reads for dce */
 #include "hexc/pass/pass.h"
@@ -223,7 +223,7 @@ in_block(Kernel *k, Block *b)
 }
 
 bool
-pass_whole(Kernel *k)
+pass_merge_row_accesses(Kernel *k)
 {
 	return !kernel_roles(k) && in_block(k, k->body);
 }

@@ -5,7 +5,7 @@
  *     y = load b; dot(x, y)               x = load a; dot(x, y)
  *
  * The code generator reads a factor step by step along k as the product goes on; but what is loaded in front
- * of a barrier has to be read there, all of it, and is in registers at once.  Pass sync will put a barrier in
+ * of a barrier has to be read there, all of it, and is in registers at once.  Pass insert_barriers will put a barrier in
  * front of the first access to what was written since the last one: that is foreseen here, block by block.
  *
  * needs   nothing

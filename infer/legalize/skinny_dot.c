@@ -1,16 +1,16 @@
-/* skinny_dot.c - pass thin: products of few rows or columns, in a way that has some use for all lanes.
+/* skinny_dot.c - pass lower_skinny_dot: products of few rows or columns, in a way that has some use for all lanes.
  *
  * needs   nothing has a layout but what the program pinned; the marks of kernel_make_thin
  * keeps   what the kernel computes; additions come in another order
  * leaves  no dot that is marked THIN_SUMS; those that are marked THIN_PADDED with more rows or columns, but
- *         where these do not divide tensor cores' (pass pad)
+ *         where these do not divide tensor cores' (pass pad_tiles)
  *
  * THIN_SUMS
  *     acc + dot(a[M, K], b[K, N])  =>  acc + sum over k of a[M, 1, K] * transpose(b)[1, N, K]
  *
  * A sum takes its terms in any layout, each from the lane to which memory brings it, by the widest accesses,
  * and a lane adds up what it has before lanes meet.  What a loop carries becomes [M, N, 1], and where all
- * that happens to it is that the loop adds the sum, lanes keep parts and meet behind the loop (pass meet).
+ * that happens to it is that the loop adds the sum, lanes keep parts and meet behind the loop (pass defer_reductions).
  *
  * THIN_PADDED
  *     acc + dot(a[M, K], b[K, N])  =>  acc + the same 8 / M times: [M, 8 / M, N], of which one counts
@@ -120,7 +120,7 @@ enough(const Op *dot, int d)
 	return dot->out[0]->type.shape[dot_batch(dot) + 1 - d] < CORES_MOST ? CORES_MOST : CORES_LEAST;
 }
 
-/* Dim of the result that has too few: 0 rows, 1 columns; -1: it is left to pass pad. */
+/* Dim of the result that has too few: 0 rows, 1 columns; -1: it is left to pass pad_tiles. */
 static int
 few_dim(const Op *dot)
 {
@@ -261,7 +261,7 @@ rewrite(Kernel *k, const uint32_t *uses, Op *dot, int few)
 }
 
 bool
-pass_thin(Kernel *k)
+pass_lower_skinny_dot(Kernel *k)
 {
 	const uint32_t *uses = kernel_uses(k);
 	bool changed = false;

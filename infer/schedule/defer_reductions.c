@@ -1,6 +1,6 @@
-/* defer_reductions.c - pass meet: what a loop reduces meets across lanes and warps once, behind the loop.
+/* defer_reductions.c - pass defer_reductions: what a loop reduces meets across lanes and warps once, behind the loop.
  *
- * needs   what pass infer leaves; the marks of pass late
+ * needs   what pass infer leaves; the marks of pass mark_reductions
  * keeps   what the kernel computes, but for the order of additions that the marks leave open
  * gives   loops that carry, in place of a reduction's result, the part of it that each lane holds
  *
@@ -212,7 +212,7 @@ meet(Kernel *k, const uint32_t *uses, Op *o)
 }
 
 bool
-pass_meet(Kernel *k)
+pass_defer_reductions(Kernel *k)
 {
 	const uint32_t *uses = kernel_uses(k);
 	bool changed = false;

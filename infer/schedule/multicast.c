@@ -1,6 +1,6 @@
-/* multicast.c - pass cluster: blocks side by side along a dim of the grid fetch together what they all read.
+/* multicast.c - pass multicast: blocks side by side along a dim of the grid fetch together what they all read.
  *
- * needs   roles whose blocks share out the grid, and what pass infer leaves; no waits that pass flight places
+ * needs   roles whose blocks share out the grid, and what pass infer leaves; no waits that pass wgmma_waits places
  * sets    k->cluster as it is asked for; which copies go to all blocks (IMM multicast), and where arrivals go
  * leaves  a kernel that cannot have it as it was, with an error of the program
  *
@@ -169,7 +169,7 @@ several_along(const int *cluster)
 }
 
 bool
-pass_cluster(Kernel *k)
+pass_multicast(Kernel *k)
 {
 	const int *asked = k->cluster_asked;
 	int axis = several_along(asked), blocks = asked[0] * asked[1] * asked[2];

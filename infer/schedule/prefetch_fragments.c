@@ -1,4 +1,4 @@
-/* prefetch_fragments.c - pass rotate: a pipeline loop whose products begin before its barrier.
+/* prefetch_fragments.c - pass prefetch_fragments: a pipeline loop whose products begin before its barrier.
  *
  * needs   what pass infer leaves, of loops that pass pipeline made: `wait`, `barrier` at their top, the
  *         buffer that they read a carried number
@@ -241,7 +241,7 @@ turn(Rotate *r)
 }
 
 bool
-pass_rotate(Kernel *k)
+pass_prefetch_fragments(Kernel *k)
 {
 	bool changed = false;
 	OpWalk w;

@@ -1,4 +1,4 @@
-/* rasterize.c - pass order: which blocks run side by side.
+/* rasterize.c - pass rasterize: which blocks run side by side.
  *
  * needs   what pass infer leaves; nothing of layouts is looked at
  * keeps   what the kernel computes: the blocks are the same, others meet
@@ -109,7 +109,7 @@ best_group(const Reads *r, const GridOrder *o)
 }
 
 bool
-pass_order(Kernel *k)
+pass_rasterize(Kernel *k)
 {
 	Reads r = { .k = k, .dims = grid_dims(k) };
 	GridOrder o = { .fast = 0, .slow = 1 };

@@ -1,4 +1,4 @@
-/* split_loops.c - pass split: loops whose first turns need no masks.
+/* split_loops.c - pass split_loops: loops whose first turns need no masks.
  *
  * needs   what pass infer leaves: masks, choices and views with their layouts and accesses
  * keeps   what the kernel computes; layouts and lowerings, of what is cloned too
@@ -8,7 +8,7 @@
  *     rest  = for at .. hi      as it was; what it carries starts as what clear gives, and `at` is where
  *                               clear ended: the first of lo, lo + step, .. that is not below mid
  *
- * Masks are what pass bounds put in front of reductions and products, choices by comparisons that hold or
+ * Masks are what pass mask_bounds put in front of reductions and products, choices by comparisons that hold or
  * fail for all elements, ifs, and views that may reach past their tensor.  Each is without effect where some
  * linear forms of the counter are not negative (split_loops_conditions.c); mid is the end of the first turns in which all
  * are, found once, in front of the loop (split_loops_bounds.c).  A form that the counter has no part in, as of rows at
@@ -151,7 +151,7 @@ split_loop(const Plan *p)
 }
 
 bool
-pass_split(Kernel *k)
+pass_split_loops(Kernel *k)
 {
 	bool changed = false;
 	OpWalk w;

@@ -1,4 +1,4 @@
-/* split_loops.h - inside pass split: what it takes for the masks of a loop's body to be without effect, and which
+/* split_loops.h - inside pass split_loops: what it takes for the masks of a loop's body to be without effect, and which
  * of them are. */
 #ifndef HEXC_SPLIT_LOOPS_H
 #define HEXC_SPLIT_LOOPS_H

@@ -1,4 +1,4 @@
-/* split_loops_bounds.c - pass split: the turns that forms hold in, as numbers that are made in front of the loop. */
+/* split_loops_bounds.c - pass split_loops: the turns that forms hold in, as numbers that are made in front of the loop. */
 #include "infer/schedule/split_loops.h"
 
 /* v, to be reckoned with in front of the loop. */

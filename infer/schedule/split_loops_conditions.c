@@ -1,4 +1,4 @@
-/* split_loops_conditions.c - pass split: masks as linear forms of the counter.
+/* split_loops_conditions.c - pass split_loops: masks as linear forms of the counter.
  *
  * A comparison of tiles holds everywhere when the largest element on the one side is below the least one on
  * the other; of index tiles, sums of `iota` and scalars, these are linear forms again.  Arithmetic of narrow

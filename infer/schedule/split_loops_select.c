@@ -1,4 +1,4 @@
-/* split_loops_select.c - pass split: which masks a loop could do without, and whether that is worth a second loop. */
+/* split_loops_select.c - pass split_loops: which masks a loop could do without, and whether that is worth a second loop. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/sparse.h"

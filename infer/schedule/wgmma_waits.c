@@ -1,4 +1,4 @@
-/* wgmma_waits.c - pass flight: waits for what runs beside the warps that asked for it, and how roles tell each
+/* wgmma_waits.c - pass wgmma_waits: waits for what runs beside the warps that asked for it, and how roles tell each
  * other what is done.
  *
  * needs   what pass infer leaves: how products and copies are done
@@ -130,7 +130,7 @@ tells_engine(const Op *arrive, Block *role, const int *used)
 }
 
 bool
-pass_flight(Kernel *k)
+pass_wgmma_waits(Kernel *k)
 {
 	const Op *roles = kernel_roles(k);
 	const int *used;

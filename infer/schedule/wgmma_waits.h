@@ -1,4 +1,4 @@
-/* wgmma_waits.h - between the files of pass flight. */
+/* wgmma_waits.h - between the files of pass wgmma_waits. */
 #ifndef HEXC_WGMMA_WAITS_H
 #define HEXC_WGMMA_WAITS_H
 #include "hexc/ir/ir.h"

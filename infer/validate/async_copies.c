@@ -1,4 +1,4 @@
-/* async_copies.c - pass_prove_waits: checker of what is waited for by groups of copies to shared tiles and of bulk
+/* async_copies.c - pass_validate_async_copies: checker of what is waited for by groups of copies to shared tiles and of bulk
  * copies from them.
  *
  * keeps   everything; a violation is an internal error at the op
@@ -11,8 +11,8 @@
  *
  * What lanes wrote to shared memory is read by products and bulk copies behind a proxy alone.
  *
- * Barriers between a thread's wait and the others' reads are pass_prove_sync's, rings between roles
- * pass_prove_roles'. */
+ * Barriers between a thread's wait and the others' reads are pass_validate_barriers's, rings between roles
+ * pass_validate_warp_roles'. */
 #include "infer/validate/subtile.h"
 #include "infer/validate/validate.h"
 #include "infer/validate/paths.h"
@@ -168,7 +168,7 @@ walk_op(Follow *f, Way *w, const Op *o)
 }
 
 bool
-pass_prove_waits(Kernel *k)
+pass_validate_async_copies(Kernel *k)
 {
 	Follow f = { .k = k, .ok = true, .op = walk_op };
 	bool any = false;

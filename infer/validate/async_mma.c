@@ -1,6 +1,6 @@
-/* async_mma.c - pass_prove_flight: checker of what is under way beside the warps that compute.
+/* async_mma.c - pass_validate_wgmma: checker of what is under way beside the warps that compute.
  *
- * needs   roles behind pass flight
+ * needs   roles behind pass wgmma_waits
  * keeps   everything; a violation is an internal error at the op
  *
  * PTX ISA, "wgmma.wait_group", "wgmma.fence": until a wait covers the group that a product is in, it
@@ -416,7 +416,7 @@ walk_block(Flight *f, State *s, const Block *b)
 }
 
 bool
-pass_prove_flight(Kernel *k)
+pass_validate_wgmma(Kernel *k)
 {
 	Flight f = { .k = k, .ok = true, .producer = kernel_roles(k) };
 	State s = { .n = 0, .seen = true };

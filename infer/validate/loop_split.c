@@ -1,4 +1,4 @@
-/* loop_split.c - what pass split leaves: a loop without masks in front of the one with them.
+/* loop_split.c - what pass split_loops leaves: a loop without masks in front of the one with them.
  *
  * The two are held against each other op by op (loop_split_body.c).  What the first lacks must be without effect
  * in all its turns (redundant_masks.c), and the rest must go on where it ends. */
@@ -158,7 +158,7 @@ is_placed(const Op *o, const Op *before)
 }
 
 bool
-pass_prove_split(Kernel *k)
+pass_validate_loop_split(Kernel *k)
 {
 	Prove p = { .k = k, .arena = k->unit->arena, .ok = true };
 	const Op *before = NULL;

@@ -1,4 +1,4 @@
-/* memory_order.c - pass_prove_sync: checker of what orders the accesses of a block's threads to memory.
+/* memory_order.c - pass_validate_barriers: checker of what orders the accesses of a block's threads to memory.
  *
  * needs   the kernel as it is emitted
  * keeps   everything; a violation is an internal error at the op
@@ -12,8 +12,8 @@
  * they were at the start; slots of rings are numbers, with all that they can be there (paths.c).  An
  * access that may meet the first one is a violation.
  *
- * It asks pass sync nothing: no set of accesses is kept, nor is anything put in to see whether it
- * would help.  Copies with a barrier in memory are those of pass_prove_roles.  What is not judged is said,
+ * It asks pass insert_barriers nothing: no set of accesses is kept, nor is anything put in to see whether it
+ * would help.  Copies with a barrier in memory are those of pass_validate_warp_roles.  What is not judged is said,
  * as warning `unjudged`: stages of a ring of which neither the numbers nor how far they are from each other
  * are known; tiles that bulk copies store to a tensor at an unknown distance; a tile seen in two shapes of
  * which neither has all or whole stages; of a tile that both roles have, what meets behind an arrival and a
@@ -210,7 +210,7 @@ say_unjudged(const Order *w)
 }
 
 bool
-pass_prove_sync(Kernel *k)
+pass_validate_barriers(Kernel *k)
 {
 	Starts *n = NEW(k->unit->arena, Starts);
 	Order w = { .k = k, .ok = true, .steps = STEPS, .held = k->unit->arena->held };

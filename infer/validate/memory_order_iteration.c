@@ -133,7 +133,7 @@ order_next_turn(Order *w, State *s, const Op *loop)
 	order_bind(w, s);
 }
 
-/* Where pass split made two loops of one, the second counts on from where the first has ended. */
+/* Where pass split_loops made two loops of one, the second counts on from where the first has ended. */
 void
 order_enter(Order *w, State *s, const Op *o)
 {

@@ -1,4 +1,4 @@
-/* multicast_protocol.c - pass prove_cluster: what blocks of a cluster fetch for each other, and who says it was read.
+/* multicast_protocol.c - pass validate_multicast: what blocks of a cluster fetch for each other, and who says it was read.
  *
  * PTX ISA, "cp.async.bulk.tensor", .multicast::cluster: what a block copies comes to the same place of shared
  * memory of each block, and is counted at the same barrier of each.  So all must fetch the same for it, in
@@ -176,7 +176,7 @@ check_op(Cluster *c, const Op *o)
 }
 
 bool
-pass_prove_cluster(Kernel *k)
+pass_validate_multicast(Kernel *k)
 {
 	Cluster c = { .k = k, .ok = true };
 	OpWalk w;

@@ -1,4 +1,4 @@
-/* prefetched_fragments.c - what pass rotate leaves: operands whose first words come from the turn before, products in
+/* prefetched_fragments.c - what pass prefetch_fragments leaves: operands whose first words come from the turn before, products in
  * parts. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/ir/sparse.h"

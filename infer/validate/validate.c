@@ -1,4 +1,4 @@
-/* validate.c - pass_prove: translation validation of inference.
+/* validate.c - pass_validate: translation validation of inference.
  *
  * needs   what pass_infer leaves: a layout on every register and shared tile, a lowering on every op that
  * moves
@@ -323,7 +323,7 @@ static void (*const prove_rule[O_COUNT])(Prove *, const Op *) = {
 };
 
 bool
-pass_prove(Kernel *k)
+pass_validate(Kernel *k)
 {
 	Prove p = { .k = k, .arena = k->unit->arena, .ok = true };
 	OpWalk w;

@@ -8,19 +8,19 @@
 #include "hexc/ir/ir.h"
 #include "infer/core/instr.h"
 
-bool pass_prove(Kernel *k);
-/* The same of pass flight (prove/flight.c). */
-bool pass_prove_flight(Kernel *k);
+bool pass_validate(Kernel *k);
+/* The same of pass wgmma_waits (prove/flight.c). */
+bool pass_validate_wgmma(Kernel *k);
 /* Of what is waited for, at the end (prove/waits.c). */
-bool pass_prove_waits(Kernel *k);
+bool pass_validate_async_copies(Kernel *k);
 /* Of rings between roles, likewise (prove/roles.c). */
-bool pass_prove_roles(Kernel *k);
+bool pass_validate_warp_roles(Kernel *k);
 /* Of what orders accesses to memory, likewise (prove/order.c). */
-bool pass_prove_sync(Kernel *k);
-/* The same of pass cluster, behind pass flight (prove/cluster.c). */
-bool pass_prove_cluster(Kernel *k);
-/* The same of pass split, right behind it (prove/split.c). */
-bool pass_prove_split(Kernel *k);
+bool pass_validate_barriers(Kernel *k);
+/* The same of pass multicast, behind pass wgmma_waits (prove/cluster.c). */
+bool pass_validate_multicast(Kernel *k);
+/* The same of pass split_loops, right behind it (prove/split.c). */
+bool pass_validate_loop_split(Kernel *k);
 
 /* Who holds what of a register tile: elem[thread * regs + register], row-major element number, or -1. */
 typedef struct Held {

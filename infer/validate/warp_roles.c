@@ -1,4 +1,4 @@
-/* warp_roles.c - pass_prove_roles: checker of rings between roles, those of programs and those of pass roles.
+/* warp_roles.c - pass_validate_warp_roles: checker of rings between roles, those of programs and those of pass warp_specialize.
  *
  * keeps   everything; a violation is an internal error at the op
  *
@@ -283,7 +283,7 @@ play(Play *p, bool ahead)
 }
 
 bool
-pass_prove_roles(Kernel *k)
+pass_validate_warp_roles(Kernel *k)
 {
 	Arena *a = k->unit->arena;
 	Play p = { .k = k, .ok = true, .r = rings_of(k), .nrole = 1 + k->teams };

@@ -43,7 +43,7 @@ double bound_of_sum(DType d, double e, const double sum[BOUND_SUMS]);
  * more, of which bound_of_sum makes the bound.  The last one is an f64 tensor of BOUND_CELLS elements, 0
  * before the run.  After it BOUND_DOUBT is more than 0 where control flow or addresses depended on rounded
  * data: then no bound counts; and BOUND_LOST says which op was the first to lose the bound of an element.
- * k is as passes late and bounds left it.  NULL: no bound is known for any run. */
+ * k is as passes mark_reductions and mask_bounds left it.  NULL: no bound is known for any run. */
 enum { BOUND_DOUBT, BOUND_LOST, BOUND_CELLS };
 typedef struct BoundOps {
 	const Op **op; /* those that may lose bounds, in the order of the program */

@@ -110,7 +110,7 @@ proved(const char *text)
 	v->target = u->target;
 	k = kernel_read(v, text, strlen(text));
 	ck_assert_msg(k != NULL, "%s", text);
-	pass_prove(k);
+	pass_validate(k);
 	ok = v->diag->nerror == 0;
 	ir_unit_free(v);
 	return ok;

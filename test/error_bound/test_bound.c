@@ -89,7 +89,7 @@ TEST_EACH(orders, 2)
 		double worst = 0;
 		o.define = &d;
 		o.ndefine = 1;
-		o.stop = "bounds";
+		o.stop = "mask_bounds";
 		m = lib_must(f32_gemm, &o);
 		if (bk == 16) {
 			memset(bound, 0, sizeof bound);
@@ -160,7 +160,7 @@ bounds_of(const char *src, const hexc_define *d, int n, uint16_t *a, uint16_t *b
 
 	o.define = d;
 	o.ndefine = (size_t)n;
-	o.stop = "bounds";
+	o.stop = "mask_bounds";
 	o.arch = "sm_90a"; /* which has roles */
 	m = lib_must(src, &o);
 	memset(bound, 0, M * N * sizeof *bound);
@@ -196,7 +196,7 @@ TEST(rounding)
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_module *m;
 
-	o.stop = "bounds";
+	o.stop = "mask_bounds";
 	m = lib_must(lib_gemm, &o);
 	fill(f16, a, M * K, 3, false);
 	fill(f16, b, N * K, 4, false);
@@ -251,7 +251,7 @@ TEST_EACH(chains, sizeof chain / sizeof chain[0])
 	snprintf(src, sizeof src,
 	         "kernel k(X: f32[16, 64], C: out f32[16, 64])\n{\ngrid(1);\n%s\n}\n",
 	         chain[_i].body);
-	o.stop = "bounds";
+	o.stop = "mask_bounds";
 	m = lib_must(src, &o);
 	fill(hexc_dtype_find("f32"), x, 16 * 64, 7, false);
 	memset(bound, 0, sizeof bound);
@@ -284,7 +284,7 @@ TEST(lost_terms)
 	for (int i = 0; i < 16; i++)
 		for (int j = 0; j < 64; j++)
 			x[i][j] = i == 0 ? (j ? 0x1p-25f : 1) : (j % 2 ? -1 : 1) * ((float)i + 0.3f);
-	o.stop = "bounds";
+	o.stop = "mask_bounds";
 	m = lib_must(src, &o);
 	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
 	ck_assert(far[0] >= fabs((double)sum[0] - 1) && far[0] >= fabs((double)sum[0] - (1 + 63 * 0x1p-25)));
@@ -320,7 +320,7 @@ TEST(lost_turns)
 	x[1] = -1;
 	for (int i = 1; i < TURNS; i++)
 		x[4 * i] = 0x1p-25f;
-	o.stop = "bounds";
+	o.stop = "mask_bounds";
 	m = lib_must(src, &o);
 	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
 	ck_assert(parts >= 0 && parts <= 0 && sum >= 900 * 0x1p-25f);
@@ -341,7 +341,7 @@ TEST(between_numbers)
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_module *m;
 
-	o.stop = "bounds";
+	o.stop = "mask_bounds";
 	for (int i = 0; i < 16; i++)
 		x[i] = (float)log((1 + 0.7229568) / 2);
 	m = lib_must(src, &o);
@@ -412,7 +412,7 @@ TEST_EACH(inexact_arguments, sizeof inexact / sizeof inexact[0])
 	snprintf(src, sizeof src,
 	         "kernel k(X: f32[512], C: out f32[512])\n{\ngrid(1);\nlet e = exp(X[:]);\nC[:] = %s;\n}\n",
 	         inexact[_i].text);
-	o.stop = "bounds";
+	o.stop = "mask_bounds";
 	for (int i = 0; i < MANY; i++)
 		x[i] = (float)inexact_argument(i, &seed);
 	m = lib_must(src, &o);
@@ -446,7 +446,7 @@ TEST(choices)
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_module *m;
 
-	o.stop = "bounds";
+	o.stop = "mask_bounds";
 	m = lib_must(src, &o);
 	x[3] = 1.0f; /* the others compare equal */
 	ck_assert_int_eq(hexc_run_tile(m, 0, arg, NULL), HEXC_OK);
@@ -472,7 +472,7 @@ TEST(places)
 	hexc_opts o = HEXC_OPTS_INIT;
 	hexc_module *m;
 
-	o.stop = "bounds";
+	o.stop = "mask_bounds";
 	m = lib_must(src, &o);
 	for (int i = 0; i < 256; i++)
 		x[i] = (float)(i * 7 % 16) / 8;
@@ -511,7 +511,7 @@ TEST(doubts)
 			         "let s: shared = exp(X[0 :+ 16, 0 :+ 16]);\n"
 			         "let i = reshape(argmax(s, 1), 16);\n%s\n}\n",
 			         body[i]);
-			o.stop = "bounds";
+			o.stop = "mask_bounds";
 			m = lib_must(src, &o);
 			memset(bound, 0, sizeof bound);
 			for (int j = 0; j < 256; j++)
@@ -610,7 +610,7 @@ TEST_EACH(atomics, 5)
 	hexc_module *m;
 	int outside;
 
-	o.stop = "bounds";
+	o.stop = "mask_bounds";
 	m = lib_must(adds, &o);
 	fill_adds(&a, (uint64_t)_i + 10);
 	b = a;
@@ -645,7 +645,7 @@ TEST_EACH(wrong_atomics, 3)
 	hexc_module *m;
 	int outside;
 
-	o.stop = "bounds";
+	o.stop = "mask_bounds";
 	m = lib_must(adds, &o);
 	fill_adds(&a, 77);
 	a.x[100] = 0.5;
@@ -680,7 +680,7 @@ TEST_EACH(store_then_add, 3)
 	char text[400];
 	hexc_module *m;
 
-	o.stop = "bounds";
+	o.stop = "mask_bounds";
 	snprintf(text, sizeof text, src, _i ? "atomic_add(F[0 :+ 16], X[0 :+ 16]);" : "",
 	         _i == 2 ? "F[0 :+ 16]" : "X[0 :+ 16]");
 	m = lib_must(text, &o);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What pass pad makes longer is right: the kernels of padded.hexc, all candidates, against the tile interpreter, at
+# What pass pad_tiles makes longer is right: the kernels of padded.hexc, all candidates, against the tile interpreter, at
 # sizes around what accesses take and at the extent itself.  FULL=1: all targets; QUICK=1: one candidate in three.
 . test/script.sh
 n=0

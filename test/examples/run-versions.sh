@@ -1,5 +1,5 @@
 #!/bin/sh
-# What pass specialize makes versions of is right in each of them: the kernels of versions.hexc, all candidates, against
+# What pass version_accesses makes versions of is right in each of them: the kernels of versions.hexc, all candidates, against
 # the tile interpreter, at sizes around those that let accesses be wide or blocks be inside.  FULL=1: all targets.
 . test/script.sh
 n=0

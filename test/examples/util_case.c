@@ -221,7 +221,7 @@ compile(const Case *c, const char *path, const char *kernel, const char *arch, u
 	o.schedule = planting.schedule ? planting.schedule : c->schedule;
 	memcpy(o.cluster, c->cluster, sizeof o.cluster);
 	if (planting.on) {
-		o.dump = "grids";
+		o.dump = "dependent_launch";
 		o.text = keep_ir;
 	}
 	ck_assert_int_eq(hexc_open(&ctx, &o), HEXC_OK);

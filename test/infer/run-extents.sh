@@ -7,7 +7,7 @@
 # scan passes each element twice, what a lane has of an access goes to other lanes and back through shared memory, and
 # there is one shuffle more, as what comes before is handed on.  Of what the next power of two takes a length may take
 # 150 %: nothing is put into registers behind the end of a row that nobody looks at, and what a mask would put there the
-# load does (pass outside).  Rows that lie next to each other are moved by 16 bytes, and each sector is asked for and sent
+# load does (pass oob_fill).  Rows that lie next to each other are moved by 16 bytes, and each sector is asked for and sent
 # once.  On sm_90a they have an odd pitch, and are moved by elements.
 set -u
 . test/script.sh

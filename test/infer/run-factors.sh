@@ -67,7 +67,7 @@ grep -Eq 'u (shared|registers)' "$dir/list" && fail "shared: u is declared: $(he
 # ---- loads behind barriers --------------------------------------------------------------------------------------
 
 # q was loaded in front of the barrier of k, v and all of it in registers there
-"$HEXC" --emit-ptx "$here/factors/attention.hexc" -W no-fma --dump sync -o "$dir/ptx" >"$dir/ir" 2>&1
+"$HEXC" --emit-ptx "$here/factors/attention.hexc" -W no-fma --dump insert_barriers -o "$dir/ptx" >"$dir/ir" 2>&1
 awk '/= load %[0-9]+\.q/ { q = NR } /^ *barrier/ { b = NR } / = dot / && q && !done { done = 1; exit !(q > b) }' "$dir/ir" ||
 	fail "attention: q is loaded in front of a barrier"
 

@@ -139,7 +139,7 @@ TEST_EACH(all_candidates, COUNT_OF(found))
 }
 
 /* Steps of a tensor that are no whole 16 bytes: the lanes copy, and the form is the same.  That there are no
- * versions of the roles is pass specialize's. */
+ * versions of the roles is pass version_accesses's. */
 TEST(lanes_copy)
 {
 	Product p = { "f16", "f16", "f32", 4, 64, 64, 64, 4, 0 };

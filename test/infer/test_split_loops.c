@@ -1,4 +1,4 @@
-/* test_split_loops.c - pass split: the two loops compute what the one did, at every edge; which loops are split;
+/* test_split_loops.c - pass split_loops: the two loops compute what the one did, at every edge; which loops are split;
  * and that the masks of the rest are needed. */
 #include "hexc/analysis/analysis.h"
 #include "infer/core/solution.h"
@@ -152,10 +152,10 @@ TEST_EACH(computes_the_same, COUNT_OF(cases))
 	Kernel *one = solved(cases[_i].source), *two = kernel_copy(one);
 	Run a = launched(one, cases[_i].sizes), b;
 
-	ck_assert(pass_split(two));
+	ck_assert(pass_split_loops(two));
 	ck_assert(infer_loop(two, SPLIT_CLEAR) && infer_loop(two, SPLIT_REST));
-	kernel_verify(two, "split");
-	pass_prove_split(two);
+	kernel_verify(two, "split_loops");
+	pass_validate_loop_split(two);
 	ck_assert_msg(two->unit->diag->nerror == 0, "%s", two->unit->diag->msg[0].text);
 	b = launched(two, cases[_i].sizes);
 	run_same(&a, &b, cases[_i].sizes);
@@ -166,12 +166,12 @@ TEST(front)
 {
 	Kernel *k = solved(window);
 
-	pass_split(k);
+	pass_split_loops(k);
 	ck_assert(infer_loop(k, SPLIT_FRONT) != NULL);
 	ck_assert_int_eq(count(infer_loop(k, SPLIT_FRONT)->blk[0], O_select), 1);
 	ck_assert_int_eq(count(infer_loop(k, SPLIT_CLEAR)->blk[0], O_select), 0);
 	k = solved(attention);
-	pass_split(k);
+	pass_split_loops(k);
 	ck_assert(infer_loop(k, SPLIT_FRONT) == NULL);
 }
 
@@ -183,7 +183,7 @@ TEST(masks_are_gone)
 	for (int i = 0; i < 2; i++) {
 		Kernel *k = solved(source[i]);
 
-		pass_split(k);
+		pass_split_loops(k);
 		ck_assert_int_eq(count(infer_loop(k, SPLIT_CLEAR)->blk[0], O_mask), 0);
 		ck_assert_int_eq(count(infer_loop(k, SPLIT_CLEAR)->blk[0], O_select), 0);
 		ck_assert_int_gt(count(infer_loop(k, SPLIT_REST)->blk[0], O_mask), 0);
@@ -198,7 +198,7 @@ TEST(views_are_inside)
 	OpWalk w;
 	int n = 0;
 
-	pass_split(k);
+	pass_split_loops(k);
 	for (Op *o = walk_first(&w, infer_loop(k, SPLIT_CLEAR)->blk[0]); o; o = walk_next(&w))
 		if (o->code == O_copy)
 			for (int d = 0; d < 2; d++, n++)
@@ -216,9 +216,9 @@ TEST(once)
 	Kernel *k = solved(attention);
 	int n;
 
-	pass_split(k);
+	pass_split_loops(k);
 	n = count(k->body, O_for);
-	ck_assert(!pass_split(k));
+	ck_assert(!pass_split_loops(k));
 	ck_assert_int_eq(count(k->body, O_for), n);
 }
 
@@ -268,7 +268,7 @@ TEST(rest_needs_masks)
 		Kernel *one = solved(i ? attention : cross()), *two = kernel_copy(one);
 		Run a = launched(one, "M=64 N=127"), b;
 
-		pass_split(two);
+		pass_split_loops(two);
 		ck_assert(infer_loop(two, SPLIT_REST) != NULL);
 		unmask(two, code[i]);
 		b = launched(two, "M=64 N=127");
@@ -313,7 +313,7 @@ TEST_EACH(stays_whole, COUNT_OF(whole))
 	                                  whole[_i].loop);
 	Kernel *k = solved(source);
 
-	pass_split(k);
+	pass_split_loops(k);
 	ck_assert_msg(infer_loop(k, whole[_i].kind) != NULL, "%s", whole[_i].loop);
 }
 
@@ -340,10 +340,10 @@ TEST(tiles_that_do_not_fit_into_two_loops)
 		                                "}\n",
 		                                n, n, n, n, n));
 
-		pass_split(k);
+		pass_split_loops(k);
 		ck_assert(infer_loop(k, wide ? SPLIT_CROWDED : SPLIT_REST) != NULL);
 		ck_assert_int_eq(infer_loop(k, SPLIT_CLEAR) != NULL, !wide);
-		pass_smem(k);
+		pass_allocate_smem(k);
 		ck_assert_int_eq(k->unit->diag->nerror, 0);
 	}
 }

@@ -1,4 +1,4 @@
-/* test_wgmma_waits.c - pass flight: waits for products stand where something needs these; arrivals that may
+/* test_wgmma_waits.c - pass wgmma_waits: waits for products stand where something needs these; arrivals that may
  * come a turn later do, and what is computed stays. */
 #include "hexc/pass/pass.h"
 #include "hexc/ir/verify/verify.h"
@@ -119,8 +119,8 @@ check(Kernel *k, const char *words)
 {
 	Text t = { .arena = &arena };
 
-	ck_assert(kernel_verify(k, "flight"));
-	pass_prove(k);
+	ck_assert(kernel_verify(k, "wgmma_waits"));
+	pass_validate(k);
 	ck_assert_msg(k->unit->diag->nerror == 0, "%s", k->unit->diag->n ? k->unit->diag->msg[0].text : "");
 	turn_words(&t, consumers_loop(k)->blk[0]);
 	ck_assert_str_eq(t.s, words);
@@ -152,7 +152,7 @@ TEST_EACH(where_it_is_needed, COUNT_OF(cases))
 {
 	Kernel *plain = solved(_i), *k = kernel_copy(plain);
 
-	ck_assert(pass_flight(k));
+	ck_assert(pass_wgmma_waits(k));
 	check(k, cases[_i].ops);
 	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
 		Run a = launched(plain, sizes[i]), b = launched(k, sizes[i]);
@@ -167,7 +167,7 @@ TEST_EACH(a_turn_later, COUNT_OF(cases))
 	const Op *behind;
 
 	IMM_SET(release(k), movable, 1);
-	ck_assert(pass_flight(k));
+	ck_assert(pass_wgmma_waits(k));
 	check(k, cases[_i].late ? cases[_i].late : cases[_i].ops);
 	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
 		Run a = launched(plain, sizes[i]), b = launched(k, sizes[i]);
@@ -204,9 +204,9 @@ TEST_EACH(when_it_is_read, 3)
 	for (int movable = 0; movable < 2; movable++) {
 		k = kernel_copy(plain);
 		IMM_SET(release(k), movable, movable);
-		ck_assert(pass_flight(k));
+		ck_assert(pass_wgmma_waits(k));
 		check(k, movable ? way[_i].early : way[_i].late);
-		pass_prove_flight(k);
+		pass_validate_wgmma(k);
 		ck_assert_int_eq(k->unit->diag->nerror, 0);
 		for (size_t i = 0; i < COUNT_OF(sizes); i++) {
 			Run a = launched(plain, sizes[i]), b = launched(k, sizes[i]);
@@ -225,7 +225,7 @@ TEST(arrivals)
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		k = solved((int)i);
-		pass_flight(k);
+		pass_wgmma_waits(k);
 		for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 			if (o->code == O_mbar_arrive)
 				ck_assert_int_eq(IMM(o, signals), 1);
@@ -252,7 +252,7 @@ TEST(arrivals)
 	                 "    }\n"
 	                 "}\n",
 	                 "sm_90a", 0)->k;
-	pass_flight(k);
+	pass_wgmma_waits(k);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_mbar_arrive)
 			ck_assert_int_eq(IMM(o, signals), op_role(o) == ROLE_CONSUMER ? 8 : 1);
@@ -271,13 +271,13 @@ TEST(copies_by_lanes)
 	ck_assert_ptr_nonnull(rows);
 	memcpy(rows, "K % 4 == 0, ", 12); /* no multiple of 16 bytes */
 	k = infer_solved(&arena, t.s, "sm_90a", 0)->k;
-	ck_assert(pass_flight(k));
+	ck_assert(pass_wgmma_waits(k));
 	wait = consumers_loop(k)->blk[0]->first;
 	while (wait->code != O_mbar_wait)
 		wait = wait->next;
 	ck_assert_int_eq(wait->next->code, O_proxy);
 	check(k, cases[0].ops);
 	op_unlink(wait->next);
-	pass_prove_flight(k);
+	pass_validate_wgmma(k);
 	ck_assert_int_eq(k->unit->diag->nerror, 1);
 }

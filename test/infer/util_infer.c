@@ -12,7 +12,7 @@ static const struct {
 	PassWhen when;
 	bool (*run)(Kernel *);
 } passes[] = {
-#define PASS(name, when, help) { PASS_##when, pass_##name },
+#define PASS(name, former, when, help) { PASS_##when, pass_##name },
 #include "hexc/pass/passes.def"
 };
 
@@ -43,7 +43,7 @@ infer_all(Unit *unit, const char *source, const char *arch, int candidate)
 		.candidate = candidate,
 	};
 	ck_assert_msg(unit_parse(unit, NULL, 0, NULL), "%s", unit->diag->n ? unit->diag->msg[0].text : "");
-	for (size_t i = 0; passes[i].when != PASS_search; i++) {
+	for (size_t i = 0; passes[i].when != PASS_SEARCH; i++) {
 		gather_tables(unit->kernel[0]);
 		passes[i].run(unit->kernel[0]);
 	}
@@ -122,7 +122,7 @@ infer_violations(Inferred *x)
 {
 	int before = x->diag.nerror;
 
-	pass_prove(x->k);
+	pass_validate(x->k);
 	return x->diag.nerror - before;
 }
 

@@ -20,7 +20,7 @@ void infer_free(Inferred *x);
 Candidates *infer_solved(Arena *a, const char *source, const char *arch, int candidate);
 /* The n-th op of a kind, NULL: there are fewer. */
 Op *infer_op(const Inferred *x, OpCode code, int nth);
-/* The first loop that pass split has made so, NULL: there is none. */
+/* The first loop that pass split_loops has made so, NULL: there is none. */
 Op *infer_loop(const Kernel *k, SplitKind kind);
 /* Does a candidate's line contain this? */
 bool infer_any(const Inferred *x, const char *text);

@@ -67,8 +67,8 @@ run_bounded(Run *r, Unit *u, const char *src, const char *defines, const char *s
 {
 	Kernel *k = run_source(u, src, defines);
 
-	pass_bounds(k);
-	ck_assert_msg(kernel_verify(k, "bounds"), "%s", ir_diags(u));
+	pass_mask_bounds(k);
+	ck_assert_msg(kernel_verify(k, "mask_bounds"), "%s", ir_diags(u));
 	run_setup(r, k, sizes, seed);
 	return k;
 }

@@ -200,8 +200,8 @@ check_cube(int64_t a, int64_t b, int64_t c)
 	Run r;
 
 	snprintf(sizes, sizeof sizes, "A=%d B=%d C=%d", (int)a, (int)b, (int)c);
-	pass_bounds(k);
-	ck_assert_msg(kernel_verify(k, "bounds"), "%s", ir_diags(u));
+	pass_mask_bounds(k);
+	ck_assert_msg(kernel_verify(k, "mask_bounds"), "%s", ir_diags(u));
 	run_setup(&r, k, sizes, (uint64_t)(a * 100 + b * 10 + c));
 	for (int64_t i = 0; i < a * b * c; i++)
 		run_put(&r, "X", i, (double)((i * 7919 + a * b * c) % 601 - 300));

@@ -1,4 +1,4 @@
-/* test_allocate_smem.c - pass smem: tiles that live at the same time do not overlap, others share.
+/* test_allocate_smem.c - pass allocate_smem: tiles that live at the same time do not overlap, others share.
  *
  * Random programs with shared tiles in loops and ifs are placed, given their barriers, and run with every
  * byte of shared memory watched: a tile that another one overwrites, or a barrier that is missing, is a
@@ -105,8 +105,8 @@ TEST_EACH(random_programs, PROGRAMS)
 	Run a, b;
 
 	u->target = NULL; /* as much memory as it takes */
-	pass_apply(k, "smem", pass_smem);
-	pass_apply(k, "sync", pass_sync);
+	pass_apply(k, "allocate_smem", pass_allocate_smem);
+	pass_apply(k, "insert_barriers", pass_insert_barriers);
 	for (int i = 0; pass_find(k, O_alloc, i); i++)
 		total += 4 * type_size(&pass_find(k, O_alloc, i)->out[0]->type);
 	ck_assert_int_le(k->smem, total);
@@ -134,7 +134,7 @@ placed(const char *body)
 	                                    body),
 	                       "");
 
-	pass_apply(k, "smem", pass_smem);
+	pass_apply(k, "allocate_smem", pass_allocate_smem);
 	return k;
 }
 
@@ -181,7 +181,7 @@ TEST(smallest_gap)
 	                       "    C[0 :+ 240] = y + 1;\n    C[0 :+ 120] = w + 1;\n}\n",
 	                       "");
 
-	pass_apply(k, "smem", pass_smem);
+	pass_apply(k, "allocate_smem", pass_allocate_smem);
 	ck_assert_int_eq(IMM(pass_find(k, O_alloc, 2), offset), 1024 + 960);
 	ck_assert_int_eq(IMM(pass_find(k, O_alloc, 4), offset), 1024 + 960);
 }
@@ -221,7 +221,7 @@ with_scratch(int64_t bytes, Op **one, Op **two)
 	(*one)->lowering = NEW(u->arena, Lowering);
 	(*two)->lowering = NEW(u->arena, Lowering);
 	*(*one)->lowering = *(*two)->lowering = p;
-	pass_apply(k, "smem", pass_smem);
+	pass_apply(k, "allocate_smem", pass_allocate_smem);
 	return k->smem;
 }
 
@@ -252,7 +252,7 @@ TEST(alignment)
 	                       "");
 
 	pass_find(k, O_alloc, 1)->imm[1] = 128;
-	pass_apply(k, "smem", pass_smem);
+	pass_apply(k, "allocate_smem", pass_allocate_smem);
 	ck_assert_int_eq(pass_find(k, O_alloc, 1)->imm[0] % 128, 0);
 	ck_assert_int_eq(pass_find(k, O_alloc, 0)->imm[0] % 16, 0);
 }
@@ -268,7 +268,7 @@ TEST(too_much)
 	const char *got;
 
 	pass_pipeline(k);
-	pass_smem(k);
+	pass_allocate_smem(k);
 	ck_assert_int_eq(u->diag->nerror, 1);
 	got = ir_diags(u);
 	ck_assert_msg(strstr(got, "needs 262144 bytes of shared memory, a block has 166912 on sm_80: "

@@ -1,4 +1,4 @@
-/* test_gather_to_slice.c - pass affine: which tiles of indices become slices, and that they mean the same. */
+/* test_gather_to_slice.c - pass gather_to_slice: which tiles of indices become slices, and that they mean the same. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
@@ -75,9 +75,9 @@ TEST_EACH(indices, COUNT_OF(made))
 	int64_t step = 1;
 	Run a, b;
 
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	pass_apply(k, "cleanup", pass_cleanup);
-	pass_apply(k, "affine", pass_affine);
+	pass_apply(k, "gather_to_slice", pass_gather_to_slice);
 	view = gather_of(k);
 	ck_assert(view != NULL);
 	ck_assert_int_eq(view_gather_dim(view) < 0, made[_i].step > 0);
@@ -86,8 +86,8 @@ TEST_EACH(indices, COUNT_OF(made))
 	for (int d = 0; d < view->in[0]->type.rank; d++)
 		step *= view_step(view, d);
 	ck_assert_int_eq(step, made[_i].step ? llabs(made[_i].step) : 1);
-	ck_assert(!pass_affine(k));
-	pass_apply(same, "bounds", pass_bounds);
+	ck_assert(!pass_gather_to_slice(k));
+	pass_apply(same, "mask_bounds", pass_mask_bounds);
 	for (int n = -33; n <= 33; n += 11) {
 		run_setup(&a, k, arena_printf(u->arena, "N=40 M=40 s=%d t=%d", n, -n), 1);
 		run_setup(&b, same, arena_printf(u->arena, "N=40 M=40 s=%d t=%d", n, -n), 1);
@@ -106,8 +106,8 @@ TEST(zeros_count)
 	                       "");
 	Run r;
 
-	pass_apply(k, "bounds", pass_bounds);
-	pass_apply(k, "affine", pass_affine);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
+	pass_apply(k, "gather_to_slice", pass_gather_to_slice);
 	ck_assert_int_lt(view_gather_dim(pass_find(k, O_view, 0)), 0);
 	run_setup(&r, k, "N=50", 1);
 	for (int i = 0; i < 50; i++)

@@ -1,4 +1,4 @@
-/* test_insert_barriers.c - pass sync: each barrier that is missing is put in, and none that is not needed. */
+/* test_insert_barriers.c - pass insert_barriers: each barrier that is missing is put in, and none that is not needed. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
@@ -10,11 +10,11 @@ until_sync(const char *src, const char *defines, bool place)
 {
 	Kernel *k = run_source(u, src, defines);
 
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	pass_apply(k, "pipeline", pass_pipeline);
 	if (place)
-		pass_apply(k, "smem", pass_smem);
-	pass_apply(k, "sync", pass_sync);
+		pass_apply(k, "allocate_smem", pass_allocate_smem);
+	pass_apply(k, "insert_barriers", pass_insert_barriers);
 	return k;
 }
 
@@ -46,10 +46,10 @@ TEST_EACH(every_barrier_is_needed, pass_program_count() * 3)
 		Unit *own = ir_unit();
 		Kernel *k = pass_source(own, p, stages);
 
-		pass_apply(k, "bounds", pass_bounds);
+		pass_apply(k, "mask_bounds", pass_mask_bounds);
 		pass_apply(k, "pipeline", pass_pipeline);
-		pass_apply(k, "smem", pass_smem);
-		pass_apply(k, "sync", pass_sync);
+		pass_apply(k, "allocate_smem", pass_allocate_smem);
+		pass_apply(k, "insert_barriers", pass_insert_barriers);
 		o = pass_find(k, O_barrier, n);
 		if (o) {
 			op_unlink(o);
@@ -159,7 +159,7 @@ TEST_EACH(counts, COUNT_OF(counted))
 
 	ck_assert_msg(ir_count(k, O_barrier) == counted[_i].barriers, "%d, not %d:\n%s",
 	              ir_count(k, O_barrier), counted[_i].barriers, ir_text(u, k));
-	ck_assert(!pass_sync(k));
+	ck_assert(!pass_insert_barriers(k));
 }
 
 /* Updates of one element by whose old value blocks may tell who came before: they order, with a
@@ -258,7 +258,7 @@ TEST_EACH(orders, COUNT_OF(signals))
 	ck_assert_msg((barriers < 0 || ir_count(k, O_barrier) == barriers) && ordered == signals[_i].ordered,
 	              "%d barriers, %d that "
 	              "order:\n%s", ir_count(k, O_barrier), ordered, ir_text(u, k));
-	ck_assert(!pass_sync(k));
+	ck_assert(!pass_insert_barriers(k));
 }
 
 /* One block has no other to hand memory to. */
@@ -302,11 +302,11 @@ TEST_EACH(own_elements, COUNT_OF(owned))
 	                       "");
 
 	u->target = target_find("sm_80");
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	pass_apply(k, "legalize", pass_legalize);
 	pass_apply(k, "infer", pass_infer);
-	pass_apply(k, "smem", pass_smem);
-	pass_apply(k, "sync", pass_sync);
+	pass_apply(k, "allocate_smem", pass_allocate_smem);
+	pass_apply(k, "insert_barriers", pass_insert_barriers);
 	ck_assert_msg(ir_count(k, O_barrier) == owned[_i].barriers, "%d, not "
 	"%d:\n%s", ir_count(k, O_barrier),
 	              owned[_i].barriers, ir_text(u, k));
@@ -357,7 +357,7 @@ TEST(async_still_under_way)
 
 	for (int i = 0; i < 2; i++)
 		IMM_SET(pass_find(k, O_alloc, i), offset, 0);
-	pass_apply(k, "sync", pass_sync);
+	pass_apply(k, "insert_barriers", pass_insert_barriers);
 	ck_assert_msg(ir_count(k, O_wait) == 2, "%s", ir_text(u, k));
 	ck_assert_int_eq(IMM(pass_find(k, O_wait, 1), pending), 0);
 	ck_assert_int_eq(ir_count(k, O_barrier), 3);
@@ -375,10 +375,10 @@ TEST_RANGE(pipeline_has_one, 1, 5)
 {
 	Kernel *k = pass_source(u, &pass_program[0], _i);
 
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	pass_apply(k, "pipeline", pass_pipeline);
-	pass_apply(k, "smem", pass_smem);
-	ck_assert(pass_sync(k) == (_i == 1));
+	pass_apply(k, "allocate_smem", pass_allocate_smem);
+	ck_assert(pass_insert_barriers(k) == (_i == 1));
 	ck_assert_int_eq(ir_count(k, O_barrier), _i == 1 ? 2 : 1);
 }
 
@@ -400,11 +400,11 @@ TEST(scratch)
 	o->lowering = NEW(u->arena, Lowering);
 	o->lowering->kind = LW_reduce_shared;
 	o->lowering->staged.bytes = 128;
-	pass_apply(k, "smem", pass_smem);
+	pass_apply(k, "allocate_smem", pass_allocate_smem);
 	/* c and the scratch share memory, b was read before: in front of c's write and of its read */
 	c = pass_find(k, O_alloc, 1)->imm[0];
 	ck_assert(c == o->lowering->staged.off || c == pass_find(k, O_alloc, 0)->imm[0]);
-	pass_apply(k, "sync", pass_sync);
+	pass_apply(k, "insert_barriers", pass_insert_barriers);
 	ck_assert_msg(ir_count(k, O_barrier) == 2, "%s", ir_text(u, k));
 }
 
@@ -437,7 +437,7 @@ TEST_EACH(scratch_by_need, COUNT_OF(staged))
 	*one->lowering = *two->lowering = p;
 	one->lowering->staged.off = staged[_i].one;
 	two->lowering->staged.off = staged[_i].two;
-	pass_apply(k, "sync", pass_sync);
+	pass_apply(k, "insert_barriers", pass_insert_barriers);
 	ck_assert_msg(ir_count(k, O_barrier) == staged[_i].barriers, "%s", ir_text(u, k));
 }
 

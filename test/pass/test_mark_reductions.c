@@ -1,4 +1,4 @@
-/* test_mark_reductions.c - pass late: which reductions a loop may carry in parts. */
+/* test_mark_reductions.c - pass mark_reductions: which reductions a loop may carry in parts. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
@@ -39,7 +39,7 @@ TEST_EACH(marks, COUNT_OF(loop))
 	int marked = 0;
 	OpWalk w;
 
-	pass_apply(k, "late", pass_late);
+	pass_apply(k, "mark_reductions", pass_mark_reductions);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		marked += op_is_late(o);
 	ck_assert_int_eq(marked, loop[_i].marked);
@@ -57,7 +57,7 @@ TEST_EACH(integers, 2)
 	                                    _i),
 	                       "");
 
-	pass_apply(k, "late", pass_late);
+	pass_apply(k, "mark_reductions", pass_mark_reductions);
 	ck_assert_int_eq(op_is_late(pass_find(k, O_reduce_sum, 0)), 1 - _i);
 }
 

@@ -1,4 +1,4 @@
-/* test_mask_bounds.c - pass bounds: masks where an edge can be seen, none where it cannot. */
+/* test_mask_bounds.c - pass mask_bounds: masks where an edge can be seen, none where it cannot. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
@@ -128,11 +128,11 @@ TEST_EACH(masks, COUNT_OF(masked))
 	Kernel *k = run_source(u, arena_printf(u->arena, head, masked[_i].assume, masked[_i].body), "");
 	int got;
 
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	got = ir_count(k, O_mask);
 	ck_assert_msg(got == masked[_i].masks, "%d masks, not %d:\n%.3500s", got, masked[_i].masks,
 	              ir_text(u, k));
-	ck_assert(!pass_bounds(k)); /* a second run changes nothing */
+	ck_assert(!pass_mask_bounds(k)); /* a second run changes nothing */
 	ck_assert_int_eq(ir_count(k, O_mask), got);
 }
 
@@ -145,7 +145,7 @@ TEST(squares)
 	const Op *square = NULL;
 	OpWalk w;
 
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	ck_assert_int_eq(ir_count(k, O_mask), 1);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_reduce_sum)
@@ -171,7 +171,7 @@ TEST_EACH(identities, 14)
 	double top = -INFINITY, bottom = INFINITY;
 	Run r;
 
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	run_setup(&r, k, "N=37", 3);
 	for (int i = 0; i < 37; i++) {
 		run_put(&r, "X", i, sign * (1 + fmin(fabs(run_get(&r, "X", i)), 100)));
@@ -197,7 +197,7 @@ TEST_EACH(edge_from_start, 2)
 	                       "");
 	Run r;
 
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	run_setup(&r, k, "N=50", 1);
 	for (int i = 0; i < 50; i++)
 		run_put(&r, "X", i, -1 - i);
@@ -222,10 +222,10 @@ TEST_EACH(fronts, 6)
 	int masks;
 	Run r;
 
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	masks = ir_count(k, O_mask) + ir_count(k, O_select);
 	ck_assert_int_eq(masks, 2);
-	ck_assert(!pass_bounds(k));
+	ck_assert(!pass_mask_bounds(k));
 	ck_assert_int_eq(ir_count(k, O_mask) + ir_count(k, O_select), masks);
 	run_setup(&r, k, arena_printf(u->arena, "N=%d", n), 1);
 	run_put(&r, "T", 0, 0); /* elements 2, 5, .. 14 exist, or 2 alone */
@@ -248,7 +248,7 @@ TEST(infinities)
 	Kernel *k = run_source(u, src, "");
 	Run r;
 
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	run_setup(&r, k, "K=20", 1);
 	run_ok(&r, NULL);
 	for (int i = 0; i < 256; i++)

@@ -1,4 +1,4 @@
-/* test_oob_fill.c - pass outside: what loads bring from behind the end of a row, that nobody looks at. */
+/* test_oob_fill.c - pass oob_fill: what loads bring from behind the end of a row, that nobody looks at. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
@@ -68,9 +68,9 @@ TEST_EACH(rows, COUNT_OF(row))
 	run_ok(&before, NULL);
 	run_bounded(&after, u, src, "", sizes, 7);
 	pass_apply(after.k, "cleanup", pass_cleanup); /* choices that only say where edges are */
-	pass_apply(after.k, "pad", pass_pad);
+	pass_apply(after.k, "pad_tiles", pass_pad_tiles);
 	pass_apply(after.k, "cleanup", pass_cleanup);
-	pass_apply(after.k, "outside", pass_outside);
+	pass_apply(after.k, "oob_fill", pass_oob_fill);
 	load = pass_find(after.k, O_load, 0);
 	ck_assert_msg(load->out[0]->type.shape[1] > 200 && IMM(load, outside) == row[_i].kind &&
 	                      ir_count(after.k, O_mask) == row[_i].masks,

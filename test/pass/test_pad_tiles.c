@@ -1,4 +1,4 @@
-/* test_pad_tiles.c - pass pad: which extents grow, to what, and which reductions get masks. */
+/* test_pad_tiles.c - pass pad_tiles: which extents grow, to what, and which reductions get masks. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
@@ -6,7 +6,7 @@
 typedef struct Padded {
 	const char *params, *assume, *body;
 	const char *tile; /* text of a register tile that is there behind the pass */
-	int masks; /* of passes bounds and pad together */
+	int masks; /* of passes mask_bounds and pad_tiles together */
 } Padded;
 
 #define ROW "    grid(M);\n    let x = X[block.x :+ 1, 0 :+ 11008];\n"
@@ -119,11 +119,11 @@ TEST_EACH(extents, COUNT_OF(made))
 	                                    x->body),
 	                       "");
 
-	pass_apply(k, "bounds", pass_bounds);
-	pass_apply(k, "pad", pass_pad);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
+	pass_apply(k, "pad_tiles", pass_pad_tiles);
 	ck_assert_msg(strstr(ir_text(u, k), x->tile) && ir_count(k, O_mask) == x->masks, "%.3500s",
 	              ir_text(u, k));
-	ck_assert(!pass_pad(k));
+	ck_assert(!pass_pad_tiles(k));
 }
 
 TEST_PROGRAM(UNIT_FIXTURE);

@@ -11,7 +11,7 @@ piped(const char *src, const char *defines)
 {
 	Kernel *k = run_source(u, src, defines);
 
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	pass_apply(k, "pipeline", pass_pipeline);
 	return k;
 }
@@ -216,7 +216,7 @@ TEST(one_tile_two_copies)
 	Kernel *k = ir_read(u, ir_wrap(u, text)), *p;
 	Run r, s;
 
-	pass_apply(k, "none", pass_bounds);
+	pass_apply(k, "none", pass_mask_bounds);
 	run_setup(&r, k, "M=100 K=512", 1);
 	run_ok(&r, NULL);
 	p = ir_read(u, ir_wrap(u, text));

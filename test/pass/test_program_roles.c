@@ -1,4 +1,4 @@
-/* test_program_roles.c - passes smem and sync on roles of warps: what may share memory, and what the copy engine
+/* test_program_roles.c - passes allocate_smem and insert_barriers on roles of warps: what may share memory, and what the copy engine
  * sees. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
@@ -60,10 +60,10 @@ until_sync(Unit *own, const char *src)
 	Kernel *k = run_source(own, src, "");
 
 	own->target = target_find("sm_90a");
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	pass_apply(k, "cleanup", pass_cleanup);
-	pass_apply(k, "smem", pass_smem);
-	pass_apply(k, "sync", pass_sync);
+	pass_apply(k, "allocate_smem", pass_allocate_smem);
+	pass_apply(k, "insert_barriers", pass_insert_barriers);
 	return k;
 }
 
@@ -87,7 +87,7 @@ TEST_EACH(all_is_in_order, COUNT_OF(teams))
 	for (int64_t i = 0; i < 40; i++)
 		for (int64_t j = 0; j < 56; j++)
 			ck_assert(run_get(&r, "D", i * 56 + j) == 2 * run_get(&r, "C", i * 56 + j));
-	ck_assert(!pass_sync(k));
+	ck_assert(!pass_insert_barriers(k));
 }
 
 /* One store is shown to the copy engine, the other too; between the first copy and the second store threads

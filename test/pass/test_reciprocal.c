@@ -1,4 +1,4 @@
-/* test_reciprocal.c - pass quotient: which quotients become products. */
+/* test_reciprocal.c - pass reciprocal: which quotients become products. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
@@ -31,7 +31,7 @@ TEST_EACH(quotients, COUNT_OF(made))
 	int whole = 0, rows = 0, products = 0;
 	OpWalk w;
 
-	pass_apply(k, "quotient", pass_quotient);
+	pass_apply(k, "reciprocal", pass_reciprocal);
 	pass_apply(k, "cleanup", pass_cleanup);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (o->code == O_div && type_size(&o->out[0]->type) == 32)

@@ -14,9 +14,9 @@ static const struct {
 	const char *name;
 	bool (*run)(Kernel *);
 } pass[] = {
-#define PASS(name, when, help) { #name, pass_##name },
+#define PASS(name, former, when, help) { #name, pass_##name },
 #include "hexc/pass/passes.def"
-	{ "sync again", pass_sync },
+	{ "sync again", pass_insert_barriers },
 };
 
 /* A launch whose sums are exact in any order: passes may change it.  f16, f32: multiples of 1/64. */
@@ -48,10 +48,10 @@ TEST_EACH(twins, pass_program_count() * STAGES * PASS_SIZES)
 		return;
 	u = ir_unit();
 	set_up(&before, pass_source(u, p, stages), sizes, _i);
-	pass_apply(before.k, "bounds", pass_bounds);
+	pass_apply(before.k, "mask_bounds", pass_mask_bounds);
 	run_ok(&before, &plain);
 	set_up(&after, pass_source(u, p, stages), sizes, _i);
-	pass_apply(after.k, "bounds", pass_bounds);
+	pass_apply(after.k, "mask_bounds", pass_mask_bounds);
 	for (size_t i = 0; i < COUNT_OF(pass); i++) {
 		Kernel *k = after.k;
 
@@ -59,7 +59,7 @@ TEST_EACH(twins, pass_program_count() * STAGES * PASS_SIZES)
 		set_up(&after, k, sizes, _i);
 		run_ok(&after, &late);
 		run_same(&before, &after, pass[i].name);
-		if (pass[i].run != pass_sync)
+		if (pass[i].run != pass_insert_barriers)
 			continue;
 		set_up(&after, k, sizes, _i);
 		run_ok(&after, &races);

@@ -1,4 +1,4 @@
-/* test_version_accesses.c - passes specialize and async: where they do something, and where not. */
+/* test_version_accesses.c - passes version_accesses and async_copy: where they do something, and where not. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
@@ -51,8 +51,8 @@ TEST_EACH(versions, COUNT_OF(made))
 	Kernel *k = run_source(u, arena_printf(u->arena, "kernel t(%s)\n{\n%s}\n", x->params, x->body), "");
 	int dots = ir_count(k, O_dot);
 
-	pass_apply(k, "bounds", pass_bounds);
-	pass_apply(k, "specialize", pass_specialize);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
+	pass_apply(k, "version_accesses", pass_version_accesses);
 	ck_assert_msg(ir_count(k, O_if) == x->ifs && ir_count(k, O_mask) == x->masks, "%.3500s",
 	              ir_text(u, k));
 	ck_assert_int_eq(ir_count(k, O_mod), x->mods);
@@ -75,7 +75,7 @@ TEST_EACH(groups_in_flight, 2)
 	                       "");
 	const Op *copy;
 
-	pass_apply(k, "async", pass_async);
+	pass_apply(k, "async_copy", pass_async_copy);
 	copy = pass_find(k, O_copy, 0);
 	ck_assert_ptr_nonnull(copy);
 	ck_assert_int_eq(IMM(copy, async), 1 - _i);

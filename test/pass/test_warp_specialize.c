@@ -1,4 +1,4 @@
-/* test_warp_specialize.c - pass roles: the same bits as the program, and why some stay as they are. */
+/* test_warp_specialize.c - pass warp_specialize: the same bits as the program, and why some stay as they are. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"
@@ -7,7 +7,7 @@
 static Kernel *
 bounded(Kernel *k)
 {
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	return k;
 }
 
@@ -36,11 +36,11 @@ parted(Kernel *k, Schedule schedule)
 	u->target = target_find("sm_90a");
 	k->warps = 4;
 	k->schedule = schedule;
-	pass_apply(k, "roles", pass_roles);
+	pass_apply(k, "warp_specialize", pass_warp_specialize);
 	pass_apply(k, "pipeline", pass_pipeline);
-	pass_apply(k, "smem", pass_smem);
-	pass_apply(k, "sync", pass_sync);
-	pass_apply(k, "own", pass_own);
+	pass_apply(k, "allocate_smem", pass_allocate_smem);
+	pass_apply(k, "insert_barriers", pass_insert_barriers);
+	pass_apply(k, "remat_uniforms", pass_remat_uniforms);
 	each_its_own(k);
 	return k;
 }
@@ -175,7 +175,7 @@ TEST(fetched_versions)
 	int arrivals = 0;
 	OpWalk w;
 
-	pass_apply(k, "specialize", pass_specialize);
+	pass_apply(k, "version_accesses", pass_version_accesses);
 	for (Op *o = walk_first(&w, kernel_roles(k)->blk[0]); o; o = walk_next(&w))
 		if (o->code == O_mbar_arrive) {
 			ck_assert(o->parent->owner->code == O_if && IMM(o->parent->owner, versions));

@@ -1,4 +1,4 @@
-/* test_async_mma.c - the checker of products under way: it accepts what pass flight makes and what a program
+/* test_async_mma.c - the checker of products under way: it accepts what pass wgmma_waits makes and what a program
  * asks for, and rejects them once any wait, fence or commit is gone, or waits for one group less. */
 #include "hexc/pass/pass.h"
 #include "hexc/ir/verify/verify.h"
@@ -88,14 +88,14 @@ flown(int i)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_mbar_arrive && op_role(o) == ROLE_CONSUMER && cases[i].late)
 			IMM_SET(o, movable, 1);
-	pass_flight(k);
-	ck_assert(kernel_verify(k, "flight"));
+	pass_wgmma_waits(k);
+	ck_assert(kernel_verify(k, "wgmma_waits"));
 	return k;
 }
 
 TEST_EACH(accepted, COUNT_OF(cases))
 {
-	prove_clean(flown(_i), pass_prove_flight);
+	prove_clean(flown(_i), pass_validate_wgmma);
 }
 
 static bool
@@ -128,7 +128,7 @@ TEST_EACH(rejected, 2 * COUNT_OF(cases))
 	int n = 0, spare = 0;
 
 	for (Kernel *k; broken(k = flown(_i / 2), n, _i % 2); n++) {
-		pass_prove_flight(k);
+		pass_validate_wgmma(k);
 		spare += k->unit->diag->nerror == 0;
 		ck_assert_msg(spare <= cases[_i / 2].spare, "case %d: nobody misses site %d", _i / 2, n);
 	}
@@ -195,7 +195,7 @@ static const Corruption begun[] = {
 
 TEST_EACH(begins, COUNT_OF(begun))
 {
-	prove_rejects(flown(1), pass_prove_flight, &begun[_i]);
+	prove_rejects(flown(1), pass_validate_wgmma, &begun[_i]);
 }
 
 TEST_EACH(without_zeros, COUNT_OF(cases))
@@ -217,8 +217,8 @@ TEST_EACH(released_early, COUNT_OF(early))
 
 	text_printf(&t, frame, early[_i], "wait dots 0;");
 	k = infer_kernel(infer_solved(&arena, t.s, "sm_90a", 0));
-	pass_flight(k);
-	pass_prove_flight(k);
+	pass_wgmma_waits(k);
+	pass_validate_wgmma(k);
 	ck_assert_int_eq(k->unit->diag->nerror, 1);
 }
 
@@ -236,8 +236,8 @@ by_lanes(void)
 	assumed = strstr(t.s, "    assume");
 	memset(assumed, ' ', strcspn(assumed, "\n"));
 	k = infer_kernel(infer_solved(&arena, t.s, "sm_90a", 0));
-	pass_flight(k);
-	ck_assert(kernel_verify(k, "flight"));
+	pass_wgmma_waits(k);
+	ck_assert(kernel_verify(k, "wgmma_waits"));
 	return k;
 }
 
@@ -321,9 +321,9 @@ TEST_EACH(arrivals_tell_of_copies, COUNT_OF(told))
 	Kernel *k = by_lanes();
 
 	if (told[_i].says) {
-		prove_rejects(k, pass_prove_flight, &told[_i]);
+		prove_rejects(k, pass_validate_wgmma, &told[_i]);
 		return;
 	}
 	told[_i].corrupt(k);
-	prove_clean(k, pass_prove_flight);
+	prove_clean(k, pass_validate_wgmma);
 }

@@ -56,9 +56,9 @@ met(int i)
 {
 	Kernel *k = solved(i);
 
-	ck_assert(pass_meet(k));
-	ck_assert(kernel_verify(k, "meet"));
-	prove_clean(k, pass_prove);
+	ck_assert(pass_defer_reductions(k));
+	ck_assert(kernel_verify(k, "defer_reductions"));
+	prove_clean(k, pass_validate);
 	return k;
 }
 
@@ -83,7 +83,7 @@ TEST_EACH(behind_the_loop, COUNT_OF(source))
 		ck_assert(!l || !in_loop(o) ||
 		          layout_extent_on(l, dim, AX_reg) == layout_extent(l, dim));
 	}
-	ck_assert(!pass_meet(k));
+	ck_assert(!pass_defer_reductions(k));
 }
 
 TEST_EACH(computes_the_same, COUNT_OF(source))
@@ -197,7 +197,7 @@ static const Corruption cases[] = {
 
 TEST_EACH(rejects, COUNT_OF(cases))
 {
-	ck_assert_int_eq(prove_rejects(met(1), pass_prove, &cases[_i]), 1);
+	ck_assert_int_eq(prove_rejects(met(1), pass_validate, &cases[_i]), 1);
 }
 
 TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);

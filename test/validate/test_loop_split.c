@@ -1,4 +1,4 @@
-/* test_loop_split.c - the checker accepts loops that pass split has made two of, and rejects them once anything is
+/* test_loop_split.c - the checker accepts loops that pass split_loops has made two of, and rejects them once anything is
  * out of place: where the loop without masks ends, where the rest goes on and with what, and what a turn
  * without masks does. */
 #include "infer/core/solution.h"
@@ -400,13 +400,13 @@ split(bool window)
 {
 	Kernel *k = infer_solved(&arena, window ? file_read(WINDOW, NULL) : causal(), "sm_80", 0)->k;
 
-	ck_assert(pass_split(k));
+	ck_assert(pass_split_loops(k));
 	return k;
 }
 
 TEST_EACH(rejects, COUNT_OF(cases))
 {
-	prove_rejects(split(cases[_i].window), pass_prove_split, &cases[_i].change);
+	prove_rejects(split(cases[_i].window), pass_validate_loop_split, &cases[_i].change);
 }
 
 static void
@@ -436,8 +436,8 @@ TEST_EACH(rejects_strided, COUNT_OF(strided))
 	                         "sm_80", 0)
 	                    ->k;
 
-	ck_assert(pass_split(k));
-	prove_rejects(k, pass_prove_split, &strided[_i]);
+	ck_assert(pass_split_loops(k));
+	prove_rejects(k, pass_validate_loop_split, &strided[_i]);
 }
 
 TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);
@@ -464,8 +464,8 @@ TEST(reshaped_condition)
 	                         "sm_80", 0)
 	                    ->k;
 
-	ck_assert(pass_split(k));
-	prove_rejects(k, pass_prove_split, &later);
+	ck_assert(pass_split_loops(k));
+	prove_rejects(k, pass_validate_loop_split, &later);
 }
 
 /* Groups of 64 with a scale each: K / 64 of them, of which a turn takes the four from k / 64 on. */
@@ -488,8 +488,8 @@ TEST(masks_of_quotients)
 		                         "sm_80", 0)
 		                    ->k;
 
-		ck_assert(pass_split(k));
-		prove_rejects(k, pass_prove_split, &wrong[i]);
+		ck_assert(pass_split_loops(k));
+		prove_rejects(k, pass_validate_loop_split, &wrong[i]);
 	}
 }
 

@@ -19,13 +19,13 @@ synced(const char *body, bool together)
 	Kernel *k = run_source(u, arena_printf(u->arena, header, body), "");
 	OpWalk w;
 
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	pass_apply(k, "pipeline", pass_pipeline);
-	pass_apply(k, "smem", pass_smem);
+	pass_apply(k, "allocate_smem", pass_allocate_smem);
 	for (Op *o = walk_first(&w, k->body); o && together; o = walk_next(&w))
 		if (o->code == O_alloc)
 			IMM_SET(o, offset, 0);
-	pass_apply(k, "sync", pass_sync);
+	pass_apply(k, "insert_barriers", pass_insert_barriers);
 	return k;
 }
 
@@ -39,7 +39,7 @@ is_refused(Kernel *k)
 	bool refused;
 
 	d->wanted |= 1u << DW_unjudged;
-	pass_prove_sync(k);
+	pass_validate_barriers(k);
 	refused = d->nerror > 0;
 	left_out = false;
 	for (int i = 0; i < d->n; i++)
@@ -225,7 +225,7 @@ TEST_EACH(a_loop_has_a_turn, COUNT_OF(between))
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_barrier && (o->next->code == O_if || o->next->code == O_view))
-			op_unlink(o); /* pass sync's own, behind the loop or in front of all */
+			op_unlink(o); /* pass insert_barriers's own, behind the loop or in front of all */
 	ck_assert_msg(between[_i].turn ? is_accepted(k) : is_refused(k), "%s", ir_text(u, k));
 }
 
@@ -297,7 +297,7 @@ inferred(void)
 	                       "");
 
 	u->target = target_find("sm_80");
-	pass_apply(k, "bounds", pass_bounds);
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
 	pass_apply(k, "legalize", pass_legalize);
 	pass_apply(k, "infer", pass_infer);
 	return k;

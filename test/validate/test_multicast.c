@@ -40,7 +40,7 @@ read_back(void *user, const char *pass, const char *kernel, const char *ir)
 	x->k = kernel_read(&x->unit, ir, strlen(ir));
 }
 
-/* The kernel behind pass flight, of clusters along x (B is the same) or y (A is). */
+/* The kernel behind pass wgmma_waits, of clusters along x (B is the same) or y (A is). */
 static Kernel *
 make(Made *x, int axis)
 {
@@ -58,7 +58,7 @@ make(Made *x, int axis)
 	o.cluster[0] = axis ? 1 : 2;
 	o.cluster[1] = axis ? 2 : 1;
 	o.cluster[2] = 1;
-	o.dump = o.stop = "flight";
+	o.dump = o.stop = "wgmma_waits";
 	o.text = read_back;
 	o.user = x;
 	ck_assert_int_eq(hexc_open(&ctx, &o), HEXC_OK);
@@ -185,7 +185,7 @@ TEST_EACH(rejected, COUNT_OF(corruption))
 	for (int axis = 0; axis < 2; axis++) {
 		Made x;
 
-		prove_rejects(make(&x, axis), pass_prove_cluster, &corruption[_i]);
+		prove_rejects(make(&x, axis), pass_validate_multicast, &corruption[_i]);
 		arena_free(&x.arena);
 	}
 }

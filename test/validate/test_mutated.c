@@ -168,7 +168,7 @@ TEST_EACH(examples, COUNT_OF(file))
 		Dump d = { .file = arena_printf(u->arena, "examples/%s.hexc", file[_i]), .arch = "sm_90a",
 		           .schedule = schedule[s] };
 
-		dump_make(&d, "rotate");
+		dump_make(&d, "prefetch_fragments");
 		for (int i = 0; i < d.n; i++) {
 			Unit *own = ir_unit();
 

@@ -1,7 +1,7 @@
 /* test_planted.c - planted faults: the IR of examples without one of the ops that order something, with a
  * wait for one group less, with one stage less of a ring; the checkers must not accept them.
  *
- * Asked are the verifier, the checkers of passes flight, cluster and sync, those of waits and roles, and last
+ * Asked are the verifier, the checkers of passes wgmma_waits, multicast and insert_barriers, those of waits and roles, and last
  * the tile interpreter, which watches the order of accesses in a few small launches. */
 #include "hexc/interp/launch_query.h"
 #include "hexc/interp/interp.h"
@@ -176,11 +176,11 @@ is_refused(Kernel *k, const Launches *l)
 	forget(k);
 	refused = !kernel_verify(k, "faults");
 	if (!refused) {
-		pass_prove_flight(k);
-		pass_prove_cluster(k);
-		pass_prove_waits(k);
-		pass_prove_roles(k);
-		pass_prove_sync(k);
+		pass_validate_wgmma(k);
+		pass_validate_multicast(k);
+		pass_validate_async_copies(k);
+		pass_validate_warp_roles(k);
+		pass_validate_barriers(k);
 		refused = d->nerror > 0;
 	}
 	ordered += !refused;
@@ -358,7 +358,7 @@ plant(int p, const char *arch, const char *schedule)
 
 	ordered = 0;
 	memset(ordered_of, 0, sizeof ordered_of);
-	dump_make(&d, "grids");
+	dump_make(&d, "dependent_launch");
 	memset(excused, 0, sizeof excused);
 	for (int i = 0; i < d.n; i++) {
 		Unit *other = ir_unit();

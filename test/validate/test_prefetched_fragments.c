@@ -1,4 +1,4 @@
-/* test_prefetched_fragments.c - the checker accepts loops that pass rotate has turned, and rejects them once anything is
+/* test_prefetched_fragments.c - the checker accepts loops that pass prefetch_fragments has turned, and rejects them once anything is
  * out of place: the tile made ahead, its turn, what was waited for, the parts of a product. */
 #include "hexc/pass/pass.h"
 #include "infer/core/solution.h"
@@ -192,13 +192,13 @@ rotated(void)
 {
 	Kernel *k = infer_solved(&arena, file_read(GEMM, NULL), "sm_80", 0)->k;
 
-	ck_assert(pass_rotate(k));
+	ck_assert(pass_prefetch_fragments(k));
 	return k;
 }
 
 TEST_EACH(rejects, COUNT_OF(cases))
 {
-	prove_rejects(rotated(), pass_prove, &cases[_i]);
+	prove_rejects(rotated(), pass_validate, &cases[_i]);
 }
 
 #define HEAD \
@@ -228,13 +228,13 @@ TEST_EACH(stays_as_it_is, COUNT_OF(whole))
 	int n = infer_ncand(infer_solved(&arena, whole[_i], "sm_80", 0));
 
 	for (int i = 0; i < n; i++)
-		ck_assert(!pass_rotate(infer_solved(&arena, whole[_i], "sm_80", i)->k));
+		ck_assert(!pass_prefetch_fragments(infer_solved(&arena, whole[_i], "sm_80", i)->k));
 }
 
 /* A second run finds nothing left to turn. */
 TEST(once)
 {
-	ck_assert(!pass_rotate(rotated()));
+	ck_assert(!pass_prefetch_fragments(rotated()));
 }
 
 TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);

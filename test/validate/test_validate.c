@@ -517,7 +517,7 @@ TEST_EACH(rejects, COUNT_OF(cases))
 {
 	Kernel *k = infer_solved(&arena, file_read(cases[_i].path, NULL), "sm_80", 0)->k;
 
-	ck_assert_int_eq(prove_rejects(k, pass_prove, &cases[_i].change), 1);
+	ck_assert_int_eq(prove_rejects(k, pass_validate, &cases[_i].change), 1);
 }
 
 TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);

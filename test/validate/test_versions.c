@@ -1,4 +1,4 @@
-/* test_versions.c - the checker accepts what pass specialize leads to, and rejects a version that runs where
+/* test_versions.c - the checker accepts what pass version_accesses leads to, and rejects a version that runs where
  * its accesses are not allowed. */
 #include "hexc/pass/pass.h"
 #include "infer/core/solution.h"
@@ -115,7 +115,7 @@ TEST_EACH(rejects, COUNT_OF(cases))
 {
 	Kernel *k = infer_solved(&arena, cases[_i].source, "sm_80", 0)->k;
 
-	prove_rejects(k, pass_prove, &cases[_i].change);
+	prove_rejects(k, pass_validate, &cases[_i].change);
 }
 
 TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);

@@ -244,6 +244,6 @@ TEST_EACH(corruptions, COUNT_OF(corruption))
 	Inferred x;
 
 	infer_source(&x, source, "sm_90a", 0, false);
-	prove_rejects(x.k, pass_prove, &corruption[_i]);
+	prove_rejects(x.k, pass_validate, &corruption[_i]);
 	infer_free(&x);
 }

@@ -10,7 +10,7 @@ typedef struct Corruption {
 	const char *says;
 } Corruption;
 
-/* `checker` is pass_prove or pass_prove_split.  Fails the test unless it finds nothing wrong. */
+/* `checker` is pass_validate or pass_validate_loop_split.  Fails the test unless it finds nothing wrong. */
 void prove_clean(Kernel *k, bool (*checker)(Kernel *));
 /* Of a clean kernel: fails the test unless what the checker says first of the change is this.  The number of
  * violations. */

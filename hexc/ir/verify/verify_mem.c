@@ -189,7 +189,7 @@ shape_load(Arena *a, const Op *o)
 
 	if (is_barriers(o->in[0]))
 		return "of barriers nothing is read";
-	natural.bit_order = 0; /* what an instruction makes of it is the matter of pass prove */
+	natural.bit_order = 0; /* what an instruction makes of it is the matter of pass validate */
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
 	    !same_tile(x, &natural))
 		return arena_printf(a, "%s does not load from %s", type_print(a, t), type_print(a, x));

@@ -136,7 +136,7 @@ never_equal(const Val *x, const Val *y)
 	return eq && eq->code == O_eq && eq->in[0] == x && val_is_const(eq->in[1], &c) && c != d;
 }
 
-/* Of a loop that pass split made two of: does y say of a turn of the rest what x says of one of the clear
+/* Of a loop that pass split_loops made two of: does y say of a turn of the rest what x says of one of the clear
  * loop? */
 static bool
 same_of_rest(const Val *x, const Val *y, const Block *clear, const Block *rest, int depth)

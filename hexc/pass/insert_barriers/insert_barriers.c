@@ -1,6 +1,6 @@
-/* insert_barriers.c - pass sync: barriers where memory needs them.
+/* insert_barriers.c - pass insert_barriers: barriers where memory needs them.
  *
- * needs   shared memory placed (pass smem); without it, tiles are taken not to overlap
+ * needs   shared memory placed (pass allocate_smem); without it, tiles are taken not to overlap
  * keeps   everything; barriers, and the waits of async copies that nobody waits for, are added
  * gives   an IR in which two accesses of a block to one byte of shared or global memory, one of them a
  *         write, have a barrier in between, unless one thread surely makes both, or they are of two blocks
@@ -21,7 +21,7 @@
  * engine by a `proxy` in front of the barrier.  Roles run side by side, and share nothing but what barriers
  * of their own order.
  *
- * What blocks hand on is in block_handoff.c.  pass_prove_sync (infer/validate/memory_order.c) judges all of this, by ways of
+ * What blocks hand on is in block_handoff.c.  pass_validate_barriers (infer/validate/memory_order.c) judges all of this, by ways of
  * its own.
  *
  * An op with scratch memory writes all of it, has a barrier of its own, and reads it. */
@@ -271,7 +271,7 @@ sync_block(Sync *s, Block *b, Set *set)
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
 bool
-pass_sync(Kernel *k)
+pass_insert_barriers(Kernel *k)
 {
 	Sync s = { .k = k };
 	Set set = { .n = 0 };

@@ -1,4 +1,4 @@
-/* insert_barriers.h - what the files of pass sync share: sets of accesses to memory since the last barrier. */
+/* insert_barriers.h - what the files of pass insert_barriers share: sets of accesses to memory since the last barrier. */
 #ifndef HEXC_INSERT_BARRIERS_H
 #define HEXC_INSERT_BARRIERS_H
 #include "hexc/pass/allocate_smem.h"

@@ -65,7 +65,7 @@ next_last(Block *b, bool role)
 }
 
 bool
-pass_grids(Kernel *k)
+pass_dependent_launch(Kernel *k)
 {
 	const Op *roles = kernel_roles(k);
 

@@ -85,7 +85,7 @@ drop_unread(Kernel *k, const Op *roles)
 }
 
 bool
-pass_own(Kernel *k)
+pass_remat_uniforms(Kernel *k)
 {
 	const Op *roles = kernel_roles(k);
 	Arena *a = k->unit->arena;

@@ -1,4 +1,4 @@
-/* warp_specialize.c - pass roles: what pipeline loops read is fetched by warps that do nothing else.
+/* warp_specialize.c - pass warp_specialize: what pipeline loops read is fetched by warps that do nothing else.
  *
  *     pipeline k .. stages S {            a: shared [S, ..], full, empty: S barriers each
  *         copy A[k], a                    roles, those that produce {
@@ -299,7 +299,7 @@ part(Roles *r)
 }
 
 bool
-pass_roles(Kernel *k)
+pass_warp_specialize(Kernel *k)
 {
 	Roles r = { .k = k };
 

@@ -1,4 +1,4 @@
-/* warp_specialize.h - what the files of pass roles share. */
+/* warp_specialize.h - what the files of pass warp_specialize share. */
 #ifndef HEXC_WARP_SPECIALIZE_H
 #define HEXC_WARP_SPECIALIZE_H
 #include "hexc/pass/pipeline.h"
