@@ -36,7 +36,7 @@ result_place(const Op *o)
 
 /* A result that is made in another layout than its readers were promised. */
 static void
-convert_result(Solve *s, const Solution *sol, Op *o, int i)
+convert_result(Solve *s, const LayoutSolution *sol, Op *o, int i)
 {
 	Val *v = o->out[i];
 	Type t = v->type;
@@ -49,7 +49,7 @@ convert_result(Solve *s, const Solution *sol, Op *o, int i)
 	c->lowering = sol->mconv[o->id][i];
 	v->type.layout = sol->made[o->id][i];
 	for (int u = 0; u < s->nuse[v->id]; u++) { /* who wants it as it was made */
-		const Use *use = &s->use[v->id][u];
+		const OperandUse *use = &s->use[v->id][u];
 		if (sol->want[use->op->id][use->i] && !sol->conv[use->op->id][use->i])
 			use->op->in[use->i] = v;
 	}
@@ -66,7 +66,7 @@ alias_layout(Solve *s, Val *v)
 }
 
 static void
-set_layouts(Solve *s, const Solution *sol, Block *b)
+set_layouts(Solve *s, const LayoutSolution *sol, Block *b)
 {
 	for (int i = 0; i < b->narg; i++)
 		if (b->arg[i]->type.space == S_reg)
@@ -141,7 +141,7 @@ typedef struct Placed {
 
 /* Operand j of o in the layout that o wants. */
 static Val *
-converted(Solve *s, const Solution *sol, const Placed **placed, Op *o, int j)
+converted(Solve *s, const LayoutSolution *sol, const Placed **placed, Op *o, int j)
 {
 	Val *v = o->in[j];
 	Lowering *how = sol->conv[o->id][j];
@@ -161,7 +161,7 @@ converted(Solve *s, const Solution *sol, const Placed **placed, Op *o, int j)
 
 /* Loops that pass prefetch_fragments is to turn: while nothing is in the IR that the solution does not know. */
 static void
-ask_rotate(const Solve *s, const Solution *sol)
+ask_rotate(const Solve *s, const LayoutSolution *sol)
 {
 	for (int i = 0; i < s->norder; i++) {
 		Rotate r = { .k = s->k, .sol = sol, .loop = s->order[i] };
@@ -195,11 +195,11 @@ map_number(Solve *s, const TensorMap *m)
 
 /* Tiles in a form begin where its pattern does; copies of boxes get their maps. */
 static void
-set_forms(Solve *s, const Solution *sol)
+set_forms(Solve *s, const LayoutSolution *sol)
 {
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
-		const Form *f = o->code == O_alloc ? sol->form[o->out[0]->id] : NULL;
+		const SmemAtom *f = o->code == O_alloc ? sol->form[o->out[0]->id] : NULL;
 		TensorMap m;
 
 		if (f && IMM(o, align) < form_align(f))
@@ -213,7 +213,7 @@ set_forms(Solve *s, const Solution *sol)
 
 /* What a lane has when it starts, and what roles hand on. */
 static void
-set_registers(Solve *s, const Solution *sol)
+set_registers(Solve *s, const LayoutSolution *sol)
 {
 	for (int i = 0; i < s->norder && sol->handed.launch; i++)
 		if (s->order[i]->code == O_roles) {
@@ -227,7 +227,7 @@ set_registers(Solve *s, const Solution *sol)
 }
 
 void
-solution_apply(Solve *s, const Solution *sol)
+solution_apply(Solve *s, const LayoutSolution *sol)
 {
 	const Placed **placed = NEWN(s->arena, const Placed *, s->k->nval + 1);
 

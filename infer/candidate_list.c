@@ -12,13 +12,13 @@
 /* Does a belong in front of b?  What goes to memory and back costs more than anybody knows: such are behind
  * all others. */
 static bool
-is_before(const Solution *a, const Solution *b)
+is_before(const LayoutSolution *a, const LayoutSolution *b)
 {
 	return a->spills == b->spills ? a->cycles < b->cycles : b->spills;
 }
 
 void
-candidates_add(Solve *s, Candidates *c, Solution *sol)
+candidates_add(Solve *s, Candidates *c, LayoutSolution *sol)
 {
 	int at;
 
@@ -35,12 +35,12 @@ candidates_add(Solve *s, Candidates *c, Solution *sol)
 /* ---- several kernels ------------------------------------------------------------------------------ */
 
 static bool
-fits(const Solution *sol)
+fits(const LayoutSolution *sol)
 {
 	return sol->smem <= sol->k->unit->target->smem;
 }
 
-Solution *
+LayoutSolution *
 cands_best(const Candidates *c)
 {
 	for (int i = 0; i < c->n; i++)
@@ -52,7 +52,7 @@ cands_best(const Candidates *c)
 bool
 cands_before(const Candidates *a, const Candidates *b)
 {
-	const Solution *x = cands_best(a), *y = cands_best(b);
+	const LayoutSolution *x = cands_best(a), *y = cands_best(b);
 
 	return x && (!y || is_before(x, y));
 }
@@ -65,7 +65,7 @@ merge(Arena *a, Candidates *const *c, int n, Candidates *out)
 
 	for (int i = 0; i < n; i++)
 		total += c[i]->n;
-	out->sol = NEWN(a, Solution *, total + 1);
+	out->sol = NEWN(a, LayoutSolution *, total + 1);
 	out->n = 0;
 	while (out->n < total) {
 		next = -1;
@@ -78,10 +78,10 @@ merge(Arena *a, Candidates *const *c, int n, Candidates *out)
 }
 
 /* NULL: there are none. */
-static Solution *
+static LayoutSolution *
 least_memory(const Candidates *c)
 {
-	Solution *least = NULL;
+	LayoutSolution *least = NULL;
 
 	for (int i = 0; i < c->n; i++)
 		if (!least || c->sol[i]->smem < least->smem)
@@ -103,7 +103,7 @@ keep_fitting(Candidates *c)
 
 /* The list of sol's kernel. */
 static Candidates *
-list_of(Candidates *const *c, const Solution *sol)
+list_of(Candidates *const *c, const LayoutSolution *sol)
 {
 	while ((*c)->k != sol->k)
 		c++;
@@ -127,7 +127,7 @@ cands_join(Candidates *const *c, int n)
 	Kernel *k = c[0]->k;
 	int pick = k->unit->candidate;
 	Candidates all = { 0 }, *of;
-	Solution *least;
+	LayoutSolution *least;
 
 	merge(k->unit->arena, c, n, &all);
 	least = least_memory(&all);
@@ -161,7 +161,7 @@ cands_join(Candidates *const *c, int n)
 Candidates *
 infer_search(Kernel *k)
 {
-	Candidates *c = search_kernel(k, NEW(k->unit->arena, Spaces), NULL);
+	Candidates *c = search_kernel(k, NEW(k->unit->arena, VariantChoices), NULL);
 
 	return cands_join(&c, 1);
 }
@@ -222,7 +222,7 @@ infer_cycles(const Candidates *c, int i)
 double
 infer_cycles_with(const Candidates *c, int i, int registers, int *together)
 {
-	const Solution *sol = c->sol[i];
+	const LayoutSolution *sol = c->sol[i];
 	Res total = sol->total;
 
 	if (sol->handed.launch) /* what a launch has is said, and not ptxas' to choose */

@@ -35,7 +35,7 @@ find_told(Solve *s)
 
 /* How what o loads or stores is converted; NULL: it is not. */
 static const Lowering *
-converted_by(const Solution *sol, const Op *o)
+converted_by(const LayoutSolution *sol, const Op *o)
 {
 	if (o->code == O_load)
 		return sol->mconv[o->id][0];
@@ -43,7 +43,7 @@ converted_by(const Solution *sol, const Op *o)
 }
 
 static Swizzle
-swizzle_of(const Solution *sol, const Op *alloc)
+swizzle_of(const LayoutSolution *sol, const Op *alloc)
 {
 	const Layout *l = sol->val[alloc->out[0]->id];
 
@@ -83,7 +83,7 @@ same_swizzle(Swizzle a, Swizzle b)
 }
 
 bool
-same_choices(const Solve *s, const Solution *a, const Solution *b)
+same_choices(const Solve *s, const LayoutSolution *a, const LayoutSolution *b)
 {
 	if (a->rotate != b->rotate || memcmp(a->cluster, b->cluster, sizeof a->cluster) != 0)
 		return false;
@@ -124,7 +124,7 @@ schedule_words(Text *t, const Kernel *k)
 }
 
 static void
-space_words(Text *t, const Spaces *s)
+space_words(Text *t, const VariantChoices *s)
 {
 	for (int i = 0; i < s->n; i++)
 		text_printf(t, "%s%s %s", i ? ", " : t->n ? "; " : "", name_of(s->tile[i].name),
@@ -170,7 +170,7 @@ conversion_words(Text *t, const char *how, const Lowering *p)
 }
 
 static void
-access_words(Text *t, const Solution *sol, const Op *o)
+access_words(Text *t, const LayoutSolution *sol, const Op *o)
 {
 	const Lowering *p = sol->lowering[o->id], *conv = converted_by(sol, o);
 
@@ -183,7 +183,7 @@ access_words(Text *t, const Solution *sol, const Op *o)
 }
 
 const char *
-solution_describe(const Solve *s, const Solution *sol)
+solution_describe(const Solve *s, const LayoutSolution *sol)
 {
 	Text t = { .arena = s->arena };
 
@@ -232,7 +232,7 @@ put_dot(Text *t, const DotChoice *c)
 }
 
 static void
-put_plan(Text *t, const Solve *s, const Plan *p)
+put_plan(Text *t, const Solve *s, const SearchPlan *p)
 {
 	static const char *const store[STORE_WAYS] = { "", ", stores coalesced", ", stores traded" };
 
@@ -249,7 +249,7 @@ put_plan(Text *t, const Solve *s, const Plan *p)
 }
 
 void
-trace_plan(Solve *s, const Plan *p, int n, const Solution *sol, int added)
+trace_plan(Solve *s, const SearchPlan *p, int n, const LayoutSolution *sol, int added)
 {
 	const Unit *u = s->k->unit;
 	Text t = { s->arena, NULL, 0, 0 };

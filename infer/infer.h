@@ -68,7 +68,7 @@ int warps_more(const Kernel *k, int warps, int64_t need);
 /* Has it products of few rows or columns?  And are all like that? */
 bool kernel_is_thin(const Kernel *k, bool *all);
 /* Marks them, in front of the passes that are tried. */
-void kernel_make_thin(Kernel *k, ThinWay way);
+void kernel_make_thin(Kernel *k, SkinnyDotKind way);
 
 /* ---- schedule_choice.c ---------------------------------------------------------------------------------- */
 /* The schedules, at least one, that a search should try of such a kernel: groups come first.  The list is
@@ -83,7 +83,7 @@ const char *schedule_loses(Kernel *k);
 typedef struct Variant {
 	const bool *registers; /* [Variants.n] tile i is there, and not in shared memory */
 	bool dense; /* products of sparse and scaled tiles are of what these make, zeros and all */
-	ThinWay thin; /* of all products of few rows or columns */
+	SkinnyDotKind thin; /* of all products of few rows or columns */
 	int warps;
 	Schedule schedule;
 } Variant;

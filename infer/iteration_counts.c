@@ -12,14 +12,14 @@
 enum { LOOPS_MOST = 64, WAYS_MOST = ROLE_WAYS + RES_UNITS };
 #define A_LITTLE 0x1p-10 /* of a turn: exact in binary, too small to change which of two is more */
 
-typedef struct Turns {
+typedef struct IterationCounts {
 	Solve *s;
-	const Solution *sol;
+	const LayoutSolution *sol;
 	const Op *op[LOOPS_MOST];
 	LoopTurns *loop;
 	int nloop;
 	bool roles;
-} Turns;
+} IterationCounts;
 
 static double
 turns_of(const Solve *s, const Op *loop)
@@ -39,7 +39,7 @@ is_constant(const Op *loop)
 }
 
 static int
-loop_around(const Turns *t, const Op *loop)
+loop_around(const IterationCounts *t, const Op *loop)
 {
 	for (const Op *o = loop->parent->owner; o; o = o->parent->owner)
 		for (int i = 0; i < t->nloop; i++)
@@ -50,7 +50,7 @@ loop_around(const Turns *t, const Op *loop)
 
 /* False: there are too many. */
 static bool
-find_loops(Turns *t)
+find_loops(IterationCounts *t)
 {
 	const Solve *s = t->s;
 
@@ -77,7 +77,7 @@ find_loops(Turns *t)
 
 /* All ways, for the loops' turns and a little more of one. */
 static void
-ask(const Turns *t, const Op *loop, double cycles[WAYS_MOST])
+ask(const IterationCounts *t, const Op *loop, double cycles[WAYS_MOST])
 {
 	Question q = { .loop = loop, .more = A_LITTLE, .role = ROLE_ANY };
 
@@ -92,7 +92,7 @@ ask(const Turns *t, const Op *loop, double cycles[WAYS_MOST])
 }
 
 static bool
-find_ways(const Turns *t, CostWay *way)
+find_ways(const IterationCounts *t, CostWay *way)
 {
 	Arena *a = t->s->arena;
 	double base[WAYS_MOST], more[WAYS_MOST];
@@ -126,7 +126,7 @@ find_ways(const Turns *t, CostWay *way)
 bool
 infer_turns(const Candidates *c, int i, TurnCosts *out)
 {
-	Turns t = { .s = c->solve };
+	IterationCounts t = { .s = c->solve };
 	CostWay *way;
 
 	if (i >= c->n || c->sol[i]->k != c->k)

@@ -9,7 +9,7 @@
 /* Is what a copy fetches of few rows along the dim of the grid?  Such tiles are made where there are no more,
  * and no block beside. */
 static bool
-is_last_of(const Share *share, const Op *copy)
+is_last_of(const MulticastQuery *share, const Op *copy)
 {
 	const Op *view = copy->in[0]->def;
 
@@ -49,7 +49,7 @@ has_edges(const Solve *s)
 
 /* Copies that all blocks of a cluster can share, by op id; NULL: there are none, or no clusters. */
 static const bool *
-shared_copies(const Solve *s, const Share *share)
+shared_copies(const Solve *s, const MulticastQuery *share)
 {
 	bool *shared = NEWN(s->arena, bool, s->k->nop + 1), any = false;
 	const Op *number;
@@ -73,27 +73,27 @@ shared_copies(const Solve *s, const Share *share)
 }
 
 /* s->sol in clusters of so many blocks along a dim; NULL: it cannot be. */
-static Solution *
+static LayoutSolution *
 in_clusters(Solve *s, int axis, int blocks)
 {
-	Share share = { s->k, s->dims, axis, blocks };
+	MulticastQuery share = { s->k, s->dims, axis, blocks };
 	const bool *shared = shared_copies(s, &share);
-	Solution *sol = shared ? cost_shared(s, shared, blocks) : NULL;
+	LayoutSolution *sol = shared ? cost_shared(s, shared, blocks) : NULL;
 
 	for (int d = 0; d < 3 && sol; d++)
 		sol->cluster[d] = d == axis ? blocks : 1;
 	return sol;
 }
 
-Solution *
+LayoutSolution *
 clustered(Solve *s)
 {
 	const int *asked = s->k->cluster_asked;
-	Solution *best = NULL;
+	LayoutSolution *best = NULL;
 
 	for (int axis = 0; axis < 3; axis++) {
 		int blocks = asked[axis] ? asked[axis] : axis < 2 ? PAIR : 1;
-		Solution *sol = blocks > 1 ? in_clusters(s, axis, blocks) : NULL;
+		LayoutSolution *sol = blocks > 1 ? in_clusters(s, axis, blocks) : NULL;
 
 		if (sol && (!best || sol->cycles < best->cycles))
 			best = sol;

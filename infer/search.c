@@ -27,7 +27,7 @@ has_narrow_load(const Solve *s)
 }
 
 /* The choices of all dots, and what has been kept of the plans tried. */
-typedef struct Search {
+typedef struct LayoutSearch {
 	Solve *s;
 	DotChoice **choice; /* [ndot][nchoice] */
 	int *nchoice;
@@ -35,13 +35,13 @@ typedef struct Search {
 	Failure nearest; /* of the plans that failed, the reason of the one that came farthest */
 	int tried;
 	Candidates *out;
-} Search;
+} LayoutSearch;
 
 /* Which failure to tell of when all plans fail: the one at the latest stage of solve_plan(); there the one
  * that missed by the least, of registers needed or elements that are laid out otherwise than pinned; of
  * several the first. */
 static void
-note_failure(Search *x)
+note_failure(LayoutSearch *x)
 {
 	const Failure *w = &x->s->failure, *n = &x->nearest;
 
@@ -50,7 +50,7 @@ note_failure(Search *x)
 }
 
 static double
-cycles_of(const Solution *sol)
+cycles_of(const LayoutSolution *sol)
 {
 	return sol ? sol->cycles : HUGE_VAL;
 }
@@ -58,9 +58,9 @@ cycles_of(const Solution *sol)
 /* Into the list, and with rotated loops, or in clusters; the cycles of the best.  What is better in nothing
  * stays out. */
 static double
-keep(Search *x, Solution *sol)
+keep(LayoutSearch *x, LayoutSolution *sol)
 {
-	Solution *rotated = cost_rotated(x->s), *together = clustered(x->s);
+	LayoutSolution *rotated = cost_rotated(x->s), *together = clustered(x->s);
 
 	if (together) {
 		together->what = solution_describe(x->s, together);
@@ -80,7 +80,7 @@ keep(Search *x, Solution *sol)
 
 /* The next way for loads that is worth a try behind p, which was the last one. */
 static bool
-next_way(const Solve *s, Plan *p)
+next_way(const Solve *s, SearchPlan *p)
 {
 	if (s->load_matters && p->load == LOAD_AS_WANTED && !p->turned) {
 		p->load = LOAD_COALESCED;
@@ -92,7 +92,7 @@ next_way(const Solve *s, Plan *p)
 
 /* All variants of the plan with these choices for the dots; the cycles of the best, or infinity. */
 static double
-try_dots(Search *x, const int *at)
+try_dots(LayoutSearch *x, const int *at)
 {
 	const DotChoice **dot = NEWN(x->s->arena, const DotChoice *, x->s->ndot + 1);
 	double best = HUGE_VAL;
@@ -100,16 +100,16 @@ try_dots(Search *x, const int *at)
 	for (int i = 0; i < x->s->ndot; i++)
 		dot[i] = &x->choice[i][at[i]];
 	for (int v = 0; v < x->nstore * x->nwiden * x->nline * x->nmajor; v++) {
-		Plan p = {
+		SearchPlan p = {
 			.dot = dot,
-			.store = (StoreWay)(v % x->nstore),
-			.widen = (NarrowWay)(v / x->nstore % x->nwiden),
-			.line = (LineWay)(v / x->nstore / x->nwiden % x->nline),
+			.store = (StoreStrategy)(v % x->nstore),
+			.widen = (SubwordLoadStrategy)(v / x->nstore % x->nwiden),
+			.line = (ShiftStrategy)(v / x->nstore / x->nwiden % x->nline),
 			.warp_major = (WarpOrder)(v / x->nstore / x->nwiden / x->nline),
 		};
 
 		do {
-			Solution *sol = solve_plan(x->s, &p);
+			LayoutSolution *sol = solve_plan(x->s, &p);
 			int before = x->out->n;
 
 			x->tried++;
@@ -127,7 +127,7 @@ try_dots(Search *x, const int *at)
 
 /* The choice of dot i with the warp grid of c and k in its own order, or its first. */
 static int
-like(const Search *x, int i, const DotChoice *c)
+like(const LayoutSearch *x, int i, const DotChoice *c)
 {
 	for (int j = 0; j < x->nchoice[i]; j++)
 		if (x->choice[i][j].wm == c->wm && x->choice[i][j].wn == c->wn &&
@@ -137,7 +137,7 @@ like(const Search *x, int i, const DotChoice *c)
 }
 
 static void
-all_combinations(Search *x, int *at)
+all_combinations(LayoutSearch *x, int *at)
 {
 	bool more = true;
 
@@ -154,7 +154,7 @@ all_combinations(Search *x, int *at)
 
 /* Dots that change together: in a program of many, those of the same types. */
 static bool
-together(const Search *x, int i, int j)
+together(const LayoutSearch *x, int i, int j)
 {
 	const Op *p = x->s->dot[i], *q = x->s->dot[j];
 
@@ -166,7 +166,7 @@ together(const Search *x, int i, int j)
 
 /* The first dot of each group in program order; of too many groups, those that multiply most. */
 static int
-leaders(const Search *x, int *lead)
+leaders(const LayoutSearch *x, int *lead)
 {
 	double *work = NEWN(x->s->arena, double, x->s->ndot + 1);
 	int n = 0;
@@ -197,7 +197,7 @@ leaders(const Search *x, int *lead)
 }
 
 static void
-set_group(const Search *x, int lead, int c, int *at)
+set_group(const LayoutSearch *x, int lead, int c, int *at)
 {
 	for (int i = lead; i < x->s->ndot; i++)
 		if (together(x, lead, i))
@@ -206,7 +206,7 @@ set_group(const Search *x, int lead, int c, int *at)
 
 /* Many dots: alike warp grids first, then the best of these with one group at a time done otherwise. */
 static void
-one_at_a_time(Search *x, int *at)
+one_at_a_time(LayoutSearch *x, int *at)
 {
 	int *lead = NEWN(x->s->arena, int, x->s->ndot + 1), nlead = leaders(x, lead);
 	int n = x->s->ndot, base = 0;
@@ -271,7 +271,7 @@ no_choice(Solve *s, const Op *o)
 static void
 search(Solve *s, Candidates *out)
 {
-	Search x = {
+	LayoutSearch x = {
 		.s = s,
 		.out = out,
 		.nstore = has_store_choice(s) ? STORE_WAYS : 1,
@@ -315,7 +315,7 @@ has_tiles(const Solve *s)
 }
 
 Candidates *
-search_kernel(Kernel *k, const Spaces *spaces, const Candidates *like)
+search_kernel(Kernel *k, const VariantChoices *spaces, const Candidates *like)
 {
 	Solve *s = NEW(k->unit->arena, Solve);
 	Candidates *c = NEW(k->unit->arena, Candidates);

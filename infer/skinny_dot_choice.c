@@ -46,7 +46,7 @@ kernel_is_thin(const Kernel *k, bool *all)
 }
 
 void
-kernel_make_thin(Kernel *k, ThinWay way)
+kernel_make_thin(Kernel *k, SkinnyDotKind way)
 {
 	OpWalk w;
 

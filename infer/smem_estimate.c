@@ -31,7 +31,7 @@ add(Scratch *t, Op *o, bool before, const Lowering *how)
 static void
 add_op(const Solve *s, Scratch *t, Op *o)
 {
-	const Solution *sol = s->sol;
+	const LayoutSolution *sol = s->sol;
 
 	add(t, o, false, sol->lowering[o->id]);
 	for (int j = 0; j < o->nin; j++)
@@ -68,7 +68,7 @@ solution_smem(Solve *s)
 }
 
 void
-solution_too_large(Solve *s, Solution *sol)
+solution_too_large(Solve *s, LayoutSolution *sol)
 {
 	SmemPlan p;
 

@@ -74,13 +74,13 @@ static void
 find_uses(Solve *s)
 {
 	for (uint32_t v = 0; v <= s->k->nval; v++) {
-		s->use[v] = s->nuse[v] ? NEWN(s->arena, Use, s->nuse[v]) : NULL;
+		s->use[v] = s->nuse[v] ? NEWN(s->arena, OperandUse, s->nuse[v]) : NULL;
 		s->nuse[v] = 0;
 	}
 	for (int i = 0; i < s->norder; i++)
 		for (int j = 0; j < s->order[i]->nin; j++) {
 			uint32_t v = s->order[i]->in[j]->id;
-			s->use[v][s->nuse[v]++] = (Use){ s->order[i], j };
+			s->use[v][s->nuse[v]++] = (OperandUse){ s->order[i], j };
 		}
 }
 
@@ -146,7 +146,7 @@ static bool
 only_carried(const Solve *s, const Val *v)
 {
 	for (int i = 0; i < s->nuse[v->id]; i++) {
-		const Use *u = &s->use[v->id][i];
+		const OperandUse *u = &s->use[v->id][i];
 		const Op *owner = u->op->parent->owner;
 
 		if (u->op->code != O_yield || !owner ||
@@ -168,7 +168,7 @@ find_prefetched(Solve *s)
 }
 
 void
-solve_init(Solve *s, Kernel *k, const Spaces *spaces)
+solve_init(Solve *s, Kernel *k, const VariantChoices *spaces)
 {
 	size_t nv = k->nval + 1, no = k->nop + 1;
 
@@ -179,7 +179,7 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
 	s->op = NEWN(s->arena, Op *, no);
 	s->order = NEWN(s->arena, Op *, no);
 	s->vals = NEWN(s->arena, Val *, nv);
-	s->use = NEWN(s->arena, Use *, nv);
+	s->use = NEWN(s->arena, OperandUse *, nv);
 	s->nuse = NEWN(s->arena, int, nv);
 	s->weight = NEWN(s->arena, double, no);
 	s->prefetched = NEWN(s->arena, bool, no);
@@ -206,7 +206,7 @@ solve_init(Solve *s, Kernel *k, const Spaces *spaces)
  * it is only measured. */
 #define TABLE(of, n) ((of) = room ? (void *)(room + bytes) : NULL, bytes += (n) * sizeof *(of))
 static size_t
-lay_tables(const Solve *s, Solution *sol, char *room)
+lay_tables(const Solve *s, LayoutSolution *sol, char *room)
 {
 	size_t nv = s->k->nval + 1, no = s->k->nop + 1, bytes = 0;
 	struct {
@@ -243,10 +243,10 @@ lay_tables(const Solve *s, Solution *sol, char *room)
 }
 #undef TABLE
 
-static Solution *
-sol_new(Solve *s, const Plan *plan)
+static LayoutSolution *
+sol_new(Solve *s, const SearchPlan *plan)
 {
-	Solution *sol = NEW(s->arena, Solution);
+	LayoutSolution *sol = NEW(s->arena, LayoutSolution);
 	char *room = s->room;
 
 	if (!s->room_size)
@@ -361,8 +361,8 @@ sums_stay(Solve *s)
 	return true;
 }
 
-Solution *
-solve_plan(Solve *s, const Plan *plan)
+LayoutSolution *
+solve_plan(Solve *s, const SearchPlan *plan)
 {
 	bool (*const stage[])(Solve *) = { propagate_layouts, pins_hold, registers_of_producers,
 		                           registers_fit, select_memory, pins_hold, sums_stay };

@@ -18,13 +18,13 @@
 #include "infer/search.h"
 #include <string.h>
 
-typedef struct Places {
+typedef struct TilePlaces {
 	const Variants *v;
 	Arena *arena;
 	bool alone; /* there is one way only */
 	bool all; /* tiles that the program keeps in registers may be shared as well */
 	Candidates *tried[3 * SPACES_TRIED * WARPS_TRIED * SCHEDULES * THIN_WAYS];
-	Spaces *spaces[3 * SPACES_TRIED * WARPS_TRIED * SCHEDULES * THIN_WAYS]; /* of each */
+	VariantChoices *spaces[3 * SPACES_TRIED * WARPS_TRIED * SCHEDULES * THIN_WAYS]; /* of each */
 	const int *warps; /* the numbers that are tried */
 	int nwarps;
 	int from; /* the first one that was tried with these */
@@ -33,25 +33,25 @@ typedef struct Places {
 	int here;
 	const Kernel *refused; /* the last one that could not have its schedule; NULL: all could */
 	const char *unscheduled; /* why, or why nothing was found for one with roles */
-} Places;
+} TilePlaces;
 
-static const Spaces *
+static const VariantChoices *
 spaces_of(const Candidates *c)
 {
 	return c->solve->spaces;
 }
 
-static Spaces *
-spaces_new(const Places *p, const Variant *x)
+static VariantChoices *
+spaces_new(const TilePlaces *p, const Variant *x)
 {
 	SpaceChoice *tile = NEWN(p->arena, SpaceChoice, p->v->n);
-	Spaces *s = NEW(p->arena, Spaces);
+	VariantChoices *s = NEW(p->arena, VariantChoices);
 
 	for (int t = 0; t < p->v->n; t++) {
 		tile[t] = p->v->tile[t];
 		tile[t].registers = x->registers[t];
 	}
-	*s = (Spaces){
+	*s = (VariantChoices){
 		.tile = tile,
 		.n = p->v->n,
 		.dense = x->dense,
@@ -66,9 +66,9 @@ spaces_new(const Places *p, const Variant *x)
 
 /* What is found of k, which was made so. */
 static void
-add(Places *p, const Variant *x, Kernel *k)
+add(TilePlaces *p, const Variant *x, Kernel *k)
 {
-	Spaces *s = p->spaces[p->n] = spaces_new(p, x);
+	VariantChoices *s = p->spaces[p->n] = spaces_new(p, x);
 	Candidates *c = search_kernel(k, s, p->n ? p->tried[p->n - 1] : NULL);
 
 	p->tried[p->n] = c;
@@ -106,12 +106,12 @@ has_shared(const Variants *v, const bool *registers)
 /* With each number of warps, and products that are thin in each way, roles only for those that are as they
  * are; a schedule that the kernel cannot have is left at once.  False: an error. */
 static bool
-try_schedule(Places *p, const bool *registers, Schedule schedule)
+try_schedule(TilePlaces *p, const bool *registers, Schedule schedule)
 {
 	int ways = p->v->thin && !schedule_has_roles(schedule) ? THIN_WAYS : 1;
 
 	for (int i = 0; i < p->nwarps * ways; i++) {
-		Variant x = { registers, false, (ThinWay)(i % ways), p->warps[i / ways], schedule };
+		Variant x = { registers, false, (SkinnyDotKind)(i % ways), p->warps[i / ways], schedule };
 		bool again = !(x.thin == THIN_SUMS && p->v->all_thin && has_shared(p->v, registers));
 
 		for (int dense = 0; dense < 2 && again; dense++) {
@@ -147,13 +147,13 @@ has_kept(const Variants *v)
 
 /* Has a tile to be in registers, so far? */
 static bool
-stays(const Places *p, int t)
+stays(const TilePlaces *p, int t)
 {
 	return p->v->tile[t].kept && !p->all;
 }
 
 static bool
-may_try(const Places *p, const bool *registers)
+may_try(const TilePlaces *p, const bool *registers)
 {
 	for (int t = 0; t < p->v->n; t++)
 		if (stays(p, t) && !registers[t])
@@ -162,7 +162,7 @@ may_try(const Places *p, const bool *registers)
 }
 
 static bool
-try(Places *p, const bool *registers)
+try(TilePlaces *p, const bool *registers)
 {
 	for (int i = 0; i < p->v->nschedule; i++)
 		if (!try_schedule(p, registers, p->v->schedule[i]))
@@ -171,7 +171,7 @@ try(Places *p, const bool *registers)
 }
 
 static void
-places_of(const Spaces *s, bool *registers)
+places_of(const VariantChoices *s, bool *registers)
 {
 	for (int t = 0; t < s->n; t++)
 		registers[t] = s->tile[t].registers;
@@ -190,7 +190,7 @@ next_tile(const Variants *v, const bool *changed)
 }
 
 static bool
-was_tried(const Places *p, const bool *registers)
+was_tried(const TilePlaces *p, const bool *registers)
 {
 	for (int i = p->from; i < p->n; i++) {
 		bool same = true;
@@ -204,7 +204,7 @@ was_tried(const Places *p, const bool *registers)
 }
 
 static bool
-try_all(Places *p, bool *registers)
+try_all(TilePlaces *p, bool *registers)
 {
 	int n = p->v->n;
 
@@ -218,7 +218,7 @@ try_all(Places *p, bool *registers)
 }
 
 static bool
-try_some(Places *p, bool *registers)
+try_some(TilePlaces *p, bool *registers)
 {
 	int n = p->v->n, tile;
 	bool *changed = NEWN(p->arena, bool, n);
@@ -243,9 +243,9 @@ try_some(Places *p, bool *registers)
 
 /* Registers that a lane of the best one needs, if that is more than it has; of none the nearest. */
 static int64_t
-needed(const Places *p)
+needed(const TilePlaces *p)
 {
-	const Solution *best = cands_best(p->tried[p->best]);
+	const LayoutSolution *best = cands_best(p->tried[p->best]);
 
 	if (best)
 		return best->spills ? best->registers : 0;
@@ -254,9 +254,9 @@ needed(const Places *p)
 
 /* Tiles that the program keeps in registers are read from shared memory where there is no other way. */
 static bool
-try_spaces(Places *p, bool *registers)
+try_spaces(TilePlaces *p, bool *registers)
 {
-	bool (*const way)(Places *, bool *) = p->v->n <= SPACES_FEW ? try_all : try_some;
+	bool (*const way)(TilePlaces *, bool *) = p->v->n <= SPACES_FEW ? try_all : try_some;
 
 	p->all = false;
 	if (!way(p, registers))
@@ -267,7 +267,7 @@ try_spaces(Places *p, bool *registers)
 
 /* Those found before say of how many warps they are. */
 static void
-say_warps(Places *p)
+say_warps(TilePlaces *p)
 {
 	for (int i = 0; i < p->n; i++) {
 		Candidates *c = p->tried[i];
@@ -282,7 +282,7 @@ say_warps(Places *p)
 }
 
 static bool
-try_more_warps(Places *p, bool *registers)
+try_more_warps(TilePlaces *p, bool *registers)
 {
 	int warps = 0, *more;
 
@@ -307,7 +307,7 @@ try_more_warps(Places *p, bool *registers)
 
 /* What was done silently, once more for those who want to see it. */
 static bool
-show(const Places *p, const Spaces *s, bool *registers)
+show(const TilePlaces *p, const VariantChoices *s, bool *registers)
 {
 	Variant x = { registers, s->dense, s->thin, s->warps ? s->warps : p->v->warps[0], s->schedule };
 
@@ -317,7 +317,7 @@ show(const Places *p, const Spaces *s, bool *registers)
 
 /* None of the schedules can be had: one was asked for. */
 static void
-no_schedule(const Places *p)
+no_schedule(const TilePlaces *p)
 {
 	const Kernel *k = p->refused;
 
@@ -328,7 +328,7 @@ no_schedule(const Places *p)
 Candidates *
 space_search(Unit *u, const Variants *v)
 {
-	Places p = { .v = v, .arena = u->arena, .warps = v->warps, .nwarps = v->nwarps };
+	TilePlaces p = { .v = v, .arena = u->arena, .warps = v->warps, .nwarps = v->nwarps };
 	bool *registers = NEWN(u->arena, bool, v->n);
 	Candidates *c;
 

@@ -16,9 +16,9 @@
 enum { PADDED_PART = 16 };
 
 /* A tile that accesses of global memory move: its elements, and those of a warp's widest access. */
-typedef struct Row {
+typedef struct TileWidth {
 	int64_t size, access;
-} Row;
+} TileWidth;
 
 /* Is something fixed for the warps that the kernel has? */
 static bool
@@ -51,10 +51,10 @@ has_products(const Kernel *k)
 }
 
 /* The longest, of those the one with the widest elements. */
-static Row
+static TileWidth
 longest_row(const Kernel *k)
 {
-	Row r = { 0, 1 };
+	TileWidth r = { 0, 1 };
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
@@ -65,7 +65,7 @@ longest_row(const Kernel *k)
 			continue;
 		access = (int64_t)dtype_most(v->type.dtype) * WARP_SIZE;
 		if (type_size(&v->type) > r.size)
-			r = (Row){ type_size(&v->type), access };
+			r = (TileWidth){ type_size(&v->type), access };
 		else if (type_size(&v->type) == r.size && access > r.access)
 			r.access = access;
 	}
@@ -91,7 +91,7 @@ largest_carried(const Kernel *k)
 
 /* The number of warps from `from` to twice as many that pads the row the least; 0: none pads it little. */
 static int
-best_sharers(const Row *r, int from)
+best_sharers(const TileWidth *r, int from)
 {
 	int64_t least = r->size / PADDED_PART + 1;
 	int best = 0;
@@ -126,7 +126,7 @@ warps_tried(const Kernel *k, const int **out)
 	int64_t held = (int64_t)LANE_ELEMENTS * WARP_SIZE;
 	int n = 0;
 	int64_t kept;
-	Row r;
+	TileWidth r;
 
 	*out = warps;
 	warps[n++] = k->warps;

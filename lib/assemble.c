@@ -13,18 +13,18 @@ enum {
 };
 
 /* One solution. */
-typedef struct Try {
-	const Job *of;
+typedef struct AssembleTry {
+	const CompileJob *of;
 	int kernel;
 	hexc_ctx ctx;
-	Job job;
+	CompileJob job;
 	bool made;                 /* there is such a solution, and it has PTX */
 	int ncand;                 /* that are to be asked about, at most ASKED_MOST */
 	double least[ASKED_MOST];  /* no assembler gives a solution fewer cycles */
 	bool refused;
 	char why[WHY_ROOM];
 	ModAsked found;
-} Try;
+} AssembleTry;
 
 /* All that are known of a kernel. */
 typedef struct Tries {
@@ -35,7 +35,7 @@ typedef struct Tries {
 } Tries;
 
 static bool
-asks(const Job *j)
+asks(const CompileJob *j)
 {
 	const hexc_opts *o = &j->ctx->opt.o;
 
@@ -45,7 +45,7 @@ asks(const Job *j)
 /* ---- one solution --------------------------------------------------------------------------------- */
 
 static void
-ask(Try *t, Job *j)
+ask(AssembleTry *t, CompileJob *j)
 {
 	const hexc_opts *o = &t->ctx.opt.o;
 	hexc_assembled said = { .why = t->why, .why_size = sizeof t->why };
@@ -65,8 +65,8 @@ ask(Try *t, Job *j)
 static void
 compile(void *user)
 {
-	Try *t = user;
-	Job *j = &t->job;
+	AssembleTry *t = user;
+	CompileJob *j = &t->job;
 	Unit *u = &j->unit;
 
 	if (!job_parse(j))
@@ -102,7 +102,7 @@ packs_of(Arena *a, const ModKernel *k)
 
 /* Solution `candidate` of the kernel; what ends it early, ends j too. */
 static void
-try(Job *j, int kernel, int candidate, Try *t, const char **packs)
+try(CompileJob *j, int kernel, int candidate, AssembleTry *t, const char **packs)
 {
 	const ArenaFail fails[] = { [-HEXC_E_NOMEM] = ARENA_NOMEM, [-HEXC_E_LIMIT] = ARENA_LIMIT,
 		                    [-HEXC_E_INTERNAL] = ARENA_BUG };
@@ -171,7 +171,7 @@ may_be_better(const Tries *t, int from, int best)
 }
 
 static void
-refuse(Job *j, int kernel, int candidate, const char *why)
+refuse(CompileJob *j, int kernel, int candidate, const char *why)
 {
 	const Kernel *k = j->unit.kernel[kernel];
 
@@ -182,7 +182,7 @@ refuse(Job *j, int kernel, int candidate, const char *why)
 
 /* Notes what is known of the one that is taken for the warning of spills. */
 static void
-keep_spilled(Job *j, int kernel, int bytes)
+keep_spilled(CompileJob *j, int kernel, int bytes)
 {
 	int *spilled = NEWN(&j->arena, int, j->unit.nkernel);
 
@@ -193,11 +193,11 @@ keep_spilled(Job *j, int kernel, int bytes)
 }
 
 void
-assemble_choose(Job *j, int kernel)
+assemble_choose(CompileJob *j, int kernel)
 {
 	bool all = j->ctx->opt.o.flags & HEXC_ASSEMBLE_ALL;
 	Tries all_of = { .n = 1 }, *t = &all_of;
-	Try *one;
+	AssembleTry *one;
 	const char *part;
 	int best = 0;
 
@@ -206,7 +206,7 @@ assemble_choose(Job *j, int kernel)
 	if (!asks(j) || j->deaf)
 		return;
 	part = module_part(j->m, "assemble");
-	one = NEW(&j->arena, Try);
+	one = NEW(&j->arena, AssembleTry);
 	t->asked = NEWN(&j->arena, ModAsked, ASKED_MOST);
 	t->packs = NEWN(&j->arena, const char *, ASKED_MOST);
 	for (int i = 0; i < t->n && (i == 0 || all || may_be_better(t, i, best)); i++) {

@@ -21,7 +21,7 @@ may_be_cached(const hexc_opts *o)
 
 /* All that the result depends on. */
 static void
-wire_key(Wire *w, Job *j)
+wire_key(Wire *w, CompileJob *j)
 {
 	const Options *opt = &j->ctx->opt;
 	const hexc_opts *o = &opt->o;
@@ -48,7 +48,7 @@ wire_key(Wire *w, Job *j)
 }
 
 static void
-make_key(Job *j)
+make_key(CompileJob *j)
 {
 	Wire w = { .arena = NULL };
 	unsigned char *key;
@@ -122,7 +122,7 @@ wire_result(Wire *w, hexc_module *m, Diag *d)
 /* What the checksum says is right is read; what does not read as it should, which only another program can
  * have written, leaves a module that is begun anew. */
 static bool
-take_result(Job *j, const void *data, size_t n)
+take_result(CompileJob *j, const void *data, size_t n)
 {
 	Wire w = { .arena = &j->m->arena, .in = data, .n = n };
 	hexc_module fresh = *j->m;
@@ -137,7 +137,7 @@ take_result(Job *j, const void *data, size_t n)
 }
 
 bool
-cached_find(Job *j)
+cached_find(CompileJob *j)
 {
 	hexc_cache *cache = j->ctx->opt.o.cache;
 	CacheKey key = { .label = "" };
@@ -158,7 +158,7 @@ cached_find(Job *j)
 
 /* "module sm_80 gemm.hexc BM=64" */
 static void
-label_of(const Job *j, char *out, size_t room)
+label_of(const CompileJob *j, char *out, size_t room)
 {
 	const hexc_opts *o = &j->ctx->opt.o;
 	char constants[200];
@@ -170,7 +170,7 @@ label_of(const Job *j, char *out, size_t room)
 }
 
 void
-cached_keep(const Job *j)
+cached_keep(const CompileJob *j)
 {
 	CacheKey key = { .data = j->key, .n = j->nkey };
 	Wire w = { .arena = NULL };

@@ -4,7 +4,7 @@
 #include "lib/pass_manager.h"
 
 /* The module and the messages from the cache; false: it has none.  Under arena_protect. */
-bool cached_find(Job *j);
+bool cached_find(CompileJob *j);
 /* Put there what was compiled without an error, if it was asked before. */
-void cached_keep(const Job *j);
+void cached_keep(const CompileJob *j);
 #endif

@@ -21,7 +21,7 @@ static const size_t default_memory = (size_t)2 << 30; /* the largest example tak
 static const uint64_t default_values = 1 << 18;
 
 static bool
-read_kernels(Job *j)
+read_kernels(CompileJob *j)
 {
 	const hexc_opts *o = &j->ctx->opt.o;
 	Unit *u = &j->unit;
@@ -46,7 +46,7 @@ read_kernels(Job *j)
 }
 
 static void
-keep_source(Job *j)
+keep_source(CompileJob *j)
 {
 	hexc_module *m = j->m;
 	const hexc_opts *o = &j->ctx->opt.o;
@@ -65,7 +65,7 @@ keep_source(Job *j)
 }
 
 static void
-keep_module(Job *j)
+keep_module(CompileJob *j)
 {
 	keep_source(j);
 	j->m->nkernel = j->unit.nkernel;
@@ -73,7 +73,7 @@ keep_module(Job *j)
 }
 
 bool
-job_parse(Job *j)
+job_parse(CompileJob *j)
 {
 	if (!read_kernels(j))
 		return false;
@@ -82,7 +82,7 @@ job_parse(Job *j)
 }
 
 void
-job_emit(Job *j)
+job_emit(CompileJob *j)
 {
 	hexc_ctx *c = j->ctx;
 	PtxOut out;
@@ -115,7 +115,7 @@ job_emit(Job *j)
 static void
 compile(void *user)
 {
-	Job *j = user;
+	CompileJob *j = user;
 	Unit *u = &j->unit;
 	hexc_ctx *c = j->ctx;
 
@@ -180,7 +180,7 @@ take_kernel(Unit *u, const char *name)
 static void
 compile_ir(void *user)
 {
-	Job *j = user;
+	CompileJob *j = user;
 	Unit *u = &j->unit;
 	hexc_ctx *c = j->ctx;
 	bool emit = true;
@@ -230,7 +230,7 @@ compile_ir(void *user)
 /* ---- entry ------------------------------------------------------------------------------------ */
 
 void
-job_start(Job *j, const char *file, const char *src, size_t len)
+job_start(CompileJob *j, const char *file, const char *src, size_t len)
 {
 	hexc_ctx *c = j->ctx;
 	Unit *u = &j->unit;
@@ -277,7 +277,7 @@ static int
 compile_source(hexc_module **out, hexc_ctx *c, const char *file, const char *src, size_t len,
                const char *passes)
 {
-	Job j;
+	CompileJob j;
 	Arena *arenas[3];
 	const char *why = "";
 	double since = module_clock();

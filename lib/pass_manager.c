@@ -25,7 +25,7 @@ static const struct {
 /* ---- between passes --------------------------------------------------------------------------- */
 
 static void
-dump(Job *j, const char *pass, const Kernel *k)
+dump(CompileJob *j, const char *pass, const Kernel *k)
 {
 	const hexc_opts *o = &j->ctx->opt.o;
 	Text t = { &j->arena, NULL, 0, 0 };
@@ -39,7 +39,7 @@ dump(Job *j, const char *pass, const Kernel *k)
 /* Dumps what hexc_run_tile runs for bounds, lib/error_bound/error_bound.h: a copy, the kernel itself stays as it is.
  * Where no bound is known for any run, the kernel without them. */
 static void
-dump_bounded(Job *j, const Kernel *k)
+dump_bounded(CompileJob *j, const Kernel *k)
 {
 	const hexc_opts *o = &j->ctx->opt.o;
 	Text t = { &j->arena, NULL, 0, 0 };
@@ -59,7 +59,7 @@ dump_bounded(Job *j, const Kernel *k)
 }
 
 static bool
-stop_here(Job *j, const char *pass)
+stop_here(CompileJob *j, const char *pass)
 {
 	const char *stop = j->ctx->opt.o.stop;
 
@@ -71,7 +71,7 @@ stop_here(Job *j, const char *pass)
 
 /* Print, read back, go on with the copy: what the text does not hold is lost. */
 static Kernel *
-reread(Job *j, Kernel *k, const char *pass)
+reread(CompileJob *j, Kernel *k, const char *pass)
 {
 	Text one = { &j->arena, NULL, 0, 0 }, two = { &j->arena, NULL, 0, 0 };
 	Kernel *copy;
@@ -94,7 +94,7 @@ reread(Job *j, Kernel *k, const char *pass)
 
 /* Check, show if `aloud`, and copy after a pass; false: do not go on with this kernel. */
 static bool
-after_pass(Job *j, int i, const char *pass, bool aloud)
+after_pass(CompileJob *j, int i, const char *pass, bool aloud)
 {
 	Kernel *k = j->unit.kernel[i];
 	const char *part = module_part(j->m, "verify");
@@ -115,7 +115,7 @@ after_pass(Job *j, int i, const char *pass, bool aloud)
 
 /* What the layout search found, while it is at hand. */
 static void
-keep_candidates(Job *j, ModKernel *mk)
+keep_candidates(CompileJob *j, ModKernel *mk)
 {
 	hexc_module *m = j->m;
 
@@ -139,7 +139,7 @@ keep_candidates(Job *j, ModKernel *mk)
 
 /* The bounds of a loop as expressions, none where one of them is of what a host does not know. */
 static void
-keep_bounds(Job *j, ModKernel *mk, const LoopTurns *from, ModLoop *to)
+keep_bounds(CompileJob *j, ModKernel *mk, const LoopTurns *from, ModLoop *to)
 {
 	const Kernel *k = infer_kernel(j->candidates);
 	int before = mk->expr.n;
@@ -158,7 +158,7 @@ keep_bounds(Job *j, ModKernel *mk, const LoopTurns *from, ModLoop *to)
 
 /* What a turn of each loop takes, in front of the solution going into the IR. */
 static void
-keep_turns(Job *j, ModKernel *mk)
+keep_turns(CompileJob *j, ModKernel *mk)
 {
 	Arena *a = &j->m->arena;
 	ModTurns *t = &mk->turns;
@@ -187,7 +187,7 @@ keep_turns(Job *j, ModKernel *mk)
 
 /* How packed tensors are laid out, once inference has said so. */
 static void
-keep_packs(Job *j, ModKernel *mk, const Kernel *k)
+keep_packs(CompileJob *j, ModKernel *mk, const Kernel *k)
 {
 	for (int i = 0; i < k->nparam; i++) {
 		const Pack *p = k->param[i].pack;
@@ -206,7 +206,7 @@ keep_packs(Job *j, ModKernel *mk, const Kernel *k)
 
 /* What is explained of a kernel when all is known, the addresses of shared tiles too. */
 static void
-keep_pictures(Job *j, ModKernel *mk, Kernel *k)
+keep_pictures(CompileJob *j, ModKernel *mk, Kernel *k)
 {
 	Arena *a = &j->m->arena;
 	unsigned flags = j->ctx->opt.o.flags;
@@ -232,14 +232,14 @@ keep_pictures(Job *j, ModKernel *mk, Kernel *k)
 }
 
 static bool
-wanted(const Job *j, int p, bool asked)
+wanted(const CompileJob *j, int p, bool asked)
 {
 	return asked || passes[p].when != PASS_ON_REQUEST || (j->ctx->opt.o.flags & (HEXC_PROVE | HEXC_PARANOID));
 }
 
 /* Row p, on kernel i. */
 static void
-run(Job *j, int i, int p)
+run(CompileJob *j, int i, int p)
 {
 	if (passes[p].when == PASS_SEARCH)
 		infer_apply(j->candidates);
@@ -250,7 +250,7 @@ run(Job *j, int i, int p)
 /* Passes [from, to) of kernel i, the IR checked after each; `aloud`: dumps are made and opts.stop ends it;
  * `usual`: not those that are run if asked for.  False: an error was found, or it stopped. */
 static bool
-run_some(Job *j, int i, int from, int to, bool aloud, bool usual)
+run_some(CompileJob *j, int i, int from, int to, bool aloud, bool usual)
 {
 	Diag *d = j->unit.diag;
 	int errors = d->nerror;
@@ -296,7 +296,7 @@ first_row(PassWhen when)
 
 /* A kernel in front of the passes that are run for every choice. */
 typedef struct Base {
-	Job *j;
+	CompileJob *j;
 	int i; /* the unit's kernel */
 	Kernel *k;
 	bool choice; /* there are several ways */
@@ -323,7 +323,7 @@ make(void *user, const Variant *v, bool aloud)
 }
 
 static bool
-asks_for_cluster(const Job *j)
+asks_for_cluster(const CompileJob *j)
 {
 	const uint32_t *n = j->ctx->opt.o.cluster;
 
@@ -332,19 +332,19 @@ asks_for_cluster(const Job *j)
 
 /* Those that are worth a try, or the one that is asked for, which clusters have too. */
 static int
-schedules(const Job *j, const Kernel *k, const Schedule **out)
+schedules(const CompileJob *j, const Kernel *k, const Schedule **out)
 {
-	static const Schedule each[SCHEDULES] = { SCHEDULE_GROUPS, SCHEDULE_ROLES, SCHEDULE_TEAMS };
+	static const Schedule each[SCHEDULES] = { SCHEDULE_MULTISTAGE, SCHEDULE_WARP_SPECIALIZED, SCHEDULE_TEAMS };
 
 	if (kernel_roles(k) || (!j->ctx->opt.o.schedule && !asks_for_cluster(j)))
 		return schedules_tried(k, out);
-	*out = &each[j->ctx->opt.o.schedule ? j->ctx->opt.schedule : SCHEDULE_ROLES];
+	*out = &each[j->ctx->opt.o.schedule ? j->ctx->opt.schedule : SCHEDULE_WARP_SPECIALIZED];
 	return 1;
 }
 
 /* What there is to choose in front of the passes that are tried. */
 static void
-choices(Job *j, Base *b, Variants *v)
+choices(CompileJob *j, Base *b, Variants *v)
 {
 	SpaceChoice *tile;
 
@@ -361,7 +361,7 @@ choices(Job *j, Base *b, Variants *v)
 /* Kernel i is then the one with the solution that is asked for.  `made`: it has been through the passes
  * that are tried, with choices of its own. */
 static bool
-search(Job *j, int i, bool made)
+search(CompileJob *j, int i, bool made)
 {
 	const hexc_opts *o = &j->ctx->opt.o;
 	Kernel *k = j->unit.kernel[i];
@@ -402,7 +402,7 @@ written_roles(const Kernel *k)
 /* Has the target what roles need, whether written or asked for?  Their meaning, without code, needs nothing.
  * And roles that are written are not to be had without. */
 static bool
-takes_roles(const Job *j, const Kernel *k)
+takes_roles(const CompileJob *j, const Kernel *k)
 {
 	const Options *opt = &j->ctx->opt;
 	const Target *t = j->unit.target;
@@ -424,7 +424,7 @@ takes_roles(const Job *j, const Kernel *k)
 }
 
 void
-passes_found(Job *j, int i)
+passes_found(CompileJob *j, int i)
 {
 	const char *part = module_part(j->m, "describe");
 
@@ -437,7 +437,7 @@ passes_found(Job *j, int i)
 }
 
 bool
-passes_rows(Job *j, int i, int from, int to, bool usual)
+passes_rows(CompileJob *j, int i, int from, int to, bool usual)
 {
 	int tried = first_row(PASS_PER_VARIANT), infer = first_row(PASS_SEARCH);
 
@@ -454,14 +454,14 @@ passes_rows(Job *j, int i, int from, int to, bool usual)
 
 /* What the options ask of pass multicast, if anything; IR may say so itself. */
 static void
-ask_cluster(const Job *j, Kernel *k)
+ask_cluster(const CompileJob *j, Kernel *k)
 {
 	for (int d = 0; d < 3 && j->ctx->opt.o.cluster[0]; d++)
 		k->cluster_asked[d] = (int)j->ctx->opt.o.cluster[d];
 }
 
 void
-passes_run(Job *j, int i)
+passes_run(CompileJob *j, int i)
 {
 	ask_cluster(j, j->unit.kernel[i]);
 	if (!after_pass(j, i, "parse", true) || stop_here(j, "parse"))
@@ -472,7 +472,7 @@ passes_run(Job *j, int i)
 }
 
 void
-passes_begin(Job *j, int i)
+passes_begin(CompileJob *j, int i)
 {
 	ModKernel *mk = &j->m->kernel[i];
 

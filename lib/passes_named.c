@@ -84,7 +84,7 @@ row_after(const Kernel *k, int *row)
 }
 
 bool
-passes_run_named(Job *j, int i)
+passes_run_named(CompileJob *j, int i)
 {
 	const Kernel *k = j->unit.kernel[i];
 	Diag *d = j->unit.diag;

@@ -5,7 +5,7 @@
 #include "ptxgen/element/element_value.h"
 
 void
-emit_const(Gen *g, Op *o)
+emit_const(Codegen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
 	LV x = word_const(g, t->dtype, IMM(o, value), o->fimm);
@@ -15,7 +15,7 @@ emit_const(Gen *g, Op *o)
 }
 
 void
-emit_splat(Gen *g, Op *o)
+emit_splat(Codegen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
 	LV x = word_splat(g, t->dtype, scalar_get(g, o->in[0]));
@@ -27,7 +27,7 @@ emit_splat(Gen *g, Op *o)
 /* ---- iota ------------------------------------------------------------------------------------ */
 
 static LV
-iota_element(Gen *g, Op *o, int64_t r)
+iota_element(Codegen *g, Op *o, int64_t r)
 {
 	const Tile *t = tile_of(g, o->out[0]);
 	int64_t c[DIM_MAX];
@@ -39,13 +39,13 @@ iota_element(Gen *g, Op *o, int64_t r)
 }
 
 static void
-pull_iota(Gen *g, Op *o, int w)
+pull_iota(Codegen *g, Op *o, int w)
 {
 	number_word(g, o, w, iota_element);
 }
 
 void
-emit_iota(Gen *g, Op *o)
+emit_iota(Codegen *g, Op *o)
 {
 	Tile *t = tile_lazy(g, o, pull_iota, NULL);
 
@@ -76,7 +76,7 @@ mask_at(const Tile *t, const MaskPlan *p, int i, int64_t r)
 /* i1: register r is inside the i-th bound; NULL: in all threads.  Of constant bounds asked as accesses
  * ask. */
 static LV
-mask_bound(Gen *g, const Tile *t, const MaskPlan *p, int i, int64_t r)
+mask_bound(Codegen *g, const Tile *t, const MaskPlan *p, int i, int64_t r)
 {
 	LV bound = LLVMIsAConstantInt(p->bound[i]), at = const_i32(g, mask_at(t, p, i, r));
 	int64_t rest = bound ? LLVMConstIntGetSExtValue(bound) - mask_at(t, p, i, r) : 0;
@@ -91,7 +91,7 @@ mask_bound(Gen *g, const Tile *t, const MaskPlan *p, int i, int64_t r)
 
 /* i1: the register's element is inside all bounds; NULL: in all threads. */
 static LV
-mask_inside(Gen *g, const Tile *t, const MaskPlan *p, int64_t r)
+mask_inside(Codegen *g, const Tile *t, const MaskPlan *p, int64_t r)
 {
 	LV all = NULL;
 
@@ -116,7 +116,7 @@ mask_same(const Tile *t, const MaskPlan *p, int64_t r, int64_t s)
 
 /* x, a word, where register r is inside. */
 static LV
-masked_word(Gen *g, const Tile *t, const MaskPlan *p, int64_t r, LV x)
+masked_word(Codegen *g, const Tile *t, const MaskPlan *p, int64_t r, LV x)
 {
 	LV inside = mask_inside(g, t, p, r);
 
@@ -124,7 +124,7 @@ masked_word(Gen *g, const Tile *t, const MaskPlan *p, int64_t r, LV x)
 }
 
 static void
-pull_mask(Gen *g, Op *o, int w)
+pull_mask(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	const MaskPlan *p = t->plan;
@@ -148,7 +148,7 @@ pull_mask(Gen *g, Op *o, int w)
 
 /* The largest power of two that divides the bound and the place of every lane along dim d. */
 static int64_t
-mask_step(Gen *g, const Op *o, int d, const Val *bound)
+mask_step(Codegen *g, const Op *o, int d, const Val *bound)
 {
 	int64_t mult = val_fact_at(g->k, o, bound).mult, step = mult ? pow2_part(mult) : 1;
 
@@ -159,7 +159,7 @@ mask_step(Gen *g, const Op *o, int d, const Val *bound)
 }
 
 void
-emit_mask(Gen *g, Op *o)
+emit_mask(Codegen *g, Op *o)
 {
 	MaskPlan *p = NEW(g->a, MaskPlan);
 	const Type *type = &o->out[0]->type;

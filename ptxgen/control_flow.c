@@ -11,7 +11,7 @@
 
 /* Force a value that a region uses, if it was made outside: the values inside have no tile yet. */
 static void
-gen_enter_val(Gen *g, Val *v)
+gen_enter_val(Codegen *g, Val *v)
 {
 	if ((v->type.space == S_reg || v->type.space == S_scalar) && g->tile[v->id])
 		tile_force(g, v);
@@ -19,7 +19,7 @@ gen_enter_val(Gen *g, Val *v)
 
 /* A tensor comes with its sizes and strides. */
 static void
-gen_enter_tensor(Gen *g, const Val *v)
+gen_enter_tensor(Codegen *g, const Val *v)
 {
 	const Param *p = v->type.space == S_global ? val_param(g->k, v) : NULL;
 
@@ -33,7 +33,7 @@ gen_enter_tensor(Gen *g, const Val *v)
 
 /* Before a region: force what its ops use from outside. */
 void
-gen_enter(Gen *g, Block *b)
+gen_enter(Codegen *g, Block *b)
 {
 	OpWalk w;
 
@@ -47,7 +47,7 @@ gen_enter(Gen *g, Block *b)
 
 /* Phis for the words of a tile. */
 static void
-phi_words(Gen *g, Tile *t)
+phi_words(Codegen *g, Tile *t)
 {
 	for (int w = 0; w < t->nword && !t->web; w++)
 		if (tile_has(t, w))
@@ -56,7 +56,7 @@ phi_words(Gen *g, Tile *t)
 
 /* The words that come from there to the phis of t's words. */
 static void
-phi_add(Gen *g, const Tile *t, LV *phi, LV *word, LLVMBasicBlockRef from)
+phi_add(Codegen *g, const Tile *t, LV *phi, LV *word, LLVMBasicBlockRef from)
 {
 	for (int w = 0; w < t->nword && !t->web; w++) {
 		BUG_IF(g->a, tile_has(t, w) != (word[w] != NULL));
@@ -70,7 +70,7 @@ phi_add(Gen *g, const Tile *t, LV *phi, LV *word, LLVMBasicBlockRef from)
 /* The words of n values at the end of the current block, which become those of `to`.  What these have in
  * registers with names is put there when all has been read, but for what is unread (NULL: nothing is). */
 static LV **
-all_words(Gen *g, Val *const *v, Val *const *to, int n, const bool *unread)
+all_words(Codegen *g, Val *const *v, Val *const *to, int n, const bool *unread)
 {
 	LV **all = arena_alloc(g->a, sizeof *all * (size_t)(n + 1));
 
@@ -90,7 +90,7 @@ all_words(Gen *g, Val *const *v, Val *const *to, int n, const bool *unread)
 }
 
 static void
-tile_copy_words(Gen *g, Tile *to, const Tile *from)
+tile_copy_words(Codegen *g, Tile *to, const Tile *from)
 {
 	BUG_IF(g->a, to->web != from->web);
 	to->part = from->part;
@@ -100,7 +100,7 @@ tile_copy_words(Gen *g, Tile *to, const Tile *from)
 
 /* The values a region hands to its owner. */
 void
-emit_yield(Gen *g, Op *o)
+emit_yield(Codegen *g, Op *o)
 {
 	const Op *owner = o->parent->owner;
 
@@ -121,7 +121,7 @@ typedef struct Carried {
 
 /* The counter fits 32 bits where it starts, even past the end, and where it stops. */
 static bool
-counter_narrow(Gen *g, const Op *loop)
+counter_narrow(Codegen *g, const Op *loop)
 {
 	return index_narrow(g, loop->in[0]) && index_narrow(g, loop->in[1]) && index_narrow(g, loop->in[2]) &&
 	       val_fact(g->k, loop->in[1]).hi <= INT32_MAX - val_fact(g->k, loop->in[2]).hi;
@@ -129,7 +129,7 @@ counter_narrow(Gen *g, const Op *loop)
 
 /* The phis of argument i; its words come behind all phis. */
 static void
-carried_phi(Gen *g, Carried *c, int i, const bool *part)
+carried_phi(Codegen *g, Carried *c, int i, const bool *part)
 {
 	Tile *t = tile_new(g, c->body->arg[i]);
 
@@ -145,7 +145,7 @@ carried_phi(Gen *g, Carried *c, int i, const bool *part)
 
 /* Head of a loop: phis of the counter and the carried values. */
 static Carried
-loop_head(Gen *g, const Op *o)
+loop_head(Codegen *g, const Op *o)
 {
 	Carried c = { .body = o->blk[0] };
 
@@ -163,7 +163,7 @@ loop_head(Gen *g, const Op *o)
 
 /* Go to the head from here, with these words of all arguments. */
 static LV
-loop_enter(Gen *g, const Carried *c, LV **word, LLVMBasicBlockRef head)
+loop_enter(Codegen *g, const Carried *c, LV **word, LLVMBasicBlockRef head)
 {
 	LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
 
@@ -180,7 +180,7 @@ loop_enter(Gen *g, const Carried *c, LV **word, LLVMBasicBlockRef head)
 /* Do a loop's carried words, addresses, the largest tile that it masks and as many numbers that tell where
  * its elements are take all registers? */
 static bool
-is_crowded(Gen *g, const Block *body)
+is_crowded(Codegen *g, const Block *body)
 {
 	int carried = 0, largest = 0;
 
@@ -198,7 +198,7 @@ is_crowded(Gen *g, const Block *body)
 
 /* Of the loop whose way back this is nothing is made in front of it, to be kept through its turns. */
 static void
-loop_keep_nothing(Gen *g, LV back)
+loop_keep_nothing(Codegen *g, LV back)
 {
 	static const char kind[] = "llvm.loop", disable[] = "llvm.licm.disable";
 	LLVMMetadataRef say = LLVMMDStringInContext2(g->ctx, disable, sizeof disable - 1);
@@ -213,7 +213,7 @@ loop_keep_nothing(Gen *g, LV back)
 
 /* The counter's word and those of the values that the loop carries, by argument. */
 static LV **
-turn_words(Gen *g, LV counter, Val *const *carried, const Op *loop, const bool *unread)
+turn_words(Codegen *g, LV counter, Val *const *carried, const Op *loop, const bool *unread)
 {
 	int n = loop->nout;
 	LV **word = arena_alloc(g->a, sizeof *word * (size_t)(n + 1));
@@ -229,7 +229,7 @@ turn_words(Gen *g, LV counter, Val *const *carried, const Op *loop, const bool *
 /* Where the counter starts.  That of a split loop's later part has got there in the loop in front, which is
  * less to keep than the same number once more. */
 static LV
-counter_start(Gen *g, const Op *o)
+counter_start(Codegen *g, const Op *o)
 {
 	const Op *before = o->prev;
 
@@ -242,7 +242,7 @@ counter_start(Gen *g, const Op *o)
 
 /* By value that the loop carries: does nobody read what it is at first? */
 static bool *
-first_unread(Gen *g, const Op *loop)
+first_unread(Codegen *g, const Op *loop)
 {
 	bool *unread = arena_alloc(g->a, sizeof *unread * (size_t)(loop->nout + 1));
 
@@ -253,7 +253,7 @@ first_unread(Gen *g, const Op *loop)
 
 /* Does the loop have a turn with this counter? */
 static LV
-turn_runs(Gen *g, const Op *o, LV now, bool narrow)
+turn_runs(Codegen *g, const Op *o, LV now, bool narrow)
 {
 	LV going = loop_ends_early(o) ? tile_of(g, o->blk[0]->arg[1])->word[0] : NULL, hi, below;
 	int64_t end;
@@ -266,7 +266,7 @@ turn_runs(Gen *g, const Op *o, LV now, bool narrow)
 }
 
 void
-emit_for(Gen *g, Op *o)
+emit_for(Codegen *g, Op *o)
 {
 	Block *b = o->blk[0];
 	Loop loop = { .outer = g->loop, .op = o };
@@ -311,7 +311,7 @@ emit_for(Gen *g, Op *o)
 
 /* Without a branch: copies move nothing where the condition does not hold, and fill with zeros. */
 static void
-emit_guarded(Gen *g, Op *o)
+emit_guarded(Codegen *g, Op *o)
 {
 	BUG_IF(g->a, g->guard); /* such an if holds none */
 	g->guard = o->in[0];
@@ -320,7 +320,7 @@ emit_guarded(Gen *g, Op *o)
 }
 
 void
-emit_if(Gen *g, Op *o)
+emit_if(Codegen *g, Op *o)
 {
 	LLVMBasicBlockRef start[2], from[2], join;
 	LV cond, **word[2];

@@ -14,18 +14,18 @@
 #include "ptxgen/shuffle.h"
 #include <string.h>
 
-typedef struct Origin { /* of one register of the result, by lane */
+typedef struct RegisterSource { /* of one register of the result, by lane */
 	int lane[WARP_SIZE], reg[WARP_SIZE];
-} Origin;
+} RegisterSource;
 
-typedef struct Moved { /* a source word as the lanes of `lane` have it */
+typedef struct ShuffledWord { /* a source word as the lanes of `lane` have it */
 	int word, lane[WARP_SIZE];
 	LV v;
-} Moved;
+} ShuffledWord;
 
 typedef struct ConvertPlan {
-	Origin *from; /* by register of the result */
-	Moved *moved;
+	RegisterSource *from; /* by register of the result */
+	ShuffledWord *moved;
 	int nmoved, cap;
 } ConvertPlan;
 
@@ -43,7 +43,7 @@ nearest_replica(const Layout *l, int64_t lane, int self)
 }
 
 static void
-find_origin(Gen *g, const Layout *in, const Layout *out, int64_t r, Origin *from)
+find_origin(Codegen *g, const Layout *in, const Layout *out, int64_t r, RegisterSource *from)
 {
 	Coord p = { { 0 } }, q;
 	int64_t index[DIM_MAX] = { 0 };
@@ -61,9 +61,9 @@ find_origin(Gen *g, const Layout *in, const Layout *out, int64_t r, Origin *from
 
 /* Word `word` of the operand as held by lane lane[l], for each lane l. */
 static LV
-moved_word(Gen *g, Op *o, ConvertPlan *p, int word, const int *lane)
+moved_word(Codegen *g, Op *o, ConvertPlan *p, int word, const int *lane)
 {
-	Moved m = { .word = word };
+	ShuffledWord m = { .word = word };
 	bool own = true;
 
 	for (int l = 0; l < WARP_SIZE; l++)
@@ -83,14 +83,14 @@ moved_word(Gen *g, Op *o, ConvertPlan *p, int word, const int *lane)
 /* Lanes of the mask want the word `word` of lane lane[l]: a table that agrees there with `lane` and
  * elsewhere makes as little difference as possible. */
 static LV
-choose(Gen *g, LV so_far, uint32_t mask, LV v)
+choose(Codegen *g, LV so_far, uint32_t mask, LV v)
 {
 	return so_far ? LLVMBuildSelect(g->b, lane_mask(g, mask), v, so_far, "") : v;
 }
 
 /* Do n registers from r on are in one source word, in order, for every lane? */
 static bool
-whole_words(const Origin *from, int n, int epw)
+whole_words(const RegisterSource *from, int n, int epw)
 {
 	for (int l = 0; l < WARP_SIZE; l++)
 		for (int k = 0; k < n; k++)
@@ -103,7 +103,7 @@ whole_words(const Origin *from, int n, int epw)
 /* A word, or one element shifted down to slot 0 (epw > 1 and `element`), from wherever each lane
  * finds it. */
 static LV
-fetch(Gen *g, Op *o, ConvertPlan *p, const Origin *from, int epw, bool element)
+fetch(Codegen *g, Op *o, ConvertPlan *p, const RegisterSource *from, int epw, bool element)
 {
 	int bits = 32 / epw;
 	uint32_t done = 0;
@@ -131,7 +131,7 @@ fetch(Gen *g, Op *o, ConvertPlan *p, const Origin *from, int epw, bool element)
 /* A word of which every byte is whole in one source word, the same for all lanes, at a place that
  * depends on the lane: byte permutations whose selector each lane has for itself.  NULL: it is not so. */
 static LV
-gather_bytes(Gen *g, Op *o, ConvertPlan *p, const Origin *from, int epw)
+gather_bytes(Codegen *g, Op *o, ConvertPlan *p, const RegisterSource *from, int epw)
 {
 	int per = epw / 4, word[4], select[2][WARP_SIZE] = { { 0 } };
 	LV half[2];
@@ -139,7 +139,7 @@ gather_bytes(Gen *g, Op *o, ConvertPlan *p, const Origin *from, int epw)
 	if (epw < 4)
 		return NULL;
 	for (int k = 0; k < 4; k++) {
-		const Origin *f = from + k * per;
+		const RegisterSource *f = from + k * per;
 
 		word[k] = f->reg[0] / epw;
 		for (int l = 0; l < WARP_SIZE; l++) {
@@ -159,11 +159,11 @@ gather_bytes(Gen *g, Op *o, ConvertPlan *p, const Origin *from, int epw)
 }
 
 static void
-pull_convert(Gen *g, Op *o, int w)
+pull_convert(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	ConvertPlan *p = t->plan;
-	const Origin *from = p->from + w * t->epw;
+	const RegisterSource *from = p->from + w * t->epw;
 	int n = t->nreg - w * t->epw, pos[WORD_ELEMS] = { 0 };
 	LV e[WORD_ELEMS];
 
@@ -189,7 +189,7 @@ pull_convert(Gen *g, Op *o, int w)
 /* ---- through shared memory ------------------------------------------------------------------- */
 
 static LV
-from_raw(Gen *g, DType d, const LV *raw, int e)
+from_raw(Codegen *g, DType d, const LV *raw, int e)
 {
 	int bits = dtype_info[d].bits;
 	LV x;
@@ -207,7 +207,7 @@ from_raw(Gen *g, DType d, const LV *raw, int e)
 
 /* Registers [m, m + vec) of the result from one read. */
 static void
-scratch_read(Gen *g, Tile *t, Access *x, int m, int vec, LV *raw, int *raw_pos)
+scratch_read(Codegen *g, Tile *t, Access *x, int m, int vec, LV *raw, int *raw_pos)
 {
 	LV in[2], out[4];
 	int64_t index[DIM_MAX] = { 0 }, imm;
@@ -224,7 +224,7 @@ scratch_read(Gen *g, Tile *t, Access *x, int m, int vec, LV *raw, int *raw_pos)
 }
 
 static void
-convert_shared(Gen *g, Op *o)
+convert_shared(Codegen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
 	const Staging *tile = &o->lowering->staged;
@@ -265,7 +265,7 @@ convert_shared(Gen *g, Op *o)
 }
 
 void
-emit_convert(Gen *g, Op *o)
+emit_convert(Codegen *g, Op *o)
 {
 	ConvertPlan *p;
 	Tile *t;

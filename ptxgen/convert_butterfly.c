@@ -14,7 +14,7 @@ typedef struct ExchangePlan {
 } ExchangePlan;
 
 static LV
-staged(Gen *g, Op *o, ExchangePlan *p, int stage, int w)
+staged(Codegen *g, Op *o, ExchangePlan *p, int stage, int w)
 {
 	LV *at = &p->word[stage * p->nword], lo, hi, give, got, up;
 	int bit, a, b;
@@ -37,7 +37,7 @@ staged(Gen *g, Op *o, ExchangePlan *p, int stage, int w)
 }
 
 static void
-pull_exchange(Gen *g, Op *o, int w)
+pull_exchange(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	ExchangePlan *p = t->plan;
@@ -60,7 +60,7 @@ lanes_with(int bit)
 }
 
 bool
-convert_exchange(Gen *g, Op *o)
+convert_exchange(Codegen *g, Op *o)
 {
 	const Type *in = &o->in[0]->type, *out = &o->out[0]->type;
 	ExchangePlan *p = NEW(g->a, ExchangePlan);

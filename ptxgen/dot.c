@@ -23,17 +23,17 @@
 
 enum { FRAG_MAX = 8 };
 
-typedef struct Frag { /* one operand of the instruction */
+typedef struct OperandFragment { /* one operand of the instruction */
 	Layout l;
 	int nword;    /* words of a lane */
 	int epw;
-} Frag;
+} OperandFragment;
 
 typedef struct DotPlan {
 	Op *o;
 	const Instr *inst;
 	bool swap;       /* the instruction makes the transpose */
-	Frag a, b, c;
+	OperandFragment a, b, c;
 	int nm, nn, nk;  /* instances of this warp along m and n; steps along k */
 	int64_t *m, *n;  /* positions of these instances */
 	int first, nbatch; /* the dim of m; products of this warp, */
@@ -46,7 +46,7 @@ typedef struct DotPlan {
 } DotPlan;
 
 static void
-frag_init(Gen *g, Frag *f, const DotPlan *p, int operand, DType d)
+frag_init(Codegen *g, OperandFragment *f, const DotPlan *p, int operand, DType d)
 {
 	bool ok = instr_fragment(p->inst, operand, p->swap, &f->l);
 
@@ -59,7 +59,7 @@ frag_init(Gen *g, Frag *f, const DotPlan *p, int operand, DType d)
 /* Number of the word of `v` that is word i of the fragment at position (row, col) of a batch; by0[] and
  * by1[]: the indices of both dims by position. */
 static int
-frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t batch, int64_t row, int64_t col, const int64_t *by0,
+frag_word(Codegen *g, const OperandFragment *f, Val *v, int i, int64_t batch, int64_t row, int64_t col, const int64_t *by0,
           const int64_t *by1)
 {
 	Coord p = { { 0 } };
@@ -84,7 +84,7 @@ frag_word(Gen *g, const Frag *f, Val *v, int i, int64_t batch, int64_t row, int6
 
 /* tf32 goes in as 32 bits. */
 static LV
-operand_word(Gen *g, Val *v, int w)
+operand_word(Codegen *g, Val *v, int w)
 {
 	LV x = word_get(g, v, w);
 
@@ -94,10 +94,10 @@ operand_word(Gen *g, Val *v, int w)
 /* The words of operand i for the instance of a batch at position `at` along its own dim, m or n, and k of the
  * product; a sparse operand has half of these. */
 static void
-pull_operand(Gen *g, const DotPlan *p, int i, int64_t batch, int64_t at, int64_t k, LV *out)
+pull_operand(Codegen *g, const DotPlan *p, int i, int64_t batch, int64_t at, int64_t k, LV *out)
 {
 	Val *v = p->o->in[i];
-	const Frag *f = i ? &p->b : &p->a;
+	const OperandFragment *f = i ? &p->b : &p->a;
 
 	if (dot_is_sparse(p->o) && dot_side(p->o) == i)
 		k /= 2;
@@ -109,7 +109,7 @@ pull_operand(Gen *g, const DotPlan *p, int i, int64_t batch, int64_t at, int64_t
 
 /* The n indices of a dim by the positions that map gives them. */
 static int64_t *
-by_position(Gen *g, int64_t n, const Layout *map)
+by_position(Codegen *g, int64_t n, const Layout *map)
 {
 	int64_t *by = arena_alloc(g->a, sizeof *by * (size_t)n);
 
@@ -134,7 +134,7 @@ is_first(const Val *acc, const int64_t *c)
 
 /* The batches of this warp. */
 static int64_t *
-own_batches(Gen *g, const Val *acc, int *count)
+own_batches(Codegen *g, const Val *acc, int *count)
 {
 	int first = acc->type.rank - 2;
 	int64_t n = 1, c[DIM_MAX] = { 0 }, *batch;
@@ -154,7 +154,7 @@ own_batches(Gen *g, const Val *acc, int *count)
 
 /* Positions of this warp's instances along dim d of the accumulator. */
 static int64_t *
-own_positions(Gen *g, const Val *acc, int d, const int64_t *by, int step, int *count)
+own_positions(Codegen *g, const Val *acc, int d, const int64_t *by, int step, int *count)
 {
 	int64_t n = acc->type.shape[d] / step, c[DIM_MAX] = { 0 };
 	int64_t *at = arena_alloc(g->a, sizeof *at * (size_t)(n + 1));
@@ -172,7 +172,7 @@ own_positions(Gen *g, const Val *acc, int d, const int64_t *by, int step, int *c
 
 /* The metadata of instance i (of those along the sparse dim) and step k: that of a group of steps. */
 static LV
-metadata(Gen *g, const DotPlan *p, int i, int k)
+metadata(Codegen *g, const DotPlan *p, int i, int k)
 {
 	Val *v = p->o->in[3];
 	int side = dot_side(p->o), group = k / p->turns;
@@ -189,7 +189,7 @@ metadata(Gen *g, const DotPlan *p, int i, int k)
 /* The register of scales of factor `side` for the instance at position `at` of its own dim, m or n, and k,
  * the byte of it where they begin, and the lanes of four that are asked.  Scales have no sign. */
 static void
-scale_pull(Gen *g, const DotPlan *p, int side, int64_t at, int64_t k, LV *out)
+scale_pull(Codegen *g, const DotPlan *p, int side, int64_t at, int64_t k, LV *out)
 {
 	Val *v = p->o->in[3 + side];
 	bool signs = dtype_info[v->type.dtype].codes != C_scale;
@@ -208,7 +208,7 @@ scale_pull(Gen *g, const DotPlan *p, int side, int64_t at, int64_t k, LV *out)
 }
 
 static void
-sparse_init(Gen *g, DotPlan *p)
+sparse_init(Codegen *g, DotPlan *p)
 {
 	int all = instr_selectors(p->inst);
 
@@ -219,7 +219,7 @@ sparse_init(Gen *g, DotPlan *p)
 
 /* Pull the operands of a step: along k, and of each the batches. */
 static void
-step_pull(Gen *g, const DotPlan *p, int step)
+step_pull(Codegen *g, const DotPlan *p, int step)
 {
 	LV out[FRAG_MAX];
 	int k = step / p->nbatch;
@@ -234,7 +234,7 @@ step_pull(Gen *g, const DotPlan *p, int step)
 }
 
 static void
-instance(Gen *g, DotPlan *p, int i, int j, int step)
+instance(Codegen *g, DotPlan *p, int i, int j, int step)
 {
 	LV in[3 * FRAG_MAX + 6], out[FRAG_MAX];
 	int word[FRAG_MAX], n = p->a.nword + p->b.nword;
@@ -264,14 +264,14 @@ instance(Gen *g, DotPlan *p, int i, int j, int step)
 
 /* The result's words: of each the first instance starts from the operand's, of the same number. */
 static void
-acc_init(Gen *g, DotPlan *p, Tile *t)
+acc_init(Codegen *g, DotPlan *p, Tile *t)
 {
 	BUG_IF(g->a, tile_of(g, p->o->in[2])->nword != t->nword);
 	p->acc = t->word;
 }
 
 static DotPlan
-plan_new(Gen *g, Op *o, const Instr *inst)
+plan_new(Codegen *g, Op *o, const Instr *inst)
 {
 	DotPlan p = { .o = o, .inst = inst, .swap = o->lowering->dot.swap };
 	DType ta = o->in[0]->type.dtype, tb = o->in[1]->type.dtype;
@@ -295,7 +295,7 @@ plan_new(Gen *g, Op *o, const Instr *inst)
 }
 
 static void
-dot_mma(Gen *g, Op *o, const Instr *inst)
+dot_mma(Codegen *g, Op *o, const Instr *inst)
 {
 	DotPlan p = plan_new(g, o, inst);
 	Tile *t = tile_new(g, o->out[0]);
@@ -323,10 +323,10 @@ dot_mma(Gen *g, Op *o, const Instr *inst)
 }
 
 void
-dot_first_words(Gen *g, Op *o, int operand, bool *word)
+dot_first_words(Codegen *g, Op *o, int operand, bool *word)
 {
 	DotPlan p = plan_new(g, o, instr_of(o->lowering));
-	const Frag *f = operand ? &p.b : &p.a;
+	const OperandFragment *f = operand ? &p.b : &p.a;
 	Val *v = o->in[operand];
 
 	for (int i = 0; i < p.nbatch; i++)
@@ -342,7 +342,7 @@ dot_first_words(Gen *g, Op *o, int operand, bool *word)
 /* ---- without tensor cores -------------------------------------------------------------------- */
 
 static LV
-product_add(Gen *g, DType d, LV a, LV b, LV c)
+product_add(Codegen *g, DType d, LV a, LV b, LV c)
 {
 	LV e[3] = { a, b, c };
 
@@ -352,7 +352,7 @@ product_add(Gen *g, DType d, LV a, LV b, LV c)
 }
 
 static void
-dot_fma(Gen *g, Op *o)
+dot_fma(Codegen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
 	DType ta = o->in[0]->type.dtype, tb = o->in[1]->type.dtype;
@@ -381,7 +381,7 @@ dot_fma(Gen *g, Op *o)
 }
 
 void
-emit_dot(Gen *g, Op *o)
+emit_dot(Codegen *g, Op *o)
 {
 	const Instr *inst = instr_of(o->lowering);
 

@@ -4,7 +4,7 @@
 #include "ptxgen/emit.h"
 
 void
-gen_block(Gen *g, Block *b)
+gen_block(Codegen *g, Block *b)
 {
 	for (Op *o = b->first; o && g->u->diag->nerror == 0; o = o->next) {
 		arena_poll(g->a);

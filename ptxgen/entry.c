@@ -10,7 +10,7 @@
 enum { MAP_BYTES = 128, MAP_ALIGN = 64 };
 
 static LLVMTypeRef
-param_type(Gen *g, const Param *p)
+param_type(Codegen *g, const Param *p)
 {
 	if (p->kind == P_tensor)
 		return g->ptr1;
@@ -23,7 +23,7 @@ param_type(Gen *g, const Param *p)
 
 /* The word of a scalar parameter. */
 static LV
-param_word(Gen *g, const Param *p, LV arg)
+param_word(Codegen *g, const Param *p, LV arg)
 {
 	DType d = p->val->type.dtype;
 	LLVMTypeRef t = word_type(g, d);
@@ -36,7 +36,7 @@ param_word(Gen *g, const Param *p, LV arg)
 }
 
 static void
-annotate(Gen *g, const char *key, unsigned value)
+annotate(Codegen *g, const char *key, unsigned value)
 {
 	LLVMMetadataRef node[3] = {
 		LLVMValueAsMetadata(g->fn),
@@ -49,7 +49,7 @@ annotate(Gen *g, const char *key, unsigned value)
 }
 
 static void
-attribute(Gen *g, const char *key, const char *value)
+attribute(Codegen *g, const char *key, const char *value)
 {
 	LLVMAddAttributeAtIndex(g->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
 	                        LLVMCreateStringAttribute(g->ctx, key, (unsigned)strlen(key), value,
@@ -57,7 +57,7 @@ attribute(Gen *g, const char *key, const char *value)
 }
 
 static void
-cluster_bounds(Gen *g)
+cluster_bounds(Codegen *g)
 {
 	const int *n = g->k->cluster;
 
@@ -71,7 +71,7 @@ cluster_bounds(Gen *g)
 
 /* Blocks are one-dimensional and of known size: ptxas then knows how many registers there are. */
 static void
-launch_bounds(Gen *g)
+launch_bounds(Codegen *g)
 {
 	unsigned n = (unsigned)kernel_warps(g->k) * WARP_SIZE, registers = (unsigned)g->k->launch_registers;
 
@@ -92,7 +92,7 @@ launch_bounds(Gen *g)
 
 /* An object of 128 bytes that the host encodes, behind the parameters of the program. */
 static void
-map_param(Gen *g, int i)
+map_param(Codegen *g, int i)
 {
 	LLVMAttributeIndex at = (LLVMAttributeIndex)(1 + g->k->nparam + i);
 	unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
@@ -105,7 +105,7 @@ map_param(Gen *g, int i)
 }
 
 static void
-gen_types(Gen *g)
+gen_types(Codegen *g)
 {
 	LLVMContextRef c = g->ctx;
 
@@ -124,7 +124,7 @@ gen_types(Gen *g)
 
 /* The function and its arguments; tensors have no tile, they are reached through views. */
 static void
-gen_function(Gen *g)
+gen_function(Codegen *g)
 {
 	const Kernel *k = g->k;
 	LLVMTypeRef *t = arena_alloc(g->a, sizeof *t * (size_t)(k->nparam + k->nmap + 1));
@@ -152,7 +152,7 @@ gen_function(Gen *g)
 }
 
 static void
-gen_params(Gen *g)
+gen_params(Codegen *g)
 {
 	Kernel *k = g->k;
 
@@ -171,7 +171,7 @@ gen_params(Gen *g)
 bool
 gen_kernel(Session *s, Unit *u, Kernel *k)
 {
-	Gen *g = NEW(u->arena, Gen);
+	Codegen *g = NEW(u->arena, Codegen);
 	LLVMBasicBlockRef entry, body;
 
 	if (strcmp(k->name, "WARP_SZ") == 0) {

@@ -16,7 +16,7 @@ typedef struct GatherPlan {
 
 /* What the index's digits on an axis add to the coordinate there. */
 static LV
-digits_on(Gen *g, const Layout *l, int dim, Axis axis, LV index)
+digits_on(Codegen *g, const Layout *l, int dim, Axis axis, LV index)
 {
 	int64_t n = layout_extent(l, dim);
 	LV sum = NULL;
@@ -40,7 +40,7 @@ digits_on(Gen *g, const Layout *l, int dim, Axis axis, LV index)
 /* Of words [at, at + 2^bits), those of the table, the one that `which` says less the first; NULL: none of
  * them is of it. */
 static LV
-chosen_word(Gen *g, LV *word, int nword, int at, int bits, LV which)
+chosen_word(Codegen *g, LV *word, int nword, int at, int bits, LV which)
 {
 	LV lo, hi, up;
 
@@ -60,7 +60,7 @@ chosen_word(Gen *g, LV *word, int nword, int at, int bits, LV which)
 /* The words of the table that an element may be in whose row begins at register `base`, from lane `lane`; the
  * first of them is *first. */
 static LV *
-row_words(Gen *g, Op *o, const GatherPlan *p, int64_t base, LV lane, int *first, int *n)
+row_words(Codegen *g, Op *o, const GatherPlan *p, int64_t base, LV lane, int *first, int *n)
 {
 	const Layout *l = o->in[0]->type.layout;
 	int epw = tile_of(g, o->in[0])->epw;
@@ -86,7 +86,7 @@ row_words(Gen *g, Op *o, const GatherPlan *p, int64_t base, LV lane, int *first,
 
 /* Element r of the result, of types in parts of words at the bottom of one. */
 static LV
-gathered(Gen *g, Op *o, int64_t r)
+gathered(Codegen *g, Op *o, int64_t r)
 {
 	const Tile *t = tile_of(g, o->out[0]);
 	const GatherPlan *p = t->plan;
@@ -122,7 +122,7 @@ gathered(Gen *g, Op *o, int64_t r)
 }
 
 static void
-pull_gather(Gen *g, Op *o, int w)
+pull_gather(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	int pos[WORD_ELEMS] = { 0 }, n = 0;
@@ -134,7 +134,7 @@ pull_gather(Gen *g, Op *o, int w)
 }
 
 void
-emit_gather(Gen *g, Op *o)
+emit_gather(Codegen *g, Op *o)
 {
 	GatherPlan *p = NEW(g->a, GatherPlan);
 	const Type *table = &o->in[0]->type;

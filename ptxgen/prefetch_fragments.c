@@ -5,16 +5,16 @@
 #include "ptxgen/memory/load.h"
 
 /* Which elements of a tile, as lane 0 of warp 0 has them, something is made from. */
-typedef struct Need {
-	Gen *g;
+typedef struct NeededElements {
+	Codegen *g;
 	const Val *tile;
 	bool *elem; /* by row-major number */
 	bool all;
-} Need;
+} NeededElements;
 
 /* Is v made from the tile? */
 static bool
-is_of_tile(const Need *n, const Val *v)
+is_of_tile(const NeededElements *n, const Val *v)
 {
 	const Op *o = v->def;
 	bool yes = v == n->tile;
@@ -26,7 +26,7 @@ is_of_tile(const Need *n, const Val *v)
 
 /* The element of v at c. */
 static void
-need(Need *n, const Val *v, const int64_t *c)
+need(NeededElements *n, const Val *v, const int64_t *c)
 {
 	const Op *o = v->def;
 	int64_t in[DIM_MAX] = { 0 };
@@ -62,7 +62,7 @@ need(Need *n, const Val *v, const int64_t *c)
 
 /* The product of which `ahead` makes words, and the tile that has begun. */
 static Op *
-product_of(Gen *g, const Op *ahead, const Val **tile)
+product_of(Codegen *g, const Op *ahead, const Val **tile)
 {
 	const Val *v = ahead->out[0];
 	Op *loop = ahead->parent->owner, *dot = NULL;
@@ -99,11 +99,11 @@ read_in_front(const Val *tile, const Op *dot)
 
 /* The words of the tile that the first step of the product needs. */
 static void
-first_words(Gen *g, Op *dot, const Val *tile, int nword, bool *word)
+first_words(Codegen *g, Op *dot, const Val *tile, int nword, bool *word)
 {
 	const Layout *l = tile->type.layout;
 	int epw = dtype_per_word(tile->type.dtype);
-	Need n = { g, tile, NEWN(g->a, bool, type_size(&tile->type)),
+	NeededElements n = { g, tile, NEWN(g->a, bool, type_size(&tile->type)),
 		   tile->type.bit_order != 0 || read_in_front(tile, dot) };
 
 	for (int i = 0; i < 2; i++) {
@@ -135,7 +135,7 @@ first_words(Gen *g, Op *dot, const Val *tile, int nword, bool *word)
 }
 
 void
-emit_ahead(Gen *g, Op *o)
+emit_ahead(Codegen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
 	bool *part = NEWN(g->a, bool, t->nword);
@@ -152,7 +152,7 @@ emit_ahead(Gen *g, Op *o)
 }
 
 static void
-pull_begun(Gen *g, Op *o, int w)
+pull_begun(Codegen *g, Op *o, int w)
 {
 	Val *v = tile_has(tile_of(g, o->in[1]), w) ? o->in[1] : o->in[0];
 
@@ -161,7 +161,7 @@ pull_begun(Gen *g, Op *o, int w)
 
 /* What the turn has read of the tile when the next barrier comes is all that it reads. */
 void
-emit_begun(Gen *g, Op *o)
+emit_begun(Codegen *g, Op *o)
 {
 	tile_lazy(g, o, pull_begun, NULL);
 	gen_seal(g, o->in[0]->def);

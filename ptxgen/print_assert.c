@@ -9,7 +9,7 @@
 
 /* The generic address of a text. */
 static LV
-text_at(Gen *g, const char *s)
+text_at(Codegen *g, const char *s)
 {
 	LV text = LLVMConstStringInContext2(g->ctx, s, strlen(s), 0);
 	LV v = LLVMAddGlobalInAddressSpace(g->s->mod, LLVMTypeOf(text), "hexc_text", 1);
@@ -21,7 +21,7 @@ text_at(Gen *g, const char *s)
 }
 
 static LV
-call(Gen *g, const char *name, LLVMTypeRef result, LV *arg, unsigned n)
+call(Codegen *g, const char *name, LLVMTypeRef result, LV *arg, unsigned n)
 {
 	LLVMTypeRef t[5], fn;
 	LV f = LLVMGetNamedFunction(g->s->mod, name);
@@ -36,7 +36,7 @@ call(Gen *g, const char *name, LLVMTypeRef result, LV *arg, unsigned n)
 
 /* What follows happens where `cond` holds; returns where both ways meet. */
 static LLVMBasicBlockRef
-branch(Gen *g, LV cond)
+branch(Codegen *g, LV cond)
 {
 	LLVMBasicBlockRef then = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	LLVMBasicBlockRef join = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
@@ -47,7 +47,7 @@ branch(Gen *g, LV cond)
 }
 
 static void
-meet(Gen *g, LLVMBasicBlockRef join)
+meet(Codegen *g, LLVMBasicBlockRef join)
 {
 	LLVMBuildBr(g->b, join);
 	LLVMPositionBuilderAtEnd(g->b, join);
@@ -55,7 +55,7 @@ meet(Gen *g, LLVMBasicBlockRef join)
 }
 
 static LV
-one_thread(Gen *g)
+one_thread(Codegen *g)
 {
 	return LLVMBuildICmp(g->pre, LLVMIntEQ, g->tid, const_i32(g, 0), "");
 }
@@ -63,7 +63,7 @@ one_thread(Gen *g)
 /* ---- print --------------------------------------------------------------------------------------- */
 
 static const char *
-format_of(Gen *g, const Op *o)
+format_of(Codegen *g, const Op *o)
 {
 	Text t = { .arena = g->a };
 	size_t at = 0;
@@ -82,7 +82,7 @@ format_of(Gen *g, const Op *o)
 }
 
 void
-emit_print(Gen *g, Op *o)
+emit_print(Codegen *g, Op *o)
 {
 	LLVMTypeRef *type = arena_alloc(g->a, sizeof *type * (size_t)(o->nin + 1)), args;
 	LV *x = lv_array(g, o->nin), arg[2], room = NULL;
@@ -109,7 +109,7 @@ emit_print(Gen *g, Op *o)
 /* ---- assert -------------------------------------------------------------------------------------- */
 
 void
-emit_assert(Gen *g, Op *o)
+emit_assert(Codegen *g, Op *o)
 {
 	LV bad = LLVMBuildNot(g->b, scalar_get(g, o->in[0]), ""), arg[5];
 	LLVMBasicBlockRef join = branch(g, LLVMBuildAnd(g->b, bad, one_thread(g), ""));

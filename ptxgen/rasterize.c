@@ -5,14 +5,14 @@
 
 /* %ctaid or %nctaid of a dim. */
 static LV
-read_dim(Gen *g, const char *what, int dim)
+read_dim(Codegen *g, const char *what, int dim)
 {
 	return read_sreg(g, arena_printf(g->a, "%s.%c", what, "xyz"[dim]));
 }
 
 /* Is there more than one group, and do 32 bits number the blocks?  Else they stay as they are. */
 static LV
-has_groups(Gen *g, LLVMBuilderRef b, LV fast, LV slow)
+has_groups(Codegen *g, LLVMBuilderRef b, LV fast, LV slow)
 {
 	LV n = LLVMBuildMul(b, LLVMBuildZExt(b, fast, g->i64, ""),
 	                    LLVMBuildZExt(b, slow, g->i64, ""), "");
@@ -24,7 +24,7 @@ has_groups(Gen *g, LLVMBuilderRef b, LV fast, LV slow)
 
 /* Where the block of this number is when they are counted by groups. */
 static void
-grouped(Gen *g, LLVMBuilderRef b, LV number, LV fast, LV slow, LV at[2])
+grouped(Codegen *g, LLVMBuilderRef b, LV number, LV fast, LV slow, LV at[2])
 {
 	LV rows = const_i32(g, g->k->order.group), size = LLVMBuildMul(b, rows, slow, "");
 	LV last = LLVMBuildSub(b, LLVMBuildUDiv(b, fast, rows, ""), const_i32(g, 1), "");
@@ -42,7 +42,7 @@ grouped(Gen *g, LLVMBuilderRef b, LV number, LV fast, LV slow, LV at[2])
 
 /* block: as the device numbers them; then as k->order does. */
 static void
-order_blocks(Gen *g, LV block[3])
+order_blocks(Codegen *g, LV block[3])
 {
 	const GridOrder *o = &g->k->order;
 	LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(g->pre) };
@@ -68,7 +68,7 @@ order_blocks(Gen *g, LV block[3])
 }
 
 void
-block_numbers(Gen *g)
+block_numbers(Codegen *g)
 {
 	if (g->block[0])
 		return;
@@ -80,7 +80,7 @@ block_numbers(Gen *g)
 
 /* Of clusters, likewise, where the grid's blocks are taken by whole ones. */
 static void
-cluster_of_number(Gen *g, LV number, const LV extent[3], LV block[3])
+cluster_of_number(Codegen *g, LV number, const LV extent[3], LV block[3])
 {
 	const GridOrder *o = &g->k->order;
 	LV rest = number, at[2], several;
@@ -102,7 +102,7 @@ cluster_of_number(Gen *g, LV number, const LV extent[3], LV block[3])
 /* The block of this one's rank in the cluster of that number, of a grid of these extents, in 32 bits: no grid
  * of a persistent kernel has more. */
 static void
-block_of_number(Gen *g, LV number, const LV extent[3], LV block[3])
+block_of_number(Codegen *g, LV number, const LV extent[3], LV block[3])
 {
 	LV clusters[3], rank = cluster_blocks(g->k) > 1 ? read_sreg(g, "cluster.ctarank") : NULL;
 
@@ -126,14 +126,14 @@ block_of_number(Gen *g, LV number, const LV extent[3], LV block[3])
 }
 
 static LV
-low_word(Gen *g, Val *v)
+low_word(Codegen *g, Val *v)
 {
 	return LLVMBuildTrunc(g->b, scalar_get(g, v), g->i32, "");
 }
 
 /* .. of the number and the extents that o has. */
 static void
-operand_block(Gen *g, const Op *o, LV extent[3], LV block[3])
+operand_block(Codegen *g, const Op *o, LV extent[3], LV block[3])
 {
 	for (int d = 0; d < 3; d++)
 		extent[d] = low_word(g, o->in[1 + d]);
@@ -141,7 +141,7 @@ operand_block(Gen *g, const Op *o, LV extent[3], LV block[3])
 }
 
 void
-emit_block_id(Gen *g, Op *o)
+emit_block_id(Codegen *g, Op *o)
 {
 	int64_t axis = IMM(o, axis);
 	LLVMBuilderRef b = o->nin ? g->b : g->pre;
@@ -166,7 +166,7 @@ emit_block_id(Gen *g, Op *o)
 }
 
 void
-emit_has_block(Gen *g, Op *o)
+emit_has_block(Codegen *g, Op *o)
 {
 	LV extent[3], block[3], has = LLVMConstInt(g->i1, 1, 0);
 
@@ -179,7 +179,7 @@ emit_has_block(Gen *g, Op *o)
 }
 
 void
-emit_launched(Gen *g, Op *o)
+emit_launched(Codegen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
 	bool clusters = cluster_blocks(g->k) > 1;

@@ -24,7 +24,7 @@ typedef struct ReducePlan {
 } ReducePlan;
 
 static LV
-combine(Gen *g, const Op *o, LV x, LV y)
+combine(Codegen *g, const Op *o, LV x, LV y)
 {
 	Op like = *o;
 	LV e[3] = { x, y, NULL };
@@ -58,7 +58,7 @@ summed_product(const Op *o)
 
 /* x and the element in register r of what is reduced. */
 static LV
-combine_element(Gen *g, const Op *o, LV x, int64_t r)
+combine_element(Codegen *g, const Op *o, LV x, int64_t r)
 {
 	const Op *p = summed_product(o);
 
@@ -84,7 +84,7 @@ combine_element(Gen *g, const Op *o, LV x, int64_t r)
 
 /* Register offsets of the elements along the dim that a lane holds. */
 static void
-reduce_steps(Gen *g, ReducePlan *p, const Layout *l)
+reduce_steps(Codegen *g, ReducePlan *p, const Layout *l)
 {
 	Layout regs;
 
@@ -98,7 +98,7 @@ reduce_steps(Gen *g, ReducePlan *p, const Layout *l)
 /* Chains that a result's elements are combined in: those of products, which are one instruction each, are as
  * few as other results leave to do. */
 static int
-chains(Gen *g, const Op *o)
+chains(Codegen *g, const Op *o)
 {
 	int results = tile_of(g, o->out[0])->nreg, n = PARTIALS;
 
@@ -111,7 +111,7 @@ chains(Gen *g, const Op *o)
 
 /* One result element over this warp. */
 static LV
-reduce_warp(Gen *g, Op *o, int64_t r)
+reduce_warp(Codegen *g, Op *o, int64_t r)
 {
 	const ReducePlan *p = tile_of(g, o->out[0])->plan;
 	const Layout *l = o->in[0]->type.layout;
@@ -141,7 +141,7 @@ reduce_warp(Gen *g, Op *o, int64_t r)
 }
 
 static void
-pull_reduce(Gen *g, Op *o, int w)
+pull_reduce(Codegen *g, Op *o, int w)
 {
 	number_word(g, o, w, reduce_warp);
 }
@@ -150,7 +150,7 @@ pull_reduce(Gen *g, Op *o, int w)
 
 /* The register of the result of which register `reg` of a map of parts is a part, and where that part is. */
 static int
-part_at(Gen *g, const Op *o, const Layout *map, int64_t reg, int64_t *index)
+part_at(Codegen *g, const Op *o, const Layout *map, int64_t reg, int64_t *index)
 {
 	Coord p = { { 0 } };
 	int64_t c[DIM_MAX];
@@ -163,7 +163,7 @@ part_at(Gen *g, const Op *o, const Layout *map, int64_t reg, int64_t *index)
 }
 
 static int
-part_words(Gen *g, DType d, LV x, LV *out)
+part_words(Codegen *g, DType d, LV x, LV *out)
 {
 	if (dtype_info[d].bits < 64) {
 		out[0] = as_i32(g, x);
@@ -174,7 +174,7 @@ part_words(Gen *g, DType d, LV x, LV *out)
 }
 
 static LV
-part_number(Gen *g, DType d, const LV *word)
+part_number(Codegen *g, DType d, const LV *word)
 {
 	LV x;
 
@@ -185,7 +185,7 @@ part_number(Gen *g, DType d, const LV *word)
 }
 
 static void
-parts_write(Gen *g, const Op *o, DType d, const LV *e)
+parts_write(Codegen *g, const Op *o, DType d, const LV *e)
 {
 	const LoweredAccess *p = &o->lowering->staged.write;
 	Access *x = access_staging(g, &o->lowering->staged, p->map, d);
@@ -208,7 +208,7 @@ parts_write(Gen *g, const Op *o, DType d, const LV *e)
 
 /* All parts of all results of this thread, access by access, added to e[], which is empty. */
 static void
-parts_read(Gen *g, const Op *o, DType d, LV *e)
+parts_read(Codegen *g, const Op *o, DType d, LV *e)
 {
 	const LoweredAccess *p = &o->lowering->staged.read;
 	Access *x = access_staging(g, &o->lowering->staged, p->map, d);
@@ -231,7 +231,7 @@ parts_read(Gen *g, const Op *o, DType d, LV *e)
 }
 
 static void
-reduce_over_warps(Gen *g, Op *o, Tile *t)
+reduce_over_warps(Codegen *g, Op *o, Tile *t)
 {
 	const LoweredAccess *w = &o->lowering->staged.write, *r = &o->lowering->staged.read;
 	DType d = dtype_accumulator(t->dtype);
@@ -252,7 +252,7 @@ reduce_over_warps(Gen *g, Op *o, Tile *t)
 }
 
 void
-emit_reduce(Gen *g, Op *o)
+emit_reduce(Codegen *g, Op *o)
 {
 	ReducePlan *p = NEW(g->a, ReducePlan);
 	const Layout *l = o->in[0]->type.layout;

@@ -12,7 +12,7 @@ enum {
 
 /* Part p in another order: from the end, what frees most, or from the begin, what adds least. */
 static int
-reordered(Lives *l, const Part *p)
+reordered(Lives *l, const PtxBlock *p)
 {
 	Arena *a = l->b.a;
 	int64_t from_begin, from_end;
@@ -30,14 +30,14 @@ reordered(Lives *l, const Part *p)
 /* ---- what ptxas takes ------------------------------------------------------------------------------- */
 
 static bool
-turns_by_itself(const Lives *l, const Part *p)
+turns_by_itself(const Lives *l, const PtxBlock *p)
 {
 	return p->next[0] == p - l->part || p->next[1] == p - l->part;
 }
 
 /* Part p with loads as early as `room` registers let them be; turns of a short loop go side by side. */
 static int
-ahead(Lives *l, const Part *p, int room)
+ahead(Lives *l, const PtxBlock *p, int room)
 {
 	int turns = turns_by_itself(l, p) && p->to - p->from <= SHORT ? TURNS_AT_ONCE : 1;
 	int64_t most;
@@ -81,7 +81,7 @@ registers_used(Lives *l, const Target *t)
 			need = (int)max64(need, reordered(l, &l->part[i]));
 	most = (int)min64(share(l, t, need), l->b.limit);
 	for (int i = 0; i < l->npart && used + BESIDE_VALUES < most; i++) {
-		const Part *p = &l->part[i];
+		const PtxBlock *p = &l->part[i];
 
 		if (p->reached && TURNS_AT_ONCE * lives_bound(l, p) > used)
 			used = (int)max64(used, ahead(l, p, most - BESIDE_VALUES));
@@ -91,7 +91,7 @@ registers_used(Lives *l, const Target *t)
 
 /* How far a part is from what a lane has there. */
 static int
-room(const Part *p, int live)
+room(const PtxBlock *p, int live)
 {
 	return p->limit - live;
 }
@@ -105,7 +105,7 @@ ptx_pressure(Arena *a, const Target *t, const char *ptx, const char *name)
 	if (!lives_find(&l, ptx, name))
 		return worst;
 	for (int i = 0; i < l.npart; i++) {
-		const Part *p = &l.part[i];
+		const PtxBlock *p = &l.part[i];
 		int least = p->live;
 
 		if (!p->reached)

@@ -26,7 +26,7 @@ typedef enum InsOrder { ORDER_FREE, ORDER_READS, ORDER_FIXED } InsOrder;
 
 /* A statement.  Its registers are reg[first .. first + nout + nin): first what it writes, and the predicate
  * that guards it last. */
-typedef struct Ins {
+typedef struct PressureIns {
 	InsKind kind;
 	bool guarded;  /* by a predicate: what it writes may stay as it was */
 	bool uniform;  /* makes the same in all lanes of what is the same in all lanes */
@@ -36,11 +36,11 @@ typedef struct Ins {
 	InsOrder order;
 	int first, nout, nin;
 	int label; /* of INS_LABEL and INS_BRA, from 0; INS_LIMIT: registers that a lane has from here on */
-} Ins;
+} PressureIns;
 
 typedef struct Body {
 	Arena *a;
-	Ins *ins;
+	PressureIns *ins;
 	int n, cap;
 	int *reg; /* numbers of registers */
 	int nregs, capregs;
@@ -61,7 +61,7 @@ typedef struct Numbers {
 } Numbers;
 
 /* Statements [from, to). */
-typedef struct Part {
+typedef struct PtxBlock {
 	int from, to;
 	int next[2]; /* -1: none */
 	int limit, live;
@@ -69,11 +69,11 @@ typedef struct Part {
 	Numbers in, out; /* values that live in front of it and behind it */
 	int64_t around;  /* halves of all of these */
 	int nsame;       /* the last so many of `out` are copies of others of it (Ins.same) */
-} Part;
+} PtxBlock;
 
 typedef struct Lives {
 	Body b;
-	Part *part;
+	PtxBlock *part;
 	int npart, cap;
 	int *at;    /* [nlabel] its part */
 	int *ndef;  /* [nreg] */
@@ -92,15 +92,15 @@ typedef struct Lives {
 bool lives_find(Lives *l, const char *ptx, const char *name);
 
 /* A statement of a straight piece of code, with the values that it writes and reads. */
-typedef struct Step {
-	const Ins *x;
+typedef struct PressureStep {
+	const PressureIns *x;
 	int *value; /* nout written, then nin read; each once */
 	int nout, nin;
-} Step;
+} PressureStep;
 
 /* A straight piece of code, whose values have numbers of its own. */
 typedef struct Steps {
-	Step *step;
+	PressureStep *step;
 	int n;
 	uint8_t *halves; /* [nvalue], as Body.halves */
 	bool *live;      /* [nvalue] it lives behind the last */
@@ -109,10 +109,10 @@ typedef struct Steps {
 } Steps;
 
 /* The statements of part p that are code, so many times one after the other. */
-void lives_steps(Lives *l, const Part *p, int turns, Steps *out);
+void lives_steps(Lives *l, const PtxBlock *p, int turns, Steps *out);
 
 /* Registers that part p needs at most, in whatever order. */
-int64_t lives_bound(const Lives *l, const Part *p);
+int64_t lives_bound(const Lives *l, const PtxBlock *p);
 
 /* ---- pressure_heap.c --------------------------------------------------------------------------- */
 

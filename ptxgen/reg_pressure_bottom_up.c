@@ -4,9 +4,9 @@
 #include "ptxgen/reg_pressure.h"
 #include <string.h>
 
-typedef struct Order {
+typedef struct BottomUpSchedule {
 	Arena *a;
-	const Step *step;
+	const PressureStep *step;
 	int n;
 	int *edge, nedge, cap; /* pairs: step, number of the next pair from 1 */
 	int *before; /* [n] the first pair of those that a step has to stay behind */
@@ -16,11 +16,11 @@ typedef struct Order {
 	int64_t *grows; /* [n] halves more in front of the step than behind it, as long as it is ready */
 	bool *behind_it; /* [nvalue] what lived behind the step at hand, of its values */
 	Heap ready;     /* by that, the last first; what has changed is there twice */
-} Order;
+} BottomUpSchedule;
 
 /* Step `first` stays in front of `then`. */
 static void
-keep(Order *o, int first, int then)
+keep(BottomUpSchedule *o, int first, int then)
 {
 	if (first < 0 || first == then)
 		return;
@@ -32,13 +32,13 @@ keep(Order *o, int first, int then)
 
 /* By what each reads and writes. */
 static void
-keep_values(Order *o, int nreg)
+keep_values(BottomUpSchedule *o, int nreg)
 {
 	int *writer = NEWN(o->a, int, nreg + 1), *reader = NEWN(o->a, int, nreg + 1); /* from 1; the last */
 	int *chain = NULL, nchain = 0, cap = 0; /* pairs: a reader, the one before */
 
 	for (int i = 0; i < o->n; i++) {
-		const Step *s = &o->step[i];
+		const PressureStep *s = &o->step[i];
 
 		for (int j = 0; j < s->nin; j++) {
 			int v = s->value[s->nout + j];
@@ -61,7 +61,7 @@ keep_values(Order *o, int nreg)
 }
 
 static void
-keep_memory(Order *o)
+keep_memory(BottomUpSchedule *o)
 {
 	int fixed = -1, first = 0; /* of those that only read, behind `fixed` */
 
@@ -80,7 +80,7 @@ keep_memory(Order *o)
 }
 
 static bool
-is_read(const Step *s, int value)
+is_read(const PressureStep *s, int value)
 {
 	for (int j = 0; j < s->nin; j++)
 		if (s->value[s->nout + j] == value)
@@ -90,7 +90,7 @@ is_read(const Step *s, int value)
 
 /* By how many halves more live in front of a step than behind it. */
 static int64_t
-growth(const Step *s, const uint8_t *halves, const bool *live)
+growth(const PressureStep *s, const uint8_t *halves, const bool *live)
 {
 	int64_t sum = 0;
 
@@ -103,13 +103,13 @@ growth(const Step *s, const uint8_t *halves, const bool *live)
 
 /* Those with fewest more are done first, of them the last. */
 static int64_t
-rank(const Order *o, int i)
+rank(const BottomUpSchedule *o, int i)
 {
 	return o->grows[i] * ((int64_t)1 << 32) - i;
 }
 
 static void
-is_ready(Order *o, Steps *s, int i)
+is_ready(BottomUpSchedule *o, Steps *s, int i)
 {
 	o->grows[i] = growth(&s->step[i], s->halves, s->live);
 	heap_push(o->a, &o->ready, rank(o, i), i);
@@ -119,9 +119,9 @@ is_ready(Order *o, Steps *s, int i)
 /* Step i is done, and its values live as they do in front of it.  Of those that live otherwise than behind
  * it, steps that are ready and have them change their rank. */
 static void
-go_before(Order *o, Steps *s, int i)
+go_before(BottomUpSchedule *o, Steps *s, int i)
 {
-	const Step *x = &s->step[i];
+	const PressureStep *x = &s->step[i];
 
 	for (int j = 0; j < x->nout + x->nin; j++)
 		o->behind_it[x->value[j]] = s->live[x->value[j]];
@@ -142,7 +142,7 @@ go_before(Order *o, Steps *s, int i)
 }
 
 static void
-find_users(Order *o, const Steps *s)
+find_users(BottomUpSchedule *o, const Steps *s)
 {
 	o->users = NEWN(o->a, int, s->nvalue + 1);
 	for (int i = 0; i < s->n; i++)
@@ -157,7 +157,7 @@ find_users(Order *o, const Steps *s)
 
 /* The next step, from the end; -1: all are done. */
 static int
-take(Order *o)
+take(BottomUpSchedule *o)
 {
 	while (o->ready.n) {
 		HeapItem top = o->ready.at[0];
@@ -172,7 +172,7 @@ take(Order *o)
 int64_t
 pressure_least(Arena *a, Steps *s)
 {
-	Order o = { .a = a, .step = s->step, .n = s->n };
+	BottomUpSchedule o = { .a = a, .step = s->step, .n = s->n };
 	int64_t now = 0, most;
 
 	o.before = NEWN(a, int, s->n + 1);
@@ -189,7 +189,7 @@ pressure_least(Arena *a, Steps *s)
 			is_ready(&o, s, i);
 	most = now;
 	for (int i; (i = take(&o)) >= 0;) {
-		const Step *x = &s->step[i];
+		const PressureStep *x = &s->step[i];
 		int64_t dead = now;
 
 		o.behind[i] = -1;

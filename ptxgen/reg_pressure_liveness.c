@@ -15,13 +15,13 @@ value_of(const Lives *l, int reg)
 }
 
 static const int *
-outs(const Lives *l, const Ins *x)
+outs(const Lives *l, const PressureIns *x)
 {
 	return l->b.reg + x->first;
 }
 
 static const int *
-ins(const Lives *l, const Ins *x)
+ins(const Lives *l, const PressureIns *x)
 {
 	return outs(l, x) + x->nout;
 }
@@ -47,7 +47,7 @@ chain(Arena *a, Chains *c, int of, int x)
 }
 
 static void
-make_lane(Lives *l, const Ins *x, Numbers *todo)
+make_lane(Lives *l, const PressureIns *x, Numbers *todo)
 {
 	for (int j = 0; j < x->nout; j++) {
 		int reg = outs(l, x)[j];
@@ -66,7 +66,7 @@ find_lanes(Lives *l)
 	Numbers todo = { 0 };
 
 	for (int i = 0; i < l->b.n; i++) {
-		const Ins *x = &l->b.ins[i];
+		const PressureIns *x = &l->b.ins[i];
 
 		if (!x->uniform)
 			make_lane(l, x, &todo);
@@ -90,7 +90,7 @@ find_copies(Lives *l)
 		for (int j = 0; j < l->b.ins[i].nout; j++)
 			l->ndef[outs(l, &l->b.ins[i])[j]]++;
 	for (int i = 0; i < l->b.n; i++) {
-		const Ins *x = &l->b.ins[i];
+		const PressureIns *x = &l->b.ins[i];
 
 		if (x->kind == INS_COPY && l->ndef[outs(l, x)[0]] == 1 && l->ndef[ins(l, x)[0]] == 1 &&
 		    l->b.halves[outs(l, x)[0]] == l->b.halves[ins(l, x)[0]])
@@ -99,7 +99,7 @@ find_copies(Lives *l)
 }
 
 static bool
-is_no_code(const Lives *l, const Ins *x)
+is_no_code(const Lives *l, const PressureIns *x)
 {
 	return x->kind == INS_LABEL || (x->kind == INS_COPY && l->of[outs(l, x)[0]] != outs(l, x)[0]);
 }
@@ -107,10 +107,10 @@ is_no_code(const Lives *l, const Ins *x)
 static void
 find_parts(Lives *l)
 {
-	Part p = { .next = { -1, -1 } };
+	PtxBlock p = { .next = { -1, -1 } };
 
 	for (int i = 0; i < l->b.n; i++) {
-		const Ins *x = &l->b.ins[i];
+		const PressureIns *x = &l->b.ins[i];
 		bool ends = x->kind == INS_BRA || x->kind == INS_RET || x->kind == INS_LIMIT ||
 		            x->kind == INS_TRAP;
 
@@ -128,7 +128,7 @@ find_parts(Lives *l)
 		p.from = i + 1;
 	}
 	for (int i = 0; i < l->npart; i++) {
-		const Ins *x = &l->b.ins[l->part[i].to - 1];
+		const PressureIns *x = &l->b.ins[l->part[i].to - 1];
 		bool leaves = (x->kind == INS_BRA || x->kind == INS_RET) && !x->guarded;
 
 		if (!leaves && i + 1 < l->npart)
@@ -152,11 +152,11 @@ find_limits(Lives *l)
 	while (more) {
 		more = false;
 		for (int i = 0; i < l->npart; i++) {
-			const Ins *x = &l->b.ins[l->part[i].to - 1];
+			const PressureIns *x = &l->b.ins[l->part[i].to - 1];
 			int limit = x->kind == INS_LIMIT ? x->label : l->part[i].limit;
 
 			for (int j = 0; j < 2 && l->part[i].reached; j++) {
-				Part *p = l->part[i].next[j] < 0 ? NULL : &l->part[l->part[i].next[j]];
+				PtxBlock *p = l->part[i].next[j] < 0 ? NULL : &l->part[l->part[i].next[j]];
 
 				if (!p || (p->reached && p->limit <= limit))
 					continue;
@@ -169,7 +169,7 @@ find_limits(Lives *l)
 
 /* Statement x is met on a way from the end. */
 static void
-meet(Lives *l, const Ins *x)
+meet(Lives *l, const PressureIns *x)
 {
 	for (int j = 0; j < x->nout + x->nin; j++) {
 		int v = value_of(l, outs(l, x)[j]);
@@ -182,7 +182,7 @@ meet(Lives *l, const Ins *x)
 /* Does x, from which on statements have been met, copy what lives on to what lives on, so that they have one
  * register from here on?  So do turns of a loop hand on what is read behind the loop, too. */
 static bool
-is_shared(const Lives *l, int p, const Ins *x, int *dst)
+is_shared(const Lives *l, int p, const PressureIns *x, int *dst)
 {
 	int from;
 
@@ -199,13 +199,13 @@ is_shared(const Lives *l, int p, const Ins *x, int *dst)
 static void
 find_same(Lives *l, int p)
 {
-	Part *part = &l->part[p];
+	PtxBlock *part = &l->part[p];
 	int kept = 0, dst;
 	int *same = NEWN(l->b.a, int, part->out.n + 1);
 
 	l->walks++;
 	for (int i = part->to - 1; i >= part->from; i--) {
-		Ins *x = &l->b.ins[i];
+		PressureIns *x = &l->b.ins[i];
 
 		x->same = is_shared(l, p, x, &dst);
 		if (x->same) {
@@ -227,7 +227,7 @@ find_same(Lives *l, int p)
 static int
 walk(Lives *l, int p)
 {
-	Part *part = &l->part[p];
+	PtxBlock *part = &l->part[p];
 	int64_t now = 0, most;
 
 	for (int i = 0; i < part->out.n; i++)
@@ -246,7 +246,7 @@ walk(Lives *l, int p)
 	l->work += part->out.n + part->in.n + part->to - part->from;
 	most = now;
 	for (int i = part->to - 1; i >= part->from; i--) {
-		const Ins *x = &l->b.ins[i];
+		const PressureIns *x = &l->b.ins[i];
 		int64_t dead = now; /* with what is written and read nowhere */
 
 		if (is_no_code(l, x) || x->same)
@@ -294,7 +294,7 @@ find_places(Lives *l, Places *s)
 			if (l->part[p].next[j] >= 0)
 				chain(a, &s->before, l->part[p].next[j], p);
 		for (int i = l->part[p].from; i < l->part[p].to; i++) {
-			const Ins *x = &l->b.ins[i];
+			const PressureIns *x = &l->b.ins[i];
 
 			if (is_no_code(l, x))
 				continue;
@@ -398,17 +398,17 @@ number_of(Lives *l, Steps *s, int v)
 }
 
 void
-lives_steps(Lives *l, const Part *p, int turns, Steps *out)
+lives_steps(Lives *l, const PtxBlock *p, int turns, Steps *out)
 {
 	int nlive = p->out.n - p->nsame;
 
-	*out = (Steps){ .step = NEWN(l->b.a, Step, (p->to - p->from) * turns + 1) };
+	*out = (Steps){ .step = NEWN(l->b.a, PressureStep, (p->to - p->from) * turns + 1) };
 	l->pieces++;
 	for (int i = 0; i < nlive; i++) /* they have the first numbers */
 		number_of(l, out, p->out.at[i]);
 	for (int i = p->from; i < p->to; i++) {
-		const Ins *x = &l->b.ins[i];
-		Step *s = &out->step[out->n];
+		const PressureIns *x = &l->b.ins[i];
+		PressureStep *s = &out->step[out->n];
 
 		if (is_no_code(l, x) || x->same)
 			continue;
@@ -430,7 +430,7 @@ lives_steps(Lives *l, const Part *p, int turns, Steps *out)
 }
 
 int64_t
-lives_bound(const Lives *l, const Part *p)
+lives_bound(const Lives *l, const PtxBlock *p)
 {
 	int64_t sum = p->around;
 

@@ -6,21 +6,21 @@
 enum { CLASSES = 32, MOST_REGISTERS = 100000000, FILE_REGISTERS = 65536, GRAIN = 8 };
 
 /* Registers as they are declared: .reg .b32 %r<100>; those of different lengths have different names. */
-typedef struct Class {
+typedef struct RegisterClass {
 	const char *name;
 	size_t len;
 	int base, n, halves;
-} Class;
+} RegisterClass;
 
-typedef struct Read {
+typedef struct PtxReader {
 	Body *b;
-	Class class[CLASSES];
+	RegisterClass class[CLASSES];
 	int nclass;
 	const char **label; /* where names begin */
 	int caplabel;
 	int *slot, nslot; /* labels by their names' digests, from 1; a power of 2 */
 	const char *end;
-} Read;
+} PtxReader;
 
 static bool
 is_letter(char c)
@@ -52,10 +52,10 @@ begins(const char *s, const char *word)
 
 /* Behind ".reg": one class with a number in <>; others are of a few instructions. */
 static void
-declare(Read *r, const char *s, const char *end)
+declare(PtxReader *r, const char *s, const char *end)
 {
 	const char *name = s, *angle;
-	Class *c = &r->class[r->nclass];
+	RegisterClass *c = &r->class[r->nclass];
 	int bits;
 
 	while (name < end && *name != '.')
@@ -68,14 +68,14 @@ declare(Read *r, const char *s, const char *end)
 	angle = memchr(name, '<', (size_t)(end - name));
 	if (!angle || r->nclass == CLASSES)
 		return;
-	*c = (Class){ name, (size_t)(angle - name), r->b->nreg, atoi(angle + 1), (bits + 15) / 16 };
+	*c = (RegisterClass){ name, (size_t)(angle - name), r->b->nreg, atoi(angle + 1), (bits + 15) / 16 };
 	r->b->nreg += c->n;
 	r->nclass++;
 }
 
 /* The register whose name begins at s, -1: none of those that count; *s is behind it. */
 static int
-register_at(const Read *r, const char **s)
+register_at(const PtxReader *r, const char **s)
 {
 	const char *name = *s;
 	size_t len = 0; /* of the name without its number */
@@ -119,7 +119,7 @@ same_name(const char *a, const char *b)
 
 /* The slot of a name: that of its label, or an empty one. */
 static int *
-slot_of(const Read *r, const char *s)
+slot_of(const PtxReader *r, const char *s)
 {
 	uint32_t most = (uint32_t)r->nslot - 1, at = name_digest(s) & most;
 
@@ -129,7 +129,7 @@ slot_of(const Read *r, const char *s)
 }
 
 static void
-more_slots(Read *r)
+more_slots(PtxReader *r)
 {
 	r->nslot = r->nslot ? 4 * r->nslot : 64;
 	r->slot = NEWN(r->b->a, int, r->nslot);
@@ -138,7 +138,7 @@ more_slots(Read *r)
 }
 
 static int
-label_at(Read *r, const char *s)
+label_at(PtxReader *r, const char *s)
 {
 	int *slot;
 
@@ -206,7 +206,7 @@ order_of(const char *op)
 }
 
 static void
-add_register(Read *r, int reg)
+add_register(PtxReader *r, int reg)
 {
 	Body *b = r->b;
 
@@ -216,7 +216,7 @@ add_register(Read *r, int reg)
 
 /* The registers of the operands in [s, end). */
 static void
-add_registers(Read *r, const char *s, const char *end)
+add_registers(PtxReader *r, const char *s, const char *end)
 {
 	while (s < end)
 		if (*s == '%' || is_letter(*s))
@@ -243,10 +243,10 @@ first_operand(const char *s, const char *end)
 }
 
 static void
-read_instruction(Read *r, const char *op, const char *end, int guard)
+read_instruction(PtxReader *r, const char *op, const char *end, int guard)
 {
 	Body *b = r->b;
-	Ins x = { .kind = INS_OTHER, .guarded = guard >= 0, .first = b->nregs };
+	PressureIns x = { .kind = INS_OTHER, .guarded = guard >= 0, .first = b->nregs };
 	const char *s = op, *cut;
 
 	while (s < end && !is_space(*s))
@@ -287,7 +287,7 @@ read_instruction(Read *r, const char *op, const char *end, int guard)
 
 /* One statement, without its semicolon. */
 static void
-read_statement(Read *r, const char *s, const char *end)
+read_statement(PtxReader *r, const char *s, const char *end)
 {
 	int guard = -1;
 
@@ -319,7 +319,7 @@ label_end(const char *s)
 }
 
 static void
-read_body(Read *r, const char *s)
+read_body(PtxReader *r, const char *s)
 {
 	Body *b = r->b;
 
@@ -331,7 +331,7 @@ read_body(Read *r, const char *s)
 		} else if (s[0] == '/' && s[1] == '/') {
 			s += strcspn(s, "\n");
 		} else if ((e = label_end(s))) {
-			Ins x = { .kind = INS_LABEL, .first = b->nregs, .label = label_at(r, s) };
+			PressureIns x = { .kind = INS_LABEL, .first = b->nregs, .label = label_at(r, s) };
 
 			VEC_PUSH(b->a, b->ins, b->n, b->cap, x);
 			s = e;
@@ -356,7 +356,7 @@ directive(const char *s, const char *end, const char *name)
 bool
 pressure_read(Body *b, const char *ptx, const char *name)
 {
-	Read r = { .b = b };
+	PtxReader r = { .b = b };
 	const char *entry = strstr(ptx, arena_printf(b->a, ".entry %s(", name));
 	const char *body = entry ? strstr(entry, "\n{") : NULL, *next;
 	uint8_t *halves;

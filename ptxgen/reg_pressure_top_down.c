@@ -15,7 +15,7 @@ typedef struct Made {
 	int reader; /* the first pair of those that read it */
 } Made;
 
-typedef struct Node {
+typedef struct ScheduleNode {
 	int *made; /* nin read, then nout written */
 	int nin, nout;
 	int after;  /* how many have to be done before it */
@@ -24,7 +24,7 @@ typedef struct Node {
 	int64_t rest; /* clocks from its begin to the end of what waits for it */
 	int64_t adds; /* halves, when it is done */
 	bool ready, done;
-} Node;
+} ScheduleNode;
 
 /* Nodes that are ready and add so many; what no longer does, or is done, is taken out when it is met. */
 typedef struct Alike {
@@ -34,11 +34,11 @@ typedef struct Alike {
 	Heap all;     /* the first of all first */
 } Alike;
 
-typedef struct Ahead {
+typedef struct TopDownSchedule {
 	Arena *a;
 	const uint8_t *halves;
-	const Step *step;
-	Node *node;
+	const PressureStep *step;
+	ScheduleNode *node;
 	int n;
 	Made *made;
 	int nmade, capmade;
@@ -50,16 +50,16 @@ typedef struct Ahead {
 	int *used, nused, capused;
 	int nready;
 	int64_t clock, now, most, room, work;
-} Ahead;
+} TopDownSchedule;
 
 static int
-clocks(const Step *s)
+clocks(const PressureStep *s)
 {
 	return s->x->order == ORDER_READS ? LOAD_CLOCKS : OTHER_CLOCKS;
 }
 
 static void
-link(Ahead *o, int first, int then)
+link(TopDownSchedule *o, int first, int then)
 {
 	if (first < 0 || first == then)
 		return;
@@ -70,7 +70,7 @@ link(Ahead *o, int first, int then)
 }
 
 static int
-make(Ahead *o, int v, int by)
+make(TopDownSchedule *o, int v, int by)
 {
 	Made m = { .by = by, .halves = o->halves[v] };
 
@@ -80,9 +80,9 @@ make(Ahead *o, int v, int by)
 }
 
 static void
-reads(Ahead *o, int i, int v)
+reads(TopDownSchedule *o, int i, int v)
 {
-	Node *x = &o->node[i];
+	ScheduleNode *x = &o->node[i];
 	int m = o->last[v] ? o->last[v] - 1 : make(o, v, -1);
 
 	for (int j = 0; j < x->nin; j++)
@@ -97,11 +97,11 @@ reads(Ahead *o, int i, int v)
 }
 
 static void
-find_values(Ahead *o)
+find_values(TopDownSchedule *o)
 {
 	for (int i = 0; i < o->n; i++) {
-		const Step *s = &o->step[i];
-		Node *x = &o->node[i];
+		const PressureStep *s = &o->step[i];
+		ScheduleNode *x = &o->node[i];
 
 		x->made = NEWN(o->a, int, s->nin + 2 * s->nout + 1);
 		for (int j = 0; j < s->nin; j++)
@@ -114,7 +114,7 @@ find_values(Ahead *o)
 }
 
 static void
-find_memory(Ahead *o)
+find_memory(TopDownSchedule *o)
 {
 	int fixed = -1, first = 0; /* of those that only read, behind `fixed` */
 
@@ -133,7 +133,7 @@ find_memory(Ahead *o)
 }
 
 static int64_t
-growth(const Ahead *o, const Node *x)
+growth(const TopDownSchedule *o, const ScheduleNode *x)
 {
 	int64_t sum = 0;
 
@@ -149,9 +149,9 @@ growth(const Ahead *o, const Node *x)
 
 /* Node i among those that are ready. */
 static void
-enter(Ahead *o, int i)
+enter(TopDownSchedule *o, int i)
 {
-	Node *x = &o->node[i];
+	ScheduleNode *x = &o->node[i];
 	Alike *like = &o->alike[x->adds - o->least];
 
 	if (!like->all.n && !like->all.cap) {
@@ -166,12 +166,12 @@ enter(Ahead *o, int i)
 
 /* Those that could be ready add so many at least, and so many at most. */
 static void
-find_alike(Ahead *o)
+find_alike(TopDownSchedule *o)
 {
 	int64_t most = 0;
 
 	for (int i = 0; i < o->n; i++) {
-		Node *x = &o->node[i];
+		ScheduleNode *x = &o->node[i];
 		int64_t least = 0;
 
 		x->adds = growth(o, x);
@@ -185,7 +185,7 @@ find_alike(Ahead *o)
 
 /* What lives in front of the first step. */
 static void
-begin(Ahead *o, int nreg, const bool *live)
+begin(TopDownSchedule *o, int nreg, const bool *live)
 {
 	for (int v = 0; v < nreg; v++)
 		if (live[v] && o->last[v])
@@ -211,17 +211,17 @@ begin(Ahead *o, int nreg, const bool *live)
 }
 
 static bool
-fits(const Ahead *o, const Alike *like)
+fits(const TopDownSchedule *o, const Alike *like)
 {
 	return like->adds <= 0 || o->now + like->adds <= o->room;
 }
 
 /* The first of h that is still what it was; -1: none. */
 static int
-first_of(Ahead *o, const Alike *like, Heap *h)
+first_of(TopDownSchedule *o, const Alike *like, Heap *h)
 {
 	while (h->n) {
-		const Node *x = &o->node[h->at[0].what];
+		const ScheduleNode *x = &o->node[h->at[0].what];
 
 		if (!x->done && x->adds == like->adds)
 			return h->at[0].what;
@@ -234,7 +234,7 @@ first_of(Ahead *o, const Alike *like, Heap *h)
 /* The first of those whose operands have come; *next: when those of the first other one come, if that is
  * earlier or none was. */
 static int
-first_urgent(Ahead *o, Alike *like, int64_t *next)
+first_urgent(TopDownSchedule *o, Alike *like, int64_t *next)
 {
 	int i;
 
@@ -251,7 +251,7 @@ first_urgent(Ahead *o, Alike *like, int64_t *next)
 /* Of those that are ready and fit, and have their operands, the one that most waits for; -1: none, and *next
  * is the clock when the first that fits has them, -1 where none fits. */
 static int
-most_urgent(Ahead *o, int64_t *next)
+most_urgent(TopDownSchedule *o, int64_t *next)
 {
 	int best = -1;
 
@@ -259,7 +259,7 @@ most_urgent(Ahead *o, int64_t *next)
 	for (int u = 0; u < o->nused; u++) {
 		Alike *like = &o->alike[o->used[u]];
 		int i = fits(o, like) ? first_urgent(o, like, next) : -1;
-		const Node *x = &o->node[i < 0 ? 0 : i], *y = &o->node[best < 0 ? 0 : best];
+		const ScheduleNode *x = &o->node[i < 0 ? 0 : i], *y = &o->node[best < 0 ? 0 : best];
 
 		if (i >= 0 && (best < 0 || x->rest > y->rest || (x->rest == y->rest && x < y)))
 			best = i;
@@ -270,7 +270,7 @@ most_urgent(Ahead *o, int64_t *next)
 
 /* Of those that are ready, the one that adds least, of them the first. */
 static int
-leanest(Ahead *o)
+leanest(TopDownSchedule *o)
 {
 	const Alike *least = NULL;
 	int best = -1;
@@ -289,7 +289,7 @@ leanest(Ahead *o)
 
 /* One is left that reads m: what it frees is more than it was. */
 static void
-last_reader(Ahead *o, const Made *m)
+last_reader(TopDownSchedule *o, const Made *m)
 {
 	for (int e = m->reader; e && !m->stays; e = o->reader[2 * e - 1]) {
 		int i = o->reader[2 * e - 2];
@@ -304,9 +304,9 @@ last_reader(Ahead *o, const Made *m)
 }
 
 static void
-do_step(Ahead *o, int i)
+do_step(TopDownSchedule *o, int i)
 {
-	Node *x = &o->node[i];
+	ScheduleNode *x = &o->node[i];
 
 	x->done = true;
 	o->nready--;
@@ -322,7 +322,7 @@ do_step(Ahead *o, int i)
 		o->now -= m->reads || m->stays ? 0 : m->halves;
 	}
 	for (int e = x->then; e; e = o->edge[2 * e - 1]) {
-		Node *y = &o->node[o->edge[2 * e - 2]];
+		ScheduleNode *y = &o->node[o->edge[2 * e - 2]];
 
 		y->at = max64(y->at, o->clock + clocks(&o->step[i]));
 		if (--y->after == 0) {
@@ -336,9 +336,9 @@ do_step(Ahead *o, int i)
 int64_t
 pressure_ahead(Arena *a, Steps *s, int64_t room)
 {
-	Ahead o = { .a = a, .halves = s->halves, .step = s->step, .n = s->n, .room = room };
+	TopDownSchedule o = { .a = a, .halves = s->halves, .step = s->step, .n = s->n, .room = room };
 
-	o.node = NEWN(a, Node, s->n + 1);
+	o.node = NEWN(a, ScheduleNode, s->n + 1);
 	o.last = NEWN(a, int, s->nvalue + 1);
 	find_values(&o);
 	find_memory(&o);

@@ -35,7 +35,7 @@ source_coord(const Op *o, const int64_t *c, int64_t *in)
 }
 
 static void
-pull_regmap(Gen *g, Op *o, int w)
+pull_regmap(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	LV word[WORD_ELEMS];
@@ -56,7 +56,7 @@ pull_regmap(Gen *g, Op *o, int w)
 
 /* Words of a bit order are not taken apart: transposed or not, each is what it was. */
 static void
-pull_same(Gen *g, Op *o, int w)
+pull_same(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	int64_t c[DIM_MAX], in[DIM_MAX];
@@ -69,7 +69,7 @@ pull_same(Gen *g, Op *o, int w)
 }
 
 void
-emit_regmap(Gen *g, Op *o)
+emit_regmap(Codegen *g, Op *o)
 {
 	if (o->out[0]->type.space != S_reg)
 		return; /* another shape of a shared tile: its accesses know */

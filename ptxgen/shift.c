@@ -17,7 +17,7 @@ typedef struct ShiftPlan {
 
 /* What comes in, as a number to compute with. */
 static LV
-fill(Gen *g, const Op *o)
+fill(Codegen *g, const Op *o)
 {
 	DType d = o->out[0]->type.dtype;
 
@@ -26,7 +26,7 @@ fill(Gen *g, const Op *o)
 
 /* The element at low + R L high of this lane's line, NULL: before its start. */
 static LV
-line_elem(Gen *g, Op *o, const ShiftPlan *p, int64_t *index, int64_t low, int64_t high)
+line_elem(Codegen *g, Op *o, const ShiftPlan *p, int64_t *index, int64_t low, int64_t high)
 {
 	if (high < 0)
 		return NULL;
@@ -35,7 +35,7 @@ line_elem(Gen *g, Op *o, const ShiftPlan *p, int64_t *index, int64_t low, int64_
 }
 
 static LV
-shifted(Gen *g, Op *o, int64_t r)
+shifted(Codegen *g, Op *o, int64_t r)
 {
 	const ShiftPlan *p = tile_of(g, o->out[0])->plan;
 	int64_t index[DIM_MAX] = { 0 }, to, high, low, down;
@@ -68,13 +68,13 @@ shifted(Gen *g, Op *o, int64_t r)
 }
 
 static void
-pull_shift(Gen *g, Op *o, int w)
+pull_shift(Codegen *g, Op *o, int w)
 {
 	number_word(g, o, w, shifted);
 }
 
 void
-emit_shift(Gen *g, Op *o)
+emit_shift(Codegen *g, Op *o)
 {
 	ShiftPlan *p = NEW(g->a, ShiftPlan);
 	const Layout *l = o->out[0]->type.layout;

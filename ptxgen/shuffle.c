@@ -5,7 +5,7 @@
 
 /* Apply a 32-bit shuffle to both halves of a 64-bit word. */
 static LV
-shuffle64(Gen *g, AsmId id, LV x, LV by)
+shuffle64(Codegen *g, AsmId id, LV x, LV by)
 {
 	LLVMTypeRef t = LLVMTypeOf(x);
 	LV half[2];
@@ -17,7 +17,7 @@ shuffle64(Gen *g, AsmId id, LV x, LV by)
 }
 
 static LV
-shuffle(Gen *g, AsmId id, LV x, LV by)
+shuffle(Codegen *g, AsmId id, LV x, LV by)
 {
 	LLVMTypeRef t = LLVMTypeOf(x);
 	LV r;
@@ -33,19 +33,19 @@ shuffle(Gen *g, AsmId id, LV x, LV by)
 }
 
 LV
-shuffle_xor(Gen *g, LV x, int delta)
+shuffle_xor(Codegen *g, LV x, int delta)
 {
 	return shuffle(g, A_shfl_bfly, x, const_i32(g, delta));
 }
 
 LV
-shuffle_up(Gen *g, LV x, int by)
+shuffle_up(Codegen *g, LV x, int by)
 {
 	return shuffle(g, A_shfl_up, x, const_i32(g, by));
 }
 
 LV
-shuffle_from(Gen *g, LV x, LV lane)
+shuffle_from(Codegen *g, LV x, LV lane)
 {
 	return shuffle(g, A_shfl_idx, x, lane);
 }

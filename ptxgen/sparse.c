@@ -12,7 +12,7 @@
 /* Two of four: positions of a group rise, so the upper one is never 0.  Where it is, the group was read from
  * outside of a tensor, all zeros: it gets 0 and 1, as the instruction wants them to differ. */
 static LV
-make_rising(Gen *g, LV x)
+make_rising(Codegen *g, LV x)
 {
 	LV some = LLVMBuildOr(g->b, x, LLVMBuildLShr(g->b, x, const_i32(g, 1), ""), "");
 	LV none = LLVMBuildAnd(g->b, LLVMBuildNot(g->b, some, ""), const_i32(g, 0x44444444), "");
@@ -23,7 +23,7 @@ make_rising(Gen *g, LV x)
 /* One of two, as tensor cores have it: 0 is 0b0100 and 1 is 0b1110.  Bits move to the nibbles in steps of
  * 12, 6 and 3; then 0 * 10 + 4 and 1 * 10 + 4. */
 static LV
-widen_bits(Gen *g, LV x)
+widen_bits(Codegen *g, LV x)
 {
 	static const struct {
 		int shift;
@@ -39,7 +39,7 @@ widen_bits(Gen *g, LV x)
 }
 
 LV
-sparse_metadata(Gen *g, Val *v, int64_t reg)
+sparse_metadata(Codegen *g, Val *v, int64_t reg)
 {
 	bool one = v->type.dtype == D_u1;
 	int epw = dtype_per_word(v->type.dtype), each = one ? 8 : 16;
@@ -61,20 +61,20 @@ typedef struct SparseExpandPlan {
 } SparseExpandPlan;
 
 static LV
-zero_of(Gen *g, DType d)
+zero_of(Codegen *g, DType d)
 {
 	return LLVMConstNull(dtype_is_float(d) && dtype_reg(d) == REG_b32 ? g->f32 : word_type(g, d));
 }
 
 static LV
-sum_of(Gen *g, DType d, LV x, LV y)
+sum_of(Codegen *g, DType d, LV x, LV y)
 {
 	return dtype_info[d].kind == K_flt ? LLVMBuildFAdd(g->b, x, y, "") : LLVMBuildAdd(g->b, x, y, "");
 }
 
 /* i1: value j of the group stands at index `at` of it. */
 static LV
-stands(Gen *g, const SparseExpandPlan *p, const LV *pos, int j, LV at)
+stands(Codegen *g, const SparseExpandPlan *p, const LV *pos, int j, LV at)
 {
 	LV to = pos[j / p->s.unit];
 
@@ -85,7 +85,7 @@ stands(Gen *g, const SparseExpandPlan *p, const LV *pos, int j, LV at)
 }
 
 static LV
-sparse_element(Gen *g, Op *o, int64_t r)
+sparse_element(Codegen *g, Op *o, int64_t r)
 {
 	const Tile *t = tile_of(g, o->out[0]);
 	const SparseExpandPlan *p = t->plan;
@@ -113,13 +113,13 @@ sparse_element(Gen *g, Op *o, int64_t r)
 }
 
 static void
-pull_sparse_expand(Gen *g, Op *o, int w)
+pull_sparse_expand(Codegen *g, Op *o, int w)
 {
 	number_word(g, o, w, sparse_element);
 }
 
 void
-emit_sparse_expand(Gen *g, Op *o)
+emit_sparse_expand(Codegen *g, Op *o)
 {
 	SparseExpandPlan *p = NEW(g->a, SparseExpandPlan);
 	bool ok;

@@ -5,5 +5,5 @@
 
 /* The metadata register of mma.sp from register `reg` on of the positions v: 16 of two bits as they are
  * laid out, or 8 of one. */
-LV sparse_metadata(Gen *g, Val *v, int64_t reg);
+LV sparse_metadata(Codegen *g, Val *v, int64_t reg);
 #endif

@@ -5,14 +5,14 @@
 
 /* Named barriers: 0 is the block's, then come those of the teams, then the producers'. */
 static int
-role_barrier(const Gen *g, Role role, int team)
+role_barrier(const Codegen *g, Role role, int team)
 {
 	return role == ROLE_PRODUCER ? 1 + g->k->teams : 1 + team;
 }
 
 /* Each team has a number, which stands in the text: taken from a register, ptxas keeps all that there are. */
 static void
-team_barrier(Gen *g)
+team_barrier(Codegen *g)
 {
 	int teams = g->k->teams, threads = g->warps * WARP_SIZE;
 
@@ -26,7 +26,7 @@ team_barrier(Gen *g)
 }
 
 void
-emit_block_barrier(Gen *g)
+emit_block_barrier(Codegen *g)
 {
 	gen_flush(g, NULL);
 	if (g->team)
@@ -41,7 +41,7 @@ emit_block_barrier(Gen *g)
 }
 
 void
-emit_barrier(Gen *g, Op *o)
+emit_barrier(Codegen *g, Op *o)
 {
 	(void)o;
 	emit_block_barrier(g);
@@ -50,7 +50,7 @@ emit_barrier(Gen *g, Op *o)
 /* Targets without asynchronous copies complete every copy where it stands.  Bulk groups are those of the one
  * thread that copies; others have none, and wait for nothing. */
 void
-emit_commit(Gen *g, Op *o)
+emit_commit(Codegen *g, Op *o)
 {
 	if (IMM(o, bulk))
 		asm_op(g, A_bulk_commit, NULL, NULL, NULL);
@@ -59,7 +59,7 @@ emit_commit(Gen *g, Op *o)
 }
 
 void
-emit_wait(Gen *g, Op *o)
+emit_wait(Codegen *g, Op *o)
 {
 	gen_flush(g, NULL);
 	if (IMM(o, bulk))
@@ -70,14 +70,14 @@ emit_wait(Gen *g, Op *o)
 }
 
 void
-emit_proxy(Gen *g, Op *o)
+emit_proxy(Codegen *g, Op *o)
 {
 	gen_flush(g, NULL);
 	asm_op(g, IMM(o, space) == S_shared ? A_proxy_shared : A_proxy_global, NULL, NULL, NULL);
 }
 
 void
-emit_grid_wait(Gen *g, Op *o)
+emit_grid_wait(Codegen *g, Op *o)
 {
 	(void)o;
 	gen_flush(g, NULL);
@@ -85,7 +85,7 @@ emit_grid_wait(Gen *g, Op *o)
 }
 
 void
-emit_grid_next(Gen *g, Op *o)
+emit_grid_next(Codegen *g, Op *o)
 {
 	(void)o;
 	asm_op(g, A_grid_next, NULL, NULL, NULL);

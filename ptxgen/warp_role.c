@@ -10,7 +10,7 @@
 /* Arrivals of the machine that complete a phase of a barrier: for each of the program its signals, and of all
  * lanes that copy asynchronously themselves one. */
 static int64_t
-machine_arrivals(Gen *g, const Op *mbar)
+machine_arrivals(Codegen *g, const Op *mbar)
 {
 	int64_t most = 0;
 	OpWalk w;
@@ -33,7 +33,7 @@ machine_arrivals(Gen *g, const Op *mbar)
 
 /* One thread makes the barriers, and all wait for it, those of the cluster's other blocks too. */
 static void
-make_barriers(Gen *g)
+make_barriers(Codegen *g)
 {
 	LV first = LLVMBuildICmp(g->pre, LLVMIntEQ, g->tid, const_i32(g, 0), "");
 	LLVMBasicBlockRef make = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
@@ -86,7 +86,7 @@ is_single(Block *b)
 }
 
 static void
-take_registers(Gen *g, int64_t n)
+take_registers(Codegen *g, int64_t n)
 {
 	int64_t have = g->k->launch_registers;
 
@@ -108,7 +108,7 @@ has_boxes(Block *b)
 /* i1: this thread is one chosen of its warp, and the warp is the first of the role.  By `elect` ptxas knows
  * that there is but one, as copies of boxes want it. */
 static LV
-choose_leader(Gen *g, Block *b)
+choose_leader(Codegen *g, Block *b)
 {
 	LV first = LLVMBuildICmp(g->b, LLVMIntEQ, g->warp, const_i32(g, 0), "");
 	LV chosen = has_boxes(b) ? LLVMBuildTrunc(g->b, asm_op(g, A_elect, NULL, NULL, NULL), g->i1, "")
@@ -120,7 +120,7 @@ choose_leader(Gen *g, Block *b)
 /* In front of a role's loops, which would ask for it at each turn, and behind where registers change hands:
  * ptxas spills what lives on there. */
 static void
-reach_blocks(Gen *g)
+reach_blocks(Codegen *g)
 {
 	LV is = LLVMBuildICmp(g->b, LLVMIntULT, g->lane, const_i32(g, cluster_blocks(g->k)), "");
 	LV rank = LLVMBuildSelect(g->b, is, g->lane, const_i32(g, 0), "");
@@ -130,7 +130,7 @@ reach_blocks(Gen *g)
 
 /* A region in a block of its own, with what depends on the thread alone in front; then to `join`. */
 static void
-emit_region(Gen *g, const Op *roles, int r, LLVMBasicBlockRef front, LLVMBasicBlockRef join)
+emit_region(Codegen *g, const Op *roles, int r, LLVMBasicBlockRef front, LLVMBasicBlockRef join)
 {
 	LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	bool single = r == 0 && is_single(roles->blk[r]);
@@ -154,10 +154,10 @@ emit_region(Gen *g, const Op *roles, int r, LLVMBasicBlockRef front, LLVMBasicBl
 }
 
 void
-emit_roles(Gen *g, Op *o)
+emit_roles(Codegen *g, Op *o)
 {
 	const Kernel *k = g->k;
-	Gen all = *g;
+	Codegen all = *g;
 	LLVMBasicBlockRef entry, front[2], join;
 	LV warp, last = const_i32(g, k->warps * k->teams), produces;
 
@@ -203,7 +203,7 @@ emit_roles(Gen *g, Op *o)
 }
 
 void
-emit_team(Gen *g, Op *o)
+emit_team(Codegen *g, Op *o)
 {
 	tile_new(g, o->out[0])->word[0] = LLVMBuildZExt(g->b, g->team, g->i64, "");
 }

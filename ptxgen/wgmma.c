@@ -10,37 +10,37 @@
 #include "ptxgen/emit.h"
 #include "ptxgen/memory/address.h"
 
-typedef struct Factor { /* as the instruction has it: A is 0, B is 1 */
+typedef struct WgmmaOperandEmit { /* as the instruction has it: A is 0, B is 1 */
 	Val *v;
 	int along;           /* its dim that is m or n of the instruction */
 	const LoweredMatrix *matrix; /* width 0: it is in registers */
 	Access *x;
 	LV stage;            /* i64: how far behind the first its stage is, in 16 bytes; NULL: there is one */
 	LV base, descriptor; /* i32, and the i64 that was made of it; NULL: none yet */
-} Factor;
+} WgmmaOperandEmit;
 
-typedef struct Product {
+typedef struct WgmmaEmit {
 	Op *o;
 	const Instr *inst;
 	bool swap;
-	Factor f[2];
+	WgmmaOperandEmit f[2];
 	Layout c;            /* fragment of the result */
 	const Web *web;
 	int64_t *at[2];      /* positions of the warpgroup's instances along m and n of the instruction */
 	int count[2];
 	int from, nk;        /* instances along k */
-} Product;
+} WgmmaEmit;
 
 /* The dim of the result that is m (0) or n (1) of the instruction. */
 static int
-result_dim(const Product *p, int i)
+result_dim(const WgmmaEmit *p, int i)
 {
 	return p->swap ? 1 - i : i;
 }
 
 /* Positions of the first warpgroup's instances along m or n of the instruction. */
 static void
-own_instances(Gen *g, Product *p, int i, int step)
+own_instances(Codegen *g, WgmmaEmit *p, int i, int step)
 {
 	const Type *t = &p->o->out[0]->type;
 	int d = result_dim(p, i);
@@ -62,7 +62,7 @@ own_instances(Gen *g, Product *p, int i, int step)
 /* Where a warpgroup's instances are along m or n of the factor: the digits of the result's layout that tell
  * warpgroups apart, the others being none of its. */
 static const Layout *
-group_layout(Gen *g, const Product *p, const Factor *f, int i)
+group_layout(Codegen *g, const WgmmaEmit *p, const WgmmaOperandEmit *f, int i)
 {
 	const Layout *c = p->o->out[0]->type.layout;
 	Layout *l = NEW(g->a, Layout);
@@ -87,7 +87,7 @@ group_layout(Gen *g, const Product *p, const Factor *f, int i)
 
 /* The part of a factor's address that a loop changes, by itself: the rest is one descriptor for all. */
 static LV
-take_stage(Gen *g, Access *x)
+take_stage(Codegen *g, Access *x)
 {
 	LV n = x->uni;
 
@@ -98,11 +98,11 @@ take_stage(Gen *g, Access *x)
 	return LLVMBuildZExt(g->b, n, g->i64, "");
 }
 
-static Product
-product_new(Gen *g, Op *o)
+static WgmmaEmit
+product_new(Codegen *g, Op *o)
 {
 	const Lowering *w = o->lowering;
-	Product p = { .o = o, .inst = instr_of(w), .swap = w && w->dot.swap };
+	WgmmaEmit p = { .o = o, .inst = instr_of(w), .swap = w && w->dot.swap };
 	int64_t from;
 
 	BUG_IF(g->a, !p.inst || p.inst->kind != IK_wgmma || w->dot.rows || w->dot.cols || w->dot.k);
@@ -111,7 +111,7 @@ product_new(Gen *g, Op *o)
 	for (int i = 0; i < 2; i++) {
 		int in = p.swap ? 1 - i : i;
 		bool turned = IMM(o, turned) >> in & 1;
-		Factor *f = &p.f[i];
+		WgmmaOperandEmit *f = &p.f[i];
 
 		f->v = o->in[in];
 		f->along = (in == 0) == turned;
@@ -139,7 +139,7 @@ descriptor_fields(const LoweredMatrix *m)
 }
 
 static LV
-descriptor_base(Gen *g, Factor *f, LV base)
+descriptor_base(Codegen *g, WgmmaOperandEmit *f, LV base)
 {
 	LLVMBuilderRef b = f->stage ? g->pre : g->b;
 	LV x;
@@ -154,7 +154,7 @@ descriptor_base(Gen *g, Factor *f, LV base)
 
 /* i64: the factor of the instance at `at` along m or n, and at k. */
 static LV
-descriptor(Gen *g, Factor *f, int64_t at, int64_t k)
+descriptor(Codegen *g, WgmmaOperandEmit *f, int64_t at, int64_t k)
 {
 	int64_t index[DIM_MAX] = { 0 }, imm;
 	LV base;
@@ -168,7 +168,7 @@ descriptor(Gen *g, Factor *f, int64_t at, int64_t k)
 
 /* "{hx_f0, hx_f1}": what a warpgroup has of fragment l at (m, n) of a tile in a web. */
 static const char *
-register_list(Gen *g, const Web *web, const Layout *l, const Type *t, const int64_t *from)
+register_list(Codegen *g, const Web *web, const Layout *l, const Type *t, const int64_t *from)
 {
 	int each = dtype_per_word(t->dtype), n = (int)layout_cosize(l, AX_reg) / each;
 	Text text = { .arena = g->a };
@@ -191,9 +191,9 @@ register_list(Gen *g, const Web *web, const Layout *l, const Type *t, const int6
 
 /* The registers of the factor in registers at m and k. */
 static const char *
-factor_list(Gen *g, const Product *p, int64_t m, int64_t k)
+factor_list(Codegen *g, const WgmmaEmit *p, int64_t m, int64_t k)
 {
-	const Factor *f = &p->f[0];
+	const WgmmaOperandEmit *f = &p->f[0];
 	Layout l;
 	int64_t from[2] = { 0, 0 };
 
@@ -207,7 +207,7 @@ factor_list(Gen *g, const Product *p, int64_t m, int64_t k)
 
 /* The operand that says whether the registers are added to, "0", "1" or $i for a scalar that the op has. */
 static const char *
-adds(Gen *g, const Product *p, int k, int i)
+adds(Codegen *g, const WgmmaEmit *p, int k, int i)
 {
 	if (k > 0)
 		return "1";
@@ -217,7 +217,7 @@ adds(Gen *g, const Product *p, int k, int i)
 }
 
 static void
-instance(Gen *g, Product *p, int i, int j, int k)
+instance(Codegen *g, WgmmaEmit *p, int i, int j, int k)
 {
 	int64_t m = p->at[0][i], n = p->at[1][j], from[2], kk = (int64_t)k * p->inst->k;
 	const char *a, *d, *add, *cons;
@@ -245,9 +245,9 @@ instance(Gen *g, Product *p, int i, int j, int k)
 }
 
 void
-emit_wgmma(Gen *g, Op *o)
+emit_wgmma(Codegen *g, Op *o)
 {
-	Product p = product_new(g, o);
+	WgmmaEmit p = product_new(g, o);
 
 	g->s->products = true;
 	file_written(g);
@@ -261,7 +261,7 @@ emit_wgmma(Gen *g, Op *o)
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 static LV *
-words_of(Gen *g, Val *v)
+words_of(Codegen *g, Val *v)
 {
 	Tile *t = tile_of(g, v);
 	LV *word = lv_array(g, t->nword);
@@ -273,7 +273,7 @@ words_of(Gen *g, Val *v)
 
 /* The factor of o in registers, of which it may multiply a part only, gets its names. */
 static void
-put_factor(Gen *g, const Op *o, Val *v)
+put_factor(Codegen *g, const Op *o, Val *v)
 {
 	const Tile *t = tile_of(g, v);
 	int along = v == o->in[0] ? 1 : 0;
@@ -292,7 +292,7 @@ put_factor(Gen *g, const Op *o, Val *v)
 
 /* What the products behind the fence take from registers without names gets names in front of it. */
 static void
-put_operands(Gen *g, const Op *fence)
+put_operands(Codegen *g, const Op *fence)
 {
 	for (Op *o = fence->next; o && o->code != O_wg_fence; o = o->next) {
 		Val *held = product_factor(o);
@@ -309,21 +309,21 @@ put_operands(Gen *g, const Op *fence)
 }
 
 void
-emit_wg_fence(Gen *g, Op *o)
+emit_wg_fence(Codegen *g, Op *o)
 {
 	put_operands(g, o);
 	asm_op(g, A_wg_fence, NULL, NULL, NULL);
 }
 
 void
-emit_wg_commit(Gen *g, Op *o)
+emit_wg_commit(Codegen *g, Op *o)
 {
 	(void)o;
 	asm_op(g, A_wg_commit, NULL, NULL, NULL);
 }
 
 void
-emit_wg_wait(Gen *g, Op *o)
+emit_wg_wait(Codegen *g, Op *o)
 {
 	gen_flush(g, NULL);
 	asm_op(g, A_wg_wait, const_i32(g, IMM(o, pending)), NULL, NULL);

@@ -2,14 +2,14 @@
 #include "taskmap/butterfly.h"
 
 /* Digits that leave a lane bit for the registers, and those that come from them. */
-typedef struct Moves {
+typedef struct ButterflyBits {
 	Iter *leave[EXCHANGE_MAX], *come[EXCHANGE_MAX]; /* of `from` */
 	int64_t to[EXCHANGE_MAX]; /* the lane bit that come[] gets */
 	int nleave, ncome;
-} Moves;
+} ButterflyBits;
 
 static bool
-sort_digit(Iter *x, const Iter *y, int elems, Moves *m)
+sort_digit(Iter *x, const Iter *y, int elems, ButterflyBits *m)
 {
 	if (x->axis == y->axis) {
 		if (x->axis != AX_reg)
@@ -35,7 +35,7 @@ bool
 exchange_find(const Layout *from, const Layout *to, int elems, Exchange *x)
 {
 	Layout b = *to;
-	Moves m = { .nleave = 0 };
+	ButterflyBits m = { .nleave = 0 };
 
 	x->mid = *from;
 	x->n = 0;

@@ -70,13 +70,13 @@ layout_print(Arena *a, const Layout *l)
 
 /* ---- parsing ----------------------------------------------------------------------------------- */
 
-typedef struct Reader {
+typedef struct LayoutReader {
 	const char *s;
 	size_t n, at;
-} Reader;
+} LayoutReader;
 
 static void
-read_space(Reader *r)
+read_space(LayoutReader *r)
 {
 	while (r->at < r->n && (r->s[r->at] == ' ' || r->s[r->at] == '\t' || r->s[r->at] == '\n' ||
 	                        r->s[r->at] == '\r'))
@@ -84,7 +84,7 @@ read_space(Reader *r)
 }
 
 static bool
-read_char(Reader *r, char c)
+read_char(LayoutReader *r, char c)
 {
 	read_space(r);
 	if (r->at >= r->n || r->s[r->at] != c)
@@ -94,7 +94,7 @@ read_char(Reader *r, char c)
 }
 
 static bool
-read_int(Reader *r, int64_t *v)
+read_int(LayoutReader *r, int64_t *v)
 {
 	int64_t x = 0;
 	bool neg = read_char(r, '-');
@@ -114,7 +114,7 @@ read_int(Reader *r, int64_t *v)
 
 /* "@name", or nothing for mem.  *named says whether it was there. */
 static bool
-read_axis(Reader *r, uint8_t *axis, bool *named)
+read_axis(LayoutReader *r, uint8_t *axis, bool *named)
 {
 	*axis = AX_mem;
 	if (!read_char(r, '@'))
@@ -137,7 +137,7 @@ read_axis(Reader *r, uint8_t *axis, bool *named)
 
 /* The shape tree; the parentheses go into open and close. */
 static bool
-read_shape(Reader *r, Modes *m)
+read_shape(LayoutReader *r, Modes *m)
 {
 	int depth = 0;
 
@@ -169,7 +169,7 @@ read_shape(Reader *r, Modes *m)
 
 /* The strides, with the parentheses that the shape has. */
 static bool
-read_strides(Reader *r, Modes *m, bool *named)
+read_strides(LayoutReader *r, Modes *m, bool *named)
 {
 	if (m->n == 0)
 		return read_char(r, '(') && read_char(r, ')');
@@ -193,7 +193,7 @@ read_strides(Reader *r, Modes *m, bool *named)
 }
 
 static bool
-read_swizzle(Reader *r, Swizzle *s)
+read_swizzle(LayoutReader *r, Swizzle *s)
 {
 	int64_t v[3];
 	int64_t far;
@@ -215,7 +215,7 @@ read_swizzle(Reader *r, Swizzle *s)
 
 /* Everything behind the strides: +[extent:stride@axis] and +offset@axis. */
 static bool
-read_tail(Reader *r, Layout *l)
+read_tail(LayoutReader *r, Layout *l)
 {
 	for (;;) {
 		Iter it = { 0 };
@@ -279,7 +279,7 @@ text_drop_units(Layout *l)
 bool
 layout_parse(Layout *l, const char *s, size_t n, size_t *at)
 {
-	Reader r = { .s = s, .n = n };
+	LayoutReader r = { .s = s, .n = n };
 	Swizzle sw = { 0 };
 	Modes m;
 	Layout out;

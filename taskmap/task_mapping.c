@@ -30,34 +30,34 @@ mapping_share(Layout *m, int64_t all, Axis workers)
 /* ---- as text --------------------------------------------------------------------------------------- */
 
 /* One step of a product: so many workers or times along each dim; copies: workers that do the same. */
-typedef struct Step {
+typedef struct MappingStep {
 	Axis axis;
 	int64_t n[DIM_MAX], copies;
 	int dim; /* the last one that it took; row-major: they fall */
-} Step;
+} MappingStep;
 
-typedef struct Steps {
-	Step step[ITER_MAX + REP_MAX];
+typedef struct MappingSteps {
+	MappingStep step[ITER_MAX + REP_MAX];
 	int n;
 	int at[DIM_MAX]; /* iters of each dim that are taken */
 	int64_t used[AX_COUNT];
-} Steps;
+} MappingSteps;
 
 /* The next iter of dim d if it starts where the steps so far end. */
 static const Iter *
-steps_next(const Steps *s, const Layout *m, int d)
+steps_next(const MappingSteps *s, const Layout *m, int d)
 {
 	const Iter *it = &m->it[m->first[d] + s->at[d]];
 
 	return m->first[d] + s->at[d] < m->first[d + 1] && it->stride == s->used[it->axis] ? it : NULL;
 }
 
-static Step *
-steps_new(Steps *s, Axis axis, int64_t copies)
+static MappingStep *
+steps_new(MappingSteps *s, Axis axis, int64_t copies)
 {
-	Step *x = &s->step[s->n++];
+	MappingStep *x = &s->step[s->n++];
 
-	*x = (Step){ .axis = axis, .copies = copies, .dim = DIM_MAX };
+	*x = (MappingStep){ .axis = axis, .copies = copies, .dim = DIM_MAX };
 	for (int d = 0; d < DIM_MAX; d++)
 		x->n[d] = 1;
 	return x;
@@ -65,9 +65,9 @@ steps_new(Steps *s, Axis axis, int64_t copies)
 
 /* Take it into the last step if that is one of the same workers, whose dims fall; dim -1: copies. */
 static void
-steps_take(Steps *s, const Iter *it, int dim)
+steps_take(MappingSteps *s, const Iter *it, int dim)
 {
-	Step *x = s->n ? &s->step[s->n - 1] : NULL;
+	MappingStep *x = s->n ? &s->step[s->n - 1] : NULL;
 
 	if (!x || x->axis != it->axis || dim < 0 || dim >= x->dim)
 		x = steps_new(s, (Axis)it->axis, dim < 0 ? it->extent : 1);
@@ -81,9 +81,9 @@ steps_take(Steps *s, const Iter *it, int dim)
 
 /* Something that can be taken: the last step continued if it can be, and lower dims later. */
 static bool
-steps_any(Steps *s, const Layout *m)
+steps_any(MappingSteps *s, const Layout *m)
 {
-	const Step *last = s->n ? &s->step[s->n - 1] : NULL;
+	const MappingStep *last = s->n ? &s->step[s->n - 1] : NULL;
 	int best = -1;
 
 	for (int d = m->ndim - 1; d >= 0; d--) {
@@ -106,7 +106,7 @@ steps_any(Steps *s, const Layout *m)
 }
 
 static void
-step_text(Text *t, const Step *x, int ndim)
+step_text(Text *t, const MappingStep *x, int ndim)
 {
 	const char *what = x->axis == AX_reg ? "repeat" : x->axis == AX_lane ? "lanes"
 	                                                                     : "warps";
@@ -124,7 +124,7 @@ const char *
 mapping_print(Arena *a, const Layout *m)
 {
 	Text t = { .arena = a };
-	Steps s = { .n = 0 };
+	MappingSteps s = { .n = 0 };
 	Layout c = *m;
 	int taken = 0;
 

@@ -14,7 +14,7 @@ value_error(const char *name, const char *text)
 
 /* [128,256] at s, up to the end of the text. */
 static int
-shape(const char *name, const char *s, Value *v)
+shape(const char *name, const char *s, ArgValue *v)
 {
 	const char *whole = s;
 
@@ -63,7 +63,7 @@ call(const char *s, const char *fn, int n, int64_t *const *out)
 }
 
 int
-value_parse(Cli *c, const char *name, const char *text, Value *v)
+value_parse(Cli *c, const char *name, const char *text, ArgValue *v)
 {
 	const char *open = text[0] == '@' ? NULL : strchr(text, '[');
 	char *word = cli_strndup(c, text, open ? (size_t)(open - text) : strlen(text));

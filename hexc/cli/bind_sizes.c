@@ -3,10 +3,10 @@
 #include <string.h>
 
 /* Where a size's value came from. */
-typedef struct Origin {
+typedef struct SizeSource {
 	const Tensor *t; /* NULL: not known yet; the size itself: --arg */
 	int dim;
-} Origin;
+} SizeSource;
 
 static int
 size_index(const Args *a, const char *name)
@@ -37,7 +37,7 @@ may_be_packed(const Tensor *t)
 }
 
 static int
-disagree(const Args *a, int size, const Origin *o, const Tensor *t, int dim, int64_t n)
+disagree(const Args *a, int size, const SizeSource *o, const Tensor *t, int dim, int64_t n)
 {
 	const char *name = a->t[size].info.name;
 	long long known = (long long)a->arg[size].i, here = (long long)n;
@@ -54,14 +54,14 @@ disagree(const Args *a, int size, const Origin *o, const Tensor *t, int dim, int
 
 /* Learn from dimension d of t. */
 static int
-learn(Args *a, Origin *from, const Tensor *t, int d, int64_t n)
+learn(Args *a, SizeSource *from, const Tensor *t, int d, int64_t n)
 {
 	int s = size_index(a, t->info.dim[d]);
 
 	if (s < 0)
 		return 0; /* a number or a longer expression: compared afterwards */
 	if (!from[s].t) {
-		from[s] = (Origin){ t, d };
+		from[s] = (SizeSource){ t, d };
 		a->arg[s].i = n;
 	} else if (a->arg[s].i != n) {
 		return disagree(a, s, &from[s], t, d, n);
@@ -118,7 +118,7 @@ check_shape(Args *a, int i)
 
 /* Two rounds: the last dimension of what may be packed counts only when nothing else says the size. */
 static int
-learn_all(Args *a, Origin *from)
+learn_all(Args *a, SizeSource *from)
 {
 	int status = 0;
 
@@ -143,7 +143,7 @@ learn_all(Args *a, Origin *from)
 int
 args_sizes(Args *a)
 {
-	Origin from[64];
+	SizeSource from[64];
 	int status;
 
 	if (a->n > (int)CLI_COUNT(from))
@@ -151,7 +151,7 @@ args_sizes(Args *a)
 	memset(from, 0, sizeof from);
 	for (int i = 0; i < a->n; i++)
 		if (a->t[i].info.kind == HEXC_SIZE && a->t[i].value.kind == V_NUMBER)
-			from[i] = (Origin){ &a->t[i], 0 };
+			from[i] = (SizeSource){ &a->t[i], 0 };
 	status = learn_all(a, from);
 	for (int i = 0; i < a->n && !status; i++)
 		if (a->t[i].info.kind == HEXC_SIZE && !from[i].t)

@@ -40,16 +40,16 @@ show_path(Cli *c)
 	return cli_flush();
 }
 
-typedef struct List {
+typedef struct CacheListing {
 	Cli *c;
 	cJSON *json; /* NULL: lines */
 	uint64_t n, bytes;
-} List;
+} CacheListing;
 
 static int
 list_entry(void *user, const hexc_cache_entry *e)
 {
-	List *l = user;
+	CacheListing *l = user;
 	cJSON *o;
 
 	l->n++;
@@ -72,7 +72,7 @@ list_entry(void *user, const hexc_cache_entry *e)
 static int
 list(Cli *c, hexc_cache *cache)
 {
-	List l = { .c = c };
+	CacheListing l = { .c = c };
 	cJSON *root = NULL;
 	int code;
 

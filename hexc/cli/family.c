@@ -5,10 +5,10 @@
 
 enum { TEXT_MAX = 64 << 20 };
 
-typedef struct Reader {
+typedef struct FamilyNames {
 	Cli *c;
 	CliFamilies *to;
-} Reader;
+} FamilyNames;
 
 static bool
 same_want(const CliWant *a, const CliWant *b)
@@ -27,7 +27,7 @@ same_want(const CliWant *a, const CliWant *b)
 static int
 add_want(void *user, const hexc_family_want *w)
 {
-	Reader *r = user;
+	FamilyNames *r = user;
 	CliFamilies *f = r->to;
 	CliWant *new;
 
@@ -59,7 +59,7 @@ add_want(void *user, const hexc_family_want *w)
 int
 cli_read_families(Cli *c, CliFamilies *out)
 {
-	Reader r = { c, out };
+	FamilyNames r = { c, out };
 	char why[400];
 
 	*out = (CliFamilies){ .text = "" };

@@ -140,7 +140,7 @@ pack_of(Cli *c, const hexc_file *f, const char *name)
 
 /* "4,8" */
 static bool
-read_shape(Cli *c, const char *s, Held *t)
+read_shape(Cli *c, const char *s, FileTensorData *t)
 {
 	while (t->rank < HEXC_MAX_RANK) {
 		size_t n = strcspn(s, ",");
@@ -155,7 +155,7 @@ read_shape(Cli *c, const char *s, Held *t)
 }
 
 int
-held_packed(Cli *c, const hexc_file *f, const char *name, Held *out)
+held_packed(Cli *c, const hexc_file *f, const char *name, FileTensorData *out)
 {
 	const char *pack = pack_of(c, f, name), *shape = metadata(c, f, name, "shape"), *type;
 	hexc_file_tensor in = HEXC_FILE_TENSOR_INIT;
@@ -195,7 +195,7 @@ held_packed(Cli *c, const hexc_file *f, const char *name, Held *out)
 /* ---- contents ---------------------------------------------------------------------------------- */
 
 static int
-keep(Cli *c, Held *out, const void *data, uint64_t bytes)
+keep(Cli *c, FileTensorData *out, const void *data, uint64_t bytes)
 {
 	out->data = cli_try_alloc(c, (size_t)bytes + 8);
 	if (!out->data)
@@ -206,7 +206,7 @@ keep(Cli *c, Held *out, const void *data, uint64_t bytes)
 }
 
 static int
-read_plain(Cli *c, const hexc_file_tensor *t, Held *out)
+read_plain(Cli *c, const hexc_file_tensor *t, FileTensorData *out)
 {
 	out->type = hexc_dtype_find(t->dtype);
 	out->what = cli_printf(c, "tensor %s", t->type);
@@ -217,7 +217,7 @@ read_plain(Cli *c, const hexc_file_tensor *t, Held *out)
 
 /* A weight of more than two dims has its outputs in one row; the file's tensor still knows them. */
 static void
-dims_of(const hexc_file *f, const char *name, const hexc_weight *w, int plane, Held *out)
+dims_of(const hexc_file *f, const char *name, const hexc_weight *w, int plane, FileTensorData *out)
 {
 	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
 
@@ -231,7 +231,7 @@ dims_of(const hexc_file *f, const char *name, const hexc_weight *w, int plane, H
 }
 
 static int
-read_plane(Cli *c, const hexc_file *f, const char *path, const char *name, int plane, Held *out)
+read_plane(Cli *c, const hexc_file *f, const char *path, const char *name, int plane, FileTensorData *out)
 {
 	char why[400];
 	hexc_weight *w = NULL;
@@ -257,7 +257,7 @@ read_plane(Cli *c, const hexc_file *f, const char *path, const char *name, int p
 }
 
 static int
-read_any(Cli *c, const hexc_file *f, const char *path, const char *name, Held *out)
+read_any(Cli *c, const hexc_file *f, const char *path, const char *name, FileTensorData *out)
 {
 	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
 	char *weight = cli_strndup(c, name, strlen(name));
@@ -270,7 +270,7 @@ read_any(Cli *c, const hexc_file *f, const char *path, const char *name, Held *o
 }
 
 int
-held_read(Cli *c, const char *path, const char *name, Held *out)
+held_read(Cli *c, const char *path, const char *name, FileTensorData *out)
 {
 	hexc_file *f;
 	int status = held_open(c, path, &f);

@@ -5,14 +5,14 @@
 #include "lib/hexc_weights.h"
 
 /* In natural form: row-major, types of less than 8 bits a stream of bits.  Lives as long as the Cli. */
-typedef struct Held {
+typedef struct FileTensorData {
 	const hexc_dtype *type;
 	const char *what; /* "tensor F16", "code of Q4_K", ...: for messages */
 	uint32_t rank;
 	int64_t dim[HEXC_MAX_RANK];
 	unsigned char *data;
 	uint64_t bytes;
-} Held;
+} FileTensorData;
 
 /* The planes of a weight by their numbers, "code" first. */
 extern const char *const held_planes[HEXC_NPLANE];
@@ -27,9 +27,9 @@ bool held_split(Cli *c, const char *text, const char **path, const char **name);
 int held_open(Cli *c, const char *path, hexc_file **out);
 /* NAME of a file: a tensor of plain numbers, one that hexc pack wrote, or a weight's codes; NAME:PLANE: one
  * of a weight's planes. */
-int held_read(Cli *c, const char *path, const char *name, Held *out);
+int held_read(Cli *c, const char *path, const char *name, FileTensorData *out);
 /* One that hexc pack wrote. */
-int held_packed(Cli *c, const hexc_file *f, const char *name, Held *out);
+int held_packed(Cli *c, const hexc_file *f, const char *name, FileTensorData *out);
 /* Open the command's one file, `what`, and call `save` for each value of the option; *n: how many there were.
  * *f, which may be NULL, is the caller's to close. */
 int held_save(Cli *c, const char *what, CliOpt opt, int (*save)(Cli *c, const hexc_file *f, const char *spec),

@@ -29,7 +29,7 @@ no_parameter(const Args *a, const char *name, int n)
 static int
 read_held(Cli *c, Tensor *t)
 {
-	Held held;
+	FileTensorData held;
 	int status = held_read(c, t->value.path, t->value.held, &held);
 
 	if (status)
@@ -70,7 +70,7 @@ read_file(Cli *c, Tensor *t)
 static int
 read_scalar(Cli *c, const Tensor *t, hexc_arg *arg)
 {
-	Held held;
+	FileTensorData held;
 	int64_t count = 1;
 	int status = held_read(c, t->value.path, t->value.held, &held);
 
@@ -93,7 +93,7 @@ read_scalar(Cli *c, const Tensor *t, hexc_arg *arg)
 static int
 read_number(Cli *c, Tensor *t, hexc_arg *arg)
 {
-	const Value *v = &t->value;
+	const ArgValue *v = &t->value;
 	bool integer = t->info.kind == HEXC_SIZE || t->type->kind != 'f';
 
 	if (v->held && t->info.kind == HEXC_SCALAR)

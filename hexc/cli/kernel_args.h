@@ -4,7 +4,7 @@
 #include "hexc/cli/file_tensor.h"
 #include "hexc/cli/base/npy.h"
 
-typedef enum ValueKind {
+typedef enum ArgValueKind {
 	V_NONE,
 	V_FILE,
 	V_NUMBER,
@@ -13,11 +13,11 @@ typedef enum ValueKind {
 	V_POSITIONS,
 	V_ZEROS,
 	V_ARANGE,
-} ValueKind;
+} ArgValueKind;
 
 /* What stands behind NAME= of an --arg. */
-typedef struct Value {
-	ValueKind kind;
+typedef struct ArgValue {
+	ArgValueKind kind;
 	const char *text;   /* as written */
 	const char *path;   /* V_FILE */
 	const char *held;   /* V_FILE: what of it, NAME or NAME:PLANE; NULL: it is a .npy */
@@ -28,10 +28,10 @@ typedef struct Value {
 	bool shaped;        /* a [shape] is behind it */
 	int rank;
 	int64_t shape[HEXC_MAX_RANK];
-} Value;
+} ArgValue;
 
 /* 0, or EXIT_USAGE with the reason printed. */
-int value_parse(Cli *c, const char *name, const char *text, Value *out);
+int value_parse(Cli *c, const char *name, const char *text, ArgValue *out);
 
 #define BOUND_UNWRITTEN (-1.0)
 
@@ -39,7 +39,7 @@ int value_parse(Cli *c, const char *name, const char *text, Value *out);
 typedef struct Tensor {
 	hexc_param_info info;
 	const hexc_dtype *type;
-	Value value;
+	ArgValue value;
 	Npy npy;              /* V_FILE */
 	bool packed;          /* npy holds several codes in a byte */
 	bool natural;         /* npy.data are elements of the type, without gaps between them */

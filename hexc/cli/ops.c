@@ -249,16 +249,16 @@ read_kernel(OpPage *p, Declared *d, const char *s, const char *kernel)
 /* ---- the table of kernels --------------------------------------------------------------------- */
 
 /* The kernels that a line of the table runs, one after the other. */
-typedef struct Chain {
+typedef struct KernelChain {
 	const char *kernel[8];
 	int n;
-} Chain;
+} KernelChain;
 
 /* "take [KERNEL] [NAME=VALUE].. [then ..] [with ..] when ..": the kernel is a word without =. */
-static Chain
+static KernelChain
 read_chain(OpPage *p, const char *s)
 {
-	Chain c = { .n = 0 };
+	KernelChain c = { .n = 0 };
 	bool begins = false;
 
 	for (size_t n; *(s += strspn(s, " ")); s += n) {
@@ -303,7 +303,7 @@ is_written(const Item *x)
 /* Adds what the chain's kernels declare, except its workspace: tensors that one writes and a later one
  * reads. */
 static void
-take_chain(OpPage *p, const Chain *c)
+take_chain(OpPage *p, const KernelChain *c)
 {
 	Declared *stage = cli_alloc(p->c, sizeof *stage * (size_t)(c->n + 1));
 
@@ -355,12 +355,12 @@ read_page(OpPage *p)
 			append(&p->line, (Item){ "", trimmed(p, s + 9, (size_t)(end - s) - 9), NULL, false });
 	}
 	for (int i = 0; i < p->line.n; i++) {
-		Chain c = read_chain(p, cli_printf(p->c, "take %s", p->line.item[i].text));
+		KernelChain c = read_chain(p, cli_printf(p->c, "take %s", p->line.item[i].text));
 
 		take_chain(p, &c);
 	}
 	if (!p->line.n)
-		take_chain(p, &(Chain){ { p->op.name }, 1 });
+		take_chain(p, &(KernelChain){ { p->op.name }, 1 });
 }
 
 /* ---- output ----------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ typedef struct Natural {
 static int
 from_file(Cli *c, const char *path, const char *name, Natural *t)
 {
-	Held held;
+	FileTensorData held;
 	int status = held_read(c, path, name, &held);
 
 	if (status)
@@ -207,7 +207,7 @@ unpack_one(Cli *c, const hexc_file *f, const char *spec)
 	const char *eq = strrchr(spec, '=');
 	unsigned char *out;
 	int64_t count = 1;
-	Held t;
+	FileTensorData t;
 	int status;
 
 	if (!eq || eq == spec || !eq[1])

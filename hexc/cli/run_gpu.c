@@ -6,18 +6,18 @@
 enum { REPEAT_MAX = 1000000, LINE_MAX_BYTES = 1 << 20 };
 
 /* A launch in the making. */
-typedef struct Launch {
+typedef struct GpuLaunch {
 	hexc_gpu *g;
 	hexc_gpu_module *module;
 	const Args *a;
 	hexc_arg *arg; /* with addresses on the device */
 	int64_t repeat;
 	double *us; /* [repeat], in order of size */
-} Launch;
+} GpuLaunch;
 
 /* What went wrong on the GPU, printed. */
 static int
-trouble(const Launch *l, int code)
+trouble(const GpuLaunch *l, int code)
 {
 	const char *why = hexc_gpu_why(l->g);
 
@@ -29,7 +29,7 @@ trouble(const Launch *l, int code)
 }
 
 static int
-send_tensors(Cli *c, Launch *l)
+send_tensors(Cli *c, GpuLaunch *l)
 {
 	for (int i = 0; i < l->a->n; i++) {
 		const Tensor *t = &l->a->t[i];
@@ -55,7 +55,7 @@ send_tensors(Cli *c, Launch *l)
 static int
 read_gpu(void *user, int i, void *to, uint64_t bytes)
 {
-	const Launch *l = user;
+	const GpuLaunch *l = user;
 	int code = hexc_gpu_read(l->g, to, l->arg[i].ptr, bytes);
 
 	return code == HEXC_OK ? 0 : trouble(l, code);
@@ -71,7 +71,7 @@ by_size(const void *p, const void *q)
 
 /* --repeat: the results are read already; tensors that the kernel updates go on changing. */
 static int
-measure(Cli *c, Launch *l)
+measure(Cli *c, GpuLaunch *l)
 {
 	bool warm = cli_has(c, CLI_warm);
 	int code;
@@ -90,7 +90,7 @@ measure(Cli *c, Launch *l)
 }
 
 static int
-write_stats(Cli *c, const Launch *l)
+write_stats(Cli *c, const GpuLaunch *l)
 {
 	const char *path = cli_get(c, CLI_stats);
 	hexc_gpu_info g = HEXC_GPU_INFO_INIT;
@@ -122,7 +122,7 @@ write_stats(Cli *c, const Launch *l)
 }
 
 static int
-launch(Cli *c, Launch *l, Args *a)
+launch(Cli *c, GpuLaunch *l, Args *a)
 {
 	int status = send_tensors(c, l), code;
 
@@ -143,7 +143,7 @@ int
 run_gpu(Cli *c, Args *a, hexc_gpu *g)
 {
 	const char *repeat = cli_get(c, CLI_repeat);
-	Launch l = { .g = g, .a = a };
+	GpuLaunch l = { .g = g, .a = a };
 	int status, code;
 
 	if (repeat && (!cli_int(repeat, &l.repeat) || l.repeat < 1 || l.repeat > REPEAT_MAX))

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* A launch in the making. */
-typedef struct Launch {
+typedef struct SimLaunch {
 	sim *device;
 	sim_module *module;
 	sim_launch launch;
@@ -14,10 +14,10 @@ typedef struct Launch {
 	SimReport report;
 	sim_result *result;
 	const char *name; /* of the PTX in messages */
-} Launch;
+} SimLaunch;
 
 static int
-load_ptx(Launch *l, const hexc_module *m)
+load_ptx(SimLaunch *l, const hexc_module *m)
 {
 	size_t n;
 	const char *ptx = hexc_ptx(m, &n);
@@ -45,7 +45,7 @@ behind(const Tensor *t, uint64_t bytes)
 
 /* Outputs that no --arg filled count as not written yet. */
 static int
-send_tensors(Cli *c, Launch *l, const Args *a)
+send_tensors(Cli *c, SimLaunch *l, const Args *a)
 {
 	for (int i = 0; i < a->n; i++) {
 		const Tensor *t = &a->t[i];
@@ -69,7 +69,7 @@ send_tensors(Cli *c, Launch *l, const Args *a)
 }
 
 static int
-set_args(Cli *c, Launch *l, const Args *a)
+set_args(Cli *c, SimLaunch *l, const Args *a)
 {
 	hexc_arg *arg = cli_alloc(c, sizeof *arg * (size_t)(a->n + 1));
 	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
@@ -98,14 +98,14 @@ set_args(Cli *c, Launch *l, const Args *a)
 static int
 read_sim(void *user, int i, void *to, uint64_t bytes)
 {
-	const Launch *l = user;
+	const SimLaunch *l = user;
 	int code = sim_read(l->device, l->ptr[i], to, bytes);
 
 	return code == SIM_OK ? 0 : sim_status(code, NULL);
 }
 
 static int
-check_behind(Cli *c, const Launch *l, const Args *a)
+check_behind(Cli *c, const SimLaunch *l, const Args *a)
 {
 	for (int i = 0; i < a->n; i++) {
 		unsigned char word[WORD];
@@ -129,7 +129,7 @@ check_behind(Cli *c, const Launch *l, const Args *a)
 
 /* Grid, block and shared memory as the manifest says. */
 static int
-set_launch(Cli *c, Launch *l, const Args *a)
+set_launch(Cli *c, SimLaunch *l, const Args *a)
 {
 	static const sim_launch none = SIM_LAUNCH_INIT;
 	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
@@ -157,7 +157,7 @@ set_launch(Cli *c, Launch *l, const Args *a)
 }
 
 static int
-launch(Cli *c, Launch *l, Args *a)
+launch(Cli *c, SimLaunch *l, Args *a)
 {
 	const uint32_t *g = l->launch.grid;
 	int status = 0, code, wrong = 0;
@@ -192,7 +192,7 @@ launch(Cli *c, Launch *l, Args *a)
 int
 run_sim(Cli *c, Args *a)
 {
-	Launch l;
+	SimLaunch l;
 	int status;
 
 	memset(&l, 0, sizeof l);

@@ -5,17 +5,17 @@
 enum { STRUCT_MAX = 32764 }; /* bytes of all parameters of a kernel, says the PTX ISA */
 
 /* What is being put together. */
-typedef struct Block {
+typedef struct StructBytes {
 	SimJob *j;
 	SimArg *a;
 	const char *s;             /* the rest of the text */
 	unsigned char *data;
 	uint32_t bytes, align;
-} Block;
+} StructBytes;
 
 /* The next word of a list, up to a blank, ',' or '}'; "" where there is none. */
 static const char *
-word(Block *b)
+word(StructBytes *b)
 {
 	size_t n;
 	const char *w;
@@ -29,7 +29,7 @@ word(Block *b)
 }
 
 static int
-add(Block *b, const void *value, uint32_t size)
+add(StructBytes *b, const void *value, uint32_t size)
 {
 	uint32_t at = (b->bytes + size - 1) / size * size;
 
@@ -43,7 +43,7 @@ add(Block *b, const void *value, uint32_t size)
 
 /* A buffer by its --buffer name or the number of its argument, with +BYTES behind; or null. */
 static int
-pointer(Block *b, const char *w)
+pointer(StructBytes *b, const char *w)
 {
 	size_t n = strcspn(w, "+");
 	const char *name = cli_strndup(b->j->c, w, n);
@@ -64,7 +64,7 @@ pointer(Block *b, const char *w)
 
 /* TYPE NUMBER..., or ptr BUFFER... */
 static int
-field(Block *b)
+field(StructBytes *b)
 {
 	const char *type = word(b);
 	bool ptr = strcmp(type, "ptr") == 0;
@@ -85,14 +85,14 @@ field(Block *b)
 }
 
 static int
-address(Block *b)
+address(StructBytes *b)
 {
 	return pointer(b, word(b));
 }
 
 /* { item, item, ... } and nothing behind it. */
 static int
-list(Block *b, int (*item)(Block *))
+list(StructBytes *b, int (*item)(StructBytes *))
 {
 	int status;
 
@@ -127,7 +127,7 @@ int
 sim_read_struct(SimJob *j, SimArg *a)
 {
 	bool ptrs = strncmp(a->text, "ptrs:", 5) == 0;
-	Block b = { .j = j, .a = a, .s = strchr(a->text, ':') + 1, .align = 1 };
+	StructBytes b = { .j = j, .a = a, .s = strchr(a->text, ':') + 1, .align = 1 };
 	int status;
 
 	if (*b.s != '{' && !ptrs)

@@ -4,23 +4,23 @@
 #include <string.h>
 
 /* One file, while it is read. */
-typedef struct Map {
+typedef struct TmapReader {
 	SimJob *j;
 	SimArg *a;
 	const char *path;
 	cJSON *root;
 	sim_tmap_desc d;
 	int seen; /* fields found */
-} Map;
+} TmapReader;
 
 static int
-tmap_error(const Map *m, const char *field, const char *what)
+tmap_error(const TmapReader *m, const char *field, const char *what)
 {
 	return cli_error(EXIT_INPUT, "%s: \"%s\" %s", m->path, field, what);
 }
 
 static const cJSON *
-get(Map *m, const char *field)
+get(TmapReader *m, const char *field)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(m->root, field);
 
@@ -43,7 +43,7 @@ whole(const cJSON *v, int64_t low, int64_t high, int64_t *out)
 
 /* `most` numbers at the most, `n` of them wanted. */
 static int
-numbers(Map *m, const char *field, uint32_t n, int64_t low, int64_t high, int64_t *out)
+numbers(TmapReader *m, const char *field, uint32_t n, int64_t low, int64_t high, int64_t *out)
 {
 	const cJSON *v = get(m, field), *e;
 	uint32_t i = 0;
@@ -60,7 +60,7 @@ numbers(Map *m, const char *field, uint32_t n, int64_t low, int64_t high, int64_
 }
 
 static int
-sizes64(Map *m, const char *field, uint32_t n, uint64_t *to)
+sizes64(TmapReader *m, const char *field, uint32_t n, uint64_t *to)
 {
 	int64_t v[5];
 	int status = numbers(m, field, n, 0, (int64_t)1 << 52, v);
@@ -71,7 +71,7 @@ sizes64(Map *m, const char *field, uint32_t n, uint64_t *to)
 }
 
 static int
-sizes32(Map *m, const char *field, uint32_t n, uint32_t *to)
+sizes32(TmapReader *m, const char *field, uint32_t n, uint32_t *to)
 {
 	int64_t v[5];
 	int status = numbers(m, field, n, 0, UINT32_MAX, v);
@@ -82,7 +82,7 @@ sizes32(Map *m, const char *field, uint32_t n, uint32_t *to)
 }
 
 static int
-corner(Map *m, const char *field, int32_t *to)
+corner(TmapReader *m, const char *field, int32_t *to)
 {
 	int64_t v[5];
 	int status = numbers(m, field, m->d.rank - 2, INT32_MIN, INT32_MAX, v);
@@ -93,7 +93,7 @@ corner(Map *m, const char *field, int32_t *to)
 }
 
 static int
-number(Map *m, const char *field, uint32_t *to)
+number(TmapReader *m, const char *field, uint32_t *to)
 {
 	int64_t v;
 
@@ -134,7 +134,7 @@ static const Enum fill = { "oobFill", "CU_TENSOR_MAP_FLOAT_OOB_FILL_", fills, CL
 // clang-format on
 
 static int
-unknown_name(const Map *m, const Enum *e, const char *name)
+unknown_name(const TmapReader *m, const Enum *e, const char *name)
 {
 	cli_begin_error("%s: \"%s\" is '%s'; possible are", m->path, e->field, name);
 	for (int i = 0; i < e->n; i++)
@@ -144,7 +144,7 @@ unknown_name(const Map *m, const Enum *e, const char *name)
 }
 
 static int
-choice(Map *m, const Enum *e, bool needed, uint32_t *to)
+choice(TmapReader *m, const Enum *e, bool needed, uint32_t *to)
 {
 	const cJSON *v = get(m, e->field);
 	size_t skip = strlen(e->prefix);
@@ -172,7 +172,7 @@ choice(Map *m, const Enum *e, bool needed, uint32_t *to)
 
 /* A number: the argument whose buffer it is.  A string: a buffer of the map's own, as --arg has it. */
 static int
-own_buffer(Map *m, const char *spec)
+own_buffer(TmapReader *m, const char *spec)
 {
 	SimArg own = { 0 };
 	int status;
@@ -192,7 +192,7 @@ own_buffer(Map *m, const char *spec)
 }
 
 static int
-address(Map *m)
+address(TmapReader *m)
 {
 	const cJSON *v = get(m, "globalAddress"), *off = get(m, "globalOffset");
 	int64_t i, byte = 0;
@@ -222,7 +222,7 @@ address(Map *m)
 /* ---- the file --------------------------------------------------------------------------------- */
 
 static int
-box(Map *m)
+box(TmapReader *m)
 {
 	sim_tmap_desc *d = &m->d;
 	int status;
@@ -240,7 +240,7 @@ box(Map *m)
 }
 
 static int
-fields(Map *m)
+fields(TmapReader *m)
 {
 	sim_tmap_desc *d = &m->d;
 	int status;
@@ -267,7 +267,7 @@ fields(Map *m)
 
 /* A field nobody asked for is a slip of the pen. */
 static int
-no_others(const Map *m)
+no_others(const TmapReader *m)
 {
 	// clang-format off
 	static const char *const known[] = {
@@ -297,7 +297,7 @@ int
 sim_read_tmap(SimJob *j, SimArg *a)
 {
 	static const sim_tmap_desc none = SIM_TMAP_INIT;
-	Map m = { .j = j, .a = a, .path = a->text + strlen("tmap:"), .d = none };
+	TmapReader m = { .j = j, .a = a, .path = a->text + strlen("tmap:"), .d = none };
 	char why[200];
 	size_t n;
 	int status;

@@ -11,7 +11,7 @@ typedef struct Stop {
 	bool hit;
 } Stop;
 
-typedef struct Trace {
+typedef struct TraceOptions {
 	SimJob *j;
 	const char **line; /* the PTX, by line number */
 	uint32_t nline;
@@ -21,7 +21,7 @@ typedef struct Trace {
 	int64_t block, warp;
 	const char **show;
 	int nshow;
-} Trace;
+} TraceOptions;
 
 /* ---- values ----------------------------------------------------------------------------------- */
 
@@ -95,7 +95,7 @@ print_register(const sim_view *v, const sim_register *r)
 }
 
 static void
-print_registers(const Trace *t, const sim_view *v)
+print_registers(const TraceOptions *t, const sim_view *v)
 {
 	sim_register r;
 
@@ -120,7 +120,7 @@ wanted(int64_t block, int64_t warp, const sim_view *v)
 static int
 hook(void *user, const sim_view *v)
 {
-	Trace *t = user;
+	TraceOptions *t = user;
 	const char *text = v->line <= t->nline ? t->line[v->line - 1] : v->opcode;
 	bool stop = false, trace = t->all && wanted(t->block, t->warp, v);
 
@@ -158,7 +158,7 @@ read_where(Cli *c, const char *s, int64_t *block, int64_t *warp)
 }
 
 static int
-read_stop(Trace *t, const char *s)
+read_stop(TraceOptions *t, const char *s)
 {
 	Cli *c = t->j->c;
 	const char *colon = strchr(s, ':');
@@ -175,7 +175,7 @@ read_stop(Trace *t, const char *s)
 }
 
 static void
-read_show(Trace *t, const char *s)
+read_show(TraceOptions *t, const char *s)
 {
 	Cli *c = t->j->c;
 	const char *comma;
@@ -186,7 +186,7 @@ read_show(Trace *t, const char *s)
 }
 
 static void
-split_lines(Trace *t, const char *s)
+split_lines(TraceOptions *t, const char *s)
 {
 	uint32_t n = 1;
 
@@ -204,7 +204,7 @@ int
 sim_read_trace(SimJob *j)
 {
 	Cli *c = j->c;
-	Trace *t;
+	TraceOptions *t;
 	int status;
 	size_t words = 1;
 
@@ -248,7 +248,7 @@ sim_read_trace(SimJob *j)
 void
 sim_end_trace(const SimJob *j)
 {
-	const Trace *t = j->launch.trace.user;
+	const TraceOptions *t = j->launch.trace.user;
 
 	for (int i = 0; t && i < t->nstop; i++)
 		if (!t->stop[i].hit)

@@ -235,7 +235,7 @@ is_value(const hexc_dtype *t, int64_t x)
 static void
 put_value(Tensor *t, uint64_t at, uint64_t n)
 {
-	const Value *v = &t->value;
+	const ArgValue *v = &t->value;
 	uint64_t r = random_bits(v->seed, n);
 
 	switch (v->kind) {
@@ -274,7 +274,7 @@ put_value(Tensor *t, uint64_t at, uint64_t n)
 static int
 check_range(const Tensor *t)
 {
-	const Value *v = &t->value;
+	const ArgValue *v = &t->value;
 	bool ok = true;
 
 	if (v->kind == V_RANDINT)

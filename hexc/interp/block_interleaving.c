@@ -22,7 +22,7 @@ typedef struct Seat {
 	struct Seat *next, *older; /* of Turns.spare; of all */
 } Seat;
 
-typedef struct Turns {
+typedef struct Interleaving {
 	Interp *main;
 	int64_t blocks;
 	const int64_t *grid;
@@ -32,10 +32,10 @@ typedef struct Turns {
 	Seat *spare;    /* of blocks that have ended */
 	Seat *all;
 	size_t bytes, limit; /* of all seats */
-} Turns;
+} Interleaving;
 
 static void
-flush(Turns *t, Seat *s)
+flush(Interleaving *t, Seat *s)
 {
 	if (s->text.n)
 		t->main->opt.print(t->main->opt.user, s->text.s, s->text.n);
@@ -45,7 +45,7 @@ flush(Turns *t, Seat *s)
 
 /* The first fault goes to main, and all memory back. */
 static void
-give_up(Turns *t, const Seat *at)
+give_up(Interleaving *t, const Seat *at)
 {
 	for (int i = 0; i < t->n && t->held[i]->block <= at->block; i++)
 		flush(t, t->held[i]);
@@ -57,7 +57,7 @@ give_up(Turns *t, const Seat *at)
 
 /* The block of s begins, or goes on; false on a fault. */
 static bool
-go_on(Turns *t, Seat *s, bool begin)
+go_on(Interleaving *t, Seat *s, bool begin)
 {
 	Interp *it = &s->it;
 	bool ok;
@@ -78,7 +78,7 @@ go_on(Turns *t, Seat *s, bool begin)
 }
 
 static Seat *
-seat_new(Turns *t)
+seat_new(Interleaving *t)
 {
 	Seat *s = t->spare;
 
@@ -99,7 +99,7 @@ seat_new(Turns *t)
 
 /* Seats whose block has ended become spare, once all blocks before have ended, too, if it has printed. */
 static void
-clear(Turns *t)
+clear(Interleaving *t)
 {
 	int keep = 0;
 
@@ -120,7 +120,7 @@ clear(Turns *t)
 
 /* More blocks wait than are written: of the rest one number. */
 static bool
-deadlock(Turns *t, Seat **at)
+deadlock(Interleaving *t, Seat **at)
 {
 	enum { NAMED = 2 };
 	Text text = { .arena = &t->main->arena };
@@ -145,7 +145,7 @@ deadlock(Turns *t, Seat **at)
 }
 
 static bool
-begin_one(Turns *t, Seat **at)
+begin_one(Interleaving *t, Seat **at)
 {
 	Seat *s = *at = seat_new(t);
 
@@ -161,7 +161,7 @@ begin_one(Turns *t, Seat **at)
 /* A turn of each block that may get on.  *moved: one has ended, or memory has changed; *open: one is
  * not stuck. */
 static bool
-sweep(Turns *t, bool *moved, bool *open, Seat **at)
+sweep(Interleaving *t, bool *moved, bool *open, Seat **at)
 {
 	uint64_t before = t->main->common->effects;
 
@@ -182,7 +182,7 @@ sweep(Turns *t, bool *moved, bool *open, Seat **at)
 }
 
 static bool
-no_room(Turns *t, Seat **at)
+no_room(Interleaving *t, Seat **at)
 {
 	*at = t->held[0];
 	return interp_error(&(*at)->it, INTERP_E_LIMIT, (*at)->it.loop,
@@ -192,7 +192,7 @@ no_room(Turns *t, Seat **at)
 }
 
 static bool
-run(Turns *t, Seat **at)
+run(Interleaving *t, Seat **at)
 {
 	while (t->next < t->blocks || t->n) {
 		bool moved, open, more = t->next < t->blocks && (t->spare || t->bytes < t->limit / 2);
@@ -219,9 +219,9 @@ run(Turns *t, Seat **at)
 void
 turns_run(Interp *main, int64_t blocks, const int64_t grid[3])
 {
-	Turns *t = NEW(&main->arena, Turns);
+	Interleaving *t = NEW(&main->arena, Interleaving);
 
-	*t = (Turns){ .main = main, .blocks = blocks, .grid = grid, .room = ROOM };
+	*t = (Interleaving){ .main = main, .blocks = blocks, .grid = grid, .room = ROOM };
 	t->limit = main->arena.limit ? main->arena.limit : MOST_BYTES;
 	if (setjmp(main->fail)) {
 		main->code = INTERP_E_NOMEM;

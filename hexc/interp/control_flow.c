@@ -62,7 +62,7 @@ static void
 next_args(Interp *it, Block *b)
 {
 	for (int i = 1; i < b->narg; i++) {
-		Slot *arg = slot_of(it, b->arg[i]), *y = slot_of(it, b->last->in[i - 1]);
+		InterpValue *arg = slot_of(it, b->arg[i]), *y = slot_of(it, b->last->in[i - 1]);
 		size_t n = arg->view ? sizeof *arg->view : (size_t)arg->n * sizeof *arg->f;
 
 		if (!arg->spare)
@@ -70,7 +70,7 @@ next_args(Interp *it, Block *b)
 		memcpy(arg->spare, y->view ? (void *)y->view : (void *)y->f, n);
 	}
 	for (int i = 1; i < b->narg; i++) {
-		Slot *arg = slot_of(it, b->arg[i]);
+		InterpValue *arg = slot_of(it, b->arg[i]);
 		void *now = arg->spare;
 
 		arg->spare = arg->view ? (void *)arg->view : (void *)arg->f;
@@ -169,7 +169,7 @@ static void
 tell_value(Interp *it, const Op *o)
 {
 	const Val *v = o->nout == 1 && !o->blk[0] ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
-	const Slot *s;
+	const InterpValue *s;
 
 	if (!v || v->type.space == S_shared || v->type.space == S_global)
 		return;

@@ -194,7 +194,7 @@ int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int6
 }
 
 void
-interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j)
+interp_update(StoreKind kind, DType d, void *buf, int64_t at, const InterpValue *x, int64_t j)
 {
 	static const OpCode code[STORE_KINDS] = { /* none: the value takes its place */
 		O_none, O_add, O_max, O_min, O_and, O_or, O_xor, O_none, O_none
@@ -232,7 +232,7 @@ interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int
 	} while (0)
 
 static bool
-compare(OpCode code, DType d, int64_t n, int64_t *r, const Slot *a, const Slot *b)
+compare(OpCode code, DType d, int64_t n, int64_t *r, const InterpValue *a, const InterpValue *b)
 {
 	const double *x = a->f, *y = b->f;
 	const int64_t *u = a->i, *v = b->i;
@@ -244,7 +244,7 @@ compare(OpCode code, DType d, int64_t n, int64_t *r, const Slot *a, const Slot *
 }
 
 static void
-select_n(bool flt, const Slot *r, const int64_t *c, const Slot *a, const Slot *b)
+select_n(bool flt, const InterpValue *r, const int64_t *c, const InterpValue *a, const InterpValue *b)
 {
 	for (int64_t j = 0; j < r->n; j++) {
 		if (flt)
@@ -255,7 +255,7 @@ select_n(bool flt, const Slot *r, const int64_t *c, const Slot *a, const Slot *b
 }
 
 static void
-cast_n(DType to, DType from, const Slot *r, const Slot *a)
+cast_n(DType to, DType from, const InterpValue *r, const InterpValue *a)
 {
 	bool tf = dtype_is_float(to), ff = dtype_is_float(from);
 	int64_t n = r->n;
@@ -279,7 +279,7 @@ cast_n(DType to, DType from, const Slot *r, const Slot *a)
 
 /* Through the storage format. */
 static void
-bitcast_n(DType to, DType from, const Slot *r, const Slot *a)
+bitcast_n(DType to, DType from, const InterpValue *r, const InterpValue *a)
 {
 	uint64_t bits;
 
@@ -297,7 +297,7 @@ bitcast_n(DType to, DType from, const Slot *r, const Slot *a)
 }
 
 static bool
-fma_n(const Interp *it, DType d, const Slot *r, const Slot *a, const Slot *b, const Slot *c)
+fma_n(const Interp *it, DType d, const InterpValue *r, const InterpValue *a, const InterpValue *b, const InterpValue *c)
 {
 	for (int64_t j = 0; j < r->n; j++) {
 		if (dtype_is_float(d) && it->opt.noise) {
@@ -316,7 +316,7 @@ fma_n(const Interp *it, DType d, const Slot *r, const Slot *a, const Slot *b, co
 /* ---- the rules ------------------------------------------------------------------------------- */
 
 static bool
-operands(Interp *it, const Op *o, Slot *in[3], Slot **r)
+operands(Interp *it, const Op *o, InterpValue *in[3], InterpValue **r)
 {
 	*r = slot_of(it, o->out[0]);
 	for (int i = 0; i < o->nin; i++) {
@@ -331,7 +331,7 @@ operands(Interp *it, const Op *o, Slot *in[3], Slot **r)
 bool
 eval_arith(Interp *it, Op *o)
 {
-	Slot *r, *in[3] = { NULL };
+	InterpValue *r, *in[3] = { NULL };
 	DType d = o->out[0]->type.dtype;
 	bool ok;
 
@@ -352,7 +352,7 @@ eval_arith(Interp *it, Op *o)
 bool
 eval_compare(Interp *it, Op *o)
 {
-	Slot *r, *in[3];
+	InterpValue *r, *in[3];
 
 	return operands(it, o, in, &r) &&
 	       compare(o->code, o->in[0]->type.dtype, r->n, r->i, in[0], in[1]);
@@ -361,7 +361,7 @@ eval_compare(Interp *it, Op *o)
 bool
 eval_fma(Interp *it, Op *o)
 {
-	Slot *r, *in[3];
+	InterpValue *r, *in[3];
 
 	return operands(it, o, in, &r) && fma_n(it, o->out[0]->type.dtype, r, in[0], in[1], in[2]);
 }
@@ -369,7 +369,7 @@ eval_fma(Interp *it, Op *o)
 bool
 eval_select(Interp *it, Op *o)
 {
-	Slot *r, *in[3];
+	InterpValue *r, *in[3];
 
 	if (!operands(it, o, in, &r))
 		return false;
@@ -380,7 +380,7 @@ eval_select(Interp *it, Op *o)
 bool
 eval_cast(Interp *it, Op *o)
 {
-	Slot *r, *in[3];
+	InterpValue *r, *in[3];
 
 	if (!operands(it, o, in, &r))
 		return false;
@@ -396,7 +396,7 @@ eval_cast(Interp *it, Op *o)
 bool
 eval_bitcast(Interp *it, Op *o)
 {
-	Slot *r, *in[3];
+	InterpValue *r, *in[3];
 
 	if (!operands(it, o, in, &r))
 		return false;

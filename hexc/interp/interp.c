@@ -7,7 +7,7 @@
 /* ---- slots and faults ------------------------------------------------------------------------ */
 
 static void
-slot_init(Interp *it, Slot *s, const Type *t)
+slot_init(Interp *it, InterpValue *s, const Type *t)
 {
 	if (t->space == S_global || t->space == S_shared) {
 		s->view = NEW(&it->arena, View);
@@ -18,20 +18,20 @@ slot_init(Interp *it, Slot *s, const Type *t)
 	s->i = (void *)s->f;
 }
 
-Slot *
+InterpValue *
 slot_of(Interp *it, const Val *v)
 {
-	Slot *s = &it->task->slot[v->id];
+	InterpValue *s = &it->task->slot[v->id];
 
 	if (!s->f && !s->view)
 		slot_init(it, s, &v->type);
 	return s;
 }
 
-Slot *
+InterpValue *
 interp_scratch(Interp *it, int which, int64_t n)
 {
-	Slot *s = &it->scratch[which];
+	InterpValue *s = &it->scratch[which];
 
 	if (s->n < n) {
 		s->n = n;
@@ -44,7 +44,7 @@ interp_scratch(Interp *it, int which, int64_t n)
 void
 slot_copy(Interp *it, const Val *to, const Val *from)
 {
-	Slot *d = slot_of(it, to), *s = slot_of(it, from);
+	InterpValue *d = slot_of(it, to), *s = slot_of(it, from);
 
 	if (d->view)
 		*d->view = *s->view;
@@ -94,10 +94,10 @@ interp_setup(Interp *it)
 	for (const Op *o = k->body->first; o; o = o->next)
 		it->nclock += o->code == O_mbar ? (int)o->out[0]->type.shape[0] : 0;
 	it->all.known = NEWN(&it->arena, int64_t, it->nclock);
-	it->all.slot = NEWN(&it->arena, Slot, (size_t)k->nval + 1);
+	it->all.slot = NEWN(&it->arena, InterpValue, (size_t)k->nval + 1);
 	for (int i = 0; i < k->nparam && i < k->body->narg; i++) {
 		const Val *v = k->body->arg[i];
-		Slot *s = slot_of(it, v);
+		InterpValue *s = slot_of(it, v);
 
 		if (s->view) {
 			s->view->param = &k->param[i];
@@ -137,27 +137,27 @@ interp_end(Interp *it)
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* One launch, seen by all its threads. */
-typedef struct Launch {
+typedef struct InterpLaunch {
 	Kernel *k;
 	const InterpArg *arg;
 	InterpOpt opt;
 	int64_t grid[3], nblock;
 	_Atomic int64_t next;  /* block to take */
 	_Atomic int64_t bound; /* blocks from here on need not run: one before them failed */
-} Launch;
+} InterpLaunch;
 
-typedef struct Worker {
+typedef struct InterpWorker {
 	Interp it;
 	Common common;
-	Launch *run;
-} Worker;
+	InterpLaunch *run;
+} InterpWorker;
 
 static void
 work(void *workers, unsigned i)
 {
-	Worker *w = (Worker *)workers + i;
+	InterpWorker *w = (InterpWorker *)workers + i;
 	Interp *it = &w->it;
-	Launch *run = w->run;
+	InterpLaunch *run = w->run;
 
 	if (setjmp(it->fail)) {
 		it->code = INTERP_E_NOMEM;
@@ -212,12 +212,12 @@ thread_count(Kernel *k, const Workers *workers, int64_t nblock, bool value)
 }
 
 static InterpCode
-launch(Launch *run, Worker *w, unsigned n)
+launch(InterpLaunch *run, InterpWorker *w, unsigned n)
 {
 	const Arena *unit = run->k->unit->arena;
 	size_t left = unit->limit > unit->held ? unit->limit - unit->held : 1;
 	size_t share = unit->limit ? left / n + 1 : 0;
-	const Worker *worst = NULL;
+	const InterpWorker *worst = NULL;
 
 	for (unsigned i = 0; i < n; i++) {
 		w[i].run = run;
@@ -266,9 +266,9 @@ prepare(Interp *it, Kernel *k, int narg, int64_t grid[3])
 InterpCode
 interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt)
 {
-	Launch run;
+	InterpLaunch run;
 	Interp it;
-	Worker *w;
+	InterpWorker *w;
 	InterpCode code;
 	unsigned n;
 
@@ -291,7 +291,7 @@ interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt)
 	if (run.nblock == 0)
 		return INTERP_OK;
 	n = thread_count(k, &run.opt.workers, run.nblock, run.opt.value != NULL);
-	w = NEWN(k->unit->arena, Worker, n);
+	w = NEWN(k->unit->arena, InterpWorker, n);
 	w[0].common.takes_turns = poll_possible(k);
 	w[0].common.uses = w[0].common.takes_turns ? kernel_uses(k) : NULL;
 	return launch(&run, w, n);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static void
-slot_room(Interp *it, Slot *s, int64_t n)
+slot_room(Interp *it, InterpValue *s, int64_t n)
 {
 	if (s->n >= n)
 		return;
@@ -123,9 +123,9 @@ interp_land_phase(Interp *it, Barriers *b, int64_t which)
 /* ---- what is read meanwhile -------------------------------------------------------------------- */
 
 void
-interp_reading(Interp *it, ReadingList *r, const Op *o, const View *v, const Type *t, const Slot *x)
+interp_reading(Interp *it, ReadingList *r, const Op *o, const View *v, const Type *t, const InterpValue *x)
 {
-	Reading *p;
+	AsyncRead *p;
 
 	if (!it->opt.late && !it->opt.races)
 		return;
@@ -152,10 +152,10 @@ close_group(ReadingList *r)
 }
 
 static bool
-as_it_was(Interp *it, const Reading *p)
+as_it_was(Interp *it, const AsyncRead *p)
 {
 	int64_t n = type_size(&p->type);
-	Slot *now = interp_scratch(it, 0, n);
+	InterpValue *now = interp_scratch(it, 0, n);
 
 	if (it->opt.races && p->op->code == O_copy) /* each write has been looked at */
 		return true;
@@ -174,7 +174,7 @@ interp_read_done(Interp *it, ReadingList *r, int64_t pending)
 	int keep = 0;
 
 	for (int i = 0; i < r->n; i++) {
-		Reading tmp = r->at[keep];
+		AsyncRead tmp = r->at[keep];
 
 		if (pending >= 0 && (r->at[i].group < 0 || r->at[i].group > r->groups - pending)) {
 			r->at[keep++] = r->at[i];
@@ -194,7 +194,7 @@ copy_out(Interp *it, Op *o)
 {
 	const Type *t = &o->in[0]->type;
 	const View *src = slot_of(it, o->in[0])->view;
-	Slot *x = interp_scratch(it, 0, type_size(t));
+	InterpValue *x = interp_scratch(it, 0, type_size(t));
 
 	if (!interp_read(it, o, src, t, x))
 		return false;

@@ -32,25 +32,25 @@ typedef struct View {
 	int64_t end[DIM_MAX];   /* where a view that a longer one is of ends there; 0: none does */
 	int dim[DIM_MAX];       /* view dim -> root dim */
 	struct Barriers *barriers; /* of an mbar, and nothing else then */
-	const struct Slot *index[DIM_MAX]; /* by root dim: indices along view dims from `gather`, or NULL */
+	const struct InterpValue *index[DIM_MAX]; /* by root dim: indices along view dims from `gather`, or NULL */
 	const Type *tile[DIM_MAX];         /* .. and of what type they are */
 	int gather, gathers;       /* -1; how many such dims there are */
 } View;
 
 /* What a value holds now.  Scalars and register tiles: n elements, row-major. */
-typedef struct Slot {
+typedef struct InterpValue {
 	int64_t n;
 	double *f;  /* float dtypes */
 	int64_t *i; /* the others; same memory */
 	void *spare; /* as large, for parallel copies into loop arguments */
 	void *whole; /* twice as large, for the tile that a dot makes of values and their positions */
 	View *view; /* tensors, shared tiles and views */
-} Slot;
+} InterpValue;
 
 /* An async copy that has not landed. */
 typedef struct Pending {
 	View dst;
-	Slot val;
+	InterpValue val;
 	Type type;
 	const Op *op;
 	int64_t group; /* number of the commit that closed it; -1: still open */
@@ -76,16 +76,16 @@ typedef struct Phase {
 } Phase;
 
 /* Shared memory that a product or a copy to a tensor reads while it is under way, and what was there. */
-typedef struct Reading {
+typedef struct AsyncRead {
 	const Op *op;
 	View src;
-	Slot val;
+	InterpValue val;
 	Type type;
 	int64_t group; /* as in Pending */
-} Reading;
+} AsyncRead;
 
 typedef struct ReadingList {
-	Reading *at;
+	AsyncRead *at;
 	int n, cap;
 	int64_t groups; /* closed so far */
 } ReadingList;
@@ -134,7 +134,7 @@ typedef struct Waits {
 
 /* Warps that run ops together, beside others: all of the block, its producers, or a team. */
 typedef struct Task {
-	Slot *slot; /* by value id */
+	InterpValue *slot; /* by value id */
 	Frame *frame; /* innermost last; none: it is at its end */
 	int nframe, frame_cap;
 	int team; /* of ROLE_CONSUMER */
@@ -169,7 +169,7 @@ typedef struct Interp {
 	Task all;   /* the block's warps together */
 	Task *role; /* producers, then teams; NULL: no roles met yet */
 	Task *task; /* whose ops are being run */
-	Slot scratch[2]; /* factors of products */
+	InterpValue scratch[2]; /* factors of products */
 	int64_t block[3];
 	int64_t linear; /* number of the block, with clusters: of its cluster */
 	int64_t launched; /* how many there are */
@@ -211,7 +211,7 @@ void interp_setup(Interp *it);
 /* Free everything, then move the fault to the unit's diag. */
 InterpCode interp_end(Interp *it);
 /* The slot of a value, with room for its elements. */
-Slot *slot_of(Interp *it, const Val *v);
+InterpValue *slot_of(Interp *it, const Val *v);
 /* Remember a fault of op o (NULL: of the kernel); returns false. */
 bool interp_error(Interp *it, InterpCode code, const Op *o, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* Block number b, of `blocks` and in a grid of that size, is run from the start of its body, and goes
@@ -224,27 +224,27 @@ bool interp_task(Interp *it);
 /* The task goes on with block b, and then behind the op that owns it. */
 void interp_enter(Interp *it, Block *b);
 /* Room for n elements, until the next product. */
-Slot *interp_scratch(Interp *it, int which, int64_t n);
+InterpValue *interp_scratch(Interp *it, int which, int64_t n);
 /* The barriers of a wait, an arrival or a copy, and which; NULL after a report: there is no such one. */
 Barriers *interp_barrier(Interp *it, const Op *o, int64_t *which);
 /* The copies land that belong to the phase of a barrier which is complete now. */
 bool interp_land_phase(Interp *it, Barriers *b, int64_t which);
 /* Op o reads x, what is in view v, until a group closed in r is waited for. */
-void interp_reading(Interp *it, ReadingList *r, const Op *o, const View *v, const Type *t, const Slot *x);
+void interp_reading(Interp *it, ReadingList *r, const Op *o, const View *v, const Type *t, const InterpValue *x);
 /* Only the latest `pending` groups are under way (-1: nothing is): what the others read must be as it
  * was. */
 bool interp_read_done(Interp *it, ReadingList *r, int64_t pending);
 /* Element `at` of a buffer becomes what an atomic store of element j of x makes of it. */
-void interp_update(StoreKind kind, DType d, void *buf, int64_t at, const Slot *x, int64_t j);
+void interp_update(StoreKind kind, DType d, void *buf, int64_t at, const InterpValue *x, int64_t j);
 /* The tile that values and positions make along dim, into r; a place for it when no op has it as a
  * result. */
-Slot interp_whole(Interp *it, const Val *values);
+InterpValue interp_whole(Interp *it, const Val *values);
 bool interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim,
-                          const Slot *r);
+                          const InterpValue *r);
 /* Copy the value of `from` into the slot of `to`. */
 void slot_copy(Interp *it, const Val *to, const Val *from);
 /* Element `from` of x to `to` of r, as it is. */
-void slot_move(Slot *r, int64_t to, const Slot *x, int64_t from);
+void slot_move(InterpValue *r, int64_t to, const InterpValue *x, int64_t from);
 /* Elements behind dim d: how far neighbours along d are apart. */
 int64_t inner_size(const Type *t, int d);
 /* Evaluate a scalar that depends on parameters only. */
@@ -254,8 +254,8 @@ bool interp_check(Interp *it);
 bool interp_find_grid(Interp *it, int64_t grid[3]);
 /* The elements of a view of type t, read or written by op o; false on a fault.  `async`: by a copy
  * that need not have landed. */
-bool interp_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val);
-bool interp_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *val, bool async);
+bool interp_read(Interp *it, const Op *o, const View *v, const Type *t, InterpValue *val);
+bool interp_write(Interp *it, const Op *o, const View *v, const Type *t, const InterpValue *val, bool async);
 /* Start of a block of the grid: memory is fresh. */
 void interp_mem_start(Interp *it);
 
@@ -291,7 +291,7 @@ void race_alloc(Interp *it, Shared *s);
  * `size`; j: the number of the element. */
 double interp_noise_sum(const Interp *it, DType d, double exact, int64_t n, double size, int64_t j);
 /* Of elementwise op o, of `in`: its results, before they are rounded. */
-void interp_noise_elt(const Interp *it, const Op *o, DType d, Slot *const *in, Slot *r);
+void interp_noise_elt(const Interp *it, const Op *o, DType d, InterpValue *const *in, InterpValue *r);
 /* poll.c */
 /* A loop begins another turn. */
 void poll_turn(Interp *it, const Op *o, Frame *f);

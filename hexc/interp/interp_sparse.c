@@ -3,11 +3,11 @@
 #include "hexc/ir/sparse.h"
 #include <string.h>
 
-Slot
+InterpValue
 interp_whole(Interp *it, const Val *values)
 {
-	Slot *s = slot_of(it, values);
-	Slot r = { .n = 2 * s->n };
+	InterpValue *s = slot_of(it, values);
+	InterpValue r = { .n = 2 * s->n };
 
 	if (!s->whole)
 		s->whole = arena_alloc(&it->arena, sizeof *s->f * (size_t)r.n);
@@ -28,10 +28,10 @@ check_order(Interp *it, const Op *o, const int64_t *p, int64_t group)
 }
 
 bool
-interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim, const Slot *r)
+interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim, const InterpValue *r)
 {
 	const Type *t = &values->type;
-	const Slot *v = slot_of(it, values), *at = slot_of(it, positions);
+	const InterpValue *v = slot_of(it, values), *at = slot_of(it, positions);
 	bool flt = dtype_is_float(t->dtype);
 	int64_t inner = 1, n = t->shape[dim], m = positions->type.shape[dim];
 	Sparse s;

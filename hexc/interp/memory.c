@@ -94,7 +94,7 @@ eval_view(Interp *it, Op *o)
 	v->gather = view_gather_dim(o);
 	v->gathers = view_gather_rank(o);
 	for (int d = 0; d < in->rank; d++) {
-		const Slot *start = slot_of(it, o->in[d + 1]);
+		const InterpValue *start = slot_of(it, o->in[d + 1]);
 
 		v->index[in->dim[d]] = view_gathers(o, d) ? start : NULL;
 		v->tile[in->dim[d]] = &o->in[d + 1]->type;
@@ -117,9 +117,9 @@ eval_view(Interp *it, Op *o)
 
 /* A row of a view: its elements along the last dim.  Element j is at + j * stride of the root; those with
  * lo <= j < hi are inside the tensor. */
-typedef struct Row {
+typedef struct ViewRow {
 	int64_t at, stride, lo, hi;
-} Row;
+} ViewRow;
 
 /* Where the root ends and how it is laid out in memory. */
 typedef struct Root {
@@ -200,7 +200,7 @@ along(const View *v, int d, const int64_t *at)
 }
 
 /* Row number n (row-major) of a view of type t. */
-static Row
+static ViewRow
 row_of(const View *v, const Type *t, const Root *r, int64_t n)
 {
 	bool single = is_single(v);
@@ -208,7 +208,7 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 	int64_t index[DIM_MAX] = { 0 }, number[DIM_MAX];
 	int outer = v->rank ? v->rank - (single ? 0 : 1) : 0;
 	bool inside = true;
-	Row row = { 0, 1, 0, 1 };
+	ViewRow row = { 0, 1, 0, 1 };
 
 	row_major_coord(outer, t->shape, n, number);
 	for (int d = 0; d < outer; d++)
@@ -242,7 +242,7 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 /* Elements from at to end of a slot are outside of their tile.  Where nobody looks at them, a result that
  * depends on one is to be wrong. */
 static void
-outside(const Op *o, DType d, Slot *val, int64_t at, int64_t end)
+outside(const Op *o, DType d, InterpValue *val, int64_t at, int64_t end)
 {
 	int64_t kind = o->code == O_load ? IMM(o, outside) : OUTSIDE_ZERO;
 
@@ -257,7 +257,7 @@ outside(const Op *o, DType d, Slot *val, int64_t at, int64_t end)
 }
 
 static bool
-read_shared(Interp *it, const Op *o, const Shared *s, const Row *row, Slot *val, int64_t at, int64_t n)
+read_shared(Interp *it, const Op *o, const Shared *s, const ViewRow *row, InterpValue *val, int64_t at, int64_t n)
 {
 	for (int64_t j = 0; j < row->hi; j++) {
 		int64_t from = row->at + j * row->stride;
@@ -282,7 +282,7 @@ arg_of(const Interp *it, const View *v)
 
 /* Row elements as the race watcher sees them; false: a barrier is missing. */
 static bool
-watch_global(Interp *it, const Op *o, const View *v, const Row *row, int64_t at, bool write)
+watch_global(Interp *it, const Op *o, const View *v, const ViewRow *row, int64_t at, bool write)
 {
 	for (int64_t j = row->lo; j < row->hi && it->opt.races; j++)
 		if (!race_global(it, o, v->param, row->at + j * row->stride, write, at + j))
@@ -299,7 +299,7 @@ looked(Interp *it, const Op *o, const Param *p, int64_t at)
 }
 
 static bool
-read_global(Interp *it, const Op *o, const View *v, const Row *row, Slot *val, int64_t at, int64_t n)
+read_global(Interp *it, const Op *o, const View *v, const ViewRow *row, InterpValue *val, int64_t at, int64_t n)
 {
 	DType d = v->param->val->type.dtype;
 	const InterpArg *arg = arg_of(it, v);
@@ -321,7 +321,7 @@ read_global(Interp *it, const Op *o, const View *v, const Row *row, Slot *val, i
 }
 
 bool
-interp_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val)
+interp_read(Interp *it, const Op *o, const View *v, const Type *t, InterpValue *val)
 {
 	int64_t len = row_length(v, t), size = type_size(t);
 	Root root;
@@ -331,7 +331,7 @@ interp_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val)
 	if (!check_view(it, o, v, &root))
 		return false;
 	for (int64_t at = 0; at < size; at += len) {
-		Row row = row_of(v, t, &root, at / len);
+		ViewRow row = row_of(v, t, &root, at / len);
 
 		if (v->param ? !read_global(it, o, v, &row, val, at, len)
 		             : !read_shared(it, o, v->shared, &row, val, at, len))
@@ -340,12 +340,12 @@ interp_read(Interp *it, const Op *o, const View *v, const Type *t, Slot *val)
 	return true;
 }
 
-static void update_element(Interp *it, const Op *o, DType d, void *buf, int64_t to, const Slot *val,
+static void update_element(Interp *it, const Op *o, DType d, void *buf, int64_t to, const InterpValue *val,
                            int64_t j);
 
 /* An element of a shared tile, in the form in which memory has it, and back. */
 static void
-update_shared(Interp *it, const Op *o, Shared *s, int64_t to, const Slot *val, int64_t j)
+update_shared(Interp *it, const Op *o, Shared *s, int64_t to, const InterpValue *val, int64_t j)
 {
 	uint64_t bits = 0;
 
@@ -361,7 +361,7 @@ update_shared(Interp *it, const Op *o, Shared *s, int64_t to, const Slot *val, i
 }
 
 static bool
-write_shared(Interp *it, const Op *o, Shared *s, const Row *row, const Slot *val, int64_t at, bool async)
+write_shared(Interp *it, const Op *o, Shared *s, const ViewRow *row, const InterpValue *val, int64_t at, bool async)
 {
 	for (int64_t j = 0; j < row->hi; j++) {
 		int64_t to = row->at + j * row->stride;
@@ -383,7 +383,7 @@ write_shared(Interp *it, const Op *o, Shared *s, const Row *row, const Slot *val
 
 /* Is element `to` of the buffer what element j of x is, bit by bit? */
 static bool
-same_bits(DType d, const void *buf, int64_t to, const Slot *x, int64_t j)
+same_bits(DType d, const void *buf, int64_t to, const InterpValue *x, int64_t j)
 {
 	size_t size = num_bytes(d, 1);
 	uint64_t want = 0;
@@ -397,7 +397,7 @@ same_bits(DType d, const void *buf, int64_t to, const Slot *x, int64_t j)
 
 /* Element j of an update, in its turn; what it found waits in the slot of where it goes. */
 static void
-update_element(Interp *it, const Op *o, DType d, void *buf, int64_t to, const Slot *val, int64_t j)
+update_element(Interp *it, const Op *o, DType d, void *buf, int64_t to, const InterpValue *val, int64_t j)
 {
 	void *found = access_found(o) ? slot_of(it, access_found(o))->whole : NULL;
 
@@ -410,7 +410,7 @@ update_element(Interp *it, const Op *o, DType d, void *buf, int64_t to, const Sl
 }
 
 static void
-write_element(Interp *it, const Op *o, const View *v, int64_t to, const Slot *val, int64_t j)
+write_element(Interp *it, const Op *o, const View *v, int64_t to, const InterpValue *val, int64_t j)
 {
 	DType d = v->param->val->type.dtype;
 	void *buf = arg_of(it, v)->data;
@@ -425,7 +425,7 @@ write_element(Interp *it, const Op *o, const View *v, int64_t to, const Slot *va
 
 /* Where blocks may wait for each other: what is as it was has no effect. */
 static void
-write_watched(Interp *it, const Op *o, const View *v, int64_t to, const Slot *val, int64_t j)
+write_watched(Interp *it, const Op *o, const View *v, int64_t to, const InterpValue *val, int64_t j)
 {
 	DType d = v->param->val->type.dtype;
 	size_t bytes = dtype_info[d].bits % 8 ? 0 : num_bytes(d, 1);
@@ -440,9 +440,9 @@ write_watched(Interp *it, const Op *o, const View *v, int64_t to, const Slot *va
 }
 
 static bool
-write_global(Interp *it, const Op *o, const View *v, const Row *row, const Slot *val, int64_t at)
+write_global(Interp *it, const Op *o, const View *v, const ViewRow *row, const InterpValue *val, int64_t at)
 {
-	void (*put)(Interp *, const Op *, const View *, int64_t, const Slot *, int64_t) =
+	void (*put)(Interp *, const Op *, const View *, int64_t, const InterpValue *, int64_t) =
 		it->common->takes_turns ? write_watched : write_element;
 
 	for (int64_t j = row->lo; j < row->hi; j++)
@@ -451,7 +451,7 @@ write_global(Interp *it, const Op *o, const View *v, const Row *row, const Slot 
 }
 
 bool
-interp_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *val, bool async)
+interp_write(Interp *it, const Op *o, const View *v, const Type *t, const InterpValue *val, bool async)
 {
 	int64_t len = row_length(v, t), size = type_size(t);
 	Root root;
@@ -463,7 +463,7 @@ interp_write(Interp *it, const Op *o, const View *v, const Type *t, const Slot *
 	if (v->param && !v->param->written)
 		return interp_error(it, INTERP_E_FAULT, o, "%s is not an output", v->param->name);
 	for (int64_t at = 0; at < size; at += len) {
-		Row row = row_of(v, t, &root, at / len);
+		ViewRow row = row_of(v, t, &root, at / len);
 
 		if (v->param ? !write_global(it, o, v, &row, val, at)
 		             : !write_shared(it, o, v->shared, &row, val, at, async))
@@ -482,7 +482,7 @@ bool
 eval_store(Interp *it, Op *o)
 {
 	const Val *to = o->in[1], *found = access_found(o);
-	Slot *in = slot_of(it, o->in[0]), old = { .n = in->n }, *s;
+	InterpValue *in = slot_of(it, o->in[0]), old = { .n = in->n }, *s;
 
 	if (!found)
 		return interp_write(it, o, slot_of(it, to)->view, &to->type, in, false);

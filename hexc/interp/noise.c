@@ -72,7 +72,7 @@ flushed(double x)
 /* Every other run counts as 0 what may count so: what is below 2^-126 above and below the line and as a
  * quotient, and as a result of exp. */
 static void
-flush(const Interp *it, const Op *o, DType d, Slot *const *in, Slot *r)
+flush(const Interp *it, const Op *o, DType d, InterpValue *const *in, InterpValue *r)
 {
 	bool div = o->code == O_div;
 
@@ -84,7 +84,7 @@ flush(const Interp *it, const Op *o, DType d, Slot *const *in, Slot *r)
 }
 
 void
-interp_noise_elt(const Interp *it, const Op *o, DType d, Slot *const *in, Slot *r)
+interp_noise_elt(const Interp *it, const Op *o, DType d, InterpValue *const *in, InterpValue *r)
 {
 	if (!it->opt.noise)
 		return;

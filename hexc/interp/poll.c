@@ -68,7 +68,7 @@ state(Interp *it, const Block *b)
 	uint64_t h = mix(0, &t->npending, sizeof t->npending);
 
 	for (int i = 1; i < b->narg; i++) {
-		const Slot *s = slot_of(it, b->arg[i]);
+		const InterpValue *s = slot_of(it, b->arg[i]);
 
 		h = s->view ? mix(h, s->view, sizeof *s->view) : mix(h, s->f, (size_t)s->n * sizeof *s->f);
 	}

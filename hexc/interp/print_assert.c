@@ -20,7 +20,7 @@ put(Interp *it, const char *s, size_t n)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static size_t
-number_text(char *s, size_t n, DType d, const Slot *x)
+number_text(char *s, size_t n, DType d, const InterpValue *x)
 {
 	const char *format = message_format(d);
 	int len;

@@ -31,8 +31,8 @@ bool
 eval_reduce(Interp *it, Op *o)
 {
 	const Type *t = &o->in[0]->type;
-	const Slot *x = slot_of(it, o->in[0]);
-	Slot *r = slot_of(it, o->out[0]);
+	const InterpValue *x = slot_of(it, o->in[0]);
+	InterpValue *r = slot_of(it, o->out[0]);
 	bool flt = dtype_is_float(t->dtype);
 	int d = (int)IMM(o, dim);
 	int64_t inner = inner_size(t, d), extent = t->shape[d];
@@ -93,13 +93,13 @@ dot_i(int64_t m, int64_t n, int64_t k, int64_t *c, const int64_t *a, const int64
 
 /* The products of k at some positions only: of the operands zeros are taken elsewhere. */
 static void
-take_part(Interp *it, const Op *o, int64_t k, const Slot *a, Slot *out)
+take_part(Interp *it, const Op *o, int64_t k, const InterpValue *a, InterpValue *out)
 {
 	const Lowering *p = o->lowering;
 	const Type *t = &o->out[0]->type;
 	int64_t m = type_size(t) / t->shape[t->rank - 1]; /* rows, of all products */
 
-	*out = (Slot){ .n = a->n, .f = NEWN(&it->arena, double, a->n) };
+	*out = (InterpValue){ .n = a->n, .f = NEWN(&it->arena, double, a->n) };
 	out->i = (void *)out->f;
 	for (int64_t x = 0; x < k; x++) {
 		int64_t at = p->dot.k ? layout_at_index(p->dot.k, x).at[AX_mem] : x;
@@ -111,14 +111,14 @@ take_part(Interp *it, const Op *o, int64_t k, const Slot *a, Slot *out)
 
 /* Factor `side` of a dot times its scales: exact. */
 static void
-scale_factor(Interp *it, const Op *o, int side, Slot *out)
+scale_factor(Interp *it, const Op *o, int side, InterpValue *out)
 {
-	const Slot *x = slot_of(it, o->in[side]), *s = slot_of(it, o->in[3 + side]);
+	const InterpValue *x = slot_of(it, o->in[side]), *s = slot_of(it, o->in[3 + side]);
 	const int64_t *shape = o->in[side]->type.shape;
 	int64_t step[2] = { 1, 1 };
 
 	step[1 - side] = dot_block(o, side);
-	*out = (Slot){ .n = x->n, .f = NEWN(&it->arena, double, x->n) };
+	*out = (InterpValue){ .n = x->n, .f = NEWN(&it->arena, double, x->n) };
 	for (int64_t i = 0; i < shape[0]; i++)
 		for (int64_t j = 0; j < shape[1]; j++) {
 			int64_t at = i / step[0] * (shape[1] / step[1]) + j / step[1];
@@ -129,7 +129,7 @@ scale_factor(Interp *it, const Op *o, int side, Slot *out)
 
 /* The sums of the magnitudes of what is added up in r, its elements among them. */
 static double *
-magnitudes(Interp *it, int64_t m, int64_t n, int64_t k, const Slot *r, const Slot *a, const Slot *b)
+magnitudes(Interp *it, int64_t m, int64_t n, int64_t k, const InterpValue *r, const InterpValue *a, const InterpValue *b)
 {
 	double *size = NEWN(&it->arena, double, r->n), *x = NEWN(&it->arena, double, a->n + b->n);
 	double *y = x + a->n;
@@ -147,14 +147,14 @@ magnitudes(Interp *it, int64_t m, int64_t n, int64_t k, const Slot *r, const Slo
 
 /* Result = accumulator + a b, rounded unless more is added to it. */
 static void
-add_product(Interp *it, const Op *o, const Slot *a, const Slot *b, int64_t k, bool goes_on)
+add_product(Interp *it, const Op *o, const InterpValue *a, const InterpValue *b, int64_t k, bool goes_on)
 {
 	double *size = NULL;
 
 	const int64_t *shape = &o->out[0]->type.shape[dot_batch(o)];
 	int64_t m = shape[0], n = shape[1];
 	DType d = o->out[0]->type.dtype;
-	Slot *r = slot_of(it, o->out[0]);
+	InterpValue *r = slot_of(it, o->out[0]);
 
 	if (dtype_is_float(d) && it->opt.noise)
 		size = magnitudes(it, m, n, k, r, a, b);
@@ -174,8 +174,8 @@ add_product(Interp *it, const Op *o, const Slot *a, const Slot *b, int64_t k, bo
 bool
 eval_dot(Interp *it, Op *o)
 {
-	const Slot *a = slot_of(it, o->in[0]), *b = slot_of(it, o->in[1]);
-	Slot whole, scaled[2];
+	const InterpValue *a = slot_of(it, o->in[0]), *b = slot_of(it, o->in[1]);
+	InterpValue whole, scaled[2];
 	bool part = o->lowering && o->lowering->kind == LW_dot && o->lowering->dot.to, goes_on;
 	int64_t k = dot_k(o);
 
@@ -204,12 +204,12 @@ eval_dot(Interp *it, Op *o)
 }
 
 /* Factor i as it is multiplied; NULL after a fault. */
-static const Slot *
+static const InterpValue *
 wgmma_factor(Interp *it, const Op *o, int i)
 {
 	const Type *t = &o->in[i]->type;
-	const Slot *x = slot_of(it, o->in[i]);
-	Slot *r = interp_scratch(it, i, 2 * type_size(t));
+	const InterpValue *x = slot_of(it, o->in[i]);
+	InterpValue *r = interp_scratch(it, i, 2 * type_size(t));
 	const View *v = x->view;
 	int64_t n = type_size(t);
 
@@ -231,8 +231,8 @@ wgmma_factor(Interp *it, const Op *o, int i)
 bool
 eval_wgmma(Interp *it, Op *o)
 {
-	const Slot *a = wgmma_factor(it, o, 0), *b = a ? wgmma_factor(it, o, 1) : NULL;
-	Slot *r = slot_of(it, o->out[0]), part;
+	const InterpValue *a = wgmma_factor(it, o, 0), *b = a ? wgmma_factor(it, o, 1) : NULL;
+	InterpValue *r = slot_of(it, o->out[0]), part;
 	int64_t k = product_k(o), from, n = product_part(o, &from);
 
 	if (!b || it->opt.order)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static void
-fill(const Slot *s, DType d, double f, int64_t i)
+fill(const InterpValue *s, DType d, double f, int64_t i)
 {
 	bool flt = dtype_is_float(d);
 
@@ -46,8 +46,8 @@ eval_unpack(Interp *it, Op *o)
 {
 	const Pack *p = val_param(it->k, o->in[1])->pack;
 	const Type *t = &o->out[0]->type;
-	const Slot *x = slot_of(it, o->in[0]);
-	Slot *r = slot_of(it, o->out[0]);
+	const InterpValue *x = slot_of(it, o->in[0]);
+	InterpValue *r = slot_of(it, o->out[0]);
 	int64_t at[2];
 
 	for (int64_t j = 0; j < r->n; j++) {
@@ -72,8 +72,8 @@ eval_pack(Interp *it, Op *o)
 {
 	const Pack *p = val_param(it->k, o->in[1])->pack;
 	const Type *t = &o->in[0]->type;
-	const Slot *x = slot_of(it, o->in[0]);
-	Slot *r = slot_of(it, o->out[0]);
+	const InterpValue *x = slot_of(it, o->in[0]);
+	InterpValue *r = slot_of(it, o->out[0]);
 	int64_t at[2];
 
 	memset(r->i, 0, sizeof *r->i * (size_t)r->n);
@@ -98,7 +98,7 @@ bool
 eval_splat(Interp *it, Op *o)
 {
 	DType d = o->out[0]->type.dtype;
-	const Slot *x = slot_of(it, o->in[0]);
+	const InterpValue *x = slot_of(it, o->in[0]);
 
 	if (dtype_is_float(d))
 		fill(slot_of(it, o->out[0]), d, x->f[0], 0);
@@ -121,7 +121,7 @@ bool
 eval_iota(Interp *it, Op *o)
 {
 	const Type *t = &o->out[0]->type;
-	Slot *r = slot_of(it, o->out[0]);
+	InterpValue *r = slot_of(it, o->out[0]);
 	int64_t inner = inner_size(t, (int)IMM(o, dim)), extent = t->shape[IMM(o, dim)];
 
 	for (int64_t j = 0; j < r->n; j++)
@@ -190,7 +190,7 @@ eval_launched(Interp *it, Op *o)
 
 /* Nothing rounds here, so elements move as bytes, whatever their kind. */
 void
-slot_move(Slot *r, int64_t to, const Slot *x, int64_t from)
+slot_move(InterpValue *r, int64_t to, const InterpValue *x, int64_t from)
 {
 	memcpy(r->f + to, x->f + from, sizeof *r->f);
 }
@@ -199,7 +199,7 @@ bool
 eval_mask(Interp *it, Op *o)
 {
 	const Type *t = &o->out[0]->type;
-	Slot *r = slot_of(it, o->out[0]);
+	InterpValue *r = slot_of(it, o->out[0]);
 	bool flt = dtype_is_float(t->dtype);
 	int in = 1;
 
@@ -227,8 +227,8 @@ bool
 eval_shift(Interp *it, Op *o)
 {
 	const Type *t = &o->out[0]->type;
-	const Slot *x = slot_of(it, o->in[0]);
-	Slot *r = slot_of(it, o->out[0]);
+	const InterpValue *x = slot_of(it, o->in[0]);
+	InterpValue *r = slot_of(it, o->out[0]);
 	int64_t inner = inner_size(t, (int)IMM(o, dim)), extent = t->shape[IMM(o, dim)];
 
 	for (int64_t j = 0; j < r->n; j++) {
@@ -247,8 +247,8 @@ bool
 eval_slice(Interp *it, Op *o)
 {
 	const Type *t = &o->out[0]->type, *u = &o->in[0]->type;
-	const Slot *x = slot_of(it, o->in[0]);
-	Slot *r = slot_of(it, o->out[0]);
+	const InterpValue *x = slot_of(it, o->in[0]);
+	InterpValue *r = slot_of(it, o->out[0]);
 	int d = (int)IMM(o, dim);
 	int64_t inner = inner_size(t, d), line = inner * t->shape[d];
 
@@ -261,7 +261,7 @@ bool
 eval_concat(Interp *it, Op *o)
 {
 	const Type *t = &o->out[0]->type;
-	Slot *r = slot_of(it, o->out[0]);
+	InterpValue *r = slot_of(it, o->out[0]);
 	int d = (int)IMM(o, dim);
 	int64_t inner = inner_size(t, d), line = inner * t->shape[d], first = inner * o->in[0]->type.shape[d];
 
@@ -277,7 +277,7 @@ eval_concat(Interp *it, Op *o)
 
 /* r[i0,i1,..] = x[sum of i_d * stride[d]] */
 static void
-gather(const Type *t, Slot *r, const Slot *x, const int64_t *stride)
+gather(const Type *t, InterpValue *r, const InterpValue *x, const int64_t *stride)
 {
 	int64_t at[DIM_MAX] = { 0 }, from = 0;
 
@@ -328,8 +328,8 @@ bool
 eval_gather(Interp *it, Op *o)
 {
 	const Type *t = &o->in[0]->type, *x = &o->in[1]->type;
-	const Slot *table = slot_of(it, o->in[0]), *index = slot_of(it, o->in[1]);
-	Slot *r = slot_of(it, o->out[0]);
+	const InterpValue *table = slot_of(it, o->in[0]), *index = slot_of(it, o->in[1]);
+	InterpValue *r = slot_of(it, o->out[0]);
 	int64_t n = t->shape[t->rank - 1];
 
 	for (int64_t j = 0; j < r->n; j++) {
@@ -352,8 +352,8 @@ bool
 eval_lookup(Interp *it, Op *o)
 {
 	const Type *t = &o->in[0]->type, *x = &o->in[1]->type;
-	const Slot *table = slot_of(it, o->in[0]), *index = slot_of(it, o->in[1]);
-	Slot *r = slot_of(it, o->out[0]);
+	const InterpValue *table = slot_of(it, o->in[0]), *index = slot_of(it, o->in[1]);
+	InterpValue *r = slot_of(it, o->out[0]);
 
 	for (int64_t j = 0; j < r->n; j++) {
 		int64_t c[DIM_MAX], from = 0, weight = t->shape[t->rank - 1];

@@ -129,7 +129,7 @@ start(Interp *it, Op *o)
 	if (!it->role) {
 		it->role = NEWN(&it->arena, Task, n);
 		for (int i = 0; i < n; i++)
-			it->role[i].slot = NEWN(&it->arena, Slot, (size_t)it->k->nval + 1);
+			it->role[i].slot = NEWN(&it->arena, InterpValue, (size_t)it->k->nval + 1);
 	}
 	for (int i = 0; i < n; i++) {
 		Task *t = &it->role[i];

@@ -9,10 +9,10 @@ int64_t dot_k(const Op *dot);
 int dot_batch(const Op *dot);
 
 /* How a product of few rows or columns is done: IMM(o, thin). */
-typedef enum ThinWay {
+typedef enum SkinnyDotKind {
 	THIN_AS_IS,
 	THIN_PADDED, /* with as many as tensor cores take (pass pad_tiles) */
 	THIN_SUMS,   /* lanes multiply what memory brings them, and meet at the end (pass lower_skinny_dot) */
 	THIN_WAYS
-} ThinWay;
+} SkinnyDotKind;
 #endif

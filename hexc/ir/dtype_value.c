@@ -104,19 +104,19 @@ static const uint64_t SIGN_BIT = (uint64_t)1 << 63;
 
 /* Where a float format ends: biased double exponents of its smallest and largest normal binade, its largest
  * number, and the first magnitude beyond which rounding leaves the format. */
-typedef struct Grid {
+typedef struct FloatRounding {
 	uint64_t emin, emax;
 	int man;
 	double most, over, nan;
 	DRound round;
-} Grid;
+} FloatRounding;
 
-static Grid
+static FloatRounding
 grid_of(DType d)
 {
 	const DTypeInfo *t = &dtype_info[d];
 	int half = dtype_bias(d) + 1, top = t->codes == C_ieee ? half - 1 : half;
-	Grid g;
+	FloatRounding g;
 
 	g.round = (DRound)t->round;
 	g.man = t->man;
@@ -132,7 +132,7 @@ grid_of(DType d)
  * rounds ties to even since the power of two is an even multiple.  Exact for subnormals too, whose last
  * place is that of the smallest normal binade. */
 static double
-grid_round(const Grid *g, double x)
+grid_round(const FloatRounding *g, double x)
 {
 	uint64_t u = double_bits(x), sign = u & SIGN_BIT, e = (u ^ sign) >> DOUBLE_MAN;
 	double a = bits_double(u ^ sign), magic, r;
@@ -155,7 +155,7 @@ grid_round(const Grid *g, double x)
 double
 num_round(DType d, double x)
 {
-	Grid g;
+	FloatRounding g;
 
 	if (d == D_f64)
 		return x;
@@ -176,7 +176,7 @@ num_largest(DType d)
 void
 num_round_n(DType d, double *x, size_t n)
 {
-	Grid g;
+	FloatRounding g;
 
 	if (d == D_f64)
 		return;

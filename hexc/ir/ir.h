@@ -237,18 +237,18 @@ bool loop_ends_early(const Op *o);
  * of the one that has the others, and each goes on where the one before has ended. */
 typedef enum SplitKind {
 	SPLIT_NONE,   /* not asked */
-	SPLIT_FRONT,  /* the first turns, which need masks too; there may be none of these */
-	SPLIT_CLEAR,
-	SPLIT_REST,
-	SPLIT_NESTED, /* whole: it holds loops */
-	SPLIT_FAR,    /* its counter may be too large to reckon with */
-	SPLIT_NO_EDGE, /* no mask that is known to end */
-	SPLIT_SHORT,  /* few turns */
-	SPLIT_MEETS,  /* blocks of a cluster wait for each other in it */
-	SPLIT_LITTLE, /* masks that cost little */
-	SPLIT_LARGE,  /* too long to be there twice */
-	SPLIT_OTHER,  /* in the version for other sizes, without products */
-	SPLIT_CROWDED, /* tiles of a turn that would live through all loops take more memory than there is */
+	SPLIT_PROLOGUE,  /* the first turns, which need masks too; there may be none of these */
+	SPLIT_MAIN,
+	SPLIT_REMAINDER,
+	SPLIT_NESTED_LOOP, /* whole: it holds loops */
+	SPLIT_OVERFLOW,    /* its counter may be too large to reckon with */
+	SPLIT_NO_CONDITION, /* no mask that is known to end */
+	SPLIT_SHORT_TRIP,  /* few turns */
+	SPLIT_CLUSTER_BARRIER,  /* blocks of a cluster wait for each other in it */
+	SPLIT_CHEAP_MASKS, /* masks that cost little */
+	SPLIT_CODE_SIZE,  /* too long to be there twice */
+	SPLIT_FALLBACK,  /* in the version for other sizes, without products */
+	SPLIT_SMEM, /* tiles of a turn that would live through all loops take more memory than there is */
 	SPLIT_KINDS
 } SplitKind;
 /* IMM(o, update) of a store: what becomes of the element that is there.  All but PLAIN are one step that no
@@ -356,8 +356,8 @@ typedef enum KnownForm {
 
 /* How the warps of a block share the work of its pipeline loops. */
 typedef enum Schedule {
-	SCHEDULE_GROUPS, /* all fetch and all compute; groups of asynchronous copies */
-	SCHEDULE_ROLES,  /* some fetch, some compute, barriers in memory between them: pass warp_specialize makes it */
+	SCHEDULE_MULTISTAGE, /* all fetch and all compute; groups of asynchronous copies */
+	SCHEDULE_WARP_SPECIALIZED,  /* some fetch, some compute, barriers in memory between them: pass warp_specialize makes it */
 	SCHEDULE_TEAMS,  /* .. of those that compute two teams, which take turns at the tiles */
 	SCHEDULES
 } Schedule;
@@ -366,7 +366,7 @@ extern const char *const schedule_name[SCHEDULES]; /* "groups" */
 static inline bool
 schedule_has_roles(Schedule s)
 {
-	return s != SCHEDULE_GROUPS;
+	return s != SCHEDULE_MULTISTAGE;
 }
 
 /* One specialised kernel: constants and tunables have their values. */

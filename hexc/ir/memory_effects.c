@@ -38,7 +38,7 @@ split_goes_on(const Op *a, const Op *b)
 {
 	SplitKind x = (SplitKind)IMM(a, split), y = (SplitKind)IMM(b, split);
 
-	return (x == SPLIT_FRONT && y == SPLIT_CLEAR) || (x == SPLIT_CLEAR && y == SPLIT_REST);
+	return (x == SPLIT_PROLOGUE && y == SPLIT_MAIN) || (x == SPLIT_MAIN && y == SPLIT_REMAINDER);
 }
 
 bool

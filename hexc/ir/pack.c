@@ -24,12 +24,12 @@ pack_text(Arena *a, const Pack *p)
 	                    layout_print(a, &layout));
 }
 
-typedef struct Reader {
+typedef struct PackReader {
 	const char *s, *end;
-} Reader;
+} PackReader;
 
 static size_t
-word_length(const Reader *r)
+word_length(const PackReader *r)
 {
 	size_t n = 0;
 
@@ -39,7 +39,7 @@ word_length(const Reader *r)
 }
 
 static void
-skip(Reader *r, size_t n)
+skip(PackReader *r, size_t n)
 {
 	r->s += n;
 	while (r->s < r->end && *r->s == ' ')
@@ -47,7 +47,7 @@ skip(Reader *r, size_t n)
 }
 
 static bool
-take_word(Reader *r, const char *word)
+take_word(PackReader *r, const char *word)
 {
 	size_t n = word_length(r);
 
@@ -59,7 +59,7 @@ take_word(Reader *r, const char *word)
 
 /* A number from 0 to PACK_BLOCK_MAX, ended by `end`. */
 static bool
-take_number(Reader *r, char end, int64_t *out)
+take_number(PackReader *r, char end, int64_t *out)
 {
 	size_t n = 0;
 	int64_t x = 0;
@@ -90,7 +90,7 @@ pack_error(const char **why, const char *text)
 
 /* Version, element type. */
 static bool
-parse_head(Arena *a, Reader *r, Pack *p, const char **why)
+parse_head(Arena *a, PackReader *r, Pack *p, const char **why)
 {
 	int64_t version;
 
@@ -110,7 +110,7 @@ parse_head(Arena *a, Reader *r, Pack *p, const char **why)
 
 /* What follows the block. */
 static bool
-parse_layout(Arena *a, Reader *r, Pack *p, const char **why)
+parse_layout(Arena *a, PackReader *r, Pack *p, const char **why)
 {
 	Layout *layout = NEW(a, Layout);
 	int64_t bit_order;
@@ -130,7 +130,7 @@ parse_layout(Arena *a, Reader *r, Pack *p, const char **why)
 static bool
 parse_some(Arena *a, const char *s, size_t n, bool open, Pack *out, const char **why)
 {
-	Reader r = { s, s + n };
+	PackReader r = { s, s + n };
 	Pack p = { .streams = 1 };
 	const char *normal;
 

@@ -29,13 +29,13 @@ broken(Rules *r, const Op *o, const char *why)
 enum { DONE = -2, OPEN = -1, OLD = 64 };
 
 /* DONE, OPEN (no group has it yet), or how many groups are younger than its own, up to OLD. */
-typedef int State;
+typedef int RoleRuleState;
 
 /* The values under way, which are few, by id; all others are DONE. */
 typedef struct Flight {
 	struct UnderWay {
 		uint32_t id;
-		State state;
+		RoleRuleState state;
 	} *way;
 	int n, cap;
 } Flight;
@@ -57,7 +57,7 @@ flight_find(const Flight *f, uint32_t id)
 	return lo;
 }
 
-static State
+static RoleRuleState
 flight_get(const Flight *f, const Val *v)
 {
 	int i = flight_find(f, v->id);
@@ -66,7 +66,7 @@ flight_get(const Flight *f, const Val *v)
 }
 
 static void
-flight_set(const Rules *r, Flight *f, uint32_t id, State state)
+flight_set(const Rules *r, Flight *f, uint32_t id, RoleRuleState state)
 {
 	int i = flight_find(f, id);
 	bool there = i < f->n && f->way[i].id == id;
@@ -84,8 +84,8 @@ flight_set(const Rules *r, Flight *f, uint32_t id, State state)
 }
 
 /* The younger of two: what a wait must cover. */
-static State
-younger(State a, State b)
+static RoleRuleState
+younger(RoleRuleState a, RoleRuleState b)
 {
 	if (a == DONE || b == DONE)
 		return a == DONE ? b : a;
@@ -120,8 +120,8 @@ flight_join(const Rules *r, Flight *to, const Flight *from)
 	for (int i = 0; i < from->n; i++) {
 		uint32_t id = from->way[i].id;
 		int at = flight_find(to, id);
-		State was = at < to->n && to->way[at].id == id ? to->way[at].state : DONE;
-		State x = younger(was, from->way[i].state);
+		RoleRuleState was = at < to->n && to->way[at].id == id ? to->way[at].state : DONE;
+		RoleRuleState x = younger(was, from->way[i].state);
 
 		changed |= x != was;
 		flight_set(r, to, id, x);
@@ -302,17 +302,17 @@ walk_flight(Rules *r, Flight *f, const Block *b)
 /* ---- barriers -------------------------------------------------------------------------------- */
 
 /* Bit 1 << role of those that wait, and that arrive. */
-typedef struct Meeting {
+typedef struct BarrierUse {
 	unsigned waits, arrives;
 	bool copies; /* it tells of copies */
-} Meeting;
+} BarrierUse;
 
 /* Warps that arrive at a barrier which they wait for themselves would wait for each other for ever: but for
  * teams, which may take turns. */
 static void
 check_barriers(Rules *r)
 {
-	Meeting *m = NEWN(r->k->unit->arena, Meeting, r->k->nval + 1);
+	BarrierUse *m = NEWN(r->k->unit->arena, BarrierUse, r->k->nval + 1);
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w)) {
@@ -324,7 +324,7 @@ check_barriers(Rules *r)
 			m[o->in[2]->id].copies = true;
 	}
 	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w)) {
-		const Meeting *x = o->code == O_mbar ? &m[o->out[0]->id] : NULL;
+		const BarrierUse *x = o->code == O_mbar ? &m[o->out[0]->id] : NULL;
 
 		if (!x)
 			continue;

@@ -5,17 +5,17 @@
  * live at once.  All else is copied, and of a product under way there is nothing to copy. */
 #include "hexc/ir/ir.h"
 
-typedef struct Use {
+typedef struct WebUse {
 	const Op *o;
-	const struct Use *next;
-} Use;
+	const struct WebUse *next;
+} WebUse;
 
 typedef struct Webs {
 	Arena *arena;
 	uint32_t *web;   /* by value id: the first of its web; 0: it could be in none */
 	const Val **val; /* by value id; of those that have a web */
 	const Val **more; /* by value id: the next of its web; NULL: it is the last */
-	const Use **use; /* by value id */
+	const WebUse **use; /* by value id */
 	int *place;      /* by op id, in its block: 1 .. */
 } Webs;
 
@@ -67,7 +67,7 @@ lives_at(const Webs *w, const Val *v, const Val *x)
 {
 	if (!is_there(w, v, x))
 		return false;
-	for (const Use *u = w->use[v->id]; u; u = u->next)
+	for (const WebUse *u = w->use[v->id]; u; u = u->next)
 		if (is_behind(w, v, x, u->o))
 			return true;
 	return false;
@@ -102,9 +102,9 @@ find_values(Webs *w, Block *body)
 	for (Op *o = walk_first(&walk, body); o; o = walk_next(&walk)) {
 		w->place[o->id] = place(w, o->prev) + 1;
 		for (int i = 0; i < o->nin; i++) {
-			Use *u = NEW(w->arena, Use);
+			WebUse *u = NEW(w->arena, WebUse);
 
-			*u = (Use){ o, w->use[o->in[i]->id] };
+			*u = (WebUse){ o, w->use[o->in[i]->id] };
 			w->use[o->in[i]->id] = u;
 		}
 		for (int i = 0; o->code == O_for && i < o->nout; i++)
@@ -175,7 +175,7 @@ kernel_webs(const Kernel *k)
 	w.web = NEWN(a, uint32_t, n);
 	w.val = NEWN(a, const Val *, n);
 	w.more = NEWN(a, const Val *, n);
-	w.use = NEWN(a, const Use *, n);
+	w.use = NEWN(a, const WebUse *, n);
 	w.place = NEWN(a, int, (size_t)k->nop + 1);
 	find_values(&w, k->body);
 	join_loops(&w, k->body);

@@ -45,7 +45,7 @@ struct Expr {
 	Src src;
 	uint32_t at, end; /* bytes of the source */
 	int depth;
-	Tok op;
+	TileToken op;
 	int64_t i;
 	double f;
 	const char *name;
@@ -81,9 +81,9 @@ typedef struct ParamDecl {
 	Src src, stride_src;
 } ParamDecl;
 
-typedef struct Range {
+typedef struct ValueRange {
 	Expr *lo, *hi; /* hi NULL: one value */
-} Range;
+} ValueRange;
 
 typedef enum ClauseKind { CL_assume, CL_const, CL_tune } ClauseKind;
 
@@ -91,7 +91,7 @@ typedef struct Clause {
 	ClauseKind kind;
 	const char *name;
 	Expr *value; /* assume: condition;  const: value;  tune: default or NULL */
-	Range *range; /* tune: admitted values */
+	ValueRange *range; /* tune: admitted values */
 	int nrange;
 	Src src;
 } Clause;
@@ -143,7 +143,7 @@ struct Stmt {
 	const char *text;
 	bool is_var;
 	TypeSpec type;
-	Tok op;
+	TileToken op;
 	bool async; /* target op async dot(...) */
 	Expr *target, *value, *slot;
 	WaitFor wait_for;

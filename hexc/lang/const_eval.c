@@ -3,43 +3,43 @@
 #include "hexc/ir/dtype_value.h"
 #include <math.h>
 
-Value
+LoweredValue
 value_none(void)
 {
-	return (Value){ .kind = VK_none };
+	return (LoweredValue){ .kind = VK_none };
 }
 
-Value
+LoweredValue
 value_int(int64_t i)
 {
-	return (Value){ .kind = VK_int, .i = i };
+	return (LoweredValue){ .kind = VK_int, .i = i };
 }
 
-Value
+LoweredValue
 value_flt(double f)
 {
-	return (Value){ .kind = VK_flt, .f = f };
+	return (LoweredValue){ .kind = VK_flt, .f = f };
 }
 
-Value
+LoweredValue
 value_bool(bool b)
 {
-	return (Value){ .kind = VK_bool, .i = b };
+	return (LoweredValue){ .kind = VK_bool, .i = b };
 }
 
 bool
-value_is_const(const Value *v)
+value_is_const(const LoweredValue *v)
 {
 	return v->kind == VK_int || v->kind == VK_flt || v->kind == VK_bool;
 }
 
 double
-const_double(const Value *v)
+const_double(const LoweredValue *v)
 {
 	return v->kind == VK_flt ? v->f : (double)v->i;
 }
 
-static Value
+static LoweredValue
 const_error(Lower *l, Src src, const char *why)
 {
 	diag_error(l->diag, src, "%s", why);
@@ -49,7 +49,7 @@ const_error(Lower *l, Src src, const char *why)
 static const char too_big[] = "the constant does not fit 64 bits";
 
 bool
-check_fits(Lower *l, const Value *c, DType d, Src src)
+check_fits(Lower *l, const LoweredValue *c, DType d, Src src)
 {
 	const char *name = dtype_info[d].name;
 	bool flt = dtype_info[d].kind == K_flt, pred = d == D_bool;
@@ -98,8 +98,8 @@ check_fits(Lower *l, const Value *c, DType d, Src src)
 	return true;
 }
 
-Value
-const_unary(Lower *l, Tok op, Src src, Value x)
+LoweredValue
+const_unary(Lower *l, TileToken op, Src src, LoweredValue x)
 {
 	switch (op) {
 	case TK_minus:
@@ -119,8 +119,8 @@ const_unary(Lower *l, Tok op, Src src, Value x)
 	}
 }
 
-static Value
-int_binary(Lower *l, Tok op, Src src, int64_t x, int64_t y)
+static LoweredValue
+int_binary(Lower *l, TileToken op, Src src, int64_t x, int64_t y)
 {
 	int64_t r = 0;
 	bool over = false;
@@ -155,8 +155,8 @@ int_binary(Lower *l, Tok op, Src src, int64_t x, int64_t y)
 	return over ? const_error(l, src, too_big) : value_int(r);
 }
 
-static Value
-flt_binary(Lower *l, Tok op, Src src, double x, double y)
+static LoweredValue
+flt_binary(Lower *l, TileToken op, Src src, double x, double y)
 {
 	switch (op) {
 	case TK_plus: return value_flt(x + y);
@@ -167,8 +167,8 @@ flt_binary(Lower *l, Tok op, Src src, double x, double y)
 	}
 }
 
-static Value
-bool_binary(Lower *l, Tok op, Src src, bool x, bool y)
+static LoweredValue
+bool_binary(Lower *l, TileToken op, Src src, bool x, bool y)
 {
 	switch (op) {
 	case TK_andand:
@@ -184,7 +184,7 @@ bool_binary(Lower *l, Tok op, Src src, bool x, bool y)
 
 /* -1, 0, 1 as x is less, equal, greater; 2: not comparable */
 static int
-order(const Value *x, const Value *y)
+order(const LoweredValue *x, const LoweredValue *y)
 {
 	double a = const_double(x), b = const_double(y);
 
@@ -195,8 +195,8 @@ order(const Value *x, const Value *y)
 	                     : 2;
 }
 
-Value
-const_binary(Lower *l, Tok op, Src src, Value x, Value y)
+LoweredValue
+const_binary(Lower *l, TileToken op, Src src, LoweredValue x, LoweredValue y)
 {
 	int o;
 
@@ -241,7 +241,7 @@ flt_call(OpCode code, double x, double *r)
 }
 
 bool
-const_call(Lower *l, OpCode code, Src src, int n, const Operand *arg, Value *out)
+const_call(Lower *l, OpCode code, Src src, int n, const Operand *arg, LoweredValue *out)
 {
 	double r;
 

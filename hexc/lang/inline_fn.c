@@ -37,7 +37,7 @@ lower_check_fns(Unit *u, const File *file)
 }
 
 /* What a call hands over: numbers, tiles and scalars by value, a tensor or shared tile by its name. */
-static Value
+static LoweredValue
 handed(Lower *l, Operand o)
 {
 	if (o.v.kind == VK_view && (!o.v.v->def || o.v.v->def->code == O_alloc))
@@ -69,10 +69,10 @@ gives(const FnDecl *f, int n, int want)
 }
 
 static bool
-call(Lower *l, const FnDecl *f, Src src, const Value *arg, int want, Value *out)
+call(Lower *l, const FnDecl *f, Src src, const LoweredValue *arg, int want, LoweredValue *out)
 {
 	FnCall frame = { .fn = f, .depth = l->depth, .mode = l->mode, .outer = l->call };
-	Outside outside = scope_enter_call(l);
+	SavedScope outside = scope_enter_call(l);
 	Leave *leave = l->leave;
 	int errors = l->diag->nerror;
 
@@ -99,7 +99,7 @@ call(Lower *l, const FnDecl *f, Src src, const Value *arg, int want, Value *out)
 }
 
 bool
-lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const Value *arg, int want, Value *out)
+lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const LoweredValue *arg, int want, LoweredValue *out)
 {
 	int depth = 0;
 
@@ -130,22 +130,22 @@ lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const Value *arg, int w
 }
 
 bool
-lower_fn_expr(Lower *l, const FnDecl *f, const Expr *e, int want, Value *out)
+lower_fn_expr(Lower *l, const FnDecl *f, const Expr *e, int want, LoweredValue *out)
 {
-	Value *arg = NEWN(l->arena, Value, e->narg + 1);
+	LoweredValue *arg = NEWN(l->arena, LoweredValue, e->narg + 1);
 
 	for (int i = 0; i < e->narg; i++) {
 		const Expr *x = e->arg[i];
 		DType d = lower_expr_dtype(l, x);
 
 		arg[i] = d == D_COUNT ? handed(l, lower_operand(l, x))
-		                      : (Value){ .kind = VK_type, .i = (int64_t)d };
+		                      : (LoweredValue){ .kind = VK_type, .i = (int64_t)d };
 	}
 	return lower_fn_call(l, f, e->src, e->narg, arg, want, out);
 }
 
 bool
-lower_fn_parts(Lower *l, const Expr *e, int n, Value *out)
+lower_fn_parts(Lower *l, const Expr *e, int n, LoweredValue *out)
 {
 	const FnDecl *f = e->kind == EX_call ? lower_find_fn(l, e->name, e->src) : NULL;
 
@@ -204,7 +204,7 @@ lower_static_assert(Lower *l, const Stmt *s)
 {
 	Mode mode = l->mode;
 	const char *what = l->what;
-	Value v;
+	LoweredValue v;
 
 	l->mode = MODE_CONST;
 	l->what = "the condition of a static_assert";

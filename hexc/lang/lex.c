@@ -28,7 +28,7 @@ static const struct { const char *text, *quoted; } punct[] = {
 };
 
 const char *
-tok_name(Tok k)
+tok_name(TileToken k)
 {
 	static const char *const quoted[] = {
 #define X(id) "`" #id "`",
@@ -83,7 +83,7 @@ src_from(const Lexer *l, size_t at)
 }
 
 static Token *
-push(Lexer *l, Tok kind, size_t at)
+push(Lexer *l, TileToken kind, size_t at)
 {
 	Token t = { .kind = kind, .src = src_from(l, at), .at = (uint32_t)at };
 
@@ -123,7 +123,7 @@ lex_name(Lexer *l)
 		l->at++;
 	name = arena_strndup(l->arena, l->s + at, l->at - at);
 	key = find_keyword(name);
-	push(l, key < 0 ? TK_name : (Tok)(TK_kernel + key), at)->u.name = name;
+	push(l, key < 0 ? TK_name : (TileToken)(TK_kernel + key), at)->u.name = name;
 }
 
 /* The value of a decimal number with digits after the point or an exponent.  The point is folded into
@@ -283,7 +283,7 @@ lex_punct(Lexer *l)
 
 		if (l->n - l->at >= n && memcmp(l->s + l->at, punct[i].text, n) == 0) {
 			l->at += n;
-			push(l, (Tok)(TK_kernel + (int)COUNT_OF(keyword) + i), l->at - n);
+			push(l, (TileToken)(TK_kernel + (int)COUNT_OF(keyword) + i), l->at - n);
 			return true;
 		}
 	}

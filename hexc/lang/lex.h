@@ -19,7 +19,7 @@
 	X(slash, "/") X(percent, "%") X(amp, "&") X(bar, "|") X(caret, "^") X(bang, "!")           \
 	X(tilde, "~")
 
-typedef enum Tok {
+typedef enum TileToken {
 	TK_end,
 	TK_bad, /* bytes that belong to no token, reported by the lexer */
 	TK_name,
@@ -32,10 +32,10 @@ typedef enum Tok {
 #define X(id, text) TK_##id,
 	PUNCTUATION(X)
 #undef X
-} Tok;
+} TileToken;
 
 typedef struct Token {
-	Tok kind;
+	TileToken kind;
 	Src src;
 	uint32_t at; /* byte offset in the source */
 	union {
@@ -48,5 +48,5 @@ typedef struct Token {
 /* Cut the source into tokens, the last one TK_end.  Never NULL. */
 Token *lex_all(Arena *a, Diag *d, const char *text, size_t len);
 /* "`;`", "`for`", "a name": how a kind of token is called in a message. */
-const char *tok_name(Tok k);
+const char *tok_name(TileToken k);
 #endif

@@ -34,10 +34,10 @@ scope_leave(Lower *l, Sym *scope)
 		l->bucket[l->scope->hash % SYM_BUCKETS] = l->scope->chain;
 }
 
-Outside
+SavedScope
 scope_enter_call(Lower *l)
 {
-	Outside o = { l->scope, l->frame };
+	SavedScope o = { l->scope, l->frame };
 
 	l->scope = NULL;
 	l->frame = ++l->nframe;
@@ -45,7 +45,7 @@ scope_enter_call(Lower *l)
 }
 
 void
-scope_leave_call(Lower *l, Outside o)
+scope_leave_call(Lower *l, SavedScope o)
 {
 	scope_leave(l, NULL);
 	l->scope = o.scope;
@@ -53,7 +53,7 @@ scope_leave_call(Lower *l, Outside o)
 }
 
 Sym *
-sym_add(Lower *l, const char *name, SymKind kind, Src src, Value v)
+sym_add(Lower *l, const char *name, SymKind kind, Src src, LoweredValue v)
 {
 	const Sym *old = sym_find(l, name);
 	Sym *s = NEW(l->arena, Sym);

@@ -25,7 +25,7 @@ struct Edge {
 	const Edge *also;
 };
 
-typedef enum ValueKind {
+typedef enum LoweredKind {
 	VK_none, /* wrong, reported already */
 	VK_int,  /* numbers known at compile time: they take the type of what they meet */
 	VK_flt,
@@ -34,10 +34,10 @@ typedef enum ValueKind {
 	VK_val,  /* scalar or register tile */
 	VK_view, /* memory: a tensor, an alloc, or a view of one */
 	VK_mbar, /* v: barriers, of which there are no values */
-} ValueKind;
+} LoweredKind;
 
-typedef struct Value {
-	ValueKind kind;
+typedef struct LoweredValue {
+	LoweredKind kind;
 	int64_t i;
 	double f;
 	Val *v;
@@ -45,11 +45,11 @@ typedef struct Value {
 	const struct Plain *plain; /* v or what it was computed from is a choice of numbers: lower_plain_of */
 	const Edge *edge[RANK_MAX]; /* per dim; NULL: whole */
 	const Edge *rest; /* of dims of which one element was taken; NULL: it is there */
-} Value;
+} LoweredValue;
 
 /* A value and where it came from, for messages. */
 typedef struct Operand {
-	Value v;
+	LoweredValue v;
 	const Expr *e;
 } Operand;
 
@@ -68,7 +68,7 @@ struct Sym {
 	const char *name;
 	SymKind kind;
 	Src src;
-	Value val;
+	LoweredValue val;
 	const Layout *pin; /* of a var: what is assigned is laid out so; NULL: as inferred */
 	bool kept;         /* of a var: `register` */
 	int depth; /* names visible with this one */
@@ -98,13 +98,13 @@ typedef enum CountKind {
 	COUNT_first, /* where they begin */
 } CountKind;
 
-typedef struct Count {
+typedef struct ExtentSource {
 	CountKind kind;
 	Op *op;
 	int operand;
 	const Edge *edge;
 	int64_t extent;
-} Count;
+} ExtentSource;
 
 /* A function's body being lowered in place of a call. */
 typedef struct FnCall FnCall;
@@ -113,7 +113,7 @@ struct FnCall {
 	int depth; /* Lower.depth at the call */
 	Mode mode; /* Lower.mode at the call */
 	int nresult;
-	Value result[RESULT_MAX];
+	LoweredValue result[RESULT_MAX];
 	FnCall *outer;
 };
 
@@ -150,7 +150,7 @@ typedef struct Lower {
 	const Define *def;
 	int ndef;
 	struct Table *table; /* register tiles that are in shared memory too; see lower_table */
-	Count *count;
+	ExtentSource *count;
 	int ncount, count_cap, assume_cap, condition_cap;
 } Lower;
 
@@ -158,16 +158,16 @@ typedef struct Lower {
 
 Sym *sym_find(const Lower *l, const char *name);
 /* Declare; a second declaration of a visible name or a reserved one is reported (and still made). */
-Sym *sym_add(Lower *l, const char *name, SymKind kind, Src src, Value v);
+Sym *sym_add(Lower *l, const char *name, SymKind kind, Src src, LoweredValue v);
 /* The names declared since are gone. */
 void scope_leave(Lower *l, Sym *scope);
 /* A function sees no names but its own until scope_leave_call, which gets what this returns. */
-typedef struct Outside {
+typedef struct SavedScope {
 	Sym *scope;
 	int frame;
-} Outside;
-Outside scope_enter_call(Lower *l);
-void scope_leave_call(Lower *l, Outside o);
+} SavedScope;
+SavedScope scope_enter_call(Lower *l);
+void scope_leave_call(Lower *l, SavedScope o);
 
 /* ---- lower_tunables.c, lower_param.c, lower_assume.c ------------------------------------------- */
 
@@ -192,7 +192,7 @@ const char *check_quoted(const Lower *l, const Operand *o, const char *other);
 /* Notes where the names in these operands were declared, behind an error about them. */
 void check_declared(Lower *l, Src error, int n, const Operand *o);
 /* "f16[64, 32]", "the number 3": what a value is. */
-const char *check_describe(const Lower *l, const Value *v);
+const char *check_describe(const Lower *l, const LoweredValue *v);
 /* Say that there is no `what` ("", "function ") of that name, and what looks like it or is meant instead;
  * `also` ends the sentence.  Not if text that could not be parsed may have declared it. */
 void check_no_name(Lower *l, Src src, const char *what, const char *name, const char *also);
@@ -208,34 +208,34 @@ bool check_mode(Lower *l, Mode least, Src src, const char *thing);
 /* ---- const_eval.c: arithmetic at compile time ----------------------------------------------- */
 
 /* Can the constant be a value of type d?  Reports. */
-bool check_fits(Lower *l, const Value *c, DType d, Src src);
-bool value_is_const(const Value *v);
-Value value_none(void);
-Value value_int(int64_t i);
-Value value_flt(double f);
-Value value_bool(bool b);
-double const_double(const Value *v);
-Value const_unary(Lower *l, Tok op, Src src, Value x);
-Value const_binary(Lower *l, Tok op, Src src, Value x, Value y);
+bool check_fits(Lower *l, const LoweredValue *c, DType d, Src src);
+bool value_is_const(const LoweredValue *v);
+LoweredValue value_none(void);
+LoweredValue value_int(int64_t i);
+LoweredValue value_flt(double f);
+LoweredValue value_bool(bool b);
+double const_double(const LoweredValue *v);
+LoweredValue const_unary(Lower *l, TileToken op, Src src, LoweredValue x);
+LoweredValue const_binary(Lower *l, TileToken op, Src src, LoweredValue x, LoweredValue y);
 /* min, max and the functions of one float; false when the op has no constant form */
-bool const_call(Lower *l, OpCode code, Src src, int n, const Operand *arg, Value *out);
+bool const_call(Lower *l, OpCode code, Src src, int n, const Operand *arg, LoweredValue *out);
 
 /* ---- lower_conversion.c: conversions -------------------------------------------------------------- */
 
-Value value_of(Val *v);
+LoweredValue value_of(Val *v);
 Val *put_op(Lower *l, OpCode code, Src src, int nin, Val *const *in, Type t);
 Val *put1(Lower *l, OpCode code, Src src, Val *x, Type t);
 Val *put2(Lower *l, OpCode code, Src src, Val *x, Val *y, Type t);
 /* A constant of a scalar or tile type; it must fit. */
-Val *put_const(Lower *l, const Value *c, Type t, Src src);
+Val *put_const(Lower *l, const LoweredValue *c, Type t, Src src);
 /* Index arithmetic on i64 scalars, folded. */
 Val *put_index(Lower *l, OpCode code, Src src, Val *x, Val *y);
 /* What is in memory is loaded, one element of read-only or shared memory as a scalar; the rest stays.  A tile
  * of a tensor comes to registers or to shared memory, as the compiler likes. */
-Value lower_load(Lower *l, Operand o);
+LoweredValue lower_load(Lower *l, Operand o);
 /* The same to registers, one element as a tile of one. */
-Value lower_load_tile(Lower *l, Operand o);
-bool value_is_tile(const Value *v);
+LoweredValue lower_load_tile(Lower *l, Operand o);
+bool value_is_tile(const LoweredValue *v);
 /* A register tile or scalar of exactly this type: constants adapt, smaller shapes are broadcast.
  * NULL after a report. */
 Val *lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what);
@@ -244,13 +244,13 @@ bool lower_join(Lower *l, Src src, int n, Operand *o, Type *t);
 /* Only the shape: rank and extents of `t`, whose dtype is left alone. */
 bool lower_join_shape(Lower *l, Src src, int n, const Operand *o, Type *t);
 /* Broadcast a value of the right element type to the shape of t. */
-Val *lower_broadcast_to(Lower *l, Src src, Value v, Type t);
+Val *lower_broadcast_to(Lower *l, Src src, LoweredValue v, Type t);
 /* The edges a and b together. */
 const Edge *lower_join_edge(Lower *l, const Edge *a, const Edge *b);
 /* The edges x, as they are while the shared tile has what it was filled with; each once. */
 const Edge *lower_edges_of(Lower *l, const Val *tile, const Edge *x);
 /* Edges of the elementwise combination of n operands with result type t. */
-void lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, Value *r);
+void lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, LoweredValue *r);
 /* An i64 scalar, or NULL after a report that names `what`. */
 Val *lower_index_value(Lower *l, const Expr *e, const char *what);
 Val *lower_to_index(Lower *l, Operand o, const char *what);
@@ -259,31 +259,31 @@ Val *put_reshape(Lower *l, Src src, Val *v, int rank, const int64_t *shape);
 
 /* ---- lower_expr.c, lower_slice.c, lower_call.c ----------------------------------------------- */
 
-Value lower_expr(Lower *l, const Expr *e);
+LoweredValue lower_expr(Lower *l, const Expr *e);
 Operand lower_operand(Lower *l, const Expr *e);
-Value lower_op2(Lower *l, Tok op, Src src, Operand x, Operand y);
-Value lower_unary_op(Lower *l, Tok op, Src src, Operand x);
+LoweredValue lower_op2(Lower *l, TileToken op, Src src, Operand x, Operand y);
+LoweredValue lower_unary_op(Lower *l, TileToken op, Src src, Operand x);
 /* Compile-time integer, or false after a report that names `what`. */
 bool lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out);
-Value lower_slice(Lower *l, const Expr *e);
-Value lower_call(Lower *l, const Expr *e);
+LoweredValue lower_slice(Lower *l, const Expr *e);
+LoweredValue lower_call(Lower *l, const Expr *e);
 /* Name of a built-in function, or of one that is written in the language? */
 bool lower_is_builtin(const char *name);
 bool lower_keeps_name(const char *name); /* and of none of the program */
 const char *lower_builtin(int i); /* NULL past the last */
 /* What a choice of numbers is of, until it meets a type; NULL: v is none, or computed from one. */
-const Plain *lower_plain_of(const Value *v);
+const Plain *lower_plain_of(const LoweredValue *v);
 /* Is it a float known at compile time, or such a choice of which one is? */
-bool lower_has_fraction(const Value *v);
+bool lower_has_fraction(const LoweredValue *v);
 /* Such a choice in type d, others stay; false: a number does not fit. */
 bool lower_plain(Lower *l, Operand *o, DType d);
 
 /* ---- lower_dot_accumulate.c ----------------------------------------------------------------------------- */
 
 /* x + y or x - y (op): a product among them that is written as one is fused. */
-Value lower_sum(Lower *l, Tok op, Src src, const Expr *x, const Expr *y);
+LoweredValue lower_sum(Lower *l, TileToken op, Src src, const Expr *x, const Expr *y);
 /* The same with a value on the left. */
-Value lower_sum_onto(Lower *l, Tok op, Src src, Operand x, const Expr *y);
+LoweredValue lower_sum_onto(Lower *l, TileToken op, Src src, Operand x, const Expr *y);
 
 /* ---- lower_shape_ops.c ---------------------------------------------------------------------------- */
 
@@ -291,18 +291,18 @@ Value lower_sum_onto(Lower *l, Tok op, Src src, Operand x, const Expr *y);
 bool lower_tile_arg(Lower *l, const Expr *e, int i, Operand *o);
 /* Argument i as a dimension of a tile of that rank; -1 is the last. */
 bool lower_dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim);
-Value lower_transpose(Lower *l, const Expr *e);
-Value lower_swap(Lower *l, const Expr *e); /* x.T */
-Value lower_iota(Lower *l, const Expr *e);
-Value lower_reshape(Lower *l, const Expr *e);
+LoweredValue lower_transpose(Lower *l, const Expr *e);
+LoweredValue lower_swap(Lower *l, const Expr *e); /* x.T */
+LoweredValue lower_iota(Lower *l, const Expr *e);
+LoweredValue lower_reshape(Lower *l, const Expr *e);
 /* reshape(x, ...) that is sliced: of a shared tile memory, not what is in it. */
-Value lower_alias(Lower *l, const Expr *e);
+LoweredValue lower_alias(Lower *l, const Expr *e);
 
 /* ---- lower_reduce.c -------------------------------------------------------------------------- */
 
-Value lower_reduce(Lower *l, const Expr *e, OpCode code);
-Value lower_mean(Lower *l, const Expr *e);
-Value lower_inside(Lower *l, const Expr *e);
+LoweredValue lower_reduce(Lower *l, const Expr *e, OpCode code);
+LoweredValue lower_mean(Lower *l, const Expr *e);
+LoweredValue lower_inside(Lower *l, const Expr *e);
 Val *lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
 /* Operand i of o is such a count of a dim with these edges. */
 void lower_count(Lower *l, CountKind kind, Op *o, int i, const Edge *edge, int64_t extent);
@@ -324,27 +324,27 @@ void lower_counts(Lower *l);
 
 /* dot(a, b) without an accumulator of its own, to which `+ x` may be added */
 bool lower_is_plain_dot(const Lower *l, const Expr *e);
-Value lower_dot(Lower *l, const Expr *e, const Operand *acc);
+LoweredValue lower_dot(Lower *l, const Expr *e, const Operand *acc);
 /* Can dot(...) multiply them, and in which type does it add?  Reports. */
 bool lower_check_dot(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *acc);
-Value lower_sparse(Lower *l, const Expr *e); /* sparse(values, positions) */
-Value lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
+LoweredValue lower_sparse(Lower *l, const Expr *e); /* sparse(values, positions) */
+LoweredValue lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
 
 /* ---- lower_atomic.c, lower_print.c --------------------------------------------------------- */
 
 /* A statement atomic_add(T[slice], x) or such; false: it is none. */
 bool lower_atomic(Lower *l, const Expr *e);
-Value lower_atomic_value(Lower *l, const Expr *e); /* the same, and what was there */
+LoweredValue lower_atomic_value(Lower *l, const Expr *e); /* the same, and what was there */
 /* A statement print("text", x, ...) or assert(condition, "text"); false: it is none. */
 bool lower_message(Lower *l, const Expr *e);
-Value lower_message_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
+LoweredValue lower_message_value(Lower *l, const Expr *e); /* where a value is wanted: an error */
 
 /* ---- lower_scan.c ---------------------------------------------------------------------------- */
 
-Value lower_shift(Lower *l, const Expr *e);
-Value lower_cumulative(Lower *l, const Expr *e); /* cumsum, cumprod, cummax, cummin */
+LoweredValue lower_shift(Lower *l, const Expr *e);
+LoweredValue lower_cumulative(Lower *l, const Expr *e); /* cumsum, cumprod, cummax, cummin */
 /* scan and reduce with a function of the program: as many values as tiles. */
-bool lower_scan(Lower *l, const Expr *e, int want, Value *out);
+bool lower_scan(Lower *l, const Expr *e, int want, LoweredValue *out);
 
 /* ---- lower_subtile.c ---------------------------------------------------------------------------- */
 
@@ -359,25 +359,25 @@ Val *lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t 
 /* A new shared tile like t, with no name. */
 Val *lower_put_alloc(Lower *l, Src src, Type t);
 /* The same register tile in shared memory, to take parts of; it keeps its edges. */
-Value lower_stage(Lower *l, Src src, const Value *x);
+LoweredValue lower_stage(Lower *l, Src src, const LoweredValue *x);
 /* The same, its rows whole bytes, once for all parts that are taken of it where it is. */
-Value lower_staged(Lower *l, Src src, const Value *x);
+LoweredValue lower_staged(Lower *l, Src src, const LoweredValue *x);
 /* The same for tiles that are never written again: one tile serves all that x is read by, and it is made in
  * front of the loops in which x stays as it is. */
-Value lower_table(Lower *l, Src src, const Value *x);
+LoweredValue lower_table(Lower *l, Src src, const LoweredValue *x);
 /* A shared tile of one element, by an index in every dim: what all threads read as a scalar. */
-Value lower_element(Lower *l, Src src, Val *tile);
+LoweredValue lower_element(Lower *l, Src src, Val *tile);
 /* Memory to be read: of a tensor, without a slice, the view of all of it, as of a slice. */
 Val *lower_whole(Lower *l, Src src, Val *mem);
-Value lower_concat(Lower *l, const Expr *e);
+LoweredValue lower_concat(Lower *l, const Expr *e);
 /* x with another extent along dim, by way of a shared tile: longer, by zeros behind its end, or a part of
  * it. */
 Val *lower_resized(Lower *l, Src src, Val *x, int dim, int64_t extent);
 /* The element at `at`, an i64 scalar, of the dim, with extent 1. */
-Value lower_at(Lower *l, Src src, const Value *x, int dim, Val *at);
-Value lower_reduce_last(Lower *l, const Expr *e);
+LoweredValue lower_at(Lower *l, Src src, const LoweredValue *x, int dim, Val *at);
+LoweredValue lower_reduce_last(Lower *l, const Expr *e);
 /* Where the largest (O_reduce_max) or smallest element along a dim is. */
-Value lower_arg_extreme(Lower *l, const Expr *e, OpCode code);
+LoweredValue lower_arg_extreme(Lower *l, const Expr *e, OpCode code);
 
 /* ---- inline_fn.c ------------------------------------------------------------------------------ */
 
@@ -386,10 +386,10 @@ void lower_check_fns(Unit *u, const File *file);
 /* The function that a call at src names, of the program or, in one of these, of the language; NULL: none. */
 const FnDecl *lower_find_fn(Lower *l, const char *name, Src src);
 /* The `want` results of f for n arguments, or false after a report; src: the call. */
-bool lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const Value *arg, int want, Value *out);
-bool lower_fn_expr(Lower *l, const FnDecl *f, const Expr *e, int want, Value *out);
+bool lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const LoweredValue *arg, int want, LoweredValue *out);
+bool lower_fn_expr(Lower *l, const FnDecl *f, const Expr *e, int want, LoweredValue *out);
 /* The n values of a call that returns several. */
-bool lower_fn_parts(Lower *l, const Expr *e, int n, Value *out);
+bool lower_fn_parts(Lower *l, const Expr *e, int n, LoweredValue *out);
 void lower_call_stmt(Lower *l, const Stmt *s);
 void lower_return(Lower *l, const Stmt *s);
 void lower_static_assert(Lower *l, const Stmt *s);
@@ -403,11 +403,11 @@ const FnDecl *lower_prelude_own(Lower *l, const char *name, Src src);
 bool lower_is_prelude(const char *name); /* one that programs may call */
 const char *lower_prelude_name(int n); /* of the n-th of those; NULL past the last */
 /* y, the value of f at x, with what is known of it beside its ops: select true, y, x.  y: it is nothing. */
-Value lower_prelude_known(Lower *l, const FnDecl *f, Src src, Value y, Value x);
+LoweredValue lower_prelude_known(Lower *l, const FnDecl *f, Src src, LoweredValue y, LoweredValue x);
 /* The `want` values of a call of one, or false after a report. */
-bool lower_prelude_expr(Lower *l, const Expr *e, int want, Value *out);
+bool lower_prelude_expr(Lower *l, const Expr *e, int want, LoweredValue *out);
 /* The function of one f64. */
-Value lower_prelude_f64(Lower *l, const char *name, Src src, Value x);
+LoweredValue lower_prelude_f64(Lower *l, const char *name, Src src, LoweredValue x);
 
 /* ---- lower_stmt.c, lower_decl.c, lower_flow.c ------------------------------------------------- */
 
@@ -416,7 +416,7 @@ void lower_let(Lower *l, const Stmt *s);
 /* The program says that this stays in registers; what it is to be when it is computed. */
 void lower_keep(Val *v);
 /* A copy from global memory fills a shared tile: it has the source's edges. */
-void lower_tile_edges(Lower *l, Value *tile, const Value *src);
+void lower_tile_edges(Lower *l, LoweredValue *tile, const LoweredValue *src);
 void lower_for(Lower *l, const Stmt *s);
 void lower_while(Lower *l, const Stmt *s);
 void lower_if(Lower *l, const Stmt *s);
@@ -445,7 +445,7 @@ void lower_await(Lower *l, const Stmt *s);
 void lower_arrive(Lower *l, const Stmt *s);
 /* Does a declaration name the type of barriers?  What it declares. */
 bool lower_is_mbar(const Lower *l, const TypeSpec *t);
-Value lower_let_mbar(Lower *l, const Stmt *s);
+LoweredValue lower_let_mbar(Lower *l, const Stmt *s);
 /* Reports, where o is outside of the roles: `what` is between them only. */
 void lower_check_role(Lower *l, const Op *o, const char *what);
 /* Barriers and one of them, `full[s]`; false after a report. */
@@ -457,5 +457,5 @@ bool lower_slot(Lower *l, const Expr *e, Val **mbar, Val **slot);
 const Layout *lower_layout(Lower *l, const TypeSpec *spec, const Type *t, const char *name);
 /* v, laid out so. */
 Val *lower_pin(Lower *l, Src src, Val *v, const Layout *layout);
-Value lower_relayout(Lower *l, const Expr *e);
+LoweredValue lower_relayout(Lower *l, const Expr *e);
 #endif

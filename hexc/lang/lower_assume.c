@@ -47,13 +47,13 @@ take_multiple(Lower *l, const Expr *x, const Expr *zero)
 }
 
 static bool
-is_comparison(Tok op)
+is_comparison(TileToken op)
 {
 	return op == TK_eq || op == TK_ne || op == TK_lt || op == TK_le || op == TK_gt || op == TK_ge;
 }
 
-static Tok
-mirror(Tok op)
+static TileToken
+mirror(TileToken op)
 {
 	switch (op) {
 	case TK_lt: return TK_gt;
@@ -66,7 +66,7 @@ mirror(Tok op)
 
 /* NAME < c and the like */
 static bool
-take_range(Lower *l, const Expr *e, const Expr *x, Tok op, const Expr *bound)
+take_range(Lower *l, const Expr *e, const Expr *x, TileToken op, const Expr *bound)
 {
 	Param *p = int_param(l, x);
 	int64_t c, lo = INT64_MIN, hi = INT64_MAX;
@@ -109,7 +109,7 @@ static void
 check_now(Lower *l, const Expr *e)
 {
 	Text t = { .arena = l->arena };
-	Value v;
+	LoweredValue v;
 
 	l->mode = MODE_CONST;
 	l->what = "an assumption on constants";
@@ -126,7 +126,7 @@ check_now(Lower *l, const Expr *e)
 static void
 lower_assume(Lower *l, const Expr *e)
 {
-	Value v;
+	LoweredValue v;
 
 	if (e->kind == EX_binary && e->op == TK_andand) {
 		lower_assume(l, e->arg[0]);

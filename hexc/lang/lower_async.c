@@ -136,7 +136,7 @@ static int
 async_acc(Lower *l, const Stmt *s, const Sym *sym, const Operand *f, DType d, Val **in)
 {
 	int64_t shape[] = { f[0].v.v->type.shape[0], f[1].v.v->type.shape[1] };
-	Value no = value_bool(false);
+	LoweredValue no = value_bool(false);
 
 	in[0] = lower_to_type(l, (Operand){ sym->val, s->target }, type_tile(d, S_reg, 2, shape), s->src,
 	                      "the accumulator of `dot`");

@@ -64,7 +64,7 @@ check_words(Lower *l, const Expr *e, const Val *tile)
 
 /* Is this a slice of a tensor that may be read and written or of a shared tile, of numbers? */
 static bool
-check_target(Lower *l, const Expr *e, const Value *v)
+check_target(Lower *l, const Expr *e, const LoweredValue *v)
 {
 	const char *name = target_name(e);
 	const Param *p;
@@ -150,7 +150,7 @@ put_update(Lower *l, const Expr *e, StoreKind kind, bool *single)
 	return l->b->last;
 }
 
-Value
+LoweredValue
 lower_atomic_value(Lower *l, const Expr *e)
 {
 	Operand found = { .e = e };
@@ -162,7 +162,7 @@ lower_atomic_value(Lower *l, const Expr *e)
 	o = put_update(l, e, kind_of(e->name), &single);
 	if (!o)
 		return value_none();
-	found.v = single ? lower_element(l, e->src, o->in[2]) : (Value){ .kind = VK_view, .v = o->in[2] };
+	found.v = single ? lower_element(l, e->src, o->in[2]) : (LoweredValue){ .kind = VK_view, .v = o->in[2] };
 	return lower_load(l, found);
 }
 

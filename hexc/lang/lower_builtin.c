@@ -123,8 +123,8 @@ check_joined(Lower *l, const Prelude *p, const Expr *e, int n, Operand *o, DType
 }
 
 /* In type d, the value of a number too. */
-static Value
-in_type(Lower *l, Src src, Value x, DType d)
+static LoweredValue
+in_type(Lower *l, Src src, LoweredValue x, DType d)
 {
 	Type t;
 
@@ -138,8 +138,8 @@ in_type(Lower *l, Src src, Value x, DType d)
 	return x;
 }
 
-Value
-lower_prelude_known(Lower *l, const FnDecl *f, Src src, Value y, Value x)
+LoweredValue
+lower_prelude_known(Lower *l, const FnDecl *f, Src src, LoweredValue y, LoweredValue x)
 {
 	const PreludeKnown *k = prelude_known(f->name);
 	Val *in[3] = { NULL, y.v, x.v };
@@ -160,11 +160,11 @@ lower_prelude_known(Lower *l, const FnDecl *f, Src src, Value y, Value x)
 /* ---- the call ---------------------------------------------------------------------------------------- */
 
 bool
-lower_prelude_expr(Lower *l, const Expr *e, int want, Value *out)
+lower_prelude_expr(Lower *l, const Expr *e, int want, LoweredValue *out)
 {
 	const Prelude *p = shown(e->name);
 	Operand o[PRELUDE_ARGS];
-	Value arg[PRELUDE_ARGS];
+	LoweredValue arg[PRELUDE_ARGS];
 	DType own = D_COUNT;
 	bool ok = true;
 
@@ -193,10 +193,10 @@ lower_prelude_expr(Lower *l, const Expr *e, int want, Value *out)
 	return true;
 }
 
-Value
-lower_prelude_f64(Lower *l, const char *name, Src src, Value x)
+LoweredValue
+lower_prelude_f64(Lower *l, const char *name, Src src, LoweredValue x)
 {
-	Value v;
+	LoweredValue v;
 
 	lower_fn_call(l, lower_prelude_text(l, name, src), src, 1, &x, 1, &v);
 	return v;

@@ -4,7 +4,7 @@
 #include "hexc/lang/lower.h"
 #include <string.h>
 
-typedef Value CallFn(Lower *l, const Expr *e);
+typedef LoweredValue CallFn(Lower *l, const Expr *e);
 
 typedef struct Builtin {
 	const char *name;
@@ -112,46 +112,46 @@ lower_builtin(int i)
 	return i < (int)COUNT_OF(builtin) ? builtin[i].name : lower_prelude_name(i - (int)COUNT_OF(builtin));
 }
 
-static Value
+static LoweredValue
 call_sum(Lower *l, const Expr *e)
 {
 	return lower_reduce(l, e, O_reduce_sum);
 }
 
-static Value
+static LoweredValue
 call_max(Lower *l, const Expr *e)
 {
 	return lower_reduce(l, e, O_reduce_max);
 }
 
-static Value
+static LoweredValue
 call_min(Lower *l, const Expr *e)
 {
 	return lower_reduce(l, e, O_reduce_min);
 }
 
-static Value
+static LoweredValue
 call_argmax(Lower *l, const Expr *e)
 {
 	return lower_arg_extreme(l, e, O_reduce_max);
 }
 
-static Value
+static LoweredValue
 call_argmin(Lower *l, const Expr *e)
 {
 	return lower_arg_extreme(l, e, O_reduce_min);
 }
 
-static Value
+static LoweredValue
 call_scan(Lower *l, const Expr *e)
 {
-	Value v;
+	LoweredValue v;
 
 	lower_scan(l, e, 1, &v);
 	return v;
 }
 
-static Value
+static LoweredValue
 call_dot(Lower *l, const Expr *e)
 {
 	return lower_dot(l, e, NULL);
@@ -159,7 +159,7 @@ call_dot(Lower *l, const Expr *e)
 
 /* ---- casts ----------------------------------------------------------------------------------- */
 
-static Value
+static LoweredValue
 lower_cast(Lower *l, const Expr *e, DType d)
 {
 	Operand x;
@@ -194,7 +194,7 @@ lower_cast(Lower *l, const Expr *e, DType d)
 	return x.v;
 }
 
-static Value
+static LoweredValue
 lower_bitcast(Lower *l, const Expr *e)
 {
 	Operand x = lower_operand(l, e->arg[0]);
@@ -233,12 +233,12 @@ lower_bitcast(Lower *l, const Expr *e)
 
 /* ---- elementwise ----------------------------------------------------------------------------- */
 
-static Value
+static LoweredValue
 lower_elementwise(Lower *l, const Expr *e, OpCode code)
 {
 	Operand o[3];
 	Val *in[3];
-	Value r = { .kind = VK_val };
+	LoweredValue r = { .kind = VK_val };
 	bool any = false;
 	Type t;
 
@@ -273,11 +273,11 @@ lower_elementwise(Lower *l, const Expr *e, OpCode code)
 }
 
 /* The operations in there, those of functions that it calls too. */
-static Value
+static LoweredValue
 lower_exact(Lower *l, const Expr *e)
 {
 	bool outer = l->exact;
-	Value v;
+	LoweredValue v;
 
 	l->exact = true;
 	v = lower_expr(l, e->arg[0]);
@@ -288,13 +288,13 @@ lower_exact(Lower *l, const Expr *e)
 /* ---- choices ------------------------------------------------------------------------------------ */
 
 const Plain *
-lower_plain_of(const Value *v)
+lower_plain_of(const LoweredValue *v)
 {
 	return v->plain && v->plain->v == v->v ? v->plain : NULL;
 }
 
 bool
-lower_has_fraction(const Value *v)
+lower_has_fraction(const LoweredValue *v)
 {
 	const Plain *p = lower_plain_of(v);
 
@@ -309,7 +309,7 @@ is_firm(const Operand *o)
 
 /* The choice of o[1] and o[2] by condition o[0], in type d. */
 static bool
-choose(Lower *l, const Expr *e, Operand *o, DType d, Value *r)
+choose(Lower *l, const Expr *e, Operand *o, DType d, LoweredValue *r)
 {
 	Val *in[3];
 	Type t, tc;
@@ -325,7 +325,7 @@ choose(Lower *l, const Expr *e, Operand *o, DType d, Value *r)
 	tc.dtype = D_bool;
 	for (int i = 0; i < 3; i++)
 		in[i] = lower_broadcast_to(l, e->src, o[i].v, i ? t : tc);
-	*r = (Value){ .kind = VK_val, .v = put_op(l, O_select, e->src, 3, in, t) };
+	*r = (LoweredValue){ .kind = VK_val, .v = put_op(l, O_select, e->src, 3, in, t) };
 	lower_join_edges(l, 3, o, &t, r);
 	return true;
 }
@@ -344,7 +344,7 @@ lower_plain(Lower *l, Operand *o, DType d)
 
 /* Does i32 not hold it? */
 static bool
-is_long(const Value *v)
+is_long(const LoweredValue *v)
 {
 	const Plain *p = lower_plain_of(v);
 
@@ -354,13 +354,13 @@ is_long(const Value *v)
 }
 
 /* A choice of numbers: f32 or an integer as indices are, until it meets another type. */
-static Value
+static LoweredValue
 plain_choice(Lower *l, const Expr *e, const Operand *o)
 {
 	Plain *p = NEW(l->arena, Plain);
 	Operand own[3] = { o[0], o[1], o[2] };
 	bool narrow = value_is_tile(&o[0].v) && !is_long(&o[1].v) && !is_long(&o[2].v);
-	Value r = value_none();
+	LoweredValue r = value_none();
 
 	p->e = e;
 	memcpy(p->o, o, sizeof p->o);
@@ -373,11 +373,11 @@ plain_choice(Lower *l, const Expr *e, const Operand *o)
 	return r;
 }
 
-static Value
+static LoweredValue
 lower_where(Lower *l, const Expr *e)
 {
 	Operand o[3];
-	Value r = value_none();
+	LoweredValue r = value_none();
 
 	for (int i = 0; i < 3; i++) {
 		o[i] = lower_operand(l, e->arg[i]);
@@ -407,10 +407,10 @@ lower_where(Lower *l, const Expr *e)
 }
 
 /* `where`, of which few elements choose the first. */
-static Value
+static LoweredValue
 lower_rarely(Lower *l, const Expr *e)
 {
-	Value r = lower_where(l, e);
+	LoweredValue r = lower_where(l, e);
 
 	if (r.kind == VK_val && r.v->def && r.v->def->code == O_select)
 		IMM_SET(r.v->def, rare, 1);
@@ -431,7 +431,7 @@ is_extent(const Lower *l, const Val *x)
 
 /* What is known of an integer's range. */
 static Fact
-range_of(const Lower *l, const Value *x)
+range_of(const Lower *l, const LoweredValue *x)
 {
 	if (x->kind == VK_val && type_is_index(&x->v->type) && is_extent(l, x->v))
 		return (Fact){ 1, max64(val_fact(l->k, x->v).lo, 0), INT64_MAX / 2 };
@@ -454,11 +454,11 @@ rounds_up(DType d, Fact a, Fact b)
 }
 
 /* x where `condition` holds, else y. */
-static Value
-choice(Lower *l, const Expr *e, Value condition, Value x, Value y, DType d)
+static LoweredValue
+choice(Lower *l, const Expr *e, LoweredValue condition, LoweredValue x, LoweredValue y, DType d)
 {
 	Operand o[3] = { { condition, e }, { x, e }, { y, e } };
-	Value r = value_none();
+	LoweredValue r = value_none();
 
 	if (condition.kind == VK_bool)
 		return condition.i ? x : y;
@@ -467,18 +467,18 @@ choice(Lower *l, const Expr *e, Value condition, Value x, Value y, DType d)
 	return r;
 }
 
-static Value
-op2(Lower *l, const Expr *e, Tok op, Value x, Value y)
+static LoweredValue
+op2(Lower *l, const Expr *e, TileToken op, LoweredValue x, LoweredValue y)
 {
 	return lower_op2(l, op, e->src, (Operand){ x, e }, (Operand){ y, e });
 }
 
 /* a / b rounded up, of any signs.  A quotient truncates: one above 0, rounded up, is 1 more than the quotient
  * of the number one nearer to 0. */
-static Value
+static LoweredValue
 quotient_up(Lower *l, const Expr *e, Operand a, Operand b, DType d)
 {
-	Value zero = value_int(0), one = value_int(1), above, up, nearer, negative;
+	LoweredValue zero = value_int(0), one = value_int(1), above, up, nearer, negative;
 
 	if (range_of(l, &b.v).lo >= 0) {
 		above = op2(l, e, TK_gt, a.v, zero);
@@ -494,10 +494,10 @@ quotient_up(Lower *l, const Expr *e, Operand a, Operand b, DType d)
 	return op2(l, e, TK_plus, lower_op2(l, TK_slash, e->src, a, b), up);
 }
 
-static Value
+static LoweredValue
 const_ceil(Lower *l, const Expr *e, const Operand *a, const Operand *b)
 {
-	Value q = lower_op2(l, TK_slash, e->src, *a, *b);
+	LoweredValue q = lower_op2(l, TK_slash, e->src, *a, *b);
 
 	if (q.kind == VK_int && a->v.i % b->v.i != 0 && (a->v.i < 0) == (b->v.i < 0))
 		q.i++;
@@ -505,14 +505,14 @@ const_ceil(Lower *l, const Expr *e, const Operand *a, const Operand *b)
 }
 
 static bool
-is_integer(const Value *v)
+is_integer(const LoweredValue *v)
 {
 	return v->kind == VK_int ||
 	       (v->kind == VK_val && (dtype_info[v->v->type.dtype].kind == K_sint ||
 	                              dtype_info[v->v->type.dtype].kind == K_uint));
 }
 
-static Value
+static LoweredValue
 lower_ceil(Lower *l, const Expr *e)
 {
 	Operand o[2], one = { value_int(1), e };
@@ -545,7 +545,7 @@ lower_ceil(Lower *l, const Expr *e)
 	return lower_op2(l, TK_slash, e->src, o[0], o[1]);
 }
 
-static Value
+static LoweredValue
 call_builtin(Lower *l, const Builtin *b, const Expr *e)
 {
 	if (e->narg >= b->min && e->narg <= b->max)
@@ -555,13 +555,13 @@ call_builtin(Lower *l, const Builtin *b, const Expr *e)
 	return value_none();
 }
 
-Value
+LoweredValue
 lower_call(Lower *l, const Expr *e)
 {
 	DType d = lower_find_dtype(l, e->name);
 	const Builtin *b = find(e->name);
 	const FnDecl *f;
-	Value v;
+	LoweredValue v;
 
 	if (d != D_COUNT)
 		return lower_cast(l, e, d);

@@ -4,10 +4,10 @@
 
 /* ---- emission -------------------------------------------------------------------------------- */
 
-Value
+LoweredValue
 value_of(Val *v)
 {
-	return (Value){ .kind = VK_val, .v = v };
+	return (LoweredValue){ .kind = VK_val, .v = v };
 }
 
 Val *
@@ -39,7 +39,7 @@ put2(Lower *l, OpCode code, Src src, Val *x, Val *y, Type t)
 }
 
 Val *
-put_const(Lower *l, const Value *c, Type t, Src src)
+put_const(Lower *l, const LoweredValue *c, Type t, Src src)
 {
 	Val *v = put_op(l, O_const, src, 0, NULL, t);
 
@@ -166,7 +166,7 @@ lower_edges_of(Lower *l, const Val *tile, const Edge *x)
 }
 
 void
-lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, Value *r)
+lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, LoweredValue *r)
 {
 	for (int i = 0; i < n; i++) {
 		int rank = value_is_const(&o[i].v) ? 0 : o[i].v.v->type.rank, skip = t->rank - rank;
@@ -184,7 +184,7 @@ lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, Value *r)
 /* ---- values ---------------------------------------------------------------------------------- */
 
 bool
-value_is_tile(const Value *v)
+value_is_tile(const LoweredValue *v)
 {
 	return v->kind == VK_val && v->v->type.space == S_reg;
 }
@@ -199,7 +199,7 @@ root_param(const Lower *l, const Val *v)
 
 /* One element as a scalar: all threads read the same.  Of a tensor that the kernel writes they might
  * not, so it stays a tile. */
-static Value
+static LoweredValue
 load_single(Lower *l, Operand o)
 {
 	const Op *view = o.v.v->def;
@@ -211,17 +211,17 @@ load_single(Lower *l, Operand o)
 }
 
 /* A slice of a tensor: in registers or in shared memory (hexc/pass/assign_space.h). */
-static Value
+static LoweredValue
 load_free(Lower *l, Operand o)
 {
-	Value v = lower_load_tile(l, o);
+	LoweredValue v = lower_load_tile(l, o);
 
 	if (o.v.kind == VK_view && v.kind == VK_val && o.v.v->type.space == S_global)
 		IMM_SET(v.v->def, free, 1);
 	return v;
 }
 
-Value
+LoweredValue
 lower_load(Lower *l, Operand o)
 {
 	const Param *p = o.v.kind == VK_view && o.v.single ? root_param(l, o.v.v) : NULL;
@@ -231,7 +231,7 @@ lower_load(Lower *l, Operand o)
 	return load_free(l, o);
 }
 
-Value
+LoweredValue
 lower_load_tile(Lower *l, Operand o)
 {
 	const Param *p;
@@ -273,7 +273,7 @@ put_reshape(Lower *l, Src src, Val *v, int rank, const int64_t *shape)
 }
 
 Val *
-lower_broadcast_to(Lower *l, Src src, Value v, Type t)
+lower_broadcast_to(Lower *l, Src src, LoweredValue v, Type t)
 {
 	int64_t shape[RANK_MAX];
 	int skip;
@@ -402,7 +402,7 @@ lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what)
 	for (int i = 0; fit && i < got.rank; i++)
 		fit = got.shape[i] == 1 || got.shape[i] == t.shape[t.rank - got.rank + i];
 	if (!fit) {
-		Value want = { .kind = VK_val, .v = NEW(l->arena, Val) };
+		LoweredValue want = { .kind = VK_val, .v = NEW(l->arena, Val) };
 
 		want.v->type = t;
 		diag_error(l->diag, o.e->src, "%s is %s but `%s` is %s: the shapes do not fit%s", what,

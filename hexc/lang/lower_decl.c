@@ -54,7 +54,7 @@ alloc(Lower *l, const Stmt *s, Type t)
 }
 
 void
-lower_tile_edges(Lower *l, Value *tile, const Value *src)
+lower_tile_edges(Lower *l, LoweredValue *tile, const LoweredValue *src)
 {
 	for (int d = 0; d < tile->v->type.rank; d++)
 		tile->edge[d] = lower_edges_of(l, tile->v, src->edge[d]);
@@ -62,10 +62,10 @@ lower_tile_edges(Lower *l, Value *tile, const Value *src)
 }
 
 /* Global memory is copied, which a pipeline loop makes asynchronous; anything else goes through registers. */
-static Value
+static LoweredValue
 fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 {
-	Value r = { .kind = VK_view }, edges = value_none();
+	LoweredValue r = { .kind = VK_view }, edges = value_none();
 	const Type *from = src.v.kind == VK_view ? &src.v.v->type : NULL;
 	Val *in[2];
 
@@ -116,7 +116,7 @@ shared_type(Lower *l, const Stmt *s, Operand *src, Type *t)
 	return check_shape(l, t->rank, t->shape, s->value->src);
 }
 
-static Value
+static LoweredValue
 let_shared(Lower *l, const Stmt *s)
 {
 	Operand src = { .e = s->value };
@@ -133,7 +133,7 @@ let_shared(Lower *l, const Stmt *s)
 		return value_none();
 	if (!s->value) {
 		if (s->type.shaped)
-			return (Value){ .kind = VK_view, .v = alloc(l, s, t) };
+			return (LoweredValue){ .kind = VK_view, .v = alloc(l, s, t) };
 		diag_error(l->diag, s->src,
 		           "shared tile `%s` has neither a type nor a value: write "
 		           "`let %s: shared f16[64, 64];`",
@@ -150,11 +150,11 @@ let_shared(Lower *l, const Stmt *s)
 
 /* ---- registers and scalars ------------------------------------------------------------------- */
 
-static Value
+static LoweredValue
 let_typed(Lower *l, const Stmt *s, Type t)
 {
 	Operand src = lower_operand(l, s->value);
-	Value r = { .kind = VK_val };
+	LoweredValue r = { .kind = VK_val };
 
 	src.v = s->type.space == S_reg && !src.v.single ? lower_load_tile(l, src) : lower_load(l, src);
 	if (src.v.kind == VK_none)
@@ -166,7 +166,7 @@ let_typed(Lower *l, const Stmt *s, Type t)
 	return r;
 }
 
-static Value
+static LoweredValue
 register_tile(Lower *l, const Stmt *s)
 {
 	Operand src = { .e = s->value };
@@ -190,10 +190,10 @@ register_tile(Lower *l, const Stmt *s)
 	return value_none();
 }
 
-static Value
+static LoweredValue
 let_register(Lower *l, const Stmt *s, const Layout **pin)
 {
-	Value v = register_tile(l, s);
+	LoweredValue v = register_tile(l, s);
 
 	if (!s->type.layout || v.kind != VK_val)
 		return v;
@@ -204,8 +204,8 @@ let_register(Lower *l, const Stmt *s, const Layout **pin)
 }
 
 /* A variable needs a run-time value of some type. */
-static Value
-var_number(Lower *l, const Stmt *s, Value v)
+static LoweredValue
+var_number(Lower *l, const Stmt *s, LoweredValue v)
 {
 	Type t = type_scalar(v.kind == VK_int ? D_i64 : v.kind == VK_bool ? D_bool
 	                                                                  : D_f32);
@@ -214,10 +214,10 @@ var_number(Lower *l, const Stmt *s, Value v)
 	                                                 : value_none();
 }
 
-static Value
+static LoweredValue
 let_plain(Lower *l, const Stmt *s)
 {
-	Value v = lower_expr(l, s->value), one;
+	LoweredValue v = lower_expr(l, s->value), one;
 
 	if (v.single) {
 		one = lower_load(l, (Operand){ v, s->value });
@@ -234,7 +234,7 @@ let_plain(Lower *l, const Stmt *s)
 	return s->is_var && value_is_const(&v) ? var_number(l, s, v) : v;
 }
 
-static Value
+static LoweredValue
 let_value(Lower *l, const Stmt *s, const Layout **pin)
 {
 	const TypeSpec *t = &s->type;
@@ -263,7 +263,7 @@ let_value(Lower *l, const Stmt *s, const Layout **pin)
 static void
 let_parts(Lower *l, const Stmt *s)
 {
-	Value v[RESULT_MAX];
+	LoweredValue v[RESULT_MAX];
 
 	lower_fn_parts(l, s->value, s->npart, v);
 	for (int i = 0; i < s->npart; i++) {
@@ -295,7 +295,7 @@ lower_let(Lower *l, const Stmt *s)
 {
 	Stmt own = *s;
 	const Layout *pin = NULL;
-	Value v;
+	LoweredValue v;
 	Sym *sym;
 
 	if (s->broken) {

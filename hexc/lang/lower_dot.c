@@ -104,7 +104,7 @@ round_operands(Lower *l, const Expr *e, Operand *o)
 
 /* The size of the tensor that a value's dim runs along; NULL: unknown, or several. */
 static const Val *
-edge_size(const Value *v, int d)
+edge_size(const LoweredValue *v, int d)
 {
 	const Edge *e = v->edge[d];
 
@@ -217,7 +217,7 @@ lower_check_dot(Lower *l, const Expr *e, const Operand *a, const Operand *b, DTy
 static Val *
 dot_acc(Lower *l, const Expr *e, const Operand *acc, Type t)
 {
-	Value zero = dtype_info[t.dtype].kind == K_flt ? value_flt(0) : value_int(0);
+	LoweredValue zero = dtype_info[t.dtype].kind == K_flt ? value_flt(0) : value_int(0);
 	Operand given;
 
 	if (!acc && e->narg == 3 && lower_expr_dtype(l, e->arg[2]) == D_COUNT) {
@@ -273,10 +273,10 @@ for_batches(Lower *l, const Expr *e, const Operand *o, const Type *out)
 	return lower_broadcast_to(l, e->src, o->v, t);
 }
 
-Value
+LoweredValue
 lower_dot(Lower *l, const Expr *e, const Operand *acc)
 {
-	Value r = { .kind = VK_val };
+	LoweredValue r = { .kind = VK_val };
 	Operand o[2], free[2];
 	Val *in[3];
 	bool fits;

@@ -2,10 +2,10 @@
 #include "hexc/lang/lower.h"
 
 /* One operand of a sum: a value, or the factors of a product that is to be fused. */
-typedef struct Term {
+typedef struct DotTerm {
 	Operand x, y;
 	const Expr *product; /* NULL: x alone */
-} Term;
+} DotTerm;
 
 static bool
 is_product(const Lower *l, const Expr *e)
@@ -13,10 +13,10 @@ is_product(const Lower *l, const Expr *e)
 	return !l->exact && e->kind == EX_binary && e->op == TK_star;
 }
 
-static Term
+static DotTerm
 lower_term(Lower *l, const Expr *e, bool factors)
 {
-	Term t = { .product = factors ? e : NULL };
+	DotTerm t = { .product = factors ? e : NULL };
 
 	t.x = lower_operand(l, factors ? e->arg[0] : e);
 	if (factors)
@@ -25,7 +25,7 @@ lower_term(Lower *l, const Expr *e, bool factors)
 }
 
 static Operand
-whole(Lower *l, const Term *t)
+whole(Lower *l, const DotTerm *t)
 {
 	if (!t->product)
 		return t->x;
@@ -62,10 +62,10 @@ may_fuse(const Operand *o)
 }
 
 /* x * y + z of loaded operands, which keeps the product's place in the program. */
-static Value
+static LoweredValue
 fused(Lower *l, Src src, Operand *o)
 {
-	Value r = { .kind = VK_val };
+	LoweredValue r = { .kind = VK_val };
 	Val *in[3];
 	Type t;
 
@@ -78,10 +78,10 @@ fused(Lower *l, Src src, Operand *o)
 	return r;
 }
 
-static Value
-sum_of(Lower *l, Tok op, Src src, const Term *a, const Term *b)
+static LoweredValue
+sum_of(Lower *l, TileToken op, Src src, const DotTerm *a, const DotTerm *b)
 {
-	const Term *p = a->product ? a : b;
+	const DotTerm *p = a->product ? a : b;
 	Operand o[3] = { p->x, p->y, p == a ? b->x : a->x };
 	int minus = p == a ? 2 : value_is_const(&o[1].v) ? 1 : 0; /* a number, if there is one */
 
@@ -92,19 +92,19 @@ sum_of(Lower *l, Tok op, Src src, const Term *a, const Term *b)
 	return fused(l, src, o);
 }
 
-Value
-lower_sum(Lower *l, Tok op, Src src, const Expr *x, const Expr *y)
+LoweredValue
+lower_sum(Lower *l, TileToken op, Src src, const Expr *x, const Expr *y)
 {
 	bool left = is_product(l, x);
-	Term a = lower_term(l, x, left), b = lower_term(l, y, !left && is_product(l, y));
+	DotTerm a = lower_term(l, x, left), b = lower_term(l, y, !left && is_product(l, y));
 
 	return sum_of(l, op, src, &a, &b);
 }
 
-Value
-lower_sum_onto(Lower *l, Tok op, Src src, Operand x, const Expr *y)
+LoweredValue
+lower_sum_onto(Lower *l, TileToken op, Src src, Operand x, const Expr *y)
 {
-	Term a = { .x = x }, b = lower_term(l, y, is_product(l, y));
+	DotTerm a = { .x = x }, b = lower_term(l, y, is_product(l, y));
 
 	return sum_of(l, op, src, &a, &b);
 }

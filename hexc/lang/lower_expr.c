@@ -15,7 +15,7 @@ lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out)
 {
 	Mode mode = l->mode;
 	const char *old = l->what;
-	Value v;
+	LoweredValue v;
 
 	l->mode = MODE_CONST;
 	l->what = what;
@@ -34,7 +34,7 @@ lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static Value
+static LoweredValue
 unknown_name(Lower *l, const Expr *e)
 {
 	if (strcmp(e->name, "block") == 0)
@@ -49,7 +49,7 @@ unknown_name(Lower *l, const Expr *e)
 	return value_none();
 }
 
-static Value
+static LoweredValue
 lower_name(Lower *l, const Expr *e)
 {
 	const Sym *s = sym_find(l, e->name);
@@ -91,7 +91,7 @@ lower_name(Lower *l, const Expr *e)
 	return s->val;
 }
 
-static Value
+static LoweredValue
 lower_member(Lower *l, const Expr *e)
 {
 	static const char *const axis[] = { "x", "y", "z" };
@@ -126,7 +126,7 @@ lower_member(Lower *l, const Expr *e)
 /* ---- operators ------------------------------------------------------------------------------- */
 
 typedef struct OpRule {
-	Tok tok;
+	TileToken tok;
 	OpCode code;
 	bool swap; /* operands change places */
 } OpRule;
@@ -153,7 +153,7 @@ static const OpRule rules[] = {
 };
 
 static const OpRule *
-find_rule(Tok tok)
+find_rule(TileToken tok)
 {
 	for (int i = 0; i < (int)COUNT_OF(rules); i++)
 		if (rules[i].tok == tok)
@@ -194,12 +194,12 @@ check_op(Lower *l, const OpRule *r, Src src, const Operand *o, DType d)
 	return false;
 }
 
-Value
-lower_op2(Lower *l, Tok op, Src src, Operand x, Operand y)
+LoweredValue
+lower_op2(Lower *l, TileToken op, Src src, Operand x, Operand y)
 {
 	const OpRule *r = find_rule(op);
 	Operand o[2] = { x, y };
-	Value res = { .kind = VK_val };
+	LoweredValue res = { .kind = VK_val };
 	Val *a, *b;
 	Type t;
 
@@ -228,7 +228,7 @@ lower_op2(Lower *l, Tok op, Src src, Operand x, Operand y)
 	return res;
 }
 
-static Value
+static LoweredValue
 lower_binary(Lower *l, const Expr *e)
 {
 	Operand x, y;
@@ -249,8 +249,8 @@ lower_binary(Lower *l, const Expr *e)
 	return lower_op2(l, e->op, e->src, x, y);
 }
 
-Value
-lower_unary_op(Lower *l, Tok op, Src src, Operand x)
+LoweredValue
+lower_unary_op(Lower *l, TileToken op, Src src, Operand x)
 {
 	OpCode code = op == TK_minus ? O_neg : O_not;
 	DType d;
@@ -272,7 +272,7 @@ lower_unary_op(Lower *l, Tok op, Src src, Operand x)
 	return x.v;
 }
 
-Value
+LoweredValue
 lower_expr(Lower *l, const Expr *e)
 {
 	switch (e->kind) {

@@ -110,7 +110,7 @@ edge_behind(Lower *l, const Edge *e, const Op *loop)
 static void
 set_carried(Lower *l, Sym *s, const Op *loop, int i)
 {
-	Value last = s->val;
+	LoweredValue last = s->val;
 
 	set_var(s, loop->out[i]);
 	for (int d = 0; d < loop->out[i]->type.rank; d++)
@@ -122,7 +122,7 @@ set_carried(Lower *l, Sym *s, const Op *loop, int i)
 static Val *
 put_bool(Lower *l, Src src, bool x)
 {
-	Value c = value_bool(x);
+	LoweredValue c = value_bool(x);
 
 	return put_const(l, &c, type_cond(), src);
 }
@@ -152,7 +152,7 @@ leaves(const Stmt *s, StmtKind kind, int loops)
 
 /* What `if` and `while` ask: a bool known at compile time or a scalar, or nothing after a report.  A tile of
  * one element becomes a scalar by shared memory, from where all threads read the same. */
-static Value
+static LoweredValue
 lower_condition(Lower *l, const Expr *e)
 {
 	Operand c = lower_operand(l, e);
@@ -219,7 +219,7 @@ ask_again(Lower *l, const Stmt *s, const Val *first)
 	Sym *going = l->leave->going;
 	Type cond = type_cond();
 	Block *outer = l->b;
-	Value c;
+	LoweredValue c;
 	Op *o;
 
 	if (going->val.v == first) {
@@ -343,7 +343,7 @@ lower_for(Lower *l, const Stmt *s)
 void
 lower_while(Lower *l, const Stmt *s)
 {
-	Value c = lower_condition(l, s->value);
+	LoweredValue c = lower_condition(l, s->value);
 	Leave leave = new_leave(l, s, true);
 	Val *in[3] = { ir_const(l->b, NULL, 0), ir_const(l->b, NULL, INT64_MAX), ir_const(l->b, NULL, 1) };
 
@@ -378,13 +378,13 @@ static void
 put_choice(Lower *l, Src src, Val *c, const Stmt *body, const Stmt *other)
 {
 	Vars v = { NULL, 0, 0 };
-	Value *before;
+	LoweredValue *before;
 	Type *out;
 	Op *o;
 
 	find_assigned(l, &v, body, 0);
 	find_assigned(l, &v, other, 0);
-	before = NEWN(l->arena, Value, v.n + 1);
+	before = NEWN(l->arena, LoweredValue, v.n + 1);
 	out = NEWN(l->arena, Type, v.n + 1);
 	for (int i = 0; i < v.n; i++) {
 		before[i] = v.sym[i]->val;
@@ -402,7 +402,7 @@ put_choice(Lower *l, Src src, Val *c, const Stmt *body, const Stmt *other)
 void
 lower_if(Lower *l, const Stmt *s)
 {
-	Value c = lower_condition(l, s->value);
+	LoweredValue c = lower_condition(l, s->value);
 
 	if (c.kind == VK_bool) {
 		l->depth++;

@@ -21,11 +21,11 @@ check_table(Lower *l, const Expr *e, const Operand *table, const Operand *index)
 	return false;
 }
 
-Value
+LoweredValue
 lower_lookup(Lower *l, const Expr *e)
 {
 	Operand table, index;
-	Value r = { .kind = VK_val };
+	LoweredValue r = { .kind = VK_val };
 	const DTypeInfo *it;
 	Type t;
 

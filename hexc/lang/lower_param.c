@@ -212,7 +212,7 @@ declare(Lower *l, const ParamDecl *d)
 	                                                                  : P_scalar,
 	                     d->name,
 	                     d->src);
-	Value v = { .kind = VK_view };
+	LoweredValue v = { .kind = VK_view };
 
 	p->read = d->in;
 	p->written = d->out;

@@ -274,7 +274,7 @@ lower_pin(Lower *l, Src src, Val *v, const Layout *layout)
 	return put1(l, O_pin, src, v, t);
 }
 
-Value
+LoweredValue
 lower_relayout(Lower *l, const Expr *e)
 {
 	Operand x;

@@ -18,7 +18,7 @@ typedef struct Say {
 	const Edge *edge[RANK_MAX];
 } Say;
 
-Value
+LoweredValue
 lower_message_value(Lower *l, const Expr *e)
 {
 	diag_error(l->diag, e->src, "`%s` gives no value: write it as a statement", e->name);
@@ -37,10 +37,10 @@ printable(Lower *l, Src src, Val *x)
 	return put1(l, O_cast, src, x, t);
 }
 
-static Value
+static LoweredValue
 number_value(Lower *l, const Operand *x)
 {
-	Value c = x->v;
+	LoweredValue c = x->v;
 
 	if (c.kind == VK_bool)
 		c.kind = VK_int;
@@ -121,7 +121,7 @@ print_tiles(Lower *l, const Say *s)
 
 	for (int i = 0; i < s->n; i++) {
 		Type t = s->shape;
-		Value x = s->x[i].v;
+		LoweredValue x = s->x[i].v;
 
 		if (!value_is_tile(&x))
 			continue;
@@ -154,7 +154,7 @@ read_text(Lower *l, const Expr *e, int i, const char **text)
 static bool
 join_tiles(Lower *l, Say *s, bool *any)
 {
-	Value all = value_none();
+	LoweredValue all = value_none();
 
 	*any = false;
 	for (int i = 0; i < s->n; i++)
@@ -226,16 +226,16 @@ put_assert(Lower *l, Src src, const char *text, Val *cond)
 
 /* The number (row-major) of the first element inside that is false; INT32_MAX: there is none. */
 static Val *
-first_false(Lower *l, const Expr *e, const Value *cond)
+first_false(Lower *l, const Expr *e, const LoweredValue *cond)
 {
 	Type t = cond->v->type;
-	Value none = value_int(INT32_MAX), x = *cond;
+	LoweredValue none = value_int(INT32_MAX), x = *cond;
 	Val *in[3] = { cond->v }, *zero[RANK_MAX];
 	int64_t step = 1;
 
 	t.dtype = D_i32;
 	for (int d = t.rank - 1; d >= 0; d--) {
-		Value by = value_int(step);
+		LoweredValue by = value_int(step);
 		Val *i = put_op(l, O_iota, e->src, 0, NULL, t);
 
 		IMM_SET(i->def, dim, d);
@@ -252,7 +252,7 @@ first_false(Lower *l, const Expr *e, const Value *cond)
 }
 
 static void
-assert_tile(Lower *l, const Expr *e, const char *text, const Value *cond)
+assert_tile(Lower *l, const Expr *e, const char *text, const LoweredValue *cond)
 {
 	Src src = e->src;
 	const Type *t = &cond->v->type;

@@ -22,7 +22,7 @@ static Val *
 put_extreme(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
 {
 	Val *r = lower_put_reduce(l, e, code, x, dim);
-	Value none = value_flt(code == O_reduce_max ? -(double)INFINITY : (double)INFINITY);
+	LoweredValue none = value_flt(code == O_reduce_max ? -(double)INFINITY : (double)INFINITY);
 
 	if (!dtype_is_float(x->type.dtype))
 		return r;
@@ -30,7 +30,7 @@ put_extreme(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
 	return put2(l, code, e->src, r, put_const(l, &none, r->type, e->src), r->type);
 }
 
-Value
+LoweredValue
 lower_reduce(Lower *l, const Expr *e, OpCode code)
 {
 	Operand x;
@@ -45,12 +45,12 @@ lower_reduce(Lower *l, const Expr *e, OpCode code)
 	return x.v;
 }
 
-Value
+LoweredValue
 lower_mean(Lower *l, const Expr *e)
 {
 	const Edge *edge;
 	Operand x;
-	Value count;
+	LoweredValue count;
 	int64_t extent;
 	Type t;
 	int dim;
@@ -109,7 +109,7 @@ Val *
 lower_as_far(Lower *l, const Expr *e, Val *v, Val *x, int reduced)
 {
 	Type t = type_free(v->type), cond = t;
-	Value yes = value_bool(true);
+	LoweredValue yes = value_bool(true);
 	Val *in[3] = { NULL, v, x };
 
 	if (reduced >= 0) {
@@ -131,7 +131,7 @@ Val *
 lower_if_any(Lower *l, Src src, Val *x, int dim, const Edge *edge, int64_t extent)
 {
 	Type at = type_free(x->type), cond = at;
-	Value zero = value_int(0), end = value_int(extent);
+	LoweredValue zero = value_int(0), end = value_int(extent);
 	Val *in[3];
 
 	if (edge_has_some(l, edge))
@@ -148,10 +148,10 @@ lower_if_any(Lower *l, Src src, Val *x, int dim, const Edge *edge, int64_t exten
 }
 
 /* Which elements of a tile are inside of what it was read from. */
-Value
+LoweredValue
 lower_inside(Lower *l, const Expr *e)
 {
-	Value yes = { .kind = VK_bool, .i = 1 };
+	LoweredValue yes = { .kind = VK_bool, .i = 1 };
 	Val *all = NULL;
 	Type at, cond;
 	Operand x;
@@ -162,7 +162,7 @@ lower_inside(Lower *l, const Expr *e)
 	at.dtype = D_i32;
 	cond.dtype = D_bool;
 	for (int d = 0; d < at.rank; d++) {
-		Value extent = value_int(at.shape[d]);
+		LoweredValue extent = value_int(at.shape[d]);
 		Val *i, *less;
 
 		if (!x.v.edge[d])
@@ -174,7 +174,7 @@ lower_inside(Lower *l, const Expr *e)
 		all = all ? put2(l, O_and, e->src, all, less, cond) : less;
 	}
 	if (x.v.rest) {
-		Value none = value_int(0), one = value_int(1);
+		LoweredValue none = value_int(0), one = value_int(1);
 		Val *less = put2(l, O_lt, e->src, put_const(l, &none, at, e->src),
 		                 put_const(l, &one, at, e->src), cond);
 
@@ -220,7 +220,7 @@ edge_has_front(const Lower *l, const Edge *e)
 void
 lower_count(Lower *l, CountKind kind, Op *o, int i, const Edge *edge, int64_t extent)
 {
-	Count c = { .kind = kind, .op = o, .operand = i, .edge = edge, .extent = extent };
+	ExtentSource c = { .kind = kind, .op = o, .operand = i, .edge = edge, .extent = extent };
 
 	if (edge)
 		VEC_PUSH(l->arena, l->count, l->ncount, l->count_cap, c);
@@ -258,7 +258,7 @@ number_as(Op *at, Type t, Val *n)
 
 /* Elements that exist begin at n, too. */
 static void
-put_first(Lower *l, const Count *c, Val *n)
+put_first(Lower *l, const ExtentSource *c, Val *n)
 {
 	Op *at = c->op;
 	Val *in[2];
@@ -280,7 +280,7 @@ put_first(Lower *l, const Count *c, Val *n)
 
 /* The count c; NULL: all are inside. */
 static Val *
-count_of(Lower *l, const Count *c, const uint32_t *writes)
+count_of(Lower *l, const ExtentSource *c, const uint32_t *writes)
 {
 	Op *at = c->op;
 	Block *b = at->parent;
@@ -316,7 +316,7 @@ lower_counts(Lower *l)
 	const uint32_t *writes = l->ncount ? count_writes(l) : NULL;
 
 	for (int i = 0; i < l->ncount; i++) {
-		const Count *c = &l->count[i];
+		const ExtentSource *c = &l->count[i];
 		Val *n = count_of(l, c, writes);
 
 		if (n)

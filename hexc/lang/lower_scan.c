@@ -17,10 +17,10 @@
 #include <string.h>
 
 /* x moved n places up along dim, `in` (a number) coming in at the start. */
-static Value
-shifted(Lower *l, Src src, Value x, int dim, int64_t n, const Value *in)
+static LoweredValue
+shifted(Lower *l, Src src, LoweredValue x, int dim, int64_t n, const LoweredValue *in)
 {
-	Value r = x;
+	LoweredValue r = x;
 
 	if (n >= x.v->type.shape[dim]) { /* nothing is left */
 		r.v = put_const(l, in, type_free(x.v->type), src);
@@ -38,10 +38,10 @@ shifted(Lower *l, Src src, Value x, int dim, int64_t n, const Value *in)
 	return r;
 }
 
-Value
+LoweredValue
 lower_shift(Lower *l, const Expr *e)
 {
-	Value in = value_int(0);
+	LoweredValue in = value_int(0);
 	Operand x;
 	int64_t n;
 	int dim;
@@ -68,10 +68,10 @@ lower_shift(Lower *l, const Expr *e)
 
 /* ---- of a function --------------------------------------------------------------------------------- */
 
-typedef struct Scan {
+typedef struct ScanLowering {
 	const FnDecl *fn; /* NULL: op combines */
 	OpCode op;
-	Value before; /* what changes nothing in front of anything, of op */
+	LoweredValue before; /* what changes nothing in front of anything, of op */
 	const Expr *e;
 	int n, dim; /* values that go together */
 	int64_t extent; /* of the dim */
@@ -79,16 +79,16 @@ typedef struct Scan {
 	const Edge *edge; /* of all of v along it */
 	bool front; /* of the edge: it may start before the tensor */
 	Levels level; /* behind the end of the extent is anything */
-	Value v[RESULT_MAX];
-} Scan;
+	LoweredValue v[RESULT_MAX];
+} ScanLowering;
 
 /* scan(f, dim, x, y, ...): the function, the dim, tiles of one shape. */
 static bool
-read_scan(Lower *l, const Expr *e, Scan *s)
+read_scan(Lower *l, const Expr *e, ScanLowering *s)
 {
 	const Type *t = NULL;
 	Operand x[RESULT_MAX];
-	Value all = value_none();
+	LoweredValue all = value_none();
 
 	s->e = e;
 	s->n = e->narg - 2;
@@ -134,9 +134,9 @@ read_scan(Lower *l, const Expr *e, Scan *s)
 
 /* f of what comes first, then of what follows: first[] becomes the combination, in the types of the scan. */
 static bool
-combine(Lower *l, const Scan *s, Value *first, const Value *then)
+combine(Lower *l, const ScanLowering *s, LoweredValue *first, const LoweredValue *then)
 {
-	Value arg[2 * RESULT_MAX], out[RESULT_MAX];
+	LoweredValue arg[2 * RESULT_MAX], out[RESULT_MAX];
 
 	if (!s->fn) {
 		first[0].v = put2(l, s->op, s->e->src, first[0].v, then[0].v, then[0].v->type);
@@ -164,7 +164,7 @@ combine(Lower *l, const Scan *s, Value *first, const Value *then)
 }
 
 static Val *
-indices(Lower *l, const Scan *s, Type t)
+indices(Lower *l, const ScanLowering *s, Type t)
 {
 	Val *v = put_op(l, O_iota, s->e->src, 0, NULL, t);
 
@@ -174,7 +174,7 @@ indices(Lower *l, const Scan *s, Type t)
 
 /* out[]: yes[] where cond, which is everywhere if it is NULL, else no[]. */
 static void
-choose(Lower *l, const Scan *s, Val *cond, const Value *yes, const Value *no, Value *out)
+choose(Lower *l, const ScanLowering *s, Val *cond, const LoweredValue *yes, const LoweredValue *no, LoweredValue *out)
 {
 	for (int i = 0; i < s->n; i++) {
 		Val *in[3] = { cond, yes[i].v, no[i].v };
@@ -185,9 +185,9 @@ choose(Lower *l, const Scan *s, Val *cond, const Value *yes, const Value *no, Va
 
 /* v[] becomes f of from[] and v[] where `inside` holds. */
 static bool
-scan_step(Lower *l, const Scan *s, Val *inside, const Value *from, Value *v)
+scan_step(Lower *l, const ScanLowering *s, Val *inside, const LoweredValue *from, LoweredValue *v)
 {
-	Value first[RESULT_MAX];
+	LoweredValue first[RESULT_MAX];
 
 	memcpy(first, from, (size_t)s->n * sizeof *first);
 	if (!combine(l, s, first, v))
@@ -198,11 +198,11 @@ scan_step(Lower *l, const Scan *s, Val *inside, const Value *from, Value *v)
 
 /* The first element that exists <= `step` times the index along the dim of t + `start`. */
 static Val *
-reaches(Lower *l, const Scan *s, Type t, int64_t step, int64_t start)
+reaches(Lower *l, const ScanLowering *s, Type t, int64_t step, int64_t start)
 {
 	Src src = s->e->src;
 	Type at = type_tile(D_i32, S_reg, t.rank, t.shape), cond = at;
-	Value n[3] = { value_int(step), value_int(start), value_int(0) };
+	LoweredValue n[3] = { value_int(step), value_int(start), value_int(0) };
 	Val *v = indices(l, s, at);
 
 	cond.dtype = D_bool;
@@ -216,7 +216,7 @@ reaches(Lower *l, const Scan *s, Type t, int64_t step, int64_t start)
 /* Where neighbour j of every c exists, as the last of its elements does; NULL: everywhere, or no function
  * combines them. */
 static Val *
-neighbour_exists(Lower *l, const Scan *s, int64_t c, int64_t j, Type t)
+neighbour_exists(Lower *l, const ScanLowering *s, int64_t c, int64_t j, Type t)
 {
 	return s->front && s->fn ? reaches(l, s, t, c * s->width, (j + 1) * s->width - 1) : NULL;
 }
@@ -224,11 +224,11 @@ neighbour_exists(Lower *l, const Scan *s, int64_t c, int64_t j, Type t)
 /* Where along the dim of the tile at hand there is something n places before; NULL: everywhere, as what is in
  * front of the start changes nothing. */
 static Val *
-has_before(Lower *l, const Scan *s, int64_t n)
+has_before(Lower *l, const ScanLowering *s, int64_t n)
 {
 	const Type *t = &s->v[0].v->type;
 	Type at = type_tile(D_i32, S_reg, t->rank, t->shape), cond = at;
-	Value places = value_int(n);
+	LoweredValue places = value_int(n);
 	Val *first;
 
 	if (!s->fn)
@@ -242,9 +242,9 @@ has_before(Lower *l, const Scan *s, int64_t n)
 
 /* s->v n places up. */
 static void
-places_up(Lower *l, const Scan *s, int64_t n, Value *v)
+places_up(Lower *l, const ScanLowering *s, int64_t n, LoweredValue *v)
 {
-	Value zero = value_int(0), in = s->fn ? zero : s->before;
+	LoweredValue zero = value_int(0), in = s->fn ? zero : s->before;
 
 	for (int i = 0; i < s->n; i++) {
 		Val *x = s->v[i].v;
@@ -279,7 +279,7 @@ bits_loaded(const Lower *l, const Val *v, bool *seen)
 
 /* Neighbours that a lane has of all tiles by accesses of 16 bytes. */
 static int64_t
-access_of(const Lower *l, const Scan *s)
+access_of(const Lower *l, const ScanLowering *s)
 {
 	bool *seen = NEWN(l->arena, bool, l->k->nval + 1);
 	int most = 0;
@@ -295,7 +295,7 @@ access_of(const Lower *l, const Scan *s)
 /* First what a lane has is combined, then, by fewer and fewer lanes, what lanes have; at last 32 elements or
  * fewer, by steps over lanes. */
 static void
-plan(const Lower *l, Scan *s)
+plan(const Lower *l, ScanLowering *s)
 {
 	const Type *t = &s->v[0].v->type;
 	int64_t lines = 1;
@@ -314,8 +314,8 @@ plan(const Lower *l, Scan *s)
 }
 
 /* Of every c neighbours along the dim the one in place j. */
-static Value
-every(Lower *l, const Scan *s, Value x, int64_t c, int64_t j)
+static LoweredValue
+every(Lower *l, const ScanLowering *s, LoweredValue x, int64_t c, int64_t j)
 {
 	Type t = x.v->type, apart = t;
 
@@ -334,7 +334,7 @@ every(Lower *l, const Scan *s, Value x, int64_t c, int64_t j)
 
 /* The inverse of `every`: n tiles, of which tile j has the elements in place j of every n. */
 static Val *
-together(Lower *l, const Scan *s, int n, const Value *part, Type whole)
+together(Lower *l, const ScanLowering *s, int n, const LoweredValue *part, Type whole)
 {
 	Src src = s->e->src;
 	Type t = part[0].v->type;
@@ -357,10 +357,10 @@ together(Lower *l, const Scan *s, int n, const Value *part, Type whole)
 
 /* A NaN among what max and min combine becomes what changes nothing: of two NaNs they make one. */
 static void
-clear_nan(Lower *l, Scan *s)
+clear_nan(Lower *l, ScanLowering *s)
 {
 	const Type *t = &s->v[0].v->type;
-	Value nothing;
+	LoweredValue nothing;
 
 	if (s->fn || (s->op != O_max && s->op != O_min) || !dtype_is_float(t->dtype))
 		return;
@@ -370,11 +370,11 @@ clear_nan(Lower *l, Scan *s)
 
 /* In steps of 1, 2, 4 ... places. */
 static bool
-scan_places(Lower *l, Scan *s)
+scan_places(Lower *l, ScanLowering *s)
 {
 	clear_nan(l, s);
 	for (int64_t n = 1; n < s->v[0].v->type.shape[s->dim]; n *= 2) {
-		Value from[RESULT_MAX];
+		LoweredValue from[RESULT_MAX];
 
 		places_up(l, s, n, from);
 		if (!scan_step(l, s, has_before(l, s, n), from, s->v))
@@ -383,17 +383,17 @@ scan_places(Lower *l, Scan *s)
 	return true;
 }
 
-static bool scan_before(Lower *l, Scan *s, int level);
+static bool scan_before(Lower *l, ScanLowering *s, int level);
 
 /* Of every c neighbours first; and in front of all of a group goes what comes before it, the same scan of the
  * combinations of groups.  What comes before an element is that, or what its neighbour in the group has
  * become. */
 static bool
-scan_groups(Lower *l, Scan *s, int level, bool before)
+scan_groups(Lower *l, ScanLowering *s, int level, bool before)
 {
-	Value part[NEIGHBOURS_MAX + 1][RESULT_MAX];
+	LoweredValue part[NEIGHBOURS_MAX + 1][RESULT_MAX];
 	int64_t c = s->level.of[level];
-	Scan groups = *s;
+	ScanLowering groups = *s;
 	Val *inside;
 
 	for (int64_t j = 0; j < c; j++)
@@ -414,7 +414,7 @@ scan_groups(Lower *l, Scan *s, int level, bool before)
 		if (!scan_step(l, s, inside, part[0], part[1 + j]))
 			return false;
 	for (int i = 0; i < s->n; i++) {
-		Value one[NEIGHBOURS_MAX];
+		LoweredValue one[NEIGHBOURS_MAX];
 
 		for (int64_t j = 0; j < c; j++)
 			one[j] = part[before ? j : 1 + j][i];
@@ -425,7 +425,7 @@ scan_groups(Lower *l, Scan *s, int level, bool before)
 
 /* What comes before each element, of which there is none before the first. */
 static bool
-scan_before(Lower *l, Scan *s, int level)
+scan_before(Lower *l, ScanLowering *s, int level)
 {
 	if (level < s->level.n)
 		return scan_groups(l, s, level, true);
@@ -436,7 +436,7 @@ scan_before(Lower *l, Scan *s, int level)
 }
 
 static void
-resize_all(Lower *l, Scan *s, int64_t extent)
+resize_all(Lower *l, ScanLowering *s, int64_t extent)
 {
 	for (int i = 0; i < s->n; i++)
 		s->v[i].v = lower_resized(l, s->e->src, s->v[i].v, s->dim, extent);
@@ -444,7 +444,7 @@ resize_all(Lower *l, Scan *s, int64_t extent)
 
 /* The edges of x, of which the scan is made; `one`: an element along the dim. */
 static void
-all_as_far(Lower *l, Scan *s, bool one, const Value *x)
+all_as_far(Lower *l, ScanLowering *s, bool one, const LoweredValue *x)
 {
 	bool ragged = false;
 
@@ -468,10 +468,10 @@ is_zero_outside(const Lower *l, const Val *v)
 
 /* Where the tile may start before its tensor, what an operation combines begins with what changes nothing. */
 static void
-clear_front(Lower *l, Scan *s)
+clear_front(Lower *l, ScanLowering *s)
 {
 	Type t = s->v[0].v->type;
-	Value nothing;
+	LoweredValue nothing;
 
 	if (!s->front || s->fn || (s->op == O_add && is_zero_outside(l, s->v[0].v)))
 		return;
@@ -480,9 +480,9 @@ clear_front(Lower *l, Scan *s)
 }
 
 static bool
-scan_all(Lower *l, Scan *s)
+scan_all(Lower *l, ScanLowering *s)
 {
-	Value x[RESULT_MAX];
+	LoweredValue x[RESULT_MAX];
 
 	memcpy(x, s->v, sizeof x);
 	plan(l, s);
@@ -498,7 +498,7 @@ scan_all(Lower *l, Scan *s)
 /* ---- of one built-in operation ------------------------------------------------------------------- */
 
 /* What x combined with changes nothing in x. */
-static Value
+static LoweredValue
 changes_nothing(OpCode code, DType d)
 {
 	bool flt = dtype_info[d].kind == K_flt;
@@ -510,12 +510,12 @@ changes_nothing(OpCode code, DType d)
 	return value_int(code == O_mul);
 }
 
-static Value
+static LoweredValue
 scan_op(Lower *l, const Expr *e, OpCode code)
 {
-	Scan s = { .op = code, .e = e, .n = 1 };
+	ScanLowering s = { .op = code, .e = e, .n = 1 };
 	Operand x;
-	Value r;
+	LoweredValue r;
 
 	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &s.dim) ||
 	    !check_dtype(l, code, x.v.v->type.dtype, e->src, x.e))
@@ -528,7 +528,7 @@ scan_op(Lower *l, const Expr *e, OpCode code)
 	return r;
 }
 
-Value
+LoweredValue
 lower_cumulative(Lower *l, const Expr *e)
 {
 	if (strcmp(e->name, "cumsum") == 0)
@@ -543,11 +543,11 @@ lower_cumulative(Lower *l, const Expr *e)
 /* True where element `start` + `step` times the index along the dim is below the end of the edge.  NULL:
  * nobody asks, as all of `group` neighbours exist or none. */
 static Val *
-inside(Lower *l, const Scan *s, Type t, int64_t step, int64_t start, int64_t group)
+inside(Lower *l, const ScanLowering *s, Type t, int64_t step, int64_t start, int64_t group)
 {
 	Src src = s->e->src;
 	Type at = type_tile(D_i32, S_reg, t.rank, t.shape), cond = at;
-	Value n[3] = { value_int(step), value_int(start), value_int(s->extent) };
+	LoweredValue n[3] = { value_int(step), value_int(start), value_int(s->extent) };
 	Val *v;
 
 	if (!s->edge && s->extent % group == 0)
@@ -564,16 +564,16 @@ inside(Lower *l, const Scan *s, Type t, int64_t step, int64_t start, int64_t gro
 /* Have the same groups, of c times w elements, the neighbour at j and the one behind it?  False: nobody
  * knows. */
 static bool
-exist_alike(const Scan *s, int64_t c, int64_t w, int64_t j)
+exist_alike(const ScanLowering *s, int64_t c, int64_t w, int64_t j)
 {
 	return !s->edge && ceil_div(s->extent - w * j, w * c) == ceil_div(s->extent - w * (j + 1), w * c);
 }
 
 /* Every c neighbours become one. */
 static bool
-reduce_step(Lower *l, Scan *s, int64_t c)
+reduce_step(Lower *l, ScanLowering *s, int64_t c)
 {
-	Value first[RESULT_MAX], then[RESULT_MAX], was[RESULT_MAX];
+	LoweredValue first[RESULT_MAX], then[RESULT_MAX], was[RESULT_MAX];
 	int64_t w = s->width;
 	bool chosen = true;
 
@@ -602,7 +602,7 @@ reduce_step(Lower *l, Scan *s, int64_t c)
 
 /* The combination of all up to the last group of which an element exists. */
 static void
-last_group(Lower *l, Scan *s)
+last_group(Lower *l, ScanLowering *s)
 {
 	Type t = type_scalar(D_i64);
 	Val *last = ir_const(l->b, NULL, s->extent - 1), *by = ir_const(l->b, NULL, s->width);
@@ -615,7 +615,7 @@ last_group(Lower *l, Scan *s)
 
 /* Of none 0. */
 static void
-none_is_zero(Lower *l, Scan *s)
+none_is_zero(Lower *l, ScanLowering *s)
 {
 	for (int i = 0; i < s->n; i++)
 		s->v[i].v = lower_if_any(l, s->e->src, s->v[i].v, s->dim, s->edge, s->extent);
@@ -623,9 +623,9 @@ none_is_zero(Lower *l, Scan *s)
 
 /* The order of elements is kept. */
 static bool
-reduce_all(Lower *l, Scan *s)
+reduce_all(Lower *l, ScanLowering *s)
 {
-	Value x[RESULT_MAX];
+	LoweredValue x[RESULT_MAX];
 
 	memcpy(x, s->v, sizeof x);
 	plan(l, s);
@@ -646,10 +646,10 @@ reduce_all(Lower *l, Scan *s)
 }
 
 bool
-lower_scan(Lower *l, const Expr *e, int want, Value *out)
+lower_scan(Lower *l, const Expr *e, int want, LoweredValue *out)
 {
 	bool all = strcmp(e->name, "reduce") == 0, ok;
-	Scan s = { .op = O_COUNT };
+	ScanLowering s = { .op = O_COUNT };
 
 	for (int i = 0; i < want; i++)
 		out[i] = value_none();

@@ -39,10 +39,10 @@ lower_dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim)
 
 /* ---- shape ----------------------------------------------------------------------------------- */
 
-static Value
+static LoweredValue
 permute(Lower *l, const Expr *e, const Operand *x, const int *perm)
 {
-	Value r = { .kind = VK_val, .rest = x->v.rest };
+	LoweredValue r = { .kind = VK_val, .rest = x->v.rest };
 	Type t = x->v.v->type;
 
 	for (int i = 0; i < t.rank; i++) {
@@ -55,7 +55,7 @@ permute(Lower *l, const Expr *e, const Operand *x, const int *perm)
 	return r;
 }
 
-Value
+LoweredValue
 lower_swap(Lower *l, const Expr *e)
 {
 	static const int swap[2] = { 1, 0 };
@@ -70,7 +70,7 @@ lower_swap(Lower *l, const Expr *e)
 	return value_none();
 }
 
-Value
+LoweredValue
 lower_transpose(Lower *l, const Expr *e)
 {
 	int perm[RANK_MAX], rank;
@@ -109,7 +109,7 @@ shape_args(Lower *l, const Expr *e, int64_t *shape)
 
 /* The type that reshape call e gives x, and the edges of what it gives.  False after a report. */
 static bool
-reshaped(Lower *l, const Expr *e, const Operand *x, Type *t, Value *r)
+reshaped(Lower *l, const Expr *e, const Operand *x, Type *t, LoweredValue *r)
 {
 	const Type *from = &x->v.v->type;
 	int64_t shape[RANK_MAX];
@@ -183,10 +183,10 @@ put_alias(Lower *l, Src src, Val *v, const Type *t)
 	return v;
 }
 
-Value
+LoweredValue
 lower_reshape(Lower *l, const Expr *e)
 {
-	Value r = { .kind = VK_val };
+	LoweredValue r = { .kind = VK_val };
 	Operand x;
 	Type t, all;
 	Val *mem;
@@ -209,12 +209,12 @@ lower_reshape(Lower *l, const Expr *e)
 	return r;
 }
 
-Value
+LoweredValue
 lower_alias(Lower *l, const Expr *e)
 {
 	const Expr *name = e->arg[0]->kind == EX_index ? e->arg[0]->arg[0] : e->arg[0];
 	const Sym *sym = name->kind == EX_name ? sym_find(l, name->name) : NULL;
-	Value r = { .kind = VK_view };
+	LoweredValue r = { .kind = VK_view };
 	Operand x;
 	Type t;
 
@@ -227,7 +227,7 @@ lower_alias(Lower *l, const Expr *e)
 	return r.v ? r : lower_expr(l, e);
 }
 
-Value
+LoweredValue
 lower_iota(Lower *l, const Expr *e)
 {
 	int64_t shape[RANK_MAX];

@@ -11,7 +11,7 @@ base_text(const Lower *l, const Expr *e)
 
 /* What is sliced: memory with a name, or a register tile. */
 static bool
-find_base(Lower *l, const Expr *e, Value *base)
+find_base(Lower *l, const Expr *e, LoweredValue *base)
 {
 	const Expr *x = e->arg[0];
 
@@ -119,7 +119,7 @@ slice_all(Lower *l, const Expr *e, Src src, int d, const Type *t, Val **start, i
 
 /* Dim d; `one`: the value of a single index. */
 static bool
-slice_dim(Lower *l, const Expr *e, int d, const Value *one, const Type *t, Val **start, int64_t *extent,
+slice_dim(Lower *l, const Expr *e, int d, const LoweredValue *one, const Type *t, Val **start, int64_t *extent,
           int64_t *step, bool *drop)
 {
 	const Slice *s = d < e->nslice ? &e->slice[d] : NULL;
@@ -140,7 +140,7 @@ slice_dim(Lower *l, const Expr *e, int d, const Value *one, const Type *t, Val *
 
 /* Where the elements end that exist along dim d of the slice. */
 static const Edge *
-edge_of(Lower *l, const Value *base, int d, Val *start, int64_t extent, int64_t step)
+edge_of(Lower *l, const LoweredValue *base, int d, Val *start, int64_t extent, int64_t step)
 {
 	const Type *t = &base->v->type;
 	const Param *p = &l->k->param[base->v->index];
@@ -172,17 +172,17 @@ edge_of(Lower *l, const Value *base, int d, Val *start, int64_t extent, int64_t 
 
 /* Indices that do not exist themselves, behind the end of a tensor they were read from, point nowhere. */
 static Val *
-mask_indices(Lower *l, Src src, const Value *v)
+mask_indices(Lower *l, Src src, const LoweredValue *v)
 {
 	Type t = v->v->type, at = t, wide = t, cond = t;
 	Val *in[3] = { NULL, v->v };
-	Value none = value_int(-1);
+	LoweredValue none = value_int(-1);
 
 	at.dtype = D_i32;
 	wide.dtype = D_i64;
 	cond.dtype = D_bool;
 	for (int d = 0; d < t.rank; d++) {
-		Value all = value_int(t.shape[d]);
+		LoweredValue all = value_int(t.shape[d]);
 		Val *x[2];
 
 		if (!v->edge[d])
@@ -201,7 +201,7 @@ mask_indices(Lower *l, Src src, const Value *v)
 
 /* Is dim d of the slice given by a tile of indices?  *v is what it is given by, if by one value. */
 static bool
-find_indices(Lower *l, const Expr *e, int d, Value *v)
+find_indices(Lower *l, const Expr *e, int d, LoweredValue *v)
 {
 	const Slice *s = d < e->nslice ? &e->slice[d] : NULL;
 
@@ -214,7 +214,7 @@ find_indices(Lower *l, const Expr *e, int d, Value *v)
 
 /* A tile of integers, which becomes one of i32 or i64. */
 static bool
-check_indices(Lower *l, const Expr *e, int d, Value *v)
+check_indices(Lower *l, const Expr *e, int d, LoweredValue *v)
 {
 	DType t = v->v->type.dtype;
 	Type wide = v->v->type;
@@ -241,7 +241,7 @@ check_indices(Lower *l, const Expr *e, int d, Value *v)
 
 /* The part [start, start + extent) of each dim, of type r, where registers suffice; NULL: they do not. */
 static Val *
-slice_registers(Lower *l, Src src, const Value *x, Val *const *start, const int64_t *extent, Type r)
+slice_registers(Lower *l, Src src, const LoweredValue *x, Val *const *start, const int64_t *extent, Type r)
 {
 	const Type *t = &x->v->type;
 	int64_t at[DIM_MAX];
@@ -262,7 +262,7 @@ slice_registers(Lower *l, Src src, const Value *x, Val *const *start, const int6
 /* A slice, dim by dim. */
 typedef struct Taken {
 	const Expr *e;
-	Value base;
+	LoweredValue base;
 	Val *in[RANK_MAX + 1];      /* the base; where each of its dims starts */
 	int64_t extent[RANK_MAX];   /* of those that start at one value */
 	int64_t step[RANK_MAX];     /* of all; 0: 1 */
@@ -274,7 +274,7 @@ typedef struct Taken {
 	int dim[RANK_MAX];          /* which these are */
 	int nindex;
 	Type along;                 /* the shape to which these tiles broadcast */
-	Value res;                  /* what comes out: its edges */
+	LoweredValue res;                  /* what comes out: its edges */
 	int64_t shape[2 * RANK_MAX];
 	int rank;
 } Taken;
@@ -351,7 +351,7 @@ take_indices(Lower *l, Taken *t)
 	if (!lower_join_shape(l, t->e->src, t->nindex, t->index, &t->along))
 		return false;
 	for (int i = 0; i < t->nindex; i++) {
-		const Value *v = &t->index[i].v;
+		const LoweredValue *v = &t->index[i].v;
 		Src src = t->e->slice[t->dim[i]].src;
 		int64_t shape[RANK_MAX];
 		int skip = t->along.rank - v->v->type.rank;
@@ -368,7 +368,7 @@ static bool
 take_shape(Lower *l, Taken *t)
 {
 	const Edge *edge[2 * RANK_MAX];
-	Value along = value_none();
+	LoweredValue along = value_none();
 
 	lower_join_edges(l, t->nindex, t->index, &t->along, &along);
 	for (int d = 0; d < t->base.v->type.rank; d++) {
@@ -391,11 +391,11 @@ take_shape(Lower *l, Taken *t)
 }
 
 /* The view that was taken, of memory in this space. */
-static Value
+static LoweredValue
 taken_view(Lower *l, const Taken *t, Space space)
 {
 	const Type *type = &t->in[0]->type;
-	Value res = t->res;
+	LoweredValue res = t->res;
 
 	res.kind = VK_view;
 	res.v = put_op(l, O_view, t->e->src, 1 + type->rank, t->in,
@@ -407,11 +407,11 @@ taken_view(Lower *l, const Taken *t, Space space)
 }
 
 /* Of a register tile: in registers, or through shared memory that nobody else sees. */
-static Value
+static LoweredValue
 taken_tile(Lower *l, Taken *t)
 {
 	Type type = type_tile(t->base.v->type.dtype, S_reg, t->rank, t->shape);
-	Value base = t->base, v;
+	LoweredValue base = t->base, v;
 
 	t->res.v = NULL;
 	if (!t->res.single && !t->nindex)
@@ -429,7 +429,7 @@ taken_tile(Lower *l, Taken *t)
 	return v;
 }
 
-Value
+LoweredValue
 lower_slice(Lower *l, const Expr *e)
 {
 	Taken t = { .e = e };

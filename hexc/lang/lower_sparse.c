@@ -55,11 +55,11 @@ doubled(Lower *l, Src src, const Edge *e)
 	return r;
 }
 
-Value
+LoweredValue
 lower_sparse(Lower *l, const Expr *e)
 {
 	Operand v, p;
-	Value r = { .kind = VK_val };
+	LoweredValue r = { .kind = VK_val };
 	Type t;
 	int last;
 

@@ -55,8 +55,8 @@ lower_grid(Lower *l, const Stmt *s)
 
 /* ---- assignment ------------------------------------------------------------------------------ */
 
-static Tok
-plain_op(Tok op)
+static TileToken
+plain_op(TileToken op)
 {
 	switch (op) {
 	case TK_addeq: return TK_plus;
@@ -71,7 +71,7 @@ plain_op(Tok op)
 static Operand
 assigned_value(Lower *l, const Stmt *s, Operand old)
 {
-	Tok op = plain_op(s->op);
+	TileToken op = plain_op(s->op);
 	Operand r = { .e = s->value };
 
 	if (op == TK_assign)
@@ -109,7 +109,7 @@ lower_find_var(Lower *l, const Expr *e)
 static void
 set_var(Lower *l, const Stmt *s, Sym *sym, Operand v)
 {
-	Value r = { .kind = VK_val };
+	LoweredValue r = { .kind = VK_val };
 	Type t = sym->val.v->type;
 
 	v.v = lower_load(l, v);
@@ -146,7 +146,7 @@ static void
 assign_parts(Lower *l, const Stmt *s)
 {
 	const Expr *t = s->target;
-	Value v[RESULT_MAX];
+	LoweredValue v[RESULT_MAX];
 	Sym *sym;
 
 	if (s->op != TK_assign || t->narg > RESULT_MAX) {

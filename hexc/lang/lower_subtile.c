@@ -20,10 +20,10 @@ put_store(Lower *l, Src src, Val *x, Val *to)
 	op_new(l->b, NULL, O_store, src, 2, in, 0, NULL);
 }
 
-Value
-lower_stage(Lower *l, Src src, const Value *x)
+LoweredValue
+lower_stage(Lower *l, Src src, const LoweredValue *x)
 {
-	Value r = *x;
+	LoweredValue r = *x;
 
 	r.kind = VK_view;
 	r.v = lower_put_alloc(l, src, x->v->type);
@@ -74,11 +74,11 @@ keep_table(Lower *l, const Val *of, Val *mem, bool open)
 	l->table = t;
 }
 
-Value
-lower_staged(Lower *l, Src src, const Value *x)
+LoweredValue
+lower_staged(Lower *l, Src src, const LoweredValue *x)
 {
 	struct Table *t = find_table(l, x->v, false);
-	Value r = *x;
+	LoweredValue r = *x;
 
 	r.kind = VK_view;
 	if (t) {
@@ -103,10 +103,10 @@ loop_behind(const Lower *l, const Val *v)
 	return found;
 }
 
-Value
-lower_table(Lower *l, Src src, const Value *x)
+LoweredValue
+lower_table(Lower *l, Src src, const LoweredValue *x)
 {
-	Value r = *x;
+	LoweredValue r = *x;
 	Block *here = l->b;
 	Op *loop = loop_behind(l, x->v), *last;
 	struct Table *t = find_table(l, x->v, true);
@@ -141,10 +141,10 @@ view_all(Lower *l, Src src, Val *mem)
 	return put_op(l, O_view, src, 1 + rank, in, mem->type);
 }
 
-Value
+LoweredValue
 lower_element(Lower *l, Src src, Val *tile)
 {
-	return (Value){ .kind = VK_view, .v = view_all(l, src, tile), .single = true };
+	return (LoweredValue){ .kind = VK_view, .v = view_all(l, src, tile), .single = true };
 }
 
 Val *
@@ -245,7 +245,7 @@ lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t exten
 }
 
 /* The parts side by side, without a trip through memory. */
-static Value
+static LoweredValue
 joined(Lower *l, Src src, int n, const Operand *part, int dim)
 {
 	Val *v = part[0].v.v;
@@ -281,11 +281,11 @@ lower_resized(Lower *l, Src src, Val *x, int dim, int64_t extent)
 	return put1(l, O_load, src, n < extent ? longer : mem, t);
 }
 
-Value
-lower_at(Lower *l, Src src, const Value *x, int dim, Val *at)
+LoweredValue
+lower_at(Lower *l, Src src, const LoweredValue *x, int dim, Val *at)
 {
 	Type t = x->v->type;
-	Value r = *x;
+	LoweredValue r = *x;
 	Val *in[RANK_MAX + 1];
 
 	in[0] = lower_stage(l, src, x).v;
@@ -301,12 +301,12 @@ lower_at(Lower *l, Src src, const Value *x, int dim, Val *at)
 }
 
 /* The last element inside along dim, which stays with extent 1. */
-Value
+LoweredValue
 lower_reduce_last(Lower *l, const Expr *e)
 {
 	Operand x;
 	int64_t extent;
-	Value r;
+	LoweredValue r;
 	Val *last;
 	int dim;
 
@@ -354,7 +354,7 @@ joined_type(Lower *l, const Expr *e, int n, const Operand *part, int dim, Type *
 	return check_shape(l, t->rank, t->shape, e->src);
 }
 
-Value
+LoweredValue
 lower_concat(Lower *l, const Expr *e)
 {
 	Operand part[CALL_ARG_MAX];
@@ -391,10 +391,10 @@ lower_concat(Lower *l, const Expr *e)
 /* ---- the place of an extreme -------------------------------------------------------------------- */
 
 /* The lowest index of an element equal to the largest (smallest) one. */
-Value
+LoweredValue
 lower_arg_extreme(Lower *l, const Expr *e, OpCode code)
 {
-	Value none = value_int(INT32_MAX), found;
+	LoweredValue none = value_int(INT32_MAX), found;
 	Operand x, best;
 	Val *in[3];
 	Type t;

@@ -103,7 +103,7 @@ value_text(Lower *l, int64_t x)
 }
 
 /* `const W = u4`, `tune W = u4|u2` */
-static Value
+static LoweredValue
 clause_type(Lower *l, const Clause *c, DType d, Tunable *t)
 {
 	const Define *def = find_define(l, c->name);
@@ -135,13 +135,13 @@ clause_type(Lower *l, const Clause *c, DType d, Tunable *t)
 		return value_none();
 	}
 	*t = (Tunable){ c->name, def ? def->value : type_value(d), type_value(d), list.v, list.n };
-	return (Value){ .kind = VK_type, .i = def ? (int64_t)value_type(def->value) : (int64_t)d };
+	return (LoweredValue){ .kind = VK_type, .i = def ? (int64_t)value_type(def->value) : (int64_t)d };
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
 
 static bool
-add_range(Lower *l, const Clause *cl, Choices *c, const Range *r)
+add_range(Lower *l, const Clause *cl, Choices *c, const ValueRange *r)
 {
 	const char *what = arena_printf(l->arena, "a value of tunable `%s`", cl->name);
 	int64_t lo, hi;
@@ -214,7 +214,7 @@ tune_value(Lower *l, const Clause *c, Tunable *out)
 }
 
 /* *t: filled for a tunable. */
-static Value
+static LoweredValue
 clause_value(Lower *l, const Clause *c, Tunable *t)
 {
 	const Define *d = find_define(l, c->name);
@@ -283,7 +283,7 @@ lower_consts(Lower *l)
 	for (int i = 0; i < l->decl->nclause; i++) {
 		const Clause *c = &l->decl->clause[i];
 		Tunable t;
-		Value v;
+		LoweredValue v;
 
 		if (c->kind == CL_assume)
 			continue;

@@ -22,11 +22,11 @@ count(Lower *l, const Expr *e, const char *what, int64_t lo, int64_t hi, int64_t
 	return false;
 }
 
-Value
+LoweredValue
 lower_let_mbar(Lower *l, const Stmt *s)
 {
 	enum { SLOTS_MAX = 256 };
-	Value r = { .kind = VK_mbar };
+	LoweredValue r = { .kind = VK_mbar };
 	int64_t slots, arrivals;
 
 	if (s->value && s->value->kind == EX_error)

@@ -5,20 +5,20 @@
 #include <string.h>
 
 bool
-parse_is(const Parser *p, Tok k)
+parse_is(const TileParser *p, TileToken k)
 {
 	return p->tok->kind == k;
 }
 
 bool
-parse_is_word(const Parser *p, const char *word)
+parse_is_word(const TileParser *p, const char *word)
 {
 	return p->tok->kind == TK_name && strcmp(p->tok->u.name, word) == 0;
 }
 
 /* Words that the grammar asks for only where no name can stand: they are names elsewhere. */
 static bool
-is_free_word(Tok k)
+is_free_word(TileToken k)
 {
 	switch (k) {
 	case TK_in:
@@ -33,13 +33,13 @@ is_free_word(Tok k)
 }
 
 bool
-parse_is_name(const Parser *p)
+parse_is_name(const TileParser *p)
 {
 	return parse_is(p, TK_name) || is_free_word(p->tok->kind);
 }
 
 bool
-parse_at_top(const Parser *p)
+parse_at_top(const TileParser *p)
 {
 	return parse_is(p, TK_end) || parse_is(p, TK_kernel) || parse_is(p, TK_fn);
 }
@@ -54,7 +54,7 @@ lose(Lost *lost, const char *name)
 }
 
 void
-parse_next(Parser *p)
+parse_next(TileParser *p)
 {
 	if (p->panic && parse_is(p, TK_name))
 		lose(p->lost, p->tok->u.name);
@@ -64,7 +64,7 @@ parse_next(Parser *p)
 }
 
 bool
-parse_accept(Parser *p, Tok k)
+parse_accept(TileParser *p, TileToken k)
 {
 	if (!parse_is(p, k))
 		return false;
@@ -73,7 +73,7 @@ parse_accept(Parser *p, Tok k)
 }
 
 void
-parse_error(Parser *p, Src src, const char *fmt, ...)
+parse_error(TileParser *p, Src src, const char *fmt, ...)
 {
 	char msg[400];
 	va_list ap;
@@ -91,7 +91,7 @@ parse_error(Parser *p, Src src, const char *fmt, ...)
 }
 
 void
-parse_too_deep(Parser *p, Src src)
+parse_too_deep(TileParser *p, Src src)
 {
 	parse_error(p, src, "statements are nested more than %d deep", STMT_DEPTH_MAX);
 	while (!parse_is(p, TK_end))
@@ -111,7 +111,7 @@ is_commented_out(const char *s, size_t n)
 /* What another language would read here: an operator that begins or ends at the token, `if` within an
  * expression, or `//` before an operand.  "" if none of these. */
 static const char *
-found_foreign(Parser *p)
+found_foreign(TileParser *p)
 {
 	const Token *t = p->tok, *last = p->last;
 	const char *line = p->text + (last ? last->at + last->src.len : 0), *at = p->text + t->at, *end;
@@ -139,7 +139,7 @@ found_foreign(Parser *p)
 }
 
 const char *
-parse_found(Parser *p)
+parse_found(TileParser *p)
 {
 	const Token *t = p->tok;
 	const char *hint = t->kind == TK_name ? foreign_hint(p->arena, t->u.name) : "";
@@ -151,7 +151,7 @@ parse_found(Parser *p)
 }
 
 bool
-parse_expect(Parser *p, Tok k, const char *where)
+parse_expect(TileParser *p, TileToken k, const char *where)
 {
 	Src src = p->tok->src;
 
@@ -165,7 +165,7 @@ parse_expect(Parser *p, Tok k, const char *where)
 }
 
 const char *
-parse_name(Parser *p, const char *what, Src *src)
+parse_name(TileParser *p, const char *what, Src *src)
 {
 	*src = p->tok->src;
 	if (parse_is_name(p)) {
@@ -181,7 +181,7 @@ parse_name(Parser *p, const char *what, Src *src)
 }
 
 Src
-parse_span(const Parser *p, const Token *from, const Token *to)
+parse_span(const TileParser *p, const Token *from, const Token *to)
 {
 	size_t end = (size_t)to->at + to->src.len, at = from->at;
 
@@ -196,7 +196,7 @@ parse_span(const Parser *p, const Token *from, const Token *to)
 
 /* An `if` that is no statement: `a if c else b`, `= if c { a } else { b }`. */
 static bool
-is_value_if(const Parser *p)
+is_value_if(const TileParser *p)
 {
 	const Token *last = p->last;
 
@@ -205,7 +205,7 @@ is_value_if(const Parser *p)
 }
 
 static void
-skip_stmt(Parser *p)
+skip_stmt(TileParser *p)
 {
 	int depth = 0;
 	bool value = false; /* braces end no statement */
@@ -256,14 +256,14 @@ skip_stmt(Parser *p)
 }
 
 void
-parse_sync(Parser *p)
+parse_sync(TileParser *p)
 {
 	skip_stmt(p);
 	p->panic = false;
 }
 
 static KernelDecl *
-parse_kernel(Parser *p)
+parse_kernel(TileParser *p)
 {
 	KernelDecl *k = NEW(p->arena, KernelDecl);
 	int n = p->npanic;
@@ -284,7 +284,7 @@ parse_kernel(Parser *p)
 }
 
 static FnDecl *
-parse_fn(Parser *p)
+parse_fn(TileParser *p)
 {
 	FnDecl *f = NEW(p->arena, FnDecl);
 	int cap = 0, n = p->npanic;
@@ -317,7 +317,7 @@ parse_fn(Parser *p)
 const FnDecl *
 parse_prelude(Unit *u, const char *text, Src at)
 {
-	Parser p = { .arena = u->arena, .diag = u->diag, .text = text, .len = strlen(text), .prelude = true };
+	TileParser p = { .arena = u->arena, .diag = u->diag, .text = text, .len = strlen(text), .prelude = true };
 	Token *first = lex_all(u->arena, u->diag, text, p.len);
 	FnDecl *f;
 
@@ -334,7 +334,7 @@ parse_prelude(Unit *u, const char *text, Src at)
 File
 parse_file(Unit *u)
 {
-	Parser p = { .arena = u->arena, .diag = u->diag, .text = u->text, .len = u->len };
+	TileParser p = { .arena = u->arena, .diag = u->diag, .text = u->text, .len = u->len };
 	File file = { .lost = NEW(u->arena, Lost) };
 	KernelDecl **kernel = &file.kernel;
 	FnDecl **fn = &file.fn;

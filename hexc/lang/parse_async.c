@@ -3,7 +3,7 @@
 
 /* (source, destination), and a barrier where `most` is 3 */
 static void
-parse_tiles(Parser *p, Stmt *s, const char *what, int most)
+parse_tiles(TileParser *p, Stmt *s, const char *what, int most)
 {
 	parse_next(p);
 	if (parse_expect(p, TK_lparen, arena_printf(p->arena, "after `%s`", what)))
@@ -21,7 +21,7 @@ parse_tiles(Parser *p, Stmt *s, const char *what, int most)
 }
 
 Stmt *
-parse_async(Parser *p)
+parse_async(TileParser *p)
 {
 	Stmt *s = parse_new_stmt(p, ST_copy);
 
@@ -40,7 +40,7 @@ parse_async(Parser *p)
 
 /* `dots` and `stores` with a number behind them; alone they are names. */
 Stmt *
-parse_wait(Parser *p)
+parse_wait(TileParser *p)
 {
 	Stmt *s = parse_new_stmt(p, ST_wait);
 
@@ -61,7 +61,7 @@ parse_wait(Parser *p)
 
 /* The word, an expression; NULL: it is not there. */
 static Expr *
-parse_number(Parser *p, const char *word)
+parse_number(TileParser *p, const char *word)
 {
 	if (!parse_is_word(p, word))
 		return NULL;
@@ -70,7 +70,7 @@ parse_number(Parser *p, const char *word)
 }
 
 static Stmt *
-parse_role(Parser *p, const char *name, RoleSpec *r)
+parse_role(TileParser *p, const char *name, RoleSpec *r)
 {
 	r->src = p->tok->src;
 	if (!parse_is_word(p, name))
@@ -84,7 +84,7 @@ parse_role(Parser *p, const char *name, RoleSpec *r)
 }
 
 static Stmt *
-parse_roles(Parser *p)
+parse_roles(TileParser *p)
 {
 	Stmt *s = parse_new_stmt(p, ST_roles);
 
@@ -98,7 +98,7 @@ parse_roles(Parser *p)
 }
 
 static Stmt *
-parse_await(Parser *p)
+parse_await(TileParser *p)
 {
 	Stmt *s = parse_new_stmt(p, ST_await);
 
@@ -111,7 +111,7 @@ parse_await(Parser *p)
 }
 
 static Stmt *
-parse_arrive(Parser *p)
+parse_arrive(TileParser *p)
 {
 	Stmt *s = parse_new_stmt(p, ST_arrive);
 
@@ -122,7 +122,7 @@ parse_arrive(Parser *p)
 }
 
 Stmt *
-parse_role_stmt(Parser *p)
+parse_role_stmt(TileParser *p)
 {
 	if (!parse_is(p, TK_name))
 		return NULL;

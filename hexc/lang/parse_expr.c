@@ -3,7 +3,7 @@
 #include "hexc/lang/parse.h"
 
 typedef struct BinOp {
-	Tok tok;
+	TileToken tok;
 	int prec;
 } BinOp;
 
@@ -33,7 +33,7 @@ static const BinOp binop[] = {
 };
 
 static int
-precedence(Tok k)
+precedence(TileToken k)
 {
 	for (int i = 0; i < (int)COUNT_OF(binop); i++)
 		if (binop[i].tok == k)
@@ -43,7 +43,7 @@ precedence(Tok k)
 
 /* A node whose text began at `from`; the last token consumed ends it. */
 static Expr *
-node(Parser *p, ExprKind kind, const Token *from)
+node(TileParser *p, ExprKind kind, const Token *from)
 {
 	Expr *e = NEW(p->arena, Expr);
 	const Token *to = p->last && p->last >= from ? p->last : from;
@@ -59,7 +59,7 @@ node(Parser *p, ExprKind kind, const Token *from)
 }
 
 static void
-take(Parser *p, Expr *e, Expr *arg)
+take(TileParser *p, Expr *e, Expr *arg)
 {
 	if (arg->depth >= e->depth)
 		e->depth = arg->depth + 1;
@@ -72,7 +72,7 @@ take(Parser *p, Expr *e, Expr *arg)
 }
 
 static void
-set_args(Parser *p, Expr *e, int n, Expr **arg)
+set_args(TileParser *p, Expr *e, int n, Expr **arg)
 {
 	e->arg = arg;
 	e->narg = n;
@@ -81,7 +81,7 @@ set_args(Parser *p, Expr *e, int n, Expr **arg)
 }
 
 static Expr **
-one(Parser *p, Expr *x)
+one(TileParser *p, Expr *x)
 {
 	Expr **arg = NEW(p->arena, Expr *);
 
@@ -90,7 +90,7 @@ one(Parser *p, Expr *x)
 }
 
 Expr **
-parse_list(Parser *p, Tok close, const char *where, int *n)
+parse_list(TileParser *p, TileToken close, const char *where, int *n)
 {
 	Expr **list = NULL;
 	int cap = 0;
@@ -110,7 +110,7 @@ parse_list(Parser *p, Tok close, const char *where, int *n)
 
 /* One dim of a slice. */
 static Slice
-parse_dim(Parser *p)
+parse_dim(TileParser *p)
 {
 	const Token *start = p->tok;
 	Slice s = { .kind = SL_all };
@@ -136,7 +136,7 @@ parse_dim(Parser *p)
 }
 
 static Expr *
-parse_slices(Parser *p, Expr *base, const Token *from)
+parse_slices(TileParser *p, Expr *base, const Token *from)
 {
 	Slice *list = NULL;
 	int n = 0, cap = 0;
@@ -167,7 +167,7 @@ parse_slices(Parser *p, Expr *base, const Token *from)
 }
 
 static Expr *
-parse_postfix(Parser *p, Expr *x, const Token *from)
+parse_postfix(TileParser *p, Expr *x, const Token *from)
 {
 	while (!p->panic) {
 		if (parse_accept(p, TK_lbrack)) {
@@ -192,7 +192,7 @@ parse_postfix(Parser *p, Expr *x, const Token *from)
 }
 
 static Expr *
-parse_primary(Parser *p)
+parse_primary(TileParser *p)
 {
 	const Token *from = p->tok;
 	Expr *e;
@@ -238,7 +238,7 @@ parse_primary(Parser *p)
 }
 
 static Expr *
-parse_unary(Parser *p)
+parse_unary(TileParser *p)
 {
 	const Token *from = p->tok;
 	Expr *e, *x;
@@ -265,13 +265,13 @@ parse_unary(Parser *p)
 }
 
 static Expr *
-parse_binary(Parser *p, int min)
+parse_binary(TileParser *p, int min)
 {
 	const Token *from = p->tok;
 	Expr *x = parse_unary(p);
 
 	while (!p->panic) {
-		Tok op = p->tok->kind;
+		TileToken op = p->tok->kind;
 		int prec = precedence(op);
 		Expr **arg, *e;
 
@@ -294,13 +294,13 @@ parse_binary(Parser *p, int min)
 }
 
 Expr *
-parse_expr(Parser *p)
+parse_expr(TileParser *p)
 {
 	return parse_binary(p, PREC_OR);
 }
 
 Expr *
-parse_tuple(Parser *p)
+parse_tuple(TileParser *p)
 {
 	const Token *from = p->tok;
 	Expr *e, **list, *x;
@@ -321,7 +321,7 @@ parse_tuple(Parser *p)
 }
 
 Expr *
-parse_sum(Parser *p)
+parse_sum(TileParser *p)
 {
 	return parse_binary(p, PREC_SUM);
 }

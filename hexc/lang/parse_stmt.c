@@ -3,7 +3,7 @@
 #include "hexc/lang/parse.h"
 
 Stmt *
-parse_new_stmt(Parser *p, StmtKind kind)
+parse_new_stmt(TileParser *p, StmtKind kind)
 {
 	Stmt *s = NEW(p->arena, Stmt);
 
@@ -15,7 +15,7 @@ parse_new_stmt(Parser *p, StmtKind kind)
 
 /* let (a, b) = call(...); the parenthesis is next. */
 static Stmt *
-parse_let_parts(Parser *p, bool is_var)
+parse_let_parts(TileParser *p, bool is_var)
 {
 	Stmt *s = parse_new_stmt(p, ST_let);
 	int cap = 0;
@@ -39,7 +39,7 @@ parse_let_parts(Parser *p, bool is_var)
 
 /* One `let` or `var` statement gives a chain of declarations. */
 static Stmt *
-parse_let(Parser *p, Stmt **last)
+parse_let(TileParser *p, Stmt **last)
 {
 	bool is_var = parse_is(p, TK_var);
 	Stmt *first = NULL, **link = &first;
@@ -68,7 +68,7 @@ parse_let(Parser *p, Stmt **last)
 }
 
 Stmt *
-parse_block(Parser *p, const char *where)
+parse_block(TileParser *p, const char *where)
 {
 	Src end;
 
@@ -81,7 +81,7 @@ parse_block(Parser *p, const char *where)
 
 /* To behind the parenthesis that closes the one here. */
 static void
-skip_parens(Parser *p)
+skip_parens(TileParser *p)
 {
 	int depth = 0;
 
@@ -92,7 +92,7 @@ skip_parens(Parser *p)
 }
 
 static Stmt *
-parse_for(Parser *p)
+parse_for(TileParser *p)
 {
 	Stmt *s = parse_new_stmt(p, ST_for);
 
@@ -135,7 +135,7 @@ parse_for(Parser *p)
 
 /* A word, its condition, and the block that goes by it. */
 static Stmt *
-parse_conditional(Parser *p, StmtKind kind)
+parse_conditional(TileParser *p, StmtKind kind)
 {
 	Stmt *s = parse_new_stmt(p, kind);
 
@@ -147,7 +147,7 @@ parse_conditional(Parser *p, StmtKind kind)
 }
 
 static Stmt *
-parse_if(Parser *p)
+parse_if(TileParser *p)
 {
 	Stmt *s = parse_conditional(p, ST_if);
 
@@ -167,7 +167,7 @@ parse_if(Parser *p)
 }
 
 static Stmt *
-parse_grid(Parser *p)
+parse_grid(TileParser *p)
 {
 	Stmt *s = parse_new_stmt(p, ST_grid);
 
@@ -179,7 +179,7 @@ parse_grid(Parser *p)
 }
 
 static Stmt *
-parse_simple(Parser *p, StmtKind kind)
+parse_simple(TileParser *p, StmtKind kind)
 {
 	Stmt *s = parse_new_stmt(p, kind);
 
@@ -189,7 +189,7 @@ parse_simple(Parser *p, StmtKind kind)
 }
 
 static Stmt *
-parse_return(Parser *p)
+parse_return(TileParser *p)
 {
 	Stmt *s = parse_new_stmt(p, ST_return);
 
@@ -208,7 +208,7 @@ parse_return(Parser *p)
 }
 
 static Stmt *
-parse_static_assert(Parser *p)
+parse_static_assert(TileParser *p)
 {
 	Stmt *s = parse_new_stmt(p, ST_static_assert);
 
@@ -227,13 +227,13 @@ parse_static_assert(Parser *p)
 
 /* What the word that the statement begins with says in another language. */
 static const char *
-foreign_start(const Parser *p, const Expr *e)
+foreign_start(const TileParser *p, const Expr *e)
 {
 	return e->kind == EX_name || e->kind == EX_call ? foreign_hint(p->arena, e->name) : "";
 }
 
 static Stmt *
-parse_assign(Parser *p)
+parse_assign(TileParser *p)
 {
 	Stmt *s = parse_new_stmt(p, ST_assign);
 
@@ -269,7 +269,7 @@ parse_assign(Parser *p)
 }
 
 static Stmt *
-parse_stmt(Parser *p, Stmt **last)
+parse_stmt(TileParser *p, Stmt **last)
 {
 	Stmt *s = parse_role_stmt(p);
 
@@ -298,7 +298,7 @@ parse_stmt(Parser *p, Stmt **last)
 
 /* Of a statement in panic only the names remain that it declares. */
 static Stmt *
-parse_whole(Parser *p, Stmt **last)
+parse_whole(TileParser *p, Stmt **last)
 {
 	Stmt *s = parse_stmt(p, last);
 
@@ -312,7 +312,7 @@ parse_whole(Parser *p, Stmt **last)
 }
 
 Stmt *
-parse_body(Parser *p, Src *end)
+parse_body(TileParser *p, Src *end)
 {
 	Stmt *first = NULL, **link = &first, *last = NULL;
 

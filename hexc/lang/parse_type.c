@@ -5,14 +5,14 @@
 
 /* `layout "text"`: the word is no reserved one. */
 static bool
-parse_is_layout(const Parser *p)
+parse_is_layout(const TileParser *p)
 {
 	return p->tok->kind == TK_name && strcmp(p->tok->u.name, "layout") == 0 &&
 	       p->tok[1].kind == TK_string;
 }
 
 TypeSpec
-parse_type(Parser *p)
+parse_type(TileParser *p)
 {
 	TypeSpec t = { .given = true, .dtype = D_COUNT };
 	const Token *from = p->tok;
@@ -48,9 +48,9 @@ parse_type(Parser *p)
 
 /* `packed`, which is no reserved word: a type or `("description")` follows. */
 static void
-parse_packed(Parser *p, ParamDecl *d)
+parse_packed(TileParser *p, ParamDecl *d)
 {
-	Tok next = p->tok->kind == TK_end ? TK_end : p->tok[1].kind;
+	TileToken next = p->tok->kind == TK_end ? TK_end : p->tok[1].kind;
 
 	if (!parse_is_word(p, "packed") || (next != TK_name && next != TK_lparen))
 		return;
@@ -67,7 +67,7 @@ parse_packed(Parser *p, ParamDecl *d)
 }
 
 static ParamDecl
-parse_param(Parser *p)
+parse_param(TileParser *p)
 {
 	ParamDecl d = { .in = true };
 
@@ -101,7 +101,7 @@ parse_param(Parser *p)
 }
 
 static void
-parse_params(Parser *p, KernelDecl *k)
+parse_params(TileParser *p, KernelDecl *k)
 {
 	int cap = 0;
 
@@ -122,12 +122,12 @@ parse_params(Parser *p, KernelDecl *k)
 }
 
 static void
-parse_tune_values(Parser *p, Clause *c)
+parse_tune_values(TileParser *p, Clause *c)
 {
 	int cap = 0;
 
 	do {
-		Range r = { .lo = parse_sum(p) };
+		ValueRange r = { .lo = parse_sum(p) };
 
 		if (parse_accept(p, TK_range))
 			r.hi = parse_sum(p);
@@ -138,7 +138,7 @@ parse_tune_values(Parser *p, Clause *c)
 }
 
 static Clause
-parse_clause(Parser *p, ClauseKind kind)
+parse_clause(TileParser *p, ClauseKind kind)
 {
 	Clause c = { .kind = kind };
 
@@ -158,7 +158,7 @@ parse_clause(Parser *p, ClauseKind kind)
 
 /* Go on with the next clause, or stop before the body. */
 static void
-sync_clause(Parser *p)
+sync_clause(TileParser *p)
 {
 	if (!p->panic)
 		return;
@@ -169,7 +169,7 @@ sync_clause(Parser *p)
 }
 
 void
-parse_header(Parser *p, KernelDecl *k)
+parse_header(TileParser *p, KernelDecl *k)
 {
 	int cap = 0;
 

@@ -53,7 +53,7 @@ check_declared(Lower *l, Src error, int n, const Operand *o)
 }
 
 const char *
-check_describe(const Lower *l, const Value *v)
+check_describe(const Lower *l, const LoweredValue *v)
 {
 	switch (v->kind) {
 	case VK_none: return "an error";

@@ -8,11 +8,11 @@
 
 /* A start in memory: `by` * (one block index or loop variable), which takes the values lo, lo + step, ..
  * below `end`; a block index: 0 .. end - 1 in steps of 1. */
-typedef struct Run {
+typedef struct StrideRun {
 	const Val *var; /* NULL: the start is 0 always */
 	int64_t by;
 	const Val *end, *lo, *step; /* lo and step NULL: of a block index, 0 and 1 */
-} Run;
+} StrideRun;
 
 static const Val *
 grid_extent(const Kernel *k, int64_t axis)
@@ -23,11 +23,11 @@ grid_extent(const Kernel *k, int64_t axis)
 }
 
 static bool
-run_of_var(const Kernel *k, const Val *v, Run *r)
+run_of_var(const Kernel *k, const Val *v, StrideRun *r)
 {
 	const Op *loop = v->def ? NULL : v->block->owner;
 
-	*r = (Run){ .var = v, .by = 1 };
+	*r = (StrideRun){ .var = v, .by = 1 };
 	if (v->def && v->def->code == O_block_id) {
 		r->end = grid_extent(k, IMM(v->def, axis));
 		return r->end != NULL;
@@ -41,13 +41,13 @@ run_of_var(const Kernel *k, const Val *v, Run *r)
 }
 
 static bool
-run_of(const Kernel *k, const Val *v, Run *r)
+run_of(const Kernel *k, const Val *v, StrideRun *r)
 {
 	const Op *o = v->def;
 	int64_t c;
 
 	if (val_is_const(v, &c)) {
-		*r = (Run){ NULL, 0, NULL, NULL, NULL };
+		*r = (StrideRun){ NULL, 0, NULL, NULL, NULL };
 		return c == 0;
 	}
 	if (o && o->code == O_mul)
@@ -85,7 +85,7 @@ floor_of(const Val *v, int64_t *c)
 
 /* The size that a run goes along: its end, or what the grid divides; NULL: unknown. */
 static const Val *
-run_size(const Run *r)
+run_size(const StrideRun *r)
 {
 	const Val *x;
 	int64_t c, lo;
@@ -123,7 +123,7 @@ check_slice(Kernel *k, const Op *view, const Param *p, int d)
 {
 	const Val *along, *size = p->size[d];
 	int64_t have, want, c;
-	Run r;
+	StrideRun r;
 	int other;
 
 	if (!run_of(k, view->in[1 + d], &r) || !(along = run_size(&r)) || along == size)
@@ -168,7 +168,7 @@ cover_dim(Kernel *k, const Param *p, int d, const Val *start, int64_t extent, co
 	const Val *size = p->size[d], *n;
 	int64_t have, step, c;
 	bool fixed = val_is_const(size, &have);
-	Run r;
+	StrideRun r;
 
 	if (!run_of(k, start, &r))
 		return COVER_unknown;

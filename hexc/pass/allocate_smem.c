@@ -29,7 +29,7 @@
 
 enum { ALIGN_MIN = 16, TEAM_ALIGN = 1024, MBAR_BYTES = 8, NAMED = 4, STEP = 2 };
 
-typedef struct Item {
+typedef struct SmemBuffer {
 	Op *op;          /* the alloc or mbar, or the op that has the scratch or is to be behind it */
 	bool before;     /* scratch of a convert that is not there yet */
 	Role role;       /* whose it is */
@@ -39,12 +39,12 @@ typedef struct Item {
 	const Op *round; /* the scratch that follows around the end of the loop it is in; NULL: none */
 	bool outer;      /* a tile that is made in no loop */
 	int number;      /* order of text, to break ties */
-} Item;
+} SmemBuffer;
 
 typedef struct Smem {
 	Kernel *k;
 	const SmemPlan *plan; /* what is not in the IR yet; NULL: all is */
-	Item *item;
+	SmemBuffer *item;
 	int n, cap;
 	int64_t *at;  /* by op id: position, a multiple of STEP */
 	int64_t *end; /* by op id: position of the last op of its regions */
@@ -87,7 +87,7 @@ smem_has_scratch(const Op *o)
 /* ---- liveness -------------------------------------------------------------------------------- */
 
 static void
-add_item(Smem *s, Item it)
+add_item(Smem *s, SmemBuffer it)
 {
 	it.role = op_role(it.op);
 	it.until = -1;
@@ -102,7 +102,7 @@ add_tile(Smem *s, Op *o)
 	int64_t align = s->plan ? s->plan->align[o->id] : 0;
 
 	align = IMM(o, align) > align ? IMM(o, align) : align;
-	add_item(s, (Item){ .op = o,
+	add_item(s, (SmemBuffer){ .op = o,
 	                    .bytes = tile_bytes(&v->type, s->plan ? s->plan->layout[v->id] : v->type.layout),
 	                    .align = align > ALIGN_MIN ? align : ALIGN_MIN,
 	                    .from = INT64_MAX,
@@ -114,7 +114,7 @@ add_scratch(Smem *s, const SmemScratch *x)
 {
 	int64_t at = s->at[x->op->id] - (x->before ? STEP / 2 : 0);
 
-	add_item(s, (Item){ .op = x->op,
+	add_item(s, (SmemBuffer){ .op = x->op,
 	                    .before = x->before,
 	                    .bytes = x->bytes,
 	                    .align = ALIGN_MIN,
@@ -129,7 +129,7 @@ number_block(Smem *s, Block *b)
 		s->at[o->id] = s->pos;
 		s->pos += STEP;
 		if (o->code == O_mbar)
-			add_item(s, (Item){ .op = o,
+			add_item(s, (SmemBuffer){ .op = o,
 			                    .bytes = o->out[0]->type.shape[0] * MBAR_BYTES,
 			                    .align = ALIGN_MIN,
 			                    .to = INT64_MAX });
@@ -146,7 +146,7 @@ number_block(Smem *s, Block *b)
 	}
 }
 
-static Item *
+static SmemBuffer *
 item_of(Smem *s, const Op *alloc)
 {
 	for (int i = 0; i < s->n; i++)
@@ -156,7 +156,7 @@ item_of(Smem *s, const Op *alloc)
 }
 
 static void
-live(Item *it, int64_t from, int64_t to)
+live(SmemBuffer *it, int64_t from, int64_t to)
 {
 	it->from = from < it->from ? from : it->from;
 	it->to = to > it->to ? to : it->to;
@@ -186,7 +186,7 @@ static void
 access_memory(Smem *s, const Op *o, Val *v, bool async)
 {
 	const Op *alloc = view_root(v)->def;
-	Item *it = alloc && alloc->code == O_alloc ? item_of(s, alloc) : NULL;
+	SmemBuffer *it = alloc && alloc->code == O_alloc ? item_of(s, alloc) : NULL;
 
 	if (!it)
 		return;
@@ -242,7 +242,7 @@ static void
 find_next(Smem *s)
 {
 	for (int i = 0; i < s->n; i++) {
-		Item *it = &s->item[i];
+		SmemBuffer *it = &s->item[i];
 		const Op *loop = loop_of(it->op);
 		int next = next_scratch(s, it->to), first = loop ? next_scratch(s, s->at[loop->id]) : -1;
 
@@ -261,7 +261,7 @@ find_next(Smem *s)
 static int
 larger_first(const void *x, const void *y)
 {
-	const Item *a = x, *b = y;
+	const SmemBuffer *a = x, *b = y;
 
 	if (a->bytes != b->bytes)
 		return a->bytes < b->bytes ? 1 : -1;
@@ -269,20 +269,20 @@ larger_first(const void *x, const void *y)
 }
 
 static int64_t
-last_of(const Smem *s, const Item *it)
+last_of(const Smem *s, const SmemBuffer *it)
 {
 	return s->apart >= (it->outer ? 2 : 1) && it->until > it->to ? it->until : it->to;
 }
 
 /* Is it in the memory that each of several teams has? */
 static bool
-by_team(const Smem *s, const Item *it)
+by_team(const Smem *s, const SmemBuffer *it)
 {
 	return it->role == ROLE_CONSUMER && s->k->teams > 1;
 }
 
 static bool
-together(const Smem *s, const Item *a, const Item *b)
+together(const Smem *s, const SmemBuffer *a, const SmemBuffer *b)
 {
 	if (by_team(s, a) != by_team(s, b))
 		return false; /* put apart as a whole */
@@ -296,7 +296,7 @@ together(const Smem *s, const Item *a, const Item *b)
 static int64_t
 next_gap(const Smem *s, int i, int64_t off, int64_t *room)
 {
-	const Item *it = &s->item[i];
+	const SmemBuffer *it = &s->item[i];
 	bool moved = true;
 
 	off = align_up(off, it->align);
@@ -304,7 +304,7 @@ next_gap(const Smem *s, int i, int64_t off, int64_t *room)
 		moved = false;
 		*room = INT64_MAX;
 		for (int j = 0; j < i; j++) {
-			const Item *o = &s->item[j];
+			const SmemBuffer *o = &s->item[j];
 
 			if (!together(s, it, o))
 				continue;
@@ -361,7 +361,7 @@ too_much(const Smem *s, int64_t need)
 	           "kernel %s needs %lld bytes of shared memory, a block has %lld on %s: use %s", k->name,
 	           (long long)need, (long long)t->smem, t->name, tunable_hint(k));
 	for (int i = 0; i < s->n && i < NAMED; i++) {
-		const Item *it = &s->item[i];
+		const SmemBuffer *it = &s->item[i];
 		const Val *v = it->op->nout ? it->op->out[0] : NULL;
 
 		if ((it->op->code == O_alloc || it->op->code == O_mbar) && !it->before)
@@ -380,7 +380,7 @@ place_parts(Smem *s, int64_t *shared, int64_t *team)
 {
 	*shared = *team = 0;
 	for (int i = 0; i < s->n; i++) {
-		const Item *it = &s->item[i];
+		const SmemBuffer *it = &s->item[i];
 		int64_t *need = by_team(s, it) ? team : shared;
 
 		place(s, i);
@@ -484,7 +484,7 @@ pass_allocate_smem(Kernel *k)
 			break;
 	}
 	for (int i = 0; i < s.n; i++) {
-		const Item *it = &s.item[i];
+		const SmemBuffer *it = &s.item[i];
 
 		if (it->op->code == O_alloc || it->op->code == O_mbar)
 			IMM_SET(it->op, offset, it->off);

@@ -63,14 +63,14 @@ table_name(const Kernel *k, const Op *alloc)
 	return NULL;
 }
 
-typedef struct Reach {
+typedef struct OperandClosure {
 	Op **work;
 	int n, cap;
 	bool *seen; /* by op id: what a dot reads is made of it */
-} Reach;
+} OperandClosure;
 
 static void
-reach(Arena *a, Reach *r, const Val *v)
+reach(Arena *a, OperandClosure *r, const Val *v)
 {
 	if (!v->def || r->seen[v->def->id])
 		return;
@@ -83,7 +83,7 @@ static bool *
 read_by_dots(Kernel *k)
 {
 	Arena *a = k->unit->arena;
-	Reach r = { .seen = NEWN(a, bool, k->nop + 1) };
+	OperandClosure r = { .seen = NEWN(a, bool, k->nop + 1) };
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))

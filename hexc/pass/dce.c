@@ -9,10 +9,10 @@
 #include "hexc/pass/pass.h"
 
 /* A store or copy to a shared tile, or an update that leaves there what it found. */
-typedef struct Fill {
+typedef struct StoredValue {
 	Op *op;
-	struct Fill *next; /* of the same tile */
-} Fill;
+	struct StoredValue *next; /* of the same tile */
+} StoredValue;
 
 typedef struct Dce {
 	Kernel *k;
@@ -20,7 +20,7 @@ typedef struct Dce {
 	bool *op;        /* by id: live */
 	Val **work;      /* live values to look at */
 	size_t nwork, cwork;
-	Fill **fill;     /* by id of the tile */
+	StoredValue **fill;     /* by id of the tile */
 	bool changed;
 } Dce;
 
@@ -74,16 +74,16 @@ mark_def(Dce *d, Val *v)
 	}
 	mark_op(d, v->def);
 	if (v->def->code == O_alloc)
-		for (const Fill *f = d->fill[v->id]; f; f = f->next)
+		for (const StoredValue *f = d->fill[v->id]; f; f = f->next)
 			mark_op(d, f->op);
 }
 
 static void
 fills(Dce *d, Op *o, const Val *tile)
 {
-	Fill *f = NEW(d->k->unit->arena, Fill);
+	StoredValue *f = NEW(d->k->unit->arena, StoredValue);
 
-	*f = (Fill){ o, d->fill[tile->id] };
+	*f = (StoredValue){ o, d->fill[tile->id] };
 	d->fill[tile->id] = f;
 }
 
@@ -176,7 +176,7 @@ pass_dce(Kernel *k)
 
 	d.val = NEWN(a, bool, (size_t)k->nval + 1);
 	d.op = NEWN(a, bool, (size_t)k->nop + 1);
-	d.fill = NEWN(a, Fill *, (size_t)k->nval + 1);
+	d.fill = NEWN(a, StoredValue *, (size_t)k->nval + 1);
 	for (int i = 0; i < k->nassume; i++)
 		mark(&d, k->assume[i].cond);
 	for (int i = 0; i < k->nparam; i++) {

@@ -40,17 +40,17 @@ packed_block(int bits, const Slices *s, int64_t block[2])
 
 /* ---- readers ------------------------------------------------------------------------------------- */
 
-typedef struct Follow {
+typedef struct PackedUses {
 	Kernel *k;
 	DotUse *out;
 	int steps;
-} Follow;
+} PackedUses;
 
-static bool follow(Follow *f, const Val *v, const int *dim, int depth);
+static bool follow(PackedUses *f, const Val *v, const int *dim, int depth);
 
 /* Through op o, which reads v as operand i. */
 static bool
-through(Follow *f, const Op *o, int i, const int *dim, int depth)
+through(PackedUses *f, const Op *o, int i, const int *dim, int depth)
 {
 	int moved[DIM_MAX];
 	const Val *v = o->in[i];
@@ -70,7 +70,7 @@ through(Follow *f, const Op *o, int i, const int *dim, int depth)
 
 /* dim[d]: the tile's dim that dim d of v is. */
 static bool
-follow(Follow *f, const Val *v, const int *dim, int depth)
+follow(PackedUses *f, const Val *v, const int *dim, int depth)
 {
 	OpWalk w;
 
@@ -86,7 +86,7 @@ follow(Follow *f, const Val *v, const int *dim, int depth)
 bool
 packed_dot(Kernel *k, const Val *tile, DotUse *out)
 {
-	Follow f = { k, out, 200 };
+	PackedUses f = { k, out, 200 };
 	int dim[DIM_MAX];
 
 	for (int d = 0; d < DIM_MAX; d++)

@@ -54,7 +54,7 @@ joins(const Op *join, OpCode reduction, const Val *x, const Val *r, Val **factor
 }
 
 bool
-late_find(const uint32_t *uses, const Op *reduce, Late *out)
+late_find(const uint32_t *uses, const Op *reduce, DeferredReduction *out)
 {
 	Block *b = reduce->parent;
 	Val *r = reduce->out[0], *x;
@@ -73,7 +73,7 @@ late_find(const uint32_t *uses, const Op *reduce, Late *out)
 }
 
 static bool
-starts_at_0(const Late *late)
+starts_at_0(const DeferredReduction *late)
 {
 	const Val *x = late->loop->in[3 + late->i];
 	Constant c;
@@ -87,7 +87,7 @@ static bool
 is_late(const uint32_t *uses, const Op *o)
 {
 	DType d = o->out[0]->type.dtype;
-	Late late;
+	DeferredReduction late;
 
 	if (!late_find(uses, o, &late))
 		return false;

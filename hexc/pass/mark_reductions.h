@@ -4,14 +4,14 @@
 #define HEXC_MARK_REDUCTIONS_H
 #include "hexc/ir/ir.h"
 
-typedef struct Late {
+typedef struct DeferredReduction {
 	Op *loop;
 	int i;       /* which of the carried values, counted from 0 */
 	Op *join;    /* makes its next from the present one and the reduction: add, fma, max, min */
 	Val *factor; /* fma: what the present one is multiplied by; NULL: add, max, min */
-} Late;
+} DeferredReduction;
 
 /* Is this reduction one whose only reader is such an op, in a loop of its block, that nothing else in the
  * loop reads?  uses: kernel_uses.  Does not look at the mark. */
-bool late_find(const uint32_t *uses, const Op *reduce, Late *out);
+bool late_find(const uint32_t *uses, const Op *reduce, DeferredReduction *out);
 #endif

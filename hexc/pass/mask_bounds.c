@@ -42,16 +42,16 @@ grow(Bounds *b, uint32_t id)
 	b->n = n;
 }
 
-const Edge *
+const TileBounds *
 edge_of(const Bounds *b, const Val *v)
 {
-	static const Edge none;
+	static const TileBounds none;
 
 	return v->id < b->n && b->edge[v->id] ? b->edge[v->id] : &none;
 }
 
 static bool
-edge_known(const Edge *e)
+edge_known(const TileBounds *e)
 {
 	for (int d = 0; d < DIM_MAX; d++)
 		if (e->at[d])
@@ -60,12 +60,12 @@ edge_known(const Edge *e)
 }
 
 void
-edge_set(Bounds *b, const Val *v, const Edge *e)
+edge_set(Bounds *b, const Val *v, const TileBounds *e)
 {
 	if (!edge_known(e))
 		return;
 	grow(b, v->id);
-	b->edge[v->id] = NEW(b->k->unit->arena, Edge);
+	b->edge[v->id] = NEW(b->k->unit->arena, TileBounds);
 	*b->edge[v->id] = *e;
 }
 
@@ -118,13 +118,13 @@ first_of(Bounds *b, Op *o, Val *start, int64_t step)
 
 /* Dim d of a view, along indices, has the edge that the first tile of them has there. */
 static void
-edge_of_indices(Bounds *b, const Op *view, int d, Edge *e)
+edge_of_indices(Bounds *b, const Op *view, int d, TileBounds *e)
 {
 	int at = d - view_gather_dim(view);
 
 	for (int i = 0; i < view->in[0]->type.rank && !e->at[d] && !e->from[d]; i++) {
 		const Val *x = view->in[1 + i];
-		const Edge *of = view_gathers(view, i) ? edge_of(b, x) : NULL;
+		const TileBounds *of = view_gathers(view, i) ? edge_of(b, x) : NULL;
 
 		if (!of || x->type.shape[at] != view->out[0]->type.shape[d])
 			continue;
@@ -133,12 +133,12 @@ edge_of_indices(Bounds *b, const Op *view, int d, Edge *e)
 	}
 }
 
-Edge
+TileBounds
 edges_of_memory(Bounds *b, Op *o, Val *v)
 {
 	Val *root = view_root(v), *start, *size, *from;
 	const Param *p = val_param(b->k, root);
-	Edge e = { .zero = fabs(num_outside(v->type.dtype)) > 0 ? 0 : ~0u };
+	TileBounds e = { .zero = fabs(num_outside(v->type.dtype)) > 0 ? 0 : ~0u };
 
 	for (int d = 0; d < v->type.rank; d++) {
 		int64_t step;
@@ -221,7 +221,7 @@ mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 {
 	Val *c = mask_new(b, o, x, d, from, bound, 0, 0);
 	Instead old = { x->id, NULL };
-	Edge e = *edge_of(b, x);
+	TileBounds e = *edge_of(b, x);
 
 	e.at[d] = bound;
 	e.from[d] = from;
@@ -238,9 +238,9 @@ mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 
 /* Is v, made of x, which is 0 everywhere at first, 0 outside of e along d, if x is? */
 static bool
-stays_zero(const Bounds *b, const Val *v, const Val *x, const Edge *e, int d)
+stays_zero(const Bounds *b, const Val *v, const Val *x, const TileBounds *e, int d)
 {
-	const Edge *own = edge_of(b, v);
+	const TileBounds *own = edge_of(b, v);
 	const Op *o = v->def;
 
 	if (v == x || (own->at[d] == e->at[d] && own->from[d] == e->from[d] && own->zero >> d & 1))
@@ -263,8 +263,8 @@ edges_behind(Bounds *b, Op *loop)
 
 	for (int i = 0; i < loop->nout; i++) {
 		const Val *last = body->last->in[i];
-		const Edge *own = edge_of(b, last);
-		Edge e = { .zero = 0 };
+		const TileBounds *own = edge_of(b, last);
+		TileBounds e = { .zero = 0 };
 
 		for (int d = 0; d < last->type.rank; d++) {
 			Val *at = own->at[d], *from = own->from[d];

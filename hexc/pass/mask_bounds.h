@@ -4,11 +4,11 @@
 #include "hexc/ir/ir.h"
 
 /* What is outside of a tile. */
-typedef struct Edge {
+typedef struct TileBounds {
 	Val *at[DIM_MAX];   /* bound along the dim; NULL: none */
 	Val *from[DIM_MAX]; /* the first element that exists, where there is a bound too; NULL: 0 */
 	unsigned zero;      /* bit d: elements outside along d are zero */
-} Edge;
+} TileBounds;
 
 typedef struct Instead {
 	uint32_t id;
@@ -17,7 +17,7 @@ typedef struct Instead {
 
 typedef struct Bounds {
 	Kernel *k;
-	Edge **edge;     /* by value id */
+	TileBounds **edge;     /* by value id */
 	Val **instead;   /* by value id: the masked tile that takes its place; NULL: itself */
 	uint32_t n;      /* entries of both; values made later have none unless set */
 	uint32_t *copies, *stores; /* by id of an alloc's result: how many write it */
@@ -27,10 +27,10 @@ typedef struct Bounds {
 } Bounds;
 
 /* mask_bounds.c */
-const Edge *edge_of(const Bounds *b, const Val *v);     /* never NULL */
-void edge_set(Bounds *b, const Val *v, const Edge *e);
+const TileBounds *edge_of(const Bounds *b, const Val *v);     /* never NULL */
+void edge_set(Bounds *b, const Val *v, const TileBounds *e);
 /* The edges of what is read from memory value v by op o. */
-Edge edges_of_memory(Bounds *b, Op *o, Val *v);
+TileBounds edges_of_memory(Bounds *b, Op *o, Val *v);
 /* x with f or i outside of from (NULL: 0) and bound along d, in front of o. */
 Val *mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64_t i);
 /* x with zeros outside along d, for o and all that follows it. */

@@ -44,7 +44,7 @@ edge_reduce(Bounds *b, Op *o)
 {
 	int d = (int)IMM(o, dim);
 	DType t = o->out[0]->type.dtype;
-	Edge e = *edge_of(b, o->in[0]);
+	TileBounds e = *edge_of(b, o->in[0]);
 	Val *bound = e.at[d], *from = e.from[d];
 
 	if (bound && o->code == O_reduce_max)
@@ -84,7 +84,7 @@ surely_finite(const Val *v)
 void
 edge_dot(Bounds *b, Op *o)
 {
-	Edge ea = *edge_of(b, o->in[0]), eb = *edge_of(b, o->in[1]), e = { .zero = 0 };
+	TileBounds ea = *edge_of(b, o->in[0]), eb = *edge_of(b, o->in[1]), e = { .zero = 0 };
 	int m = dot_batch(o), n = m + 1;
 	Val *own[2] = { ea.at[n], eb.at[m] }, *k = joined(o, O_min, own[0], own[1]);
 	Val *first[2] = { ea.from[n], eb.from[m] }, *from = joined(o, O_max, first[0], first[1]);
@@ -127,7 +127,7 @@ edge_sparse_expand(Bounds *b, Op *o)
 {
 	int d = (int)IMM(o, dim);
 	Val *end = edge_of(b, o->in[1])->at[d], *from = edge_of(b, o->in[1])->from[d], *own, *first;
-	Edge e;
+	TileBounds e;
 	Sparse s;
 
 	if (end && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &s) &&
@@ -152,21 +152,21 @@ edge_sparse_expand(Bounds *b, Op *o)
 void
 edge_lookup(Bounds *b, Op *o)
 {
-	Edge e = *edge_of(b, o->in[1]);
+	TileBounds e = *edge_of(b, o->in[1]);
 
 	e.zero = 0;
 	edge_set(b, o->out[0], &e);
 }
 
 /* Along each dim the smallest of the operands' bounds, and the last of their firsts. */
-static Edge
+static TileBounds
 edges_of_operands(Bounds *b, Op *o)
 {
-	Edge e = { .zero = 0 };
+	TileBounds e = { .zero = 0 };
 
 	for (int i = 0; i < o->nin; i++)
 		for (int d = 0; d < o->out[0]->type.rank; d++) {
-			const Edge *own = edge_of(b, o->in[i]);
+			const TileBounds *own = edge_of(b, o->in[i]);
 
 			e.at[d] = joined(o, O_min, e.at[d], own->at[d]);
 			e.from[d] = joined(o, O_max, e.from[d], own->from[d]);
@@ -177,7 +177,7 @@ edges_of_operands(Bounds *b, Op *o)
 void
 edge_elt(Bounds *b, Op *o)
 {
-	Edge e = edges_of_operands(b, o);
+	TileBounds e = edges_of_operands(b, o);
 
 	edge_set(b, o->out[0], &e);
 }
@@ -186,7 +186,7 @@ edge_elt(Bounds *b, Op *o)
 void
 edge_zero(Bounds *b, Op *o)
 {
-	Edge e = edges_of_operands(b, o);
+	TileBounds e = edges_of_operands(b, o);
 
 	if (!(fabs(num_outside(o->out[0]->type.dtype)) > 0))
 		e.zero = edge_of(b, o->in[0])->zero;
@@ -197,11 +197,11 @@ edge_zero(Bounds *b, Op *o)
 void
 edge_zeros(Bounds *b, Op *o)
 {
-	Edge e = edges_of_operands(b, o);
+	TileBounds e = edges_of_operands(b, o);
 
 	e.zero = ~0u;
 	for (int i = 0; i < o->nin; i++) {
-		const Edge *own = edge_of(b, o->in[i]);
+		const TileBounds *own = edge_of(b, o->in[i]);
 
 		e.zero &= own->zero;
 		for (int d = 0; d < o->out[0]->type.rank; d++)
@@ -232,7 +232,7 @@ void
 edge_mask(Bounds *b, Op *o)
 {
 	const Type *t = &o->out[0]->type;
-	Edge e = *edge_of(b, o->in[0]);
+	TileBounds e = *edge_of(b, o->in[0]);
 	bool zero = dtype_is_float(t->dtype) ? o->fimm == 0 : IMM(o, fill) == 0;
 	int in = 1;
 
@@ -256,8 +256,8 @@ void
 edge_shape(Bounds *b, Op *o)
 {
 	const Type *t = &o->out[0]->type, *x = &o->in[0]->type;
-	const Edge *f = edge_of(b, o->in[0]);
-	Edge e = { .zero = 0 };
+	const TileBounds *f = edge_of(b, o->in[0]);
+	TileBounds e = { .zero = 0 };
 	int from = 0;
 
 	if (t->space != S_reg)
@@ -295,7 +295,7 @@ void
 edge_copy(Bounds *b, Op *o)
 {
 	Val *tile = o->in[1];
-	Edge e;
+	TileBounds e;
 
 	if (!tile->def || tile->def->code != O_alloc || tile->def->parent != o->parent ||
 	    b->copies[tile->id] != 1 || b->stores[tile->id])
@@ -307,7 +307,7 @@ edge_copy(Bounds *b, Op *o)
 void
 edge_load(Bounds *b, Op *o)
 {
-	Edge e = edges_of_memory(b, o, o->in[0]);
+	TileBounds e = edges_of_memory(b, o, o->in[0]);
 
 	edge_set(b, o->out[0], &e);
 }
@@ -316,7 +316,7 @@ edge_load(Bounds *b, Op *o)
 void
 edge_shift(Bounds *b, Op *o)
 {
-	Edge e = *edge_of(b, o->in[0]);
+	TileBounds e = *edge_of(b, o->in[0]);
 
 	e.at[IMM(o, dim)] = e.from[IMM(o, dim)] = NULL;
 	if (dtype_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : IMM(o, entry) != 0)
@@ -327,7 +327,7 @@ edge_shift(Bounds *b, Op *o)
 void
 edge_slice(Bounds *b, Op *o)
 {
-	Edge e = *edge_of(b, o->in[0]);
+	TileBounds e = *edge_of(b, o->in[0]);
 	Val **at = &e.at[IMM(o, dim)], **from = &e.from[IMM(o, dim)];
 
 	if (*at && IMM(o, from))

@@ -21,19 +21,19 @@
 
 /* Elements 0 .. end[d] - 1 of each dim are looked at; an end of 0 in any dim: none.  Of dims d and d + 1 as
  * one those before two[d]: of three in each group the last one may be looked at in fewer groups. */
-typedef struct Seen {
+typedef struct ObservedBox {
 	int64_t end[DIM_MAX], two[DIM_MAX];
-} Seen;
+} ObservedBox;
 
-typedef struct Outside {
+typedef struct OobFill {
 	Kernel *k;
-	Seen *seen; /* by value: a register tile, or all of an alloc */
-} Outside;
+	ObservedBox *seen; /* by value: a register tile, or all of an alloc */
+} OobFill;
 
 static void
-see(const Outside *x, const Val *v, const int64_t *end)
+see(const OobFill *x, const Val *v, const int64_t *end)
 {
-	Seen *s = &x->seen[v->id];
+	ObservedBox *s = &x->seen[v->id];
 
 	for (int d = 0; d < v->type.rank; d++)
 		if (end[d] <= 0)
@@ -48,7 +48,7 @@ see(const Outside *x, const Val *v, const int64_t *end)
 }
 
 static void
-see_all(const Outside *x, const Val *v)
+see_all(const OobFill *x, const Val *v)
 {
 	see(x, v, v->type.shape);
 }
@@ -102,7 +102,7 @@ inside(Kernel *k, const Val *mem, int64_t *end, bool *more)
 
 /* What o looks at of allocs: a load by a view that starts at constants at that, anything else at all. */
 static void
-see_alloc(const Outside *x, const Op *o)
+see_alloc(const OobFill *x, const Op *o)
 {
 	for (int i = 0; i < o->nin; i++) {
 		const Val *v = o->in[i];
@@ -136,7 +136,7 @@ see_alloc(const Outside *x, const Op *o)
 
 /* What goes into memory: of an alloc what is read of it, else what is there. */
 static void
-see_stored(const Outside *x, const Op *o)
+see_stored(const OobFill *x, const Op *o)
 {
 	const Val *mem = o->in[1];
 	int64_t end[DIM_MAX];
@@ -183,10 +183,10 @@ box_of(int n, const int64_t *shape, int64_t end, int64_t *box)
 }
 
 static void
-see_reshaped(const Outside *x, const Op *o)
+see_reshaped(const OobFill *x, const Op *o)
 {
 	const Type *t = &o->in[0]->type, *y = &o->out[0]->type;
-	const Seen *out = &x->seen[o->out[0]->id];
+	const ObservedBox *out = &x->seen[o->out[0]->id];
 	int64_t end[DIM_MAX] = { 0 };
 	int i = 0, j = 0;
 
@@ -260,7 +260,7 @@ holds_before(const Val *cond, int64_t *end)
 }
 
 static void
-see_operand(const Outside *x, const Op *o, int i)
+see_operand(const OobFill *x, const Op *o, int i)
 {
 	const Type *t = &o->in[i]->type, *y = &o->out[0]->type;
 	const int64_t *out = x->seen[o->out[0]->id].end;
@@ -309,7 +309,7 @@ see_operand(const Outside *x, const Op *o, int i)
 
 /* What o looks at of its operands, for what is looked at of its result. */
 static void
-see_op(const Outside *x, const Op *o)
+see_op(const OobFill *x, const Op *o)
 {
 	bool known = op_is(o, F_ELT | F_REDUCE) || o->code == O_mask || o->code == O_shift ||
 	             o->code == O_slice || o->code == O_concat || o->code == O_transpose ||
@@ -336,7 +336,7 @@ see_op(const Outside *x, const Op *o)
 }
 
 static void
-see_block(const Outside *x, const Block *b)
+see_block(const OobFill *x, const Block *b)
 {
 	for (const Op *o = b->last; o; o = o->prev) {
 		for (int i = 1; i >= 0; i--)
@@ -367,7 +367,7 @@ masks_outside(const Op *m, const int64_t *end)
 
 /* The first mask of what load o brings that puts something where its tensor is not; NULL: there is none. */
 static Op *
-mask_of(const Outside *x, const Op *o, const int64_t *end)
+mask_of(const OobFill *x, const Op *o, const int64_t *end)
 {
 	OpWalk w;
 
@@ -378,7 +378,7 @@ mask_of(const Outside *x, const Op *o, const int64_t *end)
 }
 
 static bool
-load_outside(const Outside *x, Op *o)
+load_outside(const OobFill *x, Op *o)
 {
 	const Val *v = o->out[0];
 	int bits = dtype_info[v->type.dtype].bits;
@@ -419,7 +419,7 @@ drop_masks(Kernel *k)
 bool
 pass_oob_fill(Kernel *k)
 {
-	Outside x = { .k = k, .seen = NEWN(k->unit->arena, Seen, (size_t)k->nval + 1) };
+	OobFill x = { .k = k, .seen = NEWN(k->unit->arena, ObservedBox, (size_t)k->nval + 1) };
 	bool changed = false;
 	OpWalk w;
 

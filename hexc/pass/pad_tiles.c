@@ -34,7 +34,7 @@ enum { SECTOR = 32 }; /* bytes */
 static int64_t
 extent_of(const Pad *p, const Val *v, int d)
 {
-	const Class *c = pad_class(p, v, d);
+	const DimClass *c = pad_class(p, v, d);
 
 	return c->fixed || !c->extent ? v->type.shape[d] : c->extent;
 }
@@ -408,7 +408,7 @@ pad_tiles(Kernel *k)
 		return false;
 	counted = count_along_dims(k);
 	n = (int)(k->nval + 1 + values_added(k)) * DIM_MAX;
-	p.class = NEWN(k->unit->arena, Class, n);
+	p.class = NEWN(k->unit->arena, DimClass, n);
 	for (int i = 0; i < n; i++)
 		p.class[i].parent = i;
 	facts_keep(k);

@@ -4,15 +4,15 @@
 #include "hexc/ir/ir.h"
 
 /* Dims that grow together, all of one extent. */
-typedef struct Class {
+typedef struct DimClass {
 	int parent; /* number of a dim; itself: this one stands for all */
 	bool fixed;
 	int64_t extent; /* what it becomes; 0: not asked yet */
-} Class;
+} DimClass;
 
 typedef struct Pad {
 	Kernel *k;
-	Class *class; /* by number of a dim: id of the value * DIM_MAX + dim */
+	DimClass *class; /* by number of a dim: id of the value * DIM_MAX + dim */
 } Pad;
 
 /* What an access costs a lane about, an address, a predicate and itself, where an element costs 4: rows have
@@ -20,7 +20,7 @@ typedef struct Pad {
 enum { ELEMENT_COST = 4, ACCESS_COST = 3, TILE_MOST = 1 << 30 };
 
 /* ---- pad_tiles_equal_dims.c: which dims grow together ---------------------------------------------------------- */
-Class *pad_class(const Pad *p, const Val *v, int d);
+DimClass *pad_class(const Pad *p, const Val *v, int d);
 void pad_tie_dim(const Pad *p, const Val *x, int dx, const Val *y, int dy);
 /* Dims of two values, one by one. */
 void pad_tie(const Pad *p, const Val *x, const Val *y);

@@ -10,7 +10,7 @@ dim_number(const Val *v, int d)
 	return (int)v->id * DIM_MAX + d;
 }
 
-Class *
+DimClass *
 pad_class(const Pad *p, const Val *v, int d)
 {
 	int i = dim_number(v, d);
@@ -23,7 +23,7 @@ pad_class(const Pad *p, const Val *v, int d)
 void
 pad_tie_dim(const Pad *p, const Val *x, int dx, const Val *y, int dy)
 {
-	Class *a = pad_class(p, x, dx), *b = pad_class(p, y, dy);
+	DimClass *a = pad_class(p, x, dx), *b = pad_class(p, y, dy);
 
 	a->fixed |= b->fixed;
 	b->parent = a->parent;

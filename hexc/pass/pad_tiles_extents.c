@@ -54,7 +54,7 @@ static void
 try_dims(const Pad *p, Shapes *x, int d)
 {
 	const Type *t = &x->tile->type;
-	const Class *c = d < t->rank ? pad_class(p, x->tile, d) : NULL;
+	const DimClass *c = d < t->rank ? pad_class(p, x->tile, d) : NULL;
 	int64_t cost;
 
 	if (is_hopeless(p, x, d))
@@ -145,17 +145,17 @@ next_tile(const Pad *p, const Val **mem)
 }
 
 /* The three dims of a product, m, n and k, with what they may grow to. */
-typedef struct Product {
-	Class *of[3];
+typedef struct DotExtents {
+	DimClass *of[3];
 	int64_t extent[3], to[3];
 	int64_t area; /* of m by n, that a warp has then */
-} Product;
+} DotExtents;
 
 /* May the dim become so long, as far as others have been asked? */
 static bool
-may_be(const Product *x, int i)
+may_be(const DotExtents *x, int i)
 {
-	const Class *c = x->of[i];
+	const DimClass *c = x->of[i];
 
 	return x->to[i] == x->extent[i] ? !c->extent || c->extent == x->to[i]
 	                                : !c->fixed && (!c->extent || c->extent == x->to[i]);
@@ -177,11 +177,11 @@ warp_area(int64_t m, int64_t n, int64_t um, int64_t un, int warps)
 /* Rows and columns for pieces of um by un that wm by wn warps share out; those of fewer elements a warp, or
  * in all, are kept. */
 static void
-try_warps(const Pad *p, Product *x, int64_t um, int64_t un, int wm, int wn)
+try_warps(const Pad *p, DotExtents *x, int64_t um, int64_t un, int wm, int wn)
 {
 	int64_t m = align_up(x->extent[0], um * wm), n = align_up(x->extent[1], un * wn);
 	int64_t area = warp_area(m, n, um, un, p->k->warps);
-	Product now = *x;
+	DotExtents now = *x;
 
 	now.to[0] = m;
 	now.to[1] = n;
@@ -195,13 +195,13 @@ try_warps(const Pad *p, Product *x, int64_t um, int64_t un, int wm, int wn)
 /* Tensor cores take 16 rows and 8 columns, or columns and rows: to the least such extents, or, where lanes
  * have many sums, to those that warps share out, if a warp then has two thirds at most. */
 static void
-for_cores(const Pad *p, Product *x)
+for_cores(const Pad *p, DotExtents *x)
 {
 	enum { MANY = 32 * WARP_SIZE };
 	int64_t m = x->extent[0], n = x->extent[1], warps = p->k->warps;
 	bool tall = align_up(m, 16) * align_up(n, 8) <= align_up(m, 8) * align_up(n, 16);
 	int64_t um = tall ? 16 : 8, un = tall ? 8 : 16;
-	Product more = *x;
+	DotExtents more = *x;
 
 	x->to[0] = align_up(m, um);
 	x->to[1] = align_up(n, un);
@@ -218,14 +218,14 @@ for_cores(const Pad *p, Product *x)
 
 /* Of k tensor cores take 32 bytes, of some types also 16; lanes that multiply share out 8 by 8, and powers of
  * two as they are. */
-static Product
+static DotExtents
 product_of(const Pad *p, const Op *o)
 {
 	const Type *a = &o->in[0]->type, *y = &o->out[0]->type;
 	int bits = dtype_info[a->dtype].bits, b = dot_batch(o);
 	bool cores = bits < 32 || a->dtype == D_tf32;
 	int64_t m = y->shape[b], n = y->shape[b + 1], k = a->shape[b + 1];
-	Product x = { { pad_class(p, o->out[0], b), pad_class(p, o->out[0], b + 1),
+	DotExtents x = { { pad_class(p, o->out[0], b), pad_class(p, o->out[0], b + 1),
 		        pad_class(p, o->in[0], b + 1) },
 		      { m, n, k },
 		      { align_up(m, 8), align_up(n, 8), k }, 0 };
@@ -244,11 +244,11 @@ product_of(const Pad *p, const Op *o)
 static bool
 choose_product(const Pad *p, const Op *o)
 {
-	Product x = product_of(p, o);
+	DotExtents x = product_of(p, o);
 	bool grows = false, may = may_be(&x, 0) && may_be(&x, 1) && may_be(&x, 2);
 
 	for (int i = 0; i < 3; i++) {
-		Class *c = x.of[i];
+		DimClass *c = x.of[i];
 
 		c->extent = c->extent ? c->extent : may ? x.to[i] : x.extent[i];
 		grows |= c->extent != x.extent[i];

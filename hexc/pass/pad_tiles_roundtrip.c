@@ -69,7 +69,7 @@ pad_tie_detours(const Pad *p)
 }
 
 static bool
-may_become(const Class *c, int64_t extent, int64_t now)
+may_become(const DimClass *c, int64_t extent, int64_t now)
 {
 	return extent == now || (!c->fixed && (!c->extent || c->extent == extent));
 }
@@ -82,7 +82,7 @@ shares_out(const Pad *p, const Val *v, const int64_t *most)
 	int64_t size = 1, threads = (int64_t)p->k->warps * WARP_SIZE;
 
 	for (int d = 0; d < v->type.rank; d++) {
-		const Class *c = pad_class(p, v, d);
+		const DimClass *c = pad_class(p, v, d);
 		bool open = !c->fixed && !c->extent && most[d] == v->type.shape[d] && most[d] >= 8;
 
 		size *= open ? align_up(most[d], 8) : max64(c->extent, most[d]);
@@ -113,7 +113,7 @@ pad_detours(const Pad *p)
 		}
 		may = may && shares_out(p, v[0], most) && shares_out(p, v[1], most);
 		for (int i = 0; i < 2 * v[0]->type.rank && may; i++) {
-			Class *c = pad_class(p, v[i % 2], i / 2);
+			DimClass *c = pad_class(p, v[i % 2], i / 2);
 
 			if (most[i / 2] == v[i % 2]->type.shape[i / 2])
 				continue;

@@ -83,7 +83,7 @@ move_val(Move *m, Val *v)
 {
 	Val *in[2 * DIM_MAX];
 	Op *o = v->def, *n;
-	Moved done;
+	ValueMap done;
 	Type t;
 
 	if (v == m->pipe->body->arg[0])
@@ -183,7 +183,7 @@ pipe_open(Pipe *p, Kernel *k, Op *loop)
 
 	for (Op *o = p->body->first; o; o = o->next) {
 		if (o->code == O_alloc && fill_ok(p, o)) {
-			Ring r = { o, NULL, NULL };
+			StageBuffers r = { o, NULL, NULL };
 			VEC_PUSH(a, p->ring, p->nring, p->ring_cap, r);
 		} else if (p->stages > 1 && load_ok(p, o)) {
 			Prefetch h = { o, NULL, NULL };

@@ -4,11 +4,11 @@
 #include "hexc/ir/ir.h"
 
 /* A tile that gets one buffer for each stage. */
-typedef struct Ring {
+typedef struct StageBuffers {
 	Op *alloc;   /* in the body */
 	Val *memory; /* all buffers, in front of the loop */
 	Val *now;    /* the buffer that this iteration reads */
-} Ring;
+} StageBuffers;
 
 /* A load made one iteration ahead. */
 typedef struct Prefetch {
@@ -23,16 +23,16 @@ typedef struct Pipe {
 	Op *loop;
 	Block *body;
 	int64_t stages;
-	Ring *ring;
+	StageBuffers *ring;
 	int nring, ring_cap;
 	Prefetch *prefetch;
 	int nprefetch, prefetch_cap;
 	Val *slot, *fill; /* in the body: the buffer read now, and the one filled now */
 } Pipe;
 
-typedef struct Moved {
+typedef struct ValueMap {
 	Val *from, *to;
-} Moved;
+} ValueMap;
 
 /* Values of the body computed for another iteration, in front of `at` in `block`. */
 typedef struct Move {
@@ -41,20 +41,20 @@ typedef struct Move {
 	Op *at;
 	Val *iv;              /* stands for the counter */
 	Val *tile, *buffer;   /* buffer stands for tile */
-	Moved *done;
+	ValueMap *done;
 	int n, cap;
 } Move;
 
 /* What a pipeline loop has to offer: rings, and loads to make ahead. */
 void pipe_open(Pipe *p, Kernel *k, Op *loop);
 /* All buffers of a ring, in front of `at` in b. */
-void ring_alloc(const Pipe *p, Ring *r, Block *b, Op *at);
+void ring_alloc(const Pipe *p, StageBuffers *r, Block *b, Op *at);
 /* The view of one of them. */
-Val *ring_stage(Block *b, Op *at, const Ring *r, Val *stage);
+Val *ring_stage(Block *b, Op *at, const StageBuffers *r, Val *stage);
 /* x where c, else y. */
 Val *ring_choose(Block *b, Op *at, Val *c, Val *x, Val *y);
 /* The body's own tile and the copies to it go: `now` is read instead, of p's `slot`. */
-void ring_replace(const Pipe *p, const Ring *r);
+void ring_replace(const Pipe *p, const StageBuffers *r);
 
 /* v for another iteration: its slice of the body, cloned. */
 Val *move_val(Move *m, Val *v);

@@ -13,7 +13,7 @@ sync_new(Block *b, Op *at, OpCode code, Src src, int64_t groups)
 }
 
 Val *
-ring_stage(Block *b, Op *at, const Ring *r, Val *stage)
+ring_stage(Block *b, Op *at, const StageBuffers *r, Val *stage)
 {
 	Type t = r->alloc->out[0]->type;
 	Val *in[DIM_MAX + 1];
@@ -48,7 +48,7 @@ staged_layout(Arena *a, const Type *t, int64_t stages)
 }
 
 void
-ring_alloc(const Pipe *p, Ring *r, Block *b, Op *at)
+ring_alloc(const Pipe *p, StageBuffers *r, Block *b, Op *at)
 {
 	const Type *t = &r->alloc->out[0]->type;
 	int64_t shape[DIM_MAX];
@@ -79,7 +79,7 @@ move_start(const Pipe *p, Block *b, Op *at, Val *iv, Val *tile, Val *buffer)
 
 /* The copies that fill one ring, for counter value iv, into `buffer`. */
 static void
-issue_ring(const Pipe *p, const Ring *r, Block *b, Op *at, Val *iv, Val *buffer)
+issue_ring(const Pipe *p, const StageBuffers *r, Block *b, Op *at, Val *iv, Val *buffer)
 {
 	Val *tile = r->alloc->out[0];
 	Move m = move_start(p, b, at, iv, tile, buffer);
@@ -98,7 +98,7 @@ issue_ring(const Pipe *p, const Ring *r, Block *b, Op *at, Val *iv, Val *buffer)
 /* Other shapes of the body's tile: of all buffers in front of the loop, with the buffer in front, of which
  * `slot` is taken. */
 static void
-ring_reshapes(const Pipe *p, const Ring *r)
+ring_reshapes(const Pipe *p, const StageBuffers *r)
 {
 	Op **found = NULL;
 	int n = 0, cap = 0;
@@ -109,7 +109,7 @@ ring_reshapes(const Pipe *p, const Ring *r)
 			VEC_PUSH(p->k->unit->arena, found, n, cap, o);
 	for (int i = 0; i < n; i++) {
 		Op *o = found[i];
-		Ring like = { o, NULL, NULL };
+		StageBuffers like = { o, NULL, NULL };
 		Type t = o->out[0]->type;
 		Val *memory = r->memory;
 
@@ -124,7 +124,7 @@ ring_reshapes(const Pipe *p, const Ring *r)
 }
 
 void
-ring_replace(const Pipe *p, const Ring *r)
+ring_replace(const Pipe *p, const StageBuffers *r)
 {
 	Val *tile = r->alloc->out[0];
 
@@ -193,7 +193,7 @@ pipe_single(Pipe *p)
 	Op *at = p->body->first;
 
 	for (int i = 0; i < p->nring; i++) {
-		Ring *r = &p->ring[i];
+		StageBuffers *r = &p->ring[i];
 		Op *o = op_clone(p->body, at, r->alloc, NULL, NULL);
 
 		r->now = o->out[0];

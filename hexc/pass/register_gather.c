@@ -16,7 +16,7 @@
 enum { TABLE_WORDS = 32, WORD_BITS = 32, DEPTH = 8, PIECES_MAX = 8 };
 
 /* How a view's dims become those of a gather. */
-typedef struct Plan {
+typedef struct RegisterGather {
 	const Op *view;
 	int rank;           /* of the result */
 	int of[DIM_MAX];    /* its dim d: of the view's operand; -1: none, all have the same row */
@@ -25,7 +25,7 @@ typedef struct Plan {
 	int64_t start[DIM_MAX], extent[DIM_MAX]; /* of the operand's dims: the part that is the table */
 	int single[DIM_MAX], nsingle; /* those of which one element is, and that the result lacks */
 	int64_t n;          /* elements of a row */
-} Plan;
+} RegisterGather;
 
 /* In front of `at`. */
 static Val *
@@ -82,7 +82,7 @@ is_part(int64_t whole, int64_t start, int64_t extent)
 
 /* Dim d of the operand, which starts at one value. */
 static bool
-plan_part(Plan *p, int d)
+plan_part(RegisterGather *p, int d)
 {
 	const Type *x = &p->view->in[0]->type, *t = &p->view->out[0]->type;
 	int e = view_result_dim(p->view, d);
@@ -105,12 +105,12 @@ plan_part(Plan *p, int d)
 }
 
 static bool
-plan_make(const Op *view, Plan *p)
+plan_make(const Op *view, RegisterGather *p)
 {
 	const Type *x = &view->in[0]->type, *t = &view->out[0]->type;
 	int first = view_gather_dim(view), part[DIM_MAX], npart = 0;
 
-	*p = (Plan){ .view = view, .rank = t->rank, .n = 1 };
+	*p = (RegisterGather){ .view = view, .rank = t->rank, .n = 1 };
 	for (int d = 0; d < t->rank; d++)
 		p->of[d] = -1;
 	for (int d = 0; d < x->rank; d++) {
@@ -141,7 +141,7 @@ static bool
 is_read_along(const Kernel *k, const Op *view)
 {
 	OpWalk w;
-	Plan p;
+	RegisterGather p;
 
 	if (view_gather_dim(view) < 0 || !plan_make(view, &p) ||
 	    p.n * dtype_slot_bits(view->out[0]->type.dtype) > WARP_SIZE * TABLE_WORDS * WORD_BITS)
@@ -193,7 +193,7 @@ put_part(Op *at, Val *x, int d, int64_t start, int64_t extent)
 
 /* The rows of x as the result's dims have them, of n elements each. */
 static Val *
-put_rows(Op *at, const Plan *p, Val *x)
+put_rows(Op *at, const RegisterGather *p, Val *x)
 {
 	int perm[DIM_MAX], n = 0;
 	bool turned = false;
@@ -227,7 +227,7 @@ put_rows(Op *at, const Plan *p, Val *x)
 
 /* Index tile v of the view as all dims have it that indices run along, in type d. */
 static Val *
-put_along(Op *at, const Plan *p, Val *v, DType d)
+put_along(Op *at, const RegisterGather *p, Val *v, DType d)
 {
 	Type t = type_free(v->type);
 
@@ -274,7 +274,7 @@ put_spread(Op *at, Val *v, Type t, int first)
 
 /* The numbers that dim d of the table begins with, of type t: a start, and steps along dim e of t, if any. */
 static Val *
-put_counted(Op *at, const Plan *p, int d, Type t, int e)
+put_counted(Op *at, const RegisterGather *p, int d, Type t, int e)
 {
 	Val *v = p->view->in[1 + d], *count;
 	Type one = v->type, own = t;
@@ -304,7 +304,7 @@ put_next(Op *at, Val *x, Val *y, int64_t extent)
 
 /* The numbers of what indices choose, -1 where it is outside along some dim of several. */
 static Val *
-put_chosen(Op *at, const Plan *p, DType d)
+put_chosen(Op *at, const RegisterGather *p, DType d)
 {
 	Val *all = NULL, *inside = NULL;
 
@@ -323,7 +323,7 @@ put_chosen(Op *at, const Plan *p, DType d)
 
 /* The type of an index: i32 if all are. */
 static DType
-index_type(const Plan *p)
+index_type(const RegisterGather *p)
 {
 	for (int i = 0; i < p->nindex; i++)
 		if (p->view->in[1 + p->chosen[i]]->type.dtype != D_i32)
@@ -333,7 +333,7 @@ index_type(const Plan *p)
 
 /* The index of each element of the result; those outside of a dim stay below 0, whatever is counted on. */
 static Val *
-put_index(Op *at, const Plan *p)
+put_index(Op *at, const RegisterGather *p)
 {
 	Type t = p->view->out[0]->type;
 	Val *v = put_chosen(at, p, index_type(p));
@@ -355,7 +355,7 @@ static void
 gather(Kernel *k, Op *load, Val *x)
 {
 	Val *v;
-	Plan p;
+	RegisterGather p;
 
 	plan_make(load->in[0]->def, &p);
 	v = put2(load, O_gather, put_rows(load, &p, x), put_index(load, &p), type_free(load->out[0]->type));

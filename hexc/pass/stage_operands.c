@@ -103,14 +103,14 @@ typedef struct Loaded {
 	Val *v;
 } Loaded;
 
-typedef struct Stage {
+typedef struct OperandStaging {
 	Kernel *k;
 	Val **mem;      /* by value id: where it is written */
 	int *readers;   /* by value id: products, of what was there */
 	uint32_t *uses; /* by value id, of those that were there */
 	Loaded *loaded;
 	int n, cap;
-} Stage;
+} OperandStaging;
 
 /* A factor in front of transposes and the like. */
 static Val *
@@ -136,7 +136,7 @@ count_readers(Kernel *k)
 
 /* What a product reads, and what is tried of it; NULL: it stays in registers. */
 static Val *
-operand_of(const Stage *s, const Op *dot, int side, TableKind *kind)
+operand_of(const OperandStaging *s, const Op *dot, int side, TableKind *kind)
 {
 	Val *v = before_moves(dot->in[side]);
 
@@ -157,7 +157,7 @@ operand_of(const Stage *s, const Op *dot, int side, TableKind *kind)
 
 /* Where x is written, for a product at src. */
 static Val *
-memory_of(Stage *s, Val *x, TableKind kind, Src src)
+memory_of(OperandStaging *s, Val *x, TableKind kind, Src src)
 {
 	Type t = type_free(x->type);
 	Val *in[2] = { x, NULL };
@@ -197,7 +197,7 @@ load_again(Op *at, const Val *v, const Val *x, Val *mem)
 
 /* One reader of v less: what rearranged x for nobody else goes. */
 static void
-drop(Stage *s, const Val *v, const Val *x)
+drop(OperandStaging *s, const Val *v, const Val *x)
 {
 	while (--s->uses[v->id] == 0 && v != x) {
 		const Val *of = op_moved(v->def);
@@ -222,7 +222,7 @@ follows(const Op *dot, const Op *other)
 
 /* What products share is in registers from one to the other: of sums by lanes all of it. */
 static Val *
-load_for(Stage *s, Op *dot, int side, Val *x, TableKind kind)
+load_for(OperandStaging *s, Op *dot, int side, Val *x, TableKind kind)
 {
 	const Val *factor = dot->in[side];
 	Loaded l = { factor, dot, side, NULL };
@@ -241,7 +241,7 @@ load_for(Stage *s, Op *dot, int side, Val *x, TableKind kind)
 }
 
 static void
-stage(Stage *s, Op *dot, int side, Val *x, TableKind kind)
+stage(OperandStaging *s, Op *dot, int side, Val *x, TableKind kind)
 {
 	const Val *factor = dot->in[side];
 
@@ -302,7 +302,7 @@ forget(Kernel *k)
 bool
 pass_stage_operands(Kernel *k)
 {
-	Stage s = { .k = k, .mem = NEWN(k->unit->arena, Val *, k->nval + 1),
+	OperandStaging s = { .k = k, .mem = NEWN(k->unit->arena, Val *, k->nval + 1),
 	            .uses = kernel_uses(k), .readers = count_readers(k) };
 	OpWalk w;
 

@@ -84,7 +84,7 @@ end_of_body(const Kernel *k, int64_t most, int64_t *code)
 /* Scalars of the run that can be computed in front of it count as being there, so that conditions may ask
  * about them. */
 static void
-find_before(Run *r)
+find_before(OpRange *r)
 {
 	r->n = r->k->nop + 1;
 	r->before = NEWN(r->k->unit->arena, bool, r->n);
@@ -102,7 +102,7 @@ find_before(Run *r)
 
 /* ... and go there. */
 static void
-hoist_scalars(const Run *r)
+hoist_scalars(const OpRange *r)
 {
 	for (Op *o = r->first, *next; o && o != r->last; o = next) {
 		next = o->next;
@@ -125,7 +125,7 @@ has_copies(const Op *o)
 /* The run starts at the first op that asks for something; if that copies, at the shared tiles in front
  * of it: each version has its own, for one may take the place of another's.  False: none does. */
 static bool
-start_at_wish(Run *r, Wish wish)
+start_at_wish(OpRange *r, VersionGoal wish)
 {
 	Op *tiles = NULL;
 
@@ -148,7 +148,7 @@ start_at_wish(Run *r, Wish wish)
 /* What to ask for a wish.  Where only the ends of contiguous dims keep accesses from being wide, that is
  * whether the block is inside. */
 static Asked
-asked(const Run *r, Wish wish)
+asked(const OpRange *r, VersionGoal wish)
 {
 	Asked a = { .nmult = 0 };
 
@@ -163,7 +163,7 @@ asked(const Run *r, Wish wish)
 /* The run as it wishes to be and as it is; NULL: there is nothing to ask, or no mask goes by where the block
  * is. */
 static Op *
-split_run(Run *r, Wish wish)
+split_run(OpRange *r, VersionGoal wish)
 {
 	Op *branch;
 	Asked a;
@@ -185,7 +185,7 @@ split_run(Run *r, Wish wish)
 static Op *
 split_end(Kernel *k)
 {
-	Run r = { .k = k };
+	OpRange r = { .k = k };
 	int64_t code;
 	Op *wide, *inside = NULL;
 
@@ -203,7 +203,7 @@ split_end(Kernel *k)
 
 /* Of scalars only those in front of the roles are there for conditions of who produces. */
 static void
-find_common(Run *r)
+find_common(OpRange *r)
 {
 	r->n = r->k->nop + 1;
 	r->before = NEWN(r->k->unit->arena, bool, r->n);
@@ -216,7 +216,7 @@ find_common(Run *r)
 static bool
 split_fetch(Kernel *k, Op *arrive)
 {
-	Run r = { .k = k, .last = arrive };
+	OpRange r = { .k = k, .last = arrive };
 	Asked a = { .nmult = 0 };
 
 	for (Op *o = arrive->parent->first; o != arrive && !r.first; o = o->next)
@@ -262,7 +262,7 @@ pass_version_accesses(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body), *next; o && o != end; o = next) {
-		Run r = { .k = k, .first = o, .last = o };
+		OpRange r = { .k = k, .first = o, .last = o };
 
 		next = walk_next(&w);
 		if (o->code == O_store && split_run(&r, WIDE))

@@ -28,36 +28,36 @@ typedef struct Asked {
 } Asked;
 
 /* The ops from `first` to `last`; NULL: to the end of its block. */
-typedef struct Run {
+typedef struct OpRange {
 	Kernel *k;
 	Op *first, *last;
 	bool *before; /* by id of ops: stands in the body, in front of the run */
 	uint32_t n;
-} Run;
+} OpRange;
 
 /* What a run of ops could ask for. */
-typedef enum Wish {
+typedef enum VersionGoal {
 	WIDE, /* accesses as wide as their tiles allow */
 	INSIDE, /* no element outside of a tensor */
-} Wish;
+} VersionGoal;
 
 /* ---- version_conditions.c --------------------------------------------------------------------------------- */
 
 /* The op of the run behind o; NULL: it is the last one. */
-Op *run_next(const Run *r, const Op *o);
+Op *run_next(const OpRange *r, const Op *o);
 /* The view of a tensor that o moves a tile by, or the tile of a longer one; NULL: none. */
 Op *moved_by(const Op *o);
-bool is_before(const Run *r, const Val *v); /* known in front of the run */
+bool is_before(const OpRange *r, const Val *v); /* known in front of the run */
 /* What would help o, with all that is in it; or all ops of the run. */
-void ask_op(const Run *r, Asked *a, const Op *o, Wish wish);
-void ask_run(const Run *r, Asked *a, Wish wish);
+void ask_op(const OpRange *r, Asked *a, const Op *o, VersionGoal wish);
+void ask_run(const OpRange *r, Asked *a, VersionGoal wish);
 
 /* ---- version_emit.c -------------------------------------------------------------------------------- */
 
 /* An if in front of the run, of what was asked, that does nothing. */
-Op *branch_new(const Run *r, const Asked *a);
+Op *branch_new(const OpRange *r, const Asked *a);
 /* Would a mask of the run go in its first region? */
-bool branch_spares_masks(const Run *r, const Op *branch);
+bool branch_spares_masks(const OpRange *r, const Op *branch);
 /* The run goes there, and a copy of it into the other region. */
-void branch_fill(const Run *r, Op *branch);
+void branch_fill(const OpRange *r, Op *branch);
 #endif

@@ -6,7 +6,7 @@
 enum { START_DEPTH = 6 };
 
 Op *
-run_next(const Run *r, const Op *o)
+run_next(const OpRange *r, const Op *o)
 {
 	return o == r->last || !o->next || o->next->code == O_yield ? NULL : o->next;
 }
@@ -27,7 +27,7 @@ moved_by(const Op *o)
 }
 
 bool
-is_before(const Run *r, const Val *v)
+is_before(const OpRange *r, const Val *v)
 {
 	if (!v->def)
 		return v->block == r->k->body;
@@ -35,13 +35,13 @@ is_before(const Run *r, const Val *v)
 }
 
 static bool
-is_multiple(const Run *r, const Op *view, const Val *v, int64_t by)
+is_multiple(const OpRange *r, const Op *view, const Val *v, int64_t by)
 {
 	return val_fact_at(r->k, view, v).mult % by == 0;
 }
 
 static bool
-ask_multiple(const Run *r, Asked *a, Val *v, int64_t by)
+ask_multiple(const OpRange *r, Asked *a, Val *v, int64_t by)
 {
 	int i = 0;
 
@@ -58,7 +58,7 @@ ask_multiple(const Run *r, Asked *a, Val *v, int64_t by)
 
 /* Room along dim d of the view's operand.  Where a view may start below 0, no room at its end helps. */
 static bool
-ask_room(const Run *r, Asked *a, const Op *view, int d)
+ask_room(const OpRange *r, Asked *a, const Op *view, int d)
 {
 	int i = 0;
 	Room x = { view->in[1 + d], val_param(r->k, view->in[0])->size[d], view_span(view, d) };
@@ -77,7 +77,7 @@ ask_room(const Run *r, Asked *a, const Op *view, int d)
 }
 
 static void
-ask_inside(const Run *r, Asked *a, const Op *view)
+ask_inside(const OpRange *r, Asked *a, const Op *view)
 {
 	for (int d = 0; d < view->in[0]->type.rank; d++)
 		if (!view_operand_in_bounds(r->k, view, d))
@@ -113,7 +113,7 @@ is_of_sizes(const Kernel *k, const Val *v, int depth)
 /* That the view starts at multiples of `by`, v being a part of its start: by the sizes that it is made of.
  * False: that takes more, and what has been asked is of no use. */
 static bool
-ask_start(const Run *r, Asked *a, const Op *view, Val *v, int64_t by)
+ask_start(const OpRange *r, Asked *a, const Op *view, Val *v, int64_t by)
 {
 	const Op *o = v->def;
 	Asked before = *a;
@@ -138,7 +138,7 @@ ask_start(const Run *r, Asked *a, const Op *view, Val *v, int64_t by)
 /* What keeps accesses by the view from being as wide as its tile allows.  False: something does that cannot
  * be asked about. */
 static bool
-ask_wide(const Run *r, Asked *a, const Op *view)
+ask_wide(const OpRange *r, Asked *a, const Op *view)
 {
 	const Param *p = val_param(r->k, view->in[0]);
 	int unit = view_unit_dim(r->k, view), end = unit < 0 ? -1 : view_operand_dim(view, unit);
@@ -162,10 +162,10 @@ ask_wide(const Run *r, Asked *a, const Op *view)
 	return ask_multiple(r, a, p->size[end], vec);
 }
 
-static void ask_block(const Run *r, Asked *a, const Op *first, Wish wish);
+static void ask_block(const OpRange *r, Asked *a, const Op *first, VersionGoal wish);
 
 void
-ask_op(const Run *r, Asked *a, const Op *o, Wish wish)
+ask_op(const OpRange *r, Asked *a, const Op *o, VersionGoal wish)
 {
 	const Op *view = moved_by(o);
 	Asked more = *a;
@@ -180,14 +180,14 @@ ask_op(const Run *r, Asked *a, const Op *o, Wish wish)
 }
 
 static void
-ask_block(const Run *r, Asked *a, const Op *first, Wish wish)
+ask_block(const OpRange *r, Asked *a, const Op *first, VersionGoal wish)
 {
 	for (const Op *o = first; o; o = o->next)
 		ask_op(r, a, o, wish);
 }
 
 void
-ask_run(const Run *r, Asked *a, Wish wish)
+ask_run(const OpRange *r, Asked *a, VersionGoal wish)
 {
 	facts_keep(r->k);
 	for (const Op *o = r->first; o; o = run_next(r, o))

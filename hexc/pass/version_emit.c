@@ -109,7 +109,7 @@ drop_masks(Kernel *k, Block *b)
 }
 
 Op *
-branch_new(const Run *r, const Asked *a)
+branch_new(const OpRange *r, const Asked *a)
 {
 	Val *cond = condition(r->first, a);
 	Op *branch = op_new(r->first->parent, r->first, O_if, r->first->src, 1, &cond, 0, NULL);
@@ -122,13 +122,13 @@ branch_new(const Run *r, const Asked *a)
 }
 
 bool
-branch_spares_masks(const Run *r, const Op *branch)
+branch_spares_masks(const OpRange *r, const Op *branch)
 {
 	return is_spared(r->k, branch->blk[0]->last, r->first);
 }
 
 void
-branch_fill(const Run *r, Op *branch)
+branch_fill(const OpRange *r, Op *branch)
 {
 	Op *yield = branch->blk[0]->last;
 

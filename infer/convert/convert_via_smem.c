@@ -15,12 +15,12 @@
 #include "infer/memory/memory.h"
 #include "taskmap/butterfly.h"
 
-typedef struct Stage {
+typedef struct StagingTile {
 	Type type; /* with the element type that is staged */
 	Layout w, r; /* writer's and reader's layouts, cut into common digits */
 	int bits;
 	int64_t cap; /* elements of the widest access */
-} Stage;
+} StagingTile;
 
 typedef struct StageMemo {
 	struct StageMemo *next;
@@ -31,10 +31,10 @@ typedef struct StageMemo {
 	int64_t waves[2];
 } StageMemo;
 
-static Access
-stage_access(const Stage *g, const Layout *map, int vec, bool write)
+static SmemAccess
+stage_access(const StagingTile *g, const Layout *map, int vec, bool write)
 {
-	Access a = { .map = map, .rank = g->type.rank, .vec = vec, .bits = g->bits, .lanes = WARP_SIZE,
+	SmemAccess a = { .map = map, .rank = g->type.rank, .vec = vec, .bits = g->bits, .lanes = WARP_SIZE,
 	        .weight = 1, .write = write };
 
 	for (int d = 0; d < a.rank; d++)
@@ -57,12 +57,12 @@ row_vectors(const Type *t, const Layout *from, const Layout *to, int unit, int b
 
 /* Rows along the dim where the reader's registers run. */
 static void
-stage_rows(Solve *s, const Type *t, Stage *g, const Layout *from, const Layout *to, Staging *p,
+stage_rows(Solve *s, const Type *t, StagingTile *g, const Layout *from, const Layout *to, Staging *p,
            int64_t *waves)
 {
 	int bits = dtype_info[t->dtype].bits, unit = t->rank - 1;
 	Layout *tile = NEW(s->arena, Layout);
-	Access acc[2];
+	SmemAccess acc[2];
 
 	for (int d = 0; d < t->rank; d++)
 		if (reg_run(to, d) > reg_run(to, unit))
@@ -94,7 +94,7 @@ vector_digits(const Layout *l, int64_t vec, int *digit)
 
 /* Is digit i among the lanes that an access of vec elements serves at once? */
 static bool
-phase_lane(const Stage *g, const Layout *l, int i, int64_t vec)
+phase_lane(const StagingTile *g, const Layout *l, int i, int64_t vec)
 {
 	int64_t lanes = 8 * SHARED_BYTES / (vec * g->bits);
 
@@ -105,7 +105,7 @@ enum { LANES_BOTH, LANES_READER, LANES_WRITER, NO_LANES, DIGIT_CLASSES };
 
 /* Address strides of the digits for accesses of vec[0] (writer) and vec[1] elements. */
 static bool
-deal(const Stage *g, const int64_t vec[2], Layout *out)
+deal(const StagingTile *g, const int64_t vec[2], Layout *out)
 {
 	int digit[2][ITER_MAX], n[2];
 	int64_t stride[ITER_MAX] = { 0 }, next = 1;
@@ -158,7 +158,7 @@ stage_cost(const Solve *s, const Layout *from, const Layout *to, const Staging *
 }
 
 static void
-stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Staging *p, int64_t *waves)
+stage_digits(Solve *s, StagingTile *g, const Layout *from, const Layout *to, Staging *p, int64_t *waves)
 {
 	int64_t vec[2], bytes = g->type.dtype == D_u8 ? 8 : 0;
 
@@ -174,7 +174,7 @@ stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Staging *
 		for (vec[0] = 128 / g->bits; vec[0] >= 1; vec[0] /= 2) {
 			Layout *tile = NEW(s->arena, Layout);
 			Staging q = { .write.vec = (int)vec[0], .read.vec = (int)vec[1], .tile = tile };
-			Access acc[2] = { stage_access(g, from, q.write.vec, true),
+			SmemAccess acc[2] = { stage_access(g, from, q.write.vec, true),
 				          stage_access(g, to, q.read.vec, false) };
 			int64_t n[2];
 
@@ -197,7 +197,7 @@ stage_digits(Solve *s, Stage *g, const Layout *from, const Layout *to, Staging *
 /* Rows along dim `unit`, which the writer fills by stmatrix or the reader empties by ldmatrix, or both:
  * each way that is cheaper than what p has. */
 static void
-stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, int unit, Staging *p,
+stage_matrices(Solve *s, const StagingTile *g, const Layout *from, const Layout *to, int unit, Staging *p,
                int64_t *waves)
 {
 	DType d = g->type.dtype;
@@ -212,7 +212,7 @@ stage_matrices(Solve *s, const Stage *g, const Layout *from, const Layout *to, i
 	for (int way = 1; way < 4; way++) {
 		Layout *tile = NEW(s->arena, Layout);
 		Staging q = { .tile = tile };
-		Access acc[2];
+		SmemAccess acc[2];
 		int64_t n[2];
 		int vec[2];
 
@@ -262,11 +262,11 @@ asked(const Solve *s, const Type *t, const Layout *from, const Layout *to, bool 
 
 /* Wavefronts of both sides if nothing had to wait: what each moves, 128 bytes at a time. */
 static bool
-conflict_free(Solve *s, const Stage *g, const Layout *from, const Layout *to, const Staging *p,
+conflict_free(Solve *s, const StagingTile *g, const Layout *from, const Layout *to, const Staging *p,
               const int64_t *waves)
 {
 	for (int i = 0; i < 2; i++) {
-		Access a = stage_access(g, i ? to : from, i ? p->read.vec : p->write.vec, !i);
+		SmemAccess a = stage_access(g, i ? to : from, i ? p->read.vec : p->write.vec, !i);
 		int64_t all, least;
 
 		access_waves(s->arena, &a, p->tile, s->k->warps, &all, &least);
@@ -283,7 +283,7 @@ stage_find(Solve *s, const Type *t, const Layout *from, const Layout *to, bool m
 	StageMemo *m = asked(s, t, from, to, matrices);
 
 	if (!m) {
-		Stage g = { .type = *t };
+		StagingTile g = { .type = *t };
 
 		m = NEW(s->arena, StageMemo);
 		*m = (StageMemo){ .next = s->stages, .dtype = t->dtype, .from = *from, .to = *to };

@@ -5,7 +5,7 @@
 int64_t
 lane_run(const Solve *s, const Val *v, int dim)
 {
-	const Run *r = s->run[v->id];
+	const Contiguity *r = s->run[v->id];
 	int64_t run = r->once;
 
 	if (r->unit != dim) /* or nobody asks: there are no numbers */

@@ -5,7 +5,7 @@
 
 typedef struct Rotate {
 	Kernel *k;
-	const Solution *sol; /* of which it is asked; NULL: it is in the IR */
+	const LayoutSolution *sol; /* of which it is asked; NULL: it is in the IR */
 	Op *loop;
 	Block *body;
 	Op *wait, *barrier;

@@ -2,23 +2,23 @@
 #include "hexc/ir/memory_effects.h"
 #include "infer/core/grid_dependence.h"
 
-typedef struct Grid {
+typedef struct GridDependence {
 	uint8_t *of;
 	bool changed;
-} Grid;
+} GridDependence;
 
 static void
-depends(Grid *g, const Val *v, int dims)
+depends(GridDependence *g, const Val *v, int dims)
 {
 	g->changed |= (dims & ~g->of[v->id]) != 0;
 	g->of[v->id] |= (uint8_t)dims;
 }
 
-static void visit_block(Grid *g, const Block *b);
+static void visit_block(GridDependence *g, const Block *b);
 
 /* What a loop carries comes from in front of it and from its turns; its counter, from where it begins. */
 static void
-visit_for(Grid *g, const Op *o)
+visit_for(GridDependence *g, const Op *o)
 {
 	const Block *body = o->blk[0];
 
@@ -33,7 +33,7 @@ visit_for(Grid *g, const Op *o)
 }
 
 static void
-visit_regions(Grid *g, const Op *o)
+visit_regions(GridDependence *g, const Op *o)
 {
 	for (int b = 0; b < 2 && o->blk[b]; b++) {
 		visit_block(g, o->blk[b]);
@@ -43,7 +43,7 @@ visit_regions(Grid *g, const Op *o)
 }
 
 static void
-visit(Grid *g, const Op *o)
+visit(GridDependence *g, const Op *o)
 {
 	int dims = o->code == O_block_id ? 1 << IMM(o, axis) : 0;
 	Val *to = access_target(o);
@@ -57,7 +57,7 @@ visit(Grid *g, const Op *o)
 }
 
 static void
-visit_block(Grid *g, const Block *b)
+visit_block(GridDependence *g, const Block *b)
 {
 	for (const Op *o = b->first; o; o = o->next)
 		if (o->code == O_for)
@@ -71,7 +71,7 @@ visit_block(Grid *g, const Block *b)
 const uint8_t *
 grid_dims(Kernel *k)
 {
-	Grid g = { .of = NEWN(k->unit->arena, uint8_t, (size_t)k->nval + 1) };
+	GridDependence g = { .of = NEWN(k->unit->arena, uint8_t, (size_t)k->nval + 1) };
 
 	do {
 		g.changed = false;

@@ -17,7 +17,7 @@ meets(Block *b)
 
 /* Blocks of a cluster wait for each other: do all come by a barrier in o equally often? */
 static bool
-comes_alike(const Share *c, const Op *o)
+comes_alike(const MulticastQuery *c, const Op *o)
 {
 	bool waits = false;
 
@@ -58,7 +58,7 @@ is_numbered(const Op *o)
 }
 
 static const char *
-op_refused(const Share *c, const Op *o)
+op_refused(const MulticastQuery *c, const Op *o)
 {
 	if (op_is(o, F_EFFECT))
 		return "it prints, or asserts";
@@ -72,7 +72,7 @@ op_refused(const Share *c, const Op *o)
 }
 
 const char *
-share_refused(const Share *c, const Op **number)
+share_refused(const MulticastQuery *c, const Op **number)
 {
 	const Kernel *k = c->k;
 	const char *why = NULL;
@@ -107,7 +107,7 @@ box_elements(const TensorMap *m)
 }
 
 int
-share_cut(const Share *c, const TensorMap *m)
+share_cut(const MulticastQuery *c, const TensorMap *m)
 {
 	enum { PATTERN_ROWS = 8, UNSWIZZLED = 128 };
 	int64_t pattern = m->swizzle ? PATTERN_ROWS * m->swizzle : UNSWIZZLED, bytes;
@@ -126,13 +126,13 @@ leave_of(const Op *o)
 }
 
 bool
-share_by_boxes(const Share *c, const Op *o, const TensorMap *m)
+share_by_boxes(const MulticastQuery *c, const Op *o, const TensorMap *m)
 {
 	return type_size(&o->in[0]->type) / box_elements(m) % c->blocks == 0;
 }
 
 bool
-share_copy_fits(const Share *c, const Op *o, const TensorMap *m)
+share_copy_fits(const MulticastQuery *c, const Op *o, const TensorMap *m)
 {
 	return !share_depends(c, o->in[0]) && leave_of(o) && (share_by_boxes(c, o, m) || share_cut(c, m));
 }

@@ -7,16 +7,16 @@
 /* What is chosen before a kernel goes through the passes up to infer: where tiles live of which the program
  * does not say, whether products of sparse tiles go over zeros and all, how many warps a block has, and how
  * they share the work of its loops. */
-typedef struct Spaces {
+typedef struct VariantChoices {
 	const SpaceChoice *tile;
 	int n;
 	bool dense; /* or are of products with scales, not of values and scales */
-	ThinWay thin; /* of products of few rows or columns */
+	SkinnyDotKind thin; /* of products of few rows or columns */
 	int warps; /* of a block, 0: there is no choice */
 	bool rows; /* they are chosen by rows that they share (infer/warp_count.c), not as fewer spill */
 	Schedule schedule;
 	bool schedules; /* there are others */
-} Spaces;
+} VariantChoices;
 
 /* How one dot is done. */
 typedef struct DotChoice {
@@ -45,40 +45,40 @@ typedef enum WarpOrder {
 	WARP_ORDERS
 } WarpOrder;
 /* Stores of computed tiles to global memory. */
-typedef enum StoreWay {
+typedef enum StoreStrategy {
 	STORE_AS_IS,
 	STORE_COALESCED, /* converted before */
 	STORE_TRADED,    /* lanes trade neighbours for wider accesses */
 	STORE_WAYS
-} StoreWay;
+} StoreStrategy;
 /* Loads of global tiles. */
-typedef enum LoadWay {
+typedef enum LoadStrategy {
 	LOAD_AS_WANTED,
 	LOAD_COALESCED /* where that moves less; then converted */
-} LoadWay;
+} LoadStrategy;
 /* Shifts, slices, concats. */
-typedef enum LineWay {
+typedef enum ShiftStrategy {
 	LINE_FIRST, /* lay their tiles out before accesses do */
 	LINE_AS_IS,
 	LINE_WAYS
-} LineWay;
+} ShiftStrategy;
 /* Loads of elements narrower than a word from shared memory. */
-typedef enum NarrowWay {
+typedef enum SubwordLoadStrategy {
 	NARROW_ELEMENTS,
 	NARROW_WORDS, /* whole words, picked apart */
 	NARROW_WAYS
-} NarrowWay;
+} SubwordLoadStrategy;
 
-typedef struct Plan {
+typedef struct SearchPlan {
 	const DotChoice **dot; /* [ndot] by order of appearance */
 	WarpOrder warp_major;
-	StoreWay store;
-	LoadWay load;
-	LineWay line;
-	NarrowWay widen;
+	StoreStrategy store;
+	LoadStrategy load;
+	ShiftStrategy line;
+	SubwordLoadStrategy widen;
 	/* Tiles of narrow elements that global memory brings: a lane has neighbours along this other dim of
 	 * the tile, counted as memory's steps grow, so that what is turned is moved by the word; behind
 	 * those dims they come once more, with as many neighbours as accesses are long; 0: it has none */
 	int turned;
-} Plan;
+} SearchPlan;
 #endif

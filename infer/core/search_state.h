@@ -7,22 +7,22 @@
 #define HEXC_SEARCH_STATE_H
 #include "infer/core/solution.h"
 
-typedef struct Use {
+typedef struct OperandUse {
 	Op *op;
 	int i;
-} Use;
+} OperandUse;
 
 /* Fixed while the search runs, but for memos and from `sol` on. */
 struct Solve {
 	Kernel *k;
-	const Spaces *spaces; /* that it has */
+	const VariantChoices *spaces; /* that it has */
 	const struct Rates *rates; /* of the target */
 	Arena *arena;
 	Op **op; /* [nop+1] by id, NULL holes */
 	Op **order; /* program order */
 	int norder;
 	Val **vals; /* [nval+1] by id */
-	Use **use; /* [nval+1] */
+	OperandUse **use; /* [nval+1] */
 	int *nuse;
 	const uint8_t *dims; /* [nval+1] of the grid, that the value depends on */
 	double *weight; /* [nop+1] how often the op runs in a block (trip counts multiplied) */
@@ -31,7 +31,7 @@ struct Solve {
 	int *unit; /* [nval+1] allocs: the dim whose elements are neighbours in memory */
 	Op **access; /* loads and stores of register tiles, those that move most bytes first */
 	int naccess;
-	const struct Run **run; /* [nval+1] memory/run.c */
+	const struct Contiguity **run; /* [nval+1] memory/run.c */
 	Op ***touch; /* [nval+1] loads, stores and copies of a shared tile, in program order */
 	int *ntouch;
 	Op **forms; /* ops that may need a form of a shared tile: wgmma, copies that may be of boxes */
@@ -51,7 +51,7 @@ struct Solve {
 	struct PiecesMemo **pieces; /* cost/cost_op.c: [nop+1] of accesses to global memory */
 	struct Lives *live; /* cost/live.c */
 
-	Solution *sol; /* the one being built */
+	LayoutSolution *sol; /* the one being built */
 	char *room; /* of the tables of one that was dropped; NULL: none was */
 	size_t room_size;
 	Op **queue; /* ops that may know more now, for propagate_layouts() */

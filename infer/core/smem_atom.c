@@ -27,7 +27,7 @@ whole_from(const Val *v)
 }
 
 int64_t
-form_row(const Form *f, const Type *t)
+form_row(const SmemAtom *f, const Type *t)
 {
 	if (f->width == FORM_PLAIN)
 		return t->shape[f->unit];
@@ -35,14 +35,14 @@ form_row(const Form *f, const Type *t)
 }
 
 int
-form_align(const Form *f)
+form_align(const SmemAtom *f)
 {
 	return f->width == FORM_PLAIN ? BOX_ALIGN : FORM_ROWS * f->width;
 }
 
 /* Rows of a block: all that is inside but the dim of neighbours. */
 static int64_t
-block_rows(const Form *f, const Type *t)
+block_rows(const SmemAtom *f, const Type *t)
 {
 	int64_t n = 1;
 
@@ -53,7 +53,7 @@ block_rows(const Form *f, const Type *t)
 
 /* Is a tile without blocks a box? */
 static bool
-is_box(const Form *f, const Type *t)
+is_box(const SmemAtom *f, const Type *t)
 {
 	int bits = dtype_info[t->dtype].bits;
 
@@ -65,7 +65,7 @@ is_box(const Form *f, const Type *t)
 }
 
 bool
-form_layout(const Form *f, const Type *t, Layout *out)
+form_layout(const SmemAtom *f, const Type *t, Layout *out)
 {
 	int bits = dtype_info[t->dtype].bits;
 	int64_t row = form_row(f, t), rows = block_rows(f, t), at = row * rows, stride[DIM_MAX];
@@ -95,7 +95,7 @@ form_layout(const Form *f, const Type *t, Layout *out)
 }
 
 LoweredMatrix
-form_matrix(const Form *f, const Type *t, int rows)
+form_matrix(const SmemAtom *f, const Type *t, int rows)
 {
 	bool mn = f->unit == rows;
 	int block = (int)block_rows(f, t) * f->width, group = FORM_ROWS * f->width;

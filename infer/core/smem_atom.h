@@ -11,11 +11,11 @@
 
 enum { FORM_CHUNK = 16, FORM_ROWS = 8, FORM_WIDTHS = 5, FORM_PLAIN = 0, BOX_MOST = 256, BOX_ALIGN = 128 };
 
-typedef struct Form {
+typedef struct SmemAtom {
 	int unit;  /* the dim whose elements are neighbours */
 	int outer; /* so many first dims are outside: the stages of a ring */
 	int width; /* 128, 64, 32; 16: no swizzle; FORM_PLAIN: no blocks */
-} Form;
+} SmemAtom;
 
 /* The first of the tile's dims that v, an alloc or a view of it, has, as its last dims and whole; -1: it
  * is no such view. */
@@ -24,13 +24,13 @@ int whole_from(const Val *v);
 extern const int form_widths[FORM_WIDTHS];
 /* The layout of a tile of type t in that form; false: its rows are not whole blocks, or these not whole
  * patterns of 8 rows; or it is no whole box, and not at multiples of 128 bytes in all stages. */
-bool form_layout(const Form *f, const Type *t, Layout *out);
+bool form_layout(const SmemAtom *f, const Type *t, Layout *out);
 /* A tile in such a form begins at a multiple of so many bytes. */
-int form_align(const Form *f);
+int form_align(const SmemAtom *f);
 /* Elements of a row of a block. */
-int64_t form_row(const Form *f, const Type *t);
+int64_t form_row(const SmemAtom *f, const Type *t);
 /* What wgmma's descriptor says of an operand of which dim `rows` is along m or n, in a tile in that form. */
-LoweredMatrix form_matrix(const Form *f, const Type *t, int rows);
+LoweredMatrix form_matrix(const SmemAtom *f, const Type *t, int rows);
 /* Why a tensor map cannot show what is under mem, a view of a tensor; NULL: it can. */
 const char *map_refusal(Kernel *k, const Val *mem);
 #endif

@@ -20,8 +20,8 @@ typedef struct RoleRegisters {
 } RoleRegisters;
 
 /* One complete solution (or the attempt at one). */
-typedef struct Solution {
-	Plan plan;
+typedef struct LayoutSolution {
+	SearchPlan plan;
 	const Layout **val; /* [nval+1] by value id */
 	const Op **origin; /* [nval+1] the op that demanded val[] */
 	const Layout **
@@ -32,7 +32,7 @@ typedef struct Solution {
 	Lowering ***mconv; /* [nop+1][nout] how made becomes val[] */
 	Lowering **lowering; /* [nop+1] */
 	const struct Pack **pack; /* [nparam] of packed tensors, as far as known */
-	const struct Form **form; /* [nval+1] of shared tiles that need one (infer/core/smem_atom.h) */
+	const struct SmemAtom **form; /* [nval+1] of shared tiles that need one (infer/core/smem_atom.h) */
 	int *bit_order; /* [nval+1] in which order the words of narrow tiles hold their bits */
 	Res *res; /* [nop+1] what the op costs, all warps, once */
 	int cluster[3]; /* blocks along x, y, z that fetch together (pass multicast); 0 0 0: each by itself */
@@ -51,14 +51,14 @@ typedef struct Solution {
 	Res total; /* all that a block does */
 	const char *what; /* infer_describe */
 	const Kernel *k; /* of which this is a solution: that of its list, or of one that was joined to it */
-	const Spaces *spaces; /* that it has */
-} Solution;
+	const VariantChoices *spaces; /* that it has */
+} LayoutSolution;
 
 /* Solutions, cheapest first, those that spill behind all others; equal costs keep the order of
  * enumeration. */
 typedef struct Candidates {
 	Kernel *k;
-	Solution **sol;
+	LayoutSolution **sol;
 	int n, cap;
 	uint32_t nval, nop; /* values and ops when the search ran: the length of Solution's arrays */
 	const double *weight; /* [nop+1] how often an op runs in a block */

@@ -50,7 +50,7 @@ bool registers_fit(Solve *s);
 /* Registers that a lane is to have at most (.maxnreg); 0: as ptxas likes.  By itself it makes do with
  * fewer, for another block on an SM, and spills where they are too few (where it has to spill, all but 32):
  * it is told where none is to be had. */
-int registers_limit(const Solve *s, const Solution *sol);
+int registers_limit(const Solve *s, const LayoutSolution *sol);
 
 /* ---- cost_op.c ------------------------------------------------------------------------------------ */
 void cost_op(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
@@ -105,11 +105,11 @@ typedef struct Question {
 	Res total;
 	double alone;
 } Question;
-void cost_asked(Solve *s, const Solution *sol, Question *q); /* of a solution whose cost is known */
+void cost_asked(Solve *s, const LayoutSolution *sol, Question *q); /* of a solution whose cost is known */
 void cost_block(Solve *s); /* costs all ops; fills sol->cycles and what belongs to it */
 /* s->sol, whose cost is known, with its loops rotated (pass prefetch_fragments); NULL: none can be, or a lane has too
  * few registers. */
-Solution *cost_rotated(Solve *s);
+LayoutSolution *cost_rotated(Solve *s);
 /* s->sol, whose cost is known, with copies that so many blocks fetch together. */
-Solution *cost_shared(Solve *s, const bool *shared, int blocks);
+LayoutSolution *cost_shared(Solve *s, const bool *shared, int blocks);
 #endif

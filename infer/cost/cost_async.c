@@ -128,7 +128,7 @@ static bool
 only_added_to(const Solve *s, const Val *v)
 {
 	for (int i = 0; i < s->nuse[v->id]; i++) {
-		const Use *u = &s->use[v->id][i];
+		const OperandUse *u = &s->use[v->id][i];
 
 		if (u->op->code != O_yield && (u->op->code != O_wgmma || u->i != 2))
 			return false;

@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* What has been added up of a block of code. */
-typedef struct Sum {
+typedef struct CostSum {
 	int warps; /* that run it */
 	Res piece; /* since the last barrier */
 	bool on; /* its products are under way while the loop's next turn begins */
@@ -26,12 +26,12 @@ typedef struct Sum {
 	double time; /* pieces that are over, loops inside */
 	double fill; /* the longest way of what is waited for at barriers in memory */
 	double turn; /* until it is another team's turn */
-} Sum;
+} CostSum;
 
 /* A warp issues what it has to do by itself, an instruction every WARP_CLOCKS, beside what others of its
  * block do.  Rows whose warps are a choice are loaded first, and computed when all of them are there. */
 static void
-end_piece(const Solve *s, Sum *x)
+end_piece(const Solve *s, CostSum *x)
 {
 	double busy = res_busy(&x->piece);
 	double warp = x->piece.unit[R_issue] * ISSUE_RATE / x->warps * WARP_CLOCKS;
@@ -43,7 +43,7 @@ end_piece(const Solve *s, Sum *x)
 	x->on = false;
 }
 
-static Sum sum_block(const Solve *s, const Block *b);
+static CostSum sum_block(const Solve *s, const Block *b);
 
 /* Are there loads for the next iteration? */
 static bool
@@ -144,10 +144,10 @@ more_turns(const Solve *s, const Op *loop)
 }
 
 static void
-sum_loop(const Solve *s, const Op *o, Sum *x)
+sum_loop(const Solve *s, const Op *o, CostSum *x)
 {
 	double trips = s->weight[o->blk[0]->last->id] / s->weight[o->id] + more_turns(s, o);
-	Sum body = sum_block(s, o->blk[0]);
+	CostSum body = sum_block(s, o->blk[0]);
 
 	body.time = turn(s, o->blk[0], body.time);
 	x->fill = fmax(x->fill, body.fill);
@@ -172,9 +172,9 @@ region_runs(const Op *o, int i)
  * persistent kernel's next block it is by the time they come to it.  The time of those that compute is that
  * of one team with all tiles: teams that take turns are as fast as these, or as each with its share. */
 static void
-sum_roles(const Solve *s, const Op *o, Sum *x)
+sum_roles(const Solve *s, const Op *o, CostSum *x)
 {
-	Sum role[2] = { sum_block(s, o->blk[0]), sum_block(s, o->blk[1]) };
+	CostSum role[2] = { sum_block(s, o->blk[0]), sum_block(s, o->blk[1]) };
 	double first = kernel_is_persistent(s->k) ? 0 : role[1].fill;
 	double time[ROLE_WAYS] = {
 		[ROLE_FETCHES] = role[0].time,
@@ -192,7 +192,7 @@ sum_roles(const Solve *s, const Op *o, Sum *x)
 
 /* A wait at a barrier in memory: engines work for it meanwhile. */
 static void
-sum_fill(const Solve *s, const Op *o, Sum *x)
+sum_fill(const Solve *s, const Op *o, CostSum *x)
 {
 	Res fill = fill_of(s, o);
 
@@ -201,10 +201,10 @@ sum_fill(const Solve *s, const Op *o, Sum *x)
 		x->fill = fmax(x->fill, fill_wait(s, o) + res_busy(&fill));
 }
 
-static Sum
+static CostSum
 sum_block(const Solve *s, const Block *b)
 {
-	Sum x = { .warps = op_warps(b->last) };
+	CostSum x = { .warps = op_warps(b->last) };
 
 	for (const Op *o = b->first; o; o = o->next) {
 		const Res *r = &s->sol->res[o->id];
@@ -213,7 +213,7 @@ sum_block(const Solve *s, const Block *b)
 		if (o->code == O_for)
 			sum_loop(s, o, &x);
 		for (int i = 0; o->code == O_if && i < 2; i++) {
-			Sum branch = sum_block(s, o->blk[i]);
+			CostSum branch = sum_block(s, o->blk[i]);
 
 			x.fill = fmax(x.fill, branch.fill);
 			x.turn += region_runs(o, i) * branch.turn;
@@ -279,9 +279,9 @@ cost_share(double busy, double alone, int blocks)
 static void
 cost_all(Solve *s)
 {
-	Solution *sol = s->sol;
+	LayoutSolution *sol = s->sol;
 	int64_t lane = sol->registers + SPARE_REGISTERS;
-	Sum top = sum_block(s, s->k->body);
+	CostSum top = sum_block(s, s->k->body);
 	double busy;
 
 	lane = min64(lane, lane_limit(s));
@@ -303,11 +303,11 @@ cost_all(Solve *s)
 }
 
 void
-cost_asked(Solve *s, const Solution *sol, Question *q)
+cost_asked(Solve *s, const LayoutSolution *sol, Question *q)
 {
-	Solution *as_is = s->sol, copy = *sol;
+	LayoutSolution *as_is = s->sol, copy = *sol;
 	double over;
-	Sum top;
+	CostSum top;
 
 	s->sol = &copy;
 	s->question = q;
@@ -341,10 +341,10 @@ has_rotatable(const Solve *s)
 	return false;
 }
 
-Solution *
+LayoutSolution *
 cost_rotated(Solve *s)
 {
-	Solution *as_is = s->sol, *sol = NEW(s->arena, Solution);
+	LayoutSolution *as_is = s->sol, *sol = NEW(s->arena, LayoutSolution);
 
 	if (!has_rotatable(s))
 		return NULL;
@@ -359,10 +359,10 @@ cost_rotated(Solve *s)
 	return sol;
 }
 
-Solution *
+LayoutSolution *
 cost_shared(Solve *s, const bool *shared, int blocks)
 {
-	Solution *as_is = s->sol, *sol = NEW(s->arena, Solution);
+	LayoutSolution *as_is = s->sol, *sol = NEW(s->arena, LayoutSolution);
 	bool *told = NEWN(s->arena, bool, s->k->nval + 1); /* barriers that others arrive at too */
 
 	*sol = *as_is;

@@ -14,7 +14,7 @@ const CastCost *
 cast_cost(const Solve *s, const Op *o, int bit_order)
 {
 	CastCost *p = &s->cast[ORDERS * o->id + (uint32_t)(bit_order <= 16 ? bit_order / 8 : 3)];
-	Recipe r;
+	CastSequence r;
 
 	if (p->known && p->bit_order == bit_order)
 		return p;

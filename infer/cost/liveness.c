@@ -11,13 +11,13 @@
 #include "infer/cost/cost.h"
 
 /* A tile that is there from behind op number `from` of its block up to number `to`. */
-typedef struct Span {
+typedef struct LiveRange {
 	const Val *v;
 	int from, to;
-} Span;
+} LiveRange;
 
 typedef struct Live { /* of a block */
-	Span *span;
+	LiveRange *span;
 	int n, cap;
 	int64_t *sum; /* [number of ops + 2] for live_registers() */
 } Live;
@@ -28,12 +28,12 @@ struct Lives {
 	int *at; /* [nop+1] number of an op in its block, from 1 */
 };
 
-typedef struct Find {
+typedef struct LivenessState {
 	Solve *s;
 	int *at; /* [nop+1] number in its block, from 1 */
 	int *pulled; /* [nop+1] of an op: when it is asked for */
 	int *until; /* [nval+1] */
-} Find;
+} LivenessState;
 
 static Live *
 live_of(const Solve *s, const Block *b)
@@ -57,7 +57,7 @@ is_lazy(const Op *o)
 
 /* When is v first asked for, and until when is it there? */
 static void
-find_span(Find *f, const Val *v, int *first, int *last)
+find_span(LivenessState *f, const Val *v, int *first, int *last)
 {
 	const Solve *s = f->s;
 
@@ -85,10 +85,10 @@ find_span(Find *f, const Val *v, int *first, int *last)
 }
 
 static void
-add_span(Find *f, const Val *v, int from, int to)
+add_span(LivenessState *f, const Val *v, int from, int to)
 {
 	Live *l = live_of(f->s, v->block);
-	Span x = { v, from, to };
+	LiveRange x = { v, from, to };
 
 	f->until[v->id] = to;
 	if (v->type.space != S_reg || to <= from || (v->def && op_is(v->def, F_FILL | F_MOVE)))
@@ -98,7 +98,7 @@ add_span(Find *f, const Val *v, int from, int to)
 }
 
 static void
-find_block(Find *f, Block *b)
+find_block(LivenessState *f, Block *b)
 {
 	int n = 0, fence;
 
@@ -133,7 +133,7 @@ find_block(Find *f, Block *b)
 void
 live_init(Solve *s)
 {
-	Find f = { .s = s };
+	LivenessState f = { .s = s };
 
 	s->live = NEW(s->arena, struct Lives);
 	s->live->of = NEWN(s->arena, Live, 2 * ((size_t)s->k->nop + 1));
@@ -353,7 +353,7 @@ add_converted(const Solve *s, const Block *b, Live *l)
 			int first = at, last = at, to = 0;
 
 			for (int i = 0; how && i < s->nuse[v->id]; i++) {
-				const Use *u = &s->use[v->id][i];
+				const OperandUse *u = &s->use[v->id][i];
 
 				if (u->op->parent != b || s->sol->conv[u->op->id][u->i] != how)
 					continue;

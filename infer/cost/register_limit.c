@@ -7,16 +7,16 @@
 
 /* What needs registers at once whatever the schedule: what a loop carries or one tile alone, and one step of
  * a dot's fragments. */
-typedef struct Need {
+typedef struct RegisterDemand {
 	int64_t tiles, fragments;
 	int limit; /* that there are of a lane */
 	const Val *largest; /* of the tiles */
 	const Op *where; /* the loop that carries them, or what makes the one */
 	const Op *dot;
-} Need;
+} RegisterDemand;
 
 static void
-need_tiles(const Solve *s, Need *n, const Op *o, int nout, Val *const *out)
+need_tiles(const Solve *s, RegisterDemand *n, const Op *o, int nout, Val *const *out)
 {
 	int64_t sum = 0;
 	const Val *largest = NULL;
@@ -34,7 +34,7 @@ need_tiles(const Solve *s, Need *n, const Op *o, int nout, Val *const *out)
 }
 
 static void
-need_fragments(Solve *s, Need *n, Op *dot)
+need_fragments(Solve *s, RegisterDemand *n, Op *dot)
 {
 	const DotChoice *c = s->sol->plan.dot[s->dot_at[dot->id]];
 	int64_t f = 0;
@@ -71,7 +71,7 @@ work_need(const Solve *s)
 }
 
 static void
-too_many(Solve *s, const Need *n)
+too_many(Solve *s, const RegisterDemand *n)
 {
 	const Val *v = n->largest;
 	const Layout *l = v ? s->sol->val[v->id] : NULL;
@@ -245,7 +245,7 @@ role_registers(const Solve *s, int64_t shared)
 /* Has it products by lanes?  ptxas, which asks for their factors early, spills a few where one block
  * more would fit by it. */
 static bool
-multiplies_by_lanes(const Solve *s, const Solution *sol)
+multiplies_by_lanes(const Solve *s, const LayoutSolution *sol)
 {
 	for (int i = 0; i < s->ndot; i++)
 		if (sol->plan.dot[i]->inst->kind == IK_fma)
@@ -256,7 +256,7 @@ multiplies_by_lanes(const Solve *s, const Solution *sol)
 /* As many as leave room for one block less than is predicted: of just as many ptxas makes use, and
  * spills. */
 static int
-lanes_limit(const Solve *s, const Solution *sol)
+lanes_limit(const Solve *s, const LayoutSolution *sol)
 {
 	const Target *t = s->k->unit->target;
 	int warps = s->k->warps, grain = t->grain / WARP_SIZE;
@@ -267,7 +267,7 @@ lanes_limit(const Solve *s, const Solution *sol)
 }
 
 int
-registers_limit(const Solve *s, const Solution *sol)
+registers_limit(const Solve *s, const LayoutSolution *sol)
 {
 	const Target *t = s->k->unit->target;
 	int64_t lean = (int64_t)(LEANEST * (double)sol->registers);
@@ -303,7 +303,7 @@ count_registers(Solve *s)
 bool
 registers_fit(Solve *s)
 {
-	Need n = { 0 };
+	RegisterDemand n = { 0 };
 
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];

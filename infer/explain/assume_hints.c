@@ -5,17 +5,17 @@
 #include "infer/explain/explain_internal.h"
 
 /* A question whose answer is a number, larger where more is known. */
-typedef struct Question {
+typedef struct HintQuestion {
 	Kernel *k;
 	const Op *o;
-	int64_t (*answer)(const struct Question *q);
+	int64_t (*answer)(const struct HintQuestion *q);
 	int64_t mult; /* what a size is assumed to be a multiple of */
 	int unit;     /* of an access: the contiguous dim */
-} Question;
+} HintQuestion;
 
 /* The answer if size p were a multiple of q->mult. */
 static int64_t
-answer_if(const Question *q, Param *p)
+answer_if(const HintQuestion *q, Param *p)
 {
 	struct FactMemo *facts = q->k->facts;
 	int64_t old = p->mult, n;
@@ -30,7 +30,7 @@ answer_if(const Question *q, Param *p)
 
 /* The size that gives the best answer of those better than `most`; NULL: none does. */
 static const Param *
-best_size(const Question *q, int64_t most, int64_t *best)
+best_size(const HintQuestion *q, int64_t most, int64_t *best)
 {
 	const Param *size = NULL;
 
@@ -74,13 +74,13 @@ wished(const Kernel *k, const Op *view, int unit)
 }
 
 static int64_t
-width(const Question *q)
+width(const HintQuestion *q)
 {
 	return view_width(q->k, q->o, q->unit, q->mult);
 }
 
 bool
-explain_reach(Kernel *k, const Op *o, Reach *r)
+explain_reach(Kernel *k, const Op *o, MaxAccessWidth *r)
 {
 	const Op *view = access_source(o) || access_target(o) ? global_view(o) : NULL;
 
@@ -95,18 +95,18 @@ explain_reach(Kernel *k, const Op *o, Reach *r)
 }
 
 bool
-explain_wider(Kernel *k, const Op *o, Wish *wish)
+explain_wider(Kernel *k, const Op *o, AssumeHint *wish)
 {
 	int64_t most;
-	Question q;
-	Reach r;
+	HintQuestion q;
+	MaxAccessWidth r;
 
 	if (op_is_other_version(o) || !explain_reach(k, o, &r) || r.unit < 0)
 		return false;
 	most = op_access(o)->vec;
 	if (most >= r.wished || r.proved > most)
 		return false; /* not for want of alignment */
-	q = (Question){ .k = k, .o = r.view, .answer = width, .mult = r.wished, .unit = r.unit };
+	q = (HintQuestion){ .k = k, .o = r.view, .answer = width, .mult = r.wished, .unit = r.unit };
 	wish->tensor = r.tensor;
 	wish->size = best_size(&q, most, &wish->mult);
 	return wish->size != NULL;
@@ -116,7 +116,7 @@ explain_wider(Kernel *k, const Op *o, Wish *wish)
 
 /* 1 if nothing of mask q->o is cleared: all bounds are size - start, and hold the tile. */
 static int64_t
-all_inside(const Question *q)
+all_inside(const HintQuestion *q)
 {
 	const Op *o = q->o;
 	int i = 1;
@@ -135,9 +135,9 @@ all_inside(const Question *q)
 }
 
 bool
-explain_unmasked(Kernel *k, const Op *o, Wish *wish)
+explain_unmasked(Kernel *k, const Op *o, AssumeHint *wish)
 {
-	Question q = { .k = k, .o = o, .answer = all_inside };
+	HintQuestion q = { .k = k, .o = o, .answer = all_inside };
 	int64_t yes;
 
 	wish->tensor = NULL;
@@ -158,7 +158,7 @@ explain_unmasked(Kernel *k, const Op *o, Wish *wish)
 const char *
 explain_assumption(Kernel *k, const Op *o)
 {
-	Wish w;
+	AssumeHint w;
 
 	if (!explain_wider(k, o, &w) && !explain_unmasked(k, o, &w))
 		return NULL;

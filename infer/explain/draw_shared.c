@@ -85,7 +85,7 @@ draw_lines(Text *t, const Explained *ex, const Val *v, int lines)
 
 /* The first load of the tile; NULL: there is none. */
 static const Op *
-first_load(const Explained *ex, const Val *v, Access *a)
+first_load(const Explained *ex, const Val *v, SmemAccess *a)
 {
 	OpWalk w;
 
@@ -104,7 +104,7 @@ draw_phase(Text *t, const Explained *ex, const Val *v, int lines)
 {
 	int bits = dtype_info[v->type.dtype].bits, bytes, n;
 	Layout mem = *v->type.layout;
-	Access a;
+	SmemAccess a;
 
 	if (!first_load(ex, v, &a))
 		return 0;

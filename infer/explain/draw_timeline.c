@@ -34,7 +34,7 @@ axis(const Chart *c, double total, int rows)
 
 /* Turns differ in hue; what waits is pale, what is used is strong. */
 static const char *
-colour(Arena *a, const Span *x)
+colour(Arena *a, const TimelineSpan *x)
 {
 	static const int light[SPAN_KINDS] = {
 		[SPAN_work] = 45, [SPAN_way] = 80, [SPAN_there] = 65, [SPAN_use] = 40, [SPAN_busy] = 50
@@ -46,7 +46,7 @@ colour(Arena *a, const Span *x)
 }
 
 static void
-draw_span(const Chart *c, const Span *x)
+draw_span(const Chart *c, const TimelineSpan *x)
 {
 	int from = at(c, x->from), w = at(c, x->to) - from, y = TOP + x->row * ROW_H;
 

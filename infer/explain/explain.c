@@ -150,7 +150,7 @@ schedule_line(Text *t, const Explained *ex)
 		            explain_above(ex, other));
 	else if (why)
 		text_printf(t, "\nschedule\n  %s; no %s: %s\n", schedule_name[taken],
-		            schedule_name[SCHEDULE_ROLES], why);
+		            schedule_name[SCHEDULE_WARP_SPECIALIZED], why);
 }
 
 /* Tensor cores that are left idle. */
@@ -200,7 +200,7 @@ staging_words(Text *t, const Explained *ex, const Op *o)
 {
 	Arena *a = ex->k->unit->arena;
 	const Staging *tile = &o->lowering->staged;
-	Access side[2];
+	SmemAccess side[2];
 	int64_t waves[2], least[2];
 
 	if (tile->write.inst)
@@ -273,7 +273,7 @@ op_line(Text *t, const Explained *ex, const Op *o)
 
 /* Where the cycles of a block go. */
 static void
-unit_lines(Text *t, const Solution *sol)
+unit_lines(Text *t, const LayoutSolution *sol)
 {
 	const char *sep = "\n  ";
 

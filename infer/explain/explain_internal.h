@@ -8,7 +8,7 @@
 typedef struct Explained {
 	Kernel *k;
 	const Candidates *candidates;
-	const Solution *sol; /* the one in the IR; NULL: there is none */
+	const LayoutSolution *sol; /* the one in the IR; NULL: there is none */
 } Explained;
 
 /* ---- solution_facts.c ---------------------------------------------------------------------------------------- */
@@ -52,10 +52,10 @@ int explain_other_schedule(const Explained *ex);
 /* Why there is none with roles of warps, which were tried; NULL: there are, or they were not. */
 const char *explain_unscheduled(const Explained *ex);
 /* How o touches the shared tile *root; false: it does not. */
-bool explain_access(const Op *o, Val **root, Access *a);
+bool explain_access(const Op *o, Val **root, SmemAccess *a);
 
 /* How o fills (a[0]) and empties (a[1]) its staging tile; false: it has none. */
-bool explain_staging(const Op *o, Access a[2]);
+bool explain_staging(const Op *o, SmemAccess a[2]);
 
 /* In words, what each kind of access to shared tile v costs against the least: n lines. */
 const char **explain_accesses(const Explained *ex, const Val *v, int *n);
@@ -72,25 +72,25 @@ bool explain_is_twin(const Op *o);
 
 /* ---- assume_hints.c: what a size would give if it were known to be a multiple ---------------------------------- */
 
-typedef struct Wish {
+typedef struct AssumeHint {
 	const Param *size;
 	int64_t mult;        /* of which size should be a multiple */
 	const Param *tensor; /* that is accessed */
-} Wish;
+} AssumeHint;
 
 /* How wide access o to global memory could be. */
-typedef struct Reach {
+typedef struct MaxAccessWidth {
 	const Op *view;
 	const Param *tensor;
 	int unit;               /* the view's contiguous dim; -1: none is known */
 	int64_t wished, proved; /* elements: that a thread holds next to each other; that addresses allow */
-} Reach;
+} MaxAccessWidth;
 
 /* False: o accesses no tensor, or one of odd elements. */
-bool explain_reach(Kernel *k, const Op *o, Reach *r);
+bool explain_reach(Kernel *k, const Op *o, MaxAccessWidth *r);
 /* Would access o be of more elements, w->mult?  Would mask o go? */
-bool explain_wider(Kernel *k, const Op *o, Wish *w);
-bool explain_unmasked(Kernel *k, const Op *o, Wish *w);
+bool explain_wider(Kernel *k, const Op *o, AssumeHint *w);
+bool explain_unmasked(Kernel *k, const Op *o, AssumeHint *w);
 /* "K % 8 == 0", of either; NULL: neither. */
 const char *explain_assumption(Kernel *k, const Op *o);
 

@@ -58,7 +58,7 @@ put_list(Text *t, const char *name, int n, const int64_t *x)
 
 /* Which thread touches which element, when. */
 static void
-put_access(Text *t, const Explained *ex, const Access *a)
+put_access(Text *t, const Explained *ex, const SmemAccess *a)
 {
 	int64_t dim[DIM_MAX];
 
@@ -93,7 +93,7 @@ put_shared(Text *t, const Explained *ex, const Val *v)
 	json_open(t, "accesses", "[");
 	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
 		Val *root;
-		Access a;
+		SmemAccess a;
 		int64_t waves, least;
 
 		if (!explain_access(o, &root, &a) || root != v)
@@ -146,7 +146,7 @@ static void
 put_staging(Text *t, const Explained *ex, const Op *o)
 {
 	const Staging *tile = &o->lowering->staged;
-	Access side[2];
+	SmemAccess side[2];
 
 	json_open(t, "scratch", "{");
 	json_number(t, "offset", tile->off);

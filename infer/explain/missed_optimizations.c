@@ -10,7 +10,7 @@
 /* ---- accesses ---------------------------------------------------------------------------------------- */
 
 static const char *
-narrow_why(const Kernel *k, const Op *o, const Reach *r)
+narrow_why(const Kernel *k, const Op *o, const MaxAccessWidth *r)
 {
 	if (r->unit < 0 && view_has_steps(r->view))
 		return "it takes elements by steps";
@@ -30,8 +30,8 @@ narrow_why(const Kernel *k, const Op *o, const Reach *r)
 void
 remark_width(Kernel *k, const Op *o)
 {
-	Reach r;
-	Wish w;
+	MaxAccessWidth r;
+	AssumeHint w;
 	int bits;
 
 	if (!diag_wants(k->unit->diag, DW_width) || op_is_other_version(o) ||
@@ -209,7 +209,7 @@ roles_why(const Explained *ex)
 {
 	int other = ex->sol ? explain_other_schedule(ex) : -1;
 
-	if (!ex->sol || ex->sol->spaces->schedule != SCHEDULE_GROUPS)
+	if (!ex->sol || ex->sol->spaces->schedule != SCHEDULE_MULTISTAGE)
 		return NULL;
 	if (other < 0)
 		return explain_unscheduled(ex);
@@ -221,7 +221,7 @@ roles_why(const Explained *ex)
 static void
 remark_roles(const Kernel *k, const Op *loop, const char *why)
 {
-	bool once = IMM(loop, split) != SPLIT_CLEAR && IMM(loop, split) != SPLIT_FRONT;
+	bool once = IMM(loop, split) != SPLIT_MAIN && IMM(loop, split) != SPLIT_PROLOGUE;
 
 	if (why && once && IMM(loop, stages) > 0 && has_products(loop))
 		diag_warn(k->unit->diag, DW_roles, loop->src,

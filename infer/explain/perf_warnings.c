@@ -42,13 +42,13 @@ warn_fma(const Kernel *k, const Op *dot)
 /* ---- threads --------------------------------------------------------------------------------------- */
 
 /* Lanes and warps that hold or move parts of their own. */
-typedef struct Busy {
+typedef struct ThreadUse {
 	int64_t lanes, warps;
 	Src src; /* of a tile */
-} Busy;
+} ThreadUse;
 
 static void
-count_busy(Busy *b, const Layout *l, Src src)
+count_busy(ThreadUse *b, const Layout *l, Src src)
 {
 	int64_t lanes = 1, warps = 1;
 
@@ -61,11 +61,11 @@ count_busy(Busy *b, const Layout *l, Src src)
 		}
 	if (!l || lanes * warps <= b->lanes * b->warps)
 		return;
-	*b = (Busy){ lanes, warps, src };
+	*b = (ThreadUse){ lanes, warps, src };
 }
 
 static void
-warn_idle(const Kernel *k, const Busy *b)
+warn_idle(const Kernel *k, const ThreadUse *b)
 {
 	int64_t threads = b->lanes * b->warps, all = (int64_t)k->warps * WARP_SIZE;
 
@@ -85,7 +85,7 @@ warn_idle(const Kernel *k, const Busy *b)
 static void
 warn_narrow(Kernel *k, const Op *o)
 {
-	Wish w;
+	AssumeHint w;
 	int bits;
 
 	if (!diag_wants(k->unit->diag, DW_narrow) || !explain_wider(k, o, &w))
@@ -101,7 +101,7 @@ warn_narrow(Kernel *k, const Op *o)
 static void
 warn_masked(Kernel *k, const Op *o)
 {
-	Wish w;
+	AssumeHint w;
 
 	if (diag_wants(k->unit->diag, DW_masked) && explain_unmasked(k, o, &w))
 		diag_warn(k->unit->diag, DW_masked, o->src,
@@ -113,7 +113,7 @@ warn_masked(Kernel *k, const Op *o)
 void
 infer_warn(Kernel *k)
 {
-	Busy busy = { 1, 1, { 0 } };
+	ThreadUse busy = { 1, 1, { 0 } };
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {

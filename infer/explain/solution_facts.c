@@ -181,7 +181,7 @@ explain_other_lowering(const Explained *ex, const Op *o)
 	if (!p || !lowering_name(p) || o->id > ex->candidates->nop)
 		return -1;
 	for (int i = 0; i < ex->candidates->n; i++) {
-		const Solution *s = ex->candidates->sol[i];
+		const LayoutSolution *s = ex->candidates->sol[i];
 		const Lowering *q = s->k == ex->sol->k ? s->lowering[o->id] : NULL;
 
 		if (i != ex->k->unit->candidate && q && lowering_name(q) && !same_lowering(p, q))
@@ -196,7 +196,7 @@ explain_other_layout(const Explained *ex, const Val *v)
 	if (v->id > ex->candidates->nval || !ex->sol->val[v->id])
 		return -1;
 	for (int i = 0; i < ex->candidates->n; i++) {
-		const Solution *s = ex->candidates->sol[i];
+		const LayoutSolution *s = ex->candidates->sol[i];
 		const Layout *l = s->k == ex->sol->k ? s->val[v->id] : NULL;
 
 		if (i != ex->k->unit->candidate && l && !layout_equal(l, ex->sol->val[v->id]))
@@ -259,11 +259,11 @@ explain_unscheduled(const Explained *ex)
 {
 	bool other = explain_other_schedule(ex) >= 0;
 
-	return ex->sol->spaces->schedule == SCHEDULE_GROUPS && !other ? ex->candidates->unscheduled : NULL;
+	return ex->sol->spaces->schedule == SCHEDULE_MULTISTAGE && !other ? ex->candidates->unscheduled : NULL;
 }
 
 bool
-explain_access(const Op *o, Val **root, Access *a)
+explain_access(const Op *o, Val **root, SmemAccess *a)
 {
 	bool load = o->code == O_load;
 	Val *mem = load ? access_source(o) : access_target(o);
@@ -280,7 +280,7 @@ explain_access(const Op *o, Val **root, Access *a)
 }
 
 bool
-explain_staging(const Op *o, Access a[2])
+explain_staging(const Op *o, SmemAccess a[2])
 {
 	const Staging *tile;
 	DType d;
@@ -296,7 +296,7 @@ explain_staging(const Op *o, Access a[2])
 		           : dtype_info[d].bits == 64 ? 64
 		                                      : 32; /* parts of a reduction */
 
-		a[i] = (Access){
+		a[i] = (SmemAccess){
 			.op = o,
 			.rank = tile->tile->ndim,
 			.vec = by->vec,
@@ -326,7 +326,7 @@ explain_accesses(const Explained *ex, const Val *v, int *n)
 	*n = 0;
 	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
 		Val *root;
-		Access a;
+		SmemAccess a;
 		int64_t waves, least;
 		const char *s;
 		bool known = false;

@@ -89,15 +89,15 @@ const char *
 explain_whole(const Op *loop)
 {
 	static const char *const why[SPLIT_KINDS] = {
-		[SPLIT_NESTED] = "not split, as it holds loops",
-		[SPLIT_FAR] = "not split, as its counter may be too large to reckon with",
-		[SPLIT_NO_EDGE] = "not split, as it has no mask that is known to end or begin",
-		[SPLIT_SHORT] = "not split, as it has few turns",
-		[SPLIT_MEETS] = "not split, as blocks of a cluster meet in each of its turns",
-		[SPLIT_LITTLE] = "not split, as its masks cost little",
-		[SPLIT_LARGE] = "not split, as it is too long to be there twice",
-		[SPLIT_OTHER] = "not split, as it is for other sizes, and has no products",
-		[SPLIT_CROWDED] = "not split, as a block has no room for tiles that live through both loops",
+		[SPLIT_NESTED_LOOP] = "not split, as it holds loops",
+		[SPLIT_OVERFLOW] = "not split, as its counter may be too large to reckon with",
+		[SPLIT_NO_CONDITION] = "not split, as it has no mask that is known to end or begin",
+		[SPLIT_SHORT_TRIP] = "not split, as it has few turns",
+		[SPLIT_CLUSTER_BARRIER] = "not split, as blocks of a cluster meet in each of its turns",
+		[SPLIT_CHEAP_MASKS] = "not split, as its masks cost little",
+		[SPLIT_CODE_SIZE] = "not split, as it is too long to be there twice",
+		[SPLIT_FALLBACK] = "not split, as it is for other sizes, and has no products",
+		[SPLIT_SMEM] = "not split, as a block has no room for tiles that live through both loops",
 	};
 
 	return why[IMM(loop, split)];
@@ -106,7 +106,7 @@ explain_whole(const Op *loop)
 const char *
 explain_split(const Explained *ex, const Op *loop)
 {
-	if (IMM(loop, split) != SPLIT_REST)
+	if (IMM(loop, split) != SPLIT_REMAINDER)
 		return explain_whole(loop);
 	return loop_before(loop) ? end_words(ex->k, loop_before(loop)) : NULL;
 }
@@ -117,7 +117,7 @@ explain_is_twin(const Op *o)
 	for (const Block *b = o->parent; b && b->owner; b = b->owner->parent) {
 		SplitKind kind = b->owner->code == O_for ? (SplitKind)IMM(b->owner, split) : SPLIT_NONE;
 
-		if (kind == SPLIT_CLEAR || kind == SPLIT_FRONT)
+		if (kind == SPLIT_MAIN || kind == SPLIT_PROLOGUE)
 			return true;
 	}
 	return false;

@@ -38,7 +38,7 @@ movers(Text *t, const Explained *ex, const Val *v, bool write, const char *how)
 	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
 		const char *name = NULL;
 		bool known = false;
-		Access a;
+		SmemAccess a;
 		Val *root;
 
 		if (explain_access(o, &root, &a) && root == v && a.write == write)
@@ -61,7 +61,7 @@ shared_words(Text *t, const Explained *ex, const Val *v)
 	text_printf(t, v->type.layout->swizzle.bits ? ", swizzled" : ", in rows");
 	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
 		int64_t waves, least;
-		Access a;
+		SmemAccess a;
 		Val *root;
 
 		if (explain_is_twin(o) || !explain_access(o, &root, &a) || root != v)
@@ -150,15 +150,15 @@ typedef struct Group {
 	double cycles;
 } Group;
 
-typedef struct Share {
+typedef struct CostGroups {
 	Group *group;
 	int n, cap;
 	double cycles;
 	Res sum;
-} Share;
+} CostGroups;
 
 static void
-share_add(Share *s, const Explained *ex, const Op *o)
+share_add(CostGroups *s, const Explained *ex, const Op *o)
 {
 	const char *inst = o->lowering && lowering_name(o->lowering) ? lowering_name(o->lowering) : "";
 	double cycles = explain_cycles(ex, o);
@@ -205,7 +205,7 @@ busiest(const Res *r)
 
 /* The groups of a block, dearest first; those that matter little together. */
 static void
-share_lines(Text *t, Share *s)
+share_lines(Text *t, CostGroups *s)
 {
 	enum { SHOWN = 6 };
 	int other = 0;
@@ -229,7 +229,7 @@ share_lines(Text *t, Share *s)
 }
 
 static void
-limit_words(Text *t, const Share *s)
+limit_words(Text *t, const CostGroups *s)
 {
 	int most = busiest(&s->sum);
 
@@ -240,7 +240,7 @@ limit_words(Text *t, const Share *s)
 
 /* `block` and what it holds but for loops, which come behind. */
 static void
-share_block(Share *s, const Explained *ex, const Block *block)
+share_block(CostGroups *s, const Explained *ex, const Block *block)
 {
 	for (const Op *o = block->first; o; o = o->next) {
 		share_add(s, ex, o);
@@ -256,7 +256,7 @@ loop_lines(Text *t, const Explained *ex, const Op *loop)
 	const Op *last = loop->blk[0]->last;
 	const char *split = explain_split(ex, loop);
 	double runs = explain_runs(ex, loop);
-	Share s = { 0 };
+	CostGroups s = { 0 };
 
 	share_block(&s, ex, loop->blk[0]);
 	if (s.cycles < 1)
@@ -277,7 +277,7 @@ infer_explain_short(Kernel *k, const Candidates *c)
 {
 	const Explained e = explained(k, c), *ex = &e;
 	Text t = { .arena = k->unit->arena };
-	Share outside = { 0 };
+	CostGroups outside = { 0 };
 	int most;
 	OpWalk w;
 
@@ -291,7 +291,7 @@ infer_explain_short(Kernel *k, const Candidates *c)
 	            ex->sol->total.unit[most], k->unit->candidate, c->n);
 	short_tiles(&t, ex);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_for && IMM(o, split) != SPLIT_CLEAR && IMM(o, split) != SPLIT_FRONT)
+		if (o->code == O_for && IMM(o, split) != SPLIT_MAIN && IMM(o, split) != SPLIT_PROLOGUE)
 			loop_lines(&t, ex, o);
 	share_block(&outside, ex, k->body);
 	if (outside.cycles >= 1) {

@@ -67,7 +67,7 @@ walk_loop(Sim *s, const Op *loop)
 	double runs = explain_runs(s->ex, loop), inside = explain_runs(s->ex, loop->blk[0]->last);
 	int n = turns_of(s, loop), outer = s->turn;
 
-	if (IMM(loop, split) == SPLIT_CLEAR || IMM(loop, split) == SPLIT_FRONT)
+	if (IMM(loop, split) == SPLIT_MAIN || IMM(loop, split) == SPLIT_PROLOGUE)
 		return; /* told of with the other */
 	if (!has_turns(loop)) {
 		double times = s->times;
@@ -197,7 +197,7 @@ walk_kernel(Sim *s)
 	walk(s, s->ex->k->body);
 	walk_flush(s);
 	for (int i = 0; i < s->nring; i++) {
-		Ring *r = s->ring[i];
+		StageBarriers *r = s->ring[i];
 
 		for (int j = 0; j < r->n; j++) {
 			other = other || fabs(r->done[j] - r->old[j]) > 0.01;

@@ -20,18 +20,18 @@ typedef enum SpanKind {
 } SpanKind;
 extern const char *const span_name[SPAN_KINDS];
 
-typedef struct Span {
+typedef struct TimelineSpan {
 	int row;
 	SpanKind kind;
 	int turn; /* of the loop around; -1: there is none */
 	double from, to; /* clocks since the block began */
 	const char *what; /* "wgmma_f32_f16_ss of line 13" */
-} Span;
+} TimelineSpan;
 
 typedef struct Timeline {
 	const char **row; /* names, in the order in which they are shown */
 	int nrow;
-	Span *span; /* in no order */
+	TimelineSpan *span; /* in no order */
 	int n, cap;
 	double total; /* clocks until all is over */
 	int turns, stages; /* drawn of each pipeline loop; buffers of the deepest */

@@ -20,14 +20,14 @@ walk_row(Sim *s, RowKind kind, int i, const char *tiles)
 		    (!tiles || strcmp(s->row[r].tiles, tiles) == 0))
 			return r;
 	if (r < (int)COUNT_OF(s->row))
-		s->row[s->out->nrow++] = (Row){ kind, i, tiles };
+		s->row[s->out->nrow++] = (TimelineRow){ kind, i, tiles };
 	return r < (int)COUNT_OF(s->row) ? r : r - 1;
 }
 
 void
 walk_span(Sim *s, int row, SpanKind kind, double from, double to, const char *what)
 {
-	Span x = { row, kind, s->turn, from, to, what };
+	TimelineSpan x = { row, kind, s->turn, from, to, what };
 
 	if (to - from >= 0.5)
 		VEC_PUSH(s->ex->k->unit->arena, s->out->span, s->out->n, s->out->cap, x);
@@ -79,7 +79,7 @@ walk_move(Sim *s, double clocks)
 			i = -1;
 		}
 	if (clocks > 0)
-		VEC_PUSH(s->ex->k->unit->arena, s->busy, s->nbusy, s->busycap, ((Busy){ at, at + clocks }));
+		VEC_PUSH(s->ex->k->unit->arena, s->busy, s->nbusy, s->busycap, ((BusyInterval){ at, at + clocks }));
 	return at;
 }
 

@@ -28,7 +28,7 @@ walk_stages(Sim *s)
 }
 
 static bool
-row_before(const Row *a, const Row *b)
+row_before(const TimelineRow *a, const TimelineRow *b)
 {
 	int c = a->tiles && b->tiles ? strcmp(a->tiles, b->tiles) : 0;
 
@@ -38,7 +38,7 @@ row_before(const Row *a, const Row *b)
 }
 
 static const char *
-row_name(const Sim *s, const Row *r)
+row_name(const Sim *s, const TimelineRow *r)
 {
 	Arena *a = s->ex->k->unit->arena;
 	bool roles = kernel_roles(s->ex->k) != NULL;

@@ -10,18 +10,18 @@ enum {
 };
 
 /* Barriers in memory, one for each stage. */
-typedef struct Ring {
+typedef struct StageBarriers {
 	const Val *at;
 	int stages, arrivals; /* that end a phase, of one team */
 	double done[PHASES_MOST], old[PHASES_MOST]; /* when phases were complete; in the walk before */
 	int n, waits, came; /* complete, waited for in this walk, arrivals of the phase that is not */
 	double landed; /* the copies that the next arrival expects */
-	struct Ring *freed_by; /* where its stages are given back; NULL: they are not */
-} Ring;
+	struct StageBarriers *freed_by; /* where its stages are given back; NULL: they are not */
+} StageBarriers;
 
 /* What a phase or a group brings. */
 typedef struct Fill {
-	const Ring *ring; /* NULL: a group */
+	const StageBarriers *ring; /* NULL: a group */
 	const char *tiles;
 	int number, stages; /* among those of these tiles */
 	double issued, landed, used, freed, smem;
@@ -30,25 +30,25 @@ typedef struct Fill {
 
 typedef enum RowKind { ROW_producer, ROW_stage, ROW_warps, ROW_unit } RowKind;
 
-typedef struct Row {
+typedef struct TimelineRow {
 	RowKind kind;
 	int i; /* unit, stage */
 	const char *tiles;
-} Row;
+} TimelineRow;
 
-typedef struct Busy {
+typedef struct BusyInterval {
 	double from, to;
-} Busy;
+} BusyInterval;
 
 typedef struct Sim {
 	const Explained *ex;
 	Timeline *out;
 	bool draw; /* times are settled */
-	Ring *ring[64];
+	StageBarriers *ring[64];
 	int nring;
 	Fill *fill;
 	int nfill, fillcap;
-	Row row[96];
+	TimelineRow row[96];
 	/* the role that is walked through */
 	bool producer;
 	int warps, turn;
@@ -61,9 +61,9 @@ typedef struct Sim {
 	double product; /* when those of the open group are */
 	double extra; /* clocks of shared memory that copies took which were waited for */
 	Fill open; /* copies since the last commit or arrival that expects them */
-	Ring *free_stage; /* whose phase the role waited for last */
+	StageBarriers *free_stage; /* whose phase the role waited for last */
 	/* the block */
-	Busy *busy; /* when global memory moves bytes for somebody */
+	BusyInterval *busy; /* when global memory moves bytes for somebody */
 	int nbusy, busycap;
 	double tensor; /* busy until then */
 	Res load; /* of all loops' turns */

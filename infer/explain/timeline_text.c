@@ -22,7 +22,7 @@ clocks_a_letter(double total)
 }
 
 static char
-letter_of(const Span *x)
+letter_of(const TimelineSpan *x)
 {
 	static const char letter[SPAN_KINDS] = {
 #define X(name, c, what) c,
@@ -43,7 +43,7 @@ row_letters(const Timeline *tl, int row, double per, char *out, int n)
 
 	memset(out, ' ', (size_t)n);
 	for (int i = 0; i < tl->n; i++) {
-		const Span *x = &tl->span[i];
+		const TimelineSpan *x = &tl->span[i];
 
 		for (int at = (int)(x->from / per); x->row == row && at < n && at * per < x->to; at++) {
 			double from = x->from > at * per ? x->from : at * per;
@@ -101,7 +101,7 @@ timeline_json(Text *t, const Timeline *tl)
 	text_add(t, "]", 1);
 	json_open(t, "spans", "[");
 	for (int i = 0; i < tl->n; i++) {
-		const Span *x = &tl->span[i];
+		const TimelineSpan *x = &tl->span[i];
 
 		json_open(t, NULL, "{");
 		json_number(t, "row", x->row);

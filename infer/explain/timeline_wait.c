@@ -10,18 +10,18 @@ copy_ends_later(const Op *o)
 	return IMM(o, async) == COPY_GROUP || IMM(o, async) == COPY_BARRIER;
 }
 
-static Ring *
+static StageBarriers *
 ring_of(Sim *s, const Val *at)
 {
 	const Kernel *k = s->ex->k;
-	Ring *r;
+	StageBarriers *r;
 
 	for (int i = 0; i < s->nring; i++)
 		if (s->ring[i]->at == at)
 			return s->ring[i];
 	if (s->nring == (int)COUNT_OF(s->ring))
 		return s->ring[0];
-	r = NEW(k->unit->arena, Ring);
+	r = NEW(k->unit->arena, StageBarriers);
 	r->at = at;
 	r->stages = (int)at->type.shape[0];
 	r->arrivals = (int)max64(IMM(at->def, arrivals), 1);
@@ -104,7 +104,7 @@ walk_close(Sim *s)
 
 /* The n-th phase of a ring, or group of none; NULL: there is none yet. */
 static Fill *
-find_fill(Sim *s, const Ring *ring, int n)
+find_fill(Sim *s, const StageBarriers *ring, int n)
 {
 	for (int i = 0; i < s->nfill; i++)
 		if (s->fill[i].ring == ring && n-- == 0)
@@ -169,7 +169,7 @@ barrier_tells_turn(const Sim *s, const Val *barrier)
 void
 walk_phase(Sim *s, const Op *o, const Res *r)
 {
-	Ring *ring = ring_of(s, o->in[0]);
+	StageBarriers *ring = ring_of(s, o->in[0]);
 	int n = ring->waits++ - (s->producer ? ring->stages : 0);
 	const char *what = s->producer ? "for a free stage" : "for a phase";
 	Fill *f;
@@ -190,7 +190,7 @@ walk_phase(Sim *s, const Op *o, const Res *r)
 void
 walk_arrive(Sim *s, const Op *o, const Res *r)
 {
-	Ring *ring = ring_of(s, o->in[0]);
+	StageBarriers *ring = ring_of(s, o->in[0]);
 	double when;
 
 	walk_add(s, o, r);

@@ -8,12 +8,12 @@
 #include "infer/legalize/legalize.h"
 
 /* A factor as wgmma takes it. */
-typedef struct Factor {
+typedef struct WgmmaOperand {
 	Op *load;
 	bool turned;
 	int unit; /* the tile's dim along which neighbours are in memory */
 	bool mn; /* its neighbours in memory run along m or n */
-} Factor;
+} WgmmaOperand;
 
 /* The dim of an alloc along which copies bring neighbours, as infer will have it; its last where none do. */
 static int
@@ -61,13 +61,13 @@ still_there(Kernel *k, const Op *load, const Op *o)
 }
 
 static bool
-factor(Kernel *k, const Op *dot, int i, Factor *f)
+factor(Kernel *k, const Op *dot, int i, WgmmaOperand *f)
 {
 	Op *o = dot->in[i]->def;
 	int outer, kdim;
 	const Val *tile;
 
-	*f = (Factor){ 0 };
+	*f = (WgmmaOperand){ 0 };
 	if (o && o->code == O_transpose && IMM_AT(o, perm, 0) == 1) {
 		f->turned = true;
 		o = o->in[0]->def;
@@ -91,7 +91,7 @@ has_form(const Val *tile, int unit)
 	Layout l;
 
 	for (int w = 0; form_widths[w] != FORM_PLAIN; w++)
-		if (form_layout(&(Form){ unit, tile->type.rank - 2, form_widths[w] }, &tile->type, &l))
+		if (form_layout(&(SmemAtom){ unit, tile->type.rank - 2, form_widths[w] }, &tile->type, &l))
 			return true;
 	return false;
 }
@@ -129,7 +129,7 @@ nothing(Op *dot, OpCode code, int movable)
 
 /* Its factors, and in `in` what the product reads of each. */
 static bool
-find_factors(Kernel *k, const Op *dot, Factor *f, Val **in)
+find_factors(Kernel *k, const Op *dot, WgmmaOperand *f, Val **in)
 {
 	bool mn = false;
 	int held = -1;
@@ -142,7 +142,7 @@ find_factors(Kernel *k, const Op *dot, Factor *f, Val **in)
 			in[i] = f[i].load->in[0];
 			mn = mn || f[i].mn;
 		} else if (held < 0) {
-			f[held = i] = (Factor){ 0 };
+			f[held = i] = (WgmmaOperand){ 0 };
 		} else {
 			return false;
 		}
@@ -153,7 +153,7 @@ find_factors(Kernel *k, const Op *dot, Factor *f, Val **in)
 bool
 warpgroups_take(Kernel *k, const Op *dot)
 {
-	Factor f[2];
+	WgmmaOperand f[2];
 	Val *in[2];
 
 	return kernel_roles(k) && find_factors(k, dot, f, in);
@@ -162,7 +162,7 @@ warpgroups_take(Kernel *k, const Op *dot)
 static bool
 take(Kernel *k, Op *dot)
 {
-	Factor f[2];
+	WgmmaOperand f[2];
 	Val *in[3] = { [2] = dot->in[2] };
 	Op *o;
 

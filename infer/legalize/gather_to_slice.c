@@ -19,22 +19,22 @@
 enum { DEPTH = 16 };
 
 /* Element (i, j, ..) is start + step[0] * i + step[1] * j ..; start: a scalar of i64, NULL is 0. */
-typedef struct Line {
+typedef struct AffineIndex {
 	Val *start;
 	int64_t step[DIM_MAX];
-} Line;
+} AffineIndex;
 
-typedef struct Affine {
+typedef struct GatherToSlice {
 	Kernel *k;
 	Op *at; /* ops go in front of it */
-} Affine;
+} GatherToSlice;
 
-static bool line_of(Affine *a, Val *v, int depth, Line *out);
+static bool line_of(GatherToSlice *a, Val *v, int depth, AffineIndex *out);
 
 /* Of the elements of a tile like t, do none wrap around?  Starts that may be next to what 64 bits hold are
  * none, and neither are such steps. */
 static bool
-line_fits(const Affine *a, const Type *t, const Line *x)
+line_fits(const GatherToSlice *a, const Type *t, const AffineIndex *x)
 {
 	const int64_t most = INT64_MAX >> 3, step_most = most / (2 * DIM_MAX);
 	int64_t lo = t->dtype == D_i64 ? -most : num_min(t->dtype);
@@ -51,27 +51,27 @@ line_fits(const Affine *a, const Type *t, const Line *x)
 }
 
 static bool
-line_const(Affine *a, int64_t c, Line *out)
+line_const(GatherToSlice *a, int64_t c, AffineIndex *out)
 {
-	*out = (Line){ c ? ir_const(a->at->parent, a->at, c) : NULL, { 0 } };
+	*out = (AffineIndex){ c ? ir_const(a->at->parent, a->at, c) : NULL, { 0 } };
 	return true;
 }
 
 static bool
-line_splat(Affine *a, Val *s, Line *out)
+line_splat(GatherToSlice *a, Val *s, AffineIndex *out)
 {
 	Type t = type_index();
 
 	if (s->type.dtype != D_i64)
 		s = op_new(a->at->parent, a->at, O_cast, a->at->src, 1, &s, 1, &t)->out[0];
-	*out = (Line){ s, { 0 } };
+	*out = (AffineIndex){ s, { 0 } };
 	return true;
 }
 
 static bool
-line_sum(Affine *a, const Op *o, int depth, Line *out)
+line_sum(GatherToSlice *a, const Op *o, int depth, AffineIndex *out)
 {
-	Line x, y;
+	AffineIndex x, y;
 	Block *b = a->at->parent;
 
 	if (!line_of(a, o->in[0], depth, &x) || !line_of(a, o->in[1], depth, &y))
@@ -86,7 +86,7 @@ line_sum(Affine *a, const Op *o, int depth, Line *out)
 }
 
 static bool
-line_product(Affine *a, const Op *o, int depth, Line *out)
+line_product(GatherToSlice *a, const Op *o, int depth, AffineIndex *out)
 {
 	for (int i = 0; i < 2; i++) {
 		const Op *c = o->in[i]->def;
@@ -108,15 +108,15 @@ line_product(Affine *a, const Op *o, int depth, Line *out)
 
 /* Dims of one element are added, taken away, or repeated along. */
 static bool
-line_reshaped(Affine *a, const Op *o, int depth, Line *out)
+line_reshaped(GatherToSlice *a, const Op *o, int depth, AffineIndex *out)
 {
 	const Type *from = &o->in[0]->type, *to = &o->out[0]->type;
-	Line x;
+	AffineIndex x;
 	int d = 0;
 
 	if (!line_of(a, o->in[0], depth, &x))
 		return false;
-	*out = (Line){ x.start, { 0 } };
+	*out = (AffineIndex){ x.start, { 0 } };
 	for (int e = 0; e < from->rank; e++) {
 		if (from->shape[e] == 1)
 			continue;
@@ -130,22 +130,22 @@ line_reshaped(Affine *a, const Op *o, int depth, Line *out)
 }
 
 static bool
-line_broadcast(Affine *a, const Op *o, int depth, Line *out)
+line_broadcast(GatherToSlice *a, const Op *o, int depth, AffineIndex *out)
 {
 	const Type *from = &o->in[0]->type;
 	int more = o->out[0]->type.rank - from->rank;
-	Line x;
+	AffineIndex x;
 
 	if (!line_of(a, o->in[0], depth, &x))
 		return false;
-	*out = (Line){ x.start, { 0 } };
+	*out = (AffineIndex){ x.start, { 0 } };
 	for (int d = 0; d < from->rank; d++)
 		out->step[more + d] = from->shape[d] == 1 ? 0 : x.step[d];
 	return true;
 }
 
 static bool
-line_of(Affine *a, Val *v, int depth, Line *out)
+line_of(GatherToSlice *a, Val *v, int depth, AffineIndex *out)
 {
 	const Op *o = v->def;
 	DType d = v->type.dtype;
@@ -163,7 +163,7 @@ line_of(Affine *a, Val *v, int depth, Line *out)
 	case O_reshape: found = line_reshaped(a, o, depth - 1, out); break;
 	case O_broadcast: found = line_broadcast(a, o, depth - 1, out); break;
 	case O_iota:
-		*out = (Line){ NULL, { 0 } };
+		*out = (AffineIndex){ NULL, { 0 } };
 		out->step[IMM(o, dim)] = 1;
 		found = true;
 		break;
@@ -187,7 +187,7 @@ stays_in_place(const Op *view, int d)
 
 /* The dim of its tile along which a line steps, upwards; -1: none, -2: several, or downwards. */
 static int
-line_dim(const Line *x, const Type *t)
+line_dim(const AffineIndex *x, const Type *t)
 {
 	int dim = -1;
 
@@ -204,7 +204,7 @@ line_dim(const Line *x, const Type *t)
 /* The lines of the view's indices, and the dims of these that they step along, -1 where that is none: each of
  * them once, in their order. */
 static bool
-view_lines(Affine *a, const Op *view, Line *line, int *dim)
+view_lines(GatherToSlice *a, const Op *view, AffineIndex *line, int *dim)
 {
 	int next = 0, last = -1;
 
@@ -227,9 +227,9 @@ view_lines(Affine *a, const Op *view, Line *line, int *dim)
 static bool
 make_slice(Kernel *k, Op *view)
 {
-	Affine a = { k, view };
+	GatherToSlice a = { k, view };
 	int64_t most = (int64_t)1 << 30, n;
-	Line line[DIM_MAX];
+	AffineIndex line[DIM_MAX];
 	int dim[DIM_MAX], gathers = view_gather_dim(view);
 
 	if (gathers < 0 || !view_lines(&a, view, line, dim))
@@ -298,10 +298,10 @@ put_without(Op *view, Val *v, int e)
 static bool
 make_part(Kernel *k, Op *view, int d)
 {
-	Affine a = { k, view };
+	GatherToSlice a = { k, view };
 	int rank = view_gather_rank(view), next = gathered_next(view, d), e;
 	int64_t most = (int64_t)1 << 30, n;
-	Line line;
+	AffineIndex line;
 	bool first = view_operand_dim(view, view_gather_dim(view)) == d;
 
 	if (!view_gathers(view, d) || rank < 2 || !line_of(&a, view->in[1 + d], DEPTH, &line))

@@ -17,14 +17,14 @@
 enum { PARTS = 16 }; /* bytes in the widest access */
 
 /* An access to element `at` of each of the rows of `n` in a view. */
-typedef struct Part {
+typedef struct RowAccess {
 	Op *op;
 	const Op *view;
 	int64_t at, n;
-} Part;
+} RowAccess;
 
 static bool
-part_of(Op *o, Part *out)
+part_of(Op *o, RowAccess *out)
 {
 	bool load = o->code == O_load;
 	const Val *mem = load ? o->in[0] : o->code == O_store ? o->in[1] : NULL, *tile;
@@ -35,7 +35,7 @@ part_of(Op *o, Part *out)
 		return false;
 	tile = load ? o->out[0] : o->in[0];
 	last = view->in[0]->type.rank - 1;
-	*out = (Part){ o, view, 0, view->in[0]->type.shape[last] };
+	*out = (RowAccess){ o, view, 0, view->in[0]->type.shape[last] };
 	return out->n >= 2 && pow2_part(out->n) == out->n && dtype_info[tile->type.dtype].bits >= 8 &&
 	       out->n <= dtype_most(tile->type.dtype) && tile->type.space == S_reg && tile->type.rank > 0 &&
 	       !tile->type.pinned && (load || (o->nin == 2 && IMM(o, update) == STORE_PLAIN)) &&
@@ -47,7 +47,7 @@ part_of(Op *o, Part *out)
 
 /* The type of all of the rows, whose parts have type t. */
 static Type
-rows_type(const Part *p, Type t)
+rows_type(const RowAccess *p, Type t)
 {
 	int last = p->view->in[0]->type.rank - 1;
 
@@ -59,7 +59,7 @@ rows_type(const Part *p, Type t)
 
 /* Parts of the same rows? */
 static bool
-same_rows(const Part *p, const Part *q)
+same_rows(const RowAccess *p, const RowAccess *q)
 {
 	const Op *x = p->view, *y = q->view;
 	Type t = rows_type(p, x->out[0]->type), u = rows_type(q, y->out[0]->type);
@@ -89,7 +89,7 @@ passes(const Op *o, const Op *x)
 /* The parts that can be one access with the first; how many, 0: they do not have each element, or twice what
  * is stored. */
 static int
-find(Arena *a, const Part *first, Part **out)
+find(Arena *a, const RowAccess *first, RowAccess **out)
 {
 	unsigned seen = 1u << first->at;
 	int n = 0, cap = 0;
@@ -97,7 +97,7 @@ find(Arena *a, const Part *first, Part **out)
 	*out = NULL;
 	VEC_PUSH(a, *out, n, cap, *first);
 	for (Op *o = first->op->next; o; o = o->next) {
-		Part p;
+		RowAccess p;
 
 		if (part_of(o, &p) && same_rows(first, &p)) {
 			if (first->op->code == O_store && seen >> p.at & 1)
@@ -114,7 +114,7 @@ find(Arena *a, const Part *first, Part **out)
 }
 
 static Val *
-view_of_rows(const Part *p, Op *at)
+view_of_rows(const RowAccess *p, Op *at)
 {
 	int nin = p->view->nin, last = nin - 2;
 	Val *in[1 + DIM_MAX];
@@ -138,7 +138,7 @@ reshaped(Op *at, Val *x, Type t)
 }
 
 static void
-load_rows(Kernel *k, const Part *part, int n)
+load_rows(Kernel *k, const RowAccess *part, int n)
 {
 	Op *at = part[0].op, *load;
 	Type whole = rows_type(&part[0], at->out[0]->type), one = whole;
@@ -180,7 +180,7 @@ together(Op *at, Val *const *one, int64_t lo, int64_t hi)
 }
 
 static void
-store_rows(const Part *part, int n)
+store_rows(const RowAccess *part, int n)
 {
 	Op *at = part[n - 1].op;
 	Type t = rows_type(&part[0], part[0].op->in[0]->type);
@@ -203,7 +203,7 @@ in_block(Kernel *k, Block *b)
 
 	for (Op *o = b->first, *next; o; o = next) {
 		Op *before = o->prev;
-		Part first, *part;
+		RowAccess first, *part;
 		int n;
 
 		for (int i = 0; i < 2; i++)

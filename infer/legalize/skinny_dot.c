@@ -26,7 +26,7 @@
 enum { CORES_LEAST = 8, CORES_MOST = 16 }; /* rows and columns of an instance, or columns and rows */
 
 Val *
-thin_put(Place p, OpCode code, Val *x, Val *y, Type t)
+thin_put(InsertPoint p, OpCode code, Val *x, Val *y, Type t)
 {
 	Val *in[2] = { x, y };
 
@@ -34,7 +34,7 @@ thin_put(Place p, OpCode code, Val *x, Val *y, Type t)
 }
 
 static Val *
-put_reduce(Place p, OpCode code, Val *x, int dim)
+put_reduce(InsertPoint p, OpCode code, Val *x, int dim)
 {
 	Type t = type_free(x->type);
 	Val *v;
@@ -49,7 +49,7 @@ put_reduce(Place p, OpCode code, Val *x, int dim)
 
 /* x with its last two dims exchanged. */
 static Val *
-turned(Place p, Val *x)
+turned(InsertPoint p, Val *x)
 {
 	const Op *t = x->def;
 	int last = x->type.rank - 1;
@@ -71,7 +71,7 @@ turned(Place p, Val *x)
 
 /* Factor i, v, as [.., M, N, K], of the sum's type. */
 static Val *
-term(Place p, Val *v, int i, Type all)
+term(InsertPoint p, Val *v, int i, Type all)
 {
 	Val *x = i ? turned(p, v) : v;
 	Type t = type_free(x->type);
@@ -86,7 +86,7 @@ term(Place p, Val *v, int i, Type all)
 }
 
 Val *
-thin_add_terms(Place p, Val *const *factor, Type all, int64_t n, Val *sum)
+thin_add_terms(InsertPoint p, Val *const *factor, Type all, int64_t n, Val *sum)
 {
 	Val *in[3];
 
@@ -99,7 +99,7 @@ thin_add_terms(Place p, Val *const *factor, Type all, int64_t n, Val *sum)
 }
 
 static Val *
-sum_of_terms(Kernel *k, Place p, const Op *dot)
+sum_of_terms(Kernel *k, InsertPoint p, const Op *dot)
 {
 	Type all = type_free(dot->out[0]->type);
 	Val *terms;
@@ -132,7 +132,7 @@ few_dim(const Op *dot)
 
 /* x with each of dim d `times` times. */
 static Val *
-repeated(Place p, Val *x, int d, int64_t times)
+repeated(InsertPoint p, Val *x, int d, int64_t times)
 {
 	Type t = type_free(x->type), one = t;
 
@@ -147,7 +147,7 @@ repeated(Place p, Val *x, int d, int64_t times)
 
 /* One of those that are there `times` times, as t. */
 static Val *
-one_of(Place p, Val *x, int d, Type t)
+one_of(InsertPoint p, Val *x, int d, Type t)
 {
 	Type apart = type_free(x->type);
 
@@ -196,7 +196,7 @@ zero_like(Op *at, Op *zero, Type t)
 
 /* A product as it comes, x of type t: what it stands for, as `out`. */
 static Val *
-as_result(Place p, Val *x, int few, Type out)
+as_result(InsertPoint p, Val *x, int few, Type out)
 {
 	return few < 0 ? thin_put(p, O_reshape, x, NULL, out) : one_of(p, x, out.rank - 2 + few, out);
 }
@@ -206,7 +206,7 @@ static void
 carry(Kernel *k, const Op *dot, int i, int few, Type t)
 {
 	Op *loop = dot->parent->owner;
-	Place behind = { loop->parent, loop->next, dot->src };
+	InsertPoint behind = { loop->parent, loop->next, dot->src };
 	Type was = type_free(loop->out[i]->type);
 	Val *out = loop->out[i], *back;
 
@@ -223,7 +223,7 @@ carry(Kernel *k, const Op *dot, int i, int few, Type t)
 
 /* The product of a padded dot, `more` of which is added to, or nothing; few: the dim that it pads. */
 static Val *
-padded(Place p, const Op *dot, int few, Val *more)
+padded(InsertPoint p, const Op *dot, int few, Val *more)
 {
 	int d = dot->out[0]->type.rank - 2 + few;
 	int64_t times = enough(dot, few) / dot->out[0]->type.shape[d];
@@ -239,7 +239,7 @@ padded(Place p, const Op *dot, int few, Val *more)
 static void
 rewrite(Kernel *k, const uint32_t *uses, Op *dot, int few)
 {
-	Place p = { dot->parent, dot, dot->src };
+	InsertPoint p = { dot->parent, dot, dot->src };
 	Val *acc = dot->in[2], *x;
 	int at = carried(uses, dot);
 
@@ -268,7 +268,7 @@ pass_lower_skinny_dot(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		ThinWay way = o->code == O_dot ? (ThinWay)IMM(o, thin) : THIN_AS_IS;
+		SkinnyDotKind way = o->code == O_dot ? (SkinnyDotKind)IMM(o, thin) : THIN_AS_IS;
 		int few = way == THIN_PADDED ? few_dim(o) : -1;
 
 		if (way == THIN_SUMS || few >= 0) {

@@ -4,20 +4,20 @@
 #include "hexc/ir/ir.h"
 
 /* Where ops are put, and for what the program says. */
-typedef struct Place {
+typedef struct InsertPoint {
 	Block *in;
 	Op *at; /* NULL: at the end */
 	Src src;
-} Place;
+} InsertPoint;
 
 /* ---- skinny_dot.c --------------------------------------------------------------------------------------- */
 /* The op of x and y, or of x, or of nothing. */
-Val *thin_put(Place p, OpCode code, Val *x, Val *y, Type t);
+Val *thin_put(InsertPoint p, OpCode code, Val *x, Val *y, Type t);
 /* `sum`, or nothing, and the products of what both factors have for n indices of k, [.., M, N, n]. */
-Val *thin_add_terms(Place p, Val *const *factor, Type all, int64_t n, Val *sum);
+Val *thin_add_terms(InsertPoint p, Val *const *factor, Type all, int64_t n, Val *sum);
 
 /* ---- skinny_dot_k_slices.c --------------------------------------------------------------------------------- */
 /* The terms of the dot, [.., M, N, n], of which each is the sum of those that are n apart along k; NULL: they
  * are few enough, or cannot be parted. */
-Val *thin_terms_in_parts(Kernel *k, Place p, const Op *dot, Type all);
+Val *thin_terms_in_parts(Kernel *k, InsertPoint p, const Op *dot, Type all);
 #endif

@@ -56,7 +56,7 @@ can_part(const Kernel *k, const Val *v, int d, int depth)
 
 /* The n elements of memory `mem` along dim d from there on. */
 static Val *
-part_of_memory(Place p, Val *mem, int d, int64_t from, int64_t n)
+part_of_memory(InsertPoint p, Val *mem, int d, int64_t from, int64_t n)
 {
 	Val *in[1 + DIM_MAX] = { mem };
 	Type index = type_scalar(D_i64), t = mem->type;
@@ -80,7 +80,7 @@ instead(void *user, Val *v)
 
 /* The part of v, of which can_part() says that there is one. */
 static Val *
-part(Place p, Val *v, int d, int64_t from, int64_t n)
+part(InsertPoint p, Val *v, int d, int64_t from, int64_t n)
 {
 	Val *in[DIM_MAX] = { 0 }, **next = in;
 	Op *o = v->def;
@@ -119,7 +119,7 @@ part_length(const Kernel *k, const Type *all, int bits)
 
 /* Where computed factor v is, in front of the product. */
 static Val *
-staged(Place p, Val *v)
+staged(InsertPoint p, Val *v)
 {
 	Type t = type_free(v->type);
 	Val *in[2] = { v, NULL };
@@ -132,7 +132,7 @@ staged(Place p, Val *v)
 }
 
 Val *
-thin_terms_in_parts(Kernel *k, Place p, const Op *dot, Type all)
+thin_terms_in_parts(Kernel *k, InsertPoint p, const Op *dot, Type all)
 {
 	int r = dot->in[0]->type.rank, dim[2] = { r - 1, r - 2 }, last = all.rank - 1, loads = 0;
 	int64_t many = all.shape[last], n;

@@ -69,7 +69,7 @@ row_of(const Type *tile, int unit)
 	Layout l;
 
 	for (int w = 0; w < FORM_WIDTHS && form_widths[w] > FORM_CHUNK; w++) {
-		Form f = { unit, 0, form_widths[w] };
+		SmemAtom f = { unit, 0, form_widths[w] };
 
 		if (form_layout(&f, tile, &l))
 			return form_row(&f, tile);

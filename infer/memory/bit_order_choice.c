@@ -41,7 +41,7 @@ static int
 liked(const Solve *s, const Val *v, int depth, int so_far, bool packed)
 {
 	for (int i = 0; i < s->nuse[v->id]; i++) {
-		const Use *u = &s->use[v->id][i];
+		const OperandUse *u = &s->use[v->id][i];
 		int one = 0;
 
 		if (s->sol->want[u->op->id][u->i] || depth == 0)
@@ -63,7 +63,7 @@ int
 bit_order_liked(const Solve *s, const Val *v)
 {
 	int bit_order = liked(s, v, CHAIN_DEPTH, -1, false);
-	Recipe *r = NEW(s->arena, Recipe);
+	CastSequence *r = NEW(s->arena, CastSequence);
 	DType to = bit_order == 16 ? D_f16 : D_i8;
 	unsigned have = s->k->unit->target->features;
 

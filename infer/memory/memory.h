@@ -95,7 +95,7 @@ Val *copy_side(const Op *copy, Space space);
 const char *box_refusal(const Solve *s, const Op *copy);
 
 /* The tensor map of a copy that can, whose shared tile has that form. */
-void box_map(const Solve *s, const Op *copy, const struct Form *f, TensorMap *out);
+void box_map(const Solve *s, const Op *copy, const struct SmemAtom *f, TensorMap *out);
 
 /* ---- ldmatrix.c ----------------------------------------------------------------------------------- */
 /* ldmatrix for a shared load whose result is to be laid out as l; NULL: l is no fragment of matrices.
@@ -114,7 +114,7 @@ bool matrix_side(Solve *s, InstrKind kind, DType d, const Layout *l, int unit, M
 
 /* ---- smem_swizzle.c ------------------------------------------------------------------------------------- */
 /* One way of touching a shared tile. */
-typedef struct Access {
+typedef struct SmemAccess {
 	const Op *op; /* NULL: of a staging tile */
 	const Layout *map; /* access side: view coordinates -> lane, warp, reg */
 	int rank;
@@ -127,21 +127,21 @@ typedef struct Access {
 	bool write; /* only one of several replicas writes */
 	bool anywhere; /* rows that indices name: of addresses it is known that vec are side by side */
 	double weight;
-} Access;
+} SmemAccess;
 /* Access of o, of `vec` elements by `in` (NULL: plain), to mem, a shared tile or a view of one: all but its
  * weight and its map.  In store_copy_choice.c. */
-void access_init(Access *a, const Op *o, Val *mem, int vec, const Instr *in);
+void access_init(SmemAccess *a, const Op *o, Val *mem, int vec, const Instr *in);
 /* Address layout for a tile: order of dims, swizzle, conflicts counted over all phases and instances of
  * every access.  waves[i]: wavefronts of one execution of access i by all warps.  Asked again, it
  * remembers. */
-void shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out,
+void shared_layout(Solve *s, const Type *t, int unit_dim, const SmemAccess *acc, int nacc, Layout *out,
                    int64_t *waves);
 /* The best swizzle of l, which has none, for these accesses, and what they are then. */
-void shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *waves);
+void shared_swizzle(Solve *s, Layout *l, const SmemAccess *acc, int nacc, int64_t *waves);
 /* Warps that make it together: a staging tile is where register tiles are. */
-int access_warps(const Solve *s, const Access *a);
+int access_warps(const Solve *s, const SmemAccess *a);
 /* Shared-memory wavefronts of one execution of the access by all warps, and the least possible. */
-void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves,
+void access_waves(Arena *arena, const SmemAccess *a, const Layout *tile, int warps, int64_t *waves,
                   int64_t *least);
 
 /* ---- smem_atom_choice.c --------------------------------------------------------------------------------------- */
@@ -149,7 +149,7 @@ void access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, 
 int wgmma_k_dim(const Op *o, int i);
 /* The layout of an alloc that wgmma reads or boxes fill, in which copies and its other accesses are shortest;
  * s->failure: nothing suits them all.  False: it needs no form. */
-bool select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out);
+bool select_form(Solve *s, const Op *alloc, const SmemAccess *acc, int nacc, Layout *out);
 
 /* ---- producer_copies.c -------------------------------------------------------------------------------------- */
 /* Finds s->sol->producer: as the program says, or what indices of rows take and what is made of them. */

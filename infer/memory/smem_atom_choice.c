@@ -36,7 +36,7 @@ wgmma_widths(const Solve *s, const Op *o, int i, const Val *tile, int outer)
 	if (unit != 1 - wgmma_k_dim(o, i) || !wgmma_has_mn(c->inst))
 		return 0;
 	for (int w = 0; form_widths[w] != FORM_PLAIN; w++) {
-		int64_t row = form_row(&(Form){ .width = form_widths[w] }, &tile->type);
+		int64_t row = form_row(&(SmemAtom){ .width = form_widths[w] }, &tile->type);
 
 		if (across % row == 0 || row % across == 0)
 			widths |= 1u << w;
@@ -113,7 +113,7 @@ form_error(Solve *s, const Val *tile, const Demand *d, int n)
 
 /* Weighted wavefronts of the accesses over the least. */
 static double
-excess(Solve *s, const Layout *l, const Access *acc, int n)
+excess(Solve *s, const Layout *l, const SmemAccess *acc, int n)
 {
 	double sum = 0;
 
@@ -128,7 +128,7 @@ excess(Solve *s, const Layout *l, const Access *acc, int n)
 
 /* The same of copies: the engine moves boxes row by row, whatever a row holds. */
 static double
-box_excess(const Solve *s, const Demand *d, int n, const Form *f)
+box_excess(const Solve *s, const Demand *d, int n, const SmemAtom *f)
 {
 	double sum = 0;
 
@@ -154,13 +154,13 @@ meets_in_banks(const Solve *s, double excess)
 }
 
 bool
-select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out)
+select_form(Solve *s, const Op *alloc, const SmemAccess *acc, int nacc, Layout *out)
 {
 	const Val *tile = alloc->out[0];
 	Demands all = find_demands(s, tile);
 	const Demand *d = all.d;
 	int n = all.n;
-	Form f = { .unit = s->unit[tile->id] }, *best = NULL;
+	SmemAtom f = { .unit = s->unit[tile->id] }, *best = NULL;
 	unsigned widths = ALL_WIDTHS;
 	double least = 0, banks = 0;
 
@@ -182,7 +182,7 @@ select_form(Solve *s, const Op *alloc, const Access *acc, int nacc, Layout *out)
 		e = lanes + box_excess(s, d, n, &f);
 		if (best && (f.width == FORM_PLAIN ? e > least : e >= least)) /* plain: one box */
 			continue;
-		best = best ? best : NEW(s->arena, Form);
+		best = best ? best : NEW(s->arena, SmemAtom);
 		*best = f;
 		*out = l;
 		least = e;

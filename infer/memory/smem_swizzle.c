@@ -9,7 +9,7 @@ enum { BANKS = 32,
 
 /* Unswizzled offsets of one access by one warp, in units of what a bank group of the phase holds: the
  * access itself, or a 4-byte word when it is smaller. */
-typedef struct Trace {
+typedef struct BankTrace {
 	int64_t *off; /* [ninst][lanes], -1: lane takes no part */
 	int ninst, lanes;
 	int times; /* instances for which each of these stands */
@@ -20,25 +20,25 @@ typedef struct Trace {
 	/* elements that straddle bytes: a unit is an access of so many instructions, each of which moves a
 	 * 2^-part-th of what a bank group holds */
 	int pieces, part;
-} Trace;
+} BankTrace;
 
 /* Instructions of one access (dtype_pieces). */
 static int
-pieces_of(const Access *a)
+pieces_of(const SmemAccess *a)
 {
 	return a->bits / (int)pow2_part(a->bits);
 }
 
 /* log2 of the elements that any swizzle must keep together for this access */
 static int
-unit_of(const Access *a)
+unit_of(const SmemAccess *a)
 {
 	return log2_floor(pieces_of(a) == 1 && a->vec * a->bits < 32 ? 32 / a->bits : a->vec);
 }
 
 /* The element at one place of an access, in its own dims. */
 static void
-index_at(const Access *a, int64_t lane, int64_t warp, int64_t reg, int64_t *c)
+index_at(const SmemAccess *a, int64_t lane, int64_t warp, int64_t reg, int64_t *c)
 {
 	Coord p = { .at = { 0 } };
 
@@ -50,7 +50,7 @@ index_at(const Access *a, int64_t lane, int64_t warp, int64_t reg, int64_t *c)
 
 /* Offset in the tile of the element at one place of the access. */
 static int64_t
-offset_at(const Access *a, const Layout *tile, int64_t lane, int64_t warp, int64_t reg)
+offset_at(const SmemAccess *a, const Layout *tile, int64_t lane, int64_t warp, int64_t reg)
 {
 	int64_t c[DIM_MAX] = { 0 }, at[DIM_MAX] = { 0 };
 
@@ -62,7 +62,7 @@ offset_at(const Access *a, const Layout *tile, int64_t lane, int64_t warp, int64
 
 /* Lanes that are behind the end of the tile that such an access is of take no part. */
 static void
-trace_clip(Trace *t, const Access *a, int64_t warp)
+trace_clip(BankTrace *t, const SmemAccess *a, int64_t warp)
 {
 	int64_t within[DIM_MAX], c[DIM_MAX] = { 0 };
 
@@ -80,7 +80,7 @@ trace_clip(Trace *t, const Access *a, int64_t warp)
 /* Do the addresses of an access's instances follow from one by xors, under any swizzle?  Not where lanes and
  * instances count in the same bits, as in rows of 576: then each is computed, and kept, on its own. */
 static bool
-xors(const Trace *t)
+xors(const BankTrace *t)
 {
 	return (t->lane_bits & t->inst_bits) == 0;
 }
@@ -88,10 +88,10 @@ xors(const Trace *t)
 /* `tile` without its swizzle is linear in the coordinates, and these are sums of what lane, warp and register
  * contribute: offsets add.  Where lanes and instances differ in other bits adding is xoring, and so is
  * swizzling: then all instances use the banks alike, but for their order, and one stands for all. */
-static Trace
-trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
+static BankTrace
+trace(Arena *arena, const SmemAccess *a, const Layout *tile, int64_t warp)
 {
-	Trace t = { .lanes = a->lanes, .unit = unit_of(a), .pieces = pieces_of(a) };
+	BankTrace t = { .lanes = a->lanes, .unit = unit_of(a), .pieces = pieces_of(a) };
 	int width = a->bits / t.pieces << t.unit;
 	Layout plain = *tile;
 	int64_t lane_off[WARP_SIZE], *inst_off;
@@ -133,7 +133,7 @@ trace(Arena *arena, const Access *a, const Layout *tile, int64_t warp)
 /* Wavefronts of one phase of a piece: lanes [lo, hi) at once; the busiest bank decides.  *distinct counts
  * units. */
 static int
-phase_waves(const Trace *t, const int64_t *off, int n, int piece, Swizzle sw, int *distinct)
+phase_waves(const BankTrace *t, const int64_t *off, int n, int piece, Swizzle sw, int *distinct)
 {
 	int worst = 0, total = 0;
 	uint8_t count[BANKS] = { 0 };
@@ -165,7 +165,7 @@ phase_waves(const Trace *t, const int64_t *off, int n, int piece, Swizzle sw, in
 /* Wavefronts of all instances, and the least any placement of the same words needs.  The swizzle is in
  * elements.  Stops early once the excess passes `bound`. */
 static int64_t
-trace_waves(const Trace *t, Swizzle sw, int64_t *least, int64_t bound)
+trace_waves(const BankTrace *t, Swizzle sw, int64_t *least, int64_t bound)
 {
 	int64_t waves = 0;
 
@@ -184,7 +184,7 @@ trace_waves(const Trace *t, Swizzle sw, int64_t *least, int64_t bound)
 /* Does warp w use the banks as warp 0 does, whose trace this is?  As with instances: where it adds other bits
  * than those in which lanes and instances differ. */
 static bool
-as_first_warp(const Trace *first, const Access *a, const Layout *tile, int64_t w)
+as_first_warp(const BankTrace *first, const SmemAccess *a, const Layout *tile, int64_t w)
 {
 	Layout plain = *tile;
 
@@ -198,9 +198,9 @@ as_first_warp(const Trace *first, const Access *a, const Layout *tile, int64_t w
 }
 
 void
-access_init(Access *a, const Op *o, Val *mem, int vec, const Instr *in)
+access_init(SmemAccess *a, const Op *o, Val *mem, int vec, const Instr *in)
 {
-	*a = (Access){
+	*a = (SmemAccess){
 		.op = o,
 		.rank = mem->type.rank,
 		.vec = vec,
@@ -215,14 +215,14 @@ access_init(Access *a, const Op *o, Val *mem, int vec, const Instr *in)
 }
 
 int
-access_warps(const Solve *s, const Access *a)
+access_warps(const Solve *s, const SmemAccess *a)
 {
 	return a->op ? op_warps(a->op) : s->k->warps;
 }
 
 /* Rows that nobody knows are taken to be in banks apart: the fewest wavefronts of a warp. */
 static int64_t
-waves_anywhere(const Access *a)
+waves_anywhere(const SmemAccess *a)
 {
 	int64_t each = max64(1, (int64_t)a->vec * a->bits * a->lanes / (8 * BANKS * BANK_BYTES));
 
@@ -230,9 +230,9 @@ waves_anywhere(const Access *a)
 }
 
 void
-access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64_t *waves, int64_t *least)
+access_waves(Arena *arena, const SmemAccess *a, const Layout *tile, int warps, int64_t *waves, int64_t *least)
 {
-	Trace first = trace(arena, a, tile, 0);
+	BankTrace first = trace(arena, a, tile, 0);
 	int64_t first_waves, first_least;
 
 	if (a->anywhere) {
@@ -246,7 +246,7 @@ access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64
 		int64_t n = first_waves, few = first_least;
 
 		if (!as_first_warp(&first, a, tile, w)) {
-			Trace t = trace(arena, a, tile, w);
+			BankTrace t = trace(arena, a, tile, w);
 
 			n = trace_waves(&t, tile->swizzle, &few, INT64_MAX);
 		}
@@ -259,7 +259,7 @@ access_waves(Arena *arena, const Access *a, const Layout *tile, int warps, int64
 
 /* Wavefronts over the least, weighted; gives up beyond `bound`. */
 static double
-excess_of(const Trace *t, const Access *acc, int n, Swizzle sw, double bound)
+excess_of(const BankTrace *t, const SmemAccess *acc, int n, Swizzle sw, double bound)
 {
 	double sum = 0;
 
@@ -276,7 +276,7 @@ excess_of(const Trace *t, const Access *acc, int n, Swizzle sw, double bound)
 
 /* Address bits in which lanes of one phase differ: only those are worth xoring in. */
 static int64_t
-phase_bits(const Trace *t, int n)
+phase_bits(const BankTrace *t, int n)
 {
 	int64_t bits = 0;
 
@@ -291,9 +291,9 @@ phase_bits(const Trace *t, int n)
 
 /* The best swizzle of l for these accesses; weighted wavefronts over the least. */
 static double
-search_swizzle(Solve *s, Layout *l, const Access *acc, int nacc)
+search_swizzle(Solve *s, Layout *l, const SmemAccess *acc, int nacc)
 {
-	Trace *tr = NEWN(s->arena, Trace, nacc + 1);
+	BankTrace *tr = NEWN(s->arena, BankTrace, nacc + 1);
 	Swizzle best = { 0, 0, 0 };
 	int base = 0, top = log2_floor(layout_cosize(l, AX_mem));
 	int64_t vary;
@@ -331,10 +331,10 @@ search_swizzle(Solve *s, Layout *l, const Access *acc, int nacc)
 
 /* The best layout for these accesses, all different. */
 static void
-search_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out)
+search_layout(Solve *s, const Type *t, int unit_dim, const SmemAccess *acc, int nacc, Layout *out)
 {
 	int64_t row = t->rank ? t->shape[unit_dim] : 1, pad = dtype_most(t->dtype);
-	Trace *tr = NEWN(s->arena, Trace, nacc + 1);
+	BankTrace *tr = NEWN(s->arena, BankTrace, nacc + 1);
 	double excess;
 	bool apart = false;
 
@@ -363,7 +363,7 @@ search_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc
 }
 
 void
-shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *waves)
+shared_swizzle(Solve *s, Layout *l, const SmemAccess *acc, int nacc, int64_t *waves)
 {
 	search_swizzle(s, l, acc, nacc);
 	for (int i = 0; i < nacc; i++) {
@@ -377,7 +377,7 @@ shared_swizzle(Solve *s, Layout *l, const Access *acc, int nacc, int64_t *waves)
 
 /* The same addresses by the same lanes, however often. */
 static bool
-same_access(const Access *a, const Access *b)
+same_access(const SmemAccess *a, const SmemAccess *b)
 {
 	if (a->rank != b->rank || a->vec != b->vec || a->bits != b->bits || a->lanes != b->lanes ||
 	    a->write != b->write || a->anywhere != b->anywhere || !a->as != !b->as ||
@@ -394,13 +394,13 @@ typedef struct SharedMemo {
 	struct SharedMemo *next;
 	Type type;
 	int unit_dim, nacc;
-	Access *acc;
+	SmemAccess *acc;
 	int64_t *waves;
 	Layout out;
 } SharedMemo;
 
 static SharedMemo *
-asked(Solve *s, const Type *t, int unit_dim, const Access *acc, int n)
+asked(Solve *s, const Type *t, int unit_dim, const SmemAccess *acc, int n)
 {
 	for (SharedMemo *m = s->memo; m; m = m->next) {
 		bool same = m->nacc == n && m->unit_dim == unit_dim && type_same(&m->type, t);
@@ -415,10 +415,10 @@ asked(Solve *s, const Type *t, int unit_dim, const Access *acc, int n)
 }
 
 void
-shared_layout(Solve *s, const Type *t, int unit_dim, const Access *acc, int nacc, Layout *out,
+shared_layout(Solve *s, const Type *t, int unit_dim, const SmemAccess *acc, int nacc, Layout *out,
               int64_t *waves)
 {
-	Access *one = NEWN(s->arena, Access, nacc + 1); /* each kind of access once */
+	SmemAccess *one = NEWN(s->arena, SmemAccess, nacc + 1); /* each kind of access once */
 	int *kind = NEWN(s->arena, int, nacc + 1), n = 0;
 	SharedMemo *m;
 

@@ -286,7 +286,7 @@ select_copy(Solve *s, Op *o)
 
 /* How o touches the tile under its memory operand; false: it does not touch shared memory. */
 static bool
-access_of(const Solve *s, const Op *o, Access *a)
+access_of(const Solve *s, const Op *o, SmemAccess *a)
 {
 	Val *mem = shared_operand(o);
 	const Lowering *p = s->sol->lowering[o->id];
@@ -325,13 +325,13 @@ void
 select_shared(Solve *s, Op *alloc)
 {
 	Val *tile = alloc->out[0];
-	Access *acc = NULL;
+	SmemAccess *acc = NULL;
 	int n = 0, cap = 0;
 	Layout *l = NEW(s->arena, Layout);
 	int64_t *waves;
 
 	for (int i = 0; i < s->ntouch[tile->id]; i++) {
-		Access a;
+		SmemAccess a;
 
 		if (access_of(s, s->touch[tile->id][i], &a))
 			VEC_PUSH(s->arena, acc, n, cap, a);

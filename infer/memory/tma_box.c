@@ -27,7 +27,7 @@ box_refusal(const Solve *s, const Op *copy)
 		return "rows of the shared tile are not rows of the tensor";
 	for (int w = 0; w < FORM_WIDTHS; w++)
 		if (form_widths[w] != FORM_CHUNK &&
-		    form_layout(&(Form){ s->unit[tile->id], first, form_widths[w] }, &tile->type, &l))
+		    form_layout(&(SmemAtom){ s->unit[tile->id], first, form_widths[w] }, &tile->type, &l))
 			return NULL;
 	return "the shared tile has no 8 rows of 32 bytes, nor is it rows of 16 bytes and more, 128 in all, "
 	       "of at most 256 elements";
@@ -46,7 +46,7 @@ box_rows(int64_t extent)
 }
 
 void
-box_map(const Solve *s, const Op *copy, const Form *f, TensorMap *out)
+box_map(const Solve *s, const Op *copy, const SmemAtom *f, TensorMap *out)
 {
 	Val *mem = copy_side(copy, S_global);
 	const Op *view = mem->def;

@@ -58,7 +58,7 @@ tile_of(const Op *access)
 }
 
 static void
-ask(const Solve *s, Run *r, const Op *access)
+ask(const Solve *s, Contiguity *r, const Op *access)
 {
 	const Val *tile = tile_of(access), *mem = access->code == O_load ? access->in[0] : access->in[1];
 	int grain = dtype_grain(tile->type.dtype), unit;
@@ -86,12 +86,12 @@ find_runs(Solve *s)
 {
 	int n = (int)s->k->nval + 1;
 	int *tie = NEWN(s->arena, int, n);
-	Run *all = NEWN(s->arena, Run, n);
+	Contiguity *all = NEWN(s->arena, Contiguity, n);
 
-	s->run = NEWN(s->arena, const Run *, n);
+	s->run = NEWN(s->arena, const Contiguity *, n);
 	for (int v = 0; v < n; v++) {
 		tie[v] = v;
-		all[v] = (Run){ .unit = NOT_ASKED, .grain = INT_MAX, .once = INT64_MAX, .most = INT64_MAX };
+		all[v] = (Contiguity){ .unit = NOT_ASKED, .grain = INT_MAX, .once = INT64_MAX, .most = INT64_MAX };
 	}
 	for (int i = 0; i < s->norder; i++)
 		tie_op(tie, s->order[i]);

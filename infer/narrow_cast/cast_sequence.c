@@ -7,9 +7,9 @@
 /* ---- the program --------------------------------------------------------------------------------- */
 
 static int
-keep_step(Make *k, const RecipeStep *s)
+keep_step(Make *k, const CastStep *s)
 {
-	Recipe *r = k->r;
+	CastSequence *r = k->r;
 
 	for (int i = 0; i < r->nstep; i++)
 		if (memcmp(&r->step[i], s, sizeof *s) == 0)
@@ -22,7 +22,7 @@ keep_step(Make *k, const RecipeStep *s)
 int
 recipe_step(Make *k, StepOp op, int x, int y, int n, uint32_t m, uint32_t c)
 {
-	RecipeStep s;
+	CastStep s;
 
 	memset(&s, 0, sizeof s);
 	s.op = (uint8_t)op;
@@ -38,7 +38,7 @@ recipe_step(Make *k, StepOp op, int x, int y, int n, uint32_t m, uint32_t c)
 int
 recipe_take(Make *k, int x, int y, int z)
 {
-	RecipeStep s;
+	CastStep s;
 
 	memset(&s, 0, sizeof s);
 	s.op = ST_take;
@@ -100,7 +100,7 @@ goal(const Make *k, int b, int bit)
 }
 
 int
-recipe_part(Part *part, int n, int word, int shift, int to)
+recipe_part(BitField *part, int n, int word, int shift, int to)
 {
 	int p = 0;
 
@@ -109,13 +109,13 @@ recipe_part(Part *part, int n, int word, int shift, int to)
 	if (p == PARTS)
 		return PARTS + 1;
 	if (p == n)
-		part[n++] = (Part){ word, shift, 0 };
+		part[n++] = (BitField){ word, shift, 0 };
 	part[p].mask |= 1u << to;
 	return n;
 }
 
 int
-recipe_parts(const Make *k, int j, int bit, Part *part)
+recipe_parts(const Make *k, int j, int bit, BitField *part)
 {
 	int n = 0;
 
@@ -134,7 +134,7 @@ recipe_parts(const Make *k, int j, int bit, Part *part)
 /* ---- outputs ------------------------------------------------------------------------------------- */
 
 int
-recipe_mixed(Make *k, const Part *part, int n, uint32_t magic)
+recipe_mixed(Make *k, const BitField *part, int n, uint32_t magic)
 {
 	int v = VAL_NONE;
 
@@ -172,7 +172,7 @@ recipe_finish(Make *k, int j, int value, const int bit[2])
 static void
 int_to_float(Make *k, int j, int bit)
 {
-	Part part[PARTS + 1];
+	BitField part[PARTS + 1];
 	uint32_t magic = (uint32_t)(k->bias + k->man) << k->man | (uint32_t)recipe_half(k) << bit;
 	int n = recipe_parts(k, j, bit, part), both[2] = { bit, bit };
 
@@ -201,7 +201,7 @@ slot_bits(int bits)
 }
 
 static void
-make_init(Make *k, Recipe *r, DType from, int bit_order, DType to)
+make_init(Make *k, CastSequence *r, DType from, int bit_order, DType to)
 {
 	const DTypeInfo *d = &dtype_info[from], *t = &dtype_info[to];
 
@@ -232,7 +232,7 @@ static bool
 ints(Make *k)
 {
 	bool byte = k->lane == 8;
-	Part part[PARTS + 1];
+	BitField part[PARTS + 1];
 
 	if (k->flt || (k->bits == 8 && (byte || k->r->bit_order > ORDER_HALF)))
 		return false;
@@ -260,7 +260,7 @@ static bool (*const makers[])(Make *k) = { ints,          recipe_table, recipe_b
 	                                   recipe_fields, recipe_scale, recipe_cvt };
 
 static bool
-has_arithmetic(const Recipe *r)
+has_arithmetic(const CastSequence *r)
 {
 	for (int j = 0; j < r->nout; j++)
 		if (r->out[j].scaled || r->out[j].moved || r->out[j].second != VAL_NONE)
@@ -269,7 +269,7 @@ has_arithmetic(const Recipe *r)
 }
 
 bool
-recipe_less(Recipe *r, const Recipe *cast, double number)
+recipe_less(CastSequence *r, const CastSequence *cast, double number)
 {
 	Make k;
 
@@ -282,10 +282,10 @@ recipe_less(Recipe *r, const Recipe *cast, double number)
 }
 
 static bool
-make_direct(Recipe *best, DType from, int bit_order, DType to, unsigned features)
+make_direct(CastSequence *best, DType from, int bit_order, DType to, unsigned features)
 {
 	bool any = false;
-	Recipe r;
+	CastSequence r;
 	Make k;
 
 	for (size_t i = 0; i < COUNT_OF(makers); i++) {
@@ -303,13 +303,13 @@ make_direct(Recipe *best, DType from, int bit_order, DType to, unsigned features
 }
 
 bool
-recipe_make(Recipe *r, DType from, int bit_order, DType to, unsigned features)
+recipe_make(CastSequence *r, DType from, int bit_order, DType to, unsigned features)
 {
 	static const struct {
 		DType to, via;
 	} way[] = { { D_f32, D_bf16 }, { D_f32, D_f16 }, { D_bf16, D_f16 }, { D_f16, D_f32 } };
 	bool flt = dtype_is_float(to) && dtype_info[to].use == U_any && dtype_info[to].bits <= 32, any;
-	Recipe half;
+	CastSequence half;
 
 	if (!dtype_is_narrow(from) || (!flt && dtype_info[to].mma != MMA_i8))
 		return false;
@@ -330,7 +330,7 @@ recipe_make(Recipe *r, DType from, int bit_order, DType to, unsigned features)
 
 /* From the outputs to the result: to f32 an instruction for each element, from it one for a pair. */
 static int
-conversions(const Recipe *r)
+conversions(const CastSequence *r)
 {
 	if (r->via == r->to)
 		return 0;
@@ -338,7 +338,7 @@ conversions(const Recipe *r)
 }
 
 int
-recipe_arithmetic(const Recipe *r)
+recipe_arithmetic(const CastSequence *r)
 {
 	int n = conversions(r);
 
@@ -351,7 +351,7 @@ recipe_arithmetic(const Recipe *r)
 }
 
 bool
-recipe_takes(const Recipe *r, int64_t lo, int64_t hi)
+recipe_takes(const CastSequence *r, int64_t lo, int64_t hi)
 {
 	/* all whole numbers up to the limit are numbers of the type */
 	int64_t limit = (int64_t)1 << (dtype_info[r->to].man + 1);

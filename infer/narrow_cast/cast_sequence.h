@@ -40,12 +40,12 @@ typedef enum StepOp {
 /* Values: 0 .. 7 the words of the group, VAL_STEP + i the result of step i. */
 enum { VAL_NONE = -1, VAL_STEP = 8, RECIPE_STEPS = 192, RECIPE_OUT = 32 };
 
-typedef struct RecipeStep {
+typedef struct CastStep {
 	uint8_t op; /* StepOp */
 	int8_t n;
 	int16_t x, y, z; /* y VAL_NONE: c */
 	uint32_t m, c;
-} RecipeStep;
+} CastStep;
 
 /* One word of the result: value * mul + add in arithmetic of the result's type, all lanes; with a second
  * value, value * mul + (second + add).  Integer results are `value` itself, and what is neither scaled nor
@@ -58,35 +58,35 @@ typedef struct RecipeOut {
 } RecipeOut;
 
 /* A group of 32 elements. */
-typedef struct Recipe {
+typedef struct CastSequence {
 	DType from, to;
 	DType via; /* of the outputs, which the machine then converts to `to`; mostly `to` itself */
 	int bit_order;
 	double less; /* of table recipes: taken off each result, a number of `to`, and rounded once more */
 	int nstep, nout;
-	RecipeStep step[RECIPE_STEPS];
+	CastStep step[RECIPE_STEPS];
 	RecipeOut out[RECIPE_OUT];
-} Recipe;
+} CastSequence;
 
 /* Words of a group: in a bit order `bits`; in natural order elements have slots of 1, 2, 4 or 8 bits. */
 int recipe_words(DType from, int bit_order);
 /* The cheapest recipe for casting elements of `from` (at most 8 bits) in that order to `to` on a target with
  * these features (T_*); false: there is none, and elements are converted one by one. */
-bool recipe_make(Recipe *r, DType from, int bit_order, DType to, unsigned features);
+bool recipe_make(CastSequence *r, DType from, int bit_order, DType to, unsigned features);
 /* Machine instructions of a whole group: what the casts of its 32 elements take.  The first form counts those
  * behind the steps: arithmetic and conversions of the outputs. */
-int recipe_arithmetic(const Recipe *r);
+int recipe_arithmetic(const CastSequence *r);
 static inline int
-recipe_instructions(const Recipe *r)
+recipe_instructions(const CastSequence *r)
 {
 	return r->nstep + recipe_arithmetic(r);
 }
 /* The recipe of such a cast, less a number of its type, by tables; false: there is none that is shorter than
  * the cast and an instruction for each output. */
-bool recipe_less(Recipe *r, const Recipe *cast, double number);
+bool recipe_less(CastSequence *r, const CastSequence *cast, double number);
 /* May an integer y, from lo to hi, that is to be taken off the results be taken off their `add` instead, and
  * all bits be the same?  It may where all those differences are numbers of the type. */
-bool recipe_takes(const Recipe *r, int64_t lo, int64_t hi);
+bool recipe_takes(const CastSequence *r, int64_t lo, int64_t hi);
 /* The cast from which o (x - y, x + y or y + x) takes a whole number, its operand `number`; what is taken off
  * is from *lo to *hi.  NULL: o is nothing like that. */
 const Op *recipe_offset(const Op *o, int *number, int64_t *lo, int64_t *hi);

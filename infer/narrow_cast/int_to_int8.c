@@ -4,7 +4,7 @@
 void
 recipe_int_to_byte(Make *k, int j)
 {
-	Part part[PARTS + 1];
+	BitField part[PARTS + 1];
 	int n = recipe_parts(k, j, 0, part), v, x;
 	uint32_t half = recipe_lanes(k, (uint32_t)recipe_half(k)), top = recipe_lanes(k, 0x80);
 

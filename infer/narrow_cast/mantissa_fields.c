@@ -29,7 +29,7 @@ copies(const Make *k, int word, uint64_t forced, uint64_t *chosen)
 static void
 note_wants(Make *k, int j)
 {
-	Part part[PARTS + 1];
+	BitField part[PARTS + 1];
 	uint64_t want = 0;
 
 	for (int p = 0; p <= k->room; p++) {
@@ -43,7 +43,7 @@ note_wants(Make *k, int j)
 static int
 choose_bit(Make *k, int j)
 {
-	Part part[PARTS + 1];
+	BitField part[PARTS + 1];
 	int best = 0, least = 1 << 30;
 	uint64_t unused;
 
@@ -71,7 +71,7 @@ choose_bit(Make *k, int j)
 static int
 shared_bit(const Make *k, int j)
 {
-	Part part[PARTS + 1];
+	BitField part[PARTS + 1];
 
 	for (int p = 0; p <= k->room; p++) {
 		uint64_t have;
@@ -87,7 +87,7 @@ shared_bit(const Make *k, int j)
 void
 recipe_field_bits(Make *k, int *bit)
 {
-	Part part[PARTS + 1];
+	BitField part[PARTS + 1];
 
 	for (int j = 0; j < k->r->nout; j++)
 		if (recipe_parts(k, j, 0, part) == 1)

@@ -7,7 +7,7 @@ enum { PARTS = 32 };
 
 /* What is known of the two types, and the shifted copies of words that outputs ask for. */
 typedef struct Make {
-	Recipe *r;
+	CastSequence *r;
 	int bits;       /* of a source element */
 	int slot_bits;  /* bits from one element to the next in natural order */
 	bool sint, flt; /* the source */
@@ -22,10 +22,10 @@ typedef struct Make {
 } Make;
 
 /* Bits of one word that go the same way. */
-typedef struct Part {
+typedef struct BitField {
 	int word, shift;
 	uint32_t mask; /* where they arrive */
-} Part;
+} BitField;
 
 /* A step's value; equal steps are one. */
 int recipe_step(Make *k, StepOp op, int x, int y, int n, uint32_t m, uint32_t c);
@@ -33,7 +33,7 @@ int recipe_take(Make *k, int x, int y, int z);
 /* x >> n, or x << -n. */
 int recipe_shifted(Make *k, int x, int n);
 /* magic ^ the parts' bits. */
-int recipe_mixed(Make *k, const Part *part, int n, uint32_t magic);
+int recipe_mixed(Make *k, const BitField *part, int n, uint32_t magic);
 /* x in every lane of a word. */
 uint32_t recipe_lanes(const Make *k, uint32_t x);
 /* The first or second two of four 16-bit elements, of their lower (VAL_NONE: all 0) and upper bytes. */
@@ -46,9 +46,9 @@ int recipe_half(const Make *k);
 int recipe_bit(const Make *k, int e, int b);
 /* One more bit of an output: bit `to`, from that word, shifted.  How many parts there are then; PARTS + 1:
  * too many. */
-int recipe_part(Part *part, int n, int word, int shift, int to);
+int recipe_part(BitField *part, int n, int word, int shift, int to);
 /* The parts of output j, its fields at bit `bit`: at most PARTS; more are PARTS + 1. */
-int recipe_parts(const Make *k, int j, int bit, Part *part);
+int recipe_parts(const Make *k, int j, int bit, BitField *part);
 /* Output j is `value`: of each lane i 2^man + field * 2^bit[i], the sign bit turned over. */
 void recipe_finish(Make *k, int j, int value, const int bit[2]);
 /* The bits where fields go in all outputs of integers to floats, such that few shifted copies of words are

@@ -57,7 +57,7 @@ bool
 recipe_fields(Make *k)
 {
 	const DTypeInfo *d = source(k);
-	Part part[PARTS + 1];
+	BitField part[PARTS + 1];
 
 	/* infinities and NaNs stand for the same where the exponents are equally long */
 	if (k->lane < 16 || !has_fields(d) || !recipe_exact(k->r->from, k->r->to) ||
@@ -81,7 +81,7 @@ enum { QUAD = 4,
 /* Bits of the codes of quad q, each in its element's byte: those whose place in a half is in its upper byte,
  * or in its lower one.  The magnitude is at place g of the half. */
 static int
-plane_parts(const Make *k, int q, int g, bool upper, Part *part)
+plane_parts(const Make *k, int q, int g, bool upper, BitField *part)
 {
 	int n = 0;
 
@@ -102,7 +102,7 @@ plane_parts(const Make *k, int q, int g, bool upper, Part *part)
 static int
 plane(Make *k, int q, int g, bool upper)
 {
-	Part part[PARTS + 1];
+	BitField part[PARTS + 1];
 	int n = plane_parts(k, q, g, upper, part);
 
 	if (n == 0)
@@ -140,7 +140,7 @@ recipe_bytes(Make *k)
 	const DTypeInfo *d = source(k);
 	bool special = d->codes != C_none;
 	int g = k->man - d->man;
-	Part part[PARTS + 1];
+	BitField part[PARTS + 1];
 
 	if (k->lane != 16 || !has_fields(d) || !recipe_exact(k->r->from, k->r->to))
 		return false;
@@ -181,14 +181,14 @@ recipe_cvt(Make *k)
 static int
 exponents(Make *k, int j, uint32_t more)
 {
-	Part part[PARTS + 1];
+	BitField part[PARTS + 1];
 	int e = j * k->lanes, x, n = 0;
 
 	for (int i = 0; i < k->lanes; i++) {
 		int from = recipe_bit(k, e + i, 0), shift = from % 32 - i * k->lane - k->man;
 
 		if (n == 0 || part[0].shift != shift)
-			part[n++] = (Part){ from / 32, shift, 0 };
+			part[n++] = (BitField){ from / 32, shift, 0 };
 		part[n - 1].mask |= 0xffu << (i * k->lane + k->man);
 	}
 	if (n == 1)

@@ -19,7 +19,7 @@ typedef struct Table {
 
 /* What code i becomes, its cast and what is taken off it each rounded. */
 static uint32_t
-entry_bits(const Recipe *r, unsigned i)
+entry_bits(const CastSequence *r, unsigned i)
 {
 	return num_code(r->to, num_round(r->to, num_of_code(r->from, i)) - r->less);
 }
@@ -58,7 +58,7 @@ bytes_of(Make *k, const Table *t, int byte, int low, int which)
 static int
 selectors(Make *k, int i)
 {
-	Part part[PARTS];
+	BitField part[PARTS];
 	int n = 0;
 
 	if (k->r->bit_order == 0)
@@ -67,7 +67,7 @@ selectors(Make *k, int i)
 		int from = recipe_bit(k, 8 * i, b), shift = from % 32 - b;
 
 		if (n == 0 || part[n - 1].word != from / 32 || part[n - 1].shift != shift)
-			part[n++] = (Part){ from / 32, shift, 0 };
+			part[n++] = (BitField){ from / 32, shift, 0 };
 		part[n - 1].mask |= 0x11111111u << b;
 	}
 	return recipe_mixed(k, part, n, 0);

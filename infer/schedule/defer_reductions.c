@@ -16,7 +16,7 @@
 typedef struct Meet {
 	Kernel *k;
 	Op *reduce;
-	Late late;
+	DeferredReduction late;
 	int dim;
 	/* digits of the dim, the slowest first: those of threads and those of registers in turns */
 	int64_t extent[DIM_MAX];
@@ -165,7 +165,7 @@ static bool
 is_plain(const Meet *m)
 {
 	const Layout *l = m->reduce->out[0]->type.layout;
-	const Late *a = &m->late;
+	const DeferredReduction *a = &m->late;
 	const Val *v[] = { a->loop->in[3 + a->i], a->loop->out[a->i], a->loop->blk[0]->arg[1 + a->i],
 		           a->join->out[0], a->factor };
 
@@ -178,7 +178,7 @@ is_plain(const Meet *m)
 static void
 defer(Meet *m, const Type *apart)
 {
-	const Late *a = &m->late;
+	const DeferredReduction *a = &m->late;
 	Val *part = lane_part(m, *apart), *whole = m->reduce->out[0], *carried = a->loop->out[a->i];
 	Val *factor = a->factor ? repeated(m, a->join, a->factor) : NULL;
 	Op *last;

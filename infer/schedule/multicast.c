@@ -21,17 +21,17 @@
 #include "infer/core/multicast_legality.h"
 #include <string.h>
 
-typedef struct Cluster {
+typedef struct Multicast {
 	Kernel *k;
-	Share share;
+	MulticastQuery share;
 	const Op *number; /* a block_id: whose grid all have */
-} Cluster;
+} Multicast;
 
 /* ---- copies ---------------------------------------------------------------------------------------- */
 
 /* The tensor map of a copy of boxes; NULL: it is none. */
 static TensorMap *
-copy_map(const Cluster *c, const Op *o)
+copy_map(const Multicast *c, const Op *o)
 {
 	bool boxes = o->code == O_copy && IMM(o, async) == COPY_BARRIER &&
 	             instr_is_box(instr_of(o->lowering));
@@ -41,7 +41,7 @@ copy_map(const Cluster *c, const Op *o)
 
 /* Can all blocks of a cluster get what o fetches from one of them? */
 static bool
-is_shared(const Cluster *c, const Op *o)
+is_shared(const Multicast *c, const Op *o)
 {
 	const TensorMap *m = copy_map(c, o);
 
@@ -49,7 +49,7 @@ is_shared(const Cluster *c, const Op *o)
 }
 
 static void
-share_copy(const Cluster *c, Op *o)
+share_copy(const Multicast *c, Op *o)
 {
 	TensorMap *m = copy_map(c, o);
 
@@ -60,7 +60,7 @@ share_copy(const Cluster *c, Op *o)
 
 /* Copies, and who must have read what they fill.  False: none is the same in all blocks. */
 static bool
-share_copies(const Cluster *c)
+share_copies(const Multicast *c)
 {
 	bool *asks = NEWN(c->k->unit->arena, bool, c->k->nval + 1), any = false;
 	OpWalk w;
@@ -82,7 +82,7 @@ share_copies(const Cluster *c)
 
 /* How many clusters the grid has, in front of the roles. */
 static Val *
-count_clusters(const Cluster *c, Op *roles)
+count_clusters(const Multicast *c, Op *roles)
 {
 	Block *b = roles->parent;
 	Val *all = NULL;
@@ -114,7 +114,7 @@ only_if(Op *o, Val *has)
 
 /* Blocks that the grid has not store nothing. */
 static void
-guard_stores(const Cluster *c, Op *loop)
+guard_stores(const Multicast *c, Op *loop)
 {
 	Block *b = loop->blk[0];
 	Val *in[4] = { b->arg[0], c->number->in[1], c->number->in[2], c->number->in[3] };
@@ -133,7 +133,7 @@ guard_stores(const Cluster *c, Op *loop)
 }
 
 static void
-walk_clusters(const Cluster *c, Op *roles)
+walk_clusters(const Multicast *c, Op *roles)
 {
 	Val *all = count_clusters(c, roles);
 	OpWalk w;
@@ -148,7 +148,7 @@ walk_clusters(const Cluster *c, Op *roles)
 
 /* Rows of blocks that are counted together, as rows of clusters. */
 static void
-count_rows(const Cluster *c)
+count_rows(const Multicast *c)
 {
 	GridOrder *o = &c->k->order;
 
@@ -173,7 +173,7 @@ pass_multicast(Kernel *k)
 {
 	const int *asked = k->cluster_asked;
 	int axis = several_along(asked), blocks = asked[0] * asked[1] * asked[2];
-	Cluster c = { .k = k, .share = { k, NULL, axis, blocks } };
+	Multicast c = { .k = k, .share = { k, NULL, axis, blocks } };
 	const char *why;
 
 	if (blocks <= 1)

@@ -28,7 +28,7 @@
 /* ---- the operands, a turn ahead -------------------------------------------------------------------- */
 
 /* What stands for values of the body. */
-typedef struct Ahead {
+typedef struct FragmentPrefetch {
 	const Rotate *r;
 	Block *block;
 	Op *at;
@@ -37,7 +37,7 @@ typedef struct Ahead {
 		Val *from, *to;
 	} *done;
 	int n, cap;
-} Ahead;
+} FragmentPrefetch;
 
 static Val *ahead_val(void *user, Val *v);
 
@@ -45,7 +45,7 @@ static Val *ahead_val(void *user, Val *v);
 static Val *
 ahead_val(void *user, Val *v)
 {
-	Ahead *a = user;
+	FragmentPrefetch *a = user;
 	struct Done d = { v, NULL };
 
 	if (rotate_carried(a->r, v) == a->r->slot)
@@ -62,7 +62,7 @@ ahead_val(void *user, Val *v)
 
 /* v as `ahead` makes it, in front of `at`. */
 static Val *
-ahead_new(Ahead *a, Val *v)
+ahead_new(FragmentPrefetch *a, Val *v)
 {
 	Val *x = ahead_val(a, v);
 
@@ -217,8 +217,8 @@ static void
 turn(Rotate *r)
 {
 	Op *goes_on = begun_by(r);
-	Ahead before = { .r = r, .block = r->loop->parent, .slot = r->loop->in[3 + r->slot] };
-	Ahead next = { .r = r, .block = r->body, .slot = r->body->last->in[r->slot] };
+	FragmentPrefetch before = { .r = r, .block = r->loop->parent, .slot = r->loop->in[3 + r->slot] };
+	FragmentPrefetch next = { .r = r, .block = r->body, .slot = r->body->last->in[r->slot] };
 	Op *copies = copies_of(r), *last;
 
 	if (!goes_on)

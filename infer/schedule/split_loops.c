@@ -69,7 +69,7 @@ clear_op(Kernel *k, Op *o, int way)
 }
 
 static void
-clear(const Plan *p, Op *loop)
+clear(const SplitPlan *p, Op *loop)
 {
 	Op **op = NEWN(p->turns.k->unit->arena, Op *, p->nidle);
 	int at = 0, n = 0;
@@ -112,7 +112,7 @@ take_turns(Op *rest, Val *end, SplitKind kind)
 /* Tiles of the body are the same memory in each turn, and so in all loops.  False, and all is as it was: they
  * would live through these, and do not fit. */
 static bool
-share_tiles(const Turns *t)
+share_tiles(const SplitIterations *t)
 {
 	const Target *g = t->k->unit->target;
 	Op **tile = NULL, **next = NULL;
@@ -134,20 +134,20 @@ share_tiles(const Turns *t)
 }
 
 static SplitKind
-split_loop(const Plan *p)
+split_loop(const SplitPlan *p)
 {
-	const Turns *t = &p->turns;
+	const SplitIterations *t = &p->turns;
 	Op *front = NULL, *first;
 
 	if (!share_tiles(t))
-		return SPLIT_CROWDED;
+		return SPLIT_SMEM;
 	if (forms_have(&p->forms, 1))
-		front = take_turns(t->loop, forms_start(t, &p->forms), SPLIT_FRONT);
-	first = take_turns(t->loop, forms_end(t, &p->forms), SPLIT_CLEAR);
+		front = take_turns(t->loop, forms_start(t, &p->forms), SPLIT_PROLOGUE);
+	first = take_turns(t->loop, forms_end(t, &p->forms), SPLIT_MAIN);
 	if (front)
 		op_move_before(front, first); /* behind all numbers */
 	clear(p, first);
-	return SPLIT_REST;
+	return SPLIT_REMAINDER;
 }
 
 bool
@@ -159,12 +159,12 @@ pass_split_loops(Kernel *k)
 	facts_keep(k);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		SplitKind kind;
-		Plan p;
+		SplitPlan p;
 
 		if (o->code != O_for || IMM(o, split))
 			continue;
 		kind = split_plan(&p, k, o);
-		if (kind == SPLIT_CLEAR)
+		if (kind == SPLIT_MAIN)
 			kind = split_loop(&p);
 		IMM_SET(o, split, kind);
 		changed = true;

@@ -3,7 +3,7 @@
 
 /* v, to be reckoned with in front of the loop. */
 static Val *
-value(const Turns *t, const Val *v)
+value(const SplitIterations *t, const Val *v)
 {
 	Val *x = v->def ? v->def->out[v->index] : v->block->arg[v->index];
 	Type index = type_index();
@@ -15,7 +15,7 @@ value(const Turns *t, const Val *v)
 
 /* The terms of x with positive factors, or the others, turned positive; but for the counter. */
 static Val *
-side_of(const Turns *t, const Lin *x, bool positive)
+side_of(const SplitIterations *t, const Lin *x, bool positive)
 {
 	Block *b = t->loop->parent;
 	int64_t c = positive ? x->c : -x->c;
@@ -36,7 +36,7 @@ side_of(const Turns *t, const Lin *x, bool positive)
 }
 
 Val *
-forms_start(const Turns *t, const Forms *f)
+forms_start(const SplitIterations *t, const Forms *f)
 {
 	Block *b = t->loop->parent;
 	Val *start = NULL, *v;
@@ -54,7 +54,7 @@ forms_start(const Turns *t, const Forms *f)
 
 /* Does counter <= x already keep the counter below the loop's end? */
 static bool
-ends_before(const Turns *t, const Lin *x)
+ends_before(const SplitIterations *t, const Lin *x)
 {
 	Asking a = fact_asking(t->k);
 	Lin end = lin_add(*x, lin_atom(t->body->arg[0]), 1); /* which x has taken off */
@@ -66,7 +66,7 @@ ends_before(const Turns *t, const Lin *x)
 }
 
 Val *
-forms_end(const Turns *t, const Forms *f)
+forms_end(const SplitIterations *t, const Forms *f)
 {
 	Block *b = t->loop->parent;
 	Val *end = NULL, *all = NULL, *in[3], *v;

@@ -12,7 +12,7 @@ enum { DEPTH = 16 };
 /* ---- forms ------------------------------------------------------------------------------------------- */
 
 static int64_t
-times_counter(const Turns *t, const Lin *x)
+times_counter(const SplitIterations *t, const Lin *x)
 {
 	for (int i = 0; i < x->n; i++)
 		if (x->t[i].v == t->body->arg[0])
@@ -22,7 +22,7 @@ times_counter(const Turns *t, const Lin *x)
 
 /* Is x, but for the counter, over values from in front of the loop? */
 static bool
-is_fixed(const Turns *t, const Lin *x)
+is_fixed(const SplitIterations *t, const Lin *x)
 {
 	for (int i = 0; i < x->n; i++)
 		if (x->t[i].v != t->body->arg[0] && block_inside(x->t[i].v->block, t->body))
@@ -32,7 +32,7 @@ is_fixed(const Turns *t, const Lin *x)
 
 /* The range of x.  False: it is too far for the machine to add x up. */
 static bool
-is_bounded(const Turns *t, Lin x, int64_t *most)
+is_bounded(const SplitIterations *t, Lin x, int64_t *most)
 {
 	int64_t least;
 	Asking a = fact_asking(t->k);
@@ -47,7 +47,7 @@ is_bounded(const Turns *t, Lin x, int64_t *most)
 /* A form with a larger factor of the counter, as x / 64 - counter >= 3 has it, is one of the loop's end where
  * it differs by a constant from the factor times that: *x becomes end - counter - so much. */
 static void
-by_end(const Turns *t, Lin *x)
+by_end(const SplitIterations *t, Lin *x)
 {
 	const Val *i = t->body->arg[0];
 	int64_t by = -times_counter(t, x);
@@ -63,18 +63,18 @@ by_end(const Turns *t, Lin *x)
 /* x >= 0; `throughout`: if it rises with the counter, ask for it in all turns, as it is of no use to wait
  * for. */
 static bool
-need(const Turns *t, Forms *f, Lin x, bool throughout)
+need(const SplitIterations *t, Forms *f, Lin x, bool throughout)
 {
 	Asking a = fact_asking(t->k);
 	int64_t by, most;
-	Form form;
+	SplitCondition form;
 
 	if (lin_nonneg(&a, &x))
 		return true;
 	x.den = 1;
 	by_end(t, &x);
 	by = times_counter(t, &x);
-	form = (Form){ x, (int)by };
+	form = (SplitCondition){ x, (int)by };
 	if (!x.ok || by < -1 || by > 1 || !is_fixed(t, &x))
 		return false;
 	if (by > 0 && throughout) {
@@ -89,7 +89,7 @@ need(const Turns *t, Forms *f, Lin x, bool throughout)
 }
 
 void
-forms_join(const Turns *t, Forms *f, const Forms *more)
+forms_join(const SplitIterations *t, Forms *f, const Forms *more)
 {
 	for (int i = 0; i < more->n; i++) {
 		bool known = false;
@@ -118,15 +118,15 @@ forms_have(const Forms *f, int by)
 /* ---- integer tiles ----------------------------------------------------------------------------------- */
 
 /* The least and the largest element. */
-typedef struct Span {
+typedef struct LinearRange {
 	Lin lo, hi;
-} Span;
+} LinearRange;
 
-static bool span_of(const Turns *t, Forms *f, const Op *at, const Val *v, int depth, Span *out);
+static bool span_of(const SplitIterations *t, Forms *f, const Op *at, const Val *v, int depth, LinearRange *out);
 
 /* Values of the span are numbers of the type: what was computed has not wrapped around. */
 static bool
-fits_type(const Turns *t, Forms *f, DType d, const Span *x)
+fits_type(const SplitIterations *t, Forms *f, DType d, const LinearRange *x)
 {
 	int64_t most;
 
@@ -137,9 +137,9 @@ fits_type(const Turns *t, Forms *f, DType d, const Span *x)
 }
 
 static bool
-span_sum(const Turns *t, Forms *f, const Op *o, int depth, Span *out)
+span_sum(const SplitIterations *t, Forms *f, const Op *o, int depth, LinearRange *out)
 {
-	Span x, y;
+	LinearRange x, y;
 
 	if (!span_of(t, f, o, o->in[0], depth, &x) || !span_of(t, f, o, o->in[1], depth, &y))
 		return false;
@@ -149,9 +149,9 @@ span_sum(const Turns *t, Forms *f, const Op *o, int depth, Span *out)
 }
 
 static bool
-span_product(const Turns *t, Forms *f, const Op *o, int depth, Span *out)
+span_product(const SplitIterations *t, Forms *f, const Op *o, int depth, LinearRange *out)
 {
-	Span x, y;
+	LinearRange x, y;
 	int64_t c;
 
 	if (!span_of(t, f, o, o->in[0], depth, &x) || !span_of(t, f, o, o->in[1], depth, &y) ||
@@ -165,7 +165,7 @@ span_product(const Turns *t, Forms *f, const Op *o, int depth, Span *out)
 
 /* Scalars that arithmetic does not lead beyond. */
 static bool
-span_scalar(const Op *at, const Val *v, Span *out)
+span_scalar(const Op *at, const Val *v, LinearRange *out)
 {
 	if (v->type.space != S_scalar)
 		return false;
@@ -174,7 +174,7 @@ span_scalar(const Op *at, const Val *v, Span *out)
 }
 
 static bool
-span_of(const Turns *t, Forms *f, const Op *at, const Val *v, int depth, Span *out)
+span_of(const SplitIterations *t, Forms *f, const Op *at, const Val *v, int depth, LinearRange *out)
 {
 	const Op *o = v->def;
 
@@ -203,9 +203,9 @@ span_of(const Turns *t, Forms *f, const Op *at, const Val *v, int depth, Span *o
 /* ---- conditions -------------------------------------------------------------------------------------- */
 
 static bool
-compare(const Turns *t, Forms *f, const Op *o, bool want, int depth)
+compare(const SplitIterations *t, Forms *f, const Op *o, bool want, int depth)
 {
-	Span x, y;
+	LinearRange x, y;
 	Lin room;
 
 	if (!span_of(t, f, o, o->in[0], depth, &x) || !span_of(t, f, o, o->in[1], depth, &y))
@@ -217,7 +217,7 @@ compare(const Turns *t, Forms *f, const Op *o, bool want, int depth)
 }
 
 static bool
-condition(const Turns *t, Forms *f, const Val *v, bool want, int depth)
+condition(const SplitIterations *t, Forms *f, const Val *v, bool want, int depth)
 {
 	const Op *o = v->def;
 
@@ -237,13 +237,13 @@ condition(const Turns *t, Forms *f, const Val *v, bool want, int depth)
 }
 
 bool
-forms_condition(const Turns *t, Forms *f, const Val *v, bool want)
+forms_condition(const SplitIterations *t, Forms *f, const Val *v, bool want)
 {
 	return condition(t, f, v, want, DEPTH);
 }
 
 bool
-forms_mask(const Turns *t, Forms *f, const Op *o)
+forms_mask(const SplitIterations *t, Forms *f, const Op *o)
 {
 	int next = 1;
 
@@ -259,7 +259,7 @@ forms_mask(const Turns *t, Forms *f, const Op *o)
 
 /* Dim d of view o and what it is a view of, down to the tensor. */
 static bool
-inside(const Turns *t, Forms *f, const Op *o, int d)
+inside(const SplitIterations *t, Forms *f, const Op *o, int d)
 {
 	Lin start = lin_exact(o, o->in[1 + d]), room;
 	int64_t extent = view_span(o, d);
@@ -279,7 +279,7 @@ inside(const Turns *t, Forms *f, const Op *o, int d)
 }
 
 bool
-forms_view(const Turns *t, Forms *f, const Op *o, int *n)
+forms_view(const SplitIterations *t, Forms *f, const Op *o, int *n)
 {
 	bool outermost = true;
 

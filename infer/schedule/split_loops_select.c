@@ -57,7 +57,7 @@ steps(const Kernel *k, const Op *o)
 /* Where these forms hold the turns may do without something; false: only in turns behind others, for which
  * there is to be no loop. */
 static bool
-take(Plan *p, const Forms *f, double gain)
+take(SplitPlan *p, const Forms *f, double gain)
 {
 	if (p->early && forms_have(f, 1))
 		return false;
@@ -68,7 +68,7 @@ take(Plan *p, const Forms *f, double gain)
 }
 
 static void
-take_idle(Plan *p, const Forms *f, int at, int way, double gain)
+take_idle(SplitPlan *p, const Forms *f, int at, int way, double gain)
 {
 	Idle i = { at, way };
 
@@ -78,7 +78,7 @@ take_idle(Plan *p, const Forms *f, int at, int way, double gain)
 
 /* A choice or if: rather as it comes out in first turns than in last ones, which take a loop in front. */
 static void
-find_choice(Plan *p, const Op *o, int at, double gain)
+find_choice(SplitPlan *p, const Op *o, int at, double gain)
 {
 	for (int i = 0; i < 4; i++) {
 		Forms f = { 0 };
@@ -92,7 +92,7 @@ find_choice(Plan *p, const Op *o, int at, double gain)
 
 /* Edges of the global views that o moves elements of. */
 static void
-find_edges(Plan *p, const Op *o)
+find_edges(SplitPlan *p, const Op *o)
 {
 	const Val *side[2] = { access_source(o), access_target(o) };
 
@@ -109,7 +109,7 @@ find_edges(Plan *p, const Op *o)
 }
 
 static void
-find_mask(Plan *p, Op *o, int at)
+find_mask(SplitPlan *p, Op *o, int at)
 {
 	Forms f = { 0 };
 
@@ -152,14 +152,14 @@ is_short(Kernel *k, const Op *loop)
 /* Is the body too much to be there twice?  With many products what the second loop needs besides is
  * spilled. */
 static bool
-is_large(const Plan *p)
+is_large(const SplitPlan *p)
 {
 	return p->size > SPLIT_SIZE || p->products > SPLIT_PRODUCTS;
 }
 
 /* Do blocks of a cluster meet in the loop?  Where each splits it may be another turn. */
 static bool
-has_meeting(const Turns *t)
+has_meeting(const SplitIterations *t)
 {
 	OpWalk w;
 
@@ -170,43 +170,43 @@ has_meeting(const Turns *t)
 }
 
 static SplitKind
-judge(Plan *p)
+judge(SplitPlan *p)
 {
 	int at = 0;
 	OpWalk w;
 
 	if (!is_countable(p->turns.k, p->turns.loop))
-		return SPLIT_FAR;
+		return SPLIT_OVERFLOW;
 	if (is_short(p->turns.k, p->turns.loop))
-		return SPLIT_SHORT;
+		return SPLIT_SHORT_TRIP;
 	if (has_meeting(&p->turns))
-		return SPLIT_MEETS;
+		return SPLIT_CLUSTER_BARRIER;
 	for (Op *o = walk_first(&w, p->turns.body); o; o = walk_next(&w)) {
 		if (o->code == O_for)
-			return SPLIT_NESTED;
+			return SPLIT_NESTED_LOOP;
 		find_mask(p, o, at);
 		p->products += o->code == O_dot;
 		at += o->code != O_alloc; /* which will be gone from here */
 		p->size += steps(p->turns.k, o);
 	}
 	if (p->forms.n == 0)
-		return SPLIT_NO_EDGE;
+		return SPLIT_NO_CONDITION;
 	if (p->gain * SPLIT_SHARE < p->size)
-		return SPLIT_LITTLE;
+		return SPLIT_CHEAP_MASKS;
 	if (p->products == 0 && op_is_other_version(p->turns.loop))
-		return SPLIT_OTHER; /* narrow accesses are what it waits for, with masks or without */
-	return is_large(p) ? SPLIT_LARGE : SPLIT_CLEAR;
+		return SPLIT_FALLBACK; /* narrow accesses are what it waits for, with masks or without */
+	return is_large(p) ? SPLIT_CODE_SIZE : SPLIT_MAIN;
 }
 
 SplitKind
-split_plan(Plan *p, Kernel *k, Op *loop)
+split_plan(SplitPlan *p, Kernel *k, Op *loop)
 {
 	SplitKind kind;
 
-	*p = (Plan){ .turns = { k, loop, loop->blk[0] } };
+	*p = (SplitPlan){ .turns = { k, loop, loop->blk[0] } };
 	kind = judge(p);
 	if (p->late > 0 && p->late * SPLIT_SHARE < p->size) {
-		*p = (Plan){ .turns = p->turns, .early = true };
+		*p = (SplitPlan){ .turns = p->turns, .early = true };
 		kind = judge(p);
 	}
 	return kind;

@@ -3,7 +3,7 @@
 #include "infer/schedule/wgmma_waits.h"
 
 /* What a loop that does little but multiply has. */
-typedef struct Turn {
+typedef struct MmaLoop {
 	Kernel *k;
 	const uint32_t *web; /* by value id */
 	Op *loop;
@@ -11,12 +11,12 @@ typedef struct Turn {
 	int commits;
 	Op **arrive; /* movable arrivals behind products */
 	int n, cap;
-} Turn;
+} MmaLoop;
 
 /* Is v, which a product like `made` makes, read by nothing but products that follow, and the end of the
  * turn? */
 static bool
-stays_under_way(const Turn *t, const Val *v, const Op *made)
+stays_under_way(const MmaLoop *t, const Val *v, const Op *made)
 {
 	for (const Op *o = t->loop->blk[0]->first; o; o = o->next)
 		for (int i = 0; i < o->nin; i++)
@@ -28,7 +28,7 @@ stays_under_way(const Turn *t, const Val *v, const Op *made)
 
 /* Where a turn ends with what a product makes, the next begins with a product that adds to it. */
 static bool
-goes_on(const Turn *t, const Op *made)
+goes_on(const MmaLoop *t, const Op *made)
 {
 	const Block *b = t->loop->blk[0];
 
@@ -40,7 +40,7 @@ goes_on(const Turn *t, const Op *made)
 
 /* Do products begin with what is where they add to it, or with zeros? */
 static bool
-begins_in_place(const Turn *t, const Op *o)
+begins_in_place(const MmaLoop *t, const Op *o)
 {
 	return val_is_zero(o->in[2]) || stays_in_place(t->web, o, 2);
 }
@@ -53,7 +53,7 @@ has_time(const Op *arrive)
 }
 
 static bool
-note(Turn *t, Op *o)
+note(MmaLoop *t, Op *o)
 {
 	switch (o->code) {
 	case O_wgmma:
@@ -79,7 +79,7 @@ note(Turn *t, Op *o)
 }
 
 static bool
-find_turn(Turn *t)
+find_turn(MmaLoop *t)
 {
 	for (Op *o = t->loop->blk[0]->first; o; o = o->next)
 		if (!note(t, o))
@@ -133,7 +133,7 @@ turns_once(const Op *loop)
 Op *
 release_late(Kernel *k, Op *loop)
 {
-	Turn t = { .k = k, .loop = loop, .web = kernel_webs(k) };
+	MmaLoop t = { .k = k, .loop = loop, .web = kernel_webs(k) };
 	Block *b = loop->blk[0], *outside = loop->parent;
 	Op *then = NULL, *behind, *next;
 	int first;

@@ -120,7 +120,7 @@ ends_between(Prove *p, const Op *view, int unit, int vec)
 }
 
 bool
-prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write)
+prove_vectors(Prove *p, const Side *s, const Ownership *h, int vec, bool write)
 {
 	const int64_t *number;
 
@@ -170,13 +170,13 @@ index_of(const Op *view, const Type *index, int64_t e)
 /* Access register r of h, along indices: a thread finds the index in the register where thread 0 has that of
  * its own element there. */
 static bool
-indices(Prove *p, const Val *mem, const Held *h)
+indices(Prove *p, const Val *mem, const Ownership *h)
 {
 	const Op *view = mem->def;
 	bool gathers = view && view_gather_dim(view) >= 0;
 
 	for (int d = 0; gathers && d < view->in[0]->type.rank; d++) {
-		const Held *x = view_gathers(view, d) ? held_of(p, view->in[1 + d]) : NULL;
+		const Ownership *x = view_gathers(view, d) ? held_of(p, view->in[1 + d]) : NULL;
 
 		if (view_gathers(view, d) && !x)
 			return false;
@@ -243,7 +243,7 @@ does(Prove *p, const Op *o, unsigned kinds)
 /* Matrix j of one instance in the warp that starts at thread w; `row` is the register of a row's first
  * element on the memory side.  used[] counts by register what thread 0 has in matrices. */
 static bool
-prove_matrix(Prove *p, const Type *t, const Instr *in, const Held *h, const Held *m, int w, int64_t row,
+prove_matrix(Prove *p, const Type *t, const Instr *in, const Ownership *h, const Ownership *m, int w, int64_t row,
              int j, int64_t *used)
 {
 	bool trans = in->trans;
@@ -277,10 +277,10 @@ prove_matrix(Prove *p, const Type *t, const Instr *in, const Held *h, const Held
 }
 
 bool
-prove_matrices(Prove *p, const Type *t, const Instr *in, const Held *h, const Layout *map, const Side *s)
+prove_matrices(Prove *p, const Type *t, const Instr *in, const Ownership *h, const Layout *map, const Side *s)
 {
 	int per_row = 128 / dtype_info[t->dtype].bits;
-	const Held *m = map ? held_spell(p, map, t, false) : NULL;
+	const Ownership *m = map ? held_spell(p, map, t, false) : NULL;
 	int64_t *used = NEWN(p->arena, int64_t, h ? h->regs : 1);
 
 	if (!map)
@@ -306,7 +306,7 @@ prove_load(Prove *p, const Op *o)
 {
 	Side s;
 	const Instr *in = instr_of(o->lowering);
-	const Held *h;
+	const Ownership *h;
 
 	if (o->out[0]->type.space != S_reg || !side_of(p, o->in[0], &s))
 		return;
@@ -324,7 +324,7 @@ prove_load(Prove *p, const Op *o)
 }
 
 void
-prove_once(Prove *p, const Type *t, const Held *h)
+prove_once(Prove *p, const Type *t, const Ownership *h)
 {
 	int64_t n = type_size(t);
 	int *count = NEWN(p->arena, int, n);
@@ -343,9 +343,9 @@ prove_once(Prove *p, const Type *t, const Held *h)
 /* What an update found goes where shared memory has its place, and what it compares with is where its value
  * is. */
 static bool
-prove_found(Prove *p, const Op *o, const Held *h)
+prove_found(Prove *p, const Op *o, const Ownership *h)
 {
-	const Held *other;
+	const Ownership *other;
 	Side s;
 
 	if (access_found(o) && (!side_of(p, access_found(o), &s) || op_access(o)->vec != 1))
@@ -382,7 +382,7 @@ prove_store(Prove *p, const Op *o)
 	InstrKind kind = store_means(o);
 	const Instr *in = instr_of(o->lowering);
 	const Type *t = &o->in[0]->type;
-	const Held *h = t->space == S_reg ? held_of(p, o->in[0]) : NULL;
+	const Ownership *h = t->space == S_reg ? held_of(p, o->in[0]) : NULL;
 
 	if (h && in && in->kind == IK_stmatrix) {
 		if (side_of(p, o->in[1], &s) && prove_matrices(p, t, in, h, op_access(o)->map, &s))
@@ -403,7 +403,7 @@ prove_copy(Prove *p, const Op *o)
 	Side from, to;
 	const Type *t = &o->in[1]->type;
 	const Layout *map = op_access(o)->map;
-	const Held *h = map ? held_spell(p, map, t, false) : NULL;
+	const Ownership *h = map ? held_spell(p, map, t, false) : NULL;
 	const Instr *in = instr_of(o->lowering);
 	bool single = in && in->kind == IK_ld_bits && dtype_info[t->dtype].bits < 8;
 

@@ -12,13 +12,13 @@ typedef struct Side {
 	int unit; /* global: the contiguous view dim, -1 none */
 } Side;
 
-bool prove_vectors(Prove *p, const Side *s, const Held *h, int vec, bool write);
+bool prove_vectors(Prove *p, const Side *s, const Ownership *h, int vec, bool write);
 /* ldmatrix (PTX ISA 9.7.14.5.15): lane 8j + r of matrix j gives the address of its row r, 16 bytes.  Without
  * .trans lane l receives the 32 bits at row l/4, byte 4 (l % 4); with it the two 16-bit elements of rows
  * 2 (l % 4) and the next, column l/4.  stmatrix (9.7.14.5.16) moves the same the other way.  Every register
  * that holds the tile takes part once. */
-bool prove_matrices(Prove *p, const Type *t, const Instr *in, const Held *h, const Layout *map,
+bool prove_matrices(Prove *p, const Type *t, const Instr *in, const Ownership *h, const Layout *map,
                     const Side *s);
 /* Every element by exactly one acting thread. */
-void prove_once(Prove *p, const Type *t, const Held *h);
+void prove_once(Prove *p, const Type *t, const Ownership *h);
 #endif

@@ -20,7 +20,7 @@
 enum { AGE_MOST = 64 };
 
 static void
-violation(Follow *f, const Op *o, const char *what)
+violation(PathWalk *f, const Op *o, const char *what)
 {
 	prove_violation(f->k, &f->ok, o, what);
 }
@@ -60,12 +60,12 @@ wait_for(Way *w, int64_t pending, MovingKind kind)
 
 /* ---- parts of tiles ------------------------------------------------------------------------------ */
 
-static Part
-part_of(const Follow *f, const Way *w, Val *v)
+static StageRange
+part_of(const PathWalk *f, const Way *w, Val *v)
 {
 	TilePart t = tile_part(v);
 	const Type *of = &t.tile->type;
-	Part p = { .tile = t.tile, .lo = UNKNOWN, .n = t.n, .whole = t.whole };
+	StageRange p = { .tile = t.tile, .lo = UNKNOWN, .n = t.n, .whole = t.whole };
 
 	if (t.n)
 		p.lo = t.first ? ways_number(f, w, t.first, DEPTH) : 0;
@@ -75,7 +75,7 @@ part_of(const Follow *f, const Way *w, Val *v)
 
 /* Is an element of p certainly one of m's?  m is whole. */
 static bool
-part_meets(const Part *m, const Part *p)
+part_meets(const StageRange *m, const StageRange *p)
 {
 	if (m->tile != p->tile)
 		return false;
@@ -92,7 +92,7 @@ part_meets(const Part *m, const Part *p)
 
 /* The same again is kept as the younger. */
 static void
-start(Follow *f, Way *w, Val *v, MovingKind kind)
+start(PathWalk *f, Way *w, Val *v, MovingKind kind)
 {
 	Moving m = { part_of(f, w, v), kind, OPEN };
 
@@ -123,14 +123,14 @@ is_engine(const Op *o)
 }
 
 static void
-touches(Follow *f, Way *w, const Op *o, Val *v, bool writes)
+touches(PathWalk *f, Way *w, const Op *o, Val *v, bool writes)
 {
 	static const char *const what[] = {
 		[BRINGS] = "it reads what a copy still brings",
 		[TAKES] = "it writes what a bulk copy still reads",
 		[HIDES] = "no proxy stands between it and what lanes wrote",
 	};
-	Part p = part_of(f, w, v);
+	StageRange p = part_of(f, w, v);
 
 	for (int i = 0; i < w->n; i++) {
 		MovingKind kind = w->copy[i].kind;
@@ -144,7 +144,7 @@ touches(Follow *f, Way *w, const Op *o, Val *v, bool writes)
 /* ---- kernels --------------------------------------------------------------------------------------- */
 
 static void
-walk_op(Follow *f, Way *w, const Op *o)
+walk_op(PathWalk *f, Way *w, const Op *o)
 {
 	bool lanes = o->code == O_store || moves(o, COPY_NOW) || moves(o, COPY_GROUP);
 
@@ -170,7 +170,7 @@ walk_op(Follow *f, Way *w, const Op *o)
 bool
 pass_validate_async_copies(Kernel *k)
 {
-	Follow f = { .k = k, .ok = true, .op = walk_op };
+	PathWalk f = { .k = k, .ok = true, .op = walk_op };
 	bool any = false;
 	Ways ways;
 	OpWalk w;

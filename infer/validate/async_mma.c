@@ -18,7 +18,7 @@
 enum { OPEN = -1, READS = 64, TURNS = 8, AGE_MOST = 64 };
 
 /* A factor that a product under way reads, or what it makes. */
-typedef struct Reading {
+typedef struct MmaOperandRead {
 	const Val *tile; /* alloc, or a register tile */
 	const Val *slot; /* which of its stages; NULL: not known any more */
 	int set; /* of a register tile, which of its registers: of parts that take turns, or of one alone */
@@ -26,32 +26,32 @@ typedef struct Reading {
 	bool before; /* it is of a turn before: they are made again where the tile is */
 	bool made;
 	int age; /* groups that were closed since its own; OPEN: its own is not */
-} Reading;
+} MmaOperandRead;
 
-typedef struct State {
-	Reading read[READS];
+typedef struct AsyncMmaState {
+	MmaOperandRead read[READS];
 	int n;
 	bool fenced; /* registers of products are as the warps left them */
 	bool fresh; /* no product stands behind the last fence */
 	bool seen; /* what cp.async brought is, in the asynchronous proxy: PTX ISA, "Async proxy" */
-} State;
+} AsyncMmaState;
 
-typedef struct Flight {
+typedef struct AsyncMmaCheck {
 	Kernel *k;
 	bool ok;
 	uint8_t *operand; /* [nval+1] registers of products */
 	const Op *producer; /* region 0's owner */
-} Flight;
+} AsyncMmaCheck;
 
 static void
-violation(Flight *f, const Op *o, const char *what)
+violation(AsyncMmaCheck *f, const Op *o, const char *what)
 {
 	prove_violation(f->k, &f->ok, o, what);
 }
 
 /* The same again is kept as the younger. */
 static void
-add(Flight *f, State *s, const Op *o, Reading r)
+add(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o, MmaOperandRead r)
 {
 	for (int i = 0; i < s->n; i++)
 		if (s->read[i].tile == r.tile && s->read[i].slot == r.slot && s->read[i].set == r.set &&
@@ -67,8 +67,8 @@ add(Flight *f, State *s, const Op *o, Reading r)
 
 /* ---- what is being made ------------------------------------------------------------------------ */
 
-static const Reading *
-under_way(const State *s, const Val *v)
+static const MmaOperandRead *
+under_way(const AsyncMmaState *s, const Val *v)
 {
 	for (int i = 0; i < s->n; i++)
 		if (s->read[i].made && s->read[i].tile == v)
@@ -78,23 +78,23 @@ under_way(const State *s, const Val *v)
 
 /* Where `from` is being made, so is `to`, of the state `s`. */
 static void
-hand_on(Flight *f, const State *from, const Val *v, State *s, const Val *to, const Op *o)
+hand_on(AsyncMmaCheck *f, const AsyncMmaState *from, const Val *v, AsyncMmaState *s, const Val *to, const Op *o)
 {
-	const Reading *r = under_way(from, v);
+	const MmaOperandRead *r = under_way(from, v);
 
 	if (r)
-		add(f, s, o, (Reading){ .tile = to, .made = true, .age = r->age });
+		add(f, s, o, (MmaOperandRead){ .tile = to, .made = true, .age = r->age });
 }
 
 static void
-moved(Flight *f, const Op *o)
+moved(AsyncMmaCheck *f, const Op *o)
 {
 	violation(f, o, "what a product under way makes changes its place");
 }
 
 /* The end of a turn: what is being made is what the turn began with, or that is not needed any more. */
 static void
-turn_ends(Flight *f, const State *end, const Op *loop)
+turn_ends(AsyncMmaCheck *f, const AsyncMmaState *end, const Op *loop)
 {
 	const Block *b = loop->blk[0];
 
@@ -109,7 +109,7 @@ turn_ends(Flight *f, const State *end, const Op *loop)
 
 /* One branch makes it where the other has it. */
 static void
-branch_ends(Flight *f, const State *side, const Op *o, int r)
+branch_ends(AsyncMmaCheck *f, const AsyncMmaState *side, const Op *o, int r)
 {
 	for (int i = 0; i < o->nout; i++) {
 		const Val *v = o->blk[r]->last->in[i], *h = value_home(v);
@@ -123,7 +123,7 @@ branch_ends(Flight *f, const State *side, const Op *o, int r)
 
 /* Operands of o that are being made. */
 static void
-takes(Flight *f, const State *s, const Op *o)
+takes(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 {
 	for (int i = 0; i < o->nin && o->code != O_yield; i++) {
 		const Val *v = o->in[i];
@@ -143,7 +143,7 @@ takes(Flight *f, const State *s, const Op *o)
 /* A value of a loop's turn has the registers that it had in the turn before, and a part those of another in
  * its set. */
 static bool
-is_made_again(const State *s, const Val *v, int set, int part)
+is_made_again(const AsyncMmaState *s, const Val *v, int set, int part)
 {
 	for (int i = 0; i < s->n; i++)
 		if (s->read[i].tile == v && s->read[i].set == set && s->read[i].age != OPEN &&
@@ -154,7 +154,7 @@ is_made_again(const State *s, const Val *v, int set, int part)
 
 /* A product that counts its sum as zeros: always, or in the first turn of a loop where it began as zeros. */
 static void
-starts_anew(Flight *f, const Op *o)
+starts_anew(AsyncMmaCheck *f, const Op *o)
 {
 	const Val *sum = o->in[2];
 	const Op *loop = sum->def ? NULL : sum->block->owner, *later = o->in[3]->def;
@@ -173,7 +173,7 @@ starts_anew(Flight *f, const Op *o)
 
 /* Do lanes of the producers bring the tile by cp.async, and leave it to its barrier to tell? */
 static bool
-is_brought(Flight *f, Val *v)
+is_brought(AsyncMmaCheck *f, Val *v)
 {
 	OpWalk w;
 
@@ -186,9 +186,9 @@ is_brought(Flight *f, Val *v)
 
 /* IR.md, "copy", "mbar_arrive": does it arrive at the copy's barrier, in its slot, and expect it? */
 static bool
-tells_of(Flight *f, const Op *arrive, const Op *copy)
+tells_of(AsyncMmaCheck *f, const Op *arrive, const Op *copy)
 {
-	Affine a, b;
+	LinearForm a, b;
 
 	if (arrive->code != O_mbar_arrive || !IMM(arrive, expect) || arrive->in[0] != copy->in[2])
 		return false;
@@ -199,7 +199,7 @@ tells_of(Flight *f, const Op *arrive, const Op *copy)
 
 /* Do lanes of the producers store the tile, and arrive with no proxy in between? */
 static bool
-is_hidden(Flight *f, Val *v)
+is_hidden(AsyncMmaCheck *f, Val *v)
 {
 	OpWalk w;
 
@@ -226,7 +226,7 @@ set_of(const Lowering *p)
 }
 
 static void
-issue(Flight *f, State *s, const Op *o)
+issue(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 {
 	for (int i = 0; i < 2; i++) {
 		Val *v = o->in[i];
@@ -237,7 +237,7 @@ issue(Flight *f, State *s, const Op *o)
 		if (!shared && is_made_again(s, v, set, part))
 			violation(f, o, "a product under way reads the registers of its factor");
 		add(f, s, o,
-		    (Reading){ .tile = shared ? view_root(o->in[i]) : v,
+		    (MmaOperandRead){ .tile = shared ? view_root(o->in[i]) : v,
 		               .slot = shared ? stage_of(f->producer->blk[0], v) : NULL,
 		               .set = set,
 		               .part = part,
@@ -245,7 +245,7 @@ issue(Flight *f, State *s, const Op *o)
 	}
 	if (o->nin == 4)
 		starts_anew(f, o);
-	add(f, s, o, (Reading){ .tile = o->out[0], .made = true, .age = OPEN });
+	add(f, s, o, (MmaOperandRead){ .tile = o->out[0], .made = true, .age = OPEN });
 	for (int i = 0; i < 2 && !s->seen; i++)
 		if (is_brought(f, o->in[i]))
 			violation(f, o, "no fence of the proxy stands behind the wait for copies that lanes "
@@ -264,7 +264,7 @@ issue(Flight *f, State *s, const Op *o)
 }
 
 static void
-wait_for(State *s, int64_t pending)
+wait_for(AsyncMmaState *s, int64_t pending)
 {
 	int n = 0;
 
@@ -275,10 +275,10 @@ wait_for(State *s, int64_t pending)
 }
 
 static void
-release(Flight *f, const State *s, const Op *o)
+release(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 {
 	for (int i = 0; i < s->n; i++) {
-		const Reading *r = &s->read[i];
+		const MmaOperandRead *r = &s->read[i];
 
 		if (!r->made && is_leave(f->producer->blk[0], o->in[0], r->tile) &&
 		    (!r->slot || slots_meet(o, r->slot, o->in[1])))
@@ -288,7 +288,7 @@ release(Flight *f, const State *s, const Op *o)
 
 /* Memory or registers that are written while a product reads them. */
 static void
-written(Flight *f, const State *s, const Op *o)
+written(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 {
 	const Val *to = o->code == O_store ? view_root(o->in[1]) : NULL;
 
@@ -297,10 +297,10 @@ written(Flight *f, const State *s, const Op *o)
 			violation(f, o, "it writes a tile that a product under way reads");
 }
 
-static void walk_block(Flight *f, State *s, const Block *b);
+static void walk_block(AsyncMmaCheck *f, AsyncMmaState *s, const Block *b);
 
 static void
-join(Flight *f, State *to, const State *from, const Op *o)
+join(AsyncMmaCheck *f, AsyncMmaState *to, const AsyncMmaState *from, const Op *o)
 {
 	for (int i = 0; i < from->n; i++)
 		add(f, to, o, from->read[i]);
@@ -311,7 +311,7 @@ join(Flight *f, State *to, const State *from, const Op *o)
 
 /* What the end of a turn leaves, in the words of the next: a stage is what the loop carries of it. */
 static void
-next_turn(State *s, const Op *loop)
+next_turn(AsyncMmaState *s, const Op *loop)
 {
 	const Block *b = loop->blk[0];
 
@@ -329,7 +329,7 @@ next_turn(State *s, const Op *loop)
 
 /* .. and behind the loop. */
 static void
-behind_loop(State *s, const Op *loop)
+behind_loop(AsyncMmaState *s, const Op *loop)
 {
 	const Block *b = loop->blk[0];
 
@@ -340,9 +340,9 @@ behind_loop(State *s, const Op *loop)
 }
 
 static void
-walk_loop(Flight *f, State *s, const Op *o)
+walk_loop(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 {
-	State top = *s, end;
+	AsyncMmaState top = *s, end;
 
 	for (int i = 3; i < o->nin; i++) {
 		top.fenced = top.fenced && !f->operand[o->blk[0]->arg[i - 2]->id];
@@ -364,9 +364,9 @@ walk_loop(Flight *f, State *s, const Op *o)
 }
 
 static void
-walk_if(Flight *f, State *s, const Op *o)
+walk_if(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 {
-	State side[2] = { *s, *s };
+	AsyncMmaState side[2] = { *s, *s };
 
 	for (int r = 0; r < 2; r++) {
 		walk_block(f, &side[r], o->blk[r]);
@@ -379,7 +379,7 @@ walk_if(Flight *f, State *s, const Op *o)
 }
 
 static void
-walk_op(Flight *f, State *s, const Op *o)
+walk_op(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 {
 	takes(f, s, o);
 	if (o->code == O_wgmma)
@@ -402,7 +402,7 @@ walk_op(Flight *f, State *s, const Op *o)
 }
 
 static void
-walk_block(Flight *f, State *s, const Block *b)
+walk_block(AsyncMmaCheck *f, AsyncMmaState *s, const Block *b)
 {
 	for (const Op *o = b->first; o && f->ok; o = o->next) {
 		walk_op(f, s, o);
@@ -418,8 +418,8 @@ walk_block(Flight *f, State *s, const Block *b)
 bool
 pass_validate_wgmma(Kernel *k)
 {
-	Flight f = { .k = k, .ok = true, .producer = kernel_roles(k) };
-	State s = { .n = 0, .seen = true };
+	AsyncMmaCheck f = { .k = k, .ok = true, .producer = kernel_roles(k) };
+	AsyncMmaState s = { .n = 0, .seen = true };
 	OpWalk w;
 
 	if (!f.producer)

@@ -13,7 +13,7 @@
 enum { NEXT_MOST = 4 };
 
 /* The ops that may run right behind each. */
-typedef struct Graph {
+typedef struct HandoffGraph {
 	Kernel *k;
 	const Op **op, **at; /* all of them in order of text, and by id */
 	int n;
@@ -21,10 +21,10 @@ typedef struct Graph {
 	int *again;             /* [nop+1] .. from the end of a turn or role to the start of another */
 	uint8_t *front, *behind, *late; /* [nop+1] */
 	uint8_t *first, *last;  /* .. front and behind, without `again` */
-} Graph;
+} HandoffGraph;
 
 static void
-edge(Graph *g, const Op *from, const Op *to)
+edge(HandoffGraph *g, const Op *from, const Op *to)
 {
 	for (int i = 0; from && to && i < NEXT_MOST; i++)
 		if (!g->next[from->id][i]) {
@@ -35,7 +35,7 @@ edge(Graph *g, const Op *from, const Op *to)
 
 /* From the end of a region: to what is behind its owner, and around it; roles run side by side. */
 static void
-edges_of_yield(Graph *g, const Op *o)
+edges_of_yield(HandoffGraph *g, const Op *o)
 {
 	const Op *owner = o->parent->owner;
 
@@ -48,11 +48,11 @@ edges_of_yield(Graph *g, const Op *o)
 		g->again[o->id] = (int)owner->blk[0]->first->id;
 }
 
-static Graph
+static HandoffGraph
 make_graph(Kernel *k)
 {
 	Arena *a = k->unit->arena;
-	Graph g = { .k = k, .op = NEWN(a, const Op *, k->nop + 1), .at = NEWN(a, const Op *, k->nop + 1) };
+	HandoffGraph g = { .k = k, .op = NEWN(a, const Op *, k->nop + 1), .at = NEWN(a, const Op *, k->nop + 1) };
 	OpWalk w;
 
 	g.next = arena_alloc(a, sizeof *g.next * (k->nop + 1));
@@ -97,14 +97,14 @@ is_asked(const Op *o)
 
 /* Op i of those that may follow o; 0: none. */
 static int
-follows(const Graph *g, const Op *o, int i, bool again)
+follows(const HandoffGraph *g, const Op *o, int i, bool again)
 {
 	return i < NEXT_MOST ? g->next[o->id][i] : again ? g->again[o->id] : 0;
 }
 
 /* What is marked is marked further along the ways. */
 static void
-forwards(const Graph *g, uint8_t *mark, bool again)
+forwards(const HandoffGraph *g, uint8_t *mark, bool again)
 {
 	for (bool grew = true; grew;) {
 		grew = false;
@@ -120,7 +120,7 @@ forwards(const Graph *g, uint8_t *mark, bool again)
 
 /* What is reached from an update of the tensor that is looked at. */
 static void
-mark_behind(const Graph *g, const Val *tensor, uint8_t *mark, bool again)
+mark_behind(const HandoffGraph *g, const Val *tensor, uint8_t *mark, bool again)
 {
 	memset(mark, 0, g->k->nop + 1);
 	for (int i = 0; i < g->n; i++)
@@ -131,7 +131,7 @@ mark_behind(const Graph *g, const Val *tensor, uint8_t *mark, bool again)
 
 /* From which ops one of its updates is reached. */
 static void
-mark_front(const Graph *g, const Val *tensor, uint8_t *mark, bool again)
+mark_front(const HandoffGraph *g, const Val *tensor, uint8_t *mark, bool again)
 {
 	memset(mark, 0, g->k->nop + 1);
 	for (bool grew = true; grew;) {
@@ -150,7 +150,7 @@ mark_front(const Graph *g, const Val *tensor, uint8_t *mark, bool again)
 
 /* One search, back from a value to what the tensor's updates found. */
 typedef struct Search {
-	const Graph *g;
+	const HandoffGraph *g;
 	const Val *tensor;
 	uint8_t *seen; /* [nval+1] */
 } Search;
@@ -224,13 +224,13 @@ is_from(Search *s, const Val *v)
 }
 
 static Search
-new_search(const Graph *g, const Val *tensor)
+new_search(const HandoffGraph *g, const Val *tensor)
 {
 	return (Search){ g, tensor, NEWN(g->k->unit->arena, uint8_t, g->k->nval + 1) };
 }
 
 static bool
-is_decided(const Graph *g, const Val *tensor, const Op *o)
+is_decided(const HandoffGraph *g, const Val *tensor, const Op *o)
 {
 	Search s = new_search(g, tensor);
 
@@ -238,7 +238,7 @@ is_decided(const Graph *g, const Val *tensor, const Op *o)
 }
 
 static bool
-place_from(const Graph *g, const Val *tensor, const Val *view)
+place_from(const HandoffGraph *g, const Val *tensor, const Val *view)
 {
 	Search s = new_search(g, tensor);
 
@@ -250,7 +250,7 @@ place_from(const Graph *g, const Val *tensor, const Val *view)
 
 /* Behind which loops does the kernel know what was found? */
 static void
-mark_late(Graph *g, const Val *tensor)
+mark_late(HandoffGraph *g, const Val *tensor)
 {
 	memset(g->late, 0, g->k->nop + 1);
 	for (int i = 0; i < g->n; i++)
@@ -260,7 +260,7 @@ mark_late(Graph *g, const Val *tensor)
 }
 
 static bool
-is_told(const Graph *g, const Val *tensor, const Op *o, const Val *view)
+is_told(const HandoffGraph *g, const Val *tensor, const Op *o, const Val *view)
 {
 	if (g->late[o->id] || place_from(g, tensor, view))
 		return true;
@@ -275,21 +275,21 @@ is_told(const Graph *g, const Val *tensor, const Op *o, const Val *view)
 /* What an op does with a tensor that the kernel writes. */
 typedef enum Deed { READS, WRITES, UPDATES } Deed;
 
-typedef struct Access {
+typedef struct HandoffAccess {
 	const Op *op;
 	Val *view;
 	Deed deed;
-} Access;
+} HandoffAccess;
 
 static int
-accesses(Kernel *k, const Op *o, Access *a)
+accesses(Kernel *k, const Op *o, HandoffAccess *a)
 {
 	int n = 0;
 
 	if (o->code == O_load || o->code == O_copy)
-		a[n++] = (Access){ o, o->in[0], READS };
+		a[n++] = (HandoffAccess){ o, o->in[0], READS };
 	if (o->code == O_copy || o->code == O_store)
-		a[n++] = (Access){ o, o->in[1],
+		a[n++] = (HandoffAccess){ o, o->in[1],
 			           o->code == O_store && IMM(o, update) != STORE_PLAIN ? UPDATES : WRITES };
 	for (int i = n - 1; i >= 0; i--) {
 		const Param *p = val_param(k, view_root(a[i].view));
@@ -302,7 +302,7 @@ accesses(Kernel *k, const Op *o, Access *a)
 
 /* Of one element, whose indices are the same constants? */
 static bool
-one_element(const Access *a, const Access *b, const Val *tensor)
+one_element(const HandoffAccess *a, const HandoffAccess *b, const Val *tensor)
 {
 	const Op *x = a->view->def, *y = b->view->def;
 	int64_t c, d;
@@ -319,7 +319,7 @@ one_element(const Access *a, const Access *b, const Val *tensor)
 /* a in front of an update of the tensor, b behind one: would another block see if they came the
  * other way round? */
 static bool
-is_seen(const Graph *g, const Val *tensor, const Access *a, const Access *b)
+is_seen(const HandoffGraph *g, const Val *tensor, const HandoffAccess *a, const HandoffAccess *b)
 {
 	bool other;
 
@@ -336,9 +336,9 @@ is_seen(const Graph *g, const Val *tensor, const Access *a, const Access *b)
 }
 
 static bool
-is_handed(Graph *g, const Val *tensor)
+is_handed(HandoffGraph *g, const Val *tensor)
 {
-	Access a[2], b[2];
+	HandoffAccess a[2], b[2];
 
 	mark_front(g, tensor, g->front, true);
 	mark_front(g, tensor, g->first, false);
@@ -362,7 +362,7 @@ is_handed(Graph *g, const Val *tensor)
 void
 order_signals(Order *w)
 {
-	Graph g = { .k = w->k };
+	HandoffGraph g = { .k = w->k };
 	int64_t blocks = 1, n;
 
 	for (int d = 0; d < 3 && blocks == 1; d++)

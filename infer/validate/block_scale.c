@@ -15,7 +15,7 @@ typedef struct Start {
 } Start;
 
 static Start
-start_of(const Held *h, int64_t elem)
+start_of(const Ownership *h, int64_t elem)
 {
 	for (int lane = 0; lane < 4; lane++)
 		for (int64_t r = 0; r < h->regs; r++)
@@ -28,7 +28,7 @@ static bool
 prove_side(Prove *p, const Op *o, const Instr *in, int side, int64_t at, int64_t k0, int64_t (*c)[3])
 {
 	const Val *v = o->in[3 + side];
-	const Held *h = held_of(p, v);
+	const Ownership *h = held_of(p, v);
 	bool b = (side == 1) != o->lowering->dot.swap;
 	int rows = b ? 8 : 16, pair = b ? 1 : 2;
 	int64_t x[2];

@@ -26,16 +26,16 @@ typedef struct Claims {
 } Claims;
 
 /* Where a view is in its tensor, by the tensor's dims. */
-typedef struct Place {
+typedef struct ClaimPlace {
 	const Param *tensor;
 	int64_t at[DIM_MAX], by[DIM_MAX], n[DIM_MAX]; /* first index, steps, how many */
 	int dim[DIM_MAX];     /* of the tensor, by the view's operand's dim */
 	bool any[DIM_MAX];    /* by indices: anywhere */
 	int64_t size[DIM_MAX], stride[DIM_MAX];
-} Place;
+} ClaimPlace;
 
 static void
-violation(Launch *run, const Op *o, const char *what)
+violation(SmallLaunch *run, const Op *o, const char *what)
 {
 	Claims *c = run->user;
 
@@ -45,7 +45,7 @@ violation(Launch *run, const Op *o, const char *what)
 
 /* False: some number is not known. */
 static bool
-place_of(const Launch *run, const Val *v, Place *p)
+place_of(const SmallLaunch *run, const Val *v, ClaimPlace *p)
 {
 	const Op *view = v->def;
 	int dim[DIM_MAX];
@@ -90,14 +90,14 @@ place_of(const Launch *run, const Val *v, Place *p)
 /* ---- accesses -------------------------------------------------------------------------------- */
 
 static int64_t
-behind(const Place *p, int d)
+behind(const ClaimPlace *p, int d)
 {
 	return p->at[d] + (p->n[d] - 1) * p->by[d] + 1;
 }
 
 /* What the access does not look at must be there. */
 static void
-is_inside(Launch *run, const Op *o, const Op *view, const Place *p, int which)
+is_inside(SmallLaunch *run, const Op *o, const Op *view, const ClaimPlace *p, int which)
 {
 	Claims *c = run->user;
 
@@ -113,7 +113,7 @@ is_inside(Launch *run, const Op *o, const Op *view, const Place *p, int which)
 
 /* Accesses of vec elements along the one dim of stride 1. */
 static void
-is_aligned(Launch *run, const Op *o, const Place *p, int rank, int64_t vec)
+is_aligned(SmallLaunch *run, const Op *o, const ClaimPlace *p, int rank, int64_t vec)
 {
 	int64_t first = 0, rest;
 	int unit = -1;
@@ -140,7 +140,7 @@ is_aligned(Launch *run, const Op *o, const Place *p, int rank, int64_t vec)
 
 /* By boxes of a tensor map. */
 static void
-is_in_steps(Launch *run, const Op *o)
+is_in_steps(SmallLaunch *run, const Op *o)
 {
 	const TensorMap *m = &run->k->map[op_access(o)->tensor_map - 1];
 	int64_t x;
@@ -151,11 +151,11 @@ is_in_steps(Launch *run, const Op *o)
 }
 
 static void
-accesses(Launch *run, const Op *o, Val *v, int which)
+accesses(SmallLaunch *run, const Op *o, Val *v, int which)
 {
 	const Instr *in = o->lowering && o->lowering->kind == LW_access ? instr_of(o->lowering) : NULL;
 	int rank = view_root(v)->type.rank;
-	Place p;
+	ClaimPlace p;
 
 	if (v->type.space != S_global || !v->def || !place_of(run, v, &p))
 		return;
@@ -172,7 +172,7 @@ accesses(Launch *run, const Op *o, Val *v, int which)
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 static void
-is_known(Launch *run, const Op *o, const Val *v)
+is_known(SmallLaunch *run, const Op *o, const Val *v)
 {
 	Claims *c = run->user;
 	int64_t x;
@@ -186,7 +186,7 @@ is_known(Launch *run, const Op *o, const Val *v)
 }
 
 static void
-look(Launch *run, const Op *o)
+look(SmallLaunch *run, const Op *o)
 {
 	Claims *c = run->user;
 
@@ -206,7 +206,7 @@ bool
 prove_claims(Kernel *k)
 {
 	Claims c = { .k = k, .ok = true };
-	Launch run = { .op = look, .user = &c, .most = OPS_MOST };
+	SmallLaunch run = { .op = look, .user = &c, .most = OPS_MOST };
 	const Op *roles = kernel_roles(k);
 
 	c.asked = NEWN(k->unit->arena, uint8_t, k->nop + 1);

@@ -68,7 +68,7 @@ prove_reshape(Prove *p, const Op *o)
 
 /* One side of a staging tile: plain accesses, or matrices. */
 static bool
-staged_side(Prove *p, const Side *s, InstrKind kind, const LoweredAccess *a, const Held *h)
+staged_side(Prove *p, const Side *s, InstrKind kind, const LoweredAccess *a, const Ownership *h)
 {
 	const Instr *in = instr_find(a->inst);
 
@@ -80,7 +80,7 @@ staged_side(Prove *p, const Side *s, InstrKind kind, const LoweredAccess *a, con
 }
 
 bool
-prove_staging(Prove *p, const Type *t, const Staging *how, const Held *from, const Held *to)
+prove_staging(Prove *p, const Type *t, const Staging *how, const Ownership *from, const Ownership *to)
 {
 	Val stage = { .type = *t };
 	Side s = { .mem = &stage, .shared = true, .layout = how->tile };
@@ -106,7 +106,7 @@ not_here(Prove *p, int thread, int64_t reg, LoweringKind how, const Type *t, int
 
 /* The register that is right for lane 0 is right for all. */
 static void
-renames(Prove *p, const Type *t, const Held *from, const Held *to)
+renames(Prove *p, const Type *t, const Ownership *from, const Ownership *to)
 {
 	for (int64_t r = 0; r < to->regs; r++) {
 		int64_t fixed = reg_of(from, to->elem[r]);
@@ -121,7 +121,7 @@ renames(Prove *p, const Type *t, const Held *from, const Held *to)
 
 /* What comes to a lane is in some register of its own (LW_select), or of a lane of its warp. */
 static void
-found(Prove *p, const Type *t, const Held *from, const Held *to, LoweringKind how)
+found(Prove *p, const Type *t, const Ownership *from, const Ownership *to, LoweringKind how)
 {
 	int together = how == LW_shuffle ? WARP_SIZE : 1;
 	int *group = NEWN(p->arena, int, type_size(t)); /* the last one that holds the element, from 1 */
@@ -158,7 +158,7 @@ takes_bytes(const Staging *how, DType d)
 void
 prove_convert(Prove *p, const Op *o)
 {
-	const Held *from = held_of(p, o->in[0]), *to = held_of(p, o->out[0]);
+	const Ownership *from = held_of(p, o->in[0]), *to = held_of(p, o->out[0]);
 	LoweringKind how = o->lowering ? o->lowering->kind : LW_none;
 	const Type *t = &o->out[0]->type;
 

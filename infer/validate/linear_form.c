@@ -4,16 +4,16 @@
 
 enum { DEPTH = 32, DIVISOR_MAX = 1 << 20 };
 
-Affine
+LinearForm
 affine_const(int64_t c)
 {
-	return (Affine){ .ok = true, .c = c };
+	return (LinearForm){ .ok = true, .c = c };
 }
 
-static Affine
+static LinearForm
 affine_val(const Val *v)
 {
-	Affine x = { .ok = true, .n = 1 };
+	LinearForm x = { .ok = true, .n = 1 };
 
 	x.k[0] = 1;
 	x.v[0] = v;
@@ -45,7 +45,7 @@ same_scalar(const Val *x, const Val *y, int depth)
 }
 
 static void
-add_term(Affine *x, int64_t k, const Val *v)
+add_term(LinearForm *x, int64_t k, const Val *v)
 {
 	int i = 0;
 
@@ -66,8 +66,8 @@ add_term(Affine *x, int64_t k, const Val *v)
 	}
 }
 
-Affine
-affine_add(Affine x, Affine y, int64_t times)
+LinearForm
+affine_add(LinearForm x, LinearForm y, int64_t times)
 {
 	int64_t c;
 
@@ -89,7 +89,7 @@ may_have_wrapped(Kernel *k, const Val *v)
 	return f.lo == INT64_MIN || f.hi == INT64_MAX;
 }
 
-static Affine
+static LinearForm
 affine_at(Kernel *k, const Val *v, int depth)
 {
 	const Op *o = v->def;
@@ -114,16 +114,16 @@ affine_at(Kernel *k, const Val *v, int depth)
 	}
 }
 
-Affine
+LinearForm
 affine_of(Kernel *k, const Val *v)
 {
 	return affine_at(k, v, DEPTH);
 }
 
 bool
-affine_equal(const Affine *x, const Affine *y)
+affine_equal(const LinearForm *x, const LinearForm *y)
 {
-	Affine gap = affine_add(*x, *y, -1);
+	LinearForm gap = affine_add(*x, *y, -1);
 
 	return gap.ok && gap.n == 0 && gap.c == 0;
 }
@@ -149,7 +149,7 @@ is_quotient(Kernel *k, const Val *v, const Val **a, int64_t *d, int64_t *most)
 
 /* A number by which all quotients in x become sums; 1: there are none. */
 static int64_t
-common_divisor(Kernel *k, const Affine *x)
+common_divisor(Kernel *k, const LinearForm *x)
 {
 	int64_t all = 1, d, most;
 	const Val *a;
@@ -161,16 +161,16 @@ common_divisor(Kernel *k, const Affine *x)
 }
 
 /* x times that number, as sums of what was divided: the least that this can be, or the most. */
-static Affine
-undivided(Kernel *k, const Affine *x, int64_t by, bool least)
+static LinearForm
+undivided(Kernel *k, const LinearForm *x, int64_t by, bool least)
 {
-	Affine out = affine_add(affine_const(0), affine_const(x->c), by);
+	LinearForm out = affine_add(affine_const(0), affine_const(x->c), by);
 	int64_t d, most, times;
 	const Val *a;
 
 	for (int i = 0; i < x->n && out.ok; i++) {
 		if (!is_quotient(k, x->v[i], &a, &d, &most) || by % d) {
-			Affine one = affine_val(x->v[i]);
+			LinearForm one = affine_val(x->v[i]);
 
 			out.ok = mul64(x->k[i], by, &times);
 			out = affine_add(out, one, times);
@@ -187,10 +187,10 @@ undivided(Kernel *k, const Affine *x, int64_t by, bool least)
 /* ---- what follows ------------------------------------------------------------------------------------ */
 
 void
-known_add(Known *h, Affine x)
+known_add(Known *h, LinearForm x)
 {
 	int64_t by = x.ok ? common_divisor(h->k, &x) : 1;
-	Affine whole;
+	LinearForm whole;
 
 	VEC_PUSH(h->k->unit->arena, h->sum, h->n, h->cap, x);
 	if (by == 1)
@@ -219,7 +219,7 @@ known_condition(Known *h, const Val *v, bool is)
 {
 	const Op *o = v->def;
 	int64_t c;
-	Affine gap;
+	LinearForm gap;
 	bool less;
 
 	if (!o)
@@ -247,7 +247,7 @@ known_around(Known *h, const Op *at)
 		if (o->code == O_if && !IMM(o, spare))
 			known_condition(h, o->in[0], b == o->blk[0]);
 		if (o->code == O_for) {
-			Affine counter = affine_of(h->k, b->arg[0]), end = affine_of(h->k, o->in[1]);
+			LinearForm counter = affine_of(h->k, b->arg[0]), end = affine_of(h->k, o->in[1]);
 
 			known_add(h, affine_add(counter, affine_of(h->k, o->in[0]), -1));
 			known_add(h, affine_add(affine_add(end, counter, -1), affine_const(1), -1));
@@ -257,7 +257,7 @@ known_around(Known *h, const Op *at)
 
 /* x >= 0, whatever its values are of what they can be? */
 static bool
-is_never_negative(Kernel *k, const Affine *x)
+is_never_negative(Kernel *k, const LinearForm *x)
 {
 	int64_t least = x->c, p;
 
@@ -271,17 +271,17 @@ is_never_negative(Kernel *k, const Affine *x)
 }
 
 static bool
-implies_sum(const Known *h, const Affine *x)
+implies_sum(const Known *h, const LinearForm *x)
 {
 	if (is_never_negative(h->k, x))
 		return true;
 	for (int i = 0; i < h->n; i++) {
-		Affine left = affine_add(*x, h->sum[i], -1);
+		LinearForm left = affine_add(*x, h->sum[i], -1);
 
 		if (is_never_negative(h->k, &left))
 			return true;
 		for (int j = 0; j < i; j++) {
-			Affine less = affine_add(left, h->sum[j], -1);
+			LinearForm less = affine_add(left, h->sum[j], -1);
 
 			if (is_never_negative(h->k, &less))
 				return true;
@@ -291,10 +291,10 @@ implies_sum(const Known *h, const Affine *x)
 }
 
 bool
-known_implies(const Known *h, const Affine *x)
+known_implies(const Known *h, const LinearForm *x)
 {
 	int64_t by = x->ok ? common_divisor(h->k, x) : 1;
-	Affine whole;
+	LinearForm whole;
 
 	if (implies_sum(h, x))
 		return true;

@@ -15,7 +15,7 @@ split_wrong(Pair *x, const char *what)
 
 /* q * step = x: the value that is q; NULL: x is no such product. */
 static const Val *
-factor_of_step(const Affine *x, const Val *step)
+factor_of_step(const LinearForm *x, const Val *step)
 {
 	const Op *o = x->ok && x->n == 1 && x->c == 0 ? x->v[0]->def : NULL;
 	int64_t c;
@@ -59,7 +59,7 @@ is_behind(Kernel *k, const Op *loop, const Val *v)
 {
 	const Op *o = v->def;
 	const Val *lo = loop->in[0], *step = loop->in[2], *q;
-	Affine start = affine_of(k, lo), want, n;
+	LinearForm start = affine_of(k, lo), want, n;
 	int64_t c, from, to, at;
 
 	if (val_is_const(lo, &from) && val_is_const(loop->in[1], &to) && val_is_const(step, &c) && c > 0 &&
@@ -86,7 +86,7 @@ static bool
 ends_inside(Pair *x, const Val *end)
 {
 	const Op *o = end->def;
-	Affine room;
+	LinearForm room;
 	Known nothing = { .k = x->p->k };
 
 	if (o && o->code == O_select && o->in[2] == x->clear->in[0])
@@ -130,15 +130,15 @@ static void
 prove_row(Prove *p, const Op *first)
 {
 	Pair x = { .p = p };
-	const Op *front = IMM(first, split) == SPLIT_FRONT ? first : NULL;
+	const Op *front = IMM(first, split) == SPLIT_PROLOGUE ? first : NULL;
 	const Op *clear = front ? front->next : first;
 
 	p->op = first;
 	if (front && !goes_on(&x, front, clear))
 		return;
 	p->op = clear;
-	if (IMM(clear, split) != SPLIT_CLEAR || !goes_on(&x, clear, clear->next) ||
-	    IMM(clear->next, split) != SPLIT_REST) {
+	if (IMM(clear, split) != SPLIT_MAIN || !goes_on(&x, clear, clear->next) ||
+	    IMM(clear->next, split) != SPLIT_REMAINDER) {
 		split_wrong(&x, "nobody does the rest");
 		return;
 	}
@@ -154,7 +154,7 @@ is_placed(const Op *o, const Op *before)
 
 	if (before && before->next == o)
 		in_front = (SplitKind)IMM(before, split);
-	return kind == SPLIT_REST ? in_front == SPLIT_CLEAR : kind == SPLIT_CLEAR || in_front != SPLIT_FRONT;
+	return kind == SPLIT_REMAINDER ? in_front == SPLIT_MAIN : kind == SPLIT_MAIN || in_front != SPLIT_PROLOGUE;
 }
 
 bool
@@ -171,10 +171,10 @@ pass_validate_loop_split(Kernel *k)
 		if (o->code != O_for)
 			continue;
 		p.op = o;
-		first = !before || before->next != o || IMM(before, split) != SPLIT_FRONT;
+		first = !before || before->next != o || IMM(before, split) != SPLIT_PROLOGUE;
 		if (!is_placed(o, before))
 			prove_error(&p, -1, 0, "split loop: the rest of no loop");
-		else if (IMM(o, split) == SPLIT_FRONT || (IMM(o, split) == SPLIT_CLEAR && first))
+		else if (IMM(o, split) == SPLIT_PROLOGUE || (IMM(o, split) == SPLIT_MAIN && first))
 			prove_row(&p, o);
 		before = o;
 	}

@@ -11,7 +11,7 @@ typedef struct Pair {
 	const Op *clear, *rest;
 	const Val **to; /* by id of a value of rest's body: the one of clear's */
 	Known known;    /* in a turn of clear */
-	Affine *must;   /* what the condition asked about takes; of those a constant apart the least */
+	LinearForm *must;   /* what the condition asked about takes; of those a constant apart the least */
 	int nmust, cap;
 } Pair;
 

@@ -18,7 +18,7 @@ void
 prove_lookup(Prove *p, const Op *o)
 {
 	const Type *table = &o->in[0]->type, *index = &o->in[1]->type;
-	const Held *h = held_of(p, o->in[0]), *x = held_of(p, o->in[1]), *r = held_of(p, o->out[0]);
+	const Ownership *h = held_of(p, o->in[0]), *x = held_of(p, o->in[1]), *r = held_of(p, o->out[0]);
 	int64_t n = table->shape[table->rank - 1];
 
 	for (int64_t i = 0; h && x && r && i < p->threads * r->regs; i++) {

@@ -37,7 +37,7 @@ follow(Order *w)
 {
 	const Op *o = w->from.op, *owner;
 	States now = order_no_states(w);
-	State s = { .age = OPEN, .done = !w->from.group };
+	OrderState s = { .age = OPEN, .done = !w->from.group };
 
 	if (w->steps <= 0 || order_is_full(w)) {
 		order_unjudged(w, GAP_ways);
@@ -89,12 +89,12 @@ typedef struct Begins {
 } Begins;
 
 typedef struct Starts {
-	Follow f; /* first: what the walk of ways hands back */
+	PathWalk f; /* first: what the walk of ways hands back */
 	Begins *at; /* [nop+1] */
 } Starts;
 
 static void
-keep_numbers(Follow *f, Way *way, const Op *o)
+keep_numbers(PathWalk *f, Way *way, const Op *o)
 {
 	Begins *b = &((Starts *)(void *)f)->at[o->id];
 
@@ -142,11 +142,11 @@ prepare(Order *w, Starts *n)
 {
 	Kernel *k = w->k;
 	Arena *a = k->unit->arena;
-	Touch t[TOUCHES];
+	OrderTouch t[TOUCHES];
 	OpWalk walk;
 
 	w->prove = (Prove){ .k = k, .arena = a, .ok = true, .nval = k->nval };
-	w->prove.held = NEWN(a, const Held *, k->nval + 1);
+	w->prove.held = NEWN(a, const Ownership *, k->nval + 1);
 	w->wanted = NEWN(a, uint8_t, k->nval + 1);
 	w->next = NEWN(a, const Op *, k->nop + 1);
 	w->known = arena_alloc(a, sizeof *w->known * (k->nop + 1));
@@ -154,7 +154,7 @@ prepare(Order *w, Starts *n)
 	w->owner[1] = NEWN(a, int16_t *, k->nop + 1);
 	w->bytes = NEWN(a, int64_t, k->nval + 1);
 	w->roles = NEWN(a, uint8_t, k->nval + 1);
-	n->f = (Follow){ .k = k, .ok = true, .op = keep_numbers };
+	n->f = (PathWalk){ .k = k, .ok = true, .op = keep_numbers };
 	n->f.slot = NEWN(a, uint8_t, k->nval + 1);
 	n->at = NEWN(a, Begins, k->nop + 1);
 	for (const Op *o = walk_first(&walk, k->body); o; o = walk_next(&walk)) {
@@ -177,7 +177,7 @@ prepare(Order *w, Starts *n)
 static void
 begin_all(Order *w, const Starts *n, const Op *o)
 {
-	Touch t[TOUCHES];
+	OrderTouch t[TOUCHES];
 	int touches = order_touches(w, o, t);
 
 	for (int i = 0; i < touches; i++) {

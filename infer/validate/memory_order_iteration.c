@@ -38,7 +38,7 @@ never_less(Order *w, const Known *h, const Val *x, const Val *y, int64_t more, i
 {
 	const Op *o = x->def, *p = y ? y->def : NULL;
 	const Val *of = y ? rounded_down(y) : NULL;
-	Affine gap;
+	LinearForm gap;
 
 	if (depth == 0)
 		return false;
@@ -61,11 +61,11 @@ never_less(Order *w, const Known *h, const Val *x, const Val *y, int64_t more, i
 }
 
 void
-order_ask(Order *w, const State *s, const Op *o, bool first, bool *turn, bool *none)
+order_ask(Order *w, const OrderState *s, const Op *o, bool first, bool *turn, bool *none)
 {
-	const Sum *count = order_bound(s, o->blk[0]->arg[0]), *early;
-	Sum at = count ? *count : order_value(w, s, o->in[0]), end = order_value(w, s, o->in[1]);
-	Sum on = sum_between(0, 1);
+	const OrderSum *count = order_bound(s, o->blk[0]->arg[0]), *early;
+	OrderSum at = count ? *count : order_value(w, s, o->in[0]), end = order_value(w, s, o->in[1]);
+	OrderSum on = sum_between(0, 1);
 	Fact all = val_fact(w->k, o->blk[0]->arg[0]), to = val_fact(w->k, o->in[1]);
 	const Known *h = order_known(w, o);
 	int64_t lo, hi, to_lo, to_hi, is, least = val_fact(w->k, o->in[2]).lo;
@@ -96,11 +96,11 @@ order_ask(Order *w, const State *s, const Op *o, bool first, bool *turn, bool *n
 
 /* Of what is counted, i = 0, or carried: what it is in the next turn.  From some turn on all that is
  * known of it is what it can be. */
-static Sum
-next_value(Order *w, const State *s, const Op *loop, int i)
+static OrderSum
+next_value(Order *w, const OrderState *s, const Op *loop, int i)
 {
 	const Block *b = loop->blk[0];
-	Sum was = order_value(w, s, b->arg[i]), now;
+	OrderSum was = order_value(w, s, b->arg[i]), now;
 	Fact f = val_fact(w->k, b->arg[i]);
 	int times = 0;
 	int64_t c;
@@ -122,7 +122,7 @@ next_value(Order *w, const State *s, const Op *loop, int i)
 }
 
 void
-order_next_turn(Order *w, State *s, const Op *loop)
+order_next_turn(Order *w, OrderState *s, const Op *loop)
 {
 	const Block *b = loop->blk[0];
 
@@ -135,15 +135,15 @@ order_next_turn(Order *w, State *s, const Op *loop)
 
 /* Where pass split_loops made two loops of one, the second counts on from where the first has ended. */
 void
-order_enter(Order *w, State *s, const Op *o)
+order_enter(Order *w, OrderState *s, const Op *o)
 {
 	const Op *before = o->prev;
-	const Sum *at = NULL;
-	Sum first;
+	const OrderSum *at = NULL;
+	OrderSum first;
 
 	while (before && before->code != O_for)
 		before = before->prev;
-	if (before && IMM(o, split) > SPLIT_FRONT && IMM(o, split) <= SPLIT_REST &&
+	if (before && IMM(o, split) > SPLIT_PROLOGUE && IMM(o, split) <= SPLIT_REMAINDER &&
 	    IMM(before, split) < IMM(o, split))
 		at = order_bound(s, before->blk[0]->arg[0]);
 	first = at ? *at : order_value(w, s, o->in[0]);

@@ -8,26 +8,26 @@ enum { LEAST_DEPTH = 1, MOST_DEPTH = 24, TWICE_DEPTH = 8 };
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-Sum
+OrderSum
 sum_between(int64_t lo, int64_t hi)
 {
-	return (Sum){ .lo = lo, .hi = hi };
+	return (OrderSum){ .lo = lo, .hi = hi };
 }
 
-Sum
+OrderSum
 sum_const(int64_t c)
 {
 	return sum_between(c, c);
 }
 
-static Sum
+static OrderSum
 sum_of(const Val *v)
 {
-	return (Sum){ .n = 1, .term = { { .k = 1, .v = v } } };
+	return (OrderSum){ .n = 1, .term = { { .k = 1, .v = v } } };
 }
 
 bool
-sum_is_const(const Sum *x, int64_t *c)
+sum_is_const(const OrderSum *x, int64_t *c)
 {
 	*c = x->lo;
 	return x->n == 0 && x->lo == x->hi;
@@ -46,7 +46,7 @@ bound_add(int64_t *x, int64_t y, int64_t times, int64_t none)
 }
 
 static void
-add_range(Sum *x, int64_t lo, int64_t hi, int64_t times)
+add_range(OrderSum *x, int64_t lo, int64_t hi, int64_t times)
 {
 	bound_add(&x->lo, times > 0 ? lo : hi, times, INT64_MIN);
 	bound_add(&x->hi, times > 0 ? hi : lo, times, INT64_MAX);
@@ -55,15 +55,15 @@ add_range(Sum *x, int64_t lo, int64_t hi, int64_t times)
 static bool
 same_value(const Val *x, const Val *y)
 {
-	Affine a = affine_add(affine_const(0), (Affine){ .ok = true, .n = 1, .k = { 1 }, .v = { x } }, 1);
+	LinearForm a = affine_add(affine_const(0), (LinearForm){ .ok = true, .n = 1, .k = { 1 }, .v = { x } }, 1);
 
-	a = affine_add(a, (Affine){ .ok = true, .n = 1, .k = { 1 }, .v = { y } }, -1);
+	a = affine_add(a, (LinearForm){ .ok = true, .n = 1, .k = { 1 }, .v = { y } }, -1);
 	return x == y || (a.ok && a.n == 0);
 }
 
 /* What a term is multiplied with can be no other. */
 static bool
-same_term(const Term *x, const Term *y)
+same_term(const OrderTerm *x, const OrderTerm *y)
 {
 	return x->by == y->by && x->plus == y->plus && x->of == y->of && x->turn == y->turn &&
 	       same_value(x->v, y->v);
@@ -71,7 +71,7 @@ same_term(const Term *x, const Term *y)
 
 /* All that it is before it is multiplied. */
 static void
-term_range(Order *w, const Term *t, int64_t *lo, int64_t *hi)
+term_range(Order *w, const OrderTerm *t, int64_t *lo, int64_t *hi)
 {
 	Fact f = val_fact(w->k, t->v);
 	int64_t by = t->by ? t->by : 1;
@@ -88,7 +88,7 @@ term_range(Order *w, const Term *t, int64_t *lo, int64_t *hi)
 }
 
 static void
-add_term(Order *w, Sum *x, Term t)
+add_term(Order *w, OrderSum *x, OrderTerm t)
 {
 	int64_t lo, hi;
 	int i = 0;
@@ -107,12 +107,12 @@ add_term(Order *w, Sum *x, Term t)
 		x->term[i] = x->term[--x->n];
 }
 
-Sum
-sum_add(Order *w, Sum x, Sum y, int64_t times)
+OrderSum
+sum_add(Order *w, OrderSum x, OrderSum y, int64_t times)
 {
 	add_range(&x, y.lo, y.hi, times);
 	for (int i = 0; i < y.n && times; i++) {
-		Term t = y.term[i];
+		OrderTerm t = y.term[i];
 
 		if (mul64(t.k, times, &t.k))
 			add_term(w, &x, t);
@@ -123,7 +123,7 @@ sum_add(Order *w, Sum x, Sum y, int64_t times)
 }
 
 bool
-sum_equal(const Sum *x, const Sum *y)
+sum_equal(const OrderSum *x, const OrderSum *y)
 {
 	if (x->n != y->n || x->lo != y->lo || x->hi != y->hi)
 		return false;
@@ -140,9 +140,9 @@ sum_equal(const Sum *x, const Sum *y)
 }
 
 void
-sum_range(Order *w, const Sum *x, int64_t *lo, int64_t *hi)
+sum_range(Order *w, const OrderSum *x, int64_t *lo, int64_t *hi)
 {
-	Sum all = sum_between(x->lo, x->hi);
+	OrderSum all = sum_between(x->lo, x->hi);
 
 	for (int i = 0; i < x->n; i++) {
 		int64_t least, most;
@@ -158,7 +158,7 @@ sum_range(Order *w, const Sum *x, int64_t *lo, int64_t *hi)
 
 /* .. as gap is a number and multiples of others? */
 static bool
-misses(const Sum *gap, int64_t x, int64_t y)
+misses(const OrderSum *gap, int64_t x, int64_t y)
 {
 	int64_t g = 0, rest;
 
@@ -172,14 +172,14 @@ misses(const Sum *gap, int64_t x, int64_t y)
 
 /* Two terms that are one remainder, each so many turns on: what they differ by is one of two numbers. */
 static bool
-one_ring(const Term *x, const Term *y)
+one_ring(const OrderTerm *x, const OrderTerm *y)
 {
 	return x->of && x->of == y->of && x->by == y->by && x->plus == y->plus && x->k == -y->k &&
 	       same_value(x->v, y->v);
 }
 
 bool
-sum_apart(Order *w, const Sum *gap, int64_t x, int64_t y)
+sum_apart(Order *w, const OrderSum *gap, int64_t x, int64_t y)
 {
 	int64_t lo, hi;
 
@@ -190,9 +190,9 @@ sum_apart(Order *w, const Sum *gap, int64_t x, int64_t y)
 		return true;
 	for (int i = 0; i < gap->n; i++)
 		for (int j = 0; j < i; j++) {
-			const Term *a = &gap->term[i], *b = &gap->term[j];
+			const OrderTerm *a = &gap->term[i], *b = &gap->term[j];
 			int64_t on = one_ring(a, b) ? ((a->turn - b->turn) % a->of + a->of) % a->of : 0;
-			Sum less = *gap, more;
+			OrderSum less = *gap, more;
 
 			if (!on)
 				continue;
@@ -211,7 +211,7 @@ sum_apart(Order *w, const Sum *gap, int64_t x, int64_t y)
 
 /* Made in a turn that the walk has left behind, for another one? */
 static bool
-is_made_again(const State *s, const Val *v)
+is_made_again(const OrderState *s, const Val *v)
 {
 	for (int i = 0; i < s->nturned; i++)
 		if (block_inside(v->block, s->turned[i].loop->blk[0]))
@@ -220,7 +220,7 @@ is_made_again(const State *s, const Val *v)
 }
 
 bool
-order_same(const Order *w, const State *s, const Val *v, int depth)
+order_same(const Order *w, const OrderState *s, const Val *v, int depth)
 {
 	int64_t c;
 
@@ -236,14 +236,14 @@ order_same(const Order *w, const State *s, const Val *v, int depth)
 	return true;
 }
 
-static Sum value_at(Order *w, const State *s, const Val *v, int depth);
+static OrderSum value_at(Order *w, const OrderState *s, const Val *v, int depth);
 
 /* The dividend `is` of o as one term and a number. */
 static bool
-as_one(Order *w, const Op *o, const Sum *is, int depth, Term *t, int64_t *more)
+as_one(Order *w, const Op *o, const OrderSum *is, int depth, OrderTerm *t, int64_t *more)
 {
-	const State none = { .bounds = NULL };
-	Sum was, gap;
+	const OrderState none = { .bounds = NULL };
+	OrderSum was, gap;
 
 	if (is->n == 1 && is->term[0].k == 1 && !is->term[0].of && is->lo == is->hi) {
 		*t = is->term[0];
@@ -254,7 +254,7 @@ as_one(Order *w, const Op *o, const Sum *is, int depth, Term *t, int64_t *more)
 		return false;
 	was = value_at(w, &none, o->in[0], depth - 1);
 	gap = sum_add(w, *is, was, -1);
-	*t = (Term){ .k = 1, .v = o->in[0] };
+	*t = (OrderTerm){ .k = 1, .v = o->in[0] };
 	return sum_is_const(&gap, more);
 }
 
@@ -263,7 +263,7 @@ static bool
 is_count(Order *w, const Op *o, const Val *v)
 {
 	Fact f = val_fact(w->k, v);
-	Affine x;
+	LinearForm x;
 
 	if (f.lo >= 0 || f.lo == INT64_MIN || f.hi == INT64_MAX)
 		return f.lo >= 0 && f.hi < INT64_MAX;
@@ -273,11 +273,11 @@ is_count(Order *w, const Op *o, const Val *v)
 
 /* A quotient or remainder by a constant. */
 static bool
-divided(Order *w, const State *s, const Op *o, int depth, Sum *is)
+divided(Order *w, const OrderState *s, const Op *o, int depth, OrderSum *is)
 {
 	int64_t c, more, down;
-	Sum of;
-	Term t;
+	OrderSum of;
+	OrderTerm t;
 
 	if (!val_is_const(o->in[1], &c) || c <= 0 || !is_count(w, o, o->in[0]))
 		return false;
@@ -287,7 +287,7 @@ divided(Order *w, const State *s, const Op *o, int depth, Sum *is)
 	if (o->code == O_mod) {
 		t.turn = (more % c + c) % c;
 		t.of = c;
-		*is = (Sum){ .n = 1, .term = { t } };
+		*is = (OrderSum){ .n = 1, .term = { t } };
 		return true;
 	}
 	if (t.by)
@@ -295,17 +295,17 @@ divided(Order *w, const State *s, const Op *o, int depth, Sum *is)
 	down = more / c - (more % c < 0);
 	t.plus = more - down * c;
 	t.by = c;
-	*is = (Sum){ .n = 1, .lo = down, .hi = down, .term = { t } };
+	*is = (OrderSum){ .n = 1, .lo = down, .hi = down, .term = { t } };
 	return true;
 }
 
 /* Of any other pure op. */
-static Sum
-value_of_op(Order *w, const State *s, const Val *v, int depth)
+static OrderSum
+value_of_op(Order *w, const OrderState *s, const Val *v, int depth)
 {
 	const Op *o = v->def;
 	int64_t x, y, is;
-	Sum a, b;
+	OrderSum a, b;
 	Fact f;
 
 	if (o->nin == 2 && o->nout == 1 && o->in[0]->type.space == S_scalar &&
@@ -321,15 +321,15 @@ value_of_op(Order *w, const State *s, const Val *v, int depth)
 	return sum_between(f.lo, f.hi);
 }
 
-static Sum
-value_at(Order *w, const State *s, const Val *v, int depth)
+static OrderSum
+value_at(Order *w, const OrderState *s, const Val *v, int depth)
 {
 	const Op *o = v->def;
-	const Sum *bound = order_bound(s, v);
+	const OrderSum *bound = order_bound(s, v);
 	uint8_t slot = w->follow.slot[v->id];
 	Fact f = val_fact(w->k, v);
 	int64_t c;
-	Sum x;
+	OrderSum x;
 
 	if (val_is_const(v, &c))
 		return sum_const(c);
@@ -359,8 +359,8 @@ value_at(Order *w, const State *s, const Val *v, int depth)
 	return value_of_op(w, s, v, depth);
 }
 
-Sum
-order_value(Order *w, const State *s, const Val *v)
+OrderSum
+order_value(Order *w, const OrderState *s, const Val *v)
 {
 	return value_at(w, s, v, MOST_DEPTH);
 }

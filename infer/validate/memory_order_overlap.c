@@ -31,7 +31,7 @@ tile_bytes(Order *w, const Val *tile)
 
 /* The view that says where in its tile or tensor v is: the one next to it. */
 static void
-find_view(Touch *t, Val *v)
+find_view(OrderTouch *t, Val *v)
 {
 	Val *at = v->def && view_is_longer(v->def) ? v->def->in[0] : v;
 	const Op *view[INNER_MOST];
@@ -57,7 +57,7 @@ find_view(Touch *t, Val *v)
 }
 
 static int
-add(Order *w, const Op *o, Val *v, bool write, Touch *t)
+add(Order *w, const Op *o, Val *v, bool write, OrderTouch *t)
 {
 	Val *root = view_root(v);
 	const Param *p = val_param(w->k, root);
@@ -66,7 +66,7 @@ add(Order *w, const Op *o, Val *v, bool write, Touch *t)
 		return 0;
 	if (p ? !p->written : !root->def || root->def->code != O_alloc)
 		return 0;
-	*t = (Touch){ .op = o, .mem = v, .root = root, .write = write };
+	*t = (OrderTouch){ .op = o, .mem = v, .root = root, .write = write };
 	find_view(t, v);
 	if (!p && IMM(root->def, offset) >= 0) {
 		t->first = IMM(root->def, offset);
@@ -76,7 +76,7 @@ add(Order *w, const Op *o, Val *v, bool write, Touch *t)
 }
 
 static int
-add_copy(Order *w, const Op *o, Touch *t)
+add_copy(Order *w, const Op *o, OrderTouch *t)
 {
 	CopyKind kind = (CopyKind)IMM(o, async);
 	int n;
@@ -94,7 +94,7 @@ add_copy(Order *w, const Op *o, Touch *t)
 }
 
 int
-order_touches(Order *w, const Op *o, Touch *t)
+order_touches(Order *w, const Op *o, OrderTouch *t)
 {
 	int n = 0;
 
@@ -115,7 +115,7 @@ order_touches(Order *w, const Op *o, Touch *t)
 	}
 	if (!lowering_is_staged(o->lowering))
 		return 0;
-	*t = (Touch){ .op = o, .first = o->lowering->staged.off, .write = true };
+	*t = (OrderTouch){ .op = o, .first = o->lowering->staged.off, .write = true };
 	t->end = t->first + o->lowering->staged.bytes;
 	return 1;
 }
@@ -124,7 +124,7 @@ order_touches(Order *w, const Op *o, Touch *t)
 
 /* Elements of dim d of the root from the first that t touches to behind the last. */
 static int64_t
-span(const Touch *t, int d)
+span(const OrderTouch *t, int d)
 {
 	const Op *last = t->view;
 	int64_t step;
@@ -143,10 +143,10 @@ span(const Touch *t, int d)
 }
 
 /* Where t starts along dim d of the root, of which no view has indices. */
-static Sum
-start_of(Order *w, const State *s, const Touch *t, int d)
+static OrderSum
+start_of(Order *w, const OrderState *s, const OrderTouch *t, int d)
 {
-	Sum at = sum_const(0);
+	OrderSum at = sum_const(0);
 	int64_t step = 1;
 	int r = d;
 
@@ -161,7 +161,7 @@ start_of(Order *w, const State *s, const Touch *t, int d)
 }
 
 static bool
-has_indices(const Touch *t, int d)
+has_indices(const OrderTouch *t, int d)
 {
 	int r = d;
 
@@ -177,7 +177,7 @@ has_indices(const Touch *t, int d)
 
 /* Of the root's first dim, the part that v has; *d: which dim of v it is, -1: none. */
 static Stages
-stages_of(Order *w, const State *s, const Val *v, const Val *root, int *d)
+stages_of(Order *w, const OrderState *s, const Val *v, const Val *root, int *d)
 {
 	const Op *o = v->def;
 	Stages is = { .known = true, .at = sum_const(0), .n = root->type.shape[0] };
@@ -203,8 +203,8 @@ stages_of(Order *w, const State *s, const Val *v, const Val *root, int *d)
 void
 order_begin(Order *w)
 {
-	const Touch *t = &w->from;
-	const State none = { .bounds = NULL };
+	const OrderTouch *t = &w->from;
+	const OrderState none = { .bounds = NULL };
 	int first;
 
 	w->stages.known = false;
@@ -218,7 +218,7 @@ order_begin(Order *w)
 
 /* Bits of a word that an update of 8 bits writes back belong to its neighbours. */
 static bool
-takes_neighbours(const Touch *t)
+takes_neighbours(const OrderTouch *t)
 {
 	return t->update && dtype_info[t->op->in[0]->type.dtype].bits < 16;
 }
@@ -226,16 +226,16 @@ takes_neighbours(const Touch *t)
 /* How far t is from where the walk began, dim by dim; *apart: in one of them too far to meet.
  * False: in a dim it is not known. */
 static bool
-distances(Order *w, const State *s, const Touch *t, int64_t *by, bool *apart)
+distances(Order *w, const OrderState *s, const OrderTouch *t, int64_t *by, bool *apart)
 {
-	const Touch *from = &w->from;
+	const OrderTouch *from = &w->from;
 	bool known = true;
 
 	*apart = false;
 	for (int d = 0; d < from->root->type.rank; d++) {
 		int64_t lo, hi, x = span(from, d), y = span(t, d), step;
 		Fact f, g;
-		Sum gap;
+		OrderSum gap;
 
 		by[d] = 0;
 		if (has_indices(from, d) || has_indices(t, d)) {
@@ -282,7 +282,7 @@ moved(const Op *o)
 }
 
 /* Who holds what of it; NULL: it is not known. */
-static const Held *
+static const Ownership *
 movers(Order *w, const Op *o, const Val *v)
 {
 	w->prove.op = o;
@@ -293,13 +293,13 @@ movers(Order *w, const Op *o, const Val *v)
 }
 
 static int16_t *
-owners_of(Order *w, const Touch *t)
+owners_of(Order *w, const OrderTouch *t)
 {
 	const Op *o = t->op;
 	const Val *v = moved(o);
 	const Instr *in = o->lowering && o->lowering->kind == LW_access ? instr_of(o->lowering) : NULL;
 	int64_t n = v ? type_size(&v->type) : 0;
-	const Held *h;
+	const Ownership *h;
 	int16_t *who;
 
 	if (!v || (op_access(o)->map && o->code != O_copy) || n > ELEMENTS_MOST || instr_is_box(in) ||
@@ -326,7 +326,7 @@ owners_of(Order *w, const Touch *t)
 }
 
 static const int16_t *
-owners(Order *w, const Touch *t)
+owners(Order *w, const OrderTouch *t)
 {
 	int16_t **slot = &w->owner[t->op->code == O_store && t->mem != t->op->in[1]][t->op->id];
 
@@ -338,7 +338,7 @@ owners(Order *w, const Touch *t)
 /* The number of the element of t's tile at c[] of the root, from where t starts; -1: it has none
  * there. */
 static int64_t
-element_at(const Touch *t, const int64_t *c)
+element_at(const OrderTouch *t, const int64_t *c)
 {
 	int64_t at[DIM_MAX] = { 0 };
 	const Type *shows = &t->mem->type, *has = t->view ? &t->view->out[0]->type : &t->root->type;
@@ -356,9 +356,9 @@ element_at(const Touch *t, const int64_t *c)
 
 /* Does an element that both touch have another thread each time? */
 static bool
-other_threads(Order *w, const Touch *t, const int64_t *by)
+other_threads(Order *w, const OrderTouch *t, const int64_t *by)
 {
-	const Touch *from = &w->from;
+	const OrderTouch *from = &w->from;
 	const int16_t *x, *y;
 	const Type *has = from->view ? &from->view->out[0]->type : &from->root->type;
 	int64_t n = type_size(has);
@@ -395,7 +395,7 @@ other_threads(Order *w, const Touch *t, const int64_t *by)
 /* Do both touch the same elements in the same order: views that start at the same values, with tiles
  * of the same indices, which name an element once (warning `lost`)? */
 static bool
-same_elements(const Order *w, const State *s, const Touch *t)
+same_elements(const Order *w, const OrderState *s, const OrderTouch *t)
 {
 	const Op *x = w->from.view, *y = t->view;
 
@@ -413,7 +413,7 @@ same_elements(const Order *w, const State *s, const Touch *t)
 
 /* Does an element of these have another thread each time? */
 static bool
-handed_over(Order *w, const Touch *t)
+handed_over(Order *w, const OrderTouch *t)
 {
 	const int16_t *x = owners(w, &w->from), *y = owners(w, t);
 
@@ -427,7 +427,7 @@ handed_over(Order *w, const Touch *t)
 
 /* Has t all elements of the n stages that it has? */
 static bool
-is_whole(const Touch *t, int64_t n)
+is_whole(const OrderTouch *t, int64_t n)
 {
 	const Type *root = &t->root->type;
 
@@ -437,11 +437,11 @@ is_whole(const Touch *t, int64_t n)
 /* Do they meet where one has the tile in another shape than the other?  It is known where one has all
  * of the tile, or of its stages. */
 static bool
-aliases_meet(Order *w, const State *s, const Touch *t)
+aliases_meet(Order *w, const OrderState *s, const OrderTouch *t)
 {
 	int64_t all = t->root->type.shape[0], lo, hi;
 	Stages is;
-	Sum gap;
+	OrderSum gap;
 	int d;
 
 	if (is_whole(&w->from, all) || is_whole(t, all))
@@ -463,15 +463,15 @@ aliases_meet(Order *w, const State *s, const Touch *t)
 
 /* A tile that a bulk copy takes to a tensor: that those of a program do not meet, it may alone know. */
 static bool
-is_bulk_store(const Touch *t)
+is_bulk_store(const OrderTouch *t)
 {
 	return t->bulk && t->root->type.space == S_global;
 }
 
 bool
-order_meets(Order *w, const State *s, const Touch *t, bool lanes)
+order_meets(Order *w, const OrderState *s, const OrderTouch *t, bool lanes)
 {
-	const Touch *from = &w->from;
+	const OrderTouch *from = &w->from;
 	int64_t by[DIM_MAX];
 	bool apart, known;
 

@@ -10,9 +10,9 @@ enum { BYTES_MOST = 1 << 28 };
 
 /* A barrier; false: nothing is open any more. */
 static bool
-pass_barrier(const Order *w, State *s)
+pass_barrier(const Order *w, OrderState *s)
 {
-	const Touch *t = &w->from;
+	const OrderTouch *t = &w->from;
 
 	if (!s->done)
 		return true;
@@ -21,9 +21,9 @@ pass_barrier(const Order *w, State *s)
 }
 
 static void
-pass_wait(const Order *w, State *s, const Op *o)
+pass_wait(const Order *w, OrderState *s, const Op *o)
 {
-	const Touch *t = &w->from;
+	const OrderTouch *t = &w->from;
 	bool tensor = t->root && t->root->type.space == S_global;
 
 	if (s->done || t->bulk != (IMM(o, bulk) != 0) || s->age == OPEN || s->age < IMM(o, pending))
@@ -42,7 +42,7 @@ is_handed(const Order *w)
 
 /* What o does to the order; false: the access is ordered before all that follows. */
 static bool
-pass_op(const Order *w, State *s, const Op *o)
+pass_op(const Order *w, OrderState *s, const Op *o)
 {
 	if (lowering_is_staged(o->lowering))
 		return pass_barrier(w, s);
@@ -78,14 +78,14 @@ order_is_full(const Order *w)
 }
 
 bool
-order_is_tensor(const Touch *t)
+order_is_tensor(const OrderTouch *t)
 {
 	return t->root && t->root->type.space == S_global;
 }
 
 /* Updates of one kind of one memory, which may come in any order. */
 static bool
-commute(const Touch *a, const Touch *b)
+commute(const OrderTouch *a, const OrderTouch *b)
 {
 	return a->update && b->update && a->root == b->root && IMM(a->op, update) == IMM(b->op, update);
 }
@@ -108,9 +108,9 @@ violation(Order *w, const Op *o, const char *what)
 }
 
 static void
-compare(Order *w, const State *s, const Touch *t)
+compare(Order *w, const OrderState *s, const OrderTouch *t)
 {
-	const Touch *from = &w->from;
+	const OrderTouch *from = &w->from;
 	bool lanes = s->done && !t->engine && !(t->group && t->bulk) && !from->engine;
 	bool hidden = t->engine && s->done && from->write && !s->shown;
 
@@ -137,11 +137,11 @@ compare(Order *w, const State *s, const Touch *t)
 static void
 step(Order *w, States *now, const Op *o)
 {
-	Touch t[TOUCHES];
+	OrderTouch t[TOUCHES];
 	int n = order_touches(w, o, t), kept = 0;
 
 	for (int i = 0; i < now->n && w->ok; i++) {
-		State s = now->a[i];
+		OrderState s = now->a[i];
 
 		for (int j = 0; j < n; j++)
 			compare(w, &s, &t[j]);
@@ -160,9 +160,9 @@ order_is_of_blocks(const Op *loop)
 }
 
 void
-order_part_ways(Order *w, const State *s, const Op *o, bool first, States *heads, States *behind)
+order_part_ways(Order *w, const OrderState *s, const Op *o, bool first, States *heads, States *behind)
 {
-	State left = *s;
+	OrderState left = *s;
 	bool turn, none;
 
 	order_ask(w, s, o, first, &turn, &none);
@@ -196,7 +196,7 @@ walk_loop(Order *w, States *now, const Op *o)
 	States behind = order_no_states(w), heads = order_no_states(w);
 
 	for (int i = 0; i < now->n; i++) {
-		State s = now->a[i];
+		OrderState s = now->a[i];
 
 		order_enter(w, &s, o);
 		order_part_ways(w, &s, o, true, &heads, &behind);
@@ -216,7 +216,7 @@ walk_if(Order *w, States *now, const Op *o)
 		States side = order_no_states(w);
 
 		for (int i = 0; i < now->n; i++) {
-			Sum c = order_value(w, &now->a[i], o->in[0]);
+			OrderSum c = order_value(w, &now->a[i], o->in[0]);
 			int64_t is;
 
 			if (!sum_is_const(&c, &is) || (is == 0) == (r == 1) || IMM(o, spare))
@@ -253,7 +253,7 @@ walk_roles(Order *w, States *now, const Op *o)
 bool
 order_matters(Order *w, const Op *o)
 {
-	Touch t[TOUCHES];
+	OrderTouch t[TOUCHES];
 
 	return o->blk[0] || o->code == O_barrier || o->code == O_wait || o->code == O_commit ||
 	       o->code == O_proxy || o->code == O_mbar_arrive || o->code == O_mbar_wait ||

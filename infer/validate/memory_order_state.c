@@ -15,7 +15,7 @@ hash_of(const Bound *a, int n)
 	uint64_t h = (uint64_t)n;
 
 	for (int i = 0; i < n; i++) {
-		const Sum *is = &a[i].is;
+		const OrderSum *is = &a[i].is;
 		uint64_t terms = 0; /* in any order */
 
 		for (int j = 0; j < is->n; j++)
@@ -28,7 +28,7 @@ hash_of(const Bound *a, int n)
 }
 
 static bool
-same_bounds(const Bounds *a, const Bound *b, int n)
+same_bounds(const OrderBounds *a, const Bound *b, int n)
 {
 	if (a->n != n)
 		return false;
@@ -39,7 +39,7 @@ same_bounds(const Bounds *a, const Bound *b, int n)
 }
 
 static void
-put(Order *w, const Bounds *one)
+put(Order *w, const OrderBounds *one)
 {
 	int i = (int)(one->hash & (uint64_t)(w->nplace - 1));
 
@@ -51,22 +51,22 @@ put(Order *w, const Bounds *one)
 static void
 make_room(Order *w)
 {
-	const Bounds **old = w->place;
+	const OrderBounds **old = w->place;
 	int n = w->nplace;
 
 	w->nplace = n ? 2 * n : BOUNDS_LEAST;
-	w->place = NEWN(w->k->unit->arena, const Bounds *, w->nplace);
+	w->place = NEWN(w->k->unit->arena, const OrderBounds *, w->nplace);
 	for (int i = 0; i < n; i++)
 		if (old[i])
 			put(w, old[i]);
 }
 
 /* These, which are sorted, as they are kept. */
-static const Bounds *
+static const OrderBounds *
 keep(Order *w, const Bound *a, int n)
 {
 	uint64_t h = hash_of(a, n);
-	Bounds *one;
+	OrderBounds *one;
 	Bound *own;
 
 	if (2 * w->nkept >= w->nplace)
@@ -74,17 +74,17 @@ keep(Order *w, const Bound *a, int n)
 	for (int i = (int)(h & (uint64_t)(w->nplace - 1)); w->place[i]; i = (i + 1) & (w->nplace - 1))
 		if (w->place[i]->hash == h && same_bounds(w->place[i], a, n))
 			return w->place[i];
-	one = NEW(w->k->unit->arena, Bounds);
+	one = NEW(w->k->unit->arena, OrderBounds);
 	own = NEWN(w->k->unit->arena, Bound, n + 1);
 	memcpy(own, a, sizeof *a * (size_t)n);
-	*one = (Bounds){ .a = own, .n = n, .hash = h };
+	*one = (OrderBounds){ .a = own, .n = n, .hash = h };
 	put(w, one);
 	w->nkept++;
 	return one;
 }
 
-const Sum *
-order_bound(const State *s, const Val *v)
+const OrderSum *
+order_bound(const OrderState *s, const Val *v)
 {
 	int lo = 0, hi = s->bounds ? s->bounds->n : 0;
 
@@ -103,7 +103,7 @@ order_bound(const State *s, const Val *v)
 
 /* What is to be bound next, one by one: as it is in the state that it is bound in, of before all. */
 void
-order_bind_next(Order *w, const Val *v, Sum is)
+order_bind_next(Order *w, const Val *v, OrderSum is)
 {
 	int i = w->nnext;
 
@@ -119,7 +119,7 @@ order_bind_next(Order *w, const Val *v, Sum is)
 }
 
 void
-order_bind(Order *w, State *s)
+order_bind(Order *w, OrderState *s)
 {
 	const Bound *was = s->bounds ? s->bounds->a : NULL, *now = w->next_bound;
 	int n = s->bounds ? s->bounds->n : 0, i = 0, j = 0, m = 0;
@@ -145,7 +145,7 @@ order_bind(Order *w, State *s)
 }
 
 void
-order_hand_over(Order *w, State *s, Val *const *to, Val *const *from, int n)
+order_hand_over(Order *w, OrderState *s, Val *const *to, Val *const *from, int n)
 {
 	for (int i = 0; i < n; i++)
 		if (w->wanted[to[i]->id])
@@ -154,7 +154,7 @@ order_hand_over(Order *w, State *s, Val *const *to, Val *const *from, int n)
 }
 
 void
-order_turn_over(Order *w, State *s, const Op *loop)
+order_turn_over(Order *w, OrderState *s, const Op *loop)
 {
 	Turned *all = NEWN(w->k->unit->arena, Turned, s->nturned + 1);
 	int i = 0;
@@ -172,7 +172,7 @@ order_turn_over(Order *w, State *s, const Op *loop)
 /* ---- states ---------------------------------------------------------------------------------- */
 
 static bool
-same_state(const State *a, const State *b)
+same_state(const OrderState *a, const OrderState *b)
 {
 	return a->age == b->age && a->done == b->done && a->shown == b->shown && a->told == b->told &&
 	       a->taken == b->taken && a->ordered == b->ordered && a->bounds == b->bounds;
@@ -198,7 +198,7 @@ order_drop(Order *w, States *s)
 }
 
 void
-order_push(Order *w, States *to, const State *s)
+order_push(Order *w, States *to, const OrderState *s)
 {
 	for (int i = 0; i < to->n; i++)
 		if (same_state(&to->a[i], s))

@@ -59,14 +59,14 @@ fragment_size(const Instr *in, int which)
 
 /* The order in which the instances take the indices of m, n or k: at[index] its position, by[position] the
  * index. */
-typedef struct Order {
+typedef struct InstanceOrder {
 	int64_t *at, *by;
-} Order;
+} InstanceOrder;
 
 enum { M, N, K };
 
 static bool
-read_order(Prove *p, const char *name, int64_t n, const Layout *map, Order *out)
+read_order(Prove *p, const char *name, int64_t n, const Layout *map, InstanceOrder *out)
 {
 	out->at = arena_alloc(p->arena, sizeof *out->at * (size_t)n);
 	out->by = arena_alloc(p->arena, sizeof *out->by * (size_t)n);
@@ -89,7 +89,7 @@ read_order(Prove *p, const char *name, int64_t n, const Layout *map, Order *out)
 }
 
 static bool
-read_orders(Prove *p, const Op *o, Order *out)
+read_orders(Prove *p, const Op *o, InstanceOrder *out)
 {
 	const int64_t *c = &o->out[0]->type.shape[dot_batch(o)];
 
@@ -128,12 +128,12 @@ matrix_place(const Type *t, int64_t elem, int64_t out[PLACE])
 /* Registers of one operand for the instance at `first` in thread 0; then every lane of every warp must have
  * the formula's elements there, from a base that is returned per warp. */
 static bool
-instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, const int64_t at0[PLACE],
+instance(Prove *p, const Op *o, const Instr *in, int which, const InstanceOrder *order, const int64_t at0[PLACE],
          int64_t (*base)[PLACE], int64_t *used)
 {
 	const Val *v = which < 2 ? o->in[which] : o->out[0];
-	const Order *row = &order[which == 1 ? K : M], *col = &order[which == 0 ? K : N];
-	const Held *h = held_of(p, v);
+	const InstanceOrder *row = &order[which == 1 ? K : M], *col = &order[which == 0 ? K : N];
+	const Ownership *h = held_of(p, v);
 	const Type *t = &v->type;
 	int packed = register_elems(t->dtype);
 	int64_t first = -1;
@@ -176,7 +176,7 @@ instance(Prove *p, const Op *o, const Instr *in, int which, const Order *order, 
 
 /* All k of one tile of C: bases agree, and k is covered once. */
 static bool
-along_k(Prove *p, const Op *o, const Instr *in, const Order *order, const int64_t at[PLACE],
+along_k(Prove *p, const Op *o, const Instr *in, const InstanceOrder *order, const int64_t at[PLACE],
         int64_t (*c)[PLACE], int64_t *ua, int64_t *ub)
 {
 	int64_t k = dot_k(o), half[2] = { 1, 1 }; /* of which a sparse operand holds one in two */
@@ -221,12 +221,12 @@ along_k(Prove *p, const Op *o, const Instr *in, const Order *order, const int64_
 static void
 prove_mma(Prove *p, const Op *o, const Instr *in)
 {
-	const Held *hc = held_of(p, o->out[0]), *ha = held_of(p, o->in[0]), *hb = held_of(p, o->in[1]);
+	const Ownership *hc = held_of(p, o->out[0]), *ha = held_of(p, o->in[0]), *hb = held_of(p, o->in[1]);
 	const Type *t = &o->out[0]->type;
 	int64_t(*base)[PLACE] = arena_alloc(p->arena, sizeof *base * (size_t)(p->threads / WARP_SIZE));
 	int64_t *uc, *ua, *ub;
 	bool swap = o->lowering->dot.swap;
-	Order order[3];
+	InstanceOrder order[3];
 
 	if (!hc || !ha || !hb || !read_orders(p, o, order) || !prove_part(p, o, (int)in->k))
 		return;
@@ -254,7 +254,7 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 static void
 prove_fma(Prove *p, const Op *o)
 {
-	const Held *hc = held_of(p, o->out[0]), *ha = held_of(p, o->in[0]), *hb = held_of(p, o->in[1]);
+	const Ownership *hc = held_of(p, o->out[0]), *ha = held_of(p, o->in[0]), *hb = held_of(p, o->in[1]);
 	int64_t k = dot_k(o);
 	const Type *ta = &o->in[0]->type, *tb = &o->in[1]->type, *tc = &o->out[0]->type;
 
@@ -285,7 +285,7 @@ prove_fma(Prove *p, const Op *o)
 static void
 alike(Prove *p, const Val *x, const Val *y)
 {
-	const Held *a = held_of(p, x), *b = held_of(p, y);
+	const Ownership *a = held_of(p, x), *b = held_of(p, y);
 
 	if (a && b &&
 	    (a->regs != b->regs ||
@@ -349,7 +349,7 @@ source_elem(const Op *o, int64_t elem, int *i)
 void
 prove_regmap(Prove *p, const Op *o)
 {
-	const Held *to = held_of(p, o->out[0]), *from[2] = { NULL };
+	const Ownership *to = held_of(p, o->out[0]), *from[2] = { NULL };
 
 	for (int i = 0; i < o->nin; i++)
 		if (!(from[i] = held_of(p, o->in[i])))
@@ -376,7 +376,7 @@ prove_regmap(Prove *p, const Op *o)
 void
 prove_shift(Prove *p, const Op *o)
 {
-	const Held *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
+	const Ownership *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
 	const Type *t = &o->in[0]->type;
 	int d = (int)IMM(o, dim);
 

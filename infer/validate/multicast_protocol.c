@@ -9,14 +9,14 @@
 #include "hexc/ir/memory_effects.h"
 #include "infer/validate/validate.h"
 
-typedef struct Cluster {
+typedef struct MulticastCheck {
 	Kernel *k;
 	bool *differs; /* by value id */
 	bool changed, ok;
-} Cluster;
+} MulticastCheck;
 
 static void
-violation(Cluster *c, const Op *o, const char *what)
+violation(MulticastCheck *c, const Op *o, const char *what)
 {
 	prove_violation(c->k, &c->ok, o, what);
 }
@@ -24,14 +24,14 @@ violation(Cluster *c, const Op *o, const char *what)
 /* ---- what differs ---------------------------------------------------------------------------------- */
 
 static void
-set(Cluster *c, const Val *v, bool differs)
+set(MulticastCheck *c, const Val *v, bool differs)
 {
 	c->changed |= differs && !c->differs[v->id];
 	c->differs[v->id] |= differs;
 }
 
 static bool
-any_differs(const Cluster *c, const Op *o, int n)
+any_differs(const MulticastCheck *c, const Op *o, int n)
 {
 	for (int i = 0; i < n; i++)
 		if (c->differs[o->in[i]->id])
@@ -40,7 +40,7 @@ any_differs(const Cluster *c, const Op *o, int n)
 }
 
 static bool
-begins(const Cluster *c, const Op *o)
+begins(const MulticastCheck *c, const Op *o)
 {
 	const Param *p = o->code == O_load ? val_param(c->k, view_root(o->in[0])) : NULL;
 
@@ -51,7 +51,7 @@ begins(const Cluster *c, const Op *o)
 
 /* The regions of o give what it gives; a loop's arguments come from around it, too. */
 static void
-spread_regions(Cluster *c, const Op *o)
+spread_regions(MulticastCheck *c, const Op *o)
 {
 	int fixed = o->code == O_for ? 3 : o->nin;
 	bool way = any_differs(c, o, fixed);
@@ -73,7 +73,7 @@ spread_regions(Cluster *c, const Op *o)
 }
 
 static void
-spread(Cluster *c, const Op *o)
+spread(MulticastCheck *c, const Op *o)
 {
 	Val *to = access_target(o);
 	bool differs = begins(c, o) || any_differs(c, o, o->nin);
@@ -91,7 +91,7 @@ spread(Cluster *c, const Op *o)
 /* ---- rules ----------------------------------------------------------------------------------------- */
 
 static void
-check_way(Cluster *c, const Op *o)
+check_way(MulticastCheck *c, const Op *o)
 {
 	for (const Op *x = o->parent->owner; x; x = x->parent->owner)
 		if (any_differs(c, x, x->code == O_for ? 3 : x->nin))
@@ -100,7 +100,7 @@ check_way(Cluster *c, const Op *o)
 
 /* All blocks hear that this one has read, or none but itself. */
 static void
-check_arrival(Cluster *c, const Op *o)
+check_arrival(MulticastCheck *c, const Op *o)
 {
 	int64_t all = ((int64_t)1 << cluster_blocks(c->k)) - 1, mask = IMM(o, cluster);
 
@@ -111,7 +111,7 @@ check_arrival(Cluster *c, const Op *o)
 }
 
 static void
-check_leave(Cluster *c, const Op *copy)
+check_leave(MulticastCheck *c, const Op *copy)
 {
 	const Op *wait = copy->prev;
 	OpWalk w;
@@ -128,7 +128,7 @@ check_leave(Cluster *c, const Op *copy)
 }
 
 static void
-check_copy(Cluster *c, const Op *o)
+check_copy(MulticastCheck *c, const Op *o)
 {
 	int blocks = cluster_blocks(c->k), number = op_access(o) ? op_access(o)->tensor_map : 0;
 	int64_t elements = type_size(&o->in[0]->type);
@@ -149,7 +149,7 @@ check_copy(Cluster *c, const Op *o)
 
 /* A block that the grid has not goes the way of another one: it must store nothing. */
 static void
-check_store(Cluster *c, const Op *o)
+check_store(MulticastCheck *c, const Op *o)
 {
 	const Block *b = o->parent;
 
@@ -161,7 +161,7 @@ check_store(Cluster *c, const Op *o)
 }
 
 static void
-check_op(Cluster *c, const Op *o)
+check_op(MulticastCheck *c, const Op *o)
 {
 	const Val *to = access_target(o);
 
@@ -178,7 +178,7 @@ check_op(Cluster *c, const Op *o)
 bool
 pass_validate_multicast(Kernel *k)
 {
-	Cluster c = { .k = k, .ok = true };
+	MulticastCheck c = { .k = k, .ok = true };
 	OpWalk w;
 
 	if (cluster_blocks(k) == 1)

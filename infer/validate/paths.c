@@ -9,12 +9,12 @@
 
 enum { WAYS_MOST = 1024, MADE_MOST = 1 << 14 };
 
-static void walk_block(Follow *f, Ways *ways, const Block *b);
+static void walk_block(PathWalk *f, Ways *ways, const Block *b);
 
 /* ---- numbers ------------------------------------------------------------------------------------- */
 
 int64_t
-ways_number(const Follow *f, const Way *w, const Val *v, int depth)
+ways_number(const PathWalk *f, const Way *w, const Val *v, int depth)
 {
 	const Op *o = v->def;
 	int64_t x, y, is;
@@ -37,14 +37,14 @@ ways_number(const Follow *f, const Way *w, const Val *v, int depth)
 }
 
 static void
-remember(const Follow *f, Way *w, const Val *v, int64_t x)
+remember(const PathWalk *f, Way *w, const Val *v, int64_t x)
 {
 	if (f->slot[v->id])
 		w->number[f->slot[v->id] - 1] = x;
 }
 
 void
-ways_ask(Follow *f, const Val *v)
+ways_ask(PathWalk *f, const Val *v)
 {
 	const Op *o = v->def ? v->def : v->block->owner;
 	int64_t is;
@@ -97,7 +97,7 @@ same_way(const Way *a, const Way *b)
 }
 
 static void
-ways_add(Follow *f, Ways *to, const Way *w)
+ways_add(PathWalk *f, Ways *to, const Way *w)
 {
 	for (int i = 0; i < to->n; i++)
 		if (same_way(&to->a[i], w)) {
@@ -111,7 +111,7 @@ ways_add(Follow *f, Ways *to, const Way *w)
 }
 
 static void
-ways_join(Follow *f, Ways *to, const Ways *from)
+ways_join(PathWalk *f, Ways *to, const Ways *from)
 {
 	for (int i = 0; i < from->n; i++)
 		ways_add(f, to, &from->a[i]);
@@ -121,7 +121,7 @@ ways_join(Follow *f, Ways *to, const Ways *from)
 
 /* The values that a block's yield hands on, all of them at once. */
 static void
-hand_on(const Follow *f, Way *w, const Block *b, Val *const *to, int n)
+hand_on(const PathWalk *f, Way *w, const Block *b, Val *const *to, int n)
 {
 	Way was = *w;
 
@@ -131,7 +131,7 @@ hand_on(const Follow *f, Way *w, const Block *b, Val *const *to, int n)
 }
 
 static void
-forget(const Follow *f, Way *w, Val *const *v, int n)
+forget(const PathWalk *f, Way *w, Val *const *v, int n)
 {
 	for (int i = 0; i < n; i++)
 		remember(f, w, v[i], UNKNOWN);
@@ -139,7 +139,7 @@ forget(const Follow *f, Way *w, Val *const *v, int n)
 
 /* Is number i not what the loop carries? */
 static bool
-is_inner(const Follow *f, int i, const Op *loop)
+is_inner(const PathWalk *f, int i, const Op *loop)
 {
 	for (int j = 0; j < loop->nout; j++)
 		if (f->slot[loop->blk[0]->arg[1 + j]->id] == i + 1)
@@ -149,7 +149,7 @@ is_inner(const Follow *f, int i, const Op *loop)
 
 /* What is made inside of a turn ends with it, so that turns that differ in nothing else are one. */
 static void
-end_turn(const Follow *f, Way *w, const Op *loop)
+end_turn(const PathWalk *f, Way *w, const Op *loop)
 {
 	const Block *b = loop->blk[0];
 
@@ -159,7 +159,7 @@ end_turn(const Follow *f, Way *w, const Op *loop)
 }
 
 static void
-walk_loop(Follow *f, Ways *ways, const Op *o)
+walk_loop(PathWalk *f, Ways *ways, const Op *o)
 {
 	const Block *b = o->blk[0];
 	Ways head = { 0 }, behind = { 0 };
@@ -200,7 +200,7 @@ walk_loop(Follow *f, Ways *ways, const Op *o)
 }
 
 static void
-walk_if(Follow *f, Ways *ways, const Op *o)
+walk_if(PathWalk *f, Ways *ways, const Op *o)
 {
 	Ways behind = { 0 };
 
@@ -224,7 +224,7 @@ walk_if(Follow *f, Ways *ways, const Op *o)
 
 /* Each role has groups and turns of its own. */
 static void
-walk_roles(Follow *f, Ways *ways, const Op *o)
+walk_roles(PathWalk *f, Ways *ways, const Op *o)
 {
 	Ways behind = { 0 };
 
@@ -239,7 +239,7 @@ walk_roles(Follow *f, Ways *ways, const Op *o)
 }
 
 static void
-walk_block(Follow *f, Ways *ways, const Block *b)
+walk_block(PathWalk *f, Ways *ways, const Block *b)
 {
 	for (const Op *o = b->first; o && f->ok && !f->lost; o = o->next)
 		if (o->code == O_for)
@@ -254,7 +254,7 @@ walk_block(Follow *f, Ways *ways, const Block *b)
 }
 
 Ways
-ways_follow(Follow *f)
+ways_follow(PathWalk *f)
 {
 	Way none = { .n = 0 };
 	Ways ways = { 0 };

@@ -8,12 +8,12 @@ enum { OPEN = -1, COPIES = 32, NUMBERS = 40, DEPTH = 16 };
 #define UNKNOWN INT64_MIN
 
 /* The part of a shared tile from index lo of its first dim on, n of them. */
-typedef struct Part {
+typedef struct StageRange {
 	const Val *tile;
 	int64_t lo, n; /* lo UNKNOWN: somewhere */
 	bool whole; /* all elements of these; else some, at least one */
 	bool all; /* .. of the whole tile */
-} Part;
+} StageRange;
 
 typedef enum MovingKind {
 	BRINGS, /* a copy that writes the part */
@@ -23,7 +23,7 @@ typedef enum MovingKind {
 
 /* A copy under way. */
 typedef struct Moving {
-	Part part;
+	StageRange part;
 	MovingKind kind;
 	int age; /* groups of its kind that were closed since its own; OPEN: its own is not */
 } Moving;
@@ -41,24 +41,24 @@ typedef struct Ways {
 	int n, cap;
 } Ways;
 
-typedef struct Follow {
+typedef struct PathWalk {
 	Kernel *k;
 	bool ok;
 	bool lost; /* too many ways, or copies: the kernel is not followed any further */
 	bool engines; /* something reads shared memory as the asynchronous proxy does */
-	void (*op)(struct Follow *f, Way *w, const Op *o); /* of ops that read, write or order memory */
+	void (*op)(struct PathWalk *f, Way *w, const Op *o); /* of ops that read, write or order memory */
 	uint8_t *slot; /* [nval+1] 1 + which number of a way it is: what slots are made from; 0: none */
 	uint8_t nslot;
 	const Block *home[NUMBERS]; /* of each, where the value is */
 	int made; /* ways so far, of which memory is taken */
-} Follow;
+} PathWalk;
 
 /* The same part, by the same kind of copy? */
 bool ways_same_copy(const Moving *a, const Moving *b);
 /* An i64 or bool scalar on that way, or UNKNOWN. */
-int64_t ways_number(const Follow *f, const Way *w, const Val *v, int depth);
+int64_t ways_number(const PathWalk *f, const Way *w, const Val *v, int depth);
 /* What v is made from in other turns or branches is to be followed. */
-void ways_ask(Follow *f, const Val *v);
+void ways_ask(PathWalk *f, const Val *v);
 /* Follow all ways from the start of the kernel's body; those to its end. */
-Ways ways_follow(Follow *f);
+Ways ways_follow(PathWalk *f);
 #endif

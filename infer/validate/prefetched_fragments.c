@@ -8,10 +8,10 @@
 /* ---- the same tile, a turn ahead ------------------------------------------------------------------- */
 
 /* Where a turn's value stands for another turn's. */
-typedef struct Turn {
+typedef struct IterationMap {
 	const Block *body;
 	const Val *arg, *next; /* the one carried value that the tiles differ by; not known yet: NULL */
-} Turn;
+} IterationMap;
 
 bool
 prove_same_layout(const Layout *a, const Layout *b)
@@ -70,7 +70,7 @@ prove_same_way(const Lowering *a, const Lowering *b)
 
 /* Is y what x is, in the turn in which t->arg is t->next? */
 static bool
-is_turned(Prove *p, Turn *t, const Val *x, const Val *y)
+is_turned(Prove *p, IterationMap *t, const Val *x, const Val *y)
 {
 	const Op *a = x->def, *b = y->def;
 
@@ -102,7 +102,7 @@ static bool
 is_ahead(Prove *p, const Op *loop, const Val *full, const Val *ahead, Val *const *slot)
 {
 	const Op *o = ahead->def;
-	Turn t = { .body = loop->blk[0] };
+	IterationMap t = { .body = loop->blk[0] };
 	int i;
 
 	if (!o || o->code != O_ahead || !is_turned(p, &t, full, o->in[0]))

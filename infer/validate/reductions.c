@@ -32,7 +32,7 @@ meet(const Layout *l, int d, int x, int y)
 /* The terms of result `want` that the warp of thread th brings together there, in register reg of the result;
  * seen[term] counts. */
 static void
-warp_terms(const Op *o, const Held *to, const Held *from, int th, int64_t reg,
+warp_terms(const Op *o, const Ownership *to, const Ownership *from, int th, int64_t reg,
            uint8_t *seen)
 {
 	const Type *t = &o->in[0]->type, *rt = &o->out[0]->type;
@@ -78,7 +78,7 @@ result_of(const Type *parts, const Type *rt, int d, int64_t part)
 /* Register q of a map of parts belongs to this register of the result, in all threads (codegen asks the
  * first one); -1 after a report. */
 static int64_t
-part_register(Prove *p, const Op *o, const Type *parts, const Held *map, const Held *to, int64_t q,
+part_register(Prove *p, const Op *o, const Type *parts, const Ownership *map, const Ownership *to, int64_t q,
               bool write)
 {
 	const Type *rt = &o->out[0]->type;
@@ -106,13 +106,13 @@ part_register(Prove *p, const Op *o, const Type *parts, const Held *map, const H
 
 /* Parts of several warps: they are written once and together are all terms; who has a result reads all. */
 static void
-prove_parts(Prove *p, const Op *o, const Held *to, const Held *from)
+prove_parts(Prove *p, const Op *o, const Ownership *to, const Ownership *from)
 {
 	const Type *t = &o->in[0]->type, *rt = &o->out[0]->type;
 	Type parts = *rt;
 	int d = (int)IMM(o, dim);
 	const Staging *tile = &o->lowering->staged;
-	const Held *w, *r;
+	const Ownership *w, *r;
 	uint8_t *seen = NEWN(p->arena, uint8_t, type_size(rt) * t->shape[d]);
 	int64_t *read = NEWN(p->arena, int64_t, to->regs);
 
@@ -157,7 +157,7 @@ prove_parts(Prove *p, const Op *o, const Held *to, const Held *from)
 void
 prove_reduce(Prove *p, const Op *o)
 {
-	const Held *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
+	const Ownership *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
 	uint8_t *seen = NEWN(p->arena, uint8_t, o->in[0]->type.shape[IMM(o, dim)]);
 
 	if (!to || !from)

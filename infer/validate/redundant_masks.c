@@ -13,7 +13,7 @@ static void
 know_end(Pair *x, const Val *end)
 {
 	const Op *o = end->def;
-	Affine above;
+	LinearForm above;
 
 	if (o && o->code == O_min) {
 		know_end(x, o->in[0]);
@@ -47,7 +47,7 @@ split_know_turn(Pair *x)
 {
 	const Val *lo = x->clear->in[0], *end = x->clear->in[1];
 	const Op *o = end->def;
-	Affine counter = affine_of(x->p->k, x->rest->blk[0]->arg[0]);
+	LinearForm counter = affine_of(x->p->k, x->rest->blk[0]->arg[0]);
 
 	known_add(&x->known, affine_add(counter, affine_of(x->p->k, lo), -1));
 	if (o && o->code == O_select && o->in[2] == lo) { /* else there are no turns */
@@ -65,12 +65,12 @@ split_know_turn(Pair *x)
 
 /* x >= 0 is a must. */
 static bool
-must(Pair *x, Affine a)
+must(Pair *x, LinearForm a)
 {
 	if (!a.ok)
 		return false;
 	for (int i = 0; i < x->nmust; i++) {
-		Affine gap = affine_add(x->must[i], a, -1);
+		LinearForm gap = affine_add(x->must[i], a, -1);
 
 		if (!gap.ok || gap.n)
 			continue;
@@ -83,7 +83,7 @@ must(Pair *x, Affine a)
 }
 
 static bool
-must_fit(Pair *x, DType d, Affine a)
+must_fit(Pair *x, DType d, LinearForm a)
 {
 	int bits = dtype_info[d].bits;
 	bool sign = dtype_info[d].kind == K_sint;
@@ -132,13 +132,13 @@ source_of(const Op *o, const int64_t *c, int64_t *in)
 }
 
 /* The integer at c of tile or scalar v. */
-static Affine
+static LinearForm
 integer_at(Pair *x, const Val *v, const int64_t *c, int depth)
 {
-	static const Affine none;
+	static const LinearForm none;
 	const Op *o = v->def;
 	int64_t in[DIM_MAX] = { 0 };
-	Affine a, b;
+	LinearForm a, b;
 
 	if (depth == 0 || (v->type.space != S_reg && v->type.space != S_scalar))
 		return none;
@@ -178,7 +178,7 @@ static bool must_be(Pair *x, const Val *v, const int64_t *c, bool want, int dept
 static bool
 must_compare(Pair *x, const Op *o, const int64_t *c, bool want, int depth)
 {
-	Affine a = integer_at(x, o->in[0], c, depth), b = integer_at(x, o->in[1], c, depth);
+	LinearForm a = integer_at(x, o->in[0], c, depth), b = integer_at(x, o->in[1], c, depth);
 
 	if (dtype_is_float(o->in[0]->type.dtype))
 		return false;

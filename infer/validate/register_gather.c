@@ -16,7 +16,7 @@ row_start(const Type *index, const Type *table, int64_t e)
 
 /* The bits of the lane number that say which entry of a row a lane has. */
 static int
-entry_lanes(const Held *h, int64_t n)
+entry_lanes(const Ownership *h, int64_t n)
 {
 	int bits = 0;
 
@@ -28,7 +28,7 @@ entry_lanes(const Held *h, int64_t n)
 
 /* Where lane 0 finds element e: the lane, of those bits, and the register.  False: nowhere. */
 static bool
-first_place(const Held *h, int bits, int64_t e, int *lane, int64_t *reg)
+first_place(const Ownership *h, int bits, int64_t e, int *lane, int64_t *reg)
 {
 	for (*lane = 0; *lane < WARP_SIZE; ++*lane)
 		for (*reg = 0; (*lane & ~bits) == 0 && *reg < h->regs; ++*reg)
@@ -39,7 +39,7 @@ first_place(const Held *h, int bits, int64_t e, int *lane, int64_t *reg)
 
 /* Entry k for register r of all threads. */
 static bool
-prove_entry(Prove *p, const Op *o, const Held *h, const Held *out, int64_t r, int64_t k)
+prove_entry(Prove *p, const Op *o, const Ownership *h, const Ownership *out, int64_t r, int64_t k)
 {
 	const Type *table = &o->in[0]->type, *index = &o->in[1]->type;
 	int bits = entry_lanes(h, table->shape[table->rank - 1]), lane;
@@ -62,7 +62,7 @@ prove_entry(Prove *p, const Op *o, const Held *h, const Held *out, int64_t r, in
 void
 prove_gather(Prove *p, const Op *o)
 {
-	const Held *h = held_of(p, o->in[0]), *x = held_of(p, o->in[1]), *out = held_of(p, o->out[0]);
+	const Ownership *h = held_of(p, o->in[0]), *x = held_of(p, o->in[1]), *out = held_of(p, o->out[0]);
 	int64_t n = o->in[0]->type.shape[o->in[0]->type.rank - 1];
 
 	if (!h || !x || !out)

@@ -22,19 +22,19 @@ static const int64_t about[][OWN] = {
 	{ 2, 9, 9, 200 },
 };
 
-static void run_block(Launch *run, const Block *b);
+static void run_block(SmallLaunch *run, const Block *b);
 
 /* ---- numbers ------------------------------------------------------------------------------------- */
 
 static void
-set(Launch *run, const Val *v, bool known, int64_t x)
+set(SmallLaunch *run, const Val *v, bool known, int64_t x)
 {
 	run->known[v->id] = known;
 	run->num[v->id] = x;
 }
 
 bool
-launch_number(const Launch *run, const Val *v, int64_t *x)
+launch_number(const SmallLaunch *run, const Val *v, int64_t *x)
 {
 	if (val_is_const(v, x))
 		return true;
@@ -44,7 +44,7 @@ launch_number(const Launch *run, const Val *v, int64_t *x)
 
 /* The block with that number, as `block_id` of IR.md has it, rank 0 of its cluster. */
 static bool
-block_of(const Launch *run, const Op *o, int64_t extent[3], int64_t at[3])
+block_of(const SmallLaunch *run, const Op *o, int64_t extent[3], int64_t at[3])
 {
 	int64_t number;
 
@@ -64,7 +64,7 @@ block_of(const Launch *run, const Op *o, int64_t extent[3], int64_t at[3])
 }
 
 static bool
-grid_number(const Launch *run, const Op *o, int64_t *x)
+grid_number(const SmallLaunch *run, const Op *o, int64_t *x)
 {
 	int64_t extent[3], at[3], clusters = 1;
 
@@ -93,7 +93,7 @@ grid_number(const Launch *run, const Op *o, int64_t *x)
 
 /* A number that a tensor holds: small, and the same whoever asks. */
 static bool
-loaded_number(const Launch *run, const Op *o, int64_t *x)
+loaded_number(const SmallLaunch *run, const Op *o, int64_t *x)
 {
 	const Op *view = o->in[0]->def;
 	uint32_t h = view_root(o->in[0])->id;
@@ -132,7 +132,7 @@ unary(const Op *o, int64_t x, int64_t *out)
 }
 
 static bool
-number(const Launch *run, const Op *o, int64_t *x)
+number(const SmallLaunch *run, const Op *o, int64_t *x)
 {
 	int64_t a, b, c;
 
@@ -166,7 +166,7 @@ number(const Launch *run, const Op *o, int64_t *x)
 
 /* What a block's yield hands on, all of it at once. */
 static void
-hand_on(Launch *run, Val *const *from, Val *const *to, int n)
+hand_on(SmallLaunch *run, Val *const *from, Val *const *to, int n)
 {
 	int64_t x[CARRIED_MOST];
 	bool known[CARRIED_MOST];
@@ -181,7 +181,7 @@ hand_on(Launch *run, Val *const *from, Val *const *to, int n)
 
 /* Whether it runs, or how often, cannot be told: nor what it gives. */
 static void
-unknown(Launch *run, const Op *o)
+unknown(SmallLaunch *run, const Op *o)
 {
 	run->lost = run->lost || run->strict;
 	for (int i = 0; i < o->nout; i++)
@@ -189,7 +189,7 @@ unknown(Launch *run, const Op *o)
 }
 
 static void
-run_loop(Launch *run, const Op *o)
+run_loop(SmallLaunch *run, const Op *o)
 {
 	const Block *b = o->blk[0];
 	int64_t lo, hi, step, on = 1;
@@ -215,7 +215,7 @@ run_loop(Launch *run, const Op *o)
 }
 
 static void
-run_if(Launch *run, const Op *o)
+run_if(SmallLaunch *run, const Op *o)
 {
 	int64_t is;
 	const Block *b;
@@ -230,7 +230,7 @@ run_if(Launch *run, const Op *o)
 }
 
 static void
-run_block(Launch *run, const Block *b)
+run_block(SmallLaunch *run, const Block *b)
 {
 	for (const Op *o = b->first; o && !run->lost && o->code != O_roles; o = o->next) {
 		run->lost = ++run->steps > (run->most ? run->most : STEPS_MOST);
@@ -265,7 +265,7 @@ size_of(const Param *p, int64_t x, bool odd)
 static const int64_t grid_most[3] = { INT32_MAX, 65535, 65535 };
 
 static bool
-take_sizes(Launch *run, const int64_t *sizes)
+take_sizes(SmallLaunch *run, const int64_t *sizes)
 {
 	const Kernel *k = run->k;
 	int n = 0, own = 0;
@@ -296,9 +296,9 @@ take_sizes(Launch *run, const int64_t *sizes)
 _Static_assert(2 * COUNT_OF(about) == LAUNCHES, "the first block of each and the last one");
 
 bool
-launch_start(Launch *run, Kernel *k, int i)
+launch_start(SmallLaunch *run, Kernel *k, int i)
 {
-	void (*op)(Launch *, const Op *) = run->op;
+	void (*op)(SmallLaunch *, const Op *) = run->op;
 	bool took;
 
 	run->k = k;
@@ -315,7 +315,7 @@ launch_start(Launch *run, Kernel *k, int i)
 }
 
 void
-launch_run(Launch *run, const Block *b)
+launch_run(SmallLaunch *run, const Block *b)
 {
 	run->steps = 0;
 	run_block(run, b);

@@ -5,9 +5,9 @@
 
 enum { LAUNCHES = 18 };
 
-typedef struct Launch {
+typedef struct SmallLaunch {
 	/* of whoever asks */
-	void (*op)(struct Launch *run, const Op *o); /* of ops without regions; NULL: none */
+	void (*op)(struct SmallLaunch *run, const Op *o); /* of ops without regions; NULL: none */
 	void *user;
 	bool strict;  /* whatever cannot be told ends it */
 	bool guesses; /* a number that a tensor holds is one that its place gives, the same whoever asks */
@@ -22,12 +22,12 @@ typedef struct Launch {
 	int team;     /* -1: the producers */
 	int steps;
 	bool lost;    /* it cannot be told any further */
-} Launch;
+} SmallLaunch;
 
 /* Launch i of so many: sizes as the kernel asks for them, of the first block or, where i is odd, of
  * the last. False: it takes no such sizes. */
-bool launch_start(Launch *run, Kernel *k, int i);
+bool launch_start(SmallLaunch *run, Kernel *k, int i);
 /* Runs the ops of a block; roles it leaves alone, and ends there. */
-void launch_run(Launch *run, const Block *b);
-bool launch_number(const Launch *run, const Val *v, int64_t *x);
+void launch_run(SmallLaunch *run, const Block *b);
+bool launch_number(const SmallLaunch *run, const Val *v, int64_t *x);
 #endif

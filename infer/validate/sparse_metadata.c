@@ -49,7 +49,7 @@ bool
 prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[3])
 {
 	const Val *v = o->in[3];
-	const Held *h = held_of(p, v);
+	const Ownership *h = held_of(p, v);
 	int side = dot_side(o);
 	Metadata x = metadata(in);
 	int64_t turns = common(dot_k(o) / in->k, 4 / x.lanes), first = k0 / in->k % turns * x.lanes;
@@ -95,7 +95,7 @@ group_elem(const Type *whole, int64_t of, const Type *t, int d, int group, int e
 void
 prove_sparse_expand(Prove *p, const Op *o)
 {
-	const Held *to = held_of(p, o->out[0]);
+	const Ownership *to = held_of(p, o->out[0]);
 	const Type *t = &o->out[0]->type;
 	int d = (int)IMM(o, dim);
 	Sparse s;
@@ -104,7 +104,7 @@ prove_sparse_expand(Prove *p, const Op *o)
 		return;
 	for (int i = 0; i < 2; i++) {
 		const Type *part = &o->in[i]->type;
-		const Held *h = held_of(p, o->in[i]);
+		const Ownership *h = held_of(p, o->in[i]);
 		int each = i ? s.npos : s.kept;
 
 		for (int64_t r = 0; h && r < to->regs; r++)

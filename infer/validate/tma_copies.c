@@ -9,7 +9,7 @@
 #include "hexc/analysis/analysis.h"
 
 /* The copy as the checker walks it. */
-typedef struct Boxes {
+typedef struct TmaCopyCheck {
 	const Op *view; /* of the tensor */
 	const TensorMap *map;
 	const Type *tile; /* of the view, whose elements are moved */
@@ -17,11 +17,11 @@ typedef struct Boxes {
 	int first;        /* its dim that is dim 0 of the view */
 	int dim[MAP_RANK_MAX]; /* of the tensor, by dim of the map */
 	int of[DIM_MAX];       /* dim of the map, by dim of the view */
-} Boxes;
+} TmaCopyCheck;
 
 /* Dims of the map are those of the tensor: the contiguous one, then the others from the last to the first. */
 static bool
-map_dims(Prove *p, Boxes *b)
+map_dims(Prove *p, TmaCopyCheck *b)
 {
 	const Param *t = &p->k->param[b->map->param];
 	int unit = view_unit_dim(p->k, b->view), n = 1;
@@ -48,7 +48,7 @@ map_dims(Prove *p, Boxes *b)
 }
 
 static bool
-map_is_legal(Prove *p, const Boxes *b)
+map_is_legal(Prove *p, const TmaCopyCheck *b)
 {
 	const TensorMap *m = b->map;
 	int bytes = dtype_info[m->dtype].bits / 8;
@@ -73,7 +73,7 @@ map_is_legal(Prove *p, const Boxes *b)
 
 /* Elements of the tile at c, from the first element of its box, where the engine has it. */
 static int64_t
-byte_in_box(const Boxes *b, const int64_t *c)
+byte_in_box(const TmaCopyCheck *b, const int64_t *c)
 {
 	int bytes = dtype_info[b->map->dtype].bits / 8, w = b->map->swizzle / 16;
 	int64_t at = 0, weight = bytes;
@@ -87,7 +87,7 @@ byte_in_box(const Boxes *b, const int64_t *c)
 }
 
 static bool
-element(Prove *p, const Boxes *b, const int64_t *c)
+element(Prove *p, const TmaCopyCheck *b, const int64_t *c)
 {
 	int64_t at[DIM_MAX] = { 0 }, box[DIM_MAX] = { 0 }, bytes = dtype_info[b->map->dtype].bits / 8, first;
 	Layout plain = *b->at;
@@ -115,7 +115,7 @@ prove_boxes(Prove *p, const Op *o, bool out)
 {
 	const Val *mem = o->in[out], *part = o->in[!out], *tile = view_root(o->in[!out]);
 	int number = op_access(o)->tensor_map;
-	Boxes b = { .view = mem->def, .tile = &part->type, .at = tile->type.layout };
+	TmaCopyCheck b = { .view = mem->def, .tile = &part->type, .at = tile->type.layout };
 
 	b.first = tile->type.rank - part->type.rank;
 	if (number < 1 || number > p->k->nmap || !b.view || b.view->code != O_view || !b.at ||

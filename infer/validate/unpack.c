@@ -69,7 +69,7 @@ word_in_block(const Pack *p, int64_t stream, int64_t w)
 }
 
 static bool
-element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int64_t reg, const Held *words,
+element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int64_t reg, const Ownership *words,
         int64_t e)
 {
 	int64_t c[DIM_MAX] = { 0 }, at[2], each = k->block[0] * k->block[1] / k->streams, position;
@@ -102,7 +102,7 @@ static void
 blocks(Prove *p, const Op *o, const Val *w, const Val *e)
 {
 	const Pack *k = val_param(p->k, o->in[1])->pack;
-	const Held *words = held_of(p, w), *elems = held_of(p, e);
+	const Ownership *words = held_of(p, w), *elems = held_of(p, e);
 	const char *why;
 
 	if (!words || !elems)

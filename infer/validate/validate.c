@@ -61,7 +61,7 @@ elem_text(Prove *p, const Type *t, int64_t elem)
 }
 
 int64_t
-reg_of(const Held *h, int64_t elem)
+reg_of(const Ownership *h, int64_t elem)
 {
 	for (int64_t r = 0; r < h->regs; r++)
 		if (h->elem[r] == elem)
@@ -141,7 +141,7 @@ extents_match(const Layout *l, const Type *t)
 
 /* Element e is at this lane, warp and register. */
 static bool
-place_one(Prove *p, const Type *t, Held *h, int64_t e, const Coord *at)
+place_one(Prove *p, const Type *t, Ownership *h, int64_t e, const Coord *at)
 {
 	int64_t lane = at->at[AX_lane], warp = at->at[AX_warp], reg = at->at[AX_reg], *slot;
 
@@ -158,10 +158,10 @@ place_one(Prove *p, const Type *t, Held *h, int64_t e, const Coord *at)
 	return true;
 }
 
-Held *
+Ownership *
 held_spell(Prove *p, const Layout *l, const Type *t, bool full)
 {
-	Held *h = NEW(p->arena, Held);
+	Ownership *h = NEW(p->arena, Ownership);
 	int64_t n = type_size(t), replicas, c[DIM_MAX] = { 0 };
 	Coord *of[DIM_MAX], *replica;
 
@@ -205,10 +205,10 @@ held_spell(Prove *p, const Layout *l, const Type *t, bool full)
 }
 
 /* Said to the byte alike, in types of one shape: whatever a layout means, these mean one thing. */
-static const Held *
+static const Ownership *
 held_find(const Prove *p, const Type *t)
 {
-	const Held *h = p->spelled;
+	const Ownership *h = p->spelled;
 
 	while (h && (h->threads != p->threads || h->type->rank != t->rank ||
 	             memcmp(h->type->shape, t->shape, sizeof *t->shape * (size_t)t->rank) != 0 ||
@@ -217,12 +217,12 @@ held_find(const Prove *p, const Type *t)
 	return h;
 }
 
-const Held *
+const Ownership *
 held_of(Prove *p, const Val *v)
 {
 	const Type *t = &v->type;
-	const Held *found = p->held[v->id];
-	Held *h;
+	const Ownership *found = p->held[v->id];
+	Ownership *h;
 
 	if (!found && t->layout)
 		found = held_find(p, t);
@@ -246,7 +246,7 @@ is_reg(const Val *v)
 static void
 same(Prove *p, const Val *x, const Val *y)
 {
-	const Held *a, *b;
+	const Ownership *a, *b;
 
 	if (!is_reg(x) || !is_reg(y))
 		return;
@@ -329,7 +329,7 @@ pass_validate(Kernel *k)
 	OpWalk w;
 
 	p.nval = k->nval;
-	p.held = NEWN(p.arena, const Held *, k->nval + 1);
+	p.held = NEWN(p.arena, const Ownership *, k->nval + 1);
 	for (Op *o = walk_first(&w, k->body); o && p.ok; o = walk_next(&w)) {
 		p.op = o;
 		p.threads = op_warps(o) * WARP_SIZE;

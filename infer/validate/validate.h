@@ -23,7 +23,7 @@ bool pass_validate_multicast(Kernel *k);
 bool pass_validate_loop_split(Kernel *k);
 
 /* Who holds what of a register tile: elem[thread * regs + register], row-major element number, or -1. */
-typedef struct Held {
+typedef struct Ownership {
 	int64_t *elem;
 	int64_t regs;
 	bool *acts; /* [thread] the first of its replicas: the one that stores */
@@ -31,15 +31,15 @@ typedef struct Held {
 	const Layout *layout;
 	const Type *type;
 	int threads;
-	const struct Held *next;
-} Held;
+	const struct Ownership *next;
+} Ownership;
 
 typedef struct Prove {
 	Kernel *k;
 	Arena *arena;
 	int threads; /* that run the op */
-	const Held **held; /* [nval+1] by value id, made on demand */
-	const Held *spelled; /* all of them, once each */
+	const Ownership **held; /* [nval+1] by value id, made on demand */
+	const Ownership *spelled; /* all of them, once each */
 	uint32_t nval;
 	bool ok;
 	/* the op being proved, and how to name it */
@@ -48,8 +48,8 @@ typedef struct Prove {
 
 /* Spell a layout out.  NULL after a report: two elements in one place, a place outside the block, an extent
  * that is not the tile's, a register that holds nothing. */
-Held *held_spell(Prove *p, const Layout *l, const Type *t, bool full);
-const Held *held_of(Prove *p, const Val *v);
+Ownership *held_spell(Prove *p, const Layout *l, const Type *t, bool full);
+const Ownership *held_of(Prove *p, const Val *v);
 /* Reports once per op: what does not hold, with the thread, register and elements concerned. */
 bool prove_error(Prove *p, int thread, int64_t reg, const char *fmt, ...) PRINTF_LIKE(4, 5);
 
@@ -59,7 +59,7 @@ void prove_violation(Kernel *k, bool *ok, const Op *o, const char *what);
 int64_t index_elem(const Type *t, const int64_t *c);
 const char *elem_text(Prove *p, const Type *t, int64_t elem); /* "(3,5)" */
 /* Register of thread 0 that holds an element; -1 none. */
-int64_t reg_of(const Held *h, int64_t elem);
+int64_t reg_of(const Ownership *h, int64_t elem);
 /* Address of an element of a memory layout, swizzled, in elements. */
 int64_t mem_offset(const Layout *l, const int64_t *c);
 /* Those of all elements of t; dim_of[d] is the dim of the layout that the index of dim d is of, NULL: d. */
@@ -89,5 +89,5 @@ bool prove_part(Prove *p, const Op *o, int k);
 void prove_boxes(Prove *p, const Op *o, bool out);
 /* A staging tile of type t: `from` fills it and `to` empties it in whole accesses, every element once, in an
  * address of its own. */
-bool prove_staging(Prove *p, const Type *t, const Staging *how, const Held *from, const Held *to);
+bool prove_staging(Prove *p, const Type *t, const Staging *how, const Ownership *from, const Ownership *to);
 #endif

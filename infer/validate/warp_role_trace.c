@@ -3,16 +3,16 @@
 #include "infer/validate/small_launch.h"
 #include "infer/validate/subtile.h"
 
-typedef struct Run {
-	Launch l; /* first: what it hands back */
+typedef struct RoleEval {
+	SmallLaunch l; /* first: what it hands back */
 	const Rings *r;
-	Trace *t;
-} Run;
+	RoleTrace *t;
+} RoleEval;
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
 static int
-bar_of(Run *run, const Val *mbar, const Val *slot)
+bar_of(RoleEval *run, const Val *mbar, const Val *slot)
 {
 	int64_t x;
 
@@ -23,14 +23,14 @@ bar_of(Run *run, const Val *mbar, const Val *slot)
 }
 
 static void
-event(Run *run, Event e)
+event(RoleEval *run, RoleEvent e)
 {
 	VEC_PUSH(run->l.k->unit->arena, run->t->a, run->t->n, run->t->cap, e);
 }
 
 /* Which cells of its tile v is of, of what events are kept. */
 static bool
-cells_of(const Run *run, Val *v, Event *e)
+cells_of(const RoleEval *run, Val *v, RoleEvent *e)
 {
 	TilePart p = tile_part(v);
 	int first = run->r->cell[p.tile->id];
@@ -45,13 +45,13 @@ cells_of(const Run *run, Val *v, Event *e)
 }
 
 static void
-touches(Run *run, const Op *o)
+touches(RoleEval *run, const Op *o)
 {
 	bool fills = o->code == O_copy && IMM(o, async) == COPY_BARRIER;
 
 	for (int i = 0; i < o->nin; i++) {
 		bool to = i == 1 && (o->code == O_copy || o->code == O_store);
-		Event e = { .op = o };
+		RoleEvent e = { .op = o };
 
 		if (o->in[i]->type.space != S_shared || !cells_of(run, o->in[i], &e))
 			continue;
@@ -64,10 +64,10 @@ touches(Run *run, const Op *o)
 }
 
 static void
-events_of(Launch *l, const Op *o)
+events_of(SmallLaunch *l, const Op *o)
 {
-	Run *run = (Run *)(void *)l;
-	Event e = { .op = o, .n = 1 };
+	RoleEval *run = (RoleEval *)(void *)l;
+	RoleEvent e = { .op = o, .n = 1 };
 
 	if (!op_is(o, F_MEM | F_SYNC))
 		return;
@@ -99,10 +99,10 @@ events_of(Launch *l, const Op *o)
 _Static_assert((int)TRACE_LAUNCHES == (int)LAUNCHES, "one of each");
 
 bool
-rings_trace(const Rings *r, int i, Trace *t)
+rings_trace(const Rings *r, int i, RoleTrace *t)
 {
-	Run run = { .l = { .strict = true, .guesses = true }, .r = r };
-	Trace none = { .team = -1 };
+	RoleEval run = { .l = { .strict = true, .guesses = true }, .r = r };
+	RoleTrace none = { .team = -1 };
 
 	run.t = &none;
 	run.l.op = events_of;

@@ -14,20 +14,20 @@ typedef enum EventKind {
 	EV_SETTLE, /* all groups of products but the latest n have ended */
 } EventKind;
 
-typedef struct Event {
+typedef struct RoleEvent {
 	const Op *op;
 	EventKind kind;
 	int bar; /* wait, arrive, fill: a barrier's number among the kernel's */
 	int64_t n; /* parity, arrivals, groups */
 	int cell, to; /* cell .. to - 1: indices of the first dim of a tile */
 	bool whole; /* all elements of these, else some */
-} Event;
+} RoleEvent;
 
-typedef struct Trace {
-	Event *a;
+typedef struct RoleTrace {
+	RoleEvent *a;
 	int n, cap;
 	int team; /* -1: the producers */
-} Trace;
+} RoleTrace;
 
 /* The kernel's barriers, one by one, and the cells of all tiles that copies with a barrier fill. */
 typedef struct Rings {
@@ -45,5 +45,5 @@ enum { TRACE_LAUNCHES = 18 };
 /* Traces of the producers, t[0], and teams, t[1] and on, of a block in small launch i: the first, or, where i
  * is odd, the last.  false: it cannot be told, as the kernel takes no such sizes, or what a role does depends
  * on what tensors hold. */
-bool rings_trace(const Rings *r, int i, Trace *t);
+bool rings_trace(const Rings *r, int i, RoleTrace *t);
 #endif

@@ -34,24 +34,24 @@ typedef struct Barrier {
 } Barrier;
 
 /* A product under way reads these. */
-typedef struct Reading {
+typedef struct StageRead {
 	int cell, to;
 	int age; /* groups closed since its own; -1: its own is not */
-} Reading;
+} StageRead;
 
-typedef struct Run {
-	Trace t;
+typedef struct RoleState {
+	RoleTrace t;
 	int at; /* the next event */
 	int *seen; /* clocks of all roles, then phases of all barriers, that it has seen */
-	Reading *reading;
+	StageRead *reading;
 	int n, cap;
-} Run;
+} RoleState;
 
 typedef struct Play {
 	Kernel *k;
 	const Rings *r;
 	bool ok;
-	Run run[ROLES_MOST];
+	RoleState run[ROLES_MOST];
 	int nrole, nseen;
 	Barrier *bar;
 	Cell *cell;
@@ -86,7 +86,7 @@ has_landed(const Play *p, int role, const Cell *c)
 
 /* The role is about to change the cell. */
 static void
-changes(Play *p, int role, const Event *e, Cell *c)
+changes(Play *p, int role, const RoleEvent *e, Cell *c)
 {
 	for (int q = 0; q < p->nrole; q++) {
 		bool meets = e->whole || c->read_whole[q];
@@ -99,7 +99,7 @@ changes(Play *p, int role, const Event *e, Cell *c)
 }
 
 static void
-fill(Play *p, int role, const Event *e, Cell *c)
+fill(Play *p, int role, const RoleEvent *e, Cell *c)
 {
 	int phases = p->bar[e->bar].phases + 1;
 	bool again = c->fill && c->bar == e->bar && c->phases == phases;
@@ -118,7 +118,7 @@ fill(Play *p, int role, const Event *e, Cell *c)
 }
 
 static void
-writes(Play *p, int role, const Event *e, Cell *c)
+writes(Play *p, int role, const RoleEvent *e, Cell *c)
 {
 	changes(p, role, e, c);
 	if (c->fill && c->whole && !has_landed(p, role, c))
@@ -128,7 +128,7 @@ writes(Play *p, int role, const Event *e, Cell *c)
 }
 
 static void
-reads(Play *p, int role, const Event *e, Cell *c, int until)
+reads(Play *p, int role, const RoleEvent *e, Cell *c, int until)
 {
 	if (c->fill && !c->parts && !has_landed(p, role, c))
 		violation(p, e->op, "it reads a stage that a copy may still fill");
@@ -139,7 +139,7 @@ reads(Play *p, int role, const Event *e, Cell *c, int until)
 }
 
 static void
-touch(Play *p, int role, const Event *e)
+touch(Play *p, int role, const RoleEvent *e)
 {
 	for (int i = e->cell; i < e->to; i++)
 		if (e->kind == EV_FILL)
@@ -155,11 +155,11 @@ touch(Play *p, int role, const Event *e)
 static void
 settle(Play *p, int role, int64_t pending)
 {
-	Run *run = &p->run[role];
+	RoleState *run = &p->run[role];
 	int n = 0;
 
 	for (int i = 0; i < run->n; i++) {
-		Reading r = run->reading[i];
+		StageRead r = run->reading[i];
 
 		if (r.age < 0 || r.age < pending) {
 			run->reading[n++] = r;
@@ -175,9 +175,9 @@ settle(Play *p, int role, int64_t pending)
 }
 
 static void
-issue(Play *p, Run *run, const Event *e)
+issue(Play *p, RoleState *run, const RoleEvent *e)
 {
-	Reading r = { e->cell, e->to, -1 };
+	StageRead r = { e->cell, e->to, -1 };
 
 	VEC_PUSH(p->k->unit->arena, run->reading, run->n, run->cap, r);
 }
@@ -185,7 +185,7 @@ issue(Play *p, Run *run, const Event *e)
 /* ---- barriers ------------------------------------------------------------------------------------ */
 
 static void
-arrive(Play *p, int role, const Event *e)
+arrive(Play *p, int role, const RoleEvent *e)
 {
 	Barrier *b = &p->bar[e->bar];
 	int *seen = p->run[role].seen;
@@ -204,8 +204,8 @@ arrive(Play *p, int role, const Event *e)
 static bool
 step(Play *p, int role)
 {
-	Run *run = &p->run[role];
-	const Event *e = &run->t.a[run->at];
+	RoleState *run = &p->run[role];
+	const RoleEvent *e = &run->t.a[run->at];
 
 	switch (e->kind) {
 	case EV_WAIT:
@@ -287,7 +287,7 @@ pass_validate_warp_roles(Kernel *k)
 {
 	Arena *a = k->unit->arena;
 	Play p = { .k = k, .ok = true, .r = rings_of(k), .nrole = 1 + k->teams };
-	Trace t[ROLES_MOST] = { 0 };
+	RoleTrace t[ROLES_MOST] = { 0 };
 
 	if (!p.r || p.nrole > ROLES_MOST)
 		return false;

@@ -11,14 +11,14 @@
 #include "infer/validate/validate.h"
 
 /* One factor of one instance. */
-typedef struct Factor {
+typedef struct WgmmaOperandCheck {
 	Val *v;
 	const LoweredMatrix *m;
 	bool k_first; /* dim 0 of v is along k */
 	int64_t extent; /* of an instance along m or n */
 	int first; /* the tile's dim that is dim 0 of v */
 	const Layout *at;
-} Factor;
+} WgmmaOperandCheck;
 
 static int64_t
 chunk_byte(const LoweredMatrix *m, int64_t r, int64_t c)
@@ -33,7 +33,7 @@ chunk_byte(const LoweredMatrix *m, int64_t r, int64_t c)
 
 /* Of the tile, in bytes, the element at x along m or n and k; without the swizzle. */
 static int64_t
-byte_at(const Factor *f, int64_t x, int64_t k, bool plain)
+byte_at(const WgmmaOperandCheck *f, int64_t x, int64_t k, bool plain)
 {
 	int64_t c[DIM_MAX] = { 0 };
 	Layout l = *f->at;
@@ -47,7 +47,7 @@ byte_at(const Factor *f, int64_t x, int64_t k, bool plain)
 
 /* The factor of an instance from x0 and k0 on. */
 static bool
-in_memory(Prove *p, const Factor *f, int64_t x0, int64_t k0, int64_t nk)
+in_memory(Prove *p, const WgmmaOperandCheck *f, int64_t x0, int64_t k0, int64_t nk)
 {
 	int bytes = dtype_info[f->v->type.dtype].bits / 8, w = f->m->width / 16;
 	int64_t start = byte_at(f, x0, k0, true);
@@ -74,7 +74,7 @@ in_memory(Prove *p, const Factor *f, int64_t x0, int64_t k0, int64_t nk)
 
 /* The fields of a descriptor, and that its tile begins where the swizzle's pattern does. */
 static bool
-descriptor(Prove *p, Factor *f, bool mn_too)
+descriptor(Prove *p, WgmmaOperandCheck *f, bool mn_too)
 {
 	const Val *tile = view_root(f->v);
 	const LoweredMatrix *m = f->m;
@@ -120,18 +120,18 @@ fragment_a(int thread, int64_t i, int word, int64_t *row, int64_t *k)
 	*k = i / (2 * word) * 4 * word + thread % 4 * word + i % word;
 }
 
-typedef struct Product {
+typedef struct WgmmaCheck {
 	const Op *o;
 	const Instr *in;
-	const Held *c, *a;
+	const Ownership *c, *a;
 	bool swap;
-	Factor f[2]; /* of the instruction's A and B */
+	WgmmaOperandCheck f[2]; /* of the instruction's A and B */
 	int64_t k, from, to; /* all of it, and what is multiplied */
-} Product;
+} WgmmaCheck;
 
 /* A of the instance of group g at k0 is in registers, each warp's rows from m0 on. */
 static bool
-in_registers(Prove *p, const Product *x, int g, const int64_t m0[4], int64_t k0)
+in_registers(Prove *p, const WgmmaCheck *x, int g, const int64_t m0[4], int64_t k0)
 {
 	const Val *v = x->f[0].v;
 	int word = 32 / dtype_info[v->type.dtype].bits;
@@ -167,7 +167,7 @@ in_registers(Prove *p, const Product *x, int g, const int64_t m0[4], int64_t k0)
 
 /* The instance whose result begins in register r of group g: who holds what, and what it is made of. */
 static bool
-instance(Prove *p, const Product *x, int g, int64_t r)
+instance(Prove *p, const WgmmaCheck *x, int g, int64_t r)
 {
 	const Type *t = &x->o->out[0]->type;
 	int64_t n = x->o->lowering->dot.n, first[4], column = 0, base[2], c[2], regs = n / 2;
@@ -205,13 +205,13 @@ instance(Prove *p, const Product *x, int g, int64_t r)
 }
 
 static bool
-factors(Prove *p, const Op *o, Product *x)
+factors(Prove *p, const Op *o, WgmmaCheck *x)
 {
 	for (int i = 0; i < 2; i++) {
 		int at = x->swap ? 1 - i : i;
-		Factor *f = &x->f[i];
+		WgmmaOperandCheck *f = &x->f[i];
 
-		*f = (Factor){ .v = o->in[at], .m = &o->lowering->dot.matrix[i] };
+		*f = (WgmmaOperandCheck){ .v = o->in[at], .m = &o->lowering->dot.matrix[i] };
 		f->k_first = at == 0 ? IMM(o, turned) & 1 : !(IMM(o, turned) & 2);
 		f->extent = i ? o->lowering->dot.n : x->in->m;
 		x->k = f->v->type.shape[!f->k_first];
@@ -234,7 +234,7 @@ factors(Prove *p, const Op *o, Product *x)
 void
 prove_wgmma(Prove *p, const Op *o)
 {
-	Product x = { .o = o, .in = instr_of(o->lowering), .c = held_of(p, o->out[0]) };
+	WgmmaCheck x = { .o = o, .in = instr_of(o->lowering), .c = held_of(p, o->out[0]) };
 	int n = o->lowering ? o->lowering->dot.n : 0;
 	bool ints;
 

@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Reader {
+typedef struct JsonReader {
 	Arena *a;
 	const char *at, *end;
 	int depth;
-} Reader;
+} JsonReader;
 
 static void
-blanks(Reader *r)
+blanks(JsonReader *r)
 {
 	while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r'))
 		r->at++;
@@ -18,7 +18,7 @@ blanks(Reader *r)
 
 /* Is the next letter c?  Then it is taken. */
 static bool
-take(Reader *r, char c)
+take(JsonReader *r, char c)
 {
 	if (r->at == r->end || *r->at != c)
 		return false;
@@ -27,7 +27,7 @@ take(Reader *r, char c)
 }
 
 static bool
-take_word(Reader *r, const char *word)
+take_word(JsonReader *r, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -40,7 +40,7 @@ take_word(Reader *r, const char *word)
 /* ---- strings ---------------------------------------------------------------------------------- */
 
 static bool
-four_digits(Reader *r, uint32_t *out)
+four_digits(JsonReader *r, uint32_t *out)
 {
 	*out = 0;
 	if (r->end - r->at < 4)
@@ -60,7 +60,7 @@ four_digits(Reader *r, uint32_t *out)
 
 /* Behind \u: a code point, of two halves above U+FFFF, as UTF-8. */
 static bool
-escaped_point(Reader *r, char **to)
+escaped_point(JsonReader *r, char **to)
 {
 	uint32_t x, low;
 	char *p = *to;
@@ -90,7 +90,7 @@ escaped_point(Reader *r, char **to)
 }
 
 static bool
-escaped(Reader *r, char **to)
+escaped(JsonReader *r, char **to)
 {
 	static const char from[] = "\"\\/bfnrt", is[] = "\"\\/\b\f\n\r\t";
 	const char *found;
@@ -107,7 +107,7 @@ escaped(Reader *r, char **to)
 
 /* NULL: it is none. */
 static const char *
-read_string(Reader *r)
+read_string(JsonReader *r)
 {
 	const char *end;
 	char *s, *to;
@@ -135,7 +135,7 @@ read_string(Reader *r)
 /* ---- numbers ---------------------------------------------------------------------------------- */
 
 static bool
-digits(Reader *r)
+digits(JsonReader *r)
 {
 	const char *from = r->at;
 
@@ -162,7 +162,7 @@ read_u64(const char *s, size_t n, uint64_t *out)
 }
 
 static bool
-read_number(Reader *r, Json *to)
+read_number(JsonReader *r, Json *to)
 {
 	const char *from = r->at;
 	char copy[64];
@@ -189,11 +189,11 @@ read_number(Reader *r, Json *to)
 
 /* ---- values ----------------------------------------------------------------------------------- */
 
-static bool read_value(Reader *r, Json *to);
+static bool read_value(JsonReader *r, Json *to);
 
 /* What stands between the brackets, to `close`. */
 static bool
-read_members(Reader *r, Json *to, char close)
+read_members(JsonReader *r, Json *to, char close)
 {
 	const Json **tail = &to->first;
 
@@ -221,7 +221,7 @@ read_members(Reader *r, Json *to, char close)
 
 /* With the blanks around it. */
 static bool
-read_value(Reader *r, Json *to)
+read_value(JsonReader *r, Json *to)
 {
 	bool ok = false;
 
@@ -264,7 +264,7 @@ read_value(Reader *r, Json *to)
 const Json *
 json_read(Arena *a, const char *text, size_t n)
 {
-	Reader r = { a, text, text + n, 0 };
+	JsonReader r = { a, text, text + n, 0 };
 	Json *root = NEW(a, Json);
 
 	return read_value(&r, root) && r.at == r.end ? root : NULL;

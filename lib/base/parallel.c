@@ -42,16 +42,16 @@ workers_of(HostWorkers *w, const hexc_workers *in)
 	return true;
 }
 
-typedef struct Loop {
+typedef struct ParallelLoop {
 	int64_t n, grain, next;
 	void (*fn)(void *user, int64_t lo, int64_t hi);
 	void *user;
-} Loop;
+} ParallelLoop;
 
 static void
 work(void *job, unsigned i)
 {
-	Loop *l = job;
+	ParallelLoop *l = job;
 
 	(void)i;
 	for (;;) {
@@ -67,7 +67,7 @@ void
 parallel_for(const Workers *w, int64_t n, int64_t grain, void (*fn)(void *user, int64_t lo, int64_t hi),
              void *user)
 {
-	Loop l = { n, grain, 0, fn, user };
+	ParallelLoop l = { n, grain, 0, fn, user };
 	Arithmetic host;
 
 	arithmetic_enter(&host);

@@ -72,19 +72,19 @@ cache_make_folder(const char *path)
 
 /* ---- what is there --------------------------------------------------------------------------------- */
 
-typedef struct Found {
+typedef struct FoundEntry {
 	char name[NAME_BYTES];
 	uint64_t bytes;
 	struct timespec used;
-} Found;
+} FoundEntry;
 
-typedef struct Scan {
+typedef struct FolderScan {
 	const hexc_cache *c;
-	Found *found;
+	FoundEntry *found;
 	size_t n, cap;
 	uint64_t bytes;
 	DIR *dir; /* NULL: it could not be opened */
-} Scan;
+} FolderScan;
 
 /* What a killed process left: its lock is gone, or, where files have no locks, it is old. */
 static void
@@ -103,11 +103,11 @@ remove_left(int folder, const char *name, const struct stat *st)
 
 /* 0 or an errno. */
 static int
-scan_file(Scan *s, const char *name)
+scan_file(FolderScan *s, const char *name)
 {
 	CacheFile kind = file_kind(name);
 	struct stat st;
-	Found *more;
+	FoundEntry *more;
 
 	if (kind == FILE_FOREIGN || fstatat(dirfd(s->dir), name, &st, AT_SYMLINK_NOFOLLOW) ||
 	    !S_ISREG(st.st_mode))
@@ -133,12 +133,12 @@ scan_file(Scan *s, const char *name)
 
 /* All entries; what was left over goes.  0 or an errno; scan_end in any case. */
 static int
-scan(Scan *s, const hexc_cache *c)
+scan(FolderScan *s, const hexc_cache *c)
 {
 	struct dirent *e;
 	int bad = 0, fd;
 
-	*s = (Scan){ .c = c };
+	*s = (FolderScan){ .c = c };
 	fd = cache_open_folder(c, O_RDONLY);
 	if (fd < 0)
 		return errno;
@@ -153,7 +153,7 @@ scan(Scan *s, const hexc_cache *c)
 }
 
 static void
-scan_end(Scan *s)
+scan_end(FolderScan *s)
 {
 	free(s->found);
 	if (s->dir)
@@ -165,7 +165,7 @@ scan_end(Scan *s)
 static int
 older(const void *x, const void *y)
 {
-	const struct timespec *a = &((const Found *)x)->used, *b = &((const Found *)y)->used;
+	const struct timespec *a = &((const FoundEntry *)x)->used, *b = &((const FoundEntry *)y)->used;
 
 	if (a->tv_sec != b->tv_sec)
 		return a->tv_sec < b->tv_sec ? -1 : 1;
@@ -174,7 +174,7 @@ older(const void *x, const void *y)
 
 /* Above the limit the least recently used go, until an eighth of it is free. */
 static void
-trim(Scan *s)
+trim(FolderScan *s)
 {
 	uint64_t most = s->c->max_bytes;
 
@@ -190,7 +190,7 @@ void
 cache_wrote(hexc_cache *c, uint64_t bytes)
 {
 	uint64_t room = atomic_load(&c->room), left;
-	Scan s;
+	FolderScan s;
 
 	do
 		left = room > bytes ? room - bytes : 0;
@@ -217,14 +217,14 @@ int
 hexc_cache_each(const hexc_cache *c, int (*each)(void *user, const hexc_cache_entry *e), void *user)
 {
 	char label[ENTRY_LABEL_MAX];
-	Scan s;
+	FolderScan s;
 	int bad;
 
 	if (!c || !each)
 		return HEXC_E_INVALID;
 	bad = scan(&s, c);
 	for (size_t i = 0; i < s.n && !bad; i++) {
-		const Found *f = &s.found[i];
+		const FoundEntry *f = &s.found[i];
 		bool right = cache_label(dirfd(s.dir), f->name, label, sizeof label);
 		hexc_cache_entry e = { f->name, right ? label : NULL, f->bytes, f->used.tv_sec };
 
@@ -238,7 +238,7 @@ hexc_cache_each(const hexc_cache *c, int (*each)(void *user, const hexc_cache_en
 int
 hexc_cache_clear(hexc_cache *c, uint64_t *removed)
 {
-	Scan s;
+	FolderScan s;
 	int bad;
 
 	if (removed)

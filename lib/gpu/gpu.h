@@ -48,9 +48,9 @@ struct hexc_gpu_module {
 };
 
 /* CUtensorMap */
-typedef struct Map {
+typedef struct CuTensorMap {
 	_Alignas(64) unsigned char opaque[128];
-} Map;
+} CuTensorMap;
 
 /* How many blocks of a kernel the device holds at a time; of a kernel in clusters those of whole ones.  In
  * the context. */

@@ -140,17 +140,17 @@ gpu_module_release(hexc_gpu_module *gm)
 /* ---- launches -------------------------------------------------------------------------------------- */
 
 /* A kernel with its arguments as cuLaunchKernel takes them. */
-typedef struct Call {
+typedef struct LaunchCall {
 	hexc_kernel_info info;
 	void *function;
 	uint32_t grid[3];
 	uint64_t value[HEXC_MAX_PARAMS];
 	void *arg[HEXC_MAX_PARAMS]; /* those, then the maps */
-	Map map[HEXC_MAX_PARAMS];
-} Call;
+	CuTensorMap map[HEXC_MAX_PARAMS];
+} LaunchCall;
 
 static int
-encode_maps(hexc_gpu_module *gm, size_t k, const hexc_kernel_info *info, const hexc_arg *arg, Call *c)
+encode_maps(hexc_gpu_module *gm, size_t k, const hexc_kernel_info *info, const hexc_arg *arg, LaunchCall *c)
 {
 	hexc_gpu *g = gm->g;
 
@@ -204,7 +204,7 @@ gpu_hold(const uint32_t cluster[3], uint32_t held, uint32_t grid[3])
 }
 
 static int
-prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, Call *c)
+prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, LaunchCall *c)
 {
 	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
 	hexc_gpu *g = gm->g;
@@ -253,7 +253,7 @@ gpu_start(const Driver *cu, DriverLaunch l, const hexc_kernel_info *info, void *
 }
 
 static int
-launch(hexc_gpu *g, Call *c, void *stream)
+launch(hexc_gpu *g, LaunchCall *c, void *stream)
 {
 	DriverLaunch l = { .stream = stream };
 	const char *call;
@@ -269,7 +269,7 @@ launch(hexc_gpu *g, Call *c, void *stream)
 int
 hexc_gpu_launch_on(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, void *stream)
 {
-	Call c;
+	LaunchCall c;
 	int code;
 
 	if (!gm || !arg)
@@ -301,7 +301,7 @@ hexc_gpu_wait(hexc_gpu *g)
 
 /* One launch between two events. */
 static int
-time_one(hexc_gpu *g, Call *c, void *const event[2], bool warm, double *us)
+time_one(hexc_gpu *g, LaunchCall *c, void *const event[2], bool warm, double *us)
 {
 	float ms = 0;
 	int code = HEXC_OK;
@@ -318,7 +318,7 @@ time_one(hexc_gpu *g, Call *c, void *const event[2], bool warm, double *us)
 }
 
 static int
-time_all(hexc_gpu *g, Call *c, uint32_t runs, bool warm, double *us)
+time_all(hexc_gpu *g, LaunchCall *c, uint32_t runs, bool warm, double *us)
 {
 	void *event[2] = { NULL, NULL };
 	int code = GPU_CALL(g, cuEventCreate, &event[0], 0);
@@ -339,7 +339,7 @@ int
 hexc_gpu_time(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, uint32_t runs, int warm, double *us)
 {
 	hexc_gpu *g;
-	Call c;
+	LaunchCall c;
 	int code;
 
 	if (!gm || !arg || !us || runs == 0)

@@ -49,7 +49,7 @@ static hexc_call *
 call_memory(const hexc_kernel_info *info)
 {
 	size_t n = info->nparam, all = n + info->nmap;
-	size_t bytes = sizeof(hexc_call) + info->nmap * (sizeof(Map) + sizeof(hexc_tensor_map_info)) +
+	size_t bytes = sizeof(hexc_call) + info->nmap * (sizeof(CuTensorMap) + sizeof(hexc_tensor_map_info)) +
 	               n * (sizeof(hexc_arg) + sizeof(uint64_t) + sizeof(int64_t)) + all * sizeof(void *);
 	unsigned char *at = aligned_alloc(64, (bytes + 8 * 64 + 63) / 64 * 64);
 	hexc_call *c = (hexc_call *)at;

@@ -20,7 +20,7 @@ struct hexc_call {
 	hexc_arg *arg;
 	uint64_t *value;
 	void **param;        /* to value, then to map */
-	Map *map;
+	CuTensorMap *map;
 	size_t prefix;       /* of why: the kernel's name */
 	char first;          /* of why, in place of which there is 0 until something fails: the name
 	                      * itself goes with the module */

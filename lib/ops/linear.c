@@ -23,19 +23,19 @@ struct hexc_linear {
 };
 
 /* Making one. */
-typedef struct Job {
+typedef struct LinearBuild {
 	hexc_linear *l;
-	Linear plan;       /* what is only for the time of making it */
+	LinearPlan plan;       /* what is only for the time of making it */
 	Arena arena, *scratch;
 	const hexc_linear *like;
 	const hexc_op_set *set;
 	size_t nset;
 	hexc_op_opts o;
 	const hexc_workers *workers;
-} Job;
+} LinearBuild;
 
 static bool
-fail(Job *j, int code, const char *text)
+fail(LinearBuild *j, int code, const char *text)
 {
 	j->plan.code = why_error(code, j->plan.why, j->plan.n, "weight %s: %s",
 	                         j->plan.w.name ? j->plan.w.name : "without a name", text);
@@ -46,7 +46,7 @@ fail(Job *j, int code, const char *text)
 
 /* What two weights have in common that can share kernels. */
 static const char *
-key_of(const Job *j)
+key_of(const LinearBuild *j)
 {
 	Text t = { .arena = &j->l->arena };
 
@@ -59,7 +59,7 @@ key_of(const Job *j)
 }
 
 static bool
-take_operator(Job *j)
+take_operator(LinearBuild *j)
 {
 	hexc_linear *l = j->l;
 
@@ -91,7 +91,7 @@ pack_of(const hexc_op *op, const char *name)
 }
 
 static bool
-upload(Job *j, const char *name, const void *data, uint64_t bytes)
+upload(LinearBuild *j, const char *name, const void *data, uint64_t bytes)
 {
 	hexc_linear *l = j->l;
 	void *ptr;
@@ -108,7 +108,7 @@ upload(Job *j, const char *name, const void *data, uint64_t bytes)
 }
 
 static bool
-give_tensor(Job *j, const LinearTensor *t)
+give_tensor(LinearBuild *j, const LinearTensor *t)
 {
 	const char *pack = pack_of(j->l->op, t->name);
 	int64_t dim[2] = { t->plane.rows, t->plane.cols };
@@ -130,8 +130,8 @@ give_tensor(Job *j, const LinearTensor *t)
 static void
 make(void *user)
 {
-	Job *j = user;
-	Linear *p = &j->plan;
+	LinearBuild *j = user;
+	LinearPlan *p = &j->plan;
 
 	p->arena = j->scratch;
 	for (size_t i = 0; i < j->nset; i++)
@@ -150,7 +150,7 @@ make(void *user)
 /* ---- hexc_ops.h ------------------------------------------------------------------------------------- */
 
 static bool
-good_arguments(Job *j, const hexc_gpu *g, const hexc_weight *w, const hexc_op_opts *opts)
+good_arguments(LinearBuild *j, const hexc_gpu *g, const hexc_weight *w, const hexc_op_opts *opts)
 {
 	if (!g || !w || (j->nset && !j->set) || (j->like && j->like->of.g != g) ||
 	    (!j->plan.why && j->plan.n) ||
@@ -164,7 +164,7 @@ good_arguments(Job *j, const hexc_gpu *g, const hexc_weight *w, const hexc_op_op
 }
 
 static bool
-take_arch(Job *j, const hexc_gpu *g)
+take_arch(LinearBuild *j, const hexc_gpu *g)
 {
 	hexc_gpu_info info = HEXC_GPU_INFO_INIT;
 
@@ -179,7 +179,7 @@ hexc_linear_new(hexc_linear **out, hexc_gpu *g, const hexc_weight *w, const hexc
                 const hexc_op_set *set, size_t nset, const hexc_op_opts *opts, const hexc_workers *workers,
                 char *why, size_t n)
 {
-	Job j = { .like = like, .set = set, .nset = nset, .o = HEXC_OP_OPTS_INIT, .workers = workers };
+	LinearBuild j = { .like = like, .set = set, .nset = nset, .o = HEXC_OP_OPTS_INIT, .workers = workers };
 	void *(*take)(void *, void *, size_t);
 	HostWorkers threads;
 	Arena *both[2];

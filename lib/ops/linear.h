@@ -12,7 +12,7 @@ typedef struct LinearTensor {
 } LinearTensor;
 
 /* Which operator a weight wants, with what. */
-typedef struct Linear {
+typedef struct LinearPlan {
 	Arena *arena;
 	hexc_weight w;
 	const char *op;
@@ -25,19 +25,19 @@ typedef struct Linear {
 	char *why;
 	size_t n;
 	int code;
-} Linear;
+} LinearPlan;
 
 /* ---- quant_scheme.c ------------------------------------------------------------------------------------------ */
 
 /* Fill l->op, l->set and l->tensor from l->w and the host's settings.  False: l->code, and the sentence. */
-bool linear_scheme(Linear *l);
+bool linear_scheme(LinearPlan *l);
 
 /* ---- weight_planes.c ------------------------------------------------------------------------------------------- */
 
 /* The plane with `cols` columns in place of one: each number as often. */
-hexc_plane linear_spread(Linear *l, const hexc_plane *p, int64_t cols);
+hexc_plane linear_spread(LinearPlan *l, const hexc_plane *p, int64_t cols);
 /* The plane in another type, each number divided by `by`. */
-hexc_plane linear_convert(Linear *l, const hexc_plane *p, const char *type, double by);
+hexc_plane linear_convert(LinearPlan *l, const hexc_plane *p, const char *type, double by);
 /* The power of two by which its numbers are to be divided to be at most 64; 1 where all are 0. */
 double linear_range(const hexc_plane *p);
 #endif

@@ -3,17 +3,17 @@
 #include "lib/ops/ops.h"
 #include <string.h>
 
-typedef struct Reader {
+typedef struct OpSourceReader {
 	Arena *a;
 	OpSource *out;
 	Text table; /* of kernels */
 	char *why;
 	size_t n;
 	bool bad;
-} Reader;
+} OpSourceReader;
 
 static void
-wrong(Reader *r, const char *line, const char *what)
+wrong(OpSourceReader *r, const char *line, const char *what)
 {
 	if (!r->bad)
 		why_error(0, r->why, r->n, "operator %s: %s: '%s'", r->out->name, what, line);
@@ -34,7 +34,7 @@ trim(char *s)
 
 /* use NAME NAME .. */
 static void
-read_use(Reader *r, char *s)
+read_use(OpSourceReader *r, char *s)
 {
 	for (char *at = s; *(at = trim(at)); ) {
 		size_t n = strcspn(at, " ");
@@ -51,7 +51,7 @@ read_use(Reader *r, char *s)
 
 /* m = m :+ BM, or m = rows of BM */
 static void
-read_letter(Reader *r, char *s, int dim)
+read_letter(OpSourceReader *r, char *s, int dim)
 {
 	OpIndex *to = &r->out->index[r->out->nindex];
 	char *eq = strchr(s, '='), *plus, *of;
@@ -78,7 +78,7 @@ read_letter(Reader *r, char *s, int dim)
 
 /* index m = m :+ BM, n = n :+ BN: of each dim one letter, or some with | between them */
 static void
-read_index(Reader *r, char *s)
+read_index(OpSourceReader *r, char *s)
 {
 	for (char *next; s; s = next) {
 		next = strchr(s, ',');
@@ -95,11 +95,11 @@ read_index(Reader *r, char *s)
 }
 
 static void
-read_line(Reader *r, char *s)
+read_line(OpSourceReader *r, char *s)
 {
 	static const struct {
 		const char *word;
-		void (*read)(Reader *r, char *rest);
+		void (*read)(OpSourceReader *r, char *rest);
 	} by_word[] = { { "use ", read_use }, { "index ", read_index }, { "op ", NULL } };
 
 	if (strncmp(s, "take ", 5) == 0) {
@@ -118,7 +118,7 @@ read_line(Reader *r, char *s)
 bool
 op_read(Arena *a, const char *name, const char *text, OpSource *out, char *why, size_t n)
 {
-	Reader r = { a, out, { .arena = a }, why, n, false };
+	OpSourceReader r = { a, out, { .arena = a }, why, n, false };
 
 	*out = (OpSource){ .name = name, .text = text };
 	text_printf(&r.table, "hexc-family 1\nfamily %s\n", name);

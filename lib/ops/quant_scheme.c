@@ -8,7 +8,7 @@
 enum { STEP = 64 }; /* BK of the lines in the table */
 
 static bool
-refuse(Linear *l, int code, const char *text)
+refuse(LinearPlan *l, int code, const char *text)
 {
 	if (!l->code)
 		l->code = why_error(code, l->why, l->n, "weight %s: %s",
@@ -20,7 +20,7 @@ refuse(Linear *l, int code, const char *text)
 }
 
 static const char *
-host_says(const Linear *l, const char *name)
+host_says(const LinearPlan *l, const char *name)
 {
 	for (size_t i = 0; i < l->nhost; i++)
 		if (strcmp(l->set[i].name, name) == 0)
@@ -30,7 +30,7 @@ host_says(const Linear *l, const char *name)
 
 /* What the weight decides. */
 static void
-say(Linear *l, const char *name, const char *value)
+say(LinearPlan *l, const char *name, const char *value)
 {
 	if (host_says(l, name))
 		refuse(l, HEXC_E_ARGS,
@@ -40,20 +40,20 @@ say(Linear *l, const char *name, const char *value)
 }
 
 static void
-say_number(Linear *l, const char *name, int64_t x)
+say_number(LinearPlan *l, const char *name, int64_t x)
 {
 	say(l, name, arena_printf(l->arena, "%lld", (long long)x));
 }
 
 static void
-give(Linear *l, const char *name, hexc_plane p)
+give(LinearPlan *l, const char *name, hexc_plane p)
 {
 	l->tensor[l->ntensor++] = (LinearTensor){ name, p };
 }
 
 /* An argument that is there because a plane is: the hole has its type. */
 static void
-give_plane(Linear *l, const char *hole, const char *name, hexc_plane p)
+give_plane(LinearPlan *l, const char *hole, const char *name, hexc_plane p)
 {
 	say(l, hole, p.dtype);
 	give(l, name, p);
@@ -61,7 +61,7 @@ give_plane(Linear *l, const char *hole, const char *name, hexc_plane p)
 
 /* A group as a constant: one for all inputs is as long as it needs to be to end nowhere. */
 static int64_t
-group_of(const Linear *l, const hexc_plane *p)
+group_of(const LinearPlan *l, const hexc_plane *p)
 {
 	return p->rows == 1 ? (l->w.k + 2 * STEP - 1) / (2 * STEP) * (2 * STEP) : p->group;
 }
@@ -74,7 +74,7 @@ fits_steps(int64_t group)
 
 /* Each input in the group where it would be without it. */
 static bool
-plain_index(const Linear *l)
+plain_index(const LinearPlan *l)
 {
 	const hexc_plane *p = &l->w.plane[HEXC_PLANE_INDEX];
 	const int32_t *index = p->data;
@@ -88,7 +88,7 @@ plain_index(const Linear *l)
 /* ---- scales ---------------------------------------------------------------------------------------- */
 
 static void
-multiply_factor(Linear *l, double x)
+multiply_factor(LinearPlan *l, double x)
 {
 	l->factor *= x;
 	for (size_t i = l->nhost; i < l->nset; i++)
@@ -105,7 +105,7 @@ only_number(const hexc_plane *p)
 
 /* A scale of groups.  What f16 has no range for is divided by a power of two, and sums multiplied by it. */
 static void
-give_scale(Linear *l, hexc_plane s, const char *act)
+give_scale(LinearPlan *l, hexc_plane s, const char *act)
 {
 	const hexc_plane *p = l->w.plane;
 	bool wide = strcmp(s.dtype, "f32") == 0 || strcmp(s.dtype, "bf16") == 0 ||
@@ -123,7 +123,7 @@ give_scale(Linear *l, hexc_plane s, const char *act)
 
 /* A scale of one number, or of one an output, is applied to sums: where nothing is added to the product. */
 static void
-take_scales(Linear *l, const char *act)
+take_scales(LinearPlan *l, const char *act)
 {
 	const hexc_plane *p = l->w.plane, *s = &p[HEXC_PLANE_SCALE], *s2 = &p[HEXC_PLANE_SCALE2];
 	bool one2 = !s2->dtype || (s2->rows == 1 && s2->cols == 1 && !p[HEXC_PLANE_OFFSET].dtype);
@@ -143,7 +143,7 @@ take_scales(Linear *l, const char *act)
 }
 
 static void
-take_others(Linear *l)
+take_others(LinearPlan *l)
 {
 	const hexc_plane *p = l->w.plane;
 
@@ -162,7 +162,7 @@ take_others(Linear *l)
 /* ---- which it is ------------------------------------------------------------------------------------ */
 
 static bool
-same_groups(Linear *l, hexc_plane_id id, hexc_plane_id as)
+same_groups(LinearPlan *l, hexc_plane_id id, hexc_plane_id as)
 {
 	const hexc_plane *p = &l->w.plane[id], *q = &l->w.plane[as];
 
@@ -171,7 +171,7 @@ same_groups(Linear *l, hexc_plane_id id, hexc_plane_id as)
 
 /* Planes that the operator has no place for. */
 static bool
-known_scheme(Linear *l)
+known_scheme(LinearPlan *l)
 {
 	const hexc_plane *p = l->w.plane;
 
@@ -188,7 +188,7 @@ known_scheme(Linear *l)
 }
 
 static bool
-quantized(Linear *l, const char *act)
+quantized(LinearPlan *l, const char *act)
 {
 	hexc_plane *p = l->w.plane;
 	int64_t g;
@@ -220,7 +220,7 @@ quantized(Linear *l, const char *act)
 }
 
 static bool
-plain(Linear *l, const char *act)
+plain(LinearPlan *l, const char *act)
 {
 	const hexc_plane *p = &l->w.plane[HEXC_PLANE_CODE];
 	const hexc_dtype *t = hexc_dtype_find(p->dtype);
@@ -237,7 +237,7 @@ plain(Linear *l, const char *act)
 }
 
 bool
-linear_scheme(Linear *l)
+linear_scheme(LinearPlan *l)
 {
 	const hexc_plane *code = &l->w.plane[HEXC_PLANE_CODE];
 	const char *act = host_says(l, "ACT");

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static hexc_plane
-new_plane(Linear *l, const hexc_plane *p, const char *type, int64_t cols)
+new_plane(LinearPlan *l, const hexc_plane *p, const char *type, int64_t cols)
 {
 	hexc_plane to = *p;
 
@@ -17,7 +17,7 @@ new_plane(Linear *l, const hexc_plane *p, const char *type, int64_t cols)
 }
 
 hexc_plane
-linear_spread(Linear *l, const hexc_plane *p, int64_t cols)
+linear_spread(LinearPlan *l, const hexc_plane *p, int64_t cols)
 {
 	const hexc_dtype *t = hexc_dtype_find(p->dtype);
 	hexc_plane to;
@@ -47,7 +47,7 @@ convert(void *user, int64_t lo, int64_t hi)
 }
 
 hexc_plane
-linear_convert(Linear *l, const hexc_plane *p, const char *type, double by)
+linear_convert(LinearPlan *l, const hexc_plane *p, const char *type, double by)
 {
 	hexc_plane to;
 	Convert c;

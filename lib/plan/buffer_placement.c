@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Item {
+typedef struct PlacedBuffer {
 	uint32_t buffer;
 	uint64_t bytes; /* aligned */
 	uint32_t first, last; /* steps that touch it */
@@ -14,17 +14,17 @@ typedef struct Item {
 	uint64_t *step;   /* the set of them */
 	uint64_t *behind; /* steps behind all of them */
 	uint64_t offset;
-} Item;
+} PlacedBuffer;
 
-typedef struct Place {
-	Item *item; /* those with bytes that somebody touches */
+typedef struct BufferPlacement {
+	PlacedBuffer *item; /* those with bytes that somebody touches */
 	uint32_t n;
-	Bits clash; /* buffers that may be alive at the same time */
+	BitMatrix clash; /* buffers that may be alive at the same time */
 	uint32_t *order;
 	struct Gap {
 		uint64_t from, to;
 	} *taken;
-} Place;
+} BufferPlacement;
 
 static bool
 subset(const uint64_t *x, const uint64_t *of, size_t words)
@@ -36,22 +36,22 @@ subset(const uint64_t *x, const uint64_t *of, size_t words)
 }
 
 static void
-collect(const hexc_plan *p, Arena *scratch, const Solution *s, Bits after, Place *pl)
+collect(const hexc_plan *p, Arena *scratch, const PlanSolution *s, BitMatrix after, BufferPlacement *pl)
 {
 	uint32_t *item = NEWN(scratch, uint32_t, p->nbuffer + 1);
 	uint64_t align = p->o.align;
 
-	pl->item = NEWN(scratch, Item, p->nbuffer + 1);
+	pl->item = NEWN(scratch, PlacedBuffer, p->nbuffer + 1);
 	for (uint32_t i = 0; i < p->nuse; i++) {
 		uint32_t b = p->use[i].buffer, k = s->at[p->use[i].node];
-		Item *it;
+		PlacedBuffer *it;
 
 		if (p->buffer[b].outside || !p->buffer[b].bytes)
 			continue;
 		if (!item[b]) {
 			it = &pl->item[pl->n++];
 			item[b] = pl->n;
-			*it = (Item){ .buffer = b, .first = k, .last = k };
+			*it = (PlacedBuffer){ .buffer = b, .first = k, .last = k };
 			it->bytes = (p->buffer[b].bytes + align - 1) / align * align;
 			it->step = NEWN(scratch, uint64_t, after.row);
 			it->behind = NEWN(scratch, uint64_t, after.row);
@@ -67,7 +67,7 @@ collect(const hexc_plan *p, Arena *scratch, const Solution *s, Bits after, Place
 }
 
 static void
-find_clashes(Arena *scratch, Place *pl, size_t words)
+find_clashes(Arena *scratch, BufferPlacement *pl, size_t words)
 {
 	pl->clash = bits_new(scratch, pl->n);
 	for (uint32_t a = 0; a < pl->n; a++)
@@ -89,14 +89,14 @@ compare_gaps(const void *x, const void *y)
 
 /* The lowest place for item i among those of order[0..n). */
 static uint64_t
-lowest(Place *pl, uint32_t i, uint32_t n)
+lowest(BufferPlacement *pl, uint32_t i, uint32_t n)
 {
 	uint64_t at = 0;
 	uint32_t m = 0;
 
 	for (uint32_t k = 0; k < n; k++)
 		if (bit(bits_row(pl->clash, i), pl->order[k])) {
-			const Item *it = &pl->item[pl->order[k]];
+			const PlacedBuffer *it = &pl->item[pl->order[k]];
 
 			pl->taken[m++] = (struct Gap){ it->offset, it->offset + it->bytes };
 		}
@@ -107,12 +107,12 @@ lowest(Place *pl, uint32_t i, uint32_t n)
 }
 
 static uint64_t
-try_order(Place *pl)
+try_order(BufferPlacement *pl)
 {
 	uint64_t top = 0;
 
 	for (uint32_t n = 0; n < pl->n; n++) {
-		Item *it = &pl->item[pl->order[n]];
+		PlacedBuffer *it = &pl->item[pl->order[n]];
 
 		it->offset = lowest(pl, pl->order[n], n);
 		top = it->offset + it->bytes > top ? it->offset + it->bytes : top;
@@ -124,7 +124,7 @@ try_order(Place *pl)
 static int
 compare_items(const void *x, const void *y)
 {
-	const Item *a = x, *b = y;
+	const PlacedBuffer *a = x, *b = y;
 
 	if (a->key != b->key)
 		return a->key > b->key ? -1 : 1;
@@ -136,12 +136,12 @@ compare_items(const void *x, const void *y)
 enum { RULES = 6 };
 
 static void
-sort_by(Arena *scratch, Place *pl, int rule)
+sort_by(Arena *scratch, BufferPlacement *pl, int rule)
 {
-	Item *sorted = NEWN(scratch, Item, pl->n + 1);
+	PlacedBuffer *sorted = NEWN(scratch, PlacedBuffer, pl->n + 1);
 
 	for (uint32_t i = 0; i < pl->n; i++) {
-		const Item *it = &pl->item[i];
+		const PlacedBuffer *it = &pl->item[i];
 		uint64_t life = it->last - it->first + 1;
 
 		sorted[i].buffer = i;
@@ -159,10 +159,10 @@ sort_by(Arena *scratch, Place *pl, int rule)
 }
 
 void
-place_buffers(hexc_plan *p, Solution *s, Bits after)
+place_buffers(hexc_plan *p, PlanSolution *s, BitMatrix after)
 {
 	Arena *scratch = &p->scratch;
-	Place pl = { 0 };
+	BufferPlacement pl = { 0 };
 	uint64_t *best, bytes = UINT64_MAX;
 
 	collect(p, scratch, s, after, &pl);

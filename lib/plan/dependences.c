@@ -2,10 +2,10 @@
 #include "lib/plan/plan.h"
 #include <string.h>
 
-Bits
+BitMatrix
 bits_new(Arena *a, uint32_t n)
 {
-	Bits b = { NULL, (n + 63) / 64 };
+	BitMatrix b = { NULL, (n + 63) / 64 };
 
 	b.word = NEWN(a, uint64_t, n * b.row + 1);
 	return b;
@@ -13,7 +13,7 @@ bits_new(Arena *a, uint32_t n)
 
 /* Row i |= row. */
 static void
-bits_add(Bits to, uint32_t i, const uint64_t *row)
+bits_add(BitMatrix to, uint32_t i, const uint64_t *row)
 {
 	for (size_t w = 0; w < to.row; w++)
 		to.word[i * to.row + w] |= row[w];
@@ -21,9 +21,9 @@ bits_add(Bits to, uint32_t i, const uint64_t *row)
 
 /* Uses of each node after the other, in the order in which they were added. */
 static void
-sort_uses(hexc_plan *p, Solution *s)
+sort_uses(hexc_plan *p, PlanSolution *s)
 {
-	Use *use = NEWN(&s->arena, Use, p->nuse + 1);
+	BufferUse *use = NEWN(&s->arena, BufferUse, p->nuse + 1);
 	uint32_t *at = NEWN(&s->arena, uint32_t, p->nnode + 2);
 
 	for (uint32_t i = 0; i < p->nuse; i++)
@@ -43,20 +43,20 @@ typedef struct Touched {
 	uint32_t reader;      /* the first of those since: a place in readers, + 1 */
 } Touched;
 
-typedef struct Reader {
+typedef struct BufferReader {
 	uint32_t node, next; /* next: as Touched.reader */
-} Reader;
+} BufferReader;
 
 /* Node u depends on those that touched the buffer before. */
 static void
-touch(Solution *s, Touched *b, Reader *reader, uint32_t *n, const Use *u)
+touch(PlanSolution *s, Touched *b, BufferReader *reader, uint32_t *n, const BufferUse *u)
 {
 	uint64_t *pred = bits_row(s->pred, u->node);
 
 	if (b->writer)
 		set_bit(pred, b->writer - 1);
 	if (!(u->how & HEXC_PLAN_WRITE)) {
-		reader[*n] = (Reader){ u->node, b->reader };
+		reader[*n] = (BufferReader){ u->node, b->reader };
 		b->reader = ++*n;
 		return;
 	}
@@ -66,17 +66,17 @@ touch(Solution *s, Touched *b, Reader *reader, uint32_t *n, const Use *u)
 }
 
 int
-plan_depend(hexc_plan *p, Solution *s)
+plan_depend(hexc_plan *p, PlanSolution *s)
 {
 	Touched *seen = NEWN(&s->arena, Touched, p->nbuffer + 1);
-	Reader *reader = NEWN(&s->arena, Reader, p->nuse + 1);
+	BufferReader *reader = NEWN(&s->arena, BufferReader, p->nuse + 1);
 	uint32_t n = 0;
 	char name[120];
 
 	sort_uses(p, s);
 	s->pred = bits_new(&s->arena, p->nnode);
 	for (uint32_t i = 0; i < p->nuse; i++) {
-		const Use *u = &p->use[i];
+		const BufferUse *u = &p->use[i];
 
 		/* a node that wrote it a moment ago is no other */
 		if (u->how & HEXC_PLAN_READ && !p->buffer[u->buffer].outside && !seen[u->buffer].writer)
@@ -94,7 +94,7 @@ plan_depend(hexc_plan *p, Solution *s)
 }
 
 uint64_t
-plan_critical(Arena *a, const Solution *s)
+plan_critical(Arena *a, const PlanSolution *s)
 {
 	uint64_t *end = NEWN(a, uint64_t, s->n + 1), most = 0;
 
@@ -111,9 +111,9 @@ plan_critical(Arena *a, const Solution *s)
 /* Which nodes have all others before them or behind them: a stage with such a one, and another, hangs
  * together, and may as well be several. */
 static bool *
-waists(Solution *s)
+waists(PlanSolution *s)
 {
-	Bits before = bits_new(&s->arena, s->n);
+	BitMatrix before = bits_new(&s->arena, s->n);
 	bool *waist = NEWN(&s->arena, bool, s->n + 1);
 	uint32_t *behind = NEWN(&s->arena, uint32_t, s->n + 1);
 
@@ -138,7 +138,7 @@ waists(Solution *s)
 }
 
 uint32_t *
-plan_parts(Solution *s, uint32_t *n, bool *cut)
+plan_parts(PlanSolution *s, uint32_t *n, bool *cut)
 {
 	const bool *waist = waists(s);
 	uint32_t *part = NEWN(&s->arena, uint32_t, s->n + 1);

@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Try {
+typedef struct NodeTry {
 	hexc_plan *p;
 	int (*body)(hexc_plan *p, void *arg);
 	void *arg;
 	int code;
-} Try;
+} NodeTry;
 
 /* Under arena_protect. */
 static void
 run_body(void *user)
 {
-	Try *t = user;
+	NodeTry *t = user;
 
 	t->code = t->body(t->p, t->arg);
 }
@@ -24,7 +24,7 @@ int
 plan_try(hexc_plan *p, Arena *arena, int (*body)(hexc_plan *p, void *arg), void *arg)
 {
 	Arena *both[2] = { arena, &p->scratch };
-	Try t = { p, body, arg, HEXC_OK };
+	NodeTry t = { p, body, arg, HEXC_OK };
 	int code = arena_protect(both, 2, run_body, &t);
 
 	arena_free(&p->scratch);
@@ -166,7 +166,7 @@ static int
 add_node(hexc_plan *p, void *arg)
 {
 	const hexc_plan_work *w = arg;
-	Node n = { .us = w->us, .fill = w->fill };
+	PlanNode n = { .us = w->us, .fill = w->fill };
 
 	n.name = w->name ? arena_strndup(&p->arena, w->name, strlen(w->name)) : NULL;
 	p->node = room(&p->arena, p->node, p->nnode, &p->node_cap, sizeof *p->node);
@@ -223,7 +223,7 @@ int
 hexc_plan_family(hexc_plan *p, uint32_t node, hexc_family_call *family)
 {
 	char name[120];
-	Node *n;
+	PlanNode *n;
 	int code;
 
 	if (!p || !family)
@@ -244,13 +244,13 @@ static int
 add_use(hexc_plan *p, void *arg)
 {
 	p->use = room(&p->arena, p->use, p->nuse, &p->use_cap, sizeof *p->use);
-	p->use[p->nuse++] = *(const Use *)arg;
+	p->use[p->nuse++] = *(const BufferUse *)arg;
 	p->solved = false;
 	return HEXC_OK;
 }
 
 static int
-use(hexc_plan *p, Use u)
+use(hexc_plan *p, BufferUse u)
 {
 	if (p->nuse == UINT32_MAX / 4) /* no test has the memory for so many */
 		return plan_error(p, HEXC_E_LIMIT, "too many uses of buffers");
@@ -271,7 +271,7 @@ hexc_plan_use(hexc_plan *p, uint32_t node, uint32_t buffer, uint32_t how)
 		                  "buffer %u is used in the way %u: HEXC_PLAN_READ, HEXC_PLAN_WRITE "
 		                  "or their sum",
 		                  buffer, how);
-	return use(p, (Use){ node, buffer, how, -1 });
+	return use(p, (BufferUse){ node, buffer, how, -1 });
 }
 
 int
@@ -293,7 +293,7 @@ hexc_plan_arg(hexc_plan *p, uint32_t node, int param, uint32_t buffer)
 	if (!how)
 		return plan_error(p, HEXC_E_INVALID, "parameter %d of %s is no tensor", param,
 		                  plan_node_name(p, node, name));
-	return use(p, (Use){ node, buffer, how, param });
+	return use(p, (BufferUse){ node, buffer, how, param });
 }
 
 int
@@ -309,14 +309,14 @@ hexc_plan_workspace(hexc_plan *p, uint32_t node, uint32_t buffer)
 	if (!p->node[node].family)
 		return plan_error(p, HEXC_E_INVALID, "%s has no family, which could take a workspace",
 		                  plan_node_name(p, node, name));
-	return use(p, (Use){ node, buffer, HEXC_PLAN_WRITE, WORKSPACE });
+	return use(p, (BufferUse){ node, buffer, HEXC_PLAN_WRITE, WORKSPACE });
 }
 
 static int
 add_after(hexc_plan *p, void *arg)
 {
 	p->after = room(&p->arena, p->after, p->nafter, &p->after_cap, sizeof *p->after);
-	p->after[p->nafter++] = *(const Edge *)arg;
+	p->after[p->nafter++] = *(const PlanEdge *)arg;
 	p->solved = false;
 	return HEXC_OK;
 }
@@ -324,7 +324,7 @@ add_after(hexc_plan *p, void *arg)
 int
 hexc_plan_after(hexc_plan *p, uint32_t node, uint32_t before)
 {
-	Edge e = { before, node };
+	PlanEdge e = { before, node };
 	int code;
 
 	if (!p)

@@ -16,17 +16,17 @@ typedef struct Buffer {
 } Buffer;
 
 /* A node touches a buffer. */
-typedef struct Use {
+typedef struct BufferUse {
 	uint32_t node, buffer, how;
 	int param; /* of the node's call or family; -1: none; WORKSPACE */
-} Use;
+} BufferUse;
 enum { WORKSPACE = -2 };
 
-typedef struct Edge {
+typedef struct PlanEdge {
 	uint32_t from, to;
-} Edge;
+} PlanEdge;
 
-typedef struct Node {
+typedef struct PlanNode {
 	const char *name;
 	double us, fill; /* fill 0: to be found out */
 	hexc_call *call;
@@ -34,34 +34,34 @@ typedef struct Node {
 	void *user;
 	hexc_family_call *family;
 	enum { UNSAID, SAME, CHANGED } said; /* of launch, since it was captured */
-} Node;
+} PlanNode;
 
 /* A square of bits: row i is a set of nodes. */
-typedef struct Bits {
+typedef struct BitMatrix {
 	uint64_t *word;
 	size_t row; /* words of a row */
-} Bits;
+} BitMatrix;
 
 /* A launch, in the order in which the host makes them. */
-typedef struct Step {
+typedef struct PlanStep {
 	uint32_t node, stage, stream;
 	uint32_t wait, nwait; /* in Solution.wait */
-} Step;
+} PlanStep;
 
 /* What hexc_plan_solve finds. */
-typedef struct Solution {
+typedef struct PlanSolution {
 	Arena arena;
 	uint32_t n;           /* nodes */
 	uint64_t *ns, *work;  /* of each node: alone, and that times its part of the device */
-	Bits pred;            /* row v: direct predecessors of v */
-	Step *step;           /* n of them */
+	BitMatrix pred;            /* row v: direct predecessors of v */
+	PlanStep *step;           /* n of them */
 	uint32_t *at;         /* of each node: its step */
 	uint32_t *wait;       /* steps whose end a step on another stream waits for */
 	uint32_t nwait, nstage, streams;
 	uint32_t first;       /* bit s: stream s waits for the start of stream 0 */
 	uint32_t last[PLAN_STREAMS], nlast; /* steps that the end waits for */
-	Bits before;          /* row i: steps that end before step i begins */
-	Bits after;           /* the same from the other side, once it was asked for */
+	BitMatrix before;          /* row i: steps that end before step i begins */
+	BitMatrix after;           /* the same from the other side, once it was asked for */
 	uint32_t *event;      /* of each step: the number of its event; 0, that of the start: nobody waits */
 	uint32_t nevent;
 	uint32_t *use;        /* of each node: its first in hexc_plan.use, and behind the last node the end */
@@ -69,26 +69,26 @@ typedef struct Solution {
 	uint64_t bytes, live, total; /* the memory, what is alive at a time, without sharing */
 	uint64_t cost, serial, critical; /* ns */
 	bool exact;
-} Solution;
+} PlanSolution;
 
 /* A buffer where it was. */
-typedef struct Seen {
+typedef struct BoundBuffer {
 	void *at;
 	uint64_t bytes;
-} Seen;
+} BoundBuffer;
 
 struct hexc_plan {
 	hexc_plan_opts o;
 	Arena arena;
 	Buffer *buffer;
-	Node *node;
-	Use *use; /* in the order of their nodes, once sorted */
-	Edge *after;
+	PlanNode *node;
+	BufferUse *use; /* in the order of their nodes, once sorted */
+	PlanEdge *after;
 	uint32_t nbuffer, nnode, nuse, nafter;
 	uint32_t buffer_cap, node_cap, use_cap, after_cap;
 	bool solved;
 	bool fits;         /* buffers have the bytes that they had when they were placed */
-	Solution s;
+	PlanSolution s;
 	Arena scratch;     /* of plan_try */
 	/* launches, in plan_launch.c */
 	Arena run;
@@ -102,7 +102,7 @@ struct hexc_plan {
 		size_t line;      /* of the step's family, in the graph */
 		uint64_t changes; /* of its arguments, by then */
 	} *kept;           /* of each step */
-	Seen *seen;        /* of each buffer, when it was captured */
+	BoundBuffer *seen;        /* of each buffer, when it was captured */
 	void *stream[PLAN_STREAMS];
 	uint32_t nstream;
 	bool stale;        /* solved anew since the capture */
@@ -134,26 +134,26 @@ set_bit(uint64_t *row, uint32_t i)
 }
 
 static inline uint64_t *
-bits_row(Bits b, uint32_t i)
+bits_row(BitMatrix b, uint32_t i)
 {
 	return b.word + i * b.row;
 }
 
-Bits bits_new(Arena *a, uint32_t n); /* n rows of n, empty */
+BitMatrix bits_new(Arena *a, uint32_t n); /* n rows of n, empty */
 
 /* ---- dependences.c: who needs whom --------------------------------------------------------------- */
 
 /* Direct predecessors; HEXC_E_INVALID: somebody reads what nobody wrote. */
-int plan_depend(hexc_plan *p, Solution *s);
-uint64_t plan_critical(Arena *a, const Solution *s); /* ns of the longest chain */
+int plan_depend(hexc_plan *p, PlanSolution *s);
+uint64_t plan_critical(Arena *a, const PlanSolution *s); /* ns of the longest chain */
 /* Sizes of parts that follow each other, n of them: no stage of two streams has nodes of both sides unless
  * a part would be larger than a set.  *cut: there was such a one. */
-uint32_t *plan_parts(Solution *s, uint32_t *n, bool *cut);
+uint32_t *plan_parts(PlanSolution *s, uint32_t *n, bool *cut);
 
 /* ---- stage_cost.c: nodes that run side by side ------------------------------------------------------ */
 
 /* Nodes first .. first + n - 1. */
-typedef struct Part {
+typedef struct PlanComponent {
 	uint32_t first, n;
 	Set pred[PART_NODES];
 	Set near[PART_NODES]; /* predecessors and successors */
@@ -167,34 +167,34 @@ typedef struct Part {
 		bool before, after; /* touched in parts before, behind */
 		uint64_t bytes;
 	} *buffer;
-} Part;
+} PlanComponent;
 
 /* The nodes that hang together with `from` within the set. */
-Set stage_component(const Part *p, Set among, Set from);
+Set stage_component(const PlanComponent *p, Set among, Set from);
 /* ns that the nodes take as one stage; lane, if it is not NULL, gets a number from 0 for each node of the
  * set. *exact becomes false where the best distribution was not looked for. */
-uint64_t stage_cost(const Part *p, Set nodes, uint8_t *lane, bool *exact);
+uint64_t stage_cost(const PlanComponent *p, Set nodes, uint8_t *lane, bool *exact);
 /* Bytes alive while `stage` runs, after `done`. */
-uint64_t stage_live(const Part *p, Set done, Set stage);
+uint64_t stage_live(const PlanComponent *p, Set done, Set stage);
 
 /* ---- stage_search.c: stages --------------------------------------------------------------------------- */
 
 /* The best stages of the part, in order: sets in stage[0..), which has room for n of them.  Returns how many;
  * adds what they cost, and raises *live to what is alive. */
-uint32_t search_part(hexc_plan *p, const Part *part, Set *stage, uint64_t *cost, uint64_t *live, bool *exact);
+uint32_t search_part(hexc_plan *p, const PlanComponent *part, Set *stage, uint64_t *cost, uint64_t *live, bool *exact);
 
 /* ---- stream_order.c: streams and who waits for whom --------------------------------------------------- */
 
 /* After steps have a stage and a lane of it: which stream each has. */
-void order_streams(Solution *s);
+void order_streams(PlanSolution *s);
 /* Row u: steps that stages, and the order on a stream, put behind u. */
-Bits order_stages(Solution *s);
+BitMatrix order_stages(PlanSolution *s);
 /* Waits that predecessors and buffers in the same bytes need, and before. */
-void order_waits(const hexc_plan *p, Solution *s);
+void order_waits(const hexc_plan *p, PlanSolution *s);
 
 /* ---- buffer_placement.c: bytes ------------------------------------------------------------------------------ */
 
 /* Offsets of all buffers of the memory, which share bytes only where `after` (row u: steps behind step u)
  * has all steps of one behind all of the other. */
-void place_buffers(hexc_plan *p, Solution *s, Bits after);
+void place_buffers(hexc_plan *p, PlanSolution *s, BitMatrix after);
 #endif

@@ -46,7 +46,7 @@ hexc_plan_bind(hexc_plan *p, void *memory, uint64_t bytes)
 static int
 check_ready(hexc_plan *p, uint32_t nstream)
 {
-	const Solution *s = &p->s;
+	const PlanSolution *s = &p->s;
 
 	if (!p->o.gpu)
 		return plan_error(p, HEXC_E_INVALID,
@@ -97,7 +97,7 @@ address(const hexc_plan *p, uint32_t buffer)
 static int
 node_error(hexc_plan *p, uint32_t v, int code)
 {
-	const Node *n = &p->node[v];
+	const PlanNode *n = &p->node[v];
 	char name[120];
 
 	return plan_error(p, code, "%s: %s", plan_node_name(p, v, name),
@@ -106,9 +106,9 @@ node_error(hexc_plan *p, uint32_t v, int code)
 
 /* A tensor or the workspace of node v's call or family at its buffer. */
 static int
-give_buffer(const hexc_plan *p, uint32_t v, const Use *u)
+give_buffer(const hexc_plan *p, uint32_t v, const BufferUse *u)
 {
-	const Node *n = &p->node[v];
+	const PlanNode *n = &p->node[v];
 	void *at = address(p, u->buffer);
 	uint64_t bytes = p->buffer[u->buffer].bytes;
 
@@ -153,7 +153,7 @@ launch_family(hexc_plan *p, uint32_t v, void *stream, void **graph)
 static int
 launch_node(hexc_plan *p, uint32_t v, void *stream, void **graph)
 {
-	const Node *n = &p->node[v];
+	const PlanNode *n = &p->node[v];
 	char name[120];
 	int code;
 
@@ -183,8 +183,8 @@ stages_of(void **graph, uint32_t k)
 static int
 launch_step(hexc_plan *p, uint32_t k, void *const *stream, uint32_t *started, void **graph)
 {
-	const Solution *s = &p->s;
-	const Step *t = &s->step[k];
+	const PlanSolution *s = &p->s;
+	const PlanStep *t = &s->step[k];
 	void *own = stream[t->stream];
 	int code;
 
@@ -204,7 +204,7 @@ launch_step(hexc_plan *p, uint32_t k, void *const *stream, uint32_t *started, vo
 static int
 launch(hexc_plan *p, void *const *stream, void **graph)
 {
-	const Solution *s = &p->s;
+	const PlanSolution *s = &p->s;
 	uint32_t started = 0;
 	int code;
 
@@ -267,9 +267,9 @@ graph_memory(hexc_plan *p, void *arg)
 	(void)arg;
 	p->gnode = NEWN(&p->run, void *, ((size_t)p->s.n + 1) * HEXC_FAMILY_STAGES);
 	p->kept = NEWN(&p->run, struct Kept, p->s.n + 1);
-	p->seen = NEWN(&p->run, Seen, p->nbuffer + 1);
+	p->seen = NEWN(&p->run, BoundBuffer, p->nbuffer + 1);
 	for (uint32_t b = 0; b < p->nbuffer; b++)
-		p->seen[b] = (Seen){ address(p, b), p->buffer[b].bytes };
+		p->seen[b] = (BoundBuffer){ address(p, b), p->buffer[b].bytes };
 	return HEXC_OK;
 }
 
@@ -278,7 +278,7 @@ static void
 keep_state(hexc_plan *p)
 {
 	for (uint32_t k = 0; k < p->s.n; k++) {
-		Node *n = &p->node[p->s.step[k].node];
+		PlanNode *n = &p->node[p->s.step[k].node];
 
 		n->said = UNSAID;
 		if (!n->family)
@@ -362,7 +362,7 @@ check_fresh(hexc_plan *p)
 
 	for (uint32_t k = 0; k < p->s.n && !p->stale; k++) {
 		uint32_t v = p->s.step[k].node;
-		const Node *n = &p->node[v];
+		const PlanNode *n = &p->node[v];
 
 		if (n->said == CHANGED || (n->family && family_changes(n->family) != p->kept[k].changes))
 			return plan_error(p, HEXC_E_INVALID,
@@ -422,7 +422,7 @@ static int
 outgrown(hexc_plan *p, uint32_t k, bool *out)
 {
 	uint32_t v = p->s.step[k].node;
-	const Node *n = &p->node[v];
+	const PlanNode *n = &p->node[v];
 	uint64_t blocks = 0;
 	int code;
 
@@ -469,7 +469,7 @@ update_nodes(hexc_plan *p)
 
 	for (uint32_t k = 0; k < p->s.n; k++) {
 		uint32_t v = p->s.step[k].node;
-		const Node *n = &p->node[v];
+		const PlanNode *n = &p->node[v];
 		void **graph = stages_of(p->gnode, k);
 		int code;
 

@@ -4,12 +4,12 @@
 
 /* Times in ns, of all nodes. */
 static int
-read_times(hexc_plan *p, Solution *s)
+read_times(hexc_plan *p, PlanSolution *s)
 {
 	char name[120];
 
 	for (uint32_t v = 0; v < s->n; v++) {
-		const Node *n = &p->node[v];
+		const PlanNode *n = &p->node[v];
 		double fill = n->fill;
 		int code;
 
@@ -26,7 +26,7 @@ read_times(hexc_plan *p, Solution *s)
 
 /* Buffers that part m, nodes first .. first + n - 1, touches, or that live through it. */
 static void
-part_buffers(const hexc_plan *p, Arena *a, Part *m)
+part_buffers(const hexc_plan *p, Arena *a, PlanComponent *m)
 {
 	struct PartBuffer *all = NEWN(a, struct PartBuffer, p->nbuffer + 1);
 
@@ -51,7 +51,7 @@ part_buffers(const hexc_plan *p, Arena *a, Part *m)
 }
 
 static void
-make_part(const hexc_plan *p, const Solution *s, Arena *a, Part *m)
+make_part(const hexc_plan *p, const PlanSolution *s, Arena *a, PlanComponent *m)
 {
 	m->streams = p->o.streams;
 	m->sync = (uint64_t)(p->o.sync_us * 1000 + 0.5);
@@ -70,7 +70,7 @@ make_part(const hexc_plan *p, const Solution *s, Arena *a, Part *m)
 
 /* The part's steps, behind those that are there. */
 static void
-add_steps(Solution *s, const Part *m, const Set *stage, uint32_t n, uint32_t *nstep)
+add_steps(PlanSolution *s, const PlanComponent *m, const Set *stage, uint32_t n, uint32_t *nstep)
 {
 	for (uint32_t k = 0; k < n; k++, s->nstage++) {
 		uint8_t lane[PART_NODES] = { 0 };
@@ -81,13 +81,13 @@ add_steps(Solution *s, const Part *m, const Set *stage, uint32_t n, uint32_t *ns
 			uint32_t i = (uint32_t)CTZ64((int64_t)in);
 
 			s->at[m->first + i] = *nstep;
-			s->step[(*nstep)++] = (Step){ m->first + i, s->nstage, lane[i], 0, 0 };
+			s->step[(*nstep)++] = (PlanStep){ m->first + i, s->nstage, lane[i], 0, 0 };
 		}
 	}
 }
 
 static void
-search_parts(hexc_plan *p, Solution *s)
+search_parts(hexc_plan *p, PlanSolution *s)
 {
 	uint32_t n, nstep = 0, first = 0;
 	const uint32_t *part;
@@ -96,7 +96,7 @@ search_parts(hexc_plan *p, Solution *s)
 	part = plan_parts(s, &n, &cut);
 	s->exact = !cut;
 	for (uint32_t i = 0; i < n; first += part[i], i++) {
-		Part *m = NEW(&p->scratch, Part);
+		PlanComponent *m = NEW(&p->scratch, PlanComponent);
 		Set stage[PART_NODES];
 		uint32_t nstage;
 
@@ -111,7 +111,7 @@ search_parts(hexc_plan *p, Solution *s)
 
 /* Cost and live again, of the steps that there are. */
 static void
-tell(const hexc_plan *p, Arena *scratch, Solution *s)
+tell(const hexc_plan *p, Arena *scratch, PlanSolution *s)
 {
 	uint64_t sync = (uint64_t)(p->o.sync_us * 1000 + 0.5);
 	uint32_t *first = NEWN(scratch, uint32_t, p->nbuffer + 1), *last = NEWN(scratch, uint32_t,
@@ -124,7 +124,7 @@ tell(const hexc_plan *p, Arena *scratch, Solution *s)
 		bool several = false;
 
 		for (end = i; end < s->n && s->step[end].stage == s->step[i].stage; end++) {
-			const Step *t = &s->step[end];
+			const PlanStep *t = &s->step[end];
 
 			load[t->stream] += s->ns[t->node];
 			most = load[t->stream] > most ? load[t->stream] : most;
@@ -150,7 +150,7 @@ tell(const hexc_plan *p, Arena *scratch, Solution *s)
 
 /* Buffers where `after` lets them be. */
 static void
-place(hexc_plan *p, Solution *s, Bits after)
+place(hexc_plan *p, PlanSolution *s, BitMatrix after)
 {
 	tell(p, &p->scratch, s);
 	place_buffers(p, s, after);
@@ -160,13 +160,13 @@ place(hexc_plan *p, Solution *s, Bits after)
 static int
 solve(hexc_plan *p, void *arg)
 {
-	Solution *s = arg;
+	PlanSolution *s = arg;
 	int code;
 
 	s->n = p->nnode;
 	s->ns = NEWN(&s->arena, uint64_t, s->n + 1);
 	s->work = NEWN(&s->arena, uint64_t, s->n + 1);
-	s->step = NEWN(&s->arena, Step, s->n + 1);
+	s->step = NEWN(&s->arena, PlanStep, s->n + 1);
 	s->at = NEWN(&s->arena, uint32_t, s->n + 1);
 	s->offset = NEWN(&s->arena, uint64_t, p->nbuffer + 1);
 	if ((code = read_times(p, s)) || (code = plan_depend(p, s)))
@@ -202,8 +202,8 @@ hexc_plan_solve(hexc_plan *p)
 static int
 refit(hexc_plan *p, void *arg)
 {
-	Solution *s = &p->s;
-	Bits *after = arg;
+	PlanSolution *s = &p->s;
+	BitMatrix *after = arg;
 	int code;
 
 	if ((code = read_times(p, s)))
@@ -237,7 +237,7 @@ int
 hexc_plan_describe(const hexc_plan *p, hexc_plan_info *out)
 {
 	hexc_plan_info i = HEXC_PLAN_INFO_INIT;
-	const Solution *s;
+	const PlanSolution *s;
 
 	if (!p || !out || !p->solved)
 		return 0;

@@ -6,7 +6,7 @@
 enum { GROUPS_EXACT = 10 };
 
 Set
-stage_component(const Part *p, Set among, Set from)
+stage_component(const PlanComponent *p, Set among, Set from)
 {
 	Set all = from;
 
@@ -80,7 +80,7 @@ distribute(Groups *g, uint32_t i, uint32_t used, uint64_t longest)
 }
 
 uint64_t
-stage_cost(const Part *p, Set nodes, uint8_t *lane, bool *exact)
+stage_cost(const PlanComponent *p, Set nodes, uint8_t *lane, bool *exact)
 {
 	Groups g;
 	uint64_t work = 0;
@@ -116,7 +116,7 @@ stage_cost(const Part *p, Set nodes, uint8_t *lane, bool *exact)
 }
 
 uint64_t
-stage_live(const Part *p, Set done, Set stage)
+stage_live(const PlanComponent *p, Set done, Set stage)
 {
 	uint64_t bytes = 0;
 

@@ -14,18 +14,18 @@
 
 enum { BEAM_STAGE = 8, BEAM_TRIES = 300 };
 
-typedef struct State {
+typedef struct StageState {
 	Set done, stage;    /* the last stage of it */
 	uint64_t cost, live;
 	uint32_t from;      /* the state before that */
 	uint32_t next;      /* of as many nodes */
 	uint64_t bound;     /* no way from here is shorter in all */
-} State;
+} StageState;
 
-typedef struct Search {
+typedef struct StageSearch {
 	Arena *a;
-	const Part *p;
-	State *state;
+	const PlanComponent *p;
+	StageState *state;
 	uint32_t n, cap;
 	uint32_t *slot, nslot; /* a hash table of numbers + 1 */
 	uint32_t level[PART_NODES + 1];
@@ -34,7 +34,7 @@ typedef struct Search {
 	uint32_t width;     /* 0: all are kept */
 	uint64_t tail[PART_NODES]; /* ns of the longest chain that begins with it */
 	bool full, exact;   /* full: steps did not last */
-} Search;
+} StageSearch;
 
 static uint32_t
 hash(Set s)
@@ -54,7 +54,7 @@ count(Set s)
 }
 
 static void
-rehash(Search *s)
+rehash(StageSearch *s)
 {
 	s->nslot = s->nslot ? 2 * s->nslot : 64;
 	s->slot = NEWN(s->a, uint32_t, s->nslot);
@@ -68,8 +68,8 @@ rehash(Search *s)
 }
 
 /* The state of this set, made if there is none. */
-static State *
-state_of(Search *s, Set done)
+static StageState *
+state_of(StageSearch *s, Set done)
 {
 	uint32_t h = hash(done), i;
 
@@ -83,14 +83,14 @@ state_of(Search *s, Set done)
 		s->cap = 2 * s->cap + 64;
 	}
 	s->slot[h & (s->nslot - 1)] = s->n + 1;
-	s->state[s->n] = (State){ .done = done, .cost = UINT64_MAX, .next = s->level[count(done)] };
+	s->state[s->n] = (StageState){ .done = done, .cost = UINT64_MAX, .next = s->level[count(done)] };
 	s->level[count(done)] = s->n;
 	return &s->state[s->n++];
 }
 
 /* What is left takes at least so long. */
 static uint64_t
-rest(const Search *s, Set done)
+rest(const StageSearch *s, Set done)
 {
 	uint64_t work = 0, chain = 0, lanes = 0;
 
@@ -107,11 +107,11 @@ rest(const Search *s, Set done)
 
 /* From state `from` to the one with this stage behind it. */
 static void
-step(Search *s, uint32_t from, Set stage)
+step(StageSearch *s, uint32_t from, Set stage)
 {
-	State now = s->state[from];
+	StageState now = s->state[from];
 	uint64_t cost = now.cost + stage_cost(s->p, stage, NULL, &s->exact), live;
-	State *to = state_of(s, now.done | stage);
+	StageState *to = state_of(s, now.done | stage);
 
 	if (cost > to->cost)
 		return;
@@ -126,14 +126,14 @@ step(Search *s, uint32_t from, Set stage)
 }
 
 static Set
-all_of(const Part *p)
+all_of(const PlanComponent *p)
 {
 	return p->n == PART_NODES ? ~(Set)0 : ((Set)1 << p->n) - 1;
 }
 
 /* Stages that are `stage` and nodes from i on. */
 static void
-widen(Search *s, uint32_t from, uint32_t i, Set stage, int size)
+widen(StageSearch *s, uint32_t from, uint32_t i, Set stage, int size)
 {
 	Set done = s->state[from].done;
 
@@ -159,7 +159,7 @@ widen(Search *s, uint32_t from, uint32_t i, Set stage, int size)
 }
 
 static void
-expand(Search *s, uint32_t from)
+expand(StageSearch *s, uint32_t from)
 {
 	Set done = s->state[from].done;
 
@@ -174,7 +174,7 @@ expand(Search *s, uint32_t from)
 static int
 compare_states(const void *x, const void *y)
 {
-	const State *a = x, *b = y;
+	const StageState *a = x, *b = y;
 
 	if (a->bound != b->bound)
 		return a->bound < b->bound ? -1 : 1;
@@ -185,14 +185,14 @@ compare_states(const void *x, const void *y)
 
 /* States of k nodes that go on, the best first; *n of them. */
 static uint32_t *
-kept(Search *s, uint32_t k, uint32_t *n)
+kept(StageSearch *s, uint32_t k, uint32_t *n)
 {
-	State *all;
+	StageState *all;
 	uint32_t *list, m = 0, i;
 
 	for (i = s->level[k]; i != NONE; i = s->state[i].next)
 		m++;
-	all = NEWN(s->a, State, m + 1);
+	all = NEWN(s->a, StageState, m + 1);
 	list = NEWN(s->a, uint32_t, m + 1);
 	m = 0;
 	for (i = s->level[k]; i != NONE; i = s->state[i].next) {
@@ -212,8 +212,8 @@ kept(Search *s, uint32_t k, uint32_t *n)
 }
 
 /* The state with all nodes; NULL: steps did not last. */
-static const State *
-search(Search *s, uint32_t width)
+static const StageState *
+search(StageSearch *s, uint32_t width)
 {
 	s->width = width;
 	s->n = s->cap = s->nslot = 0;
@@ -233,10 +233,10 @@ search(Search *s, uint32_t width)
 }
 
 uint32_t
-search_part(hexc_plan *p, const Part *part, Set *stage, uint64_t *cost, uint64_t *live, bool *exact)
+search_part(hexc_plan *p, const PlanComponent *part, Set *stage, uint64_t *cost, uint64_t *live, bool *exact)
 {
-	Search s = { .a = &p->scratch, .p = part, .max_steps = p->o.max_steps };
-	const State *end;
+	StageSearch s = { .a = &p->scratch, .p = part, .max_steps = p->o.max_steps };
+	const StageState *end;
 	uint32_t n = 0;
 
 	for (uint32_t i = part->n; i-- > 0;) {

@@ -9,7 +9,7 @@
 /* How many waits it saves that the lane's steps from i to n are on this stream: one if a predecessor of the
  * first is the last of it. */
 static uint32_t
-saved(const Solution *s, uint32_t i, uint32_t end, uint32_t lane, uint32_t last)
+saved(const PlanSolution *s, uint32_t i, uint32_t end, uint32_t lane, uint32_t last)
 {
 	uint32_t n = 0;
 
@@ -22,7 +22,7 @@ saved(const Solution *s, uint32_t i, uint32_t end, uint32_t lane, uint32_t last)
 
 /* Lanes of one stage, steps first .. end - 1, each to the free stream that saves most. */
 static void
-stage_streams(Solution *s, uint32_t first, uint32_t end, uint32_t last[PLAN_STREAMS])
+stage_streams(PlanSolution *s, uint32_t first, uint32_t end, uint32_t last[PLAN_STREAMS])
 {
 	uint32_t lanes = 0, to[PLAN_STREAMS], taken = 0;
 
@@ -50,7 +50,7 @@ stage_streams(Solution *s, uint32_t first, uint32_t end, uint32_t last[PLAN_STRE
 }
 
 void
-order_streams(Solution *s)
+order_streams(PlanSolution *s)
 {
 	uint32_t last[PLAN_STREAMS], end;
 
@@ -64,10 +64,10 @@ order_streams(Solution *s)
 	}
 }
 
-Bits
-order_stages(Solution *s)
+BitMatrix
+order_stages(PlanSolution *s)
 {
-	Bits after = bits_new(&s->arena, s->n);
+	BitMatrix after = bits_new(&s->arena, s->n);
 
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t k = i + 1; k < s->n; k++)
@@ -80,7 +80,7 @@ order_stages(Solution *s)
 
 /* Steps that touch b come behind those before them that touch a. */
 static void
-hand_on(Bits need, const uint64_t *a, const uint64_t *b)
+hand_on(BitMatrix need, const uint64_t *a, const uint64_t *b)
 {
 	for (size_t w = 0; w < need.row; w++)
 		for (uint64_t in = b[w]; in; in &= in - 1) {
@@ -94,10 +94,10 @@ hand_on(Bits need, const uint64_t *a, const uint64_t *b)
 
 /* Row k: steps that step k must come behind: those of its predecessors, and those that are done with bytes
  * that it touches as another buffer. */
-static Bits
-needed(const hexc_plan *p, Solution *s)
+static BitMatrix
+needed(const hexc_plan *p, PlanSolution *s)
 {
-	Bits need = bits_new(&s->arena, s->n), user = { NULL, need.row };
+	BitMatrix need = bits_new(&s->arena, s->n), user = { NULL, need.row };
 
 	user.word = NEWN(&s->arena, uint64_t, p->nbuffer * user.row + 1);
 	for (uint32_t i = 0; i < p->nuse; i++)
@@ -119,7 +119,7 @@ needed(const hexc_plan *p, Solution *s)
 }
 
 static void
-behind(Solution *s, uint64_t *row, uint32_t i)
+behind(PlanSolution *s, uint64_t *row, uint32_t i)
 {
 	const uint64_t *other = bits_row(s->before, i);
 
@@ -130,7 +130,7 @@ behind(Solution *s, uint64_t *row, uint32_t i)
 
 /* The latest first: what is before it needs no wait of its own. */
 static void
-wait_for(Solution *s, uint32_t k, const uint64_t *need)
+wait_for(PlanSolution *s, uint32_t k, const uint64_t *need)
 {
 	s->step[k].wait = s->nwait;
 	for (uint32_t i = k; i-- > 0;)
@@ -142,7 +142,7 @@ wait_for(Solution *s, uint32_t k, const uint64_t *need)
 }
 
 static void
-count_events(Solution *s)
+count_events(PlanSolution *s)
 {
 	s->event = NEWN(&s->arena, uint32_t, s->n + 1);
 	s->nevent = 1;
@@ -155,9 +155,9 @@ count_events(Solution *s)
 }
 
 void
-order_waits(const hexc_plan *p, Solution *s)
+order_waits(const hexc_plan *p, PlanSolution *s)
 {
-	Bits need = needed(p, s);
+	BitMatrix need = needed(p, s);
 	uint32_t last[PLAN_STREAMS];
 	uint64_t *end = NEWN(&s->arena, uint64_t, need.row + 1);
 

@@ -28,10 +28,10 @@ bytes_at(const hexc_bundle *b, uint64_t at, size_t n, void **own, int *code, cha
 
 /* ---- opening -------------------------------------------------------------------------------------- */
 
-typedef struct OpenJob {
+typedef struct BundleOpen {
 	hexc_bundle *b;
 	Wire w;
-} OpenJob;
+} BundleOpen;
 
 /* Where modules are: behind the index, one after the other, inside of the bundle. */
 static void
@@ -50,7 +50,7 @@ places(Wire *w, const hexc_bundle *b, uint64_t end)
 static void
 read_index(void *user)
 {
-	OpenJob *j = user;
+	BundleOpen *j = user;
 	hexc_bundle *b = j->b;
 
 	bundle_wire(&j->w, &b->x);
@@ -81,7 +81,7 @@ static int
 open_index(hexc_bundle *b, const unsigned char *head, size_t n, char *why, size_t nwhy)
 {
 	Arena *arena = &b->arena;
-	OpenJob j = { b, { .arena = arena, .in = head + BUNDLE_HEAD, .n = n } };
+	BundleOpen j = { b, { .arena = arena, .in = head + BUNDLE_HEAD, .n = n } };
 	uint64_t digest = wire_digest(WIRE_BASIS, head, BUNDLE_DIGEST);
 	int code;
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Find {
+typedef struct BundleQuery {
 	const hexc_bundle *b;
 	hexc_want want;
 	uint32_t capability; /* 0: any */
@@ -12,18 +12,18 @@ typedef struct Find {
 	int left;
 	char *why;
 	size_t n;
-} Find;
+} BundleQuery;
 
 /* ---- what there is, for sentences -------------------------------------------------------------------- */
 
-typedef struct List {
+typedef struct NameList {
 	char s[400];
 	size_t n;
-} List;
+} NameList;
 
 /* Once each, as long as there is room. */
 static void
-list_add(List *l, const char *word)
+list_add(NameList *l, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -41,7 +41,7 @@ list_add(List *l, const char *word)
 }
 
 static const BundleModule *
-module_of(const Find *f, int i)
+module_of(const BundleQuery *f, int i)
 {
 	return &f->b->x.module[f->b->x.kernel[i].module];
 }
@@ -51,17 +51,17 @@ module_of(const Find *f, int i)
 /* ---- demands ----------------------------------------------------------------------------------------- */
 
 static void
-leave(Find *f, int i)
+leave(BundleQuery *f, int i)
 {
 	f->left -= f->in[i];
 	f->in[i] = 0;
 }
 
 static int
-by_name(Find *f)
+by_name(BundleQuery *f)
 {
 	const BundleIndex *x = &f->b->x;
-	List names = { "", 0 };
+	NameList names = { "", 0 };
 	const char *name = f->want.kernel ? f->want.kernel : x->nkernel ? x->kernel[0].name : "";
 	bool several = false;
 
@@ -78,10 +78,10 @@ by_name(Find *f)
 }
 
 static int
-by_arch(Find *f)
+by_arch(BundleQuery *f)
 {
 	const BundleIndex *x = &f->b->x;
-	List archs = { "", 0 };
+	NameList archs = { "", 0 };
 	uint32_t sm;
 
 	for (int i = 0; i < x->nkernel; i++) {
@@ -97,10 +97,10 @@ by_arch(Find *f)
 }
 
 static int
-by_constant(Find *f, const hexc_define *d)
+by_constant(BundleQuery *f, const hexc_define *d)
 {
 	const BundleIndex *x = &f->b->x;
-	List values = { "", 0 };
+	NameList values = { "", 0 };
 	char text[200], want[200];
 
 	bundle_constants_text(d, 1, want, sizeof want);
@@ -126,7 +126,7 @@ by_constant(Find *f, const hexc_define *d)
 
 /* By the sizes of the arguments. */
 static int
-by_shape(Find *f)
+by_shape(BundleQuery *f)
 {
 	char first[300] = "", why[300];
 
@@ -176,7 +176,7 @@ predicted(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t sms, boo
 
 /* Is kernel i still among those wanted, and for the newest arch of them? */
 static bool
-is_newest(const Find *f, int i, uint32_t newest)
+is_newest(const BundleQuery *f, int i, uint32_t newest)
 {
 	uint32_t sm;
 
@@ -187,7 +187,7 @@ is_newest(const Find *f, int i, uint32_t newest)
 /* Loads the modules to compare.  *all: each says what a turn of its loops takes.  Else they are compared with
  * the turns that their cycles are for, which is the same for all. */
 static int
-know_turns(const Find *f, uint32_t newest, bool *all)
+know_turns(const BundleQuery *f, uint32_t newest, bool *all)
 {
 	*all = true;
 	for (int i = 0; i < f->b->x.nkernel; i++) {
@@ -205,7 +205,7 @@ know_turns(const Find *f, uint32_t newest, bool *all)
 }
 
 static int
-choose(Find *f, size_t *out)
+choose(BundleQuery *f, size_t *out)
 {
 	uint32_t newest = 0, sm;
 	double least = 0;
@@ -239,7 +239,7 @@ choose(Find *f, size_t *out)
 }
 
 static int
-find(Find *f, size_t *out)
+find(BundleQuery *f, size_t *out)
 {
 	int code = by_name(f);
 
@@ -267,7 +267,7 @@ int
 hexc_bundle_find(const hexc_bundle *b, const hexc_want *want, size_t *out, char *why, size_t n)
 {
 	const hexc_want init = HEXC_WANT_INIT;
-	Find f = { .b = b, .want = init, .why = why, .n = n };
+	BundleQuery f = { .b = b, .want = init, .why = why, .n = n };
 	int code;
 
 	if (why && n)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct OpenJob {
+typedef struct FamilyOpen {
 	hexc_family *f;
 	const hexc_bundle *b;
 	const char *text;
@@ -12,7 +12,7 @@ typedef struct OpenJob {
 	uint32_t capability; /* 0: any */
 	FamilyText t;
 	int code; /* HEXC_OK, or what is wrong beside the text */
-} OpenJob;
+} FamilyOpen;
 
 /* ---- kernels --------------------------------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ has_constants(const BundleKernel *k, const FamilyStage *s)
 
 /* Does the device run PTX for arch?  *sm: that of the arch. */
 static bool
-runs(const OpenJob *j, const char *arch, uint32_t *sm)
+runs(const FamilyOpen *j, const char *arch, uint32_t *sm)
 {
 	return arch_runs(j->capability, arch, sm) || (!j->capability && *sm);
 }
@@ -54,7 +54,7 @@ is_usual(const BundleKernel *k, const FamilyStage *s)
 /* How good kernel i is for a stage: 0, not at all, or how new its arch is, and then whether it is the usual
  * one. */
 static uint32_t
-suits(const OpenJob *j, const FamilyStage *s, int i)
+suits(const FamilyOpen *j, const FamilyStage *s, int i)
 {
 	const BundleKernel *k = &j->b->x.kernel[i];
 	const char *arch = j->b->x.module[k->module].arch;
@@ -71,7 +71,7 @@ suits(const OpenJob *j, const FamilyStage *s, int i)
 }
 
 static void
-find_kernel(OpenJob *j, FamilyStage *s)
+find_kernel(FamilyOpen *j, FamilyStage *s)
 {
 	uint32_t best = 0;
 	int found = -1, twin = -1;
@@ -141,7 +141,7 @@ stage_reading(const FamilyLine *l, const char *name, int from, int to)
 
 /* Tensors that one stage writes and a later one reads, and none before. */
 static void
-find_workspace(OpenJob *j, FamilyLine *l)
+find_workspace(FamilyOpen *j, FamilyLine *l)
 {
 	for (int s = 0; s < l->nstage; s++)
 		for (int i = 0; i < params_of(&l->stage[s]); i++) {
@@ -165,7 +165,7 @@ find_workspace(OpenJob *j, FamilyLine *l)
 
 /* The family's argument of this name; a new one if there is none. */
 static int
-argument(OpenJob *j, const FamilyStage *s, int i)
+argument(FamilyOpen *j, const FamilyStage *s, int i)
 {
 	hexc_family *f = j->f;
 	const ModParam *p = param_at(s, i), *is;
@@ -193,7 +193,7 @@ argument(OpenJob *j, const FamilyStage *s, int i)
 }
 
 static FamilySource
-source_of(OpenJob *j, const FamilyLine *l, const FamilyStage *s, int i)
+source_of(FamilyOpen *j, const FamilyLine *l, const FamilyStage *s, int i)
 {
 	const char *name = param_at(s, i)->name;
 
@@ -207,7 +207,7 @@ source_of(OpenJob *j, const FamilyLine *l, const FamilyStage *s, int i)
 }
 
 static void
-find_sources(OpenJob *j, FamilyLine *l)
+find_sources(FamilyOpen *j, FamilyLine *l)
 {
 	for (int s = 0; s < l->nstage; s++) {
 		FamilyStage *st = &l->stage[s];
@@ -237,7 +237,7 @@ find_sources(OpenJob *j, FamilyLine *l)
 
 /* The family that is meant: the newest for the device.  *from, *end: its text; false: there is none. */
 static bool
-choose_family(OpenJob *j, const char **from, const char **end)
+choose_family(FamilyOpen *j, const char **from, const char **end)
 {
 	const char *at = j->text, *stop = j->text + j->bytes, *behind, *name, *arch, *begin;
 	const char *only = NULL;
@@ -266,7 +266,7 @@ choose_family(OpenJob *j, const char **from, const char **end)
 }
 
 static void
-read_lines(OpenJob *j, const char *from, const char *end)
+read_lines(FamilyOpen *j, const char *from, const char *end)
 {
 	hexc_family *f = j->f;
 
@@ -294,7 +294,7 @@ read_lines(OpenJob *j, const char *from, const char *end)
 static void
 read_family(void *user)
 {
-	OpenJob *j = user;
+	FamilyOpen *j = user;
 	const char *from, *end;
 
 	if (choose_family(j, &from, &end))
@@ -305,7 +305,7 @@ read_family(void *user)
 }
 
 static int
-open_family(hexc_family **out, OpenJob *j, const char *arch)
+open_family(hexc_family **out, FamilyOpen *j, const char *arch)
 {
 	char *why = j->t.why;
 	size_t n = j->t.n;
@@ -338,7 +338,7 @@ int
 hexc_family_read(hexc_family **out, const hexc_bundle *b, const char *text, size_t bytes, const char *name,
                  const char *arch, char *why, size_t n)
 {
-	OpenJob j = { .b = b, .text = text, .bytes = bytes, .name = name, .t = { .why = why, .n = n } };
+	FamilyOpen j = { .b = b, .text = text, .bytes = bytes, .name = name, .t = { .why = why, .n = n } };
 
 	if (why && n)
 		why[0] = 0;

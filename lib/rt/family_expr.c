@@ -6,18 +6,18 @@
 
 enum { DEPTH_MAX = 100 };
 
-typedef struct Reader {
+typedef struct FamilyExprReader {
 	FamilyText *t;
 	const hexc_family *f;
 	FamilyLine *l;
 	const char *at;
 	int depth;
-} Reader;
+} FamilyExprReader;
 
-static ExprRef read_or(Reader *r);
+static ExprRef read_or(FamilyExprReader *r);
 
 static ExprRef
-node(Reader *r, OpCode op, DType type, ExprRef a, ExprRef b, ExprRef c, int64_t imm)
+node(FamilyExprReader *r, OpCode op, DType type, ExprRef a, ExprRef b, ExprRef c, int64_t imm)
 {
 	ExprNode n = { op, type, { a, b, c }, imm };
 	ExprTable *e = &r->l->expr;
@@ -31,20 +31,20 @@ node(Reader *r, OpCode op, DType type, ExprRef a, ExprRef b, ExprRef c, int64_t 
 }
 
 static ExprRef
-number(Reader *r, int64_t x)
+number(FamilyExprReader *r, int64_t x)
 {
 	return node(r, O_const, D_i64, -1, -1, -1, x);
 }
 
 static ExprRef
-two(Reader *r, OpCode op, ExprRef a, ExprRef b)
+two(FamilyExprReader *r, OpCode op, ExprRef a, ExprRef b)
 {
 	return node(r, op, op == O_lt || op == O_le || op == O_eq || op == O_ne ? D_bool : D_i64, a, b, -1,
 	            0);
 }
 
 static ExprRef
-truth(Reader *r, ExprRef a)
+truth(FamilyExprReader *r, ExprRef a)
 {
 	return two(r, O_ne, a, number(r, 0));
 }
@@ -52,7 +52,7 @@ truth(Reader *r, ExprRef a)
 /* ---- words ----------------------------------------------------------------------------------------- */
 
 static char
-next_char(Reader *r)
+next_char(FamilyExprReader *r)
 {
 	while (*r->at == ' ' || *r->at == '\t' || *r->at == '\r')
 		r->at++;
@@ -60,7 +60,7 @@ next_char(Reader *r)
 }
 
 static bool
-accept(Reader *r, const char *word)
+accept(FamilyExprReader *r, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -78,7 +78,7 @@ in_word(char c)
 }
 
 static size_t
-word(Reader *r)
+word(FamilyExprReader *r)
 {
 	size_t n = 0;
 
@@ -89,7 +89,7 @@ word(Reader *r)
 }
 
 static bool
-accept_word(Reader *r, const char *is)
+accept_word(FamilyExprReader *r, const char *is)
 {
 	size_t n = word(r);
 
@@ -100,7 +100,7 @@ accept_word(Reader *r, const char *is)
 }
 
 static void
-expect(Reader *r, const char *what)
+expect(FamilyExprReader *r, const char *what)
 {
 	if (!accept(r, what))
 		family_wrong(r->t, "%s is missing at '%.20s'", what, r->at);
@@ -129,7 +129,7 @@ constant(const FamilyLine *l, const char *name, int64_t *out)
 }
 
 static ExprRef
-read_name(Reader *r, size_t n)
+read_name(FamilyExprReader *r, size_t n)
 {
 	const char *name = arena_strndup(r->t->arena, r->at, n);
 	int i = hexc_family_param_find(r->f, name);
@@ -152,7 +152,7 @@ read_name(Reader *r, size_t n)
 
 /* a / b truncates: one more where the quotient is positive and something is left. */
 static ExprRef
-rounded_up(Reader *r, ExprRef a, ExprRef b)
+rounded_up(FamilyExprReader *r, ExprRef a, ExprRef b)
 {
 	ExprRef left = two(r, O_mod, a, b), zero = number(r, 0);
 	ExprRef positive = two(r, O_eq, two(r, O_lt, left, zero), two(r, O_lt, b, zero));
@@ -163,7 +163,7 @@ rounded_up(Reader *r, ExprRef a, ExprRef b)
 
 /* NAME(A, B, ..) of the functions that there are; -1: it is none. */
 static ExprRef
-read_call(Reader *r)
+read_call(FamilyExprReader *r)
 {
 	static const struct {
 		const char *name;
@@ -195,7 +195,7 @@ read_call(Reader *r)
 }
 
 static ExprRef
-read_number(Reader *r)
+read_number(FamilyExprReader *r)
 {
 	int64_t x = 0;
 
@@ -208,7 +208,7 @@ read_number(Reader *r)
 }
 
 static ExprRef
-read_unary(Reader *r)
+read_unary(FamilyExprReader *r)
 {
 	char c = next_char(r);
 	ExprRef a;
@@ -253,7 +253,7 @@ static const struct {
 };
 
 static ExprRef
-read_level(Reader *r, int level)
+read_level(FamilyExprReader *r, int level)
 {
 	ExprRef a = level > 2 ? read_unary(r) : read_level(r, level + 1);
 	size_t i = 0;
@@ -274,7 +274,7 @@ read_level(Reader *r, int level)
 
 /* What is not taken is not looked at: x != 0 && 8 % x == 0. */
 static ExprRef
-read_and(Reader *r)
+read_and(FamilyExprReader *r)
 {
 	ExprRef a = read_level(r, 0);
 
@@ -288,7 +288,7 @@ read_and(Reader *r)
 }
 
 static ExprRef
-read_or(Reader *r)
+read_or(FamilyExprReader *r)
 {
 	ExprRef a = read_and(r);
 
@@ -305,7 +305,7 @@ read_or(Reader *r)
 
 /* Up to a comma, or to `when`, outside of parentheses. */
 static void
-skip_value(Reader *r)
+skip_value(FamilyExprReader *r)
 {
 	int open = 0;
 
@@ -322,7 +322,7 @@ skip_value(Reader *r)
 void
 family_size_names(FamilyText *t, FamilyLine *l)
 {
-	Reader r = { .t = t, .l = l, .at = l->rest };
+	FamilyExprReader r = { .t = t, .l = l, .at = l->rest };
 
 	t->line = l->number;
 	if (accept_word(&r, "with"))
@@ -340,7 +340,7 @@ family_size_names(FamilyText *t, FamilyLine *l)
 void
 family_expressions(FamilyText *t, const hexc_family *f, FamilyLine *l)
 {
-	Reader r = { .t = t, .f = f, .l = l, .at = l->rest };
+	FamilyExprReader r = { .t = t, .f = f, .l = l, .at = l->rest };
 	int known = 0;
 
 	t->line = l->number;

@@ -4,16 +4,16 @@
 #include <string.h>
 
 /* What the codes of a format can say: value = code - bias, from lo to hi. */
-typedef struct Range {
+typedef struct CodeRange {
 	const Format *format;
 	DType code;
 	double lo, hi;
 	double table[256]; /* values by code */
 	int n;
-} Range;
+} CodeRange;
 
 static void
-code_range(Range *r, const Format *format)
+code_range(CodeRange *r, const Format *format)
 {
 	r->format = format;
 	r->code = dtype_find(format->code, strlen(format->code));
@@ -38,7 +38,7 @@ code_range(Range *r, const Format *format)
 
 /* The code whose value is nearest to x; of two the one with the even code. */
 static unsigned
-nearest(const Range *r, double x)
+nearest(const CodeRange *r, double x)
 {
 	int best = 0;
 
@@ -63,7 +63,7 @@ typedef struct Ideal {
 } Ideal;
 
 static Ideal
-ideal(const Range *r, const float *x, int64_t n)
+ideal(const CodeRange *r, const float *x, int64_t n)
 {
 	const FormatPlane *p = r->format->plane;
 	double lo = 0, hi = 0, far = 0, span = r->hi - r->lo;
@@ -119,7 +119,7 @@ largest(const Format *f, hexc_plane_id id)
 }
 
 typedef struct Quantizing {
-	const Range *r;
+	const CodeRange *r;
 	hexc_weight *w;
 	const float *x;
 	double top; /* of one scale2 for the matrix */
@@ -216,7 +216,7 @@ quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64
 	const Format *f = format_find(format);
 	Quantizing z = { 0 };
 	const hexc_plane *coarse;
-	Range range;
+	CodeRange range;
 	Fit fit;
 
 	if (!f)

@@ -24,10 +24,10 @@
 
 typedef LLVMValueRef LV;
 
-typedef struct Gen Gen;
+typedef struct Codegen Codegen;
 typedef struct Loop Loop; /* ptxgen/base/induction.h */
 /* Emit word w of the op's result; it may set others of the same instance too. */
-typedef void (*PullFn)(Gen *g, Op *o, int w);
+typedef void (*PullFn)(Codegen *g, Op *o, int w);
 
 /* Instructions that LLVM has intrinsics for. */
 enum { KNOWN_COUNT = 6 };
@@ -48,7 +48,7 @@ typedef struct Tile {
 	uint64_t made;   /* words emitted */
 } Tile;
 
-struct Gen {
+struct Codegen {
 	Unit *u;
 	Kernel *k;
 	Arena *a;
@@ -87,7 +87,7 @@ struct Gen {
 	struct Read {       /* shared loads not wholly pulled, in program order */
 		Op *op;
 		Val *root;
-		void (*force)(Gen *g, Op *o);
+		void (*force)(Codegen *g, Op *o);
 	} *read;
 	int nread, read_cap;
 	const char *ptext[INSTR_COUNT]; /* predicated text of instruction rows, made when first used */
@@ -98,27 +98,27 @@ struct Gen {
 /* ---- tile_values.c: tiles and pulling --------------------------------------------------------------- */
 
 /* Memory of n words. */
-LV *lv_array(Gen *g, int n);
-Tile *tile_new(Gen *g, Val *v);          /* words all NULL */
-Tile *tile_of(Gen *g, const Val *v);     /* of a visited value */
+LV *lv_array(Codegen *g, int n);
+Tile *tile_new(Codegen *g, Val *v);          /* words all NULL */
+Tile *tile_of(Codegen *g, const Val *v);     /* of a visited value */
 /* The result of o is made word by word, when asked for. */
-Tile *tile_lazy(Gen *g, Op *o, PullFn pull, void *plan);
+Tile *tile_lazy(Codegen *g, Op *o, PullFn pull, void *plan);
 bool tile_has(const Tile *t, int w);     /* the word is there, now or once it is pulled */
-LV word_get(Gen *g, Val *v, int w);
-void tile_force(Gen *g, Val *v);         /* pull all words */
-LV scalar_get(Gen *g, Val *v);
-int64_t tile_reg(Gen *g, const Val *v, const int64_t *index); /* register of an element */
+LV word_get(Codegen *g, Val *v, int w);
+void tile_force(Codegen *g, Val *v);         /* pull all words */
+LV scalar_get(Codegen *g, Val *v);
+int64_t tile_reg(Codegen *g, const Val *v, const int64_t *index); /* register of an element */
 void tile_index(const Tile *t, int64_t reg, int64_t *index);  /* what lane 0 of warp 0 holds there */
 /* Remember a shared load that is not wholly pulled yet; `force` issues what is missing of it. */
-void gen_reads(Gen *g, Op *o, Val *root, void (*force)(Gen *g, Op *o));
+void gen_reads(Codegen *g, Op *o, Val *root, void (*force)(Codegen *g, Op *o));
 /* What is still to be read of this load never is. */
-void gen_seal(Gen *g, const Op *load);
+void gen_seal(Codegen *g, const Op *load);
 /* Force remembered loads: all, or those of one root. */
-void gen_flush(Gen *g, const Val *root);
-void gen_unsupported(Gen *g, const Op *o, const char *what);
+void gen_flush(Codegen *g, const Val *root);
+void gen_unsupported(Codegen *g, const Op *o, const char *what);
 
 /* ---- one for each rule `emit` of ops.def, in the file of its name or that of its kind -------------- */
 
-#define OP_EMIT(name, rule) void emit_##rule(Gen *g, Op *o);
+#define OP_EMIT(name, rule) void emit_##rule(Codegen *g, Op *o);
 #include "hexc/ir/ops.def"
 #endif

@@ -59,7 +59,7 @@ number_of(const Unit *u, const Kernel *k)
 }
 
 void
-lines_begin(Gen *g)
+lines_begin(Codegen *g)
 {
 	LV *of;
 
@@ -73,7 +73,7 @@ lines_begin(Gen *g)
 }
 
 Src
-lines_at(Gen *g, Src src)
+lines_at(Codegen *g, Src src)
 {
 	Src before = g->at;
 	LLVMMetadataRef at;

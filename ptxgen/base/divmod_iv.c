@@ -9,16 +9,16 @@
 #include "ptxgen/base/packed_word.h"
 
 /* Wheels that show what one index of the body is. */
-typedef struct Row {
+typedef struct DivmodIndex {
 	const Val *x;
-	Linear as;
-	Wheel *low;
-} Row;
+	InductionVar as;
+	DivmodIv *low;
+} DivmodIndex;
 
 enum { ROWS_MAX = WHEELS_MAX / 2 };
 
 typedef struct Rows {
-	Row row[ROWS_MAX];
+	DivmodIndex row[ROWS_MAX];
 	int n;
 } Rows;
 
@@ -34,7 +34,7 @@ find_span(const Loop *l, const Val *v)
 }
 
 static void
-span_add(Gen *g, const Val *v, Wheel *from, Wheel *to)
+span_add(Codegen *g, const Val *v, DivmodIv *from, DivmodIv *to)
 {
 	struct Span s = { v, from, to };
 
@@ -43,9 +43,9 @@ span_add(Gen *g, const Val *v, Wheel *from, Wheel *to)
 
 /* The wheel counts below that from now on, and one above it what is left. */
 static void
-wheel_split(Gen *g, Wheel *w, Val *over, int64_t below)
+wheel_split(Codegen *g, DivmodIv *w, Val *over, int64_t below)
 {
-	Wheel *up = NEW(g->a, Wheel);
+	DivmodIv *up = NEW(g->a, DivmodIv);
 
 	*up = *w;
 	if (w->below)
@@ -56,8 +56,8 @@ wheel_split(Gen *g, Wheel *w, Val *over, int64_t below)
 }
 
 /* The wheel in front of which v's are as many as count to the divisor; NULL: nowhere. */
-static Wheel *
-wheel_at(Gen *g, Wheel *w, const Wheel *to, Val *over)
+static DivmodIv *
+wheel_at(Codegen *g, DivmodIv *w, const DivmodIv *to, Val *over)
 {
 	int64_t rest;
 
@@ -77,10 +77,10 @@ wheel_at(Gen *g, Wheel *w, const Wheel *to, Val *over)
 }
 
 /* The row for x, if it is something that grows from turn to turn; NULL: it is not. */
-static const Row *
-row_of(Gen *g, Rows *rows, Val *x)
+static const DivmodIndex *
+row_of(Codegen *g, Rows *rows, Val *x)
 {
-	Row r = { .x = x };
+	DivmodIndex r = { .x = x };
 
 	for (int i = 0; i < rows->n; i++)
 		if (rows->row[i].x == x)
@@ -91,14 +91,14 @@ row_of(Gen *g, Rows *rows, Val *x)
 	r.as = linear_of(g, x);
 	if (!r.as.ok || r.as.by <= 0 || !linear_even(&r.as))
 		return NULL;
-	r.low = NEW(g->a, Wheel);
+	r.low = NEW(g->a, DivmodIv);
 	rows->row[rows->n] = r;
 	return &rows->row[rows->n++];
 }
 
 /* Is o a quotient or a remainder of indices, by something that is the same in all turns? */
 static bool
-is_quotient(Gen *g, const Op *o)
+is_quotient(Codegen *g, const Op *o)
 {
 	int64_t c;
 
@@ -109,12 +109,12 @@ is_quotient(Gen *g, const Op *o)
 }
 
 static void
-read_op(Gen *g, Rows *rows, const Op *o)
+read_op(Codegen *g, Rows *rows, const Op *o)
 {
 	const struct Span *part = find_span(g->loop, o->in[0]);
-	const Row *row = part ? NULL : row_of(g, rows, o->in[0]);
-	Wheel *from = part ? part->from : row ? row->low : NULL, *to = part ? part->to : NULL;
-	Wheel *at = from ? wheel_at(g, from, to, o->in[1]) : NULL;
+	const DivmodIndex *row = part ? NULL : row_of(g, rows, o->in[0]);
+	DivmodIv *from = part ? part->from : row ? row->low : NULL, *to = part ? part->to : NULL;
+	DivmodIv *at = from ? wheel_at(g, from, to, o->in[1]) : NULL;
 
 	if (at)
 		span_add(g, o->out[0], o->code == O_div ? at : from, o->code == O_div ? to : at);
@@ -124,11 +124,11 @@ read_op(Gen *g, Rows *rows, const Op *o)
 
 /* What a turn adds to each wheel of a row.  False: one could go on by two. */
 static bool
-row_adds(Gen *g, const Row *r)
+row_adds(Codegen *g, const DivmodIndex *r)
 {
 	int64_t left = r->as.by;
 
-	for (Wheel *w = r->low; w; w = w->up) {
+	for (DivmodIv *w = r->low; w; w = w->up) {
 		bool carried = w != r->low;
 
 		w->add = w->below ? left % w->below : left;
@@ -144,12 +144,12 @@ row_adds(Gen *g, const Row *r)
 
 /* Shifts and masks are as cheap as wheels. */
 static bool
-row_pays(const Row *r)
+row_pays(const DivmodIndex *r)
 {
 	int n = 0;
 	bool dear = false;
 
-	for (const Wheel *w = r->low; w; w = w->up) {
+	for (const DivmodIv *w = r->low; w; w = w->up) {
 		dear = dear || w->over || (w->below && !is_pow2(w->below));
 		n++;
 	}
@@ -158,7 +158,7 @@ row_pays(const Row *r)
 
 /* Do 32 bits hold the wheel's numbers, and what is added to them? */
 static bool
-is_narrow(Gen *g, const Row *r, const Wheel *w)
+is_narrow(Codegen *g, const DivmodIndex *r, const DivmodIv *w)
 {
 	const int64_t most = (int64_t)1 << 30;
 
@@ -169,11 +169,11 @@ is_narrow(Gen *g, const Row *r, const Wheel *w)
 
 /* Where the wheels of a row stand at first; the builder is in front of the loop. */
 static void
-row_begin(Gen *g, const Row *r)
+row_begin(Codegen *g, const DivmodIndex *r)
 {
 	LV left = r->as.first;
 
-	for (Wheel *w = r->low; w; w = w->up) {
+	for (DivmodIv *w = r->low; w; w = w->up) {
 		LLVMTypeRef type = is_narrow(g, r, w) ? g->i32 : g->i64;
 		LV end = w->over ? scalar_get(g, w->over) : const_i64(g, w->below), at = left;
 
@@ -189,12 +189,12 @@ row_begin(Gen *g, const Row *r)
 
 /* Forget what a row that is not made would have shown. */
 static void
-row_drop(Loop *l, const Row *r)
+row_drop(Loop *l, const DivmodIndex *r)
 {
 	int kept = 0;
 
 	for (int i = 0; i < l->nspan; i++) {
-		const Wheel *w = r->low;
+		const DivmodIv *w = r->low;
 
 		while (w && w != l->span[i].from)
 			w = w->up;
@@ -205,13 +205,13 @@ row_drop(Loop *l, const Row *r)
 }
 
 static void
-row_make(Gen *g, const Row *r)
+row_make(Codegen *g, const DivmodIndex *r)
 {
 	LLVMBasicBlockRef block;
 	Loop *l = g->loop;
 	int n = 0;
 
-	for (const Wheel *w = r->low; w; w = w->up)
+	for (const DivmodIv *w = r->low; w; w = w->up)
 		n++;
 	if (l->nwheel + n > WHEELS_MAX || !row_pays(r) || !row_adds(g, r)) {
 		row_drop(l, r);
@@ -220,14 +220,14 @@ row_make(Gen *g, const Row *r)
 	block = moving_front(g);
 	row_begin(g, r);
 	moving_back(g, block);
-	for (Wheel *w = r->low; w; w = w->up) {
+	for (DivmodIv *w = r->low; w; w = w->up) {
 		w->number = l->nwheel;
 		l->wheel[l->nwheel++] = w;
 	}
 }
 
 void
-wheels_new(Gen *g)
+wheels_new(Codegen *g)
 {
 	Rows rows = { .n = 0 };
 	Block *body = g->loop->op->blk[0];
@@ -245,7 +245,7 @@ wheels_new(Gen *g)
 /* ---- what they show ---------------------------------------------------------------------------------- */
 
 static LV
-as_type(Gen *g, LV x, LLVMTypeRef type)
+as_type(Codegen *g, LV x, LLVMTypeRef type)
 {
 	if (LLVMTypeOf(x) == type)
 		return x;
@@ -254,7 +254,7 @@ as_type(Gen *g, LV x, LLVMTypeRef type)
 
 /* The number on the wheels from .. to in this turn, or in the first. */
 static LV
-span_shows(Gen *g, const Wheel *from, const Wheel *to, bool first, LLVMTypeRef type)
+span_shows(Codegen *g, const DivmodIv *from, const DivmodIv *to, bool first, LLVMTypeRef type)
 {
 	LV low, up;
 
@@ -269,7 +269,7 @@ span_shows(Gen *g, const Wheel *from, const Wheel *to, bool first, LLVMTypeRef t
 }
 
 LV
-wheels_value(Gen *g, const Val *v)
+wheels_value(Codegen *g, const Val *v)
 {
 	const struct Span *s = NULL;
 	LLVMTypeRef type = val_fact(g->k, v).hi <= INT32_MAX ? g->i32 : g->i64;
@@ -282,13 +282,13 @@ wheels_value(Gen *g, const Val *v)
 /* How many numbers they show, i64, in front; NULL: they go on without an end, or there are too many.  *by:
  * what a turn adds without what the wheel below does. */
 static LV
-span_count(Gen *g, const struct Span *s, int64_t *by)
+span_count(Codegen *g, const struct Span *s, int64_t *by)
 {
 	LV all = const_i64(g, 1);
 	int64_t each = 1;
 
 	*by = 0;
-	for (const Wheel *w = s->from; w != s->to; w = w->up) {
+	for (const DivmodIv *w = s->from; w != s->to; w = w->up) {
 		*by += w->add * each; /* nothing is added above a number that is not known */
 		if (!w->up || !mul64(each, w->over ? 1 : w->below, &each))
 			return NULL;
@@ -298,8 +298,8 @@ span_count(Gen *g, const struct Span *s, int64_t *by)
 }
 
 /* The highest wheel below that one; NULL: it is the lowest. */
-static const Wheel *
-wheel_under(const Loop *l, const Wheel *w)
+static const DivmodIv *
+wheel_under(const Loop *l, const DivmodIv *w)
 {
 	for (int i = 0; i < l->nwheel; i++)
 		if (l->wheel[i]->up == w)
@@ -307,12 +307,12 @@ wheel_under(const Loop *l, const Wheel *w)
 	return NULL;
 }
 
-Linear
-wheels_linear(Gen *g, const Val *v)
+InductionVar
+wheels_linear(Codegen *g, const Val *v)
 {
 	const struct Span *s = g->loop->nwheel ? find_span(g->loop, v) : NULL;
-	const Wheel *under;
-	Linear x = { .ok = false };
+	const DivmodIv *under;
+	InductionVar x = { .ok = false };
 	LLVMBasicBlockRef block;
 	LV count;
 
@@ -337,7 +337,7 @@ wheels_linear(Gen *g, const Val *v)
 /* ---- from turn to turn ------------------------------------------------------------------------------- */
 
 static void
-wheel_next(Gen *g, Wheel *w, const Wheel *under)
+wheel_next(Codegen *g, DivmodIv *w, const DivmodIv *under)
 {
 	LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
 	LLVMTypeRef type = LLVMTypeOf(w->now);
@@ -354,7 +354,7 @@ wheel_next(Gen *g, Wheel *w, const Wheel *under)
 }
 
 void
-wheels_next(Gen *g)
+wheels_next(Codegen *g)
 {
 	for (int i = 0; i < g->loop->nwheel; i++)
 		wheel_next(g, g->loop->wheel[i], wheel_under(g->loop, g->loop->wheel[i]));
@@ -362,7 +362,7 @@ wheels_next(Gen *g)
 
 /* Does w start again only where `below` does, which stands below it? */
 static bool
-is_carried(const Wheel *below, const Wheel *w)
+is_carried(const DivmodIv *below, const DivmodIv *w)
 {
 	for (; below != w && below->up && !below->up->add; below = below->up)
 		;
@@ -370,14 +370,14 @@ is_carried(const Wheel *below, const Wheel *w)
 }
 
 LV
-wheels_turn(Gen *g, const Turn *turn)
+wheels_turn(Codegen *g, const IvIncrement *turn)
 {
 	LV sum = turn->by ? turn->by : const_i64(g, 0), all = sum, more;
-	const Wheel *last = NULL;
+	const DivmodIv *last = NULL;
 	bool nested = true;
 
 	for (int i = 0; i < g->loop->nwheel; i++) {
-		const Wheel *w = g->loop->wheel[i];
+		const DivmodIv *w = g->loop->wheel[i];
 
 		if (!turn->carry[i])
 			continue;

@@ -5,8 +5,8 @@
 
 /* A digit of something linear in the loop's counter: it counts below a number, and where it starts again the
  * wheel above goes on by one. */
-struct Wheel {
-	Wheel *up;     /* NULL: this is the last, which counts without an end */
+struct DivmodIv {
+	DivmodIv *up;     /* NULL: this is the last, which counts without an end */
 	Val *over;     /* it counts below this number, the same in all turns; NULL: below .. */
 	int64_t below; /* .. this constant; 0: it is the last */
 	int64_t add;   /* how much a turn adds, besides what the wheel below does */
@@ -17,13 +17,13 @@ struct Wheel {
 };
 
 /* At the start of g->loop's body: which quotients and remainders wheels keep, those where that pays. */
-void wheels_new(Gen *g);
+void wheels_new(Codegen *g);
 /* v in this turn, i64; NULL: no wheels keep it. */
-LV wheels_value(Gen *g, const Val *v);
+LV wheels_value(Codegen *g, const Val *v);
 /* v from turn to turn; not ok: no wheels keep it. */
-Linear wheels_linear(Gen *g, const Val *v);
+InductionVar wheels_linear(Codegen *g, const Val *v);
 /* At the end of the body: all wheels of g->loop go on. */
-void wheels_next(Gen *g);
+void wheels_next(Codegen *g);
 /* i64, behind that: what this turn adds. */
-LV wheels_turn(Gen *g, const Turn *turn);
+LV wheels_turn(Codegen *g, const IvIncrement *turn);
 #endif

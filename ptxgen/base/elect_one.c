@@ -5,7 +5,7 @@
 #include "ptxgen/base/packed_word.h"
 
 LV
-speaker_lanes(Gen *g, int warps, uint32_t lanes)
+speaker_lanes(Codegen *g, int warps, uint32_t lanes)
 {
 	LV warp = LLVMBuildURem(g->pre, g->warp, const_i32(g, warps), "");
 
@@ -14,13 +14,13 @@ speaker_lanes(Gen *g, int warps, uint32_t lanes)
 }
 
 LV
-speaker(Gen *g, int warps)
+speaker(Codegen *g, int warps)
 {
 	return warps == g->warps || !g->leader ? g->leader : speaker_lanes(g, warps, 1);
 }
 
 void
-emit_by(Gen *g, LV who, const char *text, const char *cons, const LV *in, int nin)
+emit_by(Codegen *g, LV who, const char *text, const char *cons, const LV *in, int nin)
 {
 	LV all[10];
 

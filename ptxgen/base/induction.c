@@ -9,13 +9,13 @@
 #include "ptxgen/base/packed_word.h"
 
 bool
-moving_pays(const Gen *g)
+moving_pays(const Codegen *g)
 {
-	return g->loop && IMM(g->loop->op, split) != SPLIT_REST;
+	return g->loop && IMM(g->loop->op, split) != SPLIT_REMAINDER;
 }
 
 LLVMBasicBlockRef
-moving_front(Gen *g)
+moving_front(Codegen *g)
 {
 	LLVMBasicBlockRef block = LLVMGetInsertBlock(g->b);
 
@@ -24,7 +24,7 @@ moving_front(Gen *g)
 }
 
 void
-moving_back(Gen *g, LLVMBasicBlockRef block)
+moving_back(Codegen *g, LLVMBasicBlockRef block)
 {
 	LV end = LLVMGetBasicBlockTerminator(block);
 
@@ -36,7 +36,7 @@ moving_back(Gen *g, LLVMBasicBlockRef block)
 
 /* One of the builder's functions on what x is in the first turn. */
 static LV
-in_front(Gen *g, LV (*build)(LLVMBuilderRef, LV, LV, const char *), LV x, LV y)
+in_front(Codegen *g, LV (*build)(LLVMBuilderRef, LV, LV, const char *), LV x, LV y)
 {
 	LLVMBasicBlockRef block = moving_front(g);
 	LV v = build(g->b, x, y, "");
@@ -45,8 +45,8 @@ in_front(Gen *g, LV (*build)(LLVMBuilderRef, LV, LV, const char *), LV x, LV y)
 	return v;
 }
 
-static Linear
-linear_scale(Gen *g, Linear x, int64_t by)
+static InductionVar
+linear_scale(Codegen *g, InductionVar x, int64_t by)
 {
 	x.ok = x.ok && mul64(x.by, by, &x.by);
 	if (!x.ok)
@@ -58,8 +58,8 @@ linear_scale(Gen *g, Linear x, int64_t by)
 	return x;
 }
 
-Linear
-linear_add(Gen *g, Linear x, Linear y)
+InductionVar
+linear_add(Codegen *g, InductionVar x, InductionVar y)
 {
 	x.ok = x.ok && y.ok && add64(x.by, y.by, &x.by);
 	if (!x.ok)
@@ -74,7 +74,7 @@ linear_add(Gen *g, Linear x, Linear y)
 }
 
 bool
-linear_even(const Linear *x)
+linear_even(const InductionVar *x)
 {
 	for (int i = 0; i < WHEELS_MAX; i++)
 		if (x->carry[i])
@@ -83,8 +83,8 @@ linear_even(const Linear *x)
 }
 
 /* x / over, where x is v: linear if a turn moves x by whole quotients. */
-static Linear
-linear_divide(Gen *g, const Val *v, Linear x, int64_t over)
+static InductionVar
+linear_divide(Codegen *g, const Val *v, InductionVar x, int64_t over)
 {
 	x.ok = x.ok && over > 0 && x.by % over == 0 && val_fact(g->k, v).lo >= 0;
 	x.ok = x.ok && linear_even(&x);
@@ -96,18 +96,18 @@ linear_divide(Gen *g, const Val *v, Linear x, int64_t over)
 }
 
 /* Of what is the same in all turns. */
-static Linear
-linear_steady(Gen *g, Val *v)
+static InductionVar
+linear_steady(Codegen *g, Val *v)
 {
 	LLVMBasicBlockRef block = moving_front(g);
-	Linear x = { .ok = true, .first = scalar_get(g, v) };
+	InductionVar x = { .ok = true, .first = scalar_get(g, v) };
 
 	moving_back(g, block);
 	return x;
 }
 
-static Linear
-linear_op(Gen *g, const Op *o)
+static InductionVar
+linear_op(Codegen *g, const Op *o)
 {
 	int64_t c;
 	bool right = o->nin == 2 && val_is_const(o->in[1], &c);
@@ -128,19 +128,19 @@ linear_op(Gen *g, const Op *o)
 	default:
 		break;
 	}
-	return (Linear){ .ok = false };
+	return (InductionVar){ .ok = false };
 }
 
-Linear
-linear_of(Gen *g, Val *v)
+InductionVar
+linear_of(Codegen *g, Val *v)
 {
-	Linear x = { .ok = false };
+	InductionVar x = { .ok = false };
 	int64_t c;
 
 	if (!g->loop || v->type.space != S_scalar || v->type.dtype != D_i64)
 		return x;
 	if (val_is_const(v, &c))
-		return (Linear){ .ok = true, .first = const_i64(g, c) };
+		return (InductionVar){ .ok = true, .first = const_i64(g, c) };
 	if (!block_inside(v->block, g->loop->op->blk[0]))
 		return linear_steady(g, v);
 	if (v->def) {
@@ -153,7 +153,7 @@ linear_of(Gen *g, Val *v)
 }
 
 static LV
-plus(Gen *g, LV sum, LV x, bool less)
+plus(Codegen *g, LV sum, LV x, bool less)
 {
 	sum = sum ? sum : const_i64(g, 0);
 	return (less ? LLVMBuildSub : LLVMBuildAdd)(g->b, sum, x, "");
@@ -161,7 +161,7 @@ plus(Gen *g, LV sum, LV x, bool less)
 
 /* The same, of what is taken off where `less`. */
 static void
-add_terms(Gen *g, Val *v, bool less, LV *steady, LV *rest)
+add_terms(Codegen *g, Val *v, bool less, LV *steady, LV *rest)
 {
 	LLVMBasicBlockRef block;
 
@@ -178,13 +178,13 @@ add_terms(Gen *g, Val *v, bool less, LV *steady, LV *rest)
 }
 
 void
-linear_terms(Gen *g, Val *v, LV *steady, LV *rest)
+linear_terms(Codegen *g, Val *v, LV *steady, LV *rest)
 {
 	add_terms(g, v, false, steady, rest);
 }
 
 LV
-moving_phi(Gen *g, LV first)
+moving_phi(Codegen *g, LV first)
 {
 	LLVMBasicBlockRef block = LLVMGetInsertBlock(g->b);
 	LV now;
@@ -197,7 +197,7 @@ moving_phi(Gen *g, LV first)
 }
 
 LV
-moving(Gen *g, LV first, const Turn *turn)
+moving(Codegen *g, LV first, const IvIncrement *turn)
 {
 	struct Moving m = { .now = moving_phi(g, first), .turn = *turn };
 
@@ -206,7 +206,7 @@ moving(Gen *g, LV first, const Turn *turn)
 }
 
 void
-moving_next(Gen *g)
+moving_next(Codegen *g)
 {
 	LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
 

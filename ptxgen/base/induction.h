@@ -5,21 +5,21 @@
 
 /* Of one loop. */
 enum { WHEELS_MAX = 6 };
-typedef struct Wheel Wheel; /* ptxgen/base/divmod_iv.h */
+typedef struct DivmodIv DivmodIv; /* ptxgen/base/divmod_iv.h */
 
 /* An index of a loop's body: what it is in the first turn, and how much more in each next. */
-typedef struct Linear {
+typedef struct InductionVar {
 	bool ok;
 	int64_t by;
 	LV first;             /* i64, made in front of the loop, as are .. */
 	LV carry[WHEELS_MAX]; /* .. i64: so much more still where wheel i starts again; NULL: nothing */
-} Linear;
+} InductionVar;
 
 /* What a turn adds to something: all made in front of the loop. */
-typedef struct Turn {
+typedef struct IvIncrement {
 	LV by;                /* i64; NULL: nothing */
 	LV carry[WHEELS_MAX]; /* more where wheel i starts again; NULL: nothing */
-} Turn;
+} IvIncrement;
 
 /* The innermost loop around what is emitted. */
 struct Loop {
@@ -29,36 +29,36 @@ struct Loop {
 	LV lo;
 	struct Moving {
 		LV now;
-		Turn turn;
+		IvIncrement turn;
 	} *moved;
 	int nmoved, moved_cap;
-	Wheel *wheel[WHEELS_MAX]; /* a row of wheels stands together, the lowest first */
+	DivmodIv *wheel[WHEELS_MAX]; /* a row of wheels stands together, the lowest first */
 	int nwheel;
 	struct Span {             /* v is what the wheels show from one on, below another */
 		const Val *v;
-		Wheel *from, *to; /* to NULL: all that are above */
+		DivmodIv *from, *to; /* to NULL: all that are above */
 	} *span;
 	int nspan, span_cap;
 };
 
 /* Of v in g->loop.  Not ok: v is not linear, its step is not known, or there is no loop. */
-Linear linear_of(Gen *g, Val *v);
-Linear linear_add(Gen *g, Linear x, Linear y);
+InductionVar linear_of(Codegen *g, Val *v);
+InductionVar linear_add(Codegen *g, InductionVar x, InductionVar y);
 /* The terms of the sum v that are the same in all turns of g->loop are added to *steady, which is made in
  * front, the others to *rest: i64, NULL for 0. */
-void linear_terms(Gen *g, Val *v, LV *steady, LV *rest);
+void linear_terms(Codegen *g, Val *v, LV *steady, LV *rest);
 /* It moves by the same each turn. */
-bool linear_even(const Linear *x);
+bool linear_even(const InductionVar *x);
 /* Is there a loop, of more than a few turns?  A split loop's rest makes anew what would be kept for it
  * meanwhile. */
-bool moving_pays(const Gen *g);
+bool moving_pays(const Codegen *g);
 /* Emit in front of g->loop from now on; moving_back ends that. */
-LLVMBasicBlockRef moving_front(Gen *g);
-void moving_back(Gen *g, LLVMBasicBlockRef block);
+LLVMBasicBlockRef moving_front(Codegen *g);
+void moving_back(Codegen *g, LLVMBasicBlockRef block);
 /* Something of first's type that is `first` in the first turn; both are made in front. */
-LV moving_phi(Gen *g, LV first);
+LV moving_phi(Codegen *g, LV first);
 /* An i64 that is `first` in the first turn, and as much as `turn` says more in each next. */
-LV moving(Gen *g, LV first, const Turn *turn);
+LV moving(Codegen *g, LV first, const IvIncrement *turn);
 /* At the end of the loop's body. */
-void moving_next(Gen *g);
+void moving_next(Codegen *g);
 #endif

@@ -50,7 +50,7 @@ text_operands(const char *text)
 }
 
 static LLVMTypeRef
-letter_type(Gen *g, char c)
+letter_type(Codegen *g, char c)
 {
 	switch (c) {
 	case 'f': return g->f32;
@@ -62,7 +62,7 @@ letter_type(Gen *g, char c)
 }
 
 static void
-call_attribute(Gen *g, LV call, const char *name)
+call_attribute(Codegen *g, LV call, const char *name)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
 
@@ -71,7 +71,7 @@ call_attribute(Gen *g, LV call, const char *name)
 }
 
 static LV
-asm_call(Gen *g, LLVMTypeRef type, const char *text, const char *cons, int flags, LV *in, int nin)
+asm_call(Codegen *g, LLVMTypeRef type, const char *text, const char *cons, int flags, LV *in, int nin)
 {
 	LV fn, call;
 
@@ -104,7 +104,7 @@ static const struct Known {
 
 /* The intrinsic for a text, or NULL. */
 static LV
-known_find(Gen *g, const char *text)
+known_find(Codegen *g, const char *text)
 {
 	for (size_t i = 0; i < COUNT_OF(known); i++) {
 		const char *name = known[i].intrinsic;
@@ -122,14 +122,14 @@ known_find(Gen *g, const char *text)
 }
 
 static LV
-as_type(Gen *g, LV x, LLVMTypeRef type)
+as_type(Codegen *g, LV x, LLVMTypeRef type)
 {
 	return LLVMTypeOf(x) == type ? x : LLVMBuildBitCast(g->b, x, type, "");
 }
 
 /* A call of an intrinsic, whose types may be others of as many bits. */
 static LV
-known_call(Gen *g, LV fn, int flags, LV *in, int nin)
+known_call(Codegen *g, LV fn, int flags, LV *in, int nin)
 {
 	LLVMTypeRef type = LLVMGlobalGetValueType(fn), arg[20];
 	LV call;
@@ -154,7 +154,7 @@ typedef struct Named {
 
 /* Which inputs can: of instructions that are written as they are, those whose registers have their type. */
 static Named
-find_named(Gen *g, const char *text, const char *cons, const LV *in, int no, int nin)
+find_named(Codegen *g, const char *text, const char *cons, const LV *in, int no, int nin)
 {
 	Named n = { .some = false };
 	const char *c = cons;
@@ -172,7 +172,7 @@ find_named(Gen *g, const char *text, const char *cons, const LV *in, int no, int
 
 /* The text, operands counted without those that have names. */
 static const char *
-named_text(Gen *g, const Named *n, const char *text)
+named_text(Codegen *g, const Named *n, const char *text)
 {
 	Text t = { .arena = g->a };
 	int number[20], left = 0;
@@ -197,7 +197,7 @@ named_text(Gen *g, const Named *n, const char *text)
 }
 
 static const char *
-named_cons(Gen *g, const Named *n, const char *cons)
+named_cons(Codegen *g, const Named *n, const char *cons)
 {
 	Text t = { .arena = g->a };
 
@@ -214,7 +214,7 @@ named_cons(Gen *g, const Named *n, const char *cons)
 
 /* The same with names: it reads more than its operands, and stays where it is. */
 static void
-emit_named(Gen *g, const Named *n, const char *text, const char *cons, int flags, const LV *in, int nin,
+emit_named(Codegen *g, const Named *n, const char *text, const char *cons, int flags, const LV *in, int nin,
            LV *out)
 {
 	LV left[20];
@@ -230,7 +230,7 @@ emit_named(Gen *g, const Named *n, const char *text, const char *cons, int flags
 /* ---- instances ------------------------------------------------------------------------------- */
 
 void
-asm_emit(Gen *g, const char *text, const char *cons, int flags, const LV *in, int nin, LV *out)
+asm_emit(Codegen *g, const char *text, const char *cons, int flags, const LV *in, int nin, LV *out)
 {
 	LLVMTypeRef ret[8], arg[20], type;
 	LV val[20], call, fn;
@@ -263,7 +263,7 @@ asm_emit(Gen *g, const char *text, const char *cons, int flags, const LV *in, in
 }
 
 LV
-asm_op(Gen *g, AsmId id, LV x, LV y, LV z)
+asm_op(Codegen *g, AsmId id, LV x, LV y, LV z)
 {
 	const AsmInfo *i = &asm_info[id];
 	LV in[3] = { x, y, z }, out[8] = { NULL };
@@ -315,7 +315,7 @@ instr_flags(const Instr *i)
 }
 
 void
-asm_load(Gen *g, const Instr *i, const LV *in, LV inside, const uint32_t *outside, LV *out)
+asm_load(Codegen *g, const Instr *i, const LV *in, LV inside, const uint32_t *outside, LV *out)
 {
 	LV all[3] = { in[0], in[1], inside };
 	Text t = { .arena = g->a };
@@ -331,7 +331,7 @@ asm_load(Gen *g, const Instr *i, const LV *in, LV inside, const uint32_t *outsid
 }
 
 void
-asm_instr(Gen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out)
+asm_instr(Codegen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out)
 {
 	const char *text = i->text, *cons = i->cons;
 	LV all[20];
@@ -359,7 +359,7 @@ asm_instr(Gen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out)
 }
 
 const Instr *
-lowering_instr(Gen *g, const Op *o, InstrKind kind)
+lowering_instr(Codegen *g, const Op *o, InstrKind kind)
 {
 	const Instr *i = instr_of(o->lowering);
 
@@ -368,7 +368,7 @@ lowering_instr(Gen *g, const Op *o, InstrKind kind)
 }
 
 const Instr *
-mem_instr(Gen *g, InstrKind kind, int bits)
+mem_instr(Codegen *g, InstrKind kind, int bits)
 {
 	for (const Instr *i = instrs; i->name; i++)
 		if (i->kind == kind && i->bits == bits)

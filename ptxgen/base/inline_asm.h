@@ -10,20 +10,20 @@ typedef enum AsmId {
 } AsmId;
 
 /* One short sequence; its result or NULL. */
-LV asm_op(Gen *g, AsmId id, LV x, LV y, LV z);
+LV asm_op(Codegen *g, AsmId id, LV x, LV y, LV z);
 enum { AF_MEM = 1, AF_WARP = 2 }; /* flags of rows */
 /* Assembly with the types that its constraints say.  `out` receives the outputs.  For what asm_op and
  * asm_instr cannot say: operands that are names. */
-void asm_emit(Gen *g, const char *text, const char *cons, int flags, const LV *in, int nin, LV *out);
+void asm_emit(Codegen *g, const char *text, const char *cons, int flags, const LV *in, int nin, LV *out);
 /* One instance of an instruction row.  `in`: inputs in order of the template; `exec`: i1, lanes
  * that take part, NULL: all.  cp.async: the last input is the number of bytes to read (i32),
  * constant or not. */
-void asm_instr(Gen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out);
+void asm_instr(Codegen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out);
 /* A load of elements that are there where `inside` (i1) holds; elsewhere each word becomes *outside, or stays
  * what it was if that is NULL. */
-void asm_load(Gen *g, const Instr *i, const LV *in, LV inside, const uint32_t *outside, LV *out);
+void asm_load(Codegen *g, const Instr *i, const LV *in, LV inside, const uint32_t *outside, LV *out);
 /* The row picked for o, of that kind; on a mismatch a bug. */
-const Instr *lowering_instr(Gen *g, const Op *o, InstrKind kind);
+const Instr *lowering_instr(Codegen *g, const Op *o, InstrKind kind);
 /* The row of a kind that moves `bits` per lane. */
-const Instr *mem_instr(Gen *g, InstrKind kind, int bits);
+const Instr *mem_instr(Codegen *g, InstrKind kind, int bits);
 #endif

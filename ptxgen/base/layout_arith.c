@@ -4,7 +4,7 @@
 #include <string.h>
 
 static LV
-pre_mul(Gen *g, LV x, int64_t by)
+pre_mul(Codegen *g, LV x, int64_t by)
 {
 	if (by == 1)
 		return x;
@@ -15,7 +15,7 @@ pre_mul(Gen *g, LV x, int64_t by)
 
 /* (x / stride) % extent, where x < limit. */
 static LV
-pre_digit(Gen *g, LV x, int64_t stride, int64_t extent, int64_t limit)
+pre_digit(Codegen *g, LV x, int64_t stride, int64_t extent, int64_t limit)
 {
 	if (is_pow2(stride))
 		x = stride == 1 ? x : LLVMBuildLShr(g->pre, x, const_i32(g, log2_floor(stride)), "");
@@ -30,7 +30,7 @@ pre_digit(Gen *g, LV x, int64_t stride, int64_t extent, int64_t limit)
 
 /* The number an iter takes its digit of, or NULL: not a number of this thread. */
 static LV
-iter_source(Gen *g, const Layout *l, const Iter *it, int64_t *limit)
+iter_source(Codegen *g, const Layout *l, const Iter *it, int64_t *limit)
 {
 	LV x = it->axis == AX_warp ? g->warp : NULL;
 	int64_t offset = l->offset[it->axis];
@@ -49,7 +49,7 @@ iter_source(Gen *g, const Layout *l, const Iter *it, int64_t *limit)
 }
 
 LV
-lane_index(Gen *g, const Layout *l, int d)
+lane_index(Codegen *g, const Layout *l, int d)
 {
 	LV sum = const_i32(g, 0);
 	int64_t limit;
@@ -81,7 +81,7 @@ lane_index_most(const Layout *l, int d)
 }
 
 LV
-axis_digits(Gen *g, const Layout *l, int d, Axis axis)
+axis_digits(Codegen *g, const Layout *l, int d, Axis axis)
 {
 	Layout on;
 
@@ -91,7 +91,7 @@ axis_digits(Gen *g, const Layout *l, int d, Axis axis)
 }
 
 bool
-lane_index_bits(Gen *g, const Layout *l, int d, uint64_t *bits)
+lane_index_bits(Codegen *g, const Layout *l, int d, uint64_t *bits)
 {
 	int64_t limit;
 
@@ -107,7 +107,7 @@ lane_index_bits(Gen *g, const Layout *l, int d, uint64_t *bits)
 }
 
 LV
-lane_first(Gen *g, const Layout *l)
+lane_first(Codegen *g, const Layout *l)
 {
 	LV all = NULL;
 	int64_t limit;
@@ -127,7 +127,7 @@ lane_first(Gen *g, const Layout *l)
 /* ---- functions of the lane given as tables --------------------------------------------------- */
 
 LV
-lane_mask(Gen *g, uint32_t mask)
+lane_mask(Codegen *g, uint32_t mask)
 {
 	LV x;
 
@@ -156,7 +156,7 @@ table_is_linear(const int *value)
 
 /* value[0] ^ the images of the lane's bits; bits that move by the same distance move together. */
 static LV
-table_linear(Gen *g, const int *value)
+table_linear(Codegen *g, const int *value)
 {
 	LV sum = const_i32(g, value[0]);
 
@@ -180,7 +180,7 @@ table_linear(Gen *g, const int *value)
 }
 
 LV
-lane_table(Gen *g, const int *value)
+lane_table(Codegen *g, const int *value)
 {
 	LV sum = const_i32(g, 0);
 
@@ -201,7 +201,7 @@ lane_table(Gen *g, const int *value)
 }
 
 LV
-read_sreg(Gen *g, const char *name)
+read_sreg(Codegen *g, const char *name)
 {
 	const char *full = arena_printf(g->a, "llvm.nvvm.read.ptx.sreg.%s", name);
 	unsigned id = LLVMLookupIntrinsicID(full, strlen(full));
@@ -213,7 +213,7 @@ read_sreg(Gen *g, const char *name)
 }
 
 LV
-register_const(Gen *g, uint32_t c)
+register_const(Codegen *g, uint32_t c)
 {
 	if (!g->nothing_set) /* the bit of the lane among those of the lanes below */
 		g->nothing_set = LLVMBuildAnd(g->pre, read_sreg(g, "lanemask.eq"),

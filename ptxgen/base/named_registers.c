@@ -4,7 +4,7 @@
 #include "ptxgen/base/packed_word.h"
 
 static Web *
-web_new(Gen *g, const Type *t, bool flt, int count[2])
+web_new(Codegen *g, const Type *t, bool flt, int count[2])
 {
 	Web *web = NEW(g->a, Web);
 
@@ -17,7 +17,7 @@ web_new(Gen *g, const Type *t, bool flt, int count[2])
 
 /* Webs that a product writes get names. */
 static void
-name_webs(Gen *g, int count[2])
+name_webs(Codegen *g, int count[2])
 {
 	const uint32_t *web = kernel_webs(g->k);
 	const Web **named = arena_alloc(g->a, sizeof *named * ((size_t)g->k->nval + 1));
@@ -35,7 +35,7 @@ name_webs(Gen *g, int count[2])
 
 /* A factor of which parts take turns with the same registers: those of part p are the set p % sets. */
 static const Web *
-factor_web(Gen *g, const Op *o, const Val *v, int count[2])
+factor_web(Codegen *g, const Op *o, const Val *v, int count[2])
 {
 	Web *web = web_new(g, &v->type, false, count);
 	int along = v == o->in[0] ? 1 : 0, sets = o->lowering->dot.sets, n = web->nword;
@@ -60,7 +60,7 @@ factor_web(Gen *g, const Op *o, const Val *v, int count[2])
 }
 
 static void
-name_factors(Gen *g, int count[2])
+name_factors(Codegen *g, int count[2])
 {
 	OpWalk w;
 
@@ -79,7 +79,7 @@ register_type(bool flt)
 }
 
 void
-file_plan(Gen *g)
+file_plan(Codegen *g)
 {
 	Kernel *k = g->k;
 	size_t nval = (size_t)k->nval + 1;
@@ -96,13 +96,13 @@ file_plan(Gen *g)
 }
 
 const Web *
-file_web(const Gen *g, const Val *v)
+file_web(const Codegen *g, const Val *v)
 {
 	return g->web[v->id];
 }
 
 const char *
-web_name(Gen *g, const Web *web, int w)
+web_name(Codegen *g, const Web *web, int w)
 {
 	BUG_IF(g->a, w < 0 || w >= web->nword);
 	return arena_printf(g->a, "%s%d", register_type(web->flt) + 4,
@@ -110,7 +110,7 @@ web_name(Gen *g, const Web *web, int w)
 }
 
 LV
-web_get(Gen *g, const Web *web, int w)
+web_get(Codegen *g, const Web *web, int w)
 {
 	LV x;
 
@@ -121,14 +121,14 @@ web_get(Gen *g, const Web *web, int w)
 }
 
 void
-file_written(Gen *g)
+file_written(Codegen *g)
 {
 	g->fresh = g->ntaken;
 }
 
 /* In the block where it was read: around a loop others may write it. */
 const char *
-file_name(Gen *g, LV word)
+file_name(Codegen *g, LV word)
 {
 	for (int i = g->ntaken - 1; i >= g->fresh; i--)
 		if (g->taken[i].word == word)
@@ -138,7 +138,7 @@ file_name(Gen *g, LV word)
 }
 
 void
-file_end(Gen *g)
+file_end(Codegen *g)
 {
 	for (int i = 0; i < g->ntaken; i++)
 		if (!LLVMGetFirstUse(g->taken[i].word))
@@ -146,7 +146,7 @@ file_end(Gen *g)
 }
 
 void
-web_put(Gen *g, const Web *web, LV *word)
+web_put(Codegen *g, const Web *web, LV *word)
 {
 	file_written(g);
 	for (int w = 0; w < web->nword; w++) {
@@ -160,7 +160,7 @@ web_put(Gen *g, const Web *web, LV *word)
 }
 
 void
-file_take(Gen *g, Op *o)
+file_take(Codegen *g, Op *o)
 {
 	bool named = false;
 

@@ -16,21 +16,21 @@ typedef struct Web {
 } Web;
 
 /* Which values are in webs, and the declaration of their registers; before anything else of the kernel. */
-void file_plan(Gen *g);
+void file_plan(Codegen *g);
 /* NULL: v has no names. */
-const Web *file_web(const Gen *g, const Val *v);
+const Web *file_web(const Codegen *g, const Val *v);
 /* The register of word w. */
-const char *web_name(Gen *g, const Web *web, int w);
-LV web_get(Gen *g, const Web *web, int w);
+const char *web_name(Codegen *g, const Web *web, int w);
+LV web_get(Codegen *g, const Web *web, int w);
 /* NULL: the register keeps what it has. */
-void web_put(Gen *g, const Web *web, LV *word);
+void web_put(Codegen *g, const Web *web, LV *word);
 /* Something else is written to registers with names. */
-void file_written(Gen *g);
+void file_written(Codegen *g);
 /* The register that still has the word, so that an instruction that is emitted now may have its name instead;
  * NULL: none surely has. */
-const char *file_name(Gen *g, LV word);
+const char *file_name(Codegen *g, LV word);
 /* Words that were read, and that nobody has but by name, are not. */
-void file_end(Gen *g);
+void file_end(Codegen *g);
 /* What o read of registers with names is computed now: others may write them behind it. */
-void file_take(Gen *g, Op *o);
+void file_take(Codegen *g, Op *o);
 #endif

@@ -3,7 +3,7 @@
 #include "ptxgen/base/inline_asm.h"
 
 LLVMTypeRef
-word_type(Gen *g, DType d)
+word_type(Codegen *g, DType d)
 {
 	LLVMTypeRef type[] = { g->i1, g->i32, g->i64, g->f32, g->f64 }; /* by DReg */
 
@@ -11,49 +11,49 @@ word_type(Gen *g, DType d)
 }
 
 LV
-const_i32(Gen *g, int64_t x)
+const_i32(Codegen *g, int64_t x)
 {
 	return LLVMConstInt(g->i32, (unsigned long long)x & 0xffffffffu, 0);
 }
 
 LV
-const_i64(Gen *g, int64_t x)
+const_i64(Codegen *g, int64_t x)
 {
 	return LLVMConstInt(g->i64, (unsigned long long)x, 1);
 }
 
 LV
-const_f32(Gen *g, double x)
+const_f32(Codegen *g, double x)
 {
 	return LLVMConstReal(g->f32, x);
 }
 
 LV
-as_i32(Gen *g, LV word)
+as_i32(Codegen *g, LV word)
 {
 	return LLVMTypeOf(word) == g->i32 ? word : LLVMBuildBitCast(g->b, word, g->i32, "");
 }
 
 LV
-as_f32(Gen *g, LV word)
+as_f32(Codegen *g, LV word)
 {
 	return LLVMTypeOf(word) == g->f32 ? word : LLVMBuildBitCast(g->b, word, g->f32, "");
 }
 
 LV
-as_h2(Gen *g, LV word)
+as_h2(Codegen *g, LV word)
 {
 	return LLVMBuildBitCast(g->b, word, g->h2, "");
 }
 
 LV
-from_h2(Gen *g, LV x)
+from_h2(Codegen *g, LV x)
 {
 	return LLVMBuildBitCast(g->b, x, g->i32, "");
 }
 
 LV
-join64(Gen *g, LV lo, LV hi)
+join64(Codegen *g, LV lo, LV hi)
 {
 	LV x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, hi, g->i64, ""), const_i64(g, 32), "");
 
@@ -61,7 +61,7 @@ join64(Gen *g, LV lo, LV hi)
 }
 
 void
-split64(Gen *g, LV word, LV out[2])
+split64(Codegen *g, LV word, LV out[2])
 {
 	LV x = LLVMBuildBitCast(g->b, word, g->i64, "");
 
@@ -70,7 +70,7 @@ split64(Gen *g, LV word, LV out[2])
 }
 
 LV
-clamped(Gen *g, LV v, Fact known, int64_t extent)
+clamped(Codegen *g, LV v, Fact known, int64_t extent)
 {
 	LV zero = const_i64(g, 0), most = const_i64(g, extent);
 
@@ -82,7 +82,7 @@ clamped(Gen *g, LV v, Fact known, int64_t extent)
 }
 
 LV
-prmt(Gen *g, LV lo, LV hi, unsigned selector)
+prmt(Codegen *g, LV lo, LV hi, unsigned selector)
 {
 	return asm_op(g, LLVMIsAConstantInt(hi) ? A_prmt_const : A_prmt, lo, hi, const_i32(g, selector));
 }
@@ -90,7 +90,7 @@ prmt(Gen *g, LV lo, LV hi, unsigned selector)
 /* ---- bits ------------------------------------------------------------------------------------ */
 
 LV
-bits_pack(Gen *g, int bits, const LV *e, int n)
+bits_pack(Codegen *g, int bits, const LV *e, int n)
 {
 	LV w[WORD_ELEMS];
 	int i;
@@ -121,7 +121,7 @@ bits_pack(Gen *g, int bits, const LV *e, int n)
 /* A word of whole bytes of others: those of two by one permutation, one more for each other.  NULL: some byte
  * has elements of several slots. */
 static LV
-bytes_gather(Gen *g, int bits, const LV *word, const int *pos)
+bytes_gather(Codegen *g, int bits, const LV *word, const int *pos)
 {
 	int per = 8 / bits, nfrom = 0, of[4];
 	LV from[4], x;
@@ -154,7 +154,7 @@ bytes_gather(Gen *g, int bits, const LV *word, const int *pos)
 }
 
 LV
-bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
+bits_gather(Codegen *g, DType d, const LV *word, const int *pos, int n)
 {
 	int bits = dtype_slot_bits(d);
 	bool same = true;
@@ -177,7 +177,7 @@ bits_gather(Gen *g, DType d, const LV *word, const int *pos, int n)
 }
 
 LV
-word_splat(Gen *g, DType d, LV word)
+word_splat(Codegen *g, DType d, LV word)
 {
 	int bits = dtype_slot_bits(d);
 

@@ -18,7 +18,7 @@ enum {
 
 /* Products go on beside what is computed meanwhile. */
 static bool
-in_loop_of_products(const Gen *g)
+in_loop_of_products(const Codegen *g)
 {
 	for (const Op *o = g->loop ? g->loop->op->blk[0]->first : NULL; o; o = o->next)
 		if (o->code == O_dot || o->code == O_wgmma)
@@ -27,7 +27,7 @@ in_loop_of_products(const Gen *g)
 }
 
 void
-gen_apart(Gen *g, const Val *v, int n)
+gen_apart(Codegen *g, const Val *v, int n)
 {
 	g->piece += n;
 	if (tile_of(g, v)->nreg < MANY || g->piece < SIDE_BY_SIDE || g->s->made - g->apart_made < PIECE ||

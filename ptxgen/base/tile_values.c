@@ -8,13 +8,13 @@
 enum { PULL_DEPTH = 100 };
 
 LV *
-lv_array(Gen *g, int n)
+lv_array(Codegen *g, int n)
 {
 	return arena_alloc(g->a, sizeof(LV) * (size_t)(n > 0 ? n : 1));
 }
 
 Tile *
-tile_new(Gen *g, Val *v)
+tile_new(Codegen *g, Val *v)
 {
 	Tile *t = NEW(g->a, Tile);
 
@@ -36,14 +36,14 @@ tile_new(Gen *g, Val *v)
 }
 
 Tile *
-tile_of(Gen *g, const Val *v)
+tile_of(Codegen *g, const Val *v)
 {
 	BUG_IF(g->a, v->id > g->k->nval || !g->tile[v->id]);
 	return g->tile[v->id];
 }
 
 Tile *
-tile_lazy(Gen *g, Op *o, PullFn pull, void *plan)
+tile_lazy(Codegen *g, Op *o, PullFn pull, void *plan)
 {
 	Tile *t = tile_new(g, o->out[0]);
 
@@ -64,7 +64,7 @@ tile_lazy(Gen *g, Op *o, PullFn pull, void *plan)
 
 /* Leave: LLVM's time and memory grow with what it is given, and neither can be bounded there. */
 static void
-too_much(Gen *g)
+too_much(Codegen *g)
 {
 	const Tile *most = NULL;
 	int tiles = 0;
@@ -87,7 +87,7 @@ too_much(Gen *g)
 
 /* A word of t is going to be emitted. */
 static void
-count_word(Gen *g, Tile *t)
+count_word(Codegen *g, Tile *t)
 {
 	enum { POLL_EACH = 256, ROOM_EACH = 8192 };
 
@@ -107,7 +107,7 @@ tile_has(const Tile *t, int w)
 }
 
 LV
-word_get(Gen *g, Val *v, int w)
+word_get(Codegen *g, Val *v, int w)
 {
 	Tile *t = tile_of(g, v);
 	Src before;
@@ -131,7 +131,7 @@ word_get(Gen *g, Val *v, int w)
 }
 
 void
-tile_force(Gen *g, Val *v)
+tile_force(Codegen *g, Val *v)
 {
 	Tile *t = tile_of(g, v);
 
@@ -141,14 +141,14 @@ tile_force(Gen *g, Val *v)
 }
 
 LV
-scalar_get(Gen *g, Val *v)
+scalar_get(Codegen *g, Val *v)
 {
 	BUG_IF(g->a, v->type.space != S_scalar);
 	return word_get(g, v, 0);
 }
 
 int64_t
-tile_reg(Gen *g, const Val *v, const int64_t *index)
+tile_reg(Codegen *g, const Val *v, const int64_t *index)
 {
 	const Tile *t = tile_of(g, v);
 	Coord p;
@@ -174,7 +174,7 @@ tile_index(const Tile *t, int64_t reg, int64_t *index)
 /* ---- what must not be pulled too late -------------------------------------------------------- */
 
 void
-gen_reads(Gen *g, Op *o, Val *root, void (*force)(Gen *g, Op *o))
+gen_reads(Codegen *g, Op *o, Val *root, void (*force)(Codegen *g, Op *o))
 {
 	struct Read r = { o, root, force };
 
@@ -183,13 +183,13 @@ gen_reads(Gen *g, Op *o, Val *root, void (*force)(Gen *g, Op *o))
 
 /* Nothing of the tile is pulled any more. */
 static void
-seal(Gen *g, Op *o)
+seal(Codegen *g, Op *o)
 {
 	tile_of(g, o->out[0])->pull = NULL;
 }
 
 void
-gen_seal(Gen *g, const Op *load)
+gen_seal(Codegen *g, const Op *load)
 {
 	for (int i = 0; i < g->nread; i++)
 		if (g->read[i].op == load)
@@ -197,7 +197,7 @@ gen_seal(Gen *g, const Op *load)
 }
 
 void
-gen_flush(Gen *g, const Val *root)
+gen_flush(Codegen *g, const Val *root)
 {
 	int kept = 0;
 
@@ -213,7 +213,7 @@ gen_flush(Gen *g, const Val *root)
 }
 
 void
-gen_unsupported(Gen *g, const Op *o, const char *what)
+gen_unsupported(Codegen *g, const Op *o, const char *what)
 {
 	diag_class_error(g->u->diag, DC_ARCH, o->src, "%s of %s cannot be emitted for %s",
 	                 op_info[o->code].name, what, g->u->target->name);

@@ -23,7 +23,7 @@ mask_of(int lo, int hi, int stride)
 
 /* y in the bits of the mask, x elsewhere. */
 static LV
-choose_bits(Gen *g, LV x, LV y, int64_t mask)
+choose_bits(Codegen *g, LV x, LV y, int64_t mask)
 {
 	x = LLVMBuildAnd(g->b, x, const_i32(g, ~mask), "");
 	y = LLVMBuildAnd(g->b, y, const_i32(g, mask), "");
@@ -31,7 +31,7 @@ choose_bits(Gen *g, LV x, LV y, int64_t mask)
 }
 
 LV
-stream_slots(Gen *g, DType d, const LV *two, int at)
+stream_slots(Codegen *g, DType d, const LV *two, int at)
 {
 	int bits = dtype_info[d].bits, slot = dtype_slot_bits(d), epw = dtype_per_word(d);
 	LV x = two[0], in[3] = { two[1], two[0], const_i32(g, at) };
@@ -49,7 +49,7 @@ stream_slots(Gen *g, DType d, const LV *two, int at)
 }
 
 int
-stream_pack(Gen *g, DType d, const LV *word, int count, LV *out)
+stream_pack(Codegen *g, DType d, const LV *word, int count, LV *out)
 {
 	int bits = dtype_info[d].bits, slot = dtype_slot_bits(d), epw = dtype_per_word(d), have = 0;
 	int n = (int)ceil_div(count * bits, 32);
@@ -76,7 +76,7 @@ stream_pack(Gen *g, DType d, const LV *word, int count, LV *out)
 }
 
 int
-stream_join(Gen *g, int bits, const LV *part, int n, LV *out)
+stream_join(Codegen *g, int bits, const LV *part, int n, LV *out)
 {
 	int per = 32 / bits, words = 0;
 
@@ -99,7 +99,7 @@ stream_join(Gen *g, int bits, const LV *part, int n, LV *out)
 }
 
 LV
-stream_part(Gen *g, int bits, const LV *stream, int i)
+stream_part(Codegen *g, int bits, const LV *stream, int i)
 {
 	int at = i * bits % 32;
 

@@ -21,7 +21,7 @@ is_sint(DType d)
 /* f32 that rounds to the same bf16, fp8 or tf32 as x: truncated, and odd if something was cut off.  `exact`:
  * nothing was. */
 static LV
-round_to_odd(Gen *g, LV truncated, LV exact)
+round_to_odd(Codegen *g, LV truncated, LV exact)
 {
 	LV i = LLVMBuildBitCast(g->b, truncated, g->i32, "");
 	LV odd = LLVMBuildOr(g->b, i, const_i32(g, 1), "");
@@ -30,7 +30,7 @@ round_to_odd(Gen *g, LV truncated, LV exact)
 }
 
 static LV
-f64_to_small(Gen *g, DType to, LV e)
+f64_to_small(Codegen *g, DType to, LV e)
 {
 	LV t;
 
@@ -47,7 +47,7 @@ f64_to_small(Gen *g, DType to, LV e)
 
 /* Integers of at most 16 bits, exactly: 1.5 * 2^23 + x has x in its low bits. */
 static LV
-short_to_f32(Gen *g, LV e)
+short_to_f32(Codegen *g, LV e)
 {
 	LV x = LLVMBuildAdd(g->b, e, const_i32(g, 0x4b400000), "");
 
@@ -56,7 +56,7 @@ short_to_f32(Gen *g, LV e)
 
 /* To nearest, ties away from zero: half of the last place added to the magnitude, the rest cut off. */
 static LV
-f32_to_tf32(Gen *g, LV x)
+f32_to_tf32(Codegen *g, LV x)
 {
 	LV i;
 
@@ -68,7 +68,7 @@ f32_to_tf32(Gen *g, LV x)
 }
 
 static LV
-wide_to_small(Gen *g, DType from, LV e)
+wide_to_small(Codegen *g, DType from, LV e)
 {
 	bool big = bits_of(from) == 64, sign = is_sint(from);
 	AsmId down = big ? (sign ? A_rz_f32_s64 : A_rz_f32_u64) : (sign ? A_rz_f32_s32 : A_rz_f32_u32);
@@ -79,7 +79,7 @@ wide_to_small(Gen *g, DType from, LV e)
 }
 
 static LV
-int_to_float(Gen *g, DType to, DType from, LV e)
+int_to_float(Codegen *g, DType to, DType from, LV e)
 {
 	LLVMTypeRef t = to == D_f64 ? g->f64 : g->f32;
 	LV x;
@@ -97,7 +97,7 @@ int_to_float(Gen *g, DType to, DType from, LV e)
 }
 
 static LV
-float_to_int(Gen *g, DType to, DType from, LV e)
+float_to_int(Codegen *g, DType to, DType from, LV e)
 {
 	bool sign = is_sint(to), wide = from == D_f64;
 	int bits = bits_of(to);
@@ -127,7 +127,7 @@ float_to_int(Gen *g, DType to, DType from, LV e)
 }
 
 static LV
-int_to_int(Gen *g, DType to, DType from, LV e)
+int_to_int(Codegen *g, DType to, DType from, LV e)
 {
 	bool wide = bits_of(to) == 64;
 
@@ -141,7 +141,7 @@ int_to_int(Gen *g, DType to, DType from, LV e)
 }
 
 static LV
-number(Gen *g, DType to, DType from, LV e)
+number(Codegen *g, DType to, DType from, LV e)
 {
 	bool ff = dtype_info[from].kind == K_flt, tf = dtype_info[to].kind == K_flt;
 
@@ -158,7 +158,7 @@ number(Gen *g, DType to, DType from, LV e)
 }
 
 LV
-cast_number(Gen *g, DType to, DType from, LV e)
+cast_number(Codegen *g, DType to, DType from, LV e)
 {
 	if (to == from)
 		return e;
@@ -169,13 +169,13 @@ cast_number(Gen *g, DType to, DType from, LV e)
 }
 
 static LV
-cast_element(Gen *g, Op *o, int64_t r)
+cast_element(Codegen *g, Op *o, int64_t r)
 {
 	return cast_number(g, o->out[0]->type.dtype, o->in[0]->type.dtype, elem_get(g, o->in[0], r));
 }
 
 static void
-pull_cast(Gen *g, Op *o, int w)
+pull_cast(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 
@@ -189,7 +189,7 @@ pull_cast(Gen *g, Op *o, int w)
 
 /* Words hold the same elements, whatever these are called. */
 static void
-pull_bitcast(Gen *g, Op *o, int w)
+pull_bitcast(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 
@@ -197,7 +197,7 @@ pull_bitcast(Gen *g, Op *o, int w)
 }
 
 void
-emit_bitcast(Gen *g, Op *o)
+emit_bitcast(Codegen *g, Op *o)
 {
 	tile_lazy(g, o, pull_bitcast, NULL);
 }
@@ -209,7 +209,7 @@ cast_plan(const Tile *t)
 }
 
 void
-emit_cast(Gen *g, Op *o)
+emit_cast(Codegen *g, Op *o)
 {
 	tile_lazy(g, o, pull_cast, dequant_plan(g, o));
 }

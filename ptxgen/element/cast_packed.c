@@ -4,7 +4,7 @@
 
 /* Word w of fp8 from two of f16; a last one may stand alone. */
 static LV
-halves_to_fp8(Gen *g, Op *o, int w)
+halves_to_fp8(Codegen *g, Op *o, int w)
 {
 	DType to = o->out[0]->type.dtype;
 	int nword = tile_of(g, o->in[0])->nword;
@@ -17,7 +17,7 @@ halves_to_fp8(Gen *g, Op *o, int w)
 }
 
 LV
-cast_word(Gen *g, Op *o, int w)
+cast_word(Codegen *g, Op *o, int w)
 {
 	DType to = o->out[0]->type.dtype, from = o->in[0]->type.dtype;
 

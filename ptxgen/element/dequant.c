@@ -11,18 +11,18 @@
 
 /* A cast whose source has a recipe: the values of its steps, group by group, as they are asked for. */
 struct Dequant {
-	Recipe recipe;
+	CastSequence recipe;
 	int words, ngroup;
 	LV *value; /* [ngroup][nstep] */
 	LV *word; /* [ngroup][nout]: outputs that are on the way only */
 };
 
-static LV group_value(Gen *g, Dequant *d, Val *from, int group, int i);
+static LV group_value(Codegen *g, Dequant *d, Val *from, int group, int i);
 
 /* ---- steps --------------------------------------------------------------------------------------- */
 
 static LV
-mix(Gen *g, LV x, LV y, const RecipeStep *s)
+mix(Codegen *g, LV x, LV y, const CastStep *s)
 {
 	LV m = const_i32(g, s->m), c = const_i32(g, s->c);
 
@@ -34,7 +34,7 @@ mix(Gen *g, LV x, LV y, const RecipeStep *s)
 }
 
 static LV
-step_value(Gen *g, Dequant *d, Val *from, int group, const RecipeStep *s)
+step_value(Codegen *g, Dequant *d, Val *from, int group, const CastStep *s)
 {
 	LV x = group_value(g, d, from, group, s->x);
 	LV y = s->y == VAL_NONE ? NULL : group_value(g, d, from, group, s->y);
@@ -59,7 +59,7 @@ step_value(Gen *g, Dequant *d, Val *from, int group, const RecipeStep *s)
 /* Word or step i of a group.  A last group that is not whole has no words behind its elements, and nobody
  * asks for what would come of them. */
 static LV
-group_value(Gen *g, Dequant *d, Val *from, int group, int i)
+group_value(Codegen *g, Dequant *d, Val *from, int group, int i)
 {
 	LV *v;
 
@@ -77,7 +77,7 @@ group_value(Gen *g, Dequant *d, Val *from, int group, int i)
 /* ---- the last step ------------------------------------------------------------------------------- */
 
 static LV
-fma_word(Gen *g, DType to, LV x, LV y, LV z)
+fma_word(Codegen *g, DType to, LV x, LV y, LV z)
 {
 	LV e[3] = { x, y, z };
 
@@ -87,7 +87,7 @@ fma_word(Gen *g, DType to, LV x, LV y, LV z)
 }
 
 static LV
-as_numbers(Gen *g, DType to, LV bits)
+as_numbers(Codegen *g, DType to, LV bits)
 {
 	if (to == D_f32)
 		return as_f32(g, bits);
@@ -96,7 +96,7 @@ as_numbers(Gen *g, DType to, LV bits)
 
 /* x + y, bf16 in its only form. */
 static LV
-add_word(Gen *g, DType to, LV x, LV y)
+add_word(Codegen *g, DType to, LV x, LV y)
 {
 	return to == D_bf16 ? asm_op(g, A_fma_bf16x2, x, const_i32(g, 0x3f803f80), y)
 	                    : LLVMBuildFAdd(g->b, x, y, "");
@@ -104,7 +104,7 @@ add_word(Gen *g, DType to, LV x, LV y)
 
 /* value * mul + add, or what is left of it.  `add` is o's, or that less a number. */
 static LV
-finish(Gen *g, Dequant *d, Val *from, int group, const RecipeOut *o, LV add)
+finish(Codegen *g, Dequant *d, Val *from, int group, const RecipeOut *o, LV add)
 {
 	DType to = d->recipe.via;
 	LV x = as_numbers(g, to, group_value(g, d, from, group, o->value));
@@ -126,7 +126,7 @@ finish(Gen *g, Dequant *d, Val *from, int group, const RecipeOut *o, LV add)
 
 /* Of cast o, whose recipe is there: nothing is computed so far. */
 static void
-dequant_init(Gen *g, Dequant *d, const Op *o)
+dequant_init(Codegen *g, Dequant *d, const Op *o)
 {
 	const Type *from = &o->in[0]->type;
 
@@ -137,7 +137,7 @@ dequant_init(Gen *g, Dequant *d, const Op *o)
 }
 
 Dequant *
-dequant_plan(Gen *g, const Op *o)
+dequant_plan(Codegen *g, const Op *o)
 {
 	const Type *from = &o->in[0]->type, *to = &o->out[0]->type;
 	Dequant *d;
@@ -153,7 +153,7 @@ dequant_plan(Gen *g, const Op *o)
 
 /* That of the cast less a constant, of which the cast alone is of no use to others. */
 static Dequant *
-less_plan(Gen *g, const Op *cast, const Dequant *whole, double number)
+less_plan(Codegen *g, const Op *cast, const Dequant *whole, double number)
 {
 	Dequant *d = NEW(g->a, Dequant);
 
@@ -165,7 +165,7 @@ less_plan(Gen *g, const Op *cast, const Dequant *whole, double number)
 
 /* Word w of the outputs. */
 static LV
-output(Gen *g, Dequant *d, Val *from, int w)
+output(Codegen *g, Dequant *d, Val *from, int w)
 {
 	const RecipeOut *o = &d->recipe.out[w % d->recipe.nout];
 
@@ -176,7 +176,7 @@ output(Gen *g, Dequant *d, Val *from, int w)
 }
 
 LV
-dequant_word(Gen *g, Dequant *d, Val *from, int w)
+dequant_word(Codegen *g, Dequant *d, Val *from, int w)
 {
 	DType to = d->recipe.to, via = d->recipe.via;
 	int each = 32 / dtype_info[via].bits, n = 32 / dtype_info[to].bits;
@@ -204,7 +204,7 @@ typedef struct Offset {
 
 /* -(less + y) of both lanes, at once for a constant. */
 static LV
-constant_add(Gen *g, const Recipe *r, const RecipeOut *o, double y)
+constant_add(Codegen *g, const CastSequence *r, const RecipeOut *o, double y)
 {
 	uint32_t bits = 0;
 	float f = (float)(-o->less[0] - y);
@@ -224,7 +224,7 @@ is_looked_up(const Offset *z)
 }
 
 void
-offset_pull(Gen *g, Op *op, int w)
+offset_pull(Codegen *g, Op *op, int w)
 {
 	Tile *t = tile_of(g, op->out[0]);
 	const Offset *z = t->plan;
@@ -251,7 +251,7 @@ offset_pull(Gen *g, Op *op, int w)
 }
 
 void *
-offset_plan(Gen *g, Op *o)
+offset_plan(Codegen *g, Op *o)
 {
 	int number;
 	int64_t lo, hi;

@@ -8,7 +8,7 @@
 
 /* The integer in a slot of a word, extended to the value. */
 static LV
-unpack_int(Gen *g, DType d, LV word, int pos)
+unpack_int(Codegen *g, DType d, LV word, int pos)
 {
 	int bits = dtype_info[d].bits, slot = dtype_slot_bits(d), left = 32 - bits - slot * pos;
 	bool sign = dtype_info[d].kind == K_sint;
@@ -24,7 +24,7 @@ unpack_int(Gen *g, DType d, LV word, int pos)
 }
 
 LV
-elem_unpack(Gen *g, DType d, LV word, int pos)
+elem_unpack(Codegen *g, DType d, LV word, int pos)
 {
 	if (d == D_f16) {
 		LV h = LLVMBuildExtractElement(g->b, as_h2(g, word), const_i32(g, pos), "");
@@ -43,7 +43,7 @@ elem_unpack(Gen *g, DType d, LV word, int pos)
 
 /* The code of element r of a tile in a bit order, bit by bit where it is cut up; above it anything. */
 static LV
-ordered_code(Gen *g, Val *v, int r)
+ordered_code(Codegen *g, Val *v, int r)
 {
 	int bits = dtype_info[v->type.dtype].bits, bit_order = v->type.bit_order, done = 0;
 	int group = r / BIT_GROUP * bits, e = r % BIT_GROUP;
@@ -66,7 +66,7 @@ ordered_code(Gen *g, Val *v, int r)
 }
 
 LV
-elem_get(Gen *g, Val *v, int64_t r)
+elem_get(Codegen *g, Val *v, int64_t r)
 {
 	const Tile *t = tile_of(g, v);
 
@@ -78,7 +78,7 @@ elem_get(Gen *g, Val *v, int64_t r)
 /* Nearest, ties to even: add half of the last place kept, less one if that place is even.  A NaN
  * stays one. */
 static LV
-f32_to_bf16_bits(Gen *g, LV x)
+f32_to_bf16_bits(Codegen *g, LV x)
 {
 	LV i = LLVMBuildBitCast(g->b, x, g->i32, "");
 	LV odd = LLVMBuildAnd(g->b, LLVMBuildLShr(g->b, i, const_i32(g, 16), ""), const_i32(g, 1), "");
@@ -90,7 +90,7 @@ f32_to_bf16_bits(Gen *g, LV x)
 }
 
 static LV
-half_bits(Gen *g, LV x)
+half_bits(Codegen *g, LV x)
 {
 	LV h = LLVMBuildFPTrunc(g->b, x, g->f16, "");
 
@@ -99,7 +99,7 @@ half_bits(Gen *g, LV x)
 
 /* Two floats, rounded, low half first. */
 static LV
-pack_floats(Gen *g, DType d, LV lo, LV hi)
+pack_floats(Codegen *g, DType d, LV lo, LV hi)
 {
 	unsigned have = g->u->target->features;
 
@@ -113,7 +113,7 @@ pack_floats(Gen *g, DType d, LV lo, LV hi)
 }
 
 LV
-elem_pack(Gen *g, DType d, const LV *e, int n)
+elem_pack(Codegen *g, DType d, const LV *e, int n)
 {
 	LV code[WORD_ELEMS];
 
@@ -136,7 +136,7 @@ elem_pack(Gen *g, DType d, const LV *e, int n)
 }
 
 void
-number_word(Gen *g, Op *o, int w, LV (*element)(Gen *g, Op *o, int64_t r))
+number_word(Codegen *g, Op *o, int w, LV (*element)(Codegen *g, Op *o, int64_t r))
 {
 	Tile *t = tile_of(g, o->out[0]);
 	LV e[WORD_ELEMS];
@@ -148,7 +148,7 @@ number_word(Gen *g, Op *o, int w, LV (*element)(Gen *g, Op *o, int64_t r))
 }
 
 void
-number_words(Gen *g, Tile *t, const LV *e)
+number_words(Codegen *g, Tile *t, const LV *e)
 {
 	for (int w = 0; w < t->nword; w++) {
 		int left = t->nreg - w * t->epw;
@@ -158,7 +158,7 @@ number_words(Gen *g, Tile *t, const LV *e)
 }
 
 LV
-word_const(Gen *g, DType d, int64_t i, double f)
+word_const(Codegen *g, DType d, int64_t i, double f)
 {
 	uint64_t x;
 	int bits = dtype_info[d].bits;

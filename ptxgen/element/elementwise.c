@@ -15,7 +15,7 @@
 #include <string.h>
 
 LV
-call_fp(Gen *g, const char *name, LLVMTypeRef type, const LV *arg, int n)
+call_fp(Codegen *g, const char *name, LLVMTypeRef type, const LV *arg, int n)
 {
 	unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
 	LV f, in[3];
@@ -32,7 +32,7 @@ call_fp(Gen *g, const char *name, LLVMTypeRef type, const LV *arg, int n)
 /* Results below the smallest normal number become 0 unless they are asked for: ptxas makes one instruction of
  * that, else four. */
 static LV
-exp2_of(Gen *g, LV x, bool exact)
+exp2_of(Codegen *g, LV x, bool exact)
 {
 	return asm_op(g, exact ? A_ex2 : A_ex2_ftz, x, NULL, NULL);
 }
@@ -47,7 +47,7 @@ is_one(LV x)
 }
 
 static LV
-quotient(Gen *g, const Op *o, DType d, const LV *e)
+quotient(Codegen *g, const Op *o, DType d, const LV *e)
 {
 	if (d == D_f64 || IMM(o, exact))
 		return LLVMBuildFDiv(g->b, e[0], e[1], "");
@@ -57,7 +57,7 @@ quotient(Gen *g, const Op *o, DType d, const LV *e)
 }
 
 static LV
-square_root(Gen *g, const Op *o, DType d, LV x)
+square_root(Codegen *g, const Op *o, DType d, LV x)
 {
 	if (d == D_f64 || IMM(o, exact))
 		return call_fp(g, "llvm.sqrt", LLVMTypeOf(x), &x, 1);
@@ -65,7 +65,7 @@ square_root(Gen *g, const Op *o, DType d, LV x)
 }
 
 static LV
-fma_f32(Gen *g, LV x, LV y, LV z)
+fma_f32(Codegen *g, LV x, LV y, LV z)
 {
 	LV e[3] = { x, y, z };
 
@@ -74,7 +74,7 @@ fma_f32(Gen *g, LV x, LV y, LV z)
 
 /* x with the sign of y. */
 static LV
-sign_of(Gen *g, LV x, LV y)
+sign_of(Codegen *g, LV x, LV y)
 {
 	LV sign = LLVMBuildAnd(g->b, as_i32(g, y), const_i32(g, 0x80000000), "");
 
@@ -84,7 +84,7 @@ sign_of(Gen *g, LV x, LV y)
 /* Odd polynomial below 0.55 (relative error 2^-23.3, roundings included), else (1 - e) / (1 + e)
  * with e = exp(-2|x|) and the sign of x. */
 static LV
-tanh_f32(Gen *g, LV x)
+tanh_f32(Codegen *g, LV x)
 {
 	static const double c[] = { -0.333333164, 0.13332586, -0.0538523085, 0.021071678,
 		                    -0.00627423776 };
@@ -104,7 +104,7 @@ tanh_f32(Gen *g, LV x)
 
 /* What has an instruction for f32 only: exp, exp2, log, rsqrt, tanh. */
 static LV
-approx_f32(Gen *g, const Op *o, DType d, LV x)
+approx_f32(Codegen *g, const Op *o, DType d, LV x)
 {
 	OpCode code = o->code;
 
@@ -124,7 +124,7 @@ approx_f32(Gen *g, const Op *o, DType d, LV x)
 }
 
 static LV
-function(Gen *g, const Op *o, DType d, LV x)
+function(Codegen *g, const Op *o, DType d, LV x)
 {
 	const char *name = op_info[o->code].name;
 
@@ -139,7 +139,7 @@ function(Gen *g, const Op *o, DType d, LV x)
 }
 
 static LV
-compare_float(Gen *g, OpCode code, LV x, LV y)
+compare_float(Codegen *g, OpCode code, LV x, LV y)
 {
 	LLVMRealPredicate p = code == O_lt   ? LLVMRealOLT
 	                      : code == O_le ? LLVMRealOLE
@@ -150,7 +150,7 @@ compare_float(Gen *g, OpCode code, LV x, LV y)
 }
 
 static LV
-float_number(Gen *g, const Op *o, DType d, const LV *e)
+float_number(Codegen *g, const Op *o, DType d, const LV *e)
 {
 	LLVMTypeRef t = LLVMTypeOf(e[0]);
 
@@ -206,14 +206,14 @@ is_signed(DType d)
 }
 
 static LV
-pick_if(Gen *g, LLVMIntPredicate p, LV x, LV y, LV yes, LV no)
+pick_if(Codegen *g, LLVMIntPredicate p, LV x, LV y, LV yes, LV no)
 {
 	return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, p, x, y, ""), yes, no, "");
 }
 
 /* x / 0 is all ones, x % 0 is x; the most negative value by -1 wraps.  Constants need no care. */
 static LV
-divide(Gen *g, bool mod, bool sign, LV x, LV y)
+divide(Codegen *g, bool mod, bool sign, LV x, LV y)
 {
 	LLVMTypeRef t = LLVMTypeOf(x);
 	LV zero = LLVMConstNull(t), one = LLVMConstInt(t, 1, 0), ones = LLVMConstAllOnes(t), safe, r;
@@ -235,7 +235,7 @@ divide(Gen *g, bool mod, bool sign, LV x, LV y)
 
 /* Does a turn divide a scalar that 31 bits hold by a number?  In 64 bits that is three products more. */
 static bool
-is_narrow(Gen *g, const Op *o)
+is_narrow(Codegen *g, const Op *o)
 {
 	int64_t c;
 	Fact x;
@@ -248,7 +248,7 @@ is_narrow(Gen *g, const Op *o)
 }
 
 static LV
-divide_narrow(Gen *g, bool mod, LV x, LV y)
+divide_narrow(Codegen *g, bool mod, LV x, LV y)
 {
 	x = LLVMBuildTrunc(g->b, x, g->i32, "");
 	y = LLVMBuildTrunc(g->b, y, g->i32, "");
@@ -257,7 +257,7 @@ divide_narrow(Gen *g, bool mod, LV x, LV y)
 
 /* Amounts count as unsigned: a large one shifts everything out. */
 static LV
-shift(Gen *g, bool left, bool sign, LV x, LV n)
+shift(Codegen *g, bool left, bool sign, LV x, LV n)
 {
 	LLVMTypeRef t = LLVMTypeOf(x);
 	unsigned bits = LLVMGetIntTypeWidth(t);
@@ -272,7 +272,7 @@ shift(Gen *g, bool left, bool sign, LV x, LV n)
 
 /* What the bits of an element are, without those that only repeat its sign. */
 static LV
-own_bits(Gen *g, DType d, LV x)
+own_bits(Codegen *g, DType d, LV x)
 {
 	int bits = dtype_info[d].bits;
 
@@ -281,7 +281,7 @@ own_bits(Gen *g, DType d, LV x)
 
 /* Of 0 all bits. */
 static LV
-leading_zeros(Gen *g, DType d, LV x)
+leading_zeros(Codegen *g, DType d, LV x)
 {
 	LLVMTypeRef t = LLVMTypeOf(x);
 	unsigned id = LLVMLookupIntrinsicID("llvm.ctlz", strlen("llvm.ctlz")), bits = dtype_info[d].bits;
@@ -294,7 +294,7 @@ leading_zeros(Gen *g, DType d, LV x)
 
 /* Of the product, which has twice as many bits as its factors. */
 static LV
-upper_half(Gen *g, DType d, LV x, LV y)
+upper_half(Codegen *g, DType d, LV x, LV y)
 {
 	LLVMTypeRef t = LLVMTypeOf(x), wide;
 	bool sign = is_signed(d);
@@ -311,7 +311,7 @@ upper_half(Gen *g, DType d, LV x, LV y)
 }
 
 static LV
-compare_int(Gen *g, OpCode code, bool sign, LV x, LV y)
+compare_int(Codegen *g, OpCode code, bool sign, LV x, LV y)
 {
 	LLVMIntPredicate p = code == O_lt   ? (sign ? LLVMIntSLT : LLVMIntULT)
 	                     : code == O_le ? (sign ? LLVMIntSLE : LLVMIntULE)
@@ -322,7 +322,7 @@ compare_int(Gen *g, OpCode code, bool sign, LV x, LV y)
 }
 
 static LV
-int_number(Gen *g, const Op *o, DType d, const LV *e)
+int_number(Codegen *g, const Op *o, DType d, const LV *e)
 {
 	bool sign = is_signed(d);
 	LV x = e[0], y = o->nin > 1 ? e[1] : NULL;
@@ -378,7 +378,7 @@ int_number(Gen *g, const Op *o, DType d, const LV *e)
 }
 
 LV
-elt_number(Gen *g, const Op *o, DType d, const LV *e)
+elt_number(Codegen *g, const Op *o, DType d, const LV *e)
 {
 	return dtype_info[d].kind == K_flt ? float_number(g, o, d, e) : int_number(g, o, d, e);
 }
@@ -387,7 +387,7 @@ elt_number(Gen *g, const Op *o, DType d, const LV *e)
 
 /* Bits of one operand or the other, per element. */
 static void
-pull_select(Gen *g, Op *o, int w)
+pull_select(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	LV x, y, one[WORD_ELEMS];
@@ -407,7 +407,7 @@ pull_select(Gen *g, Op *o, int w)
 }
 
 static LV
-elt_element(Gen *g, Op *o, int64_t r)
+elt_element(Codegen *g, Op *o, int64_t r)
 {
 	LV e[3] = { NULL };
 
@@ -417,7 +417,7 @@ elt_element(Gen *g, Op *o, int64_t r)
 }
 
 static void
-pull_index(Gen *g, Op *o, int w)
+pull_index(Codegen *g, Op *o, int w)
 {
 	LV e[3] = { NULL }, kept = wheels_value(g, o->out[0]);
 
@@ -435,7 +435,7 @@ is_index(const Op *o)
 }
 
 static void
-pull_elt(Gen *g, Op *o, int w)
+pull_elt(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 
@@ -445,7 +445,7 @@ pull_elt(Gen *g, Op *o, int w)
 }
 
 void
-emit_elt(Gen *g, Op *o)
+emit_elt(Codegen *g, Op *o)
 {
 	void *offset = offset_plan(g, o);
 

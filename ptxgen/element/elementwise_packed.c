@@ -5,7 +5,7 @@
 
 /* Bits of an integer word: any element size. */
 static LV
-bitwise(Gen *g, OpCode code, LV x, LV y)
+bitwise(Codegen *g, OpCode code, LV x, LV y)
 {
 	switch (code) {
 	case O_and: return LLVMBuildAnd(g->b, x, y, "");
@@ -18,7 +18,7 @@ bitwise(Gen *g, OpCode code, LV x, LV y)
 
 /* Sign bits of both halves. */
 static LV
-sign_bits(Gen *g, OpCode code, LV x)
+sign_bits(Codegen *g, OpCode code, LV x)
 {
 	if (code == O_neg)
 		return LLVMBuildXor(g->b, x, const_i32(g, 0x80008000), "");
@@ -26,7 +26,7 @@ sign_bits(Gen *g, OpCode code, LV x)
 }
 
 static LV
-half2(Gen *g, OpCode code, const LV *w)
+half2(Codegen *g, OpCode code, const LV *w)
 {
 	LV x = as_h2(g, w[0]), y = w[1] ? as_h2(g, w[1]) : NULL, e[3] = { x, y, NULL };
 	bool minmax = g->u->target->features & T_MMA16816; /* min.f16x2: sm_80 */
@@ -47,7 +47,7 @@ half2(Gen *g, OpCode code, const LV *w)
 /* Before sm_90 bf16 has only the fused form; x * 1 + y and x * y - 0 round once, like the plain
  * ones. */
 static LV
-bfloat2(Gen *g, OpCode code, const LV *w)
+bfloat2(Codegen *g, OpCode code, const LV *w)
 {
 	LV one = const_i32(g, 0x3f803f80), minus_one = const_i32(g, 0xbf80bf80);
 
@@ -63,7 +63,7 @@ bfloat2(Gen *g, OpCode code, const LV *w)
 }
 
 LV
-elt_word(Gen *g, Op *o, int w)
+elt_word(Codegen *g, Op *o, int w)
 {
 	DType d = o->in[0]->type.dtype;
 	bool f16 = d == D_f16, bf16 = d == D_bf16 && g->u->target->features & T_BF16;

@@ -19,7 +19,7 @@ fp8_conversions(DType d)
 }
 
 static bool
-has_cvt(const Gen *g, DType d)
+has_cvt(const Codegen *g, DType d)
 {
 	return g->u->target->features & dtype_info[d].cvt;
 }
@@ -28,7 +28,7 @@ has_cvt(const Gen *g, DType d)
 
 /* e4m3 in the exponent and mantissa field of f16 stands for 2^-8 of its value, subnormals too. */
 static LV
-e4m3_to_h2(Gen *g, LV high)
+e4m3_to_h2(Codegen *g, LV high)
 {
 	LV mag = LLVMBuildLShr(g->b, LLVMBuildAnd(g->b, high, const_i32(g, 0x7f007f00), ""),
 	                       const_i32(g, 1), "");
@@ -43,7 +43,7 @@ e4m3_to_h2(Gen *g, LV high)
 }
 
 LV
-fp8_to_h2(Gen *g, DType d, LV word, int half)
+fp8_to_h2(Codegen *g, DType d, LV word, int half)
 {
 	LV high;
 
@@ -60,7 +60,7 @@ fp8_to_h2(Gen *g, DType d, LV word, int half)
 /* ---- from f32 -------------------------------------------------------------------------------- */
 
 LV
-fp8_from_floats(Gen *g, DType d, LV lo, LV hi)
+fp8_from_floats(Codegen *g, DType d, LV lo, LV hi)
 {
 	LV x;
 
@@ -73,7 +73,7 @@ fp8_from_floats(Gen *g, DType d, LV lo, LV hi)
 }
 
 LV
-fp8_from_h2(Gen *g, DType d, LV h2)
+fp8_from_h2(Codegen *g, DType d, LV h2)
 {
 	LV x = asm_op(g, fp8_conversions(d)->from_h2, h2, NULL, NULL);
 

@@ -5,7 +5,7 @@
 #include "ptxgen/element/elementwise.h"
 
 bool
-index_narrow(Gen *g, const Val *v)
+index_narrow(Codegen *g, const Val *v)
 {
 	Fact f;
 
@@ -16,7 +16,7 @@ index_narrow(Gen *g, const Val *v)
 }
 
 LV
-index_widen(Gen *g, const Val *v, LV low)
+index_widen(Codegen *g, const Val *v, LV low)
 {
 	bool positive = val_fact(g->k, v).lo >= 0;
 
@@ -24,19 +24,19 @@ index_widen(Gen *g, const Val *v, LV low)
 }
 
 LV
-index_low(Gen *g, LV x)
+index_low(Codegen *g, LV x)
 {
 	return LLVMBuildTrunc(g->b, x, g->i32, "");
 }
 
 static LV
-compute(Gen *g, const Op *o, DType d, const LV *e)
+compute(Codegen *g, const Op *o, DType d, const LV *e)
 {
 	return o->code == O_select ? LLVMBuildSelect(g->b, e[0], e[1], e[2], "") : elt_number(g, o, d, e);
 }
 
 LV
-index_number(Gen *g, const Op *o, const LV *word)
+index_number(Codegen *g, const Op *o, const LV *word)
 {
 	const Val *out = o->out[0];
 	bool narrow = out->type.dtype == D_bool || index_narrow(g, out), positive = true;

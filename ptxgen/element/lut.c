@@ -16,7 +16,7 @@ typedef struct LookupPlan {
 
 /* Byte `byte` of entries 4k .. 4k + 3 of the table whose first register is `base`. */
 static LV
-table_plane(Gen *g, Val *table, int entries, int base, int k, int byte)
+table_plane(Codegen *g, Val *table, int entries, int base, int k, int byte)
 {
 	const Tile *t = tile_of(g, table);
 	int each = dtype_info[t->dtype].bits / 8;
@@ -40,7 +40,7 @@ table_plane(Gen *g, Val *table, int entries, int base, int k, int byte)
 
 /* Codes 4 group .. 4 group + 3 of a lane in natural order, each in four bits of the lower half. */
 static LV
-four_codes(Gen *g, Val *index, int group)
+four_codes(Codegen *g, Val *index, int group)
 {
 	const Tile *t = tile_of(g, index);
 	int slot = dtype_slot_bits(t->dtype), at = group * 4 % t->epw * slot;
@@ -63,7 +63,7 @@ four_codes(Gen *g, Val *index, int group)
 
 /* Codes 8 i .. 8 i + 7 of a lane in bit order 4, each in four bits, above them anything. */
 static LV
-eight_codes(Gen *g, Val *index, int i)
+eight_codes(Codegen *g, Val *index, int i)
 {
 	int bits = dtype_info[index->type.dtype].bits, group = i / 4 * bits, n;
 	const int64_t all = 0x11111111;
@@ -86,7 +86,7 @@ eight_codes(Gen *g, Val *index, int i)
 
 /* The selectors of a group; two of them are in a word, and share what makes them. */
 static void
-make_selectors(Gen *g, const Op *o, LookupPlan *p, int group)
+make_selectors(Codegen *g, const Op *o, LookupPlan *p, int group)
 {
 	Val *index = o->in[1];
 	LV low, upper;
@@ -110,7 +110,7 @@ make_selectors(Gen *g, const Op *o, LookupPlan *p, int group)
 
 /* Byte `byte` of the elements that the codes of a group choose. */
 static LV
-chosen_bytes(Gen *g, const Op *o, LookupPlan *p, int table, int group, int byte)
+chosen_bytes(Codegen *g, const Op *o, LookupPlan *p, int table, int group, int byte)
 {
 	LV *to = &p->chosen[(table * p->ngroup + group) * p->bytes + byte];
 	LV *plane = &p->plane[(table * p->bytes + byte) * p->nplane];
@@ -127,7 +127,7 @@ chosen_bytes(Gen *g, const Op *o, LookupPlan *p, int table, int group, int byte)
 
 /* The table of register r of the result, by its number in the lane. */
 static int
-table_of(Gen *g, const Op *o, int64_t r)
+table_of(Codegen *g, const Op *o, int64_t r)
 {
 	const Type *t = &o->in[0]->type;
 	int64_t c[DIM_MAX] = { 0 };
@@ -141,7 +141,7 @@ table_of(Gen *g, const Op *o, int64_t r)
 
 /* Two bytes of element r, the first of them `byte`, at the bottom of a word. */
 static LV
-two_bytes(Gen *g, const Op *o, LookupPlan *p, int64_t r, int byte)
+two_bytes(Codegen *g, const Op *o, LookupPlan *p, int64_t r, int byte)
 {
 	int table = table_of(g, o, r), group = (int)r / 4;
 	unsigned k = (unsigned)(r % 4);
@@ -151,7 +151,7 @@ two_bytes(Gen *g, const Op *o, LookupPlan *p, int64_t r, int byte)
 }
 
 static void
-pull_lookup(Gen *g, Op *o, int w)
+pull_lookup(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	LookupPlan *p = t->plan;
@@ -181,7 +181,7 @@ pull_lookup(Gen *g, Op *o, int w)
 }
 
 void
-emit_lookup(Gen *g, Op *o)
+emit_lookup(Codegen *g, Op *o)
 {
 	const Type *t = &o->in[0]->type;
 	LookupPlan *p = NEW(g->a, LookupPlan);

@@ -8,7 +8,7 @@
 
 /* Byte `byte` of entries 4 word .. 4 word + 3. */
 static LV
-plane_word(Gen *g, const uint32_t *entry, int byte, int word)
+plane_word(Codegen *g, const uint32_t *entry, int byte, int word)
 {
 	uint32_t x = 0;
 
@@ -18,7 +18,7 @@ plane_word(Gen *g, const uint32_t *entry, int byte, int word)
 }
 
 void
-table_selectors(Gen *g, int entries, LV code, LV *low, LV *upper)
+table_selectors(Codegen *g, int entries, LV code, LV *low, LV *upper)
 {
 	LV x;
 
@@ -32,7 +32,7 @@ table_selectors(Gen *g, int entries, LV code, LV *low, LV *upper)
 }
 
 LV
-table_bytes(Gen *g, const LV *plane, int entries, LV low, LV upper)
+table_bytes(Codegen *g, const LV *plane, int entries, LV low, LV upper)
 {
 	LV x, y;
 
@@ -45,7 +45,7 @@ table_bytes(Gen *g, const LV *plane, int entries, LV low, LV upper)
 
 /* Plane `byte` of d's numbers as f32, by the four codes from slot `pos` on. */
 static LV
-number_bytes(Gen *g, DType d, LV word, int pos, int byte)
+number_bytes(Codegen *g, DType d, LV word, int pos, int byte)
 {
 	uint32_t entry[16];
 	LV plane[4], low, upper;
@@ -61,7 +61,7 @@ number_bytes(Gen *g, DType d, LV word, int pos, int byte)
 }
 
 LV
-table_to_f32(Gen *g, DType d, LV word, int pos)
+table_to_f32(Codegen *g, DType d, LV word, int pos)
 {
 	int from = pos / 4 * 4;
 	unsigned k = (unsigned)(pos % 4), pick = 0x0040u + 0x0011u * k;
@@ -74,7 +74,7 @@ table_to_f32(Gen *g, DType d, LV word, int pos)
 /* The middle of numbers i and i + 1, for floats the largest one not above it: a float is above the one if and
  * only if it is above the other. */
 static LV
-middle(Gen *g, DType d, LLVMTypeRef t, unsigned i)
+middle(Codegen *g, DType d, LLVMTypeRef t, unsigned i)
 {
 	double mid = (num_of_code(d, i) + num_of_code(d, i + 1)) / 2;
 	float f = (float)mid;
@@ -86,7 +86,7 @@ middle(Gen *g, DType d, LLVMTypeRef t, unsigned i)
 
 /* The code of x among [lo, lo + n). */
 static LV
-search_code(Gen *g, DType d, LV x, unsigned lo, unsigned n)
+search_code(Codegen *g, DType d, LV x, unsigned lo, unsigned n)
 {
 	LV above;
 
@@ -98,7 +98,7 @@ search_code(Gen *g, DType d, LV x, unsigned lo, unsigned n)
 }
 
 LV
-table_code(Gen *g, DType d, LV x)
+table_code(Codegen *g, DType d, LV x)
 {
 	LV nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, "");
 

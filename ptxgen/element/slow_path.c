@@ -40,7 +40,7 @@ is_select_of(const Op *o, const Val *cond)
 }
 
 static void
-input_add(Gen *g, struct Rare *r, Val *v)
+input_add(Codegen *g, struct Rare *r, Val *v)
 {
 	for (int i = 0; i < r->ninput; i++)
 		if (r->input[i] == v)
@@ -51,7 +51,7 @@ input_add(Gen *g, struct Rare *r, Val *v)
 
 /* From the last of the selects up: an operation whose every use is behind the branch is there as well. */
 static void
-read_block(Gen *g, struct Rare *r)
+read_block(Codegen *g, struct Rare *r)
 {
 	const uint32_t *uses = kernel_uses(g->k);
 	uint32_t *there = NEWN(g->a, uint32_t, g->k->nval + 1);
@@ -78,7 +78,7 @@ read_block(Gen *g, struct Rare *r)
 
 /* The selects of o's condition, as many as share a branch. */
 static struct Rare *
-rare_of(Gen *g, const Op *o)
+rare_of(Codegen *g, const Op *o)
 {
 	struct Rare *r = g->rare;
 
@@ -101,7 +101,7 @@ rare_of(Gen *g, const Op *o)
 
 /* May a block end here, are all selects there, o among them, and what they need? */
 static bool
-can_branch(Gen *g, const struct Rare *r, const Op *o)
+can_branch(Codegen *g, const struct Rare *r, const Op *o)
 {
 	bool among = false;
 
@@ -123,7 +123,7 @@ can_branch(Gen *g, const struct Rare *r, const Op *o)
 
 /* What comes before the branch, for word w. */
 static void
-word_before(Gen *g, const struct Rare *r, int w)
+word_before(Codegen *g, const struct Rare *r, int w)
 {
 	for (int i = 0; i < r->nsel; i++)
 		word_get(g, r->sel[i]->in[2], w);
@@ -139,7 +139,7 @@ word_before(Gen *g, const struct Rare *r, int w)
 
 /* i1: has a lane of the warp an element, of those words, that chooses what is behind the branch? */
 static LV
-any_of(Gen *g, const struct Rare *r, const int *word, int n)
+any_of(Codegen *g, const struct Rare *r, const int *word, int n)
 {
 	LV any = NULL, c;
 
@@ -153,7 +153,7 @@ any_of(Gen *g, const struct Rare *r, const int *word, int n)
 
 /* A block behind the current one. */
 static LLVMBasicBlockRef
-block_behind(Gen *g)
+block_behind(Codegen *g)
 {
 	LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 
@@ -163,7 +163,7 @@ block_behind(Gen *g)
 
 /* Those words of all selects. */
 static void
-emit_together(Gen *g, struct Rare *r, const int *word, int n)
+emit_together(Codegen *g, struct Rare *r, const int *word, int n)
 {
 	LV any = any_of(g, r, word, n), x[TOGETHER][SELECTS_MAX], y, phi[TOGETHER][SELECTS_MAX];
 	LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(g->b) };
@@ -195,7 +195,7 @@ emit_together(Gen *g, struct Rare *r, const int *word, int n)
 }
 
 bool
-rarely_select(Gen *g, Op *o, int w)
+rarely_select(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	struct Rare *r;

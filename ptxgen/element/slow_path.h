@@ -5,5 +5,5 @@
 
 /* Word w of what select o makes, with what is made for its first choice and nothing else behind a branch.
  * False, nothing is emitted: that does not pay, or cannot be done here. */
-bool rarely_select(Gen *g, Op *o, int w);
+bool rarely_select(Codegen *g, Op *o, int w);
 #endif

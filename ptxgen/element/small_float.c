@@ -20,7 +20,7 @@ magnitude_mask(DType d, int man)
 
 /* 2^(code - 127), as recipes do it (infer/narrow_cast/narrow_float.c): 3/2 of the power of two less half of it. */
 static LV
-scale_to_f32(Gen *g, LV word, int pos)
+scale_to_f32(Codegen *g, LV word, int pos)
 {
 	int up = 23 - 8 * pos;
 	LV x = up > 0 ? LLVMBuildShl(g->b, word, const_i32(g, up), "")
@@ -34,7 +34,7 @@ scale_to_f32(Gen *g, LV word, int pos)
 }
 
 LV
-small_to_f32(Gen *g, DType d, LV word, int pos)
+small_to_f32(Codegen *g, DType d, LV word, int pos)
 {
 	const DTypeInfo *t = &dtype_info[d];
 	int up = 32 - t->bits - dtype_slot_bits(d) * pos;
@@ -56,7 +56,7 @@ small_to_f32(Gen *g, DType d, LV word, int pos)
 
 /* The nearest power of two, the larger one in the middle, of the magnitude. */
 static LV
-scale_code(Gen *g, LV x)
+scale_code(Codegen *g, LV x)
 {
 	LV i = LLVMBuildAnd(g->b, as_i32(g, x), const_i32(g, 0x7fffffff), ""), r, small, large;
 	LV nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, ""), most = const_i32(g, 254);
@@ -74,7 +74,7 @@ scale_code(Gen *g, LV x)
 /* Rounded by adding a power of two whose last place weighs as much as the type's, then the exponent's bias
  * moved by a multiplication, which also denormalizes. */
 static LV
-grid_code(Gen *g, DType d, LV x)
+grid_code(Codegen *g, DType d, LV x)
 {
 	int man = dtype_info[d].man, bias = dtype_bias(d), top = dtype_info[d].bits - 1;
 	LV bits = LLVMBuildBitCast(g->b, x, g->i32, ""), a, e, magic, r, low, nan;
@@ -100,7 +100,7 @@ grid_code(Gen *g, DType d, LV x)
 }
 
 LV
-small_from_f32(Gen *g, DType d, LV x)
+small_from_f32(Codegen *g, DType d, LV x)
 {
 	switch ((DCodes)dtype_info[d].codes) {
 	case C_scale: return scale_code(g, x);

@@ -27,7 +27,7 @@ access_small(Fact f)
 static void
 start_add(Access *x, struct Start *s, Val *v)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	int64_t c;
 	Fact f;
 	LV var;
@@ -151,7 +151,7 @@ access_bit(Access *x, LLVMBuilderRef b, LV elems)
 }
 
 Access *
-access_view(Gen *g, const Layout *l, Val *view)
+access_view(Codegen *g, const Layout *l, Val *view)
 {
 	Access *x = NEW(g->a, Access);
 
@@ -178,7 +178,7 @@ access_alloc(Access *x)
 }
 
 Access *
-access_plain(Gen *g, const Layout *l, Val *view)
+access_plain(Codegen *g, const Layout *l, Val *view)
 {
 	Access *x = access_view(g, l, view);
 	Layout *mem = NEW(g->a, Layout);
@@ -190,7 +190,7 @@ access_plain(Gen *g, const Layout *l, Val *view)
 }
 
 Access *
-access_new(Gen *g, const Layout *l, Val *view)
+access_new(Codegen *g, const Layout *l, Val *view)
 {
 	Access *x = access_view(g, l, view);
 	int dim[DIM_MAX];
@@ -207,7 +207,7 @@ access_new(Gen *g, const Layout *l, Val *view)
 }
 
 Access *
-access_staging(Gen *g, const Staging *tile, const Layout *l, DType d)
+access_staging(Codegen *g, const Staging *tile, const Layout *l, DType d)
 {
 	Access *x = NEW(g->a, Access);
 

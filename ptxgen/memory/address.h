@@ -11,7 +11,7 @@ enum { ACCESS_VISITS = 2 };
  * warp, reg) over a view of a tensor or alloc. */
 typedef struct Access Access;
 struct Access {
-	Gen *g;
+	Codegen *g;
 	const Layout *l;
 	Space space;
 	DType dtype;
@@ -27,7 +27,7 @@ struct Access {
 		int64_t add;
 		int depth;         /* loops around the deepest value */
 		bool big;          /* sums with it may wrap around */
-		Linear turn;       /* global: var in the counter of the loop around */
+		InductionVar turn;       /* global: var in the counter of the loop around */
 		LV steady, rest;   /* global, in a loop: var in two, of which the first is made in front */
 	} start[DIM_MAX];
 	LV lane[DIM_MAX];          /* lane_index by view dim */
@@ -74,20 +74,20 @@ struct Access {
 };
 
 /* `view`: an S_global or S_shared value; needs the builder at the op. */
-Access *access_new(Gen *g, const Layout *l, Val *view);
+Access *access_new(Codegen *g, const Layout *l, Val *view);
 /* Elements of type d of a staging tile. */
-Access *access_staging(Gen *g, const Staging *tile, const Layout *l, DType d);
+Access *access_staging(Codegen *g, const Staging *tile, const Layout *l, DType d);
 /* Byte address (i64 global, i32 shared) of the element at `index` (of lane 0) for this thread = *base +
  * *imm.  Types under 8 bits: *shift (may be NULL) receives the bit in that byte, as i32. */
 void access_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift);
 /* The same as if the tile had no swizzle: where wgmma's descriptors and boxes of maps begin. */
-Access *access_plain(Gen *g, const Layout *l, Val *view);
+Access *access_plain(Codegen *g, const Layout *l, Val *view);
 /* Of any view: where it starts, and nothing else. */
-Access *access_view(Gen *g, const Layout *l, Val *view);
+Access *access_view(Codegen *g, const Layout *l, Val *view);
 /* i64: where the view starts along dim rd of its root. */
 LV access_start(Access *x, int rd);
 /* i32: the shared address of the block's dynamic memory. */
-LV smem_base(Gen *g);
+LV smem_base(Codegen *g);
 /* For an op of many instances: what holds for all of a thread's accesses or for none is asked once, and where
  * it fails a coordinate that is compared in 32 bits anyway is behind the end. */
 void access_join_edges(Access *x);

@@ -10,7 +10,7 @@
 #include "ptxgen/memory/address.h"
 
 static LV
-add64v(Gen *g, LV x, LV y)
+add64v(Codegen *g, LV x, LV y)
 {
 	return x ? LLVMBuildAdd(g->b, x, y, "") : y;
 }
@@ -37,7 +37,7 @@ opaque(Access *x, LV v, int depth)
 static LV
 times_stride(Access *x, LV v, int rd)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	LV s = x->stride[rd] ? x->stride[rd] : const_i64(g, x->cstride[rd]);
 
 	return LLVMBuildMul(g->b, v, s, "");
@@ -45,9 +45,9 @@ times_stride(Access *x, LV v, int rd)
 
 /* What a turn adds to an offset, in elements, for it adds so much to dim rd. */
 static void
-turn_add(Access *x, Turn *turn, int rd)
+turn_add(Access *x, IvIncrement *turn, int rd)
 {
-	const Linear *l = &x->start[rd].turn;
+	const InductionVar *l = &x->start[rd].turn;
 
 	if (l->by)
 		turn->by = add64v(x->g, turn->by, times_stride(x, const_i64(x->g, l->by), rd));
@@ -58,7 +58,7 @@ turn_add(Access *x, Turn *turn, int rd)
 
 /* Is the part that changes in the loop around one that moves?  *turn: by how many elements. */
 static bool
-moves(Access *x, Turn *turn)
+moves(Access *x, IvIncrement *turn)
 {
 	bool any = false;
 
@@ -69,7 +69,7 @@ moves(Access *x, Turn *turn)
 			return false;
 		any = any || (s->var && (s->turn.by || !linear_even(&s->turn)));
 	}
-	*turn = (Turn){ .by = NULL };
+	*turn = (IvIncrement){ .by = NULL };
 	for (int rd = 0; rd < x->root_rank && any; rd++)
 		if (x->start[rd].var)
 			turn_add(x, turn, rd);
@@ -78,7 +78,7 @@ moves(Access *x, Turn *turn)
 
 /* The same in bytes, where a byte holds whole elements. */
 static void
-turn_scale(Access *x, Turn *turn)
+turn_scale(Access *x, IvIncrement *turn)
 {
 	if (turn->by)
 		turn->by = scaled(x, turn->by);
@@ -91,7 +91,7 @@ turn_scale(Access *x, Turn *turn)
 static LV
 base_sum(Access *x, LV sum, LV *var)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 
 	for (int d = 0; d < x->rank; d++) {
 		LV lane = LLVMBuildZExt(g->pre, x->lane[d], g->i64, "");
@@ -123,11 +123,11 @@ base_sum(Access *x, LV sum, LV *var)
 static void
 global_base(Access *x)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	bool packed = dtype_info[x->dtype].bits < 8;
 	LLVMBasicBlockRef block = NULL;
 	LV sum, var[DIM_MAX];
-	Turn turn;
+	IvIncrement turn;
 
 	for (int rd = 0; rd < x->root_rank; rd++) {
 		var[rd] = x->start[rd].var;
@@ -157,7 +157,7 @@ global_base(Access *x)
 void
 global_new(Access *x)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	const Param *p = val_param(g->k, x->root);
 
 	BUG_IF(g->a, !p || p->kind != P_tensor);
@@ -206,7 +206,7 @@ same_visit(const Access *x, const struct Visit *v, const int64_t *index)
 /* x + by, hidden where LLVM does more than select instructions: it compares each of a long row of sums
  * with all others then (straight line strength reduction: 170 ms of 190 for the stores of 128 rows). */
 static LV
-sum_aside(Gen *g, LV x, LV by)
+sum_aside(Codegen *g, LV x, LV by)
 {
 	if (g->s->level == LLVMCodeGenLevelNone)
 		return LLVMBuildAdd(g->b, x, by, "");
@@ -249,7 +249,7 @@ runtime_part(Access *x, const int64_t *index)
 void
 global_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	int bits = dtype_info[x->dtype].bits;
 	int64_t fixed = x->fixed;
 	LV e = runtime_part(x, index), gathered = global_index(x, index);

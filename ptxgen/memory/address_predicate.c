@@ -23,7 +23,7 @@ access_before(const struct Start *s)
 
 /* Elements of a view that goes by `step` are so many of its tensor, rounded up: i32, 0 or more. */
 static LV
-stepped(Gen *g, LV elems, int64_t step)
+stepped(Codegen *g, LV elems, int64_t step)
 {
 	if (step == 1)
 		return elems;
@@ -35,7 +35,7 @@ stepped(Gen *g, LV elems, int64_t step)
 static void
 edge_moving(Access *x, int d, int rd, LV size)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	const struct Start *s = &x->start[rd];
 	Val *counter = g->loop ? g->loop->op->blk[0]->arg[0] : NULL;
 	LLVMBasicBlockRef block;
@@ -78,7 +78,7 @@ fits_word(Access *x, int rd, Val *end, int64_t span)
 static LV
 index_at(Access *x, int d, int rd)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	const struct Start *s = &x->start[rd];
 	LLVMBasicBlockRef block = s->rest ? moving_front(g) : NULL;
 	LV at = LLVMBuildMul(g->b, x->lane[d], const_i32(g, x->step[rd]), ""), start;
@@ -95,7 +95,7 @@ index_at(Access *x, int d, int rd)
 static void
 edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	const Fact any = { 1, INT64_MIN, INT64_MAX };
 	bool from_0 = !x->start[rd].var && x->start[rd].add == 0;
 	Fact most = val_fact(g->k, end);
@@ -127,7 +127,7 @@ edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 static void
 edge_dropped(Access *x, int rd, LV start, LV size)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, start, size, "");
 
 	if (access_before(&x->start[rd]))
@@ -187,7 +187,7 @@ access_pin_edges(Access *x)
 LV
 access_index(Access *x, int rd, const int64_t *index)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	Val *v = x->index[rd];
 	int64_t c[DIM_MAX] = { 0 };
 	LV e;
@@ -211,7 +211,7 @@ index_key(const Access *x, const int64_t *index, int64_t kind, int64_t *key)
 LV
 global_index(Access *x, const int64_t *index)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	int64_t key[DIM_MAX + 1];
 	int n = x->gather < 0 ? 0 : index_key(x, index, -2, key);
 	LV sum = NULL;
@@ -243,7 +243,7 @@ root_size(const Access *x, int rd)
 static LV
 indices_inside(Access *x, const int64_t *index)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	int64_t key[DIM_MAX + 1];
 	int n = index_key(x, index, -3, key);
 	LV all = memo_find(x, n, key);
@@ -296,7 +296,7 @@ access_guard(Access *x, const Op *view, Val *cond)
 
 /* i1: coordinate c of dim d is inside, told by the counter. */
 static LV
-inside_moving(Gen *g, const struct Limit *m, int64_t c)
+inside_moving(Codegen *g, const struct Limit *m, int64_t c)
 {
 	LV size = LLVMBuildSub(g->b, m->size, const_i64(g, c), ""), from;
 	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, m->var, size, "");
@@ -313,7 +313,7 @@ static LV
 inside_edge(Access *x, int d, int64_t c)
 {
 	enum { PAIRS = 2 };
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	LV at = const_i32(g, c), in;
 
 	if (x->at[d]) {
@@ -347,7 +347,7 @@ within_step(const Access *x, int d)
 static LV
 inside_dim(Access *x, int d, int64_t c)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	LV edge = x->rem[d] || x->at[d] ? inside_edge(x, d, c) : NULL, in;
 
 	if (!x->within[d] || (x->l && !access_gathers(x, d) && lane_index_most(x->l, d) < x->within[d] - c))
@@ -372,7 +372,7 @@ is_even(const Access *x, int d)
 void
 access_join_edges(Access *x)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	LV all = x->inside, in;
 	int to = 0;
 
@@ -396,7 +396,7 @@ access_join_edges(Access *x)
 LV
 access_inside(Access *x, const int64_t *index)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	LV all = x->inside;
 
 	if (x->gather >= 0) {

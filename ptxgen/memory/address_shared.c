@@ -14,13 +14,13 @@
 
 /* Patterns of swizzles, boxes and descriptors are of addresses. */
 static unsigned
-smem_align(const Gen *g)
+smem_align(const Codegen *g)
 {
 	return kernel_roles(g->k) ? 1024 : 128;
 }
 
 LV
-smem_base(Gen *g)
+smem_base(Codegen *g)
 {
 	LV v = LLVMGetNamedGlobal(g->s->mod, "hexc_smem");
 
@@ -63,7 +63,7 @@ dim_offset(const Layout *l, int d, int64_t c)
 
 /* The same as code. */
 static LV
-dim_offset_code(Gen *g, LLVMBuilderRef b, const Layout *l, int d, LV c)
+dim_offset_code(Codegen *g, LLVMBuilderRef b, const Layout *l, int d, LV c)
 {
 	LV sum = const_i32(g, 0);
 
@@ -80,7 +80,7 @@ dim_offset_code(Gen *g, LLVMBuilderRef b, const Layout *l, int d, LV c)
 }
 
 static LV
-swizzle_code(Gen *g, LLVMBuilderRef b, Swizzle s, LV x)
+swizzle_code(Codegen *g, LLVMBuilderRef b, Swizzle s, LV x)
 {
 	int from = s.base + (s.shift > 0 ? s.shift : 0), by = s.shift < 0 ? -s.shift : s.shift;
 	LV y;
@@ -109,7 +109,7 @@ view_dim(const Access *x, int rd)
 static LV
 uniform_bytes(Access *x, const struct Start *s, int64_t step, LV v)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	int64_t bytes = step * dtype_grain(x->dtype) * dtype_pieces(x->dtype) / 8;
 
 	if (s->depth == 0 || s->lo < 0 || s->hi > INT32_MAX || !is_pow2(bytes) || s->hi > INT32_MAX / bytes)
@@ -122,7 +122,7 @@ uniform_bytes(Access *x, const struct Start *s, int64_t step, LV v)
 static bool
 uniform_part(Access *x, int rd, int64_t period)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	const struct Start *s = &x->start[rd];
 	Digit last = last_digit(x->mem, rd);
 	int64_t weight = last.weight, step;
@@ -152,7 +152,7 @@ uniform_part(Access *x, int rd, int64_t period)
 static bool
 lane_part(Access *x, int d)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	int rd = x->dim[d];
 	uint64_t bits = 0, image = 0;
 	bool known = lane_index_bits(g, x->l, d, &bits);
@@ -178,7 +178,7 @@ lane_part(Access *x, int d)
 void
 shared_new(Access *x)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	Swizzle s = x->mem->swizzle;
 	int64_t period = 1;
 
@@ -201,7 +201,7 @@ shared_new(Access *x)
 static LV
 general_offset(Access *x, const int64_t *index)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	LV sum = const_i32(g, 0);
 
 	for (int rd = 0; rd < x->root_rank; rd++) {
@@ -258,7 +258,7 @@ swizzled_bits(const Access *x)
 static LV
 lane_elems(Access *x, int64_t low)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	LV e = swizzle_code(g, g->pre, x->mem->swizzle, x->lanes);
 
 	return low ? LLVMBuildXor(g->pre, e, const_i32(g, low), "") : e;
@@ -268,7 +268,7 @@ lane_elems(Access *x, int64_t low)
 static LV
 tile_address(const Access *x, LLVMBuilderRef b, LV v)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	const Kernel *k = g->k;
 
 	v = LLVMBuildAdd(b, v, const_i32(g, x->offset), "");
@@ -282,7 +282,7 @@ tile_address(const Access *x, LLVMBuilderRef b, LV v)
 static LV
 shared_base(Access *x, int64_t low)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	LV v = memo_find(x, 1, &low);
 
 	if (v)
@@ -299,7 +299,7 @@ shared_base(Access *x, int64_t low)
 static LV
 from_elems(Access *x, LV e, LV *shift)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	int bits = dtype_info[x->dtype].bits;
 	LV v = access_bytes(x, g->b, e);
 
@@ -311,7 +311,7 @@ from_elems(Access *x, LV e, LV *shift)
 void
 shared_at(Access *x, const int64_t *index, LV *base, int64_t *imm, LV *shift)
 {
-	Gen *g = x->g;
+	Codegen *g = x->g;
 	int bits = dtype_info[x->dtype].bits;
 	int64_t c, sc, low;
 	uint64_t may;

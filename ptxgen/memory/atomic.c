@@ -4,7 +4,7 @@
 #include "ptxgen/memory/store.h"
 
 static LV
-both(Gen *g, LV x, LV y)
+both(Codegen *g, LV x, LV y)
 {
 	return x ? LLVMBuildAnd(g->b, x, y, "") : y;
 }
@@ -14,7 +14,7 @@ both(Gen *g, LV x, LV y)
  * of a float and an x >= 0 is the larger one as signed integers, and of a float and an x < 0 the smaller one
  * as unsigned integers; likewise for the smaller.  A NaN updates nothing. */
 static void
-float_extreme(Gen *g, const Instr *i, LV *in, LV exec)
+float_extreme(Codegen *g, const Instr *i, LV *in, LV exec)
 {
 	static const char *const row[2][2][2][2] = { /* shared, wide, max, negative */
 		{ { { "red_min_i32", "red_max_u32" }, { "red_max_i32", "red_min_u32" } },
@@ -86,7 +86,7 @@ new_of(const Instr *i)
  * change nothing for the others.  `a` of `a` and `x`, both as wide as a word; `at` is the word's address,
  * `low` the element's first bit. */
 static const char *
-word_update(Gen *g, const Instr *i, const char *space)
+word_update(Codegen *g, const Instr *i, const char *space)
 {
 	const char *name, *sign = dtype_info[i->ta].kind == K_sint ? "s" : "u", *op;
 
@@ -115,7 +115,7 @@ word_update(Gen *g, const Instr *i, const char *space)
 
 /* in[] is the value, for a compare-and-swap what is expected, the address and what is added to it. */
 static void
-emit_within_word(Gen *g, const Instr *i, const LV *in, LV exec, LV *out)
+emit_within_word(Codegen *g, const Instr *i, const LV *in, LV exec, LV *out)
 {
 	bool shared = i->kind == IK_red_shared || i->kind == IK_atom_shared, cas = i->atom == STORE_CAS;
 	const char *space = shared ? "cta.shared" : "gpu.global";
@@ -142,7 +142,7 @@ emit_within_word(Gen *g, const Instr *i, const LV *in, LV exec, LV *out)
 }
 
 void
-emit_tries(Gen *g, const Instr *i, const LV *in, LV exec, LV *out)
+emit_tries(Codegen *g, const Instr *i, const LV *in, LV exec, LV *out)
 {
 	bool shared = i->kind == IK_red_shared || i->kind == IK_atom_shared;
 	const char *at = shared ? "cta.shared" : "gpu.global", *letter, *found, *cons;
@@ -180,7 +180,7 @@ words_of(const Instr *i)
 }
 
 void
-emit_update(Gen *g, const Instr *i, const LV *word, LV base, LV imm, LV exec)
+emit_update(Codegen *g, const Instr *i, const LV *word, LV base, LV imm, LV exec)
 {
 	LV in[6] = { i->bits == 64 && words_of(i) == 1 ? join64(g, word[0], word[1]) : word[0] };
 	int n = words_of(i);

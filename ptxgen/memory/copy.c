@@ -36,7 +36,7 @@ copy_coord(const CopyPlan *p, int i, int64_t *index)
 
 /* The lanes for which access i is in the tile that is filled; NULL: all. */
 static LV
-copy_exec(Gen *g, const CopyPlan *p, const int64_t *index)
+copy_exec(Codegen *g, const CopyPlan *p, const int64_t *index)
 {
 	LV inside = access_inside(p->dst, index);
 
@@ -53,7 +53,7 @@ ends_together(CopyPlan *p)
 }
 
 static void
-copy_async(Gen *g, const CopyPlan *p, const Instr *inst, int i)
+copy_async(Codegen *g, const CopyPlan *p, const Instr *inst, int i)
 {
 	int64_t index[DIM_MAX] = { 0 }, to, from;
 	LV in[5], inside, bytes = const_i32(g, p->bits / 8);
@@ -72,7 +72,7 @@ copy_async(Gen *g, const CopyPlan *p, const Instr *inst, int i)
 
 /* The elements of access i, each from its own bits, as a stream of words. */
 static void
-copy_single(Gen *g, const CopyPlan *p, int i, LV *stream)
+copy_single(Codegen *g, const CopyPlan *p, int i, LV *stream)
 {
 	const Instr *byte = mem_instr(g, IK_ld_global, 8);
 	int bits = dtype_info[p->src->dtype].bits;
@@ -96,7 +96,7 @@ copy_single(Gen *g, const CopyPlan *p, int i, LV *stream)
 }
 
 static void
-copy_load(Gen *g, const CopyPlan *p, int i, LV *word)
+copy_load(Codegen *g, const CopyPlan *p, int i, LV *word)
 {
 	int64_t index[DIM_MAX] = { 0 }, imm;
 	LV in[2], inside, stream[PIECES_MAX];
@@ -117,7 +117,7 @@ copy_load(Gen *g, const CopyPlan *p, int i, LV *word)
 }
 
 static void
-copy_store(Gen *g, const CopyPlan *p, int i, const LV *word)
+copy_store(Codegen *g, const CopyPlan *p, int i, const LV *word)
 {
 	int64_t index[DIM_MAX] = { 0 }, imm;
 	int n = words_of(p);
@@ -135,7 +135,7 @@ copy_store(Gen *g, const CopyPlan *p, int i, const LV *word)
 }
 
 static void
-copy_registers(Gen *g, const CopyPlan *p, int n)
+copy_registers(Codegen *g, const CopyPlan *p, int n)
 {
 	LV word[BATCH][PIECES_MAX * 4];
 
@@ -148,7 +148,7 @@ copy_registers(Gen *g, const CopyPlan *p, int n)
 }
 
 void
-emit_copy(Gen *g, Op *o)
+emit_copy(Codegen *g, Op *o)
 {
 	const Instr *inst = instr_of(o->lowering);
 	DType d = o->in[0]->type.dtype;
@@ -193,14 +193,14 @@ emit_copy(Gen *g, Op *o)
 
 /* Resolved where they are used. */
 void
-emit_view(Gen *g, Op *o)
+emit_view(Codegen *g, Op *o)
 {
 	(void)g;
 	(void)o;
 }
 
 void
-emit_alloc(Gen *g, Op *o)
+emit_alloc(Codegen *g, Op *o)
 {
 	(void)g;
 	(void)o;

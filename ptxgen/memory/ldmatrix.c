@@ -26,7 +26,7 @@ address(const Layout *map, int64_t lane, int64_t reg, int64_t *index)
 }
 
 static int
-instances(Gen *g, const Val *v, const Layout *map)
+instances(Codegen *g, const Val *v, const Layout *map)
 {
 	int n = (int)layout_cosize(map, AX_reg);
 
@@ -35,7 +35,7 @@ instances(Gen *g, const Val *v, const Layout *map)
 }
 
 void
-matrix_words(Gen *g, Val *v, const Layout *map, int nmat, int *from)
+matrix_words(Codegen *g, Val *v, const Layout *map, int nmat, int *from)
 {
 	const Tile *t = tile_of(g, v);
 
@@ -54,7 +54,7 @@ matrix_words(Gen *g, Val *v, const Layout *map, int nmat, int *from)
 
 /* Inputs of instance i: its address, behind n others. */
 static void
-instance_address(Gen *g, const Val *v, const Layout *map, Access *x, int i, LV *in)
+instance_address(Codegen *g, const Val *v, const Layout *map, Access *x, int i, LV *in)
 {
 	int64_t index[DIM_MAX] = { 0 }, imm;
 
@@ -64,7 +64,7 @@ instance_address(Gen *g, const Val *v, const Layout *map, Access *x, int i, LV *
 }
 
 void
-matrix_store(Gen *g, const Instr *in, Val *v, const Layout *map, Access *x, LV exec)
+matrix_store(Codegen *g, const Instr *in, Val *v, const Layout *map, Access *x, LV exec)
 {
 	const Tile *t = tile_of(g, v);
 	int nmat = in->bits / 32;
@@ -88,7 +88,7 @@ matrix_store(Gen *g, const Instr *in, Val *v, const Layout *map, Access *x, LV e
 }
 
 void
-matrix_load(Gen *g, const Instr *in, Val *v, const Layout *map, Access *x)
+matrix_load(Codegen *g, const Instr *in, Val *v, const Layout *map, Access *x)
 {
 	Tile *t = tile_of(g, v);
 	int nmat = in->bits / 32, n = instances(g, v, map);

@@ -4,8 +4,8 @@
 #include "ptxgen/memory/address.h"
 
 /* from[word of the tile v] = instance * nmat + matrix, for the lanes' addresses `map`; -1: in none. */
-void matrix_words(Gen *g, Val *v, const Layout *map, int nmat, int *from);
+void matrix_words(Codegen *g, Val *v, const Layout *map, int nmat, int *from);
 /* The whole tile to shared memory, by warps for whose lanes `exec` holds (NULL: all); from there. */
-void matrix_store(Gen *g, const Instr *in, Val *v, const Layout *map, Access *x, LV exec);
-void matrix_load(Gen *g, const Instr *in, Val *v, const Layout *map, Access *x);
+void matrix_store(Codegen *g, const Instr *in, Val *v, const Layout *map, Access *x, LV exec);
+void matrix_load(Codegen *g, const Instr *in, Val *v, const Layout *map, Access *x);
 #endif

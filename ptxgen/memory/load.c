@@ -41,7 +41,7 @@ map_coord(const Layout *map, int64_t lane, int64_t r, int64_t *index)
 
 /* The bits of an element that may be in two bytes: both, from the first one's on. */
 static LV
-across_bytes(Gen *g, const Access *x, const Instr *byte, LV *in, LV inside, LV first, LV shift)
+across_bytes(Codegen *g, const Access *x, const Instr *byte, LV *in, LV inside, LV first, LV shift)
 {
 	int bits = dtype_info[x->dtype].bits;
 	LV by = LLVMBuildAdd(g->b, shift, const_i32(g, bits - 1), ""), second;
@@ -55,7 +55,7 @@ across_bytes(Gen *g, const Access *x, const Instr *byte, LV *in, LV inside, LV f
 }
 
 LV
-load_bits(Gen *g, Access *x, const Instr *byte, const int64_t *index)
+load_bits(Codegen *g, Access *x, const Instr *byte, const int64_t *index)
 {
 	LV in[2], inside, shift = NULL, first;
 	int64_t imm;
@@ -71,7 +71,7 @@ load_bits(Gen *g, Access *x, const Instr *byte, const int64_t *index)
 
 /* All instructions of an instance, as a stream of words. */
 static void
-load_pieces(Gen *g, LoadPlan *p, LV *in, int64_t imm, LV inside, LV *stream)
+load_pieces(Codegen *g, LoadPlan *p, LV *in, int64_t imm, LV inside, LV *stream)
 {
 	LV part[PIECES_MAX] = { NULL };
 	int bits = p->inst->bits;
@@ -85,7 +85,7 @@ load_pieces(Gen *g, LoadPlan *p, LV *in, int64_t imm, LV inside, LV *stream)
 }
 
 static void
-load_instance(Gen *g, LoadPlan *p, int i)
+load_instance(Codegen *g, LoadPlan *p, int i)
 {
 	LV in[2], inside, *raw = &p->raw[i * p->nraw];
 	int64_t index[DIM_MAX] = { 0 }, imm;
@@ -110,7 +110,7 @@ load_instance(Gen *g, LoadPlan *p, int i)
 
 /* Word w of instance i's elements in their slots. */
 static LV
-slot_word(Gen *g, LoadPlan *p, DType d, int i, int w)
+slot_word(Codegen *g, LoadPlan *p, DType d, int i, int w)
 {
 	LV *to = &p->placed[i * p->nslots + w], two[2] = { NULL };
 	int at = w * dtype_per_word(d) * dtype_info[d].bits;
@@ -124,7 +124,7 @@ slot_word(Gen *g, LoadPlan *p, DType d, int i, int w)
 
 /* The raw word and the element in it that register r of the result comes from, loaded. */
 static LV
-raw_of(Gen *g, LoadPlan *p, DType d, int64_t r, int *pos)
+raw_of(Codegen *g, LoadPlan *p, DType d, int64_t r, int *pos)
 {
 	int m = p->from ? p->from[r] : (int)r, i = m / p->vec, e = m % p->vec;
 	int bits = dtype_info[d].bits;
@@ -139,7 +139,7 @@ raw_of(Gen *g, LoadPlan *p, DType d, int64_t r, int *pos)
 }
 
 static void
-pull_load(Gen *g, Op *o, int w)
+pull_load(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	LoadPlan *p = t->plan;
@@ -167,7 +167,7 @@ pull_load(Gen *g, Op *o, int w)
 /* ---- ldmatrix -------------------------------------------------------------------------------- */
 
 static void
-ldmatrix_instance(Gen *g, LoadPlan *p, int i)
+ldmatrix_instance(Codegen *g, LoadPlan *p, int i)
 {
 	LV in[2];
 	int64_t index[DIM_MAX] = { 0 }, imm;
@@ -181,7 +181,7 @@ ldmatrix_instance(Gen *g, LoadPlan *p, int i)
 }
 
 static void
-pull_ldmatrix(Gen *g, Op *o, int w)
+pull_ldmatrix(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	LoadPlan *p = t->plan;
@@ -194,7 +194,7 @@ pull_ldmatrix(Gen *g, Op *o, int w)
 }
 
 static void
-ldmatrix_words(Gen *g, LoadPlan *p, Val *v)
+ldmatrix_words(Codegen *g, LoadPlan *p, Val *v)
 {
 	const Tile *t = tile_of(g, v);
 
@@ -215,7 +215,7 @@ instance_of(const LoadPlan *p, const Tile *t, int w)
 }
 
 void
-load_close(Gen *g, const Op *o, bool *word)
+load_close(Codegen *g, const Op *o, bool *word)
 {
 	const Tile *t = tile_of(g, o->out[0]);
 	const LoadPlan *p = t->plan;
@@ -232,7 +232,7 @@ load_close(Gen *g, const Op *o, bool *word)
 
 /* Issue what is missing of a visited load. */
 static void
-load_all(Gen *g, Op *o)
+load_all(Codegen *g, Op *o)
 {
 	LoadPlan *p = tile_of(g, o->out[0])->plan;
 
@@ -246,7 +246,7 @@ load_all(Gen *g, Op *o)
 
 /* Registers of the result by registers of the map. */
 static void
-load_registers(Gen *g, LoadPlan *p, Val *v)
+load_registers(Codegen *g, LoadPlan *p, Val *v)
 {
 	const Tile *t = tile_of(g, v);
 	int64_t index[DIM_MAX] = { 0 };
@@ -261,7 +261,7 @@ load_registers(Gen *g, LoadPlan *p, Val *v)
 }
 
 static const Instr *
-load_instr(Gen *g, const Op *o, bool global)
+load_instr(Codegen *g, const Op *o, bool global)
 {
 	int bits = dtype_info[o->out[0]->type.dtype].bits;
 
@@ -286,7 +286,7 @@ fill_word(DType d, const Op *o)
 }
 
 void
-emit_load(Gen *g, Op *o)
+emit_load(Codegen *g, Op *o)
 {
 	Val *v = o->out[0];
 	bool global = o->in[0]->type.space == S_global;

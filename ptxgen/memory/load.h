@@ -5,7 +5,7 @@
 
 /* The element at `index`, of less than 8 bits and beginning at any, by loads of a byte; above it are
  * others. */
-LV load_bits(Gen *g, Access *x, const Instr *byte, const int64_t *index);
+LV load_bits(Codegen *g, Access *x, const Instr *byte, const int64_t *index);
 /* Of a load that was visited: add the words that come with those of `word`, by the same instructions. */
-void load_close(Gen *g, const Op *o, bool *word);
+void load_close(Codegen *g, const Op *o, bool *word);
 #endif

@@ -50,7 +50,7 @@ arrive_lanes(const Op *arrive)
 
 /* i32: how far behind the first barrier. */
 static LV
-slot_bytes(Gen *g, Val *slot)
+slot_bytes(Codegen *g, Val *slot)
 {
 	LV n = LLVMBuildTrunc(g->b, scalar_get(g, slot), g->i32, "");
 
@@ -59,32 +59,32 @@ slot_bytes(Gen *g, Val *slot)
 
 /* i32: mbar_address but for where the barriers are in shared memory, which goes to an immediate. */
 static LV
-slot_address(Gen *g, Val *slot)
+slot_address(Codegen *g, Val *slot)
 {
 	return LLVMBuildAdd(g->b, smem_base(g), slot_bytes(g, slot), "");
 }
 
 static LV
-mbar_offset(Gen *g, const Val *mbar)
+mbar_offset(Codegen *g, const Val *mbar)
 {
 	return const_i32(g, IMM(mbar->def, offset));
 }
 
 LV
-mbar_address(Gen *g, Val *mbar, Val *slot)
+mbar_address(Codegen *g, Val *mbar, Val *slot)
 {
 	return LLVMBuildAdd(g->b, slot_address(g, slot), mbar_offset(g, mbar), "");
 }
 
 /* Initialised in front of the roles. */
 void
-emit_mbar(Gen *g, Op *o)
+emit_mbar(Codegen *g, Op *o)
 {
 	BUG_IF(g->a, IMM(o, offset) < 0);
 }
 
 void
-emit_mbar_wait(Gen *g, Op *o)
+emit_mbar_wait(Codegen *g, Op *o)
 {
 	LV phase = LLVMBuildTrunc(g->b, scalar_get(g, o->in[2]), g->i32, "");
 
@@ -97,7 +97,7 @@ emit_mbar_wait(Gen *g, Op *o)
  * block: what was read is its own memory, and that the arrival is seen brings who waits nothing to read.  Of
  * .release.cluster ptxas 13.0 makes two fences of the whole GPU in front of every arrival. */
 static void
-arrive_at_blocks(Gen *g, const Op *o, int warps)
+arrive_at_blocks(Codegen *g, const Op *o, int warps)
 {
 	int64_t mask = IMM(o, cluster);
 	LV in[2] = { LLVMBuildAdd(g->b, g->remote, slot_bytes(g, o->in[1]), ""), mbar_offset(g, o->in[0]) };
@@ -107,7 +107,7 @@ arrive_at_blocks(Gen *g, const Op *o, int warps)
 }
 
 void
-emit_mbar_arrive(Gen *g, Op *o)
+emit_mbar_arrive(Codegen *g, Op *o)
 {
 	Expected e = expected(o);
 	int signals = (int)IMM(o, signals);

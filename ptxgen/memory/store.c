@@ -14,7 +14,7 @@ enum { ACCESS_ELEMS = 128, ACCESS_WORDS = 4 * PIECES_MAX };
 
 /* Word of the instance that starts at element e: elements e.. of registers reg[]. */
 static LV
-raw_word(Gen *g, Val *v, const int *reg, int e, int n)
+raw_word(Codegen *g, Val *v, const int *reg, int e, int n)
 {
 	Tile *t = tile_of(g, v);
 	int bits = dtype_info[t->dtype].bits, pos[WORD_ELEMS];
@@ -33,7 +33,7 @@ raw_word(Gen *g, Val *v, const int *reg, int e, int n)
 
 /* Elements that straddle bytes: gathered in their slots, then as a stream. */
 static int
-store_stream(Gen *g, Val *v, const int *reg, int vec, LV *out)
+store_stream(Codegen *g, Val *v, const int *reg, int vec, LV *out)
 {
 	int epw = tile_of(g, v)->epw;
 	LV word[ACCESS_ELEMS / 4];
@@ -45,7 +45,7 @@ store_stream(Gen *g, Val *v, const int *reg, int vec, LV *out)
 
 /* The 32-bit words of vec elements in registers reg[].  Returns how many. */
 static int
-store_words(Gen *g, Val *v, const int *reg, int vec, LV *out)
+store_words(Codegen *g, Val *v, const int *reg, int vec, LV *out)
 {
 	Tile *t = tile_of(g, v);
 	int bits = dtype_info[t->dtype].bits, n = 0;
@@ -66,7 +66,7 @@ store_words(Gen *g, Val *v, const int *reg, int vec, LV *out)
 
 /* As store_words, with a byte for each element; what the upper bits of the byte are is left open. */
 static int
-store_bytes(Gen *g, Val *v, const int *reg, int vec, LV *out)
+store_bytes(Codegen *g, Val *v, const int *reg, int vec, LV *out)
 {
 	Tile *t = tile_of(g, v);
 	int slot = dtype_slot_bits(t->dtype), n = 0;
@@ -90,7 +90,7 @@ store_bytes(Gen *g, Val *v, const int *reg, int vec, LV *out)
 /* The instructions of an access of elements that straddle bytes: parts of the stream of n words, the
  * address behind it. */
 static void
-store_pieces(Gen *g, const StorePlan *p, LV *in, int n, int64_t imm, LV exec)
+store_pieces(Codegen *g, const StorePlan *p, LV *in, int n, int64_t imm, LV exec)
 {
 	int bits = p->inst->bits, each = bits <= 32 ? 1 : bits / 32;
 	LV one[6], base = in[n];
@@ -105,7 +105,7 @@ store_pieces(Gen *g, const StorePlan *p, LV *in, int n, int64_t imm, LV exec)
 }
 
 static LV
-atom_operand(Gen *g, int bits, const LV *word)
+atom_operand(Codegen *g, int bits, const LV *word)
 {
 	if (bits == 64)
 		return join64(g, word[0], word[1]);
@@ -114,7 +114,7 @@ atom_operand(Gen *g, int bits, const LV *word)
 
 /* What was there goes to shared memory; outside of the tensor it is 0. */
 static void
-emit_atom(Gen *g, const StorePlan *p, const int64_t *index, int reg, const LV *word, LV exec)
+emit_atom(Codegen *g, const StorePlan *p, const int64_t *index, int reg, const LV *word, LV exec)
 {
 	int bits = p->inst->bits, words = bits == 64 ? 2 : 1, n = 0;
 	LV in[5], out[1], base, kept[4], other[2];
@@ -144,7 +144,7 @@ emit_atom(Gen *g, const StorePlan *p, const int64_t *index, int reg, const LV *w
 /* One access: registers of the map m.. of the value go to memory; `more` is added to the
  * coordinates. */
 static void
-store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
+store_instance(Codegen *g, const StorePlan *p, int m, const int64_t *more)
 {
 	Coord at = { { 0 } };
 	int64_t index[DIM_MAX] = { 0 }, imm;
@@ -184,7 +184,7 @@ store_instance(Gen *g, const StorePlan *p, int m, const int64_t *more)
 
 /* Registers that serve several positions (iters of stride 0) are stored to each of them. */
 void
-store_tile(Gen *g, const StorePlan *p)
+store_tile(Codegen *g, const StorePlan *p)
 {
 	int64_t more[DIM_MAX] = { 0 }, at[ITER_MAX] = { 0 };
 	Digit digit[ITER_MAX];
@@ -214,14 +214,14 @@ store_tile(Gen *g, const StorePlan *p)
 /* A barrier has shown the thread of exec what the block's others wrote: in front of an update that is there
  * for whoever finds this one; behind it what they wrote that it has found is here. */
 static void
-emit_order(Gen *g, LV exec)
+emit_order(Codegen *g, LV exec)
 {
 	asm_emit(g, exec ? "@$0 fence.acq_rel.gpu;" : "fence.acq_rel.gpu;", exec ? "b" : "", AF_MEM, &exec,
 	         exec != NULL, NULL);
 }
 
 void
-emit_store(Gen *g, Op *o)
+emit_store(Codegen *g, Op *o)
 {
 	Val *v = o->in[0];
 	InstrKind kind = instr_store_kind(o);

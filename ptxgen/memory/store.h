@@ -15,10 +15,10 @@ typedef struct StorePlan {
 	bool bytes;        /* a type under a byte: each element into a byte of its own, in the low bits */
 } StorePlan;
 
-void store_tile(Gen *g, const StorePlan *p);
+void store_tile(Codegen *g, const StorePlan *p);
 /* One access of a row of kind red, of 32-bit words (atomic.c). */
-void emit_update(Gen *g, const Instr *i, const LV *word, LV base, LV imm, LV exec);
+void emit_update(Codegen *g, const Instr *i, const LV *word, LV base, LV imm, LV exec);
 /* The same of a row without a text: by compare-and-swap, until no other thread was faster.  in: the value, in
  * a register of its bits, and the address.  What was there goes to out, if that is given. */
-void emit_tries(Gen *g, const Instr *i, const LV *in, LV exec, LV *out);
+void emit_tries(Codegen *g, const Instr *i, const LV *in, LV exec, LV *out);
 #endif

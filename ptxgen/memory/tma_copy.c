@@ -7,7 +7,7 @@
 #include "ptxgen/memory/address.h"
 #include "ptxgen/memory/mbarrier.h"
 
-typedef struct Boxes {
+typedef struct TmaCopyEmit {
 	Op *o;
 	const TensorMap *map;
 	const Op *view;         /* of the tensor */
@@ -17,10 +17,10 @@ typedef struct Boxes {
 	LV engine, mbar;        /* the map's address, and the barrier's */
 	int blocks;             /* of the cluster that get it */
 	LV rank;                /* i32: of this one; NULL: only this one does */
-} Boxes;
+} TmaCopyEmit;
 
 LV
-map_address(Gen *g, int i)
+map_address(Codegen *g, int i)
 {
 	LV at;
 
@@ -33,7 +33,7 @@ map_address(Gen *g, int i)
 
 /* Dims of a map are those of its tensor, the contiguous one, then the others from the last to the first. */
 static void
-boxes_dims(Gen *g, Boxes *b, Val *mem)
+boxes_dims(Codegen *g, TmaCopyEmit *b, Val *mem)
 {
 	Access *x = access_view(g, NULL, mem);
 	int unit = view_operand_dim(b->view, view_unit_dim(g->k, b->view)), n = 1;
@@ -49,7 +49,7 @@ boxes_dims(Gen *g, Boxes *b, Val *mem)
 
 /* "{$3, $4}": operands n, n + 1 and so on, one for each dim. */
 static const char *
-operand_list(Gen *g, int n, int rank)
+operand_list(Codegen *g, int n, int rank)
 {
 	Text t = { .arena = g->a };
 
@@ -62,7 +62,7 @@ operand_list(Gen *g, int n, int rank)
 /* Operands of the box that begins at `at`, an index of the view: where it is in shared memory, and where its
  * tensor has it. */
 static void
-box_place(Gen *g, const Boxes *b, const int64_t *at, LV *smem, LV start[MAP_RANK_MAX])
+box_place(Codegen *g, const TmaCopyEmit *b, const int64_t *at, LV *smem, LV start[MAP_RANK_MAX])
 {
 	int64_t imm;
 	LV base;
@@ -79,13 +79,13 @@ box_place(Gen *g, const Boxes *b, const int64_t *at, LV *smem, LV start[MAP_RANK
 /* Can it be said that a copy to shared memory is to the block's own?  Where that is not said, ptxas 13.0
  * makes a call for sm_120a, on whose account it ignores registers handed on (C7506). */
 static bool
-stays_in_block(const Gen *g, const Boxes *b)
+stays_in_block(const Codegen *g, const TmaCopyEmit *b)
 {
 	return b->blocks == 1 && g->u->target->ptx >= PTX_OWN;
 }
 
 static void
-one_box(Gen *g, const Boxes *b, LV smem, const LV start[MAP_RANK_MAX])
+one_box(Codegen *g, const TmaCopyEmit *b, LV smem, const LV start[MAP_RANK_MAX])
 {
 	int rank = b->map->rank, n = 0, dims;
 	const char *cons = "r,l,r,r,r,r,r,r", *text;
@@ -115,7 +115,7 @@ one_box(Gen *g, const Boxes *b, LV smem, const LV start[MAP_RANK_MAX])
 
 /* Elements of a box along dim r of the view. */
 static int64_t
-box_extent(const Boxes *b, int r)
+box_extent(const TmaCopyEmit *b, int r)
 {
 	for (int i = 0; i < b->map->rank; i++)
 		if (view_result_dim(b->view, b->dim[i]) == r)
@@ -125,7 +125,7 @@ box_extent(const Boxes *b, int r)
 
 /* The i-th box of a view, as an index of it. */
 static void
-box_index(const Boxes *b, const Type *t, int64_t i, int64_t *at)
+box_index(const TmaCopyEmit *b, const Type *t, int64_t i, int64_t *at)
 {
 	for (int r = t->rank - 1; r >= 0; r--) {
 		int64_t extent = box_extent(b, r), n = t->shape[r] / extent;
@@ -138,7 +138,7 @@ box_index(const Boxes *b, const Type *t, int64_t i, int64_t *at)
 /* The i-th box of those that a block copies; of a tile that all blocks of a cluster get each copies as many,
  * one behind the other. */
 static void
-box_of_block(Gen *g, const Boxes *b, const Type *t, int64_t i, int64_t each)
+box_of_block(Codegen *g, const TmaCopyEmit *b, const Type *t, int64_t i, int64_t each)
 {
 	int64_t at[DIM_MAX] = { 0 };
 	LV smem, start[MAP_RANK_MAX];
@@ -159,12 +159,12 @@ box_of_block(Gen *g, const Boxes *b, const Type *t, int64_t i, int64_t each)
 }
 
 void
-copy_box(Gen *g, Op *o)
+copy_box(Codegen *g, Op *o)
 {
 	bool out = IMM(o, async) == COPY_OUT;
 	Val *mem = o->in[out ? 1 : 0], *part = o->in[out ? 0 : 1];
 	int number = op_access(o)->tensor_map - 1;
-	Boxes b = { .o = o, .view = mem->def };
+	TmaCopyEmit b = { .o = o, .view = mem->def };
 	int64_t count = 1;
 
 	BUG_IF(g->a, number < 0 || number >= g->k->nmap || g->guard);

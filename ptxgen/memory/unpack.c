@@ -5,12 +5,12 @@
 #include "ptxgen/base/packed_word.h"
 
 /* Bits of one word of the result: from where each comes, in bits of the operand's words, -1: it is 0. */
-typedef struct Moves {
+typedef struct BitSource {
 	int64_t from[32];
-} Moves;
+} BitSource;
 
 static LV
-moved(Gen *g, Val *x, const Moves *m)
+moved(Codegen *g, Val *x, const BitSource *m)
 {
 	LV sum = NULL;
 	uint32_t done = 0;
@@ -53,18 +53,18 @@ tile_bit_of(const Tile *t, int64_t r, int b)
 }
 
 static const Pack *
-pack_of(Gen *g, const Op *o)
+pack_of(Codegen *g, const Op *o)
 {
 	return val_param(g->k, o->in[1])->pack;
 }
 
 static void
-pull_unpack(Gen *g, Op *o, int w)
+pull_unpack(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 	const Pack *p = pack_of(g, o);
 	int bits = dtype_info[t->dtype].bits;
-	Moves m;
+	BitSource m;
 
 	if (o->out[0]->type.bit_order || (!p->bit_order && dtype_slot_bits(t->dtype) == bits)) {
 		t->word[w] = word_get(g, o->in[0], w);
@@ -79,18 +79,18 @@ pull_unpack(Gen *g, Op *o, int w)
 }
 
 void
-emit_unpack(Gen *g, Op *o)
+emit_unpack(Codegen *g, Op *o)
 {
 	tile_lazy(g, o, pull_unpack, NULL);
 }
 
 static void
-pull_pack(Gen *g, Op *o, int w)
+pull_pack(Codegen *g, Op *o, int w)
 {
 	const Pack *p = pack_of(g, o);
 	const Tile *x = tile_of(g, o->in[0]);
 	int bits = dtype_info[p->dtype].bits, first = w / bits * BIT_GROUP;
-	Moves m;
+	BitSource m;
 
 	for (int i = 0; i < 32; i++)
 		m.from[i] = -1;
@@ -102,7 +102,7 @@ pull_pack(Gen *g, Op *o, int w)
 }
 
 void
-emit_pack(Gen *g, Op *o)
+emit_pack(Codegen *g, Op *o)
 {
 	tile_lazy(g, o, pull_pack, NULL);
 }

@@ -178,7 +178,7 @@ product(const char *type, int tile, int stages)
 	                    type, type, tile, stages);
 }
 
-static const Solution *
+static const LayoutSolution *
 best(const char *source, const char *target)
 {
 	return infer_solved(&arena, source, target, 0)->sol[0];
@@ -193,7 +193,7 @@ TEST(stages_hide_latency)
 		double was = HUGE_VAL;
 
 		for (int stages = 2; stages <= 4; stages++) {
-			const Solution *s = best(product("f16", 32, stages), t->name);
+			const LayoutSolution *s = best(product("f16", 32, stages), t->name);
 
 			ck_assert_msg(s->alone < was, "%s, %d stages: %g, before %g", t->name, stages,
 			              s->alone, was);
@@ -205,9 +205,9 @@ TEST(stages_hide_latency)
 /* The same product in a type that the tensor cores do faster, and on a target that has more of them. */
 TEST(faster_products)
 {
-	const Solution *f16 = best(product("f16", 64, 3), "sm_89"),
+	const LayoutSolution *f16 = best(product("f16", 64, 3), "sm_89"),
 		       *f8 = best(product("e4m3", 64, 3), "sm_89");
-	const Solution *f64 = best("kernel p(A: f64[M, K], B: f64[N, K], C: out f64[M, N])\n"
+	const LayoutSolution *f64 = best("kernel p(A: f64[M, K], B: f64[N, K], C: out f64[M, N])\n"
 	                      "    assume K % 16 == 0\n{\n    grid(ceil(M, 64), ceil(N, 64));\n"
 	                      "    let m = block.x * 64, n = block.y * 64;\n"
 	                      "    var acc: register f64[64, 64] = 0;\n"
@@ -243,7 +243,7 @@ TEST(rereading)
 		const Candidates *c =
 			infer_solved(&arena, arena_printf(&arena, norm, 4, "register"), t->name, 0);
 		const Kernel *k = c->k;
-		const Solution *here = c->sol[0], *there;
+		const LayoutSolution *here = c->sol[0], *there;
 		const Op *g = NULL, *x = NULL;
 		OpWalk w;
 
@@ -317,7 +317,7 @@ TEST(conflicts_cost)
 	Solve s = { .k = k, .arena = &arena, .rates = rates_of(k->unit->target) };
 	Layout rows, frag, plain, *scratch;
 	Type t = type_tile(D_f32, S_reg, 2, shape);
-	Access a[2];
+	SmemAccess a[2];
 	int64_t waves[2], least[2], conflicting;
 
 	ck_assert(coalesced_layout(&rows, 2, shape, order, 4, k->warps, false));
@@ -327,7 +327,7 @@ TEST(conflicts_cost)
 	scratch = NEW(&arena, Layout);
 	*scratch = *p.staged.tile;
 	for (int i = 0; i < 2; i++)
-		a[i] = (Access){ .map = i ? &frag : &rows, .rank = 2, .dim_of = { 0, 1 },
+		a[i] = (SmemAccess){ .map = i ? &frag : &rows, .rank = 2, .dim_of = { 0, 1 },
 		        .vec = i ? p.staged.read.vec : p.staged.write.vec,
 			         .bits = 32, .lanes = 32, .weight = 1, .write = !i };
 	for (int i = 0; i < 2; i++) {
@@ -402,7 +402,7 @@ first_op(const Kernel *k, OpCode code, Role role)
 TEST(roles_by_hand)
 {
 	const Candidates *c = in_roles(4, 64);
-	const Solution *s = c->sol[0];
+	const LayoutSolution *s = c->sol[0];
 	const Op *dot = first_op(c->k, O_wgmma, ROLE_CONSUMER), *copy = first_op(c->k, O_copy, ROLE_PRODUCER);
 	const Op *full = first_op(c->k, O_mbar_wait, ROLE_CONSUMER);
 	const Op *empty = first_op(c->k, O_mbar_wait, ROLE_PRODUCER);

@@ -918,7 +918,7 @@ int
 cuEventCreate(void **event, unsigned flags)
 {
 	CHECK(true);
-	*event = flags == 0 || flags == DRV_CU_EVENT_DISABLE_TIMING ? calloc(1, sizeof(Event)) : NULL;
+	*event = flags == 0 || flags == DRV_CU_EVENT_DISABLE_TIMING ? calloc(1, sizeof(CudaEvent)) : NULL;
 	now()->events += *event != NULL;
 	return *event ? 0 : INVALID_VALUE;
 }
@@ -927,7 +927,7 @@ int
 cuEventRecord(void *event, void *stream)
 {
 	CHECK(true);
-	((Event *)event)->launches = fake.stretch ? (uint64_t)now()->ns : (uint64_t)now()->launches;
+	((CudaEvent *)event)->launches = fake.stretch ? (uint64_t)now()->ns : (uint64_t)now()->launches;
 	return is_stream(stream) ? event_record(event, stream_of(stream)) : INVALID_VALUE;
 }
 
@@ -942,7 +942,7 @@ int
 cuEventElapsedTime(float *ms, void *from, void *to)
 {
 	CHECK(true);
-	*ms = (float)(((Event *)to)->launches - ((Event *)from)->launches);
+	*ms = (float)(((CudaEvent *)to)->launches - ((CudaEvent *)from)->launches);
 	if (fake.stretch)
 		*ms /= 1e6F;
 	return 0;

@@ -292,7 +292,7 @@ TEST(scratch_swizzled)
 		staged = true;
 		for (int side = 0; side < 2; side++) {
 			int64_t waves, least;
-			Access a = { .rank = 2, .dim_of = { 0, 1 }, .bits = 32, .lanes = 32, .weight = 1 };
+			SmemAccess a = { .rank = 2, .dim_of = { 0, 1 }, .bits = 32, .lanes = 32, .weight = 1 };
 
 			a.map = v[side]->type.layout;
 			a.write = !side;
@@ -354,7 +354,7 @@ TEST(costs)
 		const Op *o = infer_op(&x, O_load, i);
 		Explained ex = explained(x.k, x.cands);
 		Val *root;
-		Access a;
+		SmemAccess a;
 
 		ck_assert(explain_access(o, &root, &a) && explain_res(&ex, o, &load));
 		access_waves(&x.arena, &a, root->type.layout, 4, waves, &least);

@@ -153,7 +153,7 @@ TEST_EACH(computes_the_same, COUNT_OF(cases))
 	Run a = launched(one, cases[_i].sizes), b;
 
 	ck_assert(pass_split_loops(two));
-	ck_assert(infer_loop(two, SPLIT_CLEAR) && infer_loop(two, SPLIT_REST));
+	ck_assert(infer_loop(two, SPLIT_MAIN) && infer_loop(two, SPLIT_REMAINDER));
 	kernel_verify(two, "split_loops");
 	pass_validate_loop_split(two);
 	ck_assert_msg(two->unit->diag->nerror == 0, "%s", two->unit->diag->msg[0].text);
@@ -167,12 +167,12 @@ TEST(front)
 	Kernel *k = solved(window);
 
 	pass_split_loops(k);
-	ck_assert(infer_loop(k, SPLIT_FRONT) != NULL);
-	ck_assert_int_eq(count(infer_loop(k, SPLIT_FRONT)->blk[0], O_select), 1);
-	ck_assert_int_eq(count(infer_loop(k, SPLIT_CLEAR)->blk[0], O_select), 0);
+	ck_assert(infer_loop(k, SPLIT_PROLOGUE) != NULL);
+	ck_assert_int_eq(count(infer_loop(k, SPLIT_PROLOGUE)->blk[0], O_select), 1);
+	ck_assert_int_eq(count(infer_loop(k, SPLIT_MAIN)->blk[0], O_select), 0);
 	k = solved(attention);
 	pass_split_loops(k);
-	ck_assert(infer_loop(k, SPLIT_FRONT) == NULL);
+	ck_assert(infer_loop(k, SPLIT_PROLOGUE) == NULL);
 }
 
 /* The clear loop has no mask and no choice, the rest all. */
@@ -184,10 +184,10 @@ TEST(masks_are_gone)
 		Kernel *k = solved(source[i]);
 
 		pass_split_loops(k);
-		ck_assert_int_eq(count(infer_loop(k, SPLIT_CLEAR)->blk[0], O_mask), 0);
-		ck_assert_int_eq(count(infer_loop(k, SPLIT_CLEAR)->blk[0], O_select), 0);
-		ck_assert_int_gt(count(infer_loop(k, SPLIT_REST)->blk[0], O_mask), 0);
-		ck_assert_int_gt(count(infer_loop(k, SPLIT_REST)->blk[0], O_select), 0);
+		ck_assert_int_eq(count(infer_loop(k, SPLIT_MAIN)->blk[0], O_mask), 0);
+		ck_assert_int_eq(count(infer_loop(k, SPLIT_MAIN)->blk[0], O_select), 0);
+		ck_assert_int_gt(count(infer_loop(k, SPLIT_REMAINDER)->blk[0], O_mask), 0);
+		ck_assert_int_gt(count(infer_loop(k, SPLIT_REMAINDER)->blk[0], O_select), 0);
 	}
 }
 
@@ -199,12 +199,12 @@ TEST(views_are_inside)
 	int n = 0;
 
 	pass_split_loops(k);
-	for (Op *o = walk_first(&w, infer_loop(k, SPLIT_CLEAR)->blk[0]); o; o = walk_next(&w))
+	for (Op *o = walk_first(&w, infer_loop(k, SPLIT_MAIN)->blk[0]); o; o = walk_next(&w))
 		if (o->code == O_copy)
 			for (int d = 0; d < 2; d++, n++)
 				ck_assert(view_in_bounds(k, o->in[0]->def, d));
 	ck_assert_int_eq(n, 4);
-	for (Op *o = walk_first(&w, infer_loop(k, SPLIT_REST)->blk[0]); o; o = walk_next(&w))
+	for (Op *o = walk_first(&w, infer_loop(k, SPLIT_REMAINDER)->blk[0]); o; o = walk_next(&w))
 		if (o->code == O_copy)
 			for (int d = 0; d < 2; d++)
 				ck_assert(!view_in_bounds(k, o->in[0]->def, d));
@@ -228,7 +228,7 @@ TEST(once)
 static void
 unmask(Kernel *k, OpCode code)
 {
-	Op *rest = infer_loop(k, SPLIT_REST);
+	Op *rest = infer_loop(k, SPLIT_REMAINDER);
 
 	for (Op *o = rest->blk[0]->first, *next; o; o = next) {
 		next = o->next;
@@ -269,7 +269,7 @@ TEST(rest_needs_masks)
 		Run a = launched(one, "M=64 N=127"), b;
 
 		pass_split_loops(two);
-		ck_assert(infer_loop(two, SPLIT_REST) != NULL);
+		ck_assert(infer_loop(two, SPLIT_REMAINDER) != NULL);
 		unmask(two, code[i]);
 		b = launched(two, "M=64 N=127");
 		ck_assert(differ(&a, &b, 64 * 16));
@@ -282,20 +282,20 @@ static const struct {
 	SplitKind kind;
 	const char *loop;
 } whole[] = {
-	{ SPLIT_NO_EDGE, "for n in 0..N step 32 { sums = sums + sum(X[0 :+ 4, 0 :+ 32], 1); }" },
-	{ SPLIT_SHORT, "for n in 0..min(N, 200) step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); }" },
-	{ SPLIT_NESTED, "for i in 0..M {\n"
+	{ SPLIT_NO_CONDITION, "for n in 0..N step 32 { sums = sums + sum(X[0 :+ 4, 0 :+ 32], 1); }" },
+	{ SPLIT_SHORT_TRIP, "for n in 0..min(N, 200) step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); }" },
+	{ SPLIT_NESTED_LOOP, "for i in 0..M {\n"
 	                "for n in 0..N step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); } }" },
-	{ SPLIT_LITTLE, "for n in 0..N step 32 { var x = exp(X[0 :+ 4, 0 :+ 32]);\n"
+	{ SPLIT_CHEAP_MASKS, "for n in 0..N step 32 { var x = exp(X[0 :+ 4, 0 :+ 32]);\n"
 	                "x = exp(exp(exp(exp(exp(x))))); x = x / (x + 1) / (x + 2);\n"
 	                "x = exp(exp(exp(exp(exp(x))))); x = x / (x + 1) / (x + 2);\n"
 	                "x = exp(exp(exp(exp(exp(x))))); x = x / (x + 1) / (x + 2);\n"
 	                "x = exp(exp(exp(exp(exp(x))))); x = x / (x + 1) / (x + 2);\n"
 	                "sums = sums + sum(x, 1) + sum(X[0 :+ 4, n :+ 2], 1); }" },
-	{ SPLIT_NO_EDGE, "for n in 0..N step 32 { if n < M * 2097152 {\n" /* sums with 2^61 are not made */
+	{ SPLIT_NO_CONDITION, "for n in 0..N step 32 { if n < M * 2097152 {\n" /* sums with 2^61 are not made */
 	                 "sums = sums + sum(X[0 :+ 4, 0 :+ 32], 1); } }" },
-	{ SPLIT_OTHER, "for n in 0..N step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); }" },
-	{ SPLIT_FAR, "for n in 0..N * N step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); }" },
+	{ SPLIT_FALLBACK, "for n in 0..N step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); }" },
+	{ SPLIT_OVERFLOW, "for n in 0..N * N step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); }" },
 };
 
 TEST_EACH(stays_whole, COUNT_OF(whole))
@@ -341,8 +341,8 @@ TEST(tiles_that_do_not_fit_into_two_loops)
 		                                n, n, n, n, n));
 
 		pass_split_loops(k);
-		ck_assert(infer_loop(k, wide ? SPLIT_CROWDED : SPLIT_REST) != NULL);
-		ck_assert_int_eq(infer_loop(k, SPLIT_CLEAR) != NULL, !wide);
+		ck_assert(infer_loop(k, wide ? SPLIT_SMEM : SPLIT_REMAINDER) != NULL);
+		ck_assert_int_eq(infer_loop(k, SPLIT_MAIN) != NULL, !wide);
 		pass_allocate_smem(k);
 		ck_assert_int_eq(k->unit->diag->nerror, 0);
 	}

@@ -148,7 +148,7 @@ chunk_at(const LoweredMatrix *m, int64_t start, int64_t row, int64_t c)
 
 /* An instance of x rows along m or n, and k, of a tile: all its chunks are where the layout has them. */
 static void
-check_instance(const Form *f, const Type *t, int rows, int64_t x0, int64_t x, int64_t k0, int64_t k)
+check_instance(const SmemAtom *f, const Type *t, int rows, int64_t x0, int64_t x, int64_t k0, int64_t k)
 {
 	LoweredMatrix m = form_matrix(f, t, rows);
 	int bytes = dtype_info[t->dtype].bits / 8, kd = 2 * f->outer + 1 - rows;
@@ -185,7 +185,7 @@ TEST(descriptors)
 					int64_t shape[3] = { 3, 128, 1024 / bits * (mn ? 1 : 2) };
 					Type tile = type_tile(types[t], S_shared, 2 + outer,
 					                      shape + 1 - outer);
-					Form f = { .unit = mn ? rows : rows + 1, .outer = outer,
+					SmemAtom f = { .unit = mn ? rows : rows + 1, .outer = outer,
 						   .width = form_widths[w] };
 
 					for (int64_t x0 = 0; x0 < 128; x0 += 64)
@@ -203,7 +203,7 @@ TEST(boxes)
 	Layout l;
 
 	for (int w = 0; form_widths[w] != FORM_PLAIN; w++) {
-		Form f = { .unit = 2, .outer = 1, .width = form_widths[w] };
+		SmemAtom f = { .unit = 2, .outer = 1, .width = form_widths[w] };
 		int64_t row = f.width / 2, mask = f.width / 16 - 1;
 
 		ck_assert(form_layout(&f, &t, &l));
@@ -222,11 +222,11 @@ TEST(boxes)
 				}
 	}
 	t.shape[1] = 12; /* no whole patterns */
-	ck_assert(!form_layout(&(Form){ .unit = 2, .outer = 1, .width = 128 }, &t, &l));
+	ck_assert(!form_layout(&(SmemAtom){ .unit = 2, .outer = 1, .width = 128 }, &t, &l));
 	t.shape[1] = 16;
 	t.shape[2] = 96;
-	ck_assert(!form_layout(&(Form){ .unit = 2, .outer = 1, .width = 128 }, &t, &l));
-	ck_assert(form_layout(&(Form){ .unit = 2, .outer = 1, .width = 64 }, &t, &l));
+	ck_assert(!form_layout(&(SmemAtom){ .unit = 2, .outer = 1, .width = 128 }, &t, &l));
+	ck_assert(form_layout(&(SmemAtom){ .unit = 2, .outer = 1, .width = 64 }, &t, &l));
 }
 
 /* Of a box without blocks rows follow one another, as "Tensors" has them, and it begins at 128 bytes. */
@@ -235,7 +235,7 @@ TEST(plain_boxes)
 	int64_t shape[3] = { 2, 3, 128 }, wide[3] = { 2, 1, 512 }, odd[3] = { 2, 1, 24 };
 	Type t = type_tile(D_f16, S_shared, 3, shape), long_row = type_tile(D_f16, S_shared, 3, wide);
 	Type short_row = type_tile(D_f16, S_shared, 3, odd);
-	Form f = { .unit = 2, .outer = 1, .width = FORM_PLAIN };
+	SmemAtom f = { .unit = 2, .outer = 1, .width = FORM_PLAIN };
 	Layout l;
 
 	ck_assert(form_layout(&f, &t, &l));

@@ -135,7 +135,7 @@ infer_waves(const Inferred *x, const char *tile, int64_t *waves, int64_t *least)
 	for (Op *o = walk_first(&w, x->k->body); o; o = walk_next(&w)) {
 		int64_t n, m;
 		Val *root;
-		Access a;
+		SmemAccess a;
 
 		if (!explain_access(o, &root, &a) || !root->name || strcmp(root->name, tile) != 0)
 			continue;

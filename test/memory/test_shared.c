@@ -35,7 +35,7 @@ setup(void)
 
 /* 128 x bk f16 tile: cp.async of 16 bytes by 128 threads, then ldmatrix_x4 of a 16-row fragment. */
 static int
-accesses(int bk, Access *a, Layout *map)
+accesses(int bk, SmemAccess *a, Layout *map)
 {
 	int64_t shape[2] = { 128, bk };
 	int order[2] = { 1, 0 };
@@ -50,7 +50,7 @@ accesses(int bk, Access *a, Layout *map)
 	if (bk > 16)
 		layout_push(&map[1], 1, bk / 16, 8, AX_reg);
 	for (int i = 0; i < 2; i++)
-		a[i] = (Access){
+		a[i] = (SmemAccess){
 			.map = &map[i],
 			.rank = 2,
 			.dim_of = { 0, 1 },
@@ -88,7 +88,7 @@ TEST_EACH(golden_swizzles, 4)
 	static const struct {
 		int bk, bits, base, shift, before;
 	} want[] = { { 16, 1, 3, 3, 2 }, { 32, 2, 3, 3, 4 }, { 64, 3, 3, 3, 8 }, { 128, 3, 3, 4, 8 } };
-	Access a[2];
+	SmemAccess a[2];
 	Layout map[2], tile, plain;
 	int64_t waves, least;
 	int64_t all[2];
@@ -120,7 +120,7 @@ TEST_EACH(golden_swizzles, 4)
  * banks and a bank group. */
 TEST(padded_where_sums_carry)
 {
-	Access a[2];
+	SmemAccess a[2];
 	Layout map[2], tile;
 	int64_t waves, least, all[2];
 	Type t = type_tile(D_f16, S_shared, 2, (int64_t[]){ 128, 576 });
@@ -145,7 +145,7 @@ TEST(waves_by_hand)
 		int64_t shape[2];
 		int ord[2];
 		Layout map, tile;
-		Access a;
+		SmemAccess a;
 		int64_t waves, least, by_hand = 0;
 		int bits, vec, pad;
 
@@ -170,7 +170,7 @@ TEST(waves_by_hand)
 		tile.swizzle = (Swizzle){ (int8_t)(seed >> 28 & 1), 3, 4 };
 		if (layout_size(&tile) < 512)
 			tile.swizzle.bits = 0;
-		a = (Access){
+		a = (SmemAccess){
 			.map = &map,
 			.rank = 2,
 			.dim_of = { 0, 1 },
@@ -275,7 +275,7 @@ TEST(staging_is_free)
 		stage_find(&search, &t, from, to, true, &p, waves);
 		for (int i = 0; i < 2; i++) {
 			int64_t all, least;
-			Access a = { .map = i ? to : from, .rank = 2, .dim_of = { 0, 1 },
+			SmemAccess a = { .map = i ? to : from, .rank = 2, .dim_of = { 0, 1 },
 			        .vec = i ? p.read.vec : p.write.vec,
 				     .bits = 32, .lanes = 32, .weight = 1, .write = !i };
 
@@ -299,14 +299,14 @@ TEST(no_better_swizzle)
 		int bits[2] = { 3 + (int)random_below(&seed, 4), 0 }, elem = 8 << random_below(&seed, 3);
 		int64_t waves[3], found = 0, best;
 		Layout *map = NEWN(&arena, Layout, 3), tile;
-		Access a[3];
+		SmemAccess a[3];
 
 		bits[1] = 10 - bits[0];
 		Type t = type_tile(elem == 8 ? D_u8 : elem == 16 ? D_f16 : D_f32, S_shared, 2,
 		                   (int64_t[]){ (int64_t)1 << bits[0], (int64_t)1 << bits[1] });
 		for (int i = 0; i < 3; i++) {
 			random_layout(&seed, &map[i], bits);
-			a[i] = (Access){ .map = &map[i], .rank = 2, .dim_of = { 0, 1 },
+			a[i] = (SmemAccess){ .map = &map[i], .rank = 2, .dim_of = { 0, 1 },
 			        .vec = (int)reg_run(&map[i], 1),
 				         .bits = elem, .lanes = 32, .weight = 1, .write = i == 0 };
 		}

@@ -42,7 +42,7 @@ half_of(DType d, uint32_t code)
 }
 
 static uint32_t
-run_step(const Recipe *r, const RecipeStep *s, uint32_t x, uint32_t y, uint32_t z)
+run_step(const CastSequence *r, const CastStep *s, uint32_t x, uint32_t y, uint32_t z)
 {
 	switch (s->op) {
 	case ST_shift: return s->n > 0 ? x >> s->n : x << -s->n;
@@ -91,10 +91,10 @@ bit_of(int bits, int bit_order, int e, int b)
 
 /* Steps take what is there before them. */
 static void
-check_order(const Recipe *r)
+check_order(const CastSequence *r)
 {
 	for (int i = 0; i < r->nstep; i++) {
-		const RecipeStep *s = &r->step[i];
+		const CastStep *s = &r->step[i];
 
 		ck_assert_int_lt(s->x, VAL_STEP + i);
 		ck_assert_int_lt(s->y, VAL_STEP + i);
@@ -103,10 +103,10 @@ check_order(const Recipe *r)
 }
 
 static void
-run(const Recipe *r, const uint32_t *word, uint32_t *value)
+run(const CastSequence *r, const uint32_t *word, uint32_t *value)
 {
 	for (int i = 0; i < r->nstep; i++) {
-		const RecipeStep *s = &r->step[i];
+		const CastStep *s = &r->step[i];
 		uint32_t x = s->x < VAL_STEP ? word[s->x] : value[s->x - VAL_STEP], y = s->c, z = 0;
 
 		if (s->y != VAL_NONE)
@@ -124,7 +124,7 @@ value_of(const uint32_t *word, const uint32_t *value, int i)
 }
 
 static void
-check_element(const Recipe *r, const uint32_t *word, const uint32_t *value, int e, unsigned code)
+check_element(const CastSequence *r, const uint32_t *word, const uint32_t *value, int e, unsigned code)
 {
 	int lane = dtype_info[r->via].bits, lanes = 32 / lane, at = e % lanes * lane;
 	uint32_t mask = lane == 32 ? 0xffffffff : (1u << lane) - 1;
@@ -157,7 +157,7 @@ check_element(const Recipe *r, const uint32_t *word, const uint32_t *value, int 
 }
 
 static void
-check_recipe(const Recipe *r)
+check_recipe(const CastSequence *r)
 {
 	uint32_t word[8], value[RECIPE_STEPS], seed = 1;
 	int bits = dtype_info[r->from].bits;
@@ -187,7 +187,7 @@ TEST_EACH(all_codes, D_COUNT)
 	static const DType to[] = { D_f16, D_bf16, D_f32, D_u8, D_i8 };
 	DType from = (DType)_i;
 	int bits = dtype_info[from].bits, n = 0;
-	static Recipe r;
+	static CastSequence r;
 
 	for (size_t s = 0; s < COUNT_OF(orders); s++)
 		for (size_t i = 0; i < COUNT_OF(to) * COUNT_OF(archs); i++) {
@@ -220,7 +220,7 @@ TEST(less_a_number)
 		    { D_e3m4, 0, false } };
 	static const DType to[] = { D_f16, D_bf16, D_f32 };
 	static const double number[] = { 8, -3, 0.3333740234375, 60000 };
-	static Recipe cast, r;
+	static CastSequence cast, r;
 
 	for (size_t i = 0; i < COUNT_OF(row) * COUNT_OF(to) * COUNT_OF(number); i++) {
 		size_t k = i / COUNT_OF(number) % COUNT_OF(row);
@@ -267,7 +267,7 @@ cost_of(DType from, size_t c)
 {
 	unsigned features = target_find(column[c].arch)->features;
 	int bit_order = column[c].bit_order;
-	static Recipe r;
+	static CastSequence r;
 
 	if (bit_order == ORDER_HALF) /* the type's own */
 		bit_order += dtype_info[column[c].to].man - dtype_info[from].man;

@@ -72,7 +72,7 @@ can_be_parted(const char *name, Schedule schedule)
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (!strcmp(name, names[i]))
-			return schedule == SCHEDULE_ROLES || strcmp(name, "nested") != 0;
+			return schedule == SCHEDULE_WARP_SPECIALIZED || strcmp(name, "nested") != 0;
 	return false;
 }
 
@@ -80,7 +80,7 @@ TEST_EACH(programs, 2 * 5 * pass_program_count())
 {
 	const Program *p = &pass_program[_i / 10];
 	int stages = 1 + _i % 5;
-	Schedule schedule = _i / 5 % 2 ? SCHEDULE_TEAMS : SCHEDULE_ROLES;
+	Schedule schedule = _i / 5 % 2 ? SCHEDULE_TEAMS : SCHEDULE_WARP_SPECIALIZED;
 	Kernel *plain = bounded(pass_source(u, p, stages));
 	Kernel *k = parted(bounded(pass_source(u, p, stages)), schedule);
 
@@ -120,7 +120,7 @@ TEST_RANGE(steered_loops, 2, 6)
 {
 	const char *defines = arena_printf(u->arena, "STAGES=%d REVERSED=0", _i);
 	Kernel *plain = bounded(run_source(u, steered, defines));
-	Kernel *k = parted(bounded(run_source(u, steered, defines)), SCHEDULE_ROLES);
+	Kernel *k = parted(bounded(run_source(u, steered, defines)), SCHEDULE_WARP_SPECIALIZED);
 
 	ck_assert_msg(kernel_roles(k) != NULL, "%s", k->unscheduled);
 	same(k, plain, "L=7 M=20 K=100", "steered");
@@ -151,7 +151,7 @@ static const char gathered[] =
 TEST_RANGE(gathered_rows, 0, 6)
 {
 	const char *defines = arena_printf(u->arena, "STAGES=%d", 2 + _i / 2);
-	Schedule schedule = _i % 2 ? SCHEDULE_TEAMS : SCHEDULE_ROLES;
+	Schedule schedule = _i % 2 ? SCHEDULE_TEAMS : SCHEDULE_WARP_SPECIALIZED;
 	Kernel *plain = bounded(run_source(u, gathered, defines));
 	Kernel *k = parted(bounded(run_source(u, gathered, defines)), schedule);
 
@@ -171,7 +171,7 @@ TEST(fetched_versions)
 				  "        x += sum(f32(a), 1);\n    }\n"
 				  "    C[block.x * 32 :+ 32, :] = x;\n}\n";
 	Kernel *plain = bounded(run_source(u, src, ""));
-	Kernel *k = parted(bounded(run_source(u, src, "")), SCHEDULE_ROLES);
+	Kernel *k = parted(bounded(run_source(u, src, "")), SCHEDULE_WARP_SPECIALIZED);
 	int arrivals = 0;
 	OpWalk w;
 
@@ -191,7 +191,7 @@ TEST(fetched_versions)
 /* What a consumer reads is told to be free behind its last reader, and nothing of the ring is read there. */
 TEST(release_behind_readers)
 {
-	Kernel *k = parted(bounded(pass_source(u, &pass_program[0], 3)), SCHEDULE_ROLES);
+	Kernel *k = parted(bounded(pass_source(u, &pass_program[0], 3)), SCHEDULE_WARP_SPECIALIZED);
 	const Op *free = NULL;
 	OpWalk w;
 
@@ -235,7 +235,7 @@ static const struct {
 
 TEST_EACH(refusals, COUNT_OF(refused))
 {
-	Kernel *k = parted(bounded(run_source(u, refused[_i].src, "")), SCHEDULE_ROLES);
+	Kernel *k = parted(bounded(run_source(u, refused[_i].src, "")), SCHEDULE_WARP_SPECIALIZED);
 
 	ck_assert_msg(!kernel_roles(k), "%s", refused[_i].what);
 	ck_assert_msg(strstr(k->unscheduled, refused[_i].why) != NULL, "%s: %s", refused[_i].what,

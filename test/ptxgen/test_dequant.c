@@ -254,7 +254,7 @@ TEST_EACH(instructions, D_COUNT)
 	static const DType to[] = { D_f16, D_bf16, D_u8, D_f16, D_bf16, D_f32, D_f16, D_bf16 };
 	DType from = (DType)_i;
 	int bits = dtype_info[from].bits;
-	Recipe r;
+	CastSequence r;
 
 	if (bits > 8 || from == D_bool)
 		return;
@@ -340,7 +340,7 @@ TEST_EACH(machine_code, D_COUNT)
 {
 	static const DType to[] = { D_f16, D_bf16, D_i8 };
 	DType from = (DType)_i;
-	Recipe r;
+	CastSequence r;
 
 	if (dtype_info[from].bits > 8 || from == D_bool || !getenv("NVDISASM"))
 		return;

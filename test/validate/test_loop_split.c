@@ -25,13 +25,13 @@ loop_of(Kernel *k, SplitKind kind)
 static Op *
 clear_of(Kernel *k)
 {
-	return loop_of(k, SPLIT_CLEAR);
+	return loop_of(k, SPLIT_MAIN);
 }
 
 static Op *
 rest_of(Kernel *k)
 {
-	return loop_of(k, SPLIT_REST);
+	return loop_of(k, SPLIT_REMAINDER);
 }
 
 static Op *
@@ -295,7 +295,7 @@ other_choice(Kernel *k)
 static void
 element_earlier(Kernel *k)
 {
-	Op *front = loop_of(k, SPLIT_FRONT);
+	Op *front = loop_of(k, SPLIT_PROLOGUE);
 
 	front->in[1] = ir_bin(front->parent, front, O_sub, front->in[1], ir_const(front->parent, front, 1));
 }
@@ -304,7 +304,7 @@ element_earlier(Kernel *k)
 static void
 starts_earlier(Kernel *k)
 {
-	Op *o = loop_of(k, SPLIT_FRONT)->in[1]->def->in[0]->def; /* of min(.., hi) */
+	Op *o = loop_of(k, SPLIT_PROLOGUE)->in[1]->def->in[0]->def; /* of min(.., hi) */
 	Val *v = o->out[0], *less = ir_bin(o->parent, o->next, O_sub, v, ir_const(o->parent, o->next, 1));
 
 	val_replace(k, v, less);
@@ -314,7 +314,7 @@ starts_earlier(Kernel *k)
 static void
 no_turns_in_front(Kernel *k)
 {
-	Op *front = loop_of(k, SPLIT_FRONT);
+	Op *front = loop_of(k, SPLIT_PROLOGUE);
 
 	front->in[1] = front->in[0];
 }
@@ -322,7 +322,7 @@ no_turns_in_front(Kernel *k)
 static void
 beyond_the_end(Kernel *k)
 {
-	Op *o = loop_of(k, SPLIT_FRONT)->in[1]->def;
+	Op *o = loop_of(k, SPLIT_PROLOGUE)->in[1]->def;
 
 	ck_assert_int_eq(o->code, O_min);
 	o->code = O_max;
@@ -331,7 +331,7 @@ beyond_the_end(Kernel *k)
 static void
 unmasked_in_front(Kernel *k)
 {
-	Op *o = in_loop(loop_of(k, SPLIT_FRONT), O_select, 0);
+	Op *o = in_loop(loop_of(k, SPLIT_PROLOGUE), O_select, 0);
 
 	val_replace(k, o->out[0], o->in[1]);
 	op_unlink(o);
@@ -504,7 +504,7 @@ TEST(quotients)
 		                                  assume);
 		Kernel *k = infer_solved(&arena, source, "sm_80", 0)->k;
 		Val *x = k->param[2].val, *q = prove_op(k->body, O_div, 0)->out[0];
-		Affine four = affine_add(affine_of(k, q), affine_const(4), -1);
+		LinearForm four = affine_add(affine_of(k, q), affine_const(4), -1);
 
 		for (int64_t least = 254; least <= 256; least++) {
 			Known h = { .k = k };

@@ -22,7 +22,7 @@ is_right(Kernel *k, const Op *o)
 	Prove p = { .k = k, .arena = k->unit->arena, .ok = true, .op = o };
 
 	p.nval = k->nval;
-	p.held = NEWN(p.arena, const Held *, k->nval + 1);
+	p.held = NEWN(p.arena, const Ownership *, k->nval + 1);
 	p.threads = op_warps(o) * WARP_SIZE;
 	if (o->code == O_wgmma)
 		prove_wgmma(&p, o);

@@ -12,18 +12,18 @@
 
 /* ---- which file is it -------------------------------------------------------------------------- */
 
-typedef enum Use {
+typedef enum FileUse {
 	USE_READ = 1,
 	USE_NAMED = 2, /* by an option, as an output */
 	USE_WRITTEN = 4,
-} Use;
+} FileUse;
 
 /* A file as the system knows it: by its device and inode, or, while it does not exist, by its folder's and
  * its name. */
 typedef struct CliFile CliFile;
 struct CliFile {
 	CliFile *next;
-	Use use;
+	FileUse use;
 	const char *path;
 	const char *name; /* NULL: it exists */
 	dev_t device;
@@ -63,7 +63,7 @@ same_file(const Cli *c, const CliFile *f, unsigned uses)
 }
 
 static void
-remember(Cli *c, const CliFile *f, Use use)
+remember(Cli *c, const CliFile *f, FileUse use)
 {
 	CliFile *kept = cli_alloc(c, sizeof *kept);
 

@@ -4,18 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct Scan {
+typedef struct NpyReader {
 	const char *s, *end;
 	char *why;
 	size_t nwhy;
-} Scan;
+} NpyReader;
 
 #if defined(__GNUC__)
-static bool npy_error(const Scan *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static bool npy_error(const NpyReader *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 #endif
 
 static bool
-npy_error(const Scan *c, const char *fmt, ...)
+npy_error(const NpyReader *c, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -29,14 +29,14 @@ npy_error(const Scan *c, const char *fmt, ...)
 /* ---- words of the header ---------------------------------------------------------------------- */
 
 static void
-blanks(Scan *c)
+blanks(NpyReader *c)
 {
 	while (c->s < c->end && (*c->s == ' ' || *c->s == '\n' || *c->s == '\t' || *c->s == '\r'))
 		c->s++;
 }
 
 static bool
-take(Scan *c, char want)
+take(NpyReader *c, char want)
 {
 	blanks(c);
 	if (c->s == c->end || *c->s != want)
@@ -47,7 +47,7 @@ take(Scan *c, char want)
 
 /* A quoted string without escapes. */
 static bool
-quoted(Scan *c, const char **s, size_t *n)
+quoted(NpyReader *c, const char **s, size_t *n)
 {
 	const char *close;
 	char q;
@@ -66,7 +66,7 @@ quoted(Scan *c, const char **s, size_t *n)
 }
 
 static bool
-word(Scan *c, const char *w)
+word(NpyReader *c, const char *w)
 {
 	size_t n = strlen(w);
 
@@ -78,7 +78,7 @@ word(Scan *c, const char *w)
 }
 
 static bool
-number(Scan *c, int64_t *out)
+number(NpyReader *c, int64_t *out)
 {
 	int64_t x = 0;
 	int digits = 0;
@@ -98,7 +98,7 @@ number(Scan *c, int64_t *out)
 /* ---- the three entries ------------------------------------------------------------------------ */
 
 static bool
-descr(Scan *c, Npy *out)
+descr(NpyReader *c, Npy *out)
 {
 	const char *s;
 	size_t n;
@@ -121,7 +121,7 @@ descr(Scan *c, Npy *out)
 }
 
 static bool
-shape(Scan *c, Npy *out)
+shape(NpyReader *c, Npy *out)
 {
 	out->rank = 0;
 	out->count = 1;
@@ -152,7 +152,7 @@ shape(Scan *c, Npy *out)
 
 /* The dict; keys in any order, each once. */
 static bool
-dict(Scan *c, Npy *out)
+dict(NpyReader *c, Npy *out)
 {
 	bool have[3] = { false, false, false }, fortran = false;
 
@@ -194,7 +194,7 @@ bool
 npy_parse(Npy *out, const void *file, size_t n, char *why, size_t nwhy)
 {
 	const unsigned char *b = file;
-	Scan c = { NULL, NULL, why, nwhy };
+	NpyReader c = { NULL, NULL, why, nwhy };
 	size_t at, len, have;
 
 	memset(out, 0, sizeof *out);

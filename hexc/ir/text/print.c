@@ -366,7 +366,7 @@ print_launch(Text *t, const Kernel *k)
 		text_printf(t, "  teams %d\n", k->teams);
 	if (k->helpers)
 		text_printf(t, "  helpers %d\n", k->helpers);
-	if (k->schedule != SCHEDULE_GROUPS)
+	if (k->schedule != SCHEDULE_MULTISTAGE)
 		text_printf(t, "  schedule %s\n", schedule_name[k->schedule]);
 	if (k->launch_registers)
 		text_printf(t, "  registers %d\n", k->launch_registers);

@@ -5,20 +5,20 @@
 #include <string.h>
 
 /* Sizes and strides come before the ops that compute them: kept as ids until the body is read. */
-typedef struct Late {
+typedef struct ForwardRef {
 	uint32_t size[DIM_MAX], stride[DIM_MAX];
-} Late;
+} ForwardRef;
 
 typedef struct Header {
-	Late *late;     /* by parameter */
-	Late *late_map; /* by tensor map */
+	ForwardRef *late;     /* by parameter */
+	ForwardRef *late_map; /* by tensor map */
 	int clate, clate_map, cparam, cmap, cassume, cconstants;
 	Define *constants;
 	bool grid, body;
 } Header;
 
 static bool
-read_ids(Read *r, const char *word, int rank, uint32_t *out)
+read_ids(IrReader *r, const char *word, int rank, uint32_t *out)
 {
 	Name n;
 
@@ -37,7 +37,7 @@ read_ids(Read *r, const char *word, int rank, uint32_t *out)
 }
 
 static bool
-read_kind(Read *r, ParamKind *kind)
+read_kind(IrReader *r, ParamKind *kind)
 {
 	if (read_word(r, "tensor"))
 		*kind = P_tensor;
@@ -52,7 +52,7 @@ read_kind(Read *r, ParamKind *kind)
 
 /* pack "description" */
 static bool
-read_pack(Read *r, Param *p)
+read_pack(IrReader *r, Param *p)
 {
 	const char *text, *why;
 	Pack *pack;
@@ -69,11 +69,11 @@ read_pack(Read *r, Param *p)
 }
 
 static bool
-read_param(Read *r, Header *h)
+read_param(IrReader *r, Header *h)
 {
 	Kernel *k = r->k;
 	Param p;
-	Late late;
+	ForwardRef late;
 	Type t;
 	Name n;
 	int nlate;
@@ -105,7 +105,7 @@ read_param(Read *r, Header *h)
 }
 
 static bool
-read_constant(Read *r, Header *h)
+read_constant(IrReader *r, Header *h)
 {
 	Define d;
 
@@ -118,7 +118,7 @@ read_constant(Read *r, Header *h)
 }
 
 static bool
-read_assume(Read *r, Header *h)
+read_assume(IrReader *r, Header *h)
 {
 	Assume a;
 
@@ -130,7 +130,7 @@ read_assume(Read *r, Header *h)
 }
 
 static bool
-want_small(Read *r, int64_t lo, int64_t hi, int *out)
+want_small(IrReader *r, int64_t lo, int64_t hi, int *out)
 {
 	int64_t x;
 
@@ -141,7 +141,7 @@ want_small(Read *r, int64_t lo, int64_t hi, int *out)
 }
 
 static bool
-want_param(Read *r, int *out)
+want_param(IrReader *r, int *out)
 {
 	Val *v;
 
@@ -154,7 +154,7 @@ want_param(Read *r, int *out)
 }
 
 static bool
-want_dtype(Read *r, DType *out)
+want_dtype(IrReader *r, DType *out)
 {
 	Type t;
 
@@ -165,7 +165,7 @@ want_dtype(Read *r, DType *out)
 }
 
 static bool
-want_box(Read *r, TensorMap *m)
+want_box(IrReader *r, TensorMap *m)
 {
 	if (!want_word(r, "box"))
 		return false;
@@ -179,11 +179,11 @@ want_box(Read *r, TensorMap *m)
 }
 
 static bool
-read_tensor_map(Read *r, Header *h)
+read_tensor_map(IrReader *r, Header *h)
 {
 	Kernel *k = r->k;
 	TensorMap m;
-	Late late;
+	ForwardRef late;
 	int nlate = k->nmap;
 
 	memset(&m, 0, sizeof m);
@@ -199,7 +199,7 @@ read_tensor_map(Read *r, Header *h)
 }
 
 static bool
-read_cluster(Read *r, int *cluster)
+read_cluster(IrReader *r, int *cluster)
 {
 	for (int d = 0; d < 3; d++)
 		if ((d && !want_sign(r, ",")) || !want_small(r, 0, 1024, &cluster[d]))
@@ -208,7 +208,7 @@ read_cluster(Read *r, int *cluster)
 }
 
 static bool
-read_group(Read *r)
+read_group(IrReader *r)
 {
 	GridOrder *o = &r->k->order;
 
@@ -217,7 +217,7 @@ read_group(Read *r)
 }
 
 static bool
-read_schedule(Read *r)
+read_schedule(IrReader *r)
 {
 	for (int s = 0; s < SCHEDULES; s++)
 		if (read_word(r, schedule_name[s])) {
@@ -229,7 +229,7 @@ read_schedule(Read *r)
 
 /* One line of the header, the grid or the body. */
 static bool
-read_item(Read *r, Header *h)
+read_item(IrReader *r, Header *h)
 {
 	if (read_word(r, "warps")) {
 		if (!want_small(r, 0, 1024, &r->k->warps))
@@ -278,7 +278,7 @@ read_item(Read *r, Header *h)
 
 /* The values of ids that were read before their ops; NULL where there is none. */
 static bool
-find_late(Read *r, const char *name, const uint32_t *id, int n, Val **out)
+find_late(IrReader *r, const char *name, const uint32_t *id, int n, Val **out)
 {
 	for (int d = 0; d < n; d++) {
 		out[d] = id[d] < r->nval ? r->val[id[d]] : NULL;
@@ -289,7 +289,7 @@ find_late(Read *r, const char *name, const uint32_t *id, int n, Val **out)
 }
 
 static bool
-read_late(Read *r, const Header *h)
+read_late(IrReader *r, const Header *h)
 {
 	Kernel *k = r->k;
 
@@ -311,7 +311,7 @@ read_late(Read *r, const Header *h)
 
 /* One kernel, as far as its closing brace. */
 static bool
-read_kernel(Read *r)
+read_kernel(IrReader *r)
 {
 	Header h;
 
@@ -337,7 +337,7 @@ read_kernel(Read *r)
 
 /* A new kernel is at the cursor. */
 static void
-read_start(Read *r)
+read_start(IrReader *r)
 {
 	r->k = kernel_new(r->u, NULL);
 	r->val = NULL;
@@ -347,7 +347,7 @@ read_start(Read *r)
 Kernel *
 kernel_read(Unit *u, const char *text, size_t n)
 {
-	Read r = { .u = u, .arena = u->arena, .s = text, .n = n };
+	IrReader r = { .u = u, .arena = u->arena, .s = text, .n = n };
 
 	read_start(&r);
 	if (!read_kernel(&r) || (!read_end(&r) && !read_error(&r, "something behind the kernel")))
@@ -368,7 +368,7 @@ named_before(const Unit *u, const char *name)
 bool
 unit_read(Unit *u, const char *text, size_t n)
 {
-	Read r = { .u = u, .arena = u->arena, .s = text, .n = n };
+	IrReader r = { .u = u, .arena = u->arena, .s = text, .n = n };
 	int cap = 0;
 
 	u->kernel = NULL;

@@ -5,7 +5,7 @@
 
 enum { READ_ID_MAX = 1 << 20, READ_DEPTH = 100 };
 
-typedef struct Read {
+typedef struct IrReader {
 	Unit *u;
 	Arena *arena;
 	Kernel *k;
@@ -15,37 +15,37 @@ typedef struct Read {
 	Val **val; /* by id */
 	size_t nval;
 	int depth;
-} Read;
+} IrReader;
 
 /* Everything below skips blanks and // comments first.  The ones that return bool say whether the
  * thing was there; `want` ones report an error when it is not. */
 
-bool read_error(Read *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* false */
-bool read_end(Read *r);
-bool read_sign(Read *r, const char *sign);        /* punctuation */
-bool want_sign(Read *r, const char *sign);
-bool read_word(Read *r, const char *word);        /* a whole bare name */
-bool want_word(Read *r, const char *word);
+bool read_error(IrReader *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* false */
+bool read_end(IrReader *r);
+bool read_sign(IrReader *r, const char *sign);        /* punctuation */
+bool want_sign(IrReader *r, const char *sign);
+bool read_word(IrReader *r, const char *word);        /* a whole bare name */
+bool want_word(IrReader *r, const char *word);
 /* A bare or quoted name; NULL after an error. */
-const char *want_name(Read *r);
-Imm read_imm_name(Read *r, OpCode code);          /* IMM_COUNT: none that the op has */
-bool want_quoted(Read *r, const char **out);
-bool want_int(Read *r, int64_t lo, int64_t hi, int64_t *out);
-bool want_value(Read *r, int64_t *out);           /* of a constant: a number, or an element type */
-bool want_float(Read *r, double *out);
-bool read_source(Read *r, Src *out);              /* optional; false only after an error */
-bool want_type(Read *r, Type *out);
-bool want_layout(Read *r, const Layout **out);    /* {..} */
+const char *want_name(IrReader *r);
+Imm read_imm_name(IrReader *r, OpCode code);          /* IMM_COUNT: none that the op has */
+bool want_quoted(IrReader *r, const char **out);
+bool want_int(IrReader *r, int64_t lo, int64_t hi, int64_t *out);
+bool want_value(IrReader *r, int64_t *out);           /* of a constant: a number, or an element type */
+bool want_float(IrReader *r, double *out);
+bool read_source(IrReader *r, Src *out);              /* optional; false only after an error */
+bool want_type(IrReader *r, Type *out);
+bool want_layout(IrReader *r, const Layout **out);    /* {..} */
 
 /* A new value's id and name; entered with read_define once it exists. */
 typedef struct Name {
 	uint32_t id;
 	const char *name;
 } Name;
-bool read_id(Read *r, Name *out);                 /* %12 or %12.name, if there is one */
-bool read_define(Read *r, Name n, Val *v);
+bool read_id(IrReader *r, Name *out);                 /* %12 or %12.name, if there is one */
+bool read_define(IrReader *r, Name n, Val *v);
 /* A defined value, or NULL for %0. */
-bool want_val(Read *r, Val **out);
+bool want_val(IrReader *r, Val **out);
 /* The ops of a block up to its closing brace (read_op.c). */
-bool read_block(Read *r, Block *b);
+bool read_block(IrReader *r, Block *b);
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* What stands in front of an op's regions. */
-typedef struct Line {
+typedef struct ParsedOp {
 	OpCode code;
 	Name *out;
 	Val **in;
@@ -14,10 +14,10 @@ typedef struct Line {
 	const char *text;
 	Lowering *lowering;
 	Src src;
-} Line;
+} ParsedOp;
 
 static bool
-read_results(Read *r, Line *l)
+read_results(IrReader *r, ParsedOp *l)
 {
 	Name n;
 
@@ -33,7 +33,7 @@ read_results(Read *r, Line *l)
 }
 
 static bool
-want_op_code(Read *r, OpCode *code)
+want_op_code(IrReader *r, OpCode *code)
 {
 	size_t at;
 	const char *name;
@@ -52,7 +52,7 @@ want_op_code(Read *r, OpCode *code)
 
 /* A value on the same line: on the next one it would be a result. */
 static bool
-at_value(const Read *r)
+at_value(const IrReader *r)
 {
 	size_t at = r->at;
 
@@ -62,7 +62,7 @@ at_value(const Read *r)
 }
 
 static bool
-read_operands(Read *r, Line *l)
+read_operands(IrReader *r, ParsedOp *l)
 {
 	Val *v;
 
@@ -78,7 +78,7 @@ read_operands(Read *r, Line *l)
 
 /* Numbers with commas between them, at most so many. */
 static bool
-want_ints(Read *r, int most, int64_t *out)
+want_ints(IrReader *r, int most, int64_t *out)
 {
 	int n = 0;
 
@@ -93,7 +93,7 @@ want_ints(Read *r, int most, int64_t *out)
 
 /* Is the number at the cursor written as a float? */
 static bool
-at_float(const Read *r)
+at_float(const IrReader *r)
 {
 	size_t at = r->at;
 
@@ -105,7 +105,7 @@ at_float(const Read *r)
 
 /* The immediates that have names, in any order. */
 static bool
-read_named_imm(Read *r, Line *l)
+read_named_imm(IrReader *r, ParsedOp *l)
 {
 	Imm name;
 
@@ -125,7 +125,7 @@ read_named_imm(Read *r, Line *l)
 }
 
 static bool
-read_imm(Read *r, Line *l)
+read_imm(IrReader *r, ParsedOp *l)
 {
 	if (!read_named_imm(r, l) || (read_word(r, "imm") && !want_ints(r, DIM_MAX, l->imm)) ||
 	    (read_word(r, "fimm") && !want_float(r, &l->fimm)))
@@ -136,7 +136,7 @@ read_imm(Read *r, Line *l)
 }
 
 static bool
-read_types(Read *r, Line *l)
+read_types(IrReader *r, ParsedOp *l)
 {
 	Type t;
 
@@ -152,20 +152,20 @@ read_types(Read *r, Line *l)
 
 /* The word and the layout behind it, if it is there; false: an error. */
 static bool
-read_map(Read *r, const char *word, const Layout **out)
+read_map(IrReader *r, const char *word, const Layout **out)
 {
 	return !read_word(r, word) || want_layout(r, out);
 }
 
 static bool
-read_inst(Read *r, const char **out)
+read_inst(IrReader *r, const char **out)
 {
 	return !read_word(r, "inst") || (*out = want_name(r)) != NULL;
 }
 
 /* The word and the number behind it, if it is there; false: an error. */
 static bool
-read_number(Read *r, const char *word, int64_t least, int *out)
+read_number(IrReader *r, const char *word, int64_t least, int *out)
 {
 	int64_t x;
 
@@ -178,7 +178,7 @@ read_number(Read *r, const char *word, int64_t least, int *out)
 }
 
 static bool
-read_access(Read *r, LoweredAccess *a)
+read_access(IrReader *r, LoweredAccess *a)
 {
 	int64_t vec = 1;
 
@@ -189,14 +189,14 @@ read_access(Read *r, LoweredAccess *a)
 }
 
 static bool
-want_side(Read *r, const char *word, LoweredAccess *a)
+want_side(IrReader *r, const char *word, LoweredAccess *a)
 {
 	return (read_word(r, word) || read_error(r, "expected `%s`", word)) && want_sign(r, "{") &&
 	       read_access(r, a) && want_sign(r, "}");
 }
 
 static bool
-read_staging(Read *r, Staging *s)
+read_staging(IrReader *r, Staging *s)
 {
 	return want_side(r, "write", &s->write) && want_side(r, "read", &s->read) &&
 	       read_map(r, "tile", &s->tile) &&
@@ -205,7 +205,7 @@ read_staging(Read *r, Staging *s)
 }
 
 static bool
-read_part(Read *r, Lowering *p)
+read_part(IrReader *r, Lowering *p)
 {
 	int64_t from, to;
 
@@ -219,7 +219,7 @@ read_part(Read *r, Lowering *p)
 }
 
 static bool
-read_matrix(Read *r, const char *word, LoweredMatrix *m)
+read_matrix(IrReader *r, const char *word, LoweredMatrix *m)
 {
 	if (!read_word(r, word))
 		return !r->bad;
@@ -233,7 +233,7 @@ read_matrix(Read *r, const char *word, LoweredMatrix *m)
 }
 
 static bool
-read_lowered_dot(Read *r, Lowering *p)
+read_lowered_dot(IrReader *r, Lowering *p)
 {
 	if (!read_inst(r, &p->dot.inst) || !read_number(r, "n", 1, &p->dot.n))
 		return false;
@@ -244,7 +244,7 @@ read_lowered_dot(Read *r, Lowering *p)
 }
 
 static bool
-want_kind(Read *r, LoweringKind *out)
+want_kind(IrReader *r, LoweringKind *out)
 {
 	for (*out = LW_none + 1; *out < LW_COUNT; ++*out)
 		if (read_word(r, lowering_kind_name[*out]))
@@ -253,7 +253,7 @@ want_kind(Read *r, LoweringKind *out)
 }
 
 static bool
-read_lowering(Read *r, Lowering **out)
+read_lowering(IrReader *r, Lowering **out)
 {
 	Lowering *p;
 
@@ -272,7 +272,7 @@ read_lowering(Read *r, Lowering **out)
 
 /* "{ (%1 : i64, ..) ops }" */
 static bool
-read_region(Read *r, Op *o, int which)
+read_region(IrReader *r, Op *o, int which)
 {
 	Block *b = block_new(r->k, o);
 	Type t;
@@ -295,9 +295,9 @@ read_region(Read *r, Op *o, int which)
 }
 
 static bool
-read_op(Read *r, Block *b)
+read_op(IrReader *r, Block *b)
 {
-	Line l;
+	ParsedOp l;
 	Op *o;
 
 	memset(&l, 0, sizeof l);
@@ -323,7 +323,7 @@ read_op(Read *r, Block *b)
 }
 
 bool
-read_block(Read *r, Block *b)
+read_block(IrReader *r, Block *b)
 {
 	if (r->depth == READ_DEPTH)
 		return read_error(r, "more than %d nested regions", READ_DEPTH);

@@ -5,7 +5,7 @@
 
 /* Where byte `at` is, in lines and columns of the text. */
 static Src
-source_at(const Read *r, size_t at)
+source_at(const IrReader *r, size_t at)
 {
 	Src src = { 1, 1, 1 };
 
@@ -20,7 +20,7 @@ source_at(const Read *r, size_t at)
 }
 
 bool
-read_error(Read *r, const char *fmt, ...)
+read_error(IrReader *r, const char *fmt, ...)
 {
 	char text[300];
 	va_list ap;
@@ -36,7 +36,7 @@ read_error(Read *r, const char *fmt, ...)
 }
 
 static void
-blanks(Read *r)
+blanks(IrReader *r)
 {
 	while (r->at < r->n) {
 		char c = r->s[r->at];
@@ -52,14 +52,14 @@ blanks(Read *r)
 }
 
 bool
-read_end(Read *r)
+read_end(IrReader *r)
 {
 	blanks(r);
 	return r->at == r->n;
 }
 
 bool
-read_sign(Read *r, const char *sign)
+read_sign(IrReader *r, const char *sign)
 {
 	size_t n = strlen(sign);
 
@@ -71,14 +71,14 @@ read_sign(Read *r, const char *sign)
 }
 
 bool
-want_sign(Read *r, const char *sign)
+want_sign(IrReader *r, const char *sign)
 {
 	return read_sign(r, sign) || read_error(r, "expected '%s'", sign);
 }
 
 /* Bytes of the bare name at the cursor. */
 static size_t
-name_length(const Read *r)
+name_length(const IrReader *r)
 {
 	size_t n = 0;
 
@@ -91,7 +91,7 @@ name_length(const Read *r)
 }
 
 bool
-read_word(Read *r, const char *word)
+read_word(IrReader *r, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -103,7 +103,7 @@ read_word(Read *r, const char *word)
 }
 
 bool
-want_word(Read *r, const char *word)
+want_word(IrReader *r, const char *word)
 {
 	return read_word(r, word) || read_error(r, "expected '%s'", word);
 }
@@ -117,7 +117,7 @@ hex_digit(char c)
 }
 
 bool
-want_quoted(Read *r, const char **out)
+want_quoted(IrReader *r, const char **out)
 {
 	Text t = { r->arena, NULL, 0, 0 };
 
@@ -147,7 +147,7 @@ want_quoted(Read *r, const char **out)
 }
 
 const char *
-want_name(Read *r)
+want_name(IrReader *r)
 {
 	const char *s = NULL;
 	size_t n;
@@ -167,7 +167,7 @@ want_name(Read *r)
 }
 
 Imm
-read_imm_name(Read *r, OpCode code)
+read_imm_name(IrReader *r, OpCode code)
 {
 	Imm name;
 	size_t n;
@@ -183,7 +183,7 @@ read_imm_name(Read *r, OpCode code)
 /* ---- numbers ------------------------------------------------------------------------------------- */
 
 bool
-want_int(Read *r, int64_t lo, int64_t hi, int64_t *out)
+want_int(IrReader *r, int64_t lo, int64_t hi, int64_t *out)
 {
 	uint64_t x = 0, most;
 	size_t from, start;
@@ -214,7 +214,7 @@ want_int(Read *r, int64_t lo, int64_t hi, int64_t *out)
 }
 
 bool
-want_float(Read *r, double *out)
+want_float(IrReader *r, double *out)
 {
 	size_t n;
 
@@ -227,7 +227,7 @@ want_float(Read *r, double *out)
 }
 
 bool
-read_source(Read *r, Src *out)
+read_source(IrReader *r, Src *out)
 {
 	int64_t line, col, len;
 
@@ -266,7 +266,7 @@ layout_is_sane(const Layout *l)
 }
 
 bool
-want_layout(Read *r, const Layout **out)
+want_layout(IrReader *r, const Layout **out)
 {
 	Layout *l = NEW(r->arena, Layout);
 	const char *s, *e;
@@ -288,7 +288,7 @@ want_layout(Read *r, const Layout **out)
 }
 
 static bool
-want_dtype(Read *r, DType *out)
+want_dtype(IrReader *r, DType *out)
 {
 	size_t n;
 
@@ -302,7 +302,7 @@ want_dtype(Read *r, DType *out)
 }
 
 bool
-want_value(Read *r, int64_t *out)
+want_value(IrReader *r, int64_t *out)
 {
 	DType d;
 
@@ -316,7 +316,7 @@ want_value(Read *r, int64_t *out)
 }
 
 bool
-want_type(Read *r, Type *out)
+want_type(IrReader *r, Type *out)
 {
 	static const struct {
 		const char *word;
@@ -367,7 +367,7 @@ want_type(Read *r, Type *out)
 /* ---- values -------------------------------------------------------------------------------------- */
 
 bool
-read_id(Read *r, Name *out)
+read_id(IrReader *r, Name *out)
 {
 	int64_t id;
 
@@ -382,7 +382,7 @@ read_id(Read *r, Name *out)
 }
 
 bool
-read_define(Read *r, Name n, Val *v)
+read_define(IrReader *r, Name n, Val *v)
 {
 	size_t need = (size_t)n.id + 1, size = r->nval ? r->nval : 64;
 
@@ -401,7 +401,7 @@ read_define(Read *r, Name n, Val *v)
 }
 
 bool
-want_val(Read *r, Val **out)
+want_val(IrReader *r, Val **out)
 {
 	Name n;
 

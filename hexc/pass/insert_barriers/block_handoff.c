@@ -36,11 +36,11 @@ typedef struct Acts {
 } Acts;
 
 /* What comes of what signals of a tensor have found, by value id: scalars, tiles, shared memory. */
-typedef struct Found {
+typedef struct HandoffOps {
 	const Kernel *k;
 	uint8_t *of;
 	bool grew;
-} Found;
+} HandoffOps;
 
 /* An update of one element of a tensor. */
 static bool
@@ -114,14 +114,14 @@ comes_before(const Op *a, const Op *b, bool turns)
 /* ---- what comes of what was found ---------------------------------------------------------------- */
 
 static void
-found(Found *f, const Val *v)
+found(HandoffOps *f, const Val *v)
 {
 	f->grew = f->grew || !f->of[v->id];
 	f->of[v->id] = true;
 }
 
 static bool
-any_found(const Found *f, Val *const *v, int n)
+any_found(const HandoffOps *f, Val *const *v, int n)
 {
 	for (int i = 0; i < n; i++)
 		if (f->of[v[i]->id])
@@ -131,14 +131,14 @@ any_found(const Found *f, Val *const *v, int n)
 
 /* Do a loop's turns, or the branch that is taken, come of what was found? */
 static bool
-decides(const Found *f, const Op *o)
+decides(const HandoffOps *f, const Op *o)
 {
 	return any_found(f, o->in, o->code == O_for ? 3 : o->code == O_if) ||
 	       (loop_ends_early(o) && f->of[o->blk[0]->arg[1]->id]);
 }
 
 static void
-spread(Found *f, const Op *o)
+spread(HandoffOps *f, const Op *o)
 {
 	Val *from = access_source(o), *to = access_target(o);
 	bool is = any_found(f, o->in, o->nin) || (from && f->of[view_root(from)->id]);
@@ -161,10 +161,10 @@ spread(Found *f, const Op *o)
 	}
 }
 
-static Found
+static HandoffOps
 find_found(Kernel *k, const Val *tensor)
 {
-	Found f = { .k = k, .of = NEWN(k->unit->arena, uint8_t, k->nval + 1) };
+	HandoffOps f = { .k = k, .of = NEWN(k->unit->arena, uint8_t, k->nval + 1) };
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
@@ -180,7 +180,7 @@ find_found(Kernel *k, const Val *tensor)
 
 /* Does the place of the access? */
 static bool
-at_found(const Found *f, const Act *a)
+at_found(const HandoffOps *f, const Act *a)
 {
 	for (const Val *v = a->view; v->def && v->def->code == O_view; v = v->def->in[0])
 		if (any_found(f, v->def->in + 1, v->def->nin - 1))
@@ -190,7 +190,7 @@ at_found(const Found *f, const Act *a)
 
 /* Is it made where something was found: in a branch or turn, or behind a loop, that it decides? */
 static bool
-where_found(const Found *f, const Act *a)
+where_found(const HandoffOps *f, const Act *a)
 {
 	OpWalk w;
 
@@ -225,7 +225,7 @@ same_element(const Act *a, const Act *b)
 
 /* Does it matter which of a, in front of a signal, and b, behind one, is first? */
 static bool
-matters(const Found *f, const Val *tensor, const Act *a, const Act *b)
+matters(const HandoffOps *f, const Val *tensor, const Act *a, const Act *b)
 {
 	bool alone = !access_found(a->op) && !access_found(b->op);
 
@@ -245,7 +245,7 @@ matters(const Found *f, const Val *tensor, const Act *a, const Act *b)
 static bool
 hands_on(Kernel *k, const Val *tensor, Acts *all)
 {
-	Found f;
+	HandoffOps f;
 	OpWalk w;
 
 	for (int i = 0; i < all->n; i++)

@@ -36,7 +36,7 @@ peel(const Val *v, const Val **base)
 
 /* How far v moves in an iteration of the loop, at least; 0: not at all, or who knows. */
 static int64_t
-moves(Sync *s, const Val *v, const Op *loop)
+moves(BarrierInsertion *s, const Val *v, const Op *loop)
 {
 	const Op *o = v->def;
 	int64_t step, c;
@@ -159,7 +159,7 @@ same_of_rest(const Val *x, const Val *y, const Block *clear, const Block *rest, 
 /* `then` in a turn of a clear loop, `now` in one of the rest, which goes on counting: the loop of the rest;
  * NULL: they are not, or not from the same numbers. */
 static const Op *
-counted_on(const Access *then, const Access *now, const Val *x, const Val *y)
+counted_on(const HazardAccess *then, const HazardAccess *now, const Val *x, const Val *y)
 {
 	const Block *clear = turn_of(then->op), *rest = turn_of(now->op);
 
@@ -169,11 +169,11 @@ counted_on(const Access *then, const Access *now, const Val *x, const Val *y)
 	return rest->owner;
 }
 
-typedef enum Meeting { APART, SAME, UNKNOWN } Meeting;
+typedef enum Overlap { APART, SAME, UNKNOWN } Overlap;
 
 /* A part of `extent` elements from x on, and one from y on an iteration or more later, in each of which both
  * move on by `step`. */
-static Meeting
+static Overlap
 further(int64_t step, int64_t extent, int64_t x, int64_t y)
 {
 	if (x > INT32_MAX || x < INT32_MIN || y > INT32_MAX || y < INT32_MIN)
@@ -182,8 +182,8 @@ further(int64_t step, int64_t extent, int64_t x, int64_t y)
 }
 
 /* Dim d of the views of two accesses. */
-static Meeting
-compare(Sync *s, const Access *then, const Access *now, int d)
+static Overlap
+compare(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *now, int d)
 {
 	const Op *a = then->view->def, *b = now->view->def, *loop = then->wrap;
 	int ra = view_result_dim(a, d), rb = view_result_dim(b, d);
@@ -225,7 +225,7 @@ enum { ELEMENTS_MAX = 1 << 16, ELEMENT_WORK = 8 };
 
 /* Start of an access in dim d of the tile, of which it is all or a part. */
 static int64_t
-start(const Access *x, int d, const Val **base)
+start(const HazardAccess *x, int d, const Val **base)
 {
 	const Op *o = x->view->def;
 
@@ -235,14 +235,14 @@ start(const Access *x, int d, const Val **base)
 
 /* Where dim d of the tile is in the view; -1: the view has one element of it. */
 static int
-dim_in(const Access *x, int d)
+dim_in(const HazardAccess *x, int d)
 {
 	return x->view->def->code == O_alloc ? d : view_result_dim(x->view->def, d);
 }
 
 /* The thread that holds the element of the tile at c[] less the view's start; -1: the view has not got it. */
 static int64_t
-thread_of(const Access *x, const Layout *l, const int64_t *c, int rank)
+thread_of(const HazardAccess *x, const Layout *l, const int64_t *c, int rank)
 {
 	int64_t at[DIM_MAX] = { 0 };
 	Coord p;
@@ -262,7 +262,7 @@ thread_of(const Access *x, const Layout *l, const int64_t *c, int rank)
 /* Do the accesses' layouts x and y give every element that both touch to one thread, the same for both?
  * The view of `now` starts `shift` in front of the other's. */
 static bool
-same_threads(Sync *s, const Access *then, const Layout *x, const Access *now, const Layout *y,
+same_threads(BarrierInsertion *s, const HazardAccess *then, const Layout *x, const HazardAccess *now, const Layout *y,
              const int64_t *shift)
 {
 	int64_t n = type_size(&then->view->type);
@@ -303,7 +303,7 @@ struct Threads {
 };
 
 static bool
-known_threads(Sync *s, const Access *then, const Layout *x, const Access *now, const Layout *y,
+known_threads(BarrierInsertion *s, const HazardAccess *then, const Layout *x, const HazardAccess *now, const Layout *y,
               const int64_t *shift)
 {
 	enum { BUCKETS = 4096 };
@@ -326,7 +326,7 @@ known_threads(Sync *s, const Access *then, const Layout *x, const Access *now, c
 
 /* Is every element that both accesses touch in the hands of one thread, the same for both? */
 static bool
-own_elements(Sync *s, const Access *then, const Access *now)
+own_elements(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *now)
 {
 	const Layout *x = access_owners(then->op), *y = access_owners(now->op);
 	int64_t shift[DIM_MAX] = { 0 }, n = type_size(&then->view->type);
@@ -347,7 +347,7 @@ own_elements(Sync *s, const Access *then, const Access *now)
 }
 
 bool
-access_apart(Sync *s, const Access *then, const Access *now)
+access_apart(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *now)
 {
 	const Op *a = then->view->def, *b = now->view->def;
 	bool same = true;
@@ -364,7 +364,7 @@ access_apart(Sync *s, const Access *then, const Access *now)
 	if (a->code != O_view || b->code != O_view || a->in[0] != then->root || b->in[0] != then->root)
 		return false;
 	for (int d = 0; d < then->root->type.rank; d++) {
-		Meeting m = compare(s, then, now, d);
+		Overlap m = compare(s, then, now, d);
 
 		if (m == APART)
 			return true;

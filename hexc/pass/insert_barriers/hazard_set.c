@@ -8,7 +8,7 @@
 /* ---- sets ------------------------------------------------------------------------------------ */
 
 static bool
-access_equal(const Access *a, const Access *b)
+access_equal(const HazardAccess *a, const HazardAccess *b)
 {
 	return a->op == b->op && a->root == b->root && a->wrap == b->wrap && a->write == b->write &&
 	       a->async == b->async && a->waited == b->waited && a->landed == b->landed &&
@@ -16,7 +16,7 @@ access_equal(const Access *a, const Access *b)
 }
 
 static uint32_t
-access_hash(const Access *a)
+access_hash(const HazardAccess *a)
 {
 	uint64_t h = (uintptr_t)a->op / 16 * 31 + (uintptr_t)a->wrap / 16;
 
@@ -28,7 +28,7 @@ access_hash(const Access *a)
 
 /* The slot of an access, or the free one where it would be. */
 static int
-set_slot(const Set *set, const Access *a)
+set_slot(const AccessSet *set, const HazardAccess *a)
 {
 	int i = (int)(access_hash(a) & (uint32_t)(set->nslot - 1));
 
@@ -39,7 +39,7 @@ set_slot(const Set *set, const Access *a)
 
 /* Slots for all accesses and as many again; of equal ones the first is found. */
 static void
-set_hash(Sync *s, Set *set)
+set_hash(BarrierInsertion *s, AccessSet *set)
 {
 	set->nslot = 64;
 	while (set->nslot < 4 * set->n)
@@ -54,7 +54,7 @@ set_hash(Sync *s, Set *set)
 
 /* Where an access is in the set; -1: it is not. */
 static int
-set_find(Sync *s, Set *set, const Access *a)
+set_find(BarrierInsertion *s, AccessSet *set, const HazardAccess *a)
 {
 	enum { FEW = 16 };
 
@@ -70,7 +70,7 @@ set_find(Sync *s, Set *set, const Access *a)
 }
 
 bool
-set_add(Sync *s, Set *set, const Access *a)
+set_add(BarrierInsertion *s, AccessSet *set, const HazardAccess *a)
 {
 	if (set_find(s, set, a) >= 0)
 		return false;
@@ -81,7 +81,7 @@ set_add(Sync *s, Set *set, const Access *a)
 }
 
 bool
-set_join(Sync *s, Set *set, const Set *more)
+set_join(BarrierInsertion *s, AccessSet *set, const AccessSet *more)
 {
 	bool grew = false;
 
@@ -90,10 +90,10 @@ set_join(Sync *s, Set *set, const Set *more)
 	return grew;
 }
 
-Set
-set_copy(Sync *s, const Set *from)
+AccessSet
+set_copy(BarrierInsertion *s, const AccessSet *from)
 {
-	Set set = { .n = from->n, .cap = from->n };
+	AccessSet set = { .n = from->n, .cap = from->n };
 
 	if (from->n)
 		set.a = arena_grow(s->k->unit->arena, from->a, (size_t)from->n, (size_t)from->n,
@@ -103,12 +103,12 @@ set_copy(Sync *s, const Set *from)
 
 /* Async accesses stay in the set until they have surely ended, writes until the copy engine sees them. */
 void
-set_barrier(const Sync *s, Set *set)
+set_barrier(const BarrierInsertion *s, AccessSet *set)
 {
 	int n = 0;
 
 	for (int i = 0; i < set->n; i++) {
-		Access a = set->a[i];
+		HazardAccess a = set->a[i];
 
 		a.async &= !a.landed; /* then it is as a thread's own */
 		if (!a.async && (!s->engines || !a.write || a.proxied || !a.root || !a.root->def))
@@ -123,10 +123,10 @@ set_barrier(const Sync *s, Set *set)
 
 /* What a wait for some of the bulk groups leaves open the next one may be for: its barrier counts anew. */
 void
-set_wait(Set *set, bool all, bool bulk)
+set_wait(AccessSet *set, bool all, bool bulk)
 {
 	for (int i = 0; i < set->n; i++) {
-		Access *a = &set->a[i];
+		HazardAccess *a = &set->a[i];
 
 		a->settled &= !(a->async && a->bulk && bulk);
 		a->waited |= a->async && a->bulk == bulk;
@@ -136,7 +136,7 @@ set_wait(Set *set, bool all, bool bulk)
 }
 
 void
-set_proxy(Set *set)
+set_proxy(AccessSet *set)
 {
 	for (int i = 0; i < set->n; i++)
 		set->a[i].proxied |= set->a[i].write && (!set->a[i].async || set->a[i].landed);
@@ -144,10 +144,10 @@ set_proxy(Set *set)
 }
 
 void
-set_wrap(Set *set, const Op *loop)
+set_wrap(AccessSet *set, const Op *loop)
 {
 	for (int i = 0; i < set->n; i++) {
-		Access *a = &set->a[i];
+		HazardAccess *a = &set->a[i];
 
 		if (!a->wrap || !block_inside(loop->parent, a->wrap->blk[0]))
 			a->wrap = loop;
@@ -159,7 +159,7 @@ set_wrap(Set *set, const Op *loop)
 
 /* Elements lo .. hi - 1 of dim d of the root: all that an access through v may touch. */
 static void
-touched(Sync *s, const Val *v, int d, int64_t *lo, int64_t *hi)
+touched(BarrierInsertion *s, const Val *v, int d, int64_t *lo, int64_t *hi)
 {
 	int64_t extent;
 	Fact f;
@@ -187,19 +187,19 @@ touched(Sync *s, const Val *v, int d, int64_t *lo, int64_t *hi)
 	*hi = f.hi > INT64_MAX - extent ? INT64_MAX : f.hi + extent;
 }
 
-static const Box *
-box_of(Sync *s, const Val *view, int rank)
+static const HazardBox *
+box_of(BarrierInsertion *s, const Val *view, int rank)
 {
 	Arena *a = s->k->unit->arena;
-	const Box **at;
-	Box *box;
+	const HazardBox **at;
+	HazardBox *box;
 
 	if (!s->box)
-		s->box = NEWN(a, const Box *, s->k->nval + 1);
+		s->box = NEWN(a, const HazardBox *, s->k->nval + 1);
 	at = &s->box[view->id];
 	if (*at)
 		return *at;
-	box = NEWN(a, Box, rank);
+	box = NEWN(a, HazardBox, rank);
 	for (int d = 0; d < rank; d++)
 		touched(s, view, d, &box[d].lo, &box[d].hi);
 	return *at = box;
@@ -218,7 +218,7 @@ is_update(const Op *o, const Val *root)
 }
 
 static int
-access_add(Sync *s, const Op *o, Val *v, bool write, Access *a)
+access_add(BarrierInsertion *s, const Op *o, Val *v, bool write, HazardAccess *a)
 {
 	const Kernel *k = s->k;
 	const Val *root = view_root(v);
@@ -247,23 +247,23 @@ access_add(Sync *s, const Op *o, Val *v, bool write, Access *a)
 }
 
 /* The whole of an op's scratch. */
-static Access
+static HazardAccess
 scratch(const Op *o, bool write)
 {
-	Access a = { .op = o, .lo = o->lowering->staged.off, .write = write };
+	HazardAccess a = { .op = o, .lo = o->lowering->staged.off, .write = write };
 
 	a.hi = a.lo + o->lowering->staged.bytes;
 	return a;
 }
 
-Access
+HazardAccess
 scratch_read(const Op *o)
 {
 	return scratch(o, false);
 }
 
 static int
-products(Sync *s, const Op *o, Access *a)
+products(BarrierInsertion *s, const Op *o, HazardAccess *a)
 {
 	int n = 0;
 
@@ -274,7 +274,7 @@ products(Sync *s, const Op *o, Access *a)
 }
 
 int
-access_of(Sync *s, const Op *o, Access *a)
+access_of(BarrierInsertion *s, const Op *o, HazardAccess *a)
 {
 	Val *from = access_source(o), *to = access_target(o), *found = access_found(o);
 	int n;
@@ -293,7 +293,7 @@ access_of(Sync *s, const Op *o, Access *a)
 }
 
 static bool
-same_place(const Access *a, const Access *b)
+same_place(const HazardAccess *a, const HazardAccess *b)
 {
 	if (a->root != b->root || !a->root)
 		return a->lo >= 0 && b->lo >= 0 && a->lo < b->hi && b->lo < a->hi;
@@ -306,7 +306,7 @@ same_place(const Access *a, const Access *b)
 /* The loop of a persistent kernel has a turn for each block of the grid that it takes: what two blocks do
  * to a tensor has no order, whoever runs them. */
 static bool
-of_two_blocks(const Access *then)
+of_two_blocks(const HazardAccess *then)
 {
 	bool global = then->wrap && then->root && then->root->type.space == S_global;
 	const Op *first = global ? then->wrap->in[0]->def : NULL;
@@ -315,13 +315,13 @@ of_two_blocks(const Access *then)
 }
 
 static bool
-is_ordered(const Access *then, const Access *now)
+is_ordered(const HazardAccess *then, const HazardAccess *now)
 {
 	return then->order != now->order && then->tensor && now->tensor;
 }
 
 bool
-access_conflict(Sync *s, const Access *then, const Access *now)
+access_conflict(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *now)
 {
 	if (is_ordered(then, now) && !of_two_blocks(then))
 		return true;
@@ -350,7 +350,7 @@ access_conflict(Sync *s, const Access *then, const Access *now)
 enum { BUCKETS = 1024 };
 
 typedef struct Image {
-	Set out;
+	AccessSet out;
 	bool hit;
 } Image;
 
@@ -359,14 +359,14 @@ struct Flow {
 	bool has_own, settled;
 	enum { UNSEEN, PLAIN, NOT_PLAIN } kind;
 	Image own;    /* what its ops leave with nothing in front */
-	Set in;       /* accesses that came so far */
+	AccessSet in;       /* accesses that came so far */
 	Image *image; /* of each */
 	int nimage, cap;
 	Flow *next; /* in its bucket */
 };
 
 static Flow *
-flow_of(Sync *s, const Op *o)
+flow_of(BarrierInsertion *s, const Op *o)
 {
 	Arena *a = s->k->unit->arena;
 	Flow **at, *f;
@@ -386,10 +386,10 @@ flow_of(Sync *s, const Op *o)
 
 /* What becomes of access a, or of what o's own ops leave. */
 static Image
-walk(Sync *s, const Op *o, const Access *a)
+walk(BarrierInsertion *s, const Op *o, const HazardAccess *a)
 {
-	Access copy = a ? *a : (Access){ .op = NULL };
-	Set set = { .a = a ? &copy : NULL, .n = a != NULL, .cap = a != NULL };
+	HazardAccess copy = a ? *a : (HazardAccess){ .op = NULL };
+	AccessSet set = { .a = a ? &copy : NULL, .n = a != NULL, .cap = a != NULL };
 	Hit hit = { .through = a != NULL };
 
 	flow_region(s, o, &set, &hit);
@@ -397,7 +397,7 @@ walk(Sync *s, const Op *o, const Access *a)
 }
 
 static Image
-image_of(Sync *s, Flow *f, const Access *a)
+image_of(BarrierInsertion *s, Flow *f, const HazardAccess *a)
 {
 	int at = set_find(s, &f->in, a);
 	Image made;
@@ -411,7 +411,7 @@ image_of(Sync *s, Flow *f, const Access *a)
 }
 
 static const Image *
-own_of(Sync *s, Flow *f)
+own_of(BarrierInsertion *s, Flow *f)
 {
 	if (!f->has_own) {
 		f->own = walk(s, f->op, NULL);
@@ -421,7 +421,7 @@ own_of(Sync *s, Flow *f)
 }
 
 bool
-flow_is_plain(Sync *s, const Op *o)
+flow_is_plain(BarrierInsertion *s, const Op *o)
 {
 	Flow *f = flow_of(s, o);
 
@@ -439,9 +439,9 @@ flow_is_plain(Sync *s, const Op *o)
 
 /* The first conflict of the set with what such an if does. */
 static void
-hit_inside(Sync *s, const Op *o, const Set *set, Hit *hit)
+hit_inside(BarrierInsertion *s, const Op *o, const AccessSet *set, Hit *hit)
 {
-	Access a[2];
+	HazardAccess a[2];
 
 	for (int r = 0; r < 2 && o->blk[r]; r++)
 		for (const Op *i = o->blk[r]->first; i && !hit->found; i = i->next) {
@@ -455,23 +455,23 @@ hit_inside(Sync *s, const Op *o, const Set *set, Hit *hit)
 }
 
 void
-flow_look(Sync *s, const Op *o, const Set *set, Hit *hit)
+flow_look(BarrierInsertion *s, const Op *o, const AccessSet *set, Hit *hit)
 {
 	hit_inside(s, o, set, hit);
 }
 
 void
-flow_pass(Sync *s, const Op *o, Set *set)
+flow_pass(BarrierInsertion *s, const Op *o, AccessSet *set)
 {
 	set_join(s, set, &own_of(s, flow_of(s, o))->out);
 }
 
 void
-flow_known(Sync *s, const Op *o, Set *set, Hit *hit)
+flow_known(BarrierInsertion *s, const Op *o, AccessSet *set, Hit *hit)
 {
 	Flow *f = flow_of(s, o);
 	const Image *own = hit->through ? NULL : own_of(s, f);
-	Set out = { .cap = set->n + (own ? own->out.n : 0) };
+	AccessSet out = { .cap = set->n + (own ? own->out.n : 0) };
 	bool found = own && own->hit;
 
 	if (!found && flow_is_plain(s, o)) {
@@ -480,7 +480,7 @@ flow_known(Sync *s, const Op *o, Set *set, Hit *hit)
 			set_join(s, set, &own->out);
 		return;
 	}
-	out.a = out.cap ? NEWN(s->k->unit->arena, Access, out.cap) : NULL;
+	out.a = out.cap ? NEWN(s->k->unit->arena, HazardAccess, out.cap) : NULL;
 	for (int i = 0; i < set->n; i++) {
 		Image m = image_of(s, f, &set->a[i]);
 
@@ -490,7 +490,7 @@ flow_known(Sync *s, const Op *o, Set *set, Hit *hit)
 	if (own)
 		set_join(s, &out, &own->out);
 	if (found && !hit->found) { /* which is the first? */
-		Set probe = set_copy(s, set);
+		AccessSet probe = set_copy(s, set);
 
 		flow_region(s, o, &probe, hit);
 	}
@@ -498,20 +498,20 @@ flow_known(Sync *s, const Op *o, Set *set, Hit *hit)
 }
 
 void
-flow_forget(Sync *s, const Block *b)
+flow_forget(BarrierInsertion *s, const Block *b)
 {
 	for (const Op *o = b->owner; o; o = o->parent->owner)
 		*flow_of(s, o) = (Flow){ .op = o, .next = flow_of(s, o)->next };
 }
 
 bool
-flow_is_settled(Sync *s, const Op *o)
+flow_is_settled(BarrierInsertion *s, const Op *o)
 {
 	return flow_of(s, o)->settled;
 }
 
 void
-flow_settle(Sync *s, const Op *o)
+flow_settle(BarrierInsertion *s, const Op *o)
 {
 	flow_of(s, o)->settled = true;
 }

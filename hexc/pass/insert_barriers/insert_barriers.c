@@ -31,7 +31,7 @@
 #include "hexc/pass/insert_barriers/insert_barriers.h"
 
 bool
-set_conflict(Sync *s, const Set *set, const Access *now, Hit *hit)
+set_conflict(BarrierInsertion *s, const AccessSet *set, const HazardAccess *now, Hit *hit)
 {
 	arena_work(s->k->unit->arena, (size_t)set->n);
 	for (int i = 0; i < set->n && !hit->found; i++) {
@@ -44,7 +44,7 @@ set_conflict(Sync *s, const Set *set, const Access *now, Hit *hit)
 
 /* In front of `at`, with that immediate, if it has one. */
 static void
-insert(Sync *s, Op *at, OpCode code, int64_t value)
+insert(BarrierInsertion *s, Op *at, OpCode code, int64_t value)
 {
 	Op *o;
 
@@ -60,7 +60,7 @@ insert(Sync *s, Op *at, OpCode code, int64_t value)
 /* Was there a proxy for what op did, in front of where the set is?  In a loop behind there may be one that
  * comes too late for the first turn. */
 static bool
-is_shown(const Set *set, const Op *op)
+is_shown(const AccessSet *set, const Op *op)
 {
 	for (int i = 0; i < set->n; i++)
 		if (set->a[i].op == op && !set->a[i].proxied)
@@ -70,9 +70,9 @@ is_shown(const Set *set, const Op *op)
 
 /* A barrier in front of `at`, and a wait where copies that may be under way are in the way. */
 static void
-insert_sync(Sync *s, Set *set, Op *at, const Hit *hit)
+insert_sync(BarrierInsertion *s, AccessSet *set, Op *at, const Hit *hit)
 {
-	const Access *then = &hit->then;
+	const HazardAccess *then = &hit->then;
 
 	if (then->async && !then->landed && (s->uncommitted || then->root != hit->now.root)) {
 		if (s->uncommitted && !then->bulk)
@@ -90,9 +90,9 @@ insert_sync(Sync *s, Set *set, Op *at, const Hit *hit)
 
 /* What an op that is not an access and has no regions does to the set. */
 static void
-step(Sync *s, const Op *o, Set *set)
+step(BarrierInsertion *s, const Op *o, AccessSet *set)
 {
-	Access a;
+	HazardAccess a;
 
 	if (smem_has_scratch(o)) {
 		set_barrier(s, set);
@@ -109,11 +109,11 @@ step(Sync *s, const Op *o, Set *set)
 
 /* ---- looking ahead --------------------------------------------------------------------------- */
 
-static void flow_block(Sync *s, const Block *b, Set *set, Hit *hit);
+static void flow_block(BarrierInsertion *s, const Block *b, AccessSet *set, Hit *hit);
 
 /* Does the loop run at least once?  One that asks in front of each turn may end in front of the first. */
 static bool
-runs(Sync *s, const Op *loop)
+runs(BarrierInsertion *s, const Op *loop)
 {
 	Val *lo = loop->in[0];
 	int64_t on;
@@ -125,7 +125,7 @@ runs(Sync *s, const Op *loop)
 
 /* May the loop run more than once? */
 static bool
-runs_again(Sync *s, const Op *loop)
+runs_again(BarrierInsertion *s, const Op *loop)
 {
 	Fact step = val_fact(s->k, loop->in[2]);
 	Val *hi = loop->in[1];
@@ -134,9 +134,9 @@ runs_again(Sync *s, const Op *loop)
 }
 
 void
-flow_region(Sync *s, const Op *o, Set *set, Hit *hit)
+flow_region(BarrierInsertion *s, const Op *o, AccessSet *set, Hit *hit)
 {
-	Set before = set_copy(s, set), end, next;
+	AccessSet before = set_copy(s, set), end, next;
 
 	if (o->code == O_for) {
 		do {
@@ -156,9 +156,9 @@ flow_region(Sync *s, const Op *o, Set *set, Hit *hit)
 }
 
 static void
-flow_block(Sync *s, const Block *b, Set *set, Hit *hit)
+flow_block(BarrierInsertion *s, const Block *b, AccessSet *set, Hit *hit)
 {
-	Access a[2];
+	HazardAccess a[2];
 
 	for (const Op *o = b->first; o && (set->n || !hit->through); o = o->next) {
 		int n = access_of(s, o, a);
@@ -179,14 +179,14 @@ flow_block(Sync *s, const Block *b, Set *set, Hit *hit)
 
 /* ---- putting barriers in --------------------------------------------------------------------- */
 
-static void sync_block(Sync *s, Block *b, Set *set);
+static void sync_block(BarrierInsertion *s, Block *b, AccessSet *set);
 
 /* In the regions of o, in front of which that came. */
 static void
-sync_inside(Sync *s, Op *o, const Set *before)
+sync_inside(BarrierInsertion *s, Op *o, const AccessSet *before)
 {
 	for (int r = 0; r < 2 && o->blk[r]; r++) {
-		Set top = set_copy(s, before), end;
+		AccessSet top = set_copy(s, before), end;
 
 		do {
 			end = set_copy(s, &top);
@@ -198,9 +198,9 @@ sync_inside(Sync *s, Op *o, const Set *before)
 
 /* Is it an asynchronous access in front for which there is a wait inside?  No barrier in front settles it. */
 static bool
-is_waited_inside(Sync *s, const Op *o, const Set *set, const Hit *hit)
+is_waited_inside(BarrierInsertion *s, const Op *o, const AccessSet *set, const Hit *hit)
 {
-	Set trial = set_copy(s, set);
+	AccessSet trial = set_copy(s, set);
 	Hit again = { .found = false };
 
 	if (!hit->then.async)
@@ -214,9 +214,9 @@ is_waited_inside(Sync *s, const Op *o, const Set *set, const Hit *hit)
 
 /* Inside first, as if nothing came before; then what came before. */
 static void
-sync_region(Sync *s, Op *o, Set *set)
+sync_region(BarrierInsertion *s, Op *o, AccessSet *set)
 {
-	Set nothing = { .n = 0 }, probe;
+	AccessSet nothing = { .n = 0 }, probe;
 	Hit hit = { .found = false };
 
 	if (!flow_is_settled(s, o)) {
@@ -247,9 +247,9 @@ sync_region(Sync *s, Op *o, Set *set)
 }
 
 static void
-sync_block(Sync *s, Block *b, Set *set)
+sync_block(BarrierInsertion *s, Block *b, AccessSet *set)
 {
-	Access a[2];
+	HazardAccess a[2];
 	Hit hit = { .found = false };
 
 	for (Op *o = b->first; o; o = o->next) {
@@ -273,8 +273,8 @@ sync_block(Sync *s, Block *b, Set *set)
 bool
 pass_insert_barriers(Kernel *k)
 {
-	Sync s = { .k = k };
-	Set set = { .n = 0 };
+	BarrierInsertion s = { .k = k };
+	AccessSet set = { .n = 0 };
 	bool async = false, commit = false;
 	OpWalk w;
 

@@ -126,7 +126,7 @@ produce_plan(Roles *r)
 	r->as = NEWN(r->k->unit->arena, Val *, r->k->nval + 1);
 	for (int i = 0; i < r->nfeed; i++) {
 		const Pipe *p = &r->feed[i].pipe;
-		const Ring *ring;
+		const StageBuffers *ring;
 
 		need_way(r, p->body);
 		for (const Op *o = NULL; (o = ring_copy(p, o, &ring));) {
@@ -249,7 +249,7 @@ produce_copies(Roles *r, Feed *f)
 	const Pipe *p = &f->pipe;
 	Src src = p->loop->src;
 	Val *slot, *phase, *in[4];
-	const Ring *ring;
+	const StageBuffers *ring;
 	Op *at;
 
 	loop_position(f->turn->owner, p->stages, &slot, &phase);

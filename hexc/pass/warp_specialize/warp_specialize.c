@@ -27,7 +27,7 @@
 enum { HELPERS = 4, PRODUCER_REGISTERS = 40, WARPS_MOST = 32, GROUP_WARPS = 4 };
 
 Op *
-ring_copy(const Pipe *p, const Op *last, const Ring **ring)
+ring_copy(const Pipe *p, const Op *last, const StageBuffers **ring)
 {
 	for (Op *o = last ? last->next : p->body->first; o; o = o->next)
 		for (int i = 0; i < p->nring && o->code == O_copy; i++)
@@ -51,7 +51,7 @@ cannot(Roles *r, const char *why)
 static void
 check_copies(Roles *r, const Pipe *p)
 {
-	const Ring *ring;
+	const StageBuffers *ring;
 	const Op *ours = ring_copy(p, NULL, &ring);
 	OpWalk w;
 
@@ -115,9 +115,9 @@ find_feeds(Roles *r)
 
 /* The first op of the loop's turn that touches what is fetched, and the last that reads it, or what was only
  * loaded and brought into form. */
-typedef struct Use {
+typedef struct UseRange {
 	Op *first, *last;
-} Use;
+} UseRange;
 
 static bool
 is_fetched(const Pipe *p, Val *v)
@@ -167,11 +167,11 @@ passes_on(const Op *o)
 	return !o->blk[0] && o->code != O_dot && (op_is(o, F_PURE) || o->code == O_load);
 }
 
-static Use
+static UseRange
 find_use(const Pipe *p)
 {
 	Fetched f = { .ids = ids_of(p->body) };
-	Use u = { 0 };
+	UseRange u = { 0 };
 
 	f.of = NEWN(p->k->unit->arena, bool, f.ids.nval);
 	for (Op *o = p->body->first; o; o = o->next) {
@@ -190,7 +190,7 @@ compute(Feed *f)
 {
 	Pipe *p = &f->pipe;
 	Src src = p->body->owner->src;
-	Use u = find_use(p);
+	UseRange u = find_use(p);
 	Val *slot, *phase;
 	Op *o;
 

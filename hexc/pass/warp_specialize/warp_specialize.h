@@ -25,7 +25,7 @@ enum { TEAMS = 2 }; /* that take turns */
 
 /* The copies of p's body that fill rings, one after the other: behind `last`, NULL at first; *ring is the one
  * that it fills. */
-Op *ring_copy(const Pipe *p, const Op *last, const Ring **ring);
+Op *ring_copy(const Pipe *p, const Op *last, const StageBuffers **ring);
 
 /* producer.c: what those that produce need of the body; r->why if that cannot be. */
 void produce_plan(Roles *r);

@@ -194,14 +194,14 @@ static int
 event_new(void **event, unsigned flags)
 {
 	(void)flags;
-	*event = calloc(1, sizeof(Event));
+	*event = calloc(1, sizeof(CudaEvent));
 	return *event ? 0 : CUDA_OUT_OF_MEMORY;
 }
 
 static int
 event_set(void *event, void *stream)
 {
-	((Event *)event)->launches = cuda_now() ? cuda_now()->launches : 0;
+	((CudaEvent *)event)->launches = cuda_now() ? cuda_now()->launches : 0;
 	return cuda_state() ? cuda_state() : event_record(event, stream);
 }
 
@@ -216,7 +216,7 @@ event_wait(void *event)
 static int
 event_time(float *ms, void *from, void *to)
 {
-	*ms = (float)((double)((Event *)to)->launches - (double)((Event *)from)->launches);
+	*ms = (float)((double)((CudaEvent *)to)->launches - (double)((CudaEvent *)from)->launches);
 	return cuda_state();
 }
 

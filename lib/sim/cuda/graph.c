@@ -145,7 +145,7 @@ stream_add(Stream *s, const sim_module *m, const char *entry, void *function, co
 }
 
 int
-stream_wait(Stream *s, const Event *e)
+stream_wait(Stream *s, const CudaEvent *e)
 {
 	int code;
 
@@ -170,10 +170,10 @@ stream_info(Stream *s, size_t *n)
 }
 
 int
-event_record(Event *e, Stream *s)
+event_record(CudaEvent *e, Stream *s)
 {
 	Graph *g = s ? s->capture : NULL;
-	Event **more;
+	CudaEvent **more;
 
 	event_drop(e);
 	e->ended = NULL;
@@ -193,7 +193,7 @@ event_record(Event *e, Stream *s)
 }
 
 void
-event_drop(Event *e)
+event_drop(CudaEvent *e)
 {
 	Graph *g = e->capture;
 

@@ -45,19 +45,19 @@ typedef struct Stream {
 	void *deps[GRAPH_NODES]; /* the same as stream_info gives it */
 } Stream;
 
-typedef struct Event {
+typedef struct CudaEvent {
 	Graph *capture;   /* NULL: recorded in a stream that runs */
 	NodeSet at;
 	Graph *ended;     /* it was recorded in a capture that has ended: of no use */
 	uint64_t launches; /* before it, for times */
-} Event;
+} CudaEvent;
 
 struct Graph {
 	GraphNode *node[GRAPH_NODES];
 	unsigned n;
 	Stream *stream[GRAPH_STREAMS]; /* in the capture */
 	unsigned nstream;
-	Event **event; /* recorded in it */
+	CudaEvent **event; /* recorded in it */
 	unsigned nevent, event_cap;
 };
 
@@ -70,11 +70,11 @@ int stream_end(Stream *s, Graph **out);
 /* The stream is captured, and this is the next launch. */
 int stream_add(Stream *s, const sim_module *m, const char *entry, void *function, const unsigned grid[3],
                const unsigned block[3], unsigned shared, void *const *args);
-int stream_wait(Stream *s, const Event *e);
+int stream_wait(Stream *s, const CudaEvent *e);
 /* What the next launch waits for: *n nodes. */
 void *const *stream_info(Stream *s, size_t *n);
-int event_record(Event *e, Stream *s); /* s may be NULL: one that runs */
-void event_drop(Event *e);             /* before it is freed */
+int event_record(CudaEvent *e, Stream *s); /* s may be NULL: one that runs */
+void event_drop(CudaEvent *e);             /* before it is freed */
 
 /* Nodes, with copies of their launches; NULL: no memory.  Freed by graph_free, as graphs are. */
 Graph *graph_copy(const Graph *g);

@@ -45,7 +45,7 @@ sum(const Var *a, const Var *b)
 }
 
 static bool
-is(const Stmt *st, const char *op)
+is(const PtxStmt *st, const char *op)
 {
 	size_t n = strlen(op);
 
@@ -60,7 +60,7 @@ rounds_down(const Opnd *o)
 }
 
 static const Var *
-result(const Stmt *st)
+result(const PtxStmt *st)
 {
 	const Opnd *o = st->o;
 	const Var *v = &number;

@@ -5,21 +5,21 @@
 #include "lib/sim/state/module.h"
 
 struct Dec;
-typedef struct Row {
+typedef struct IsaRow {
 	const char *name;
 	u8 cls;
 	bool (*dec)(struct Dec *);
 	exec_fn *exec;
 	const char *pat, *mods;
 	u16 id;
-} Row;
+} IsaRow;
 typedef struct Dec {
 	sim_module *m;
 	Arena *arena;           /* the module's */
 	Fn *f;
-	Stmt *st;
+	PtxStmt *st;
 	Ins *in;
-	const Row *row;
+	const IsaRow *row;
 	char op[160];
 	const char *part[24];   /* of the opcode, without those of the row's name */
 	u32 npart;
@@ -41,7 +41,7 @@ bool dec_atomic(Dec *d, u8 *op);                /* the operation of an atomic or
  * or a newer one, with a letter.  what: NULL, the instruction. */
 enum { DEC_LETTER = 1000, DEC_LETTERS = 2000 };
 bool dec_needs(Dec *d, u32 sm, const char *what);
-Dec dec_start(sim_module *m, Fn *f, Stmt *st);
+Dec dec_start(sim_module *m, Fn *f, PtxStmt *st);
 bool dec_stmt(Dec *d);
 Ins *dec_emit(Dec *d);                          /* a further instruction of this statement */
 /* decode_operand.c */

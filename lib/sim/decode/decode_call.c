@@ -38,7 +38,7 @@ resolve(Dec *d, Fn *f)
 }
 
 static bool
-direct(Dec *d, Call *c)
+direct(Dec *d, CallInstr *c)
 {
 	const Opnd *o = d->st->o;
 	Fn *f = resolve(d, o[1].fn);
@@ -73,7 +73,7 @@ bool
 dec_call(Dec *d)
 {
 	const Opnd *o = d->st->o;
-	Call *c = NEW(d->arena, Call);
+	CallInstr *c = NEW(d->arena, CallInstr);
 
 	dec_has(d, "uni");
 	c->narg = o[2].n;

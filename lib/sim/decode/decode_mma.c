@@ -141,7 +141,7 @@ static const struct Kind *
 find_kind(Dec *d)
 {
 	const char *kind = dec_prefix(d, "kind::"), *size = dec_prefix(d, "scale_vec::");
-	const Product *p = &d->in->mma;
+	const MmaInstr *p = &d->in->mma;
 
 	for (size_t i = 0; i < COUNT_OF(kinds) && kind && d->nty == 5; i++) {
 		const struct Kind *x = &kinds[i];
@@ -163,7 +163,7 @@ static bool
 dec_scales(Dec *d, u32 i, Ref *r)
 {
 	const Opnd *o = &d->st->o[4 + 2 * i];
-	Product *p = &d->in->mma;
+	MmaInstr *p = &d->in->mma;
 	u64 byte, thread;
 
 	if (o[1].kind != O_VEC || o[1].n != 2 || !dec_imm(&o[1].elt[0], &byte) ||
@@ -180,7 +180,7 @@ dec_scales(Dec *d, u32 i, Ref *r)
 bool
 dec_mmascale(Dec *d)
 {
-	Product *p = &d->in->mma;
+	MmaInstr *p = &d->in->mma;
 	const struct Kind *kind;
 	Ref *r;
 

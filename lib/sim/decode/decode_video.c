@@ -10,11 +10,11 @@ static const struct { const char *name; u8 op; } ops[] = {
 
 /* b0..b3, h0, h1 */
 static bool
-scalar_part(Dec *d, const Opnd *o, Part *out)
+scalar_part(Dec *d, const Opnd *o, VideoLane *out)
 {
 	const char *s = o->sel;
 
-	*out = (Part){ 32, 0 };
+	*out = (VideoLane){ 32, 0 };
 	if (!s)
 		return true;
 	if (strlen(s) != 2 || s[1] < '0' || s[1] > (s[0] == 'b' ? '3' : '1'))

@@ -7,7 +7,7 @@
 
 enum { ARITH = SIM_NCLASSES, MEM };
 
-static const Row rows[OP_COUNT] = {
+static const IsaRow rows[OP_COUNT] = {
 #define INT SIM_CLASS_INT
 #define MUFU SIM_CLASS_MUFU
 #define CVT SIM_CLASS_CVT
@@ -190,7 +190,7 @@ split(Dec *d)
 /* Which parts of the opcode are the row's: its dotted name in front and its words anywhere.  0: not all are
  * there. */
 static u32
-row_parts(const Dec *d, const Row *row)
+row_parts(const Dec *d, const IsaRow *row)
 {
 	const char *w = row->name;
 	bool front = true;
@@ -211,10 +211,10 @@ row_parts(const Dec *d, const Row *row)
 }
 
 /* The row with the most words; *most: the parts that are its. */
-static const Row *
+static const IsaRow *
 best_row(const Dec *d, u32 *most)
 {
-	const Row *best = NULL;
+	const IsaRow *best = NULL;
 	size_t len = strlen(d->part[0]);
 
 	*most = 0;
@@ -307,7 +307,7 @@ take_row(Dec *d)
 }
 
 static Ins
-blank(const Stmt *st)
+blank(const PtxStmt *st)
 {
 	Ins in;
 
@@ -330,7 +330,7 @@ dec_emit(Dec *d)
 }
 
 Dec
-dec_start(sim_module *m, Fn *f, Stmt *st)
+dec_start(sim_module *m, Fn *f, PtxStmt *st)
 {
 	Dec d;
 

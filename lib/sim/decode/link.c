@@ -26,7 +26,7 @@ link_branches(Dec *d, u32 from, const u32 *pc)
 	Fn *f = d->f;
 
 	for (u32 i = 0; i < f->nst; i++) {
-		Stmt *st = &f->st[i];
+		PtxStmt *st = &f->st[i];
 		Ins *in = &m->code[pc[i + 1] - 1];
 		const Label *lb = NULL;
 		u32 *t;
@@ -105,7 +105,7 @@ decode_fn(sim_module *m, Fn *f)
 {
 	u32 *pc = NEWN(&m->ptx.arena, u32, f->nst + 2);
 	Dec d = dec_start(m, f, NULL);
-	Stmt end = { .line = f->nst ? f->st[f->nst - 1].line : f->line, .op = "ret" };
+	PtxStmt end = { .line = f->nst ? f->st[f->nst - 1].line : f->line, .op = "ret" };
 
 	f->pc = m->ncode;
 	if (!f->entry) {

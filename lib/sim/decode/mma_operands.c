@@ -13,7 +13,7 @@ bool
 dec_shape(Dec *d)
 {
 	const char *s = dec_prefix(d, "m");
-	Product *p = &d->in->mma;
+	MmaInstr *p = &d->in->mma;
 	unsigned long m, n, k;
 	char *e;
 
@@ -74,7 +74,7 @@ fragment_regs(u32 elements, PtxType t)
 Ref *
 dec_fragments(Dec *d, u32 nd, u32 na, u32 nb, u32 nc)
 {
-	Product *p = &d->in->mma;
+	MmaInstr *p = &d->in->mma;
 	PtxType ab = p->a == T_f64 ? T_f64 : T_b32, cd = p->d == T_f64 ? T_f64 : T_b32;
 	Ref *r = dec_room(d, nd, na + nb + nc);
 	const Opnd *o = d->st->o;

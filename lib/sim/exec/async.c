@@ -10,7 +10,7 @@
 /* ---- cp.async.mbarrier.arrive ---- */
 
 typedef struct Arrival {
-	Flight f;
+	PendingOp f;
 	Warp *w;
 	const Ins *in;
 	u32 mask, before; /* copies of these lanes older than this */
@@ -18,7 +18,7 @@ typedef struct Arrival {
 } Arrival;
 
 static void
-land_arrival(Flight *f)
+land_arrival(PendingOp *f)
 {
 	Arrival *a = (Arrival *)(void *)f;
 	int l;
@@ -60,7 +60,7 @@ exec_cpmbar(Warp *w, const Ins *in, u32 mask)
 /* ---- st.async, red.async ---- */
 
 typedef struct Store {
-	Flight f;
+	PendingOp f;
 	Warp *w;
 	const Ins *in;
 	u32 mask, defined;
@@ -98,7 +98,7 @@ land_lane(Store *s, int l)
 }
 
 static void
-land_store(Flight *f)
+land_store(PendingOp *f)
 {
 	Store *s = (Store *)(void *)f;
 	int l;

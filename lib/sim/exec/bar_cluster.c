@@ -10,7 +10,7 @@ misuse(Warp *w, const Ins *in, u32 mask, const char *what)
 }
 
 static bool
-complete(const Cluster *c)
+complete(const SimCluster *c)
 {
 	bool any = false;
 
@@ -57,7 +57,7 @@ release(Warp *w)
 
 /* True if all threads of the cluster have arrived: those that wait go on. */
 bool
-cluster_bar_try(Cluster *c)
+cluster_bar_try(SimCluster *c)
 {
 	if (!complete(c))
 		return false;
@@ -89,7 +89,7 @@ together(Warp *w, const Ins *in, u32 mask, int *r)
 int
 exec_carrive(Warp *w, const Ins *in, u32 mask)
 {
-	Cluster *c = w->cta->cl;
+	SimCluster *c = w->cta->cl;
 	Vec *now = NULL;
 	int r;
 

@@ -27,7 +27,7 @@ builtin_find(const char *name)
 /* ---- assert ---- */
 
 static int
-fail_assert(Warp *w, const Ins *in, const Call *c, int lane)
+fail_assert(Warp *w, const Ins *in, const CallInstr *c, int lane)
 {
 	char what[100], file[80], fn[60];
 
@@ -67,7 +67,7 @@ forget(Alloc *al, u32 at, u32 size)
 	for (u32 i = at / 4; al->page && i < (at + size) / 4; i++)
 		if (al->page[i / PAGE_WORDS])
 			memset(al->page[i / PAGE_WORDS] + (size_t)(i % PAGE_WORDS) * GLOBAL_SLOTS, 0,
-			       GLOBAL_SLOTS * sizeof(Slot));
+			       GLOBAL_SLOTS * sizeof(ShadowCell));
 	granule_forget(al, at, size);
 }
 
@@ -121,7 +121,7 @@ heap_put(sim *s, u64 addr)
 int
 exec_builtin(Warp *w, const Ins *in, u32 mask)
 {
-	const Call *c = in->branch.call;
+	const CallInstr *c = in->branch.call;
 	Launch *l = w->cta->l;
 	int lane;
 	bool ok;

@@ -21,7 +21,7 @@ enum {
 Bulk *
 bulk_new(Warp *w, const Ins *in, int lane, u32 bytes, u32 runs, const sim_tmap_desc *d)
 {
-	size_t head = sizeof(Bulk) + (d ? sizeof *d : 0) + runs * sizeof(Run);
+	size_t head = sizeof(Bulk) + (d ? sizeof *d : 0) + runs * sizeof(ByteRange);
 	Bulk *k = calloc(1, head + 2 * (size_t)bytes);
 	u8 *at = (u8 *)(k + 1);
 
@@ -38,18 +38,18 @@ bulk_new(Warp *w, const Ins *in, int lane, u32 bytes, u32 runs, const sim_tmap_d
 		k->d = (const sim_tmap_desc *)(void *)at;
 		at += sizeof *d;
 	}
-	k->run = (Run *)(void *)at;
-	k->data = at + runs * sizeof(Run);
+	k->run = (ByteRange *)(void *)at;
+	k->data = at + runs * sizeof(ByteRange);
 	k->def = k->data + bytes;
 	return k;
 }
 
 /* A copy that signals an mbarrier. */
 static void
-land(Flight *f)
+land(PendingOp *f)
 {
 	Bulk *k = (Bulk *)(void *)f;
-	const Cluster *c = k->w->cta->cl;
+	const SimCluster *c = k->w->cta->cl;
 	const BulkArg *arg = k->in->bulk;
 	int r;
 
@@ -134,7 +134,7 @@ repeats_any(const Bulk *k)
 					return true;
 		return false;
 	}
-	for (const Flight *f = b->cl->flights; f; f = f->next)
+	for (const PendingOp *f = b->cl->flights; f; f = f->next)
 		if (f->land == land && repeats(k, (const Bulk *)(const void *)f))
 			return true;
 	return false;

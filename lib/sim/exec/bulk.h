@@ -30,7 +30,7 @@ typedef struct BulkArg {
 /* One copy or reduction that has been issued.  Data is staged in the order of the box, without
  * swizzle: read from the source late, written to the destination later. */
 typedef struct Bulk {
-	Flight f;               /* B_LOAD, B_SEND */
+	PendingOp f;               /* B_LOAD, B_SEND */
 	struct Bulk *next;      /* B_STORE: of the same warp, oldest first */
 	Warp *w;
 	const Ins *in;
@@ -46,7 +46,7 @@ typedef struct Bulk {
 	u32 bytes;
 	const sim_tmap_desc *d; /* NULL: plain */
 	u32 nrun;
-	Run *run;
+	ByteRange *run;
 	u8 *data, *def;
 } Bulk;
 

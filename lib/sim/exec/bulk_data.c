@@ -9,7 +9,7 @@
 enum { PAGE_BYTES = PAGE_WORDS * 4 };
 
 static MemAccess
-global_access(const Run *r, u64 off)
+global_access(const ByteRange *r, u64 off)
 {
 	MemAccess a;
 
@@ -63,7 +63,7 @@ check_global(const Bulk *k, int kind, bool same)
 	Warp *w = k->w;
 
 	for (u32 i = 0; i < k->nrun; i++) {
-		const Run *r = &k->run[i];
+		const ByteRange *r = &k->run[i];
 		for (u64 off = 0, n; off < r->n; off += n) {
 			MemAccess a = global_access(r, off);
 			n = PAGE_BYTES - (a.addr - r->al->base) % PAGE_BYTES;
@@ -115,7 +115,7 @@ is_there(const Bulk *k)
 {
 	for (u32 i = 0; i < k->nrun; i++)
 		for (u32 off = 0, n; off < k->run[i].n; off += n) {
-			const Run *r = &k->run[i];
+			const ByteRange *r = &k->run[i];
 			u32 addr;
 			n = piece(k, k->sh, r->at + off, &addr);
 			if (n > r->n - off)
@@ -145,7 +145,7 @@ static void
 check_reduced(const Bulk *k)
 {
 	for (u32 i = 0; i < k->nrun; i++) {
-		const Run *r = &k->run[i];
+		const ByteRange *r = &k->run[i];
 		u64 off = r->addr - r->al->base;
 		if (r->al->full || !memchr(r->al->init + off, 0, r->n))
 			continue;
@@ -205,7 +205,7 @@ read_global(Bulk *k)
 	}
 	memset(k->def, 1, k->bytes);
 	for (u32 i = 0; i < k->nrun; i++) {
-		const Run *r = &k->run[i];
+		const ByteRange *r = &k->run[i];
 		u64 off = r->addr - r->al->base;
 		memcpy(k->data + r->at, r->al->data + off, r->n);
 		if (!r->al->full)
@@ -292,7 +292,7 @@ bulk_write_global(Bulk *k)
 	const BulkArg *arg = k->in->bulk;
 
 	for (u32 i = 0; i < k->nrun; i++) {
-		const Run *r = &k->run[i];
+		const ByteRange *r = &k->run[i];
 		MemAccess a = global_access(r, 0);
 		if (arg->reduce)
 			reduce(k, a.p, k->data + r->at, r->n, true);

@@ -53,7 +53,7 @@ static bool
 target_ranks(Bulk *k, const Cta *dst)
 {
 	const BulkArg *arg = k->in->bulk;
-	const Cluster *c = k->w->cta->cl;
+	const SimCluster *c = k->w->cta->cl;
 
 	k->ranks = 1u << dst->rank;
 	if (!arg->multicast)
@@ -71,7 +71,7 @@ bulk_target(Bulk *k, const MemAccess *dst)
 {
 	const BulkArg *arg = k->in->bulk;
 	u64 mbar = bulk_value(k->w, &arg->mbar, k->lane);
-	const Cluster *c = k->w->cta->cl;
+	const SimCluster *c = k->w->cta->cl;
 	bool ok = true;
 	MemAccess mb;
 	int r;
@@ -98,7 +98,7 @@ void
 bulk_run(Bulk *k, u64 addr, u32 at, u32 n)
 {
 	const BulkArg *arg = k->in->bulk;
-	Run *last = k->nrun ? &k->run[k->nrun - 1] : NULL;
+	ByteRange *last = k->nrun ? &k->run[k->nrun - 1] : NULL;
 	bool write = arg->dir == B_STORE;
 	MemAccess a, end;
 

@@ -152,7 +152,7 @@ saves_free(Warp *w)
 }
 
 static u64
-frame_of(const Warp *w, const Call *c, int l)
+frame_of(const Warp *w, const CallInstr *c, int l)
 {
 	return c->framed ? src64(w, &c->fp)[l] : 0;
 }
@@ -185,7 +185,7 @@ pass(Warp *w, const Arg *a, u64 caller, u64 there, int l, bool back)
 }
 
 u64
-call_arg(const Warp *w, const Call *c, u32 i, int l)
+call_arg(const Warp *w, const CallInstr *c, u32 i, int l)
 {
 	const Arg *a = &c->arg[i];
 	u64 v = 0;
@@ -198,7 +198,7 @@ call_arg(const Warp *w, const Call *c, u32 i, int l)
 }
 
 void
-call_result(Warp *w, const Call *c, int l, u64 v)
+call_result(Warp *w, const CallInstr *c, int l, u64 v)
 {
 	const Arg *a = &c->arg[c->narg];
 	size_t at;
@@ -227,7 +227,7 @@ at_address(const sim_module *m, u64 addr)
 
 /* Through a pointer: the function and the lanes of mask that call it; NULL after a fault. */
 static const Fn *
-pointed(Warp *w, const Ins *in, const Call *c, u32 mask, u32 *same)
+pointed(Warp *w, const Ins *in, const CallInstr *c, u32 mask, u32 *same)
 {
 	const u64 *t = src64(w, &c->target);
 	u64 first = t[low_lane(mask)];
@@ -259,7 +259,7 @@ pointed(Warp *w, const Ins *in, const Call *c, u32 mask, u32 *same)
 int
 exec_call(Warp *w, const Ins *in, u32 mask)
 {
-	const Call *c = in->branch.call;
+	const CallInstr *c = in->branch.call;
 	const Fn *f = c->fn;
 	Path *q = &w->path[w->cur];
 	u32 same = mask, at;
@@ -311,7 +311,7 @@ exec_ret(Warp *w, const Ins *in, u32 mask)
 		i = w->path[i].parent;
 	if (i >= 0) {
 		Path *q = &w->path[i];
-		const Call *c = q->call;
+		const CallInstr *c = q->call;
 		const Fn *f = q->callee;
 		FOR_LANES(l, mask) {
 			frame[l] = src64(w, &f->fp_ref)[l];

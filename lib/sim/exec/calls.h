@@ -10,8 +10,8 @@ bool print_string(Warp *w, const Ins *in, int lane, u64 addr, char *out, u32 cap
 u64 print_format(Warp *w, const Ins *in, int lane, u64 format, u64 args);
 /* call.c */
 void saves_free(Warp *w);
-u64 call_arg(const Warp *w, const Call *c, u32 i, int lane);
-void call_result(Warp *w, const Call *c, int lane, u64 v);
+u64 call_arg(const Warp *w, const CallInstr *c, u32 i, int lane);
+void call_result(Warp *w, const CallInstr *c, int lane, u64 v);
 /* builtin.c: functions without a body that the device knows: vprintf, __assertfail, malloc, free */
 u8 builtin_find(const char *name);
 bool builtin_ready(sim *s, const Fn *f);        /* its parameters are right, its heap is there */

@@ -78,7 +78,7 @@ exec_cpasync(Warp *w, const Ins *in, u32 mask)
 			check_access(w, in, l, &dst[l], in->copy.bytes, A_ASYNC, NULL);
 	}
 	if (w->cta->l->counts) {
-		Count *k = &w->cta->k->n[in - w->cta->l->m->code];
+		LineCounters *k = &w->cta->k->n[in - w->cta->l->m->code];
 		k->req += from != 0;
 		count_sectors(w, in, src, from, n, false);
 		count_banks(w, in, addr, good, in->copy.bytes);

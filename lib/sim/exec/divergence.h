@@ -18,7 +18,7 @@ bool sync_full(Warp *w, const Ins *in, u32 mask);
 /* bar.c */
 bool bar_try(Cta *b);                           /* complete what can be; true if something was */
 /* bar_cluster.c */
-bool cluster_bar_try(Cluster *c);
+bool cluster_bar_try(SimCluster *c);
 /* cpasync.c */
 void copies_finish(Warp *w, u32 mask, u32 keep, bool all);
 void copies_before(Warp *w, u32 mask, u32 seq);         /* complete those older than seq */

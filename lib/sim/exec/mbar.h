@@ -15,7 +15,7 @@ void mbar_keep(Cta *b, const Mbar *m);          /* brings them to shared memory 
 bool mbar_arrive(Warp *w, const Ins *in, int lane, Cta *b, u32 addr, u32 count, s64 tx);
 /* `bytes` of an asynchronous operation have arrived; may end the phase.  False if there is no
  * mbarrier (it is reported at the line of f). */
-bool mbar_complete_tx(const Flight *f, Cta *b, u32 addr, u32 bytes);
+bool mbar_complete_tx(const PendingOp *f, Cta *b, u32 addr, u32 bytes);
 /* cp.async.mbarrier.arrive: one more arrival is pending; the copies of lane have landed, and it
  * arrives.  Who waits knows then what w has done, but nothing that w knows. */
 bool mbar_more(Warp *w, const Ins *in, int lane, Cta *b, u32 addr);

@@ -117,7 +117,7 @@ mbar_arrive(Warp *w, const Ins *in, int lane, Cta *b, u32 addr, u32 count, s64 t
 }
 
 bool
-mbar_complete_tx(const Flight *f, Cta *b, u32 addr, u32 bytes)
+mbar_complete_tx(const PendingOp *f, Cta *b, u32 addr, u32 bytes)
 {
 	Mbar *m = mbar_find(b, addr);
 	Ins in;

@@ -239,7 +239,7 @@ strong_store(u8 *p, const u8 *buf, u32 bytes)
 /* A lane is about to store: what other clusters could notice, and what its own could.  A block that
  * polls stores what is there already. */
 static inline void
-note_store(Cluster *c, const MemAccess *a, const u8 *buf, u32 bytes)
+note_store(SimCluster *c, const MemAccess *a, const u8 *buf, u32 bytes)
 {
 	if (a->space == SIM_SPACE_LOCAL || (a->al && c->polls && !memcmp(a->p, buf, bytes)))
 		return;

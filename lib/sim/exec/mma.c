@@ -19,13 +19,13 @@
 
 enum { MAXM = 16, MAXN = 8, MAXK = 128 };
 
-typedef struct Frag {           /* an mma of doubles */
+typedef struct MmaState {           /* an mma of doubles */
 	u32 m, n, k, p;         /* p: elements in a register of a and b */
 	double a[MAXM * MAXK], b[MAXK * MAXN], c[MAXM * MAXN];
-} Frag;
+} MmaState;
 
 static void
-shape_of(const Ins *in, Frag *f)
+shape_of(const Ins *in, MmaState *f)
 {
 	f->m = in->mma.m;
 	f->n = in->mma.n;
@@ -64,7 +64,7 @@ place_a(u32 m, u32 p, u32 g, u32 r, u32 *row, u32 *col)
 }
 
 static void
-load_a(const Warp *w, const Ins *in, const Frag *f, u32 k, double *a)
+load_a(const Warp *w, const Ins *in, const MmaState *f, u32 k, double *a)
 {
 	double e[8 * WARP];
 	u32 row, col, n = 4 * f->p;
@@ -79,7 +79,7 @@ load_a(const Warp *w, const Ins *in, const Frag *f, u32 k, double *a)
 }
 
 static void
-load_b(const Warp *w, const Ins *in, Frag *f)
+load_b(const Warp *w, const Ins *in, MmaState *f)
 {
 	const Ref *r = ref_b(in);
 
@@ -93,7 +93,7 @@ load_b(const Warp *w, const Ins *in, Frag *f)
 
 /* Eight rows of the accumulator have one register of two elements or two of one. */
 static void
-load_c(const Warp *w, const Ins *in, Frag *f)
+load_c(const Warp *w, const Ins *in, MmaState *f)
 {
 	const Ref *c = ref_c(in);
 	PtxType t = (PtxType)in->mma.c;
@@ -113,7 +113,7 @@ load_c(const Warp *w, const Ins *in, Frag *f)
 }
 
 static void
-store_c(Warp *w, const Ins *in, const Frag *f)
+store_c(Warp *w, const Ins *in, const MmaState *f)
 {
 	PtxType t = (PtxType)in->mma.d;
 
@@ -156,7 +156,7 @@ all_defined(Warp *w, const Ins *in, u32 *org)
 static void
 taint_mma(Warp *w, const Ins *in)
 {
-	Frag s;
+	MmaState s;
 	u32 rows = 0, cols = 0, row, col, org, n;
 
 	if (all_defined(w, in, &org))
@@ -193,7 +193,7 @@ counted(Warp *w, u64 macs)
 
 /* All three matrices. */
 static void
-load(const Warp *w, const Ins *in, Frag *f)
+load(const Warp *w, const Ins *in, MmaState *f)
 {
 	shape_of(in, f);
 	load_a(w, in, f, f->k, f->a);
@@ -204,7 +204,7 @@ load(const Warp *w, const Ins *in, Frag *f)
 int
 exec_mma(Warp *w, const Ins *in, u32 mask)
 {
-	Frag f;
+	MmaState f;
 
 	if (!sync_full(w, in, mask))
 		return R_BLOCK;
@@ -224,7 +224,7 @@ exec_mmasp(Warp *w, const Ins *in, u32 mask)
 {
 	const Ref *meta = &in->s[in->ns - 1];
 	double a[MAXM * MAXK / 2];
-	Frag f;
+	MmaState f;
 	int bad;
 
 	if (!sync_full(w, in, mask))
@@ -257,7 +257,7 @@ exec_mmasp(Warp *w, const Ins *in, u32 mask)
 static double
 scale_of(const Warp *w, const Ins *in, const Ref *r, bool b, u32 at, u32 i)
 {
-	const Product *p = &in->mma;
+	const MmaInstr *p = &in->mma;
 	u32 lane = 4 * (at % 8) + (b ? p->thread[1] : 2 * p->thread[0] + at / 8);
 	u32 code = src32(w, r)[lane] >> 8 * (p->byte[b] + i) & 0xff;
 
@@ -288,7 +288,7 @@ int
 exec_mmascale(Warp *w, const Ins *in, u32 mask)
 {
 	const Ref *scale = &in->s[in->ns - 2];
-	Frag f;
+	MmaState f;
 
 	if (!sync_full(w, in, mask))
 		return R_BLOCK;

@@ -9,10 +9,10 @@
 
 enum { MAX_STRING = 4096, MAX_PIECE = 512 };
 
-typedef struct Line { char *p; size_t n, cap; } Line;
+typedef struct PrintBuffer { char *p; size_t n, cap; } PrintBuffer;
 
 static void
-add(Line *t, const char *s, size_t n)
+add(PrintBuffer *t, const char *s, size_t n)
 {
 	if (n > t->cap - t->n)
 		n = t->cap - t->n;
@@ -55,7 +55,7 @@ next_arg(Warp *w, const Ins *in, int lane, u64 *at, u32 bytes, u64 *v)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 /* One conversion.  `spec` is "%" with flags, width and precision; the letter and its size come apart. */
 static bool
-convert(Warp *w, const Ins *in, int lane, Line *t, char *spec, size_t n, u32 size, char c, u64 *at)
+convert(Warp *w, const Ins *in, int lane, PrintBuffer *t, char *spec, size_t n, u32 size, char c, u64 *at)
 {
 	char piece[MAX_PIECE], s[MAX_STRING];
 	int len = 0;
@@ -156,7 +156,7 @@ u64
 print_format(Warp *w, const Ins *in, int lane, u64 format, u64 args)
 {
 	char fmt[MAX_STRING], buf[2 * MAX_STRING], spec[40];
-	Line t = { buf, 0, sizeof buf };
+	PrintBuffer t = { buf, 0, sizeof buf };
 	Launch *l = w->cta->l;
 	u32 size, done = 0;
 	size_t n;

@@ -49,7 +49,7 @@ lay_out(Cta *b, Launch *l, Cut *c)
 	b->smem = cut(c, l->smem + 16);
 	if (l->checks) {
 		b->sinit = cut(c, l->smem + 64);
-		b->shadow = cut(c, ((size_t)l->smem / 4 + 16) * SHARED_SLOTS * sizeof(Slot));
+		b->shadow = cut(c, ((size_t)l->smem / 4 + 16) * SHARED_SLOTS * sizeof(ShadowCell));
 		b->word_state = cut(c, ((size_t)l->smem / 4 + 16) * sizeof *b->word_state);
 		b->word.w = cut(c, ((size_t)l->smem / 4 + 16) * sizeof *b->word.w);
 		for (u32 i = 0; i < 2; i++)

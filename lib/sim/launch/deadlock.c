@@ -31,7 +31,7 @@ state_mix(u64 h, const void *p, size_t bytes)
 }
 
 u64
-warps_state(const Cluster *c)
+warps_state(const SimCluster *c)
 {
 	const Launch *l = c->l;
 	u64 h = c->n;
@@ -55,7 +55,7 @@ warps_state(const Cluster *c)
 }
 
 bool
-mbar_unstick(Cluster *c, u64 *steps)
+mbar_unstick(SimCluster *c, u64 *steps)
 {
 	u64 h = warps_state(c), seen[3] = { c->effects, c->reads, c->clocks };
 	bool any = false;
@@ -179,7 +179,7 @@ say_bars(Report *t, const Cta *b)
 }
 
 static void
-say_cluster_bar(Report *t, const Cluster *c)
+say_cluster_bar(Report *t, const SimCluster *c)
 {
 	u32 come = 0, live = 0;
 
@@ -195,7 +195,7 @@ say_cluster_bar(Report *t, const Cluster *c)
 
 /* malloc'd; NULL: no memory */
 static char *
-hang_report(const Cluster *c)
+hang_report(const SimCluster *c)
 {
 	Report t = { NULL, 0, 0 };
 
@@ -232,7 +232,7 @@ static void
 hang_fault(Warp *w, const Path *q)
 {
 	Cta *b = w->cta;
-	const Cluster *c = b->cl;
+	const SimCluster *c = b->cl;
 	const Bar *bar = &b->bar[q->bar % NBAR];
 	const Mbar *m = q->state == P_MBAR ? mbar_find(b, q->need) : NULL;
 	char rest[140], what[120];
@@ -267,7 +267,7 @@ hang_fault(Warp *w, const Path *q)
 }
 
 void
-hang_tell(Cluster *c)
+hang_tell(SimCluster *c)
 {
 	Warp *who = NULL;
 	const Path *cause = hang_cause(c, &who);

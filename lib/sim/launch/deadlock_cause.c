@@ -57,7 +57,7 @@ bar_waits(const Cta *b, const Path *q)
 }
 
 static bool
-cluster_waits(const Cluster *c, const Path *q)
+cluster_waits(const SimCluster *c, const Path *q)
 {
 	for (u32 i = 0; i < c->n; i++)
 		for (u32 n = 0; n < c->cta[i]->nwarp; n++)
@@ -100,7 +100,7 @@ weight(const Warp *w, const Path *q)
 }
 
 const Path *
-hang_cause(Cluster *c, Warp **who)
+hang_cause(SimCluster *c, Warp **who)
 {
 	const Path *best = NULL;
 	u32 most = 0;

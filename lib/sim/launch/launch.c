@@ -206,7 +206,7 @@ static int
 execute(Launch *l, sim_result *r)
 {
 	Worker *k = calloc(l->nthread, sizeof *k);
-	Sync sync;
+	LaunchLocks sync;
 	struct timespec t0, t1;
 	Arithmetic host;
 	bool ok = k != NULL;
@@ -250,7 +250,7 @@ execute(Launch *l, sim_result *r)
 			cta_free(b);
 		}
 		while (k[i].freec) {
-			Cluster *c = k[i].freec;
+			SimCluster *c = k[i].freec;
 			k[i].freec = c->next;
 			free(c);
 		}

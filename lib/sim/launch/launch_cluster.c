@@ -9,7 +9,7 @@
 #include "lib/sim/state/fault.h"
 
 static bool
-take_blocks(Cluster *c, const u32 *dim)
+take_blocks(SimCluster *c, const u32 *dim)
 {
 	Launch *l = c->l;
 	u32 at[3] = { c->lin % l->cgrid[0] * dim[0], c->lin / l->cgrid[0] % l->cgrid[1] * dim[1],
@@ -32,10 +32,10 @@ take_blocks(Cluster *c, const u32 *dim)
 	return true;
 }
 
-Cluster *
+SimCluster *
 cluster_new(Worker *k, u32 lin)
 {
-	Cluster *c = k->freec;
+	SimCluster *c = k->freec;
 
 	if (c)
 		k->freec = c->next;
@@ -54,7 +54,7 @@ cluster_new(Worker *k, u32 lin)
 }
 
 void
-cluster_drop(Cluster *c)
+cluster_drop(SimCluster *c)
 {
 	Worker *k = c->k;
 
@@ -72,7 +72,7 @@ cluster_drop(Cluster *c)
 /* ---- running ---- */
 
 static bool
-alive(const Cluster *c)
+alive(const SimCluster *c)
 {
 	for (u32 i = 0; i < c->n; i++)
 		if (!c->cta[i]->ended)
@@ -81,7 +81,7 @@ alive(const Cluster *c)
 }
 
 static bool
-has_state(const Cluster *c, u32 state)
+has_state(const SimCluster *c, u32 state)
 {
 	for (u32 i = 0; i < c->n; i++)
 		for (u32 n = 0; n < c->cta[i]->nwarp; n++)
@@ -94,7 +94,7 @@ has_state(const Cluster *c, u32 state)
 /* Nothing moves: complete what can be, let waits for mbarriers time out, and last let paths go on
  * without the lanes of their warp that they wait for, which is reported.  False: for good. */
 static bool
-unstick(Cluster *c, u64 *steps)
+unstick(SimCluster *c, u64 *steps)
 {
 	for (u32 i = 0; i < c->n; i++)
 		if (bar_try(c->cta[i]))
@@ -114,7 +114,7 @@ unstick(Cluster *c, u64 *steps)
 static void
 check_reach(Cta *b)
 {
-	const Reach *r = &b->reach;
+	const RemoteAccess *r = &b->reach;
 	u32 known = 0;
 
 	if (!r->w || b->cl->phase > r->phase)
@@ -136,7 +136,7 @@ static void
 cta_end(Cta *b)
 {
 	b->gone = true;
-	for (Flight *f = b->cl->flights; b->l->checks && f; f = f->next)
+	for (PendingOp *f = b->cl->flights; b->l->checks && f; f = f->next)
 		if (f->dst == b)
 			fault_add(&b->warp[0], 0, SIM_FAULT_CLUSTER, f->line, SIM_SPACE_SHARED, 0, 0, NULL,
 			          "block %u,%u,%u exits while the asynchronous operation of line %u, by "
@@ -152,7 +152,7 @@ cta_end(Cta *b)
 }
 
 int
-cluster_run(Cluster *c, u64 slice)
+cluster_run(SimCluster *c, u64 slice)
 {
 	u64 used = 0;
 	int r = R_BLOCK;

@@ -15,22 +15,22 @@
 
 enum { FEW_STEPS = 1 << 11, MOST_STEPS = 1 << 16, MOST_ROUNDS = 256 };
 
-typedef struct State {
+typedef struct WarpSnapshot {
 	u32 npath, live, cc;
 	s32 cur;
 	u32 sp[WARP];
 	size_t nr, np, nlocal;          /* bytes */
 	u8 *r, *p, *local;
 	Path path[];
-} State;
+} WarpSnapshot;
 
-static State *
+static WarpSnapshot *
 state_new(const Warp *w)
 {
 	const Launch *l = w->cta->l;
 	size_t nr = (size_t)(l->units + 2) * WARP * sizeof(u32), np = (l->preds + 1) * sizeof(u32);
-	size_t nlocal = (size_t)l->local * WARP, head = sizeof(State) + l->paths * sizeof(Path);
-	State *s = malloc(head + nr + np + nlocal);
+	size_t nlocal = (size_t)l->local * WARP, head = sizeof(WarpSnapshot) + l->paths * sizeof(Path);
+	WarpSnapshot *s = malloc(head + nr + np + nlocal);
 
 	if (!s)
 		return NULL;
@@ -44,7 +44,7 @@ state_new(const Warp *w)
 }
 
 static void
-keep(State *s, const Warp *w)
+keep(WarpSnapshot *s, const Warp *w)
 {
 	s->npath = w->npath;
 	s->live = w->live;
@@ -58,7 +58,7 @@ keep(State *s, const Warp *w)
 }
 
 static bool
-same(const State *s, const Warp *w)
+same(const WarpSnapshot *s, const Warp *w)
 {
 	if (s->npath != w->npath || s->live != w->live || s->cur != w->cur || s->cc != w->cc)
 		return false;
@@ -78,9 +78,9 @@ same(const State *s, const Warp *w)
 typedef enum Went { W_ROUND, W_WAITS, W_ELSEWHERE } Went;
 
 static Went
-go_round(Warp *w, State *s, u64 *steps)
+go_round(Warp *w, WarpSnapshot *s, u64 *steps)
 {
-	const Cluster *c = w->cta->cl;
+	const SimCluster *c = w->cta->cl;
 	u64 out = cluster_out(c), clocks = c->clocks, next = 1, most = c->quiet / 64;
 
 	most = most < FEW_STEPS ? FEW_STEPS : most > MOST_STEPS ? MOST_STEPS : most;
@@ -148,7 +148,7 @@ bars_state(u64 h, const Cta *b)
 }
 
 static u64
-cluster_state(const Cluster *c)
+cluster_state(const SimCluster *c)
 {
 	u64 h = warps_state(c);
 
@@ -164,7 +164,7 @@ cluster_state(const Cluster *c)
 
 /* Every warp goes on until it has come round or waits.  False: one goes elsewhere, or none could move. */
 static bool
-all_go(Cluster *c, State *s, u64 *steps)
+all_go(SimCluster *c, WarpSnapshot *s, u64 *steps)
 {
 	u64 before = *steps;
 
@@ -178,9 +178,9 @@ all_go(Cluster *c, State *s, u64 *steps)
 }
 
 bool
-spin_proven(Cluster *c, u64 *steps)
+spin_proven(SimCluster *c, u64 *steps)
 {
-	State *s = state_new(&c->cta[0]->warp[0]);
+	WarpSnapshot *s = state_new(&c->cta[0]->warp[0]);
 	bool proven = false;
 	u64 kept = 0, now;
 

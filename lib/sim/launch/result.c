@@ -96,7 +96,7 @@ collect_counts(Launch *l, sim_result *r, const Worker *k)
 		if (!in[pc])
 			continue;
 		for (u32 t = 0; t < l->nthread; t++) {
-			const Count *c = &k[t].n[pc];
+			const LineCounters *c = &k[t].n[pc];
 			sim_counts n = { c->threads, c->warps, c->req, c->srd, c->swr, c->brd, c->bwr,
 			        c->sreq,
 				c->wave, c->wmin };

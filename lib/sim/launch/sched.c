@@ -48,7 +48,7 @@ guarded(Warp *w, const Ins *in, u32 mask)
 static void
 count(Warp *w, const Ins *in, u32 mask)
 {
-	Count *c = &w->cta->k->n[in - w->cta->l->m->code];
+	LineCounters *c = &w->cta->k->n[in - w->cta->l->m->code];
 
 	c->warps++;
 	c->threads += popcount(mask);
@@ -140,7 +140,7 @@ guarded_checked(Warp *w, const Ins *in, u32 mask)
 
 /* One instruction of path q by the threads of mask.  False: the slice ends here. */
 static inline __attribute__((always_inline)) bool
-step(Warp *w, Path *q, const Ins *in, u32 mask, Count *count)
+step(Warp *w, Path *q, const Ins *in, u32 mask, LineCounters *count)
 {
 	Cta *b = w->cta;
 	s32 pc = q->pc;
@@ -174,7 +174,7 @@ run(Warp *w, u64 *steps, const bool traced, const u64 most)
 {
 	Cta *b = w->cta;
 	const Ins *code = b->l->m->code;
-	Count *counts = b->k->n;
+	LineCounters *counts = b->k->n;
 	u64 n = 0, slice = b->l->max_steps < most ? b->l->max_steps + 1 : most;
 
 	while (n < slice) {

@@ -13,7 +13,7 @@ enum { FEW = 256, MOST = 4096 }; /* blocks put aside by a worker: at first, and 
 #define BLOCK_SLICE (1ull << 20)
 
 static void
-finish_cluster(Worker *k, Cluster *c, bool ran)
+finish_cluster(Worker *k, SimCluster *c, bool ran)
 {
 	for (u32 i = 0; i < c->n; i++) {
 		Cta *b = c->cta[i];
@@ -33,7 +33,7 @@ finish_cluster(Worker *k, Cluster *c, bool ran)
 }
 
 static bool
-within_budget(Worker *k, const Cluster *c)
+within_budget(Worker *k, const SimCluster *c)
 {
 	Launch *l = k->l;
 	u64 all = __atomic_add_fetch(&l->steps, k->steps, __ATOMIC_RELAXED);
@@ -53,7 +53,7 @@ within_budget(Worker *k, const Cluster *c)
 static void
 epoch_ends(Launch *l, int started)
 {
-	Sync *s = l->sync;
+	LaunchLocks *s = l->sync;
 
 	pthread_mutex_lock(&s->faults);
 	l->running += (u32)started;
@@ -64,10 +64,10 @@ epoch_ends(Launch *l, int started)
 
 /* A cluster has had a slice without an effect.  True if that will be so of all, for ever. */
 static bool
-all_spin(Worker *k, Cluster *c)
+all_spin(Worker *k, SimCluster *c)
 {
 	Launch *l = k->l;
-	Sync *s = l->sync;
+	LaunchLocks *s = l->sync;
 	u64 out = cluster_out(c), epoch, steps = 0;
 	bool proven, all = false;
 
@@ -98,7 +98,7 @@ all_spin(Worker *k, Cluster *c)
 /* c has had a slice of so many steps.  To find out whether it spins is dear: one that computes in
  * shared memory is asked later than one that polls. */
 static void
-quieten(Cluster *c, u64 out, u64 inner, u64 steps)
+quieten(SimCluster *c, u64 out, u64 inner, u64 steps)
 {
 	if (cluster_out(c) != out || !c->patience) {
 		c->quiet = 0;
@@ -110,12 +110,12 @@ quieten(Cluster *c, u64 out, u64 inner, u64 steps)
 		c->patience = 8 * BLOCK_SLICE;
 }
 
-static Cluster *
+static SimCluster *
 next_cluster(Worker *k)
 {
 	Launch *l = k->l;
-	Sync *s = l->sync;
-	Cluster *c;
+	LaunchLocks *s = l->sync;
+	SimCluster *c;
 	u32 lin;
 
 	/* It runs from the moment it is no longer to come: all_spin counts both. */
@@ -143,7 +143,7 @@ static void
 worker(void *workers, unsigned i)
 {
 	Worker *k = (Worker *)workers + i;
-	Cluster *aside = NULL, **end = &aside, *c;
+	SimCluster *aside = NULL, **end = &aside, *c;
 	u32 naside = 0;
 
 	for (;;) {

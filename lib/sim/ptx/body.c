@@ -5,7 +5,7 @@
 enum { MAX_REGS = 1 << 20, MAX_OPND = 24 };
 
 static bool
-reg_decl(Parser *p)
+reg_decl(PtxParser *p)
 {
 	PtxType t;
 
@@ -20,7 +20,7 @@ reg_decl(Parser *p)
 		if (!name)
 			return false;
 		if (p_take(p, '<')) {
-			Range *r = NEW(&p->m->arena, Range);
+			ScalarRange *r = NEW(&p->m->arena, ScalarRange);
 			r->type = t;
 			if (!p_uint(p, &r->count) || !p_want(p, '>'))
 				return false;
@@ -41,7 +41,7 @@ reg_decl(Parser *p)
 }
 
 static bool
-guard(Parser *p, Stmt *s)
+guard(PtxParser *p, PtxStmt *s)
 {
 	Opnd o = { 0 };
 
@@ -58,7 +58,7 @@ guard(Parser *p, Stmt *s)
 
 /* call{.uni} (ret), f, (params) {, prototype}: becomes operands  VEC f VEC */
 static bool
-call_operands(Parser *p, Opnd *o, u32 *n)
+call_operands(PtxParser *p, Opnd *o, u32 *n)
 {
 	memset(o, 0, 4 * sizeof *o);
 	o[0].kind = o[2].kind = O_VEC;
@@ -84,10 +84,10 @@ call_operands(Parser *p, Opnd *o, u32 *n)
 }
 
 static bool
-instruction(Parser *p)
+instruction(PtxParser *p)
 {
 	Fn *f = p->f;
-	Stmt s;
+	PtxStmt s;
 	Opnd o[MAX_OPND];
 	u32 n = 0;
 	bool ok = true;
@@ -127,7 +127,7 @@ instruction(Parser *p)
 
 /* `name:` has been read; the token after the colon may be .branchtargets. */
 static bool
-label(Parser *p, const char *name, u32 line)
+label(PtxParser *p, const char *name, u32 line)
 {
 	Fn *f = p->f;
 	Label *lb;
@@ -153,7 +153,7 @@ label(Parser *p, const char *name, u32 line)
 }
 
 static bool
-body_directive(Parser *p)
+body_directive(PtxParser *p)
 {
 	Lex *l = &p->l;
 	bool is_extern = false;
@@ -187,7 +187,7 @@ body_directive(Parser *p)
 
 /* An identifier followed by one colon is a label. */
 static bool
-is_label(Parser *p)
+is_label(PtxParser *p)
 {
 	const char *q = p->l.p;
 
@@ -199,7 +199,7 @@ is_label(Parser *p)
 }
 
 static bool
-statement(Parser *p)
+statement(PtxParser *p)
 {
 	if (is_label(p)) {
 		u32 line = p->l.tline;
@@ -214,7 +214,7 @@ statement(Parser *p)
 }
 
 bool
-p_body(Parser *p)
+p_body(PtxParser *p)
 {
 	u32 deep = 1;
 	Scope *outer = p->sc;

@@ -3,13 +3,13 @@
 #define SIM_LEX_H
 #include "lib/sim/base/sim_base.h"
 
-typedef enum Tok {
+typedef enum PtxToken {
 	K_END, K_ID, K_INT, K_F32, K_F64, K_STR, K_PUNCT, K_BAD
-} Tok;
+} PtxToken;
 typedef struct Lex {
 	const char *p, *end;
 	u32 line;
-	Tok tok;                /* current token */
+	PtxToken tok;                /* current token */
 	u32 tline;              /* its line */
 	const char *s;          /* its text */
 	size_t n;

@@ -3,7 +3,7 @@
 
 /* Without the quotes, and with nothing in it that a terminal would obey. */
 static const char *
-file_name(Parser *p)
+file_name(PtxParser *p)
 {
 	char *s = arena_strndup(&p->m->arena, p->l.s + 1, p->l.n - 2);
 
@@ -15,7 +15,7 @@ file_name(Parser *p)
 
 /* .file number "name" [, time, size] */
 void
-p_file(Parser *p)
+p_file(PtxParser *p)
 {
 	SourceFile f = { 0, NULL };
 
@@ -33,7 +33,7 @@ p_file(Parser *p)
 
 /* .loc file line column [, function_name label [+ offset], inlined_at file line column] */
 void
-p_loc(Parser *p)
+p_loc(PtxParser *p)
 {
 	SourceLine s = { p->l.tline, 0, 0 };
 	u32 *to[2] = { &s.file, &s.line };
@@ -48,7 +48,7 @@ p_loc(Parser *p)
 }
 
 void
-p_no_loc(Parser *p)
+p_no_loc(PtxParser *p)
 {
 	SourceLine none = { p->l.tline, 0, 0 };
 

@@ -8,12 +8,12 @@ static const struct Form { u8 sm; const char *name, *parts; } forms[] = {
 };
 
 enum { MAX_PARTS = 16 };
-typedef struct Op {
+typedef struct OpcodeSyntax {
 	const char *part[MAX_PARTS];
 	u8 len[MAX_PARTS];
 	u32 alike[MAX_PARTS];   /* the parts of the same kind, for those whose order counts */
 	u32 n, all;
-} Op;
+} OpcodeSyntax;
 
 /* Types, and the priorities of a cache policy, mean something by their order. */
 static int
@@ -25,7 +25,7 @@ kind(const char *part, size_t len)
 }
 
 static bool
-split(const char *op, Op *o)
+split(const char *op, OpcodeSyntax *o)
 {
 	u32 of[3] = { 0 };
 
@@ -60,7 +60,7 @@ chosen(const char *word, const char *end, const char *part, size_t len)
 
 /* The words of `parts` against the parts not yet used. */
 static bool
-matches(const char *parts, const Op *o, u32 used)
+matches(const char *parts, const OpcodeSyntax *o, u32 used)
 {
 	const char *end;
 	u32 first = 0, n = o->n;
@@ -90,7 +90,7 @@ legal_opcode(const char *op, u32 sm)
 	size_t len = strcspn(op, ".");
 	u32 least = 0;
 	bool known = false;
-	Op o = { 0 };
+	OpcodeSyntax o = { 0 };
 
 	if (!split(op, &o))
 		return LEGAL_NEVER;

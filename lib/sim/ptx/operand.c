@@ -7,7 +7,7 @@ enum { MAX_ELT = 128 };          /* of a vector */
 
 /* %r17 of ".reg .b32 %r<100>": registers of a range come to be when first named. */
 static Reg *
-range_reg(Parser *p, const char *s, size_t n)
+range_reg(PtxParser *p, const char *s, size_t n)
 {
 	size_t k = n;
 	u64 num = 0;
@@ -25,14 +25,14 @@ range_reg(Parser *p, const char *s, size_t n)
 		b = scope_find_here(sc, s, k);
 		while (b && !(b->what == SYM_RANGE && !strncmp(b->name, s, k) && !b->name[k]))
 			b = b->next;
-		if (b && num < ((Range *)b->p)->count)
+		if (b && num < ((ScalarRange *)b->p)->count)
 			break;
 	}
 	if (!sc)
 		return NULL;
 	r = NEW(&p->m->arena, Reg);
 	r->name = arena_strndup(&p->m->arena, s, n);
-	r->type = ((Range *)b->p)->type;
+	r->type = ((ScalarRange *)b->p)->type;
 	{
 		Scope *keep = p->sc;
 		p->sc = sc;
@@ -45,7 +45,7 @@ range_reg(Parser *p, const char *s, size_t n)
 
 /* %r1.b2: the register, and which part of it. */
 static bool
-part_of_reg(Parser *p, Opnd *o)
+part_of_reg(PtxParser *p, Opnd *o)
 {
 	Lex *l = &p->l;
 	const char *dot = memchr(l->s, '.', l->n);
@@ -67,7 +67,7 @@ part_of_reg(Parser *p, Opnd *o)
 
 /* Name: register, special register, variable (+ offset), function or label. */
 bool
-p_name_operand(Parser *p, Opnd *o)
+p_name_operand(PtxParser *p, Opnd *o)
 {
 	Lex *l = &p->l;
 	Bucket *b;
@@ -123,7 +123,7 @@ p_name_operand(Parser *p, Opnd *o)
 }
 
 bool
-p_list(Parser *p, Opnd *o, char close, int deep)
+p_list(PtxParser *p, Opnd *o, char close, int deep)
 {
 	Opnd tmp[MAX_ELT];
 	u32 n = 0;
@@ -145,7 +145,7 @@ p_list(Parser *p, Opnd *o, char close, int deep)
 
 /* [base], [base + offset], [base, {coordinates}] */
 static bool
-address(Parser *p, Opnd *o, int deep)
+address(PtxParser *p, Opnd *o, int deep)
 {
 	Opnd base, off, rest;
 
@@ -181,7 +181,7 @@ names_follow(const Lex *l)
 }
 
 bool
-p_operand(Parser *p, Opnd *o, int deep)
+p_operand(PtxParser *p, Opnd *o, int deep)
 {
 	memset(o, 0, sizeof *o);
 	if (deep > 4)

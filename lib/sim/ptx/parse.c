@@ -18,7 +18,7 @@ ptx_error(Ptx *m, u32 line, const char *fmt, ...)
 }
 
 bool
-p_fail(Parser *p, const char *fmt, ...)
+p_fail(PtxParser *p, const char *fmt, ...)
 {
 	char buf[256];
 	va_list ap;
@@ -34,7 +34,7 @@ p_fail(Parser *p, const char *fmt, ...)
 }
 
 bool
-p_take(Parser *p, char c)
+p_take(PtxParser *p, char c)
 {
 	if (!lex_is(&p->l, c))
 		return false;
@@ -43,7 +43,7 @@ p_take(Parser *p, char c)
 }
 
 bool
-p_want(Parser *p, char c)
+p_want(PtxParser *p, char c)
 {
 	if (p_take(p, c))
 		return true;
@@ -53,7 +53,7 @@ p_want(Parser *p, char c)
 }
 
 char *
-p_name(Parser *p)
+p_name(PtxParser *p)
 {
 	char *s;
 
@@ -67,7 +67,7 @@ p_name(Parser *p)
 }
 
 void
-p_skip(Parser *p)
+p_skip(PtxParser *p)
 {
 	while (p->l.tok != K_END && !lex_is(&p->l, ';') && !lex_is(&p->l, '}'))
 		lex_next(&p->l);
@@ -76,7 +76,7 @@ p_skip(Parser *p)
 }
 
 bool
-p_uint(Parser *p, u32 *out)
+p_uint(PtxParser *p, u32 *out)
 {
 	Opnd o;
 
@@ -90,7 +90,7 @@ p_uint(Parser *p, u32 *out)
 
 /* Up to three numbers with commas between. */
 static bool
-triple(Parser *p, u32 v[3])
+triple(PtxParser *p, u32 v[3])
 {
 	v[0] = v[1] = v[2] = 1;
 	for (int i = 0; i < 3; i++) {
@@ -103,7 +103,7 @@ triple(Parser *p, u32 v[3])
 }
 
 static void
-skip_parens(Parser *p)
+skip_parens(PtxParser *p)
 {
 	int deep = 0;
 
@@ -117,7 +117,7 @@ skip_parens(Parser *p)
 }
 
 static bool
-params(Parser *p, Var ***list, u32 *n, u32 *cap)
+params(PtxParser *p, Var ***list, u32 *n, u32 *cap)
 {
 	Fn *f = p->f;
 	Var *v;
@@ -149,7 +149,7 @@ params(Parser *p, Var ***list, u32 *n, u32 *cap)
 
 /* Directives between a function's head and its body. */
 static bool
-tuning(Parser *p)
+tuning(PtxParser *p)
 {
 	Fn *f = p->f;
 	u32 ignored[3], rank[3] = { 0 }, registers[3] = { 0 };
@@ -184,7 +184,7 @@ tuning(Parser *p)
 }
 
 static bool
-same_fn(Parser *p, const char *name, Fn **out)
+same_fn(PtxParser *p, const char *name, Fn **out)
 {
 	Bucket *b = scope_find(p->m->scope, name, strlen(name));
 
@@ -197,7 +197,7 @@ same_fn(Parser *p, const char *name, Fn **out)
 }
 
 static bool
-function(Parser *p, bool entry)
+function(PtxParser *p, bool entry)
 {
 	Fn *f = NEW(&p->m->arena, Fn), *old = NULL;
 	bool ok;
@@ -244,7 +244,7 @@ function(Parser *p, bool entry)
 
 /* .section .debug_info { ... }: nothing in it matters here. */
 static bool
-skip_section(Parser *p)
+skip_section(PtxParser *p)
 {
 	int deep = 1;
 
@@ -262,14 +262,14 @@ skip_section(Parser *p)
 }
 
 static bool
-number(const Parser *p)
+number(const PtxParser *p)
 {
 	return p->l.tok == K_INT || p->l.tok == K_F32 || p->l.tok == K_F64;
 }
 
 /* Past the operands of .version, .address_size, .file or .loc: line ends are only space. */
 void
-p_skip_numbers(Parser *p)
+p_skip_numbers(PtxParser *p)
 {
 	while (number(p) || p->l.tok == K_STR || lex_is(&p->l, ',') || lex_is(&p->l, '+') ||
 	       lex_word(&p->l, "inlined_at") || lex_word(&p->l, "function_name")) {
@@ -281,7 +281,7 @@ p_skip_numbers(Parser *p)
 }
 
 static bool
-target(Parser *p)
+target(PtxParser *p)
 {
 	lex_next(&p->l);
 	if (p->l.tok != K_ID || p->l.n < 4 || memcmp(p->l.s, "sm_", 3))
@@ -295,7 +295,7 @@ target(Parser *p)
 
 /* .alias declared, defined; */
 static bool
-alias(Parser *p)
+alias(PtxParser *p)
 {
 	char *name, *of;
 	Bucket *b;
@@ -311,7 +311,7 @@ alias(Parser *p)
 }
 
 static bool
-directive(Parser *p)
+directive(PtxParser *p)
 {
 	bool is_extern = false;
 
@@ -355,7 +355,7 @@ directive(Parser *p)
 bool
 parse_module(Ptx *m, const char *text, size_t len)
 {
-	Parser p = { 0 };
+	PtxParser p = { 0 };
 
 	p.m = m;
 	m->scope = p_scope(&p, NULL);

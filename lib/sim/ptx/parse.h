@@ -4,39 +4,39 @@
 #include "lib/sim/ptx/lex.h"
 #include "lib/sim/ptx/ptx.h"
 
-typedef struct Parser {
+typedef struct PtxParser {
 	Ptx *m;
 	Lex l;
 	Fn *f;                  /* current function or NULL */
 	Scope *sc;              /* innermost scope */
 	bool bad;               /* the current statement has been reported */
-} Parser;
+} PtxParser;
 
 /* parse.c: tokens */
-bool p_fail(Parser *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
-bool p_want(Parser *p, char c);                 /* take c or fail */
-bool p_take(Parser *p, char c);                 /* take c if it is there */
-char *p_name(Parser *p);                        /* copy of the current identifier; advances */
-bool p_uint(Parser *p, u32 *out);
-void p_skip(Parser *p);                         /* to after the next ';' or before '}' */
-void p_skip_numbers(Parser *p);                 /* and strings, commas, names of .loc */
+bool p_fail(PtxParser *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
+bool p_want(PtxParser *p, char c);                 /* take c or fail */
+bool p_take(PtxParser *p, char c);                 /* take c if it is there */
+char *p_name(PtxParser *p);                        /* copy of the current identifier; advances */
+bool p_uint(PtxParser *p, u32 *out);
+void p_skip(PtxParser *p);                         /* to after the next ';' or before '}' */
+void p_skip_numbers(PtxParser *p);                 /* and strings, commas, names of .loc */
 /* loc.c */
-void p_file(Parser *p);
-void p_loc(Parser *p);
-void p_no_loc(Parser *p);                       /* what .loc has said is over: a function begins */
+void p_file(PtxParser *p);
+void p_loc(PtxParser *p);
+void p_no_loc(PtxParser *p);                       /* what .loc has said is over: a function begins */
 /* scope.c */
-Scope *p_scope(Parser *p, Scope *up);
-bool p_define(Parser *p, const char *name, int what, void *thing);
+Scope *p_scope(PtxParser *p, Scope *up);
+bool p_define(PtxParser *p, const char *name, int what, void *thing);
 /* var.c: a variable declaration after its space directive, up to its ',' or ';' or ')'. */
-Var *p_var(Parser *p, sim_space space, bool is_extern);
-bool p_var_list(Parser *p, sim_space space, bool is_extern);
-bool p_const(Parser *p, Opnd *out);             /* constant expression */
+Var *p_var(PtxParser *p, sim_space space, bool is_extern);
+bool p_var_list(PtxParser *p, sim_space space, bool is_extern);
+bool p_const(PtxParser *p, Opnd *out);             /* constant expression */
 /* operand.c; deep: brackets around it */
-bool p_operand(Parser *p, Opnd *o, int deep);
-bool p_name_operand(Parser *p, Opnd *o);
-bool p_list(Parser *p, Opnd *o, char close, int deep);  /* a, b, ... and what closes it */
+bool p_operand(PtxParser *p, Opnd *o, int deep);
+bool p_name_operand(PtxParser *p, Opnd *o);
+bool p_list(PtxParser *p, Opnd *o, char close, int deep);  /* a, b, ... and what closes it */
 /* body.c */
-bool p_body(Parser *p);
+bool p_body(PtxParser *p);
 enum { SYM_RANGE = 9 };
-typedef struct Range { PtxType type; u32 count; } Range;
+typedef struct ScalarRange { PtxType type; u32 count; } ScalarRange;
 #endif

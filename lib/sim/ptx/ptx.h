@@ -51,7 +51,7 @@ typedef struct Opnd {
 	struct Opnd *elt;
 } Opnd;
 
-typedef struct Stmt {
+typedef struct PtxStmt {
 	u32 line;
 	const char *op;         /* full opcode */
 	Reg *guard;
@@ -59,7 +59,7 @@ typedef struct Stmt {
 	Opnd *o;
 	u32 no;
 	struct Scope *scope;    /* for labels */
-} Stmt;
+} PtxStmt;
 
 typedef struct Label {
 	const char *name;
@@ -105,7 +105,7 @@ typedef struct Fn {
 	Var **ret;
 	u32 nret, cret;
 	u32 param_bytes;
-	Stmt *st;
+	PtxStmt *st;
 	u32 nst, cst;
 	Label *label;
 	u32 nlabel, clabel;

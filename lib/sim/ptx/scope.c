@@ -40,7 +40,7 @@ scope_find(Scope *s, const char *name, size_t n)
 }
 
 Scope *
-p_scope(Parser *p, Scope *up)
+p_scope(PtxParser *p, Scope *up)
 {
 	Scope *s = NEW(&p->m->arena, Scope);
 
@@ -49,7 +49,7 @@ p_scope(Parser *p, Scope *up)
 }
 
 bool
-p_define(Parser *p, const char *name, int what, void *thing)
+p_define(PtxParser *p, const char *name, int what, void *thing)
 {
 	u32 h = text_hash(name, strlen(name));
 	Bucket **head = &p->sc->tab[h % COUNT_OF(p->sc->tab)], *b;

@@ -2,10 +2,10 @@
 #include <string.h>
 #include "lib/sim/ptx/parse.h"
 
-static bool expr(Parser *p, int level, int deep, Opnd *out);
+static bool expr(PtxParser *p, int level, int deep, Opnd *out);
 
 static bool
-primary(Parser *p, int deep, Opnd *o)
+primary(PtxParser *p, int deep, Opnd *o)
 {
 	Lex *l = &p->l;
 
@@ -61,7 +61,7 @@ binary(const Lex *l)
 }
 
 static bool
-expr(Parser *p, int level, int deep, Opnd *o)
+expr(PtxParser *p, int level, int deep, Opnd *o)
 {
 	Opnd r;
 	int pri;
@@ -94,7 +94,7 @@ expr(Parser *p, int level, int deep, Opnd *o)
 }
 
 bool
-p_const(Parser *p, Opnd *out)
+p_const(PtxParser *p, Opnd *out)
 {
 	return expr(p, 0, 0, out);
 }
@@ -108,7 +108,7 @@ put(u8 *at, u32 bytes, u64 v)
 
 /* One scalar of an initialiser at byte `at`. */
 static bool
-init_item(Parser *p, Var *v, u64 at, u32 bytes)
+init_item(PtxParser *p, Var *v, u64 at, u32 bytes)
 {
 	Opnd o;
 	Fix *fx;
@@ -157,7 +157,7 @@ init_item(Parser *p, Var *v, u64 at, u32 bytes)
 }
 
 static bool
-init_list(Parser *p, Var *v, u64 *at, u32 bytes, int deep)
+init_list(PtxParser *p, Var *v, u64 *at, u32 bytes, int deep)
 {
 	if (deep > 8)
 		return p_fail(p, "initialiser is nested too deep");
@@ -178,7 +178,7 @@ init_list(Parser *p, Var *v, u64 *at, u32 bytes, int deep)
 
 /* Array bounds; the first may be empty and is then found from the initialiser. */
 static bool
-bounds(Parser *p, Var *v, u64 *count, bool *open)
+bounds(PtxParser *p, Var *v, u64 *count, bool *open)
 {
 	Opnd o;
 
@@ -199,7 +199,7 @@ bounds(Parser *p, Var *v, u64 *count, bool *open)
 
 /* Number of scalars in the initialiser that starts at the current token. */
 static u64
-count_init(Parser *p)
+count_init(PtxParser *p)
 {
 	Lex save = p->l;
 	u64 n = 0;
@@ -219,7 +219,7 @@ count_init(Parser *p)
 }
 
 static bool
-declarator(Parser *p, Var *v, u32 vec)
+declarator(PtxParser *p, Var *v, u32 vec)
 {
 	u64 count = vec, at = 0;
 	u32 bytes = type_bits(v->type) / 8;
@@ -247,7 +247,7 @@ declarator(Parser *p, Var *v, u32 vec)
 }
 
 static bool
-attributes(Parser *p, Var *v, u32 *vec)
+attributes(PtxParser *p, Var *v, u32 *vec)
 {
 	*vec = 1;
 	v->align = 0;
@@ -294,7 +294,7 @@ settle_align(Var *v, u32 vec)
 }
 
 static Var *
-finish_var(Parser *p, Var *v, u32 vec)
+finish_var(PtxParser *p, Var *v, u32 vec)
 {
 	if (v->type == T_none || type_bits(v->type) < 8) {
 		p_fail(p, "variable has no memory type");
@@ -313,7 +313,7 @@ finish_var(Parser *p, Var *v, u32 vec)
 }
 
 Var *
-p_var(Parser *p, sim_space space, bool is_extern)
+p_var(PtxParser *p, sim_space space, bool is_extern)
 {
 	Var *v = NEW(&p->m->arena, Var);
 	u32 vec;
@@ -326,7 +326,7 @@ p_var(Parser *p, sim_space space, bool is_extern)
 }
 
 bool
-p_var_list(Parser *p, sim_space space, bool is_extern)
+p_var_list(PtxParser *p, sim_space space, bool is_extern)
 {
 	Var head = { 0 }, *v;
 	u32 vec;

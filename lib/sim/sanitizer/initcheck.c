@@ -56,19 +56,19 @@ first_origin(const Warp *w, const Ins *in, u32 mask)
 }
 
 /* The bits of the bytes that are undefined, or whatever else an alu_fn takes. */
-typedef union Bits {
+typedef union UndefMask {
 	u32 a[WARP];
 	u64 b[WARP];
-} Bits;
+} UndefMask;
 
 static u64
-bits_get(const Ref *r, const Bits *v, int l)
+bits_get(const Ref *r, const UndefMask *v, int l)
 {
 	return r->chunks >= 4 ? v->b[l] : v->a[l];
 }
 
 static void
-bits_put(const Ref *r, Bits *v, int l, u64 x)
+bits_put(const Ref *r, UndefMask *v, int l, u64 x)
 {
 	if (r->chunks >= 4)
 		v->b[l] = x;
@@ -76,14 +76,14 @@ bits_put(const Ref *r, Bits *v, int l, u64 x)
 		v->a[l] = (u32)x;
 }
 
-static Bits *
+static UndefMask *
 bits_of(const Warp *w, const Ref *r)
 {
-	return (Bits *)(w->undef + (size_t)r->unit * WARP);
+	return (UndefMask *)(w->undef + (size_t)r->unit * WARP);
 }
 
 static void
-undefined_bits(const Warp *w, const Ref *r, u32 mask, Bits *out)
+undefined_bits(const Warp *w, const Ref *r, u32 mask, UndefMask *out)
 {
 	bool known = !r->base && w->org[r->unit] & ORG_BITS;
 
@@ -100,7 +100,7 @@ undefined_bits(const Warp *w, const Ref *r, u32 mask, Bits *out)
 
 /* Which bits of the lanes of mask are undefined; of other lanes all are, unless that had been said. */
 static void
-keep_bits(Warp *w, const Ref *r, u32 mask, const Bits *u)
+keep_bits(Warp *w, const Ref *r, u32 mask, const UndefMask *u)
 {
 	u32 all = w->org[r->unit] & ORG_BITS ? mask : ALL_LANES;
 	int l;
@@ -123,7 +123,7 @@ moved(const Ins *in)
 
 /* The undefined bits go where the bits go: the instruction itself moves them, a sign with its copies. */
 static void
-move_bits(Warp *w, const Ins *in, u32 mask, const Bits *u, Bits *out)
+move_bits(Warp *w, const Ins *in, u32 mask, const UndefMask *u, UndefMask *out)
 {
 	const u32 *s[4];
 	u32 n = moved(in), known = ALL_LANES;
@@ -147,9 +147,9 @@ move_bits(Warp *w, const Ins *in, u32 mask, const Bits *u, Bits *out)
 /* Bit by bit what is undefined of the result, in the lanes of mask; false: nothing better is known than
  * that all of it is. */
 static bool
-result_bits(Warp *w, const Ins *in, u32 mask, Bits *out)
+result_bits(Warp *w, const Ins *in, u32 mask, UndefMask *out)
 {
-	Bits u[3];
+	UndefMask u[3];
 	u32 n = in->ns < 3 ? in->ns : 3;
 	int l;
 
@@ -184,7 +184,7 @@ taint_bytes(Warp *w, const Ins *in, u32 mask)
 {
 	u32 *d = w->def + in->d->def, org = first_origin(w, in, mask), some = 0;
 	bool pairs = in->flags & F_HALVES && in->id != OP_mov;
-	Bits u;
+	UndefMask u;
 	int l;
 
 	if (!result_bits(w, in, mask, &u)) {

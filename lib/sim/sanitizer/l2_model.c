@@ -7,15 +7,15 @@
 /* A run: the first sector, how many follow it, does a request begin here, is it a write. */
 enum { RUN_BITS = 14, RUN_MOST = (1 << RUN_BITS) - 1, RUN_SHIFT = RUN_BITS + 2 };
 
-typedef struct Line {
+typedef struct L2Sector {
 	u64 sector;
 	u32 newer, older; /* by use */
 	u32 chain;        /* of those of one hash */
 	bool written;
-} Line;
+} L2Sector;
 
 struct L2 {
-	Line *line;
+	L2Sector *line;
 	u32 n, most;
 	u32 *head; /* by hash: the first line */
 	u32 mask;
@@ -37,7 +37,7 @@ chain_of(L2 *l2, u64 sector)
 static void
 unlink_line(L2 *l2, u32 i)
 {
-	const Line *l = &l2->line[i];
+	const L2Sector *l = &l2->line[i];
 
 	*(l->newer == NOBODY ? &l2->newest : &l2->line[l->newer].older) = l->older;
 	*(l->older == NOBODY ? &l2->oldest : &l2->line[l->older].newer) = l->newer;
@@ -89,7 +89,7 @@ use_sector(L2 *l2, u64 sector, bool write)
 	} else {
 		i = take_line(l2);
 		head = chain_of(l2, sector);
-		l2->line[i] = (Line){ .sector = sector, .chain = *head };
+		l2->line[i] = (L2Sector){ .sector = sector, .chain = *head };
 		*head = i;
 	}
 	link_newest(l2, i);

@@ -4,7 +4,7 @@
 #include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/sanitizer/l2_model.h"
 
-static Count *
+static LineCounters *
 counter(Warp *w, const Ins *in)
 {
 	return &w->cta->k->n[in - w->cta->l->m->code];
@@ -83,7 +83,7 @@ in_row(const MemAccess *acc, const u8 *bytes)
 void
 count_sectors(Warp *w, const Ins *in, const MemAccess *acc, u32 mask, const u8 *bytes, bool wr)
 {
-	Count *c = counter(w, in);
+	LineCounters *c = counter(w, in);
 	u64 seen[2 * WARP + 2];
 	u32 n = 0;
 	u64 total = 0;
@@ -137,9 +137,9 @@ by_sector(const void *x, const void *y)
 
 /* One bulk copy: the different sectors of all its runs.  Runs come in ascending order as a rule. */
 void
-count_runs(Warp *w, const Ins *in, const Run *run, u32 n, bool wr)
+count_runs(Warp *w, const Ins *in, const ByteRange *run, u32 n, bool wr)
 {
-	Count *c = counter(w, in);
+	LineCounters *c = counter(w, in);
 	u64 total = 0, room = 0, *s, ns = 0, different = 0;
 	bool sorted = true;
 
@@ -205,7 +205,7 @@ phase(const u32 *addr, u32 mask, u32 from, u32 to, u32 words)
 void
 count_banks(Warp *w, const Ins *in, const u32 *addr, u32 mask, u32 bytes)
 {
-	Count *c = counter(w, in);
+	LineCounters *c = counter(w, in);
 	u32 words = bytes <= 4 ? 1 : bytes / 4, lanes = words >= 4 ? 8 : 32 / words;
 
 	if (!mask)
@@ -234,7 +234,7 @@ count_banks(Warp *w, const Ins *in, const u32 *addr, u32 mask, u32 bytes)
 void
 count_matrix(Warp *w, const Ins *in, const u32 *rows, u32 nmat)
 {
-	Count *c = counter(w, in);
+	LineCounters *c = counter(w, in);
 
 	c->sreq++;
 	for (u32 i = 0; i < nmat; i++) {

@@ -23,12 +23,12 @@ bool cluster_reach(Warp *w, const Ins *in, int lane, Cta *b, u32 off, u32 bytes)
 void count_access(Warp *w, const Ins *in, const MemAccess *acc, u32 mask, u32 bytes, bool rd, bool wr);
 void count_sectors(Warp *w, const Ins *in, const MemAccess *acc, u32 mask, const u8 *bytes, bool wr);
 /* Contiguous bytes of global memory that belong to a copy. */
-typedef struct Run {
+typedef struct ByteRange {
 	Alloc *al;
 	u64 addr;
 	u32 at, n;              /* offset in the copy's data; bytes */
-} Run;
-void count_runs(Warp *w, const Ins *in, const Run *run, u32 n, bool wr);
+} ByteRange;
+void count_runs(Warp *w, const Ins *in, const ByteRange *run, u32 n, bool wr);
 void count_banks(Warp *w, const Ins *in, const u32 *addr, u32 mask, u32 bytes);
 void count_matrix(Warp *w, const Ins *in, const u32 *rows, u32 nmat);
 #endif

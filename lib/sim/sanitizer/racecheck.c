@@ -16,7 +16,7 @@
 
 /* Is the access of another block ordered before us? */
 static bool
-known_far(const Warp *w, const Slot *s)
+known_far(const Warp *w, const ShadowCell *s)
 {
 	bool landed = s_kind(s) == A_LANDED;
 	u32 i = landed ? MAX_WARPS + s_agent(s) : s_thread(s) / WARP;
@@ -25,7 +25,7 @@ known_far(const Warp *w, const Slot *s)
 }
 
 static bool
-ordered(const Now *n, const Slot *s)
+ordered(const Now *n, const ShadowCell *s)
 {
 	const Warp *w = n->w;
 	u32 t = s_thread(s), v = t / WARP;
@@ -47,7 +47,7 @@ ordered(const Now *n, const Slot *s)
 static bool
 in_cluster(const Now *n, u32 lin)
 {
-	const Cluster *c = n->w->cta->cl;
+	const SimCluster *c = n->w->cta->cl;
 
 	for (u32 i = 0; c->n > 1 && i < c->n; i++)
 		if (c->cta[i]->lin == lin)
@@ -57,7 +57,7 @@ in_cluster(const Now *n, u32 lin)
 
 /* Do the scopes of the two include each other's thread? */
 static bool
-in_scope(const Now *n, const Slot *s)
+in_scope(const Now *n, const ShadowCell *s)
 {
 	u32 far = s_block(s) == n->block                ? SCOPE_CTA
 	          : in_cluster(n, s_block(s) - 1) ? SCOPE_CLUSTER
@@ -67,7 +67,7 @@ in_scope(const Now *n, const Slot *s)
 }
 
 static bool
-morally_strong(const Now *n, const Slot *s)
+morally_strong(const Now *n, const ShadowCell *s)
 {
 	return strong(n->kind) && strong(s_kind(s)) && in_scope(n, s);
 }
@@ -87,7 +87,7 @@ worth(u32 kind)
 
 /* Nothing is in the slot any more: it was free, or of a block that has used this shared memory before. */
 static inline bool
-vacant(const Now *n, Slot *s, u32 slots)
+vacant(const Now *n, ShadowCell *s, u32 slots)
 {
 	if (s_kind(s) != A_NONE &&
 	    (slots != SHARED_SLOTS || s_block(s) == n->block || in_cluster(n, s_block(s) - 1)))
@@ -98,7 +98,7 @@ vacant(const Now *n, Slot *s, u32 slots)
 
 /* A read of these bytes by this warp, of the same time. */
 static inline bool
-read_now(const Now *n, const Slot *s, u32 m4)
+read_now(const Now *n, const ShadowCell *s, u32 m4)
 {
 	return !writes(n->kind) && s_kind(s) == n->kind && !(m4 & ~s_mask(s)) && s_block(s) == n->block &&
 	       s_thread(s) / WARP == n->w->id && s_clock(s) == n->w->clock;
@@ -107,13 +107,13 @@ read_now(const Now *n, const Slot *s, u32 m4)
 /* The strong writes of a word, a bit for each slot, that the present access observes or knows to be
  * observed.  Of those that a further write has overwritten all count: in doubt nothing is said. */
 static u32
-observed(const Now *n, const Slot *cell, u32 slots, u32 m4)
+observed(const Now *n, const ShadowCell *cell, u32 slots, u32 m4)
 {
 	bool reads = n->kind == A_SREAD || (n->kind == A_SWRITE && n->in->id != OP_st);
 	u32 saw = 0;
 
 	for (u32 i = 0; i < slots; i++) {
-		const Slot *s = &cell[i];
+		const ShadowCell *s = &cell[i];
 		if (s_saw(s) && ((s_block(s) == n->block && s_thread(s) / WARP == n->w->id) || ordered(n, s)))
 			saw |= s_saw(s);
 		if (reads && s_kind(s) == A_SWRITE && s_mask(s) & m4 && morally_strong(n, s))
@@ -124,7 +124,7 @@ observed(const Now *n, const Slot *cell, u32 slots, u32 m4)
 
 /* The slot is of something else from now on: nobody has observed that. */
 static void
-unsee(Slot *cell, u32 slots, u32 at)
+unsee(ShadowCell *cell, u32 slots, u32 at)
 {
 	for (u32 i = 0; i < slots; i++)
 		cell[i].a &= ~(1ull << (SAW_SHIFT + at));
@@ -133,7 +133,7 @@ unsee(Slot *cell, u32 slots, u32 at)
 /* Writes that nobody who is left has observed are forgotten with the one who had: who knows of him would be
  * accused. */
 static void
-replace(Slot *cell, u32 slots, u32 at, Slot by)
+replace(ShadowCell *cell, u32 slots, u32 at, ShadowCell by)
 {
 	u32 lost = s_saw(&cell[at]) & ~s_saw(&by) & ~(1u << at);
 
@@ -141,7 +141,7 @@ replace(Slot *cell, u32 slots, u32 at, Slot by)
 		lost &= i == at ? ~0u : ~s_saw(&cell[i]);
 	for (u32 i = 0; i < slots; i++)
 		if (lost >> i & 1) {
-			cell[i] = (Slot){ 0, 0 };
+			cell[i] = (ShadowCell){ 0, 0 };
 			unsee(cell, slots, i);
 		}
 	cell[at] = by;
@@ -150,7 +150,7 @@ replace(Slot *cell, u32 slots, u32 at, Slot by)
 
 /* An access to bytes of the present one: is anything wrong with the two?  True if s was a copy in flight. */
 static inline bool
-meet(const Now *n, const Slot *s, bool ord, bool *reported)
+meet(const Now *n, const ShadowCell *s, bool ord, bool *reported)
 {
 	u32 k = s_kind(s);
 
@@ -172,7 +172,7 @@ meet(const Now *n, const Slot *s, bool ord, bool *reported)
 /* Who races with s races with the present access too, so that s may go.  Not so after a weak write: who knows
  * only of a strong one behind it races with the weak one. */
 static inline bool
-covers(const Now *n, const Slot *s, u32 m4, bool ord)
+covers(const Now *n, const ShadowCell *s, u32 m4, bool ord)
 {
 	u32 k = s_kind(s);
 
@@ -182,7 +182,7 @@ covers(const Now *n, const Slot *s, u32 m4, bool ord)
 
 /* One word: compare with what is remembered, then remember the present access. */
 static void
-word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *reported)
+word(const Now *n, ShadowCell *cell, u32 slots, u32 m4, bool *reported)
 {
 	u64 b = n->b | (u64)m4 << 3;
 	s32 spare = -1, victim = -1;
@@ -190,7 +190,7 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *reported)
 	u64 seen_now = (u64)saw << SAW_SHIFT;
 
 	for (u32 i = 0; i < slots; i++) {
-		Slot *s = &cell[i];
+		ShadowCell *s = &cell[i];
 		u32 k = s_kind(s);
 		bool ord;
 		if ((s->a & ~SAW_BITS) == n->a && s->b == b) {
@@ -223,14 +223,14 @@ word(const Now *n, Slot *cell, u32 slots, u32 m4, bool *reported)
 	if (spare < 0)
 		spare = victim;
 	if (spare >= 0)
-		replace(cell, slots, (u32)spare, (Slot){ n->a | seen_now, b });
+		replace(cell, slots, (u32)spare, (ShadowCell){ n->a | seen_now, b });
 }
 
 /* Whole words of a copy that remember the same become the same: it is found out once. */
 static inline u32
-alike(const Now *n, Slot *cells, u32 slots, u32 most, bool *reported)
+alike(const Now *n, ShadowCell *cells, u32 slots, u32 most, bool *reported)
 {
-	Slot before[SHARED_SLOTS], *first = cells;
+	ShadowCell before[SHARED_SLOTS], *first = cells;
 	u32 i = 1;
 
 	memcpy(before, cells, slots * sizeof *cells);
@@ -242,7 +242,7 @@ alike(const Now *n, Slot *cells, u32 slots, u32 most, bool *reported)
 }
 
 static inline void
-words(const Now *n, Slot *cells, u32 slots, u64 addr, u32 bytes, bool *reported)
+words(const Now *n, ShadowCell *cells, u32 slots, u64 addr, u32 bytes, bool *reported)
 {
 	while (bytes) {
 		u32 at = addr & 3, take = 4 - at < bytes ? 4 - at : bytes;
@@ -264,7 +264,7 @@ words(const Now *n, Slot *cells, u32 slots, u64 addr, u32 bytes, bool *reported)
  * same warp; or when all that is remembered are reads of the same time by two blocks, one of which any
  * write would race with. */
 static inline bool
-seen(const Now *n, Slot *s)
+seen(const Now *n, ShadowCell *s)
 {
 	const u64 other = 0xfffffull << 44 | 31u << 7;  /* of these two may differ: pc and lane */
 	u64 b = n->b | 15u << 3;
@@ -291,7 +291,7 @@ global_words(const Now *n, bool *reported)
 	Alloc *al = n->acc->al;
 	Launch *l = n->w->cta->l;
 	u64 off = n->acc->addr - al->base, page = off / 4 / PAGE_WORDS;
-	Slot *s;
+	ShadowCell *s;
 	u32 bytes = n->bytes;
 
 	if (!al->page)
@@ -302,7 +302,7 @@ global_words(const Now *n, bool *reported)
 		return;
 	}
 	if (!al->page[page]) {
-		al->page[page] = calloc((size_t)PAGE_WORDS * GLOBAL_SLOTS, sizeof(Slot));
+		al->page[page] = calloc((size_t)PAGE_WORDS * GLOBAL_SLOTS, sizeof(ShadowCell));
 		granule_spread(al, page);
 	}
 	if (al->page[page]) {
@@ -390,13 +390,13 @@ check_reads(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes)
 
 /* The newest write of one of the bytes; none: false. */
 static bool
-newest_write(Launch *l, const MemAccess *a, u32 bytes, Slot *out)
+newest_write(Launch *l, const MemAccess *a, u32 bytes, ShadowCell *out)
 {
 	u64 off = a->addr - a->al->base, end = off + bytes;
 	bool any = false;
 
 	for (u64 i = off / 4; a->al->page && i < (end + 3) / 4; i++) {
-		const Slot *s;
+		const ShadowCell *s;
 		u32 m4 = 15;
 		if (i == off / 4)
 			m4 &= 15u << off % 4;
@@ -405,7 +405,7 @@ newest_write(Launch *l, const MemAccess *a, u32 bytes, Slot *out)
 		page_lock(l, a->al, i / PAGE_WORDS);
 		s = a->al->page[i / PAGE_WORDS];
 		for (u32 k = 0; s && k < GLOBAL_SLOTS; k++) {
-			const Slot *c = &s[i % PAGE_WORDS * GLOBAL_SLOTS + k];
+			const ShadowCell *c = &s[i % PAGE_WORDS * GLOBAL_SLOTS + k];
 			if (writes(s_kind(c)) && s_mask(c) & m4 && (!any || s_time(c) > s_time(out))) {
 				*out = *c;
 				any = true;
@@ -419,7 +419,7 @@ newest_write(Launch *l, const MemAccess *a, u32 bytes, Slot *out)
 bool
 check_written(Warp *w, const MemAccess *a, u32 bytes, u64 *time, sim_place *place)
 {
-	Slot s;
+	ShadowCell s;
 
 	if (!newest_write(w->cta->l, a, bytes, &s))
 		return false;

@@ -30,9 +30,9 @@ strong(u32 kind)
 }
 
 /* racecheck_report.c */
-void slot_place(Launch *l, const Slot *s, sim_place *out);
-void race_fault(const Now *n, const Slot *s);           /* the two are not ordered */
+void slot_place(Launch *l, const ShadowCell *s, sim_place *out);
+void race_fault(const Now *n, const ShadowCell *s);           /* the two are not ordered */
 void noncoherent_fault(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes,
                        const sim_place *other);
-void unfinished_fault(const Now *n, const Slot *s);     /* s is of a copy in flight */
+void unfinished_fault(const Now *n, const ShadowCell *s);     /* s is of a copy in flight */
 #endif

@@ -9,7 +9,7 @@ check_landed(Cta *b, u32 addr, u32 bytes, const Cta *from, u32 thread, s32 pc, u
 
 	shadow_open(b, addr, bytes);
 	for (u32 i = addr / 4; i <= (addr + bytes - 1) / 4; i++) {
-		Slot *s = b->shadow + (size_t)i * SHARED_SLOTS;
+		ShadowCell *s = b->shadow + (size_t)i * SHARED_SLOTS;
 		for (u32 k = 0; k < SHARED_SLOTS; k++)
 			if (s_kind(&s[k]) == A_ASYNC && s_thread(&s[k]) == thread && s_pc(&s[k]) == (u32)pc &&
 			    s_block(&s[k]) == from->lin + 1) {
@@ -25,7 +25,7 @@ bool
 check_only_landed(const Warp *w, u32 addr, u32 words)
 {
 	const Cta *b = w->cta;
-	const Slot *s = b->shadow + (size_t)(addr / 4) * SHARED_SLOTS;
+	const ShadowCell *s = b->shadow + (size_t)(addr / 4) * SHARED_SLOTS;
 
 	if (!shadow_in_slots(b, addr, 4 * words))
 		return false;
@@ -46,7 +46,7 @@ check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc)
 	u32 thread = w->id * WARP + (u32)lane;
 
 	for (u32 i = 0; i < bytes / 4; i++) {
-		Slot *s = w->cta->shadow + (size_t)(dst / 4 + i) * SHARED_SLOTS;
+		ShadowCell *s = w->cta->shadow + (size_t)(dst / 4 + i) * SHARED_SLOTS;
 		if (shadow_done(w, (u32)lane, dst / 4 + i, pc))
 			continue;
 		for (u32 k = 0; k < SHARED_SLOTS; k++)
@@ -57,7 +57,7 @@ check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc)
 }
 
 static void
-copied(Slot *s, u32 n, Warp *w, u64 who, u32 pc, int read)
+copied(ShadowCell *s, u32 n, Warp *w, u64 who, u32 pc, int read)
 {
 	for (u32 i = 0; i < n; i++, s++) {
 		u32 k = s_kind(s);

@@ -57,7 +57,7 @@ static void
 open_word(Cta *b, u32 i)
 {
 	u32 s = b->word_state[i], n = 0;
-	Slot *slot = b->shadow + (size_t)i * SHARED_SLOTS;
+	ShadowCell *slot = b->shadow + (size_t)i * SHARED_SLOTS;
 	u64 a = (u64)(b->lin + 1) << 36 | (s >> ERA == b->era ? b->era_time : 0);
 
 	b->word_state[i] = b->era << ERA | S_SLOTS;
@@ -67,11 +67,11 @@ open_word(Cta *b, u32 i)
 	if (!s)
 		return;
 	if (b->word.w[i])
-		slot[n++] = (Slot){ a, b->word.w[i] };
+		slot[n++] = (ShadowCell){ a, b->word.w[i] };
 	if ((s & 7) <= S_READ2)
-		slot[n++] = (Slot){ a, b->word.r[0][i] };
+		slot[n++] = (ShadowCell){ a, b->word.r[0][i] };
 	if ((s & 7) == S_LANES || (s & 7) == S_READ2)
-		slot[n] = (Slot){ a, b->word.r[1][i] };
+		slot[n] = (ShadowCell){ a, b->word.r[1][i] };
 }
 
 bool
@@ -99,7 +99,7 @@ shadow_open(Cta *b, u32 addr, u32 bytes)
 static bool
 take_back(Cta *b, u32 i)
 {
-	const Slot *slot = b->shadow + (size_t)i * SHARED_SLOTS;
+	const ShadowCell *slot = b->shadow + (size_t)i * SHARED_SLOTS;
 	u64 w = 0;
 
 	for (u32 k = 0; k < SHARED_SLOTS; k++) {

@@ -29,7 +29,7 @@ proxy_fence(Warp *w, u32 kind)
 }
 
 static void
-proxy_fault(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, const Slot *s)
+proxy_fault(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, const ShadowCell *s)
 {
 	bool copied = w->cta->l->m->code[s_pc(s)].cls == SIM_CLASS_CPASYNC;
 	sim_place other;
@@ -42,14 +42,14 @@ proxy_fault(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, con
 }
 
 static bool
-bare(const Warp *w, const Slot *s, u32 p)
+bare(const Warp *w, const ShadowCell *s, u32 p)
 {
 	return (s_kind(s) == A_WRITE || s_kind(s) == A_SWRITE) && s_block(s) == w->cta->lin + 1 &&
 	       s_time(s) >= w->know.gown && s_clock(s) > w->know.pf[p][s_thread(s) / WARP];
 }
 
 static bool
-scan(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, const Slot *s, u32 slots, u32 p)
+scan(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, const ShadowCell *s, u32 slots, u32 p)
 {
 	u32 n = s ? ((u32)a->addr % 4 + bytes + 3) / 4 * slots : 0, kinds = 0;
 
@@ -84,7 +84,7 @@ proxy_read(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes)
 	for (off = a->addr - a->al->base, end = off + bytes; off < end;) {
 		u64 page = off / 4 / PAGE_WORDS, next = (page + 1) * PAGE_WORDS * 4;
 		u32 n = (u32)((next < end ? next : end) - off);
-		const Slot *s = a->al->page[page];
+		const ShadowCell *s = a->al->page[page];
 		MemAccess part = *a;
 		part.addr = a->al->base + off;
 		if (s)

@@ -12,13 +12,13 @@ enum { GRANULES = PAGE_WORDS / 4 };
 
 /* Same block and warp, whatever the time and clock. */
 static bool
-same_warp(const Slot *s, u64 a, u64 b)
+same_warp(const ShadowCell *s, u64 a, u64 b)
 {
 	return s->a >> 36 == a >> 36 && !((s->b ^ b) >> 12 & 31);
 }
 
 static void
-remember(Slot *s, u64 a, u64 b)
+remember(ShadowCell *s, u64 a, u64 b)
 {
 	for (u32 i = 0; i < 2; i++)
 		if (!s[i].b || (same_warp(&s[i], a, b) && s_kind(&s[i]) == (b & 7))) {
@@ -38,7 +38,7 @@ remember(Slot *s, u64 a, u64 b)
 bool
 granule_read(Alloc *al, u64 page, u64 off, u32 bytes, u64 a, u64 b)
 {
-	Slot *s = al->granule[page];
+	ShadowCell *s = al->granule[page];
 
 	if ((off | bytes) & 15 || al->page[page])
 		return false;
@@ -54,23 +54,23 @@ granule_read(Alloc *al, u64 page, u64 off, u32 bytes, u64 a, u64 b)
 void
 granule_copied(Alloc *al, u64 page, u64 off, u32 bytes, u32 block, u32 thread, u32 pc)
 {
-	Slot *s = al->granule[page];
+	ShadowCell *s = al->granule[page];
 
 	if (!s)
 		return;
 	for (u64 i = off / 16; i < (off + bytes + 15) / 16; i++)
 		for (u32 k = 0; k < 2; k++) {
-			Slot *c = &s[i % GRANULES * 2 + k];
+			ShadowCell *c = &s[i % GRANULES * 2 + k];
 			if (s_kind(c) == A_AREAD && s_block(c) == block && s_thread(c) == thread &&
 			    s_pc(c) == pc)
-				*c = (Slot){ 0, 0 };
+				*c = (ShadowCell){ 0, 0 };
 		}
 }
 
 void
 granule_spread(Alloc *al, u64 page)
 {
-	Slot *from = al->granule[page], *to = al->page[page];
+	ShadowCell *from = al->granule[page], *to = al->page[page];
 
 	if (!from)
 		return;
@@ -85,7 +85,7 @@ void
 granule_forget(Alloc *al, u64 off, u64 bytes)
 {
 	for (u64 i = off / 16; al->granule && i < (off + bytes + 15) / 16; i++) {
-		Slot *s = al->granule[i / GRANULES];
+		ShadowCell *s = al->granule[i / GRANULES];
 		if (s)
 			memset(s + i % GRANULES * 2, 0, 2 * sizeof *s);
 	}

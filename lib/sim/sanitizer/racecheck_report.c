@@ -3,7 +3,7 @@
 #include "lib/sim/state/fault.h"
 
 void
-slot_place(Launch *l, const Slot *s, sim_place *out)
+slot_place(Launch *l, const ShadowCell *s, sim_place *out)
 {
 	Cta other;
 
@@ -17,7 +17,7 @@ slot_place(Launch *l, const Slot *s, sim_place *out)
 
 /* Words on scopes, where these are why the two race. */
 static const char *
-narrow(const Now *n, const Slot *s)
+narrow(const Now *n, const ShadowCell *s)
 {
 	if (strong(n->kind) && strong(s_kind(s)))
 		return ": the scope of one does not include the other's thread";
@@ -27,7 +27,7 @@ narrow(const Now *n, const Slot *s)
 }
 
 void
-race_fault(const Now *n, const Slot *s)
+race_fault(const Now *n, const ShadowCell *s)
 {
 	bool sh = n->acc->space == SIM_SPACE_SHARED;
 	sim_place other;
@@ -45,7 +45,7 @@ race_fault(const Now *n, const Slot *s)
 }
 
 void
-unfinished_fault(const Now *n, const Slot *s)
+unfinished_fault(const Now *n, const ShadowCell *s)
 {
 	bool wr = writes(n->kind);
 	sim_place other;

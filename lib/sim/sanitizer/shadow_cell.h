@@ -9,18 +9,18 @@
  * "Causality order". */
 enum { SAW_SHIFT = 32 };
 #define SAW_BITS (15ull << SAW_SHIFT)
-static inline u32 s_block(const Slot *s) { return (u32)(s->a >> 36); }
-static inline u32 s_saw(const Slot *s) { return s->a >> SAW_SHIFT & 15; }
-static inline u64 s_time(const Slot *s) { return (u32)s->a; }
-static inline u32 s_kind(const Slot *s) { return s->b & 7; }
-static inline u32 s_mask(const Slot *s) { return s->b >> 3 & 15; }
-static inline u32 s_thread(const Slot *s) { return s->b >> 7 & 1023; }
-static inline u32 s_clock(const Slot *s) { return (u32)(s->b >> 17 & 0x7ffffff); }
+static inline u32 s_block(const ShadowCell *s) { return (u32)(s->a >> 36); }
+static inline u32 s_saw(const ShadowCell *s) { return s->a >> SAW_SHIFT & 15; }
+static inline u64 s_time(const ShadowCell *s) { return (u32)s->a; }
+static inline u32 s_kind(const ShadowCell *s) { return s->b & 7; }
+static inline u32 s_mask(const ShadowCell *s) { return s->b >> 3 & 15; }
+static inline u32 s_thread(const ShadowCell *s) { return s->b >> 7 & 1023; }
+static inline u32 s_clock(const ShadowCell *s) { return (u32)(s->b >> 17 & 0x7ffffff); }
 /* A_LANDED: the thread is who issued the copy; the clock is the agent's, 22 bits, below its number. */
 enum { AGENT_SHIFT = 22 };
-static inline u32 s_agent(const Slot *s) { return s_clock(s) >> AGENT_SHIFT; }
-static inline u32 s_landed(const Slot *s) { return s_clock(s) & ((1u << AGENT_SHIFT) - 1); }
-static inline u32 s_pc(const Slot *s) { return (u32)(s->b >> 44); }
+static inline u32 s_agent(const ShadowCell *s) { return s_clock(s) >> AGENT_SHIFT; }
+static inline u32 s_landed(const ShadowCell *s) { return s_clock(s) & ((1u << AGENT_SHIFT) - 1); }
+static inline u32 s_pc(const ShadowCell *s) { return (u32)(s->b >> 44); }
 static inline u64
 slot_b(u32 pc, u32 clock, u32 thread, u32 mask, u32 kind)
 {
@@ -29,7 +29,7 @@ slot_b(u32 pc, u32 clock, u32 thread, u32 mask, u32 kind)
 
 /* Do two words remember the same? */
 static inline bool
-cell_same(const Slot *x, const Slot *y, u32 slots)
+cell_same(const ShadowCell *x, const ShadowCell *y, u32 slots)
 {
 	u64 odd = 0;
 

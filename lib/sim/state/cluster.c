@@ -16,9 +16,9 @@ cluster_cta(const Cta *own, u64 addr, u32 *off)
 }
 
 void
-flight_add(Warp *w, const Ins *in, Flight *f)
+flight_add(Warp *w, const Ins *in, PendingOp *f)
 {
-	Cluster *c = w->cta->cl;
+	SimCluster *c = w->cta->cl;
 
 	f->cl = c;
 	f->round = c->round;
@@ -31,9 +31,9 @@ flight_add(Warp *w, const Ins *in, Flight *f)
 
 /* Those old enough, or all that are there; true if one has landed. */
 bool
-flights_land(Cluster *c, bool all)
+flights_land(SimCluster *c, bool all)
 {
-	Flight **at = &c->flights, *f, *ripe = NULL, **end = &ripe;
+	PendingOp **at = &c->flights, *f, *ripe = NULL, **end = &ripe;
 
 	while ((f = *at) != NULL) {
 		if (!all && f->round + FLIGHT_ROUNDS > c->round) {
@@ -57,10 +57,10 @@ flights_land(Cluster *c, bool all)
 }
 
 void
-flights_drop(Cluster *c)
+flights_drop(SimCluster *c)
 {
 	while (c->flights) {
-		Flight *f = c->flights;
+		PendingOp *f = c->flights;
 		c->flights = f->next;
 		free(f);
 	}

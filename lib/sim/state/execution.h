@@ -36,7 +36,7 @@ typedef struct Path {
 	bool forced;            /* run the next .sync instruction with what is there; P_MBAR: no
 	                         * longer wait, say false */
 	u32 need;               /* P_SYNC: lanes it waits for; P_MBAR: the mbarrier's address */
-	const Call *call;       /* P_WAIT: for this call ... */
+	const CallInstr *call;       /* P_WAIT: for this call ... */
 	const Fn *callee;       /* ... of this function */
 	struct Save *save;
 } Path;
@@ -120,27 +120,27 @@ typedef struct Bar {
 typedef struct TmapSeen { u64 addr; u64 time; } TmapSeen;
 typedef struct SyncVar { u64 addr; Know know; } SyncVar;
 
-typedef struct Reach {          /* newest access to a block's shared memory, or arrival, by another one */
+typedef struct RemoteAccess {          /* newest access to a block's shared memory, or arrival, by another one */
 	Warp *w;
 	int lane;
 	const Ins *in;
 	u32 off, bytes, time;
 	u64 phase;                      /* of barrier.cluster */
-} Reach;
+} RemoteAccess;
 
 struct Cta {
 	Worker *k;
 	Launch *l;
-	Cluster *cl;
+	SimCluster *cl;
 	u32 id[3], lin;
 	u32 rank;                       /* in the cluster */
-	Reach reach;
+	RemoteAccess reach;
 	MbarTab mb;
 	struct WgBlock *wg;             /* NULL unless the module has wgmma */
 	u32 nwarp, nlive;
 	Warp *warp;
 	u8 *smem, *sinit;
-	Slot *shadow;
+	ShadowCell *shadow;
 	u32 *word_state;                /* see judge/shadow.c */
 	WordRec word;
 	u32 era;                        /* grows when all threads have waited at one barrier */
@@ -164,17 +164,17 @@ struct Cta {
 	void *mem;
 };
 
-typedef struct Count { u64 warps, threads, req, srd, swr, brd, bwr, sreq, wave, wmin; } Count;
+typedef struct LineCounters { u64 warps, threads, req, srd, swr, brd, bwr, sreq, wave, wmin; } LineCounters;
 
 struct Worker {
 	Launch *l;
-	Count *n;                       /* by pc, from the entry's lowest */
+	LineCounters *n;                       /* by pc, from the entry's lowest */
 	u32 *hint;                      /* allocation last used, by pc */
 	u64 barriers, blocks, mma_macs, mma;
 	u64 bsect[2];
 	u64 steps;
 	Cta *free;                      /* a block's memory to use again */
-	Cluster *freec;
+	SimCluster *freec;
 	u64 tick;
 	bool nomem;
 };
@@ -204,7 +204,7 @@ typedef struct GSync {          /* what was released to an address, by the narro
 	u64 releasers;                  /* warps that released here by the write itself, hashed */
 } GSync;
 
-typedef struct Sync { pthread_mutex_t faults, sync; } Sync;
+typedef struct LaunchLocks { pthread_mutex_t faults, sync; } LaunchLocks;
 
 struct Launch {
 	sim *s;
@@ -224,7 +224,7 @@ struct Launch {
 	const u8 *param;
 	u32 param_bytes;
 	u8 *shown;                      /* by pc: the trace hook looks at it; NULL: nothing is traced */
-	Sync *sync;                     /* locks */
+	LaunchLocks *sync;                     /* locks */
 	u32 next_cluster;
 	int stop;                       /* 0 or a SIM_E_ code */
 	u32 stop_at;                    /* by what this cluster did, + 1; 0: for all */
@@ -283,7 +283,7 @@ lane_set(Warp *w, const Ref *r, int lane, u64 v)
 static inline void
 note_look(Warp *w, const Ins *in, bool strong)
 {
-	Cluster *c = w->cta->cl;
+	SimCluster *c = w->cta->cl;
 
 	c->reads++;
 	c->polls += strong;

@@ -35,7 +35,7 @@ stop_from(Launch *l, u32 at, int code, const char *why)
 void
 launch_stop(Launch *l, int code, const char *why)
 {
-	Sync *s = l->sync;
+	LaunchLocks *s = l->sync;
 
 	pthread_mutex_lock(&s->faults);
 	stop_from(l, 0, code, why);
@@ -45,7 +45,7 @@ launch_stop(Launch *l, int code, const char *why)
 void
 block_stop(Cta *b, int code, const char *why)
 {
-	Sync *s = b->l->sync;
+	LaunchLocks *s = b->l->sync;
 
 	pthread_mutex_lock(&s->faults);
 	stop_from(b->l, b->cl->lin + 1, code, why);
@@ -55,7 +55,7 @@ block_stop(Cta *b, int code, const char *why)
 void
 launch_hang(Launch *l, char *report)
 {
-	Sync *s = l->sync;
+	LaunchLocks *s = l->sync;
 
 	pthread_mutex_lock(&s->faults);
 	if (!l->hang) {

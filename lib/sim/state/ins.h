@@ -9,13 +9,13 @@ typedef struct Arg {
 	u32 here, bytes;        /* offset in the caller's frame */
 	Ref ref;
 } Arg;
-typedef struct Call {
+typedef struct CallInstr {
 	Fn *fn;                 /* NULL: through `target` */
 	u32 narg, nret;
 	Arg *arg;
 	bool framed;            /* the caller has a frame pointer */
 	Ref fp, target;
-} Call;
+} CallInstr;
 
 typedef struct Ins Ins;
 typedef struct Warp Warp;
@@ -95,9 +95,9 @@ typedef struct Branch {
 	bool strict;            /* rpc post-dominates even with every exit counted */
 	u32 n;
 	const u32 *targets;     /* brx: n of them */
-	const Call *call;
+	const CallInstr *call;
 } Branch;
-typedef struct Product {        /* mma, wmma.mma, wgmma.  s: A, B, C (wgmma: A, B), metadata */
+typedef struct MmaInstr {        /* mma, wmma.mma, wgmma.  s: A, B, C (wgmma: A, B), metadata */
 	u8 a, b, c, d;          /* types */
 	u8 na, nb;              /* registers of A and B; wgmma: of A, 0 if it is in shared memory */
 	u16 m, n, k;
@@ -109,7 +109,7 @@ typedef struct Product {        /* mma, wmma.mma, wgmma.  s: A, B, C (wgmma: A, 
 	u8 scales;              /* along k, of a row of A and of a column of B; 0: none.  s: A's, B's, last */
 	u8 scale;               /* their type */
 	u8 byte[2], thread[2];  /* where they begin in a register of whose lanes: A's, B's */
-} Product;
+} MmaInstr;
 typedef struct Fragment {       /* wmma.load and wmma.store.  s: address, stride, registers of a store */
 	u8 which;               /* FRAG_ */
 	bool col;               /* by column in memory */
@@ -139,7 +139,7 @@ struct Ins {
 	u32 line;
 	s64 off;                /* address offset */
 	const char *text;       /* opcode as written */
-	const Stmt *st;         /* what it was decoded from */
+	const PtxStmt *st;         /* what it was decoded from */
 	const Var *owner;       /* shared variable that its address is counted from; NULL: who knows */
 	union {
 		Arith arith;
@@ -149,7 +149,7 @@ struct Ins {
 		Arrive arrive;
 		Wait wait;
 		Branch branch;
-		Product mma;
+		MmaInstr mma;
 		Fragment frag;
 		u32 sreg;       /* exec_sreg: Sreg */
 		u32 frame;      /* exec_frame: offset in the frame */

@@ -14,7 +14,7 @@
 #define GLOBAL_BASE 0x0000100000000000ull
 
 /* ---- memory ---- */
-typedef struct Slot { u64 a, b; } Slot;         /* one remembered access; see judge/slot.h */
+typedef struct ShadowCell { u64 a, b; } ShadowCell;         /* one remembered access; see judge/slot.h */
 typedef struct WordRec { u64 *w, *r[2]; } WordRec;      /* of each shared word; see judge/shadow.c */
 enum { SHARED_SLOTS = 4, GLOBAL_SLOTS = 3, PAGE_WORDS = 1024 };
 
@@ -25,8 +25,8 @@ typedef struct Alloc {
 	bool freed, readonly;
 	bool full;              /* all bytes written: init need not be looked at */
 	char name[48];
-	Slot **page;            /* race shadow of a launch */
-	Slot **granule;         /* the same for pages that are only read, by 16 bytes */
+	ShadowCell **page;            /* race shadow of a launch */
+	ShadowCell **granule;         /* the same for pages that are only read, by 16 bytes */
 	u8 *sect[2];            /* sectors touched in a launch: read, written; one bit each */
 	u8 *lock;               /* one per page */
 } Alloc;
@@ -46,7 +46,7 @@ struct sim {
 
 typedef struct KnownOp {        /* an opcode that exists: its row of isa.def, and the row's among its parts */
 	const char *op;
-	const struct Row *row;
+	const struct IsaRow *row;
 	u32 taken;
 } KnownOp;
 

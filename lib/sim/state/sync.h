@@ -62,16 +62,16 @@ Vec *vec_fenced(Warp *w, u32 scope);
  * move, or a few scheduling rounds later; of several the newest first: nothing may depend on an
  * order that nobody waited for.  One malloc'd block that starts with this; freed by the queue,
  * landed or not. */
-typedef struct Flight {
-	struct Flight *next;
-	void (*land)(struct Flight *); /* do it; may add flights, must not free */
-	struct Cluster *cl; /* set by flight_add, as the next three */
+typedef struct PendingOp {
+	struct PendingOp *next;
+	void (*land)(struct PendingOp *); /* do it; may add flights, must not free */
+	struct SimCluster *cl; /* set by flight_add, as the next three */
 	u64 round; /* when it was issued */
 	u32 line; /* of the instruction */
 	Cta *from; /* block that issued it */
 	Cta *dst; /* block whose shared memory it will touch: it must not exit
 	                                 * before; NULL: none, or it is judged in land() */
-} Flight;
+} PendingOp;
 
 typedef struct Moment { u32 warp, clock, time; } Moment; /* what the warp did up to it; clock 0: none */
 
@@ -107,12 +107,12 @@ typedef struct MbarTab { /* of a block: open addressing by address */
 	u32 made; /* inits so far */
 } MbarTab;
 
-typedef struct Cluster {
+typedef struct SimCluster {
 	Launch *l;
 	Worker *k;
 	Cta *cta[MAX_CLUSTER];
 	u32 n, lin; /* blocks; number of the cluster */
-	Flight *flights; /* newest first */
+	PendingOp *flights; /* newest first */
 	u64 round;
 	u64 effects; /* grows with each thing another warp could notice, ... */
 	u64 inner; /* ... those of them that only its own warps could: shared memory, barriers */
@@ -130,24 +130,24 @@ typedef struct Cluster {
 	u32 gdone; /* ... of the last phase that completed */
 	Vec *vec, *vdone; /* what these have released */
 	u64 phase; /* barrier.cluster phases completed */
-	struct Cluster *next;
-} Cluster;
+	struct SimCluster *next;
+} SimCluster;
 
 /* cluster.c */
 /* The block an address of shared::cluster is in, and its offset there; NULL: rank too large. */
 Cta *cluster_cta(const Cta *own, u64 addr, u32 *off);
-void flight_add(Warp *w, const Ins *in, Flight *f); /* f->land and f->dst are set */
-bool flights_land(Cluster *c, bool all);        /* those old enough, or all; true if one has landed */
-void flights_drop(Cluster *c);
+void flight_add(Warp *w, const Ins *in, PendingOp *f); /* f->land and f->dst are set */
+bool flights_land(SimCluster *c, bool all);        /* those old enough, or all; true if one has landed */
+void flights_drop(SimCluster *c);
 /* Things that other clusters could notice. */
 static inline u64
-cluster_out(const Cluster *c)
+cluster_out(const SimCluster *c)
 {
 	return c->effects - c->inner;
 }
 /* One that only its own warps could. */
 static inline void
-inner_effect(Cluster *c)
+inner_effect(SimCluster *c)
 {
 	c->effects++;
 	c->inner++;
