@@ -35,7 +35,7 @@ candidates_add(Solve *s, Candidates *c, LayoutSolution *sol)
 /* ---- several kernels ------------------------------------------------------------------------------ */
 
 static bool
-fits(const LayoutSolution *sol)
+fits_registers(const LayoutSolution *sol)
 {
 	return sol->smem <= sol->k->unit->target->smem;
 }
@@ -44,7 +44,7 @@ LayoutSolution *
 cands_best(const Candidates *c)
 {
 	for (int i = 0; i < c->n; i++)
-		if (fits(c->sol[i]))
+		if (fits_registers(c->sol[i]))
 			return c->sol[i];
 	return NULL;
 }
@@ -96,7 +96,7 @@ keep_fitting(Candidates *c)
 	int n = 0;
 
 	for (int i = 0; i < c->n; i++)
-		if (fits(c->sol[i]))
+		if (fits_registers(c->sol[i]))
 			c->sol[n++] = c->sol[i];
 	c->n = n;
 }

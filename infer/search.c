@@ -58,7 +58,7 @@ cycles_of(const LayoutSolution *sol)
 /* Into the list, and with rotated loops, or in clusters; the cycles of the best.  What is better in nothing
  * stays out. */
 static double
-keep(LayoutSearch *x, LayoutSolution *sol)
+add_candidates_of(LayoutSearch *x, LayoutSolution *sol)
 {
 	LayoutSolution *rotated = cost_rotated(x->s), *together = clustered(x->s);
 
@@ -114,7 +114,7 @@ try_dots(LayoutSearch *x, const int *at)
 
 			x->tried++;
 			if (sol)
-				best = fmin(best, keep(x, sol));
+				best = fmin(best, add_candidates_of(x, sol));
 			else
 				note_failure(x);
 			trace_plan(x->s, &p, x->tried, sol, x->out->n - before);
@@ -154,7 +154,7 @@ all_combinations(LayoutSearch *x, int *at)
 
 /* Dots that change together: in a program of many, those of the same types. */
 static bool
-together(const LayoutSearch *x, int i, int j)
+share_choice(const LayoutSearch *x, int i, int j)
 {
 	const Op *p = x->s->dot[i], *q = x->s->dot[j];
 
@@ -177,7 +177,7 @@ leaders(const LayoutSearch *x, int *lead)
 		                  (double)type_size(&o->out[0]->type));
 		int g = 0;
 
-		while (g < n && !together(x, lead[g], i))
+		while (g < n && !share_choice(x, lead[g], i))
 			g++;
 		if (g == n)
 			lead[n++] = i;
@@ -200,7 +200,7 @@ static void
 set_group(const LayoutSearch *x, int lead, int c, int *at)
 {
 	for (int i = lead; i < x->s->ndot; i++)
-		if (together(x, lead, i))
+		if (share_choice(x, lead, i))
 			at[i] = c;
 }
 

@@ -15,7 +15,7 @@ typedef struct Scratch {
 
 /* Operands that share a conversion have it once, where the first of them is. */
 static void
-add(Scratch *t, Op *o, bool before, const Lowering *how)
+append_scratch(Scratch *t, Op *o, bool before, const Lowering *how)
 {
 	int n = t->n;
 
@@ -33,13 +33,13 @@ add_op(const Solve *s, Scratch *t, Op *o)
 {
 	const LayoutSolution *sol = s->sol;
 
-	add(t, o, false, sol->lowering[o->id]);
+	append_scratch(t, o, false, sol->lowering[o->id]);
 	for (int j = 0; j < o->nin; j++)
 		if (sol->conv[o->id][j] && is_reg(o->in[j]))
-			add(t, convert_place(o, o->in[j], sol->conv[o->id][j]), true, sol->conv[o->id][j]);
+			append_scratch(t, convert_place(o, o->in[j], sol->conv[o->id][j]), true, sol->conv[o->id][j]);
 	for (int j = 0; j < o->nout; j++)
 		if (sol->made[o->id][j])
-			add(t, result_place(o), true, sol->mconv[o->id][j]);
+			append_scratch(t, result_place(o), true, sol->mconv[o->id][j]);
 }
 
 /* What pass allocate_smem is to know of a solution. */

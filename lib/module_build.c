@@ -5,7 +5,7 @@
 #include <time.h>
 
 static const char *
-keep(hexc_module *m, const char *s)
+copy_string(hexc_module *m, const char *s)
 {
 	return s ? arena_strndup(&m->arena, s, strlen(s)) : "";
 }
@@ -91,7 +91,7 @@ declare_assumptions(hexc_module *m, ModKernel *mk, Kernel *k)
 	for (int i = 0; i < k->nassume; i++) {
 		const Assume *as = &k->assume[i];
 		ExprRef e = declare_expr(m, mk, k, as->cond, as->src, "an assumption", NULL);
-		const char *text = as->text && as->text[0] ? keep(m, as->text)
+		const char *text = as->text && as->text[0] ? copy_string(m, as->text)
 		                                           : expr_text(a, &mk->expr, e);
 		assume_push(m, mk, &cap, (ModAssume){ text, -1, 0, e });
 	}
@@ -126,13 +126,13 @@ keep_tunables(hexc_module *m, ModKernel *mk, const Kernel *k)
 
 		memcpy(choice, t->choice, sizeof *choice * (size_t)t->nchoice);
 		mk->tunable[i] = *t;
-		mk->tunable[i].name = keep(m, t->name);
+		mk->tunable[i].name = copy_string(m, t->name);
 		mk->tunable[i].choice = choice;
 	}
 	mk->ncondition = k->ncondition;
 	mk->condition = NEWN(&m->arena, const char *, k->ncondition);
 	for (int i = 0; i < k->ncondition; i++)
-		mk->condition[i] = keep(m, k->condition[i]);
+		mk->condition[i] = copy_string(m, k->condition[i]);
 }
 
 void
@@ -149,11 +149,11 @@ module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 		return;
 	}
 
-	mk->name = keep(m, k->name);
+	mk->name = copy_string(m, k->name);
 	mk->nparam = k->nparam;
 	mk->param = NEWN(a, ModParam, k->nparam);
 	for (int i = 0; i < k->nparam; i++)
-		name[i] = mk->param[i].name = keep(m, k->param[i].name);
+		name[i] = mk->param[i].name = copy_string(m, k->param[i].name);
 	for (int i = 0; i < k->nparam; i++)
 		from_0[i] = k->param[i].kind != P_tensor && val_fact(k, k->param[i].val).lo >= 0;
 	mk->expr.name = name;
@@ -165,7 +165,7 @@ module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 	mk->nconstants = k->nconstants;
 	mk->constants = NEWN(a, hexc_define, k->nconstants);
 	for (int i = 0; i < k->nconstants; i++) {
-		mk->constants[i].name = keep(m, k->constants[i].name);
+		mk->constants[i].name = copy_string(m, k->constants[i].name);
 		mk->constants[i].value = k->constants[i].value;
 	}
 	keep_tunables(m, mk, k);

@@ -232,7 +232,7 @@ keep_pictures(CompileJob *j, ModKernel *mk, Kernel *k)
 }
 
 static bool
-wanted(const CompileJob *j, int p, bool asked)
+is_pass_enabled(const CompileJob *j, int p, bool asked)
 {
 	return asked || passes[p].when != PASS_ON_REQUEST || (j->ctx->opt.o.flags & (HEXC_PROVE | HEXC_PARANOID));
 }
@@ -258,7 +258,7 @@ run_some(CompileJob *j, int i, int from, int to, bool aloud, bool usual)
 	for (int p = from; p < to; p++) {
 		const char *name = passes[p].name, *part;
 
-		if (wanted(j, p, !usual)) {
+		if (is_pass_enabled(j, p, !usual)) {
 			part = module_part(j->m, name);
 			run(j, i, p);
 			module_part(j->m, part);
@@ -304,7 +304,7 @@ typedef struct Base {
 } Base;
 
 static Kernel *
-make(void *user, const Variant *v, bool aloud)
+compile_variant(void *user, const Variant *v, bool aloud)
 {
 	Base *b = user;
 	Kernel *k = b->choice ? kernel_copy(b->k) : b->k;
@@ -366,7 +366,7 @@ search(CompileJob *j, int i, bool made)
 	const hexc_opts *o = &j->ctx->opt.o;
 	Kernel *k = j->unit.kernel[i];
 	Base b = { .j = j, .i = i, .k = k, .made = made };
-	Variants v = { .make = make, .user = &b, .show = o->dump || o->stop };
+	Variants v = { .make = compile_variant, .user = &b, .show = o->dump || o->stop };
 	const char *part = module_part(j->m, passes[first_row(PASS_SEARCH)].name);
 
 	if (made) {

@@ -103,7 +103,7 @@ whole_words(const RegisterSource *from, int n, int epw)
 /* A word, or one element shifted down to slot 0 (epw > 1 and `element`), from wherever each lane
  * finds it. */
 static LV
-fetch(Codegen *g, Op *o, ConvertPlan *p, const RegisterSource *from, int epw, bool element)
+emit_word_from_lane(Codegen *g, Op *o, ConvertPlan *p, const RegisterSource *from, int epw, bool element)
 {
 	int bits = 32 / epw;
 	uint32_t done = 0;
@@ -169,7 +169,7 @@ pull_convert(Codegen *g, Op *o, int w)
 
 	n = n < t->epw ? n : t->epw;
 	if (whole_words(from, n, t->epw)) {
-		t->word[w] = fetch(g, o, p, from, t->epw, false);
+		t->word[w] = emit_word_from_lane(g, o, p, from, t->epw, false);
 		return;
 	}
 	if (n == t->epw && (t->word[w] = gather_bytes(g, o, p, from, t->epw)) != NULL)
@@ -181,7 +181,7 @@ pull_convert(Codegen *g, Op *o, int w)
 			fixed = fixed && from[k].reg[l] == from[k].reg[0];
 		/* one register for all lanes: leave it where it is, bits_gather takes any slot */
 		pos[k] = fixed ? from[k].reg[0] % t->epw : 0;
-		e[k] = fetch(g, o, p, &from[k], t->epw, !fixed);
+		e[k] = emit_word_from_lane(g, o, p, &from[k], t->epw, !fixed);
 	}
 	t->word[w] = bits_gather(g, t->dtype, e, pos, n);
 }

@@ -446,7 +446,7 @@ answers_grow(Arena *a, Answers *m)
 
 /* What was found with no assumption, before the steps were spent. */
 static void
-remember(const Asking *a, const Val *v, Fact f)
+memoize_range(const Asking *a, const Val *v, Fact f)
 {
 	Answers *m = a->nassumed || a->steps <= 0 ? NULL : answers_to(a);
 	Answer *at;
@@ -480,7 +480,7 @@ fact_of(Asking *a, const Val *v)
 	if (a->at && is_invariant(v))
 		f = guarded(a, v, f);
 	f = f.lo <= f.hi ? f : fact_type(d); /* facts that contradict each other say nothing */
-	remember(a, v, f);
+	memoize_range(a, v, f);
 	return f;
 }
 

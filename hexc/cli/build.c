@@ -160,7 +160,7 @@ is_there(const Build *b, const hexc_module *m)
 }
 
 static int
-keep(Build *b, hexc_module *m)
+append_module(Build *b, hexc_module *m)
 {
 	if (b->families.n && is_there(b, m)) {
 		hexc_module_free(m);
@@ -195,7 +195,7 @@ compile_one(Build *b, CliProgram *p, const char *arch)
 	if (!status)
 		status = cli_add_cubins(b->c, &b->arch, &b->cubin, &m, arch);
 	if (!status)
-		return keep(b, m);
+		return append_module(b, m);
 	hexc_module_free(m);
 	return status;
 }

@@ -51,7 +51,7 @@ arg_error(const char *text)
 
 /* Bit patterns (b32) may be written with a sign or without. */
 static bool
-fits(sim_type t, int64_t i)
+value_in_range(sim_type t, int64_t i)
 {
 	int bits = types[t].size * 8;
 	int64_t half;
@@ -81,7 +81,7 @@ sim_scalar(const char *text, const char *type, const char *s, unsigned char valu
 	}
 	if (!(types[t].size == 8 && types[t].name[0] != 's' ? cli_u64(s, &i) : cli_int(s, &i)))
 		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no integer of 64 bits", text, s);
-	if (!fits(t, i))
+	if (!value_in_range(t, i))
 		return cli_error(EXIT_USAGE, "--arg '%s': the number does not fit", text);
 	memcpy(value, &i, 8); /* little-endian: the low bytes come first */
 	return 0;

@@ -212,7 +212,7 @@ thread_count(Kernel *k, const Workers *workers, int64_t nblock, bool value)
 }
 
 static InterpCode
-launch(InterpLaunch *run, InterpWorker *w, unsigned n)
+run_launch(InterpLaunch *run, InterpWorker *w, unsigned n)
 {
 	const Arena *unit = run->k->unit->arena;
 	size_t left = unit->limit > unit->held ? unit->limit - unit->held : 1;
@@ -294,5 +294,5 @@ interp_run(Kernel *k, const InterpArg *arg, int narg, const InterpOpt *opt)
 	w = NEWN(k->unit->arena, InterpWorker, n);
 	w[0].common.takes_turns = poll_possible(k);
 	w[0].common.uses = w[0].common.takes_turns ? kernel_uses(k) : NULL;
-	return launch(&run, w, n);
+	return run_launch(&run, w, n);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static void
-put(Interp *it, const char *s, size_t n)
+append_bytes(Interp *it, const char *s, size_t n)
 {
 	if (!it->opt.print || n > INTERP_PRINT_MAX - it->common->printed)
 		return;
@@ -49,12 +49,12 @@ eval_print(Interp *it, Op *o)
 		char s[40];
 
 		if (p.text)
-			put(it, p.text, p.n);
+			append_bytes(it, p.text, p.n);
 		else
-			put(it, s, number_text(s, sizeof s, o->in[in]->type.dtype, slot_of(it, o->in[in])));
+			append_bytes(it, s, number_text(s, sizeof s, o->in[in]->type.dtype, slot_of(it, o->in[in])));
 		in += p.text == NULL;
 	}
-	put(it, "\n", 1);
+	append_bytes(it, "\n", 1);
 	return true;
 }
 

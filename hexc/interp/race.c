@@ -338,7 +338,7 @@ note_read(Interp *it, Shadow *c, const Touch *t)
 }
 
 static bool
-touch(Interp *it, Shadow *c, const Touch *t)
+check_race(Interp *it, Shadow *c, const Touch *t)
 {
 	if (!(t->write ? may_write(it, c, t) : may_read(it, c, t)))
 		return false;
@@ -358,7 +358,7 @@ race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bo
 	int64_t bit, lo, hi;
 
 	if (s->shadow)
-		return touch(it, &s->shadow[at], &t);
+		return check_race(it, &s->shadow[at], &t);
 	bit = s->place[at] * dtype_info[s->dtype].bits;
 	lo = s->base + IMM(s->alloc, offset) + bit / 8;
 	hi = s->base + IMM(s->alloc, offset) + (bit + dtype_info[s->dtype].bits - 1) / 8;
@@ -367,7 +367,7 @@ race_access(Interp *it, const Op *o, const Shared *s, int64_t at, bool write, bo
 			return interp_error(it, INTERP_E_FAULT, o,
 			                    "internal: a shared tile reaches byte %lld of %lld",
 			                    (long long)lo, (long long)it->memory_size);
-		if (!touch(it, &it->memory[lo], &t))
+		if (!check_race(it, &it->memory[lo], &t))
 			return false;
 	}
 	return true;
@@ -387,7 +387,7 @@ race_global(Interp *it, const Op *o, const Param *p, int64_t at, bool write, int
 		it->global[i] = NEWN(&it->arena, Shadow, it->arg[i].count);
 		shadow_clear(it->global[i], it->arg[i].count);
 	}
-	return touch(it, &it->global[i][at], &t);
+	return check_race(it, &it->global[i][at], &t);
 }
 
 /* ---- what orders them ---------------------------------------------------------------------------- */
@@ -431,7 +431,7 @@ race_proxy(Interp *it)
 }
 
 static void
-join(int64_t *to, const int64_t *from, int n)
+merge_clock(int64_t *to, const int64_t *from, int n)
 {
 	for (int i = 0; i < n; i++)
 		to[i] = from[i] > to[i] ? from[i] : to[i];
@@ -445,14 +445,14 @@ race_arrive(Interp *it, Barriers *b, int64_t which)
 	if (!it->opt.races)
 		return;
 	t->known[t->number] = ++t->now;
-	join(b->open + which * it->nclock, t->known, it->nclock);
+	merge_clock(b->open + which * it->nclock, t->known, it->nclock);
 }
 
 void
 race_complete(Interp *it, Barriers *b, int64_t which)
 {
 	if (it->opt.races)
-		join(b->done + which * it->nclock, b->open + which * it->nclock, it->nclock);
+		merge_clock(b->done + which * it->nclock, b->open + which * it->nclock, it->nclock);
 }
 
 void
@@ -464,7 +464,7 @@ race_seen(Interp *it, Barriers *b, int64_t which)
 	if (!it->opt.races)
 		return;
 	phases = &t->known[b->clock + which];
-	join(t->known, b->done + which * it->nclock, it->nclock);
+	merge_clock(t->known, b->done + which * it->nclock, it->nclock);
 	*phases = b->phase[which] > *phases ? b->phase[which] : *phases;
 }
 
@@ -503,7 +503,7 @@ race_scratch(Interp *it, const Op *o)
 			race_barrier(it);
 		it->serial++;
 		for (int64_t b = from; it->memory && b < end && b < it->memory_size; b++)
-			if (!touch(it, &it->memory[b], &t))
+			if (!check_race(it, &it->memory[b], &t))
 				return false;
 	}
 	return true;

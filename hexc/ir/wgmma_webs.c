@@ -130,7 +130,7 @@ merge(Webs *w, const Val *a, const Val *b)
 
 /* a becomes b: in one web, if no two in it live at once. */
 static void
-join(Webs *w, const Val *a, const Val *b)
+union_webs(Webs *w, const Val *a, const Val *b)
 {
 	if (w->web[a->id] && w->web[b->id] && w->web[a->id] != w->web[b->id] && !at_once(w, a, b))
 		merge(w, a, b);
@@ -143,13 +143,13 @@ join_all(Webs *w, Block *body)
 
 	for (Op *o = walk_first(&walk, body); o; o = walk_next(&walk)) {
 		if (o->code == O_wgmma)
-			join(w, o->in[2], o->out[0]);
+			union_webs(w, o->in[2], o->out[0]);
 		for (int i = 0; o->code == O_for && i < o->nout; i++) {
-			join(w, o->blk[0]->last->in[i], o->out[i]);
-			join(w, o->in[3 + i], o->out[i]);
+			union_webs(w, o->blk[0]->last->in[i], o->out[i]);
+			union_webs(w, o->in[3 + i], o->out[i]);
 		}
 		for (int i = 0; o->code == O_if && i < 2 * o->nout; i++)
-			join(w, o->blk[i % 2]->last->in[i / 2], o->out[i / 2]);
+			union_webs(w, o->blk[i % 2]->last->in[i / 2], o->out[i / 2]);
 	}
 }
 

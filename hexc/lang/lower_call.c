@@ -309,7 +309,7 @@ is_firm(const Operand *o)
 
 /* The choice of o[1] and o[2] by condition o[0], in type d. */
 static bool
-choose(Lower *l, const Expr *e, Operand *o, DType d, LoweredValue *r)
+lower_select(Lower *l, const Expr *e, Operand *o, DType d, LoweredValue *r)
 {
 	Val *in[3];
 	Type t, tc;
@@ -339,7 +339,7 @@ lower_plain(Lower *l, Operand *o, DType d)
 	if (!found || o->v.v->type.dtype == d)
 		return true;
 	p = *found;
-	return choose(l, p.e, p.o, d, &o->v);
+	return lower_select(l, p.e, p.o, d, &o->v);
 }
 
 /* Does i32 not hold it? */
@@ -366,7 +366,7 @@ plain_choice(Lower *l, const Expr *e, const Operand *o)
 	memcpy(p->o, o, sizeof p->o);
 	for (int i = 1; i < 3; i++)
 		p->flt |= lower_has_fraction(&o[i].v);
-	if (!choose(l, e, own, p->flt ? D_f32 : narrow ? D_i32 : D_i64, &r))
+	if (!lower_select(l, e, own, p->flt ? D_f32 : narrow ? D_i32 : D_i64, &r))
 		return r;
 	r.plain = p;
 	p->v = r.v;
@@ -396,13 +396,13 @@ lower_where(Lower *l, const Expr *e)
 		return value_none();
 	}
 	if (o[1].v.kind == VK_bool || o[2].v.kind == VK_bool) {
-		choose(l, e, o, D_bool, &r);
+		lower_select(l, e, o, D_bool, &r);
 		return r;
 	}
 	if (!is_firm(&o[1]) && !is_firm(&o[2]))
 		return plain_choice(l, e, o);
 	if (!is_firm(&o[1]) || !is_firm(&o[2]) || check_same_dtype(l, e->src, &o[1], &o[2]))
-		choose(l, e, o, o[is_firm(&o[1]) ? 1 : 2].v.v->type.dtype, &r);
+		lower_select(l, e, o, o[is_firm(&o[1]) ? 1 : 2].v.v->type.dtype, &r);
 	return r;
 }
 
@@ -463,7 +463,7 @@ choice(Lower *l, const Expr *e, LoweredValue condition, LoweredValue x, LoweredV
 	if (condition.kind == VK_bool)
 		return condition.i ? x : y;
 	if (condition.kind == VK_val)
-		choose(l, e, o, d, &r);
+		lower_select(l, e, o, d, &r);
 	return r;
 }
 

@@ -174,7 +174,7 @@ indices(Lower *l, const ScanLowering *s, Type t)
 
 /* out[]: yes[] where cond, which is everywhere if it is NULL, else no[]. */
 static void
-choose(Lower *l, const ScanLowering *s, Val *cond, const LoweredValue *yes, const LoweredValue *no, LoweredValue *out)
+select_values(Lower *l, const ScanLowering *s, Val *cond, const LoweredValue *yes, const LoweredValue *no, LoweredValue *out)
 {
 	for (int i = 0; i < s->n; i++) {
 		Val *in[3] = { cond, yes[i].v, no[i].v };
@@ -192,7 +192,7 @@ scan_step(Lower *l, const ScanLowering *s, Val *inside, const LoweredValue *from
 	memcpy(first, from, (size_t)s->n * sizeof *first);
 	if (!combine(l, s, first, v))
 		return false;
-	choose(l, s, inside, first, v, v);
+	select_values(l, s, inside, first, v, v);
 	return true;
 }
 
@@ -476,7 +476,7 @@ clear_front(Lower *l, ScanLowering *s)
 	if (!s->front || s->fn || (s->op == O_add && is_zero_outside(l, s->v[0].v)))
 		return;
 	nothing = value_of(put_const(l, &s->before, type_free(t), s->e->src));
-	choose(l, s, reaches(l, s, t, 1, 0), s->v, &nothing, s->v);
+	select_values(l, s, reaches(l, s, t, 1, 0), s->v, &nothing, s->v);
 }
 
 static bool
@@ -588,12 +588,12 @@ reduce_step(Lower *l, ScanLowering *s, int64_t c)
 			memcpy(was, first, sizeof was);
 		if (!combine(l, s, first, then))
 			return false;
-		choose(l, s, neighbour_exists(l, s, c, j - 1, then[0].v->type), first, then, first);
+		select_values(l, s, neighbour_exists(l, s, c, j - 1, then[0].v->type), first, then, first);
 		chosen = j + 1 == c || !exist_alike(s, c, w, j);
 		if (!chosen)
 			continue;
 		exists = inside(l, s, then[0].v->type, w * c, w * j, w * c);
-		choose(l, s, exists, first, was, first);
+		select_values(l, s, exists, first, was, first);
 	}
 	memcpy(s->v, first, sizeof first);
 	s->width *= c;

@@ -59,7 +59,7 @@ node(TileParser *p, ExprKind kind, const Token *from)
 }
 
 static void
-take(TileParser *p, Expr *e, Expr *arg)
+append_arg(TileParser *p, Expr *e, Expr *arg)
 {
 	if (arg->depth >= e->depth)
 		e->depth = arg->depth + 1;
@@ -77,7 +77,7 @@ set_args(TileParser *p, Expr *e, int n, Expr **arg)
 	e->arg = arg;
 	e->narg = n;
 	for (int i = 0; i < n; i++)
-		take(p, e, arg[i]);
+		append_arg(p, e, arg[i]);
 }
 
 static Expr **
@@ -157,11 +157,11 @@ parse_slices(TileParser *p, Expr *base, const Token *from)
 	e->nslice = n;
 	for (int i = 0; i < n; i++) {
 		if (list[i].at)
-			take(p, e, list[i].at);
+			append_arg(p, e, list[i].at);
 		if (list[i].extent)
-			take(p, e, list[i].extent);
+			append_arg(p, e, list[i].extent);
 		if (list[i].step)
-			take(p, e, list[i].step);
+			append_arg(p, e, list[i].step);
 	}
 	return e;
 }

@@ -282,7 +282,7 @@ by_team(const Smem *s, const SmemBuffer *it)
 }
 
 static bool
-together(const Smem *s, const SmemBuffer *a, const SmemBuffer *b)
+interfere(const Smem *s, const SmemBuffer *a, const SmemBuffer *b)
 {
 	if (by_team(s, a) != by_team(s, b))
 		return false; /* put apart as a whole */
@@ -306,7 +306,7 @@ next_gap(const Smem *s, int i, int64_t off, int64_t *room)
 		for (int j = 0; j < i; j++) {
 			const SmemBuffer *o = &s->item[j];
 
-			if (!together(s, it, o))
+			if (!interfere(s, it, o))
 				continue;
 			if (o->off < off + it->bytes && off < o->off + o->bytes) {
 				off = align_up(o->off + o->bytes, it->align);

@@ -229,7 +229,7 @@ words_of(Packed *p, Val *v)
 
 /* A tensor read as a whole: a slice from 0. */
 static Val *
-whole(Packed *p, Op *at, Val *v)
+full_slice(Packed *p, Op *at, Val *v)
 {
 	Val *in[DIM_MAX + 2];
 	Type t = word_type(p, &v->type);
@@ -245,7 +245,7 @@ whole(Packed *p, Op *at, Val *v)
 static void
 rewrite(Packed *p, Op *o)
 {
-	Val *in[2], *words = whole(p, o, o->in[0]);
+	Val *in[2], *words = full_slice(p, o, o->in[0]);
 	Type t = words->type;
 
 	if (o->code == O_copy) {
@@ -291,7 +291,7 @@ cleared(Packed *p, Op *o, Val *tile)
 static void
 rewrite_store(Packed *p, Op *o)
 {
-	Val *in[2], *words = whole(p, o, o->in[1]);
+	Val *in[2], *words = full_slice(p, o, o->in[1]);
 	Type t = words->type;
 
 	t.space = S_reg;

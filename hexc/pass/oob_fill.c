@@ -31,7 +31,7 @@ typedef struct OobFill {
 } OobFill;
 
 static void
-see(const OobFill *x, const Val *v, const int64_t *end)
+mark_observed(const OobFill *x, const Val *v, const int64_t *end)
 {
 	ObservedBox *s = &x->seen[v->id];
 
@@ -50,7 +50,7 @@ see(const OobFill *x, const Val *v, const int64_t *end)
 static void
 see_all(const OobFill *x, const Val *v)
 {
-	see(x, v, v->type.shape);
+	mark_observed(x, v, v->type.shape);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------ */
@@ -126,7 +126,7 @@ see_alloc(const OobFill *x, const Op *o)
 			end[d] = plain ? start + (at < 0 ? 1 : view->out[0]->type.shape[at]) : 0;
 		}
 		if (plain)
-			see(x, view->in[0], end);
+			mark_observed(x, view->in[0], end);
 		else
 			see_all(x, view->in[0]);
 		if (view->in[0]->def && view->in[0]->def->code != O_alloc)
@@ -152,7 +152,7 @@ see_stored(const OobFill *x, const Op *o)
 		if (d != view_gather_dim(mem->def))
 			shown(x->k, mem->def, d, &end[d], &exact);
 	if (o->in[0]->type.space == S_reg)
-		see(x, o->in[0], end);
+		mark_observed(x, o->in[0], end);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------- */
@@ -206,7 +206,7 @@ see_reshaped(const OobFill *x, const Op *o)
 			                     : row_end(j - to, y->shape + to, out->end + to),
 			       end + from);
 	}
-	see(x, o->in[0], end);
+	mark_observed(x, o->in[0], end);
 }
 
 /* v is *by times the index along *dim (no dim: 0 times) and *add. */
@@ -304,7 +304,7 @@ see_operand(const OobFill *x, const Op *o, int i)
 				end[d] = t->shape[d];
 		break;
 	}
-	see(x, o->in[i], end);
+	mark_observed(x, o->in[i], end);
 }
 
 /* What o looks at of its operands, for what is looked at of its result. */

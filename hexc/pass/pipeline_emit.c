@@ -167,7 +167,7 @@ pipe_inside(const Pipe *p, Val *iv)
 
 /* Copies of all rings for counter value iv, if it is below the loop's end; then the commit. */
 static void
-issue(const Pipe *p, Block *b, Op *at, Val *iv, Val *stage)
+emit_stage_copies(const Pipe *p, Block *b, Op *at, Val *iv, Val *stage)
 {
 	Src src = p->loop->src;
 	int sure = pipe_inside(p, iv);
@@ -267,7 +267,7 @@ prologue(Pipe *p)
 	Op *at = p->loop;
 
 	for (int64_t j = 0; j < p->stages - 1 && p->nring; j++)
-		issue(p, b, at, pipe_counter(p, b, at, p->loop->in[0], j), ir_const(b, at, j));
+		emit_stage_copies(p, b, at, pipe_counter(p, b, at, p->loop->in[0], j), ir_const(b, at, j));
 }
 
 void
@@ -285,7 +285,7 @@ pipe_multi(Pipe *p)
 		carry_slots(p, at);
 		sync_new(b, at, O_wait, p->loop->src, p->stages - 2);
 		sync_new(b, at, O_barrier, p->loop->src, 0);
-		issue(p, b, at, pipe_counter(p, b, at, iv, p->stages - 1), p->fill);
+		emit_stage_copies(p, b, at, pipe_counter(p, b, at, iv, p->stages - 1), p->fill);
 		/* only empty groups are open here, but this says so to those who reuse the memory */
 		sync_new(p->loop->parent, p->loop->next, O_wait, p->loop->src, 0);
 	}

@@ -29,7 +29,7 @@ typedef struct RegisterGather {
 
 /* In front of `at`. */
 static Val *
-put(Op *at, OpCode code, int nin, Val *const *in, Type t)
+insert_op_before(Op *at, OpCode code, int nin, Val *const *in, Type t)
 {
 	return op_new(at->parent, at, code, at->src, nin, in, 1, &t)->out[0];
 }
@@ -37,13 +37,13 @@ put(Op *at, OpCode code, int nin, Val *const *in, Type t)
 static Val *
 put1(Op *at, OpCode code, Val *x, Type t)
 {
-	return put(at, code, 1, &x, t);
+	return insert_op_before(at, code, 1, &x, t);
 }
 
 static Val *
 put2(Op *at, OpCode code, Val *x, Val *y, Type t)
 {
-	return put(at, code, 2, (Val *[]){ x, y }, t);
+	return insert_op_before(at, code, 2, (Val *[]){ x, y }, t);
 }
 
 /* ---- whether --------------------------------------------------------------------------------------- */
@@ -242,7 +242,7 @@ put_along(Op *at, const RegisterGather *p, Val *v, DType d)
 static Val *
 put_number(Op *at, Type t, int64_t x)
 {
-	Val *v = put(at, O_const, 0, NULL, t);
+	Val *v = insert_op_before(at, O_const, 0, NULL, t);
 
 	IMM_SET(v->def, value, x);
 	return v;
@@ -286,7 +286,7 @@ put_counted(Op *at, const RegisterGather *p, int d, Type t, int e)
 		return put1(at, O_splat, v, t);
 	for (int i = 0; i < t.rank; i++)
 		own.shape[i] = i == e ? t.shape[i] : 1;
-	count = put(at, O_iota, 0, NULL, own);
+	count = insert_op_before(at, O_iota, 0, NULL, own);
 	IMM_SET(count->def, dim, e);
 	v = put2(at, O_add, count, put1(at, O_splat, v, own), own);
 	return type_same(&t, &own) ? v : put1(at, O_broadcast, v, t);
@@ -318,7 +318,7 @@ put_chosen(Op *at, const RegisterGather *p, DType d)
 		inside = inside ? put2(at, O_and, inside, in, in->type) : in;
 		all = put_next(at, all, v, extent);
 	}
-	return put(at, O_select, 3, (Val *[]){ inside, all, put_number(at, all->type, -1) }, all->type);
+	return insert_op_before(at, O_select, 3, (Val *[]){ inside, all, put_number(at, all->type, -1) }, all->type);
 }
 
 /* The type of an index: i32 if all are. */

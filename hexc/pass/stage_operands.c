@@ -286,7 +286,7 @@ operand_direct(Kernel *k, Op *alloc)
 
 /* From here on nobody asks. */
 static bool
-forget(Kernel *k)
+clear_kept_flags(Kernel *k)
 {
 	bool changed = false;
 	OpWalk w;
@@ -314,5 +314,5 @@ pass_stage_operands(Kernel *k)
 			if (x)
 				stage(&s, o, i, x, kind);
 		}
-	return forget(k) || s.n > 0;
+	return clear_kept_flags(k) || s.n > 0;
 }

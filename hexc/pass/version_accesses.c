@@ -148,13 +148,13 @@ start_at_wish(OpRange *r, VersionGoal wish)
 /* What to ask for a wish.  Where only the ends of contiguous dims keep accesses from being wide, that is
  * whether the block is inside. */
 static Asked
-asked(const OpRange *r, VersionGoal wish)
+version_condition(const OpRange *r, VersionGoal wish)
 {
 	Asked a = { .nmult = 0 };
 
 	ask_run(r, &a, wish);
 	if (wish == WIDE && !a.strides && !a.starts && !a.no_room)
-		return asked(r, INSIDE);
+		return version_condition(r, INSIDE);
 	if (wish == WIDE)
 		a.nroom = 0;
 	return a;
@@ -170,7 +170,7 @@ split_run(OpRange *r, VersionGoal wish)
 
 	if (!start_at_wish(r, wish))
 		return NULL;
-	a = asked(r, wish);
+	a = version_condition(r, wish);
 	hoist_scalars(r);
 	branch = branch_new(r, &a);
 	if (wish == INSIDE && !branch_spares_masks(r, branch)) {

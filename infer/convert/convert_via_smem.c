@@ -251,7 +251,7 @@ stage_matrices(Solve *s, const StagingTile *g, const Layout *from, const Layout 
 /* ---- both ------------------------------------------------------------------------------------ */
 
 static StageMemo *
-asked(const Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices)
+find_memo(const Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices)
 {
 	for (StageMemo *m = s->stages; m; m = m->next)
 		if (m->dtype == t->dtype && m->matrices == matrices && layout_identical(&m->from, from) &&
@@ -280,7 +280,7 @@ void
 stage_find(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices, Staging *p,
            int64_t *waves)
 {
-	StageMemo *m = asked(s, t, from, to, matrices);
+	StageMemo *m = find_memo(s, t, from, to, matrices);
 
 	if (!m) {
 		StagingTile g = { .type = *t };

@@ -56,7 +56,7 @@ instr_divides(const Instr *i, bool swap, const Op *dot)
 }
 
 static int64_t
-work(const Instr *in)
+macs_per_instr(const Instr *in)
 {
 	return (int64_t)in->m * in->n * in->k;
 }
@@ -70,9 +70,9 @@ instr_dominated(const Instr *in, bool swap, const Op *dot, const Target *t)
 		for (int way = 0; way < 2; way++) {
 			if (!instr_fits(x, way, dot, t) || !instr_divides(x, way, dot) ||
 			    x->m * x->n < in->m * in->n || x->k < in->k ||
-			    mma_clocks(r, x) * (double)work(in) > mma_clocks(r, in) * (double)work(x))
+			    mma_clocks(r, x) * (double)macs_per_instr(in) > mma_clocks(r, in) * (double)macs_per_instr(x))
 				continue;
-			if (work(x) > work(in) || (x != in && way < swap && work(x) == work(in)))
+			if (macs_per_instr(x) > macs_per_instr(in) || (x != in && way < swap && macs_per_instr(x) == macs_per_instr(in)))
 				return true;
 		}
 	return false;

@@ -121,7 +121,7 @@ only_asks(const Solve *s, const Block *b)
 /* How long a turn of `body` clocks takes where it waits for rings of stages: all but the stage in use are on
  * their way. */
 static double
-turn(const Solve *s, const Block *b, double body)
+iteration_cycles(const Solve *s, const Block *b, double body)
 {
 	double least = 0, alone = 0;
 
@@ -149,7 +149,7 @@ sum_loop(const Solve *s, const Op *o, CostSum *x)
 	double trips = s->weight[o->blk[0]->last->id] / s->weight[o->id] + more_turns(s, o);
 	CostSum body = sum_block(s, o->blk[0]);
 
-	body.time = turn(s, o->blk[0], body.time);
+	body.time = iteration_cycles(s, o->blk[0], body.time);
 	x->fill = fmax(x->fill, body.fill);
 
 	end_piece(s, x);

@@ -190,7 +190,7 @@ scales(Op *dot, const Scaled *f, int side, const Instr *in)
 
 /* Can the row take a factor as its operand of type d? */
 static bool
-takes(const Instr *in, const Scaled *f, DType d)
+instr_accepts_operand(const Instr *in, const Scaled *f, DType d)
 {
 	DType s;
 
@@ -216,8 +216,8 @@ row_for(const Op *dot, const Scaled f[2], const Target *t, bool *swap)
 			int casts = 0;
 
 			if (i->kind != IK_mma_scaled || !instr_on(i, t) ||
-			    i->acc != dot->out[0]->type.dtype || !takes(i, &f[0], d[0]) ||
-			    !takes(i, &f[1], d[1]) || !instr_divides(i, way, dot))
+			    i->acc != dot->out[0]->type.dtype || !instr_accepts_operand(i, &f[0], d[0]) ||
+			    !instr_accepts_operand(i, &f[1], d[1]) || !instr_divides(i, way, dot))
 				continue;
 			for (int side = 0; side < 2; side++)
 				casts += d[side] != f[side].value.v->type.dtype;

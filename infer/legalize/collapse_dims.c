@@ -190,7 +190,7 @@ can_join(const Join *j, const Op *o, int i)
 
 /* Takes those of short rows of which several are touched at once. */
 static void
-find(Join *j)
+find_short_rows(Join *j)
 {
 	OpWalk w;
 
@@ -211,7 +211,7 @@ find(Join *j)
 /* Leaves those taken that all ops can do with.  Of a shared tile that is copied others may be done with it as
  * it was, under its old shape. */
 static void
-choose(Join *j)
+select_collapsible(Join *j)
 {
 	bool changed = true;
 	OpWalk w;
@@ -234,7 +234,7 @@ choose(Join *j)
 
 /* Is a view or access done with memory as joined, and all that reads the view? */
 static bool
-fits(const Join *j, const Op *o)
+is_collapsible_use(const Join *j, const Op *o)
 {
 	bool fit = true;
 	OpWalk w;
@@ -352,7 +352,7 @@ rewrite(Join *j)
 
 	j->fits = NEWN(j->k->unit->arena, bool, j->k->nop + 1);
 	for (Op *o = walk_first(&w, j->k->body); o; o = walk_next(&w))
-		j->fits[o->id] = fits(j, o);
+		j->fits[o->id] = is_collapsible_use(j, o);
 	for (int i = 0; i < j->k->nparam; i++) {
 		Param *p = &j->k->param[i];
 
@@ -382,7 +382,7 @@ rewrite(Join *j)
 
 /* One dim of each. */
 static bool
-join(Kernel *k)
+collapse_dims_once(Kernel *k)
 {
 	Join j = { .k = k, .n = k->nval + 1 };
 	bool some = false;
@@ -390,8 +390,8 @@ join(Kernel *k)
 	j.copied = NEWN(k->unit->arena, bool, j.n);
 	j.taken = NEWN(k->unit->arena, bool, j.n);
 	j.to = NEWN(k->unit->arena, Val *, j.n);
-	find(&j);
-	choose(&j);
+	find_short_rows(&j);
+	select_collapsible(&j);
 	for (uint32_t i = 0; i < j.n; i++)
 		some |= j.taken[i];
 	if (some)
@@ -406,7 +406,7 @@ pass_collapse_dims(Kernel *k)
 
 	if (kernel_roles(k))
 		return false;
-	while (join(k))
+	while (collapse_dims_once(k))
 		changed = true;
 	return changed;
 }

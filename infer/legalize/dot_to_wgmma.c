@@ -160,7 +160,7 @@ warpgroups_take(Kernel *k, const Op *dot)
 }
 
 static bool
-take(Kernel *k, Op *dot)
+dot_to_wgmma(Kernel *k, Op *dot)
 {
 	WgmmaOperand f[2];
 	Val *in[3] = { [2] = dot->in[2] };
@@ -188,7 +188,7 @@ take_warpgroups(Kernel *k)
 	if (!kernel_roles(k))
 		return false;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_dot && take(k, o))
+		if (o->code == O_dot && dot_to_wgmma(k, o))
 			some = true;
 	return some;
 }

@@ -85,7 +85,7 @@ tile_bytes(const Type *t)
 
 /* Bytes of shared memory that a block has besides what the program takes. */
 static int64_t
-room(Kernel *k)
+available_smem(Kernel *k)
 {
 	int64_t left = k->unit->target->smem;
 	OpWalk w;
@@ -114,7 +114,7 @@ has_columns(Kernel *k, const Type *tile)
 /* Parts of the tile that all warps have as much of: where each has columns, so many rows as make a slab;
  * where each has rows, a row of the copy engine's of all; else the tile is one. */
 static void
-cut(Slabs *s, const Type *t, int64_t row, bool columns)
+choose_epilogue_subtile(Slabs *s, const Type *t, int64_t row, bool columns)
 {
 	int64_t rows = type_size(t) / t->shape[s->unit];
 
@@ -154,9 +154,9 @@ plan(Kernel *k, Op *store, Slabs *s)
 	row = row_of(t, s->unit);
 	if (row == 0 || p->read || is_touched(k, store, view_root(s->tensor)))
 		return false;
-	cut(s, t, row, has_columns(k, t));
+	choose_epilogue_subtile(s, t, row, has_columns(k, t));
 	slab = slab_type(s);
-	s->n = (int)min64(min64(SLABS, s->parts), room(k) / (tile_bytes(&slab) * k->teams));
+	s->n = (int)min64(min64(SLABS, s->parts), available_smem(k) / (tile_bytes(&slab) * k->teams));
 	return s->n > 0;
 }
 

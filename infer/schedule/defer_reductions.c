@@ -199,7 +199,7 @@ defer(Meet *m, const Type *apart)
 }
 
 static bool
-meet(Kernel *k, const uint32_t *uses, Op *o)
+defer_reduction(Kernel *k, const uint32_t *uses, Op *o)
 {
 	Meet m = { .k = k, .reduce = o, .dim = (int)IMM(o, dim) };
 	Type apart;
@@ -219,7 +219,7 @@ pass_defer_reductions(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (op_is_late(o) && meet(k, uses, o)) {
+		if (op_is_late(o) && defer_reduction(k, uses, o)) {
 			changed = true;
 			uses = kernel_uses(k); /* of the values that there are now */
 		}

@@ -71,7 +71,7 @@ ahead_new(FragmentPrefetch *a, Val *v)
 
 /* The wait and the barrier once more, in front of `at`. */
 static void
-meet(const Rotate *r, Block *b, Op *at)
+emit_wait_barrier(const Rotate *r, Block *b, Op *at)
 {
 	op_clone(b, at, r->wait, NULL, NULL);
 	op_clone(b, at, r->barrier, NULL, NULL);
@@ -79,7 +79,7 @@ meet(const Rotate *r, Block *b, Op *at)
 
 /* The load's tile as the body goes on with it: begun in the turn before. */
 static void
-begin(const Rotate *r, Op *load, Val *ahead)
+insert_prefetched(const Rotate *r, Op *load, Val *ahead)
 {
 	Val *in[2] = { load->out[0], ahead };
 	Op *begun = op_new(r->body, load->next, O_begun, load->src, 2, in, 1, &load->out[0]->type);
@@ -117,7 +117,7 @@ copies_of(const Rotate *r)
 
 /* Product o in parts: a step, the copies, the other steps, and *last, the one in front of which all meet. */
 static void
-split(const Rotate *r, Op *o, Op *copies, Op **last)
+split_last_k_step(const Rotate *r, Op *o, Op *copies, Op **last)
 {
 	int n = (int)dot_k(o) / instr_of(o->lowering)->k, from = 0;
 	Val *acc = o->in[2];
@@ -222,9 +222,9 @@ turn(Rotate *r)
 	Op *copies = copies_of(r), *last;
 
 	if (!goes_on)
-		meet(r, before.block, r->loop);
-	split(r, r->last, copies, &last);
-	meet(r, r->body, last);
+		emit_wait_barrier(r, before.block, r->loop);
+	split_last_k_step(r, r->last, copies, &last);
+	emit_wait_barrier(r, r->body, last);
 	next.at = last;
 	for (int i = 0; i < r->nload; i++) {
 		Op *load = r->load[i];
@@ -234,7 +234,7 @@ turn(Rotate *r)
 		first = goes_on ? begun_before(r, goes_on, load) : ahead_new(&before, load->out[0]);
 		r->loop = loop_carry(r->loop, first);
 		loop_carry_next(r->loop, ahead_new(&next, load->out[0]));
-		begin(r, load, r->body->arg[r->body->narg - 1]);
+		insert_prefetched(r, load, r->body->arg[r->body->narg - 1]);
 	}
 	op_unlink(r->barrier);
 	op_unlink(r->wait);

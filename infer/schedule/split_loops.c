@@ -84,7 +84,7 @@ clear(const SplitPlan *p, Op *loop)
 
 /* Where a loop from lo to hi ends, when it has turns, else lo. */
 static Val *
-behind(Op *loop)
+loop_end_value(Op *loop)
 {
 	Block *b = loop->parent;
 	Val *lo = loop->in[0], *step = loop->in[2], *n;
@@ -103,7 +103,7 @@ take_turns(Op *rest, Val *end, SplitKind kind)
 
 	first->in[1] = end;
 	IMM_SET(first, split, kind);
-	rest->in[0] = behind(first);
+	rest->in[0] = loop_end_value(first);
 	for (int i = 0; i < first->nout; i++)
 		rest->in[3 + i] = first->out[i];
 	return first;

@@ -63,7 +63,7 @@ by_end(const SplitIterations *t, Lin *x)
 /* x >= 0; `throughout`: if it rises with the counter, ask for it in all turns, as it is of no use to wait
  * for. */
 static bool
-need(const SplitIterations *t, Forms *f, Lin x, bool throughout)
+add_condition(const SplitIterations *t, Forms *f, Lin x, bool throughout)
 {
 	Asking a = fact_asking(t->k);
 	int64_t by, most;
@@ -132,8 +132,8 @@ fits_type(const SplitIterations *t, Forms *f, DType d, const LinearRange *x)
 
 	if (d == D_i64)
 		return x->lo.ok && x->hi.ok && is_bounded(t, x->lo, &most) && is_bounded(t, x->hi, &most);
-	return !dtype_past_i64(d) && need(t, f, lin_add(x->lo, lin_const(num_min(d)), -1), true) &&
-	       need(t, f, lin_add(lin_const(num_max(d)), x->hi, -1), true);
+	return !dtype_past_i64(d) && add_condition(t, f, lin_add(x->lo, lin_const(num_min(d)), -1), true) &&
+	       add_condition(t, f, lin_add(lin_const(num_max(d)), x->hi, -1), true);
 }
 
 static bool
@@ -213,7 +213,7 @@ compare(const SplitIterations *t, Forms *f, const Op *o, bool want, int depth)
 	room = want ? lin_add(y.lo, x.hi, -1) : lin_add(x.lo, y.hi, -1);
 	if ((o->code == O_lt) == want)
 		room = lin_add(room, lin_const(1), -1);
-	return need(t, f, room, false);
+	return add_condition(t, f, room, false);
 }
 
 static bool
@@ -249,7 +249,7 @@ forms_mask(const SplitIterations *t, Forms *f, const Op *o)
 
 	for (int d = 0; d < o->out[0]->type.rank; d++)
 		if (IMM(o, dims) >> d & 1 &&
-		    !need(t, f, lin_add(lin_exact(o, o->in[next++]), lin_const(o->out[0]->type.shape[d]), -1),
+		    !add_condition(t, f, lin_add(lin_exact(o, o->in[next++]), lin_const(o->out[0]->type.shape[d]), -1),
 		          false))
 			return false;
 	return true;
@@ -275,7 +275,7 @@ inside(const SplitIterations *t, Forms *f, const Op *o, int d)
 	if (!p || !p->size[d])
 		return false;
 	room = lin_add(lin_add(lin_exact(o, p->size[d]), start, -1), lin_const(extent), -1);
-	return need(t, f, start, true) && need(t, f, room, false);
+	return add_condition(t, f, start, true) && add_condition(t, f, room, false);
 }
 
 bool

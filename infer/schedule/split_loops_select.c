@@ -57,7 +57,7 @@ steps(const Kernel *k, const Op *o)
 /* Where these forms hold the turns may do without something; false: only in turns behind others, for which
  * there is to be no loop. */
 static bool
-take(SplitPlan *p, const Forms *f, double gain)
+add_condition(SplitPlan *p, const Forms *f, double gain)
 {
 	if (p->early && forms_have(f, 1))
 		return false;
@@ -72,7 +72,7 @@ take_idle(SplitPlan *p, const Forms *f, int at, int way, double gain)
 {
 	Idle i = { at, way };
 
-	if (take(p, f, gain))
+	if (add_condition(p, f, gain))
 		VEC_PUSH(p->turns.k->unit->arena, p->idle, p->nidle, p->cap, i);
 }
 
@@ -104,7 +104,7 @@ find_edges(SplitPlan *p, const Op *o)
 		    !forms_view(&p->turns, &f, side[i]->def, &n) || n == 0)
 			continue;
 		/* a comparison and what it chooses, in each turn; where turns are alike, what it chooses */
-		take(p, &f, (forms_have(&f, -1) ? 2 * n : 1) * accesses(o));
+		add_condition(p, &f, (forms_have(&f, -1) ? 2 * n : 1) * accesses(o));
 	}
 }
 

@@ -6,7 +6,7 @@
 
 enum { MANY = 64 }; /* who can say */
 
-static int walk(Block *b, int most, bool drop);
+static int scan_pending_groups(Block *b, int most, bool drop);
 
 static int
 larger(int a, int b)
@@ -20,20 +20,20 @@ walk_turns(Op *loop, int most, bool drop)
 {
 	for (int before = -1; before != most;) {
 		before = most;
-		most = larger(most, walk(loop->blk[0], most, false));
+		most = larger(most, scan_pending_groups(loop->blk[0], most, false));
 	}
-	return drop ? larger(most, walk(loop->blk[0], most, true)) : most;
+	return drop ? larger(most, scan_pending_groups(loop->blk[0], most, true)) : most;
 }
 
 static int
-walk(Block *b, int most, bool drop)
+scan_pending_groups(Block *b, int most, bool drop)
 {
 	for (Op *o = b->first, *next; o; o = next) {
 		next = o->next;
 		if (o->code == O_for)
 			most = walk_turns(o, most, drop);
 		else if (o->code == O_if)
-			most = larger(walk(o->blk[0], most, drop), walk(o->blk[1], most, drop));
+			most = larger(scan_pending_groups(o->blk[0], most, drop), scan_pending_groups(o->blk[1], most, drop));
 		else if (o->code == O_wg_commit)
 			most += most < MANY;
 		else if (o->code == O_wg_wait && most > IMM(o, pending))
@@ -47,5 +47,5 @@ walk(Block *b, int most, bool drop)
 void
 drop_empty_waits(Block *b)
 {
-	walk(b, 0, true);
+	scan_pending_groups(b, 0, true);
 }

@@ -55,7 +55,7 @@ find_used(Kernel *k)
 /* Do warps touch a tile of both roles by themselves to do o?  Products, and copies of boxes, are done beside
  * them; lanes that copy asynchronously with a barrier arrive at it by themselves. */
 static bool
-touches(const Op *o, const int *used)
+is_generic_proxy_access(const Op *o, const int *used)
 {
 	const Instr *in = o->code == O_copy ? instr_of(o->lowering) : NULL;
 
@@ -74,7 +74,7 @@ writes_for_engine(const Op *o, const int *used)
 {
 	Val *to = o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
 
-	return to && to->type.space == S_shared && touches(o, used) &&
+	return to && to->type.space == S_shared && is_generic_proxy_access(o, used) &&
 	       (used[view_root(to)->id] & BY_ENGINE) != 0;
 }
 
@@ -90,7 +90,7 @@ lands_for_engine(const Op *o, const int *used)
 
 /* What lanes copied has landed like what they store: who waited for it tells the engine that will read it. */
 static void
-tell_of_copies(Kernel *k, const int *used)
+insert_proxy_fences(Kernel *k, const int *used)
 {
 	bool *lands = NEWN(k->unit->arena, bool, k->nval + 1);
 	OpWalk w;
@@ -144,10 +144,10 @@ pass_wgmma_waits(Kernel *k)
 	begin_without_zeros(roles->blk[1]);
 	drop_empty_waits(roles->blk[1]);
 	used = find_used(k);
-	each[0] = any_is(roles->blk[0], used, touches) ? k->helpers : 1;
-	each[1] = any_is(roles->blk[1], used, touches) || k->warps % WARPGROUP ? k->warps
+	each[0] = any_is(roles->blk[0], used, is_generic_proxy_access) ? k->helpers : 1;
+	each[1] = any_is(roles->blk[1], used, is_generic_proxy_access) || k->warps % WARPGROUP ? k->warps
 	                                                                       : k->warps / WARPGROUP;
-	tell_of_copies(k, used);
+	insert_proxy_fences(k, used);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		bool computes = op_role(o) == ROLE_CONSUMER;
 

@@ -78,7 +78,7 @@ zeros_without_turn(Op *loop, int i, Op *at)
 }
 
 static void
-begin(Op *loop, int i)
+starts_at_zero(Op *loop, int i)
 {
 	Op *product = wgmma_only(loop, i), *done;
 
@@ -98,5 +98,5 @@ begin_without_zeros(Block *b)
 
 	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
 		for (int i = 0; o->code == O_for && i < o->nout; i++)
-			begin(o, i);
+			starts_at_zero(o, i);
 }

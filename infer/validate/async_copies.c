@@ -92,7 +92,7 @@ part_meets(const StageRange *m, const StageRange *p)
 
 /* The same again is kept as the younger. */
 static void
-start(PathWalk *f, Way *w, Val *v, MovingKind kind)
+record_copy(PathWalk *f, Way *w, Val *v, MovingKind kind)
 {
 	Moving m = { part_of(f, w, v), kind, OPEN };
 
@@ -160,11 +160,11 @@ walk_op(PathWalk *f, Way *w, const Op *o)
 		if (o->in[i]->type.space == S_shared)
 			touches(f, w, o, o->in[i], i == 1 && (o->code == O_copy || o->code == O_store));
 	if (moves(o, COPY_GROUP))
-		start(f, w, o->in[1], BRINGS);
+		record_copy(f, w, o->in[1], BRINGS);
 	if (moves(o, COPY_OUT))
-		start(f, w, o->in[0], TAKES);
+		record_copy(f, w, o->in[0], TAKES);
 	if (lanes && f->engines)
-		start(f, w, o->in[1], HIDES);
+		record_copy(f, w, o->in[1], HIDES);
 }
 
 bool

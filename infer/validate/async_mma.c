@@ -51,7 +51,7 @@ violation(AsyncMmaCheck *f, const Op *o, const char *what)
 
 /* The same again is kept as the younger. */
 static void
-add(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o, MmaOperandRead r)
+record_operand_read(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o, MmaOperandRead r)
 {
 	for (int i = 0; i < s->n; i++)
 		if (s->read[i].tile == r.tile && s->read[i].slot == r.slot && s->read[i].set == r.set &&
@@ -83,7 +83,7 @@ hand_on(AsyncMmaCheck *f, const AsyncMmaState *from, const Val *v, AsyncMmaState
 	const MmaOperandRead *r = under_way(from, v);
 
 	if (r)
-		add(f, s, o, (MmaOperandRead){ .tile = to, .made = true, .age = r->age });
+		record_operand_read(f, s, o, (MmaOperandRead){ .tile = to, .made = true, .age = r->age });
 }
 
 static void
@@ -236,7 +236,7 @@ issue(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 
 		if (!shared && is_made_again(s, v, set, part))
 			violation(f, o, "a product under way reads the registers of its factor");
-		add(f, s, o,
+		record_operand_read(f, s, o,
 		    (MmaOperandRead){ .tile = shared ? view_root(o->in[i]) : v,
 		               .slot = shared ? stage_of(f->producer->blk[0], v) : NULL,
 		               .set = set,
@@ -245,7 +245,7 @@ issue(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 	}
 	if (o->nin == 4)
 		starts_anew(f, o);
-	add(f, s, o, (MmaOperandRead){ .tile = o->out[0], .made = true, .age = OPEN });
+	record_operand_read(f, s, o, (MmaOperandRead){ .tile = o->out[0], .made = true, .age = OPEN });
 	for (int i = 0; i < 2 && !s->seen; i++)
 		if (is_brought(f, o->in[i]))
 			violation(f, o, "no fence of the proxy stands behind the wait for copies that lanes "
@@ -300,10 +300,10 @@ written(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 static void walk_block(AsyncMmaCheck *f, AsyncMmaState *s, const Block *b);
 
 static void
-join(AsyncMmaCheck *f, AsyncMmaState *to, const AsyncMmaState *from, const Op *o)
+join_states(AsyncMmaCheck *f, AsyncMmaState *to, const AsyncMmaState *from, const Op *o)
 {
 	for (int i = 0; i < from->n; i++)
-		add(f, to, o, from->read[i]);
+		record_operand_read(f, to, o, from->read[i]);
 	to->fenced = to->fenced && from->fenced;
 	to->fresh = to->fresh && from->fresh;
 	to->seen = to->seen && from->seen;
@@ -355,7 +355,7 @@ walk_loop(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 		for (int i = 0; i < o->nout; i++)
 			hand_on(f, &end, o->blk[0]->last->in[i], &top, o->blk[0]->arg[1 + i], o);
 		next_turn(&end, o);
-		join(f, &top, &end, o);
+		join_states(f, &top, &end, o);
 	}
 	behind_loop(&top, o);
 	for (int i = 0; i < o->nout; i++)
@@ -375,7 +375,7 @@ walk_if(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 			hand_on(f, &side[r], o->blk[r]->last->in[i], &side[r], o->out[i], o);
 	}
 	*s = side[0];
-	join(f, s, &side[1], o);
+	join_states(f, s, &side[1], o);
 }
 
 static void

@@ -121,7 +121,7 @@ ways_join(PathWalk *f, Ways *to, const Ways *from)
 
 /* The values that a block's yield hands on, all of them at once. */
 static void
-hand_on(const PathWalk *f, Way *w, const Block *b, Val *const *to, int n)
+forward_yield(const PathWalk *f, Way *w, const Block *b, Val *const *to, int n)
 {
 	Way was = *w;
 
@@ -180,7 +180,7 @@ walk_loop(PathWalk *f, Ways *ways, const Op *o)
 		ways_add(f, &turn, &head.a[i]);
 		walk_block(f, &turn, b);
 		for (int j = 0; j < turn.n; j++) {
-			hand_on(f, &turn.a[j], b, b->arg + 1, o->nout);
+			forward_yield(f, &turn.a[j], b, b->arg + 1, o->nout);
 			end_turn(f, &turn.a[j], o);
 			turn.a[j].ended = true;
 			ways_add(f, &head, &turn.a[j]);
@@ -215,7 +215,7 @@ walk_if(PathWalk *f, Ways *ways, const Op *o)
 		}
 		walk_block(f, &side, o->blk[r]);
 		for (int i = 0; i < side.n; i++) {
-			hand_on(f, &side.a[i], o->blk[r], o->out, o->nout);
+			forward_yield(f, &side.a[i], o->blk[r], o->out, o->nout);
 			ways_add(f, &behind, &side.a[i]);
 		}
 	}

@@ -18,7 +18,7 @@ digits_agree(const Iter *it, int x, int y)
 
 /* Do threads x and y differ in digits of dim d only? */
 static bool
-meet(const Layout *l, int d, int x, int y)
+differ_only_in_dim(const Layout *l, int d, int x, int y)
 {
 	for (Digit g = layout_digits(l); g.it; digit_next(&g))
 		if (g.dim != d && !digits_agree(g.it, x, y))
@@ -40,7 +40,7 @@ warp_terms(const Op *o, const Ownership *to, const Ownership *from, int th, int6
 	int64_t want = to->elem[th * to->regs + reg];
 
 	for (int x = first; x < first + WARP_SIZE; x++) {
-		if (to->elem[x * to->regs + reg] != want || !meet(o->in[0]->type.layout, d, x, th))
+		if (to->elem[x * to->regs + reg] != want || !differ_only_in_dim(o->in[0]->type.layout, d, x, th))
 			continue;
 		for (int64_t q = 0; q < from->regs; q++) {
 			int64_t c[DIM_MAX] = { 0 }, i;

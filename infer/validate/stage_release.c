@@ -94,7 +94,7 @@ slots_meet(const Op *o, const Val *a, const Val *b)
 /* The wait of producers for leave to fill: the nearest in front of it in the text, else, around a loop, their
  * last.  NULL: they do not wait. */
 static const Op *
-leave(Block *producer, const Op *fill)
+find_producer_wait(Block *producer, const Op *fill)
 {
 	const Op *wait = NULL;
 	bool passed = false;
@@ -131,7 +131,7 @@ is_leave(Block *producer, const Val *barrier, const Val *tile)
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, producer); o; o = walk_next(&w)) {
-		const Op *wait = fills(o, tile) ? leave(producer, o) : NULL;
+		const Op *wait = fills(o, tile) ? find_producer_wait(producer, o) : NULL;
 
 		if (wait && wait->in[0] == barrier)
 			return true;
@@ -146,7 +146,7 @@ stage_of(Block *producer, Val *view)
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, producer); o; o = walk_next(&w)) {
-		const Op *wait = fills(o, tile) ? leave(producer, o) : NULL;
+		const Op *wait = fills(o, tile) ? find_producer_wait(producer, o) : NULL;
 		const Val *slot = NULL;
 
 		for (int d = 0; wait && !slot && d < tile->type.rank; d++) {

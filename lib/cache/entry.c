@@ -87,7 +87,7 @@ read_all(int fd, size_t n)
 /* Is it an entry, whole, of this version, and for this key?  A file of another key in its place is right,
  * too: then *other. */
 static bool
-fits(const unsigned char *e, size_t n, const CacheKey *key, bool *other)
+is_valid_entry(const unsigned char *e, size_t n, const CacheKey *key, bool *other)
 {
 	uint64_t label = wire_get_word(e + 12, 4), nkey = wire_get_word(e + 32, 8);
 
@@ -102,7 +102,7 @@ fits(const unsigned char *e, size_t n, const CacheKey *key, bool *other)
 
 /* It was used now, if that is not said of it already. */
 static void
-touch(const hexc_cache *c, int fd, const struct stat *st)
+update_mtime(const hexc_cache *c, int fd, const struct stat *st)
 {
 	struct timespec now;
 
@@ -125,9 +125,9 @@ read_entry(hexc_cache *c, int folder, const char *name, const CacheKey *key, siz
 	    st.st_size >= ENTRY_HEAD && (uintmax_t)st.st_size < SIZE_MAX / 2) {
 		*n = (size_t)st.st_size;
 		data = read_all(fd, *n);
-		right = data && fits(data, *n, key, &other);
+		right = data && is_valid_entry(data, *n, key, &other);
 		if (right)
-			touch(c, fd, &st);
+			update_mtime(c, fd, &st);
 	}
 	close(fd);
 	if (right)

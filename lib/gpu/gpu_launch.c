@@ -44,7 +44,7 @@ nearest_cubin(const hexc_gpu *g, const hexc_module *m, hexc_cubin *out)
 /* A cubin where there is one, else PTX: also where the driver refuses the cubin, as one for another member
  * of the family. */
 static int
-load(hexc_gpu_module *gm)
+load_cubin_or_ptx(hexc_gpu_module *gm)
 {
 	hexc_module_info info = HEXC_MODULE_INFO_INIT;
 	hexc_gpu *g = gm->g;
@@ -91,7 +91,7 @@ hexc_gpu_load(hexc_gpu *g, const hexc_module *m, hexc_gpu_module **out)
 		return code;
 	}
 	atomic_init(&gm->refs, 1);
-	code = gpu_leave(g, load(gm));
+	code = gpu_leave(g, load_cubin_or_ptx(gm));
 	gm->next = g->modules;
 	if (gm->next)
 		gm->next->prev = gm;

@@ -205,7 +205,7 @@ kernels(bool plain)
 
 /* n <= 8 bytes of a row that has no more; without a loop, for there is one around it. */
 static inline uint64_t
-load(const unsigned char *p, size_t n)
+load_row_tail(const unsigned char *p, size_t n)
 {
 	uint32_t a = 0, b = 0;
 	uint64_t x = 0;
@@ -249,7 +249,7 @@ load_chunk(const MoveSide *s, const unsigned char *const *p, const size_t *next,
 
 	if (s->row < 8) {
 		for (size_t lane = 0; lane < MOVE_LANES; lane++)
-			to[lane] = load(p[lane], s->row);
+			to[lane] = load_row_tail(p[lane], s->row);
 		return;
 	}
 	for (size_t lane = 0; lane < MOVE_LANES; lane += 8, to += 8) {
@@ -258,7 +258,7 @@ load_chunk(const MoveSide *s, const unsigned char *const *p, const size_t *next,
 		for (size_t i = 0, at; i < n; i++) {
 			at = i + 1 < n ? first + 8 * i : last;
 			UNROLL for (size_t k = 0; k < 8; k++)
-				to[i * MOVE_LANES + k] = load(p[lane + k] + at, 8);
+				to[i * MOVE_LANES + k] = load_row_tail(p[lane + k] + at, 8);
 		}
 	}
 }

@@ -49,7 +49,7 @@ typedef struct BufferReader {
 
 /* Node u depends on those that touched the buffer before. */
 static void
-touch(PlanSolution *s, Touched *b, BufferReader *reader, uint32_t *n, const BufferUse *u)
+add_dependences(PlanSolution *s, Touched *b, BufferReader *reader, uint32_t *n, const BufferUse *u)
 {
 	uint64_t *pred = bits_row(s->pred, u->node);
 
@@ -84,7 +84,7 @@ plan_depend(hexc_plan *p, PlanSolution *s)
 			                  "%s reads buffer %u, which no node before it writes: let one write "
 			                  "it, or make it one of the host's with hexc_plan_outside",
 			                  plan_node_name(p, u->node, name), u->buffer);
-		touch(s, &seen[u->buffer], reader, &n, u);
+		add_dependences(s, &seen[u->buffer], reader, &n, u);
 	}
 	for (uint32_t i = 0; i < p->nafter; i++)
 		set_bit(bits_row(s->pred, p->after[i].to), p->after[i].from);

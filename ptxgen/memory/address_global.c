@@ -58,7 +58,7 @@ turn_add(Access *x, IvIncrement *turn, int rd)
 
 /* Is the part that changes in the loop around one that moves?  *turn: by how many elements. */
 static bool
-moves(Access *x, IvIncrement *turn)
+is_induction_offset(Access *x, IvIncrement *turn)
 {
 	bool any = false;
 
@@ -136,7 +136,7 @@ global_base(Access *x)
 	}
 	if (moving_pays(g))
 		block = moving_front(g);
-	if (block && moves(x, &turn)) {
+	if (block && is_induction_offset(x, &turn)) {
 		for (int rd = 0; rd < x->root_rank; rd++)
 			var[rd] = var[rd] ? x->start[rd].turn.first : NULL;
 		sum = base_sum(x, packed ? NULL : x->base, var);

@@ -182,7 +182,7 @@ cli_no_command(const char *word)
 /* The option of this command that the word names.  A long one ends at '='; -o, -D and -W may have the value
  * glued on.  *value: what the word itself holds of it, or NULL. */
 static int
-find(char command, const char *word, const char **value)
+find_option(char command, const char *word, const char **value)
 {
 	for (int i = 0; i < CLI_NOPT; i++) {
 		size_t n = strlen(opts[i].text);
@@ -224,7 +224,7 @@ static int
 take_option(Cli *c, int n, char **word, int i, int *status)
 {
 	const char *value;
-	int id = find(c->command, strcmp(word[i], "-h") == 0 ? "--help" : word[i], &value), used = 1;
+	int id = find_option(c->command, strcmp(word[i], "-h") == 0 ? "--help" : word[i], &value), used = 1;
 
 	*status = 0;
 	if (id < 0) {

@@ -36,7 +36,7 @@ peel(const Val *v, const Val **base)
 
 /* How far v moves in an iteration of the loop, at least; 0: not at all, or who knows. */
 static int64_t
-moves(BarrierInsertion *s, const Val *v, const Op *loop)
+min_iteration_distance(BarrierInsertion *s, const Val *v, const Op *loop)
 {
 	const Op *o = v->def;
 	int64_t step, c;
@@ -44,13 +44,13 @@ moves(BarrierInsertion *s, const Val *v, const Op *loop)
 	if (!o)
 		return v->block->owner == loop && v->index == 0 ? val_fact(s->k, loop->in[2]).lo : 0;
 	if (o->code == O_mul && (val_is_const(o->in[1], &c) || val_is_const(o->in[0], &c))) {
-		step = moves(s, o->in[val_is_const(o->in[1], &c) ? 0 : 1], loop);
+		step = min_iteration_distance(s, o->in[val_is_const(o->in[1], &c) ? 0 : 1], loop);
 		return c > 0 && step > 0 && step <= INT64_MAX / c ? step * c : 0;
 	}
 	if (o->code == O_add && !block_inside(o->in[0]->block, loop->blk[0]))
-		return moves(s, o->in[1], loop);
+		return min_iteration_distance(s, o->in[1], loop);
 	if (o->code == O_add && !block_inside(o->in[1]->block, loop->blk[0]))
-		return moves(s, o->in[0], loop);
+		return min_iteration_distance(s, o->in[0], loop);
 	return 0;
 }
 
@@ -206,12 +206,12 @@ compare(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *now, 
 		return APART;
 	more = counted_on(then, now, base[0], base[1]);
 	if (more)
-		return further(moves(s, base[1], more), ea, x, y);
+		return further(min_iteration_distance(s, base[1], more), ea, x, y);
 	if ((base[0] == NULL) != (base[1] == NULL) ||
 	    (base[0] && !val_same(base[0], base[1], SAME_DEPTH)))
 		return UNKNOWN;
 	if (loop && base[0] && block_inside(base[0]->block, loop->blk[0]))
-		return further(moves(s, base[0], loop), ea, x, y);
+		return further(min_iteration_distance(s, base[0], loop), ea, x, y);
 	if (x <= y ? y - x >= ea : x - y >= eb)
 		return APART;
 	if (sa == sb && (x - y) % sa != 0) /* each steps over what the other has */
@@ -225,7 +225,7 @@ enum { ELEMENTS_MAX = 1 << 16, ELEMENT_WORK = 8 };
 
 /* Start of an access in dim d of the tile, of which it is all or a part. */
 static int64_t
-start(const HazardAccess *x, int d, const Val **base)
+access_offset(const HazardAccess *x, int d, const Val **base)
 {
 	const Op *o = x->view->def;
 
@@ -337,7 +337,7 @@ own_elements(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *
 	for (int d = 0; d < rank; d++) {
 		const Val *base[2];
 
-		shift[d] = start(then, d, &base[0]) - start(now, d, &base[1]);
+		shift[d] = access_offset(then, d, &base[0]) - access_offset(now, d, &base[1]);
 		if (base[0] != base[1] && !(base[0] && base[1] && val_same(base[0], base[1], SAME_DEPTH)))
 			return false;
 		if (then->wrap && base[0] && block_inside(base[0]->block, then->wrap->blk[0]))

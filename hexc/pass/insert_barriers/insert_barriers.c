@@ -90,7 +90,7 @@ insert_sync(BarrierInsertion *s, AccessSet *set, Op *at, const Hit *hit)
 
 /* What an op that is not an access and has no regions does to the set. */
 static void
-step(BarrierInsertion *s, const Op *o, AccessSet *set)
+transfer(BarrierInsertion *s, const Op *o, AccessSet *set)
 {
 	HazardAccess a;
 
@@ -113,7 +113,7 @@ static void flow_block(BarrierInsertion *s, const Block *b, AccessSet *set, Hit 
 
 /* Does the loop run at least once?  One that asks in front of each turn may end in front of the first. */
 static bool
-runs(BarrierInsertion *s, const Op *loop)
+has_nonzero_trip_count(BarrierInsertion *s, const Op *loop)
 {
 	Val *lo = loop->in[0];
 	int64_t on;
@@ -146,7 +146,7 @@ flow_region(BarrierInsertion *s, const Op *o, AccessSet *set, Hit *hit)
 			set_wrap(&next, o);
 		} while (set_join(s, set, &next) && runs_again(s, o));
 		*set = end;
-		if (!runs(s, o))
+		if (!has_nonzero_trip_count(s, o))
 			set_join(s, set, &before);
 		return;
 	}
@@ -172,7 +172,7 @@ flow_block(BarrierInsertion *s, const Block *b, AccessSet *set, Hit *hit)
 		} else if (hit->through && smem_has_scratch(o)) {
 			set_barrier(s, set);
 		} else {
-			step(s, o, set);
+			transfer(s, o, set);
 		}
 	}
 }
@@ -263,7 +263,7 @@ sync_block(BarrierInsertion *s, Block *b, AccessSet *set)
 		if (o->blk[0]) {
 			sync_region(s, o, set);
 		} else {
-			step(s, o, set);
+			transfer(s, o, set);
 		}
 	}
 }

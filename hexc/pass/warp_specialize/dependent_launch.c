@@ -6,7 +6,7 @@
 
 /* Does o itself read a tensor, or, with `writes`, write it?  What is printed is written too. */
 static bool
-touches(const Op *o, bool writes)
+accesses_tensor(const Op *o, bool writes)
 {
 	bool is = false;
 
@@ -26,13 +26,13 @@ touches_inside(Op *o, bool writes)
 
 	for (int r = 0; r < 2; r++)
 		for (const Op *x = o->blk[r] ? walk_first(&w, o->blk[r]) : NULL; x; x = walk_next(&w))
-			if (touches(x, writes))
+			if (accesses_tensor(x, writes))
 				return true;
-	return touches(o, writes);
+	return accesses_tensor(o, writes);
 }
 
 static void
-put(Block *b, Op *at, OpCode code)
+insert_op_before(Block *b, Op *at, OpCode code)
 {
 	op_new(b, at, code, at->src, 0, NULL, 0, NULL);
 }
@@ -46,7 +46,7 @@ wait_first(Block *b)
 
 	while (o != b->last && !touches_inside(o, true))
 		o = o->next;
-	put(b, o, O_grid_wait);
+	insert_op_before(b, o, O_grid_wait);
 }
 
 /* Behind the last read.  At the end of a kernel it would say what the end says. */
@@ -61,7 +61,7 @@ next_last(Block *b, bool role)
 		for (int r = 0; r < 2; r++)
 			next_last(o->blk[r], role);
 	else if (!o || role || o->next != b->last)
-		put(b, o ? o->next : b->first, O_grid_next);
+		insert_op_before(b, o ? o->next : b->first, O_grid_next);
 }
 
 bool

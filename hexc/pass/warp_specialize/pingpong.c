@@ -17,7 +17,7 @@
 
 /* Is v there for both teams: do producers compute all that it depends on, and not in a branch? */
 static bool
-is_told(const Roles *r, const Block *tile, const Val *v)
+is_available_to_consumers(const Roles *r, const Block *tile, const Val *v)
 {
 	const Op *o = v->def;
 
@@ -26,13 +26,13 @@ is_told(const Roles *r, const Block *tile, const Val *v)
 	if (o->blk[0] || !r->need[v->id])
 		return false;
 	for (int i = 0; i < o->nin; i++)
-		if (!is_told(r, tile, o->in[i]))
+		if (!is_available_to_consumers(r, tile, o->in[i]))
 			return false;
 	return true;
 }
 
 const char *
-turns_refused(const Roles *r)
+pingpong_unsupported(const Roles *r)
 {
 	const Block *tile = r->k->body;
 
@@ -44,7 +44,7 @@ turns_refused(const Roles *r)
 			               ? "a loop that fetches stands in a branch, or behind a `return`"
 			               : "a loop that fetches stands inside of another one";
 		for (int j = 0; j < 3; j++)
-			if (!is_told(r, tile, loop->in[j]))
+			if (!is_available_to_consumers(r, tile, loop->in[j]))
 				return "how often a loop turns is found out in a branch";
 	}
 	return NULL;
@@ -133,7 +133,7 @@ skip(const Pipe *p)
 /* ---- one after the other --------------------------------------------------------------------------- */
 
 void
-turns_order(Roles *r, Val *order)
+emit_pingpong_order(Roles *r, Val *order)
 {
 	Op *first = r->feed[0].pipe.loop, *last = r->feed[r->nfeed - 1].pipe.loop, *o;
 	Block *b = first->parent;

@@ -51,7 +51,7 @@ if_gives(Op *o, Val *const *value)
 
 /* `in` has become `out` at the end of b: whoever is around b goes on with it. */
 static void
-leave(Block *b, Val *in, Val *out)
+thread_pipeline_state(Block *b, Val *in, Val *out)
 {
 	Op *o = b->owner;
 
@@ -61,11 +61,11 @@ leave(Block *b, Val *in, Val *out)
 		Val *value[2] = { b == o->blk[0] ? out : in, b == o->blk[0] ? in : out };
 		Block *around = o->parent;
 
-		leave(around, in, if_gives(o, value));
+		thread_pipeline_state(around, in, if_gives(o, value));
 		return;
 	}
 	loop_carry_next(o, out);
-	leave(o->parent, o->in[o->nin - 1], o->out[o->nout - 1]);
+	thread_pipeline_state(o->parent, o->in[o->nin - 1], o->out[o->nout - 1]);
 }
 
 static Op *
@@ -80,7 +80,7 @@ static void
 carry_next(Op *loop, Val *next)
 {
 	loop_carry_next(loop, next);
-	leave(loop->parent, loop->in[loop->nin - 1], loop->out[loop->nout - 1]);
+	thread_pipeline_state(loop->parent, loop->in[loop->nin - 1], loop->out[loop->nout - 1]);
 }
 
 Op *

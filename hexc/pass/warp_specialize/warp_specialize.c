@@ -148,7 +148,7 @@ reads_fetched(const Pipe *p, const Fetched *f, const Op *o)
 
 /* Does o, or anything inside of it, have an operand that was fetched? */
 static bool
-touches(const Pipe *p, const Fetched *f, const Op *o)
+uses_copied_tile(const Pipe *p, const Fetched *f, const Op *o)
 {
 	OpWalk w;
 
@@ -175,7 +175,7 @@ find_use(const Pipe *p)
 
 	f.of = NEWN(p->k->unit->arena, bool, f.ids.nval);
 	for (Op *o = p->body->first; o; o = o->next) {
-		if (o->code == O_copy || o->code == O_alloc || o->code == O_yield || !touches(p, &f, o))
+		if (o->code == O_copy || o->code == O_alloc || o->code == O_yield || !uses_copied_tile(p, &f, o))
 			continue;
 		u.first = u.first ? u.first : o;
 		u.last = o;
@@ -295,7 +295,7 @@ part(Roles *r)
 	for (int i = 0; i < r->nfeed; i++)
 		compute(&r->feed[i]);
 	if (teams)
-		turns_order(r, barriers(k, o, TEAMS, o->src, "order"));
+		emit_pingpong_order(r, barriers(k, o, TEAMS, o->src, "order"));
 }
 
 bool
@@ -311,7 +311,7 @@ pass_warp_specialize(Kernel *k)
 	if (!r.why)
 		produce_plan(&r);
 	if (!r.why && k->schedule == SCHEDULE_TEAMS)
-		r.why = turns_refused(&r);
+		r.why = pingpong_unsupported(&r);
 	if (!r.why) {
 		if (k->grid)
 			persist(k);

@@ -39,11 +39,11 @@ void produce_copies(Roles *r, Feed *f);
 void persist(Kernel *k);
 
 /* pingpong.c: why teams cannot take turns; NULL: they can. */
-const char *turns_refused(const Roles *r);
+const char *pingpong_unsupported(const Roles *r);
 /* What a block does for a tile is done by the team whose turn it is; before the loops wait for anything. */
 void turns_take(Roles *r);
 /* Teams come to the rings one after the other, by `order`, a barrier for each; once the loops wait. */
-void turns_order(Roles *r, Val *order);
+void emit_pingpong_order(Roles *r, Val *order);
 
 /* pipeline_state.c: in each turn of a loop in a role, the number of the buffer and of the phase that it is
  * in, counted through all turns of the loops around it.  The op that stands for the loop then. */

@@ -194,7 +194,7 @@ post_order(Cfg *g, bool full)
 
 /* ipdom[]: -1 unknown, n the virtual exit */
 static s32
-meet(const Cfg *g, s32 a, s32 b, const s32 *ip)
+intersect_postdoms(const Cfg *g, s32 a, s32 b, const s32 *ip)
 {
 	s32 n = (s32)g->n;
 
@@ -226,7 +226,7 @@ solve(Cfg *g, bool full, s32 *ip)
 				u32 y = g->b[x].succ[i];
 				if (!keep(g, x, y, full) || (ip[y] < 0))
 					continue;
-				best = best < 0 ? (s32)y : meet(g, best, (s32)y, ip);
+				best = best < 0 ? (s32)y : intersect_postdoms(g, best, (s32)y, ip);
 			}
 			if (best != ip[x]) {
 				ip[x] = best;

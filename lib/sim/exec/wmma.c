@@ -51,7 +51,7 @@ frag_store(Warp *w, const Ref *r, u32 n, PtxType t, bool sat, const double *v)
 }
 
 static void
-turn(double *out, const double *in, u32 rows, u32 cols)
+transpose(double *out, const double *in, u32 rows, u32 cols)
 {
 	for (u32 r = 0; r < rows; r++)
 		for (u32 c = 0; c < cols; c++)
@@ -83,10 +83,10 @@ exec_wmma(Warp *w, const Ins *in, u32 mask)
 	} else {
 		frag_load(w, in->s, m * k, (PtxType)in->mma.a, in->mma.a_col ? t : a);
 		if (in->mma.a_col)
-			turn(a, t, k, m);
+			transpose(a, t, k, m);
 		frag_load(w, in->s + in->mma.na, k * n, (PtxType)in->mma.b, in->mma.b_col ? t : b);
 		if (in->mma.b_col)
-			turn(b, t, n, k);
+			transpose(b, t, n, k);
 		(in->mma.a == T_f64 ? mat_product64 : mat_product)(c, a, b, m, n, k);
 	}
 	if (w->def)
