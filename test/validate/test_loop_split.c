@@ -1,6 +1,7 @@
 /* test_loop_split.c - the checker accepts loops that pass split_loops has made two of, and rejects them once anything is
  * out of place: where the loop without masks ends, where the rest goes on and with what, and what a turn
  * without masks does. */
+#include "hexc/pass/pass.h"
 #include "infer/core/solution.h"
 #include "infer/validate/linear_form.h"
 #include "infer/validate/validate.h"
