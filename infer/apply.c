@@ -1,5 +1,5 @@
-/* apply.c - write the chosen solution into the IR: layouts into types, lowerings onto ops, converts where an
- * operand is wanted in another layout than its value has. */
+/* apply.c - writes the selected solution into the IR: layouts into types, lowerings onto ops, and convert
+ * ops where an operand requires another layout than its value has. */
 #include "infer/core/smem_atom.h"
 #include "infer/core/fragment_prefetch.h"
 #include "infer/cost/cost.h"
@@ -20,7 +20,7 @@ convert_val(Solve *s, Block *b, Op *at, Src src, Val *v, const Layout *to, Lower
 	return o->out[0];
 }
 
-/* Where the result of o is there: right behind it, or behind the wait for a product that is issued only. */
+/* Returns the op before which the result of o is available: right after o, or for wgmma after its wait. */
 Op *
 result_place(const Op *o)
 {
@@ -34,7 +34,7 @@ result_place(const Op *o)
 	return o->next;
 }
 
-/* A result that is made in another layout than its readers were promised. */
+/* Inserts the conversion of a result that o produces in another layout than its readers expect. */
 static void
 convert_result(Solve *s, const LayoutSolution *sol, Op *o, int i)
 {
@@ -44,18 +44,18 @@ convert_result(Solve *s, const LayoutSolution *sol, Op *o, int i)
 
 	c = op_new(o->parent, result_place(o), O_convert, o->src, 1, &v, 1, &t);
 	val_replace(s->k, v, c->out[0]);
-	c->in[0] = v; /* val_replace has redirected it too */
+	c->in[0] = v; /* val_replace() has replaced this use too */
 	c->out[0]->type.layout = sol->val[v->id];
 	c->lowering = sol->mconv[o->id][i];
 	v->type.layout = sol->made[o->id][i];
-	for (int u = 0; u < s->nuse[v->id]; u++) { /* who wants it as it was made */
+	for (int u = 0; u < s->nuse[v->id]; u++) { /* readers of the unconverted layout */
 		const OperandUse *use = &s->use[v->id][u];
 		if (sol->want[use->op->id][use->i] && !sol->conv[use->op->id][use->i])
 			use->op->in[use->i] = v;
 	}
 }
 
-/* The tile's layout under another shape.  NULL: nothing touches it so. */
+/* Returns the tile's layout under another shape; NULL: no access uses it so. */
 static const Layout *
 alias_layout(Solve *s, Val *v)
 {
@@ -91,8 +91,8 @@ is_shared_load(const Op *o)
 	return o->code == O_load && o->in[0]->type.space == S_shared;
 }
 
-/* In front of `at`, or of loads there: what is loaded when threads meet is in registers meanwhile, all of
- * it. */
+/* Returns `at`, or the first of the shared loads before it: the emitter keeps all that is loaded before a
+ * synchronization in registers meanwhile. */
 static Op *
 in_front_of_loads(Op *at, const Val *v)
 {
@@ -104,7 +104,8 @@ in_front_of_loads(Op *at, const Val *v)
 	return first;
 }
 
-/* Before o; of a product before its fence, behind which nothing writes its registers, if v is there. */
+/* Returns o; for a wgmma its fence if v is defined before that, as nothing may write its registers after the
+ * fence. */
 static Op *
 place_before(Op *o, const Val *v)
 {
@@ -115,8 +116,8 @@ place_before(Op *o, const Val *v)
 	return fence && x == fence ? fence : o;
 }
 
-/* Where operand v of o is converted: before o;  indices do not change in loops around them, and are converted
- * before those. */
+/* Returns the op before which operand v of o is converted: o itself; for indices that do not change in loops
+ * around o, the outermost such loop. */
 Op *
 convert_place(Op *o, const Val *v, const Lowering *how)
 {
@@ -132,14 +133,14 @@ convert_place(Op *o, const Val *v, const Lowering *how)
 	return at;
 }
 
-/* Conversions in place, of one value. */
+/* Conversions of one value that are already in the IR. */
 typedef struct Placed {
 	const Lowering *how;
 	Val *v;
 	const struct Placed *next;
 } Placed;
 
-/* Operand j of o in the layout that o wants. */
+/* Returns operand j of o in the layout that o requires. */
 static Val *
 converted(Solve *s, const LayoutSolution *sol, const Placed **placed, Op *o, int j)
 {
@@ -159,7 +160,8 @@ converted(Solve *s, const LayoutSolution *sol, const Placed **placed, Op *o, int
 	return new->v;
 }
 
-/* Loops that pass prefetch_fragments is to turn: while nothing is in the IR that the solution does not know. */
+/* Marks the loops for pass prefetch_fragments.  Runs before the IR contains anything that the solution does
+ * not describe. */
 static void
 ask_rotate(const Solve *s, const LayoutSolution *sol)
 {
@@ -179,7 +181,7 @@ same_map(const TensorMap *a, const TensorMap *b)
 	       memcmp(a->box, b->box, sizeof *a->box * (size_t)a->rank) == 0;
 }
 
-/* The kernel's map like that, counted from 1. */
+/* Returns the number, from 1, of the kernel's tensor map equal to m, which is added if missing. */
 static int
 map_number(Solve *s, const TensorMap *m)
 {
@@ -193,7 +195,7 @@ map_number(Solve *s, const TensorMap *m)
 	return ++k->nmap;
 }
 
-/* Tiles in a form begin where its pattern does; copies of boxes get their maps. */
+/* Aligns tiles with a smem layout atom to its pattern; creates the tensor maps of TMA copies. */
 static void
 set_forms(Solve *s, const LayoutSolution *sol)
 {
@@ -211,7 +213,7 @@ set_forms(Solve *s, const LayoutSolution *sol)
 	}
 }
 
-/* What a lane has when it starts, and what roles hand on. */
+/* Sets registers per thread: at launch, and as reallocated by the roles (setmaxnreg). */
 static void
 set_registers(Solve *s, const LayoutSolution *sol)
 {

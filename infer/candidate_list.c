@@ -1,16 +1,15 @@
-/* candidate_list.c - pass infer: the ranked list of what the search found, of one kernel or of several that
- * differ in where tiles live; the one taken goes into the IR.
+/* candidate_list.c - pass infer: merges the candidates of all kernel variants (which differ, for example, in
+ * the memory spaces of tiles), ranks them by predicted cycles, and applies the selected one to the IR.
  *
- * needs   a verified kernel without pipeline loops; nothing has a layout but what the program pinned
- * keeps   what the kernel computes
- * leaves  layouts on all register and shared tiles, lowerings, converts */
+ * requires   a verified kernel without pipeline loops; only pinned values have layouts
+ * preserves  what the kernel computes
+ * produces   layouts on all register and shared tiles, lowerings, converts */
 #include "infer/search_single.h"
 #include "infer/cost/cost.h"
 #include "infer/search.h"
 #include <math.h>
 
-/* Does a belong in front of b?  What goes to memory and back costs more than anybody knows: such are behind
- * all others. */
+/* Does a rank before b?  The cost of spills is uncertain, so spilling solutions come after all others. */
 static bool
 is_before(const LayoutSolution *a, const LayoutSolution *b)
 {
@@ -57,7 +56,7 @@ cands_before(const Candidates *a, const Candidates *b)
 	return x && (!y || is_before(x, y));
 }
 
-/* Of lists with their best first, one such; at equal costs those of earlier lists come first. */
+/* Merges sorted lists; at equal costs solutions of earlier lists come first. */
 static void
 merge(Arena *a, Candidates *const *c, int n, Candidates *out)
 {
@@ -77,7 +76,7 @@ merge(Arena *a, Candidates *const *c, int n, Candidates *out)
 	}
 }
 
-/* NULL: there are none. */
+/* Returns the solution with the least shared memory; NULL: none. */
 static LayoutSolution *
 least_memory(const Candidates *c)
 {
@@ -89,7 +88,7 @@ least_memory(const Candidates *c)
 	return least;
 }
 
-/* Those that a block has memory for. */
+/* Removes solutions that exceed a block's shared memory. */
 static void
 keep_fitting(Candidates *c)
 {
@@ -101,7 +100,7 @@ keep_fitting(Candidates *c)
 	c->n = n;
 }
 
-/* The list of sol's kernel. */
+/* Returns the list of sol's kernel. */
 static Candidates *
 list_of(Candidates *const *c, const LayoutSolution *sol)
 {
@@ -225,7 +224,7 @@ infer_cycles_with(const Candidates *c, int i, int registers, int *together)
 	const LayoutSolution *sol = c->sol[i];
 	Res total = sol->total;
 
-	if (sol->handed.launch) /* what a launch has is said, and not ptxas' to choose */
+	if (sol->handed.launch) /* the launch specifies the registers; ptxas does not choose them */
 		registers = sol->handed.launch;
 	total.unit[R_smem] -= sol->spilled;
 	*together = occupancy(sol->k->unit->target, kernel_warps(sol->k), registers, sol->smem);

@@ -1,5 +1,5 @@
-/* describe.c - what tells the solutions of a kernel apart: how dots are done, how each memory is accessed,
- * how shared tiles are swizzled. */
+/* describe.c - prints the differences between solutions of a kernel for users: instructions of dots,
+ * instructions of each memory access, swizzles of shared tiles. */
 #include "infer/search.h"
 #include <string.h>
 
@@ -18,7 +18,7 @@ memory_of(const Op *o)
 void
 find_told(Solve *s)
 {
-	/* by id of memory, a bit for each kind of access: prologues repeat what the loop does */
+	/* by id of memory, a bit per kind of access: prologues repeat the loop's accesses */
 	uint8_t *seen = NEWN(s->arena, uint8_t, s->k->nval + 1);
 
 	s->listed = NEWN(s->arena, Op *, s->norder + 1);
@@ -33,7 +33,7 @@ find_told(Solve *s)
 	}
 }
 
-/* How what o loads or stores is converted; NULL: it is not. */
+/* Returns the conversion of what o loads or stores; NULL: none. */
 static const Lowering *
 converted_by(const LayoutSolution *sol, const Op *o)
 {
@@ -50,7 +50,7 @@ swizzle_of(const LayoutSolution *sol, const Op *alloc)
 	return l ? l->swizzle : (Swizzle){ 0, 0, 0 };
 }
 
-/* ---- alike ---------------------------------------------------------------------------------------- */
+/* ---- comparison ----------------------------------------------------------------------------------- */
 
 static bool
 same_dot(const DotChoice *a, const DotChoice *b)
@@ -104,7 +104,7 @@ same_choices(const Solve *s, const LayoutSolution *a, const LayoutSolution *b)
 	return true;
 }
 
-/* ---- in words --------------------------------------------------------------------------------------- */
+/* ---- description ------------------------------------------------------------------------------------ */
 
 static const char *
 name_of(const char *name)
@@ -112,7 +112,7 @@ name_of(const char *name)
 	return name ? name : "tile";
 }
 
-/* "roles 4+8 warps": those that fetch, and those that compute, of each team. */
+/* "roles 4+8 warps": producer warps and consumer warps of each consumer group. */
 static void
 schedule_words(Text *t, const Kernel *k)
 {
@@ -133,8 +133,8 @@ space_words(Text *t, const VariantChoices *s)
 
 static const char *const thin_words[THIN_WAYS] = {
 	[THIN_AS_IS] = "",
-	[THIN_PADDED] = "thin products padded",
-	[THIN_SUMS] = "thin products as sums",
+	[THIN_PADDED] = "skinny dots: padded MMA",
+	[THIN_SUMS] = "skinny dots: multiply-reduce",
 };
 
 static void
@@ -154,7 +154,7 @@ dot_words(Text *t, const DotChoice *c, const char *sep)
 			text_printf(t, " %c by %lld", "mn"[side], (long long)c->mix[side]);
 }
 
-/* What a conversion is, with the rows by which a staging tile is written and read. */
+/* Prints a conversion, with the instructions that write and read its staging tile. */
 static void
 conversion_words(Text *t, const char *how, const Lowering *p)
 {
@@ -198,7 +198,7 @@ solution_describe(const Solve *s, const LayoutSolution *sol)
 	for (int i = 0; i < s->ndot; i++)
 		dot_words(&t, sol->plan.dot[i], i ? ", " : t.n ? "; " : "");
 	if (sol->rotate)
-		text_printf(&t, ", a turn ahead");
+		text_printf(&t, ", fragment prefetch");
 	if (sol->cluster[0])
 		text_printf(&t, "; cluster %dx%dx%d", sol->cluster[0], sol->cluster[1], sol->cluster[2]);
 	for (int i = 0; i < s->nlisted; i++)
@@ -215,9 +215,9 @@ solution_describe(const Solve *s, const LayoutSolution *sol)
 	return t.s;
 }
 
-/* ---- what the search tries, for --trace-search ------------------------------------------------- */
+/* ---- trace of the search, for --trace-search --------------------------------------------------- */
 
-/* "m16n8k16 2x2": the instruction and the warps along m and n. */
+/* Prints "m16n8k16 2x2": the instruction and the warps along m and n. */
 static void
 put_dot(Text *t, const DotChoice *c)
 {

@@ -1,8 +1,10 @@
-/* iteration_counts.c - what a block takes as a function of its loops' turns, which a host knows.
+/* iteration_counts.c - expresses the predicted cycles of a block as a function of its loops' trip counts,
+ * which only the host knows.
  *
- * Cycles are sums of what each loop takes a turn, but for the maximum over units and over roles: each of
- * these is a sum by itself, a CostWay.  What else the cost model has of maxima stays on the side on which it
- * is with the turns that were assumed.  A turn's part is what the model says for a little more of it. */
+ * Cycles are sums of the loops' cycles per iteration, apart from the maxima over units and over roles.
+ * Each alternative of such a maximum is a sum by itself, a CostWay.  Every other maximum of the cost model
+ * keeps the branch that it has for the assumed trip counts.  The cycles per iteration are the model's
+ * difference quotient for a small fraction of an iteration more. */
 #include "infer/core/cost_constants.h"
 #include "infer/cost/cost.h"
 #include "infer/search.h"
@@ -10,7 +12,7 @@
 #include <math.h>
 
 enum { LOOPS_MOST = 64, WAYS_MOST = ROLE_WAYS + RES_UNITS };
-#define A_LITTLE 0x1p-10 /* of a turn: exact in binary, too small to change which of two is more */
+#define A_LITTLE 0x1p-10 /* of an iteration: exact in binary, too small to change a maximum */
 
 typedef struct IterationCounts {
 	Solve *s;
@@ -48,7 +50,7 @@ loop_around(const IterationCounts *t, const Op *loop)
 	return -1;
 }
 
-/* False: there are too many. */
+/* Returns false if there are too many loops. */
 static bool
 find_loops(IterationCounts *t)
 {
@@ -75,7 +77,7 @@ find_loops(IterationCounts *t)
 	return true;
 }
 
-/* All ways, for the loops' turns and a little more of one. */
+/* Computes the cycles of all ways, with A_LITTLE more of an iteration of `loop`, or without if it is NULL. */
 static void
 ask(const IterationCounts *t, const Op *loop, double cycles[WAYS_MOST])
 {
@@ -109,7 +111,7 @@ find_ways(const IterationCounts *t, CostWay *way)
 		for (int w = 0; w < WAYS_MOST; w++) {
 			double all = (more[w] - base[w]) / A_LITTLE * t->loop[i].turns;
 
-			each[w][i] += all; /* less what the loops in it have taken off */
+			each[w][i] += all; /* minus what its inner loops have subtracted */
 			if (in >= 0)
 				each[w][in] -= all;
 		}

@@ -1,13 +1,13 @@
-/* multicast_choice.c - clusters of two blocks, for solutions that they make faster: where L2 is what a block
- * waits for, and its neighbours read the same. */
+/* multicast_choice.c - tries clusters of blocks whose copies use TMA multicast, and keeps them for
+ * solutions that become faster: those limited by L2 whose neighbouring blocks read the same data. */
 #include "infer/core/cost_constants.h"
 #include "infer/core/multicast_legality.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
 #include "infer/search.h"
 
-/* Is what a copy fetches of few rows along the dim of the grid?  Such tiles are made where there are no more,
- * and no block beside. */
+/* Does a copy load a tile with fewer than CLUSTER_ROWS rows along the grid dimension?  Such tiles occur where
+ * the tensor has no more rows, so there is no neighbouring block. */
 static bool
 is_last_of(const MulticastQuery *share, const Op *copy)
 {
@@ -20,7 +20,7 @@ is_last_of(const MulticastQuery *share, const Op *copy)
 	return false;
 }
 
-/* Is o in a loop whose turns wait at barriers, not only in that over the grid's blocks? */
+/* Is o in a loop with waits, other than the persistent loop over the grid's blocks? */
 static bool
 is_in_turns(const Op *o)
 {
@@ -31,8 +31,8 @@ is_in_turns(const Op *o)
 	return loop && loop->in[0]->def && loop->in[0]->def->code != O_launched;
 }
 
-/* Have turns masks, or accesses of lanes to tensors?  Such loops are better parted, into turns with and
- * without edges, which those of clusters cannot be. */
+/* Does the loop body contain masks or non-TMA global accesses?  Splitting loops into iterations with and
+ * without masks gains more there, and it excludes clusters. */
 static bool
 has_edges(const Solve *s)
 {
@@ -47,7 +47,7 @@ has_edges(const Solve *s)
 	return false;
 }
 
-/* Copies that all blocks of a cluster can share, by op id; NULL: there are none, or no clusters. */
+/* Returns the copies that a cluster can multicast, by op id; NULL: none, or no clusters are possible. */
 static const bool *
 shared_copies(const Solve *s, const MulticastQuery *share)
 {
@@ -72,7 +72,7 @@ shared_copies(const Solve *s, const MulticastQuery *share)
 	return any ? shared : NULL;
 }
 
-/* s->sol in clusters of so many blocks along a dim; NULL: it cannot be. */
+/* Returns s->sol in clusters of `blocks` blocks along a grid dimension; NULL: impossible. */
 static LayoutSolution *
 in_clusters(Solve *s, int axis, int blocks)
 {

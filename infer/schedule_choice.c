@@ -1,12 +1,13 @@
-/* schedule_choice.c - how the warps of a block may share the work of its loops.
+/* schedule_choice.c - chooses which schedules the search tries for a kernel: multistage, warp-specialized or
+ * pingpong.
  *
- * Roles are worth their barriers where an engine fetches: loops of products over tiles that a pipeline
- * brings.  Where the target has products that are issued and not waited for, these must be such.  Whether a
- * kernel can have roles pass warp_specialize says, and which is better the cost model. */
+ * Warp specialization pays for its mbarriers where the TMA unit loads: in loops of dots over tiles that a
+ * pipeline loads.  On targets with wgmma, these dots must be ones that wgmma computes.  Pass
+ * warp_specialize decides whether a kernel can have roles; the cost model decides which schedule is best. */
 #include "infer/core/smem_atom.h"
 #include "infer/infer.h"
 
-/* Has k a pipelined loop of products? */
+/* Does k have a pipelined loop with dots? */
 static bool
 multiplies_in_pipeline(const Kernel *k)
 {
@@ -28,10 +29,12 @@ schedules_tried(const Kernel *k, const Schedule **schedules)
 	*schedules = all;
 	if (!(has & T_TMA) || kernel_roles(k) || !multiplies_in_pipeline(k))
 		return 1;
-	return has & T_WGMMA ? SCHEDULES : SCHEDULES - 1; /* one team has few warps for mma.sync */
+	/* pingpong: one warpgroup is too few warps for mma.sync */
+	return has & T_WGMMA ? SCHEDULES : SCHEDULES - 1;
 }
 
-/* Has the loop products of both kinds?  What the one holds in registers the other needs. */
+/* Does the loop have dots both by wgmma and by mma.sync?  The registers of one kind are needed by the
+ * other. */
 static bool
 mixes(const Op *loop)
 {
@@ -66,8 +69,8 @@ schedule_loses(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o && !why; o = walk_next(&w)) {
 		wgmma |= o->code == O_wgmma;
 		if (is_innermost(o) && mixes(o))
-			why = "only some products of a loop are such as warpgroups do";
+			why = "only some dots of the loop can use wgmma";
 	}
-	/* forms that boxes have are those of warpgroups: lanes that read them may meet in banks */
-	return wgmma || !groups || why ? why : "no product is such as warpgroups do";
+	/* TMA swizzle modes suit wgmma: ldmatrix may have bank conflicts with them */
+	return wgmma || !groups || why ? why : "no dot can use wgmma";
 }

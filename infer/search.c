@@ -1,6 +1,8 @@
-/* search.c - enumerate plans, solve each, rank the complete solutions: of every plan also with loops turned
- * (infer/schedule/prefetch_fragments.c), with the blocks of a cluster fetching together, and with tiles that are turned by the
- * word (Plan.turned), where these can be. */
+/* search.c - enumerates plans, solves each, and ranks the complete solutions.
+ *
+ * Each plan is also tried, where possible, with prefetched fragments
+ * (infer/schedule/prefetch_fragments.c), with multicast in clusters, and with narrow tiles transposed in
+ * whole 32-bit registers (SearchPlan.turned). */
 #include "infer/search.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/core/cost_constants.h"
@@ -26,20 +28,20 @@ has_narrow_load(const Solve *s)
 	return false;
 }
 
-/* The choices of all dots, and what has been kept of the plans tried. */
+/* The choices of all dots, and the state of the enumeration. */
 typedef struct LayoutSearch {
 	Solve *s;
 	DotChoice **choice; /* [ndot][nchoice] */
 	int *nchoice;
 	int nstore, nwiden, nline, nmajor;
-	Failure nearest; /* of the plans that failed, the reason of the one that came farthest */
+	Failure nearest; /* the failure of the plan that came closest to a solution */
 	int tried;
 	Candidates *out;
 } LayoutSearch;
 
-/* Which failure to tell of when all plans fail: the one at the latest stage of solve_plan(); there the one
- * that missed by the least, of registers needed or elements that are laid out otherwise than pinned; of
- * several the first. */
+/* Keeps the failure to report if all plans fail: the one at the latest stage of solve_plan().  At equal
+ * stages it is the one that missed by least (registers needed, or elements with other owners than pinned),
+ * then the first. */
 static void
 note_failure(LayoutSearch *x)
 {
@@ -55,8 +57,8 @@ cycles_of(const LayoutSolution *sol)
 	return sol ? sol->cycles : HUGE_VAL;
 }
 
-/* Into the list, and with rotated loops, or in clusters; the cycles of the best.  What is better in nothing
- * stays out. */
+/* Adds `sol` and its fragment-prefetch and multicast variants to the candidates, unless dominated.  Returns
+ * the lowest predicted cycles. */
 static double
 add_candidates_of(LayoutSearch *x, LayoutSolution *sol)
 {
@@ -78,7 +80,8 @@ add_candidates_of(LayoutSearch *x, LayoutSolution *sol)
 	return fmin(sol->cycles, fmin(cycles_of(rotated), cycles_of(together)));
 }
 
-/* The next way for loads that is worth a try behind p, which was the last one. */
+/* Advances p to the next strategy for loads worth trying; p was the last plan solved.  Returns false if there
+ * is none. */
 static bool
 next_way(const Solve *s, SearchPlan *p)
 {
@@ -90,7 +93,8 @@ next_way(const Solve *s, SearchPlan *p)
 	return s->narrow && s->turnable && ++p->turned < 2 * DIM_MAX;
 }
 
-/* All variants of the plan with these choices for the dots; the cycles of the best, or infinity. */
+/* Tries all variants of the plan with these choices for the dots.  Returns the cycles of the best, or
+ * infinity. */
 static double
 try_dots(LayoutSearch *x, const int *at)
 {
@@ -125,7 +129,7 @@ try_dots(LayoutSearch *x, const int *at)
 	return best;
 }
 
-/* The choice of dot i with the warp grid of c and k in its own order, or its first. */
+/* Returns the first choice of dot i with the warp layout of c, or 0. */
 static int
 like(const LayoutSearch *x, int i, const DotChoice *c)
 {
@@ -152,7 +156,7 @@ all_combinations(LayoutSearch *x, int *at)
 	}
 }
 
-/* Dots that change together: in a program of many, those of the same types. */
+/* Do dots i and j change their choice together?  In programs with many dots, those of equal types do. */
 static bool
 share_choice(const LayoutSearch *x, int i, int j)
 {
@@ -164,7 +168,8 @@ share_choice(const LayoutSearch *x, int i, int j)
 	                  type_same(&p->out[0]->type, &q->out[0]->type));
 }
 
-/* The first dot of each group in program order; of too many groups, those that multiply most. */
+/* Finds the first dot of each group in program order.  If there are too many groups, keeps those with the
+ * most work. */
 static int
 leaders(const LayoutSearch *x, int *lead)
 {
@@ -204,7 +209,7 @@ set_group(const LayoutSearch *x, int lead, int c, int *at)
 			at[i] = c;
 }
 
-/* Many dots: alike warp grids first, then the best of these with one group at a time done otherwise. */
+/* For many dots: tries equal warp layouts first, then the best of these with one group changed at a time. */
 static void
 one_at_a_time(LayoutSearch *x, int *at)
 {
@@ -258,7 +263,7 @@ no_choice(Solve *s, const Op *o)
 	const Type *a = &o->in[0]->type, *b = &o->in[1]->type;
 
 	if (o->code != O_wgmma)
-		infer_error(s, o->src, "no instruction and warp grid fit this dot");
+		infer_error(s, o->src, "no MMA instruction and warp layout match this dot");
 	else
 		infer_error(s, o->src,
 		            "no instruction of warpgroups on %s makes %s of %s and %s with %d warps: it "

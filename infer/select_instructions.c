@@ -1,12 +1,15 @@
-/* select_instructions.c - which instruction every load, store and copy uses, and how shared tiles are laid out then.
+/* select_instructions.c - selects the instruction of every load, store and copy, and then the address layout
+ * of every shared tile.
  *
- * A load from global memory has two ways: as its tile is wanted, or coalesced and then converted. */
+ * A load from global memory has two alternatives: directly into the layout of its tile, or coalesced and then
+ * converted. */
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
 #include "infer/search.h"
 
-/* Cycles of loading a global tile into l, once: warps that load the same meet in the cache. */
+/* Returns the cycles of loading a global tile into l; warps that load the same data share it in the L1
+ * cache. */
 static double
 load_cycles(const Solve *s, const Op *o, const Layout *l)
 {
@@ -17,8 +20,8 @@ load_cycles(const Solve *s, const Op *o, const Layout *l)
 	return n / (double)layout_replicas_on(l, AX_warp);
 }
 
-/* The widest coalesced layout for a load from global memory, if that and a conversion take less than loading
- * into l. */
+/* Computes the widest coalesced layout for a load from global memory.  Returns false unless that and a
+ * conversion take fewer cycles than loading into l. */
 static bool
 load_layout(Solve *s, const Op *o, const Layout *l, Layout *out)
 {

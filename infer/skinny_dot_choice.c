@@ -1,12 +1,12 @@
-/* skinny_dot_choice.c - which products are of few rows or columns, so that ways of doing them are tried that others have
- * no use for. */
+/* skinny_dot_choice.c - finds skinny dots (8 rows or columns at most) and marks them, so that the search
+ * also tries lowerings that only pay for them. */
 #include "hexc/ir/sparse.h"
 #include "infer/core/mma_instr.h"
 #include "infer/infer.h"
 
 enum { THIN_MOST = 8 };
 
-/* Has o as many rows and columns as an instance of in, or of its transpose? */
+/* Does o have at least the rows and columns of an instance of `in`, or of its transpose? */
 static bool
 is_enough_for(const Instr *in, const Op *o, const Target *t)
 {
@@ -16,8 +16,9 @@ is_enough_for(const Instr *in, const Op *o, const Target *t)
 	       (instr_fits(in, true, o, t) && mn[0] >= in->n && mn[1] >= in->m);
 }
 
-/* Has it fewer rows or columns than tensor cores take, or just as few, and there are none for its types and
- * as many of the other?  What is narrower than these is multiplied as f16 (infer/legalize/promote_operands.c). */
+/* Is o a skinny dot?  It has fewer than 8 rows or columns; or exactly 8, elements of 16 bits or more, and no
+ * instruction of its types that fits its rows and columns.  Narrower elements are multiplied as f16
+ * (infer/legalize/promote_operands.c). */
 static bool
 is_thin(const Op *o, const Target *t)
 {

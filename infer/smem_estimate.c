@@ -1,7 +1,8 @@
-/* smem_estimate.c - the shared memory of a solution that is not in the IR yet, as pass allocate_smem will place it.
+/* smem_estimate.c - computes the shared-memory bytes that pass allocate_smem will need for a solution, before
+ * the solution is in the IR.
  *
- * Tiles have the layouts of the solution, ops its lowerings, and each convert that solution_apply()
- * would make stands where that would put it. */
+ * Tiles have the layouts of the solution, ops have its lowerings, and each convert is assumed where
+ * solution_apply() would insert it. */
 #include "hexc/pass/allocate_smem.h"
 #include "infer/core/smem_atom.h"
 #include "infer/search.h"
@@ -13,7 +14,7 @@ typedef struct Scratch {
 	int n, cap, capx;
 } Scratch;
 
-/* Operands that share a conversion have it once, where the first of them is. */
+/* Appends a staging buffer.  Operands that share a conversion need it once, at the first of them. */
 static void
 append_scratch(Scratch *t, Op *o, bool before, const Lowering *how)
 {
@@ -42,7 +43,7 @@ add_op(const Solve *s, Scratch *t, Op *o)
 			append_scratch(t, result_place(o), true, sol->mconv[o->id][j]);
 }
 
-/* What pass allocate_smem is to know of a solution. */
+/* Collects the input of pass allocate_smem for a solution. */
 static SmemPlan
 plan_of(Solve *s)
 {

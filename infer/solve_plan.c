@@ -1,4 +1,5 @@
-/* solve_plan.c - one plan: what the kernel is, a complete solution under the plan's choices, its cost. */
+/* solve_plan.c - solves one plan: collects the kernel's properties, computes a complete solution under the
+ * plan's choices, and predicts its cost. */
 #include "infer/core/smem_atom.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/core/grid_dependence.h"
@@ -10,9 +11,9 @@
 #include "infer/search.h"
 #include <string.h>
 
-/* ---- what does not change while searching --------------------------------------------------------- */
+/* ---- constant during the search ------------------------------------------------------------------- */
 
-/* At most; UNKNOWN_TRIPS where nobody knows. */
+/* Returns an upper bound of the trip count; UNKNOWN_TRIPS: unknown. */
 static double
 most_trips(Kernel *k, const Op *loop)
 {
@@ -20,7 +21,7 @@ most_trips(Kernel *k, const Op *loop)
 	Fact f = val_fact(k, loop->in[1]);
 
 	if (loop->in[2]->def && loop->in[2]->def->code == O_launched)
-		return 1; /* a turn is what a block does */
+		return 1; /* persistent loop: one iteration per block of the grid */
 	if (val_is_const(loop->in[2], &step) && step > 0 && val_is_const(loop->in[0], &lo)) {
 		if (val_is_const(loop->in[1], &hi))
 			return hi > lo ? (double)(ceil_div(hi - lo, step)) : 0;
@@ -84,7 +85,7 @@ find_uses(Solve *s)
 		}
 }
 
-/* The dim of a tile whose layout is given along which it is contiguous; else the last. */
+/* Returns the dim along which a tile with a pinned layout is contiguous; else the last dim. */
 static int
 pinned_unit(const Type *t)
 {
@@ -94,8 +95,8 @@ pinned_unit(const Type *t)
 	return t->rank - 1;
 }
 
-/* The dim of a reshaped tile whose elements are as far apart, in row-major order, as those of the dim of the
- * tile that becomes contiguous; -1: none. */
+/* Returns the dim of a reshaped tile whose row-major stride equals that of the tile's contiguous dim; -1:
+ * none. */
 static int
 alias_unit(const Solve *s, const Op *o)
 {
@@ -113,8 +114,8 @@ alias_unit(const Solve *s, const Op *o)
 	return -1;
 }
 
-/* The dim of a shared tile whose elements become neighbours: the one that is contiguous where its data comes
- * from, else the last. */
+/* Chooses the contiguous dim of each shared tile: the one that is contiguous in the source of its copies,
+ * else the last. */
 static void
 find_units(Solve *s)
 {
@@ -141,7 +142,7 @@ find_units(Solve *s)
 			s->unit[s->order[i]->out[0]->id] = alias_unit(s, s->order[i]);
 }
 
-/* Does v go to the next iteration of a loop, and nowhere else? */
+/* Is v only passed to the next iteration of a loop? */
 static bool
 only_carried(const Solve *s, const Val *v)
 {
@@ -202,8 +203,8 @@ solve_init(Solve *s, Kernel *k, const VariantChoices *spaces)
 	find_told(s);
 }
 
-/* The tables of a solution of s->k are parts of one piece of memory, from `room` on: how long it is.  NULL:
- * it is only measured. */
+/* Lays out the tables of a solution of s->k in one memory block at `room`.  Returns its size in bytes; room
+ * NULL: only measures. */
 #define TABLE(of, n) ((of) = room ? (void *)(room + bytes) : NULL, bytes += (n) * sizeof *(of))
 static size_t
 lay_tables(const Solve *s, LayoutSolution *sol, char *room)
@@ -214,7 +215,7 @@ lay_tables(const Solve *s, LayoutSolution *sol, char *room)
 		Lowering **conv, **mconv;
 	} of;
 
-	TABLE(sol->res, no); /* the first: solution_drop() finds `room` by it */
+	TABLE(sol->res, no); /* must be first: solution_drop() derives `room` from it */
 	TABLE(sol->val, nv);
 	TABLE(sol->origin, nv);
 	TABLE(sol->want, no);
@@ -272,7 +273,7 @@ solution_drop(Solve *s)
 
 /* ---- one plan ------------------------------------------------------------------------------------- */
 
-/* How operand j of o is converted; what an earlier op wanted alike is there already. */
+/* Returns the conversion of operand j of o; one to an equal layout for an earlier op is reused. */
 static Lowering *
 convert_operand(Solve *s, const Conversion **done, const Op *o, int j)
 {
@@ -339,8 +340,8 @@ cost_conversions(Solve *s)
 	}
 }
 
-/* What a product under way makes stays in its registers: it is laid out anew behind its wait only, which must
- * stand in the block of the product. */
+/* Are accumulators of asynchronous wgmmas left in their registers while in flight?  A conversion is possible
+ * only after the wait, which must be in the same block as the wgmma. */
 static bool
 sums_stay(Solve *s)
 {

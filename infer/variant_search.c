@@ -1,17 +1,20 @@
-/* variant_search.c - the outermost loop of the search: tiles whose space is free, numbers of warps, schedules,
- * and ways of products.  Shared memory and registers are both tried, warps that all do the same and warps in
- * roles, also of several teams, products of few rows or columns in each way that infer/skinny_dot_choice.c has for them,
- * and what is found of every choice is ranked in one list.  Where instructions that skip the zeros of sparse
- * tiles, or apply scales, are found, products without them are tried as well.
+/* variant_search.c - compiles and searches every kernel variant, and ranks all solutions in one list: the
+ * outermost loop of the search.
  *
- * Up to SPACES_FEW tiles in all combinations.  Of more: all shared, all in registers, then the better of
- * these with one tile at a time changed, largest first; a change that pays stays.
+ * Variants differ in the memory space of tiles that may be in registers or shared memory, in the number of
+ * warps, in the schedule (multistage, warp-specialized, pingpong), and in the lowering of skinny dots
+ * (infer/skinny_dot_choice.c).  If dots use sparsity or block scales, a variant with dense dots is tried as
+ * well.
  *
- * A tile that the program keeps in registers is tried in shared memory only where all else spills, or is not
- * there for want of registers.
+ * Up to SPACES_FEW tiles are tried in all combinations of spaces.  With more tiles the search tries all in
+ * shared memory, all in registers, and then flips one tile at a time in the better of these, largest first; a
+ * flip that pays is kept.
  *
- * Where the program leaves the number of warps open and the best of all that spills, or there is none for
- * want of registers, the same is done with twice as many. */
+ * A tile that the program pins in registers is tried in shared memory only if everything else spills, or has
+ * no solution for lack of registers.
+ *
+ * If the program leaves the number of warps unspecified, and the best solution spills or none exists for lack
+ * of registers, all of this is repeated with twice as many warps. */
 #include "hexc/ir/block_scale.h"
 #include "hexc/ir/sparse.h"
 #include "infer/core/cost_constants.h"
@@ -21,18 +24,19 @@
 typedef struct TilePlaces {
 	const Variants *v;
 	Arena *arena;
-	bool alone; /* there is one way only */
-	bool all; /* tiles that the program keeps in registers may be shared as well */
+	bool alone; /* there is only one variant */
+	bool all; /* tiles that the program pins in registers may be shared too */
 	Candidates *tried[3 * SPACES_TRIED * WARPS_TRIED * SCHEDULES * THIN_WAYS];
-	VariantChoices *spaces[3 * SPACES_TRIED * WARPS_TRIED * SCHEDULES * THIN_WAYS]; /* of each */
-	const int *warps; /* the numbers that are tried */
+	/* [n] choices of each */
+	VariantChoices *spaces[3 * SPACES_TRIED * WARPS_TRIED * SCHEDULES * THIN_WAYS];
+	const int *warps; /* the numbers of warps to try */
 	int nwarps;
-	int from; /* the first one that was tried with these */
+	int from; /* the first variant tried with these */
 	int n;
-	int best; /* of all that were tried; of those with these */
+	int best; /* `best` of all variants; `here` of those with these warps */
 	int here;
-	const Kernel *refused; /* the last one that could not have its schedule; NULL: all could */
-	const char *unscheduled; /* why, or why nothing was found for one with roles */
+	const Kernel *refused; /* the last kernel that could not have its schedule; NULL: all could */
+	const char *unscheduled; /* reason for that, or why a warp-specialized variant has no solution */
 } TilePlaces;
 
 static const VariantChoices *
@@ -64,7 +68,7 @@ spaces_new(const TilePlaces *p, const Variant *x)
 	return s;
 }
 
-/* What is found of k, which was made so. */
+/* Searches k, compiled as variant x, and adds the result. */
 static void
 add(TilePlaces *p, const Variant *x, Kernel *k)
 {
@@ -81,7 +85,7 @@ add(TilePlaces *p, const Variant *x, Kernel *k)
 		p->unscheduled = c->failure.text;
 }
 
-/* Has it products that skip the zeros of sparse tiles, or apply scales? */
+/* Does k have sparse or scaled dots? */
 static bool
 has_parts(const Kernel *k)
 {
@@ -93,7 +97,8 @@ has_parts(const Kernel *k)
 	return false;
 }
 
-/* Is a tile to be in shared memory?  Sums read what memory brings a lane: to them that is like registers. */
+/* Is any tile in shared memory?  Multiply-reduce lowering reads what each lane loads itself, so shared memory
+ * is like registers to it. */
 static bool
 has_shared(const Variants *v, const bool *registers)
 {
@@ -103,8 +108,8 @@ has_shared(const Variants *v, const bool *registers)
 	return false;
 }
 
-/* With each number of warps, and products that are thin in each way, roles only for those that are as they
- * are; a schedule that the kernel cannot have is left at once.  False: an error. */
+/* Tries a schedule with each number of warps and each lowering of skinny dots; with roles, only the default
+ * lowering.  Stops at once if the kernel cannot have the schedule.  Returns false on an error. */
 static bool
 try_schedule(TilePlaces *p, const bool *registers, Schedule schedule)
 {
@@ -145,7 +150,7 @@ has_kept(const Variants *v)
 	return false;
 }
 
-/* Has a tile to be in registers, so far? */
+/* Must tile t be in registers so far? */
 static bool
 stays(const TilePlaces *p, int t)
 {
@@ -177,7 +182,7 @@ places_of(const VariantChoices *s, bool *registers)
 		registers[t] = s->tile[t].registers;
 }
 
-/* The largest tile that has not been changed yet. */
+/* Returns the largest tile not changed yet; -1: none. */
 static int
 next_tile(const Variants *v, const bool *changed)
 {
@@ -241,7 +246,8 @@ try_some(TilePlaces *p, bool *registers)
 	return true;
 }
 
-/* Registers that a lane of the best one needs, if that is more than it has; of none the nearest. */
+/* Returns the registers per thread that the best solution needs, if it exceeds the limit, else 0; without a
+ * solution, those of the nearest failure. */
 static int64_t
 needed(const TilePlaces *p)
 {
@@ -252,7 +258,7 @@ needed(const TilePlaces *p)
 	return p->tried[p->best]->n ? 0 : p->tried[p->best]->failure.excess;
 }
 
-/* Tiles that the program keeps in registers are read from shared memory where there is no other way. */
+/* Tiles that the program pins in registers are tried in shared memory only if nothing else fits. */
 static bool
 try_spaces(TilePlaces *p, bool *registers)
 {
@@ -265,7 +271,7 @@ try_spaces(TilePlaces *p, bool *registers)
 	return !p->all || way(p, registers);
 }
 
-/* Those found before say of how many warps they are. */
+/* Adds the number of warps to the descriptions of the solutions found before. */
 static void
 say_warps(TilePlaces *p)
 {
@@ -305,7 +311,7 @@ try_more_warps(TilePlaces *p, bool *registers)
 	return true;
 }
 
-/* What was done silently, once more for those who want to see it. */
+/* Compiles the selected variant once more, with the dumps that the user requested. */
 static bool
 show(const TilePlaces *p, const VariantChoices *s, bool *registers)
 {
@@ -315,7 +321,7 @@ show(const TilePlaces *p, const VariantChoices *s, bool *registers)
 	return p->v->make(p->v->user, &x, true) != NULL;
 }
 
-/* None of the schedules can be had: one was asked for. */
+/* Reports that none of the requested schedules is possible. */
 static void
 no_schedule(const TilePlaces *p)
 {

@@ -1,26 +1,29 @@
-/* warp_count.c - how many warps a block may have where the program leaves that open.
+/* warp_count.c - chooses which numbers of warps per block the search tries if the program leaves the number
+ * unspecified.
  *
- * Four do for most, and programs with products say what they want.  A long row is another matter: what a
- * lane holds of it takes registers, fewer blocks fit an SM, and each warp has much to do by itself.  So
- * where four warps would hold many elements of a tile in a lane, more are tried: of twice to four times
- * as many those that share it out by 16-byte accesses with the least padding (pass pad_tiles), if that is
- * little; or of a tile that a loop carries, however short what it reads is.  And warps that meet for what
- * each has of a short row wait for each other: where fewer would not hold many elements, neither of a row
- * nor of a tile that a loop carries, they are tried.
+ * The default of four warps suits most kernels, and programs with dots specify the number.  Long rows need
+ * more: a thread's elements of the row take registers, fewer blocks fit on an SM, and each warp has much
+ * work.  If four warps would own more than LANE_ELEMENTS elements of a tile per thread, 2 to 4 times as many
+ * are tried: those that distribute the row in 16-byte accesses with the least padding (pass pad_tiles), if
+ * that padding is small.  A large loop-carried tile has the same effect, however short the rows that the
+ * kernel reads.
  *
- * Where what four warps hold spills, whatever is done, twice as many are tried, of products, too. */
+ * Warps that reduce a short row together wait for each other.  So fewer warps are tried too, if they would
+ * not own many elements per thread, neither of a row nor of a loop-carried tile.
+ *
+ * If every solution with four warps spills, twice as many are tried, also for kernels with dots. */
 #include "infer/core/cost_constants.h"
 #include "infer/infer.h"
 
-/* Padding of a row is little that is one element in so many. */
+/* Padding is small up to 1 / PADDED_PART of a row. */
 enum { PADDED_PART = 16 };
 
-/* A tile that accesses of global memory move: its elements, and those of a warp's widest access. */
+/* A tile loaded or stored: its elements, and those of a warp's widest access. */
 typedef struct TileWidth {
 	int64_t size, access;
 } TileWidth;
 
-/* Is something fixed for the warps that the kernel has? */
+/* Is something specified for the kernel's current number of warps: packs or pinned layouts? */
 static bool
 is_settled(const Kernel *k)
 {
@@ -50,7 +53,7 @@ has_products(const Kernel *k)
 	return false;
 }
 
-/* The longest, of those the one with the widest elements. */
+/* Returns the longest row; of equally long ones that with the widest accesses. */
 static TileWidth
 longest_row(const Kernel *k)
 {
@@ -72,7 +75,7 @@ longest_row(const Kernel *k)
 	return r;
 }
 
-/* Elements of the largest tile that a loop carries: it is in registers all the time. */
+/* Elements of the largest loop-carried tile, which is always in registers. */
 static int64_t
 largest_carried(const Kernel *k)
 {
@@ -89,7 +92,8 @@ largest_carried(const Kernel *k)
 	return most;
 }
 
-/* The number of warps from `from` to twice as many that pads the row the least; 0: none pads it little. */
+/* Returns the number of warps, from `from` to less than twice as many, that pads the row the least; 0: none
+ * has small padding. */
 static int
 best_sharers(const TileWidth *r, int from)
 {
@@ -107,7 +111,7 @@ best_sharers(const TileWidth *r, int from)
 	return best;
 }
 
-/* Do lanes meet for what they have of a row, in a reduction or scan? */
+/* Do lanes combine parts of a row, in a reduction or scan? */
 static bool
 lanes_meet(const Kernel *k)
 {

@@ -1,14 +1,15 @@
-/* assemble.c - asks the host's assembler about the first solutions of a kernel, and chooses by what it says.
+/* assemble.c - ranks the first solutions of a kernel with the host's assembler (hexc_opts.assemble), for
+ * hexc_compile.
  *
- * Each is compiled by itself, in a context that differs from the host's in the solution and in saying
- * nothing.  What is left of it is the registers that it uses, the bytes that it spills, and its cycles. */
+ * Each solution is compiled separately, in a context that differs from the host's in the candidate and
+ * emits no diagnostics. Only the registers, the spilled bytes and the predicted cycles are retained. */
 #include "lib/assemble.h"
 #include <stdio.h>
 #include <string.h>
 
 enum {
 	ASKED_MOST = 8,
-	FEWEST_REGISTERS = 16, /* of a lane, that ptxas gives a kernel */
+	FEWEST_REGISTERS = 16, /* registers/thread, the minimum that ptxas allocates */
 	WHY_ROOM = 300,
 };
 
@@ -18,18 +19,19 @@ typedef struct AssembleTry {
 	int kernel;
 	hexc_ctx ctx;
 	CompileJob job;
-	bool made;                 /* there is such a solution, and it has PTX */
-	int ncand;                 /* that are to be asked about, at most ASKED_MOST */
-	double least[ASKED_MOST];  /* no assembler gives a solution fewer cycles */
+	bool made;                 /* the solution exists and has PTX */
+	int ncand;                 /* number to assemble, at most ASKED_MOST */
+	double least[ASKED_MOST];  /* lower bound of each solution's cycles, whatever the assembler
+	                            * reports */
 	bool refused;
 	char why[WHY_ROOM];
 	ModAsked found;
 } AssembleTry;
 
-/* All that are known of a kernel. */
+/* The results for a kernel so far. */
 typedef struct Tries {
 	ModAsked *asked;     /* [ASKED_MOST] */
-	const char **packs;  /* [ASKED_MOST] how packed tensors are laid out, in one line */
+	const char **packs;  /* [ASKED_MOST] pack layouts, in one line */
 	double least[ASKED_MOST];
 	int n;
 } Tries;
@@ -61,7 +63,7 @@ ask(AssembleTry *t, CompileJob *j)
 	t->found.cycles = infer_cycles_with(j->candidates, candidate, t->found.used, &t->found.together);
 }
 
-/* Under arena_protect. */
+/* Runs under arena_protect. */
 static void
 compile(void *user)
 {
@@ -100,7 +102,7 @@ packs_of(Arena *a, const ModKernel *k)
 	return all;
 }
 
-/* Solution `candidate` of the kernel; what ends it early, ends j too. */
+/* Compiles and assembles solution `candidate` of the kernel. A failure that ends it ends j too. */
 static void
 try(CompileJob *j, int kernel, int candidate, AssembleTry *t, const char **packs)
 {
@@ -158,7 +160,7 @@ is_better(const Tries *t, int a, int b)
 	return x->cycles < y->cycles;
 }
 
-/* May one that was not asked about yet, from number `from` on, be better than `best`? */
+/* May a solution that was not assembled yet, from index `from` on, be better than `best`? */
 static bool
 may_be_better(const Tries *t, int from, int best)
 {
@@ -180,7 +182,7 @@ refuse(CompileJob *j, int kernel, int candidate, const char *why)
 	          candidate ? "" : "; solutions are ranked by estimates");
 }
 
-/* Notes what is known of the one that is taken for the warning of spills. */
+/* Records the chosen solution's spills for the spill warning. */
 static void
 keep_spilled(CompileJob *j, int kernel, int bytes)
 {
@@ -214,7 +216,7 @@ assemble_choose(CompileJob *j, int kernel)
 		if (one->refused)
 			refuse(j, kernel, i, one->why);
 		if (i == 0 && (!one->made || one->refused)) {
-			j->deaf = one->refused; /* nor does it take others */
+			j->deaf = one->refused; /* the others would be rejected too */
 			module_part(j->m, part);
 			return;
 		}

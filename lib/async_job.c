@@ -1,8 +1,8 @@
-/* async_job.c - hexc_compile_async: compilations in the background, on a thread of hexc's or by a host's
+/* async_job.c - compiles in the background (hexc_compile_async), on a thread of hexc or on the host's
  * executor.
  *
- * A job belongs to its host and to its executor; whoever leaves last frees it.  What both look at is under
- * its lock, but for `state`, which says what may be read without it. */
+ * The host and the executor each own a reference to a job; the last one to leave frees it. Shared members
+ * are protected by the job's lock, except `state`, which specifies what may be read without it. */
 #include "lib/lib.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,16 +15,16 @@ struct hexc_job {
 	pthread_mutex_t lock;
 	pthread_cond_t done;
 	_Atomic int state;
-	_Atomic int stop;     /* it is cancelled */
-	int owners;           /* the host, the executor */
-	pthread_t thread;     /* of our own */
+	_Atomic int stop;     /* cancelled */
+	int owners;           /* remaining owners: the host, the executor */
+	pthread_t thread;     /* created by hexc */
 	bool own;
 	hexc_ctx *ctx;
 	char *file, *src;
 	size_t len;
-	hexc_module *module;  /* when it is done, as the next */
+	hexc_module *module;  /* set when done, like the next */
 	int code;
-	int (*cancel)(void *user); /* the host's hooks */
+	int (*cancel)(void *user); /* callbacks of the host */
 	void *(*realloc)(void *user, void *p, size_t n);
 	void (*text)(void *user, const char *pass, const char *kernel, const char *ir);
 	int (*assemble)(void *user, const char *arch, const char *kernel, const char *ptx, size_t n,
@@ -85,7 +85,7 @@ job_end(hexc_job *j)
 	free(j);
 }
 
-/* One owner leaves, who holds the lock. */
+/* Drops one owner, which holds the lock; the last one frees the job. */
 static void
 job_leave(hexc_job *j)
 {
@@ -98,7 +98,7 @@ job_leave(hexc_job *j)
 
 /* ---- work ------------------------------------------------------------------------------------------ */
 
-/* What the executor calls, once. */
+/* Called once by the executor. */
 static void
 job_work(void *user)
 {
@@ -107,22 +107,21 @@ job_work(void *user)
 	int code;
 
 	pthread_mutex_lock(&j->lock);
-	if (j->owners == 1) { /* the host has gone */
+	if (j->owners == 1) { /* the host has freed the job */
 		job_leave(j);
 		return;
 	}
 	atomic_store(&j->state, JOB_RUNS);
 	pthread_mutex_unlock(&j->lock);
 	code = hexc_compile(&m, j->ctx, j->file, j->src, j->len);
-	if (m) { /* it outlives the job, and was made by the same hook */
+	if (m) { /* the module outlives the job and was allocated with the same callback */
 		m->arena.realloc = j->realloc ? j->realloc : libc_realloc;
 		m->arena.user = j->user;
 	}
 	pthread_mutex_lock(&j->lock);
-	/* The library polls now and then: what was cancelled since the last time is cancelled all the same.
-	 *  */
+	/* The library polls at intervals: a job cancelled since the last poll is still cancelled. */
 	if (atomic_load(&j->stop)) {
-		pthread_mutex_unlock(&j->lock); /* the host's realloc is called without it */
+		pthread_mutex_unlock(&j->lock); /* the host's realloc is called without the lock */
 		hexc_module_free(m);
 		m = NULL;
 		code = outcome_leave(j->ctx, HEXC_E_LIMIT, "the compilation was cancelled");
@@ -181,7 +180,7 @@ job_start(hexc_job *j, const hexc_executor *on)
 {
 	j->owners = 2;
 	if (!on->start) {
-		j->own = true; /* before it runs */
+		j->own = true; /* before the thread runs */
 		if (thread_start(&j->thread, job_thread, j))
 			return HEXC_OK;
 		j->own = false;
@@ -268,7 +267,7 @@ hexc_job_cancel(hexc_job *j)
 {
 	if (!j)
 		return;
-	pthread_mutex_lock(&j->lock); /* before the job is done, or after */
+	pthread_mutex_lock(&j->lock); /* either before or after the job is done */
 	if (atomic_load(&j->state) != JOB_DONE)
 		atomic_store(&j->stop, 1);
 	pthread_mutex_unlock(&j->lock);
@@ -294,7 +293,7 @@ hexc_job_free(hexc_job *j)
 	pthread_mutex_lock(&j->lock);
 	while (own ? atomic_load(&j->state) != JOB_DONE : atomic_load(&j->state) == JOB_RUNS)
 		pthread_cond_wait(&j->done, &j->lock);
-	if (own) { /* it has nothing left to do but leave */
+	if (own) { /* the thread only has to leave */
 		pthread_mutex_unlock(&j->lock);
 		pthread_join(thread, NULL);
 		pthread_mutex_lock(&j->lock);

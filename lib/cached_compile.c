@@ -1,4 +1,5 @@
-/* cached_compile.c - compilations whose result is in a cache: what they are found by, and what of them is kept. */
+/* cached_compile.c - looks up and stores compilations in hexc_opts.cache: builds their keys and serializes
+ * their results. */
 #include "lib/cached_compile.h"
 #include "lib/cache/cache.h"
 #include "lib/rt/bundle.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What these flags and options ask for is not in a module's file. */
+/* A module's file has no results of these flags and options. */
 static bool
 may_be_cached(const hexc_opts *o)
 {
@@ -19,7 +20,7 @@ may_be_cached(const hexc_opts *o)
 
 /* ---- keys ------------------------------------------------------------------------------------------ */
 
-/* All that the result depends on. */
+/* Serializes everything that the result depends on. */
 static void
 wire_key(Wire *w, CompileJob *j)
 {
@@ -82,7 +83,7 @@ wire_message(Wire *w, DiagMsg *m)
 		wire_bad(w, "a message is none");
 }
 
-/* What the assembler said, which files of modules do not have. */
+/* Serializes the assembler's results, which module files lack. */
 static void
 wire_asked(Wire *w, ModAsked *a)
 {
@@ -98,7 +99,7 @@ wire_asked(Wire *w, ModAsked *a)
 	wire_f64(w, &a->cycles);
 }
 
-/* Messages, then the module as hexc-module(5) has it behind its head, and what an assembler said of it. */
+/* Serializes messages, the module's fields as in hexc-module(5), and the assembler's results. */
 static void
 wire_result(Wire *w, hexc_module *m, Diag *d)
 {
@@ -119,8 +120,8 @@ wire_result(Wire *w, hexc_module *m, Diag *d)
 			wire_asked(w, &m->kernel[i].cand[k].asked);
 }
 
-/* What the checksum says is right is read; what does not read as it should, which only another program can
- * have written, leaves a module that is begun anew. */
+/* Reads an entry whose checksum is correct. If it cannot be parsed (another program wrote it), restores
+ * the empty module. */
 static bool
 take_result(CompileJob *j, const void *data, size_t n)
 {
@@ -151,12 +152,12 @@ cached_find(CompileJob *j)
 	j->answer = cache_get(cache, &key, &n);
 	j->hit = j->answer && take_result(j, j->answer, n);
 	if (j->hit)
-		module_part(j->m, "cache"); /* as the only one it gets all the time, in the end */
+		module_part(j->m, "cache"); /* as the only part it gets the entire time at the end */
 	module_part(j->m, NULL);
 	return j->hit;
 }
 
-/* "module sm_80 gemm.hexc BM=64" */
+/* Formats "module sm_80 gemm.hexc BM=64". */
 static void
 label_of(const CompileJob *j, char *out, size_t room)
 {

@@ -1,10 +1,10 @@
-/* cached_compile.h - compilations whose result is in hexc_opts.cache. */
+/* cached_compile.h - declares lookup and storage of compilations in hexc_opts.cache. */
 #ifndef HEXC_CACHED_COMPILE_H
 #define HEXC_CACHED_COMPILE_H
 #include "lib/pass_manager.h"
 
-/* The module and the messages from the cache; false: it has none.  Under arena_protect. */
+/* Reads module and messages from the cache; returns false on a miss. Call under arena_protect. */
 bool cached_find(CompileJob *j);
-/* Put there what was compiled without an error, if it was asked before. */
+/* Stores a compilation without errors, if the cache was queried before. */
 void cached_keep(const CompileJob *j);
 #endif

@@ -1,10 +1,10 @@
-/* compile.c - hexc_compile: source to module.
+/* compile.c - compiles source to a module (hexc_compile), or IR through named passes (hexc_compile_ir).
  *
  *	unit_parse -> each kernel through hexc/pass/passes.def, the IR verified after each pass -> ptxgen_emit
  *
- * where the cache has not all of it.  hexc_compile_ir: unit_read -> the passes that are named.
+ * unless the cache has the complete result. hexc_compile_ir: unit_read -> the named passes.
  *
- * What fails leaves through arena_protect; what is found wrong is in the Diag. */
+ * Failures leave through arena_protect; errors of the program are in the Diag. */
 #include "hexc/ir/text/text.h"
 #include "hexc/lang/lang.h"
 #include "lib/assemble.h"
@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOURCE_MAX = 64 << 20 }; /* bytes; places in the source are 32 bits wide */
+enum { SOURCE_MAX = 64 << 20 }; /* bytes; source offsets have 32 bits */
 static const uint64_t default_steps = 10000000;
-static const size_t default_memory = (size_t)2 << 30; /* the largest example takes 0.1 GiB */
+static const size_t default_memory = (size_t)2 << 30; /* the largest example needs 0.1 GiB */
 static const uint64_t default_values = 1 << 18;
 
 static bool
@@ -111,7 +111,7 @@ job_emit(CompileJob *j)
 	module_time(j->m, "close", out.ms_close);
 }
 
-/* Under arena_protect. */
+/* Runs under arena_protect. */
 static void
 compile(void *user)
 {
@@ -147,7 +147,8 @@ compile(void *user)
 
 /* ---- from IR ----------------------------------------------------------------------------------- */
 
-/* Places of messages from `from` on are in the program that the IR was made of, which is not here. */
+/* Rewrites messages from `from` on: their locations are in the program that the IR came from, which is not
+ * available here. */
 static void
 place_in_program(Diag *d, int from)
 {
@@ -161,7 +162,7 @@ place_in_program(Diag *d, int from)
 	}
 }
 
-/* The unit is that kernel alone (NULL: all stay); false: there is none of that name. */
+/* Reduces the unit to that kernel (NULL: all stay); returns false if there is none of that name. */
 static bool
 take_kernel(Unit *u, const char *name)
 {
@@ -176,7 +177,7 @@ take_kernel(Unit *u, const char *name)
 	return !name;
 }
 
-/* Under arena_protect. */
+/* Runs under arena_protect. */
 static void
 compile_ir(void *user)
 {
@@ -272,7 +273,7 @@ forget_diag(hexc_ctx *c)
 	c->diag.arena = &c->arena;
 }
 
-/* `passes`: NULL, src is a program; else it is IR. */
+/* `passes`: NULL if src is a program; else src is IR. */
 static int
 compile_source(hexc_module **out, hexc_ctx *c, const char *file, const char *src, size_t len,
                const char *passes)

@@ -1,8 +1,8 @@
-/* compile_result.c - how a compilation ended: its result code, and its messages in source order. */
+/* compile_result.c - computes the result code of a compilation and sorts its messages into source order. */
 #include "lib/lib.h"
 #include <string.h>
 
-/* What was the matter when an arena was left: words for the message of last resort. */
+/* Returns text for the fallback message after an arena was left. */
 static const char *
 left_text(int code, const char *why)
 {
@@ -23,8 +23,8 @@ src_before(const DiagMsg *a, const DiagMsg *b)
 	return a->src.line != b->src.line ? a->src.line < b->src.line : a->src.col < b->src.col;
 }
 
-/* Source order: an error or warning with its notes is one piece; equal places keep their order.  Under
- * arena_protect. */
+/* Sorts by source location: an error or warning and its notes stay together; equal locations keep their
+ * order. Runs under arena_protect. */
 static void
 sort_diag(void *user)
 {
@@ -91,6 +91,6 @@ outcome(hexc_ctx *c, int left, const char *why)
 		return outcome_leave(c, left, left_text(left, why));
 	code = diag_code(&c->diag);
 	if (arena_protect(mine, 1, sort_diag, c) != HEXC_OK)
-		c->order = NULL; /* as they came, then */
+		c->order = NULL; /* unsorted */
 	return code;
 }

@@ -1,4 +1,4 @@
-/* ctx.c - contexts, their diagnostics, and what the library says about itself. */
+/* ctx.c - opens, configures and closes contexts, and returns their diagnostics and the build's identity. */
 #include "lib/lib.h"
 #include "ptxgen/ptxgen.h"
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 int
 hexc_open(hexc_ctx **out, const hexc_opts *opts)
 {
-	/* an old header's struct may end before the hook */
+	/* a struct of an older header may end before `realloc` */
 	bool whole = opts && opts->size >= offsetof(hexc_opts, user) + sizeof opts->user;
 	void *(*fn)(void *, void *, size_t) = whole && opts->realloc ? opts->realloc : libc_realloc;
 	void *user = whole ? opts->user : NULL;
@@ -104,7 +104,7 @@ hexc_build_info(void)
 #define STR2(x) #x
 #define STR(x) STR2(x)
 #define VERSION STR(HEXC_VERSION_MAJOR) "." STR(HEXC_VERSION_MINOR) "." STR(HEXC_VERSION_PATCH)
-	/* one text for each pair of LLVMs, so that it is static without a buffer to fill */
+	/* one static text per pair of LLVM versions, so no buffer is needed */
 #define SAME(built) "hexc " VERSION ", LLVM " #built
 #define OTHER(built, running) "hexc " VERSION ", built with LLVM " #built ", runs with " running
 	static const char *const info[4][5] = {

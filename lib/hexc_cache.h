@@ -1,23 +1,23 @@
-/* hexc_cache.h - what was compiled before, kept in a folder.
+/* hexc_cache.h - cache of compilation results in a directory.
  *
- * Beside hexc.h; the same rules hold.  In libhexc and in libhexc_rt.
+ * Accompanies hexc.h; the same rules apply. In libhexc and libhexc_rt.
  *
  *	hexc_cache_open -> hexc_opts.cache of hexc_open, hexc_gpu_cache -> hexc_cache_close
  *
- * hexc_compile finds modules there by the program's text, its name, all options that matter, and the build of
- * hexc and LLVM; hexc_gpu_load finds what the driver made of PTX by that text, the device and the driver.
- * Nothing is kept unless a host asks for it.
+ * hexc_compile looks up modules by the program's text, its name, all relevant options, and the build of
+ * hexc and LLVM. hexc_gpu_load looks up the driver's JIT results by the PTX, the device and the driver.
+ * Nothing is stored unless a host requests it.
  *
- * Any number of processes, threads and contexts may use one folder, and of one process all its threads one
- * hexc_cache.  An entry appears whole or not at all; it is held to its checksum, to its format's version and
- * to all of what it is the answer to (not to a digest of that) whenever it is read, and what does not fit is
- * made again.  So neither a process that is killed nor a damaged file gives a wrong answer.  A folder that
- * cannot be written, a full disk, no memory: these make no call fail, but nothing is kept;
- * hexc_cache_describe tells.  Other files in the folder are left alone.
+ * Any number of processes, threads and contexts may use one directory; all threads of a process may share
+ * one hexc_cache. Entries are written atomically. Each read verifies the checksum, the format version and
+ * the complete key (not a digest of it); a mismatch counts as a miss. So neither a killed process nor a
+ * damaged file gives a wrong result. If the directory cannot be written, the disk is full, or memory is
+ * short, no call fails, but nothing is stored; hexc_cache_describe reports it. Other files in the
+ * directory are not touched.
  *
- * Entries are as trustworthy as those who may write them.  So a folder or an entry that belongs to another
- * user (root aside), or that others may write (mode bits 022), is not used: nothing is found there, nothing
- * written. Folders are made with mode 0700, entries with 0600. */
+ * Entries are as trustworthy as the users who may write them. A directory or an entry that belongs to
+ * another user (except root), or that others may write (mode bits 022), is therefore neither read nor
+ * written. Directories are created with mode 0700, entries with 0600. */
 #ifndef HEXC_CACHE_H
 #define HEXC_CACHE_H
 #include "lib/hexc.h"
@@ -28,59 +28,59 @@ extern "C" {
 
 typedef struct hexc_cache_opts {
 	size_t size;            /* sizeof(hexc_cache_opts), set by HEXC_CACHE_OPTS_INIT */
-	const char *path;       /* the folder, which is made, with those above it; NULL: hexc_cache_path() */
-	uint64_t max_bytes;     /* of all entries; whoever writes removes those that were not used for the
-	                         * longest time.  Processes that write at the same time may each be 1/64 and
-	                         * an entry above it before they notice.  0: 1 GiB */
-	uint32_t read_only;     /* 1: entries are looked up, but none is written, touched or removed, and no
-	                         * folder is made */
+	const char *path;       /* the directory, created if missing, with its parents; NULL:
+	                         * hexc_cache_path() */
+	uint64_t max_bytes;     /* size limit of all entries; a writer removes the least recently used
+	                         * ones. Concurrent writers may each exceed it by 1/64 and one entry before
+	                         * they notice. 0: 1 GiB */
+	uint32_t read_only;     /* 1: entries are only looked up; none is written, touched or removed, and
+	                         * no directory is created */
 } hexc_cache_opts;
 #define HEXC_CACHE_OPTS_INIT { sizeof(hexc_cache_opts), NULL, 0, 0 }
 
-/* `opts` may be NULL for defaults; it is copied.  HEXC_OK and *out, or *out = NULL and E_FILE (there is no
- * such folder and it cannot be made), E_NOMEM, E_INVALID, with one sentence in why[0..n) (n may be 0).
- * HEXC_OK with a sentence: the folder is not to be trusted, as above, and why; with this cache everything is
- * compiled, and nothing kept. */
+/* Opens a cache. `opts` may be NULL for defaults; it is copied. Returns HEXC_OK and sets *out, or sets
+ * *out = NULL and returns E_FILE (the directory does not exist and cannot be created), E_NOMEM, E_INVALID,
+ * with one sentence in why[0..n) (n may be 0). HEXC_OK with a sentence: the directory is not trusted, for
+ * the stated reason; everything is then compiled and nothing stored. */
 HEXC_API int hexc_cache_open(hexc_cache **out, const hexc_cache_opts *opts, char *why, size_t n);
-/* When all contexts, jobs and devices that were given it are closed.  NULL is allowed. */
+/* Closes c; call it after all contexts, jobs and devices that use it are closed. c may be NULL. */
 HEXC_API void hexc_cache_close(hexc_cache *c);
 
-/* The user's folder for it, $XDG_CACHE_HOME/hexc or else $HOME/.cache/hexc, in out[0..n), a NUL among them;
- * returns its bytes without that, 0: neither is set to an absolute path, or n are too few.  A process with
- * more rights than who started it (secure_getenv) has neither. */
+/* Writes the user's default directory, $XDG_CACHE_HOME/hexc or else $HOME/.cache/hexc, to out[0..n),
+ * including a NUL. Returns its length without the NUL; 0 if neither variable is an absolute path, or n is
+ * too small. A process with elevated privileges (secure_getenv) has neither variable. */
 HEXC_API size_t hexc_cache_path(char *out, size_t n);
 
 typedef struct hexc_cache_info {
 	size_t size;            /* bytes of this struct that are filled */
 	const char *path;       /* absolute; lives as long as c */
 	uint64_t max_bytes;
-	uint64_t hits, misses;  /* of this hexc_cache, as all that follows */
-	uint64_t stored;        /* entries that were written */
-	uint64_t damaged;       /* misses because an entry was not what it should be, or not to be trusted */
+	uint64_t hits, misses;  /* of this hexc_cache, like all members below */
+	uint64_t stored;        /* entries written */
+	uint64_t damaged;       /* misses because an entry was damaged or not trusted */
 	uint64_t failed;        /* entries that could not be written */
-	int32_t error;          /* the errno of the last of these; 0: none; EPERM: the folder is not to be
-	                         * trusted */
+	int32_t error;          /* errno of the last failure; 0: none; EPERM: the directory is not trusted */
 	uint32_t reserved;      /* 0 */
 } hexc_cache_info;
 #define HEXC_CACHE_INFO_INIT { sizeof(hexc_cache_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Fills at most the bytes that out->size says, returns 1; 0 where c is NULL. */
+/* Fills at most out->size bytes and returns 1; returns 0 if c is NULL. */
 HEXC_API int hexc_cache_describe(const hexc_cache *c, hexc_cache_info *out);
 
-typedef struct hexc_cache_entry { /* may grow: only the library makes them */
-	const char *name;       /* of the file in the folder */
-	const char *label;      /* what it is, for people: "module sm_80 gemm.hexc BM=64"; NULL: its head is
-	                         * damaged */
+typedef struct hexc_cache_entry { /* may grow: only the library creates them */
+	const char *name;       /* of the file in the directory */
+	const char *label;      /* human-readable description: "module sm_80 gemm.hexc BM=64"; NULL: its
+	                         * header is damaged */
 	uint64_t bytes;
-	int64_t used;           /* when it was last used, to a minute: seconds since 1970 */
+	int64_t used;           /* time of last use, with a resolution of a minute, in seconds since 1970 */
 } hexc_cache_entry;
 
-/* Each entry that is there, in no order; `each` returns nonzero to stop, and what it is given lives until
- * then. HEXC_OK, E_FILE where the folder cannot be read, E_NOMEM, E_INVALID. */
+/* Calls `each` for every entry, in no order; `each` returns nonzero to stop, and its argument lives until
+ * it returns. Returns HEXC_OK, E_FILE if the directory cannot be read, E_NOMEM, E_INVALID. */
 HEXC_API int hexc_cache_each(const hexc_cache *c, int (*each)(void *user, const hexc_cache_entry *e),
                              void *user);
-/* Remove all entries, and what killed processes left; *removed (may be NULL) = how many entries.  As above;
- * also E_FILE where one cannot be removed, E_INVALID where it is read only. */
+/* Removes all entries and leftovers of killed processes; *removed (may be NULL) is the number of entries.
+ * Returns as above; also E_FILE if one cannot be removed, E_INVALID if the cache is read-only. */
 HEXC_API int hexc_cache_clear(hexc_cache *c, uint64_t *removed);
 
 #ifdef __cplusplus

@@ -1,24 +1,24 @@
 /* hexc_weights.h - quantized weights: files, formats, packs.
  *
- * Beside hexc.h; the same rules hold.  In libhexc and in libhexc_rt.
- * Nothing here needs a context, prints or keeps state.
+ * Accompanies hexc.h; the same rules apply. In libhexc and libhexc_rt. Nothing here needs a context,
+ * prints or keeps state.
  *
  *	hexc_file_open -> { hexc_file_weight, hexc_weight_load } -> hexc_file_close
  *	hexc_weight:  hexc_weight_float, hexc_pack -> what a kernel takes as `packed`
  *
- * A **weight** is a matrix W[N, K] of N outputs and K inputs, made of codes of few bits and of scales.  Files
- * hold it in many ways (hexc_format_at lists them); here all of them become one: planes in row-major order,
- * with which every format says
+ * A **weight** is a matrix W[N, K] of N outputs and K inputs, made of codes of few bits and of scales.
+ * Files store it in many formats (hexc_format_at lists them). Here every format becomes planes in
+ * row-major order, with
  *
  *	W[n,k] = scale2 * scale * (code[n,k] - bias - zero) + offset2 * offset
  *
- * (with a table, table[code[n,k]] in place of the code)
- * where scale, zero and offset are planes [K / group, N] (neighbours along N are side by side: so kernels
- * read them), scale2 and offset2 planes of coarser groups, bias a whole number, and what a format lacks is 1
- * or 0.  Each operation is one of f32.
+ * (with a table, table[code[n,k]] replaces the code)
+ * where scale, zero and offset are planes [K / group, N] (contiguous along N, as kernels read them),
+ * scale2 and offset2 planes of coarser groups, and bias an integer. Terms that a format lacks are 1 or 0.
+ * Each operation is in f32.
  *
- * Every file may be hostile: sizes are checked before they are believed, and what does not fit is refused
- * with a sentence that names the thing and the fix. */
+ * Files are not trusted: sizes are checked before use, and invalid data is rejected with a sentence that
+ * names the tensor and the fix. */
 #ifndef HEXC_WEIGHTS_H
 #define HEXC_WEIGHTS_H
 #include "lib/hexc.h"
@@ -31,55 +31,58 @@ extern "C" {
 
 typedef struct hexc_file hexc_file; /* an open file; any number of threads may read one */
 
-/* Open a regular file by its name, or from `bytes` bytes that stay where they are until hexc_file_close.
- * Which format it is, it says itself.  HEXC_OK and *out, or E_FILE, E_NOMEM, E_INVALID with *out = NULL and
- * one sentence in why[0..n) (n may be 0).
+/* Open a regular file by name, or `bytes` bytes that must stay valid until hexc_file_close. The container
+ * is detected. Return HEXC_OK and set *out, or return E_FILE, E_NOMEM, E_INVALID with *out = NULL and one
+ * sentence in why[0..n) (n may be 0).
  *
- * A file is mapped into memory, not read: while it is open, nobody may make it shorter.  hexc_weight_load
- * looks once more before it begins (E_FILE); whoever touches bytes of it that went away later, through
- * hexc_file_tensor.data too, ends by SIGBUS, as with every mapping.  A host that cannot rule that out reads
- * the file and uses hexc_file_memory; one that replaces files renames new ones over the old. */
+ * A file is mapped into memory, not read, so it must not be truncated while it is open. hexc_weight_load
+ * checks once more before it starts (E_FILE). Accessing bytes that were truncated later, also through
+ * hexc_file_tensor.data, raises SIGBUS, as with every mapping. A host that cannot exclude this reads the
+ * file and uses hexc_file_memory; a host that replaces files renames new ones over the old. */
 HEXC_API int hexc_file_open(hexc_file **out, const char *path, char *why, size_t n);
 HEXC_API int hexc_file_memory(hexc_file **out, const void *data, size_t bytes, char *why, size_t n);
-HEXC_API void hexc_file_close(hexc_file *f); /* NULL is allowed */
+HEXC_API void hexc_file_close(hexc_file *f); /* f may be NULL */
 
 typedef struct hexc_file_tensor {
 	size_t size;            /* bytes of this struct that are filled */
 	const char *name;
 	const char *type;       /* as the file spells it: "F16", "Q4_K", "I32" */
-	const char *dtype;      /* the element type of hexc.h; NULL: blocks, or none of ours */
+	const char *dtype;      /* the element type of hexc.h; NULL: blocks, or not an element type of
+	                         * hexc */
 	uint32_t rank;          /* up to HEXC_MAX_RANK */
-	int64_t dim[HEXC_MAX_RANK]; /* row-major, the last dim contiguous (GGUF counts from the other end) */
-	const void *data;       /* in the file, with no alignment promised */
+	int64_t dim[HEXC_MAX_RANK]; /* row-major, the last dim contiguous (GGUF numbers them from the other
+	                             * end) */
+	const void *data;       /* in the file, with no guaranteed alignment */
 	uint64_t bytes;
 } hexc_file_tensor;
 #define HEXC_FILE_TENSOR_INIT { sizeof(hexc_file_tensor), NULL, NULL, NULL, 0, \
 	{0, 0, 0, 0, 0, 0, 0, 0}, NULL, 0 }
 
-/* Some formats cannot be told by their tensors: GPTQ's versions differ by 1 in what a stored zero means, and
- * the model's configuration says which it is, beside the file.  This states it: `bytes` bytes of JSON, a
- * quantize_config.json, a config.json with its quantization_config, or {"checkpoint_format": "gptq_v2"}.
- * What is read of it is checkpoint_format (gptq, gptq_v2, gemm, marlin), quant_method, is_marlin_format and
- * AWQ's version; the file's own metadata are read as well, when it is opened.  What nothing states is gptq,
- * and gemm of AWQ.  Weights that were found before are found anew: call it before other threads read the
- * file.
+/* States the checkpoint format of a file, for formats that the tensors do not identify. GPTQ's versions
+ * differ by 1 in the meaning of a stored zero; only the model's configuration, stored next to the file,
+ * specifies the version. json: `bytes` bytes of a quantize_config.json, a config.json with its
+ * quantization_config, or {"checkpoint_format": "gptq_v2"}. Used are checkpoint_format (gptq, gptq_v2,
+ * gemm, marlin), quant_method, is_marlin_format and AWQ's version; the file's own metadata are read as
+ * well, at opening. The default is gptq, and gemm for AWQ. Weights are detected again: call it before
+ * other threads read the file.
  *
- * HEXC_OK, or with a sentence in why[0..n) E_FILE: an unknown checkpoint_format, or another than the metadata
- * state; E_INVALID: no JSON; E_NOMEM.  Nothing is stated then. */
+ * Returns HEXC_OK, or with a sentence in why[0..n) E_FILE: an unknown checkpoint_format, or one that
+ * contradicts the metadata; E_INVALID: not JSON; E_NOMEM. On failure nothing is stated. */
 HEXC_API int hexc_file_config(hexc_file *f, const char *json, size_t bytes, char *why, size_t n);
 
-/* Is the file one of several of a model?  1, and its number from 1 on and how many there are (each may be
- * NULL), or 0 and 1 of 1.  GGUF files say so in their metadata (split.no, split.count), others by their names
- * (model-00001-of-00002.safetensors).  Each is opened by itself. */
+/* Is the file one of several files of a model? Returns 1, with its number from 1 and the number of files
+ * (each may be NULL), or 0 and 1 of 1. GGUF files state this in their metadata (split.no, split.count),
+ * others by their names (model-00001-of-00002.safetensors). Each file is opened separately. */
 HEXC_API int hexc_file_shard(const hexc_file *f, uint32_t *number, uint32_t *count);
 
-/* The container: "safetensors" or "gguf". */
+/* Returns the container: "safetensors" or "gguf". */
 HEXC_API const char *hexc_file_kind(const hexc_file *f);
-/* The i-th tensor in the file's order, or the one of that name: 1 and *out, or 0. */
+/* Set *out to the i-th tensor in the file's order, or the one with that name, and return 1, or 0 if there
+ * is none. */
 HEXC_API int hexc_file_tensor_at(const hexc_file *f, size_t i, hexc_file_tensor *out);
 HEXC_API int hexc_file_find(const hexc_file *f, const char *name, hexc_file_tensor *out);
-/* The i-th entry of the file's metadata: 1 and its key and value as text, or 0.  Values that are lists are
- * described ("i32[151936]").  Strings live as long as f. */
+/* Returns 1 with key and value, as text, of the i-th entry of the file's metadata, or 0. Lists are
+ * described ("i32[151936]"). Strings live as long as f. */
 HEXC_API int hexc_file_meta(const hexc_file *f, size_t i, const char **key, const char **value);
 
 /* ---- formats ----------------------------------------------------------------------------------------- */
@@ -89,12 +92,12 @@ typedef struct hexc_format {
 	const char *name;       /* "Q4_K", "GPTQ-4", "AWQ-4", "Marlin-4", "MXFP4-blocks", ... */
 	const char *container;  /* "gguf" or "safetensors" */
 	const char *code;       /* element type of the codes */
-	int64_t group;          /* inputs that share a scale; 0: files differ; -1: all of them */
-	const char *what;       /* a few words */
+	int64_t group;          /* inputs that share a scale; 0: depends on the file; -1: all of them */
+	const char *what;       /* a short description */
 } hexc_format;
 #define HEXC_FORMAT_INIT { sizeof(hexc_format), NULL, NULL, NULL, 0, NULL }
 
-/* The i-th format: 1 and *out, or 0. */
+/* Sets *out to the i-th format and returns 1, or 0 past the end. */
 HEXC_API int hexc_format_at(size_t i, hexc_format *out);
 
 /* ---- weights ----------------------------------------------------------------------------------------- */
@@ -114,57 +117,57 @@ typedef enum hexc_plane_id {
 	HEXC_NPLANE
 } hexc_plane_id;
 
-/* Numbers in row-major order, as a kernel's tensor of this type and shape takes them.  Does not grow: a
- * weight that needs more says it in `reserved`, or has more planes. */
+/* Values in row-major order, as a kernel's tensor of this type and shape. Does not grow: extensions use
+ * `reserved` of the weight, or more planes. */
 typedef struct hexc_plane {
 	const char *dtype;      /* NULL: the weight has no such plane */
 	int64_t rows, cols;
-	int64_t group;          /* inputs that share a number */
+	int64_t group;          /* inputs that share a value */
 	void *data;             /* types of less than 8 bits are a bit stream, rows not padded */
 	uint64_t bytes;
 } hexc_plane;
 
 typedef struct hexc_weight {
 	size_t size;            /* bytes of this struct */
-	const char *name;       /* in the file; NULL where there is none */
+	const char *name;       /* in the file; NULL if there is none */
 	const char *format;
-	int64_t n, k;           /* outputs, inputs; of more than two dims all but the last make N */
+	int64_t n, k;           /* outputs, inputs; with more than two dims, all but the last form N */
 	int64_t bias;
-	uint64_t bytes;         /* that it takes in the file: bits per weight are 8 * bytes / (n * k) */
+	uint64_t bytes;         /* bytes in the file: bits per weight are 8 * bytes / (n * k) */
 	uint64_t reserved[4];   /* 0 */
-	hexc_plane plane[HEXC_NPLANE]; /* data is NULL where the weight is only described */
+	hexc_plane plane[HEXC_NPLANE]; /* data is NULL if the weight is only described */
 } hexc_weight;
 #define HEXC_WEIGHT_INIT { sizeof(hexc_weight), NULL, NULL, 0, 0, 0, 0, {0, 0, 0, 0}, \
 	{{NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, \
 	{NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}, \
 	{NULL, 0, 0, 0, NULL, 0}, {NULL, 0, 0, 0, NULL, 0}}}
 
-/* The i-th quantized weight of a file, described without its data: 1 and *out, or 0.  Its name is what its
- * tensors have in common ("model.layers.0.mlp.up_proj"). */
+/* Sets *out to the i-th quantized weight of a file, without its data, and returns 1, or 0 past the end.
+ * Its name is the common part of its tensors' names ("model.layers.0.mlp.up_proj"). */
 HEXC_API int hexc_file_weight(const hexc_file *f, size_t i, hexc_weight *out);
 
-/* Load a weight by that name, its planes in one block of memory.  workers may be NULL, here and below.
- * HEXC_OK and *out (free with hexc_weight_free), or E_FILE, E_NOMEM, E_INVALID and one sentence in
- * why[0..n). */
+/* Loads a weight by that name, its planes in one block of memory. workers may be NULL, here and below.
+ * Returns HEXC_OK and sets *out (free with hexc_weight_free), or E_FILE, E_NOMEM, E_INVALID and one
+ * sentence in why[0..n). */
 HEXC_API int hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name,
                               const hexc_workers *workers, char *why, size_t n);
-HEXC_API void hexc_weight_free(hexc_weight *w); /* NULL is allowed */
+HEXC_API void hexc_weight_free(hexc_weight *w); /* w may be NULL */
 
-/* W as f32, row-major, n * k numbers; each operation of the formula is rounded to f32.  HEXC_OK, or
- * E_INVALID and a sentence when w's planes do not fit together. */
+/* Computes W as f32, row-major, n * k values; each operation of the formula is rounded to f32. Returns
+ * HEXC_OK, or E_INVALID and a sentence if w's planes are inconsistent. */
 HEXC_API int hexc_weight_float(const hexc_weight *w, float *out, const hexc_workers *workers, char *why,
                                size_t n);
 
-/* Round x[n, k] to a format: each group's range decides its scale (and zero or offset), second-level
- * scales are the largest of theirs, every number goes to the nearest code that the rounded scales allow.
- * group: for formats that leave it to the file (0: 128, or k where that does not divide).  As
- * hexc_weight_load; E_INVALID when n and k do not fit the format. */
+/* Rounds x[n, k] to a format. Each group's range determines its scale (and zero or offset), second-level
+ * scales are the largest of theirs, and every value is rounded to the nearest code that the rounded scales
+ * permit. group: for formats that leave it to the file (0: 128, or k if 128 does not divide k). Returns as
+ * hexc_weight_load; E_INVALID if n and k do not fit the format. */
 HEXC_API int hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64_t k,
                                   int64_t group, const hexc_workers *workers, char *why, size_t nwhy);
 
-/* The tensors that a weight has in its format, as its container holds them: tensor i's suffix, type,
- * shape and, when data is not NULL, its bytes (at most `bytes` of them are written).  The inverse of
- * hexc_weight_load.  1, or 0 past the last; `out->name` is the suffix. */
+/* Encodes a weight to the tensors of its format, the inverse of hexc_weight_load: tensor i's suffix (in
+ * `out->name`), type, shape and, if data is not NULL, at most `bytes` of its bytes. Returns 1, or 0 past
+ * the last. */
 HEXC_API int hexc_weight_tensor(const hexc_weight *w, size_t i, hexc_file_tensor *out, void *data,
                                 uint64_t bytes);
 

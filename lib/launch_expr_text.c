@@ -1,4 +1,4 @@
-/* launch_expr_text.c - launch-time expressions: from IR scalars, to text. */
+/* launch_expr_text.c - converts IR scalars to launch-time expressions, and these to text. */
 #include "lib/launch_expr_text.h"
 #include <string.h>
 
@@ -19,7 +19,7 @@ node_add(Arena *a, ExprTable *t, ExprNode n)
 	return t->n - 1;
 }
 
-/* `depth` bounds the recursion on programs made to overflow the stack. */
+/* `depth` bounds the recursion for programs that would overflow the stack. */
 static ExprRef
 from_val(Arena *a, ExprTable *t, const Kernel *k, const Val *v, int depth)
 {
@@ -58,9 +58,9 @@ expr_add(Arena *a, ExprTable *t, const Kernel *k, const Val *v)
 
 /* ---- to text ---------------------------------------------------------------------------------- */
 
-enum { TEXT_MAX = 4096 }; /* a shared node is written as often as it is used: text is bounded instead */
+enum { TEXT_MAX = 4096 }; /* bytes; shared nodes are written once per use, so the text is bounded */
 
-/* How the language writes an operator, and how tight it binds; 0: as a call. */
+/* Returns an operator's text and its precedence; 0: written as a call. */
 static const char *
 operator_text(OpCode op, int *level)
 {
@@ -107,7 +107,7 @@ is_number(const ExprTable *t, ExprRef e, int64_t x)
 	return e >= 0 && t->node[e].op == O_const && t->node[e].imm == x;
 }
 
-/* (x + (c - 1)) / c is how a ceil(x, c) of x from 0 on arrives. */
+/* (x + (c - 1)) / c: the expansion of ceil(x, c) for x >= 0. */
 static bool
 ceil_from_0(const ExprTable *t, const ExprNode *div, ExprRef arg[2])
 {
@@ -124,7 +124,7 @@ ceil_from_0(const ExprTable *t, const ExprNode *div, ExprRef arg[2])
 	return not_negative(t, arg[0]) && not_negative(t, arg[1]);
 }
 
-/* (x - s) / c + s that of others, s being 1 above 0 and else 0. */
+/* (x - s) / c + s: the expansion for any x, where s is 1 for x > 0, else 0. */
 static bool
 ceil_of_any(const ExprTable *t, const ExprNode *sum, ExprRef arg[2])
 {
@@ -156,7 +156,7 @@ write_call(Text *s, const ExprTable *t, const char *name, const ExprRef *arg, in
 	text_printf(s, ")");
 }
 
-/* Parenthesised when it binds less tightly than `level`. */
+/* Writes a node, in parentheses if its precedence is below `level`. */
 static void
 write_node(Text *s, const ExprTable *t, ExprRef e, int level)
 {

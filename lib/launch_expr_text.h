@@ -1,11 +1,11 @@
-/* launch_expr_text.h - making the expressions of lib/rt/launch_expr.h while a kernel is compiled. */
+/* launch_expr_text.h - declares the compile-time construction of the expressions of lib/rt/launch_expr.h. */
 #ifndef HEXC_LAUNCH_EXPR_TEXT_H
 #define HEXC_LAUNCH_EXPR_TEXT_H
 #include "lib/rt/launch_expr.h"
 
-/* The expression v computes, v being a scalar over the kernel's parameters.  -1 when it uses what a host
- * cannot compute (floats, memory, block numbers) or the table is full. */
+/* Adds the expression that the scalar v computes from the kernel's parameters. Returns -1 if it uses what
+ * a host cannot compute (floats, memory, block indices) or the table is full. */
 ExprRef expr_add(Arena *a, ExprTable *t, const Kernel *k, const Val *v);
-/* As the language would write it. */
+/* Returns the expression in the language's syntax. */
 const char *expr_text(Arena *a, const ExprTable *t, ExprRef e);
 #endif

@@ -1,4 +1,4 @@
-/* lib.h - what the files of lib/ share: the objects behind the handles of hexc.h. */
+/* lib.h - declares what the files of lib/ share: the objects of the handles in hexc.h. */
 #ifndef HEXC_LIB_H
 #define HEXC_LIB_H
 #include "hexc/ir/ir.h"
@@ -8,18 +8,18 @@
 
 /* ---- contexts (ctx.c, options.c) -------------------------------------------------------------- */
 
-/* The options, copied: one block of memory. */
+/* A copy of hexc_opts in one block of memory. */
 typedef struct Options {
 	hexc_opts o;
 	const Target *target;
-	Schedule schedule; /* if o.schedule names one */
+	Schedule schedule; /* if o.schedule is set */
 	unsigned warnings, remarks; /* as Diag.wanted, Diag.remarked */
-	void *block; /* holds every string and define of o */
+	void *block; /* owns every string and define of o */
 } Options;
 
-/* Check `in` (NULL: defaults) and copy it with the given allocator.  HEXC_OK or an error. */
+/* Checks `in` (NULL: defaults) and copies it with the given allocator. Returns HEXC_OK or an error. */
 int options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size_t), void *user);
-/* Row of passes.def whose name these n bytes are; -1: unknown. */
+/* Returns the row of passes.def whose name these n bytes are; -1: unknown. */
 int pass_index(const char *name, size_t n);
 void options_free(Options *o, void *(*fn)(void *, void *, size_t), void *user);
 
@@ -27,39 +27,39 @@ struct hexc_ctx {
 	Options opt;
 	void *(*realloc)(void *user, void *p, size_t n); /* never NULL */
 	void *user;
-	struct PtxGen *ptxgen; /* NULL: nothing was emitted yet */
-	Arena arena;      /* diagnostics of the last compile */
+	struct PtxGen *ptxgen; /* NULL: nothing emitted yet */
+	Arena arena;      /* for the diagnostics of the last compilation */
 	Diag diag;
-	int *order;       /* diag.msg in source order */
+	int *order;       /* indices of diag.msg in source order */
 	const char *file;
-	DiagMsg last;     /* stands in when there is no memory for a message */
+	DiagMsg last;     /* the only message if memory is short */
 	bool only_last;
-	bool stay; /* no thread is started */
+	bool stay; /* never start a thread */
 };
 
 /* ---- compile_result.c -------------------------------------------------------------------------------- */
 
-/* The result code of a compilation; `left` and `why` as arena_protect and the arena say.  Sorts c's
- * messages. */
+/* Returns the result code of a compilation from arena_protect's result `left` and the arena's message
+ * `why`. Sorts c's messages. */
 int outcome(hexc_ctx *c, int left, const char *why);
-/* Only this one sentence remains: the rest may be half written.  Returns code. */
+/* Leaves `text` as the only message, as the others may be incomplete. Returns code. */
 int outcome_leave(hexc_ctx *c, int code, const char *text);
 
 /* ---- module_build.c ---------------------------------------------------------------------------------- */
 
-/* Facts that are as the program says: names, parameters, grid, assumptions.  Errors in k->unit->diag. */
+/* Copies the kernel's declarations: name, parameters, grid, assumptions. Errors go to k->unit->diag. */
 void module_declare(hexc_module *m, ModKernel *mk, Kernel *k);
-/* What the passes found: how it is launched.  Errors likewise. */
+/* Copies the results of the passes: the launch configuration. Errors as above. */
 void module_found(hexc_module *m, ModKernel *mk, Kernel *k);
-/* The time of a compilation is that of its parts: at any time one is at work, and no time is nobody's.
- * Milliseconds from somewhere. */
+/* Clock of the compilation, in milliseconds from an arbitrary start. Exactly one part runs at any time, so
+ * that the parts sum to the total. */
 double module_clock(void);
-/* From here on the named part is at work (NULL: none that has a name); the one that was. */
+/* Switches to the named part (NULL: unnamed); returns the previous one. */
 const char *module_part(hexc_module *m, const char *name);
-/* Of the part at work so many milliseconds were the named part's. */
+/* Moves `ms` milliseconds from the current part to the named one. */
 void module_time(hexc_module *m, const char *name, double ms);
-/* No more parts come; what is left is "other", the last. */
+/* Ends the named parts; the remaining time is "other", the last. */
 void module_other(hexc_module *m);
-/* All is done: the last part gets what is left.  Needs no memory. */
+/* Adds the remaining time to the last part. Needs no memory. */
 void module_time_end(hexc_module *m);
 #endif

@@ -1,4 +1,4 @@
-/* module_build.c - what a compilation leaves behind, copied out of its arena. */
+/* module_build.c - copies the results of a compilation out of its arena into a module. */
 #include "lib/lib.h"
 #include "hexc/analysis/analysis.h"
 #include <string.h>
@@ -12,7 +12,8 @@ copy_string(hexc_module *m, const char *s)
 
 /* ---- facts as the program says them ----------------------------------------------------------- */
 
-/* An expression of the parameters; an error of the program if a host cannot compute it. */
+/* Converts v to an expression of the parameters; reports an error of the program if a host cannot compute
+ * it. */
 static ExprRef
 declare_expr(hexc_module *m, ModKernel *mk, Kernel *k, const Val *v, Src src, const char *what,
              const char **text)
@@ -59,7 +60,7 @@ assume_push(hexc_module *m, ModKernel *mk, int *cap, ModAssume as)
 	VEC_PUSH(&m->arena, mk->assume, mk->nassume, *cap, as);
 }
 
-/* The conditions a Param holds itself, then the others. */
+/* Declares the conditions stored in Params, then the others. */
 static void
 declare_assumptions(hexc_module *m, ModKernel *mk, Kernel *k)
 {
@@ -75,7 +76,7 @@ declare_assumptions(hexc_module *m, ModKernel *mk, Kernel *k)
 			            (ModAssume){ arena_printf(a, "%s %% %lld == 0", p->name,
 			                                      (long long)p->mult),
 			                         i, '%', -1 });
-		if (p->lo > p->hi || (p->lo == 0 && p->hi == 0)) /* the range is not set */
+		if (p->lo > p->hi || (p->lo == 0 && p->hi == 0)) /* no range is set */
 			continue;
 		if (p->lo > (p->kind == HEXC_SIZE ? 0 : INT64_MIN))
 			assume_push(m, mk, &cap,

@@ -1,4 +1,4 @@
-/* options.c - hexc_opts checked and copied; the lists a host may choose from. */
+/* options.c - checks and copies hexc_opts, and lists the available passes, schedules and warnings. */
 #include "lib/lib.h"
 #include "taskmap/support/json_writer.h"
 #include <string.h>
@@ -49,7 +49,8 @@ hexc_utf8(const char *s)
 	return s ? utf8_bytes(s) : 0;
 }
 
-/* The bits of Diag.wanted, and of Diag.remarked if remarks are asked for; false: a name is unknown. */
+/* Computes the bits of Diag.wanted and, if `remarks`, of Diag.remarked; returns false if a name is
+ * unknown. */
 static bool
 warning_bits(Options *o, const char *s, bool remarks)
 {
@@ -95,7 +96,7 @@ hexc_pass_named(const char *name)
 	return i < 0 ? NULL : passes[i].name;
 }
 
-/* What a host calls a point between passes, by the name of today. */
+/* Returns the current name of a pass, or other stop point, by its current or former name. */
 static const char *
 point_named(const char *s)
 {
@@ -120,7 +121,7 @@ pass_name_ok(const char *s)
 	       pass_index(s, strlen(s)) >= 0;
 }
 
-/* False: there is none of that name. */
+/* Returns false if there is no schedule of that name. */
 static bool
 schedule_find(const char *name, Schedule *out)
 {
@@ -132,7 +133,7 @@ schedule_find(const char *name, Schedule *out)
 	return s < SCHEDULES;
 }
 
-/* Clusters of 8 blocks every device takes that takes any. */
+/* Every device with clusters supports up to 8 blocks. */
 static bool
 cluster_ok(const uint32_t n[3])
 {
@@ -166,7 +167,7 @@ text_bytes(const char *s)
 	return s ? strlen(s) + 1 : 0;
 }
 
-/* Move the string into the block; NULL stays NULL. */
+/* Copies the string to the block; NULL stays NULL. */
 static const char *
 text_take(char **at, const char *s)
 {
@@ -224,7 +225,7 @@ options_copy(Options *out, const hexc_opts *in, void *(*fn)(void *, void *, size
 	o.dump = text_take(&at, o.dump);
 	o.stop = text_take(&at, o.stop);
 	o.assembler = text_take(&at, o.assembler);
-	o.warnings = NULL; /* as bits */
+	o.warnings = NULL; /* stored as bits */
 	o.schedule = o.schedule ? schedule_name[out->schedule] : NULL;
 	out->o = o;
 	return HEXC_OK;

@@ -1,4 +1,4 @@
-/* pass_manager.c - a kernel through hexc/pass/passes.def, the IR verified after each pass. */
+/* pass_manager.c - runs a kernel through hexc/pass/passes.def and verifies the IR after each pass. */
 #include "hexc/ir/pack.h"
 #include "hexc/ir/block_scale.h"
 #include "hexc/ir/sparse.h"
@@ -36,8 +36,8 @@ dump(CompileJob *j, const char *pass, const Kernel *k)
 	o->text(o->user, pass, k->name, t.s);
 }
 
-/* Dumps what hexc_run_tile runs for bounds, lib/error_bound/error_bound.h: a copy, the kernel itself stays as it is.
- * Where no bound is known for any run, the kernel without them. */
+/* Dumps the kernel that hexc_run_tile runs for bounds (lib/error_bound/error_bound.h), from a copy; the
+ * kernel itself is unchanged. If no run can have bounds, dumps the kernel without them. */
 static void
 dump_bounded(CompileJob *j, const Kernel *k)
 {
@@ -69,7 +69,7 @@ stop_here(CompileJob *j, const char *pass)
 	return true;
 }
 
-/* Print, read back, go on with the copy: what the text does not hold is lost. */
+/* Prints the kernel, parses it and returns the copy, without what the textual form lacks. */
 static Kernel *
 reread(CompileJob *j, Kernel *k, const char *pass)
 {
@@ -92,7 +92,8 @@ reread(CompileJob *j, Kernel *k, const char *pass)
 	return copy;
 }
 
-/* Check, show if `aloud`, and copy after a pass; false: do not go on with this kernel. */
+/* Verifies, dumps if `aloud`, and copies after a pass; returns false if this kernel's compilation must
+ * stop. */
 static bool
 after_pass(CompileJob *j, int i, const char *pass, bool aloud)
 {
@@ -113,7 +114,7 @@ after_pass(CompileJob *j, int i, const char *pass, bool aloud)
 
 /* ---- passes ----------------------------------------------------------------------------------- */
 
-/* What the layout search found, while it is at hand. */
+/* Copies the search's results while they exist. */
 static void
 keep_candidates(CompileJob *j, ModKernel *mk)
 {
@@ -137,14 +138,14 @@ keep_candidates(CompileJob *j, ModKernel *mk)
 	BUG_IF(&j->arena, mk->candidate >= mk->ncand);
 }
 
-/* The bounds of a loop as expressions, none where one of them is of what a host does not know. */
+/* Converts a loop's bounds to expressions; none if a host cannot compute one of them. */
 static void
 keep_bounds(CompileJob *j, ModKernel *mk, const LoopTurns *from, ModLoop *to)
 {
 	const Kernel *k = infer_kernel(j->candidates);
 	int before = mk->expr.n;
 
-	if (before > EXPR_MAX / 2) /* what launches need has its place */
+	if (before > EXPR_MAX / 2) /* leaves space for the expressions of launches */
 		return;
 	to->lo = expr_add(&j->m->arena, &mk->expr, k, from->lo);
 	to->hi = expr_add(&j->m->arena, &mk->expr, k, from->hi);
@@ -156,7 +157,7 @@ keep_bounds(CompileJob *j, ModKernel *mk, const LoopTurns *from, ModLoop *to)
 	}
 }
 
-/* What a turn of each loop takes, in front of the solution going into the IR. */
+/* Copies the cost model's cycles per iteration of each loop, before the solution is applied to the IR. */
 static void
 keep_turns(CompileJob *j, ModKernel *mk)
 {
@@ -185,7 +186,7 @@ keep_turns(CompileJob *j, ModKernel *mk)
 	}
 }
 
-/* How packed tensors are laid out, once inference has said so. */
+/* Copies the packs that inference chose. */
 static void
 keep_packs(CompileJob *j, ModKernel *mk, const Kernel *k)
 {
@@ -204,7 +205,7 @@ keep_packs(CompileJob *j, ModKernel *mk, const Kernel *k)
 	}
 }
 
-/* What is explained of a kernel when all is known, the addresses of shared tiles too. */
+/* Copies explanations and drawings when everything is known, including addresses of shared tiles. */
 static void
 keep_pictures(CompileJob *j, ModKernel *mk, Kernel *k)
 {
@@ -237,7 +238,7 @@ is_pass_enabled(const CompileJob *j, int p, bool asked)
 	return asked || passes[p].when != PASS_ON_REQUEST || (j->ctx->opt.o.flags & (HEXC_PROVE | HEXC_PARANOID));
 }
 
-/* Row p, on kernel i. */
+/* Runs row p on kernel i. */
 static void
 run(CompileJob *j, int i, int p)
 {
@@ -247,8 +248,9 @@ run(CompileJob *j, int i, int p)
 		passes[p].run(j->unit.kernel[i]);
 }
 
-/* Passes [from, to) of kernel i, the IR checked after each; `aloud`: dumps are made and opts.stop ends it;
- * `usual`: not those that are run if asked for.  False: an error was found, or it stopped. */
+/* Runs passes [from, to) on kernel i, and verifies the IR after each. `aloud`: makes dumps and obeys
+ * opts.stop; `usual`: without passes that run only on request. Returns false on an error, or if it
+ * stopped. */
 static bool
 run_some(CompileJob *j, int i, int from, int to, bool aloud, bool usual)
 {
@@ -264,7 +266,7 @@ run_some(CompileJob *j, int i, int from, int to, bool aloud, bool usual)
 			module_part(j->m, part);
 			if (d->nerror != errors)
 				return false;
-			if (j->unit.kernel[i]->unscheduled) /* nobody wants it */
+			if (j->unit.kernel[i]->unscheduled) /* the variant is rejected */
 				return true;
 			if (passes[p].when == PASS_SEARCH) {
 				part = module_part(j->m, "describe");
@@ -294,13 +296,13 @@ first_row(PassWhen when)
 
 /* ---- what the search tries -------------------------------------------------------------------- */
 
-/* A kernel in front of the passes that are run for every choice. */
+/* A kernel before the passes that run per variant. */
 typedef struct Base {
 	CompileJob *j;
-	int i; /* the unit's kernel */
+	int i; /* index of the unit's kernel */
 	Kernel *k;
-	bool choice; /* there are several ways */
-	bool made; /* these passes have been run: the choices are made */
+	bool choice; /* there is more than one variant */
+	bool made; /* these passes have been run */
 } Base;
 
 static Kernel *
@@ -319,7 +321,7 @@ compile_variant(void *user, const Variant *v, bool aloud)
 	kernel_make_thin(k, v->thin);
 	b->j->unit.kernel[b->i] = k;
 	ok = run_some(b->j, b->i, first_row(PASS_PER_VARIANT), first_row(PASS_SEARCH), aloud, true);
-	return ok ? b->j->unit.kernel[b->i] : NULL; /* another one if it was read back */
+	return ok ? b->j->unit.kernel[b->i] : NULL; /* a different one after rereading */
 }
 
 static bool
@@ -330,7 +332,8 @@ asks_for_cluster(const CompileJob *j)
 	return n[0] > 1 || n[1] > 1 || n[2] > 1;
 }
 
-/* Those that are worth a try, or the one that is asked for, which clusters have too. */
+/* Returns the schedules to try: those that are profitable, or the requested one; a requested cluster
+ * implies warp specialization. */
 static int
 schedules(const CompileJob *j, const Kernel *k, const Schedule **out)
 {
@@ -342,7 +345,7 @@ schedules(const CompileJob *j, const Kernel *k, const Schedule **out)
 	return 1;
 }
 
-/* What there is to choose in front of the passes that are tried. */
+/* Lists the choices before the passes that run per variant. */
 static void
 choices(CompileJob *j, Base *b, Variants *v)
 {
@@ -358,8 +361,8 @@ choices(CompileJob *j, Base *b, Variants *v)
 	b->choice = v->n || v->parts || v->thin || v->nwarps > 1 || v->grows || v->nschedule > 1;
 }
 
-/* Kernel i is then the one with the solution that is asked for.  `made`: it has been through the passes
- * that are tried, with choices of its own. */
+/* Replaces kernel i by its variant with the requested solution. `made`: it has already been through the
+ * passes that run per variant. */
 static bool
 search(CompileJob *j, int i, bool made)
 {
@@ -388,7 +391,7 @@ search(CompileJob *j, int i, bool made)
 	return true;
 }
 
-/* The roles, or a barrier, that the program has; NULL: none. */
+/* Returns the program's `roles` op, or an mbarrier; NULL if there is none. */
 static const Op *
 written_roles(const Kernel *k)
 {
@@ -399,8 +402,8 @@ written_roles(const Kernel *k)
 	return o;
 }
 
-/* Has the target what roles need, whether written or asked for?  Their meaning, without code, needs nothing.
- * And roles that are written are not to be had without. */
+/* Does the target support warp roles, whether written or requested? Interpreting them (NO_EMIT) needs no
+ * support. Reports written roles that contradict the requested schedule. */
 static bool
 takes_roles(const CompileJob *j, const Kernel *k)
 {
@@ -452,7 +455,7 @@ passes_rows(CompileJob *j, int i, int from, int to, bool usual)
 	return run_some(j, i, from, to, true, usual);
 }
 
-/* What the options ask of pass multicast, if anything; IR may say so itself. */
+/* Passes the cluster of the options, if any, to pass multicast; IR may request one itself. */
 static void
 ask_cluster(const CompileJob *j, Kernel *k)
 {
@@ -480,7 +483,7 @@ passes_begin(CompileJob *j, int i)
 	dump(j, "read", j->unit.kernel[i]);
 	kernel_verify(j->unit.kernel[i], NULL);
 	j->candidates = NULL;
-	/* stands for none, where the search is not part of what is run */
+	/* placeholder for pass lists without the search */
 	mk->ncand = 1;
 	mk->cand = NEW(&j->m->arena, ModCand);
 	mk->cand->text = "as the IR has it";

@@ -1,4 +1,4 @@
-/* pass_manager.h - one compilation while it runs. */
+/* pass_manager.h - declares the state of one running compilation. */
 #ifndef HEXC_PASS_MANAGER_H
 #define HEXC_PASS_MANAGER_H
 #include "infer/infer.h"
@@ -9,27 +9,29 @@ typedef struct CompileJob {
 	hexc_module *m;
 	Arena arena;
 	Unit unit;
-	Candidates *candidates; /* solutions of the kernel at hand */
+	Candidates *candidates; /* solutions of the current kernel */
 	const char *src;
 	size_t len;
-	const char *passes; /* that src, which is IR, goes through; NULL: src is a program */
+	const char *passes; /* passes to run on src, which is IR; NULL: src is a program */
 	bool stopped; /* opts.stop was reached */
-	const void *key; /* nkey bytes in the arena, by which the cache has it; NULL: it is not asked */
+	const void *key; /* nkey bytes in the arena, the cache key; NULL: the cache is not used */
 	size_t nkey;
-	void *answer; /* what it gave, to be freed */
+	void *answer; /* the cache's result, to be freed */
 	bool hit;
-	const ModAsked *asked; /* nasked first solutions of the kernel at hand, as the assembler sees them */
+	const ModAsked *asked; /* the assembler's results for the first nasked solutions of the current
+	                        * kernel */
 	int nasked;
-	bool deaf; /* the assembler refuses what it is asked: no more is */
+	bool deaf; /* the assembler rejects its input; it is not called again */
 } CompileJob;
 
 /* ---- compile.c -------------------------------------------------------------------------------------- */
 
-/* Fills a cleared j, of which ctx and m are given; nothing is compiled yet. */
+/* Fills a zeroed j with ctx and m set; compiles nothing yet. */
 void job_start(CompileJob *j, const char *file, const char *src, size_t len);
-/* The program as kernels, declared in the module; false: an error.  Under arena_protect, as what follows. */
+/* Parses the program to kernels and declares them in the module; returns false on an error. Call this and
+ * the following under arena_protect. */
 bool job_parse(CompileJob *j);
-/* The module's PTX. */
+/* Emits the module's PTX. */
 void job_emit(CompileJob *j);
 
 /* ---- pass_manager.c --------------------------------------------------------------------------------------- */
@@ -41,22 +43,22 @@ enum {
 #include "hexc/pass/passes.def"
 };
 
-/* Kernel i of the unit through all passes; what they find goes to the module. */
+/* Runs all passes on kernel i of the unit; the module gets the results. */
 void passes_run(CompileJob *j, int i);
-/* A kernel that was read is verified; its module has one solution, until the search finds others. */
+/* Verifies a parsed kernel; its module has one solution, until the search finds others. */
 void passes_begin(CompileJob *j, int i);
-/* Rows [from, to) of kernel i.  From in front of what the search tries to the search or further: all choices
- * are tried; from within: it works on the kernel as it is.  `usual`: not those that are run if asked for.
- * False: an error was found, or opts.stop was reached. */
+/* Runs rows [from, to) on kernel i. A range that starts before the searched choices and includes the
+ * search tries all choices; one that starts later works on the kernel unchanged. `usual`: without passes
+ * that run only on request. Returns false on an error, or if opts.stop was reached. */
 bool passes_rows(CompileJob *j, int i, int from, int to, bool usual);
-/* What all passes together have found of kernel i. */
+/* Adds the results of all passes on kernel i to the module. */
 void passes_found(CompileJob *j, int i);
 
 /* ---- passes_named.c --------------------------------------------------------------------------------- */
 
-/* Does `list` name passes as hexc_compile_ir takes them?  Else a sentence in why[0..n). */
+/* Is `list` a valid pass list for hexc_compile_ir? If not, writes a sentence to why[0..n). */
 bool passes_known(const char *list, char *why, size_t n);
-/* Kernel i, which was read, through those that j->passes names and passes_known admits.  True: what the code
- * generator is to emit comes of it. */
+/* Runs the passes that j->passes names (checked by passes_known) on the parsed kernel i. Returns true if
+ * the result can be emitted. */
 bool passes_run_named(CompileJob *j, int i);
 #endif

@@ -1,12 +1,12 @@
-/* passes_named.c - the passes that hexc_compile_ir is asked for: names and ranges, as rows of passes.def. */
+/* passes_named.c - parses the pass list of hexc_compile_ir (names and ranges) to rows of passes.def. */
 #include "lib/pass_manager.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Rows from, from + 1, .. to, where row PASSES is the code generator. */
+/* Rows from, from + 1, .. to; row PASSES is the code generator. */
 typedef struct Range {
 	int from, to;
-	bool usual; /* written A..B: passes that are only run if asked for are not meant */
+	bool usual; /* written as A..B: without passes that run only on request */
 } Range;
 
 static int
@@ -21,7 +21,7 @@ name_of(int row)
 	return row < PASSES ? hexc_pass((size_t)row) : "emit";
 }
 
-/* Where ".." is in the n bytes at s; n: nowhere. */
+/* Returns the offset of ".." in the n bytes at s; n if there is none. */
 static size_t
 find_dots(const char *s, size_t n)
 {
@@ -31,8 +31,8 @@ find_dots(const char *s, size_t n)
 	return n;
 }
 
-/* The word at *at, which moves past it and the comma behind; `after`: the row of the pass that was last, or
- * -1.  False: why says what is wrong with it. */
+/* Parses the word at *at and advances past it and its comma; `after`: row of the last pass run, or -1.
+ * Returns false with the error in why. */
 static bool
 next_range(const char **at, int after, Range *out, char *why, size_t nwhy)
 {
@@ -75,7 +75,7 @@ passes_known(const char *list, char *why, size_t n)
 	return true;
 }
 
-/* The row of the pass that k says it comes after, -1: of none; false: there is no such pass. */
+/* Computes the row of the pass that k->after names, -1: none; returns false if the pass is unknown. */
 static bool
 row_after(const Kernel *k, int *row)
 {

@@ -1,4 +1,4 @@
-/* run_interp.c - hexc_run_tile: the tile interpreter on a host's buffers. */
+/* run_interp.c - implements hexc_run_tile: runs the tile interpreter on a host's buffers. */
 #include "hexc/interp/interp.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/text/text.h"
@@ -23,7 +23,7 @@ typedef struct TileJob {
 	Arena arena;
 	Diag diag;
 	Unit unit;
-	double cell[BOUND_CELLS]; /* BOUND_DOUBT > 0: no bound counts */
+	double cell[BOUND_CELLS]; /* BOUND_DOUBT > 0: no bound is valid */
 	BoundOps ops;
 	int code;
 } TileJob;
@@ -37,7 +37,7 @@ wants_bounds(const TileJob *j)
 	return false;
 }
 
-/* Elements that the bytes at a tensor's address hold. */
+/* Returns how many elements fit in the bytes at a tensor's address. */
 static int64_t
 arg_count(const ModParam *p, const hexc_arg *arg)
 {
@@ -46,7 +46,7 @@ arg_count(const ModParam *p, const hexc_arg *arg)
 	return (int64_t)(arg->bytes / bits * 8 + arg->bytes % bits * 8 / bits);
 }
 
-/* No bound is known for this kernel. */
+/* Sets all bounds to unknown. */
 static void
 bounds_unknown(const TileJob *j)
 {
@@ -58,7 +58,7 @@ bounds_unknown(const TileJob *j)
 	}
 }
 
-/* Of IR, which has no masks yet where it comes straight from the front end. */
+/* Parses the IR again; IR straight from the front end has no masks yet. */
 static Kernel *
 ir_again(TileJob *j)
 {
@@ -101,7 +101,7 @@ interp_result(InterpCode c)
 	return HEXC_E_INTERNAL;
 }
 
-/* What tensor argument i holds now, and 0 for the other sums. */
+/* Initializes the sums with the elements of tensor argument i, and the others with 0. */
 static void
 start_sums(TileJob *j, int i, InterpArg *sum, int64_t n)
 {
@@ -113,7 +113,7 @@ start_sums(TileJob *j, int i, InterpArg *sum, int64_t n)
 		sum[s] = (InterpArg){ x + s * n, n, 0, 0 };
 }
 
-/* Bounds of the elements that floats were added to. */
+/* Computes bounds of elements that floats were added to atomically. */
 static void
 end_sums(const TileJob *j, const Kernel *k, const InterpArg *arg)
 {
@@ -136,7 +136,7 @@ end_sums(const TileJob *j, const Kernel *k, const InterpArg *arg)
 	}
 }
 
-/* The arguments, and behind them what bound_kernel adds for each written tensor. */
+/* Builds the arguments, followed by those that bound_kernel adds for each written tensor. */
 static InterpArg *
 interp_args(TileJob *j, const Kernel *k, int *n)
 {
@@ -192,7 +192,7 @@ show_value(void *user, const Op *o, int64_t block, const Type *type, int64_t n, 
 	j->value(j->user, &x);
 }
 
-/* Under arena_protect. */
+/* Runs under arena_protect. */
 static void
 run_tile(void *user)
 {
@@ -206,7 +206,7 @@ run_tile(void *user)
 	opt.max_ops = j->max_steps;
 	opt.noise = j->noise;
 	opt.noise_times = j->noise_times;
-	opt.uninit = j->m->ir != NULL; /* what nobody looks at is not read by the program, but by its IR */
+	opt.uninit = j->m->ir != NULL; /* IR may read values that its program never uses */
 	opt.workers = j->workers.workers;
 	opt.print = j->print ? say : NULL;
 	opt.value = j->value ? show_value : NULL;
@@ -228,7 +228,7 @@ run_tile(void *user)
 		bounds_unknown(j);
 }
 
-/* Has an element of what was written no bound? */
+/* Does any written element have no bound? */
 static bool
 some_unknown(const TileJob *j)
 {
@@ -243,7 +243,7 @@ some_unknown(const TileJob *j)
 	return false;
 }
 
-/* Which value was the first to lose its bound. */
+/* Reports the first value that lost its bound. */
 static void
 explain_loss(const TileJob *j, const hexc_run_opts *o)
 {
@@ -258,7 +258,7 @@ explain_loss(const TileJob *j, const hexc_run_opts *o)
 	         name ? name : "the value here", name ? "`" : "", why);
 }
 
-/* The sentence in o->why. */
+/* Writes the failure's sentence to o->why. */
 static void
 explain(const TileJob *j, const hexc_run_opts *o, int code, bool left)
 {
@@ -281,7 +281,7 @@ explain(const TileJob *j, const hexc_run_opts *o, int code, bool left)
 		         code == HEXC_E_INTERNAL && j->arena.why ? j->arena.why : hexc_strerror(code));
 }
 
-/* What hexc_run_opts says of max_memory: of an element that is written there is a bound, and its sums. */
+/* The default of hexc_run_opts.max_memory: written elements need a bound and its sums. */
 static size_t
 default_memory(const TileJob *j)
 {

@@ -1,4 +1,4 @@
-/* constants.c - const, splat, iota, mask. */
+/* constants.c - emits const, splat, iota and mask. */
 #include "ptxgen/base/layout_arith.h"
 #include "hexc/analysis/analysis.h"
 #include "ptxgen/base/packed_word.h"
@@ -58,12 +58,14 @@ emit_iota(Codegen *g, Op *o)
 typedef struct MaskPlan {
 	int n, dim[DIM_MAX];
 	LV lane[DIM_MAX], bound[DIM_MAX]; /* i32 */
-	int64_t most[DIM_MAX]; /* of lane[] */
-	int64_t step[DIM_MAX]; /* the bound and all lanes' places are multiples: elements in one are alike */
+	int64_t most[DIM_MAX]; /* maximum of lane[] */
+	/* the bound and all lanes' positions are multiples: elements within a step are masked alike */
+	int64_t step[DIM_MAX];
 	LV fill; /* a word of it */
 } MaskPlan;
 
-/* Where the element of register r is along the i-th masked dim, less the lane's place, down to a step. */
+/* Returns the position of register r along the i-th masked dim, without the lane's part, rounded down to a
+ * step. */
 static int64_t
 mask_at(const Tile *t, const MaskPlan *p, int i, int64_t r)
 {
@@ -73,8 +75,8 @@ mask_at(const Tile *t, const MaskPlan *p, int i, int64_t r)
 	return c[p->dim[i]] / p->step[i] * p->step[i];
 }
 
-/* i1: register r is inside the i-th bound; NULL: in all threads.  Of constant bounds asked as accesses
- * ask. */
+/* Returns an i1: register r is within the i-th bound; NULL if it is in all threads. Constant bounds are
+ * compared as accesses do. */
 static LV
 mask_bound(Codegen *g, const Tile *t, const MaskPlan *p, int i, int64_t r)
 {
@@ -89,7 +91,7 @@ mask_bound(Codegen *g, const Tile *t, const MaskPlan *p, int i, int64_t r)
 	                         : LLVMBuildICmp(g->b, LLVMIntSLT, p->lane[i], const_i32(g, rest), "");
 }
 
-/* i1: the register's element is inside all bounds; NULL: in all threads. */
+/* Returns an i1: the register's element is within all bounds; NULL if it is in all threads. */
 static LV
 mask_inside(Codegen *g, const Tile *t, const MaskPlan *p, int64_t r)
 {
@@ -114,7 +116,7 @@ mask_same(const Tile *t, const MaskPlan *p, int64_t r, int64_t s)
 	return true;
 }
 
-/* x, a word, where register r is inside. */
+/* Returns word x where register r is within bounds, else the fill value. */
 static LV
 masked_word(Codegen *g, const Tile *t, const MaskPlan *p, int64_t r, LV x)
 {
@@ -146,7 +148,7 @@ pull_mask(Codegen *g, Op *o, int w)
 	t->word[w] = bits_gather(g, t->dtype, one, pos, n);
 }
 
-/* The largest power of two that divides the bound and the place of every lane along dim d. */
+/* Returns the largest power of two that divides the bound and the position of every lane along dim d. */
 static int64_t
 mask_step(Codegen *g, const Op *o, int d, const Val *bound)
 {

@@ -1,4 +1,4 @@
-/* control_flow.c - for, if, yield: basic blocks and phis. */
+/* control_flow.c - emits for, if and yield as basic blocks and phis. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/core/cost_constants.h"
@@ -9,7 +9,7 @@
 #include "ptxgen/element/index_arith.h"
 #include "ptxgen/emit.h"
 
-/* Force a value that a region uses, if it was made outside: the values inside have no tile yet. */
+/* Forces a value that a region uses, if it was defined outside: values inside have no tile yet. */
 static void
 gen_enter_val(Codegen *g, Val *v)
 {
@@ -17,7 +17,7 @@ gen_enter_val(Codegen *g, Val *v)
 		tile_force(g, v);
 }
 
-/* A tensor comes with its sizes and strides. */
+/* Forces the sizes and strides of a tensor. */
 static void
 gen_enter_tensor(Codegen *g, const Val *v)
 {
@@ -31,7 +31,7 @@ gen_enter_tensor(Codegen *g, const Val *v)
 	}
 }
 
-/* Before a region: force what its ops use from outside. */
+/* Before a region: forces what its ops use from outside. */
 void
 gen_enter(Codegen *g, Block *b)
 {
@@ -45,7 +45,7 @@ gen_enter(Codegen *g, Block *b)
 		}
 }
 
-/* Phis for the words of a tile. */
+/* Creates phis for the words of a tile. */
 static void
 phi_words(Codegen *g, Tile *t)
 {
@@ -54,7 +54,7 @@ phi_words(Codegen *g, Tile *t)
 			t->word[w] = LLVMBuildPhi(g->b, word_type(g, t->dtype), "");
 }
 
-/* The words that come from there to the phis of t's words. */
+/* Adds words from predecessor `from` to the phis of t's words. */
 static void
 phi_add(Codegen *g, const Tile *t, LV *phi, LV *word, LLVMBasicBlockRef from)
 {
@@ -67,8 +67,8 @@ phi_add(Codegen *g, const Tile *t, LV *phi, LV *word, LLVMBasicBlockRef from)
 	}
 }
 
-/* The words of n values at the end of the current block, which become those of `to`.  What these have in
- * registers with names is put there when all has been read, but for what is unread (NULL: nothing is). */
+/* Returns the words of n values at the end of the current block, for the tiles `to`. Words of tiles in
+ * named registers are written there after all have been read, except unread ones (unread NULL: none is). */
 static LV **
 all_words(Codegen *g, Val *const *v, Val *const *to, int n, const bool *unread)
 {
@@ -79,7 +79,7 @@ all_words(Codegen *g, Val *const *v, Val *const *to, int n, const bool *unread)
 
 		if (t->web && t->web == file_web(g, to[i]))
 			continue;
-		all[i] = lv_array(g, t->nword + 1); /* a NULL behind tells a wrong count */
+		all[i] = lv_array(g, t->nword + 1); /* a trailing NULL detects a wrong count */
 		for (int w = 0; w < t->nword; w++)
 			all[i][w] = tile_has(t, w) ? word_get(g, v[i], w) : NULL;
 	}
@@ -98,7 +98,7 @@ tile_copy_words(Codegen *g, Tile *to, const Tile *from)
 		to->word[w] = from->word[w];
 }
 
-/* The values a region hands to its owner. */
+/* Emits the values that a region yields to its owner. */
 void
 emit_yield(Codegen *g, Op *o)
 {
@@ -113,13 +113,13 @@ emit_yield(Codegen *g, Op *o)
 		tile_force(g, o->in[i]);
 }
 
-/* What a loop hands to its next turn: words of the arguments of its body. */
+/* What a loop forwards to its next iteration: words of its body's arguments. */
 typedef struct Carried {
 	Block *body;
 	LV **phi; /* by argument */
 } Carried;
 
-/* The counter fits 32 bits where it starts, even past the end, and where it stops. */
+/* Does the counter fit 32 bits from its start to where it stops, past the end? */
 static bool
 counter_narrow(Codegen *g, const Op *loop)
 {
@@ -127,7 +127,7 @@ counter_narrow(Codegen *g, const Op *loop)
 	       val_fact(g->k, loop->in[1]).hi <= INT32_MAX - val_fact(g->k, loop->in[2]).hi;
 }
 
-/* The phis of argument i; its words come behind all phis. */
+/* Creates the phis of argument i; its words are emitted after all phis. */
 static void
 carried_phi(Codegen *g, Carried *c, int i, const bool *part)
 {
@@ -143,7 +143,7 @@ carried_phi(Codegen *g, Carried *c, int i, const bool *part)
 	}
 }
 
-/* Head of a loop: phis of the counter and the carried values. */
+/* Emits the head of a loop: phis of the counter and the carried values. */
 static Carried
 loop_head(Codegen *g, const Op *o)
 {
@@ -161,7 +161,7 @@ loop_head(Codegen *g, const Op *o)
 	return c;
 }
 
-/* Go to the head from here, with these words of all arguments. */
+/* Branches to the head from here, with these words of all arguments. */
 static LV
 loop_enter(Codegen *g, const Carried *c, LV **word, LLVMBasicBlockRef head)
 {
@@ -177,8 +177,8 @@ loop_enter(Codegen *g, const Carried *c, LV **word, LLVMBasicBlockRef head)
 	return LLVMBuildBr(g->b, head);
 }
 
-/* Do a loop's carried words, addresses, the largest tile that it masks and as many numbers that tell where
- * its elements are take all registers? */
+/* Do a loop's carried words, its addresses, the largest tile that it masks, and as many element positions
+ * as that has words, occupy all registers? */
 static bool
 is_crowded(Codegen *g, const Block *body)
 {
@@ -196,7 +196,7 @@ is_crowded(Codegen *g, const Block *body)
 	return carried + 2 * largest + LEAST_REGISTERS > STEP_REGISTERS;
 }
 
-/* Of the loop whose way back this is nothing is made in front of it, to be kept through its turns. */
+/* Disables LICM for the loop with this back edge, so that no values are kept in registers through it. */
 static void
 loop_keep_nothing(Codegen *g, LV back)
 {
@@ -206,12 +206,12 @@ loop_keep_nothing(Codegen *g, LV back)
 		                    LLVMMDNodeInContext2(g->ctx, &say, 1) };
 	LLVMMetadataRef loop = LLVMMDNodeInContext2(g->ctx, node, 2);
 
-	LLVMMetadataReplaceAllUsesWith(node[0], loop); /* a loop's node begins with itself */
+	LLVMMetadataReplaceAllUsesWith(node[0], loop); /* a loop's node starts with itself */
 	LLVMSetMetadata(back, LLVMGetMDKindIDInContext(g->ctx, kind, sizeof kind - 1),
 	                LLVMMetadataAsValue(g->ctx, loop));
 }
 
-/* The counter's word and those of the values that the loop carries, by argument. */
+/* Returns the words of the counter and the carried values, by argument. */
 static LV **
 turn_words(Codegen *g, LV counter, Val *const *carried, const Op *loop, const bool *unread)
 {
@@ -226,8 +226,8 @@ turn_words(Codegen *g, LV counter, Val *const *carried, const Op *loop, const bo
 	return word;
 }
 
-/* Where the counter starts.  That of a split loop's later part has got there in the loop in front, which is
- * less to keep than the same number once more. */
+/* Returns the counter's start. The second loop of a split takes it from the preceding loop's counter, which
+ * saves a register for the same number. */
 static LV
 counter_start(Codegen *g, const Op *o)
 {
@@ -240,7 +240,7 @@ counter_start(Codegen *g, const Op *o)
 	return scalar_get(g, o->in[0]);
 }
 
-/* By value that the loop carries: does nobody read what it is at first? */
+/* Returns, by carried value: is its initial value never read? */
 static bool *
 first_unread(Codegen *g, const Op *loop)
 {
@@ -251,7 +251,7 @@ first_unread(Codegen *g, const Op *loop)
 	return unread;
 }
 
-/* Does the loop have a turn with this counter? */
+/* Emits whether the loop has an iteration with this counter. */
 static LV
 turn_runs(Codegen *g, const Op *o, LV now, bool narrow)
 {
@@ -259,7 +259,7 @@ turn_runs(Codegen *g, const Op *o, LV now, bool narrow)
 	int64_t end;
 
 	if (going && val_is_const(o->in[1], &end) && end == INT64_MAX)
-		return going; /* nobody counts so far */
+		return going; /* the counter never reaches this bound */
 	hi = scalar_get(g, o->in[1]);
 	below = LLVMBuildICmp(g->b, LLVMIntSLT, now, narrow ? index_low(g, hi) : hi, "");
 	return going ? LLVMBuildAnd(g->b, below, going, "") : below;
@@ -309,11 +309,12 @@ emit_for(Codegen *g, Op *o)
 	LLVMPositionBuilderAtEnd(g->b, exit);
 }
 
-/* Without a branch: copies move nothing where the condition does not hold, and fill with zeros. */
+/* Emits an `if` of copies without a branch: they are predicated by the condition, and fill with zeros where
+ * it is false. */
 static void
 emit_guarded(Codegen *g, Op *o)
 {
-	BUG_IF(g->a, g->guard); /* such an if holds none */
+	BUG_IF(g->a, g->guard); /* such an `if` contains no other */
 	g->guard = o->in[0];
 	gen_block(g, o->blk[0]);
 	g->guard = NULL;

@@ -1,9 +1,9 @@
-/* convert.c - the same elements in another layout.
+/* convert.c - emits layout conversions of register tiles, by renaming, selects, shuffles or shared memory.
  *
- * Without shared memory, and where no butterflies do it (convert_butterfly.c), there is one way: for each
- * register of the result a table over the 32 lanes says which lane has the element, in which
- * register.  If that lane is the lane itself it is a renaming (one register for all lanes) or a
- * choice; else words are shuffled first. */
+ * Without shared memory, and unless a butterfly is possible (convert_butterfly.c), there is one strategy:
+ * for each register of the result, a table over the 32 lanes specifies the lane and register of the source
+ * element. If that lane is always the lane itself, it is a renaming (one register for all lanes) or a
+ * select; otherwise words are shuffled first. */
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/layout_arith.h"
 #include "ptxgen/base/packed_word.h"
@@ -14,11 +14,11 @@
 #include "ptxgen/shuffle.h"
 #include <string.h>
 
-typedef struct RegisterSource { /* of one register of the result, by lane */
+typedef struct RegisterSource { /* for one register of the result, by lane */
 	int lane[WARP_SIZE], reg[WARP_SIZE];
 } RegisterSource;
 
-typedef struct ShuffledWord { /* a source word as the lanes of `lane` have it */
+typedef struct ShuffledWord { /* a source word from the lanes in `lane` */
 	int word, lane[WARP_SIZE];
 	LV v;
 } ShuffledWord;
@@ -29,7 +29,7 @@ typedef struct ConvertPlan {
 	int nmoved, cap;
 } ConvertPlan;
 
-/* Of the lanes that hold a copy the one nearest to `self`: it agrees in all digits of replication. */
+/* Returns, of the lanes with a replica, the one nearest to `self`: it agrees in all replication modes. */
 static int
 nearest_replica(const Layout *l, int64_t lane, int self)
 {
@@ -59,7 +59,7 @@ find_origin(Codegen *g, const Layout *in, const Layout *out, int64_t r, Register
 	}
 }
 
-/* Word `word` of the operand as held by lane lane[l], for each lane l. */
+/* Returns word `word` of the operand from lane lane[l], for each lane l. */
 static LV
 moved_word(Codegen *g, Op *o, ConvertPlan *p, int word, const int *lane)
 {
@@ -80,15 +80,14 @@ moved_word(Codegen *g, Op *o, ConvertPlan *p, int word, const int *lane)
 	return m.v;
 }
 
-/* Lanes of the mask want the word `word` of lane lane[l]: a table that agrees there with `lane` and
- * elsewhere makes as little difference as possible. */
+/* Returns v in the lanes of the mask and `so_far` in the others; v if `so_far` is NULL. */
 static LV
 choose(Codegen *g, LV so_far, uint32_t mask, LV v)
 {
 	return so_far ? LLVMBuildSelect(g->b, lane_mask(g, mask), v, so_far, "") : v;
 }
 
-/* Do n registers from r on are in one source word, in order, for every lane? */
+/* Are n registers from r on in one source word, in order, for every lane? */
 static bool
 whole_words(const RegisterSource *from, int n, int epw)
 {
@@ -100,8 +99,7 @@ whole_words(const RegisterSource *from, int n, int epw)
 	return true;
 }
 
-/* A word, or one element shifted down to slot 0 (epw > 1 and `element`), from wherever each lane
- * finds it. */
+/* Returns a word, or one element shifted down to slot 0 (epw > 1 and `element`), from each lane's source. */
 static LV
 emit_word_from_lane(Codegen *g, Op *o, ConvertPlan *p, const RegisterSource *from, int epw, bool element)
 {
@@ -128,8 +126,8 @@ emit_word_from_lane(Codegen *g, Op *o, ConvertPlan *p, const RegisterSource *fro
 	return x;
 }
 
-/* A word of which every byte is whole in one source word, the same for all lanes, at a place that
- * depends on the lane: byte permutations whose selector each lane has for itself.  NULL: it is not so. */
+/* Emits a word of which each byte is one byte of one source word, the same word for all lanes, at a
+ * lane-dependent position: by byte permutations with per-lane selectors. Returns NULL if that is not so. */
 static LV
 gather_bytes(Codegen *g, Op *o, ConvertPlan *p, const RegisterSource *from, int epw)
 {
@@ -179,7 +177,7 @@ pull_convert(Codegen *g, Op *o, int w)
 
 		for (int l = 1; l < WARP_SIZE; l++)
 			fixed = fixed && from[k].reg[l] == from[k].reg[0];
-		/* one register for all lanes: leave it where it is, bits_gather takes any slot */
+		/* one register for all lanes: not shifted, bits_gather accepts any slot */
 		pos[k] = fixed ? from[k].reg[0] % t->epw : 0;
 		e[k] = emit_word_from_lane(g, o, p, &from[k], t->epw, !fixed);
 	}
@@ -205,7 +203,7 @@ from_raw(Codegen *g, DType d, const LV *raw, int e)
 	return dtype_reg(d) == REG_f32 ? as_f32(g, raw[e]) : raw[e];
 }
 
-/* Registers [m, m + vec) of the result from one read. */
+/* Loads registers [m, m + vec) of the result with one read. */
 static void
 scratch_read(Codegen *g, Tile *t, Access *x, int m, int vec, LV *raw, int *raw_pos)
 {

@@ -1,5 +1,6 @@
-/* convert_butterfly.c - conversions by butterflies (taskmap/butterfly.h): of two words that differ in one bit of
- * their number each lane keeps one and trades the other with the lane across one bit of the lane number. */
+/* convert_butterfly.c - emits layout conversions by butterflies (taskmap/butterfly.h): of two words whose
+ * indices differ in one bit, each lane keeps one and exchanges the other with the lane whose id differs in
+ * one bit. */
 #include "taskmap/butterfly.h"
 #include "ptxgen/base/layout_arith.h"
 #include "ptxgen/base/packed_word.h"
@@ -9,7 +10,7 @@
 typedef struct ExchangePlan {
 	Exchange x;
 	int nword;
-	LV *word;  /* [stage][nword] after so many butterflies, made when asked for */
+	LV *word;  /* [stage][nword] after `stage` butterflies, created on demand */
 	LV *upper; /* [stage] i1: this lane has the bit */
 } ExchangePlan;
 

@@ -1,15 +1,14 @@
-/* dot.c - matrix products: tensor-core instances, or fused multiply-adds.
+/* dot.c - emits dots as tensor-core MMA instances, or as FMAs.
  *
- * Instances are at multiples of the instruction's tile; those whose first element belongs to lane 0 of
- * warp 0 are this warp's (all warps do the same, elsewhere).  Which words feed an instance follows
- * from the operands' layouts and the instruction's fragments.  The k steps are the outer loop, and
- * the operands of a step are pulled one step ahead, so that loads and dequantization overlap the
- * products.  What an instance adds to is pulled when it comes: arithmetic on accumulators overlaps them too.
+ * Instances are at multiples of the instruction's tile. Those whose first element belongs to lane 0 of warp
+ * 0 are this warp's (all warps do the same, at other positions). The words that an instance reads follow
+ * from the operands' layouts and the instruction's fragments. The k steps are the outer loop. The operands
+ * of a step are pulled one step ahead, so that loads and dequantization overlap the MMAs. An accumulator is
+ * pulled just before its first instance, so arithmetic on accumulators overlaps them too.
  *
- * The order of k is free as long as A and B agree: lowering->dot.k, when there is one, is a
- * layout of one dim [K] -> mem that says at which position of the instances' k an index k is taken.
- * Likewise dot.rows for m, of A and C, and dot.cols for n, of B and C.  Instances are counted by
- * positions. */
+ * The order of k is free if A and B agree. lowering->dot.k, if present, is a layout of one dim [K] -> mem
+ * that maps a k index to its position in the instances' k. Likewise dot.rows for m, of A and C, and
+ * dot.cols for n, of B and C. Instances are counted by positions. */
 #include "hexc/ir/block_scale.h"
 #include "hexc/ir/sparse.h"
 #include "infer/core/cost_constants.h"
@@ -25,24 +24,24 @@ enum { FRAG_MAX = 8 };
 
 typedef struct OperandFragment { /* one operand of the instruction */
 	Layout l;
-	int nword;    /* words of a lane */
+	int nword;    /* words per lane */
 	int epw;
 } OperandFragment;
 
 typedef struct DotPlan {
 	Op *o;
 	const Instr *inst;
-	bool swap;       /* the instruction makes the transpose */
+	bool swap;       /* the instruction computes the transpose */
 	OperandFragment a, b, c;
 	int nm, nn, nk;  /* instances of this warp along m and n; steps along k */
 	int64_t *m, *n;  /* positions of these instances */
-	int first, nbatch; /* the dim of m; products of this warp, */
-	int64_t *batch;    /* by row-major numbers of the indices of the dims before */
+	int first, nbatch; /* the dim of m; number of this warp's batches, */
+	int64_t *batch;    /* as row-major indices over the preceding dims */
 	int64_t *row, *col, *k; /* index along m, n, k by position */
-	/* a sparse operand: metadata by instance and group of steps, NULL not made yet; steps of a group */
+	/* a sparse operand: metadata by instance and group of steps, NULL until created; steps per group */
 	LV *meta;
 	int turns;
-	LV *acc;         /* words of the result, register order */
+	LV *acc;         /* words of the result, in register order */
 } DotPlan;
 
 static void
@@ -56,7 +55,7 @@ frag_init(Codegen *g, OperandFragment *f, const DotPlan *p, int operand, DType d
 	BUG_IF(g->a, f->nword < 1 || f->nword > FRAG_MAX);
 }
 
-/* Number of the word of `v` that is word i of the fragment at position (row, col) of a batch; by0[] and
+/* Returns the word of `v` that is word i of the fragment at position (row, col) of a batch; by0[] and
  * by1[]: the indices of both dims by position. */
 static int
 frag_word(Codegen *g, const OperandFragment *f, Val *v, int i, int64_t batch, int64_t row, int64_t col, const int64_t *by0,
@@ -82,7 +81,7 @@ frag_word(Codegen *g, const OperandFragment *f, Val *v, int i, int64_t batch, in
 	return (int)(first / f->epw);
 }
 
-/* tf32 goes in as 32 bits. */
+/* Returns an operand word; tf32 is passed as 32 bits. */
 static LV
 operand_word(Codegen *g, Val *v, int w)
 {
@@ -91,8 +90,8 @@ operand_word(Codegen *g, Val *v, int w)
 	return v->type.dtype == D_tf32 ? as_i32(g, x) : x;
 }
 
-/* The words of operand i for the instance of a batch at position `at` along its own dim, m or n, and k of the
- * product; a sparse operand has half of these. */
+/* Reads the words of operand i for the instance of a batch at position `at` along its own dim, m or n, and
+ * k; a sparse operand has half as many k. */
 static void
 pull_operand(Codegen *g, const DotPlan *p, int i, int64_t batch, int64_t at, int64_t k, LV *out)
 {
@@ -107,7 +106,7 @@ pull_operand(Codegen *g, const DotPlan *p, int i, int64_t batch, int64_t at, int
 		                        : frag_word(g, f, v, w, batch, at, k, p->row, p->k));
 }
 
-/* The n indices of a dim by the positions that map gives them. */
+/* Returns the n indices of a dim, sorted by the positions that map gives them. */
 static int64_t *
 by_position(Codegen *g, int64_t n, const Layout *map)
 {
@@ -123,7 +122,7 @@ by_position(Codegen *g, int64_t n, const Layout *map)
 	return by;
 }
 
-/* Is the element at c with the first lane of the first warp? */
+/* Does the element at c belong to the first lane of the first warp? */
 static bool
 is_first(const Val *acc, const int64_t *c)
 {
@@ -132,7 +131,7 @@ is_first(const Val *acc, const int64_t *c)
 	return p.at[AX_lane] == 0 && p.at[AX_warp] == 0;
 }
 
-/* The batches of this warp. */
+/* Returns the batches of this warp. */
 static int64_t *
 own_batches(Codegen *g, const Val *acc, int *count)
 {
@@ -152,7 +151,7 @@ own_batches(Codegen *g, const Val *acc, int *count)
 	return batch;
 }
 
-/* Positions of this warp's instances along dim d of the accumulator. */
+/* Returns the positions of this warp's instances along dim d of the accumulator. */
 static int64_t *
 own_positions(Codegen *g, const Val *acc, int d, const int64_t *by, int step, int *count)
 {
@@ -170,7 +169,7 @@ own_positions(Codegen *g, const Val *acc, int d, const int64_t *by, int step, in
 	return at;
 }
 
-/* The metadata of instance i (of those along the sparse dim) and step k: that of a group of steps. */
+/* Returns the metadata of instance i (along the sparse dim) and step k, which a group of steps shares. */
 static LV
 metadata(Codegen *g, const DotPlan *p, int i, int k)
 {
@@ -186,8 +185,8 @@ metadata(Codegen *g, const DotPlan *p, int i, int k)
 	return *meta = sparse_metadata(g, v, tile_reg(g, v, at));
 }
 
-/* The register of scales of factor `side` for the instance at position `at` of its own dim, m or n, and k,
- * the byte of it where they begin, and the lanes of four that are asked.  Scales have no sign. */
+/* Returns the register of scales of operand `side` for the instance at position `at` of its own dim, m or
+ * n, and k; the byte where they start; and the lane, of four, that supplies them. Scales are unsigned. */
 static void
 scale_pull(Codegen *g, const DotPlan *p, int side, int64_t at, int64_t k, LV *out)
 {
@@ -217,7 +216,7 @@ sparse_init(Codegen *g, DotPlan *p)
 	p->meta = lv_array(g, (dot_side(p->o) ? p->nn : p->nm) * p->nk);
 }
 
-/* Pull the operands of a step: along k, and of each the batches. */
+/* Pulls the operands of a step: along k, and the batches of each k. */
 static void
 step_pull(Codegen *g, const DotPlan *p, int step)
 {
@@ -262,7 +261,8 @@ instance(Codegen *g, DotPlan *p, int i, int j, int step)
 		p->acc[word[c]] = out[c];
 }
 
-/* The result's words: of each the first instance starts from the operand's, of the same number. */
+/* Initializes the result's words: the first instance of each adds to the operand's word with the same
+ * index. */
 static void
 acc_init(Codegen *g, DotPlan *p, Tile *t)
 {
@@ -313,11 +313,11 @@ dot_mma(Codegen *g, Op *o, const Instr *inst)
 			step_pull(g, &p, step);
 		if (step + 1 < to * p.nbatch && ahead)
 			step_pull(g, &p, step + 1);
-		/* what another op is to multiply cannot be read behind it */
+		/* the next dot's operands cannot be read after it */
 		for (int i = 0; step + 1 == to * p.nbatch && to < p.nk && i < p.nbatch; i++)
 			step_pull(g, &p, step + 1 + i);
 		for (int i = 0; i < p.nm; i++)
-			for (int jj = 0; jj < p.nn; jj++) /* back and forth: reuse the last B */
+			for (int jj = 0; jj < p.nn; jj++) /* back and forth: reuses the last B */
 				instance(g, &p, i, i % 2 ? p.nn - 1 - jj : jj, step);
 	}
 }
@@ -339,7 +339,7 @@ dot_first_words(Codegen *g, Op *o, int operand, bool *word)
 			}
 }
 
-/* ---- without tensor cores -------------------------------------------------------------------- */
+/* ---- FMA lowering ---------------------------------------------------------------------------- */
 
 static LV
 product_add(Codegen *g, DType d, LV a, LV b, LV c)

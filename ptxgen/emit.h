@@ -1,4 +1,4 @@
-/* emit.h - what the files that emit a kernel share. */
+/* emit.h - declares the functions shared by the files that emit a kernel. */
 #ifndef HEXC_PTXGEN_EMIT_H
 #define HEXC_PTXGEN_EMIT_H
 #include "ptxgen/base/codegen.h"
@@ -9,15 +9,15 @@ bool gen_kernel(Session *s, Unit *u, Kernel *k);
 
 /* ---- rasterize.c ---------------------------------------------------------------------------------- */
 
-void block_numbers(Codegen *g); /* which block this is, for all that is emitted from now on */
+void block_numbers(Codegen *g); /* computes this block's index, for all code emitted from now on */
 
 /* ---- emit_op.c ---------------------------------------------------------------------------------- */
 
-void gen_block(Codegen *g, Block *b);        /* visit all ops but the yield */
+void gen_block(Codegen *g, Block *b);        /* visits all ops but the yield */
 
 /* ---- control_flow.c ---------------------------------------------------------------------------------- */
 
-void gen_enter(Codegen *g, Block *b); /* before a region: force what its ops use from outside */
+void gen_enter(Codegen *g, Block *b); /* before a region: forces what its ops use from outside */
 
 /* ---- sync.c ---------------------------------------------------------------------------------- */
 
@@ -25,14 +25,14 @@ void emit_block_barrier(Codegen *g); /* of the role's threads, in one */
 
 /* ---- dot.c, register_remap.c, for prefetch_fragments.c --------------------------------------------------------------- */
 
-/* Mark the words of operand i that the first step of dot o reads. */
+/* Marks the words of operand i that the first step of dot o reads. */
 void dot_first_words(Codegen *g, Op *o, int operand, bool *word);
-/* The operand of a broadcast, transpose, reshape, slice or concat that has the element at `c` of the
- * result, and its coordinates there. */
+/* Returns the operand of a broadcast, transpose, reshape, slice or concat that supplies the element at `c`
+ * of the result, and its coordinates there. */
 Val *source_coord(const Op *o, const int64_t *c, int64_t *in);
 
 /* ---- convert_butterfly.c ------------------------------------------------------------------------------ */
 
-/* A convert by butterflies; false: it is none. */
+/* Emits a conversion by butterflies; returns false if it is none. */
 bool convert_exchange(Codegen *g, Op *o);
 #endif

@@ -1,4 +1,4 @@
-/* emit_op.c - the walk over the ops of a block, each to the function that emits it. */
+/* emit_op.c - visits the ops of a block, and calls the function that emits each. */
 #include "ptxgen/base/named_registers.h"
 #include "ptxgen/base/debug_lines.h"
 #include "ptxgen/emit.h"

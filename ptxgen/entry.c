@@ -1,4 +1,4 @@
-/* entry.c - the function of a kernel: parameters, thread numbers, launch bounds. */
+/* entry.c - emits the function of a kernel: its parameters, thread ids and launch bounds. */
 #include "ptxgen/base/named_registers.h"
 #include "hexc/analysis/analysis.h"
 #include "ptxgen/base/layout_arith.h"
@@ -21,7 +21,7 @@ param_type(Codegen *g, const Param *p)
 	return dtype_info[p->val->type.dtype].bits == 16 ? g->i16 : g->i8; /* bool: 0 or 1 */
 }
 
-/* The word of a scalar parameter. */
+/* Returns the word of a scalar parameter. */
 static LV
 param_word(Codegen *g, const Param *p, LV arg)
 {
@@ -69,7 +69,7 @@ cluster_bounds(Codegen *g)
 		annotate(g, arena_printf(g->a, "cluster_dim_%c", "xyz"[d]), (unsigned)n[d]);
 }
 
-/* Blocks are one-dimensional and of known size: ptxas then knows how many registers there are. */
+/* Sets one-dimensional block sizes: a known size tells ptxas the number of registers available. */
 static void
 launch_bounds(Codegen *g)
 {
@@ -90,7 +90,7 @@ launch_bounds(Codegen *g)
 		attribute(g, "nvvm.maxnreg", arena_printf(g->a, "%u", registers));
 }
 
-/* An object of 128 bytes that the host encodes, behind the parameters of the program. */
+/* Declares a tensor map: 128 bytes encoded by the host, after the program's parameters. */
 static void
 map_param(Codegen *g, int i)
 {
@@ -122,7 +122,7 @@ gen_types(Codegen *g)
 	g->nothing = LLVMVoidTypeInContext(c);
 }
 
-/* The function and its arguments; tensors have no tile, they are reached through views. */
+/* Creates the function and its arguments; tensors have no tile, they are accessed through views. */
 static void
 gen_function(Codegen *g)
 {

@@ -1,20 +1,20 @@
-/* gather.c - elements of register tiles that indices choose, within a warp.
+/* gather.c - emits gathers from register tiles by index, within a warp.
  *
- * Digits of the index are a lane, a word of it, and a slot in that.  All words that an element may be in come
- * from that lane, of which one is chosen; an index outside gives 0.  Whole warps run the op: conditions are
- * the same for all lanes (hexc/IR.md), and words are made in front of what is predicated. */
+ * Modes of the index select a lane, a word in it, and a slot in that. All words that may contain the
+ * element are shuffled from that lane, and one is selected; an out-of-bounds index gives 0. Full warps
+ * execute the op: conditions are warp-uniform (hexc/IR.md), and words are computed before predicated code. */
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/element/element_value.h"
 #include "ptxgen/shuffle.h"
 
 typedef struct GatherPlan {
-	int dim;   /* of the table: its last */
+	int dim;   /* of the table: its last dim */
 	int64_t n; /* elements along it */
-	int lanes; /* bits of the lane number that are digits of it */
-	LV rest;   /* i32: the others of this lane */
+	int lanes; /* bits of the lane id that are modes of it */
+	LV rest;   /* i32: the other bits of this lane */
 } GatherPlan;
 
-/* What the index's digits on an axis add to the coordinate there. */
+/* Returns what the index's modes on an axis add to the coordinate there. */
 static LV
 digits_on(Codegen *g, const Layout *l, int dim, Axis axis, LV index)
 {
@@ -37,8 +37,8 @@ digits_on(Codegen *g, const Layout *l, int dim, Axis axis, LV index)
 	return sum ? sum : const_i32(g, 0);
 }
 
-/* Of words [at, at + 2^bits), those of the table, the one that `which` says less the first; NULL: none of
- * them is of it. */
+/* Returns, of the table's words [at, at + 2^bits), the one selected by the low bits of `which`; NULL if
+ * none of them belongs to the table. */
 static LV
 chosen_word(Codegen *g, LV *word, int nword, int at, int bits, LV which)
 {
@@ -57,8 +57,8 @@ chosen_word(Codegen *g, LV *word, int nword, int at, int bits, LV which)
 	return LLVMBuildSelect(g->b, up, hi, lo, "");
 }
 
-/* The words of the table that an element may be in whose row begins at register `base`, from lane `lane`; the
- * first of them is *first. */
+/* Returns the words of the table, from lane `lane`, that may contain an element whose row starts at
+ * register `base`; *first is the first of them. */
 static LV *
 row_words(Codegen *g, Op *o, const GatherPlan *p, int64_t base, LV lane, int *first, int *n)
 {
@@ -84,7 +84,7 @@ row_words(Codegen *g, Op *o, const GatherPlan *p, int64_t base, LV lane, int *fi
 	return word;
 }
 
-/* Element r of the result, of types in parts of words at the bottom of one. */
+/* Returns element r of the result; sub-word types are at the bottom of a word. */
 static LV
 gathered(Codegen *g, Op *o, int64_t r)
 {

@@ -1,18 +1,19 @@
-/* prefetch_fragments.c - loads for the first step of a product, a turn ahead: `ahead` makes those words of a load's tile
- * that the step needs, and what comes with them; `begun` is the tile, with these words there already. */
+/* prefetch_fragments.c - emits the fragment prefetch of an MMA's first k step, one iteration early. `ahead`
+ * loads the words of a load's tile that the step needs, and those loaded by the same instructions; `begun`
+ * is the tile with these words already loaded. */
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/emit.h"
 #include "ptxgen/memory/load.h"
 
-/* Which elements of a tile, as lane 0 of warp 0 has them, something is made from. */
+/* The elements of a tile, in lane 0 of warp 0, that a value is computed from. */
 typedef struct NeededElements {
 	Codegen *g;
 	const Val *tile;
-	bool *elem; /* by row-major number */
+	bool *elem; /* by row-major index */
 	bool all;
 } NeededElements;
 
-/* Is v made from the tile? */
+/* Is v computed from the tile? */
 static bool
 is_of_tile(const NeededElements *n, const Val *v)
 {
@@ -24,7 +25,7 @@ is_of_tile(const NeededElements *n, const Val *v)
 	return yes;
 }
 
-/* The element of v at c. */
+/* Marks what the element of v at c is computed from. */
 static void
 need(NeededElements *n, const Val *v, const int64_t *c)
 {
@@ -60,7 +61,7 @@ need(NeededElements *n, const Val *v, const int64_t *c)
 		need(n, o->in[i], c);
 }
 
-/* The product of which `ahead` makes words, and the tile that has begun. */
+/* Returns the MMA that `ahead` prefetches words for, and the tile. */
 static Op *
 product_of(Codegen *g, const Op *ahead, const Val **tile)
 {
@@ -86,8 +87,8 @@ product_of(Codegen *g, const Op *ahead, const Val **tile)
 	return dot;
 }
 
-/* Is what is read of the tile between its begin and the product all that is ever read of it?  Where threads
- * meet there, as for an operand that is converted by shared memory, nothing of it is to be loaded behind. */
+/* Is everything ever read of the tile read between its start and the MMA? If threads synchronize there, as
+ * for an operand converted through shared memory, nothing of it may be loaded later. */
 static bool
 read_in_front(const Val *tile, const Op *dot)
 {
@@ -97,7 +98,7 @@ read_in_front(const Val *tile, const Op *dot)
 	return false;
 }
 
-/* The words of the tile that the first step of the product needs. */
+/* Marks the words of the tile that the MMA's first step needs. */
 static void
 first_words(Codegen *g, Op *dot, const Val *tile, int nword, bool *word)
 {
@@ -159,7 +160,7 @@ pull_begun(Codegen *g, Op *o, int w)
 	tile_of(g, o->out[0])->word[w] = word_get(g, v, w);
 }
 
-/* What the turn has read of the tile when the next barrier comes is all that it reads. */
+/* What the iteration has read of the tile before the next barrier is all that it reads. */
 void
 emit_begun(Codegen *g, Op *o)
 {

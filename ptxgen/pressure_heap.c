@@ -1,4 +1,4 @@
-/* pressure_heap.c - the least of numbers that come and go, a binary heap. */
+/* pressure_heap.c - implements a binary min-heap, for the scheduling in reg_pressure_*.c. */
 #include "ptxgen/reg_pressure.h"
 
 static bool

@@ -1,13 +1,13 @@
-/* print_assert.c - print and assert: calls of what the device's runtime has for printf and assert.
+/* print_assert.c - emits print and assert as calls of the device runtime's vprintf and __assertfail.
  *
- * One thread of the block does it, so that every print is one line and lines come in the order of the
- * program.  vprintf takes the format and the address of the arguments, each at its own alignment, floats as
- * double (CUDA C++ Programming Guide, "Formatted Output"; PTX interoperability, "System Calls"). */
+ * One thread of the block executes them, so that every print is one line and lines are in program order.
+ * vprintf takes the format and the address of the arguments, each naturally aligned, floats as double (CUDA
+ * C++ Programming Guide, "Formatted Output"; PTX interoperability, "System Calls"). */
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 #include <string.h>
 
-/* The generic address of a text. */
+/* Returns the generic address of a text. */
 static LV
 text_at(Codegen *g, const char *s)
 {
@@ -34,7 +34,7 @@ call(Codegen *g, const char *name, LLVMTypeRef result, LV *arg, unsigned n)
 	return LLVMBuildCall2(g->b, fn, f, arg, n, "");
 }
 
-/* What follows happens where `cond` holds; returns where both ways meet. */
+/* Executes what follows where `cond` is true; returns the block where both paths reconverge. */
 static LLVMBasicBlockRef
 branch(Codegen *g, LV cond)
 {
@@ -60,7 +60,7 @@ one_thread(Codegen *g)
 	return LLVMBuildICmp(g->pre, LLVMIntEQ, g->tid, const_i32(g, 0), "");
 }
 
-/* ---- print --------------------------------------------------------------------------------------- */
+/* ---- print ----------------------------------------------------------------------------------- */
 
 static const char *
 format_of(Codegen *g, const Op *o)
@@ -106,7 +106,7 @@ emit_print(Codegen *g, Op *o)
 	meet(g, join);
 }
 
-/* ---- assert -------------------------------------------------------------------------------------- */
+/* ---- assert ---------------------------------------------------------------------------------- */
 
 void
 emit_assert(Codegen *g, Op *o)
@@ -118,7 +118,7 @@ emit_assert(Codegen *g, Op *o)
 	arg[1] = text_at(g, g->u->file ? g->u->file : "");
 	arg[2] = const_i32(g, o->src.line);
 	arg[3] = text_at(g, g->k->name);
-	arg[4] = const_i64(g, 1); /* bytes of a character */
+	arg[4] = const_i64(g, 1); /* bytes per character */
 	call(g, "__assertfail", g->nothing, arg, 5);
 	meet(g, join);
 }

@@ -1,8 +1,8 @@
-/* ptxgen.c - from a unit to PTX text.
+/* ptxgen.c - compiles a unit to PTX text.
  *
- * The arena leaves by longjmp when memory or the budget runs out.  All frames between ptxgen_emit
- * and that jump are ours (LLVM never calls us but for diagnostics, which use no arena), so the one
- * thing to do on the way is to close the LLVM session. */
+ * The arena leaves by longjmp when memory or the budget runs out. All frames between ptxgen_emit and that
+ * jump are ours (LLVM calls back only for diagnostics, which do not use the arena), so the only cleanup is
+ * to close the LLVM session. */
 #include "ptxgen/ptxgen.h"
 #include "hexc/ir/block_scale.h"
 #include "hexc/ir/sparse.h"
@@ -22,10 +22,10 @@ struct PtxGen {
 	void *(*realloc)(void *user, void *p, size_t n);
 	void *user;
 	Session session;
-	/* LLVM's own part of a compilation: from IR to text */
+	/* LLVM's part of a compilation: from IR to text */
 	Aside aside;
-	bool left;        /* it goes on for a compilation that was cancelled */
-	atomic_bool stop; /* its result is not wanted */
+	bool left;        /* it is still running for a cancelled compilation */
+	atomic_bool stop; /* its result is not needed */
 	double ms_opt, ms_emit;
 };
 
@@ -70,7 +70,7 @@ emit_error(Unit *u, const Session *s)
 	return false;
 }
 
-/* The .version that an op needs; 0: any. */
+/* Returns the .version that an op needs; 0: any. */
 static int
 op_version(const Op *o, const Target *t)
 {
@@ -88,7 +88,8 @@ op_version(const Op *o, const Target *t)
 	return 0;
 }
 
-/* The .version that the unit needs: the target's own, so that old drivers take it, or what an op asks for. */
+/* Returns the .version that the unit needs: the target's own, so that old drivers accept it, or a newer one
+ * that an op needs. */
 static int
 ptx_version(const Unit *u)
 {
@@ -102,9 +103,9 @@ ptx_version(const Unit *u)
 	return need;
 }
 
-/* Around wgmma addresses and counters are most of the code, and the level above the lowest halves it: of f16
- * 256 x 512 x 512 18,068 simulated warp instructions instead of 24,720, in 4 ms instead of 2; SASS is the
- * same. */
+/* Around wgmma addresses and counters are most of the code, and the level above the lowest halves it: for
+ * f16 256 x 512 x 512, 18,068 simulated warp instructions instead of 24,720, in 4 ms instead of 2; SASS is
+ * the same. */
 static LLVMCodeGenOptLevel
 code_level(const Unit *u)
 {
@@ -117,7 +118,7 @@ code_level(const Unit *u)
 	return LLVMCodeGenLevelNone;
 }
 
-/* Uses nothing but the session. */
+/* Uses only the session: it may run on another thread. */
 static void
 finish(void *user)
 {
@@ -139,7 +140,7 @@ finish(void *user)
 	g->ms_emit = now_ms() - t1;
 }
 
-/* Until what is left of the last compilation has ended. */
+/* Waits until the last compilation's LLVM thread has ended. */
 static void
 settle(PtxGen *g, Arena *a)
 {
@@ -168,7 +169,7 @@ finish_aside(PtxGen *g, Arena *a, bool stay)
 	arena_poll(a);
 }
 
-/* A directive behind a kernel's parameters, if it has none of that name. */
+/* Inserts a directive after a kernel's parameters, unless it already has one of that name. */
 static void
 put_directive(Unit *u, const Kernel *k, PtxOut *out, const char *name, const char *value)
 {
@@ -184,7 +185,7 @@ put_directive(Unit *u, const Kernel *k, PtxOut *out, const char *name, const cha
 	out->len = strlen(t.s);
 }
 
-/* LLVM 19 does not print the blocks of a cluster. */
+/* Adds the cluster size, which LLVM 19 does not print. */
 static void
 ask_for_cluster(Unit *u, const Kernel *k, PtxOut *out)
 {
@@ -195,8 +196,8 @@ ask_for_cluster(Unit *u, const Kernel *k, PtxOut *out)
 		              arena_printf(u->arena, "%d, %d, %d", n[0], n[1], n[2]));
 }
 
-/* Every candidate that there is may do so: then it is the tiles.  An assembler that was asked knows better:
- * it said how many bytes; -1: it was not asked. */
+/* Warns about spills. Even the best candidate may spill; the tiles are then too large. `spilled`: bytes as
+ * reported by the assembler, which is more reliable; -1: it was not run. */
 static void
 warn_spill(Unit *u, const Kernel *k, Pressure p, int spilled)
 {
@@ -216,8 +217,9 @@ warn_spill(Unit *u, const Kernel *k, Pressure p, int spilled)
 	          k->name, p.least, p.limit, (p.least - p.limit) * 4, fix);
 }
 
-/* Of k.  Where it is more than there are, pieces are left to ptxas, which in an order of its own puts off
- * loads; and it is told to take what there is: left alone it may take 32, and spill twice as much. */
+/* Returns the register pressure of k. If it exceeds the limit, scheduling barriers are removed, since ptxas
+ * delays loads in an order of its own; and .maxnreg raises the limit, since without it ptxas may use 32
+ * registers and spill twice as much. */
 static Pressure
 pressure_of(Unit *u, const Kernel *k, PtxOut *out)
 {
@@ -232,7 +234,7 @@ pressure_of(Unit *u, const Kernel *k, PtxOut *out)
 	return p;
 }
 
-/* What lanes need in the PTX. */
+/* Estimates the registers/thread of the PTX. */
 static void
 count_registers(Unit *u, PtxOut *out)
 {
@@ -336,7 +338,7 @@ ptxgen_emit(PtxGen *g, Unit *u, PtxOut *out)
 		if (!g->left)
 			session_close(&g->session);
 		u->arena->fail = outer;
-		if (u->diag->nerror) /* it has been told why */
+		if (u->diag->nerror) /* the reason has been reported */
 			return false;
 		arena_fail(u->arena, (ArenaFail)why, u->arena->why);
 	}

@@ -1,16 +1,17 @@
-/* rasterize.c - which block this is, in the order of k->order. */
+/* rasterize.c - emits the block index in the raster order k->order. */
 #include "ptxgen/base/layout_arith.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/emit.h"
 
-/* %ctaid or %nctaid of a dim. */
+/* Reads %ctaid or %nctaid of a dim. */
 static LV
 read_dim(Codegen *g, const char *what, int dim)
 {
 	return read_sreg(g, arena_printf(g->a, "%s.%c", what, "xyz"[dim]));
 }
 
-/* Is there more than one group, and do 32 bits number the blocks?  Else they stay as they are. */
+/* Is there more than one group, and do 32 bits suffice for the block index? Otherwise the order is
+ * unchanged. */
 static LV
 has_groups(Codegen *g, LLVMBuilderRef b, LV fast, LV slow)
 {
@@ -22,7 +23,7 @@ has_groups(Codegen *g, LLVMBuilderRef b, LV fast, LV slow)
 	return LLVMBuildAnd(b, several, numbered, "");
 }
 
-/* Where the block of this number is when they are counted by groups. */
+/* Computes the position of the block with this index in grouped order. */
 static void
 grouped(Codegen *g, LLVMBuilderRef b, LV number, LV fast, LV slow, LV at[2])
 {
@@ -40,7 +41,7 @@ grouped(Codegen *g, LLVMBuilderRef b, LV number, LV fast, LV slow, LV at[2])
 	at[0] = LLVMBuildAdd(b, at[0], before, "");
 }
 
-/* block: as the device numbers them; then as k->order does. */
+/* block: in hardware order; becomes that of k->order. */
 static void
 order_blocks(Codegen *g, LV block[3])
 {
@@ -78,7 +79,7 @@ block_numbers(Codegen *g)
 		order_blocks(g, g->block);
 }
 
-/* Of clusters, likewise, where the grid's blocks are taken by whole ones. */
+/* The same for clusters, if a persistent kernel takes the grid's blocks by full clusters. */
 static void
 cluster_of_number(Codegen *g, LV number, const LV extent[3], LV block[3])
 {
@@ -99,8 +100,8 @@ cluster_of_number(Codegen *g, LV number, const LV extent[3], LV block[3])
 	block[o->slow] = LLVMBuildSelect(g->b, several, at[1], block[o->slow], "");
 }
 
-/* The block of this one's rank in the cluster of that number, of a grid of these extents, in 32 bits: no grid
- * of a persistent kernel has more. */
+/* Computes the block with this one's rank in the cluster of that index, for a grid of these extents, in 32
+ * bits: no grid of a persistent kernel has more blocks. */
 static void
 block_of_number(Codegen *g, LV number, const LV extent[3], LV block[3])
 {
@@ -131,7 +132,7 @@ low_word(Codegen *g, Val *v)
 	return LLVMBuildTrunc(g->b, scalar_get(g, v), g->i32, "");
 }
 
-/* .. of the number and the extents that o has. */
+/* .. for the index and extents of o's operands. */
 static void
 operand_block(Codegen *g, const Op *o, LV extent[3], LV block[3])
 {
@@ -161,7 +162,7 @@ emit_block_id(Codegen *g, Op *o)
 		block_numbers(g);
 		block[axis] = g->block[axis];
 	}
-	/* at most 2^31 - 1, so it never is negative */
+	/* at most 2^31 - 1, so never negative */
 	t->word[0] = LLVMBuildZExt(b, block[axis], g->i64, "");
 }
 

@@ -1,9 +1,10 @@
-/* reduce.c - sum, max, min along a dim: over the registers of a lane, the lanes of a warp, the warps.
+/* reduce.c - emits sum, max and min along a dim: over the registers of a lane, the lanes of a warp, and the
+ * warps.
  *
- * f16 and bf16 are reduced in f32 and rounded once.  Across warps a staging tile takes the parts of each
- * result, one for each warp along the dim.  Its maps say who writes and who
- * reads which part; a part is written once, and all threads that want a result add its parts up in the same
- * order, so the replicas of a result are equal bit for bit. */
+ * f16 and bf16 are reduced in f32 and rounded once. Across warps a staging tile holds the partial results
+ * of each result, one per warp along the dim. Its maps specify the writers and readers of each. A partial
+ * result is written once, and all threads that need a result combine its partial results in the same order,
+ * so replicas of a result are bitwise equal. */
 #include "ptxgen/base/scheduling_barrier.h"
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/layout_arith.h"
@@ -15,11 +16,11 @@
 #include "ptxgen/shuffle.h"
 #include <string.h>
 
-enum { PARTIALS = 4 }; /* independent chains within a lane, at most */
+enum { PARTIALS = 4 }; /* maximum independent chains within a lane */
 
 typedef struct ReducePlan {
 	int dim;
-	int64_t *step; /* register offsets that belong to one result */
+	int64_t *step; /* register offsets of one result's elements */
 	int nstep;
 } ReducePlan;
 
@@ -36,7 +37,7 @@ combine(Codegen *g, const Op *o, LV x, LV y)
 	return x ? elt_number(g, &like, o->in[0]->type.dtype, e) : y;
 }
 
-/* The op that makes what o reduces, in that shape or another. */
+/* Returns the op that defines o's operand, through a reshape. */
 static const Op *
 made_by(const Op *o)
 {
@@ -45,7 +46,7 @@ made_by(const Op *o)
 	return p && p->code == O_reshape ? p->in[0]->def : p;
 }
 
-/* The product whose elements o adds up by fma, each of which is not rounded then; NULL: none. */
+/* Returns the multiplication whose results o adds by fma, without rounding each; NULL if there is none. */
 static const Op *
 summed_product(const Op *o)
 {
@@ -56,7 +57,7 @@ summed_product(const Op *o)
 	return fused ? p : NULL;
 }
 
-/* x and the element in register r of what is reduced. */
+/* Combines x with the element in register r of o's operand. */
 static LV
 combine_element(Codegen *g, const Op *o, LV x, int64_t r)
 {
@@ -82,7 +83,7 @@ combine_element(Codegen *g, const Op *o, LV x, int64_t r)
 	return elt_number(g, &like, D_f32, e);
 }
 
-/* Register offsets of the elements along the dim that a lane holds. */
+/* Computes the register offsets of a lane's elements along the dim. */
 static void
 reduce_steps(Codegen *g, ReducePlan *p, const Layout *l)
 {
@@ -95,8 +96,8 @@ reduce_steps(Codegen *g, ReducePlan *p, const Layout *l)
 		p->step[i] = layout_at_index(&regs, i).at[AX_reg];
 }
 
-/* Chains that a result's elements are combined in: those of products, which are one instruction each, are as
- * few as other results leave to do. */
+/* Returns the number of chains in which a result's elements are combined: for fma, which is one instruction
+ * per element, fewer if there are several results to interleave. */
 static int
 chains(Codegen *g, const Op *o)
 {
@@ -109,7 +110,7 @@ chains(Codegen *g, const Op *o)
 	return n;
 }
 
-/* One result element over this warp. */
+/* Reduces one result element over this warp. */
 static LV
 reduce_warp(Codegen *g, Op *o, int64_t r)
 {
@@ -146,9 +147,10 @@ pull_reduce(Codegen *g, Op *o, int w)
 	number_word(g, o, w, reduce_warp);
 }
 
-/* ---- across warps (infer/convert/cross_warp_reduce.c) ----------------------------------------------------- */
+/* ---- across warps (infer/convert/cross_warp_reduce.c) ---------------------------------------- */
 
-/* The register of the result of which register `reg` of a map of parts is a part, and where that part is. */
+/* Returns the result's register for register `reg` of a map of partial results, and the position of the
+ * partial result. */
 static int
 part_at(Codegen *g, const Op *o, const Layout *map, int64_t reg, int64_t *index)
 {
@@ -206,7 +208,8 @@ parts_write(Codegen *g, const Op *o, DType d, const LV *e)
 	}
 }
 
-/* All parts of all results of this thread, access by access, added to e[], which is empty. */
+/* Reads all partial results of this thread's results, access by access, and combines them in e[], which is
+ * empty. */
 static void
 parts_read(Codegen *g, const Op *o, DType d, LV *e)
 {

@@ -1,16 +1,19 @@
-/* reg_pressure.c - how many registers of a lane PTX needs at once, and how many ptxas takes for it. */
+/* reg_pressure.c - estimates the register pressure of PTX, and the registers/thread that ptxas uses for
+ * it. */
 #include "ptxgen/reg_pressure.h"
 
 enum {
-	LONGEST = 6000, /* statements of a part that are put into another order */
-	/* fitted to what ptxas 13.0 takes for the examples: registers beside values (the stack's, and what
-	 * moves when none is free), statements of loops whose turns it puts side by side, how many turns */
+	LONGEST = 6000, /* statements; longer blocks are not reordered */
+	/* fitted to ptxas 13.0 on the examples: registers in addition to values (the stack's, and
+	 * temporaries of moves), statements of loops whose iterations it interleaves, number of interleaved
+	 * iterations */
 	BESIDE_VALUES = 3,
 	SHORT = 100,
 	TURNS_AT_ONCE = 4,
 };
 
-/* Part p in another order: from the end, what frees most, or from the begin, what adds least. */
+/* Returns the register pressure of block p in the better of two orders: bottom-up, most freed registers
+ * first, and top-down, fewest added registers first. */
 static int
 reordered(Lives *l, const PtxBlock *p)
 {
@@ -27,7 +30,7 @@ reordered(Lives *l, const PtxBlock *p)
 	return (int)min64(p->live, ceil_div(min64(from_begin, from_end), 2));
 }
 
-/* ---- what ptxas takes ------------------------------------------------------------------------------- */
+/* ---- what ptxas uses ------------------------------------------------------------------------- */
 
 static bool
 turns_by_itself(const Lives *l, const PtxBlock *p)
@@ -35,7 +38,8 @@ turns_by_itself(const Lives *l, const PtxBlock *p)
 	return p->next[0] == p - l->part || p->next[1] == p - l->part;
 }
 
-/* Part p with loads as early as `room` registers let them be; turns of a short loop go side by side. */
+/* Returns the pressure of block p with loads as early as `room` registers allow; iterations of a short loop
+ * are interleaved. */
 static int
 ahead(Lives *l, const PtxBlock *p, int room)
 {
@@ -60,7 +64,7 @@ has_limits(const Lives *l)
 	return false;
 }
 
-/* The most registers of a lane with which as many blocks fit an SM as with `need`. */
+/* Returns the maximum registers/thread with the same occupancy as `need`. */
 static int
 share(const Lives *l, const Target *t, int need)
 {
@@ -69,8 +73,8 @@ share(const Lives *l, const Target *t, int need)
 	return t->regs / (blocks * l->b.warps * WARP_SIZE) / grain * grain;
 }
 
-/* ptxas hides latencies by registers, but not at the cost of a block of an SM: an order that needs few says
- * how many blocks there can be, and loads are asked for as early as their share of registers allows. */
+/* ptxas hides latencies with registers, but not at the cost of occupancy. The minimum order determines the
+ * occupancy, and loads are issued as early as its share of registers allows. */
 static int
 registers_used(Lives *l, const Target *t)
 {
@@ -89,7 +93,7 @@ registers_used(Lives *l, const Target *t)
 	return (int)min64(used + BESIDE_VALUES, most);
 }
 
-/* How far a part is from what a lane has there. */
+/* Returns the spare registers/thread of a block. */
 static int
 room(const PtxBlock *p, int live)
 {

@@ -1,61 +1,60 @@
-/* reg_pressure.h - how many registers of a lane PTX needs at once, from the text alone. */
+/* reg_pressure.h - declares the estimation of the register pressure of PTX text, in registers/thread. */
 #ifndef HEXC_REG_PRESSURE_H
 #define HEXC_REG_PRESSURE_H
 #include "hexc/ir/ir.h"
 
-/* Of one entry.  Where a part of it is worse off than others, as roles are that hand registers to each
- * other, of that part. */
+/* For one entry, or for its most constrained part if registers are reallocated between roles (setmaxnreg). */
 typedef struct Pressure {
-	int live; /* registers that hold values at the same time, at most, in the order of the text */
-	int least; /* the same in an order with fewer, where the first are more than there are */
-	int limit; /* that a lane has there */
-	int used; /* that ptxas takes for all of it, about; 0: as many as the launch of roles has */
-	int64_t work; /* that counting took: statements and values, each time one is met */
+	int live; /* maximum of values live at the same time, in text order */
+	int least; /* the same in a better order, if the former exceeds the limit */
+	int limit; /* registers/thread available there */
+	int used; /* estimate of what ptxas uses for the entry; 0: the register count at the launch of roles */
+	int64_t work; /* cost of the estimation: statements and values, once per visit */
 } Pressure;
 
-/* Of entry `name` of a module for t as LLVM writes it; all 0: there is no such entry. */
+/* Estimates entry `name` of a module for t as LLVM prints it; all 0 if there is no such entry. */
 Pressure ptx_pressure(Arena *a, const Target *t, const char *ptx, const char *name);
 
-/* ---- between pressure_*.c and reg_pressure.c ----------------------------------------------------- */
+/* ---- between reg_pressure_*.c and reg_pressure.c --------------------------------------------------- */
 
-/* A trap is never taken, but nothing changes places with it. */
+/* A trap is never taken, but nothing is reordered with it. */
 typedef enum InsKind { INS_OTHER, INS_LABEL, INS_BRA, INS_RET, INS_COPY, INS_LIMIT, INS_TRAP } InsKind;
 
-/* Among those that are not free, all may change places that only read. */
+/* Of those that are not free, those that only read may be reordered among each other. */
 typedef enum InsOrder { ORDER_FREE, ORDER_READS, ORDER_FIXED } InsOrder;
 
-/* A statement.  Its registers are reg[first .. first + nout + nin): first what it writes, and the predicate
- * that guards it last. */
+/* A statement. Its registers are reg[first .. first + nout + nin): first those written; the predicate that
+ * guards it is the last. */
 typedef struct PressureIns {
 	InsKind kind;
-	bool guarded;  /* by a predicate: what it writes may stay as it was */
-	bool uniform;  /* makes the same in all lanes of what is the same in all lanes */
-	/* a copy of what lives on to what lives on, as the last that its part does with either: they share a
+	bool guarded;  /* by a predicate: its outputs may stay unchanged */
+	bool uniform;  /* its result is warp-uniform if its operands are */
+	/* a copy from a value that stays live to another, the last use of either in its block: they share a
 	 * register */
 	bool same;
 	InsOrder order;
 	int first, nout, nin;
-	int label; /* of INS_LABEL and INS_BRA, from 0; INS_LIMIT: registers that a lane has from here on */
+	int label; /* INS_LABEL and INS_BRA: label, from 0; INS_LIMIT: registers/thread from here on */
 } PressureIns;
 
 typedef struct Body {
 	Arena *a;
 	PressureIns *ins;
 	int n, cap;
-	int *reg; /* numbers of registers */
+	int *reg; /* register indices */
 	int nregs, capregs;
-	int nreg; /* registers that are declared */
-	/* [nreg] of 32 bits, of which 16 take one; 0: predicates, which have registers of their own */
+	int nreg; /* declared registers */
+	/* [nreg] size in halves: 32 bits are 2, 16 bits 1; 0: predicates, which have separate registers */
 	const uint8_t *halves;
 	int nlabel;
 	int limit; /* at the launch */
-	int warps; /* of a block */
+	int warps; /* per block */
 } Body;
 
-/* False: the module has no such entry. */
+/* Returns false if the module has no such entry. */
 bool pressure_read(Body *b, const char *ptx, const char *name);
 
-/* Numbers that grow. */
+/* A growing array of numbers. */
 typedef struct Numbers {
 	int *at, n, cap;
 } Numbers;
@@ -66,52 +65,52 @@ typedef struct PtxBlock {
 	int next[2]; /* -1: none */
 	int limit, live;
 	bool reached;
-	Numbers in, out; /* values that live in front of it and behind it */
+	Numbers in, out; /* values live at its start and its end */
 	int64_t around;  /* halves of all of these */
-	int nsame;       /* the last so many of `out` are copies of others of it (Ins.same) */
+	int nsame;       /* the last nsame of `out` are copies of others of it (PressureIns.same) */
 } PtxBlock;
 
 typedef struct Lives {
 	Body b;
 	PtxBlock *part;
 	int npart, cap;
-	int *at;    /* [nlabel] its part */
+	int *at;    /* [nlabel] its block */
 	int *ndef;  /* [nreg] */
-	int *of;    /* [nreg] what it is a copy of, itself: it is none */
-	bool *lane; /* [nreg] differs from lane to lane */
-	int *seen;  /* [nreg] the part in which it lives now, from 1 */
-	int *behind; /* [nreg] the last part behind which it lives, as they are walked through, from 1 */
-	int *wrote, *used; /* [nreg] the last walk that has met it written, read */
+	int *of;    /* [nreg] the register that it is a copy of; itself: none */
+	bool *lane; /* [nreg] is not warp-uniform */
+	int *seen;  /* [nreg] the block in which it is live now, from 1 */
+	int *behind; /* [nreg] the last visited block at whose end it is live, from 1 */
+	int *wrote, *used; /* [nreg] the last walk that found it written, read */
 	int walks;
-	int *number, *numbered; /* [nreg] its number in a piece of code, and in which, from 1 */
+	int *number, *numbered; /* [nreg] its index in a section, and that section, from 1 */
 	int pieces;
 	int64_t work;
 } Lives;
 
-/* Of entry `name`, l->b.a is given.  False: the module has none. */
+/* Analyzes entry `name`; l->b.a must be set. Returns false if the module has no such entry. */
 bool lives_find(Lives *l, const char *ptx, const char *name);
 
-/* A statement of a straight piece of code, with the values that it writes and reads. */
+/* A statement of straight-line code, with the values that it writes and reads. */
 typedef struct PressureStep {
 	const PressureIns *x;
-	int *value; /* nout written, then nin read; each once */
+	int *value; /* nout written, then nin read; distinct */
 	int nout, nin;
 } PressureStep;
 
-/* A straight piece of code, whose values have numbers of its own. */
+/* Straight-line code, with its own value indices. */
 typedef struct Steps {
 	PressureStep *step;
 	int n;
 	uint8_t *halves; /* [nvalue], as Body.halves */
-	bool *live;      /* [nvalue] it lives behind the last */
+	bool *live;      /* [nvalue] it is live at the end */
 	int nvalue, cap;
 	int64_t work;
 } Steps;
 
-/* The statements of part p that are code, so many times one after the other. */
+/* Returns the statements of block p that are code, repeated `turns` times. */
 void lives_steps(Lives *l, const PtxBlock *p, int turns, Steps *out);
 
-/* Registers that part p needs at most, in whatever order. */
+/* Returns an upper bound of the registers of block p, in any order. */
 int64_t lives_bound(const Lives *l, const PtxBlock *p);
 
 /* ---- pressure_heap.c --------------------------------------------------------------------------- */
@@ -121,7 +120,7 @@ typedef struct HeapItem {
 	int what;
 } HeapItem;
 
-/* Starts as zeros; the least is at[0]. */
+/* Initialized to zeros; the minimum is at[0]. */
 typedef struct Heap {
 	HeapItem *at;
 	int n, cap;
@@ -132,10 +131,10 @@ void heap_pop(Heap *h);
 
 /* ---- reg_pressure_bottom_up.c, reg_pressure_top_down.c -------------------------------------------------------- */
 
-/* The most that live at once when the steps are done in an order with few, in halves.  s->live is afterwards
- * how it stands in front of the first. */
+/* Returns the register pressure, in halves, of the steps in an order that minimizes it. Afterwards s->live
+ * is the liveness before the first step. */
 int64_t pressure_least(Arena *a, Steps *s);
-/* The most that live at once when each load is asked for as early as what waits for it is urgent, in halves,
- * of which there is room for so many; where no order goes with that, more. */
+/* Returns the register pressure, in halves, if each load is issued as early as its users are urgent, within
+ * `room` halves; more if no order fits. */
 int64_t pressure_ahead(Arena *a, Steps *s, int64_t room);
 #endif

@@ -1,6 +1,8 @@
-/* reg_pressure_bottom_up.c - how many registers a straight piece of code needs in an order that ptxas could choose.
+/* reg_pressure_bottom_up.c - estimates the minimum register pressure of straight-line code by bottom-up
+ * list scheduling.
  *
- * From the end to the begin: of all steps that nothing left needs, the one that frees most. */
+ * From the end to the start: of all steps whose users are scheduled, it takes the one that frees the most
+ * registers. */
 #include "ptxgen/reg_pressure.h"
 #include <string.h>
 
@@ -8,17 +10,17 @@ typedef struct BottomUpSchedule {
 	Arena *a;
 	const PressureStep *step;
 	int n;
-	int *edge, nedge, cap; /* pairs: step, number of the next pair from 1 */
-	int *before; /* [n] the first pair of those that a step has to stay behind */
-	int *behind; /* [n] how many that are left have to stay behind it; -1: it is done */
-	int *user, nuser, capuser; /* pairs: a step, number of the next pair from 1 */
-	int *users;     /* [nvalue] the first pair of those that write or read it */
-	int64_t *grows; /* [n] halves more in front of the step than behind it, as long as it is ready */
-	bool *behind_it; /* [nvalue] what lived behind the step at hand, of its values */
-	Heap ready;     /* by that, the last first; what has changed is there twice */
+	int *edge, nedge, cap; /* pairs: step, index of the next pair from 1 */
+	int *before; /* [n] the first pair of a step's predecessors */
+	int *behind; /* [n] number of unscheduled successors; -1: it is scheduled */
+	int *user, nuser, capuser; /* pairs: a step, index of the next pair from 1 */
+	int *users;     /* [nvalue] the first pair of the steps that write or read it */
+	int64_t *grows; /* [n] halves live before the step minus those after it, while it is ready */
+	bool *behind_it; /* [nvalue] liveness of the current step's values after it */
+	Heap ready;     /* by `grows`, the last step first; changed entries are duplicated */
 } BottomUpSchedule;
 
-/* Step `first` stays in front of `then`. */
+/* Keeps step `first` before `then`. */
 static void
 keep(BottomUpSchedule *o, int first, int then)
 {
@@ -30,12 +32,13 @@ keep(BottomUpSchedule *o, int first, int then)
 	o->behind[first]++;
 }
 
-/* By what each reads and writes. */
+/* Orders steps by what each reads and writes. */
 static void
 keep_values(BottomUpSchedule *o, int nreg)
 {
-	int *writer = NEWN(o->a, int, nreg + 1), *reader = NEWN(o->a, int, nreg + 1); /* from 1; the last */
-	int *chain = NULL, nchain = 0, cap = 0; /* pairs: a reader, the one before */
+	/* by value, from 1: the last writer; the last pair of `chain` */
+	int *writer = NEWN(o->a, int, nreg + 1), *reader = NEWN(o->a, int, nreg + 1);
+	int *chain = NULL, nchain = 0, cap = 0; /* pairs: a reader, the preceding one */
 
 	for (int i = 0; i < o->n; i++) {
 		const PressureStep *s = &o->step[i];
@@ -63,7 +66,7 @@ keep_values(BottomUpSchedule *o, int nreg)
 static void
 keep_memory(BottomUpSchedule *o)
 {
-	int fixed = -1, first = 0; /* of those that only read, behind `fixed` */
+	int fixed = -1, first = 0; /* first of the steps after `fixed` that only read */
 
 	for (int i = 0; i < o->n; i++) {
 		if (o->step[i].x->order == ORDER_FREE)
@@ -88,7 +91,7 @@ is_read(const PressureStep *s, int value)
 	return false;
 }
 
-/* By how many halves more live in front of a step than behind it. */
+/* Returns the halves live before a step minus those live after it. */
 static int64_t
 growth(const PressureStep *s, const uint8_t *halves, const bool *live)
 {
@@ -101,7 +104,7 @@ growth(const PressureStep *s, const uint8_t *halves, const bool *live)
 	return sum;
 }
 
-/* Those with fewest more are done first, of them the last. */
+/* Steps that add the fewest halves come first, the last of equals. */
 static int64_t
 rank(const BottomUpSchedule *o, int i)
 {
@@ -116,8 +119,8 @@ is_ready(BottomUpSchedule *o, Steps *s, int i)
 	s->work++;
 }
 
-/* Step i is done, and its values live as they do in front of it.  Of those that live otherwise than behind
- * it, steps that are ready and have them change their rank. */
+/* Schedules step i, and updates the liveness of its values. Ready steps that have a value whose liveness
+ * changed get a new rank. */
 static void
 go_before(BottomUpSchedule *o, Steps *s, int i)
 {
@@ -155,7 +158,7 @@ find_users(BottomUpSchedule *o, const Steps *s)
 		}
 }
 
-/* The next step, from the end; -1: all are done. */
+/* Returns the next step, from the end; -1 if all are scheduled. */
 static int
 take(BottomUpSchedule *o)
 {

@@ -1,11 +1,11 @@
-/* reg_pressure_liveness.c - which values of PTX live where.
+/* reg_pressure_liveness.c - computes the liveness of PTX values per basic block.
  *
- * What moves a value makes none.  What all lanes share, computed from parameters, the block's number and
- * constants, is in registers of a warp (uniform registers), which do not count; nor do predicates. */
+ * A copy defines no new value. Warp-uniform values, computed from parameters, the block index and
+ * constants, are in uniform registers, which are not counted; nor are predicates. */
 #include "ptxgen/reg_pressure.h"
 #include <string.h>
 
-/* A register that counts, as what it is a copy of; -1: it does not. */
+/* Returns a register's value, through copies; -1 if it is not counted. */
 static int
 value_of(const Lives *l, int reg)
 {
@@ -26,7 +26,7 @@ ins(const Lives *l, const PressureIns *x)
 	return outs(l, x) + x->nout;
 }
 
-/* Numbers in lists, one for each of some things: pairs of a number and the place of the next pair, from 1. */
+/* One list of numbers per item: pairs of a number and the index of the next pair, from 1. */
 typedef struct Chains {
 	int *first; /* 0: none */
 	Numbers pair;
@@ -58,7 +58,8 @@ make_lane(Lives *l, const PressureIns *x, Numbers *todo)
 	}
 }
 
-/* Whatever is written by something that is not the same in all lanes, or of such, is not. */
+/* Marks what is not warp-uniform: outputs of non-uniform statements, or of statements that read such a
+ * value. */
 static void
 find_lanes(Lives *l)
 {
@@ -138,8 +139,8 @@ find_parts(Lives *l)
 	}
 }
 
-/* What a lane has in each part: as it was handed to those who come there, and where there are several, the
- * least. */
+/* Computes the registers/thread of each block: propagated from predecessors, the minimum if there are
+ * several. */
 static void
 find_limits(Lives *l)
 {
@@ -167,7 +168,7 @@ find_limits(Lives *l)
 	}
 }
 
-/* Statement x is met on a way from the end. */
+/* Records a visit of statement x, walking backwards. */
 static void
 meet(Lives *l, const PressureIns *x)
 {
@@ -179,8 +180,8 @@ meet(Lives *l, const PressureIns *x)
 	}
 }
 
-/* Does x, from which on statements have been met, copy what lives on to what lives on, so that they have one
- * register from here on?  So do turns of a loop hand on what is read behind the loop, too. */
+/* Is x a copy between two values that both stay live, with no other use after it, so that they share a
+ * register from here on? Loop iterations forward a value that is also used after the loop in this way. */
 static bool
 is_shared(const Lives *l, int p, const PressureIns *x, int *dst)
 {
@@ -195,7 +196,7 @@ is_shared(const Lives *l, int p, const PressureIns *x, int *dst)
 	       l->used[*dst] != l->walks && l->wrote[from] != l->walks;
 }
 
-/* The copies of part p that are shared, whose results come to the end of its `out`. */
+/* Finds the shared copies of block p, and moves their results to the end of its `out`. */
 static void
 find_same(Lives *l, int p)
 {
@@ -209,7 +210,7 @@ find_same(Lives *l, int p)
 
 		x->same = is_shared(l, p, x, &dst);
 		if (x->same) {
-			l->behind[dst] = 0; /* for now */
+			l->behind[dst] = 0; /* temporarily */
 			same[part->nsame++] = dst;
 		}
 		meet(l, x);
@@ -223,7 +224,7 @@ find_same(Lives *l, int p)
 	}
 }
 
-/* One walk through a part from its end, where `out` lives, to its begin: the most that live. */
+/* Walks backwards through a block, from `out` to its start; returns the maximum pressure. */
 static int
 walk(Lives *l, int p)
 {
@@ -247,7 +248,7 @@ walk(Lives *l, int p)
 	most = now;
 	for (int i = part->to - 1; i >= part->from; i--) {
 		const PressureIns *x = &l->b.ins[i];
-		int64_t dead = now; /* with what is written and read nowhere */
+		int64_t dead = now; /* including values that are written but never read */
 
 		if (is_no_code(l, x) || x->same)
 			continue;
@@ -276,11 +277,12 @@ walk(Lives *l, int p)
 	return (int)ceil_div(most, 2);
 }
 
-/* Where values are written, whatever they were, and where they are read before that, by parts. */
+/* Blocks that write a value before any read, and blocks that read it before that. */
 typedef struct Places {
-	Chains writes, reads;   /* of values */
-	Chains before;          /* of parts: those that go on to it */
-	int *written, *in, *out; /* [npart] the last value written there, living before, behind; from 1 */
+	Chains writes, reads;   /* by value */
+	Chains before;          /* by block: its predecessors */
+	/* [npart] the last value written there, live at its start, at its end; from 1 */
+	int *written, *in, *out;
 	Numbers todo;
 } Places;
 
@@ -317,7 +319,7 @@ find_places(Lives *l, Places *s)
 	memset(l->seen, 0, sizeof *l->seen * (size_t)l->b.nreg);
 }
 
-/* Value v lives in front of part p. */
+/* Marks value v live at the start of block p. */
 static void
 lives_before(Lives *l, Places *s, int v, int p)
 {
@@ -328,7 +330,7 @@ lives_before(Lives *l, Places *s, int v, int p)
 	push(l->b.a, &s->todo, p);
 }
 
-/* From where value v is read, against the way that statements go, to where it is written. */
+/* Propagates liveness of v backwards from its reads to its writes. */
 static void
 find_life(Lives *l, Places *s, int v)
 {
@@ -350,7 +352,8 @@ find_life(Lives *l, Places *s, int v)
 		}
 }
 
-/* What lives from part to part: as much work as there is that lives, not as there are values and parts. */
+/* Computes liveness across blocks; the work is proportional to the live ranges, not to values times
+ * blocks. */
 static void
 find_lives(Lives *l)
 {
@@ -368,7 +371,7 @@ find_lives(Lives *l)
 		l->part[p].live = walk(l, p);
 }
 
-/* Values of a statement among reg[0 .. n), each once, in v; how many. */
+/* Stores the distinct values of reg[0 .. n) in v; returns their number. */
 static int
 values(const Lives *l, const int *reg, int n, int *v)
 {
@@ -385,7 +388,7 @@ values(const Lives *l, const int *reg, int n, int *v)
 	return k;
 }
 
-/* The number of value v in the piece. */
+/* Returns the index of value v in the section. */
 static int
 number_of(Lives *l, Steps *s, int v)
 {
@@ -404,7 +407,7 @@ lives_steps(Lives *l, const PtxBlock *p, int turns, Steps *out)
 
 	*out = (Steps){ .step = NEWN(l->b.a, PressureStep, (p->to - p->from) * turns + 1) };
 	l->pieces++;
-	for (int i = 0; i < nlive; i++) /* they have the first numbers */
+	for (int i = 0; i < nlive; i++) /* they have the first indices */
 		number_of(l, out, p->out.at[i]);
 	for (int i = p->from; i < p->to; i++) {
 		const PressureIns *x = &l->b.ins[i];

@@ -1,11 +1,11 @@
-/* reg_pressure_parse.c - the statements of an entry of PTX: which registers each reads and writes. */
+/* reg_pressure_parse.c - parses the statements of a PTX entry: the registers that each reads and writes. */
 #include "ptxgen/reg_pressure.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { CLASSES = 32, MOST_REGISTERS = 100000000, FILE_REGISTERS = 65536, GRAIN = 8 };
 
-/* Registers as they are declared: .reg .b32 %r<100>; those of different lengths have different names. */
+/* A register declaration: .reg .b32 %r<100>; different sizes have different names. */
 typedef struct RegisterClass {
 	const char *name;
 	size_t len;
@@ -16,9 +16,9 @@ typedef struct PtxReader {
 	Body *b;
 	RegisterClass class[CLASSES];
 	int nclass;
-	const char **label; /* where names begin */
+	const char **label; /* start of each name */
 	int caplabel;
-	int *slot, nslot; /* labels by their names' digests, from 1; a power of 2 */
+	int *slot, nslot; /* hash table of labels by name, from 1; a power of 2 */
 	const char *end;
 } PtxReader;
 
@@ -50,7 +50,8 @@ begins(const char *s, const char *word)
 	return !*word;
 }
 
-/* Behind ".reg": one class with a number in <>; others are of a few instructions. */
+/* Parses the text after ".reg": a class with a count in <>; other declarations are local to a few
+ * instructions. */
 static void
 declare(PtxReader *r, const char *s, const char *end)
 {
@@ -73,7 +74,7 @@ declare(PtxReader *r, const char *s, const char *end)
 	r->nclass++;
 }
 
-/* The register whose name begins at s, -1: none of those that count; *s is behind it. */
+/* Returns the register whose name starts at s; -1 if it is not counted. Advances *s past it. */
 static int
 register_at(const PtxReader *r, const char **s)
 {
@@ -117,7 +118,7 @@ same_name(const char *a, const char *b)
 	return !is_name(*a) && !is_name(*b);
 }
 
-/* The slot of a name: that of its label, or an empty one. */
+/* Returns the slot of a name: that of its label, or an empty one. */
 static int *
 slot_of(const PtxReader *r, const char *s)
 {
@@ -169,7 +170,8 @@ writes(const char *op)
 	return true;
 }
 
-/* Whole numbers and predicates, computed: ptxas has registers of a warp for what all its lanes share. */
+/* Is it integer or predicate arithmetic? ptxas has uniform registers for values that all lanes of a warp
+ * share. */
 static bool
 may_be_uniform(const char *op, const char *end)
 {
@@ -190,7 +192,7 @@ may_be_uniform(const char *op, const char *end)
 	return some[i] != NULL;
 }
 
-/* May it change places with what reads or writes memory, or what warps do together? */
+/* May it be reordered with memory accesses or warp-collective instructions? */
 static InsOrder
 order_of(const char *op)
 {
@@ -214,7 +216,7 @@ add_register(PtxReader *r, int reg)
 		VEC_PUSH(b->a, b->reg, b->nregs, b->capregs, reg);
 }
 
-/* The registers of the operands in [s, end). */
+/* Adds the registers of the operands in [s, end). */
 static void
 add_registers(PtxReader *r, const char *s, const char *end)
 {
@@ -228,7 +230,7 @@ add_registers(PtxReader *r, const char *s, const char *end)
 			s++;
 }
 
-/* The end of the first operand. */
+/* Returns the end of the first operand. */
 static const char *
 first_operand(const char *s, const char *end)
 {
@@ -269,7 +271,7 @@ read_instruction(PtxReader *r, const char *op, const char *end, int guard)
 	add_registers(r, s, cut);
 	if (writes(op))
 		x.nout = b->nregs - x.first;
-	if (begins(op, "wgmma.mma_async")) /* it adds */
+	if (begins(op, "wgmma.mma_async")) /* it accumulates */
 		add_registers(r, s, cut);
 	add_registers(r, cut, end);
 	x.nin = b->nregs - x.first - x.nout;
@@ -285,7 +287,7 @@ read_instruction(PtxReader *r, const char *op, const char *end, int guard)
 	VEC_PUSH(b->a, b->ins, b->n, b->cap, x);
 }
 
-/* One statement, without its semicolon. */
+/* Parses one statement, without its semicolon. */
 static void
 read_statement(PtxReader *r, const char *s, const char *end)
 {
@@ -307,7 +309,7 @@ read_statement(PtxReader *r, const char *s, const char *end)
 		read_instruction(r, s, end, guard);
 }
 
-/* Is what begins at s a label, "name:"?  Its end. */
+/* Returns the end of a label, "name:", that starts at s; NULL if there is none. */
 static const char *
 label_end(const char *s)
 {
@@ -344,7 +346,7 @@ read_body(PtxReader *r, const char *s)
 	}
 }
 
-/* The number behind a directive in [s, end); 0: it is not there. */
+/* Returns the number after a directive in [s, end); 0 if it is absent. */
 static int
 directive(const char *s, const char *end, const char *name)
 {

@@ -1,37 +1,40 @@
-/* reg_pressure_top_down.c - how many registers a straight piece of code takes where loads are asked for early.
+/* reg_pressure_top_down.c - estimates the register pressure of a basic block by top-down list scheduling
+ * with loads hoisted (one step per cycle).
  *
- * From the begin to the end, a step a clock: of those whose operands have come, the one that most waits for.
- * Where there would be more than there is room for, the one that adds least, come or not. */
+ * From the start to the end: of the steps whose operands are available, it takes the one with the longest
+ * dependent path. If that would exceed the available registers, it takes the one that adds the fewest,
+ * available or not. */
 #include "ptxgen/reg_pressure.h"
 #include <string.h>
 
 enum { LOAD_CLOCKS = 30, OTHER_CLOCKS = 4 };
 
-/* A value as one step makes it; by -1: it is there in front of the first. */
+/* A value as one step defines it; by -1: it is live at the start. */
 typedef struct Made {
 	int by, halves;
-	int reads; /* that are left */
-	bool stays; /* behind the last step */
-	int reader; /* the first pair of those that read it */
+	int reads; /* remaining reads */
+	bool stays; /* it is live at the end */
+	int reader; /* the first pair of its readers */
 } Made;
 
 typedef struct ScheduleNode {
 	int *made; /* nin read, then nout written */
 	int nin, nout;
-	int after;  /* how many have to be done before it */
-	int then;   /* the first pair of those behind it */
-	int64_t at; /* its operands have come */
-	int64_t rest; /* clocks from its begin to the end of what waits for it */
-	int64_t adds; /* halves, when it is done */
+	int after;  /* number of unscheduled predecessors */
+	int then;   /* the first pair of its successors */
+	int64_t at; /* cycle in which its operands are available */
+	int64_t rest; /* cycles from its start to the end of its dependent path */
+	int64_t adds; /* halves, when it is scheduled */
 	bool ready, done;
 } ScheduleNode;
 
-/* Nodes that are ready and add so many; what no longer does, or is done, is taken out when it is met. */
+/* Ready nodes that add the same number of halves; stale or scheduled entries are removed when they are
+ * reached. */
 typedef struct Alike {
 	int64_t adds;
-	Heap urgent;  /* their operands have come: by what waits for them, the first of equals */
-	Heap waiting; /* the others, by when they come */
-	Heap all;     /* the first of all first */
+	Heap urgent;  /* operands available: by dependent path, the first of equals */
+	Heap waiting; /* the others, by the cycle in which they become available */
+	Heap all;     /* all, in order */
 } Alike;
 
 typedef struct TopDownSchedule {
@@ -42,10 +45,10 @@ typedef struct TopDownSchedule {
 	int n;
 	Made *made;
 	int nmade, capmade;
-	int *last; /* [nreg] the value's latest, from 1 */
-	int *edge, nedge, capedge; /* pairs: step, number of the next pair from 1 */
-	int *reader, nreader, capreader; /* pairs: a node, number of the next pair from 1 */
-	Alike *alike; /* by what they add, from `least` on; those that have been used */
+	int *last; /* [nreg] the value's latest definition, from 1 */
+	int *edge, nedge, capedge; /* pairs: step, index of the next pair from 1 */
+	int *reader, nreader, capreader; /* pairs: a node, index of the next pair from 1 */
+	Alike *alike; /* by what they add, from `least` on; those in use */
 	int64_t least;
 	int *used, nused, capused;
 	int nready;
@@ -116,7 +119,7 @@ find_values(TopDownSchedule *o)
 static void
 find_memory(TopDownSchedule *o)
 {
-	int fixed = -1, first = 0; /* of those that only read, behind `fixed` */
+	int fixed = -1, first = 0; /* first of the steps after `fixed` that only read */
 
 	for (int i = 0; i < o->n; i++) {
 		if (o->step[i].x->order == ORDER_FREE)
@@ -147,7 +150,7 @@ growth(const TopDownSchedule *o, const ScheduleNode *x)
 	return sum;
 }
 
-/* Node i among those that are ready. */
+/* Adds node i to the ready ones. */
 static void
 enter(TopDownSchedule *o, int i)
 {
@@ -164,7 +167,7 @@ enter(TopDownSchedule *o, int i)
 	o->work += 2;
 }
 
-/* Those that could be ready add so many at least, and so many at most. */
+/* Computes the range of halves that ready nodes can add. */
 static void
 find_alike(TopDownSchedule *o)
 {
@@ -183,7 +186,7 @@ find_alike(TopDownSchedule *o)
 	o->alike = NEWN(o->a, Alike, most - o->least + 1);
 }
 
-/* What lives in front of the first step. */
+/* Initializes what is live before the first step. */
 static void
 begin(TopDownSchedule *o, int nreg, const bool *live)
 {
@@ -216,7 +219,7 @@ fits(const TopDownSchedule *o, const Alike *like)
 	return like->adds <= 0 || o->now + like->adds <= o->room;
 }
 
-/* The first of h that is still what it was; -1: none. */
+/* Returns the first entry of h that is not stale; -1 if there is none. */
 static int
 first_of(TopDownSchedule *o, const Alike *like, Heap *h)
 {
@@ -231,8 +234,8 @@ first_of(TopDownSchedule *o, const Alike *like, Heap *h)
 	return -1;
 }
 
-/* The first of those whose operands have come; *next: when those of the first other one come, if that is
- * earlier or none was. */
+/* Returns the first node with available operands; lowers *next (-1: unset) to the cycle in which the first
+ * other one becomes available. */
 static int
 first_urgent(TopDownSchedule *o, Alike *like, int64_t *next)
 {
@@ -248,8 +251,8 @@ first_urgent(TopDownSchedule *o, Alike *like, int64_t *next)
 	return first_of(o, like, &like->urgent);
 }
 
-/* Of those that are ready and fit, and have their operands, the one that most waits for; -1: none, and *next
- * is the clock when the first that fits has them, -1 where none fits. */
+/* Returns, of the ready nodes that fit and have their operands, the one with the longest dependent path. -1
+ * if there is none; *next is then the cycle when the first that fits has them, -1 if none fits. */
 static int
 most_urgent(TopDownSchedule *o, int64_t *next)
 {
@@ -268,7 +271,7 @@ most_urgent(TopDownSchedule *o, int64_t *next)
 	return best;
 }
 
-/* Of those that are ready, the one that adds least, of them the first. */
+/* Returns, of the ready nodes, the first one that adds the fewest halves. */
 static int
 leanest(TopDownSchedule *o)
 {
@@ -287,7 +290,7 @@ leanest(TopDownSchedule *o)
 	return best;
 }
 
-/* One is left that reads m: what it frees is more than it was. */
+/* Only one reader of m is left: it now frees m. */
 static void
 last_reader(TopDownSchedule *o, const Made *m)
 {

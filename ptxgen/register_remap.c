@@ -1,5 +1,5 @@
-/* register_remap.c - broadcast, transpose, reshape, slice, concat: registers get other coordinates, nothing moves
- * between lanes. */
+/* register_remap.c - emits broadcast, transpose, reshape, slice and concat as register renaming: no data
+ * moves between lanes. */
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/emit.h"
 
@@ -28,7 +28,7 @@ source_coord(const Op *o, const int64_t *c, int64_t *in)
 			return o->in[1];
 		}
 		break;
-	default: /* reshape: row-major numbers stay */
+	default: /* reshape: row-major indices stay the same */
 		row_major_coord(x->rank, x->shape, row_major_index(t->rank, t->shape, c), in);
 	}
 	return o->in[0];
@@ -54,7 +54,7 @@ pull_regmap(Codegen *g, Op *o, int w)
 	t->word[w] = bits_gather(g, t->dtype, word, pos, n);
 }
 
-/* Words of a bit order are not taken apart: transposed or not, each is what it was. */
+/* Words in a bit order are not unpacked: transposed or not, each stays the same. */
 static void
 pull_same(Codegen *g, Op *o, int w)
 {
@@ -72,6 +72,6 @@ void
 emit_regmap(Codegen *g, Op *o)
 {
 	if (o->out[0]->type.space != S_reg)
-		return; /* another shape of a shared tile: its accesses know */
+		return; /* a reshape of a shared tile: its accesses resolve it */
 	tile_lazy(g, o, o->out[0]->type.bit_order ? pull_same : pull_regmap, NULL);
 }

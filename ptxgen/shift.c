@@ -1,8 +1,8 @@
-/* shift.c - elements moved up along a dim, within a warp.
+/* shift.c - emits shifts of elements along a dim, within a warp.
  *
- * Along the dim are R registers of a lane, then L lanes, then registers again: place = r + R (lane + L high).
- * From which register an element comes, and from how many lanes below, is the same for all lanes; where that
- * passes lane 0 it is the top lanes of one row further down. */
+ * A dim consists of R registers of a lane, then L lanes, then registers again: position = r + R (lane + L
+ * high). The source register of an element, and the lane distance to it, are the same for all lanes. Where
+ * that passes lane 0, the source is in the top lanes of the preceding row. */
 #include "ptxgen/base/layout_arith.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/element/elementwise.h"
@@ -12,10 +12,10 @@
 typedef struct ShiftPlan {
 	int dim;
 	DimLine line; /* low is R, lanes L */
-	LV digit; /* i32: this thread's lane along the dim */
+	LV digit; /* i32: this thread's lane index along the dim */
 } ShiftPlan;
 
-/* What comes in, as a number to compute with. */
+/* Returns the fill value, for arithmetic. */
 static LV
 fill(Codegen *g, const Op *o)
 {
@@ -24,7 +24,7 @@ fill(Codegen *g, const Op *o)
 	return elem_unpack(g, d, word_const(g, d, IMM(o, entry), o->fimm), 0);
 }
 
-/* The element at low + R L high of this lane's line, NULL: before its start. */
+/* Returns the element at low + R L high of this lane's vector; NULL before its start. */
 static LV
 line_elem(Codegen *g, Op *o, const ShiftPlan *p, int64_t *index, int64_t low, int64_t high)
 {
@@ -60,7 +60,7 @@ shifted(Codegen *g, Op *o, int64_t r)
 		from = LLVMBuildAdd(g->b, g->lane, from, "");
 		same = shuffle_from(g, same, from);
 		below = shuffle_from(g, below, from);
-	} else { /* what is before the start of the first row comes in */
+	} else { /* the fill value is shifted in before the start of the first row */
 		same = shuffle_up(g, same, up);
 		below = none;
 	}

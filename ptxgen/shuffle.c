@@ -1,9 +1,9 @@
-/* shuffle.c - words of any type through warp shuffles. */
+/* shuffle.c - emits warp shuffles of words of any type. */
 #include "ptxgen/shuffle.h"
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 
-/* Apply a 32-bit shuffle to both halves of a 64-bit word. */
+/* Applies a 32-bit shuffle to both halves of a 64-bit word. */
 static LV
 shuffle64(Codegen *g, AsmId id, LV x, LV by)
 {

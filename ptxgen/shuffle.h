@@ -1,12 +1,12 @@
-/* shuffle.h - words of other lanes. */
+/* shuffle.h - declares warp shuffles of words. */
 #ifndef HEXC_PTXGEN_SHUFFLE_H
 #define HEXC_PTXGEN_SHUFFLE_H
 #include "ptxgen/base/codegen.h"
 
-/* The word that lane ^ delta has. */
+/* Returns the word of lane ^ delta. */
 LV shuffle_xor(Codegen *g, LV x, int delta);
-/* The word of the lane that is `by` lanes below; anything where there is none. */
+/* Returns the word of the lane that is `by` lanes below; unspecified if there is none. */
 LV shuffle_up(Codegen *g, LV x, int by);
-/* The word that lane `lane` (i32) has. */
+/* Returns the word of lane `lane` (i32). */
 LV shuffle_from(Codegen *g, LV x, LV lane);
 #endif

@@ -1,4 +1,4 @@
-/* sparse.c - positions as metadata for tensor cores, and sparse tiles written out without them. */
+/* sparse.c - emits structured-sparsity metadata for mma.sp, and the expansion of sparse tiles without it. */
 #include "ptxgen/sparse.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/sparse.h"
@@ -9,8 +9,8 @@
 
 /* ---- metadata -------------------------------------------------------------------------------- */
 
-/* Two of four: positions of a group rise, so the upper one is never 0.  Where it is, the group was read from
- * outside of a tensor, all zeros: it gets 0 and 1, as the instruction wants them to differ. */
+/* 2:4: positions in a group increase, so the upper one is never 0. If it is, the group was loaded out of
+ * bounds, all zeros: it becomes 0 and 1, since the instruction requires distinct positions. */
 static LV
 make_rising(Codegen *g, LV x)
 {
@@ -20,8 +20,8 @@ make_rising(Codegen *g, LV x)
 	return LLVMBuildOr(g->b, x, none, "");
 }
 
-/* One of two, as tensor cores have it: 0 is 0b0100 and 1 is 0b1110.  Bits move to the nibbles in steps of
- * 12, 6 and 3; then 0 * 10 + 4 and 1 * 10 + 4. */
+/* 1:2 as tensor cores require it: 0 is 0b0100 and 1 is 0b1110. Moves bits to nibbles in steps of 12, 6 and
+ * 3; then computes 0 * 10 + 4 and 1 * 10 + 4. */
 static LV
 widen_bits(Codegen *g, LV x)
 {
@@ -52,12 +52,12 @@ sparse_metadata(Codegen *g, Val *v, int64_t reg)
 	return one ? widen_bits(g, x) : make_rising(g, x);
 }
 
-/* ---- without tensor cores for it --------------------------------------------------------------- */
+/* ---- without sparse tensor cores ------------------------------------------------------------- */
 
 typedef struct SparseExpandPlan {
 	Sparse s;
 	int dim;
-	LV lane; /* i32: this lane's index along the dim, of its register 0 */
+	LV lane; /* i32: this lane's index along the dim, for its register 0 */
 } SparseExpandPlan;
 
 static LV
@@ -72,7 +72,7 @@ sum_of(Codegen *g, DType d, LV x, LV y)
 	return dtype_info[d].kind == K_flt ? LLVMBuildFAdd(g->b, x, y, "") : LLVMBuildAdd(g->b, x, y, "");
 }
 
-/* i1: value j of the group stands at index `at` of it. */
+/* Returns an i1: value j of the group is at index `at` of it. */
 static LV
 stands(Codegen *g, const SparseExpandPlan *p, const LV *pos, int j, LV at)
 {

@@ -1,16 +1,18 @@
-/* sync.c - barriers of the block or a role, proxies, and waiting for asynchronous copies and other grids. */
+/* sync.c - emits barriers of the block or a role, proxy fences, and waits for asynchronous copies and other
+ * grids. */
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/emit.h"
 
-/* Named barriers: 0 is the block's, then come those of the teams, then the producers'. */
+/* Returns the named barrier: 0 is the block's, then follow those of the consumer groups, then the
+ * producers'. */
 static int
 role_barrier(const Codegen *g, Role role, int team)
 {
 	return role == ROLE_PRODUCER ? 1 + g->k->teams : 1 + team;
 }
 
-/* Each team has a number, which stands in the text: taken from a register, ptxas keeps all that there are. */
+/* Each consumer group's barrier id is an immediate: for an id in a register, ptxas reserves all barriers. */
 static void
 team_barrier(Codegen *g)
 {
@@ -47,8 +49,8 @@ emit_barrier(Codegen *g, Op *o)
 	emit_block_barrier(g);
 }
 
-/* Targets without asynchronous copies complete every copy where it stands.  Bulk groups are those of the one
- * thread that copies; others have none, and wait for nothing. */
+/* Targets without asynchronous copies complete every copy immediately. Bulk groups belong to the single
+ * thread that copies; others have none, and do not wait. */
 void
 emit_commit(Codegen *g, Op *o)
 {

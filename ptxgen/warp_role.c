@@ -1,14 +1,15 @@
-/* warp_role.c - warps that produce and teams that compute: who is who, and what each has of its own. */
+/* warp_role.c - emits the warp roles: barrier initialization, and separate regions for producer warps and
+ * consumer warpgroups. */
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/emit.h"
 #include "ptxgen/memory/address.h"
 #include "ptxgen/memory/mbarrier.h"
 
-/* ---- setting up ------------------------------------------------------------------------------ */
+/* ---- setup ----------------------------------------------------------------------------------- */
 
-/* Arrivals of the machine that complete a phase of a barrier: for each of the program its signals, and of all
- * lanes that copy asynchronously themselves one. */
+/* Returns the hardware arrivals that complete a phase of a barrier: its signals for each arrival of the
+ * program, plus one for each lane that copies asynchronously. */
 static int64_t
 machine_arrivals(Codegen *g, const Op *mbar)
 {
@@ -31,7 +32,7 @@ machine_arrivals(Codegen *g, const Op *mbar)
 	return most * IMM(mbar, arrivals);
 }
 
-/* One thread makes the barriers, and all wait for it, those of the cluster's other blocks too. */
+/* One thread initializes the barriers, and all wait for it, including the cluster's other blocks. */
 static void
 make_barriers(Codegen *g)
 {
@@ -63,7 +64,8 @@ make_barriers(Codegen *g)
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-/* May one thread run all of it?  Copies of boxes and waits for them and for grids, and numbers. */
+/* Can one thread run the full region? It then has only TMA copies, waits for them and for grids, and
+ * scalars. */
 static bool
 is_single(Block *b)
 {
@@ -105,8 +107,8 @@ has_boxes(Block *b)
 	return false;
 }
 
-/* i1: this thread is one chosen of its warp, and the warp is the first of the role.  By `elect` ptxas knows
- * that there is but one, as copies of boxes want it. */
+/* Returns an i1: this thread is the elected one of its warp, and the warp is the role's first. With `elect`
+ * ptxas knows that there is only one, as TMA copies require. */
 static LV
 choose_leader(Codegen *g, Block *b)
 {
@@ -117,8 +119,8 @@ choose_leader(Codegen *g, Block *b)
 	return LLVMBuildAnd(g->b, chosen, first, "");
 }
 
-/* In front of a role's loops, which would ask for it at each turn, and behind where registers change hands:
- * ptxas spills what lives on there. */
+/* Emitted before a role's loops, which would recompute it in each iteration, and after setmaxnreg: ptxas
+ * spills values that are live across it. */
 static void
 reach_blocks(Codegen *g)
 {
@@ -128,7 +130,8 @@ reach_blocks(Codegen *g)
 	g->remote = asm_op(g, A_mapa, smem_base(g), rank, NULL);
 }
 
-/* A region in a block of its own, with what depends on the thread alone in front; then to `join`. */
+/* Emits a region in a separate block, preceded by what depends on the thread only; then branches to
+ * `join`. */
 static void
 emit_region(Codegen *g, const Op *roles, int r, LLVMBasicBlockRef front, LLVMBasicBlockRef join)
 {
@@ -161,14 +164,14 @@ emit_roles(Codegen *g, Op *o)
 	LLVMBasicBlockRef entry, front[2], join;
 	LV warp, last = const_i32(g, k->warps * k->teams), produces;
 
-	smem_base(g); /* both roles take these, and neither can take what the other makes */
+	smem_base(g); /* both roles use these, and neither can use what the other computes */
 	if (!kernel_is_persistent(k))
 		block_numbers(g);
 	entry = LLVMGetInsertBlock(g->pre);
 	make_barriers(g);
 	gen_enter(g, o->blk[0]);
 	gen_enter(g, o->blk[1]);
-	/* so that ptxas knows that a warp has one */
+	/* so that ptxas knows that the warp id is warp-uniform */
 	warp = asm_op(g, A_shfl_idx, g->warp, const_i32(g, 0), const_i32(g, 0));
 	for (int r = 0; r < 2; r++)
 		front[r] = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
@@ -180,7 +183,7 @@ emit_roles(Codegen *g, Op *o)
 	g->warps = k->helpers;
 	g->warp = LLVMBuildSub(g->b, warp, last, "");
 	emit_region(g, o, 0, front[0], join);
-	g->nothing_set = all.nothing_set; /* what a role has made only it can take */
+	g->nothing_set = all.nothing_set; /* what a role computed, only that role can use */
 
 	LLVMPositionBuilderAtEnd(g->b, front[1]);
 	g->warps = k->warps;

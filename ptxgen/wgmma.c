@@ -1,8 +1,7 @@
-/* wgmma.c - products under way: instances of wgmma on registers with names, and descriptors of what they read
- * in shared memory.
+/* wgmma.c - emits wgmma instances on named registers, and descriptors of their shared-memory operands.
  *
- * Instances stand at multiples of `n` columns, and a warp's 16 rows of them at multiples of 16; those whose
- * first element belongs to warp 0 are the first warpgroup's, and the others do the same elsewhere. */
+ * Instances are at multiples of `n` columns, and a warp's 16 rows of them at multiples of 16. Those whose
+ * first element belongs to warp 0 are the first warpgroup's; the others do the same at other positions. */
 #include "infer/core/wgmma.h"
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/named_registers.h"
@@ -10,13 +9,13 @@
 #include "ptxgen/emit.h"
 #include "ptxgen/memory/address.h"
 
-typedef struct WgmmaOperandEmit { /* as the instruction has it: A is 0, B is 1 */
+typedef struct WgmmaOperandEmit { /* as in the instruction: A is 0, B is 1 */
 	Val *v;
 	int along;           /* its dim that is m or n of the instruction */
 	const LoweredMatrix *matrix; /* width 0: it is in registers */
 	Access *x;
-	LV stage;            /* i64: how far behind the first its stage is, in 16 bytes; NULL: there is one */
-	LV base, descriptor; /* i32, and the i64 that was made of it; NULL: none yet */
+	LV stage;            /* i64: offset of its stage from the first, in 16 bytes; NULL: there is one */
+	LV base, descriptor; /* i32, and the i64 computed from it; NULL: none yet */
 } WgmmaOperandEmit;
 
 typedef struct WgmmaEmit {
@@ -31,14 +30,14 @@ typedef struct WgmmaEmit {
 	int from, nk;        /* instances along k */
 } WgmmaEmit;
 
-/* The dim of the result that is m (0) or n (1) of the instruction. */
+/* Returns the dim of the result that is m (0) or n (1) of the instruction. */
 static int
 result_dim(const WgmmaEmit *p, int i)
 {
 	return p->swap ? 1 - i : i;
 }
 
-/* Positions of the first warpgroup's instances along m or n of the instruction. */
+/* Computes the positions of the first warpgroup's instances along m or n of the instruction. */
 static void
 own_instances(Codegen *g, WgmmaEmit *p, int i, int step)
 {
@@ -59,8 +58,8 @@ own_instances(Codegen *g, WgmmaEmit *p, int i, int step)
 	BUG_IF(g->a, p->count[i] == 0);
 }
 
-/* Where a warpgroup's instances are along m or n of the factor: the digits of the result's layout that tell
- * warpgroups apart, the others being none of its. */
+/* Returns the layout of a warpgroup's instances along m or n of the operand: the modes of the result's
+ * layout that distinguish warpgroups; the other modes are not used. */
 static const Layout *
 group_layout(Codegen *g, const WgmmaEmit *p, const WgmmaOperandEmit *f, int i)
 {
@@ -85,7 +84,8 @@ group_layout(Codegen *g, const WgmmaEmit *p, const WgmmaOperandEmit *f, int i)
 	return l;
 }
 
-/* The part of a factor's address that a loop changes, by itself: the rest is one descriptor for all. */
+/* Separates the loop-dependent part of an operand's address: the rest is one descriptor for all
+ * iterations. */
 static LV
 take_stage(Codegen *g, Access *x)
 {
@@ -129,7 +129,7 @@ product_new(Codegen *g, Op *o)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* PTX ISA, "Matrix Descriptor Format": addresses and offsets in 16 bytes. */
+/* PTX ISA, "Matrix Descriptor Format": addresses and offsets in units of 16 bytes. */
 static int64_t
 descriptor_fields(const LoweredMatrix *m)
 {
@@ -152,7 +152,7 @@ descriptor_base(Codegen *g, WgmmaOperandEmit *f, LV base)
 	return f->descriptor = f->stage ? LLVMBuildAdd(g->b, x, f->stage, "") : x;
 }
 
-/* i64: the factor of the instance at `at` along m or n, and at k. */
+/* Returns the descriptor of the operand for the instance at `at` along m or n, and at k, as i64. */
 static LV
 descriptor(Codegen *g, WgmmaOperandEmit *f, int64_t at, int64_t k)
 {
@@ -166,7 +166,7 @@ descriptor(Codegen *g, WgmmaOperandEmit *f, int64_t at, int64_t k)
 	return LLVMBuildAdd(g->b, descriptor_base(g, f, base), const_i64(g, imm / 16), "");
 }
 
-/* "{hx_f0, hx_f1}": what a warpgroup has of fragment l at (m, n) of a tile in a web. */
+/* Returns "{hx_f0, hx_f1}": the warpgroup's registers of fragment l at (m, n) of a tile in a web. */
 static const char *
 register_list(Codegen *g, const Web *web, const Layout *l, const Type *t, const int64_t *from)
 {
@@ -189,7 +189,7 @@ register_list(Codegen *g, const Web *web, const Layout *l, const Type *t, const 
 	return text.s;
 }
 
-/* The registers of the factor in registers at m and k. */
+/* Returns the registers of the register operand at m and k. */
 static const char *
 factor_list(Codegen *g, const WgmmaEmit *p, int64_t m, int64_t k)
 {
@@ -205,7 +205,7 @@ factor_list(Codegen *g, const WgmmaEmit *p, int64_t m, int64_t k)
 
 /* ---- instances ------------------------------------------------------------------------------- */
 
-/* The operand that says whether the registers are added to, "0", "1" or $i for a scalar that the op has. */
+/* Returns scale-d: "0", "1", or $i for the op's scalar that specifies it. */
 static const char *
 adds(Codegen *g, const WgmmaEmit *p, int k, int i)
 {
@@ -271,7 +271,7 @@ words_of(Codegen *g, Val *v)
 	return word;
 }
 
-/* The factor of o in registers, of which it may multiply a part only, gets its names. */
+/* Copies the register operand of o, of which it may multiply only a k slice, to its named registers. */
 static void
 put_factor(Codegen *g, const Op *o, Val *v)
 {
@@ -290,7 +290,7 @@ put_factor(Codegen *g, const Op *o, Val *v)
 	web_put(g, g->factor[v->id], word);
 }
 
-/* What the products behind the fence take from registers without names gets names in front of it. */
+/* Copies operands of the MMAs after the fence to named registers, before the fence. */
 static void
 put_operands(Codegen *g, const Op *fence)
 {

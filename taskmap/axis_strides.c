@@ -1,4 +1,4 @@
-/* axis_strides.c - numbers of registers, and strides on any axis. */
+/* axis_strides.c - renumbers registers, and scales the strides of any axis. */
 #include "taskmap/layout.h"
 #include <string.h>
 
@@ -28,7 +28,7 @@ layout_compact_regs(Layout *l, const int *order)
 	l->offset[AX_reg] = 0;
 }
 
-/* Compact numbers for these iters, by rising stride; from `next` on. */
+/* Numbers these iters compactly from `next` on, in order; returns the next free number. */
 static int64_t
 regs_number(Iter **reg, int n, int64_t next)
 {
@@ -39,7 +39,7 @@ regs_number(Iter **reg, int n, int64_t next)
 	return next;
 }
 
-/* Registers of their own by rising stride, of replication too. */
+/* Lists register iters of nonzero stride by ascending stride, including replication. */
 static int
 regs_sorted(Layout *l, Iter **reg)
 {

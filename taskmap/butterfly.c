@@ -1,7 +1,7 @@
-/* butterfly.c - which bits of lane and register number a conversion trades. */
+/* butterfly.c - finds the bits of lane and register index that a layout conversion exchanges. */
 #include "taskmap/butterfly.h"
 
-/* Digits that leave a lane bit for the registers, and those that come from them. */
+/* Digits that move from a lane bit to registers, and from registers to a lane bit. */
 typedef struct ButterflyBits {
 	Iter *leave[EXCHANGE_MAX], *come[EXCHANGE_MAX]; /* of `from` */
 	int64_t to[EXCHANGE_MAX]; /* the lane bit that come[] gets */

@@ -1,5 +1,5 @@
-/* butterfly.h - conversions between layouts that trade bits of the lane number for bits of the register
- * number: each is one butterfly over the words of a lane, half as many shuffles as words. */
+/* butterfly.h - layout conversions that exchange lane-index bits with register-index bits: each exchange
+ * is one butterfly over the registers of a thread, with half as many shuffles as registers. */
 #ifndef HEXC_BUTTERFLY_H
 #define HEXC_BUTTERFLY_H
 #include "taskmap/layout.h"
@@ -7,11 +7,12 @@
 enum { EXCHANGE_MAX = 5 };
 typedef struct Exchange {
 	int n;                      /* butterflies, in any order */
-	int lane[EXCHANGE_MAX];     /* the bit of the lane number */
-	int64_t reg[EXCHANGE_MAX];  /* the bit of the register number, of elements; whole words */
-	Layout mid;                 /* after them: `to` but for a renaming of registers */
+	int lane[EXCHANGE_MAX];     /* the bit of the lane index, as a stride */
+	/* the bit of the register index, as a stride in elements; whole 32-bit registers */
+	int64_t reg[EXCHANGE_MAX];
+	Layout mid;                 /* the layout after them: `to` up to a renaming of registers */
 } Exchange;
 
-/* Can `from` become `to` so?  `elems`: elements in a word; they stay together. */
+/* Can butterflies convert `from` to `to`?  `elems`: elements per 32-bit register; they stay together. */
 bool exchange_find(const Layout *from, const Layout *to, int elems, Exchange *x);
 #endif

@@ -1,4 +1,4 @@
-/* canonicalize.c - canonical form and equality. */
+/* canonicalize.c - computes the canonical form of layouts, their equality and their hash. */
 #include "taskmap/layout.h"
 #include <string.h>
 
@@ -11,7 +11,7 @@ normal_continues(const Iter *a, const Iter *b)
 	return a->axis == b->axis && b->stride == a->extent * a->stride;
 }
 
-/* Merge the iters of one dim in place; returns how many are left. */
+/* Merges the iters of one dim in place; returns how many are left. */
 static int
 normal_merge(Iter *it, int n)
 {
@@ -41,7 +41,7 @@ normal_rep_before(const Iter *a, const Iter *b)
 	return a->extent < b->extent;
 }
 
-/* Replication is a set: its order means nothing, and a stride of 0 adds no coordinate. */
+/* Replication is a set: its order is irrelevant, and a stride of 0 adds no coordinate. */
 static void
 normal_rep(Layout *l)
 {
@@ -69,7 +69,7 @@ layout_canon(Layout *l)
 	int n = 0, lo = 0;
 	bool mem = layout_is_mem(l);
 
-	/* a stride of 0 is on no axis: name the one it is always written with */
+	/* a stride of 0 is on no axis: use the axis it is always written with */
 	for (int i = 0; i < l->n; i++) {
 		if (l->it[i].stride == 0)
 			l->it[i].axis = mem ? AX_mem : AX_reg;
@@ -127,7 +127,7 @@ normal_rep_within(const Iter *a, int na, const Iter *b, int nb, uint8_t axis, in
 	return true;
 }
 
-/* The largest of the sums; where these differ, no sum has to be looked at. */
+/* The largest of the sums; if these differ, no sum needs to be compared. */
 static int64_t
 normal_rep_top(const Layout *l, uint8_t axis)
 {
@@ -169,8 +169,8 @@ normal_same_dims(const Layout *a, const Layout *b)
 	return memcmp(a->offset, b->offset, sizeof a->offset) == 0;
 }
 
-/* Merged iters of a dim are unique: the first one ends where the function first departs from a
- * straight line, and so on.  So without different swizzles the canonical forms decide. */
+/* Merged iters of a dim are unique: the first ends where the function first deviates from linearity, and so
+ * on.  So the canonical forms decide, unless the swizzles differ. */
 static bool
 normal_equal(Layout *a, Layout *b)
 {
@@ -237,7 +237,7 @@ layout_equal_threads(const Layout *a, const Layout *b)
 	return normal_equal(&ca, &cb);
 }
 
-/* ---- written alike ------------------------------------------------------------------------------- */
+/* ---- identity and hash --------------------------------------------------------------------------- */
 
 static uint64_t
 normal_mix(uint64_t h, uint64_t x)

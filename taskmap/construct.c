@@ -1,4 +1,4 @@
-/* construct.c - making layouts and asking for their sizes. */
+/* construct.c - builds layouts, and computes their sizes and ranges. */
 #include "taskmap/layout.h"
 #include <string.h>
 
@@ -9,7 +9,7 @@ layout_init(Layout *l, int ndim)
 	l->ndim = ndim;
 }
 
-/* Put an iter at index `at`, which is in dim d or at one of its ends. */
+/* Inserts an iter at index `at`, which is in dim d or at one of its ends. */
 static bool
 build_insert(Layout *l, int dim, int at, int64_t extent, int64_t stride, Axis axis)
 {
@@ -139,7 +139,7 @@ layout_cosize(const Layout *l, Axis axis)
 	if (top < 1)
 		top = 1;
 	if (axis == AX_mem && l->swizzle.bits > 0) {
-		/* the xor stays inside blocks of this many elements, and may reach any of one */
+		/* the xor stays inside blocks of this many elements, and may reach any element of one */
 		Swizzle s = l->swizzle;
 		int64_t block = (int64_t)1 << (s.base + s.bits - (s.shift < 0 ? s.shift : 0));
 
@@ -158,7 +158,7 @@ layout_is_mem(const Layout *l)
 	return true;
 }
 
-/* Could the swizzle change any offset?  Only when a source bit of it can be set. */
+/* Can the swizzle change any offset?  Only if one of its source bits can be set. */
 bool
 layout_swizzle_matters(const Layout *l)
 {

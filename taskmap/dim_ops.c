@@ -1,8 +1,9 @@
-/* dim_ops.c - dims permuted, reduced, broadcast, dropped, inserted and sliced. */
+/* dim_ops.c - computes the layout of a tile after its dims are permuted, reduced, broadcast, dropped,
+ * inserted or sliced. */
 #include "taskmap/layout.h"
 #include <string.h>
 
-/* Append the iters of dim `from` of l to dim `to` of out. */
+/* Appends the iters of dim `from` of l to dim `to` of out. */
 static bool
 surgery_copy_dim(Layout *out, int to, const Layout *l, int from)
 {
@@ -19,7 +20,7 @@ surgery_copy_dim(Layout *out, int to, const Layout *l, int from)
 	return true;
 }
 
-/* Everything of l but its dims. */
+/* Copies everything of l except its dims. */
 static void
 surgery_shell(Layout *out, const Layout *l, int ndim)
 {

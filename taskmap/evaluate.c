@@ -1,4 +1,4 @@
-/* evaluate.c - from indices to coordinates and back. */
+/* evaluate.c - evaluates layouts: from element indices to coordinates and back. */
 #include "taskmap/layout.h"
 #include <string.h>
 
@@ -17,7 +17,7 @@ swizzle_apply(Swizzle s, int64_t x)
 	return (int64_t)u;
 }
 
-/* Add the digits of coordinate c of one dim.  The last digit takes what is left. */
+/* Adds the digits of coordinate c of one dim.  The last digit takes what is left. */
 static inline void
 eval_dim(Coord *p, const Iter *it, const Iter *end, int64_t c)
 {
@@ -83,7 +83,7 @@ layout_dim_at(const Layout *l, int dim, int64_t c)
 	return p;
 }
 
-/* ---- numbers of elements --------------------------------------------------------------------------- */
+/* ---- element numbers ------------------------------------------------------------------------------- */
 
 void
 row_major_coord(int ndim, const int64_t *shape, int64_t i, int64_t *index)

@@ -1,4 +1,4 @@
-/* mode_tree.c - the tree form of a layout; see mode_tree.h. */
+/* mode_tree.c - converts between a Layout and its tree form; see mode_tree.h. */
 #include "taskmap/mode_tree.h"
 #include <string.h>
 

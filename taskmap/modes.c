@@ -1,8 +1,8 @@
-/* modes.c - the digits of dims: runs and lines of them, cut anew, exchanged, those on one axis. */
+/* modes.c - inspects, splits, refines and exchanges the modes of a layout's dims. */
 #include "taskmap/layout.h"
 #include <string.h>
 
-/* ---- what is along a dim ----------------------------------------------------------------------- */
+/* ---- structure of a dim ------------------------------------------------------------------------ */
 
 int64_t
 layout_run(const Layout *l, int dim, Axis axis)
@@ -14,7 +14,8 @@ layout_run(const Layout *l, int dim, Axis axis)
 	return run;
 }
 
-/* Registers of a lane of its own, from digit *g on; *n positions.  False at one register for many. */
+/* Consumes separate registers from digit *g on; *n: positions.  Returns false if one register serves several
+ * positions. */
 static bool
 line_registers(Digit *g, int64_t *n)
 {
@@ -78,7 +79,7 @@ layout_by_stride(const Layout *l, Axis axis, int *order)
 	return n;
 }
 
-/* ---- digits cut and moved -------------------------------------------------------------------------- */
+/* ---- splitting and moving digits ------------------------------------------------------------------- */
 
 bool
 layout_split(Layout *l, int dim, int64_t weight)

@@ -1,4 +1,4 @@
-/* print_parse.c - layouts as text: layout_print and layout_parse. */
+/* print_parse.c - prints and parses layouts as text: layout_print and layout_parse. */
 #include "taskmap/mode_tree.h"
 #include <string.h>
 
@@ -23,7 +23,7 @@ text_parens(Text *t, int n, char c)
 		text_add(t, &c, 1);
 }
 
-/* The shape (strides == false) or the strides of all modes. */
+/* Prints the shape (strides == false) or the strides of all modes. */
 static void
 text_modes(Text *t, const Modes *m, bool strides, bool axes)
 {
@@ -36,7 +36,7 @@ text_modes(Text *t, const Modes *m, bool strides, bool axes)
 			text_add(t, ",", 1);
 		text_parens(t, it->open, '(');
 		text_printf(t, "%lld", (long long)(strides ? it->stride : it->extent));
-		/* an extent-1 leaf stands for an empty dim: it is on no axis */
+		/* an extent-1 leaf represents an empty dim: it is on no axis */
 		if (strides && axes && it->extent > 1)
 			text_printf(t, "@%s", axis_name((Axis)it->axis));
 		text_parens(t, it->close, ')');
@@ -112,7 +112,7 @@ read_int(LayoutReader *r, int64_t *v)
 	return r->at > from;
 }
 
-/* "@name", or nothing for mem.  *named says whether it was there. */
+/* Reads "@name", or nothing for mem.  Sets *named if it was there. */
 static bool
 read_axis(LayoutReader *r, uint8_t *axis, bool *named)
 {
@@ -135,7 +135,7 @@ read_axis(LayoutReader *r, uint8_t *axis, bool *named)
 	return false;
 }
 
-/* The shape tree; the parentheses go into open and close. */
+/* Reads the shape tree; the parentheses go into open and close. */
 static bool
 read_shape(LayoutReader *r, Modes *m)
 {
@@ -167,7 +167,7 @@ read_shape(LayoutReader *r, Modes *m)
 	}
 }
 
-/* The strides, with the parentheses that the shape has. */
+/* Reads the strides, with the parentheses of the shape. */
 static bool
 read_strides(LayoutReader *r, Modes *m, bool *named)
 {
@@ -213,7 +213,7 @@ read_swizzle(LayoutReader *r, Swizzle *s)
 	return read_char(r, 'o');
 }
 
-/* Everything behind the strides: +[extent:stride@axis] and +offset@axis. */
+/* Reads everything after the strides: +[extent:stride@axis] and +offset@axis. */
 static bool
 read_tail(LayoutReader *r, Layout *l)
 {
@@ -244,8 +244,8 @@ read_tail(LayoutReader *r, Layout *l)
 	}
 }
 
-/* A register layout keeps no extent-1 iters: they say nothing, and would be on mem.  Parentheses that
- * a dropped iter opened or closed go to its neighbours, pairs left empty vanish. */
+/* Drops extent-1 iters of a register layout: they have no meaning, and would be on mem.  Parentheses that a
+ * dropped iter opened or closed move to its neighbours, empty pairs vanish. */
 static void
 text_drop_units(Layout *l)
 {

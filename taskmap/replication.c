@@ -1,4 +1,4 @@
-/* replication.c - the coordinates that hold the same element. */
+/* replication.c - enumerates the coordinates that hold the same element. */
 #include "taskmap/layout.h"
 
 int64_t

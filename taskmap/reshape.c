@@ -1,9 +1,9 @@
-/* reshape.c - the same elements in row-major order under another shape. */
+/* reshape.c - computes the layout of the same elements, in row-major order, under another shape. */
 #include "taskmap/layout.h"
 #include <string.h>
 
-/* The iters of all dims, fastest first: of the last dim, then of the one before it.  Neighbours that continue
- * each other are one. */
+/* Lists the iters of all dims, fastest first: of the last dim, then of the one before it.  Adjacent iters
+ * that continue each other are merged. */
 static int
 flat_iters(const Layout *l, Iter *it)
 {

@@ -1,18 +1,19 @@
-/* scan_levels.c - how threads share out a line whose elements are combined with each other in order. */
+/* scan_levels.c - chooses the levels of a scan: how threads distribute a row whose elements are combined
+ * in order. */
 #include "taskmap/scan_levels.h"
 #include "taskmap/support/support.h"
 #include "taskmap/layout.h"
 #include <string.h>
 
-/* The i-th number of neighbours to try: 8 down to 2, and then more, which take longer in a row. */
+/* Returns the i-th fan-in to try: 8 down to 2, and then more, which have longer sequential chains. */
 static int64_t
 neighbours(int i)
 {
 	return i < 7 ? 8 - i : i + 2;
 }
 
-/* Numbers of neighbours whose product is at least n, and about as little as possible: one if it can be, else
- * of several the first.  In out[]; returns the product. */
+/* Computes fan-ins whose product is at least n and close to minimal: a single one if possible, else the first
+ * of several.  In out[]; returns the product. */
 static int64_t
 factors(int64_t n, int64_t *out, int *nout)
 {
@@ -39,7 +40,7 @@ factors(int64_t n, int64_t *out, int *nout)
 	return best;
 }
 
-/* Levels of a line of n elements that so many threads share out, the lowest of `first` neighbours. */
+/* Computes the levels of a row of n elements over `threads` threads, the lowest with fan-in `first`. */
 static void
 levels_of(Levels *x, int64_t n, int64_t threads, int64_t first)
 {

@@ -1,4 +1,4 @@
-/* task_mapping.c - task mappings: who does which task, and when. */
+/* task_mapping.c - builds and prints task mappings: which worker does which task, and when. */
 #include "taskmap/layout.h"
 
 bool
@@ -29,21 +29,21 @@ mapping_share(Layout *m, int64_t all, Axis workers)
 
 /* ---- as text --------------------------------------------------------------------------------------- */
 
-/* One step of a product: so many workers or times along each dim; copies: workers that do the same. */
+/* One step of a mapping: n workers or times along each dim; copies: workers that do the same. */
 typedef struct MappingStep {
 	Axis axis;
 	int64_t n[DIM_MAX], copies;
-	int dim; /* the last one that it took; row-major: they fall */
+	int dim; /* the last dim taken; row-major: dims descend */
 } MappingStep;
 
 typedef struct MappingSteps {
 	MappingStep step[ITER_MAX + REP_MAX];
 	int n;
-	int at[DIM_MAX]; /* iters of each dim that are taken */
+	int at[DIM_MAX]; /* iters of each dim that are consumed */
 	int64_t used[AX_COUNT];
 } MappingSteps;
 
-/* The next iter of dim d if it starts where the steps so far end. */
+/* Returns the next iter of dim d if it starts where the steps so far end; else NULL. */
 static const Iter *
 steps_next(const MappingSteps *s, const Layout *m, int d)
 {
@@ -63,7 +63,8 @@ steps_new(MappingSteps *s, Axis axis, int64_t copies)
 	return x;
 }
 
-/* Take it into the last step if that is one of the same workers, whose dims fall; dim -1: copies. */
+/* Adds an iter to the last step if that has the same workers and a higher dim, else to a new step; dim -1:
+ * replication. */
 static void
 steps_take(MappingSteps *s, const Iter *it, int dim)
 {
@@ -79,7 +80,8 @@ steps_take(MappingSteps *s, const Iter *it, int dim)
 	s->used[it->axis] *= it->extent;
 }
 
-/* Something that can be taken: the last step continued if it can be, and lower dims later. */
+/* Consumes one iter, preferably continuing the last step, with lower dims later.  Returns false if there is
+ * none. */
 static bool
 steps_any(MappingSteps *s, const Layout *m)
 {

@@ -1,12 +1,12 @@
-/* check.h - test programs.  A test is named once, where it stands; test/util_main.c finds all of them and
- * runs each in a process of its own, with Check.
+/* check.h - declares test programs. A test is named only where it is defined; test/util_main.c finds all
+ * tests and runs each in a separate process, with Check.
  *
  *	TEST(name) { ... }                    runs once
  *	TEST_EACH(name, n) { ... _i ... }     n times, with _i from 0
  *	TEST_RANGE(name, first, end) { ... }  with _i from first to end - 1
  *
- * n, first and end are evaluated when the program starts: getenv("FULL") != NULL for n makes a test that
- * runs on request.  What else a program needs stands below its tests:
+ * n, first and end are evaluated when the program starts: getenv("FULL") != NULL for n defines a test that
+ * runs on request. Further needs of a program are declared below its tests:
  *
  *	TEST_PROGRAM(.setup = setup, .teardown = teardown, .timeout = 60);
  */

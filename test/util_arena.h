@@ -1,4 +1,4 @@
-/* util_arena.h - TEST_PROGRAM(ARENA_FIXTURE) gives each test an arena of its own.  Include it last. */
+/* util_arena.h - TEST_PROGRAM(ARENA_FIXTURE) gives each test a separate arena. Include it last. */
 #ifndef TEST_UTIL_ARENA_H
 #define TEST_UTIL_ARENA_H
 #include "taskmap/support/support.h"

@@ -1,4 +1,4 @@
-/* util_file.c - files that tests read. */
+/* util_file.c - reads files for tests. */
 #include "test/util_file.h"
 #include "test/check.h"
 #include <stdio.h>

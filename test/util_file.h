@@ -1,4 +1,4 @@
-/* util_file.h - files that tests read. */
+/* util_file.h - files read by tests. */
 #ifndef TEST_UTIL_FILE_H
 #define TEST_UTIL_FILE_H
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* util_layout.c - layouts that tests write as text. */
+/* util_layout.c - parses layouts that tests write as text. */
 #include "test/util_layout.h"
 #include "test/check.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* util_main.c - the main of every test program: runs what check.h's macros have listed. */
+/* util_main.c - the main of every test program: runs the tests registered by the macros of check.h. */
 #include "test/check.h"
 #include "taskmap/support/support.h"
 #include <stdio.h>

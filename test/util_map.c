@@ -1,4 +1,4 @@
-/* util_map.c - tensor maps of a launch. */
+/* util_map.c - creates the tensor maps of a launch on the simulator. */
 #include "test/util_map.h"
 #include "test/check.h"
 

@@ -1,4 +1,4 @@
-/* util_map.h - tensor maps of a launch on the simulator, as a host has the driver encode them. */
+/* util_map.h - tensor maps of a launch on the simulator, as encoded by a host's driver. */
 #ifndef TEST_UTIL_MAP_H
 #define TEST_UTIL_MAP_H
 #include "lib/hexc.h"

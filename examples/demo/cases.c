@@ -1,4 +1,5 @@
-/* cases.c - the examples: what goes in, and what must come out by the operator's formula in float64. */
+/* cases.c - defines the examples of the demo: their inputs, and the expected outputs by the operator's
+ * formula in float64. */
 #include "examples/demo/demo.h"
 #include <math.h>
 #include <stdlib.h>

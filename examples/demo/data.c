@@ -1,4 +1,4 @@
-/* data.c - numbers, tensors and files of the demo. */
+/* data.c - generates, loads and compares values, tensors and files of the demo. */
 #include "examples/demo/demo.h"
 #include <math.h>
 #include <stdio.h>

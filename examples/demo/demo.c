@@ -1,10 +1,10 @@
-/* demo.c - compile the examples, run them on the bundled simulator and hold every element of every
- * result against a float64 reference written from the operator's formula.  One table row for each
- * example and arch; then what 4-bit weights cost in accuracy on a layer of a trained model.
+/* demo.c - compiles the examples, runs them on the bundled simulator and compares every element of every
+ * result with a float64 reference written from the operator's formula. Prints one table row for each example
+ * and arch; then what 4-bit weights cost in accuracy on a layer of a trained model.
  *
  *	demo ARCH...        run from the root of the tree, as `make demo` does
  *
- * Exit status 0: every row is right. */
+ * Exit status 0: every row is correct. */
 #include "examples/demo/demo.h"
 #include <inttypes.h>
 #include <math.h>

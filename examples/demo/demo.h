@@ -1,4 +1,4 @@
-/* demo.h - inside the demo: an example with its data and the right answer. */
+/* demo.h - internal declarations of the demo: an example with its data and expected result. */
 #ifndef HEXC_DEMO_H
 #define HEXC_DEMO_H
 #include "lib/hexc.h"

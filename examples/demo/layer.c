@@ -1,5 +1,5 @@
-/* layer.c - one layer of a real size in ten formats of checkpoints: how many bits, how far from the weights
- * it had, and what the kernel of the format's scheme makes of it. */
+/* layer.c - compares ten checkpoint formats on one layer of realistic size: bits per weight, error against
+ * the original weights, and the result of the kernel for the format's scheme. */
 #include "examples/demo/demo.h"
 #include "lib/hexc_weights.h"
 #include <math.h>

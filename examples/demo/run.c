@@ -1,5 +1,5 @@
-/* run.c - compile an example, run it, compare: what an inference engine does with libhexc, on the
- * simulator instead of a GPU. */
+/* run.c - compiles an example, runs it and compares the result, as an inference engine does with libhexc, but
+ * on the simulator instead of a GPU. */
 #include "examples/demo/demo.h"
 #include "lib/sim/sim.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* encoder.c - the encoder: made, freed, and run. */
+/* encoder.c - creates, runs and frees the encoder. */
 #include "examples/engine/encoder.h"
 #include <math.h>
 #include <stdio.h>

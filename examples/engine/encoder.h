@@ -1,4 +1,4 @@
-/* encoder.h - what the files of the encoder share. */
+/* encoder.h - declarations shared by the files of the encoder. */
 #ifndef HEXC_ENGINE_ENCODER_H
 #define HEXC_ENGINE_ENCODER_H
 #include "examples/engine/engine.h"

@@ -1,17 +1,17 @@
-/* engine.c - sentences to vectors.
+/* engine.c - computes sentence embeddings with a BERT encoder.
  *
  *	engine MODEL [OPTION].. < sentences
  *
- * MODEL is a folder with vocab.txt, config.json and model.safetensors of a BERT encoder.  A line of the input
+ * MODEL is a folder with vocab.txt, config.json and model.safetensors of a BERT encoder. A line of the input
  * is a sentence; a line of the output is its vector, of length 1.
  *
- *	--format F      of the matrices, as hexc_format_at lists them, "Q8_0", "GPTQ-4"; f16 without it
- *	--widen         they are rounded to the format, but multiplied as f16
+ *	--format F      of the matrices, as hexc_format_at lists them, "Q8_0", "GPTQ-4"; default f16
+ *	--widen         round the matrices to the format, but multiply them as f16
  *	--device N      the GPU, from 0
  *	--simulator SM  the simulator as a GPU of this compute capability, 80
- *	--streams N     that work is spread over
- *	--cache DIR     where compiled operators are kept
- *	--plan          tell of the plan
+ *	--streams N     number of streams that work is distributed over
+ *	--cache DIR     folder of compiled operators
+ *	--plan          report the plan
  */
 #include "examples/engine/engine.h"
 #include <stdio.h>

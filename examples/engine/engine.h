@@ -1,6 +1,6 @@
-/* engine.h - inside the engine: a transformer encoder on hexc's operators.
+/* engine.h - internal declarations of the engine: a transformer encoder on hexc's operators.
  *
- *	sentences -> words.c -> tokens -> encoder.c (layers.c, weights.c) -> one vector a sentence
+ *	sentences -> words.c -> tokens -> encoder.c (layers.c, weights.c) -> one vector per sentence
  */
 #ifndef HEXC_ENGINE_H
 #define HEXC_ENGINE_H

@@ -1,6 +1,6 @@
-/* layers.c - the encoder's layers: operators, their weights, and the plan that they are nodes of.
+/* layers.c - builds the encoder's layers: operators, their weights, and the plan whose nodes they are.
  *
- * A layer, of rows x that are the tokens of all sentences, each sentence padded to the longest:
+ * A layer, with rows x for the tokens of all sentences, each sentence padded to the longest:
  *
  *	q, k, v = x Wq^T + bq, ..        x = norm(x + attention(q, k, v) Wo^T + bo)
  *	                                 x = norm(x + gelu(x Wi^T + bi) Wd^T + bd)

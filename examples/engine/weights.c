@@ -1,4 +1,4 @@
-/* weights.c - a model's tensors on the device, from the file that its makers ship. */
+/* weights.c - loads a model's tensors to the device from the published model file. */
 #include "examples/engine/engine.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* words.c - WordPiece: words in lower case without accents, each cut into the longest pieces there are. */
+/* words.c - tokenizes text by WordPiece: lower-case words without accents, each split into the longest known
+ * pieces. */
 #include "examples/engine/engine.h"
 #include <stdio.h>
 #include <stdlib.h>

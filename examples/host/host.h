@@ -1,6 +1,7 @@
-/* host.h - what hosts of operators share: options, tensors of a file on a device, operators planned for it.
+/* host.h - shared by the hosts of operators: options, tensors of a file on a device, operators planned for
+ * it.
  *
- * Sentences go to why[0..HOST_WHY): what it is about, and what is wrong. */
+ * Error messages are written to why[0..HOST_WHY): the subject, and what is wrong. */
 #ifndef HEXC_HOST_H
 #define HEXC_HOST_H
 #include "lib/hexc_cache.h"

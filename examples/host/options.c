@@ -1,4 +1,4 @@
-/* options.c - the options that all hosts have. */
+/* options.c - parses the options common to all hosts. */
 #include "examples/host/host.h"
 #include <errno.h>
 #include <stdarg.h>

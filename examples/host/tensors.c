@@ -1,4 +1,4 @@
-/* tensors.c - a file's tensors on a device, and operators for it. */
+/* tensors.c - loads a file's tensors to a device, and creates operators for them. */
 #include "examples/host/host.h"
 #include <stdlib.h>
 #include <string.h>

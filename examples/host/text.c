@@ -1,4 +1,4 @@
-/* text.c - characters of UTF-8. */
+/* text.c - decodes and encodes characters of UTF-8. */
 #include "examples/host/host.h"
 
 uint32_t

@@ -1,6 +1,6 @@
-/* bytes.c - vocabularies of joined bytes (tokenizer.ggml.model gpt2): each word (split.c) is written in
- * characters that stand for its bytes, and of all neighbours that the file's list of merges has, the one that
- * stands first there is joined, until there are none.  What is left are tokens. */
+/* bytes.c - tokenizes with byte-pair vocabularies (tokenizer.ggml.model gpt2). Each word (split.c) is written
+ * in characters that represent its bytes. Of all adjacent pairs in the file's list of merges, the first in
+ * the list is joined, until there are none. The remaining pieces are tokens. */
 #include "examples/llama/join.h"
 #include "examples/llama/vocab.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* decoder.c - the decoder: made, freed; its sequences, and the pages of their keys and values. */
+/* decoder.c - creates and frees the decoder; manages its sequences and the pages of their keys and values. */
 #include "examples/llama/decoder.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* decoder.h - what the files of the decoder share. */
+/* decoder.h - declarations shared by the files of the decoder. */
 #ifndef HEXC_LLAMA_DECODER_H
 #define HEXC_LLAMA_DECODER_H
 #include "examples/llama/llama.h"

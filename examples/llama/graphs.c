@@ -1,8 +1,10 @@
-/* graphs.c - a step of the decoder as a CUDA graph: a plan of one node, which makes all launches of the step.
+/* graphs.c - runs a step of the decoder as a CUDA graph: a plan of one node, which issues all launches of the
+ * step.
  *
- * What a step is given anew, its tokens, where they stand and the pages of their sequences, is in lists on
- * the device, which are written before; so the graph of n sequences does for all steps of n, until other
- * memory is needed.  A step of n runs once before it is captured, as no memory can be taken while it is. */
+ * The inputs that change per step (tokens, their positions and the pages of their sequences) are in lists on
+ * the device, written before the launch. So the graph for n sequences serves all steps of n, until other
+ * memory is needed. A step of n runs once before it is captured, as no memory can be allocated during
+ * capture. */
 #include "examples/llama/decoder.h"
 
 int64_t

@@ -1,4 +1,4 @@
-/* join.c - joins neighbours by rank with a heap of pairs over a list of pieces, in n log n. */
+/* join.c - joins adjacent pieces by rank with a heap of pairs over a list of pieces, in n log n. */
 #include "examples/llama/join.h"
 #include <math.h>
 #include <stdlib.h>

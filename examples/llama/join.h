@@ -1,4 +1,4 @@
-/* join.h - neighbours are joined, the best first, as vocabularies have it. */
+/* join.h - joining of adjacent pieces, best rank first, as vocabularies specify. */
 #ifndef HEXC_LLAMA_JOIN_H
 #define HEXC_LLAMA_JOIN_H
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* keys.c - refuses a model whose file has keys that may change its results and that nothing here reads. */
+/* keys.c - rejects a model whose file has keys that may change its results and that this program does not
+ * read. */
 #include "examples/llama/llama.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,26 +1,26 @@
-/* llama.c - text or tokens, and how a model goes on.
+/* llama.c - generates the continuation of text or token prompts with a Llama model.
  *
  *	llama MODEL.gguf OPTION..
  *
- *	--tokens 1,2,3  a prompt, as numbers; the line of the output has those that follow
+ *	--tokens 1,2,3  a prompt, as token numbers; the line of the output has those that follow
  *	--text TEXT     a prompt, for the file's own vocabulary; the output is text
- *	                Up to 16 prompts go side by side, in pages of one cache; a line for each.
+ *	                Up to 16 prompts run concurrently, in pages of one cache; a line for each.
  *	--generate N    tokens after each prompt, up to the token that ends a text (16)
- *	--temperature T what logits are divided by; 0: always the most likely token (0)
- *	--top-k K       one of the K most likely, up to 64; 0: of all (40)
- *	--top-p P       and of those, the fewest that have P of their weight (0.95)
+ *	--temperature T divisor of the logits; 0: always the most likely token (0)
+ *	--top-k K       sample from the K most likely, up to 64; 0: from all (40)
+ *	--top-p P       and of those, from the fewest that have P of their weight (0.95)
  *	--seed S        of the draws (1)
  *	--act T         f16 or bf16: activations and cache (f16)
  *	--kv T          i8 or e4m3: the cache, with a scale for each head of a token
- *	--graphs 1      steps are captured, and launched as CUDA graphs (0)
- *	--chunk N       tokens of a prompt that run at once (512)
- *	--page N        tokens of a page of the cache, a power of two (16)
+ *	--graphs 1      capture steps, and launch them as CUDA graphs (0)
+ *	--chunk N       tokens of a prompt per step (512)
+ *	--page N        tokens per page of the cache, a power of two (16)
  *	--logits FILE   all of them, f32: of each token of each prompt, then of each step
  *	--device N      the GPU, from 0
  *	--simulator SM  the simulator as a GPU of this compute capability, 80
- *	--cache DIR     where compiled operators are kept
+ *	--cache DIR     folder of compiled operators
  *
- * Behind it, to the standard error: tokens a second, bytes that a token reads, graphs. */
+ * Prints tokens/second, bytes read per token, and graphs to standard error at the end. */
 #include "examples/llama/llama.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* llama.h - inside llama: a decoder of the Llama architecture on hexc's operators.
+/* llama.h - internal declarations of llama: a decoder of the Llama architecture on hexc's operators.
  *
- *	text -> vocab.c -> tokens -> decoder.c (model.c, llama_layers.c) -> logits -> a token a sequence -> ..
+ *	text -> vocab.c -> tokens -> decoder.c (model.c, llama_layers.c) -> logits -> a token/sequence -> ..
  */
 #ifndef HEXC_LLAMA_H
 #define HEXC_LLAMA_H

@@ -1,10 +1,10 @@
-/* llama_layers.c - the decoder's layers: operators, launched one after the other on one stream.
+/* llama_layers.c - runs the decoder's layers: operators, launched one after the other on one stream.
  *
- * A layer, of rows x that are tokens, in f32, with h = norm(x) and what is `added` in act:
+ * A layer, with rows x for tokens, in f32, with h = norm(x) and `added` in act:
  *
- *	q, k, v = h Wq^T, ..             q, k turned; k, v to the pages of the cache
- *	x = x + attention(q, cache) Wo^T                                   the norm behind it adds
- *	x = x + (silu(h Wg^T) * (h Wu^T)) Wd^T                             and so does the next layer's */
+ *	q, k, v = h Wq^T, ..             q, k rotated; k, v to the pages of the cache
+ *	x = x + attention(q, cache) Wo^T                                   added by the norm that follows
+ *	x = x + (silu(h Wg^T) * (h Wu^T)) Wd^T                             added by the next layer's norm */
 #include "examples/llama/decoder.h"
 #include <math.h>
 #include <stdio.h>

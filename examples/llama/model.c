@@ -1,4 +1,4 @@
-/* model.c - a model's shape and tensors, as GGUF files of Llama have them. */
+/* model.c - reads a Llama model's shape and tensors from its GGUF file. */
 #include "examples/llama/llama.h"
 #include <math.h>
 #include <stdio.h>

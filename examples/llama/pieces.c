@@ -1,6 +1,6 @@
-/* pieces.c - vocabularies of SentencePiece (tokenizer.ggml.model llama): a text is cut into characters,
- * blanks being U+2581, and of all neighbours that make a token together those with the highest score are
- * joined, until there are none; what then is no token is written in tokens of bytes. */
+/* pieces.c - tokenizes with SentencePiece vocabularies (tokenizer.ggml.model llama). A text is split into
+ * characters, blanks being U+2581. Of all adjacent pairs that form a token, the pair with the highest score
+ * is joined, until there are none. Remaining pieces that are no tokens are written as byte tokens. */
 #include "examples/llama/join.h"
 #include "examples/llama/vocab.h"
 #include <math.h>

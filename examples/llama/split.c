@@ -1,14 +1,14 @@
-/* split.c - a text as words, before the bytes of each are joined: what these patterns of the models match,
- * the first alternative that does.
+/* split.c - splits a text into words, before the bytes of each are joined, by the patterns of the models; the
+ * first matching alternative wins.
  *
  *	gpt-2      's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
  *	llama-bpe  (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|
  *	           \s*[\r\n]+|\s+(?!\S)|\s+
  *	qwen2      the same, with \p{N}
  *
- * (encoder.py of GPT-2; tokenizer.json of Meta-Llama-3-8B and of Qwen2, as src/llama-vocab.cpp of
- * llama.cpp quotes them beside their names in tokenizer.ggml.pre.  Qwen2 composes characters before, by
- * NFC; here texts stay as they are, as there.) */
+ * (encoder.py of GPT-2; tokenizer.json of Meta-Llama-3-8B and of Qwen2, as src/llama-vocab.cpp of llama.cpp
+ * quotes them beside their names in tokenizer.ggml.pre. Qwen2 first composes characters by NFC; here texts
+ * are unchanged, as in llama.cpp.) */
 #include "examples/llama/vocab.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* vocab.c - the vocabulary of a GGUF file: read, looked up; text to tokens, and back, as its model has it. */
+/* vocab.c - reads the vocabulary of a GGUF file, and converts text to tokens and back by its tokenizer
+ * model. */
 #include "examples/llama/vocab.h"
 #include <stdio.h>
 #include <stdlib.h>

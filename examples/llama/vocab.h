@@ -1,4 +1,4 @@
-/* vocab.h - inside a vocabulary: what a GGUF file says of it, and who cuts a text by it. */
+/* vocab.h - internal declarations of a vocabulary: its data from a GGUF file, and its tokenizer. */
 #ifndef HEXC_LLAMA_VOCAB_H
 #define HEXC_LLAMA_VOCAB_H
 #include "examples/llama/llama.h"

@@ -1,11 +1,11 @@
-/* block_variance.c - what is another value in other blocks of the grid. */
+/* block_variance.c - determines which values of a kernel differ between blocks of the grid. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/value_range.h"
 #include <string.h>
 
 typedef struct Blocks {
 	Kernel *k;
-	Differs *known, *before; /* by id of a value: as far as is known, and in the round before */
+	Differs *known, *before; /* by value id: this round's and the previous round's result */
 } Blocks;
 
 static Differs differs(Blocks *b, const Val *v);
@@ -23,7 +23,7 @@ any_of(Blocks *b, Val *const *v, int n)
 	return most;
 }
 
-/* Of where it looks. */
+/* Variance of the view's address. */
 static Differs
 view_differs(Blocks *b, const Val *mem)
 {
@@ -34,7 +34,7 @@ view_differs(Blocks *b, const Val *mem)
 	return any_of(b, view->in + 1, view->nin - 1);
 }
 
-/* What is in the block's memory: what was put there. */
+/* Variance of the contents of shared memory: that of the stored values, MAYBE at least. */
 static Differs
 shared_differs(Blocks *b, const Val *root)
 {
@@ -60,7 +60,7 @@ load_differs(Blocks *b, const Op *o)
 	return p->written ? DIFFERS_MAYBE : where;
 }
 
-/* Value i that a loop carries, and what says how often. */
+/* Carried value i of a loop, with the bounds that determine the trip count. */
 static Differs
 carried_differs(Blocks *b, const Op *loop, int i)
 {
@@ -101,14 +101,14 @@ static Differs
 differs(Blocks *b, const Val *v)
 {
 	if (b->known[v->id] == DIFFERS_UNSEEN) {
-		/* where it is made of itself */
+		/* for a value that depends on itself */
 		b->known[v->id] = b->before[v->id] ? b->before[v->id] : DIFFERS_NO;
 		b->known[v->id] = find(b, v);
 	}
 	return b->known[v->id];
 }
 
-/* Loops carry on what differs: round by round, until no more does. */
+/* Loops propagate differences: iterates to a fixed point. */
 static void
 find_all(Blocks *b)
 {

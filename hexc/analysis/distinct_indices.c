@@ -1,4 +1,5 @@
-/* distinct_indices.c - finds out whether the indices of a view are all different, for scatters. */
+/* distinct_indices.c - determines whether the indices of a view are all distinct, so that a scatter writes no
+ * element twice. */
 #include "hexc/analysis/analysis.h"
 
 enum { BUDGET = 400, STEP_MAX = 1 << 30 };
@@ -11,12 +12,12 @@ magnitude(int64_t x)
 
 /* ---- indices that differ --------------------------------------------------------------------------- */
 
-/* What is known of an index tile: the dims along which it tells elements apart, whatever those of other dims
- * are; and, where it is a sum of multiples of its coordinates, by what. */
+/* Properties of an index tile. `apart`: dims along which its elements are distinct, for any coordinates of
+ * the other dims. If it is affine: the coefficients of its coordinates. */
 typedef struct Spread {
 	unsigned apart;
 	bool affine;
-	bool positive; /* or 0 */
+	bool positive; /* nonnegative */
 	int64_t by[DIM_MAX];
 } Spread;
 
@@ -34,8 +35,8 @@ const_of(const Val *v, int64_t *c)
 	return val_is_const(v, c);
 }
 
-/* Sums of multiples of coordinates differ if each multiple is more than all smaller ones come to, and all
- * of them less than what the type counts round. */
+/* Affine indices are distinct along all dims with a coefficient if each coefficient exceeds the sum of all
+ * smaller terms' reach. The total reach must be below the type's modulus. */
 static void
 tell_apart(const Type *t, Spread *s)
 {
@@ -64,7 +65,7 @@ tell_apart(const Type *t, Spread *s)
 		s->apart = 0;
 }
 
-/* The same for all elements? */
+/* Are all elements equal? */
 static bool
 is_uniform(const Spread *s)
 {
@@ -113,7 +114,7 @@ spread_arith(const Op *o, int *left)
 	return s;
 }
 
-/* Of dims that are not 1, in their order, from one shape to another. */
+/* Maps dims other than 1, in order, from one shape to another. */
 static Spread
 spread_shape(const Op *o, Spread x)
 {
@@ -135,7 +136,7 @@ spread_shape(const Op *o, Spread x)
 	return s;
 }
 
-/* To a type of fewer bits sums that differ may become one; floats round. */
+/* Distinct values may collide in a narrower type; floats round. */
 static Spread
 spread_cast(const Op *o, Spread x)
 {
@@ -172,7 +173,7 @@ spread_of(const Val *v, int *left)
 	case O_add:
 	case O_sub:
 	case O_mul: return spread_arith(o, left);
-	case O_mod: /* the remainders of numbers that are a step apart, which has no part in common with n */
+	case O_mod: /* i * step % c are distinct if step and c are coprime and c is at least the extent */
 		s = spread_of(o->in[0], left);
 		for (int d = 0; d < v->type.rank; d++)
 			if (s.affine && s.apart == 1u << d && const_of(o->in[1], &c) &&
@@ -190,7 +191,7 @@ spread_of(const Val *v, int *left)
 		s.affine = s.positive = false;
 		return const_of(o->in[0], &c) || const_of(o->in[1], &c) ? s : (Spread){ 0 };
 	case O_cast: return spread_cast(o, spread_of(o->in[0], left));
-	case O_select: /* what is left out names nothing */
+	case O_select: /* negative indices access no element */
 		return const_of(o->in[2], &c) && c < 0 ? spread_of(o->in[1], left) : s;
 	case O_reshape: return spread_shape(o, spread_of(o->in[0], left));
 	case O_broadcast:
@@ -215,7 +216,7 @@ no_edge(const Val *v)
 	return v;
 }
 
-/* x / c and x % c together are x: *whole is that, for indices a and b. */
+/* Do a = x / c and b = x % c determine x? Then *whole is x. */
 static bool
 two_digits(const Val *a, const Val *b, const Val **whole)
 {

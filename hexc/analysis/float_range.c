@@ -1,7 +1,8 @@
-/* float_range.c - what no float of a tile is, whatever tensors hold and however it is rounded.
+/* float_range.c - shows that no element of a float tile is NaN or negative, for any tensor contents and any
+ * rounding.
  *
- * Followed through operations, choices and loops: what a loop carries is so by induction, if it starts so and
- * a turn keeps it.  False where nothing is known. */
+ * Follows ops, selects and loops. For a loop-carried value the proof is by induction: the initial value has
+ * the property, and an iteration preserves it. Returns false if nothing is known. */
 #include "hexc/analysis/value_range.h"
 #include <math.h>
 
@@ -9,13 +10,13 @@ enum { DEPTH = 40, ASSUMED = 8 };
 
 typedef struct Never {
 	FloatKind kind;
-	const Val *assumed[ASSUMED]; /* of loops, at the head of a turn */
+	const Val *assumed[ASSUMED]; /* loop-carried values assumed at the start of an iteration */
 	int n;
 } Never;
 
 static bool never(Never *x, const Val *v, int depth);
 
-/* Number i of what the loop carries. */
+/* Carried value i of a loop. */
 static bool
 never_carried(Never *x, const Op *loop, int i, int depth)
 {
@@ -33,7 +34,7 @@ never_carried(Never *x, const Op *loop, int i, int depth)
 	return ok;
 }
 
-/* Of a value without an op: a loop's, at the head of a turn. */
+/* A value without an op: a loop's, at the start of an iteration. */
 static bool
 never_at_head(Never *x, const Val *v, int depth)
 {
@@ -45,7 +46,7 @@ never_at_head(Never *x, const Val *v, int depth)
 	return false;
 }
 
-/* Of a result of a loop or an if. */
+/* A result of a loop or an if. */
 static bool
 never_after(Never *x, const Op *o, const Val *v, int depth)
 {
@@ -69,7 +70,7 @@ all_never(Never *x, const Op *o, int from, int depth)
 	return true;
 }
 
-/* A sum, quotient or function: NaN may come of numbers. */
+/* A sum, quotient or function. Operands that are not NaN may still produce a NaN. */
 static bool
 never_negative(Never *x, const Op *o, int depth)
 {

@@ -1,4 +1,5 @@
-/* linear_form.c - arithmetic of linear forms. */
+/* linear_form.c - implements exact arithmetic on linear forms, and their bounds and divisors by range
+ * analysis. */
 #include "hexc/analysis/linear_form.h"
 
 /* ok == false */
@@ -29,7 +30,7 @@ lin_atom(const Val *v)
 	return x;
 }
 
-/* Divide what can be divided out of numerator and denominator. */
+/* Cancels common factors of numerator and denominator. */
 static Lin
 lin_reduce(Lin x)
 {
@@ -89,7 +90,7 @@ lin_add(Lin x, Lin y, int64_t scale)
 	if (!x.ok || !y.ok)
 		return lin_none();
 	g = gcd64(x.den, y.den);
-	fx = y.den / g; /* over the common denominator */
+	fx = y.den / g; /* scale to the common denominator */
 	fy = x.den / g;
 	if (!mul64(x.den, fx, &x.den) || !mul64(x.c, fx, &x.c) || !mul64(y.c, fy, &y.c) ||
 	    !add64(x.c, y.c, &x.c))
@@ -103,7 +104,7 @@ lin_add(Lin x, Lin y, int64_t scale)
 	return lin_reduce(x);
 }
 
-/* A number that divides the sum of the terms without c. */
+/* Returns a divisor of the sum of the terms without c. */
 static int64_t
 terms_mult(Asking *a, const Lin *x)
 {

@@ -1,5 +1,5 @@
-/* linear_form.h - linear forms over values: (sum k[i] * atom[i] + c) / den, in exact 64-bit
- * arithmetic. */
+/* linear_form.h - declares linear forms over values, (sum k[i] * atom[i] + c) / den, in exact 64-bit
+ * arithmetic, for symbolic bounds. */
 #ifndef HEXC_LINEAR_FORM_H
 #define HEXC_LINEAR_FORM_H
 #include "hexc/analysis/value_range.h"
@@ -7,7 +7,7 @@
 enum { LIN_TERMS = 12 };
 
 typedef struct Lin {
-	bool ok;      /* false: did not fit; nothing else holds then */
+	bool ok;      /* false: overflow, or too many terms; the other fields are then undefined */
 	int64_t den;  /* >= 1 */
 	int64_t c;
 	int n;
@@ -21,15 +21,16 @@ Lin lin_const(int64_t c);
 Lin lin_atom(const Val *v);
 Lin lin_add(Lin x, Lin y, int64_t scale); /* x + scale * y */
 Lin lin_scale(Lin x, int64_t scale, int64_t over); /* x * scale / over; over >= 1 */
-/* (x / c) rounded down, for den == 1 and a divisor c of all terms for every value of the atoms
- * (their facts say so); false otherwise. */
+/* Computes x / c rounded down, if den == 1 and the divisor c divides all terms for every value of the atoms,
+ * by range analysis. Returns false otherwise. */
 bool lin_floor(Asking *a, Lin x, int64_t c, Lin *out);
-/* A number that divides den * x for every value of the atoms; 0: x is 0. */
+/* Returns a divisor of den * x for every value of the atoms; 0: x is 0. */
 int64_t lin_mult(Asking *a, const Lin *x);
-/* What x * den is at least, for all values that the facts of the atoms allow; false: it does not fit. */
+/* Computes a lower bound of x * den over the ranges of the atoms. Returns false on overflow. */
 bool lin_least(Asking *a, const Lin *x, int64_t *out);
-/* x >= 0 for all values that the facts of the atoms allow?  false: not known. */
+/* Is x >= 0 over the ranges of the atoms? Returns false if unknown. */
 bool lin_nonneg(Asking *a, const Lin *x);
-/* i64 scalar v as it is where op `at` runs: over counters, and what arithmetic does not lead beyond. */
+/* Returns the exact form of i64 scalar v where op `at` runs: over counters, and values that arithmetic does
+ * not expand. */
 Lin lin_exact(const Op *at, const Val *v);
 #endif

@@ -1,7 +1,7 @@
-/* range_arith.c - what arithmetic does to ranges and divisors.
+/* range_arith.c - computes range and divisor of arithmetic results, for value_range.c.
  *
- * Arithmetic wraps on the device: a range that does not fit the type becomes all of the type, and of a
- * multiple only its power of two survives. */
+ * Arithmetic wraps on the device. A range that exceeds the type becomes the full range of the type, and only
+ * the power-of-two part of a divisor survives. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 
@@ -46,8 +46,7 @@ fact_type(DType d)
 	return f;
 }
 
-/* The exact result of arithmetic is f (ok), or does not fit 64 bits; the machine keeps the type's
- * low bits. */
+/* Wraps the exact result f to the type's low bits; ok is false if the result does not fit 64 bits. */
 static Fact
 fact_wrap(DType d, bool ok, Fact f)
 {
@@ -106,7 +105,7 @@ fact_neg(DType d, Fact x)
 	return fact_wrap(d, ok, f);
 }
 
-/* Truncating division; the divisor must be known positive. */
+/* Truncating division; precise only if the divisor is known to be positive. */
 static Fact
 fact_div(DType d, Fact x, Fact y)
 {
@@ -155,7 +154,7 @@ fact_shift(DType d, OpCode code, Fact x, Fact y)
 	return x;
 }
 
-/* and, or, xor: low zero bits and, for values that are not negative, the number of bits. */
+/* and, or, xor: low zero bits and, for nonnegative values, the number of bits. */
 static Fact
 fact_bits(DType d, OpCode code, Fact x, Fact y)
 {

@@ -1,16 +1,16 @@
-/* symbolic_bounds.c - symbolic bounds: what an index value is at most, in terms of the run-time sizes.
+/* symbolic_bounds.c - computes symbolic bounds of index values in terms of run-time sizes, and uses them to
+ * show that views are in bounds.
  *
- * The proof of `start + extent <= size` writes the upper bound of start and the lower bound of size
- * as linear forms over parameters, subtracts, and asks whether what is left can be
- * negative.  Counters and block numbers are replaced by their last value, divisions are carried out
- * where the facts say that they are exact, and conditions of enclosing ifs serve as bounds.  Values
- * that may have wrapped around 64 bits are never looked through. */
+ * The proof of `start + extent <= size` expresses the upper bound of start and the lower bound of size as
+ * linear forms over parameters. Then it shows that their difference is nonnegative. Counters and block ids
+ * are replaced by their last value. Divisions are carried out if range analysis shows them exact, and
+ * conditions of enclosing ifs serve as bounds. Values that may have wrapped around 64 bits are never
+ * expanded. */
 #include "hexc/analysis/linear_form.h"
 #include <string.h>
 
-/* v as a form: exact (dir 0), or one that is never less (dir 1) or never more (dir -1) while op `at`
- * runs.  Where there are several bounds to take, the bits of `choice` say which, and *used counts
- * them. */
+/* A linear form of v: exact (dir 0), an upper bound (dir 1) or a lower bound (dir -1) while op `at` runs. If
+ * several bounds are available, the bits of `choice` select among them, and *used counts them. */
 typedef struct Bounding {
 	Asking ask;
 	const Op *at;
@@ -30,7 +30,7 @@ choose(Bounding *b)
 
 /* ---- conditions of enclosing ifs ----------------------------------------------------------------- */
 
-/* v under `x < y` (strict) or `x <= y`: when v = x + constant, it is at most y + constant - 1. */
+/* Bounds v under `x < y` (strict) or `x <= y`: if v = x + constant, it is at most y + constant - 1. */
 static bool
 bound_by(Bounding *b, const Val *v, const Val *x, const Val *y, bool strict, Lin *out)
 {
@@ -69,8 +69,8 @@ bound_by_cond(Bounding *b, const Val *v, const Val *cond, bool taken, Lin *out)
 	return bound_by(b, v, c->in[1], c->in[0], c->code == O_le, out) && choose(b);
 }
 
-/* The end of a loop that has a turn.  Where it is a choice between an end and the start, *cond holds in
- * there. */
+/* The end of a loop with at least one iteration. If it is a select between an end and the start, *cond is
+ * true inside the loop. */
 static const Val *
 turns_end(const Op *loop, const Val **cond)
 {
@@ -83,7 +83,7 @@ turns_end(const Op *loop, const Val **cond)
 	return o->in[1];
 }
 
-/* An enclosing condition that says something about v; which of several is a choice. */
+/* Bounds v by an enclosing condition; `choice` selects one of several. */
 static bool
 bound_by_scope(Bounding *b, const Val *v, Lin *out)
 {
@@ -101,7 +101,7 @@ bound_by_scope(Bounding *b, const Val *v, Lin *out)
 			cond = o->in[0];
 		if (!cond)
 			continue;
-		b->depth = DEPTH - 8; /* conditions are not used to bound conditions */
+		b->depth = DEPTH - 8; /* conditions do not bound conditions */
 		found = bound_by_cond(b, v, cond, blk == o->blk[0], out);
 		b->depth = depth;
 		if (found)
@@ -112,7 +112,7 @@ bound_by_scope(Bounding *b, const Val *v, Lin *out)
 
 /* ---- values -------------------------------------------------------------------------------------- */
 
-/* The tighter of two bounds that both must hold (want the larger when dir > 0); an atom when not
+/* Bound of a value that is x or y: the weaker one (the larger for dir > 0); an atom if they are not
  * comparable. */
 static Lin
 lin_worse(Bounding *b, const Val *v, const Val *x, const Val *y, int dir)
@@ -127,8 +127,8 @@ lin_worse(Bounding *b, const Val *v, const Val *x, const Val *y, int dir)
 	return lin_atom(v);
 }
 
-/* Is it known, where b->at runs, that c does not divide x?  So it is in the other branch of `x % m == 0`, if
- * m divides c. */
+/* Is x known not to be a multiple of c where b->at runs? True in the else region of `x % m == 0`, if m
+ * divides c. */
 static bool
 is_no_multiple(Bounding *b, const Val *x, int64_t c)
 {
@@ -179,7 +179,7 @@ lin_mul(Bounding *b, const Val *v, const Val *x, const Val *y, int dir)
 	return lin_atom(v);
 }
 
-/* A remainder is less than the divisor, and at most what is divided. */
+/* A remainder is less than the divisor, and at most the dividend. */
 static Lin
 lin_mod(Bounding *b, const Val *v, const Val *x, const Val *y, int dir)
 {
@@ -212,7 +212,7 @@ lin_op(Bounding *b, const Val *v, int dir)
 	case O_max:
 		if (dir == 0)
 			return lin_atom(v);
-		if ((o->code == O_min) == (dir > 0)) /* either side bounds it */
+		if ((o->code == O_min) == (dir > 0)) /* both sides are bounds */
 			return lin_of(b, choose(b) ? x : y, dir);
 		return lin_worse(b, v, x, y, dir);
 	case O_select: return dir == 0 ? lin_atom(v) : lin_worse(b, v, o->in[1], o->in[2], dir);
@@ -224,7 +224,7 @@ lin_op(Bounding *b, const Val *v, int dir)
 	}
 }
 
-/* The counter of a loop that is running: lo + i * step < hi. */
+/* Bounds the counter of a running loop: lo + i * step < hi. */
 static Lin
 lin_counter(Bounding *b, const Val *v, const Op *loop, int dir)
 {
@@ -237,7 +237,7 @@ lin_counter(Bounding *b, const Val *v, const Op *loop, int dir)
 		return lin_atom(v);
 	if (dir < 0)
 		return lin_of(b, loop->in[0], -1);
-	while (end->def && end->def->code == O_min) /* it is below both */
+	while (end->def && end->def->code == O_min) /* it is below both operands */
 		end = end->def->in[choose(b)];
 	lo = lin_of(b, loop->in[0], 0);
 	hi = lin_of(b, end, 0);
@@ -280,7 +280,7 @@ lin_exact(const Op *at, const Val *v)
 	return lin_of(&b, v, 0);
 }
 
-/* What divides size and all starts: it divides what is left between them, too. */
+/* Returns a common divisor of size and all starts, which also divides their difference. */
 static int64_t
 common_mult(Kernel *k, Val *const *start, int n, const Val *size)
 {
@@ -299,7 +299,7 @@ prove_room(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, co
 		Lin room = lin_add(lin_of(&b, size, -1), lin_const(extent), -1);
 		for (int i = 0; i < n; i++)
 			room = lin_add(room, lin_of(&b, start[i], 1), -1);
-		b.ask.steps = 500; /* what is left has few atoms */
+		b.ask.steps = 500; /* the remainder has few atoms */
 		if (lin_nonneg(&b.ask, &room))
 			return true;
 		if (choice + 1 >= 1u << (b.used < 6 ? b.used : 6))
@@ -308,7 +308,7 @@ prove_room(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, co
 	return false;
 }
 
-/* x and y of x / c and y / c, rounded down; c, or 0. */
+/* For start = x / c and size = y / c, rounded down: returns c, or 0 if they have another form. */
 static int64_t
 same_divisor(Kernel *k, const Val *start, const Val *size, Val **x, Val **y)
 {
@@ -334,7 +334,7 @@ prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, 
 		return true;
 	if (prove_room(k, at, start, n, extent, size))
 		return true;
-	/* where there is room for one, there is for as many as all come in */
+	/* if one element is in bounds, so are all up to the common divisor */
 	return extent > 1 && common_mult(k, start, n, size) >= extent && prove_room(k, at, start, n, 1, size);
 }
 

@@ -1,7 +1,7 @@
-/* value_range.c - val_fact: what is known of an index value, by abstract interpretation of the ops that
- * make it.
+/* value_range.c - computes range and divisor of index values (val_fact) by abstract interpretation of their
+ * defining ops, for all passes.
  *
- * Everything here errs on the side of knowing less: a wrong answer is a fault on the device. */
+ * All results are conservative: a wrong one would cause an invalid access on the device. */
 #include "hexc/analysis/value_range.h"
 
 enum { STEPS = 1500, ROUNDS = 24 };
@@ -22,8 +22,8 @@ fact_asking(Kernel *k)
 	return a;
 }
 
-/* The same in all iterations of all loops?  Then what is known of it at one place holds while facts of
- * carried values are proved, which are of other iterations too. */
+/* Is v equal in all iterations of all loops? Then a condition at one place is valid during induction over
+ * carried values, which also covers other iterations. */
 static bool
 is_invariant_to(const Val *v, int depth)
 {
@@ -49,7 +49,7 @@ is_invariant(const Val *v)
 	return is_invariant_to(v, DEPTH);
 }
 
-/* Does the condition compare what no loop changes? */
+/* Does the condition compare loop invariants? */
 static bool
 is_of_invariants(const Val *cond)
 {
@@ -80,7 +80,7 @@ fact_equal(Fact x, Fact y)
 
 /* ---- choices and loops --------------------------------------------------------------------------- */
 
-/* f of value v, knowing that cond came out as `taken`. */
+/* Refines f of value v, given that cond is `taken`. */
 static Fact
 refine(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
 {
@@ -109,10 +109,10 @@ refine(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
 		int64_t lo = y.lo + ((code == O_lt) == taken && y.lo != INT64_MAX);
 		f.lo = lo > f.lo ? lo : f.lo;
 	}
-	return f.lo <= f.hi ? fact_tighten(f) : f; /* empty: this branch is never taken */
+	return f.lo <= f.hi ? fact_tighten(f) : f; /* empty: dead branch */
 }
 
-/* Of v where cond came out as `taken`: of what v is made of, too.  Empty: it never does. */
+/* Range of v given that cond is `taken`, with its operands refined too. Empty: never reached. */
 static Fact
 fact_given(Asking *a, const Val *cond, bool taken, const Val *v, int depth)
 {
@@ -145,7 +145,7 @@ fact_choice(Asking *a, const Val *cond, const Val *yes, const Val *no)
 	y = fact_given(a, cond, true, yes, DEPTH);
 	n = fact_given(a, cond, false, no, DEPTH);
 	if (y.lo > y.hi && n.lo > n.hi)
-		y = fact_join(y0, n0); /* neither can be */
+		y = fact_join(y0, n0); /* neither is reachable */
 	else if (y.lo > y.hi)
 		y = n;
 	else if (n.lo <= n.hi)
@@ -153,16 +153,17 @@ fact_choice(Asking *a, const Val *cond, const Val *yes, const Val *no)
 	return y;
 }
 
-/* What a region yields as its i-th value; NULL while it is being built. */
+/* Returns the i-th value that a region yields; NULL while it is under construction. */
 static const Val *
 yielded(const Block *b, int i)
 {
 	return b && b->last && b->last->code == O_yield && i < b->last->nin ? b->last->in[i] : NULL;
 }
 
-/* Carried value i of a loop: the least fact that holds of the initial value and is kept by the body,
- * found by climbing; a bound that does not settle is given up.  Carried values that lean on each
- * other are proved together: while one is assumed, the others are proved under that assumption. */
+/* Carried value i of a loop: the least range that contains the initial value and is preserved by the body,
+ * found by fixed-point iteration. A bound that does not settle is widened to the type's. Carried values that
+ * depend on each other are proved together: while one is assumed, the others are proved under that
+ * assumption. */
 static Fact
 fact_carried(Asking *a, const Op *loop, int i)
 {
@@ -211,7 +212,7 @@ fact_counter(Asking *a, const Op *loop)
 	if (step.lo < 1 || hi.hi == INT64_MIN || hi.hi > INT64_MAX - step.hi)
 		return full;
 	f.hi--;
-	return f.hi < f.lo ? lo : fact_tighten(f); /* hi <= lo: never runs */
+	return f.hi < f.lo ? lo : fact_tighten(f); /* hi <= lo: zero trip count */
 }
 
 /* ---- conditions of enclosing ifs ------------------------------------------------------------------ */
@@ -229,8 +230,8 @@ cond_multiple(const Val *cond, const Val **v)
 	return by;
 }
 
-/* f of v, knowing that cond came out as `taken`: `x % c == 0` and comparisons, joined by `and`.  A value
- * that may have wrapped around keeps its full range, by which it is known. */
+/* Refines f of v, given that cond is `taken`: `x % c == 0` and comparisons, joined by `and`. A value that may
+ * have wrapped around keeps its full range, which marks it as such. */
 static Fact
 guarded_by(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
 {
@@ -247,11 +248,11 @@ guarded_by(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
 	if (taken && f.mult && f.mult % by)
 		mul64(f.mult / gcd64(f.mult, by), by, &f.mult);
 	if (!taken && f.lo == 0 && f.hi > 0)
-		f.lo = 1; /* 0 is a multiple of all */
+		f.lo = 1; /* 0 is a multiple of everything */
 	return f;
 }
 
-/* f of v, knowing what the ifs around a->at say.  Conditions are asked about without conditions. */
+/* Refines f of v by the ifs around a->at. Conditions are evaluated without conditions. */
 static Fact
 guarded(Asking *a, const Val *v, Fact f)
 {
@@ -267,7 +268,7 @@ guarded(Asking *a, const Val *v, Fact f)
 
 /* ---- the value ----------------------------------------------------------------------------------- */
 
-/* Is v a factor of product x, or x? */
+/* Is v x, or a factor of the product x? */
 static bool
 is_factor(const Val *x, const Val *v)
 {
@@ -276,7 +277,7 @@ is_factor(const Val *x, const Val *v)
 	return x == v || (o && o->code == O_mul && (is_factor(o->in[0], v) || is_factor(o->in[1], v)));
 }
 
-/* Is v an extent of the grid, or a factor of one?  Where a block runs, none of these is 0. */
+/* Is v an extent of the grid, or a factor of one? It is nonzero in every block that runs. */
 static bool
 is_grid_extent(const Kernel *k, const Val *v)
 {
@@ -296,7 +297,7 @@ fact_param(const Kernel *k, const Param *p, DType d)
 	if (p->kind == P_tensor)
 		return t;
 	if (f.mult == 0 && f.lo == 0 && f.hi == 0)
-		f = t; /* nobody filled it in */
+		f = t; /* not filled in */
 	if (p->kind == P_size) {
 		t.lo = is_grid_extent(k, p->val);
 		t.hi = SIZE_LIMIT;
@@ -306,7 +307,7 @@ fact_param(const Kernel *k, const Param *p, DType d)
 	return f.lo <= f.hi && !fact_is_full(f) ? fact_tighten(f) : f;
 }
 
-/* Blocks are numbered from 0 to the grid's extent - 1; CUDA bounds the grid itself. */
+/* Block ids are 0 .. extent - 1; CUDA limits the grid itself. */
 static Fact
 fact_block_id(Asking *a, int64_t axis)
 {
@@ -366,20 +367,20 @@ fact_any(Asking *a, const Val *v)
 
 /* ---- answers remembered -------------------------------------------------------------------------- */
 
-/* Of values where the conditions around one block hold; NULL: where none do. */
+/* Results under the conditions around one block; block NULL: without conditions. */
 typedef struct Answer {
-	const Val *v; /* NULL: none is here */
+	const Val *v; /* NULL: empty entry */
 	Fact f;
 } Answer;
 
 typedef struct Answers {
 	const Block *at;
-	Answer *of;    /* by id, where that is, or behind it: few values are asked about at one place */
-	uint32_t n, m; /* answers there are; places, a power of two */
+	Answer *of;    /* hash table by value id, linear probing: few values are queried per block */
+	uint32_t n, m; /* entries in use; capacity, a power of two */
 } Answers;
 
 struct FactMemo {
-	Answers *all; /* the last that were asked for are first */
+	Answers *all; /* most recently used first */
 	int n, cap;
 	int nest;
 };
@@ -399,7 +400,7 @@ facts_drop(Kernel *k)
 		k->facts = NULL;
 }
 
-/* Those for what is asked; NULL: answers are not remembered now. */
+/* Returns the table for a's conditions; NULL: memoization is off. */
 static Answers *
 answers_to(const Asking *a)
 {
@@ -420,7 +421,7 @@ answers_to(const Asking *a)
 	return m->all;
 }
 
-/* The answer to v, or the free place where it would be. */
+/* Returns the entry of v, or the free one where it belongs. */
 static Answer *
 answer_place(const Answers *m, const Val *v)
 {
@@ -444,7 +445,7 @@ answers_grow(Arena *a, Answers *m)
 			*answer_place(m, old.of[i].v) = old.of[i];
 }
 
-/* What was found with no assumption, before the steps were spent. */
+/* Stores results found without assumptions, before the steps were spent. */
 static void
 memoize_range(const Asking *a, const Val *v, Fact f)
 {
@@ -479,7 +480,7 @@ fact_of(Asking *a, const Val *v)
 	f = fact_any(a, v);
 	if (a->at && is_invariant(v))
 		f = guarded(a, v, f);
-	f = f.lo <= f.hi ? f : fact_type(d); /* facts that contradict each other say nothing */
+	f = f.lo <= f.hi ? f : fact_type(d); /* a contradiction implies nothing */
 	memoize_range(a, v, f);
 	return f;
 }
@@ -496,12 +497,12 @@ Fact
 val_fact_at(Kernel *k, const Op *at, const Val *v)
 {
 	Asking a = fact_asking_at(k, at);
-	Fact f = val_fact(k, v), g = fact_of(&a, v); /* which may run out of steps */
+	Fact f = val_fact(k, v), g = fact_of(&a, v); /* may run out of steps */
 
 	f.mult = f.mult && g.mult % f.mult == 0 ? g.mult : f.mult;
 	f.lo = max64(f.lo, g.lo);
 	f.hi = min64(f.hi, g.hi);
-	f = f.lo <= f.hi ? f : val_fact(k, v); /* nothing runs here */
+	f = f.lo <= f.hi ? f : val_fact(k, v); /* dead code */
 	a.at = at;
 	return is_invariant(v) ? f : guarded(&a, v, f);
 }

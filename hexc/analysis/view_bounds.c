@@ -1,4 +1,5 @@
-/* view_bounds.c - what is known of views: inside their tensor?  aligned?  which dim is contiguous? */
+/* view_bounds.c - determines for views whether they are in bounds, their alignment and their contiguous
+ * dim. */
 #include "hexc/analysis/value_range.h"
 #include <string.h>
 
@@ -15,8 +16,8 @@ view_operand_in_bounds(Kernel *k, const Op *view, int d)
 	const Param *p;
 
 	if (view_gathers(view, d))
-		return true; /* each access looks at its indices */
-	/* A view of a view must be in it; then only the sum of the starts counts. */
+		return true; /* each access checks its indices */
+	/* A view of a view must be in bounds of it; then only the sum of the starts is significant. */
 	for (;;) {
 		Fact f = val_fact(k, o->in[1 + d]);
 		start[n++] = o->in[1 + d];
@@ -48,7 +49,7 @@ view_in_bounds(Kernel *k, const Op *view, int d)
 
 /* ---- the contiguous dim -------------------------------------------------------------------------- */
 
-/* Where dim d of the root is in the view; -1: dropped on the way. */
+/* The view dim of the root's dim d; -1: dropped. */
 static int
 root_to_view(const Op *view, int d)
 {
@@ -57,8 +58,8 @@ root_to_view(const Op *view, int d)
 	return d < 0 ? d : view_result_dim(view, d);
 }
 
-/* The root's dim of stride 1, or -1.  Of several (extents of 1 make them) one that the view runs
- * along, else the last. */
+/* Returns the root's dim of stride 1, or -1. Among several (extents of 1 cause these): one along which the
+ * view has more than one element, else the last. */
 static int
 root_unit_dim(Kernel *k, const Op *view, const Val *root)
 {
@@ -80,7 +81,7 @@ root_unit_dim(Kernel *k, const Op *view, const Val *root)
 	return best;
 }
 
-/* Are neighbours along the view's dim d none in what it is a view of? */
+/* Is the view strided along dim d, relative to its root? */
 static bool
 steps_along(const Op *view, int d)
 {
@@ -104,7 +105,7 @@ view_unit_dim(Kernel *k, const Op *view)
 	return d >= 0 && (view_is_gathered(view, d) || steps_along(view, d)) ? -1 : d;
 }
 
-/* Largest power of two, <= cap, that divides every value with this fact. */
+/* Largest power of two, <= cap, that divides every value with divisor `mult`. */
 static int64_t
 pow2_of(int64_t mult, int64_t cap)
 {
@@ -113,7 +114,7 @@ pow2_of(int64_t mult, int64_t cap)
 	return p < cap ? p : cap;
 }
 
-/* The root's dim under dim d of o's operand. */
+/* The root's dim that corresponds to dim d of o's operand. */
 static int
 root_dim(const Op *o, int d)
 {
@@ -124,7 +125,7 @@ root_dim(const Op *o, int d)
 	return d;
 }
 
-/* What the starts of view o add to the address, as op `at` knows them: start * stride, dim by dim. */
+/* Alignment that the starts of view o leave, by range analysis at op `at`: start * stride, for each dim. */
 static int64_t
 align_starts(Kernel *k, const Op *at, const Op *o, const Param *p, int64_t cap)
 {

@@ -1,4 +1,4 @@
-/* arg_value.c - what may stand behind --arg NAME=. */
+/* arg_value.c - parses the value of --arg NAME=VALUE. */
 #include "hexc/cli/kernel_args.h"
 #include <string.h>
 
@@ -36,7 +36,7 @@ shape(const char *name, const char *s, ArgValue *v)
 		v->rank++;
 		s += n;
 	} while (*s == ',');
-	return s[1] ? cli_error(EXIT_USAGE, "--arg %s: '%s' stands behind the shape", name, s + 1) : 0;
+	return s[1] ? cli_error(EXIT_USAGE, "--arg %s: unexpected '%s' after the shape", name, s + 1) : 0;
 }
 
 /* The n numbers in parentheses of a call like randint(1,0,16); false: it is not that. */

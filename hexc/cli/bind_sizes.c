@@ -1,4 +1,4 @@
-/* bind_sizes.c - run-time sizes from the tensors given, which must agree. */
+/* bind_sizes.c - infers run-time sizes from the shapes of the given tensors, which must agree. */
 #include "hexc/cli/kernel_args.h"
 #include <string.h>
 
@@ -157,7 +157,7 @@ args_sizes(Args *a)
 		if (a->t[i].info.kind == HEXC_SIZE && !from[i].t)
 			status = cli_error(
 				EXIT_USAGE,
-				"the size %s cannot be known from the tensors given: add --arg %s=...",
+				"size %s cannot be inferred from the arguments; add --arg %s=...",
 				a->t[i].info.name, a->t[i].info.name);
 	for (int i = 0; i < a->n && !status; i++)
 		if (a->t[i].info.kind == HEXC_POINTER)

@@ -1,9 +1,8 @@
-/* bug.c - an internal error: a folder with all that it takes to see it again.
+/* bug.c - reports an internal error: writes a directory with everything that reproduces it.
  *
- *   program.hexc   what was compiled (program.ir of hexc ir)
- *   last.ir        the IR in front of the pass that failed; absent where no pass was reached
- *   replay         `sh replay`: the same command and error; `sh replay ir`: from last.ir on
- */
+ *  program.hexc   the compiled program (program.ir of hexc ir)
+ *  last.ir        the IR before the pass that failed; absent if no pass was reached
+ *  replay         `sh replay`: the same command and error; `sh replay ir`: from last.ir on */
 #define _GNU_SOURCE /* mkdtemp */
 #include "hexc/cli/base/cli.h"
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* build.c - hexc build: programs x constants x archs as one bundle. */
+/* build.c - implements hexc build: compiles programs x constants x archs to one bundle. */
 #include "hexc/cli/base/cli.h"
 #include "lib/hexc_bundle.h"
 #include <stdlib.h>
@@ -38,7 +38,7 @@ read_choice(Build *b, const char *spec)
 	to->name = cli_strndup(b->c, spec, (size_t)(eq - spec));
 	for (Choice *d = b->choice; d < to; d++)
 		if (strcmp(d->name, to->name) == 0)
-			return cli_error(EXIT_USAGE, "-D %s is given twice; all values stand in one",
+			return cli_error(EXIT_USAGE, "-D %s given twice; list all values in one option",
 			                 to->name);
 	w = cli_words(b->c, eq + 1);
 	to->value = cli_alloc(b->c, sizeof *to->value * (size_t)w.n);
@@ -77,7 +77,7 @@ read_build(Build *b)
 	int status;
 
 	if (b->c->nfile == 0)
-		return cli_error(EXIT_USAGE, "which programs? Give files");
+		return cli_error(EXIT_USAGE, "no input files");
 	if (!cli_has(b->c, CLI_bundle_o) && !cli_has(b->c, CLI_c_array))
 		return cli_error(EXIT_USAGE, "where to? -o FILE.hxb is missing");
 	b->arch = cli_words(b->c, arch ? arch : "sm_80");

@@ -1,4 +1,4 @@
-/* bundle.c - hexc bundle: what is in bundles, whether it is whole, and one made of several. */
+/* bundle.c - implements hexc bundle: lists, verifies and merges bundles. */
 #include "hexc/cli/base/json.h"
 #include "lib/hexc_family.h"
 #include <inttypes.h>
@@ -294,7 +294,7 @@ cli_bundle(Cli *c)
 		if (!acts[i].each)
 			return merge(c, c->file + 1, c->nfile - 1);
 		if (cli_has(c, CLI_bundle_o) || cli_has(c, CLI_c_array))
-			return cli_error(EXIT_USAGE, "hexc bundle %s writes no bundle: what is -o for?",
+			return cli_error(EXIT_USAGE, "-o has no effect with hexc bundle %s",
 			                 word);
 		for (int f = 1; f < c->nfile && !status; f++) {
 			status = open_bundle(c, c->file[f], &b);

@@ -1,4 +1,4 @@
-/* cache.c - --cache, and hexc cache: where compiled modules are kept, what is there, and that it goes. */
+/* cache.c - implements --cache and hexc cache: opens, lists and clears the cache of compiled modules. */
 #include "hexc/cli/base/json.h"
 #include "lib/hexc_cache.h"
 #include <inttypes.h>
@@ -32,7 +32,7 @@ show_path(Cli *c)
 	char path[4096];
 
 	if (c->nfile > 1)
-		return cli_error(EXIT_USAGE, "hexc cache path tells of the user's folder: what is '%s'?",
+		return cli_error(EXIT_USAGE, "hexc cache path takes no argument: '%s'",
 		                 c->file[1]);
 	if (!hexc_cache_path(path, sizeof path))
 		return cli_error(EXIT_INPUT, "neither XDG_CACHE_HOME nor HOME is an absolute path");

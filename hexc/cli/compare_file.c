@@ -1,4 +1,4 @@
-/* compare_file.c - comparing a result with a file, and runs by what --values writes of each value. */
+/* compare_file.c - compares a result with a file, and runs with the values that --values writes. */
 #include "hexc/cli/run.h"
 #include <inttypes.h>
 #include <math.h>

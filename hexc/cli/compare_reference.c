@@ -1,14 +1,13 @@
-/* compare_reference.c - comparing a result with the tile interpreter's.
+/* compare_reference.c - compares a result with the tile interpreter's, for hexc run --check.
  *
- * Every element x of the result must be within bound of the interpreter's t, where bound is what
- * hexc_run_tile computes along with t: the farthest that any correct execution may be, from the types'
- * roundoffs, the number of terms and the magnitudes in this very run.  Where nothing may differ (integers,
- * elementwise arithmetic, sums of small integers) it is 0 and the result must be equal.  An element that the
- * program does not write, of a tensor that is not read, is nothing that could be right.
+ * Every element x of the result must be within bound of the interpreter's t. hexc_run_tile computes bound
+ * along with t: the farthest that any correct execution may be, from the types' roundoffs, the number of
+ * terms and the magnitudes of this run. It is 0, and the result must be equal, where nothing may differ
+ * (integers, elementwise arithmetic, sums of small integers). Elements that the program never writes, of a
+ * tensor that is not read, are not compared.
  *
- * Where no bound is known, floats are held against what some runs of the interpreter give in which every
- * rounding is another one: an estimate, no proof (below).  Wrong is then what is further off than runs
- * with far larger errors. */
+ * Without a bound, floats are compared with interpreter runs that round differently: an estimate, no proof
+ * (below). A result is wrong if it is further off than runs with far larger errors. */
 #include "hexc/cli/run.h"
 #include <math.h>
 
@@ -115,7 +114,7 @@ report(const Tensor *t, const Verdict *v)
 		return EXIT_WRONG;
 	}
 	if (v->unjudged) {
-		printf(": NOT JUDGED, no bound is known for %llu of %llu elements%s\n",
+		printf(": NOT CHECKED: no error bound for %llu of %llu elements%s\n",
 		       (unsigned long long)v->unjudged, (unsigned long long)v->n,
 		       t->estimate ? ", which are further off than estimated" : "");
 		return EXIT_UNJUDGED;

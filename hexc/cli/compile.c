@@ -1,4 +1,4 @@
-/* compile.c - from a file and options to a module; showing diagnostics. */
+/* compile.c - compiles a file with the command line's options to a module and prints diagnostics. */
 #include "hexc/cli/base/json.h"
 #include "lib/hexc_cache.h"
 #include <string.h>
@@ -126,7 +126,7 @@ read_defines(Cli *c, hexc_opts *o)
 			continue;
 		eq = strchr(v, '=');
 		if (!eq || eq == v)
-			return cli_error(EXIT_USAGE, "-D wants NAME=VALUE, not '%s'", v);
+			return cli_error(EXIT_USAGE, "-D: expected NAME=VALUE, got '%s'", v);
 		if (!cli_int(eq + 1, &d->value) && (d->value = hexc_type_value(eq + 1)) == 0)
 			return cli_error(EXIT_USAGE, "-D %s: '%s' is neither an integer nor an element type",
 			                 v, eq + 1);

@@ -1,4 +1,4 @@
-/* emit.c - hexc --emit-ptx: from a program to PTX, a manifest, the times of compiling. */
+/* emit.c - implements hexc --emit-ptx: writes PTX, a manifest and compile times. */
 #include "hexc/cli/base/json.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* explain.c - hexc explain: words, JSON, pictures; hexc candidates. */
+/* explain.c - implements hexc explain (text, JSON, drawings) and hexc candidates. */
 #include "hexc/cli/base/json.h"
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* family.c - --family: the kernels that texts of families ask for, and that a bundle has them. */
+/* family.c - implements --family: finds the kernels that family texts name, and checks that a bundle has
+ * them. */
 #include "hexc/cli/base/cli.h"
 #include "lib/hexc_family.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* file_tensor.c - what FILE:NAME means: plain tensors, planes of weights, packed tensors. */
+/* file_tensor.c - loads FILE:NAME arguments: plain tensors, planes of weights, packed tensors. */
 #include "hexc/cli/file_tensor.h"
 #include "hexc/cli/base/npy.h"
 #include <inttypes.h>
@@ -165,7 +165,7 @@ held_packed(Cli *c, const hexc_file *f, const char *name, FileTensorData *out)
 
 	memset(out, 0, sizeof *out);
 	if (!pack || !shape || !hexc_file_find(f, name, &in))
-		return cli_error(EXIT_INPUT, "the file has no packed tensor %s: hexc pack writes such", name);
+		return cli_error(EXIT_INPUT, "no packed tensor %s in the file (hexc pack writes them)", name);
 	type = strchr(pack, ' '); /* hexc-pack 1 TYPE */
 	type = type ? strchr(type + 1, ' ') : NULL;
 	out->type = type ? hexc_dtype_find(cli_strndup(c, type + 1, strcspn(type + 1, " "))) : NULL;

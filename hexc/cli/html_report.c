@@ -1,4 +1,4 @@
-/* html_report.c - pages of HTML: text, and the one page of `hexc explain --html`. */
+/* html_report.c - writes HTML pages: text, and the page of `hexc explain --html`. */
 #include "hexc/cli/base/json.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* ir_command.c - hexc ir: from tile IR through passes to IR or PTX, and what each pass did. */
+/* ir_command.c - implements hexc ir: runs tile IR through passes to IR or PTX, and reports what each pass
+ * changed. */
 #include "hexc/cli/base/cli.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* kernel_args.c - the parameters of a kernel and the --arg options for them. */
+/* kernel_args.c - matches the parameters of a kernel with the --arg options. */
 #include "hexc/cli/kernel_args.h"
 #include <string.h>
 
@@ -141,7 +141,7 @@ check_given(const Args *a)
 		const Tensor *t = &a->t[i];
 		bool needed = t->info.kind == HEXC_SCALAR || (t->info.kind == HEXC_POINTER && t->info.read);
 		if (needed && t->value.kind == V_NONE)
-			return cli_error(EXIT_USAGE, "the kernel reads %s: give --arg %s=...",
+			return cli_error(EXIT_USAGE, "missing --arg %s=... for parameter %s",
 			                 t->info.name, t->info.name);
 	}
 	return 0;
@@ -201,7 +201,7 @@ allocate(Cli *c, Args *a)
 		     d++) /* a stride of 0 repeats elements without memory */
 			if (t->dim[d] && (each *= (uint64_t)t->dim[d]) > memory_max * 8)
 				return cli_error(EXIT_TROUBLE,
-				                "%s has too many elements to go through",
+				                "%s is too large to generate",
 				                 t->info.name);
 		t->start = cli_try_alloc(c, t->bytes);
 		if (!t->start)

@@ -1,4 +1,5 @@
-/* kernel_args.h - arguments of `hexc run`: from words to buffers in device format, and back to files. */
+/* kernel_args.h - declares arguments of `hexc run`: converts text to buffers in device format, and writes
+ * them back to files. */
 #ifndef HEXC_KERNEL_ARGS_H
 #define HEXC_KERNEL_ARGS_H
 #include "hexc/cli/file_tensor.h"
@@ -15,22 +16,22 @@ typedef enum ArgValueKind {
 	V_ARANGE,
 } ArgValueKind;
 
-/* What stands behind NAME= of an --arg. */
+/* The value of an --arg NAME=VALUE. */
 typedef struct ArgValue {
 	ArgValueKind kind;
 	const char *text;   /* as written */
 	const char *path;   /* V_FILE */
-	const char *held;   /* V_FILE: what of it, NAME or NAME:PLANE; NULL: it is a .npy */
-	bool is_int;        /* V_NUMBER: `i` has it exactly */
+	const char *held;   /* V_FILE: its NAME or NAME:PLANE; NULL: it is a .npy */
+	bool is_int;        /* V_NUMBER: `i` is exact */
 	int64_t i;
 	double f;
 	int64_t seed, lo, hi;
-	bool shaped;        /* a [shape] is behind it */
+	bool shaped;        /* a [shape] follows */
 	int rank;
 	int64_t shape[HEXC_MAX_RANK];
 } ArgValue;
 
-/* 0, or EXIT_USAGE with the reason printed. */
+/* Parses the text; returns 0, or EXIT_USAGE with the reason printed. */
 int value_parse(Cli *c, const char *name, const char *text, ArgValue *out);
 
 #define BOUND_UNWRITTEN (-1.0)
@@ -41,52 +42,53 @@ typedef struct Tensor {
 	const hexc_dtype *type;
 	ArgValue value;
 	Npy npy;              /* V_FILE */
-	bool packed;          /* npy holds several codes in a byte */
-	bool natural;         /* npy.data are elements of the type, without gaps between them */
+	bool packed;          /* npy has several codes per byte */
+	bool natural;         /* npy.data are elements of the type, without gaps */
 	int64_t dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK];
 	uint64_t span, bytes; /* elements and bytes from the first to the last element */
 	unsigned char *start; /* contents before the run, in device format */
 	unsigned char *tile;  /* after --exec=tile; NULL: not run */
 	unsigned char *device; /* after --exec=sim or gpu */
-	double *estimate;     /* NULL: none; how far elements without a bound may be off, by noisy runs */
-	double *most;         /* NULL: none; how far runs with more noise than there may be have come */
-	double *bound;        /* of tile, for each element of the span, BOUND_UNWRITTEN where a tensor that is
-	                       * `out` was not written; NULL: not asked for */
+	double *estimate;     /* NULL: none; estimated error of elements without a bound, from noisy runs */
+	double *most;         /* NULL: none; largest error of runs with more noise than allowed */
+	double *bound;        /* of tile, per element of the span; BOUND_UNWRITTEN where an `out` tensor
+	                       * was not written; NULL: not requested */
 } Tensor;
 
-/* All parameters of the kernel, and the launch arguments made of them. */
+/* All parameters of the kernel, and the launch arguments. */
 typedef struct Args {
 	const hexc_module *m;
 	size_t kernel;
 	Tensor *t;
 	int n;
-	hexc_arg *arg; /* sizes and scalars set; ptr and bytes by whoever runs */
-	char lost[400]; /* which value of the program has no bound; "": all have, or it is not known */
+	hexc_arg *arg; /* sizes and scalars set; ptr and bytes are set by the executor */
+	char lost[400]; /* the value of the program that lost its bound; "": none, or unknown */
 } Args;
 
-/* Read the --arg options, solve the sizes, allocate and fill.  0, or a status with the reason printed. */
+/* Reads the --arg options, infers the sizes, allocates and fills. Returns 0, or a status with the reason
+ * printed. */
 int args_read(Cli *c, const hexc_module *m, size_t kernel, Args *out);
-/* Sizes from the tensors given (cli/sizes.c). */
+/* Infers sizes from the given tensors (bind_sizes.c). */
 int args_sizes(Args *a);
-/* With its extents known: has what t is given this shape?  0, or a status with the reason printed. */
+/* Checks the given data's shape against t's extents. Returns 0, or a status with the reason printed. */
 int tensor_check_shape(Tensor *t);
-/* Elements that t should have: what @FILE or @FILE:TENSOR holds, in device format, memory of c.  0, or a
- * status with the reason printed. */
+/* Reads the expected elements of t from @FILE or @FILE:TENSOR, in device format, in memory of c. Returns
+ * 0, or a status with the reason printed. */
 int tensor_expect(Cli *c, const Tensor *t, const char *text, unsigned char **out);
-/* The tensor of that name, or NULL. */
+/* Returns the tensor of that name, or NULL. */
 Tensor *args_find(const Args *a, const char *name, size_t n);
-/* A copy of the start contents; NULL when out of memory. */
+/* Copies the initial contents; returns NULL if out of memory. */
 unsigned char *tensor_copy(Cli *c, const Tensor *t);
 
-/* Does the type go with the file's?  `what`: what is read, NULL for a .npy.  0, or EXIT_INPUT with the reason
- * printed. */
+/* Does the type match the file's? `what`: the tensor that is read, NULL for a .npy. Returns 0, or
+ * EXIT_INPUT with the reason printed. */
 int tensor_check_type(const Tensor *t, const char *what);
-/* Fill t->start from its value. */
+/* Fills t->start from its value. */
 int tensor_fill(Tensor *t);
-/* Write contents (in device format) as .npy. */
+/* Writes contents (in device format) as .npy. */
 int tensor_save(Cli *c, const Tensor *t, const unsigned char *data, const char *path);
 
-/* Each the elements in row-major order: `at` is the offset of the current one. */
+/* Iterates over the elements in row-major order: `at` is the offset of the current one. */
 typedef struct Each {
 	const Tensor *t;
 	int64_t index[HEXC_MAX_RANK];
@@ -96,11 +98,11 @@ typedef struct Each {
 void each_start(Each *w, const Tensor *t);
 void each_next(Each *w);
 
-/* What of a launch is the same on every device.  The bytes that tensor i starts with there,
- * of a packed one another form of those that we have.  0, or a status with the reason printed. */
+/* Device-independent parts of a launch. Returns the initial bytes of tensor i on the device; for a packed
+ * tensor, its packed form. Returns 0, or a status with the reason printed. */
 int launch_form(Cli *c, const Args *a, int i, const unsigned char **data, uint64_t *bytes);
-/* Fetch what was written into t->device: `read` gets tensor i's bytes.  0, or a status with the reason
- * printed, as `read` has it too. */
+/* Reads written tensors into t->device: `read` gets tensor i's bytes. Both return 0, or a status with the
+ * reason printed. */
 typedef int LaunchRead(void *user, int i, void *to, uint64_t bytes);
 int launch_results(Cli *c, Args *a, LaunchRead *read, void *user);
 #endif

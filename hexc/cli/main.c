@@ -1,4 +1,4 @@
-/* main.c - the command line: which command is it? */
+/* main.c - dispatches to the command that the command line names. */
 #include "hexc/cli/base/cli.h"
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* ops.c - hexc ops: lists the operators of hexc_ops.h, and prints one's arguments, constants, limits, holes
- * and table of kernels from its program text (hexc-op(5)), as text or JSON. */
+/* ops.c - implements hexc ops: lists the operators of hexc_ops.h, and prints the arguments, constants,
+ * limits, placeholders and kernel table of one from its program text (hexc-op(5)), as text or JSON. */
 #include "hexc/cli/base/json.h"
 #include "lib/hexc_ops.h"
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* pack_command.c - hexc pack and hexc unpack: weights in the order that a kernel reads them, in a safetensors
- * file whose metadata say which order that is. */
+/* pack_command.c - implements hexc pack and hexc unpack: converts weights to the element order that a
+ * kernel reads, in a safetensors file whose metadata specify that order. */
 #include "hexc/cli/file_tensor.h"
 #include "hexc/cli/base/json.h"
 #include "hexc/cli/base/npy.h"
@@ -96,7 +96,7 @@ read_natural(Cli *c, const hexc_module *m, const char *spec, Natural *t)
 		return cli_error(EXIT_USAGE, "the kernel has no parameter %s", t->name);
 	t->pack = hexc_module_pack(m, 0, i);
 	if (!t->pack)
-		return cli_error(EXIT_INPUT, "%s is not declared `packed`: it is taken as it is", t->name);
+		return cli_error(EXIT_INPUT, "%s is not declared `packed`; pass it unpacked", t->name);
 	t->type = hexc_dtype_find(info.dtype);
 	return held_split(c, eq + 2, &path, &name) ? from_file(c, path, name, t) : from_npy(c, eq + 2, t);
 }

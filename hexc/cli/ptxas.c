@@ -1,4 +1,4 @@
-/* ptxas.c - runs ptxas: solutions ranked by the registers that it takes, and cubins for bundles. */
+/* ptxas.c - runs ptxas: ranks solutions by its register counts, and assembles cubins for bundles. */
 #define _GNU_SOURCE /* mkdtemp, secure_getenv */
 #include "hexc/cli/base/cli.h"
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* run.c - hexc run. */
+/* run.c - implements hexc run: compiles a kernel, executes it and writes or checks its results. */
 #include "hexc/cli/run.h"
 #include "lib/hexc_bundle.h"
 #include <math.h>
@@ -42,7 +42,7 @@ open_gpu(const Cli *c, hexc_gpu **g)
 	for (size_t i = 0; arch && hexc_arch(i); i++)
 		if (strcmp(arch, hexc_arch(i)) == 0 && !hexc_gpu_runs(*g, arch))
 			return cli_error(EXIT_TROUBLE,
-			                "--exec gpu: %s does not run PTX for %s; it runs that for %s",
+			                "--exec=gpu: %s cannot run PTX for %s; use --arch %s",
 			                 info.name, arch, info.arch);
 	return 0;
 }
@@ -290,13 +290,13 @@ check_exec(const Cli *c, Exec exec)
 	if (!tile && cli_has(c, CLI_values))
 		return cli_error(EXIT_USAGE, "--values tells of tiles: it needs --exec tile");
 	if (tile && cli_has(c, CLI_stats))
-		return cli_error(EXIT_USAGE, "--stats tells of the PTX: it needs --exec sim or gpu");
+		return cli_error(EXIT_USAGE, "--stats requires --exec=sim or --exec=gpu");
 	if (tile && cli_has(c, CLI_ptx))
 		return cli_error(EXIT_USAGE, "--ptx: there is no PTX with --exec tile");
 	if (exec != EXEC_SIM && cli_has(c, CLI_roofline))
 		return cli_error(EXIT_USAGE, "--roofline is the simulator's: it needs --exec sim");
 	if (exec != EXEC_GPU && cli_has(c, CLI_repeat))
-		return cli_error(EXIT_USAGE, "--repeat measures time: it needs --exec gpu");
+		return cli_error(EXIT_USAGE, "--repeat requires --exec=gpu");
 	if (cli_has(c, CLI_warm) && !cli_has(c, CLI_repeat))
 		return cli_error(EXIT_USAGE, "--warm is about the launches of --repeat, and there are none");
 	return sim_check_roofline(c);

@@ -1,4 +1,4 @@
-/* run_gpu.c - a compiled kernel on a GPU: hexc_gpu.h does what a host would. */
+/* run_gpu.c - runs a compiled kernel on a GPU through hexc_gpu.h, as a host would. */
 #include "hexc/cli/run.h"
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ trouble(const GpuLaunch *l, int code)
 	const char *why = hexc_gpu_why(l->g);
 
 	if (code == HEXC_E_FAULT)
-		return cli_error(EXIT_WRONG, "the kernel failed on the GPU: %s; --exec sim may say where",
+		return cli_error(EXIT_WRONG, "kernel failed on the GPU: %s; rerun with --exec=sim to locate the fault",
 		                 why);
 	return cli_error(code == HEXC_E_ARGS ? EXIT_INPUT : EXIT_TROUBLE, "GPU: %s",
 	                *why ? why : hexc_strerror(code));

@@ -1,4 +1,4 @@
-/* run_sim.c - a compiled kernel in the simulator: everything it needs comes from hexc_kernel_info. */
+/* run_sim.c - runs a compiled kernel in the simulator, from hexc_kernel_info only. */
 #include "hexc/cli/run.h"
 #include <string.h>
 
@@ -121,7 +121,7 @@ check_behind(Cli *c, const SimLaunch *l, const Args *a)
 			return cli_error(EXIT_TROUBLE, "%s cannot be read", a->t[i].info.name);
 		for (size_t k = 0; k < n; k++)
 			if (word[k] != BEHIND)
-				return cli_error(EXIT_WRONG, "byte %zu behind %s was changed", k,
+				return cli_error(EXIT_WRONG, "out-of-bounds write: byte %zu past the end of %s changed", k,
 				                 a->t[i].info.name);
 	}
 	return 0;

@@ -1,4 +1,4 @@
-/* sim.c - hexc sim: PTX of any producer. */
+/* sim.c - implements hexc sim: simulates PTX of any compiler. */
 #include "hexc/cli/sim.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* sim_arg.c - the arguments of `hexc sim`: scalars, buffers, tensor maps. */
+/* sim_arg.c - parses the arguments of `hexc sim`: scalars, buffers, tensor maps. */
 #include "hexc/cli/sim.h"
 #include <string.h>
 

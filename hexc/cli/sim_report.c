@@ -1,4 +1,4 @@
-/* sim_report.c - what the simulator says: faults for people, counts for programs. */
+/* sim_report.c - prints the simulator's results: faults for users, counters for programs. */
 #include "hexc/cli/run.h"
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* sim_struct.c - arguments of `hexc sim` that hold others: structs by value, arrays of device pointers. */
+/* sim_struct.c - parses composite arguments of `hexc sim`: structs by value, arrays of device pointers. */
 #include "hexc/cli/sim.h"
 #include <string.h>
 
@@ -73,8 +73,7 @@ field(StructBytes *b)
 	int status;
 
 	if (!*b->s || *b->s == ',' || *b->s == '}')
-		return cli_error(EXIT_USAGE, "--arg '%s': '%s' wants a value behind it, as in f32 1.0 or "
-		                 "ptr A", b->a->text, type);
+		return cli_error(EXIT_USAGE, "--arg '%s': missing value after '%s' (as in f32 1.0 or ptr A)", b->a->text, type);
 	do {
 		const char *w = word(b);
 		status = ptr ? pointer(b, w) : sim_scalar(b->a->text, type, w, value, &size);

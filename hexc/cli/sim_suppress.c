@@ -1,4 +1,4 @@
-/* sim_suppress.c - faults that `hexc sim` is not to tell: --no-check and --suppress. */
+/* sim_suppress.c - suppresses faults of `hexc sim`: --no-check and --suppress. */
 #include "hexc/cli/sim.h"
 #include <string.h>
 

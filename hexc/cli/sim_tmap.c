@@ -1,4 +1,4 @@
-/* sim_tmap.c - tensor maps of `hexc sim`: a JSON file with the fields of the driver's encode call. */
+/* sim_tmap.c - reads tensor maps of `hexc sim`: a JSON file with the fields of the driver's encode call. */
 #include "hexc/cli/sim.h"
 #include "hexc/cli/base/json.h"
 #include <string.h>

@@ -1,4 +1,5 @@
-/* sim_trace.c - hexc sim --trace, --break, --show: what a kernel does, on standard error. */
+/* sim_trace.c - implements hexc sim --trace, --break and --show: prints what a kernel executes to standard
+ * error. */
 #include "hexc/cli/sim.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -209,7 +210,7 @@ sim_read_trace(SimJob *j)
 	size_t words = 1;
 
 	if (!cli_has(c, CLI_trace) && !cli_has(c, CLI_brk) && cli_has(c, CLI_show))
-		return cli_error(EXIT_USAGE, "--show needs --break or --trace: when?");
+		return cli_error(EXIT_USAGE, "--show requires --break or --trace");
 	if (!cli_has(c, CLI_trace) && !cli_has(c, CLI_brk))
 		return 0;
 	t = cli_alloc(c, sizeof *t);

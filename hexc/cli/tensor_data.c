@@ -1,10 +1,11 @@
-/* tensor_data.c - contents of tensors: from files, from generators, and back to files.
+/* tensor_data.c - fills tensors from files and generators, and writes them to files.
  *
- * random(SEED) is uniform in [-1, 1) for floats, rounded to the type; every bit pattern alike for integers.
- * randint(SEED,LO,HI) is uniform in LO <= x < HI (LO where both are equal).  Element i (row-major) depends
- * on SEED and i only: splitmix64's output function on SEED and i, so it is the same on every machine.
- * positions(SEED) is for the second operand of `sparse`: each pair of neighbours of a u2 are two different
- * places of four, rising, all six alike; u1 are bits.
+ * random(SEED) is uniform in [-1, 1) for floats, rounded to the type; for integers every bit pattern is
+ * equally likely.
+ * randint(SEED,LO,HI) is uniform in LO <= x < HI (LO if both are equal). Element i (row-major) depends on
+ * SEED and i only: splitmix64's output function on SEED and i, so it is the same on every machine.
+ * positions(SEED) is for the second operand of `sparse`: each pair of adjacent u2 elements is two
+ * different positions of four, ascending, all six equally likely; u1 are bits.
  * arange is 0, 1, 2, ... in row-major order; integers wrap. */
 #include "hexc/cli/kernel_args.h"
 #include <math.h>

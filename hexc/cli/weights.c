@@ -1,4 +1,5 @@
-/* weights.c - hexc weights: what a safetensors or GGUF file holds, and its planes as .npy. */
+/* weights.c - implements hexc weights: lists the contents of a safetensors or GGUF file, and writes planes
+ * as .npy. */
 #include "hexc/cli/file_tensor.h"
 #include "hexc/cli/base/json.h"
 #include "hexc/cli/base/npy.h"

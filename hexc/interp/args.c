@@ -1,4 +1,4 @@
-/* args.c - what a kernel asks of its arguments, and the grid they launch. */
+/* args.c - checks arguments against the kernel's assumptions, and computes the grid, for the interpreter. */
 #include "hexc/interp/interp_internal.h"
 
 static bool

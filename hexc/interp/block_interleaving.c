@@ -1,37 +1,37 @@
-/* block_interleaving.c - runs the blocks of a grid in turns, where they may wait for each other.
+/* block_interleaving.c - interleaves the blocks of a grid on one thread, for kernels whose blocks may wait
+ * for each other.
  *
- * A block that polls memory (poll.c) is put aside with all it holds, and another one goes on: a new
- * one, or one that was put aside before.  Few are held at first; more are begun when none of those
- * held gets on.  A block that is stuck is left alone until memory changes.  When all that is left is
- * stuck, that is a deadlock.  What blocks print comes in their order: it is held back until those
- * before them have ended. */
+ * A block that polls memory (poll.c) is suspended with its state, and another one runs: a new one, or a
+ * suspended one. Few blocks are suspended at first; more are started if none of them makes progress. A stuck
+ * block is not resumed until memory changes. If all remaining blocks are stuck, that is a deadlock. Output is
+ * in block order: it is buffered until all earlier blocks have ended. */
 #include "hexc/interp/interp_internal.h"
 #include <inttypes.h>
 #include <string.h>
 
 enum { ROOM = 16 };
-#define MOST_BYTES ((size_t)2 << 30) /* of blocks that are held, when the caller sets no limit */
+#define MOST_BYTES ((size_t)2 << 30) /* bytes of suspended blocks, if the caller sets no limit */
 
 typedef struct Seat {
 	Interp it;
 	Text text;
 	int64_t block;
 	bool stuck;
-	uint64_t effects; /* Common.effects when it stopped */
-	size_t bytes;     /* that it holds */
-	struct Seat *next, *older; /* of Turns.spare; of all */
+	uint64_t effects; /* Common.effects when it was suspended */
+	size_t bytes;     /* bytes allocated */
+	struct Seat *next, *older; /* in Interleaving.spare; in the list of all */
 } Seat;
 
 typedef struct Interleaving {
 	Interp *main;
 	int64_t blocks;
 	const int64_t *grid;
-	int64_t next;   /* the block to begin */
+	int64_t next;   /* the next block to start */
 	Seat **held;    /* in the order of their blocks */
 	int n, cap, room;
 	Seat *spare;    /* of blocks that have ended */
 	Seat *all;
-	size_t bytes, limit; /* of all seats */
+	size_t bytes, limit; /* bytes of all seats */
 } Interleaving;
 
 static void
@@ -43,7 +43,7 @@ flush(Interleaving *t, Seat *s)
 	s->it.held = NULL;
 }
 
-/* The first fault goes to main, and all memory back. */
+/* Copies the error to main, and prints the output of blocks up to it. */
 static void
 give_up(Interleaving *t, const Seat *at)
 {
@@ -55,7 +55,7 @@ give_up(Interleaving *t, const Seat *at)
 	memcpy(t->main->text, at->it.text, sizeof t->main->text);
 }
 
-/* The block of s begins, or goes on; false on a fault. */
+/* Starts or resumes the block of s. Returns false on an error. */
 static bool
 go_on(Interleaving *t, Seat *s, bool begin)
 {
@@ -97,7 +97,7 @@ seat_new(Interleaving *t)
 	return s;
 }
 
-/* Seats whose block has ended become spare, once all blocks before have ended, too, if it has printed. */
+/* Frees seats of ended blocks. A block with output waits until all earlier blocks have ended. */
 static void
 clear(Interleaving *t)
 {
@@ -118,7 +118,7 @@ clear(Interleaving *t)
 	t->n = keep;
 }
 
-/* More blocks wait than are written: of the rest one number. */
+/* Describes the first blocks in detail, and the number of the rest. */
 static bool
 deadlock(Interleaving *t, Seat **at)
 {
@@ -158,8 +158,8 @@ begin_one(Interleaving *t, Seat **at)
 	return true;
 }
 
-/* A turn of each block that may get on.  *moved: one has ended, or memory has changed; *open: one is
- * not stuck. */
+/* Resumes each block that may progress. *moved: one has ended, or memory has changed; *open: one is not
+ * stuck. */
 static bool
 sweep(Interleaving *t, bool *moved, bool *open, Seat **at)
 {

@@ -1,5 +1,5 @@
-/* control_flow.c - how a task runs: loops and branches of the tile interpreter, on a stack of its own, so that tasks
- * can take turns. */
+/* control_flow.c - executes tasks of the tile interpreter, with loops and branches on an explicit stack, so
+ * that tasks can be interleaved. */
 #include "hexc/interp/interp_internal.h"
 #include "hexc/ir/memory_effects.h"
 #include <string.h>
@@ -41,7 +41,7 @@ eval_if(Interp *it, Op *o)
 	bool holds = slot_of(it, o->in[0])->i[0], blank = !holds && if_is_copies(o);
 	Block *b = o->blk[holds || blank ? 0 : 1];
 
-	it->task->blank = blank; /* these fill with zeros then */
+	it->task->blank = blank; /* these copies fill with zeros then */
 	if (b)
 		interp_enter(it, b);
 	return true;
@@ -57,7 +57,7 @@ leave_if(Interp *it, const Op *o, const Block *b)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* What the body yields becomes its arguments, all at once: an argument may be yielded as another one. */
+/* Copies yielded values to the body's arguments in parallel: an argument may be yielded as another one. */
 static void
 next_args(Interp *it, Block *b)
 {
@@ -106,7 +106,7 @@ eval_for(Interp *it, Op *o)
 	return true;
 }
 
-/* A turn has ended: the next one, true, or the loop's results. */
+/* Ends an iteration. Returns true and starts the next one, or sets the loop's results and returns false. */
 static bool
 next_turn(Interp *it, const Op *o, Frame *f)
 {
@@ -128,7 +128,7 @@ next_turn(Interp *it, const Op *o, Frame *f)
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-/* The innermost block has ended. */
+/* Handles the end of the innermost block. */
 static void
 leave(Interp *it)
 {
@@ -154,7 +154,7 @@ may_go_on(Interp *it, const Op *o)
 	return !it->bound || it->linear <= atomic_load_explicit(it->bound, memory_order_relaxed);
 }
 
-/* `order`: nothing goes where these tell it to. */
+/* Is the op skipped with `order`? No access depends on its result. */
 static bool
 is_left_out(const Interp *it, const Op *o)
 {
@@ -164,7 +164,7 @@ is_left_out(const Interp *it, const Op *o)
 	       (dtype_is_float(t->dtype) || dtype_info[t->dtype].bits < 16);
 }
 
-/* The value that o has made, or stored, for who asks. */
+/* Reports the value that o has computed or stored to the trace. */
 static void
 tell_value(Interp *it, const Op *o)
 {
@@ -206,7 +206,7 @@ interp_task(Interp *it)
 			tell_value(it, o);
 		t->steps++;
 	}
-	/* what nobody has waited for ends now */
+	/* operations that were never waited for end now */
 	if (!t->nframe && it->opt.races && !race_ends(it))
 		return false;
 	return t->nframe || (interp_read_done(it, &t->product, -1) && interp_read_done(it, &t->out, -1));
@@ -232,7 +232,7 @@ interp_body(Interp *it, int64_t b, int64_t blocks, const int64_t grid[3])
 {
 	int cluster = cluster_blocks(it->k);
 
-	it->linear = b / cluster; /* the grid has whole clusters */
+	it->linear = b / cluster; /* the grid has only complete clusters */
 	it->launched = blocks / cluster;
 	it->rank = b % cluster;
 	it->block[0] = b % grid[0];

@@ -1,8 +1,8 @@
-/* elementwise.c - elementwise ops of the tile interpreter. */
+/* elementwise.c - implements the interpreter's elementwise ops and the arithmetic of atomic updates. */
 #include "hexc/interp/interp_internal.h"
 #include <math.h>
 
-/* One loop for one formula over x, y, z. */
+/* A loop for a formula over x, y, z. */
 #define LOOP(expr)                                                                                 \
 	do {                                                                                       \
 		for (int64_t j = 0; j < n; j++)                                                    \
@@ -10,7 +10,7 @@
 		return true;                                                                       \
 	} while (0)
 
-/* The number wins over a NaN, and +0 is greater than -0. */
+/* A number wins over NaN, and +0 > -0. */
 static double
 min_f(double a, double b)
 {
@@ -49,7 +49,7 @@ float_op(OpCode code, int64_t n, double *r, const double *x, const double *y)
 	case E_ceil: LOOP(ceil(x[j]));
 	case E_round: LOOP(nearbyint(x[j]));
 	case E_trunc: LOOP(trunc(x[j]));
-	/* not of floats, or not of one type */
+	/* not for floats, or with operands of several types */
 	case E_mod:
 	case E_and:
 	case E_or:
@@ -100,7 +100,7 @@ less_i(bool big, int64_t a, int64_t b)
 	return big ? (uint64_t)a < (uint64_t)b : a < b;
 }
 
-/* Amounts are taken as unsigned, so a negative one shifts everything out. */
+/* Shift amounts are unsigned: a negative one shifts everything out. */
 static int64_t
 shift_i(DType d, bool left, int64_t a, int64_t by)
 {
@@ -128,7 +128,7 @@ leading_zeros(DType d, int64_t x)
 	return bits ? __builtin_clzll(bits) - (64 - n) : n;
 }
 
-/* The upper half of the product, of 64 bits by halves. */
+/* The upper half of the product; for 64 bits by 32-bit halves. */
 static int64_t
 mulhi_i(DType d, int64_t x, int64_t y)
 {
@@ -141,7 +141,7 @@ mulhi_i(DType d, int64_t x, int64_t y)
 	mid = (a >> 32) * (b & low) + ((a & low) * (b & low) >> 32);
 	more = (a & low) * (b >> 32) + (mid & low);
 	r = (a >> 32) * (b >> 32) + (mid >> 32) + (more >> 32);
-	if (dtype_is_sint(d)) /* as unsigned, a negative factor is 2^64 more than it is */
+	if (dtype_is_sint(d)) /* as unsigned, a negative factor is too large by 2^64 */
 		r -= (x < 0 ? b : 0) + (y < 0 ? a : 0);
 	return (int64_t)r;
 }
@@ -170,7 +170,7 @@ int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int6
 	case E_popcount: LOOP(__builtin_popcountll(own_bits(d, x[j])));
 	case E_clz: LOOP(leading_zeros(d, x[j]));
 	case E_mulhi: LOOP(mulhi_i(d, x[j], y[j]));
-	/* not of integers, or not of one type */
+	/* not for integers, or with operands of several types */
 	case E_exp:
 	case E_exp2:
 	case E_log:
@@ -196,7 +196,7 @@ int_op(OpCode code, DType d, int64_t n, int64_t *r, const int64_t *x, const int6
 void
 interp_update(StoreKind kind, DType d, void *buf, int64_t at, const InterpValue *x, int64_t j)
 {
-	static const OpCode code[STORE_KINDS] = { /* none: the value takes its place */
+	static const OpCode code[STORE_KINDS] = { /* O_none: replaces the value */
 		O_none, O_add, O_max, O_min, O_and, O_or, O_xor, O_none, O_none
 	};
 	double f, was_f;

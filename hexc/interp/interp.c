@@ -1,4 +1,5 @@
-/* interp.c - values, launches and blocks of the tile interpreter. */
+/* interp.c - implements values, launches and the distribution of blocks over threads in the tile
+ * interpreter. */
 #include "hexc/interp/interp_internal.h"
 #include <stdatomic.h>
 #include <stdio.h>
@@ -78,12 +79,12 @@ interp_start(Interp *it, Kernel *k, const InterpArg *arg, const InterpOpt *opt)
 	it->k = k;
 	it->arg = arg;
 	it->opt = opt ? *opt : plain;
-	/* not the unit's allocator: that one may know one thread only */
+	/* not the unit's allocator: it may not be thread-safe */
 	arena_init(&it->arena, NULL, NULL);
 	it->arena.fail = &it->fail;
 }
 
-/* Under the setjmp of the caller. */
+/* Must run under the caller's setjmp. */
 void
 interp_setup(Interp *it)
 {
@@ -136,14 +137,14 @@ interp_end(Interp *it)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* One launch, seen by all its threads. */
+/* One launch, shared by all threads. */
 typedef struct InterpLaunch {
 	Kernel *k;
 	const InterpArg *arg;
 	InterpOpt opt;
 	int64_t grid[3], nblock;
-	_Atomic int64_t next;  /* block to take */
-	_Atomic int64_t bound; /* blocks from here on need not run: one before them failed */
+	_Atomic int64_t next;  /* the next block */
+	_Atomic int64_t bound; /* blocks from here on may be skipped: an earlier one failed */
 } InterpLaunch;
 
 typedef struct InterpWorker {
@@ -164,7 +165,7 @@ work(void *workers, unsigned i)
 		atomic_store(&run->bound, 0);
 		return;
 	}
-	if (w->common.takes_turns) { /* there is no other worker */
+	if (w->common.takes_turns) { /* there is only one worker */
 		turns_run(it, run->nblock, run->grid);
 		return;
 	}
@@ -194,9 +195,8 @@ needs_order(Kernel *k)
 	return false;
 }
 
-/* Blocks that store elements of less than a byte may share bytes, blocks that update elements share
- * those, what blocks print has an order, those that wait for each other take turns, and who asks for
- * values gets them in order: they run on one thread. */
+/* Returns the number of threads. It is one if values are traced, or if blocks share bytes (stores below 8
+ * bits per element), update elements, print, or wait for each other. */
 static unsigned
 thread_count(Kernel *k, const Workers *workers, int64_t nblock, bool value)
 {
@@ -226,7 +226,7 @@ run_launch(InterpLaunch *run, InterpWorker *w, unsigned n)
 		w[i].it.common = &w[i].common;
 		w[i].it.arena.limit = share;
 	}
-	w[0].it.cancel = unit->cancel; /* one worker calls it: the caller's own, if it has one */
+	w[0].it.cancel = unit->cancel; /* only one worker calls it, if possible the caller's thread */
 	w[0].it.user = unit->user;
 	workers_run(&run->opt.workers, n, work, w);
 	for (unsigned i = 0; i < n; i++)
@@ -235,11 +235,11 @@ run_launch(InterpLaunch *run, InterpWorker *w, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		if (&w[i] != worst)
 			arena_free(&w[i].it.arena);
-	/* the report is that of the first block that failed, whoever ran it */
+	/* reports the error of the first block that failed, regardless of the thread */
 	return worst ? interp_end(&w[worst - w].it) : INTERP_OK;
 }
 
-/* Arguments into a checked grid. */
+/* Checks the arguments and computes the grid. */
 static void
 prepare(Interp *it, Kernel *k, int narg, int64_t grid[3])
 {
@@ -254,7 +254,7 @@ prepare(Interp *it, Kernel *k, int narg, int64_t grid[3])
 		             k->nparam, narg);
 		return;
 	}
-	if (a->cancel && a->cancel(a->user)) { /* so that it is asked once at least */
+	if (a->cancel && a->cancel(a->user)) { /* query it at least once */
 		interp_error(it, INTERP_E_LIMIT, NULL, "cancelled");
 		return;
 	}

@@ -1,5 +1,5 @@
-/* interp_async.c - copies beside the threads, those that land later too, what they and products read meanwhile, and
- * what orders them. */
+/* interp_async.c - implements the interpreter's copies, including async ones that land late, commits, waits
+ * and barriers; checks that memory read asynchronously is not overwritten. */
 #include "hexc/interp/interp_internal.h"
 #include <string.h>
 
@@ -15,7 +15,7 @@ slot_room(Interp *it, InterpValue *s, int64_t n)
 
 /* ---- copies to shared memory ------------------------------------------------------------------- */
 
-/* Make room for one more async copy, reusing the storage of those that have landed. */
+/* Allocates an async copy, reusing the storage of those that have landed. */
 static Pending *
 pending_new(Interp *it, const Type *type)
 {
@@ -36,7 +36,7 @@ pending_new(Interp *it, const Type *type)
 	return p;
 }
 
-/* The one that its barrier is in: an arrival that expects it cannot be earlier. */
+/* The current phase of its mbarrier: an arrival that expects it cannot be earlier. */
 static const Phase *
 phase_new(Interp *it, const Pending *p)
 {
@@ -71,7 +71,7 @@ copy_in(Interp *it, Op *o)
 	return ok;
 }
 
-/* Copies of t that `lands` says of. */
+/* Lands the copies of t that `lands` selects. */
 static bool
 land(Interp *it, Task *t, bool (*lands)(const Pending *, const Pending *), const Pending *like)
 {
@@ -83,7 +83,7 @@ land(Interp *it, Task *t, bool (*lands)(const Pending *, const Pending *), const
 		if (!lands(p, like)) {
 			tmp = t->pending[keep];
 			t->pending[keep++] = *p;
-			t->pending[i] = tmp; /* storage is swapped, not lost */
+			t->pending[i] = tmp; /* swap, to retain the storage */
 			continue;
 		}
 		if (!interp_write(it, p->op, &p->dst, &p->type, &p->val, false))
@@ -93,7 +93,7 @@ land(Interp *it, Task *t, bool (*lands)(const Pending *, const Pending *), const
 	return true;
 }
 
-/* Closed by a commit up to that of `like`. */
+/* Is it committed in a group up to that of `like`? */
 static bool
 lands_by_group(const Pending *p, const Pending *like)
 {
@@ -157,7 +157,7 @@ as_it_was(Interp *it, const AsyncRead *p)
 	int64_t n = type_size(&p->type);
 	InterpValue *now = interp_scratch(it, 0, n);
 
-	if (it->opt.races && p->op->code == O_copy) /* each write has been looked at */
+	if (it->opt.races && p->op->code == O_copy) /* race.c has checked each write */
 		return true;
 	if (!interp_read(it, p->op, &p->src, &p->type, now))
 		return false;

@@ -1,4 +1,5 @@
-/* interp_sparse.c - the tile that kept values and their positions make. */
+/* interp_sparse.c - expands sparse values and metadata to dense tiles, for the interpreter's dot and
+ * sparse_expand. */
 #include "hexc/interp/interp_internal.h"
 #include "hexc/ir/sparse.h"
 #include <string.h>
@@ -16,7 +17,7 @@ interp_whole(Interp *it, const Val *values)
 	return r;
 }
 
-/* Positions of a group rise; only a group that was never there, all zeros, may differ. */
+/* Positions of a group must increase; both 0 is allowed for an all-zero group. */
 static bool
 check_order(Interp *it, const Op *o, const int64_t *p, int64_t group)
 {

@@ -1,4 +1,4 @@
-/* launch_query.c - the grid and the tensors of a launch, without the launch. */
+/* launch_query.c - computes the grid and tensor shapes of a launch, without running it. */
 #include "hexc/interp/launch_query.h"
 #include "hexc/interp/interp_internal.h"
 

@@ -1,4 +1,5 @@
-/* memory.c - memory ops of the tile interpreter: tensors, shared tiles. */
+/* memory.c - implements the interpreter's memory ops: alloc, view, load, store, and accesses to tensors and
+ * shared tiles. */
 #include "hexc/interp/interp_internal.h"
 #include "hexc/ir/memory_effects.h"
 #include "hexc/ir/dtype_value.h"
@@ -43,7 +44,7 @@ eval_alloc(Interp *it, Op *o)
 			v->dim[d] = d;
 		race_alloc(it, s);
 	}
-	/* every execution makes a new tile, in which nothing is written yet */
+	/* every execution creates a new, uninitialized tile */
 	memset(s->init, 0, (size_t)s->n);
 	for (int64_t j = 0; j < s->n; j++) {
 		if (dtype_is_float(s->dtype))
@@ -54,7 +55,7 @@ eval_alloc(Interp *it, Op *o)
 	return true;
 }
 
-/* Another shape of a shared tile: the same elements, row-major. */
+/* Reshapes a shared tile: the same elements in row-major order. */
 static void
 alias(View *v, const View *of, const Type *t)
 {
@@ -72,7 +73,7 @@ eval_reshape(Interp *it, Op *o)
 {
 	if (val_is_alias(o->out[0]))
 		alias(slot_of(it, o->out[0])->view, slot_of(it, o->in[0])->view, &o->out[0]->type);
-	else /* the elements stay where they are */
+	else /* row-major elements are unchanged */
 		slot_copy(it, o->out[0], o->in[0]);
 	return true;
 }
@@ -115,17 +116,17 @@ eval_view(Interp *it, Op *o)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* A row of a view: its elements along the last dim.  Element j is at + j * stride of the root; those with
- * lo <= j < hi are inside the tensor. */
+/* A row of a view: its elements along the last dim. Element j is at + j * stride of the root; those with lo
+ * <= j < hi are in bounds. */
 typedef struct ViewRow {
 	int64_t at, stride, lo, hi;
 } ViewRow;
 
-/* Where the root ends and how it is laid out in memory. */
+/* Bounds and strides of the root. */
 typedef struct Root {
 	int64_t size[DIM_MAX], stride[DIM_MAX];
-	int64_t end[DIM_MAX];    /* of what the view shows: the size, or before that */
-	int64_t extent[DIM_MAX]; /* of the view up to there, in the root's dims; 1 where it drops the dim */
+	int64_t end[DIM_MAX];    /* end of the view's region: the size, or less */
+	int64_t extent[DIM_MAX]; /* of the view up to there, in the root's dims; 1 for dropped dims */
 } Root;
 
 static void
@@ -153,12 +154,12 @@ root_of(Interp *it, const View *v, const Type *t, Root *r)
 	}
 }
 
-/* Slices may pass the edges of tensors; a shared tile has none. */
+/* Slices may exceed tensors, but not shared tiles. */
 static bool
 check_view(Interp *it, const Op *o, const View *v, const Root *r)
 {
 	for (int d = 0; v->shared && d < v->root_rank; d++) {
-		if (v->index[d]) /* what is outside is left out */
+		if (v->index[d]) /* out-of-bounds indices are skipped */
 			continue;
 		if (v->start[d] < 0)
 			return interp_error(it, INTERP_E_FAULT, o,
@@ -173,21 +174,21 @@ check_view(Interp *it, const Op *o, const View *v, const Root *r)
 	return true;
 }
 
-/* Do indices run along the last dim? */
+/* Is the last dim gathered? */
 static bool
 is_single(const View *v)
 {
 	return v->gather >= 0 && v->gather + v->gathers == v->rank;
 }
 
-/* Along indices the rows are single elements. */
+/* Length of a row; gathered rows are single elements. */
 static int64_t
 row_length(const View *v, const Type *t)
 {
 	return t->rank && !is_single(v) ? t->shape[t->rank - 1] : 1;
 }
 
-/* Which of the indices of root dim d is that of a row whose place in the view is at[]. */
+/* Index into the index tile of root dim d for the row at view position at[]. */
 static int64_t
 along(const View *v, int d, const int64_t *at)
 {
@@ -199,7 +200,7 @@ along(const View *v, int d, const int64_t *at)
 	return n;
 }
 
-/* Row number n (row-major) of a view of type t. */
+/* Returns row number n (row-major) of a view of type t. */
 static ViewRow
 row_of(const View *v, const Type *t, const Root *r, int64_t n)
 {
@@ -228,7 +229,7 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 			inside = inside && at >= 0 && at < r->end[d];
 		}
 	}
-	if (!inside) /* the row does not exist, whatever the last dim says */
+	if (!inside) /* the row is out of bounds in another dim */
 		row.hi = 0;
 	if (row.hi > row_length(v, t))
 		row.hi = row_length(v, t);
@@ -239,8 +240,8 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 
 /* ---- reading and writing --------------------------------------------------------------------- */
 
-/* Elements from at to end of a slot are outside of their tile.  Where nobody looks at them, a result that
- * depends on one is to be wrong. */
+/* Sets the out-of-bounds elements at .. end - 1 of a slot. If they are undefined, the values are chosen so
+ * that dependent results are wrong. */
 static void
 outside(const Op *o, DType d, InterpValue *val, int64_t at, int64_t end)
 {
@@ -280,7 +281,7 @@ arg_of(const Interp *it, const View *v)
 	return &it->arg[v->param - it->k->param];
 }
 
-/* Row elements as the race watcher sees them; false: a barrier is missing. */
+/* Reports row elements to the race checker. Returns false on a hazard. */
 static bool
 watch_global(Interp *it, const Op *o, const View *v, const ViewRow *row, int64_t at, bool write)
 {
@@ -294,7 +295,7 @@ static void
 looked(Interp *it, const Op *o, const Param *p, int64_t at)
 {
 	it->looks++;
-	if (o->src.line) /* not of ops that lib/error_bound adds */
+	if (o->src.line) /* not for ops added by lib/error_bound */
 		it->look = (Look){ o, p, at };
 }
 
@@ -343,7 +344,7 @@ interp_read(Interp *it, const Op *o, const View *v, const Type *t, InterpValue *
 static void update_element(Interp *it, const Op *o, DType d, void *buf, int64_t to, const InterpValue *val,
                            int64_t j);
 
-/* An element of a shared tile, in the form in which memory has it, and back. */
+/* Updates an element of a shared tile through its storage format. */
 static void
 update_shared(Interp *it, const Op *o, Shared *s, int64_t to, const InterpValue *val, int64_t j)
 {
@@ -381,7 +382,7 @@ write_shared(Interp *it, const Op *o, Shared *s, const ViewRow *row, const Inter
 	return true;
 }
 
-/* Is element `to` of the buffer what element j of x is, bit by bit? */
+/* Is element `to` of the buffer bitwise equal to element j of x? */
 static bool
 same_bits(DType d, const void *buf, int64_t to, const InterpValue *x, int64_t j)
 {
@@ -395,7 +396,7 @@ same_bits(DType d, const void *buf, int64_t to, const InterpValue *x, int64_t j)
 	return memcmp((const char *)buf + (size_t)to * size, &want, size) == 0;
 }
 
-/* Element j of an update, in its turn; what it found waits in the slot of where it goes. */
+/* Applies element j of an update; the old value is buffered in the slot of its destination. */
 static void
 update_element(Interp *it, const Op *o, DType d, void *buf, int64_t to, const InterpValue *val, int64_t j)
 {
@@ -423,7 +424,7 @@ write_element(Interp *it, const Op *o, const View *v, int64_t to, const InterpVa
 		num_put_i(d, buf, to, val->i[j]);
 }
 
-/* Where blocks may wait for each other: what is as it was has no effect. */
+/* As write_element, if blocks may wait for each other: a write that changes nothing has no effect. */
 static void
 write_watched(Interp *it, const Op *o, const View *v, int64_t to, const InterpValue *val, int64_t j)
 {

@@ -1,18 +1,18 @@
-/* noise.c - runs in which every rounded result is off by as much as another execution's may be, at random.
+/* noise.c - adds random errors to every rounded result, as large as those of a correct execution on the
+ * device may be.
  *
- * The spread of a few such runs says how far roundings move a result, where no bound does: discrete
+ * The spread of a few runs estimates how far rounding moves a result, where no bound does: discrete
  * stochastic arithmetic (J. Vignes, "A stochastic arithmetic for reliable scientific computation", 1993).
- * Noise is even between -sqrt(3) e and sqrt(3) e, e being the most that the result of an execution may be
- * off: its standard deviation is e, and no error of at most e has a larger one.  Of a sum of n terms that is
- * u sqrt(n) times the sum of their magnitudes, as each of n additions is off by u of that at most.
- * In every other run numbers below 2^-126 count as 0 where they may.
- * Results that are exact stay so, and the noise depends on the number of the run and the result alone, not on
- * threads. */
+ * Noise is uniform between -sqrt(3) e and sqrt(3) e, where e is the maximum error of an execution. Its
+ * standard deviation is e, and no error of at most e has a larger one. For a sum of n terms e is u sqrt(n)
+ * times the sum of their magnitudes, as each of n additions is off by at most u of that. In every other run
+ * numbers below 2^-126 are flushed to 0 where that is permitted. Exact results are unchanged. The noise
+ * depends on the run number and the result only, not on threads. */
 #include "hexc/interp/interp_internal.h"
 #include <math.h>
 #include <string.h>
 
-/* From -1 to 1 (splitmix64, S. Vigna). */
+/* Returns a pseudorandom number from -1 to 1 (splitmix64, S. Vigna). */
 static double
 draw(uint64_t run, double x, int64_t j)
 {
@@ -26,7 +26,7 @@ draw(uint64_t run, double x, int64_t j)
 	return ldexp((double)(z >> 11), -52) - 1;
 }
 
-/* `exact`, with noise of deviation `off` if rounding to d changes it. */
+/* Returns `exact` with noise of deviation `off`, if rounding to d changes it. */
 static double
 noisy(const Interp *it, DType d, double exact, double off, int64_t j)
 {
@@ -41,7 +41,7 @@ roundoff(DType d)
 	return ldexp(1, -(dtype_info[d].man + 1));
 }
 
-/* What the table of precision in hexc/LANGUAGE.md admits of a result, relative to it. */
+/* Relative error permitted by the precision table in hexc/LANGUAGE.md. */
 static double
 admitted(const Op *o, DType d, double x)
 {
@@ -62,15 +62,15 @@ admitted(const Op *o, DType d, double x)
 	return fmax(u, rel);
 }
 
-/* 0 in place of a number below 2^-126. */
+/* Flushes a number below 2^-126 to 0. */
 static double
 flushed(double x)
 {
 	return fabs(x) < 0x1p-126 ? copysign(0, x) : x;
 }
 
-/* Every other run counts as 0 what may count so: what is below 2^-126 above and below the line and as a
- * quotient, and as a result of exp. */
+/* In every other run flushes what may be flushed: dividend, divisor and quotient below 2^-126, and results of
+ * exp. */
 static void
 flush(const Interp *it, const Op *o, DType d, InterpValue *const *in, InterpValue *r)
 {
@@ -93,7 +93,7 @@ interp_noise_elt(const Interp *it, const Op *o, DType d, InterpValue *const *in,
 		r->f[j] = noisy(it, d, r->f[j], fabs(r->f[j]) * admitted(o, d, in[0]->f[j]), j);
 }
 
-/* Of a sum of n terms whose magnitudes add up to `size`. */
+/* For a sum of n terms whose magnitudes sum to `size`. */
 double
 interp_noise_sum(const Interp *it, DType d, double exact, int64_t n, double size, int64_t j)
 {

@@ -1,16 +1,15 @@
-/* poll.c - finds loops in which a block waits for what other blocks write.
+/* poll.c - detects loops in which a block waits for memory that other blocks write, for block_interleaving.c.
  *
- * After a turn of a loop that ends early, all that its next turn depends on is what it carries, the
- * shared tiles, and global memory.  When these are as after an earlier turn, and no block has changed
- * global memory since, the loop goes on for ever unless another block changes it.  Values are
- * compared: a store or an update that leaves memory as it was has no effect, a counter that grows has
- * one. */
+ * The next iteration of a loop that ends early depends on carried values, shared tiles and global memory. If
+ * these equal those after an earlier iteration, and no block has changed global memory since, the loop runs
+ * forever unless another block changes it. Values are compared: a store or update that leaves memory
+ * unchanged has no effect; a growing counter has one. */
 #include "hexc/interp/interp_internal.h"
 #include "hexc/ir/memory_effects.h"
 #include <inttypes.h>
 #include <string.h>
 
-enum { WINDOW = 64 }; /* turns from each power of 2 on whose states are compared */
+enum { WINDOW = 64 }; /* iterations compared after each power of 2 */
 
 static bool
 reads_written(const Kernel *k, const Op *o)
@@ -60,7 +59,7 @@ mix(uint64_t h, const void *p, size_t bytes)
 	}
 }
 
-/* What the next turn depends on, but for global memory and the counter. */
+/* Hash of the state that the next iteration depends on, except global memory and the counter. */
 static uint64_t
 state(Interp *it, const Block *b)
 {
@@ -81,7 +80,7 @@ state(Interp *it, const Block *b)
 	return h;
 }
 
-/* Can only what the loop carries end it? */
+/* Can only carried values end it? */
 static bool
 has_no_end(const Interp *it, const Frame *f)
 {
@@ -120,7 +119,7 @@ poll_turn(Interp *it, const Op *o, Frame *f)
 
 /* ---- words -------------------------------------------------------------------------------------- */
 
-/* "BAR[0]", where strides tell the dims apart; and what is there now */
+/* Appends "BAR[0]", if strides distinguish the dims, and its current value. */
 static void
 say_element(Interp *it, Text *t)
 {
@@ -142,7 +141,7 @@ say_element(Interp *it, Text *t)
 		text_printf(t, "]`, which is %" PRId64 ",", num_get_i(y->dtype, data, it->look.at));
 }
 
-/* The comparison that the loop's condition is, if it is one of integers. */
+/* Returns the loop's condition if it is an integer comparison; else NULL. */
 static const Op *
 comparison(const Op *loop, const char **sign)
 {

@@ -1,4 +1,4 @@
-/* print_assert.c - what a kernel prints and asserts. */
+/* print_assert.c - implements the interpreter's print and assert ops. */
 #include "hexc/interp/interp_internal.h"
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ number_text(char *s, size_t n, DType d, const InterpValue *x)
 	int len;
 
 	if (dtype_is_float(d) && isnan(x->f[0]))
-		len = snprintf(s, n, "nan"); /* the sign of a NaN means nothing */
+		len = snprintf(s, n, "nan"); /* the sign of a NaN is not significant */
 	else if (dtype_is_float(d))
 		len = snprintf(s, n, format, x->f[0]);
 	else if (dtype_info[d].bits == 64)

@@ -1,34 +1,36 @@
-/* race.c - accesses to memory that lack a barrier, and shared tiles that overwrite each other.
+/* race.c - detects data races on shared and global memory in the interpreter: accesses that no barrier
+ * orders, and shared tiles that overwrite each other.
  *
- * Any two accesses of a block to one place, one of them a write, need a barrier between them, unless one
- * thread surely makes both: the same element of the same op, or of ops with one layout.  Global memory is
- * watched where the kernel writes it, each block by itself.  An async write counts from
- * the wait that completes it.  Where pass allocate_smem has placed the tiles, a place is a byte of the block's
- * shared memory, so that tiles sharing memory are held to the same rules; else it is an element.
+ * Two accesses of a block to one location, one of them a write, need a barrier in between, unless one thread
+ * makes both: for the same element of the same op, or of ops with one layout. Global memory is tracked if the
+ * kernel writes it, each block by itself. An async write counts from the wait that completes it. After pass
+ * allocate_smem a location is a byte of the block's shared memory, so that tiles sharing memory are checked
+ * too; before, it is an element.
  *
- * Roles have a time each, and know of the others what arrivals have told them that they waited for: what one
- * did is done for another if it knows of a later time.  A copy with a barrier is done for whoever has waited
- * for its phase.  What threads wrote the copy engine sees behind a proxy and a barrier. */
+ * Each role has a clock, and a vector clock of what it knows of the others through mbarrier arrivals it
+ * waited for. An operation of one task is ordered before another task if that knows a later time. A copy with
+ * an mbarrier is complete for tasks that have waited for its phase. The async proxy sees writes of threads
+ * only after a proxy fence and a barrier. */
 #include "hexc/interp/interp_internal.h"
 #include "hexc/ir/memory_effects.h"
 #include <string.h>
 
 typedef struct Shadow {
-	const void *owner;      /* Shared or scratch op that wrote last */
+	const void *owner;      /* the Shared or scratch op that wrote last */
 	const Op *wop, *rop;    /* last writer, last reader */
-	int64_t wtime, rtime;   /* when, as their tasks count; -1: never */
-	int64_t welt, relt;     /* which element of their tiles; -1: several read */
-	int64_t group;          /* async write: the commit that closes it; 0: not async */
-	const Phase *phase;     /* copy with a barrier: the phase that it is part of; NULL: others */
-	int64_t out;            /* copy to a tensor that reads it: the commit that closes it; 0: none */
+	int64_t wtime, rtime;   /* when, in their task's clock; -1: never */
+	int64_t welt, relt;     /* element index in their tiles; -1: read by several threads */
+	int64_t group;          /* async write: its commit number; 0: synchronous */
+	const Phase *phase;     /* the phase of an mbarrier copy; NULL: others */
+	int64_t out;            /* bulk copy to a tensor that reads it: its commit number; 0: none */
 	const Op *oop;
 	const Task *otask;
-	int64_t *reads;         /* by task, when several read: when each did last; NULL: one does */
-	uint64_t serial;        /* execution of wop */
+	int64_t *reads;         /* by task, if several read: the last time of each; NULL: one task reads */
+	uint64_t serial;        /* execution number of wop */
 	const Task *wtask, *rtask;
 } Shadow;
 
-/* One access, by op o, of element elt of its tile. */
+/* An access by op o, as element elt of its tile. */
 typedef struct Touch {
 	const Op *o;
 	const void *owner;
@@ -65,7 +67,7 @@ race_start(Interp *it)
 	shadow_clear(it->memory, it->memory_size);
 }
 
-/* Offset of an element in its tile, in elements: swizzled and padded if it has a layout. */
+/* Offset of an element in its tile, in elements; swizzled and padded if it has a layout. */
 static int64_t
 element_offset(const Shared *s, int64_t at)
 {
@@ -117,7 +119,7 @@ task_memory(const Interp *it)
 	return it->task->role == ROLE_CONSUMER ? it->task->team * it->k->team_smem : 0;
 }
 
-/* Is what task t did at that time still open for the task that runs? */
+/* Is an operation of task t at that time unordered with the current task? */
 static bool
 open_since(const Interp *it, const Task *t, int64_t time)
 {
@@ -126,7 +128,7 @@ open_since(const Interp *it, const Task *t, int64_t time)
 	return time >= it->task->known[t->number];
 }
 
-/* Must the last write of c be ordered before an access now? */
+/* Is the last write of c unordered with an access now? */
 static bool
 write_open(const Interp *it, const Shadow *c)
 {
@@ -142,7 +144,7 @@ write_open(const Interp *it, const Shadow *c)
 	return c->group > t->in_done.done || open_since(it, t, t->in_done.time[c->group]);
 }
 
-/* Does a copy to a tensor still read it? */
+/* Is a bulk copy to a tensor still reading it? */
 static bool
 out_open(const Interp *it, const Shadow *c)
 {
@@ -151,7 +153,7 @@ out_open(const Interp *it, const Shadow *c)
 	return w && (c->out > w->done || open_since(it, c->otask, w->time[c->out]));
 }
 
-/* A read that a write now would have to wait for, by the last reader, or by others. */
+/* Is a read unordered with a write now: the last one, or (others) one of other tasks? */
 static bool
 read_open(const Interp *it, const Shadow *c, bool others)
 {
@@ -170,9 +172,9 @@ read_open(const Interp *it, const Shadow *c, bool others)
 
 enum { NO_THREAD = -1 };
 
-/* The thread of the block that moves element elt of the tile that o, a load or store, moves, as the tile's
- * layout has it; NO_THREAD: several have it, or it is not told: without a layout, with a task mapping, of
- * updates and rows that indices name, which are anybody's. */
+/* The thread that accesses element elt of the tile of load or store o, by its layout. NO_THREAD: several
+ * threads, or unknown: without a layout, with a task mapping, for updates and gathered rows, which any thread
+ * may access. */
 static int64_t
 holder(const Op *o, int64_t elt)
 {
@@ -192,7 +194,7 @@ holder(const Op *o, int64_t elt)
 	return at.at[AX_warp] * WARP_SIZE + at.at[AX_lane];
 }
 
-/* Does one thread make both: the same again, or by what layouts say? */
+/* Does one thread make both: the same op and element, or by their layouts? */
 static bool
 same_thread(const Interp *it, const Task *then_task, const Op *then, int64_t then_elt, const Touch *t)
 {
@@ -206,7 +208,7 @@ same_thread(const Interp *it, const Task *then_task, const Op *then, int64_t the
 	return thread != NO_THREAD && thread == holder(t->o, t->elt);
 }
 
-/* Does o update that tensor or tile?  Where it leaves what it found it writes plainly. */
+/* Does o update that tensor or tile atomically? Its store of the old value is plain. */
 static bool
 updates(const Op *o, const void *owner)
 {
@@ -220,7 +222,7 @@ updates(const Op *o, const void *owner)
 	return ((const Shared *)owner)->alloc == root->def;
 }
 
-/* In any order they give the same: IR.md, "store". */
+/* Both updates commute: IR.md, "store". */
 static bool
 commute(const Op *a, const void *owner_a, const Op *b, const void *owner_b)
 {
@@ -228,14 +230,14 @@ commute(const Op *a, const void *owner_a, const Op *b, const void *owner_b)
 	       IMM(a, update) == IMM(b, update);
 }
 
-/* By a product or the copy engine? */
+/* Is it an async-proxy access, by wgmma or a bulk copy? */
 static bool
 by_engine(const Op *o)
 {
 	return o->code == O_wgmma || (o->code == O_copy && IMM(o, async) == COPY_OUT);
 }
 
-/* What the copy engine and products see by a proxy only: PTX ISA, "Async proxy". */
+/* Is it a write that the async proxy sees only after a proxy fence? PTX ISA, "Async proxy". */
 static bool
 by_threads(const Op *o)
 {
@@ -260,7 +262,7 @@ may_write(Interp *it, const Shadow *c, const Touch *t)
 	return true;
 }
 
-/* Does an async copy that c is of go on for whoever wrote it? */
+/* Is the async copy of c still in flight for the task that issued it? */
 static bool
 not_landed(const Shadow *c)
 {
@@ -325,7 +327,7 @@ note_read(Interp *it, Shadow *c, const Touch *t)
 			c->reads[i] = -1;
 		c->reads[c->rtask->number] = c->rtime;
 	}
-	/* readers that may be different threads are nobody's own */
+	/* several reads, possibly by different threads: owned by none */
 	if (read_open(it, c, false) && !same_thread(it, c->rtask, c->rop, c->relt, t))
 		c->relt = -1;
 	else

@@ -1,4 +1,4 @@
-/* reduce_dot.c - the tile interpreter's ops that sum up: reductions and products. */
+/* reduce_dot.c - implements the interpreter's reductions and matrix products (dot, wgmma). */
 #include "hexc/interp/interp_internal.h"
 #include "hexc/ir/block_scale.h"
 #include "hexc/ir/sparse.h"
@@ -61,7 +61,7 @@ eval_reduce(Interp *it, Op *o)
 
 /* ---- dot ------------------------------------------------------------------------------------- */
 
-/* c += a b; four k at once, so that a row of c is read and written a quarter as often */
+/* c += a b; four k per pass, to access each row of c a quarter as often */
 static void
 dot_f(int64_t m, int64_t n, int64_t k, double *c, const double *a, const double *b)
 {
@@ -91,13 +91,13 @@ dot_i(int64_t m, int64_t n, int64_t k, int64_t *c, const int64_t *a, const int64
 				                         (uint64_t)a[i * k + p] * (uint64_t)b[p * n + j]);
 }
 
-/* The products of k at some positions only: of the operands zeros are taken elsewhere. */
+/* Selects the k slice of a partial dot: operand elements at other positions become zero. */
 static void
 take_part(Interp *it, const Op *o, int64_t k, const InterpValue *a, InterpValue *out)
 {
 	const Lowering *p = o->lowering;
 	const Type *t = &o->out[0]->type;
-	int64_t m = type_size(t) / t->shape[t->rank - 1]; /* rows, of all products */
+	int64_t m = type_size(t) / t->shape[t->rank - 1]; /* rows, over all batches */
 
 	*out = (InterpValue){ .n = a->n, .f = NEWN(&it->arena, double, a->n) };
 	out->i = (void *)out->f;
@@ -109,7 +109,7 @@ take_part(Interp *it, const Op *o, int64_t k, const InterpValue *a, InterpValue 
 	}
 }
 
-/* Factor `side` of a dot times its scales: exact. */
+/* Computes operand `side` of a dot times its scales; exact. */
 static void
 scale_factor(Interp *it, const Op *o, int side, InterpValue *out)
 {
@@ -127,7 +127,7 @@ scale_factor(Interp *it, const Op *o, int side, InterpValue *out)
 		}
 }
 
-/* The sums of the magnitudes of what is added up in r, its elements among them. */
+/* Returns the sum of magnitudes accumulated in each element of r, its initial value included. */
 static double *
 magnitudes(Interp *it, int64_t m, int64_t n, int64_t k, const InterpValue *r, const InterpValue *a, const InterpValue *b)
 {
@@ -145,7 +145,7 @@ magnitudes(Interp *it, int64_t m, int64_t n, int64_t k, const InterpValue *r, co
 	return size;
 }
 
-/* Result = accumulator + a b, rounded unless more is added to it. */
+/* Computes accumulator + a b; rounds it unless further slices follow. */
 static void
 add_product(Interp *it, const Op *o, const InterpValue *a, const InterpValue *b, int64_t k, bool goes_on)
 {
@@ -203,7 +203,7 @@ eval_dot(Interp *it, Op *o)
 	return true;
 }
 
-/* Factor i as it is multiplied; NULL after a fault. */
+/* Returns operand i as multiplied, with its transpose applied; NULL after an error. */
 static const InterpValue *
 wgmma_factor(Interp *it, const Op *o, int i)
 {

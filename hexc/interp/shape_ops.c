@@ -1,4 +1,4 @@
-/* shape_ops.c - the tile interpreter's ops that make and rearrange whole tiles. */
+/* shape_ops.c - implements the interpreter's ops that create and rearrange tiles. */
 #include "hexc/interp/interp_internal.h"
 #include "hexc/ir/pack.h"
 #include "hexc/ir/sparse.h"
@@ -26,7 +26,8 @@ eval_const(Interp *it, Op *o)
 	return true;
 }
 
-/* The first word of element j's block in a tile of words w, and where in the block the element is. */
+/* Returns the first word of element j's block in a tile of words w, and the element's coordinates in the
+ * block. */
 static int64_t
 block_of(const Pack *p, const Type *t, const Type *w, int64_t j, int64_t at[2])
 {
@@ -129,7 +130,8 @@ eval_iota(Interp *it, Op *o)
 	return true;
 }
 
-/* The block of this one's rank in the cluster of the number that o has, and the grid's extents. */
+/* Computes the block with this block's rank in the cluster whose number is o's operand, and the grid's
+ * extents. */
 static bool
 find_block(Interp *it, Op *o, int64_t extent[3], int64_t block[3])
 {
@@ -188,7 +190,7 @@ eval_launched(Interp *it, Op *o)
 	return true;
 }
 
-/* Nothing rounds here, so elements move as bytes, whatever their kind. */
+/* Elements are copied as bytes, whatever their type: nothing is rounded. */
 void
 slot_move(InterpValue *r, int64_t to, const InterpValue *x, int64_t from)
 {
@@ -242,7 +244,7 @@ eval_shift(Interp *it, Op *o)
 	return true;
 }
 
-/* Lines of `n` neighbours: one for each index of the dims up to d. */
+/* Copies vectors of contiguous elements, one for each index of the dims up to d. */
 bool
 eval_slice(Interp *it, Op *o)
 {

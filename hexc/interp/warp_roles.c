@@ -1,4 +1,5 @@
-/* warp_roles.c - roles of warps take turns: each runs until a phase that it waits for is not complete. */
+/* warp_roles.c - interleaves the warp roles of a block in the interpreter: each runs until it waits for an
+ * incomplete mbarrier phase. */
 #include "hexc/interp/interp_internal.h"
 
 /* ---- barriers ---------------------------------------------------------------------------------- */
@@ -62,8 +63,8 @@ eval_mbar_wait(Interp *it, Op *o)
 	return b != NULL;
 }
 
-/* Blocks of a cluster are run one by one, each as if the others did the same at the same time: what it
- * tells other blocks it hears from as many. */
+/* Blocks of a cluster run one at a time, each as if the others did the same simultaneously: it receives as
+ * many arrivals as it sends to other blocks. */
 static int
 heard_from(const Op *arrive)
 {
@@ -87,7 +88,7 @@ eval_mbar_arrive(Interp *it, Op *o)
 		if (t->pending[i].barriers == b && t->pending[i].which == which &&
 		    copy_arrival(t->pending[i].op) == o)
 			t->pending[i].expected = true;
-	/* a producer then does what it may do now as early as it can, and is as far ahead as it can be */
+	/* lets a producer run as early, and as far ahead, as possible */
 	t->turn = it->opt.late && t->role == ROLE_CONSUMER;
 	race_arrive(it, b, which);
 	b->arrived[which] += heard_from(o);
@@ -108,7 +109,7 @@ eval_team(Interp *it, Op *o)
 	return true;
 }
 
-/* What stands in front of the roles is there in each. */
+/* Copies the values before the roles into the task. */
 static void
 hand_over(Interp *it, Task *t, const Op *roles)
 {
@@ -147,8 +148,8 @@ start(Interp *it, Op *o)
 	race_roles(it);
 }
 
-/* One turn of each that is not at its end; in `late` runs those who wait come first.  Of those who
- * poll, *poll says whether all are stuck. */
+/* Runs each unfinished task once; with `late` waiting tasks run first. *poll: whether all polling tasks are
+ * stuck. */
 static bool
 turns(Interp *it, bool *moved, bool *left, Poll *poll)
 {
@@ -170,7 +171,7 @@ turns(Interp *it, bool *moved, bool *left, Poll *poll)
 	return true;
 }
 
-/* " waits in line 3 for phase 0 of `full[1]`" */
+/* Appends e.g. " waits in line 3 for phase 0 of `full[1]`". */
 static void
 say_waiting(Interp *it, Text *t, const Op *w)
 {
@@ -213,7 +214,7 @@ eval_roles(Interp *it, Op *o)
 	while (ok && left && moved)
 		ok = turns(it, &moved, &left, &poll);
 	it->task = &it->all;
-	if (ok && left && poll) { /* other blocks have to go on: this op is done again */
+	if (ok && left && poll) { /* other blocks have to run: this op will be executed again */
 		it->all.poll = poll;
 		it->all.blocked = o;
 		return true;

@@ -1,4 +1,4 @@
-/* bit_order.c - the one statement of the bit orders. */
+/* bit_order.c - computes the position of each bit of narrow elements in a bit order (bit_order.h). */
 #include "hexc/ir/bit_order.h"
 
 enum { HALF_MOST = 9, BYTE = 8, QUAD = 4 };
@@ -13,7 +13,7 @@ bit_order_valid(int bits, int bit_order)
 	return bit_order == 0 || bit_order == 8 || bit_order == 16 || (bit_order == 4 && bits < 4);
 }
 
-/* Where in its byte a bit of an element is. */
+/* Position within its byte of a bit of an element, for order ORDER_HALF + g. */
 static int
 byte_bit(int bits, int g, int bit)
 {
@@ -22,7 +22,7 @@ byte_bit(int bits, int g, int bit)
 	return g + bit >= BYTE ? g + bit - BYTE : g + bit - 1;
 }
 
-/* The bits of a byte that elements of so many bits take, as a set. */
+/* The set of byte positions that elements of `bits` bits use. */
 static unsigned
 byte_bits(int bits, int g)
 {
@@ -33,7 +33,7 @@ byte_bits(int bits, int g)
 	return used;
 }
 
-/* Bit number n of those in the set. */
+/* Position of the n-th member of the set. */
 static int
 nth_bit(unsigned set, int n)
 {
@@ -45,7 +45,7 @@ nth_bit(unsigned set, int n)
 	return at;
 }
 
-/* How many bits of the set are below `at`. */
+/* Number of members of the set below `at`. */
 static int
 bits_below(unsigned set, int at)
 {

@@ -1,34 +1,34 @@
-/* bit_order.h - the order of narrow elements in words that are made for casts.
+/* bit_order.h - defines the bit orders of narrow elements within 32-bit words, which make casts cheap.
  *
- * 32 elements of `bits` bits are a group of `bits` 32-bit words.  In natural order (0) they are a
- * bit stream, least significant bit first.  Order 16 puts the elements of a pair, 2j and 2j + 1, 16 bits
- * apart, so that one logical instruction isolates both in the places of two f16 or bf16; order 8 does the
- * same with the four elements of a quad and bytes; order 4, for elements of less than 4 bits, with eight
- * and the places of selectors of bytes.
+ * 32 elements of `bits` bits form a group of `bits` 32-bit words. Order 0 (row-major) is a bit stream, least
+ * significant bit first. Order 16 places the elements of a pair, 2j and 2j + 1, 16 bits apart: one logical
+ * instruction then isolates both at the positions of two f16 or bf16. Order 8 does the same for the four
+ * elements of a quad and bytes. Order 4, for elements below 4 bits, does it for eight elements and the
+ * positions of byte selectors (prmt).
  *
- * A lane of H bits (a half, a byte or four bits of a word) has q = H / bits whole elements, one after the
- * other from its bottom.  The r = H - q * bits bits above them are the leftover of the lane: in the order of
- * the words they are a stream, into which the group's last r pairs, quads or eights are cut.
+ * A field of H bits (a half, a byte or four bits of a word) holds q = H / bits full elements from its low
+ * end. The r = H - q * bits bits above them are the field's remainder. In the order of the words, the
+ * remainders form a stream that holds the group's last r pairs, quads or octets.
  *
- * Order ORDER_HALF + g, g from 1 to 9, is made for floats whose fields go to places g, g + 1 .. of a float
- * of 16 bits, the sign to place 15.  Elements are in bytes, four in a word.  Bits for the upper byte of a
- * half are in their byte where they are to be there; those for the lower one are one place lower.  The
- * 8 - bits free bits of each byte are a stream in the order of the words, into which the bits of the last
- * 8 - bits quads are cut, from the lowest place on. */
+ * Order ORDER_HALF + g, g from 1 to 9, suits floats whose fields go to bits g, g + 1 .. of a 16-bit float,
+ * and the sign to bit 15. Elements are in bytes, four per word. Bits for the upper byte of a half are at
+ * their final position within their byte; those for the lower byte are one position lower. The 8 - bits
+ * free bits of each byte form a stream in word order. From its lowest position on it holds the bits of the
+ * last 8 - bits quads. */
 #ifndef HEXC_BIT_ORDER_H
 #define HEXC_BIT_ORDER_H
 #include <stdbool.h>
 
-enum { BIT_GROUP = 32, /* elements of a group, of any width */
+enum { BIT_GROUP = 32, /* elements of a group, for every element width */
        ORDER_HALF = 32 };
 
-/* Is it an order of elements of 1 to 8 bits: 0, 8, 16, of less than 4 bits 4, or ORDER_HALF + g, g + bits at
- * most 16? */
+/* Is it valid for elements of 1 to 8 bits: 0, 8, 16; 4 (below 4 bits only); or ORDER_HALF + g with g + bits
+ * <= 16? */
 bool bit_order_valid(int bits, int bit_order);
-/* Where bit `bit` of element `element` (0 .. 31) is: word * 32 + bit of the word, below 32 * bits.
- * bits is 1 .. 8, bit_order valid. */
+/* Returns the position of bit `bit` of element `element` (0 .. 31): word * 32 + bit in the word, below 32 *
+ * bits. bits is 1 .. 8, bit_order valid. */
 int bit_order_bit(int bits, int bit_order, int element, int bit);
-/* The fewest elements, a power of two, whose bits fill whole words by themselves in this order: what a
- * lane's part of a tile must be a multiple of. */
+/* Returns the smallest power of two of elements that fills complete words in this order: the granularity of a
+ * lane's part of a tile. */
 int bit_order_unit(int bits, int bit_order);
 #endif

@@ -1,9 +1,9 @@
-/* block_scale.c - factors of products that are values of few bits times scales of blocks along k, told by what
- * they are computed from. */
+/* block_scale.c - recognizes dot operands that are narrow values times block scales along k, by matching the
+ * ops that compute them. */
 #include "hexc/ir/block_scale.h"
 #include "hexc/ir/dtype_value.h"
 
-enum { CHAIN = 16 }; /* ops between a factor and what it is computed from */
+enum { CHAIN = 16 }; /* maximum ops between an operand and its sources */
 
 bool
 dot_is_scaled(const Op *dot)
@@ -19,14 +19,14 @@ dot_block(const Op *dot, int side)
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
-/* Exponent of the smallest positive number. */
+/* Exponent of the smallest positive value. */
 static int
 least(DType d)
 {
 	return dtype_info[d].codes == C_scale ? -dtype_bias(d) : 1 - dtype_bias(d) - dtype_info[d].man;
 }
 
-/* Digits of a number's significand; a power of two has none that a product could have more of. */
+/* Significand bits of a value; 0 for powers of two, which add none to a product. */
 static int
 digits(DType d)
 {
@@ -40,7 +40,7 @@ scaled_holds(DType d, DType x)
 	       num_largest(d) >= num_largest(x) && dtype_info[d].codes != C_scale;
 }
 
-/* Of two types that a factor goes through, the one that holds less. */
+/* The narrower of two types through which an operand passes. */
 static DType
 poorer(DType x, DType y)
 {
@@ -51,8 +51,7 @@ poorer(DType x, DType y)
 
 /* ---- what a factor is computed from ---------------------------------------------------------------- */
 
-/* Does an op only say of which type, or where, elements are?  `at`, of its operand, becomes that of its
- * result. */
+/* Does the op only convert or move elements? Updates `at` from the operand's to the result's indices. */
 static bool
 moved(const Op *o, Layout *at)
 {
@@ -129,7 +128,7 @@ parts_of(Val *v, ScaledPart out[2], DType *through, int depth)
 	       (!out[1].v || moved(o, &out[1].at));
 }
 
-/* Neighbours along dim d that have one element. */
+/* Number of contiguous elements along dim d that share one element. */
 static int64_t
 shared_along(const Layout *at, int d)
 {
@@ -140,7 +139,7 @@ shared_along(const Layout *at, int d)
 	return n;
 }
 
-/* Is each element there once? */
+/* Does each element occur once? */
 static bool
 once(const ScaledPart *p)
 {

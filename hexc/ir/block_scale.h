@@ -1,33 +1,34 @@
-/* block_scale.h - factors of few bits times scales that blocks of neighbours along k share. */
+/* block_scale.h - recognizes dot operands that are narrow values times block scales along k (as in MX
+ * formats), for MMA with block scales. */
 #ifndef HEXC_BLOCK_SCALE_H
 #define HEXC_BLOCK_SCALE_H
 #include "hexc/ir/ir.h"
 
-/* A float tile of at most 8 bits that a factor is computed from.  at: an index of the factor -> number of the
- * element (row-major), on AX_mem; digits of stride 0 are those that it does not depend on. */
+/* A float tile of at most 8 bits from which an operand is computed. at: operand index -> row-major element
+ * index, on AX_mem; it is independent of modes with stride 0. */
 typedef struct ScaledPart {
-	Val *v; /* NULL: there is none */
+	Val *v; /* NULL: none */
 	Layout at;
-	bool magnitude; /* its sign does not count */
+	bool magnitude; /* its sign is ignored */
 } ScaledPart;
 
-/* What a factor of a dot is computed from: values, and a scale for each `block` neighbours along k. */
+/* A dot operand computed from values and one scale per `block` contiguous values along k. */
 typedef struct Scaled {
 	ScaledPart value, scale; /* no scale: 1 */
 	int64_t block;           /* no scale: all of k */
-	DType through;           /* of the types that it is computed in the one that holds least */
-	Op *mask;                /* between it and the dot, NULL: none */
+	DType through;           /* the narrowest of the types through which it is computed */
+	Op *mask;                /* between the operand and the dot, NULL: none */
 } Scaled;
 
-/* Factor `side` of a dot, if it is computed so, by casts, rearranging and one product, and the product has no
- * more digits than the types hold: then only numbers past their range are rounded. */
+/* Matches operand `side` of a dot against casts, rearrangements and one multiply. The multiply must be exact
+ * in these types but for values out of range. */
 bool scaled_factor(const Op *dot, int side, Scaled *out);
-/* A dot with scales (IR.md): op->in[3 + side] has those of factor `side`. */
+/* A dot with scales (IR.md): op->in[3 + side] has the scales of operand `side`. */
 bool dot_is_scaled(const Op *dot);
-/* Neighbours along k with one scale of factor `side`. */
+/* Number of contiguous elements along k per scale of operand `side`. */
 int64_t dot_block(const Op *dot, int side);
-/* Are there products that could be? */
+/* Does the kernel contain a dot that could use block scales? */
 bool kernel_is_scaled(const Kernel *k);
-/* Has float type d all numbers of type x? */
+/* Is every value of float type x representable in d? */
 bool scaled_holds(DType d, DType x);
 #endif

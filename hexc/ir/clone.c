@@ -1,11 +1,11 @@
-/* clone.c - copies of ops, with the regions they own, and of whole kernels; which ids a part of a kernel
- * has. */
+/* clone.c - clones ops with their regions, blocks and whole kernels; computes the id ranges of parts of a
+ * kernel. */
 #include "hexc/ir/ids.h"
 #include <string.h>
 
 /* ---- ids --------------------------------------------------------------------------------------- */
 
-/* Makes the n ids from *lowest on hold `id` too. */
+/* Extends the range of n ids from *lowest to include `id`. */
 static void
 widen(uint32_t *lowest, uint32_t *n, uint32_t id)
 {
@@ -15,7 +15,7 @@ widen(uint32_t *lowest, uint32_t *n, uint32_t id)
 	*n = end - *lowest;
 }
 
-/* Adds those of another block; *ids may be all 0. */
+/* Adds the ids of another block; *ids may be all 0. */
 static void
 ids_add(Ids *ids, const Block *b)
 {
@@ -51,9 +51,9 @@ ids_val(const Ids *ids, const Val *v)
 typedef struct Cloner {
 	Val *(*map)(void *, Val *);
 	void *user;
-	Ids ids;     /* of what is defined inside the cloned op */
-	Val **inner; /* by such a value: its copy */
-	bool same_ids; /* copies are called what the originals are: in a kernel of their own */
+	Ids ids;     /* ids defined inside the cloned op */
+	Val **inner; /* clone of each of these values */
+	bool same_ids; /* clones keep the ids of the originals: in a kernel of their own */
 } Cloner;
 
 static Val *

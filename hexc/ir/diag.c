@@ -1,10 +1,10 @@
-/* diag.c - collect diagnostics. */
+/* diag.c - implements the collection of diagnostics. */
 #include "hexc/ir/diag.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Messages kept, of errors, and of warnings or remarks; the rest are counted only, so that a broken program
- * does not flood its reader. */
+/* Limits on stored errors, and on warnings or remarks; further ones are only counted, to keep the output
+ * readable. */
 enum { ERROR_MAX = 20, WARNING_MAX = 100 };
 
 const char *const warning_name[DW_COUNT] = {
@@ -52,7 +52,7 @@ format(Arena *a, const char *fmt, va_list ap)
 	return t.s ? t.s : "";
 }
 
-/* Has this been said about this place already? */
+/* Was this message already reported at this location? */
 static bool
 said(const Diag *d, int severity, Src src, const char *text)
 {

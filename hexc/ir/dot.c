@@ -1,4 +1,4 @@
-/* dot.c - what a dot multiplies. */
+/* dot.c - implements queries on the shape of a dot. */
 #include "hexc/ir/sparse.h"
 
 int64_t

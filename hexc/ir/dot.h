@@ -1,18 +1,18 @@
-/* dot.h - what a dot multiplies, and ways in which passes do it. */
+/* dot.h - declares queries on the shape of a dot and its skinny lowerings, for passes and inference. */
 #ifndef HEXC_DOT_H
 #define HEXC_DOT_H
 #include "hexc/ir/ir.h"
 
-/* Products summed for each element of a dot: the k of its whole operand. */
+/* Products accumulated per result element of a dot: the k extent of its full operand. */
 int64_t dot_k(const Op *dot);
-/* Leading dims of a dot's tiles, 0 or more: each index there has a product of its own. */
+/* Number of leading batch dims of a dot's tiles, 0 or more; each index is a separate matrix product. */
 int dot_batch(const Op *dot);
 
-/* How a product of few rows or columns is done: IMM(o, thin). */
+/* IMM(o, thin): strategy for a dot with few rows or columns. */
 typedef enum SkinnyDotKind {
 	THIN_AS_IS,
-	THIN_PADDED, /* with as many as tensor cores take (pass pad_tiles) */
-	THIN_SUMS,   /* lanes multiply what memory brings them, and meet at the end (pass lower_skinny_dot) */
+	THIN_PADDED, /* padded to the smallest MMA shape (pass pad_tiles) */
+	THIN_SUMS,   /* lanes multiply loaded elements, then a cross-lane reduction (pass lower_skinny_dot) */
 	THIN_WAYS
 } SkinnyDotKind;
 #endif

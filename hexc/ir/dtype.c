@@ -1,4 +1,4 @@
-/* dtype.c - element types: their table, and what follows from its columns. */
+/* dtype.c - defines the table of element types and the predicates derived from its columns. */
 #include "hexc/ir/ir.h"
 #include <string.h>
 

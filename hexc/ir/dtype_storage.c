@@ -1,4 +1,4 @@
-/* dtype_storage.c - elements in host memory, in the device's storage format. */
+/* dtype_storage.c - reads and writes elements in host memory, in the device's storage format. */
 #include "hexc/ir/dtype_value.h"
 #include <string.h>
 
@@ -8,7 +8,7 @@ num_bytes(DType d, int64_t count)
 	return count <= 0 ? 0 : ((size_t)count * dtype_info[d].bits + 7) / 8;
 }
 
-/* The `bits` bits of element i, which may be in two bytes when they are less than 8. */
+/* Reads the `bits` bits of element i, which may straddle two bytes if fewer than 8. */
 static uint64_t
 load_bits(const void *buf, int64_t i, int bits)
 {
@@ -113,7 +113,7 @@ num_put(DType d, void *buf, int64_t i, double x)
 void
 num_get_fn(DType d, const void *buf, int64_t at, int64_t stride, size_t n, double *out)
 {
-	if (d == D_f32 && stride == 1) { /* worth its own loop: no call per element */
+	if (d == D_f32 && stride == 1) { /* own loop for speed: no call per element */
 		const char *p = (const char *)buf + at * 4;
 
 		for (size_t i = 0; i < n; i++) {

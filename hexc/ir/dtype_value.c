@@ -1,4 +1,5 @@
-/* dtype_value.c - element types as numbers: tables of those that are no grid, rounding, codes, wrapping. */
+/* dtype_value.c - implements rounding, codes and wrapping of element types, with lookup tables for those that
+ * are not sign, exponent and mantissa. */
 #include "hexc/ir/dtype_value.h"
 #include <math.h>
 #include <string.h>
@@ -28,16 +29,16 @@ static const float nf4[16] = {
 	1.0f,
 };
 
-/* The numbers of a type that is a table, by their codes, in ascending order. */
+/* Values of a table type by code, in ascending order; NULL: no table type. */
 static const float *
 num_table(DType d)
 {
 	return d == D_nf4 ? nf4 : NULL;
 }
 
-/* Is d a float of sign, exponent and mantissa?  The others go through their codes: scales (e8m0) to the
- * nearest power of two, the larger one in the middle, whatever the sign; tables (nf4) to the nearest number,
- * the smaller one in the middle, NaN as 0. */
+/* Is d a float with sign, exponent and mantissa? Others are rounded through their codes. Scales (e8m0) round
+ * to the nearest power of two, ties to the larger, and ignore the sign. Tables (nf4) round to the nearest
+ * value, ties to the smaller, NaN as 0. */
 static bool
 num_is_grid(DType d)
 {
@@ -52,14 +53,14 @@ table_value(DType d, unsigned code)
 	return (code & SCALE_NAN) == SCALE_NAN ? (double)NAN : ldexp(1, (int)(code & SCALE_NAN) - SCALE_BIAS);
 }
 
-/* The code of the largest number. */
+/* The code of the largest value. */
 static unsigned
 table_last(DType d)
 {
 	return dtype_info[d].codes == C_table ? (1u << dtype_info[d].bits) - 1 : SCALE_NAN - 1;
 }
 
-/* The power of two nearest to |x|, the larger one in the middle. */
+/* The code of the power of two nearest to |x|, ties to the larger. */
 static unsigned
 scale_code(double x)
 {
@@ -76,7 +77,7 @@ scale_code(double x)
 	return (unsigned)(e - 1 + SCALE_BIAS + (m >= 0.75));
 }
 
-/* The number nearest to x, the smaller one in the middle; NaN is taken for 0. */
+/* The code of the value nearest to x, ties to the smaller; NaN is treated as 0. */
 static unsigned
 nearest_code(DType d, double x)
 {
@@ -102,8 +103,8 @@ enum { DOUBLE_BIAS = 1023, DOUBLE_MAN = 52 };
 
 static const uint64_t SIGN_BIT = (uint64_t)1 << 63;
 
-/* Where a float format ends: biased double exponents of its smallest and largest normal binade, its largest
- * number, and the first magnitude beyond which rounding leaves the format. */
+/* Limits of a float format: biased double exponents of its smallest and largest normal binade, its largest
+ * value, and the first magnitude that rounds out of the format. */
 typedef struct FloatRounding {
 	uint64_t emin, emax;
 	int man;
@@ -128,9 +129,9 @@ grid_of(DType d)
 	return g;
 }
 
-/* Adding a power of two whose last place weighs as much as the format's makes the adder round; the sum
- * rounds ties to even since the power of two is an even multiple.  Exact for subnormals too, whose last
- * place is that of the smallest normal binade. */
+/* Rounds by adding a power of two whose last place has the weight of the format's last place. Ties go to
+ * even, since the power of two is an even multiple. Exact for subnormals too, whose last place is that of the
+ * smallest normal binade. */
 static double
 grid_round(const FloatRounding *g, double x)
 {
@@ -147,7 +148,7 @@ grid_round(const FloatRounding *g, double x)
 	e = e > g->emax ? g->emax : e;
 	magic = bits_double((e + (uint64_t)(DOUBLE_MAN - g->man)) << DOUBLE_MAN);
 	r = (a + magic) - magic;
-	if (g->round == R_away && a - r >= (magic * 0x1p-53)) /* a tie that went down to even */
+	if (g->round == R_away && a - r >= (magic * 0x1p-53)) /* a tie that was rounded down to even */
 		r += magic * 0x1p-52;
 	return bits_double(double_bits(r) | sign);
 }
@@ -195,8 +196,8 @@ num_round_n(DType d, double *x, size_t n)
 		x[i] = grid_round(&g, x[i]);
 }
 
-/* The sum to odd: inexact sums end in a 1 bit, so that rounding them again to a format at least two bits
- * narrower gives what one rounding of the exact sum would. */
+/* Adds with rounding to odd: inexact sums end in a 1 bit. Rounding them again to a format at least two bits
+ * narrower then equals one rounding of the exact sum. */
 static double
 add_to_odd(double p, double c)
 {
@@ -245,7 +246,7 @@ num_of_code(DType d, unsigned code)
 	return num_is_grid(d) ? grid_of_code(d, code) : table_value(d, code);
 }
 
-/* Of r, a value of d. */
+/* The value of code 0 for table and scale types, else 0. */
 double
 num_outside(DType d)
 {
@@ -371,7 +372,7 @@ num_from_int(DType d, DType from, int64_t x)
 
 	if (d == D_f64)
 		return dtype_past_i64(from) ? (double)(uint64_t)x : (double)x;
-	/* 54 bits or more: cut to 53 that end in a 1 if anything is lost, and let num_round round once */
+	/* 54 bits or more: truncate to 53, with last bit 1 if inexact, so that num_round rounds once */
 	if (u >> 53) {
 		low = u & 0xfff;
 		u = (u & ~(uint64_t)0xfff) | (low ? (uint64_t)0x1000 : 0);

@@ -1,4 +1,4 @@
-/* index_builder.c - index arithmetic: integer constants and scalar ops that fold as they are made. */
+/* index_builder.c - builds index arithmetic: integer constants and scalar ops, folded at creation. */
 #include "hexc/ir/ir.h"
 
 static const Src nowhere = { 0, 0, 0 };
@@ -30,7 +30,7 @@ val_is_const(const Val *v, int64_t *out)
 	return true;
 }
 
-/* Two's complement, as the machine computes. */
+/* Converts to two's complement, as the hardware does. */
 static int64_t
 wrap(uint64_t x)
 {
@@ -70,7 +70,7 @@ i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out)
 	}
 }
 
-/* x op y where one side is a constant that leaves x, y or 0; NULL: no such rule. */
+/* Returns x op y if a constant operand reduces it to x, y or 0; NULL: no such identity. */
 static Val *
 identity(Block *b, Op *at, OpCode code, Val *x, Val *y)
 {

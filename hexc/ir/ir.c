@@ -1,4 +1,4 @@
-/* ir.c - the table of ops; making, replacing and walking the IR. */
+/* ir.c - implements the op table, and creating, replacing and walking ops, blocks and values. */
 #include "hexc/ir/ir.h"
 #include <string.h>
 
@@ -73,7 +73,7 @@ imm_may_be_float(Imm name)
 static int
 slot_of(const Op *o, Imm name)
 {
-	if (o->parent) /* else it was taken out of its block */
+	if (o->parent) /* else o was unlinked from its block */
 		BUG_IF(o->parent->kernel->unit->arena, !op_has_imm(o->code, name));
 	return imm_info[name].slot;
 }
@@ -178,7 +178,7 @@ block_arg(Block *b, Type t)
 	return v;
 }
 
-/* Link o into b before `at`, or at the end. */
+/* Links o into b before `at`, or at the end if at is NULL. */
 static void
 op_link(Block *b, Op *at, Op *o)
 {
@@ -214,7 +214,7 @@ op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout
 		o->out[i] = val_new(b, o, i, out[i]);
 	b->kernel->made_roles |= code == O_roles;
 	if (code == O_alloc || code == O_mbar)
-		IMM_SET(o, offset, -1); /* not placed yet */
+		IMM_SET(o, offset, -1); /* not allocated yet */
 	op_link(b, at, o);
 	return o;
 }
@@ -261,7 +261,7 @@ block_replace(Block *b, Val *old, Val *new_val)
 void
 val_replace(Kernel *k, Val *old, Val *new_val)
 {
-	if (old->def) { /* nothing outside of its block sees it */
+	if (old->def) { /* not visible outside of its block */
 		block_replace(old->block, old, new_val);
 	} else {
 		block_replace(k->body, old, new_val);
@@ -332,7 +332,7 @@ staging_bits(const Staging *p, DType d)
 
 /* ---- walk ---------------------------------------------------------------------------------------- */
 
-/* The op after o in order of text, or NULL past the end of root. */
+/* Returns the op after o in textual order, or NULL past the end of root. */
 static Op *
 walk_after(const OpWalk *w, const Op *o)
 {
@@ -402,7 +402,7 @@ op_take_results(Op *n, Op *o, Type more)
 	o->nout = 0;
 }
 
-/* Results cannot be added to an op: a new one, with a carried value more, takes the body over. */
+/* An op cannot gain results: a new `for` with one more carried value takes over the body. */
 Op *
 loop_carry(Op *o, Val *first)
 {
@@ -416,7 +416,7 @@ loop_carry(Op *o, Val *first)
 	n->blk[0] = o->blk[0];
 	n->blk[0]->owner = n;
 	o->blk[0] = NULL;
-	op_unlink(o); /* a body with two owners has no way out for a walk */
+	op_unlink(o); /* a body with two owners would leave a walk without an exit */
 	op_take_results(n, o, first->type);
 	block_arg(n->blk[0], first->type);
 	return n;

@@ -1,8 +1,9 @@
-/* ir.h - the tile IR: SSA values, ops in blocks, structured regions.
+/* ir.h - declares the tile IR (SSA values, ops in blocks, structured regions) and its queries and builders,
+ * for all passes.
  *
- * Naming: O_x op codes, D_x element types, S_x spaces, F_x op flags, T_x target features;
- * object_verb for functions.  Everything lives in the unit's arena.
- * The text form (print.c, read.c) holds everything here and parses back to the same IR. */
+ * Naming: O_x op codes, D_x element types, S_x memory spaces, F_x op flags, T_x target features; functions
+ * are object_verb. Everything is allocated in the unit's arena. The textual form (print.c, read.c) represents
+ * everything here and parses back to the same IR. */
 #ifndef HEXC_IR_H
 #define HEXC_IR_H
 #include "hexc/ir/diag.h"
@@ -12,59 +13,61 @@
 #include "taskmap/layout.h"
 
 enum {
-	T_LDMATRIX = 1,     /* and the mma of sm_75 */
+	T_LDMATRIX = 1,     /* ldmatrix, and the mma of sm_75 */
 	T_CPASYNC = 2,
-	T_MMA16816 = 4,     /* the mma of sm_80 */
+	T_MMA16816 = 4,     /* the mma shapes of sm_80 */
 	T_BF16 = 8,
 	T_STMATRIX = 16,
-	T_MMA_F64M16 = 32,  /* f64 mma of 16 rows */
+	T_MMA_F64M16 = 32,  /* f64 mma with 16 rows */
 	T_FP8 = 64,         /* conversions of e4m3 and e5m2 */
-	T_RED_BF16 = 128,   /* atomic addition of bf16 in memory; of several neighbours at once */
+	T_RED_BF16 = 128,   /* red.add of bf16, scalar and vector */
 	T_WGMMA = 256,
-	T_TMA = 512,        /* bulk copies, tensor maps, mbarrier, elect, fence.proxy */
-	T_MULTICAST = 1024, /* bulk copies to all blocks of a cluster */
+	T_TMA = 512,        /* cp.async.bulk, tensor maps, mbarrier, elect.sync, fence.proxy */
+	T_MULTICAST = 1024, /* cp.async.bulk with .multicast::cluster */
 	T_SETMAXNREG = 2048,
 	T_PDL = 4096,       /* griddepcontrol */
-	T_TCGEN05 = 8192,   /* products in tensor memory, of which no rows are */
-	T_MMA_SCALED = 16384, /* products of values and scales of blocks along k */
-	T_MMA_F8 = 32768,   /* mma.sync of e4m3 and e5m2 */
+	T_TCGEN05 = 8192,   /* MMA in tensor memory; no row of instr.def uses it yet */
+	T_MMA_SCALED = 16384, /* MMA with block scales along k */
+	T_MMA_F8 = 32768,   /* mma.sync on e4m3 and e5m2 */
 };
 
-enum { PTX_FP8 = 84 }; /* .version of what T_FP8 stands for */
-enum { PTX_RED_VECTOR = 81 }; /* .version of red of .v2 and .v4 */
-enum { PTX_MIXED = 84 }; /* .version of wgmma of signed and unsigned bytes */
-enum { PTX_OWN = 86 };    /* .version of bulk copies to .shared::cta */
-enum { PTX_SPARSE = 85 }; /* .version of mma.sp::ordered_metadata */
+enum { PTX_FP8 = 84 }; /* PTX .version required by T_FP8 */
+enum { PTX_RED_VECTOR = 81 }; /* PTX .version required by red with .v2 and .v4 */
+enum { PTX_MIXED = 84 }; /* PTX .version required by wgmma with mixed signed and unsigned bytes */
+enum { PTX_OWN = 86 };    /* PTX .version required by bulk copies to .shared::cta */
+enum { PTX_SPARSE = 85 }; /* PTX .version required by mma.sp::ordered_metadata */
 
 typedef struct Target {
 	const char *name;
 	int sm, ptx, llvm;
 	int64_t smem, smem_sm, system;
 	int warps, blocks, regs, grain;
-	unsigned features; /* T_* */
+	unsigned features; /* T_*; the other fields: targets.def */
 } Target;
-extern const Target targets[]; /* ends with name == NULL */
-enum { LANE_REGISTERS = 255 }; /* of 32 bits, on all of them */
-const Target *target_find(const char *name); /* NULL: unknown */
-/* The names of those that have all these features, T_*, as a sentence lists them; NULL: none has. */
+extern const Target targets[]; /* terminated by name == NULL */
+enum { LANE_REGISTERS = 255 }; /* 32-bit registers per thread, on all targets */
+const Target *target_find(const char *name); /* NULL: unknown name */
+/* Returns the names of the targets that have all `features` (T_*), as a list for a sentence. Returns NULL if
+ * there is none. */
 const char *targets_with(Arena *a, unsigned features);
-/* Blocks of so many warps, registers of a lane and bytes of shared memory that an SM holds: at least 1. */
+/* Returns the blocks resident per SM, at least 1: a block has `warps` warps, `registers` registers per thread
+ * and `shared` bytes of shared memory. */
 int occupancy(const Target *t, int warps, int64_t registers, int64_t shared);
 
 typedef enum Space { S_scalar, S_reg, S_shared, S_global } Space;
 
-/* A value's type.  Scalars have rank 0.  Extent -1: known at run time only (global tensors). */
+/* A value's type. Scalars have rank 0. Extent -1: known only at run time (global tensors). */
 typedef struct Type {
 	DType dtype;
 	Space space;
 	int rank;
 	int64_t shape[DIM_MAX];
-	/* register tile: tile coordinates -> lane, warp, reg;  shared alloc: -> mem (elements,
-	 * swizzled). NULL until inference; `pinned` if the program gave it. */
+	/* Register tile: tile coordinates -> lane, warp, reg. Shared alloc: -> mem (elements, swizzled). NULL
+	 * until inference; `pinned`: the program specified it. */
 	const Layout *layout;
 	bool pinned;
-	bool kept; /* register tile: the program says that it is one. Until pass stage_operands */
-	/* register tile of at most 8 bits: the order of a lane's elements in its words
+	bool kept; /* register tile: the program declares it `register`; valid until pass stage_operands */
+	/* register tile of at most 8 bits per element: element order within a thread's words
 	 * (hexc/ir/bit_order.h) */
 	int bit_order;
 } Type;
@@ -77,13 +80,13 @@ typedef struct Pack Pack; /* hexc/ir/pack.h */
 typedef struct Val {
 	Type type;
 	uint32_t id;      /* %id in text: dense from 1 within the kernel */
-	Op *def;          /* NULL: an argument of `block` */
-	Block *block;     /* where it is defined */
-	int index;        /* result or argument number */
-	const char *name; /* source name, or NULL; decoration only */
+	Op *def;          /* NULL: the value is an argument of `block` */
+	Block *block;     /* the block that defines the value */
+	int index;        /* result or argument index */
+	const char *name; /* source name, or NULL; not significant */
 } Val;
 
-/* Ways to carry out an op: name, what it is */
+/* Lowerings of an op: name, description */
 #define LOWERINGS(X)                                                                               \
 	X(access, "load, store, copy: by an instruction, some elements at a time")                 \
 	X(dot, "a product: by instances of an instruction")                                        \
@@ -102,34 +105,34 @@ typedef enum LoweringKind {
 	LW_COUNT
 } LoweringKind;
 
-/* Memory is accessed so. */
+/* How an op accesses memory. */
 typedef struct LoweredAccess {
-	const char *inst;  /* row of infer/core/instr.def: "ldmatrix_x4"; of a staging tile NULL: ld or st of
-	                    * vec elements */
-	int vec;           /* elements of one access per lane */
-	const Layout *map; /* tile coordinates -> lane, warp, reg (vector first, then time); NULL: as the
-	                    * layout of the register tile says */
-	int tensor_map;    /* one thread moves boxes of this map of the kernel, counted from 1, each to or
-	                    * from where the layout of the shared tile has its first element.  0: none */
+	const char *inst;  /* row of infer/core/instr.def: "ldmatrix_x4"; NULL (staging tile): ld or st */
+	int vec;           /* elements per access and lane */
+	/* tile coordinates -> lane, warp, reg (vector first, then time); NULL: the tile's layout */
+	const Layout *map;
+	int tensor_map;    /* 1-based index of the kernel's tensor map with which one thread copies TMA boxes;
+	                    * each box starts where the shared tile's layout places its first element. 0: no
+	                    * TMA */
 } LoweredAccess;
 
-/* How wgmma finds an operand in shared memory: what its descriptor says.  An instance starts where its first
- * element would be if the tile's layout had no swizzle: the hardware swizzles by address bits. */
+/* How wgmma addresses an operand in shared memory, as encoded in its descriptor. An instance starts at its
+ * first element's address in the unswizzled layout: the hardware swizzles by address bits. */
 typedef struct LoweredMatrix {
-	int width; /* bytes of a row of the swizzle mode: 128, 64, 32; 16: none; 0: it is in registers */
-	bool mn;   /* neighbours in memory run along m or n; false: along k */
-	int lead, stride; /* byte offsets as in the PTX ISA; lead 0: not used */
+	int width; /* bytes per row of the swizzle mode: 128, 64, 32; 16: none; 0: operand in registers */
+	bool mn;   /* contiguous along m or n (MN-major); false: along k (K-major) */
+	int lead, stride; /* byte offsets of the PTX ISA's matrix descriptor; lead 0: unused */
 } LoweredMatrix;
 
-/* A tile in shared memory that one op writes and, past a barrier, reads. */
+/* A shared-memory tile that one op writes and, after a barrier, reads. */
 typedef struct Staging {
 	LoweredAccess write, read;
-	const Layout *tile; /* addresses */
+	const Layout *tile; /* tile coordinates -> address */
 	int64_t bytes;
 	int64_t off; /* bytes from the start of the block's shared memory; set by pass allocate_smem */
 } Staging;
 
-/* What inference decided for one op. */
+/* The decisions of layout inference for one op. */
 typedef struct Lowering {
 	LoweringKind kind;
 	double cost; /* predicted cycles, for explain */
@@ -138,32 +141,32 @@ typedef struct Lowering {
 		struct {              /* LW_dot */
 			const char *inst; /* "mma_m16n8k16_f32_f16" */
 			bool swap;        /* computed as the transpose of B' A' */
-			/* The index along a dim -> its position in the order of the instances; NULL: its
-			 * own. */
+			/* Index along a dim -> its position in the order of the instances; NULL: identity. */
 			const Layout *rows, *cols, *k;
-			/* The products at these positions along k only, from, from + 1, .. to - 1; to 0: all.
-			 * Another dot does what is left, on the same operands. */
+			/* Only the MMAs at positions from .. to - 1 along k; to 0: all. Another dot computes
+			 * the rest from the same operands. */
 			int from, to;
-			/* wgmma: registers of the factor that lanes hold, for so many parts, which take turns
-			 * with them; 0: each part has its own. */
+			/* wgmma with a register operand: number of register sets that its k slices use in
+			 * turn; 0: one set per slice. */
 			int sets;
-			int n; /* wgmma: of one instance, which the instruction leaves open; else 0 */
-			LoweredMatrix matrix[2]; /* wgmma: of what it calls A and B */
+			int n; /* wgmma: n of one instance, which the instruction row leaves open; else 0 */
+			LoweredMatrix matrix[2]; /* wgmma: operands A and B of the instruction */
 		} dot;
 		Staging staged; /* LW_shared, LW_reduce_shared */
 	};
 } Lowering;
 
 extern const char *const lowering_kind_name[LW_COUNT];
-/* "ldmatrix_x4", "mma_m16n8k16_f32_f16": the instruction; or "shuffle": what else it is. */
+/* Returns the instruction ("ldmatrix_x4", "mma_m16n8k16_f32_f16"), or the kind ("shuffle") if there is
+ * none. */
 const char *lowering_name(const Lowering *p);
-/* How o accesses memory: as its lowering says, else one element at a time by an instruction that is NULL. */
+/* Returns the access of o's lowering. Without one: one element per access, with instruction NULL. */
 const LoweredAccess *op_access(const Op *o);
-/* Has it a staging tile?  p may be NULL. */
+/* Does the lowering use a staging tile? p may be NULL. */
 bool lowering_is_staged(const Lowering *p);
-/* Bits that an element takes in the staging tile of a convert: a byte for types whose elements are laid out
- * across bytes, and for smaller ones when one of the sides has single elements, which could not be written
- * without their neighbour's. */
+/* Bits per element in the staging tile of a layout conversion. A byte for types whose elements straddle
+ * bytes. Also a byte for narrower ones if either side accesses single elements: a sub-byte store would
+ * overwrite the neighbour. */
 int staging_bits(const Staging *p, DType d);
 
 struct Op {
@@ -172,17 +175,17 @@ struct Op {
 	Src src;
 	int nin, nout;
 	Val **in, **out;
-	int64_t imm[DIM_MAX]; /* see IMM() */
+	int64_t imm[DIM_MAX]; /* accessed through IMM() */
 	double fimm;
-	const char *text;     /* print, assert: what they say; else NULL */
-	Block *blk[2];        /* for: body;  if: then, else;  roles: producers, consumers */
+	const char *text;     /* message of print and assert; else NULL */
+	Block *blk[2];        /* for: body; if: then, else; roles: producers, consumers */
 	Lowering *lowering;
 	Op *prev, *next;
 	Block *parent;
 };
 
-/* The immediate of that name, as in IMM(o, dim); it is an error of the compiler if the op has none.  Of a
- * list, such as perm, element i. */
+/* The immediate of that name, as in IMM(o, dim), or element i of a list such as perm. An op without that
+ * immediate is an internal compiler error. */
 #define IMM(o, name) op_imm((o), IMM_##name, 0)
 #define IMM_AT(o, name, i) op_imm((o), IMM_##name, (i))
 #define IMM_SET(o, name, x) op_set_imm((o), IMM_##name, 0, (x))
@@ -190,178 +193,177 @@ struct Op {
 bool op_has_imm(OpCode code, Imm name);
 int64_t op_imm(const Op *o, Imm name, int64_t i);
 void op_set_imm(Op *o, Imm name, int64_t i, int64_t x);
-bool op_is(const Op *o, unsigned flags); /* one of the flags F_* */
-/* The operand whose elements o's result has, elsewhere or repeated; NULL: o does more, or of more tiles. */
+bool op_is(const Op *o, unsigned flags); /* has o any of the flags F_*? */
+/* Returns the operand whose elements o moves or replicates without changing them. Returns NULL if o does
+ * more, or has several tile operands. */
 Val *op_moved(const Op *o);
-bool op_is_late(const Op *o); /* a reduction that may be made in parts: see hexc/pass/mark_reductions.h; o may be NULL */
+bool op_is_late(const Op *o); /* a deferrable reduction (hexc/pass/mark_reductions.h); o may be NULL */
 
 struct Block {
 	Val **arg;
 	int narg;
-	Op *first, *last; /* last is a yield once built */
-	Op *owner;        /* NULL: the kernel's body or grid */
+	Op *first, *last; /* last is a yield in a complete block */
+	Op *owner;        /* NULL: the kernel's body or grid block */
 	Kernel *kernel;
 };
 
 typedef enum ParamKind { P_tensor, P_size, P_scalar } ParamKind;
 
-/* One launch parameter, in launch order: as declared, then the run-time sizes by first appearance.
- * arg i of the body block is parameter i. */
+/* One launch parameter, in launch order: declared parameters, then run-time sizes by first appearance.
+ * Argument i of the body block is parameter i. */
 typedef struct Param {
 	ParamKind kind;
 	const char *name;
-	Val *val;               /* S_global tile, or scalar */
+	Val *val;               /* S_global tile, or a scalar */
 	Val *size[DIM_MAX];     /* tensors: extents, i64 scalars computed at the top of the body */
-	Val *stride[DIM_MAX];   /* tensors: in elements, likewise */
-	/* tensors declared `packed`; NULL: others.  Until pass lower_packed the tensor is one of elements;
-	 * then of words.  Inference completes what the program leaves open. */
+	Val *stride[DIM_MAX];   /* tensors: strides in elements, computed likewise */
+	/* Tensors declared `packed`; NULL: others. Before pass lower_packed the tensor consists of elements,
+	 * afterwards of words. Inference completes the fields that the program leaves unspecified. */
 	const Pack *pack;
 	bool written;           /* `out` or `inout` */
-	bool read;              /* not `out` */
-	/* sizes and scalars: what the program assumes.  value % mult == 0, lo <= value <= hi */
+	bool read;              /* not `out`: `inout` or an input */
+	/* sizes and scalars: the program's assumptions, value % mult == 0 and lo <= value <= hi */
 	int64_t mult, lo, hi;
 	Src src;
 } Param;
 
-/* `assume` that is not of the form a Param holds: a bool scalar computed from parameters */
+/* An `assume` that a Param cannot represent: a bool scalar computed from parameters */
 typedef struct Assume {
-	Val *cond; /* in the grid block */
+	Val *cond; /* defined in the grid block */
 	const char *text;
 	Src src;
 } Assume;
 
 enum { FOR_PLAIN, FOR_PIPELINE };
-/* Does the loop end, too, where its first carried value, a bool scalar, is false? */
+/* Does the loop also end when its first carried value, a bool scalar, is false? */
 bool loop_ends_early(const Op *o);
-/* IMM(o, split) of a for: what pass split_loops made of it.  The loop of turns that need no masks stands in front
- * of the one that has the others, and each goes on where the one before has ended. */
+/* IMM(o, split) of a for: the role of a loop after pass split_loops. The unmasked main loop runs between the
+ * prologue and the remainder loops; each continues at the iteration where the preceding one ended. */
 typedef enum SplitKind {
-	SPLIT_NONE,   /* not asked */
-	SPLIT_PROLOGUE,  /* the first turns, which need masks too; there may be none of these */
+	SPLIT_NONE,   /* not processed */
+	SPLIT_PROLOGUE,  /* the first iterations, which need masks; may have trip count 0 */
 	SPLIT_MAIN,
 	SPLIT_REMAINDER,
-	SPLIT_NESTED_LOOP, /* whole: it holds loops */
-	SPLIT_OVERFLOW,    /* its counter may be too large to reckon with */
-	SPLIT_NO_CONDITION, /* no mask that is known to end */
-	SPLIT_SHORT_TRIP,  /* few turns */
-	SPLIT_CLUSTER_BARRIER,  /* blocks of a cluster wait for each other in it */
-	SPLIT_CHEAP_MASKS, /* masks that cost little */
-	SPLIT_CODE_SIZE,  /* too long to be there twice */
-	SPLIT_FALLBACK,  /* in the version for other sizes, without products */
-	SPLIT_SMEM, /* tiles of a turn that would live through all loops take more memory than there is */
+	SPLIT_NESTED_LOOP, /* not split: it contains loops */
+	SPLIT_OVERFLOW,    /* not split: counter arithmetic may overflow */
+	SPLIT_NO_CONDITION, /* not split: no mask changes at a provable iteration */
+	SPLIT_SHORT_TRIP,  /* not split: short trip count */
+	SPLIT_CLUSTER_BARRIER,  /* not split: it contains a cluster barrier */
+	SPLIT_CHEAP_MASKS, /* not split: its masks are cheap */
+	SPLIT_CODE_SIZE,  /* not split: too large to be duplicated */
+	SPLIT_FALLBACK,  /* not split: no dot, in a fallback version */
+	SPLIT_SMEM, /* not split: tiles of an iteration, then live across all loops, exceed shared memory */
 	SPLIT_KINDS
 } SplitKind;
-/* IMM(o, update) of a store: what becomes of the element that is there.  All but PLAIN are one step that no
- * other thread sees the middle of. */
+/* IMM(o, update) of a store: the effect on the stored element. All but PLAIN are atomic. */
 typedef enum StoreKind {
 	STORE_PLAIN,
 	STORE_ADD,
 	STORE_MAX,
 	STORE_MIN,
-	STORE_AND, /* bits of integers */
+	STORE_AND, /* bitwise, integers */
 	STORE_OR,
 	STORE_XOR,
-	STORE_SWAP, /* the value takes its place */
-	STORE_CAS,  /* .. where it was what it is compared with, bit by bit */
+	STORE_SWAP, /* exchange with the value */
+	STORE_CAS,  /* exchange if the old value equals the comparand bitwise */
 	STORE_KINDS
 } StoreKind;
 
-/* IMM(o, table) of an alloc: a register tile is written to it from which tiles of indices choose, or which a
- * product reads. */
+/* IMM(o, table) of an alloc that holds a register tile: index tiles select elements from it, or a dot reads
+ * it. */
 typedef enum TableKind {
 	TABLE_NONE,
-	TABLE_OPEN,      /* in shared memory, or gathered from registers */
-	TABLE_REGISTERS, /* gathered */
-	TABLE_OPERAND,   /* of a product, in shared memory or not */
-	TABLE_DIRECT,    /* of a product, which reads the register tile itself */
-	TABLE_KEPT,      /* likewise OPERAND; in shared memory only where registers do not do */
+	TABLE_OPEN,      /* in shared memory, or gathered from registers: not decided yet */
+	TABLE_REGISTERS, /* gathered from registers */
+	TABLE_OPERAND,   /* operand of a dot, in shared memory or registers: not decided yet */
+	TABLE_DIRECT,    /* operand that the dot reads from registers directly */
+	TABLE_KEPT,      /* as OPERAND, but shared memory is used only if registers are not possible */
 } TableKind;
 
-/* IMM(o, outside) of a load: what the elements outside of its tensor are. */
+/* IMM(o, outside) of a load: the value of out-of-bounds elements. */
 typedef enum OutsideKind {
 	OUTSIDE_ZERO,
-	OUTSIDE_FILL, /* what the load says */
-	OUTSIDE_ANY,  /* nobody looks at them */
+	OUTSIDE_FILL, /* the load's fill value */
+	OUTSIDE_ANY,  /* undefined: no use observes them */
 	OUTSIDE_KINDS
 } OutsideKind;
 
-/* IMM(o, async) of a copy: when it is done. */
+/* IMM(o, async) of a copy: when it completes. */
 typedef enum CopyKind {
 	COPY_NOW,
-	COPY_GROUP,   /* behind the `wait` for its group */
-	COPY_BARRIER, /* when the phase of its barrier is complete */
-	COPY_OUT,     /* to a tensor; behind the `wait` for its bulk group */
+	COPY_GROUP,   /* at the `wait` for its group */
+	COPY_BARRIER, /* when the phase of its mbarrier completes */
+	COPY_OUT,     /* shared to global; at the `wait` for its bulk group */
 	COPY_KINDS
 } CopyKind;
 
-/* A constant or tunable with the value that was chosen. */
+/* A constant or tunable with its selected value. */
 typedef struct Define {
 	const char *name;
-	int64_t value; /* a number, or type_value() */
+	int64_t value; /* an integer, or type_value() */
 } Define;
-/* What a `tune` of the program admits, with the constants before it as they are: numbers, or type_value(). */
+/* The values allowed by a `tune` of the program, given the constants before it: integers, or type_value(). */
 typedef struct Tunable {
 	const char *name;
-	int64_t value, preset; /* chosen, and what it is when nobody chooses */
+	int64_t value, preset; /* the selected value, and the default */
 	const int64_t *choice;
 	int nchoice;
 } Tunable;
-/* How an element type stands among numbers: far below all that a program counts with. */
+/* Encodes an element type as a number, far below every value that a program uses. */
 int64_t type_value(DType d);
-DType value_type(int64_t x); /* D_COUNT: it is a number */
+DType value_type(int64_t x); /* D_COUNT: x is an ordinary number */
 
-/* A tile of which the program does not say whether it lives in shared memory or in registers
- * (hexc/pass/assign_space.h). */
+/* A tile for which the program leaves shared memory or registers unspecified (hexc/pass/assign_space.h). */
 typedef struct SpaceChoice {
-	const char *name; /* of the tile; NULL: it has none */
+	const char *name; /* name of the tile, or NULL */
 	Src src;
-	int64_t bytes; /* of the tile */
-	bool registers; /* it stays there; false: copied to shared memory, and loaded where it is used */
-	bool kept; /* the program says registers: shared memory is tried where these do not do */
+	int64_t bytes; /* size of the tile */
+	bool registers; /* it stays in registers; false: copied to shared memory and loaded at its uses */
+	bool kept; /* the program specifies registers: shared memory only if these are not possible */
 } SpaceChoice;
 
-/* The order in which blocks run.  The hardware starts them along x, then y, then z.  With a group the
- * blocks of dims `fast` and `slow`, counted along `fast` first, are others: `group` rows of dim `fast` (the
- * last time what is left, less than twice as many), all of them for one index of `slow` after the other,
- * and then the next rows.  A block_id says who the block is then; the grid is the same. */
+/* Raster order of blocks. The hardware starts blocks along x, then y, then z. With `group` > 0, block indices
+ * along grid dimensions `fast` and `slow` are remapped (GROUP_M swizzle). A group of `group` rows of `fast`
+ * runs for all indices of `slow` before the next group starts. The last group takes the remaining rows, fewer
+ * than 2 * group. Ops `block_id` yield the remapped index; the grid does not change. */
 typedef struct GridOrder {
-	int64_t group; /* 0: as the hardware starts them */
-	int fast, slow; /* dims of the grid, fast < slow */
+	int64_t group; /* rows per group; 0: hardware order */
+	int fast, slow; /* grid dimensions, fast < slow */
 } GridOrder;
 enum { GROUP_MOST = 1024 };
 
 enum { MAP_RANK_MAX = 5 };
 
-/* How the copy engine sees a tensor: what the host encodes in front of the launch, after pass infer.  Dims
- * are counted from the contiguous one, sizes and strides in elements of `dtype`. */
+/* A TMA tensor map of a parameter, encoded by the host before the launch; set by pass infer. Dims are counted
+ * from the contiguous one; sizes and strides are in elements of `dtype`. */
 typedef struct TensorMap {
-	int param;                  /* the tensor: its number among the parameters */
-	DType dtype;                /* of the map: bytes (u8) for types of fewer bits than 8 */
+	int param;                  /* index of the tensor among the parameters */
+	DType dtype;                /* of the map: u8 (bytes) for element types below 8 bits */
 	int rank;                   /* 1 to MAP_RANK_MAX */
-	Val *size[MAP_RANK_MAX];    /* i64 scalars of the body's top level, as a Param has them */
-	Val *stride[MAP_RANK_MAX];  /* of dim 0: NULL, it is 1 */
-	int64_t box[MAP_RANK_MAX];  /* 1 to 256 */
-	int swizzle;                /* bytes: 0 (none), 32, 64, 128 */
-	int l2;                     /* bytes that a miss brings to L2: 0, 64, 128, 256 */
+	Val *size[MAP_RANK_MAX];    /* i64 scalars of the body's top level, as in Param */
+	Val *stride[MAP_RANK_MAX];  /* stride[0] is NULL: 1 */
+	int64_t box[MAP_RANK_MAX];  /* TMA box extents, 1 to 256 */
+	int swizzle;                /* bytes of the swizzle mode: 0 (none), 32, 64, 128 */
+	int l2;                     /* L2 promotion, bytes: 0, 64, 128, 256 */
 } TensorMap;
 
-/* What a select says of its second and third operand, the one that is taken being a function of the other
+/* IMM(o, known) of a select: how its selected operand depends on the other one, as a function
  * (lib/error_bound/library_functions.c). */
 typedef enum KnownForm {
 	KNOWN_NOTHING,
-	KNOWN_MONOTONE, /* it rises or falls, wherever it has a value */
-	KNOWN_POSITIVE, /* it does so above 0 */
-	KNOWN_SLOW, /* it is nowhere steeper than 1 */
+	KNOWN_MONOTONE, /* monotone wherever it is defined */
+	KNOWN_POSITIVE, /* monotone above 0 */
+	KNOWN_SLOW, /* its slope never exceeds 1 */
 } KnownForm;
 
-/* How the warps of a block share the work of its pipeline loops. */
+/* How the warps of a block divide the work of its pipeline loops. */
 typedef enum Schedule {
-	SCHEDULE_MULTISTAGE, /* all fetch and all compute; groups of asynchronous copies */
-	SCHEDULE_WARP_SPECIALIZED,  /* some fetch, some compute, barriers in memory between them: pass warp_specialize makes it */
-	SCHEDULE_TEAMS,  /* .. of those that compute two teams, which take turns at the tiles */
+	SCHEDULE_MULTISTAGE, /* every warp copies and computes; async-copy groups */
+	SCHEDULE_WARP_SPECIALIZED,  /* producer and consumer warps with mbarriers (pass warp_specialize) */
+	SCHEDULE_TEAMS,  /* two consumer warpgroups that alternate over the tiles (pingpong) */
 	SCHEDULES
 } Schedule;
-extern const char *const schedule_name[SCHEDULES]; /* "groups" */
+extern const char *const schedule_name[SCHEDULES]; /* textual name: "groups" */
 
 static inline bool
 schedule_has_roles(Schedule s)
@@ -369,7 +371,7 @@ schedule_has_roles(Schedule s)
 	return s != SCHEDULE_MULTISTAGE;
 }
 
-/* One specialised kernel: constants and tunables have their values. */
+/* One specialized kernel: constants and tunables have values. */
 struct Kernel {
 	struct Unit *unit;
 	const char *name;
@@ -379,30 +381,30 @@ struct Kernel {
 	Block *grid;      /* i64 scalars over the body's size arguments; yields x, y, z */
 	Assume *assume;
 	int nassume;
-	int warps;        /* that compute: of a team */
-	int teams;        /* of warps that compute, 1 without `roles` */
-	int helpers;      /* warps that produce, 0 without `roles` */
-	Schedule schedule; /* asked for; what the program has written as roles stays */
-	bool made_roles;  /* an O_roles was made in it, which may be gone: kernel_roles */
-	const char *after; /* the last pass that the driver has run; NULL: none */
-	const char *unscheduled; /* pass warp_specialize: why it left the kernel as it was; NULL: it did not */
-	int launch_registers; /* of a lane when it starts; 0: the assembler's choice */
-	int cluster[3];   /* blocks of a cluster along x, y, z; 1 1 1: none */
-	int cluster_asked[3]; /* that pass multicast is to make; 0 0 0: none, or what the program has */
-	TensorMap *map;   /* after pass infer; parameters behind all others */
+	int warps;        /* consumer warps, per consumer group */
+	int teams;        /* number of consumer groups; 1 without `roles` */
+	int helpers;      /* producer warps; 0 without `roles` */
+	Schedule schedule; /* requested; `roles` written in the program are unaffected */
+	bool made_roles;  /* a pass created an O_roles, which may be gone: see kernel_roles */
+	const char *after; /* the last pass that the driver ran; NULL: none */
+	const char *unscheduled; /* why pass warp_specialize left the kernel unchanged; NULL: no reason */
+	int launch_registers; /* registers per thread at launch; 0: chosen by the assembler */
+	int cluster[3];   /* blocks per cluster along x, y, z; 1 1 1: no cluster */
+	int cluster_asked[3]; /* cluster that pass multicast is to create; 0 0 0: none, or the program's */
+	TensorMap *map;   /* set by pass infer; passed after all other parameters */
 	int nmap;
-	bool open_warps;  /* the program does not say: the search may choose others */
-	GridOrder order;  /* after pass rasterize */
-	int64_t smem;     /* bytes of dynamic shared memory, after pass allocate_smem */
-	int64_t team_smem; /* from where team t has what its role makes to where team t + 1 does, likewise */
-	uint32_t nval, nop; /* ids handed out */
-	struct FactMemo *facts; /* answers of val_fact; NULL: not remembered now */
-	uint64_t nfact; /* values that val_fact looked at so far */
-	const Define *constants; /* constants and tunables as chosen, for the manifest */
+	bool open_warps;  /* the program leaves the warp count unspecified: the search may change it */
+	GridOrder order;  /* set by pass rasterize */
+	int64_t smem;     /* bytes of dynamic shared memory, set by pass allocate_smem */
+	int64_t team_smem; /* bytes from one consumer group's shared memory to the next one's, likewise */
+	uint32_t nval, nop; /* last assigned ids */
+	struct FactMemo *facts; /* memoized results of val_fact; NULL: disabled */
+	uint64_t nfact; /* values that val_fact has visited so far */
+	const Define *constants; /* selected constants and tunables, for the manifest */
 	int nconstants;
-	/* What else a tuner must know; of the program, not of the text form. */
+	/* For tuners only; from the program, not in the textual form. */
 	Tunable *tunable;
-	const char **condition; /* that the constants satisfy */
+	const char **condition; /* conditions that the constants satisfy */
 	int ntunable, ncondition;
 	Src src;
 };
@@ -412,19 +414,19 @@ typedef struct Unit {
 	Arena *arena;
 	Diag *diag;
 	const Target *target;
-	const char *file;   /* name in diagnostics */
-	const char *text;   /* source, for carets */
+	const char *file;   /* file name in diagnostics */
+	const char *text;   /* source text, for carets */
 	size_t len;
-	int candidate;      /* which solution to take, 0 = best */
-	bool no_pdl;        /* kernels neither wait for the grid before them nor let the next start early */
-	bool lineinfo;      /* the PTX tells the lines of the program */
-	bool stay; /* LLVM works on the caller's thread, also where it could be cancelled */
-	/* A line on each plan that the search for layouts tries; NULL: nobody asks. */
+	int candidate;      /* index of the solution to use, 0 = best */
+	bool no_pdl;        /* kernels neither wait for the primary kernel nor release dependents early */
+	bool lineinfo;      /* emit source lines into the PTX */
+	bool stay; /* LLVM runs on the caller's thread, even where that prevents cancellation */
+	/* Receives one line per plan that the layout search evaluates; NULL: no trace. */
 	void (*trace)(void *user, const char *line);
 	void *trace_user;
-	uint64_t max_values; /* words that a thread computes in all kernels; 0: no limit */
-	/* [nkernel] bytes of a lane that go to memory and back, as an assembler said, -1: it was not asked;
-	 * NULL: about none */
+	uint64_t max_values; /* limit on 32-bit words computed per thread, over all kernels; 0: none */
+	/* [nkernel] spilled bytes per thread as reported by the assembler; -1: not queried; NULL: no kernel
+	 * was */
 	const int *spilled;
 	Kernel **kernel;
 	int nkernel;
@@ -432,199 +434,206 @@ typedef struct Unit {
 
 /* ---- build (ir.c, clone.c) ------------------------------------------------------------------- */
 
-/* An empty kernel: body and grid blocks without ops, 4 warps.  Not entered in u->kernel. */
+/* Returns an empty kernel: body and grid blocks without ops, 4 warps. It is not added to u->kernel. */
 Kernel *kernel_new(Unit *u, const char *name);
 Block *block_new(Kernel *k, Op *owner);
-bool block_inside(const Block *b, const Block *outer); /* at any depth, or the same */
-bool op_is_other_version(const Op *o); /* inside of what is for other sizes (IMM versions of an if) */
+bool block_inside(const Block *b, const Block *outer); /* at any depth, or equal */
+bool op_is_other_version(const Op *o); /* inside the fallback region of an `if` with IMM versions */
 Val *block_arg(Block *b, Type t);
-/* An op at the end of b, or before `at` when at != NULL.  `in` is copied; results get the given
+/* Creates an op at the end of b, or before `at` unless at is NULL. `in` is copied; results get the given
  * types. */
 Op *op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout, const Type *out);
-void op_unlink(Op *o);                       /* take it out of its block */
+void op_unlink(Op *o);                       /* removes o from its block */
 void op_move_before(Op *o, Op *at);
-/* n, which has no results yet, stands for o: it has o's, and one of that type more. */
+/* Moves o's results to n, which has none yet, and appends one of type `more`; n replaces o. */
 void op_take_results(Op *n, Op *o, Type more);
-/* The loop carries another value, `first` at first, which is the last argument of its body; gives the op that
- * stands for o.  And what the next iteration gets: the yield's next operand. */
+/* loop_carry adds a loop-carried value, initially `first`, as the last argument of the body; returns the op
+ * that replaces o. loop_carry_next appends the next iteration's value to the yield. */
 Op *loop_carry(Op *o, Val *first);
 void loop_carry_next(Op *loop, Val *next);
-/* Every use of `old` in the kernel (all blocks, params' sizes and strides too) becomes `new_val`. */
+/* Replaces every use of `old` in the kernel (all blocks, parameters' sizes and strides too) by `new_val`. */
 void val_replace(Kernel *k, Val *old, Val *new_val);
-/* How many operands of ops each value is, by its id. */
+/* Returns the number of uses as an operand, by value id. */
 uint32_t *kernel_uses(const Kernel *k);
-/* A deep copy, regions and lowering too.  `map` says what stands for an operand defined outside of o;
- * NULL, or its answer NULL: the operand itself. */
+/* Deep copy of o with regions and lowering. `map` returns the replacement of an operand defined outside of o;
+ * if `map` or its result is NULL, the operand is kept. */
 Op *op_clone(Block *b, Op *at, const Op *o, Val *(*map)(void *, Val *), void *user);
-/* Scalar v, where it is made of values from outside of `body` alone: as made of them in front of `at` of b,
- * or at its end; v itself where it is from outside.  NULL: it is not. */
+/* Returns scalar v recomputed before `at` of b (or at its end) from values outside of `body`; v itself if it
+ * is defined outside. Returns NULL if v depends on other values of `body`. */
 Val *val_outside(Block *b, Op *at, Val *v, const Block *body);
-/* Copies of all ops of `from`, one after the other, at the end of `to`: each reads those before it. */
+/* Appends clones of all ops of `from` to `to`; clones use each other's results. */
 void block_clone(Block *to, const Block *from);
-/* The same kernel once more, with the same ids, that nothing is shared with but what never changes; not
- * entered in unit->kernel. */
+/* Returns a copy of the kernel with the same ids, which shares only immutable data. It is not added to
+ * unit->kernel. */
 Kernel *kernel_copy(const Kernel *k);
-/* Visit every op of b in order of text, an owner before its regions.  The op just returned may be
- * unlinked if it has no regions; ops put in behind it and before its successor are not visited. */
+/* Visits every op of b in textual order, an owner before its regions. The op just returned may be unlinked if
+ * it has no regions. Ops inserted between it and its successor are not visited. */
 typedef struct OpWalk {
 	Op *next;
 	Block *root;
 } OpWalk;
 Op *walk_first(OpWalk *w, Block *b);
 Op *walk_next(OpWalk *w);
-/* Is there an op of that code in its body? */
+/* Does the body contain an op of that code? */
 bool kernel_has(const Kernel *k, OpCode code);
 
 /* ---- roles of warps (warp_role.c) ----------------------------------------------------------------- */
 
 typedef enum Role { ROLE_ALL, ROLE_PRODUCER, ROLE_CONSUMER } Role;
 
-const Op *kernel_roles(const Kernel *k); /* NULL: all warps do the same */
-int kernel_warps(const Kernel *k);       /* of a block, those of all roles */
-/* Blocks of a cluster. */
+const Op *kernel_roles(const Kernel *k); /* NULL: no warp roles */
+int kernel_warps(const Kernel *k);       /* warps per block, of all roles */
+/* Blocks per cluster. */
 int cluster_blocks(const Kernel *k);
-/* Do its blocks, however many are launched, share out the grid among them? */
+/* Is the kernel persistent: do its blocks, however many are launched, distribute the grid's tiles? */
 bool kernel_is_persistent(const Kernel *k);
-/* Does it wait by itself for the grids before it? */
+/* Does it contain its own wait for the primary kernel (PDL)? */
 bool kernel_waits_for_grids(const Kernel *k);
-/* Registers of a lane that a block of so many warps can have at most when it starts: what roles share out. */
+/* The maximum registers per thread at launch for a block of `warps` warps: the budget that roles
+ * reallocate. */
 int launch_registers(int warps);
-enum { REGISTERS_LEAST = 24, REGISTERS_MOST = 256 }; /* of a lane, that a role may ask for; by eights */
-/* Who runs o.  ROLE_ALL: every warp of the block, as outside of `roles`. */
+enum { REGISTERS_LEAST = 24, REGISTERS_MOST = 256 }; /* range of setmaxnreg, in steps of 8 */
+/* The role that executes o. ROLE_ALL: every warp of the block, as outside of `roles`. */
 Role op_role(const Op *o);
-/* Warps that run o together, over which its tiles are spread: of one team, of the producers, of the block. */
+/* Number of warps that execute o together and over which its tiles are distributed: one consumer group, the
+ * producers, or the block. */
 int op_warps(const Op *o);
-/* Executions of mbar_arrive that end a phase, at most: the machine counts to 2^20 - 1, and in one execution
- * each of 32 warps and of their lanes may arrive. */
+/* Maximum number of mbar_arrive executions per phase. The hardware counts to 2^20 - 1, and in one execution
+ * each of 32 warps and each of their lanes may arrive. */
 enum { ARRIVALS_MOST = ((1 << 20) - 1) / (32 * (1 + WARP_SIZE)) };
-/* Does o make a tile of integers or bools in registers, each element by the lanes that have it: what indices
- * of rows are made of?  Those who produce may have such tiles, and no others. */
+/* Does o compute a register tile of integers or bools elementwise in the owning lanes, as row indices need?
+ * Producer warps may hold only these tiles. */
 bool op_is_index(const Op *o);
-/* The barriers of a wait, an arrival or a copy: the op mbar; NULL: the copy has none. */
+/* Returns the `mbar` op of a wait, an arrival or a copy; NULL: the copy has none. */
 Op *op_mbar(const Op *o);
-/* Which of them, where there are any. */
+/* Returns the index into these mbarriers, if o has one. */
 const Val *op_slot(const Op *o);
-/* The last op of that code in front of o in its block; NULL: none. */
+/* Returns the last op of that code before o in its block; NULL: none. */
 Op *op_last_before(const Op *o, OpCode code);
-/* The fence in front of o, a product, in its block: what is written into its registers is there.  NULL:
- * none. */
+/* Returns the wgmma fence before MMA o in its block, which orders writes to its registers. NULL: none. */
 Op *product_fence(const Op *o);
-/* What a wgmma multiplies of k: from *from on, so many; all of it, or what its lowering says. */
+/* Returns the length of the k slice of a wgmma, which starts at *from: all of k, or the slice in its
+ * lowering. */
 int64_t product_part(const Op *o, int64_t *from);
-/* All of them, of a `wgmma`. */
+/* The full k extent of a `wgmma`. */
 int64_t product_k(const Op *o);
-/* The factor of o that is in registers; NULL: o is no wgmma, or reads both from shared memory. */
+/* Returns the register operand of o; NULL: o is no wgmma, or reads both operands from shared memory. */
 Val *product_factor(const Op *o);
-/* The copies that an arrival expects, if it expects any: those in front of it in its block with its barrier
- * and slot, as far back as an arrival there that expects too.  From the last to the first, in front of
- * `last`, which is the arrival at first; NULL: no more. */
+/* Iterates over the copies that an `expect` arrival covers: those before it in its block with its mbarrier
+ * and slot, back to the preceding `expect` arrival. Order is from last to first; `last` is the arrival at the
+ * start, then the previous result. NULL: no more. */
 const Op *arrival_copy(const Op *arrive, const Op *last);
-/* The arrival that expects a copy with a barrier; NULL: none does. */
+/* Returns the arrival that expects an mbarrier copy; NULL: none. */
 const Op *copy_arrival(const Op *copy);
 
 /* ---- what holds across roles (warp_role_rules.c) -------------------------------------------------------- */
 
-/* What is wrong with how roles work together and with products under way, and at which op; NULL: nothing.
- * Of a kernel that is whole else. */
+/* Checks the cooperation of warp roles and asynchronous MMAs in an otherwise well-formed kernel. Returns
+ * NULL, or the violated rule with the op in *at. */
 const char *role_rules(Kernel *k, const Op **at);
-/* By op id, bit i: operand i is made by a product that no wait has covered where the op runs, of a kernel
- * that obeys these rules; NULL: it has no such products.  Operands from UNDER_WAY_MOST on are not told of. */
+/* Returns a bit mask by op id: bit i is set if operand i is the result of an MMA that may still be in flight
+ * when the op runs. The kernel obeys role_rules. NULL: it has no asynchronous MMA. Operands from
+ * UNDER_WAY_MOST on are not tracked. */
 enum { UNDER_WAY_MOST = 64 };
 const uint64_t *products_under_way(Kernel *k);
 
 /* ---- webs (wgmma_webs.c) -------------------------------------------------------------------------------- */
 
-/* By value id, of register tiles that products, loops and branches make: a number that those in the same
- * registers share, or 0.  It holds until an op is moved, made or unlinked that reads or makes one. */
+/* Returns a web number by value id: register tiles defined by MMAs, loops and branches share one if they
+ * share registers; others have 0. Invalidated when an op that reads or defines one is moved, created or
+ * unlinked. */
 const uint32_t *kernel_webs(const Kernel *k);
-/* What operand i of o becomes without a change: the result of the product that adds to it, or of the loop or
- * branch that it enters or is yielded from; NULL: o reads it. */
+/* Returns the value that operand i of o becomes unchanged: the result of the MMA that accumulates into it, or
+ * of the loop or branch that it enters or is yielded from. NULL: o reads the operand. */
 const Val *handed_to(const Op *o, int i);
-/* Does a product that adds to v begin with zeros, whatever is in its registers? */
+/* Does an MMA that accumulates into v start from zero, whatever its registers contain? */
 bool val_is_zero(const Val *v);
 
 /* ---- index arithmetic (index_builder.c) ----------------------------------------------------------- */
 
-/* Short forms that fold constants at once.  i64 scalars. */
+/* Create i64 scalar ops, with constants folded immediately. */
 Val *ir_const(Block *b, Op *at, int64_t x);
 Val *ir_bin(Block *b, Op *at, OpCode code, Val *x, Val *y); /* add sub mul div mod min max lt le eq */
 bool val_is_const(const Val *v, int64_t *out); /* integer or bool scalar constant? */
-/* x code y in 64-bit two's complement, as the machine computes; false: undefined (x / 0, shifts past
- * 63). */
+/* Computes x code y in 64-bit two's complement, as the hardware does. Returns false if undefined (x / 0,
+ * shifts past 63). */
 bool i64_eval(OpCode code, int64_t x, int64_t y, int64_t *out);
 
 /* ---- types (type.c) -------------------------------------------------------------------------- */
 
-/* What is wrong with a type on its own (extents, layout); NULL: nothing. */
+/* Checks the extents and layout of a type. Returns NULL or the error. */
 const char *type_check(Arena *a, const Type *t, int warps);
-/* The dim of x that dim d of y, its elements in another shape, is as a whole; -1: it is split off one, or
- * made of several, or has extent 1. */
+/* Returns the dim of x that dim d of the reshaped type y equals in full; -1: split, collapsed, or extent
+ * 1. */
 int reshape_source(const Type *x, const Type *y, int d);
 
 Type type_scalar(DType d);
-/* What sizes, positions and loop counters are, i64; and what conditions are, bool. */
+/* The type of sizes, indices and loop counters (i64), and of conditions (bool). */
 Type type_index(void);
 Type type_cond(void);
 bool type_is_index(const Type *t);
 bool type_is_cond(const Type *t);
 Type type_tile(DType d, Space s, int rank, const int64_t *shape);
-Type type_free(Type t);                      /* the same, in whatever layout */
+Type type_free(Type t);                      /* the type without its layout */
 int64_t type_size(const Type *t);            /* elements */
-void type_coord(const Type *t, int64_t elem, int64_t *index); /* of the element of this row-major number */
+void type_coord(const Type *t, int64_t elem, int64_t *index); /* of the element with row-major index `elem` */
 bool type_same(const Type *a, const Type *b); /* dtype, space, shape, bit order; not layout */
 const char *type_print(Arena *a, const Type *t);
 
 /* ---- the message of a print (print_format.c) ----------------------------------------------------------- */
 
-/* The pieces of a print's text: literal characters, and `{}` in place of operands.  {{ and }} are braces. */
+/* A piece of a print message: literal characters, or `{}` for an operand. {{ and }} are escaped braces. */
 typedef struct Piece {
 	const char *text; /* NULL: an operand */
 	size_t n;
 } Piece;
-/* The piece at *at, which moves on; false at the end, or where a brace stands alone (*bad is set then). */
+/* Gets the piece at *at and advances *at. Returns false at the end, or at an unmatched brace (then *bad is
+ * set). */
 bool message_next(const char *text, size_t *at, Piece *out, bool *bad);
-int message_operands(const char *text); /* how many `{}`; -1: a brace stands alone */
-/* How printf writes an operand that a print takes. */
+int message_operands(const char *text); /* number of `{}`; -1: unmatched brace */
+/* The printf conversion of a print operand. */
 const char *message_format(DType d);
-bool message_takes(DType d); /* can a scalar of that type be printed, without a cast? */
+bool message_takes(DType d); /* can print take a scalar of that type without a cast? */
 
-/* Run-time sizes are 0 .. SIZE_LIMIT: whoever launches a kernel refuses others. */
+/* Run-time sizes are 0 .. SIZE_LIMIT; launches with others are rejected. */
 #define SIZE_LIMIT ((int64_t)1 << 40)
 
 /* ---- equal values (value_equal.c) ---------------------------------------------------------------------------- */
 
-/* Are both the same expression over the same values?  Only pure index arithmetic is compared, `depth` ops deep. */
+/* Are both the same expression over the same values? Compares pure index arithmetic only, `depth` ops
+ * deep. */
 bool val_same(const Val *x, const Val *y, int depth);
-/* Are a and b computed the same way from the same, as far as is looked?  What is loaded twice counts so. */
+/* Are a and b computed by the same ops from the same values, to a fixed depth? Two equal loads count as
+ * equal. */
 bool val_same_way(const Val *a, const Val *b);
 
 /* ---- views (view.c) ------------------------------------------------------------------------------------------ */
 
-/* Neighbours of a view along dim d of its operand are so many elements apart there. */
+/* Returns the stride, in elements of its dim d, between adjacent elements of the view. */
 int64_t view_step(const Op *view, int d);
-/* Of the first that it shows there and the last: how many elements these and those between are. */
+/* Returns the number of elements of operand dim d from the first to the last one in the view, inclusive. */
 int64_t view_span(const Op *view, int d);
-/* Does it step over elements anywhere, or what it is a view of? */
+/* Is this view, or a view that it is based on, strided? */
 bool view_has_steps(const Op *view);
-/* Elements of dim d of this view (of any other op: of its result) that its operand has, where that is a view
- * or a shared tile: less than the extent where the view is longer.  Of tensors: the extent. */
+/* Returns how many elements of the view's dim d exist in its operand, if that is a view or a shared tile;
+ * less than the extent if the view is longer. For tensors and other ops: the extent. */
 int64_t view_within(const Op *view, int d);
-/* Is it longer than its operand along some dim? */
+/* Does the view extend past its operand along any dim? */
 bool view_is_longer(const Op *view);
-/* Is dim d of the view's operand addressed by a tile of indices, in[1 + d]? */
+/* Is dim d of the view's operand indexed by an index tile, in[1 + d]? */
 bool view_gathers(const Op *view, int d);
-/* The view's first dim along which its indices run, -1: it has none, and how many such dims there are: those
- * of the tiles, each of which has the view's extent in a dim, or 1 there.  No view, or NULL: none. */
+/* The first dim of the view that its index tiles span (-1: none), and the number of these dims. Each index
+ * tile has the view's extent in such a dim, or 1. NULL or no view: no gather. */
 int view_gather_dim(const Op *view);
 int view_gather_rank(const Op *view);
-bool view_is_gathered(const Op *view, int d);     /* Is the view's dim d one of them? */
-int view_operand_dim(const Op *view, int d);      /* of the view's dim d; of those along indices: the first */
-int view_result_dim(const Op *view, int d);       /* of the operand's dim d, its first; -1: dropped */
-/* The tensor or alloc under a chain of views and reshapes. */
+bool view_is_gathered(const Op *view, int d);     /* Is dim d of the view one of them? */
+int view_operand_dim(const Op *view, int d);      /* of the view's dim d; for gathered dims: the first */
+int view_result_dim(const Op *view, int d);       /* of the operand's dim d, the first; -1: dropped */
+/* Returns the tensor or alloc under a chain of views and reshapes. */
 Val *view_root(Val *v);
-/* Another shape of a shared tile (a reshape of it): dims and starts of views of it count there. */
+/* Is v a reshape of a shared tile? Dims and starts of its views refer to the reshaped type. */
 bool val_is_alias(const Val *v);
-/* What v's dims and starts count in: the tensor, the alloc, or an alias of it. */
+/* Returns the base to which v's dims and starts refer: the tensor, the alloc, or an alias of it. */
 const Val *view_base(const Val *v);
 const Param *val_param(const Kernel *k, const Val *root); /* NULL: not a parameter */
 #endif

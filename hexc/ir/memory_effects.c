@@ -1,4 +1,5 @@
-/* memory_effects.c - which memory ops touch, and who of a block's threads touches an element. */
+/* memory_effects.c - implements queries on the memory that ops access and the threads that own its
+ * elements. */
 #include "hexc/ir/memory_effects.h"
 
 Val *
@@ -47,7 +48,7 @@ access_same_update(const Op *a, const Op *b)
 	return a->code == O_store && b->code == O_store && IMM(a, update) && IMM(a, update) == IMM(b, update);
 }
 
-/* Through equal indices the threads of an update meet in one element, so none of it is a thread's own. */
+/* With equal indices, threads of an update access one element: no element is owned by one thread. */
 bool
 access_is_update(const Op *o)
 {
@@ -66,7 +67,7 @@ access_takes_words(const Op *o)
 	return access_is_update(o) && dtype_info[o->in[0]->type.dtype].bits < 16;
 }
 
-/* Along indices into shared memory, which any thread may have written. */
+/* Indexes shared memory by index tiles, whose elements any thread may have written. */
 static bool
 is_gathered(const Op *o)
 {

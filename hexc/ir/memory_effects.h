@@ -1,30 +1,31 @@
-/* memory_effects.h - what loads, stores and copies do with memory, and two that meet there. */
+/* memory_effects.h - declares queries on memory effects of loads, stores and copies, and on pairs that access
+ * the same memory. */
 #ifndef HEXC_MEMORY_EFFECTS_H
 #define HEXC_MEMORY_EFFECTS_H
 #include "hexc/ir/ir.h"
 
-/* The memory that a load or copy reads, and that a store or copy writes; NULL: other ops. */
+/* The memory that a load or copy reads, and that a store or copy writes. NULL: other ops. */
 Val *access_source(const Op *o);
 Val *access_target(const Op *o);
-/* The shared memory where an update leaves what it found; NULL: others. */
+/* The shared memory that receives the old value of an update. NULL: other ops. */
 Val *access_found(const Op *o);
 
-/* The layout that says which thread moves an element, where one thread alone does; NULL: several may. */
+/* Returns the layout that maps an element to the one thread that accesses it. NULL: several threads may. */
 const Layout *access_owners(const Op *o);
-/* Is element i of the tile that load or store a moves in the hands of one thread, the same as for b? */
+/* Is element i of the tile owned by one thread, the same for load or store a and for b? */
 bool access_same_threads(const Op *a, const Op *b);
-/* Is o a `spare` if that does nothing but copy?  It needs no branch. */
+/* Is o an `if` with IMM spare that contains only copies? It needs no branch. */
 bool if_is_copies(const Op *o);
-/* Does loop b go on where loop a, in front of it, has ended, as pass split_loops made them of one? */
+/* Does loop b continue at the iteration where the preceding loop a ended, after pass split_loops? */
 bool split_goes_on(const Op *a, const Op *b);
 /* Is o an atomic store? */
 bool access_is_update(const Op *o);
-/* Does o store zeros, without an update? In a tile that something else fills as a whole they leave the
- * edges as they are: what is outside is 0 as before. */
+/* Does o store zeros, without an update? In a tile that another op fills completely it leaves the
+ * out-of-bounds region unchanged, since that is 0 already. */
 bool access_clears(const Op *o);
-/* Are both atomic stores of one kind?  They may meet in an element in any order. */
+/* Are both atomic stores of one kind? They commute on an element. */
 bool access_same_update(const Op *a, const Op *b);
-/* Is o an update of elements narrower than what memory compares and swaps, which reads and writes back what
- * is beside them in their 32-bit words? */
+/* Is o an update of elements below the width of compare-and-swap, which reads and rewrites the rest of their
+ * 32-bit word? */
 bool access_takes_words(const Op *o);
 #endif

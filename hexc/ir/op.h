@@ -1,4 +1,4 @@
-/* op.h - op codes and what ops.def says of them. */
+/* op.h - declares op codes, flags and immediates from the rows of ops.def. */
 #ifndef HEXC_OP_H
 #define HEXC_OP_H
 #include "taskmap/support/support.h"
@@ -10,7 +10,7 @@ typedef enum OpCode {
 	O_COUNT
 } OpCode;
 
-/* The elementwise ones.  A switch over them has no default, so that the compiler names what it lacks. */
+/* The elementwise ops. A switch over them has no default: the compiler reports missing cases. */
 typedef enum EltOp {
 #define ELT_NAME(name) E_##name = O_##name,
 #include "hexc/ir/ops.def"
@@ -34,23 +34,23 @@ enum { V = -1 }; /* "any number" in ops.def */
 
 typedef struct OpInfo {
 	const char *name;
-	int8_t nin, nout; /* V: any */
+	int8_t nin, nout; /* V: any number */
 	uint16_t flags;
 	uint8_t types; /* KINDS_* */
 } OpInfo;
 extern const OpInfo op_info[O_COUNT];
-OpCode op_find(const char *name, size_t n); /* O_none: unknown */
+OpCode op_find(const char *name, size_t n); /* O_none: unknown name */
 
-/* Immediates, by name. */
+/* Names of immediates. */
 typedef enum Imm {
 #define OP_IMM(name, slot, ...) IMM_##name,
 #include "hexc/ir/ops.def"
 	IMM_COUNT
 } Imm;
 extern const char *const imm_name[IMM_COUNT];
-Imm imm_find(OpCode code, const char *name, size_t n); /* IMM_COUNT: that op has none of this name */
-int imm_slot(Imm name); /* the first of Op.imm[] that it has */
+Imm imm_find(OpCode code, const char *name, size_t n); /* IMM_COUNT: the op has no immediate of that name */
+int imm_slot(Imm name); /* its first index in Op.imm[] */
 bool imm_is_list(Imm name);
-/* In the place of these a float op, by its element type, has Op.fimm. */
+/* For float element types this immediate is in Op.fimm. */
 bool imm_may_be_float(Imm name);
 #endif

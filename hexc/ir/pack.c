@@ -1,4 +1,4 @@
-/* pack.c - packs: text, validity, and where each bit of an element is. */
+/* pack.c - implements packs: textual form, validity, and the position of each bit of an element. */
 #include "hexc/ir/pack.h"
 #include "hexc/ir/bit_order.h"
 #include <string.h>
@@ -57,7 +57,7 @@ take_word(PackReader *r, const char *word)
 	return true;
 }
 
-/* A number from 0 to PACK_BLOCK_MAX, ended by `end`. */
+/* Parses a number from 0 to PACK_BLOCK_MAX that `end` follows. */
 static bool
 take_number(PackReader *r, char end, int64_t *out)
 {
@@ -88,7 +88,7 @@ pack_error(const char **why, const char *text)
 	return false;
 }
 
-/* Version, element type. */
+/* Parses version and element type. */
 static bool
 parse_head(Arena *a, PackReader *r, Pack *p, const char **why)
 {
@@ -108,7 +108,7 @@ parse_head(Arena *a, PackReader *r, Pack *p, const char **why)
 	return true;
 }
 
-/* What follows the block. */
+/* Parses the part after the block. */
 static bool
 parse_layout(Arena *a, PackReader *r, Pack *p, const char **why)
 {
@@ -122,7 +122,7 @@ parse_layout(Arena *a, PackReader *r, Pack *p, const char **why)
 		return pack_error(why, "`streams N` is missing behind the spread");
 	if (!take_word(r, "place") || !layout_parse(layout, r->s, (size_t)(r->end - r->s), &at))
 		return pack_error(why, "`place LAYOUT` is missing behind the streams");
-	p->bit_order = bit_order > 99 ? 1 : (int)bit_order; /* no order */
+	p->bit_order = bit_order > 99 ? 1 : (int)bit_order; /* an invalid order */
 	p->layout = layout;
 	return true;
 }
@@ -145,7 +145,7 @@ parse_some(Arena *a, const char *s, size_t n, bool open, Pack *out, const char *
 	}
 	if (p.layout && !pack_check(a, &p, why))
 		return false;
-	normal = pack_text(a, &p); /* packs are compared as texts */
+	normal = pack_text(a, &p); /* packs are compared by their texts */
 	if (strlen(normal) != n || memcmp(normal, s, n) != 0)
 		return pack_error(why, arena_printf(a, "it is written otherwise: `%s`", normal));
 	*out = p;

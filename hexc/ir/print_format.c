@@ -1,4 +1,4 @@
-/* print_format.c - the messages that a kernel prints. */
+/* print_format.c - parses the format strings of print ops. */
 #include "hexc/ir/dtype_value.h"
 #include <string.h>
 

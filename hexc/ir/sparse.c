@@ -1,4 +1,4 @@
-/* sparse.c - what values and positions of structured sparsity mean. */
+/* sparse.c - implements queries on structured sparsity and its metadata. */
 #include "hexc/ir/sparse.h"
 
 bool

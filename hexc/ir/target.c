@@ -1,4 +1,4 @@
-/* target.c - targets: their table, and how many blocks an SM of one holds. */
+/* target.c - defines the table of targets, and computes occupancy (blocks per SM). */
 #include "hexc/ir/ir.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* type.c - types of values, and what one must be by itself: extents in range, a layout that fits them. */
+/* type.c - implements value types and their checks: extents in range, and a matching layout. */
 #include "hexc/ir/bit_order.h"
 #include "hexc/ir/ir.h"
 #include <string.h>
@@ -181,7 +181,8 @@ check_layout(Arena *a, const Type *t, int warps)
 	return check_axes(a, t, warps);
 }
 
-/* Only narrow numbers in registers have an order other than the natural one; it fills whole words. */
+/* Only narrow numeric types in registers may have a bit order other than 0; tiles must fill complete
+ * words. */
 static const char *
 check_bit_order(Arena *a, const Type *t)
 {

@@ -1,4 +1,5 @@
-/* value_equal.c - are two values equal because they are computed by the same ops from the same values? */
+/* value_equal.c - decides whether two values are equal because the same ops compute them from the same
+ * values. */
 #include "hexc/ir/ir.h"
 #include <string.h>
 
@@ -25,7 +26,7 @@ val_same(const Val *x, const Val *y, int depth)
 	return true;
 }
 
-/* Computed the same way from the same, as far as *left steps say; what is loaded twice counts as that. */
+/* As val_same_way, within *left steps. */
 static bool
 same_value(const Val *a, const Val *b, int *left)
 {

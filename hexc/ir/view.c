@@ -1,4 +1,4 @@
-/* view.c - views as their ops say: operand, root, dims, gathered dims, steps. */
+/* view.c - implements queries on views: operand, root, dims, gathered dims, strides. */
 #include "hexc/ir/ir.h"
 
 Val *
@@ -31,7 +31,7 @@ val_param(const Kernel *k, const Val *root)
 	return &k->param[root->index];
 }
 
-/* How many dims of the view stand for dim d of its operand. */
+/* Number of view dims that correspond to dim d of the operand. */
 static int
 dims_of(const Op *view, int d)
 {
@@ -71,7 +71,7 @@ view_gathers(const Op *view, int d)
 	return view->in[1 + d]->type.space == S_reg;
 }
 
-/* The first dim of the operand that indices address; -1: none. */
+/* The first operand dim indexed by an index tile; -1: none. */
 static int
 first_gathered(const Op *view)
 {
@@ -86,7 +86,7 @@ view_gather_dim(const Op *view)
 {
 	int d = first_gathered(view);
 
-	return d < 0 ? -1 : view_result_dim(view, d); /* the first one stays */
+	return d < 0 ? -1 : view_result_dim(view, d); /* the first one is not dropped */
 }
 
 int
@@ -127,7 +127,7 @@ view_is_longer(const Op *view)
 int64_t
 view_step(const Op *view, int d)
 {
-	int64_t step = d + 1 < DIM_MAX ? IMM_AT(view, step, d) : 0; /* of as many dims there are no tensors */
+	int64_t step = d + 1 < DIM_MAX ? IMM_AT(view, step, d) : 0; /* tensors do not have that many dims */
 
 	return step ? step : 1;
 }

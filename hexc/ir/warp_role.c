@@ -1,4 +1,5 @@
-/* warp_role.c - who runs an op: all warps of the block, its producers, or a team of those that compute. */
+/* warp_role.c - answers which warps execute an op (all warps of the block, producers, or one consumer group),
+ * and which copies an mbarrier arrival expects. */
 #include "hexc/ir/ir.h"
 
 const char *const schedule_name[SCHEDULES] = { "groups", "roles", "roles2" };
@@ -134,7 +135,7 @@ product_factor(const Op *o)
 
 /* ---- what arrivals expect ---------------------------------------------------------------------- */
 
-/* Both wait, arrive or copy: with the same barrier? */
+/* Do both (wait, arrive or copy) use the same mbarrier and slot? */
 static bool
 same_barrier(const Op *a, const Op *b)
 {

@@ -1,7 +1,8 @@
-/* warp_role_rules.c - what holds across the ops of roles: who waits for whom, and which tiles are under way.
+/* warp_role_rules.c - verifies mbarriers between warp roles and wgmma results in flight, for the verifier;
+ * tracks which results may be in flight.
  *
- * A product under way is one that no `wg_wait` has covered.  The walk keeps, for each value that such a
- * product makes, how many groups were closed since; loops are walked until that settles. */
+ * An MMA is in flight until a `wg_wait` covers it. For each of its results, the walk tracks how many groups
+ * were committed since; loops are walked until a fixed point. */
 #include "hexc/ir/ir.h"
 #include <string.h>
 
@@ -10,9 +11,9 @@ typedef struct Rules {
 	const uint32_t *web; /* by value id */
 	const Op **product;
 	int nproduct, cap;
-	uint64_t *under_way; /* asked for: products_under_way(); nothing is judged then */
+	uint64_t *under_way; /* output of products_under_way(); rules are not checked then */
 	const Op *at;
-	const char *bad; /* the first thing that is wrong, at `at` */
+	const char *bad; /* the first violation, at `at` */
 } Rules;
 
 static void
@@ -28,10 +29,10 @@ broken(Rules *r, const Op *o, const char *why)
 
 enum { DONE = -2, OPEN = -1, OLD = 64 };
 
-/* DONE, OPEN (no group has it yet), or how many groups are younger than its own, up to OLD. */
+/* DONE, OPEN (not committed yet), or the number of groups committed after its own, up to OLD. */
 typedef int RoleRuleState;
 
-/* The values under way, which are few, by id; all others are DONE. */
+/* The few values in flight, sorted by id; all others are DONE. */
 typedef struct Flight {
 	struct UnderWay {
 		uint32_t id;
@@ -40,7 +41,7 @@ typedef struct Flight {
 	int n, cap;
 } Flight;
 
-/* The first that has this id, or a higher one. */
+/* Index of the first entry with this or a higher id. */
 static int
 flight_find(const Flight *f, uint32_t id)
 {
@@ -83,7 +84,7 @@ flight_set(const Rules *r, Flight *f, uint32_t id, RoleRuleState state)
 	}
 }
 
-/* The younger of two: what a wait must cover. */
+/* Merges two states: the younger one, which a wait must cover. */
 static RoleRuleState
 younger(RoleRuleState a, RoleRuleState b)
 {
@@ -111,7 +112,7 @@ flight_wait(Flight *f, int64_t pending)
 	f->n = n;
 }
 
-/* True: *to has changed. */
+/* Merges `from` into *to. Returns true if *to changed. */
 static bool
 flight_join(const Rules *r, Flight *to, const Flight *from)
 {
@@ -157,7 +158,7 @@ flight_loop(Rules *r, Flight *f, const Op *o)
 		for (int i = 0; i < o->nout; i++)
 			flight_set(r, &end, b->arg[1 + i]->id, flight_get(&end, y->in[i]));
 	} while (!r->bad && flight_join(r, &top, &end));
-	*f = top; /* before a turn, or behind the last */
+	*f = top; /* before an iteration, or after the last */
 	for (int i = 0; i < o->nout; i++)
 		flight_set(r, f, o->out[i]->id, flight_get(f, b->arg[1 + i]));
 }
@@ -177,7 +178,7 @@ flight_if(Rules *r, Flight *f, const Op *o)
 		                   flight_get(&side[1], o->blk[1]->last->in[i])));
 }
 
-/* May o have that operand while it is under way?  If it stays in its registers. */
+/* May o use that operand in flight? Only if the value keeps its registers. */
 static bool
 may_take(const Rules *r, const Op *o, int i)
 {
@@ -186,7 +187,7 @@ may_take(const Rules *r, const Op *o, int i)
 	return to && r->web[to->id] == r->web[o->in[i]->id];
 }
 
-/* .. if not, what is wrong. */
+/* The violation if it may not. */
 static const char *
 missing(const Op *o, int i)
 {
@@ -195,7 +196,7 @@ missing(const Op *o, int i)
 	                       : "it reads what a product under way makes: a wait is missing";
 }
 
-/* The wait of producers nearest in front of o in the text; NULL: none. */
+/* Returns the last mbar_wait of the producers before o in the text; NULL: none. */
 static const Op *
 wait_in_front(Block *producer, const Op *o)
 {
@@ -208,7 +209,7 @@ wait_in_front(Block *producer, const Op *o)
 	return wait;
 }
 
-/* Do producers fill a tile once they have waited at that barrier? */
+/* Do producers fill a tile after waiting at that mbarrier? */
 static bool
 fills_behind(Block *producer, const Val *barrier, const Val *tile)
 {
@@ -237,7 +238,7 @@ is_stage(const Val *view, const Val *slot)
 	return false;
 }
 
-/* Does a product in front of o, an arrival, read the stage that it releases? */
+/* Does an MMA before arrival o read the stage that o releases? */
 static bool
 reads_stage(const Rules *r, const Op *product, const Op *o)
 {
@@ -301,14 +302,14 @@ walk_flight(Rules *r, Flight *f, const Block *b)
 
 /* ---- barriers -------------------------------------------------------------------------------- */
 
-/* Bit 1 << role of those that wait, and that arrive. */
+/* Bit 1 << role: roles that wait, and that arrive. */
 typedef struct BarrierUse {
 	unsigned waits, arrives;
-	bool copies; /* it tells of copies */
+	bool copies; /* a copy signals it */
 } BarrierUse;
 
-/* Warps that arrive at a barrier which they wait for themselves would wait for each other for ever: but for
- * teams, which may take turns. */
+/* Warps that arrive at an mbarrier and wait for it would deadlock. Exception: consumer groups, which may
+ * alternate. */
 static void
 check_barriers(Rules *r)
 {
@@ -337,7 +338,7 @@ check_barriers(Rules *r)
 	}
 }
 
-/* A copy that no arrival expects ends whenever it does: whoever waits for the barrier cannot know. */
+/* A copy that no arrival expects completes at an unknown time: a wait at the mbarrier does not cover it. */
 static void
 check_copies(Rules *r)
 {

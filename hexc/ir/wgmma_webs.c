@@ -1,8 +1,9 @@
-/* wgmma_webs.c - webs: register tiles that products under way write, and what shares registers with them.
+/* wgmma_webs.c - computes webs: sets of register tiles that share registers with results of asynchronous
+ * MMAs.
  *
- * A product adds to registers where they are.  Its accumulator and its result are one web if nothing reads
- * the accumulator behind it, and what loops and branches hand on is of the web too where no two of its values
- * live at once.  All else is copied, and of a product under way there is nothing to copy. */
+ * An MMA accumulates in place. Its accumulator and result form one web if nothing reads the accumulator
+ * afterwards. Values that loops and branches forward join the web if no two of its values are live at once.
+ * All other values are copied; a result in flight cannot be copied. */
 #include "hexc/ir/ir.h"
 
 typedef struct WebUse {
@@ -12,11 +13,11 @@ typedef struct WebUse {
 
 typedef struct Webs {
 	Arena *arena;
-	uint32_t *web;   /* by value id: the first of its web; 0: it could be in none */
-	const Val **val; /* by value id; of those that have a web */
-	const Val **more; /* by value id: the next of its web; NULL: it is the last */
+	uint32_t *web;   /* by value id: the first value of its web; 0: cannot be in a web */
+	const Val **val; /* by value id: values that have a web */
+	const Val **more; /* by value id: the next value of its web; NULL: the last */
 	const WebUse **use; /* by value id */
-	int *place;      /* by op id, in its block: 1 .. */
+	int *place;      /* by op id: position in its block, from 1 */
 } Webs;
 
 /* ---- who lives when -------------------------------------------------------------------------- */
@@ -27,7 +28,7 @@ place(const Webs *w, const Op *o)
 	return o ? w->place[o->id] : 0;
 }
 
-/* The op of block b that o, an op of block `in`, is or is inside of; o NULL: where `in` begins. */
+/* Returns the op of block b that is, or contains, op o of block `in`; o NULL: the start of `in`. */
 static const Op *
 around(const Block *b, const Block *in, const Op *o)
 {
@@ -36,7 +37,7 @@ around(const Block *b, const Block *in, const Op *o)
 	return o;
 }
 
-/* Is v there where x begins? */
+/* Is v defined where x is defined? */
 static bool
 is_there(const Webs *w, const Val *v, const Val *x)
 {
@@ -48,7 +49,7 @@ is_there(const Webs *w, const Val *v, const Val *x)
 	return at > place(w, v->def) || (at == place(w, v->def) && x->block == v->block);
 }
 
-/* May u, a use of v, be done behind where x begins, with the v that was there? */
+/* May use u of v execute after x's definition, on the same instance of v? */
 static bool
 is_behind(const Webs *w, const Val *v, const Val *x, const Op *u)
 {
@@ -128,7 +129,7 @@ merge(Webs *w, const Val *a, const Val *b)
 		w->web[x->id] = w->web[a->id];
 }
 
-/* a becomes b: in one web, if no two in it live at once. */
+/* Unites the webs of a and b, of which b continues a, unless two values would be live at once. */
 static void
 union_webs(Webs *w, const Val *a, const Val *b)
 {
@@ -153,7 +154,7 @@ join_all(Webs *w, Block *body)
 	}
 }
 
-/* A loop's result is what its argument was at last: one value, however many names. */
+/* A loop's result is the final value of its argument: both always share a web. */
 static void
 join_loops(Webs *w, Block *body)
 {

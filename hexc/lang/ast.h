@@ -1,17 +1,18 @@
-/* ast.h - the syntax tree: what the parser saw, names not yet resolved.
+/* ast.h - declares the syntax tree: the parsed program, with names not yet resolved.
  *
- * Pointers to expressions are never NULL where the grammar demands one: an EX_error node stands for what
+ * Pointers to expressions are never NULL where the grammar requires one: an EX_error node represents what
  * could not be parsed. */
 #ifndef HEXC_AST_H
 #define HEXC_AST_H
 #include "hexc/ir/ir.h"
 #include "hexc/lang/lex.h"
 
-/* Deepest nesting of expressions, longest chain of operators; deepest nesting of statements. */
+/* Maximum nesting of expressions and length of operator chains; maximum nesting of statements. */
 enum { EXPR_DEPTH_MAX = 200, STMT_DEPTH_MAX = 40 };
-/* Kernels of a file; declared parameters, assumptions, constants and tunables of a kernel. */
+/* Maximum kernels and functions per file; declared parameters, and assumptions, constants and tunables,
+ * per kernel. */
 enum { KERNEL_MAX = 4096, FN_MAX = 1000, PARAM_MAX = 200, CLAUSE_MAX = 1000 };
-/* Values that a function returns; calls of functions within functions. */
+/* Maximum results of a function; nested calls of functions. */
 enum { RESULT_MAX = 16, CALL_DEPTH_MAX = 16 };
 
 typedef enum ExprKind {
@@ -20,13 +21,13 @@ typedef enum ExprKind {
 	EX_float,  /* f */
 	EX_bool,   /* i */
 	EX_name,   /* name */
-	EX_text,   /* name: what stands between quotes */
+	EX_text,   /* name: the text between the quotes */
 	EX_unary,  /* op arg[0] */
 	EX_binary, /* arg[0] op arg[1] */
 	EX_call,   /* name(arg...) */
 	EX_index,  /* arg[0][slice...] */
 	EX_member, /* arg[0].name */
-	EX_tuple,  /* (arg, ...): what an assignment of several values sets */
+	EX_tuple,  /* (arg, ...): targets of an assignment of several values */
 } ExprKind;
 
 typedef struct Expr Expr;
@@ -58,14 +59,14 @@ struct Expr {
 /* `f16[M, K]`, `shared f16[2, BM]`, `register`, `f32` */
 typedef struct TypeSpec {
 	bool given;
-	Space space; /* S_scalar: none was named */
-	DType dtype; /* D_COUNT: none was named, or by `name` */
-	const char *name; /* of a constant that is an element type; NULL */
+	Space space; /* S_scalar: unspecified */
+	DType dtype; /* D_COUNT: unspecified, or given by `name` */
+	const char *name; /* of a constant that is an element type; or NULL */
 	Src name_src;
 	bool shaped;
 	Expr **dim;
 	int ndim;
-	const char *layout; /* as the program pins it; NULL: inferred */
+	const char *layout; /* the pinned layout; NULL: inferred */
 	Src src, layout_src;
 } TypeSpec;
 
@@ -73,7 +74,7 @@ typedef struct ParamDecl {
 	const char *name;
 	bool in, out;
 	bool packed;
-	const char *pack; /* how, as a text; NULL: as inference finds best */
+	const char *pack; /* the pack's text; NULL: chosen by inference */
 	Src pack_src;
 	TypeSpec type;
 	Expr **stride;
@@ -91,7 +92,7 @@ typedef struct Clause {
 	ClauseKind kind;
 	const char *name;
 	Expr *value; /* assume: condition;  const: value;  tune: default or NULL */
-	ValueRange *range; /* tune: admitted values */
+	ValueRange *range; /* tune: allowed values */
 	int nrange;
 	Src src;
 } Clause;
@@ -108,7 +109,7 @@ typedef enum StmtKind {
 	ST_copy, /* async copy(value, target, slot); slot may be NULL */
 	ST_store, /* async store(value, target) */
 	ST_commit,
-	ST_wait, /* value, of the groups of wait_for */
+	ST_wait, /* value: number of groups of wait_for left in flight */
 	ST_barrier,
 	ST_roles, /* role[0] { body } role[1] { other } */
 	ST_await, /* await slot, value */
@@ -118,10 +119,10 @@ typedef enum StmtKind {
 	ST_static_assert, /* static_assert(value, text); */
 } StmtKind;
 
-/* What is under way in groups. */
+/* Which asynchronous operations a wait is for. */
 typedef enum WaitFor { WAIT_COPIES, WAIT_DOTS, WAIT_STORES } WaitFor;
 
-/* `producer` or `consumer`, and how many warps run it; what is not said is NULL */
+/* `producer` or `consumer`, and how many warps run it; unspecified members are NULL */
 typedef struct RoleSpec {
 	Expr *warps, *teams, *registers;
 	Src src;
@@ -130,7 +131,8 @@ typedef struct RoleSpec {
 typedef struct Stmt Stmt;
 struct Stmt {
 	StmtKind kind;
-	bool broken; /* could not be parsed: of a declaration the names, with no value; others are dropped */
+	bool broken; /* could not be parsed: a declaration keeps its names, without a value; others are
+	              * dropped */
 	Src src;
 	Stmt *next;
 	const char *name;
@@ -188,15 +190,15 @@ struct FnDecl {
 	FnDecl *next;
 };
 
-/* Names in text that could not be parsed and may have declared them: nothing is said where they are used. */
+/* Names that unparsable text may have declared: uses of them are not reported. */
 enum { LOST_MAX = 256 };
 typedef struct Lost {
 	const char *name[LOST_MAX];
 	int n;
-	bool more; /* than fit: they may be any */
+	bool more; /* than LOST_MAX: any name may be lost */
 } Lost;
 
-/* Kernels and functions, each in order of the text. */
+/* Kernels and functions, each in source order. */
 typedef struct File {
 	KernelDecl *kernel;
 	FnDecl *fn;
@@ -204,8 +206,8 @@ typedef struct File {
 	bool stop; /* parsing gave up */
 } File;
 
-/* Parse the source of u; errors go to u->diag. */
+/* Parses the source of u; errors go to u->diag. */
 File parse_file(Unit *u);
-/* The function that the text is, all of it standing at `at`. */
+/* Parses the function in `text`, with `at` as the location of everything in it. */
 const FnDecl *parse_prelude(Unit *u, const char *text, Src at);
 #endif

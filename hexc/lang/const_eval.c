@@ -1,4 +1,4 @@
-/* const_eval.c - arithmetic on numbers known at compile time: 64-bit integers and doubles. */
+/* const_eval.c - evaluates arithmetic on compile-time constants: 64-bit integers and doubles. */
 #include "hexc/lang/lower.h"
 #include "hexc/ir/dtype_value.h"
 #include <math.h>
@@ -46,7 +46,7 @@ const_error(Lower *l, Src src, const char *why)
 	return value_none();
 }
 
-static const char too_big[] = "the constant does not fit 64 bits";
+static const char too_big[] = "integer constant exceeds 64 bits";
 
 bool
 check_fits(Lower *l, const LoweredValue *c, DType d, Src src)
@@ -68,7 +68,7 @@ check_fits(Lower *l, const LoweredValue *c, DType d, Src src)
 		return false;
 	}
 	if (!flt && c->kind == VK_flt) {
-		diag_error(l->diag, src, "%s does not fit %s, an integer type", check_describe(l, c), name);
+		diag_error(l->diag, src, "%s is out of range for %s", check_describe(l, c), name);
 		return false;
 	}
 	if (pred)
@@ -79,12 +79,12 @@ check_fits(Lower *l, const LoweredValue *c, DType d, Src src)
 		return false;
 	}
 	if (flt && dtype_info[d].round == R_sat && fabs(const_double(c)) > num_largest(d)) {
-		diag_error(l->diag, src, "%s does not fit %s, whose largest number is %g",
+		diag_error(l->diag, src, "%s is out of range for %s (maximum %g)",
 		           check_describe(l, c), name, num_largest(d));
 		return false;
 	}
 	if (dtype_info[d].codes == C_scale && const_double(c) < 0) {
-		diag_error(l->diag, src, "%s does not fit %s, which has no sign", check_describe(l, c), name);
+		diag_error(l->diag, src, "%s is out of range for unsigned type %s", check_describe(l, c), name);
 		return false;
 	}
 	/* here a negative number is one, not the bits of a large u64 */

@@ -1,7 +1,7 @@
-/* inline_fn.c - functions of the program: their bodies are put in place of each call.
+/* inline_fn.c - inlines functions of the program at each call.
  *
- * A function sees its parameters, other functions and nothing else.  Parameters have no types: each call
- * checks the body anew with the values it passes, compile-time numbers included. */
+ * A function sees its parameters, other functions and nothing else. Parameters have no types: each call
+ * checks the body again with the values it passes, including compile-time constants. */
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -176,7 +176,7 @@ lower_call_stmt(Lower *l, const Stmt *s)
 		return;
 	else if (lower_expr(l, s->value).kind != VK_none && l->diag->nerror == errors)
 		diag_error(l->diag, s->value->src,
-		           "the value is not used: assign it, or give it a name with `let`");
+		           "unused expression result; assign it or use `let`");
 }
 
 void
@@ -190,8 +190,7 @@ lower_return(Lower *l, const Stmt *s)
 	}
 	if (s->next || l->depth != c->depth) {
 		diag_error(l->diag, s->src,
-		           "`return` is the last statement of a function, not inside of loops and "
-		           "conditions: set a `var` there and return that");
+		           "`return` must be the last statement of a function; in loops and conditions set a `var`");
 		return;
 	}
 	for (int i = 0; i < s->narg; i++)

@@ -1,4 +1,4 @@
-/* lex.c - source text to tokens. */
+/* lex.c - converts source text to tokens. */
 #include "hexc/lang/migration_hints.h"
 #include "hexc/lang/lex.h"
 #include <math.h>
@@ -214,7 +214,7 @@ lex_number(Lexer *l)
 	if (is_name(peek(l, 0))) {
 		while (is_name(peek(l, 0)))
 			l->at++;
-		diag_error(l->diag, src_from(l, at), "`%.*s` is neither a number nor a name",
+		diag_error(l->diag, src_from(l, at), "invalid token `%.*s`",
 		           (int)(l->at - at > 40 ? 40 : l->at - at), l->s + at);
 		flt = false;
 	} else if (!flt && !int_value(l, digits, base, &i)) {
@@ -244,7 +244,7 @@ lex_string(Lexer *l)
 	text = arena_strndup(l->arena, l->s + at + 1, l->at - at - 1);
 	if (peek(l, 0) != '"') {
 		diag_error(l->diag, src_from(l, at),
-		           "the text does not end: close it with `\"` on its line, after printable ASCII");
+		           "unterminated string literal (a literal is printable ASCII on one line)");
 		push(l, TK_bad, at);
 		return;
 	}
@@ -266,7 +266,7 @@ lex_unknown(Lexer *l)
 		diag_error(l->diag, src_from(l, at), "a NUL byte: the source must be plain text");
 	else if (c >= 0x80)
 		diag_error(l->diag, src_from(l, at),
-		           "characters outside ASCII (byte 0x%02x) may stand in comments only", (unsigned)c);
+		           "non-ASCII byte 0x%02x is only allowed in comments", (unsigned)c);
 	else if (c < ' ' || c == 127)
 		diag_error(l->diag, src_from(l, at), "control character 0x%02x: remove it", (unsigned)c);
 	else

@@ -1,4 +1,4 @@
-/* lex.h - tokens of the tile language. */
+/* lex.h - declares the tokens of the tile language. */
 #ifndef HEXC_LEX_H
 #define HEXC_LEX_H
 #include "hexc/ir/diag.h"
@@ -9,7 +9,7 @@
 	X(wait) X(barrier) X(shared) X(register) X(out) X(inout) X(strides) X(fn) X(return)        \
 	X(static_assert) X(true) X(false)
 
-/* Where one is a prefix of another, the longer comes first. */
+/* If one is a prefix of another, the longer comes first. */
 #define PUNCTUATION(X)                                                                             \
 	X(slice, ":+") X(range, "..") X(addeq, "+=") X(subeq, "-=") X(muleq, "*=") X(diveq, "/=")  \
 	X(shl, "<<") X(shr, ">>") X(andand, "&&") X(oror, "||") X(eq, "==") X(ne, "!=")            \
@@ -21,7 +21,7 @@
 
 typedef enum TileToken {
 	TK_end,
-	TK_bad, /* bytes that belong to no token, reported by the lexer */
+	TK_bad, /* bytes of no token, reported by the lexer */
 	TK_name,
 	TK_int,
 	TK_float,
@@ -39,14 +39,14 @@ typedef struct Token {
 	Src src;
 	uint32_t at; /* byte offset in the source */
 	union {
-		const char *name; /* TK_string: its text */
+		const char *name; /* TK_string: the text */
 		int64_t i;
 		double f;
 	} u;
 } Token;
 
-/* Cut the source into tokens, the last one TK_end.  Never NULL. */
+/* Converts the source to tokens, the last one TK_end. Never returns NULL. */
 Token *lex_all(Arena *a, Diag *d, const char *text, size_t len);
-/* "`;`", "`for`", "a name": how a kind of token is called in a message. */
+/* Names a kind of token in messages: "`;`", "`for`", "a name". */
 const char *tok_name(TileToken k);
 #endif

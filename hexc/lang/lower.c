@@ -1,4 +1,4 @@
-/* lower.c - unit_parse: source -> kernels of tile IR. */
+/* lower.c - implements unit_parse: lowers source to kernels of tile IR. */
 #include "hexc/lang/lang.h"
 #include "hexc/lang/lower.h"
 #include "hexc/lang/warn.h"
@@ -63,7 +63,7 @@ sym_add(Lower *l, const char *name, SymKind kind, Src src, LoweredValue v)
 		if (old->src.line)
 			diag_note(l->diag, old->src, "`%s` is declared here", name);
 	} else if (kind == SY_const && dtype_find(name, strlen(name)) != D_COUNT) {
-		/* constants may be element types, and stand where these do */
+		/* constants may be element types, so their names would be ambiguous */
 		diag_error(l->diag, src,
 		           "`%s` is an element type, a word of the language: choose another name", name);
 	} else if (strcmp(name, "block") == 0 || strcmp(name, "inf") == 0) {
@@ -71,7 +71,7 @@ sym_add(Lower *l, const char *name, SymKind kind, Src src, LoweredValue v)
 	}
 	s->depth = l->scope ? l->scope->depth + 1 : 1;
 	if (s->depth > NAMES_MAX) {
-		diag_error(l->diag, src, "more than %d names are visible here: split the kernel", NAMES_MAX);
+		diag_error(l->diag, src, "more than %d names in scope", NAMES_MAX);
 		return s;
 	}
 	s->name = name;
@@ -98,13 +98,13 @@ finish_grid(Lower *l)
 		return;
 	if (!l->decl->broken_body)
 		diag_error(l->diag, l->decl->src,
-		           "kernel `%s` has no grid: begin its body with `grid(blocks);`", l->decl->name);
+		           "kernel `%s` has no `grid(..)` statement; start its body with one", l->decl->name);
 	for (int i = 0; i < 3; i++)
 		one[i] = ir_const(l->k->grid, NULL, 1);
 	op_new(l->k->grid, NULL, O_yield, l->decl->src, 3, one, 0, NULL);
 }
 
-/* The grid's yield must stay last, but assumptions and the grid are lowered in the order of the text. */
+/* The grid's yield must be last, but assumptions and the grid are lowered in source order. */
 static void
 end_blocks(Lower *l)
 {
@@ -125,7 +125,7 @@ static Kernel *
 lower_kernel(Unit *u, const File *file, const KernelDecl *d, const Define *def, int ndef)
 {
 	Lower l = { .u = u, .arena = u->arena, .diag = u->diag, .decl = d, .def = def, .ndef = ndef };
-	KernelDecl own = *d; /* with types for the names of types */
+	KernelDecl own = *d; /* with types in place of names of types */
 	const char *bad;
 	const Op *at;
 
@@ -139,7 +139,7 @@ lower_kernel(Unit *u, const File *file, const KernelDecl *d, const Define *def, 
 	for (int i = 0; i < d->nparam; i++) {
 		own.param[i] = d->param[i];
 		own.param[i].type.dtype = lower_dtype(&l, &d->param[i].type);
-		if (own.param[i].type.dtype == D_COUNT) { /* reported: go on */
+		if (own.param[i].type.dtype == D_COUNT) { /* reported; continue */
 			own.param[i].type.dtype = D_i32;
 			own.param[i].packed = false;
 		}
@@ -175,13 +175,13 @@ check_kernels(Unit *u, const KernelDecl *first, const char *only)
 		for (const KernelDecl *e = first; e != d; e = e->next) {
 			if (strcmp(e->name, d->name) != 0)
 				continue;
-			diag_error(u->diag, d->src, "there are two kernels `%s`: rename one", d->name);
+			diag_error(u->diag, d->src, "redefinition of kernel `%s`", d->name);
 			diag_note(u->diag, e->src, "the first one");
 			break;
 		}
 	}
 	if (!found)
-		diag_error(u->diag, (Src){ 0 }, "there is no kernel `%s`: the file has %s", only, names.s);
+		diag_error(u->diag, (Src){ 0 }, "unknown kernel `%s`; the file has %s", only, names.s);
 }
 
 /* Every -D must name a constant or tunable of some kernel compiled. */

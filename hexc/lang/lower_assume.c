@@ -1,8 +1,8 @@
-/* lower_assume.c - what the program promises about its parameters. */
+/* lower_assume.c - lowers `assume` clauses: what the program guarantees about its parameters. */
 #include "hexc/lang/lower.h"
 #include <string.h>
 
-/* `mult` numbers beyond this are kept as general conditions. */
+/* Larger `mult` values are stored as general conditions. */
 #define MULT_MAX ((int64_t)1 << 40)
 
 static Param *
@@ -64,7 +64,7 @@ mirror(TileToken op)
 	}
 }
 
-/* NAME < c and the like */
+/* NAME < c and similar */
 static bool
 take_range(Lower *l, const Expr *e, const Expr *x, TileToken op, const Expr *bound)
 {
@@ -85,8 +85,7 @@ take_range(Lower *l, const Expr *e, const Expr *x, TileToken op, const Expr *bou
 	p->hi = hi < p->hi ? hi : p->hi;
 	if (p->lo > p->hi) {
 		diag_error(l->diag, e->src,
-		           "no %s satisfies all assumptions: it would have to be at least "
-		           "%lld and at most %lld",
+		           "assumptions on %s are contradictory: >= %lld and <= %lld",
 		           p->name, (long long)p->lo, (long long)p->hi);
 		p->lo = p->hi;
 	}

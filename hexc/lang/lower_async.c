@@ -1,11 +1,11 @@
-/* lower_async.c - copies, stores and products under way, and waiting for them. */
+/* lower_async.c - lowers asynchronous copies, stores and dots, and the waits for them. */
 #include "hexc/lang/lower.h"
 #include <string.h>
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* Is x memory of space `from`, a tensor's or shared, y of the other, and are both of one type?  Reports, in
- * words of the async `what`. */
+/* Is x memory of space `from`, global or shared, y of the other one, and are their types equal? Reports,
+ * naming the async `what`. */
 static bool
 check_tiles(Lower *l, const Stmt *s, const char *what, Operand x, Operand y, Space from)
 {
@@ -22,8 +22,7 @@ check_tiles(Lower *l, const Stmt *s, const char *what, Operand x, Operand y, Spa
 		           check_describe(l, &x.v), check_describe(l, &y.v));
 	} else if (view_gather_dim((from == S_shared ? x : y).v.v->def) >= 0) {
 		diag_error(l->diag, s->src,
-		           "async %s takes a shared tile as it lies there, not what indices choose of it: "
-		           "assign that, `%s = ...`",
+		           "async %s does not support indexed shared tiles; use a plain assignment, `%s = ...`",
 		           what, check_text(l, y.e, "slice"));
 		return false;
 	} else {
@@ -60,7 +59,7 @@ lower_copy(Lower *l, const Stmt *s)
 		lower_tile_edges(l, &sym_find(l, s->target->name)->val, &src.v);
 }
 
-/* Each is a group. */
+/* Each store is a group. */
 void
 lower_async_store(Lower *l, const Stmt *s)
 {
@@ -76,14 +75,14 @@ lower_async_store(Lower *l, const Stmt *s)
 	o = op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
 	IMM_SET(o, async, COPY_OUT);
 	if (op_role(o) == ROLE_ALL)
-		diag_error(l->diag, s->src, "`async store` stands in a role: elsewhere assign, `%s = ...`",
+		diag_error(l->diag, s->src, "`async store` is only allowed in a role; write `%s = ...` here",
 		           check_text(l, s->target, "slice"));
 	IMM_SET(op_new(l->b, NULL, O_commit, s->src, 0, NULL, 0, NULL), bulk, 1);
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* Factor i of dot(...): a shared tile, which may stand as its transpose, or a tile in registers. */
+/* Lowers operand i of dot(...): a shared tile, possibly transposed, or a register tile. */
 static bool
 async_factor(Lower *l, const Expr *call, int i, Operand *o, int64_t *turned)
 {
@@ -97,8 +96,7 @@ async_factor(Lower *l, const Expr *call, int i, Operand *o, int64_t *turned)
 		return false;
 	if (o->v.kind == VK_view && view_gather_dim(o->v.v->def) >= 0) {
 		diag_error(l->diag, e->src,
-		           "async dot multiplies matrices as they lie in shared memory, not what indices "
-		           "choose there: store %s to a tile of its own",
+		           "async dot does not support indexed operands; store %s to a separate shared tile",
 		           check_quoted(l, o, "this"));
 		return false;
 	}
@@ -109,14 +107,13 @@ async_factor(Lower *l, const Expr *call, int i, Operand *o, int64_t *turned)
 	if (i == 0 && value_is_tile(&o->v) && o->v.v->type.rank == 2)
 		return lower_tile_arg(l, call, i, o);
 	diag_error(l->diag, e->src,
-	           "async dot multiplies matrices in shared memory, the left one there or in registers: "
-	           "%s is %s",
+	           "async dot needs operand B in shared memory and A in shared memory or registers; %s is %s",
 	           check_quoted(l, o, "this"), check_describe(l, &o->v));
 	check_declared(l, e->src, 1, o);
 	return false;
 }
 
-/* As the matrix that is multiplied, for the checks. */
+/* Returns the operand with the type of the multiplied matrix, for checks. */
 static Operand
 as_multiplied(Lower *l, Operand o, bool turned)
 {
@@ -131,7 +128,8 @@ as_multiplied(Lower *l, Operand o, bool turned)
 	return o;
 }
 
-/* The tile that is added to, and for `=` the condition under which it counts; how many, 0 after a report. */
+/* Lowers the accumulator and, for `=`, the condition of its use (scale-d). Returns the number of operands;
+ * 0 after a report. */
 static int
 async_acc(Lower *l, const Stmt *s, const Sym *sym, const Operand *f, DType d, Val **in)
 {
@@ -148,7 +146,7 @@ async_acc(Lower *l, const Stmt *s, const Sym *sym, const Operand *f, DType d, Va
 	return 2;
 }
 
-/* Each is a group. */
+/* Each dot is a group. */
 void
 lower_async_dot(Lower *l, const Stmt *s)
 {

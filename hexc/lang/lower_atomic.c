@@ -1,9 +1,8 @@
-/* lower_atomic.c - updates of a tensor or a shared tile, each element in one step, and what was there
- * before. */
+/* lower_atomic.c - lowers atomic updates of tensors and shared tiles, and their old values. */
 #include "hexc/lang/lower.h"
 #include <string.h>
 
-/* How, and what a call looks like. */
+/* The kind of update of each function. */
 static const struct {
 	const char *name;
 	StoreKind kind;
@@ -33,8 +32,8 @@ is_logic(StoreKind kind)
 	return kind == STORE_AND || kind == STORE_OR || kind == STORE_XOR;
 }
 
-/* The name of the tensor or shared tile, of which a slice is updated, also under another shape: T[..],
- * reshape(T, ..)[..], reshape(T[..], ..)[..]; NULL: that is no slice. */
+/* Returns the name of the tensor or shared tile whose slice is updated, also under another shape: T[..],
+ * reshape(T, ..)[..], reshape(T[..], ..)[..]; NULL if it is no slice. */
 static const char *
 target_name(const Expr *e)
 {
@@ -45,7 +44,7 @@ target_name(const Expr *e)
 	return x && x->kind == EX_name ? x->name : NULL;
 }
 
-/* Elements of 8 bits are updated with the 32-bit word around them, all of which should be written. */
+/* 8-bit elements are updated through the surrounding 32-bit word, which must be inside the tile. */
 static bool
 check_words(Lower *l, const Expr *e, const Val *tile)
 {
@@ -56,13 +55,12 @@ check_words(Lower *l, const Expr *e, const Val *tile)
 	if (tile->type.space != S_shared || bits >= 16 || n * bits % 32 == 0)
 		return true;
 	diag_error(l->diag, e->arg[0]->src,
-	           "`%s` of %s takes the 32-bit words around elements, and `%s` has %lld: make that a "
-	           "multiple of %d",
+	           "`%s` on %s updates aligned 32-bit words; the extent of `%s` is %lld, must be a multiple of %d",
 	           e->name, dtype_info[tile->type.dtype].name, name, (long long)n, 32 / bits);
 	return false;
 }
 
-/* Is this a slice of a tensor that may be read and written or of a shared tile, of numbers? */
+/* Is this a slice of a readable and writable tensor, or of a shared tile, with numeric elements? */
 static bool
 check_target(Lower *l, const Expr *e, const LoweredValue *v)
 {
@@ -115,8 +113,8 @@ check_count(Lower *l, const Expr *e, StoreKind kind)
 	return false;
 }
 
-/* The update, with a shared tile for what was there if somebody asks whether that is one element; NULL:
- * reported. */
+/* Inserts the update, with a shared tile for the old value if `single` is not NULL, which is set if it is
+ * one element; returns NULL after a report. */
 static Op *
 put_update(Lower *l, const Expr *e, StoreKind kind, bool *single)
 {

@@ -1,6 +1,5 @@
-/* lower_builtin.c - calls of the functions of prelude.def: their arguments are checked here, so that nothing
- * can be wrong in their texts, and these are lowered as functions of the program are, at the place of the
- * call. */
+/* lower_builtin.c - lowers calls of the functions of prelude.def: checks their arguments, so that their
+ * bodies cannot fail, and inlines them at the call like functions of the program. */
 #include "hexc/lang/lower.h"
 #include "hexc/prelude/prelude.h"
 
@@ -12,7 +11,7 @@ lower_prelude_text(Lower *l, const char *name, Src src)
 	return p ? parse_prelude(l->u, p->text, src) : NULL;
 }
 
-/* The function that programs know by this name; NULL: none. */
+/* Returns the prelude function of this name if programs may call it; NULL if there is none. */
 static const Prelude *
 shown(const char *name)
 {
@@ -80,7 +79,7 @@ check_number(Lower *l, const Prelude *p, DType d, const Operand *o)
 	return false;
 }
 
-/* Integers, whose types need not be one. */
+/* Checks for integers, whose types may differ. */
 static bool
 check_words(Lower *l, const Prelude *p, int n, Operand *o)
 {
@@ -98,7 +97,7 @@ check_words(Lower *l, const Prelude *p, int n, Operand *o)
 	return true;
 }
 
-/* All of one type, that of those which are no numbers, and of one shape. */
+/* Converts all to one type, that of the operands which are not constants, and to one shape. */
 static bool
 check_joined(Lower *l, const Prelude *p, const Expr *e, int n, Operand *o, DType *own)
 {
@@ -122,7 +121,7 @@ check_joined(Lower *l, const Prelude *p, const Expr *e, int n, Operand *o, DType
 	                                 : check_float(l, p, t.dtype, first);
 }
 
-/* In type d, the value of a number too. */
+/* Converts x, also a constant, to type d. */
 static LoweredValue
 in_type(Lower *l, Src src, LoweredValue x, DType d)
 {

@@ -1,4 +1,4 @@
-/* lower_call.c - calls: casts, elementwise functions, and the way to the others. */
+/* lower_call.c - lowers calls: casts and elementwise functions; dispatches the others. */
 #include "hexc/ir/dtype_value.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/lang/lower.h"
@@ -8,8 +8,8 @@ typedef LoweredValue CallFn(Lower *l, const Expr *e);
 
 typedef struct Builtin {
 	const char *name;
-	int min, max; /* arguments */
-	OpCode code; /* elementwise, or what reduce wants */
+	int min, max; /* number of arguments */
+	OpCode code; /* elementwise op, or the op for reduce */
 	CallFn *fn; /* NULL: elementwise */
 	const char *usage;
 } Builtin;
@@ -84,7 +84,7 @@ find(const char *name)
 	return NULL;
 }
 
-/* May a function of the program have its name, as it may those of prelude.def? */
+/* May a function of the program have its name, as with those of prelude.def? */
 static bool
 lends(const Builtin *b)
 {
@@ -182,7 +182,7 @@ lower_cast(Lower *l, const Expr *e, DType d)
 			return value_of(put_const(l, &x.v, type_scalar(d), e->src));
 		return value_none();
 	}
-	/* what floats hold is chosen among as they hold it: rounded once */
+	/* selects of constants that d represents are created in d: rounded once */
 	if (dtype_is_float(d) && dtype_info[d].use == U_any && !lower_plain(l, &x, d))
 		return value_none();
 	x.v.plain = NULL;
@@ -210,7 +210,7 @@ lower_bitcast(Lower *l, const Expr *e)
 		return value_none();
 	}
 	if (value_is_const(&x.v)) {
-		diag_error(l->diag, e->src, "%s has no type and so no bits: give it one, as in f32(%s)",
+		diag_error(l->diag, e->src, "%s is an untyped constant, which has no bit representation; give it a type, as in f32(%s)",
 		           check_describe(l, &x.v), check_text(l, x.e, "1"));
 		return value_none();
 	}
@@ -272,7 +272,7 @@ lower_elementwise(Lower *l, const Expr *e, OpCode code)
 	return r;
 }
 
-/* The operations in there, those of functions that it calls too. */
+/* Marks the operations inside, including those of called functions, as exact. */
 static LoweredValue
 lower_exact(Lower *l, const Expr *e)
 {
@@ -307,7 +307,7 @@ is_firm(const Operand *o)
 	return o->v.kind == VK_val && !lower_plain_of(&o->v);
 }
 
-/* The choice of o[1] and o[2] by condition o[0], in type d. */
+/* Selects o[1] or o[2] by condition o[0], in type d. */
 static bool
 lower_select(Lower *l, const Expr *e, Operand *o, DType d, LoweredValue *r)
 {
@@ -342,7 +342,7 @@ lower_plain(Lower *l, Operand *o, DType d)
 	return lower_select(l, p.e, p.o, d, &o->v);
 }
 
-/* Does i32 not hold it? */
+/* Does it exceed i32? */
 static bool
 is_long(const LoweredValue *v)
 {
@@ -353,7 +353,7 @@ is_long(const LoweredValue *v)
 	return v->kind == VK_int && (v->i < INT32_MIN || v->i > INT32_MAX);
 }
 
-/* A choice of numbers: f32 or an integer as indices are, until it meets another type. */
+/* Creates a select of constants: in f32 or an index type, until it meets another type. */
 static LoweredValue
 plain_choice(Lower *l, const Expr *e, const Operand *o)
 {
@@ -406,7 +406,7 @@ lower_where(Lower *l, const Expr *e)
 	return r;
 }
 
-/* `where`, of which few elements choose the first. */
+/* `where` whose first operand is rarely selected. */
 static LoweredValue
 lower_rarely(Lower *l, const Expr *e)
 {
@@ -417,7 +417,7 @@ lower_rarely(Lower *l, const Expr *e)
 	return r;
 }
 
-/* A product or sum of sizes and their like, which no program has so many of that it wraps around. */
+/* A product or sum of sizes or similar values, assumed not to overflow. */
 static bool
 is_extent(const Lower *l, const Val *x)
 {
@@ -429,7 +429,7 @@ is_extent(const Lower *l, const Val *x)
 	       is_extent(l, o->in[0]) && is_extent(l, o->in[1]);
 }
 
-/* What is known of an integer's range. */
+/* Returns the known range of an integer. */
 static Fact
 range_of(const Lower *l, const LoweredValue *x)
 {
@@ -442,8 +442,8 @@ range_of(const Lower *l, const LoweredValue *x)
 	return (Fact){ 1, x->i, x->i };
 }
 
-/* Is (a + (b - 1)) / b their quotient rounded up, of type d?  It is where a is not negative and b is
- * positive, unless the sum wraps around. */
+/* Is (a + (b - 1)) / b the quotient rounded up, of type d? True if a >= 0, b > 0, and the sum does not
+ * overflow. */
 static bool
 rounds_up(DType d, Fact a, Fact b)
 {
@@ -453,7 +453,7 @@ rounds_up(DType d, Fact a, Fact b)
 	       most <= num_max(d);
 }
 
-/* x where `condition` holds, else y. */
+/* Returns x where `condition` is true, else y. */
 static LoweredValue
 choice(Lower *l, const Expr *e, LoweredValue condition, LoweredValue x, LoweredValue y, DType d)
 {
@@ -473,8 +473,8 @@ op2(Lower *l, const Expr *e, TileToken op, LoweredValue x, LoweredValue y)
 	return lower_op2(l, op, e->src, (Operand){ x, e }, (Operand){ y, e });
 }
 
-/* a / b rounded up, of any signs.  A quotient truncates: one above 0, rounded up, is 1 more than the quotient
- * of the number one nearer to 0. */
+/* a / b rounded up, for any signs. Division truncates, so a positive quotient rounded up is 1 more than
+ * the quotient of the dividend moved by one towards 0. */
 static LoweredValue
 quotient_up(Lower *l, const Expr *e, Operand a, Operand b, DType d)
 {

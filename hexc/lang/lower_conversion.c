@@ -1,4 +1,5 @@
-/* lower_conversion.c - conversions: loads, constants of a type, broadcasting; edges along the way. */
+/* lower_conversion.c - lowers conversions: loads, typed constants and broadcasts; tracks the out-of-bounds
+ * region through them. */
 #include "hexc/lang/lower.h"
 #include "hexc/ir/dtype_value.h"
 
@@ -62,8 +63,8 @@ put_index(Lower *l, OpCode code, Src src, Val *x, Val *y)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-/* Edges found by what they are, so that lists of hundreds are joined in as many steps; no slots: there
- * are few. */
+/* A set of regions, hashed by contents, so that long lists are joined in linear time; without slots if
+ * there are few. */
 typedef struct EdgeSet {
 	const Edge *all;
 	const Edge **slot;
@@ -86,7 +87,7 @@ edge_same(const Edge *a, const Edge *b)
 	return a->size == b->size && a->start == b->start && a->step == b->step && a->tile == b->tile;
 }
 
-/* The edge's slot, or the free one where it would be. */
+/* Returns the region's slot, or the free slot for it. */
 static const Edge **
 edge_slot(const EdgeSet *set, const Edge *e)
 {
@@ -109,7 +110,7 @@ edge_has(const EdgeSet *set, const Edge *one)
 	return false;
 }
 
-/* The edges a, and room for `more`. */
+/* Returns the set of regions `a`, with space for `more`. */
 static EdgeSet
 edge_set(Lower *l, const Edge *a, int more)
 {
@@ -127,7 +128,7 @@ edge_set(Lower *l, const Edge *a, int more)
 	return set;
 }
 
-/* In front of the others, if it is not one of them; `tile`: what it is read through. */
+/* Prepends the region, unless the set has it; `tile`: the shared tile that it is read through. */
 static void
 edge_put(Lower *l, EdgeSet *set, const Edge *one, const Val *tile)
 {
@@ -197,8 +198,8 @@ root_param(const Lower *l, const Val *v)
 	return v->def ? NULL : &l->k->param[v->index];
 }
 
-/* One element as a scalar: all threads read the same.  Of a tensor that the kernel writes they might
- * not, so it stays a tile. */
+/* Loads one element as a scalar, as all threads read the same value. In a tensor that the kernel writes
+ * they might not, so there it stays a tile. */
 static LoweredValue
 load_single(Lower *l, Operand o)
 {
@@ -210,7 +211,7 @@ load_single(Lower *l, Operand o)
 	return value_of(put1(l, O_load, o.e->src, v, type_scalar(t.dtype)));
 }
 
-/* A slice of a tensor: in registers or in shared memory (hexc/pass/assign_space.h). */
+/* Loads a slice of a tensor, to registers or to shared memory (hexc/pass/assign_space.h). */
 static LoweredValue
 load_free(Lower *l, Operand o)
 {
@@ -251,8 +252,7 @@ lower_load_tile(Lower *l, Operand o)
 		if (t.shape[i] >= 0)
 			continue;
 		diag_error(l->diag, o.e->src,
-		           "`%s` as a whole has no compile-time shape: take a slice, as in "
-		           "%s[i :+ 64%s]",
+		           "tensor `%s` has no compile-time shape; use a slice, as in %s[i :+ 64%s]",
 		           p->name, p->name, t.rank > 1 ? ", ..." : "");
 		return value_none();
 	}

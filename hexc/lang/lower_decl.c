@@ -1,9 +1,9 @@
-/* lower_decl.c - declarations: let and var, scalars, register tiles and shared tiles. */
+/* lower_decl.c - lowers declarations: let and var, scalars, register tiles and shared tiles. */
 #include "hexc/lang/lower.h"
 
 /* ---- types as written ------------------------------------------------------------------------ */
 
-/* The tile type a declaration spells out; its extents are compile-time numbers. */
+/* Computes the tile type of a declaration, whose extents must be compile-time constants. */
 static bool
 spec_type(Lower *l, const TypeSpec *s, Type *t)
 {
@@ -61,7 +61,8 @@ lower_tile_edges(Lower *l, LoweredValue *tile, const LoweredValue *src)
 	tile->rest = lower_edges_of(l, tile->v, src->rest);
 }
 
-/* Global memory is copied, which a pipeline loop makes asynchronous; anything else goes through registers. */
+/* Fills a shared tile: global memory is copied, which pipeline loops make asynchronous; anything else goes
+ * through registers. */
 static LoweredValue
 fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 {
@@ -74,7 +75,7 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 		const Val *root = src.v.v->def ? src.v.v->def->in[0] : src.v.v;
 
 		if (!l->k->param[root->index].read) {
-			lower_load(l, src); /* says that it is only written */
+			lower_load(l, src); /* reports that it is only written */
 			return value_none();
 		}
 		in[0] = lower_whole(l, src.e->src, src.v.v);
@@ -94,7 +95,7 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 	return r;
 }
 
-/* The type of a shared tile that takes its shape from its value. */
+/* Computes the type of a shared tile that has the shape of its value. */
 static bool
 shared_type(Lower *l, const Stmt *s, Operand *src, Type *t)
 {
@@ -108,7 +109,7 @@ shared_type(Lower *l, const Stmt *s, Operand *src, Type *t)
 	for (int d = 0; d < t->rank; d++) {
 		if (t->shape[d] >= 0)
 			continue;
-		lower_load(l, *src); /* says that the tensor as a whole is no tile */
+		lower_load(l, *src); /* reports that an entire tensor is no tile */
 		return false;
 	}
 	if (s->type.dtype != D_COUNT)
@@ -203,7 +204,7 @@ let_register(Lower *l, const Stmt *s, const Layout **pin)
 	return v;
 }
 
-/* A variable needs a run-time value of some type. */
+/* Creates the initial value of a variable, which needs a type. */
 static LoweredValue
 var_number(Lower *l, const Stmt *s, LoweredValue v)
 {
@@ -278,7 +279,7 @@ let_parts(Lower *l, const Stmt *s)
 	}
 }
 
-/* The parser has said what is wrong. */
+/* The parser has reported the error. */
 static void
 let_broken(Lower *l, const Stmt *s)
 {

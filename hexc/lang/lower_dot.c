@@ -1,4 +1,4 @@
-/* lower_dot.c - matrix products and what they accumulate onto. */
+/* lower_dot.c - lowers `dot` and its accumulator. */
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -10,7 +10,7 @@ lower_is_plain_dot(const Lower *l, const Expr *e)
 	return e->narg == 2 || (e->narg == 3 && lower_expr_dtype(l, e->arg[2]) != D_COUNT);
 }
 
-/* Others that it may name: f16 for f16, more bits for more range. */
+/* Alternative accumulator types: f16 for f16, more bits for more range. */
 static bool
 may_accumulate(DType d, DType acc)
 {
@@ -23,7 +23,7 @@ may_accumulate(DType d, DType acc)
 	       flt == (c->kind == K_flt);
 }
 
-/* What may be named, for the message. */
+/* Lists the accumulator types, for the message. */
 static const char *
 accumulators(Lower *l, DType d)
 {
@@ -35,7 +35,7 @@ accumulators(Lower *l, DType d)
 	return text;
 }
 
-/* Operands of two types: the cast that tensor cores want, where there is one. */
+/* Reports operands of two types, with the cast that tensor cores need, if there is one. */
 static void
 dot_mismatch(Lower *l, Src src, const Operand *o)
 {
@@ -70,7 +70,7 @@ dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *ac
 	}
 	*acc = dtype_accumulator(d);
 	if (dtype_info[d].kind == K_pred) {
-		diag_error(l->diag, e->src, "`dot` does not multiply %s: cast both sides, as in `f16(%s)`",
+		diag_error(l->diag, e->src, "`dot` does not support %s operands; cast both, as in `f16(%s)`",
 		           dtype_info[d].name, check_text(l, a->e, "a"));
 		return false;
 	}
@@ -86,7 +86,7 @@ dot_dtype(Lower *l, const Expr *e, const Operand *a, const Operand *b, DType *ac
 	return true;
 }
 
-/* `dot(a, b, tf32)`: f32 operands, rounded so that the tensor cores take them. */
+/* `dot(a, b, tf32)`: rounds f32 operands so that tensor cores accept them. */
 static void
 round_operands(Lower *l, const Expr *e, Operand *o)
 {
@@ -102,7 +102,7 @@ round_operands(Lower *l, const Expr *e, Operand *o)
 	}
 }
 
-/* The size of the tensor that a value's dim runs along; NULL: unknown, or several. */
+/* Returns the size of the tensor dim that a value's dim runs along; NULL if unknown, or several. */
 static const Val *
 edge_size(const LoweredValue *v, int d)
 {
@@ -127,7 +127,7 @@ turned_words(Lower *l, const Operand *o)
 	return t.s;
 }
 
-/* What to write where the columns of `a` and the rows of `b` are of other numbers. */
+/* Suggests a fix for columns of `a` and rows of `b` that differ in number. */
 static const char *
 shape_fix(Lower *l, const Operand *a, const Operand *b)
 {
@@ -135,7 +135,7 @@ shape_fix(Lower *l, const Operand *a, const Operand *b)
 	int ka = ta->rank - 1, kb = tb->rank - 2;
 	const Val *columns = edge_size(&a->v, ka), *rows = edge_size(&b->v, kb);
 
-	/* Both run along one size, and the right one's columns along another: it stands right already. */
+	/* Both run along one size, and the right one's columns along another: it is not transposed. */
 	if (columns && columns == rows && columns != edge_size(&b->v, kb + 1))
 		return arena_printf(l->arena,
 		                    ": dimension %d of what is on the right goes with the columns of the "
@@ -148,8 +148,8 @@ shape_fix(Lower *l, const Operand *a, const Operand *b)
 	return "";
 }
 
-/* The operands without the dim that is summed over, which the other has not: their shapes and edges join to
- * the result's.  False: it is reported that they have different batches. */
+/* Sets `free` to the operands without the contracted dim: their shapes and regions join to the result's.
+ * Returns false after a report that the batches differ. */
 static bool
 join_batches(Lower *l, const Expr *e, const Operand *a, const Operand *b, Operand *free)
 {
@@ -175,8 +175,7 @@ join_batches(Lower *l, const Expr *e, const Operand *a, const Operand *b, Operan
 		if (m == n || m == 1 || n == 1)
 			continue;
 		diag_error(l->diag, e->src,
-		           "`dot` of %s and %s: the dimensions before the last two say which product, and "
-		           "must be equal or 1: %lld is not %lld",
+		           "`dot` of %s and %s: batch dimensions must be equal or 1, got %lld and %lld",
 		           check_describe(l, &a->v), check_describe(l, &b->v), (long long)m, (long long)n);
 		check_declared(l, e->src, 1, a);
 		check_declared(l, e->src, 1, b);
@@ -213,7 +212,7 @@ lower_check_dot(Lower *l, const Expr *e, const Operand *a, const Operand *b, DTy
 	return dot_dtype(l, e, a, b, acc) && dot_shape(l, e, a, b);
 }
 
-/* The tile to add to: zero, the third operand, or what `+` found on the other side. */
+/* Returns the accumulator: zero, the third operand, or the other operand of `+`. */
 static Val *
 dot_acc(Lower *l, const Expr *e, const Operand *acc, Type t)
 {
@@ -242,7 +241,8 @@ dot_acc(Lower *l, const Expr *e, const Operand *acc, Type t)
 	return lower_to_type(l, given, t, e->src, "the accumulator of `dot`");
 }
 
-/* A sum of the dot and something that is larger is no accumulation: the dot, then an addition. */
+/* Does the other operand of the sum fit the accumulator? If it is larger, the dot and an addition are
+ * separate. */
 static bool
 fits_acc(const Operand *acc, const Type *t)
 {
@@ -261,7 +261,7 @@ fits_acc(const Operand *acc, const Type *t)
 	return true;
 }
 
-/* The operand for all batches of the result. */
+/* Broadcasts the operand to all batches of the result. */
 static Val *
 for_batches(Lower *l, const Expr *e, const Operand *o, const Type *out)
 {

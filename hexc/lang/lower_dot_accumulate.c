@@ -1,10 +1,11 @@
-/* lower_dot_accumulate.c - sums: a product that is written as an operand of one is not rounded in between. */
+/* lower_dot_accumulate.c - lowers sums with a dot as an operand: the dot accumulates onto the other
+ * operand without rounding in between. */
 #include "hexc/lang/lower.h"
 
-/* One operand of a sum: a value, or the factors of a product that is to be fused. */
+/* One operand of a sum: a value, or the operands of a product to be fused. */
 typedef struct DotTerm {
 	Operand x, y;
-	const Expr *product; /* NULL: x alone */
+	const Expr *product; /* NULL: only x */
 } DotTerm;
 
 static bool
@@ -32,7 +33,7 @@ whole(Lower *l, const DotTerm *t)
 	return (Operand){ lower_op2(l, TK_star, t->product->src, t->x, t->y), t->product };
 }
 
-/* Its element type; D_COUNT: it takes that of what it meets, or none is right. */
+/* Returns its element type; D_COUNT if it adapts to the other operand, or is invalid. */
 static DType
 type_of(const Operand *o)
 {
@@ -47,7 +48,7 @@ is_number(const Operand *o)
 	return o->v.kind == VK_int || o->v.kind == VK_flt;
 }
 
-/* Types that are fused: those of which every target computes fma with one rounding. */
+/* Fuses only types for which every target computes fma with one rounding. */
 static bool
 may_fuse(const Operand *o)
 {
@@ -61,7 +62,7 @@ may_fuse(const Operand *o)
 	return true;
 }
 
-/* x * y + z of loaded operands, which keeps the product's place in the program. */
+/* Creates x * y + z from loaded operands, at the location of the product. */
 static LoweredValue
 fused(Lower *l, Src src, Operand *o)
 {
@@ -83,7 +84,7 @@ sum_of(Lower *l, TileToken op, Src src, const DotTerm *a, const DotTerm *b)
 {
 	const DotTerm *p = a->product ? a : b;
 	Operand o[3] = { p->x, p->y, p == a ? b->x : a->x };
-	int minus = p == a ? 2 : value_is_const(&o[1].v) ? 1 : 0; /* a number, if there is one */
+	int minus = p == a ? 2 : value_is_const(&o[1].v) ? 1 : 0; /* a constant, if there is one */
 
 	if (!p->product || !may_fuse(o))
 		return lower_op2(l, op, src, whole(l, a), whole(l, b));

@@ -1,4 +1,4 @@
-/* lower_expr.c - names, operators and members. */
+/* lower_expr.c - lowers names, operators and members. */
 #include "hexc/lang/migration_hints.h"
 #include "hexc/lang/lower.h"
 #include <math.h>
@@ -65,14 +65,13 @@ lower_name(Lower *l, const Expr *e)
 	}
 	if (s->val.kind == VK_mbar) {
 		diag_error(l->diag, e->src,
-		           "`%s` is barriers, which stand in `await`, `arrive` and `async copy` only: "
-		           "write one of them as `%s[s]`",
+		           "mbarrier array `%s` is only allowed in `await`, `arrive` and `async copy`, as `%s[s]`",
 		           e->name, e->name);
 		return value_none();
 	}
 	if (s->val.kind == VK_none || value_is_const(&s->val))
 		return s->val;
-	if (l->call && l->call->mode == l->mode) /* made here, or checked where it was passed */
+	if (l->call && l->call->mode == l->mode) /* created here, or checked where it was passed */
 		return s->val;
 	if (l->mode == MODE_SHAPE && (s->kind == SY_scalar || s->kind == SY_tensor)) {
 		diag_error(l->diag, e->src,
@@ -118,7 +117,7 @@ lower_member(Lower *l, const Expr *e)
 		check_no_name(l, x->src, "", x->name, "");
 		return value_none();
 	}
-	diag_error(l->diag, e->src, "there is no `.%s`: a matrix has `.T`, its transpose%s", e->name,
+	diag_error(l->diag, e->src, "unknown member `.%s`; tiles only have `.T` (transpose)%s", e->name,
 	           foreign_hint(l->arena, e->name));
 	return value_none();
 }
@@ -128,7 +127,7 @@ lower_member(Lower *l, const Expr *e)
 typedef struct OpRule {
 	TileToken tok;
 	OpCode code;
-	bool swap; /* operands change places */
+	bool swap; /* operands are swapped */
 } OpRule;
 
 static const OpRule rules[] = {
@@ -167,7 +166,7 @@ is_compare(OpCode c)
 	return c == O_lt || c == O_le || c == O_eq || c == O_ne;
 }
 
-/* Integer division by a constant zero. */
+/* Is it an integer division by a constant zero? */
 static bool
 divides_by_zero(const OpRule *r, const Operand *y, DType d)
 {

@@ -1,4 +1,4 @@
-/* lower_flow.c - loops and conditions: assigned variables become carried values and results. */
+/* lower_flow.c - lowers loops and conditions: assigned variables become loop-carried values and results. */
 #include "hexc/lang/lower.h"
 
 typedef struct Vars {
@@ -24,7 +24,7 @@ add_flags(Lower *l, Vars *v, const Leave *leave)
 	add_sym(l, v, leave->turn);
 }
 
-/* The flags that leaving by s clears, s being in `loops` loops of the statements looked at. */
+/* Adds the flags that leaving by s clears; `loops`: loops around s within the inspected statements. */
 static void
 add_left(Lower *l, Vars *v, const Stmt *s, int loops)
 {
@@ -41,8 +41,8 @@ is_loop(const Stmt *s)
 	return s->kind == ST_for || s->kind == ST_while;
 }
 
-/* Variables of the scopes outside that the statements assign, and flags.  Names cannot be declared twice, so
- * a name that is visible now means the same inside. */
+/* Finds the variables of outer scopes that the statements assign, and flags. Names cannot be declared
+ * twice, so a name that is visible now means the same inside. */
 static void
 find_assigned(Lower *l, Vars *v, const Stmt *s, int loops)
 {
@@ -80,7 +80,7 @@ end_region(Lower *l, const Vars *v, Src src)
 	op_new(l->b, NULL, O_yield, src, v->n, out, 0, NULL);
 }
 
-/* From here on the variable is `x`, which remembers nothing of a tensor's edge. */
+/* Sets the variable to `x`, without out-of-bounds regions. */
 static void
 set_var(Sym *s, Val *x)
 {
@@ -89,7 +89,8 @@ set_var(Sym *s, Val *x)
 	s->val = value_of(x);
 }
 
-/* The edge that a turn gives, if it is the same in all turns; NULL: it is not, or there is none. */
+/* Returns the region of an iteration's result if it is the same in all iterations; NULL if not, or if
+ * there is none. */
 static const Edge *
 edge_behind(Lower *l, const Edge *e, const Op *loop)
 {
@@ -106,7 +107,7 @@ edge_behind(Lower *l, const Edge *e, const Op *loop)
 	return r->size && !r->start == !e->start ? r : NULL;
 }
 
-/* Behind a loop the variable is what it carries on, with the edges of that. */
+/* Sets the variable to its loop result after the loop, with the regions of the carried value. */
 static void
 set_carried(Lower *l, Sym *s, const Op *loop, int i)
 {
@@ -127,7 +128,7 @@ put_bool(Lower *l, Src src, bool x)
 	return put_const(l, &c, type_cond(), src);
 }
 
-/* A variable without a name, true at first. */
+/* Returns an unnamed variable, initially true. */
 static Sym *
 new_flag(Lower *l, Src src)
 {
@@ -139,7 +140,7 @@ new_flag(Lower *l, Src src)
 	return s;
 }
 
-/* Is there a statement of that kind that leaves what s stands in?  `loops`: in how many loops of that. */
+/* Is there a statement of that kind that leaves s? `loops`: number of loops inside s around it. */
 static bool
 leaves(const Stmt *s, StmtKind kind, int loops)
 {
@@ -150,8 +151,8 @@ leaves(const Stmt *s, StmtKind kind, int loops)
 	return false;
 }
 
-/* What `if` and `while` ask: a bool known at compile time or a scalar, or nothing after a report.  A tile of
- * one element becomes a scalar by shared memory, from where all threads read the same. */
+/* Lowers the condition of `if` and `while`: a compile-time bool or a scalar; none after a report. A tile
+ * of one element becomes a scalar through shared memory, so that all threads read the same value. */
 static LoweredValue
 lower_condition(Lower *l, const Expr *e)
 {
@@ -175,7 +176,7 @@ lower_condition(Lower *l, const Expr *e)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* The step, 1 where it is not known: below 0 the loop counts down. */
+/* Computes the step, 1 if it is unknown; negative steps count down. */
 static bool
 check_step(Lower *l, const Stmt *s, const Val *v, int64_t *step)
 {
@@ -204,15 +205,15 @@ loop_stages(Lower *l, const Stmt *s, int64_t *n)
 	return false;
 }
 
-/* Loops count up.  One that counts down from a has made i = a - j of its counter j. */
+/* Loops count up. A loop that counts down from a computes i = a - j from its counter j. */
 static Val *
 loop_value(Lower *l, const Stmt *s, Val *counter, Val *from)
 {
 	return from ? put_index(l, O_sub, s->name_src, from, counter) : counter;
 }
 
-/* Behind the body of a `while`: does its condition hold again, if nothing has left the loop?  `first`: what
- * said that this turn runs. */
+/* Evaluates the condition again after the body of a `while`, if no statement left the loop. `first`: the
+ * condition that started this iteration. */
 static void
 ask_again(Lower *l, const Stmt *s, const Val *first)
 {
@@ -239,7 +240,7 @@ ask_again(Lower *l, const Stmt *s, const Val *first)
 	set_var(going, o->out[0]);
 }
 
-/* The values that the loop carries enter the body, and their next ones leave it. */
+/* Lowers the body, with carried values as its arguments and their next values in the yield. */
 static void
 lower_body(Lower *l, const Stmt *s, Op *o, const Vars *v, Val *from)
 {
@@ -268,7 +269,8 @@ lower_body(Lower *l, const Stmt *s, Op *o, const Vars *v, Val *from)
 	scope_leave(l, scope);
 }
 
-/* A loop over in[0 .. 2], whose counter is taken from `from` if it counts down, for the statement s. */
+/* Creates a loop over in[0 .. 2] for the statement s; `from`: start of a loop that counts down, else
+ * NULL. */
 static Op *
 put_loop(Lower *l, const Stmt *s, Val *const bound[3], Val *from, Leave *leave)
 {
@@ -298,7 +300,7 @@ put_loop(Lower *l, const Stmt *s, Val *const bound[3], Val *from, Leave *leave)
 	return o;
 }
 
-/* Does a loop over s end by itself only, or may a turn of it?  Flags for what may. */
+/* Creates the flags that the loop over s needs for early exits, of the loop and of an iteration. */
 static Leave
 new_leave(Lower *l, const Stmt *s, bool asks)
 {
@@ -324,7 +326,7 @@ lower_for(Lower *l, const Stmt *s)
 	in[1] = lower_index_value(l, s->hi, "the end of a loop");
 	in[2] = s->step ? lower_index_value(l, s->step, "the step of a loop") : ir_const(l->b, NULL, 1);
 	ok = loop_stages(l, s, &stages) && in[0] && in[1] && in[2] && check_step(l, s, in[2], &step);
-	for (int i = 0; i < 3; i++) /* go on for the sake of the errors inside */
+	for (int i = 0; i < 3; i++) /* continue, to report errors inside */
 		in[i] = ok ? in[i] : ir_const(l->b, NULL, 1);
 	if (ok && step < 0) {
 		from = in[0];
@@ -351,7 +353,7 @@ lower_while(Lower *l, const Stmt *s)
 		return;
 	if (c.kind == VK_bool && !leaves(s->body, ST_break, 0) && !leaves(s->body, ST_return, 0))
 		diag_error(l->diag, s->value->src,
-		           "the condition always holds, and nothing leaves the loop: `break` ends it");
+		           "infinite loop: the condition is always true and the body has no `break`");
 	leave.asks = c.kind == VK_val;
 	if (leave.asks)
 		leave.going->val = c;
@@ -373,7 +375,7 @@ lower_branch(Lower *l, Src src, const Stmt *body, Op *o, int r, const Vars *v)
 	l->b = outer;
 }
 
-/* Where the bool scalar c holds `body` runs, else `other`. */
+/* Runs `body` if the bool scalar c is true, else `other`. */
 static void
 put_choice(Lower *l, Src src, Val *c, const Stmt *body, const Stmt *other)
 {
@@ -426,13 +428,12 @@ static const char *
 why_not_left(const Lower *l, const Stmt *s)
 {
 	if (s->kind != ST_return)
-		return l->leave && l->leave->loop ? NULL : "it stands in a loop, which it leaves";
+		return l->leave && l->leave->loop ? NULL : "`break` and `continue` are only allowed in a loop";
 	if (s->narg)
 		return "a kernel returns nothing: store to a tensor that is `out`";
 	for (const Leave *x = l->leave; x; x = x->outer)
 		if (x->roles)
-			return "a role runs to its end, as the other one waits for it: put an `if` around "
-			       "what it does";
+			return "`return` is not allowed in a role (the other role would deadlock); use `if`";
 	return NULL;
 }
 
@@ -448,7 +449,7 @@ lower_leave(Lower *l, const Stmt *s)
 
 	if (bad || s->next) {
 		diag_error(l->diag, bad ? s->src : s->next->src,
-		           bad ? "`%s`: %s" : "nothing runs behind `%s`%s", word[s->kind], bad ? bad : "");
+		           bad ? "`%s`: %s" : "unreachable statement after `%s`%s", word[s->kind], bad ? bad : "");
 		return;
 	}
 	if (s->kind == ST_continue) {
@@ -461,7 +462,7 @@ lower_leave(Lower *l, const Stmt *s)
 	}
 }
 
-/* Does everything that goes through s leave? */
+/* Does every path through s leave? */
 static bool
 always_leaves(const Stmt *s)
 {

@@ -1,7 +1,7 @@
-/* lower_lookup.c - lookup(table, indices): what stands in a table of up to 16 elements. */
+/* lower_lookup.c - lowers lookup(table, indices): reads elements of a table of up to 16 elements. */
 #include "hexc/lang/lower.h"
 
-/* A table for all indices, or one for each row of them: extents of 1 before the last serve all. */
+/* Checks for one table, or one per row of the indices: extents of 1 before the last broadcast. */
 static bool
 check_table(Lower *l, const Expr *e, const Operand *table, const Operand *index)
 {

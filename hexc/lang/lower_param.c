@@ -1,4 +1,5 @@
-/* lower_param.c - parameters: declared ones, then the run-time sizes that shapes and strides name. */
+/* lower_param.c - lowers parameters: the declared ones, then the run-time sizes that shapes and strides
+ * name. */
 #include "hexc/lang/lower.h"
 #include "hexc/ir/pack.h"
 #include <string.h>
@@ -32,7 +33,7 @@ set_range(Param *p)
 	p->hi = INT64_MAX;
 }
 
-/* Place for one more parameter; its argument follows when the type is known. */
+/* Adds a parameter; its argument is set once the type is known. */
 static Param *
 add_param(Lower *l, ParamKind kind, const char *name, Src src)
 {
@@ -70,7 +71,7 @@ find_decl(const Lower *l, const char *name)
 	return NULL;
 }
 
-/* A name in a shape: a constant, a declared i64 parameter, or the declaration of a size. */
+/* Handles a name in a shape: a constant, a declared i64 parameter, or the declaration of a size. */
 static void
 note_size(Lower *l, Sizes *z, const Expr *e)
 {
@@ -128,7 +129,7 @@ is_size(const Lower *l, const ParamDecl *d)
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* Not every type has a form that hosts keep in memory. */
+/* Some types have no memory format for hosts. */
 static void
 check_memory_type(Lower *l, const ParamDecl *d)
 {
@@ -170,7 +171,7 @@ tensor_type(Lower *l, const ParamDecl *d)
 	return type_tile(d->type.dtype, S_global, rank, shape);
 }
 
-/* What the program says of the pack; the rest is left to inference. */
+/* Returns the declared properties of the pack; inference chooses the rest. */
 static const Pack *
 declared_pack(Lower *l, const ParamDecl *d)
 {
@@ -188,15 +189,14 @@ declared_pack(Lower *l, const ParamDecl *d)
 		           d->name);
 	else if (d->out && (d->in || !d->pack))
 		diag_error(l->diag, d->pack_src,
-		           "`%s` is packed and written: declare it `out packed(\"..\")` with a pack that is "
-		           "known, or write it in its natural form and call hexc_pack()",
+		           "packed output `%s` needs an explicit pack, `out packed(\"..\")`; or write it unpacked and call hexc_pack()",
 		           d->name);
 	else if (d->nstride)
 		diag_error(l->diag, d->stride_src, "`%s` is packed: it has no strides", d->name);
 	else if (!d->pack)
 		return p;
 	else if (!pack_parse(l->arena, d->pack, strlen(d->pack), p, &why))
-		diag_error(l->diag, d->pack_src, "this describes no pack: %s", why);
+		diag_error(l->diag, d->pack_src, "invalid pack: %s", why);
 	else if (p->dtype != d->type.dtype)
 		diag_error(l->diag, d->pack_src, "this is a pack of %s, but `%s` is %s",
 		           dtype_info[p->dtype].name, d->name, name);
@@ -225,7 +225,7 @@ declare(Lower *l, const ParamDecl *d)
 	}
 	if (d->out)
 		diag_error(l->diag, d->src,
-		           "scalar `%s` cannot be written: give it a shape, as in %s: out %s[1]",
+		           "scalar parameter `%s` cannot be `out`; declare a tensor, as in %s: out %s[1]",
 		           d->name, d->name, dtype_info[d->type.dtype].name);
 	if (d->nstride)
 		diag_error(l->diag, d->stride_src, "scalar `%s` has no strides", d->name);
@@ -242,7 +242,7 @@ index_or_one(Lower *l, const Expr *e, const char *what)
 	return v ? v : ir_const(l->b, NULL, 1);
 }
 
-/* Sizes and strides, computed at the top of the body. */
+/* Computes sizes and strides at the top of the body. */
 static void
 set_sizes(Lower *l, Param *p, const ParamDecl *d)
 {

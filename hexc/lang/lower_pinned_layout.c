@@ -1,12 +1,13 @@
-/* lower_pinned_layout.c - layouts that the program gives itself: read, held against the tile, put into the IR.
+/* lower_pinned_layout.c - lowers user-specified layouts: parses them, checks them against the tile and
+ * adds them to the IR.
  *
- * A register layout says for each element in which lane, warp and register it is, and every register of every
- * thread must get one; a shared layout says at which element of memory it is.  Inference keeps both. */
+ * A register layout maps each element to a lane, warp and register, and every register of every thread
+ * must get an element; a shared layout maps it to an element of memory. Inference keeps both. */
 #include "hexc/lang/lower.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Registers of a lane, in elements of the narrowest type; places of a shared tile. */
+/* Maximum registers/thread, in elements of the narrowest type; maximum locations of a shared tile. */
 enum { REGS_MAX = LANE_REGISTERS * 32, PLACES_MAX = 1 << 22, SWIZZLE_MAX = 20 };
 
 typedef struct Pin {
@@ -81,22 +82,19 @@ right_axes(const Pin *p)
 				      "strides like 1@reg, 4@lane, 1@warp, and copies as +[4:1@lane]"
 				    : "shared tile is laid out in memory: write strides as plain numbers");
 		if (it->extent > 1 && it->stride < 1)
-			return pin_error(p, "a stride of %lld puts several elements into one place: "
-			                    "strides are "
-			                 "1 or more",
+			return pin_error(p, "stride %lld maps several elements to one location; strides must be positive",
 			                 (long long)it->stride);
 	}
 	for (int a = 0; a < AX_COUNT; a++)
 		if (l->offset[a])
-			return pin_error(p, "it starts at %lld on axis %s: places count from 0, leave the "
-			                 "offset out",
+			return pin_error(p, "layout has offset %lld on axis %s; offsets are not allowed",
 			                 (long long)l->offset[a], axis_name((Axis)a));
 	return true;
 }
 
 /* ---- registers ------------------------------------------------------------------------------------- */
 
-/* The n-th place of an element: copies count like digits. */
+/* Returns the location of an element's copy number `copy`: copies are counted like modes. */
 static int64_t
 thread_slot(const Pin *p, int64_t elem, int64_t copy, int64_t regs)
 {
@@ -117,7 +115,7 @@ slot_text(const Pin *p, int64_t slot, int64_t regs)
 	                    (long long)(slot / regs % WARP_SIZE), (long long)(slot / regs / WARP_SIZE));
 }
 
-/* Of what is held twice: both elements. */
+/* Reports both elements of a location that is used twice. */
 static bool
 held_twice(const Pin *p, int64_t slot, int64_t elem, int64_t copies, int64_t regs)
 {
@@ -139,7 +137,7 @@ nothing_here(const Pin *p, int64_t slot, int64_t regs, int64_t lanes, int64_t wa
 	const char *fix = "number the registers without a gap";
 
 	if (lane >= lanes)
-		fix = arena_printf(p->l->arena, "let the other lanes hold copies, +[%lld:%lld@lane]",
+		fix = arena_printf(p->l->arena, "replicate across the other lanes, +[%lld:%lld@lane]",
 		                   (long long)(WARP_SIZE / lanes), (long long)lanes);
 	else if (warp >= warps)
 		fix = arena_printf(p->l->arena, "let the other warps hold copies, +[%lld:%lld@warp]",
@@ -198,8 +196,7 @@ memory_places(const Pin *p)
 		                    "address", s.bits, s.base,
 		                 s.shift, SWIZZLE_MAX);
 	if (s.bits > 0 && s.shift < s.bits)
-		return pin_error(p, "Sw<%d,%d,%d>: the bits that are xored in stand above the others, make "
-		                 "the third number %d or more",
+		return pin_error(p, "Sw<%d,%d,%d>: source bits must lie above the target bits; use a shift of at least %d",
 		                 s.bits, s.base, s.shift, s.bits);
 	if (layout_cosize(l, AX_mem) > PLACES_MAX)
 		return pin_error(p, "element %s is at element %lld of memory, which no block has: make "
@@ -222,7 +219,7 @@ memory_places(const Pin *p)
 	return true;
 }
 
-/* Less than a byte cannot be written alone. */
+/* Sub-byte elements cannot be stored individually. */
 static bool
 whole_bytes(const Pin *p)
 {
@@ -237,9 +234,7 @@ whole_bytes(const Pin *p)
 			                 l->swizzle.bits, l->swizzle.base, l->swizzle.shift,
 			                 dtype_info[p->t->dtype].name);
 	return least <= 1 ||
-	       pin_error(p, "element %s shares a byte with no neighbour, and less than a byte cannot be "
-	                    "written "
-	                 "alone: keep %lld %s together, by a digit of stride 1",
+	       pin_error(p, "element %s shares its byte with no contiguous element; sub-byte stores need %lld contiguous %s (a stride-1 mode)",
 	                 coord_text(p, 0), (long long)least, dtype_info[p->t->dtype].name);
 }
 

@@ -1,14 +1,14 @@
-/* lower_print.c - print and assert.
+/* lower_print.c - lowers print and assert.
  *
- * The IR prints scalars.  A tile goes to shared memory, and loops over its indices print one line for each
- * element, in order; an assertion about a tile is one about the place of its first element that fails. */
+ * The IR prints scalars. A tile is copied to shared memory, and loops over its indices print one line per
+ * element, in order. An assertion on a tile reports the indices of its first element that fails. */
 #include "hexc/lang/lower.h"
 #include <string.h>
 
-/* Elements that one print of a tile may have. */
+/* Maximum elements per print of a tile. */
 enum { SAY_MAX = 1024 };
 
-/* What one print prints: values of one shape, `shape` for tiles. */
+/* A print statement: values of one shape, `shape` for tiles. */
 typedef struct Say {
 	const Expr *e;
 	const char *text;
@@ -21,11 +21,11 @@ typedef struct Say {
 LoweredValue
 lower_message_value(Lower *l, const Expr *e)
 {
-	diag_error(l->diag, e->src, "`%s` gives no value: write it as a statement", e->name);
+	diag_error(l->diag, e->src, "`%s` returns no value; use it as a statement", e->name);
 	return value_none();
 }
 
-/* The number as printf takes it. */
+/* Converts the value to a type that printf supports. */
 static Val *
 printable(Lower *l, Src src, Val *x)
 {
@@ -55,7 +55,7 @@ put_print(Lower *l, Src src, const char *text, int n, Val *const *in)
 
 /* ---- loops and conditions ------------------------------------------------------------------------ */
 
-/* A loop over dim d; ops go into its body from here on. */
+/* Opens a loop over dim d; ops are then inserted into its body. */
 static Val *
 open_loop(Lower *l, Src src, int64_t extent, const Edge *edge)
 {
@@ -87,7 +87,7 @@ open_if(Lower *l, Src src, Val *cond)
 
 /* ---- print --------------------------------------------------------------------------------------- */
 
-/* One element of a shared tile, as a scalar. */
+/* Loads one element of a shared tile as a scalar. */
 static Val *
 element(Lower *l, Src src, Val *tile, Val *const *index)
 {
@@ -101,7 +101,7 @@ element(Lower *l, Src src, Val *tile, Val *const *index)
 	return put1(l, O_load, src, in[0], type_scalar(t.dtype));
 }
 
-/* "[{}, {}] " */
+/* Prefixes the text with "[{}, {}] ", one {} per dim. */
 static const char *
 index_text(Lower *l, int rank, const char *text)
 {
@@ -150,7 +150,7 @@ read_text(Lower *l, const Expr *e, int i, const char **text)
 	return *text != NULL;
 }
 
-/* The shape of all tiles together. */
+/* Computes the common shape of all tiles. */
 static bool
 join_tiles(Lower *l, Say *s, bool *any)
 {
@@ -165,7 +165,7 @@ join_tiles(Lower *l, Say *s, bool *any)
 		return false;
 	if (type_size(&s->shape) > SAY_MAX) {
 		diag_error(l->diag, s->e->src,
-		           "a print of %lld elements: at most %d at once, take a slice of the tile",
+		           "print of %lld elements exceeds the limit of %d; print a slice",
 		           (long long)type_size(&s->shape), SAY_MAX);
 		return false;
 	}
@@ -187,8 +187,8 @@ message_print(Lower *l, const Expr *e)
 	want = message_operands(s.text);
 	if (want != s.n) {
 		diag_error(l->diag, e->arg[0]->src,
-		           want < 0 ? "a brace stands alone: a value's place is {}, a brace is {{ or }}"
-		                    : "the text has %d places {} for %d values",
+		           want < 0 ? "unmatched brace in format string; use {} for a value, {{ or }} for a brace"
+		                    : "format string has %d {} for %d values",
 		           want, s.n);
 		return;
 	}
@@ -224,7 +224,7 @@ put_assert(Lower *l, Src src, const char *text, Val *cond)
 	op_new(l->b, NULL, O_assert, src, 1, &cond, 0, NULL)->text = text;
 }
 
-/* The number (row-major) of the first element inside that is false; INT32_MAX: there is none. */
+/* Returns the row-major index of the first in-bounds element that is false; INT32_MAX if there is none. */
 static Val *
 first_false(Lower *l, const Expr *e, const LoweredValue *cond)
 {
@@ -261,7 +261,7 @@ assert_tile(Lower *l, const Expr *e, const char *text, const LoweredValue *cond)
 	Val *ok = ir_bin(l->b, NULL, O_eq, first, ir_const(l->b, NULL, INT32_MAX)), *rest = first;
 	const char *place = "";
 
-	for (const char *s = text; *s; s++) /* what a print takes for a place is none here */
+	for (const char *s = text; *s; s++) /* escapes braces, which are placeholders in prints */
 		place = arena_printf(l->arena, *s == '{' || *s == '}' ? "%s%c%c" : "%s%c", place, *s, *s);
 	open_if(l, src, put1(l, O_not, src, ok, type_cond()));
 	for (int d = t->rank - 1; d >= 0; d--) {

@@ -1,4 +1,4 @@
-/* lower_reduce.c - reductions along a dimension, and means over the elements that exist. */
+/* lower_reduce.c - lowers reductions along a dimension, and means over the elements in bounds. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/lang/lower.h"
@@ -16,8 +16,8 @@ lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
 	return v;
 }
 
-/* reduce_max (reduce_min) of x.  A NaN counts as an element that is not there, so that the result of none is
- * -inf (inf): steps of NaN and NaN make NaN, which pass mark_reductions leaves where nothing sees it. */
+/* reduce_max (reduce_min) of x. NaNs are skipped, so the result without other elements is -inf (inf):
+ * combining NaNs gives NaN, which pass mark_reductions keeps where it is not observed. */
 static Val *
 put_extreme(Lower *l, const Expr *e, OpCode code, Val *x, int dim)
 {
@@ -76,7 +76,7 @@ lower_mean(Lower *l, const Expr *e)
 	return x.v;
 }
 
-/* Is it known that elements of the edge exist? */
+/* Are some elements of the region known to be in bounds? */
 static bool
 edge_has_some(Lower *l, const Edge *e)
 {
@@ -89,7 +89,8 @@ edge_has_some(Lower *l, const Edge *e)
 	return true;
 }
 
-/* x, of extent 1 along dim, without the edge there, and without those of other dims of extent 1. */
+/* Returns x, of extent 1 along dim, without its region there, and without those of other dims of extent
+ * 1. */
 static Val *
 without_edge(Lower *l, Src src, Val *x, int dim)
 {
@@ -147,7 +148,7 @@ lower_if_any(Lower *l, Src src, Val *x, int dim, const Edge *edge, int64_t exten
 	return put_op(l, O_select, src, 3, in, type_free(x->type));
 }
 
-/* Which elements of a tile are inside of what it was read from. */
+/* Computes which elements of a tile are in bounds. */
 LoweredValue
 lower_inside(Lower *l, const Expr *e)
 {
@@ -226,8 +227,8 @@ lower_count(Lower *l, CountKind kind, Op *o, int i, const Edge *edge, int64_t ex
 		VEC_PUSH(l->arena, l->count, l->ncount, l->count_cap, c);
 }
 
-/* By id of a value: 1 when one copy or store of the whole tile and nothing else writes the alloc, but for
- * zeros that are stored to parts of it. */
+/* By value id: 1 if only one copy or store, of the entire tile, writes the alloc, except zeros stored to
+ * parts of it. */
 static uint32_t *
 count_writes(Lower *l)
 {
@@ -243,7 +244,7 @@ count_writes(Lower *l)
 	return n;
 }
 
-/* A number as an operand of type t: a scalar as it is, a tile of it in another type. */
+/* Converts an index to an operand of type t: scalars are unchanged, tiles cast. */
 static Val *
 number_as(Op *at, Type t, Val *n)
 {
@@ -256,7 +257,7 @@ number_as(Op *at, Type t, Val *n)
 	return op_new(at->parent, at, O_splat, at->src, 1, &n, 1, &t)->out[0];
 }
 
-/* Elements that exist begin at n, too. */
+/* In-bounds elements also have a start, n. */
 static void
 put_first(Lower *l, const ExtentSource *c, Val *n)
 {
@@ -278,7 +279,7 @@ put_first(Lower *l, const ExtentSource *c, Val *n)
 	}
 }
 
-/* The count c; NULL: all are inside. */
+/* Computes count c; returns NULL if all elements are in bounds. */
 static Val *
 count_of(Lower *l, const ExtentSource *c, const uint32_t *writes)
 {
@@ -304,7 +305,7 @@ count_of(Lower *l, const ExtentSource *c, const uint32_t *writes)
 		put_first(l, c, ir_bin(b, at, O_min, first, ir_const(b, at, c->extent)));
 	if (n && c->kind == COUNT_last)
 		n = ir_bin(b, at, O_sub, n, ir_const(b, at, 1));
-	/* of a tile all outside there are none, not fewer */
+	/* a tile that is entirely out of bounds has 0, not a negative number */
 	if (n && (c->kind == COUNT_last || (c->kind == COUNT_all && val_fact(l->k, n).lo < 0)))
 		n = ir_bin(b, at, O_max, n, ir_const(b, at, 0));
 	return n;

@@ -1,28 +1,29 @@
-/* lower_scan.c - scans and reductions of functions: thread first, by levels (taskmap/scan_levels.h).
+/* lower_scan.c - lowers scans and reductions with functions: within a thread first, then by levels
+ * (taskmap/scan_levels.h).
  *
- * Neighbours, which one lane has in registers, become one; so do these, until few are left, which lanes
- * combine in steps of 1, 2, 4 ... places (W. D. Hillis and G. L. Steele, "Data parallel algorithms", 1986).
- * A reduction is done then. A scan hands what comes before a group down, and puts it in front of all of the
- * group.  Lines that the levels do not divide are made longer by way of a shared tile, which pass pad_tiles does
- * away with.
+ * Adjacent elements in registers of one lane are combined to one; the results are combined in the same
+ * way, until few are left. Lanes combine these in steps of 1, 2, 4 ... positions (W. D. Hillis and G. L.
+ * Steele, "Data parallel algorithms", 1986). A reduction is complete then. A scan passes the prefix of
+ * each group down and combines it with all elements of the group. Vectors whose length the levels do not
+ * divide are extended through a shared tile, which pass pad_tiles removes.
  *
- * Elements outside of a tensor are in no combination.  Those past its end come last: a scan never reads them,
- * a reduction compares with the end.  Those before its first element are made what changes nothing where an
- * operation combines, and are compared with the first where a function does.  Results have the edges of the
- * operands (`lower_as_far`), which the reshapes and the shared tile on the way lose. */
+ * Elements out of bounds of a tensor take part in no combination. Those past the end come last: a scan
+ * never reads them, a reduction compares with the end. Those before the first element become the neutral
+ * value of an operation, or are compared with the first index for a function. Results have the bounds of
+ * the operands (`lower_as_far`), which the reshapes and the shared tile lose. */
 #include "hexc/ir/dtype_value.h"
 #include "hexc/lang/lower.h"
 #include "taskmap/scan_levels.h"
 #include <math.h>
 #include <string.h>
 
-/* x moved n places up along dim, `in` (a number) coming in at the start. */
+/* Shifts x up by n positions along dim, with `in` (a constant) as the fill value. */
 static LoweredValue
 shifted(Lower *l, Src src, LoweredValue x, int dim, int64_t n, const LoweredValue *in)
 {
 	LoweredValue r = x;
 
-	if (n >= x.v->type.shape[dim]) { /* nothing is left */
+	if (n >= x.v->type.shape[dim]) { /* only fill values remain */
 		r.v = put_const(l, in, type_free(x.v->type), src);
 		r.edge[dim] = NULL;
 		return r;
@@ -50,7 +51,7 @@ lower_shift(Lower *l, const Expr *e)
 	    !lower_const_int(l, e->arg[2], "the distance of a shift", &n))
 		return value_none();
 	if (n < 0) {
-		diag_error(l->diag, e->arg[2]->src, "a shift by %lld places: 0 and more are possible",
+		diag_error(l->diag, e->arg[2]->src, "negative shift %lld",
 		           (long long)n);
 		check_declared(l, e->arg[2]->src, 1, &x);
 		return value_none();
@@ -58,7 +59,7 @@ lower_shift(Lower *l, const Expr *e)
 	if (e->narg == 4) {
 		in = lower_expr(l, e->arg[3]);
 		if (in.kind != VK_none && !value_is_const(&in))
-			diag_error(l->diag, e->arg[3]->src, "what a shift brings in is a number, not %s",
+			diag_error(l->diag, e->arg[3]->src, "the fill value of `shift` must be a scalar, not %s",
 			           check_describe(l, &in));
 		if (!value_is_const(&in) || !check_fits(l, &in, x.v.v->type.dtype, e->arg[3]->src))
 			return value_none();
@@ -71,18 +72,18 @@ lower_shift(Lower *l, const Expr *e)
 typedef struct ScanLowering {
 	const FnDecl *fn; /* NULL: op combines */
 	OpCode op;
-	LoweredValue before; /* what changes nothing in front of anything, of op */
+	LoweredValue before; /* neutral value of op */
 	const Expr *e;
-	int n, dim; /* values that go together */
+	int n, dim; /* values scanned together */
 	int64_t extent; /* of the dim */
-	int64_t width; /* of each element of v: elements along the dim that it is the combination of */
-	const Edge *edge; /* of all of v along it */
-	bool front; /* of the edge: it may start before the tensor */
-	Levels level; /* behind the end of the extent is anything */
+	int64_t width; /* of each element of v: how many elements along the dim it combines */
+	const Edge *edge; /* region of all of v along the dim */
+	bool front; /* of the region: it may start before the tensor */
+	Levels level; /* elements past the extent are undefined */
 	LoweredValue v[RESULT_MAX];
 } ScanLowering;
 
-/* scan(f, dim, x, y, ...): the function, the dim, tiles of one shape. */
+/* Reads scan(f, dim, x, y, ...): the function, the dim, tiles of one shape. */
 static bool
 read_scan(Lower *l, const Expr *e, ScanLowering *s)
 {
@@ -103,7 +104,7 @@ read_scan(Lower *l, const Expr *e, ScanLowering *s)
 		s->fn = lower_prelude_own(l, e->arg[0]->name, e->src);
 	if (!s->fn) {
 		diag_error(l->diag, e->arg[0]->src,
-		           "`%s` combines with a function of the program: `%s` is none", e->name,
+		           "`%s` needs a function declared in the program; `%s` is not one", e->name,
 		           check_text(l, e->arg[0], "this"));
 		return false;
 	}
@@ -125,14 +126,15 @@ read_scan(Lower *l, const Expr *e, ScanLowering *s)
 				return false;
 			}
 	}
-	/* what one of them lacks the function does not see of any */
+	/* elements out of bounds in one tile are skipped in all */
 	lower_join_edges(l, s->n, x, t, &all);
 	for (int i = 0; i < s->n; i++)
 		memcpy(s->v[i].edge, all.edge, sizeof all.edge);
 	return lower_dim_arg(l, e, 1, t->rank, &s->dim);
 }
 
-/* f of what comes first, then of what follows: first[] becomes the combination, in the types of the scan. */
+/* Combines the preceding and following values with f: first[] becomes the result, in the types of the
+ * scan. */
 static bool
 combine(Lower *l, const ScanLowering *s, LoweredValue *first, const LoweredValue *then)
 {
@@ -172,7 +174,7 @@ indices(Lower *l, const ScanLowering *s, Type t)
 	return v;
 }
 
-/* out[]: yes[] where cond, which is everywhere if it is NULL, else no[]. */
+/* out[i] = cond ? yes[i] : no[i]; cond NULL: yes[i]. */
 static void
 select_values(Lower *l, const ScanLowering *s, Val *cond, const LoweredValue *yes, const LoweredValue *no, LoweredValue *out)
 {
@@ -183,7 +185,7 @@ select_values(Lower *l, const ScanLowering *s, Val *cond, const LoweredValue *ye
 	}
 }
 
-/* v[] becomes f of from[] and v[] where `inside` holds. */
+/* Sets v[] to f of from[] and v[] where `inside` is true. */
 static bool
 scan_step(Lower *l, const ScanLowering *s, Val *inside, const LoweredValue *from, LoweredValue *v)
 {
@@ -196,7 +198,7 @@ scan_step(Lower *l, const ScanLowering *s, Val *inside, const LoweredValue *from
 	return true;
 }
 
-/* The first element that exists <= `step` times the index along the dim of t + `start`. */
+/* Is `step` times the index along the dim of t, plus `start`, at or after the first in-bounds element? */
 static Val *
 reaches(Lower *l, const ScanLowering *s, Type t, int64_t step, int64_t start)
 {
@@ -213,7 +215,7 @@ reaches(Lower *l, const ScanLowering *s, Type t, int64_t step, int64_t start)
 	return v;
 }
 
-/* Where neighbour j of every c exists, as the last of its elements does; NULL: everywhere, or no function
+/* Returns where element j of each group of c is in bounds, by its last element; NULL: everywhere, or an op
  * combines them. */
 static Val *
 neighbour_exists(Lower *l, const ScanLowering *s, int64_t c, int64_t j, Type t)
@@ -221,8 +223,8 @@ neighbour_exists(Lower *l, const ScanLowering *s, int64_t c, int64_t j, Type t)
 	return s->front && s->fn ? reaches(l, s, t, c * s->width, (j + 1) * s->width - 1) : NULL;
 }
 
-/* Where along the dim of the tile at hand there is something n places before; NULL: everywhere, as what is in
- * front of the start changes nothing. */
+/* Returns where the current tile has an element n positions before; NULL: everywhere, as the values before
+ * the start are neutral. */
 static Val *
 has_before(Lower *l, const ScanLowering *s, int64_t n)
 {
@@ -240,7 +242,7 @@ has_before(Lower *l, const ScanLowering *s, int64_t n)
 	return put2(l, O_le, s->e->src, first, indices(l, s, at), cond);
 }
 
-/* s->v n places up. */
+/* Shifts s->v up by n positions. */
 static void
 places_up(Lower *l, const ScanLowering *s, int64_t n, LoweredValue *v)
 {
@@ -256,8 +258,8 @@ places_up(Lower *l, const ScanLowering *s, int64_t n, LoweredValue *v)
 	}
 }
 
-/* Bits of the widest elements that memory brings for v, through ops that take elements one by one; 0: it
- * brings none. */
+/* Returns the bits of the widest elements loaded from memory for v, through elementwise ops; 0 if none
+ * are. */
 static int
 bits_loaded(const Lower *l, const Val *v, bool *seen)
 {
@@ -277,7 +279,7 @@ bits_loaded(const Lower *l, const Val *v, bool *seen)
 	return most;
 }
 
-/* Neighbours that a lane has of all tiles by accesses of 16 bytes. */
+/* Returns the contiguous elements per lane of all tiles with 16-byte accesses. */
 static int64_t
 access_of(const Lower *l, const ScanLowering *s)
 {
@@ -292,8 +294,8 @@ access_of(const Lower *l, const ScanLowering *s)
 	return most ? max64(2, min64(NEIGHBOURS_MAX, 128 / most)) : 8;
 }
 
-/* First what a lane has is combined, then, by fewer and fewer lanes, what lanes have; at last 32 elements or
- * fewer, by steps over lanes. */
+/* Plans the levels: elements of a lane are combined first, then those of ever fewer lanes; the last 32
+ * elements or fewer in steps across lanes. */
 static void
 plan(const Lower *l, ScanLowering *s)
 {
@@ -313,7 +315,7 @@ plan(const Lower *l, ScanLowering *s)
 		s->level = (Levels){ .padded = s->extent };
 }
 
-/* Of every c neighbours along the dim the one in place j. */
+/* Returns element j of every group of c elements along the dim. */
 static LoweredValue
 every(Lower *l, const ScanLowering *s, LoweredValue x, int64_t c, int64_t j)
 {
@@ -332,7 +334,7 @@ every(Lower *l, const ScanLowering *s, LoweredValue x, int64_t c, int64_t j)
 	return x;
 }
 
-/* The inverse of `every`: n tiles, of which tile j has the elements in place j of every n. */
+/* The inverse of `every`: merges n tiles, where tile j has element j of every group of n. */
 static Val *
 together(Lower *l, const ScanLowering *s, int n, const LoweredValue *part, Type whole)
 {
@@ -355,7 +357,7 @@ together(Lower *l, const ScanLowering *s, int n, const LoweredValue *part, Type 
 	return put1(l, O_reshape, src, all, whole);
 }
 
-/* A NaN among what max and min combine becomes what changes nothing: of two NaNs they make one. */
+/* Replaces NaNs by the neutral value of max and min, which return NaN only for two NaNs. */
 static void
 clear_nan(Lower *l, ScanLowering *s)
 {
@@ -368,7 +370,7 @@ clear_nan(Lower *l, ScanLowering *s)
 	combine(l, s, s->v, &nothing);
 }
 
-/* In steps of 1, 2, 4 ... places. */
+/* Scans in steps of 1, 2, 4 ... positions. */
 static bool
 scan_places(Lower *l, ScanLowering *s)
 {
@@ -385,9 +387,9 @@ scan_places(Lower *l, ScanLowering *s)
 
 static bool scan_before(Lower *l, ScanLowering *s, int level);
 
-/* Of every c neighbours first; and in front of all of a group goes what comes before it, the same scan of the
- * combinations of groups.  What comes before an element is that, or what its neighbour in the group has
- * become. */
+/* Scans each group of c elements, then the combined groups, and combines the prefix of each group with all
+ * of its elements. The exclusive prefix of an element is that prefix, or the scanned preceding element of
+ * the group. */
 static bool
 scan_groups(Lower *l, ScanLowering *s, int level, bool before)
 {
@@ -423,7 +425,7 @@ scan_groups(Lower *l, ScanLowering *s, int level, bool before)
 	return true;
 }
 
-/* What comes before each element, of which there is none before the first. */
+/* Computes exclusive prefixes; the first element has none. */
 static bool
 scan_before(Lower *l, ScanLowering *s, int level)
 {
@@ -442,7 +444,7 @@ resize_all(Lower *l, ScanLowering *s, int64_t extent)
 		s->v[i].v = lower_resized(l, s->e->src, s->v[i].v, s->dim, extent);
 }
 
-/* The edges of x, of which the scan is made; `one`: an element along the dim. */
+/* Gives the results the regions of x, the scan's operands; `one`: they have one element along the dim. */
 static void
 all_as_far(Lower *l, ScanLowering *s, bool one, const LoweredValue *x)
 {
@@ -456,7 +458,7 @@ all_as_far(Lower *l, ScanLowering *s, bool one, const LoweredValue *x)
 			s->v[i].v = lower_as_far(l, s->e, s->v[i].v, x[j].v, one ? s->dim : -1);
 }
 
-/* Is v, as it is read from a tensor, 0 outside of it? */
+/* Is v, loaded from a tensor, 0 out of bounds? */
 static bool
 is_zero_outside(const Lower *l, const Val *v)
 {
@@ -466,7 +468,7 @@ is_zero_outside(const Lower *l, const Val *v)
 	       !(fabs(num_outside(v->type.dtype)) > 0);
 }
 
-/* Where the tile may start before its tensor, what an operation combines begins with what changes nothing. */
+/* If the tile may start before its tensor, sets those elements to the op's neutral value. */
 static void
 clear_front(Lower *l, ScanLowering *s)
 {
@@ -497,7 +499,7 @@ scan_all(Lower *l, ScanLowering *s)
 
 /* ---- of one built-in operation ------------------------------------------------------------------- */
 
-/* What x combined with changes nothing in x. */
+/* Returns the neutral value of an op. */
 static LoweredValue
 changes_nothing(OpCode code, DType d)
 {
@@ -540,8 +542,8 @@ lower_cumulative(Lower *l, const Expr *e)
 
 /* ---- all of a dim ----------------------------------------------------------------------------------- */
 
-/* True where element `start` + `step` times the index along the dim is below the end of the edge.  NULL:
- * nobody asks, as all of `group` neighbours exist or none. */
+/* True where element `start` + `step` times the index along the dim is before the end of the region. NULL:
+ * not needed, as each group of `group` elements is entirely in or out of bounds. */
 static Val *
 inside(Lower *l, const ScanLowering *s, Type t, int64_t step, int64_t start, int64_t group)
 {
@@ -561,15 +563,14 @@ inside(Lower *l, const ScanLowering *s, Type t, int64_t step, int64_t start, int
 	return v;
 }
 
-/* Have the same groups, of c times w elements, the neighbour at j and the one behind it?  False: nobody
- * knows. */
+/* Do element j and the next one exist in the same groups of c times w elements? False: unknown. */
 static bool
 exist_alike(const ScanLowering *s, int64_t c, int64_t w, int64_t j)
 {
 	return !s->edge && ceil_div(s->extent - w * j, w * c) == ceil_div(s->extent - w * (j + 1), w * c);
 }
 
-/* Every c neighbours become one. */
+/* Combines every group of c elements to one. */
 static bool
 reduce_step(Lower *l, ScanLowering *s, int64_t c)
 {
@@ -600,7 +601,7 @@ reduce_step(Lower *l, ScanLowering *s, int64_t c)
 	return true;
 }
 
-/* The combination of all up to the last group of which an element exists. */
+/* Selects the combination of everything up to the last group with an in-bounds element. */
 static void
 last_group(Lower *l, ScanLowering *s)
 {
@@ -613,7 +614,7 @@ last_group(Lower *l, ScanLowering *s)
 		s->v[i] = lower_at(l, s->e->src, &s->v[i], s->dim, last);
 }
 
-/* Of none 0. */
+/* Sets results without any in-bounds element to 0. */
 static void
 none_is_zero(Lower *l, ScanLowering *s)
 {
@@ -621,7 +622,7 @@ none_is_zero(Lower *l, ScanLowering *s)
 		s->v[i].v = lower_if_any(l, s->e->src, s->v[i].v, s->dim, s->edge, s->extent);
 }
 
-/* The order of elements is kept. */
+/* Reduces in the order of the elements. */
 static bool
 reduce_all(Lower *l, ScanLowering *s)
 {

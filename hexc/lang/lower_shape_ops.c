@@ -1,5 +1,5 @@
-/* lower_shape_ops.c - rearranging whole tiles: transposes, reshape, iota; their arguments; shared tiles under
- * another shape. */
+/* lower_shape_ops.c - lowers ops that rearrange entire tiles: transpose, reshape, iota; their arguments;
+ * reshaped views of shared tiles. */
 #include "hexc/lang/lower.h"
 
 bool
@@ -29,7 +29,7 @@ lower_dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim)
 		return false;
 	if (d < -rank || d >= rank) {
 		diag_error(l->diag, e->arg[i]->src,
-		           "there is no dimension %lld: the tile has %d, counted from 0",
+		           "dimension %lld is out of range [0, %d)",
 		           (long long)d, rank);
 		return false;
 	}
@@ -65,7 +65,7 @@ lower_swap(Lower *l, const Expr *e)
 		return value_none();
 	if (x.v.v->type.rank == 2)
 		return permute(l, e, &x, swap);
-	diag_error(l->diag, e->src, "`.T` turns a matrix, but `%s` is %s: write transpose(x, dim, dim, ...)",
+	diag_error(l->diag, e->src, "`.T` needs a matrix, but `%s` is %s; use transpose(x, dim, ...)",
 	           check_text(l, x.e, "the operand"), check_describe(l, &x.v));
 	return value_none();
 }
@@ -107,7 +107,7 @@ shape_args(Lower *l, const Expr *e, int64_t *shape)
 	return check_shape(l, e->narg - 1, shape, e->src);
 }
 
-/* The type that reshape call e gives x, and the edges of what it gives.  False after a report. */
+/* Computes the type of reshape call e of x, and the regions of the result. Returns false after a report. */
 static bool
 reshaped(Lower *l, const Expr *e, const Operand *x, Type *t, LoweredValue *r)
 {
@@ -139,7 +139,7 @@ reshaped(Lower *l, const Expr *e, const Operand *x, Type *t, LoweredValue *r)
 	return true;
 }
 
-/* How many leading dims of its operand the view drops, when it has the others whole; else -1. */
+/* Returns the number of leading dims that the view drops, if it has all other dims entirely; else -1. */
 static int
 leading(const Op *view)
 {
@@ -158,8 +158,8 @@ leading(const Op *view)
 	return n;
 }
 
-/* Shared memory v under the shape of t: of a whole tile, or of what leading indices choose of it, in which
- * case they go on choosing.  NULL: it is neither. */
+/* Views shared memory v under the shape of t: an entire tile, or a part selected by leading indices, which
+ * are preserved. Returns NULL if it is neither. */
 static Val *
 put_alias(Lower *l, Src src, Val *v, const Type *t)
 {

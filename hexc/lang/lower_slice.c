@@ -1,15 +1,15 @@
-/* lower_slice.c - T[start :+ extent, :, index]: a view of memory. */
+/* lower_slice.c - lowers T[start :+ extent, :, index] to a view of memory. */
 #include "hexc/lang/lower.h"
 #include <string.h>
 
-/* What slice e is of, for a message. */
+/* Names the object that slice e selects from, for messages. */
 static const char *
 base_text(const Lower *l, const Expr *e)
 {
 	return check_text(l, e->arg[0], "it");
 }
 
-/* What is sliced: memory with a name, or a register tile. */
+/* Finds the base of a slice: named memory, or a register tile. */
 static bool
 find_base(Lower *l, const Expr *e, LoweredValue *base)
 {
@@ -37,8 +37,8 @@ find_base(Lower *l, const Expr *e, LoweredValue *base)
 	return false;
 }
 
-/* Starts before the start and beyond the end of shared memory and of registers are mistakes where they are
- * known; a tensor has edges there. */
+/* Reports known starts before the start, and ends past the end, of shared memory and registers; a tensor
+ * has out-of-bounds regions instead. */
 static bool
 check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, int64_t extent,
              const Type *t)
@@ -48,7 +48,7 @@ check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, i
 	if (t->space == S_global || !val_is_const(start, &at))
 		return true;
 	if (at < 0) {
-		diag_error(l->diag, s->at->src, "the slice of `%s` starts at %lld, before its first element",
+		diag_error(l->diag, s->at->src, "slice of `%s` starts at negative index %lld",
 		           base_text(l, e), (long long)at);
 		return false;
 	}
@@ -65,7 +65,8 @@ check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, i
 	return true;
 }
 
-/* How far a slice steps: *step of dim d, of a tensor more than 1 where it has several elements. */
+/* Computes the slice step *step of dim d; only slices of tensors with several elements may have more than
+ * 1. */
 static bool
 slice_step(Lower *l, const Expr *e, const Slice *s, const Type *t, int64_t extent, int64_t *step)
 {
@@ -77,8 +78,7 @@ slice_step(Lower *l, const Expr *e, const Slice *s, const Type *t, int64_t exten
 		return false;
 	if (*step < 1) {
 		diag_error(l->diag, s->step->src,
-		           "the step of a slice is 1 or more, not %lld: elements come in the order of the "
-		           "tensor",
+		           "slice step must be positive, got %lld",
 		           (long long)*step);
 		return false;
 	}
@@ -91,8 +91,7 @@ slice_step(Lower *l, const Expr *e, const Slice *s, const Type *t, int64_t exten
 	}
 	if (*step > most / extent) {
 		diag_error(l->diag, s->step->src,
-		           "%lld elements by steps of %lld reach over more than %lld: the tensor's strides "
-		           "can say that instead",
+		           "strided slice of %lld elements with step %lld spans more than %lld; use tensor strides instead",
 		           (long long)extent, (long long)*step, (long long)most);
 		return false;
 	}
@@ -101,7 +100,7 @@ slice_step(Lower *l, const Expr *e, const Slice *s, const Type *t, int64_t exten
 	return true;
 }
 
-/* The whole of dimension d. */
+/* Selects all of dimension d. */
 static bool
 slice_all(Lower *l, const Expr *e, Src src, int d, const Type *t, Val **start, int64_t *extent)
 {
@@ -117,7 +116,7 @@ slice_all(Lower *l, const Expr *e, Src src, int d, const Type *t, Val **start, i
 	return true;
 }
 
-/* Dim d; `one`: the value of a single index. */
+/* Lowers dim d; `one`: the value of a single index. */
 static bool
 slice_dim(Lower *l, const Expr *e, int d, const LoweredValue *one, const Type *t, Val **start, int64_t *extent,
           int64_t *step, bool *drop)
@@ -138,7 +137,7 @@ slice_dim(Lower *l, const Expr *e, int d, const LoweredValue *one, const Type *t
 	return *start && check_inside(l, e, s, d, *start, *extent, t);
 }
 
-/* Where the elements end that exist along dim d of the slice. */
+/* Computes the out-of-bounds region along dim d of the slice. */
 static const Edge *
 edge_of(Lower *l, const LoweredValue *base, int d, Val *start, int64_t extent, int64_t step)
 {
@@ -170,7 +169,7 @@ edge_of(Lower *l, const LoweredValue *base, int d, Val *start, int64_t extent, i
 
 /* ---- indices ----------------------------------------------------------------------------------- */
 
-/* Indices that do not exist themselves, behind the end of a tensor they were read from, point nowhere. */
+/* Replaces indices that were read out of bounds by -1, which is out of bounds. */
 static Val *
 mask_indices(Lower *l, Src src, const LoweredValue *v)
 {
@@ -199,7 +198,7 @@ mask_indices(Lower *l, Src src, const LoweredValue *v)
 	return in[1];
 }
 
-/* Is dim d of the slice given by a tile of indices?  *v is what it is given by, if by one value. */
+/* Is dim d of the slice indexed by an index tile? *v is its index, if it has a single one. */
 static bool
 find_indices(Lower *l, const Expr *e, int d, LoweredValue *v)
 {
@@ -212,7 +211,7 @@ find_indices(Lower *l, const Expr *e, int d, LoweredValue *v)
 	return value_is_tile(v);
 }
 
-/* A tile of integers, which becomes one of i32 or i64. */
+/* Checks for a tile of integers and converts it to i32 or i64. */
 static bool
 check_indices(Lower *l, const Expr *e, int d, LoweredValue *v)
 {
@@ -239,7 +238,8 @@ check_indices(Lower *l, const Expr *e, int d, LoweredValue *v)
 
 /* ---- parts of register tiles ------------------------------------------------------------------- */
 
-/* The part [start, start + extent) of each dim, of type r, where registers suffice; NULL: they do not. */
+/* Slices [start, start + extent) of each dim, with result type r, in registers; returns NULL if that is
+ * not possible. */
 static Val *
 slice_registers(Lower *l, Src src, const LoweredValue *x, Val *const *start, const int64_t *extent, Type r)
 {
@@ -263,18 +263,18 @@ slice_registers(Lower *l, Src src, const LoweredValue *x, Val *const *start, con
 typedef struct Taken {
 	const Expr *e;
 	LoweredValue base;
-	Val *in[RANK_MAX + 1];      /* the base; where each of its dims starts */
-	int64_t extent[RANK_MAX];   /* of those that start at one value */
-	int64_t step[RANK_MAX];     /* of all; 0: 1 */
-	const Edge *edge[RANK_MAX]; /* of those that start at one value and stay */
-	int64_t missing;            /* dims of the base that the result has not */
-	int dropped;                /* dims of the base of which one element is taken */
-	int kept;                   /* those that stay, so far; all with indices count once */
-	Operand index[RANK_MAX];    /* tiles of indices, in the order of the dims that they address, */
-	int dim[RANK_MAX];          /* which these are */
+	Val *in[RANK_MAX + 1];      /* the base, and the start in each of its dims */
+	int64_t extent[RANK_MAX];   /* of dims with a scalar start */
+	int64_t step[RANK_MAX];     /* per dim; 0: 1 */
+	const Edge *edge[RANK_MAX]; /* of dims with a scalar start that stay */
+	int64_t missing;            /* bit set: dims of the base that the result lacks */
+	int dropped;                /* bit set: dims of the base with a single index */
+	int kept;                   /* dims that stay, so far; all with index tiles count once */
+	Operand index[RANK_MAX];    /* index tiles, in the order of the dims that they address */
+	int dim[RANK_MAX];          /* those dims */
 	int nindex;
-	Type along;                 /* the shape to which these tiles broadcast */
-	LoweredValue res;                  /* what comes out: its edges */
+	Type along;                 /* the shape to which the index tiles broadcast */
+	LoweredValue res;                  /* the result's regions */
 	int64_t shape[2 * RANK_MAX];
 	int rank;
 } Taken;
@@ -300,7 +300,7 @@ take_dim(Lower *l, Taken *t, int d)
 		return false;
 	t->step[d] = step == 1 ? 0 : step;
 	t->dropped += drop;
-	/* One element is a tile of one, so the last dim stays. */
+	/* A single element is a tile of one, so the last dim stays. */
 	if (drop && (t->kept || d + 1 < t->base.v->type.rank)) {
 		t->missing |= (int64_t)1 << d;
 		out = edge_of(l, &t->base, d, t->in[1 + d], 1, 1);
@@ -312,7 +312,7 @@ take_dim(Lower *l, Taken *t, int d)
 	return true;
 }
 
-/* Do the shapes of tiles x and y of indices fit, of which y addresses dim d? */
+/* Do index tiles x and y broadcast, where y addresses dim d? */
 static bool
 check_together(Lower *l, const Taken *t, const Operand *x, const Operand *y, int d)
 {
@@ -329,8 +329,7 @@ check_together(Lower *l, const Taken *t, const Operand *x, const Operand *y, int
 			                    "; for each of the one all of the other: `reshape(%s, %lld, 1)`",
 			                    check_text(l, x->e, "..."), (long long)m);
 		diag_error(l->diag, t->e->slice[d].src,
-		           "indices %s (%s) and %s (%s) go together element by element: extents must be "
-		           "equal or 1%s",
+		           "index tiles %s (%s) and %s (%s) must broadcast: extents must be equal or 1%s",
 		           check_describe(l, &x->v), check_text(l, x->e, "the first"),
 		           check_describe(l, &y->v), check_text(l, y->e, "the second"), each);
 		check_declared(l, t->e->slice[d].src, 1, x);
@@ -340,7 +339,7 @@ check_together(Lower *l, const Taken *t, const Operand *x, const Operand *y, int
 	return true;
 }
 
-/* The tiles of indices, with as many dims as all have together. */
+/* Broadcasts the rank of the index tiles. */
 static bool
 take_indices(Lower *l, Taken *t)
 {
@@ -363,7 +362,8 @@ take_indices(Lower *l, Taken *t)
 	return true;
 }
 
-/* The shape and the edges of the result: the dims of the indices stand where the first of them does. */
+/* Computes shape and regions of the result; the dims of the index tiles are at the position of the first
+ * of them. */
 static bool
 take_shape(Lower *l, Taken *t)
 {
@@ -390,7 +390,7 @@ take_shape(Lower *l, Taken *t)
 	return true;
 }
 
-/* The view that was taken, of memory in this space. */
+/* Returns the view, of memory in this space. */
 static LoweredValue
 taken_view(Lower *l, const Taken *t, Space space)
 {
@@ -406,7 +406,7 @@ taken_view(Lower *l, const Taken *t, Space space)
 	return res;
 }
 
-/* Of a register tile: in registers, or through shared memory that nobody else sees. */
+/* Slices a register tile: in registers, or through private shared memory. */
 static LoweredValue
 taken_tile(Lower *l, Taken *t)
 {

@@ -1,4 +1,5 @@
-/* lower_sparse.c - sparse(values, positions): the tile that kept elements and their places make. */
+/* lower_sparse.c - lowers sparse(values, positions): the tile that the retained elements and their
+ * positions define. */
 #include "hexc/lang/lower.h"
 #include "hexc/ir/sparse.h"
 
@@ -12,8 +13,7 @@ check_positions(Lower *l, const Expr *e, const Operand *v, const Operand *p)
 
 	if (b->dtype != D_u2 && b->dtype != D_u1) {
 		diag_error(l->diag, p->e->src,
-		           "positions are u2 (two of four are kept) or u1 (one of two), not %s: declare "
-		           "%s so",
+		           "sparse metadata must be u2 (2:4) or u1 (1:2), not %s; declare %s accordingly",
 		           dtype_info[b->dtype].name, check_text(l, p->e, "them"));
 		return false;
 	}
@@ -34,7 +34,7 @@ check_positions(Lower *l, const Expr *e, const Operand *v, const Operand *p)
 	return false;
 }
 
-/* The end of the values, in elements of the tile that they make. */
+/* Converts the region of the values to elements of the expanded tile. */
 static const Edge *
 doubled(Lower *l, Src src, const Edge *e)
 {
@@ -44,7 +44,7 @@ doubled(Lower *l, Src src, const Edge *e)
 		return NULL;
 	r = NEW(l->arena, Edge);
 	*r = *e;
-	if (e->step != 1) { /* the same elements, of a tensor that begins where the first exists */
+	if (e->step != 1) { /* same elements, relative to the first in-bounds one */
 		r->start = put_index(l, O_sub, src, ir_const(l->b, NULL, 0), edge_first(l->b, NULL, e));
 		r->size = put_index(l, O_add, src, edge_end(l->b, NULL, e), r->start);
 		r->step = 1;

@@ -1,4 +1,4 @@
-/* lower_stmt.c - grid, assignments, and what each statement is. */
+/* lower_stmt.c - lowers grid and assignments, and dispatches all other statements. */
 #include "hexc/lang/lower.h"
 
 /* ---- grid ------------------------------------------------------------------------------------ */
@@ -28,7 +28,7 @@ lower_grid(Lower *l, const Stmt *s)
 		diag_error(l->diag, s->src, "the kernel has a grid already: write one");
 	else if (l->depth)
 		diag_error(l->diag, s->src,
-		           "the grid stands at the top of the kernel, not in a loop or condition");
+		           "`grid` is only allowed at the top level of a kernel");
 	else if (s->narg < 1 || s->narg > 3)
 		diag_error(l->diag, s->src, "the grid has 1 to 3 extents, not %d", s->narg);
 	if (l->has_grid || l->depth || s->narg < 1 || s->narg > 3) {
@@ -67,7 +67,7 @@ plain_op(TileToken op)
 	}
 }
 
-/* target op= value; `old` is what the target holds. */
+/* Computes target op= value; `old` is the target's current value. */
 static Operand
 assigned_value(Lower *l, const Stmt *s, Operand old)
 {
@@ -95,7 +95,7 @@ lower_find_var(Lower *l, const Expr *e)
 	} else if (s->kind == SY_var) {
 		return s;
 	} else if (s->kind == SY_tensor || s->val.kind == VK_view) {
-		diag_error(l->diag, e->src, "`%s` is memory: assign to a slice of it, as in %s[%s] = ...",
+		diag_error(l->diag, e->src, "cannot assign to tensor `%s`; assign to a slice, as in %s[%s] = ...",
 		           s->name, s->name, s->val.v->type.rank > 1 ? "i :+ 64, :" : "i :+ 64");
 	} else if (s->kind == SY_let) {
 		diag_error(l->diag, e->src, "`%s` cannot change: declare it with `var`", s->name);
@@ -174,7 +174,7 @@ lower_check_read(Lower *l, Operand o)
 
 	if (root->def || l->k->param[root->index].read)
 		return true;
-	lower_load(l, o); /* says that it is only written */
+	lower_load(l, o); /* reports that it is only written */
 	return false;
 }
 
@@ -202,8 +202,7 @@ assign_slice(Lower *l, const Stmt *s)
 
 	if (sym && value_is_tile(&sym->val))
 		diag_error(l->diag, s->target->src,
-		           "`%s` is a register tile, of which parts cannot be assigned: keep it in shared "
-		           "memory, `let %s: shared = ...`, or assign it whole",
+		           "cannot assign to a slice of register tile `%s`; use `let %s: shared = ...` or assign the whole tile",
 		           sym->name, sym->name);
 	else
 		dst.v = lower_expr(l, s->target);

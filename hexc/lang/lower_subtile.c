@@ -1,6 +1,6 @@
-/* lower_subtile.c - parts of register tiles, and tiles made of parts.  Where the tile consists of a few
- * pieces, of which the part has some, it is a matter of registers; else it goes through shared memory,
- * where every element has an address. */
+/* lower_subtile.c - lowers slices of register tiles, and tiles assembled from parts. If the tile consists
+ * of few chunks and the slice of some of them, only registers are renamed; otherwise it goes through
+ * shared memory, where every element has an address. */
 #include "hexc/ir/dtype_value.h"
 #include "hexc/lang/lower.h"
 
@@ -31,7 +31,7 @@ lower_stage(Lower *l, Src src, const LoweredValue *x)
 	return r;
 }
 
-/* Register tile x; of a wider type that holds its values if its rows are no whole bytes. */
+/* Returns register tile x, in a wider type if its rows are not full bytes. */
 static Val *
 byte_rows(Lower *l, Src src, Val *x)
 {
@@ -47,11 +47,11 @@ byte_rows(Lower *l, Src src, Val *x)
 
 /* ---- tables ------------------------------------------------------------------------------------ */
 
-/* Register tile `of` is in shared memory, too. */
+/* A copy in shared memory of register tile `of`. */
 struct Table {
 	const Val *of;
 	Val *mem;
-	bool open; /* indices may find it in registers as well */
+	bool open; /* index tiles may also read it in registers */
 	struct Table *next;
 };
 
@@ -91,7 +91,8 @@ lower_staged(Lower *l, Src src, const LoweredValue *x)
 	return r;
 }
 
-/* The outermost loop here that v is outside of, behind which this block is; NULL: none. */
+/* Returns the outermost loop around the current block that v is defined outside of; NULL if there is
+ * none. */
 static Op *
 loop_behind(const Lower *l, const Val *v)
 {
@@ -129,7 +130,7 @@ lower_table(Lower *l, Src src, const LoweredValue *x)
 	return r;
 }
 
-/* The slice of all that there is. */
+/* Returns the view of the entire memory. */
 static Val *
 view_all(Lower *l, Src src, Val *mem)
 {
@@ -157,8 +158,8 @@ lower_whole(Lower *l, Src src, Val *mem)
 
 enum { ACCESS_BITS = 128, FEW = 16 /* registers */ };
 
-/* Threads share out a whole dim of any extent, which is padded for them; of what is cut into pieces they do
- * powers of two only, and of the last dim, beside an odd factor, what accesses leave of them. */
+/* Returns over how many threads a dim can be distributed: a full dim of any extent, as it is padded;
+ * chunks of a dim in powers of two only and, in the last dim, after dividing by the access width. */
 static int64_t
 ways_of(const Type *t, int64_t extent, bool whole, bool last)
 {
@@ -169,7 +170,8 @@ ways_of(const Type *t, int64_t extent, bool whole, bool last)
 	return !whole && last && n < extent ? max64(n / wide, 1) : n;
 }
 
-/* Is a register tile of t that so many threads share out as good as shared out by all, or small? */
+/* Does a register tile t distributed over `ways` threads use about as few registers as over all threads,
+ * or few registers? */
 static bool
 is_shared_out(const Lower *l, const Type *t, int64_t ways)
 {
@@ -179,11 +181,11 @@ is_shared_out(const Lower *l, const Type *t, int64_t ways)
 	return 2 * each <= 3 * least || each * dtype_info[t->dtype].bits <= FEW * 32;
 }
 
-/* The dims of a shape from the last on. */
+/* Iterates over the dims of a shape from the last on. */
 typedef struct Factors {
 	const Type *t;
 	int d;        /* the next dim */
-	int64_t size; /* of those behind it */
+	int64_t size; /* product of the later dims */
 } Factors;
 
 static int64_t
@@ -192,7 +194,7 @@ next_size(const Factors *f)
 	return f->d >= 0 ? f->size * f->t->shape[f->d] : INT64_MAX;
 }
 
-/* Between two places where a dim of one shape or the other begins is a factor of both. */
+/* Each interval between two starts of dims, in either shape, is a factor of both. */
 bool
 lower_reshapes_shared_out(const Lower *l, const Type *from, const Type *to)
 {
@@ -213,7 +215,7 @@ lower_reshapes_shared_out(const Lower *l, const Type *from, const Type *to)
 	return is_shared_out(l, from, ways);
 }
 
-enum { PIECES_MAX = 8 }; /* along one dim, each in registers of its own */
+enum { PIECES_MAX = 8 }; /* along one dim, each in separate registers */
 
 bool
 lower_slice_shared_out(const Lower *l, const Type *t, const int64_t *start, const int64_t *extent)
@@ -244,7 +246,7 @@ lower_put_slice(Lower *l, Src src, Val *x, int dim, int64_t start, int64_t exten
 	return x;
 }
 
-/* The parts side by side, without a trip through memory. */
+/* Concatenates the parts in registers. */
 static LoweredValue
 joined(Lower *l, Src src, int n, const Operand *part, int dim)
 {
@@ -300,7 +302,7 @@ lower_at(Lower *l, Src src, const LoweredValue *x, int dim, Val *at)
 	return r;
 }
 
-/* The last element inside along dim, which stays with extent 1. */
+/* Returns the last in-bounds element along dim, with extent 1. */
 LoweredValue
 lower_reduce_last(Lower *l, const Expr *e)
 {
@@ -328,7 +330,7 @@ lower_reduce_last(Lower *l, const Expr *e)
 
 /* ---- concat ------------------------------------------------------------------------------------ */
 
-/* The type of all parts side by side along dim. */
+/* Computes the type of the parts' concatenation along dim. */
 static bool
 joined_type(Lower *l, const Expr *e, int n, const Operand *part, int dim, Type *t)
 {
@@ -343,8 +345,7 @@ joined_type(Lower *l, const Expr *e, int n, const Operand *part, int dim, Type *
 			fit = d == dim || x->shape[d] == t->shape[d];
 		if (!fit) {
 			diag_error(l->diag, part[i].e->src,
-			           "%s and %s side by side along dimension %d: the other extents must be "
-			           "equal",
+			           "concat of %s and %s along dimension %d: other extents must be equal",
 			           check_describe(l, &part[0].v), check_describe(l, &part[i].v), dim);
 			check_declared(l, e->src, n, part);
 			return false;
@@ -390,7 +391,7 @@ lower_concat(Lower *l, const Expr *e)
 
 /* ---- the place of an extreme -------------------------------------------------------------------- */
 
-/* The lowest index of an element equal to the largest (smallest) one. */
+/* Computes the lowest index of an element equal to the largest (smallest) one. */
 LoweredValue
 lower_arg_extreme(Lower *l, const Expr *e, OpCode code)
 {

@@ -1,10 +1,10 @@
-/* lower_tunables.c - constants and tunables get their values: from the program or from -D. */
+/* lower_tunables.c - assigns values to constants and tunables: from the program or from -D. */
 #include "hexc/lang/migration_hints.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/lang/lower.h"
 #include <string.h>
 
-/* Values a tunable may list. */
+/* Maximum number of values of a tunable. */
 enum { CHOICE_MAX = 4096 };
 
 typedef struct Choices {
@@ -12,7 +12,7 @@ typedef struct Choices {
 	int n, cap;
 } Choices;
 
-/* The last -D of that name, or NULL. */
+/* Returns the last -D of that name, or NULL. */
 static const Define *
 find_define(const Lower *l, const char *name)
 {
@@ -78,7 +78,7 @@ lower_dtype(Lower *l, const TypeSpec *t)
 	return d;
 }
 
-/* A constant or tunable whose first value is the name of an element type: D_COUNT if it is none. */
+/* Returns the type of a constant or tunable whose first value names an element type; D_COUNT otherwise. */
 static DType
 type_of_clause(const Lower *l, const Expr *e)
 {
@@ -200,12 +200,12 @@ tune_value(Lower *l, const Clause *c, Tunable *out)
 		return false;
 	if (c->value && !has(&list, out->preset)) {
 		diag_error(l->diag, c->value->src,
-		           "the default %lld of tunable `%s` is none of its values %s",
+		           "default %lld of tunable `%s` is not among its values %s",
 		           (long long)out->preset, c->name, choices_text(l, &list));
 		return false;
 	}
 	if (d && !has(&list, d->value)) {
-		diag_error(l->diag, c->src, "%s=%s is not admitted: tunable `%s` may be %s", c->name,
+		diag_error(l->diag, c->src, "%s=%s is not a value of tunable `%s`; allowed: %s", c->name,
 		           value_text(l, d->value), c->name, choices_text(l, &list));
 		return false;
 	}
@@ -213,7 +213,7 @@ tune_value(Lower *l, const Clause *c, Tunable *out)
 	return true;
 }
 
-/* *t: filled for a tunable. */
+/* *t: set for a tunable. */
 static LoweredValue
 clause_value(Lower *l, const Clause *c, Tunable *t)
 {
@@ -250,7 +250,7 @@ set_warps(Lower *l)
 		l->k->warps = (int)s->val.i;
 }
 
-/* Pass rasterize reads it among the constants. */
+/* Pass rasterize reads this constant. */
 static void
 check_group(Lower *l)
 {
@@ -258,11 +258,11 @@ check_group(Lower *l)
 
 	if (s && s->val.kind == VK_int && (s->val.i < 0 || s->val.i > GROUP_MOST))
 		diag_error(l->diag, s->src,
-		           "BLOCK_GROUP is %lld, but a group has 1 to %d blocks, or 0 for none",
+		           "BLOCK_GROUP is %lld; expected 1 to %d, or 0 to disable",
 		           (long long)s->val.i, GROUP_MOST);
 }
 
-/* Facts of views read it among the constants. */
+/* Range analysis of views reads this constant. */
 static void
 check_align(Lower *l)
 {

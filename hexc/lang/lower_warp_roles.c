@@ -1,4 +1,4 @@
-/* lower_warp_roles.c - roles of warps, and the barriers between them. */
+/* lower_warp_roles.c - lowers warp roles, and the mbarriers between them. */
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -33,8 +33,7 @@ lower_let_mbar(Lower *l, const Stmt *s)
 		return value_none();
 	if (s->is_var || s->type.space != S_scalar || s->type.ndim != 1 || !s->value) {
 		diag_error(l->diag, s->src,
-		           "barriers are declared as `let %s: mbarrier[n] = arrivals;`, n of them, of which "
-		           "each ends a phase after so many arrivals",
+		           "declare mbarriers as `let %s: mbarrier[n] = arrivals;` (arrivals per phase)",
 		           s->name);
 		return value_none();
 	}
@@ -80,7 +79,7 @@ void
 lower_check_role(Lower *l, const Op *o, const char *what)
 {
 	if (op_role(o) == ROLE_ALL)
-		diag_error(l->diag, o->src, "%s stands in a role: `roles { producer .. consumer .. }`", what);
+		diag_error(l->diag, o->src, "%s is only allowed in a role: `roles { producer .. consumer .. }`", what);
 }
 
 void
@@ -94,7 +93,7 @@ lower_await(Lower *l, const Stmt *s)
 	lower_check_role(l, op_new(l->b, NULL, O_mbar_wait, s->src, 3, in, 0, NULL), "`await`");
 }
 
-/* It expects the copies with this barrier that stand before it (arrival_copy). */
+/* The arrive tracks the preceding copies with this mbarrier (arrival_copy). */
 void
 lower_arrive(Lower *l, const Stmt *s)
 {
@@ -110,7 +109,7 @@ lower_arrive(Lower *l, const Stmt *s)
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 
-/* Registers of a role's lanes, 0: not given. */
+/* Registers/thread of a role, 0: unspecified. */
 static bool
 role_registers(Lower *l, const RoleSpec *r, int64_t *n)
 {
@@ -125,7 +124,7 @@ role_registers(Lower *l, const RoleSpec *r, int64_t *n)
 	return false;
 }
 
-/* What a launch gives is all there is to hand on. */
+/* setmaxnreg can only reallocate the registers of the launch. */
 static bool
 check_registers(Lower *l, const Stmt *s, int64_t producer, int64_t consumer)
 {
@@ -163,7 +162,7 @@ role_sizes(Lower *l, const Stmt *s, Op *o)
 	const RoleSpec *p = &s->role[0], *c = &s->role[1];
 
 	if (!p->warps || p->teams) {
-		diag_error(l->diag, p->src, "say how many warps produce: `producer warps 4 { ... }`");
+		diag_error(l->diag, p->src, "missing producer warp count; write `producer warps 4 { ... }`");
 		return false;
 	}
 	if (!count(l, p->warps, "the number of warps", 1, WARPS_MAX, &helpers) ||
@@ -185,7 +184,7 @@ role_sizes(Lower *l, const Stmt *s, Op *o)
 	return check_registers(l, s, regs[0], regs[1]);
 }
 
-/* All warps come to the roles at once, and no value leaves them. */
+/* All warps must reach the roles together, and no value leaves them. */
 static void
 check_place(Lower *l, const Stmt *s)
 {
@@ -195,17 +194,16 @@ check_place(Lower *l, const Stmt *s)
 		diag_error(l->diag, s->src,
 		           "roles stand at the top of the kernel, not in a loop, condition or function");
 	else if (s->next)
-		diag_error(l->diag, s->next->src, "the roles end the kernel: nothing stands behind them");
+		diag_error(l->diag, s->next->src, "no statement may follow `roles`");
 	if (outer) {
-		diag_error(l->diag, s->src, "a role may change what it declares itself only, not `%s`",
+		diag_error(l->diag, s->src, "a role cannot assign `%s`, which is declared outside it",
 		           outer->name);
 		diag_note(l->diag, outer->src, "`%s` is declared here", outer->name);
 	}
 	for (const Op *o = l->b->first; o; o = o->next)
 		if (!op_is(o, F_PURE) && o->code != O_alloc && o->code != O_mbar) {
 			diag_error(l->diag, o->src,
-			           "in front of the roles stand values, shared tiles and barriers only: move "
-			           "this into a role");
+			           "only values, shared tiles and mbarriers may precede `roles`; move this into a role");
 			return;
 		}
 }

@@ -1,4 +1,4 @@
-/* migration_hints.c - the table of foreign words. */
+/* migration_hints.c - looks up words of other languages in migration_hints.def. */
 #include "hexc/lang/migration_hints.h"
 #include <string.h>
 

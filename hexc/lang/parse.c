@@ -1,4 +1,4 @@
-/* parse.c - kernels of a file, and the parser's common parts. */
+/* parse.c - parses the kernels of a file; parts common to the parser's files. */
 #include "hexc/lang/migration_hints.h"
 #include "hexc/lang/parse.h"
 #include <stdio.h>
@@ -367,7 +367,7 @@ parse_file(Unit *u)
 	}
 	if (!file.kernel && !u->diag->nerror)
 		diag_error(u->diag, p.tok->src,
-		           "the file holds no kernel: write `kernel NAME(...) { ... }`");
+		           "no kernel in the file");
 	file.stop = p.stop;
 	return file;
 }

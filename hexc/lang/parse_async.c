@@ -1,4 +1,4 @@
-/* parse_async.c - what is under way beside the threads that asked for it, and roles of warps. */
+/* parse_async.c - parses asynchronous operations and warp roles. */
 #include "hexc/lang/parse.h"
 
 /* (source, destination), and a barrier where `most` is 3 */

@@ -1,4 +1,4 @@
-/* parse_expr.c - expressions, by precedence climbing. */
+/* parse_expr.c - parses expressions, by precedence climbing. */
 #include "hexc/lang/migration_hints.h"
 #include "hexc/lang/parse.h"
 
@@ -129,7 +129,7 @@ parse_dim(TileParser *p)
 			            tok_name(p->tok->kind));
 		else if (parse_is(p, TK_step))
 			parse_error(p, p->tok->src,
-			            "a step stands behind an extent: `start :+ extent step s`");
+			            "`step` must follow an extent: `start :+ extent step s`");
 	}
 	s.src = parse_span(p, start, p->last ? p->last : start);
 	return s;
@@ -179,7 +179,7 @@ parse_postfix(TileParser *p, Expr *x, const Token *from)
 			const char *hint = foreign_hint(p->arena, name);
 
 			if (parse_is(p, TK_lparen))
-				parse_error(p, e->src, "there are no methods and modules%s",
+				parse_error(p, e->src, "methods and modules are not supported%s",
 				            *hint ? hint : ": functions stand alone, as in `exp(x)`");
 			e->name = name;
 			set_args(p, e, 1, one(p, x));

@@ -1,4 +1,4 @@
-/* parse_stmt.c - statements. */
+/* parse_stmt.c - parses statements. */
 #include "hexc/lang/migration_hints.h"
 #include "hexc/lang/parse.h"
 
@@ -126,8 +126,7 @@ parse_for(TileParser *p)
 	}
 	if (s->pipeline && !s->stages)
 		parse_error(p, s->src,
-		            "the pipeline loop does not say its stages: "
-		            "write `pipeline i in lo..hi step s stages n`");
+		            "missing `stages n` in pipeline loop");
 	s->broken = p->panic;
 	s->body = parse_block(p, "before the body of the loop");
 	return s;

@@ -1,4 +1,4 @@
-/* parse_type.c - types, parameters and the clauses of a kernel's header. */
+/* parse_type.c - parses types, parameters and the clauses of a kernel's header. */
 #include "hexc/lang/migration_hints.h"
 #include "hexc/lang/parse.h"
 #include <string.h>

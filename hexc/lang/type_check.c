@@ -1,4 +1,4 @@
-/* type_check.c - type rules and the words in which they are broken to the user. */
+/* type_check.c - checks type rules and reports violations. */
 #include "hexc/lang/migration_hints.h"
 #include "hexc/lang/lower.h"
 #include <string.h>
@@ -229,7 +229,7 @@ check_shape(Lower *l, int rank, const int64_t *shape, Src src)
 	int64_t n = 1;
 
 	if (rank > RANK_MAX) {
-		diag_error(l->diag, src, "the tile has %d dimensions: %d is the most", rank, RANK_MAX);
+		diag_error(l->diag, src, "the tile has %d dimensions; at most %d are supported", rank, RANK_MAX);
 		return false;
 	}
 	for (int i = 0; i < rank; i++) {
@@ -252,13 +252,11 @@ check_mode(Lower *l, Mode least, Src src, const char *thing)
 		return true;
 	if (l->mode == MODE_CONST)
 		diag_error(l->diag, src,
-		           "%s is known only at run time, but %s must be a compile-time number: "
-		           "use a `const` or `tune` name",
+		           "%s is a run-time value, but %s must be a compile-time constant; use a `const` or `tune` parameter",
 		           thing, l->what);
 	else
 		diag_error(l->diag, src,
-		           "%s cannot stand in %s, which is computed from sizes and integer parameters "
-		           "before the kernel runs",
+		           "%s is not allowed in %s, which is evaluated on the host from sizes and integer parameters",
 		           thing, l->what);
 	return false;
 }

@@ -1,5 +1,5 @@
-/* warn_memory.c - slices along another dimension's size, elements that nobody writes, strides that meet,
- * changes that get lost, by indices and by blocks. */
+/* warn_memory.c - warns about slices along another dimension's size, elements that are never written,
+ * strides that alias, and lost updates, by indices and by blocks. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/lang/warn.h"
@@ -229,7 +229,7 @@ check_written(Kernel *k, const Param *p)
 
 	if (n == 0)
 		diag_warn(k->unit->diag, DW_unwritten, p->src,
-		          "`%s` is out and never written: its elements keep what was there", p->name);
+		          "output `%s` is never written", p->name);
 	for (int d = 0; n == 1 && view && d < p->val->type.rank; d++) {
 		int at = view_result_dim(view, d);
 		const char *why;
@@ -277,8 +277,7 @@ check_strides(Kernel *k, const Param *p)
 		for (int e = d + 1; e < p->val->type.rank; e++)
 			if (strides_meet(p, d, e)) {
 				diag_warn(k->unit->diag, DW_strides, p->src,
-				          "`%s` is out, but elements of dimensions %d and %d share "
-				          "addresses: its strides are too small for its extents",
+				          "output `%s` has aliasing elements: strides of dimensions %d and %d overlap",
 				          p->name, d, e);
 				return;
 			}
@@ -336,12 +335,11 @@ check_lost(Kernel *k, const Op *o)
 	if (how->code < COUNT_OF(name))
 		update = name[how->code];
 	diag_warn(k->unit->diag, DW_lost, o->src,
-	          "of what is done to an element of `%s` that two indices name, one change stays and the "
-	          "others are lost: %s",
+	          "non-atomic update of `%s`: updates through equal indices are lost; %s",
 	          p->name,
 	          update ? arena_printf(k->unit->arena, "`atomic_%s(%s[..], %sx)` keeps them all", update,
 	                                p->name, how->code == O_sub ? "-" : "")
-	                 : "an atomic update, as `atomic_add`, loses none");
+	                 : "use an atomic such as `atomic_add`");
 }
 
 /* ---- what all blocks write ------------------------------------------------------------------------- */

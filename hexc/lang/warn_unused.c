@@ -1,4 +1,4 @@
-/* warn_unused.c - names that nothing uses. */
+/* warn_unused.c - warns about unused names. */
 #include "hexc/lang/warn.h"
 #include <string.h>
 
@@ -101,7 +101,7 @@ static void
 check(const Uses *s, Src src, const char *name, const char *what)
 {
 	if (name[0] != '_' && !used(s, name))
-		diag_warn(s->u->diag, DW_unused, src, "%s `%s` is not used: remove it, or call it `_%s`",
+		diag_warn(s->u->diag, DW_unused, src, "unused %s `%s`; remove it or rename it `_%s`",
 		          what, name, name);
 }
 

@@ -1,27 +1,27 @@
-/* allocate_smem.c - pass allocate_smem: place shared tiles and scratch memory by liveness.
+/* allocate_smem.c - pass allocate_smem: allocates shared memory for tiles, mbarriers and scratch by liveness.
  *
- * needs   layouts of shared tiles and lowerings with staging tiles, where there are any
- * keeps   everything but what it sets
- * sets    the offset of each alloc, mbar and staging tile (bytes from the start of the block's shared
- *         memory), Kernel.smem, Kernel.team_smem
+ * requires   layouts of shared tiles and lowerings with staging tiles, if any
+ * preserves  everything but what it sets
+ * sets       the offset of each alloc, mbar and staging tile (bytes from the start of the block's shared
+ *            memory), Kernel.smem, Kernel.team_smem
  *
- * A tile lives from its first access to its last, in order of text; an access inside a loop that the tile was
- * made outside of makes it live through the loop.  A tile that an async copy writes lives on to the next
- * `wait 0`, however early its last read is.  Scratch lives during its op.  Tiles are placed
- * largest first, each in the smallest gap that holds it between tiles that live at the same time; what never
- * lives at the same time may share memory, and pass insert_barriers puts the barriers that this needs.
+ * A tile is live from its first to its last access, in textual order. An access inside a loop outside of
+ * which the tile is allocated makes it live through the loop. A tile written by an async copy stays live up
+ * to the next `wait 0`, however early its last read is. Scratch is live during its op. Tiles are allocated
+ * largest first, each in the smallest gap between simultaneously live tiles. Tiles that are never live at
+ * once may share memory; pass insert_barriers adds the barriers for this.
  *
- * Roles run side by side: what two of them have lives at the same time, as do barriers and whatever copies
- * with barriers fill, which share memory with nothing.  Several teams have the tiles of their role each, one
- * team's behind the other's (Kernel.team_smem).
+ * Warp roles run concurrently: tiles of different roles are live at once. So are mbarriers, and the tiles
+ * that copies with mbarriers fill; these share memory with nothing. With several consumer groups each has its
+ * own copy of the role's tiles, one after the other (Kernel.team_smem).
  *
- * An op with scratch has a barrier between its writes and its reads.  If what was read before keeps its place
- * up to the next such op, around loops too, that barrier orders these reads as well, and none is needed in
- * front of the op.  So everything lives that long if it costs no block of those that an SM holds, or else
- * scratch and tiles made in loops do, or else nothing.
+ * An op with scratch has a barrier between its writes and reads. If tiles read before it keep their memory
+ * up to the next such op, also around loops, that barrier orders these reads too. Then no barrier is
+ * needed before the op. So all tiles live that long if it does not reduce the blocks per SM; otherwise
+ * only scratch and tiles of loops do; otherwise none.
  *
- * The search asks the same of each solution before it is in the IR (smem_least): an SmemPlan says what it
- * would bring there. */
+ * The search evaluates solutions before they are in the IR (smem_least): an SmemPlan describes their
+ * additions. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/allocate_smem.h"
@@ -30,32 +30,32 @@
 enum { ALIGN_MIN = 16, TEAM_ALIGN = 1024, MBAR_BYTES = 8, NAMED = 4, STEP = 2 };
 
 typedef struct SmemBuffer {
-	Op *op;          /* the alloc or mbar, or the op that has the scratch or is to be behind it */
-	bool before;     /* scratch of a convert that is not there yet */
-	Role role;       /* whose it is */
+	Op *op;          /* the alloc or mbar, or the op that has, or follows, the scratch */
+	bool before;     /* scratch of a layout conversion that is not in the IR yet */
+	Role role;       /* the role that uses it */
 	int64_t bytes, align, off;
-	int64_t from, to; /* positions in text; from > to: never accessed */
-	int64_t until;   /* position of the scratch that follows; below `to`: it does not matter */
-	const Op *round; /* the scratch that follows around the end of the loop it is in; NULL: none */
-	bool outer;      /* a tile that is made in no loop */
-	int number;      /* order of text, to break ties */
+	int64_t from, to; /* textual positions; from > to: never accessed */
+	int64_t until;   /* position of the scratch that follows; below `to`: not significant */
+	const Op *round; /* the scratch that follows across the back edge of its loop; NULL: none */
+	bool outer;      /* a tile allocated outside of loops */
+	int number;      /* textual order, to break ties */
 } SmemBuffer;
 
 typedef struct Smem {
 	Kernel *k;
-	const SmemPlan *plan; /* what is not in the IR yet; NULL: all is */
+	const SmemPlan *plan; /* additions that are not in the IR yet; NULL: none */
 	SmemBuffer *item;
 	int n, cap;
 	int64_t *at;  /* by op id: position, a multiple of STEP */
 	int64_t *end; /* by op id: position of the last op of its regions */
 	int64_t pos;
-	Op **drain;   /* every `wait 0` and `wg_wait 0`, in order of text */
+	Op **drain;   /* every `wait 0` and `wg_wait 0`, in textual order */
 	int ndrain, drain_cap;
-	/* things live up to the scratch that follows: 2 all, 1 scratch and tiles of loops, 0 none */
+	/* which buffers live up to the next scratch: 2 all, 1 scratch and tiles of loops, 0 none */
 	int apart;
 } Smem;
 
-/* Of a shared tile in this layout. */
+/* Bytes of a shared tile in this layout. */
 static int64_t
 tile_bytes(const Type *t, const Layout *l)
 {
@@ -63,7 +63,7 @@ tile_bytes(const Type *t, const Layout *l)
 
 	if (l) {
 		n = layout_cosize(l, AX_mem);
-		/* a swizzle moves elements within blocks of this size */
+		/* a swizzle permutes elements within blocks of this size */
 		unit = l->swizzle.bits ? (int64_t)1 << (l->swizzle.base + abs(l->swizzle.bits)) : 1;
 		n = align_up(n, unit);
 	}
@@ -162,7 +162,7 @@ live(SmemBuffer *it, int64_t from, int64_t to)
 	it->to = to > it->to ? to : it->to;
 }
 
-/* Does nothing of what o started go on behind this wait for all groups? */
+/* Does this wait for all groups complete everything asynchronous that o started? */
 static bool
 drains(const Op *wait, const Op *o)
 {
@@ -171,7 +171,7 @@ drains(const Op *wait, const Op *o)
 	return IMM(o, async) != COPY_BARRIER && (IMM(o, async) == COPY_OUT) == (IMM(wait, bulk) != 0);
 }
 
-/* Where an async op has surely ended. */
+/* Returns the position where an async op has completed. */
 static int64_t
 landed(const Smem *s, const Op *o)
 {
@@ -190,7 +190,7 @@ access_memory(Smem *s, const Op *o, Val *v, bool async)
 
 	if (!it)
 		return;
-	if (op_role(o) != it->role) /* no order of text says when */
+	if (op_role(o) != it->role) /* textual order does not relate roles */
 		live(it, 0, s->pos);
 	live(it, s->at[o->id], async ? landed(s, o) : s->at[o->id]);
 	for (const Block *b = o->parent; b && b != alloc->parent && b->owner; b = b->owner->parent)
@@ -237,7 +237,7 @@ next_scratch(const Smem *s, int64_t after)
 	return -1;
 }
 
-/* What scratch follows scratch and tiles of loops, in order of text and around the end of the loop. */
+/* Finds the next scratch after each scratch and tile of a loop, in textual order and around the back edge. */
 static void
 find_next(Smem *s)
 {
@@ -274,7 +274,7 @@ last_of(const Smem *s, const SmemBuffer *it)
 	return s->apart >= (it->outer ? 2 : 1) && it->until > it->to ? it->until : it->to;
 }
 
-/* Is it in the memory that each of several teams has? */
+/* Is it in the memory that each consumer group has separately? */
 static bool
 by_team(const Smem *s, const SmemBuffer *it)
 {
@@ -285,14 +285,14 @@ static bool
 interfere(const Smem *s, const SmemBuffer *a, const SmemBuffer *b)
 {
 	if (by_team(s, a) != by_team(s, b))
-		return false; /* put apart as a whole */
+		return false; /* separate areas */
 	if (a->role != b->role && a->role != ROLE_ALL && b->role != ROLE_ALL)
 		return true;
 	return (a->from <= last_of(s, b) && b->from <= last_of(s, a)) ||
 	       (s->apart && (a->round == b->op || b->round == a->op));
 }
 
-/* First offset >= `off` where item i collides with nothing placed; *room: free bytes from there. */
+/* First offset >= `off` where item i collides with no allocated one; *room: free bytes from there. */
 static int64_t
 next_gap(const Smem *s, int i, int64_t off, int64_t *room)
 {
@@ -332,7 +332,7 @@ place(const Smem *s, int i)
 		}
 		if (room == INT64_MAX)
 			break;
-		off += room; /* behind the next tile */
+		off += room; /* after the next tile */
 	}
 	s->item[i].off = best;
 }
@@ -374,7 +374,7 @@ too_much(const Smem *s, int64_t need)
 	}
 }
 
-/* Where everything goes, what each team has from 0 on; the bytes that takes. */
+/* Allocates everything, with per-group offsets from 0. Returns the bytes of both areas. */
 static void
 place_parts(Smem *s, int64_t *shared, int64_t *team)
 {
@@ -388,7 +388,7 @@ place_parts(Smem *s, int64_t *shared, int64_t *team)
 	}
 }
 
-/* Where everything goes; the bytes that takes. */
+/* Allocates everything. Returns the bytes needed. */
 static int64_t
 place_all(Smem *s, int apart)
 {
@@ -406,9 +406,9 @@ place_all(Smem *s, int apart)
 	return shared + s->k->team_smem * s->k->teams;
 }
 
-/* Blocks that an SM holds by their shared memory and warps; 0: not one.  What the system takes of each
- * block's memory from sm_80 on is counted on sm_75 too, which does not lose it (targets.def): there things
- * are kept apart a little less often than they could be. */
+/* Blocks per SM by shared memory and warps; 0: it does not fit. The bytes that the system reserves per block
+ * from sm_80 on are also counted on sm_75, which has none (targets.def): there buffers are kept separate
+ * slightly less often than possible. */
 static int
 blocks(const Kernel *k, int64_t need)
 {

@@ -1,18 +1,20 @@
-/* assign_space.c - pass assign_space: tiles whose space the program leaves open.
+/* assign_space.c - pass assign_space: assigns shared memory or registers to tiles whose space the program
+ * leaves unspecified.
  *
  *     a = load A[..] free 1          s = alloc; copy A[..] to s
  *     ...                     =>    ...
  *     f(a)                          a = load s; f(a)
  *
- * A register tile that indices choose from (IMM(o, table) of an alloc) stays in shared memory or is gathered
- * from where it is (register_gather.c); one that a product reads stays there or is read as it is (stage_operands.c).
+ * A register tile that index tiles select from (IMM(o, table) of an alloc) stays in shared memory, or is
+ * gathered from registers (register_gather.c). A dot operand stays in shared memory or is read from registers
+ * (stage_operands.c).
  *
- * That is what `let a: shared = A[..]` would have been: pipelines fill it ahead, each reader loads it as it
- * wants it. A load whose mark is gone stays as it is: `let a: register = A[..]`.
+ * The result equals that of `let a: shared = A[..]`: pipelines prefetch it, and each reader loads it in its
+ * own layout. A load without a mark is unchanged, as `let a: register = A[..]`.
  *
- * needs   marks on loads from tensors to registers
- * keeps   what the kernel computes
- * leaves  no marks */
+ * requires   marks on loads from tensors to registers
+ * preserves  what the kernel computes
+ * produces   no marks */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/assign_space.h"
 #include "hexc/pass/register_gather.h"
@@ -31,16 +33,16 @@ is_table(const Op *o)
 	return o->code == O_alloc && IMM(o, table) != TABLE_NONE;
 }
 
-/* Does what o makes of operand i take part in what o gives, elementwise or rearranged? */
+/* Does operand i of o contribute to its result, elementwise or rearranged? */
 static bool
 passes_on(const Op *o, int i)
 {
 	if (o->code == O_lookup && i == 0)
-		return false; /* a table, which lives in registers */
+		return false; /* a table, which is in registers */
 	return op_is(o, F_PURE) && !op_is(o, F_REDUCE) && o->code != O_dot && o->in[i]->type.space == S_reg;
 }
 
-/* Of a tile; one that has no name in the program is called like the tensor: A[..]. */
+/* Name of a tile; without one in the program, that of the tensor: A[..]. */
 static const char *
 tile_name(const Kernel *k, const Op *load)
 {
@@ -51,7 +53,7 @@ tile_name(const Kernel *k, const Op *load)
 	return arena_printf(k->unit->arena, "%s[..]", root->name);
 }
 
-/* The register tile that is written to an alloc which is a table. */
+/* Name of the register tile that is stored to a table alloc. */
 static const char *
 table_name(const Kernel *k, const Op *alloc)
 {
@@ -66,7 +68,7 @@ table_name(const Kernel *k, const Op *alloc)
 typedef struct OperandClosure {
 	Op **work;
 	int n, cap;
-	bool *seen; /* by op id: what a dot reads is made of it */
+	bool *seen; /* by op id: a dot operand depends on it */
 } OperandClosure;
 
 static void
@@ -78,7 +80,7 @@ reach(Arena *a, OperandClosure *r, const Val *v)
 	VEC_PUSH(a, r->work, r->n, r->cap, v->def);
 }
 
-/* All ops whose results dots read, but for accumulators. */
+/* Marks all ops on which dot operands depend, except for accumulators. */
 static bool *
 read_by_dots(Kernel *k)
 {
@@ -155,7 +157,7 @@ space_decide(Kernel *k, const bool *registers)
 
 /* ---- to shared memory ----------------------------------------------------------------------------- */
 
-/* The marked load becomes a copy to a tile, which it returns. */
+/* Replaces the marked load by a copy to a shared tile; returns the tile. */
 static Val *
 staged(Op *load)
 {
@@ -170,8 +172,8 @@ staged(Op *load)
 	return in[1];
 }
 
-/* Operands of o that are tiles in shared memory now are loaded in front of it: a dot and a reduction may
- * want one tile in two layouts, so that each reader has a load of its own. */
+/* Loads operands of o that are now in shared memory before it. Each reader has its own load: a dot and a
+ * reduction may need different layouts. */
 static void
 load_operands(Op *o, Val *const *shared, uint32_t n)
 {
@@ -203,7 +205,7 @@ bool
 pass_assign_space(Kernel *k)
 {
 	uint32_t n = k->nval + 1;
-	Val **shared = NULL; /* by value id: where a tile is from now on */
+	Val **shared = NULL; /* by value id: the shared tile that replaces it */
 	SpaceChoice *free;
 	bool tables = false;
 	Op *table;

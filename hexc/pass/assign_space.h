@@ -1,15 +1,16 @@
-/* assign_space.h - tiles of which the program does not say whether they live in shared memory or in
- * registers.
+/* assign_space.h - declares the choice of shared memory or registers for tiles with an unspecified space,
+ * between the search and pass assign_space.
  *
- * A load with IMM(o, free) made one: `let a = A[..]` with neither `shared` nor `register`.  Where that can
- * matter, the search tries both (infer/variant_search.c); pass assign_space writes what was decided. */
+ * A load with IMM(o, free) creates such a tile: `let a = A[..]` with neither `shared` nor `register`. If
+ * the space can matter, the search tries both (infer/variant_search.c); pass assign_space applies the
+ * decision. */
 #ifndef HEXC_ASSIGN_SPACE_H
 #define HEXC_ASSIGN_SPACE_H
 #include "hexc/ir/ir.h"
 
-/* The n tiles that are free, in program order, all of them shared: those that dots read.  Others lose their
- * mark and stay in registers. */
+/* Returns the n tiles with an unspecified space that dots read, in program order, all shared. Other loads
+ * lose their mark and stay in registers. */
 void space_find(Kernel *k, SpaceChoice **out, int *n);
-/* Tile i of them goes to registers where registers[i]: the rest keep their mark. */
+/* Keeps tile i in registers if registers[i]; the others keep their mark. */
 void space_decide(Kernel *k, const bool *registers);
 #endif

@@ -1,20 +1,21 @@
-/* async_copy.c - pass async_copy: copies outside of pipelines go to shared memory without passing through registers.
+/* async_copy.c - pass async_copy: makes copies outside of pipeline loops asynchronous (cp.async), so that
+ * they bypass registers.
  *
  *     copy a; copy b              copy a, asynchronous; copy b, asynchronous
  *     ...                   =>    ...
  *     first use                   commit; wait 0; first use
  *
- * The group has landed before anything but index arithmetic runs, so no count of groups that the program or
- * pass pipeline keeps is disturbed.  In a loop that keeps groups in flight a `wait 0` would drain them: there
- * the copies stay as they are.
+ * Only index arithmetic runs before the group has landed, so group counts of the program or pass pipeline are
+ * not disturbed. In a loop that keeps groups in flight a `wait 0` would drain them; copies there are
+ * unchanged.
  *
- * needs   no pipeline loops
- * keeps   what the kernel computes
- * leaves  barriers to pass insert_barriers, which knows that a copy has landed at its wait */
+ * requires   no pipeline loops
+ * preserves  what the kernel computes
+ * leaves     barriers to pass insert_barriers, which knows that a copy has landed at its wait */
 #include "hexc/ir/ir.h"
 #include "hexc/pass/pass.h"
 
-/* In a loop or branch that waits for groups? */
+/* Is b in a loop or branch that waits for groups? */
 static bool
 keeps_groups(const Block *b)
 {
@@ -25,7 +26,7 @@ keeps_groups(const Block *b)
 	return false;
 }
 
-/* What may stand between a copy and its wait: nothing that could see the tile. */
+/* May o be between a copy and its wait? Only ops that cannot observe the tile. */
 static bool
 transparent(const Op *o)
 {

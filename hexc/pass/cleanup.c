@@ -1,4 +1,4 @@
-/* cleanup.c - pass cleanup: fold, cse and dce until nothing changes. */
+/* cleanup.c - pass cleanup: runs fold, cse and dce until nothing changes, for at most ROUNDS rounds. */
 #include "hexc/ir/ir.h"
 #include "hexc/pass/pass.h"
 

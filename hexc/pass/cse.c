@@ -1,17 +1,20 @@
-/* cse.c - pass cse: an equal pure op that dominates takes the place of a later one.
- * needs: valid IR.  keeps: everything else.  leaves: dead ops for dce.
+/* cse.c - pass cse: replaces a pure op by an equal one that dominates it.
  *
- * A block sees what the blocks around it computed before, so entries live until their block ends. */
+ * requires   valid IR
+ * preserves  everything else
+ * leaves     dead ops for dce
+ *
+ * A block sees the ops that enclosing blocks computed before it, so entries live until their block ends. */
 #include "hexc/ir/ir.h"
 #include "hexc/pass/pass.h"
 #include <string.h>
 
 typedef struct Cse {
 	Kernel *k;
-	Val **to;    /* by id: what replaces the value, or NULL */
-	Op **table;  /* open hash of ops by what they compute; NULL: free */
+	Val **to;    /* by id: its replacement, or NULL */
+	Op **table;  /* open-addressing hash table of ops; NULL: free */
 	size_t mask;
-	size_t *undo; /* slots filled, newest last */
+	size_t *undo; /* occupied slots, newest last */
 	size_t nundo, cundo;
 	bool changed;
 } Cse;
@@ -76,7 +79,7 @@ same(const Op *x, const Op *y)
 	       same_layout(&x->out[0]->type, &y->out[0]->type);
 }
 
-/* Operands of commuting ops in order of id, constants last. */
+/* Sorts operands of commutative ops by id, constants last. */
 static void
 order(Op *o)
 {
@@ -135,7 +138,7 @@ cse_block(Cse *c, Block *b)
 				cse_block(c, o->blk[r]);
 		merge(c, o);
 	}
-	/* newest first, so that no chain of collisions is ever cut */
+	/* newest first, so that probe chains stay intact */
 	while (c->nundo > mark)
 		c->table[c->undo[--c->nundo]] = NULL;
 }

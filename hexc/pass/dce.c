@@ -1,24 +1,26 @@
-/* dce.c - pass dce: drop what nobody uses.
- * needs: valid IR.  keeps: types, order, source places.
+/* dce.c - pass dce: removes dead code.
  *
- * Live are stores to tensors, synchronization, what is printed and asserted, and what they need,
- * transitively: also through loops, whose carried values are dropped when only they themselves use them,
- * and through shared tiles, which live when something loads from them. */
+ * requires   valid IR
+ * preserves  types, order, source locations
+ *
+ * Live are stores to tensors, synchronization, print and assert, and what they depend on transitively. That
+ * includes loops, whose carried values are removed if only they themselves use them, and shared tiles, which
+ * are live if something loads from them. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/ir/ir.h"
 #include "hexc/pass/pass.h"
 
-/* A store or copy to a shared tile, or an update that leaves there what it found. */
+/* A store or copy to a shared tile, or an update whose old value goes there. */
 typedef struct StoredValue {
 	Op *op;
-	struct StoredValue *next; /* of the same tile */
+	struct StoredValue *next; /* next of the same tile */
 } StoredValue;
 
 typedef struct Dce {
 	Kernel *k;
 	bool *val;       /* by id: live */
 	bool *op;        /* by id: live */
-	Val **work;      /* live values to look at */
+	Val **work;      /* live values to process */
 	size_t nwork, cwork;
 	StoredValue **fill;     /* by id of the tile */
 	bool changed;
@@ -33,7 +35,7 @@ mark(Dce *d, Val *v)
 	VEC_PUSH(d->k->unit->arena, d->work, d->nwork, d->cwork, v);
 }
 
-/* The op and the ones around it stay; their controlling operands are needed. */
+/* Marks the op, the ops around it, and their control operands. */
 static void
 mark_op(Dce *d, Op *o)
 {
@@ -48,7 +50,7 @@ mark_op(Dce *d, Op *o)
 	}
 }
 
-/* Carried value i of a loop, result i of an if. */
+/* Marks carried value i of a loop, or result i of an if. */
 static void
 mark_carried(Dce *d, Op *o, int i)
 {
@@ -87,7 +89,7 @@ fills(Dce *d, Op *o, const Val *tile)
 	d->fill[tile->id] = f;
 }
 
-/* Ops that are live by themselves. */
+/* Marks ops that are live by themselves. */
 static void
 roots(Dce *d, Block *b)
 {
@@ -117,7 +119,7 @@ slot_live(const Dce *d, const Op *o, int i)
 	return d->val[o->out[i]->id] || (o->code == O_for && d->val[o->blk[0]->arg[1 + i]->id]);
 }
 
-/* Take value i out of an array of n. */
+/* Removes value i from an array of n. */
 static void
 drop(Val **v, int *n, int i, int step)
 {

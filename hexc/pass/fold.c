@@ -1,8 +1,12 @@
-/* fold.c - pass fold: constants, identities, and structure that constants decide.
- * needs: valid IR.  keeps: types, layouts of what stays, source places.  leaves: dead ops for dce.
+/* fold.c - pass fold: folds constants, applies identities, and simplifies ifs and loops with constant
+ * control.
  *
- * One walk: an op's operands are replaced by what earlier ops were folded to, then the op itself is
- * tried. */
+ * requires   valid IR
+ * preserves  types, layouts of remaining values, source locations
+ * leaves     dead ops for dce
+ *
+ * One walk: an op's operands are replaced by the folded results of earlier ops, then the op itself is
+ * folded. */
 #include "hexc/pass/fold.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
@@ -11,7 +15,7 @@
 
 typedef struct Fold {
 	Kernel *k;
-	Val **to; /* by id of the values there were at the start: what replaces it, or NULL */
+	Val **to; /* by id of the original values: its replacement, or NULL */
 	uint32_t n;
 	bool changed;
 } Fold;
@@ -24,12 +28,12 @@ now(const Fold *f, Val *v)
 	return v;
 }
 
-/* Every later use of v will be r. */
+/* Replaces every later use of v by r. */
 static void
 becomes(Fold *f, Val *v, Val *r)
 {
 	if (v->id >= f->n) {
-		val_replace(f->k, v, r); /* made in this walk */
+		val_replace(f->k, v, r); /* created in this walk */
 	} else {
 		f->to[v->id] = r;
 	}
@@ -40,7 +44,7 @@ becomes(Fold *f, Val *v, Val *r)
 	f->changed = true;
 }
 
-/* Constants go to the right. */
+/* Moves constants to the right. */
 static void
 commute(Fold *f, Op *o)
 {
@@ -81,8 +85,8 @@ fold_op(Fold *f, Op *o)
 
 /* ---- structure ----------------------------------------------------------------------------------- */
 
-/* Put the ops of b in front of o, o's results being what b yields, and take o away.  Returns where
- * to go on. */
+/* Moves the ops of b before o, replaces o's results by the yielded values, and removes o. Returns the op to
+ * continue at. */
 static Op *
 splice(Fold *f, Op *o, Block *b)
 {
@@ -96,7 +100,7 @@ splice(Fold *f, Op *o, Block *b)
 	return first;
 }
 
-/* True: o is gone and *next is where to go on. */
+/* Returns true if o was removed; *next is the op to continue at. */
 static bool
 fold_if(Fold *f, Op *o, Op **next)
 {
@@ -108,7 +112,7 @@ fold_if(Fold *f, Op *o, Op **next)
 	return true;
 }
 
-/* Loops that never run, plain ones that run once, and carried values that never change. */
+/* Folds loops that never run, plain ones that run once, and carried values that never change. */
 static bool
 fold_for(Fold *f, Op *o, Op **next)
 {

@@ -1,4 +1,4 @@
-/* fold.h - inside fold*.c. */
+/* fold.h - declares constants and folding rules that the files fold*.c share. */
 #ifndef HEXC_FOLD_H
 #define HEXC_FOLD_H
 #include "hexc/ir/ir.h"
@@ -10,19 +10,19 @@ typedef struct Constant {
 } Constant;
 
 bool const_get(const Val *v, Constant *out);
-/* `like`'s type; its value in front of op at. */
+/* Creates a constant of `like`'s type before op at. */
 Val *const_make(Op *at, const Type *like, Constant c);
-/* o's value when all operands are constants, as the device computes it; false: not known here (exp
- * and the like are left to the device). */
+/* Evaluates o on constant operands, as the device computes it. Returns false if an operand is not constant or
+ * the result is left to the device (exp etc.). */
 bool const_eval(const Op *o, Constant *out);
 
-/* A value that o's only result equals, made in front of o if need be; NULL: none.  Operands are
- * never changed.  fold_identities.c: integers and bool of any shape, floats;  fold_tile.c: shape ops, casts,
- * choices. */
+/* Returns a value equal to o's only result, created before o if needed; NULL: no rule applies. Operands are
+ * never changed. fold_identities.c: integers and bool of any shape, floats; fold_tile.c: shape ops, casts,
+ * selects. */
 Val *fold_int(Op *o);
 Val *fold_float(Op *o);
 Val *fold_tile(Op *o);
-/* From val_fact: values with one possible result, min and max with a known winner, x % c of a small
+/* Folds by range analysis: values with one possible result, min and max with a known winner, x % c of a small
  * x. */
 Val *fold_fact(Op *o);
 #endif

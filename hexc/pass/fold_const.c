@@ -1,4 +1,4 @@
-/* fold_const.c - operations on constants, rounded and wrapped as the device does. */
+/* fold_const.c - evaluates ops on constants for pass fold, rounded and wrapped as on the device. */
 #include "hexc/pass/fold.h"
 #include "hexc/ir/dtype_value.h"
 #include <math.h>
@@ -25,7 +25,7 @@ const_make(Op *at, const Type *like, Constant c)
 	return o->out[0];
 }
 
-/* As the device's min and max: the number wins over a NaN, and +0 is greater than -0. */
+/* As the device's min and max: a number wins over NaN, and +0 > -0. */
 static double
 pick_float(bool max, double x, double y)
 {
@@ -84,8 +84,8 @@ eval_cast(DType to, DType from, Constant x, Constant *r)
 		r->i = dtype_is_float(from) ? num_from_float(to, x.f) : num_wrap(to, x.i);
 }
 
-/* The bits of a NaN are not defined, so they stay what the device makes of them; and a constant is rounded to
- * its type, which some infinities do not outlive. */
+/* NaN bits are not specified, so they are left to the device. A constant is rounded to its type, which some
+ * infinities do not survive. */
 static bool
 eval_bitcast(DType to, DType from, Constant x, Constant *r)
 {
@@ -114,8 +114,8 @@ eval_fma(DType d, const Constant *x, Constant *r)
 	return i64_eval(O_mul, x[0].i, x[1].i, &r->i) && i64_eval(O_add, r->i, x[2].i, &r->i);
 }
 
-/* eval_float's double result is rounded once more to the type: harmless for + - * / sqrt, since 53
- * bits are more than twice the 24 of f32. */
+/* eval_float's double result is rounded once more to the type. That is exact for + - * / sqrt, since 53 bits
+ * are more than twice the 24 of f32. */
 bool
 const_eval(const Op *o, Constant *out)
 {

@@ -1,4 +1,5 @@
-/* fold_identities.c - identities of arithmetic on scalars and tiles, and what val_fact knows. */
+/* fold_identities.c - applies arithmetic identities and range analysis to scalars and tiles, for pass
+ * fold. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/pass/fold.h"
 #include "hexc/ir/dtype_value.h"
@@ -43,7 +44,7 @@ fold_equal(Op *o)
 	}
 }
 
-/* (x op c1) op c with an associative op, and (x + c1) - c.  Wrapping arithmetic keeps both true. */
+/* (x op c1) op c with an associative op, and (x + c1) - c; valid with wrapping arithmetic. */
 static Val *
 fold_chain(Op *o, int64_t c)
 {
@@ -61,7 +62,7 @@ fold_chain(Op *o, int64_t c)
 	return make_op(o, code, p->in[0], const_make(o, &o->out[0]->type, r));
 }
 
-/* (x * c1) / c and (x / c1) / c of index values, where nothing wraps around. */
+/* (x * c1) / c and (x / c1) / c of index values, if nothing wraps. */
 static Val *
 fold_quotient(Op *o, int64_t c)
 {
@@ -133,7 +134,7 @@ is_number(double x, double c)
 	return !(x < c) && !(x > c) && !isnan(x);
 }
 
-/* x / c with a power of two: x * (1 / c), where its type has 1 / c. */
+/* x / c with a power of two: x * (1 / c), if 1 / c is representable. */
 static Val *
 fold_power(Op *o, double c)
 {
@@ -146,7 +147,7 @@ fold_power(Op *o, double c)
 	return make_op(o, O_mul, o->in[0], const_make(o, t, r));
 }
 
-/* Only what keeps every bit, signed zeros and infinities too. */
+/* Only identities that preserve every bit, including signed zeros and infinities. */
 Val *
 fold_float(Op *o)
 {

@@ -1,4 +1,4 @@
-/* fold_tile.c - casts, choices, and shape ops on constants, splats and each other. */
+/* fold_tile.c - folds casts, selects, and shape ops on constants, splats and each other, for pass fold. */
 #include "hexc/pass/fold.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/dtype_value.h"
@@ -11,19 +11,19 @@ type_equal(const Type *x, const Type *y)
 	return type_same(x, y) && x->layout == y->layout && x->pinned == y->pinned;
 }
 
-/* Does float type `mid` hold every value of float type `from` exactly, NaNs and infinities too? */
+/* Does float type `mid` represent every value of float type `from` exactly, including NaNs and infinities? */
 static bool
 holds_float(DType mid, DType from)
 {
 	const DTypeInfo *m = &dtype_info[mid], *f = &dtype_info[from];
 
-	if (f->codes == C_table) /* numbers of f32 */
+	if (f->codes == C_table) /* table values are f32 */
 		return m->exp >= 8 && m->man >= 23;
 	return m->exp >= f->exp && m->man >= f->man && num_largest(mid) >= num_largest(from) &&
 	       (m->codes == C_ieee || f->codes == C_none || (m->codes != C_none && f->codes != C_ieee));
 }
 
-/* Does `mid` hold every value of `from` exactly? */
+/* Does `mid` represent every value of `from` exactly? */
 static bool
 holds(DType mid, DType from)
 {
@@ -33,7 +33,7 @@ holds(DType mid, DType from)
 		return dtype_is_float(mid) && holds_float(mid, from);
 	if (dtype_is_float(mid))
 		return f->bits <= m->man && num_largest(mid) >= ldexp(1, f->bits);
-	return mid != D_bool && m->bits >= f->bits; /* the low bits come back */
+	return mid != D_bool && m->bits >= f->bits; /* the low bits are preserved */
 }
 
 static Val *
@@ -50,7 +50,7 @@ fold_cast(Op *o)
 	return NULL;
 }
 
-/* Bits read twice are read once: as the last type has them. */
+/* Merges two bitcasts into one. */
 static Val *
 fold_bitcast(Op *o)
 {
@@ -78,7 +78,7 @@ fold_select(Op *o)
 	return NULL;
 }
 
-/* Same op with another operand, result and imm. */
+/* Clones o with another operand and immediates. */
 static Val *
 remake(Op *o, Val *x, const int64_t *imm)
 {
@@ -89,7 +89,7 @@ remake(Op *o, Val *x, const int64_t *imm)
 	return n->out[0];
 }
 
-/* broadcast, transpose, reshape: equal elements stay equal; two in a row are one. */
+/* broadcast, transpose, reshape: equal elements stay equal; two in a row are merged. */
 static Val *
 fold_shape(Op *o)
 {
@@ -114,7 +114,7 @@ fold_shape(Op *o)
 	return remake(o, p->in[0], imm);
 }
 
-/* A sum of one element, the extreme of equal ones. */
+/* Folds reductions of one element, and of constants. */
 static Val *
 fold_reduce(Op *o)
 {
@@ -132,7 +132,7 @@ fold_reduce(Op *o)
 	return NULL;
 }
 
-/* Bounds that are never smaller than the tile mask nothing. */
+/* Removes bounds that are never below the extent. */
 static Val *
 fold_mask(Op *o)
 {
@@ -163,7 +163,7 @@ fold_mask(Op *o)
 	return c->out[0];
 }
 
-/* An elementwise op whose operands are all splats or constants: compute the scalar, then splat. */
+/* Folds an elementwise op on splats and constants only: computes the scalar, then splats it. */
 static Val *
 fold_splats(Op *o)
 {

@@ -1,18 +1,19 @@
-/* lower_packed.c - pass lower_packed: tensors declared `packed` become tensors of words.
+/* lower_packed.c - pass lower_packed: lowers packed tensors to tensors of 32-bit words, with unpack at loads
+ * and pack at stores.
  *
  *     W: u4[N, K]                            W: u32[N / 16, K / 64, 128]
  *     w = alloc u4[64, 128]                  w = alloc u32[4, 2, 128]
  *     copy W[n :+ 64, k :+ 128] to w   =>    copy W[n / 16 :+ 4, k / 64 :+ 2, 0 :+ 128] to w
  *     t = load w                             t = unpack (load w)
  *
- * and what stores to one packs:  store t, W[..]  =>  store (pack t), W[..]
+ * and stores pack:  store t, W[..]  =>  store (pack t), W[..]
  *
- * A block of elements is one row of words.  Everything that moves them sees plain words; only `unpack` knows
- * that they stand for elements, and what becomes of it decides where in the block each of them is.
+ * A block of elements is one row of words. All ops that move them see plain words; only `unpack` knows the
+ * elements, and its uses determine the position of each in the block.
  *
- * needs   slices of packed tensors that start and end with blocks
- * keeps   what the kernel computes, given the tensor in its packed form
- * leaves  Param.pack with its block; layout and bit_order are inference's to find */
+ * requires   slices of packed tensors that start and end with blocks
+ * preserves  what the kernel computes, given the tensor in its packed form
+ * leaves     Param.pack with its block; inference determines layout and bit_order */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/pass/lower_packed.h"
@@ -20,10 +21,10 @@
 
 typedef struct Packed {
 	Kernel *k;
-	Param *param; /* the tensor at hand */
+	Param *param; /* the current tensor */
 	Pack *pack;
-	Val **words; /* [nval + 1] what stands for memory of elements: allocs, views */
-	bool *ours; /* [nval + 1] is the root, or a shared tile that the tensor is copied to */
+	Val **words; /* [nval + 1] words that replace memory of elements: allocs, views */
+	bool *ours; /* [nval + 1] is the root, or a shared tile to which the tensor is copied */
 	Val *root;
 	uint32_t n;
 } Packed;
@@ -56,13 +57,12 @@ find_tiles(Packed *p)
 		Val *to = access_target(o);
 
 		if (o->code == O_load && o->out[0]->type.space == S_scalar && is_ours(p, view_root(o->in[0])))
-			return packed_error(p, o->src, "single elements cannot be read, only whole blocks");
+			return packed_error(p, o->src, "packed tensors are read in full blocks only");
 		if (to && view_root(to) == p->root && (o->code != O_store || IMM(o, update)))
-			return packed_error(p, o->src, "it is written by whole blocks, not updated");
+			return packed_error(p, o->src, "packed tensors do not support atomic updates");
 		if (to && to != p->root && is_ours(p, view_root(to)) && view_root(to) != p->root &&
 		    (o->code != O_copy || view_root(o->in[0]) != p->root))
-			return packed_error(p, o->src, "the shared tile that it is copied to holds "
-			                               "nothing else");
+			return packed_error(p, o->src, "its shared tile must not be used for other data");
 	}
 	return true;
 }
@@ -80,7 +80,7 @@ step_of(Packed *p, const Op *o, int64_t step, int d)
 	return gcd64(step, val_fact_at(p->k, o, o->in[1 + d]).mult);
 }
 
-/* What a tile that was loaded ends up in; the first that ends in a dot says which way k goes. */
+/* Records the dot that reads a loaded tile; the first one determines the dim along k. */
 static void
 note_dot(Packed *p, const Val *tile, Slices *s)
 {
@@ -135,7 +135,7 @@ find_block(Packed *p)
 		for (int i = 0; i < 2; i++)
 			s.step[i] = step_of(p, o, s.step[i], o->in[0]->type.rank - 2 + i);
 	}
-	for (int i = 0; i < 2 && s.step[i] == 0; i++) /* without a slice: the whole of it */
+	for (int i = 0; i < 2 && s.step[i] == 0; i++) /* without a slice: the full extent */
 		s.step[i] = p->root->type.shape[p->root->type.rank - 2 + i];
 	if (!p->pack->block[0])
 		packed_block(dtype_info[p->pack->dtype].bits, &s, p->pack->block);
@@ -147,7 +147,7 @@ find_block(Packed *p)
 
 /* ---- words instead of elements ----------------------------------------------------------------------- */
 
-/* A tile of elements of rank r is one of words of rank r + 1. */
+/* A tile of elements of rank r becomes one of words of rank r + 1. */
 static Type
 word_type(const Packed *p, const Type *t)
 {
@@ -163,7 +163,7 @@ word_type(const Packed *p, const Type *t)
 	return w;
 }
 
-/* x / n where n divides x. */
+/* Returns x / n, given that n divides x. */
 static Val *
 exactly(Kernel *k, Op *at, Val *x, int64_t n)
 {
@@ -203,7 +203,7 @@ view_words(Packed *p, Op *o, Val *of)
 	return v->out[0];
 }
 
-/* The words of memory v. */
+/* Returns the words of memory v. */
 static Val *
 words_of(Packed *p, Val *v)
 {
@@ -227,7 +227,7 @@ words_of(Packed *p, Val *v)
 	return p->words[v->id];
 }
 
-/* A tensor read as a whole: a slice from 0. */
+/* Returns a slice from 0, for a tensor read in full. */
 static Val *
 full_slice(Packed *p, Op *at, Val *v)
 {
@@ -262,7 +262,7 @@ rewrite(Packed *p, Op *o)
 	            op_new(o->parent, o, O_unpack, o->src, 2, in, 1, &o->out[0]->type)->out[0]);
 }
 
-/* What is behind the tensor's ends has code 0. */
+/* Masks elements past the tensor's end to code 0. */
 static Val *
 cleared(Packed *p, Op *o, Val *tile)
 {
@@ -287,7 +287,7 @@ cleared(Packed *p, Op *o, Val *tile)
 	return mask->out[0];
 }
 
-/* A store of elements packs them and stores words. */
+/* Packs the elements of a store and stores words. */
 static void
 rewrite_store(Packed *p, Op *o)
 {
@@ -302,7 +302,7 @@ rewrite_store(Packed *p, Op *o)
 	op_new(o->parent, o, O_store, o->src, 2, in, 0, NULL);
 }
 
-/* The first op of the body behind those that make the tensor's sizes. */
+/* Returns the first op of the body after the computation of the tensor's sizes. */
 static Op *
 behind_sizes(const Packed *p)
 {
@@ -315,7 +315,7 @@ behind_sizes(const Packed *p)
 	return at;
 }
 
-/* Sizes in blocks and words; words are one behind the other. */
+/* Sets sizes in blocks and words; words are contiguous. */
 static void
 retype(Packed *p, const Type *words)
 {

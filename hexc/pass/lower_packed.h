@@ -1,19 +1,21 @@
-/* lower_packed.h - inside packed*.c: what readers of a packed tensor want of its blocks. */
+/* lower_packed.h - declares what the files lower_packed*.c share: requirements of slices and dots on the
+ * blocks of a packed tensor. */
 #ifndef HEXC_LOWER_PACKED_H
 #define HEXC_LOWER_PACKED_H
 #include "hexc/ir/pack.h"
 
-/* What the slices of a tensor have in common. */
+/* Properties common to all slices of a tensor. */
 typedef struct Slices {
-	int64_t step[2]; /* divides the starts and extents of all slices, in rows and in columns */
-	int k;           /* the dim, 0 or 1, along which dots contract; 1 without a dot */
-	int64_t k_least; /* elements along it that one instruction takes, at least */
+	int64_t step[2]; /* common divisor of the starts and extents of all slices, in rows and in columns */
+	int k;           /* dim along which dots contract, 0 or 1; 1 without a dot */
+	int64_t k_least; /* minimum elements along it per instruction */
 } Slices;
 
-/* Rows and columns of a block for elements of so many bits; false: no block divides the slices. */
+/* Chooses rows and columns of a block for elements of `bits` bits. Returns false if no block divides the
+ * slices. */
 bool packed_block(int bits, const Slices *s, int64_t block[2]);
-/* The dot that a tile ends up in, through ops that keep its elements apart: its operand number, the
- * tile's dim along k and the bits of an element there.  False: none. */
+/* The dot that reads a tile through ops that keep its elements distinct: operand index, the tile's dim along
+ * k, and bits per element there. Returns false if there is none. */
 typedef struct DotUse {
 	int operand, k, bits;
 } DotUse;

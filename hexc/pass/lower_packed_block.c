@@ -1,10 +1,10 @@
-/* lower_packed_block.c - the blocks of a packed tensor.
+/* lower_packed_block.c - chooses the block shape of a packed tensor for pass lower_packed, from its slices
+ * and dots.
  *
- * A warp reads a block by accesses of 16 bytes of each lane, so that a lane's part is a multiple of 16
- * bytes and of whole elements: 16 bytes for 1, 2, 4 and 8 bits, an odd multiple of them for other widths.
- *  In the fragments of all instructions a lane holds 8 of 16 x 16 elements (two rows, two pairs or quads
- * along k, ..), so that blocks of 16 rows and more serve as either operand: packs do not depend on which
- * one is taken. */
+ * A warp reads a block with 16-byte accesses. A lane's part is a multiple of 16 bytes and of complete
+ * elements: 16 bytes for 1, 2, 4 and 8 bits, an odd multiple for other widths. In the fragments of all
+ * instructions a lane holds 8 of 16 x 16 elements (two rows, two pairs or quads along k, ..). So blocks of 16
+ * or more rows suit either operand: packs do not depend on the operand. */
 #include "hexc/pass/lower_packed.h"
 
 enum { ROWS = 16, K_MOST = 64, DEPTH = 24 };
@@ -22,11 +22,12 @@ packed_block(int bits, const Slices *s, int64_t block[2])
 {
 	int64_t lane = 128, n, most;
 
-	while (lane * bits % 256 == 0) /* 16 bytes in the end, or an odd number of them */
+	while (lane * bits % 256 == 0) /* ends at 16 bytes, or an odd multiple */
 		lane /= 2;
 	n = lane * WARP_SIZE;
 	most = n / ROWS < K_MOST ? n / ROWS : K_MOST;
-	/* as many elements along k as every loop takes at once: packs serve loops of longer steps too */
+	/* as many elements along k as every loop consumes per iteration: packs also serve loops with longer
+	 * steps */
 	for (int64_t k = most; k >= 1; k /= 2)
 		if (takes(s, n, k, block))
 			return true;
@@ -48,7 +49,7 @@ typedef struct PackedUses {
 
 static bool follow(PackedUses *f, const Val *v, const int *dim, int depth);
 
-/* Through op o, which reads v as operand i. */
+/* Follows op o, which reads v as operand i. */
 static bool
 through(PackedUses *f, const Op *o, int i, const int *dim, int depth)
 {
@@ -68,7 +69,7 @@ through(PackedUses *f, const Op *o, int i, const int *dim, int depth)
 	return follow(f, o->out[0], moved, depth + 1);
 }
 
-/* dim[d]: the tile's dim that dim d of v is. */
+/* dim[d]: the tile's dim that corresponds to dim d of v. */
 static bool
 follow(PackedUses *f, const Val *v, const int *dim, int depth)
 {

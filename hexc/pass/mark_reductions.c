@@ -1,22 +1,25 @@
-/* mark_reductions.c - pass mark_reductions: marks reductions whose parts a loop may carry, and drops comparisons with -inf.
- * needs: valid IR without layouts.  keeps: everything but the marks and these comparisons.
+/* mark_reductions.c - pass mark_reductions: marks reductions whose partial results a loop may carry, and
+ * removes comparisons with -inf.
  *
- * Sums start at 0, so that what the parts of different lanes start at is known to all that ask how far off
- * their sum may be; and are of types whose sums are not rounded to a smaller one.
+ * requires   valid IR without layouts
+ * preserves  everything but the marks and these comparisons
+ *
+ * Marked sums start at 0, so that the initial value of all lanes' partial sums is known to error bounds.
+ * Their type is one whose sums are not rounded to a narrower one.
  *
  *     %r = reduce_max %x; %m = max %r, -inf; %t = max %top, %m    ->    %t = max %top, %r
  *
- * A NaN counts as an element that is not there, but of NaN and NaN a reduction makes NaN, and of NaN and the
- * -inf of a mask -inf.  So reduce_max is lowered with a comparison of its result with -inf, which makes it
- * depend on neither edges nor layouts.  Where all that reads it makes the same of NaN as of -inf, as the max
- * of it and of a %top that is never NaN does, the comparison is dropped. */
+ * A NaN counts as an absent element. But a reduction of only NaNs gives NaN, and one of NaNs and a mask's
+ * -inf gives -inf. So reduce_max is lowered with a comparison of its result with -inf, which makes it
+ * independent of bounds and layouts. The comparison is removed if all uses treat NaN like -inf, as does the
+ * max with a %top that is never NaN. */
 #include "hexc/pass/mark_reductions.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/pass/fold.h"
 #include "hexc/pass/pass.h"
 #include <math.h>
 
-/* The op behind o, in its block, that reads its result. */
+/* Returns the op after o in its block that reads its result. */
 static Op *
 reader(const Op *o)
 {
@@ -27,7 +30,7 @@ reader(const Op *o)
 	return NULL;
 }
 
-/* Which of the values that the block yields v is; -1: none. */
+/* Returns the index of v among the values that the block yields; -1: none. */
 static int
 yielded(const Block *b, const Val *v)
 {
@@ -37,7 +40,7 @@ yielded(const Block *b, const Val *v)
 	return -1;
 }
 
-/* Does join give what carried value x, by a factor or as it is, and the reduction r are together? */
+/* Does `join` combine carried value x, optionally scaled by a factor, with reduction r? */
 static bool
 joins(const Op *join, OpCode reduction, const Val *x, const Val *r, Val **factor)
 {
@@ -108,7 +111,7 @@ typedef struct Extremes {
 	User **user; /* by id of a value */
 } Extremes;
 
-/* Do all that read v make the same of a NaN as of an infinity: the larger (smaller) one of it and of what is
+/* Do all uses of v treat NaN like an infinity, by taking the larger (smaller) one of it and a value that is
  * never NaN? */
 static bool
 all_absorb(Extremes *x, const Val *v, OpCode larger, int depth)
@@ -162,7 +165,7 @@ read_users(Extremes *x)
 		}
 }
 
-/* What reads the result of o reads what it compares. */
+/* Replaces the result of o by the value that it compares, and removes o. */
 static void
 take_away(Extremes *x, Op *o)
 {

@@ -1,27 +1,26 @@
-/* mask_bounds.c - pass mask_bounds: ragged edges, made explicit where they can be seen.
+/* mask_bounds.c - pass mask_bounds: masks the out-of-bounds elements that reductions and dots would read.
  *
- * needs   IR as lowered (or any without layouts)
- * keeps   everything else; a second run changes nothing
- * gives   an IR whose meaning needs no notion of "outside": masks stand where one is needed
+ * requires   IR as lowered (or any without layouts)
+ * preserves  everything else; a second run changes nothing
+ * produces   IR whose meaning does not depend on out-of-bounds elements: masks are explicit
  *
- * A tile read from a slice that reaches past a tensor's end has elements that do not exist.  Along
- * each dim of each register tile we know a bound: elements at that index or above do not exist.
- * It comes from loads and from copies to shared tiles, of views not proved inside their tensor:
- * size - start.  Where the slice may start in front of the tensor, there is a first element that
- * exists as well: -start.  Both are divided by the step.  They are carried along by elementwise ops
- * (the smallest of the operands' bounds, the largest of their firsts), transposes, reshapes that leave
- * the dim whole, broadcasts along other dims; a reduction drops those of its dim; a dot takes m from a
- * and n from b, a slice what is left.  What enters a turn of a loop, results of ifs, concats and shared tiles
- * that are not filled by exactly one copy or store, beside stores of zeros to parts, have none: all their
- * elements exist, and are what was computed from the zeros read outside. Behind a loop what it carried has
- * the bounds that a turn gives it, where these are the same in all turns.
+ * A tile loaded from a slice that extends past a tensor's end has out-of-bounds elements. Along each dim of
+ * each register tile there is a symbolic bound: elements at or above it are out of bounds. It originates in
+ * loads, and in copies to shared tiles, of views not proved in bounds: size - start. If the slice may start
+ * before the tensor, there is a first in-bounds element too: -start. Both are divided by the stride.
  *
- * A reduction over a bounded dim gets a mask with its identity, a dot whose k is bounded a mask with zero on
- * each operand, unless what is outside is known to be zero already: loads read zeros, which survive
- * transposes, broadcasts, casts and arithmetic that makes zero of zeros, if all operands end alike.  For
- * floats both operands are cleared, since 0 * inf is not 0.
- * A tile masked with zero takes the place of the unmasked one from there on: elements that do not exist
- * may be anything, and zeros serve later sums and products. */
+ * Bounds propagate through elementwise ops (the smallest bound, the largest first), transposes, reshapes that
+ * keep the dim, and broadcasts along other dims. A reduction drops those of its dim; a dot takes m from a and
+ * n from b, a slice the rest. Loop-carried values, results of ifs, concats, and shared tiles without a unique
+ * copy or store (apart from zeros stored to parts) have no bounds: all their elements are in bounds, computed
+ * from the zeros read. After a loop a carried value has the bounds of its last iteration, if these are
+ * loop-invariant.
+ *
+ * A reduction over a bounded dim gets a mask with its identity. A dot with bounded k gets a mask with zero on
+ * each operand, unless out-of-bounds elements are known to be zero. Loads read zeros, which survive
+ * transposes, broadcasts, casts and arithmetic that maps zeros to zero, if all operands have the same bounds.
+ * For floats both operands are masked, since 0 * inf is not 0. A tile masked with zero replaces the unmasked
+ * one from there on: out-of-bounds elements may be anything, and later sums and dots can use the zeros. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/memory_effects.h"
@@ -71,8 +70,8 @@ edge_set(Bounds *b, const Val *v, const TileBounds *e)
 
 /* ---- where bounds come from ------------------------------------------------------------------ */
 
-/* Where dim d of memory value v starts in its root, in front of `at`; *root_dim is the dim there.  *step: how
- * far neighbours are apart. */
+/* Returns the start of dim d of memory value v in its root, computed before `at`; *root_dim is the root's
+ * dim, *step the stride in elements. */
 static Val *
 start_of(const Val *v, int d, Op *at, int *root_dim, int64_t *step)
 {
@@ -81,14 +80,14 @@ start_of(const Val *v, int d, Op *at, int *root_dim, int64_t *step)
 	*step = 1;
 	for (; v->def && v->def->code == O_view; v = v->def->in[0]) {
 		d = view_operand_dim(v->def, d);
-		*step *= view_step(v->def, d); /* what is viewed of a view with steps starts there */
+		*step *= view_step(v->def, d); /* views of a strided view start at 0 */
 		sum = sum ? ir_bin(at->parent, at, O_add, v->def->in[1 + d], sum) : v->def->in[1 + d];
 	}
 	*root_dim = d;
 	return sum;
 }
 
-/* The dim of the root that dim rd of v's base is, where that is a reshape of a shared tile; -1: none. */
+/* Maps dim rd of v's base to its root, if the base is a reshape of a shared tile; -1: no single dim. */
 static int
 alias_dim(const Val *v, int rd)
 {
@@ -97,7 +96,8 @@ alias_dim(const Val *v, int rd)
 	return rd;
 }
 
-/* x elements of the root, in steps of the view, rounded up; of less than none: any number below 1. */
+/* Converts x elements of the root to the view's stride, rounded up. A negative x gives some number below
+ * 1. */
 static Val *
 in_steps(Op *o, Val *x, int64_t step)
 {
@@ -107,7 +107,7 @@ in_steps(Op *o, Val *x, int64_t step)
 	return ir_bin(o->parent, o, O_div, x, ir_const(o->parent, o, step));
 }
 
-/* The first element that exists of what starts at `start` in a tensor: NULL: the first. */
+/* Returns the first in-bounds element of a view that starts at `start` of a tensor. NULL: element 0. */
 static Val *
 first_of(Bounds *b, Op *o, Val *start, int64_t step)
 {
@@ -116,7 +116,7 @@ first_of(Bounds *b, Op *o, Val *start, int64_t step)
 	return in_steps(o, ir_bin(o->parent, o, O_sub, ir_const(o->parent, o, 0), start), step);
 }
 
-/* Dim d of a view, along indices, has the edge that the first tile of them has there. */
+/* Dim d of a gathered view has the bounds of the first index tile that spans it. */
 static void
 edge_of_indices(Bounds *b, const Op *view, int d, TileBounds *e)
 {
@@ -172,7 +172,7 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-/* x with f or i in front of element `from` along d. */
+/* Returns x with f or i before element `from` along d. */
 static Val *
 mask_front(Op *o, Val *x, int d, Val *from, double f, int64_t i)
 {
@@ -236,7 +236,7 @@ mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 
 /* ---- behind loops ----------------------------------------------------------------------------- */
 
-/* Is v, made of x, which is 0 everywhere at first, 0 outside of e along d, if x is? */
+/* Is v, derived from a carried x that is initially 0, zero out of bounds of e along d whenever x is? */
 static bool
 stays_zero(const Bounds *b, const Val *v, const Val *x, const TileBounds *e, int d)
 {
@@ -255,7 +255,7 @@ is_zero(const Val *v)
 	return v->def && v->def->code == O_const && !(fabs(v->def->fimm) > 0) && IMM(v->def, value) == 0;
 }
 
-/* Of what each turn gives, what is the same in all of them. */
+/* Sets the bounds of loop results: those of the yielded values that are loop-invariant. */
 static void
 edges_behind(Bounds *b, Op *loop)
 {
@@ -302,14 +302,14 @@ bounds_block(Bounds *b, Block *blk)
 		if (o->code == O_for)
 			edges_behind(b, o);
 	}
-	/* masked tiles made in here are not visible outside */
+	/* masked tiles of this block are not visible outside */
 	while (b->nundo > mark) {
 		b->nundo--;
 		b->instead[b->undo[b->nundo].id] = b->undo[b->nundo].old;
 	}
 }
 
-/* Of a part of a shared tile: what fills the tile as a whole is another. */
+/* Does o clear a part of a shared tile that another op fills? */
 static bool
 clears_part(const Op *o)
 {

@@ -1,13 +1,13 @@
-/* mask_bounds.h - what the files of pass mask_bounds share. */
+/* mask_bounds.h - declares the bounds of tiles that the files of pass mask_bounds share. */
 #ifndef HEXC_MASK_BOUNDS_H
 #define HEXC_MASK_BOUNDS_H
 #include "hexc/ir/ir.h"
 
-/* What is outside of a tile. */
+/* The in-bounds region of a tile; elements outside of it are out of bounds. */
 typedef struct TileBounds {
-	Val *at[DIM_MAX];   /* bound along the dim; NULL: none */
-	Val *from[DIM_MAX]; /* the first element that exists, where there is a bound too; NULL: 0 */
-	unsigned zero;      /* bit d: elements outside along d are zero */
+	Val *at[DIM_MAX];   /* upper bound along the dim; NULL: none */
+	Val *from[DIM_MAX]; /* first in-bounds element, if there is an upper bound too; NULL: 0 */
+	unsigned zero;      /* bit d: out-of-bounds elements along d are zero */
 } TileBounds;
 
 typedef struct Instead {
@@ -18,9 +18,9 @@ typedef struct Instead {
 typedef struct Bounds {
 	Kernel *k;
 	TileBounds **edge;     /* by value id */
-	Val **instead;   /* by value id: the masked tile that takes its place; NULL: itself */
-	uint32_t n;      /* entries of both; values made later have none unless set */
-	uint32_t *copies, *stores; /* by id of an alloc's result: how many write it */
+	Val **instead;   /* by value id: the masked tile that replaces it; NULL: itself */
+	uint32_t n;      /* entries of both; values created later have none unless set */
+	uint32_t *copies, *stores; /* by id of an alloc's result: number of writers */
 	Instead *undo;
 	int nundo, undo_cap;
 	bool changed;
@@ -29,13 +29,13 @@ typedef struct Bounds {
 /* mask_bounds.c */
 const TileBounds *edge_of(const Bounds *b, const Val *v);     /* never NULL */
 void edge_set(Bounds *b, const Val *v, const TileBounds *e);
-/* The edges of what is read from memory value v by op o. */
+/* Bounds of what op o reads from memory value v. */
 TileBounds edges_of_memory(Bounds *b, Op *o, Val *v);
-/* x with f or i outside of from (NULL: 0) and bound along d, in front of o. */
+/* Returns x with f or i outside of [from, bound) along d, computed before o; from NULL: 0. */
 Val *mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64_t i);
-/* x with zeros outside along d, for o and all that follows it. */
+/* Returns x with out-of-bounds zeros along d; it replaces x in o and all following ops. */
 Val *mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound);
-/* The rules: column `edge` of ops.def.  Edges of the results of o, masks for its operands. */
+/* Rules, column `edge` of ops.def: bounds of the results of o, and masks for its operands. */
 #define OP_EDGE(name, rule) void edge_##rule(Bounds *b, Op *o);
 #include "hexc/ir/ops.def"
 #endif

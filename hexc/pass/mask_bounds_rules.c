@@ -1,11 +1,12 @@
-/* mask_bounds_rules.c - pass mask_bounds: the edges of what each op makes, and the masks it needs. */
+/* mask_bounds_rules.c - implements the rules of pass mask_bounds for each op: bounds of its results, and
+ * masks for its operands. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/sparse.h"
 #include <math.h>
 
-/* What exists in x and in y along a dim: from the later of the firsts, or up to the lesser of the bounds. */
+/* Combines bounds along a dim: the later first element, or the smaller upper bound. */
 static Val *
 joined(Op *o, OpCode code, Val *x, Val *y)
 {
@@ -20,8 +21,8 @@ same_bound(const Op *o, const Val *x, const Val *y)
 	return x == y || (x && y && index_equal(o, x, y));
 }
 
-/* x with zeros outside along dim d.  Of a square, what it is of has them, so that a sum still adds up
- * products. */
+/* Returns x with out-of-bounds zeros along dim d. For a square its operand is masked, so that a sum remains a
+ * sum of products. */
 static Val *
 cleared(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 {
@@ -61,7 +62,7 @@ edge_reduce(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Is every element a number whatever the input, so that zero times it is zero? */
+/* Is every element finite for any input, so that zero times it is zero? */
 static bool
 surely_finite(const Val *v)
 {
@@ -111,8 +112,7 @@ edge_dot(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Factors in shared memory cannot be masked: what their copies fill in is zero.  Of the result nothing is
- * known. */
+/* Operands in shared memory cannot be masked: their copies fill zeros. The result has no bounds. */
 void
 edge_wgmma(Bounds *b, Op *o)
 {
@@ -120,8 +120,8 @@ edge_wgmma(Bounds *b, Op *o)
 	(void)o;
 }
 
-/* Values and positions end together.  Half a group would have positions that do not rise, and outside the
- * values' end there shall be zeros. */
+/* Values and metadata have the same end. A partial group would have positions that do not increase, and
+ * elements past the values' end must be zero. */
 void
 edge_sparse_expand(Bounds *b, Op *o)
 {
@@ -148,7 +148,7 @@ edge_sparse_expand(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* The result ends where the indices do; index 0, which is outside, may name any number. */
+/* The result has the bounds of the indices; index 0, out of bounds, may select any value. */
 void
 edge_lookup(Bounds *b, Op *o)
 {
@@ -158,7 +158,7 @@ edge_lookup(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Along each dim the smallest of the operands' bounds, and the last of their firsts. */
+/* Along each dim the smallest upper bound and the largest first element of the operands. */
 static TileBounds
 edges_of_operands(Bounds *b, Op *o)
 {
@@ -182,7 +182,7 @@ edge_elt(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Zero stays zero, type by type: bits of zero that are read as nf4 are none. */
+/* Zero maps to zero, if the result type represents it: bits of zero bitcast to nf4 are not 0. */
 void
 edge_zero(Bounds *b, Op *o)
 {
@@ -193,7 +193,7 @@ edge_zero(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Zeros make zero, where all operands have them. */
+/* Zeros map to zero if all operands are zero out of the same bounds. */
 void
 edge_zeros(Bounds *b, Op *o)
 {
@@ -212,7 +212,7 @@ edge_zeros(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* What x has zeros in front of along d, as mask_new puts them there; NULL: it does not. */
+/* Returns the first element before which mask_new set x to zero along d; NULL: none. */
 static Val *
 cleared_front(const Val *x, int d)
 {
@@ -241,14 +241,14 @@ edge_mask(Bounds *b, Op *o)
 			continue;
 		e.at[d] = zero ? o->in[in] : NULL;
 		if (!zero)
-			e.from[d] = NULL; /* what is in front was masked before */
+			e.from[d] = NULL; /* elements before it were masked earlier */
 		else if (!e.from[d])
 			e.from[d] = cleared_front(o->in[0], d);
 		e.zero = zero ? e.zero | 1u << d : e.zero;
 		in++;
 	}
 	if (!zero)
-		e.zero = 0; /* the fill is outside along the other dims too */
+		e.zero = 0; /* the fill value is also out of bounds along the other dims */
 	edge_set(b, o->out[0], &e);
 }
 
@@ -279,7 +279,7 @@ edge_shape(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* A shared tile has the edges of the one store that fills it as a whole ... */
+/* A shared tile has the bounds of the only store that fills it ... */
 void
 edge_store(Bounds *b, Op *o)
 {
@@ -290,7 +290,7 @@ edge_store(Bounds *b, Op *o)
 		edge_set(b, tile, edge_of(b, o->in[0]));
 }
 
-/* ... or the one copy. */
+/* ... or of the only copy. */
 void
 edge_copy(Bounds *b, Op *o)
 {
@@ -312,7 +312,7 @@ edge_load(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* What exists moves up: along that dim nothing is known. */
+/* Elements move up: along that dim nothing is known. */
 void
 edge_shift(Bounds *b, Op *o)
 {

@@ -1,16 +1,17 @@
-/* oob_fill.c - pass oob_fill: what loads bring from outside of their tensors.
+/* oob_fill.c - pass oob_fill: chooses each load's out-of-bounds value: zero, the fill value of its only mask
+ * (which is then removed), or undefined if no use observes it.
  *
- * That is zeros, each put into a register in front of the load.  Behind the end of a row of 2880 that is
- * 3072 long nobody looks at them where each element of the result depends on those before it, as in a scan:
- * then it may be anything.  And where all that looks there looks through a mask, the load brings what the
- * mask would put there, and the mask goes.
+ * The default is zero, set in registers before the load. Example: a row of 2880 is padded to 3072, and
+ * each element of the result depends on preceding ones only, as in a scan. The padding is then not
+ * observed and may be undefined. If all its uses go through a mask, the load supplies the mask's fill
+ * value, and the mask is removed.
  *
- * Elements are looked at in boxes, from 0 to an end in each dim; what is told here of ends is constant.
- * Tiles that loops carry are looked at as a whole.
+ * Observed elements are tracked as boxes from 0 to an end in each dim, with constant ends. Loop-carried tiles
+ * count as fully observed.
  *
- * needs   masks of ragged edges and of padding (passes mask_bounds, pad_tiles), plain loops
- * keeps   what the kernel computes
- * leaves  loads with IMM outside */
+ * requires   masks of out-of-bounds regions and of padding (passes mask_bounds, pad_tiles), plain loops
+ * preserves  what the kernel computes
+ * produces   loads with IMM outside */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/pass/fold.h"
@@ -19,8 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements 0 .. end[d] - 1 of each dim are looked at; an end of 0 in any dim: none.  Of dims d and d + 1 as
- * one those before two[d]: of three in each group the last one may be looked at in fewer groups. */
+/* Observed are elements 0 .. end[d] - 1 of each dim; an end of 0 in any dim: none. Dims d and d + 1
+ * collapsed: those before two[d]. With three elements per group, the last one may be observed in fewer
+ * groups. */
 typedef struct ObservedBox {
 	int64_t end[DIM_MAX], two[DIM_MAX];
 } ObservedBox;
@@ -55,8 +57,8 @@ see_all(const OobFill *x, const Val *v)
 
 /* ---- memory ------------------------------------------------------------------------------------------ */
 
-/* Along dim d the view shows elements of what it is of from 0 to *end at most; exact: that many.  False:
- * there may be fewer, and some may be in front of it. */
+/* Along dim d the view contains elements of its operand from 0 to *end at most; *exact: exactly these.
+ * Returns false if there may be fewer, or some before the operand's start. */
 static bool
 shown(Kernel *k, const Op *view, int d, int64_t *end, bool *exact)
 {
@@ -77,7 +79,8 @@ shown(Kernel *k, const Op *view, int d, int64_t *end, bool *exact)
 	return true;
 }
 
-/* The elements of mem that are in its tensor; false: not known.  More: there are others. */
+/* Computes the in-bounds box of mem. Returns false if it is unknown. *more: there are out-of-bounds
+ * elements. */
 static bool
 inside(Kernel *k, const Val *mem, int64_t *end, bool *more)
 {
@@ -100,7 +103,8 @@ inside(Kernel *k, const Val *mem, int64_t *end, bool *more)
 	return true;
 }
 
-/* What o looks at of allocs: a load by a view that starts at constants at that, anything else at all. */
+/* Marks what o observes of allocs: the box of a load through a view with constant starts; everything for
+ * other uses. */
 static void
 see_alloc(const OobFill *x, const Op *o)
 {
@@ -134,7 +138,7 @@ see_alloc(const OobFill *x, const Op *o)
 	}
 }
 
-/* What goes into memory: of an alloc what is read of it, else what is there. */
+/* Marks what a store observes: for an alloc, the elements observed of it; else those in bounds. */
 static void
 see_stored(const OobFill *x, const Op *o)
 {
@@ -157,7 +161,7 @@ see_stored(const OobFill *x, const Op *o)
 
 /* ---- tiles ------------------------------------------------------------------------------------------- */
 
-/* Of dims that are cut or joined: what is looked at of n of them as elements in a row, and back. */
+/* For split or collapsed dims: converts the observed box of n dims to an end in row-major order, and back. */
 static int64_t
 row_end(int n, const int64_t *shape, const int64_t *end)
 {
@@ -171,7 +175,7 @@ row_end(int n, const int64_t *shape, const int64_t *end)
 static void
 box_of(int n, const int64_t *shape, int64_t end, int64_t *box)
 {
-	bool rows = false; /* of more than one row all is looked at */
+	bool rows = false; /* several rows: all of each is observed */
 
 	row_major_coord(n, shape, end - 1, box);
 	for (int d = 0; d < n; d++) {
@@ -209,7 +213,7 @@ see_reshaped(const OobFill *x, const Op *o)
 	mark_observed(x, o->in[0], end);
 }
 
-/* v is *by times the index along *dim (no dim: 0 times) and *add. */
+/* Is v = *by * index along *dim + *add, with constants? *dim -1: no index, *by is 0. */
 static bool
 is_affine(const Val *v, int *dim, int64_t *by, int64_t *add)
 {
@@ -243,7 +247,8 @@ is_affine(const Val *v, int *dim, int64_t *by, int64_t *add)
 	return true;
 }
 
-/* Where cond, by * index + add < bound, holds: before *end along the dim that it gives; -1: it is no such. */
+/* For cond = by * index + add < bound: returns the dim, and in *end the index where it becomes false. -1:
+ * cond has another form. */
 static int
 holds_before(const Val *cond, int64_t *end)
 {
@@ -267,7 +272,7 @@ see_operand(const OobFill *x, const Op *o, int i)
 	int64_t end[DIM_MAX], from = 0, bound;
 	int dim = o->code == O_shift || o->code == O_slice || o->code == O_concat ? (int)IMM(o, dim) : -1;
 
-	if (o->code == O_select && i == 0 && IMM(o, rare)) { /* a warp asks all its elements where to go */
+	if (o->code == O_select && i == 0 && IMM(o, rare)) { /* a warp branches on all its elements */
 		see_all(x, o->in[0]);
 		return;
 	}
@@ -307,7 +312,7 @@ see_operand(const OobFill *x, const Op *o, int i)
 	mark_observed(x, o->in[i], end);
 }
 
-/* What o looks at of its operands, for what is looked at of its result. */
+/* Marks what o observes of its operands, given what is observed of its result. */
 static void
 see_op(const OobFill *x, const Op *o)
 {
@@ -322,7 +327,7 @@ see_op(const OobFill *x, const Op *o)
 	}
 	for (int d = 0; tile && op_is(o, F_PURE) && d < o->out[0]->type.rank; d++)
 		if (!x->seen[o->out[0]->id].end[d])
-			return; /* nobody looks at anything of it */
+			return; /* nothing of it is observed */
 	if (tile && o->code == O_reshape) {
 		see_reshaped(x, o);
 		return;
@@ -348,7 +353,7 @@ see_block(const OobFill *x, const Block *b)
 
 /* ---- loads ------------------------------------------------------------------------------------------- */
 
-/* Does mask m leave what is inside, to end[], as it is, and put something else everywhere else? */
+/* Does mask m keep exactly the in-bounds elements, up to end[]? */
 static bool
 masks_outside(const Op *m, const int64_t *end)
 {
@@ -365,7 +370,7 @@ masks_outside(const Op *m, const int64_t *end)
 	return true;
 }
 
-/* The first mask of what load o brings that puts something where its tensor is not; NULL: there is none. */
+/* Returns the first mask of load o's result that replaces exactly the out-of-bounds elements; NULL: none. */
 static Op *
 mask_of(const OobFill *x, const Op *o, const int64_t *end)
 {
@@ -404,7 +409,7 @@ load_outside(const OobFill *x, Op *o)
 	return true;
 }
 
-/* Masks that loads have taken the place of. */
+/* Removes masks that loads have replaced. */
 static void
 drop_masks(Kernel *k)
 {

@@ -1,22 +1,22 @@
-/* pad_tiles.c - pass pad_tiles: tiles whose extents have factors that threads have not are made longer.
+/* pad_tiles.c - pass pad_tiles: pads tiles whose extents do not divide over the threads, and masks the
+ * padding.
  *
- * 11008 elements are 43 * 256: four warps that share them out evenly move 4 bytes at a time, and 2880
- * leave nothing for warps to share at all; of f32[33, 9] every thread would hold all.  Of 11264 each lane
- * has 11 times 16 bytes.  So such a tile gets an edge, as those at a tensor's end have: what is behind it is
- * read as 0, goes through elementwise ops and scans as anything may, is masked where a reduction or product
- * would see it, and written nowhere.
+ * 11008 elements are 43 * 256: four warps that distribute them evenly access 4 bytes at a time. 2880 elements
+ * do not divide over the warps at all, and of f32[33, 9] every thread would hold all. Of 11264 elements each
+ * lane has 11 times 16 bytes. Such a tile gets an out-of-bounds region, as at a tensor's end. Its elements
+ * are read as 0, pass through elementwise ops and scans undefined, are masked before a reduction or dot, and
+ * are not stored.
  *
- * Dims that ops tie are as long as each other, and grow together (pad_tiles_equal_dims.c).  One that something else than
- * such ops touches stays: dims that are cut or joined.  How long tiles become is asked of
- * products, and then of those that are moved from and to memory, the largest first: what costs a lane least
- * (pad_tiles_extents.c).  Memory stays as it is: a tile that has grown is moved by a view that is longer than what it
- * shows, or reaches past the tensor's end; so are copies that threads share out better then:
- * 64 rows of 144 bytes are 576 pieces of 16 bytes, 4.5 times as many as 128 threads; of 64 rows of 160 each
- * makes five, and half of them none of the last.
+ * Dims tied by ops have equal extents and are padded together (pad_tiles_equal_dims.c). Dims with other uses
+ * are fixed, such as split or collapsed ones. Extents are determined from dots first, then from tiles loaded
+ * and stored, the largest first, by minimum cost per lane (pad_tiles_extents.c). Memory is unchanged: a
+ * padded tile is accessed through a longer view, or past the tensor's end. Copies are padded too if they then
+ * distribute better. 64 rows of 144 bytes are 576 chunks of 16 bytes, 4.5 per thread for 128 threads. 64 rows
+ * of 160 bytes are five each, and half of the threads have none of the last.
  *
- * needs   masks of ragged edges (pass mask_bounds), plain loops
- * keeps   what the kernel computes
- * leaves  constant bounds of masks to be merged */
+ * requires   masks of out-of-bounds regions (pass mask_bounds), plain loops
+ * preserves  what the kernel computes
+ * leaves     constant bounds of masks, to be merged */
 #include "hexc/pass/pad_tiles.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/dtype_value.h"
@@ -30,7 +30,7 @@ enum { SECTOR = 32 }; /* bytes */
 
 /* ---- masks ------------------------------------------------------------------------------------------- */
 
-/* What the extent of v along dim d becomes; the one that it has if it stays. */
+/* The padded extent of v along dim d; the current one if it is not padded. */
 static int64_t
 extent_of(const Pad *p, const Val *v, int d)
 {
@@ -39,7 +39,7 @@ extent_of(const Pad *p, const Val *v, int d)
 	return c->fixed || !c->extent ? v->type.shape[d] : c->extent;
 }
 
-/* Is o a mask that puts x where the padding of dim d will be? */
+/* Is o a mask that sets the future padding of dim d to x? */
 static bool
 masks_with(const Pad *p, const Op *o, int d, Constant x)
 {
@@ -56,7 +56,7 @@ masks_with(const Pad *p, const Op *o, int d, Constant x)
 	return false;
 }
 
-/* Is the padding of dim d of v zero already? */
+/* Is the padding of dim d of v zero without a mask? */
 static bool
 is_zero_behind(const Pad *p, const Val *v, int d)
 {
@@ -80,7 +80,7 @@ is_zero_behind(const Pad *p, const Val *v, int d)
 	return true;
 }
 
-/* x with what the reduction takes no part of in the padding of dim d, in front of it. */
+/* Returns x with the padding of dim d set to the reduction's identity, computed before o. */
 static Val *
 masked(const Pad *p, Op *o, Val *x, int d, Constant identity)
 {
@@ -98,7 +98,7 @@ masked(const Pad *p, Op *o, Val *x, int d, Constant identity)
 	return m->out[0];
 }
 
-/* The same of a square is that of what it is of, so that a sum still adds up products. */
+/* As masked, but masks the operand of a square, so that the sum remains a sum of products. */
 static Val *
 masked_square(const Pad *p, Op *o, const Op *square, int d)
 {
@@ -110,7 +110,7 @@ masked_square(const Pad *p, Op *o, const Op *square, int d)
 	return c->out[0];
 }
 
-/* What changes nothing where op `code` reduces. */
+/* The identity element of reduction `code`. */
 static Constant
 identity_of(OpCode code, DType t)
 {
@@ -140,7 +140,7 @@ mask_reduction(const Pad *p, Op *o)
 		o->in[0] = masked(p, o, x, d, identity);
 }
 
-/* Both factors have zeros behind the end of k, or what is nothing in one is nothing in the product. */
+/* Masks both operands with zeros past the end of k: a zero times an undefined element need not be 0. */
 static void
 mask_product(const Pad *p, Op *o)
 {
@@ -152,7 +152,7 @@ mask_product(const Pad *p, Op *o)
 	}
 }
 
-/* A table has zeros behind its end, which indices may name. */
+/* Masks a table with zeros past its end, which indices may select. */
 static void
 mask_table(const Pad *p, Op *o)
 {
@@ -163,7 +163,7 @@ mask_table(const Pad *p, Op *o)
 		o->in[0] = masked(p, o, x, d, (Constant){ 0, 0 });
 }
 
-/* Indices behind the end of their tile are outside of what they choose from. */
+/* Makes indices in the padding out of bounds. */
 static void
 mask_indices(const Pad *p, Op *view)
 {
@@ -177,13 +177,13 @@ mask_indices(const Pad *p, Op *view)
 				continue;
 			view->in[1 + d] = masked(p, view, v, e, (Constant){ -1, -1 });
 			pad_tie_dim(p, view->out[0], first + e, view->in[1 + d], e);
-			break; /* one of them is enough */
+			break; /* one index out of bounds suffices */
 		}
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------ */
 
-/* A view of all of mem, in front of o. */
+/* Returns a view of all of mem, created before o. */
 static Op *
 view_of_all(Op *o, Val *mem)
 {
@@ -195,8 +195,8 @@ view_of_all(Op *o, Val *mem)
 	return op_new(o->parent, o, O_view, o->src, 1 + mem->type.rank, in, 1, &t);
 }
 
-/* What a copy of these extents costs a lane, by accesses of vec along dim `unit`: rows of which neighbouring
- * lanes take less than a sector have sectors asked for several times. */
+/* Cost per lane of a copy with these extents, by accesses of `vec` elements along dim `unit`. Sectors are
+ * requested several times if neighbouring lanes cover less than a sector of a row. */
 static int64_t
 copy_cost(const Kernel *k, const Type *t, const int64_t *shape, int unit, int64_t vec)
 {
@@ -214,7 +214,7 @@ copy_cost(const Kernel *k, const Type *t, const int64_t *shape, int unit, int64_
 	return size / gcd64(size, (int64_t)k->warps * WARP_SIZE) * (ACCESS_COST + asked);
 }
 
-/* Extents of a copy's dims from d on, the cheapest in best[]. */
+/* Searches extents of a copy's dims from d on; the cheapest are in best[]. */
 static void
 copy_shapes(const Kernel *k, const Type *t, int unit, int64_t vec, int d, int64_t *shape, int64_t *best,
             int64_t *least)
@@ -236,7 +236,7 @@ copy_shapes(const Kernel *k, const Type *t, int unit, int64_t vec, int d, int64_
 	memcpy(best, shape, (size_t)t->rank * sizeof *best);
 }
 
-/* Is a copy made by threads, of whole bytes, each of its elements where it is in the tensor? */
+/* Is it a copy by threads, of contiguous bytes, without gather or pack? */
 static bool
 is_shared_out(Kernel *k, const Op *o)
 {
@@ -246,7 +246,8 @@ is_shared_out(Kernel *k, const Op *o)
 	       o->in[1]->type.rank && !pad_is_fixed(k, o->in[0]) && view_unit_dim(k, view) >= 0;
 }
 
-/* The copy by longer views, if threads share these out better.  False: o is no such copy. */
+/* Replaces the copy's views by longer ones if they distribute better over the threads. Returns false if o is
+ * unchanged. */
 static bool
 pad_copy(Kernel *k, Op *o)
 {
@@ -275,7 +276,7 @@ pad_copy(Kernel *k, Op *o)
 
 /* ---- the pass ---------------------------------------------------------------------------------------- */
 
-/* Is there a tile that is not shared out evenly as it is? */
+/* Is there a tile that does not distribute evenly over the threads? */
 static bool
 is_uneven(Kernel *k)
 {
@@ -293,7 +294,7 @@ is_uneven(Kernel *k)
 	return false;
 }
 
-/* By masks, at most: each has a bound, and a square is made again behind it. */
+/* Upper bound of values added by masks: each has a bound, and a square is recomputed after it. */
 static uint32_t
 values_added(const Kernel *k)
 {
@@ -327,8 +328,8 @@ grow_block(const Pad *p, Block *b)
 	}
 }
 
-/* Access o moves a tile that has grown: to where nothing more is in the tensor, or behind the end of a
- * view. */
+/* Adapts the memory operand of access o to its padded tile: extends the view if the tensor ends there, else
+ * uses a longer view. */
 static void
 fit_access(Kernel *k, Op *o)
 {
@@ -361,7 +362,7 @@ combine(Op *at, OpCode code, Val *x, Val *y)
 	return op_new(at->parent, at, code, at->src, 2, in, 1, &x->type)->out[0];
 }
 
-/* 0, 1, .. in a line, under other extents, is counted along each of these: a line that is cut has to stay. */
+/* Replaces a reshaped 1-D iota by a sum of iotas along its dims: a dim that is split could not be padded. */
 static bool
 count_along_dims(Kernel *k)
 {

@@ -1,4 +1,5 @@
-/* pad_tiles_equal_dims.c - pass pad_tiles: which dims grow together, and which stay. */
+/* pad_tiles_equal_dims.c - determines for pass pad_tiles which dims have equal extents and are padded
+ * together, and which are fixed. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/sparse.h"
@@ -97,8 +98,8 @@ pad_is_fixed(const Kernel *k, Val *mem)
 	return is_gathered(mem) || (t && t->pack);
 }
 
-/* A tile that indices choose from memory grows with them, and stays in other dims that do not end with the
- * tensor: behind its end is nothing. */
+/* A tile gathered from memory is padded with its indices. Its other dims are fixed unless they end with the
+ * tensor: then nothing lies past the end. */
 static void
 tie_gathered(const Pad *p, const Val *tile, Val *mem)
 {
@@ -114,7 +115,7 @@ tie_gathered(const Pad *p, const Val *tile, Val *mem)
 	}
 }
 
-/* A view along indices: it has as many elements as they. */
+/* A gathered view has the extents of its indices. */
 static void
 tie_indices(const Pad *p, const Op *view)
 {
@@ -128,7 +129,7 @@ tie_indices(const Pad *p, const Op *view)
 				pad_tie_dim(p, v, first + i, view->in[1 + d], i);
 }
 
-/* A gather: tables for all rows stay one, each is as long as it likes. */
+/* A gather: a table shared by all rows remains one; the length of tables is free. */
 static void
 tie_gather(const Pad *p, const Op *o)
 {
@@ -140,7 +141,7 @@ tie_gather(const Pad *p, const Op *o)
 			pad_tie_dim(p, y, d, table, d);
 }
 
-/* Indices of so many bits each name one of a table, which stays; tables for all rows grow with these. */
+/* A lookup: the index width fixes the table length; per-row tables are padded with the rows. */
 static void
 tie_lookup(const Pad *p, const Op *o)
 {
@@ -154,7 +155,7 @@ tie_lookup(const Pad *p, const Op *o)
 			pad_tie_dim(p, y, d, table, d);
 }
 
-/* Dims that stay as they are through a reshape, and those that are cut or joined. */
+/* Ties dims that a reshape keeps; fixes those that it splits or collapses. */
 static void
 tie_reshape(const Pad *p, const Op *o)
 {
@@ -171,7 +172,7 @@ tie_reshape(const Pad *p, const Op *o)
 				pad_tie_dim(p, x, from, y, to);
 			continue;
 		}
-		if (m == 1 || n == 1) { /* an extent of 1 is put in or taken out */
+		if (m == 1 || n == 1) { /* an extent of 1 is inserted or removed */
 			i -= n == 1 && from < x->type.rank;
 			j -= m == 1 && to < y->type.rank;
 			continue;
@@ -188,7 +189,7 @@ tie_reshape(const Pad *p, const Op *o)
 	}
 }
 
-/* Pieces side by side along a dim, which stays. */
+/* slice, concat: fixes their dim, ties the others. */
 static void
 tie_pieces(const Pad *p, const Op *o)
 {

@@ -1,10 +1,11 @@
-/* pad_tiles_extents.c - pass pad_tiles: how long tiles become. */
+/* pad_tiles_extents.c - determines the padded extents of tiles for pass pad_tiles, by estimated cost per
+ * lane. */
 #include "hexc/ir/sparse.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/pass/pad_tiles.h"
 #include <string.h>
 
-/* What a tile of these extents costs a lane, where an access takes up to `most` elements along dim `unit`. */
+/* Cost per lane of a tile with these extents; an access covers up to `most` elements along dim `unit`. */
 static int64_t
 lane_cost(const Kernel *k, const int64_t *shape, int rank, int unit, int64_t most)
 {
@@ -18,15 +19,15 @@ lane_cost(const Kernel *k, const int64_t *shape, int rank, int unit, int64_t mos
 	return size > TILE_MOST ? INT64_MAX : ELEMENT_COST * lane + ACCESS_COST * (lane / vec);
 }
 
-/* Extents that a tile may have. */
+/* Search over the extents of a tile. */
 typedef struct Shapes {
 	const Val *tile;
-	int unit; /* dim that is contiguous in memory, -1: none */
+	int unit; /* dim that is contiguous in memory; -1: none */
 	int64_t most; /* elements of its widest access */
-	int64_t by[64]; /* what extents may be made multiples of */
+	int64_t by[64]; /* candidates: extents are padded to multiples of these */
 	int nby;
-	int64_t shape[DIM_MAX]; /* the one being made */
-	int64_t best[DIM_MAX], cost; /* the cheapest so far, and what it costs */
+	int64_t shape[DIM_MAX]; /* the current candidate */
+	int64_t best[DIM_MAX], cost; /* the cheapest so far, and its cost */
 } Shapes;
 
 static void try_dims(const Pad *p, Shapes *x, int d);
@@ -38,7 +39,7 @@ try_extent(const Pad *p, Shapes *x, int d, int64_t extent)
 	try_dims(p, x, d + 1);
 }
 
-/* Do so many elements alone cost as much as the best that has been found? */
+/* Do the elements alone cost at least as much as the best so far? */
 static bool
 is_hopeless(const Pad *p, const Shapes *x, int d)
 {
@@ -49,7 +50,7 @@ is_hopeless(const Pad *p, const Shapes *x, int d)
 	return ELEMENT_COST * (size / ((int64_t)p->k->warps * WARP_SIZE)) >= x->cost;
 }
 
-/* All extents of the dims from d on. */
+/* Tries all extents of the dims from d on. */
 static void
 try_dims(const Pad *p, Shapes *x, int d)
 {
@@ -120,8 +121,7 @@ shapes_of(const Pad *p, Shapes *x, const Val *tile, const Val *mem)
 	try_dims(p, x, 0);
 }
 
-/* The largest one some of whose dims have not been asked yet; of several, that with the narrowest
- * elements. */
+/* Returns the largest tile with undetermined dims; among several, that with the narrowest elements. */
 static const Val *
 next_tile(const Pad *p, const Val **mem)
 {
@@ -144,14 +144,14 @@ next_tile(const Pad *p, const Val **mem)
 	return best;
 }
 
-/* The three dims of a product, m, n and k, with what they may grow to. */
+/* The dims m, n and k of a dot, and their padded extents. */
 typedef struct DotExtents {
 	DimClass *of[3];
 	int64_t extent[3], to[3];
-	int64_t area; /* of m by n, that a warp has then */
+	int64_t area; /* elements of m x n per warp after padding */
 } DotExtents;
 
-/* May the dim become so long, as far as others have been asked? */
+/* Is padding dim i to that extent compatible with decisions so far? */
 static bool
 may_be(const DotExtents *x, int i)
 {
@@ -161,7 +161,7 @@ may_be(const DotExtents *x, int i)
 	                                : !c->fixed && (!c->extent || c->extent == x->to[i]);
 }
 
-/* Elements that a warp has of m by n, in pieces of um by un, where as many warps as can share them out. */
+/* Elements of m x n per warp in units of um x un, distributed over as many warps as possible. */
 static int64_t
 warp_area(int64_t m, int64_t n, int64_t um, int64_t un, int warps)
 {
@@ -174,8 +174,8 @@ warp_area(int64_t m, int64_t n, int64_t um, int64_t un, int warps)
 	return least;
 }
 
-/* Rows and columns for pieces of um by un that wm by wn warps share out; those of fewer elements a warp, or
- * in all, are kept. */
+/* Pads m and n for wm x wn warps with units of um x un; kept if a warp, or the tile, then has fewer
+ * elements. */
 static void
 try_warps(const Pad *p, DotExtents *x, int64_t um, int64_t un, int wm, int wn)
 {
@@ -192,8 +192,8 @@ try_warps(const Pad *p, DotExtents *x, int64_t um, int64_t un, int wm, int wn)
 	x->area = area;
 }
 
-/* Tensor cores take 16 rows and 8 columns, or columns and rows: to the least such extents, or, where lanes
- * have many sums, to those that warps share out, if a warp then has two thirds at most. */
+/* MMAs take 16 rows and 8 columns, or vice versa. Pads to the smallest such extents. With many accumulators
+ * per lane, pads for an even distribution over warps instead, if that leaves a warp at most two thirds. */
 static void
 for_cores(const Pad *p, DotExtents *x)
 {
@@ -216,8 +216,8 @@ for_cores(const Pad *p, DotExtents *x)
 		*x = more;
 }
 
-/* Of k tensor cores take 32 bytes, of some types also 16; lanes that multiply share out 8 by 8, and powers of
- * two as they are. */
+/* MMAs take 32 bytes along k, of some types 16. FMA lowerings distribute 8 x 8, and powers of two
+ * unpadded. */
 static DotExtents
 product_of(const Pad *p, const Op *o)
 {
@@ -235,12 +235,12 @@ product_of(const Pad *p, const Op *o)
 			x.to[i] = x.extent[i];
 	if (cores)
 		for_cores(p, &x);
-	if (cores && k * bits % 128) /* what has no power of two of bits is multiplied as f16 */
+	if (cores && k * bits % 128) /* element widths that are no power of two are computed as f16 */
 		x.to[2] = align_up(k, is_pow2(bits) ? 256 / bits : 16);
 	return x;
 }
 
-/* Products are asked first: what an instruction takes they become, all dims or none. */
+/* Dots decide first: they are padded to the instruction shape, in all dims or none. */
 static bool
 choose_product(const Pad *p, const Op *o)
 {

@@ -1,16 +1,18 @@
-/* pad_tiles_roundtrip.c - pass pad_tiles: tiles that go through shared memory only to become longer, or shorter again.
+/* pad_tiles_roundtrip.c - finds round trips through shared memory that only pad or shorten a tile, for pass
+ * pad_tiles, and removes them.
  *
- * What cuts a dim into groups writes a longer tile than it has by a view that is longer than what it shows,
- * and a shorter one back.  Where the shorter tile may grow to the longer one, both are one: padding of the
- * one is what is behind the end of the other, which nobody reads.
+ * Code that splits a dim into groups stores a longer tile than it has, through a longer view, and loads a
+ * shorter one back. If the shorter tile may be padded to the longer one, both are the same: the padding is
+ * past the end of the other, which is never read.
  *
- * Of a detour the first op is a store of all of an alloc, the second a load of it in the same block; nothing
- * else touches the alloc. */
+ * A round trip is a store to all of an alloc and a load of it in the same block; the alloc has no other
+ * use. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/pad_tiles.h"
 #include <string.h>
 
-/* Is mem all of an alloc, as it is or by a view that is longer, which `uses` says nothing else reads? */
+/* Is mem all of an alloc, directly or through a longer view without other uses? Returns the alloc's value,
+ * else NULL. */
 static Val *
 all_of(const uint32_t *uses, Val *mem)
 {
@@ -26,7 +28,7 @@ all_of(const uint32_t *uses, Val *mem)
 	return view->in[0];
 }
 
-/* The load that ends the detour beginning with this store; NULL: it is none. */
+/* Returns the load that ends the round trip starting at this store; NULL: none. */
 static Op *
 end_of(const uint32_t *uses, const Op *store)
 {
@@ -74,8 +76,8 @@ may_become(const DimClass *c, int64_t extent, int64_t now)
 	return extent == now || (!c->fixed && (!c->extent || c->extent == extent));
 }
 
-/* Do threads share out v if dims become `most` long where it is shorter, as well as half of them at least
- * would share out v itself?  Dims that have not been asked yet may become multiples of 8. */
+/* If dims of v are padded to most[]: is the work per thread at most twice that of v evenly distributed?
+ * Undetermined dims may become multiples of 8. */
 static bool
 shares_out(const Pad *p, const Val *v, const int64_t *most)
 {

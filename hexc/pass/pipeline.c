@@ -1,28 +1,30 @@
-/* pipeline.c - pass pipeline: multi-buffer the copies of pipeline loops.
+/* pipeline.c - pass pipeline: software-pipelines the copies of pipeline loops, by multi-buffering and
+ * async-copy groups.
  *
- * needs   copies and loads where the program has them, each tile of a stage allocated in the loop's body
- * keeps   what the kernel computes; sizes, facts, bounds of views
- * breaks  no loop is FOR_PIPELINE behind it (its stages still say how many it had)
+ * requires   copies and loads where the program has them, each tile of a stage allocated in the loop's body
+ * preserves  what the kernel computes; sizes, range analysis results, bounds of views
+ * produces   no FOR_PIPELINE loop (IMM stages still holds the number of stages)
  *
- * A tile allocated in the body and filled only by copies whose source depends on the counter and on values
- * from outside gets `stages` buffers, in front of the loop.  With S stages, iteration i does
+ * A tile allocated in the body gets `stages` buffers before the loop, if only copies fill it whose source
+ * depends on the counter and on values from outside. With S stages, iteration i executes
  *
  *     wait S-2                     copies of iteration i have landed for the thread that issued them,
- *     barrier                      for all; and all have read the buffer of iteration i-1
+ *     barrier                      for all threads; and all have read the buffer of iteration i-1
  *     if next < hi { copies of iteration i + S-1 into the buffer of iteration i-1 }
- *     commit                       one group an iteration, empty ones too: the waits count them
- *     what the body computes, on the buffer of iteration i
+ *     commit                       one group per iteration, also if empty: the waits count them
+ *     the computation of the body, on the buffer of iteration i
  *
- * and the first S-1 iterations' copies stand in front of the loop.  Copies are issued before the
- * computation so that they have all of it to land in.  The buffer's number is carried and wraps.  A
- * `wait 0` behind the loop says that nothing is in flight there.
- * With one stage: copies, commit, wait 0, compute; both barriers are left to pass insert_barriers.
+ * The copies of the first S-1 iterations precede the loop. Copies are issued before the computation to
+ * overlap with all of it. The buffer index is carried and wraps. A `wait 0` after the loop states that no
+ * copy is in flight.
  *
- * Loads from global memory to registers whose address depends likewise on the counter only are made one
- * iteration ahead when there are two stages or more: their tile is carried (pipeline_prefetch.c).
+ * With one stage: copies, commit, wait 0, compute; pass insert_barriers adds both barriers.
  *
- * What does not fit (an address that depends on a carried value, a tensor that the loop writes) stays in
- * place, synchronous, and is ordered by pass insert_barriers. */
+ * With two stages or more, loads from global memory to registers, whose address likewise depends only on the
+ * counter, are prefetched one iteration ahead. Their tile is carried (pipeline_prefetch.c).
+ *
+ * Other copies and loads (an address that depends on a carried value, a tensor that the loop writes) stay in
+ * place, synchronous; pass insert_barriers orders them. */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/pipeline.h"
 #include <string.h>
@@ -45,16 +47,16 @@ written_in(const Pipe *p, const Val *tile)
 	return false;
 }
 
-/* May o, in the loop, make a tile of indices for a copy?  Roles compute it where they copy; else each stage
- * of the prologue would once more. */
+/* May o compute an index tile for a copy? Producers compute it where they copy; without roles each prologue
+ * stage would recompute it. */
 static bool
 makes_indices(const Pipe *p, const Op *o)
 {
 	return schedule_has_roles(p->k->schedule) && op_is_index(o);
 }
 
-/* Can v be computed from another value of the counter?  Only pure index arithmetic, views, and loads of
- * single elements of tensors that the loop does not write (block tables). */
+/* Can v be computed for another counter value? Only pure index arithmetic, views, and loads of single
+ * elements of tensors that the loop does not write (block tables). */
 static bool
 movable(const Pipe *p, const Val *v, const Val *tile)
 {
@@ -111,7 +113,7 @@ move_val(Move *m, Val *v)
 
 /* ---- what a loop has to offer ---------------------------------------------------------------- */
 
-/* Does every write to the tile come from a copy that can be made ahead, before anything reads it? */
+/* Is the tile written only by copies that can be prefetched, before any read? */
 static bool
 fill_ok(const Pipe *p, const Op *alloc)
 {
@@ -120,7 +122,7 @@ fill_ok(const Pipe *p, const Op *alloc)
 	OpWalk w;
 
 	if (p->stages > 1 && tile->type.rank == DIM_MAX)
-		return false; /* no room for the stage dim */
+		return false; /* no dim left for the stages */
 	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
 		if (o->code == O_copy && view_root(o->in[1]) == tile) {
 			if (o->parent != p->body || read || val_is_alias(view_base(o->in[1])) ||
@@ -147,7 +149,7 @@ load_ok(const Pipe *p, const Op *o)
 	       !written_in(p, view_root(o->in[0]));
 }
 
-/* The program's own groups would be counted together with ours. */
+/* Rejects explicit async copies, whose groups would be counted with the pass's own. */
 static bool
 check_body(const Pipe *p)
 {
@@ -160,8 +162,7 @@ check_body(const Pipe *p)
 		what = o->code == O_wait ? "`wait`" : "`commit`";
 		what = o->code == O_copy ? "`async copy`" : what;
 		diag_error(p->k->unit->diag, o->src,
-		           "%s inside a pipeline loop, whose copies the compiler groups itself: "
-		           "use a `for` loop, or copy with `let x: shared = ...`",
+		           "%s is not allowed in a `pipeline` loop (the compiler schedules its copies); use `for`, or `let x: shared = ...`",
 		           what);
 		diag_note(p->k->unit->diag, p->loop->src, "the pipeline loop, of %lld stages",
 		          (long long)p->stages);
@@ -212,7 +213,7 @@ pipe_loop(Kernel *k, Op *loop)
 		pipe_multi(&p);
 }
 
-/* All pipeline loops, outer ones first.  Their bodies stay what they are when a loop becomes another op. */
+/* Returns all pipeline loops, outer ones first. Their bodies remain valid when a loop is replaced. */
 static Op **
 pipeline_loops(Kernel *k, int *n)
 {

@@ -1,4 +1,4 @@
-/* pipeline_emit.c - the ops that pass pipeline writes: buffers, prologue, steady state. */
+/* pipeline_emit.c - emits the ops of pass pipeline: stage buffers, prologue, steady state. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/pass/pipeline.h"
 
@@ -31,7 +31,7 @@ ring_stage(Block *b, Op *at, const StageBuffers *r, Val *stage)
 	return o->out[0];
 }
 
-/* Buffers of a tile whose layout the program gave: one behind the other, each swizzled alike. */
+/* Layout of the stage buffers of a tile with a pinned layout: consecutive, with the same swizzle each. */
 static const Layout *
 staged_layout(Arena *a, const Type *t, int64_t stages)
 {
@@ -77,7 +77,7 @@ move_start(const Pipe *p, Block *b, Op *at, Val *iv, Val *tile, Val *buffer)
 	return m;
 }
 
-/* The copies that fill one ring, for counter value iv, into `buffer`. */
+/* Emits the copies that fill one tile's stage, for counter value iv, into `buffer`. */
 static void
 issue_ring(const Pipe *p, const StageBuffers *r, Block *b, Op *at, Val *iv, Val *buffer)
 {
@@ -95,8 +95,7 @@ issue_ring(const Pipe *p, const StageBuffers *r, Block *b, Op *at, Val *iv, Val 
 	}
 }
 
-/* Other shapes of the body's tile: of all buffers in front of the loop, with the buffer in front, of which
- * `slot` is taken. */
+/* Replaces reshapes of the body's tile by reshapes of all buffers before the loop, viewed at `slot`. */
 static void
 ring_reshapes(const Pipe *p, const StageBuffers *r)
 {
@@ -139,8 +138,8 @@ ring_replace(const Pipe *p, const StageBuffers *r)
 	op_unlink(r->alloc);
 }
 
-/* An `if` with an empty else, whose copies are read only if they were made; *then is where to put ops, in
- * front of its yield. */
+/* Creates an `if` with an empty else, for copies that are read only if they were made. *then is the insertion
+ * point, before its yield. */
 static Op *
 guard_new(Block *b, Op *at, Src src, Val *cond, Op **then)
 {
@@ -165,7 +164,7 @@ pipe_inside(const Pipe *p, Val *iv)
 	return prove_inside(p->k, p->loop, &iv, 1, 1, hi) ? 1 : -1;
 }
 
-/* Copies of all rings for counter value iv, if it is below the loop's end; then the commit. */
+/* Emits the copies of all tiles for counter value iv, if it is below the loop's end; then the commit. */
 static void
 emit_stage_copies(const Pipe *p, Block *b, Op *at, Val *iv, Val *stage)
 {
@@ -184,8 +183,8 @@ emit_stage_copies(const Pipe *p, Block *b, Op *at, Val *iv, Val *stage)
 
 /* ---- one stage ------------------------------------------------------------------------------- */
 
-/* Copies first, then the rest as it was.  Behind the wait, and in front of the next copies, pass insert_barriers finds
- * the places where barriers are needed. */
+/* Emits the copies first, then the unchanged rest. Pass insert_barriers finds the barriers after the wait and
+ * before the next copies. */
 void
 pipe_single(Pipe *p)
 {
@@ -201,14 +200,14 @@ pipe_single(Pipe *p)
 	}
 	sync_new(p->body, at, O_commit, src, 0);
 	sync_new(p->body, at, O_wait, src, 0);
-	/* a copy that was just made has the new tile as its root: only the old ones go */
+	/* new copies have the new tile as root: only the old ones are removed */
 	for (int i = 0; i < p->nring; i++)
 		ring_replace(p, &p->ring[i]);
 }
 
 /* ---- many stages ----------------------------------------------------------------------------- */
 
-/* A value that the loop carries from now on: its argument in the body. */
+/* Returns the body's argument for a newly carried value. */
 Val *
 pipe_carry(Pipe *p, Val *first)
 {
@@ -231,7 +230,7 @@ ring_choose(Block *b, Op *at, Val *c, Val *x, Val *y)
 	return op_new(b, at, O_select, nowhere, 3, in, 1, &x->type)->out[0];
 }
 
-/* Carry the number of the buffer that is read, and make that of the one that is filled: the previous. */
+/* Carries the index of the buffer that is read, and computes that of the one filled: the previous one. */
 static void
 carry_slots(Pipe *p, Op *at)
 {
@@ -259,7 +258,7 @@ pipe_counter(const Pipe *p, Block *b, Op *at, Val *from, int64_t ahead)
 	              ir_bin(b, at, O_mul, p->loop->in[2], ir_const(b, at, ahead)));
 }
 
-/* Copies and loads of the first iterations, in front of the loop. */
+/* Emits the copies of the first iterations before the loop. */
 static void
 prologue(Pipe *p)
 {
@@ -286,13 +285,13 @@ pipe_multi(Pipe *p)
 		sync_new(b, at, O_wait, p->loop->src, p->stages - 2);
 		sync_new(b, at, O_barrier, p->loop->src, 0);
 		emit_stage_copies(p, b, at, pipe_counter(p, b, at, iv, p->stages - 1), p->fill);
-		/* only empty groups are open here, but this says so to those who reuse the memory */
+		/* only empty groups are pending here; the wait permits reuse of the memory */
 		sync_new(p->loop->parent, p->loop->next, O_wait, p->loop->src, 0);
 	}
 	prefetch_carry(p, at);
 	for (int i = 0; i < p->nring; i++)
 		p->ring[i].now = ring_stage(b, at, &p->ring[i], p->slot);
-	/* only now: what the copies' and loads' slices were cloned from is no longer needed */
+	/* only now: copies and loads were cloned from these ops until here */
 	for (int i = 0; i < p->nring; i++)
 		ring_replace(p, &p->ring[i]);
 	prefetch_replace(p);

@@ -1,14 +1,14 @@
-/* pipeline_prefetch.c - loads from global memory to registers, made one iteration ahead.
+/* pipeline_prefetch.c - prefetches loads from global memory to registers one iteration ahead, for pass
+ * pipeline.
  *
- * The tile of this iteration and that of the next are both in registers from the place of the load to the
- * last need of this one.  So where most of an iteration's products are outside of the time in which a tile is
- * needed, the next one is loaded right behind its last need: what is left of the iteration, and what the
- * next does before it needs the tile, is time enough, and a lane never holds both.  Else it is loaded first
- * of all. */
+ * The current and the next tile are both in registers from the load to the last use of the current one. If at
+ * most half of an iteration's MMA work falls between the first and last use of a tile, the next one is loaded
+ * right after the last use. The rest of the iteration then covers the latency, and no thread holds both
+ * tiles. Otherwise it is loaded at the start of the iteration. */
 #include "hexc/ir/ids.h"
 #include "hexc/pass/pipeline.h"
 
-/* The tile of zeros that stands for a load behind the last iteration. */
+/* A tile of zeros, in place of a load past the last iteration. */
 static Val *
 zero_tile(Block *b, Op *at, const Type *t, Src src)
 {
@@ -18,7 +18,7 @@ zero_tile(Block *b, Op *at, const Type *t, Src src)
 	return op_new(b, at, O_const, src, 0, NULL, 1, &r)->out[0];
 }
 
-/* The load for counter value iv, if it is below the loop's end, else zeros. */
+/* Emits the load for counter value iv if it is below the loop's end, else zeros. */
 static Val *
 prefetch_load(const Pipe *p, const Prefetch *h, Block *b, Op *at, Val *iv)
 {
@@ -56,23 +56,23 @@ prefetch_load(const Pipe *p, const Prefetch *h, Block *b, Op *at, Val *iv)
 
 /* ---- when a tile is needed ------------------------------------------------------------------------ */
 
-/* Places in the order of emission: ops of the body by number, what they hold inside with them. */
+/* Positions in emission order: each op of the body has a number, shared by the ops inside it. */
 typedef struct Needs {
 	Ids ids;
 	int *place;        /* by op */
-	int *first, *last; /* by value that the body makes: of those that need it; last 0: nobody */
+	int *first, *last; /* by value that the body defines: its first and last use; last 0: unused */
 	Op **op;
 	int n, cap;
 } Needs;
 
-/* Code generation makes pure tiles where they are asked for, but for dots (ptxgen/base/codegen.h). */
+/* Is o a pure tile that code generation emits at its use (ptxgen/base/codegen.h)? Dots are not. */
 static bool
 made_when_asked(const Op *o)
 {
 	return op_is(o, F_PURE) && o->code != O_dot && o->nout == 1;
 }
 
-/* 0: it was put there since. */
+/* Returns 0 if o was inserted since. */
 static int
 place_of(const Needs *n, const Op *o)
 {
@@ -98,7 +98,7 @@ find_needs(const Pipe *p, Needs *n)
 		n->place[o->id - n->ids.op] = at;
 		VEC_PUSH(a, n->op, n->n, n->cap, o);
 	}
-	for (int i = n->n - 1; i >= 0; i--) { /* who uses a value stands behind it */
+	for (int i = n->n - 1; i >= 0; i--) { /* uses follow definitions */
 		const Op *o = n->op[i];
 		int when = place_of(n, o);
 
@@ -117,7 +117,7 @@ find_needs(const Pipe *p, Needs *n)
 	}
 }
 
-/* Multiplications of the dots from place lo to hi. */
+/* Number of multiplications in the dots from place lo to hi. */
 static double
 products(const Needs *n, int lo, int hi)
 {
@@ -132,7 +132,7 @@ products(const Needs *n, int lo, int hi)
 	return sum;
 }
 
-/* In front of which op of the body the next iteration's tile is loaded; NULL: at the start. */
+/* Returns the op of the body before which the next iteration's tile is loaded; NULL: at the start. */
 static Op *
 load_place(const Pipe *p, const Needs *n, const Val *tile)
 {

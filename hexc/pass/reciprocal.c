@@ -1,13 +1,15 @@
-/* reciprocal.c - pass reciprocal: x / y of f32, where y is a number or one for many elements of x, is the
- * product of x and 1 / y, which is then computed once for all of them.
- * needs: valid IR without layouts.  keeps: what the program asked for exactly.  leaves: ops for dce;
- * reciprocals of one value more than once, for cse. */
+/* reciprocal.c - pass reciprocal: replaces f32 division by a constant or broadcast divisor with
+ * multiplication by its reciprocal, computed once per divisor.
+ *
+ * requires   valid IR without layouts
+ * preserves  divisions that the program marks exact
+ * leaves     dead ops for dce; repeated reciprocals for cse */
 #include "hexc/pass/fold.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/pass/pass.h"
 #include <math.h>
 
-/* The value that y repeats; NULL: y is as large as what it is made of. */
+/* Returns the value that y repeats; NULL: y is no broadcast. */
 static Val *
 shared_value(const Val *y)
 {
@@ -16,7 +18,7 @@ shared_value(const Val *y)
 	return p && (p->code == O_broadcast || p->code == O_splat) ? p->in[0] : NULL;
 }
 
-/* 1 / x in front of op at. */
+/* Returns 1 / x, computed before op at. */
 static Val *
 reciprocal(Op *at, Val *x)
 {
@@ -25,7 +27,7 @@ reciprocal(Op *at, Val *x)
 	return op_new(at->parent, at, O_div, at->src, 2, in, 1, &x->type)->out[0];
 }
 
-/* 1 / o's divisor, of its type and shape, in front of o; NULL: it is not worth more than the quotient. */
+/* Returns 1 / divisor of o, in its type and shape, computed before o; NULL: not profitable. */
 static Val *
 factor_of(Op *o)
 {

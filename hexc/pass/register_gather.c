@@ -1,33 +1,35 @@
-/* register_gather.c - what tiles of indices choose of a register tile, from registers.
+/* register_gather.c - replaces indexed reads of a register tile staged in shared memory by gathers from
+ * registers, for pass assign_space.
  *
  *     s = alloc; store x to s
  *     ...                                   ...
  *     load (view s[.., i, j, ..])     =>    gather x', i'
  *
- * x' has a row for each element of the result that has one of its own: a dim of x of which the view shows all
- * or a part in registers, or that an index only counts along, and behind these the dims that are chosen from,
- * as one: by indices, or by a start that is known at run time.  i' is the index in that; -1 where one of
- * several is outside. */
+ * x' has a row for each result element with a row of its own: along dims of x that the view covers in full or
+ * in parts that registers can slice, or along which an index only counts. Its last dim collapses the dims
+ * selected by indices or by a start known at run time. i' is the index into it; -1 if one of several indices
+ * is out of bounds. */
 #include "hexc/pass/register_gather.h"
 #include <string.h>
 
-/* Words of a lane that a table may take, where all lanes have a part, each a shuffle for each element: up to
- * 16 that may be less than shared memory is, from 32 on it never was, and to compile both takes time. */
+/* TABLE_WORDS: maximum 32-bit registers per thread of a table distributed over lanes, each read by a shuffle
+ * per element. Up to 16 it may be faster than shared memory; from 32 on it never was, and compiling both
+ * takes time. */
 enum { TABLE_WORDS = 32, WORD_BITS = 32, DEPTH = 8, PIECES_MAX = 8 };
 
-/* How a view's dims become those of a gather. */
+/* Mapping of a view's dims to those of a gather. */
 typedef struct RegisterGather {
 	const Op *view;
-	int rank;           /* of the result */
-	int of[DIM_MAX];    /* its dim d: of the view's operand; -1: none, all have the same row */
-	int chosen[DIM_MAX], nchosen; /* dims of the operand that are chosen from, */
-	int nindex;         /* first those of one index for all dims but the indices' own */
-	int64_t start[DIM_MAX], extent[DIM_MAX]; /* of the operand's dims: the part that is the table */
-	int single[DIM_MAX], nsingle; /* those of which one element is, and that the result lacks */
+	int rank;           /* rank of the result */
+	int of[DIM_MAX];    /* result dim d: the view's operand dim; -1: none, all share one row */
+	int chosen[DIM_MAX], nchosen; /* operand dims that are selected from; */
+	int nindex;         /* the first nindex of them by index tiles */
+	int64_t start[DIM_MAX], extent[DIM_MAX]; /* by operand dim: the part in the table */
+	int single[DIM_MAX], nsingle; /* operand dims with one selected element, absent from the result */
 	int64_t n;          /* elements of a row */
 } RegisterGather;
 
-/* In front of `at`. */
+/* Creates an op before `at`. */
 static Val *
 insert_op_before(Op *at, OpCode code, int nin, Val *const *in, Type t)
 {
@@ -48,7 +50,7 @@ put2(Op *at, OpCode code, Val *x, Val *y, Type t)
 
 /* ---- whether --------------------------------------------------------------------------------------- */
 
-/* The dim of index tile v that its elements count along from 0; -1: it is nothing so simple. */
+/* Returns the dim of index tile v along which its elements count from 0; -1: it has another form. */
 static int
 counted_dim(const Val *v, int depth)
 {
@@ -64,7 +66,7 @@ counted_dim(const Val *v, int depth)
 	d = counted_dim(o->in[0], depth - 1);
 	if (d < 0 || o->code != O_reshape)
 		return d;
-	for (int i = 0; i < o->in[0]->type.rank; i++) /* the only dim of more than one element */
+	for (int i = 0; i < o->in[0]->type.rank; i++) /* the only dim with more than one element */
 		if (i != d && o->in[0]->type.shape[i] > 1)
 			return -1;
 	while (e < v->type.rank && v->type.shape[e] == 1)
@@ -72,7 +74,7 @@ counted_dim(const Val *v, int depth)
 	return e < v->type.rank && v->type.shape[e] == o->in[0]->type.shape[d] ? e : -1;
 }
 
-/* Is [start, start + extent) of a dim of x so many elements of pieces that registers may keep apart? */
+/* Is [start, start + extent) of a dim a part of a few equal pieces, which registers can slice? */
 static bool
 is_part(int64_t whole, int64_t start, int64_t extent)
 {
@@ -80,7 +82,7 @@ is_part(int64_t whole, int64_t start, int64_t extent)
 	       whole / gcd64(gcd64(whole, extent), start) <= PIECES_MAX;
 }
 
-/* Dim d of the operand, which starts at one value. */
+/* Plans dim d of the operand, which has a scalar start. */
 static bool
 plan_part(RegisterGather *p, int d)
 {
@@ -176,7 +178,7 @@ table_fits(const Kernel *k, const Op *alloc)
 
 /* ---- how ------------------------------------------------------------------------------------------- */
 
-/* [start, start + extent) of dim d of x. */
+/* Returns [start, start + extent) along dim d of x. */
 static Val *
 put_part(Op *at, Val *x, int d, int64_t start, int64_t extent)
 {
@@ -191,7 +193,7 @@ put_part(Op *at, Val *x, int d, int64_t start, int64_t extent)
 	return x;
 }
 
-/* The rows of x as the result's dims have them, of n elements each. */
+/* Returns the rows of x, of n elements each, in the order of the result's dims. */
 static Val *
 put_rows(Op *at, const RegisterGather *p, Val *x)
 {
@@ -225,7 +227,7 @@ put_rows(Op *at, const RegisterGather *p, Val *x)
 	return type_same(&t, &x->type) ? x : put1(at, O_reshape, x, t);
 }
 
-/* Index tile v of the view as all dims have it that indices run along, in type d. */
+/* Returns index tile v broadcast to all gathered dims, in type d. */
 static Val *
 put_along(Op *at, const RegisterGather *p, Val *v, DType d)
 {
@@ -248,7 +250,7 @@ put_number(Op *at, Type t, int64_t x)
 	return v;
 }
 
-/* Is i at least 0 and below n? */
+/* Returns 0 <= i < n. */
 static Val *
 put_inside(Op *at, Val *i, int64_t n)
 {
@@ -259,7 +261,7 @@ put_inside(Op *at, Val *i, int64_t n)
 	            put2(at, O_lt, i, put_number(at, t, n), b), b);
 }
 
-/* Tile v of one dim's extents as type t has it, in dims from `first` on. */
+/* Returns v broadcast to type t, with v's dims from `first` on. */
 static Val *
 put_spread(Op *at, Val *v, Type t, int first)
 {
@@ -272,7 +274,7 @@ put_spread(Op *at, Val *v, Type t, int first)
 	return type_same(&t, &v->type) ? v : put1(at, O_broadcast, v, t);
 }
 
-/* The numbers that dim d of the table begins with, of type t: a start, and steps along dim e of t, if any. */
+/* Returns indices into dim d of the table, of type t: the start, plus a count along dim e of t (-1: none). */
 static Val *
 put_counted(Op *at, const RegisterGather *p, int d, Type t, int e)
 {
@@ -292,7 +294,7 @@ put_counted(Op *at, const RegisterGather *p, int d, Type t, int e)
 	return type_same(&t, &own) ? v : put1(at, O_broadcast, v, t);
 }
 
-/* Row-major: x, if any, then y of `extent`. */
+/* Returns the row-major index of x, if any, then y with `extent`. */
 static Val *
 put_next(Op *at, Val *x, Val *y, int64_t extent)
 {
@@ -302,7 +304,7 @@ put_next(Op *at, Val *x, Val *y, int64_t extent)
 	return put2(at, O_add, x, y, y->type);
 }
 
-/* The numbers of what indices choose, -1 where it is outside along some dim of several. */
+/* Returns the collapsed index of the index tiles; -1 if one of several is out of bounds. */
 static Val *
 put_chosen(Op *at, const RegisterGather *p, DType d)
 {
@@ -321,7 +323,7 @@ put_chosen(Op *at, const RegisterGather *p, DType d)
 	return insert_op_before(at, O_select, 3, (Val *[]){ inside, all, put_number(at, all->type, -1) }, all->type);
 }
 
-/* The type of an index: i32 if all are. */
+/* The index type: i32 if all are. */
 static DType
 index_type(const RegisterGather *p)
 {
@@ -331,7 +333,7 @@ index_type(const RegisterGather *p)
 	return D_i32;
 }
 
-/* The index of each element of the result; those outside of a dim stay below 0, whatever is counted on. */
+/* Returns the index of each result element; out-of-bounds ones stay negative after adding counts. */
 static Val *
 put_index(Op *at, const RegisterGather *p)
 {

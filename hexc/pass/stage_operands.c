@@ -1,25 +1,25 @@
-/* stage_operands.c - pass stage_operands: what products read of tiles that loops carry.
+/* stage_operands.c - pass stage_operands: stages dot operands computed in or carried by a loop through shared
+ * memory, as an alternative for the search.
  *
  *     s' = cast s; dot(q, s')  =>  s' = cast s; m = alloc; store s' to m; dot(q, load m)
  *
- * A state of many elements lies best as the sums that are added to it, and its product with something best
- * as an operand, which several warps hold.  In registers one of these is the layout of all that the loop
- * carries; by way of shared memory, narrow, each is what it likes.  What is computed in front of a loop and
- * read in it takes registers all the time; and where lanes multiply and add, each element of a factor is in
- * many of them, which all would compute it, and each has all of k.  Which of the two is better the search
- * finds out: it makes the alloc a tile or takes it away again (assign_space.c).  What several products of a
- * loop share, and what the program keeps in registers, is tried in shared memory only where all else spills.
+ * The best layout of a large carried state is that of the accumulator that updates it. The best layout for
+ * its dot is an operand layout, replicated over several warps. In registers one layout must serve for all
+ * that the loop carries; through (narrow) shared memory each has its own. Operands computed before a loop and
+ * read in it occupy registers throughout. With the FMA lowering an operand element is in many lanes, which
+ * would all compute it, and each lane has all of k. The search determines which alternative is better: it
+ * keeps the alloc or removes it (assign_space.c). Operands shared by several dots of a loop, or kept in
+ * registers by the program, are tried in shared memory only if everything else spills.
  *
- * needs   nothing
- * keeps   what the kernel computes
- * leaves  allocs that are TABLE_OPERAND or TABLE_KEPT; no tile that is `kept` */
+ * requires   nothing
+ * preserves  what the kernel computes
+ * produces   allocs that are TABLE_OPERAND or TABLE_KEPT; no tile that is `kept` */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/register_gather.h"
 
-enum { DEPTH = 16, FEW = 1024 }; /* elements of a tile that any lane may hold */
+enum { DEPTH = 16, FEW = 1024 }; /* elements of a tile that may be replicated in every lane */
 
-/* The tile that a loop around v carries and that v is computed of, elementwise and by moves alone; NULL:
- * there is none. */
+/* Returns the loop-carried tile from which v is computed by elementwise ops and moves only; NULL: none. */
 static const Val *
 carried(const Val *v, int depth)
 {
@@ -35,7 +35,7 @@ carried(const Val *v, int depth)
 	return x;
 }
 
-/* Is v, computed in front of a loop around o, in registers all the time where it stays in registers? */
+/* Is v computed before a loop around o, so that it would occupy registers throughout the loop? */
 static bool
 lives_through(const Val *v, const Op *o)
 {
@@ -47,7 +47,7 @@ lives_through(const Val *v, const Op *o)
 	return false;
 }
 
-/* Are products of such types sums by lanes, each of which has all of k of its rows and columns? */
+/* Do dots of this type use the FMA lowering, in which each lane has all of k of its rows and columns? */
 static bool
 is_by_lanes(const Op *dot)
 {
@@ -56,8 +56,7 @@ is_by_lanes(const Op *dot)
 	return dtype_info[d].bits == 32 && d != D_tf32;
 }
 
-/* Is it what a load brings, as it is but for an edge: from shared memory, or a slice of which the program
- * does not say where it lives? */
+/* Is v loaded, apart from masks and moves: from shared memory, or from a slice with unspecified space? */
 static bool
 is_loaded(const Val *v)
 {
@@ -67,7 +66,7 @@ is_loaded(const Val *v)
 	       (v->def->in[0]->type.space == S_shared || IMM(v->def, free));
 }
 
-/* Does the program say that v, but for its edge, is in registers? */
+/* Does the program place v, apart from masks, in registers? */
 static bool
 is_told(const Val *v)
 {
@@ -76,7 +75,7 @@ is_told(const Val *v)
 	return v->type.kept || (v->def && v->def->code == O_load);
 }
 
-/* Elementwise, perhaps with an edge? */
+/* Is v elementwise, apart from masks? */
 static bool
 is_computed(const Val *v)
 {
@@ -94,25 +93,25 @@ in_loop(const Block *b)
 	return false;
 }
 
-/* What was loaded in place of a factor: the next product of the block has it from there, if it has it on the
+/* A load in place of an operand, which the next dot of the block reuses if it reads the same operand on the
  * same side. */
 typedef struct Loaded {
 	const Val *factor;
-	const Op *dot; /* the last that has it */
+	const Op *dot; /* the last dot that uses it */
 	int side;
 	Val *v;
 } Loaded;
 
 typedef struct OperandStaging {
 	Kernel *k;
-	Val **mem;      /* by value id: where it is written */
-	int *readers;   /* by value id: products, of what was there */
-	uint32_t *uses; /* by value id, of those that were there */
+	Val **mem;      /* by value id: the alloc it is stored to */
+	int *readers;   /* by value id, of original values: number of dots that read it */
+	uint32_t *uses; /* by value id, of original values */
 	Loaded *loaded;
 	int n, cap;
 } OperandStaging;
 
-/* A factor in front of transposes and the like. */
+/* Returns an operand before transposes and other moves. */
 static Val *
 before_moves(Val *v)
 {
@@ -121,7 +120,7 @@ before_moves(Val *v)
 	return v;
 }
 
-/* How often products read what they are made of, by value id. */
+/* Counts the dots that read each value, by value id. */
 static int *
 count_readers(Kernel *k)
 {
@@ -134,7 +133,7 @@ count_readers(Kernel *k)
 	return n;
 }
 
-/* What a product reads, and what is tried of it; NULL: it stays in registers. */
+/* Returns the operand to stage and its kind; NULL: it stays in registers. */
 static Val *
 operand_of(const OperandStaging *s, const Op *dot, int side, TableKind *kind)
 {
@@ -155,7 +154,7 @@ operand_of(const OperandStaging *s, const Op *dot, int side, TableKind *kind)
 	return is_computed(v) && !is_told(v) && s->readers[v->id] > 1 && in_loop(dot->parent) ? v : NULL;
 }
 
-/* Where x is written, for a product at src. */
+/* Returns the memory to which x is stored, creating it if needed; src: location of the dot, if x has none. */
 static Val *
 memory_of(OperandStaging *s, Val *x, TableKind kind, Src src)
 {
@@ -182,7 +181,7 @@ instead(void *user, Val *v)
 	return user;
 }
 
-/* v, which is x rearranged, in front of op `at`, from memory. */
+/* Recomputes v, a rearrangement of x, before op `at` from memory. */
 static Val *
 load_again(Op *at, const Val *v, const Val *x, Val *mem)
 {
@@ -195,7 +194,7 @@ load_again(Op *at, const Val *v, const Val *x, Val *mem)
 	return op_clone(at->parent, at, v->def, instead, in)->out[0];
 }
 
-/* One reader of v less: what rearranged x for nobody else goes. */
+/* Removes one use of v; unused rearrangements of x are unlinked. */
 static void
 drop(OperandStaging *s, const Val *v, const Val *x)
 {
@@ -207,7 +206,7 @@ drop(OperandStaging *s, const Val *v, const Val *x)
 	}
 }
 
-/* Is `dot` the next product behind the other, nothing else with products in between? */
+/* Is `dot` the next dot after the other in its block, without nested regions in between? */
 static bool
 follows(const Op *dot, const Op *other)
 {
@@ -220,7 +219,8 @@ follows(const Op *dot, const Op *other)
 	return o == dot;
 }
 
-/* What products share is in registers from one to the other: of sums by lanes all of it. */
+/* Loads the operand of a dot. Consecutive dots share it in registers; with the FMA lowering each loads its
+ * own, as it has all of k. */
 static Val *
 load_for(OperandStaging *s, Op *dot, int side, Val *x, TableKind kind)
 {
@@ -249,7 +249,7 @@ stage(OperandStaging *s, Op *dot, int side, Val *x, TableKind kind)
 	drop(s, factor, x);
 }
 
-/* The op of a kind that has the alloc as operand i. */
+/* Returns the op of this kind that has the alloc as operand i. */
 static Op *
 user_of(Kernel *k, const Op *alloc, OpCode code, int i)
 {
@@ -284,7 +284,7 @@ operand_direct(Kernel *k, Op *alloc)
 	op_unlink(alloc);
 }
 
-/* From here on nobody asks. */
+/* Clears the flag; later passes must not depend on it. */
 static bool
 clear_kept_flags(Kernel *k)
 {

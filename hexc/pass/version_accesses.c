@@ -1,37 +1,35 @@
-/* version_accesses.c - pass version_accesses: versions of the code that moves tiles, for sizes that let accesses be
- * wide and for blocks that are inside.
+/* version_accesses.c - pass version_accesses: creates code versions with wide or in-bounds accesses, selected
+ * per block by run-time checks.
  *
- * A row of X[M, N] starts at a multiple of 16 bytes only if N is a multiple of 8 (f16), and a slice is
- * inside of its tensor in all blocks but the last.  The program need not promise either: the end of the
- * body, from the first access on that would be the better for it, is made twice,
+ * A row of X[M, N] is 16-byte aligned only if N is a multiple of 8 (f16). A slice is in bounds in all
+ * blocks but the last. The program need not promise either. The end of the body, from the first access
+ * that would benefit, gets two versions,
  *
- *     if N % 8 == 0 { in 16-byte accesses } else { as the facts allow }
+ *     if N % 8 == 0 { with 16-byte accesses } else { as range analysis allows }
  *
- * and inside of the branch val_fact_at and view_in_bounds know what was asked; conditions are of sizes
- * and of where the block is, so that all its threads agree.  What is asked:
+ * Inside the branch val_fact_at and view_in_bounds use the condition. Conditions depend on sizes and block
+ * position only, so all threads of a block agree. Conditions:
+ *   multiples   of the strides and sizes that limit the access width, including sizes that determine starts.
+ *               If only the ends of contiguous dims limit it, as in 1-D tensors, it is whether the block is
+ *               in bounds;
+ *   inside      within the wide version, also whether the block is in bounds, if that removes masks.
+ * The second version costs code size, so the versioned part is limited in size; main loops with dots exceed
+ * it. A store before it, or in a kernel that is too large, is versioned by itself, and so are the producers'
+ * copies, in each iteration. Atomic updates are at most two elements wide and need no versions.
  *
- *   multiples   of the strides and sizes that keep accesses from being wide, those that starts are made of
- *               too.  Where only the ends of contiguous dims do, as in tensors of one dim, it is whether the
- *               block is inside;
- *   inside      in the wide version once more, whether the block is inside, if masks go by it.
- *
- * The second version costs code, so what is made twice is small; main loops of products are.  A store in
- * front of that, or in a kernel too large for it, gets the two versions alone, and what those fetch who
- * produce, in each turn. Atomic updates are no wider than an element or two and ask for nothing.
- *
- * needs   views of global tensors with their sizes and strides
- * keeps   what the kernel computes
- * leaves  views in the branches that access them */
+ * requires   views of global tensors with their sizes and strides
+ * preserves  what the kernel computes
+ * leaves     views in the branches that access them */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/version_accesses.h"
 
-/* Elements that a thread computes in all versions together: of two, the only way to wide accesses, and of
- * three.  And how many elements an op counts for that has fewer. */
+/* Limits on elements per thread in all versions: two versions (needed for wide accesses), and three. CODE_OP:
+ * the minimum count per op. */
 enum { CODE_TWO = 5120, CODE_THREE = 1024, CODE_OP = 8 };
 
 /* ---- which ops ---------------------------------------------------------------------------------------- */
 
-/* Elements that a thread computes, all that is in o once; INT64_MAX / 2: roles, which are a body's end. */
+/* Elements per thread of o and all ops inside, each once; INT64_MAX / 2: roles, which exceed any limit. */
 static int64_t
 code_of(const Op *o, int64_t threads)
 {
@@ -48,7 +46,7 @@ code_of(const Op *o, int64_t threads)
 	return sum;
 }
 
-/* All that is in o, itself too. */
+/* Number of ops in o, itself included. */
 static int64_t
 ops_of(const Op *o)
 {
@@ -60,8 +58,8 @@ ops_of(const Op *o)
 	return n;
 }
 
-/* The longest end of the body of at most `most` elements, and of as many ops as that is; NULL: none.
- * *code is what the elements are. */
+/* Returns the start of the longest end of the body within `most` elements and the matching number of ops;
+ * NULL: none. *code is its element count. */
 static Op *
 end_of_body(const Kernel *k, int64_t most, int64_t *code)
 {
@@ -81,8 +79,7 @@ end_of_body(const Kernel *k, int64_t most, int64_t *code)
 	return first;
 }
 
-/* Scalars of the run that can be computed in front of it count as being there, so that conditions may ask
- * about them. */
+/* Scalars of the range that can be computed before it count as available, so that conditions may use them. */
 static void
 find_before(OpRange *r)
 {
@@ -100,7 +97,7 @@ find_before(OpRange *r)
 	}
 }
 
-/* ... and go there. */
+/* Moves these scalars before the range. */
 static void
 hoist_scalars(const OpRange *r)
 {
@@ -122,8 +119,8 @@ has_copies(const Op *o)
 	return has;
 }
 
-/* The run starts at the first op that asks for something; if that copies, at the shared tiles in front
- * of it: each version has its own, for one may take the place of another's.  False: none does. */
+/* Moves the start of the range to the first op that benefits. If that copies, to the preceding allocs: each
+ * version has its own shared tiles, which may share memory. Returns false if no op benefits. */
 static bool
 start_at_wish(OpRange *r, VersionGoal wish)
 {
@@ -145,8 +142,8 @@ start_at_wish(OpRange *r, VersionGoal wish)
 
 /* ---- versions ----------------------------------------------------------------------------------------- */
 
-/* What to ask for a wish.  Where only the ends of contiguous dims keep accesses from being wide, that is
- * whether the block is inside. */
+/* Returns the conditions for a goal. If only the ends of contiguous dims limit the width, the condition is
+ * that the block is in bounds. */
 static Asked
 version_condition(const OpRange *r, VersionGoal wish)
 {
@@ -160,8 +157,8 @@ version_condition(const OpRange *r, VersionGoal wish)
 	return a;
 }
 
-/* The run as it wishes to be and as it is; NULL: there is nothing to ask, or no mask goes by where the block
- * is. */
+/* Versions the range for a goal. Returns the branch, or NULL if there is no condition, or no mask depends on
+ * the block's position. */
 static Op *
 split_run(OpRange *r, VersionGoal wish)
 {
@@ -181,7 +178,7 @@ split_run(OpRange *r, VersionGoal wish)
 	return branch;
 }
 
-/* The versions of the body's end; what stands for its first op. */
+/* Versions the end of the body. Returns the op that replaces its first one. */
 static Op *
 split_end(Kernel *k)
 {
@@ -201,7 +198,7 @@ split_end(Kernel *k)
 	return wide ? wide : inside;
 }
 
-/* Of scalars only those in front of the roles are there for conditions of who produces. */
+/* For producers' conditions only scalars before the roles are available. */
 static void
 find_common(OpRange *r)
 {
@@ -211,8 +208,8 @@ find_common(OpRange *r)
 		r->before[o->id] = o->code != O_roles;
 }
 
-/* The copies that an arrival of who produces expects, and the arrival: made twice, in boxes and whole chunks
- * where rows begin at multiples of these, and as the facts allow. */
+/* Versions the copies of a producer's `expect` arrival, with the arrival: with TMA boxes or full chunks if
+ * row starts are multiples of these, else as range analysis allows. */
 static bool
 split_fetch(Kernel *k, Op *arrive)
 {
@@ -229,7 +226,7 @@ split_fetch(Kernel *k, Op *arrive)
 	if (!a.nmult)
 		return false;
 	a.nroom = 0;
-	for (Op *o = r.first, *next; o; o = next) { /* what others read as well */
+	for (Op *o = r.first, *next; o; o = next) { /* values with other uses */
 		next = run_next(&r, o);
 		if (op_is(o, F_PURE) && !op_is(o, F_MEM))
 			op_move_before(o, r.first);

@@ -1,9 +1,10 @@
-/* version_accesses.h - what the files of pass version_accesses share. */
+/* version_accesses.h - declares run-time conditions and op ranges that the files of pass version_accesses
+ * share. */
 #ifndef HEXC_VERSION_ACCESSES_H
 #define HEXC_VERSION_ACCESSES_H
 #include "hexc/ir/ir.h"
 
-enum { ASKED_MAX = 12 }; /* conditions of one kind */
+enum { ASKED_MAX = 12 }; /* maximum conditions of one kind */
 
 /* v % by == 0 */
 typedef struct Multiple {
@@ -17,47 +18,47 @@ typedef struct Room {
 	int64_t extent;
 } Room;
 
-/* What would help: multiples of starts, of strides, of the sizes of contiguous dims. */
+/* Useful conditions: multiples for starts, strides, and sizes of contiguous dims. */
 typedef struct Asked {
 	Multiple mult[ASKED_MAX];
 	Room room[ASKED_MAX];
 	int nmult, nroom;
-	bool strides; /* there are such */
-	bool starts; /* sizes that starts are made of are among them */
-	bool no_room; /* a contiguous dim's end cannot be asked about */
+	bool strides; /* strides are among them */
+	bool starts; /* sizes that determine starts are among them */
+	bool no_room; /* no condition exists for the end of a contiguous dim */
 } Asked;
 
-/* The ops from `first` to `last`; NULL: to the end of its block. */
+/* The ops from `first` to `last`; NULL: to the end of the block. */
 typedef struct OpRange {
 	Kernel *k;
 	Op *first, *last;
-	bool *before; /* by id of ops: stands in the body, in front of the run */
+	bool *before; /* by op id: it is in the body, before the range */
 	uint32_t n;
 } OpRange;
 
-/* What a run of ops could ask for. */
+/* Goal of versioning a range. */
 typedef enum VersionGoal {
 	WIDE, /* accesses as wide as their tiles allow */
-	INSIDE, /* no element outside of a tensor */
+	INSIDE, /* no out-of-bounds element */
 } VersionGoal;
 
 /* ---- version_conditions.c --------------------------------------------------------------------------------- */
 
-/* The op of the run behind o; NULL: it is the last one. */
+/* Returns the op of the range after o; NULL: o is the last one. */
 Op *run_next(const OpRange *r, const Op *o);
-/* The view of a tensor that o moves a tile by, or the tile of a longer one; NULL: none. */
+/* Returns the view of a tensor through which o accesses a tile, or the base of a longer view; NULL: none. */
 Op *moved_by(const Op *o);
-bool is_before(const OpRange *r, const Val *v); /* known in front of the run */
-/* What would help o, with all that is in it; or all ops of the run. */
+bool is_before(const OpRange *r, const Val *v); /* available before the range */
+/* Adds the conditions that help o, including all ops in it; or all ops of the range. */
 void ask_op(const OpRange *r, Asked *a, const Op *o, VersionGoal wish);
 void ask_run(const OpRange *r, Asked *a, VersionGoal wish);
 
 /* ---- version_emit.c -------------------------------------------------------------------------------- */
 
-/* An if in front of the run, of what was asked, that does nothing. */
+/* Creates an if on the conditions before the range, with empty regions. */
 Op *branch_new(const OpRange *r, const Asked *a);
-/* Would a mask of the run go in its first region? */
+/* Would the first region make a mask of the range redundant? */
 bool branch_spares_masks(const OpRange *r, const Op *branch);
-/* The run goes there, and a copy of it into the other region. */
+/* Moves the range into the first region, and a copy of it into the other. */
 void branch_fill(const OpRange *r, Op *branch);
 #endif

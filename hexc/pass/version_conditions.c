@@ -1,8 +1,9 @@
-/* version_conditions.c - pass version_accesses: what keeps accesses from being wide, or tiles from being inside. */
+/* version_conditions.c - collects for pass version_accesses the run-time conditions under which accesses are
+ * wide, or tiles in bounds. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/pass/version_accesses.h"
 
-/* Operations that are looked through for the sizes that a start is made of. */
+/* Maximum depth of ops followed to the sizes that determine a start. */
 enum { START_DEPTH = 6 };
 
 Op *
@@ -56,7 +57,8 @@ ask_multiple(const OpRange *r, Asked *a, Val *v, int64_t by)
 	return true;
 }
 
-/* Room along dim d of the view's operand.  Where a view may start below 0, no room at its end helps. */
+/* Adds the condition that dim d of the view is in bounds at its end. Not useful if the view may start below
+ * 0. */
 static bool
 ask_room(const OpRange *r, Asked *a, const Op *view, int d)
 {
@@ -84,7 +86,7 @@ ask_inside(const OpRange *r, Asked *a, const Op *view)
 			ask_room(r, a, view, d);
 }
 
-/* Elements of the widest access along dim `unit` of a tile; 1 of a tile that has but one for a thread. */
+/* Elements of the widest access along dim `unit` of a tile; 1 if a thread has fewer than two elements. */
 static int64_t
 widest(const Kernel *k, const Type *t, int unit)
 {
@@ -93,7 +95,7 @@ widest(const Kernel *k, const Type *t, int unit)
 	return min64(pow2_part(t->shape[unit]), dtype_most(t->dtype));
 }
 
-/* Is v the same in all blocks?  Of what is deep inside of others we do not know. */
+/* Is v equal in all blocks? Returns false beyond `depth` ops. */
 static bool
 is_of_sizes(const Kernel *k, const Val *v, int depth)
 {
@@ -110,8 +112,8 @@ is_of_sizes(const Kernel *k, const Val *v, int depth)
 	return true;
 }
 
-/* That the view starts at multiples of `by`, v being a part of its start: by the sizes that it is made of.
- * False: that takes more, and what has been asked is of no use. */
+/* Adds conditions under which v, a term of the view's start, is a multiple of `by`: on the sizes that
+ * determine it. Returns false if that is not possible; collected conditions are then useless. */
 static bool
 ask_start(const OpRange *r, Asked *a, const Op *view, Val *v, int64_t by)
 {
@@ -135,8 +137,8 @@ ask_start(const OpRange *r, Asked *a, const Op *view, Val *v, int64_t by)
 	return false;
 }
 
-/* What keeps accesses by the view from being as wide as its tile allows.  False: something does that cannot
- * be asked about. */
+/* Adds conditions under which accesses by the view are as wide as its tile allows. Returns false if no
+ * condition helps. */
 static bool
 ask_wide(const OpRange *r, Asked *a, const Op *view)
 {
@@ -157,7 +159,7 @@ ask_wide(const OpRange *r, Asked *a, const Op *view)
 	}
 	if (view_in_bounds(r->k, view, unit) || is_multiple(r, view, p->size[end], vec))
 		return true;
-	/* what starts at a constant is inside in every block or in none */
+	/* with a constant start it is in bounds in every block or in none */
 	a->no_room |= val_is_const(view->in[1 + end], &at) || !ask_room(r, a, view, end);
 	return ask_multiple(r, a, p->size[end], vec);
 }

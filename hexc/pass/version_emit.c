@@ -1,4 +1,4 @@
-/* version_emit.c - pass version_accesses: the branch between two versions of a run. */
+/* version_emit.c - emits the branch between two versions of an op range, for pass version_accesses. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/pass/version_accesses.h"
 
@@ -27,7 +27,7 @@ condition(Op *at, const Asked *a)
 	return all;
 }
 
-/* A view of its own for access o, `view` or the longer one by which it is. */
+/* Gives access o its own clone of `view`, or of the longer view through which it accesses it. */
 static void
 own_view(Op *o, const Op *view)
 {
@@ -42,7 +42,7 @@ own_view(Op *o, const Op *view)
 	*mem = own->out[0];
 }
 
-/* Facts are of where a view stands: each access gets its own. */
+/* Range analysis depends on a view's position: each access gets its own view inside the branch. */
 static void
 views_beside(Block *b)
 {
@@ -56,14 +56,14 @@ views_beside(Block *b)
 	}
 }
 
-/* Is every element of dim d of mask o, its i-th bound's, inside wherever op `at` runs? */
+/* Is dim d of mask o, with bound i, in bounds wherever op `at` runs? */
 static bool
 ends_inside(Kernel *k, const Op *at, const Op *o, int d, int i)
 {
 	return prove_inside(k, at, NULL, 0, o->out[0]->type.shape[d], o->in[i]);
 }
 
-/* Would a mask among o and the ops behind it be none where op `at` stands? */
+/* Would a mask among o and the following ops be redundant at op `at`? */
 static bool
 is_spared(Kernel *k, const Op *at, const Op *o)
 {

@@ -1,18 +1,19 @@
-/* convert.c - from one register layout to another, by the cheapest means that can do it.
+/* convert.c - lowers the conversion of a tile from one register layout to another, by the cheapest possible
+ * method.
  *
- * Both layouts are split into the same digits, dim by dim; then each digit says what must happen to it:
+ * Both layouts are split into common modes, dim by dim; each mode then determines what it needs:
  *
  *   register -> register             a renaming, free
- *   register -> lane                 every lane has it: each picks its own, dynamically
- *   lane -> another lane or register another lane of the warp has it: a shuffle, or butterflies (butterfly.c)
+ *   register -> lane                 every lane has the element: each selects its own, dynamically
+ *   lane -> another lane or register another lane of the warp has it: shuffle, or butterflies (butterfly.c)
  *   warp <-> anything else           through shared memory */
 #include "infer/convert/convert.h"
 #include "infer/core/cost_constants.h"
 #include "infer/cost/cost.h"
 #include "taskmap/butterfly.h"
 
-/* By cost: a conversion is as dear as its dearest digit.  Of how many registers the lanes want one each, for
- * a register of the result, is in *sources. */
+/* Classifies a conversion by its most expensive mode.  *sources: registers that lanes select from, per result
+ * register. */
 static LoweringKind
 classify(const Layout *from, const Layout *to, int64_t *sources)
 {
@@ -41,21 +42,21 @@ classify(const Layout *from, const Layout *to, int64_t *sources)
 	return worst;
 }
 
-/* Words of a lane, whose elements have slots of so many bits. */
+/* Returns the registers per thread for element slots of `bits` bits. */
 static int64_t
 words(const Layout *l, int bits)
 {
 	return ceil_div(layout_cosize(l, AX_reg) * bits, 32);
 }
 
-/* Instructions of a warp for one side of a staging tile, whose registers are laid out as l. */
+/* Returns the instructions per warp of one side of a staging tile, for register layout l. */
 static int64_t
 side_accesses(const LoweredAccess *a, const Layout *l)
 {
 	return layout_cosize(a->map ? a->map : l, AX_reg) / a->vec;
 }
 
-/* Through shared memory. */
+/* Lowers a conversion through shared memory. */
 static void
 stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Lowering *p, Res *res)
 {
@@ -69,8 +70,9 @@ stage(Solve *s, const Type *t, const Layout *from, const Layout *to, Lowering *p
 	cost_conversion(s, p, 0, 0, waves, accesses, res);
 }
 
-/* Between the lanes of a warp, where each may want one of so many registers of another.  Butterflies take for
- * every two words one shuffle and three choices; what is none may be had for less through shared memory. */
+/* Lowers a conversion between lanes of a warp, each of which may need one of `sources` registers of another.
+ * A butterfly takes one shuffle and three selects for two registers; other exchanges may be cheaper through
+ * shared memory. */
 static void
 exchange(Solve *s, const Type *t, const Layout *from, const Layout *to, int64_t sources, Lowering *p,
          Res *res)

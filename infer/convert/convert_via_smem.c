@@ -1,14 +1,14 @@
-/* convert_via_smem.c - the staging tile of a conversion through shared memory: accesses of both sides and an address
- * layout without bank conflicts, where there is one.
+/* convert_via_smem.c - chooses the staging tile of a layout conversion through shared memory: the accesses of
+ * both sides, and an address layout without bank conflicts if one exists.
  *
- * Plain rows with a swizzle are tried first.  Where lanes of writer and reader run along different digits
- * of the tile that is not enough: then the address bits are dealt out by what the digits are to both sides.
- * From the lowest: what an access takes at once, lanes of both, lanes of the reader alone, of the writer
- * alone, the rest; a swizzle xors the writer's lanes onto the reader's.  For accesses of one width that is
- * free of conflicts; else the widths are a choice too, since the elements of a wide access take fixed
- * banks, which the lanes of a narrow one then cannot spread over.
+ * Swizzled rows are tried first.  If the lanes of writer and reader run along different modes of the tile,
+ * rows do not suffice.  Then address bits are assigned to modes by their role on both sides.  From the lowest
+ * bit: elements of one access, lanes of both sides, lanes of the reader only, lanes of the writer only, the
+ * rest; a swizzle xors the writer's lanes onto the reader's.  With equal access widths this is free of
+ * conflicts.  Otherwise the widths are searched too, since the elements of a wide access occupy fixed banks,
+ * over which the lanes of a narrow access then cannot spread.
  *
- * A side whose registers are fragments of 8 x 16-byte matrices may also go by stmatrix or ldmatrix, over
+ * A side whose registers are fragments of 8 x 16-byte matrices may also use stmatrix or ldmatrix, over
  * rows. */
 #include "infer/core/cost_constants.h"
 #include "infer/convert/convert.h"
@@ -17,9 +17,9 @@
 
 typedef struct StagingTile {
 	Type type; /* with the element type that is staged */
-	Layout w, r; /* writer's and reader's layouts, cut into common digits */
+	Layout w, r; /* layouts of writer and reader, split into common modes */
 	int bits;
-	int64_t cap; /* elements of the widest access */
+	int64_t cap; /* elements per access, at most */
 } StagingTile;
 
 typedef struct StageMemo {
@@ -44,7 +44,7 @@ stage_access(const StagingTile *g, const Layout *map, int vec, bool write)
 
 /* ---- rows ----------------------------------------------------------------------------------------- */
 
-/* Elements of one access of either side along dim `unit`, where elements take so many bits. */
+/* Computes elements per access of both sides along dim `unit`, for elements of `bits` bits. */
 static void
 row_vectors(const Type *t, const Layout *from, const Layout *to, int unit, int bits, Staging *p)
 {
@@ -55,7 +55,7 @@ row_vectors(const Type *t, const Layout *from, const Layout *to, int unit, int b
 	p->read.vec = (int)(reg_run(to, unit) < cap ? reg_run(to, unit) : cap);
 }
 
-/* Rows along the dim where the reader's registers run. */
+/* Tries rows along the dim of the reader's longest register run. */
 static void
 stage_rows(Solve *s, const Type *t, StagingTile *g, const Layout *from, const Layout *to, Staging *p,
            int64_t *waves)
@@ -78,9 +78,10 @@ stage_rows(Solve *s, const Type *t, StagingTile *g, const Layout *from, const La
 	p->tile = tile;
 }
 
-/* ---- digits ----------------------------------------------------------------------------------------- */
+/* ---- modes ------------------------------------------------------------------------------------------ */
 
-/* Digits of an access of `vec` elements of l, lowest first; -1: no digits make up that many. */
+/* Finds the modes of an access of `vec` elements of l, lowest first.  Returns their number; -1: no modes have
+ * that product. */
 static int
 vector_digits(const Layout *l, int64_t vec, int *digit)
 {
@@ -92,7 +93,7 @@ vector_digits(const Layout *l, int64_t vec, int *digit)
 	return have == vec ? n : -1;
 }
 
-/* Is digit i among the lanes that an access of vec elements serves at once? */
+/* Is mode i among the lanes that one phase of an access of `vec` elements serves? */
 static bool
 phase_lane(const StagingTile *g, const Layout *l, int i, int64_t vec)
 {
@@ -103,7 +104,7 @@ phase_lane(const StagingTile *g, const Layout *l, int i, int64_t vec)
 
 enum { LANES_BOTH, LANES_READER, LANES_WRITER, NO_LANES, DIGIT_CLASSES };
 
-/* Address strides of the digits for accesses of vec[0] (writer) and vec[1] elements. */
+/* Assigns address strides to the modes, for accesses of vec[0] (writer) and vec[1] (reader) elements. */
 static bool
 deal(const StagingTile *g, const int64_t vec[2], Layout *out)
 {
@@ -115,7 +116,7 @@ deal(const StagingTile *g, const int64_t vec[2], Layout *out)
 	for (int i = 0; i < 2; i++)
 		if ((n[i] = vector_digits(l[i], vec[i], digit[i])) < 0)
 			return false;
-	for (int i = 0; i < n[1 - wide]; i++) /* the narrow access is part of the wide one */
+	for (int i = 0; i < n[1 - wide]; i++) /* the narrow access must be part of the wide one */
 		if (digit[0][i] != digit[1][i])
 			return false;
 	for (int i = 0; i < n[wide]; i++) {
@@ -141,14 +142,14 @@ deal(const StagingTile *g, const int64_t vec[2], Layout *out)
 	return true;
 }
 
-/* Instructions of one side. */
+/* Returns the instructions per warp of one side. */
 static int64_t
 accesses(const Layout *l, const Layout *map, int vec)
 {
 	return layout_cosize(map ? map : l, AX_reg) / vec;
 }
 
-/* Wavefronts, and a little for each instruction. */
+/* Returns wavefronts plus INSTRUCTION_SHARE per instruction. */
 static double
 stage_cost(const Solve *s, const Layout *from, const Layout *to, const Staging *p, const int64_t *waves)
 {
@@ -167,7 +168,7 @@ stage_digits(Solve *s, StagingTile *g, const Layout *from, const Layout *to, Sta
 	for (int d = 0; d < g->w.ndim; d++)
 		if (!layout_refine(&g->w, &g->r, d, true))
 			return;
-	for (int i = 0; i < g->w.n; i++) /* one register for many positions: no digit of its own */
+	for (int i = 0; i < g->w.n; i++) /* one register for many positions is not a mode of its own */
 		if (g->w.it[i].stride == 0 || g->r.it[i].stride == 0)
 			return;
 	for (vec[1] = 128 / g->bits; vec[1] >= 1; vec[1] /= 2)
@@ -194,8 +195,8 @@ stage_digits(Solve *s, StagingTile *g, const Layout *from, const Layout *to, Sta
 
 /* ---- matrices --------------------------------------------------------------------------------------- */
 
-/* Rows along dim `unit`, which the writer fills by stmatrix or the reader empties by ldmatrix, or both:
- * each way that is cheaper than what p has. */
+/* Tries rows along dim `unit` that the writer fills with stmatrix, the reader reads with ldmatrix, or both;
+ * keeps each alternative that is cheaper than p. */
 static void
 stage_matrices(Solve *s, const StagingTile *g, const Layout *from, const Layout *to, int unit, Staging *p,
                int64_t *waves)
@@ -248,7 +249,7 @@ stage_matrices(Solve *s, const StagingTile *g, const Layout *from, const Layout 
 	}
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- all methods ----------------------------------------------------------------------------- */
 
 static StageMemo *
 find_memo(const Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices)
@@ -260,7 +261,7 @@ find_memo(const Solve *s, const Type *t, const Layout *from, const Layout *to, b
 	return NULL;
 }
 
-/* Wavefronts of both sides if nothing had to wait: what each moves, 128 bytes at a time. */
+/* Are both sides free of bank conflicts? */
 static bool
 conflict_free(Solve *s, const StagingTile *g, const Layout *from, const Layout *to, const Staging *p,
               const int64_t *waves)
@@ -289,7 +290,7 @@ stage_find(Solve *s, const Type *t, const Layout *from, const Layout *to, bool m
 		*m = (StageMemo){ .next = s->stages, .dtype = t->dtype, .from = *from, .to = *to };
 		m->matrices = matrices;
 		stage_rows(s, t, &g, from, to, &m->staging, m->waves);
-		/* parts of a reduction are few, and wider accesses pay */
+		/* partial sums of a reduction are few, and wider accesses pay */
 		if (!matrices || !conflict_free(s, &g, from, to, &m->staging, m->waves))
 			stage_digits(s, &g, from, to, &m->staging, m->waves);
 		for (int d = 0; matrices && d < t->rank && g.type.dtype == t->dtype; d++)

@@ -1,14 +1,16 @@
-/* cross_warp_reduce.c - reductions over several warps.
+/* cross_warp_reduce.c - lowers reductions whose dim is distributed over several warps, through a staging tile
+ * in shared memory.
  *
- * Each warp has its part of every result it knows of; a staging tile holds the parts, of the result's
- * shape but for the reduced dim, where the warps stand.  One lane writes a part, and all threads that want
- * a result read its parts and add them up in one order, so that replicas are equal bit for bit.  Where the
- * parts are, and how many an access takes, is searched as for a conversion from the writers' layout to the
- * readers'. */
+ * Each warp has a partial sum of every result that it contributes to.  The staging tile has the shape of
+ * the result, with the warps in place of the reduced dim.  One lane writes a partial sum.  All threads
+ * that own a result read its partial sums and add them in the same order, so that replicas are bitwise
+ * equal.  Address layout and access widths are searched as for a conversion from the writers' layout to
+ * the readers'. */
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
 
-/* Who has which part: the result's layout with the operand's warps along the dim, of lanes the first. */
+/* Computes the writers' layout: the result's layout with the operand's warps along the dim; the first lane
+ * writes. */
 static bool
 writers(Layout *w, const Layout *in, const Layout *out, int dim)
 {
@@ -26,7 +28,8 @@ writers(Layout *w, const Layout *in, const Layout *out, int dim)
 	return ok;
 }
 
-/* Who wants which: everyone all parts of its results, those of one side by side or those of one warp. */
+/* Computes the readers' layout: each owner of a result reads all its partial sums, with those of one result
+ * or those of one warp adjacent. */
 static bool
 readers(Layout *r, const Layout *out, int dim, int64_t warps, bool by_result)
 {
@@ -41,7 +44,7 @@ readers(Layout *r, const Layout *out, int dim, int64_t warps, bool by_result)
 	       (by_result ? layout_push(r, dim, warps, 1, AX_reg) : mapping_repeat(r, dim, warps));
 }
 
-/* Instructions of one side, all warps. */
+/* Returns the instructions of one side, over all warps. */
 static double
 accesses(const Solve *s, const Layout *l, int vec)
 {
@@ -83,7 +86,7 @@ lowering_reduce(Solve *s, const Op *o, Res *res)
 			least = own;
 		}
 	}
-	if (!IMM(o, late)) /* behind the loop it is once */
+	if (!IMM(o, late)) /* after the loop it runs once */
 		res_add(res, &least, 1);
 	return best;
 }

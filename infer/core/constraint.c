@@ -1,7 +1,7 @@
-/* constraint.c - what an op demands of the layouts around it, and what becomes of the demand.
+/* constraint.c - records the layout constraints that ops impose on their operands and results.
  *
- * Where a value is already laid out otherwise, the demand is kept on the operand's edge and becomes a
- * conversion: that is the only place where two layouts meet. */
+ * If a value already has another layout, the constraint is stored at the use and becomes a conversion
+ * there.  Only at such uses do two layouts of one value occur. */
 #include "infer/core/search_state.h"
 
 static void
@@ -13,7 +13,7 @@ enqueue(Solve *s, Op *o)
 	VEC_PUSH(s->arena, s->queue, s->nqueue, s->capqueue, o);
 }
 
-/* Everything that touches v may know more now. */
+/* Queues all ops that define or use v: their rules may determine more layouts now. */
 static void
 wake(Solve *s, Val *v)
 {
@@ -27,8 +27,8 @@ wake(Solve *s, Val *v)
 	}
 }
 
-/* Whose demand does `who` pass on?  Dots, accesses and pins speak for themselves, other ops for a value they
- * touch. */
+/* Returns the op from which the constraint that `who` propagates originates: dots, accesses and pins
+ * themselves; other ops pass on that of a value that they touch. */
 const Op *
 first_cause(const Solve *s, const Op *who)
 {
@@ -93,13 +93,14 @@ set_result(Solve *s, Op *o, int i, const Layout *l)
 	made[i] = layout_intern(s, l);
 }
 
-/* Operand i of the view, indices, for threads that have the dims along all of them as l says. */
+/* Constrains index operand i of the view: each thread needs the indices of its elements.  l: the threads'
+ * layout of the dims along all index operands. */
 static void
 require_tile(Solve *s, Op *view, int i, Layout l)
 {
 	const Type *t = &view->in[i]->type;
 
-	for (int d = 0; d < t->rank; d++) /* one for all */
+	for (int d = 0; d < t->rank; d++) /* one index for all */
 		if (t->shape[d] == 1 && !layout_reduce(&l, &l, d))
 			return;
 	require_operand(s, view, i, &l);

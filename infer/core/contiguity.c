@@ -1,4 +1,4 @@
-/* contiguity.c - how many neighbours a lane should hold of a tile. */
+/* contiguity.c - computes the number of contiguous elements of a tile that a thread should own. */
 #include "infer/core/contiguity.h"
 #include "infer/core/cost_constants.h"
 
@@ -8,7 +8,7 @@ lane_run(const Solve *s, const Val *v, int dim)
 	const Contiguity *r = s->run[v->id];
 	int64_t run = r->once;
 
-	if (r->unit != dim) /* or nobody asks: there are no numbers */
+	if (r->unit != dim) /* or no access: grain and the others are unset */
 		return 1;
 	if ((r->wanted <= r->most && r->wanted * r->grain >= ACCESS_BITS) || r->once * r->grain < 32)
 		run = min64(r->wanted, r->most);

@@ -1,4 +1,4 @@
-/* cost_constants.h - the constants of the cost model and of the search (cost_constants.def). */
+/* cost_constants.h - constants of the cost model and of the search, from cost_constants.def. */
 #ifndef HEXC_COST_CONSTANTS_H
 #define HEXC_COST_CONSTANTS_H
 

@@ -1,10 +1,11 @@
-/* fragment_prefetch.c - which loops can be turned, and what is loaded ahead there. */
+/* fragment_prefetch.c - decides which loops can prefetch the fragments of their first MMA one iteration
+ * ahead, and finds the loads to prefetch. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/ir/sparse.h"
 #include "infer/core/instr.h"
 #include "infer/core/fragment_prefetch.h"
 
-/* ---- what is known of an op ----------------------------------------------------------------------- */
+/* ---- properties of an op -------------------------------------------------------------------------- */
 
 static const Lowering *
 lowering_of(const Rotate *r, const Op *o)
@@ -12,7 +13,7 @@ lowering_of(const Rotate *r, const Op *o)
 	return r->sol ? r->sol->lowering[o->id] : o->lowering;
 }
 
-/* Does o, or a conversion of what it reads or makes, go by shared memory of its own? */
+/* Does o, or a conversion of its operands or results, use a staging tile in shared memory? */
 static bool
 stages(const Rotate *r, const Op *o)
 {
@@ -27,7 +28,7 @@ stages(const Rotate *r, const Op *o)
 	return false;
 }
 
-/* ---- what an operand is made from ----------------------------------------------------------------- */
+/* ---- definition of an operand --------------------------------------------------------------------- */
 
 int
 rotate_carried(const Rotate *r, const Val *v)
@@ -41,7 +42,8 @@ rotate_outside(const Rotate *r, const Val *v)
 	return !block_inside(v->block, r->body);
 }
 
-/* How many ops of the loop write the tile; *spare: how many of them are copies that fill buffers. */
+/* Returns the number of ops in the loop that write the tile; *spare: how many of these are copies that
+ * fill stages. */
 static int
 count_writes(const Rotate *r, const Val *root, int *spare)
 {
@@ -60,7 +62,8 @@ count_writes(const Rotate *r, const Val *root, int *spare)
 	return n;
 }
 
-/* A view of shared memory from outside, all of it or the buffer of this turn. */
+/* Is v shared memory that is allocated outside of the loop: all of a tile that the loop does not write, or
+ * the stage of this iteration? */
 static bool
 view_ok(Rotate *r, Val *v)
 {
@@ -90,8 +93,9 @@ view_ok(Rotate *r, Val *v)
 	return ring ? n > 0 && n == spare : n == 0;
 }
 
-/* Do all who read what the loop's copies fill say which buffer, of the tile as it is?  Who reads it in
- * another shape may read any (pass insert_barriers), and has the copies of a later turn wait. */
+/* Does every op that reads a tile filled by the loop's copies index the stage directly, in the tile's own
+ * shape?  Under another shape pass insert_barriers must assume that any stage is read, so the copies of a
+ * later iteration would wait. */
 static bool
 reads_ok(const Rotate *r)
 {
@@ -109,7 +113,7 @@ reads_ok(const Rotate *r)
 	return true;
 }
 
-/* Of a value of the body: nothing outside of it sees that. */
+/* Counts the uses of a value of the body; it has none outside. */
 static int
 uses(const Rotate *r, const Val *v)
 {
@@ -122,14 +126,14 @@ uses(const Rotate *r, const Val *v)
 	return n;
 }
 
-/* Loops carry tiles in natural order only. */
+/* Does v have a bit order other than natural?  Loops cannot carry those. */
 static bool
 bit_order(const Rotate *r, const Val *v)
 {
 	return r->sol ? r->sol->bit_order[v->id] != 0 : v->type.bit_order != 0;
 }
 
-/* Can v be made a turn ahead: from shared memory and what the loop does not change? */
+/* Can v be computed one iteration ahead: from shared memory and values that the loop does not change? */
 static bool
 operand_ok(Rotate *r, const Val *v, int depth)
 {
@@ -157,7 +161,7 @@ operand_ok(Rotate *r, const Val *v, int depth)
 	return true;
 }
 
-/* ---- which loops ------------------------------------------------------------------------------------ */
+/* ---- loops ------------------------------------------------------------------------------------------ */
 
 static bool
 is_mma(const Rotate *r, const Op *o)
@@ -168,7 +172,7 @@ is_mma(const Rotate *r, const Op *o)
 	return in && in->kind == IK_mma && !dot_is_sparse(o);
 }
 
-/* Does o, or an op inside it, read or write shared memory or bring threads together? */
+/* Does o, or an op inside it, access shared memory or synchronize threads? */
 static bool
 touches_shared(const Rotate *r, Op *o)
 {
@@ -185,7 +189,7 @@ touches_shared(const Rotate *r, Op *o)
 	return false;
 }
 
-/* `wait` and `barrier` at the top, behind nothing but index arithmetic. */
+/* Finds `wait` and `barrier` at the top of the body, preceded only by index arithmetic. */
 static bool
 find_top(Rotate *r)
 {
@@ -216,8 +220,8 @@ find_products(Rotate *r)
 	return r->last != NULL;
 }
 
-/* Does the turn fill shared memory by itself in front of its first product?  Then a barrier comes, and what
- * has been begun is read no more. */
+/* Does the iteration write shared memory synchronously before its first MMA?  Then a barrier follows, and
+ * the prefetched stage is no longer read. */
 static bool
 fills_in_front(const Rotate *r)
 {
@@ -230,7 +234,7 @@ fills_in_front(const Rotate *r)
 	return false;
 }
 
-/* Does something between the top and the first product go by shared memory of its own? */
+/* Does an op between the barrier and the first MMA use a staging tile? */
 static bool
 meets_in_front(const Rotate *r)
 {
@@ -240,7 +244,7 @@ meets_in_front(const Rotate *r)
 	return false;
 }
 
-/* What is in the way, in words; NULL: nothing. */
+/* Returns the reason why the loop cannot prefetch fragments; NULL: it can. */
 static const char *
 obstacle(Rotate *r)
 {
@@ -249,14 +253,14 @@ obstacle(Rotate *r)
 	r->body = r->loop->blk[0];
 	r->slot = -1;
 	if (loop_ends_early(r->loop))
-		return "any of its turns may be the last";
+		return "the loop may exit in any iteration";
 	if (!find_top(r))
-		return "it does not begin with a wait for copies that run ahead";
+		return "it does not start with a wait for prefetched copies";
 	if (!find_products(r))
-		return r->last ? "shared memory is used behind its last product"
-		               : "it has no dense product of its own on tensor cores";
+		return r->last ? "shared memory is used after its last MMA"
+		               : "no dense MMA directly in its body";
 	if (fills_in_front(r))
-		return "it fills shared memory in front of its first product";
+		return "it writes shared memory before its first MMA";
 	r->meets = meets_in_front(r) || stages(r, r->first);
 	for (int i = 0; i < 2; i++) {
 		int slot = r->slot, n = r->nload;
@@ -269,10 +273,10 @@ obstacle(Rotate *r)
 		}
 	}
 	if (!r->ring)
-		return "its first product loads nothing straight from a buffer that is filled ahead";
+		return "its first MMA reads no pipeline stage directly";
 	if (r->expands)
 		return "a sparse operand takes the registers";
-	return reads_ok(r) ? NULL : "a buffer is read in another shape than it is filled in";
+	return reads_ok(r) ? NULL : "a stage is read under another shape than it is written";
 }
 
 bool

@@ -1,29 +1,30 @@
-/* fragment_prefetch.h - loops whose products can begin before their barrier: found here, turned in infer/schedule/prefetch_fragments.c. */
+/* fragment_prefetch.h - loops whose first MMA's fragments can be loaded before the barrier: found here,
+ * transformed by infer/schedule/prefetch_fragments.c. */
 #ifndef HEXC_FRAGMENT_PREFETCH_H
 #define HEXC_FRAGMENT_PREFETCH_H
 #include "infer/core/search_state.h"
 
 typedef struct Rotate {
 	Kernel *k;
-	const LayoutSolution *sol; /* of which it is asked; NULL: it is in the IR */
+	const LayoutSolution *sol; /* the solution to inspect; NULL: the lowerings are in the IR */
 	Op *loop;
 	Block *body;
 	Op *wait, *barrier;
-	int slot;         /* the carried value that is the buffer read; -1: none yet */
-	Op *first, *last; /* products */
-	bool ring;        /* some load reads a buffer */
-	bool meets;       /* threads do, in front of the first product: all is loaded ahead */
-	bool expands;     /* a sparse operand: in more registers than are left for another turn's */
-	Op **load;        /* what the first product is made from */
+	int slot;         /* index of the carried value that selects the stage read; -1: none yet */
+	Op *first, *last; /* first and last MMA */
+	bool ring;        /* some load reads a pipeline stage */
+	bool meets;       /* threads synchronize before the first MMA: all k steps are prefetched */
+	bool expands;     /* has an expanded sparse operand: no registers left to prefetch */
+	Op **load;        /* loads of the first MMA's operands */
 	int nload, cap;
-	const char *why;  /* not, in words; NULL: it can */
+	const char *why;  /* reason why not; NULL: possible */
 } Rotate;
 
 /* ---- fragment_prefetch.c -------------------------------------------------------------------------------- */
-/* Can it be turned?  Fills the rest of *r, of which k, sol and loop are given. */
+/* Can the loop prefetch fragments?  The caller sets k, sol and loop; fills the rest of *r. */
 bool rotate_find(Rotate *r);
-/* v is the carried value of that number; -1: it is none. */
+/* Returns the index of v among the loop-carried values; -1: v is none. */
 int rotate_carried(const Rotate *r, const Val *v);
-/* Is v made in front of the loop? */
+/* Is v defined outside of the loop? */
 bool rotate_outside(const Rotate *r, const Val *v);
 #endif

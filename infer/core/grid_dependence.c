@@ -1,4 +1,5 @@
-/* grid_dependence.c - which dims of the grid values depend on: unions along operands, until loops add nothing. */
+/* grid_dependence.c - computes the grid dimensions on which each value depends: the union over operands,
+ * iterated to a fixed point for loop-carried values. */
 #include "hexc/ir/memory_effects.h"
 #include "infer/core/grid_dependence.h"
 
@@ -16,7 +17,8 @@ depends(GridDependence *g, const Val *v, int dims)
 
 static void visit_block(GridDependence *g, const Block *b);
 
-/* What a loop carries comes from in front of it and from its turns; its counter, from where it begins. */
+/* Carried values depend on their initial values and on what the body yields, the counter on its start and
+ * step. */
 static void
 visit_for(GridDependence *g, const Op *o)
 {

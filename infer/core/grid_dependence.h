@@ -1,10 +1,10 @@
-/* grid_dependence.h - what blocks share: which dims of the grid a value depends on. */
+/* grid_dependence.h - the grid dimensions on which a value depends; blocks that differ only in others have
+ * the same value. */
 #ifndef HEXC_GRID_DEPENDENCE_H
 #define HEXC_GRID_DEPENDENCE_H
 #include "hexc/ir/ir.h"
 
-/* By Val.id, bits 1 << axis: the dims of the grid that the value depends on; of a shared tile, what is in
- * it.  Where a loop ends counts for nothing: what a turn reads is the same for all blocks that come to
- * it. */
+/* Returns, by Val.id, the grid dimensions on which the value (of a shared tile: its contents) depends, as
+ * bits 1 << axis.  A loop's end is ignored: an iteration reads the same in all blocks that execute it. */
 const uint8_t *grid_dims(Kernel *k);
 #endif

@@ -1,4 +1,4 @@
-/* instr.c - the instruction table as data. */
+/* instr.c - builds the instruction table from instr.def and answers queries about its rows. */
 #include "infer/core/instr.h"
 #include "hexc/ir/memory_effects.h"
 #include <string.h>
@@ -128,7 +128,8 @@ instr_is_update(InstrKind kind)
 const Instr *
 instr_find(const char *name)
 {
-	for (const Instr *i = instrs; name && i->name; i++) /* mostly it is the table's own */
+	/* fast path: `name` usually points into the table */
+	for (const Instr *i = instrs; name && i->name; i++)
 		if (i->name == name)
 			return i;
 	for (const Instr *i = instrs; name && i->name; i++)
@@ -179,7 +180,7 @@ instr_fragment(const Instr *i, int operand, bool swap, Layout *out)
 	return true;
 }
 
-/* Lanes of a group of four that hold positions for one instance. */
+/* Returns the number of lanes in a group of four that hold the metadata of one instance. */
 static int
 position_lanes(const Layout *e)
 {

@@ -1,4 +1,4 @@
-/* instr.h - the table of machine instructions: what inference chooses from and ptxgen writes. */
+/* instr.h - the table of machine instructions: inference selects from it and ptxgen emits its rows. */
 #ifndef HEXC_INSTR_H
 #define HEXC_INSTR_H
 #include "hexc/ir/ir.h"
@@ -37,26 +37,27 @@ typedef struct Instr {
 	const char *name;
 	InstrKind kind;
 	int bits;          /* memory instructions: bits per lane, 8..128 */
-	bool trans;        /* ldmatrix, stmatrix: matrices are transposed on the way */
-	int m, n, k;       /* mma, fma: tile of one instance; wgmma: n is left open, in steps of this */
-	int warps;         /* that execute an instance together */
-	StoreKind atom;    /* red, atom: how */
-	DType ta, tb, acc; /* red, atom: ta, of the elements;
-	                    * mma: element types of A, B, and of C and the result; fma: D_COUNT, any */
-	DType scale;       /* mma_scaled: of scales, of which their magnitude counts */
-	int scales;        /* along k */
-	unsigned features; /* T_*: what the target must have */
+	bool trans;        /* ldmatrix, stmatrix: matrices are transposed */
+	int m, n, k;       /* mma, fma: tile of one instance; wgmma: n is any multiple of this */
+	int warps;         /* warps that execute one instance together */
+	StoreKind atom;    /* red, atom: the update */
+	/* red, atom: ta, element type; mma: element types of A, B, and of C and the result; fma: D_COUNT,
+	 * any */
+	DType ta, tb, acc;
+	DType scale;       /* mma_scaled: type of scales, whose sign is ignored */
+	int scales;        /* scales along k per instance */
+	unsigned features; /* T_*: features that the target must have */
 	/* Inline assembly.  Outputs first, $0..; address operands are pairs (register, constant byte
-	 * offset).  NULL: ptxgen puts it together from other rows or plain arithmetic. */
+	 * offset).  NULL: ptxgen composes it from other rows or plain arithmetic. */
 	const char *text, *cons;
-	/* wgmma: text is the part of the name with the types, a the fragment of a warp, NULL: A in shared
-	 * memory (infer/core/wgmma.h).
-	 * mma fragments in the notation of layout_parse: dims [M,K], [K,N], [M,N] -> lane, reg;
-	 * mma_sp: A is of values [M,K/2], e of positions [M,P] in the first lanes of each group of four */
+	/* wgmma: text is the part of the name with the types; a is the fragment of a warp, NULL: A in
+	 * shared memory (infer/core/wgmma.h).  mma fragments in the notation of layout_parse: dims [M,K],
+	 * [K,N], [M,N] -> lane, reg.  mma_sp: A holds values [M,K/2], e metadata [M,P] in the first lanes
+	 * of each group of four. */
 	const char *a, *b, *c, *e;
 } Instr;
 
-/* rows of the table */
+/* number of rows of the table */
 enum {
 	INSTR_COUNT = 0
 #define INSTR(...) +1
@@ -72,31 +73,30 @@ enum {
 };
 extern const Instr instrs[]; /* INSTR_COUNT rows, then one with name == NULL */
 
-/* What a store that lanes make one by one is of: its memory's, its update's. */
+/* Returns the instruction kind of a per-lane store, by its memory space and its atomic update, if any. */
 InstrKind instr_store_kind(const Op *store);
 bool instr_is_update(InstrKind kind);
-/* The row of that name; NULL: unknown. */
+/* Returns the row of that name; NULL: unknown. */
 const Instr *instr_find(const char *name);
-/* The row that p, of an access or a dot, names; NULL: none.  p may be NULL. */
+/* Returns the row that p, a lowering of an access or dot, names; NULL: none.  p may be NULL. */
 const Instr *instr_of(const Lowering *p);
-/* Is it a product of warps with all of its terms? */
+/* Is it a dense mma.sync, with or without scales? */
 bool instr_is_whole(const Instr *i);
-/* Can the target issue it? */
+/* Does the target support it? */
 bool instr_on(const Instr *i, const Target *t);
-/* Does it move boxes of a tensor map?  i may be NULL. */
+/* Is it a TMA tensor copy?  i may be NULL. */
 bool instr_is_box(const Instr *i);
-/* Fragment of operand 0 (A), 1 (B) or 2 (C) of a product; false: the row has none.  Swapped, the product is
- * computed as the transpose of B' A': A is what the instruction calls B, and so on. */
+/* Computes the fragment of operand 0 (A), 1 (B) or 2 (C) of an MMA; false: the row has none.  With `swap`
+ * the MMA computes the transpose, B' A': A is what the instruction calls B, and so on. */
 bool instr_fragment(const Instr *i, int operand, bool swap, Layout *out);
-/* mma_sp: the fragment of the positions of `steps` instances one after the other along k, which take them
- * from the lanes of a group of four in turn: the selector of step s is s.  Lanes that are left hold
- * copies. */
+/* mma_sp: computes the fragment of the metadata of `steps` consecutive instances along k.  They take it
+ * from successive lanes of a group of four: the selector of step s is s.  Remaining lanes hold replicas. */
 bool instr_positions(const Instr *i, int steps, bool swap, Layout *out);
-/* mma_scaled: the lanes and places of the scales of operand 0 (A) or 1 (B), as the row's A or B has them,
- * for `steps` instances one after the other along k; the further ones of a word go to further bytes, then
- * to other lanes of a group of four, which hold copies else.  As A has rows, B columns: [m, k/b] or [k/b,
- * n]. */
+/* mma_scaled: computes the layout of the scales of operand 0 (A) or 1 (B), as the row's A or B, for
+ * `steps` consecutive instances along k.  Scales of later instances go to further bytes of a register,
+ * then to other lanes of a group of four, which otherwise hold replicas.  Shape [m, k/b] for A, [k/b, n]
+ * for B. */
 bool instr_scales(const Instr *i, int steps, int operand, bool swap, Layout *out);
-/* How many instances can have their positions in one group of four lanes. */
+/* Returns how many instances can have their metadata in one group of four lanes. */
 int instr_selectors(const Instr *i);
 #endif

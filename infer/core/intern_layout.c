@@ -1,4 +1,5 @@
-/* intern_layout.c - layouts that values and operands were given: each once, however many plans come to it. */
+/* intern_layout.c - interns the layouts of values and operands: equal layouts are stored once for all
+ * plans of a search. */
 #include "infer/core/search_state.h"
 
 enum { BUCKETS = 256 };

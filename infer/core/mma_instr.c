@@ -1,10 +1,10 @@
-/* mma_instr.c - which tensor-core instructions a product may use. */
+/* mma_instr.c - determines which mma.sync instructions can compute a dot. */
 #include "infer/core/mma_instr.h"
 #include "infer/core/sm_throughput.h"
 
-/* ---- which ------------------------------------------------------------------------------------------ */
+/* ---- matching --------------------------------------------------------------------------------------- */
 
-/* Has a dot scales such as the row takes? */
+/* Do the dot's scales have the type and block length of the row? */
 static bool
 scales_fit(const Instr *in, const Op *dot)
 {

@@ -1,5 +1,5 @@
-/* multicast_legality.c - can blocks side by side along a dim of the grid fetch together what they all read?  What becomes
- * of them then is in infer/schedule/multicast.c. */
+/* multicast_legality.c - checks whether neighbouring blocks along a grid dimension can form a cluster and
+ * load common data with TMA multicast; infer/schedule/multicast.c transforms them. */
 #include "infer/core/multicast_legality.h"
 #include "hexc/ir/memory_effects.h"
 #include "infer/core/instr.h"
@@ -15,7 +15,7 @@ meets(Block *b)
 	return false;
 }
 
-/* Blocks of a cluster wait for each other: do all come by a barrier in o equally often? */
+/* Blocks of a cluster wait for each other: do all of them execute the mbarrier ops inside o equally often? */
 static bool
 comes_alike(const MulticastQuery *c, const Op *o)
 {
@@ -37,7 +37,7 @@ writes_tensor(const Op *o)
 	return to && to->type.space == S_global;
 }
 
-/* The loop over the grid's blocks, or clusters, around o; NULL: it is in none. */
+/* Returns the persistent loop over the grid's blocks, or clusters, around o; NULL: none. */
 static Op *
 grid_loop(const Op *o)
 {
@@ -48,7 +48,7 @@ grid_loop(const Op *o)
 	return loop;
 }
 
-/* Is a block_id of the number that the loop over the grid has? */
+/* Is block_id o computed from the persistent loop's counter? */
 static bool
 is_numbered(const Op *o)
 {
@@ -63,11 +63,11 @@ op_refused(const MulticastQuery *c, const Op *o)
 	if (op_is(o, F_EFFECT))
 		return "it prints, or asserts";
 	if (o->code == O_block_id && !is_numbered(o))
-		return "its blocks do not share out the grid";
+		return "the kernel is not persistent";
 	if (writes_tensor(o) && !grid_loop(o))
 		return "it stores outside of the loop over its blocks";
 	if (o->blk[0] && o->code != O_roles && !comes_alike(c, o))
-		return "how often its loops turn depends on the block";
+		return "trip counts depend on the block index";
 	return NULL;
 }
 
@@ -80,9 +80,9 @@ share_refused(const MulticastQuery *c, const Op **number)
 
 	*number = NULL;
 	if (!(k->unit->target->features & T_MULTICAST))
-		return "the target has no copies to several blocks";
+		return "the target has no TMA multicast";
 	if (!kernel_roles(k) || !kernel_is_persistent(k))
-		return "it has no roles whose blocks share out the grid";
+		return "the kernel is not a persistent warp-specialized kernel";
 	for (int i = 0; i < k->nparam; i++)
 		if (k->param[i].kind == P_tensor && k->param[i].read && k->param[i].written)
 			return "it reads a tensor that it writes";
@@ -91,7 +91,7 @@ share_refused(const MulticastQuery *c, const Op **number)
 		if (o->code == O_block_id)
 			*number = o;
 	}
-	return why || *number ? why : "its blocks all do the same";
+	return why || *number ? why : "all blocks load the same data";
 }
 
 /* ---- copies ---------------------------------------------------------------------------------------- */

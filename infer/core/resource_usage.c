@@ -1,4 +1,4 @@
-/* resource_usage.c - sums of what code takes of an SM. */
+/* resource_usage.c - adds up the SM resources that code uses, and converts them to cycles. */
 #include "infer/core/resource_usage.h"
 #include "infer/core/cost_constants.h"
 
@@ -14,7 +14,7 @@ res_add(Res *r, const Res *x, double times)
 	for (int i = 0; i < RES_UNITS; i++)
 		r->unit[i] += x->unit[i] * times;
 	r->latency += x->latency * times;
-	if (x->wait > r->wait) /* loads go out together */
+	if (x->wait > r->wait) /* loads are issued together */
 		r->wait = x->wait;
 	r->barrier = r->barrier || x->barrier;
 }

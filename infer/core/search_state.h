@@ -1,8 +1,8 @@
-/* search_state.h - the state of a search: what it knows of the kernel, and the solution that it is building.
+/* search_state.h - the state of a search: kernel properties and the solution under construction.
  *
- * A Plan fixes the free choices.  Demands turn it into layouts for all values, accesses into instructions
- * and address layouts, and the result has a cost.  All of it is written into a Solution, never into the IR;
- * that is done once, for the solution taken. */
+ * A SearchPlan fixes the free choices.  Layout constraints determine the layouts of all values; accesses
+ * determine instructions and address layouts; the result has a predicted cost.  All of it is stored in a
+ * LayoutSolution.  Only the selected solution is written into the IR, once. */
 #ifndef HEXC_SEARCH_STATE_H
 #define HEXC_SEARCH_STATE_H
 #include "infer/core/solution.h"
@@ -12,58 +12,59 @@ typedef struct OperandUse {
 	int i;
 } OperandUse;
 
-/* Fixed while the search runs, but for memos and from `sol` on. */
+/* Constant during the search, except for caches and the members from `sol` on. */
 struct Solve {
 	Kernel *k;
-	const VariantChoices *spaces; /* that it has */
+	const VariantChoices *spaces; /* of this kernel variant */
 	const struct Rates *rates; /* of the target */
 	Arena *arena;
-	Op **op; /* [nop+1] by id, NULL holes */
+	Op **op; /* [nop+1] by id; NULL: no such op */
 	Op **order; /* program order */
 	int norder;
 	Val **vals; /* [nval+1] by id */
-	OperandUse **use; /* [nval+1] */
+	OperandUse **use; /* [nval+1] uses of a value, [nuse[v]] */
 	int *nuse;
-	const uint8_t *dims; /* [nval+1] of the grid, that the value depends on */
-	double *weight; /* [nop+1] how often the op runs in a block (trip counts multiplied) */
-	const uint64_t *under_way; /* products_under_way() */
-	bool *prefetched; /* [nop+1] loads of what only the next iteration of a loop reads */
-	int *unit; /* [nval+1] allocs: the dim whose elements are neighbours in memory */
-	Op **access; /* loads and stores of register tiles, those that move most bytes first */
+	const uint8_t *dims; /* [nval+1] grid dimensions on which the value depends, bits 1 << axis */
+	double *weight; /* [nop+1] executions of the op per block (product of the trip counts) */
+	const uint64_t *under_way; /* by op id, wgmma results in flight: products_under_way() */
+	bool *prefetched; /* [nop+1] loads whose results only the next iteration reads */
+	int *unit; /* [nval+1] allocs: the dim that is contiguous in memory */
+	Op **access; /* loads and stores of register tiles, most bytes first */
 	int naccess;
-	const struct Contiguity **run; /* [nval+1] memory/run.c */
+	const struct Contiguity **run; /* [nval+1] memory/vector_width.c */
 	Op ***touch; /* [nval+1] loads, stores and copies of a shared tile, in program order */
 	int *ntouch;
-	Op **forms; /* ops that may need a form of a shared tile: wgmma, copies that may be of boxes */
+	Op **forms; /* ops that may require a smem layout atom: wgmma, copies that may use TMA */
 	int nforms, capforms;
-	struct FormOps **form_ops; /* [nval+1] those of a tile, in program order */
+	struct FormOps **form_ops; /* [nval+1] those of one tile, in program order */
 	Op **listed; /* the first access of each kind to each memory */
 	int nlisted;
 	Op **dot; /* in program order */
-	int *dot_at; /* [nop+1] which of them an op is */
+	int *dot_at; /* [nop+1] index of an op in dot[] */
 	int ndot;
-	/* what rooms remember of what they were asked */
+	/* Caches of other components. */
 	struct InternedLayout **interned; /* intern_layout.c: by hash */
-	struct ViewFact *view; /* memory/view.c: [nval+1] views of global memory */
-	struct SharedMemo *memo; /* memory/shared.c: layouts found before */
-	struct StageMemo *stages; /* convert/stage.c: the same */
+	struct ViewFact *view; /* memory/access_width.c: [nval+1] views of global memory */
+	struct SharedMemo *memo; /* memory/smem_swizzle.c: layouts found before */
+	struct StageMemo *stages; /* convert/convert_via_smem.c: staging tiles found before */
 	struct CastCost *cast; /* cost/cost_cast.c */
 	struct PiecesMemo **pieces; /* cost/cost_op.c: [nop+1] of accesses to global memory */
-	struct Lives *live; /* cost/live.c */
+	struct Lives *live; /* cost/liveness.c */
 
-	LayoutSolution *sol; /* the one being built */
-	char *room; /* of the tables of one that was dropped; NULL: none was */
+	LayoutSolution *sol; /* the solution under construction */
+	char *room; /* tables of a dropped solution, for reuse; NULL: none */
 	size_t room_size;
-	Op **queue; /* ops that may know more now, for propagate_layouts() */
+	Op **queue; /* ops whose layout rules must run again, for propagate_layouts() */
 	int nqueue, capqueue;
 	bool *queued;
-	/* the last plan has a load that the other choice of Plan.load would do otherwise */
+	/* The last plan has a load that the other value of SearchPlan.load would lower differently. */
 	bool load_matters;
-	/* the last plan moves less than words through a staging tile, and has a tile to turn (Plan.turned) */
+	/* The last plan accesses shared memory or a staging tile with less than 32 bits per lane, and has a
+	 * tile for which SearchPlan.turned makes a difference. */
 	bool narrow, turnable;
-	const Op *unpackable; /* an unpack that no layout of its tile suits, found under this plan */
-	Failure failure; /* why the last plan failed */
-	struct Question *question; /* cost/cost_block.c: what is asked of a known solution; else NULL */
+	const Op *unpackable; /* an unpack whose tile fits no layout under this plan */
+	Failure failure; /* reason why the last plan failed */
+	struct Question *question; /* cost/cost_block.c: query about a complete solution; else NULL */
 };
 
 static inline bool
@@ -73,19 +74,19 @@ is_reg(const Val *v)
 }
 
 static inline int
-bits_of(const Val *v) /* of an element */
+bits_of(const Val *v) /* bits per element */
 {
 	return dtype_info[v->type.dtype].bits;
 }
 
-/* A value's layout, NULL: it has none yet. */
+/* Returns a value's layout; NULL: none yet. */
 static inline const Layout *
 known_layout(const Solve *s, const Val *v)
 {
 	return s->sol->val[v->id];
 }
 
-/* The layout operand i has when o reads it. */
+/* Returns the layout of operand i as read by o. */
 static inline const Layout *
 operand_layout(const Solve *s, const Op *o, int i)
 {
@@ -94,7 +95,7 @@ operand_layout(const Solve *s, const Op *o, int i)
 	return want ? want : known_layout(s, o->in[i]);
 }
 
-/* The layout in which o makes result i. */
+/* Returns the layout in which o produces result i. */
 static inline const Layout *
 result_layout(const Solve *s, const Op *o, int i)
 {
@@ -104,22 +105,26 @@ result_layout(const Solve *s, const Op *o, int i)
 }
 
 /* ---- constraint.c ------------------------------------------------------------------------------------- */
-/* Give a value its layout if it has none; true if that is what it has now (equal), false on conflict. */
+/* Gives v layout l if it has none.  Returns true if v now has a layout equal to l, false on conflict. */
 bool set_layout(Solve *s, Val *v, const Layout *l, const Op *who);
-/* o makes result i in layout l: what readers already count on is converted to from there. */
+/* o produces result i in layout l.  If readers already rely on another layout, a conversion to it is
+ * recorded. */
 void set_result(Solve *s, Op *o, int i, const Layout *l);
-/* Operand i of o must be laid out as l: gives it when unknown, else records a conversion on the edge. */
+/* Requires layout l of operand i of o: gives it to a value without layout, else records a conversion at
+ * the use. */
 void require_operand(Solve *s, Op *o, int i, const Layout *l);
-/* An access to mem by `map`: each thread holds the indices of the elements it touches. */
+/* Constrains the index operands of view `mem` for an access by `map`: each thread owns the indices of its
+ * elements. */
 void require_indices(Solve *s, Val *mem, const Layout *map);
-/* Is operand i of o wanted just as its maker made it, before the conversion for the others? */
+/* Does o require operand i in the layout in which its defining op produced it, before the conversion for
+ * others? */
 bool wanted_as_made(const Solve *s, const Op *o, int i);
-/* Whose demand does `who` pass on? */
+/* Returns the op from which the constraint that `who` propagates originates. */
 const Op *first_cause(const Solve *s, const Op *who);
-/* Does the layout of v come from one that the program gave? */
+/* Does the layout of v originate in a pinned layout? */
 bool value_is_pinned(const Solve *s, const Val *v);
 
 /* ---- intern_layout.c ------------------------------------------------------------------------------------- */
-/* A layout like l that lives as long as the search, and is never written to. */
+/* Returns an interned layout identical to l, which lives as long as the search and is never modified. */
 const Layout *layout_intern(Solve *s, const Layout *l);
 #endif

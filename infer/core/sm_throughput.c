@@ -1,4 +1,5 @@
-/* sm_throughput.c - the constants of the cost model, and what follows from them directly. */
+/* sm_throughput.c - looks up the throughput of a target's SM and derives cycles per instruction and bytes
+ * per cycle from it. */
 #include "infer/core/sm_throughput.h"
 
 static const Rates table[] = {
@@ -17,8 +18,7 @@ rates_of(const Target *t)
 	return best;
 }
 
-/* Multiply-accumulates a clock for products of this type; types without a tensor core go to ordinary
- * lanes. */
+/* Returns multiply-accumulates per cycle for dots of this type; types without tensor cores use CUDA cores. */
 static int
 mma_rate(const Rates *r, DType a)
 {
@@ -42,7 +42,7 @@ mma_clocks(const Rates *r, const Instr *in)
 {
 	double work = (double)in->m * in->n * in->k;
 
-	if (in->kind == IK_mma_sp) /* the zeros take no time (A100 whitepaper) */
+	if (in->kind == IK_mma_sp) /* zeros take no time (A100 whitepaper) */
 		work /= 2;
 	return work / (mma_rate(r, in->ta) * r->sync);
 }

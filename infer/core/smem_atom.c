@@ -1,4 +1,4 @@
-/* smem_atom.c - forms of shared tiles as layouts, and as wgmma's descriptors see them. */
+/* smem_atom.c - converts smem layout atoms to address layouts and to wgmma matrix descriptors. */
 #include "infer/core/smem_atom.h"
 #include "hexc/analysis/analysis.h"
 
@@ -40,7 +40,7 @@ form_align(const SmemAtom *f)
 	return f->width == FORM_PLAIN ? BOX_ALIGN : FORM_ROWS * f->width;
 }
 
-/* Rows of a block: all that is inside but the dim of neighbours. */
+/* Returns the rows of a block: the extents of all inner dims but the contiguous one. */
 static int64_t
 block_rows(const SmemAtom *f, const Type *t)
 {
@@ -51,7 +51,7 @@ block_rows(const SmemAtom *f, const Type *t)
 	return n;
 }
 
-/* Is a tile without blocks a box? */
+/* Can one TMA box cover a tile without blocks? */
 static bool
 is_box(const SmemAtom *f, const Type *t)
 {
@@ -101,7 +101,7 @@ form_matrix(const SmemAtom *f, const Type *t, int rows)
 	int block = (int)block_rows(f, t) * f->width, group = FORM_ROWS * f->width;
 	LoweredMatrix m = { .width = f->width, .mn = mn, .stride = group };
 
-	if (f->width == FORM_CHUNK) { /* mn: strides are along m or n, as where k runs in rows */
+	if (f->width == FORM_CHUNK) { /* mn: the strides are along m or n, as for K-major rows */
 		m.lead = mn ? group : block;
 		m.stride = mn ? block : group;
 	} else if (mn) {
@@ -134,8 +134,7 @@ map_refusal(Kernel *k, const Val *mem)
 		if (d != view_operand_dim(view, unit) &&
 		    val_fact_at(k, view, p->stride[d]).mult * bits % (8 * MAP_GRAIN))
 			return arena_printf(k->unit->arena,
-			                    "nothing says that dim %d of `%s` goes in steps of 16 bytes: "
-			                    "`assume` that rows are multiples of %d elements",
+			                    "stride of dim %d of `%s` is not known to be a multiple of 16 bytes; `assume` rows of a multiple of %d elements",
 			                    d, p->name, 8 * MAP_GRAIN / bits);
 	return NULL;
 }

@@ -1,4 +1,5 @@
-/* unsat.c - a plan without a solution, in words: who demanded what, which element it is about, the fix. */
+/* unsat.c - builds the error message for a plan without a solution: the conflicting constraints, an
+ * example element, and the fix. */
 #include "infer/core/search_state.h"
 #include <stdio.h>
 
@@ -60,9 +61,9 @@ tile_words(Solve *s, const Val *v)
 	return arena_printf(s->arena, "the tile %s", type_print(s->arena, &v->type));
 }
 
-/* ---- accesses that cannot be -------------------------------------------------------------------------- */
+/* ---- unsupported accesses ----------------------------------------------------------------------------- */
 
-/* The other side of a demand on an access: the tensor, as the program declares it. */
+/* Adds a note with the tensor's declaration to an error about an access. */
 void
 infer_error_tensor(Solve *s, Val *mem)
 {
@@ -73,7 +74,7 @@ infer_error_tensor(Solve *s, Val *mem)
 		infer_error_note(s, p->src, "`%s` is %s here", p->name, dtype_info[root->type.dtype].name);
 }
 
-/* A store of elements smaller than a byte whose neighbours are not at hand. */
+/* Reports a store of sub-byte elements whose thread does not own all elements of a byte. */
 void
 infer_error_half_bytes(Solve *s, const Op *o, const Layout *l, int unit)
 {

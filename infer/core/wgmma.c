@@ -1,12 +1,12 @@
-/* wgmma.c - instances of wgmma: how many columns, who holds what, how they are written. */
+/* wgmma.c - computes tile widths, register fragments, k steps and assembly text of wgmma instructions. */
 #include "infer/core/wgmma.h"
 #include <string.h>
 
-/* Steps along k of a product; sets of registers for them, and the registers of a lane for all sets, and for
- * these with the sum, where there are more than two. */
+/* Limits: k slices of a wgmma; register sets for them; and, if there are more than two sets, registers per
+ * thread of all sets, and of the sets and the accumulator together. */
 enum { PARTS_MOST = 8, SETS_MOST = 4, SETS_ROOM = 32, SUM_ROOM = 128 };
 
-/* Are there instances of n columns? */
+/* Does the instruction exist with n columns? */
 static bool
 has_n(const Instr *i, int64_t n)
 {
@@ -41,7 +41,7 @@ wgmma_has_mn(const Instr *i)
 	return dtype_info[i->ta].bits == 16;
 }
 
-/* A warp's 16 rows of A as mma has them, and the 4 warps one below the other. */
+/* Each warp has 16 rows of A in mma's fragment; the 4 warps follow each other along the rows. */
 static bool
 fragment_a(const Instr *i, Layout *out)
 {
@@ -54,8 +54,8 @@ fragment_a(const Instr *i, Layout *out)
 	return layout_push(out, 0, WARPGROUP, 1, AX_warp);
 }
 
-/* "Register Fragments for wgmma.mma_async": groups of 8 columns, in each two rows of 8, of these two
- * neighbours. */
+/* "Register Fragments for wgmma.mma_async": groups of 8 columns, in each two sets of 8 rows, in these two
+ * contiguous elements. */
 static bool
 fragment_c(int n, Layout *out)
 {
@@ -91,7 +91,7 @@ wgmma_text(Arena *a, const Lowering *p, const char *d, const char *x, const char
 	text_printf(&t, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s ", p->dot.n, i->k, i->text);
 	text_printf(&t, "%s, %s, %s, %s", d, x, y, add);
 	if (dtype_info[i->acc].kind == K_flt)
-		text_printf(&t, ", 1, 1"); /* neither factor is negated */
+		text_printf(&t, ", 1, 1"); /* neither operand is negated */
 	if (wgmma_has_mn(i) && p->dot.matrix[0].width)
 		text_printf(&t, ", %d", p->dot.matrix[0].mn);
 	if (wgmma_has_mn(i))
@@ -100,9 +100,9 @@ wgmma_text(Arena *a, const Lowering *p, const char *d, const char *x, const char
 	return t.s;
 }
 
-/* ---- steps along k ---------------------------------------------------------------------------- */
+/* ---- k slices --------------------------------------------------------------------------------- */
 
-/* Is o a fence's only product, and its group the only one of the loop's turn? */
+/* Is o the only wgmma of its fence, and its group the only one in the loop's iteration? */
 static bool
 is_alone(const Op *o)
 {
@@ -145,7 +145,7 @@ wgmma_sets(int parts, int64_t factor, int64_t sum)
 	return sets;
 }
 
-/* ---- sums ------------------------------------------------------------------------------------- */
+/* ---- accumulators ----------------------------------------------------------------------------- */
 
 Op *
 wgmma_only(const Op *loop, int i)
@@ -164,7 +164,7 @@ wgmma_only(const Op *loop, int i)
 	return uses == 1 ? product : NULL;
 }
 
-/* Is b what an `if` does where the loop has a turn? */
+/* Is b inside the branch of an `if` that runs only if the loop has an iteration? */
 static bool
 is_where_it_ran(const Op *loop, const Block *b)
 {

@@ -1,37 +1,38 @@
-/* wgmma.h - products of warpgroups: what the rows of kind wgmma leave open (PTX ISA, "Asynchronous Warpgroup
- * Level Matrix Multiply-Accumulate Operation using wgmma.mma_async instruction"). */
+/* wgmma.h - wgmma properties that the table rows of kind wgmma leave unspecified (PTX ISA, "Asynchronous
+ * Warpgroup Level Matrix Multiply-Accumulate Operation using wgmma.mma_async instruction"). */
 #ifndef HEXC_WGMMA_H
 #define HEXC_WGMMA_H
 #include "infer/core/instr.h"
 
 enum { WARPGROUP = 4, WGMMA_M = 64, WGMMA_N_MOST = 256 };
 
-/* The widest instance of at most `most` columns that so many consist of; 0: there is none. */
+/* Returns the widest instance of at most `most` columns that divides `columns`; 0: none. */
 int wgmma_widest(const Instr *i, int64_t columns, int64_t most);
-/* Do wm x wn warpgroups share a product of mnk[0] rows, mnk[1] columns and mnk[2] along k, swapped or
- * not, in whole instances? */
+/* Can wm x wn warpgroups compute a dot of mnk[0] rows, mnk[1] columns and mnk[2] along k, swapped or not,
+ * in whole instances? */
 bool wgmma_divides(const Instr *i, bool swap, const int64_t mnk[3], int wm, int wn);
-/* Has it operands of its type with neighbours along m and n in shared memory? */
+/* Does the instruction support MN-major operands in shared memory? */
 bool wgmma_has_mn(const Instr *i);
-/* Fragment over the warps of a group of operand 0 (A), 1 (B) or 2 (C) of a product that instances of n
- * columns make, as instr_fragment of others; false: the operand is in shared memory, or there are no such
- * instances. */
+/* Computes the fragment over the warps of a warpgroup of operand 0 (A), 1 (B) or 2 (C), for instances of n
+ * columns, as instr_fragment() does for mma.  Returns false if the operand is in shared memory, or the
+ * instruction has no n columns. */
 bool wgmma_fragment(const Instr *i, int n, int operand, bool swap, Layout *out);
-/* In how many steps along k a product goes whose factor the loop around makes anew in registers, so that
- * lanes make one while others are multiplied; 1: in one, there are other products in the loop.  `k`: of an
+/* Returns the number of k slices of a wgmma whose register operand is recomputed in every iteration: one
+ * slice is computed while others are multiplied.  1: no slices, as the loop has other wgmmas.  `k`: of an
  * instance. */
 int wgmma_parts(const Op *o, int k);
-/* Sets of registers for these, of which the factor has so many in all; `sum`: registers of the result. */
+/* Returns the number of register sets for `parts` k slices.  `factor`: registers of the whole operand,
+ * `sum`: of the result. */
 int wgmma_sets(int parts, int64_t factor, int64_t sum);
-/* The product in the body of a loop that alone has as its sum what the loop carries as value i; NULL: there
- * is none, or others have the value too. */
+/* Returns the wgmma in the loop's body that alone uses carried value i, as its accumulator; NULL: there is
+ * none, or the value has other uses. */
 Op *wgmma_only(const Op *loop, int i);
-/* Does nobody read what the loop's value i is at first: a product counts it as zeros in the first turn, and
- * what the loop gives is read only where there was one? */
+/* Is the initial value of the loop's carried value i never read?  The wgmma ignores it in the first
+ * iteration (scale-d = 0), and the loop's result is read only if it had an iteration. */
 bool wgmma_begins(const Op *loop, int i);
-/* An instance: registers of the result "{d0, d1}", A as registers or descriptor, B's descriptor, and the
- * predicate that says whether what the registers hold is added.  The lowering is that of a product by such a
- * row. */
+/* Returns the assembly of an instance: result registers "{d0, d1}", A as registers or descriptor, B's
+ * descriptor, and the predicate scale-d, which selects whether the result registers are added.  p lowers a
+ * wgmma op. */
 const char *wgmma_text(Arena *a, const Lowering *p, const char *d, const char *x, const char *y,
                        const char *add);
 #endif

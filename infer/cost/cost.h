@@ -1,115 +1,118 @@
-/* cost.h - what a solution costs: resources of every op, registers, clocks of a block. */
+/* cost.h - predicted cost of a solution: resources of every op, registers per thread, cycles per block. */
 #ifndef HEXC_COST_H
 #define HEXC_COST_H
 #include "infer/core/search_state.h"
 
 /* ---- cost_cast.c ---------------------------------------------------------------------------------- */
-/* What a cast from a narrow type takes. */
+/* The cost of a cast from a narrow type. */
 typedef struct CastCost {
-	bool known, any; /* is there a recipe? */
+	bool known, any; /* any: there is a cast sequence */
 	int bit_order;
-	int steps, last; /* instructions for 32 elements: of integers, of the result's type */
+	int steps, last; /* instructions per 32 elements: integer, of the result's type */
 } CastCost;
-/* No cast has been asked for yet. */
+/* Clears the cache of cast costs. */
 void forget_casts(Solve *s);
-/* Of cast o if its operand's words are in that order (hexc/ir/bit_order.h). */
+/* Returns the cost of cast o for that bit order of its operand (hexc/ir/bit_order.h). */
 const CastCost *cast_cost(const Solve *s, const Op *o, int bit_order);
-/* Instructions per element of a lookup (ptxgen/element/lut.c): each four take byte permutations for each
- * of their bytes, selectors, and permutations that join bytes to elements. */
+/* Returns instructions per element of a lookup (ptxgen/element/lut.c).  Four elements take a byte permutation
+ * for each of their bytes, selectors, and permutations that combine bytes to elements. */
 double lookup_weight(const Solve *s, const Op *o);
 
 /* ---- liveness.c --------------------------------------------------------------------------------------- */
-/* Words of a lane that has elements of so many bits in layout l. */
+/* 32-bit registers per thread for elements of `bits` bits in layout l. */
 int64_t layout_words(const Layout *l, int bits);
-/* The same of register tile v, as it is laid out; 0 if it is no register tile. */
+/* The same for register tile v in its layout; 0: not a register tile. */
 int64_t lane_words(const Solve *s, const Val *v);
-/* The tile whose elements v has, perhaps in another order. */
+/* Returns the tile from which v was permuted, or v. */
 const Val *moved_from(const Val *v);
-/* Indices of k of operand j whose fragments are in registers together: what loads of a run along k bring at
- * once; what is computed is so for one instance after the other. */
+/* Returns the indices of k of operand j whose fragments are in registers together: those of one load for runs
+ * along k; computed fragments exist for one instance at a time. */
 int64_t dot_k_step(const Op *dot, const DotChoice *c, int j);
-/* Which register tiles there are at the same time does not depend on layouts: find it. */
+/* Computes the live ranges of register tiles, which do not depend on layouts. */
 void live_init(Solve *s);
-/* Registers of a lane that hold tiles and fragments in b, where most do. */
+/* Registers per thread for tiles and fragments in b, at their maximum. */
 int64_t live_registers(const Solve *s, const Block *b);
-/* Those that the factor of o has, a product of warpgroups, as long as the loop around runs; 0: it is in
- * shared memory. */
+/* Registers per thread of the register operand of wgmma o, which are reserved during the loop around it; 0:
+ * the operand is in shared memory. */
 int64_t held_factor(const Solve *s, const Op *o);
 
 /* ---- register_limit.c ---------------------------------------------------------------------------------- */
-/* What a lane that holds tiles may have: with roles what these say, or its share of the file. */
+/* Returns the register limit of threads that own tiles: as specified for roles, or the thread's share of the
+ * register file. */
 int lane_limit(const Solve *s);
-/* Registers of roles, as the program says; where the compiler has parted the warps, as many as leave room for
- * the blocks that fit beside this one, of so many bytes of shared memory, without spills. */
+/* Returns the registers of roles, as the program specifies.  If the compiler has created the roles, they
+ * leave registers for as many resident blocks, of `shared` bytes of shared memory, as possible without
+ * spills. */
 RoleRegisters role_registers(const Solve *s, int64_t shared);
-/* sol->registers: of loads, once their instructions are known, as many as these take. */
+/* Computes sol->registers; loads count with their instructions once these are selected. */
 void count_registers(Solve *s);
-/* Registers that must live at once whatever the schedule: false when a lane cannot hold them; s->failure. */
+/* Do the registers that are live in any schedule fit?  Returns false and sets s->failure if not. */
 bool registers_fit(Solve *s);
 
-/* Registers that a lane is to have at most (.maxnreg); 0: as ptxas likes.  By itself it makes do with
- * fewer, for another block on an SM, and spills where they are too few (where it has to spill, all but 32):
- * it is told where none is to be had. */
+/* Returns the maximum registers per thread for ptxas (.maxnreg); 0: its own choice.  Without a limit, ptxas
+ * uses fewer registers for another resident block and spills if they are too few (if it has to spill, all but
+ * 32).  The limit prevents that where no further block would fit. */
 int registers_limit(const Solve *s, const LayoutSolution *sol);
 
 /* ---- cost_op.c ------------------------------------------------------------------------------------ */
-void cost_op(Solve *s, Op *o); /* fills sol->res[o->id] but for conversions */
-void forget_pieces(Solve *s); /* what was counted of global memory */
+void cost_op(Solve *s, Op *o); /* fills sol->res[o->id] except for conversions */
+void forget_pieces(Solve *s); /* clears the cache of global accesses */
 void memory_instructions(Res *r, double n); /* n warp instructions */
-/* Does nothing wait for load o before the next iteration?  A conversion would. */
+/* Is the result of load o unused before the next iteration?  A conversion would use it. */
 bool is_prefetched(const Solve *s, const Op *o);
-/* A conversion: shuffles and arithmetic of all warps; with scratch, wavefronts of both sides, and
- * accesses. */
+/* Adds the cost of a conversion: shuffles and arithmetic of all warps; with a staging tile, wavefronts of
+ * both sides, and accesses. */
 void cost_conversion(const Solve *s, const Lowering *p, double shuffles, double steps, const int64_t *waves,
                      double accesses, Res *r);
-/* 32-byte sectors that one execution of global access o by all its warps touches, vec elements a lane at a
- * time. */
+/* 32-byte sectors that one execution of global access o requests, over all its warps, with `vec` elements per
+ * lane and access. */
 int64_t global_sectors(const Solve *s, const Op *o, const Layout *map, int vec);
-/* Sectors of a tile of that type itself: what comes from L2 however often the warps of a block ask for it, at
- * about the same time; the first-level cache has it from the first of them.  view: NULL, where its elements
- * are not next to each other. */
+/* Sectors of the tile itself: L2 sends each once, however many warps of the block request it at about the
+ * same time; later requests hit the L1 cache.  view NULL: its elements are not contiguous. */
 double tile_sectors(const Solve *s, const Op *view, const Type *t);
-/* Bytes a clock and SM of what the view is of: where every block has its own part it comes from DRAM, else
- * others have brought it to L2. */
+/* Bytes per cycle and SM for memory of the view: from DRAM if every block accesses a separate part, else from
+ * L2, where another block has brought it. */
 double memory_rate(const Solve *s, const Op *view);
 
 /* ---- cost_async.c ---------------------------------------------------------------------------------- */
 void cost_wgmma(const Solve *s, const Op *o, Res *r);
-void cost_boxes(const Solve *s, const Op *o, Res *r); /* of a copy by tensor maps */
-void cost_signal(const Op *o, Res *r); /* of a wait for a barrier in memory, or an arrival there */
-/* What of r, which o costs, its warps have to do: of copies that end at a barrier the rest is an engine's, or
- * the memory's. */
+void cost_boxes(const Solve *s, const Op *o, Res *r); /* of a TMA copy */
+void cost_signal(const Op *o, Res *r); /* of an mbarrier wait or arrive */
+/* Returns the part of r, the cost of o, that its warps execute.  The rest of copies that complete on an
+ * mbarrier is done by TMA or the memory system. */
 Res by_warps(const Op *o, const Res *r);
-/* What copies into shared memory do for one execution of a wait at the barrier where they end; at others,
- * nothing. */
+/* Returns the resources of the copies into shared memory for one execution of a wait on their mbarrier; for
+ * other waits, none. */
 Res fill_of(const Solve *s, const Op *wait);
-/* Clocks from asking for what a wait waits for to its arrival, 0: nothing is copied. */
+/* Returns cycles from issuing the copies that a wait waits for to their completion; 0: nothing is copied. */
 double fill_wait(const Solve *s, const Op *wait);
-/* Is product o under way while its warps go on to the next turn of their loop? */
+/* Is wgmma o still in flight when its warps start the next iteration of their loop? */
 bool runs_on(const Solve *s, const Op *o);
 
 /* ---- cost_block.c --------------------------------------------------------------------------------- */
-/* How often region i of an if runs: one of two versions, the first more often; else the first one always. */
+/* Executions of region i of an `if`: with code versions they sum to 1, the first more often; else the first
+ * region always runs. */
 double region_runs(const Op *o, int i);
-bool in_loop(const Op *o); /* is o a loop, or in one? */
-/* The cycles of one of so many blocks of an SM that each keep its busiest unit so long, and take `alone` by
- * themselves. */
+bool in_loop(const Op *o); /* Is o a loop, or in one? */
+/* Returns the cycles of each of `blocks` resident blocks that occupy the SM's busiest unit for `busy` cycles
+ * and take `alone` cycles without others. */
 double cost_share(double busy, double alone, int blocks);
-/* What a block takes if a loop runs some turns more, or with this of what its time is the most of. */
+/* A query for the cycles of a block with more iterations of a loop, or with a given branch of the maximum
+ * over roles. */
 enum { ROLE_ANY = -1, ROLE_FETCHES, ROLE_TAKES_TURNS, ROLE_COMPUTES, ROLE_WAYS };
 typedef struct Question {
 	const Op *loop; /* NULL: none */
 	double more;
-	int role; /* ROLE_ANY: the most */
+	int role; /* ROLE_ANY: the maximum */
 	/* the answer */
 	Res total;
 	double alone;
 } Question;
-void cost_asked(Solve *s, const LayoutSolution *sol, Question *q); /* of a solution whose cost is known */
-void cost_block(Solve *s); /* costs all ops; fills sol->cycles and what belongs to it */
-/* s->sol, whose cost is known, with its loops rotated (pass prefetch_fragments); NULL: none can be, or a lane has too
- * few registers. */
+void cost_asked(Solve *s, const LayoutSolution *sol, Question *q); /* of a complete solution */
+void cost_block(Solve *s); /* computes the cost of all ops, sol->cycles and related members */
+/* Returns s->sol, whose cost is known, with fragment prefetch (pass prefetch_fragments); NULL: no loop allows
+ * it, or registers do not suffice. */
 LayoutSolution *cost_rotated(Solve *s);
-/* s->sol, whose cost is known, with copies that so many blocks fetch together. */
+/* Returns s->sol, whose cost is known, with copies that clusters of `blocks` blocks multicast. */
 LayoutSolution *cost_shared(Solve *s, const bool *shared, int blocks);
 #endif

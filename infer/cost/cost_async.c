@@ -1,13 +1,13 @@
-/* cost_async.c - roles of warps and engines beside them: products of warpgroups, copies of boxes, barriers.
+/* cost_async.c - estimates the cost of warp-specialized code: wgmma, TMA copies and mbarriers.
  *
- * A copy that ends at a barrier takes its warps a few instructions only.  What it takes of memory and of
- * shared memory falls to those who wait: a turn of theirs is as long as the busiest unit has to do for it,
- * with what is fetched meanwhile.  And of a ring of stages all but the one in use may be on their way, so a
- * turn takes no less than the way divided by these. */
+ * A copy that completes on an mbarrier costs its own warps only a few instructions.  Its use of global and
+ * shared memory is charged to the waiting warps: an iteration of theirs takes as long as the busiest unit,
+ * including the copies for that iteration.  All stages of the circular buffer but the one in use may be in
+ * flight, so an iteration takes at least the copy latency divided by stages - 1. */
 #include "infer/core/sm_throughput.h"
 #include "infer/cost/cost.h"
 
-/* A warpgroup's instances read factors from shared memory while they multiply. */
+/* wgmma reads operands from shared memory while it multiplies. */
 void
 cost_wgmma(const Solve *s, const Op *o, Res *r)
 {
@@ -23,7 +23,7 @@ cost_wgmma(const Solve *s, const Op *o, Res *r)
 	r->latency += DOT_CLOCKS;
 }
 
-/* The engine moves a tile once, through L2, and to or from shared memory. */
+/* TMA transfers a tile once, through L2, and to or from shared memory. */
 void
 cost_boxes(const Solve *s, const Op *o, Res *r)
 {
@@ -41,7 +41,7 @@ cost_signal(const Op *o, Res *r)
 	r->latency += SIGNAL_CLOCKS;
 }
 
-/* ---- copies that somebody waits for ------------------------------------------------------------------ */
+/* ---- copies with a wait ------------------------------------------------------------------------------ */
 
 static bool
 ends_at_barrier(const Op *o)
@@ -49,7 +49,7 @@ ends_at_barrier(const Op *o)
 	return o->code == O_copy && IMM(o, async) == COPY_BARRIER;
 }
 
-/* The rest of by_warps. */
+/* Returns the rest of by_warps(). */
 static Res
 beside_warps(const Op *o, const Res *r)
 {
@@ -72,7 +72,7 @@ by_warps(const Op *o, const Res *r)
 	return part;
 }
 
-/* How often o runs of the times that its loop does: branches around it may be versions. */
+/* Returns the fraction of its loop's iterations in which o runs: branches around it may be code versions. */
 static double
 often(const Op *o)
 {
@@ -112,7 +112,7 @@ fill_wait(const Solve *s, const Op *wait)
 	for (int i = 0; i < s->nuse[at->id]; i++) {
 		const Op *o = s->use[at->id][i].op;
 		bool box = instr_is_box(instr_of(s->sol->lowering[o->id]));
-		bool far = s->sol->shared && s->sol->shared[o->id]; /* leave comes from other blocks too */
+		bool far = s->sol->shared && s->sol->shared[o->id]; /* other blocks release the stage too */
 		double way = s->rates->dram_wait + (box ? BOX_CLOCKS : 0) + (far ? CLUSTER_CLOCKS : 0);
 
 		if (ends_at_barrier(o) && way > most)
@@ -121,9 +121,9 @@ fill_wait(const Solve *s, const Op *wait)
 	return most;
 }
 
-/* ---- products under way ------------------------------------------------------------------------------ */
+/* ---- asynchronous wgmma ------------------------------------------------------------------------------ */
 
-/* Does the loop that makes v hand it on only, to products that add to it and to its next turn? */
+/* Is v only used as accumulator by wgmmas, or yielded to the next iteration? */
 static bool
 only_added_to(const Solve *s, const Val *v)
 {

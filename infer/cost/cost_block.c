@@ -1,15 +1,15 @@
-/* cost_block.c - predicted clocks of a block on one SM, with as many blocks beside it as fit.
+/* cost_block.c - predicts the cycles of a block on one SM, with as many concurrent blocks as fit.
  *
- * Every op uses units: tensor cores, shared memory and what else the load-store unit does (wavefronts),
- * global memory (bytes), arithmetic, special functions, issue slots (cost_op.c).  A straight piece of
- * code, up to the next barrier, takes as long as its busiest unit, and then for what cannot overlap: the
- * longest wait for memory, steps that need each other.  Loops multiply by their trips.  A wait for async
- * copies, or for loads made an iteration ahead, is as long as the copy, less the iterations that have passed
- * since it was issued: deeper pipelines wait less.
+ * Every op uses units: tensor cores, the load-store unit (shared-memory wavefronts and other requests),
+ * global memory (bytes), arithmetic, special functions, issue slots (cost_op.c).  Straight-line code up to
+ * the next barrier takes as long as its busiest unit, plus latency that does not overlap: the longest memory
+ * latency and chains of dependent instructions.  Loops multiply by their trip counts.  A wait for async
+ * copies, or for loads prefetched one iteration ahead, takes the copy latency minus the iterations that have
+ * passed since its issue: deeper pipelines wait less.
  *
- * That is a block alone.  Where n blocks share the SM one works while others wait, but units are no faster:
- * the time is between that of the busiest unit (n large) and that of the block alone (n = 1).  It ranks; it
- * is not exact. */
+ * This is the time of a single resident block.  With n blocks per SM one works while others wait, but
+ * units are no faster: the time lies between that of the busiest unit (large n) and that of a single block
+ * (n = 1).  The prediction ranks candidates; it is not exact. */
 #include "infer/core/sm_throughput.h"
 #include "infer/cost/cost.h"
 #include "infer/core/fragment_prefetch.h"
@@ -17,19 +17,20 @@
 #include <math.h>
 #include <string.h>
 
-/* What has been added up of a block of code. */
+/* The accumulated cost of a block of code. */
 typedef struct CostSum {
-	int warps; /* that run it */
+	int warps; /* warps that run it */
 	Res piece; /* since the last barrier */
-	bool on; /* its products are under way while the loop's next turn begins */
-	Res all; /* of everything, loops multiplied */
-	double time; /* pieces that are over, loops inside */
-	double fill; /* the longest way of what is waited for at barriers in memory */
-	double turn; /* until it is another team's turn */
+	bool on; /* its wgmmas are in flight when the loop's next iteration starts */
+	Res all; /* total, loops multiplied */
+	double time; /* finished pieces, inner loops */
+	double fill; /* the longest latency of copies awaited at mbarriers */
+	double turn; /* cycles until the other consumer group may start (pingpong) */
 } CostSum;
 
-/* A warp issues what it has to do by itself, an instruction every WARP_CLOCKS, beside what others of its
- * block do.  Rows whose warps are a choice are loaded first, and computed when all of them are there. */
+/* Adds a piece: a warp issues its instructions one every WARP_CLOCKS, concurrently with other warps.  Rows
+ * whose number of warps is a choice are loaded first, and computed when all elements are there, so both add
+ * up. */
 static void
 end_piece(const Solve *s, CostSum *x)
 {
@@ -45,7 +46,7 @@ end_piece(const Solve *s, CostSum *x)
 
 static CostSum sum_block(const Solve *s, const Block *b);
 
-/* Are there loads for the next iteration? */
+/* Are there loads prefetched for the next iteration? */
 static bool
 has_prefetch(const Solve *s, const Block *b)
 {
@@ -59,7 +60,7 @@ has_prefetch(const Solve *s, const Block *b)
 	return false;
 }
 
-/* The first wait for async copies of a loop's body, NULL: it has none. */
+/* Returns the first wait for async copies in a loop's body; NULL: none. */
 static const Op *
 copies_wait(const Block *b)
 {
@@ -70,7 +71,7 @@ copies_wait(const Block *b)
 	return o;
 }
 
-/* Does the loop itself wait for stages of a ring? */
+/* Does the loop itself wait for pipeline stages at mbarriers? */
 static bool
 waits_for_ring(const Block *b)
 {
@@ -81,8 +82,8 @@ waits_for_ring(const Block *b)
 	return o != NULL;
 }
 
-/* How long the tensor cores are idle in an iteration, from the barrier to the first product: rotated loops
- * have theirs while products run.  Loops of roles are not rotated. */
+/* Returns the cycles for which the tensor cores idle in an iteration, from the barrier to the first MMA.
+ * With fragment prefetch MMAs run meanwhile; loops of roles have no fragment prefetch. */
 static double
 bubble(const Solve *s, const Op *loop)
 {
@@ -94,7 +95,8 @@ bubble(const Solve *s, const Op *loop)
 	return mma ? BUBBLE_CLOCKS : 0;
 }
 
-/* How long an iteration, which takes `body`, waits for what earlier ones have asked for. */
+/* Returns the cycles for which an iteration of `body` cycles waits for data that earlier iterations
+ * requested. */
 static double
 prefetch_wait(const Solve *s, const Block *b, double body)
 {
@@ -106,8 +108,7 @@ prefetch_wait(const Solve *s, const Block *b, double body)
 	return (wait || loads) && left > 0 ? left : 0;
 }
 
-/* Does code behind a condition only ask for what later iterations need?  It overlaps with what is around
- * it. */
+/* Does conditional code only prefetch for later iterations?  It overlaps with the code around it. */
 static bool
 only_asks(const Solve *s, const Block *b)
 {
@@ -118,8 +119,8 @@ only_asks(const Solve *s, const Block *b)
 	return true;
 }
 
-/* How long a turn of `body` clocks takes where it waits for rings of stages: all but the stage in use are on
- * their way. */
+/* Predicted cycles per iteration with `body` cycles of work, while the loads of all other stages are in
+ * flight. */
 static double
 iteration_cycles(const Solve *s, const Block *b, double body)
 {
@@ -136,7 +137,7 @@ iteration_cycles(const Solve *s, const Block *b, double body)
 	return fmax(body, least) + alone;
 }
 
-/* Turns of the loop beyond those that the program says. */
+/* Iterations beyond those that the program implies. */
 static double
 more_turns(const Solve *s, const Op *loop)
 {
@@ -153,7 +154,7 @@ sum_loop(const Solve *s, const Op *o, CostSum *x)
 	x->fill = fmax(x->fill, body.fill);
 
 	end_piece(s, x);
-	if (copies_wait(o->blk[0])) /* the first of them; loads in front of the loop have their own */
+	if (copies_wait(o->blk[0])) /* the first copies; loads before the loop are counted there */
 		x->time += s->rates->l2_wait;
 	x->time += trips * (body.time + bubble(s, o) + prefetch_wait(s, o->blk[0], body.time));
 	x->turn += trips * body.turn;
@@ -168,9 +169,9 @@ region_runs(const Op *o, int i)
 	return IMM(o, versions) ? often / (1 + RARELY) : often;
 }
 
-/* Those that fetch and those that compute run side by side, these when the first of it is there: of a
- * persistent kernel's next block it is by the time they come to it.  The time of those that compute is that
- * of one team with all tiles: teams that take turns are as fast as these, or as each with its share. */
+/* Producers and consumers run concurrently.  Consumers start when the first data has landed; in later blocks
+ * of a persistent kernel it has by the time they need it.  The consumers' time is that of one group with all
+ * tiles; pingpong groups take the larger of their serialized part and each one's share. */
 static void
 sum_roles(const Solve *s, const Op *o, CostSum *x)
 {
@@ -190,7 +191,7 @@ sum_roles(const Solve *s, const Op *o, CostSum *x)
 		x->time += fmax(time[ROLE_FETCHES], fmax(time[ROLE_TAKES_TURNS], time[ROLE_COMPUTES]));
 }
 
-/* A wait at a barrier in memory: engines work for it meanwhile. */
+/* Adds an mbarrier wait, during which copies run. */
 static void
 sum_fill(const Solve *s, const Op *o, CostSum *x)
 {
@@ -249,8 +250,8 @@ in_loop(const Op *o)
 	return o != NULL;
 }
 
-/* What does not fit into registers goes to memory and back in every iteration of the loop that runs most:
- * clocks. */
+/* Returns the cycles of spills: registers above the limit are stored and reloaded in every iteration of the
+ * loop with most iterations. */
 static double
 spilled(const Solve *s)
 {
@@ -275,7 +276,7 @@ cost_share(double busy, double alone, int blocks)
 	return busy < alone ? busy + (alone - busy) / blocks : alone;
 }
 
-/* All there is to know of a block whose ops have their costs. */
+/* Computes the cost of a block from the costs of its ops. */
 static void
 cost_all(Solve *s)
 {
@@ -363,7 +364,7 @@ LayoutSolution *
 cost_shared(Solve *s, const bool *shared, int blocks)
 {
 	LayoutSolution *as_is = s->sol, *sol = NEW(s->arena, LayoutSolution);
-	bool *told = NEWN(s->arena, bool, s->k->nval + 1); /* barriers that others arrive at too */
+	bool *told = NEWN(s->arena, bool, s->k->nval + 1); /* mbarriers that other blocks signal too */
 
 	*sol = *as_is;
 	sol->shared = shared;

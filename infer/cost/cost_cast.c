@@ -1,8 +1,8 @@
-/* cost_cast.c - what casts of narrow elements cost, by their recipes, and lookups. */
+/* cost_cast.c - estimates the cost of casts of narrow elements, from their cast sequences, and of lookups. */
 #include "infer/cost/cost.h"
 #include "infer/narrow_cast/cast_sequence.h"
 
-enum { ORDERS = 4 }; /* remembered of a cast: 0, 8, 16, and the last that was asked for of the others */
+enum { ORDERS = 4 }; /* cached per cast: orders 0, 8, 16, and the last other one */
 
 void
 forget_casts(Solve *s)
@@ -36,7 +36,7 @@ lookup_weight(const Solve *s, const Op *o)
 	int bits = bits_of(index), bytes = bits_of(o->out[0]) / 8;
 	double four = bytes * (bits == 4 ? 3 : 1) + (bytes == 1 ? 0 : 2 * bytes - 2) + (bits == 4 ? 2.5 : 1);
 
-	if (bits < 3 && !s->sol->bit_order[index->id]) /* codes to slots of four bits */
+	if (bits < 3 && !s->sol->bit_order[index->id]) /* codes are moved to slots of 4 bits */
 		four += bits == 2 ? 3 : 6;
 	return four / 4;
 }

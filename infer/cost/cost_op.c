@@ -1,6 +1,7 @@
-/* cost_op.c - what one execution of an op takes of an SM, all warps of the block together, in clocks of
- * each unit. The units' speeds are in sm_throughput.def; here is how many instructions, wavefronts and sectors an op
- * is. */
+/* cost_op.c - estimates the SM resources of one execution of an op by all warps of the block, in cycles of
+ * each unit.
+ *
+ * Counts instructions, wavefronts and sectors; the throughput of the units is in sm_throughput.def. */
 #include "hexc/ir/sparse.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/bit_order.h"
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* n warp instructions of arithmetic on elements of type d. */
+/* Adds n warp instructions of arithmetic on elements of type d. */
 static void
 arithmetic(const Solve *s, Res *r, DType d, double n)
 {
@@ -34,14 +35,14 @@ is_prefetched(const Solve *s, const Op *o)
 
 /* ---- global memory ---------------------------------------------------------------------------------- */
 
-/* What o moves in global memory, or to it. */
+/* Returns the global-memory operand of o. */
 static const Val *
 global_side(const Op *o)
 {
 	return o->in[0]->type.space == S_global ? o->in[0] : o->in[1];
 }
 
-/* What was counted before, of an op. */
+/* Cached counts of an op. */
 typedef struct PiecesMemo {
 	Layout map;
 	int vec, bytes;
@@ -65,8 +66,8 @@ count_pieces(const Solve *s, const Op *o, const Layout *map, int vec, int bytes)
 	int64_t ninst = layout_cosize(map, AX_reg) / vec, pieces;
 	int64_t seen[32];
 
-	/* instances differ by constants: the first stands for all;  rows other than the contiguous dim
-	 * never share a piece */
+	/* Instances differ by constants, so the first represents all.  Rows along other dims than the
+	 * contiguous one never share a piece. */
 	for (int lane = 0; lane < WARP_SIZE; lane++) {
 		Coord p = { .at = { 0 } };
 		int64_t c[DIM_MAX] = { 0 }, key;
@@ -94,7 +95,8 @@ count_pieces(const Solve *s, const Op *o, const Layout *map, int vec, int bytes)
 	return pieces * ninst;
 }
 
-/* Pieces of memory of so many bytes that o asks for by accesses of vec, each as often as it does. */
+/* Returns how many aligned pieces of `bytes` bytes o requests with accesses of `vec` elements, each counted
+ * per request. */
 static int64_t
 pieces_asked(const Solve *s, const Op *o, const Layout *map, int vec, int bytes)
 {
@@ -115,7 +117,7 @@ global_sectors(const Solve *s, const Op *o, const Layout *map, int vec)
 	return pieces_asked(s, o, map, vec, SECTOR_BYTES);
 }
 
-/* Pieces of so many bytes that a tile has parts of, of what exists. */
+/* Returns how many pieces of `bytes` bytes the in-bounds part of a tile touches. */
 static double
 tile_pieces(const Solve *s, const Op *view, const Type *t, int bytes)
 {
@@ -139,7 +141,7 @@ tile_sectors(const Solve *s, const Op *view, const Type *t)
 	return tile_pieces(s, view, t, SECTOR_BYTES);
 }
 
-/* Has every block its own part of the tensor? */
+/* Does every block access a different part of the tensor? */
 static bool
 own_part(const Solve *s, const Op *view)
 {
@@ -161,8 +163,8 @@ memory_rate(const Solve *s, const Op *view)
 	return own_part(s, view) && dram < l2 ? dram : l2;
 }
 
-/* Elements of a sector that a lane touches by accesses of vec which follow each other: where these are of 16
- * bytes it may have both halves, which meet before the sector moves. */
+/* Returns the elements of a sector that a lane touches with consecutive accesses of `vec` elements.  With
+ * 16-byte accesses that may be both halves, which combine before the sector is transferred. */
 static int
 meeting(const Solve *s, const Op *view, const Layout *map, int vec, int bits)
 {
@@ -171,7 +173,7 @@ meeting(const Solve *s, const Op *view, const Layout *map, int vec, int bits)
 	return unit >= 0 && 2 * vec == sector && layout_run(map, unit, AX_reg) % sector == 0 ? sector : vec;
 }
 
-/* The part of a view's elements that what it is of has. */
+/* Returns the in-bounds fraction of a view's elements. */
 static double
 there(const Op *view)
 {
@@ -182,9 +184,9 @@ there(const Op *view)
 	return part;
 }
 
-/* Clocks in which `inst` accesses of vec elements wait for lines to be looked up, REQUEST_LINES at a time:
- * beside what moves meanwhile, a line a clock, and the lines that the tile has.  Warps that load the same
- * meet. */
+/* Returns the cycles in which `inst` accesses of `vec` elements wait for tag lookups of cache lines,
+ * REQUEST_LINES per cycle.  Lookups that overlap with transfers (a line per cycle), and those of the tile's
+ * distinct lines, are free.  Warps that load the same data share lookups. */
 static double
 line_clocks(const Solve *s, const Op *o, const Val *mem, const Layout *map, int vec, double inst)
 {
@@ -198,8 +200,8 @@ line_clocks(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 	return fmax(lines - beside, 0) / REQUEST_LINES;
 }
 
-/* Has a lane a longer run of what o moves than accesses ask for, of that tile and of those that are laid out
- * like it? */
+/* Does a lane own a longer contiguous run of the tile than the accesses of it, and of tiles with equal
+ * layouts, require? */
 static bool
 longer_run(const Solve *s, const Op *o, const Val *mem, const Layout *map)
 {
@@ -229,13 +231,14 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 	r->unit[R_gmem] += PART_SHARE * parts * SECTOR_BYTES / l2_bytes(s->rates);
 	r->unit[R_gmem] += moved * SECTOR_BYTES / memory_rate(s, mem->def);
 	r->unit[R_gmem] += LINE_SHARE * line_clocks(s, o, mem, map, vec, inst);
-	if (!(o->code == O_copy && IMM(o, async))) /* its bytes pass once, into shared memory: smem_swizzle.c */
+	/* cp.async: bytes pass once, into shared memory: smem_swizzle.c */
+	if (!(o->code == O_copy && IMM(o, async)))
 		r->unit[R_smem] += asked / REQUEST_SECTORS > inst ? asked / REQUEST_SECTORS : inst;
 	if (o->code != O_store && !(o->code == O_copy && IMM(o, async)) && !is_prefetched(s, o))
 		r->wait = s->rates->l2_wait;
 }
 
-/* Is this store to a shared tile from which indices choose?  The warps meet behind it. */
+/* Does o store to a shared tile that gathers read?  The warps synchronize after it. */
 static bool
 stores_table(const Solve *s, const Op *o)
 {
@@ -268,9 +271,9 @@ cost_memory(const Solve *s, const Op *o, Res *r)
 		memory_instructions(r, one);
 		arithmetic(s, r, D_i32, BITS_STEPS * one);
 	}
-	if (o->code == O_load && p->vec * bits < 32) /* what is narrower than a word gets packed */
+	if (o->code == O_load && p->vec * bits < 32) /* elements narrower than 32 bits are packed */
 		arithmetic(s, r, D_i32, inst * (1 - p->vec * bits / 32.0));
-	if (pieces > 1 && o->code != O_copy) /* elements go from the stream to their slots, or back */
+	if (pieces > 1 && o->code != O_copy) /* elements move between the bit stream and their slots */
 		arithmetic(s, r, D_i32, (double)layout_cosize(map, AX_reg) * op_warps(o));
 	if (mem->type.space == S_global) {
 		if (o->code == O_load && is_prefetched(s, o))
@@ -287,7 +290,7 @@ cost_memory(const Solve *s, const Op *o, Res *r)
 
 /* ---- arithmetic ---------------------------------------------------------------------------------------- */
 
-/* Instructions per 32-bit word of result: rough, by kind of op. */
+/* Instructions per 32-bit register of the result, estimated by kind of op. */
 static double
 alu_weight(const Op *o)
 {
@@ -322,7 +325,7 @@ alu_weight(const Op *o)
 	}
 }
 
-/* Instructions of the special function unit per element. */
+/* Instructions of the special function unit per element of the result. */
 static double
 mufu_weight(const Op *o)
 {
@@ -353,7 +356,7 @@ is_reduce(const Op *o)
 	return o->code == O_reduce_sum || o->code == O_reduce_max || o->code == O_reduce_min;
 }
 
-/* Casts: from narrow types by their recipe, or element by element; others have an instruction. */
+/* Casts from narrow types use cast sequences, or convert element by element; others have an instruction. */
 static void
 cost_cast(const Solve *s, const Op *o, Res *r)
 {
@@ -377,8 +380,8 @@ cost_cast(const Solve *s, const Op *o, Res *r)
 	arithmetic(s, r, D_i32, ELEMENT_CAST * n * (double)regs);
 }
 
-/* Words of a lane's part of a table, of which each index of the result may mean another; *lanes: that have
- * parts. */
+/* Returns the registers of a lane's part of a gather table, any of which an index may select; *lanes: lanes
+ * with parts. */
 static double
 gather_words(const Solve *s, const Op *o, int64_t *lanes)
 {
@@ -390,7 +393,7 @@ gather_words(const Solve *s, const Op *o, int64_t *lanes)
 	return (double)(slot > 32 ? regs * slot / 32 : ceil_div(regs * slot, 32));
 }
 
-/* For each element all words that it may be in come from one lane, and one is chosen. */
+/* For each element, all registers that it may be in are shuffled from one lane, and one is selected. */
 static void
 cost_gather(const Solve *s, const Op *o, Res *r)
 {
@@ -402,7 +405,7 @@ cost_gather(const Solve *s, const Op *o, Res *r)
 	arithmetic(s, r, D_i32, elems * (words - 1));
 	if (words > 1 || dtype_per_word(d) > 1)
 		arithmetic(s, r, D_i32, elems * GATHER_STEPS);
-	if (dtype_per_word(d) > 1) /* out of its slot, and into another */
+	if (dtype_per_word(d) > 1) /* extracted from its slot and inserted into another */
 		arithmetic(s, r, D_i32, elems * 2);
 	if (lanes < 2)
 		return;
@@ -431,7 +434,7 @@ cost_elements(const Solve *s, const Op *o, Res *r)
 	r->unit[R_issue] += elems * mufu_weight(o) / ISSUE_RATE;
 }
 
-/* Which index of dim d, 0: m, 1: n, 2: k, the instances of a dot take at a position. */
+/* Returns the index of dim d (0: m, 1: n, 2: k) that the instances of a dot use at a position. */
 static int64_t
 index_at(const DotChoice *c, int d, int64_t position)
 {
@@ -445,9 +448,9 @@ index_at(const DotChoice *c, int d, int64_t position)
 	return i;
 }
 
-/* Words of operand j of an instance that are moved in front of it.  The instruction takes them from registers
- * next to each other, and so does an access of several words bring them: from memory some come where they
- * are wanted, others not, and those ptxas moves for most instances again. */
+/* Returns the registers of operand j of an instance that must be moved before it.  The MMA needs consecutive
+ * registers, and a vector load writes consecutive ones.  Where these differ, ptxas repeats the moves for most
+ * instances. */
 static int64_t
 moved_words(const Solve *s, const Op *dot, int j)
 {
@@ -490,7 +493,7 @@ cost_dot(const Solve *s, const Op *o, Res *r)
 	const Layout *lc = s->sol->val[o->out[0]->id];
 	double work = (double)type_size(&o->out[0]->type) * (double)dot_k(o);
 
-	work *= (double)layout_replicas(lc); /* warps that repeat the work */
+	work *= (double)layout_replicas(lc); /* replicated work of warps */
 	if (dot_is_sparse(o)) {
 		bool one = o->in[3]->type.dtype == D_u1;
 		int64_t words = layout_words(operand_layout(s, o, 3), bits_of(o->in[3]));
@@ -507,7 +510,7 @@ cost_dot(const Solve *s, const Op *o, Res *r)
 	r->latency += DOT_CLOCKS;
 }
 
-/* ---- between lanes and warps ----------------------------------------------------------------- */
+/* ---- across lanes and warps ------------------------------------------------------------------ */
 
 static void
 cost_reduce(const Solve *s, const Op *o, Res *r)
@@ -525,13 +528,14 @@ cost_reduce(const Solve *s, const Op *o, Res *r)
 				r->latency += SHUFFLE_CLOCKS;
 			}
 		} else if (g.it->axis == AX_warp) {
-			/* parts: cross_warp_reduce.c */
+			/* partial sums: cross_warp_reduce.c */
 			arithmetic(s, r, o->out[0]->type.dtype, words * (double)g.it->extent);
 		}
 	}
 }
 
-/* Elements that cross a lane take one shuffle, or two where the row before may be meant, and a choice. */
+/* Elements that cross lanes take one shuffle, or two if they may come from the preceding row, and a
+ * select. */
 static void
 cost_shift(const Solve *s, const Op *o, Res *r)
 {

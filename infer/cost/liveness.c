@@ -1,38 +1,40 @@
-/* liveness.c - which register tiles are there at the same time, and how many registers that takes.
+/* liveness.c - computes the live ranges of register tiles, and the largest number of registers per thread
+ * that is live at once.
  *
- * The emitter pulls words (ptxgen/base/codegen.h): an elementwise op makes a word of its result when somebody
- * asks for it, and what was made is kept until it has been asked for the last time.  So in a block a tile
- * is there from the first op that asks for all of it to the last: products, reductions, stores, loops, the
- * block's end; between them elementwise ops take no registers of their own, and what only moves elements
- * has those of its operand.  Loads from global memory and what is behind them go out at their place. */
+ * The emitter is demand-driven (ptxgen/base/codegen.h): an elementwise op computes a 32-bit register of
+ * its result at the first request, and the register is live until the last request.  So within a block a
+ * tile is live from the first op that requests all of it to the last: dots, reductions, stores, loops, the
+ * end of the block.  Elementwise ops in between take no registers of their own, and ops that only move
+ * elements use those of their operand.  Loads from global memory, and ops after them, are issued in
+ * program order. */
 #include "hexc/ir/sparse.h"
 #include "infer/core/cost_constants.h"
 #include "infer/core/wgmma.h"
 #include "infer/cost/cost.h"
 
-/* A tile that is there from behind op number `from` of its block up to number `to`. */
+/* A tile that is live from after op `from` of its block up to op `to`. */
 typedef struct LiveRange {
 	const Val *v;
 	int from, to;
 } LiveRange;
 
-typedef struct Live { /* of a block */
+typedef struct Live { /* live ranges of one block */
 	LiveRange *span;
 	int n, cap;
-	int64_t *sum; /* [number of ops + 2] for live_registers() */
+	int64_t *sum; /* [number of ops + 2] changes at each op, for live_registers() */
 } Live;
 
 struct Lives {
-	Live *of; /* [2 * (nop+1)] by the block's owner, twice its id; 0: the kernel's body */
-	bool *stays; /* [nval+1] has a span: more than one op asks for it */
-	int *at; /* [nop+1] number of an op in its block, from 1 */
+	Live *of; /* [2 * (nop+1)] by 2 * id of the block's owner + region; 0: the kernel's body */
+	bool *stays; /* [nval+1] has a range: more than one op requests it */
+	int *at; /* [nop+1] index of an op in its block, from 1 */
 };
 
 typedef struct LivenessState {
 	Solve *s;
-	int *at; /* [nop+1] number in its block, from 1 */
-	int *pulled; /* [nop+1] of an op: when it is asked for */
-	int *until; /* [nval+1] */
+	int *at; /* [nop+1] index of an op in its block, from 1 */
+	int *pulled; /* [nop+1] index at which an op's result is first requested */
+	int *until; /* [nval+1] index of the last request */
 } LivenessState;
 
 static Live *
@@ -47,7 +49,7 @@ reads_shared(const Op *o)
 	return o->code == O_load && o->in[0]->type.space == S_shared;
 }
 
-/* Are its words made one by one? */
+/* Does the emitter compute o's registers one by one, on request? */
 static bool
 is_lazy(const Op *o)
 {
@@ -55,7 +57,7 @@ is_lazy(const Op *o)
 	       o->code == O_gather || reads_shared(o);
 }
 
-/* When is v first asked for, and until when is it there? */
+/* Finds where v is first requested, and until where it is live. */
 static void
 find_span(LivenessState *f, const Val *v, int *first, int *last)
 {
@@ -158,8 +160,8 @@ lane_words(const Solve *s, const Val *v)
 	return v->type.space == S_reg ? layout_words(s->sol->val[v->id], dtype_slot_bits(v->type.dtype)) : 0;
 }
 
-/* The load that gathers v from global memory in a loop, once it is known by what instruction; NULL: none.
- * What is not in a loop is mostly stored as it comes. */
+/* Returns the load that gathers v from global memory in a loop, once its instruction is selected; NULL: none.
+ * Outside of loops the result is mostly stored at once. */
 static const Op *
 gathered_by(const Solve *s, const Val *v)
 {
@@ -178,8 +180,8 @@ accesses(const Solve *s, const Op *load)
 	return layout_cosize(p->map ? p->map : result_layout(s, load, 0), AX_reg) / p->vec;
 }
 
-/* Each access of a load that gathers has a register of its own, however narrow it is: words are packed when
- * they are asked for, as all loads are under way. */
+/* Returns the registers of v.  Each access of a gathering load needs a separate register, however narrow:
+ * elements are packed only on request, as all loads are in flight before. */
 static int64_t
 held_words(const Solve *s, const Val *v)
 {
@@ -189,8 +191,8 @@ held_words(const Solve *s, const Val *v)
 	return o ? max64(words, accesses(s, o)) : words;
 }
 
-/* Words of the offsets, of 64 bits, that indices become, beside what load o brings: where each is for one
- * access alone, that comes to where its address was. */
+/* Returns the registers of the 64-bit offsets of a gathering load o beyond those of its results.  If each
+ * offset serves one access only, the result replaces the address. */
 static int64_t
 offset_words(const Solve *s, const Op *o)
 {
@@ -206,7 +208,7 @@ offset_words(const Solve *s, const Op *o)
 	return accesses(s, o) > sum ? 2 * sum : max64(0, 2 * sum - held_words(s, o->out[0]));
 }
 
-/* Is v made by the op that asks for it, word for word? */
+/* Does the emitter compute v within o, register by register? */
 static bool
 made_there(const Solve *s, const Val *v, const Op *o)
 {
@@ -221,8 +223,8 @@ moved_from(const Val *v)
 	return v;
 }
 
-/* Of how many neighbours along k a lane's registers of operand j follow each other: where products are by fma
- * they do so where memory does (fma_choice). */
+/* Returns the run of contiguous elements along k in a lane's registers of operand j: for FMA lowering, as in
+ * memory (fma_choice). */
 static int64_t
 fma_run(const Op *dot, const DotChoice *c, int j)
 {
@@ -244,7 +246,8 @@ dot_k_step(const Op *dot, const DotChoice *c, int j)
 	return MMA_LANES * run > c->inst->k ? MMA_LANES * run : c->inst->k;
 }
 
-/* Of how many indices along k does one access to v, of which dot's operand j is made, bring elements? */
+/* Returns the number of indices along k for which one access loads elements of v, from which operand j of dot
+ * is computed. */
 static int64_t
 made_of_k(const Op *dot, const DotChoice *c, int j, const Val *v)
 {
@@ -256,7 +259,7 @@ made_of_k(const Op *dot, const DotChoice *c, int j, const Val *v)
 	return held < k ? held : k;
 }
 
-/* Words of the loads from shared memory that v is made from. */
+/* Returns the registers of the shared loads from which v is computed. */
 static int64_t
 loaded(const Solve *s, const Op *dot, const DotChoice *c, int j, const Val *v)
 {
@@ -271,8 +274,8 @@ loaded(const Solve *s, const Op *dot, const DotChoice *c, int j, const Val *v)
 	return sum;
 }
 
-/* The way of operand j of o through shared memory, once it is known: all of it is read at once; NULL:
- * none. */
+/* Returns the conversion of operand j of o through shared memory, once known: all of it is read at once;
+ * NULL: none. */
 static const Lowering *
 read_back(const Solve *s, const Op *o, int j)
 {
@@ -281,8 +284,8 @@ read_back(const Solve *s, const Op *o, int j)
 	return how && how->kind == LW_shared ? how : NULL;
 }
 
-/* Words that dot o needs beside what lives around it, in one step along k; *next: in the step that is pulled
- * meanwhile. */
+/* Returns the registers that dot o needs for one MMA k step, in addition to live tiles; *next: for the step
+ * that is loaded meanwhile. */
 static int64_t
 dot_fragments(const Solve *s, const Op *o, int64_t *next)
 {
@@ -300,11 +303,11 @@ dot_fragments(const Solve *s, const Op *o, int64_t *next)
 			continue;
 		if (from && reads_shared(from)) {
 			sum += ceil_div(words * step, k);
-		} else { /* ptxas makes early what a turn before has loaded */
+		} else { /* with fragment prefetch ptxas computes operands early */
 			sum += s->sol->rotate ? words : ceil_div(words * step, k);
 			sum += loaded(s, o, c, i, v);
 		}
-		/* of sums by lanes ptxas asks early for what the next step reads */
+		/* with FMA lowering ptxas loads the next step early */
 		if (c->inst->kind == IK_fma ? step < k : instr_is_whole(c->inst) && step < 2 * c->inst->k)
 			*next += ceil_div(words * step, k);
 	}
@@ -327,7 +330,7 @@ held_factor(const Solve *s, const Op *o)
 	return all / parts * wgmma_sets(parts, all, lane_words(s, o->out[0]));
 }
 
-/* At a product of warpgroups, of all that the loop's turn has: each factor keeps its registers. */
+/* Returns the registers of all wgmma operands in the loop's iteration: each keeps its registers. */
 static int64_t
 held_around(const Solve *s, const Op *o)
 {
@@ -338,8 +341,8 @@ held_around(const Solve *s, const Op *o)
 	return sum;
 }
 
-/* Operands that are converted by way of shared memory are there from the first op that wants them so to the
- * last: those of b are added. */
+/* Adds operands of ops in b that are converted through shared memory: they are live from the first op that
+ * needs the conversion to the last. */
 static void
 add_converted(const Solve *s, const Block *b, Live *l)
 {

@@ -1,17 +1,18 @@
-/* register_limit.c - can a lane hold what must be in registers at once? */
+/* register_limit.c - computes register limits per thread (launch, producer and consumer warps, .maxnreg)
+ * and rejects plans whose tiles exceed them. */
 #include "hexc/ir/sparse.h"
 #include "infer/core/cost_constants.h"
 #include "infer/core/wgmma.h"
 #include "infer/cost/cost.h"
 #include "infer/core/fragment_prefetch.h"
 
-/* What needs registers at once whatever the schedule: what a loop carries or one tile alone, and one step of
- * a dot's fragments. */
+/* Registers that are live in any schedule: loop-carried tiles or one tile, and one k step of a dot's
+ * fragments. */
 typedef struct RegisterDemand {
 	int64_t tiles, fragments;
-	int limit; /* that there are of a lane */
-	const Val *largest; /* of the tiles */
-	const Op *where; /* the loop that carries them, or what makes the one */
+	int limit; /* registers per thread available */
+	const Val *largest; /* the largest tile */
+	const Op *where; /* the loop that carries the tiles, or the op that defines the one */
 	const Op *dot;
 } RegisterDemand;
 
@@ -51,7 +52,7 @@ need_fragments(Solve *s, RegisterDemand *n, Op *dot)
 	n->dot = dot;
 }
 
-/* Element of the last register of lane 0. */
+/* Returns the element in the last register of lane 0. */
 static int64_t
 last_element(const Layout *l, const Type *t)
 {
@@ -63,7 +64,7 @@ last_element(const Layout *l, const Type *t)
 	return row_major_index(t->rank, t->shape, c);
 }
 
-/* With what loops compute beside their products. */
+/* Returns sol->registers plus those for computation in loops. */
 static int
 work_need(const Solve *s)
 {
@@ -79,19 +80,17 @@ too_many(Solve *s, const RegisterDemand *n)
 	                                         n->dot->src.line, (long long)n->fragments)
 	                          : "";
 	const char *named = v ? tile_words(s, v) : NULL;
-	const char *fix = "use smaller tiles, or keep what is read in shared memory";
+	const char *fix = "use smaller tiles, or keep operands in shared memory";
 
-	if (!v) { /* nothing is kept: what computes needs too many */
+	if (!v) { /* no tiles: the computation needs too many */
 		infer_error(s, s->k->src,
-		            "what is computed needs more than the %d registers that a lane has: %s", n->limit,
+		            "estimated register pressure exceeds %d registers/thread: %s", n->limit,
 		            fix);
 		return;
 	}
 	if (n->tiles + n->fragments + LEAST_REGISTERS <= n->limit) {
 		infer_error(s, n->where->src,
-		            "what the loop computes, with the tiles kept here, needs about %d registers of a "
-		            "lane, and those that compute have %d where warps share the work by roles: use "
-		            "smaller tiles, or another schedule",
+		            "the loop needs about %d registers/thread; consumer warps have %d: use smaller tiles or another schedule",
 		            work_need(s), n->limit);
 		return;
 	}
@@ -115,9 +114,10 @@ too_many(Solve *s, const RegisterDemand *n)
 		                 (long long)lane_words(s, n->dot->out[0]), (long long)n->fragments);
 }
 
-/* Registers of a lane for what a rotated loop has loaded of a tile for its next turn: of an operand the first
- * step, where threads do not meet in front of the product; else all of it, words of several steps or a factor
- * for each row or column, which pairs along k are multiplied by: two of them in a word. */
+/* Returns the registers per thread for prefetched fragments of a load.  For an operand of the MMA they hold
+ * the first k step; if threads synchronize before the MMA, all steps.  Otherwise they hold narrow elements of
+ * several k steps, or a scale for each row or column, of which two are in a register for multiplying pairs
+ * along k. */
 static int64_t
 ahead_of(const Solve *s, const Rotate *r, const Op *load)
 {
@@ -149,7 +149,8 @@ need_ahead(const Solve *s)
 	return most;
 }
 
-/* What those who compute have then of a launch with so many for all. */
+/* Returns the registers of consumers if the launch has `launch` registers per thread and producers keep
+ * `producer`. */
 static RoleRegisters
 hand_out(const Kernel *k, int launch, int producer)
 {
@@ -173,8 +174,8 @@ lane_limit(const Solve *s)
 	return share < LANE_REGISTERS ? share : LANE_REGISTERS;
 }
 
-/* Those who produce need few, s->sol->producer; they have more where those who compute have enough: also for
- * the next step of a factor that they make, as ptxas makes it ahead. */
+/* Sets s->sol->producer.  Producers need few registers.  They get more if consumers have enough, including
+ * the next k slice of a computed operand, which ptxas computes early. */
 static void
 share_rest(Solve *s)
 {
@@ -190,8 +191,8 @@ share_rest(Solve *s)
 		s->sol->producer = usual;
 }
 
-/* Registers of a lane for one instance of wgmma, the largest, or for all that products of a factor in
- * registers have: ptxas wants a launch to have as many. */
+/* Returns the registers per thread of the largest wgmma instance, or of all wgmmas with operands in
+ * registers: ptxas requires that many at launch. */
 static int64_t
 instance_registers(const Solve *s)
 {
@@ -209,7 +210,7 @@ instance_registers(const Solve *s)
 	return most;
 }
 
-/* Does a loop compute with tiles beside its products?  That takes registers which are not counted. */
+/* Does a loop have elementwise ops on tiles?  Their registers are not counted exactly. */
 static bool
 computes_in_loop(const Solve *s)
 {
@@ -242,8 +243,8 @@ role_registers(const Solve *s, int64_t shared)
 	return best;
 }
 
-/* Has it products by lanes?  ptxas, which asks for their factors early, spills a few where one block
- * more would fit by it. */
+/* Does sol have dots with FMA lowering?  ptxas loads their operands early and spills a few registers where
+ * one more block would just fit. */
 static bool
 multiplies_by_lanes(const Solve *s, const LayoutSolution *sol)
 {
@@ -253,8 +254,8 @@ multiplies_by_lanes(const Solve *s, const LayoutSolution *sol)
 	return false;
 }
 
-/* As many as leave room for one block less than is predicted: of just as many ptxas makes use, and
- * spills. */
+/* Returns the limit that permits one resident block less than predicted: given exactly the predicted
+ * registers, ptxas uses all of them and spills. */
 static int
 lanes_limit(const Solve *s, const LayoutSolution *sol)
 {
@@ -283,7 +284,7 @@ registers_limit(const Solve *s, const LayoutSolution *sol)
 	return occupancy(t, s->k->warps, lean, 0) > occupancy(t, s->k->warps, limit, 0) ? 0 : limit;
 }
 
-/* Of roles that the program does not ask for: is there room for what else loops compute? */
+/* Do registers suffice for other work in loops, with roles that the compiler created? */
 static bool
 has_work_room(const Solve *s, int limit)
 {
@@ -320,7 +321,8 @@ registers_fit(Solve *s)
 	count_registers(s);
 	if (kernel_roles(s->k))
 		share_rest(s);
-	n.limit = kernel_roles(s->k) ? lane_limit(s) : LANE_REGISTERS; /* of a small share some spill */
+	/* without roles, exceeding the share spills */
+	n.limit = kernel_roles(s->k) ? lane_limit(s) : LANE_REGISTERS;
 	if (n.tiles + n.fragments + LEAST_REGISTERS <= n.limit && has_work_room(s, n.limit))
 		return true;
 	too_many(s, &n);

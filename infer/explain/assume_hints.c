@@ -1,26 +1,27 @@
-/* assume_hints.c - what would be better if a size were known to be a multiple: each size is tried. */
+/* assume_hints.c - finds `assume` statements that would widen accesses or remove masks: evaluates each size
+ * as a multiple of a larger number. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/value_range.h"
 #include "infer/core/cost_constants.h"
 #include "infer/explain/explain_internal.h"
 
-/* A question whose answer is a number, larger where more is known. */
+/* A query whose answer is a number that grows with what is known. */
 typedef struct HintQuestion {
 	Kernel *k;
 	const Op *o;
 	int64_t (*answer)(const struct HintQuestion *q);
-	int64_t mult; /* what a size is assumed to be a multiple of */
+	int64_t mult; /* assumed divisor of a size */
 	int unit;     /* of an access: the contiguous dim */
 } HintQuestion;
 
-/* The answer if size p were a multiple of q->mult. */
+/* Returns the answer if size p were a multiple of q->mult. */
 static int64_t
 answer_if(const HintQuestion *q, Param *p)
 {
 	struct FactMemo *facts = q->k->facts;
 	int64_t old = p->mult, n;
 
-	q->k->facts = NULL; /* what is remembered was asked without the assumption */
+	q->k->facts = NULL; /* cached results do not have the assumption */
 	p->mult = p->mult ? p->mult / gcd64(p->mult, q->mult) * q->mult : 0;
 	n = q->answer(q);
 	p->mult = old;
@@ -28,7 +29,7 @@ answer_if(const HintQuestion *q, Param *p)
 	return n;
 }
 
-/* The size that gives the best answer of those better than `most`; NULL: none does. */
+/* Returns the size with the best answer above `most`; NULL if there is none. */
 static const Param *
 best_size(const HintQuestion *q, int64_t most, int64_t *best)
 {
@@ -45,9 +46,10 @@ best_size(const HintQuestion *q, int64_t most, int64_t *best)
 	return size;
 }
 
-/* ---- accesses -------------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
-/* The view of global memory that o accesses; NULL: none, or one of odd elements. */
+/* Returns the view of global memory that o accesses; NULL if there is none, or if the element size is not a
+ * power of two. */
 static const Op *
 global_view(const Op *o)
 {
@@ -59,7 +61,7 @@ global_view(const Op *o)
 	return mem && mem->def && mem->def->code == O_view && (bits & (bits - 1)) == 0 ? mem->def : NULL;
 }
 
-/* Elements that an access could have, were memory aligned: what a thread has of them next to each other. */
+/* Returns the elements per access that aligned memory would allow: the contiguous elements of a thread. */
 static int64_t
 wished(const Kernel *k, const Op *view, int unit)
 {
@@ -105,16 +107,16 @@ explain_wider(Kernel *k, const Op *o, AssumeHint *wish)
 		return false;
 	most = op_access(o)->vec;
 	if (most >= r.wished || r.proved > most)
-		return false; /* not for want of alignment */
+		return false; /* not limited by alignment */
 	q = (HintQuestion){ .k = k, .o = r.view, .answer = width, .mult = r.wished, .unit = r.unit };
 	wish->tensor = r.tensor;
 	wish->size = best_size(&q, most, &wish->mult);
 	return wish->size != NULL;
 }
 
-/* ---- masks ------------------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
-/* 1 if nothing of mask q->o is cleared: all bounds are size - start, and hold the tile. */
+/* Returns 1 if mask q->o is redundant: all bounds are size - start, and are at least the tile's extents. */
 static int64_t
 all_inside(const HintQuestion *q)
 {

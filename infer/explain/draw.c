@@ -1,14 +1,14 @@
-/* draw.c - explanations as pictures: which there are, and how SVG is written.
+/* draw.c - lists the drawings of a kernel (tiles, dots, timeline), and writes SVG.
  *
- * No scripts, no fonts or files of others, the same bytes every time.  What is too large is cut at a size
- * that its picture states. */
+ * The output has no scripts, external fonts or files, and is deterministic. Large objects are truncated to
+ * a size that the drawing states. */
 #include "infer/explain/timeline.h"
 #include <stdio.h>
 #include <string.h>
 
 enum { DRAWINGS_MAX = 100 };
 
-/* Text with its <, > and & written out. */
+/* Appends text with <, >, & and " escaped. */
 static void
 svg_escape(Text *t, const char *s)
 {
@@ -83,12 +83,12 @@ svg_rect(Text *t, int x, int y, int w, int h, const char *cls, const char *fill)
 	text_printf(t, "/>\n");
 }
 
-/* A point of the colour circle, 0 .. 1535, as red, green and blue of 0 .. 255. */
+/* Converts a hue, 0 .. 1535, to red, green and blue, 0 .. 255 each. */
 static void
 hue(int at, int rgb[3])
 {
 	int part = at / 256, up = at % 256, down = 255 - up;
-	/* one is at its full, one rises or falls, one is out */
+	/* one is full, one rises or falls, one is zero */
 	const int full[6] = { 0, 1, 1, 2, 2, 0 }, moves[6] = { 1, 0, 2, 1, 0, 2 };
 
 	rgb[0] = rgb[1] = rgb[2] = 0;
@@ -102,17 +102,17 @@ svg_colour(Arena *a, int i, int n, int light)
 	int rgb[3];
 
 	hue(i * 1536 / (n < 1 ? 1 : n), rgb);
-	for (int c = 0; c < 3; c++) /* towards white: what stands on it is black */
+	for (int c = 0; c < 3; c++) /* mixed with white, for black text */
 		rgb[c] = rgb[c] + (255 - rgb[c]) * light / 100;
 	return arena_printf(a, "#%02x%02x%02x", (unsigned)rgb[0], (unsigned)rgb[1], (unsigned)rgb[2]);
 }
 
-/* ---- which ---------------------------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------------------- */
 
 typedef struct Album {
 	const Explained *ex;
 	Drawing *d;
-	const Val **v; /* what is drawn, to draw nothing twice */
+	const Val **v; /* tiles drawn so far, to skip repeated ones */
 	int n, cap, vcap, nv;
 } Album;
 
@@ -125,7 +125,7 @@ add(Album *a, const char *name, const char *svg)
 		VEC_PUSH(a->ex->k->unit->arena, a->d, a->n, a->cap, d);
 }
 
-/* A file's name of it: letters, digits, - and . */
+/* Replaces characters other than letters, digits, -, . and _, for a file name. */
 static const char *
 plain(Arena *arena, const char *s)
 {
@@ -138,7 +138,7 @@ plain(Arena *arena, const char *s)
 	return r;
 }
 
-/* Has a tile that looks the same been drawn under this name? */
+/* Has a tile of the same type, layout and name been drawn? */
 static bool
 drawn(Album *a, const Val *v)
 {
@@ -162,7 +162,7 @@ add_tile(Album *a, const Val *v)
 	add(a, name, draw_tile(a->ex, v, arena_printf(m, "%s: %s", v->name, type_print(m, &v->type))));
 }
 
-/* The three fragments of a dot, with the instruction that takes them. */
+/* Adds the three fragments of a dot, with the instruction. */
 static void
 add_dot(Album *a, const Op *o)
 {

@@ -1,5 +1,5 @@
-/* draw_shared.c - a shared tile as memory sees it: lines of 32 banks of 4 bytes, which element is in which,
- * and what every access to it costs in wavefronts. */
+/* draw_shared.c - draws a shared tile as lines of 32 banks of 4 bytes, with the elements in each, and lists
+ * the wavefronts of every access to it. */
 #include "infer/explain/explain_internal.h"
 
 enum {
@@ -12,7 +12,7 @@ enum {
 	TOP = 96,
 };
 
-/* Element number by place in memory, of the first `n` places; -1: none is there. */
+/* Returns the element index at each of the first `n` offsets in memory; -1: none. */
 static int64_t *
 owners(const Explained *ex, const Val *v, int64_t n)
 {
@@ -31,7 +31,7 @@ owners(const Explained *ex, const Val *v, int64_t n)
 	return at;
 }
 
-/* "3,8" or, behind a stage, "s1 3,8": the first element of a bank. */
+/* Returns "3,8" or, with a stage, "s1 3,8": the first element of a bank. */
 static const char *
 element(const Explained *ex, const Type *t, int64_t e)
 {
@@ -44,8 +44,8 @@ element(const Explained *ex, const Type *t, int64_t e)
 	return x.s;
 }
 
-/* Rows of the tile differ in hue, 16-byte pieces of a row in lightness: where a column of one colour runs
- * straight down, rows meet in one bank. */
+/* Rows of the tile differ in hue, 16-byte chunks of a row in lightness. A vertical column of one colour
+ * shows rows that conflict in a bank. */
 static const char *
 colour(const Explained *ex, const Type *t, int64_t e, int bits)
 {
@@ -83,7 +83,7 @@ draw_lines(Text *t, const Explained *ex, const Val *v, int lines)
 	svg_rect(t, LEFT, TOP, BANKS * CELL_W, lines * CELL_H, "edge", NULL);
 }
 
-/* The first load of the tile; NULL: there is none. */
+/* Returns the first load of the tile; NULL if there is none. */
 static const Op *
 first_load(const Explained *ex, const Val *v, SmemAccess *a)
 {
@@ -98,7 +98,7 @@ first_load(const Explained *ex, const Val *v, SmemAccess *a)
 	return NULL;
 }
 
-/* Outlines around what the lanes of the first phase of the first load take.  How many lanes. */
+/* Outlines the accesses of the lanes in the first phase of the first load; returns the number of lanes. */
 static int
 draw_phase(Text *t, const Explained *ex, const Val *v, int lines)
 {
@@ -158,7 +158,7 @@ draw_shared(const Explained *ex, const Op *alloc)
 	phase = draw_phase(&t, ex, v, lines);
 	if (phase)
 		svg_text(&t, 16, bottom + 24, "note",
-		         "outlined: what lanes 0 to %d of the first warp read together first", phase - 1);
+		         "outlined: first access of lanes 0-%d of warp 0", phase - 1);
 	for (int i = 0; i < n; i++)
 		svg_text(&t, 16, bottom + 44 + i * 16, "note", "%s", access[i]);
 	svg_end(&t);

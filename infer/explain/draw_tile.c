@@ -1,4 +1,4 @@
-/* draw_tile.c - a register tile: for each element the lane, warp and register that hold it. */
+/* draw_tile.c - draws a register tile: the owner lane, warp and register of each element. */
 #include "infer/explain/explain_internal.h"
 
 enum {
@@ -10,7 +10,7 @@ enum {
 	CHAR_W = 7,
 };
 
-/* The last two dims are rows and columns; of those before them the first slice is drawn. */
+/* The last two dims are rows and columns; only the first slice along the others is drawn. */
 typedef struct Window {
 	const Type *t;
 	int64_t rows, cols; /* of the tile */
@@ -38,7 +38,7 @@ held(const Window *w, const Layout *l, int r, int c)
 	return layout_at(l, at);
 }
 
-/* Lanes differ in hue, four neighbours in lightness. */
+/* Groups of four lanes differ in hue, lanes of a group in lightness. */
 static void
 cell(Text *t, const Explained *ex, int x, int y, const Coord *p)
 {
@@ -59,7 +59,7 @@ line(Text *t, int x, int y, char way, int n)
 	text_printf(t, "<path d=\"M%d %d%c%d\" class=\"edge\"/>\n", x, y, way, n);
 }
 
-/* A line where the next element belongs to another warp. */
+/* Draws a line where the next element belongs to another warp. */
 static void
 warp_edges(Text *t, const Window *w, const Layout *l)
 {
@@ -110,10 +110,10 @@ draw_tile(const Explained *ex, const Val *v, const char *title)
 
 	window(&w, &v->type);
 	if (who && who->src.line)
-		demand = arena_printf(a, "demanded by %s, line %u; ", explain_demand(who), who->src.line);
+		demand = arena_printf(a, "required by %s, line %u; ", explain_demand(who), who->src.line);
 	about = arena_printf(a, "%s%s; W: warp, L: lane, R: register, counted in elements%s",
 	                     demand, cut_words(&w, a),
-	                     l->nrep ? "; other lanes or warps hold copies" : "");
+	                     l->nrep ? "; replicated in other lanes or warps" : "");
 	width = longest(LEFT + w.c * CELL_W + 20, about);
 	width = longest(width, layout);
 	width = longest(width, title) + 20;

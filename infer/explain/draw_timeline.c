@@ -1,18 +1,18 @@
-/* draw_timeline.c - a timeline as a picture. */
+/* draw_timeline.c - draws the timeline of a block's first iterations as SVG. */
 #include "infer/explain/timeline.h"
 
 enum {
 	LEFT = 150,
 	TOP = 92,
 	ROW_H = 30,
-	WIDTH = 1100, /* of the time axis */
+	WIDTH = 1100, /* of the time axis, in pixels */
 	TICKS = 10,
-	LABEL_W = 26, /* that a span needs to be named */
+	LABEL_W = 26, /* minimum width of a span with a label, in pixels */
 };
 
 typedef struct Chart {
 	Text *t;
-	double scale; /* pixels a clock */
+	double scale; /* pixels per cycle */
 } Chart;
 
 static int
@@ -32,7 +32,7 @@ axis(const Chart *c, double total, int rows)
 	}
 }
 
-/* Turns differ in hue; what waits is pale, what is used is strong. */
+/* Iterations differ in hue; waiting is pale, use is saturated. */
 static const char *
 colour(Arena *a, const TimelineSpan *x)
 {
@@ -67,16 +67,16 @@ draw_timeline(const Explained *ex, const Timeline *tl)
 	int bottom = TOP + tl->nrow * ROW_H;
 
 	if (tl->turn > 0)
-		turn = arena_printf(a, "; a turn takes %.0f once stages are full, limited by %s", tl->turn,
+		turn = arena_printf(a, "; steady state %.0f cycles/iteration, limited by %s", tl->turn,
 		                    tl->limit);
-	about = arena_printf(a, "predicted cycles of one block, the first %d turns of its loops%s", tl->turns,
+	about = arena_printf(a, "predicted timeline of one block, first %d iterations%s", tl->turns,
 	                     turn);
 	svg_start(&t, LEFT + WIDTH + 24, bottom + 44,
 	          arena_printf(a, "%s in time, with %d stage%s", ex->k->name, tl->stages,
 	                       tl->stages > 1 ? "s" : ""),
 	          about);
 	svg_text(&t, 16, 44, "note", "%s", about);
-	svg_text(&t, 16, 60, "note", "cycles to the right; numbers are turns of the loop");
+	svg_text(&t, 16, 60, "note", "x: cycles; labels: loop iteration");
 	axis(&c, tl->total, tl->nrow);
 	for (int i = 0; i < tl->nrow; i++)
 		svg_text(&t, LEFT - 8, TOP + i * ROW_H + ROW_H / 2 + 4, "side", "%s", tl->row[i]);
@@ -84,8 +84,7 @@ draw_timeline(const Explained *ex, const Timeline *tl)
 		draw_span(&c, &tl->span[i]);
 	svg_rect(&t, LEFT, TOP, WIDTH, tl->nrow * ROW_H, "edge", NULL);
 	svg_text(&t, 16, bottom + 24, "note",
-	         "of a stage: pale while copies are on their way, darker when their data is there, strong in "
-	         "use; grey: outside of loops, or nothing to do yet");
+	         "stages: pale = copy in flight, medium = full, dark = in use; grey = outside loops or idle");
 	svg_end(&t);
 	return t.s;
 }

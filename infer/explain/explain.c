@@ -1,9 +1,9 @@
-/* explain.c - the chosen solution in words: what is where and who asked for it, which instruction does
- * what, what was tried besides and what it would have cost. */
+/* explain.c - prints the chosen solution as text: each tile's layout and the op that required it, each op's
+ * instruction, the alternatives and their predicted cost. */
 #include "hexc/ir/pack.h"
 #include "infer/explain/timeline.h"
 
-/* "8 lanes, 2 registers, 2 warps", fastest first */
+/* Prints "8 lanes, 2 registers, 2 warps", fastest mode first. */
 static void
 dim_words(Text *t, const Layout *l, int d)
 {
@@ -17,9 +17,9 @@ dim_words(Text *t, const Layout *l, int d)
 		                                         : "elements";
 		text_printf(t, "%s%lld %s", sep, (long long)it->extent, what);
 		if (it->axis == AX_lane && it->stride > 1)
-			text_printf(t, " %lld apart", (long long)it->stride);
+			text_printf(t, ", stride %lld", (long long)it->stride);
 		if (it->axis == AX_mem)
-			text_printf(t, " %lld apart", (long long)it->stride);
+			text_printf(t, ", stride %lld", (long long)it->stride);
 		sep = ", ";
 	}
 	if (!*sep)
@@ -34,10 +34,10 @@ layout_words(Text *t, const Layout *l)
 		dim_words(t, l, d);
 	}
 	for (int i = 0; i < l->nrep; i++)
-		text_printf(t, "\n      the same in %lld %s", (long long)l->rep[i].extent,
+		text_printf(t, "\n      replicated across %lld %s", (long long)l->rep[i].extent,
 		            l->rep[i].axis == AX_lane ? "lanes" : "warps");
 	if (l->swizzle.bits)
-		text_printf(t, "\n      swizzled: %d address bits from bit %d xor those %d above",
+		text_printf(t, "\n      swizzle: %d address bits from bit %d, xored with those %d above",
 		            l->swizzle.bits, l->swizzle.base, l->swizzle.shift);
 }
 
@@ -55,9 +55,9 @@ tile_lines(Text *t, const Explained *ex, const Val *v)
 	            layout_print(a, v->type.layout));
 	layout_words(t, v->type.layout);
 	if (who && who->src.line)
-		text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
+		text_printf(t, "\n      required by %s, line %u", explain_demand(who), who->src.line);
 	if (other >= 0)
-		text_printf(t, "\n      else %s: candidate %d, %+.1f %%",
+		text_printf(t, "\n      alternative %s (candidate %d, %+.1f %%)",
 		            layout_print(a, ex->candidates->sol[other]->val[v->id]), other,
 		            explain_above(ex, other));
 	if (v->def && v->def->code == O_alloc)
@@ -67,7 +67,7 @@ tile_lines(Text *t, const Explained *ex, const Val *v)
 	text_printf(t, "\n");
 }
 
-/* How packed tensors are laid out, and what asked for it. */
+/* Prints the layouts of packed tensors, and the ops that required them. */
 static void
 pack_lines(Text *t, const Explained *ex)
 {
@@ -82,13 +82,13 @@ pack_lines(Text *t, const Explained *ex)
 		who = explain_pack_origin(ex, p);
 		text_printf(t, "%s  %s  %s", head, p->name, pack_text(t->arena, p->pack));
 		if (who && who->src.line)
-			text_printf(t, "\n      demanded by %s, line %u", explain_demand(who), who->src.line);
+			text_printf(t, "\n      required by %s, line %u", explain_demand(who), who->src.line);
 		text_printf(t, "\n");
 		head = "";
 	}
 }
 
-/* Tiles of which the program does not say where they live. */
+/* Prints the memory space of tiles for which the program does not specify it. */
 static void
 space_lines(Text *t, const Explained *ex)
 {
@@ -99,13 +99,13 @@ space_lines(Text *t, const Explained *ex)
 		text_printf(t, "%s  %s, line %u: %s", i ? "" : "\nplaces\n", p->name ? p->name : "tile",
 		            p->src.line, p->registers ? "registers" : "shared");
 		if (other >= 0)
-			text_printf(t, "; else %s: candidate %d, %+.1f %%",
+			text_printf(t, "; alternative %s (candidate %d, %+.1f %%)",
 			            p->registers ? "shared" : "registers", other, explain_above(ex, other));
 		text_printf(t, "\n");
 	}
 }
 
-/* Products of sparse or scaled tiles, where there is a choice. */
+/* Prints how dots of sparse or scaled tiles are lowered, if there is a choice. */
 static void
 parts_line(Text *t, const Explained *ex)
 {
@@ -117,26 +117,26 @@ parts_line(Text *t, const Explained *ex)
 	if (other < 0)
 		return;
 	if (!explain_is_scaled(ex))
-		text_printf(t, "\nsparse\n  zeros %s; else %s: candidate %d, %+.1f %%\n", zeros[dense],
+		text_printf(t, "\nsparse\n  zeros %s; alternative %s (candidate %d, %+.1f %%)\n", zeros[dense],
 		            zeros[!dense], other, explain_above(ex, other));
 	else
-		text_printf(t, "\nscales\n  applied %s; else %s: candidate %d, %+.1f %%\n", scales[dense],
+		text_printf(t, "\nscales\n  applied %s; alternative %s (candidate %d, %+.1f %%)\n", scales[dense],
 		            scales[!dense], other, explain_above(ex, other));
 }
 
-/* The number of warps, where the program leaves it open. */
+/* Prints the number of warps, if the program leaves it unspecified. */
 static void
 warps_line(Text *t, const Explained *ex)
 {
 	int other = explain_other_warps(ex);
 
 	if (other >= 0)
-		text_printf(t, "\nwarps\n  left open: %d; else %d: candidate %d, %+.1f %%\n",
+		text_printf(t, "\nwarps\n  chosen %d; alternative %d (candidate %d, %+.1f %%)\n",
 		            ex->sol->spaces->warps, ex->candidates->sol[other]->spaces->warps, other,
 		            explain_above(ex, other));
 }
 
-/* How warps share the work, where there was a choice. */
+/* Prints the schedule of the warps, if there was a choice. */
 static void
 schedule_line(Text *t, const Explained *ex)
 {
@@ -145,7 +145,7 @@ schedule_line(Text *t, const Explained *ex)
 	int other = explain_other_schedule(ex);
 
 	if (other >= 0)
-		text_printf(t, "\nschedule\n  %s; else %s: candidate %d, %+.1f %%\n", schedule_name[taken],
+		text_printf(t, "\nschedule\n  %s; alternative %s (candidate %d, %+.1f %%)\n", schedule_name[taken],
 		            schedule_name[ex->candidates->sol[other]->spaces->schedule], other,
 		            explain_above(ex, other));
 	else if (why)
@@ -153,7 +153,7 @@ schedule_line(Text *t, const Explained *ex)
 		            schedule_name[SCHEDULE_WARP_SPECIALIZED], why);
 }
 
-/* Tensor cores that are left idle. */
+/* Reports that tcgen05 is not used. */
 static void
 tcgen05_line(Text *t, const Kernel *k)
 {
@@ -163,24 +163,23 @@ tcgen05_line(Text *t, const Kernel *k)
 	for (const Op *o = walk_first(&w, k->body); o && target->features & T_TCGEN05; o = walk_next(&w))
 		if (o->code == O_dot) {
 			text_printf(t,
-			            "\nproducts\n  by mma.sync: tcgen05, which %s has and which does more of "
-			            "them at a time, is not used\n",
+			            "\nproducts\n  uses mma.sync; hexc does not yet generate tcgen05, the faster MMA of %s\n",
 			            target->name);
 			return;
 		}
 }
 
-/* What an assumption would do for o. */
+/* Prints what an assumption would improve for o. */
 static void
 wish_words(Text *t, const Explained *ex, const Op *o)
 {
 	const char *what = explain_assumption(ex->k, o);
 
 	if (what)
-		text_printf(t, ", which `assume %s` would %s", what, o->code == O_mask ? "save" : "widen");
+		text_printf(t, "; `assume %s` would %s it", what, o->code == O_mask ? "save" : "widen");
 }
 
-/* What has no instruction of its own to choose. */
+/* Prints an op without an instruction choice. */
 static void
 arithmetic_line(Text *t, const Explained *ex, const Op *o)
 {
@@ -194,7 +193,7 @@ arithmetic_line(Text *t, const Explained *ex, const Op *o)
 	text_printf(t, ", %.0f cycles\n", cycles);
 }
 
-/* Where a staging tile is, and what both sides take of it. */
+/* Prints the location of a staging tile, and the cost of both sides. */
 static void
 staging_words(Text *t, const Explained *ex, const Op *o)
 {
@@ -207,17 +206,17 @@ staging_words(Text *t, const Explained *ex, const Op *o)
 		text_printf(t, ", written by %s", tile->write.inst);
 	if (tile->read.inst)
 		text_printf(t, ", read by %s", tile->read.inst);
-	text_printf(t, ", %d a read, %lld bytes of scratch", tile->read.vec, (long long)tile->bytes);
+	text_printf(t, ", %d elements per read, %lld bytes of scratch", tile->read.vec, (long long)tile->bytes);
 	if (!explain_staging(o, side))
 		return;
 	for (int i = 0; i < 2; i++)
 		access_waves(a, &side[i], tile->tile, ex->k->warps, &waves[i], &least[i]);
-	text_printf(t, ", staged as %s: %lld wavefronts, %lld are the least",
+	text_printf(t, ", through shared memory as %s: %lld wavefronts (minimum %lld)",
 	            layout_print(a, tile->tile), (long long)(waves[0] + waves[1]),
 	            (long long)(least[0] + least[1]));
 }
 
-/* Which thread moves which part, in which order. */
+/* Prints the task mapping: which thread moves which elements, in which order. */
 static void
 mapping_line(Text *t, const Op *o)
 {
@@ -257,21 +256,21 @@ op_line(Text *t, const Explained *ex, const Op *o)
 	if (p->kind == LW_access && p->access.tensor_map)
 		text_printf(t, ", boxes of %s", explain_box(ex->k, p));
 	else if (vec)
-		text_printf(t, ", %d element%s an access", vec, vec > 1 ? "s" : "");
+		text_printf(t, ", %d element%s per access", vec, vec > 1 ? "s" : "");
 	wish_words(t, ex, o);
 	if (lowering_is_staged(p))
 		staging_words(t, ex, o);
 	if (explain_cycles(ex, o) > 0)
 		text_printf(t, ", %.0f cycles", explain_cycles(ex, o));
 	if (other >= 0)
-		text_printf(t, "; else %s: candidate %d, %+.1f %%",
+		text_printf(t, "; alternative %s (candidate %d, %+.1f %%)",
 		            lowering_name(ex->candidates->sol[other]->lowering[o->id]), other,
 		            explain_above(ex, other));
 	text_printf(t, "\n");
 	mapping_line(t, o);
 }
 
-/* Where the cycles of a block go. */
+/* Prints the predicted cycles of a block by unit. */
 static void
 unit_lines(Text *t, const LayoutSolution *sol)
 {
@@ -282,23 +281,22 @@ unit_lines(Text *t, const LayoutSolution *sol)
 			text_printf(t, "%s%s %.0f", sep, res_unit[i], sol->total.unit[i]);
 			sep = ", ";
 		}
-	text_printf(t, "\n  alone on an SM %.0f; %d block%s fit%s there together, with %d registers a lane\n",
-	            sol->alone, sol->blocks, sol->blocks > 1 ? "s" : "", sol->blocks > 1 ? "" : "s",
-	            sol->lane);
+	text_printf(t, "\n  one resident block %.0f; occupancy %d block%s/SM at %d registers/thread\n", sol->alone,
+	            sol->blocks, sol->blocks > 1 ? "s" : "", sol->lane);
 }
 
-/* Which blocks run side by side. */
+/* Prints the raster order of blocks. */
 static void
 order_line(Text *t, const Kernel *k)
 {
 	const GridOrder *o = &k->order;
 
 	if (o->group)
-		text_printf(t, "  blocks run in groups of %lld along %c, each through all of %c\n",
+		text_printf(t, "  raster order: groups of %lld blocks along %c, all of %c within a group\n",
 		            (long long)o->group, "xyz"[o->fast], "xyz"[o->slow]);
 }
 
-/* Loops of which pass split_loops made two, and why others are one. */
+/* Prints the loops that pass split_loops split, and why others are not split. */
 static void
 split_lines(Text *t, const Explained *ex)
 {
@@ -316,11 +314,11 @@ split_lines(Text *t, const Explained *ex)
 	}
 }
 
-/* What the other solutions would have cost: the runner-up of every choice is among them. */
+/* Prints the cost of the other solutions, among them the next-best one of every choice. */
 static void
 others(Text *t, const Candidates *c, int chosen)
 {
-	text_printf(t, "\nsolutions, cheapest first (* taken)\n");
+	text_printf(t, "\ncandidates, by predicted cycles (* chosen)\n");
 	for (int i = 0; i < c->n; i++)
 		text_printf(t, "%s %2d  %10.0f cycles  %+5.1f %%  %s\n", i == chosen ? "*" : " ", i,
 		            c->sol[i]->cycles,
@@ -337,7 +335,7 @@ infer_explain(Kernel *k, const Candidates *c)
 	if (!ex->sol)
 		return "";
 	text_printf(&t,
-	            "kernel %s on %s: %d warps, %.0f cycles predicted for a block, %llu steps of search",
+	            "kernel %s on %s: %d warps, %.0f predicted cycles/block, %llu search steps",
 	            k->name, k->unit->target->name, k->warps, ex->sol->cycles,
 	            (unsigned long long)c->steps);
 	unit_lines(&t, ex->sol);

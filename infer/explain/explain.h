@@ -1,23 +1,22 @@
-/* explain.h - why the solution that is in the IR of k is as it is, among all that there were. */
+/* explain.h - explains the chosen solution of kernel k, and its alternatives, as text, JSON and SVG. */
 #ifndef HEXC_EXPLAIN_H
 #define HEXC_EXPLAIN_H
 #include "hexc/ir/ir.h"
 
 typedef struct Candidates Candidates; /* infer/core/solution.h */
 
-/* The chosen solution in words: each tile with its layout, who demanded it, each op with its instruction, the
- * runner-up and why it lost.  Text in the unit's arena. */
+/* Explains the chosen solution as text: each tile with its layout and the op that required it, each op with
+ * its instruction, the next-best alternative and its cost. The result is in the unit's arena. */
 const char *infer_explain(Kernel *k, const Candidates *c);
-/* A few lines instead: each tile that has a name, each loop with what limits it. */
+/* A summary: each named tile, each loop with its limiting resource. */
 const char *infer_explain_short(Kernel *k, const Candidates *c);
-/* The same for programs: one JSON object, whose fields hexc.1 lists.  Where shared
- * tiles are placed is in it once pass allocate_smem has run. */
+/* The same as one JSON object, for programs; hexc.1 lists its fields. It has the offsets of shared tiles
+ * after pass allocate_smem. */
 const char *infer_explain_json(Kernel *k, const Candidates *c);
-/* The same as pictures, SVG documents: register tiles with the owner of every element, shared tiles with
- * their banks, pipelines in time.  Sets *out to an array in the unit's arena,
- * returns how many. */
+/* The same as SVG documents: register tiles with the owner of every element, shared tiles with their banks,
+ * timelines of pipelines. Sets *out to an array in the unit's arena; returns the number of drawings. */
 typedef struct Drawing {
-	const char *name; /* what is drawn, of letters, digits, - and . */
+	const char *name; /* what is drawn: letters, digits, - and . */
 	const char *svg;
 } Drawing;
 int infer_draw(Kernel *k, const Candidates *c, const Drawing **out);

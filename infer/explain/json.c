@@ -1,4 +1,4 @@
-/* json.c - the chosen solution as one JSON object; hexc.1 lists its fields. */
+/* json.c - prints the chosen solution as one JSON object; hexc.1 lists its fields. */
 #include "hexc/ir/ir.h"
 #include "hexc/ir/pack.h"
 #include "infer/explain/timeline.h"
@@ -13,7 +13,7 @@ put_src(Text *t, Src src)
 	json_number(t, "column", src.col);
 }
 
-/* ---- tiles ---------------------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 static void
 put_layout(Text *t, const Explained *ex, const char *name, const Layout *l)
@@ -56,7 +56,7 @@ put_list(Text *t, const char *name, int n, const int64_t *x)
 	text_add(t, "]", 1);
 }
 
-/* Which thread touches which element, when. */
+/* Prints the mapping of threads to elements, in order. */
 static void
 put_access(Text *t, const Explained *ex, const SmemAccess *a)
 {
@@ -75,7 +75,8 @@ put_access(Text *t, const Explained *ex, const SmemAccess *a)
 		put_list(t, "as", a->as->rank, a->as->shape);
 }
 
-/* Where a shared tile is, and what touches it: wavefronts against the least that moves as much. */
+/* Prints the location of a shared tile and its accesses: their wavefronts against the minimum for the same
+ * data. */
 static void
 put_shared(Text *t, const Explained *ex, const Val *v)
 {
@@ -139,9 +140,9 @@ put_tile(Text *t, const Explained *ex, const Val *v)
 	text_add(t, "}", 1);
 }
 
-/* ---- ops ------------------------------------------------------------------------------------------ */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
-/* A staging tile: where it is, and what writing and reading take. */
+/* Prints a staging tile: its location, and the cost of writes and reads. */
 static void
 put_staging(Text *t, const Explained *ex, const Op *o)
 {
@@ -255,7 +256,7 @@ put_other_lowering(Text *t, const Explained *ex, const Op *o)
 	text_add(t, "}", 1);
 }
 
-/* Register and shared tiles by their ids in `tiles`, tensors by name. */
+/* Prints register and shared tiles by their ids in `tiles`, tensors by name. */
 static void
 put_vals(Text *t, const Explained *ex, const char *name, int n, Val *const *v)
 {
@@ -302,7 +303,7 @@ put_op(Text *t, const Explained *ex, const Op *o)
 	text_add(t, "}", 1);
 }
 
-/* How packed tensors are laid out. */
+/* Prints the layouts of packed tensors. */
 static void
 put_packs(Text *t, const Explained *ex)
 {
@@ -321,7 +322,7 @@ put_packs(Text *t, const Explained *ex)
 	text_add(t, "]", 1);
 }
 
-/* Tiles of which the program does not say where they live. */
+/* Prints the memory space of tiles for which the program does not specify it. */
 static void
 put_spaces(Text *t, const Explained *ex)
 {
@@ -345,7 +346,7 @@ put_spaces(Text *t, const Explained *ex)
 	text_add(t, "]", 1);
 }
 
-/* The best candidate that makes another choice, which ends the object. */
+/* Prints the best candidate with another choice, and closes the object. */
 static void
 put_runner_up(Text *t, const Explained *ex, int other)
 {
@@ -355,7 +356,7 @@ put_runner_up(Text *t, const Explained *ex, int other)
 	text_add(t, "}}", 2);
 }
 
-/* Products of sparse or scaled tiles, where there is a choice. */
+/* Prints how dots of sparse or scaled tiles are lowered, if there is a choice. */
 static void
 put_parts(Text *t, const Explained *ex)
 {
@@ -371,7 +372,7 @@ put_parts(Text *t, const Explained *ex)
 	put_runner_up(t, ex, other);
 }
 
-/* Warps, where the program leaves them open. */
+/* Prints the number of warps, if the program leaves it unspecified. */
 static void
 put_open_warps(Text *t, const Explained *ex)
 {
@@ -384,7 +385,7 @@ put_open_warps(Text *t, const Explained *ex)
 	put_runner_up(t, ex, other);
 }
 
-/* How warps share the work, where there was a choice. */
+/* Prints the schedule of the warps, if there was a choice. */
 static void
 put_schedule(Text *t, const Explained *ex)
 {
@@ -403,7 +404,7 @@ put_schedule(Text *t, const Explained *ex)
 		text_add(t, "}", 1);
 }
 
-/* Loops of which pass split_loops made two, and why others are one. */
+/* Prints the loops that pass split_loops split, and why others are not split. */
 static void
 put_loops(Text *t, const Explained *ex)
 {

@@ -1,5 +1,5 @@
-/* missed_optimizations.c - what accesses, products and loops have not got, and why: remarks, or warnings where they are
- * asked for. */
+/* missed_optimizations.c - reports optimizations of accesses, dots and loops that were not done, and why,
+ * as remarks or optional warnings. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/core/mma_instr.h"
@@ -7,24 +7,23 @@
 #include "infer/explain/explain_internal.h"
 #include "infer/explain/perf_warnings.h"
 
-/* ---- accesses ---------------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static const char *
 narrow_why(const Kernel *k, const Op *o, const MaxAccessWidth *r)
 {
 	if (r->unit < 0 && view_has_steps(r->view))
-		return "it takes elements by steps";
+		return "the slice is strided";
 	if (r->unit < 0)
-		return "none of its dimensions is known to have stride 1";
+		return "no dimension is known to be contiguous";
 	if (r->proved <= op_access(o)->vec)
 		return arena_printf(k->unit->arena,
-		                    "its rows are not known to begin and end at multiples of %lld elements",
+		                    "rows are not known to be aligned to %lld elements",
 		                    (long long)r->wished);
 	if (o->code == O_store && IMM(o, update))
-		return "no atomic update of its type is wider";
-	return o->code == O_copy ? "the rows of the shared tile are not that long, or not in the same order"
-	                         : "the layout of the tile has no more elements next to each other in a "
-	                           "thread";
+		return "the target has no wider atomic for this type";
+	return o->code == O_copy ? "the shared tile has fewer contiguous elements, or another dimension order"
+	                         : "the tile's layout gives each thread no more contiguous elements";
 }
 
 void
@@ -39,15 +38,16 @@ remark_width(Kernel *k, const Op *o)
 		return;
 	bits = dtype_info[r.tensor->val->type.dtype].bits;
 	diag_warn(k->unit->diag, DW_width, o->src,
-	          "`%s` is accessed by %d bits at a time and not by %lld: %s",
+	          "`%s` is accessed with %d-bit instead of %lld-bit instructions: %s",
 	          r.tensor->name, op_access(o)->vec * bits, (long long)r.wished * bits, narrow_why(k, o, &r));
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------ */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
-enum { CHAIN = 8 }; /* ops between memory and memory */
+enum { CHAIN = 8 }; /* maximum number of ops between two memory accesses */
 
-/* The load from global memory that v is made from element by element; NULL: there is none, or v is it. */
+/* Returns the global load that v is computed from elementwise; NULL if there is none, or v is its
+ * unmodified result. */
 static const Op *
 changed_load(const Val *v, int depth)
 {
@@ -71,13 +71,13 @@ copy_why(const Kernel *k, const Op *o)
 	int bits = dtype_info[o->in[1]->type.dtype].bits;
 
 	if (!(k->unit->target->features & T_CPASYNC))
-		return arena_printf(k->unit->arena, "%s has no asynchronous copies", k->unit->target->name);
+		return arena_printf(k->unit->arena, "%s has no cp.async", k->unit->target->name);
 	if (!IMM(o, async))
-		return "its loop waits for copies of its own, which this one would have to wait for";
+		return "the loop's cp.async wait would also wait for this copy";
 	if (in && in->kind == IK_ld_bits)
-		return "its elements begin at any bit";
+		return "its elements are not byte-aligned";
 	return arena_printf(k->unit->arena,
-	                    "cp.async takes 32 bits at least, and %d at a time are known to be there",
+	                    "cp.async needs 4 bytes; only %d bits are known to be contiguous and in bounds",
 	                    op_access(o)->vec * bits);
 }
 
@@ -92,11 +92,11 @@ remark_copy(const Kernel *k, const Op *o)
 	if (!p || instr_is_box(in) || (in && in->kind == IK_cp_async) || op_is_other_version(o))
 		return;
 	diag_warn(k->unit->diag, DW_async, o->src,
-	          "`%s` is brought to shared memory through registers, not asynchronously: %s",
-	          p->name, store ? "its elements are changed on their way" : copy_why(k, o));
+	          "`%s` is copied to shared memory through registers instead of cp.async: %s",
+	          p->name, store ? "its elements are converted on the way" : copy_why(k, o));
 }
 
-/* ---- products ---------------------------------------------------------------------------------------- */
+/* ---- dots ------------------------------------------------------------------------------------ */
 
 void
 remark_product(const Kernel *k, const Op *dot)
@@ -119,24 +119,22 @@ remark_product(const Kernel *k, const Op *dot)
 		}
 	if (!least)
 		diag_warn(k->unit->diag, DW_product, dot->src,
-		          "this dot is done by fma: %s has no tensor-core instruction for %s and %s with "
-		          "sums of %s",
+		          "dot lowered to FMA: %s has no MMA for %s x %s with %s accumulation",
 		          t->name, dtype_info[a].name, dtype_info[b].name, dtype_info[c].name);
 	else if (!divides)
 		diag_warn(k->unit->diag, DW_product, dot->src,
-		          "this dot is done by fma: %lld x %lld x %lld is no multiple of %d x %d x %d, which "
-		          "tensor cores take at least",
+		          "dot lowered to FMA: its shape %lldx%lldx%lld is not a multiple of the smallest MMA, %dx%dx%d",
 		          (long long)shape[0], (long long)shape[1],
 		          (long long)dot_k(dot), least->m, least->n, least->k);
 	else
 		diag_warn(k->unit->diag, DW_product, dot->src,
-		          "this dot is done by fma: as %d warps would share it, tensor cores are no faster",
+		          "dot lowered to FMA: distributed over %d warps, MMA is predicted to be no faster",
 		          k->warps);
 }
 
-/* ---- loops ------------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
-/* Has the loop itself a product on tensor cores? */
+/* Is a tensor-core dot directly in the loop's body? */
 static bool
 multiplies(const Op *loop)
 {
@@ -157,11 +155,11 @@ remark_ahead(Kernel *k, Op *loop)
 	if (!diag_wants(k->unit->diag, DW_ahead) || IMM(loop, rotate) || !multiplies(loop))
 		return;
 	diag_warn(k->unit->diag, DW_ahead, loop->src,
-	          "this loop does not begin its products a turn ahead: %s",
-	          rotate_find(&r) ? "what it would hold in registers costs more than it gains" : r.why);
+	          "fragments of this loop's first MMA are not prefetched: %s",
+	          rotate_find(&r) ? "the extra register pressure costs more than it saves" : r.why);
 }
 
-/* Is there an element behind the end of a tensor, for all that is known? */
+/* May an access in the loop be out of bounds of its tensor, by range analysis? */
 static bool
 is_masked(Kernel *k, const Op *loop)
 {
@@ -179,7 +177,8 @@ is_masked(Kernel *k, const Op *loop)
 	return false;
 }
 
-/* Not of a persistent kernel's loop over its blocks, nor of producers: engines mask by themselves. */
+/* Reports masks evaluated in every iteration. Skips the loop of a persistent kernel over its blocks, and
+ * producer loops, since the TMA unit clips. */
 static void
 remark_masks(Kernel *k, const Op *loop)
 {
@@ -189,7 +188,7 @@ remark_masks(Kernel *k, const Op *loop)
 		return;
 	if (diag_wants(k->unit->diag, DW_split) && explain_whole(loop) && is_masked(k, loop))
 		diag_warn(k->unit->diag, DW_split, loop->src,
-		          "this loop needs its masks in every turn: it is %s", explain_whole(loop));
+		          "loop evaluates its masks in every iteration: %s", explain_whole(loop));
 }
 
 static bool
@@ -203,7 +202,7 @@ has_products(const Op *loop)
 	return false;
 }
 
-/* Why warps have no roles, which were tried; NULL: they have, or were not. */
+/* Returns why warp specialization, which was tried, was not chosen; NULL if it was chosen, or not tried. */
 static const char *
 roles_why(const Explained *ex)
 {
@@ -214,7 +213,7 @@ roles_why(const Explained *ex)
 	if (other < 0)
 		return explain_unscheduled(ex);
 	return arena_printf(ex->k->unit->arena,
-	                    "candidate %d, which does that, is predicted to take %.1f %% longer", other,
+	                    "candidate %d does; it is predicted to be %.1f %% slower", other,
 	                    explain_above(ex, other));
 }
 
@@ -225,7 +224,7 @@ remark_roles(const Kernel *k, const Op *loop, const char *why)
 
 	if (why && once && IMM(loop, stages) > 0 && has_products(loop))
 		diag_warn(k->unit->diag, DW_roles, loop->src,
-		          "no warps fetch for others that compute, in roles: %s", why);
+		          "loop is not warp-specialized: %s", why);
 }
 
 void

@@ -1,13 +1,13 @@
-/* perf_warnings.c - warnings about the solution taken: products without tensor cores, threads that repeat others,
- * narrow accesses, masks. */
+/* perf_warnings.c - warns about performance problems of the chosen solution: dots without tensor cores,
+ * threads with redundant work, narrow accesses, masks. */
 #include "hexc/ir/memory_effects.h"
 #include "infer/core/mma_instr.h"
 #include "infer/explain/explain_internal.h"
 #include "infer/explain/perf_warnings.h"
 
-/* ---- products -------------------------------------------------------------------------------------- */
+/* ---- dots ------------------------------------------------------------------------------------ */
 
-/* Could tensor cores do the product if its operands were of type d? */
+/* Could tensor cores compute the dot if its operands had type d? */
 static bool
 multiplies_as(const Op *dot, DType d, const Target *t)
 {
@@ -18,7 +18,7 @@ multiplies_as(const Op *dot, DType d, const Target *t)
 	return false;
 }
 
-/* False: nothing is wrong, or no cast would mend it. */
+/* Returns false if there is no problem, or no cast would fix it. */
 static bool
 warn_fma(const Kernel *k, const Op *dot)
 {
@@ -33,15 +33,15 @@ warn_fma(const Kernel *k, const Op *dot)
 	tf32 = d == D_f32 && multiplies_as(dot, D_tf32, t);
 	if (half || tf32)
 		diag_warn(k->unit->diag, DW_fma, dot->src,
-		          "this dot of %s is done by fma, without tensor cores: %s%s%s", dtype_info[d].name,
-		          half ? "cast both sides, as in `dot(f16(a), f16(b))`" : "",
+		          "dot of %s lowered to FMA, not tensor cores: %s%s%s", dtype_info[d].name,
+		          half ? "cast both operands, as in `dot(f16(a), f16(b))`" : "",
 		          half && tf32 ? ", or " : "", tf32 ? "write `dot(a, b, tf32)`" : "");
 	return half || tf32;
 }
 
-/* ---- threads --------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
-/* Lanes and warps that hold or move parts of their own. */
+/* Lanes and warps that own or move distinct elements. */
 typedef struct ThreadUse {
 	int64_t lanes, warps;
 	Src src; /* of a tile */
@@ -72,15 +72,14 @@ warn_idle(const Kernel *k, const ThreadUse *b)
 	if (!b->src.line || threads >= all)
 		return;
 	diag_warn(k->unit->diag, DW_idle, b->src,
-	          "of %d warps of %d lanes the largest tile keeps %lld of %lld busy, the others repeat them: "
-	          "%s",
-	          k->warps, WARP_SIZE, (long long)b->warps, (long long)b->lanes,
-	          b->warps < k->warps ? arena_printf(k->unit->arena, "WARPS = %lld does the same",
+	          "the largest tile occupies %lld of %d warps and %lld of %d lanes; the rest duplicate work: %s",
+	          (long long)b->warps, k->warps, (long long)b->lanes, WARP_SIZE,
+	          b->warps < k->warps ? arena_printf(k->unit->arena, "WARPS = %lld is as fast",
 	                                             (long long)b->warps)
-	                              : "take larger tiles");
+	                              : "use larger tiles");
 }
 
-/* ---- what sizes do ----------------------------------------------------------------------------------- */
+/* ---- effects of sizes ------------------------------------------------------------------------ */
 
 static void
 warn_narrow(Kernel *k, const Op *o)
@@ -92,8 +91,7 @@ warn_narrow(Kernel *k, const Op *o)
 		return;
 	bits = dtype_info[w.tensor->val->type.dtype].bits;
 	diag_warn(k->unit->diag, DW_narrow, o->src,
-	          "`%s` is accessed by %d bits at a time: "
-	          "with `assume %s %% %lld == 0` by %lld",
+	          "`%s` is accessed with %d-bit instructions; `assume %s %% %lld == 0` allows %lld bits",
 	          w.tensor->name, op_access(o)->vec * bits, w.size->name, (long long)w.mult,
 	          (long long)w.mult * bits);
 }
@@ -105,8 +103,7 @@ warn_masked(Kernel *k, const Op *o)
 
 	if (diag_wants(k->unit->diag, DW_masked) && explain_unmasked(k, o, &w))
 		diag_warn(k->unit->diag, DW_masked, o->src,
-		          "what is behind the end of %s is cleared here: with `assume %s %% %lld == 0` "
-		          "nothing is",
+		          "elements past %s are masked here; `assume %s %% %lld == 0` removes the mask",
 		          w.size->name, w.size->name, (long long)w.mult);
 }
 

@@ -1,10 +1,11 @@
-/* perf_warnings.h - what of the solution that was taken looks like a mistake of the program (hexc/ir/warnings.def). */
+/* perf_warnings.h - declares warnings about likely performance mistakes in the program
+ * (hexc/ir/warnings.def), derived from the chosen solution. */
 #ifndef HEXC_PERF_WARNINGS_H
 #define HEXC_PERF_WARNINGS_H
 #include "infer/core/solution.h"
 
-/* k as inference left it: with layouts and instructions. */
+/* Checks k directly after inference, with layouts and instructions. */
 void infer_warn(Kernel *k);
-/* k as it is when all is known, one of those solutions: of its loops. */
+/* Checks the loops of k after all passes; k has one of those solutions. */
 void infer_warn_loops(Kernel *k, const Candidates *c);
 #endif

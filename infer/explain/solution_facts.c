@@ -1,4 +1,4 @@
-/* solution_facts.c - facts of the solution taken, for explanations in words, JSON and pictures. */
+/* solution_facts.c - answers queries about the chosen solution, for explanations as text, JSON and SVG. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/ir/block_scale.h"
 #include "hexc/ir/sparse.h"
@@ -14,8 +14,8 @@ explained(Kernel *k, const Candidates *c)
 	return (Explained){ k, c, c && i < c->n ? c->sol[i] : NULL };
 }
 
-/* What the program says there, if it is a short expression of one line, and no mere word, which names
- * something else; NULL: it is not, or unknown. */
+/* Returns the source text at src if it is a short expression in one line, and not a single word, which
+ * would name something else; NULL if it is not, or unknown. */
 static const char *
 source_at(const Unit *u, Src src)
 {
@@ -46,7 +46,7 @@ explain_name(const Val *v, const Kernel *k)
 	if (v->name || !o)
 		return v->name ? v->name : arena_printf(a, "%%%u", v->id);
 	if (o->code == O_convert)
-		return arena_printf(a, "%s in another layout", explain_name(o->in[0], k));
+		return arena_printf(a, "%s (converted layout)", explain_name(o->in[0], k));
 	if (o->code == O_load)
 		return arena_printf(a, "%s in registers", explain_name(view_root(o->in[0]), k));
 	s = source_at(k->unit, o->src);
@@ -74,7 +74,7 @@ explain_pack_origin(const Explained *ex, const Param *p)
 const char *
 explain_demand(const Op *who)
 {
-	return who->code == O_pin ? "the pin" : op_info[who->code].name;
+	return who->code == O_pin ? "the pinned layout" : op_info[who->code].name;
 }
 
 static int64_t
@@ -83,14 +83,14 @@ all_of_k(const Op *o)
 	return o->code == O_dot ? dot_k(o) : product_k(o);
 }
 
-/* Is o some of the steps of a product, which was divided when it had been chosen? */
+/* Is o a k slice of a dot that was split after its lowering was chosen? */
 static bool
 is_part(const Op *o)
 {
 	return o->lowering && o->lowering->kind == LW_dot && o->lowering->dot.to;
 }
 
-/* The product that o was made a part of; NULL: it is none. */
+/* Returns the dot that o is a slice of; NULL if there is none. */
 static const Op *
 whole_of(const Explained *ex, const Op *o)
 {
@@ -140,7 +140,7 @@ explain_runs(const Explained *ex, const Op *o)
 {
 	const Op *in = o;
 
-	/* what was put in later runs as often as the next thing there that is known */
+	/* ops inserted later run as often as the next known op in the block */
 	while (in && in->id > ex->candidates->nop)
 		in = in->next;
 	return in ? ex->candidates->weight[in->id] : 0;
@@ -294,7 +294,7 @@ explain_staging(const Op *o, SmemAccess a[2])
 		const Instr *in = by->inst ? instr_find(by->inst) : NULL;
 		int bits = o->code == O_convert           ? staging_bits(tile, d)
 		           : dtype_info[d].bits == 64 ? 64
-		                                      : 32; /* parts of a reduction */
+		                                      : 32; /* partial results of a reduction */
 
 		a[i] = (SmemAccess){
 			.op = o,
@@ -335,16 +335,13 @@ explain_accesses(const Explained *ex, const Val *v, int *n)
 			continue;
 		access_waves(ex->k->unit->arena, &a, v->type.layout, ex->k->warps, &waves, &least);
 		s = arena_printf(ex->k->unit->arena,
-		                 "line %u: %s by %s, %d element%s an access: %lld wavefronts, %lld are the "
-		                 "least%s",
+		                 "line %u: %s by %s, %d element%s per access, %lld wavefronts (minimum %lld)%s",
 		                 o->src.line, op_info[o->code].name, op_access(o)->inst, op_access(o)->vec,
 		                 op_access(o)->vec > 1 ? "s" : "", (long long)waves, (long long)least,
-		                 waves <= least      ? ", no conflicts"
-		                 : v->type.pinned ? " - bank conflicts of the layout given"
-		                                  : " - bank conflicts: of all swizzles of its rows, and "
-		                                    "padding, "
-		                                    "none has fewer");
-		for (int i = 0; i < *n; i++) /* prologues repeat what the loop does */
+		                 waves <= least      ? ", no bank conflicts"
+		                 : v->type.pinned ? "; bank conflicts of the pinned layout"
+		                                  : "; bank conflicts: no swizzle or padding of these rows has fewer");
+		for (int i = 0; i < *n; i++) /* prologues repeat the loop's accesses */
 			known = known || strcmp(line[i], s) == 0;
 		if (!known)
 			VEC_PUSH(ex->k->unit->arena, line, *n, cap, s);

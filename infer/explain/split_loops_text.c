@@ -1,4 +1,4 @@
-/* split_loops_text.c - what pass split_loops made of a loop, in words. */
+/* split_loops_text.c - describes in text how pass split_loops split a loop, or why it did not. */
 #include "hexc/ir/memory_effects.h"
 #include "infer/explain/explain_internal.h"
 #include <string.h>
@@ -7,7 +7,7 @@ enum { DEPTH = 12 };
 
 static void index_words(Text *t, const Kernel *k, const Val *v, int depth);
 
-/* An operand: sums in parentheses. */
+/* Prints an operand: sums in parentheses. */
 static void
 operand_words(Text *t, const Kernel *k, const Val *v, bool tight, int depth)
 {
@@ -19,7 +19,7 @@ operand_words(Text *t, const Kernel *k, const Val *v, bool tight, int depth)
 	text_printf(t, sum ? ")" : "");
 }
 
-/* Scalar v as the program might write it. */
+/* Prints scalar v as source text. */
 static void
 index_words(Text *t, const Kernel *k, const Val *v, int depth)
 {
@@ -53,7 +53,7 @@ index_words(Text *t, const Kernel *k, const Val *v, int depth)
 	}
 }
 
-/* The loop in front of o; a barrier may be in between. */
+/* Returns the loop that precedes o, skipping barriers. */
 static const Op *
 loop_before(const Op *o)
 {
@@ -89,15 +89,15 @@ const char *
 explain_whole(const Op *loop)
 {
 	static const char *const why[SPLIT_KINDS] = {
-		[SPLIT_NESTED_LOOP] = "not split, as it holds loops",
-		[SPLIT_OVERFLOW] = "not split, as its counter may be too large to reckon with",
-		[SPLIT_NO_CONDITION] = "not split, as it has no mask that is known to end or begin",
-		[SPLIT_SHORT_TRIP] = "not split, as it has few turns",
-		[SPLIT_CLUSTER_BARRIER] = "not split, as blocks of a cluster meet in each of its turns",
-		[SPLIT_CHEAP_MASKS] = "not split, as its masks cost little",
-		[SPLIT_CODE_SIZE] = "not split, as it is too long to be there twice",
-		[SPLIT_FALLBACK] = "not split, as it is for other sizes, and has no products",
-		[SPLIT_SMEM] = "not split, as a block has no room for tiles that live through both loops",
+		[SPLIT_NESTED_LOOP] = "not split: contains a nested loop",
+		[SPLIT_OVERFLOW] = "not split: the trip count may overflow",
+		[SPLIT_NO_CONDITION] = "not split: no mask changes at a provable iteration",
+		[SPLIT_SHORT_TRIP] = "not split: small trip count",
+		[SPLIT_CLUSTER_BARRIER] = "not split: a cluster barrier in every iteration",
+		[SPLIT_CHEAP_MASKS] = "not split: masks are cheap",
+		[SPLIT_CODE_SIZE] = "not split: code size",
+		[SPLIT_FALLBACK] = "not split: fallback version without a dot",
+		[SPLIT_SMEM] = "not split: shared memory does not fit tiles live in both loops",
 	};
 
 	return why[IMM(loop, split)];

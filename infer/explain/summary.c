@@ -1,13 +1,13 @@
-/* summary.c - the chosen solution in a few lines: where each tile is and why, what each loop does and what
- * limits it. */
+/* summary.c - prints the chosen solution in a few lines: each named tile with its layout and the op that
+ * required it, each loop with its costs and limiting resource. */
 #include "hexc/ir/memory_effects.h"
 #include "infer/explain/explain_internal.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- tiles ----------------------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
-/* "warps 4x1" and so on, for an axis that some dim has. */
+/* Prints "warps 4x1" or similar, for an axis that some dim has. */
 static void
 axis_words(Text *t, const Layout *l, int axis, const char *what)
 {
@@ -27,7 +27,7 @@ axis_words(Text *t, const Layout *l, int axis, const char *what)
 		text_printf(t, "%s%lld", d ? "x" : "", (long long)n[d]);
 }
 
-/* The names of instructions that touch shared tile v, those that write or those that read it, once each. */
+/* Prints the names of the instructions that write, or that read, shared tile v, once each. */
 static void
 movers(Text *t, const Explained *ex, const Val *v, bool write, const char *how)
 {
@@ -58,7 +58,7 @@ shared_words(Text *t, const Explained *ex, const Val *v)
 	int64_t more = 0;
 	OpWalk w;
 
-	text_printf(t, v->type.layout->swizzle.bits ? ", swizzled" : ", in rows");
+	text_printf(t, v->type.layout->swizzle.bits ? ", swizzled" : ", row-major");
 	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
 		int64_t waves, least;
 		SmemAccess a;
@@ -70,10 +70,10 @@ shared_words(Text *t, const Explained *ex, const Val *v)
 		more += waves - least;
 	}
 	if (more)
-		text_printf(t, ", %lld wavefronts too many by bank conflicts", (long long)more);
+		text_printf(t, ", %lld extra wavefronts (bank conflicts)", (long long)more);
 	else
 		text_printf(t, ", no bank conflicts");
-	movers(t, ex, v, true, "; filled by ");
+	movers(t, ex, v, true, "; written by ");
 	movers(t, ex, v, false, "; read by ");
 }
 
@@ -93,10 +93,10 @@ tile_line(const Explained *ex, const Val *v)
 		axis_words(&t, l, AX_lane, "lanes");
 		axis_words(&t, l, AX_reg, "registers");
 		for (int i = 0; i < l->nrep; i++)
-			text_printf(&t, ", the same in %lld %s", (long long)l->rep[i].extent,
+			text_printf(&t, ", replicated across %lld %s", (long long)l->rep[i].extent,
 			            l->rep[i].axis == AX_lane ? "lanes" : "warps");
 		if (who && who->src.line)
-			text_printf(&t, "; as %s of line %u wants it", explain_demand(who), who->src.line);
+			text_printf(&t, "; required by %s, line %u", explain_demand(who), who->src.line);
 	}
 	if (other >= 0)
 		text_printf(&t, "; otherwise %+.1f %% (candidate %d)", explain_above(ex, other), other);
@@ -104,7 +104,7 @@ tile_line(const Explained *ex, const Val *v)
 	return t.s;
 }
 
-/* Tiles that were told of. */
+/* Tiles reported so far. */
 typedef struct Told {
 	const Val **v;
 	int n, cap;
@@ -123,7 +123,7 @@ short_tile(Text *t, Told *told, const Explained *ex, const Val *v)
 	text_printf(t, "%s", tile_line(ex, v));
 }
 
-/* Tiles that have a name, each once: a loop's and what it hands on are one to the reader. */
+/* Prints named tiles once each: a loop's argument and its yielded value count as one. */
 static void
 short_tiles(Text *t, const Explained *ex)
 {
@@ -141,11 +141,11 @@ short_tiles(Text *t, const Explained *ex)
 	}
 }
 
-/* ---- loops ----------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
-/* All ops of a block that are done by one instruction, or are of one kind. */
+/* All ops of a block with one instruction, or of one kind. */
 typedef struct Group {
-	const char *op, *inst; /* inst "": none was to be chosen */
+	const char *op, *inst; /* inst "": no instruction choice */
 	int n;
 	double cycles;
 } Group;
@@ -203,7 +203,7 @@ busiest(const Res *r)
 	return most;
 }
 
-/* The groups of a block, dearest first; those that matter little together. */
+/* Prints the groups of a block, most expensive first, and the minor ones combined. */
 static void
 share_lines(Text *t, CostGroups *s)
 {
@@ -234,11 +234,11 @@ limit_words(Text *t, const CostGroups *s)
 	int most = busiest(&s->sum);
 
 	if (s->sum.unit[most] >= 1)
-		text_printf(t, ", most of it for %s (%.0f)", res_unit[most], s->sum.unit[most]);
+		text_printf(t, ", limited by %s (%.0f)", res_unit[most], s->sum.unit[most]);
 	text_printf(t, "\n");
 }
 
-/* `block` and what it holds but for loops, which come behind. */
+/* Adds the ops of `block`, nested ones included except in loops, which follow. */
 static void
 share_block(CostGroups *s, const Explained *ex, const Block *block)
 {
@@ -261,10 +261,11 @@ loop_lines(Text *t, const Explained *ex, const Op *loop)
 	share_block(&s, ex, loop->blk[0]);
 	if (s.cycles < 1)
 		return;
-	text_printf(t, "  loop of line %u, %s", loop->src.line,
-	            op_is_other_version(loop) ? "for other sizes, " : "");
+	text_printf(t, "  loop at line %u, %s", loop->src.line,
+	            op_is_other_version(loop) ? "fallback version, " : "");
 	if (runs > 0)
-		text_printf(t, "%.0f times: ", explain_runs(ex, last) / runs);
+		text_printf(t, "%.0f iteration%s: ", explain_runs(ex, last) / runs,
+		            explain_runs(ex, last) / runs > 1 ? "s" : "");
 	text_printf(t, "%.0f cycles", s.cycles);
 	limit_words(t, &s);
 	if (split)
@@ -285,8 +286,7 @@ infer_explain_short(Kernel *k, const Candidates *c)
 		return "";
 	most = busiest(&ex->sol->total);
 	text_printf(&t,
-	            "kernel %s on %s: %d warps, %.0f cycles a block, limited by %s (%.0f); candidate %d of "
-	            "%d\n",
+	            "kernel %s on %s: %d warps, %.0f cycles/block, limited by %s (%.0f); candidate %d of %d\n",
 	            k->name, k->unit->target->name, k->warps, ex->sol->cycles, res_unit[most],
 	            ex->sol->total.unit[most], k->unit->candidate, c->n);
 	short_tiles(&t, ex);
@@ -295,7 +295,7 @@ infer_explain_short(Kernel *k, const Candidates *c)
 			loop_lines(&t, ex, o);
 	share_block(&outside, ex, k->body);
 	if (outside.cycles >= 1) {
-		text_printf(&t, "  outside of loops: %.0f cycles", outside.cycles);
+		text_printf(&t, "  outside loops: %.0f cycles", outside.cycles);
 		limit_words(&t, &outside);
 		share_lines(&t, &outside);
 	}

@@ -1,18 +1,20 @@
-/* timeline.c - a block's first turns in time, found by walking through the code with a clock for each role.
+/* timeline.c - computes the timeline of a block's first iterations, by simulating the code with a clock for
+ * each role.
  *
- * Roles wait for each other, so the walk is repeated with the times of the last one, until these stay: a
- * phase of a barrier depends on earlier ones only, so each repetition settles one more. */
+ * Roles wait for each other. The simulation is therefore repeated with the times of the last one until they
+ * do not change: a phase of a barrier depends on earlier ones only, so each repetition fixes at least one
+ * more. */
 #include "infer/explain/timeline_sim.h"
 #include <math.h>
 
 enum {
-	TURNS_MORE = 4, /* behind the first round of stages */
-	ROUNDS_MOST = 64, /* of the walk, until times stay */
+	TURNS_MORE = 4, /* after the first round of stages */
+	ROUNDS_MOST = 64, /* maximum number of simulations until the times are stable */
 };
 
 static void walk(Sim *s, const Block *b);
 
-/* Does it wait for copies or phases itself, not in a loop inside? */
+/* Does the block itself, not a nested loop, wait for copies or phases? */
 static bool
 waits(const Block *b)
 {
@@ -37,7 +39,7 @@ waits_inside(Block *b)
 	return false;
 }
 
-/* Is it a loop whose turns wait, and not one around such a loop? */
+/* Do iterations of this loop wait, without a nested loop that does? */
 static bool
 has_turns(const Op *loop)
 {
@@ -49,7 +51,7 @@ has_turns(const Op *loop)
 	return waits(loop->blk[0]);
 }
 
-/* How often a loop is gone through. */
+/* Returns the number of simulated iterations of the loop. */
 static int
 turns_of(const Sim *s, const Op *loop)
 {
@@ -68,7 +70,7 @@ walk_loop(Sim *s, const Op *loop)
 	int n = turns_of(s, loop), outer = s->turn;
 
 	if (IMM(loop, split) == SPLIT_MAIN || IMM(loop, split) == SPLIT_PROLOGUE)
-		return; /* told of with the other */
+		return; /* reported with the remainder */
 	if (!has_turns(loop)) {
 		double times = s->times;
 
@@ -91,7 +93,7 @@ walk_loop(Sim *s, const Op *loop)
 	s->turn = outer;
 }
 
-/* `from < counter`, which is false in the loop's first turn. */
+/* Is the condition `from < counter`, which is false in the loop's first iteration? */
 static bool
 first_turn_skips(const Sim *s, const Op *o)
 {
@@ -178,7 +180,7 @@ walk(Sim *s, const Block *b)
 		walk_op(s, o);
 }
 
-/* Once through the kernel; false: times are as they were. */
+/* Simulates the kernel once. Returns false if the times are unchanged. */
 static bool
 walk_kernel(Sim *s)
 {

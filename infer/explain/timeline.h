@@ -1,9 +1,10 @@
-/* timeline.h - a block's first turns in time: who does what when, by the costs of the solution taken. */
+/* timeline.h - declares the timeline of a block's first iterations: what each role and unit does when, by
+ * the costs of the chosen solution. */
 #ifndef HEXC_TIMELINE_H
 #define HEXC_TIMELINE_H
 #include "infer/explain/explain_internal.h"
 
-/* What happens in a span: its name, its letter in text (0: the turn's last digit), what it is. */
+/* What happens in a span: its name, its letter in text (0: the iteration's last digit), its description. */
 #define SPANS(X)                                                                                             \
 	X(work, '#', "warps work")                                                                           \
 	X(wait, '.', "warps wait")                                                                           \
@@ -23,42 +24,42 @@ extern const char *const span_name[SPAN_KINDS];
 typedef struct TimelineSpan {
 	int row;
 	SpanKind kind;
-	int turn; /* of the loop around; -1: there is none */
-	double from, to; /* clocks since the block began */
+	int turn; /* of the innermost loop; -1: none */
+	double from, to; /* cycles since the block started */
 	const char *what; /* "wgmma_f32_f16_ss of line 13" */
 } TimelineSpan;
 
 typedef struct Timeline {
-	const char **row; /* names, in the order in which they are shown */
+	const char **row; /* names, in display order */
 	int nrow;
-	TimelineSpan *span; /* in no order */
+	TimelineSpan *span; /* unordered */
 	int n, cap;
-	double total; /* clocks until all is over */
-	int turns, stages; /* drawn of each pipeline loop; buffers of the deepest */
-	double turn; /* clocks of a turn once the stages are full; 0: no loop has turns here */
-	const char *limit; /* what it is that takes so long: a unit's name, or words */
+	double total; /* cycles until the end */
+	int turns, stages; /* iterations drawn of each pipeline loop; stages of the deepest one */
+	double turn; /* cycles/iteration once the stages are full; 0: no loop has waiting iterations */
+	const char *limit; /* the limiting resource: a unit's name, or text */
 } Timeline;
 
-/* The kernel as the code says it, alone on a multiprocessor, with the costs that the search reckoned with
- * (Res of each op, infer/cost): NULL where nothing is copied ahead.  Of a pipeline loop the first `turns`
- * turns run, stages + 4 of them or as many as it has, of a loop around it one; what follows the loop follows
- * the last of these.  It assumes:
+/* Simulates the kernel alone on an SM, with the costs that the search used (Res of each op, infer/cost).
+ * Returns NULL if no copies are prefetched. Of a pipeline loop the first `turns` iterations are simulated,
+ * stages + 4 of them or its trip count; of a loop around it one iteration. What follows the loop follows
+ * the last of these. Assumptions:
  *
- *   - a piece of code between waits takes its warps as long as its busiest unit and the others in its way
- *     (res_busy), or its warps to issue it, and then what cannot overlap: latencies, waits for memory;
- *   - copies that end at a barrier, or with a group, take their warps the issue slots.  Global memory moves
- *     one after the other, each in its bytes' clocks; the way (dram_wait, for boxes BOX_CLOCKS more) is
- *     under way beside other copies;
- *   - products of warpgroups queue for the tensor cores; one takes its multiplications' clocks, or those of
- *     the wavefronts that it and the copies that it waited for take of shared memory, and is over DOT_CLOCKS
- *     behind its last instance;
- *   - a stage is free when all arrivals at its barrier are there, or, without barriers, with the next wait;
- *   - one team stands for all; other blocks of the multiprocessor and the cluster are not there. */
+ *   - a section of code between waits takes its warps as long as its busiest unit and the delays by
+ *     other units (res_busy), or the time to issue it, plus what cannot overlap: latencies, waits for memory;
+ *   - copies that complete at a barrier, or with a group, take issue slots of their warps. Global memory
+ *     transfers are serialized, each by its bytes; the latency (dram_wait, for TMA boxes BOX_CLOCKS more)
+ *     overlaps with other copies;
+ *   - wgmma queue for the tensor cores; one takes the cycles of its multiplications, or of the shared-memory
+ *     wavefronts of it and the copies that it waited for. It is complete DOT_CLOCKS cycles after its last
+ *     instance;
+ *   - a stage is free when all arrivals at its barrier are complete, or, without barriers, at the next wait;
+ *   - one consumer group represents all; other blocks on the SM and of the cluster are ignored. */
 const Timeline *timeline(const Explained *ex);
-/* The same as lines of text: "  ", the row's name, a letter for so many clocks. */
+/* Prints it as text: "  ", the row's name, a letter per time step. */
 void timeline_text(Text *t, const Timeline *tl);
-/* The same as member `timeline` of a JSON object, whose fields hexc.1 lists. */
+/* Prints it as member `timeline` of a JSON object; hexc.1 lists its fields. */
 void timeline_json(Text *t, const Timeline *tl);
-/* The same as a picture. */
+/* Draws it as SVG. */
 const char *draw_timeline(const Explained *ex, const Timeline *tl);
 #endif

@@ -1,4 +1,4 @@
-/* timeline_clock.c - the warps' clock in a timeline, and the spans that are drawn of it. */
+/* timeline_clock.c - advances the warps' clock in a simulated timeline, and records the spans to draw. */
 #include "infer/core/sm_throughput.h"
 #include "infer/explain/timeline_sim.h"
 #include <math.h>

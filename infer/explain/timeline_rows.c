@@ -1,9 +1,10 @@
-/* timeline_rows.c - what a walk found, as rows: stages, units, and the turn that is like all others. */
+/* timeline_rows.c - converts a simulation to rows of the timeline: stages, units, and the steady-state
+ * iteration. */
 #include "infer/explain/timeline_sim.h"
 #include <math.h>
 #include <string.h>
 
-/* What was copied, by stage: on its way, there, in use. */
+/* Adds spans for copies, by stage: in flight, landed, in use. */
 void
 walk_stages(Sim *s)
 {
@@ -45,14 +46,14 @@ row_name(const Sim *s, const TimelineRow *r)
 
 	switch (r->kind) {
 	case ROW_producer: return "producer";
-	case ROW_warps: return roles ? (s->ex->k->teams > 1 ? "consumers, a team" : "consumers") : "warps";
+	case ROW_warps: return roles ? (s->ex->k->teams > 1 ? "consumer warpgroup" : "consumers") : "warps";
 	case ROW_stage: return arena_printf(a, "%s: %d", r->tiles, r->i);
 	case ROW_unit: break;
 	}
 	return res_unit[r->i];
 }
 
-/* Rows in order, and their names. */
+/* Sorts the rows and names them. */
 void
 walk_order(Sim *s)
 {
@@ -70,7 +71,7 @@ walk_order(Sim *s)
 		t->span[i].row = place[t->span[i].row];
 }
 
-/* The turn once the stages are full, and what it takes its time for. */
+/* Computes the steady-state cycles/iteration once the stages are full, and the limiting resource. */
 void
 walk_steady(Sim *s)
 {
@@ -85,9 +86,9 @@ walk_steady(Sim *s)
 		if (s->load.unit[i] > s->load.unit[most])
 			most = i;
 	if (s->waited > 0.1 * loop && s->load.unit[most] / n < 0.9 * t->turn)
-		t->limit = "the way of copies: there are too few stages";
+		t->limit = "memory latency; increase STAGES";
 	else if (busy / n >= 0.8 * t->turn)
 		t->limit = res_unit[most];
 	else
-		t->limit = "steps that need each other";
+		t->limit = "dependency latency";
 }

@@ -1,11 +1,11 @@
-/* timeline_text.c - a timeline in letters, and as JSON. */
+/* timeline_text.c - prints a timeline as letters, and as JSON. */
 #include "infer/explain/timeline.h"
 #include "taskmap/support/json_writer.h"
 #include <string.h>
 
-enum { WIDE = 96 /* letters of a row, at most */ };
+enum { WIDE = 96 /* maximum letters per row */ };
 
-/* Clocks for each letter: 1, 2 or 5 times a power of ten. */
+/* Returns the cycles per letter: 1, 2 or 5 times a power of ten. */
 static double
 clocks_a_letter(double total)
 {
@@ -35,7 +35,7 @@ letter_of(const TimelineSpan *x)
 	return x->turn < 0 ? '#' : (char)('0' + x->turn % 10);
 }
 
-/* Each letter is of the span that has most of its clocks. */
+/* Each letter represents the span that covers most of its cycles. */
 static void
 row_letters(const Timeline *tl, int row, double per, char *out, int n)
 {
@@ -68,8 +68,7 @@ timeline_text(Text *t, const Timeline *tl)
 	char letters[WIDE + 2];
 
 	text_printf(t,
-	            "\ntimeline, a letter for %.0f cycles: # works, . waits, - copies on their way, "
-	            "= there, a digit: the turn that uses it\n",
+	            "\ntimeline, one column = %.0f cycles: # compute, . stall, - copy in flight, = stage full, digit: consuming iteration\n",
 	            per);
 	for (int i = 0; i < tl->nrow; i++)
 		wide = (int)strlen(tl->row[i]) > wide ? (int)strlen(tl->row[i]) : wide;
@@ -78,7 +77,7 @@ timeline_text(Text *t, const Timeline *tl)
 		text_printf(t, "  %-*s |%s\n", wide, tl->row[i], letters);
 	}
 	if (tl->turn > 0)
-		text_printf(t, "  a turn takes %.0f cycles once stages are full, limited by %s\n", tl->turn,
+		text_printf(t, "  steady state: %.0f cycles/iteration, limited by %s\n", tl->turn,
 		            tl->limit);
 }
 

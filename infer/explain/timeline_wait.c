@@ -1,4 +1,4 @@
-/* timeline_wait.c - copies, barriers in memory and products of warpgroups in a timeline: when they end. */
+/* timeline_wait.c - computes in a simulated timeline when copies, mbarrier phases and wgmma complete. */
 #include "infer/core/sm_throughput.h"
 #include "infer/explain/timeline_sim.h"
 #include <math.h>
@@ -25,14 +25,14 @@ ring_of(Sim *s, const Val *at)
 	r->at = at;
 	r->stages = (int)at->type.shape[0];
 	r->arrivals = (int)max64(IMM(at->def, arrivals), 1);
-	if (r->arrivals > 1 && r->arrivals % k->teams == 0) /* one team stands for all */
+	if (r->arrivals > 1 && r->arrivals % k->teams == 0) /* one consumer group represents all */
 		r->arrivals /= k->teams;
-	if (r->arrivals % cluster_blocks(k) == 0) /* one block, too */
+	if (r->arrivals % cluster_blocks(k) == 0) /* one block represents its cluster */
 		r->arrivals /= cluster_blocks(k);
 	return s->ring[s->nring++] = r;
 }
 
-/* Which turn copy o is for: phases and groups of stages count them; -1: none. */
+/* Returns the iteration that copy o is for, counted by phases or groups of stages; -1: none. */
 static int
 number_of(Sim *s, const Op *o)
 {
@@ -47,7 +47,7 @@ number_of(Sim *s, const Op *o)
 	return n;
 }
 
-/* A copy starts: its issue is the warps', its bytes are the memory's. */
+/* Starts a copy: its issue takes the warps' time, its bytes the memory's. */
 void
 walk_copy(Sim *s, const Op *o, const Res *r)
 {
@@ -82,7 +82,7 @@ walk_copy(Sim *s, const Op *o, const Res *r)
 	}
 }
 
-/* What was copied since the last time becomes a phase or a group. */
+/* Closes the copies since the last call as a phase or a group. */
 void
 walk_close(Sim *s)
 {
@@ -102,7 +102,7 @@ walk_close(Sim *s)
 	s->open = (Fill){ 0 };
 }
 
-/* The n-th phase of a ring, or group of none; NULL: there is none yet. */
+/* Returns the n-th phase of a ring, or group if ring is NULL; NULL if there is none yet. */
 static Fill *
 find_fill(Sim *s, const StageBarriers *ring, int n)
 {
@@ -124,10 +124,10 @@ use(Sim *s, Fill *f)
 static const char *
 for_words(const Sim *s, const Fill *f)
 {
-	return s->draw ? arena_printf(s->ex->k->unit->arena, "for %s", f->tiles) : "for copies";
+	return s->draw ? arena_printf(s->ex->k->unit->arena, "for %s", f->tiles) : "waiting for copies";
 }
 
-/* Of groups, which no barrier gives back: those before are free. */
+/* Waits for groups. No barrier releases their stages: the preceding ones are free. */
 void
 walk_group(Sim *s, const Op *o)
 {
@@ -148,12 +148,12 @@ walk_group(Sim *s, const Op *o)
 
 		if (f->used >= 0 && f->freed < 0 && f->stages > 1)
 			f->freed = s->clock;
-		if (s->turn >= 0 || f->turn < 0) /* behind its loop nobody needs it */
+		if (s->turn >= 0 || f->turn < 0) /* after its loop it is no longer used */
 			use(s, f);
 	}
 }
 
-/* Is it a barrier by which teams take turns?  The one that is drawn has its turn. */
+/* Is it a barrier by which consumer groups alternate? The one that is drawn never waits for it. */
 bool
 barrier_tells_turn(const Sim *s, const Val *barrier)
 {
@@ -165,13 +165,13 @@ barrier_tells_turn(const Sim *s, const Val *barrier)
 	return false;
 }
 
-/* Producers find the stages of the first round free. */
+/* Waits for a phase; producers find the stages of the first round free. */
 void
 walk_phase(Sim *s, const Op *o, const Res *r)
 {
 	StageBarriers *ring = ring_of(s, o->in[0]);
 	int n = ring->waits++ - (s->producer ? ring->stages : 0);
-	const char *what = s->producer ? "for a free stage" : "for a phase";
+	const char *what = s->producer ? "waiting for an empty stage" : "waiting for an mbarrier phase";
 	Fill *f;
 
 	walk_flush(s);
@@ -201,7 +201,7 @@ walk_arrive(Sim *s, const Op *o, const Res *r)
 		s->open.ring = ring;
 		walk_close(s);
 	}
-	for (int i = 0; i < s->nring; i++) /* the stage that it gives back */
+	for (int i = 0; i < s->nring; i++) /* the stage that it releases */
 		if (s->ring[i]->freed_by == ring && find_fill(s, s->ring[i], ring->n))
 			find_fill(s, s->ring[i], ring->n)->freed = when;
 	if (++ring->came < ring->arrivals || ring->n == PHASES_MOST)

@@ -1,13 +1,14 @@
-/* block_scaled_mma.c - products of values of few bits and scales of blocks along k, on tensor cores that take both.
+/* block_scaled_mma.c - pass legalize: fuses dots of narrow values and scales of blocks along k into
+ * block-scaled MMAs.
  *
- * `dot(values * scales, ..)` becomes one op with five operands when an instruction takes it.  Values go
- * through a wider type of the same numbers where it has none for theirs; a factor without scales gets
- * ones. */
+ * `dot(values * scales, ..)` becomes one op with five operands if an instruction supports it. Values are
+ * cast to a wider type with the same numbers if it lacks theirs; an operand without scales gets scales of
+ * 1. */
 #include "hexc/ir/block_scale.h"
 #include "infer/core/mma_instr.h"
 #include "infer/legalize/legalize.h"
 
-enum { RANK = 6 }; /* of tiles on the way */
+enum { RANK = 6 }; /* maximum rank of intermediate tiles */
 
 static Val *
 as_type(Op *dot, OpCode code, Val *x, Type t)
@@ -31,7 +32,7 @@ reshaped(Op *dot, Val *x, int rank, const int64_t *shape)
 	return same ? x : as_type(dot, O_reshape, x, t);
 }
 
-/* Dim d of the result is dim perm[d] of x. */
+/* Transposes x: dim d of the result is dim perm[d] of x. */
 static Val *
 turned(Op *dot, Val *x, const int *perm)
 {
@@ -51,8 +52,8 @@ turned(Op *dot, Val *x, const int *perm)
 	return r;
 }
 
-/* The matrix of that shape whose elements are where the layout says in x, if x has them row by row or
- * column by column; else NULL. */
+/* Returns the matrix of that shape whose elements are at the layout's positions in x, if that is x in
+ * row-major or column-major order; else NULL. */
 static Val *
 in_order(Op *dot, Val *x, const Layout *at, const int64_t shape[2])
 {
@@ -66,9 +67,9 @@ in_order(Op *dot, Val *x, const Layout *at, const int64_t shape[2])
 	return layout_equal(at, &rows) ? turned(dot, reshaped(dot, x, 2, back), (int[2]){ 1, 0 }) : NULL;
 }
 
-/* A matrix of the elements of x where the layout has them: x is cut into the layout's digits, these are put
- * in their order, repeated where the layout does not tell elements apart, and joined.  NULL: there are too
- * many digits, or they leave elements out. */
+/* Returns the matrix of the elements of x at the layout's positions: x is split into the layout's modes,
+ * which are permuted, broadcast where the layout has stride 0, and merged. NULL if there are too many
+ * modes, or they skip elements. */
 static Val *
 arranged(Op *dot, Val *x, const Layout *from)
 {
@@ -98,7 +99,7 @@ arranged(Op *dot, Val *x, const Layout *from)
 	for (int d = 0; d < n - used; d++)
 		cut[d] = 1;
 	used = n - used;
-	for (int d = 0, to = 0, one = 0; d < 2; d++) /* digits are fastest first, dims slowest first */
+	for (int d = 0, to = 0, one = 0; d < 2; d++) /* modes are fastest first, dims slowest first */
 		for (int i = at->first[d + 1] - 1; i >= at->first[d]; i--, to++) {
 			full[to] = at->it[i].extent;
 			perm[to] = at->it[i].stride ? -1 : one++;
@@ -115,7 +116,7 @@ arranged(Op *dot, Val *x, const Layout *from)
 	return reshaped(dot, x, 2, shape);
 }
 
-/* The layout of one of each `block` neighbours along dim d, which are the same element. */
+/* Reduces the layout to one of each `block` adjacent indices along dim d, which are the same element. */
 static bool
 one_of_block(Layout *at, int d, int64_t block)
 {
@@ -130,7 +131,7 @@ one_of_block(Layout *at, int d, int64_t block)
 	return true;
 }
 
-/* What mask has outside of its bounds is cleared in x too, where x has `block` indices along dim d in one. */
+/* Applies mask to x too, where one index of x along dim d represents `block` indices. */
 static Val *
 masked(Op *dot, const Op *mask, Val *x, int d, int64_t block, double fill)
 {
@@ -188,7 +189,7 @@ scales(Op *dot, const Scaled *f, int side, const Instr *in)
 	return x ? masked(dot, f->mask, x, 1 - side, block, 1) : NULL;
 }
 
-/* Can the row take a factor as its operand of type d? */
+/* Does the instruction accept the operand in type d? */
 static bool
 instr_accepts_operand(const Instr *in, const Scaled *f, DType d)
 {
@@ -203,7 +204,7 @@ instr_accepts_operand(const Instr *in, const Scaled *f, DType d)
 	       (dtype_info[s].codes == C_scale || f->scale.magnitude);
 }
 
-/* The row that takes most of the factors in the types that they have, and does most at once. */
+/* Returns the instruction that needs the fewest casts, and of these the one with the most MACs. */
 static const Instr *
 row_for(const Op *dot, const Scaled f[2], const Target *t, bool *swap)
 {
@@ -248,7 +249,7 @@ fuse(Kernel *k, Op *dot)
 		in[side] = values(dot, &f[side], side, side == swap ? row->ta : row->tb);
 		in[3 + side] = scales(dot, &f[side], side, row);
 		if (!in[side] || !in[3 + side])
-			return; /* what was made for it, nobody reads */
+			return; /* the new ops are unused */
 	}
 	in[2] = dot->in[2];
 	o = op_new(dot->parent, dot, O_dot, dot->src, 5, in, 1, &dot->out[0]->type);

@@ -1,15 +1,17 @@
-/* collapse_dims.c - pass collapse_dims: the last two dims of tensors and shared tiles become one where accesses get wider so.
+/* collapse_dims.c - pass collapse_dims: merges the last two dims of tensors and shared tiles if accesses
+ * become wider.
  *
  *     A: f16[M, K, 2]                            A: f16[M, K * 2]
  *     a = load A[m :+ 16, k :+ 64, 0 :+ 2]  =>   a = reshape (load A[m :+ 16, k * 2 :+ 128])
  *
- * Pairs of numbers, pixels of a few channels: an access takes neighbours along one dim, of which there are
- * few.  If every slice takes all of the last dim, and rows follow one another without a gap, what is next to
- * each other in memory is so along one dim.  Joined until nothing is left to join.
+ * For example complex numbers, or pixels with few channels: an access takes contiguous elements along one
+ * dim, and the last dim has few. If every slice covers all of the last dim, and rows follow each other
+ * without a gap, elements that are contiguous in memory become contiguous along one dim. Repeated until
+ * nothing changes.
  *
- * needs   pass mask_bounds done; nothing has a layout
- * keeps   what the kernel computes, and what its host is told of its parameters
- * leaves  reshapes of register tiles behind loads and in front of stores */
+ * requires   pass mask_bounds is done; nothing has a layout
+ * preserves  what the kernel computes, and the parameters as the host sees them
+ * produces   reshapes of register tiles after loads and before stores */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/fold.h"
 #include "hexc/pass/pass.h"
@@ -17,10 +19,10 @@
 
 typedef struct Join {
 	Kernel *k;
-	bool *taken; /* [nval + 1] tensors and allocs to join */
-	bool *copied; /* [nval + 1] allocs that copies fill or read */
-	bool *fits; /* [nop + 1] views and accesses that join */
-	Val **to; /* [nval + 1] what memory has become */
+	bool *taken; /* [nval + 1] tensors and allocs to collapse */
+	bool *copied; /* [nval + 1] allocs that copies write or read */
+	bool *fits; /* [nop + 1] views and accesses that can be rewritten */
+	Val **to; /* [nval + 1] the replacement of a memory value */
 	uint32_t n;
 } Join;
 
@@ -38,7 +40,7 @@ is_taken(const Join *j, const Val *v)
 	return v && v->id < j->n && j->taken[v->id];
 }
 
-/* Elements of the last dim; 0: nobody knows. */
+/* Returns the extent of the last dim; 0 if it is unknown. */
 static int64_t
 row_of(const Kernel *k, const Val *root)
 {
@@ -51,17 +53,17 @@ row_of(const Kernel *k, const Val *root)
 	return const_get(p->size[last], &c) ? c.i : 0;
 }
 
-/* What a lane has to do with n elements that so many lanes share, `wide` at a time: an access costs about as
- * much as computing with four elements does. */
+/* Returns the work per lane for n elements distributed over `lanes` lanes, accessed `wide` at a time: one
+ * access costs about as much as computing with four elements. */
 static double
 work_of(double n, double lanes, int wide)
 {
 	return n / lanes * (1 + 4.0 / wide);
 }
 
-/* Is less to do for the rows of the last dim as one?  Accesses are wide then, but no more lanes share the
- * elements than a power of two in their number; as they are pass pad_tiles makes the tile longer, which it cannot
- * where dims are cut. */
+/* Is the work smaller with collapsed dims? Accesses are then wide, but the number of lanes is limited by
+ * the largest power of two that divides the extent. Without collapsing, pass pad_tiles pads the tile, which
+ * it cannot do for dims that are cut. */
 static bool
 pays(const Kernel *k, const Type *t, int64_t row)
 {
@@ -78,8 +80,8 @@ pays(const Kernel *k, const Type *t, int64_t row)
 	return joined <= apart;
 }
 
-/* Are all rows of the dim before the last together some of the widest accesses, or a part of one, which may
- * be joined again? */
+/* Are all rows of the preceding dim together full accesses of the widest kind, or a part of one, which may
+ * be collapsed again? */
 static bool
 goes_in_wide(const Kernel *k, const Type *t, int64_t row)
 {
@@ -88,7 +90,7 @@ goes_in_wide(const Kernel *k, const Type *t, int64_t row)
 	return (n % most == 0 || most % n == 0) && pays(k, t, row);
 }
 
-/* Has it rows shorter than the widest access, without gaps? */
+/* Does it have rows shorter than the widest access, without gaps? */
 static bool
 has_short_rows(const Kernel *k, const Val *root)
 {
@@ -104,7 +106,7 @@ has_short_rows(const Kernel *k, const Val *root)
 	return !root->type.pinned && goes_in_wide(k, &root->type, n);
 }
 
-/* The type of memory or a tile whose last two dims are joined. */
+/* Returns the type of memory or a tile with the last two dims collapsed. */
 static Type
 joined(Type t, int64_t row)
 {
@@ -115,21 +117,21 @@ joined(Type t, int64_t row)
 	return t;
 }
 
-/* Does the view have the dim before the last one, if there is one? */
+/* Does the view keep the second-to-last dim, if there is one? */
 static bool
 keeps_rows(const Op *view)
 {
 	return view->nin < 3 || !(IMM(view, dropped) >> (view->nin - 3) & 1);
 }
 
-/* Has memory v, a root or a view of one, its rows in a dim of their own? */
+/* Does memory v, a root or a view of one, have a separate dim for its rows? */
 static bool
 has_rows(const Val *v)
 {
 	return !v->def || v->def->code != O_view || keeps_rows(v->def);
 }
 
-/* Is all of each row in the view, and are its rows wide accesses together? */
+/* Does the view cover each row in full, and are its rows together wide accesses? */
 static bool
 takes_rows(const Join *j, const Op *view)
 {
@@ -147,7 +149,7 @@ takes_rows(const Join *j, const Op *view)
 	return !keeps_rows(view) || goes_in_wide(j->k, t, n);
 }
 
-/* Memory that an access touches as a whole: the root itself, or a view of it; NULL: something else. */
+/* Returns the operand of mem if it is a view, else mem. */
 static const Val *
 root_of(const Val *mem)
 {
@@ -156,7 +158,7 @@ root_of(const Val *mem)
 	return o && o->code == O_view ? o->in[0] : mem;
 }
 
-/* Is o a copy, or a view that one moves? */
+/* Is o a copy, or a view that a copy accesses? */
 static bool
 is_copied(const Join *j, const Op *o)
 {
@@ -170,7 +172,7 @@ is_copied(const Join *j, const Op *o)
 	return false;
 }
 
-/* Can o be one that reads or writes operand i, memory, as joined? */
+/* Can o access operand i, memory, in collapsed form? */
 static bool
 can_join(const Join *j, const Op *o, int i)
 {
@@ -188,7 +190,7 @@ can_join(const Join *j, const Op *o, int i)
 	}
 }
 
-/* Takes those of short rows of which several are touched at once. */
+/* Selects memory with short rows if several rows are accessed together. */
 static void
 find_short_rows(Join *j)
 {
@@ -208,8 +210,8 @@ find_short_rows(Join *j)
 		}
 }
 
-/* Leaves those taken that all ops can do with.  Of a shared tile that is copied others may be done with it as
- * it was, under its old shape. */
+/* Deselects memory with uses that cannot be rewritten. For a shared tile that is copied, other ops may use
+ * it unchanged, under its old shape. */
 static void
 select_collapsible(Join *j)
 {
@@ -232,7 +234,7 @@ select_collapsible(Join *j)
 	}
 }
 
-/* Is a view or access done with memory as joined, and all that reads the view? */
+/* Can a view or access, and all users of the view, use collapsed memory? */
 static bool
 is_collapsible_use(const Join *j, const Op *o)
 {
@@ -248,7 +250,7 @@ is_collapsible_use(const Join *j, const Op *o)
 	return fit;
 }
 
-/* ---- the kernel -------------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 static void
 join_param(Kernel *k, Param *p)
@@ -258,7 +260,7 @@ join_param(Kernel *k, Param *p)
 	Op *at = size->def ? size->def->next : k->body->first;
 	Constant c;
 
-	if (p->size[last]->def) { /* behind both */
+	if (p->size[last]->def) { /* after both */
 		for (Op *o = at; o; o = o->next)
 			if (o == p->size[last]->def)
 				at = o->next;
@@ -280,7 +282,7 @@ join_alloc(Join *j, Op *o)
 	n->out[0]->type = t;
 	n->out[0]->name = was->name;
 	j->to[was->id] = n->out[0];
-	o->code = O_reshape; /* for those that are not joined */
+	o->code = O_reshape; /* for uses that are not rewritten */
 	o->nin = 1;
 	o->in = NEWN(j->k->unit->arena, Val *, 1);
 	o->in[0] = n->out[0];
@@ -288,7 +290,7 @@ join_alloc(Join *j, Op *o)
 		o->imm[i] = 0;
 }
 
-/* A view of root, whose type is as it was. */
+/* Replaces a view of root, whose type is unchanged. */
 static void
 join_view(Join *j, Op *o, const Val *root, int64_t row)
 {
@@ -315,7 +317,7 @@ reshaped(Op *at, Val *x, Type t)
 	return op_new(at->parent, at, O_reshape, at->src, 1, &x, 1, &t)->out[0];
 }
 
-/* An access to what has been joined. */
+/* Rewrites an access to collapsed memory. */
 static void
 join_access(Join *j, Op *o)
 {
@@ -380,7 +382,7 @@ rewrite(Join *j)
 	}
 }
 
-/* One dim of each. */
+/* Collapses one dim of each. */
 static bool
 collapse_dims_once(Kernel *k)
 {

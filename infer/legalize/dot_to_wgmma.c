@@ -1,21 +1,21 @@
-/* dot_to_wgmma.c - products of warpgroups: a dot of consumers whose factors are loads of whole stages of shared
- * tiles, or transposes of these, becomes a wgmma that reads the stages itself.  One of them may be anything
- * else, in registers. */
+/* dot_to_wgmma.c - pass legalize: lowers dots of consumer warps to wgmma if the operands are loads of full
+ * stages of shared tiles, or transposes of these. One operand may be any register tile instead. */
 #include "hexc/ir/sparse.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/core/smem_atom.h"
 #include "infer/core/wgmma.h"
 #include "infer/legalize/legalize.h"
 
-/* A factor as wgmma takes it. */
+/* An operand for wgmma. */
 typedef struct WgmmaOperand {
 	Op *load;
 	bool turned;
-	int unit; /* the tile's dim along which neighbours are in memory */
-	bool mn; /* its neighbours in memory run along m or n */
+	int unit; /* the tile's dim that is contiguous in memory */
+	bool mn; /* the contiguous dim runs along m or n */
 } WgmmaOperand;
 
-/* The dim of an alloc along which copies bring neighbours, as infer will have it; its last where none do. */
+/* Returns the dim of an alloc along which copies will be contiguous, as infer will choose it; its last dim
+ * if there are no copies. */
 static int
 unit_of(Kernel *k, const Val *tile)
 {
@@ -28,7 +28,7 @@ unit_of(Kernel *k, const Val *tile)
 	return tile->type.rank - 1;
 }
 
-/* Do copies bring the tile of which a barrier tells? */
+/* Do copies tracked by a barrier write the tile? */
 static bool
 is_brought(Kernel *k, const Val *tile)
 {
@@ -40,7 +40,7 @@ is_brought(Kernel *k, const Val *tile)
 	return false;
 }
 
-/* Does o leave a tile as it is?  `brought`: behind a wait for a barrier it is another. */
+/* Does o leave a tile unmodified? `brought`: a wait for a barrier may change it. */
 static bool
 only_reads(const Op *o, bool brought)
 {
@@ -48,7 +48,7 @@ only_reads(const Op *o, bool brought)
 	       o->code == O_wg_commit || o->code == O_wg_wait || (o->code == O_mbar_wait && !brought);
 }
 
-/* Does a load give the same at o, behind it in its block? */
+/* Would a load return the same at o, later in its block? */
 static bool
 still_there(Kernel *k, const Op *load, const Op *o)
 {
@@ -96,8 +96,8 @@ has_form(const Val *tile, int unit)
 	return false;
 }
 
-/* Has the target an instruction for the dot, of which a team's warpgroups have whole instances?  `held`: the
- * factor that is in registers, -1 none. */
+/* Does the target have an instruction for the dot whose instances divide it over the consumer group's
+ * warpgroups? `held`: the operand that is in registers, -1: none. */
 static bool
 is_taken(const Op *dot, bool mn, int held)
 {
@@ -127,7 +127,7 @@ nothing(Op *dot, OpCode code, int movable)
 		IMM_SET(o, movable, 1);
 }
 
-/* Its factors, and in `in` what the product reads of each. */
+/* Finds its operands, and in `in` what the MMA reads of each. */
 static bool
 find_factors(Kernel *k, const Op *dot, WgmmaOperand *f, Val **in)
 {

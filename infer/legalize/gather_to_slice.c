@@ -1,24 +1,26 @@
-/* gather_to_slice.c - pass gather_to_slice: tiles of indices that are a start and steps become slices.
+/* gather_to_slice.c - pass gather_to_slice: replaces index tiles of views by slices if range analysis
+ * proves the indices affine.
  *
- * X[b, l + i64(iota(0, 256))] chooses what X[b, l :+ 256] does, and an access by indices moves one element.
- * Indices are looked through as a start and steps along each of their dims: iota, scalars, sums, products
- * with a number, casts, broadcasts and reshapes that add dims of one element, where facts say that nothing
- * wraps around.  Tiles of several dims are a slice where each dim of theirs steps along another of the
- * tensor, in this order: X[reshape(m + i, 16, 1), n + j] is X[m :+ 16, n :+ 64].  Where only one that is
- * first or last does so, that one is: X[reshape(rows, 16, 1), n + j] is X[rows, n :+ 64].
+ * X[b, l + i64(iota(0, 256))] selects the same elements as X[b, l :+ 256], but a gather accesses one
+ * element at a time. Index tiles are analyzed as a start plus a step along each dim: iota, scalars, sums,
+ * multiplications by a constant, casts, broadcasts, and reshapes that add dims of extent 1, if range
+ * analysis excludes overflow. Index tiles become a slice if each of their dims steps along a different dim
+ * of the tensor, in the same order: X[reshape(m + i, 16, 1), n + j] is X[m :+ 16, n :+ 64]. If only the
+ * first or last index tile does, only that one is replaced: X[reshape(rows, 16, 1), n + j] is X[rows, n :+
+ * 64].
  *
- * needs   pass mask_bounds done: what indices choose outside of a tensor exists and is 0, what is outside of a
- *         slice does not exist, and the IR says what follows from that
- * keeps   what the kernel computes; steps below 1 stay indices, and those into shared tiles, of which slices
- *         reach past no end
- * leaves  tiles of indices for dce */
+ * requires   pass mask_bounds is done: gathered elements outside a tensor exist and are 0, those outside a
+ *            slice do not exist, and the IR has the masks for that
+ * preserves  what the kernel computes; steps below 1 stay indices, and those into shared tiles, whose
+ *            slices must be in bounds
+ * produces   unused index tiles, for dce */
 #include "hexc/pass/pass.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/dtype_value.h"
 
 enum { DEPTH = 16 };
 
-/* Element (i, j, ..) is start + step[0] * i + step[1] * j ..; start: a scalar of i64, NULL is 0. */
+/* Element (i, j, ..) is start + step[0] * i + step[1] * j ..; start is an i64 scalar, NULL: 0. */
 typedef struct AffineIndex {
 	Val *start;
 	int64_t step[DIM_MAX];
@@ -26,13 +28,12 @@ typedef struct AffineIndex {
 
 typedef struct GatherToSlice {
 	Kernel *k;
-	Op *at; /* ops go in front of it */
+	Op *at; /* insertion point: before this op */
 } GatherToSlice;
 
 static bool line_of(GatherToSlice *a, Val *v, int depth, AffineIndex *out);
 
-/* Of the elements of a tile like t, do none wrap around?  Starts that may be next to what 64 bits hold are
- * none, and neither are such steps. */
+/* Does no element of a tile of type t overflow? Excludes starts and steps near the limits of 64 bits. */
 static bool
 line_fits(const GatherToSlice *a, const Type *t, const AffineIndex *x)
 {
@@ -106,7 +107,7 @@ line_product(GatherToSlice *a, const Op *o, int depth, AffineIndex *out)
 	return false;
 }
 
-/* Dims of one element are added, taken away, or repeated along. */
+/* Analyzes a reshape that adds or removes dims of extent 1, or a broadcast. */
 static bool
 line_reshaped(GatherToSlice *a, const Op *o, int depth, AffineIndex *out)
 {
@@ -172,8 +173,7 @@ line_of(GatherToSlice *a, Val *v, int depth, AffineIndex *out)
 	return found && line_fits(a, &v->type, out);
 }
 
-/* Is dim d of the operand, of those that indices address, where the first of them is: are there none between
- * that the view has? */
+/* Is dim d of the operand adjacent to the first gathered dim? No dim between them may be kept in the view. */
 static bool
 stays_in_place(const Op *view, int d)
 {
@@ -185,14 +185,14 @@ stays_in_place(const Op *view, int d)
 	return true;
 }
 
-/* The dim of its tile along which a line steps, upwards; -1: none, -2: several, or downwards. */
+/* Returns the dim of its tile along which the index steps, upwards; -1: none, -2: several, or downwards. */
 static int
 line_dim(const AffineIndex *x, const Type *t)
 {
 	int dim = -1;
 
 	for (int d = 0; d < t->rank; d++) {
-		if (x->step[d] == 0 || t->shape[d] == 1) /* one for all */
+		if (x->step[d] == 0 || t->shape[d] == 1) /* one index for all */
 			continue;
 		if (dim >= 0 || x->step[d] < 0)
 			return -2;
@@ -201,8 +201,8 @@ line_dim(const AffineIndex *x, const Type *t)
 	return dim;
 }
 
-/* The lines of the view's indices, and the dims of these that they step along, -1 where that is none: each of
- * them once, in their order. */
+/* Analyzes the view's index tiles, and finds the dim that each steps along (-1: none). Returns false unless
+ * each dim occurs once, in order. */
 static bool
 view_lines(GatherToSlice *a, const Op *view, AffineIndex *line, int *dim)
 {
@@ -254,7 +254,7 @@ make_slice(Kernel *k, Op *view)
 	return true;
 }
 
-/* Do indices that address other dims of the operand than d have one element along dim e of theirs? */
+/* Do the other index tiles have extent 1 along dim e? */
 static bool
 is_alone(const Op *view, int d, int e)
 {
@@ -270,7 +270,8 @@ is_alone(const Op *view, int d, int e)
 	return others > 0;
 }
 
-/* The next dim of the operand behind d that indices address; -1: none, or one that stays is in between. */
+/* Returns the next gathered dim of the operand after d; -1 if there is none, or if a kept dim is in
+ * between. */
 static int
 gathered_next(const Op *view, int d)
 {
@@ -282,7 +283,7 @@ gathered_next(const Op *view, int d)
 	return -1;
 }
 
-/* Index tile v without dim e, of one element. */
+/* Reshapes index tile v to drop dim e, of extent 1. */
 static Val *
 put_without(Op *view, Val *v, int e)
 {
@@ -294,7 +295,7 @@ put_without(Op *view, Val *v, int e)
 	return op_new(view->parent, view, O_reshape, view->src, 1, &v, 1, &t)->out[0];
 }
 
-/* Indices of dim d alone, which step along their first or last dim, as a slice beside the others. */
+/* Replaces only the index tile of dim d, which steps along its first or last dim, by a slice. */
 static bool
 make_part(Kernel *k, Op *view, int d)
 {

@@ -1,16 +1,16 @@
-/* legalize.c - pass legalize: products become such as the target's instructions take, and constants and
- * indices one op for each reader.
+/* legalize.c - pass legalize: rewrites dots to forms that the target's instructions support, and gives each
+ * user its own constant or index op.
  *
- * needs   no pipeline loops; nothing has a layout but what the program pinned
- * keeps   what the kernel computes
- * leaves  dots of types that the target multiplies, or of any for plain arithmetic; products of sparse tiles
- *         in one op where an instruction skips their zeros, and those of values and scales where one
- *         multiplies the two; products of warpgroups where consumers multiply what is in shared memory;
- *         nothing that nobody reads */
+ * requires   no pipeline loops; no layouts except pinned ones
+ * preserves  what the kernel computes
+ * produces   dots of types that the target multiplies, or of any type for FMA; dots of sparse tiles as one
+ *            op if an instruction skips their zeros; dots of values and scales as one op if an instruction
+ *            multiplies both; wgmma where consumer warps multiply shared tiles; no unused ops */
 #include "infer/legalize/legalize.h"
 #include "hexc/pass/pass.h"
 
-/* Where a constant for o alone stands: behind its fence nothing writes registers of a product under way. */
+/* Returns the insertion point for a constant used by o only: after an MMA's fence nothing may write
+ * registers of an MMA in flight. */
 static Op *
 fill_place(Op *o)
 {
@@ -19,8 +19,8 @@ fill_place(Op *o)
 	return fence ? fence : o;
 }
 
-/* A constant tile takes a different layout for each reader at no cost, and a view's indices are laid out as
- * the access through it wants them: one op per use. */
+/* Clones constant tiles and gathering views for each use: a constant can have a different layout for each
+ * user at no cost, and a view's indices get the layout that its access requires. */
 static void
 split_fills(Kernel *k)
 {
@@ -29,8 +29,7 @@ split_fills(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		for (int i = 0; i < o->nin; i++) {
 			Op *def = o->in[i]->def;
-			if (def &&
-			    view_gather_dim(def) >= 0) { /* its indices are laid out as the access wants */
+			if (def && view_gather_dim(def) >= 0) {
 				o->in[i] = op_clone(o->parent, o, def, NULL, NULL)->out[0];
 				continue;
 			}

@@ -1,22 +1,22 @@
-/* legalize.h - between the files of pass legalize. */
+/* legalize.h - declares the steps of pass legalize, one per file. */
 #ifndef HEXC_LEGALIZE_H
 #define HEXC_LEGALIZE_H
 #include "hexc/ir/ir.h"
 
-/* Dots of types that the target has no instruction for take their operands through a type that it has. */
+/* Casts the operands of dots that the target has no instruction for to a type that it supports. */
 void promote_dots(Kernel *k);
-/* Dots of a sparse tile take its values and positions where the target has an instruction for them, unless
- * its expand is marked dense.  True: some do. */
+/* Rewrites dots of sparse tiles to take values and metadata if the target has an instruction for them,
+ * unless their expand is marked dense. Returns true if any was rewritten. */
 bool fuse_sparse(Kernel *k);
-/* Likewise dots of values and scales, where the target multiplies the two, unless they are marked dense.
- * Leaves ops that nobody reads. */
+/* Rewrites dots of values times scales likewise if the target multiplies both, unless they are marked
+ * dense. Leaves unused ops. */
 void fuse_scales(Kernel *k);
-/* Dots of consumers whose factors are stages of shared tiles become wgmma, each waited for at once. 
- * True: some do. */
+/* Lowers consumer dots of shared-tile stages to wgmma, each followed by a wait. Returns true if any was
+ * lowered. */
 bool take_warpgroups(Kernel *k);
-/* Would it take this one? */
+/* Would take_warpgroups lower this dot? */
 bool warpgroups_take(Kernel *k, const Op *dot);
-/* Tiles that consumers store to tensors go through shared memory and the copy engine, where it takes them and
- * there is room.  True: some do. */
+/* Stores tiles from consumer warps to tensors through shared memory and TMA, where TMA supports them and
+ * shared memory suffices. Returns true if any store was rewritten. */
 bool store_by_slabs(Kernel *k);
 #endif

@@ -1,22 +1,23 @@
-/* merge_row_accesses.c - pass merge_row_accesses: accesses of all parts of short rows become one of the rows, taken apart in registers.
+/* merge_row_accesses.c - pass merge_row_accesses: merges separate accesses to all elements of short rows
+ * into one access to the rows, unpacked in registers.
  *
  *     re = load A[m :+ 16, k :+ 64, 0]        a = load A[m :+ 16, k :+ 64, 0 :+ 2]
  *     im = load A[m :+ 16, k :+ 64, 1]   =>   re = reshape (slice a), im = reshape (slice a)
  *
- * Pairs of numbers, pixels, the coordinates of points: what a program takes apart by indices of the last dim
- * is side by side in memory, and each part by itself is an access for every element.  Loads of one block with
- * nothing between them that writes, and plain stores with nothing between them that touches memory, are one
- * if they have each element of rows that are no longer than the widest access.
+ * For example complex numbers, pixels, coordinates of points: elements that a program selects by indices of
+ * the last dim are contiguous in memory, but selecting each separately makes one access per element. Merged
+ * are loads of one block with no write between them, and plain stores with no memory access between them,
+ * that cover each element of rows at most as long as the widest access.
  *
- * needs   pass mask_bounds done, equal starts merged; nothing has a layout
- * keeps   what the kernel computes
- * leaves  views that nobody reads for dce */
+ * requires   pass mask_bounds is done, equal starts merged; nothing has a layout
+ * preserves  what the kernel computes
+ * produces   unused views, for dce */
 #include "hexc/pass/pass.h"
 #include <string.h>
 
 enum { PARTS = 16 }; /* bytes in the widest access */
 
-/* An access to element `at` of each of the rows of `n` in a view. */
+/* An access to element `at` of each row of `n` elements in a view. */
 typedef struct RowAccess {
 	Op *op;
 	const Op *view;
@@ -45,7 +46,7 @@ part_of(Op *o, RowAccess *out)
 	       val_is_const(view->in[1 + last], &out->at) && out->at >= 0 && out->at < out->n;
 }
 
-/* The type of all of the rows, whose parts have type t. */
+/* Returns the type of all of the rows, where one element per row has type t. */
 static Type
 rows_type(const RowAccess *p, Type t)
 {
@@ -57,13 +58,13 @@ rows_type(const RowAccess *p, Type t)
 	return t;
 }
 
-/* Parts of the same rows? */
+/* Do both access the same rows? */
 static bool
 same_rows(const RowAccess *p, const RowAccess *q)
 {
 	const Op *x = p->view, *y = q->view;
 	Type t = rows_type(p, x->out[0]->type), u = rows_type(q, y->out[0]->type);
-	int64_t last = (int64_t)1 << (x->nin - 2); /* which one of them may have, the other not */
+	int64_t last = (int64_t)1 << (x->nin - 2); /* one of them may keep this dim, the other not */
 
 	if (p->op->code != q->op->code || x->nin != y->nin || !type_same(&t, &u) ||
 	    ((IMM(x, dropped) ^ IMM(y, dropped)) & ~last))
@@ -77,7 +78,7 @@ same_rows(const RowAccess *p, const RowAccess *q)
 	return memcmp(p->op->imm, q->op->imm, sizeof p->op->imm) == 0;
 }
 
-/* May accesses like o be made on the other side of op x? */
+/* May an access like o be moved past op x? */
 static bool
 passes(const Op *o, const Op *x)
 {
@@ -86,8 +87,8 @@ passes(const Op *o, const Op *x)
 	return !op_is(x, F_MEM) || (o->code == O_load && x->code == O_load);
 }
 
-/* The parts that can be one access with the first; how many, 0: they do not have each element, or twice what
- * is stored. */
+/* Finds the accesses that can be merged with the first. Returns their number; 0 if they lack an element, or
+ * store one twice. */
 static int
 find(Arena *a, const RowAccess *first, RowAccess **out)
 {
@@ -160,7 +161,7 @@ load_rows(Kernel *k, const RowAccess *part, int n)
 	}
 }
 
-/* Elements lo to hi - 1 of all rows. */
+/* Concatenates elements [lo, hi) of all rows. */
 static Val *
 together(Op *at, Val *const *one, int64_t lo, int64_t hi)
 {
@@ -217,7 +218,7 @@ in_block(Kernel *k, Block *b)
 		else
 			store_rows(part, n);
 		changed = true;
-		next = before ? before->next : b->first; /* what was next may be gone */
+		next = before ? before->next : b->first; /* the next op may have been removed */
 	}
 	return changed;
 }

@@ -1,11 +1,11 @@
-/* promote_operands.c - products of types that the target's tensor cores lack, or lack for tiles this small, go
- * through a wider type that has the same numbers: floats of up to 8 bits through f16 or bf16, integers of
- * less than 8 bits through 8. */
+/* promote_operands.c - pass legalize: casts the operands of dots to a wider type with the same numbers if
+ * the target's tensor cores lack their type, or lack it for tiles this small. Floats of up to 8 bits become
+ * f16 or bf16, integers below 8 bits become 8 bits. */
 #include "hexc/ir/dtype_value.h"
 #include "infer/core/mma_instr.h"
 #include "infer/legalize/legalize.h"
 
-/* A wider type with all of d's numbers; D_COUNT: none that helps. */
+/* Returns a wider type with all of d's numbers; D_COUNT if none helps. */
 static DType
 wider(DType d)
 {

@@ -1,32 +1,34 @@
-/* sink.c - pass sink: what products read of shared memory is loaded behind the barriers in front of them.
+/* sink.c - pass sink: moves shared-memory loads of dot operands past preceding barriers, to their first
+ * use.
  *
  *     x = load a                          copy B to b, asynchronous; wait
  *     copy B to b, asynchronous; wait  =>  y = load b
  *     y = load b; dot(x, y)               x = load a; dot(x, y)
  *
- * The code generator reads a factor step by step along k as the product goes on; but what is loaded in front
- * of a barrier has to be read there, all of it, and is in registers at once.  Pass insert_barriers will put a barrier in
- * front of the first access to what was written since the last one: that is foreseen here, block by block.
+ * The code generator loads an operand step by step along k as the dot proceeds. An operand loaded before a
+ * barrier must be loaded completely there, and occupies registers. Pass insert_barriers will insert a
+ * barrier before the first access to data written since the last one. This pass predicts these barriers,
+ * block by block.
  *
- * needs   nothing
- * keeps   what the kernel computes: a load passes no write to its tile
- * leaves  other loads where they are */
+ * requires   nothing
+ * preserves  what the kernel computes: a load does not move past a write to its tile
+ * leaves     other loads unchanged */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/pass.h"
 
 typedef struct Sink {
 	Kernel *k;
-	int *fence;       /* by op id: barriers up to the place in front of it */
-	int *wrote, *read; /* by value id of a tile: after which barrier that was last, from 1; 0: never */
-	bool *seen;       /* by op id: an op that is there already asks for all of what it makes */
+	int *fence;       /* by op id: number of barriers up to the point before it */
+	int *wrote, *read; /* by value id of a tile: the last such barrier, from 1; 0: never */
+	bool *seen;       /* by op id: an earlier op needs its complete result */
 	bool *moved;      /* by op id */
 	int now;          /* barriers so far, from 1 */
-	Op **work;        /* loads of a product's factors, and ops on the way there */
+	Op **work;        /* loads of a dot's operands, and the ops between */
 	int n, cap;
 	bool changed;
 } Sink;
 
-/* Are words of what o gives made when they are asked for, wherever it stands? */
+/* Are words of o's result computed on demand, wherever o is placed? */
 static bool
 is_made_late(const Op *o)
 {
@@ -34,14 +36,14 @@ is_made_late(const Op *o)
 	       o->code == O_gather || o->code == O_view;
 }
 
-/* The tile in shared memory that v is, or is a view of; NULL: none. */
+/* Returns the shared tile that v is, or is a view of; NULL if there is none. */
 static const Val *
 tile_of(Val *v)
 {
 	return v && v->type.space == S_shared ? view_root(v) : NULL;
 }
 
-/* Has o a barrier in front?  What it does is noted. */
+/* Records the accesses of o, and whether a barrier will precede it. */
 static void
 note_access(Sink *s, const Op *o)
 {
@@ -62,7 +64,7 @@ note_access(Sink *s, const Op *o)
 		s->wrote[found->id] = s->now;
 }
 
-/* May a load of the tile pass o? */
+/* May a load of the tile move past o? */
 static bool
 may_pass(const Op *o, const Val *tile)
 {
@@ -81,7 +83,7 @@ reads_moved(const Sink *s, const Op *o)
 	return false;
 }
 
-/* The load, and what is made of it, to the place in front of `at`, which asks for it first. */
+/* Moves the load, and the ops computed from it, to before `at`, its first user. */
 static void
 move_to(Sink *s, Op *load, Op *at)
 {
@@ -103,7 +105,7 @@ move_to(Sink *s, Op *load, Op *at)
 	s->changed = true;
 }
 
-/* Op `at` asks for v; of a product's factor, what it is loaded by follows. */
+/* Op `at` needs v; if v is a dot's operand, its loads are moved. */
 static void
 ask(Sink *s, const Val *v, Op *at, bool factor)
 {
@@ -131,7 +133,7 @@ sink_block(Sink *s, Block *b)
 	for (Op *o = b->first; o; o = o->next) {
 		for (int i = 0; i < 2; i++)
 			if (o->blk[i]) {
-				s->now++; /* for what comes before, if it is needed, in front of o */
+				s->now++; /* for a preceding load, if it is needed, before o */
 				sink_block(s, o->blk[i]);
 			}
 		note_access(s, o);

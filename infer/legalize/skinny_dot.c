@@ -1,23 +1,24 @@
-/* skinny_dot.c - pass lower_skinny_dot: products of few rows or columns, in a way that has some use for all lanes.
+/* skinny_dot.c - pass lower_skinny_dot: lowers dots of few rows or columns to reductions, or pads them for
+ * tensor cores, so that all lanes have work.
  *
- * needs   nothing has a layout but what the program pinned; the marks of kernel_make_thin
- * keeps   what the kernel computes; additions come in another order
- * leaves  no dot that is marked THIN_SUMS; those that are marked THIN_PADDED with more rows or columns, but
- *         where these do not divide tensor cores' (pass pad_tiles)
+ * requires   no layouts except pinned ones; the attributes set by kernel_make_thin
+ * preserves  what the kernel computes, except the order of additions
+ * produces   no dot marked THIN_SUMS; those marked THIN_PADDED with more rows or columns, unless these do
+ *            not divide the tensor cores' (pass pad_tiles)
  *
  * THIN_SUMS
  *     acc + dot(a[M, K], b[K, N])  =>  acc + sum over k of a[M, 1, K] * transpose(b)[1, N, K]
  *
- * A sum takes its terms in any layout, each from the lane to which memory brings it, by the widest accesses,
- * and a lane adds up what it has before lanes meet.  What a loop carries becomes [M, N, 1], and where all
- * that happens to it is that the loop adds the sum, lanes keep parts and meet behind the loop (pass defer_reductions).
+ * A reduction accepts its terms in any layout: each in the lane that loads it, by the widest accesses. A
+ * lane adds its terms before the lanes are combined. A loop-carried value becomes [M, N, 1]. If the loop
+ * only adds the sum to it, lanes keep partial sums and are combined after the loop (pass defer_reductions).
  *
  * THIN_PADDED
- *     acc + dot(a[M, K], b[K, N])  =>  acc + the same 8 / M times: [M, 8 / M, N], of which one counts
+ *     acc + dot(a[M, K], b[K, N])  =>  acc + the same 8 / M times: [M, 8 / M, N], of which one is used
  *
- * (16 / M times where N is below 16, too: instances have 8 by 16 or 16 by 8.)
- * Rows that are there several times are as many as tensor cores take, without masks and zeros: lanes hold
- * copies.  Here too a loop carries the product as it comes. */
+ * (16 / M times if N is below 16, too: instances are 8 by 16 or 16 by 8.)
+ * Replicated rows fill the tensor cores' shape without masks and zeros: lanes hold replicas. Here too a
+ * loop carries the padded result. */
 #include "hexc/ir/sparse.h"
 #include "hexc/pass/pass.h"
 #include "infer/legalize/skinny_dot.h"
@@ -45,9 +46,9 @@ put_reduce(InsertPoint p, OpCode code, Val *x, int dim)
 	return v;
 }
 
-/* ---- sums -------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
-/* x with its last two dims exchanged. */
+/* Transposes the last two dims of x. */
 static Val *
 turned(InsertPoint p, Val *x)
 {
@@ -69,7 +70,7 @@ turned(InsertPoint p, Val *x)
 	return v;
 }
 
-/* Factor i, v, as [.., M, N, K], of the sum's type. */
+/* Returns operand i, v, as [.., M, N, K], of the sum's type. */
 static Val *
 term(InsertPoint p, Val *v, int i, Type all)
 {
@@ -111,16 +112,16 @@ sum_of_terms(Kernel *k, InsertPoint p, const Op *dot)
 	return put_reduce(p, O_reduce_sum, terms, all.rank - 1);
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------ */
+/* ---- padding --------------------------------------------------------------------------------- */
 
-/* How many rows or columns d of the result are to become. */
+/* Returns the padded number of rows or columns d of the result. */
 static int64_t
 enough(const Op *dot, int d)
 {
 	return dot->out[0]->type.shape[dot_batch(dot) + 1 - d] < CORES_MOST ? CORES_MOST : CORES_LEAST;
 }
 
-/* Dim of the result that has too few: 0 rows, 1 columns; -1: it is left to pass pad_tiles. */
+/* Returns the dim of the result to pad: 0 rows, 1 columns; -1 leaves it to pass pad_tiles. */
 static int
 few_dim(const Op *dot)
 {
@@ -130,7 +131,7 @@ few_dim(const Op *dot)
 	return mn[d] < enough(dot, d) && enough(dot, d) % mn[d] == 0 ? d : -1;
 }
 
-/* x with each of dim d `times` times. */
+/* Repeats each index of dim d of x `times` times. */
 static Val *
 repeated(InsertPoint p, Val *x, int d, int64_t times)
 {
@@ -145,7 +146,7 @@ repeated(InsertPoint p, Val *x, int d, int64_t times)
 	return thin_put(p, O_reshape, thin_put(p, O_broadcast, x, NULL, one), NULL, t);
 }
 
-/* One of those that are there `times` times, as t. */
+/* Selects one of the replicas along dim d, as type t. */
 static Val *
 one_of(InsertPoint p, Val *x, int d, Type t)
 {
@@ -159,7 +160,7 @@ one_of(InsertPoint p, Val *x, int d, Type t)
 	return thin_put(p, O_reshape, put_reduce(p, O_reduce_max, x, d + 1), NULL, t);
 }
 
-/* ---- what it is added to ----------------------------------------------------------------------------- */
+/* ---- accumulators ---------------------------------------------------------------------------- */
 
 static bool
 is_zero(const Val *v)
@@ -170,7 +171,8 @@ is_zero(const Val *v)
 	       (dtype_is_float(v->type.dtype) ? !(fabs(o->fimm) > 0) : IMM(o, value) == 0);
 }
 
-/* Which of the values that a loop carries from 0 on the dot adds to, and nothing else reads; -1: none. */
+/* Returns the index of the carried value, initially 0, that is used only as the dot's accumulator; -1 if
+ * there is none. */
 static int
 carried(const uint32_t *uses, const Op *dot)
 {
@@ -194,14 +196,14 @@ zero_like(Op *at, Op *zero, Type t)
 	return o->out[0];
 }
 
-/* A product as it comes, x of type t: what it stands for, as `out`. */
+/* Converts x, an unreduced or padded result of type t, to the result `out`. */
 static Val *
 as_result(InsertPoint p, Val *x, int few, Type out)
 {
 	return few < 0 ? thin_put(p, O_reshape, x, NULL, out) : one_of(p, x, out.rank - 2 + few, out);
 }
 
-/* The loop carries what the dot adds to as the product comes, of type t. */
+/* Changes the loop's accumulator to the unreduced or padded type t. */
 static void
 carry(Kernel *k, const Op *dot, int i, int few, Type t)
 {
@@ -219,9 +221,9 @@ carry(Kernel *k, const Op *dot, int i, int few, Type t)
 	loop->next->in[0] = out;
 }
 
-/* ---- the pass ---------------------------------------------------------------------------------------- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
-/* The product of a padded dot, `more` of which is added to, or nothing; few: the dim that it pads. */
+/* Returns the result of a padded dot with accumulator `more`, or zeros; few: the dim to pad. */
 static Val *
 padded(InsertPoint p, const Op *dot, int few, Val *more)
 {

@@ -1,20 +1,21 @@
-/* skinny_dot_k_slices.c - the terms of a product of few rows or columns, some of k after the others.
+/* skinny_dot_k_slices.c - pass lower_skinny_dot: splits the terms of a skinny dot into k slices that are
+ * loaded one after the other.
  *
  *     sum over k of a[M, 1, K] * b[1, N, K]
  *       =>  sum over k of a[M, 1, 0 :+ P] * b[1, N, 0 :+ P] + a[M, 1, P :+ P] * b[1, N, P :+ P] + ..
  *
- * What a lane has of a factor that comes from global memory, outside of loops all of k, is more than its
- * registers.  It loads the parts one after the other, each while it multiplies the one before.  A factor that
- * is computed goes to shared memory, of which each part loads its own.
+ * A lane's elements of a global-memory operand (outside of loops: for all of k) would exceed its registers.
+ * It loads the slices one after the other, each while it multiplies the preceding one. A computed operand
+ * goes to shared memory, from which each slice is loaded.
  *
- * needs   a factor loaded from a tensor that the kernel does not write, as it is, cast or rearranged
- * keeps   what the kernel computes; additions come in another order */
+ * requires   an operand loaded from a tensor that the kernel does not write; it may be cast or rearranged
+ * preserves  what the kernel computes, except the order of additions */
 #include "infer/legalize/skinny_dot.h"
 
 enum {
-	FULL = 64,     /* elements of a factor, or terms, that a lane may have at once */
-	DEPTH = 16,    /* ops between memory and the product */
-	STAGED = 32768, /* bytes of a computed factor that may go to shared memory */
+	FULL = 64,     /* elements of an operand, or terms, that a lane may have at the same time */
+	DEPTH = 16,    /* ops between memory and the dot */
+	STAGED = 32768, /* bytes of a computed operand that may go to shared memory */
 };
 
 static const Op *
@@ -28,7 +29,7 @@ load_view(const Op *load)
 	               : NULL;
 }
 
-/* Can a part of v along dim d be loaded at any place?  Loads of the shared memory of the program cannot. */
+/* Can a slice of v along dim d be loaded at any offset? Loads of the program's shared memory cannot. */
 static bool
 can_part(const Kernel *k, const Val *v, int d, int depth)
 {
@@ -54,7 +55,7 @@ can_part(const Kernel *k, const Val *v, int d, int depth)
 	return true;
 }
 
-/* The n elements of memory `mem` along dim d from there on. */
+/* Returns a view of n elements of memory `mem` along dim d, starting at `from`. */
 static Val *
 part_of_memory(InsertPoint p, Val *mem, int d, int64_t from, int64_t n)
 {
@@ -78,7 +79,7 @@ instead(void *user, Val *v)
 	return *(*(Val ***)user)++;
 }
 
-/* The part of v, of which can_part() says that there is one. */
+/* Returns the slice of v, for which can_part() is true. */
 static Val *
 part(InsertPoint p, Val *v, int d, int64_t from, int64_t n)
 {
@@ -99,7 +100,8 @@ part(InsertPoint p, Val *v, int d, int64_t from, int64_t n)
 	return o->out[0];
 }
 
-/* How many indices of k a part has, so that threads share it out evenly; k: all of them. */
+/* Returns the number of k indices per slice, so that they are distributed evenly over threads; k if it is
+ * not split. */
 static int64_t
 part_length(const Kernel *k, const Type *all, int bits)
 {
@@ -117,7 +119,7 @@ part_length(const Kernel *k, const Type *all, int bits)
 	return many;
 }
 
-/* Where computed factor v is, in front of the product. */
+/* Stores computed operand v to shared memory before the dot. */
 static Val *
 staged(InsertPoint p, Val *v)
 {

@@ -1,13 +1,14 @@
-/* sparse_mma.c - products of sparse tiles on tensor cores that skip the zeros.
+/* sparse_mma.c - pass legalize: fuses dots of sparse tiles into MMAs that skip the zeros.
  *
- * `dot(sparse_expand(values, positions), b)` becomes one op with four operands when an instruction takes it.
- * Casts and transposes between the two move onto the values: they keep zeros where they are. */
+ * `dot(sparse_expand(values, positions), b)` becomes one op with four operands if an instruction supports
+ * it. Casts and transposes between the two are applied to the values instead: they keep zeros in place. */
 #include "infer/core/mma_instr.h"
 #include "infer/legalize/legalize.h"
 
 enum { CHAIN_MAX = 8 };
 
-/* The sparse_expand that makes operand `side` of a dot, with the ops in between, nearest to the dot first. */
+/* Returns the sparse_expand that defines operand `side` of a dot, with the ops in between, nearest to the
+ * dot first. */
 static Op *
 sparse_expand_of(const Op *dot, int side, Op **chain, int *n)
 {
@@ -26,7 +27,7 @@ sparse_expand_of(const Op *dot, int side, Op **chain, int *n)
 	return NULL;
 }
 
-/* The chain again, on a part of what it was on. */
+/* Applies the chain to one of sparse_expand's operands. */
 static Val *
 again(Op *dot, Op *const *chain, int n, Val *x, bool casts)
 {
@@ -49,7 +50,7 @@ again(Op *dot, Op *const *chain, int n, Val *x, bool casts)
 	return x;
 }
 
-/* Would `dot` with these parts be one for the row? */
+/* Is there an instruction for `dot` with these operands? */
 static bool
 has_row(const Op *sp, const Target *t)
 {

@@ -1,13 +1,14 @@
-/* tma_store_epilogue.c - tiles that consumers store go by way of slabs: parts of shared memory from which the copy engine
- * takes them to the tensor, clipped at its edges, while the next part is made.
+/* tma_store_epilogue.c - pass legalize: stores tiles of consumer warps through epilogue subtiles in shared
+ * memory, from which TMA stores copy them to the tensor, clipped at its bounds, while the next subtile is
+ * computed.
  *
  *     store x, C[m, n]     =>     store x[.., 0 : w], s0;  copy s0, C[m, n], out;  commit
  *                                 store x[.., w : 2w], s1;  copy s1, C[m, n + w], out;  commit
  *                                 wait 1, reads;  store x[.., 2w : 3w], s0;  ..
  *                                 .. and where the role ends, wait 0, reads
  *
- * What the engine writes comes in no order with what threads do there: so the tensor is one that the kernel
- * neither reads nor writes elsewhere, and a store that a loop makes again waits until the last is done. */
+ * TMA stores are unordered with the threads' accesses to the tensor. The kernel must therefore neither read
+ * nor write the tensor elsewhere, and a store inside a loop waits until the previous one is complete. */
 #include "infer/core/smem_atom.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/core/wgmma.h"
@@ -18,13 +19,13 @@ enum { SLABS = 2, SLAB_BYTES = 16 << 10, PARTS_MOST = 16, WARP_ROWS = WGMMA_M / 
 typedef struct Slabs {
 	Op *store;
 	Val *tensor;  /* the view that is stored to */
-	int unit;     /* dim of the tile whose elements are neighbours in the tensor */
-	int cut;      /* .. along which slabs follow one another */
-	int64_t each; /* elements along that which one slab takes */
-	int parts, n; /* slabs that the tile fills, and of how many that are there */
+	int unit;     /* the tile's dim that is contiguous in the tensor */
+	int cut;      /* .. along which subtiles follow each other */
+	int64_t each; /* elements along that dim per subtile */
+	int parts, n; /* subtiles per tile, and buffers */
 } Slabs;
 
-/* Is o in a version for other sizes or blocks than the store is? */
+/* Is o in another code version than the store? */
 static bool
 is_instead(const Op *store, const Op *o)
 {
@@ -38,7 +39,7 @@ is_instead(const Op *store, const Op *o)
 	return false;
 }
 
-/* Does anything but the store, or what stands in other versions for it, touch the tensor? */
+/* Does an op other than the store, and its counterparts in other versions, access the tensor? */
 static bool
 is_touched(Kernel *k, const Op *store, const Val *tensor)
 {
@@ -62,7 +63,7 @@ slab_type(const Slabs *s)
 	return t;
 }
 
-/* Elements of the widest rows that the tile consists of; 0: the copy engine has none for it. */
+/* Returns the elements of the widest rows that the tile consists of; 0 if TMA supports none for it. */
 static int64_t
 row_of(const Type *tile, int unit)
 {
@@ -83,7 +84,7 @@ tile_bytes(const Type *t)
 	return align_up(type_size(t) * dtype_info[t->dtype].bits / 8, FORM_ROWS * form_widths[0]);
 }
 
-/* Bytes of shared memory that a block has besides what the program takes. */
+/* Returns the bytes of shared memory that the program leaves unused. */
 static int64_t
 available_smem(Kernel *k)
 {
@@ -98,7 +99,8 @@ available_smem(Kernel *k)
 	return left;
 }
 
-/* Is the tile as large as a product of which the second factor is in registers?  Warps have columns of it. */
+/* Is the tile as large as the result of an MMA with the second operand in registers? Each warp then has
+ * columns of it. */
 static bool
 has_columns(Kernel *k, const Type *tile)
 {
@@ -111,8 +113,8 @@ has_columns(Kernel *k, const Type *tile)
 	return false;
 }
 
-/* Parts of the tile that all warps have as much of: where each has columns, so many rows as make a slab;
- * where each has rows, a row of the copy engine's of all; else the tile is one. */
+/* Chooses subtiles that all warps have equal parts of: if warps have columns, as many rows as fit a
+ * subtile; if warps have rows, one TMA row of each; otherwise the full tile. */
 static void
 choose_epilogue_subtile(Slabs *s, const Type *t, int64_t row, bool columns)
 {
@@ -160,7 +162,7 @@ plan(Kernel *k, Op *store, Slabs *s)
 	return s->n > 0;
 }
 
-/* ---- ops --------------------------------------------------------------------------------------------- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 static void
 put_wait(Block *b, Op *at, Src src, int64_t pending, bool reads)
@@ -181,7 +183,7 @@ is_repeated(const Op *o)
 	return false;
 }
 
-/* What a part has of the tile, from an element along `cut` on, and where it goes. */
+/* Returns the part of the tile in one subtile, from an element along `cut` on. */
 static Val *
 part_of(const Slabs *s, int64_t from)
 {

@@ -1,4 +1,5 @@
-/* access_list.c - the accesses of a kernel, in the orders that the search asks for: found once. */
+/* access_list.c - collects the memory accesses of a kernel, once per search, in the orders in which the
+ * search visits them. */
 #include "hexc/ir/memory_effects.h"
 #include "infer/memory/memory.h"
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 typedef struct Sized {
 	Op *op;
 	double bytes;
-	int at; /* in program order */
+	int at; /* index in program order */
 } Sized;
 
 static int
@@ -19,8 +20,8 @@ bigger_first(const void *x, const void *y)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Loads and stores of register tiles by the bytes they move.  Global memory counts more: it is what must be
- * met in its own order. */
+/* Sorts loads and stores of register tiles by the bytes they move.  Global memory has a higher weight, as
+ * accesses must follow its order. */
 static void
 sort_accesses(Solve *s)
 {
@@ -54,7 +55,7 @@ shared_operand(const Op *o)
 	return mem && mem->type.space == S_shared ? mem : NULL;
 }
 
-/* By id of a shared tile: who touches it, in program order. */
+/* Lists the ops that access each shared tile, by its id, in program order. */
 static void
 find_touches(Solve *s)
 {
@@ -89,7 +90,7 @@ form_add(Solve *s, Op *o, Val *mem)
 		s->form_ops = NEWN(s->arena, FormOps *, s->k->nval + 1);
 	at = &s->form_ops[view_root(mem)->id];
 	of = *at = *at ? *at : NEW(s->arena, FormOps);
-	if (!of->n || of->op[of->n - 1] != o) /* both factors may be of one tile */
+	if (!of->n || of->op[of->n - 1] != o) /* both operands may be in one tile */
 		VEC_PUSH(s->arena, of->op, of->n, of->cap, o);
 }
 

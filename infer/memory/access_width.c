@@ -1,8 +1,10 @@
-/* access_width.c - memory as an access sees it: which dim is contiguous, how wide an access may be. */
+/* access_width.c - determines the contiguous dim of a view and the widest access that alignment and bounds
+ * permit there. */
 #include "infer/memory/memory.h"
 #include "hexc/analysis/analysis.h"
 
-/* Of a view of global memory: its contiguous dim (-1 none) and the widest access there. */
+/* Of a view of global memory: its contiguous dim (-1: none) and the elements of the widest access along
+ * it. */
 typedef struct ViewFact {
 	bool known;
 	int unit;
@@ -30,7 +32,8 @@ reg_run(const Layout *l, int dim)
 	return pow2_part(layout_run(l, dim, AX_reg));
 }
 
-/* At most cap neighbours along dim of a view that are all in its operand, or none of them is. */
+/* Returns at most `cap` contiguous elements along dim that are all inside the view's operand or all
+ * outside. */
 static int64_t
 within_vec(const Op *view, int dim, int64_t cap)
 {
@@ -39,8 +42,8 @@ within_vec(const Op *view, int dim, int64_t cap)
 	return within < view->out[0]->type.shape[dim] ? min64(cap, pow2_part(within)) : cap;
 }
 
-/* The longest vector along the contiguous dim that never straddles the tensor's edge: it starts and the
- * tensor ends at multiples of it. */
+/* Returns the longest vector, up to `cap` elements, along the contiguous dim that never straddles the
+ * tensor's boundary: its start and the tensor's extent are multiples of it. */
 static int64_t
 edge_vec(Kernel *k, const Op *view, int dim, int64_t cap)
 {
@@ -80,7 +83,7 @@ forget_views(Solve *s)
 	s->view = NEWN(s->arena, ViewFact, s->k->nval + 1);
 }
 
-/* What the facts say of a view of global memory, asked once. */
+/* Returns the cached properties of a view of global memory, by range analysis. */
 static const ViewFact *
 view_fact(const Solve *s, const Op *view)
 {
@@ -101,7 +104,7 @@ is_along_indices(const Op *view, int d)
 	return view && view->code == O_view && view_is_gathered(view, d);
 }
 
-/* The view dim along which memory is contiguous, -1 none. */
+/* Returns the view dim along which memory is contiguous; -1: none. */
 int
 unit_dim(const Solve *s, Val *mem)
 {
@@ -140,13 +143,13 @@ global_vec(const Solve *s, const Op *view, int dim, int64_t run)
 	return vec < f->vec ? vec : f->vec;
 }
 
-/* Of a layout that the program gave: the power of two of neighbours along dim d that every run has. */
+/* Returns the power of two of contiguous elements along dim d that every run of a pinned layout has. */
 static int64_t
 pinned_run(const Layout *l, int d)
 {
 	int64_t run = layout_run(l, d, AX_mem), vec = pow2_part(run);
 
-	for (Digit g = layout_digits(l); g.it; digit_next(&g)) /* all but those of the run */
+	for (Digit g = layout_digits(l); g.it; digit_next(&g)) /* all modes but those of the run */
 		while ((g.dim != d || g.weight >= run) && g.it->stride % vec)
 			vec /= 2;
 	while (l->swizzle.bits && vec > (int64_t)1 << l->swizzle.base)
@@ -154,8 +157,8 @@ pinned_run(const Layout *l, int d)
 	return vec;
 }
 
-/* Elements that a run along the contiguous dim of a shared view may span: what divides the row, and where
- * the view starts in it. */
+/* Returns the elements that an access along the contiguous dim of a shared view may have: a divisor of the
+ * row and of the view's start in it. */
 int64_t
 shared_vec(const Solve *s, Val *mem, int64_t run)
 {
@@ -174,8 +177,9 @@ shared_vec(const Solve *s, Val *mem, int64_t run)
 	if (mem->def && mem->def->code == O_view)
 		cap = within_vec(mem->def, u, cap);
 	for (const Val *v = mem; v->def && v->def->code == O_view; v = v->def->in[0]) {
-		int d = s->unit[root->id]; /* chains keep the contiguous dim's number only when nothing
-		                              before it is dropped: look it up per link */
+		/* The dim's index may differ per view of the chain, as leading dims may be dropped: look it
+		 * up per link. */
+		int d = s->unit[root->id];
 		int link[DIM_MAX], inner = -1;
 		view_dims(v->def->in[0], link);
 		for (int i = 0; i < v->def->in[0]->type.rank; i++)
@@ -190,8 +194,8 @@ shared_vec(const Solve *s, Val *mem, int64_t run)
 	return vec < cap ? vec : cap;
 }
 
-/* Of the loads that make v, elementwise, the one of the narrowest elements: their bits, the dim of v that is
- * contiguous in its memory, and whether that is global. */
+/* The load of the narrowest elements from which v is computed elementwise: their bits, the dim of v that is
+ * contiguous in its memory, and whether that memory is global. */
 typedef struct Source {
 	int bits; /* 0: none */
 	int unit;
@@ -219,7 +223,7 @@ source_of(const Solve *s, const Val *v, int depth)
 	}
 	if (o->code == O_lookup)
 		return source_of(s, o->in[1], depth - 1);
-	if (o->code == O_sparse_expand) { /* of values, half as many along the dim */
+	if (o->code == O_sparse_expand) { /* nonzero values, half as many along the dim */
 		best = source_of(s, o->in[0], depth - 1);
 		if (best.unit == IMM(o, dim))
 			best.bits /= 2;

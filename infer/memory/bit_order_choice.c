@@ -1,19 +1,20 @@
-/* bit_order_choice.c - the order in which words hold the bits of a narrow tile: what those who read it like. */
+/* bit_order_choice.c - chooses the order of bits in the 32-bit registers of a narrow tile: the one that
+ * makes its readers' casts cheapest. */
 #include "hexc/ir/bit_order.h"
 #include "infer/core/cost_constants.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
 #include "infer/narrow_cast/cast_sequence.h"
 
-/* The order that a cast likes best: one with a recipe, as wide as the result's elements if it can be, of
- * packed floats the one that is made for them.  Natural order is as good for what is in whole words as it
- * is, if its recipe is no longer. */
+/* Returns the bit order with the cheapest cast sequence.  Candidates are orders as wide as the result's
+ * elements if possible; for packed floats also the order designed for their fields.  Natural order is
+ * preferred for power-of-two widths unless its sequence is longer. */
 static int
 cast_likes(const Solve *s, const Op *o, bool packed)
 {
 	int bits = bits_of(o->in[0]), lane = bits_of(o->out[0]), wide = lane <= 8 ? 8 : 16, best = 0;
 	const DTypeInfo *from = &dtype_info[o->in[0]->type.dtype], *to = &dtype_info[o->out[0]->type.dtype];
-	/* of 8 and 16 the first that will do; for floats 4, and the one for their fields */
+	/* 8 and 16: the first that works; for floats 4, and the order for their fields */
 	int order[4] = { wide, 24 - wide, 4, ORDER_HALF + to->man - from->man };
 	bool whole = is_pow2(bits), half = packed && lane == 16 && from->kind == K_flt;
 	double least = 1e9;
@@ -36,7 +37,8 @@ cast_likes(const Solve *s, const Op *o, bool packed)
 	return best;
 }
 
-/* The bit order that all readers of a narrow tile like, packed or not; -1 not asked yet. */
+/* Returns the bit order that all readers of a narrow tile prefer, packed or not; 0: they disagree; -1: no
+ * reader so far. */
 static int
 liked(const Solve *s, const Val *v, int depth, int so_far, bool packed)
 {
@@ -45,7 +47,7 @@ liked(const Solve *s, const Val *v, int depth, int so_far, bool packed)
 		int one = 0;
 
 		if (s->sol->want[u->op->id][u->i] || depth == 0)
-			return 0; /* a conversion stands in between */
+			return 0; /* a conversion comes in between */
 		if (u->op->code == O_transpose || u->op->code == O_reshape)
 			one = liked(s, u->op->out[0], depth - 1, so_far, packed);
 		else if (u->op->code == O_cast)

@@ -1,4 +1,5 @@
-/* coalesced.c - accesses spread over the threads so that neighbours in memory meet neighbouring lanes. */
+/* coalesced.c - distributes an access over threads such that elements contiguous in memory go to adjacent
+ * lanes. */
 #include "infer/memory/memory.h"
 
 bool
@@ -21,7 +22,7 @@ coalesced_layout(Layout *out, int rank, const int64_t *shape, const int *order, 
 		ok = mapping_spatial(out, order[i], g, AX_lane);
 		rest[order[i]] /= g;
 	}
-	for (int i = 0; i < rank; i++) { /* the first in the order come to warps first, or last */
+	for (int i = 0; i < rank; i++) { /* the first dims of the order get warps first, or last */
 		int d = order[outer ? rank - 1 - i : i];
 
 		warp_of[d] = gcd64(left, rest[d]);

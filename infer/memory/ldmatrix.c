@@ -1,14 +1,14 @@
-/* ldmatrix.c - ldmatrix and stmatrix: does a fragment layout consist of 8 x 16-byte matrices, and which lane
- * addresses which row? */
+/* ldmatrix.c - checks whether a fragment layout consists of 8 x 16-byte matrices, and computes the row
+ * that each lane addresses in ldmatrix and stmatrix. */
 #include "infer/memory/memory.h"
 
-/* Where an 8 x 16-byte matrix is in a fragment layout. */
+/* The position of 8 x 16-byte matrices in a fragment layout. */
 typedef struct Matrix {
 	bool trans;
-	bool pairs; /* narrow elements in bit order 16: pairs of rows 16 bits apart */
+	bool pairs; /* narrow elements in bit order 16: pairs of rows, 16 bits between their elements */
 	int unit, row; /* tile dims: 16-byte runs, matrix rows */
-	/* iters: elements of a register (-1: one element), lanes mod 4, lanes div 4, elements of 16 bits
-	 * that are turned as one (-1: one) */
+	/* Indices of iters: elements of a register (-1: one element), lanes mod 4, lanes div 4, elements of
+	 * 16 bits that are transposed as a unit (-1: one). */
 	int word, lane4, lane8, pack;
 } Matrix;
 
@@ -18,7 +18,7 @@ is_digit(const Digit *g, int64_t extent, Axis axis, int64_t stride)
 	return g->it && g->it->extent == extent && g->it->axis == axis && g->it->stride == stride;
 }
 
-/* Digits [word][lane4] at the start of dim d, the word's registers `stride` apart. */
+/* Are the first modes of dim d [word][lane4], with the elements of a register at distance `stride`? */
 static bool
 fragment_run(const Layout *l, int d, int64_t per_word, int64_t stride, int *word, int *lane4)
 {
@@ -35,8 +35,8 @@ fragment_run(const Layout *l, int d, int64_t per_word, int64_t stride, int *word
 	return is_digit(&g, 4, AX_lane, 1);
 }
 
-/* With .trans a register has 16 bits of one row, then of the next.  Narrow elements are numbered so, or as in
- * bit order 16: by pairs of rows. */
+/* Finds a matrix for .trans: a register has 16 bits of one row, then 16 of the next.  Narrow elements are
+ * numbered in this order, or by pairs of rows (bit order 16). */
 static bool
 find_turned(const Layout *l, int unit, int bits, Matrix *m)
 {
@@ -86,7 +86,7 @@ find_matrix(const Layout *l, int unit, int bits, Matrix *m)
 	return find_turned(l, unit, bits, m);
 }
 
-/* The memory side of a load by ldmatrix: lane 8j + r addresses row r of matrix j; registers count the
+/* Computes the memory side of ldmatrix: lane 8j + r addresses row r of matrix j; register indices count the
  * elements of a row, then instances. */
 static bool
 matrix_map(const Layout *l, const Matrix *m, int bits, int nmat, Layout *map)
@@ -97,7 +97,7 @@ matrix_map(const Layout *l, const Matrix *m, int bits, int nmat, Layout *map)
 
 	for (int i = 0; i < l->n; i++)
 		lanes[i] = 1;
-	for (int j = 0; j < n; j++) { /* free register digits: matrices of one instruction, then instances */
+	for (int j = 0; j < n; j++) { /* free register modes: matrices of one instruction, then instances */
 		int i = order[j];
 		int64_t e = l->it[i].extent;
 
@@ -139,8 +139,8 @@ matrix_map(const Layout *l, const Matrix *m, int bits, int nmat, Layout *map)
 	return true;
 }
 
-/* l with the registers numbered as .trans delivers narrow elements, 16 bits of neighbours along `unit` first;
- * NULL: they do not come so. */
+/* Returns l with registers numbered as .trans delivers narrow elements: 16 bits of contiguous elements along
+ * `unit` first; NULL: impossible. */
 static const Layout *
 turned_words(Solve *s, const Layout *l, int unit, int bits)
 {
@@ -162,14 +162,15 @@ turned_words(Solve *s, const Layout *l, int unit, int bits)
 	return NULL;
 }
 
-/* What moves is words of packed elements; a bool has a register of its own. */
+/* Can ldmatrix move the type?  It moves 32-bit registers of packed elements, but each bool takes a
+ * register. */
 static bool
 has_matrices(DType d)
 {
 	return dtype_info[d].bits <= 32 && dtype_pieces(d) == 1 && d != D_bool;
 }
 
-/* The instruction of the target for most matrices at once, with the lanes' addresses; NULL: it has none. */
+/* Returns the target's instruction for the most matrices at a time, with the lanes' addresses; NULL: none. */
 static const Instr *
 matrix_row(Solve *s, InstrKind kind, const Layout *l, const Matrix *m, int bits, const Layout **map)
 {
@@ -185,15 +186,15 @@ matrix_row(Solve *s, InstrKind kind, const Layout *l, const Matrix *m, int bits,
 	return NULL;
 }
 
-/* Rows behind the end of a tile are nowhere. */
-/* Lanes give the addresses of whole rows, which they find out from where the tile is. */
+/* Are row addresses given by an index tile?  Lanes compute row addresses from the position of the tile
+ * only. */
 static bool
 has_rows_anywhere(const Val *mem)
 {
 	return view_gather_dim(mem->def) >= 0;
 }
 
-/* Has memory a row of a matrix wherever the digits of lanes say it, all of it in the tile? */
+/* Is every matrix row inside the tile, at an address that follows from the lane's modes? */
 static bool
 has_whole_rows(const Val *mem)
 {

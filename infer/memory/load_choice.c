@@ -1,10 +1,10 @@
-/* load_choice.c - how a tile comes to registers: by ldmatrix, by accesses as it is laid out or wider ones that lanes
- * share. */
+/* load_choice.c - selects the instruction and layout of loads to registers: ldmatrix, accesses in the
+ * layout of the tile, or wider accesses whose elements several lanes share. */
 #include "infer/core/cost_constants.h"
 #include "infer/memory/memory.h"
 
-/* Lanes that share a run of memory each take all of it: the digits of `dim` below `run` move to registers,
- * lanes they came from hold copies.  Turns byte accesses of narrow types into wide ones. */
+/* Widens loads: each lane that shares a contiguous run loads all of it.  Modes of `dim` below `run` move to
+ * registers, and their former lanes hold replicas.  Turns byte accesses of narrow types into wide ones. */
 static bool
 widen(Layout *out, const Layout *l, int dim, int64_t run)
 {
@@ -16,8 +16,8 @@ widen(Layout *out, const Layout *l, int dim, int64_t run)
 	return layout_push_front(out, dim, run, 1, AX_reg);
 }
 
-/* What a lane spends on loading l by accesses of vec: wavefronts, instructions, and half as much for each
- * step of packing what is narrower than a word. */
+/* Returns the cost per lane of loading l with accesses of `vec` elements: wavefronts, instructions, and
+ * packing of elements narrower than 32 bits. */
 static double
 load_cost(const Layout *l, int64_t vec, DType d)
 {
@@ -28,8 +28,8 @@ load_cost(const Layout *l, int64_t vec, DType d)
 	return n * (bytes > 4 ? bytes / 4 : 1) + INSTRUCTION_SHARE * n + PACK_SHARE * pack;
 }
 
-/* Steps to pick one's own elements out of whole words, `vec` neighbours of them at a time: byte permutations
- * that look at every source word, the first for nothing; less than a byte takes shifts for each element. */
+/* Returns the steps to extract a lane's elements from whole 32-bit words, `vec` contiguous ones at a time.
+ * Byte permutations read every source word, the first for free; elements below a byte take shifts each. */
 static double
 pick_cost(const Layout *from, const Layout *to, int64_t vec, DType d)
 {
@@ -42,7 +42,7 @@ pick_cost(const Layout *from, const Layout *to, int64_t vec, DType d)
 	return PACK_SHARE * (have - (need < 1 ? 1 : need));
 }
 
-/* Elements that straddle bytes are loaded in runs of whole bytes or one by one. */
+/* Elements that straddle bytes are loaded in runs of whole bytes, or singly. */
 static int64_t
 whole_bytes(DType d, int64_t vec)
 {

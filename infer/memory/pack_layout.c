@@ -1,13 +1,15 @@
-/* pack_layout.c - layouts of a packed tensor's tile, and the pack that they amount to.
+/* pack_layout.c - converts between the register layout of a packed tensor's tile and the pack, which is its
+ * memory layout.
  *
- * A layout of the tile of elements is cut at the blocks.  In a block its digits are registers and lanes: the
- * lanes are the pack's streams, the registers the elements of a stream, and so the layout of every element.
- * Whole blocks are dealt out to the rest of the registers, lanes and warps.  The words then stand by
- * themselves: a lane holds the words of its streams, four of them at a time neighbours in memory. */
+ * A layout of the element tile is split at the blocks of the pack.  Within a block, its modes are
+ * registers and lanes: lanes are the pack's streams, registers the elements of a stream; this determines
+ * the layout of every element in the block.  Whole blocks are distributed over the remaining registers,
+ * lanes and warps.  The layout of the 32-bit words follows: a lane owns the words of its streams, four
+ * contiguous words at a time. */
 #include "infer/core/cost_constants.h"
 #include "infer/memory/pack_layout.h"
 
-/* Is the digit one of a block, of which dims at[0] and at[1] of the layout consist? */
+/* Is the mode inside a block, whose dims are at[0] and at[1] of the layout? */
 static bool
 inside(const Digit *g, const int at[2], const int64_t block[2])
 {
@@ -15,7 +17,7 @@ inside(const Digit *g, const int at[2], const int64_t block[2])
 	                                                                 : 1);
 }
 
-/* ---- from a layout to a pack ------------------------------------------------------------------------- */
+/* ---- layout to pack ---------------------------------------------------------------------------------- */
 
 static bool
 block_is_shared_well(const Layout *l, const int at[2], const Pack *p, int64_t *each)
@@ -32,7 +34,7 @@ block_is_shared_well(const Layout *l, const int at[2], const Pack *p, int64_t *e
 	return *each * dtype_info[p->dtype].bits % ACCESS_BITS == 0;
 }
 
-/* Registers of a block get numbers below `each`, those along the dim of the first register first. */
+/* Numbers the registers of a block below `each`, those along the dim of the first register first. */
 static void
 number_inside(Layout *l, const int at[2], const int64_t block[2])
 {
@@ -52,7 +54,7 @@ number_inside(Layout *l, const int at[2], const int64_t block[2])
 		}
 }
 
-/* The other registers keep their order. */
+/* Numbers the other registers, keeping their order. */
 static void
 number_outside(Layout *l, const int at[2], const int64_t block[2], int64_t next)
 {
@@ -86,7 +88,7 @@ pack_arrange(Layout *l, const int at[2], const Pack *p)
 	return true;
 }
 
-/* Lanes of the digits inside that count slower than this stride. */
+/* Returns the number of lanes of modes inside the block with strides below `stride`. */
 static int64_t
 lanes_below(const Layout *l, const int at[2], const int64_t block[2], int64_t stride)
 {
@@ -143,7 +145,7 @@ pack_words_layout(Layout *out, Layout *l, const Pack *p)
 	return layout_push(out, l->ndim, words / quad, quad, AX_reg) && layout_push_reps(out, l);
 }
 
-/* ---- from a pack to a layout --------------------------------------------------------------------------- */
+/* ---- pack to layout ------------------------------------------------------------------------------------ */
 
 bool
 pack_default(Solve *s, Pack *p)
@@ -167,7 +169,7 @@ pack_default(Solve *s, Pack *p)
 	return true;
 }
 
-/* Digits of dim i of a block: places in a stream are registers, streams are lanes. */
+/* Pushes the modes of dim i of a block: positions in a stream are registers, streams are lanes. */
 static bool
 block_digits(Layout *l, int dim, const Layout *layout, int i, int64_t each)
 {

@@ -1,11 +1,11 @@
-/* producer_copies.c - registers of those who produce: they copy what no engine does, lane by lane, and have indices of
- * rows for that. */
+/* producer_copies.c - estimates the registers per thread of producer warps, which do the copies that TMA
+ * cannot do and need row indices for them. */
 #include "infer/core/cost_constants.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
 
-/* Of a copy that those who produce make lane by lane: for each of its rows where it begins, and for each
- * access that is loaded and stored what is loaded, and from where: of a few more than are under way. */
+/* Returns the registers per thread of a copy that producers do lane by lane: the start of each row; and data
+ * and address of each access that is loaded and then stored, for a few more accesses than are in flight. */
 static int64_t
 copy_registers(Solve *s, const Op *o)
 {
@@ -19,13 +19,13 @@ copy_registers(Solve *s, const Op *o)
 	for (int i = 1; view && i < view->nin; i++)
 		if (is_reg(view->in[i]))
 			rows = max64(rows, layout_cosize(s->sol->val[view->in[i]->id], AX_reg));
-	if (vec * bits_of(o->in[0]) < 32) /* cp.async has words and more */
+	if (vec * bits_of(o->in[0]) < 32) /* cp.async moves at least 32 bits */
 		rows += min64(ceil_div(layout_cosize(&map, AX_reg), vec), COPIES_AHEAD + 2);
 	return ROW_REGISTERS * rows;
 }
 
-/* Of indices that a copy's view takes in another layout than they are in, because another copy has them so: a
- * tile of its own, with what is made of it, and where lanes exchange it. */
+/* Returns the registers of indices that a copy's view needs in another layout than another copy determined: a
+ * separate tile, values computed from it, and the lanes' exchange. */
 static int64_t
 changed_registers(const Solve *s, const Op *o)
 {

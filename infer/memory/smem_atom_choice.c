@@ -1,17 +1,18 @@
-/* smem_atom_choice.c - shared tiles that wgmma reads or boxes fill: the forms that all of these can do with, and the
- * one of them in which copies and the other accesses take the fewest wavefronts. */
+/* smem_atom_choice.c - chooses the smem layout atom of a shared tile that wgmma reads or TMA writes: an
+ * atom that all of them accept, with the fewest wavefronts of copies and other accesses. */
 #include "infer/core/smem_atom.h"
 #include "infer/core/wgmma.h"
 #include "infer/memory/memory.h"
 
-/* What one op can do with: bit i, form_widths[i]; so many first dims of the tile are outside. */
+/* The atoms that one op accepts: bit i represents form_widths[i]; `outer` leading dims of the tile are
+ * outside of the atom. */
 typedef struct Demand {
 	const Op *op;
 	int outer;
 	unsigned widths;
 } Demand;
 
-/* The last of the widths is that of boxes alone, and the one in front of it of products. */
+/* The last width is for TMA only, the one before it for wgmma only. */
 enum { ALL_WIDTHS = (1 << FORM_WIDTHS) - 1,
        PLAIN = 1 << (FORM_WIDTHS - 1),
        UNSWIZZLED = PLAIN >> 1 };
@@ -22,7 +23,8 @@ wgmma_k_dim(const Op *o, int i)
 	return !(i ^ (int)(IMM(o, turned) >> i & 1));
 }
 
-/* Of factor i of o, whose dims are the tile's from `outer` on.  Rows of m or n are read block by block. */
+/* Returns the widths that operand i of wgmma o accepts; the operand's dims are the tile's from `outer` on.
+ * MN-major rows are read block by block. */
 static unsigned
 wgmma_widths(const Solve *s, const Op *o, int i, const Val *tile, int outer)
 {
@@ -62,7 +64,7 @@ demand(Solve *s, Demands *d, const Op *o, Val *mem, int factor)
 	VEC_PUSH(s->arena, d->d, d->n, d->cap, x);
 }
 
-/* All demands on a tile. */
+/* Collects all constraints on a tile. */
 static Demands
 find_demands(Solve *s, const Val *tile)
 {
@@ -88,7 +90,8 @@ demand_words(const Solve *s, const Demand *d)
 	return d->op->code == O_copy ? "the copy" : s->sol->plan.dot[s->dot_at[d->op->id]]->inst->name;
 }
 
-/* No form suits all demands: the first two that exclude each other, or the one that nothing suits. */
+/* Reports that no atom suits all constraints: the first two that exclude each other, or the unsatisfiable
+ * one. */
 static void
 form_error(Solve *s, const Val *tile, const Demand *d, int n)
 {
@@ -106,12 +109,12 @@ form_error(Solve *s, const Val *tile, const Demand *d, int n)
 	            demand_words(s, &d[i]));
 	for (int j = 0; j < s->nforms; j++)
 		if (s->forms[j]->code == O_copy && view_root(copy_side(s->forms[j], S_shared)) == tile) {
-			infer_error_note(s, s->forms[j]->src, "its rows are those of what is copied here");
+			infer_error_note(s, s->forms[j]->src, "its row order is fixed by the copy here");
 			return;
 		}
 }
 
-/* Weighted wavefronts of the accesses over the least. */
+/* Returns the weighted wavefronts of the accesses above the minimum. */
 static double
 excess(Solve *s, const Layout *l, const SmemAccess *acc, int n)
 {
@@ -126,7 +129,7 @@ excess(Solve *s, const Layout *l, const SmemAccess *acc, int n)
 	return sum;
 }
 
-/* The same of copies: the engine moves boxes row by row, whatever a row holds. */
+/* The same for TMA copies: TMA moves boxes row by row, whatever the row length. */
 static double
 box_excess(const Solve *s, const Demand *d, int n, const SmemAtom *f)
 {
@@ -145,8 +148,8 @@ box_excess(const Solve *s, const Demand *d, int n, const SmemAtom *f)
 	return sum;
 }
 
-/* Lanes of mma.sync that meet in banks of a form that boxes have: groups, whose lanes copy, choose by the
- * lanes.  Roles that the program has itself take it. */
+/* Do mma.sync reads have bank conflicts with every TMA swizzle mode?  In multistage schedules the lanes copy,
+ * and layouts suit the reading lanes.  Roles that the program itself declares accept the conflicts. */
 static bool
 meets_in_banks(const Solve *s, double excess)
 {
@@ -180,7 +183,7 @@ select_form(Solve *s, const Op *alloc, const SmemAccess *acc, int nacc, Layout *
 			continue;
 		lanes = excess(s, &l, acc, nacc);
 		e = lanes + box_excess(s, d, n, &f);
-		if (best && (f.width == FORM_PLAIN ? e > least : e >= least)) /* plain: one box */
+		if (best && (f.width == FORM_PLAIN ? e > least : e >= least)) /* plain: one box suffices */
 			continue;
 		best = best ? best : NEW(s->arena, SmemAtom);
 		*best = f;
@@ -192,7 +195,7 @@ select_form(Solve *s, const Op *alloc, const SmemAccess *acc, int nacc, Layout *
 	if (!best)
 		form_error(s, tile, d, n);
 	else if (meets_in_banks(s, banks))
-		infer_error(s, alloc->src, "lanes that read %s meet in banks of every form that boxes have",
+		infer_error(s, alloc->src, "every TMA swizzle mode has bank conflicts for the reads of %s",
 		            tile_words(s, tile));
 	return true;
 }

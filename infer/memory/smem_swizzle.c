@@ -1,42 +1,44 @@
-/* smem_swizzle.c - address layouts of shared tiles: the order of dims is given, the swizzle is searched in the
- * xor-linear family, conflicts are counted exactly over all phases and instances of every access, and padding
- * is the fallback where no swizzle is clean, or none leaves addresses that follow from one another. */
+/* smem_swizzle.c - chooses the address layout of a shared tile: swizzle, or padding as the fallback.
+ *
+ * The order of dims is given.  The swizzle is searched in the xor-linear family; conflicts are counted
+ * exactly over all phases and instances of every access.  Padding is used where no swizzle is free of
+ * conflicts, or where none leaves addresses of instances that follow from each other by xors. */
 #include "infer/memory/memory.h"
 #include <string.h>
 
 enum { BANKS = 32,
        BANK_BYTES = 4 };
 
-/* Unswizzled offsets of one access by one warp, in units of what a bank group of the phase holds: the
- * access itself, or a 4-byte word when it is smaller. */
+/* Unswizzled offsets of one access by one warp, in units that a bank group of the phase holds: the access
+ * itself, or a 4-byte word if it is smaller. */
 typedef struct BankTrace {
-	int64_t *off; /* [ninst][lanes], -1: lane takes no part */
+	int64_t *off; /* [ninst][lanes]; -1: inactive lane */
 	int ninst, lanes;
-	int times; /* instances for which each of these stands */
-	int64_t lane_bits, inst_bits; /* of offsets of elements, in which lanes and instances differ */
-	int nbank; /* units a wavefront serves; also the lanes of a phase */
-	int unit; /* log2 of elements in a unit */
-	bool none; /* the tile cannot be addressed under the shape that the access has it in */
-	/* elements that straddle bytes: a unit is an access of so many instructions, each of which moves a
-	 * 2^-part-th of what a bank group holds */
+	int times; /* number of instances that each of these represents */
+	int64_t lane_bits, inst_bits; /* bits of element offsets in which lanes and instances differ */
+	int nbank; /* units per wavefront; also lanes per phase */
+	int unit; /* log2 of elements per unit */
+	bool none; /* the tile has no addresses under the shape of the access */
+	/* Elements that straddle bytes: a unit is an access of `pieces` instructions, each of which moves a
+	 * 2^-part-th of what a bank group holds. */
 	int pieces, part;
 } BankTrace;
 
-/* Instructions of one access (dtype_pieces). */
+/* Returns the instructions of one access (dtype_pieces). */
 static int
 pieces_of(const SmemAccess *a)
 {
 	return a->bits / (int)pow2_part(a->bits);
 }
 
-/* log2 of the elements that any swizzle must keep together for this access */
+/* Returns log2 of the elements that any swizzle must keep contiguous for this access. */
 static int
 unit_of(const SmemAccess *a)
 {
 	return log2_floor(pieces_of(a) == 1 && a->vec * a->bits < 32 ? 32 / a->bits : a->vec);
 }
 
-/* The element at one place of an access, in its own dims. */
+/* Computes the coordinates of an element of an access, in the dims of the access. */
 static void
 index_at(const SmemAccess *a, int64_t lane, int64_t warp, int64_t reg, int64_t *c)
 {
@@ -48,7 +50,7 @@ index_at(const SmemAccess *a, int64_t lane, int64_t warp, int64_t reg, int64_t *
 	layout_index(a->map, &p, c);
 }
 
-/* Offset in the tile of the element at one place of the access. */
+/* Returns the offset in the tile of an element of the access. */
 static int64_t
 offset_at(const SmemAccess *a, const Layout *tile, int64_t lane, int64_t warp, int64_t reg)
 {
@@ -60,7 +62,7 @@ offset_at(const SmemAccess *a, const Layout *tile, int64_t lane, int64_t warp, i
 	return layout_at(tile, at).at[AX_mem];
 }
 
-/* Lanes that are behind the end of the tile that such an access is of take no part. */
+/* Deactivates lanes past the end of the view's operand. */
 static void
 trace_clip(BankTrace *t, const SmemAccess *a, int64_t warp)
 {
@@ -77,17 +79,18 @@ trace_clip(BankTrace *t, const SmemAccess *a, int64_t warp)
 		}
 }
 
-/* Do the addresses of an access's instances follow from one by xors, under any swizzle?  Not where lanes and
- * instances count in the same bits, as in rows of 576: then each is computed, and kept, on its own. */
+/* Do the addresses of an access's instances follow from one by xors, under any swizzle?  Not if lanes and
+ * instances use the same offset bits, as in rows of 576: then each address is computed and stored
+ * separately. */
 static bool
 xors(const BankTrace *t)
 {
 	return (t->lane_bits & t->inst_bits) == 0;
 }
 
-/* `tile` without its swizzle is linear in the coordinates, and these are sums of what lane, warp and register
- * contribute: offsets add.  Where lanes and instances differ in other bits adding is xoring, and so is
- * swizzling: then all instances use the banks alike, but for their order, and one stands for all. */
+/* Traces an access.  `tile` without its swizzle is linear in the coordinates, which are sums of contributions
+ * of lane, warp and register: offsets add.  If lanes and instances differ in disjoint bits, adding is xoring,
+ * and so is swizzling.  Then all instances use the banks alike, up to order, and one represents all. */
 static BankTrace
 trace(Arena *arena, const SmemAccess *a, const Layout *tile, int64_t warp)
 {
@@ -130,7 +133,7 @@ trace(Arena *arena, const SmemAccess *a, const Layout *tile, int64_t warp)
 	return t;
 }
 
-/* Wavefronts of one phase of a piece: lanes [lo, hi) at once; the busiest bank decides.  *distinct counts
+/* Returns the wavefronts of one phase of a piece by n lanes: the maximum over the banks.  *distinct counts
  * units. */
 static int
 phase_waves(const BankTrace *t, const int64_t *off, int n, int piece, Swizzle sw, int *distinct)
@@ -162,8 +165,8 @@ phase_waves(const BankTrace *t, const int64_t *off, int n, int piece, Swizzle sw
 	return worst;
 }
 
-/* Wavefronts of all instances, and the least any placement of the same words needs.  The swizzle is in
- * elements.  Stops early once the excess passes `bound`. */
+/* Returns the wavefronts of all instances; *least: the minimum for any placement of the same words.  The
+ * swizzle is in elements.  Stops early once the excess passes `bound`. */
 static int64_t
 trace_waves(const BankTrace *t, Swizzle sw, int64_t *least, int64_t bound)
 {
@@ -181,8 +184,8 @@ trace_waves(const BankTrace *t, Swizzle sw, int64_t *least, int64_t bound)
 	return waves;
 }
 
-/* Does warp w use the banks as warp 0 does, whose trace this is?  As with instances: where it adds other bits
- * than those in which lanes and instances differ. */
+/* Does warp w use the banks as warp 0 does, whose trace is given?  As with instances: if its offset uses
+ * other bits than those in which lanes and instances differ. */
 static bool
 as_first_warp(const BankTrace *first, const SmemAccess *a, const Layout *tile, int64_t w)
 {
@@ -220,7 +223,7 @@ access_warps(const Solve *s, const SmemAccess *a)
 	return a->op ? op_warps(a->op) : s->k->warps;
 }
 
-/* Rows that nobody knows are taken to be in banks apart: the fewest wavefronts of a warp. */
+/* Returns the minimum wavefronts of a warp: unknown rows are assumed to be in different banks. */
 static int64_t
 waves_anywhere(const SmemAccess *a)
 {
@@ -257,7 +260,7 @@ access_waves(Arena *arena, const SmemAccess *a, const Layout *tile, int warps, i
 
 #define NOT_POSSIBLE 1e299
 
-/* Wavefronts over the least, weighted; gives up beyond `bound`. */
+/* Returns the weighted wavefronts above the minimum; stops beyond `bound`. */
 static double
 excess_of(const BankTrace *t, const SmemAccess *acc, int n, Swizzle sw, double bound)
 {
@@ -274,7 +277,7 @@ excess_of(const BankTrace *t, const SmemAccess *acc, int n, Swizzle sw, double b
 	return sum;
 }
 
-/* Address bits in which lanes of one phase differ: only those are worth xoring in. */
+/* Returns the address bits in which lanes of a phase differ: only those are worth xoring in. */
 static int64_t
 phase_bits(const BankTrace *t, int n)
 {
@@ -289,7 +292,7 @@ phase_bits(const BankTrace *t, int n)
 	return bits;
 }
 
-/* The best swizzle of l for these accesses; weighted wavefronts over the least. */
+/* Sets the best swizzle of l for these accesses.  Returns the weighted wavefronts above the minimum. */
 static double
 search_swizzle(Solve *s, Layout *l, const SmemAccess *acc, int nacc)
 {
@@ -306,12 +309,12 @@ search_swizzle(Solve *s, Layout *l, const SmemAccess *acc, int nacc)
 	}
 	excess = excess_of(tr, acc, nacc, best, 1e300);
 	vary = phase_bits(tr, nacc);
-	/* only whole powers of two stay inside the tile when bits are xored */
+	/* xored bits stay inside the tile only below whole powers of two */
 	for (int b = 1; b <= 5 && excess > 0; b++)
 		for (int lo = base; lo + b <= top && excess > 0 && lo < base + 5; lo++)
 			for (int shift = b; lo + shift + b <= top && excess > 0; shift++) {
 				Swizzle sw = { (int8_t)b, (int8_t)lo, (int8_t)shift };
-				/* without these fewer bits do the same */
+				/* without the end bits a swizzle of fewer bits is equivalent */
 				int64_t ends = ((int64_t)1 << (b - 1)) | 1;
 				double e;
 
@@ -329,7 +332,7 @@ search_swizzle(Solve *s, Layout *l, const SmemAccess *acc, int nacc)
 	return excess;
 }
 
-/* The best layout for these accesses, all different. */
+/* Chooses the best layout for these accesses, which all differ. */
 static void
 search_layout(Solve *s, const Type *t, int unit_dim, const SmemAccess *acc, int nacc, Layout *out)
 {
@@ -338,17 +341,18 @@ search_layout(Solve *s, const Type *t, int unit_dim, const SmemAccess *acc, int 
 	double excess;
 	bool apart = false;
 
-	while (pad > row) /* the tile becomes no more than twice as large */
+	while (pad > row) /* the tile becomes at most twice as large */
 		pad /= 2;
 	layout_rows(out, t->rank, t->shape, unit_dim, row);
 	excess = search_swizzle(s, out, acc, nacc);
-	for (int i = 0; dtype_pieces(t->dtype) > 1 && i < nacc; i++) /* 16 bytes are no whole elements */
+	/* 16 bytes are not a multiple of the elements */
+	for (int i = 0; dtype_pieces(t->dtype) > 1 && i < nacc; i++)
 		pad = i == 0 || acc[i].vec > pad ? acc[i].vec : pad;
 	for (int i = 0; out->swizzle.bits > 0 && i < nacc && !apart; i++) {
 		tr[i] = trace(s->arena, &acc[i], out, 0);
 		apart = !xors(&tr[i]);
 	}
-	/* padding, where it is cleaner, or as clean with addresses that are sums */
+	/* padding, if it has fewer conflicts, or as few and addresses at constant offsets */
 	if ((excess > 0 || apart) && t->rank > 1) {
 		Layout padded;
 		double e;
@@ -373,9 +377,9 @@ shared_swizzle(Solve *s, Layout *l, const SmemAccess *acc, int nacc, int64_t *wa
 	}
 }
 
-/* ---- what was asked before ------------------------------------------------------------------------ */
+/* ---- cache ---------------------------------------------------------------------------------------- */
 
-/* The same addresses by the same lanes, however often. */
+/* Do two accesses have the same addresses by the same lanes, whatever their weights? */
 static bool
 same_access(const SmemAccess *a, const SmemAccess *b)
 {
@@ -418,7 +422,7 @@ void
 shared_layout(Solve *s, const Type *t, int unit_dim, const SmemAccess *acc, int nacc, Layout *out,
               int64_t *waves)
 {
-	SmemAccess *one = NEWN(s->arena, SmemAccess, nacc + 1); /* each kind of access once */
+	SmemAccess *one = NEWN(s->arena, SmemAccess, nacc + 1); /* each distinct access once */
 	int *kind = NEWN(s->arena, int, nacc + 1), n = 0;
 	SharedMemo *m;
 

@@ -1,4 +1,5 @@
-/* store_copy_choice.c - which instruction a store or copy uses, and what accesses ask of shared tiles. */
+/* store_copy_choice.c - selects the instructions of stores and copies, and collects the accesses that
+ * determine the layouts of shared tiles. */
 #include "hexc/ir/memory_effects.h"
 #include "infer/core/cost_constants.h"
 #include "infer/memory/memory.h"
@@ -41,7 +42,7 @@ red_row(const Solve *s, const Op *o, int64_t vec)
 	return NULL;
 }
 
-/* Elements that one update may take: those of a row that exists. */
+/* Reduces `vec` to the elements that one atomic instruction of the table can update. */
 static int64_t
 red_vec(const Solve *s, const Op *o, int64_t vec)
 {
@@ -52,7 +53,7 @@ red_vec(const Solve *s, const Op *o, int64_t vec)
 
 /* ---- stores and copies ------------------------------------------------------------------------------ */
 
-/* The widest coalesced layout for a store to global memory. */
+/* Computes the widest coalesced layout of a store to global memory. */
 static bool
 store_layout(Solve *s, Op *o, Layout *l)
 {
@@ -67,7 +68,7 @@ store_layout(Solve *s, Op *o, Layout *l)
 	return coalesced_layout(l, t->rank, t->shape, order, vec, s->k->warps, false);
 }
 
-/* The weight of a register digit of dim d from `from` on, whose first f can be had as a digit of its own; 0
+/* Returns the weight of a register mode of dim d, from `from` on, after splitting off its first f; 0:
  * none. */
 static int64_t
 free_digit(Layout *l, int d, int64_t from, int64_t f)
@@ -78,8 +79,8 @@ free_digit(Layout *l, int d, int64_t from, int64_t f)
 	return 0;
 }
 
-/* l with runs of `vec` along `unit`: lanes that hold neighbours trade them, and what they give instead is the
- * next register digit, of this dim if it can be. */
+/* Computes l with runs of `vec` along `unit`: lanes with contiguous elements exchange them for the next
+ * register mode, of this dim if possible. */
 static bool
 traded(Layout *out, const Layout *l, int unit, int64_t vec)
 {
@@ -103,7 +104,7 @@ traded(Layout *out, const Layout *l, int unit, int64_t vec)
 	return true;
 }
 
-/* For a tile of elements that share bytes: a layout in which a lane has whole bytes of shared memory. */
+/* Computes a layout in which a thread owns whole bytes of a shared tile of sub-byte elements. */
 static bool
 byte_layout(Solve *s, const Op *o, int unit, Layout *l)
 {
@@ -133,7 +134,7 @@ select_store(Solve *s, Op *o)
 		infer_error_no_red(s, o);
 		return;
 	}
-	if (access_found(o)) { /* element by element, each lane those that it has */
+	if (access_found(o)) { /* element by element, each lane its own */
 		require_indices(s, o->in[1], l);
 		s->sol->lowering[o->id] = lowering_new(s, red_row(s, o, 1), 1);
 		return;
@@ -174,8 +175,9 @@ select_store(Solve *s, Op *o)
 	s->sol->lowering[o->id] = lowering_new(s, in, vec);
 }
 
-/* Elements that begin at any bit in global memory are fetched one by one, and stored to shared memory so many
- * at a time: whole bytes, up to a word while all lanes have some.  0: the tile's rows have no whole bytes. */
+/* Returns the vector width (elements) of shared stores for bit-unaligned global elements, which are loaded
+ * singly: whole bytes, at most 32 bits while every lane has work; 0 if the tile's rows are not whole
+ * bytes. */
 static int64_t
 single_vec(const Solve *s, Val *tile, int unit, int warps)
 {
@@ -190,8 +192,8 @@ single_vec(const Solve *s, Val *tile, int unit, int warps)
 	return vec * grain < 8 ? 0 : vec;
 }
 
-/* How many accesses of less than a word along a row a lane makes, while lanes beside it cover a sector: their
- * addresses differ by constants, those of rows by a stride that nobody knows before the launch. */
+/* Returns the number of sub-32-bit accesses of a lane along a row, while adjacent lanes still cover a sector.
+ * Their addresses differ by constants; those of rows differ by a stride that is unknown before launch. */
 static int64_t
 times_along(const Type *t, int unit, int64_t vec, int warps)
 {
@@ -284,7 +286,7 @@ select_copy(Solve *s, Op *o)
 
 /* ---- shared tiles ------------------------------------------------------------------------------------- */
 
-/* How o touches the tile under its memory operand; false: it does not touch shared memory. */
+/* Describes the access of o to the tile under its memory operand; false: it does not access shared memory. */
 static bool
 access_of(const Solve *s, const Op *o, SmemAccess *a)
 {
@@ -305,7 +307,7 @@ access_of(const Solve *s, const Op *o, SmemAccess *a)
 	return true;
 }
 
-/* Op o reads or writes the tile under another shape, of which a dim would have no strides of its own. */
+/* Reports that op o accesses the tile under another shape, whose dims would have no constant strides. */
 static void
 reshape_error(Solve *s, const Op *o, const Val *tile, const Layout *l)
 {

@@ -1,5 +1,5 @@
-/* tma_box.c - copies of whole boxes of a tensor map: by which an engine beside the warps moves a tile, and
- * what of the tensor, the tile and the target that takes (PTX ISA, "Tensors"; cuTensorMapEncodeTiled). */
+/* tma_box.c - checks whether TMA can do a copy, and computes its tensor map.  The requirements concern the
+ * tensor, the tile and the target (PTX ISA, "Tensors"; cuTensorMapEncodeTiled). */
 #include "infer/core/smem_atom.h"
 #include "infer/memory/memory.h"
 
@@ -22,7 +22,7 @@ box_refusal(const Solve *s, const Op *copy)
 	if (why)
 		return why;
 	if (first < 0 || tile->type.pinned)
-		return "the shared tile is not filled whole, or its layout is pinned";
+		return "the copy does not fill the whole shared tile, or its layout is pinned";
 	if (s->unit[tile->id] != first + unit_dim(s, mem))
 		return "rows of the shared tile are not rows of the tensor";
 	for (int w = 0; w < FORM_WIDTHS; w++)
@@ -33,7 +33,8 @@ box_refusal(const Solve *s, const Op *copy)
 	       "of at most 256 elements";
 }
 
-/* Of a dim of the tile that is no row's: elements of a box.  Each box begins at a whole pattern of rows. */
+/* Returns the box extent of a dim other than the row's.  Each box starts at a multiple of the 8-row
+ * pattern. */
 static int64_t
 box_rows(int64_t extent)
 {

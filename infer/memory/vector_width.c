@@ -1,11 +1,12 @@
-/* vector_width.c - how many neighbours a lane should hold of a tile that elementwise ops tie to others.
+/* vector_width.c - computes how many contiguous elements a thread should own of tiles that elementwise ops
+ * force to equal layouts.
  *
- * Such tiles are laid out alike, whatever their elements are: what a lane holds of one it holds of all, and a
- * run that is 16 bytes of the narrowest elements is several accesses of the wider ones.  That is taken where
- * each of these is of 16 bytes, and a lane's run no more than a sector: then a sector is one lane's, whose
- * accesses to its parts follow each other.  Of a byte beside f32, where the sector ends before its 16 bytes,
- * nothing is gained by asking for each sector twice: a lane has 16 bytes of the widest elements, unless the
- * narrowest would come by less than a word. */
+ * A thread owns the same elements of all these tiles, whatever the element types.  A run of 16 bytes of the
+ * narrowest elements is then several accesses of the wider ones.  That is accepted if each access has 16
+ * bytes and the run of a thread is at most one 32-byte sector: then one thread accesses the whole sector,
+ * with consecutive instructions.  With bytes and f32, 16 bytes of the narrower elements correspond to more
+ * than a sector of the wider ones, and requesting each sector twice gains nothing.  There a thread owns 16
+ * bytes of the widest elements, unless that is less than 32 bits of the narrowest. */
 #include "infer/core/cost_constants.h"
 #include "infer/core/contiguity.h"
 #include "infer/memory/memory.h"
@@ -31,7 +32,8 @@ loop_around(const Val *v)
 	return o;
 }
 
-/* Constants are made anew where they are read; and what happens once has no say in what loops do. */
+/* Unifies a and b.  Constants are rematerialized at their uses; values outside of a loop do not influence
+ * those inside. */
 static void
 tie_vals(int *tie, const Val *a, const Val *b)
 {

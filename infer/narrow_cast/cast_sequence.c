@@ -1,10 +1,10 @@
-/* cast_sequence.c - programs for casts of narrow elements. */
+/* cast_sequence.c - builds the cheapest instruction sequence for a cast of narrow elements. */
 #include "hexc/ir/dtype_value.h"
 #include "infer/narrow_cast/narrow_cast_internal.h"
 #include <math.h>
 #include <string.h>
 
-/* ---- the program --------------------------------------------------------------------------------- */
+/* ---- the sequence -------------------------------------------------------------------------------- */
 
 static int
 keep_step(Make *k, const CastStep *s)
@@ -84,7 +84,7 @@ recipe_code(const Make *k, double x)
 	return bits;
 }
 
-/* ---- parts --------------------------------------------------------------------------------------- */
+/* ---- bit fields ---------------------------------------------------------------------------------- */
 
 int
 recipe_bit(const Make *k, int e, int b)
@@ -92,7 +92,8 @@ recipe_bit(const Make *k, int e, int b)
 	return k->r->bit_order ? bit_order_bit(k->bits, k->r->bit_order, e, b) : e * k->slot_bits + b;
 }
 
-/* Where bit b of an element goes in its lane: an integer's field to bit `bit`, a float's sign to the top. */
+/* Returns the position of bit b of an element in its result: from `bit` on for an integer's field; the top
+ * bit for a float's sign. */
 static int
 goal(const Make *k, int b, int bit)
 {
@@ -191,7 +192,7 @@ ints_to_floats(Make *k)
 		int_to_float(k, j, bit[j]);
 }
 
-/* Of an element in natural order: a power of two. */
+/* Returns the bits from one element to the next in natural order: a power of two. */
 static int
 slot_bits(int bits)
 {
@@ -226,7 +227,7 @@ make_init(Make *k, CastSequence *r, DType from, int bit_order, DType to)
 		r->out[j].second = VAL_NONE;
 }
 
-/* ---- the cheapest ------------------------------------------------------------------------------------ */
+/* ---- the cheapest sequence --------------------------------------------------------------------------- */
 
 static bool
 ints(Make *k)
@@ -255,7 +256,7 @@ ints(Make *k)
 	return true;
 }
 
-/* The ways to make a recipe: whichever gives the shortest one is taken, of equal ones the first. */
+/* Generators of cast sequences: the shortest sequence is used, of equal ones the first. */
 static bool (*const makers[])(Make *k) = { ints,          recipe_table, recipe_bytes,
 	                                   recipe_fields, recipe_scale, recipe_cvt };
 
@@ -328,7 +329,8 @@ recipe_make(CastSequence *r, DType from, int bit_order, DType to, unsigned featu
 	return any;
 }
 
-/* From the outputs to the result: to f32 an instruction for each element, from it one for a pair. */
+/* Returns the conversions from the outputs to the result: to f32 one instruction per element, from f32 one
+ * per pair. */
 static int
 conversions(const CastSequence *r)
 {
@@ -353,7 +355,7 @@ recipe_arithmetic(const CastSequence *r)
 bool
 recipe_takes(const CastSequence *r, int64_t lo, int64_t hi)
 {
-	/* all whole numbers up to the limit are numbers of the type */
+	/* all integers up to the limit are values of the type */
 	int64_t limit = (int64_t)1 << (dtype_info[r->to].man + 1);
 
 	if (lo > hi || lo < -limit || hi > limit)

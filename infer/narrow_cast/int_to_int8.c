@@ -1,4 +1,5 @@
-/* int_to_int8.c - integers that become bytes, and bytes that become floats. */
+/* int_to_int8.c - emits cast sequences from narrow integers to 8-bit integers, and from 8-bit integers to
+ * floats. */
 #include "infer/narrow_cast/narrow_cast_internal.h"
 
 void
@@ -10,7 +11,7 @@ recipe_int_to_byte(Make *k, int j)
 
 	k->r->out[j].second = VAL_NONE;
 	if (k->sint && n == 1 && k->r->bit_order == 8 && part[0].shift + k->bits == 8) {
-		/* its sign is its byte's */
+		/* its sign bit is the byte's */
 		v = recipe_step(k, ST_pick, part[0].word, part[0].word, 0, 0xba98, 0);
 		x = recipe_shifted(k, part[0].word, part[0].shift);
 		v = recipe_step(k, ST_choose, x, v, 0, part[0].mask, 0);
@@ -24,7 +25,7 @@ recipe_int_to_byte(Make *k, int j)
 	k->r->out[j].value = (int16_t)v;
 }
 
-/* Elements of 8 bits are bytes: prmt puts each under the bytes of the magic number. */
+/* 8-bit elements are bytes: prmt combines each with the bytes of the magic number. */
 void
 recipe_byte_to_float(Make *k, int j)
 {
@@ -47,8 +48,8 @@ recipe_byte_to_float(Make *k, int j)
 	recipe_finish(k, j, recipe_step(k, ST_pick, word, VAL_NONE, 0, sel, magic), bottom);
 }
 
-/* A byte has one place more than the mantissa of bf16: it goes in two parts, 128 + the low seven bits and
- * 128 + the high one.  The second less a constant, then the sum: both exact. */
+/* A byte has one bit more than the mantissa of bf16, so it is split into two floats: 128 + the low seven
+ * bits, and 128 + the high bit.  The second minus a constant, then the sum: both are exact. */
 void
 recipe_byte_to_bf16(Make *k, int j)
 {

@@ -1,10 +1,11 @@
-/* mantissa_fields.c - where in the mantissa each integer's field goes, so that few words need shifted copies. */
+/* mantissa_fields.c - chooses the mantissa position of each integer's field such that few shifted copies
+ * of registers are needed. */
 #include "infer/narrow_cast/narrow_cast_internal.h"
 #include <string.h>
 
-/* Shifted copies that a word needs at least: the forced ones, and of those of which any would serve an output
- * the ones that serve most.  What serves an output is an interval, so taking its upper end is best.  *chosen:
- * the set. */
+/* Returns the minimum number of shifted copies of a register: the forced ones, and the fewest that serve
+ * every output which accepts several.  The accepted shifts of an output are an interval, so choosing its
+ * upper end is optimal.  *chosen: the set. */
 static int
 copies(const Make *k, int word, uint64_t forced, uint64_t *chosen)
 {
@@ -39,7 +40,8 @@ note_wants(Make *k, int j)
 	k->wants[part[0].word][k->nwant[part[0].word]++] = want;
 }
 
-/* The bit of output j, of several parts, that costs the fewest further copies; they are forced. */
+/* Returns the bit position of output j, of several fields, that needs the fewest further copies, and forces
+ * these. */
 static int
 choose_bit(Make *k, int j)
 {
@@ -67,7 +69,7 @@ choose_bit(Make *k, int j)
 	return best;
 }
 
-/* The bit of output j, of one part, by the copies that there are. */
+/* Returns the bit position of output j, of one field, for an existing copy. */
 static int
 shared_bit(const Make *k, int j)
 {

@@ -1,8 +1,9 @@
-/* narrow_float.c - casts of narrow floats: their fields put where those of the result are.
+/* narrow_float.c - emits cast sequences of narrow floats, which move the source fields to the fields of the
+ * result.
  *
- * e8m0 has an exponent only, the same as f32's and bf16's: z, the code in its place, is right but for two
- * codes.  With the uppermost bit of the mantissa besides, y, it is 3/2 of the number, of code 0 the number
- * 2^-127, of the last a NaN.  So y - z/2 is right for all of them. */
+ * e8m0 has only an exponent, the same as that of f32 and bf16.  z, the code in the exponent field, is
+ * correct except for two codes.  y, which also sets the top mantissa bit, is 3/2 of the number; for code 0
+ * it is the number 2^-127, for the last code a NaN.  So y - z/2 is correct for all codes. */
 #include "infer/narrow_cast/narrow_cast_internal.h"
 #include <math.h>
 
@@ -12,14 +13,14 @@ source(const Make *k)
 	return &dtype_info[k->r->from];
 }
 
-/* A float of sign, exponent and mantissa? */
+/* Is it a float with sign, exponent and mantissa? */
 static bool
 has_fields(const DTypeInfo *d)
 {
 	return d->kind == K_flt && d->codes != C_scale && d->codes != C_table;
 }
 
-/* Are codes bytes, one behind the other? */
+/* Are the codes consecutive bytes? */
 static bool
 in_bytes(const Make *k)
 {
@@ -38,7 +39,7 @@ recipe_exact(DType from, DType to)
 	return d->man <= t->man && (d->exp < t->exp || (d->exp == t->exp && d->codes == C_ieee));
 }
 
-/* Output j is value, but for the exponent's bias. */
+/* Sets output j to value with a corrected exponent bias. */
 static void
 put_float(Make *k, int j, int value)
 {
@@ -51,7 +52,7 @@ put_float(Make *k, int j, int value)
 	o->add = recipe_lanes(k, 1u << (k->lane - 1)); /* -0 */
 }
 
-/* ---- all fields of a word's lanes ----------------------------------------------------------------- */
+/* ---- all fields of a register --------------------------------------------------------------------- */
 
 bool
 recipe_fields(Make *k)
@@ -59,7 +60,7 @@ recipe_fields(Make *k)
 	const DTypeInfo *d = source(k);
 	BitField part[PARTS + 1];
 
-	/* infinities and NaNs stand for the same where the exponents are equally long */
+	/* infinities and NaNs map to the same if the exponents have equal widths */
 	if (k->lane < 16 || !has_fields(d) || !recipe_exact(k->r->from, k->r->to) ||
 	    (d->codes != C_none && (d->codes == C_nan || d->exp != dtype_info[k->r->to].exp)))
 		return false;
@@ -78,8 +79,8 @@ recipe_fields(Make *k)
 enum { QUAD = 4,
        BYTES = 0x01010101 };
 
-/* Bits of the codes of quad q, each in its element's byte: those whose place in a half is in its upper byte,
- * or in its lower one.  The magnitude is at place g of the half. */
+/* Computes the fields of the codes of quad q, each in its element's byte: bits of the upper byte of a half,
+ * or of the lower one.  The magnitude starts at bit g of the half. */
 static int
 plane_parts(const Make *k, int q, int g, bool upper, BitField *part)
 {
@@ -112,8 +113,8 @@ plane(Make *k, int q, int g, bool upper)
 	return recipe_mixed(k, part, n, 0);
 }
 
-/* The upper bytes of a quad of 8-bit floats with infinities or NaNs, which are in a word: from the first such
- * code on all bits of the exponent are set that the source does not have. */
+/* Returns the upper bytes of a quad of 8-bit floats with infinities or NaNs.  Such codes get all exponent
+ * bits set that the source lacks. */
 static int
 upper_special(Make *k, int q, int g)
 {
@@ -159,7 +160,7 @@ recipe_bytes(Make *k)
 	return true;
 }
 
-/* ---- by the machine's conversions ----------------------------------------------------------------- */
+/* ---- by cvt instructions -------------------------------------------------------------------------- */
 
 bool
 recipe_cvt(Make *k)
@@ -177,7 +178,7 @@ recipe_cvt(Make *k)
 
 /* ---- e8m0 ----------------------------------------------------------------------------------------- */
 
-/* The codes of output j in the exponents' places, with all bits of `more`. */
+/* Returns the codes of output j in the exponent fields, with all bits of `more`. */
 static int
 exponents(Make *k, int j, uint32_t more)
 {
@@ -193,7 +194,7 @@ exponents(Make *k, int j, uint32_t more)
 	}
 	if (n == 1)
 		return recipe_mixed(k, part, 1, more);
-	/* each to both bytes of its half */
+	/* each byte is copied to both bytes of its half */
 	x = recipe_bit(k, e, 0) % 32 / 8;
 	n = recipe_bit(k, e + 1, 0) % 32 / 8;
 	x = recipe_step(k, ST_pick, part[0].word, part[0].word, 0, (uint32_t)(x * 0x11 | n * 0x1100), 0);

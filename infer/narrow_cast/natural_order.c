@@ -1,14 +1,14 @@
-/* natural_order.c - elements in natural order to pairs of 16 bits.
+/* natural_order.c - emits cast sequences from integers in natural bit order to pairs of 16-bit floats.
  *
- * The two elements of a pair are neighbours in the stream, so their bytes are copied to both halves of a word
- * (prmt), where one mask finds each in its own place.  A field that starts too high in its byte for the
- * mantissa is taken from a copy of the stream that is shifted as a whole. */
+ * The two elements of a pair are adjacent in the stream.  prmt copies their bytes to both halves of a
+ * register, where one mask extracts each in its own half.  A field that starts too high in its byte for
+ * the mantissa is taken from a copy of the stream that is shifted as a whole. */
 #include "infer/narrow_cast/narrow_cast_internal.h"
 
 enum { SHIFTS = 8 };
 
-/* Copies of the stream, shifted to the right, the first by 0, so that each field starts low enough in a byte
- * of one of them; their number. */
+/* Computes right shifts of the stream, the first 0, such that each field starts low enough in a byte of one
+ * shifted copy.  Returns their number. */
 static int
 stream_shifts(const Make *k, int *shift)
 {
@@ -26,7 +26,7 @@ stream_shifts(const Make *k, int *shift)
 	return n;
 }
 
-/* Word w of the stream shifted by s. */
+/* Returns register w of the stream shifted by s. */
 static int
 stream_word(Make *k, int w, int s)
 {
@@ -37,9 +37,9 @@ stream_word(Make *k, int w, int s)
 	return recipe_step(k, ST_funnel, w, w + 1, s, 0, 0);
 }
 
-/* Where one element is: byte `byte` of the stream shifted by shift[which], `bit` bits up. */
+/* Position of an element: byte `byte` of the stream shifted by `shift`, from bit `bit` on. */
 typedef struct Field {
-	int shift, byte, bit, last; /* last byte that it touches */
+	int shift, byte, bit, last; /* last byte that it occupies */
 } Field;
 
 static Field
@@ -59,7 +59,8 @@ field_of(const Make *k, int e, const int *shift, int nshift)
 	return f;
 }
 
-/* Bytes for one half, through the sources of prmt: *src, at most two of them so far *n.  False: a third. */
+/* Computes the selector bytes of one half from prmt's sources *src, of which there are *n so far, at most
+ * two.  Returns false if a third source is needed. */
 static bool
 half_bytes(Make *k, const Field *f, int *src, int *n, uint32_t *sel)
 {
@@ -93,7 +94,7 @@ recipe_natural(Make *k)
 		magic = (base | (uint32_t)recipe_half(k) << f[0].bit) |
 		        (base | (uint32_t)recipe_half(k) << f[1].bit) << 16;
 		if (!half_bytes(k, &f[0], src, &n, &lo) || !half_bytes(k, &f[1], src, &n, &hi)) {
-			k->r->nstep = RECIPE_STEPS; /* none */
+			k->r->nstep = RECIPE_STEPS; /* no sequence */
 			return;
 		}
 		x = recipe_step(k, ST_pick, src[0], n > 1 ? src[1] : src[0], 0, lo | hi << 8, 0);

@@ -1,23 +1,23 @@
-/* prmt_lut.c - floats of up to 4 bits by tables of the results' bytes.
+/* prmt_lut.c - emits cast sequences of floats of up to 4 bits as prmt lookups in tables of result bytes.
  *
- * In natural order codes have slots of 4 bits, as prmt's selectors have, of which it uses three bits; those
- * of 3 bits have such slots in bit order 4 too.  One prmt takes four bytes of a table of 8.  A
- * sign is no matter of the table; where there is none, 16 numbers are in two tables, and the codes' uppermost
- * bits choose between them. */
+ * In natural bit order codes have slots of 4 bits, like prmt's selectors, of which it uses three bits;
+ * 3-bit codes have such slots in bit order 4 too.  One prmt selects four bytes from a table of 8.  A sign
+ * is not part of the table.  Without a sign, 16 values are in two tables, and the top bits of the codes
+ * choose between them. */
 #include "hexc/ir/dtype_value.h"
 #include "infer/narrow_cast/narrow_cast_internal.h"
 #include <math.h>
 
 enum { QUAD = 4 };
 
-/* What all quads need: byte `byte` of entries 8 half .. 8 half + 7. */
+/* The table entries, and how they are split for prmt. */
 typedef struct Table {
 	uint32_t entry[16];
-	int half; /* tables: 1 or 2 */
-	bool sign; /* is beside the table */
+	int half; /* tables of 8 entries: 1 or 2 */
+	bool sign; /* the sign bit is not part of the table */
 } Table;
 
-/* What code i becomes, its cast and what is taken off it each rounded. */
+/* Returns the result for code i: its cast, and the subtraction from it, each rounded. */
 static uint32_t
 entry_bits(const CastSequence *r, unsigned i)
 {
@@ -36,7 +36,8 @@ table_make(Table *t, const Make *k)
 	return d->kind == K_flt && (d->codes == C_table || d->codes == C_none);
 }
 
-/* Byte `byte` of a quad's numbers, by selectors `low` in a table, `which` among tables; VAL_NONE: all 0. */
+/* Returns byte `byte` of a quad's results, with selectors `low` within a table and `which` among tables;
+ * VAL_NONE: all 0. */
 static int
 bytes_of(Make *k, const Table *t, int byte, int low, int which)
 {
@@ -54,7 +55,7 @@ bytes_of(Make *k, const Table *t, int byte, int low, int which)
 	return t->half == 1 ? x[0] : recipe_take(k, x[0], x[1], which);
 }
 
-/* Codes 8 i .. 8 i + 7, but for signs, as selectors of a word. */
+/* Returns codes 8 i .. 8 i + 7, without signs, as selectors in a register. */
 static int
 selectors(Make *k, int i)
 {
@@ -63,7 +64,7 @@ selectors(Make *k, int i)
 
 	if (k->r->bit_order == 0)
 		return recipe_step(k, ST_mix, i, VAL_NONE, 0, 0x77777777, 0);
-	for (int b = 0; b < k->bits; b++) { /* all eight go the same way */
+	for (int b = 0; b < k->bits; b++) { /* all eight have the same shift */
 		int from = recipe_bit(k, 8 * i, b), shift = from % 32 - b;
 
 		if (n == 0 || part[n - 1].word != from / 32 || part[n - 1].shift != shift)
@@ -73,7 +74,7 @@ selectors(Make *k, int i)
 	return recipe_mixed(k, part, n, 0);
 }
 
-/* The signs of quad q of a word at the top of its bytes. */
+/* Adds the signs of quad q of a register at the top of its bytes. */
 static int
 with_signs(Make *k, int word, int q, int bytes)
 {
@@ -84,7 +85,7 @@ with_signs(Make *k, int word, int q, int bytes)
 	return recipe_step(k, ST_mix, sign, bytes, 0, 0x80808080, 0);
 }
 
-/* Words 2p and 2p + 1 of a quad's four numbers of four bytes. */
+/* Stores registers 2p and 2p + 1 of a quad's four results of four bytes. */
 static void
 put_wide(Make *k, int quad, int p, const int *byte)
 {
@@ -103,7 +104,7 @@ recipe_table(Make *k)
 	if ((k->r->bit_order ? k->r->bit_order != 4 : k->slot_bits != 4) || k->lane < 16 ||
 	    !table_make(&t, k))
 		return false;
-	if (k->lane == 32 && t.half == 1) /* is shorter by way of 16 bits */
+	if (k->lane == 32 && t.half == 1) /* is shorter through 16 bits */
 		return false;
 	for (int i = 0; i < BIT_GROUP / QUAD; i++) {
 		int word = i / 2, q = i % 2, low, which = VAL_NONE, byte[4];

@@ -1,14 +1,15 @@
-/* zero_point.c - whole numbers that are taken off a cast's results: zero points.
+/* zero_point.c - finds integers (zero points) that are subtracted from the results of a cast, to merge them
+ * into the cast.
  *
- * A cast of narrow integers ends by taking a large whole number off.  What is to be taken off besides can be
- * taken off that number first, once for all elements that share it: one instruction less for each of them.
- * v - y is then rounded once, as before, so not a bit changes. */
+ * A cast of narrow integers ends by subtracting a large integer.  A zero point can be subtracted from that
+ * integer first, once for all elements that share it, which saves one instruction per element.  v - y is
+ * then rounded once, as before, so all bits are unchanged. */
 #include "infer/narrow_cast/cast_sequence.h"
 #include <math.h>
 
 enum { CHAIN = 16 };
 
-/* All elements of v are whole numbers from *lo to *hi. */
+/* Are all elements of v integers from *lo to *hi? */
 static bool
 whole_range(const Val *v, int64_t *lo, int64_t *hi)
 {

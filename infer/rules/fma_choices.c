@@ -1,16 +1,16 @@
-/* fma_choices.c - products without tensor cores: lanes that multiply and add. */
+/* fma_choices.c - computes operand and result layouts of dots that are lowered to FMA on CUDA cores. */
 #include "infer/rules/mma_choices.h"
 #include "hexc/ir/sparse.h"
 #include "infer/memory/memory.h"
 #include "infer/rules/layout_rules.h"
 
-/* How one dim of the result is split: runs in registers, then lanes, registers again, warps. */
+/* The split of one dim of the result: runs in registers, then lanes, registers again, warps. */
 typedef struct DimSplit {
 	int64_t vec, lanes, regs, warps;
 	int lane, warp; /* strides of lanes and warps */
 } DimSplit;
 
-/* A dim of the result that the operand does not have is repeated over its lanes and warps. */
+/* Pushes one dim; a result dim that the operand lacks is replicated over its lanes and warps. */
 static void
 push_split(Layout *l, int d, const DimSplit *x, int64_t vec, int64_t regs)
 {
@@ -20,7 +20,8 @@ push_split(Layout *l, int d, const DimSplit *x, int64_t vec, int64_t regs)
 	layout_push(l, d, x->warps, x->warp, AX_warp);
 }
 
-/* An operand with dim d of the result and all of k; `runs`: a lane's registers run along k first. */
+/* Builds an operand layout with dim d of the result and all of k; `runs`: a lane's registers run along k
+ * first. */
 static void
 fma_operand(Layout *l, int d, const DimSplit *own, const DimSplit *other, int64_t k, bool runs)
 {
@@ -33,7 +34,7 @@ fma_operand(Layout *l, int d, const DimSplit *own, const DimSplit *other, int64_
 	layout_push_rep(l, other->warps, other->warp, AX_warp);
 }
 
-/* Lanes among which the batches can be shared out, at most so many. */
+/* Returns the most lanes, up to `most`, over which the batches can be distributed. */
 static int64_t
 batch_lanes(const Op *dot, int64_t warps, int64_t most)
 {
@@ -66,9 +67,8 @@ dot_push_batches(Layout *l, const Op *dot, int64_t lanes, int64_t lane, int64_t 
 	return lanes == 1 && warps == 1;
 }
 
-/* Every lane multiplies and adds for a block of the result, runs of up to 4 columns and, where A is
- * contiguous along them, of 4 rows; it has all of k.  Batches get the lanes that rows and columns leave, or
- * theirs first. */
+/* Each lane computes a block of the result with all of k: runs of up to 4 columns and, if A is contiguous
+ * along them, of 4 rows.  Batches get the lanes that rows and columns leave, or their lanes first. */
 bool
 fma_choice(Solve *s, const Op *dot, DotChoice *c)
 {

@@ -1,6 +1,8 @@
-/* layout_rules.c - what each op says about the layouts of its operands and results, once per `layout` column of
- * hexc/ir/ops.def.  A rule gives layouts to unknown values and demands them of operands; run again whenever a
- * value it touches has become known. */
+/* layout_rules.c - relates the layouts of each op's operands and results, with one rule per value of the
+ * `layout` column of hexc/ir/ops.def.
+ *
+ * A rule gives layouts to values that have none and imposes constraints on operands.  It runs again whenever
+ * a value that it touches has received its layout. */
 #include "hexc/ir/sparse.h"
 #include "infer/rules/layout_rules.h"
 
@@ -17,7 +19,7 @@ rule_none(Solve *s, Op *o)
 	(void)o;
 }
 
-/* constants take any layout that is asked of them */
+/* constants accept any layout */
 static void
 rule_fill(Solve *s, Op *o)
 {
@@ -25,8 +27,8 @@ rule_fill(Solve *s, Op *o)
 	(void)o;
 }
 
-/* Operands and result are laid out alike.  When operands disagree the result follows the one of most
- * bytes. */
+/* Operands and result have equal layouts.  If operands disagree, the result follows the one with the widest
+ * elements. */
 static void
 rule_same(Solve *s, Op *o)
 {
@@ -53,8 +55,8 @@ rule_same(Solve *s, Op *o)
 			require_operand(s, o, i, l);
 }
 
-/* Where the table of a lookup is, by indices that are laid out as l: a lane has all of each table that it
- * needs. */
+/* Computes the table layout of a lookup for indices of layout l: each thread owns all of each table row that
+ * it needs. */
 static bool
 table_layout(Layout *out, const Layout *l, const Type *index, const Type *table)
 {
@@ -87,8 +89,8 @@ rule_lookup(Solve *s, Op *o)
 		require_operand(s, o, 0, &table);
 }
 
-/* Can the table of a gather be laid out as t where the result's rows are so: in each warp that has an element
- * is all of the row that it may be of, and lanes that differ along other dims are the same for both? */
+/* Does table layout t suit a gather whose result has layout `rows`?  Each warp with an element must own the
+ * full row that it may come from, and lanes that differ along other dims must be the same for both. */
 static bool
 table_suits(const Layout *t, const Layout *rows, int d)
 {
@@ -101,8 +103,8 @@ table_suits(const Layout *t, const Layout *rows, int d)
 	return layout_reduce(&x, t, d) && layout_drop_dim(&x, &x, d) && layout_equal_threads(&x, rows);
 }
 
-/* The row of such a table over the lanes that have the same of the result's rows, next to each other those of
- * a lane. */
+/* Computes a table layout: the row is distributed over the lanes that share the result's rows, contiguous
+ * within a lane. */
 static bool
 table_spread(Layout *out, const Layout *rows, int64_t n)
 {
@@ -172,7 +174,7 @@ rule_pin(Solve *s, Op *o)
 	require_operand(s, o, 0, o->out[0]->type.layout);
 }
 
-/* The cut: operand and result have nothing to do with each other. */
+/* The cut: the layouts of operand and result are independent. */
 static void
 rule_relayout(Solve *s, Op *o)
 {
@@ -201,7 +203,7 @@ rule_transpose(Solve *s, Op *o)
 	}
 }
 
-/* The layout of `t` cut to the dims where `small` has extent 1. */
+/* Computes layout `big` reduced to extent 1 in the dims in which `small` has extent 1. */
 static bool
 cut(Layout *out, const Layout *big, const Type *bt, const Type *small)
 {
@@ -231,7 +233,7 @@ rule_reduce(Solve *s, Op *o)
 		set_result(s, o, 0, &l);
 }
 
-/* Operand and result are laid out alike by the numbers of their elements, or both are converted. */
+/* Operand and result have equal layouts by the row-major indices of their elements, or both are converted. */
 static void
 rule_reshape(Solve *s, Op *o)
 {
@@ -253,8 +255,8 @@ rule_reshape(Solve *s, Op *o)
 	set_result(s, o, 0, &to);
 }
 
-/* Half of the result: each lane holds the groups of which it has any element, whole.  A group's digits leave
- * the layout of the result, `kept` registers or `places` come in. */
+/* Computes the layout of a sparse operand's values or metadata: each lane owns, whole, the groups of which it
+ * has any element.  The modes within a group are replaced by `keep` registers. */
 static bool
 halved(Layout *out, const Layout *l, int d, int group, int keep)
 {
@@ -272,7 +274,7 @@ halved(Layout *out, const Layout *l, int d, int group, int keep)
 	return true;
 }
 
-/* Values and positions of what the result's lanes hold. */
+/* Requires the values and metadata of the elements that the result's lanes own. */
 static void
 rule_sparse_expand(Solve *s, Op *o)
 {
@@ -288,7 +290,7 @@ rule_sparse_expand(Solve *s, Op *o)
 	}
 }
 
-/* The anchors know what a dot wants; see anchor_dot in propagate.c. */
+/* Constrained by anchor_dot() in propagate.c. */
 static void
 rule_dot(Solve *s, Op *o)
 {
@@ -296,7 +298,8 @@ rule_dot(Solve *s, Op *o)
 	(void)o;
 }
 
-/* Loads take what their readers ask for, stores what they are given: store_copy_choice.c costs both. */
+/* Loads produce the layout that readers require, stores accept the value's: store_copy_choice.c costs
+ * both. */
 static void
 rule_load(Solve *s, Op *o)
 {
@@ -326,8 +329,8 @@ yield_of(Block *b)
 	return b->last;
 }
 
-/* A carried tile is laid out alike at the start, in the body, at its end and after the loop.  What the body
- * makes of it counts more than how it starts. */
+/* A carried tile has the same layout initially, in the body, at its end and after the loop.  The layout in
+ * which the body produces it has priority over that of the initial value. */
 void
 rule_for(Solve *s, Op *o)
 {

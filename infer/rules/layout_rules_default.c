@@ -1,9 +1,9 @@
-/* layout_rules_default.c - layouts for what no reader and no memory asks about: backwards through reductions,
- * forwards through broadcasts, anything for the rest. */
+/* layout_rules_default.c - gives layouts to values that no reader and no access constrains: backwards
+ * through reductions, forwards through broadcasts, an arbitrary one for the rest. */
 #include "infer/memory/memory.h"
 #include "infer/rules/layout_rules.h"
 
-/* Nothing asks for more than one copy: dims from the last, registers in between. */
+/* Computes an arbitrary layout: dims from the last, lanes first, then registers, then warps. */
 static bool
 anyhow(Solve *s, const Type *t, Layout *l)
 {
@@ -14,7 +14,7 @@ anyhow(Solve *s, const Type *t, Layout *l)
 	return coalesced_layout(l, t->rank, t->shape, order, 1, s->k->warps, true);
 }
 
-/* Ops whose results nothing may have asked for. */
+/* Ops whose results may be unconstrained. */
 static bool
 takes_any(OpCode c)
 {

@@ -1,11 +1,11 @@
-/* layout_rules_shift.c - ops that move elements along one dim: shift, slice, concat.  Their layouts keep what moves
- * within registers, or within a warp. */
+/* layout_rules_shift.c - propagates layouts through ops that move elements along one dim (shift, slice,
+ * concat), such that the movement stays within registers, or within a warp. */
 #include "infer/core/contiguity.h"
 #include "infer/memory/memory.h"
 #include "infer/rules/layout_rules.h"
 
-/* How many lanes the dims but d may take so that enough is left of them for all warps: what warps do not
- * share each of them does again. */
+/* Returns the number of lanes for dims other than d that leaves enough extent for all warps: work that is not
+ * distributed over warps is repeated by each. */
 static int64_t
 lanes_beside(const Type *t, int d, int warps)
 {
@@ -19,7 +19,7 @@ lanes_beside(const Type *t, int d, int warps)
 	return lanes;
 }
 
-/* The tile with dim d within a warp: the other dims take lanes first, then d, in a row over its registers. */
+/* Computes a layout with dim d within a warp: the other dims get lanes first, then d, over its registers. */
 static bool
 along(Layout *out, const Type *t, int d, int warps)
 {
@@ -60,7 +60,7 @@ rule_shift(Solve *s, Op *o)
 	const Layout *l = known_layout(s, o->in[0]);
 	int d = (int)IMM(o, dim);
 	Layout own;
-	DimLine line; /* what a shift can do with static registers and one lane distance */
+	DimLine line; /* a shift supports static registers and one lane distance */
 
 	if (!l)
 		l = known_layout(s, o->out[0]);
@@ -77,7 +77,8 @@ rule_shift(Solve *s, Op *o)
 
 /* ---- slice, concat ---------------------------------------------------------------------------------- */
 
-/* The longest pieces of dim d that the operands and the result of a slice or concat consist of. */
+/* Returns the extent of the longest pieces along dim d that operands and result of a slice or concat consist
+ * of. */
 static int64_t
 piece_of(const Op *o)
 {
@@ -87,7 +88,7 @@ piece_of(const Op *o)
 	return o->code == O_slice ? gcd64(g, IMM(o, from)) : g;
 }
 
-/* The layout of one piece of g along d, if those of l are in registers behind each other. */
+/* Computes the layout of one piece of g positions along d, if the pieces of l are in separate registers. */
 static bool
 piece_layout(Layout *out, const Layout *l, int d, int64_t g)
 {
@@ -97,7 +98,8 @@ piece_layout(Layout *out, const Layout *l, int d, int64_t g)
 	return true;
 }
 
-/* n pieces of g along d, each in registers of its own; elements next to each other if they are that. */
+/* Computes the layout of n pieces of g positions along d, each in separate registers; elements stay
+ * contiguous. */
 static bool
 pieces_layout(Layout *out, const Layout *piece, int d, int64_t g, int64_t n)
 {
@@ -108,7 +110,7 @@ pieces_layout(Layout *out, const Layout *piece, int d, int64_t g, int64_t n)
 	return layout_push_front(out, d, n, 1, AX_reg);
 }
 
-/* Pieces spread over all threads, as wide as memory may take them. */
+/* Computes a layout of a piece distributed over all threads, as wide as memory accesses permit. */
 static bool
 new_piece(Layout *out, const Solve *s, const Val *v, int d, int64_t g)
 {
@@ -120,7 +122,7 @@ new_piece(Layout *out, const Solve *s, const Val *v, int d, int64_t g)
 		shape[i] = i == d ? g : t->shape[i];
 		size *= shape[i];
 	}
-	for (int single = 0; single < 2; single++) /* last dims first, those of one element behind them */
+	for (int single = 0; single < 2; single++) /* last dims first, dims of extent 1 last */
 		for (int i = t->rank - 1; i >= 0; i--)
 			if ((shape[i] == 1) == single)
 				order[n++] = i;
@@ -135,7 +137,7 @@ new_piece(Layout *out, const Solve *s, const Val *v, int d, int64_t g)
 	return coalesced_layout(out, t->rank, shape, order, vec, s->k->warps, false);
 }
 
-/* All tiles consist of the pieces, one behind the other in registers. */
+/* Lays out all tiles as pieces in consecutive registers. */
 static void
 lay_out_pieces(Solve *s, Op *o, const Layout *piece)
 {

@@ -1,7 +1,7 @@
-/* layout_rules_wgmma.c - what roles of warps and wgmma say of layouts. */
+/* layout_rules_wgmma.c - defines the layout rules of warp roles and wgmma, which are empty. */
 #include "infer/rules/layout_rules.h"
 
-/* Values do not leave a region. */
+/* No constraints: values do not leave a region. */
 void
 rule_roles(Solve *s, Op *o)
 {
@@ -9,7 +9,7 @@ rule_roles(Solve *s, Op *o)
 	(void)o;
 }
 
-/* As of a dot the anchors know: anchor_dot in propagate.c. */
+/* As for dots: constrained by anchor_dot() in propagate.c. */
 void
 rule_wgmma(Solve *s, Op *o)
 {

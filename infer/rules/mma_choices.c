@@ -1,10 +1,12 @@
-/* mma_choices.c - the ways of doing a dot: instructions, warp grids, orders of k, the product or its transpose.
+/* mma_choices.c - enumerates the lowerings of a dot: instruction, warp layout, order of k, the dot or its
+ * transpose.
  *
- * Fragments tile over the warps.  The order of k is free as long as both operands agree: a lane's elements of
- * several instances may be neighbours along k, so that it reads them with one access.  That pays where the
- * data is narrower in memory than in the product, or comes straight from global memory.  So is the order of m
- * and of n, which only the result shows: where narrow data runs along one of them, ldmatrix.trans turns 16
- * bits of neighbours as one, and these go to instances next to each other. */
+ * Fragments are tiled over the warps.  The order of k is free if both operands agree: a thread's elements
+ * of several instances may be contiguous along k, so that it reads them with one access.  That pays if the
+ * data is narrower in memory than in the dot, or is loaded directly from global memory.  The orders of m
+ * and n are free too; only the result depends on them.  If narrow data is contiguous along m or n,
+ * ldmatrix.trans transposes units of 16 bits, that is, several elements at a time.  These elements are
+ * assigned to adjacent instances. */
 #include "infer/rules/mma_choices.h"
 #include "infer/core/mma_instr.h"
 #include "infer/core/sm_throughput.h"
@@ -14,14 +16,14 @@
 
 /* ---- fragments over warps ------------------------------------------------------------------------ */
 
-/* Warps of a tile dim: `count` of them, `stride` apart in warp number. */
+/* Warps along a tile dim: `count` of them, with stride `stride` in warp index. */
 typedef struct WarpDim {
 	int count, stride;
 } WarpDim;
 
-/* Tile an instruction's fragment over [x, y]: per dim the atom's own digits, then repeats in registers, then
+/* Tiles an instruction's fragment over [x, y]: per dim the atom's modes, then repeats in registers, then
  * warps, so that a warp's share is one block of the tile.  `quick`: the dim whose repeats are numbered first.
- * Warps that appear in neither dim hold copies. */
+ * Warps in neither dim hold replicas. */
 static bool
 tile_fragment(Layout *out, const Layout *atom, const int64_t shape[2], const WarpDim w[2], int quick,
               const WarpDim rep[2])
@@ -46,9 +48,9 @@ tile_fragment(Layout *out, const Layout *atom, const int64_t shape[2], const War
 	return true;
 }
 
-/* A lane's elements along dim d come in runs: the digits of k, that were a register's w, the 4 lanes, the
- * instruction's other registers, its instances, now go w, registers and instances up to `run`, lanes, the
- * rest.  Registers are numbered along the runs. */
+/* Makes a lane's elements along dim d contiguous.  The modes of k were: a register's w, the 4 lanes, the
+ * instruction's other registers, its instances.  Now they are: w, registers and instances up to `run`, lanes,
+ * the rest.  Registers are numbered along the runs. */
 static bool
 gather_k(Layout *l, int d, int64_t run)
 {
@@ -66,7 +68,7 @@ gather_k(Layout *l, int d, int64_t run)
 	return true;
 }
 
-/* At which position of the instances an index k is taken, for runs like those. */
+/* Returns the position in the instances of each index of k, for such runs. */
 static const Layout *
 k_positions(Solve *s, const Instr *in, int64_t w, int64_t run, int64_t k)
 {
@@ -82,8 +84,8 @@ k_positions(Solve *s, const Instr *in, int64_t w, int64_t run, int64_t k)
 	return l;
 }
 
-/* Along dim d, which instances of q tile, e of these next to each other take turns: the digits q, e become
- * e, q.  What is in registers stays there; only registers may tell the instances apart. */
+/* Along dim d, which instances of extent q tile, interleaves e adjacent instances: the modes q, e become e,
+ * q.  Registers remain registers; returns false unless only registers distinguish the instances. */
 static bool
 take_turns(Layout *l, int d, int64_t q, int64_t e)
 {
@@ -95,7 +97,7 @@ take_turns(Layout *l, int d, int64_t q, int64_t e)
 	return true;
 }
 
-/* Positions of n indices in that order. */
+/* Returns the positions of n indices in that order. */
 static const Layout *
 turn_positions(Solve *s, int64_t n, int64_t q, int64_t e)
 {
@@ -108,7 +110,7 @@ turn_positions(Solve *s, int64_t n, int64_t q, int64_t e)
 	return l;
 }
 
-/* Elements of A and B in a register of the instruction. */
+/* Returns the elements of A or B per register of the instruction. */
 static int64_t
 register_elems(const Instr *in)
 {
@@ -117,10 +119,10 @@ register_elems(const Instr *in)
 	return bits > 32 ? 1 : 32 / bits;
 }
 
-/* ---- one way --------------------------------------------------------------------------------------- */
+/* ---- one choice ------------------------------------------------------------------------------------ */
 
-/* Where the positions of a sparse operand are: as many instances along k as the tile has share a group of
- * four lanes; warps that share the operand share them. */
+/* Computes the layout of sparsity metadata: a group of four lanes shares it for as many instances along k as
+ * possible; warps that share the operand share it too. */
 static bool
 positions(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
 {
@@ -136,8 +138,8 @@ positions(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
 	return layout_push_reps(&c->e[0], &e);
 }
 
-/* Where the scales of both operands are: words have those of neighbours along k, for as many instances as can
- * be, and further instances take them from other lanes of a group of four. */
+/* Computes the layouts of both operands' scales: a register has those of adjacent k for as many instances as
+ * fit; further instances take them from other lanes of a group of four. */
 static bool
 scales(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
 {
@@ -155,10 +157,10 @@ scales(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
 	return true;
 }
 
-enum { CHAIN = 24 }; /* ops between memory and a product */
+enum { CHAIN = 24 }; /* ops between memory and a dot */
 
-/* Is v made from elements of fewer bits in memory?  Such data likes runs along k.  Other fragments have
- * their steps of k numbered last, so that what one load brings is of one step. */
+/* Is v computed from elements of fewer bits in memory?  Such data prefers runs along k.  Other fragments
+ * number their k steps last, so that one load serves one k step. */
 static bool
 comes_narrow(const Val *v, int bits, int depth)
 {
@@ -176,7 +178,8 @@ comes_narrow(const Val *v, int bits, int depth)
 	return false;
 }
 
-/* Both operands and the result likewise, as packed tensors like them. */
+/* Extends the layouts of operands and result to all batches, and arranges operands from packed tensors by
+ * their packs. */
 static bool
 for_batches(const Solve *s, const Op *dot, DotChoice *c)
 {
@@ -220,11 +223,11 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 		if (!take_turns(side ? &c->b : &c->a, side, q, c->mix[side]) ||
 		    !take_turns(&c->c, side, q, c->mix[side]))
 			return false;
-		/* pairs along k, the turns, the others in the order they have: words of narrow elements in
+		/* pairs along k, interleaved instances, the rest in order: registers of narrow elements in
 		 * bit order 16 */
 		layout_regs_first(side ? &c->b : &c->a, 2, (int[2]){ 1 - side, side });
 		c->side[side] = turn_positions(s, sc[side], q, c->mix[side]);
-		if (dtype_info[c->inst->acc].bits == 32) /* numbered as a store likes it */
+		if (dtype_info[c->inst->acc].bits == 32) /* numbered as stores prefer */
 			layout_compact_regs(&c->c, (int[2]){ side, 1 - side });
 	}
 	if (c->run) {
@@ -235,9 +238,9 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 	return for_batches(s, dot, c);
 }
 
-/* ---- which ------------------------------------------------------------------------------------------ */
+/* ---- enumeration ------------------------------------------------------------------------------------ */
 
-/* Runs along k worth trying: what makes 32 and 128 bits of what an operand comes from. */
+/* Lists the runs along k worth trying: 32 and 128 bits in memory of an operand's source. */
 static int
 k_runs(Solve *s, const Op *dot, const Instr *in, int64_t *run)
 {
@@ -246,13 +249,13 @@ k_runs(Solve *s, const Op *dot, const Instr *in, int64_t *run)
 
 	run[n++] = 0;
 	if (dot_kind(dot) != IK_mma)
-		return n; /* positions and scales are those of k in its own order */
+		return n; /* metadata and scales require unpermuted k */
 	if (is_unpacked(dot->in[0]) || is_unpacked(dot->in[1]))
-		return n; /* packs depend on as little as possible, and need no runs */
+		return n; /* packs should depend on as little as possible, and need no runs */
 	for (int i = 0; i < 2; i++) {
 		int bits = k_source_bits(s, dot->in[i], dot_batch(dot) + 1 - i);
 
-		bits &= -bits; /* of types that straddle bytes an access has several pieces */
+		bits &= -bits; /* types that straddle bytes have several pieces per access */
 		for (int64_t access = 32; bits && access <= 128; access *= 4) {
 			int64_t r = access / bits;
 			bool known = false;
@@ -268,7 +271,7 @@ k_runs(Solve *s, const Op *dot, const Instr *in, int64_t *run)
 	return n;
 }
 
-/* Neighbours of what operand `side` comes from that ldmatrix.trans turns as one. */
+/* Returns the contiguous elements of operand `side`'s source that ldmatrix.trans transposes as a unit. */
 static int64_t
 turned_as_one(Solve *s, const Op *dot, const Instr *in, int side)
 {
@@ -279,9 +282,9 @@ turned_as_one(Solve *s, const Op *dot, const Instr *in, int side)
 
 enum { ORDERS_MAX = 6 };
 
-/* Is the transpose worth trying, where the product itself can be had?  They take the same instances, and
- * ldmatrix fills the registers of either.  But a load of several words along k has those of B together, not
- * those of A: narrow data, which is computed with anyway, is better A. */
+/* Is the transposed dot worth trying if the dot itself is possible?  Both take the same instances, and
+ * ldmatrix fills the registers of either.  But a vector load along k keeps the registers of B together, not
+ * those of A.  Narrow data, which is converted first anyway, is better as A. */
 static bool
 turn_pays(const Op *dot, int64_t run)
 {
@@ -290,7 +293,7 @@ turn_pays(const Op *dot, int64_t run)
 	        comes_narrow(dot->in[1], bits_of(dot->in[1]), CHAIN));
 }
 
-/* The orders of k, m and n worth trying, as choices of an instruction without warps. */
+/* Lists the orders of k, m and n worth trying, as choices of an instruction without warps. */
 static int
 orders(Solve *s, const Op *dot, DotChoice base, DotChoice *out)
 {
@@ -318,10 +321,10 @@ orders(Solve *s, const Op *dot, DotChoice base, DotChoice *out)
 	if (either)
 		return n;
 	for (int side = 0; side < 2; side++)
-		/* positions are those of rows in their order */
+		/* metadata requires unpermuted rows */
 		if (dot_kind(dot) == IK_mma || (dot_is_sparse(dot) && side != dot_side(dot)))
 			mix[side] = turned_as_one(s, dot, base.inst, side);
-	if (mix[0] * mix[1] > 1) { /* k in its own order, m or n not */
+	if (mix[0] * mix[1] > 1) { /* k unpermuted, m or n permuted */
 		out[n] = base;
 		out[n].mix[0] = mix[0];
 		out[n++].mix[1] = mix[1];
@@ -329,7 +332,7 @@ orders(Solve *s, const Op *dot, DotChoice base, DotChoice *out)
 	return n;
 }
 
-/* All warp grids of an instruction; those that give every warp its own work are preferred. */
+/* Lists the warp layouts of an instruction; those in which all warps have separate work are preferred. */
 static void
 grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int *n, int *cap)
 {
@@ -355,7 +358,7 @@ grids(Solve *s, const Op *dot, const Instr *in, bool swap, DotChoice **out, int 
 	}
 }
 
-/* ---- warpgroups --------------------------------------------------------------------------------------- */
+/* ---- wgmma -------------------------------------------------------------------------------------------- */
 
 static bool
 wgmma_fits(const Solve *s, const Op *o, const Instr *in, bool swap)
@@ -367,11 +370,11 @@ wgmma_fits(const Solve *s, const Op *o, const Instr *in, bool swap)
 	       (in->a ? held == o->in[swap] : !held);
 }
 
-enum { WARP_ROWS = 16,  /* of a warpgroup's instance */
-       PACK_ROWS = 64 }; /* of a packed tensor's blocks, at most */
+enum { WARP_ROWS = 16,  /* rows per warp of an instance */
+       PACK_ROWS = 64 }; /* rows of a packed tensor's blocks, at most */
 
-/* Each warp has so many rows one below the other, of as many instances as that takes, if the factor's pack is
- * read so: which 64 rows an instance has is free, if the sum's are the same. */
+/* Gives each warp `rows` consecutive rows, from as many instances as needed, if the operand's pack can be
+ * read so.  Which 64 rows an instance has is free if the accumulator has the same. */
 static bool
 suit_rows(const Solve *s, const Op *o, DotChoice *c, int rows)
 {
@@ -388,7 +391,7 @@ suit_rows(const Solve *s, const Op *o, DotChoice *c, int rows)
 	return true;
 }
 
-/* Warpgroups side by side along m and n, with instances as wide as can be, up to `most`. */
+/* Computes the choice with wm x wn warpgroups and the widest possible instances, up to `most` columns. */
 static bool
 wgmma_choice(const Solve *s, const Op *o, int64_t most, DotChoice *c)
 {
@@ -434,7 +437,7 @@ wgmma_choices(Solve *s, const Op *o, DotChoice **out)
 				    !wgmma_choice(s, o, WGMMA_N_MOST, &c))
 					continue;
 				VEC_PUSH(s->arena, *out, n, cap, c);
-				whole = pow2_part(c.n); /* rows of a factor along m or n are whole then */
+				whole = pow2_part(c.n); /* rows of an MN-major operand are whole then */
 				if (whole < c.n && wgmma_choice(s, o, whole, &c))
 					VEC_PUSH(s->arena, *out, n, cap, c);
 			}

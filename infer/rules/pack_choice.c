@@ -1,7 +1,8 @@
-/* pack_choice.c - packed tensors: where in its blocks each element is follows from what reads it.
+/* pack_choice.c - chooses the memory layout (pack) of packed tensors from the layouts of the tiles that read
+ * them.
  *
- * A tensor has one pack.  The first reader chooses it; tiles of others, and of a pack that the program gives,
- * are made as the pack has them and converted. */
+ * A tensor has one pack.  The first reader determines it, unless the program specifies it.  Tiles of other
+ * readers are read in the layout of the pack and converted. */
 #include "hexc/ir/bit_order.h"
 #include "infer/core/cost_constants.h"
 #include "infer/memory/memory.h"
@@ -31,7 +32,7 @@ keep_pack(Solve *s, const Op *o, const Pack *p)
 	}
 }
 
-/* The tile as the pack that is chosen has it, or as a default one. */
+/* Computes the tile's layout from the chosen pack, or from a default one. */
 static bool
 own_layout(Solve *s, const Op *o, const Type *t, Pack *p, Layout *l)
 {
@@ -39,7 +40,7 @@ own_layout(Solve *s, const Op *o, const Type *t, Pack *p, Layout *l)
 	return (p->layout || pack_default(s, p)) && pack_layout(s, t, p, l);
 }
 
-/* Does l, arranged, have the elements where the tensor's pack has them?  Without a pack, it has one now. */
+/* Does l, once arranged, agree with the tensor's pack?  If there is no pack, l defines it in *p. */
 static bool
 agrees(Solve *s, const Op *o, Layout *l, Pack *p)
 {
@@ -83,7 +84,7 @@ anchor_unpack(Solve *s, Op *o)
 	return own_layout(s, o, &tile->type, &p, &l) && set_layout(s, tile, &l, o);
 }
 
-/* The pack is known: the tile is wanted as it has it. */
+/* The tile is required in the layout of the pack. */
 void
 rule_pack(Solve *s, Op *o)
 {
@@ -106,7 +107,8 @@ rule_pack(Solve *s, Op *o)
 
 /* ---- dots ---------------------------------------------------------------------------------------------- */
 
-/* The unpack that v comes from, elementwise; at[i]: v's dim of the rows and columns. */
+/* Returns the unpack from which v is computed elementwise, NULL: none; at[i]: v's dims of rows and
+ * columns. */
 static const Op *
 unpack_behind(const Val *v, int at[2], int depth)
 {
@@ -156,12 +158,12 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 	if (!o)
 		return true;
 	if (!pack_arrange(&own, at, val_param(s->k, o->in[1])->pack))
-		return val_param(s->k, o->in[1])->pack->layout != NULL; /* as it is, and converted */
+		return val_param(s->k, o->in[1])->pack->layout != NULL; /* unchanged, and converted */
 	*l = own;
 	return true;
 }
 
-/* ---- the order of bits --------------------------------------------------------------------------- */
+/* ---- bit order ----------------------------------------------------------------------------------- */
 
 void
 settle_packs(Solve *s)
@@ -198,7 +200,7 @@ settle_packs(Solve *s)
 		const Op *o = s->order[i];
 		const Pack *p = o->code == O_unpack ? s->sol->pack[o->in[1]->index] : NULL;
 
-		/* who cannot read that order has the bits put in natural order */
+		/* readers that do not support that order get natural order */
 		if (p && p->bit_order && !s->sol->made[o->id][0] &&
 		    bit_order_liked_packed(s, o->out[0], -1) == p->bit_order)
 			bit_order_set(s, o->out[0], p->bit_order);

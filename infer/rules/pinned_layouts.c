@@ -1,7 +1,7 @@
-/* pinned_layouts.c - layouts that the program pinned, held against what other ops demand.
+/* pinned_layouts.c - verifies that pinned layouts do not conflict with the constraints of other ops.
  *
- * A pin spreads like any other demand, but nothing converts what it asks for: where another demand meets it
- * the plan fails, unless the program cut there with relayout(). */
+ * A pinned layout propagates like any other constraint, but no conversion is inserted for it.  If another
+ * constraint conflicts with it, the plan fails, unless the program contains a relayout() in between. */
 #include "infer/core/cost_constants.h"
 #include "infer/rules/layout_rules.h"
 
@@ -11,7 +11,7 @@ is_pin(const Op *o)
 	return o && o->code == O_pin;
 }
 
-/* The first element that is elsewhere, -1: they differ in copies only. */
+/* Returns the first element with different owners; -1: the layouts differ in replication only. */
 static int64_t
 first_difference(const Layout *a, const Layout *b, const Type *t)
 {
@@ -29,7 +29,7 @@ first_difference(const Layout *a, const Layout *b, const Type *t)
 	return -1;
 }
 
-/* How different they are, of 2048: elements in other threads count twice those in other registers. */
+/* Returns a distance from 0 to 2048: elements in other threads count twice those in other registers. */
 static int64_t
 distance(const Layout *a, const Layout *b, const Type *t)
 {
@@ -50,7 +50,7 @@ distance(const Layout *a, const Layout *b, const Type *t)
 	return sum * PIN_SAMPLES / tried;
 }
 
-/* What op `who` wants, as the subject of "... has it in register 0 of lane 1". */
+/* Describes op `who` as the subject of "... requires it in register 0 of lane 1". */
 static const char *
 demand_words(Solve *s, const Op *who)
 {
@@ -66,7 +66,7 @@ demand_words(Solve *s, const Op *who)
 	return arena_printf(a, "the %s in line %u", op_info[who->code].name, who->src.line);
 }
 
-/* Tile v, which `pin` wants as `ours` and `other` as `theirs`. */
+/* Reports that `pin` requires tile v in layout `ours`, but `other` in `theirs`. */
 static void
 conflict(Solve *s, const Val *v, const Op *pin, const Layout *ours, const Op *other, const Layout *theirs)
 {
@@ -85,8 +85,7 @@ conflict(Solve *s, const Val *v, const Op *pin, const Layout *ours, const Op *ot
 	              : "put `relayout(...)` between the two";
 	if (e < 0)
 		infer_error(s, pin->src,
-		      "%s is pinned, and that lays %s out as %s, but %s wants other copies: %s, leave the "
-		      "pin out, or %s",
+		      "the pinned layout of %s gives %s the layout %s, but %s requires another replication: %s, remove the pin, or %s",
 		            name, type_print(s->arena, t), layout_print(s->arena, ours), them, pin_it, cut);
 	else
 		infer_error(s, pin->src,
@@ -94,12 +93,12 @@ conflict(Solve *s, const Val *v, const Op *pin, const Layout *ours, const Op *ot
 		            "leave the pin out, or %s",
 		            name, elem_words(s, t, e), type_print(s->arena, t), coord_text(s, ours, t, e),
 		            them, coord_text(s, theirs, t, e), pin_it, cut);
-	infer_error_note(s, other->src, "%s wants %s as %s", them, type_print(s->arena, t),
+	infer_error_note(s, other->src, "%s requires %s to have layout %s", them, type_print(s->arena, t),
 	                 layout_print(s->arena, theirs));
 	s->failure.excess = distance(ours, theirs, t);
 }
 
-/* Whoever laid the operands of o out so: a pin if there is one. */
+/* Returns the op that determined the layouts of o's operands: a pin if there is one. */
 static const Op *
 cause_of_operands(const Solve *s, const Op *o)
 {
@@ -115,8 +114,8 @@ cause_of_operands(const Solve *s, const Op *o)
 	return cause ? cause : o;
 }
 
-/* Who wants operand i of o to be laid out as it is demanded: a region's end speaks for what its op gives,
- * indices for the access through their view. */
+/* Returns the op whose constraint operand i of o has: for a yield that of its region op's result, for indices
+ * the access through their view. */
 static const Op *
 cause_of_demand(const Solve *s, const Op *o, int i)
 {

@@ -1,7 +1,7 @@
-/* propagate.c - from a plan to a layout for every register tile: a worklist over ops.
+/* propagate.c - computes a layout for every register tile under a plan, with a worklist over ops.
  *
- * A layout spreads from where it is demanded (the fragments of dots first, then coalesced accesses) along the
- * rules of layout_rules.c. */
+ * Layouts propagate from anchors (fragments of dots first, then coalesced accesses) along the rules of
+ * layout_rules.c. */
 #include "hexc/ir/block_scale.h"
 #include "hexc/ir/sparse.h"
 #include "infer/core/cost_constants.h"
@@ -9,7 +9,7 @@
 #include "infer/memory/memory.h"
 #include "infer/rules/layout_rules.h"
 
-/* Layouts that the program gives come first. */
+/* Anchors pinned layouts, which come first. */
 static void
 anchor_pins(Solve *s)
 {
@@ -30,7 +30,7 @@ drain(Solve *s)
 	s->nqueue = 0;
 }
 
-/* The access that moves most bytes among those whose tile has no layout yet; those before *from have. */
+/* Returns the access with most bytes whose tile has no layout yet; NULL: none.  All before *from have one. */
 static Op *
 biggest_access(const Solve *s, int *from)
 {
@@ -43,8 +43,8 @@ biggest_access(const Solve *s, int *from)
 	return NULL;
 }
 
-/* Accesses of vec neighbours along order[0], or of fewer where more threads have parts of their own then: a
- * row of 11008 is 43 times what a warp takes by 8. */
+/* Distributes accesses of `vec` elements along order[0], or of fewer if that leaves fewer replicas: a row of
+ * 11008 is 43 times what a warp accesses by 8 elements. */
 static bool
 spread(const Solve *s, const Type *t, const int *order, int64_t vec, Layout *out)
 {
@@ -64,16 +64,16 @@ spread(const Solve *s, const Type *t, const int *order, int64_t vec, Layout *out
 	return true;
 }
 
-/* The same, and a lane has neighbours along dim d: as many as it has accesses, or as make an access
- * themselves.  Where they are less than a word accesses are shorter, down to a word, so that they are more;
- * or, if `square`, as short as makes fewest of accesses and neighbours' runs together, of whole bytes.
- * False: there are none. */
+/* The same, but a lane also owns contiguous elements along dim d: as many as it has accesses, or as many as
+ * an access has.  If these are below 32 bits, accesses are shortened, down to 32 bits, to have more of them.
+ * With `square` they are shortened, to whole bytes, until accesses and runs along d are fewest.  Returns
+ * false if there are no such runs. */
 static bool
 spread_turned(const Solve *s, const Type *t, const int *order, int64_t vec, int d, bool square, Layout *out)
 {
 	int grain = dtype_grain(t->dtype);
 	int64_t most = min64(pow2_part(t->shape[d]), 128 / grain);
-	int64_t lane = type_size(t) / ((int64_t)WARP_SIZE * s->k->warps); /* elements that it has */
+	int64_t lane = type_size(t) / ((int64_t)WARP_SIZE * s->k->warps); /* elements per lane */
 	Type fewer = *t;
 	int64_t f;
 
@@ -106,7 +106,7 @@ anchor_access(Solve *s, Op *o)
 		vec = max64(global_vec(s, mem->def, order[0], vec), lane_run(s, tile, order[0]));
 	else
 		vec = min64(pow2_part(vec), max64(ACCESS_BITS / grain, 1));
-	/* wider than for every lane to have a part: lanes would do again what others do */
+	/* too wide for every lane to have a part: lanes would repeat work */
 	while (vec % 2 == 0 && vec * grain > 8 && type_size(t) < vec * WARP_SIZE * s->k->warps)
 		vec /= 2;
 	if (mem->type.space == S_global && grain < 32 && (o->code == O_load || !IMM(o, update))) {
@@ -125,7 +125,7 @@ anchor_access(Solve *s, Op *o)
 static void
 anchor_dot(Solve *s, Op *o, const DotChoice *c)
 {
-	/* the accumulator first: it lives longest, so others convert to it */
+	/* the accumulator first: it is live longest, so others convert to it */
 	set_result(s, o, 0, &c->c);
 	require_operand(s, o, 2, &c->c);
 	if (o->code == O_wgmma) {
@@ -142,8 +142,8 @@ anchor_dot(Solve *s, Op *o, const DotChoice *c)
 		require_operand(s, o, 3 + i, &c->e[i]);
 }
 
-/* A copy's mapping does not depend on other layouts, and copies run in the innermost loops: their indices are
- * as they want them. */
+/* Anchors indices of copies as the copies require: their mapping does not depend on other layouts, and copies
+ * run in the innermost loops. */
 static void
 anchor_indices(Solve *s)
 {
@@ -161,7 +161,7 @@ anchor_indices(Solve *s)
 	}
 }
 
-/* Does nothing say yet how o, which moves elements along a line, has them? */
+/* Is o, which moves elements along a dim, still without layouts? */
 static bool
 is_open_line(const Solve *s, const Op *o)
 {
@@ -169,8 +169,8 @@ is_open_line(const Solve *s, const Op *o)
 	       !known_layout(s, o->in[0]) && !known_layout(s, o->out[0]);
 }
 
-/* The longest lines first, as shorter ones are made of them, and can be converted for less; of equal ones
- * those that shifts need. */
+/* Anchors the largest tiles first, as smaller ones derive from them and are cheaper to convert; of equal ones
+ * those of shifts. */
 static void
 anchor_lines(Solve *s)
 {
@@ -243,7 +243,7 @@ all_known(Solve *s)
 			const Val *v = s->order[i]->out[j];
 
 			if (is_reg(v) && !known_layout(s, v)) {
-				infer_error(s, s->order[i]->src, "no layout found for this tile");
+				infer_error(s, s->order[i]->src, "no layout satisfies the constraints on this tile");
 				return false;
 			}
 		}
@@ -264,11 +264,11 @@ propagate_layouts(Solve *s)
 		anchor_lines(s);
 	if (!anchor_packed(s) || !anchor_accesses(s))
 		return false;
-	/* from results of reductions back to what is reduced, the last ones first */
+	/* from results of reductions back to their operands, the last reductions first */
 	for (int i = s->norder - 1; i >= 0; i--)
 		if (rule_backward(s, s->order[i]))
 			drain(s);
-	/* what nothing demands: reductions of reductions, constants, carried values nobody reads */
+	/* unconstrained: reductions of reductions, constants, unread carried values */
 	for (int i = 0; i < s->norder; i++)
 		if (rule_backward(s, s->order[i]) || rule_default(s, s->order[i]))
 			drain(s);

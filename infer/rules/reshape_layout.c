@@ -1,15 +1,17 @@
-/* reshape_layout.c - layouts of two shapes of the same elements.
+/* reshape_layout.c - finds a layout that is valid for two shapes of the same elements.
  *
- * Row-major numbers stay, so a layout of one shape is one of the other if none of its iters straddles a
- * boundary (a product of the last extents) of either.  Boundaries that divide each other, as powers of two
- * do, cut the elements into digits that any thread may hold.  Between others, 4 and 6, say, there is a
- * stretch of digits that only a row of registers can stand for: it splits at both. */
+ * Row-major indices do not change, so a layout of one shape is also one of the other if none of its iters
+ * straddles a boundary (a product of trailing extents) of either.  Boundaries that divide each other, as
+ * powers of two do, split the elements into modes that can be distributed over any threads.  Other
+ * boundaries, such as 4 and 6, leave a range of positions between them.  That range must be a sequence of
+ * registers, which can be split at both. */
 #include "infer/memory/memory.h"
 #include "infer/rules/layout_rules.h"
 
 enum { CUT_MAX = 2 * DIM_MAX };
 
-/* Products of the last extents of both shapes, rising, each once; the whole size is the last. */
+/* Collects the products of trailing extents of both shapes, ascending, each once; the last is the full
+ * size. */
 static int
 boundaries(const Type *x, const Type *y, int64_t *at)
 {
@@ -46,7 +48,8 @@ fits_all(int64_t cut, const int64_t *at, int n)
 	return true;
 }
 
-/* The extents between good cuts, fastest first; *rigid has a bit for those that boundaries cut anew. */
+/* Computes the extents between common cuts, fastest first; returns their number, -1: too many.  *rigid has a
+ * bit for those that a boundary splits further. */
 static int
 digits_of(const int64_t *at, int n, int64_t *extent, unsigned *rigid)
 {
@@ -57,7 +60,7 @@ digits_of(const int64_t *at, int n, int64_t *extent, unsigned *rigid)
 	while (n && low < at[n - 1]) {
 		int64_t next = at[n - 1];
 
-		for (int i = 0; i < n; i++) /* the nearest cut: a boundary, or where two of them meet */
+		for (int i = 0; i < n; i++) /* the nearest cut: a boundary, or the gcd or lcm of two */
 			for (int j = 0; j <= i; j++) {
 				int64_t g = gcd64(at[i], at[j]), meet[2] = { g, at[i] / g * at[j] };
 
@@ -92,7 +95,7 @@ reshape_layout(const Solve *s, const Type *x, const Type *y, Layout *out)
 		shape[dims - 1 - i] = fast[i];
 		free[dims - 1 - i] = rigid >> i & 1 ? 1 : fast[i];
 	}
-	for (int single = 0; single < 2; single++) /* last dims first, those of one element behind them */
+	for (int single = 0; single < 2; single++) /* last dims first, dims of extent 1 last */
 		for (int d = dims - 1; d >= 0; d--) {
 			size *= single ? 1 : free[d];
 			if ((free[d] == 1) == single)

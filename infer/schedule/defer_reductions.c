@@ -1,15 +1,16 @@
-/* defer_reductions.c - pass defer_reductions: what a loop reduces meets across lanes and warps once, behind the loop.
+/* defer_reductions.c - pass defer_reductions: defers the cross-lane and cross-warp part of a loop-carried
+ * reduction to after the loop; the loop carries per-thread partial sums.
  *
- * needs   what pass infer leaves; the marks of pass mark_reductions
- * keeps   what the kernel computes, but for the order of additions that the marks leave open
- * gives   loops that carry, in place of a reduction's result, the part of it that each lane holds
+ * requires   the result of pass infer; the attributes set by pass mark_reductions
+ * preserves  what the kernel computes, except the order of additions that the attributes leave unspecified
+ * produces   loops that carry each lane's partial result instead of a reduction's result
  *
- * A reduction adds up the registers of a lane, then lanes, then warps.  Where all that happens to the result
- * is that a loop adds it to a carried value, x = x * u + sum(y), the lanes' parts do as well, since u is one
- * for all of them; they take as many registers as the result, of which every lane has a copy.  A tile of n
- * elements along the dim, in registers and lanes, is reshaped so that its registers stand in dims of their
- * own, reduced along these, and what is left is one element for each lane.  The reduction itself, in the way
- * inference has chosen, moves behind the loop. */
+ * A reduction adds up a lane's registers, then lanes, then warps. If the loop only adds the result to a
+ * carried value, x = x * u + sum(y), it can add the lanes' partial sums instead, since u is the same for
+ * all of them. They need as many registers as the result, which is replicated in every lane. A tile of n
+ * elements along the dim, in registers and lanes, is reshaped so that its register modes become separate
+ * dims. It is reduced along these, which leaves one element per lane. The reduction itself, with the
+ * lowering chosen by inference, moves after the loop. */
 #include "hexc/pass/mark_reductions.h"
 #include "hexc/pass/pass.h"
 
@@ -18,14 +19,14 @@ typedef struct Meet {
 	Op *reduce;
 	DeferredReduction late;
 	int dim;
-	/* digits of the dim, the slowest first: those of threads and those of registers in turns */
+	/* modes of the dim, slowest first: thread modes and register modes alternate */
 	int64_t extent[DIM_MAX];
 	bool threads[DIM_MAX];
 	int ndigit;
-	Type part; /* what the loop is to carry */
+	Type part; /* the type that the loop will carry */
 } Meet;
 
-/* False: too many digits, or some that are no registers of their own. */
+/* Returns false if there are too many modes, or a register mode has no separate register. */
 static bool
 find_digits(Meet *m)
 {
@@ -65,7 +66,7 @@ threads_of(const Meet *m)
 	return n;
 }
 
-/* The reduction's operand with a dim for each of its digits. */
+/* Computes the type of the reduction's operand with one dim for each of its modes. */
 static bool
 taken_apart(const Meet *m, Type *t)
 {
@@ -84,7 +85,7 @@ taken_apart(const Meet *m, Type *t)
 	return layout_reshape(l, x->layout, t->rank, t->shape);
 }
 
-/* t without what a lane holds along dim d. */
+/* Reduces t along dim d to the elements that differ between lanes. */
 static void
 reduced(const Meet *m, Type *t, int d)
 {
@@ -95,7 +96,7 @@ reduced(const Meet *m, Type *t, int d)
 	t->layout = l;
 }
 
-/* The types on the way: taken apart, and m->part. */
+/* Computes the intermediate types: the operand split into modes, and m->part. */
 static bool
 find_types(Meet *m, Type *apart)
 {
@@ -125,7 +126,7 @@ reduction(const Meet *m, Block *b, Op *at, Val *x, int dim, const Type *t)
 	return o;
 }
 
-/* The reduction's operand as far as each lane has it, in front of the reduction. */
+/* Inserts the per-lane part of the reduction before the reduction; returns its result. */
 static Val *
 lane_part(const Meet *m, Type t)
 {
@@ -146,8 +147,8 @@ lane_part(const Meet *m, Type t)
 	return op_new(at->parent, at, O_reshape, at->src, 1, &x, 1, &m->part)->out[0];
 }
 
-/* v, which every lane has whole, once for each of them: a factor, an extreme, or the 0 that marked sums start
- * at. */
+/* Replicates v, which every lane has in full, for each lane: a factor, an extreme, or the 0 that deferrable
+ * sums start with. */
 static Val *
 repeated(const Meet *m, Op *at, Val *v)
 {
@@ -160,7 +161,8 @@ repeated(const Meet *m, Op *at, Val *v)
 	return c->out[0];
 }
 
-/* All of the loop's value is laid out as the reduction's result, and no program says so. */
+/* Do all values of the loop-carried variable have the layout of the reduction's result, and is none
+ * pinned? */
 static bool
 is_plain(const Meet *m)
 {
@@ -221,7 +223,7 @@ pass_defer_reductions(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (op_is_late(o) && defer_reduction(k, uses, o)) {
 			changed = true;
-			uses = kernel_uses(k); /* of the values that there are now */
+			uses = kernel_uses(k); /* of the values that exist now */
 		}
 	return changed;
 }

@@ -1,19 +1,21 @@
-/* multicast.c - pass multicast: blocks side by side along a dim of the grid fetch together what they all read.
+/* multicast.c - pass multicast: lets adjacent blocks along a grid dim load the tiles that they all read
+ * once per cluster, by TMA multicast.
  *
- * needs   roles whose blocks share out the grid, and what pass infer leaves; no waits that pass wgmma_waits places
- * sets    k->cluster as it is asked for; which copies go to all blocks (IMM multicast), and where arrivals go
- * leaves  a kernel that cannot have it as it was, with an error of the program
+ * requires   warp roles in a persistent kernel, after pass infer; no waits inserted by pass wgmma_waits yet
+ * produces   k->cluster as requested; copies to all blocks (IMM multicast); the target barriers of arrivals
+ * fails      with a program error, and leaves a kernel that cannot use multicast unchanged
  *
- * What a copy fetches from a place that does not depend on that dim all blocks of a cluster need, in the same
- * turns: each fetches its part of it, to all.  So a stage may be filled when the consumers of all have
- * read it:
+ * If the source of a copy does not depend on that dim, all blocks of a cluster need the same data in the
+ * same iterations. Each block loads its part and multicasts it to all. A stage may therefore be refilled
+ * only after the consumers of all blocks have read it:
  *
- *     mbar_wait empty, s                        the same, of C times as many arrivals
+ *     mbar_wait empty, s                        the same, with C times as many arrivals
  *     copy B[n, k], b[s], full, s           =>  .. multicast: boxes in C parts, each with its barrier
  *     mbar_arrive empty, s                      .. at the barriers of all C blocks
  *
- * Numbers of blocks become those of clusters.  Where the last cluster of a row has blocks that the grid has
- * not, these go the way of its last one, so that nobody waits for them for ever, and store nothing. */
+ * Block indices become cluster indices. If the last cluster of a row has blocks past the end of the grid,
+ * these execute the same iterations as the row's last block, so that no barrier waits forever, but store
+ * nothing. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/pass.h"
 #include "infer/core/grid_dependence.h"
@@ -24,12 +26,12 @@
 typedef struct Multicast {
 	Kernel *k;
 	MulticastQuery share;
-	const Op *number; /* a block_id: whose grid all have */
+	const Op *number; /* a block_id op that has the grid's extents as operands */
 } Multicast;
 
 /* ---- copies ---------------------------------------------------------------------------------------- */
 
-/* The tensor map of a copy of boxes; NULL: it is none. */
+/* Returns the tensor map of a TMA box copy; NULL if o is none. */
 static TensorMap *
 copy_map(const Multicast *c, const Op *o)
 {
@@ -39,7 +41,7 @@ copy_map(const Multicast *c, const Op *o)
 	return boxes ? &c->k->map[op_access(o)->tensor_map - 1] : NULL;
 }
 
-/* Can all blocks of a cluster get what o fetches from one of them? */
+/* Can one block of a cluster load what o copies for all of them? */
 static bool
 is_shared(const Multicast *c, const Op *o)
 {
@@ -58,7 +60,8 @@ share_copy(const Multicast *c, Op *o)
 	IMM_SET(o, multicast, 1 + c->share.axis);
 }
 
-/* Copies, and who must have read what they fill.  False: none is the same in all blocks. */
+/* Makes the shareable copies multicast and marks the barriers by which consumers release their
+ * destinations. Returns false if no copy is the same in all blocks. */
 static bool
 share_copies(const Multicast *c)
 {
@@ -80,7 +83,7 @@ share_copies(const Multicast *c)
 
 /* ---- blocks ---------------------------------------------------------------------------------------- */
 
-/* How many clusters the grid has, in front of the roles. */
+/* Inserts the number of clusters in the grid before the roles. */
 static Val *
 count_clusters(const Multicast *c, Op *roles)
 {
@@ -99,7 +102,7 @@ count_clusters(const Multicast *c, Op *roles)
 	return all;
 }
 
-/* o, if the grid has the block. */
+/* Makes o conditional on `has`: the grid contains the block. */
 static void
 only_if(Op *o, Val *has)
 {
@@ -112,7 +115,7 @@ only_if(Op *o, Val *has)
 	op_move_before(o, guard->blk[0]->last);
 }
 
-/* Blocks that the grid has not store nothing. */
+/* Guards stores, so that blocks past the end of the grid store nothing. */
 static void
 guard_stores(const Multicast *c, Op *loop)
 {
@@ -146,7 +149,7 @@ walk_clusters(const Multicast *c, Op *roles)
 			}
 }
 
-/* Rows of blocks that are counted together, as rows of clusters. */
+/* Scales the raster groups from rows of blocks to rows of clusters. */
 static void
 count_rows(const Multicast *c)
 {
@@ -156,7 +159,7 @@ count_rows(const Multicast *c)
 		o->group = o->group > c->share.blocks ? o->group / c->share.blocks : 1;
 }
 
-/* The dim along which a cluster has several blocks; -1: several dims. */
+/* Returns the only dim along which a cluster has several blocks; -1 if there are several. */
 static int
 several_along(const int *cluster)
 {
@@ -181,7 +184,7 @@ pass_multicast(Kernel *k)
 	c.share.dims = grid_dims(k);
 	why = axis < 0 ? "its blocks are along several dims of the grid" : share_refused(&c.share, &c.number);
 	if (!why && !share_copies(&c))
-		why = "its blocks along that dim of the grid fetch nothing that is the same";
+		why = "neighbouring blocks along that grid dimension share no operand";
 	if (why) {
 		diag_class_error(k->unit->diag, DC_SOURCE, k->src,
 		                 "kernel %s cannot have clusters of %dx%dx%d: %s", k->name, asked[0],

@@ -1,38 +1,40 @@
-/* prefetch_fragments.c - pass prefetch_fragments: a pipeline loop whose products begin before its barrier.
+/* prefetch_fragments.c - pass prefetch_fragments: loads the first fragments of a pipeline loop's next
+ * iteration before the barrier and the last MMA k step of the current one.
  *
- * needs   what pass infer leaves, of loops that pass pipeline made: `wait`, `barrier` at their top, the
- *         buffer that they read a carried number
- * keeps   what the kernel computes; every lowering, of what is cloned too
- * gives   loops that wait and meet at their end, in front of the last step of their last product
+ * requires   loops of pass pipeline, after pass infer: `wait` and `barrier` at their top, and a carried
+ * index of the stage that they read
+ * preserves  what the kernel computes; every lowering, also that of clones
+ * produces   loops that wait and synchronize at their end, before the last k step of their last MMA
  *
- * As pass pipeline leaves it, a turn waits for its buffer, meets the other warps, loads the fragments of its
- * first products and only then multiplies: the tensor cores are idle for as long as all that takes.  Here
+ * After pass pipeline an iteration waits for its stage, synchronizes with the other warps, loads the
+ * fragments of its first MMAs and only then multiplies. The tensor cores are idle during all of that. This
+ * pass produces:
  *
- *     first products, of fragments that the turn before has loaded
- *     copies of a later turn
- *     products, but for the last step
- *     wait, barrier                      the next turn's buffer is there, and this one's is read no more
- *     fragments of the next turn's first products
- *     the last step of the products
+ *     first MMAs, of fragments that the previous iteration loaded
+ *     copies of a later iteration
+ *     MMAs, except the last k step
+ *     wait, barrier                      the next iteration's stage is filled; this one's is no longer read
+ *     fragments of the next iteration's first MMAs
+ *     the last k step of the MMAs
  *
- * with the first wait, barrier and fragments in front of the loop.  Op `ahead` makes those words of a load's
- * tile that the first step needs, and what comes with them, and op `begun` is the tile, of which these words
- * are there already.  The last turn loads from a buffer that holds nothing: copies that are not made have
- * filled it with zeros (the `spare` ifs of pass pipeline). */
+ * The first wait, barrier and fragments are placed before the loop. Op `ahead` defines the words of a
+ * load's tile that the first step needs, and the words that are loaded with them. Op `begun` is the full
+ * tile with these words already loaded. The last iteration loads from a stage without data: copies that are
+ * not issued have filled it with zeros (the `spare` ifs of pass pipeline). */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/ir/sparse.h"
 #include "infer/core/instr.h"
 #include "hexc/pass/pass.h"
 #include "infer/core/fragment_prefetch.h"
 
-/* ---- the operands, a turn ahead -------------------------------------------------------------------- */
+/* ---- operands, one iteration early ----------------------------------------------------------------- */
 
-/* What stands for values of the body. */
+/* Maps values of the body to their clones. */
 typedef struct FragmentPrefetch {
 	const Rotate *r;
 	Block *block;
 	Op *at;
-	Val *slot; /* the buffer */
+	Val *slot; /* stage index */
 	struct Done {
 		Val *from, *to;
 	} *done;
@@ -41,7 +43,7 @@ typedef struct FragmentPrefetch {
 
 static Val *ahead_val(void *user, Val *v);
 
-/* v for another turn, and what it is made from. */
+/* Clones v and its operands for another iteration. */
 static Val *
 ahead_val(void *user, Val *v)
 {
@@ -60,7 +62,7 @@ ahead_val(void *user, Val *v)
 	return d.to;
 }
 
-/* v as `ahead` makes it, in front of `at`. */
+/* Inserts `ahead` of v before `at`. */
 static Val *
 ahead_new(FragmentPrefetch *a, Val *v)
 {
@@ -69,7 +71,7 @@ ahead_new(FragmentPrefetch *a, Val *v)
 	return op_new(a->block, a->at, O_ahead, v->def->src, 1, &x, 1, &x->type)->out[0];
 }
 
-/* The wait and the barrier once more, in front of `at`. */
+/* Clones the wait and the barrier before `at`. */
 static void
 emit_wait_barrier(const Rotate *r, Block *b, Op *at)
 {
@@ -77,7 +79,7 @@ emit_wait_barrier(const Rotate *r, Block *b, Op *at)
 	op_clone(b, at, r->barrier, NULL, NULL);
 }
 
-/* The load's tile as the body goes on with it: begun in the turn before. */
+/* Replaces the load's tile in the body by one whose first words were loaded in the previous iteration. */
 static void
 insert_prefetched(const Rotate *r, Op *load, Val *ahead)
 {
@@ -90,7 +92,7 @@ insert_prefetched(const Rotate *r, Op *load, Val *ahead)
 
 /* ---- the loop ----------------------------------------------------------------------------------------- */
 
-/* Steps from .. to - 1 of dot o, in front of it; `acc`: what they add to. */
+/* Inserts steps [from, to) of dot o before it; `acc` is the accumulator. */
 static Op *
 part_of(Op *o, int from, int to, Val *acc)
 {
@@ -104,7 +106,8 @@ part_of(Op *o, int from, int to, Val *acc)
 	return part;
 }
 
-/* The copies of a later turn, with their commit: the first spare if behind the barrier; NULL: none. */
+/* Returns the `if` of a later iteration's copies that follows the barrier, before its commit; NULL if there
+ * is none. */
 static Op *
 copies_of(const Rotate *r)
 {
@@ -115,7 +118,8 @@ copies_of(const Rotate *r)
 	return o && if_is_copies(o) && o->next && o->next->code == O_commit ? o : NULL;
 }
 
-/* Product o in parts: a step, the copies, the other steps, and *last, the one in front of which all meet. */
+/* Splits MMA o into a first step, the copies, the middle steps, and *last, before which the warps
+ * synchronize. */
 static void
 split_last_k_step(const Rotate *r, Op *o, Op *copies, Op **last)
 {
@@ -139,9 +143,9 @@ split_last_k_step(const Rotate *r, Op *o, Op *copies, Op **last)
 	}
 }
 
-/* ---- what a loop in front has made ahead -------------------------------------------------------------- */
+/* ---- fragments prefetched by a preceding loop --------------------------------------------------------- */
 
-/* The loop in front that this one goes on with, which has turned; NULL: there is none. */
+/* Returns the already transformed preceding loop that this one continues; NULL if there is none. */
 static Op *
 turned_before(const Rotate *r)
 {
@@ -150,7 +154,7 @@ turned_before(const Rotate *r)
 	return o && o->code == O_for && split_goes_on(o, r->loop) ? o : NULL;
 }
 
-/* Does x say of the turn behind the last of loop `before` what y says of the first of this one? */
+/* Does x in the iteration after the last of loop `before` equal y in the first iteration of this loop? */
 static bool
 same_start(const Rotate *r, const Op *before, const Val *x, const Val *y)
 {
@@ -178,7 +182,7 @@ same_view(const Rotate *r, const Op *before, const Val *x, const Val *y)
 	return true;
 }
 
-/* What loop `before` carries on as the tile of `load`; NULL: nothing. */
+/* Returns the fragments of `load`'s tile that loop `before` carries past its end; NULL if there are none. */
 static Val *
 begun_before(const Rotate *r, const Op *before, const Op *load)
 {
@@ -198,7 +202,8 @@ begun_before(const Rotate *r, const Op *before, const Op *load)
 	return NULL;
 }
 
-/* The loop in front that has begun all loads; NULL: there is none, and they begin in front of this one. */
+/* Returns the preceding loop if it has prefetched all loads; NULL if they must be prefetched before this
+ * loop. */
 static Op *
 begun_by(const Rotate *r)
 {
@@ -210,8 +215,7 @@ begun_by(const Rotate *r)
 	return before;
 }
 
-/* ---- the loop, turned -----------------------------------------------------------------------------------
- * */
+/* the transformed loop */
 
 static void
 turn(Rotate *r)
@@ -256,7 +260,7 @@ pass_prefetch_fragments(Kernel *k)
 		IMM_SET(o, rotate, 0);
 		turn(&r);
 		changed = true;
-		w.next = r.loop; /* which is another op now */
+		w.next = r.loop; /* which is a different op now */
 		o = walk_next(&w);
 	}
 	return changed;

@@ -1,13 +1,14 @@
-/* rasterize.c - pass rasterize: which blocks run side by side.
+/* rasterize.c - pass rasterize: chooses the raster order of blocks that minimizes the bytes each wave reads
+ * into L2.
  *
- * needs   what pass infer leaves; nothing of layouts is looked at
- * keeps   what the kernel computes: the blocks are the same, others meet
- * gives   k->order
+ * requires   the result of pass infer; layouts are not used
+ * preserves  what the kernel computes: the blocks are the same, only their order changes
+ * produces   k->order
  *
- * Blocks that run at the same time are a wave: some g of one dim of the grid, w / g of another.  What they
- * read that depends on the one dim alone is a for each of the g, on the other alone b for each of those; it
- * comes to L2 once for a wave, g a + (w / g) b, which is least where g is the root of w b / a.  As the
- * hardware starts them g is the extent of the first dim, whatever that is. */
+ * Blocks that run at the same time form a wave of w blocks: g along one grid dim, w / g along another. Data
+ * that depends on the one dim only takes a bytes for each of the g, data that depends on the other only
+ * takes b bytes for each of the w / g. Each is loaded to L2 once per wave. The total g a + (w / g) b is
+ * minimal for g = sqrt(w b / a). In the default hardware order g is the extent of the first dim. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/core/grid_dependence.h"
@@ -17,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Bytes that a block reads, by the dims of the grid that they depend on. */
+/* Bytes that a block reads, by the set of grid dims that they depend on. */
 typedef struct Reads {
 	Kernel *k;
 	const uint8_t *dims;
@@ -40,7 +41,7 @@ count_reads(Reads *r, const Block *b, double times)
 	}
 }
 
-/* Of all that depends on dim d and not on dim not. */
+/* Bytes that depend on dim d but not on dim `not`. */
 static double
 reads_of(const Reads *r, int d, int not )
 {
@@ -52,7 +53,7 @@ reads_of(const Reads *r, int d, int not )
 	return n;
 }
 
-/* The two dims of which each has most to share along the other; false: there are none. */
+/* Finds the two dims with the largest reuse along each other; returns false if there are none. */
 static bool
 find_dims(const Reads *r, GridOrder *o)
 {
@@ -71,7 +72,7 @@ find_dims(const Reads *r, GridOrder *o)
 	return most > 0;
 }
 
-/* What the program says, as `const BLOCK_GROUP`; -1: nothing. */
+/* Returns the program's `const BLOCK_GROUP`; -1 if it has none. */
 static int64_t
 group_told(const Kernel *k)
 {
@@ -81,7 +82,7 @@ group_told(const Kernel *k)
 	return -1;
 }
 
-/* Bytes that a wave of blocks reads when it is `rows` of dim fast. */
+/* Bytes read by a wave of blocks that covers `rows` of dim fast. */
 static double
 wave_reads(const Reads *r, const GridOrder *o, double wave, double rows)
 {
@@ -93,8 +94,8 @@ wave_reads(const Reads *r, const GridOrder *o, double wave, double rows)
 	return n;
 }
 
-/* A power of two below the best, as the last rows of blocks are up to twice as many; 0: little is gained over
- * a grid whose dim fast is as long as a wave. */
+/* Returns the largest power of two up to the optimum, since the last rows of blocks are up to twice as
+ * many. Returns 0 if that gains little over a wave that spans dim fast only. */
 static int64_t
 best_group(const Reads *r, const GridOrder *o)
 {

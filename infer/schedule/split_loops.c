@@ -1,31 +1,32 @@
-/* split_loops.c - pass split_loops: loops whose first turns need no masks.
+/* split_loops.c - pass split_loops: splits off the iterations of a loop that need no masks into an unmasked
+ * main loop.
  *
- * needs   what pass infer leaves: masks, choices and views with their layouts and accesses
- * keeps   what the kernel computes; layouts and lowerings, of what is cloned too
- * gives   in place of a loop two, one behind the other
+ * requires   the result of pass infer: masks, selects and views with their layouts and accesses
+ * preserves  what the kernel computes; layouts and lowerings, also those of clones
+ * produces   two consecutive loops instead of one:
  *
- *     clear = for lo .. mid     without masks
- *     rest  = for at .. hi      as it was; what it carries starts as what clear gives, and `at` is where
- *                               clear ended: the first of lo, lo + step, .. that is not below mid
+ *     main      = for lo .. mid     without masks
+ *     remainder = for at .. hi      unchanged; its carried values start as the main loop's results, and
+ *                                   `at` is where that ended: the first of lo, lo + step, .. not below mid
  *
- * Masks are what pass mask_bounds put in front of reductions and products, choices by comparisons that hold or
- * fail for all elements, ifs, and views that may reach past their tensor.  Each is without effect where some
- * linear forms of the counter are not negative (split_loops_conditions.c); mid is the end of the first turns in which all
- * are, found once, in front of the loop (split_loops_bounds.c).  A form that the counter has no part in, as of rows at
- * a tensor's edge, holds in all turns or none.  In the clear loop masks and choices are gone, and of its
- * views the facts know that they are inside.
+ * The masks are: those that pass mask_bounds inserted before reductions and dots, selects by comparisons
+ * that are uniformly true or false, ifs, and views that may reach past the end of their tensor. Each is
+ * redundant where some linear forms of the counter are nonnegative (split_loops_conditions.c). `mid` ends
+ * the first iterations in which all forms are; it is computed once, before the loop (split_loops_bounds.c).
+ * A form without the counter, for example for rows at a tensor's boundary, holds in all iterations or in
+ * none. In the main loop masks and selects are removed, and its views are known to be in bounds.
  *
- * Masks that are without effect in last turns only, as a window's far end, take a third loop in front, of the
- * turns that need them, where they are worth it.
+ * Masks that are redundant in the last iterations only, as at the far end of a window, take a third loop: a
+ * prologue of the iterations that need them, if that is profitable.
  *
- * Which loops are split, and what of them is idle in the clear loop, is in split_loops_select.c. */
+ * split_loops_select.c selects the loops to split, and the masks that are redundant in the main loop. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/pass/allocate_smem.h"
 #include "hexc/pass/pass.h"
 #include "infer/schedule/split_loops.h"
 
-/* ---- the clear loop ----------------------------------------------------------------------------------- */
+/* ---- the main loop ------------------------------------------------------------------------------------ */
 
 static void
 value_becomes(Kernel *k, Op *o, Val *v)
@@ -34,7 +35,7 @@ value_becomes(Kernel *k, Op *o, Val *v)
 	op_unlink(o);
 }
 
-/* The region that is always taken, in place of the if. */
+/* Replaces the `if` by its region `way`, which is always taken. */
 static void
 inline_region(Kernel *k, Op *o, int way)
 {
@@ -47,8 +48,8 @@ inline_region(Kernel *k, Op *o, int way)
 	op_unlink(o);
 }
 
-/* What is idle in the clear loop goes; an if of nothing but copies stays one, always taken, as what it fills
- * is still of no use before the next turn. */
+/* Removes what is redundant in the main loop. An `if` that contains only copies is kept, always taken,
+ * since the stage that it fills is not used before the next iteration. */
 static void
 clear_op(Kernel *k, Op *o, int way)
 {
@@ -82,7 +83,7 @@ clear(const SplitPlan *p, Op *loop)
 		clear_op(p->turns.k, op[n], p->idle[n].way);
 }
 
-/* Where a loop from lo to hi ends, when it has turns, else lo. */
+/* Returns the counter at which a loop from lo to hi ends; lo if it has no iterations. */
 static Val *
 loop_end_value(Op *loop)
 {
@@ -95,7 +96,7 @@ loop_end_value(Op *loop)
 	return ir_bin(b, loop, O_max, lo, ir_bin(b, loop, O_add, lo, n));
 }
 
-/* The turns below `end` become a loop of their own, in front of `rest`. */
+/* Moves the iterations below `end` to a separate loop before `rest`. */
 static Op *
 take_turns(Op *rest, Val *end, SplitKind kind)
 {
@@ -109,8 +110,8 @@ take_turns(Op *rest, Val *end, SplitKind kind)
 	return first;
 }
 
-/* Tiles of the body are the same memory in each turn, and so in all loops.  False, and all is as it was: they
- * would live through these, and do not fit. */
+/* Moves the body's allocs out, since all loops use the same memory for them. Returns false and changes
+ * nothing if they would not fit, being live across all loops. */
 static bool
 share_tiles(const SplitIterations *t)
 {
@@ -145,7 +146,7 @@ split_loop(const SplitPlan *p)
 		front = take_turns(t->loop, forms_start(t, &p->forms), SPLIT_PROLOGUE);
 	first = take_turns(t->loop, forms_end(t, &p->forms), SPLIT_MAIN);
 	if (front)
-		op_move_before(front, first); /* behind all numbers */
+		op_move_before(front, first); /* after all bounds are computed */
 	clear(p, first);
 	return SPLIT_REMAINDER;
 }

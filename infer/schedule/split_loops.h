@@ -1,17 +1,18 @@
-/* split_loops.h - inside pass split_loops: what it takes for the masks of a loop's body to be without effect, and which
- * of them are. */
+/* split_loops.h - declares the conditions under which masks of a loop body are redundant, and the plan of a
+ * split, for the files of pass split_loops. */
 #ifndef HEXC_SPLIT_LOOPS_H
 #define HEXC_SPLIT_LOOPS_H
 #include "hexc/analysis/linear_form.h"
 
-/* A linear form that is not negative in the turns without masks: over values from in front of the loop, and
- * `by` times the counter.  By -1 it holds in first turns, by 1 in last ones, by 0 in all or none. */
+/* A linear form over values defined before the loop, plus `by` times the counter; nonnegative in iterations
+ * without masks. With by = -1 it holds in the first iterations, with 1 in the last ones, with 0 in all or
+ * none. */
 typedef struct SplitCondition {
 	Lin lin;
 	int by;
 } SplitCondition;
 
-/* Counters, and forms that are computed: sums of a few do not wrap around. */
+/* Bound on counters and on computed forms: sums of a few do not overflow. */
 #define COUNTER_MOST ((int64_t)1 << 60)
 
 typedef struct Forms {
@@ -19,7 +20,7 @@ typedef struct Forms {
 	int n, cap;
 } Forms;
 
-/* The loop that is asked about. */
+/* The loop to split. */
 typedef struct SplitIterations {
 	Kernel *k;
 	Op *loop;
@@ -28,14 +29,15 @@ typedef struct SplitIterations {
 
 /* ---- split_loops_conditions.c ------------------------------------------------------------------------------------- */
 
-/* Each adds forms to f, which hold only if ..  False: nothing of the kind is known, and f is of no use. */
-/* .. bool v, or each element of it, is `want`. */
+/* Each adds to f the forms that must be nonnegative. Returns false if none are known; f is then unusable. */
+/* .. for bool v, or each of its elements, to be `want`. */
 bool forms_condition(const SplitIterations *t, Forms *f, const Val *v, bool want);
-/* .. no element is masked by o. */
+/* .. for mask o to mask no element. */
 bool forms_mask(const SplitIterations *t, Forms *f, const Op *o);
-/* .. global view o is inside its tensor, which cannot be proved without; *n is how many dims that takes. */
+/* .. for global view o to be in bounds of its tensor, where that is not provable without forms; *n is the
+ * number of such dims. */
 bool forms_view(const SplitIterations *t, Forms *f, const Op *o, int *n);
-/* All of `more` too; of two that differ by a constant the one that says more stays. */
+/* Adds all forms of `more`. Of two that differ by a constant, the stronger one is kept. */
 void forms_join(const SplitIterations *t, Forms *f, const Forms *more);
 
 /* Is there a form with this factor of the counter? */
@@ -43,19 +45,19 @@ bool forms_have(const Forms *f, int by);
 
 /* ---- split_loops_bounds.c -------------------------------------------------------------------------------------- */
 
-/* The counter from which on those forms hold that hold in last turns, at most the loop's end; i64, in front
- * of the loop. */
+/* Emits before the loop the i64 counter from which on the forms of last iterations hold; at most the loop's
+ * end. */
 Val *forms_start(const SplitIterations *t, const Forms *f);
-/* .. at which the first turn may be in which another form does not hold: the loop's end, or before; its
- * start, where those without the counter do not hold. */
+/* .. the counter of the first iteration in which another form may not hold: at most the loop's end; its
+ * start if forms without the counter do not hold. */
 Val *forms_end(const SplitIterations *t, const Forms *f);
 
 /* ---- split_loops_select.c ------------------------------------------------------------------------------------- */
 
-/* A mask, choice or if that the clear loop does without. */
+/* A mask, select or if that is redundant in the main loop. */
 typedef struct Idle {
-	int at;  /* the how manieth op of the body, those inside others too, allocs not */
-	int way; /* of a choice or if: 0 it holds, 1 it fails */
+	int at;  /* index among the ops of the body, nested ones included, allocs not */
+	int way; /* of a select or if: 0 if the condition is true, 1 if it is false */
 } Idle;
 
 typedef struct SplitPlan {
@@ -63,14 +65,14 @@ typedef struct SplitPlan {
 	Forms forms;
 	Idle *idle;
 	int nidle, cap;
-	bool early; /* no loop in front: what only last turns do without stays */
-	/* instructions of a thread, about: what a turn lacks without masks, what only last turns lack, and
-	 * what one with masks has */
+	bool early; /* no prologue loop: what is redundant in last iterations only is kept */
+	/* approximate instructions per thread: saved in an iteration without masks; of these, saved in last
+	 * iterations only; and of an iteration with masks */
 	double gain, late, size;
 	int products;
 } SplitPlan;
 
-/* What of the loop is idle where, in *p; SPLIT_CLEAR: it is worth a second loop, else why not.  A loop that
- * holds loops stays whole: the inner ones are split. */
+/* Determines in *p what is redundant in which iterations. Returns SPLIT_CLEAR if a second loop is
+ * profitable, else the reason why not. A loop that contains loops is not split: the inner ones are. */
 SplitKind split_plan(SplitPlan *p, Kernel *k, Op *loop);
 #endif

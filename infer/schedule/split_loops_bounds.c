@@ -1,7 +1,8 @@
-/* split_loops_bounds.c - pass split_loops: the turns that forms hold in, as numbers that are made in front of the loop. */
+/* split_loops_bounds.c - pass split_loops: emits before the loop the counter values between which the
+ * linear forms hold. */
 #include "infer/schedule/split_loops.h"
 
-/* v, to be reckoned with in front of the loop. */
+/* Returns v as an index for computations before the loop. */
 static Val *
 value(const SplitIterations *t, const Val *v)
 {
@@ -13,7 +14,7 @@ value(const SplitIterations *t, const Val *v)
 	return op_new(t->loop->parent, t->loop, O_cast, t->loop->src, 1, &x, 1, &index)->out[0];
 }
 
-/* The terms of x with positive factors, or the others, turned positive; but for the counter. */
+/* Emits the sum of the terms of x with positive factors, or of the others, negated; without the counter. */
 static Val *
 side_of(const SplitIterations *t, const Lin *x, bool positive)
 {
@@ -44,7 +45,7 @@ forms_start(const SplitIterations *t, const Forms *f)
 	for (int i = 0; i < f->n; i++) {
 		const Lin *x = &f->form[i].lin;
 
-		if (f->form[i].by <= 0) /* counter >= the rest, turned */
+		if (f->form[i].by <= 0) /* counter >= the rest, with reversed sign */
 			continue;
 		v = ir_bin(b, t->loop, O_sub, side_of(t, x, false), side_of(t, x, true));
 		start = start ? ir_bin(b, t->loop, O_max, start, v) : v;
@@ -52,12 +53,12 @@ forms_start(const SplitIterations *t, const Forms *f)
 	return ir_bin(b, t->loop, O_min, start, t->loop->in[1]);
 }
 
-/* Does counter <= x already keep the counter below the loop's end? */
+/* Does counter <= x already imply that the counter is below the loop's end? */
 static bool
 ends_before(const SplitIterations *t, const Lin *x)
 {
 	Asking a = fact_asking(t->k);
-	Lin end = lin_add(*x, lin_atom(t->body->arg[0]), 1); /* which x has taken off */
+	Lin end = lin_add(*x, lin_atom(t->body->arg[0]), 1); /* which is subtracted in x */
 	Lin over = lin_add(end, lin_const(1), 1);
 	Lin room = lin_add(lin_exact(t->loop, t->loop->in[1]), over, -1);
 	Lin same = lin_add(lin_atom(t->loop->in[1]), over, -1);

@@ -1,8 +1,9 @@
-/* split_loops_conditions.c - pass split_loops: masks as linear forms of the counter.
+/* split_loops_conditions.c - pass split_loops: derives from masks the linear forms of the loop counter for
+ * which they are redundant.
  *
- * A comparison of tiles holds everywhere when the largest element on the one side is below the least one on
- * the other; of index tiles, sums of `iota` and scalars, these are linear forms again.  Arithmetic of narrow
- * integers wraps around: that it does not is one more form. */
+ * A comparison of tiles is true everywhere if the largest element on one side is below the smallest on the
+ * other. For index tiles, which are sums of `iota` and scalars, both are linear forms. Narrow integer
+ * arithmetic wraps around: that it does not is one more form. */
 #include "hexc/ir/dtype_value.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/schedule/split_loops.h"
@@ -20,7 +21,7 @@ times_counter(const SplitIterations *t, const Lin *x)
 	return 0;
 }
 
-/* Is x, but for the counter, over values from in front of the loop? */
+/* Is x, apart from the counter, defined over values from before the loop? */
 static bool
 is_fixed(const SplitIterations *t, const Lin *x)
 {
@@ -30,7 +31,8 @@ is_fixed(const SplitIterations *t, const Lin *x)
 	return true;
 }
 
-/* The range of x.  False: it is too far for the machine to add x up. */
+/* Computes the range of x. Returns false if x may exceed COUNTER_MOST in magnitude, so that sums of it
+ * could overflow. */
 static bool
 is_bounded(const SplitIterations *t, Lin x, int64_t *most)
 {
@@ -44,8 +46,9 @@ is_bounded(const SplitIterations *t, Lin x, int64_t *most)
 	return least > -COUNTER_MOST && *most < COUNTER_MOST;
 }
 
-/* A form with a larger factor of the counter, as x / 64 - counter >= 3 has it, is one of the loop's end where
- * it differs by a constant from the factor times that: *x becomes end - counter - so much. */
+/* Rewrites a form with a larger factor of the counter, as from x / 64 - counter >= 3, as a condition on the
+ * loop's end: if it differs by a constant from the factor times (end - counter), *x becomes end - counter
+ * minus a constant. */
 static void
 by_end(const SplitIterations *t, Lin *x)
 {
@@ -60,8 +63,8 @@ by_end(const SplitIterations *t, Lin *x)
 	*x = lin_add(*x, lin_const(floor_div(gap.c, gap.den * by)), 1);
 }
 
-/* x >= 0; `throughout`: if it rises with the counter, ask for it in all turns, as it is of no use to wait
- * for. */
+/* Adds x >= 0 to f. With `throughout`, a form that rises with the counter is required in all iterations,
+ * since waiting for it does not help. */
 static bool
 add_condition(const SplitIterations *t, Forms *f, Lin x, bool throughout)
 {
@@ -117,14 +120,14 @@ forms_have(const Forms *f, int by)
 
 /* ---- integer tiles ----------------------------------------------------------------------------------- */
 
-/* The least and the largest element. */
+/* The smallest and the largest element. */
 typedef struct LinearRange {
 	Lin lo, hi;
 } LinearRange;
 
 static bool span_of(const SplitIterations *t, Forms *f, const Op *at, const Val *v, int depth, LinearRange *out);
 
-/* Values of the span are numbers of the type: what was computed has not wrapped around. */
+/* Requires that the span is in range of the type, so that the computation has not wrapped around. */
 static bool
 fits_type(const SplitIterations *t, Forms *f, DType d, const LinearRange *x)
 {
@@ -163,7 +166,7 @@ span_product(const SplitIterations *t, Forms *f, const Op *o, int depth, LinearR
 	return fits_type(t, f, o->out[0]->type.dtype, out);
 }
 
-/* Scalars that arithmetic does not lead beyond. */
+/* Scalars that are not analyzed further. */
 static bool
 span_scalar(const Op *at, const Val *v, LinearRange *out)
 {
@@ -257,7 +260,7 @@ forms_mask(const SplitIterations *t, Forms *f, const Op *o)
 
 /* ---- views ------------------------------------------------------------------------------------------- */
 
-/* Dim d of view o and what it is a view of, down to the tensor. */
+/* Adds the forms for dim d of view o, and of the views below it down to the tensor. */
 static bool
 inside(const SplitIterations *t, Forms *f, const Op *o, int d)
 {

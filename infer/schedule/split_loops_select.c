@@ -1,4 +1,5 @@
-/* split_loops_select.c - pass split_loops: which masks a loop could do without, and whether that is worth a second loop. */
+/* split_loops_select.c - pass split_loops: determines the masks of a loop that a split makes redundant, and
+ * whether a second loop is profitable. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/sparse.h"
@@ -6,7 +7,7 @@
 #include "infer/core/cost_constants.h"
 #include "infer/schedule/split_loops.h"
 
-/* ---- what an op comes to, instructions of a thread ------------------------------------------------- */
+/* ---- cost of an op, instructions per thread -------------------------------------------------------- */
 
 static double
 words(const Val *v)
@@ -54,8 +55,8 @@ steps(const Kernel *k, const Op *o)
 
 /* ---- masks ------------------------------------------------------------------------------------------ */
 
-/* Where these forms hold the turns may do without something; false: only in turns behind others, for which
- * there is to be no loop. */
+/* Adds forms under which `gain` instructions are saved. Returns false if they hold only in last iterations
+ * and a prologue loop is not wanted. */
 static bool
 add_condition(SplitPlan *p, const Forms *f, double gain)
 {
@@ -76,7 +77,8 @@ take_idle(SplitPlan *p, const Forms *f, int at, int way, double gain)
 		VEC_PUSH(p->turns.k->unit->arena, p->idle, p->nidle, p->cap, i);
 }
 
-/* A choice or if: rather as it comes out in first turns than in last ones, which take a loop in front. */
+/* Records a select or if. An outcome that holds in first iterations is preferred to one in last iterations,
+ * which needs a prologue loop. */
 static void
 find_choice(SplitPlan *p, const Op *o, int at, double gain)
 {
@@ -90,7 +92,7 @@ find_choice(SplitPlan *p, const Op *o, int at, double gain)
 	}
 }
 
-/* Edges of the global views that o moves elements of. */
+/* Adds the out-of-bounds checks of the global views that o accesses. */
 static void
 find_edges(SplitPlan *p, const Op *o)
 {
@@ -103,7 +105,8 @@ find_edges(SplitPlan *p, const Op *o)
 		if (!side[i] || side[i]->type.space != S_global || !side[i]->def ||
 		    !forms_view(&p->turns, &f, side[i]->def, &n) || n == 0)
 			continue;
-		/* a comparison and what it chooses, in each turn; where turns are alike, what it chooses */
+		/* a comparison and the predicate logic per iteration; the predicate logic only, if
+		 * iterations are alike */
 		add_condition(p, &f, (forms_have(&f, -1) ? 2 * n : 1) * accesses(o));
 	}
 }
@@ -120,13 +123,13 @@ find_mask(SplitPlan *p, Op *o, int at)
 	else if (o->code == O_if)
 		find_choice(p, o, at, 2);
 	else if ((o->code == O_load || o->code == O_store || o->code == O_copy) &&
-	         !instr_is_box(instr_of(o->lowering))) /* the engine knows where a tensor ends */
+	         !instr_is_box(instr_of(o->lowering))) /* the TMA unit clips at the tensor's bounds */
 		find_edges(p, o);
 }
 
-/* ---- which loops ------------------------------------------------------------------------------------- */
+/* ---- loops to split ---------------------------------------------------------------------------------- */
 
-/* Numbers of which `behind` can make sums. */
+/* Are the bounds small enough for the sums of loop_end_value()? */
 static bool
 is_countable(Kernel *k, const Op *loop)
 {
@@ -149,15 +152,14 @@ is_short(Kernel *k, const Op *loop)
 	return ceil_div(hi.hi - lo.lo, step.lo) < SPLIT_TURNS;
 }
 
-/* Is the body too much to be there twice?  With many products what the second loop needs besides is
- * spilled. */
+/* Is the body too large to be duplicated? With many MMAs the second loop's additional values are spilled. */
 static bool
 is_large(const SplitPlan *p)
 {
 	return p->size > SPLIT_SIZE || p->products > SPLIT_PRODUCTS;
 }
 
-/* Do blocks of a cluster meet in the loop?  Where each splits it may be another turn. */
+/* Do blocks of a cluster synchronize in the loop? Each block may split at a different iteration. */
 static bool
 has_meeting(const SplitIterations *t)
 {
@@ -186,7 +188,7 @@ judge(SplitPlan *p)
 			return SPLIT_NESTED_LOOP;
 		find_mask(p, o, at);
 		p->products += o->code == O_dot;
-		at += o->code != O_alloc; /* which will be gone from here */
+		at += o->code != O_alloc; /* which will be moved out */
 		p->size += steps(p->turns.k, o);
 	}
 	if (p->forms.n == 0)
@@ -194,7 +196,7 @@ judge(SplitPlan *p)
 	if (p->gain * SPLIT_SHARE < p->size)
 		return SPLIT_CHEAP_MASKS;
 	if (p->products == 0 && op_is_other_version(p->turns.loop))
-		return SPLIT_FALLBACK; /* narrow accesses are what it waits for, with masks or without */
+		return SPLIT_FALLBACK; /* narrow accesses limit it, with or without masks */
 	return is_large(p) ? SPLIT_CODE_SIZE : SPLIT_MAIN;
 }
 

@@ -1,20 +1,20 @@
-/* wgmma_cross_iteration.c - products under way across the end of a loop's turn. */
+/* wgmma_cross_iteration.c - pass wgmma_waits: keeps wgmma in flight across the end of a loop iteration, by
+ * delaying stage releases by one iteration. */
 #include "hexc/ir/memory_effects.h"
 #include "infer/schedule/wgmma_waits.h"
 
-/* What a loop that does little but multiply has. */
+/* A loop that does little but multiply. */
 typedef struct MmaLoop {
 	Kernel *k;
 	const uint32_t *web; /* by value id */
 	Op *loop;
-	Op *last; /* commit */
+	Op *last; /* the commit */
 	int commits;
-	Op **arrive; /* movable arrivals behind products */
+	Op **arrive; /* movable arrivals after MMAs */
 	int n, cap;
 } MmaLoop;
 
-/* Is v, which a product like `made` makes, read by nothing but products that follow, and the end of the
- * turn? */
+/* Is v, a result of MMA `made`, used only by later MMAs of the same shape and by the yield? */
 static bool
 stays_under_way(const MmaLoop *t, const Val *v, const Op *made)
 {
@@ -26,7 +26,7 @@ stays_under_way(const MmaLoop *t, const Val *v, const Op *made)
 	return true;
 }
 
-/* Where a turn ends with what a product makes, the next begins with a product that adds to it. */
+/* If an iteration ends with the result of an MMA, does the next one start with an MMA that adds to it? */
 static bool
 goes_on(const MmaLoop *t, const Op *made)
 {
@@ -38,14 +38,14 @@ goes_on(const MmaLoop *t, const Op *made)
 	return true;
 }
 
-/* Do products begin with what is where they add to it, or with zeros? */
+/* Does o accumulate in place, or start from zeros? */
 static bool
 begins_in_place(const MmaLoop *t, const Op *o)
 {
 	return val_is_zero(o->in[2]) || stays_in_place(t->web, o, 2);
 }
 
-/* Is there another slot to fill until the arrival comes a turn later? */
+/* Is there another stage to fill until the arrival, one iteration later? */
 static bool
 has_time(const Op *arrive)
 {
@@ -87,7 +87,7 @@ find_turn(MmaLoop *t)
 	return t->n > 0;
 }
 
-/* An `if` of which the second region is empty; where its first one ends. */
+/* Inserts an `if` with an empty second region; returns the end of the first one. */
 static Op *
 guard(Block *b, Op *at, Src src, Val *cond)
 {
@@ -100,7 +100,7 @@ guard(Block *b, Op *at, Src src, Val *cond)
 	return o->blk[0]->last;
 }
 
-/* The arrival, at a slot of a turn before. */
+/* Inserts the arrival at a stage of a previous iteration. */
 static void
 arrive(Op *at, const Op *like, Val *slot)
 {
@@ -116,7 +116,8 @@ wait_for(Block *b, Op *at, Src src, int64_t pending)
 	IMM_SET(op_new(b, at, O_wg_wait, src, 0, NULL, 0, NULL), pending, pending);
 }
 
-/* Has the loop one turn at most?  It goes on where another has ended, and no more than a step is left. */
+/* Does the loop have at most one iteration? It continues a preceding loop, and no more than one step is
+ * left. */
 static bool
 turns_once(const Op *loop)
 {

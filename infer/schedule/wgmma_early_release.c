@@ -1,17 +1,17 @@
-/* wgmma_early_release.c - arrivals of those who read by themselves: they say that they have read, not that they have
- * multiplied.
+/* wgmma_early_release.c - pass wgmma_waits: moves the mbarrier arrive of consumers that use ld/ldmatrix
+ * before their last MMA k step: the stage is free once its fragments are in registers.
  *
  *     acc' = dot x, y, acc         acc1 = dot x, y, acc   all but the last step of k
  *     mbar_arrive empty, s    =>   mbar_arrive empty, s
  *                                  acc' = dot x, y, acc1  the last step
  *
- * What the last step multiplies is read while the one before it is under way (ptxgen/dot.c), so in front of
- * the arrival there is nothing to wait for but these reads.  A product of one step follows the arrival. */
+ * The operands of the last step are read while the step before it is in flight (ptxgen/dot.c). The arrival
+ * therefore only waits for these reads. An MMA of one step follows the arrival. */
 #include "hexc/ir/sparse.h"
 #include "infer/core/instr.h"
 #include "infer/schedule/wgmma_waits.h"
 
-/* The product of warps, undivided, behind which nothing but index arithmetic stands in front of o; NULL:
+/* Returns the undivided warp-level MMA that is separated from o by scalar index arithmetic only; NULL if
  * there is none. */
 static Op *
 product_before(const Op *o)
@@ -26,7 +26,7 @@ product_before(const Op *o)
 	return in && instr_is_whole(in) && !dot->lowering->dot.to ? dot : NULL;
 }
 
-/* Steps up to `to` of the dot become a product of their own in front of it, which goes on with the rest. */
+/* Splits off the k steps up to `to` as a separate dot before `dot`, which computes the rest. */
 static void
 divide(Op *dot, int64_t to)
 {
@@ -52,7 +52,7 @@ release_early(Op *arrive)
 	last = dot_k(dot) - instr_of(dot->lowering)->k;
 	if (last > 0)
 		divide(dot, last);
-	while (dot->next != arrive) /* what it names the slot by */
+	while (dot->next != arrive) /* the ops that compute its stage index */
 		op_move_before(dot->next, dot);
 	op_move_before(arrive, dot);
 }

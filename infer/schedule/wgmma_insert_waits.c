@@ -1,18 +1,21 @@
-/* wgmma_insert_waits.c - waits for products, where something needs what they make. */
+/* wgmma_insert_waits.c - pass wgmma_waits: inserts waits for wgmma groups before the first op that needs
+ * their results. */
 #include "infer/core/instr.h"
 #include "infer/schedule/wgmma_waits.h"
 
-/* A block as it is walked. */
+/* State of the walk over a block. */
 typedef struct Walk {
 	Kernel *k;
 	const uint32_t *web; /* [n] */
-	int64_t *group; /* [n] which commit of the block closed the group that makes it; 0: none of ours */
-	uint32_t n; /* values when the walk began */
-	const Op **since; /* products since the last commit */
+	/* [n] index of the block's commit that closed the value's group; 0: not tracked here */
+	int64_t *group;
+	uint32_t n; /* number of values when the walk began */
+	const Op **since; /* MMAs since the last commit */
 	int nsince, cap;
-	int64_t commits, ours, waited; /* so far; the last that we wait for; those waited for */
-	bool soon; /* products under way read registers */
-	bool fenced; /* nothing touched registers since a fence */
+	/* commits so far; the last one that this pass waits for; those waited for */
+	int64_t commits, ours, waited;
+	bool soon; /* MMAs in flight read registers */
+	bool fenced; /* no access to registers since a fence */
 } Walk;
 
 bool
@@ -30,7 +33,7 @@ same_instances(const Op *a, const Op *b)
 	       a->lowering->dot.n == b->lowering->dot.n && a->lowering->dot.swap == b->lowering->dot.swap;
 }
 
-/* Does o, a product, follow the one that makes its operand i without a wait? */
+/* May MMA o follow the one that defines its operand i without a wait? */
 static bool
 product_follows(const uint32_t *web, const Op *o, int i)
 {
@@ -46,7 +49,7 @@ is_product_op(const Op *o)
 	return o->code == O_wgmma || o->code == O_wg_fence || o->code == O_wg_commit || o->code == O_wg_wait;
 }
 
-/* May o run while products are under way, but for those that make its operands? */
+/* May o run while MMAs are in flight, except those that define its operands? */
 static bool
 runs_beside(const Walk *w, const Op *o)
 {
@@ -56,7 +59,8 @@ runs_beside(const Walk *w, const Op *o)
 	return is_product_op(o) || (!w->soon && (signal || o->code == O_load || pure));
 }
 
-/* The last group that makes what o has, but for accumulators that stay where they are; 0: none. */
+/* Returns the last group that defines an operand of o, except accumulators that stay in place; 0 if there
+ * is none. */
 static int64_t
 operands_need(const Walk *w, const Op *o)
 {
@@ -71,14 +75,15 @@ operands_need(const Walk *w, const Op *o)
 	return last;
 }
 
-/* Has o, a product, an operand that is put into its registers at the fence in front of it? */
+/* Does MMA o have an accumulator that is copied to its registers at the preceding fence? */
 static bool
 takes_a_copy(const Walk *w, const Op *o)
 {
 	return !val_is_zero(o->in[2]) && !stays_in_place(w->web, o, 2);
 }
 
-/* The last group whose products write the registers that o, a product, gets a copy in; 0: none. */
+/* Returns the last group whose MMAs write the registers that o's accumulator is copied to; 0 if there is
+ * none. */
 static int64_t
 copy_needs(const Walk *w, const Op *o)
 {
@@ -90,8 +95,8 @@ copy_needs(const Walk *w, const Op *o)
 	return last;
 }
 
-/* The last group that must be done in front of o; 0: none.  At a fence registers of the products behind it
- * are filled. */
+/* Returns the last group that must complete before o; 0 if there is none. At a fence, the registers of the
+ * following MMAs are filled. */
 static int64_t
 needed_by(const Walk *w, const Op *o)
 {
@@ -105,7 +110,7 @@ needed_by(const Walk *w, const Op *o)
 	return max64(last, operands_need(w, o));
 }
 
-/* The products of the last group are waited for by us. */
+/* Removes the wait for the last group: this walk inserts the waits for its MMAs. */
 static void
 take_over(Walk *w, Op *wait)
 {
@@ -134,7 +139,7 @@ note(Walk *w, Op *o)
 	}
 }
 
-/* The product that begins what is behind a fence; NULL: none. */
+/* Returns the first MMA after a fence; NULL if there is none. */
 static const Op *
 first_behind(const Op *fence)
 {
@@ -145,7 +150,7 @@ first_behind(const Op *fence)
 	return o && o->code == O_wgmma ? o : NULL;
 }
 
-/* Is o a fence right behind another, but for products, which orders nothing? */
+/* Is o a fence after another with only MMAs between, which orders nothing? */
 static bool
 fences_again(const Walk *w, const Op *o)
 {
@@ -154,7 +159,7 @@ fences_again(const Walk *w, const Op *o)
 	return o->code == O_wg_fence && w->fenced && !(first && takes_a_copy(w, first));
 }
 
-/* Is o a product that no fence in front of it does for? */
+/* Is o an MMA that no preceding fence covers? */
 static bool
 lacks_fence(const Walk *w, const Op *o)
 {
@@ -172,7 +177,7 @@ note_registers(Walk *w, const Op *o)
 	w->fenced = w->fenced && !o->blk[0];
 }
 
-/* A wait for all products of ours that o needs, in front of it. */
+/* Inserts before o a wait for all tracked MMAs that it needs. */
 static void
 wait_in_front(Walk *w, Op *o)
 {

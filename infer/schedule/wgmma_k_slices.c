@@ -1,13 +1,13 @@
-/* wgmma_k_slices.c - products of a factor that a loop makes anew in registers: step by step along k.
+/* wgmma_k_slices.c - pass wgmma_waits: splits wgmma with a register operand that a loop recomputes into k
+ * slices, so that computing a slice overlaps the MMAs of the preceding ones.
  *
  *     wg_fence; acc' = wgmma x, b, acc; wg_commit
  *
  *     wg_wait s - 1; wg_fence; acc0 = wgmma x, b, acc part 0; wg_commit
  *     wg_wait s - 1; wg_fence; acc1 = wgmma x, b, acc0 part 1; wg_commit ..
  *
- * There are s sets of registers, which the parts take in turns: what a part is written to was multiplied s
- * groups ago.  So lanes make a part while those before it are multiplied.  A product that is not parted waits
- * for the one before. */
+ * The slices alternate between s register sets: the previous contents of a slice's set were multiplied s
+ * groups ago. An MMA that is not split waits for the one before it. */
 #include "infer/core/instr.h"
 #include "infer/cost/cost.h"
 #include "infer/core/wgmma.h"
@@ -21,14 +21,14 @@ loop_around(const Block *b)
 	return b ? b->owner : NULL;
 }
 
-/* Is v made in turns of a loop again, for o in one? */
+/* Is v recomputed in every iteration, with o in a loop too? */
 static bool
 is_made_anew(const Op *o, const Val *v)
 {
 	return loop_around(o->parent) && loop_around(v->block);
 }
 
-/* Does the turn wait for the product itself? */
+/* Does the iteration wait for the MMA itself? */
 static bool
 is_awaited(const Op *o)
 {
@@ -58,7 +58,8 @@ words(const Val *v)
 	return layout_words(v->type.layout, dtype_slot_bits(v->type.dtype));
 }
 
-/* A wait for all but a whole product, of more groups than sets: parts wait for more. */
+/* Removes the waits that let an unsplit MMA stay in flight, of more groups than there are sets: the slices
+ * wait for more. */
 static void
 drop_waits(Block *b)
 {
@@ -69,7 +70,8 @@ drop_waits(Block *b)
 	}
 }
 
-/* Of n parts o is the last, and what stands around it is the first one's fence and the last one's commit. */
+/* Splits o into n slices, o being the last. The surrounding fence becomes the first slice's, the commit the
+ * last one's. */
 static void
 part(Op *o, int n)
 {

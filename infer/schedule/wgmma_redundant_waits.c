@@ -1,10 +1,10 @@
-/* wgmma_redundant_waits.c - waits for products that find nothing to wait for are dropped.
+/* wgmma_redundant_waits.c - pass wgmma_waits: removes wgmma waits that cannot block.
  *
- * Followed is how many groups may be under way at most, along all ways; a wait that lets as many be under
- * way does nothing. */
+ * Computes the maximum number of groups in flight over all paths; a wait that permits at least that many is
+ * redundant. */
 #include "infer/schedule/wgmma_waits.h"
 
-enum { MANY = 64 }; /* who can say */
+enum { MANY = 64 }; /* unknown */
 
 static int scan_pending_groups(Block *b, int most, bool drop);
 
@@ -14,7 +14,8 @@ larger(int a, int b)
 	return a > b ? a : b;
 }
 
-/* Behind a loop that so many groups come to: until its turns add nothing. */
+/* Returns the maximum after a loop that is entered with `most` groups in flight: iterated to a fixed
+ * point. */
 static int
 walk_turns(Op *loop, int most, bool drop)
 {

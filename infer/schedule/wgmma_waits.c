@@ -1,25 +1,25 @@
-/* wgmma_waits.c - pass wgmma_waits: waits for what runs beside the warps that asked for it, and how roles tell each
- * other what is done.
+/* wgmma_waits.c - pass wgmma_waits: inserts waits for asynchronous MMAs, and makes the stage releases
+ * between warp roles correct for them.
  *
- * needs   what pass infer leaves: how products and copies are done
- * sets    how many arrivals of the machine each mbar_arrive is (IMM signals)
- * moves   waits and arrivals that are movable
+ * requires   the result of pass infer: lowerings of MMAs and copies
+ * produces   the number of hardware arrivals of each mbar_arrive (IMM signals)
+ * moves      movable waits and arrivals
  *
- * A wait for products stands where something needs what they make (wgmma_insert_waits.c).  Where a loop's turns
- * do nothing else with it, products stay under way across the end of a turn: arrivals that say what they
- * have read come a turn later, behind a wait for all but the products of that turn, and the last ones
- * behind the loop (wgmma_cross_iteration.c),
+ * A wait for MMAs is placed before the first use of their results (wgmma_insert_waits.c). If the iterations
+ * of a loop do nothing else with a result, MMAs stay in flight across the end of the iteration. Stage
+ * releases are then delayed by one iteration, to after a wait for all but that iteration's MMAs; the last
+ * ones come after the loop (wgmma_cross_iteration.c):
  *
  *     wgmma .., commit, wg_wait 0, mbar_arrive s
  *     wgmma .., commit, wg_wait 1, if lo < i { mbar_arrive s' }
  *
- * An arrival of a role says that all its warps have come there.  One thread that asks for copies of
- * boxes, and does nothing else, says so for all producers.  Of consumers each warpgroup has products of
- * its own under way, and says when these have read; warps that read by themselves what the copies bring
- * say so one by one.
+ * An arrival of a role means that all its warps have arrived. A single thread that only issues TMA copies
+ * arrives for all producers. Each consumer warpgroup has separate MMAs in flight and arrives when these
+ * have read the stage. Warps that read copied data by ld/ldmatrix arrive one by one.
  *
- * Products read by the asynchronous proxy.  What warps stored, or copied by cp.async, is not seen there
- * without a fence: of who stored it in front of the arrival, of who waited for the copies behind the wait. */
+ * MMAs read through the async proxy. Data that warps stored, or copied by cp.async, is visible there only
+ * after a fence: of the storing threads before their arrival, of the threads that waited for the copies
+ * after that wait. */
 #include "infer/core/instr.h"
 #include "infer/core/wgmma.h"
 #include "infer/schedule/wgmma_waits.h"
@@ -27,14 +27,14 @@
 
 enum { PRODUCES = 1, COMPUTES = 2, BOTH = 3, BY_ENGINE = 4 };
 
-/* Do products or the copy engine read operand i of o? */
+/* Does o, a wgmma or bulk copy, read operand i through the async proxy? */
 static bool
 engine_reads(const Op *o, int i)
 {
 	return (o->code == O_wgmma && i < 2) || (o->code == O_copy && i == 0 && IMM(o, async) == COPY_OUT);
 }
 
-/* By value id, of shared tiles: which roles use them, and whether an engine reads them. */
+/* Returns, by value id of shared tiles, the roles that use them and whether the async proxy reads them. */
 static const int *
 find_used(Kernel *k)
 {
@@ -52,8 +52,8 @@ find_used(Kernel *k)
 	return used;
 }
 
-/* Do warps touch a tile of both roles by themselves to do o?  Products, and copies of boxes, are done beside
- * them; lanes that copy asynchronously with a barrier arrive at it by themselves. */
+/* Does o access a tile of both roles through the generic proxy? MMAs and TMA copies do not; lanes that copy
+ * asynchronously with a barrier arrive at it themselves. */
 static bool
 is_generic_proxy_access(const Op *o, const int *used)
 {
@@ -68,7 +68,7 @@ is_generic_proxy_access(const Op *o, const int *used)
 	return false;
 }
 
-/* Does o write such a tile that an engine reads?  The engine must be told before the arrival says so. */
+/* Does o write such a tile, and does the async proxy read it? A proxy fence must then precede the arrival. */
 static bool
 writes_for_engine(const Op *o, const int *used)
 {
@@ -78,7 +78,7 @@ writes_for_engine(const Op *o, const int *used)
 	       (used[view_root(to)->id] & BY_ENGINE) != 0;
 }
 
-/* Is o a copy that lanes do beside themselves, into a tile that an engine reads? */
+/* Is o a cp.async of lanes into a tile that the async proxy reads? */
 static bool
 lands_for_engine(const Op *o, const int *used)
 {
@@ -88,7 +88,8 @@ lands_for_engine(const Op *o, const int *used)
 	       (used[view_root(o->in[1])->id] & BY_ENGINE) != 0;
 }
 
-/* What lanes copied has landed like what they store: who waited for it tells the engine that will read it. */
+/* Inserts a proxy fence after each wait for data that lanes copied by cp.async and the async proxy will
+ * read. */
 static void
 insert_proxy_fences(Kernel *k, const int *used)
 {
@@ -115,8 +116,8 @@ any_is(Block *b, const int *used, bool (*is)(const Op *o, const int *used))
 	return false;
 }
 
-/* Does the arrival say that lanes of its role wrote what an engine reads?  Of a copy with a barrier one
- * arrival does, of all else any may. */
+/* Does the arrival signal writes of its role's lanes that the async proxy reads? For a copy with a barrier
+ * one arrival does, for all else any may. */
 static bool
 tells_engine(const Op *arrive, Block *role, const int *used)
 {

@@ -1,33 +1,34 @@
-/* wgmma_waits.h - between the files of pass wgmma_waits. */
+/* wgmma_waits.h - declares the steps of pass wgmma_waits, one per file. */
 #ifndef HEXC_WGMMA_WAITS_H
 #define HEXC_WGMMA_WAITS_H
 #include "hexc/ir/ir.h"
 
 /* ---- wgmma_insert_waits.c ------------------------------------------------------------------------------------- */
-/* Movable waits of block b, and of those inside, where something needs what they wait for. */
+/* Moves the movable waits of block b, and of nested ones, to before the first use of what they wait for. */
 void place_waits(Kernel *k, Block *b);
-/* Does o hand operand i on in the registers where it is?  `web` is of kernel_webs(). */
+/* Does o forward operand i in the same registers? `web` is of kernel_webs(). */
 bool stays_in_place(const uint32_t *web, const Op *o, int i);
-/* Are two products done by instances that are alike, which the machine does in order? */
+/* Do two MMAs use the same instruction shape, so that the hardware executes them in order? */
 bool same_instances(const Op *a, const Op *b);
 
 /* ---- wgmma_cross_iteration.c ------------------------------------------------------------------------------------- */
-/* Movable arrivals of the loop a turn later, so that its products stay under way across the end of a turn, if
- * nothing else in it needs what they make; the op that stands for the loop then. */
+/* Delays the loop's movable arrivals by one iteration, so that its MMAs stay in flight across the end of an
+ * iteration, if nothing else in it needs their results. Returns the op that replaces the loop. */
 Op *release_late(Kernel *k, Op *loop);
 
 /* ---- wgmma_early_release.c ------------------------------------------------------------------------------------ */
-/* A movable arrival behind a product of warps: in front of the product's last step, which reads nothing. */
+/* Moves a movable arrival after a warp-level MMA to before the MMA's last step, which reads no shared
+ * memory. */
 void release_early(Op *arrive);
 
 /* ---- wgmma_zero_init.c ------------------------------------------------------------------------------------- */
-/* Of loops in b whose sums begin with zeros: the first product reads none. */
+/* For loops in b whose accumulators start as zeros: the first MMA does not read them. */
 void begin_without_zeros(Block *b);
 
 /* ---- wgmma_k_slices.c ------------------------------------------------------------------------------------- */
-/* Products of factors that a loop makes anew in registers: steps of k one by one. */
+/* Splits MMAs with register operands that a loop recomputes into k slices. */
 void part_products(Block *b);
 
-/* wgmma_redundant_waits.c: waits are dropped at which no more groups can be under way than they let be. */
+/* wgmma_redundant_waits.c: removes waits that permit at least the maximum number of groups in flight. */
 void drop_empty_waits(Block *b);
 #endif

@@ -1,12 +1,13 @@
-/* wgmma_zero_init.c - sums of products that a loop begins with zeros: in its first turn the product counts them
- * as such without reading any, so that nobody writes them, and they are written where there was no turn.
+/* wgmma_zero_init.c - pass wgmma_waits: turns the zero initialization of a loop's accumulator into a
+ * predicate (scale-d = 0 in the first iteration), so that the zeros are written only if the loop has no
+ * iterations.
  *
  *     r = for k from lo to hi, acc = 0 { acc' = wgmma a, b, acc };  wg_wait 0
  *
  *     r = for k from lo to hi, acc = 0 { acc' = wgmma a, b, acc, lo < k };  wg_wait 0
  *     s = if lo < hi { r } else { 0 }
  *
- * Behind the wait: in front of the loop ptxas would take them for a reason to wait for each product. */
+ * The `if` follows the wait: before the loop, zeros would make ptxas wait for each MMA. */
 #include "infer/core/wgmma.h"
 #include "infer/schedule/wgmma_waits.h"
 
@@ -35,7 +36,7 @@ waits_for_all(const Op *o)
 	return o->code == O_wg_wait && IMM(o, pending) == 0;
 }
 
-/* Does a turn wait for the product, and for those behind it in the turn? */
+/* Does an iteration wait for the MMA, and for those after it in the iteration? */
 static bool
 ends_done(const Op *product)
 {
@@ -46,8 +47,8 @@ ends_done(const Op *product)
 	return done;
 }
 
-/* The op behind which the loop's products are done, before anybody reads v: the loop, if its turns end so, or
- * a wait behind it.  NULL: there is no such wait. */
+/* Returns the op after which the loop's MMAs are complete, before any use of v: the loop, if its iterations
+ * end so, or a wait after it. NULL if there is no such wait. */
 static Op *
 done_behind(Op *loop, const Op *product, const Val *v)
 {
@@ -59,7 +60,7 @@ done_behind(Op *loop, const Op *product, const Val *v)
 	return NULL;
 }
 
-/* Whoever reads value i of the loop reads zeros where it has no turn. */
+/* Replaces value i of the loop by zeros, for its users, if the loop has no iterations. */
 static void
 zeros_without_turn(Op *loop, int i, Op *at)
 {

@@ -1,5 +1,5 @@
-/* accesses.c - loads, stores and copies: every element moves from its address to its register or the other
- * way, and every written element is written once. */
+/* accesses.c - validates loads, stores and copies: each element moves between its address and its register,
+ * and each written element is written once. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/validate/accesses.h"
@@ -26,8 +26,8 @@ side_of(Prove *p, Val *mem, Side *s)
 	return true;
 }
 
-/* Rows that indices name begin at multiples of n, whichever they are: so far apart are they in each dim that
- * is looked up, and what the swizzle turns are blocks of n. */
+/* Do rows selected by indices begin at multiples of n elements, for all index values? The stride of each
+ * gathered dim and the swizzle's blocks must be multiples of n. */
 static bool
 rows_aligned(const Side *s, int n)
 {
@@ -46,9 +46,9 @@ rows_aligned(const Side *s, int n)
 	return l->swizzle.bits == 0 || (int64_t)1 << l->swizzle.base >= n;
 }
 
-/* Numbers of elements: neighbours in memory have such as follow one another, and what is a multiple of n, FAR
- * taken away, begins at a multiple of n.  BEHIND: behind the end of what a longer view is of.  Rows that
- * indices name lie FAR from each other, and so do runs along the contiguous dim of a tensor. */
+/* Element positions: contiguous elements in memory have consecutive ones, and a position that is a multiple
+ * of n, modulo FAR, is aligned to n elements. BEHIND marks elements past the end of a longer view's source.
+ * Rows selected by indices, and lines along the contiguous dim of a tensor, are FAR apart. */
 enum { BEHIND = -1 };
 static const int64_t FAR = (int64_t)1 << 40;
 
@@ -88,8 +88,8 @@ numbers(Prove *p, const Side *s)
 	return out;
 }
 
-/* Elements e[0..n) are neighbours in memory, in this order, and the first is aligned to all of them; or none
- * of them is there.  The first that is not so, or n. */
+/* Returns n if elements e[0..n) are contiguous in memory in this order and the first is aligned to n
+ * elements, or if all are out of bounds. Else returns the index of the first element that violates this. */
 static int
 neighbours(const int64_t *number, const int64_t *e, int n)
 {
@@ -103,7 +103,8 @@ neighbours(const int64_t *number, const int64_t *e, int n)
 	return n;
 }
 
-/* The tensor ends between accesses of vec elements along the view's dim `unit`, or the view inside of it. */
+/* Does the bound of the tensor, or of the view inside it, along the view's dim `unit` lie between accesses
+ * of vec elements? */
 static bool
 ends_between(Prove *p, const Op *view, int unit, int vec)
 {
@@ -155,7 +156,7 @@ prove_vectors(Prove *p, const Side *s, const Ownership *h, int vec, bool write)
 	return true;
 }
 
-/* Which element of tile `index` says where element e of the view is. */
+/* Returns the element of tile `index` that selects element e of the view. */
 static int64_t
 index_of(const Op *view, const Type *index, int64_t e)
 {
@@ -167,8 +168,8 @@ index_of(const Op *view, const Type *index, int64_t e)
 	return at;
 }
 
-/* Access register r of h, along indices: a thread finds the index in the register where thread 0 has that of
- * its own element there. */
+/* Validates the indices for access register r of h: each thread has its element's index in the same
+ * register as thread 0. */
 static bool
 indices(Prove *p, const Val *mem, const Ownership *h)
 {
@@ -201,8 +202,8 @@ indices(Prove *p, const Val *mem, const Ownership *h)
 	return true;
 }
 
-/* Bits of an access: what the row's name promises is what vec elements take; of elements that straddle
- * bytes, an odd part of it, so that 3, 5 or 7 such instructions are the access. */
+/* Validates that the instruction's bits equal those of vec elements. For elements that straddle bytes they
+ * are the odd part smaller: 3, 5 or 7 instructions form one access. */
 static bool
 width(Prove *p, const Op *o, int bits)
 {
@@ -224,7 +225,8 @@ width(Prove *p, const Op *o, int bits)
 	return true;
 }
 
-/* The instruction does what the op means: kinds that may stand for it, and of updates the same one. */
+/* Validates that the instruction implements the op: one of `kinds`, and the same operation and type for
+ * updates. */
 static bool
 does(Prove *p, const Op *o, unsigned kinds)
 {
@@ -240,16 +242,16 @@ does(Prove *p, const Op *o, unsigned kinds)
 	return true;
 }
 
-/* Matrix j of one instance in the warp that starts at thread w; `row` is the register of a row's first
- * element on the memory side.  used[] counts by register what thread 0 has in matrices. */
+/* Validates matrix j of one instance in the warp that starts at thread w; `row` is the register of a row's
+ * first element on the memory side. used[] counts, by register, thread 0's elements in matrices. */
 static bool
 prove_matrix(Prove *p, const Type *t, const Instr *in, const Ownership *h, const Ownership *m, int w, int64_t row,
              int j, int64_t *used)
 {
 	bool trans = in->trans;
 	int bits = dtype_info[t->dtype].bits;
-	int per_word = 32 / bits, half = per_word / 2; /* elements of 16 bits */
-	int64_t word = reg_of(h, m->elem[8 * j * m->regs + row]); /* lane 0 gets the first of row 0 */
+	int per_word = 32 / bits, half = per_word / 2; /* elements in 16 bits */
+	int64_t word = reg_of(h, m->elem[8 * j * m->regs + row]); /* lane 0 gets the first element of row 0 */
 
 	if (word < 0)
 		return prove_error(p, w, 0, "%s moves %s, which this lane does not hold", in->name,
@@ -262,7 +264,7 @@ prove_matrix(Prove *p, const Type *t, const Instr *in, const Ownership *h, const
 	for (int l = 0; l < WARP_SIZE; l++)
 		for (int i = 0; i < per_word; i++) {
 			int64_t bit = bit_in_stream(bits, t->bit_order, word + i, 0) - word * bits;
-			int e = (int)(bit / bits); /* as the word has them */
+			int e = (int)(bit / bits); /* in the order within the word */
 			int r = trans ? 2 * (l % 4) + e / half : l / 4;
 			int c = trans ? l / 4 * half + e % half : per_word * (l % 4) + e;
 			int64_t want = h->elem[(w + l) * h->regs + word + i], got = -1;
@@ -340,8 +342,8 @@ prove_once(Prove *p, const Type *t, const Ownership *h)
 		}
 }
 
-/* What an update found goes where shared memory has its place, and what it compares with is where its value
- * is. */
+/* Validates that an update's old value is stored where the destination's layout requires it, and that the
+ * compared value is laid out like the new one. */
 static bool
 prove_found(Prove *p, const Op *o, const Ownership *h)
 {
@@ -362,7 +364,8 @@ prove_found(Prove *p, const Op *o, const Ownership *h)
 	return true;
 }
 
-/* IR.md, "store": in memory of which kind, whether it updates, and whether what was there is wanted. */
+/* Returns the instruction kind for a store by IR.md, "store": from its memory space, whether it is an
+ * update, and whether the old value is used. */
 static InstrKind
 store_means(const Op *o)
 {
@@ -370,7 +373,7 @@ store_means(const Op *o)
 
 	if (IMM(o, update) == STORE_PLAIN)
 		return shared ? IK_st_shared : IK_st_global;
-	if (o->nin > 2) /* PTX ISA: "atom" gives it, "red" does not */
+	if (o->nin > 2) /* PTX ISA: "atom" returns the old value, "red" does not */
 		return shared ? IK_atom_shared : IK_atom;
 	return shared ? IK_red_shared : IK_red;
 }

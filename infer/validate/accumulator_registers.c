@@ -1,4 +1,5 @@
-/* accumulator_registers.c - where a value that products make is, as the program's text alone tells. */
+/* accumulator_registers.c - determines from the program text alone which values share the registers of a
+ * wgmma accumulator. */
 #include "infer/validate/async_mma.h"
 
 static bool

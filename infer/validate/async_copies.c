@@ -1,18 +1,19 @@
-/* async_copies.c - pass_validate_async_copies: checker of what is waited for by groups of copies to shared tiles and of bulk
- * copies from them.
+/* async_copies.c - pass_validate_async_copies: validates the waits for groups of asynchronous copies to
+ * shared tiles and of bulk copies from them.
  *
- * keeps   everything; a violation is an internal error at the op
+ * preserves  everything; reports a violation as an internal error at the op
  *
- * PTX ISA, "cp.async.wait_group" and "cp.async.bulk.wait_group": copies since the last commit are a group,
- * and behind a wait for all but the latest N groups those before have been done.  All ways through the kernel
- * are followed (paths.c), as far as they differ in the copies under way and in the slots of rings.  A read of
- * what a copy is certainly still bringing, a write to what one is certainly still reading, and a bulk copy
- * under way where the kernel ends are violations.  Of a slot that is no number nothing is said.
+ * PTX ISA, "cp.async.wait_group" and "cp.async.bulk.wait_group": the copies since the last commit form a
+ * group, and a wait for all but the latest N groups completes the earlier ones. The walk follows all paths
+ * through the kernel (paths.c), as far as they differ in the copies in flight and the stage indices.
+ * Violations are: a read of data that a copy is certainly still writing, a write to data that one is
+ * certainly still reading, and a bulk copy in flight at the end of the kernel. Stages with unknown indices
+ * are not validated.
  *
- * What lanes wrote to shared memory is read by products and bulk copies behind a proxy alone.
+ * MMAs and bulk copies may read what lanes wrote to shared memory only after a proxy fence.
  *
- * Barriers between a thread's wait and the others' reads are pass_validate_barriers's, rings between roles
- * pass_validate_warp_roles'. */
+ * pass_validate_barriers validates the barriers between a thread's wait and other threads' reads,
+ * pass_validate_warp_roles the stages between roles. */
 #include "infer/validate/subtile.h"
 #include "infer/validate/validate.h"
 #include "infer/validate/paths.h"
@@ -25,9 +26,9 @@ violation(PathWalk *f, const Op *o, const char *what)
 	prove_violation(f->k, &f->ok, o, what);
 }
 
-/* ---- groups -------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
-/* What lanes wrote is seen by all. */
+/* A proxy fence makes what lanes wrote visible to the async proxy. */
 static void
 show(Way *w)
 {
@@ -58,7 +59,7 @@ wait_for(Way *w, int64_t pending, MovingKind kind)
 	w->n = n;
 }
 
-/* ---- parts of tiles ------------------------------------------------------------------------------ */
+/* ---- parts of tiles -------------------------------------------------------------------------- */
 
 static StageRange
 part_of(const PathWalk *f, const Way *w, Val *v)
@@ -73,7 +74,7 @@ part_of(const PathWalk *f, const Way *w, Val *v)
 	return p;
 }
 
-/* Is an element of p certainly one of m's?  m is whole. */
+/* Does p certainly contain an element of m? m covers full stages. */
 static bool
 part_meets(const StageRange *m, const StageRange *p)
 {
@@ -88,9 +89,9 @@ part_meets(const StageRange *m, const StageRange *p)
 	return p->lo >= m->lo && p->lo + p->n <= m->lo + m->n;
 }
 
-/* ---- ops ------------------------------------------------------------------------------------------- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
-/* The same again is kept as the younger. */
+/* Records a copy; an equal one is kept once, with the younger age. */
 static void
 record_copy(PathWalk *f, Way *w, Val *v, MovingKind kind)
 {
@@ -115,7 +116,7 @@ moves(const Op *o, CopyKind kind)
 	return o->code == O_copy && IMM(o, async) == kind;
 }
 
-/* Does o read shared memory as the asynchronous proxy does?  PTX ISA, "Async proxy". */
+/* Does o read shared memory through the async proxy? PTX ISA, "Async proxy". */
 static bool
 is_engine(const Op *o)
 {
@@ -141,7 +142,7 @@ touches(PathWalk *f, Way *w, const Op *o, Val *v, bool writes)
 	}
 }
 
-/* ---- kernels --------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static void
 walk_op(PathWalk *f, Way *w, const Op *o)

@@ -1,15 +1,16 @@
-/* async_mma.c - pass_validate_wgmma: checker of what is under way beside the warps that compute.
+/* async_mma.c - pass_validate_wgmma: validates accesses to stages and registers that asynchronous MMAs in
+ * flight use.
  *
- * needs   roles behind pass wgmma_waits
- * keeps   everything; a violation is an internal error at the op
+ * requires   roles, after pass wgmma_waits
+ * preserves  everything; reports a violation as an internal error at the op
  *
- * PTX ISA, "wgmma.wait_group", "wgmma.fence": until a wait covers the group that a product is in, it
- * reads its factors in shared memory and its registers change; and a fence orders what warps did to
- * registers before.  The walk keeps which stages are being read, which values are being made, and how many
- * groups are younger, along all ways; an arrival at a barrier for which the producers wait before they fill
- * a tile says that nothing reads the stage any more.  A value that is being made may only be added to where
- * it is: by one product that nothing reads it behind, and at the end of a turn as what the turn began
- * with. */
+ * PTX ISA, "wgmma.wait_group", "wgmma.fence": until a wait covers the group of an MMA, it reads its
+ * operands in shared memory and writes its registers; a fence orders earlier register accesses of the warps
+ * before it. Along all paths, the walk tracks the stages being read, the values being computed, and the
+ * number of younger groups. An arrival at a barrier that the producers wait for before they fill a tile
+ * signals that the stage is no longer read. A value being computed may only be accumulated in place: by one
+ * MMA after which the value is not used, or at the end of an iteration as the accumulator that the
+ * iteration started with. */
 #include "infer/validate/linear_form.h"
 #include "infer/validate/async_mma.h"
 #include "infer/validate/validate.h"
@@ -17,30 +18,30 @@
 
 enum { OPEN = -1, READS = 64, TURNS = 8, AGE_MOST = 64 };
 
-/* A factor that a product under way reads, or what it makes. */
+/* An operand that an MMA in flight reads, or its result. */
 typedef struct MmaOperandRead {
 	const Val *tile; /* alloc, or a register tile */
-	const Val *slot; /* which of its stages; NULL: not known any more */
-	int set; /* of a register tile, which of its registers: of parts that take turns, or of one alone */
-	int part; /* what of the tile is in them: from which of its registers on */
-	bool before; /* it is of a turn before: they are made again where the tile is */
+	const Val *slot; /* stage index; NULL: no longer known */
+	int set; /* of a register tile: its register set, for k slices that alternate or a single one */
+	int part; /* the first of the tile's registers that the set contains */
+	bool before; /* of a previous iteration: its registers are recomputed with the tile */
 	bool made;
-	int age; /* groups that were closed since its own; OPEN: its own is not */
+	int age; /* groups closed since its own; OPEN: its own is still open */
 } MmaOperandRead;
 
 typedef struct AsyncMmaState {
 	MmaOperandRead read[READS];
 	int n;
-	bool fenced; /* registers of products are as the warps left them */
-	bool fresh; /* no product stands behind the last fence */
-	bool seen; /* what cp.async brought is, in the asynchronous proxy: PTX ISA, "Async proxy" */
+	bool fenced; /* the warps' register accesses are ordered before the next MMA */
+	bool fresh; /* no MMA follows the last fence */
+	bool seen; /* data of cp.async is visible to the async proxy: PTX ISA, "Async proxy" */
 } AsyncMmaState;
 
 typedef struct AsyncMmaCheck {
 	Kernel *k;
 	bool ok;
-	uint8_t *operand; /* [nval+1] registers of products */
-	const Op *producer; /* region 0's owner */
+	uint8_t *operand; /* [nval+1] registers of MMAs */
+	const Op *producer; /* the op that owns region 0 */
 } AsyncMmaCheck;
 
 static void
@@ -49,7 +50,7 @@ violation(AsyncMmaCheck *f, const Op *o, const char *what)
 	prove_violation(f->k, &f->ok, o, what);
 }
 
-/* The same again is kept as the younger. */
+/* Records a read; an equal one is kept once, with the younger age. */
 static void
 record_operand_read(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o, MmaOperandRead r)
 {
@@ -65,7 +66,7 @@ record_operand_read(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o, MmaOperandR
 		s->read[s->n++] = r;
 }
 
-/* ---- what is being made ------------------------------------------------------------------------ */
+/* ---- values being computed ------------------------------------------------------------------- */
 
 static const MmaOperandRead *
 under_way(const AsyncMmaState *s, const Val *v)
@@ -76,7 +77,7 @@ under_way(const AsyncMmaState *s, const Val *v)
 	return NULL;
 }
 
-/* Where `from` is being made, so is `to`, of the state `s`. */
+/* If `v` is being computed in state `from`, records in s that `to` is too. */
 static void
 hand_on(AsyncMmaCheck *f, const AsyncMmaState *from, const Val *v, AsyncMmaState *s, const Val *to, const Op *o)
 {
@@ -92,7 +93,8 @@ moved(AsyncMmaCheck *f, const Op *o)
 	violation(f, o, "what a product under way makes changes its place");
 }
 
-/* The end of a turn: what is being made is what the turn began with, or that is not needed any more. */
+/* At the end of an iteration, validates that a value being computed is in the registers of the iteration's
+ * initial value, or that this one is no longer used. */
 static void
 turn_ends(AsyncMmaCheck *f, const AsyncMmaState *end, const Op *loop)
 {
@@ -107,7 +109,7 @@ turn_ends(AsyncMmaCheck *f, const AsyncMmaState *end, const Op *loop)
 	}
 }
 
-/* One branch makes it where the other has it. */
+/* Validates that both branches compute the value in the same registers. */
 static void
 branch_ends(AsyncMmaCheck *f, const AsyncMmaState *side, const Op *o, int r)
 {
@@ -121,7 +123,7 @@ branch_ends(AsyncMmaCheck *f, const AsyncMmaState *side, const Op *o, int r)
 	}
 }
 
-/* Operands of o that are being made. */
+/* Validates the operands of o that are being computed. */
 static void
 takes(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 {
@@ -138,10 +140,10 @@ takes(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 	}
 }
 
-/* ---- products and waits ------------------------------------------------------------------------ */
+/* ---- MMAs and waits -------------------------------------------------------------------------- */
 
-/* A value of a loop's turn has the registers that it had in the turn before, and a part those of another in
- * its set. */
+/* Is v in registers that an MMA reads? A loop's value has the registers of the previous iteration, a k
+ * slice those of another slice in its set. */
 static bool
 is_made_again(const AsyncMmaState *s, const Val *v, int set, int part)
 {
@@ -152,7 +154,8 @@ is_made_again(const AsyncMmaState *s, const Val *v, int set, int part)
 	return false;
 }
 
-/* A product that counts its sum as zeros: always, or in the first turn of a loop where it began as zeros. */
+/* Validates an MMA that zeroes its accumulator: always, or in the first iteration of a loop that starts
+ * with zeros. */
 static void
 starts_anew(AsyncMmaCheck *f, const Op *o)
 {
@@ -171,7 +174,7 @@ starts_anew(AsyncMmaCheck *f, const Op *o)
 		violation(f, o, "it drops its sum in another turn than the first");
 }
 
-/* Do lanes of the producers bring the tile by cp.async, and leave it to its barrier to tell? */
+/* Do producer lanes load the tile by cp.async that arrives at the tile's barrier? */
 static bool
 is_brought(AsyncMmaCheck *f, Val *v)
 {
@@ -184,7 +187,7 @@ is_brought(AsyncMmaCheck *f, Val *v)
 	return false;
 }
 
-/* IR.md, "copy", "mbar_arrive": does it arrive at the copy's barrier, in its slot, and expect it? */
+/* IR.md, "copy", "mbar_arrive": is `arrive` at the copy's barrier and stage, and does it expect the copy? */
 static bool
 tells_of(AsyncMmaCheck *f, const Op *arrive, const Op *copy)
 {
@@ -197,7 +200,7 @@ tells_of(AsyncMmaCheck *f, const Op *arrive, const Op *copy)
 	return affine_equal(&a, &b);
 }
 
-/* Do lanes of the producers store the tile, and arrive with no proxy in between? */
+/* Do producer lanes store the tile and arrive without a proxy fence in between? */
 static bool
 is_hidden(AsyncMmaCheck *f, Val *v)
 {
@@ -254,7 +257,7 @@ issue(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 		if (is_hidden(f, o->in[i]))
 			violation(f, o, "no proxy stands between what lanes of producers store and their "
 			                "arrival");
-	if (o->lowering && o->lowering->dot.sets && !s->fresh) /* each part is made at its fence */
+	if (o->lowering && o->lowering->dot.sets && !s->fresh) /* each slice is computed at its fence */
 		violation(f, o, "no wg_fence stands between it and what lanes made of its factor");
 	if (!s->fenced)
 		violation(f, o, "no wg_fence stands between it and what warps did to its registers");
@@ -286,7 +289,7 @@ release(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 	}
 }
 
-/* Memory or registers that are written while a product reads them. */
+/* Validates that o does not write memory or registers that an MMA in flight reads. */
 static void
 written(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 {
@@ -309,7 +312,8 @@ join_states(AsyncMmaCheck *f, AsyncMmaState *to, const AsyncMmaState *from, cons
 	to->seen = to->seen && from->seen;
 }
 
-/* What the end of a turn leaves, in the words of the next: a stage is what the loop carries of it. */
+/* Translates the state at the end of an iteration to the next one's values: a stage index becomes the
+ * carried value that it is yielded to. */
 static void
 next_turn(AsyncMmaState *s, const Op *loop)
 {
@@ -327,7 +331,7 @@ next_turn(AsyncMmaState *s, const Op *loop)
 	}
 }
 
-/* .. and behind the loop. */
+/* .. to values after the loop. */
 static void
 behind_loop(AsyncMmaState *s, const Op *loop)
 {

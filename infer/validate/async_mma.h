@@ -1,19 +1,20 @@
-/* async_mma.h - between the files of the checker of products under way. */
+/* async_mma.h - declares the register and stage queries shared by the files that validate asynchronous
+ * MMAs. */
 #ifndef HEXC_ASYNC_MMA_H
 #define HEXC_ASYNC_MMA_H
 #include "hexc/ir/ir.h"
 
-/* Does anything read v that may run behind the start of o, an op that has it, with the v that o had? */
+/* May v, as used by o, be read by an op that runs after o starts? */
 bool read_behind(const Val *v, const Op *o);
-/* The value in whose registers v is made, if all products on the way add in place: an argument of a loop, or
- * what begins there. */
+/* Returns the value whose registers v has if all MMAs on the path accumulate in place: a loop argument, or
+ * the first value. */
 const Val *value_home(const Val *v);
 
-/* May slots a and b be one where o runs?  o NULL: are they always?   */
+/* May stage indices a and b be equal where o runs? With o NULL: are they always equal? */
 bool slots_meet(const Op *o, const Val *a, const Val *b);
-/* Do producers wait at that barrier for leave to fill the tile? */
+/* Do producers wait at that barrier before they fill the tile? */
 bool is_leave(Block *producer, const Val *barrier, const Val *tile);
-/* Which stage a view is of: its index in the dim of the tile of which the producers take the slot to fill
- * that they waited for; NULL: none is. */
+/* Returns the stage index of a view: its index in the tile dim that the producers index by the stage that
+ * they waited for; NULL if there is none. */
 const Val *stage_of(Block *producer, Val *view);
 #endif

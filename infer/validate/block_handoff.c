@@ -1,24 +1,24 @@
-/* block_handoff.c - checker of fences: what one block of the grid hands to another goes by updates that are
- * fences.
+/* block_handoff.c - validates that data handed from one block of the grid to another is published by atomic
+ * updates with fences.
  *
- * LANGUAGE.md, "Atomic updates": what a block did in front of its update of one element is done for
- * a block that finds this update done, behind its own.  PTX ISA, "Memory Consistency Model": atomics
- * are relaxed, and order nothing else without a fence (`ordered`).  Here the ways between ops are a
- * graph, over which it is found which accesses can be in front of an update of a tensor and which
- * behind one that is looked at; of an access behind it, what decides about it is followed back to
- * where it comes from. */
+ * LANGUAGE.md, "Atomic updates": if a block observes another block's update of an element, what that block
+ * did before its update is visible after the observing block's own update. PTX ISA, "Memory Consistency
+ * Model": atomics are relaxed and order nothing else without a fence (`ordered`). This file builds a graph
+ * of the possible successors of ops. It finds the accesses that may precede an update of a tensor, and
+ * those that may follow an update whose old value is used. The condition and address of a following access
+ * are traced back to their definitions. */
 #include "infer/validate/memory_order.h"
 #include <string.h>
 
 enum { NEXT_MOST = 4 };
 
-/* The ops that may run right behind each. */
+/* The possible direct successors of each op. */
 typedef struct HandoffGraph {
 	Kernel *k;
-	const Op **op, **at; /* all of them in order of text, and by id */
+	const Op **op, **at; /* all ops in program order, and by id */
 	int n;
-	int (*next)[NEXT_MOST]; /* [nop+1] by an op's id, ids of others; 0: none */
-	int *again;             /* [nop+1] .. from the end of a turn or role to the start of another */
+	int (*next)[NEXT_MOST]; /* [nop+1] by op id, ids of successors; 0: none */
+	int *again;             /* [nop+1] .. from the end of an iteration or role to the start of another */
 	uint8_t *front, *behind, *late; /* [nop+1] */
 	uint8_t *first, *last;  /* .. front and behind, without `again` */
 } HandoffGraph;
@@ -33,7 +33,8 @@ edge(HandoffGraph *g, const Op *from, const Op *to)
 		}
 }
 
-/* From the end of a region: to what is behind its owner, and around it; roles run side by side. */
+/* Adds edges from the end of a region to the op after its owner, and back to its start. Roles run
+ * concurrently. */
 static void
 edges_of_yield(HandoffGraph *g, const Op *o)
 {
@@ -78,7 +79,7 @@ make_graph(Kernel *k)
 
 /* ---- updates --------------------------------------------------------------------------------- */
 
-/* An update of one element of that tensor? */
+/* Is o an update of one element of that tensor? */
 static bool
 updates_one(const Op *o, const Val *tensor)
 {
@@ -95,14 +96,14 @@ is_asked(const Op *o)
 	return o->nin > 2;
 }
 
-/* Op i of those that may follow o; 0: none. */
+/* Returns successor i of o; 0 if there is none. */
 static int
 follows(const HandoffGraph *g, const Op *o, int i, bool again)
 {
 	return i < NEXT_MOST ? g->next[o->id][i] : again ? g->again[o->id] : 0;
 }
 
-/* What is marked is marked further along the ways. */
+/* Propagates marks to successors. */
 static void
 forwards(const HandoffGraph *g, uint8_t *mark, bool again)
 {
@@ -118,7 +119,7 @@ forwards(const HandoffGraph *g, uint8_t *mark, bool again)
 	}
 }
 
-/* What is reached from an update of the tensor that is looked at. */
+/* Marks the ops reachable from an update of the tensor whose old value is used. */
 static void
 mark_behind(const HandoffGraph *g, const Val *tensor, uint8_t *mark, bool again)
 {
@@ -129,7 +130,7 @@ mark_behind(const HandoffGraph *g, const Val *tensor, uint8_t *mark, bool again)
 	forwards(g, mark, again);
 }
 
-/* From which ops one of its updates is reached. */
+/* Marks the ops from which an update of the tensor is reachable. */
 static void
 mark_front(const HandoffGraph *g, const Val *tensor, uint8_t *mark, bool again)
 {
@@ -146,9 +147,9 @@ mark_front(const HandoffGraph *g, const Val *tensor, uint8_t *mark, bool again)
 	}
 }
 
-/* ---- where something comes from -------------------------------------------------------------- */
+/* ---- origins of values ----------------------------------------------------------------------- */
 
-/* One search, back from a value to what the tensor's updates found. */
+/* A search from a value back to old values of the tensor's updates. */
 typedef struct Search {
 	const HandoffGraph *g;
 	const Val *tensor;
@@ -166,7 +167,7 @@ any_from(Search *s, Val *const *v, int n)
 	return false;
 }
 
-/* What is in shared memory is what was put there. */
+/* A shared tile's contents originate in what was stored to it. */
 static bool
 memory_from(Search *s, const Val *tile)
 {
@@ -187,7 +188,7 @@ memory_from(Search *s, const Val *tile)
 	return false;
 }
 
-/* The turns of a loop, or which branch is taken. */
+/* Does the trip count of a loop, or the condition of a branch, depend on it? */
 static bool
 decider_from(Search *s, const Op *o)
 {
@@ -248,7 +249,7 @@ place_from(const HandoffGraph *g, const Val *tensor, const Val *view)
 	return false;
 }
 
-/* Behind which loops does the kernel know what was found? */
+/* Marks the ops after loops that depend on old values of the updates. */
 static void
 mark_late(HandoffGraph *g, const Val *tensor)
 {
@@ -270,9 +271,9 @@ is_told(const HandoffGraph *g, const Val *tensor, const Op *o, const Val *view)
 	return false;
 }
 
-/* ---- what is handed on ----------------------------------------------------------------------- */
+/* ---- accesses to handed-over data ------------------------------------------------------------ */
 
-/* What an op does with a tensor that the kernel writes. */
+/* How an op accesses a tensor that the kernel writes. */
 typedef enum Deed { READS, WRITES, UPDATES } Deed;
 
 typedef struct HandoffAccess {
@@ -300,7 +301,7 @@ accesses(Kernel *k, const Op *o, HandoffAccess *a)
 	return n;
 }
 
-/* Of one element, whose indices are the same constants? */
+/* Are both updates of one element, with the same constant indices? */
 static bool
 one_element(const HandoffAccess *a, const HandoffAccess *b, const Val *tensor)
 {
@@ -316,8 +317,7 @@ one_element(const HandoffAccess *a, const HandoffAccess *b, const Val *tensor)
 	return true;
 }
 
-/* a in front of an update of the tensor, b behind one: would another block see if they came the
- * other way round? */
+/* a precedes an update of the tensor, b follows one: could another block observe them in the other order? */
 static bool
 is_seen(const HandoffGraph *g, const Val *tensor, const HandoffAccess *a, const HandoffAccess *b)
 {
@@ -327,7 +327,7 @@ is_seen(const HandoffGraph *g, const Val *tensor, const HandoffAccess *a, const 
 		return false;
 	if (a->deed == READS || b->deed == READS || a->deed != b->deed)
 		return true;
-	if (a->deed == WRITES) /* places that counters have found are a block's own */
+	if (a->deed == WRITES) /* locations derived from counters are private to a block */
 		return a->op != b->op && !place_from(g, tensor, a->view) && !place_from(g, tensor, b->view);
 	other = is_asked(a->op) || is_asked(b->op) || IMM(a->op, update) != IMM(b->op, update);
 	if (!other || one_element(a, b, tensor))
@@ -368,7 +368,7 @@ order_signals(Order *w)
 	for (int d = 0; d < 3 && blocks == 1; d++)
 		blocks = val_is_const(w->k->grid->last->in[d], &n) ? n : 0;
 	if (blocks == 1)
-		return; /* there is no other block */
+		return; /* there is only one block */
 	for (int p = 0; p < w->k->nparam && w->ok; p++) {
 		const Val *tensor = w->k->param[p].val;
 		bool asked = false, loose = false;

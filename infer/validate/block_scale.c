@@ -1,14 +1,14 @@
-/* block_scale.c - scales of blocks along k: in the bytes and lanes that mma reads.
+/* block_scale.c - validates that the scales of block-scaled MMAs are in the bytes and lanes that mma reads.
  *
- * PTX ISA, "Block Scaling for mma.sync": of A, row i of an instance has its scales in lane 4 (i % 8) + i /
- * 8 of a pair of lanes, 0 and 1 or 2 and 3; of B, column j in one of the lanes 4 j to 4 j + 3.  They are
- * neighbouring bytes of a register.  Which pair or lane, and byte, is where the layout has those of the
- * instance's first row or column in the first warp (IR.md). */
+ * PTX ISA, "Block Scaling for mma.sync": for A, row i of an instance has its scales in lane 4 (i % 8) + i /
+ * 8 of a pair of lanes, 0 and 1 or 2 and 3; for B, column j in one of the lanes 4 j to 4 j + 3. They are
+ * contiguous bytes of a register. The pair or lane, and the byte, are given by the layout of the instance's
+ * first row or column in the first warp (IR.md). */
 #include "hexc/ir/block_scale.h"
 #include "infer/core/instr.h"
 #include "infer/validate/validate.h"
 
-/* Where the scales of an instance begin: a lane of the first four of warp 0, and its register. */
+/* Location of an instance's first scales: one of the first four lanes of warp 0, and its register. */
 typedef struct Start {
 	int lane;
 	int64_t reg;

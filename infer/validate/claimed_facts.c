@@ -1,17 +1,18 @@
-/* claimed_facts.c - checker of what is known of numbers: small launches are run (small_launch.c), and nothing
- * that passes go by may be wrong there.
+/* claimed_facts.c - validates range analysis: evaluates small launches (small_launch.c) and checks the
+ * results that passes rely on.
  *
- * Passes, the layout search and other checkers ask hexc/analysis/value_range*.c for ranges and divisors, whether
- * a view is inside of its tensor, so that no access looks, and how it is aligned, so that accesses
- * are wide.  Here scalars have the numbers that IR.md's ops give, and an access is where these say:
+ * Passes, the layout search and other validators query hexc/analysis/value_range*.c for ranges and
+ * divisors, for whether a view is in bounds, so that accesses are unpredicated, and for its alignment, so
+ * that accesses are wide. Here scalars are evaluated by the semantics of IR.md, and accesses located by
+ * their values. Checked are:
  *
- *   a number is in its range, and a multiple of what divides it
- *   a view that is taken to be inside is, from its first element to its last
- *   PTX ISA, "Addresses as Operands": an access of n elements begins at a multiple of n of them, along
- *   a dim of stride 1, and does not reach past the tensor's end where some of it is inside
+ *   a value is in its range, and a multiple of its divisor
+ *   a view that is assumed in bounds is, from its first element to its last
+ *   PTX ISA, "Addresses as Operands": an access of n elements starts at a multiple of n elements, along
+ *   a dim of stride 1, and does not reach past the tensor's end if some of it is in bounds
  *   cuTensorMapEncodeTiled: strides of a map are multiples of 16 bytes
  *
- * What depends on what tensors hold is not judged. */
+ * What depends on the contents of tensors is not validated. */
 #include "infer/validate/small_launch.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/validate/validate.h"
@@ -21,16 +22,17 @@ enum { OPS_MOST = 1 << 14, ASKED_MOST = 24, BOX_BYTES = 16 };
 typedef struct Claims {
 	Kernel *k;
 	bool ok;
-	uint8_t *asked;  /* [nop+1] how often, in this launch: the first turns say most */
-	int8_t *inside;  /* [nop+1][2][DIM_MAX] of views: 1 taken to be, -1 not; 0: not asked */
+	/* [nop+1] checks of the op in this launch: the first iterations are the most significant */
+	uint8_t *asked;
+	int8_t *inside;  /* [nop+1][2][DIM_MAX] of views: 1 assumed in bounds, -1 not; 0: not queried yet */
 } Claims;
 
-/* Where a view is in its tensor, by the tensor's dims. */
+/* Location of a view in its tensor, by the tensor's dims. */
 typedef struct ClaimPlace {
 	const Param *tensor;
-	int64_t at[DIM_MAX], by[DIM_MAX], n[DIM_MAX]; /* first index, steps, how many */
-	int dim[DIM_MAX];     /* of the tensor, by the view's operand's dim */
-	bool any[DIM_MAX];    /* by indices: anywhere */
+	int64_t at[DIM_MAX], by[DIM_MAX], n[DIM_MAX]; /* first index, step, number of elements */
+	int dim[DIM_MAX];     /* dim of the tensor, by the view's operand's dim */
+	bool any[DIM_MAX];    /* gathered: any index */
 	int64_t size[DIM_MAX], stride[DIM_MAX];
 } ClaimPlace;
 
@@ -43,7 +45,7 @@ violation(SmallLaunch *run, const Op *o, const char *what)
 	run->lost = true;
 }
 
-/* False: some number is not known. */
+/* Returns false if some value is unknown. */
 static bool
 place_of(const SmallLaunch *run, const Val *v, ClaimPlace *p)
 {
@@ -95,13 +97,14 @@ behind(const ClaimPlace *p, int d)
 	return p->at[d] + (p->n[d] - 1) * p->by[d] + 1;
 }
 
-/* What the access does not look at must be there. */
+/* Validates that the dims of an unpredicated access are in bounds. */
 static void
 is_inside(SmallLaunch *run, const Op *o, const Op *view, const ClaimPlace *p, int which)
 {
 	Claims *c = run->user;
 
-	for (int d = 0; !view->in[0]->def && d < view->in[0]->type.rank; d++) { /* not of a view of a view */
+	/* views of views are skipped */
+	for (int d = 0; !view->in[0]->def && d < view->in[0]->type.rank; d++) {
 		int8_t *in = &c->inside[(o->id * 2 + (uint32_t)which) * DIM_MAX + (uint32_t)d];
 
 		if (!*in)
@@ -111,7 +114,7 @@ is_inside(SmallLaunch *run, const Op *o, const Op *view, const ClaimPlace *p, in
 	}
 }
 
-/* Accesses of vec elements along the one dim of stride 1. */
+/* Validates accesses of vec elements along the only dim of stride 1. */
 static void
 is_aligned(SmallLaunch *run, const Op *o, const ClaimPlace *p, int rank, int64_t vec)
 {
@@ -138,7 +141,7 @@ is_aligned(SmallLaunch *run, const Op *o, const ClaimPlace *p, int rank, int64_t
 		violation(run, o, "an access of it reaches past the end of its tensor");
 }
 
-/* By boxes of a tensor map. */
+/* Validates the strides of a TMA tensor map. */
 static void
 is_in_steps(SmallLaunch *run, const Op *o)
 {
@@ -162,14 +165,14 @@ accesses(SmallLaunch *run, const Op *o, Val *v, int which)
 	is_inside(run, o, v->def, &p, which);
 	for (int d = 0; d < rank; d++)
 		if (p.n[d] < 1 || p.size[d] < 1)
-			return; /* nothing is there */
+			return; /* the access is out of bounds */
 	if (instr_is_box(in) && op_access(o)->tensor_map > 0 && op_access(o)->tensor_map <= run->k->nmap)
 		is_in_steps(run, o);
 	else if (in && op_access(o)->vec > 1 && !(in->kind == IK_ld_bits && which == 0))
 		is_aligned(run, o, &p, rank, op_access(o)->vec);
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void
 is_known(SmallLaunch *run, const Op *o, const Val *v)

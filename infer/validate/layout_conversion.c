@@ -1,10 +1,10 @@
-/* layout_conversion.c - shared tiles, and conversions between layouts: by registers, shuffles or a staging
- * tile. */
+/* layout_conversion.c - validates layouts of shared tiles, and layout conversions through registers,
+ * shuffles or a staging tile. */
 #include "infer/core/instr.h"
 #include "infer/validate/accesses.h"
 #include <string.h>
 
-/* A memory layout gives every element its own address. */
+/* Validates that a memory layout gives every element a separate address within the tile. */
 static bool
 injective(Prove *p, const Layout *l, const Type *t, int64_t bytes)
 {
@@ -37,7 +37,7 @@ prove_alloc(Prove *p, const Op *o)
 		prove_error(p, -1, 0, "the shared tile has no layout");
 }
 
-/* Another shape of a shared tile: every element is where it is in the tile. */
+/* Validates a reshape of a shared tile: every element stays at its address. */
 static void
 prove_alias(Prove *p, const Op *o)
 {
@@ -66,7 +66,7 @@ prove_reshape(Prove *p, const Op *o)
 		prove_regmap(p, o);
 }
 
-/* One side of a staging tile: plain accesses, or matrices. */
+/* Validates one side of a staging tile: plain accesses, or ldmatrix/stmatrix. */
 static bool
 staged_side(Prove *p, const Side *s, InstrKind kind, const LoweredAccess *a, const Ownership *h)
 {
@@ -104,7 +104,7 @@ not_here(Prove *p, int thread, int64_t reg, LoweringKind how, const Type *t, int
 	            elem_text(p, t, want));
 }
 
-/* The register that is right for lane 0 is right for all. */
+/* Validates a register renaming: lane 0's source register must be correct for all lanes. */
 static void
 renames(Prove *p, const Type *t, const Ownership *from, const Ownership *to)
 {
@@ -119,12 +119,13 @@ renames(Prove *p, const Type *t, const Ownership *from, const Ownership *to)
 	}
 }
 
-/* What comes to a lane is in some register of its own (LW_select), or of a lane of its warp. */
+/* Validates that each element of the result is in some register of the same lane (LW_select), or of a lane
+ * of its warp. */
 static void
 found(Prove *p, const Type *t, const Ownership *from, const Ownership *to, LoweringKind how)
 {
 	int together = how == LW_shuffle ? WARP_SIZE : 1;
-	int *group = NEWN(p->arena, int, type_size(t)); /* the last one that holds the element, from 1 */
+	int *group = NEWN(p->arena, int, type_size(t)); /* the last group that has the element, from 1 */
 	int bad = -1;
 	int64_t reg = to->regs;
 
@@ -142,9 +143,9 @@ found(Prove *p, const Type *t, const Ownership *from, const Ownership *to, Lower
 		not_here(p, bad, reg, how, t, to->elem[bad * to->regs + reg]);
 }
 
-/* Have elements a byte each in the staging tile?  PTX ISA, "st": it stores 8 bits or more, in powers of 2.
- * So elements of other sizes are laid out across bytes, and smaller ones than a byte cannot be stored one by
- * one, nor fewer than a byte of them be loaded. */
+/* Does each element take a full byte in the staging tile? PTX ISA, "st": it stores at least 8 bits, in
+ * powers of 2. Other element sizes are therefore laid out across bytes, and elements smaller than a byte
+ * cannot be accessed in chunks of less than a byte. */
 static bool
 takes_bytes(const Staging *how, DType d)
 {

@@ -1,4 +1,4 @@
-/* linear_form.c - sums of scalars with factors. */
+/* linear_form.c - computes linear forms of scalars, and their implications, for the validators. */
 #include "infer/validate/linear_form.h"
 #include "hexc/analysis/analysis.h"
 
@@ -80,7 +80,7 @@ affine_add(LinearForm x, LinearForm y, int64_t times)
 	return x;
 }
 
-/* Every number of 64 bits may be this one: the machine has perhaps dropped some. */
+/* May v be any 64-bit value? Its computation may then have overflowed. */
 static bool
 may_have_wrapped(Kernel *k, const Val *v)
 {
@@ -101,7 +101,7 @@ affine_at(Kernel *k, const Val *v, int depth)
 		return affine_val(v);
 	sign = o->code == O_sub ? -1 : 1;
 	switch (o->code) {
-	case O_cast: /* of fewer bits: the same number */
+	case O_cast: /* from a narrower type: the value is unchanged */
 		return affine_val(dtype_is_float(o->in[0]->type.dtype) ? v : o->in[0]);
 	case O_add:
 	case O_sub:
@@ -128,9 +128,9 @@ affine_equal(const LinearForm *x, const LinearForm *y)
 	return gap.ok && gap.n == 0 && gap.c == 0;
 }
 
-/* ---- quotients --------------------------------------------------------------------------------------- */
+/* ---- division -------------------------------------------------------------------------------- */
 
-/* a / d of what is not negative, which is (a - r) / d with 0 <= r <= *most. */
+/* Is v a / d of a nonnegative a, which is (a - r) / d with 0 <= r <= *most? */
 static bool
 is_quotient(Kernel *k, const Val *v, const Val **a, int64_t *d, int64_t *most)
 {
@@ -147,7 +147,7 @@ is_quotient(Kernel *k, const Val *v, const Val **a, int64_t *d, int64_t *most)
 	return f.lo >= 0;
 }
 
-/* A number by which all quotients in x become sums; 1: there are none. */
+/* Returns a factor that turns all divisions in x into linear forms; 1 if there are none. */
 static int64_t
 common_divisor(Kernel *k, const LinearForm *x)
 {
@@ -160,7 +160,7 @@ common_divisor(Kernel *k, const LinearForm *x)
 	return all;
 }
 
-/* x times that number, as sums of what was divided: the least that this can be, or the most. */
+/* Returns x times that factor, as a linear form of the dividends: its lower or its upper bound. */
 static LinearForm
 undivided(Kernel *k, const LinearForm *x, int64_t by, bool least)
 {
@@ -184,7 +184,7 @@ undivided(Kernel *k, const LinearForm *x, int64_t by, bool least)
 	return out;
 }
 
-/* ---- what follows ------------------------------------------------------------------------------------ */
+/* ---- implications ---------------------------------------------------------------------------- */
 
 void
 known_add(Known *h, LinearForm x)
@@ -200,7 +200,7 @@ known_add(Known *h, LinearForm x)
 		VEC_PUSH(h->k->unit->arena, h->sum, h->n, h->cap, whole);
 }
 
-/* x is not c. */
+/* Adds that x is not c. */
 static void
 known_other(Known *h, const Val *x, int64_t c)
 {
@@ -210,7 +210,8 @@ known_other(Known *h, const Val *x, int64_t c)
 	if (f.lo == c)
 		known_add(h, affine_add(affine_add(affine_of(h->k, x), affine_const(c), -1),
 		                        affine_const(1), -1));
-	if (o && o->code == O_mod && c == 0 && val_fact(h->k, o->in[0]).lo >= 0) /* nor what it is of */
+	/* then its dividend is not 0 either */
+	if (o && o->code == O_mod && c == 0 && val_fact(h->k, o->in[0]).lo >= 0)
 		known_add(h, affine_add(affine_of(h->k, o->in[0]), affine_const(1), -1));
 }
 
@@ -233,7 +234,7 @@ known_condition(Known *h, const Val *v, bool is)
 	}
 	if ((o->code != O_le && o->code != O_lt) || !type_is_index(&o->in[0]->type))
 		return;
-	less = (o->code == O_lt) == is; /* one of the two is less than the other */
+	less = (o->code == O_lt) == is; /* one is strictly less than the other */
 	gap = affine_add(affine_of(h->k, o->in[is]), affine_of(h->k, o->in[!is]), -1);
 	known_add(h, affine_add(gap, affine_const(less), -1));
 }
@@ -255,7 +256,7 @@ known_around(Known *h, const Op *at)
 	}
 }
 
-/* x >= 0, whatever its values are of what they can be? */
+/* Is x >= 0 for all values in the ranges of its terms? */
 static bool
 is_never_negative(Kernel *k, const LinearForm *x)
 {

@@ -1,7 +1,8 @@
-/* loop_split.c - what pass split_loops leaves: a loop without masks in front of the one with them.
+/* loop_split.c - pass_validate_loop_split: validates that each main loop made by pass split_loops, without
+ * masks, equals its remainder loop, with masks.
  *
- * The two are held against each other op by op (loop_split_body.c).  What the first lacks must be without effect
- * in all its turns (redundant_masks.c), and the rest must go on where it ends. */
+ * The loops are compared op by op (loop_split_body.c). What the main loop lacks must be redundant in all
+ * its iterations (redundant_masks.c), and the remainder must continue where it ends. */
 #include "infer/validate/loop_split.h"
 #include "hexc/analysis/analysis.h"
 
@@ -11,9 +12,9 @@ split_wrong(Pair *x, const char *what)
 	return prove_error(x->p, -1, 0, "split loop: %s", what);
 }
 
-/* ---- loop behind loop ---------------------------------------------------------------------------------- */
+/* ---- consecutive loops ----------------------------------------------------------------------- */
 
-/* q * step = x: the value that is q; NULL: x is no such product. */
+/* Returns the value q with q * step = x; NULL if x has no such form. */
 static const Val *
 factor_of_step(const LinearForm *x, const Val *step)
 {
@@ -25,7 +26,7 @@ factor_of_step(const LinearForm *x, const Val *step)
 	return o && x->k[0] == 1 && o->code == O_mul && o->in[1] == step ? o->in[0] : NULL;
 }
 
-/* The operand of o, which has this code, beside x; NULL: it has none. */
+/* Returns the other operand of o, which must have this code and an operand x; NULL if there is none. */
 static const Val *
 beside(const Op *o, OpCode code, const Val *x)
 {
@@ -34,9 +35,9 @@ beside(const Op *o, OpCode code, const Val *x)
 	return o->in[0] == x ? o->in[1] : code != O_sub && o->in[1] == x ? o->in[0] : NULL;
 }
 
-/* lo + (end - lo + (step - 1)) / step * step, as it stands: by a step known at run time only each of these
- * might wrap around as far as ranges say.  Where one does, so does lo + step, and with it the loop's own
- * counter. */
+/* Is o literally lo + (end - lo + (step - 1)) / step * step? With a step known only at run time, range
+ * analysis cannot exclude an overflow in it. If one occurs, lo + step overflows as well, and with it the
+ * loop's own counter. */
 static bool
 ends_as_written(const Op *loop, const Op *o)
 {
@@ -53,7 +54,7 @@ ends_as_written(const Op *loop, const Op *o)
 	       o->in[0]->def->in[1] == lo;
 }
 
-/* Is v where a loop from lo to end by step ends: lo + (end - lo + step - 1) / step * step, or lo? */
+/* Is v the end of a loop from lo to end by step: lo + (end - lo + step - 1) / step * step, or lo? */
 static bool
 is_behind(Kernel *k, const Op *loop, const Val *v)
 {
@@ -81,7 +82,7 @@ is_behind(Kernel *k, const Op *loop, const Val *v)
 	return affine_equal(&n, &want);
 }
 
-/* Does the clear loop end before the whole would?  Its end is one of the start, and the least of some. */
+/* Does the main loop end no later than the original one? Its end is a select with its start, or a minimum. */
 static bool
 ends_inside(Pair *x, const Val *end)
 {
@@ -97,7 +98,7 @@ ends_inside(Pair *x, const Val *end)
 	return known_implies(&nothing, &room);
 }
 
-/* Loop b goes on where a ends, with what it leaves. */
+/* Validates that loop b continues where a ends, with a's results. */
 static bool
 goes_on(Pair *x, const Op *a, const Op *b)
 {
@@ -111,8 +112,8 @@ goes_on(Pair *x, const Op *a, const Op *b)
 	return true;
 }
 
-/* The turns of `clear`, which may be those in front, too, are the rest's but for masks, and end before those
- * do. */
+/* Validates that the iterations of `clear`, which may be the prologue, equal the remainder's without
+ * redundant masks, and end no later. */
 static bool
 is_part(Prove *p, const Op *front, const Op *clear, const Op *rest)
 {
@@ -125,7 +126,7 @@ is_part(Prove *p, const Op *front, const Op *clear, const Op *rest)
 	return split_same_turns(&x);
 }
 
-/* Loops in a row that stand for one: perhaps one in front, the one without masks, the rest. */
+/* Validates consecutive loops that replace one: an optional prologue, the main loop, the remainder. */
 static void
 prove_row(Prove *p, const Op *first)
 {
@@ -146,7 +147,7 @@ prove_row(Prove *p, const Op *first)
 		is_part(p, NULL, front, clear->next);
 }
 
-/* Does o have its place in a row: behind what is its part in front? */
+/* Is o correctly placed in a sequence: after the loop that must precede it? */
 static bool
 is_placed(const Op *o, const Op *before)
 {

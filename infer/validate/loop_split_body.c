@@ -1,4 +1,5 @@
-/* loop_split_body.c - split loops: the body without masks against the one with them, op by op. */
+/* loop_split_body.c - validates loop splitting: compares the body of the main loop with that of the
+ * remainder, op by op. */
 #include "infer/validate/loop_split.h"
 #include <string.h>
 
@@ -8,7 +9,7 @@ mapped(const Pair *x, const Val *v)
 	return x->to[v->id] ? x->to[v->id] : v;
 }
 
-/* Does a in the clear loop what b does in the other?  Regions and the condition of an if apart. */
+/* Is a in the main loop equal to b in the other? Ignores regions and the condition of an if. */
 static bool
 does_same(const Pair *x, const Op *a, const Op *b)
 {
@@ -29,7 +30,8 @@ does_same(const Pair *x, const Op *a, const Op *b)
 
 static bool same_block(Pair *x, const Op **at, const Block *b);
 
-/* b has nothing to do in the clear loop, or of an if only one region; at is where that one goes on. */
+/* Is b redundant in the main loop, or an `if` of which only one region is executed? Then advances *at past
+ * that region. */
 static bool
 is_idle(Pair *x, const Op **at, const Op *b)
 {
@@ -55,7 +57,7 @@ is_idle(Pair *x, const Op **at, const Op *b)
 	return true;
 }
 
-/* The same if, under the same condition or one that is known and so holds. */
+/* Validates an equal `if`, under the same condition or a known true one. */
 static bool
 same_if(Pair *x, const Op *a, const Op *b)
 {
@@ -88,8 +90,7 @@ lacks(Pair *x, const Op *o)
 	                                   o->src.line));
 }
 
-/* What b does up to its end is done from *at on, which moves on; what only says a number may be there
- * besides. */
+/* Validates that the ops of b occur from *at on, and advances *at. Additional constants are allowed. */
 static bool
 same_block(Pair *x, const Op **at, const Block *b)
 {
@@ -127,7 +128,7 @@ split_same_turns(Pair *x)
 	if (!same_block(x, &at, b))
 		return false;
 	if (at != a->last)
-		return split_wrong(x, "without masks more is done");
+		return split_wrong(x, "unmasked loop has an extra op");
 	for (int i = 0; i < at->nin; i++)
 		if (at->in[i] != mapped(x, b->last->in[i]))
 			return split_wrong(x, "without masks something else is carried on");

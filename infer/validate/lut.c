@@ -1,8 +1,8 @@
-/* lut.c - checker of lookups: a thread has the whole table of each index it holds, in the order of
- * its entries, and all threads find it in the same registers. */
+/* lut.c - validates lookups: a thread has the full table for each of its indices, in the order of its
+ * entries, in the same registers as all threads. */
 #include "infer/validate/validate.h"
 
-/* The first entry of the table for element e of the indices. */
+/* Returns the table's first entry for element e of the indices. */
 static int64_t
 table_start(const Type *index, const Type *table, int64_t e)
 {
@@ -32,7 +32,7 @@ prove_lookup(Prove *p, const Op *o)
 		if (r->elem[i] < 0)
 			continue;
 		want = table_start(index, table, r->elem[i]);
-		first = reg_of(h, table_start(index, table, r->elem[reg])); /* as thread 0 finds it */
+		first = reg_of(h, table_start(index, table, r->elem[reg])); /* in thread 0 */
 		for (int64_t k = 0; k < n; k++) {
 			if (first >= 0 && first % n == 0 && first + k < h->regs &&
 			    h->elem[th * h->regs + first + k] == want + k)

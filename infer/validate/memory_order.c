@@ -1,27 +1,28 @@
-/* memory_order.c - pass_validate_barriers: checker of what orders the accesses of a block's threads to memory.
+/* memory_order.c - pass_validate_barriers: validates that barriers, waits and proxy fences order the
+ * conflicting memory accesses of a block's threads.
  *
- * needs   the kernel as it is emitted
- * keeps   everything; a violation is an internal error at the op
+ * requires   the kernel as it is emitted
+ * preserves  everything; reports a violation as an internal error at the op
  *
- * PTX ISA, "Memory Consistency Model": two accesses of different threads to one byte, one of which
- * writes, are ordered by a barrier that both threads pass in between; asynchronous copies also by
- * the wait for their group in front of that barrier, and what lanes wrote is seen by the
- * asynchronous proxy behind a proxy fence.  From each access on, all ways are followed on which
- * nothing has ordered it yet: into branches, out of loops, whether or not these have had a turn, and
- * around them.  On the way it is known what the scalars are that places are made of, as sums of what
- * they were at the start; slots of rings are numbers, with all that they can be there (paths.c).  An
- * access that may meet the first one is a violation.
+ * PTX ISA, "Memory Consistency Model": two accesses of different threads to one byte, at least one of them
+ * a write, are ordered by a barrier between them that both threads pass. Asynchronous copies also need a
+ * wait for their group before that barrier, and what lanes wrote is visible to the async proxy after a
+ * proxy fence. From each access, all paths are followed until something orders it: into branches, out of
+ * loops, whether or not these have had an iteration, and around them. On the path, the scalars that
+ * addresses depend on are tracked as linear forms of their values at the start. Stage indices are numbers,
+ * with all their possible values there (paths.c). An access that may overlap the first one is a violation.
  *
- * It asks pass insert_barriers nothing: no set of accesses is kept, nor is anything put in to see whether it
- * would help.  Copies with a barrier in memory are those of pass_validate_warp_roles.  What is not judged is said,
- * as warning `unjudged`: stages of a ring of which neither the numbers nor how far they are from each other
- * are known; tiles that bulk copies store to a tensor at an unknown distance; a tile seen in two shapes of
- * which neither has all or whole stages; of a tile that both roles have, what meets behind an arrival and a
- * later await of one role; kernels of too many ways.
+ * It is independent of pass insert_barriers: it keeps no set of accesses, and does not test whether
+ * inserting a barrier would help. Copies with an mbarrier are left to pass_validate_warp_roles. What is not
+ * validated is reported by warning `unjudged`: stages with unknown indices and unknown distance; tiles that
+ * bulk copies store to a tensor at an unknown distance; a tile accessed under two shapes, neither of which
+ * covers all of it or full stages; for a tile of both roles, overlaps after an arrival and a later await of
+ * one role; kernels with too many paths.
  *
- * Here is where the walks begin.  memory_order_paths.c: the ways; memory_order_iteration.c: what is known of loops there;
- * memory_order_state.c: what is known on a way; memory_order_linear.c: numbers; memory_order_overlap.c: places and threads; block_handoff.c:
- * what blocks hand on. */
+ * This file starts the walks. memory_order_paths.c follows the paths, memory_order_iteration.c loops on
+ * them. memory_order_state.c has the state of a path, memory_order_linear.c its numbers.
+ * memory_order_overlap.c compares addresses and threads; block_handoff.c validates what blocks hand to each
+ * other. */
 #include "infer/validate/linear_form.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/validate/memory_order.h"
@@ -31,7 +32,7 @@ enum { STEPS = 1 << 22, MARK_DEPTH = 40 };
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* All ways from the access on, out of all that it is in. */
+/* Follows all paths from the access on, out of all regions around it. */
 static void
 follow(Order *w)
 {
@@ -73,7 +74,7 @@ follow(Order *w)
 	}
 }
 
-/* Which tiles have views in which roles. */
+/* Records the roles that have views of a tile. */
 static void
 mark_roles(Order *w, const Op *o)
 {
@@ -82,14 +83,14 @@ mark_roles(Order *w, const Op *o)
 			w->roles[view_root(o->in[i])->id] |= (uint8_t)(1 << op_role(o));
 }
 
-/* Where the walk begins: with each set of numbers that slots can have there. */
+/* The starts of the walk: one for each set of possible stage indices. */
 typedef struct Begins {
 	Way *way;
 	int n, cap;
 } Begins;
 
 typedef struct Starts {
-	PathWalk f; /* first: what the walk of ways hands back */
+	PathWalk f; /* first: the path walk passes a pointer to it */
 	Begins *at; /* [nop+1] */
 } Starts;
 
@@ -104,7 +105,7 @@ keep_numbers(PathWalk *f, Way *way, const Op *o)
 	VEC_PUSH(f->k->unit->arena, b->way, b->n, b->cap, *way);
 }
 
-/* The scalars that v is made of, in other turns and branches too. */
+/* Marks the scalars that v depends on, also in other iterations and branches. */
 static void
 want(Order *w, const Val *v, int depth)
 {
@@ -126,7 +127,7 @@ want(Order *w, const Val *v, int depth)
 		want(w, o->in[j], depth - 1);
 }
 
-/* The scalars that a view of the root starts at. */
+/* Marks the scalars that a view of the root starts at. */
 static void
 want_view(Order *w, Starts *n, const Op *view, const Val *root)
 {
@@ -184,7 +185,7 @@ begin_all(Order *w, const Starts *n, const Op *o)
 		const Begins *b = &n->at[o->id];
 
 		w->from = t[i];
-		if (!t[i].root) /* the last reads are open: a barrier stands behind the writes */
+		if (!t[i].root) /* the last reads are unordered: a barrier follows the writes */
 			w->from.write = false;
 		for (int j = 0; j == 0 || j < b->n; j++) {
 			w->way = j < b->n && !n->f.lost ? &b->way[j] : NULL;

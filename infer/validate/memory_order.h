@@ -1,4 +1,5 @@
-/* memory_order.h - between the files of the checker of barriers. */
+/* memory_order.h - declares the state, numbers and steps of the walk shared by the files that validate
+ * memory order. */
 #ifndef HEXC_MEMORY_ORDER_H
 #define HEXC_MEMORY_ORDER_H
 #include "infer/validate/validate.h"
@@ -6,52 +7,52 @@
 
 enum { SUM_TERMS = 6 };
 
-/* k * v; by > 0: k * ((v + plus) / by), of > 0: that, before it is multiplied, plus `turn`, modulo `of`.
- * Quotients are rounded down, and remainders are none below 0. */
+/* k * v; with by > 0: k * ((v + plus) / by); with of > 0 also, before multiplication by k: plus `turn`,
+ * modulo `of`. Divisions round down; remainders are nonnegative. */
 typedef struct OrderTerm {
 	int64_t k;
 	const Val *v;
 	int64_t by, plus, of, turn;
 } OrderTerm;
 
-/* Terms and something from lo to hi: INT64_MIN and INT64_MAX are no bounds.  The values are those that
- * they were where the walk began. */
+/* The sum of the terms and an unknown value in [lo, hi]; INT64_MIN and INT64_MAX: unbounded. Values are
+ * those at the start of the walk. */
 typedef struct OrderSum {
 	int n;
 	int64_t lo, hi;
 	OrderTerm term[SUM_TERMS];
 } OrderSum;
 
-/* A scalar that is another one since the walk began. */
+/* A scalar whose value has changed since the start of the walk. */
 typedef struct Bound {
 	const Val *v;
 	OrderSum is;
 } Bound;
 
-/* All that are in one state, by value; there is one of each. */
+/* The changed scalars of a state, sorted by value; uniqued. */
 typedef struct OrderBounds {
 	const Bound *a;
 	int n;
 	uint64_t hash;
 } OrderBounds;
 
-/* A loop whose turns the walk went on to, so many times. */
+/* A loop that the walk has advanced to another iteration of, and how often. */
 typedef struct Turned {
 	const Op *loop;
 	int times;
 } Turned;
 
-/* What is so on one of the ways from the access that the walk began with. */
+/* The state of one path from the access at which the walk began. */
 typedef struct OrderState {
-	const OrderBounds *bounds; /* NULL: none */
+	const OrderBounds *bounds; /* NULL: no scalars have changed */
 	Turned *turned;
 	int nturned;
-	int age;      /* of an asynchronous access: groups closed since its own; OPEN: its own is not */
-	bool done;    /* nothing of it is under way: it is as a thread's own */
-	bool shown;   /* .. a proxy stands behind it */
-	bool told;    /* .. an arrival at a barrier in memory does */
-	bool taken;   /* .. and a wait for one behind it: what follows may be ordered, or not */
-	bool ordered; /* .. a barrier does, but no proxy in front of that */
+	int age; /* of an asynchronous access: groups closed since its own; OPEN: its own is still open */
+	bool done;    /* no longer in flight: as if the thread had made the access itself */
+	bool shown;   /* .. and a proxy fence followed */
+	bool told;    /* .. and an mbarrier arrive followed */
+	bool taken;   /* .. and then an mbarrier wait: what follows may or may not be ordered */
+	bool ordered; /* .. and a barrier followed, without a proxy fence before it */
 } OrderState;
 
 typedef struct States {
@@ -65,59 +66,59 @@ enum { INNER_MOST = 4 };
 typedef struct OrderTouch {
 	const Op *op;
 	Val *mem;           /* NULL: the staging tile */
-	const Val *root;    /* tensor or alloc; NULL likewise */
-	const Op *view;     /* where in the root; NULL: all of it, or it is not known */
-	const Op *inner[INNER_MOST]; /* views of that view, the last one of what the op touches */
+	const Val *root;    /* tensor or alloc; NULL: the staging tile */
+	const Op *view;     /* its location in the root; NULL: all of it, or unknown */
+	const Op *inner[INNER_MOST]; /* views of that view; the last one is what the op accesses */
 	int ninner;
-	bool plain;         /* the view, or the whole, is what the op touches, and no alias of it */
+	bool plain;         /* the op accesses the view, or all of the root, itself and not a reshape of it */
 	int64_t first, end; /* bytes of shared memory; end 0: not placed, or a tensor */
 	bool write, update;
-	bool engine;        /* by the asynchronous proxy: PTX ISA, "Async proxy" */
-	bool group, bulk;   /* under way until a wait for its group; .. of bulk copies */
+	bool engine;        /* through the async proxy: PTX ISA, "Async proxy" */
+	bool group, bulk;   /* in flight until a wait for its group; .. a bulk copy */
 } OrderTouch;
 
-/* Along the first dim of a tile, whatever shape the others have: n from `at` on. */
+/* Range along the first dim of a tile, whatever the shape of the others: n from `at` on. */
 typedef struct Stages {
 	bool known;
 	OrderSum at;
 	int64_t n;
 } Stages;
 
-/* What is not judged, and is said so. */
+/* Why an access is not validated, as reported. */
 typedef enum Gap {
 	GAP_none,
-	GAP_ring,   /* stages of a ring whose numbers are not known */
-	GAP_bulk,   /* how far apart bulk copies to a tensor are */
-	GAP_shapes, /* a tile seen in two shapes */
-	GAP_roles,  /* what stands between an arrival and a later wait for one */
-	GAP_ways,   /* too many ways */
+	GAP_ring,   /* stages with unknown indices */
+	GAP_bulk,   /* unknown distance of bulk copies to a tensor */
+	GAP_shapes, /* a tile accessed under two shapes */
+	GAP_roles,  /* between an arrival and a later wait */
+	GAP_ways,   /* too many paths */
 } Gap;
 
 typedef struct Order {
 	Kernel *k;
 	Gap gap; /* the first one */
 	const Op *gap_at;
-	struct Known **known; /* [nop+1] order_known of ops, made on demand */
-	/* numbers that are kept, by hash; those that a state gets next, sorted; memory for all it has */
+	struct Known **known; /* [nop+1] order_known of ops, computed on demand */
+	/* hash table of uniqued OrderBounds; the next state's, sorted; memory for a full state's */
 	const OrderBounds **place;
 	Bound *next_bound, *all;
 	int nplace, nkept, nnext, nextcap, nall;
-	States *spare; /* memory of those that are done with */
+	States *spare; /* freed memory for reuse */
 	int nspare, sparecap;
-	Prove prove;      /* for tables of who holds what */
+	Prove prove;      /* for ownership tables */
 	bool ok;
-	bool blind;       /* numbers of slots are not known: what depends on them is not judged */
-	bool engines;     /* something reads shared memory as the asynchronous proxy does */
-	uint8_t *roles;   /* [nval+1] of a shared tile: bit r: role r has views of it */
-	PathWalk follow;    /* whose slots they are */
-	uint8_t *wanted;  /* [nval+1] scalars that places are made of */
-	const Op **next;  /* [nop+1] the next op of its block that touches or orders memory, or has regions */
-	int16_t **owner[2];  /* [nop+1] who moves each element, of the target and of what is found */
+	bool blind;       /* stage indices are unknown: what depends on them is not validated */
+	bool engines;     /* some op reads shared memory through the async proxy */
+	uint8_t *roles;   /* [nval+1] of a shared tile: bit r is set if role r has views of it */
+	PathWalk follow;    /* the path walk that tracks stage indices */
+	uint8_t *wanted;  /* [nval+1] scalars that addresses depend on */
+	const Op **next; /* [nop+1] the next op of its block that accesses or orders memory, or has regions */
+	int16_t **owner[2];  /* [nop+1] owner thread of each element, for the target and for the old value */
 	int64_t *bytes;   /* [nval+1] of a shared tile */
-	int64_t steps;    /* left */
+	int64_t steps;    /* remaining */
 	size_t held;      /* bytes of the arena when the pass began */
-	bool vague;       /* a number was asked for that is made of a slot's whose number is not known */
-	/* the access that the walk began with, and the numbers that slots had there */
+	bool vague;       /* a queried number depends on an unknown stage index */
+	/* the access at which the walk began, and the tracked numbers there */
 	OrderTouch from;
 	const Way *way;
 	OrderSum start[DIM_MAX];
@@ -132,27 +133,27 @@ OrderSum sum_between(int64_t lo, int64_t hi);
 OrderSum sum_add(Order *w, OrderSum x, OrderSum y, int64_t times);
 bool sum_is_const(const OrderSum *x, int64_t *c);
 bool sum_equal(const OrderSum *x, const OrderSum *y);
-/* Are x elements from 0 on and y elements from gap on apart, whatever gap is? */
+/* Are x elements from 0 on and y elements from gap on disjoint, for all values of gap? */
 bool sum_apart(Order *w, const OrderSum *gap, int64_t x, int64_t y);
-/* All that it can be. */
+/* Computes the range of x. */
 void sum_range(Order *w, const OrderSum *x, int64_t *lo, int64_t *hi);
-/* Scalar v in state s. */
+/* Returns the value of scalar v in state s. */
 OrderSum order_value(Order *w, const OrderState *s, const Val *v);
-/* Is v what it was where the walk began? */
+/* Is v unchanged since the start of the walk? */
 bool order_same(const Order *w, const OrderState *s, const Val *v, int depth);
 
 /* ---- memory_order_state.c ---- */
 
-/* What scalar v is in state s, if it is another one than where the walk began; NULL: it is not. */
+/* Returns the value of scalar v in state s if it has changed since the start of the walk; else NULL. */
 const OrderSum *order_bound(const OrderState *s, const Val *v);
-/* v is to be bound to `is`, with others, when order_bind is called. */
+/* Queues v to be bound to `is`; order_bind binds all queued scalars. */
 void order_bind_next(Order *w, const Val *v, OrderSum is);
 void order_bind(Order *w, OrderState *s);
-/* Of `to`, those that places are made of get what `from` is in state s. */
+/* Binds each tracked scalar of `to` to the value of its `from` in state s. */
 void order_hand_over(Order *w, OrderState *s, Val *const *to, Val *const *from, int n);
-/* The turn of the loop that state s is in ends. */
+/* Ends the current iteration of the loop in state s. */
 void order_turn_over(Order *w, OrderState *s, const Op *loop);
-/* None, with memory of some that were dropped. */
+/* Returns an empty list, which reuses the memory of dropped ones. */
 States order_no_states(Order *w);
 void order_drop(Order *w, States *s);
 void order_push(Order *w, States *to, const OrderState *s);
@@ -160,48 +161,50 @@ void order_push_all(Order *w, States *to, const States *from);
 
 /* ---- memory_order_iteration.c ---- */
 
-/* What the branches and loops say that o stands in. */
+/* Returns what the branches and loops around o imply. */
 const struct Known *order_known(Order *w, const Op *o);
-/* A loop's condition in front of its first turn or another one, in state s: may there be a turn, may
- * there be none? */
+/* Evaluates a loop's condition before its first or another iteration, in state s: may there be an
+ * iteration, may there be none? */
 void order_ask(Order *w, const OrderState *s, const Op *loop, bool first, bool *turn, bool *none);
-/* In front of the loop. */
+/* Enters the loop. */
 void order_enter(Order *w, OrderState *s, const Op *loop);
-/* Another turn than the one that the state is in. */
+/* Advances to another iteration of the loop. */
 void order_next_turn(Order *w, OrderState *s, const Op *loop);
 
 /* ---- memory_order_paths.c ---- */
 
-/* From op `from` on to the end of its block. */
+/* Follows the paths from op `from` to the end of its block. */
 void order_walk(Order *w, States *now, const Op *from);
-/* In front of the loop's condition in state s: behind the loop, or in front of a turn of it, or both. */
+/* At the loop's condition in state s: adds the state to those after the loop, to those before an iteration,
+ * or to both. */
 void order_part_ways(Order *w, const OrderState *s, const Op *loop, bool first, States *heads, States *behind);
-/* In front of turns of the loop, in those states: what is behind it. */
+/* Follows iterations of the loop from those states; adds the states after it. */
 void order_walk_turns(Order *w, States *heads, const Op *loop, States *behind);
-/* Does the loop have turns for the blocks of the grid that a persistent one takes? */
+/* Is it the loop of a persistent kernel over blocks of the grid? */
 bool order_is_of_blocks(const Op *loop);
 bool order_is_tensor(const OrderTouch *t);
-/* Does o touch or order memory, or have regions? */
+/* Does o access or order memory, or have regions? */
 bool order_matters(Order *w, const Op *o);
-/* A kernel of so many ways that their states take too much memory is not judged to its end. */
+/* Do the states take too much memory? The kernel is then not validated to its end. */
 bool order_is_full(const Order *w);
-/* Is o an update by which blocks hand memory on, with the fences of one? */
+/* Is o an atomic update, with fences, by which blocks hand over memory? */
 bool order_is_signal(const Op *o);
-/* What the walk began with is not judged; the first is told. */
+/* Marks the access at which the walk began as not validated; reports only the first one. */
 void order_unjudged(Order *w, Gap why);
 
 /* ---- memory_order_overlap.c ---- */
 
 enum { TOUCHES = 4 };
-/* What o touches of memory that the kernel writes; not what has its order from a barrier in memory. */
+/* Returns the accesses of o to memory that the kernel writes, except those ordered by mbarriers. */
 int order_touches(Order *w, const Op *o, OrderTouch *t);
-/* Where the access is that the walk begins with. */
+/* Computes the location of the access at which the walk begins. */
 void order_begin(Order *w);
-/* May what the walk began with and t, in state s, be in one byte, by different threads if `lanes`? */
+/* May the access at which the walk began and t, in state s, overlap in a byte, by different threads if
+ * `lanes`? */
 bool order_meets(Order *w, const OrderState *s, const OrderTouch *t, bool lanes);
 
 /* ---- block_handoff.c ---- */
 
-/* What blocks hand on goes by such updates: a violation where one is none (block_handoff.c). */
+/* Reports a violation where blocks hand over memory without such an update (block_handoff.c). */
 void order_signals(Order *w);
 #endif

@@ -1,4 +1,5 @@
-/* memory_order_iteration.c - loops on a way: whether there is another turn of one, and what its numbers are there. */
+/* memory_order_iteration.c - pass_validate_barriers: determines whether a loop on a path may have another
+ * iteration, and the scalars' values there. */
 #include "infer/validate/linear_form.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/validate/memory_order.h"
@@ -18,7 +19,7 @@ order_known(Order *w, const Op *o)
 	return h;
 }
 
-/* x - x % c for some c > 0, or 0 where x is negative? */
+/* Returns x if v is x / c * c for some c > 0; else NULL. */
 static const Val *
 rounded_down(const Val *v)
 {
@@ -32,7 +33,7 @@ rounded_down(const Val *v)
 	return of->in[0];
 }
 
-/* x - y + more is never negative?  y NULL: 0. */
+/* Is x - y + more never negative? y NULL: 0. */
 static bool
 never_less(Order *w, const Known *h, const Val *x, const Val *y, int64_t more, int depth)
 {
@@ -94,8 +95,8 @@ order_ask(Order *w, const OrderState *s, const Op *o, bool first, bool *turn, bo
 	*turn = *turn && !sum_is_const(&on, &is);
 }
 
-/* Of what is counted, i = 0, or carried: what it is in the next turn.  From some turn on all that is
- * known of it is what it can be. */
+/* Returns the value of the counter (i = 0) or of a carried scalar in the next iteration. After a number of
+ * iterations only its range is known. */
 static OrderSum
 next_value(Order *w, const OrderState *s, const Op *loop, int i)
 {
@@ -114,7 +115,7 @@ next_value(Order *w, const OrderState *s, const Op *loop, int i)
 		return sum_between(f.lo, f.hi);
 	}
 	if (times > TURNS_COUNTED && was.hi == INT64_MAX)
-		return was; /* so far, or further */
+		return was; /* up to here, or further */
 	now = sum_add(w, was, order_value(w, s, loop->in[2]), 1);
 	if (times >= TURNS_COUNTED)
 		now.hi = INT64_MAX;
@@ -133,7 +134,7 @@ order_next_turn(Order *w, OrderState *s, const Op *loop)
 	order_bind(w, s);
 }
 
-/* Where pass split_loops made two loops of one, the second counts on from where the first has ended. */
+/* If pass split_loops split the loop, the second loop continues counting where the first ended. */
 void
 order_enter(Order *w, OrderState *s, const Op *o)
 {

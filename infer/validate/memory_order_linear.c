@@ -1,5 +1,5 @@
-/* memory_order_linear.c - numbers on a way: sums of what values were where the walk began, with an uncertain
- * rest. */
+/* memory_order_linear.c - pass_validate_barriers: evaluates scalars on a path as linear forms of their
+ * values at the start of the walk, plus a range. */
 #include "infer/validate/linear_form.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/validate/memory_order.h"
@@ -33,7 +33,7 @@ sum_is_const(const OrderSum *x, int64_t *c)
 	return x->n == 0 && x->lo == x->hi;
 }
 
-/* *x + times * y, of bounds: INT64_MIN or INT64_MAX, as `none` says, where there is none. */
+/* *x += times * y, for bounds; `none`, INT64_MIN or INT64_MAX, is no bound. */
 static void
 bound_add(int64_t *x, int64_t y, int64_t times, int64_t none)
 {
@@ -61,7 +61,7 @@ same_value(const Val *x, const Val *y)
 	return x == y || (a.ok && a.n == 0);
 }
 
-/* What a term is multiplied with can be no other. */
+/* Are the terms equal apart from their factors? */
 static bool
 same_term(const OrderTerm *x, const OrderTerm *y)
 {
@@ -69,7 +69,7 @@ same_term(const OrderTerm *x, const OrderTerm *y)
 	       same_value(x->v, y->v);
 }
 
-/* All that it is before it is multiplied. */
+/* Computes the range of the term before multiplication by k. */
 static void
 term_range(Order *w, const OrderTerm *t, int64_t *lo, int64_t *hi)
 {
@@ -154,9 +154,9 @@ sum_range(Order *w, const OrderSum *x, int64_t *lo, int64_t *hi)
 	*hi = all.hi;
 }
 
-/* ---- what does not meet ---------------------------------------------------------------------- */
+/* ---- disjointness ---------------------------------------------------------------------------- */
 
-/* .. as gap is a number and multiples of others? */
+/* .. because gap is a constant plus multiples of others? */
 static bool
 misses(const OrderSum *gap, int64_t x, int64_t y)
 {
@@ -170,7 +170,8 @@ misses(const OrderSum *gap, int64_t x, int64_t y)
 	return g > 0 && rest >= x && g - rest >= y;
 }
 
-/* Two terms that are one remainder, each so many turns on: what they differ by is one of two numbers. */
+/* Are the two terms remainders of the same value, shifted by different amounts? Their difference then has
+ * two possible values. */
 static bool
 one_ring(const OrderTerm *x, const OrderTerm *y)
 {
@@ -209,7 +210,7 @@ sum_apart(Order *w, const OrderSum *gap, int64_t x, int64_t y)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Made in a turn that the walk has left behind, for another one? */
+/* Was v computed in an iteration that the walk has left? */
 static bool
 is_made_again(const OrderState *s, const Val *v)
 {
@@ -238,7 +239,7 @@ order_same(const Order *w, const OrderState *s, const Val *v, int depth)
 
 static OrderSum value_at(Order *w, const OrderState *s, const Val *v, int depth);
 
-/* The dividend `is` of o as one term and a number. */
+/* Expresses the dividend `is` of o as one term and a constant. */
 static bool
 as_one(Order *w, const Op *o, const OrderSum *is, int depth, OrderTerm *t, int64_t *more)
 {
@@ -250,7 +251,7 @@ as_one(Order *w, const Op *o, const OrderSum *is, int depth, OrderTerm *t, int64
 		*more = is->lo;
 		return true;
 	}
-	if (depth < MOST_DEPTH - TWICE_DEPTH) /* once more for each quotient of a quotient */
+	if (depth < MOST_DEPTH - TWICE_DEPTH) /* once more for each nested division */
 		return false;
 	was = value_at(w, &none, o->in[0], depth - 1);
 	gap = sum_add(w, *is, was, -1);
@@ -258,7 +259,7 @@ as_one(Order *w, const Op *o, const OrderSum *is, int depth, OrderTerm *t, int64
 	return sum_is_const(&gap, more);
 }
 
-/* Is v never negative where o is, nor so large that it may have wrapped around? */
+/* At o, is v never negative, and too small to have overflowed? */
 static bool
 is_count(Order *w, const Op *o, const Val *v)
 {
@@ -271,7 +272,7 @@ is_count(Order *w, const Op *o, const Val *v)
 	return known_implies(order_known(w, o), &x);
 }
 
-/* A quotient or remainder by a constant. */
+/* Evaluates a division or remainder by a constant. */
 static bool
 divided(Order *w, const OrderState *s, const Op *o, int depth, OrderSum *is)
 {
@@ -299,7 +300,7 @@ divided(Order *w, const OrderState *s, const Op *o, int depth, OrderSum *is)
 	return true;
 }
 
-/* Of any other pure op. */
+/* Evaluates any other pure op. */
 static OrderSum
 value_of_op(Order *w, const OrderState *s, const Val *v, int depth)
 {
@@ -347,7 +348,7 @@ value_at(Order *w, const OrderState *s, const Val *v, int depth)
 	}
 	if (!type_is_index(&v->type))
 		return value_of_op(w, s, v, depth);
-	/* also where they may wrap around: distances are the same then */
+	/* also if they may overflow: the distances are the same then */
 	if (o->code == O_add || o->code == O_sub)
 		return sum_add(w, value_at(w, s, o->in[0], depth - 1), value_at(w, s, o->in[1], depth - 1),
 		               o->code == O_add ? 1 : -1);

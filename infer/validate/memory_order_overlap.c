@@ -1,9 +1,10 @@
-/* memory_order_overlap.c - where in memory two accesses are, and by which threads.
+/* memory_order_overlap.c - pass_validate_barriers: determines whether two accesses may overlap in memory,
+ * and by which threads.
  *
- * A place is the start of a view in its tensor or tile, dim by dim, and its extents; what lies in
- * shared memory as other tiles do, or as staging tiles, is compared by bytes.  Who moves an element
- * is read from tables of the register tile (validate.c); of what task mappings or instructions of whole
- * warps move nothing is taken to be a thread's own. */
+ * A location is the start of a view in its tensor or tile, dim by dim, and its extents. Tiles that share
+ * memory with others or with staging tiles are compared by bytes. The thread that moves an element is read
+ * from the register tile's ownership table (validate.c). What task mappings or warp-collective instructions
+ * move is never assumed to stay in one thread. */
 #include "infer/validate/memory_order.h"
 #include "hexc/analysis/analysis.h"
 #include <string.h>
@@ -12,7 +13,7 @@ enum { NOBODY = -1, MANY = -2, ELEMENTS_MOST = 1 << 16, SAME_DEPTH = 24 };
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-/* Bytes from its first to the last one that an element of the tile has. */
+/* Returns the bytes from the first to the last one of the tile's elements. */
 static int64_t
 tile_bytes(Order *w, const Val *tile)
 {
@@ -29,7 +30,7 @@ tile_bytes(Order *w, const Val *tile)
 	return w->bytes[tile->id] = ceil_div((last + 1) * dtype_info[t->dtype].bits, 8);
 }
 
-/* The view that says where in its tile or tensor v is: the one next to it. */
+/* Finds the view that locates v in its tile or tensor: the one next to the root. */
 static void
 find_view(OrderTouch *t, Val *v)
 {
@@ -48,7 +49,7 @@ find_view(OrderTouch *t, Val *v)
 	if (at == t->root)
 		return;
 	if (!at->def || at->def->code != O_view) {
-		t->plain = false; /* in another shape */
+		t->plain = false; /* a reshape */
 		return;
 	}
 	t->view = at->def;
@@ -120,9 +121,9 @@ order_touches(Order *w, const Op *o, OrderTouch *t)
 	return 1;
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- locations ------------------------------------------------------------------------------- */
 
-/* Elements of dim d of the root from the first that t touches to behind the last. */
+/* Returns the extent along dim d of the root, from the first element that t accesses to past the last. */
 static int64_t
 span(const OrderTouch *t, int d)
 {
@@ -142,7 +143,7 @@ span(const OrderTouch *t, int d)
 	return r < 0 ? 1 : (last->out[0]->type.shape[r] - 1) * step + 1;
 }
 
-/* Where t starts along dim d of the root, of which no view has indices. */
+/* Returns the start of t along dim d of the root, which no view gathers. */
 static OrderSum
 start_of(Order *w, const OrderState *s, const OrderTouch *t, int d)
 {
@@ -175,7 +176,7 @@ has_indices(const OrderTouch *t, int d)
 	return false;
 }
 
-/* Of the root's first dim, the part that v has; *d: which dim of v it is, -1: none. */
+/* Returns the part of the root's first dim that v covers; *d: the corresponding dim of v, -1: none. */
 static Stages
 stages_of(Order *w, const OrderState *s, const Val *v, const Val *root, int *d)
 {
@@ -216,15 +217,15 @@ order_begin(Order *w)
 	w->start_vague = w->vague;
 }
 
-/* Bits of a word that an update of 8 bits writes back belong to its neighbours. */
+/* Does the update write back bits of a word that belong to adjacent elements? Updates of 8 bits do. */
 static bool
 takes_neighbours(const OrderTouch *t)
 {
 	return t->update && dtype_info[t->op->in[0]->type.dtype].bits < 16;
 }
 
-/* How far t is from where the walk began, dim by dim; *apart: in one of them too far to meet.
- * False: in a dim it is not known. */
+/* Computes the distance of t from the start of the walk, by dim; *apart: too large in one of them to
+ * overlap. Returns false if it is unknown in a dim. */
 static bool
 distances(Order *w, const OrderState *s, const OrderTouch *t, int64_t *by, bool *apart)
 {
@@ -253,7 +254,7 @@ distances(Order *w, const OrderState *s, const OrderTouch *t, int64_t *by, bool 
 			         (y >= 0 && f.lo > INT64_MIN && g.hi < INT64_MAX && f.lo - g.hi >= y);
 		}
 		known = known && lo == hi;
-		/* stages of rings whose numbers are not known: in a part of a loop that starts anywhere */
+		/* stages with unknown indices: in a part of a loop that starts with any of them */
 		w->vague = w->vague || (lo != hi && x == 1 && y == 1 && from->root->type.space == S_shared);
 		by[d] = lo;
 		step = from->view && t->view ? view_step(from->view, d) : 1;
@@ -269,7 +270,7 @@ distances(Order *w, const OrderState *s, const OrderTouch *t, int64_t *by, bool 
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* The register tile that o moves, or the tile that it copies by lanes; NULL: neither. */
+/* Returns the register tile that o moves, or the tile that lanes copy; NULL if neither. */
 static const Val *
 moved(const Op *o)
 {
@@ -281,7 +282,7 @@ moved(const Op *o)
 	}
 }
 
-/* Who holds what of it; NULL: it is not known. */
+/* Returns the ownership table of v in o; NULL if it is unknown. */
 static const Ownership *
 movers(Order *w, const Op *o, const Val *v)
 {
@@ -335,8 +336,7 @@ owners(Order *w, const OrderTouch *t)
 	return *slot;
 }
 
-/* The number of the element of t's tile at c[] of the root, from where t starts; -1: it has none
- * there. */
+/* Returns the element of t's tile at c[] of the root, relative to t's start; -1 if there is none. */
 static int64_t
 element_at(const OrderTouch *t, const int64_t *c)
 {
@@ -354,7 +354,7 @@ element_at(const OrderTouch *t, const int64_t *c)
 	return index_elem(shows, at);
 }
 
-/* Does an element that both touch have another thread each time? */
+/* Is some common element accessed by different threads? */
 static bool
 other_threads(Order *w, const OrderTouch *t, const int64_t *by)
 {
@@ -367,7 +367,7 @@ other_threads(Order *w, const OrderTouch *t, const int64_t *by)
 	for (int d = 0; d < from->root->type.rank; d++)
 		still = still && by[d] == 0;
 	if (from->op == t->op && from->mem == t->mem && still && t->plain)
-		return false; /* the same again, element by element */
+		return false; /* the same access again, element by element */
 	x = owners(w, from);
 	y = owners(w, t);
 	if (!x || !y || !from->plain || !t->plain || n > ELEMENTS_MOST ||
@@ -392,8 +392,8 @@ other_threads(Order *w, const OrderTouch *t, const int64_t *by)
 	return false;
 }
 
-/* Do both touch the same elements in the same order: views that start at the same values, with tiles
- * of the same indices, which name an element once (warning `lost`)? */
+/* Do both access the same elements in the same order? They do if they are views with equal starts and the
+ * same index tiles, which select an element once (warning `lost`). */
 static bool
 same_elements(const Order *w, const OrderState *s, const OrderTouch *t)
 {
@@ -411,7 +411,7 @@ same_elements(const Order *w, const OrderState *s, const OrderTouch *t)
 	return true;
 }
 
-/* Does an element of these have another thread each time? */
+/* Does some element belong to different threads in the two? */
 static bool
 handed_over(Order *w, const OrderTouch *t)
 {
@@ -425,7 +425,7 @@ handed_over(Order *w, const OrderTouch *t)
 	return false;
 }
 
-/* Has t all elements of the n stages that it has? */
+/* Does t cover all elements of its n stages? */
 static bool
 is_whole(const OrderTouch *t, int64_t n)
 {
@@ -434,8 +434,8 @@ is_whole(const OrderTouch *t, int64_t n)
 	return type_size(&t->mem->type) == type_size(root) / root->shape[0] * n;
 }
 
-/* Do they meet where one has the tile in another shape than the other?  It is known where one has all
- * of the tile, or of its stages. */
+/* Do accesses under different shapes of the tile overlap? This is known if one covers the whole tile, or
+ * full stages. */
 static bool
 aliases_meet(Order *w, const OrderState *s, const OrderTouch *t)
 {
@@ -461,7 +461,7 @@ aliases_meet(Order *w, const OrderState *s, const OrderTouch *t)
 	return false;
 }
 
-/* A tile that a bulk copy takes to a tensor: that those of a program do not meet, it may alone know. */
+/* Is t a tile that a bulk copy stores to a tensor? Only the program may know that such tiles are disjoint. */
 static bool
 is_bulk_store(const OrderTouch *t)
 {

@@ -1,14 +1,15 @@
-/* memory_order_paths.c - the ways from an access on: what orders it there, and what it meets.
+/* memory_order_paths.c - pass_validate_barriers: follows the paths from an access to the ops that order it
+ * or conflict with it.
  *
- * All ways are followed on which nothing has ordered the access yet: into branches, out of loops, whether
- * or not these have had a turn, and around them. */
+ * All paths are followed until something orders the access: into branches, out of loops, whether or not
+ * these have had an iteration, and around them. */
 #include "infer/validate/memory_order.h"
 
 enum { BYTES_MOST = 1 << 28 };
 
 /* ---- what orders ----------------------------------------------------------------------------- */
 
-/* A barrier; false: nothing is open any more. */
+/* Passes a barrier. Returns false if the access is ordered before all that follows. */
 static bool
 pass_barrier(const Order *w, OrderState *s)
 {
@@ -31,7 +32,7 @@ pass_wait(const Order *w, OrderState *s, const Op *o)
 	s->done = !(tensor && t->bulk && IMM(o, reads));
 }
 
-/* Is the access one of a tile by which roles hand data to each other? */
+/* Is it an access to a tile by which roles hand over data? */
 static bool
 is_handed(const Order *w)
 {
@@ -40,7 +41,7 @@ is_handed(const Order *w)
 	return w->from.root && (w->roles[w->from.root->id] & both) == both;
 }
 
-/* What o does to the order; false: the access is ordered before all that follows. */
+/* Applies the effect of o on the order. Returns false if the access is ordered before all that follows. */
 static bool
 pass_op(const Order *w, OrderState *s, const Op *o)
 {
@@ -61,7 +62,7 @@ pass_op(const Order *w, OrderState *s, const Op *o)
 	return true;
 }
 
-/* ---- what meets ------------------------------------------------------------------------------ */
+/* ---- conflicts ------------------------------------------------------------------------------- */
 
 bool
 order_is_signal(const Op *o)
@@ -83,7 +84,7 @@ order_is_tensor(const OrderTouch *t)
 	return t->root && t->root->type.space == S_global;
 }
 
-/* Updates of one kind of one memory, which may come in any order. */
+/* Are both the same kind of update of the same memory? Their order does not matter. */
 static bool
 commute(const OrderTouch *a, const OrderTouch *b)
 {

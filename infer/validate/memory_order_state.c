@@ -1,13 +1,13 @@
-/* memory_order_state.c - what is known on a way from an access: states, and the numbers that scalars are in them.
+/* memory_order_state.c - pass_validate_barriers: stores the states of paths from an access, and the values
+ * of scalars in them.
  *
- * The numbers of a state are sorted by value and kept once, however many states have them: ways through
- * loops come back to the same ones again and again. */
+ * The values of a state are sorted by scalar and uniqued: paths through loops reach equal ones repeatedly. */
 #include "infer/validate/memory_order.h"
 #include <string.h>
 
 enum { STATES_MOST = 128, BOUNDS_LEAST = 256 };
 
-/* ---- numbers --------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static uint64_t
 hash_of(const Bound *a, int n)
@@ -16,7 +16,7 @@ hash_of(const Bound *a, int n)
 
 	for (int i = 0; i < n; i++) {
 		const OrderSum *is = &a[i].is;
-		uint64_t terms = 0; /* in any order */
+		uint64_t terms = 0; /* independent of the order */
 
 		for (int j = 0; j < is->n; j++)
 			terms += (uint64_t)is->term[j].k * (2 * (uint64_t)is->term[j].v->id + 1);
@@ -61,7 +61,7 @@ make_room(Order *w)
 			put(w, old[i]);
 }
 
-/* These, which are sorted, as they are kept. */
+/* Returns the uniqued copy of the sorted values. */
 static const OrderBounds *
 keep(Order *w, const Bound *a, int n)
 {
@@ -101,7 +101,7 @@ order_bound(const OrderState *s, const Val *v)
 	return NULL;
 }
 
-/* What is to be bound next, one by one: as it is in the state that it is bound in, of before all. */
+/* Queues a binding; queued values are evaluated in the state before all of them are bound. */
 void
 order_bind_next(Order *w, const Val *v, OrderSum is)
 {

@@ -1,4 +1,4 @@
-/* mma.c - products: every term once, in the registers that the instruction reads.
+/* mma.c - validates MMAs: every term is computed once, from the registers that the instruction reads.
  *
  * Fragment formulas: PTX ISA 9.7.14, "Matrix Fragments for mma.m8n8k4 ... mma.m16n8k64".
  * g = lane / 4, q = lane % 4. */
@@ -12,14 +12,15 @@ typedef struct RowCol {
 	int r, c;
 } RowCol;
 
-/* Elements of A or B in a register: what 32 bits hold; f64 has registers of its own. */
+/* Returns the elements of A or B per register: 32 bits; f64 has separate registers. */
 static int
 register_elems(DType d)
 {
 	return dtype_info[d].bits > 32 ? 1 : 32 / dtype_info[d].bits;
 }
 
-/* Element i of a lane's fragment: A (which 0) as (m, k), B (1) as (k, n), C (2) as (m, n). */
+/* Returns the position of element i of a lane's fragment: for A (which 0) as (m, k), B (1) as (k, n), C (2)
+ * as (m, n). */
 static RowCol
 fragment(const Instr *in, int which, int lane, int i)
 {
@@ -30,12 +31,13 @@ fragment(const Instr *in, int which, int lane, int i)
 		return (RowCol){ g + (i >= 2 ? 8 : 0), 2 * q + i % 2 };
 	if (which == 1)
 		return (RowCol){ q * word + i % word + i / word * 4 * word, g };
-	/* A: words go rows g, g + 8, then the upper half of k;  m8 has one word */
+	/* A: words alternate between rows g and g + 8, then follows the upper half of k; m8 has one word */
 	return (RowCol){ g + (i / word % 2 && in->m == 16 ? 8 : 0),
 		         q * word + i % word + i / (2 * word) * 4 * word };
 }
 
-/* The instruction as the op uses it: swapped, the op's A is the instruction's B turned, and so on. */
+/* Fragment positions as the op uses them: if swapped, the op's A is the instruction's B transposed, and
+ * vice versa. */
 static RowCol
 part(const Prove *p, const Instr *in, int which, int lane, int i)
 {
@@ -57,8 +59,8 @@ fragment_size(const Instr *in, int which)
 	       WARP_SIZE;
 }
 
-/* The order in which the instances take the indices of m, n or k: at[index] its position, by[position] the
- * index. */
+/* The order in which the instances take the indices of m, n or k: at[index] is its position, by[position]
+ * the index. */
 typedef struct InstanceOrder {
 	int64_t *at, *by;
 } InstanceOrder;
@@ -103,10 +105,10 @@ read_orders(Prove *p, const Op *o, InstanceOrder *out)
 	       read_order(p, "k", dot_k(o), o->lowering->dot.k, &out[K]);
 }
 
-/* Where an instance is: rows and columns in its operand by position, and which of the batches, by number. */
+/* Position of an instance: row and column in its operand, and the index of the batch. */
 enum { ROW, COL, BATCH, PLACE };
 
-/* The element at those indices of a matrix of t. */
+/* Returns the element at those indices of a matrix of t. */
 static int64_t
 matrix_elem(const Type *t, int64_t row, int64_t col, int64_t batch)
 {
@@ -125,8 +127,8 @@ matrix_place(const Type *t, int64_t elem, int64_t out[PLACE])
 	out[BATCH] = elem / shape[1] / shape[0];
 }
 
-/* Registers of one operand for the instance at `first` in thread 0; then every lane of every warp must have
- * the formula's elements there, from a base that is returned per warp. */
+/* Validates one operand of the instance at `first` in thread 0: every lane of every warp must own the
+ * formula's elements in the same registers, relative to a base that is returned per warp. */
 static bool
 instance(Prove *p, const Op *o, const Instr *in, int which, const InstanceOrder *order, const int64_t at0[PLACE],
          int64_t (*base)[PLACE], int64_t *used)
@@ -174,12 +176,12 @@ instance(Prove *p, const Op *o, const Instr *in, int which, const InstanceOrder 
 	return true;
 }
 
-/* All k of one tile of C: bases agree, and k is covered once. */
+/* Validates all k of one tile of C: the bases agree, and k is covered once. */
 static bool
 along_k(Prove *p, const Op *o, const Instr *in, const InstanceOrder *order, const int64_t at[PLACE],
         int64_t (*c)[PLACE], int64_t *ua, int64_t *ub)
 {
-	int64_t k = dot_k(o), half[2] = { 1, 1 }; /* of which a sparse operand holds one in two */
+	int64_t k = dot_k(o), half[2] = { 1, 1 }; /* a sparse operand stores one in two elements */
 	int warps = p->threads / WARP_SIZE;
 	int64_t(*a)[PLACE] = arena_alloc(p->arena, sizeof *a * (size_t)warps);
 	int64_t(*b)[PLACE] = arena_alloc(p->arena, sizeof *b * (size_t)warps);
@@ -235,7 +237,7 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 	ub = NEWN(p->arena, int64_t, hb->regs);
 	for (int64_t r = 0; r < hc->regs; r++) {
 		int64_t c[PLACE];
-		matrix_place(t, hc->elem[r], c); /* lane 0 of warp 0: a base where both are multiples */
+		matrix_place(t, hc->elem[r], c); /* lane 0 of warp 0: a base is a multiple in both */
 		c[ROW] = order[M].at[c[ROW]];
 		c[COL] = order[N].at[c[COL]];
 		if (c[ROW] % (swap ? in->n : in->m) || c[COL] % (swap ? in->m : in->n))
@@ -250,7 +252,7 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 		}
 }
 
-/* Without tensor cores a lane needs, for each of its results, all of the row and the column. */
+/* Validates the FMA lowering: for each of its results, a lane needs the full row and column. */
 static void
 prove_fma(Prove *p, const Op *o)
 {
@@ -318,8 +320,8 @@ prove_dot(Prove *p, const Op *o)
 		prove_fma(p, o);
 }
 
-/* Transposes, broadcasts, slices and concats rename registers: the register that is right for lane 0 is right
- * for all.  The element of operand *i that element `elem` of the result is. */
+/* Transposes, broadcasts, slices and concats rename registers: lane 0's source register must be correct for
+ * all lanes. Returns the element of operand *i that becomes element `elem` of the result. */
 static int64_t
 source_elem(const Op *o, int64_t elem, int *i)
 {
@@ -328,7 +330,7 @@ source_elem(const Op *o, int64_t elem, int *i)
 
 	*i = 0;
 	if (o->code == O_reshape)
-		return elem; /* row-major numbers stay */
+		return elem; /* row-major indices stay the same */
 	type_coord(to, elem, c);
 	for (int d = 0; d < to->rank; d++)
 		if (o->code == O_transpose)
@@ -372,7 +374,8 @@ prove_regmap(Prove *p, const Op *o)
 	}
 }
 
-/* Operand and result are laid out alike, and what comes to a register is with some lane of the same warp. */
+/* Validates a shift: operand and result have the same layout, and each element's source is in the same
+ * warp. */
 void
 prove_shift(Prove *p, const Op *o)
 {

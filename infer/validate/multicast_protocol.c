@@ -1,11 +1,12 @@
-/* multicast_protocol.c - pass validate_multicast: what blocks of a cluster fetch for each other, and who says it was read.
+/* multicast_protocol.c - pass_validate_multicast: validates the multicast copies within a cluster, and the
+ * arrivals by which blocks release their stages.
  *
- * PTX ISA, "cp.async.bulk.tensor", .multicast::cluster: what a block copies comes to the same place of shared
- * memory of each block, and is counted at the same barrier of each.  So all must fetch the same for it, in
- * the same turn, and may only when the consumers of all have said that they have read what is there.
+ * PTX ISA, "cp.async.bulk.tensor", .multicast::cluster: a copy writes the same shared-memory offset in each
+ * block, and completes on the same mbarrier in each. All blocks must therefore issue equal copies in the
+ * same iteration, and only after the consumers of all blocks have released the stage.
  *
- * A value that differs may be another in another block of the cluster.  What is loaded from one place of a
- * tensor that nobody writes is the same. */
+ * A value that `differs` may vary between the blocks of a cluster. What is loaded from one address of a
+ * tensor that is never written does not differ. */
 #include "hexc/ir/memory_effects.h"
 #include "infer/validate/validate.h"
 
@@ -21,7 +22,7 @@ violation(MulticastCheck *c, const Op *o, const char *what)
 	prove_violation(c->k, &c->ok, o, what);
 }
 
-/* ---- what differs ---------------------------------------------------------------------------------- */
+/* ---- values that differ ---------------------------------------------------------------------- */
 
 static void
 set(MulticastCheck *c, const Val *v, bool differs)
@@ -49,7 +50,7 @@ begins(const MulticastCheck *c, const Op *o)
 	return o->code == O_has_block || (p && p->written);
 }
 
-/* The regions of o give what it gives; a loop's arguments come from around it, too. */
+/* Propagates from the regions of o to its results, and to a loop's arguments also from its initial values. */
 static void
 spread_regions(MulticastCheck *c, const Op *o)
 {
@@ -88,7 +89,7 @@ spread(MulticastCheck *c, const Op *o)
 		set(c, view_root(to), differs);
 }
 
-/* ---- rules ----------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static void
 check_way(MulticastCheck *c, const Op *o)
@@ -98,7 +99,7 @@ check_way(MulticastCheck *c, const Op *o)
 			violation(c, o, "blocks of a cluster do not all come here equally often");
 }
 
-/* All blocks hear that this one has read, or none but itself. */
+/* Validates that an arrival signals all blocks of the cluster, or only its own. */
 static void
 check_arrival(MulticastCheck *c, const Op *o)
 {
@@ -147,7 +148,8 @@ check_copy(MulticastCheck *c, const Op *o)
 	check_leave(c, o);
 }
 
-/* A block that the grid has not goes the way of another one: it must store nothing. */
+/* Validates stores: a block past the end of the grid follows the control flow of another, and must store
+ * nothing. */
 static void
 check_store(MulticastCheck *c, const Op *o)
 {

@@ -1,7 +1,8 @@
-/* paths.c - all ways through a kernel: loops of any number of turns, both sides of branches.
+/* paths.c - follows all paths through a kernel, with any number of loop iterations and both sides of
+ * branches, for the validators.
  *
- * Ways that are the same in what is kept are one, so that a loop ends when its turns bring no new one.  A
- * number is known where it begins as a constant and wraps around. */
+ * Paths with equal state are merged, so a loop ends when its iterations add no new state. A number is known
+ * if it starts as a constant and wraps around. */
 #include "infer/validate/paths.h"
 #include "hexc/ir/dtype_value.h"
 #include "infer/validate/validate.h"
@@ -11,7 +12,7 @@ enum { WAYS_MOST = 1024, MADE_MOST = 1 << 14 };
 
 static void walk_block(PathWalk *f, Ways *ways, const Block *b);
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 int64_t
 ways_number(const PathWalk *f, const Way *w, const Val *v, int depth)
@@ -71,7 +72,7 @@ ways_ask(PathWalk *f, const Val *v)
 	}
 }
 
-/* ---- ways ------------------------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 bool
 ways_same_copy(const Moving *a, const Moving *b)
@@ -117,9 +118,9 @@ ways_join(PathWalk *f, Ways *to, const Ways *from)
 		ways_add(f, to, &from->a[i]);
 }
 
-/* ---- loops, branches, roles -------------------------------------------------------------------------- */
+/* ---- loops, branches, roles ------------------------------------------------------------------ */
 
-/* The values that a block's yield hands on, all of them at once. */
+/* Copies a block's yielded values to `to`, simultaneously. */
 static void
 forward_yield(const PathWalk *f, Way *w, const Block *b, Val *const *to, int n)
 {
@@ -137,7 +138,7 @@ forget(const PathWalk *f, Way *w, Val *const *v, int n)
 		remember(f, w, v[i], UNKNOWN);
 }
 
-/* Is number i not what the loop carries? */
+/* Is number i not carried by the loop? */
 static bool
 is_inner(const PathWalk *f, int i, const Op *loop)
 {
@@ -147,7 +148,8 @@ is_inner(const PathWalk *f, int i, const Op *loop)
 	return true;
 }
 
-/* What is made inside of a turn ends with it, so that turns that differ in nothing else are one. */
+/* Drops numbers defined inside an iteration at its end, so that iterations that differ in nothing else are
+ * merged. */
 static void
 end_turn(const PathWalk *f, Way *w, const Op *loop)
 {
@@ -222,7 +224,7 @@ walk_if(PathWalk *f, Ways *ways, const Op *o)
 	*ways = behind;
 }
 
-/* Each role has groups and turns of its own. */
+/* Follows each role with separate groups and iterations. */
 static void
 walk_roles(PathWalk *f, Ways *ways, const Op *o)
 {

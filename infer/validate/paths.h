@@ -1,5 +1,5 @@
-/* paths.h - all ways through a kernel, for checkers of what is under way: with loops of any number of turns,
- * as far as they differ in what the checker keeps. */
+/* paths.h - declares the walk over all paths through a kernel, with any number of loop iterations, for
+ * validators of asynchronous operations; paths with equal validator state are merged. */
 #ifndef HEXC_PATHS_H
 #define HEXC_PATHS_H
 #include "hexc/ir/ir.h"
@@ -7,10 +7,10 @@
 enum { OPEN = -1, COPIES = 32, NUMBERS = 40, DEPTH = 16 };
 #define UNKNOWN INT64_MIN
 
-/* The part of a shared tile from index lo of its first dim on, n of them. */
+/* n indices of a shared tile's first dim, from lo on. */
 typedef struct StageRange {
 	const Val *tile;
-	int64_t lo, n; /* lo UNKNOWN: somewhere */
+	int64_t lo, n; /* lo UNKNOWN: any position */
 	bool whole; /* all elements of these; else some, at least one */
 	bool all; /* .. of the whole tile */
 } StageRange;
@@ -18,22 +18,22 @@ typedef struct StageRange {
 typedef enum MovingKind {
 	BRINGS, /* a copy that writes the part */
 	TAKES,  /* a bulk copy to a tensor, which reads it */
-	HIDES,  /* lanes wrote it, and no `proxy` has shown it to the engines */
+	HIDES,  /* lanes wrote it, and no proxy fence has followed */
 } MovingKind;
 
-/* A copy under way. */
+/* A copy in flight. */
 typedef struct Moving {
 	StageRange part;
 	MovingKind kind;
-	int age; /* groups of its kind that were closed since its own; OPEN: its own is not */
+	int age; /* groups of its kind closed since its own; OPEN: its own is still open */
 } Moving;
 
-/* What may be where an op runs. */
+/* A possible state before an op. */
 typedef struct Way {
 	Moving copy[COPIES];
 	int n;
-	int64_t number[NUMBERS]; /* of Follow.slot */
-	bool ended; /* it comes from the end of a turn; not compared */
+	int64_t number[NUMBERS]; /* values that PathWalk.slot maps to */
+	bool ended; /* the path comes from the end of an iteration; not compared */
 } Way;
 
 typedef struct Ways {
@@ -44,21 +44,23 @@ typedef struct Ways {
 typedef struct PathWalk {
 	Kernel *k;
 	bool ok;
-	bool lost; /* too many ways, or copies: the kernel is not followed any further */
-	bool engines; /* something reads shared memory as the asynchronous proxy does */
-	void (*op)(struct PathWalk *f, Way *w, const Op *o); /* of ops that read, write or order memory */
-	uint8_t *slot; /* [nval+1] 1 + which number of a way it is: what slots are made from; 0: none */
+	bool lost; /* too many paths, or copies: the kernel is not followed any further */
+	bool engines; /* some op reads shared memory through the async proxy */
+	/* called for ops that read, write or order memory */
+	void (*op)(struct PathWalk *f, Way *w, const Op *o);
+	/* [nval+1] 1 + index in Way.number: values that stage indices are computed from; 0: none */
+	uint8_t *slot;
 	uint8_t nslot;
-	const Block *home[NUMBERS]; /* of each, where the value is */
-	int made; /* ways so far, of which memory is taken */
+	const Block *home[NUMBERS]; /* for each, the block that defines the value */
+	int made; /* paths created so far; bounded, since each takes memory */
 } PathWalk;
 
-/* The same part, by the same kind of copy? */
+/* Are both copies of the same kind, of the same part? */
 bool ways_same_copy(const Moving *a, const Moving *b);
-/* An i64 or bool scalar on that way, or UNKNOWN. */
+/* Returns the value of an i64 or bool scalar on that path, or UNKNOWN. */
 int64_t ways_number(const PathWalk *f, const Way *w, const Val *v, int depth);
-/* What v is made from in other turns or branches is to be followed. */
+/* Tracks the values that v is computed from in other iterations or branches. */
 void ways_ask(PathWalk *f, const Val *v);
-/* Follow all ways from the start of the kernel's body; those to its end. */
+/* Follows all paths from the start of the kernel's body; returns the states at its end. */
 Ways ways_follow(PathWalk *f);
 #endif

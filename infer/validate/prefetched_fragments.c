@@ -1,16 +1,16 @@
-/* prefetched_fragments.c - what pass prefetch_fragments leaves: operands whose first words come from the turn before, products in
- * parts. */
+/* prefetched_fragments.c - validates pass prefetch_fragments: operands whose first words were loaded in the
+ * previous iteration, and MMAs split along k. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/ir/sparse.h"
 #include "infer/validate/validate.h"
 #include <string.h>
 
-/* ---- the same tile, a turn ahead ------------------------------------------------------------------- */
+/* ---- the same tile, one iteration early ------------------------------------------------------ */
 
-/* Where a turn's value stands for another turn's. */
+/* Maps values of an iteration to those of another one. */
 typedef struct IterationMap {
 	const Block *body;
-	const Val *arg, *next; /* the one carried value that the tiles differ by; not known yet: NULL */
+	const Val *arg, *next; /* the one carried value that the tiles differ by; NULL: not known yet */
 } IterationMap;
 
 bool
@@ -38,7 +38,7 @@ same_matrix(const LoweredMatrix *a, const LoweredMatrix *b)
 	return a->width == b->width && a->mn == b->mn && a->lead == b->lead && a->stride == b->stride;
 }
 
-/* Of two dots, positions along k apart. */
+/* Are two dots done alike, apart from their k range? */
 static bool
 same_product(const Lowering *a, const Lowering *b)
 {
@@ -68,7 +68,7 @@ prove_same_way(const Lowering *a, const Lowering *b)
 	return true;
 }
 
-/* Is y what x is, in the turn in which t->arg is t->next? */
+/* Does y equal x in the iteration in which t->arg is t->next? */
 static bool
 is_turned(Prove *p, IterationMap *t, const Val *x, const Val *y)
 {
@@ -97,7 +97,7 @@ is_turned(Prove *p, IterationMap *t, const Val *x, const Val *y)
 	return true;
 }
 
-/* Is `ahead` the tile that `full`, of the loop, is when carried value i is slot[i]? */
+/* Is `ahead` equal to tile `full` of the loop if carried value i is slot[i]? */
 static bool
 is_ahead(Prove *p, const Op *loop, const Val *full, const Val *ahead, Val *const *slot)
 {
@@ -115,8 +115,8 @@ is_ahead(Prove *p, const Op *loop, const Val *full, const Val *ahead, Val *const
 	return true;
 }
 
-/* slot[i] where it is what loop `before` leaves: as its last turn makes it, or (first) as it is when there is
- * none. */
+/* Replaces each slot[i] that is a result of loop `before` by the value that its last iteration yields, or
+ * (first) by its initial value, for no iterations. */
 static Val **
 handed_on(Prove *p, Val *const *slot, int n, const Op *before, bool first)
 {
@@ -147,7 +147,8 @@ may_write(const Op *o)
 	return false;
 }
 
-/* What comes between the making and the end of the turn does not write what was read. */
+/* Is the prefetch after the wait and barrier, and is the source not written up to the end of the
+ * iteration? */
 static bool
 has_met(Prove *p, const Op *ahead)
 {
@@ -158,15 +159,15 @@ has_met(Prove *p, const Op *ahead)
 		barrier = barrier || o->code == O_barrier;
 	}
 	if (!wait)
-		return prove_error(p, -1, 0, "nobody has waited for what is made ahead");
+		return prove_error(p, -1, 0, "prefetched fragment read before its wait");
 	for (const Op *o = ahead->next; o; o = o->next)
 		if (may_write(o))
 			return prove_error(p, -1, 0, "what is made ahead may be written behind");
 	return true;
 }
 
-/* The first turn's tile was made ahead in front of the loop, or by the loop in front that `taker` goes on
- * with. */
+/* Was the first iteration's tile prefetched before the loop, or by the preceding loop that `taker`
+ * continues? */
 static bool
 is_ahead_first(Prove *p, const Op *loop, const Op *taker, const Val *full, const Val *ahead, Val *const *slot)
 {
@@ -203,7 +204,7 @@ prove_begun(Prove *p, const Op *o)
 		has_met(p, ahead->def);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------ */
+/* ---- k slices -------------------------------------------------------------------------------- */
 
 static bool
 continues(const Op *a, const Op *b)

@@ -1,8 +1,9 @@
-/* reductions.c - reductions: every term of a result once, in every thread that has it.
+/* reductions.c - validates reductions: every term of a result is added once, in every thread that has the
+ * result.
  *
- * A thread adds up its own registers, then the lanes of its warp that differ in digits of the reduced dim
- * only.  Parts of several warps go through a staging tile: one lane of each warp writes, all that want a
- * result read. */
+ * A thread reduces its own registers, then the lanes of its warp that differ in modes of the reduced dim
+ * only. Partial results of several warps go through a staging tile: one lane of each warp writes, all
+ * threads that need a result read. */
 #include "infer/validate/validate.h"
 #include <string.h>
 
@@ -16,7 +17,7 @@ digits_agree(const Iter *it, int x, int y)
 	return x / it->stride % it->extent == y / it->stride % it->extent;
 }
 
-/* Do threads x and y differ in digits of dim d only? */
+/* Do threads x and y differ in modes of dim d only? */
 static bool
 differ_only_in_dim(const Layout *l, int d, int x, int y)
 {
@@ -29,8 +30,8 @@ differ_only_in_dim(const Layout *l, int d, int x, int y)
 	return true;
 }
 
-/* The terms of result `want` that the warp of thread th brings together there, in register reg of the result;
- * seen[term] counts. */
+/* Counts in seen[term] the terms of result `want` that the warp of thread th combines in register reg of
+ * the result. */
 static void
 warp_terms(const Op *o, const Ownership *to, const Ownership *from, int th, int64_t reg,
            uint8_t *seen)
@@ -64,7 +65,7 @@ all_once(Prove *p, const Op *o, int th, int64_t reg, int64_t want, const uint8_t
 	return true;
 }
 
-/* The result of which element `part` of the staging tile is a part. */
+/* Returns the result that element `part` of the staging tile is a partial result of. */
 static int64_t
 result_of(const Type *parts, const Type *rt, int d, int64_t part)
 {
@@ -75,8 +76,8 @@ result_of(const Type *parts, const Type *rt, int d, int64_t part)
 	return index_elem(rt, c);
 }
 
-/* Register q of a map of parts belongs to this register of the result, in all threads (codegen asks the
- * first one); -1 after a report. */
+/* Returns the result's register that register q of a map of partial results belongs to, the same in all
+ * threads (codegen uses the first thread's); -1 after a report. */
 static int64_t
 part_register(Prove *p, const Op *o, const Type *parts, const Ownership *map, const Ownership *to, int64_t q,
               bool write)
@@ -104,7 +105,8 @@ part_register(Prove *p, const Op *o, const Type *parts, const Ownership *map, co
 	return reg;
 }
 
-/* Parts of several warps: they are written once and together are all terms; who has a result reads all. */
+/* Validates the partial results of several warps: each is written once, together they contain all terms,
+ * and each thread that has a result reads all of them. */
 static void
 prove_parts(Prove *p, const Op *o, const Ownership *to, const Ownership *from)
 {
@@ -146,7 +148,7 @@ prove_parts(Prove *p, const Op *o, const Ownership *to, const Ownership *from)
 			return;
 		read[reg]++;
 	}
-	for (int64_t q = 0; q < to->regs; q++) /* different ones, as the map is one */
+	for (int64_t q = 0; q < to->regs; q++) /* distinct ones, since the map is injective */
 		if (read[q] != parts.shape[d]) {
 			prove_error(p, 0, q, "%lld of %lld parts are read", (long long)read[q],
 			            (long long)parts.shape[d]);

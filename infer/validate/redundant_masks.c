@@ -1,14 +1,15 @@
-/* redundant_masks.c - split loops: what is without effect in the turns of the one without masks.
+/* redundant_masks.c - validates loop splitting: proves masks of the remainder redundant in the iterations
+ * of the main loop.
  *
- * What a turn knows is read off the loop's bounds; a mask or choice is asked about element by element of its
- * tile. */
+ * What is known in an iteration is derived from the loop's bounds; a mask or select is proved element by
+ * element of its tile. */
 #include "infer/validate/loop_split.h"
 
 enum { DEPTH = 24 };
 
-/* ---- what a turn of the clear loop knows ------------------------------------------------------------ */
+/* ---- what is known in an iteration of the main loop ------------------------------------------ */
 
-/* What `end` is, and each of what it is the least of, is above the counter. */
+/* Adds that `end`, and each operand if it is a minimum, is above the counter. */
 static void
 know_end(Pair *x, const Val *end)
 {
@@ -23,8 +24,8 @@ know_end(Pair *x, const Val *end)
 	known_add(&x->known, affine_add(above, affine_const(1), -1));
 }
 
-/* What `start` is, and each of what it is the most of, is the counter at most, where the counter is below the
- * whole loop's end, which may stand in for it. */
+/* Adds that `start`, and each operand if it is a maximum, is at most the counter. A minimum with the
+ * original loop's end, which the counter is below, is ignored. */
 static void
 know_start(Pair *x, const Val *start)
 {
@@ -50,20 +51,20 @@ split_know_turn(Pair *x)
 	LinearForm counter = affine_of(x->p->k, x->rest->blk[0]->arg[0]);
 
 	known_add(&x->known, affine_add(counter, affine_of(x->p->k, lo), -1));
-	if (o && o->code == O_select && o->in[2] == lo) { /* else there are no turns */
+	if (o && o->code == O_select && o->in[2] == lo) { /* else there are no iterations */
 		known_condition(&x->known, o->in[0], true);
 		end = o->in[1];
 	}
 	know_end(x, end);
-	if (x->front) { /* lo is behind it */
+	if (x->front) { /* lo is the end of the preceding loop */
 		known_add(&x->known, affine_add(counter, affine_of(x->p->k, x->front->in[0]), -1));
 		know_start(x, x->front->in[1]);
 	}
 }
 
-/* ---- conditions, element by element ------------------------------------------------------------------- */
+/* ---- conditions, element by element ---------------------------------------------------------- */
 
-/* x >= 0 is a must. */
+/* Requires x >= 0. */
 static bool
 must(Pair *x, LinearForm a)
 {
@@ -96,7 +97,7 @@ must_fit(Pair *x, DType d, LinearForm a)
 	       must(x, affine_add(a, affine_const(sign ? -most - 1 : 0), -1));
 }
 
-/* The row-major number of what is at c. */
+/* Returns the row-major index of the element at c. */
 static int64_t
 number_of(const Type *t, const int64_t *c)
 {
@@ -107,7 +108,7 @@ number_of(const Type *t, const int64_t *c)
 	return n;
 }
 
-/* The coordinates in o's operand of what is at c in its result. */
+/* Computes the coordinates in o's operand of the element at c of its result. */
 static bool
 source_of(const Op *o, const int64_t *c, int64_t *in)
 {
@@ -131,7 +132,7 @@ source_of(const Op *o, const int64_t *c, int64_t *in)
 	return true;
 }
 
-/* The integer at c of tile or scalar v. */
+/* Returns the linear form of element c of tile or scalar v. */
 static LinearForm
 integer_at(Pair *x, const Val *v, const int64_t *c, int depth)
 {
@@ -187,7 +188,7 @@ must_compare(Pair *x, const Op *o, const int64_t *c, bool want, int depth)
 	return must(x, affine_add(affine_add(b, a, -1), affine_const(o->code == O_lt), -1));
 }
 
-/* Bool v is `want` at c. */
+/* Requires that bool v is `want` at c. */
 static bool
 must_be(Pair *x, const Val *v, const int64_t *c, bool want, int depth)
 {

@@ -1,8 +1,9 @@
-/* register_gather.c - checker of gathers: a lane finds each entry that its index may mean in a lane of its warp which
- * the index alone says, but for what the two lanes share, and in a register that all threads agree on. */
+/* register_gather.c - validates gathers from register tiles: each entry that an index may select is in a
+ * lane of the same warp, determined by the index and the lane bits that both lanes share, and in the same
+ * register for all threads. */
 #include "infer/validate/validate.h"
 
-/* The first entry of the row for element e of the result. */
+/* Returns the row's first entry for element e of the result. */
 static int64_t
 row_start(const Type *index, const Type *table, int64_t e)
 {
@@ -14,7 +15,7 @@ row_start(const Type *index, const Type *table, int64_t e)
 	return at * table->shape[table->rank - 1];
 }
 
-/* The bits of the lane number that say which entry of a row a lane has. */
+/* Returns the bits of the lane id that select the entry of a row. */
 static int
 entry_lanes(const Ownership *h, int64_t n)
 {
@@ -26,7 +27,8 @@ entry_lanes(const Ownership *h, int64_t n)
 	return bits;
 }
 
-/* Where lane 0 finds element e: the lane, of those bits, and the register.  False: nowhere. */
+/* Finds element e for lane 0: the lane, within those bits, and the register. Returns false if there is
+ * none. */
 static bool
 first_place(const Ownership *h, int bits, int64_t e, int *lane, int64_t *reg)
 {
@@ -37,7 +39,7 @@ first_place(const Ownership *h, int bits, int64_t e, int *lane, int64_t *reg)
 	return false;
 }
 
-/* Entry k for register r of all threads. */
+/* Validates entry k for register r of all threads. */
 static bool
 prove_entry(Prove *p, const Op *o, const Ownership *h, const Ownership *out, int64_t r, int64_t k)
 {

@@ -1,15 +1,14 @@
-/* small_launch.c - a block of a small launch: the numbers that its scalars have, op by op.
+/* small_launch.c - evaluates the scalars of one block of a small launch, op by op, for the validators.
  *
- * Tiles have no values here, nor has what tensors hold, unless a guess will do.  Operands of IR.md's
- * ops mean here what they mean there; nothing is taken from what the compiler knows of ranges
- * (value_range.c). */
+ * Tiles and contents of tensors have no values here, except where a guess is permitted. Operands of ops
+ * mean what IR.md specifies; range analysis (value_range.c) is not used. */
 #include "infer/validate/small_launch.h"
 #include "hexc/ir/dtype.h"
 
 enum { STEPS_MOST = 1 << 17, TILES = 3, OWN = 4, CARRIED_MOST = 64 };
 
-/* About which number sizes are, in the order of the parameters and again from the first: few turns
- * and many, edges, one block and several. */
+/* Approximate sizes, assigned to the parameters in order, cyclically: small and large trip counts, partial
+ * tiles, one block and several. */
 static const int64_t about[][OWN] = {
 	{ 1 },
 	{ 72 },
@@ -24,7 +23,7 @@ static const int64_t about[][OWN] = {
 
 static void run_block(SmallLaunch *run, const Block *b);
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void
 set(SmallLaunch *run, const Val *v, bool known, int64_t x)
@@ -42,7 +41,7 @@ launch_number(const SmallLaunch *run, const Val *v, int64_t *x)
 	return run->known[v->id];
 }
 
-/* The block with that number, as `block_id` of IR.md has it, rank 0 of its cluster. */
+/* Computes the block with that index as IR.md's `block_id` does, for rank 0 of its cluster. */
 static bool
 block_of(const SmallLaunch *run, const Op *o, int64_t extent[3], int64_t at[3])
 {
@@ -68,7 +67,7 @@ grid_number(const SmallLaunch *run, const Op *o, int64_t *x)
 {
 	int64_t extent[3], at[3], clusters = 1;
 
-	if (o->code == O_launched) { /* so many that each has a few */
+	if (o->code == O_launched) { /* so that each has a few */
 		for (int d = 0; d < 3; d++)
 			clusters *= (run->grid[d] + run->k->cluster[d] - 1) / run->k->cluster[d];
 		clusters = (clusters + TILES - 1) / TILES;
@@ -91,7 +90,7 @@ grid_number(const SmallLaunch *run, const Op *o, int64_t *x)
 	return true;
 }
 
-/* A number that a tensor holds: small, and the same whoever asks. */
+/* Guesses a number loaded from a tensor: small, and a function of the address only. */
 static bool
 loaded_number(const SmallLaunch *run, const Op *o, int64_t *x)
 {
@@ -162,9 +161,9 @@ number(const SmallLaunch *run, const Op *o, int64_t *x)
 	}
 }
 
-/* ---- control ------------------------------------------------------------------------------------- */
+/* ---- control flow ---------------------------------------------------------------------------- */
 
-/* What a block's yield hands on, all of it at once. */
+/* Copies a block's yielded values to `to`, simultaneously. */
 static void
 hand_on(SmallLaunch *run, Val *const *from, Val *const *to, int n)
 {
@@ -179,7 +178,7 @@ hand_on(SmallLaunch *run, Val *const *from, Val *const *to, int n)
 		set(run, to[i], known[i], x[i]);
 }
 
-/* Whether it runs, or how often, cannot be told: nor what it gives. */
+/* The condition or trip count of o is unknown, and so are its results. */
 static void
 unknown(SmallLaunch *run, const Op *o)
 {
@@ -245,9 +244,9 @@ run_block(SmallLaunch *run, const Block *b)
 	}
 }
 
-/* ---- launches ------------------------------------------------------------------------------------ */
+/* ---- launches -------------------------------------------------------------------------------- */
 
-/* As much, about, as the kernel asks for it. */
+/* Returns a size of about x that satisfies the kernel's assumptions. */
 static int64_t
 size_of(const Param *p, int64_t x, bool odd)
 {
@@ -261,7 +260,7 @@ size_of(const Param *p, int64_t x, bool odd)
 	return x > p->hi ? p->hi / mult * mult : x;
 }
 
-/* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the largest grid. */
+/* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": maximum grid dimensions. */
 static const int64_t grid_most[3] = { INT32_MAX, 65535, 65535 };
 
 static bool

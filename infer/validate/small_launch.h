@@ -1,4 +1,4 @@
-/* small_launch.h - a block of a small launch: the numbers that its scalars have. */
+/* small_launch.h - declares the evaluation of one block of a small launch. */
 #ifndef HEXC_SMALL_LAUNCH_H
 #define HEXC_SMALL_LAUNCH_H
 #include "hexc/ir/ir.h"
@@ -6,28 +6,28 @@
 enum { LAUNCHES = 18 };
 
 typedef struct SmallLaunch {
-	/* of whoever asks */
-	void (*op)(struct SmallLaunch *run, const Op *o); /* of ops without regions; NULL: none */
+	/* set by the caller */
+	void (*op)(struct SmallLaunch *run, const Op *o); /* called for ops without regions; NULL: none */
 	void *user;
-	bool strict;  /* whatever cannot be told ends it */
-	bool guesses; /* a number that a tensor holds is one that its place gives, the same whoever asks */
-	bool odd;     /* sizes are multiples of no more than the kernel asks for, where they can be */
-	int most;     /* ops that are run; 0: many */
-	/* and of the launch */
+	bool strict;  /* any unknown condition or trip count ends the evaluation */
+	bool guesses; /* a number loaded from a tensor is guessed, as a function of its address */
+	bool odd;     /* sizes have no larger divisors than the kernel requires, where possible */
+	int most;     /* maximum number of ops evaluated; 0: many */
+	/* and per launch */
 	Kernel *k;
 	int64_t *num; /* [nval+1] by a value's id */
-	bool *known;  /* likewise; what is unknown has no number */
+	bool *known;  /* likewise; an unknown value has no number */
 	int64_t grid[3];
 	bool last;    /* it is the last block */
-	int team;     /* -1: the producers */
+	int team;     /* consumer group; -1: the producers */
 	int steps;
-	bool lost;    /* it cannot be told any further */
+	bool lost;    /* the evaluation cannot continue */
 } SmallLaunch;
 
-/* Launch i of so many: sizes as the kernel asks for them, of the first block or, where i is odd, of
- * the last. False: it takes no such sizes. */
+/* Starts launch i: sizes that satisfy the kernel's assumptions, and the first block or, if i is odd, the
+ * last. Returns false if it does not accept these sizes. */
 bool launch_start(SmallLaunch *run, Kernel *k, int i);
-/* Runs the ops of a block; roles it leaves alone, and ends there. */
+/* Evaluates the ops of a block up to its roles, which are skipped. */
 void launch_run(SmallLaunch *run, const Block *b);
 bool launch_number(const SmallLaunch *run, const Val *v, int64_t *x);
 #endif

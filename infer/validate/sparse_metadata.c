@@ -1,9 +1,9 @@
-/* sparse_metadata.c - positions of what a sparse operand keeps: in the bits and lanes that mma.sp reads.
+/* sparse_metadata.c - validates that sparse metadata is in the bits and lanes that mma.sp reads.
  *
  * PTX ISA, "Matrix fragments for multiply-accumulate operation with sparse matrix A", figures of the
- * metadata: of 16 and 32 bits Ti has bits 0..15 for row g and 16..31 for row g + 8, of the columns of its
- * turn; of 8 and 4 bits Ti has the row g (i even) or g + 8 (i odd), the columns by pairs of lanes.  Which
- * lanes these are says the selector; instances take turns, as IR.md says. */
+ * metadata: for 16- and 32-bit elements Ti has bits 0..15 for row g and 16..31 for row g + 8, of its own
+ * columns; for 8 and 4 bits Ti has row g (i even) or g + 8 (i odd), and the columns by pairs of lanes. The
+ * selector specifies the lanes; instances alternate between them, as IR.md describes. */
 #include "infer/validate/validate.h"
 #include "hexc/ir/sparse.h"
 #include "infer/core/instr.h"
@@ -15,9 +15,9 @@ common(int64_t x, int64_t y)
 }
 
 typedef struct Metadata {
-	int bits;  /* of A's elements */
-	int lanes; /* of four that one instance reads */
-	int each;  /* positions of a lane */
+	int bits;  /* of an element of A */
+	int lanes; /* lanes of each four that one instance reads */
+	int each;  /* positions per lane */
 } Metadata;
 
 static Metadata
@@ -32,7 +32,7 @@ metadata(const Instr *in)
 	};
 }
 
-/* Row and column of position i in lane q of those that are read, g = lane / 4. */
+/* Computes row and column of position i in lane q of those that are read, g = lane / 4. */
 static void
 position(const Metadata *x, int g, int q, int i, int64_t *row, int64_t *column)
 {
@@ -80,7 +80,8 @@ prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, 
 	return true;
 }
 
-/* Element j of the group of the values (or positions) `t` that makes element `of` of the whole tile. */
+/* Returns element j of the group of values (or positions) `t` that element `of` of the expanded tile is
+ * made from. */
 static int64_t
 group_elem(const Type *whole, int64_t of, const Type *t, int d, int group, int each, int j)
 {
@@ -91,7 +92,7 @@ group_elem(const Type *whole, int64_t of, const Type *t, int d, int group, int e
 	return index_elem(t, c);
 }
 
-/* Whoever makes an element has its group, in the registers in which thread 0 has its own. */
+/* Validates that a thread that computes an element has its group, in the same registers as thread 0. */
 void
 prove_sparse_expand(Prove *p, const Op *o)
 {

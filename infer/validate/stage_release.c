@@ -1,19 +1,21 @@
-/* stage_release.c - which barrier says that a stage may be filled again, and whether two slots are one.
+/* stage_release.c - determines which mbarrier releases a stage for refilling, and whether two stage indices
+ * are equal, for pass_validate_wgmma.
  *
- * Slots are compared by what they are in some turns of the loops around: expressions of the same counters
- * that meet in none are apart, and those that meet in all are one, however either is written. */
+ * Stage indices are compared by their values in sample iterations of the loops around them. Expressions of
+ * the same counters that are equal in none are distinct, and those equal in all are the same, whatever
+ * their form. */
 #include "infer/validate/async_mma.h"
 
 enum { TURNS = 24, DEPTH = 16 };
 
 typedef struct Sample {
 	int64_t turn;
-	bool carried; /* it depends on what a loop carries, of which nothing is known */
+	bool carried; /* it depends on a loop-carried value, which is unknown */
 } Sample;
 
 static bool value(Sample *s, const Val *v, int depth, int64_t *out);
 
-/* A number that nothing is known of: the same for one value in one turn. */
+/* Returns an arbitrary number for an unknown value: the same for one value in one iteration. */
 static int64_t
 any_number(const Sample *s, const Val *v)
 {
@@ -61,7 +63,7 @@ value(Sample *s, const Val *v, int depth, int64_t *out)
 	return true;
 }
 
-/* May o run in that turn, as the ifs around it have it? */
+/* May o run in that iteration, by the conditions of the ifs around it? */
 static bool
 is_run(Sample *s, const Op *o)
 {
@@ -91,8 +93,8 @@ slots_meet(const Op *o, const Val *a, const Val *b)
 	return a == b || (met && (met == n || (o && !s.carried)));
 }
 
-/* The wait of producers for leave to fill: the nearest in front of it in the text, else, around a loop, their
- * last.  NULL: they do not wait. */
+/* Returns the producers' wait before they fill: the nearest preceding one in program order, else, around a
+ * loop, their last one. NULL if they do not wait. */
 static const Op *
 find_producer_wait(Block *producer, const Op *fill)
 {
@@ -115,7 +117,7 @@ fills(const Op *o, const Val *tile)
 	return (o->code == O_copy || o->code == O_store) && view_root(o->in[1]) == tile;
 }
 
-/* The index of dim d of the tile that a view drops; NULL: it does not. */
+/* Returns the index of dim d of the tile that a view drops; NULL if it does not drop it. */
 static const Val *
 dropped_index(Val *v, int d)
 {

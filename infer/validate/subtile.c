@@ -1,9 +1,9 @@
-/* subtile.c - which part of a shared tile an operand is, as views and reshapes say. */
+/* subtile.c - determines which part of a shared tile an operand is, from its views and reshapes. */
 #include "infer/validate/subtile.h"
 
 enum { DEPTH = 16 };
 
-/* A view of the tile, or of a shape of it with the same first dim: all of the other dims? */
+/* Does a view of the tile, or of a reshape with the same first dim, cover all of the other dims? */
 static bool
 is_whole(const Op *view, const Type *of)
 {
@@ -37,7 +37,7 @@ tile_part(Val *v)
 	}
 	for (; n > 0 && step[n - 1]->code == O_reshape; n--)
 		of = step[n - 1]->out[0];
-	if (n == 0) { /* all of it, in whatever shape */
+	if (n == 0) { /* all of it, under any shape */
 		p.n = tile->type.rank ? tile->type.shape[0] : 1;
 		p.whole = true;
 		return p;

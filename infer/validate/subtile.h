@@ -1,16 +1,16 @@
-/* subtile.h - which part of a shared tile an operand is. */
+/* subtile.h - declares the part of a shared tile that an operand is. */
 #ifndef HEXC_SUBTILE_H
 #define HEXC_SUBTILE_H
 #include "hexc/ir/ir.h"
 
-/* n indices of the tile's first dim, from `first` on. */
+/* n indices of the tile's first dim, starting at `first`. */
 typedef struct TilePart {
 	Val *tile;
 	const Val *first; /* i64; NULL: 0 */
-	int64_t n;        /* 0: it is not known which */
-	bool whole;       /* all elements of these indices, else some, at least one */
+	int64_t n;        /* 0: unknown which */
+	bool whole;       /* all elements of these indices; else some, at least one */
 } TilePart;
 
-/* Along views and reshapes, from v to the tile. */
+/* Follows views and reshapes from v to the tile. */
 TilePart tile_part(Val *v);
 #endif

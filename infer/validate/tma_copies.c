@@ -1,25 +1,25 @@
-/* tma_copies.c - copies of boxes: every element of the tile is in one box, which has it where the tile's layout
- * looks for it, and comes from its place in the tensor.
+/* tma_copies.c - validates TMA tensor copies: every element of the tile is in one box, at the offset that
+ * the tile's layout requires, and comes from its location in the tensor.
  *
- * PTX ISA, "Tensors": a box lies in shared memory with dim 0 of the map fastest, without gaps.  "Tensor
- * swizzling modes": of 16-byte chunks of a row of 128 bytes chunk c of row r stands at c ^ r % 8, of 64
- * bytes at c ^ r / 2 % 4, of 32 at c ^ r / 4 % 2.  cuTensorMapEncodeTiled: strides and the box's inner
- * bytes are multiples of 16, the latter no more than the swizzle's; extents of a box at most 256. */
+ * PTX ISA, "Tensors": a box is contiguous in shared memory, with dim 0 of the map fastest. "Tensor
+ * swizzling modes": of the 16-byte chunks of a 128-byte row, chunk c of row r is at c ^ r % 8; of 64 bytes
+ * at c ^ r / 2 % 4; of 32 at c ^ r / 4 % 2. cuTensorMapEncodeTiled: strides and the box's inner bytes are
+ * multiples of 16, the latter at most the swizzle width; extents of a box are at most 256 elements. */
 #include "infer/validate/validate.h"
 #include "hexc/analysis/analysis.h"
 
-/* The copy as the checker walks it. */
+/* The copy being validated. */
 typedef struct TmaCopyCheck {
 	const Op *view; /* of the tensor */
 	const TensorMap *map;
 	const Type *tile; /* of the view, whose elements are moved */
-	const Layout *at; /* of the shared tile */
-	int first;        /* its dim that is dim 0 of the view */
-	int dim[MAP_RANK_MAX]; /* of the tensor, by dim of the map */
+	const Layout *at; /* the shared tile's layout */
+	int first;        /* the shared tile's dim that corresponds to dim 0 of the view */
+	int dim[MAP_RANK_MAX]; /* dim of the tensor, by dim of the map */
 	int of[DIM_MAX];       /* dim of the map, by dim of the view */
 } TmaCopyCheck;
 
-/* Dims of the map are those of the tensor: the contiguous one, then the others from the last to the first. */
+/* Validates the map's dims: the tensor's contiguous dim first, then the others from last to first. */
 static bool
 map_dims(Prove *p, TmaCopyCheck *b)
 {
@@ -71,7 +71,7 @@ map_is_legal(Prove *p, const TmaCopyCheck *b)
 	return true;
 }
 
-/* Elements of the tile at c, from the first element of its box, where the engine has it. */
+/* Returns the byte offset in its box at which the TMA unit stores the element of the tile at c. */
 static int64_t
 byte_in_box(const TmaCopyCheck *b, const int64_t *c)
 {
@@ -82,7 +82,7 @@ byte_in_box(const TmaCopyCheck *b, const int64_t *c)
 		for (int d = 0; d < b->tile->rank; d++)
 			if (b->of[d] == i)
 				at += c[d] % b->map->box[i] * weight;
-	/* rows of the pattern are of the swizzle's width, whatever the box has of them */
+	/* rows of the pattern have the swizzle's width, whatever part of them the box has */
 	return w ? at ^ (at / 128 % w) * 16 : at;
 }
 

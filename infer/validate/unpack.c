@@ -1,13 +1,13 @@
-/* unpack.c - unpack: every element's bits are in the words that its thread holds, where the words
- * of the result have them.  The arrangement of a block is spelled out here once more, from its description in
+/* unpack.c - validates unpack: each thread has the bits of its elements, in the words and at the positions
+ * that the result requires. The arrangement of a block is implemented independently from its description in
  * hexc/ir/pack.h and hexc/ir/bit_order.h. */
 #include "hexc/ir/pack.h"
 #include "hexc/ir/bit_order.h"
 #include "infer/validate/validate.h"
 #include <string.h>
 
-/* Orders for halves: a byte's bits from below are those of the upper byte of a half, then nothing, then those
- * of the lower byte, the sign on top. */
+/* Bit orders for 16-bit halves: a byte's bits, from the lowest: those of the half's upper byte, then unused
+ * ones, then those of its lower byte, the sign on top. */
 static int64_t
 bit_for_half(int bits, int first, int64_t e, int bit)
 {
@@ -38,8 +38,8 @@ bit_for_half(int bits, int first, int64_t e, int bit)
 	return word * 32 + e % 4 * 8 + at;
 }
 
-/* Where a bit of element e of a stream is, in bits from the stream's start, by the words of bit_order.h:
- * lanes of H bits filled with whole elements from below, leftovers of all words on top. */
+/* Returns the position of a bit of element e of a stream, in bits from the stream's start. By bit_order.h,
+ * groups of H bits are filled with whole elements from below, and the leftovers of all words go on top. */
 int64_t
 bit_in_stream(int bits, int bit_order, int64_t e, int bit)
 {
@@ -61,7 +61,7 @@ bit_in_stream(int bits, int bit_order, int64_t e, int bit)
 	return group + rest / left * 32 + lane * bit_order + whole * bits + rest % left;
 }
 
-/* Word of the block that is word w of a stream. */
+/* Returns the word of the block that is word w of a stream. */
 static int64_t
 word_in_block(const Pack *p, int64_t stream, int64_t w)
 {
@@ -96,8 +96,8 @@ element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int6
 	return true;
 }
 
-/* Words and elements of a tile hold the same, thread by thread: element number r of a lane's streams is its
- * register r. */
+/* Validates that words and elements of a tile have equal contents in each thread: element r of a lane's
+ * streams is its register r. */
 static void
 blocks(Prove *p, const Op *o, const Val *w, const Val *e)
 {

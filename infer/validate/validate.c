@@ -1,9 +1,9 @@
 /* validate.c - pass_validate: translation validation of inference.
  *
- * needs   what pass_infer leaves: a layout on every register and shared tile, a lowering on every op that
- * moves
- *         or combines data
- * keeps   everything; a violation is an internal error with the op, thread, register and elements named */
+ * requires   the result of pass_infer: a layout on every register and shared tile, a lowering on every op
+ *            that moves or combines data
+ * preserves  everything; reports a violation as an internal error with the op, thread, register and
+ *            elements */
 #include "infer/validate/validate.h"
 #include <stdio.h>
 #include <string.h>
@@ -69,8 +69,8 @@ reg_of(const Ownership *h, int64_t elem)
 	return -1;
 }
 
-/* Sum of digit * stride per axis, digits fastest first within each dim.  A dim's digits are those of its own
- * index: dim_of[d] says which dim of l the index of dim d is of, NULL: d.  Tables out[d][index]. */
+/* Computes, per axis, the sum of mode index * stride, fastest mode first within each dim, as tables
+ * out[d][index]. dim_of[d] is the dim of l that dim d corresponds to; NULL: d. */
 static void
 spell_dims(Prove *p, const Layout *l, const Type *t, const int *dim_of, Coord *out[])
 {
@@ -82,7 +82,7 @@ spell_dims(Prove *p, const Layout *l, const Type *t, const int *dim_of, Coord *o
 	}
 }
 
-/* The element behind that at c, in row-major order. */
+/* Advances c to the next element in row-major order. */
 static void
 next_coord(const Type *t, int64_t *c)
 {
@@ -139,7 +139,7 @@ extents_match(const Layout *l, const Type *t)
 	return true;
 }
 
-/* Element e is at this lane, warp and register. */
+/* Places element e at this lane, warp and register. */
 static bool
 place_one(Prove *p, const Type *t, Ownership *h, int64_t e, const Coord *at)
 {
@@ -204,7 +204,7 @@ held_spell(Prove *p, const Layout *l, const Type *t, bool full)
 	return h;
 }
 
-/* Said to the byte alike, in types of one shape: whatever a layout means, these mean one thing. */
+/* Returns the ownership table of an identical layout on a type of the same shape; NULL if there is none. */
 static const Ownership *
 held_find(const Prove *p, const Type *t)
 {
@@ -242,7 +242,7 @@ is_reg(const Val *v)
 	return v->type.space == S_reg;
 }
 
-/* Two values of one shape are laid out alike. */
+/* Validates that two values of one shape have equal layouts. */
 static void
 same(Prove *p, const Val *x, const Val *y)
 {
@@ -267,7 +267,7 @@ same(Prove *p, const Val *x, const Val *y)
 		}
 }
 
-/* ---- rules of what moves nothing ----------------------------------------------------------------- */
+/* ---- rules for ops that move no data --------------------------------------------------------- */
 
 void
 prove_no_tile(Prove *p, const Op *o)
@@ -290,7 +290,7 @@ prove_fill(Prove *p, const Op *o)
 		held_of(p, o->out[0]);
 }
 
-/* Register tiles among the operands are laid out as the result is. */
+/* Validates that register operands have the layout of the result. */
 void
 prove_same(Prove *p, const Op *o)
 {

@@ -1,15 +1,16 @@
-/* warp_role_trace.c - what each role does, one event after the other, in small launches (small_launch.c). */
+/* warp_role_trace.c - lists the events of each warp role in small launches (small_launch.c), for
+ * pass_validate_warp_roles. */
 #include "infer/validate/warp_role_trace.h"
 #include "infer/validate/small_launch.h"
 #include "infer/validate/subtile.h"
 
 typedef struct RoleEval {
-	SmallLaunch l; /* first: what it hands back */
+	SmallLaunch l; /* first: its callbacks receive a pointer to it */
 	const Rings *r;
 	RoleTrace *t;
 } RoleEval;
 
-/* ---- events -------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static int
 bar_of(RoleEval *run, const Val *mbar, const Val *slot)
@@ -28,7 +29,7 @@ event(RoleEval *run, RoleEvent e)
 	VEC_PUSH(run->l.k->unit->arena, run->t->a, run->t->n, run->t->cap, e);
 }
 
-/* Which cells of its tile v is of, of what events are kept. */
+/* Finds the cells of the tile that v covers, among those whose events are recorded. */
 static bool
 cells_of(const RoleEval *run, Val *v, RoleEvent *e)
 {
@@ -94,7 +95,7 @@ events_of(SmallLaunch *l, const Op *o)
 	event(run, e);
 }
 
-/* ---- launches ------------------------------------------------------------------------------------ */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 _Static_assert((int)TRACE_LAUNCHES == (int)LAUNCHES, "one of each");
 
@@ -118,7 +119,7 @@ rings_trace(const Rings *r, int i, RoleTrace *t)
 	return !run.l.lost;
 }
 
-/* ---- rings --------------------------------------------------------------------------------------- */
+/* ---- stages and barriers --------------------------------------------------------------------- */
 
 Rings *
 rings_of(Kernel *k)

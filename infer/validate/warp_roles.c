@@ -1,15 +1,16 @@
-/* warp_roles.c - pass_validate_warp_roles: checker of rings between roles, those of programs and those of pass warp_specialize.
+/* warp_roles.c - pass_validate_warp_roles: validates the pipeline stages that warp roles share, those of
+ * programs and those of pass warp_specialize.
  *
- * keeps   everything; a violation is an internal error at the op
+ * preserves  everything; reports a violation as an internal error at the op
  *
- * PTX ISA, "mbarrier": what is in front of the arrivals that end a phase, and the copies that it expects, are
- * done for whoever has waited for that phase; nothing else orders two roles.  Small launches are followed
- * (warp_role_trace.c), the roles one beside the other, in an order in which producers are as far ahead as they can
- * be and in one in which they are not.  Each role knows how far it has seen each other one, and which phases
- * of each barrier.  Who waits for a phase that nobody ends, changes what another may still read, write or
- * fill, or reads what a copy may still bring, is wrong.
+ * PTX ISA, "mbarrier": a thread that has waited for a phase observes what preceded the arrivals of that
+ * phase, and the copies that it expects; nothing else orders two roles. Small launches are simulated
+ * (warp_role_trace.c) with concurrent roles, once with the producers as far ahead as possible, once with
+ * the consumers first. Vector clocks record which events of other roles, and which phases of each barrier,
+ * a role has observed. A violation is: a wait for a phase that never ends; changing what another role may
+ * still read, write or fill; reading what a copy may still write.
  *
- * Where what a role does depends on what tensors hold, nothing is said of that launch. */
+ * Launches in which the events of a role depend on the contents of tensors are not validated. */
 #include "infer/validate/validate.h"
 #include "infer/validate/warp_role_trace.h"
 #include <string.h>
@@ -17,32 +18,32 @@
 enum { ROLES_MOST = 9,
        UNDER_WAY = INT32_MAX };
 
-/* What is known of the last accesses to a cell. */
+/* The last accesses to a cell. */
 typedef struct Cell {
 	const Op *fill;
-	int bar, phases; /* the fill has ended when so many phases of that barrier have */
-	bool parts; /* fills of several barriers, each some of it: not followed */
-	bool whole; /* the fill is of all */
-	int writer, written; /* role and its clock; written 0: nobody */
-	int read[ROLES_MOST]; /* clock of each role's last read, UNDER_WAY: of a product; 0: none */
+	int bar, phases; /* the fill is complete when that barrier has completed this many phases */
+	bool parts; /* filled in parts, by several barriers: not tracked */
+	bool whole; /* the fill covers all of it */
+	int writer, written; /* role and its clock; written 0: never */
+	int read[ROLES_MOST]; /* clock of each role's last read; UNDER_WAY: by an MMA in flight; 0: none */
 	bool read_whole[ROLES_MOST];
 } Cell;
 
 typedef struct Barrier {
-	int arrived, phases; /* phases that have ended */
-	int *seen, *open; /* of those who waited; of those who arrived up to now */
+	int arrived, phases; /* completed phases */
+	int *seen, *open; /* clock after a wait; clock of the arrivals so far */
 } Barrier;
 
-/* A product under way reads these. */
+/* The stages that an MMA in flight reads. */
 typedef struct StageRead {
 	int cell, to;
-	int age; /* groups closed since its own; -1: its own is not */
+	int age; /* groups closed since its own; -1: its own is still open */
 } StageRead;
 
 typedef struct RoleState {
 	RoleTrace t;
 	int at; /* the next event */
-	int *seen; /* clocks of all roles, then phases of all barriers, that it has seen */
+	int *seen; /* vector clock: the observed clocks of all roles, then phases of all barriers */
 	StageRead *reading;
 	int n, cap;
 } RoleState;
@@ -76,7 +77,7 @@ clock_of(const Play *p, int role)
 	return p->run[role].seen[role];
 }
 
-/* ---- cells --------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static bool
 has_landed(const Play *p, int role, const Cell *c)
@@ -84,7 +85,7 @@ has_landed(const Play *p, int role, const Cell *c)
 	return p->run[role].seen[p->nrole + c->bar] >= c->phases;
 }
 
-/* The role is about to change the cell. */
+/* Checks a change of the cell by the role. */
 static void
 changes(Play *p, int role, const RoleEvent *e, Cell *c)
 {
@@ -150,7 +151,7 @@ touch(Play *p, int role, const RoleEvent *e)
 			reads(p, role, e, &p->cell[i], e->kind == EV_ISSUE ? UNDER_WAY : clock_of(p, role));
 }
 
-/* ---- products ------------------------------------------------------------------------------------ */
+/* ---- MMAs ------------------------------------------------------------------------------------ */
 
 static void
 settle(Play *p, int role, int64_t pending)
@@ -169,7 +170,7 @@ settle(Play *p, int role, int64_t pending)
 			p->cell[c].read[role] = clock_of(p, role);
 	}
 	run->n = n;
-	for (int i = 0; i < n; i++) /* the same cells again, by a younger one */
+	for (int i = 0; i < n; i++) /* the same cells are read by a younger MMA too */
 		for (int c = run->reading[i].cell; c < run->reading[i].to; c++)
 			p->cell[c].read[role] = UNDER_WAY;
 }
@@ -182,7 +183,7 @@ issue(Play *p, RoleState *run, const RoleEvent *e)
 	VEC_PUSH(p->k->unit->arena, run->reading, run->n, run->cap, r);
 }
 
-/* ---- barriers ------------------------------------------------------------------------------------ */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 static void
 arrive(Play *p, int role, const RoleEvent *e)
@@ -200,7 +201,7 @@ arrive(Play *p, int role, const RoleEvent *e)
 	see(p, b->seen, b->open);
 }
 
-/* One event; false: the role waits. */
+/* Executes one event. Returns false if the role has to wait. */
 static bool
 step(Play *p, int role)
 {
@@ -235,7 +236,7 @@ step(Play *p, int role)
 	return true;
 }
 
-/* ---- launches ------------------------------------------------------------------------------------ */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static void
 begin(Play *p)
@@ -253,7 +254,7 @@ begin(Play *p)
 	}
 }
 
-/* Somebody goes on as long as anybody can; `ahead`: producers first. */
+/* Runs the roles until none can continue; `ahead`: producers first. */
 static void
 play(Play *p, bool ahead)
 {
@@ -264,7 +265,8 @@ play(Play *p, bool ahead)
 		moved = false;
 		for (int i = 0; i < p->nrole && p->ok; i++) {
 			int role = ahead ? i : p->nrole - 1 - i;
-			bool late = !ahead && role == 0; /* one stage, and the consumers have theirs */
+			/* one stage only, so that the consumers have used theirs */
+			bool late = !ahead && role == 0;
 
 			while (p->run[role].at < p->run[role].t.n && p->ok) {
 				bool arrives = p->run[role].t.a[p->run[role].at].kind == EV_ARRIVE;

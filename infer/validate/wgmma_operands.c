@@ -1,22 +1,24 @@
-/* wgmma_operands.c - products of warpgroups: each instance reads the elements that its rows and columns of the
- * result need, by the addresses that its descriptors mean, and all of the result is made of all of k.
+/* wgmma_operands.c - validates wgmma: each instance reads, at the addresses that its descriptors define,
+ * the elements that its rows and columns of the result need, and the whole result is computed from all of
+ * k.
  *
- * PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions": "Register Fragments", "Shared Memory
- * Matrix Layout", "Strides", "Matrix Descriptor Format".  A matrix is made of 16-byte chunks; of chunk c
- * of row r, rows along m or n and chunks along k (K-major), or the other way (MN-major), with w chunks in
- * a row of the swizzle,
- * 	w > 1    16 w (r % 8) + stride (r / 8) + 16 (c % w) + lead (c / w)
- * 	w = 1    16 (r % 8) + stride (r / 8) + lead c, MN-major with lead and stride exchanged
- * from the start; then address bits 4, 5, 6 are xor-ed with as many from bit 7 on as the mode has. */
+ * PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions": "Register Fragments", "Shared Memory Matrix
+ * Layout", "Strides", "Matrix Descriptor Format". A matrix consists of 16-byte chunks. Rows run along m or
+ * n and chunks along k (K-major), or the other way (MN-major). With w chunks in a row of the swizzle, chunk
+ * c of row r is at
+ *         w > 1    16 w (r % 8) + stride (r / 8) + 16 (c % w) + lead (c / w)
+ *         w = 1    16 (r % 8) + stride (r / 8) + lead c, MN-major with lead and stride exchanged
+ * bytes from the start; then the swizzle mode's number of address bits from bit 7 on is xor-ed into bits 4,
+ * 5, 6. */
 #include "infer/validate/validate.h"
 
-/* One factor of one instance. */
+/* One operand of one instance. */
 typedef struct WgmmaOperandCheck {
 	Val *v;
 	const LoweredMatrix *m;
 	bool k_first; /* dim 0 of v is along k */
 	int64_t extent; /* of an instance along m or n */
-	int first; /* the tile's dim that is dim 0 of v */
+	int first; /* the tile's dim that corresponds to dim 0 of v */
 	const Layout *at;
 } WgmmaOperandCheck;
 
@@ -31,7 +33,8 @@ chunk_byte(const LoweredMatrix *m, int64_t r, int64_t c)
 	return 16 * w * (r % 8) + m->stride * (r / 8) + 16 * (c % w) + m->lead * (c / w);
 }
 
-/* Of the tile, in bytes, the element at x along m or n and k; without the swizzle. */
+/* Returns the byte offset in the tile of the element at x along m or n and k; `plain`: without the
+ * swizzle. */
 static int64_t
 byte_at(const WgmmaOperandCheck *f, int64_t x, int64_t k, bool plain)
 {
@@ -45,7 +48,7 @@ byte_at(const WgmmaOperandCheck *f, int64_t x, int64_t k, bool plain)
 	return mem_offset(&l, c) * dtype_info[f->v->type.dtype].bits / 8;
 }
 
-/* The factor of an instance from x0 and k0 on. */
+/* Validates the operand of an instance from x0 and k0 on. */
 static bool
 in_memory(Prove *p, const WgmmaOperandCheck *f, int64_t x0, int64_t k0, int64_t nk)
 {
@@ -72,7 +75,7 @@ in_memory(Prove *p, const WgmmaOperandCheck *f, int64_t x0, int64_t k0, int64_t 
 	return true;
 }
 
-/* The fields of a descriptor, and that its tile begins where the swizzle's pattern does. */
+/* Validates the fields of a descriptor, and that its tile is aligned to the swizzle pattern. */
 static bool
 descriptor(Prove *p, WgmmaOperandCheck *f, bool mn_too)
 {
@@ -93,7 +96,7 @@ descriptor(Prove *p, WgmmaOperandCheck *f, bool mn_too)
 	    m->stride % 16 || m->lead < 0 || m->stride < 0 || m->lead >= 1 << 18 || m->stride >= 1 << 18)
 		return prove_error(p, -1, 0, "no descriptor says width %d, lead %d, stride %d", m->width,
 		                   m->lead, m->stride);
-	for (int d = 0; d < f->first; d++) { /* stages are whole patterns apart */
+	for (int d = 0; d < f->first; d++) { /* stages are multiples of the pattern apart */
 		int64_t c[DIM_MAX] = { 0 };
 
 		c[d] = tile->type.shape[d] > 1;
@@ -104,7 +107,8 @@ descriptor(Prove *p, WgmmaOperandCheck *f, bool mn_too)
 	       prove_error(p, -1, 0, "only elements of 16 bits are read with neighbours along m or n");
 }
 
-/* Row, of its warp's 16, and column of register i of a thread, in the accumulator of an instance. */
+/* Computes the row, within its warp's 16, and the column of register i of a thread, in the accumulator of
+ * an instance. */
 static void
 accumulator(int thread, int64_t i, int64_t *row, int64_t *col)
 {
@@ -112,7 +116,7 @@ accumulator(int thread, int64_t i, int64_t *row, int64_t *col)
 	*col = i / 4 * 8 + thread % 4 * 2 + i % 2;
 }
 
-/* .. and row and k of A's, `word` elements a register. */
+/* .. and the row and k of A's, with `word` elements per register. */
 static void
 fragment_a(int thread, int64_t i, int word, int64_t *row, int64_t *k)
 {
@@ -126,10 +130,10 @@ typedef struct WgmmaCheck {
 	const Ownership *c, *a;
 	bool swap;
 	WgmmaOperandCheck f[2]; /* of the instruction's A and B */
-	int64_t k, from, to; /* all of it, and what is multiplied */
+	int64_t k, from, to; /* all of it, and the multiplied range */
 } WgmmaCheck;
 
-/* A of the instance of group g at k0 is in registers, each warp's rows from m0 on. */
+/* Validates A in registers for the instance of group g at k0, each warp's rows from m0 on. */
 static bool
 in_registers(Prove *p, const WgmmaCheck *x, int g, const int64_t m0[4], int64_t k0)
 {
@@ -165,7 +169,8 @@ in_registers(Prove *p, const WgmmaCheck *x, int g, const int64_t m0[4], int64_t 
 	return true;
 }
 
-/* The instance whose result begins in register r of group g: who holds what, and what it is made of. */
+/* Validates the instance whose result starts in register r of group g: ownership of the result, and its
+ * operands. */
 static bool
 instance(Prove *p, const WgmmaCheck *x, int g, int64_t r)
 {

@@ -1,5 +1,5 @@
-/* arch.c - which device runs code for which arch: CUDA C Programming Guide, "Compute Capability" and "Binary
- * Compatibility", "PTX Compatibility". */
+/* arch.c - decides which devices run code for which arch, from the CUDA C Programming Guide, "Compute
+ * Capability", "Binary Compatibility" and "PTX Compatibility". */
 #include "lib/base/base.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* error.c - what all functions of the library answer with: result codes in words, sentences, structs of any
- * version. */
+/* error.c - converts result codes to text, formats error sentences, and copies API structs across library
+ * versions. */
 #include "lib/base/base.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,10 @@
-/* error_boundary.c - the one setjmp of the library. */
+/* error_boundary.c - runs library calls under the library's only setjmp and maps the exit to a result
+ * code. */
 #include "lib/base/base.h"
 #include <locale.h>
 
-/* Numbers in texts are as in C, whatever locale the host has set: explanations are JSON.  And they are
- * rounded as the library does, whatever the host's thread does. */
+/* Sets the locale "C" for numbers, whatever the host's locale is, since explanations are JSON. Sets the
+ * library's rounding mode, whatever the host's thread uses. */
 int
 arena_protect(Arena *const *a, int n, void (*fn)(void *), void *user)
 {
@@ -25,7 +26,7 @@ arena_protect(Arena *const *a, int n, void (*fn)(void *), void *user)
 		break;
 	case ARENA_NOMEM: code = HEXC_E_NOMEM; break;
 	case ARENA_LIMIT: code = HEXC_E_LIMIT; break;
-	default: code = HEXC_E_INTERNAL; break; /* no other is thrown */
+	default: code = HEXC_E_INTERNAL; break; /* no other reason exists */
 	}
 	for (int i = 0; i < n; i++)
 		a[i]->fail = NULL;

@@ -1,4 +1,4 @@
-/* json.c - see json.h. */
+/* json.c - implements json.h. */
 #include "lib/base/json.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ blanks(JsonReader *r)
 		r->at++;
 }
 
-/* Is the next letter c?  Then it is taken. */
+/* Consumes the next character if it is c. */
 static bool
 take(JsonReader *r, char c)
 {
@@ -58,7 +58,7 @@ four_digits(JsonReader *r, uint32_t *out)
 	return true;
 }
 
-/* Behind \u: a code point, of two halves above U+FFFF, as UTF-8. */
+/* Converts a code point after \u, two surrogates above U+FFFF, to UTF-8. */
 static bool
 escaped_point(JsonReader *r, char **to)
 {
@@ -105,7 +105,7 @@ escaped(JsonReader *r, char **to)
 	return found != NULL;
 }
 
-/* NULL: it is none. */
+/* Returns NULL if the string is invalid. */
 static const char *
 read_string(JsonReader *r)
 {
@@ -117,7 +117,7 @@ read_string(JsonReader *r)
 	for (end = r->at; end < r->end && *end != '"'; end++)
 		if (*end == '\\' && ++end == r->end)
 			return NULL;
-	to = s = arena_alloc(r->a, (size_t)(end - r->at) + 1); /* what is escaped only becomes shorter */
+	to = s = arena_alloc(r->a, (size_t)(end - r->at) + 1); /* unescaping only shortens */
 	while (r->at < end) {
 		if (*r->at == '\\') {
 			r->at++;
@@ -144,7 +144,8 @@ digits(JsonReader *r)
 	return r->at > from;
 }
 
-/* The n digits at s as a number.  Returns false if it exceeds uint64_t, or if a character is no digit. */
+/* Converts the n digits at s. Returns false if the number exceeds uint64_t, or if a character is no
+ * digit. */
 static bool
 read_u64(const char *s, size_t n, uint64_t *out)
 {
@@ -191,7 +192,7 @@ read_number(JsonReader *r, Json *to)
 
 static bool read_value(JsonReader *r, Json *to);
 
-/* What stands between the brackets, to `close`. */
+/* Parses the contents of brackets, up to `close`. */
 static bool
 read_members(JsonReader *r, Json *to, char close)
 {
@@ -219,7 +220,7 @@ read_members(JsonReader *r, Json *to, char close)
 	return take(r, close);
 }
 
-/* With the blanks around it. */
+/* Parses a value with surrounding blanks. */
 static bool
 read_value(JsonReader *r, Json *to)
 {

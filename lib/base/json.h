@@ -1,4 +1,4 @@
-/* json.h - JSON in: headers of files, which may be hostile. */
+/* json.h - declares a JSON parser for headers of untrusted files. */
 #ifndef HEXC_BASE_JSON_H
 #define HEXC_BASE_JSON_H
 #include "taskmap/support/support.h"
@@ -16,22 +16,23 @@ typedef enum JsonKind {
 typedef struct Json Json;
 struct Json {
 	JsonKind kind;
-	const char *key;   /* of a member of an object */
-	const char *text;  /* of a string */
+	const char *key;   /* name of an object member */
+	const char *text;  /* value of a string */
 	double number;
-	bool is_u64;      /* the number is written as digits alone and fits uint64_t: it is u64 */
+	bool is_u64;      /* the number is an unsigned integer literal that fits uint64_t; u64 is its
+	                   * value */
 	uint64_t u64;
-	const Json *first; /* of an array or object, in the order of the text */
-	const Json *next;  /* beside it */
+	const Json *first; /* elements or members, in the order of the text */
+	const Json *next;  /* sibling */
 	size_t n;          /* elements, members */
 };
 
-enum { JSON_DEPTH = 200 }; /* of arrays and objects in each other */
+enum { JSON_DEPTH = 200 }; /* maximum nesting of arrays and objects */
 
-/* n bytes of RFC 8259, with blanks around; strings of any bytes, but none with a NUL.  In the arena, which
- * must be protected, under the locale "C" for numbers.  NULL: it is no such text, or deeper than
- * JSON_DEPTH. */
+/* Parses n bytes of RFC 8259, surrounded by white space; strings may have any bytes except NUL. Allocates
+ * in the arena, which must be protected; requires the locale "C" for numbers. Returns NULL if the text is
+ * invalid, or nested deeper than JSON_DEPTH. */
 const Json *json_read(Arena *a, const char *text, size_t n);
-/* The first member of that name; NULL: there is none, or it is no object. */
+/* Returns the first member with that name; NULL if there is none, or `object` is no object. */
 const Json *json_member(const Json *object, const char *key);
 #endif

@@ -1,13 +1,13 @@
-/* parallel.c - a loop on all cores, and a host's threads as workers. */
+/* parallel.c - runs a loop on all cores, on threads of hexc or on the host's (hexc_workers). */
 #include "lib/base/base.h"
 
-/* Work as a host is handed it. */
+/* Work as passed to a host's callback. */
 typedef struct Handed {
 	void (*work)(void *job, unsigned i);
 	void *job;
 } Handed;
 
-/* The host's threads compute as they like. */
+/* Host threads may have another rounding mode. */
 static void
 piece(void *user, uint32_t i)
 {

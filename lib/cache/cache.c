@@ -1,4 +1,4 @@
-/* cache.c - hexc_cache.h: caches are opened, and tell of themselves. */
+/* cache.c - implements hexc_cache.h: opens, closes and describes caches. */
 #define _GNU_SOURCE
 #include "lib/cache/cache.h"
 #include <errno.h>
@@ -21,11 +21,11 @@ hexc_cache_path(char *out, size_t n)
 	if (out && n)
 		out[0] = 0;
 	for (size_t i = 0; i < COUNT_OF(place); i++) {
-		/* not of a program that runs with more rights than who started it */
+		/* NULL in programs that run with elevated privileges */
 		const char *folder = secure_getenv(place[i].variable);
 		int bytes;
 
-		if (!folder || folder[0] != '/') /* relative ones are to be ignored, as XDG has it */
+		if (!folder || folder[0] != '/') /* XDG requires relative paths to be ignored */
 			continue;
 		bytes = out ? snprintf(out, n, "%s%s", folder, place[i].below) : -1;
 		return bytes > 0 && (size_t)bytes < n ? (size_t)bytes : 0;
@@ -33,7 +33,7 @@ hexc_cache_path(char *out, size_t n)
 	return 0;
 }
 
-/* The folder that is meant, as an absolute path; NULL: *code, and why is written. */
+/* Returns the directory as an absolute path; NULL with *code and why written on failure. */
 static char *
 absolute(const char *path, int *code, char *why, size_t n)
 {

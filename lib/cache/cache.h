@@ -1,4 +1,4 @@
-/* cache.h - entries of a cache: bytes that are the answer to a key. */
+/* cache.h - declares cache entries: result bytes stored under a key. */
 #ifndef HEXC_CACHE_INT_H
 #define HEXC_CACHE_INT_H
 #include "lib/base/base.h"
@@ -12,11 +12,11 @@ struct hexc_cache {
 	bool read_only;
 	_Atomic uint64_t hits, misses, stored, damaged, failed;
 	_Atomic int error;
-	_Atomic uint64_t room; /* bytes that may be written before the folder is looked at again */
-	_Atomic uint64_t temps; /* names of files that are being written */
+	_Atomic uint64_t room; /* bytes that may be written before the directory is scanned again */
+	_Atomic uint64_t temps; /* counter for the names of temporary files */
 };
 
-/* A key, and what is said of it to people. */
+/* A key with a human-readable description. */
 typedef struct CacheKey {
 	const char *label; /* no newline */
 	const void *data;
@@ -25,28 +25,30 @@ typedef struct CacheKey {
 
 /* ---- entry.c --------------------------------------------------------------------------------------- */
 
-/* In front of an entry: magic, version, bytes of the label, of all, checksum of all but itself, bytes of the
- * key, 0.  Then label, key and answer. */
+/* Header of an entry: magic, version, bytes of the label, of the entry, checksum of everything else, bytes
+ * of the key, 0. Label, key and result follow. */
 enum { ENTRY_HEAD = 48, ENTRY_LABEL_MAX = 400 };
 
-/* The answer, n bytes, aligned for anything, which are the caller's to free; NULL: there is none. */
+/* Returns the result, n bytes, with malloc's alignment, to be freed by the caller; NULL if there is none. */
 void *cache_get(hexc_cache *c, const CacheKey *key, size_t *n);
 void cache_put(hexc_cache *c, const CacheKey *key, const void *data, size_t n);
-/* The label of an entry of the folder, at most room - 1 bytes of it; false: it has no right head. */
+/* Reads the label of an entry in the directory, at most room - 1 bytes; returns false if its header is
+ * invalid. */
 bool cache_label(int folder, const char *name, char *label, size_t room);
 
 /* ---- evict.c -------------------------------------------------------------------------------------- */
 
-enum { NAME_BYTES = 32 }; /* of names of files that are ours, a NUL among them */
+enum { NAME_BYTES = 32 }; /* maximum length of our file names, including a NUL */
 
-/* Does the file or folder belong to this process's user, or to root, and may nobody else write it?  Whoever
- * else may write an entry decides what code a host runs. */
+/* Does the file or directory belong to this process's user or to root, and is it writable by no one else?
+ * Whoever may write an entry decides what code a host runs. */
 bool cache_trusts(const struct stat *st);
-/* Opens the folder, whatever its path has become since; `how` is O_PATH or O_RDONLY.  Returns -1 with errno
- * if it cannot, EPERM if it is not to be trusted.  Names in it are looked up from the descriptor. */
+/* Opens the directory that cache_open found, even if its path was replaced since; `how` is O_PATH or
+ * O_RDONLY. Returns -1 with errno on failure; EPERM if it is not trusted. File names are looked up
+ * relative to the descriptor. */
 int cache_open_folder(const hexc_cache *c, int how);
-/* Make the folder and those above it: 0 or an errno. */
+/* Creates the directory and its parents; returns 0 or an errno. */
 int cache_make_folder(const char *path);
-/* `bytes` were written: remove what is too much, if it may be. */
+/* Records that `bytes` were written; evicts entries above the limit, unless the cache is read-only. */
 void cache_wrote(hexc_cache *c, uint64_t bytes);
 #endif

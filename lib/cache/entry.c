@@ -1,4 +1,4 @@
-/* entry.c - entries are read and written: hexc-cache(5). */
+/* entry.c - reads and writes cache entries in the format of hexc-cache(5). */
 #define _GNU_SOURCE
 #include "lib/cache/cache.h"
 #include "lib/rt/serialize.h"
@@ -18,7 +18,7 @@ static const char magic[8] = "HEXCENT\n";
 
 /* ---- checksums ------------------------------------------------------------------------------------- */
 
-/* As one load, which wire_get_word is not. */
+/* Reads a word with one load, unlike wire_get_word. */
 static inline uint64_t
 word(const unsigned char *p)
 {
@@ -29,8 +29,8 @@ word(const unsigned char *p)
 	return x;
 }
 
-/* FNV-1a by words of 8 bytes, four of them side by side: each step takes different words to different sums,
- * so that any one word changed changes the result. */
+/* FNV-1a over 8-byte words in four interleaved lanes: each step is a bijection, so changing any one word
+ * changes the result. */
 static uint64_t
 digest(uint64_t h, const unsigned char *p, size_t n)
 {
@@ -45,7 +45,7 @@ digest(uint64_t h, const unsigned char *p, size_t n)
 	last = wire_get_word(p, (int)n);
 	for (int i = 0; i < 4; i++)
 		last = (last ^ lane[i]) * prime;
-	return last ^ last >> 32; /* the low bits of products know only low bits */
+	return last ^ last >> 32; /* the low bits of products depend only on low bits */
 }
 
 static uint64_t
@@ -54,7 +54,7 @@ entry_digest(const unsigned char *e, size_t n)
 	return digest(digest(WIRE_BASIS, e, 24) ^ n, e + 32, n - 32);
 }
 
-/* The name of the file that has the key's answer. */
+/* Computes the name of the file for the key. */
 static void
 entry_name(const CacheKey *key, char name[NAME_BYTES])
 {
@@ -75,7 +75,7 @@ read_all(int fd, size_t n)
 
 		if (k < 0 && errno == EINTR)
 			continue;
-		if (k <= 0) { /* it cannot be read, or became shorter */
+		if (k <= 0) { /* unreadable, or truncated meanwhile */
 			free(data);
 			return NULL;
 		}
@@ -84,8 +84,7 @@ read_all(int fd, size_t n)
 	return data;
 }
 
-/* Is it an entry, whole, of this version, and for this key?  A file of another key in its place is right,
- * too: then *other. */
+/* Is it a complete entry of this version for this key? A valid entry of another key sets *other. */
 static bool
 is_valid_entry(const unsigned char *e, size_t n, const CacheKey *key, bool *other)
 {
@@ -100,7 +99,7 @@ is_valid_entry(const unsigned char *e, size_t n, const CacheKey *key, bool *othe
 	return !*other;
 }
 
-/* It was used now, if that is not said of it already. */
+/* Updates the time of last use, unless it is recent. */
 static void
 update_mtime(const hexc_cache *c, int fd, const struct stat *st)
 {
@@ -108,7 +107,8 @@ update_mtime(const hexc_cache *c, int fd, const struct stat *st)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (!c->read_only && (now.tv_sec - st->st_mtime >= TOUCH_SECONDS || now.tv_sec < st->st_mtime))
-		(void)!futimens(fd, NULL); /* not ours, or a system that is read only: it seems older */
+		(void)!futimens(fd, NULL); /* not our file, or a read-only file system: it stays as old as
+		                            * it was */
 }
 
 static unsigned char *
@@ -158,7 +158,7 @@ cache_get(hexc_cache *c, const CacheKey *key, size_t *n)
 		return NULL;
 	front = ENTRY_HEAD + (size_t)wire_get_word(e + 12, 4) + key->n;
 	*n = bytes - front;
-	return memmove(e, e + front, *n); /* the driver is given cubins as they lie there */
+	return memmove(e, e + front, *n); /* aligned, since cubins are passed to the driver in place */
 }
 
 bool
@@ -184,7 +184,7 @@ cache_label(int folder, const char *name, char *label, size_t room)
 
 /* ---- writing --------------------------------------------------------------------------------------- */
 
-/* The bytes of the entry, to be freed; NULL: no memory, or more than the system lets a file have. */
+/* Returns the bytes of the entry, which the caller frees; NULL if memory is short or the size overflows. */
 static unsigned char *
 entry_bytes(const CacheKey *key, const void *data, size_t n, size_t *bytes)
 {
@@ -211,7 +211,7 @@ entry_bytes(const CacheKey *key, const void *data, size_t n, size_t *bytes)
 	return e;
 }
 
-/* Would a file so long be met by SIGXFSZ, which ends processes? */
+/* Would a file of this size raise SIGXFSZ, which ends the process? */
 static bool
 too_long(size_t bytes)
 {
@@ -237,7 +237,8 @@ write_all(int fd, const unsigned char *data, size_t n)
 	return 0;
 }
 
-/* A new file of the folder, locked as long as its writer lives; -1: errno says why. */
+/* Creates a new file in the directory, locked for the life of the writer; returns -1 with errno on
+ * failure. */
 static int
 open_temp(hexc_cache *c, int folder, char name[NAME_BYTES])
 {
@@ -254,7 +255,8 @@ open_temp(hexc_cache *c, int folder, char name[NAME_BYTES])
 		if (fd < 0 && errno != EEXIST)
 			break;
 	}
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) { /* it is taken for left over */
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) { /* another process treats it
+	                                                                        * as a leftover */
 		close(fd);
 		unlinkat(folder, name, 0);
 		errno = ENOENT;
@@ -263,8 +265,8 @@ open_temp(hexc_cache *c, int folder, char name[NAME_BYTES])
 	return fd;
 }
 
-/* Whole at its name, or not at all.  What a crash of the system leaves of it its checksum tells, so nothing
- * is waited for.  0 or an errno. */
+/* Writes the entry atomically. After a system crash its checksum detects damage, so nothing is synced.
+ * Returns 0 or an errno. */
 static int
 write_entry(hexc_cache *c, const CacheKey *key, const unsigned char *e, size_t bytes)
 {
@@ -303,7 +305,7 @@ cache_put(hexc_cache *c, const CacheKey *key, const void *data, size_t n)
 		return;
 	e = entry_bytes(key, data, n, &bytes);
 	bad = !e ? ENOMEM : bytes > c->max_bytes || too_long(bytes) ? EFBIG : ENOENT;
-	for (int i = 0; i < 5 && bad == ENOENT; i++) /* somebody tidied up before it was locked */
+	for (int i = 0; i < 5 && bad == ENOENT; i++) /* another process removed it before it was locked */
 		bad = write_entry(c, key, e, bytes);
 	free(e);
 	if (bad) {

@@ -1,4 +1,4 @@
-/* evict.c - the folder of a cache: what is in it, and what goes when it is too much. */
+/* evict.c - opens and scans the directory of a cache, and evicts the oldest entries above the size limit. */
 #define _GNU_SOURCE
 #include "lib/cache/cache.h"
 #include <dirent.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a name in the folder is to us. */
+/* Kinds of files in the directory. */
 typedef enum CacheFile { FILE_FOREIGN, FILE_ENTRY, FILE_TEMP } CacheFile;
 
 static CacheFile
@@ -64,7 +64,7 @@ cache_make_folder(const char *path)
 		if (mkdir(part, 0700) && errno != EEXIST)
 			bad = errno;
 		if (bad && access(part, F_OK) == 0)
-			bad = 0; /* it is there, and may be in no need of us */
+			bad = 0; /* it exists already */
 	}
 	free(part);
 	return bad;
@@ -83,10 +83,11 @@ typedef struct FolderScan {
 	FoundEntry *found;
 	size_t n, cap;
 	uint64_t bytes;
-	DIR *dir; /* NULL: it could not be opened */
+	DIR *dir; /* NULL: not opened */
 } FolderScan;
 
-/* What a killed process left: its lock is gone, or, where files have no locks, it is old. */
+/* Removes what a killed process left: a file whose lock is free or, on file systems without locks, an old
+ * one. */
 static void
 remove_left(int folder, const char *name, const struct stat *st)
 {
@@ -101,7 +102,7 @@ remove_left(int folder, const char *name, const struct stat *st)
 	close(fd);
 }
 
-/* 0 or an errno. */
+/* Adds a file to the scan; returns 0 or an errno. */
 static int
 scan_file(FolderScan *s, const char *name)
 {
@@ -124,14 +125,14 @@ scan_file(FolderScan *s, const char *name)
 			return ENOMEM;
 		s->found = more;
 	}
-	memcpy(s->found[s->n].name, name, strlen(name) + 1); /* NAME_BYTES are enough, as its kind says */
+	memcpy(s->found[s->n].name, name, strlen(name) + 1); /* its kind implies that NAME_BYTES suffice */
 	s->found[s->n].bytes = (uint64_t)st.st_size;
 	s->found[s->n++].used = st.st_mtim;
 	s->bytes += (uint64_t)st.st_size;
 	return 0;
 }
 
-/* All entries; what was left over goes.  0 or an errno; scan_end in any case. */
+/* Scans all entries and removes leftovers. Returns 0 or an errno; call scan_end in any case. */
 static int
 scan(FolderScan *s, const hexc_cache *c)
 {
@@ -172,7 +173,7 @@ older(const void *x, const void *y)
 	return a->tv_nsec < b->tv_nsec ? -1 : a->tv_nsec > b->tv_nsec;
 }
 
-/* Above the limit the least recently used go, until an eighth of it is free. */
+/* Above the limit, removes the least recently used entries until an eighth of it is free. */
 static void
 trim(FolderScan *s)
 {

@@ -1,4 +1,5 @@
-/* arith.c - values with their bounds, and arithmetic in f64 for the rules. */
+/* arith.c - builds f64 arithmetic on values and their bounds, for the rules of op_rules.c and its
+ * siblings. */
 #include "hexc/ir/dtype_value.h"
 #include "lib/error_bound/error_bound_internal.h"
 #include <math.h>
@@ -86,7 +87,7 @@ bound_where(Twin *t, Val *c, Val *x, Val *y)
 	return bound_opn(t, O_select, 3, in, D_f64);
 }
 
-/* y where x > 0, else 0 */
+/* Returns y where x > 0, else 0. */
 Val *
 bound_if_positive(Twin *t, Val *x, Val *y)
 {
@@ -109,8 +110,8 @@ bound_roundoff(DType d)
 	return ldexp(1, -(dtype_info[d].man + 1));
 }
 
-/* Smallest positive number, and smallest normal one: approximations may flush what is below.  Of a table the
- * widest gap, which is nowhere wider than at its end. */
+/* Returns the smallest positive, or smallest normal, value: approximations may flush smaller ones. For a
+ * table returns its widest gap, which is at its end. */
 double
 bound_smallest(DType d, bool normal)
 {

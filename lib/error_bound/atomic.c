@@ -1,4 +1,4 @@
-/* atomic.c - bounds of atomic updates, of which any number meet in an element, in any order. */
+/* atomic.c - bounds the results of atomic updates, any number of which hit an element, in any order. */
 #include "hexc/ir/dtype_value.h"
 #include "lib/error_bound/error_bound_internal.h"
 #include <math.h>
@@ -34,7 +34,7 @@ put(Twin *t, const Op *o, Val *x, Val *to, StoreKind kind)
 	IMM_SET(op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL), update, kind);
 }
 
-/* A store to an element that is added to: the sum starts anew. */
+/* A store to an element that is added to restarts its sum. */
 static void
 start_sum(Twin *t, const Op *o, const BoundSums *s)
 {
@@ -54,8 +54,8 @@ add_to_sum(Twin *t, const Op *o, const BoundSums *s)
 	put(t, o, bound_fraction(t, x), s->at[BOUND_FRACTION], STORE_MAX);
 }
 
-/* The largest and smallest are as far off as the furthest of what met there; sums as far as all together,
- * and those of floats are rounded as often as updates meet. */
+/* Bounds what an update leaves. Maxima and minima are off by the largest error of the values combined
+ * there, sums by all errors together; sums of floats are rounded once per update. */
 bool
 bound_update(Twin *t, const Op *o)
 {
@@ -67,26 +67,26 @@ bound_update(Twin *t, const Op *o)
 			start_sum(t, o, s);
 		return true;
 	}
-	if (bound_sums_shared(o)) { /* nobody counts what meets there */
+	if (bound_sums_shared(o)) { /* the number of updates is not counted */
 		put(t, o, bound_const(t, bound_val(t, o->in[0]), (double)INFINITY), t->err[o->in[1]->id],
 		    STORE_MAX);
 		return false;
 	}
 	if (s && IMM(o, update) != STORE_ADD)
-		t->failed = true; /* next to additions they have no defined result */
+		t->failed = true; /* mixed with additions, the result is undefined */
 	else if (s)
 		add_to_sum(t, o, s);
-	if (e && IMM(o, update) >= STORE_AND) /* of bits that may differ nothing is known */
+	if (e && IMM(o, update) >= STORE_AND) /* bit operations on inexact values: unknown */
 		e = bound_if_positive(t, e, bound_const(t, e, (double)INFINITY));
 	if (e)
 		put(t, o, e, t->err[o->in[1]->id], IMM(o, update) == STORE_ADD ? STORE_ADD : STORE_MAX);
 	return false;
 }
 
-/* Each term takes part in at most n - 1 additions, so that of every order the result is within
- * ((1 + u)^(n-1) - 1) times the sum of magnitudes of the exact sum, and two of them are within twice that.
- * What was there before is a term if it is not 0.  Two terms have one sum; sums of integers that the type
- * holds are exact. */
+/* Each term takes part in at most n - 1 additions, so every order's result is within ((1 + u)^(n-1) - 1)
+ * times the sum of magnitudes of the exact sum, and two results are within twice that. The initial value
+ * is a term if it is not 0. Two terms have one possible sum; sums of integers that the type represents are
+ * exact. */
 double
 bound_of_sum(DType d, double e, const double sum[BOUND_SUMS])
 {
@@ -102,7 +102,7 @@ bound_of_sum(DType d, double e, const double sum[BOUND_SUMS])
 	if (!((1 + g) * size <= num_largest(d)))
 		return (double)INFINITY; /* some orders overflow */
 	e += 2 * g * size;
-	/* additions of f32 in memory take subnormal numbers for 0: terms, and the sum */
+	/* atomic f32 additions flush subnormal numbers to 0: terms, and the sum */
 	e += d == D_f32 ? 3 * sum[BOUND_COUNT] * bound_smallest(d, true) : 0;
 	return e * (1 + ldexp(1, -40));
 }

@@ -1,8 +1,9 @@
-/* control_dependence.c - places that depend on rounded data: conditions, indices, the place of an extreme.
+/* control_dependence.c - bounds values that depend on rounded conditions and indices, and on the index of
+ * an extreme.
  *
- * The bound of an index says in which elements it may be another one.  What is loaded from there is unknown,
- * by element.  A branch that may go the other way or a store that may go elsewhere changes more than what the
- * bounds at hand describe: then a cell of memory says that no bound of the run counts. */
+ * The bound of an index implies which other elements it may select. Loads at uncertain indices have an
+ * unknown bound, per element. A branch or a store address that may differ affects more than the available
+ * bounds describe; a cell of memory then records that no bound of the run is valid. */
 #include "lib/error_bound/error_bound_internal.h"
 #include <math.h>
 #include <string.h>
@@ -51,7 +52,7 @@ bound_doubt_size(Twin *t)
 	memcpy(t->cell, n, sizeof t->cell);
 }
 
-/* The cell gets the largest element of e, if that is more. */
+/* Raises the cell to the largest element of e. */
 static void
 tell(Twin *t, int which, Val *e)
 {
@@ -67,10 +68,10 @@ tell(Twin *t, int which, Val *e)
 
 /* ---- which op loses a bound -------------------------------------------------------------------------- */
 
-/* The largest for the first op: cells are 0 where none has. */
+/* The first op has the largest number, since cells without a record are 0. */
 enum { FIRST = 1 << 30 };
 
-/* The number of the op at hand. */
+/* Returns the number of the current op. */
 static double
 number_of(Twin *t)
 {
@@ -130,7 +131,7 @@ bound_doubt(Twin *t, Val *e)
 
 /* ---- indices ---------------------------------------------------------------------------------------- */
 
-/* The bound e of start i of a view, in the view's shape. */
+/* Broadcasts the bound e of start i of a view to the view's shape. */
 static Val *
 along_view(Twin *t, const Op *view, int i, Val *e)
 {
@@ -170,8 +171,8 @@ behind_mask(const Val *v)
 	return v->def;
 }
 
-/* The extreme, if o is the lowest index of an element equal to that of a tile, as argmax and argmin are
- * made. */
+/* Returns the reduction that computes the extreme, if o is the lowest index of an element equal to it: the
+ * expansion of argmax and argmin. */
 static const Op *
 extreme_of(const Op *o)
 {

@@ -1,4 +1,5 @@
-/* kernel_bound.c - a kernel and its bounds: parameters, memory, loops, branches. */
+/* kernel_bound.c - rewrites a kernel to compute its error bounds too: parameters, memory, loops and
+ * branches. */
 #include "lib/error_bound/error_bound_internal.h"
 #include <string.h>
 
@@ -8,7 +9,7 @@ is_memory(const Val *v)
 	return v->type.space == S_shared || v->type.space == S_global;
 }
 
-/* The copy's operands and result, and the operands' bounds. */
+/* Copies o; returns the copy's operands and result, and the operands' bounds. */
 static Site
 copy_op(Twin *t, const Op *o)
 {
@@ -44,9 +45,9 @@ bound_want(Twin *t, const Val *v)
 
 static void twin_block(Twin *t, const Block *b);
 
-/* Values that flow in and out of regions carry their bounds along: floats always, tiles of integers once it
- * shows that they are not exact, since exact ones may be indices.  Integer scalars count and address: they
- * have to be exact.  Result i of a loop or if, NULL for the grid's. */
+/* Do values that enter or leave regions carry their bounds along? Floats always do; integer tiles once
+ * they are known to be inexact, since exact ones may be indices. Integer scalars are counters and
+ * addresses and must be exact. Result i of a loop or if, NULL for the grid's. */
 static bool
 carries(const Twin *t, const Op *owner, int i)
 {
@@ -57,7 +58,7 @@ carries(const Twin *t, const Op *owner, int i)
 	return dtype_info[v->type.dtype].kind == K_flt || (v->type.space == S_reg && t->marked[v->id]);
 }
 
-/* The values, then the bounds of those among them that carry them; returns how many. */
+/* Appends the bounds of carried values to the values; returns the total. */
 static int
 with_bounds(Twin *t, const Op *owner, Val *const *v, int n, Val **out)
 {
@@ -89,7 +90,8 @@ types_with_bounds(const Twin *t, const Op *owner, Type *out)
 	return m;
 }
 
-/* `got` holds the copies of v[0..), which are the owner's results or stand for them, then the bounds. */
+/* `got` has the copies of v[0..), which are the owner's results or correspond to them, followed by the
+ * bounds. */
 static void
 bind_with_bounds(Twin *t, const Op *owner, Val *const *v, Val *const *got)
 {
@@ -109,7 +111,7 @@ bound_of_yield(Twin *t, const Site *s)
 	int n = with_bounds(t, o->parent->owner, o->in, o->nin, in);
 
 	if (o->parent->owner && loop_ends_early(o->parent->owner))
-		bound_doubt(t, t->err[o->in[0]->id]); /* whether there is another turn */
+		bound_doubt(t, t->err[o->in[0]->id]); /* whether there is another iteration */
 	op_new(t->at, NULL, O_yield, o->src, n, in, 0, NULL);
 	return NULL;
 }
@@ -153,7 +155,7 @@ bound_of_for(Twin *t, const Site *s)
 	return NULL;
 }
 
-/* Does it do no more than print? */
+/* Does it only print? */
 static bool
 only_says(const Op *o)
 {
@@ -199,7 +201,7 @@ bound_of_roles(Twin *t, const Site *s)
 	return NULL;
 }
 
-/* Of those that add, multiply and choose bounds grow, by and by. */
+/* Is it an op whose bounds may grow gradually: addition, multiplication, selection? */
 static bool
 may_lose(const Op *o)
 {
@@ -218,7 +220,8 @@ may_lose(const Op *o)
 	}
 }
 
-/* Regions and what ends them take another form, with the bounds that they carry; the rest is copied. */
+/* Ops with regions, and their terminators, are rebuilt with the bounds that they carry; others are
+ * copied. */
 static void
 twin_op(Twin *t, const Op *o)
 {
@@ -253,7 +256,7 @@ twin_block(Twin *t, const Block *b)
 
 /* ---- the kernel ------------------------------------------------------------------------------- */
 
-/* Parameter n: a tensor of f64 beside p, of its sizes and strides. */
+/* Adds parameter n: an f64 tensor with p's sizes and strides. */
 static Val *
 beside(Twin *t, const Param *p, const char *what, int n)
 {
@@ -295,7 +298,7 @@ twin_params(Twin *t)
 	k->nparam = n + 1;
 }
 
-/* Sizes and strides are values of the body: known once it is copied. */
+/* Sizes and strides are values of the body, so they are mapped once the body is copied. */
 static void
 twin_sizes(Twin *t)
 {
@@ -334,8 +337,8 @@ twin_kernel(Twin *t)
 	twin_sizes(t);
 }
 
-/* Which shared tiles need bounds shows when something with a bound is stored there, which tiles of integers
- * when a loop or if gives them one: so it takes some tries, the last with bounds for all. */
+/* Repeats the rewriting until all tracked memory is known: a shared tile needs bounds once a value with a
+ * bound is stored to it, an integer tile once a loop or if returns it with one. */
 Kernel *
 bound_kernel(Kernel *k, BoundOps *ops)
 {

@@ -1,23 +1,23 @@
-/* library_functions.c - values of functions whose text says less than what they are.
+/* library_functions.c - bounds library functions whose IR expansion hides that they are monotonic.
  *
- * log2 and others take their argument apart by its bits, so that nothing follows from the ops where the
- * argument is a little off: another exponent goes with another fraction.  But such a function rises, or
- * falls, and is off by no more than some 2^-n of itself: so at whatever is between two arguments it is
- * between its values there.  These are computed, by the same ops once more for each end. */
+ * log2 and others split their argument by its bits, so the ops imply no bound if the argument is slightly
+ * off: another exponent comes with another fraction. But these functions rise or fall, with a relative
+ * error of at most some 2^-n. Between two arguments the result therefore lies between the results at both.
+ * Both are computed by repeating the function's ops for each end of the interval. */
 #include "lib/error_bound/error_bound_internal.h"
 #include <math.h>
 #include <string.h>
 
-/* The function once more, at `to` instead of x. */
+/* The function's ops repeated, with `to` instead of x. */
 typedef struct Again {
 	Twin *t;
 	const Val *x;
 	Val *to;
 	Val **made; /* by id of a value of the kernel */
-	bool failed; /* it depends on something else that is not exact */
+	bool failed; /* it depends on another inexact value */
 } Again;
 
-/* What does not depend on x was there before. */
+/* Returns v recomputed; values that do not depend on x are reused. */
 static Val *
 again(Again *g, const Val *v)
 {
@@ -46,8 +46,8 @@ again(Again *g, const Val *v)
 	return g->made[v->id] = c->out[0];
 }
 
-/* In f64, the function where its argument is x, an f64, rounded to the argument's type; NULL: it depends on
- * more that is not exact. */
+/* Returns, in f64, the function at x, an f64 rounded to the argument's type; NULL if it depends on other
+ * inexact values. */
 static Val *
 value_at(Twin *t, const Site *s, Val *x)
 {
@@ -59,8 +59,8 @@ value_at(Twin *t, const Site *s, Val *x)
 	return g.failed ? NULL : bound_f64(t, y);
 }
 
-/* The distance of the values at both ends, and on top what rounding may do to the ends, to the results there
- * and to what is between them. */
+/* Returns the distance of the results at both ends, plus the roundings of the ends, of the results there
+ * and of results in between. */
 static Val *
 between(Twin *t, const Site *s, Val *ex, double error)
 {
@@ -76,7 +76,7 @@ between(Twin *t, const Site *s, Val *ex, double error)
 	far = MAX(ABS(SUB(high, y)), ABS(SUB(y, low)));
 	tiny = NUM(4 * bound_smallest(d, false));
 	far = ADD(far, ADD(MUL(top, NUM(4.01 * error)), tiny));
-	high = ADD(low, high); /* a NaN, where one is */
+	high = ADD(low, high); /* NaN if either is */
 	far = bound_where(t, bound_cmp(t, O_eq, high, high), far, NUM(INFINITY));
 	if (IMM(s->o, known) == KNOWN_POSITIVE)
 		far = bound_where(t, bound_cmp(t, O_lt, NUM(0), SUB(x, wide)), far, NUM(INFINITY));

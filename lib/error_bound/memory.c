@@ -1,4 +1,4 @@
-/* memory.c - bounds of what is in memory: beside a tile that may differ is one that holds its bounds. */
+/* memory.c - bounds the contents of memory: each tile that may differ gets a second tile with its bounds. */
 #include "hexc/ir/memory_effects.h"
 #include "lib/error_bound/error_bound_internal.h"
 #include <math.h>
@@ -14,7 +14,7 @@ bound_of_alloc(Twin *t, const Site *s)
 	return op_new(t->at, NULL, O_alloc, s->o->src, 0, NULL, 1, &type)->out[0];
 }
 
-/* The part of f64 memory that view c has of its own. */
+/* Returns the view of the f64 memory that corresponds to view c. */
 static Val *
 view_like(Twin *t, const Op *c, Val *mem)
 {
@@ -60,13 +60,14 @@ bound_of_load(Twin *t, const Site *s)
 	Val *mem = s->e[0];
 	Type type = bound_type(&s->r->type);
 
-	t->failed = t->failed || t->sums[from->id]; /* of what is there now nothing is known */
+	t->failed = t->failed || t->sums[from->id]; /* the bound of the current contents is unknown */
 	if (mem)
 		mem = op_new(t->at, NULL, O_load, s->o->src, 1, &mem, 1, &type)->out[0];
 	return bound_add(t, mem, t->unsure[from->id]);
 }
 
-/* Which update comes first nobody says: of what one finds nothing is known, nor of what swaps leave. */
+/* The order of updates is unspecified, so the old value of an update has no bound, nor does the result of
+ * swaps. */
 static void
 store_found(Twin *t, const Op *o)
 {
@@ -93,7 +94,8 @@ bound_of_store(Twin *t, const Site *s)
 		store_found(t, o);
 	bound_doubt(t, t->unsure[o->in[1]->id]);
 	if ((in[0] || bound_sums_shared(o)) && !in[1])
-		bound_want(t, view_root(o->in[1])); /* of something with a bound: the next try */
+		bound_want(t, view_root(o->in[1])); /* the stored value has a bound: track it in the next
+		                                     * attempt */
 	if (!in[1] || !bound_update(t, o))
 		return NULL;
 	in[0] = bound_or_zero(t, o->in[0]);
@@ -112,7 +114,8 @@ bound_of_copy(Twin *t, const Site *s)
 	t->failed = t->failed || t->sums[o->in[0]->id];
 	bound_doubt(t, t->unsure[o->in[0]->id]);
 	if (in[0] && !in[1])
-		bound_want(t, view_root(o->in[1])); /* of something with a bound: the next try */
+		bound_want(t, view_root(o->in[1])); /* the stored value has a bound: track it in the next
+		                                     * attempt */
 	if (!in[1])
 		return NULL;
 	if (in[0]) {

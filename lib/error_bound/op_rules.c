@@ -1,5 +1,5 @@
-/* op_rules.c - the bound of one op's result from its operands and their bounds.
- * Names: x, y operands; ex, ey their bounds; r the result; e its bound.  All arithmetic is in f64. */
+/* op_rules.c - computes the bound of an op's result from its operands and their bounds.
+ * Names: x, y operands; ex, ey their bounds; r the result; e its bound. All arithmetic is in f64. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include "lib/error_bound/error_bound_internal.h"
@@ -8,8 +8,8 @@
 
 /* ---- rounding --------------------------------------------------------------------------------- */
 
-/* The magnitude of the op's result in f64, on the interpreter's operands; NULL: another product would be
- * needed. */
+/* Returns the magnitude of the op's result in f64, on the interpreter's operands; NULL if that would need
+ * another dot. */
 static Val *
 magnitude(Twin *t, const Site *s)
 {
@@ -24,15 +24,15 @@ magnitude(Twin *t, const Site *s)
 	return ABS(s->o->code == O_cast ? in[0] : bound_opn(t, s->o->code, s->o->nin, in, D_f64));
 }
 
-/* That, as a factor of what a function may miss: of an infinite result no more than of the largest ones. */
+/* The magnitude as a factor of approximation errors: infinite results count as 1e300. */
 static Val *
 finite(Twin *t, const Site *s)
 {
 	return MIN(magnitude(t, s), NUM(1e300));
 }
 
-/* Bound e where the result is infinite: 0 if it is for all correct operands, as an operand is infinite or the
- * result is past the largest number by more than e.  What is unknown stays so. */
+/* Bound e for infinite results: 0 if every correct result is infinite, because an operand is, or because
+ * the result exceeds the largest value by more than e. Unknown bounds stay unknown. */
 static Val *
 infinite(Twin *t, const Site *s, Val *e)
 {
@@ -47,8 +47,8 @@ infinite(Twin *t, const Site *s, Val *e)
 	return bound_where(t, surely, NUM(0), NUM(INFINITY));
 }
 
-/* Both executions round their result to r's type: on equal exact results equally, else each by at most
- * u |result| + half the smallest number.  Infinite results are compared as such. */
+/* Adds rounding: both executions round their result to r's type. Equal exact results round equally; others
+ * each by at most u |result| + half the smallest value. Infinite results are compared unrounded. */
 Val *
 bound_rounded(Twin *t, const Site *s, Val *e)
 {
@@ -58,7 +58,7 @@ bound_rounded(Twin *t, const Site *s, Val *e)
 	if (!e)
 		return NULL;
 	r = ABS(bound_f64(t, s->r));
-	e = bound_where(t, bound_cmp(t, O_eq, e, e), e, NUM(INFINITY)); /* NaN: nothing is known */
+	e = bound_where(t, bound_cmp(t, O_eq, e, e), e, NUM(INFINITY)); /* NaN: unknown */
 	if (!bound_is_float(s->r))
 		return MUL(e, NUM(1 + ldexp(1, -40)));
 	m = ADD(MUL(ADD(r, e), NUM(2 * bound_roundoff(d))), NUM(bound_smallest(d, false)));
@@ -67,7 +67,7 @@ bound_rounded(Twin *t, const Site *s, Val *e)
 	return bound_where(t, bound_cmp(t, O_eq, r, NUM(INFINITY)), infinite(t, s, e), m);
 }
 
-/* The sum of those bounds that are there; NULL: none. */
+/* Adds the bounds that are not NULL; returns NULL if both are. */
 Val *
 bound_add(Twin *t, Val *a, Val *b)
 {
@@ -84,7 +84,8 @@ max_of(Twin *t, Val *a, Val *b)
 	return MAX(a, b);
 }
 
-/* |x| ey: how far x y may be off as y is.  Of an infinite x the product is infinite, unless y may be 0. */
+/*x| ey: the error of x y due to y. For infinite x the result is infinite in both executions, unless y may be
+ * 0. */
 static Val *
 times(Twin *t, Val *x, Val *y, Val *ey)
 {
@@ -109,14 +110,15 @@ product(Twin *t, Val *x, Val *ex, Val *y, Val *ey)
 	return ex && ey ? ADD(e, MUL(ex, ey)) : e;
 }
 
-/* Does the device round the op's exact result once, as the interpreter does? */
+/* Does the device round the op's exact result once, like the interpreter? */
 static bool
 rounds_once(const Site *s)
 {
 	return s->r->type.dtype == D_f64 || IMM(s->o, exact);
 }
 
-/* A number by which dividing is multiplying: a power of two, if the type has its reciprocal. */
+/* Is it a constant whose division equals a multiplication: a power of two whose reciprocal the type
+ * represents? */
 static bool
 is_power_of_2(const Val *v)
 {
@@ -126,7 +128,7 @@ is_power_of_2(const Val *v)
 	return fabs(frexp(c, &exp)) == 0.5 && isfinite(num_round(v->type.dtype, 1 / c));
 }
 
-/* (ex + |r| ey) / (|y| - ey), unbounded when y may be 0; of an infinite x it is 0 */
+/* (ex + |r| ey) / (|y| - ey); infinite if y may be 0; 0 for infinite x */
 static Val *
 quotient(Twin *t, const Site *s)
 {
@@ -141,7 +143,7 @@ quotient(Twin *t, const Site *s)
 	return bound_if_positive(t, ADD(ex, ey), wide);
 }
 
-/* `yes` where an operand may be below the smallest normal number, else `no`. */
+/* Returns `yes` where an operand may be below the smallest normal value, else `no`. */
 static Val *
 where_tiny(Twin *t, const Site *s, int operand, Val *yes, Val *no)
 {
@@ -150,9 +152,10 @@ where_tiny(Twin *t, const Site *s, int operand, Val *yes, Val *no)
 	return bound_where(t, bound_cmp(t, O_lt, low, NUM(bound_smallest(D_f32, true))), yes, no);
 }
 
-/* On top of bound e of the exact quotient, what div.full (2 ulp) or a product with rcp.approx (1 ulp, of a
- * subnormal reciprocal 2^-21 of it, and the product's rounding) may miss, with one bit of slack.  Operands
- * and results below the smallest normal number may count as 0: x / 0 is infinite, or NaN where x does. */
+/* Adds to bound e of the exact quotient the error of div.full (2 ulp) or of a product with rcp.approx (1
+ * ulp, for a subnormal reciprocal 2^-21 of it, and the product's rounding), with one bit of slack.
+ * Operands and results below the smallest normal value may be flushed to 0: x / 0 is infinite, or NaN if x
+ * is flushed too. */
 static Val *
 rough_quotient(Twin *t, const Site *s, Val *e)
 {
@@ -172,13 +175,13 @@ bound_of_shift(Twin *t, const Site *s)
 
 	if (!s->e[0])
 		return NULL;
-	r = bound_op1(t, O_shift, s->e[0]); /* what comes in is exact */
+	r = bound_op1(t, O_shift, s->e[0]); /* the fill value is exact */
 	IMM_SET(r->def, dim, IMM(s->o, dim));
 	IMM_SET(r->def, by, IMM(s->o, by));
 	return r;
 }
 
-/* Something of which only equality is known: no bound once an operand differs. */
+/* Ops for which only equality of operands is useful: no bound once an operand differs. */
 Val *
 bound_of_unknown(Twin *t, const Site *s)
 {
@@ -191,11 +194,11 @@ bound_of_unknown(Twin *t, const Site *s)
 
 /* ---- functions -------------------------------------------------------------------------------- */
 
-/* What one approximation may miss: relative, and relative for each unit of |x|.  PTX ISA, "Floating Point
+/* Error of one approximation: relative, and relative per unit of |x|. PTX ISA, "Floating Point
  * Instructions": ex2.approx 2^-22, lg2.approx 2^-22 absolute around 1 and relative elsewhere, rsqrt.approx
- * 2^-22.9, tanh.approx 2^-11 (for half types only; f32 takes a polynomial or two roundings of ex2).
- * exp(x) is ex2(x * log2 e): the product's rounding is |x| 2^-24 of the result.  One bit of slack on each;
- * half types are computed in f32 and rounded once more. */
+ * 2^-22.9, tanh.approx 2^-11 (for half types only; f32 uses a polynomial or two roundings of ex2). exp(x)
+ * is ex2(x * log2 e): the product's rounding is |x| 2^-24 of the result. One bit of slack on each; half
+ * types are computed in f32 and rounded once more. */
 static void
 approx(OpCode code, DType d, double *rel, double *per_x)
 {
@@ -205,7 +208,7 @@ approx(OpCode code, DType d, double *rel, double *per_x)
 		*rel = ldexp(1, dtype_info[d].bits < 32 ? -10 : -20);
 }
 
-/* f(x + ex) - f(x - ex) for a rising f, lower ends cut at `floor_at` */
+/* f(x + ex) - f(x - ex) for an increasing f; `cut`: lower ends below 0 become 0 */
 static Val *
 rising(Twin *t, const Site *s, OpCode code, Val *ex, bool cut)
 {
@@ -216,7 +219,7 @@ rising(Twin *t, const Site *s, OpCode code, Val *ex, bool cut)
 	return SUB(bound_op1(t, code, ADD(x, ex)), bound_op1(t, code, low));
 }
 
-/* floor and the like rise and are exact: two arguments with the same bound may be a step apart. */
+/* floor and similar ops are increasing and exact, but nearby arguments may be a step apart. */
 Val *
 bound_of_step(Twin *t, const Site *s)
 {
@@ -225,7 +228,7 @@ bound_of_step(Twin *t, const Site *s)
 	return ex ? bound_if_positive(t, ex, rising(t, s, s->o->code, ex, false)) : NULL;
 }
 
-/* sqrt.approx: 2^-23, and a bit of slack as above.  Of what may be below 0 it may be NaN. */
+/* sqrt.approx: 2^-23, with a bit of slack as above. May be NaN if the argument may be below 0. */
 Val *
 bound_of_sqrt(Twin *t, const Site *s)
 {
@@ -261,7 +264,7 @@ bound_of_function(Twin *t, const Site *s)
 	m = ADD(finite(t, s), e);
 	if (code == O_log)
 		m = MAX(m, NUM(1));
-	x = MIN(ex ? ADD(x, ex) : x, NUM(1000)); /* far out the result is 0 or infinite */
+	x = MIN(ex ? ADD(x, ex) : x, NUM(1000)); /* beyond, the result is 0 or infinite */
 	m = MUL(m, ADD(NUM(rel), MUL(x, NUM(per_x))));
 	m = ADD(m, NUM(fmax(bound_smallest(d, false), bound_smallest(D_f32, true))));
 	return bound_rounded(t, s, ADD(e, m));
@@ -269,7 +272,7 @@ bound_of_function(Twin *t, const Site *s)
 
 /* ---- comparisons, choices, casts -------------------------------------------------------------- */
 
-/* 1 where the operands may compare either way */
+/* 1 where the comparison may go either way */
 Val *
 bound_of_compare(Twin *t, const Site *s)
 {
@@ -278,14 +281,14 @@ bound_of_compare(Twin *t, const Site *s)
 	if (!e)
 		return NULL;
 	gap = ABS(SUB(bound_f64(t, s->x[0]), bound_f64(t, s->x[1])));
-	/* infinities of one sign, and NaN: they are what they are as long as anything is known of them */
+	/* infinities of one sign, and NaN: exact as long as anything is known of them */
 	e = bound_where(t, bound_cmp(t, O_eq, e, e), e, NUM(INFINITY));
 	gap = bound_where(t, bound_cmp(t, O_eq, gap, gap), gap, NUM(INFINITY));
 	return bound_where(t, bound_cmp(t, O_le, e, NUM(0)), NUM(0),
 	                   bound_where(t, bound_cmp(t, O_lt, e, gap), NUM(0), NUM(1)));
 }
 
-/* Of equal infinities 0; of a NaN and something else anything. */
+/*x - y|: 0 for equal infinities; infinite if the difference is NaN */
 static Val *
 distance(Twin *t, Val *x, Val *y)
 {
@@ -324,12 +327,12 @@ bound_of_cast(Twin *t, const Site *s)
 		return NULL;
 	if (to->kind == K_flt)
 		return bound_rounded(t, s, ex);
-	if (to->kind == K_pred) /* x' and x may be on both sides of 0 only when x is that near */
+	if (to->kind == K_pred) /* x' and x may have different truth values only if x is that near to 0 */
 		return bound_if_positive(
 			t, ex,
 			bound_where(t, bound_cmp(t, O_le, ABS(bound_f64(t, s->x[0])), ex), NUM(1),
 		                    NUM(0)));
-	if (from->kind == K_flt) { /* toward zero: rises with x */
+	if (from->kind == K_flt) { /* toward zero: increases with x */
 		Val *x = bound_f64(t, s->x[0]), *high = ADD(x, ex), *low = SUB(x, ex);
 
 		high = bound_opn(t, O_cast, 1, &high, s->r->type.dtype);
@@ -341,7 +344,7 @@ bound_of_cast(Twin *t, const Site *s)
 
 /* ---- the rest --------------------------------------------------------------------------------- */
 
-/* The bound of the entry, nothing known where the index may be another. */
+/* Looks up the entry's bound; unknown if the index may differ. */
 Val *
 bound_of_lookup(Twin *t, const Site *s)
 {
@@ -355,7 +358,7 @@ bound_of_lookup(Twin *t, const Site *s)
 	return bound_add(t, e, s->e[1] ? bound_if_positive(t, s->e[1], NUM(INFINITY)) : NULL);
 }
 
-/* The same rearrangement of the bounds. */
+/* Rearranges the bounds like the values. */
 Val *
 bound_of_move(Twin *t, const Site *s)
 {
@@ -368,14 +371,14 @@ bound_of_move(Twin *t, const Site *s)
 	type.dtype = D_f64;
 	type.layout = NULL;
 	in[0] = s->e[0];
-	for (int i = 1; i < s->o->nin; i++) /* bounds of a mask, positions */
+	for (int i = 1; i < s->o->nin; i++) /* bounds of a mask, or indices */
 		in[i] = t->val[s->o->in[i]->id];
 	o = op_new(t->at, NULL, s->o->code, s->o->src, s->o->nin, in, 1, &type);
 	memcpy(o->imm, s->o->imm, sizeof o->imm);
 	return o->out[0];
 }
 
-/* Side by side as the tiles are. */
+/* Concatenates the bounds like the tiles. */
 Val *
 bound_of_concat(Twin *t, const Site *s)
 {
@@ -404,7 +407,7 @@ bound_of_extreme(Twin *t, const Site *s)
 	return s->e[0] ? bound_reduce(t, O_reduce_max, s->e[0], (int)IMM(s->o, dim)) : NULL;
 }
 
-/* The bounds of a mask, unlike those that it masks, are to be exact. */
+/* The limits of a mask, unlike the masked values, must be exact. */
 Val *
 bound_of_mask(Twin *t, const Site *s)
 {

@@ -1,4 +1,4 @@
-/* sum.c - bounds of sums: what any order of adding may give. */
+/* sum.c - bounds sums and dots for any summation order. */
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/block_scale.h"
 #include "hexc/ir/sparse.h"
@@ -40,8 +40,8 @@ bound_broadcast_to(Twin *t, Val *x, const Val *like)
 	return op_new(t->at, NULL, O_broadcast, (Src){ 0, 0, 0 }, 1, &x, 1, &type)->out[0];
 }
 
-/* Any order of adding `terms` numbers whose magnitudes sum to `size`; exact when they are integers (fraction
- * 0) with a sum that the accumulator's type d holds. */
+/* Bound for any order of adding `terms` values whose magnitudes sum to `size`; 0 if they are integers
+ * (fraction 0) whose sum the accumulator's type d represents. */
 static Val *
 order(Twin *t, const Site *s, DType d, Val *size, Val *frac, double terms)
 {
@@ -58,7 +58,7 @@ order(Twin *t, const Site *s, DType d, Val *size, Val *frac, double terms)
 Val *
 bound_of_reduce_sum(Twin *t, const Site *s)
 {
-	/* half types are added up in f32 and rounded once */
+	/* half types are accumulated in f32 and rounded once */
 	DType acc = dtype_accumulator(s->r->type.dtype);
 	int dim = (int)IMM(s->o, dim);
 	double terms = (double)s->x[0]->type.shape[dim];
@@ -75,7 +75,7 @@ bound_of_reduce_sum(Twin *t, const Site *s)
 	return bound_rounded(t, s, bound_add(t, ex, order(t, s, acc, size, frac, terms)));
 }
 
-/* How often the loop's body runs, or more, in r's shape. */
+/* Returns an upper bound of the loop's trip count, in r's shape. */
 static Val *
 turns(Twin *t, const Op *loop, const Val *r)
 {
@@ -89,9 +89,10 @@ turns(Twin *t, const Op *loop, const Val *r)
 	return r->type.space == S_reg ? op_new(t->at, NULL, O_splat, loop->src, 1, &n, 1, &type)->out[0] : n;
 }
 
-/* A term is rounded as often as the loop still turns, here and there, and as parts of the sum meet behind it:
- * at most once for each turn and each term of the turn's sum.  That all terms are integers is not known in
- * one turn of the others. */
+/* Bound of adding reduction `sum` to a loop-carried value. In both executions a term is rounded once per
+ * remaining iteration, and when partial sums are combined after the loop: at most once per iteration and
+ * per term of the reduction. Integer terms get no exact result, as one iteration does not know the terms
+ * of others. */
 Val *
 bound_late(Twin *t, const Site *s, const Op *sum)
 {
@@ -117,10 +118,10 @@ dot64(Twin *t, Val *a, Val *b, Val *c)
 	return bound_opn(t, O_dot, 3, in, D_f64);
 }
 
-/* Factor `side` of values times scales may be rounded in the types that it is computed in, or not at all.
- * It has no more digits than they hold, so only numbers below the smallest normal one are rounded, by half
- * the distance of these: a scale that goes into the product, and the product.  Past the largest number it
- * is infinite, or what it is.  NULL: it is never rounded. */
+/* Operand `side`, values times scales, may be rounded to the types in which it is computed, or not at all.
+ * These types have enough digits, so only results below the smallest normal value are rounded, by half the
+ * spacing there: a scale that enters the product, and the product. Above the largest value the result is
+ * infinite or exact. Returns NULL if it is never rounded. */
 static Val *
 unrounded(Twin *t, const Site *s, int side)
 {
@@ -153,7 +154,7 @@ unrounded(Twin *t, const Site *s, int side)
 	                   e ? e : bound_const(t, r, 0), bound_const(t, r, INFINITY));
 }
 
-/* x in other extents. */
+/* Changes x's extents by op `code`. */
 static Val *
 extents(Twin *t, OpCode code, Val *x, int rank, const int64_t *shape)
 {
@@ -165,7 +166,7 @@ extents(Twin *t, OpCode code, Val *x, int rank, const int64_t *shape)
 	return op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, 1, &x, 1, &type)->out[0];
 }
 
-/* Factor `side` of a dot with scales, as they make it. */
+/* Computes operand `side` of a dot with scales, from values and scales. */
 static Val *
 scaled_product(Twin *t, const Site *s, int side)
 {

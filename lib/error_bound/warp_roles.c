@@ -1,7 +1,7 @@
-/* warp_roles.c - bounds of what roles of warps compute: products from shared memory as if from registers. */
+/* warp_roles.c - bounds wgmma in warp roles: treats operands in shared memory as if loaded to registers. */
 #include "lib/error_bound/error_bound_internal.h"
 
-/* What is in factor i as it is multiplied, or its bounds, where v is memory like it. */
+/* Loads MMA operand i, transposed if the op does so, or its bounds, if v is in shared memory. */
 static Val *
 factor(Twin *t, const Op *o, int i, Val *v)
 {
@@ -21,7 +21,7 @@ factor(Twin *t, const Op *o, int i, Val *v)
 	return v;
 }
 
-/* The tile that is added to, where a condition says that it counts. */
+/* The accumulator, or 0 if the op's scale-d condition is false. */
 static Val *
 counted(Twin *t, const Op *o, Val *acc)
 {

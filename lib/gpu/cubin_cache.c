@@ -1,4 +1,5 @@
-/* cubin_cache.c - what the driver made of PTX, kept in a cache: the next process need not wait for its compiler. */
+/* cubin_cache.c - stores the driver's JIT results (PTX to cubin) in a cache, so that the next process
+ * skips the JIT compiler. */
 #include "lib/cache/cache.h"
 #include "lib/gpu/gpu.h"
 #include <stdio.h>
@@ -14,7 +15,8 @@ hexc_gpu_cache(hexc_gpu *g, hexc_cache *cache)
 	return HEXC_OK;
 }
 
-/* All that the driver's code depends on: device, driver and text.  To be freed. */
+/* Returns a key with everything that the JIT result depends on: device, driver and PTX. The caller frees
+ * it. */
 static char *
 key_bytes(const hexc_gpu_module *gm, size_t *n)
 {
@@ -33,7 +35,7 @@ key_bytes(const hexc_gpu_module *gm, size_t *n)
 	return key;
 }
 
-/* The driver's code for this PTX, in a state of its linker, to be destroyed; false: it has none. */
+/* Compiles the PTX in a linker state of the driver, which the caller destroys; returns false on failure. */
 static bool
 compile(hexc_gpu_module *gm, void **state, void **cubin, size_t *n)
 {
@@ -48,7 +50,7 @@ compile(hexc_gpu_module *gm, void **state, void **cubin, size_t *n)
 	       g->cu.cuLinkComplete(*state, cubin, n) == 0;
 }
 
-/* Compiled, kept, and loaded. */
+/* Compiles, stores and loads the cubin. */
 static bool
 make(hexc_gpu_module *gm, const CacheKey *key)
 {

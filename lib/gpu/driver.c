@@ -1,4 +1,4 @@
-/* driver.c - find the CUDA driver. */
+/* driver.c - finds and opens the CUDA driver or the simulator at run time. */
 #define _GNU_SOURCE /* dladdr */
 #include "lib/gpu/driver.h"
 #include "lib/hexc.h"
@@ -10,7 +10,7 @@
 #define NUMBER_TEXT(x) #x
 #define NUMBER(x) NUMBER_TEXT(x)
 
-/* A function by its name in lib, or, if it is not NULL, by the simulator's function for that. */
+/* Looks up a function by name in lib or, if `simulated` is not NULL, through the simulator's lookup. */
 static void *
 look_up(void *lib, void *(*simulated)(const char *name), const char *name)
 {
@@ -19,8 +19,8 @@ look_up(void *lib, void *(*simulated)(const char *name), const char *name)
 
 #define SIMULATOR "libhexc_sim.so." NUMBER(HEXC_VERSION_MAJOR)
 
-/* The simulator's library in the folder of the library that this function is in; NULL: it is not there.  The
- * loader finds that one by the RUNPATH of the host, but looks for what it opens by its own. */
+/* Opens the simulator's library in the directory of the library with this function; NULL if absent. The
+ * host's RUNPATH finds this library, but does not apply to libraries that it opens itself. */
 static void *
 open_beside(void)
 {
@@ -34,13 +34,13 @@ open_beside(void)
 	memcpy(&at, &here, sizeof at);
 	if (!dladdr(at, &info) || !info.dli_fname || !(slash = strrchr(info.dli_fname, '/')))
 		return NULL;
-	if (info.dli_fname[0] != '/' && getauxval(AT_SECURE)) /* relative to who knows which folder */
+	if (info.dli_fname[0] != '/' && getauxval(AT_SECURE)) /* relative to an unknown directory */
 		return NULL;
 	n = snprintf(path, sizeof path, "%.*s/" SIMULATOR, (int)(slash - info.dli_fname), info.dli_fname);
 	return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
-/* The simulator's sim_cuda, of the process or of its library; NULL: there is none. */
+/* Returns the simulator's sim_cuda, of the process or of its library; NULL if there is none. */
 static void *
 find_simulator(void)
 {
@@ -63,7 +63,7 @@ driver_open(Driver *d, bool simulated, char *why, size_t n)
 		DRIVER_CALLS(X)
 #undef X
 	};
-	/* never closed: the driver has threads of its own, and stays loaded in any host that uses it */
+	/* never closed: the driver has threads, and stays loaded in any host that uses it */
 	void *lib = simulated ? find_simulator() : dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	void *(*find)(const char *) = NULL;
 	char *to = (char *)d;
@@ -75,12 +75,11 @@ driver_open(Driver *d, bool simulated, char *why, size_t n)
 		snprintf(why, n, "%s",
 		         simulated ? "there is no simulator here: " SIMULATOR
 		                     " cannot be opened; install it beside libhexc, or link it"
-		                   : "there is no CUDA driver here: libcuda.so.1 cannot be opened; install "
-		                     "that of the GPU, or use the simulator");
+		                   : "CUDA driver not found (libcuda.so.1); install it or use the simulator");
 		return false;
 	}
 	if (simulated)
-		memcpy(&find, &lib, sizeof find); /* POSIX: function pointers too */
+		memcpy(&find, &lib, sizeof find); /* POSIX permits this for function pointers */
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
 		void *symbol = look_up(lib, find, name[i]);
 
@@ -113,7 +112,7 @@ driver_lacks(const char *function, char *why, size_t n)
 	return false;
 }
 
-/* Which of our codes a driver's result is. */
+/* Maps a driver result to a HEXC_ code. */
 int
 driver_code(int result)
 {

@@ -1,7 +1,7 @@
-/* driver.h - the CUDA driver's functions that we call, found at run time.
+/* driver.h - declares the CUDA driver functions that hexc calls, resolved at run time.
  *
- * Names, signatures and numbers are those of the CUDA Driver API reference; cuda.h itself need not be there.
- * test/gpu/run-abi.sh compares the two where it is. */
+ * Names, signatures and constants are those of the CUDA Driver API reference; cuda.h is not required.
+ * test/gpu/run-abi.sh compares the two where cuda.h is installed. */
 #ifndef HEXC_DRIVER_H
 #define HEXC_DRIVER_H
 #include <stdbool.h>
@@ -13,10 +13,10 @@ typedef struct DriverNode {
 	void *function;
 	unsigned grid[3], block[3], shared;
 	void **args, **extra;
-	void *kernel, *context; /* NULL: those of the function */
+	void *kernel, *context; /* NULL: that of the function */
 } DriverNode;
 
-/* CUlaunchAttribute: the blocks of a cluster, or a number in the first */
+/* CUlaunchAttribute: value[0..3) is the cluster's dimensions, or value[0] a number */
 typedef struct DriverAttribute {
 	int id;
 	_Alignas(8) unsigned value[3];
@@ -28,10 +28,10 @@ typedef struct DriverLaunch {
 	unsigned grid[3], block[3], shared;
 	void *stream;
 	DriverAttribute *attribute;
-	unsigned n; /* attributes */
+	unsigned n; /* number of attributes */
 } DriverLaunch;
 
-/* X(name, parameters) of functions that return a result, 0 on success. */
+/* X(name, parameters) for functions that return a result, 0 on success. */
 #define DRIVER_CALLS(X) DRIVER_ALWAYS(X) DRIVER_LATER(X)
 #define DRIVER_ALWAYS(X)                                                                                     \
 	X(cuInit, (unsigned flags))                                                                          \
@@ -82,7 +82,7 @@ typedef struct DriverLaunch {
 	X(cuGraphExecDestroy, (void *exec))                                                                  \
 	X(cuGraphDestroy, (void *graph))
 
-/* Those that came later, each with a driver as DRIVER_SINCE says: NULL where it is older. */
+/* Functions added later, with the driver version in DRIVER_SINCE; NULL in older drivers. */
 #define DRIVER_LATER(X)                                                                                      \
 	X(cuTensorMapEncodeTiled,                                                                            \
 	  (void *map, int type, unsigned rank, void *address, const uint64_t *dim, const uint64_t *stride,   \
@@ -103,7 +103,7 @@ typedef struct DriverLaunch {
 	X(cuOccupancyMaxActiveClusters, "11.8")                                                              \
 	X(cuLaunchKernelEx, "11.8")
 
-/* X(name, value): of cuda.h */
+/* X(name, value): constants of cuda.h */
 #define DRIVER_NUMBERS(X)                                                                                    \
 	X(CUDA_ERROR_OUT_OF_MEMORY, 2)                                                                       \
 	X(CUDA_ERROR_NO_BINARY_FOR_GPU, 209)                                                                 \
@@ -143,15 +143,15 @@ typedef struct Driver {
 #undef X
 } Driver;
 
-/* Open libcuda.so.1 and find all of them; or, where `simulated`, libhexc_sim, unless the process has it
- * already, and what its sim_cuda gives.  False, with one sentence in why[0..n), where there is none or it
- * lacks one that it always had. */
+/* Opens libcuda.so.1 and resolves all functions; if `simulated`, libhexc_sim instead, unless the process
+ * has loaded it, and the functions of its sim_cuda. Returns false with one sentence in why[0..n) if the
+ * library, or a function of DRIVER_ALWAYS, is missing. */
 bool driver_open(Driver *d, bool simulated, char *why, size_t n);
-/* Does the driver have the function, one of DRIVER_LATER?  If not, the sentence is written. */
+/* Does the driver have the function, one of DRIVER_LATER? If not, writes the sentence. */
 #define DRIVER_HAS(d, function, why, n) ((d)->function || driver_lacks(#function, why, n))
 bool driver_lacks(const char *function, char *why, size_t n); /* returns false */
-/* What a result of `call` that is no success means, in a sentence. */
+/* Writes a sentence about the failed result of `call`. */
 void driver_says(const Driver *d, const char *call, int result, char *why, size_t n);
-/* Which of hexc's codes it is. */
+/* Maps a driver result to a HEXC_ code. */
 int driver_code(int result);
 #endif

@@ -1,4 +1,4 @@
-/* event.c - hexc_gpu.h: events and streams. */
+/* event.c - implements hexc_gpu.h: events and streams. */
 #include "lib/gpu/gpu.h"
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@ struct hexc_event {
 	void *event;
 };
 
-/* The driver's event goes; what is left says that the GPU is closed. */
+/* Destroys the driver's event; the object remains to report that the GPU is closed. */
 static void
 destroy(GpuChild *c)
 {

@@ -1,4 +1,4 @@
-/* gpu.c - hexc_gpu.h: a device and its memory. */
+/* gpu.c - implements hexc_gpu.h: devices and their memory. */
 #include "lib/gpu/gpu.h"
 #include <limits.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ gpu_result(hexc_gpu *g, const char *call, int r)
 
 /* ---- devices --------------------------------------------------------------------------------------- */
 
-/* The newest arch that it runs. */
+/* Returns the newest arch that the device runs. */
 static const char *
 arch_for(uint32_t capability)
 {
@@ -84,7 +84,7 @@ open_driver(hexc_gpu *g)
 	return GPU_CALL(g, cuInit, 0);
 }
 
-/* Of this compute capability. */
+/* Opens the simulator with this compute capability. */
 static int
 open_simulator(hexc_gpu *g, int capability)
 {
@@ -113,14 +113,14 @@ open_device(hexc_gpu *g, int device)
 	if (count == 0)
 		return gpu_error(g, HEXC_E_DEVICE, "the CUDA driver finds no GPU");
 	if (device >= count)
-		return gpu_error(g, HEXC_E_DEVICE, "there is no GPU %d; the driver has %d, counted from 0",
+		return gpu_error(g, HEXC_E_DEVICE, "GPU %d does not exist; the driver reports %d (numbered from 0)",
 		                 device, count);
 	if ((code = GPU_CALL(g, cuDeviceGet, &g->device, device)) || (code = describe(g)))
 		return code;
 	return GPU_CALL(g, cuDevicePrimaryCtxRetain, &g->context, g->device);
 }
 
-/* Of a context that is the host's. */
+/* Uses a context of the host. */
 static int
 adopt(hexc_gpu *g, void *context)
 {
@@ -132,8 +132,7 @@ adopt(hexc_gpu *g, void *context)
 		return code;
 	if (!context)
 		return gpu_error(g, HEXC_E_INVALID,
-		                 "no CUDA context is current in this thread: give one, or make "
-		                 "one current (cuCtxSetCurrent)");
+		                 "no current CUDA context; pass one or call cuCtxSetCurrent");
 	g->context = context;
 	g->adopted = true;
 	if ((code = gpu_enter(g)))
@@ -244,7 +243,7 @@ hexc_gpu_close(hexc_gpu *g)
 		hexc_gpu_free(g, g->memory[g->nmemory - 1]);
 	free(g->memory);
 	if (g->context && g->simulated)
-		gpu_enter(g); /* of several, that one: see sim_cuda */
+		gpu_enter(g); /* sim_cuda closes the current one */
 	if (g->context && !g->adopted)
 		g->cu.cuDevicePrimaryCtxRelease_v2(g->device);
 	free(g);
@@ -277,7 +276,7 @@ hexc_gpu_describe(const hexc_gpu *g, hexc_gpu_info *out)
 
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
-/* Room for one more in g->memory. */
+/* Reserves space for one more element in g->memory. */
 static bool
 memory_room(hexc_gpu *g)
 {

@@ -1,12 +1,13 @@
-/* gpu_family.c - hexc_gpu.h: families whose kernels are loaded, with arguments kept from launch to launch. */
+/* gpu_family.c - implements hexc_gpu.h: launches of kernel families, with arguments that persist between
+ * launches. */
 #include "lib/gpu/gpu.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDEST = 16 }; /* bytes that any kernel asks addresses to be multiples of, at most */
+enum { WIDEST = 16 }; /* largest alignment in bytes that any kernel requires */
 
-/* A line's kernels. */
+/* The kernels of a line. */
 typedef struct Chain {
 	hexc_call *call[HEXC_FAMILY_STAGES];
 	size_t n;
@@ -16,17 +17,18 @@ struct hexc_family_call {
 	hexc_gpu *g;
 	const hexc_family *f;
 	hexc_family_info info;
-	Chain *chain;               /* of each line */
-	hexc_gpu_module **module;   /* each once: nmodule of them */
-	const hexc_module **of;     /* what they were loaded from */
+	Chain *chain;               /* per line */
+	hexc_gpu_module **module;   /* nmodule loaded modules, without duplicates */
+	const hexc_module **of;     /* the modules that they were loaded from */
 	size_t nmodule;
 	hexc_arg arg[HEXC_MAX_PARAMS];
-	uint64_t missing, numbers;  /* bits of parameters without an argument; of sizes and integers */
-	uint64_t changes;           /* of arguments */
-	bool picked, given;         /* the line is that for the sizes; its calls have these arguments */
+	uint64_t missing, numbers;  /* bit sets of parameters: without an argument; sizes and integers */
+	uint64_t changes;           /* number of changed arguments */
+	bool picked, given;         /* `line` is for the current sizes; its calls have the current
+	                             * arguments */
 	size_t line;
 	void *space;
-	uint64_t space_bytes, needs; /* of workspace: there are, and the line takes */
+	uint64_t space_bytes, needs; /* bytes of workspace: available, and required by the line */
 	char why[LOG_MAX + 300];
 };
 
@@ -137,7 +139,7 @@ hexc_family_call_free(hexc_family_call *c)
 {
 	if (!c)
 		return;
-	/* their calls keep modules in memory, if the GPU was closed before */
+	/* calls keep their modules allocated if the GPU was closed before */
 	for (size_t i = c->nmodule; i > 0; i--)
 		hexc_gpu_unload(c->module[i - 1]);
 	for (size_t i = 0; c->chain && i < c->info.nline; i++)
@@ -163,7 +165,7 @@ hexc_family_call_find(const hexc_family_call *c, const char *name)
 
 /* ---- arguments ------------------------------------------------------------------------------------- */
 
-/* Parameter i, which is of this kind: 'p' a tensor, 'i' an integer, 'f' a float. */
+/* Checks that parameter i is of this kind: 'p' a tensor, 'i' an integer, 'f' a float. */
 static int
 argument(hexc_family_call *c, int i, char kind)
 {
@@ -186,7 +188,7 @@ argument(hexc_family_call *c, int i, char kind)
 	return HEXC_OK;
 }
 
-/* Has parameter i an argument? */
+/* Does parameter i have an argument? */
 static bool
 has(const hexc_family_call *c, int i)
 {
@@ -202,7 +204,7 @@ hexc_family_call_ptr(hexc_family_call *c, int i, void *ptr, uint64_t bytes)
 	if (was || code)
 		return code;
 	if (((uintptr_t)c->arg[i].ptr ^ (uintptr_t)ptr) % WIDEST)
-		c->picked = false; /* another line may be for such addresses */
+		c->picked = false; /* another line may accept the new alignment */
 	c->arg[i].ptr = ptr;
 	c->arg[i].bytes = bytes;
 	return HEXC_OK;
@@ -243,7 +245,7 @@ name_missing(hexc_family_call *c, uint64_t missing)
 	return told(c, HEXC_E_ARGS, text);
 }
 
-/* The line for these sizes. */
+/* Selects the line for the current sizes. */
 static int
 pick(hexc_family_call *c)
 {
@@ -325,7 +327,7 @@ give_stage(hexc_family_call *c, size_t s)
 	return code ? told(c, code, hexc_call_why(call)) : HEXC_OK;
 }
 
-/* All that is new since the last launch. */
+/* Passes everything that changed since the last launch to the calls. */
 static int
 give(hexc_family_call *c)
 {

@@ -1,4 +1,4 @@
-/* gpu_launch.c - hexc_gpu.h: modules, launches and their times. */
+/* gpu_launch.c - implements hexc_gpu.h: loads modules, launches kernels and measures their times. */
 #include "lib/gpu/gpu.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ gpu_load_image(hexc_gpu *g, const void *image, void **module)
 	return code;
 }
 
-/* The cubin of m that is nearest to the device; false: none runs there. */
+/* Finds m's cubin for the newest arch that the device runs; returns false if there is none. */
 static bool
 nearest_cubin(const hexc_gpu *g, const hexc_module *m, hexc_cubin *out)
 {
@@ -41,8 +41,8 @@ nearest_cubin(const hexc_gpu *g, const hexc_module *m, hexc_cubin *out)
 	return best > 0;
 }
 
-/* A cubin where there is one, else PTX: also where the driver refuses the cubin, as one for another member
- * of the family. */
+/* Loads a cubin if there is one, else PTX; also PTX if the driver rejects the cubin, for example one for
+ * another family member. */
 static int
 load_cubin_or_ptx(hexc_gpu_module *gm)
 {
@@ -58,8 +58,7 @@ load_cubin_or_ptx(hexc_gpu_module *gm)
 	if (!hexc_gpu_runs(g, info.arch))
 		return gpu_error(
 			g, HEXC_E_DEVICE,
-			"the module is for %s, which %s of compute capability %u.%u does not run: compile it "
-			"for %s",
+			"module for %s is incompatible with %s (compute capability %u.%u); compile for %s",
 			info.arch, g->name, g->info.capability / 10, g->info.capability % 10,
 			g->info.arch ? g->info.arch : "an older GPU, if there is such an arch");
 	if (gpu_load_cached(gm))
@@ -112,7 +111,7 @@ hexc_gpu_cubin(const hexc_gpu_module *gm)
 void
 hexc_gpu_unload(hexc_gpu_module *gm)
 {
-	if (!gm || !gm->g) /* or it is unloaded, and its calls are left */
+	if (!gm || !gm->g) /* unloaded, but its calls remain */
 		return;
 	if (gm->module && gpu_enter(gm->g) == HEXC_OK)
 		gpu_leave(gm->g, GPU_CALL(gm->g, cuModuleUnload, gm->module));
@@ -139,13 +138,13 @@ gpu_module_release(hexc_gpu_module *gm)
 
 /* ---- launches -------------------------------------------------------------------------------------- */
 
-/* A kernel with its arguments as cuLaunchKernel takes them. */
+/* A kernel with its arguments for cuLaunchKernel. */
 typedef struct LaunchCall {
 	hexc_kernel_info info;
 	void *function;
 	uint32_t grid[3];
 	uint64_t value[HEXC_MAX_PARAMS];
-	void *arg[HEXC_MAX_PARAMS]; /* those, then the maps */
+	void *arg[HEXC_MAX_PARAMS]; /* pointers to value, then to map */
 	CuTensorMap map[HEXC_MAX_PARAMS];
 } LaunchCall;
 
@@ -160,7 +159,8 @@ encode_maps(hexc_gpu_module *gm, size_t k, const hexc_kernel_info *info, const h
 	                        c->arg + info->nparam, g->why, sizeof g->why);
 }
 
-/* Not every multiprocessor has a neighbour that is free: a cluster runs on those of one group. */
+/* Queries the driver for resident clusters: the blocks of a cluster must run on SMs of one GPC, so not all
+ * SMs can be used. */
 static int
 held_clusters(hexc_gpu *g, void *function, const hexc_kernel_info *info, int *clusters)
 {
@@ -299,7 +299,7 @@ hexc_gpu_wait(hexc_gpu *g)
 
 /* ---- timing ---------------------------------------------------------------------------------------- */
 
-/* One launch between two events. */
+/* Times one launch between two events. */
 static int
 time_one(hexc_gpu *g, LaunchCall *c, void *const event[2], bool warm, double *us)
 {

@@ -1,4 +1,5 @@
-/* prepared_launch.c - hexc_gpu.h: launches that are prepared once: how they are made, and their arguments. */
+/* prepared_launch.c - implements hexc_gpu.h: creates prepared launches (hexc_call) and sets their
+ * arguments. */
 #include "lib/gpu/prepared_launch.h"
 #include "hexc/ir/dtype_value.h"
 #include <stdio.h>
@@ -34,7 +35,7 @@ call_lives(hexc_call *c)
 
 /* ---- made and freed ------------------------------------------------------------------------------ */
 
-/* The next n elements of a block that has room. */
+/* Allocates the next n elements of a block, which has space for them. */
 static void *
 part(unsigned char **at, size_t n, size_t size)
 {
@@ -44,7 +45,7 @@ part(unsigned char **at, size_t n, size_t size)
 	return p;
 }
 
-/* One block with all that it ever needs; NULL: no memory. */
+/* Allocates one block for everything that the call needs; NULL if memory is short. */
 static hexc_call *
 call_memory(const hexc_kernel_info *info)
 {
@@ -67,7 +68,7 @@ call_memory(const hexc_kernel_info *info)
 	return c;
 }
 
-/* In the GPU's context. */
+/* Requires the GPU's context to be current. */
 static int
 find_function(hexc_call *c)
 {
@@ -110,7 +111,7 @@ hexc_call_new(hexc_call **out, hexc_gpu_module *gm, size_t k)
 	c->prefix = (size_t)snprintf(c->why, sizeof c->why / 2, "%s: ", info.name);
 	c->prefix = c->prefix < sizeof c->why / 2 ? c->prefix : sizeof c->why / 2 - 1;
 	c->first = c->why[0];
-	c->why[0] = 0; /* nothing failed yet */
+	c->why[0] = 0; /* no failure yet */
 	for (uint32_t i = 0; i < info.nparam; i++) {
 		c->param[i] = &c->value[i];
 		c->numbers |= (uint64_t)(gm->m->kernel[k].param[i].kind != HEXC_POINTER) << i;
@@ -284,7 +285,7 @@ call_blocks(hexc_call *c, uint64_t *blocks)
 int
 call_fill(hexc_call *c, double *fill)
 {
-	hexc_gpu *g = c->gm->g; /* call_blocks looks at it */
+	hexc_gpu *g = c->gm->g; /* call_blocks checks it */
 	uint64_t blocks = 0;
 	int code = call_blocks(c, &blocks);
 

@@ -1,8 +1,9 @@
-/* prepared_launch_graph.c - hexc_gpu.h: prepared launches are started, captured into graphs, and changed there.
+/* prepared_launch_graph.c - implements hexc_gpu.h: starts prepared launches, captures them into CUDA
+ * graphs and updates graph nodes.
  *
- * What a change of arguments costs: another number is planned anew (launch_plan), a pointer checked
- * against the bytes that the plan found, and a tensor's maps are encoded again when its address or the
- * plan is new. */
+ * Cost of changed arguments: a changed number is planned again (launch_plan). A changed pointer is checked
+ * against the byte count of the plan. A tensor's maps are encoded again if its address or the plan
+ * changed. */
 #include "lib/gpu/prepared_launch.h"
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 /* ---- the context --------------------------------------------------------------------------------- */
 
-/* Make the context current, unless it is. */
+/* Makes the context current, unless it is. */
 static int
 enter(hexc_call *c, bool *pushed)
 {
@@ -43,7 +44,7 @@ empty(const hexc_call *c)
 	return !c->plan.grid[0] || !c->plan.grid[1] || !c->plan.grid[2];
 }
 
-/* The maps of tensors that moved, or all. */
+/* Encodes the maps of tensors whose address changed, or all. */
 static int
 encode(hexc_call *c, bool all)
 {
@@ -68,7 +69,7 @@ encode(hexc_call *c, bool all)
 	return HEXC_OK;
 }
 
-/* All that is new since the last launch.  In the context. */
+/* Applies everything that changed since the last launch. Requires the context to be current. */
 static int
 refresh(hexc_call *c)
 {
@@ -132,7 +133,7 @@ hexc_call_launch(hexc_call *c, void *stream)
 
 /* ---- graphs -------------------------------------------------------------------------------------- */
 
-/* The node that the next one of the stream would wait for; NULL: none, or several. */
+/* Finds the node that the stream's next node would depend on; NULL if there is none, or several. */
 static int
 last_node(hexc_call *c, void *stream, void **node)
 {

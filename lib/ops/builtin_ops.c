@@ -1,8 +1,9 @@
-/* builtin_ops.c - the operators that there are: the texts of lib/ops, as the build puts them in here. */
+/* builtin_ops.c - lists the built-in operators: the program texts of lib/ops, embedded by the build. */
 #include "lib/ops/ops.h"
 #include <string.h>
 
-#include "lib/ops/texts.inc" /* texts[], a row for each file, by name; `what` is "" for parts of others */
+#include "lib/ops/texts.inc" /* texts[], a row per file, sorted by name; `what` is "" for files that others
+                              * use */
 
 int
 hexc_op_find(const char *name)

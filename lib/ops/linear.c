@@ -1,4 +1,5 @@
-/* linear.c - hexc_linear: the operator of a weight, planned, and its planes in device memory. */
+/* linear.c - implements hexc_linear: plans the operator for a weight and uploads its planes to device
+ * memory. */
 #include "lib/gpu/gpu.h"
 #include "lib/ops/linear.h"
 #include <string.h>
@@ -8,9 +9,9 @@ struct hexc_linear {
 	void *(*realloc)(void *user, void *p, size_t n);
 	void *user;
 	GpuChild of;
-	hexc_op *own;      /* NULL: `op` is another's */
+	hexc_op *own;      /* NULL: another weight owns `op` */
 	const hexc_op *op;
-	const char *key;   /* all that op was planned with */
+	const char *key;   /* everything that op was planned with */
 	struct {
 		const char *name;
 		void *ptr;
@@ -22,10 +23,10 @@ struct hexc_linear {
 	uint64_t bytes;
 };
 
-/* Making one. */
+/* State of hexc_linear_new. */
 typedef struct LinearBuild {
 	hexc_linear *l;
-	LinearPlan plan;       /* what is only for the time of making it */
+	LinearPlan plan;       /* temporary data */
 	Arena arena, *scratch;
 	const hexc_linear *like;
 	const hexc_op_set *set;
@@ -44,7 +45,7 @@ fail(LinearBuild *j, int code, const char *text)
 
 /* ---- the operator ---------------------------------------------------------------------------------- */
 
-/* What two weights have in common that can share kernels. */
+/* Returns the properties that weights must share to share kernels. */
 static const char *
 key_of(const LinearBuild *j)
 {
@@ -76,7 +77,7 @@ take_operator(LinearBuild *j)
 
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
-/* As the operator's kernels want the argument, NULL: as it is. */
+/* Returns the pack that the operator's kernels require for the argument; NULL: unpacked. */
 static const char *
 pack_of(const hexc_op *op, const char *name)
 {
@@ -126,7 +127,7 @@ give_tensor(LinearBuild *j, const LinearTensor *t)
 	return !j->plan.code && upload(j, t->name, to, bytes);
 }
 
-/* Under arena_protect. */
+/* Runs under arena_protect. */
 static void
 make(void *user)
 {
@@ -226,7 +227,7 @@ hexc_linear_free(hexc_linear *l)
 {
 	if (!l)
 		return;
-	for (int i = 0; i < l->ntensor && l->of.g; i++) /* else closing the GPU has freed them */
+	for (int i = 0; i < l->ntensor && l->of.g; i++) /* otherwise closing the GPU freed them */
 		hexc_gpu_free(l->of.g, l->tensor[i].ptr);
 	gpu_child_leave(&l->of);
 	hexc_op_free(l->own);

@@ -1,4 +1,4 @@
-/* linear.h - what the files of hexc_linear_new share. */
+/* linear.h - declares what the files of hexc_linear_new share. */
 #ifndef HEXC_OPS_LINEAR_H
 #define HEXC_OPS_LINEAR_H
 #include "lib/ops/ops.h"
@@ -11,12 +11,12 @@ typedef struct LinearTensor {
 	hexc_plane plane;
 } LinearTensor;
 
-/* Which operator a weight wants, with what. */
+/* The operator for a weight, with its settings. */
 typedef struct LinearPlan {
 	Arena *arena;
 	hexc_weight w;
 	const char *op;
-	hexc_op_set set[LINEAR_SETS]; /* the host's, and behind them the weight's */
+	hexc_op_set set[LINEAR_SETS]; /* the host's settings, then the weight's */
 	size_t nset, nhost;
 	LinearTensor tensor[LINEAR_TENSORS];
 	int ntensor;
@@ -29,15 +29,16 @@ typedef struct LinearPlan {
 
 /* ---- quant_scheme.c ------------------------------------------------------------------------------------------ */
 
-/* Fill l->op, l->set and l->tensor from l->w and the host's settings.  False: l->code, and the sentence. */
+/* Fills l->op, l->set and l->tensor from l->w and the host's settings. Returns false with l->code and the
+ * sentence set. */
 bool linear_scheme(LinearPlan *l);
 
 /* ---- weight_planes.c ------------------------------------------------------------------------------------------- */
 
-/* The plane with `cols` columns in place of one: each number as often. */
+/* Returns the plane with `cols` columns instead of one, by repeating each value. */
 hexc_plane linear_spread(LinearPlan *l, const hexc_plane *p, int64_t cols);
-/* The plane in another type, each number divided by `by`. */
+/* Converts the plane to another type, with each value divided by `by`. */
 hexc_plane linear_convert(LinearPlan *l, const hexc_plane *p, const char *type, double by);
-/* The power of two by which its numbers are to be divided to be at most 64; 1 where all are 0. */
+/* Returns the power of two by which to divide the values so that they are at most 64; 1 if all are 0. */
 double linear_range(const hexc_plane *p);
 #endif

@@ -1,4 +1,4 @@
-/* op_metadata.c - what a file of lib/ops says of itself: lines of the program that begin with "//:",
+/* op_metadata.c - reads the metadata of an operator program: its lines that start with "//:", see
  * hexc-op(5). */
 #include "lib/ops/ops.h"
 #include <string.h>
@@ -6,7 +6,7 @@
 typedef struct OpSourceReader {
 	Arena *a;
 	OpSource *out;
-	Text table; /* of kernels */
+	Text table; /* the kernel table */
 	char *why;
 	size_t n;
 	bool bad;
@@ -32,7 +32,7 @@ trim(char *s)
 	return s;
 }
 
-/* use NAME NAME .. */
+/* Parses use NAME NAME .. */
 static void
 read_use(OpSourceReader *r, char *s)
 {
@@ -49,7 +49,7 @@ read_use(OpSourceReader *r, char *s)
 	}
 }
 
-/* m = m :+ BM, or m = rows of BM */
+/* Parses m = m :+ BM, or m = rows of BM. */
 static void
 read_letter(OpSourceReader *r, char *s, int dim)
 {
@@ -76,7 +76,7 @@ read_letter(OpSourceReader *r, char *s, int dim)
 	r->out->nindex++;
 }
 
-/* index m = m :+ BM, n = n :+ BN: of each dim one letter, or some with | between them */
+/* Parses index m = m :+ BM, n = n :+ BN: one letter per dim, or several separated by |. */
 static void
 read_index(OpSourceReader *r, char *s)
 {

@@ -1,8 +1,7 @@
-/* placeholder.c - the holes of an operator's program, and what hosts put into them (hexc-op(5)).
+/* placeholder.c - fills the placeholders of an operator program with the host's expressions (hexc-op(5)).
  *
- * A line of the program that ends in "//+ NAME PATTERN" has, if the host says something of NAME, PATTERN in
- * its place, with that for $; and a line that ends in "//- NAME" is then left out. NAME|NAME is any of
- * these. */
+ * A line that ends in "//+ NAME PATTERN" is replaced by PATTERN, with the host's text for $, if the host
+ * sets NAME. A line that ends in "//- NAME" is omitted then. NAME|NAME means any of these. */
 #include "lib/ops/ops.h"
 #include <string.h>
 
@@ -64,7 +63,7 @@ extent_of(const OpSource *s, int dim)
 	return s->index[i].extent;
 }
 
-/* What stands in brackets, up to the bracket that ends it; NULL: none does. */
+/* Returns the closing bracket of the text after an opening one; NULL if there is none. */
 static const char *
 closing(const char *s)
 {
@@ -79,7 +78,7 @@ closing(const char *s)
 	return NULL;
 }
 
-/* The end of the index at s: a comma, or the bracket's end. */
+/* Returns the end of the index at s: a comma, or the end of the bracket. */
 static const char *
 index_end(const char *s, const char *end)
 {
@@ -92,7 +91,7 @@ index_end(const char *s, const char *end)
 	return s;
 }
 
-/* The letter that [s, end) is but for blanks; -1: it is something else. */
+/* Returns the index of the letter that is all of [s, end) except blanks; -1 otherwise. */
 static int
 only_letter(const Filler *f, const char *s, const char *end)
 {
@@ -102,8 +101,7 @@ only_letter(const Filler *f, const char *s, const char *end)
 	return n && behind + strspn(behind, " ") >= end ? find_index(f, s + blank, n) : -1;
 }
 
-/* Is the letter the name of where the tile starts, a scalar? Others name what an operator has for them,
- * tiles. */
+/* Is the letter the name of the tile's start, a scalar? Other letters name index tiles of the operator. */
 static bool
 is_start(const OpIndex *x)
 {
@@ -112,7 +110,8 @@ is_start(const OpIndex *x)
 	return strncmp(x->slice, x->letter, n) == 0 && !name_length(x->slice + n);
 }
 
-/* A letter as the tile of its numbers: along its dim alone, of one dim, or with all dims of the value. */
+/* Writes a letter as the tile of its indices: along its dim; `flat`: of rank 1, else with all dims of the
+ * value. */
 static void
 write_numbers(Filler *f, Text *to, const OpIndex *x, bool flat)
 {
@@ -130,7 +129,7 @@ write_numbers(Filler *f, Text *to, const OpIndex *x, bool flat)
 	text_printf(to, ")");
 }
 
-/* What a letter is in an expression: NULL: a name that means something else there. */
+/* Returns the letter that a name is in an expression; NULL if the name means something else. */
 static const OpIndex *
 number_of(const Filler *f, const char *s, size_t n)
 {
@@ -139,8 +138,8 @@ number_of(const Filler *f, const char *s, size_t n)
 	return i >= 0 && is_start(&f->s->index[i]) ? &f->s->index[i] : NULL;
 }
 
-/* The expression [s, end), in which letters are the numbers of elements. *dim: the dim of the letters; -1:
- * none so far, -2: of several, or of numbers that are tiles by themselves. to NULL: to ask. */
+/* Writes the expression [s, end), with letters as the indices of elements. *dim: the dim of the letters;
+ * -1: none so far, -2: several, or index tiles. to NULL: computes only *dim. */
 static void
 write_index(Filler *f, Text *to, const char *s, const char *end, bool flat, int *dim)
 {
@@ -167,7 +166,7 @@ write_index(Filler *f, Text *to, const char *s, const char *end, bool flat, int 
 			text_add(to, from, n);
 		if (!inner)
 			continue;
-		if (to) /* [ */
+		if (to) /* the bracket */
 			text_add(to, s, 1);
 		for (s++; s < inner; s += s < inner) {
 			const char *stop = index_end(s += strspn(s, " "), inner);
@@ -188,27 +187,27 @@ write_index(Filler *f, Text *to, const char *s, const char *end, bool flat, int 
 	}
 }
 
-/* Is index i a tile of indices, or a slice? */
+/* Is index i an index tile, rather than a slice? */
 static bool
 is_tile(const Filler *f, int i)
 {
 	return i >= 0 && !strstr(f->s->index[i].slice, ":+");
 }
 
-/* How the indices of a bracket are written. */
+/* How the indices in a bracket are written. */
 typedef struct Indices {
-	bool whole; /* each with all dims of the value: they are broadcast to one another */
-	bool has[HEXC_MAX_RANK]; /* dims of the value along which one of the slices runs */
+	bool whole; /* each has all dims of the value: they broadcast with one another */
+	bool has[HEXC_MAX_RANK]; /* dims of the value along which a slice runs */
 } Indices;
 
-/* Letters alone are slices, where dims stand in their order; neighbours that are tiles of indices of one
- * dim go together. One expression of letters of one dim may be such a tile beside them. What is more than
- * that has all dims of the value. */
+/* Single letters are slices if their dims are in order; adjacent index tiles of one dim combine. One
+ * expression of letters of one dim may be an index tile among them. Anything else gets all dims of the
+ * value. */
 static Indices
 indices_of(Filler *f, const char *s, const char *end)
 {
 	Indices x = { .whole = false };
-	bool tile = false; /* the one before is */
+	bool tile = false; /* the preceding index is one */
 	int last = -1, computed = 0;
 
 	for (; s < end; s++) {
@@ -251,7 +250,7 @@ write_indices(Filler *f, Text *to, const char *s, const char *end, const Indices
 	}
 }
 
-/* NAME[m, n]: the tile of it, as f32, with the dims of the tile that it is used with. */
+/* Writes NAME[m, n]: its tile, as f32, with the dims of the tile that it is combined with. */
 static const char *
 write_tile(Filler *f, const hexc_op_set *set, const char *name, size_t n)
 {
@@ -271,7 +270,7 @@ write_tile(Filler *f, const hexc_op_set *set, const char *name, size_t n)
 		first++;
 	text_add(&slice, "]", 1);
 	for (int i = first; i < rank && !x.whole; i++)
-		if (!x.has[i]) { /* numbers that are the same along a dim that is not the first */
+		if (!x.has[i]) { /* invariant along a dim other than the first */
 			text_printf(&f->out, "reshape(f32(%s)", slice.s);
 			for (int k = first; k < rank; k++)
 				text_printf(&f->out, ", %s", x.has[k] ? extent_of(f->s, k) : "1");
@@ -300,7 +299,7 @@ write_expression(Filler *f, const hexc_op_set *set)
 			continue;
 		}
 		n += n == 0;
-		/* what ends a statement, or a line, is no part of an expression */
+		/* ends of statements and lines are not part of an expression */
 		if (strchr(";{}\n", *s) || (*s == '/' && s[1] == '/'))
 			wrong(f, set, "an expression has no ; { } // or new lines");
 		while (s[n - 1] >= '0' && s[n - 1] <= '9' && letter(s[n]))
@@ -312,7 +311,7 @@ write_expression(Filler *f, const hexc_op_set *set)
 
 /* ---- lines ------------------------------------------------------------------------------------------ */
 
-/* The length of NAME, or NAME|NAME.. */
+/* Returns the length of NAME, or NAME|NAME.. */
 static size_t
 names_length(const char *s)
 {
@@ -323,7 +322,7 @@ names_length(const char *s)
 	return n;
 }
 
-/* The mark "//+ " or "//- " of a line, NULL: it has none; *name is behind it. */
+/* Returns the mark "//+ " or "//- " of a line, NULL if there is none; *name is the text after it. */
 static const char *
 find_mark(const char *line, size_t n, const char **name, size_t *nname)
 {
@@ -336,7 +335,7 @@ find_mark(const char *line, size_t n, const char **name, size_t *nname)
 	return NULL;
 }
 
-/* The first setting of one of these names; all that the host says of them are used. */
+/* Returns the first setting with one of these names; marks all of them as used. */
 static const hexc_op_set *
 find_set(const Filler *f, const char *names, size_t n)
 {

@@ -1,5 +1,5 @@
-/* plan.c - hexc_op_plan: an operator's kernels, compiled as its table and the host's settings have them, as a
- * bundle with one family. */
+/* plan.c - implements hexc_op_plan: compiles an operator's kernels for its table and the host's settings
+ * into a bundle with one family. */
 #include "lib/ops/plan_internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ op_fail(OpJob *j, int code, const char *text)
 
 /* ---- programs --------------------------------------------------------------------------------------- */
 
-/* Line n of a text, from 1, without the blanks before it; *bytes is its length. */
+/* Returns line n of a text, from 1, without leading blanks; *bytes is its length. */
 static const char *
 line_of(const char *text, unsigned n, int *bytes)
 {
@@ -33,7 +33,7 @@ line_of(const char *text, unsigned n, int *bytes)
 	return text;
 }
 
-/* What the compiler has against it.  The host has no program yet to count lines in, so the line is shown. */
+/* Stores the compiler's error. The host does not have the filled program, so the line is included. */
 static void
 note_failure(OpJob *j, int code, const char *what, const char *text)
 {
@@ -57,7 +57,7 @@ note_failure(OpJob *j, int code, const char *what, const char *text)
 		why_error(code, j->failed, sizeof j->failed, "%s: %s", what, d.text);
 }
 
-/* Fill the holes of the text and see which kernels and constants it has. */
+/* Fills the placeholders of the text and finds its kernels and constants. */
 static bool
 add_program(OpJob *j, const char *name)
 {
@@ -67,7 +67,7 @@ add_program(OpJob *j, const char *name)
 
 	p->name = name;
 	if (!op_read(j->arena, name, op_text(name), &s, j->why, j->n)) {
-		j->code = HEXC_E_INTERNAL; /* the library's own text, of which test/ops plans each */
+		j->code = HEXC_E_INTERNAL; /* the library's text, tested by test/ops */
 		return false;
 	}
 	if (!s.nindex) {
@@ -107,7 +107,7 @@ same_kernel(const OpKernel *a, const OpKernel *b)
 	return true;
 }
 
-/* How its packed tensors are laid out: all others are to have them so. */
+/* Records the packs of its tensors, which all other kernels must use. */
 static void
 note_packs(OpJob *j, const OpKernel *k)
 {
@@ -127,7 +127,7 @@ note_packs(OpJob *j, const OpKernel *k)
 	}
 }
 
-/* The program with these packs demanded, where it has `NAME: packed `. */
+/* Returns the program with these packs required, wherever it has `NAME: packed `. */
 static const char *
 with_packs(OpJob *j, const char *text)
 {
@@ -168,8 +168,8 @@ compile(OpJob *j, OpKernel *k)
 	return code;
 }
 
-/* Compile kernel i, unless another one like it is there, or its line goes. One that cannot be, for this
- * arch or with these constants, takes its line along. */
+/* Compiles kernel i, unless an equal one exists, or its line is omitted. If it does not compile for this
+ * arch or these constants, its line is omitted. */
 static bool
 compile_one(OpJob *j, int i)
 {
@@ -189,8 +189,8 @@ compile_one(OpJob *j, int i)
 	return true;
 }
 
-/* From the last line on, which is for the largest sizes: it says how packed tensors are laid out. Those for
- * any address come behind the others. */
+/* Compiles from the last line on, which is for the largest sizes and thus determines the packs. Kernels
+ * for any address come last. */
 static bool
 compile_all(OpJob *j)
 {
@@ -202,7 +202,7 @@ compile_all(OpJob *j)
 	return true;
 }
 
-/* Does a line that is kept take this module, its own or one like it? */
+/* Does a retained line use this module, or an equal kernel's? */
 static bool
 is_kept(const OpJob *j, int i)
 {
@@ -241,7 +241,7 @@ make_bundle(OpJob *j)
 	return !j->code;
 }
 
-/* Under arena_protect. */
+/* Runs under arena_protect. */
 static void
 plan(void *user)
 {
@@ -249,7 +249,7 @@ plan(void *user)
 
 	j->used = NEWN(j->arena, bool, j->nset + 1);
 	if (!op_read(j->arena, j->source.name, op_text(j->source.name), &j->source, j->why, j->n)) {
-		j->code = HEXC_E_INTERNAL; /* as in add_program */
+		j->code = HEXC_E_INTERNAL; /* see add_program */
 		return;
 	}
 	if (!add_program(j, j->source.name))
@@ -286,7 +286,7 @@ free_op(hexc_op *op, void *(*realloc)(void *, void *, size_t), void *user)
 	realloc(user, op, 0);
 }
 
-/* What is only for the time of planning. */
+/* Frees everything that only planning needs. */
 static void
 end_job(OpJob *j)
 {

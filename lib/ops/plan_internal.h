@@ -1,28 +1,28 @@
-/* plan_internal.h - what the files of hexc_op_plan share. */
+/* plan_internal.h - declares what the files of hexc_op_plan share. */
 #ifndef HEXC_PLAN_INTERNAL_H
 #define HEXC_PLAN_INTERNAL_H
 #include "lib/ops/ops.h"
 
-/* A program: the operator's own, or one that it takes kernels from. */
+/* A program: the operator's own, or one whose kernels it uses. */
 typedef struct OpProgram {
 	const char *name, *text;
-	hexc_module *parsed; /* for the names that it has */
+	hexc_module *parsed; /* for its names */
 } OpProgram;
 
-/* A kernel that a line of the table asks for. */
+/* A kernel that a line of the table requires. */
 typedef struct OpKernel {
 	uint32_t line;
 	const OpProgram *program;
-	size_t number; /* in program->parsed */
+	size_t number; /* index in program->parsed */
 	const char *name;
-	const hexc_define *define; /* the line's and the host's */
+	const hexc_define *define; /* constants of the line and of the host */
 	size_t ndefine;
 	int64_t candidate;
-	bool tuned; /* of a family for this architecture alone */
-	hexc_module *module; /* NULL: another one like it has it, or it was left out */
+	bool tuned; /* its family is for this arch only */
+	hexc_module *module; /* NULL: an equal kernel has it, or the line was omitted */
 } OpKernel;
 
-/* A plan that is being made. */
+/* State of hexc_op_plan. */
 typedef struct OpJob {
 	hexc_op *op;
 	Arena *arena;
@@ -39,34 +39,34 @@ typedef struct OpJob {
 	int nkernel;
 	struct {
 		const char *name, *pack;
-	} packed[HEXC_MAX_PARAMS]; /* tensors, as the kernel that was compiled first has them */
+	} packed[HEXC_MAX_PARAMS]; /* packed tensors, with the packs of the kernel compiled first */
 	int npacked;
 	const char *table; /* text of the family */
-	uint32_t *out;     /* lines of it that are left out */
+	uint32_t *out;     /* its omitted lines */
 	int nout, out_cap;
-	char failed[400];  /* why the last of them was */
+	char failed[400];  /* why the last of them was omitted */
 	int failed_code;
 	char *why;
 	size_t n;
 	int code;
 } OpJob;
 
-/* j->code = code, and the sentence; false. */
+/* Sets j->code and the sentence; returns false. */
 bool op_fail(OpJob *j, int code, const char *text);
 
 /* ---- table_rows.c ------------------------------------------------------------------------------------------- */
 
-/* The table's lines as kernels, with the constants that line and host say.  False: j->code, and the
- * sentence. */
+/* Reads the table's lines as kernels with the constants of line and host. Returns false with j->code and
+ * the sentence set. */
 bool op_lines(OpJob *j);
-/* A line of the table that is not for this host, arch or compiler. */
+/* Omits a line of the table that is not for this host, arch or compiler. */
 void op_leave_out(OpJob *j, uint32_t line);
 bool op_is_left_out(const OpJob *j, uint32_t line);
-/* Has it ALIGN = 1, so that tensors are anywhere in memory where their elements can be? */
+/* Is ALIGN = 1, so that tensors need only the alignment of their elements? */
 bool op_takes_any_address(const OpKernel *k);
-/* What stands in its family behind a line that is kept and holds for all sizes (`when 1`) is never taken,
- * unless it takes more addresses. */
+/* Omits the lines of a family after a retained line that matches all sizes (`when 1`), which are never
+ * selected, unless they accept more addresses. */
 void op_leave_out_rest(OpJob *j);
-/* The table without such lines: they stay as remarks, so that those behind keep their number. */
+/* Returns the table with omitted lines commented out, so that line numbers do not change. */
 const char *op_kept_table(OpJob *j);
 #endif

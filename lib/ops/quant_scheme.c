@@ -1,11 +1,11 @@
-/* quant_scheme.c - which operator and which constants a weight wants: hexc_weights.h's formula, as
- * lib/ops/linear.hexc has it. */
+/* quant_scheme.c - selects operator and constants for a quantized weight, by the formula of
+ * hexc_weights.h, for lib/ops/linear.hexc. */
 #include "lib/ops/linear.h"
 #include "lib/weights/format.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP = 64 }; /* BK of the lines in the table */
+enum { STEP = 64 }; /* BK of the table's lines */
 
 static bool
 refuse(LinearPlan *l, int code, const char *text)
@@ -28,7 +28,7 @@ host_says(const LinearPlan *l, const char *name)
 	return NULL;
 }
 
-/* What the weight decides. */
+/* Adds a setting that the weight determines; rejects one of the host. */
 static void
 say(LinearPlan *l, const char *name, const char *value)
 {
@@ -51,7 +51,7 @@ give(LinearPlan *l, const char *name, hexc_plane p)
 	l->tensor[l->ntensor++] = (LinearTensor){ name, p };
 }
 
-/* An argument that is there because a plane is: the hole has its type. */
+/* Adds an argument for a plane; the placeholder gets its type. */
 static void
 give_plane(LinearPlan *l, const char *hole, const char *name, hexc_plane p)
 {
@@ -59,7 +59,7 @@ give_plane(LinearPlan *l, const char *hole, const char *name, hexc_plane p)
 	give(l, name, p);
 }
 
-/* A group as a constant: one for all inputs is as long as it needs to be to end nowhere. */
+/* Returns a group size as a constant; a single group is extended past the last input. */
 static int64_t
 group_of(const LinearPlan *l, const hexc_plane *p)
 {
@@ -72,7 +72,7 @@ fits_steps(int64_t group)
 	return group % STEP == 0 || STEP % group == 0;
 }
 
-/* Each input in the group where it would be without it. */
+/* Is each input in the group k / group? */
 static bool
 plain_index(const LinearPlan *l)
 {
@@ -103,7 +103,8 @@ only_number(const hexc_plane *p)
 	return hexc_get(hexc_dtype_find(p->dtype), p->data, 0);
 }
 
-/* A scale of groups.  What f16 has no range for is divided by a power of two, and sums multiplied by it. */
+/* Adds a scale per group. Types that exceed f16's range are divided by a power of two, and accumulators
+ * multiplied by it. */
 static void
 give_scale(LinearPlan *l, hexc_plane s, const char *act)
 {
@@ -121,7 +122,7 @@ give_scale(LinearPlan *l, hexc_plane s, const char *act)
 	give_plane(l, "scale", "S", linear_spread(l, &s, l->w.n));
 }
 
-/* A scale of one number, or of one an output, is applied to sums: where nothing is added to the product. */
+/* Applies a single scale, or one per output, to accumulators, if no offset is added to the product. */
 static void
 take_scales(LinearPlan *l, const char *act)
 {
@@ -169,7 +170,7 @@ same_groups(LinearPlan *l, hexc_plane_id id, hexc_plane_id as)
 	return !p->dtype || (q->dtype && p->group == q->group);
 }
 
-/* Planes that the operator has no place for. */
+/* Rejects planes that the operator does not support. */
 static bool
 known_scheme(LinearPlan *l)
 {

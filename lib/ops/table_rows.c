@@ -1,4 +1,5 @@
-/* table_rows.c - an operator's table, line by line: which kernels it asks for, and what of it is for this host. */
+/* table_rows.c - reads an operator's dispatch table line by line: which kernels it requires, and which
+ * lines apply to this host. */
 #include "lib/ops/plan_internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ find_kernel(OpJob *j, OpKernel *k)
 	return false;
 }
 
-/* Of a constant: an integer or an element type; false: it is neither. */
+/* Parses a constant's value: an integer or an element type; returns false otherwise. */
 static bool
 read_value(const char *text, int64_t *value)
 {
@@ -47,8 +48,8 @@ read_value(const char *text, int64_t *value)
 	return (*text && !*end) || *value;
 }
 
-/* The settings that the kernel has constants for, behind those of its line; a line that says another value is
- * not for this host. */
+/* Appends the settings that are constants of the kernel to those of its line; omits a line with another
+ * value. */
 static bool
 take_settings(OpJob *j, OpKernel *k)
 {
@@ -80,11 +81,11 @@ take_settings(OpJob *j, OpKernel *k)
 	return true;
 }
 
-/* What the table asks for.  No arena is left from inside hexc_family_wants, so it is read twice: to count,
- * and to copy. */
+/* The table's kernels. hexc_family_wants must not be left by longjmp, so it is called twice: to count, and
+ * to copy. */
 typedef struct Wants {
 	const OpJob *j;
-	OpKernel *kernel; /* NULL: count */
+	OpKernel *kernel; /* NULL: only count */
 	hexc_define *define;
 	char *text;
 	size_t nkernel, ndefine, ntext;
@@ -112,7 +113,7 @@ take_want(void *user, const hexc_family_want *want)
 	    (want->arch && strcmp(want->arch, j->opts.arch ? j->opts.arch : "sm_80") != 0))
 		return 0;
 	k.name = copy_text(w, want->kernel);
-	k.define = w->define ? w->define + w->ndefine : NULL; /* they are only counted then */
+	k.define = w->define ? w->define + w->ndefine : NULL; /* NULL while counting */
 	for (size_t i = 0; i < want->ndefine; i++) {
 		hexc_define d = { copy_text(w, want->define[i].name), want->define[i].value };
 
@@ -145,7 +146,7 @@ read_wants(OpJob *j)
 	return !code;
 }
 
-/* A setting that nothing takes, by its name and what it may have been. */
+/* Reports a setting that is not used, with a similar name. */
 static bool
 all_used(OpJob *j)
 {
@@ -172,7 +173,7 @@ all_used(OpJob *j)
 	return true;
 }
 
-/* Does the table's line hold for all sizes? */
+/* Does the table's line match all sizes? */
 static bool
 holds_always(const OpJob *j, uint32_t line)
 {
@@ -219,7 +220,7 @@ op_lines(OpJob *j)
 		if (!find_kernel(j, k))
 			return op_fail(j, HEXC_E_FILE,
 			               arena_printf(j->arena,
-			                            "its table asks for kernel %s, which it has not",
+			                            "its dispatch table names an unknown kernel %s",
 			                            k->name));
 		if (!take_settings(j, k))
 			return false;

@@ -1,4 +1,4 @@
-/* weight_planes.c - planes of weights in the shapes and types that kernels take. */
+/* weight_planes.c - converts planes of weights to the shapes and types that kernels accept. */
 #include "lib/ops/linear.h"
 #include <math.h>
 #include <string.h>
@@ -56,7 +56,7 @@ linear_convert(LinearPlan *l, const hexc_plane *p, const char *type, double by)
 		return *p;
 	to = new_plane(l, p, type, p->cols);
 	c = (Convert){ hexc_dtype_find(p->dtype), hexc_dtype_find(type), p->data, to.data, by };
-	/* pieces begin with whole bytes, whatever the type */
+	/* chunks start at full bytes for every type */
 	parallel_for(l->workers, to.rows * to.cols, 1 << 16, convert, &c);
 	return to;
 }

@@ -1,17 +1,18 @@
-/* bit_permute.c - the bits of 64 blocks, moved plane by plane. */
+/* bit_permute.c - permutes the bits of 64 blocks at a time, plane by plane, for hexc_pack and
+ * hexc_unpack. */
 #include "lib/pack/bit_permute.h"
 #include <string.h>
 
-/* A part of a plane of `to`: a plane of `from`, shifted and masked. */
+/* A segment of a plane of `to`: a plane of `from`, shifted and masked. */
 struct MoveSeg {
-	uint64_t mask; /* the same in each byte */
+	uint64_t mask; /* equal in each byte */
 	uint32_t plane;
 	uint8_t right, left; /* one of them is 0 */
 };
 
 enum {
-	WORDS = MOVE_LANES / 8, /* of a plane */
-	CHUNK = 8,              /* words of a row that are done together: a cache line */
+	WORDS = MOVE_LANES / 8, /* words per plane */
+	CHUNK = 8,              /* words of a row that are processed together: a cache line */
 };
 
 /* ---- the plan ---------------------------------------------------------------------------------------- */
@@ -22,14 +23,14 @@ side(size_t rows, size_t row)
 	return (MoveSide){ rows, row, (row + 7) / 8 };
 }
 
-/* Where word w of a row begins in it. */
+/* Returns the byte offset of word w in its row. */
 static inline size_t
 word_start(const MoveSide *s, size_t w)
 {
 	return 8 * w + 8 <= s->row || s->row < 8 ? 8 * w : s->row - 8;
 }
 
-/* The plane of each byte. */
+/* Returns the plane of each byte. */
 static uint32_t *
 planes_of(Arena *a, const MoveSide *s)
 {
@@ -41,7 +42,7 @@ planes_of(Arena *a, const MoveSide *s)
 	return plane;
 }
 
-/* The segments of a byte whose bits are of[0..8); returns how many. */
+/* Computes the segments of a byte whose bits are of[0..8); returns their number. */
 static uint8_t
 segments_of(const uint32_t *plane, const int32_t *of, MoveSeg out[8])
 {
@@ -79,7 +80,7 @@ bitmove_make(Arena *a, BitMove *m, size_t from_rows, size_t from_row, size_t to_
 	plane = planes_of(a, &m->from);
 	planes = to_rows * m->to.words * 8;
 	m->count = NEWN(a, uint8_t, planes);
-	for (int pass = 0; pass < 2; pass++) { /* count, then fill */
+	for (int pass = 0; pass < 2; pass++) { /* pass 0 counts, pass 1 fills */
 		if (pass)
 			m->seg = NEWN(a, MoveSeg, n + 1);
 		n = 0;
@@ -88,7 +89,7 @@ bitmove_make(Arena *a, BitMove *m, size_t from_rows, size_t from_row, size_t to_
 			MoveSeg few[8];
 
 			if (at >= to_row)
-				continue; /* a word that is longer than its row */
+				continue; /* the word extends past its row */
 			m->count[p] = segments_of(plane, of + (p / 8 / m->to.words * to_row + at) * 8, few);
 			if (pass)
 				memcpy(m->seg + n, few, m->count[p] * sizeof *few);
@@ -122,15 +123,15 @@ typedef uint64_t Two;
 #endif
 
 typedef struct Kernels {
-	/* `words` words of all lanes to 8 planes each, in place, and back: the same transposition */
+	/* transposes `words` words of all lanes to 8 planes each, in place, or back */
 	void (*transpose)(uint64_t *data, size_t words);
-	/* n planes from their segments; the segment behind the last */
+	/* combines n planes from their segments; returns the segment after the last */
 	const MoveSeg *(*gather)(const MoveSeg *s, const uint8_t *count, size_t n, const uint64_t *from,
 	                         uint64_t *to);
 } Kernels;
 
-/* Word j of lane i of eight becomes byte i of word j: exchanges of halves, quarters, bytes.  The lanes of a
- * plane that are in a Vector are done side by side. */
+/* Word j of lane i of eight becomes byte i of word j, by exchanging halves, quarters and bytes. The lanes
+ * of a plane that share a Vector are processed together. */
 #define KERNELS(Vector, name, TARGET)									\
 	TARGET static void										\
 	transpose_##name(uint64_t *data, size_t words)							\
@@ -203,7 +204,7 @@ kernels(bool plain)
 
 /* ---- rows -------------------------------------------------------------------------------------------- */
 
-/* n <= 8 bytes of a row that has no more; without a loop, for there is one around it. */
+/* Loads n <= 8 bytes at the end of a row; without a loop, because the caller has one. */
 static inline uint64_t
 load_row_tail(const unsigned char *p, size_t n)
 {
@@ -239,8 +240,8 @@ store(unsigned char *p, size_t n, uint64_t x)
 	}
 }
 
-/* Words [w, w + n) of a row that begins at p[lane]: word by word, in each the lanes.  What is wanted next,
- * of the next row or of this one, is next[lane] bytes behind it: no hardware foresees so many streams. */
+/* Loads words [w, w + n) of a row that starts at p[lane]: word by word, all lanes of each. Prefetches what
+ * is needed next, next[lane] bytes further: hardware prefetchers do not track this many streams. */
 static void
 load_chunk(const MoveSide *s, const unsigned char *const *p, const size_t *next, size_t w, size_t n,
            uint64_t *to)
@@ -263,7 +264,7 @@ load_chunk(const MoveSide *s, const unsigned char *const *p, const size_t *next,
 	}
 }
 
-/* The same for rows that n words fill; n is a constant. */
+/* Stores rows of n words; n is a compile-time constant. */
 INLINE void
 store_words(unsigned char *const *p, const size_t *next, size_t lanes, size_t first, size_t last, size_t n,
             const uint64_t *from)

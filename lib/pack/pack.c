@@ -1,4 +1,4 @@
-/* pack.c - packed tensors for hosts: their size, and the way there and back. */
+/* pack.c - packs and unpacks tensors on the host, and computes their packed size. */
 #include "hexc/ir/pack.h"
 #include "lib/base/base.h"
 #include "lib/pack/pack_plan.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One request; `fn` of it runs where the arena may be left. */
+/* One request; `fn` runs under arena_protect. */
 typedef struct PackJob {
 	Arena arena;
 	const char *text, *why;
@@ -15,7 +15,7 @@ typedef struct PackJob {
 	Pack pack;
 	PackPlan plan;
 	bool back;
-	int64_t count, words; /* elements; words of the packed form */
+	int64_t count, words; /* elements; 32-bit words of the packed form */
 	int code;
 } PackJob;
 
@@ -42,7 +42,7 @@ read_pack(void *user)
 		j->code = HEXC_OK;
 }
 
-/* Parse and measure; the arena stays open. */
+/* Parses the pack and computes sizes; the arena stays open. */
 static int
 job_open(PackJob *j, const char *pack, uint32_t rank, const int64_t *dim, char *why, size_t n)
 {
@@ -81,7 +81,7 @@ hexc_pack_bytes(const char *pack, uint32_t rank, const int64_t *dim, uint64_t *b
 
 /* ---- bits that begin anywhere ---- */
 
-/* n bits; none of the others of `to` changes, and no byte beyond either's last is touched. */
+/* Copies n bits. No other bit of `to` changes, and no byte past either end is accessed. */
 static void
 copy_bits(unsigned char *to, uint64_t to_bit, const unsigned char *from, uint64_t from_bit, uint64_t n)
 {
@@ -90,7 +90,7 @@ copy_bits(unsigned char *to, uint64_t to_bit, const unsigned char *from, uint64_
 		unsigned more = in > out ? in : out;
 		unsigned char *t = to + to_bit / 8;
 		const unsigned char *f = from + from_bit / 8;
-		size_t word = n + more >= 64 ? 8 : 1; /* bytes at once */
+		size_t word = n + more >= 64 ? 8 : 1; /* bytes per iteration */
 		uint64_t x = 0, old = 0, take = 8 * word - more, mask;
 
 		take = n < take ? n : take;
@@ -107,21 +107,21 @@ copy_bits(unsigned char *to, uint64_t to_bit, const unsigned char *from, uint64_
 
 /* ---- blocks ---- */
 
-/* What all workers share.  A piece of work is MOVE_LANES blocks, in the order of the packed ones. */
+/* State shared by all workers. A work item is MOVE_LANES blocks, in the order of the packed ones. */
 typedef struct PackWork {
 	const PackPlan *plan;
 	unsigned char *natural, *packed; /* one of them is only read */
 	bool back;
-	int64_t dim[2], blocks[2], n; /* rows, columns; blocks along them; of all matrices */
-	int64_t next; /* piece that nobody has begun */
-	bool bytes; /* rows and blocks begin at bytes */
+	int64_t dim[2], blocks[2], n; /* rows, columns; blocks along them; blocks of all matrices */
+	int64_t next; /* next work item to start */
+	bool bytes; /* rows and blocks are byte-aligned */
 	int nomem;
 } PackWork;
 
-/* A block of the tensor: its matrix and where in it, how much of it there is. */
+/* A block's matrix, its position in it, and how much of it is in bounds. */
 typedef struct BlockAt {
-	int64_t matrix, row, col, rows, cols; /* matrix: its first element */
-	bool whole; /* as it is laid out in the tensor */
+	int64_t matrix, row, col, rows, cols; /* matrix: index of its first element */
+	bool whole; /* it can be accessed in place in the tensor */
 } BlockAt;
 
 static BlockAt
@@ -145,7 +145,8 @@ natural_bit(const PackWork *w, const BlockAt *at, int64_t row)
 	return (uint64_t)(at->matrix + (at->row + row) * w->dim[1] + at->col) * (uint64_t)w->plan->bits;
 }
 
-/* Between the tensor and a block of its own, for one that sticks out, or begins inside a byte. */
+/* Copies between the tensor and a separate block, for blocks that are partly out of bounds or not
+ * byte-aligned. */
 static void
 copy_block(const PackWork *w, const BlockAt *at, unsigned char *block)
 {
@@ -160,7 +161,7 @@ copy_block(const PackWork *w, const BlockAt *at, unsigned char *block)
 	}
 }
 
-/* Blocks [lo, hi); spare: as many natural ones. */
+/* Moves blocks [lo, hi); spare: memory for as many unpacked ones. */
 static void
 move_blocks(const PackWork *w, int64_t lo, int64_t hi, unsigned char *spare, void *scratch)
 {
@@ -197,7 +198,7 @@ spare_bytes(const PackPlan *p)
 	return p->stride * (size_t)p->rows * MOVE_LANES;
 }
 
-/* One worker: pieces as long as there are some, with memory of its own. */
+/* One worker: processes work items with separate memory. */
 static void
 move_pieces(void *user, unsigned i)
 {
@@ -222,7 +223,7 @@ move_pieces(void *user, unsigned i)
 	free(memory);
 }
 
-/* Their memory together. */
+/* Limit of all workers' memory, in bytes. */
 static const size_t memory_most = (size_t)256 << 20;
 
 static int
@@ -231,7 +232,7 @@ move_all(PackWork *w, const Workers *workers)
 	int64_t pieces = (w->n + MOVE_LANES - 1) / MOVE_LANES;
 	size_t most = memory_most / (bitmove_scratch(&w->plan->move) + spare_bytes(w->plan)) + 1;
 
-	if (w->back && !w->bytes) /* blocks that share bytes are not written at the same time */
+	if (w->back && !w->bytes) /* blocks that share bytes must not be written concurrently */
 		most = 1;
 	workers_run(workers, workers_for(workers, min64(pieces, (int64_t)most)), move_pieces, w);
 	return w->nomem ? HEXC_E_NOMEM : HEXC_OK;
@@ -247,7 +248,7 @@ make_plan(void *user)
 	pack_plan(&j->arena, &j->plan, &j->pack, j->back);
 }
 
-/* What is wrong with the buffers; NULL: nothing. */
+/* Checks the buffers; returns an error text, or NULL. */
 static const char *
 buffers_error(const PackJob *j, const void *natural, const void *packed)
 {
@@ -279,7 +280,7 @@ run(const char *pack, uint32_t rank, const int64_t *dim, const void *natural, vo
 	const char *wrong;
 
 	if (!code && !workers_of(&host, workers))
-		code = why_error(HEXC_E_INVALID, why, n, "hexc_workers is of a newer hexc.h");
+		code = why_error(HEXC_E_INVALID, why, n, "hexc_workers was compiled with a newer hexc.h");
 	if (!code && j.count && (wrong = buffers_error(&j, natural, packed)) != NULL)
 		code = why_error(HEXC_E_INVALID, why, n, "%s", wrong);
 	if (!code && j.count) {

@@ -1,10 +1,10 @@
-/* pack_kernel.c - packing on the device: a tile program that does it, for hexc_compile. */
+/* pack_kernel.c - generates a tile program that packs on the device, for hexc_compile. */
 #include "hexc/ir/pack.h"
 #include "lib/base/base.h"
 #include <stdio.h>
 #include <string.h>
 
-enum { TILE_MOST = 1 << 14, ROWS_MOST = 4 }; /* elements of a tile; blocks of a tile's column */
+enum { TILE_MOST = 1 << 14, ROWS_MOST = 4 }; /* elements per tile; blocks per column of a tile */
 
 typedef struct ProgramJob {
 	Arena arena;
@@ -12,7 +12,7 @@ typedef struct ProgramJob {
 	int unpack;
 } ProgramJob;
 
-/* Under arena_protect. */
+/* Runs under arena_protect. */
 static void
 write_program(void *user)
 {

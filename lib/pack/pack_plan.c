@@ -1,11 +1,11 @@
-/* pack_plan.c - a pack as a movement of bits. */
+/* pack_plan.c - converts a pack to a bit permutation of its blocks. */
 #include "lib/pack/pack_plan.h"
 #include "hexc/ir/bit_order.h"
 #include <string.h>
 
 /* Where the bits of a position are, in bits from the start of its block. */
 typedef struct Positions {
-	int64_t each, streams; /* elements of a stream */
+	int64_t each, streams; /* elements per stream */
 	int bits;
 	int in_group[BIT_GROUP][8];
 } Positions;
@@ -53,7 +53,7 @@ pack_plan(Arena *a, PackPlan *out, const Pack *pack, bool back)
 	n = 8 * (natural > out->bytes ? natural : out->bytes);
 	of = NEWN(a, int32_t, n);
 	memset(of, -1, n * sizeof *of);
-	for (int64_t j = 0; j < out->cols; j++) /* the layout has no swizzle: row and column add up */
+	for (int64_t j = 0; j < out->cols; j++) /* without a swizzle, row and column offsets add */
 		of_col[j] = pack_position(pack, 0, j) - origin;
 	for (int64_t i = 0; i < out->rows; i++) {
 		int64_t of_row = pack_position(pack, i, 0);

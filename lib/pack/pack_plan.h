@@ -1,4 +1,4 @@
-/* pack_plan.h - where the bits of a pack's blocks go: computed once for all of them. */
+/* pack_plan.h - declares the bit permutation of a pack's blocks, computed once for all blocks. */
 #ifndef HEXC_PACK_PLAN_H
 #define HEXC_PACK_PLAN_H
 #include "hexc/ir/pack.h"
@@ -6,11 +6,12 @@
 
 typedef struct PackPlan {
 	int bits;
-	int64_t rows, cols; /* of a block */
-	size_t stride, bytes; /* of a row of a natural block, and of a packed one */
+	int64_t rows, cols; /* per block */
+	size_t stride, bytes; /* bytes per row of an unpacked block, and per packed block */
 	BitMove move;
 } PackPlan;
 
-/* The way from natural blocks, rows of bit streams that begin at bytes, to packed ones; or back. */
+/* Computes the permutation from unpacked blocks, rows of byte-aligned bit streams, to packed ones; `back`:
+ * the inverse. */
 void pack_plan(Arena *a, PackPlan *out, const Pack *pack, bool back);
 #endif

@@ -1,7 +1,7 @@
-/* buffer_placement.c - hexc_plan.h: buffers in one piece of memory.
+/* buffer_placement.c - implements hexc_plan.h: places buffers in one allocation.
  *
- * Each buffer goes to the lowest place where all that may be alive with it leaves room.  In which order
- * they go there is tried by several rules; the smallest result is taken. */
+ * Each buffer is placed at the lowest offset that is free of all buffers which may be live at the same
+ * time. Several placement orders are tried; the smallest result is used. */
 #include "lib/plan/plan.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +9,17 @@
 typedef struct PlacedBuffer {
 	uint32_t buffer;
 	uint64_t bytes; /* aligned */
-	uint32_t first, last; /* steps that touch it */
+	uint32_t first, last; /* first and last step that access it */
 	uint64_t key, key2;
-	uint64_t *step;   /* the set of them */
-	uint64_t *behind; /* steps behind all of them */
+	uint64_t *step;   /* set of steps that access it */
+	uint64_t *behind; /* steps after all of them */
 	uint64_t offset;
 } PlacedBuffer;
 
 typedef struct BufferPlacement {
-	PlacedBuffer *item; /* those with bytes that somebody touches */
+	PlacedBuffer *item; /* buffers that are not empty and are used */
 	uint32_t n;
-	BitMatrix clash; /* buffers that may be alive at the same time */
+	BitMatrix clash; /* pairs of buffers that may be alive at the same time */
 	uint32_t *order;
 	struct Gap {
 		uint64_t from, to;
@@ -87,7 +87,7 @@ compare_gaps(const void *x, const void *y)
 	return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* The lowest place for item i among those of order[0..n). */
+/* Returns the lowest offset for item i among the items order[0..n). */
 static uint64_t
 lowest(BufferPlacement *pl, uint32_t i, uint32_t n)
 {
@@ -181,7 +181,7 @@ place_buffers(hexc_plan *p, PlanSolution *s, BitMatrix after)
 		for (uint32_t i = 0; i < pl.n; i++)
 			best[i] = pl.item[i].offset;
 	}
-	/* nothing fails from here on */
+	/* no failure is possible from here */
 	memset(s->offset, 0, p->nbuffer * sizeof *s->offset);
 	s->bytes = bytes;
 	s->total = 0;

@@ -1,4 +1,5 @@
-/* dependences.c - hexc_plan.h: which nodes depend on which, and where a plan falls into parts. */
+/* dependences.c - implements hexc_plan.h: computes the dependences of nodes and splits a plan into
+ * independent parts. */
 #include "lib/plan/plan.h"
 #include <string.h>
 
@@ -19,7 +20,7 @@ bits_add(BitMatrix to, uint32_t i, const uint64_t *row)
 		to.word[i * to.row + w] |= row[w];
 }
 
-/* Uses of each node after the other, in the order in which they were added. */
+/* Groups the uses by node, in the order in which they were added. */
 static void
 sort_uses(hexc_plan *p, PlanSolution *s)
 {
@@ -37,17 +38,17 @@ sort_uses(hexc_plan *p, PlanSolution *s)
 	s->use = at;
 }
 
-/* What is known of a buffer while nodes are looked at in their order. */
+/* State of a buffer during the walk over the nodes in order. */
 typedef struct Touched {
-	uint32_t writer;      /* the last one, + 1 */
-	uint32_t reader;      /* the first of those since: a place in readers, + 1 */
+	uint32_t writer;      /* the last writer, + 1 */
+	uint32_t reader;      /* the first reader since: an index in readers, + 1 */
 } Touched;
 
 typedef struct BufferReader {
 	uint32_t node, next; /* next: as Touched.reader */
 } BufferReader;
 
-/* Node u depends on those that touched the buffer before. */
+/* Makes node u depend on earlier accesses of the buffer. */
 static void
 add_dependences(PlanSolution *s, Touched *b, BufferReader *reader, uint32_t *n, const BufferUse *u)
 {
@@ -78,7 +79,7 @@ plan_depend(hexc_plan *p, PlanSolution *s)
 	for (uint32_t i = 0; i < p->nuse; i++) {
 		const BufferUse *u = &p->use[i];
 
-		/* a node that wrote it a moment ago is no other */
+		/* only earlier nodes are recorded as writers */
 		if (u->how & HEXC_PLAN_READ && !p->buffer[u->buffer].outside && !seen[u->buffer].writer)
 			return plan_error(p, HEXC_E_INVALID,
 			                  "%s reads buffer %u, which no node before it writes: let one write "
@@ -108,8 +109,8 @@ plan_critical(Arena *a, const PlanSolution *s)
 	return most;
 }
 
-/* Which nodes have all others before them or behind them: a stage with such a one, and another, hangs
- * together, and may as well be several. */
+/* Finds the nodes that depend on, or precede, all others. A stage with such a node and another one is a
+ * single group, so it may as well be several stages. */
 static bool *
 waists(PlanSolution *s)
 {

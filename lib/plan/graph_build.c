@@ -1,4 +1,4 @@
-/* graph_build.c - hexc_plan.h: what there is to do. */
+/* graph_build.c - implements hexc_plan.h: adds nodes, buffers and their uses to a plan. */
 #include "lib/plan/plan.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ typedef struct NodeTry {
 	int code;
 } NodeTry;
 
-/* Under arena_protect. */
+/* Runs under arena_protect. */
 static void
 run_body(void *user)
 {
@@ -102,7 +102,7 @@ hexc_plan_why(const hexc_plan *p)
 
 /* ---- nodes and buffers -------------------------------------------------------------------------- */
 
-/* Room for one more in an array of *cap. */
+/* Reserves space for one more element in an array with capacity *cap. */
 static void *
 room(Arena *a, void *old, uint32_t n, uint32_t *cap, size_t size)
 {
@@ -151,7 +151,7 @@ hexc_plan_outside(hexc_plan *p, void *ptr, uint64_t bytes, uint32_t *id)
 	return new_buffer(p, (Buffer){ .bytes = bytes, .ptr = ptr, .outside = true }, id);
 }
 
-/* Is it a time, and a part of the device? */
+/* Are they a valid time and fraction of the device? */
 static int
 check_time(hexc_plan *p, double us, double fill)
 {
@@ -187,11 +187,11 @@ hexc_plan_node(hexc_plan *p, const hexc_plan_work *work, uint32_t *id)
 	if (!p || !work || !id)
 		return HEXC_E_INVALID;
 	if (!take_in(&w, sizeof w, work))
-		return plan_error(p, HEXC_E_INVALID, "the work says what this version of hexc does not know");
+		return plan_error(p, HEXC_E_INVALID, "the work descriptor uses fields of a newer hexc.h");
 	if (p->nnode == PLAN_NODES)
 		return plan_error(p, HEXC_E_LIMIT, "a plan has at most %d nodes", PLAN_NODES);
 	if (w.call && w.launch)
-		return plan_error(p, HEXC_E_INVALID, "node %u has a call and a launch: give it one of them",
+		return plan_error(p, HEXC_E_INVALID, "node %u has both a call and a launch callback",
 		                  p->nnode);
 	if ((code = check_time(p, w.us, w.fill)))
 		return code;
@@ -252,7 +252,7 @@ add_use(hexc_plan *p, void *arg)
 static int
 use(hexc_plan *p, BufferUse u)
 {
-	if (p->nuse == UINT32_MAX / 4) /* no test has the memory for so many */
+	if (p->nuse == UINT32_MAX / 4) /* untested: it needs too much memory */
 		return plan_error(p, HEXC_E_LIMIT, "too many uses of buffers");
 	return plan_try(p, &p->arena, add_use, &u);
 }
@@ -286,7 +286,7 @@ hexc_plan_arg(hexc_plan *p, uint32_t node, int param, uint32_t buffer)
 	if ((code = check_node(p, node)) || (code = check_buffer(p, buffer)))
 		return code;
 	if (!p->node[node].call && !p->node[node].family)
-		return plan_error(p, HEXC_E_INVALID, "%s has no call: say what it does by hexc_plan_use",
+		return plan_error(p, HEXC_E_INVALID, "%s has no call; declare its buffers with hexc_plan_use",
 		                  plan_node_name(p, node, name));
 	how = p->node[node].call ? call_touches(p->node[node].call, param)
 	                         : family_touches(p->node[node].family, param);

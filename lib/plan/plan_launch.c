@@ -1,9 +1,9 @@
-/* plan_launch.c - hexc_plan.h: a plan on streams, and as a CUDA graph. */
+/* plan_launch.c - implements hexc_plan.h: launches a plan on streams, or captures it as a CUDA graph. */
 #include "lib/plan/plan.h"
 #include <stdio.h>
 #include <string.h>
 
-/* The result of a driver's function. */
+/* Converts a driver result to a HEXC_ code; reports failures. */
 static int
 plan_result(hexc_plan *p, const char *call, int result)
 {
@@ -56,8 +56,7 @@ check_ready(hexc_plan *p, uint32_t nstream)
 		                  "it is not solved, or something was added since: call hexc_plan_solve");
 	if (!p->fits)
 		return plan_error(p, HEXC_E_INVALID,
-		                  "buffers have other bytes since they were placed: call hexc_plan_refit, or "
-		                  "hexc_plan_solve");
+		                  "buffer sizes changed after placement; call hexc_plan_refit or hexc_plan_solve");
 	if (nstream < s->streams)
 		return plan_error(p, HEXC_E_INVALID, "it takes %u streams, not %u", s->streams, nstream);
 	if (p->memory_bytes < s->bytes)
@@ -67,7 +66,7 @@ check_ready(hexc_plan *p, uint32_t nstream)
 	return HEXC_OK;
 }
 
-/* As many events as the solution takes.  In the context. */
+/* Creates the events that the solution needs. Requires the context to be current. */
 static int
 make_events(hexc_plan *p, void *arg)
 {
@@ -93,7 +92,7 @@ address(const hexc_plan *p, uint32_t buffer)
 	return b->outside || !p->memory ? b->ptr : (char *)p->memory + p->s.offset[buffer];
 }
 
-/* What failed at node v's call or family. */
+/* Reports a failure of node v's call or family. */
 static int
 node_error(hexc_plan *p, uint32_t v, int code)
 {
@@ -104,7 +103,7 @@ node_error(hexc_plan *p, uint32_t v, int code)
 	                  n->family ? hexc_family_call_why(n->family) : hexc_call_why(n->call));
 }
 
-/* A tensor or the workspace of node v's call or family at its buffer. */
+/* Sets a tensor or the workspace of node v's call or family to its buffer. */
 static int
 give_buffer(const hexc_plan *p, uint32_t v, const BufferUse *u)
 {
@@ -118,7 +117,7 @@ give_buffer(const hexc_plan *p, uint32_t v, const BufferUse *u)
 	                 : hexc_call_ptr(n->call, u->param, at, bytes);
 }
 
-/* All of them; of a family also its stages' arguments. */
+/* Sets all buffers of node v; for a family also its stages' arguments. */
 static int
 give_args(hexc_plan *p, uint32_t v)
 {
@@ -132,7 +131,7 @@ give_args(hexc_plan *p, uint32_t v)
 	return code ? node_error(p, v, code) : HEXC_OK;
 }
 
-/* The stages of a family's line, one behind the other; graph: they are captured. */
+/* Launches the stages of a family's line in order; graph: captures them. */
 static int
 launch_family(hexc_plan *p, uint32_t v, void *stream, void **graph)
 {
@@ -148,8 +147,8 @@ launch_family(hexc_plan *p, uint32_t v, void *stream, void **graph)
 	return HEXC_OK;
 }
 
-/* graph: it is captured, and *graph is the node that the call became, those behind it the further stages of a
- * family. */
+/* Launches node v. If graph is not NULL, captures it: *graph is the call's node, followed by the further
+ * stages of a family. */
 static int
 launch_node(hexc_plan *p, uint32_t v, void *stream, void **graph)
 {
@@ -173,7 +172,7 @@ launch_node(hexc_plan *p, uint32_t v, void *stream, void **graph)
 	return code ? node_error(p, v, code) : HEXC_OK;
 }
 
-/* Of step k. */
+/* Returns the graph nodes of step k. */
 static void **
 stages_of(void **graph, uint32_t k)
 {
@@ -200,7 +199,8 @@ launch_step(hexc_plan *p, uint32_t k, void *const *stream, uint32_t *started, vo
 	return s->event[k] ? CALL(p, cuEventRecord, p->event[s->event[k]], own) : HEXC_OK;
 }
 
-/* All of it.  graph: it is captured; an array of the nodes of each step.  In the context. */
+/* Launches all steps. If graph is not NULL, captures them; it is an array of each step's nodes. Requires
+ * the context to be current. */
 static int
 launch(hexc_plan *p, void *const *stream, void **graph)
 {
@@ -260,7 +260,7 @@ plan_drop(hexc_plan *p)
 	leave(p, HEXC_OK);
 }
 
-/* Arrays of what is captured. */
+/* Allocates the arrays for captured state. */
 static int
 graph_memory(hexc_plan *p, void *arg)
 {
@@ -273,7 +273,7 @@ graph_memory(hexc_plan *p, void *arg)
 	return HEXC_OK;
 }
 
-/* The graph is as the nodes are now. */
+/* Records the nodes' state that the graph represents. */
 static void
 keep_state(hexc_plan *p)
 {
@@ -283,7 +283,7 @@ keep_state(hexc_plan *p)
 		n->said = UNSAID;
 		if (!n->family)
 			continue;
-		hexc_family_call_line(n->family, &p->kept[k].line, NULL); /* it has one */
+		hexc_family_call_line(n->family, &p->kept[k].line, NULL); /* the line is known to exist */
 		p->kept[k].changes = family_changes(n->family);
 	}
 }
@@ -354,7 +354,7 @@ nothing_captured(hexc_plan *p)
 	return plan_error(p, HEXC_E_INVALID, "there is no graph: call hexc_plan_capture");
 }
 
-/* Is the graph what its nodes would do now, as far as that was said? */
+/* Does the graph match what its nodes would do now, as far as the host stated it? */
 static int
 check_fresh(hexc_plan *p)
 {
@@ -387,7 +387,7 @@ hexc_plan_replay(hexc_plan *p, void *stream)
 	return leave(p, CALL(p, cuGraphLaunch, p->exec, stream));
 }
 
-/* Does the family of step k take another line, or a stage that had nothing to do? */
+/* Did the family of step k select another line, or was a stage's grid empty at capture? */
 static int
 family_outgrown(hexc_plan *p, uint32_t k, bool *out)
 {
@@ -417,7 +417,7 @@ family_outgrown(hexc_plan *p, uint32_t k, bool *out)
 	return HEXC_OK;
 }
 
-/* Does step k want another capture? */
+/* Does step k require another capture? */
 static int
 outgrown(hexc_plan *p, uint32_t k, bool *out)
 {
@@ -442,7 +442,7 @@ outgrown(hexc_plan *p, uint32_t k, bool *out)
 	return HEXC_OK;
 }
 
-/* No graph may do what a launch did before: of each it is said whether that is what it would do now. */
+/* A graph must not repeat outdated launches: hexc_plan_changed must have been called for each `launch`. */
 static int
 check_said(hexc_plan *p)
 {
@@ -461,7 +461,7 @@ check_said(hexc_plan *p)
 	return HEXC_OK;
 }
 
-/* In the context. */
+/* Requires the context to be current. */
 static int
 update_nodes(hexc_plan *p)
 {

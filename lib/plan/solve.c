@@ -1,8 +1,9 @@
-/* solve.c - hexc_plan.h: from nodes and buffers to steps and offsets, and what is told of them. */
+/* solve.c - implements hexc_plan.h: computes steps and offsets from nodes and buffers, and describes the
+ * result. */
 #include "lib/plan/plan.h"
 #include <string.h>
 
-/* Times in ns, of all nodes. */
+/* Reads the times of all nodes, in ns. */
 static int
 read_times(hexc_plan *p, PlanSolution *s)
 {
@@ -24,7 +25,7 @@ read_times(hexc_plan *p, PlanSolution *s)
 	return HEXC_OK;
 }
 
-/* Buffers that part m, nodes first .. first + n - 1, touches, or that live through it. */
+/* Finds the buffers that part m, nodes first .. first + n - 1, accesses, or that live through it. */
 static void
 part_buffers(const hexc_plan *p, Arena *a, PlanComponent *m)
 {
@@ -68,7 +69,7 @@ make_part(const hexc_plan *p, const PlanSolution *s, Arena *a, PlanComponent *m)
 	part_buffers(p, a, m);
 }
 
-/* The part's steps, behind those that are there. */
+/* Appends the part's steps. */
 static void
 add_steps(PlanSolution *s, const PlanComponent *m, const Set *stage, uint32_t n, uint32_t *nstep)
 {
@@ -109,7 +110,7 @@ search_parts(hexc_plan *p, PlanSolution *s)
 	}
 }
 
-/* Cost and live again, of the steps that there are. */
+/* Recomputes cost and live bytes from the steps. */
 static void
 tell(const hexc_plan *p, Arena *scratch, PlanSolution *s)
 {
@@ -148,7 +149,7 @@ tell(const hexc_plan *p, Arena *scratch, PlanSolution *s)
 	s->critical = plan_critical(scratch, s);
 }
 
-/* Buffers where `after` lets them be. */
+/* Places buffers as `after` permits. */
 static void
 place(hexc_plan *p, PlanSolution *s, BitMatrix after)
 {

@@ -1,8 +1,8 @@
-/* stage_cost.c - hexc_plan.h: what it takes that nodes run side by side. */
+/* stage_cost.c - implements hexc_plan.h: predicts the time of a stage whose nodes run concurrently. */
 #include "lib/plan/plan.h"
 #include <string.h>
 
-/* Groups that are distributed in the best way; more than these in a good one. */
+/* Up to this number, groups are distributed optimally; beyond, greedily. */
 enum { GROUPS_EXACT = 10 };
 
 Set
@@ -23,9 +23,9 @@ stage_component(const PlanComponent *p, Set among, Set from)
 typedef struct Groups {
 	uint32_t n, streams;
 	Set set[PART_NODES];
-	uint64_t ns[PART_NODES]; /* from long to short */
+	uint64_t ns[PART_NODES]; /* descending */
 	uint8_t lane[PART_NODES], best_lane[PART_NODES];
-	uint64_t load[PLAN_STREAMS], best, least; /* least: none is better */
+	uint64_t load[PLAN_STREAMS], best, least; /* least: lower bound */
 } Groups;
 
 static void
@@ -41,7 +41,7 @@ add_group(Groups *g, Set set, uint64_t ns)
 	g->set[i] = set;
 }
 
-/* Each group to the lane with the least. */
+/* Assigns each group to the least loaded lane. */
 static void
 distribute_quickly(Groups *g)
 {
@@ -60,7 +60,7 @@ distribute_quickly(Groups *g)
 	}
 }
 
-/* All ways for group i and those behind it, lanes below `used` having some already. */
+/* Tries all lanes for group i and the following groups; lanes below `used` are in use. */
 static void
 distribute(Groups *g, uint32_t i, uint32_t used, uint64_t longest)
 {

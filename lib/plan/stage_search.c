@@ -1,11 +1,12 @@
-/* stage_search.c - hexc_plan.h: which stages, by dynamic programming over the sets of nodes that are done.
+/* stage_search.c - implements hexc_plan.h: selects stages by dynamic programming over the sets of
+ * completed nodes.
  *
- * A state is a set that is closed under predecessors; what is left of the part is an ending set of it in the
- * words of IOS (arXiv 2011.01302), whose recurrence this is, read from its start.  A stage is one node, or
- * several groups side by side: one group by itself costs what its nodes cost as stages of their own, and
- * keeps no fewer bytes alive.  States are looked at by their number of nodes.  All of them are kept while
- * steps last; then it is begun anew as a beam, which keeps the best of each number and tries stages of few
- * nodes. */
+ * A state is a set that is closed under predecessors. Its complement is an ending set in the terms of IOS
+ * (arXiv 2011.01302), whose recurrence is used here from its start. A stage is one node, or several
+ * concurrent groups: a single group costs the same as its nodes in separate stages, and keeps as many
+ * bytes alive. States are expanded by their number of nodes. All of them are retained until max_steps is
+ * reached; then the search restarts as a beam, which retains the best states of each number of nodes and
+ * tries stages of few nodes. */
 #include "lib/plan/plan.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,11 @@
 enum { BEAM_STAGE = 8, BEAM_TRIES = 300 };
 
 typedef struct StageState {
-	Set done, stage;    /* the last stage of it */
+	Set done, stage;    /* the last stage before it */
 	uint64_t cost, live;
-	uint32_t from;      /* the state before that */
-	uint32_t next;      /* of as many nodes */
-	uint64_t bound;     /* no way from here is shorter in all */
+	uint32_t from;      /* the state before that stage */
+	uint32_t next;      /* next state with as many nodes */
+	uint64_t bound;     /* lower bound of the total cost through this state */
 } StageState;
 
 typedef struct StageSearch {
@@ -27,13 +28,13 @@ typedef struct StageSearch {
 	const PlanComponent *p;
 	StageState *state;
 	uint32_t n, cap;
-	uint32_t *slot, nslot; /* a hash table of numbers + 1 */
+	uint32_t *slot, nslot; /* a hash table of indices + 1 */
 	uint32_t level[PART_NODES + 1];
 	uint64_t steps, max_steps;
-	uint64_t tries;     /* left to this state, of a beam */
-	uint32_t width;     /* 0: all are kept */
-	uint64_t tail[PART_NODES]; /* ns of the longest chain that begins with it */
-	bool full, exact;   /* full: steps did not last */
+	uint64_t tries;     /* stages that a beam may still try from this state */
+	uint32_t width;     /* beam width; 0: all states are retained */
+	uint64_t tail[PART_NODES]; /* ns of the longest chain that starts with the node */
+	bool full, exact;   /* full: max_steps was reached */
 } StageSearch;
 
 static uint32_t
@@ -67,7 +68,7 @@ rehash(StageSearch *s)
 	}
 }
 
-/* The state of this set, made if there is none. */
+/* Returns the state of this set, created if there is none. */
 static StageState *
 state_of(StageSearch *s, Set done)
 {
@@ -88,7 +89,7 @@ state_of(StageSearch *s, Set done)
 	return &s->state[s->n++];
 }
 
-/* What is left takes at least so long. */
+/* Returns a lower bound of the remaining cost. */
 static uint64_t
 rest(const StageSearch *s, Set done)
 {
@@ -105,7 +106,7 @@ rest(const StageSearch *s, Set done)
 	return work > chain ? work : chain;
 }
 
-/* From state `from` to the one with this stage behind it. */
+/* Extends state `from` by this stage. */
 static void
 step(StageSearch *s, uint32_t from, Set stage)
 {
@@ -131,7 +132,7 @@ all_of(const PlanComponent *p)
 	return p->n == PART_NODES ? ~(Set)0 : ((Set)1 << p->n) - 1;
 }
 
-/* Stages that are `stage` and nodes from i on. */
+/* Tries the stages that add nodes from i on to `stage`. */
 static void
 widen(StageSearch *s, uint32_t from, uint32_t i, Set stage, int size)
 {
@@ -183,7 +184,7 @@ compare_states(const void *x, const void *y)
 	return a->done < b->done ? -1 : a->done > b->done;
 }
 
-/* States of k nodes that go on, the best first; *n of them. */
+/* Returns the *n retained states of k nodes, the best first. */
 static uint32_t *
 kept(StageSearch *s, uint32_t k, uint32_t *n)
 {
@@ -211,7 +212,7 @@ kept(StageSearch *s, uint32_t k, uint32_t *n)
 	return list;
 }
 
-/* The state with all nodes; NULL: steps did not last. */
+/* Returns the state with all nodes; NULL if max_steps was reached. */
 static const StageState *
 search(StageSearch *s, uint32_t width)
 {

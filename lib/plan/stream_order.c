@@ -1,4 +1,5 @@
-/* stream_order.c - hexc_plan.h: streams of launches, and who waits for whom. */
+/* stream_order.c - implements hexc_plan.h: assigns launches to streams and computes which launch waits for
+ * which. */
 #include "lib/plan/plan.h"
 #include <string.h>
 
@@ -6,8 +7,8 @@
 
 /* ---- streams ----------------------------------------------------------------------------------- */
 
-/* How many waits it saves that the lane's steps from i to n are on this stream: one if a predecessor of the
- * first is the last of it. */
+/* Returns how many waits are saved if the lane's steps in [i, end) run on the stream whose last step is
+ * `last`: 1 if it is a predecessor of the first one. */
 static uint32_t
 saved(const PlanSolution *s, uint32_t i, uint32_t end, uint32_t lane, uint32_t last)
 {
@@ -20,7 +21,7 @@ saved(const PlanSolution *s, uint32_t i, uint32_t end, uint32_t lane, uint32_t l
 	return n;
 }
 
-/* Lanes of one stage, steps first .. end - 1, each to the free stream that saves most. */
+/* Assigns each lane of a stage, steps [first, end), to the free stream that saves most waits. */
 static void
 stage_streams(PlanSolution *s, uint32_t first, uint32_t end, uint32_t last[PLAN_STREAMS])
 {
@@ -78,7 +79,7 @@ order_stages(PlanSolution *s)
 
 /* ---- waits -------------------------------------------------------------------------------------- */
 
-/* Steps that touch b come behind those before them that touch a. */
+/* Orders the steps in b after earlier steps in a. */
 static void
 hand_on(BitMatrix need, const uint64_t *a, const uint64_t *b)
 {
@@ -92,8 +93,8 @@ hand_on(BitMatrix need, const uint64_t *a, const uint64_t *b)
 		}
 }
 
-/* Row k: steps that step k must come behind: those of its predecessors, and those that are done with bytes
- * that it touches as another buffer. */
+/* Row k: steps that must precede step k: its predecessors' steps, and steps that use its bytes as another
+ * buffer. */
 static BitMatrix
 needed(const hexc_plan *p, PlanSolution *s)
 {
@@ -128,7 +129,7 @@ behind(PlanSolution *s, uint64_t *row, uint32_t i)
 	set_bit(row, i);
 }
 
-/* The latest first: what is before it needs no wait of its own. */
+/* Adds waits from the latest step back: a step that precedes a waited-for step needs no separate wait. */
 static void
 wait_for(PlanSolution *s, uint32_t k, const uint64_t *need)
 {

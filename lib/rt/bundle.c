@@ -1,12 +1,12 @@
-/* bundle.c - bundles are opened and looked at; their modules are loaded when they are asked for. */
+/* bundle.c - opens and reads bundles; loads a module on its first use. */
 #include "lib/rt/bundle.h"
 #include "lib/rt/file_io.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes [at, at + n) of the bundle: where they are, or in a block to be freed, *own.  NULL: why is
- * written. */
+/* Returns bytes [at, at + n) of the bundle, in place or in a block that the caller frees, *own. Returns
+ * NULL with why written on failure. */
 static const unsigned char *
 bytes_at(const hexc_bundle *b, uint64_t at, size_t n, void **own, int *code, char *why, size_t nwhy)
 {
@@ -33,7 +33,7 @@ typedef struct BundleOpen {
 	Wire w;
 } BundleOpen;
 
-/* Where modules are: behind the index, one after the other, inside of the bundle. */
+/* Checks that modules are after the index, in order, inside the bundle. */
 static void
 places(Wire *w, const hexc_bundle *b, uint64_t end)
 {
@@ -46,7 +46,7 @@ places(Wire *w, const hexc_bundle *b, uint64_t end)
 	}
 }
 
-/* Under arena_protect. */
+/* Runs under arena_protect. */
 static void
 read_index(void *user)
 {
@@ -61,7 +61,7 @@ read_index(void *user)
 	b->loaded = NEWN(&b->arena, _Atomic(hexc_module *), b->x.nmodule + 1);
 }
 
-/* What is wrong with the first bytes; NULL: nothing, and *index is the length of the index. */
+/* Checks the header; returns an error text, or NULL with *index the length of the index. */
 static const char *
 head_wrong(const unsigned char *head, uint64_t bytes, uint64_t *index)
 {
@@ -95,7 +95,7 @@ open_index(hexc_bundle *b, const unsigned char *head, size_t n, char *why, size_
 	return j.w.why ? why_error(HEXC_E_FILE, why, nwhy, "%s", j.w.why) : HEXC_OK;
 }
 
-/* b->data or b->fd, and b->bytes, are set. */
+/* Opens b; b->data or b->fd, and b->bytes, are set. */
 static int
 open_bundle(hexc_bundle **out, hexc_bundle *b, char *why, size_t nwhy)
 {
@@ -236,7 +236,7 @@ hexc_bundle_at(const hexc_bundle *b, size_t i, hexc_bundle_entry *out)
 
 /* ---- modules -------------------------------------------------------------------------------------- */
 
-/* Does the index say of module i what the module says? */
+/* Does module i agree with the index? */
 static bool
 as_said(const hexc_bundle *b, int i, const hexc_module *m)
 {
@@ -259,7 +259,7 @@ as_said(const hexc_bundle *b, int i, const hexc_module *m)
 	return true;
 }
 
-/* A new module, the caller's. */
+/* Reads a module, owned by the caller. */
 static int
 read_module(const hexc_bundle *b, int i, hexc_module **out, char *why, size_t n)
 {
@@ -301,7 +301,7 @@ bundle_load(const hexc_bundle *b, int i, const hexc_module **out, char *why, siz
 		return code;
 	if (atomic_compare_exchange_strong(&b->loaded[i], &have, new))
 		have = new;
-	else /* another thread was first */
+	else /* another thread was faster */
 		hexc_module_free(new);
 	*out = have;
 	return HEXC_OK;
@@ -321,7 +321,7 @@ hexc_bundle_module(const hexc_bundle *b, size_t i, const hexc_module **out, size
 	return bundle_load(b, b->x.kernel[i].module, out, why, n);
 }
 
-/* Bytes [from, to) between two modules are 0. */
+/* Verifies that bytes [from, to) between two modules are 0. */
 static int
 verify_gap(const hexc_bundle *b, uint64_t from, uint64_t to, char *why, size_t n)
 {

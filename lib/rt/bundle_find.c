@@ -1,5 +1,5 @@
-/* bundle_find.c - which kernel of a bundle is wanted: demands leave fewer and fewer, and the one that
- * leaves none is told. */
+/* bundle_find.c - finds a kernel of a bundle by filtering on the caller's requirements; reports the one
+ * that no kernel satisfies. */
 #include "lib/rt/bundle.h"
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@ typedef struct BundleQuery {
 	const hexc_bundle *b;
 	hexc_want want;
 	uint32_t capability; /* 0: any */
-	unsigned char *in;   /* of each kernel: is it still among them? */
+	unsigned char *in;   /* per kernel: it satisfies the requirements so far */
 	int left;
 	char *why;
 	size_t n;
@@ -21,7 +21,7 @@ typedef struct NameList {
 	size_t n;
 } NameList;
 
-/* Once each, as long as there is room. */
+/* Adds each word once, while there is space. */
 static void
 list_add(NameList *l, const char *word)
 {
@@ -92,7 +92,7 @@ by_arch(BundleQuery *f)
 			leave(f, i);
 	}
 	return f->left ? HEXC_OK
-	               : NONE(f, "nothing in the bundle runs on %s: there is %s; build it for that arch too",
+	               : NONE(f, "no module of the bundle runs on %s (it has %s); rebuild with that --arch",
 	                      f->want.arch, archs.s);
 }
 
@@ -124,7 +124,7 @@ by_constant(BundleQuery *f, const hexc_define *d)
 	                : NONE(f, "no such kernel of the bundle has a constant %s", d->name);
 }
 
-/* By the sizes of the arguments. */
+/* Filters by the sizes of the arguments. */
 static int
 by_shape(BundleQuery *f)
 {
@@ -154,8 +154,8 @@ by_shape(BundleQuery *f)
 
 /* ---- which of those that are left -------------------------------------------------------------------- */
 
-/* Cycles until all blocks of the grid are done: a multiprocessor holds `together` of them, of which each has
- * `cycles` as its share; one that has few takes at least what a block takes alone. */
+/* Predicts cycles for all blocks of the grid. An SM holds `together` blocks, each with `cycles` as its
+ * share; an SM with few blocks takes at least the time of a block alone. */
 static double
 predicted(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t sms, bool by_sizes)
 {
@@ -174,7 +174,7 @@ predicted(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t sms, boo
 	return full * together * cycles + (rest * cycles < alone && rest > 0 ? alone : rest * cycles);
 }
 
-/* Is kernel i still among those wanted, and for the newest arch of them? */
+/* Does kernel i satisfy the requirements, for the newest arch among those? */
 static bool
 is_newest(const BundleQuery *f, int i, uint32_t newest)
 {
@@ -184,8 +184,8 @@ is_newest(const BundleQuery *f, int i, uint32_t newest)
 	return f->in[i] && sm == newest;
 }
 
-/* Loads the modules to compare.  *all: each says what a turn of its loops takes.  Else they are compared with
- * the turns that their cycles are for, which is the same for all. */
+/* Loads the modules to compare. *all: each has the cycles per iteration of its loops. If not, all are
+ * compared with the default trip counts of their predictions. */
 static int
 know_turns(const BundleQuery *f, uint32_t newest, bool *all)
 {

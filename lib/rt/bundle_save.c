@@ -1,4 +1,4 @@
-/* bundle_save.c - modules to a bundle. */
+/* bundle_save.c - writes modules to a bundle. */
 #include "lib/rt/bundle.h"
 #include "lib/rt/file_io.h"
 #include <errno.h>
@@ -10,15 +10,15 @@ typedef struct SaveJob {
 	size_t n;
 	const char *compiler, *families;
 	BundleIndex x;
-	Wire w;        /* over the index */
+	Wire w;        /* serializes the index */
 	Arena *arena;
-	size_t bytes;  /* of all */
+	size_t bytes;  /* of the bundle */
 	int code;
 	char *why;
 	size_t nwhy;
 } SaveJob;
 
-/* Two kernels that nobody could tell apart; false: there are none. */
+/* Reports two kernels that hosts could not distinguish; returns false if there are none. */
 static bool
 twins(SaveJob *j)
 {
@@ -34,15 +34,15 @@ twins(SaveJob *j)
 			bundle_constants_text(a->constant, (size_t)a->nconstant, text, sizeof text);
 			j->code = why_error(
 				HEXC_E_INVALID, j->why, j->nwhy,
-				"kernel %s for %s%s%s is there twice, from %s and from %s: leave "
-				"one out, or rename one",
+				"duplicate kernel %s for %s%s%s, from %s and %s",
 				a->name, in->arch, *text ? " with " : "", text, is->file, in->file);
 			return true;
 		}
 	return false;
 }
 
-/* Under arena_protect: the index with the places of all modules, written if there is room. */
+/* Computes the index with the offsets of all modules, and writes it if there is space. Runs under
+ * arena_protect. */
 static void
 lay_out(void *user)
 {
@@ -53,7 +53,7 @@ lay_out(void *user)
 	if (twins(j))
 		return;
 	j->w.at = BUNDLE_HEAD;
-	bundle_wire(&j->w, &j->x); /* for its length: places are of fixed width */
+	bundle_wire(&j->w, &j->x); /* to get its length: offsets have a fixed width */
 	at = j->w.at;
 	for (int i = 0; i < j->x.nmodule; i++) {
 		size_t bytes = 0;
@@ -79,7 +79,7 @@ lay_out(void *user)
 	}
 }
 
-/* In front of the index, once all is written. */
+/* Writes the header before the index, once everything else is written. */
 static void
 put_head(unsigned char *out, size_t bytes, size_t index)
 {

@@ -1,4 +1,4 @@
-/* bundle_serialize.c - the index of a bundle, field by field, in the order of its file: hexc-bundle(5). */
+/* bundle_serialize.c - serializes the index of a bundle, field by field, in file order: hexc-bundle(5). */
 #include "lib/rt/bundle.h"
 #include <stdio.h>
 #include <string.h>

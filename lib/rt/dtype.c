@@ -1,9 +1,9 @@
-/* dtype.c - element types for hosts: their names, and elements of buffers as numbers. */
+/* dtype.c - converts element types to names and elements of host buffers to numbers. */
 #include "hexc/ir/dtype_value.h"
 #include "lib/rt/rt.h"
 #include <string.h>
 
-/* Row d is DType d: the functions below rely on it. */
+/* Row d must be DType d: the functions below rely on it. */
 static const hexc_dtype dtypes[D_COUNT] = {
 #define KIND_flt 'f'
 #define KIND_sint 'i'
@@ -46,7 +46,7 @@ hexc_value_type(int64_t value)
 	return hexc_dtype_at(value_type(value));
 }
 
-/* D_COUNT: none of ours, or no buffer. */
+/* Returns D_COUNT if t is not the library's, or buf is NULL. */
 static DType
 id(const hexc_dtype *t, const void *buf)
 {

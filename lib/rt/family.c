@@ -1,4 +1,5 @@
-/* family.c - families are opened: the kernels that the text means, and whose arguments are whose. */
+/* family.c - opens kernel families: resolves the kernels that the text names, and which arguments they
+ * share. */
 #include "lib/rt/family.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@ typedef struct FamilyOpen {
 	const char *name;    /* NULL: the only one */
 	uint32_t capability; /* 0: any */
 	FamilyText t;
-	int code; /* HEXC_OK, or what is wrong beside the text */
+	int code; /* HEXC_OK, or an error that is not in the text */
 } FamilyOpen;
 
 /* ---- kernels --------------------------------------------------------------------------------------- */
@@ -31,14 +32,14 @@ has_constants(const BundleKernel *k, const FamilyStage *s)
 	return true;
 }
 
-/* Does the device run PTX for arch?  *sm: that of the arch. */
+/* Does the device run PTX for arch? *sm: the arch's capability. */
 static bool
 runs(const FamilyOpen *j, const char *arch, uint32_t *sm)
 {
 	return arch_runs(j->capability, arch, sm) || (!j->capability && *sm);
 }
 
-/* Is it for tensors at fewer addresses than others, or has the stage said for how many? */
+/* Does it have the default ALIGN, or does the stage specify ALIGN? */
 static bool
 is_usual(const BundleKernel *k, const FamilyStage *s)
 {
@@ -51,8 +52,8 @@ is_usual(const BundleKernel *k, const FamilyStage *s)
 	return true;
 }
 
-/* How good kernel i is for a stage: 0, not at all, or how new its arch is, and then whether it is the usual
- * one. */
+/* Ranks kernel i for a stage: 0 if it does not match, else by its arch, then by whether it has the default
+ * ALIGN. */
 static uint32_t
 suits(const FamilyOpen *j, const FamilyStage *s, int i)
 {
@@ -98,8 +99,7 @@ find_kernel(FamilyOpen *j, FamilyStage *s)
 		j->code = HEXC_E_ARGS;
 	} else if (twin >= 0) {
 		family_wrong(&j->t,
-		             "kernels %d and %d of the bundle are both %s%s%s: say which by the constants "
-		             "that differ",
+		             "kernels %d and %d of the bundle both match %s%s%s; add distinguishing constants",
 		             found, twin, s->kernel, *text ? " with " : "", text);
 	}
 	if (j->t.bad)
@@ -125,7 +125,7 @@ params_of(const FamilyStage *s)
 	return s->m->kernel[s->k].nparam;
 }
 
-/* The first stage from `from` on, before `to`, that reads a tensor of this name; -1: none. */
+/* Returns the first stage in [from, to) that reads a tensor of this name; -1: none. */
 static int
 stage_reading(const FamilyLine *l, const char *name, int from, int to)
 {
@@ -139,7 +139,7 @@ stage_reading(const FamilyLine *l, const char *name, int from, int to)
 	return -1;
 }
 
-/* Tensors that one stage writes and a later one reads, and none before. */
+/* Finds the tensors that a stage writes and a later one reads, and no earlier one reads. */
 static void
 find_workspace(FamilyOpen *j, FamilyLine *l)
 {
@@ -163,7 +163,7 @@ find_workspace(FamilyOpen *j, FamilyLine *l)
 		}
 }
 
-/* The family's argument of this name; a new one if there is none. */
+/* Returns the index of the family's argument of this name; adds it if there is none. */
 static int
 argument(FamilyOpen *j, const FamilyStage *s, int i)
 {
@@ -235,7 +235,8 @@ find_sources(FamilyOpen *j, FamilyLine *l)
 
 /* ---- opening --------------------------------------------------------------------------------------- */
 
-/* The family that is meant: the newest for the device.  *from, *end: its text; false: there is none. */
+/* Selects the family: the newest for the device. Sets *from and *end to its text; returns false if there
+ * is none. */
 static bool
 choose_family(FamilyOpen *j, const char **from, const char **end)
 {
@@ -251,7 +252,7 @@ choose_family(FamilyOpen *j, const char **from, const char **end)
 		if (j->name && strcmp(name, j->name) != 0)
 			continue;
 		only = name;
-		sm = 1; /* without an arch it is for all of them, if none is for this one */
+		sm = 1; /* without an arch it is for all archs, if none is for this one */
 		if (arch && !runs(j, arch, &sm))
 			continue;
 		if (sm <= best)
@@ -290,7 +291,7 @@ read_lines(FamilyOpen *j, const char *from, const char *end)
 		family_expressions(&j->t, f, &f->line[i]);
 }
 
-/* Under arena_protect. */
+/* Runs under arena_protect. */
 static void
 read_family(void *user)
 {
@@ -315,7 +316,7 @@ open_family(hexc_family **out, FamilyOpen *j, const char *arch)
 	if (arch) {
 		arch_runs(0, arch, &j->capability);
 		if (!j->capability)
-			return why_error(HEXC_E_INVALID, why, n, "the arch %s is none: sm_80 is one", arch);
+			return why_error(HEXC_E_INVALID, why, n, "unknown architecture %s (expected e.g. sm_80)", arch);
 	}
 	j->f = calloc(1, sizeof *j->f);
 	if (!j->f)

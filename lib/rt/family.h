@@ -1,17 +1,17 @@
-/* family.h - families: what their text says, and the kernels that it means. */
+/* family.h - declares kernel families: their parsed text and its kernels. */
 #ifndef HEXC_RT_FAMILY_H
 #define HEXC_RT_FAMILY_H
 #include "lib/hexc_family.h"
 #include "lib/rt/bundle.h"
 
-/* Text that is read, and what is wrong with it. */
+/* Parser state, and its first error. */
 typedef struct FamilyText {
 	Arena *arena;
-	const char *at, *end; /* what is left of the line */
-	int line;             /* its number in the text */
-	char *why;            /* n bytes for the sentence */
+	const char *at, *end; /* rest of the line */
+	int line;             /* line number in the text */
+	char *why;            /* n bytes for the error message */
 	size_t n;
-	bool bad;             /* it is written */
+	bool bad;             /* an error was written */
 } FamilyText;
 
 /* A size that a line computes. */
@@ -25,20 +25,20 @@ typedef struct FamilyTensor {
 	const char *name;
 } FamilyTensor;
 
-/* Where an argument of a stage comes from. */
+/* Source of a stage's argument. */
 typedef struct FamilySource {
 	enum { FROM_ARGUMENT, FROM_SIZE, FROM_WORKSPACE } kind;
 	int i;
 } FamilySource;
 
 typedef struct FamilyStage {
-	const char *kernel; /* NULL: called as the family is */
+	const char *kernel; /* NULL: has the family's name */
 	hexc_define *define;
 	int ndefine, candidate; /* -1: any */
-	size_t index;           /* of the bundle's kernels */
+	size_t index;           /* among the bundle's kernels */
 	const hexc_module *m;
 	size_t k;
-	FamilySource *from; /* of each parameter */
+	FamilySource *from; /* per parameter */
 } FamilyStage;
 
 typedef struct FamilyLine {
@@ -47,15 +47,16 @@ typedef struct FamilyLine {
 	FamilySize *size;
 	FamilyTensor *tensor;
 	int nstage, nsize, ntensor, stage_cap, size_cap, tensor_cap;
-	const char *rest;  /* behind the stages, up to the end: expressions, whose names are not known yet */
-	const char *guard; /* behind "when" */
+	const char *rest;  /* text after the stages, to the end: expressions, parsed once their names are
+	                    * known */
+	const char *guard; /* text after "when" */
 	ExprTable expr;    /* over the family's parameters */
 	ExprRef cond;
 } FamilyLine;
 
 typedef struct FamilyParam {
 	const char *name;
-	const hexc_module *m; /* the first kernel that has it */
+	const hexc_module *m; /* first kernel that has it */
 	size_t k, i;
 } FamilyParam;
 
@@ -70,23 +71,23 @@ struct hexc_family {
 
 /* ---- family_text.c --------------------------------------------------------------------------------- */
 
-/* Something is wrong with the line at hand: said once. */
+/* Reports an error in the current line; only the first is kept. */
 void family_wrong(FamilyText *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Lines of the text in front of `at`. */
+/* Counts the lines of the text before `at`. */
 int family_line_of(const char *text, const char *at);
-/* The next family of a text, from `from` on: its name, its arch (NULL: none is said) and its end; NULL: there
- * is none, or t->bad.  *line counts. */
+/* Returns the next family of a text, searching from `from`; sets its name, arch (NULL: unspecified) and
+ * end. Returns NULL if there is none, or with t->bad. Advances *line. */
 const char *family_next(FamilyText *t, const char *from, const char *end, const char **name,
                         const char **arch, const char **behind);
-/* The lines of a family that begins here; t->bad. */
+/* Parses the lines of the family that starts here; sets t->bad on an error. */
 void family_lines(FamilyText *t, hexc_family *f, const char *from, const char *end);
 
 /* ---- family_expr.c --------------------------------------------------------------------------------- */
 
-/* The names of the sizes that a line computes. */
+/* Parses the names of the sizes that a line computes. */
 void family_size_names(FamilyText *t, FamilyLine *l);
-/* The sizes and the guard of a line whose stages are known. */
+/* Parses the sizes and the guard of a line whose stages are known. */
 void family_expressions(FamilyText *t, const hexc_family *f, FamilyLine *l);
-/* Values of its expressions for these arguments of the family. */
+/* Evaluates its expressions for these arguments of the family. */
 void family_eval(const hexc_family *f, const FamilyLine *l, const hexc_arg *arg, ExprValues *out);
 #endif

@@ -1,5 +1,5 @@
-/* family_expr.c - guards and sizes of families: expressions as `assume` of a program has them, over sizes and
- * the line's constants. */
+/* family_expr.c - parses and evaluates the guards and sizes of families: expressions as in `assume`, over
+ * sizes and the line's constants. */
 #include "hexc/ir/dtype_value.h"
 #include "lib/rt/family.h"
 #include <string.h>
@@ -108,7 +108,8 @@ expect(FamilyExprReader *r, const char *what)
 
 /* ---- expressions ----------------------------------------------------------------------------------- */
 
-/* The value that all stages that have the constant give it; false: none has it, or two have others. */
+/* Computes the constant's value if all stages that have it agree; returns false if none has it, or two
+ * differ. */
 static bool
 constant(const FamilyLine *l, const char *name, int64_t *out)
 {
@@ -150,7 +151,8 @@ read_name(FamilyExprReader *r, size_t n)
 	return number(r, value);
 }
 
-/* a / b truncates: one more where the quotient is positive and something is left. */
+/* Builds ceil(a / b) from the truncating a / b: adds 1 if the quotient is positive and the remainder is
+ * not 0. */
 static ExprRef
 rounded_up(FamilyExprReader *r, ExprRef a, ExprRef b)
 {
@@ -161,7 +163,7 @@ rounded_up(FamilyExprReader *r, ExprRef a, ExprRef b)
 	return two(r, O_add, two(r, O_div, a, b), positive);
 }
 
-/* NAME(A, B, ..) of the functions that there are; -1: it is none. */
+/* Parses NAME(A, B, ..) of a known function; returns -1 if it is none. */
 static ExprRef
 read_call(FamilyExprReader *r)
 {
@@ -239,7 +241,7 @@ read_unary(FamilyExprReader *r)
 	return a < 0 ? 0 : a;
 }
 
-/* Operators by how tightly they bind; of two that begin alike the longer one first. */
+/* Operators by precedence; if one is a prefix of another, the longer comes first. */
 static const struct {
 	const char *text;
 	int level;
@@ -272,7 +274,7 @@ read_level(FamilyExprReader *r, int level)
 	return a;
 }
 
-/* What is not taken is not looked at: x != 0 && 8 % x == 0. */
+/* The right side is evaluated only if needed: x != 0 && 8 % x == 0. */
 static ExprRef
 read_and(FamilyExprReader *r)
 {
@@ -303,7 +305,7 @@ read_or(FamilyExprReader *r)
 
 /* ---- lines ----------------------------------------------------------------------------------------- */
 
-/* Up to a comma, or to `when`, outside of parentheses. */
+/* Skips to a comma, or to `when`, outside parentheses. */
 static void
 skip_value(FamilyExprReader *r)
 {

@@ -1,4 +1,5 @@
-/* family_pick.c - families are asked: which line, with which arguments for each of its kernels. */
+/* family_pick.c - selects the line of a family for given sizes, and computes the arguments of its
+ * kernels. */
 #include "lib/rt/family.h"
 #include <string.h>
 
@@ -75,7 +76,7 @@ hexc_family_stage(const hexc_family *f, size_t line, size_t s, size_t *kernel, c
 
 /* ---- arguments ------------------------------------------------------------------------------------- */
 
-/* All of them but the addresses in the workspace; false: a size has no value. */
+/* Computes the stage's arguments except addresses in the workspace; returns false if a size has no value. */
 static bool
 stage_numbers(const FamilyLine *l, const FamilyStage *s, const hexc_arg *arg, const ExprValues *v,
               hexc_arg *out)
@@ -95,7 +96,7 @@ stage_numbers(const FamilyLine *l, const FamilyStage *s, const hexc_arg *arg, co
 	return true;
 }
 
-/* The bytes of each tensor of the workspace, aligned. */
+/* Computes the aligned bytes of each tensor of the workspace. */
 static int
 tensor_bytes(const FamilyLine *l, const hexc_arg *arg, const ExprValues *v, uint64_t *bytes)
 {
@@ -183,7 +184,7 @@ hexc_family_args(const hexc_family *f, size_t line, size_t s, const hexc_arg *ar
 
 /* ---- which line ------------------------------------------------------------------------------------ */
 
-/* Does the kernel take the addresses that are there?  Those of the workspace are the line's own. */
+/* Does the kernel accept the given addresses? Those of the workspace are aligned by the line. */
 static int
 stage_takes(const FamilyStage *s, const hexc_arg *of, char *why, size_t n)
 {
@@ -200,7 +201,7 @@ stage_takes(const FamilyStage *s, const hexc_arg *of, char *why, size_t n)
 	return HEXC_OK;
 }
 
-/* Do all of its kernels take the sizes, and the addresses? */
+/* Do all its kernels accept the sizes and addresses? */
 static int
 line_takes(const FamilyLine *l, const hexc_arg *arg, const ExprValues *v, char *why, size_t n)
 {
@@ -243,7 +244,7 @@ hexc_family_pick(const hexc_family *f, const hexc_arg *arg, size_t *line, char *
 		against = l->number;
 	}
 	if (against < 0)
-		return why_error(HEXC_E_ARGS, why, n, "no guard of family %s holds for these sizes", f->name);
-	return why_error(HEXC_E_ARGS, why, n, "family %s has no kernel for these sizes: of line %d, %s",
+		return why_error(HEXC_E_ARGS, why, n, "no entry of family %s matches these sizes", f->name);
+	return why_error(HEXC_E_ARGS, why, n, "family %s: no entry matches these sizes; line %d fails: %s",
 	                 f->name, against, text);
 }

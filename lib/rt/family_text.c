@@ -1,4 +1,4 @@
-/* family_text.c - the text of families, line by line: hexc-family(5). */
+/* family_text.c - parses the text of families line by line: hexc-family(5). */
 #include "lib/rt/family.h"
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ skip_blanks(FamilyText *t)
 		t->at++;
 }
 
-/* The next word, without stepping over it; 0 bytes: the line ends. */
+/* Returns the length of the next word without consuming it; 0 at the end of the line. */
 static size_t
 peek(FamilyText *t)
 {
@@ -62,7 +62,7 @@ accept(FamilyText *t, const char *word)
 	return true;
 }
 
-/* Line number t->line, from `from` on; its end, behind the newline. */
+/* Reads line t->line, starting at `from`; returns its end, after the newline. */
 static const char *
 take_line(FamilyText *t, const char *from, const char *end)
 {
@@ -88,7 +88,7 @@ family_line_of(const char *text, const char *at)
 
 /* ---- families -------------------------------------------------------------------------------------- */
 
-/* The rest of the line, without blanks around it. */
+/* Returns the rest of the line, without surrounding blanks. */
 static const char *
 rest(FamilyText *t)
 {
@@ -101,7 +101,7 @@ rest(FamilyText *t)
 	return arena_strndup(t->arena, t->at, n);
 }
 
-/* The first line of the text; NULL: it is none. */
+/* Reads the first line of the text; returns NULL if it is invalid. */
 static const char *
 head(FamilyText *t, const char *from, const char *end)
 {
@@ -127,11 +127,11 @@ family_next(FamilyText *t, const char *from, const char *end, const char **name,
 		int before = t->line;
 
 		next = take_line(t, from, end);
-		if (accept(t, "hexc-family")) { /* another text behind the first one */
+		if (accept(t, "hexc-family")) { /* another text is appended to the first one */
 			head(t, from, end);
 			t->line--;
 		} else if (accept(t, "family")) {
-			if (begin) { /* the one after it */
+			if (begin) { /* the next family */
 				t->line = before;
 				break;
 			}
@@ -197,7 +197,7 @@ take_define(FamilyText *t, FamilyStage *s, const char *word, size_t n)
 	s->define = more;
 }
 
-/* [KERNEL] NAME=VALUE... up to then, with or when. */
+/* Parses [KERNEL] NAME=VALUE..., up to then, with or when. */
 static void
 take_stage(FamilyText *t, FamilyLine *l)
 {
@@ -235,7 +235,7 @@ take_take(FamilyText *t, hexc_family *f)
 void
 family_lines(FamilyText *t, hexc_family *f, const char *from, const char *end)
 {
-	/* for what the lines hold: a host need not know */
+	/* descriptive lines, which hosts ignore */
 	static const char *const about[] = { "hexc-family", "family", "arch", "program", "gpu", "driver",
 	                                     "build", "judge" };
 
@@ -266,7 +266,7 @@ typedef struct WantJob {
 	FamilyText t;
 } WantJob;
 
-/* False: that was enough. */
+/* Returns false to stop. */
 static bool
 want_stages(WantJob *j, const hexc_family *f)
 {
@@ -283,7 +283,7 @@ want_stages(WantJob *j, const hexc_family *f)
 	return true;
 }
 
-/* Under arena_protect. */
+/* Runs under arena_protect. */
 static void
 want_all(void *user)
 {

@@ -1,4 +1,4 @@
-/* file_io.c - see file_io.h. */
+/* file_io.c - implements file_io.h. */
 #include "lib/rt/file_io.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ write_all(int fd, const unsigned char *data, size_t n)
 	return fsync(fd) == 0;
 }
 
-/* A new file beside `path`, whose name is left in `name`; -1: errno says why. */
+/* Creates a new file next to `path`, and stores its name in `name`; returns -1 with errno on failure. */
 static int
 open_beside(const char *path, char *name, size_t room)
 {

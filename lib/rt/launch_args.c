@@ -1,11 +1,12 @@
-/* launch_args.c - launch arguments: do they fit the kernel, which grid do they need. */
+/* launch_args.c - checks launch arguments against a kernel and computes the grid, tensor maps and
+ * parameters. */
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/pack.h"
 #include "lib/rt/rt.h"
 #include <stdio.h>
 #include <string.h>
 
-/* One sentence for the caller; returns E_ARGS. */
+/* Buffer for one sentence. launch_error returns E_ARGS. */
 typedef struct Sentence {
 	char *s;
 	size_t n;
@@ -26,13 +27,13 @@ launch_error(const Sentence *w, const char *fmt, ...)
 	return HEXC_E_ARGS;
 }
 
-/* All launch-time expressions of k for these arguments. */
+/* Evaluates all launch-time expressions of k for these arguments. */
 static int
 launch_eval(const ModKernel *k, const hexc_arg *arg, ExprValues *v)
 {
 	int64_t small[HEXC_MAX_PARAMS];
 
-	if (k->nparam > HEXC_MAX_PARAMS) /* module_declare refuses such kernels */
+	if (k->nparam > HEXC_MAX_PARAMS) /* module_declare rejects such kernels */
 		return HEXC_E_INVALID;
 	for (int i = 0; i < k->nparam; i++) {
 		bool number = k->param[i].kind != HEXC_POINTER && !dtype_is_float(k->param[i].dtype);
@@ -42,7 +43,7 @@ launch_eval(const ModKernel *k, const hexc_arg *arg, ExprValues *v)
 	return HEXC_OK;
 }
 
-/* The kernel; NULL: there is none, or its arguments come from another version of hexc.h. */
+/* Returns the kernel; NULL if there is none, or if its arguments are of another version of hexc.h. */
 static const ModKernel *
 kernel_of(const hexc_module *m, size_t k, const hexc_arg *arg)
 {
@@ -71,14 +72,14 @@ grid_of(const ModKernel *k, const ExprValues *v, uint32_t out[3], const Sentence
 				why,
 				"the grid %s cannot be computed for these sizes: overflow or division by 0",
 				k->grid_text[d]);
-		if (n > 0 && n <= most[d]) /* whole clusters */
+		if (n > 0 && n <= most[d]) /* entire clusters */
 			n = (n + k->cluster[d] - 1) / k->cluster[d] * k->cluster[d];
 		if (n < 0 || n > most[d])
 			return launch_error(why, "the grid has %s = %lld blocks in %c; a launch takes 0 "
 			                         "to %lld",
 			                    k->grid_text[d], (long long)n, "xyz"[d], (long long)most[d]);
 		out[d] = (uint32_t)n;
-		all = all > INT32_MAX ? all : all * n; /* 2^31 * 2^31 at the most */
+		all = all > INT32_MAX ? all : all * n; /* at most 2^31 * 2^31 */
 	}
 	if (k->persistent && all > INT32_MAX)
 		return launch_error(why, "the grid has %u x %u x %u blocks; those of a persistent kernel are "
@@ -103,7 +104,7 @@ hexc_grid(const hexc_module *m, size_t k, const hexc_arg *arg, uint32_t out[3])
 
 /* ---- cycles ---------------------------------------------------------------------------------------- */
 
-/* Of the loop, by the arguments; `turns` as assumed where they do not say. */
+/* Trip count of the loop for the arguments; the assumed `turns` if they do not determine it. */
 static double
 loop_turns(const ModLoop *l, const ExprValues *v)
 {
@@ -214,7 +215,7 @@ tensor_of(const ModParam *p, const ExprValues *v, int64_t *dim, int64_t *stride,
 	return HEXC_OK;
 }
 
-/* Elements from the first to the last, or -1: more than any address space. */
+/* Elements from the first to the last, or -1 if they exceed any address space. */
 static int64_t
 tensor_span(int rank, const int64_t *dim, const int64_t *stride)
 {
@@ -247,7 +248,7 @@ hexc_tensor(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64
 	return rc ? rc : tensor_of(&mk->param[i], &v, dim, stride, &silent);
 }
 
-/* Bytes of the tensor's memory in that form, or -1. */
+/* Bytes of the tensor's memory in that form, or -1 on overflow. */
 static int64_t
 tensor_bytes(const ModParam *p, const int64_t *dim, const int64_t *stride, bool packed)
 {
@@ -257,7 +258,7 @@ tensor_bytes(const ModParam *p, const int64_t *dim, const int64_t *stride, bool 
 	return n < 0 || n > (INT64_MAX - 7) / bits ? -1 : (n * bits + 7) / 8;
 }
 
-/* As ir.h's tensor_align has it. */
+/* Same as tensor_align of ir.h. */
 uint32_t
 param_align(const ModKernel *k, const ModParam *p)
 {
@@ -275,7 +276,7 @@ check_address(const ModParam *p, const hexc_arg *arg, int64_t need, uint32_t ali
 	if (need == 0)
 		return HEXC_OK;
 	if (!arg->ptr)
-		return launch_error(why, "%s is NULL, and has elements: %lld bytes for these sizes", p->name,
+		return launch_error(why, "%s is NULL; expected %lld bytes", p->name,
 		                    (long long)need);
 	if (arg->bytes && (uint64_t)need > arg->bytes)
 		return launch_error(why, "%s needs %lld bytes for these sizes%s; its buffer has %llu",
@@ -296,7 +297,7 @@ launch_address(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, in
 	return check_address(p, arg, bytes, param_align(&m->kernel[k], p), &(Sentence){ why, n });
 }
 
-/* *need: bytes of the tensor in that form. */
+/* Checks a tensor argument. *need: bytes of the tensor in that form. */
 static int
 check_tensor(const ModKernel *k, const ModParam *p, const ExprValues *v, const hexc_arg *arg, ArgForm form,
              int64_t *need, const Sentence *why)
@@ -309,7 +310,7 @@ check_tensor(const ModKernel *k, const ModParam *p, const ExprValues *v, const h
 		return rc;
 	*need = tensor_bytes(p, dim, stride, packed);
 	if (*need < 0)
-		return launch_error(why, "%s would be larger than any address space", p->name);
+		return launch_error(why, "size of %s overflows", p->name);
 	return form == ARG_SIZES ? HEXC_OK : check_address(p, arg, *need, param_align(k, p), why);
 }
 
@@ -333,8 +334,8 @@ hexc_tensor_bytes(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg,
 
 /* ---- tensor maps ----------------------------------------------------------------------------------- */
 
-/* cuTensorMapEncodeTiled takes sizes of 1 .. 2^32, and strides that are multiples of 16 bytes below 2^40.
- * Where boxes begin is an i32: sizes are below 2^31. */
+/* cuTensorMapEncodeTiled accepts sizes of 1 .. 2^32, and strides that are multiples of 16 bytes below
+ * 2^40. TMA coordinates are i32, so sizes must be below 2^31. */
 static int
 map_of(const ModKernel *k, const ModMap *map, const ExprValues *v, hexc_tensor_map_info *out,
        const Sentence *why)
@@ -356,7 +357,7 @@ map_of(const ModKernel *k, const ModMap *map, const ExprValues *v, hexc_tensor_m
 		                : empty || !d ? stride
 		                              : stride * dtype_info[map->dtype].bits / 8;
 
-		if (map->optional) /* a map that is not used then, but that can be made */
+		if (map->optional) /* encodable; the kernel does not use the map then */
 			bytes = align_up(bytes, MAP_GRAIN);
 		if (n < 0 || n > INT32_MAX)
 			return launch_error(why, "%s has %s = %lld elements in a dim; the kernel copies "
@@ -447,7 +448,7 @@ assume_holds(const ModKernel *k, const ModAssume *as, const hexc_arg *arg, const
 	}
 }
 
-/* Sizes and scalars, by themselves. */
+/* Checks sizes and scalars individually. */
 static int
 check_numbers(const ModKernel *mk, const hexc_arg *arg, const Sentence *why)
 {
@@ -477,8 +478,7 @@ check_assumptions(const ModKernel *mk, const hexc_arg *arg, const ExprValues *v,
 		if (as->param >= 0)
 			return launch_error(why, "the kernel assumes %s, but %s is %lld", as->text,
 			                    mk->param[as->param].name, (long long)arg[as->param].i);
-		return launch_error(why, "the kernel assumes %s, which does not hold for these "
-		                         "arguments", as->text);
+		return launch_error(why, "assumption violated: %s", as->text);
 	}
 	return HEXC_OK;
 }

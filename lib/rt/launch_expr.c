@@ -1,4 +1,4 @@
-/* launch_expr.c - launch-time expressions: to numbers. */
+/* launch_expr.c - evaluates launch-time expressions. */
 #include "lib/rt/launch_expr.h"
 #include "hexc/ir/dtype_value.h"
 
@@ -60,7 +60,7 @@ overflows(OpCode op, int64_t x, int64_t y)
 	}
 }
 
-/* Value of a node whose operands are good; false: it has none. */
+/* Computes the value of a node with valid operands; returns false if it has none. */
 static bool
 node_value(const ExprNode *n, const ExprValues *v, int64_t *out)
 {
@@ -106,7 +106,7 @@ expr_eval(const ExprTable *t, const int64_t *param, ExprValues *out)
 			if (!out->bad[i])
 				out->bad[i] = !node_value(n, out, &out->value[i]);
 		}
-		/* a select is as good as the side it takes */
+		/* a select is valid if the selected operand is */
 		if (n->op == O_select && !out->bad[i])
 			out->bad[i] = out->bad[n->in[out->value[n->in[0]] ? 1 : 2]];
 	}

@@ -1,4 +1,4 @@
-/* module.c - modules come and go. */
+/* module.c - creates and frees modules. */
 #include "lib/rt/rt.h"
 #include <string.h>
 

@@ -1,11 +1,12 @@
-/* module_file.c - modules as files: what stands around the fields of module_serialize.c. */
+/* module_file.c - saves and loads modules: the header and checksum around the fields of
+ * module_serialize.c. */
 #include "lib/rt/module_serialize.h"
 #include "lib/rt/file_io.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* In front of the fields: magic, version, 0, bytes of all, digest of all but itself. */
+/* Header before the fields: magic, version, 0, bytes of the file, digest of everything else. */
 enum { HEAD = 32, HEAD_DIGESTED = 24 };
 static const char magic[8] = "HEXCMOD\n";
 
@@ -64,7 +65,7 @@ hexc_module_save(const hexc_module *m, const hexc_cubin *cubin, size_t ncubin, v
 
 /* ---- from bytes ------------------------------------------------------------------------------- */
 
-/* What is wrong with these bytes as a whole; NULL: nothing. */
+/* Checks header and digest; returns an error text, or NULL. */
 static const char *
 head_wrong(const unsigned char *data, size_t n)
 {
@@ -89,7 +90,7 @@ typedef struct LoadJob {
 	Wire w;
 } LoadJob;
 
-/* Under arena_protect. */
+/* Runs under arena_protect. */
 static void
 load(void *user)
 {

@@ -1,4 +1,4 @@
-/* module_info.c - reading a module. */
+/* module_info.c - implements the queries of hexc.h on a module. */
 #include "lib/rt/rt.h"
 #include <string.h>
 
@@ -119,7 +119,7 @@ map_at(const hexc_module *m, size_t k, size_t i)
 	return mk && i < (size_t)mk->nmap ? &mk->map[i] : NULL;
 }
 
-/* CUtensorMapDataType of the CUDA driver API: one by which elements are moved as they are. */
+/* Returns a CUtensorMapDataType of the CUDA driver API that moves elements unchanged. */
 static uint32_t
 map_type(DType d)
 {
@@ -132,7 +132,7 @@ map_type(DType d)
 	return d == D_bf16 ? BFLOAT16 : type[dtype_is_float(d)][log2_floor(dtype_info[d].bits / 8)];
 }
 
-/* CUtensorMapSwizzle and CUtensorMapL2promotion: 0, or how often twice as many bytes as `least`. */
+/* Returns a CUtensorMapSwizzle or CUtensorMapL2promotion: 0, or 1 + log2(bytes / least). */
 static uint32_t
 map_step(int bytes, int least)
 {

@@ -1,18 +1,18 @@
-/* module_serialize.c - what a module holds, field by field, in the order of its file: hexc-module(5). */
+/* module_serialize.c - serializes a module, field by field, in file order: hexc-module(5). */
 #include "lib/rt/module_serialize.h"
 #include "hexc/ir/pack.h"
 #include <string.h>
 
-enum { LIST_MOST = 1 << 24 }; /* elements of a list that has no bound of its own */
+enum { LIST_MOST = 1 << 24 }; /* maximum elements of lists without another limit */
 
-/* When reading, room for the n elements of a list. */
+/* When reading, allocates the n elements of a list. */
 #define LIST(w, list, T, n) \
 	do { \
 		if ((w)->arena) \
 			(list) = NEWN((w)->arena, T, n); \
 	} while (0)
 
-/* A text that is always there. */
+/* Serializes a text that must not be NULL. */
 static void
 wire_name(Wire *w, const char **s)
 {
@@ -38,7 +38,7 @@ wire_op(Wire *w, ExprNode *n)
 		wire_bad(w, "an expression has an operation that this hexc does not know");
 }
 
-/* Node i, whose operands stand before it. */
+/* Serializes node i, whose operands precede it. */
 static void
 wire_node(Wire *w, ExprNode *n, int i, int nparam)
 {
@@ -68,7 +68,7 @@ wire_expr(Wire *w, ExprTable *t, int nparam)
 		wire_node(w, &t->node[i], i, nparam);
 }
 
-/* A node and how it reads. */
+/* Serializes a node reference and its text. */
 static void
 wire_ref(Wire *w, const ModKernel *k, ExprRef *e, const char **text)
 {
@@ -79,7 +79,7 @@ wire_ref(Wire *w, const ModKernel *k, ExprRef *e, const char **text)
 
 /* ---- parameters ------------------------------------------------------------------------------- */
 
-/* A pack is read as hexc_pack reads it, and kept as compilation keeps it. */
+/* Parses a pack like hexc_pack, and stores it as compilation does. */
 static void
 read_pack(Wire *w, ModParam *p)
 {
@@ -201,7 +201,7 @@ wire_tunable(Wire *w, Tunable *t)
 	}
 }
 
-/* What the program chose and may choose. */
+/* Serializes constants and tunables with their choices. */
 static void
 wire_constants(Wire *w, ModKernel *k)
 {
@@ -238,7 +238,7 @@ wire_candidates(Wire *w, ModKernel *k)
 	}
 }
 
-/* A loop whose turns are no constant. */
+/* Serializes a loop without a constant trip count. */
 static void
 wire_loop(Wire *w, ModKernel *k, int i)
 {
@@ -255,7 +255,7 @@ wire_loop(Wire *w, ModKernel *k, int i)
 		wire_bad(w, "a loop has no turns");
 }
 
-/* What the solution takes, by the turns of its loops. */
+/* Serializes the predicted cycles as a function of trip counts. */
 static void
 wire_turns(Wire *w, ModKernel *k)
 {
@@ -277,7 +277,7 @@ wire_turns(Wire *w, ModKernel *k)
 	}
 }
 
-/* How it is launched, whatever its arguments are. */
+/* Serializes the launch configuration. */
 static void
 wire_shape(Wire *w, ModKernel *k)
 {

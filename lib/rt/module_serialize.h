@@ -1,11 +1,11 @@
-/* module_serialize.h - a module's fields to bytes and back. */
+/* module_serialize.h - declares the serialization of a module's fields. */
 #ifndef HEXC_MODULE_SERIALIZE_H
 #define HEXC_MODULE_SERIALIZE_H
 #include "lib/rt/rt.h"
 #include "lib/rt/serialize.h"
 
-/* Of the format: the one that is written, and an older one that is read. */
+/* Format versions: the one that is written, and an older one that is still read. */
 enum { MODULE_VERSION = 3, MODULE_WITHOUT_TURNS = 2 };
-/* All of m but its source, times, explanations and drawings, as that version has it. */
+/* Serializes m in that version, except its source, times, explanations and drawings. */
 void wire_module(Wire *w, hexc_module *m, int version);
 #endif

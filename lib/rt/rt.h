@@ -1,4 +1,4 @@
-/* rt.h - modules as a host uses them: what every function of the runtime reads. */
+/* rt.h - declares modules as the runtime reads them. */
 #ifndef HEXC_RT_H
 #define HEXC_RT_H
 #include "hexc/ir/ir.h"
@@ -11,18 +11,18 @@ typedef struct ModParam {
 	hexc_kind kind;
 	int rank;
 	bool read, written;
-	const char *pack; /* NULL: not packed, or not known yet */
-	const struct Pack *packed; /* the same, for its bytes: without a layout */
+	const char *pack; /* NULL: not packed, or not chosen yet */
+	const struct Pack *packed; /* the parsed pack, for its size: without a layout */
 	ExprRef dim[HEXC_MAX_RANK], stride[HEXC_MAX_RANK];
 	const char *dim_text[HEXC_MAX_RANK], *stride_text[HEXC_MAX_RANK];
-	int64_t mult, lo, hi; /* of a size or scalar: value % mult == 0, lo <= value <= hi */
+	int64_t mult, lo, hi; /* range of a size or scalar: value % mult == 0, lo <= value <= hi */
 } ModParam;
 
 typedef struct ModAssume {
 	const char *text;
-	int param;    /* the condition is that ModParam's mult (what = '%'), lo ('>') or hi ('<'), or */
+	int param;    /* the condition is that ModParam's mult (what = '%'), lo ('>') or hi ('<'); else: */
 	char what;
-	ExprRef cond; /* when param < 0 */
+	ExprRef cond; /* if param < 0 */
 } ModAssume;
 
 /* A tensor map; dims as in ir.h, the contiguous one first. */
@@ -34,13 +34,13 @@ typedef struct ModMap {
 	const char *dim_text[MAP_RANK_MAX], *stride_text[MAP_RANK_MAX];
 	int64_t box[MAP_RANK_MAX];
 	int swizzle, l2;
-	bool optional; /* boxes are copied only where the strides admit it */
+	bool optional; /* used only if the strides permit it */
 } ModMap;
 
-/* What an assembler made of a solution; all 0 where it was not asked. */
+/* An assembler's result for a solution; all 0 if it was not assembled. */
 typedef struct ModAsked {
 	bool known;
-	int estimated; /* registers of a lane, by its PTX */
+	int estimated; /* registers/thread, counted in its PTX */
 	int used, spilled, together;
 	double cycles;
 } ModAsked;
@@ -49,30 +49,32 @@ typedef struct ModCand {
 	double cycles, alone;
 	int registers, together;
 	const char *text;
-	ModAsked asked; /* is not in files */
+	ModAsked asked; /* not in files */
 } ModCand;
 
-enum { TURNS_LOOPS_MOST = 64, TURNS_WAYS_MOST = 64 }; /* of a kernel */
+enum { TURNS_LOOPS_MOST = 64, TURNS_WAYS_MOST = 64 }; /* per kernel */
 
-/* A loop whose turns are no constant. */
+/* A loop without a constant trip count. */
 typedef struct ModLoop {
-	int in; /* the one around it, before it in the list; -1: none */
-	bool by_sizes; /* its bounds are expressions of the arguments; else its turns are as assumed */
+	int in; /* index of the enclosing loop, which precedes it in the list; -1: none */
+	bool by_sizes; /* its bounds are expressions of the arguments; else the assumed trip count is used */
 	ExprRef lo, hi, step;
-	double turns; /* that the cycles are for */
-	double most; /* no more are counted; 0: all */
+	double turns; /* trip count that the predicted cycles are for */
+	double most; /* upper limit of the trip count; 0: none */
 } ModLoop;
 
-/* Cycles: fixed + each[l] * (runs of loop l) / (runs that the solution's cycles are for). */
+/* One term of the prediction: fixed + each[l] * (trips of loop l) / (trips that the solution's cycles are
+ * for). */
 typedef struct ModWay {
-	bool alone; /* of a block alone on an SM; else that a unit is busy; the most of each count */
+	bool alone; /* of a block alone on an SM; else of one busy unit. The maximum over each kind is
+	             * used */
 	double fixed;
 	double *each;
 } ModWay;
 
-/* What the solution in the PTX takes for other turns of its loops. */
+/* Predicted cycles of the solution in the PTX for other trip counts. */
 typedef struct ModTurns {
-	bool known; /* files of version 2 do not say it */
+	bool known; /* false in files of version 2, which lack it */
 	ModLoop *loop;
 	int nloop;
 	ModWay *way;
@@ -96,12 +98,12 @@ typedef struct ModKernel {
 	ModCand *cand;
 	int ncand, candidate;
 	ModTurns turns;
-	int warps; /* of a block */
+	int warps; /* per block */
 	int cluster[3];
 	ModMap *map;
 	int nmap;
-	bool persistent; /* blocks share out the grid */
-	bool pdl; /* it waits by itself for the grids before */
+	bool persistent; /* the kernel is persistent */
+	bool pdl; /* it executes griddepcontrol.wait */
 	GridOrder order;
 	int64_t smem;
 	const char *explain, *explain_short, *json;
@@ -124,56 +126,57 @@ struct hexc_module {
 	int nkernel;
 	ModTime *time;
 	int ntime, time_cap;
-	const char *part; /* of the compilation that is at work; NULL: none that has a name */
-	double since;     /* when it began or was gone on with */
-	double other;     /* ms that no part has */
-	/* for the tile interpreter, which starts from the source again */
+	const char *part; /* the running part of the compilation; NULL: unnamed */
+	double since;     /* when it started or resumed */
+	double other;     /* ms of no named part */
+	/* for the tile interpreter, which compiles the source again */
 	const char *file, *src;
-	/* of hexc_compile_ir, src being IR too: each kernel after its last pass; else NULL */
+	/* of hexc_compile_ir, where src is IR too: each kernel after its last pass; else NULL */
 	const char **ir;
 	size_t len;
 	Define *def;
 	int ndef;
 	const Target *target;
-	uint64_t digest; /* of the source, which a module from a file lacks: src is NULL */
+	uint64_t digest; /* of the source, which modules from files lack: src is NULL */
 	hexc_cubin *cubin;
 	int ncubin;
 };
 
-/* Bytes that a tensor's address must be a multiple of: the widest access is 128 bits, where the kernel has
- * no constant ALIGN. */
+/* Required alignment of tensors in bytes: the widest access is 128 bits, unless the kernel has a constant
+ * ALIGN. */
 enum { POINTER_ALIGN = 16 };
-/* And its strides, where boxes of it are copied. */
+/* Required alignment of strides in bytes for TMA copies. */
 enum { MAP_GRAIN = 16 };
 
 /* ---- module.c -------------------------------------------------------------------------------------- */
 
-hexc_module *module_new(void *(*fn)(void *, void *, size_t), void *user); /* NULL: no memory */
+hexc_module *module_new(void *(*fn)(void *, void *, size_t), void *user); /* NULL: out of memory */
 
 /* ---- launch_args.c --------------------------------------------------------------------------------- */
 
-/* The grid, and cycles of a block with others beside it and alone, for the turns that its loops take with
- * these arguments; by_sizes: false, for those that the module's cycles are for. */
+/* Computes the grid, and the cycles of a block among others and alone, for the trip counts with these
+ * arguments; without by_sizes, for those of the module's prediction. */
 int launch_cost(const hexc_module *m, size_t k, const hexc_arg *arg, bool by_sizes, uint32_t grid[3],
                 double *cycles, double *alone);
 
-uint32_t param_align(const ModKernel *k, const ModParam *p); /* of tensor p */
+uint32_t param_align(const ModKernel *k, const ModParam *p); /* of tensor p, in bytes */
 
-/* What of tensor arguments is looked at: nothing, or the memory at their addresses, in this form. */
+/* How tensor arguments are checked: not at all, or the memory at their addresses, unpacked or in device
+ * form. */
 typedef enum ArgForm { ARG_SIZES, ARG_NATURAL, ARG_DEVICE } ArgForm;
 
-/* What a launch needs, whatever its tensors' addresses are. */
+/* Launch data that do not depend on the tensors' addresses. */
 typedef struct LaunchPlan {
 	uint32_t grid[3];
-	int64_t *bytes;            /* of each parameter that is a tensor; NULL: not asked for */
-	hexc_tensor_map_info *map; /* dims and strides of each; NULL: not asked for */
+	int64_t *bytes;            /* per tensor parameter; NULL: not requested */
+	hexc_tensor_map_info *map; /* dims and strides of each map; NULL: not requested */
 } LaunchPlan;
 
-/* hexc_check_args for that form, and the plan. */
+/* Checks as hexc_check_args for that form, and computes the plan. */
 int launch_plan(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, LaunchPlan *plan,
                 char *why, size_t n);
 int launch_check(const hexc_module *m, size_t k, const hexc_arg *arg, ArgForm form, char *why, size_t n);
-/* May tensor i, which needs so many bytes, be at arg's address? */
+/* May tensor i, which needs `bytes` bytes, be at arg's address? */
 int launch_address(const hexc_module *m, size_t k, size_t i, const hexc_arg *arg, int64_t bytes,
                    char *why, size_t n);
 #endif

@@ -1,8 +1,8 @@
-/* serialize.c - see serialize.h. */
+/* serialize.c - implements serialize.h. */
 #include "lib/rt/serialize.h"
 #include <string.h>
 
-enum { NO_TEXT = -1 }; /* the length that stands for NULL */
+enum { NO_TEXT = -1 }; /* the length that represents NULL */
 
 void
 wire_bad(Wire *w, const char *why)
@@ -11,7 +11,7 @@ wire_bad(Wire *w, const char *why)
 		w->why = why;
 }
 
-/* The next n bytes to read, or NULL. */
+/* Returns the next n bytes to read, or NULL. */
 static const unsigned char *
 take(Wire *w, size_t n)
 {
@@ -33,7 +33,7 @@ put(Wire *w, const void *data, size_t n)
 	w->at += n;
 }
 
-/* The low `bytes` bytes of x. */
+/* Serializes the low `bytes` bytes of x. */
 static uint64_t
 word(Wire *w, uint64_t x, int bytes)
 {

@@ -1,4 +1,4 @@
-/* version.c - what the library says about itself, and the runtime too. */
+/* version.c - returns the version and the list of archs, for the library and the runtime. */
 #include "lib/rt/rt.h"
 
 int

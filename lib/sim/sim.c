@@ -1,4 +1,4 @@
-/* sim.c - the public functions: devices, buffers, modules, results. */
+/* sim.c - implements the public functions of sim.h: devices, buffers, modules, results. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/decode/decode.h"

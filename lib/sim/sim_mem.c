@@ -1,4 +1,4 @@
-/* sim_mem.c - global memory as the host sees it. */
+/* sim_mem.c - reads and writes global memory for the host. */
 #include <string.h>
 #include "lib/sim/state/module.h"
 

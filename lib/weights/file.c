@@ -1,4 +1,4 @@
-/* file.c - files of tensors: mapped, told apart, looked up. */
+/* file.c - maps tensor files, detects their container and looks up tensors. */
 #include "lib/weights/file.h"
 #include "lib/base/base.h"
 #include <errno.h>
@@ -46,7 +46,7 @@ file_tensor_bytes(hexc_file *f, const FileTensor *t, uint64_t *out)
 			return file_error(f, "tensor %s: its shape has more elements than a machine "
 			                     "addresses",
 			                  t->name);
-	if (t->known->elements > 1 && strcmp(f->kind, "gguf") != 0) { /* packed without regard to rows */
+	if (t->known->elements > 1 && strcmp(f->kind, "gguf") != 0) { /* packed across rows */
 		if (!mul64(n, last, &last))
 			return file_error(f, "tensor %s: its shape has more elements than a machine "
 			                     "addresses",
@@ -180,7 +180,7 @@ read_file(void *user)
 		o->ok = gguf_read(f);
 	else if (f->bytes >= 9 && f->data[8] == '{')
 		o->ok = safetensors_read(f);
-	else if (file_index(f)) /* it has said so */
+	else if (file_index(f)) /* it wrote the sentence */
 		o->ok = false;
 	else
 		o->ok = file_error(
@@ -192,7 +192,7 @@ read_file(void *user)
 		file_weights(f);
 }
 
-/* f->data and f->bytes are set. */
+/* Opens f; f->data and f->bytes are set. */
 static int
 start(hexc_file **out, hexc_file *f)
 {
@@ -215,7 +215,7 @@ start(hexc_file **out, hexc_file *f)
 	return code;
 }
 
-/* A file with nothing in it, that writes to why[0..n); NULL: no memory. */
+/* Returns an empty file that writes messages to why[0..n); NULL if memory is short. */
 static hexc_file *
 file_new(char *why, size_t n)
 {
@@ -246,8 +246,8 @@ hexc_file_memory(hexc_file **out, const void *data, size_t bytes, char *why, siz
 	return start(out, f);
 }
 
-/* The bytes of a regular file; false with errno set (0: it is no file, or empty).  Pipes are not waited
- * for. */
+/* Maps a regular file; returns false with errno set (0: not a regular file, or empty). Does not block on
+ * pipes. */
 static bool
 map_file(const char *path, hexc_file *f)
 {

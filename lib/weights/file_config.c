@@ -1,5 +1,5 @@
-/* file_config.c - what is said of quantized weights beside their tensors: by metadata, by a configuration
- * of the model, by the name of the file. */
+/* file_config.c - reads properties of quantized weights that the tensors do not state: from metadata, the
+ * model's configuration and the file name. */
 #include "lib/weights/format.h"
 #include "lib/base/json.h"
 #include <stdio.h>
@@ -17,7 +17,7 @@ ends_with(const char *s, const char *end)
 
 /* ---- checkpoint_format ------------------------------------------------------------------------------- */
 
-/* A copy in lower case: writers differ ("GEMM"). */
+/* Returns a copy in lower case: writers differ ("GEMM"). */
 static const char *
 lower(hexc_file *f, const char *s)
 {
@@ -30,7 +30,7 @@ lower(hexc_file *f, const char *s)
 	return p;
 }
 
-/* "gptq, gptq_v2, .."; returns whether `value` is among them. */
+/* Lists "gptq, gptq_v2, .."; returns whether `value` is among them. */
 static bool
 known_checkpoint(const char *value, char *all, size_t n)
 {
@@ -51,7 +51,8 @@ known_checkpoint(const char *value, char *all, size_t n)
 	return known;
 }
 
-/* `by` states the checkpoint_format.  Returns false, with a sentence, if it contradicts what is stated. */
+/* Records that `by` states the checkpoint_format. Returns false, with a sentence, if it contradicts an
+ * earlier statement. */
 static bool
 state(hexc_file *f, const char *value, const char *by)
 {
@@ -70,7 +71,7 @@ is_text(const Json *j)
 	return j && j->kind == JSON_STRING;
 }
 
-/* The object of a quantize_config.json, or of a config.json, which has it as a member. */
+/* Reads the object of a quantize_config.json, or of a config.json, which has it as a member. */
 static bool
 state_config(hexc_file *f, const Json *root, const char *by)
 {
@@ -80,7 +81,7 @@ state_config(hexc_file *f, const Json *root, const char *by)
 	format = json_member(q, "checkpoint_format");
 	method = json_member(q, "quant_method");
 	marlin = json_member(q, "is_marlin_format"); /* of AutoGPTQ before checkpoint_format */
-	version = json_member(q, "version");         /* AutoAWQ's, of the order of codes */
+	version = json_member(q, "version");         /* of AutoAWQ, determines the order of codes */
 	if (format && format->kind != JSON_STRING && format->kind != JSON_NULL)
 		return file_error(f, "%s: checkpoint_format is no string", by);
 	if (is_text(format))
@@ -98,8 +99,8 @@ read_json(hexc_file *f, const char *text, size_t n)
 	return n <= CONFIG_MAX ? json_read(&f->arena, text, n) : NULL;
 }
 
-/* Entries that writers of checkpoints have: checkpoint_format alone or behind a prefix
- * (gptq_checkpoint_format), AutoGPTQ's gptq_is_marlin_format, or a whole configuration as JSON. */
+/* Reads entries that checkpoint writers use: checkpoint_format with or without a prefix
+ * (gptq_checkpoint_format), AutoGPTQ's gptq_is_marlin_format, or an entire configuration as JSON. */
 bool
 file_metadata(hexc_file *f)
 {
@@ -173,7 +174,7 @@ hexc_file_config(hexc_file *f, const char *json, size_t bytes, char *why, size_t
 		file_error(f, "%s", hexc_strerror(code));
 	else
 		code = c.code;
-	if (code != HEXC_OK) { /* as if nothing had been said, memory aside */
+	if (code != HEXC_OK) { /* restores the state, except memory */
 		f->checkpoint = before.checkpoint;
 		f->stated_by = before.stated_by;
 		f->weight = before.weight;
@@ -199,7 +200,7 @@ file_stated_known(const hexc_file *f, char *why, size_t n)
 
 /* ---- models of several files ------------------------------------------------------------------------- */
 
-/* A file of JSON begins with a {, blanks before it aside. */
+/* A JSON file starts with a {, after optional blanks. */
 bool
 file_index(hexc_file *f)
 {
@@ -225,7 +226,7 @@ file_index(hexc_file *f)
 	return root != NULL;
 }
 
-/* "-00001-of-00002" in front of the last dot. */
+/* Parses "-00001-of-00002" before the last dot. */
 void
 file_shard_of_name(hexc_file *f, const char *path)
 {

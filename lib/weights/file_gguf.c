@@ -1,13 +1,13 @@
-/* file_gguf.c - the GGUF container, versions 2 and 3, little-endian: "GGUF", version, number of tensors
- * and of metadata entries; the entries (key, type, value); for each tensor its name, dims (the
- * contiguous one first), type and offset; then, aligned to general.alignment bytes (32 if not given),
- * the data. */
+/* file_gguf.c - reads the GGUF container, versions 2 and 3, little-endian: "GGUF", version, number of
+ * tensors and of metadata entries; the entries (key, type, value); for each tensor its name, dims (the
+ * contiguous one first), type and offset; then, aligned to general.alignment bytes (32 if not given), the
+ * data. */
 #include "lib/weights/file.h"
 #include <stdlib.h>
 #include <string.h>
 
 const FileType gguf_types[] = {
-	/* name, dtype, number, elements and bytes of a block */
+	/* name, dtype, type number, elements and bytes per block */
 #define DTYPE(name, bits, kind, exp, man, round, codes, use, acc, print, alu, mma, cvt, file, gguf, npy) \
 	{ gguf < 0 ? NULL : file, #name, gguf, 1, bits / 8 },
 #include "hexc/ir/dtypes.def"
@@ -40,7 +40,7 @@ const FileType gguf_types[] = {
 	{ NULL, NULL, 0, 0, 0 },
 };
 
-/* Types of metadata values; their bytes, 0: a string or a list. */
+/* Types of metadata values, with their bytes; 0: a string or a list. */
 enum { V_STRING = 8, V_ARRAY = 9, V_COUNT = 13 };
 static const struct {
 	const char *name;
@@ -64,7 +64,7 @@ static const struct {
 typedef struct Cursor {
 	hexc_file *f;
 	uint64_t at;
-	bool short_of; /* something was asked for behind the end */
+	bool short_of; /* a read went past the end */
 } Cursor;
 
 static uint64_t
@@ -73,7 +73,7 @@ left(const Cursor *c)
 	return c->f->bytes - c->at;
 }
 
-/* The next `n` bytes as a number; 0 behind the end. */
+/* Reads the next `n` bytes as a number; 0 past the end. */
 static uint64_t
 take(Cursor *c, int n)
 {
@@ -89,7 +89,7 @@ take(Cursor *c, int n)
 	return x;
 }
 
-/* A string: its length, then its bytes.  NULL behind the end. */
+/* Reads a string: its length, then its bytes. Returns NULL past the end. */
 static const char *
 take_string(Cursor *c, uint64_t *n)
 {
@@ -113,7 +113,7 @@ truncated(hexc_file *f, const char *in)
 		(unsigned long long)f->bytes);
 }
 
-/* A copy of a name with a NUL behind; a NUL or a control character in it is refused. */
+/* Copies a name and appends a NUL; rejects NULs and control characters. */
 static const char *
 name_of(hexc_file *f, const char *s, uint64_t n, const char *what)
 {
@@ -153,7 +153,7 @@ scalar_text(hexc_file *f, int type, uint64_t x)
 	}
 }
 
-/* Step over a list; of lists of lists too. */
+/* Skips a list, including nested lists. */
 static const char *
 list_text(Cursor *c, int depth)
 {
@@ -161,7 +161,7 @@ list_text(Cursor *c, int depth)
 
 	if (c->short_of || type >= V_COUNT)
 		return NULL;
-	if (depth > 4) /* nobody writes such, and we do not recurse for ever */
+	if (depth > 4) /* unused by writers; bounds the recursion */
 		return NULL;
 	if (values[type].bytes) {
 		bytes = (uint64_t)values[type].bytes;
@@ -178,14 +178,14 @@ list_text(Cursor *c, int depth)
 	return arena_printf(&c->f->arena, "%s[%llu]", values[type].name, (unsigned long long)n);
 }
 
-/* What of the metadata decides how the tensors are read.  `type`: of the value; `x`: a scalar. */
+/* Applies metadata that determine how tensors are read. `type`: of the value; `x`: a scalar. */
 static bool
 use_meta(hexc_file *f, const FileMeta *m, uint64_t type, uint64_t x, uint64_t *alignment)
 {
 	bool counts = type < V_STRING || type > V_ARRAY;
 
 	if (strcmp(m->key, "general.alignment") == 0) {
-		/* ggml's reader and the package gguf ask for both */
+		/* ggml's reader and the package gguf require both */
 		if (type != 4 || x == 0 || (x & (x - 1)))
 			return file_error(f, "general.alignment is %s %s: it must be a u32, a power of two",
 			                  values[type].name, file_quote(f, m->value, strlen(m->value)));
@@ -243,7 +243,7 @@ by_key(const void *a, const void *b)
 	return strcmp(((const FileMeta *)a)->key, ((const FileMeta *)b)->key);
 }
 
-/* Readers differ in which of two entries of one name they take. */
+/* Readers differ in which of two entries with one key they use. */
 static bool
 keys_differ(hexc_file *f)
 {
@@ -269,7 +269,7 @@ gguf_other(const char *type)
 	static const struct {
 		const char *begins, *text;
 	} other[] = {
-		{ "IQ", "has codes that name points of a codebook, which kernels here do not look up" },
+		{ "IQ", "uses a codebook format, which is not supported" },
 		{ "TQ1_0", "has five codes in a byte as digits of base 3" },
 		{ "Q8_1", "is made for activations on their way into a product" },
 		{ "Q8_K", "is made for activations on their way into a product" },
@@ -352,7 +352,7 @@ gguf_read(hexc_file *f)
 	nmeta = take(&c, 8);
 	if (c.short_of)
 		return truncated(f, "its head");
-	/* an entry takes at least 13 bytes, a tensor 24: no number makes us loop over nothing */
+	/* an entry takes at least 13 bytes, a tensor 24, so the loops are bounded */
 	if (nmeta > left(&c) / 13 || ntensor > left(&c) / 24)
 		return file_error(
 			f,

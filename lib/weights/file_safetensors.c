@@ -1,16 +1,16 @@
-/* file_safetensors.c - the safetensors container: 8 bytes with the length of a header, little-endian;
- * the header, one JSON object from tensor names to {dtype, shape, data_offsets} and "__metadata__" with
- * strings; then the data, which the tensors fill without gaps and overlaps. */
+/* file_safetensors.c - reads the safetensors container: 8 bytes with the length of a header,
+ * little-endian; the header, one JSON object from tensor names to {dtype, shape, data_offsets} and
+ * "__metadata__" with strings; then the data, which the tensors fill without gaps and overlaps. */
 #include "lib/weights/file.h"
 #include "lib/base/json.h"
 #include <string.h>
 
-/* The reference implementation refuses longer headers. */
+/* The reference implementation rejects longer headers. */
 #define HEADER_MAX 100000000u
 enum { NODES_MAX = 1 << 23 };
 
 const FileType safetensors_types[] = {
-	/* name, dtype, -, elements and bytes of the fewest that are whole bytes */
+	/* name, dtype, -, elements and bytes of the smallest group of full bytes */
 #define DTYPE(name, bits, kind, exp, man, round, codes, use, acc, print, alu, mma, cvt, file, gguf, npy) \
 	{ file, #name, 0, 8 / GCD8(bits), bits / GCD8(bits) },
 #define GCD8(bits) (bits % 8 == 0 ? 8 : bits % 4 == 0 ? 4 : bits % 2 == 0 ? 2 : 1)
@@ -20,7 +20,7 @@ const FileType safetensors_types[] = {
 	{ NULL, NULL, 0, 0, 0 },
 };
 
-/* A whole number from 0 to 2^64 - 1, as safetensors' own reader takes it: digits alone. */
+/* Parses an integer from 0 to 2^64 - 1 in digits only, as safetensors' reader does. */
 static bool
 whole(const Json *j, uint64_t *out)
 {
@@ -56,7 +56,7 @@ read_shape(hexc_file *f, FileTensor *t, const Json *shape)
 	return true;
 }
 
-/* What a tensor says once: the reference implementation refuses what is said twice. */
+/* Checks members that must be unique: the reference implementation rejects duplicates. */
 static bool
 said_once(hexc_file *f, const Json *tensor)
 {
@@ -123,7 +123,7 @@ read_meta(hexc_file *f, const Json *object)
 {
 	const Json *j;
 
-	if (object->kind == JSON_NULL) /* safetensors' reader takes it for none */
+	if (object->kind == JSON_NULL) /* safetensors' reader treats it as absent */
 		return true;
 	if (object->kind != JSON_OBJECT)
 		return file_error(f, "__metadata__ is no object of strings; write the file again");
@@ -143,7 +143,7 @@ read_header(hexc_file *f, const Json *root)
 {
 	const Json *j, *meta = json_member(root, "__metadata__");
 
-	/* An object: it begins with {, or nobody had taken the file for one of this kind. */
+	/* It is an object: the container was detected by its {. */
 	for (j = root->first; j; j = j->next) {
 		bool is_meta = strcmp(j->key, "__metadata__") == 0;
 

@@ -1,4 +1,4 @@
-/* file_suggest.c - names of a file that somebody may have meant. */
+/* file_suggest.c - finds the names of a file that are closest to a misspelled one. */
 #include "lib/weights/file.h"
 #include <stdio.h>
 #include <string.h>

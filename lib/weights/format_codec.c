@@ -1,4 +1,4 @@
-/* format_codec.c - numbers out of the tiles of a file, and back into them. */
+/* format_codec.c - decodes numbers from the tiles of a file, and encodes them. */
 #include "lib/weights/format.h"
 #include <string.h>
 
@@ -25,7 +25,7 @@ format_segs(Arena *a, const Fit *fit, const PartMap *p, hexc_plane_id plane)
 			BUG_IF(a, !layout_parse(&l, q->layout, strlen(q->layout), &end));
 			BUG_IF(a, layout_size(&l) != nk * nn || i > UINT16_MAX);
 			at = q->base + layout_at_index(&l, i).at[AX_mem];
-			while (bits > 0) { /* cut where the chunk ends */
+			while (bits > 0) { /* split where the chunk ends */
 				int room = (int)(p->chunk - at % p->chunk), n = bits < room ? bits : room;
 				Seg seg = { (uint16_t)i, (uint8_t)n, (uint8_t)shift, (int)(at / p->chunk),
 					    (int)(at % p->chunk) };
@@ -40,14 +40,14 @@ format_segs(Arena *a, const Fit *fit, const PartMap *p, hexc_plane_id plane)
 	return s;
 }
 
-/* Bits from the start of the part to row 0 of a tile. */
+/* Returns the bit offset in the part of row 0 of a tile. */
 static int64_t
 tile_at(const PartMap *p, int64_t tn, int64_t tk)
 {
 	return p->part->order == 'n' ? tk * p->outer + tn * p->chunk : tn * p->outer + tk * p->chunk;
 }
 
-/* n <= 32 bits from bit `at` on. */
+/* Reads n <= 32 bits starting at bit `at`. */
 static inline uint32_t
 get_bits(const PartMap *p, int64_t at, int n)
 {
@@ -79,7 +79,7 @@ raw_type(int bits)
 
 /* ---- codes --------------------------------------------------------------------------------------------- */
 
-/* n codes, a byte each, become a bit stream. */
+/* Packs n codes, one byte each, to a bit stream. */
 static void
 squeeze(const uint8_t *code, int64_t n, int bits, unsigned char *out)
 {
@@ -136,7 +136,7 @@ decode_codes(const Decode *d, int64_t n0, int64_t n1, uint8_t *band)
 
 /* ---- the other planes ---------------------------------------------------------------------------------- */
 
-/* What the operation makes of a number's code; its own inverse but for `add`. */
+/* Applies the plane's operation to a value's code; an involution, except `add`. */
 static uint32_t
 operate(const FormatPlane *fp, int bits, uint32_t raw, int sign)
 {

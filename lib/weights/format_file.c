@@ -1,4 +1,4 @@
-/* format_file.c - finds out whether tensors of a file are a weight in a format. */
+/* format_file.c - checks whether tensors of a file are a weight in a given format. */
 #include "lib/weights/format.h"
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ find_part(const hexc_file *f, const char *name, const char *suffix, hexc_file_te
 	return n > 0 && (size_t)n < sizeof whole && hexc_file_find(f, whole, t);
 }
 
-/* How the tensor's dims are laid out: [a, b]; of order k the last dim (of order b the last two) makes b. */
+/* Views the tensor as a matrix [a, b]: with order k the last dim (with order b the last two) is b. */
 static void
 as_matrix(const FormatPart *part, const hexc_file_tensor *t, int64_t *a, int64_t *b)
 {
@@ -33,7 +33,7 @@ as_matrix(const FormatPart *part, const hexc_file_tensor *t, int64_t *a, int64_t
 	*a = *b = 1;
 	for (uint32_t i = 0; i < t->rank; i++)
 		*(i + (uint32_t)last >= t->rank ? b : a) *= t->dim[i];
-	if (t->rank == 1 && part->tile_k == 0 && part->order == 'k') { /* one number for each output */
+	if (t->rank == 1 && part->tile_k == 0 && part->order == 'k') { /* one value per output */
 		*a = t->dim[0];
 		*b = 1;
 	}
@@ -47,7 +47,7 @@ element_bits(const hexc_file_tensor *t)
 	return d == D_COUNT ? 0 : dtype_info[d].bits;
 }
 
-/* n and k from the codes' tensor; 0 where they are no whole numbers. */
+/* Computes n and k from the codes' tensor; 0 if they are not integers. */
 static void
 solve(const FormatPart *part, const hexc_file_tensor *t, int64_t *n, int64_t *k)
 {
@@ -66,7 +66,7 @@ solve(const FormatPart *part, const hexc_file_tensor *t, int64_t *n, int64_t *k)
 	}
 }
 
-/* The group's size, from the shape of part `by`; 0: the inputs are no whole number of so many groups. */
+/* Computes the group size from the shape of part `by`; 0 if the inputs are not a multiple of it. */
 static int64_t
 solve_group(const Format *format, const FileParts *p, int64_t k, int by)
 {
@@ -78,7 +78,7 @@ solve_group(const Format *format, const FileParts *p, int64_t k, int by)
 	return groups > 0 && k % groups == 0 ? k / groups : 0;
 }
 
-/* The first part from `i` on whose tiles are groups; FORMAT_PARTS: none. */
+/* Returns the first part from `i` on whose tiles are groups; FORMAT_PARTS if there is none. */
 int
 format_grouped(const Format *format, int i)
 {
@@ -87,7 +87,7 @@ format_grouped(const Format *format, int i)
 	return i < FORMAT_PARTS && format->part[i].types ? i : FORMAT_PARTS;
 }
 
-/* Does a row of the tensor have as many bits as the part? */
+/* Does a row of the tensor have the part's number of bits? */
 static bool
 row_agrees(const PartMap *m, const hexc_file_tensor *t)
 {
@@ -99,7 +99,7 @@ row_agrees(const PartMap *m, const hexc_file_tensor *t)
 	return b * e == m->row;
 }
 
-/* compressed-tensors writes the shape beside codes whose width the shapes do not tell. */
+/* compressed-tensors stores the shape next to codes whose width the shapes do not determine. */
 static bool
 stated_shape_agrees(const hexc_file *f, const char *name, int64_t n, int64_t k)
 {
@@ -156,7 +156,7 @@ parts_fit(Fit *fit, const Format *format, const FileParts *p, int by, char *why,
 	if (n && k && by < FORMAT_PARTS && p->there[by])
 		group = solve_group(format, p, k, by);
 	fit->wrong = 0;
-	/* without a group one is tried: rows of tensors do not depend on it where outputs are neighbours */
+	/* without a group, tries k: rows of tensors do not depend on it if outputs are contiguous */
 	if (!n || !k || !fit_sizes(fit, format, n, k, group ? group : k, p->types, why, nwhy))
 		return -1;
 	fit->ungrouped = by < FORMAT_PARTS && !group;

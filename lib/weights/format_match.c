@@ -19,7 +19,7 @@ part_holds(const FormatPart *part, hexc_plane_id plane)
 	return false;
 }
 
-/* The type of the elements of the part that holds the plane. */
+/* Returns the element type of the part that holds the plane. */
 static DType
 type_in_file(const Format *format, hexc_plane_id plane, const DType *types)
 {
@@ -42,7 +42,7 @@ plane_sizes(Fit *fit, hexc_plane_id id, int64_t group, const DType *types, char 
 	p->group = fp->group == 0 ? group : fp->group == -1 ? fit->w.k
 	                                                    : fp->group;
 	if (p->group < 1 || fit->w.k % p->group) {
-		why_error(0, why, nwhy, "%s: %lld inputs are no whole number of groups of %lld",
+		why_error(0, why, nwhy, "%s: %lld inputs are not a multiple of the group size %lld",
 		          fit->format->name, (long long)fit->w.k, (long long)p->group);
 		return false;
 	}

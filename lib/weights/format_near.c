@@ -1,26 +1,26 @@
-/* format_near.c - says why no format takes tensors that are called like a weight. */
+/* format_near.c - reports why no format matches the tensors of a weight's name. */
 #include "lib/weights/format.h"
 #include <stdio.h>
 #include <string.h>
 
 enum { NAMES = 200 };
 
-/* What is known of the format that comes nearest. */
+/* The nearest format so far. */
 typedef struct Near {
 	const hexc_file *f;
 	const char *name;
 	const Format *format;
 	FileParts parts;
-	int by;           /* the part whose shape gives the group */
-	int agree;        /* of parts_fit */
-	unsigned swapped; /* bit i: with the dims of part i swapped all shapes agree */
-	char also[NAMES]; /* formats as near, to whom the same is missing */
+	int by;           /* the part whose shape determines the group */
+	int agree;        /* score of parts_fit */
+	unsigned swapped; /* bit i: with the dims of part i swapped, all shapes agree */
+	char also[NAMES]; /* formats that are as near and lack the same part */
 } Near;
 
 /* ---- which is nearest -------------------------------------------------------------------------------- */
 
-/* A group may follow from each of several parts: the next after `by`, in a loop from -1 on.  A format without
- * such parts is tried once. */
+/* Iterates over the parts that may determine the group: returns the next after `by`, starting with -1. A
+ * format without such parts is tried once. */
 static int
 next_grouped(const Format *format, int by)
 {
@@ -50,7 +50,7 @@ count_bits(unsigned x)
 	return x ? (x & 1) + count_bits(x >> 1) : 0;
 }
 
-/* The fewest parts to swap so that every shape agrees; 0: none. */
+/* Returns the smallest set of parts whose swapped dims make every shape agree; 0 if there is none. */
 static unsigned
 find_swapped(const Format *format, const FileParts *p)
 {
@@ -75,7 +75,7 @@ find_swapped(const Format *format, const FileParts *p)
 	return best;
 }
 
-/* Is x nearer than y?  First what fits but for swapped dims, then what lacks no part. */
+/* Is x nearer than y? Formats that fit with swapped dims come first, then those that lack no part. */
 static bool
 is_nearer(const Near *x, const Near *y)
 {
@@ -161,7 +161,7 @@ tell_missing(const Near *x, char *why, size_t nwhy)
 		          x->format->name, x->also, wants);
 }
 
-/* The sizes do not follow from the shapes, or one shape is another than they ask for. */
+/* Reports that the shapes do not determine the sizes, or that a shape contradicts them. */
 static void
 tell_shape(const Near *x, char *why, size_t nwhy)
 {
@@ -198,7 +198,7 @@ tell_shape(const Near *x, char *why, size_t nwhy)
 		  is, wanted);
 }
 
-/* Would a format take them but for what the file states? */
+/* Would a format match but for what the file states? */
 static bool
 tell_stated(const hexc_file *f, const char *name, char *why, size_t nwhy)
 {

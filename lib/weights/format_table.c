@@ -1,4 +1,4 @@
-/* format_table.c - formats.def as a table. */
+/* format_table.c - defines the table of formats from formats.def. */
 #include "lib/weights/format.h"
 #include <string.h>
 

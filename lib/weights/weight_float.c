@@ -1,8 +1,9 @@
-/* weight_float.c - weights as f32: the formula of hexc_weights.h, and checks that the planes allow it. */
+/* weight_float.c - converts weights to f32 by the formula of hexc_weights.h, and checks that the planes
+ * permit it. */
 #include "lib/weights/format.h"
 #include <string.h>
 
-/* Codes of up to 8 bits as numbers. */
+/* Computes the value of each code of up to 8 bits. */
 static void
 code_values(const hexc_weight *w, float value[256])
 {
@@ -18,7 +19,7 @@ code_values(const hexc_weight *w, float value[256])
 int
 weight_check(const hexc_weight *w, char *why, size_t n)
 {
-	int64_t codes = 0; /* different ones */
+	int64_t codes = 0; /* number of distinct codes */
 
 	if (w->n < 1 || w->k < 1 || w->n > INT64_MAX / 64 / w->k)
 		return why_error(HEXC_E_INVALID, why, n, "W[%lld, %lld] is no matrix", (long long)w->n,
@@ -35,7 +36,7 @@ weight_check(const hexc_weight *w, char *why, size_t n)
 		DType d = plane_type(p);
 		bool index = id == HEXC_PLANE_INDEX, code = id == HEXC_PLANE_CODE;
 		bool table = id == HEXC_PLANE_TABLE;
-		bool grouped = p->group > 1 || p->cols > 1; /* an index is of each input by itself */
+		bool grouped = p->group > 1 || p->cols > 1; /* an index is per input */
 
 		if (!p->dtype && id > HEXC_PLANE_SCALE)
 			continue;
@@ -77,7 +78,7 @@ weight_check(const hexc_weight *w, char *why, size_t n)
 	return HEXC_OK;
 }
 
-/* The plane's number for output n and input k; `none` where there is no plane. */
+/* Returns the plane's value for output n and input k; `none` without a plane. */
 static float
 number(const hexc_weight *w, hexc_plane_id id, int64_t n, int64_t k, float none)
 {

@@ -1,4 +1,4 @@
-/* weight_load.c - weights of files: found, described, loaded; and the tensors they are made of. */
+/* weight_load.c - finds, describes and loads the weights of a file, and encodes their tensors. */
 #include "lib/weights/format.h"
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ hexc_file_weight(const hexc_file *f, size_t i, hexc_weight *out)
 	return hand_out(out, out->size, &fit.w, sizeof fit.w);
 }
 
-/* The format a weight of this name is in.  HEXC_OK, or E_FILE and a sentence. */
+/* Finds the format of the weight with this name. Returns HEXC_OK, or E_FILE and a sentence. */
 static int
 find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
 {
@@ -83,8 +83,7 @@ find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
 	else {
 		file_nearest(f, name, like, sizeof like);
 		why_error(0, why, n,
-		             "there is no weight %s in the file; names like it: %s; hexc weights FILE "
-		             "lists all%s",
+		             "no weight %s in the file; did you mean %s? (hexc weights FILE lists all)%s",
 		          name, like[0] ? like : "none, for it is empty", shard);
 	}
 	return HEXC_E_FILE;
@@ -92,7 +91,7 @@ find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
 
 /* ---- loading ------------------------------------------------------------------------------------------- */
 
-/* One block for the struct and the planes, each aligned to 64 bytes; NULL: no memory. */
+/* Allocates one block for the struct and the planes, each aligned to 64 bytes; NULL if memory is short. */
 hexc_weight *
 weight_new(const Fit *fit)
 {
@@ -105,7 +104,7 @@ weight_new(const Fit *fit)
 	for (int i = 0; i < HEXC_NPLANE; i++) {
 		if (like->plane[i].bytes > SIZE_MAX / 4 - at)
 			return NULL;
-		at += (size_t)(like->plane[i].bytes + 63 + 8) / 64 * 64; /* 8: whole words are written */
+		at += (size_t)(like->plane[i].bytes + 63 + 8) / 64 * 64; /* 8: full words are written */
 	}
 	block = aligned_alloc(64, (at + len + 63) / 64 * 64);
 	if (!block)

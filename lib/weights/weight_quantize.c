@@ -1,9 +1,9 @@
-/* weight_quantize.c - round a matrix of f32 to a format. */
+/* weight_quantize.c - rounds a matrix of f32 to a format. */
 #include "lib/weights/format.h"
 #include <math.h>
 #include <string.h>
 
-/* What the codes of a format can say: value = code - bias, from lo to hi. */
+/* The values of a format's codes: value = code - bias, from lo to hi. */
 typedef struct CodeRange {
 	const Format *format;
 	DType code;
@@ -29,14 +29,14 @@ code_range(CodeRange *r, const Format *format)
 			r->hi = fmax(r->hi, r->table[i]);
 		}
 	}
-	/* TQ2_0's fourth code is none; a symmetric i8 has no -128 */
+	/* TQ2_0's fourth code is unused; a symmetric i8 has no -128 */
 	if (strcmp(format->name, "TQ2_0") == 0)
 		r->hi = 1;
 	if (r->lo == -128)
 		r->lo = -127;
 }
 
-/* The code whose value is nearest to x; of two the one with the even code. */
+/* Returns the code whose value is nearest to x; ties go to the even code. */
 static unsigned
 nearest(const CodeRange *r, double x)
 {
@@ -76,7 +76,7 @@ ideal(const CodeRange *r, const float *x, int64_t n)
 		                                                                : (double)x[i];
 		far = fabs((double)x[i]) > fabs(far) ? (double)x[i] : far;
 	}
-	if (p[HEXC_PLANE_OFFSET].used) { /* [lo, hi] onto all codes */
+	if (p[HEXC_PLANE_OFFSET].used) { /* maps [lo, hi] to all codes */
 		q.scale = (hi - lo) / span;
 		q.offset = lo;
 	} else if (p[HEXC_PLANE_ZERO].used) {
@@ -84,13 +84,14 @@ ideal(const CodeRange *r, const float *x, int64_t n)
 		q.zero = q.scale > 0 ? fmin(fmax(nearbyint(-lo / q.scale), 0), span) : 0;
 	} else if (dtype_is_float(r->code) || r->lo == -r->hi) {
 		q.scale = fabs(far) / r->hi;
-	} else { /* one more code below 0: the largest goes there, whatever its sign */
+	} else { /* one more code below 0: the value of largest magnitude is mapped there, whatever its
+	          * sign */
 		q.scale = far / r->lo;
 	}
 	return q;
 }
 
-/* x rounded to the plane's type and stored. */
+/* Rounds x to the plane's type and stores it; returns the rounded value. */
 static double
 put(const hexc_plane *p, int64_t i, double x)
 {
@@ -102,8 +103,7 @@ put(const hexc_plane *p, int64_t i, double x)
 	return num_get(d, p->data, i);
 }
 
-/* The largest number that a fine scale (or offset) of this format can be: integers of 4 to 8 bits, or
- * e4m3. */
+/* Returns the largest value of a fine scale (or offset) of this format: integers of 4 to 8 bits, or e4m3. */
 static double
 largest(const Format *f, hexc_plane_id id)
 {
@@ -122,10 +122,11 @@ typedef struct Quantizing {
 	const CodeRange *r;
 	hexc_weight *w;
 	const float *x;
-	double top; /* of one scale2 for the matrix */
+	double top; /* for a scale2 of the entire matrix */
 } Quantizing;
 
-/* The coarse number (scale2, offset2) over the groups from g on, and the fine ones in units of it. */
+/* Computes the coarse value (scale2, offset2) for `count` groups from g on, and the fine ones in units of
+ * it. */
 static void
 two_levels(const Quantizing *z, hexc_plane_id fine, hexc_plane_id coarse, int64_t n, int64_t g,
            const double *ideals, int64_t count, double *real)
@@ -135,7 +136,7 @@ two_levels(const Quantizing *z, hexc_plane_id fine, hexc_plane_id coarse, int64_
 
 	for (int64_t i = 0; i < count; i++)
 		far = fabs(ideals[i]) > fabs(far) ? ideals[i] : far;
-	/* unsigned fine numbers leave the sign to the coarse one */
+	/* unsigned fine values leave the sign to the coarse one */
 	unit = c->cols == 1 && c->rows == 1 ? num_get(plane_type(c), c->data, 0) /* threads only read it */
 	                                    : put(c, g * f->group / c->group * c->cols + n, far / most);
 	for (int64_t i = 0; i < count; i++)
@@ -147,7 +148,7 @@ one_level(const Quantizing *z, hexc_plane_id id, int64_t n, int64_t g, double id
 {
 	const hexc_plane *p = &z->w->plane[id];
 
-	/* OCP 1.0, 6.3: the largest stays within the codes' binades */
+	/* OCP 1.0, 6.3: the largest value stays in the range of the codes' exponents */
 	if (dtype_info[plane_type(p)].codes == C_scale)
 		ideal_number =
 			ideal_number > 0
@@ -156,9 +157,9 @@ one_level(const Quantizing *z, hexc_plane_id id, int64_t n, int64_t g, double id
 	*real = put(p, g * p->cols + n, ideal_number);
 }
 
-enum { GROUPS_MAX = 64 }; /* of one coarse number */
+enum { GROUPS_MAX = 64 }; /* per coarse value */
 
-/* Groups [g, g + count) of output n, which share their coarse numbers. */
+/* Quantizes groups [g, g + count) of output n, which share their coarse values. */
 static void
 quantize_groups(const Quantizing *z, int64_t n, int64_t g, int64_t count)
 {

@@ -1,10 +1,9 @@
-/* weight_verify.c - refuses a loaded weight whose file may mean something else than its format says. */
+/* weight_verify.c - rejects a loaded weight whose file may mean something else than its format specifies. */
 #include "lib/weights/format.h"
 #include <string.h>
 
-/* Tensors of compressed-tensors that change what the codes mean, and that no format here reads.  Some of its
- * versions write them although they say nothing: zero points of 0, an order that was not set or is k /
- * group. */
+/* Rejects tensors of compressed-tensors that change the meaning of codes and that no format here reads.
+ * Some of its versions write them without effect: zero points of 0, an order that is unset or k / group. */
 static int
 check_companions(const hexc_file *f, const hexc_weight *w, char *why, size_t n)
 {
@@ -41,8 +40,8 @@ check_companions(const hexc_file *f, const hexc_weight *w, char *why, size_t n)
 	return HEXC_OK;
 }
 
-/* Symmetric quantization makes every zero the middle of the codes.  A file of version 2 that does not say so
- * would be read one step off; no symmetric file of version 1 holds this. */
+/* Symmetric quantization sets every zero to the middle of the codes. A file of version 2 that does not
+ * state its version would be read one step off; no symmetric file of version 1 has these values. */
 static int
 check_version(const hexc_file *f, const hexc_weight *w, char *why, size_t n)
 {
@@ -63,7 +62,7 @@ check_version(const hexc_file *f, const hexc_weight *w, char *why, size_t n)
 	                 w->name, (long long)(middle - format->plane[HEXC_PLANE_ZERO].c));
 }
 
-/* Files may say what they like; kernels index scales with these. */
+/* Files are not trusted, and kernels index scales with these values. */
 static int
 check_index(const hexc_weight *w, char *why, size_t n)
 {

@@ -1,12 +1,12 @@
-/* debug_lines.c - which line of the program each instruction of the PTX is of.
+/* debug_lines.c - attaches source lines to the PTX instructions (.loc), from the ops' source locations.
  *
- * LLVM's C API makes no compile unit of "debug directives only" (.file and .loc without the sections that
- * a debugger wants, and without `debug` in .target, for which ptxas would not optimise).  The text form of
- * LLVM's IR knows it, so the module begins as text; its `subprograms` are the kernels, in their order. */
+ * LLVM's C API cannot create a compile unit of "debug directives only": .file and .loc without the debugger
+ * sections, and without `debug` in .target, which would disable ptxas optimization. LLVM's textual IR can.
+ * The module therefore starts as text; its `subprograms` are the kernels, in order. */
 #include "ptxgen/base/debug_lines.h"
 #include <string.h>
 
-/* A string of LLVM's IR. */
+/* Prints a string in LLVM IR syntax. */
 static void
 put_quoted(Text *t, const char *s)
 {

@@ -1,12 +1,12 @@
-/* debug_lines.h - which line of the program each instruction of the PTX is of: .loc, as under nvcc -lineinfo. */
+/* debug_lines.h - declares the source lines of PTX instructions: .loc, as with nvcc -lineinfo. */
 #ifndef HEXC_DEBUG_LINES_H
 #define HEXC_DEBUG_LINES_H
 #include "ptxgen/base/codegen.h"
 
-/* The LLVM module to begin with: the file and the functions to come, in the unit's arena. */
+/* Returns the textual LLVM module to start from, with the file and its functions, in the unit's arena. */
 const char *lines_module(const Unit *u);
-/* g->fn is that of g->k: instructions without a place of their own are of its line. */
+/* Attaches g->fn to kernel g->k: instructions without a location get its line. */
 void lines_begin(Codegen *g);
-/* What is emitted from now on is of src, unless that has no line.  Gives what held before. */
+/* Sets the location of the code emitted from now on, unless src has no line. Returns the previous one. */
 Src lines_at(Codegen *g, Src src);
 #endif

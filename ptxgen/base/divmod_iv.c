@@ -1,14 +1,16 @@
-/* divmod_iv.c - quotients and remainders of what a loop counts, kept as a counter with wheels keeps its digits.
+/* divmod_iv.c - strength-reduces `i / c` and `i % c` of a loop counter to mixed-radix induction variables
+ * (wheels).
  *
- * i / 9, i % 9 / 3 and i % 3 are read off three wheels that count below 3, below 3 and without an end: a turn
- * takes an addition and a comparison a wheel where a division takes two products, and an address with such
- * numbers in it moves by as much as the wheels that start again say, instead of being made anew. */
+ * i / 9, i % 9 / 3 and i % 3 are read from three digits with the radices 3, 3 and unbounded. An iteration
+ * takes one add and one compare per digit, where a division takes two multiplications. An address computed
+ * from the digits is incremented, by an amount that depends on the digits that wrap around, instead of
+ * being recomputed. */
 #include "ptxgen/base/divmod_iv.h"
 #include "hexc/analysis/analysis.h"
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 
-/* Wheels that show what one index of the body is. */
+/* The digits that represent one index of the body. */
 typedef struct DivmodIndex {
 	const Val *x;
 	InductionVar as;
@@ -22,7 +24,7 @@ typedef struct Rows {
 	int n;
 } Rows;
 
-/* ---- what is divided by what ------------------------------------------------------------------------- */
+/* ---- divisions ------------------------------------------------------------------------------- */
 
 static const struct Span *
 find_span(const Loop *l, const Val *v)
@@ -41,7 +43,7 @@ span_add(Codegen *g, const Val *v, DivmodIv *from, DivmodIv *to)
 	VEC_PUSH(g->a, g->loop->span, g->loop->nspan, g->loop->span_cap, s);
 }
 
-/* The wheel counts below that from now on, and one above it what is left. */
+/* Splits a digit: it gets the radix `below` (or `over`), and a new digit above it the rest. */
 static void
 wheel_split(Codegen *g, DivmodIv *w, Val *over, int64_t below)
 {
@@ -55,7 +57,8 @@ wheel_split(Codegen *g, DivmodIv *w, Val *over, int64_t below)
 	w->below = below;
 }
 
-/* The wheel in front of which v's are as many as count to the divisor; NULL: nowhere. */
+/* Returns the digit before which the digits from w on have `over` as the product of their radices; NULL if
+ * there is none. */
 static DivmodIv *
 wheel_at(Codegen *g, DivmodIv *w, const DivmodIv *to, Val *over)
 {
@@ -76,7 +79,7 @@ wheel_at(Codegen *g, DivmodIv *w, const DivmodIv *to, Val *over)
 	return rest == 1 ? w : NULL;
 }
 
-/* The row for x, if it is something that grows from turn to turn; NULL: it is not. */
+/* Returns the row for x, if x increases from iteration to iteration; else NULL. */
 static const DivmodIndex *
 row_of(Codegen *g, Rows *rows, Val *x)
 {
@@ -96,7 +99,7 @@ row_of(Codegen *g, Rows *rows, Val *x)
 	return &rows->row[rows->n++];
 }
 
-/* Is o a quotient or a remainder of indices, by something that is the same in all turns? */
+/* Is o a division or remainder of indices, by a loop-invariant value? */
 static bool
 is_quotient(Codegen *g, const Op *o)
 {
@@ -120,9 +123,10 @@ read_op(Codegen *g, Rows *rows, const Op *o)
 		span_add(g, o->out[0], o->code == O_div ? at : from, o->code == O_div ? to : at);
 }
 
-/* ---- which wheels there are -------------------------------------------------------------------------- */
+/* ---- selection of digits --------------------------------------------------------------------- */
 
-/* What a turn adds to each wheel of a row.  False: one could go on by two. */
+/* Computes what an iteration adds to each digit of a row. Returns false if a digit may carry more than
+ * one. */
 static bool
 row_adds(Codegen *g, const DivmodIndex *r)
 {
@@ -142,7 +146,7 @@ row_adds(Codegen *g, const DivmodIndex *r)
 	return true;
 }
 
-/* Shifts and masks are as cheap as wheels. */
+/* Is a row profitable? Shifts and masks are as cheap as digits. */
 static bool
 row_pays(const DivmodIndex *r)
 {
@@ -156,7 +160,7 @@ row_pays(const DivmodIndex *r)
 	return dear && n <= WHEELS_MAX;
 }
 
-/* Do 32 bits hold the wheel's numbers, and what is added to them? */
+/* Do the digit's values, and what is added to them, fit 32 bits? */
 static bool
 is_narrow(Codegen *g, const DivmodIndex *r, const DivmodIv *w)
 {
@@ -167,7 +171,7 @@ is_narrow(Codegen *g, const DivmodIndex *r, const DivmodIv *w)
 	return w->below ? w->below <= most : val_fact(g->k, r->x).hi <= most;
 }
 
-/* Where the wheels of a row stand at first; the builder is in front of the loop. */
+/* Emits the initial digits of a row; the builder is before the loop. */
 static void
 row_begin(Codegen *g, const DivmodIndex *r)
 {
@@ -187,7 +191,7 @@ row_begin(Codegen *g, const DivmodIndex *r)
 	}
 }
 
-/* Forget what a row that is not made would have shown. */
+/* Drops the spans of a row that is not emitted. */
 static void
 row_drop(Loop *l, const DivmodIndex *r)
 {
@@ -242,7 +246,7 @@ wheels_new(Codegen *g)
 		row_make(g, &rows.row[i]);
 }
 
-/* ---- what they show ---------------------------------------------------------------------------------- */
+/* ---- values of digits ------------------------------------------------------------------------ */
 
 static LV
 as_type(Codegen *g, LV x, LLVMTypeRef type)
@@ -252,7 +256,7 @@ as_type(Codegen *g, LV x, LLVMTypeRef type)
 	return (type == g->i32 ? LLVMBuildTrunc : LLVMBuildZExt)(g->b, x, type, "");
 }
 
-/* The number on the wheels from .. to in this turn, or in the first. */
+/* Returns the number formed by digits [from, to) in this iteration, or in the first one. */
 static LV
 span_shows(Codegen *g, const DivmodIv *from, const DivmodIv *to, bool first, LLVMTypeRef type)
 {
@@ -279,8 +283,8 @@ wheels_value(Codegen *g, const Val *v)
 	return s ? as_type(g, span_shows(g, s->from, s->to, false, type), g->i64) : NULL;
 }
 
-/* How many numbers they show, i64, in front; NULL: they go on without an end, or there are too many.  *by:
- * what a turn adds without what the wheel below does. */
+/* Returns the number of values of the digits as i64, computed before the loop; NULL if they are unbounded,
+ * or there are too many. *by: what an iteration adds, without the carry from the digit below. */
 static LV
 span_count(Codegen *g, const struct Span *s, int64_t *by)
 {
@@ -289,7 +293,7 @@ span_count(Codegen *g, const struct Span *s, int64_t *by)
 
 	*by = 0;
 	for (const DivmodIv *w = s->from; w != s->to; w = w->up) {
-		*by += w->add * each; /* nothing is added above a number that is not known */
+		*by += w->add * each; /* nothing is added above an unknown radix */
 		if (!w->up || !mul64(each, w->over ? 1 : w->below, &each))
 			return NULL;
 		all = LLVMBuildMul(g->b, all, as_type(g, w->end, g->i64), "");
@@ -297,7 +301,7 @@ span_count(Codegen *g, const struct Span *s, int64_t *by)
 	return all;
 }
 
-/* The highest wheel below that one; NULL: it is the lowest. */
+/* Returns the next lower digit; NULL if w is the lowest. */
 static const DivmodIv *
 wheel_under(const Loop *l, const DivmodIv *w)
 {
@@ -334,7 +338,7 @@ wheels_linear(Codegen *g, const Val *v)
 	return x;
 }
 
-/* ---- from turn to turn ------------------------------------------------------------------------------- */
+/* ---- update per iteration -------------------------------------------------------------------- */
 
 static void
 wheel_next(Codegen *g, DivmodIv *w, const DivmodIv *under)
@@ -360,7 +364,7 @@ wheels_next(Codegen *g)
 		wheel_next(g, g->loop->wheel[i], wheel_under(g->loop, g->loop->wheel[i]));
 }
 
-/* Does w start again only where `below` does, which stands below it? */
+/* Does w wrap around only if the lower digit `below` does? */
 static bool
 is_carried(const DivmodIv *below, const DivmodIv *w)
 {
@@ -386,7 +390,7 @@ wheels_turn(Codegen *g, const IvIncrement *turn)
 		if (nested) {
 			LLVMBasicBlockRef block = moving_front(g);
 
-			/* or LLVM takes the sum apart again */
+			/* otherwise LLVM splits the sum again */
 			sum = asm_op(g, A_opaque64, LLVMBuildAdd(g->b, sum, turn->carry[i], ""), NULL, NULL);
 			moving_back(g, block);
 			all = LLVMBuildSelect(g->b, w->carry, sum, all, "");

@@ -1,4 +1,4 @@
-/* elect_one.c - what one thread does for all warps of a role. */
+/* elect_one.c - emits code that one elected thread executes for all warps of a role. */
 #include "ptxgen/base/elect_one.h"
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/layout_arith.h"

@@ -1,8 +1,8 @@
-/* induction.c - what is linear in the counter of a loop, or in quotients of it: it moves by the same each turn,
- * or by more where a quotient goes on (divmod_iv.c).
+/* induction.c - strength-reduces values that are linear in the counter of a loop, or in quotients of it.
+ * They are incremented by a constant in each iteration, and by more when a quotient changes (divmod_iv.c).
  *
- * An address that is made anew each turn from the counter takes a shift or a product, and its parts are kept
- * in registers besides; one that moves takes an addition, and nothing else is kept. */
+ * An address that is recomputed from the counter in each iteration takes a shift or a multiplication, and
+ * its terms occupy registers; an induction variable takes one add and one register. */
 #include "ptxgen/base/induction.h"
 #include "hexc/analysis/analysis.h"
 #include "ptxgen/base/divmod_iv.h"
@@ -34,7 +34,7 @@ moving_back(Codegen *g, LLVMBasicBlockRef block)
 		LLVMPositionBuilderAtEnd(g->b, block);
 }
 
-/* One of the builder's functions on what x is in the first turn. */
+/* Applies a builder function to values of the first iteration, before the loop. */
 static LV
 in_front(Codegen *g, LV (*build)(LLVMBuilderRef, LV, LV, const char *), LV x, LV y)
 {
@@ -82,7 +82,7 @@ linear_even(const InductionVar *x)
 	return true;
 }
 
-/* x / over, where x is v: linear if a turn moves x by whole quotients. */
+/* Returns x / over, where x is v: linear if the increment is a multiple of `over`. */
 static InductionVar
 linear_divide(Codegen *g, const Val *v, InductionVar x, int64_t over)
 {
@@ -95,7 +95,7 @@ linear_divide(Codegen *g, const Val *v, InductionVar x, int64_t over)
 	return x;
 }
 
-/* Of what is the same in all turns. */
+/* Returns the induction variable of a loop-invariant value. */
 static InductionVar
 linear_steady(Codegen *g, Val *v)
 {
@@ -159,7 +159,7 @@ plus(Codegen *g, LV sum, LV x, bool less)
 	return (less ? LLVMBuildSub : LLVMBuildAdd)(g->b, sum, x, "");
 }
 
-/* The same, of what is taken off where `less`. */
+/* The same for a value that is subtracted if `less`. */
 static void
 add_terms(Codegen *g, Val *v, bool less, LV *steady, LV *rest)
 {

@@ -1,8 +1,7 @@
-/* inline_asm.c - the one place that makes inline assembly, or a call of what LLVM has in its place.
+/* inline_asm.c - emits all inline assembly, and calls of the LLVM intrinsics that replace it.
  *
- * LLVM checks neither the text nor, before its printer aborts, the operand numbers, so both are
- * checked here against the constraint string, and every row is assembled by ptxas in
- * test/ptxgen/test_inline_asm.c. */
+ * LLVM checks neither the text nor, before its printer aborts, the operand numbers. Both are checked here
+ * against the constraint string, and test/ptxgen/test_inline_asm.c assembles every row with ptxas. */
 #include "ptxgen/base/inline_asm_table.h"
 #include "ptxgen/base/named_registers.h"
 #include <string.h>
@@ -87,8 +86,8 @@ asm_call(Codegen *g, LLVMTypeRef type, const char *text, const char *cons, int f
 	return call;
 }
 
-/* Instructions that LLVM has intrinsics for, in all versions, by what their text begins with.  Of inline
- * assembly LLVM copies all operands; where they are few it takes no longer than a call of an intrinsic. */
+/* Instructions with LLVM intrinsics in all versions, by the prefix of their text. LLVM copies all operands
+ * of inline assembly; if they are few, that takes no longer than an intrinsic call. */
 #define MMA(shape, types) "mma.sync.aligned." shape ".row.col." types " "
 #define NVVM_MMA(shape, types) "llvm.nvvm.mma." shape ".row.col." types
 static const struct Known {
@@ -102,7 +101,7 @@ static const struct Known {
 	{ MMA("m16n8k32", "s32.s8.s8.s32"), NVVM_MMA("m16n8k32", "s8") },
 };
 
-/* The intrinsic for a text, or NULL. */
+/* Returns the intrinsic for a text; NULL if there is none. */
 static LV
 known_find(Codegen *g, const char *text)
 {
@@ -127,7 +126,7 @@ as_type(Codegen *g, LV x, LLVMTypeRef type)
 	return LLVMTypeOf(x) == type ? x : LLVMBuildBitCast(g->b, x, type, "");
 }
 
-/* A call of an intrinsic, whose types may be others of as many bits. */
+/* Calls an intrinsic, whose types may be different ones with the same number of bits. */
 static LV
 known_call(Codegen *g, LV fn, int flags, LV *in, int nin)
 {
@@ -144,15 +143,15 @@ known_call(Codegen *g, LV fn, int flags, LV *in, int nin)
 	return call;
 }
 
-/* ---- operands in registers with names -------------------------------------------------------- */
+/* ---- operands in named registers ------------------------------------------------------------- */
 
-/* An instance whose inputs have names where they stand in registers that have. */
+/* An instance with inputs named in the text if they are in named registers. */
 typedef struct Named {
-	const char *name[20]; /* by operand, outputs too; NULL: it stays one */
+	const char *name[20]; /* by operand, outputs included; NULL: it stays an operand */
 	bool some;
 } Named;
 
-/* Which inputs can: of instructions that are written as they are, those whose registers have their type. */
+/* Finds inputs that can be named: of instructions emitted as text, with registers of the right type. */
 static Named
 find_named(Codegen *g, const char *text, const char *cons, const LV *in, int no, int nin)
 {
@@ -170,7 +169,7 @@ find_named(Codegen *g, const char *text, const char *cons, const LV *in, int no,
 	return n;
 }
 
-/* The text, operands counted without those that have names. */
+/* Returns the text with names, and the remaining operands renumbered. */
 static const char *
 named_text(Codegen *g, const Named *n, const char *text)
 {
@@ -212,7 +211,7 @@ named_cons(Codegen *g, const Named *n, const char *cons)
 	return t.s;
 }
 
-/* The same with names: it reads more than its operands, and stays where it is. */
+/* Emits the instance with names: it reads more than its operands, and is not moved. */
 static void
 emit_named(Codegen *g, const Named *n, const char *text, const char *cons, int flags, const LV *in, int nin,
            LV *out)
@@ -277,7 +276,7 @@ asm_op(Codegen *g, AsmId id, LV x, LV y, LV z)
 
 /* ---- instruction rows ------------------------------------------------------------------------ */
 
-/* Of output k, by its letter. */
+/* Returns the bits of output k, from its constraint letter. */
 static int
 output_bits(const char *cons, int k)
 {
@@ -351,7 +350,7 @@ asm_instr(Codegen *g, const Instr *i, const LV *in, int nin, LV exec, LV *out)
 	if (i->kind == IK_cp_async && !LLVMIsConstant(in[4])) {
 		char *c = arena_strndup(g->a, cons, strlen(cons));
 
-		/* "r,n,l,n,n": the bytes to read come from a register */
+		/* "r,n,l,n,n": the number of bytes to read is in a register */
 		c[8] = 'r';
 		cons = c;
 	}

@@ -1,4 +1,5 @@
-/* inline_asm_table.h - the texts of inline assembly, and what inline_asm.c asks of them; for tests. */
+/* inline_asm_table.h - declares the texts of inline assembly, and the checks on them in inline_asm.c; for
+ * tests. */
 #ifndef HEXC_INLINE_ASM_TABLE_H
 #define HEXC_INLINE_ASM_TABLE_H
 #include "ptxgen/base/inline_asm.h"
@@ -11,10 +12,10 @@ typedef struct AsmInfo {
 } AsmInfo;
 extern const AsmInfo asm_info[A_COUNT];
 
-/* The predicated form of a row's text and constraints (the predicate is the last operand). */
+/* Returns the predicated form of a row's text and constraints; the predicate is the last operand. */
 void instr_predicated(Arena *a, const Instr *i, const char **text, const char **cons);
-/* Operands of a constraint string: outputs and inputs.  False: a letter we do not use. */
+/* Counts the outputs and inputs of a constraint string. Returns false if it has an unsupported letter. */
 bool cons_count(const char *cons, int *nout, int *nin);
-/* Largest $i in a text, -1 without. */
+/* Returns the largest $i in a text; -1 if there is none. */
 int text_operands(const char *text);
 #endif

@@ -1,4 +1,4 @@
-/* layout_arith.c - layouts as arithmetic on the lane and warp number, emitted in the entry block. */
+/* layout_arith.c - emits layouts as arithmetic on the lane and warp id, in the entry block. */
 #include "ptxgen/base/layout_arith.h"
 #include "ptxgen/base/packed_word.h"
 #include <string.h>
@@ -13,7 +13,7 @@ pre_mul(Codegen *g, LV x, int64_t by)
 	return LLVMBuildMul(g->pre, x, const_i32(g, by), "");
 }
 
-/* (x / stride) % extent, where x < limit. */
+/* Emits (x / stride) % extent, where x < limit. */
 static LV
 pre_digit(Codegen *g, LV x, int64_t stride, int64_t extent, int64_t limit)
 {
@@ -28,7 +28,7 @@ pre_digit(Codegen *g, LV x, int64_t stride, int64_t extent, int64_t limit)
 	return LLVMBuildURem(g->pre, x, const_i32(g, extent), "");
 }
 
-/* The number an iter takes its digit of, or NULL: not a number of this thread. */
+/* Returns the id that an iter's mode index is computed from; NULL if it does not depend on the thread. */
 static LV
 iter_source(Codegen *g, const Layout *l, const Iter *it, int64_t *limit)
 {
@@ -137,8 +137,7 @@ lane_mask(Codegen *g, uint32_t mask)
 	return LLVMBuildTrunc(g->pre, x, g->i1, "");
 }
 
-/* Is the table xor-linear: value[l] = value[0] ^ (xor of value[2^b] ^ value[0] over the bits b of
- * l)? */
+/* Is the table xor-linear: value[l] = value[0] ^ (xor of value[2^b] ^ value[0] over the bits b of l)? */
 static bool
 table_is_linear(const int *value)
 {
@@ -154,7 +153,8 @@ table_is_linear(const int *value)
 	return true;
 }
 
-/* value[0] ^ the images of the lane's bits; bits that move by the same distance move together. */
+/* Emits value[0] ^ the images of the lane's bits; bits that are shifted by the same distance are shifted
+ * together. */
 static LV
 table_linear(Codegen *g, const int *value)
 {
@@ -215,7 +215,7 @@ read_sreg(Codegen *g, const char *name)
 LV
 register_const(Codegen *g, uint32_t c)
 {
-	if (!g->nothing_set) /* the bit of the lane among those of the lanes below */
+	if (!g->nothing_set) /* the lane's bit among those of the lower lanes */
 		g->nothing_set = LLVMBuildAnd(g->pre, read_sreg(g, "lanemask.eq"),
 		                              read_sreg(g, "lanemask.lt"), "");
 	return LLVMBuildXor(g->pre, g->nothing_set, const_i32(g, c), "");

@@ -1,5 +1,5 @@
-/* llvm_compat.h - everything of the LLVM C API that hexc uses, and every difference between its
- * versions.  The only file with conditions on LLVM's version: 19 to 22 are supported. */
+/* llvm_compat.h - declares everything of the LLVM C API that hexc uses, and hides the differences between
+ * its versions. The only file with conditions on LLVM's version: 19 to 22 are supported. */
 #ifndef HEXC_LLVM_COMPAT_H
 #define HEXC_LLVM_COMPAT_H
 #include <llvm-c/Analysis.h>
@@ -16,12 +16,10 @@
 #error "hexc needs LLVM 19 to 22: set LLVM_CONFIG"
 #endif
 
-/* CallingConv::PTX_Kernel: makes a function an .entry in every version; the annotation "kernel"
- * does not. */
+/* CallingConv::PTX_Kernel: makes a function an .entry in every version; the annotation "kernel" does not. */
 enum { CALL_PTX_KERNEL = 71 };
 
-/* Where .reqntid and .maxnreg come from: 19 and 20 read module metadata, 21 and later function
- * attributes. */
+/* The source of .reqntid and .maxnreg: 19 and 20 read module metadata, 21 and later function attributes. */
 #if LLVM_VERSION_MAJOR < 21
 enum { REQNTID_METADATA = 1 };
 #else

@@ -1,32 +1,31 @@
-/* llvm_session.c - life of an LLVM session.
+/* llvm_session.c - opens an LLVM session for a target, optimizes its module, and emits PTX text.
  *
- * LLVM must not print, exit or abort: the context gets a diagnostic handler, the target and every
- * inline assembly come from tables that were checked, and success is the return code and no
- * diagnostic. */
+ * LLVM must not print, exit or abort. The context gets a diagnostic handler, the target and all inline
+ * assembly come from checked tables, and success means the return code and no diagnostic. */
 #include "ptxgen/base/llvm_session.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What our code needs from LLVM's optimiser, in order: shared subexpressions merged, index
- * arithmetic simplified, what does not change moved out of loops.  Our layouts decide unrolling and
- * vector widths.
+/* The LLVM optimizations that the generated code needs, in order: common subexpressions, simplified index
+ * arithmetic, invariant code motion. Our layouts determine unrolling and vector widths.
  *
- * Loops of products keep their test at the top, as ptxgen/control_flow.c makes them; ptxas moves it.  With it at
- * the end what a loop carries is there twice, for the next turn and for what is behind, and ptxas copies it
- * in every turn (attention, D 64, 128 x 64, LLVM 22, ptxas 13.0, sm_80: 699 instructions instead of 635).
- * Other loops carry little, and their test at the end spares a branch (selective_scan, sm_75: no spills).
- * Nor are empty blocks taken away at the end: ptxas needs more registers then (conv: 146 instead of 128).
+ * Loops with dots keep their test at the top, as ptxgen/control_flow.c emits it; ptxas moves it. With the
+ * test at the end, carried values exist twice, for the next iteration and for after the loop, and ptxas
+ * copies them in every iteration (attention, D 64, 128 x 64, LLVM 22, ptxas 13.0, sm_80: 699 instructions
+ * instead of 635). Other loops carry little, and a test at the end saves a branch (selective_scan, sm_75:
+ * no spills). Empty blocks are not removed at the end either: ptxas would need more registers (conv: 146
+ * instead of 128).
  *
- * Code generation itself runs at its lowest level: ptxas allocates and schedules anyway.  Measured on
+ * Code generation runs at its lowest level, since ptxas allocates and schedules anyway. Measured on
  * gemm_f16 and gemm_w4a16 (LLVM 22, ptxas 13.0, sm_80): 175 and 491 machine instructions in the main loop
- * instead of 179 and 501, in a fifth of the time; NaryReassociate alone took most of the rest, of many
- * addresses.  (A level more where there are few: code_level in ptxgen.c.) */
+ * instead of 179 and 501, in a fifth of the time. NaryReassociate alone took most of the rest, for kernels
+ * with many addresses. (One level higher for wgmma: code_level in ptxgen.c.) */
 static const char *const pipeline[] = {
 	"simplifycfg,early-cse",
 	"instcombine<no-verify-fixpoint>",
-	NULL, /* of loops: below */
+	NULL, /* loop passes: below */
 	"early-cse",
 };
 static const char loops_of_products[] = "loop-mssa(licm)", other_loops[] = "loop-mssa(loop-rotate,licm)";
@@ -48,7 +47,7 @@ session_error(Session *s, const char *what, const char *why)
 	return false;
 }
 
-/* Errors are kept; warnings and remarks (each compile delivers some) are dropped. */
+/* Stores errors; drops warnings and remarks, which each compilation produces. */
 static void
 session_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 {
@@ -88,7 +87,7 @@ session_module(Session *s, const char *name, const char *text)
 		s->mod = LLVMModuleCreateWithNameInContext(name, s->ctx);
 		return true;
 	}
-	/* takes the buffer */
+	/* takes ownership of the buffer */
 	if (!LLVMParseIRInContext(s->ctx,
 	                          LLVMCreateMemoryBufferWithMemoryRange(text, strlen(text), name, 1),
 	                          &s->mod, &why))
@@ -114,7 +113,7 @@ session_open(Session *s, const Target *t, int ptx, LLVMCodeGenOptLevel level, co
 		session_close(s);
 		return false;
 	}
-	LLVMContextSetDiscardValueNames(s->ctx, 1); /* IR is read with names only */
+	LLVMContextSetDiscardValueNames(s->ctx, 1); /* IR with names only can be parsed */
 	LLVMSetTarget(s->mod, "nvptx64-nvidia-cuda");
 	data = LLVMCreateTargetDataLayout(s->tm);
 	LLVMSetModuleDataLayout(s->mod, data);
@@ -124,14 +123,14 @@ session_open(Session *s, const Target *t, int ptx, LLVMCodeGenOptLevel level, co
 	return true;
 }
 
-/* Measured (LLVM 22): 4 MB of address space, and 1 KB a word, of which a third for the IR that there is by
- * now; a thread has a stack besides.  Asked for and given back: limits of address space say no then, and only
- * a machine without memory has other ways to. */
+/* Measured (LLVM 22): 4 MB of address space, plus 1 KB per word, of which a third is for the existing IR; a
+ * thread also has a stack. The memory is allocated and freed: a limit on address space then fails here, and
+ * only a machine that runs out of memory can still fail later. */
 bool
 session_has_room(const Session *s)
 {
 	enum { BASE = 24 << 20, EACH = 800 };
-	void *volatile room = malloc(BASE + s->made * EACH); /* or a compiler knows the answer */
+	void *volatile room = malloc(BASE + s->made * EACH); /* volatile, or a compiler removes the pair */
 
 	free(room);
 	return room != NULL;

@@ -1,4 +1,4 @@
-/* named_registers.c - names of the registers of webs, and how these are read and written. */
+/* named_registers.c - names the registers of webs, and emits reads and writes of them. */
 #include "ptxgen/base/named_registers.h"
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
@@ -15,7 +15,7 @@ web_new(Codegen *g, const Type *t, bool flt, int count[2])
 	return web;
 }
 
-/* Webs that a product writes get names. */
+/* Names the webs that an MMA writes. */
 static void
 name_webs(Codegen *g, int count[2])
 {
@@ -33,7 +33,7 @@ name_webs(Codegen *g, int count[2])
 		g->web[i] = web[i] ? named[web[i]] : NULL;
 }
 
-/* A factor of which parts take turns with the same registers: those of part p are the set p % sets. */
+/* Names an operand whose k slices alternate between register sets: slice p uses set p % sets. */
 static const Web *
 factor_web(Codegen *g, const Op *o, const Val *v, int count[2])
 {
@@ -126,7 +126,7 @@ file_written(Codegen *g)
 	g->fresh = g->ntaken;
 }
 
-/* In the block where it was read: around a loop others may write it. */
+/* Only in the block where it was read: other code may write it around a loop. */
 const char *
 file_name(Codegen *g, LV word)
 {

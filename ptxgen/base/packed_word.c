@@ -1,4 +1,4 @@
-/* packed_word.c - words of a lane, and the bits of the elements packed in them. */
+/* packed_word.c - emits operations on words of a lane, and on the bits of the elements packed in them. */
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/base/inline_asm.h"
 
@@ -97,7 +97,7 @@ bits_pack(Codegen *g, int bits, const LV *e, int n)
 
 	for (i = 0; i < n; i++)
 		w[i] = e[i];
-	/* pairs up to bytes first: then bytes and halves go by prmt */
+	/* merges pairs up to bytes first: bytes and halves are merged by prmt */
 	for (; bits < 8; bits *= 2) {
 		for (i = 0; i * 2 < n; i++) {
 			LV hi = i * 2 + 1 < n ? w[i * 2 + 1] : NULL;
@@ -118,8 +118,8 @@ bits_pack(Codegen *g, int bits, const LV *e, int n)
 	return prmt(g, w[0], n > 1 ? w[1] : const_i32(g, 0), 0x5410);
 }
 
-/* A word of whole bytes of others: those of two by one permutation, one more for each other.  NULL: some byte
- * has elements of several slots. */
+/* Emits a word made of full bytes of other words: two source words take one permutation, each additional
+ * one another. Returns NULL if a byte has elements from several slots. */
 static LV
 bytes_gather(Codegen *g, int bits, const LV *word, const int *pos)
 {
@@ -143,7 +143,7 @@ bytes_gather(Codegen *g, int bits, const LV *word, const int *pos)
 
 		for (int b = 0; b < 4; b++) {
 			unsigned at = (unsigned)(pos[b * per] / per);
-			/* what earlier steps have placed stays */
+			/* bytes placed by earlier steps stay */
 			sel |= (of[b] == s ? at + 4 : s > 1 ? (unsigned)b
 			                                    : at)
 			       << 4 * b;

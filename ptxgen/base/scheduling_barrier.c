@@ -1,9 +1,10 @@
-/* scheduling_barrier.c - places that ptxas moves nothing across.
+/* scheduling_barrier.c - emits scheduling barriers for ptxas: a never-taken branch to a trap (2
+ * instructions), which keeps partial results from being live at once.
  *
- * Between two branches ptxas has any order it likes.  Where each of a hundred sums of a lane takes an
- * activation, it begins with all of them before it ends with one, and spills hundreds of bytes.  A barrier
- * holds back accesses of memory alone, a branch all there is: one to a trap, for what is never so, as ptxas
- * does not know (inline_asm.def).  It takes two instructions. */
+ * Between two branches ptxas schedules freely. If each of a hundred accumulators of a lane takes an
+ * activation, it starts all of them before it finishes one, and spills hundreds of bytes. A barrier
+ * instruction only holds back memory accesses, a branch everything. The branch to a trap has a condition
+ * that is never true, which ptxas does not know (inline_asm.def). */
 #include "ptxgen/base/scheduling_barrier.h"
 #include "ptxgen/base/inline_asm_table.h"
 #include "ptxgen/base/induction.h"
@@ -11,12 +12,12 @@
 #include <string.h>
 
 enum {
-	MANY = 96, /* elements of a lane that fill its registers with what is made of them */
-	PIECE = 96, /* words made, and .. */
-	SIDE_BY_SIDE = 8, /* .. elements of a piece, at least: they hide each other's latencies */
+	MANY = 96, /* elements per lane whose derived values fill the registers */
+	PIECE = 96, /* words emitted, and .. */
+	SIDE_BY_SIDE = 8, /* .. minimum elements of a section: they hide each other's latencies */
 };
 
-/* Products go on beside what is computed meanwhile. */
+/* Is a dot in the innermost loop? Its MMAs must overlap with the other computations: no barriers there. */
 static bool
 in_loop_of_products(const Codegen *g)
 {

@@ -1,12 +1,12 @@
-/* scheduling_barrier.h - places that ptxas moves nothing across. */
+/* scheduling_barrier.h - declares scheduling barriers for ptxas, and their removal. */
 #ifndef HEXC_SCHEDULING_BARRIER_H
 #define HEXC_SCHEDULING_BARRIER_H
 #include "ptxgen/base/codegen.h"
 
-/* Behind what takes n elements of v, a lane's, to memory or into a sum: such a place, where v has many and
- * much has been computed for some of them since the last. */
+/* Called after storing or reducing n elements of v per lane: emits a scheduling barrier if v has many
+ * elements, and much has been computed for some of them since the last barrier. */
 void gen_apart(Codegen *g, const Val *v, int n);
-/* PTX, as long as it was, in which barriers of the warp, that hold back accesses of memory alone, take their
- * places, from `entry` of a kernel on. */
+/* Returns PTX of the same length in which, from `entry` of a kernel on, warp barriers replace the
+ * scheduling barriers; they only hold back memory accesses. */
 const char *apart_undone(Arena *a, const char *ptx, const char *entry);
 #endif

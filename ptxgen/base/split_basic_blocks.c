@@ -1,14 +1,14 @@
-/* split_basic_blocks.c - long basic blocks in pieces.
+/* split_basic_blocks.c - splits long basic blocks, to reduce LLVM's compile time.
  *
- * LLVM selects instructions a block at a time, in a graph of the whole block, and its time grows faster than
- * the block does.  In pieces, programs of 100,000 lines of PTX take half the time and two thirds of the
- * memory (LLVM 22, 500 ops on tiles of 64 x 64: 1.58 s and 311 MB whole, 0.84 s and 220 MB in pieces of
- * 2,000; 500 and 5,000 take longer).  ptxas joins them again. */
+ * LLVM selects instructions one block at a time, in a graph of the whole block, and its time grows faster
+ * than the block. Split, programs of 100,000 lines of PTX take half the time and two thirds of the memory
+ * (LLVM 22, 500 ops on tiles of 64 x 64: 1.58 s and 311 MB unsplit, 0.84 s and 220 MB in blocks of 2,000
+ * instructions; 500 and 5,000 take longer). ptxas merges them again. */
 #include "ptxgen/base/llvm_session.h"
 
-enum { PIECE = 2000 }; /* instructions; no loop of an example is as long */
+enum { PIECE = 2000 }; /* instructions per block; longer than any loop of the examples */
 
-/* All who go to `from` go to `to`. */
+/* Redirects all branches from `from` to `to`. */
 static void
 retarget(LLVMValueRef fn, LLVMBasicBlockRef from, LLVMBasicBlockRef to)
 {
@@ -21,7 +21,7 @@ retarget(LLVMValueRef fn, LLVMBasicBlockRef from, LLVMBasicBlockRef to)
 	}
 }
 
-/* The instruction that `n` others stand in front of, NULL: there are fewer. */
+/* Returns the instruction that `n` others precede; NULL if there are fewer. */
 static LLVMValueRef
 instruction_at(LLVMBasicBlockRef b, int n)
 {
@@ -32,8 +32,8 @@ instruction_at(LLVMBasicBlockRef b, int n)
 	return i;
 }
 
-/* The first instructions of b, up to `end`, go into a block of their own in front of it.  b keeps its end, by
- * which the phis behind it know it. */
+/* Moves the first instructions of b, up to `end`, to a new block before it. b keeps its terminator, by
+ * which the phis of its successors identify it. */
 static LLVMBasicBlockRef
 cut(Session *s, LLVMBasicBlockRef b, LLVMValueRef end)
 {

@@ -1,10 +1,10 @@
-/* tile_values.c - tiles and pulling. */
+/* tile_values.c - creates the values of tiles, and emits their words on demand (pull). */
 #include "ptxgen/base/named_registers.h"
 #include "ptxgen/base/debug_lines.h"
 #include "ptxgen/base/packed_word.h"
 #include <string.h>
 
-/* A chain of lazy ops longer than this is emitted at once, so that pulling never recurses deeply. */
+/* Longer chains of lazy ops are emitted immediately, so that pulling never recurses deeply. */
 enum { PULL_DEPTH = 100 };
 
 LV *
@@ -62,7 +62,7 @@ tile_lazy(Codegen *g, Op *o, PullFn pull, void *plan)
 	return t;
 }
 
-/* Leave: LLVM's time and memory grow with what it is given, and neither can be bounded there. */
+/* Stops the compilation: LLVM's time and memory grow with its input, and cannot be limited there. */
 static void
 too_much(Codegen *g)
 {
@@ -85,7 +85,7 @@ too_much(Codegen *g)
 	arena_fail(g->a, ARENA_LIMIT, "max_values");
 }
 
-/* A word of t is going to be emitted. */
+/* Counts a word of t that will be emitted. */
 static void
 count_word(Codegen *g, Tile *t)
 {
@@ -181,7 +181,7 @@ gen_reads(Codegen *g, Op *o, Val *root, void (*force)(Codegen *g, Op *o))
 	VEC_PUSH(g->a, g->read, g->nread, g->read_cap, r);
 }
 
-/* Nothing of the tile is pulled any more. */
+/* Nothing of the tile will be pulled any more. */
 static void
 seal(Codegen *g, Op *o)
 {

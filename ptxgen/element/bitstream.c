@@ -1,15 +1,14 @@
-/* bitstream.c - elements of 3, 5, 6 and 7 bits: side by side in memory, across bytes and words, and in slots
- * of 4 or 8 bits in registers.
+/* bitstream.c - converts elements of 3, 5, 6 and 7 bits between a contiguous bit stream in memory, across
+ * bytes and words, and slots of 4 or 8 bits in registers.
  *
- * From one to the other in log2 steps: a run of elements is cut in half and the upper half moved up by what
- * its elements' slots are larger, or the upper half moved down.  A step is a shift and a choice of bits
- * between two words, and does it for all runs of a word at once.  Bits above a run are open, so nothing is
- * cleared. */
+ * The conversion takes log2 steps. In each, a run of elements is split in half, and the upper half is moved
+ * up by the slots' additional bits, or down by them. A step is a shift and a bitwise select of two words,
+ * for all runs of a word in parallel. Bits above a run are unspecified, so nothing is zeroed. */
 #include "ptxgen/element/bitstream.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/element/elementwise.h"
 
-/* Bits [lo, hi) of every `stride`. */
+/* Returns the mask of bits [lo, hi) of every `stride` bits. */
 static int64_t
 mask_of(int lo, int hi, int stride)
 {
@@ -21,7 +20,7 @@ mask_of(int lo, int hi, int stride)
 	return (int64_t)m;
 }
 
-/* y in the bits of the mask, x elsewhere. */
+/* Returns y in the bits of the mask, x elsewhere. */
 static LV
 choose_bits(Codegen *g, LV x, LV y, int64_t mask)
 {

@@ -1,6 +1,5 @@
-/* cast.c - conversions of one element.  Floats to narrower floats and integers to floats round to
- * nearest even, once; floats to integers go toward zero and saturate, NaN gives 0; integers wrap.
- * */
+/* cast.c - emits casts of one element. Floats to narrower floats, and integers to floats, round to nearest
+ * even, once; floats to integers round toward zero and saturate, NaN gives 0; integers wrap. */
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/element/dequant.h"
@@ -18,8 +17,8 @@ is_sint(DType d)
 	return dtype_info[d].kind == K_sint;
 }
 
-/* f32 that rounds to the same bf16, fp8 or tf32 as x: truncated, and odd if something was cut off.  `exact`:
- * nothing was. */
+/* Returns an f32 that rounds to the same bf16, fp8 or tf32 as x: truncated, and odd if bits were cut off.
+ * `exact`: none were. */
 static LV
 round_to_odd(Codegen *g, LV truncated, LV exact)
 {
@@ -45,7 +44,7 @@ f64_to_small(Codegen *g, DType to, LV e)
 		g, t, LLVMBuildFCmp(g->b, LLVMRealUEQ, LLVMBuildFPExt(g->b, t, g->f64, ""), e, ""));
 }
 
-/* Integers of at most 16 bits, exactly: 1.5 * 2^23 + x has x in its low bits. */
+/* Converts integers of at most 16 bits, exactly: 1.5 * 2^23 + x has x in its low bits. */
 static LV
 short_to_f32(Codegen *g, LV e)
 {
@@ -54,7 +53,7 @@ short_to_f32(Codegen *g, LV e)
 	return LLVMBuildFSub(g->b, as_f32(g, x), const_f32(g, 12582912.0), "");
 }
 
-/* To nearest, ties away from zero: half of the last place added to the magnitude, the rest cut off. */
+/* Rounds to nearest, ties away from zero: adds half an ulp to the magnitude and truncates. */
 static LV
 f32_to_tf32(Codegen *g, LV x)
 {
@@ -134,7 +133,7 @@ int_to_int(Codegen *g, DType to, DType from, LV e)
 	if (from == D_bool)
 		return LLVMBuildZExt(g->b, e, wide ? g->i64 : g->i32, "");
 	if (wide == (bits_of(from) == 64))
-		return e; /* packing cuts it to size */
+		return e; /* packing truncates it */
 	if (!wide)
 		return LLVMBuildTrunc(g->b, e, g->i32, "");
 	return is_sint(from) ? LLVMBuildSExt(g->b, e, g->i64, "") : LLVMBuildZExt(g->b, e, g->i64, "");
@@ -162,7 +161,7 @@ cast_number(Codegen *g, DType to, DType from, LV e)
 {
 	if (to == from)
 		return e;
-	if (from == D_tf32) /* what the machine left below its last place does not count */
+	if (from == D_tf32) /* bits below the last place, left by the hardware, are ignored */
 		e = as_f32(g, LLVMBuildAnd(g->b, as_i32(g, e), const_i32(g, 0xffffe000), ""));
 	e = number(g, to, from, e);
 	return to == D_tf32 ? f32_to_tf32(g, e) : e;
@@ -187,7 +186,7 @@ pull_cast(Codegen *g, Op *o, int w)
 		number_word(g, o, w, cast_element);
 }
 
-/* Words hold the same elements, whatever these are called. */
+/* The words are unchanged, under another type. */
 static void
 pull_bitcast(Codegen *g, Op *o, int w)
 {

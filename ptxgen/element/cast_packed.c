@@ -1,8 +1,8 @@
-/* cast_packed.c - f16 to 8-bit floats, words at once. */
+/* cast_packed.c - emits casts from f16 to 8-bit floats, one word at a time. */
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/element/elementwise.h"
 
-/* Word w of fp8 from two of f16; a last one may stand alone. */
+/* Returns word w of fp8 from two words of f16; the last one may be single. */
 static LV
 halves_to_fp8(Codegen *g, Op *o, int w)
 {

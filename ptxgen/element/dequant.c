@@ -1,4 +1,4 @@
-/* dequant.c - casts of narrow elements by their recipes (infer/narrow_cast/cast_sequence.h). */
+/* dequant.c - emits casts of narrow elements by their cast sequences (infer/narrow_cast/cast_sequence.h). */
 #include "ptxgen/element/dequant.h"
 #include "hexc/ir/dtype_value.h"
 #include "infer/narrow_cast/cast_sequence.h"
@@ -9,17 +9,17 @@
 #include <math.h>
 #include <string.h>
 
-/* A cast whose source has a recipe: the values of its steps, group by group, as they are asked for. */
+/* A cast with a cast sequence: the values of its steps, by group, created on demand. */
 struct Dequant {
 	CastSequence recipe;
 	int words, ngroup;
 	LV *value; /* [ngroup][nstep] */
-	LV *word; /* [ngroup][nout]: outputs that are on the way only */
+	LV *word; /* [ngroup][nout]: intermediate outputs */
 };
 
 static LV group_value(Codegen *g, Dequant *d, Val *from, int group, int i);
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static LV
 mix(Codegen *g, LV x, LV y, const CastStep *s)
@@ -56,8 +56,8 @@ step_value(Codegen *g, Dequant *d, Val *from, int group, const CastStep *s)
 	return x;
 }
 
-/* Word or step i of a group.  A last group that is not whole has no words behind its elements, and nobody
- * asks for what would come of them. */
+/* Returns input word or step i of a group. An incomplete last group has no words past its elements; values
+ * computed from the missing words are unused. */
 static LV
 group_value(Codegen *g, Dequant *d, Val *from, int group, int i)
 {
@@ -74,7 +74,7 @@ group_value(Codegen *g, Dequant *d, Val *from, int group, int i)
 	return *v;
 }
 
-/* ---- the last step ------------------------------------------------------------------------------- */
+/* ---- the last step --------------------------------------------------------------------------- */
 
 static LV
 fma_word(Codegen *g, DType to, LV x, LV y, LV z)
@@ -94,7 +94,7 @@ as_numbers(Codegen *g, DType to, LV bits)
 	return to == D_f16 ? as_h2(g, bits) : bits;
 }
 
-/* x + y, bf16 in its only form. */
+/* Emits x + y; bf16 has only fma. */
 static LV
 add_word(Codegen *g, DType to, LV x, LV y)
 {
@@ -102,7 +102,7 @@ add_word(Codegen *g, DType to, LV x, LV y)
 	                    : LLVMBuildFAdd(g->b, x, y, "");
 }
 
-/* value * mul + add, or what is left of it.  `add` is o's, or that less a number. */
+/* Emits value * mul + add, or the part of it that is needed. `add` is o's, or that minus a constant. */
 static LV
 finish(Codegen *g, Dequant *d, Val *from, int group, const RecipeOut *o, LV add)
 {
@@ -124,7 +124,7 @@ finish(Codegen *g, Dequant *d, Val *from, int group, const RecipeOut *o, LV add)
 	return to == D_f16 ? from_h2(g, x) : x;
 }
 
-/* Of cast o, whose recipe is there: nothing is computed so far. */
+/* Initializes the plan of cast o, whose cast sequence is set; nothing is computed so far. */
 static void
 dequant_init(Codegen *g, Dequant *d, const Op *o)
 {
@@ -151,7 +151,7 @@ dequant_plan(Codegen *g, const Op *o)
 	return d;
 }
 
-/* That of the cast less a constant, of which the cast alone is of no use to others. */
+/* Returns the plan of the cast minus a constant, if the cast has no other users; else NULL. */
 static Dequant *
 less_plan(Codegen *g, const Op *cast, const Dequant *whole, double number)
 {
@@ -163,7 +163,7 @@ less_plan(Codegen *g, const Op *cast, const Dequant *whole, double number)
 	return d;
 }
 
-/* Word w of the outputs. */
+/* Returns word w of the outputs. */
 static LV
 output(Codegen *g, Dequant *d, Val *from, int w)
 {
@@ -192,7 +192,7 @@ dequant_word(Codegen *g, Dequant *d, Val *from, int w)
 	return elem_pack(g, to, e, n);
 }
 
-/* ---- less a number ------------------------------------------------------------------------------- */
+/* ---- subtraction of a number ----------------------------------------------------------------- */
 
 typedef struct Offset {
 	Dequant *d;
@@ -202,7 +202,7 @@ typedef struct Offset {
 	double value;
 } Offset;
 
-/* -(less + y) of both lanes, at once for a constant. */
+/* Returns -(less + y) for both halves, folded for a constant. */
 static LV
 constant_add(Codegen *g, const CastSequence *r, const RecipeOut *o, double y)
 {
@@ -216,7 +216,7 @@ constant_add(Codegen *g, const CastSequence *r, const RecipeOut *o, double y)
 	return as_numbers(g, r->to, const_i32(g, bits));
 }
 
-/* The whole word is looked up. */
+/* Is the complete word looked up? */
 static bool
 is_looked_up(const Offset *z)
 {

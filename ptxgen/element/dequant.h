@@ -1,18 +1,19 @@
-/* dequant.h - casts of narrow elements by recipe (dequant.c). */
+/* dequant.h - declares casts of narrow elements by cast sequence (dequant.c). */
 #ifndef HEXC_PTXGEN_DEQUANT_H
 #define HEXC_PTXGEN_DEQUANT_H
 #include "ptxgen/element/elementwise.h"
 
 typedef struct Dequant Dequant;
 
-/* How cast o is to be done, NULL: there is no recipe for it. */
+/* Returns the plan of cast o; NULL if it has no cast sequence. */
 Dequant *dequant_plan(Codegen *g, const Op *o);
-/* Word w of its result. */
+/* Returns word w of its result. */
 LV dequant_word(Codegen *g, Dequant *d, Val *from, int w);
-/* o = a cast with a plan, less or plus whole numbers that its last step may take off, or its tables' entries
- * have in them: word by word with offset_pull.  NULL: it is not. */
+/* Returns the plan of o = a cast with a plan, minus or plus integers that its last step may subtract, or
+ * that its table entries may include; offset_pull then emits it word by word. NULL if o is not of that
+ * form. */
 void *offset_plan(Codegen *g, Op *o);
 void offset_pull(Codegen *g, Op *o, int w);
-/* The plan of the cast that made a tile, NULL: none did. */
+/* Returns the plan of the cast that defined a tile; NULL if none did. */
 Dequant *cast_plan(const Tile *t);
 #endif

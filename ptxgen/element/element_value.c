@@ -1,4 +1,4 @@
-/* element_value.c - elements of words as numbers, and back. */
+/* element_value.c - unpacks elements of words to values for arithmetic, and packs them. */
 #include "ptxgen/element/element_value.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/bit_order.h"
@@ -6,7 +6,7 @@
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/element/elementwise.h"
 
-/* The integer in a slot of a word, extended to the value. */
+/* Extracts the integer in a slot of a word, extended. */
 static LV
 unpack_int(Codegen *g, DType d, LV word, int pos)
 {
@@ -41,7 +41,8 @@ elem_unpack(Codegen *g, DType d, LV word, int pos)
 	return dtype_per_word(d) > 1 ? unpack_int(g, d, word, pos) : word;
 }
 
-/* The code of element r of a tile in a bit order, bit by bit where it is cut up; above it anything. */
+/* Returns the code of element r of a tile in a bit order, bit by bit if it is split; higher bits are
+ * unspecified. */
 static LV
 ordered_code(Codegen *g, Val *v, int r)
 {
@@ -75,8 +76,7 @@ elem_get(Codegen *g, Val *v, int64_t r)
 	return elem_unpack(g, t->dtype, word_get(g, v, (int)r / t->epw), (int)r % t->epw);
 }
 
-/* Nearest, ties to even: add half of the last place kept, less one if that place is even.  A NaN
- * stays one. */
+/* Rounds to nearest, ties to even: adds half an ulp, minus one if the last place is even. A NaN stays one. */
 static LV
 f32_to_bf16_bits(Codegen *g, LV x)
 {
@@ -97,7 +97,7 @@ half_bits(Codegen *g, LV x)
 	return LLVMBuildZExt(g->b, LLVMBuildBitCast(g->b, h, g->i16, ""), g->i32, "");
 }
 
-/* Two floats, rounded, low half first. */
+/* Packs two floats, rounded, low half first. */
 static LV
 pack_floats(Codegen *g, DType d, LV lo, LV hi)
 {

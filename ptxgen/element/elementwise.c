@@ -1,9 +1,8 @@
-/* elementwise.c - elementwise ops, element by element: every type, in the arithmetic of its size.
+/* elementwise.c - emits elementwise ops one element at a time: every type, in arithmetic of its size.
  *
- * f16 and bf16 are computed in f32 and rounded once when packed.  For + - * / sqrt that gives the
- * correctly rounded result of exact ones (24 >= 2 * 11 + 2 bits).  The approximate instructions are within
- * 2 ulp of f32; exp is 2^(x log2 e) with the product rounded in f32: relative error below (|x| + 4)
- * 2^-24. */
+ * f16 and bf16 are computed in f32 and rounded once when packed. For + - * / sqrt that gives the correctly
+ * rounded result of the exact one (24 >= 2 * 11 + 2 bits). The approximate instructions are within 2 ulp of
+ * f32. exp is 2^(x log2 e) with the product rounded in f32: relative error below (|x| + 4) 2^-24. */
 #include "ptxgen/base/inline_asm.h"
 #include "hexc/analysis/analysis.h"
 #include "ptxgen/base/divmod_iv.h"
@@ -29,8 +28,8 @@ call_fp(Codegen *g, const char *name, LLVMTypeRef type, const LV *arg, int n)
 
 /* ---- floats ---------------------------------------------------------------------------------- */
 
-/* Results below the smallest normal number become 0 unless they are asked for: ptxas makes one instruction of
- * that, else four. */
+/* Unless `exact`, results below the smallest normal number become 0: ptxas emits one instruction for that,
+ * else four. */
 static LV
 exp2_of(Codegen *g, LV x, bool exact)
 {
@@ -72,7 +71,7 @@ fma_f32(Codegen *g, LV x, LV y, LV z)
 	return call_fp(g, "llvm.fma", g->f32, e, 3);
 }
 
-/* x with the sign of y. */
+/* Returns x with the sign of y. */
 static LV
 sign_of(Codegen *g, LV x, LV y)
 {
@@ -81,8 +80,8 @@ sign_of(Codegen *g, LV x, LV y)
 	return as_f32(g, LLVMBuildOr(g->b, as_i32(g, x), sign, ""));
 }
 
-/* Odd polynomial below 0.55 (relative error 2^-23.3, roundings included), else (1 - e) / (1 + e)
- * with e = exp(-2|x|) and the sign of x. */
+/* Odd polynomial below 0.55 (relative error 2^-23.3, including rounding), else (1 - e) / (1 + e) with e =
+ * exp(-2|x|) and the sign of x. */
 static LV
 tanh_f32(Codegen *g, LV x)
 {
@@ -97,12 +96,12 @@ tanh_f32(Codegen *g, LV x)
 	small = const_f32(g, c[4]);
 	for (int i = 3; i >= 0; i--)
 		small = fma_f32(g, small, x2, const_f32(g, c[i]));
-	small = LLVMBuildFMul(g->b, fma_f32(g, small, x2, one), x, ""); /* of -0 it is -0 */
+	small = LLVMBuildFMul(g->b, fma_f32(g, small, x2, one), x, ""); /* -0 stays -0 */
 	return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, a, const_f32(g, 0.55), ""),
 	                       small, big, "");
 }
 
-/* What has an instruction for f32 only: exp, exp2, log, rsqrt, tanh. */
+/* Emits functions with an instruction for f32 only: exp, exp2, log, rsqrt, tanh. */
 static LV
 approx_f32(Codegen *g, const Op *o, DType d, LV x)
 {
@@ -178,7 +177,7 @@ float_number(Codegen *g, const Op *o, DType d, const LV *e)
 	case E_le:
 	case E_eq:
 	case E_ne: return compare_float(g, o->code, e[0], e[1]);
-	/* not of floats, or not number by number */
+	/* not for floats, or not elementwise */
 	case E_mod:
 	case E_and:
 	case E_or:
@@ -211,7 +210,7 @@ pick_if(Codegen *g, LLVMIntPredicate p, LV x, LV y, LV yes, LV no)
 	return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, p, x, y, ""), yes, no, "");
 }
 
-/* x / 0 is all ones, x % 0 is x; the most negative value by -1 wraps.  Constants need no care. */
+/* x / 0 is all ones, x % 0 is x; the most negative value by -1 wraps. Constants need no check. */
 static LV
 divide(Codegen *g, bool mod, bool sign, LV x, LV y)
 {
@@ -233,7 +232,8 @@ divide(Codegen *g, bool mod, bool sign, LV x, LV y)
 	return pick_if(g, LLVMIntEQ, y, zero, mod ? x : ones, r);
 }
 
-/* Does a turn divide a scalar that 31 bits hold by a number?  In 64 bits that is three products more. */
+/* Does an iteration divide a 31-bit scalar by a constant? In 64 bits that takes three more
+ * multiplications. */
 static bool
 is_narrow(Codegen *g, const Op *o)
 {
@@ -255,7 +255,7 @@ divide_narrow(Codegen *g, bool mod, LV x, LV y)
 	return LLVMBuildZExt(g->b, divide(g, mod, false, x, y), g->i64, "");
 }
 
-/* Amounts count as unsigned: a large one shifts everything out. */
+/* Shift amounts are unsigned: a large one shifts everything out. */
 static LV
 shift(Codegen *g, bool left, bool sign, LV x, LV n)
 {
@@ -270,7 +270,7 @@ shift(Codegen *g, bool left, bool sign, LV x, LV n)
 	return pick_if(g, LLVMIntUGT, n, most, LLVMConstNull(t), r);
 }
 
-/* What the bits of an element are, without those that only repeat its sign. */
+/* Returns the bits of an element, without its sign extension. */
 static LV
 own_bits(Codegen *g, DType d, LV x)
 {
@@ -279,7 +279,7 @@ own_bits(Codegen *g, DType d, LV x)
 	return bits < 32 ? LLVMBuildAnd(g->b, x, const_i32(g, (1u << bits) - 1), "") : x;
 }
 
-/* Of 0 all bits. */
+/* For 0 it is the number of bits. */
 static LV
 leading_zeros(Codegen *g, DType d, LV x)
 {
@@ -292,7 +292,7 @@ leading_zeros(Codegen *g, DType d, LV x)
 	return bits < 32 ? LLVMBuildSub(g->b, r, const_i32(g, 32 - bits), "") : r;
 }
 
-/* Of the product, which has twice as many bits as its factors. */
+/* Returns the upper half of the product, which has twice as many bits as its operands. */
 static LV
 upper_half(Codegen *g, DType d, LV x, LV y)
 {
@@ -358,7 +358,7 @@ int_number(Codegen *g, const Op *o, DType d, const LV *e)
 	case E_le:
 	case E_eq:
 	case E_ne: return compare_int(g, o->code, sign, x, y);
-	/* not of integers, or not number by number */
+	/* not for integers, or not elementwise */
 	case E_exp:
 	case E_exp2:
 	case E_log:
@@ -385,7 +385,7 @@ elt_number(Codegen *g, const Op *o, DType d, const LV *e)
 
 /* ---- words ------ */
 
-/* Bits of one operand or the other, per element. */
+/* Selects bits of one operand or the other, per element. */
 static void
 pull_select(Codegen *g, Op *o, int w)
 {
@@ -426,7 +426,7 @@ pull_index(Codegen *g, Op *o, int w)
 	tile_of(g, o->out[0])->word[w] = kept ? kept : index_number(g, o, e);
 }
 
-/* Scalars that count, but for what depends on how many bits there are. */
+/* Is it an op on index scalars, other than those that depend on the number of bits? */
 static bool
 is_index(const Op *o)
 {

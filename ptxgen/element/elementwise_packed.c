@@ -1,9 +1,10 @@
-/* elementwise_packed.c - two f16 or bf16 at once, and bitwise ops on whole words. */
+/* elementwise_packed.c - emits elementwise ops on two f16 or bf16 per instruction, and bitwise ops on full
+ * words. */
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/element/elementwise.h"
 
-/* Bits of an integer word: any element size. */
+/* Emits bitwise ops on an integer word: any element size. */
 static LV
 bitwise(Codegen *g, OpCode code, LV x, LV y)
 {
@@ -16,7 +17,7 @@ bitwise(Codegen *g, OpCode code, LV x, LV y)
 	}
 }
 
-/* Sign bits of both halves. */
+/* Emits neg and abs on the sign bits of both halves. */
 static LV
 sign_bits(Codegen *g, OpCode code, LV x)
 {
@@ -44,8 +45,7 @@ half2(Codegen *g, OpCode code, const LV *w)
 	}
 }
 
-/* Before sm_90 bf16 has only the fused form; x * 1 + y and x * y - 0 round once, like the plain
- * ones. */
+/* Before sm_90 bf16 has only fma; x * 1 + y and x * y - 0 round once, like add and mul. */
 static LV
 bfloat2(Codegen *g, OpCode code, const LV *w)
 {

@@ -1,5 +1,5 @@
-/* fp8.c - e4m3 and e5m2: two at a time to f16 and from f32, by cvt on targets that have it, else by
- * arithmetic on their codes.  Every number of both types is one of f16. */
+/* fp8.c - emits conversions of e4m3 and e5m2, in pairs, to f16 and from f32: by cvt on targets that have
+ * it, else by arithmetic on their codes. Every number of both types is an f16 number. */
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/element/elementwise.h"
@@ -26,7 +26,7 @@ has_cvt(const Codegen *g, DType d)
 
 /* ---- to f16 ---------------------------------------------------------------------------------- */
 
-/* e4m3 in the exponent and mantissa field of f16 stands for 2^-8 of its value, subnormals too. */
+/* An e4m3 code in the exponent and mantissa field of f16 is 2^-8 times its value, also for subnormals. */
 static LV
 e4m3_to_h2(Codegen *g, LV high)
 {
@@ -36,7 +36,7 @@ e4m3_to_h2(Codegen *g, LV high)
 	LV x = as_h2(g, LLVMBuildOr(g->b, mag, sign, "")), nan;
 
 	x = from_h2(g, LLVMBuildFMul(g->b, x, as_h2(g, const_i32(g, 0x5c005c00)), "")); /* 256 */
-	/* 0x7f is NaN: it carries into the bit above, and 480 | 0x2000 is a NaN */
+	/* 0x7f is NaN: adding 0x80 carries into the next bit, and 480 | 0x2000 is a NaN */
 	nan = LLVMBuildAnd(g->b, LLVMBuildAdd(g->b, mag, const_i32(g, 0x00800080), ""),
 	                   const_i32(g, 0x40004000), "");
 	return LLVMBuildOr(g->b, x, LLVMBuildLShr(g->b, nan, const_i32(g, 1), ""), "");
@@ -52,7 +52,7 @@ fp8_to_h2(Codegen *g, DType d, LV word, int half)
 		high = LLVMBuildTrunc(g->b, high, g->i16, "");
 		return asm_op(g, fp8_conversions(d)->to_h2, high, NULL, NULL);
 	}
-	/* each code in the upper byte of a half; of e5m2 that is its value */
+	/* each code in the upper byte of a half; for e5m2 that is its value */
 	high = prmt(g, word, const_i32(g, 0), half ? 0x3424u : 0x1404u);
 	return d == D_e5m2 ? high : e4m3_to_h2(g, high);
 }

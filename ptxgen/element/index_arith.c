@@ -1,5 +1,6 @@
-/* index_arith.c - scalars that count (i64), in the arithmetic that their facts allow: 32 bits where they hold all
- * operands and the result, and unsigned where no operand is negative, for then division is a shift. */
+/* index_arith.c - emits index scalars (i64) in the cheapest arithmetic that range analysis allows: 32 bits
+ * if all operands and the result fit, and unsigned if no operand is negative, since division is then a
+ * shift. */
 #include "ptxgen/element/index_arith.h"
 #include "hexc/analysis/analysis.h"
 #include "ptxgen/element/elementwise.h"

@@ -1,20 +1,21 @@
-/* lut.c - elements of a table of up to 16, chosen by codes in registers.
+/* lut.c - emits lookups in a table of up to 16 entries, by codes in registers.
  *
- * Four codes of a word take a byte each from a plane of the table at once (prmt_lut.c). Elements of more bytes
- * are put together from as many planes. Who asks for one element has its three neighbours with it. */
+ * Four codes of a word select one byte each from a plane of the table in parallel (prmt_lut.c). Wider
+ * elements are combined from one plane per byte. A request for one element also computes the other three of
+ * its group. */
 #include "hexc/ir/bit_order.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/element/elementwise.h"
 
 typedef struct LookupPlan {
-	int entries, bytes, ngroup, ntable; /* of the table; groups of four codes; tables of a lane */
-	int nplane;                         /* words of a plane */
+	int entries, bytes, ngroup, ntable; /* of the table; groups of four codes; tables per lane */
+	int nplane;                         /* words per plane */
 	LV *plane;                          /* [ntable][bytes][nplane] */
-	LV *chosen;                         /* [ntable][ngroup][bytes]: a byte for each code of the group */
+	LV *chosen;                         /* [ntable][ngroup][bytes]: one byte per code of the group */
 	LV *low, *upper;                    /* [ngroup]: selectors in their lower halves */
 } LookupPlan;
 
-/* Byte `byte` of entries 4k .. 4k + 3 of the table whose first register is `base`. */
+/* Returns byte `byte` of entries 4k .. 4k + 3 of the table whose first register is `base`. */
 static LV
 table_plane(Codegen *g, Val *table, int entries, int base, int k, int byte)
 {
@@ -38,7 +39,7 @@ table_plane(Codegen *g, Val *table, int entries, int base, int k, int byte)
 	return prmt(g, half[0], half[1], 0x5410);
 }
 
-/* Codes 4 group .. 4 group + 3 of a lane in natural order, each in four bits of the lower half. */
+/* Returns codes 4 group .. 4 group + 3 of a lane in row-major order, 4 bits each, in the lower half. */
 static LV
 four_codes(Codegen *g, Val *index, int group)
 {
@@ -48,7 +49,7 @@ four_codes(Codegen *g, Val *index, int group)
 
 	if (at)
 		x = LLVMBuildLShr(g->b, x, const_i32(g, at), "");
-	for (int n = 2; n > 0; n /= 2) { /* halves, then single codes apart */
+	for (int n = 2; n > 0; n /= 2) { /* separates halves, then single codes */
 		int up = n * (4 - slot), run = n * slot;
 		int64_t keep = ((int64_t)1 << run) - 1;
 
@@ -61,7 +62,8 @@ four_codes(Codegen *g, Val *index, int group)
 	return x;
 }
 
-/* Codes 8 i .. 8 i + 7 of a lane in bit order 4, each in four bits, above them anything. */
+/* Returns codes 8 i .. 8 i + 7 of a lane in bit order 4, 4 bits each; higher bits of a code are
+ * unspecified. */
 static LV
 eight_codes(Codegen *g, Val *index, int i)
 {
@@ -84,7 +86,7 @@ eight_codes(Codegen *g, Val *index, int i)
 	return code;
 }
 
-/* The selectors of a group; two of them are in a word, and share what makes them. */
+/* Creates the selectors of a group; two groups are in one word and share the computation. */
 static void
 make_selectors(Codegen *g, const Op *o, LookupPlan *p, int group)
 {
@@ -108,7 +110,7 @@ make_selectors(Codegen *g, const Op *o, LookupPlan *p, int group)
 	}
 }
 
-/* Byte `byte` of the elements that the codes of a group choose. */
+/* Returns byte `byte` of the elements selected by the codes of a group. */
 static LV
 chosen_bytes(Codegen *g, const Op *o, LookupPlan *p, int table, int group, int byte)
 {
@@ -125,7 +127,7 @@ chosen_bytes(Codegen *g, const Op *o, LookupPlan *p, int table, int group, int b
 	return *to;
 }
 
-/* The table of register r of the result, by its number in the lane. */
+/* Returns the index, in the lane, of the table of the result's register r. */
 static int
 table_of(Codegen *g, const Op *o, int64_t r)
 {
@@ -139,7 +141,7 @@ table_of(Codegen *g, const Op *o, int64_t r)
 	return (int)(tile_reg(g, o->in[0], c) / t->shape[t->rank - 1]);
 }
 
-/* Two bytes of element r, the first of them `byte`, at the bottom of a word. */
+/* Returns two bytes of element r, the first being `byte`, at the bottom of a word. */
 static LV
 two_bytes(Codegen *g, const Op *o, LookupPlan *p, int64_t r, int byte)
 {

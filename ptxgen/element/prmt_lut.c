@@ -1,12 +1,12 @@
-/* prmt_lut.c - numbers looked up by 4-bit codes without memory: a table of 16 is kept in planes of bytes, and
- * a byte permutation takes four bytes of a plane by four codes at once. */
+/* prmt_lut.c - emits table lookups by 4-bit codes without memory: a table of 16 entries is stored as planes
+ * of bytes, and a byte permutation (prmt) selects four bytes of a plane by four codes. */
 #include "hexc/ir/dtype_value.h"
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/element/elementwise.h"
 #include <math.h>
 
-/* Byte `byte` of entries 4 word .. 4 word + 3. */
+/* Returns byte `byte` of entries 4 word .. 4 word + 3. */
 static LV
 plane_word(Codegen *g, const uint32_t *entry, int byte, int word)
 {
@@ -43,7 +43,7 @@ table_bytes(Codegen *g, const LV *plane, int entries, LV low, LV upper)
 	return asm_op(g, A_prmt_lane, x, y, upper);
 }
 
-/* Plane `byte` of d's numbers as f32, by the four codes from slot `pos` on. */
+/* Looks up plane `byte` of d's numbers as f32, by the four codes from slot `pos` on. */
 static LV
 number_bytes(Codegen *g, DType d, LV word, int pos, int byte)
 {
@@ -71,8 +71,8 @@ table_to_f32(Codegen *g, DType d, LV word, int pos)
 	return as_f32(g, prmt(g, lo, hi, 0x5410));
 }
 
-/* The middle of numbers i and i + 1, for floats the largest one not above it: a float is above the one if and
- * only if it is above the other. */
+/* Returns the midpoint of numbers i and i + 1, for f32 rounded down: a float is above the result if and
+ * only if it is above the midpoint. */
 static LV
 middle(Codegen *g, DType d, LLVMTypeRef t, unsigned i)
 {
@@ -84,7 +84,7 @@ middle(Codegen *g, DType d, LLVMTypeRef t, unsigned i)
 	return LLVMConstReal(t, mid);
 }
 
-/* The code of x among [lo, lo + n). */
+/* Emits a binary search for the code of x in [lo, lo + n). */
 static LV
 search_code(Codegen *g, DType d, LV x, unsigned lo, unsigned n)
 {

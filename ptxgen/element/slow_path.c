@@ -1,14 +1,16 @@
-/* slow_path.c - what only some elements need, behind a branch that a warp takes where it has one of them.
+/* slow_path.c - emits the rare operand of a select as a slow path, executed only by warps with a lane that
+ * selects it.
  *
- * Of a select whose first choice is said to be rare, what is computed for that and nothing else is emitted in
- * a block of its own, for some words at once; a warp goes there only where one of its lanes has an element
- * that chooses so.  Selects of one condition share the block: of large arguments of sin remainder and
- * quadrant.  Where the branch is taken it costs about a tenth of what is behind it. */
+ * If the first operand of a select is marked rare, ops used only by it are emitted in a separate block, for
+ * several words together. A warp branches there only if one of its lanes has an element that selects it.
+ * Selects with the same condition share the block, for example the remainder and the quadrant of large
+ * arguments of sin. If the branch is taken, it adds about a tenth of the slow path's cost. */
 #include "ptxgen/element/slow_path.h"
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 
-/* Operations on a word that are worth a vote and a branch; words that share these; selects of a condition. */
+/* minimum number of ops per word that justify a vote and a branch; words that share these; selects per
+ * condition */
 enum { LEAST = 8, TOGETHER = 4, SELECTS_MAX = 4 };
 
 struct Rare {
@@ -16,16 +18,16 @@ struct Rare {
 	const Val *cond;
 	Op *sel[SELECTS_MAX];
 	int nsel;
-	bool *behind; /* by Val.id: is made behind the branch */
-	Val **input;  /* what is not, and needed there */
+	bool *behind; /* by Val.id: is computed in the slow path */
+	Val **input;  /* values from outside that the slow path needs */
 	int ninput, input_cap;
-	int nop;      /* operations behind the branch */
-	bool busy;    /* what comes before it is being emitted */
+	int nop;      /* ops in the slow path */
+	bool busy;    /* its inputs are being emitted */
 };
 
-/* ---- what is behind the branch ----------------------------------------------------------------------- */
+/* ---- contents of the slow path --------------------------------------------------------------- */
 
-/* Has each register of v a word of its own? */
+/* Does each register of v have a separate word? */
 static bool
 is_plain(const Val *v)
 {
@@ -49,7 +51,7 @@ input_add(Codegen *g, struct Rare *r, Val *v)
 		VEC_PUSH(g->a, r->input, r->ninput, r->input_cap, v);
 }
 
-/* From the last of the selects up: an operation whose every use is behind the branch is there as well. */
+/* Backward from the last select: an op is in the slow path if all its uses are. */
 static void
 read_block(Codegen *g, struct Rare *r)
 {
@@ -76,7 +78,7 @@ read_block(Codegen *g, struct Rare *r)
 			input_add(g, r, o->in[i]);
 }
 
-/* The selects of o's condition, as many as share a branch. */
+/* Returns the selects with o's condition, up to the number that share a branch. */
 static struct Rare *
 rare_of(Codegen *g, const Op *o)
 {
@@ -97,9 +99,9 @@ rare_of(Codegen *g, const Op *o)
 	return r;
 }
 
-/* ---- emission ---------------------------------------------------------------------------------------- */
+/* ---- emission -------------------------------------------------------------------------------- */
 
-/* May a block end here, are all selects there, o among them, and what they need? */
+/* May a block end here, and have all selects, including o, and their operands been visited? */
 static bool
 can_branch(Codegen *g, const struct Rare *r, const Op *o)
 {
@@ -121,7 +123,7 @@ can_branch(Codegen *g, const struct Rare *r, const Op *o)
 	return among;
 }
 
-/* What comes before the branch, for word w. */
+/* Emits before the branch the selects' second operands and the slow path's inputs, for word w. */
 static void
 word_before(Codegen *g, const struct Rare *r, int w)
 {
@@ -137,7 +139,7 @@ word_before(Codegen *g, const struct Rare *r, int w)
 	}
 }
 
-/* i1: has a lane of the warp an element, of those words, that chooses what is behind the branch? */
+/* Returns an i1: does a lane of the warp have an element, in those words, that selects the slow path? */
 static LV
 any_of(Codegen *g, const struct Rare *r, const int *word, int n)
 {
@@ -151,7 +153,7 @@ any_of(Codegen *g, const struct Rare *r, const int *word, int n)
 	return LLVMBuildICmp(g->b, LLVMIntNE, any, const_i32(g, 0), "");
 }
 
-/* A block behind the current one. */
+/* Creates a block after the current one. */
 static LLVMBasicBlockRef
 block_behind(Codegen *g)
 {
@@ -161,7 +163,7 @@ block_behind(Codegen *g)
 	return block;
 }
 
-/* Those words of all selects. */
+/* Emits those words of all selects. */
 static void
 emit_together(Codegen *g, struct Rare *r, const int *word, int n)
 {

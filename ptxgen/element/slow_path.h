@@ -1,9 +1,9 @@
-/* slow_path.h - what only some elements need, behind a branch that a warp takes where it has one of them. */
+/* slow_path.h - declares the slow path of selects with a rare operand. */
 #ifndef HEXC_SLOW_PATH_H
 #define HEXC_SLOW_PATH_H
 #include "ptxgen/base/codegen.h"
 
-/* Word w of what select o makes, with what is made for its first choice and nothing else behind a branch.
- * False, nothing is emitted: that does not pay, or cannot be done here. */
+/* Emits word w of select o, with the ops used only by its first operand in a slow path. Returns false, and
+ * emits nothing, if that is not profitable, or not possible here. */
 bool rarely_select(Codegen *g, Op *o, int w);
 #endif

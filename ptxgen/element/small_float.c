@@ -1,15 +1,15 @@
-/* small_float.c - floats of up to 8 bits by arithmetic on their codes, one at a time: to f32 and from it.
- * What the machine has instructions for is in fp8.c, what goes by words in dequant.c.
+/* small_float.c - emits conversions of floats of up to 8 bits by arithmetic on their codes, one at a time:
+ * to f32 and from it. fp8.c has those with instructions, dequant.c those of full words.
  *
- * A code's exponent and mantissa, put where the wider type has them, stand for the number but for a power
- * of two, the difference of the biases; subnormal numbers too.  So a shift, a mask and a multiplication are
- * exact. */
+ * A code's exponent and mantissa, shifted to those fields of the wider type, represent the number except
+ * for a power of two, the difference of the biases; also for subnormal numbers. A shift, a mask and a
+ * multiplication are therefore exact. */
 #include "hexc/ir/dtype_value.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/element/elementwise.h"
 #include <math.h>
 
-/* Mask of exponent and mantissa of d in the place of a type with `man` bits of mantissa. */
+/* Returns the mask of d's exponent and mantissa, shifted to a type with `man` bits of mantissa. */
 static int64_t
 magnitude_mask(DType d, int man)
 {
@@ -18,7 +18,8 @@ magnitude_mask(DType d, int man)
 
 /* ---- to wider floats ------------------------------------------------------------------------- */
 
-/* 2^(code - 127), as recipes do it (infer/narrow_cast/narrow_float.c): 3/2 of the power of two less half of it. */
+/* Emits 2^(code - 127), as cast sequences do (infer/narrow_cast/narrow_float.c): 3/2 of the power of two
+ * minus half of it. */
 static LV
 scale_to_f32(Codegen *g, LV word, int pos)
 {
@@ -54,7 +55,7 @@ small_to_f32(Codegen *g, DType d, LV word, int pos)
 
 /* ---- from f32 -------------------------------------------------------------------------------- */
 
-/* The nearest power of two, the larger one in the middle, of the magnitude. */
+/* Rounds the magnitude to the nearest power of two, ties to the larger one. */
 static LV
 scale_code(Codegen *g, LV x)
 {
@@ -63,7 +64,7 @@ scale_code(Codegen *g, LV x)
 
 	r = LLVMBuildAdd(g->b, i, const_i32(g, 0x00400000), "");
 	r = LLVMBuildLShr(g->b, r, const_i32(g, 23), "");
-	/* 2^-127 is in the middle of f32's subnormal numbers: 3/2 of it is where 2^-126 begins */
+	/* 2^-127 is among f32's subnormal numbers: from 3/2 of it on, 2^-126 is nearer */
 	small = LLVMBuildICmp(g->b, LLVMIntULT, i, const_i32(g, 0x00600000), "");
 	r = LLVMBuildSelect(g->b, small, const_i32(g, 0), r, "");
 	large = LLVMBuildICmp(g->b, LLVMIntUGT, r, most, "");
@@ -71,8 +72,8 @@ scale_code(Codegen *g, LV x)
 	return LLVMBuildSelect(g->b, nan, const_i32(g, 255), r, "");
 }
 
-/* Rounded by adding a power of two whose last place weighs as much as the type's, then the exponent's bias
- * moved by a multiplication, which also denormalizes. */
+/* Rounds by adding a power of two with the type's ulp; then adjusts the exponent's bias by a
+ * multiplication, which also denormalizes. */
 static LV
 grid_code(Codegen *g, DType d, LV x)
 {

@@ -1,4 +1,4 @@
-/* address.c - views resolved. */
+/* address.c - resolves chains of views to a root and starts, and emits addresses of their elements. */
 #include "ptxgen/memory/address.h"
 #include "hexc/analysis/analysis.h"
 #include "ptxgen/base/layout_arith.h"
@@ -52,7 +52,7 @@ start_add(Access *x, struct Start *s, Val *v)
 		s->depth = loop_depth(v->block);
 }
 
-/* Follow the chain of views to the root, then add up the starts from the root's side. */
+/* Follows the chain of views to the root, then adds up the starts from the root's side. */
 static void
 resolve_view(Access *x, Val *view)
 {
@@ -95,7 +95,7 @@ access_gathers(const Access *x, int d)
 	return x->gather >= 0 && d >= x->gather && d < x->gather + x->gathers;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- both memory spaces ---------------------------------------------------------------------- */
 
 LV
 memo_find(const Access *x, int n, const int64_t *key)
@@ -122,7 +122,7 @@ memo_add(Access *x, int n, const int64_t *key, LV v)
 	VEC_PUSH(x->g->a, x->memo, x->nmemo, x->memo_cap, m);
 }
 
-/* A constant of v's type. */
+/* Returns a constant of v's type. */
 static LV
 like(LV v, int64_t c)
 {
@@ -162,7 +162,7 @@ access_view(Codegen *g, const Layout *l, Val *view)
 	resolve_view(x, view);
 	for (int rd = 0; x->space == S_global && rd < x->root_rank; rd++)
 		x->below |= access_before(&x->start[rd]);
-	for (int d = 0; d < x->rank; d++) /* along indices, each thread has its own */
+	for (int d = 0; d < x->rank; d++) /* gathered dims: each thread has its own index */
 		x->lane[d] = l && !access_gathers(x, d) ? lane_index(g, l, d) : const_i32(g, 0);
 	return x;
 }

@@ -1,10 +1,9 @@
-/* address_global.c - addresses in global memory.
+/* address_global.c - emits addresses in global memory.
  *
- * An address is a sum over the dims: start (uniform; constant, or varies with blocks and loops),
- * lane part (this thread's digits) and register part (constant per instance).  Parts are added in
- * the order in which they vary, so that LLVM keeps what does not change outside loops: tensor,
- * thread, block, then loops. The register part times a constant stride ends up in the instruction's
- * immediate. */
+ * An address is a sum over the dims: start (uniform; constant, or varies with blocks and loops), lane part
+ * (the thread's modes) and register part (constant per instance). Terms are added in the order in which
+ * they vary, so that LLVM keeps loop-invariant sums outside loops: tensor, thread, block, then loops. The
+ * register part times a constant stride goes to the instruction's immediate. */
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/memory/address.h"
@@ -15,7 +14,7 @@ add64v(Codegen *g, LV x, LV y)
 	return x ? LLVMBuildAdd(g->b, x, y, "") : y;
 }
 
-/* Elements to bytes, where a byte holds whole elements. */
+/* Converts elements to bytes if a byte has one or more full elements. */
 static LV
 scaled(Access *x, LV elems)
 {
@@ -24,16 +23,15 @@ scaled(Access *x, LV elems)
 	return bits < 8 ? elems : access_bytes(x, x->g->b, elems);
 }
 
-/* An offset that changes in a loop, hidden from LLVM's loop strength reduction: that would make a
- * 64-bit induction variable of every instance's address, instead of one addition from bases that
- * stay. */
+/* Hides a loop-dependent offset from LLVM's loop strength reduction, which would create a 64-bit induction
+ * variable for every instance's address, instead of one add to invariant bases. */
 static LV
 opaque(Access *x, LV v, int depth)
 {
 	return depth > 0 && !LLVMIsConstant(v) ? asm_op(x->g, A_opaque64, v, NULL, NULL) : v;
 }
 
-/* v * stride of root dim rd, in elements. */
+/* Returns v * stride of root dim rd, in elements. */
 static LV
 times_stride(Access *x, LV v, int rd)
 {
@@ -43,7 +41,7 @@ times_stride(Access *x, LV v, int rd)
 	return LLVMBuildMul(g->b, v, s, "");
 }
 
-/* What a turn adds to an offset, in elements, for it adds so much to dim rd. */
+/* Adds to an offset's increment, in elements, the increment of dim rd. */
 static void
 turn_add(Access *x, IvIncrement *turn, int rd)
 {
@@ -56,7 +54,7 @@ turn_add(Access *x, IvIncrement *turn, int rd)
 			turn->carry[i] = add64v(x->g, turn->carry[i], times_stride(x, l->carry[i], rd));
 }
 
-/* Is the part that changes in the loop around one that moves?  *turn: by how many elements. */
+/* Is the loop-dependent part an induction variable? *turn: its increment in elements. */
 static bool
 is_induction_offset(Access *x, IvIncrement *turn)
 {
@@ -76,7 +74,7 @@ is_induction_offset(Access *x, IvIncrement *turn)
 	return any;
 }
 
-/* The same in bytes, where a byte holds whole elements. */
+/* Converts the increment to bytes, if a byte has full elements. */
 static void
 turn_scale(Access *x, IvIncrement *turn)
 {
@@ -87,7 +85,7 @@ turn_scale(Access *x, IvIncrement *turn)
 			turn->carry[i] = scaled(x, turn->carry[i]);
 }
 
-/* The tensor's address (or NULL) plus what all instances share, with these starts; but for constants. */
+/* Adds to the tensor's address (or NULL) what all instances share, with these starts; without constants. */
 static LV
 base_sum(Access *x, LV sum, LV *var)
 {
@@ -119,7 +117,7 @@ base_sum(Access *x, LV sum, LV *var)
 	return sum;
 }
 
-/* The part of the address that all instances share: carried, if the loop moves it. */
+/* Emits the part of the address that all instances share: an induction variable if possible. */
 static void
 global_base(Access *x)
 {
@@ -168,7 +166,7 @@ global_new(Access *x)
 	global_base(x);
 }
 
-/* Sum of step * stride over the dims of run-time stride, in elements; NULL: none. */
+/* Returns the sum of step * stride over the dims of run-time stride, in elements; NULL if there are none. */
 static LV
 runtime_step(Access *x, const int64_t *step)
 {
@@ -176,7 +174,7 @@ runtime_step(Access *x, const int64_t *step)
 	int n = 0;
 	LV sum;
 
-	key[n++] = -1; /* tells it from the keys of access_inside */
+	key[n++] = -1; /* distinguishes it from the keys of access_inside */
 	for (int d = 0; d < x->rank; d++)
 		key[n++] = x->stride[x->dim[d]] ? step[d] : 0;
 	sum = memo_find(x, n, key);
@@ -193,7 +191,7 @@ runtime_step(Access *x, const int64_t *step)
 	return sum;
 }
 
-/* Is v where index is, as far as strides are known at run time only? */
+/* Is v at the same position as index in all dims of run-time stride? */
 static bool
 same_visit(const Access *x, const struct Visit *v, const int64_t *index)
 {
@@ -203,8 +201,8 @@ same_visit(const Access *x, const struct Visit *v, const int64_t *index)
 	return v->at;
 }
 
-/* x + by, hidden where LLVM does more than select instructions: it compares each of a long row of sums
- * with all others then (straight line strength reduction: 170 ms of 190 for the stores of 128 rows). */
+/* Returns x + by, hidden from LLVM above the lowest optimization level: it would compare each of many sums
+ * with all others (straight line strength reduction: 170 ms of 190 for the stores of 128 rows). */
 static LV
 sum_aside(Codegen *g, LV x, LV by)
 {
@@ -213,7 +211,7 @@ sum_aside(Codegen *g, LV x, LV by)
 	return asm_op(g, A_add64, x, by, NULL);
 }
 
-/* From v to index. */
+/* Returns the address of index relative to that of v. */
 static LV
 go_on(Access *x, const struct Visit *v, const int64_t *index)
 {
@@ -227,8 +225,8 @@ go_on(Access *x, const struct Visit *v, const int64_t *index)
 	return by ? sum_aside(x->g, from, packed ? by : scaled(x, by)) : from;
 }
 
-/* Where an instance was lately, or on from the last one: instances in a row are one step apart, so one
- * register holds the step, where products of stride and coordinate would take one each. */
+/* Returns the address of a recent instance, or one relative to the last: consecutive instances are one step
+ * apart, so one register holds the step, where products of stride and coordinate would take one each. */
 static LV
 runtime_part(Access *x, const int64_t *index)
 {

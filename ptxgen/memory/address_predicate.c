@@ -1,4 +1,5 @@
-/* address_predicate.c - which elements of a view are inside its tensor. */
+/* address_predicate.c - emits the bounds checks of views: the predicates for elements that are inside their
+ * tensor. */
 #include "ptxgen/memory/address.h"
 #include "hexc/analysis/analysis.h"
 #include "ptxgen/base/inline_asm.h"
@@ -21,7 +22,8 @@ access_before(const struct Start *s)
 	return s->add < 0 || (s->var && s->lo < 0);
 }
 
-/* Elements of a view that goes by `step` are so many of its tensor, rounded up: i32, 0 or more. */
+/* Returns the number of elements of a view with step `step` for `elems` of its tensor, rounded up: i32, 0
+ * or more. */
 static LV
 stepped(Codegen *g, LV elems, int64_t step)
 {
@@ -31,7 +33,8 @@ stepped(Codegen *g, LV elems, int64_t step)
 	return LLVMBuildUDiv(g->b, elems, const_i32(g, step), "");
 }
 
-/* The start of dim d moves: compare it itself.  What it is compared with is made in front of the loop. */
+/* The start of dim d is an induction variable: compares the variable itself with a bound computed before
+ * the loop. */
 static void
 edge_moving(Access *x, int d, int rd, LV size)
 {
@@ -60,8 +63,8 @@ edge_moving(Access *x, int d, int rd, LV size)
 	x->limit[d].var = scalar_get(g, counter);
 }
 
-/* Do 32 bits hold all that an access compares along a dim of which both ends may be passed?  Then one
- * comparison without a sign tells on which side of either an index is. */
+/* Do 32 bits suffice for all comparisons along a dim where both ends may be exceeded? One unsigned
+ * comparison then checks both. */
 static bool
 fits_word(Access *x, int rd, Val *end, int64_t span)
 {
@@ -73,8 +76,8 @@ fits_word(Access *x, int rd, Val *end, int64_t span)
 	       span < most && val_fact(x->g->k, end).hi < most;
 }
 
-/* i32: the index that coordinate 0 of this thread has in the tensor.  What is the same in all turns of a loop
- * is added up in front of it. */
+/* Returns the tensor index of this thread's coordinate 0, i32. Loop-invariant terms are added before the
+ * loop. */
 static LV
 index_at(Access *x, int d, int rd)
 {
@@ -123,7 +126,7 @@ edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 	}
 }
 
-/* An index whose dim is dropped. */
+/* Checks the index of a dropped dim. */
 static void
 edge_dropped(Access *x, int rd, LV start, LV size)
 {
@@ -192,13 +195,13 @@ access_index(Access *x, int rd, const int64_t *index)
 	int64_t c[DIM_MAX] = { 0 };
 	LV e;
 
-	for (int i = 0; i < v->type.rank; i++) /* one for all where the extent is 1 */
+	for (int i = 0; i < v->type.rank; i++) /* extent 1 is broadcast */
 		c[i] = v->type.shape[i] == 1 ? 0 : index[x->gather + i];
 	e = elem_get(g, v, tile_reg(g, v, c));
 	return v->type.dtype == D_i64 ? e : LLVMBuildSExt(g->b, e, g->i64, "");
 }
 
-/* A key for what the indices at `index` make, of a kind below 0; its length. */
+/* Builds a memo key for the indices at `index`, of a kind below 0; returns its length. */
 static int
 index_key(const Access *x, const int64_t *index, int64_t kind, int64_t *key)
 {
@@ -230,7 +233,7 @@ global_index(Access *x, const int64_t *index)
 	return sum;
 }
 
-/* i64: where dim rd of the tensor or tile ends. */
+/* Returns the extent of dim rd of the tensor or tile, i64. */
 static LV
 root_size(const Access *x, int rd)
 {
@@ -239,7 +242,7 @@ root_size(const Access *x, int rd)
 	return p ? scalar_get(x->g, p->size[rd]) : const_i64(x->g, x->whole->shape[rd]);
 }
 
-/* i1: the indices at `index` are in the tensor or tile. */
+/* Returns an i1: the indices at `index` are in bounds of the tensor or tile. */
 static LV
 indices_inside(Access *x, const int64_t *index)
 {
@@ -262,7 +265,7 @@ indices_inside(Access *x, const int64_t *index)
 	return all;
 }
 
-/* start < size of a dim with an edge: the edge says so as well. */
+/* Is cond start < size of a dim with a bounds check, which implies it? */
 static bool
 is_edge(const Access *x, const Op *view, const Op *cond)
 {
@@ -294,7 +297,7 @@ access_guard(Access *x, const Op *view, Val *cond)
 	x->inside = x->inside ? LLVMBuildAnd(x->g->b, x->inside, holds, "") : holds;
 }
 
-/* i1: coordinate c of dim d is inside, told by the counter. */
+/* Returns an i1: coordinate c of dim d is in bounds, compared with the induction variable. */
 static LV
 inside_moving(Codegen *g, const struct Limit *m, int64_t c)
 {
@@ -307,8 +310,9 @@ inside_moving(Codegen *g, const struct Limit *m, int64_t c)
 	return LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, m->var, from, ""), "");
 }
 
-/* i1: coordinate c of dim d is inside of a tensor that ends anywhere.  The counter is compared in 64 bits,
- * with a register pair for each c: where there are many, what is left to the edge is less. */
+/* Returns an i1: coordinate c of dim d is in bounds of a tensor of any size. The induction variable is
+ * compared in 64 bits, with a register pair for each c; beyond PAIRS of them, c is compared with x->rem in
+ * 32 bits. */
 static LV
 inside_edge(Access *x, int d, int64_t c)
 {
@@ -328,8 +332,8 @@ inside_edge(Access *x, int d, int64_t c)
 	return in;
 }
 
-/* The largest number that divides the view's end and the place of every thread along dim d: what is
- * between two of its multiples is inside as the first is. */
+/* Returns the largest number that divides the view's end and the position of every thread along dim d:
+ * elements between two of its multiples are in bounds if the first is. */
 static int64_t
 within_step(const Access *x, int d)
 {
@@ -343,7 +347,7 @@ within_step(const Access *x, int d)
 	return step;
 }
 
-/* i1: coordinate c of dim d is inside, a constant where all threads are. */
+/* Returns an i1: coordinate c of dim d is in bounds; a constant if it is in all threads. */
 static LV
 inside_dim(Access *x, int d, int64_t c)
 {
@@ -357,7 +361,7 @@ inside_dim(Access *x, int d, int64_t c)
 	return edge ? LLVMBuildAnd(g->b, edge, in, "") : in;
 }
 
-/* Do all accesses of a thread have one coordinate of dim d, but for elements of one? */
+/* Do all accesses of a thread have the same coordinate along dim d, apart from elements within one access? */
 static bool
 is_even(const Access *x, int d)
 {
@@ -389,7 +393,7 @@ access_join_edges(Access *x)
 		x->within[d] = 0;
 	}
 	x->inside = NULL;
-	if (all) /* behind all that 31 bits number */
+	if (all) /* past the range of 31 bits */
 		x->at[to] = LLVMBuildSelect(g->b, all, x->at[to], const_i32(g, INT32_MIN), "");
 }
 

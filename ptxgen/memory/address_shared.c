@@ -1,18 +1,17 @@
-/* address_shared.c - addresses in shared memory.
+/* address_shared.c - emits addresses in shared memory.
  *
- * The element offset of an instance is sw(uni + lanes + c): uniform starts, this thread's digits, a
- * constant. The swizzle is linear over xor.  So when uni is a multiple of the swizzle's period, and
- * lanes and c have no bit in common,
- *	sw(uni + lanes + c) = uni + (sw(lanes) ^ sw(c)) = uni + (sw(lanes) ^ low) + high
- * where `high` are the bits of sw(c) that sw(lanes) never has: they go to the immediate, and one
- * base is made for each different `low`.  Otherwise the offset is computed in full, for each
- * instance. */
+ * The element offset of an instance is sw(uni + lanes + c): uniform starts, the thread's modes, a constant.
+ * The swizzle is linear over xor. If uni is a multiple of the swizzle's period, and lanes and c have no
+ * common bit,
+ *       sw(uni + lanes + c) = uni + (sw(lanes) ^ sw(c)) = uni + (sw(lanes) ^ low) + high
+ * where `high` are the bits of sw(c) that sw(lanes) never has. These go to the immediate, and one base is
+ * emitted for each different `low`. Otherwise the offset is computed in full, for each instance. */
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/layout_arith.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/memory/address.h"
 
-/* Patterns of swizzles, boxes and descriptors are of addresses. */
+/* Alignment in bytes: swizzle patterns, TMA boxes and descriptors depend on absolute addresses. */
 static unsigned
 smem_align(const Codegen *g)
 {
@@ -43,7 +42,7 @@ iters(const Layout *l, int d)
 	return l->first[d + 1] - l->first[d];
 }
 
-/* The last digit of dim d. */
+/* Returns the last mode of dim d. */
 static Digit
 last_digit(const Layout *l, int d)
 {
@@ -54,14 +53,14 @@ last_digit(const Layout *l, int d)
 	return last;
 }
 
-/* Offset of coordinate c of dim d, before the swizzle. */
+/* Returns the offset of coordinate c of dim d, before the swizzle. */
 static int64_t
 dim_offset(const Layout *l, int d, int64_t c)
 {
 	return layout_dim_at(l, d, c).at[AX_mem];
 }
 
-/* The same as code. */
+/* Emits the same as code. */
 static LV
 dim_offset_code(Codegen *g, LLVMBuilderRef b, const Layout *l, int d, LV c)
 {
@@ -95,7 +94,7 @@ swizzle_code(Codegen *g, LLVMBuilderRef b, Swizzle s, LV x)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* The view dim behind dim rd of the alloc, or -1. */
+/* Returns the view dim that corresponds to dim rd of the alloc; -1 if there is none. */
 static int
 view_dim(const Access *x, int rd)
 {
@@ -105,7 +104,7 @@ view_dim(const Access *x, int rd)
 	return -1;
 }
 
-/* Bytes that v elements are, where v is `step` elements for each of `s`. */
+/* Returns the bytes of v elements, where v is `step` elements for each of `s`. */
 static LV
 uniform_bytes(Access *x, const struct Start *s, int64_t step, LV v)
 {
@@ -118,7 +117,7 @@ uniform_bytes(Access *x, const struct Start *s, int64_t step, LV v)
 	return asm_op(g, A_shl_small, v, const_i32(g, log2_floor(bytes)), NULL);
 }
 
-/* Uniform start of dim rd.  False: it cannot be kept apart from the other parts. */
+/* Adds the uniform start of dim rd. Returns false if it cannot be separated from the other parts. */
 static bool
 uniform_part(Access *x, int rd, int64_t period)
 {
@@ -130,7 +129,7 @@ uniform_part(Access *x, int rd, int64_t period)
 
 	if (!s->var || !last.it)
 		return true;
-	step = s->mult / weight * last.it->stride; /* of the offset, where the start makes one */
+	step = s->mult / weight * last.it->stride; /* offset per unit of the last mode */
 	if (s->mult % weight || step % period)
 		return false;
 	if (step * dtype_info[x->dtype].bits % 8)
@@ -147,8 +146,8 @@ uniform_part(Access *x, int rd, int64_t period)
 	return true;
 }
 
-/* This thread's part of view dim d, and the bits it may have.  False: digits of the memory layout
- * mix it with other parts. */
+/* Adds this thread's part of view dim d, and the bits it may have. Returns false if modes of the memory
+ * layout mix it with other parts. */
 static bool
 lane_part(Access *x, int d)
 {
@@ -197,7 +196,7 @@ shared_new(Access *x)
 
 /* ---- one instance ---------------------------------------------------------------------------- */
 
-/* Element offset of the instance as code, nothing assumed. */
+/* Emits the element offset of the instance in full, without assumptions. */
 static LV
 general_offset(Access *x, const int64_t *index)
 {
@@ -220,7 +219,8 @@ general_offset(Access *x, const int64_t *index)
 	return swizzle_code(g, g->b, x->mem->swizzle, sum);
 }
 
-/* The constant part c; false: it runs into the bits of the lanes, so that the parts do not separate. */
+/* Computes the constant part c. Returns false if it overlaps the bits of the lanes, so that the parts
+ * cannot be separated. */
 static bool
 constant_part(const Access *x, const int64_t *index, int64_t *c)
 {
@@ -242,7 +242,7 @@ constant_part(const Access *x, const int64_t *index, int64_t *c)
 	return x->mem->swizzle.bits <= 0 || (x->bits & (uint64_t)*c) == 0;
 }
 
-/* Bits that sw(lanes) may have. */
+/* Returns the bits that sw(lanes) may have. */
 static uint64_t
 swizzled_bits(const Access *x)
 {
@@ -254,7 +254,7 @@ swizzled_bits(const Access *x)
 	return all;
 }
 
-/* Elements: sw(lanes) ^ low, in the entry block. */
+/* Returns sw(lanes) ^ low in elements, in the entry block. */
 static LV
 lane_elems(Access *x, int64_t low)
 {
@@ -264,7 +264,8 @@ lane_elems(Access *x, int64_t low)
 	return low ? LLVMBuildXor(g->pre, e, const_i32(g, low), "") : e;
 }
 
-/* An offset in the tile to an address: each team has its own of what its role makes. */
+/* Converts an offset in the tile to an address: each consumer group has a separate copy of what its role
+ * computes. */
 static LV
 tile_address(const Access *x, LLVMBuilderRef b, LV v)
 {
@@ -278,7 +279,7 @@ tile_address(const Access *x, LLVMBuilderRef b, LV v)
 	return LLVMBuildAdd(b, v, LLVMBuildMul(b, g->team, const_i32(g, k->team_smem), ""), "");
 }
 
-/* Byte address of (sw(lanes) ^ low) + uni. */
+/* Returns the byte address of (sw(lanes) ^ low) + uni. */
 static LV
 shared_base(Access *x, int64_t low)
 {
@@ -295,7 +296,7 @@ shared_base(Access *x, int64_t low)
 	return v;
 }
 
-/* Address from an element offset that is wholly code. */
+/* Returns the address for an element offset computed in full. */
 static LV
 from_elems(Access *x, LV e, LV *shift)
 {

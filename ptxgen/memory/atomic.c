@@ -1,4 +1,4 @@
-/* atomic.c - atomic updates of memory. */
+/* atomic.c - emits atomic updates of memory. */
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/memory/store.h"
@@ -9,10 +9,10 @@ both(Codegen *g, LV x, LV y)
 	return x ? LLVMBuildAnd(g->b, x, y, "") : y;
 }
 
-/* Floats that are not negative are ordered as the integers of their bits, with any negative one below them;
- * the negative ones are, read without sign, above the others and ordered the other way round.  So the larger
- * of a float and an x >= 0 is the larger one as signed integers, and of a float and an x < 0 the smaller one
- * as unsigned integers; likewise for the smaller.  A NaN updates nothing. */
+/* Nonnegative floats are ordered as the signed integers of their bits, with all negative ones below them.
+ * Negative ones, as unsigned integers, are above the others and in reverse order. The max of a float and an
+ * x >= 0 is therefore the signed integer max, of a float and an x < 0 the unsigned integer min; likewise
+ * for min. A NaN updates nothing. */
 static void
 float_extreme(Codegen *g, const Instr *i, LV *in, LV exec)
 {
@@ -37,14 +37,14 @@ float_extreme(Codegen *g, const Instr *i, LV *in, LV exec)
 	asm_instr(g, instr_find(r[1]), in, 3, both(g, exec, neg), NULL);
 }
 
-/* ---- by compare-and-swap ------------------------------------------------------------------------------ */
+/* ---- by compare-and-swap --------------------------------------------------------------------- */
 
-enum { CAS_BITS = 16 }; /* the fewest that memory compares and swaps (PTX ISA, "atom") */
+enum { CAS_BITS = 16 }; /* the smallest size in bits of compare-and-swap (PTX ISA, "atom") */
 
-/* `new` of `old` and `x`, registers of the type's bits; a, b of 32 bits and low of 16 are free.  old + x is
- * fma(old, 1, x), which sm_80 has of bf16; elsewhere f32 has the sum, with so many more bits that rounding
- * it to even once more is rounding once, and a NaN is made quiet.  What is larger is one of the two, so that
- * f32, which has both of them, rounds nothing. */
+/* Returns code that computes `new` from `old` and `x`, registers of the type's bits; a, b of 32 bits and
+ * low of 16 are free. old + x is fma(old, 1, x), which sm_80 has for bf16. Elsewhere the sum is in f32,
+ * which has so many more bits that rounding to even again equals rounding once; a NaN is made quiet. A max
+ * or min is one of the two, so f32, which has both of them, does not round. */
 static const char *
 new_of(const Instr *i)
 {
@@ -81,10 +81,10 @@ new_of(const Instr *i)
 #undef BY_F32
 }
 
-/* Elements of types that are narrower than what memory compares and swaps: tried with the aligned word around
- * them, whose other bytes go back as they were.  Of bits the word's own instruction serves, with bits that
- * change nothing for the others.  `a` of `a` and `x`, both as wide as a word; `at` is the word's address,
- * `low` the element's first bit. */
+/* Returns code for types narrower than compare-and-swap: it is tried on the aligned word around the
+ * element, with the other bytes unchanged. For bitwise updates the word's own instruction is used, with
+ * bits that leave the others unchanged. `a` of `a` and `x`, both as wide as a word; `at` is the word's
+ * address, `low` the element's first bit. */
 static const char *
 word_update(Codegen *g, const Instr *i, const char *space)
 {
@@ -113,7 +113,7 @@ word_update(Codegen *g, const Instr *i, const char *space)
 	                    space, sign, i->bits, op, i->bits, space);
 }
 
-/* in[] is the value, for a compare-and-swap what is expected, the address and what is added to it. */
+/* in[] is the value, the expected value for a compare-and-swap, the address and the offset added to it. */
 static void
 emit_within_word(Codegen *g, const Instr *i, const LV *in, LV exec, LV *out)
 {
@@ -170,7 +170,7 @@ emit_tries(Codegen *g, const Instr *i, const LV *in, LV exec, LV *out)
 	         cons, AF_MEM, all, 4, out);
 }
 
-/* Words of a row that takes several. */
+/* Returns the words of a row that has several. */
 static int
 words_of(const Instr *i)
 {

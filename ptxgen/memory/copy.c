@@ -1,4 +1,5 @@
-/* copy.c - global to shared memory: cp.async, or through registers; of boxes: tma_copy.c. */
+/* copy.c - emits copies from global to shared memory: by cp.async, or through registers; tma_copy.c has TMA
+ * copies. */
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/layout_arith.h"
 #include "ptxgen/base/packed_word.h"
@@ -12,13 +13,13 @@ enum { BATCH = 8 }; /* loads in flight before their stores */
 typedef struct CopyPlan {
 	Access *src, *dst;
 	const Layout *map;
-	int vec, bits;     /* elements of one access; bits of each of its pieces */
+	int vec, bits;     /* elements per access; bits of each of its pieces */
 	int pieces;        /* dtype_pieces */
-	bool single;       /* elements come one by one */
+	bool single;       /* elements are copied one by one */
 	LV exec;           /* lanes that copy; NULL: all */
 } CopyPlan;
 
-/* Words of a piece. */
+/* Returns the words of a piece. */
 static int
 words_of(const CopyPlan *p)
 {
@@ -34,7 +35,7 @@ copy_coord(const CopyPlan *p, int i, int64_t *index)
 	layout_index(p->map, &at, index);
 }
 
-/* The lanes for which access i is in the tile that is filled; NULL: all. */
+/* Returns the lanes for which access i is inside the destination tile; NULL: all. */
 static LV
 copy_exec(Codegen *g, const CopyPlan *p, const int64_t *index)
 {
@@ -43,7 +44,8 @@ copy_exec(Codegen *g, const CopyPlan *p, const int64_t *index)
 	return p->exec && inside ? LLVMBuildAnd(g->b, p->exec, inside, "") : inside ? inside : p->exec;
 }
 
-/* What is not filled needs no zeros. */
+/* Drops the source's check where the destination ends at the same place: what is not written needs no
+ * zeros. */
 static void
 ends_together(CopyPlan *p)
 {
@@ -70,7 +72,7 @@ copy_async(Codegen *g, const CopyPlan *p, const Instr *inst, int i)
 	}
 }
 
-/* The elements of access i, each from its own bits, as a stream of words. */
+/* Reads the elements of access i, each from its own bits, as a stream of words. */
 static void
 copy_single(Codegen *g, const CopyPlan *p, int i, LV *stream)
 {
@@ -181,7 +183,7 @@ emit_copy(Codegen *g, Op *o)
 		access_join_edges(p.src);
 		access_pin_edges(p.src);
 	}
-	if (!g->guard) /* these fill a buffer that is not read now */
+	if (!g->guard) /* guarded copies fill a buffer that is not read now */
 		gen_flush(g, p.dst->root);
 	if (inst->kind != IK_cp_async) {
 		copy_registers(g, &p, n);
@@ -191,7 +193,7 @@ emit_copy(Codegen *g, Op *o)
 		copy_async(g, &p, inst, i);
 }
 
-/* Resolved where they are used. */
+/* Views are resolved at their uses. */
 void
 emit_view(Codegen *g, Op *o)
 {

@@ -1,14 +1,15 @@
-/* ldmatrix.c - matrices of 8 rows of 16 bytes, between registers and shared memory.
+/* ldmatrix.c - emits ldmatrix and stmatrix: matrices of 8 rows of 16 bytes, between registers and shared
+ * memory.
  *
- * The map says for each instance which element lane 8j + r addresses: the first of row r of matrix j.  Word j
- * of the instance in lane 0 starts with the element that lane 8j addresses, transposed or not. */
+ * For each instance the map specifies the element that lane 8j + r addresses: the first of row r of matrix
+ * j. Word j of the instance in lane 0 starts with the element that lane 8j addresses, transposed or not. */
 #include "ptxgen/memory/ldmatrix.h"
 #include "ptxgen/base/scheduling_barrier.h"
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/memory/store.h"
 
-/* Elements of a row. */
+/* Returns the elements per row. */
 static int
 row_elems(const Val *v)
 {
@@ -52,7 +53,7 @@ matrix_words(Codegen *g, Val *v, const Layout *map, int nmat, int *from)
 		}
 }
 
-/* Inputs of instance i: its address, behind n others. */
+/* Computes the inputs of instance i: its address and immediate. */
 static void
 instance_address(Codegen *g, const Val *v, const Layout *map, Access *x, int i, LV *in)
 {

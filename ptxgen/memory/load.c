@@ -1,9 +1,8 @@
-/* load.c - global and shared loads, ldmatrix.
+/* load.c - emits loads from global and shared memory, and ldmatrix.
  *
- * An instance of the instruction delivers raw 32-bit words.  Which of them hold which elements of
- * the result is a table made once; words of the result are then put together when they are pulled.
- * Elements that straddle bytes come by 3, 5 or 7 instructions as a stream of bits, of which each word is
- * put into slots when it is asked for. */
+ * An instance of the instruction returns raw 32-bit words. A table, created once, maps them to elements of
+ * the result; words of the result are assembled when they are pulled. Elements that straddle bytes are
+ * loaded by 3, 5 or 7 instructions as a bit stream, whose words are converted to slots on demand. */
 #include "ptxgen/memory/load.h"
 #include "hexc/ir/dtype_value.h"
 #include "ptxgen/base/inline_asm.h"
@@ -16,17 +15,17 @@ typedef struct LoadPlan {
 	Access *x;
 	const Instr *inst;
 	const Layout *map;
-	int vec, ninst, nraw; /* elements per instance; instances; raw words of one */
-	bool sub;             /* less than a byte per access: shift it down */
+	int vec, ninst, nraw; /* elements per instance; instances; raw words per instance */
+	bool sub;             /* less than a byte per access: shifts it down */
 	LV *raw;              /* [ninst * nraw]; NULL: not loaded */
-	int pieces, nslots;  /* instructions of an instance; words of slots, 0: as they come */
+	int pieces, nslots;  /* instructions per instance; words of slots, 0: raw words are used */
 	LV *placed;           /* [ninst * nslots] */
-	OutsideKind outside;  /* what is there of elements outside of the tensor .. */
+	OutsideKind outside;  /* value of out-of-bounds elements .. */
 	uint32_t fill;        /* .. in a word */
-	int *from;            /* register of the result -> of the map; ldmatrix: word -> raw word */
+	int *from;            /* register of the result -> register of the map; ldmatrix: word -> raw word */
 } LoadPlan;
 
-/* Coordinates of register r of the map in lane `lane` of warp 0. */
+/* Computes the coordinates of register r of the map in lane `lane` of warp 0. */
 static void
 map_coord(const Layout *map, int64_t lane, int64_t r, int64_t *index)
 {
@@ -39,7 +38,7 @@ map_coord(const Layout *map, int64_t lane, int64_t r, int64_t *index)
 	layout_index(map, &p, index);
 }
 
-/* The bits of an element that may be in two bytes: both, from the first one's on. */
+/* Loads the bits of an element that may straddle two bytes: both, starting with the first one's. */
 static LV
 across_bytes(Codegen *g, const Access *x, const Instr *byte, LV *in, LV inside, LV first, LV shift)
 {
@@ -69,7 +68,7 @@ load_bits(Codegen *g, Access *x, const Instr *byte, const int64_t *index)
 	return shift ? LLVMBuildLShr(g->b, first, shift, "") : first;
 }
 
-/* All instructions of an instance, as a stream of words. */
+/* Emits all instructions of an instance, as a stream of words. */
 static void
 load_pieces(Codegen *g, LoadPlan *p, LV *in, int64_t imm, LV inside, LV *stream)
 {
@@ -108,7 +107,7 @@ load_instance(Codegen *g, LoadPlan *p, int i)
 		asm_instr(g, p->inst, in, 2, inside, raw);
 }
 
-/* Word w of instance i's elements in their slots. */
+/* Returns word w of instance i's elements in their slots. */
 static LV
 slot_word(Codegen *g, LoadPlan *p, DType d, int i, int w)
 {
@@ -122,7 +121,7 @@ slot_word(Codegen *g, LoadPlan *p, DType d, int i, int w)
 	return *to;
 }
 
-/* The raw word and the element in it that register r of the result comes from, loaded. */
+/* Loads, and returns, the raw word that has register r of the result; *pos: the element in it. */
 static LV
 raw_of(Codegen *g, LoadPlan *p, DType d, int64_t r, int *pos)
 {
@@ -202,7 +201,7 @@ ldmatrix_words(Codegen *g, LoadPlan *p, Val *v)
 	matrix_words(g, v, p->map, p->nraw, p->from);
 }
 
-/* The instance that word w is of, or its first element. */
+/* Returns the instance that loads word w, or its first element. */
 static int
 instance_of(const LoadPlan *p, const Tile *t, int w)
 {
@@ -230,7 +229,7 @@ load_close(Codegen *g, const Op *o, bool *word)
 
 /* ---- the op ---------------------------------------------------------------------------------- */
 
-/* Issue what is missing of a visited load. */
+/* Emits the missing instances of a visited load. */
 static void
 load_all(Codegen *g, Op *o)
 {
@@ -244,7 +243,7 @@ load_all(Codegen *g, Op *o)
 	}
 }
 
-/* Registers of the result by registers of the map. */
+/* Maps registers of the result to registers of the map. */
 static void
 load_registers(Codegen *g, LoadPlan *p, Val *v)
 {
@@ -275,7 +274,7 @@ load_instr(Codegen *g, const Op *o, bool global)
 	return mem_instr(g, global ? IK_ld_global : IK_ld_shared, bits < 8 ? 8 : bits);
 }
 
-/* What load o brings from outside, of 16 or 32 bits, in each element of a word. */
+/* Returns load o's out-of-bounds value, of 16 or 32 bits, in each element of a word. */
 static uint32_t
 fill_word(DType d, const Op *o)
 {
@@ -322,7 +321,7 @@ emit_load(Codegen *g, Op *o)
 		load_registers(g, p, v);
 	}
 	if (global)
-		load_all(g, o); /* long latency: start it here */
+		load_all(g, o); /* long latency: issued here */
 	else
 		gen_reads(g, o, p->x->root, load_all);
 }

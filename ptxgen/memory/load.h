@@ -1,11 +1,11 @@
-/* load.h - single elements from memory. */
+/* load.h - declares loads of single elements. */
 #ifndef HEXC_PTXGEN_LOAD_H
 #define HEXC_PTXGEN_LOAD_H
 #include "ptxgen/memory/address.h"
 
-/* The element at `index`, of less than 8 bits and beginning at any, by loads of a byte; above it are
- * others. */
+/* Loads the element at `index`, of less than 8 bits and at any bit offset, by byte loads; higher bits
+ * belong to other elements. */
 LV load_bits(Codegen *g, Access *x, const Instr *byte, const int64_t *index);
-/* Of a load that was visited: add the words that come with those of `word`, by the same instructions. */
+/* For a visited load: adds to `word` the words that the same instructions load. */
 void load_close(Codegen *g, const Op *o, bool *word);
 #endif

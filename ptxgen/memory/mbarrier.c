@@ -1,14 +1,14 @@
-/* mbarrier.c - barriers in shared memory: waiting, arriving, and which copies an arrival tells of. */
+/* mbarrier.c - emits mbarrier waits and arrives, and determines the copies that an arrive expects. */
 #include "ptxgen/memory/mbarrier.h"
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/elect_one.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/memory/address.h"
 
-/* The copies that an arrival expects, by how they are done. */
+/* The copies that an arrival expects, by lowering. */
 typedef struct Expected {
-	int64_t bytes; /* of boxes */
-	bool lanes;    /* asynchronous, of each lane by itself */
+	int64_t bytes; /* of TMA copies */
+	bool lanes;    /* asynchronous copies by individual lanes */
 } Expected;
 
 static void
@@ -34,8 +34,8 @@ expected(const Op *o)
 	return e;
 }
 
-/* Of the arrivals at one barrier some may tell of copies of lanes, and others, in versions for other sizes,
- * not: a phase ends by as many. */
+/* Some arrivals at a barrier may expect copies by lanes, and others, in other code versions, not. A phase
+ * must have the same number of arrivals in both. */
 bool
 arrive_lanes(const Op *arrive)
 {
@@ -48,7 +48,7 @@ arrive_lanes(const Op *arrive)
 	return false;
 }
 
-/* i32: how far behind the first barrier. */
+/* Returns the byte offset from the first barrier, i32. */
 static LV
 slot_bytes(Codegen *g, Val *slot)
 {
@@ -57,7 +57,7 @@ slot_bytes(Codegen *g, Val *slot)
 	return LLVMBuildShl(g->b, n, const_i32(g, log2_floor(MBAR_BYTES)), "");
 }
 
-/* i32: mbar_address but for where the barriers are in shared memory, which goes to an immediate. */
+/* Returns mbar_address without the barriers' offset in shared memory, which goes to an immediate, i32. */
 static LV
 slot_address(Codegen *g, Val *slot)
 {
@@ -76,7 +76,7 @@ mbar_address(Codegen *g, Val *mbar, Val *slot)
 	return LLVMBuildAdd(g->b, slot_address(g, slot), mbar_offset(g, mbar), "");
 }
 
-/* Initialised in front of the roles. */
+/* The barriers are initialized before the roles. */
 void
 emit_mbar(Codegen *g, Op *o)
 {
@@ -93,9 +93,9 @@ emit_mbar_wait(Codegen *g, Op *o)
 	       LLVMBuildAnd(g->b, phase, const_i32(g, 1), ""));
 }
 
-/* At the same barrier of each block of the cluster that the mask names, a lane for each.  Release is of the
- * block: what was read is its own memory, and that the arrival is seen brings who waits nothing to read.  Of
- * .release.cluster ptxas 13.0 makes two fences of the whole GPU in front of every arrival. */
+/* Arrives at the same barrier of each block of the cluster in the mask, one lane per block. The release
+ * scope is the block: what was read is the block's own memory, and an observer of the arrival reads nothing
+ * because of it. For .release.cluster ptxas 13.0 emits two GPU-wide fences before every arrival. */
 static void
 arrive_at_blocks(Codegen *g, const Op *o, int warps)
 {
@@ -116,7 +116,7 @@ emit_mbar_arrive(Codegen *g, Op *o)
 	BUG_IF(g->a, signals < 1 || g->warps % signals);
 	BUG_IF(g->a, IMM(o, cluster) && (e.bytes || !g->remote));
 	gen_flush(g, NULL);
-	if (g->leader && signals == g->warps) /* lanes that one speaks for; products are waited for by all */
+	if (g->leader && signals == g->warps) /* lanes represented by the elected one; all wait for MMAs */
 		asm_op(g, A_warp, NULL, NULL, NULL);
 	if (arrive_lanes(o))
 		asm_op(g, A_mbar_lanes, in[0], in[1], NULL);

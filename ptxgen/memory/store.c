@@ -1,4 +1,4 @@
-/* store.c - stores from registers to global and shared memory. */
+/* store.c - emits stores and atomic updates from registers to global and shared memory. */
 #include "ptxgen/memory/store.h"
 #include "hexc/ir/memory_effects.h"
 #include "ptxgen/base/scheduling_barrier.h"
@@ -9,10 +9,10 @@
 #include "ptxgen/memory/address.h"
 #include "ptxgen/memory/ldmatrix.h"
 
-/* Of one access: 16 bytes of bits, or so many for each piece. */
+/* Maxima per access: 16 bytes of bits, or one word set per piece. */
 enum { ACCESS_ELEMS = 128, ACCESS_WORDS = 4 * PIECES_MAX };
 
-/* Word of the instance that starts at element e: elements e.. of registers reg[]. */
+/* Returns the word of the instance that starts at element e: elements e.. of registers reg[]. */
 static LV
 raw_word(Codegen *g, Val *v, const int *reg, int e, int n)
 {
@@ -31,7 +31,7 @@ raw_word(Codegen *g, Val *v, const int *reg, int e, int n)
 	return bits_gather(g, t->dtype == D_bool ? D_u8 : t->dtype, word, pos, n);
 }
 
-/* Elements that straddle bytes: gathered in their slots, then as a stream. */
+/* Packs elements that straddle bytes: gathers them in slots, then converts to a stream. */
 static int
 store_stream(Codegen *g, Val *v, const int *reg, int vec, LV *out)
 {
@@ -43,7 +43,7 @@ store_stream(Codegen *g, Val *v, const int *reg, int vec, LV *out)
 	return stream_pack(g, v->type.dtype, word, vec, out);
 }
 
-/* The 32-bit words of vec elements in registers reg[].  Returns how many. */
+/* Computes the 32-bit words of vec elements in registers reg[]; returns their number. */
 static int
 store_words(Codegen *g, Val *v, const int *reg, int vec, LV *out)
 {
@@ -64,7 +64,7 @@ store_words(Codegen *g, Val *v, const int *reg, int vec, LV *out)
 	return n;
 }
 
-/* As store_words, with a byte for each element; what the upper bits of the byte are is left open. */
+/* As store_words, with one byte per element; the upper bits of the byte are unspecified. */
 static int
 store_bytes(Codegen *g, Val *v, const int *reg, int vec, LV *out)
 {
@@ -87,8 +87,8 @@ store_bytes(Codegen *g, Val *v, const int *reg, int vec, LV *out)
 	return n;
 }
 
-/* The instructions of an access of elements that straddle bytes: parts of the stream of n words, the
- * address behind it. */
+/* Emits the instructions of an access of elements that straddle bytes: parts of the stream of n words,
+ * which the address follows. */
 static void
 store_pieces(Codegen *g, const StorePlan *p, LV *in, int n, int64_t imm, LV exec)
 {
@@ -112,7 +112,7 @@ atom_operand(Codegen *g, int bits, const LV *word)
 	return bits == 16 ? LLVMBuildTrunc(g->b, word[0], g->i16, "") : as_i32(g, word[0]);
 }
 
-/* What was there goes to shared memory; outside of the tensor it is 0. */
+/* Stores the old value to shared memory; for out-of-bounds elements it is 0. */
 static void
 emit_atom(Codegen *g, const StorePlan *p, const int64_t *index, int reg, const LV *word, LV exec)
 {
@@ -141,8 +141,7 @@ emit_atom(Codegen *g, const StorePlan *p, const int64_t *index, int reg, const L
 	asm_instr(g, mem_instr(g, IK_st_shared, bits), kept, words + 2, p->exec, NULL);
 }
 
-/* One access: registers of the map m.. of the value go to memory; `more` is added to the
- * coordinates. */
+/* Emits one access: stores registers m.. of the map; `more` is added to the coordinates. */
 static void
 store_instance(Codegen *g, const StorePlan *p, int m, const int64_t *more)
 {
@@ -182,7 +181,7 @@ store_instance(Codegen *g, const StorePlan *p, int m, const int64_t *more)
 		asm_instr(g, p->inst, in, n + 2, exec, NULL);
 }
 
-/* Registers that serve several positions (iters of stride 0) are stored to each of them. */
+/* Stores registers that represent several positions (iters of stride 0) to each of them. */
 void
 store_tile(Codegen *g, const StorePlan *p)
 {
@@ -211,8 +210,9 @@ store_tile(Codegen *g, const StorePlan *p)
 	} while (i < n);
 }
 
-/* A barrier has shown the thread of exec what the block's others wrote: in front of an update that is there
- * for whoever finds this one; behind it what they wrote that it has found is here. */
+/* Emits the fence of an update. A barrier has made the other threads' writes visible to the thread of exec.
+ * Before the update the fence makes them visible to observers of the update; after it, the observed block's
+ * writes are visible here. */
 static void
 emit_order(Codegen *g, LV exec)
 {

@@ -1,4 +1,4 @@
-/* tma_copy.c - copies of boxes of a tensor map, both ways. */
+/* tma_copy.c - emits TMA tensor copies, box by box, between global and shared memory. */
 #include "ptxgen/base/inline_asm.h"
 #include "hexc/analysis/analysis.h"
 #include "ptxgen/base/layout_arith.h"
@@ -12,11 +12,11 @@ typedef struct TmaCopyEmit {
 	const TensorMap *map;
 	const Op *view;         /* of the tensor */
 	int dim[MAP_RANK_MAX];  /* of the tensor, by dim of the map */
-	LV start[MAP_RANK_MAX]; /* i32: where the view begins, likewise */
+	LV start[MAP_RANK_MAX]; /* i32: start of the view, likewise */
 	Access *tile;
-	LV engine, mbar;        /* the map's address, and the barrier's */
-	int blocks;             /* of the cluster that get it */
-	LV rank;                /* i32: of this one; NULL: only this one does */
+	LV engine, mbar;        /* addresses of the map and the barrier */
+	int blocks;             /* of the cluster that receive it */
+	LV rank;                /* i32: of this block; NULL: only this one receives it */
 } TmaCopyEmit;
 
 LV
@@ -31,7 +31,7 @@ map_address(Codegen *g, int i)
 	return at;
 }
 
-/* Dims of a map are those of its tensor, the contiguous one, then the others from the last to the first. */
+/* The map's dims are the tensor's: the contiguous one, then the others from last to first. */
 static void
 boxes_dims(Codegen *g, TmaCopyEmit *b, Val *mem)
 {
@@ -47,7 +47,7 @@ boxes_dims(Codegen *g, TmaCopyEmit *b, Val *mem)
 		b->start[i] = LLVMBuildTrunc(g->b, access_start(x, b->dim[i]), g->i32, "");
 }
 
-/* "{$3, $4}": operands n, n + 1 and so on, one for each dim. */
+/* Returns "{$3, $4}": operands n, n + 1 and so on, one per dim. */
 static const char *
 operand_list(Codegen *g, int n, int rank)
 {
@@ -59,8 +59,8 @@ operand_list(Codegen *g, int n, int rank)
 	return t.s;
 }
 
-/* Operands of the box that begins at `at`, an index of the view: where it is in shared memory, and where its
- * tensor has it. */
+/* Computes the operands of the box that starts at `at`, an index of the view: its shared address, and its
+ * coordinates in the tensor. */
 static void
 box_place(Codegen *g, const TmaCopyEmit *b, const int64_t *at, LV *smem, LV start[MAP_RANK_MAX])
 {
@@ -76,8 +76,8 @@ box_place(Codegen *g, const TmaCopyEmit *b, const int64_t *at, LV *smem, LV star
 	}
 }
 
-/* Can it be said that a copy to shared memory is to the block's own?  Where that is not said, ptxas 13.0
- * makes a call for sm_120a, on whose account it ignores registers handed on (C7506). */
+/* May a copy to shared memory specify the block's own? Where that is not specified, ptxas 13.0 emits a call
+ * for sm_120a, because of which it ignores setmaxnreg (C7506). */
 static bool
 stays_in_block(const Codegen *g, const TmaCopyEmit *b)
 {
@@ -113,7 +113,7 @@ one_box(Codegen *g, const TmaCopyEmit *b, LV smem, const LV start[MAP_RANK_MAX])
 	emit_by(g, speaker(g, g->warps), text, arena_strndup(g->a, cons, (size_t)(2 * n - 1)), in, n);
 }
 
-/* Elements of a box along dim r of the view. */
+/* Returns the elements of a box along dim r of the view. */
 static int64_t
 box_extent(const TmaCopyEmit *b, int r)
 {
@@ -123,7 +123,7 @@ box_extent(const TmaCopyEmit *b, int r)
 	return 1;
 }
 
-/* The i-th box of a view, as an index of it. */
+/* Computes the start of the i-th box of a view, as an index of the view. */
 static void
 box_index(const TmaCopyEmit *b, const Type *t, int64_t i, int64_t *at)
 {
@@ -135,8 +135,8 @@ box_index(const TmaCopyEmit *b, const Type *t, int64_t i, int64_t *at)
 	}
 }
 
-/* The i-th box of those that a block copies; of a tile that all blocks of a cluster get each copies as many,
- * one behind the other. */
+/* Emits the i-th box that a block copies; if all blocks of a cluster receive the tile, each copies the same
+ * number of consecutive boxes. */
 static void
 box_of_block(Codegen *g, const TmaCopyEmit *b, const Type *t, int64_t i, int64_t each)
 {

@@ -1,10 +1,11 @@
-/* unpack.c - words of a packed tensor and of its elements: the same, where the tile has the pack's order
- * of bits. Elsewhere bits are moved, all those of a word that go the same way at once. */
+/* unpack.c - emits conversions between the words of a packed tensor and of its elements. They are equal if
+ * the tile has the pack's bit order; otherwise bits are moved, those of a word with the same shift
+ * together. */
 #include "hexc/ir/pack.h"
 #include "hexc/ir/bit_order.h"
 #include "ptxgen/base/packed_word.h"
 
-/* Bits of one word of the result: from where each comes, in bits of the operand's words, -1: it is 0. */
+/* Sources of the bits of one word of the result, as bit indices in the operand's words; -1: the bit is 0. */
 typedef struct BitSource {
 	int64_t from[32];
 } BitSource;
@@ -37,7 +38,8 @@ moved(Codegen *g, Val *x, const BitSource *m)
 	return sum ? sum : const_i32(g, 0);
 }
 
-/* Where a lane's element r has bit b: in the words of the pack, and in those of a tile in natural order. */
+/* Return the position of bit b of a lane's element r: in the words of the pack, and in those of a tile in
+ * row-major order. */
 static int64_t
 pack_bit_of(const Pack *p, int64_t r, int b)
 {

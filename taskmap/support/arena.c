@@ -1,4 +1,4 @@
-/* arena.c - the arena, growing text, integers that know when they do not fit. */
+/* arena.c - allocates from the arena, appends to growing text, and computes integers with overflow checks. */
 #include "taskmap/support/support.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,11 +6,11 @@
 
 #define CHUNK_MIN ((size_t)64 * 1024)
 #define ALIGN ((size_t)16)
-#define ALLOC_WORK ((size_t)4) /* of one piece of memory, beside what clearing it takes */
+#define ALLOC_WORK ((size_t)4) /* per allocation, in addition to clearing it */
 
 struct ArenaChunk {
 	ArenaChunk *next;
-	size_t bytes; /* as taken from realloc, header included */
+	size_t bytes; /* as requested from realloc, header included */
 	/* data follows, 16-byte aligned */
 };
 

@@ -1,4 +1,4 @@
-/* background_thread.c - one piece of work on a thread of its own. */
+/* background_thread.c - runs one job on a separate thread. */
 #include "taskmap/support/background_thread.h"
 #include "taskmap/support/thread_pool.h"
 #include <locale.h>

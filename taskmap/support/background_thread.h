@@ -1,10 +1,10 @@
-/* background_thread.h - one piece of work on a thread of its own, which the caller looks after. */
+/* background_thread.h - one job on a separate thread, which the caller polls and joins. */
 #ifndef HEXC_BACKGROUND_THREAD_H
 #define HEXC_BACKGROUND_THREAD_H
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Stays where it is while the work runs. */
+/* Must not move while the work runs. */
 typedef struct Aside {
 	void (*work)(void *user);
 	void *user;
@@ -14,9 +14,10 @@ typedef struct Aside {
 	bool ended;
 } Aside;
 
-/* Start work(user), with no signals and the locale "C" for numbers.  False: there is no thread to be had. */
+/* Starts work(user) with all asynchronous signals blocked and the locale "C" for numbers.  Returns false if
+ * no thread can be created. */
 bool aside_start(Aside *a, void (*work)(void *user), void *user);
-/* Has it ended?  Waits for that, `ms` milliseconds at the most (below 0: as long as it takes); after true
- * nothing is left of it. */
+/* Has it ended?  Waits for that up to `ms` milliseconds (negative: without limit); after true all its
+ * resources are released. */
 bool aside_ended(Aside *a, int ms);
 #endif

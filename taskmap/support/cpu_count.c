@@ -1,4 +1,5 @@
-/* cpu_count.c - how many threads may run at once: by affinity, and by the limits of control groups. */
+/* cpu_count.c - counts the processors that this process may use, by its affinity and by the quotas of its
+ * control groups. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "taskmap/support/cpu_count.h"
 #include "taskmap/support/thread_pool.h"
@@ -11,7 +12,7 @@
 
 enum { PATH_MOST = 4096 };
 
-/* The first line of a file of a group's folder; false: there is none. */
+/* Reads the first line of a file in a group's folder; false: there is none. */
 static bool
 group_read(const char *folder, const char *file, char *text, int n)
 {
@@ -28,8 +29,8 @@ group_read(const char *folder, const char *file, char *text, int n)
 	return has;
 }
 
-/* Processors that one group leaves, rounded up; 0: all.  Version 2 says "QUOTA PERIOD", or "max PERIOD", in
- * cpu.max; version 1 has a file for each, with -1 for no quota. */
+/* Returns the processors that one group permits, rounded up; 0: all.  Version 2 has "QUOTA PERIOD", or "max
+ * PERIOD", in cpu.max; version 1 has a file for each, with -1 for no quota. */
 static int64_t
 group_quota(const char *folder)
 {
@@ -49,7 +50,7 @@ group_quota(const char *folder)
 	return quota < 1 || period < 1 ? 0 : quota / period + (quota % period != 0);
 }
 
-/* Is `name` among the words of a list with commas? */
+/* Is `name` an element of a comma-separated list? */
 static bool
 has_word(const char *list, const char *end, const char *name)
 {
@@ -61,8 +62,9 @@ has_word(const char *list, const char *end, const char *name)
 	return false;
 }
 
-/* A line of /proc/PID/cgroup is "0::/PATH" of version 2, or "9:cpu,cpuacct:/PATH" of a hierarchy of version
- * 1: the path, and in *v1 which it is; NULL: neither, or one without processors. */
+/* Parses a line of /proc/PID/cgroup: "0::/PATH" for version 2, or "9:cpu,cpuacct:/PATH" for a hierarchy of
+ * version 1.  Returns the path, with the version in *v1; NULL: neither, or a hierarchy without the cpu
+ * controller. */
 static char *
 group_path(char *line, bool *v1)
 {
@@ -81,7 +83,7 @@ least_of(int64_t a, int64_t b)
 	return !a || (b && b < a) ? b : a;
 }
 
-/* Of a group, and of those that it is in. */
+/* Returns the least quota of a group and its ancestors; 0: no limit. */
 static int64_t
 path_quota(const char *mount, bool v1, char *group)
 {

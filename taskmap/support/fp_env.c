@@ -1,15 +1,17 @@
-/* fp_env.c - numbers do not depend on how the host's thread computes. */
+/* fp_env.c - sets the default floating-point environment, so that results do not depend on the host
+ * thread's. */
 #include "taskmap/support/fp_env.h"
 #ifdef __SSE2__
 #include <xmmintrin.h>
 #endif
 
-/* Asked for every number that a host puts into a buffer: fegetenv takes far longer. */
+/* Is the environment the default?  Called for every number that a host puts into a buffer: fegetenv takes far
+ * longer. */
 static bool
 is_plain(void)
 {
 #ifdef __SSE2__
-	enum { FLAGS = 0x3f, PLAIN = 0x1f80 }; /* exceptions that happened; all masked, to nearest */
+	enum { FLAGS = 0x3f, PLAIN = 0x1f80 }; /* exception flags; default: all masked, round to nearest */
 
 	return (_mm_getcsr() & ~(unsigned)FLAGS) == PLAIN;
 #else

@@ -1,17 +1,17 @@
-/* fp_env.h - how the host's thread computes, which is not ours to depend on. */
+/* fp_env.h - the floating-point environment of the host's thread, which hexc must not depend on. */
 #ifndef HEXC_FP_ENV_H
 #define HEXC_FP_ENV_H
 #include <fenv.h>
 #include <stdbool.h>
 
-/* It may round otherwise, flush subnormal numbers to zero, or trap. */
+/* The host's environment, which may round differently, flush subnormals to zero, or trap. */
 typedef struct Arithmetic {
 	fenv_t host;
-	bool plain; /* it computes as we do */
+	bool plain; /* it is the default already, nothing to restore */
 } Arithmetic;
 
-/* Between the two, numbers are rounded to nearest, subnormal ones too, and nothing traps.  Threads inherit
- * it. */
+/* Between the two calls, results are rounded to nearest, including subnormals, and nothing traps.  New
+ * threads inherit this. */
 void arithmetic_enter(Arithmetic *a);
 void arithmetic_leave(const Arithmetic *a);
 #endif

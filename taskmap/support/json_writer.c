@@ -1,7 +1,7 @@
-/* json_writer.c - JSON, member by member. */
+/* json_writer.c - writes JSON, member by member. */
 #include "taskmap/support/json_writer.h"
 
-/* `,` before every member but the first of its object or array. */
+/* Adds `,` before every member but the first of its object or array. */
 static void
 next_member(Text *t)
 {

@@ -1,9 +1,9 @@
-/* support.h - what every folder shares: one arena per compilation, growing text, small macros, integers.
+/* support.h - shared by all folders: one arena per compilation, growing text, small macros, integers.
  *
- * Memory.  Everything a compilation makes lives in one Arena and is freed with it.  Allocation never
- * returns NULL: when memory or a limit runs out, the arena longjmps to the one setjmp of the
- * compilation (lib/compile.c) with the reason.  Nothing is ever jumped over but our own frames: no
- * arena call is made from inside an LLVM callback. */
+ * Memory.  Everything that a compilation allocates lives in one Arena and is freed with it.  Allocation
+ * never returns NULL: when memory or a limit runs out, the arena longjmps to the one setjmp of the
+ * compilation (lib/compile.c) with the reason.  The jump skips only hexc's own frames: no arena call is
+ * made from inside an LLVM callback. */
 #ifndef HEXC_SUPPORT_H
 #define HEXC_SUPPORT_H
 #include <setjmp.h>
@@ -22,10 +22,10 @@
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Why a compilation was left early. */
+/* Reason why a compilation stopped early. */
 typedef enum ArenaFail {
-	ARENA_NOMEM = 1, /* realloc said no, or max_memory was reached */
-	ARENA_LIMIT = 2, /* the step budget is spent, or cancel() said stop */
+	ARENA_NOMEM = 1, /* realloc failed, or max_memory was reached */
+	ARENA_LIMIT = 2, /* the step budget is spent, or cancel() returned true */
 	ARENA_BUG = 3,   /* BUG_IF fired: an internal contract is broken */
 } ArenaFail;
 
@@ -37,38 +37,38 @@ typedef struct Arena {
 	int (*cancel)(void *user);                       /* NULL: cannot be cancelled */
 	void *user;
 	ArenaChunk *head;      /* newest chunk */
-	size_t used, capacity; /* bytes of the newest chunk */
+	size_t used, capacity; /* bytes used and available in the newest chunk */
 	size_t held, limit;    /* bytes held in all chunks; 0: no limit */
-	uint64_t steps, max_steps; /* search steps made and allowed; 0: no limit */
-	uint64_t work, asked_at;   /* work done, and where cancel() was asked last */
-	jmp_buf *fail;         /* where arena_fail lands, with an ArenaFail */
-	const char *why;       /* static text that says which contract broke, for ARENA_BUG */
+	uint64_t steps, max_steps; /* search steps done and allowed; 0: no limit */
+	uint64_t work, asked_at;   /* work done, and its value at the last call of cancel() */
+	jmp_buf *fail;         /* target of arena_fail, with an ArenaFail */
+	const char *why;       /* static text of the broken contract, for ARENA_BUG */
 } Arena;
 
-/* realloc and free, as arenas and hosts' hooks have them; `user` is not used. */
+/* realloc and free with the signature of arenas' and hosts' hooks; `user` is ignored. */
 void *libc_realloc(void *user, void *p, size_t n);
-/* Start an empty arena.  `fn` may be NULL (libc).  Cannot fail: the first chunk is taken on use. */
+/* Starts an empty arena.  `fn` may be NULL (libc).  Cannot fail: the first chunk is allocated on use. */
 void arena_init(Arena *a, void *(*fn)(void *, void *, size_t), void *user);
-/* Free every chunk.  The arena may be used again. */
+/* Frees every chunk.  The arena may be used again. */
 void arena_free(Arena *a);
-/* `n` zeroed bytes, aligned to 16.  Never NULL; leaves through arena->fail. */
+/* Returns `n` zeroed bytes, aligned to 16.  Never NULL; on failure jumps to arena->fail. */
 void *arena_alloc(Arena *a, size_t n);
-/* An array grown to hold `n` elements of `size` bytes; contents kept, new part zeroed. */
+/* Returns an array grown to `n` elements of `size` bytes; contents are kept, the new part is zeroed. */
 void *arena_grow(Arena *a, const void *old, size_t old_n, size_t n, size_t size);
-/* A copy of `n` bytes at `s` with a NUL behind. */
+/* Returns a copy of `n` bytes at `s` with a NUL appended. */
 char *arena_strndup(Arena *a, const char *s, size_t n);
 char *arena_printf(Arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 NORETURN void arena_fail(Arena *a, ArenaFail code, const char *why);
-/* Leaves with ARENA_LIMIT when cancel() says so. */
+/* Fails with ARENA_LIMIT if cancel() returns true. */
 void arena_poll(Arena *a);
-/* Count one step of a search; leaves with ARENA_LIMIT when the budget is spent or cancel() says so. */
+/* Counts one step of a search; fails with ARENA_LIMIT if the budget is spent or cancel() returns true. */
 void arena_step(Arena *a);
 
-enum { ARENA_WORK = 1 << 16 }; /* pieces from one question to the next */
+enum { ARENA_WORK = 1 << 16 }; /* units of work between calls of cancel() */
 
-/* Count n pieces of work, of some nanoseconds each: an op looked at, an element of a list compared.
- * Leaves with ARENA_LIMIT when cancel() says so, which is asked each few milliseconds.  All that
- * arena_alloc gives and walk_next visits is counted there; a loop that does neither says it here. */
+/* Counts n units of work of some nanoseconds each, such as visiting an op or comparing list elements.  Fails
+ * with ARENA_LIMIT if cancel() returns true, which is called every few milliseconds.  arena_alloc and
+ * walk_next count their own work; a loop that uses neither must call this. */
 static inline void
 arena_work(Arena *a, size_t n)
 {
@@ -81,7 +81,7 @@ arena_work(Arena *a, size_t n)
 #define NEWN(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
 #define BUG_STR2(x) #x
 #define BUG_STR(x) BUG_STR2(x)
-/* A contract between stages: broken means HEXC_E_INTERNAL, never abort(). */
+/* Checks a contract between stages: failure means HEXC_E_INTERNAL, never abort(). */
 #define BUG_IF(a, cond)                                                                            \
 	do {                                                                                       \
 		if (cond)                                                                          \
@@ -98,13 +98,14 @@ typedef struct Text {
 void text_printf(Text *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void text_add(Text *t, const char *s, size_t n);
 
-/* Letters to insert, remove or replace to make b of a; of each the first EDIT_LETTERS are looked at. */
+/* Returns the number of letters to insert, remove or replace to turn a into b; only the first EDIT_LETTERS of
+ * each are compared. */
 enum { EDIT_LETTERS = 63 };
 int edit_distance(const char *a, const char *b);
 
 /* ---- integers ---------------------------------------------------------------------------------- */
 
-/* *r = x + y, x * y; false when the result does not fit. */
+/* *r = x + y, x * y; false on overflow. */
 bool add64(int64_t x, int64_t y, int64_t *r);
 bool mul64(int64_t x, int64_t y, int64_t *r);
 int64_t gcd64(int64_t x, int64_t y); /* of magnitudes; gcd(0, x) = x */
@@ -136,7 +137,7 @@ ceil_div(int64_t x, int64_t c)
 	return x / c + (x % c != 0);
 }
 
-/* The least multiple of c > 0 from x >= 0 on. */
+/* The least multiple of c > 0 that is >= x, for x >= 0. */
 static inline int64_t
 align_up(int64_t x, int64_t c)
 {
@@ -185,7 +186,7 @@ fast_div(int64_t a, int64_t b)
 
 /* ---- vectors ----------------------------------------------------------------------------------- */
 
-/* push one element to an arena array that doubles: VEC_PUSH(arena, ptr, count, capacity, value) */
+/* Appends an element to an arena array that doubles: VEC_PUSH(arena, ptr, count, capacity, value) */
 #define VEC_PUSH(a, ptr, n, cap, value)                                                            \
 	do {                                                                                       \
 		if ((n) == (cap)) {                                                                \

@@ -1,10 +1,10 @@
-/* thread_pool.c - work shared out to threads of our own, or to those of a host. */
+/* thread_pool.c - distributes work over threads that it starts, or over those of the host application. */
 #include "taskmap/support/thread_pool.h"
 #include "taskmap/support/support.h"
 #include <signal.h>
 #include <stdatomic.h>
 
-/* Work that is shared out now. */
+/* Work being distributed. */
 typedef struct Round {
 	void (*work)(void *job, unsigned i);
 	void *job;
@@ -18,7 +18,7 @@ typedef struct Thread {
 	pthread_t id;
 } Thread;
 
-/* Whoever comes first does it. */
+/* Runs job i unless another thread has started it. */
 static void
 take(void *user, unsigned i)
 {
@@ -37,7 +37,7 @@ thread_main(void *user)
 	return NULL;
 }
 
-/* Of signals only those stay that a thread's own instructions cause: threads inherit it. */
+/* Blocks all signals except those that a thread's own instructions cause; new threads inherit the mask. */
 static void
 mask_signals(sigset_t *before)
 {
@@ -53,7 +53,7 @@ mask_signals(sigset_t *before)
 bool
 thread_start(pthread_t *id, void *(*fn)(void *), void *user)
 {
-	enum { STACK = 8 << 20 }; /* as a main thread has; some libraries give 128 KiB */
+	enum { STACK = 8 << 20 }; /* as of a main thread; some libraries give 128 KiB */
 	pthread_attr_t attr;
 	sigset_t before;
 	size_t stack;

@@ -1,5 +1,5 @@
-/* test_cache.c - caches on disk: the same module comes out, nothing that is damaged, old or another's does,
- * and nothing that the system refuses makes a compilation fail. */
+/* test_cache.c - tests caches on disk: a hit returns the same module; damaged, outdated and foreign entries
+ * are rejected; failing system calls do not make a compilation fail. */
 #define _GNU_SOURCE
 #include "test/cache/util_cache.h"
 #include "test/check.h"

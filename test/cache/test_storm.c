@@ -1,5 +1,6 @@
-/* test_storm.c - sixteen processes use one cache, and are killed at random: no wrong answer is served, and
- * what was complete is not lost.  A few seconds; HEXC_STORM=60 says how many. */
+/* test_storm.c - stress-tests one cache with sixteen processes that are killed at random: no wrong entry is
+ * served, and complete entries are not lost. Takes a few seconds; HEXC_STORM=60 sets the duration in
+ * seconds. */
 #define _GNU_SOURCE
 #include "test/cache/util_cache.h"
 #include "test/check.h"

@@ -1,4 +1,4 @@
-/* util_cache.c - see util_cache.h. */
+/* util_cache.c - creates cache folders and known entries for tests (util_cache.h). */
 #define _XOPEN_SOURCE 700
 #include "test/cache/util_cache.h"
 #include "test/check.h"

@@ -1,4 +1,4 @@
-/* util_cache.h - folders for caches, and entries whose answers are known. */
+/* util_cache.h - cache folders, and entries with known contents. */
 #ifndef TEST_UTIL_CACHE_H
 #define TEST_UTIL_CACHE_H
 #include "lib/cache/cache.h"

@@ -36,7 +36,7 @@ two="examples/gemm_f16.hexc examples/vector_add.hexc"
 	says 2 '-o FILE.hxb is missing' build examples/vector_add.hexc
 	says 2 "unknown arch 'sm_1'" build examples/vector_add.hexc --arch sm_80,sm_1 -o "$dir/x.hxb"
 	says 2 'twice' build examples/vector_add.hexc --arch sm_80,sm_80 -o "$dir/x.hxb"
-	says 2 '-D BN is given twice; all values stand in one' build examples/vector_add.hexc -D BN=128 -D BN=256 -o "$dir/x.hxb"
+	says 2 '-D BN given twice; list all values in one option' build examples/vector_add.hexc -D BN=128 -D BN=256 -o "$dir/x.hxb"
 	says 2 "'x' is neither" build examples/vector_add.hexc -D BN=128,x -o "$dir/x.hxb"
 	says 2 'wants NAME=VALUE' build examples/vector_add.hexc -D BN -o "$dir/x.hxb"
 	says 1 'no program has such a constant' build examples/vector_add.hexc -D BK=128 -o "$dir/x.hxb"

@@ -70,10 +70,10 @@ END2
 w unwritten '`C` is out, but of N along dimension 0 only the first 128 are written' <<'END2'
 kernel k(C: out f32[N]) { grid(1); C[0 :+ 128] = 1; }
 END2
-w unwritten '`_D` is out and never written: its elements keep what was there' <<'END2'
+w unwritten 'output `_D` is never written' <<'END2'
 kernel k(C: out f32[N], _D: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
 END2
-w strides '`C` is out, but elements of dimensions 0 and 1 share addresses: its strides are too small for its extents' <<'END2'
+w strides 'output `C` has aliasing elements: strides of dimensions 0 and 1 overlap' <<'END2'
 kernel k(C: out f32[N, 4] strides [2, 1]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128, :] = 1; }
 END2
 # Stores of what was read through the same indices: sums, extremes behind a cast, anything; indices written twice; and
@@ -91,7 +91,7 @@ lost() { # TEXT STATEMENTS
 lost 'that two indices name, one change stays and the others are lost: `atomic_add(C[..], x)` keeps them all' 'C[i] += x;'
 lost '`atomic_add(C[..], -x)` keeps them all' 'C[i] -= x;'
 lost '`atomic_max(H[..], x)` keeps them all' 'H[0, i] = f16(max(f32(H[0, i]), x));'
-lost 'an atomic update, as `atomic_add`, loses none' 'C[i] = where(x < 0, C[i] * x, x);'
+lost 'use an atomic such as `atomic_add`' 'C[i] = where(x < 0, C[i] * x, x);'
 lost '`atomic_add(C[..], x)` keeps them all' 'C[I[n :+ 64] + 1] = C[I[n :+ 64] + 1] + x;'
 lost '`atomic_add(C[..], x)` keeps them all' 'C[iota(0, 64) / 2] += x;'
 lost '`atomic_add(C[..], x)` keeps them all' 'C[iota(0, 64) * 6 % 64] += x;'
@@ -126,7 +126,7 @@ for s in 'Y[block.x] = sum(x, 0);' 'if block.x == 0 { Y[0 :+ 1] = sum(x, 0); }' 
 		sed 's/\<x\>/_x/g; s/block\._x/block.x/g; s/ _v;//' >"$dir/blocks.hexc"
 	"$HEXC" --emit-ptx "$dir/blocks.hexc" -o "$dir/w.ptx" 2>"$dir/err" && ! grep -q 'each block' "$dir/err" || fail "$s: $(cat "$dir/err")"
 done
-w fma 'this dot of f32 is done by fma, without tensor cores: cast both sides, as in `dot(f16(a), f16(b))`, or write `dot(a, b, tf32)`' <<'END2'
+w fma 'this dot of f32 is done by fma, without tensor cores: cast both operands, as in `dot(f16(a), f16(b))`, or write `dot(a, b, tf32)`' <<'END2'
 kernel k(A: f32[64, 64], B: f32[64, 64], C: out f32[64, 64]) 
 {
     grid(1);
@@ -142,10 +142,10 @@ kernel k(A: f32[M, 1024], C: out f32[M, 1024]) tune WARPS = 1
     C[block.x * 4 :+ 4, :] = x * exp(x) + cumsum(x, 1) * cumsum(exp(x), 1);
 }
 END2
-w idle 'of 3 warps of 32 lanes the largest tile keeps 1 of 32 busy, the others repeat them: WARPS = 1 does the same' <<'END2'
+w idle 'the largest tile occupies 1 of 3 warps and 32 of 32 lanes; the rest duplicate work: WARPS = 1 is as fast' <<'END2'
 kernel k(A: f32[1024], C: out f32[1024]) tune WARPS = 3 { grid(1); C[:] = A[:] + 1; }
 END2
-w masked 'what is behind the end of K is cleared here: with `assume K % 64 == 0` nothing is' -W masked <<'END2'
+w masked 'elements past K are masked here; `assume K % 64 == 0` removes the mask' -W masked <<'END2'
 kernel k(A: f16[16, K], W: i8[64, K], C: out f32[16, 64]) assume K % 16 == 0
 {
     grid(1);
@@ -170,13 +170,13 @@ quiet() {
 	grep -qF "[-W no-$name]" "$dir/err" && fail "$name, where nothing is missing: $(grep -F "[-W no-$name]" "$dir/err")"
 }
 
-w width '`A` is accessed by 16 bits at a time and not by 128: none of its dimensions is known to have stride 1' -W width <<'END2'
+w width '`A` is accessed by 16 bits at a time and not by 128: no dimension is known to be contiguous' -W width <<'END2'
 kernel k(A: f16[64, N] strides [N * 2, 2], C: out f32[64, 64]) { grid(1); C[:, :] = f32(A[:, 0 :+ 64]) + 1; }
 END2
-w width '`A` is accessed by 16 bits at a time and not by 128: its rows are not known to begin and end at multiples of 8 elements' -W width <<'END2'
+w width '`A` is accessed by 16 bits at a time and not by 128: rows are not known to be aligned to 8 elements' -W width <<'END2'
 kernel k(A: f16[M], C: out f32[N]) { grid(ceil(N, 1024)); C[block.x * 1024 :+ 1024] = f32(A[block.x * 1023 :+ 1024]) + 1; }
 END2
-w width '`C` is accessed by 64 bits at a time and not by 128: the layout of the tile has no more elements next to each other in a thread' -W width <<'END2'
+w width '`C` is accessed by 64 bits at a time and not by 128: the tile's layout gives each thread no more contiguous elements' -W width <<'END2'
 kernel k(A: f16[64, 64], C: out f32[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
 END2
 quiet strides <<'END2' # a dim of one element has the stride of the dim in front
@@ -189,7 +189,7 @@ kernel k(A: f16[M], C: out f16[N]) assume M % 8 == 0
     C[block.x * 1024 :+ 1024] = A[block.x * 1024 :+ 1024] + 1;
 }
 END2
-w async '`A` is brought to shared memory through registers, not asynchronously: cp.async takes 32 bits at least, and 16 at a time are known to be there' -W async <<END2
+w async '`A` is brought to shared memory through registers, not asynchronously: cp.async needs 4 bytes; only 16 bits are known to be contiguous and in bounds' -W async <<END2
 $large
 END2
 quiet async <<'END2'
@@ -200,11 +200,11 @@ kernel k(A: f16[64, N], C: out f32[64, 64]) assume N % 2 == 0
     C[:, :] = dot(a, a.T);
 }
 END2
-w async '`A` is brought to shared memory through registers, not asynchronously: sm_75 has no asynchronous copies' -W async --arch sm_75 <"$dir/q.hexc"
-w async '`A` is brought to shared memory through registers, not asynchronously: its elements are changed on their way' -W async <<'END2'
+w async '`A` is brought to shared memory through registers, not asynchronously: sm_75 has no cp.async' -W async --arch sm_75 <"$dir/q.hexc"
+w async '`A` is brought to shared memory through registers, not asynchronously: its elements are converted on the way' -W async <<'END2'
 kernel k(A: f32[64, 64], C: out f32[64, 64]) { grid(1); let a: shared = f16(A[:, :]); C[:, :] = dot(a, a.T); }
 END2
-w product 'this dot is done by fma: 64 x 64 x 4 is no multiple of 16 x 8 x 8, which tensor cores take at least' -W product <<'END2'
+w product 'dot lowered to FMA: its shape 64x64x4 is not a multiple of the smallest MMA, 16x8x8' -W product <<'END2'
 kernel k(A: f16[64, 4], C: out f32[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
 END2
 quiet product <<'END2'
@@ -214,7 +214,7 @@ w product 'this dot is done by fma: sm_75 has no tensor-core instruction for f64
 kernel k(A: f64[64, 64], C: out f64[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
 END2
 quiet product <"$dir/w.hexc" # sm_80 has
-w split 'this loop needs its masks in every turn: it is not split, as it has few turns' -W split <<'END2'
+w split 'this loop needs its masks in every turn: it is not split: small trip count' -W split <<'END2'
 kernel k(A: f16[64, 100], C: out f32[64, 64])
 {
     grid(1);
@@ -231,7 +231,7 @@ sed 's/100/K/' "$dir/loop.hexc" >"$dir/split.hexc"
 quiet split <"$dir/split.hexc"
 sed 's/100/128/' "$dir/loop.hexc" >"$dir/whole.hexc" # without masks
 quiet split <"$dir/whole.hexc"
-w ahead 'this loop does not begin its products a turn ahead: it does not begin with a wait for copies that run ahead' -W ahead <"$dir/loop.hexc"
+w ahead 'this loop does not begin its products a turn ahead: it does not begin with a wait waiting for copies that run ahead' -W ahead <"$dir/loop.hexc"
 quiet ahead <<'END2'
 kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
 {

@@ -84,14 +84,14 @@ t 2 '-o needs a value: FILE' --emit-ptx "$add" -o
 t 2 '-o is given twice' --emit-ptx "$add" -o a -o b
 t 2 '--time takes no value' --emit-ptx "$add" --time=3
 t 2 "unknown arch 'sm_99'; known are sm_75, sm_80" --emit-ptx "$add" --arch sm_99
-t 2 "-D wants NAME=VALUE, not 'BN'" --emit-ptx "$add" -D BN
+t 2 "-D: expected NAME=VALUE, got 'BN'" --emit-ptx "$add" -D BN
 t 2 "'big' is neither an integer nor an element type" --emit-ptx "$add" -DBN=big
 t 2 '-D BN is given twice' --emit-ptx "$add" -D BN=128 -D BN=256
 t 2 "no pass 'nosuch'; there are parse, bounded, late, bounds" --emit-ptx "$add" --dump nosuch
 t 2 "no pass 'all'" --emit-ptx "$add" --stop=all
 t 2 "--candidate wants a number from 0, not '-1'" --emit-ptx "$add" --candidate=-1
 t 2 "--exec is tile, sim, gpu or auto, not 'cpu'" run "$add" --exec cpu
-t 2 '--stats tells of the PTX: it needs --exec sim or gpu' run "$add" --exec tile --stats x.json
+t 2 '--stats requires --exec=sim or --exec=gpu' run "$add" --exec tile --stats x.json
 t 2 "choose one with --kernel: a b" run "$dir/two.hexc" --exec tile
 t 2 "--arg wants NAME=VALUE, not 'A'" run "$add" --exec tile --arg A
 t 2 "no parameter 'X'; it has A, B, C, N" run "$add" --exec tile --arg X=1
@@ -101,7 +101,7 @@ t 2 "'random(1' is none of" run "$add" --exec tile --arg 'A=random(1'
 t 2 "'[1x]' is no shape" run "$add" --exec tile --arg 'A=zeros[1x]'
 t 2 "'z' stands behind the shape" run "$add" --exec tile --arg 'A=zeros[1]z'
 t 2 'gives LO <= x < HI, but 5 > 3' run "$add" --exec tile --arg 'A=randint(1,5,3)'
-t 2 'the kernel reads B: give --arg B=...' run "$add" --exec tile --arg 'A=zeros[5]'
+t 2 'missing --arg B=... for parameter B' run "$add" --exec tile --arg 'A=zeros[5]'
 t 2 'N cannot be known from the tensors given: add --arg N=' run "$add" --exec tile --arg A=zeros --arg B=zeros
 t 2 's is a scalar: it takes a number' run "$mm" --exec tile --arg s=zeros
 t 2 "N is i64: '1.5' is no integer" run "$add" --exec tile --arg N=1.5

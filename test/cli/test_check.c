@@ -1,4 +1,5 @@
-/* test_check.c - the verdict of --check: wrong results are wrong, right ones right, whatever their type. */
+/* test_check.c - tests the verdict of --check: FAIL for incorrect results and PASS for correct ones, of every
+ * type. */
 #include "hexc/cli/base/files.c"
 #include "hexc/cli/compare_reference.c"
 #include "hexc/cli/tensor_data.c"

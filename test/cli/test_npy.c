@@ -1,4 +1,4 @@
-/* test_npy.c - .npy: what NumPy writes is read, what it does not write is refused, and nothing crashes. */
+/* test_npy.c - tests the .npy reader: accepts what NumPy writes, rejects the rest, and never crashes. */
 #include "hexc/cli/base/npy.c"
 #include "test/check.h"
 #include <stdlib.h>

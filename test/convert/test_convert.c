@@ -1,4 +1,5 @@
-/* test_convert.c - by which means one layout becomes another: what convert.c says of each digit. */
+/* test_convert.c - tests how layout conversions are classified: the class that convert.c assigns to each
+ * mode. */
 #include "infer/core/cost_constants.h"
 #include "infer/core/sm_throughput.h"
 #include "infer/convert/convert.h"

@@ -1,5 +1,6 @@
-/* test_matrix.c - conversions through shared memory by stmatrix and ldmatrix, and without them: what
- * inference chooses for a target, proved, run on the simulator, and counted against the plain way. */
+/* test_matrix.c - tests conversions through shared memory with and without stmatrix and ldmatrix: what
+ * inference selects for a target is validated, run on the simulator, and its cost compared with the scalar
+ * path. */
 #include "hexc/pass/pass.h"
 #include "infer/convert/convert.h"
 #include "test/ptxgen/util_ptx.h"

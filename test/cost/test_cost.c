@@ -1,5 +1,5 @@
-/* test_cost.c - the cost model: its table against the simulator's, which was written separately; its
- * ranking where there is no doubt which way it goes. */
+/* test_cost.c - tests the cost model: its rate table against the simulator's, which was written separately;
+ * its ranking where the order is certain. */
 #include "infer/core/sm_throughput.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"

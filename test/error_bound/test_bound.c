@@ -1,7 +1,8 @@
-/* test_bound.c - the error bounds of hexc_run_tile hold for other correct executions, and are not idle.
+/* test_bound.c - tests that the error bounds of hexc_run_tile hold for other correct executions, and are not
+ * vacuous.
  *
- * The other executions are the same formulas with other tile sizes and other orders of k: every one of them
- * must be within the bounds of the first.  A wrong term must not. */
+ * The other executions are the same formulas with other tile sizes and other orders of k: each must be within
+ * the bounds of the first. One with a wrong term must not. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include <math.h>

@@ -1,5 +1,5 @@
-/* test_backward.c - the gradients of attention in examples/attention_backward.hexc against their formulas in
- * double, of what is given as the forward pass's. */
+/* test_backward.c - tests the gradients of examples/attention_backward.hexc against their formulas in double,
+ * for given results of the forward pass. */
 #include "test/examples/util_case.h"
 #include <math.h>
 

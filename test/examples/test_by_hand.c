@@ -1,5 +1,5 @@
-/* test_by_hand.c - examples whose schedule is written by hand, beside those that the compiler schedules: of
- * whole numbers the same bits, and right, whatever the schedule, the tile and the blocks launched. */
+/* test_by_hand.c - tests examples with a hand-written schedule against those scheduled by the compiler: for
+ * integers, identical bits and correct results for every schedule, tile and number of blocks. */
 #include "test/examples/util_case.h"
 #include <math.h>
 #include <stdlib.h>

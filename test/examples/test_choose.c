@@ -1,5 +1,5 @@
-/* test_choose.c - what indices choose of register tiles (choose.hexc) against loops that look elements up one
- * by one: every candidate, those that gather by shuffles and those that go through shared memory. */
+/* test_choose.c - tests indexing of register tiles (choose.hexc) against scalar loops: every candidate, those
+ * that gather by shuffles and those that use shared memory. */
 #include "test/examples/util_case.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* test_clusters.c - products whose blocks fetch together what all of a cluster read: without a fault, proved,
- * and the same bits as those of blocks by themselves, along either dim of the grid, in tiles that are whole
- * or not, with fewer, as many and more blocks than tiles. */
+/* test_clusters.c - tests GEMMs whose clusters load shared operands by multicast: no faults, validated, and
+ * the same bits as without clusters, along either grid dimension, in full and partial tiles, with fewer,
+ * equally many and more blocks than tiles. */
 #include "test/examples/util_case.h"
 #include <stdlib.h>
 #include <string.h>

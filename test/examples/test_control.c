@@ -1,4 +1,4 @@
-/* test_control.c - loops that end early and blocks that do, of control.hexc, against plain C loops. */
+/* test_control.c - tests loops and blocks with early exits (control.hexc) against plain C loops. */
 #include "test/examples/util_case.h"
 #include <math.h>
 

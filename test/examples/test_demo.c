@@ -1,5 +1,5 @@
-/* test_demo.c - the examples that `make demo` shows on real data, here on more sizes, targets and
- * candidates: plain and w4a16 products, softmax, layer normalization, an elementwise sum. */
+/* test_demo.c - tests the examples of `make demo` on more sizes, targets and candidates: plain and w4a16
+ * GEMM, softmax, layer normalization, an elementwise sum. */
 #include "test/examples/util_case.h"
 #include <math.h>
 #include <stdlib.h>

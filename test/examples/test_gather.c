@@ -1,5 +1,5 @@
-/* test_gather.c - products whose rows no engine fetches as they are: tables of rows, rows that begin
- * anywhere; and batches, whose boxes have three dims. */
+/* test_gather.c - tests GEMMs whose rows cannot be copied by TMA directly: row tables, unaligned rows; and
+ * batches, whose TMA boxes have three dimensions. */
 #include "test/examples/util_case.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* test_gemm.c - the products of examples/ against sums in double: epilogues, split K, LoRA, int8, fp8,
+/* test_gemm.c - tests the GEMMs of examples/ against sums in double: epilogues, split K, LoRA, int8, fp8,
  * experts, convolutions. */
 #include "test/examples/util_case.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* test_grouped.c - products of groups of rows, each with weights of its own: examples/grouped_gemm.hexc. */
+/* test_grouped.c - tests examples/grouped_gemm.hexc: GEMMs of row groups, each with separate weights. */
 #include "test/examples/util_case.h"
 
 /* Where group e of n begins among m rows: the first has none, the others about as many each. */

@@ -1,4 +1,4 @@
-/* test_images.c - the examples whose tiles are windows of a tensor, moved beyond its edges: convolutions and
+/* test_images.c - tests examples whose tiles are tensor windows that extend out of bounds: convolutions and
  * pooling, against their sums in double. */
 #include "test/examples/util_case.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* test_index.c - tiles of indices, of index.hexc, against loops that look elements up one by one. */
+/* test_index.c - tests index tiles (index.hexc) against scalar loops. */
 #include "test/examples/util_case.h"
 
 #define PROGRAM "../test/examples/index"

@@ -1,4 +1,4 @@
-/* test_models.c - parts of models in examples/ against their formulas in double: a gated layer, rotary
+/* test_models.c - tests model components in examples/ against their formulas in double: a gated layer, rotary
  * embedding, norms, conversions, routing, sorting, Mamba 2. */
 #include "test/examples/util_case.h"
 #include <math.h>

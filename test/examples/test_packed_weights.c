@@ -1,5 +1,5 @@
-/* test_packed_weights.c - packed weights in examples/ against sums in double: decoding with K in parts, 8-bit
- * activations, two levels of scales, activation order. */
+/* test_packed_weights.c - tests packed weights in examples/ against sums in double: decoding with split K,
+ * 8-bit activations, two levels of scales, activation order. */
 #include "test/examples/util_case.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* test_scaled.c - products of two factors that have scales of blocks along k, against sums in double. */
+/* test_scaled.c - tests GEMMs of two operands with block scales along k against sums in double. */
 #include "test/examples/util_case.h"
 #include <math.h>
 #include <stdlib.h>

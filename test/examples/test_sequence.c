@@ -1,4 +1,4 @@
-/* test_sequence.c - attention, selective scan and long softmax of examples/ against their formulas in
+/* test_sequence.c - tests attention, selective scan and long softmax of examples/ against their formulas in
  * double. */
 #include "test/examples/util_case.h"
 #include <math.h>

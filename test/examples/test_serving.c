@@ -1,5 +1,5 @@
-/* test_serving.c - steps around a model's products in examples/ against their formulas in double: an
- * embedding, an 8-bit cache, quantization, the largest of rows. */
+/* test_serving.c - tests the inference steps around a model's GEMMs in examples/ against their formulas in
+ * double: an embedding, an 8-bit cache, quantization, the maximum of rows. */
 #include "test/examples/util_case.h"
 #include <math.h>
 

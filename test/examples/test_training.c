@@ -1,4 +1,4 @@
-/* test_training.c - steps of training in examples/ against their formulas in double: a loss with its
+/* test_training.c - tests training steps in examples/ against their formulas in double: a loss with its
  * gradient, a norm's gradients, an optimizer, the delta rule. */
 #include "test/examples/util_case.h"
 #include <math.h>

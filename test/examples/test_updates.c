@@ -1,4 +1,4 @@
-/* test_updates.c - atomic updates of shared tiles, of histogram.hexc and updates.hexc, against plain C
+/* test_updates.c - tests atomic updates of shared tiles (histogram.hexc, updates.hexc) against plain C
  * loops. */
 #include "test/examples/util_case.h"
 #include <math.h>

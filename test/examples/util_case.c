@@ -1,4 +1,4 @@
-/* util_case.c - data of an example, a launch on the simulator, the comparison. */
+/* util_case.c - generates an example's data, launches it on the simulator and compares the result. */
 #include "test/examples/util_case.h"
 #include "test/examples/util_fault.h"
 #include "test/examples/util_launch.h"

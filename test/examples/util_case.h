@@ -1,7 +1,7 @@
-/* util_case.h - an example's data and what is right, run on the simulator.
+/* util_case.h - an example's data and expected result, run on the simulator.
  *
- * References are written here from the operators' formulas, in double; nothing of the compiler is used for
- * them but the conversion of single numbers (hexc_put, hexc_get). */
+ * References are written here from the operators' formulas, in double; of the compiler they use only the
+ * conversion of single values (hexc_put, hexc_get). */
 #ifndef UTIL_CASE_H
 #define UTIL_CASE_H
 #include "lib/hexc.h"

@@ -1,4 +1,4 @@
-/* util_fault.c - PTX without one of the instructions that order its threads and engines. */
+/* util_fault.c - removes one of the instructions that order threads and async units from a PTX text. */
 #define _GNU_SOURCE /* memmem */
 #include "test/examples/util_fault.h"
 #include "test/examples/util_launch.h"

@@ -1,5 +1,5 @@
 /* util_fault.h - planted faults: a kernel's PTX without one of the instructions that order its threads and
- * engines, which the simulator must not accept. */
+ * async units, which the simulator must reject. */
 #ifndef UTIL_FAULT_H
 #define UTIL_FAULT_H
 #include "lib/sim/sim.h"

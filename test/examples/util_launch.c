@@ -1,4 +1,4 @@
-/* util_launch.c - loops of a PTX text, and conflicts of banks in them. */
+/* util_launch.c - finds the loops of a PTX text, and counts bank conflicts in them. */
 #include "test/examples/util_launch.h"
 #include "test/check.h"
 #include <stdbool.h>

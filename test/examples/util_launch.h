@@ -1,4 +1,4 @@
-/* util_launch.h - what is asked of a PTX text beside right results: bank conflicts in its loops. */
+/* util_launch.h - requirements on a PTX text besides correct results: bank conflicts in its loops. */
 #ifndef UTIL_LAUNCH_H
 #define UTIL_LAUNCH_H
 #include "lib/sim/sim.h"

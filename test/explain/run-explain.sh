@@ -52,7 +52,7 @@ def timeline(path, k, words):
     rows = [l.split('|')[0].strip() for l in words if '|' in l]
     if rows != t['rows']:
         fail(path, 'timeline of', rows, 'and of', t['rows'])
-    if 'turn' in t and not any('a turn takes %.0f cycles' % t['turn'] in l and t['limit'] in l for l in words):
+    if 'turn' in t and not any('steady state: %.0f cycles/iteration' % t['turn'] in l and t['limit'] in l for l in words):
         fail(path, words[-1], t['turn'], t['limit'])
     units = list(k['total'])
     by = [[] for _ in t['rows']]
@@ -86,7 +86,7 @@ def complete(path, k):
     if (m[1], m[2], int(m[3]), int(m[5])) != (k['entry'], k['arch'], k['warps'], k['steps']) or \
             not near(m[4], k['cycles']):
         fail(path, 'says otherwise than its text', m[0])
-    m = re.search(r'alone on an SM (\d+); (\d+) block.* (\d+) registers', head)
+    m = re.search(r'one resident block (\d+); occupancy (\d+) block.* (\d+) registers', head)
     if not near(m[1], k['alone']) or (int(m[2]), int(m[3])) != (k['blocks_together'], k['registers']):
         fail(path, 'says otherwise than its text', m[0])
     m = re.search(r'groups of (\d+) along (.), each through all of (.)', head)
@@ -105,52 +105,52 @@ def complete(path, k):
             fail(path, lines[:2], t)
         seen = set()
         for l in lines[2:]:
-            if m := re.match(r' *demanded by (?:the )?(\S+), line (\d+)', l):
+            if m := re.match(r' *required by (?:the )?(\S+), line (\d+)', l):
                 if (t['demanded_by']['op'], t['demanded_by']['line']) != (m[1], int(m[2])):
                     fail(path, l, t)
-            elif m := re.match(r' *else (.*): candidate (\d+)', l):
+            elif m := re.match(r' *alternative (.*) \(candidate (\d+)', l):
                 if (t['runner_up']['layout'], t['runner_up']['candidate']) != (m[1], int(m[2])):
                     fail(path, l, t)
-            elif m := re.match(r' *line (\d+): (\S+) by (\S+), (\d+) elements? an access: (\d+) wavefronts, (\d+)', l):
+            elif m := re.match(r' *line (\d+): (\S+) by (\S+), (\d+) elements? per access, (\d+) wavefronts \(minimum (\d+)\)', l):
                 want = (int(m[1]), m[3], int(m[5]), int(m[6]))
                 if want not in [(a['line'], a['instruction'], a['wavefronts'], a['wavefronts_least'])
                                 for a in t['accesses']]:
                     fail(path, l, t)
-            elif m := re.match(r' *swizzled: (\d+) address bits from bit (\d+) xor those (\d+)', l):
+            elif m := re.match(r' *swizzle: (\d+) address bits from bit (\d+), xored with those (\d+)', l):
                 if t.get('swizzle') != [int(x) for x in m.groups()]:
                     fail(path, l, t)
-            elif not re.match(r' *(dim \d|the same in)', l): # of the layout
+            elif not re.match(r' *(dim \d|replicated across)', l): # of the layout
                 fail(path, 'does not know', l)
     for l in [l for l in part.get('packs', '').split('\n') if l.startswith('  ') and l[2] != ' ']:
         if l.split(None, 1) not in [[p['name'], p['pack']] for p in k['packs']]:
             fail(path, l)
     for l, p in zip(part.get('places', '').split('\n'), k['places']):
-        m = re.match(r' *(\S+), line (\d+): (shared|register)s?(?:; else \S+ candidate (\d+))?', l)
+        m = re.match(r' *(\S+), line (\d+): (shared|register)s?(?:; alternative \S+ \(candidate (\d+))?', l)
         if (m[1], int(m[2]), m[3]) != (p['name'], p['line'], p['space']) or \
                 (m[4] and int(m[4]) != p['runner_up']['candidate']):
             fail(path, l, p)
     if 'schedule' in part:
-        m = re.match(r' *(\w+)(?:; else \w+: candidate (\d+).*|; no roles: (.*))$', part['schedule'])
+        m = re.match(r' *(\w+)(?:; alternative \w+ \(candidate (\d+).*|; no roles: (.*))$', part['schedule'])
         j = k['schedule']
         if (m[1], m[2] and int(m[2]), m[3]) != (j['taken'], j.get('runner_up', {}).get('candidate'), j.get('no_roles')):
             fail(path, part['schedule'], j)
     if 'warps' in part:
-        m = re.match(r' *left open: (\d+); else \d+: candidate (\d+)', part['warps'])
+        m = re.match(r' *chosen (\d+); alternative \d+ \(candidate (\d+)', part['warps'])
         if (int(m[1]), int(m[2])) != (k['open_warps']['taken'], k['open_warps']['runner_up']['candidate']):
             fail(path, part['warps'])
     for word, field in (('schedule', 'schedule'), ('warps', 'open_warps'), ('sparse', 'sparse'), ('scales', 'scales')):
         if (word in part) != (field in k):
             fail(path, 'tells of', word, 'in words or JSON only')
     if 'sparse' in part:
-        m = re.match(r' *zeros (\w+); else \w+: candidate (\d+)', part['sparse'])
+        m = re.match(r' *zeros (\w+); alternative \w+ \(candidate (\d+)', part['sparse'])
         if (m[1], int(m[2])) != (k['sparse']['zeros'], k['sparse']['runner_up']['candidate']):
             fail(path, part['sparse'])
     if 'scales' in part:
-        m = re.match(r' *applied (by products|before); else [^:]*: candidate (\d+)', part['scales'])
+        m = re.match(r' *applied (by products|before); alternative [^(]*\(candidate (\d+)', part['scales'])
         if (m[1], int(m[2])) != (k['scales']['applied'], k['scales']['runner_up']['candidate']):
             fail(path, part['scales'])
     if k['loops'] and part.get('loops', '').split('\n') != [
-            '  line %d, %s%s' % (l['line'], 'for other sizes, ' if 'other_sizes' in l else '', l['split']) for l in k['loops']]:
+            '  line %d, %s%s' % (l['line'], 'fallback version, ' if 'other_sizes' in l else '', l['split']) for l in k['loops']]:
         fail(path, 'loops', part.get('loops'), k['loops'])
     if ('timeline' in part) != ('timeline' in k):
         fail(path, 'has a timeline in words or JSON only')
@@ -169,30 +169,30 @@ def complete(path, k):
         fact = {}
         if 'instruction' in o:
             fact[o['instruction']] = True
-        for field, form in (('elements_an_access', ', %d element%s an access'), ('elements_a_read', ', %d a read'),
+        for field, form in (('elements_an_access', ', %d element%s per access'), ('elements_a_read', ', %d elements per read'),
                             ('box', ', boxes of %s'),
                             ('written_by', ', written by %s'), ('read_by', ', read by %s')):
             if field in o:
                 x = o[field]
                 fact[form % ((x, 's' if x > 1 else '') if form.count('%') > 1 else x)] = True
         if 'assume' in o:
-            fact[', which `assume %s` would %s' % (o['assume'], 'save' if o['op'] == 'mask' else 'widen')] = True
+            fact['; `assume %s` would %s it' % (o['assume'], 'save' if o['op'] == 'mask' else 'widen')] = True
         if 'scratch' in o:
             x = o['scratch']
             fact[', %d bytes of scratch' % x['bytes']] = True
             if 'layout' in x:
                 w = [x['writes'], x['reads']]
-                fact[', staged as %s: %d wavefronts, %d are the least' % (
+                fact[', through shared memory as %s: %d wavefronts (minimum %d)' % (
                     x['layout'], sum(a['wavefronts'] for a in w), sum(a['wavefronts_least'] for a in w))] = True
         if 'runner_up' in o:
-            fact['; else %s: candidate %d' % (o['runner_up']['instruction'], o['runner_up']['candidate'])] = True
+            fact['; alternative %s (candidate %d' % (o['runner_up']['instruction'], o['runner_up']['candidate'])] = True
         for f in fact:
             if f not in l:
                 fail(path, 'says', f, 'but in words', l)
         rest = re.sub(r', [\d]+ cycles|, [-+.\d]+ %', '', l) # and nothing else is told but names
         for f in sorted(fact, key=len, reverse=True):
             rest = rest.replace(f, '', 1)
-        name = re.sub(r'^  line \d+ +\w+ +|( in registers| in another layout)*$', '', rest)
+        name = re.sub(r'^  line \d+ +\w+ +|( in registers| \(converted layout\))*$', '', rest)
         if re.search(r'[,;]', rest) and name not in source:
             fail(path, 'lacks', rest, 'of', l)
         m = re.search(r', (\d+) cycles', l)

@@ -1,12 +1,12 @@
-/* calls.c - an engine of the runtime library: a bundle, the host's context or one of hexc's, prepared
- * launches with new addresses and sizes, graphs, tensor maps, events, two GPUs.  Its results are sums and
- * products of small whole numbers, which are exact.
+/* calls.c - an engine that exercises the runtime library: a bundle, the host's context or one of hexc's,
+ * prepared launches with new addresses and sizes, graphs, tensor maps, events, two GPUs. Its results are sums
+ * and products of small integers, which are exact.
  *
  *	calls BUNDLE open|adopt|given|two|refuse|old|oldmaps
- *	calls BUNDLE cubins GOOD EXPECTED    which cubin of a module is taken
- *	                status 0: all was right; 1: something failed, was told, and left nothing behind
+ *	calls BUNDLE cubins GOOD EXPECTED    which cubin of a module is selected
+ *	                status 0: all was correct; 1: an error was reported, and nothing leaked
  *
- * ALLOC_FAIL_AT=N: the N-th request of hexc's for memory gets none. */
+ * ALLOC_FAIL_AT=N: the N-th allocation of hexc fails. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <stdio.h>
@@ -361,7 +361,7 @@ refuse_devices(void)
 	hexc_gpu *none;
 
 	refusal(NULL, hexc_gpu_open(&none, 9, why, sizeof why), HEXC_E_DEVICE, NULL);
-	if (none || !strstr(why, "there is no GPU 9; the driver has 1, counted from 0"))
+	if (none || !strstr(why, "GPU 9 does not exist; the driver reports 1 devices (numbered from 0)"))
 		WRONG(why);
 	refusal(NULL, hexc_gpu_adopt(&none, NULL, why, sizeof why), HEXC_E_INVALID, NULL);
 	if (none || !strstr(why, "no CUDA context is current in this thread: give one"))

@@ -1,28 +1,28 @@
-/* driver.c - a CUDA driver whose GPU is the simulator: what hexc asks of libcuda.so.1, for machines that
- * have none.
+/* driver.c - a CUDA driver whose GPU is the simulator: the functions of libcuda.so.1 that hexc uses, for
+ * machines without a driver.
  *
- * It is as strict as the real one where a host can go wrong: a context must be current, more than 48 KB of
- * shared memory must be asked for, PTX for another capability is refused, a fault in a kernel comes out where
- * the host waits and spoils all that follows, and what is not freed is told.
+ * It is as strict as the real one about host errors: a context must be current; more than 48 KB of shared
+ * memory must be requested; PTX for another capability is rejected; a fault in a kernel is reported where the
+ * host waits and makes all later calls fail; leaks are reported.
  *
  *	FAKE_CUDA_DEVICES=N   GPUs (1)
  *	FAKE_CUDA_SM=75       their capability (90)
  *	FAKE_CUDA_VERSION=N   of the driver (13000)
- *	FAKE_CUDA_STREAM=7    a stream that it takes beside the default one and those it made (none)
+ *	FAKE_CUDA_STREAM=7    a stream accepted besides the default one and the created ones (none)
  *	FAKE_CUDA_FAIL=NAME   this function fails, with FAKE_CUDA_CODE (999)
- *	FAKE_CUDA_FAIL_AT=N   the N-th call that may fail does, and says so; what it frees is free then
- *	FAKE_CUDA_CLUSTERS=N  clusters that it holds at a time (as many as its multiprocessors give)
- *	FAKE_CUDA_IDLE=1      launches do nothing, and cubins as ptxas makes them are loaded
- *	FAKE_CUDA_NAME=TEXT   what GPUs are called ("simulated GPU N")
- *	FAKE_CUDA_STRETCH=US  launches take so many microseconds for each wave of blocks; events tell it
- *	FAKE_CUDA_MEMORY=KB   that may be allocated at once
- *	FAKE_CUDA_FAULT=TEXT  a kernel whose name has that in it faults, FAKE_CUDA_HANG: it never ends,
+ *	FAKE_CUDA_FAIL_AT=N   the N-th call that may fail does, and reports it; what it frees is free then
+ *	FAKE_CUDA_CLUSTERS=N  maximum resident clusters (as many as its multiprocessors allow)
+ *	FAKE_CUDA_IDLE=1      launches do nothing, and cubins built by ptxas are loaded
+ *	FAKE_CUDA_NAME=TEXT   name of the GPUs ("simulated GPU N")
+ *	FAKE_CUDA_STRETCH=US  launches take US microseconds per wave of blocks; events report it
+ *	FAKE_CUDA_MEMORY=KB   limit of allocated memory
+ *	FAKE_CUDA_FAULT=TEXT  a kernel with TEXT in its name faults, FAKE_CUDA_HANG: it never ends,
  *	                      FAKE_CUDA_REFUSE: its PTX does not compile; each may begin with "N:", the
  *	                      first N times, counted in the file FAKE_CUDA_COUNTS
  *	FAKE_CUDA_LOADS=FILE  gets a line for each module, with "cubin" or "ptx"
  *
- * A cubin is "\177ELF", the arch, a newline and PTX.  Compiled with -DFAKE_OLD it lacks what came after
- * CUDA 11.0. */
+ * A cubin is "\177ELF", the arch, a newline and PTX. Compiled with -DFAKE_OLD it lacks all functions newer
+ * than CUDA 11.0. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

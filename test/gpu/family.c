@@ -1,9 +1,8 @@
-/* family.c - an engine of the runtime library that launches a family of products: for few rows the one whose
- * K is cut into parts, with its workspace, for others one kernel.  Its numbers are small and whole, so that
- * results are exact.
+/* family.c - an engine of the runtime library that launches a GEMM family: for few rows the split-K entry,
+ * with its workspace, for others one kernel. Its values are small integers, so results are exact.
  *
  *	family BUNDLE [CACHE [few]]
- *	            status 0: all was right; 1: something failed, was told, and left nothing behind */
+ *	            status 0: all was correct; 1: an error was reported, and nothing leaked */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* host.c - three hosts: an engine with a CUDA context of its own, that launches as hexc.h says under
- * "launching", one of hexc_gpu.h that leaves everything to hexc_gpu_close, and one that gives a device the
- * planes of a weight and says why it could not. */
+/* host.c - three hosts: an engine with its own CUDA context, which launches as hexc.h describes under
+ * "launching"; one of hexc_gpu.h that leaves all cleanup to hexc_gpu_close; and one that uploads the planes
+ * of a weight and reports why it could not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

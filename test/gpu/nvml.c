@@ -1,5 +1,5 @@
-/* nvml.c - a libnvidia-ml.so.1 for scripts/tune: one device, whose clock falls while it is watched, and which
- * says why as FAKE_NVML_REASONS (a number) has it. */
+/* nvml.c - a fake libnvidia-ml.so.1 for scripts/tune: one device, whose clock drops while it is watched, and
+ * which reports the throttle reasons FAKE_NVML_REASONS (a number). */
 #include <stdlib.h>
 
 #define EXPORT __attribute__((visibility("default")))

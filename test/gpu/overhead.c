@@ -1,8 +1,8 @@
-/* overhead.c - what a launch costs the host: cuLaunchKernel by itself, and hexc_call_launch, with the same
- * arguments, another address, another size.  With a driver whose launches do nothing the difference is
+/* overhead.c - measures the host cost of a launch: cuLaunchKernel by itself, and hexc_call_launch, with the
+ * same arguments, another address, another size. With a driver whose launches do nothing the difference is
  * hexc's.
  *
- *	overhead BUNDLE    lines of kernel, what changes, nanoseconds of CPU a launch (the best round's) */
+ *	overhead BUNDLE    lines of kernel, what changes, nanoseconds of CPU/launch (the best round's) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

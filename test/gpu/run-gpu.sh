@@ -72,7 +72,7 @@ END
 	t 0 '"median_us":	1000' '' $add --repeat 3 --stats -
 	t 0 '"gpu":	"simulated GPU 0"' '' $add --stats -
 	t 0 'time: median' '' $gemm --repeat 2
-	t 2 '--repeat measures time: it needs --exec gpu' FAKE_CUDA_DEVICES=0 $gemm --repeat 2
+	t 2 '--repeat requires --exec=gpu' FAKE_CUDA_DEVICES=0 $gemm --repeat 2
 	t 0 '"warp_instructions"' '' $gemm --stats - # only the simulator counts
 	t 2 "--repeat wants a number from 1 to 1000000, not '0'" '' $add --repeat 0
 	t 2 "--roofline is the simulator's" '' $add --roofline H200

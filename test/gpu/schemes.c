@@ -1,11 +1,11 @@
-/* schemes.c - an engine without a compiler, in what C99, C11 and C++17 have in common, made of installed
- * files alone: it reads weights from GGUF and safetensors files, packs them, finds the kernel of each one's
- * scheme of scales in a bundle (examples/gemm_schemes.hexc) and multiplies, on a GPU or on the simulator.
+/* schemes.c - an engine without a compiler, in the common subset of C99, C11 and C++17, built from installed
+ * files only. It reads weights from GGUF and safetensors files, packs them, finds the kernel of each weight's
+ * scale scheme in a bundle (examples/gemm_schemes.hexc) and multiplies, on a GPU or on the simulator.
  *
- *	schemes want FILE..    a line for each weight: its kernel, and the constants that it is compiled with
+ *	schemes want FILE..    a line for each weight: its kernel, and its compile-time constants
  *	schemes CAPABILITY BUNDLE FILE..
  *	                       CAPABILITY of the simulator; 0: the driver's first GPU.  Prints each kernel's
- *	                       name when its product is right; status 1, with the reason, when one is not */
+ *	                       name if its result is correct; status 1, with the reason, if one is not */
 #include <hexc_bundle.h>
 #include <hexc_gpu.h>
 #include <hexc_weights.h>

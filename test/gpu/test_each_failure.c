@@ -1,6 +1,5 @@
-/* test_each_failure.c - the runtime's functions, when the n-th request for memory gets none, or the n-th
- * call of the system for a file fails: the code that the header says, a sentence, nothing left behind;
- * until none fails. */
+/* test_each_failure.c - tests the runtime's functions with the n-th allocation, or the n-th file system call,
+ * failing, for every n: the documented code, a message, nothing leaked. */
 #define _GNU_SOURCE
 #include "test/lib/util_lib.h"
 #include "test/ops/util_op.h"

@@ -1,5 +1,5 @@
-/* test_refusals.c - the errors of the runtime's functions that no other test meets, each with its code and
- * what is said: arguments that are none, structs of a newer header, sizes that cannot be computed. */
+/* test_refusals.c - tests the errors of the runtime's functions that no other test covers, each with its code
+ * and message: invalid arguments, structs of a newer header, sizes that cannot be computed. */
 #include "test/lib/util_lib.h"
 #include "test/ops/util_op.h"
 #include "lib/hexc_cache.h"
@@ -349,7 +349,7 @@ TEST(newer_structs)
 	hexc_plan_free(p);
 	REFUSED(hexc_weight_quantize(&w, "Q4_0", x, 64, 64, 0, &workers.w, why, sizeof why),
 	        HEXC_E_INVALID, why,
-	        "hexc_workers is of a newer hexc.h");
+	        "hexc_workers was compiled with a newer hexc.h");
 	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_0", x, 64, 64, 0, NULL, why, sizeof why), HEXC_OK);
 	REFUSED(hexc_weight_float(w, x, &workers.w, why, sizeof why), HEXC_E_INVALID, why, "newer hexc.h");
 	newer.w = *w;

@@ -1,8 +1,8 @@
-/* threads.c - a host of the runtime library with eight threads, on the simulator: they read one bundle, half
- * of them launch calls of their own of one module on one GPU, the others each have a GPU.
+/* threads.c - a host of the runtime library with eight threads, on the simulator: they read one bundle; half
+ * of them launch separate calls of one module on one GPU, the others have a GPU each.
  *
  *	threads BUNDLE LAUNCHES
- *	                status 0: all sums were right; 1: something failed, and was told */
+ *	                status 0: all sums were correct; 1: an error was reported */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -90,7 +90,7 @@ wants none "$dir/say.hexc" --werror
 say tune '0|3|16'
 wants '3 of 0 1' "$dir/say.hexc" -D BLOCK_GROUP=3
 say const 1025
-says 1 'BLOCK_GROUP is 1025, but a group has 1 to 1024 blocks, or 0 for none' --emit-ptx "$dir/say.hexc"
+says 1 'BLOCK_GROUP is 1025; expected 1 to 1024, or 0 to disable' --emit-ptx "$dir/say.hexc"
 
 # Results in groups of 3 and 4 of 10 rows, in the last of which are 4 and 6; ragged in both dims.
 say tune "0|1|3|4|8"

@@ -43,7 +43,7 @@ try() { # want arch a b acc m n k
 	done <"$dir/n"
 }
 
-sums='thin products as sums' padded='thin products padded; mma'
+sums='skinny dots: multiply-reduce' padded='skinny dots: padded MMA; mma'
 for m in 1 2 4; do
 	try "$padded" sm_80 f16 f16 f32 $m 64 64
 	try "$sums" sm_80 f32 f32 f32 $m 16 64

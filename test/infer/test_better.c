@@ -1,30 +1,30 @@
-/* test_better.c - what is better than in Hexcute as published, point by point: one test for each
+/* test_better.c - tests the improvements over Hexcute as published, one test for each
  *
- *   picks_mma_and_grid       picks the mma and the warp grid itself
- *   inserts_conversions      inserts conversions itself
- *   converts_by_shuffle      converts by shuffle when it can
- *   order_of_k, packed, swap uses k order, packing and swap freedoms
+ *   picks_mma_and_grid       selects the MMA and the warp layout automatically
+ *   inserts_conversions      inserts layout conversions automatically
+ *   converts_by_shuffle      converts by shuffle where possible
+ *   order_of_k, packed, swap uses k order, packing and operand swap
  *   both_ends                checks both ends of each constraint
  *   backward_reduce          backward reduce
- *   every_phase, charged     conflicts counted over every phase and charged
+ *   every_phase, charged     conflicts counted over every phase and included in the cost
  *   scratch_swizzled         scratch swizzled
  *   stores_matrices          stmatrix
  *   ldmatrix_of_bytes        ldmatrix for 8-bit
  *   costs                    costs async waits, dtype-dependent tensor cores, ldmatrix width
  *   more_than_four           no limit of four candidates
  *   every_mma                every dtype of mma
- *   any_scan, shared_scan    scans of any length, a part of them for every warp
- *   small_tiles              wide accesses only where every lane has a part
- *   global_memory_first      global memory's order before that of shared memory
+ *   any_scan, shared_scan    scans of any length, distributed over all warps
+ *   small_tiles              wide accesses only where every lane has work
+ *   global_memory_first      order of global memory takes precedence over that of shared memory
  *   whole_row_of_bytes       wide accesses of bytes that lanes share
- *   addresses_of_rows        few addresses where rows begin anywhere
+ *   addresses_of_rows        few addresses for unaligned rows
  *   any_rank                 n-dimensional conversions
  *   mean_divides             mean divides
  *   max_of_infinity          -inf safe max
- *   checker                  an independent checker
+ *   checker                  an independent validator
  *   explanations             explanations
  *
- * Products of warpgroups are in test/infer/test_wgmma_layouts.c. */
+ * wgmma is tested in test/infer/test_wgmma_layouts.c. */
 #include "infer/explain/explain_internal.h"
 #include "infer/core/sm_throughput.h"
 #include "test/check.h"
@@ -624,7 +624,7 @@ TEST(explanations)
 
 	infer_source(&x, usual(), "sm_80", 0, false);
 	text = infer_explain(x.k, x.cands);
-	ck_assert(strstr(text, "demanded by dot, line 11") && strstr(text, "ldmatrix_x4") &&
+	ck_assert(strstr(text, "required by dot, line 11") && strstr(text, "ldmatrix_x4") &&
 	          strstr(text, "solutions, cheapest first"));
 	ck_assert_ptr_nonnull(strstr(text, "task mapping repeat("));
 	json = infer_explain_json(x.k, x.cands);

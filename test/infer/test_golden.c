@@ -1,5 +1,5 @@
-/* test_golden.c - what is known of published results: the shared layouts and instructions of an f16 product
- * (128 x 128 x 32, four warps), the staging of an accumulator, the reduction of one. */
+/* test_golden.c - tests inference against published results: the shared layouts and instructions of an f16
+ * GEMM (128 x 128 x 32, four warps), the staging of an accumulator, the reduction of one. */
 #include "infer/core/sm_throughput.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"

@@ -1,6 +1,7 @@
-/* test_golden_product.c - published results about a whole f16 product, 128 x 128 x 32 on four warps.
+/* test_golden_product.c - tests inference against published results for a full f16 GEMM, 128 x 128 x 32 on
+ * four warps.
  *
- * Where the 20 golden results of the Hexcute algorithm (arXiv 2504.16214) are tested; layout: is
+ * The 20 golden results of the Hexcute algorithm (arXiv 2504.16214) and their tests; layout: is
  * test/taskmap/test_layout_golden.c, golden: test_golden.c.
  *
  *    1  2  3  fragments                   layout: fragments
@@ -16,7 +17,7 @@
  *   17        rearrange                   golden: rearrange, rearrange_block;  here: staging
  *   18        reduce                      layout: reduce;  golden: reduce;  here: shuffles
  *   19        a packed block of u4        layout: packed_block
- *   20        casts of narrow integers  test/narrow_cast/test_recipe.c, all values of all types */
+ *   20        casts of narrow integers    test/narrow_cast/test_recipe.c, all values of all types */
 #include "infer/explain/explain.h"
 #include "infer/convert/convert.h"
 #include "infer/memory/memory.h"
@@ -79,7 +80,7 @@ TEST_EACH(table, 3)
 }
 
 /* 16: of the seven loads with a feasible copy that are published, with the widest copy of each, none takes
- * fewer instructions than what every candidate here does, for loads and for copies; no conflicts. */
+ * fewer instructions than what every candidate here does, for loads and waiting for copies; no conflicts. */
 TEST(best_of_the_table)
 {
 	static const struct {

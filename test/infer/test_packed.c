@@ -1,5 +1,5 @@
-/* test_packed.c - one pack of weights serves a program in all its configurations, on all targets; what blocks
- * cannot serve is refused with the block. */
+/* test_packed.c - tests that one pack of weights serves a program in all its configurations, on all targets;
+ * unsupported blocks are rejected with a message that names the block. */
 #include "lib/hexc.h"
 #include "lib/sim/sim.h"
 #include "taskmap/support/support.h"

@@ -1,6 +1,6 @@
-/* test_pass_growth.c - what compiling costs as programs grow from 100 to 1,000 to 4,000 ops: memory taken, values
- * that facts are asked of, steps of the search, and, loosely, time.  Straight-line programs of each kind.
- * How long the complete lists of two examples take.  And the counted work of compiling some examples. */
+/* test_pass_growth.c - tests how compile cost grows for programs of 100, 1,000 and 4,000 ops: memory, range
+ * analysis queries, search steps and, loosely, time. Straight-line programs of each kind. Also the time of
+ * complete candidate lists of two examples, and the counted work of compiling some examples. */
 #include "hexc/pass/pass.h"
 #include "infer/search_single.h"
 #include "infer/core/solution.h"

@@ -1,5 +1,5 @@
-/* test_role_layouts.c - products of warpgroups and copies of boxes: what is chosen, of all types, places and
- * majors, is right by the checker; what cannot be chosen says why. */
+/* test_role_layouts.c - tests wgmma and TMA tensor copies of all types, spaces and majors: selected layouts
+ * pass the validator; rejections give a reason. */
 #include "infer/infer.h"
 #include "test/check.h"
 #include "test/infer/util_infer.h"

@@ -1,5 +1,5 @@
-/* test_split_loops.c - pass split_loops: the two loops compute what the one did, at every edge; which loops are split;
- * and that the masks of the rest are needed. */
+/* test_split_loops.c - tests pass split_loops: the two loops compute the result of the original at every
+ * boundary; which loops are split; and that the masks of the remainder are needed. */
 #include "hexc/analysis/analysis.h"
 #include "infer/core/solution.h"
 #include "hexc/ir/verify/verify.h"

@@ -1,5 +1,5 @@
-/* test_wgmma_waits.c - pass wgmma_waits: waits for products stand where something needs these; arrivals that may
- * come a turn later do, and what is computed stays. */
+/* test_wgmma_waits.c - tests pass wgmma_waits: waits are placed at the first use of a result; arrivals that
+ * may come an iteration later are delayed; results are unchanged. */
 #include "hexc/pass/pass.h"
 #include "hexc/ir/verify/verify.h"
 #include "infer/core/solution.h"

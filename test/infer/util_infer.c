@@ -1,4 +1,4 @@
-/* util_infer.c - the passes up to inference, and questions about what they made. */
+/* util_infer.c - runs the passes up to inference, and queries their results. */
 #include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "test/infer/util_infer.h"

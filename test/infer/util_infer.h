@@ -1,4 +1,4 @@
-/* util_infer.h - a kernel from source text to what inference makes of it. */
+/* util_infer.h - from the source text of a kernel to the result of inference. */
 #ifndef TEST_UTIL_INFER_H
 #define TEST_UTIL_INFER_H
 #include "infer/infer.h"

@@ -1,7 +1,7 @@
-/* test_functions.c - the functions of hexc/prelude/prelude.def, computed by the tile interpreter, against the
- * C library's long double ones: for every number of f16 and bf16, and for a million of f32 and of f64
- * (QUICK=1: an eighth), within the errors that hexc/LANGUAGE.md states
- * (test/lang/run-prelude.sh compares). */
+/* test_functions.c - tests the functions of hexc/prelude/prelude.def, computed by the tile interpreter,
+ * against the long double functions of the C library: for every value of f16 and bf16, and for a million of
+ * f32 and of f64 (QUICK=1: an eighth), within the errors stated in hexc/LANGUAGE.md (test/lang/run-prelude.sh
+ * compares). */
 #include "test/interp/util_interp.h"
 #include "test/ir/util_unit.h"
 #include <math.h>

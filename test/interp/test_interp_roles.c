@@ -1,5 +1,5 @@
-/* test_interp_roles.c - roles of warps through the tile interpreter: what they compute, and what it finds wrong when
- * they do not wait for each other. */
+/* test_interp_roles.c - tests warp roles in the tile interpreter: their results, and the faults it reports
+ * for missing waits. */
 #include "test/interp/util_interp.h"
 #include "test/ir/util_unit.h"
 #include <string.h>

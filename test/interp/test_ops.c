@@ -1,4 +1,4 @@
-/* test_ops.c - single ops of the tile interpreter against C's arithmetic, and the faults it reports. */
+/* test_ops.c - tests single ops of the tile interpreter against C's arithmetic, and the faults it reports. */
 #include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"
 #include "test/ir/util_unit.h"

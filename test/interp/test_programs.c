@@ -1,4 +1,4 @@
-/* test_programs.c - kernels from source through the tile interpreter, against plain C loops. */
+/* test_programs.c - tests kernels from source in the tile interpreter against plain C loops. */
 #include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"
 #include "test/ir/util_unit.h"

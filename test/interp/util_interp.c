@@ -1,4 +1,4 @@
-/* util_interp.c - for tests that run kernels through the tile interpreter. */
+/* util_interp.c - runs kernels in the tile interpreter for tests. */
 #include "hexc/lang/lang.h"
 #include "hexc/pass/pass.h"
 #include "test/interp/util_interp.h"

@@ -1,4 +1,4 @@
-/* util_interp.h - for tests that run kernels through the tile interpreter. */
+/* util_interp.h - running kernels in the tile interpreter, for tests. */
 #ifndef TEST_UTIL_INTERP_H
 #define TEST_UTIL_INTERP_H
 #include "hexc/interp/interp.h"

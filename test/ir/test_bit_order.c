@@ -1,5 +1,5 @@
-/* test_bit_order.c - the orders of narrow elements in words, against a picture of them: the words are filled
- * bit by bit in the order in which the design describes them. */
+/* test_bit_order.c - tests the orders of narrow elements in words against words filled bit by bit in the
+ * order of the design. */
 #include "hexc/ir/bit_order.h"
 #include "test/check.h"
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* test_dtype_value.c - element types as numbers: every code of 16 bits, rounding against exact neighbours. */
+/* test_dtype_value.c - tests the values of element types: every 16-bit code, rounding against exact
+ * neighbours. */
 #include "hexc/ir/dtype_value.h"
 #include "test/check.h"
 #include "test/interp/util_interp.h"

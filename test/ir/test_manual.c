@@ -1,5 +1,5 @@
-/* test_manual.c - hexc/IR.md: every op has an entry, every example is right, the program in front reads back
- * to its own bytes.  Run from the top folder. */
+/* test_manual.c - tests hexc/IR.md: every op has an entry, every example is correct, the introductory program
+ * prints back to the same bytes. Run from the top folder. */
 #include "test/util_file.h"
 #include "hexc/ir/verify/verify.h"
 #include "test/ir/util_unit.h"

@@ -1,4 +1,5 @@
-/* test_pack_layout.c - packs: their text, what is refused, and that no two bits of a block share a place. */
+/* test_pack_layout.c - tests packs: their textual form, what is rejected, and that no two bits of a block
+ * share a position. */
 #include "test/ir/util_pack.h"
 #include "hexc/ir/pack.h"
 #include "test/util_arena.h"

@@ -1,5 +1,5 @@
-/* test_text.c - the IR's text form: what is printed reads back to the same bytes; garbage gets a
- * diagnostic. */
+/* test_text.c - tests the IR's textual form: printed IR parses and prints back to the same bytes; garbage
+ * gets a diagnostic. */
 #include "hexc/ir/text/text.h"
 #include "hexc/ir/verify/verify.h"
 #include "test/ir/util_unit.h"

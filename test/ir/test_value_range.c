@@ -1,4 +1,5 @@
-/* test_value_range.c - facts about index values: what must be proved is, and nothing proved is ever false. */
+/* test_value_range.c - tests range analysis of index values: required results are derived, and no derived
+ * result is false. */
 #include "hexc/analysis/analysis.h"
 #include "test/ir/util_prog.h"
 #include "hexc/ir/verify/verify.h"

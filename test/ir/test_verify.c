@@ -1,4 +1,4 @@
-/* test_verify.c - the verifier accepts what is whole and names what is broken. */
+/* test_verify.c - tests that the verifier accepts well-formed IR and diagnoses broken IR. */
 #include "test/ir/util_unit.h"
 #include "hexc/ir/verify/verify.h"
 #include <stdlib.h>

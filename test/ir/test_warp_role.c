@@ -1,4 +1,5 @@
-/* test_warp_role.c - roles of warps: what the verifier says of each op, and of all together; who runs an op. */
+/* test_warp_role.c - tests warp roles: the verifier's diagnostics for each op, and for all together; which
+ * roles execute an op. */
 #include "test/ir/util_unit.h"
 #include "hexc/ir/verify/verify.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* util_ir.c - for tests that start from IR text. */
+/* util_ir.c - parses IR text for tests. */
 #include "test/ir/util_ir.h"
 #include "test/check.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* util_ir.h - for tests that start from IR text. */
+/* util_ir.h - tests that start from IR text. */
 #ifndef TEST_UTIL_IR_H
 #define TEST_UTIL_IR_H
 #include "hexc/ir/text/text.h"

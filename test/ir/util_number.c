@@ -1,4 +1,4 @@
-/* util_number.c - what the formats of numbers say. */
+/* util_number.c - decodes number formats by their definition, as an oracle. */
 #include "test/ir/util_number.h"
 #include <math.h>
 

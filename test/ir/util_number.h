@@ -1,4 +1,5 @@
-/* util_number.h - what the formats of numbers say, written a second time: hexc/ir/dtype_value.c is not used. */
+/* util_number.h - a second implementation of the number formats, as an oracle: hexc/ir/dtype_value.c is not
+ * used. */
 #ifndef TEST_UTIL_NUMBER_H
 #define TEST_UTIL_NUMBER_H
 #include "hexc/ir/ir.h"

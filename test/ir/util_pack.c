@@ -1,4 +1,5 @@
-/* util_pack.c - elements of packed tensors bit by bit. */
+/* util_pack.c - reads and writes elements of packed tensors bit by bit, as an oracle for the fast
+ * routines. */
 #include "test/ir/util_pack.h"
 
 /* Bits from the start of the tensor to the element's bit. */

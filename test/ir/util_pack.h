@@ -1,4 +1,4 @@
-/* util_pack.h - elements of packed tensors bit by bit: what the fast routines are compared with. */
+/* util_pack.h - elements of packed tensors bit by bit: an oracle for the fast routines. */
 #ifndef TEST_UTIL_PACK_H
 #define TEST_UTIL_PACK_H
 #include "hexc/ir/pack.h"

@@ -1,4 +1,4 @@
-/* util_prog.c - make random index programs. */
+/* util_prog.c - generates random index programs. */
 #include "test/ir/util_prog.h"
 
 typedef struct Gen {

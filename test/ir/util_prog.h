@@ -1,5 +1,5 @@
-/* util_prog.h - random index programs: nested loops, conditions and views over run-time sizes, and a
- * plain executor for them. */
+/* util_prog.h - random index programs: nested loops, conditions and views over run-time sizes, and a plain
+ * executor for them. */
 #ifndef TEST_UTIL_PROG_H
 #define TEST_UTIL_PROG_H
 #include "test/ir/util_ir.h"

@@ -1,4 +1,4 @@
-/* util_run.c - execute index programs, plainly. */
+/* util_run.c - executes index programs, plainly. */
 #include "test/ir/util_prog.h"
 #include "test/check.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* util_unit.h - TEST_PROGRAM(UNIT_FIXTURE) gives each test a unit of its own.  Include it last. */
+/* util_unit.h - TEST_PROGRAM(UNIT_FIXTURE) gives each test a separate unit. Include it last. */
 #ifndef TEST_UTIL_UNIT_H
 #define TEST_UTIL_UNIT_H
 #include "test/check.h"

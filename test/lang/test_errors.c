@@ -1,4 +1,5 @@
-/* test_errors.c - every program in test/lang/errors gives exactly the errors its comments announce:
+/* test_errors.c - tests that every program in test/lang/errors gives exactly the errors its comments
+ * announce:
  *
  *     let x = mm + 1; // error: there is no `mm` here
  *

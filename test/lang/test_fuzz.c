@@ -1,8 +1,8 @@
-/* test_fuzz.c - no text whatever harms the front end.
+/* test_fuzz.c - fuzzes the front end: no text may crash it.
  *
- * Valid programs are mutated, from a fixed seed: bytes and tokens are changed, dropped, doubled, swapped,
- * taken from other programs.  Each result must end in errors with places or in IR that verifies, and give
- * the same twice.  Environment: FUZZ_ROUNDS mutations (default 6000), FUZZ_SEED. */
+ * Valid programs are mutated, from a fixed seed: bytes and tokens are changed, dropped, duplicated, swapped,
+ * taken from other programs. Each result must yield errors with source locations or IR that verifies, and the
+ * same twice. Environment: FUZZ_ROUNDS mutations (default 6000), FUZZ_SEED. */
 #include "test/check.h"
 #include "hexc/ir/verify/verify.h"
 #include "test/lang/util_lang.h"

@@ -1,8 +1,8 @@
-/* test_lower.c - what every construct of the language becomes.
+/* test_lower.c - tests the lowering of every construct of the language to IR.
  *
- * Programs in test/lang/valid announce parts of their IR, in order:  // ir: %b = add %a, % : reg f32[8]
+ * Programs in test/lang/valid announce parts of their IR, in order: // ir: %b = add %a, % : reg f32[8]
  * and what must not occur:  // ir! if
- * In the printed IR each `%12.name` is `%name` and each `%12` is `%`; places are left out. */
+ * In the printed IR each `%12.name` is `%name` and each `%12` is `%`; source locations are omitted. */
 #include "test/check.h"
 #include "hexc/ir/verify/verify.h"
 #include "test/lang/util_lang.h"

@@ -1,4 +1,4 @@
-/* test_meaning.c - what programs compute, through the tile interpreter, against loops written here. */
+/* test_meaning.c - tests the results of programs, in the tile interpreter, against loops written here. */
 #include "test/check.h"
 #include "test/interp/util_interp.h"
 #include "test/lang/util_lang.h"

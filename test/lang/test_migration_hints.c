@@ -1,5 +1,5 @@
-/* test_migration_hints.c - the words of migration_hints.def are foreign: hexc knows none of them, and each stands there
- * once. */
+/* test_migration_hints.c - tests that the words of migration_hints.def are unknown to hexc, and that each is
+ * listed once. */
 #include "hexc/ir/dtype.h"
 #include "hexc/lang/migration_hints.h"
 #include "hexc/lang/lower.h"

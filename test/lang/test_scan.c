@@ -1,5 +1,5 @@
-/* test_scan.c - scans and reductions of functions of the program, against loops written here: functions whose
- * order matters, rows of any length in tiles of any size, what is outside of a tensor in nothing.
+/* test_scan.c - tests scans and reductions by functions of the program against loops written here:
+ * non-commutative functions, rows of any length in tiles of any size; elements out of bounds have no effect.
  * The same program runs on the simulator in test/infer/run-candidates.sh, against the tile interpreter. */
 #include "hexc/pass/pass.h"
 #include "hexc/ir/verify/verify.h"

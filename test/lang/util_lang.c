@@ -1,4 +1,4 @@
-/* util_lang.c - compile source text in a test and look at what came out. */
+/* util_lang.c - compiles source text in a test and inspects the result. */
 #include "hexc/lang/lang.h"
 #include "test/lang/util_lang.h"
 #include "test/check.h"

@@ -1,4 +1,4 @@
-/* util_lang.h - compile source text in a test and look at what came out. */
+/* util_lang.h - compiling source text in a test and inspecting the result. */
 #ifndef TEST_UTIL_LANG_H
 #define TEST_UTIL_LANG_H
 #include "hexc/ir/text/text.h"

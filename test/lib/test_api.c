@@ -1,4 +1,5 @@
-/* test_api.c - hexc.h: options, messages, what a module says, arithmetic of the host. */
+/* test_api.c - tests hexc.h: options, messages, properties of a module, the host's floating-point
+ * environment. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include <fenv.h>

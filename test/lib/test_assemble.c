@@ -1,5 +1,5 @@
-/* test_assemble.c - hexc_opts.assemble: each kernel gets the solution that the host's assembler finds best,
- * also in the background; what ends the compilation meanwhile ends it; no memory is lost. */
+/* test_assemble.c - tests hexc_opts.assemble: each kernel gets the solution that the host's assembler ranks
+ * best, also in the background; cancellations and errors meanwhile end the compilation; no memory leaks. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include <stdio.h>

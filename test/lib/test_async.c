@@ -1,5 +1,5 @@
-/* test_async.c - compilations in the background: the module that hexc_compile makes, on whatever thread, or
- * the reason why there is none; jobs that are cancelled, left, and never begun. */
+/* test_async.c - tests compilations in the background: the module of hexc_compile, on any thread, or the
+ * reason why there is none; jobs that are cancelled, abandoned, and never started. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include <dirent.h>

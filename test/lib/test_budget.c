@@ -1,6 +1,6 @@
-/* test_budget.c - every budget of search steps, and a cancellation at every poll: the answer is either the
- * whole solution, the same as without a limit, or HEXC_E_LIMIT; the context compiles the next program as if
- * nothing had been, and no memory is lost. */
+/* test_budget.c - tests every budget of search steps, and a cancellation at every poll: the result is either
+ * the complete solution, the same as without a limit, or HEXC_E_LIMIT. Afterwards the context compiles the
+ * next program normally, and no memory leaks. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include "test/util_file.h"

@@ -1,4 +1,5 @@
-/* test_bundle.c - bundles: what was put in comes out, what is wanted is found, and damage is refused. */
+/* test_bundle.c - tests bundles: modules are read back as written, lookups find them, and damaged files are
+ * rejected. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include "lib/hexc_bundle.h"

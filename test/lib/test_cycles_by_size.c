@@ -1,4 +1,5 @@
-/* test_cycles_by_size.c - cycles by the sizes of a launch are those of the same program with constants for sizes. */
+/* test_cycles_by_size.c - tests that cycles predicted from the sizes of a launch equal those of the same
+ * program with constant sizes. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include "hexc/ir/ir.h"

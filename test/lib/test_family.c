@@ -1,5 +1,5 @@
-/* test_family.c - families: every size finds its kernel, chains have their sizes and their workspace, and
- * text that is none is refused where it is wrong. */
+/* test_family.c - tests kernel families: every size finds its kernel, chains have their sizes and their
+ * workspace, and invalid text is rejected at the right place. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include "lib/hexc_family.h"

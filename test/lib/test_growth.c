@@ -1,6 +1,6 @@
-/* test_growth.c - programs of each kind, 1, 2, 4 and 8 times as long: what a compile takes grows as they
- * do, and cancel() is asked all along.  Counted are bytes of memory and questions, which are one for so
- * much work; no times. */
+/* test_growth.c - tests that compile cost grows linearly, for programs of each kind, 1, 2, 4 and 8 times as
+ * long, and that cancel() is polled throughout. Counts bytes of memory and polls, one per fixed amount of
+ * work; no times. */
 #include "taskmap/support/support.h"
 #include "test/check.h"
 #include "test/lib/util_lib.h"

@@ -1,4 +1,4 @@
-/* test_json.c - the reader of JSON: RFC 8259, and what is none. */
+/* test_json.c - tests the JSON reader: accepts RFC 8259, rejects anything else. */
 #include "test/check.h"
 #include "test/util_arena.h"
 #include "lib/base/json.h"

@@ -1,4 +1,5 @@
-/* test_launch.c - hexc.h: grids, what is asked of arguments, their values as a driver reads them. */
+/* test_launch.c - tests launches of hexc.h: grids, requirements on arguments, their values as a driver reads
+ * them. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include <string.h>
@@ -21,7 +22,7 @@ TEST(launches)
 	ck_assert_int_eq(hexc_tensor(m, 0, 3, arg, dim, stride), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_OK);
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_str_eq(why, "A is NULL, and has elements: 800 bytes for these sizes");
+	ck_assert_str_eq(why, "A is NULL; expected 800 bytes");
 	arg[3].i = -1;
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_str_eq(why, "the size N is -1; sizes are not negative");

@@ -1,4 +1,5 @@
-/* test_limits.c - when memory, steps or patience run out: the right code, no leak, the next compile works. */
+/* test_limits.c - tests exhaustion of memory, steps or time: the right code, no leak, the next compile
+ * works. */
 #define _GNU_SOURCE
 #include "test/check.h"
 #include "test/lib/util_lib.h"

@@ -1,4 +1,5 @@
-/* test_module_file.c - what a module says after it was saved and loaded, and what damage does to it. */
+/* test_module_file.c - tests that a module's properties survive saving and loading, and that damaged files
+ * are rejected. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include "test/util_file.h"

@@ -1,4 +1,5 @@
-/* test_parallel.c - threads of the library beside those of a host. */
+/* test_parallel.c - tests the library's threads: how they distribute pieces of work, next to the threads of a
+ * host. */
 #define _GNU_SOURCE
 #include "lib/base/base.h"
 #include "taskmap/support/cpu_count.h"

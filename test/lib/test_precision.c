@@ -1,4 +1,5 @@
-/* test_precision.c - which instructions stand for what hexc/LANGUAGE.md promises of floats. */
+/* test_precision.c - tests which PTX instructions implement the float semantics that hexc/LANGUAGE.md
+ * promises. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* test_threads.c - eight threads compile different kernels at once and get the same bytes as one. */
+/* test_threads.c - tests that eight threads compiling different kernels concurrently get the same bytes as
+ * one. */
 #include "test/check.h"
 #include "test/lib/util_lib.h"
 #include "test/util_file.h"

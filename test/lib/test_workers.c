@@ -1,4 +1,4 @@
-/* test_workers.c - threads of a host that do the library's work. */
+/* test_workers.c - tests host-provided threads that execute the library's work. */
 #include "lib/base/base.h"
 #include "lib/hexc_weights.h"
 #include "test/check.h"

@@ -1,4 +1,4 @@
-/* util_lib.c - see util_lib.h. */
+/* util_lib.c - programs for the tests of the API, and an allocator that counts and fails (util_lib.h). */
 #include "test/lib/util_lib.h"
 #include "test/check.h"
 #include <stdio.h>

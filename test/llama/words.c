@@ -1,6 +1,7 @@
-/* words.c - texts through the vocabulary of a GGUF file: a line of the input is a text in hexadecimal; a
- * line of the output its tokens, and, in hexadecimal, the bytes that they stand for; of a line #N those of
- * token N; of one =N that text N times, as the number of its tokens and the work that joining it took. */
+/* words.c - converts texts with the vocabulary of a GGUF file: a line of the input is a text in hexadecimal;
+ * a line of the output its tokens, and, in hexadecimal, the bytes that they represent; for a line #N those of
+ * token N; for =N followed by a text, N copies of the text, as the number of its tokens and the work of
+ * joining it. */
 #include "examples/llama/join.h"
 #include "examples/llama/llama.h"
 #include <stdio.h>

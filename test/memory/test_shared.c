@@ -1,9 +1,9 @@
-/* test_shared.c - address layouts of shared tiles against results known from elsewhere.
+/* test_shared.c - tests address layouts of shared tiles against published results.
  *
  * The swizzles are golden result 14 of the Hexcute algorithm as published (arXiv 2504.16214; f16, rows of bk
- * elements contiguous, 128 threads writing by cp.async of 16 bytes, ldmatrix reading): row 16 -> (1,3,3),
- * 32 -> (2,3,3), 64 -> (3,3,3), 128 -> (3,3,4); ways before 2, 4, 8, 8.  Wavefronts are also counted here a
- * second time, plainly, from the bank rule: 32 banks of 4 bytes, 128 bytes a phase. */
+ * elements contiguous, 128 threads writing by cp.async of 16 bytes, ldmatrix reading): row 16 -> (1,3,3), 32
+ * -> (2,3,3), 64 -> (3,3,3), 128 -> (3,3,4); conflict ways before 2, 4, 8, 8. Wavefronts are also counted
+ * here independently, from the bank rule: 32 banks of 4 bytes, 128 bytes per phase. */
 #include "infer/core/sm_throughput.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"

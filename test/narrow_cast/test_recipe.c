@@ -1,5 +1,5 @@
-/* test_recipe.c - the recipes of casts, step by step in C: every code of every type in every element of a
- * group, beside random neighbours, against what the formats say. */
+/* test_recipe.c - tests the cast sequences, step by step in C: every code of every type in every element of a
+ * group, with random values in the other elements, against the definition of the formats. */
 #include "infer/narrow_cast/cast_sequence.h"
 #include "test/check.h"
 #include "test/ir/util_number.h"

@@ -1,4 +1,4 @@
-/* test_attention.c - the operators attention, decode and paged against softmax(Q K^T) V in double, and
+/* test_attention.c - tests the operators attention, decode and paged against softmax(Q K^T) V in double, and
  * kv_append. */
 #include "test/ops/util_op.h"
 #include <math.h>

@@ -1,5 +1,5 @@
-/* test_choose_line.c - the operators top_k and sample: the largest of rows of any length, and tokens by given
- * numbers. */
+/* test_choose_line.c - tests the operators top_k and sample: the largest elements of rows of any length, and
+ * tokens drawn by given random numbers. */
 #include "test/ops/util_op.h"
 #include <math.h>
 #include <stdio.h>

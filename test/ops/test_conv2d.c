@@ -1,4 +1,5 @@
-/* test_conv2d.c - the operator conv2d: windows, strides, paddings and dilations, channels of any number. */
+/* test_conv2d.c - tests the operator conv2d: windows, strides, paddings and dilations, any number of
+ * channels. */
 #include "test/ops/util_op.h"
 #include <math.h>
 #include <stdio.h>

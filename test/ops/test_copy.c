@@ -1,4 +1,4 @@
-/* test_copy.c - the operators transpose and copy: matrices turned, strides of any kind. */
+/* test_copy.c - tests the operators transpose and copy: transposed matrices, strides of any kind. */
 #include "test/ops/util_op.h"
 #include <math.h>
 

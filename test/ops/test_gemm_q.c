@@ -1,5 +1,5 @@
-/* test_gemm_q.c - the operator gemm_q: integers exactly, 8-bit floats within the bound of their
- * sums, and scales. */
+/* test_gemm_q.c - tests the operator gemm_q: integers exactly, 8-bit floats within the bound of their sums,
+ * and scales. */
 #include "test/ops/util_op.h"
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* test_linear.c - weights of every format on a device: hexc_linear_new, and products of few rows and of
- * many against sums in double of what hexc_weight_float says the weights are. */
+/* test_linear.c - tests weights of every format on a device: hexc_linear_new, and GEMMs of few and of many
+ * rows against sums in double of the weights' values by hexc_weight_float. */
 #include "lib/hexc_ops.h"
 #include "test/ops/util_op.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* test_loss.c - the operators cross_entropy and scan: sums along rows of any length. */
+/* test_loss.c - tests the operators cross_entropy and scan: sums along rows of any length. */
 #include "test/ops/util_op.h"
 #include <math.h>
 

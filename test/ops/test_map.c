@@ -1,5 +1,5 @@
-/* test_map.c - the operators map and map_list: elements of matrices, vectors and scalars, and of lists of
- * tensors. */
+/* test_map.c - tests the operators map and map_list: elements of matrices, vectors and scalars, and of lists
+ * of tensors. */
 #include "test/ops/util_op.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* test_moe.c - the operator moe: routing, sorting, the experts' products and their sum, as one chain of
+/* test_moe.c - tests the operator moe: routing, sorting, the experts' GEMMs and their sum, as one chain of
  * kernels. */
 #include "test/ops/util_op.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* test_norm.c - the operator norm: rows of any length, residuals, gains, element types. */
+/* test_norm.c - tests the operator norm: rows of any length, residuals, gains, element types. */
 #include "test/ops/util_op.h"
 #include <math.h>
 #include <stdlib.h>

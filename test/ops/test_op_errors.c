@@ -1,6 +1,5 @@
-/* test_op_errors.c - the errors of hexc_ops.h, each with its code and what is said: settings that an operator
- * has not, tables that it cannot have, weights that none takes, and the n-th request for memory refused,
- * until none is. */
+/* test_op_errors.c - tests the errors of hexc_ops.h, each with its code and message: unknown settings of an
+ * operator, invalid dispatch tables, unsupported weights, and a failing n-th allocation, for every n. */
 #include "test/lib/util_lib.h"
 #include "test/ops/util_op.h"
 #include <stdio.h>
@@ -49,7 +48,7 @@ static const struct {
 	  "operator copy: copy, line 5, `bias f16,`: a parameter is written" },
 	{ "copy", "tensors", "bias: f99[N]", NULL, HEXC_E_SOURCE, "f99" },
 	{ "copy", NULL, NULL, TABLE("take nope when 1\n"), HEXC_E_FILE,
-	  "operator copy: its table asks for kernel nope, which it has not" },
+	  "operator copy: its dispatch table names an unknown kernel nope" },
 	{ "copy", NULL, NULL, TABLE("take copy BM=3 when 1\n"), HEXC_E_SOURCE, "BM" },
 	{ "copy", NULL, NULL, TABLE("take copy when\n"), HEXC_E_FILE, "line 3 of the families" },
 };

@@ -1,4 +1,4 @@
-/* test_op_quantize.c - the operator quantize: exactly what f32 operations give. */
+/* test_op_quantize.c - tests that the operator quantize gives exactly the results of f32 operations. */
 #include "test/ops/util_op.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* test_softmax.c - the operator softmax: rows of any length, masks, scales, its logarithm. */
+/* test_softmax.c - tests the operator softmax: rows of any length, masks, scales, its logarithm. */
 #include "test/ops/util_op.h"
 #include <math.h>
 

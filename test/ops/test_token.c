@@ -1,4 +1,4 @@
-/* test_token.c - the operators of tokens: embedding, rotary. */
+/* test_token.c - tests the token operators: embedding, rotary. */
 #include "test/ops/util_op.h"
 #include <math.h>
 #include <stdio.h>

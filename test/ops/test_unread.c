@@ -1,8 +1,9 @@
-/* test_unread.c - what operators and examples are not to count may be anything: rows that no index names,
- * tokens without a slot, experts without a token, groups' neighbours, steps behind a sequence's end.
+/* test_unread.c - tests that elements which operators and examples must ignore may have any value: rows that
+ * no index selects, tokens without a slot, experts without a token, neighbours of groups, steps past a
+ * sequence's end.
  *
- * Each runs twice, with numbers there and with NaN and infinities, and gives the same bits twice.  What is
- * right of the numbers is for the operators' own tests. */
+ * Each runs twice, with finite values there and with NaN and infinities, and must give the same bits. Correct
+ * values are checked by the operators' own tests. */
 #include "test/ops/util_op.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* util_op.c - operators on the simulator. */
+/* util_op.c - runs operators on the simulator. */
 #include "test/ops/util_op.h"
 #include "test/check.h"
 #include "lib/sim/sim.h"

@@ -1,4 +1,4 @@
-/* util_op.h - operators on the simulator, with the data and the formulas of examples' tests. */
+/* util_op.h - operators on the simulator, with the data and the formulas of the tests of examples. */
 #ifndef UTIL_OP_H
 #define UTIL_OP_H
 #include "test/examples/util_case.h"

@@ -1,4 +1,4 @@
-/* test_pack.c - hexc_pack and hexc_unpack against hexc/ir/pack.c's own statement of where a code is, for
+/* test_pack.c - tests hexc_pack and hexc_unpack against the code positions defined by hexc/ir/pack.c, for
  * random packs of every kind */
 #include "lib/pack/bit_permute.h"
 #include "lib/base/base.h"

@@ -1,8 +1,8 @@
-/* test_allocate_smem.c - pass allocate_smem: tiles that live at the same time do not overlap, others share.
+/* test_allocate_smem.c - tests pass allocate_smem: tiles that are live at the same time do not overlap,
+ * others share memory.
  *
- * Random programs with shared tiles in loops and ifs are placed, given their barriers, and run with every
- * byte of shared memory watched: a tile that another one overwrites, or a barrier that is missing, is a
- * fault. */
+ * Random programs with shared tiles in loops and ifs are allocated, given their barriers, and run with every
+ * byte of shared memory watched: an overwritten live tile, or a missing barrier, is a fault. */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/allocate_smem.h"
 #include "test/pass/util_pass.h"

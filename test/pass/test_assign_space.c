@@ -1,4 +1,5 @@
-/* test_assign_space.c - pass assign_space: which loads are free, what becomes of them; copies of kernels. */
+/* test_assign_space.c - tests pass assign_space: which loads have an open space, and which space they get;
+ * copies of kernels. */
 #include "hexc/pass/pass.h"
 #include "hexc/ir/verify/verify.h"
 #include "hexc/pass/assign_space.h"

@@ -1,5 +1,5 @@
-/* test_fold.c - fold, cse, dce, cleanup: what becomes of small programs, and that random ones keep
- * their meaning. */
+/* test_fold.c - tests fold, cse, dce and cleanup: their output for small programs, and that random ones keep
+ * their semantics. */
 #include "hexc/pass/fold.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/verify/verify.h"

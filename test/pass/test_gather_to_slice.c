@@ -1,4 +1,5 @@
-/* test_gather_to_slice.c - pass gather_to_slice: which tiles of indices become slices, and that they mean the same. */
+/* test_gather_to_slice.c - tests pass gather_to_slice: which index tiles become slices, with the same
+ * semantics. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

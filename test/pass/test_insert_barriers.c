@@ -1,4 +1,5 @@
-/* test_insert_barriers.c - pass insert_barriers: each barrier that is missing is put in, and none that is not needed. */
+/* test_insert_barriers.c - tests pass insert_barriers: every missing barrier is inserted, and no redundant
+ * one. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

@@ -1,4 +1,5 @@
-/* test_mark_reductions.c - pass mark_reductions: which reductions a loop may carry in parts. */
+/* test_mark_reductions.c - tests pass mark_reductions: which reductions a loop may carry as partial
+ * results. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

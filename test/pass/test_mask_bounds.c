@@ -1,4 +1,5 @@
-/* test_mask_bounds.c - pass mask_bounds: masks where an edge can be seen, none where it cannot. */
+/* test_mask_bounds.c - tests pass mask_bounds: masks where out-of-bounds elements are observable, none
+ * elsewhere. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

@@ -1,4 +1,5 @@
-/* test_oob_fill.c - pass oob_fill: what loads bring from behind the end of a row, that nobody looks at. */
+/* test_oob_fill.c - tests pass oob_fill: the out-of-bounds value of loads, also undefined where no use
+ * observes it. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

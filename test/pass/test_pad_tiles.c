@@ -1,4 +1,5 @@
-/* test_pad_tiles.c - pass pad_tiles: which extents grow, to what, and which reductions get masks. */
+/* test_pad_tiles.c - tests pass pad_tiles: which extents are padded, to what, and which reductions get
+ * masks. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

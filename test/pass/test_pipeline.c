@@ -1,4 +1,4 @@
-/* test_pipeline.c - pass pipeline: what the loop looks like, and that each wait is needed. */
+/* test_pipeline.c - tests pass pipeline: the structure of the loop, and that each wait is needed. */
 #include "hexc/analysis/analysis.h"
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"

@@ -1,5 +1,5 @@
-/* test_program_roles.c - passes allocate_smem and insert_barriers on roles of warps: what may share memory, and what the copy engine
- * sees. */
+/* test_program_roles.c - tests passes allocate_smem and insert_barriers on warp roles: which tiles may share
+ * memory, and which writes the async proxy sees. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

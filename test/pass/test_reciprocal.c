@@ -1,4 +1,4 @@
-/* test_reciprocal.c - pass reciprocal: which quotients become products. */
+/* test_reciprocal.c - tests pass reciprocal: which divisions become multiplications. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

@@ -1,7 +1,8 @@
-/* test_twins.c - passes keep the meaning: every program gives the same bits before and after each of them.
+/* test_twins.c - tests that passes keep semantics: every program gives the same bits before and after each of
+ * them.
  *
- * Async copies land as late as the waits allow; after sync, accesses without a barrier in between and
- * tiles that overwrite each other are faults. */
+ * Async copies land as late as the waits allow; after insert_barriers, accesses without a barrier in between
+ * and overlapping live tiles are faults. */
 #include "hexc/pass/pass.h"
 #include "test/check.h"
 #include "test/pass/util_pass.h"

@@ -1,4 +1,4 @@
-/* test_version_accesses.c - passes version_accesses and async_copy: where they do something, and where not. */
+/* test_version_accesses.c - tests passes version_accesses and async_copy: where they apply, and where not. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

@@ -1,4 +1,4 @@
-/* util_pass.c - programs that tests of passes run. */
+/* util_pass.c - programs run by the tests of passes. */
 #include "test/pass/util_pass.h"
 #include "hexc/ir/verify/verify.h"
 #include "test/check.h"

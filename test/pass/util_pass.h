@@ -1,4 +1,4 @@
-/* util_pass.h - programs that tests of passes run. */
+/* util_pass.h - programs run by the tests of passes. */
 #ifndef TEST_UTIL_PASS_H
 #define TEST_UTIL_PASS_H
 #include "test/interp/util_interp.h"

@@ -1,10 +1,9 @@
-/* families.c - two products one behind the other, each by a family: the line for few rows is a chain of two
- * kernels with a workspace, those for more are one.  A plan's graph, captured for one number of rows and
- * brought up to date for others, has the bits of launches, which are exact; the graph of a plan whose nodes
- * changed is not launched as it was.
+/* families.c - runs two consecutive GEMMs, each by a family: the entry for few rows is a chain of two kernels
+ * with a workspace, those for more rows are one. A plan's graph, captured for one number of rows and updated
+ * for others, gives the same exact bits as launches; the graph of a plan whose nodes changed is rejected.
  *
  *	families BUNDLE simulator|driver
- *	            status 0: all was right; 1: something failed, and was told; 3: wrong */
+ *	            status 0: all was correct; 1: an error was reported; 3: incorrect result */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
-/* layer.c - a layer of a transformer, made of the examples' kernels: launched one after the other, each
- * buffer in memory of its own; then as a plan on 1 and 2 streams, and as graphs, for two numbers of tokens.
- * All give the same bits.
+/* layer.c - runs a transformer layer, built from the examples' kernels: launched one after the other, each
+ * buffer in separate memory; then as a plan on 1 and 2 streams, and as graphs, for two numbers of tokens. All
+ * must give the same bits.
  *
  *	layer BUNDLE simulator|driver [quick]
- *	                status 0: all was right; 1: something failed, was told, and left nothing behind;
- *	                3: wrong
+ *	                status 0: all was correct; 1: an error was reported, and nothing leaked;
+ *	                3: incorrect result
  *
- * quick: launches may do nothing, results are not compared; the plan on 2 streams alone. */
+ * quick: launches may do nothing, results are not compared; only the plan on 2 streams. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -426,7 +426,7 @@ refused(Engine *e)
 	        "stream 0 is the default one, which cannot be captured: make one");
 	TRY(hexc_plan_set_bytes(e->plan, H1, 8));
 	refuses(e, hexc_plan_launch(e->plan, e->stream, 2), HEXC_E_INVALID,
-	        "buffers have other bytes since they were placed: call hexc_plan_refit, or hexc_plan_solve");
+	        "buffer sizes changed after placement; call hexc_plan_refit or hexc_plan_solve");
 	TRY(hexc_plan_refit(e->plan));
 	refuses(e, hexc_plan_launch(e->plan, e->stream, 2), HEXC_E_ARGS,
 	        "node 0 (norm 1): rms_norm: Y needs 5120 bytes for these sizes; its buffer has 8");
@@ -434,7 +434,7 @@ refused(Engine *e)
 	TRY(hexc_plan_set_ptr(e->plan, X, memory));
 	TRY(hexc_plan_refit(e->plan));
 	refuses(e, hexc_plan_capture(e->plan, e->stream, 2), HEXC_E_ARGS,
-	        "node 0 (norm 1): rms_norm: X is NULL, and has elements: 5120 bytes for these sizes");
+	        "node 0 (norm 1): rms_norm: X is NULL; expected 5120 bytes");
 	hexc_plan_free(e->plan);
 	e->plan = NULL;
 	return of_the_host(e);

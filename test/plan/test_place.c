@@ -1,6 +1,6 @@
-/* test_place.c - buffers never share bytes while both are alive, and nobody runs before what it depends on:
- * 10,000 graphs at random, judged by what hexc_plan.h says of steps, waits and offsets alone.  Each is then
- * given other bytes and times by hexc_plan_refit, with the same steps, and judged again. */
+/* test_place.c - tests placement and order of plans: live buffers never share bytes, and no node runs before
+ * its dependencies, in 10,000 random graphs, judged only by the steps, waits and offsets of hexc_plan.h. Each
+ * is then given other bytes and times by hexc_plan_refit, with the same steps, and judged again. */
 #include "lib/hexc_plan.h"
 #include "test/check.h"
 #include "test/lib/util_lib.h"

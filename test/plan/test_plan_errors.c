@@ -1,4 +1,4 @@
-/* test_plan_errors.c - each error of hexc_plan.h with its sentence; those of a driver are layer.c's. */
+/* test_plan_errors.c - tests each error of hexc_plan.h with its message; layer.c tests those of a driver. */
 #include "test/lib/util_lib.h"
 #include "test/ops/util_op.h"
 #include "lib/hexc_plan.h"
@@ -83,7 +83,7 @@ TEST(nodes_and_buffers)
 	w.call = (hexc_call *)&w;
 	w.launch = nothing;
 	FAILS(hexc_plan_node(p, &w, &id), HEXC_E_INVALID,
-	      "node 2 has a call and a launch: give it one of them");
+	      "node 2 has both a call and a launch callback");
 	ck_assert_int_eq(hexc_plan_node(p, NULL, &id), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_plan_node(p, &w, NULL), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_plan_node(NULL, &w, &id), HEXC_E_INVALID);
@@ -108,7 +108,7 @@ TEST(uses)
 	      "buffer 1 is used in the way 4: HEXC_PLAN_READ, HEXC_PLAN_WRITE or their sum");
 	ck_assert_int_eq(hexc_plan_use(NULL, 1, 1, 1), HEXC_E_INVALID);
 	FAILS(hexc_plan_arg(p, 1, 0, 0), HEXC_E_INVALID,
-	      "node 1 (second) has no call: say what it does by hexc_plan_use");
+	      "node 1 (second) has no call; declare its buffers with hexc_plan_use");
 	FAILS(hexc_plan_arg(p, 3, 0, 0), HEXC_E_INVALID, "there is no node 3: they are counted from 0 to 1");
 	FAILS(hexc_plan_arg(p, 0, 0, 9), HEXC_E_INVALID,
 	      "there is no buffer 9: they are counted from 0 to 1");

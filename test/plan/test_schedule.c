@@ -1,10 +1,9 @@
-/* test_schedule.c - the stages of hexc_plan_solve against all stages that there are: the least makespan,
- * and of those plans the fewest bytes alive.
+/* test_schedule.c - tests the stages of hexc_plan_solve against exhaustive enumeration: the least makespan,
+ * and of those plans the fewest live bytes.
  *
- * The cost of a plan depends on the order that its edges make alone, so orders are tried: all on up to 6
- * nodes whose numbers are in the order (4824 of 6), of the 96,428 of 7 every 16th, all with PLAN_ALL=1;
- * each with times, fills and bytes at random.  Then graphs at random, where edges that others imply are
- * there too. */
+ * The cost of a plan depends only on the order that its edges impose, so orders are tried: all on up to 6
+ * nodes whose numbers are in the order (4824 of 6), of the 96,428 of 7 every 16th, all with PLAN_ALL=1; each
+ * with random times, fills and bytes. Then random graphs, which also contain implied edges. */
 #include "lib/hexc_plan.h"
 #include "test/check.h"
 #include "test/lib/util_lib.h"

@@ -1,5 +1,6 @@
-/* test_dequant.c - casts of tiles of narrow elements on the simulator, as packs bring them: every code of
- * every type in every element of a group, in every order, to every type, against what the formats say. */
+/* test_dequant.c - tests casts of narrow-element tiles on the simulator, as loaded from packs: every code of
+ * every type in every element of a group, in every order, to every type, against the definition of the
+ * formats. */
 #include "hexc/ir/bit_order.h"
 #include "infer/narrow_cast/cast_sequence.h"
 #include "test/ir/util_number.h"

@@ -1,6 +1,5 @@
-/* test_dot.c - every matrix instruction, several instances of it, with and without another order of
- * k; products without tensor cores; loops, conditions, index values.  Simulator against tile
- * interpreter. */
+/* test_dot.c - tests every matrix instruction, in several instances, with and without another order of k;
+ * dots without tensor cores; loops, conditions, index values. Simulator against tile interpreter. */
 #include "infer/core/instr.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"

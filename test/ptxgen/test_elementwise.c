@@ -1,4 +1,4 @@
-/* test_elementwise.c - elementwise ops and casts of every type, simulator against tile interpreter. */
+/* test_elementwise.c - tests elementwise ops and casts of every type, simulator against tile interpreter. */
 #include "hexc/ir/dtype_value.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"

@@ -1,5 +1,5 @@
-/* test_emit.c - the interface: several kernels in a module, the same bytes each time, errors, and
- * an arena that runs out at every point. */
+/* test_emit.c - tests the PTX emitter's interface: several kernels in a module, the same bytes each time,
+ * errors, and an arena that runs out at every point. */
 #include "ptxgen/ptxgen.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"

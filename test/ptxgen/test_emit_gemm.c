@@ -1,5 +1,5 @@
-/* test_emit_gemm.c - whole kernels with layouts set by hand: vector add, f16 matrix product with
- * cp.async, ldmatrix and mma, at ragged sizes. */
+/* test_emit_gemm.c - tests complete kernels with hand-written layouts: vector add, f16 GEMM with cp.async,
+ * ldmatrix and mma, with partial tiles. */
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"
 #include <math.h>

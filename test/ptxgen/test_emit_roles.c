@@ -1,4 +1,5 @@
-/* test_emit_roles.c - kernels with roles, lowered by hand: copies of boxes, barriers, products under way. */
+/* test_emit_roles.c - tests hand-lowered kernels with roles: TMA tensor copies, mbarriers, asynchronous MMAs
+ * in flight. */
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"
 #include <string.h>

@@ -1,6 +1,6 @@
-/* test_fp8.c - casts to and from the 8-bit floats and tf32, by cvt and without it: every f16, every code,
- * every middle between two codes and its neighbours.  The simulator against hexc/ir/dtype_value.c, whose own test
- * goes by the definition of the formats. */
+/* test_fp8.c - tests casts to and from the 8-bit floats and tf32, with and without cvt: every f16, every
+ * code, every midpoint between two codes and its neighbours. The simulator is compared with
+ * hexc/ir/dtype_value.c, whose own test follows the definition of the formats. */
 #include "hexc/ir/dtype_value.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"

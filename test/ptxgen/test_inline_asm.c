@@ -1,5 +1,5 @@
-/* test_inline_asm.c - the tables of assembly: operand counts agree, ptxas takes every row for every target
- * that may use it, fragments are what the PTX ISA says. */
+/* test_inline_asm.c - tests the tables of inline assembly: operand counts agree, ptxas accepts every row for
+ * every target that may use it, fragments are as specified in the PTX ISA. */
 #include "infer/core/wgmma.h"
 #include "ptxgen/base/inline_asm_table.h"
 #include "test/ptxgen/util_ptx.h"

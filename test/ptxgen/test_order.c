@@ -1,4 +1,5 @@
-/* test_order.c - grids in groups: which block of the program is which of the device's, in all small grids. */
+/* test_order.c - tests raster groups of grids: the mapping of device blocks to program blocks, in all small
+ * grids. */
 #include "lib/sim/sim.h"
 #include "hexc/ir/verify/verify.h"
 #include "test/ptxgen/util_ptx.h"

@@ -1,4 +1,4 @@
-/* test_reg_pressure.c - how many registers PTX needs at once: what counts, loops, other orders, roles. */
+/* test_reg_pressure.c - tests the register pressure of PTX: what counts, loops, other orders, roles. */
 #include "ptxgen/reg_pressure.h"
 #include "test/check.h"
 #include "test/util_arena.h"

@@ -1,4 +1,5 @@
-/* util_ptx.c - from IR text to PTX, through ptxas where there is one, and onto the simulator. */
+/* util_ptx.c - compiles IR text to PTX, assembles it with ptxas where available, and runs it on the
+ * simulator. */
 #include "test/ptxgen/util_ptx.h"
 #include "hexc/interp/launch_query.h"
 #include "hexc/ir/dtype_value.h"

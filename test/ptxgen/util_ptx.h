@@ -1,5 +1,5 @@
-/* util_ptx.h - from IR text to PTX, through ptxas where there is one, and onto the simulator.
- * With PTX=1 in the environment a failing test prints its PTX. */
+/* util_ptx.h - from IR text to PTX, through ptxas where available, and onto the simulator. With PTX=1 in the
+ * environment a failing test prints its PTX. */
 #ifndef TEST_UTIL_PTX_H
 #define TEST_UTIL_PTX_H
 #include "hexc/ir/ir.h"

@@ -1,6 +1,6 @@
-/* gen.c - gen SEED: a valid tile program to standard output, the same for the same seed on every
- * machine.  The first line says with which arguments it is to run, the second for which GPU.
- * gen SEED loops: one of loops of products. */
+/* gen.c - writes a random valid tile program to standard output: gen SEED, the same for the same seed on
+ * every machine. The first line specifies the arguments of the run, the second the GPU. gen SEED loops: a
+ * program of MMA loops. */
 #include "gen.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,8 @@
-/* gen.h - writing random tile programs.
+/* gen.h - generation of random tile programs.
  *
- * The generator knows of every value its shape, its type and how large its elements may become, so
- * that a program is valid, does not overflow, and has a result that can be judged: a value whose
- * bits depend on the order of additions or on an approximation is `loose`, and nothing
- * discontinuous (comparisons, casts to integers) is done with it.
+ * The generator tracks the shape, type and maximum magnitude of every value. So a program is valid, does not
+ * overflow, and has a result that can be judged. A value whose bits depend on the order of additions or on an
+ * approximation is `loose`, and no discontinuous operation (comparison, cast to integer) is applied to it.
  */
 #ifndef GEN_H
 #define GEN_H

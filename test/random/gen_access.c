@@ -1,5 +1,5 @@
-/* gen_access.c - elements chosen by tiles of indices in two dims, of tensors and of tiles; atomic updates of
- * tensors and of shared tiles; stores with steps. */
+/* gen_access.c - generates gathers by index tiles in two dims, of tensors and of tiles; atomic updates of
+ * tensors and of shared tiles; strided stores. */
 #include "gen.h"
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* gen_calls.c - functions of the program in scans and reductions, random bits, tables, types of few bits. */
+/* gen_calls.c - generates functions of the program in scans and reductions, random bits, tables, sub-byte
+ * types. */
 #include "gen.h"
 #include <stdio.h>
 

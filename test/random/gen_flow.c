@@ -1,4 +1,4 @@
-/* gen_flow.c - loops, conditions, and the choice of operations. */
+/* gen_flow.c - generates loops and conditions, and selects operations. */
 #include "gen.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* gen_loops.c - one to three loops of products behind each other, and what they leave, added up.
+/* gen_loops.c - generates one to three consecutive MMA loops, and a sum of their results.
  *
- * What the other statements seldom come to: pipelines that follow each other, with turns that are known or
- * not, or one; factors in memory or registers that two products share; weights of all widths; products
- * under a condition; chains.  All numbers are integers, and no sum rounds. */
+ * Covers what the other statements rarely reach: consecutive pipelines, with known or unknown trip counts, or
+ * one iteration; operands in memory or registers shared by two dots; weights of all widths; dots under a
+ * condition; chains. All values are integers, and no sum rounds. */
 #include "gen.h"
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* gen_memory.c - tensors, slices, shared tiles, stores. */
+/* gen_memory.c - generates tensors, slices, shared tiles, stores. */
 #include "gen.h"
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* gen_ops.c - operations that make values of values. */
+/* gen_ops.c - generates operations that compute values from values. */
 #include "gen.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* gen_parts.c - scans, shifts, extremes, parts of tiles, tiles of parts, rows chosen by indices. */
+/* gen_parts.c - generates scans, shifts, extremes, slices of tiles, concatenated tiles, rows selected by
+ * indices. */
 #include "gen.h"
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* gen_shared.c - explicit use of shared memory: buffers, parts of tiles, copies ahead. */
+/* gen_shared.c - generates explicit uses of shared memory: buffers, slices of tiles, prefetched copies. */
 #include "gen.h"
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* bulktest.h - for tests of bulk copies: a device with three buffers and a tensor map, and pieces of
- * kernels as text.  Pieces are formats of printf: % is written twice. */
+/* bulktest.h - for tests of bulk copies: a device with three buffers and a tensor map, and fragments of
+ * kernel text. Fragments are printf formats: % is written twice. */
 #ifndef BULKTEST_H
 #define BULKTEST_H
 #include "test/sim/ptxas.h"

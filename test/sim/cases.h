@@ -1,5 +1,5 @@
 /* cases.h - for tests of synchronisation: kernels k(out, n) run on a few blocks and clusters, tables of
- * planted faults with clean twins, and ptxas' word on every text. */
+ * planted faults with correct twins, and the verdict of ptxas on every text. */
 #ifndef SIM_CASES_H
 #define SIM_CASES_H
 #include "test/sim/ptxas.h"

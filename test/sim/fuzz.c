@@ -1,10 +1,10 @@
-/* fuzz.c - a program for run-fuzz.sh, built with sanitizers: mutated PTX is refused with a line, or it
- * runs, and ends.
+/* fuzz.c - fuzzes the simulator for run-fuzz.sh, built with sanitizers: mutated PTX is rejected with a line
+ * number, or it runs and ends.
  *
  *	fuzz SEED COUNT FILE...     COUNT mutations of the texts and of kernels made from isa.txt
- *	fuzz SEED -INDEX FILE...    print mutation INDEX, to look at it
+ *	fuzz SEED -INDEX FILE...    print mutation INDEX, for inspection
  *
- * A mutation depends on the seed, its index and the files only. */
+ * A mutation depends only on the seed, its index and the files. */
 #include <signal.h>
 #include <stdint.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* nvcc.h - is there an nvcc?  util_nvcc.c */
+/* nvcc.h - whether nvcc is available (util_nvcc.c). */
 #ifndef NVCC_H
 #define NVCC_H
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* ptxas.h - what ptxas says of a text, where there is one: on PATH or where CUDA installs it. */
+/* ptxas.h - the verdict of ptxas on a text, where available: on PATH or where CUDA installs it. */
 #ifndef PTXAS_H
 #define PTXAS_H
 #include "test/check.h"

@@ -1,4 +1,4 @@
-/* simtest.h - small helpers for the simulator's tests: load a text, run a kernel, look at faults. */
+/* simtest.h - helpers for the simulator's tests: load a text, run a kernel, inspect faults. */
 #ifndef SIMTEST_H
 #define SIMTEST_H
 #include "test/check.h"

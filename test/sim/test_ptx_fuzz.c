@@ -1,6 +1,6 @@
-/* test_ptx_fuzz.c - mutated PTX must never crash, hang or leak: it is refused or it runs.
+/* test_ptx_fuzz.c - tests that mutated PTX never crashes, hangs or leaks: it is rejected or it runs.
  *
- * Seeded, so a failure repeats.  A child process is not used: run under a sanitizer to see more. */
+ * Seeded, so a failure repeats. It runs in this process: run under a sanitizer to detect more. */
 #include <stdint.h>
 #include <time.h>
 #include "test/check.h"

@@ -1,8 +1,9 @@
-/* test_triton.c - kernels compiled by Triton (triton/make-ptx), all checks on, against float64 formulas.
+/* test_triton.c - tests kernels compiled by Triton (triton/make-ptx), all checks on, against float64
+ * formulas.
  *
- * Bounds: u = 2^-24 is half a unit of f32, h = 2^-11 of f16.  A sum of k products in f32 in any order, each
- * step rounded or cut off, is within 2 k u of the sum of the products' sizes.  Approximate functions of
- * PTX are within 2^-22 (ex2, rsqrt) or 2 units (div.full), as its document says. */
+ * Bounds: u = 2^-24 is half a unit of f32, h = 2^-11 of f16. A sum of k products in f32 in any order, each
+ * step rounded or truncated, is within 2 k u of the sum of the products' magnitudes. Approximate functions of
+ * PTX are within 2^-22 (ex2, rsqrt) or 2 units (div.full), as its document states. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/* util_nvcc.c - run nvcc over the CUDA C of a test, a few at once, and keep what it wrote.
+/* util_nvcc.c - runs nvcc on the CUDA C of a test, a few processes in parallel, and caches its output.
  *
- * PTX is kept in $B/nvcc under a hash of the compiler's version, the flags, the file and the headers
- * beside it.  ptxas must accept it too: nvcc does not read inline PTX.
+ * PTX is cached in $B/nvcc under a hash of the compiler's version, the flags, the file and the headers beside
+ * it. ptxas must accept it too: nvcc does not parse inline PTX.
  */
 #include <dirent.h>
 #include <sys/stat.h>

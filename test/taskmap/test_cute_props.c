@@ -1,4 +1,4 @@
-/* test_cute_props.c - the CuTe operations against evaluation, on random layouts of any extents. */
+/* test_cute_props.c - tests the CuTe operations against evaluation, on random layouts of any extents. */
 #include "test/check.h"
 #include "test/taskmap/tm_test.h"
 

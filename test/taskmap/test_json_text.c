@@ -1,4 +1,5 @@
-/* test_json_text.c - strings as JSON: characters stay as they are, bytes that belong to none are U+FFFD. */
+/* test_json_text.c - tests strings as JSON: characters are unchanged, bytes that belong to none become
+ * U+FFFD. */
 #include "taskmap/support/json_writer.h"
 #include <string.h>
 #include "test/util_arena.h"

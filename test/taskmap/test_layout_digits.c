@@ -1,4 +1,5 @@
-/* test_layout_digits.c - digits of dims: walked, split, refined, exchanged; runs, lines, replicas. */
+/* test_layout_digits.c - tests modes of dims: walking, splitting, refining and exchanging them; contiguous
+ * runs, vectors along a dim, replicas. */
 #include "test/check.h"
 #include "test/taskmap/tm_test.h"
 

@@ -1,4 +1,4 @@
-/* test_layout_facts.c - every row of layout_facts.tsv, compared as text. */
+/* test_layout_facts.c - tests every row of layout_facts.tsv, compared as text. */
 #include "test/taskmap/tm_test.h"
 
 enum { KIDS = 16, ROWS = 183 };

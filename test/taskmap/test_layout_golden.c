@@ -1,5 +1,5 @@
-/* test_layout_golden.c - known results: fragments by the row and column formulas of the PTX ISA ("Matrix
- * Fragments" of each shape), algebra, the copy equation and tiled mma flattening. */
+/* test_layout_golden.c - tests published results: fragments by the row and column formulas of the PTX ISA
+ * ("Matrix Fragments" of each shape), algebra, the copy equation and tiled mma flattening. */
 #include "test/check.h"
 #include "test/taskmap/tm_test.h"
 

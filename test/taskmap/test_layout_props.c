@@ -1,4 +1,5 @@
-/* test_layout_props.c - evaluation, sizes, normal form and equality against brute force. */
+/* test_layout_props.c - tests evaluation, sizes, canonical form and equality of layouts against brute
+ * force. */
 #include "test/check.h"
 #include "test/taskmap/tm_test.h"
 

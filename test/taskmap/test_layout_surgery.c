@@ -1,4 +1,4 @@
-/* test_layout_surgery.c - register numbers and surgery on dims against brute force. */
+/* test_layout_surgery.c - tests register indices and dim operations of layouts against brute force. */
 #include "test/check.h"
 #include "test/taskmap/tm_test.h"
 

@@ -1,4 +1,4 @@
-/* test_layout_text.c - layouts printed and read back. */
+/* test_layout_text.c - tests that printed layouts parse back to the same layout. */
 #include "test/check.h"
 #include "test/taskmap/tm_test.h"
 

@@ -1,4 +1,5 @@
-/* test_levels.c - how threads share out lines: what the levels promise, for many lengths. */
+/* test_levels.c - tests scan levels, which distribute vectors over threads: their invariants, for many
+ * lengths. */
 #include "taskmap/scan_levels.h"
 #include "taskmap/support/support.h"
 #include "test/check.h"

@@ -1,4 +1,4 @@
-/* test_mapping.c - task mappings against lists of tasks, and the thread-value form. */
+/* test_mapping.c - tests task mappings against lists of tasks, and the thread-value form. */
 #include "test/check.h"
 #include "test/taskmap/tm_test.h"
 

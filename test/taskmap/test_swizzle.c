@@ -1,4 +1,4 @@
-/* test_swizzle.c - swizzles: involution and known values. */
+/* test_swizzle.c - tests swizzles: involution and known values. */
 #include "test/check.h"
 #include "test/taskmap/tm_test.h"
 

@@ -1,5 +1,5 @@
-/* tm_test.h - what the tests of taskmap/ share: parsing and showing layouts, a seeded generator of
- * random ones, and the fixture. */
+/* tm_test.h - shared by the tests of taskmap/: parsing and printing layouts, a seeded generator of random
+ * ones, and the fixture. */
 #ifndef HEXC_TM_TEST_H
 #define HEXC_TM_TEST_H
 #include "test/taskmap/util_cute.h"

@@ -1,4 +1,4 @@
-/* util_compose.c - composition of CuTe layouts. */
+/* util_compose.c - composes CuTe layouts. */
 #include "test/taskmap/util_cute.h"
 
 /* The coord of index x in the modes a[0..n), the last one taking what is left; *digit per mode. */

@@ -1,4 +1,4 @@
-/* util_cute.c - coalesce, compose, complement, inverses, divide and product of CuTe layouts. */
+/* util_cute.c - computes coalesce, compose, complement, inverses, divide and product of CuTe layouts. */
 #include "test/taskmap/util_cute.h"
 #include <string.h>
 

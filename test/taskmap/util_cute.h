@@ -1,8 +1,8 @@
-/* util_cute.h - the operations of CuTe and of Hexcute as oracles: the CuTe facts, the golden results, and the
- * properties that they are known to have.
+/* util_cute.h - the operations of CuTe and of Hexcute as oracles: the CuTe facts, the golden results, and
+ * their known properties.
  *
- * The compiler has operations of its own (taskmap/layout.h), on layouts with axes; these here are on plain
- * layouts of memory.  All arithmetic that can overflow on user data goes through mul64/add64. */
+ * The compiler has separate operations (taskmap/layout.h), on layouts with axes; those here are on plain
+ * layouts of memory. All arithmetic that can overflow on user data goes through mul64/add64. */
 #ifndef HEXC_TEST_CUTE_H
 #define HEXC_TEST_CUTE_H
 #include "taskmap/mode_tree.h"

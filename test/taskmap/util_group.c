@@ -1,4 +1,5 @@
-/* util_group.c - flat mem layouts cut by size, refined to common shapes, and cut by stride range. */
+/* util_group.c - splits flat mem layouts by size, refines them to common shapes, and selects modes by stride
+ * range. */
 #include "test/taskmap/util_cute.h"
 
 static bool

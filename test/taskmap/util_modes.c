@@ -1,4 +1,4 @@
-/* util_modes.c - trees of modes taken apart and put together. */
+/* util_modes.c - unpacks and builds trees of modes. */
 #include "test/taskmap/util_cute.h"
 #include <string.h>
 

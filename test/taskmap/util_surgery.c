@@ -1,4 +1,4 @@
-/* util_surgery.c - surgery on layouts that only tests do. */
+/* util_surgery.c - dim operations on layouts that only tests use. */
 #include "test/taskmap/util_cute.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* util_tiled_mma.c - an mma instruction spread over warps and repeated in time: three TV layouts. */
+/* util_tiled_mma.c - distributes an mma instruction over warps and repeats it in time: three TV layouts. */
 #include "test/taskmap/util_cute.h"
 
 /* The TV of a tile with `rows` rows, rewritten for a tile with `times` as many: index i + rows*j becomes

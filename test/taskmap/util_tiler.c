@@ -1,4 +1,4 @@
-/* util_tiler.c - CuTe operations mode by mode: profiles, tilers, blocked and raked products. */
+/* util_tiler.c - applies CuTe operations mode by mode: profiles, tilers, blocked and raked products. */
 #include "test/taskmap/util_cute.h"
 
 bool

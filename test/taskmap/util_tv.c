@@ -1,4 +1,4 @@
-/* util_tv.c - between a register layout and its thread-value form. */
+/* util_tv.c - converts a register layout to its thread-value form and back. */
 #include "test/taskmap/util_cute.h"
 
 /* A digit of a layout: extent, its stride on an axis, and its weight in the logical index.  Weight 0:

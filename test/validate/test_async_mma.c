@@ -1,5 +1,6 @@
-/* test_async_mma.c - the checker of products under way: it accepts what pass wgmma_waits makes and what a program
- * asks for, and rejects them once any wait, fence or commit is gone, or waits for one group less. */
+/* test_async_mma.c - tests the validator of asynchronous MMAs: it accepts the output of pass wgmma_waits and
+ * explicit waits of a program, and rejects them once any wait, fence or commit is removed, or waits for one
+ * group less. */
 #include "hexc/pass/pass.h"
 #include "hexc/ir/verify/verify.h"
 #include "infer/validate/validate.h"

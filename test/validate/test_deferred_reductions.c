@@ -1,5 +1,6 @@
-/* test_deferred_reductions.c - loops that carry the parts of reductions: what they compute stays, to the bit where additions
- * are exact; the checker accepts them, and rejects them once a part is of other lanes or counts twice. */
+/* test_deferred_reductions.c - tests loops with deferred cross-lane reductions: results are unchanged, bit
+ * for bit where additions are exact; the validator accepts them, and rejects them once a partial sum is of
+ * other lanes or counts twice. */
 #include "hexc/pass/pass.h"
 #include "hexc/ir/verify/verify.h"
 #include "infer/infer.h"

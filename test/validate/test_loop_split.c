@@ -1,6 +1,6 @@
-/* test_loop_split.c - the checker accepts loops that pass split_loops has made two of, and rejects them once anything is
- * out of place: where the loop without masks ends, where the rest goes on and with what, and what a turn
- * without masks does. */
+/* test_loop_split.c - tests the validator of pass split_loops: it accepts split loops, and rejects corrupted
+ * ones: where the unmasked loop ends, where and with which values the remainder continues, and the body of an
+ * unmasked iteration. */
 #include "hexc/pass/pass.h"
 #include "infer/core/solution.h"
 #include "infer/validate/linear_form.h"

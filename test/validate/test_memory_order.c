@@ -1,6 +1,5 @@
-/* test_memory_order.c - the checkers of barriers, of fences and of what is known of numbers: what passes
- * make they accept, and no longer without one of its barriers, one of its fences, or with a number
- * that is not so. */
+/* test_memory_order.c - tests the validators of barriers, of proxy fences and of range analysis: they accept
+ * the output of passes, and reject it without one of its barriers or fences, or with a false range. */
 #include "hexc/pass/pass.h"
 #include "infer/validate/validate.h"
 #include "test/pass/util_pass.h"

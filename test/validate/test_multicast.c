@@ -1,5 +1,5 @@
-/* test_multicast.c - the checker knows what blocks of a cluster fetch for each other: it accepts kernels with
- * clusters, and rejects them once an arrival, a box, a way or a store is another. */
+/* test_multicast.c - tests the validator of TMA multicast in clusters: it accepts kernels with clusters, and
+ * rejects them once an arrival, a box, a path or a store is changed. */
 #include "hexc/ir/text/text.h"
 #include "infer/validate/validate.h"
 #include "lib/hexc.h"

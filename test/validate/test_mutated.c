@@ -1,5 +1,5 @@
-/* test_mutated.c - each field of the descriptors of products and of the boxes of copies, of all examples on
- * sm_90a, is changed to the next: the checker must miss none. */
+/* test_mutated.c - tests that the validator detects every changed field of the wgmma descriptors and TMA
+ * boxes: each field, of all examples on sm_90a, is changed to the next value. */
 #include "infer/validate/validate.h"
 #include "test/check.h"
 #include "test/ir/util_unit.h"

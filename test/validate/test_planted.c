@@ -1,8 +1,9 @@
-/* test_planted.c - planted faults: the IR of examples without one of the ops that order something, with a
- * wait for one group less, with one stage less of a ring; the checkers must not accept them.
+/* test_planted.c - tests planted faults: the IR of examples without one of the ops that order something, with
+ * a wait for one group less, with one stage less in a circular buffer; the validators must reject them.
  *
- * Asked are the verifier, the checkers of passes wgmma_waits, multicast and insert_barriers, those of waits and roles, and last
- * the tile interpreter, which watches the order of accesses in a few small launches. */
+ * Checked by the verifier, the validators of passes wgmma_waits, multicast and insert_barriers, those of
+ * waits and roles, and last the tile interpreter, which watches the order of accesses in a few small
+ * launches. */
 #include "hexc/interp/launch_query.h"
 #include "hexc/interp/interp.h"
 #include "hexc/ir/dtype_value.h"

@@ -1,5 +1,6 @@
-/* test_prefetched_fragments.c - the checker accepts loops that pass prefetch_fragments has turned, and rejects them once anything is
- * out of place: the tile made ahead, its turn, what was waited for, the parts of a product. */
+/* test_prefetched_fragments.c - tests the validator of pass prefetch_fragments: it accepts transformed loops,
+ * and rejects corrupted ones: the prefetched tile, its iteration, the awaited copies, the k slices of an
+ * MMA. */
 #include "hexc/pass/pass.h"
 #include "infer/core/solution.h"
 #include "infer/infer.h"
@@ -174,9 +175,9 @@ static const Corruption cases[] = {
 	C(crossed, "one operand has (0,8) here, another (8,0)"),
 	C(of_no_loop, "what was begun is no carried value"),
 	C(other_width, "what was made ahead is another tile"),
-	C(no_barrier, "nobody has waited for what is made ahead"),
-	C(no_wait, "nobody has waited for what is made ahead"),
-	C(barrier_too_early, "nobody has waited for what is made ahead"),
+	C(no_barrier, "prefetched fragment read before its wait"),
+	C(no_wait, "prefetched fragment read before its wait"),
+	C(barrier_too_early, "prefetched fragment read before its wait"),
 	C(gap, "positions from 16 on are multiplied by no one"),
 	C(step_left_out, "positions from 16 on are multiplied by no one"),
 	C(twice, "positions from 16 on are multiplied by no one"),

@@ -1,5 +1,5 @@
-/* test_validate.c - the independent checker accepts what inference makes of real programs and rejects the same
- * solutions once any one decision is corrupted. */
+/* test_validate.c - tests that the independent validator accepts the inferred solutions of real programs and
+ * rejects the same solutions once any one decision is corrupted. */
 #include "hexc/ir/pack.h"
 #include "hexc/pass/pass.h"
 #include "infer/core/solution.h"

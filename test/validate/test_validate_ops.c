@@ -1,6 +1,6 @@
-/* test_validate_ops.c - the independent checker rejects solutions of which one decision is corrupted, for the
- * ops beside products (test_validate.c): scans, tiles of indices, atomic updates, pieces of register tiles,
- * butterflies, sparse tiles, pins, stores of matrices.  SAY=1 prints what it says. */
+/* test_validate_ops.c - tests that the independent validator rejects solutions with one corrupted decision,
+ * for the ops other than dots (test_validate.c): scans, index tiles, atomic updates, slices of register
+ * tiles, butterflies, sparse tiles, pinned layouts, matrix stores. SAY=1 prints its messages. */
 #include "infer/core/instr.h"
 #include "test/check.h"
 #include "test/infer/util_infer.h"

@@ -1,5 +1,5 @@
-/* test_versions.c - the checker accepts what pass version_accesses leads to, and rejects a version that runs where
- * its accesses are not allowed. */
+/* test_versions.c - tests the validator of pass version_accesses: it accepts its output, and rejects a
+ * version that runs where its accesses are not allowed. */
 #include "hexc/pass/pass.h"
 #include "infer/core/solution.h"
 #include "infer/infer.h"

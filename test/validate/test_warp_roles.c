@@ -1,5 +1,5 @@
-/* test_warp_roles.c - the checker knows what descriptors and boxes mean: it accepts products of warpgroups and
- * copies of boxes as inferred, and rejects them once a field, a layout or a map is another. */
+/* test_warp_roles.c - tests that the validator checks descriptors and TMA boxes: it accepts inferred wgmmas
+ * and TMA copies, and rejects them once a field, a layout or a map is changed. */
 #include "infer/validate/validate.h"
 #include "test/infer/util_infer.h"
 #include "test/validate/util_prove.h"

@@ -1,4 +1,4 @@
-/* util_dump.c - the IR of the kernels of a program, as the compiler has it behind a pass. */
+/* util_dump.c - compiles a program and returns the IR of its kernels after a given pass. */
 #include "lib/hexc.h"
 #include "test/check.h"
 #include "test/ir/util_ir.h"

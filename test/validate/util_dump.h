@@ -1,4 +1,4 @@
-/* util_dump.h - the IR of the kernels of a program, as the compiler has it behind a pass. */
+/* util_dump.h - the IR of a program's kernels after a given pass. */
 #ifndef TEST_UTIL_DUMP_H
 #define TEST_UTIL_DUMP_H
 #include "hexc/ir/ir.h"

@@ -1,4 +1,4 @@
-/* util_prove.c - the checker accepts a kernel, and no longer once something in it is changed. */
+/* util_prove.c - checks that the validator accepts a kernel, and rejects it after a change. */
 #include "test/validate/util_prove.h"
 #include "test/check.h"
 #include <string.h>

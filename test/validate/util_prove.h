@@ -1,4 +1,4 @@
-/* util_prove.h - the checker accepts a kernel, and no longer once something in it is changed. */
+/* util_prove.h - checks that the validator accepts a kernel, and rejects it after a change. */
 #ifndef TEST_UTIL_PROVE_H
 #define TEST_UTIL_PROVE_H
 #include "hexc/ir/ir.h"

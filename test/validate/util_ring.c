@@ -1,4 +1,4 @@
-/* util_ring.c - planted faults: rings of copies that come by themselves, of one stage less. */
+/* util_ring.c - plants faults: removes one stage of a circular buffer filled by asynchronous copies. */
 #include "test/check.h"
 #include "test/validate/util_ring.h"
 

@@ -1,4 +1,4 @@
-/* util_ring.h - planted faults: rings of copies that come by themselves, of one stage less. */
+/* util_ring.h - planted faults: circular buffers of asynchronous copies with one stage less. */
 #ifndef TEST_UTIL_RING_H
 #define TEST_UTIL_RING_H
 #include "hexc/ir/ir.h"

@@ -1,5 +1,5 @@
-/* test_files.c - files that the packages of the formats wrote (reference.py), and what their decoders
- * say of them. */
+/* test_files.c - tests files written by the packages of the formats (reference.py) against what those
+ * packages decode. */
 #include "lib/hexc_weights.h"
 #include "test/check.h"
 #include <stdio.h>

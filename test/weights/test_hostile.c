@@ -1,5 +1,5 @@
-/* test_hostile.c - files that lie: each gets a sentence that names the thing, none is read past its end.
- * test_mutated_files.c has those that lie at random. */
+/* test_hostile.c - tests malformed files: each gets a message that names the offending item, none is read
+ * past its end. test_mutated_files.c has random corruptions. */
 #include "lib/hexc_weights.h"
 #include "test/check.h"
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* test_mutated_files.c - files and packs that were right, cut off and changed at random: each is refused with a
- * sentence, or all of it can be looked at.  With arguments more of the same (run-fuzz.sh does that under the
- * sanitizers). */
+/* test_mutated_files.c - tests files and packs that are truncated and mutated at random: each is rejected
+ * with a message, or can be read completely. With arguments it runs more of the same (run-fuzz.sh does that
+ * under the sanitizers). */
 #include "lib/hexc_weights.h"
 #include "test/check.h"
 #include <stdbool.h>

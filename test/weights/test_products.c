@@ -1,6 +1,6 @@
-/* test_products.c - from a file of weights to a product: load, pack, the kernel of its scheme on the
- * simulator, compared with sums in double of what the format's own decoder says the weights are
- * (test_files.c compares hexc_weight_float with that). */
+/* test_products.c - tests the path from a file of weights to a GEMM: load, pack, the kernel of its scheme on
+ * the simulator, compared with sums in double of the weights by the format's own decoder (test_files.c
+ * compares hexc_weight_float with that). */
 #include "lib/hexc_weights.h"
 #include "test/check.h"
 #include "test/examples/util_case.h"

@@ -1,5 +1,5 @@
-/* test_quantize.c - rounding a matrix to every format: back from its own file's form, and as near as
- * the scheme allows. */
+/* test_quantize.c - tests rounding a matrix to every format: it reads back from the format's own file form,
+ * and is as near as the scheme allows. */
 #include "lib/weights/format.h"
 #include "lib/hexc_weights.h"
 #include "test/check.h"

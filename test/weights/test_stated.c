@@ -1,4 +1,4 @@
-/* test_stated.c - what is said of weights beside their tensors: GPTQ's version, an index, one file of
+/* test_stated.c - tests metadata of weights besides their tensors: GPTQ's version, an index, one file of
  * several. */
 #include "lib/hexc_weights.h"
 #include "test/check.h"

@@ -1,5 +1,6 @@
-/* files.c - files that the command line reads and writes.  An output is whole or as it was: it is written
- * beside its place and then renamed; and no file is an input and an output, or two outputs. */
+/* files.c - reads and writes the files of the command line. An output is complete or unchanged: it is
+ * written to a temporary file next to its path and then renamed. No file is both an input and an output,
+ * or the output of two options. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "hexc/cli/base/cli.h"
 #include <errno.h>
@@ -84,7 +85,7 @@ cli_outputs(Cli *c)
 			continue;
 		if (same_file(c, &f, USE_NAMED))
 			return cli_error(EXIT_USAGE,
-			                 "%s is to be written twice: give each output a file of its own",
+			                 "%s is the output of two options",
 			                 path);
 		remember(c, &f, USE_NAMED);
 	}
@@ -100,7 +101,7 @@ cli_input(Cli *c, const char *path)
 		return 0;
 	if (same_file(c, &f, USE_NAMED | USE_WRITTEN))
 		return cli_error(EXIT_USAGE,
-		                 "%s is read, and would be overwritten: give the output another name", path);
+		                 "output %s would overwrite an input", path);
 	remember(c, &f, USE_READ);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* json.c - the manifest and other facts about a module as JSON. */
+/* json.c - writes the manifest and other properties of a module as JSON. */
 #include "hexc/cli/base/json.h"
 #include "lib/sim/sim.h"
 #include <inttypes.h>

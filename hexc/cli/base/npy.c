@@ -1,4 +1,4 @@
-/* npy.c - reading and writing .npy.  The header is a Python dict in text; what it says is not trusted. */
+/* npy.c - reads and writes .npy. The header is the text of a Python dict, and is not trusted. */
 #include "hexc/cli/base/npy.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -141,7 +141,7 @@ shape(NpyReader *c, Npy *out)
 		int64_t n = out->shape[d] ? out->shape[d] : 1;
 
 		if (out->count > INT64_MAX / 8 / n)
-			return npy_error(c, "a shape of more elements than any memory holds");
+			return npy_error(c, "shape overflows size_t");
 		out->count *= n;
 	}
 	for (int d = 0; d < out->rank; d++)
@@ -220,7 +220,7 @@ npy_parse(Npy *out, const void *file, size_t n, char *why, size_t nwhy)
 		                 (unsigned long long)have,
 		                 (unsigned long long)out->count * (unsigned long long)out->size);
 	if ((uint64_t)out->count * (uint64_t)out->size < have)
-		return npy_error(&c, "%llu bytes too many behind the data",
+		return npy_error(&c, "%llu trailing bytes after the data",
 		                 (unsigned long long)have -
 		                         (unsigned long long)out->count * (unsigned long long)out->size);
 	out->data = b + at + len;

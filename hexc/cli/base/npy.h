@@ -1,4 +1,5 @@
-/* npy.h - NumPy's .npy format, versions 1 to 3, little-endian, C order.  It uses nothing of the CLI. */
+/* npy.h - declares NumPy's .npy format, versions 1 to 3, little-endian, C order. It is independent of the
+ * CLI. */
 #ifndef HEXC_CLI_NPY_H
 #define HEXC_CLI_NPY_H
 #include <stdbool.h>
@@ -9,15 +10,15 @@ enum { NPY_RANK_MAX = 32, NPY_HEADER_MAX = 1024 };
 
 typedef struct Npy {
 	char kind;         /* 'f' float, 'i' signed, 'u' unsigned, 'b' bool */
-	int size;          /* bytes of an element: 1, 2, 4, 8 */
+	int size;          /* bytes per element: 1, 2, 4, 8 */
 	int rank;
 	int64_t shape[NPY_RANK_MAX];
 	int64_t count;     /* elements */
-	const unsigned char *data; /* count * size bytes inside the file's; not aligned */
+	const unsigned char *data; /* count * size bytes inside the file's bytes; unaligned */
 } Npy;
 
-/* Understand the n bytes of a file.  False: why[0..nwhy) says what is wrong and how to fix it. */
+/* Parses the n bytes of a file. Returns false with the error and its fix in why[0..nwhy). */
 bool npy_parse(Npy *out, const void *file, size_t n, char *why, size_t nwhy);
-/* Write the header for such data to out[0..NPY_HEADER_MAX); returns its bytes.  rank <= 8. */
+/* Writes the header for such data to out[0..NPY_HEADER_MAX); returns its bytes. rank <= 8. */
 size_t npy_header(char *out, char kind, int size, int rank, const int64_t *shape);
 #endif

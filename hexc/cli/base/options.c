@@ -1,4 +1,4 @@
-/* options.c - the table of options: parsing and help. */
+/* options.c - parses the command line by the table of options and prints its help. */
 #include "hexc/cli/base/cli.h"
 #include <ctype.h>
 #include <string.h>
@@ -29,26 +29,26 @@ static const struct {
 	{ 'S', "sim", "hexc sim FILE.ptx --entry NAME --grid X[,Y[,Z]] --block X[,Y[,Z]] [options]",
 	  "Run PTX of any producer in the simulator." },
 	{ 'C', "candidates", "hexc candidates PROG.hexc [options]",
-	  "List the solutions of the layout search, best first." },
+	  "List the candidates of the layout search, best first." },
 	{ 'X', "explain", "hexc explain PROG.hexc [options]",
-	  "Show every layout, instruction and conversion, and why." },
+	  "Explain the chosen layouts, instructions and conversions." },
 	{ 'W', "weights", "hexc weights FILE [options]",
-	  "List the quantized weights and tensors of a safetensors or GGUF file, or write them as .npy." },
+	  "List the quantized weights and tensors of a safetensors or GGUF file, or export them as .npy." },
 	{ 'P', "pack", "hexc pack PROG.hexc --arg NAME=@FILE ... -o FILE.safetensors [options]",
-	  "Write weights in the order in which a kernel reads its packed tensors." },
+	  "Reorder weights into the packed layout that a kernel reads." },
 	{ 'U', "unpack", "hexc unpack FILE.safetensors --save NAME=FILE.npy ...",
-	  "Write what hexc pack wrote in its natural order." },
+	  "Write packed weights in natural (row-major) order." },
 	{ 'B', "build", "hexc build PROG.hexc ... -o FILE.hxb [options]",
-	  "Compile kernels for several constants and GPUs into one file." },
+	  "Compile kernels for several architectures and parameter values into one bundle." },
 	{ 'N', "bundle", "hexc bundle list|show|verify|merge FILE.hxb ... [options]",
-	  "Look into such files, check them, make one of several." },
+	  "List, verify or merge bundles." },
 	{ 'K', "cache", "hexc cache path|list|clear [DIR] [options]",
-	  "Look into what --cache keeps, and remove it." },
+	  "List or clear the compilation cache." },
 	{ 'O', "ops", "hexc ops [NAME] [options]",
-	  "List the operators of the library, or print one's arguments, constants, holes and kernels." },
+	  "List the operators of the library, or print one's arguments, constants, placeholders and kernels." },
 	{ 'I', "ir", "hexc ir FILE.ir [options]", "Run passes on tile IR, as --dump prints it." },
 	{ 'M', "measure", "hexc measure",
-	  "Keep the GPU, and run what the lines of standard input say." },
+	  "Benchmark server: keep a GPU context and run the commands read from standard input." },
 	{ 'H', "help", "hexc help [COMMAND]", "Print this, or the options of a command." },
 	{ 'T', "", "hexc --list-archs | --version | --help | COMMAND --help", NULL },
 };
@@ -209,7 +209,7 @@ unknown(char command, const char *word)
 	snprintf(name, sizeof name, "%.*s", n, word);
 	for (int i = 0; i < CLI_NOPT; i++)
 		if (strcmp(opts[i].text, name) == 0 && !known(&opts[i], command))
-			return cli_error(EXIT_USAGE, "%s does not go with this command; see --help", name);
+			return cli_error(EXIT_USAGE, "%s is not an option of this command; see --help", name);
 	for (int i = 0; i < CLI_NOPT; i++)
 		if (word[1] == '-' && strchr(opts[i].where, command))
 			nearer(name, opts[i].text, &best, &least);

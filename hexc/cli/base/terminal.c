@@ -1,4 +1,4 @@
-/* terminal.c - what only a terminal gets: colours, and word of what takes long. */
+/* terminal.c - writes output that only a terminal gets: colours, and progress of long operations. */
 #include "hexc/cli/base/cli.h"
 #include <poll.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* util.c - messages, memory and numbers of the command line. */
+/* util.c - provides messages, allocation and number parsing for the command line. */
 #include "hexc/cli/base/cli.h"
 #include <errno.h>
 #include <math.h>

@@ -1,15 +1,14 @@
-/* float_text.c - floats as text: exact both ways, the same bytes everywhere.
+/* float_text.c - converts floats to text and back, exactly and independently of the host.
  *
- * libc's printf and strtod obey the host's locale and their hexadecimal form is not specified to the
- * digit, so neither is used.  Written is, the first that is exact: an integer below 2^53, a decimal
- * m / 10^n with m < 2^53 and n <= 17 (one correctly rounded IEEE division gives it back), else
- * hexadecimal. */
+ * libc's printf and strtod depend on the locale, and their hexadecimal form is not specified to the digit, so
+ * neither is used. The first exact form is printed: an integer below 2^53; a decimal m / 10^n with m < 2^53
+ * and n <= 17, which one correctly rounded IEEE division restores; else hexadecimal. */
 #include "hexc/ir/text/text.h"
 #include "hexc/ir/dtype_value.h"
 #include <math.h>
 #include <string.h>
 
-#define EXACT 9007199254740992.0 /* 2^53: integers up to here are doubles */
+#define EXACT 9007199254740992.0 /* 2^53: integers up to it are exact in double */
 
 /* 10^n, exact for 0 <= n <= 22 */
 static double
@@ -38,7 +37,7 @@ print_hex(Text *t, uint64_t u)
 	text_printf(t, "p%+d", (exp ? exp : 1) - 1023);
 }
 
-/* m / 10^n in plain digits */
+/* Prints m / 10^n in plain digits. */
 static void
 print_decimal(Text *t, uint64_t m, int n)
 {
@@ -103,7 +102,7 @@ read_hex64(const char *s, size_t n, uint64_t *out)
 	return i;
 }
 
-/* 0x1.hhhp+e or 0x0.hhhp-1022, as print_hex writes them: the fields of the double itself */
+/* Parses 0x1.hhhp+e or 0x0.hhhp-1022, as print_hex prints them: the fields of the double itself. */
 static size_t
 read_hex(const char *s, size_t n, double *out)
 {

@@ -1,6 +1,5 @@
-/* print.c - the IR's text form: everything in a Kernel, read back by read.c to the same bytes. The
- * grammar is in IR.md.  Prints broken IR too (%0 stands for a missing value): it is what one looks
- * at. */
+/* print.c - prints a Kernel completely, in the textual form that read.c parses back to the same bytes;
+ * grammar: IR.md. It also prints invalid IR (%0 for a missing value), for debugging. */
 #include "hexc/ir/text/text.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/pack.h"
@@ -19,7 +18,7 @@ text_is_name(const char *s, size_t n)
 	return true;
 }
 
-/* s in quotes, with \" \\ and \xHH for bytes that are not printable ASCII. */
+/* Prints s in quotes, with \" \\ and \xHH for bytes that are not printable ASCII. */
 static void
 text_quote(Text *t, const char *s)
 {
@@ -145,7 +144,7 @@ print_staging(Text *t, const Staging *s)
 		text_printf(t, " off %lld", (long long)s->off);
 }
 
-/* In thousandths of a cycle: it is for people. */
+/* Rounded to thousandths of a cycle: for human readers. */
 static void
 print_cost(Text *t, double cost)
 {
@@ -172,7 +171,7 @@ print_lowering(Text *t, const Lowering *p)
 	text_printf(t, " }");
 }
 
-/* A float that no integer is written like: with a point, an exponent or by name. */
+/* Prints a float distinguishable from integers: with a point, an exponent, or by name. */
 static void
 print_float(Text *t, double x)
 {
@@ -183,14 +182,14 @@ print_float(Text *t, double x)
 		text_printf(t, ".0");
 }
 
-/* Is it written as a float, which is Op.fimm? */
+/* Is the immediate a float, stored in Op.fimm? */
 static bool
 imm_is_float(const Op *o, Imm name)
 {
 	return imm_may_be_float(name) && o->nout && dtype_is_float(o->out[0]->type.dtype);
 }
 
-/* Do the names of its immediates cover all that o has?  Not in broken IR. */
+/* Do named immediates cover all that o has? Not in invalid IR. */
 static bool
 imm_all_named(const Op *o)
 {
@@ -209,7 +208,8 @@ imm_all_named(const Op *o)
 	return has_float || double_bits(o->fimm) == 0;
 }
 
-/* " perm 1, 0": up to the last that is not 0; a list of dims whole, and the value of a constant always. */
+/* " perm 1, 0": up to the last nonzero element. A list of dims is printed in full, and the value of a
+ * constant always. */
 static void
 print_named_imm(Text *t, const Op *o, Imm name)
 {
@@ -235,7 +235,7 @@ print_named_imm(Text *t, const Op *o, Imm name)
 		text_printf(t, i ? ", %lld" : "%lld", (long long)x[i]);
 }
 
-/* By number, what has no name. */
+/* Prints all immediates by number, for those without names. */
 static void
 print_numbered_imm(Text *t, const Op *o)
 {
@@ -265,7 +265,7 @@ print_imm(Text *t, const Op *o)
 
 static void op_print(Text *t, const Op *o, int indent);
 
-/* "{\n ops }" with the region's arguments in front, without a newline behind */
+/* "{\n ops }" with the region's arguments first, without a trailing newline */
 static void
 print_block(Text *t, const Block *b, int indent)
 {
@@ -282,7 +282,7 @@ print_block(Text *t, const Block *b, int indent)
 	text_printf(t, "%*s}", 2 * indent, "");
 }
 
-/* One op, its regions too. */
+/* Prints one op with its regions. */
 static void
 op_print(Text *t, const Op *o, int indent)
 {
@@ -339,7 +339,7 @@ print_param(Text *t, const Param *p)
 	text_printf(t, "\n");
 }
 
-/* The box says the rank; the stride of dim 0 is 1. */
+/* The box determines the rank; the stride of dim 0 is 1. */
 static void
 print_tensor_map(Text *t, const Kernel *k, const TensorMap *m)
 {
@@ -353,7 +353,7 @@ print_tensor_map(Text *t, const Kernel *k, const TensorMap *m)
 	text_printf(t, " swizzle %d l2 %d\n", m->swizzle, m->l2);
 }
 
-/* How far it was compiled, and what is there only with roles of warps, and their clusters. */
+/* Prints the last pass, and fields of warp roles and clusters that differ from their defaults. */
 static void
 print_launch(Text *t, const Kernel *k)
 {

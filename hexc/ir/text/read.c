@@ -1,10 +1,10 @@
-/* read.c - kernel_read: the printer's text back to a Kernel.  The grammar is in IR.md.
- * Input may be anything: what does not parse gets a diagnostic with its place in the text. */
+/* read.c - parses the printer's text into a Kernel (kernel_read) or a unit; grammar: IR.md. Arbitrary input
+ * is allowed: errors are reported with their location in the text. */
 #include "hexc/ir/pack.h"
 #include "hexc/ir/text/read.h"
 #include <string.h>
 
-/* Sizes and strides come before the ops that compute them: kept as ids until the body is read. */
+/* Sizes and strides precede the ops that compute them: stored as ids until the body is parsed. */
 typedef struct ForwardRef {
 	uint32_t size[DIM_MAX], stride[DIM_MAX];
 } ForwardRef;
@@ -227,7 +227,7 @@ read_schedule(IrReader *r)
 	return read_error(r, "expected the name of a schedule");
 }
 
-/* One line of the header, the grid or the body. */
+/* Parses one line of the header, the grid or the body. */
 static bool
 read_item(IrReader *r, Header *h)
 {
@@ -276,7 +276,7 @@ read_item(IrReader *r, Header *h)
 	return read_error(r, "expected warps or another line of the header, grid, body or '}'");
 }
 
-/* The values of ids that were read before their ops; NULL where there is none. */
+/* Resolves ids that were read before their ops; NULL for id 0. */
 static bool
 find_late(IrReader *r, const char *name, const uint32_t *id, int n, Val **out)
 {
@@ -309,7 +309,7 @@ read_late(IrReader *r, const Header *h)
 	return true;
 }
 
-/* One kernel, as far as its closing brace. */
+/* Parses one kernel up to its closing brace. */
 static bool
 read_kernel(IrReader *r)
 {
@@ -335,7 +335,7 @@ read_kernel(IrReader *r)
 	return true;
 }
 
-/* A new kernel is at the cursor. */
+/* Starts a new kernel at the cursor. */
 static void
 read_start(IrReader *r)
 {

@@ -1,8 +1,8 @@
-/* read_op.c - ops and blocks of the IR's text form. */
+/* read_op.c - parses ops and blocks of the IR's textual form. */
 #include "hexc/ir/text/read.h"
 #include <string.h>
 
-/* What stands in front of an op's regions. */
+/* The parts of an op before its regions. */
 typedef struct ParsedOp {
 	OpCode code;
 	Name *out;
@@ -50,7 +50,7 @@ want_op_code(IrReader *r, OpCode *code)
 	return read_error(r, "there is no op '%.40s'", name);
 }
 
-/* A value on the same line: on the next one it would be a result. */
+/* Is there a value on the same line? One on the next line would be a result. */
 static bool
 at_value(const IrReader *r)
 {
@@ -76,7 +76,7 @@ read_operands(IrReader *r, ParsedOp *l)
 	return !r->bad;
 }
 
-/* Numbers with commas between them, at most so many. */
+/* Parses at most `most` numbers, separated by commas. */
 static bool
 want_ints(IrReader *r, int most, int64_t *out)
 {
@@ -103,7 +103,7 @@ at_float(const IrReader *r)
 	return false;
 }
 
-/* The immediates that have names, in any order. */
+/* Parses named immediates, in any order. */
 static bool
 read_named_imm(IrReader *r, ParsedOp *l)
 {
@@ -150,7 +150,7 @@ read_types(IrReader *r, ParsedOp *l)
 	return l->ntype == l->nout || read_error(r, "%d results but %d types", l->nout, l->ntype);
 }
 
-/* The word and the layout behind it, if it is there; false: an error. */
+/* Parses the word and the layout after it, if present. Returns false after an error. */
 static bool
 read_map(IrReader *r, const char *word, const Layout **out)
 {
@@ -163,7 +163,7 @@ read_inst(IrReader *r, const char **out)
 	return !read_word(r, "inst") || (*out = want_name(r)) != NULL;
 }
 
-/* The word and the number behind it, if it is there; false: an error. */
+/* Parses the word and the number after it, if present. Returns false after an error. */
 static bool
 read_number(IrReader *r, const char *word, int64_t least, int *out)
 {

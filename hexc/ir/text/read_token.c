@@ -1,9 +1,9 @@
-/* read_token.c - the words of the IR's text form: names, numbers, types, layouts, values. */
+/* read_token.c - parses the tokens of the IR's textual form: names, numbers, types, layouts, values. */
 #include "hexc/ir/text/read.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Where byte `at` is, in lines and columns of the text. */
+/* Line and column of byte `at`. */
 static Src
 source_at(const IrReader *r, size_t at)
 {
@@ -76,7 +76,7 @@ want_sign(IrReader *r, const char *sign)
 	return read_sign(r, sign) || read_error(r, "expected '%s'", sign);
 }
 
-/* Bytes of the bare name at the cursor. */
+/* Length in bytes of the bare name at the cursor. */
 static size_t
 name_length(const IrReader *r)
 {
@@ -244,7 +244,7 @@ read_source(IrReader *r, Src *out)
 
 /* ---- types --------------------------------------------------------------------------------------- */
 
-/* Small enough that no sum over digits overflows. */
+/* Small enough that sums over modes cannot overflow. */
 static bool
 layout_is_sane(const Layout *l)
 {

@@ -1,4 +1,5 @@
-/* text.h - the IR's text form: everything in a Kernel, printed and read back.  Its grammar: hexc/IR.md. */
+/* text.h - declares printing and parsing of the IR's textual form, which represents a complete Kernel.
+ * Grammar: hexc/IR.md. */
 #ifndef HEXC_IR_TEXT_H
 #define HEXC_IR_TEXT_H
 #include "hexc/ir/ir.h"
@@ -6,17 +7,17 @@
 /* ---- print.c, read.c ---- */
 
 void kernel_print(Text *t, const Kernel *k);
-/* Parse what kernel_print wrote.  NULL and a diagnostic on failure. */
+/* Parses the output of kernel_print. Returns NULL and reports a diagnostic on failure. */
 Kernel *kernel_read(Unit *u, const char *text, size_t n);
-/* The same for one kernel after the other, at least one, which become the unit's. */
+/* Parses one or more kernels and adds them to the unit. */
 bool unit_read(Unit *u, const char *text, size_t n);
 
 /* ---- what print.c and read.c share (float_text.c) ---- */
 
-/* Names that stand bare in the text; others are quoted. */
+/* Can the name appear unquoted in the text? */
 bool text_is_name(const char *s, size_t n);
-/* x so that text_read_float gives the same bits. */
+/* Prints x so that text_read_float restores the same bits. */
 void text_float(Text *t, double x);
-/* Bytes used, 0: not a float that text_float writes. */
+/* Returns the bytes consumed; 0: not a float in the form of text_float. */
 size_t text_read_float(const char *s, size_t n, double *out);
 #endif

@@ -1,12 +1,12 @@
-/* verify.c - is the IR whole?  Links, regions, one definition before every use, then each op's shape
- * rule. */
+/* verify.c - verifies that a kernel is well-formed: links, regions, definitions that dominate uses, and each
+ * op's shape rule. */
 #include "hexc/ir/verify/verify.h"
 
 typedef struct Verify {
 	Kernel *k;
 	const char *after;
-	const Val **seen; /* by id: the value, while it is visible */
-	bool *used;       /* by id: some value has this id */
+	const Val **seen; /* by id: the value, while in scope */
+	bool *used;       /* by id: the id is taken */
 	bool ok;
 } Verify;
 
@@ -99,7 +99,7 @@ verify_counts(Verify *v, const Op *o)
 	return true;
 }
 
-/* Stores and copies go to shared memory or to a parameter declared out or inout. */
+/* Stores and copies may only write shared memory or a parameter declared out or inout. */
 static bool
 verify_written(Verify *v, const Op *o)
 {
@@ -123,7 +123,7 @@ has_bit_order(const Op *o)
 	return false;
 }
 
-/* Does the op take elements of that type, by column `types`?  Temporary values have no arithmetic. */
+/* Does column `types` allow the op's element type? Temporary types have no arithmetic. */
 static const char *
 verify_types(Arena *a, const Op *o)
 {
@@ -213,7 +213,7 @@ verify_block(Verify *v, const Block *b, const Op *owner)
 	}
 	if (b->owner == NULL)
 		return true;
-	/* out of scope behind the region */
+	/* out of scope after the region */
 	for (int i = 0; i < b->narg; i++)
 		v->seen[b->arg[i]->id] = NULL;
 	for (const Op *o = b->first; o; o = o->next)
@@ -230,7 +230,7 @@ index_scalar(const Val *x)
 	return type_is_index(&x->type);
 }
 
-/* Parameters are the body's arguments, each of the type its kind has. */
+/* Parameters are the body's arguments, with the type of their kind. */
 static bool
 verify_params(Verify *v)
 {
@@ -254,7 +254,8 @@ verify_params(Verify *v)
 	return true;
 }
 
-/* Sizes and strides are index scalars of the body's top level, of boxes that the copy engine takes. */
+/* Verifies a tensor map: sizes and strides are index scalars of the body's top level, and TMA supports the
+ * box. */
 static bool
 verify_map(Verify *v, const TensorMap *m)
 {

@@ -1,24 +1,23 @@
-/* verify.h - is the IR sound?  And its shape rules: one per name in the `shape` column of ops.def. */
+/* verify.h - declares the IR verifier and its shape rules, one per name in the `shape` column of ops.def. */
 #ifndef HEXC_VERIFY_H
 #define HEXC_VERIFY_H
 #include "hexc/ir/ir.h"
 
-/* Structure, dominance, types by each op's shape rule.  Reports "internal: after PASS: ..." and returns
- * false when the IR is broken.  NULL: it is nobody's of the compiler, but was read: an error of the
+/* Verifies structure, dominance, and types by each op's shape rule. Reports "internal: after PASS: ..." and
+ * returns false if the IR is invalid. after == NULL: the IR was read from a file, and the error is one of the
  * source. */
 bool kernel_verify(Kernel *k, const char *after);
 
-/* NULL when operand and result types, imm[] and blk[] of o are as IR.md says, else what is wrong: a
- * phrase that goes behind "op NAME: ".  Operand and result counts were checked against ops.def
- * before; operands are not NULL. */
+/* Returns NULL if operand and result types, imm[] and blk[] of o conform to IR.md, else a phrase to follow
+ * "op NAME: ". The caller has checked the counts against ops.def; operands are not NULL. */
 #define OP_SHAPE(name, rule) const char *shape_##rule(Arena *a, const Op *o);
 #include "hexc/ir/ops.def"
 
-/* For the rules: "what: x and y"; are x and y the same but for the type of elements? */
+/* For the rules: types_differ formats "what: x and y"; same_shape compares all but the element type. */
 const char *types_differ(Arena *a, const char *what, const Type *x, const Type *y);
 bool same_shape(const Type *x, const Type *y);
-/* x times y is added to c and gives `out`; where x and y are is the caller's matter. */
+/* Checks the types of out = c + x * y; the caller checks the spaces of x and y. */
 const char *check_product(Arena *a, const Type *x, const Type *y, const Type *c, const Type *out);
-/* Operands i and i + 1 are barriers and a slot. */
+/* Checks that operands i and i + 1 are mbarriers and a slot. */
 const char *check_mbar(const Op *o, int i);
 #endif

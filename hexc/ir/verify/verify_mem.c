@@ -1,4 +1,4 @@
-/* verify_mem.c - the shape rules of ops.def for memory and structure. */
+/* verify_mem.c - implements the shape rules of ops.def for memory, print, assert and structure. */
 #include "hexc/ir/pack.h"
 #include "hexc/ir/verify/verify.h"
 
@@ -15,7 +15,7 @@ is_indices(const Val *v)
 	       (v->type.dtype == D_i64 || v->type.dtype == D_i32);
 }
 
-/* Do the tiles of indices x broadcast to the result's dims that are theirs? */
+/* Does index tile x broadcast to the gathered dims of the result? */
 static bool
 broadcasts(const Op *o, const Type *x)
 {
@@ -29,7 +29,7 @@ broadcasts(const Op *o, const Type *x)
 	return true;
 }
 
-/* Of shared memory that is viewed once already: is dim d of it all that there is? */
+/* If shared memory mem is a view itself: does it cover its base along dim d? */
 static bool
 is_whole(const Val *mem, int d)
 {
@@ -44,7 +44,8 @@ is_whole(const Val *mem, int d)
 	       val_is_const(view->in[1 + at], &start) && start == 0 && is_whole(view->in[0], at);
 }
 
-/* Of the dims addressed by indices the first stays, as the dims to which the tiles broadcast. */
+/* Of the gathered operand dims only the first is kept; it becomes the dims to which the index tiles
+ * broadcast. */
 static const char *
 check_gather(const Op *o)
 {
@@ -59,7 +60,7 @@ check_gather(const Op *o)
 		if (!view_gathers(o, d))
 			continue;
 		if (!is_whole(o->in[0], d))
-			return "indices into what is no whole tensor or shared tile";
+			return "indexed view of a view";
 		if (first == (IMM(o, dropped) >> d & 1))
 			return "of the dims with indices not the first alone stays";
 		first = false;
@@ -91,7 +92,7 @@ is_memory(const Type *t)
 	return true;
 }
 
-/* Same elements and extents in different spaces. */
+/* Same element type and extents, in different spaces. */
 static bool
 same_tile(const Type *x, const Type *y)
 {
@@ -114,7 +115,8 @@ shape_alloc(Arena *a, const Op *o)
 	return NULL;
 }
 
-/* A view that is longer than its operand is that one with an edge, and nothing is viewed of it. */
+/* A view longer than its operand adds an out-of-bounds region to it, and must start at 0. Views of such a
+ * view are not allowed. */
 static const char *
 check_longer(const Op *o)
 {
@@ -129,8 +131,8 @@ check_longer(const Op *o)
 	return NULL;
 }
 
-/* Steps are of a tensor's dims of which the view has more than one element, and what is viewed of such a view
- * is the whole of it. */
+/* Strides are allowed for dims of tensors of which the view has more than one element. Views of a strided
+ * view must cover it. */
 static const char *
 check_steps(const Op *o)
 {
@@ -170,7 +172,7 @@ shape_view(Arena *a, const Op *o)
 		if (!is_index(o->in[i]) && !is_indices(o->in[i]))
 			return "a start is neither an i64 scalar nor a tile of indices";
 	if (IMM(o, dropped) < 0 || IMM(o, dropped) >= (int64_t)1 << x->rank)
-		return "drops dims that the operand does not have";
+		return "dropped dims out of range";
 	for (int d = 0; d < x->rank; d++)
 		if (!(IMM(o, dropped) >> d & 1))
 			kept += is_indices(o->in[1 + d]) ? o->in[1 + d]->type.rank : 1;
@@ -189,7 +191,7 @@ shape_load(Arena *a, const Op *o)
 
 	if (is_barriers(o->in[0]))
 		return "of barriers nothing is read";
-	natural.bit_order = 0; /* what an instruction makes of it is the matter of pass validate */
+	natural.bit_order = 0; /* pass validate checks the element order that instructions produce */
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
 	    !same_tile(x, &natural))
 		return arena_printf(a, "%s does not load from %s", type_print(a, t), type_print(a, x));
@@ -201,7 +203,7 @@ shape_load(Arena *a, const Op *o)
 	return NULL;
 }
 
-/* Where the elements go that an update found, and what they are compared with. */
+/* Checks the destination of an update's old values, and the comparand. */
 static const char *
 check_found(Arena *a, const Op *o)
 {
@@ -211,7 +213,7 @@ check_found(Arena *a, const Op *o)
 	if (o->nin != 2 && o->nin != (cas ? 4 : 3))
 		return arena_printf(a, "%d operands", o->nin);
 	if (!old)
-		return IMM(o, update) < STORE_SWAP ? NULL : "what was there goes nowhere";
+		return IMM(o, update) < STORE_SWAP ? NULL : "missing destination for the old value";
 	if (!IMM(o, update) || old->space != S_shared || is_barriers(o->in[2]) || !same_tile(x, old))
 		return arena_printf(a, "what was there does not go to %s", type_print(a, old));
 	if (cas && (o->in[3]->type.space != x->space || !same_tile(&o->in[3]->type, x)))
@@ -239,14 +241,14 @@ shape_store(Arena *a, const Op *o)
 	return check_found(a, o);
 }
 
-/* A shared tile, along indices. */
+/* A shared tile indexed by index tiles. */
 static bool
 is_scattered(const Val *mem)
 {
 	return mem->type.space == S_shared && mem->def && view_gather_dim(mem->def) >= 0;
 }
 
-/* Words x of the tensor o->in[1] and elements t are the same blocks. */
+/* Checks that words x of tensor o->in[1] and elements t form the same blocks. */
 static const char *
 check_blocks(Arena *a, const Op *o, const Type *x, const Type *t)
 {
@@ -349,7 +351,7 @@ is_value(const Type *t)
 	return t->space == S_scalar || t->space == S_reg;
 }
 
-/* The block's yield gives the values of o's results. */
+/* The block's yield matches o's results. */
 static const char *
 check_yield(Arena *a, const Op *o, const Block *b)
 {
@@ -413,7 +415,7 @@ shape_if(Arena *a, const Op *o)
 	return bad;
 }
 
-/* Counts and types are the owner's business. */
+/* The owner checks counts and types. */
 const char *
 shape_yield(Arena *a, const Op *o)
 {

@@ -1,7 +1,7 @@
-/* verify_role.c - the shape rules of ops.def for roles of warps, their barriers, and products under way. */
+/* verify_role.c - implements the shape rules of ops.def for warp roles, mbarriers and asynchronous MMAs. */
 #include "hexc/ir/verify/verify.h"
 
-/* What may stand in front of the roles: nobody waits there for anybody. */
+/* May o precede the roles? Only if it does not synchronize. */
 static bool
 may_precede(const Op *o)
 {
@@ -17,7 +17,7 @@ shape_roles(Arena *a, const Op *o)
 		return "not the last op of the body";
 	for (const Op *p = o->prev; p; p = p->prev)
 		if (!may_precede(p))
-			return arena_printf(a, "%s in front of it, which has an effect",
+			return arena_printf(a, "%s with side effects before `roles`",
 			                    op_info[p->code].name);
 	if (k->helpers < 1)
 		return "the kernel has no helpers, warps that produce";
@@ -88,7 +88,7 @@ shape_mbar_arrive(Arena *a, const Op *o)
 	return check_mbar(o, 0);
 }
 
-/* Factor i as the matrix that is multiplied. */
+/* Type of operand i as multiplied, with transposes applied. */
 static Type
 factor(const Op *o, int i)
 {

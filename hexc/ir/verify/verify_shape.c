@@ -1,4 +1,5 @@
-/* verify_shape.c - the shape rules of ops.def for values: operand and result types, imm. */
+/* verify_shape.c - implements the shape rules of ops.def for elementwise and index ops: operand and result
+ * types, imm. */
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/sparse.h"
 #include "hexc/ir/verify/verify.h"

@@ -1,4 +1,4 @@
-/* verify_tile.c - the shape rules of ops.def for what rearranges, reduces and multiplies whole tiles. */
+/* verify_tile.c - implements the shape rules of ops.def for ops that rearrange, reduce and multiply tiles. */
 #include "hexc/ir/block_scale.h"
 #include "hexc/ir/sparse.h"
 #include "hexc/ir/verify/verify.h"
@@ -124,7 +124,7 @@ shape_reduce(Arena *a, const Op *o)
 	return type_same(&r, t) ? NULL : types_differ(a, "the result's shape does not follow", x, t);
 }
 
-/* The type of the tile that values and positions make along dim; NULL: they make none. */
+/* Computes the type of the tile that values and metadata expand to along dim. Returns NULL or the error. */
 static const char *
 expanded(Arena *a, const Type *v, const Type *p, int64_t dim, Type *out)
 {
@@ -139,7 +139,7 @@ expanded(Arena *a, const Type *v, const Type *p, int64_t dim, Type *out)
 		if (d != dim && v->shape[d] != p->shape[d])
 			return types_differ(a, "values and positions differ in shape", v, p);
 	if (!sparse_of(v, p, (int)dim, &s))
-		return types_differ(a, "these positions do not say where these values stand", v, p);
+		return types_differ(a, "sparse metadata does not match the values", v, p);
 	out->shape[dim] *= 2;
 	return NULL;
 }
@@ -169,15 +169,15 @@ check_product(Arena *a, const Type *x, const Type *y, const Type *c, const Type 
 			return types_differ(a, "operands have not the same batches", x, y);
 	if (x->shape[b + 1] != y->shape[b] || c->shape[b] != x->shape[b] ||
 	    c->shape[b + 1] != y->shape[b + 1])
-		return types_differ(a, "a[.., M, K], b[.., K, N] and acc[.., M, N] do not fit", x, y);
+		return types_differ(a, "operand shapes a[.., M, K], b[.., K, N], acc[.., M, N] do not match", x, y);
 	if ((dtype_info[c->dtype].kind == K_flt) != (dtype_info[x->dtype].kind == K_flt) ||
 	    c->dtype == D_bool || dtype_info[c->dtype].use != U_any ||
 	    dtype_info[c->dtype].bits < dtype_info[x->dtype].bits)
-		return types_differ(a, "the accumulator's type does not hold the products", x, c);
+		return types_differ(a, "accumulator type is too narrow for the operands", x, c);
 	return type_same(c, out) ? NULL : types_differ(a, "result and accumulator differ", c, out);
 }
 
-/* Operand i of a dot as the matrix that is multiplied. */
+/* Computes the type of operand i of a dot as multiplied, i.e. expanded if sparse. */
 static const char *
 dot_operand(Arena *a, const Op *o, int i, Type *out)
 {
@@ -187,7 +187,7 @@ dot_operand(Arena *a, const Op *o, int i, Type *out)
 	return expanded(a, &o->in[i]->type, &o->in[3]->type, 1 - i, out);
 }
 
-/* The scales of both factors. */
+/* Checks the scales of both operands. */
 static const char *
 check_scales(Arena *a, const Op *o)
 {

@@ -1,21 +1,18 @@
-/* block_handoff.c - memory that one block of the grid hands to another, by updates of one element.
+/* block_handoff.c - marks the atomic updates that hand memory from one block of the grid to another, for pass
+ * insert_barriers; marked updates get release/acquire fences.
  *
- * An update of one element of a tensor is a signal; a kernel that looks at what such updates of a
- * tensor found may tell by it who came before.  Then what a block has done with memory in front of a
- * signal comes before what another does behind one that finds it: all signals of the tensor are
- * marked `ordered`, with fences, if there is something of the kind, which is two accesses of one
- * tensor, the one in front of a signal and the other behind one that is looked at, in any turns of
- * loops.  These are
- *
- *   a plain read, and a plain write or an update
- *   a plain write, and an update, or another plain write of which neither goes to a place that
- *   was found
- *   an update and one that is looked at, or of another kind, in one turn of all loops, or if the one
- *   behind is made where, or at a place, that comes of what was found; but not of the one element
- *   that the signal is of
- *
- * So places that are taken by what counters found, and counts that nobody reads, have no fences; nor
- * has a grid of one block. */
+ * A signal is an update of one element of a tensor. If a kernel uses the old value of signals of a tensor, it
+ * can determine which block came first. Then accesses of a block before its signal happen before another
+ * block's accesses after a signal that observes it. All signals of the tensor are marked `ordered` if the
+ * order of two accesses to one tensor matters: one before a signal, and one after an observing signal, in any
+ * loop iterations. These are:
+ *   - a plain read, and a plain write or an update
+ *   - a plain write and an update; or two plain writes, neither to an address derived from an old value
+ *   - an update, and one whose old value is used or of another kind, in one iteration of all loops, or if the
+ *     second executes depending on an old value, or at an address derived from one; but not two signals of
+ *     the same element
+ * No fences are needed for addresses allocated by atomic counters, for counts that are never read, and for a
+ * grid of one block. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/insert_barriers/insert_barriers.h"
 #include <string.h>
@@ -25,9 +22,9 @@ typedef struct Act {
 	const Op *op;
 	Val *view;
 	const Val *root;
-	bool reads, writes, update; /* a plain read, a write of any kind, and an update */
-	bool front, behind;         /* of a signal of the tensor that is looked at now */
-	bool first, last;           /* .. as the text has them, without another turn of a loop */
+	bool reads, writes, update; /* a plain read; a write of any kind; an update */
+	bool front, behind;         /* before / after a signal of the current tensor */
+	bool first, last;           /* .. in textual order, within one iteration of all loops */
 } Act;
 
 typedef struct Acts {
@@ -35,14 +32,14 @@ typedef struct Acts {
 	int n, cap;
 } Acts;
 
-/* What comes of what signals of a tensor have found, by value id: scalars, tiles, shared memory. */
+/* Values derived from old values of signals of a tensor, by value id: scalars, tiles, shared memory. */
 typedef struct HandoffOps {
 	const Kernel *k;
 	uint8_t *of;
 	bool grew;
 } HandoffOps;
 
-/* An update of one element of a tensor. */
+/* Is o an update of one element of a tensor? */
 static bool
 is_signal(const Op *o)
 {
@@ -70,7 +67,7 @@ add(Kernel *k, Acts *all, const Op *o, Val *v, bool writes)
 
 /* ---- what may come before what ------------------------------------------------------------------- */
 
-/* In a loop whose turns are of one block of the grid? */
+/* Is b in a loop whose iterations belong to one block of the grid? */
 static bool
 in_turns(const Block *b)
 {
@@ -82,7 +79,7 @@ in_turns(const Block *b)
 	return false;
 }
 
-/* The op of block b that o is, or is in; NULL: none. */
+/* Returns the op of block b that is or contains o; NULL: none. */
 static const Op *
 op_in(const Op *o, const Block *b)
 {
@@ -91,7 +88,7 @@ op_in(const Op *o, const Block *b)
 	return o;
 }
 
-/* May a run, and later b?  `turns`: in another turn of a loop, too. */
+/* May a run before b? `turns`: also across iterations of a loop. */
 static bool
 comes_before(const Op *a, const Op *b, bool turns)
 {
@@ -129,7 +126,7 @@ any_found(const HandoffOps *f, Val *const *v, int n)
 	return false;
 }
 
-/* Do a loop's turns, or the branch that is taken, come of what was found? */
+/* Does a loop's trip count, or a branch, depend on an old value? */
 static bool
 decides(const HandoffOps *f, const Op *o)
 {
@@ -178,7 +175,7 @@ find_found(Kernel *k, const Val *tensor)
 	return f;
 }
 
-/* Does the place of the access? */
+/* Does the address of the access depend on an old value? */
 static bool
 at_found(const HandoffOps *f, const Act *a)
 {
@@ -188,7 +185,8 @@ at_found(const HandoffOps *f, const Act *a)
 	return false;
 }
 
-/* Is it made where something was found: in a branch or turn, or behind a loop, that it decides? */
+/* Does the access execute depending on an old value: by address, in a branch or loop, or after a loop, that
+ * depends on one? */
 static bool
 where_found(const HandoffOps *f, const Act *a)
 {
@@ -207,7 +205,7 @@ where_found(const HandoffOps *f, const Act *a)
 
 /* ---- what is handed on ----------------------------------------------------------------------- */
 
-/* Is it one element, whoever runs it and when: at constants alone? */
+/* Do both signals always access the same element: constant indices only? */
 static bool
 same_element(const Act *a, const Act *b)
 {
@@ -223,7 +221,7 @@ same_element(const Act *a, const Act *b)
 	return true;
 }
 
-/* Does it matter which of a, in front of a signal, and b, behind one, is first? */
+/* Does the order of access a, before a signal, and b, after one, matter? */
 static bool
 matters(const HandoffOps *f, const Val *tensor, const Act *a, const Act *b)
 {

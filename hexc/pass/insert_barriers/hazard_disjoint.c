@@ -1,4 +1,5 @@
-/* hazard_disjoint.c - accesses that cannot meet: different parts of a tile, or one thread's own elements. */
+/* hazard_disjoint.c - shows for pass insert_barriers that two accesses are disjoint: different parts of a
+ * tile, or each element accessed by one thread only. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/pass/insert_barriers/insert_barriers.h"
@@ -7,7 +8,7 @@ enum { SAME_DEPTH = 12 };
 
 /* ---- where a part of a tile starts ----------------------------------------------------------- */
 
-/* v = *base + the result; the base may be NULL for 0. */
+/* Returns c with v = *base + c; *base is NULL if v is a constant. */
 static int64_t
 peel(const Val *v, const Val **base)
 {
@@ -34,7 +35,7 @@ peel(const Val *v, const Val **base)
 	}
 }
 
-/* How far v moves in an iteration of the loop, at least; 0: not at all, or who knows. */
+/* Lower bound of v's increment per iteration. Returns 0 if v is invariant or the increment is unknown. */
 static int64_t
 min_iteration_distance(BarrierInsertion *s, const Val *v, const Op *loop)
 {
@@ -64,8 +65,8 @@ has_barrier(const Block *b)
 	return o != NULL;
 }
 
-/* x as the next iteration sees it, where a barrier in each says that it is the next one: the value that the
- * loop carries; NULL: it does not. */
+/* Returns the carried value that holds x in the next iteration, if the loop body has a barrier that separates
+ * iterations; else NULL. */
 static const Val *
 handed_on(const Val *x, const Op *loop)
 {
@@ -77,7 +78,7 @@ handed_on(const Val *x, const Op *loop)
 	return NULL;
 }
 
-/* The body of the loop that o is in, ifs left aside; NULL: it is in none. */
+/* The body of the innermost loop around o, across ifs; NULL: no loop. */
 static const Block *
 turn_of(const Op *o)
 {
@@ -88,8 +89,9 @@ turn_of(const Op *o)
 	return b->owner && b->owner->code == O_for ? b : NULL;
 }
 
-/* Is a loop that starts with `first` handed x: the same number, or what a loop in front carries on from its
- * last turn, or from in front of it if it has none, where a barrier in each says so? */
+/* Does the initial value `first` equal x? Either the same number, or the result of a preceding loop whose
+ * iterations a barrier separates: x is the value of its last iteration, or of before it if the trip count is
+ * 0. */
 static bool
 is_handed(const Val *x, const Val *first)
 {
@@ -102,8 +104,8 @@ is_handed(const Val *x, const Val *first)
 	       (loop->blk[0]->last->in[first->index] == x || is_handed(x, loop->in[3 + first->index]));
 }
 
-/* x, from in front of a loop that `o` is in, as its first iteration sees it, where a barrier in each says
- * that it is the first one: what it carries at first is x; NULL: it is not. */
+/* x is defined before a loop around `o`. Returns the carried value that equals x in the first iteration, if a
+ * barrier separates iterations; else NULL. */
 static const Val *
 entered(const Val *x, const Op *o)
 {
@@ -117,8 +119,8 @@ entered(const Val *x, const Op *o)
 	return NULL;
 }
 
-/* Are x and y, one of them made from the other, different whatever that is: y = c - x, c odd, or the number
- * before or behind x in a ring? */
+/* Is y, computed from x, always different from x: y = c - x with odd c, or the next or previous index of a
+ * circular buffer? */
 static bool
 never_equal(const Val *x, const Val *y)
 {
@@ -136,8 +138,8 @@ never_equal(const Val *x, const Val *y)
 	return eq && eq->code == O_eq && eq->in[0] == x && val_is_const(eq->in[1], &c) && c != d;
 }
 
-/* Of a loop that pass split_loops made two of: does y say of a turn of the rest what x says of one of the clear
- * loop? */
+/* For a loop split by split_loops: is y in the remainder's body the same expression as x in the main loop's
+ * body? */
 static bool
 same_of_rest(const Val *x, const Val *y, const Block *clear, const Block *rest, int depth)
 {
@@ -156,8 +158,8 @@ same_of_rest(const Val *x, const Val *y, const Block *clear, const Block *rest, 
 	return true;
 }
 
-/* `then` in a turn of a clear loop, `now` in one of the rest, which goes on counting: the loop of the rest;
- * NULL: they are not, or not from the same numbers. */
+/* `then` is in a split loop and `now` in the loop that continues it. Returns the latter if x and y are the
+ * same expression in both; else NULL. */
 static const Op *
 counted_on(const HazardAccess *then, const HazardAccess *now, const Val *x, const Val *y)
 {
@@ -171,8 +173,8 @@ counted_on(const HazardAccess *then, const HazardAccess *now, const Val *x, cons
 
 typedef enum Overlap { APART, SAME, UNKNOWN } Overlap;
 
-/* A part of `extent` elements from x on, and one from y on an iteration or more later, in each of which both
- * move on by `step`. */
+/* Compares `extent` elements from x on with an access from y on, at least one iteration later; both advance
+ * by `step` per iteration. */
 static Overlap
 further(int64_t step, int64_t extent, int64_t x, int64_t y)
 {
@@ -181,7 +183,7 @@ further(int64_t step, int64_t extent, int64_t x, int64_t y)
 	return step > 0 && step >= extent + x - y ? APART : UNKNOWN;
 }
 
-/* Dim d of the views of two accesses. */
+/* Compares dim d of the views of two accesses. */
 static Overlap
 compare(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *now, int d)
 {
@@ -195,7 +197,7 @@ compare(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *now, 
 
 	if (then->root->type.space == S_shared && (view_gathers(a, d) || view_gathers(b, d)))
 		return UNKNOWN;
-	if (loop && block_inside(old->block, loop->blk[0])) /* else it is the same in all its iterations */
+	if (loop && block_inside(old->block, loop->blk[0])) /* else it is loop-invariant */
 		old = handed_on(old, loop);
 	if (!loop && (!old || !old->def || !block_inside(old->block, now->op->parent))) {
 		const Val *at = entered(a->in[1 + d], now->op);
@@ -214,7 +216,7 @@ compare(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *now, 
 		return further(min_iteration_distance(s, base[0], loop), ea, x, y);
 	if (x <= y ? y - x >= ea : x - y >= eb)
 		return APART;
-	if (sa == sb && (x - y) % sa != 0) /* each steps over what the other has */
+	if (sa == sb && (x - y) % sa != 0) /* the strided accesses interleave */
 		return APART;
 	return x == y && ea == eb && sa == sb ? SAME : UNKNOWN;
 }
@@ -223,7 +225,7 @@ compare(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *now, 
 
 enum { ELEMENTS_MAX = 1 << 16, ELEMENT_WORK = 8 };
 
-/* Start of an access in dim d of the tile, of which it is all or a part. */
+/* Start of an access along dim d of the tile: returns the constant part, *base is the rest. */
 static int64_t
 access_offset(const HazardAccess *x, int d, const Val **base)
 {
@@ -233,14 +235,14 @@ access_offset(const HazardAccess *x, int d, const Val **base)
 	return o->code == O_alloc ? 0 : peel(o->in[1 + d], base);
 }
 
-/* Where dim d of the tile is in the view; -1: the view has one element of it. */
+/* The view dim of the tile's dim d; -1: a single element of it. */
 static int
 dim_in(const HazardAccess *x, int d)
 {
 	return x->view->def->code == O_alloc ? d : view_result_dim(x->view->def, d);
 }
 
-/* The thread that holds the element of the tile at c[] less the view's start; -1: the view has not got it. */
+/* Returns the thread that owns the tile element at offset c[] from the view's start; -1: not in the view. */
 static int64_t
 thread_of(const HazardAccess *x, const Layout *l, const int64_t *c, int rank)
 {
@@ -259,8 +261,8 @@ thread_of(const HazardAccess *x, const Layout *l, const int64_t *c, int rank)
 	return p.at[AX_warp] * WARP_SIZE + p.at[AX_lane];
 }
 
-/* Do the accesses' layouts x and y give every element that both touch to one thread, the same for both?
- * The view of `now` starts `shift` in front of the other's. */
+/* Do layouts x and y assign every element of both accesses to the same single thread? The view of `now`
+ * starts `shift` elements before the other's. */
 static bool
 same_threads(BarrierInsertion *s, const HazardAccess *then, const Layout *x, const HazardAccess *now, const Layout *y,
              const int64_t *shift)
@@ -294,7 +296,7 @@ same_threads(BarrierInsertion *s, const HazardAccess *then, const Layout *x, con
 	return true;
 }
 
-/* Two accesses and what same_threads() says of them: a pair is asked about once for each loop around it. */
+/* Memoized result of same_threads() for a pair, which is queried once for each loop around it. */
 struct Threads {
 	const Op *then, *now;
 	const Val *then_view, *now_view;
@@ -324,7 +326,7 @@ known_threads(BarrierInsertion *s, const HazardAccess *then, const Layout *x, co
 	return t->same;
 }
 
-/* Is every element that both accesses touch in the hands of one thread, the same for both? */
+/* Is every common element of both accesses owned by one thread, the same for both? */
 static bool
 own_elements(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *now)
 {

@@ -1,5 +1,5 @@
-/* hazard_set.c - accesses to memory: which op makes which, which two need a barrier in between, and what regions
- * do to sets of them. */
+/* hazard_set.c - computes the memory accesses of ops, which pairs of them require a barrier, and how regions
+ * transform sets of accesses, for pass insert_barriers. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/pass/insert_barriers/insert_barriers.h"
@@ -26,7 +26,7 @@ access_hash(const HazardAccess *a)
 	return (uint32_t)(h * 0x9e3779b97f4a7c15U >> 32);
 }
 
-/* The slot of an access, or the free one where it would be. */
+/* Returns the slot of an access, or the free one where it belongs. */
 static int
 set_slot(const AccessSet *set, const HazardAccess *a)
 {
@@ -37,7 +37,7 @@ set_slot(const AccessSet *set, const HazardAccess *a)
 	return i;
 }
 
-/* Slots for all accesses and as many again; of equal ones the first is found. */
+/* Builds the hash table, at most a quarter full; equal accesses map to the first. */
 static void
 set_hash(BarrierInsertion *s, AccessSet *set)
 {
@@ -52,7 +52,7 @@ set_hash(BarrierInsertion *s, AccessSet *set)
 	}
 }
 
-/* Where an access is in the set; -1: it is not. */
+/* Returns the index of an access in the set; -1: absent. */
 static int
 set_find(BarrierInsertion *s, AccessSet *set, const HazardAccess *a)
 {
@@ -101,7 +101,8 @@ set_copy(BarrierInsertion *s, const AccessSet *from)
 	return set;
 }
 
-/* Async accesses stay in the set until they have surely ended, writes until the copy engine sees them. */
+/* A barrier removes all accesses but asynchronous ones not known to be complete, and writes without a proxy
+ * fence. */
 void
 set_barrier(const BarrierInsertion *s, AccessSet *set)
 {
@@ -110,7 +111,7 @@ set_barrier(const BarrierInsertion *s, AccessSet *set)
 	for (int i = 0; i < set->n; i++) {
 		HazardAccess a = set->a[i];
 
-		a.async &= !a.landed; /* then it is as a thread's own */
+		a.async &= !a.landed; /* then it is as a synchronous access */
 		if (!a.async && (!s->engines || !a.write || a.proxied || !a.root || !a.root->def))
 			continue;
 		a.kept = !a.async;
@@ -121,7 +122,8 @@ set_barrier(const BarrierInsertion *s, AccessSet *set)
 	set->nslot = 0;
 }
 
-/* What a wait for some of the bulk groups leaves open the next one may be for: its barrier counts anew. */
+/* A wait for bulk groups may be for the groups that an earlier wait left pending: these need a new
+ * barrier. */
 void
 set_wait(AccessSet *set, bool all, bool bulk)
 {
@@ -157,7 +159,7 @@ set_wrap(AccessSet *set, const Op *loop)
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-/* Elements lo .. hi - 1 of dim d of the root: all that an access through v may touch. */
+/* Computes the elements lo .. hi - 1 along dim d of the root that an access through v may touch. */
 static void
 touched(BarrierInsertion *s, const Val *v, int d, int64_t *lo, int64_t *hi)
 {
@@ -170,7 +172,7 @@ touched(BarrierInsertion *s, const Val *v, int d, int64_t *lo, int64_t *hi)
 		*hi = INT64_MAX;
 		return;
 	}
-	/* a view of a view starts in the other's coordinates: the outermost says enough */
+	/* a view of a view starts in the coordinates of the other: the outermost suffices */
 	while (v->def && v->def->code == O_view && v->def->in[0]->def && v->def->in[0]->def->code == O_view)
 		v = v->def->in[0];
 	if (!v->def || v->def->code != O_view || view_gathers(v->def, d)) {
@@ -246,7 +248,7 @@ access_add(BarrierInsertion *s, const Op *o, Val *v, bool write, HazardAccess *a
 	return 1;
 }
 
-/* The whole of an op's scratch. */
+/* An access to all of an op's scratch. */
 static HazardAccess
 scratch(const Op *o, bool write)
 {
@@ -284,7 +286,7 @@ access_of(BarrierInsertion *s, const Op *o, HazardAccess *a)
 		return 1;
 	}
 	if (o->code == O_copy && IMM(o, async) == COPY_BARRIER)
-		return 0; /* the order of these is the barrier's business */
+		return 0; /* mbarriers order these */
 	if (o->code == O_wgmma)
 		return products(s, o, a);
 	n = from ? access_add(s, o, from, false, a) : 0;
@@ -303,8 +305,8 @@ same_place(const HazardAccess *a, const HazardAccess *b)
 	return true;
 }
 
-/* The loop of a persistent kernel has a turn for each block of the grid that it takes: what two blocks do
- * to a tensor has no order, whoever runs them. */
+/* Iterations of a persistent kernel's loop are different blocks of the grid: their accesses to tensors are
+ * unordered in any case. */
 static bool
 of_two_blocks(const HazardAccess *then)
 {
@@ -329,10 +331,10 @@ access_conflict(BarrierInsertion *s, const HazardAccess *then, const HazardAcces
 		return false;
 	if (then->update && now->update && access_same_update(then->op, now->op))
 		return false;
-	if (then->kept) /* only the copy engine may not have seen it */
+	if (then->kept) /* only the async proxy may not have seen it */
 		return now->engine;
 	if (now->engine && !then->async)
-		return then->write; /* no thread's own elements */
+		return then->write; /* per-thread ownership does not apply */
 	if (then->view && now->view && access_apart(s, then, now))
 		return false;
 	if (!then->async || then->root != now->root)
@@ -342,10 +344,10 @@ access_conflict(BarrierInsertion *s, const HazardAccess *then, const HazardAcces
 
 /* ---- regions ---------------------------------------------------------------------------------- */
 
-/* Every op treats each access of a set for itself, and adds its own.  So the set behind a loop or if is
- * the union of what becomes of each access in front of it, and of what its own ops leave; and there is a
- * conflict where one of these has one.  Both are kept, so that a loop in a loop is not walked anew for
- * each turn of each loop around it, which would double the work with every level. */
+/* An op transforms each access of a set independently, and adds its own. So the set after a loop or if is the
+ * union of the images of each preceding access and of its own accesses; a conflict arises from one of these.
+ * Both are memoized. Otherwise nested loops would be walked again for each iteration of the enclosing loops,
+ * doubling the work per level. */
 
 enum { BUCKETS = 1024 };
 
@@ -358,8 +360,8 @@ struct Flow {
 	const Op *op;
 	bool has_own, settled;
 	enum { UNSEEN, PLAIN, NOT_PLAIN } kind;
-	Image own;    /* what its ops leave with nothing in front */
-	AccessSet in;       /* accesses that came so far */
+	Image own;    /* accesses of its own ops, starting from an empty set */
+	AccessSet in;       /* preceding accesses seen so far */
 	Image *image; /* of each */
 	int nimage, cap;
 	Flow *next; /* in its bucket */
@@ -384,7 +386,7 @@ flow_of(BarrierInsertion *s, const Op *o)
 	return *at = f;
 }
 
-/* What becomes of access a, or of what o's own ops leave. */
+/* The image of access a, or (NULL) the accesses of o's own ops. */
 static Image
 walk(BarrierInsertion *s, const Op *o, const HazardAccess *a)
 {
@@ -437,7 +439,7 @@ flow_is_plain(BarrierInsertion *s, const Op *o)
 	return f->kind == PLAIN;
 }
 
-/* The first conflict of the set with what such an if does. */
+/* Finds the first conflict of the set with the ops of a plain if. */
 static void
 hit_inside(BarrierInsertion *s, const Op *o, const AccessSet *set, Hit *hit)
 {
@@ -489,7 +491,7 @@ flow_known(BarrierInsertion *s, const Op *o, AccessSet *set, Hit *hit)
 	}
 	if (own)
 		set_join(s, &out, &own->out);
-	if (found && !hit->found) { /* which is the first? */
+	if (found && !hit->found) { /* find the first one */
 		AccessSet probe = set_copy(s, set);
 
 		flow_region(s, o, &probe, hit);

@@ -1,30 +1,29 @@
-/* insert_barriers.c - pass insert_barriers: barriers where memory needs them.
+/* insert_barriers.c - pass insert_barriers: inserts the barriers that memory hazards within a block require
+ * (as Triton's Membar).
  *
- * needs   shared memory placed (pass allocate_smem); without it, tiles are taken not to overlap
- * keeps   everything; barriers, and the waits of async copies that nobody waits for, are added
- * gives   an IR in which two accesses of a block to one byte of shared or global memory, one of them a
- *         write, have a barrier in between, unless one thread surely makes both, or they are of two blocks
- *         of the grid; a second run adds nothing
+ * requires   shared memory allocated (pass allocate_smem); otherwise tiles are assumed not to overlap
+ * preserves  all ops; adds barriers, and waits for async copies without one
+ * produces   IR in which two accesses of a block to one byte of shared or global memory, one of them a write,
+ *            have a barrier in between, unless one thread makes both or they belong to two blocks of the
+ *            grid; a second run adds nothing
  *
- * What matters at a point of the program is the set of accesses made since the last barrier.  An access
- * that conflicts with one of them gets a barrier in front.  Loops are walked until the set at their top
- * settles; a conflict of something inside a loop or if with what came before it gets its barrier in front of
- * that loop or if, once and for all.
+ * The state at a program point is the set of accesses since the last barrier. An access that conflicts with
+ * one of them gets a barrier before it. Loops are walked until the set at their top is stable. If an op
+ * inside a loop or if conflicts with an access before it, the barrier goes before the loop or if.
  *
- * Async copies.  The order of the copies to a tile and of its reads is the business of who wrote
- * the groups and waits (pass pipeline, or the program): a read is only taken to need a barrier
- * when there was a wait but no barrier behind it.  Other tiles in the same memory must not be
- * touched until a `wait 0` and a barrier. If a program never commits its async copies, commit and
- * wait are put in front of the first access.
+ * Async copies: pass pipeline, or the program, orders copies to a tile and its reads by groups and waits. A
+ * read is only taken to need a barrier if there was a wait without a barrier after it. Other tiles in the
+ * same memory must not be accessed before a `wait 0` and a barrier. If a program never commits its async
+ * copies, commit and wait are inserted before the first access.
  *
- * Copies with a barrier have their order from it.  What threads stored is shown to products and to the copy
- * engine by a `proxy` in front of the barrier.  Roles run side by side, and share nothing but what barriers
- * of their own order.
+ * Copies with an mbarrier are ordered by it. A `proxy` (proxy fence) before the barrier makes generic writes
+ * visible to wgmma and the async proxy. Warp roles run concurrently, and share only memory that their
+ * mbarriers order.
  *
- * What blocks hand on is in block_handoff.c.  pass_validate_barriers (infer/validate/memory_order.c) judges all of this, by ways of
- * its own.
+ * block_handoff.c handles memory passed between blocks. pass_validate_barriers
+ * (infer/validate/memory_order.c) checks the result with independent code.
  *
- * An op with scratch memory writes all of it, has a barrier of its own, and reads it. */
+ * An op with scratch memory writes all of it, contains a barrier, and reads it. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/pass/pass.h"
@@ -42,7 +41,7 @@ set_conflict(BarrierInsertion *s, const AccessSet *set, const HazardAccess *now,
 	return hit->found;
 }
 
-/* In front of `at`, with that immediate, if it has one. */
+/* Inserts `code` before `at`, with immediate `value` if it has one. */
 static void
 insert(BarrierInsertion *s, Op *at, OpCode code, int64_t value)
 {
@@ -57,8 +56,8 @@ insert(BarrierInsertion *s, Op *at, OpCode code, int64_t value)
 	flow_forget(s, at->parent);
 }
 
-/* Was there a proxy for what op did, in front of where the set is?  In a loop behind there may be one that
- * comes too late for the first turn. */
+/* Do all accesses of op in the set have a proxy fence after them? A fence in a later loop may be too late for
+ * its first iteration. */
 static bool
 is_shown(const AccessSet *set, const Op *op)
 {
@@ -68,7 +67,7 @@ is_shown(const AccessSet *set, const Op *op)
 	return true;
 }
 
-/* A barrier in front of `at`, and a wait where copies that may be under way are in the way. */
+/* Inserts a barrier before `at`, and a wait if copies may be in flight. */
 static void
 insert_sync(BarrierInsertion *s, AccessSet *set, Op *at, const Hit *hit)
 {
@@ -88,7 +87,7 @@ insert_sync(BarrierInsertion *s, AccessSet *set, Op *at, const Hit *hit)
 	set_barrier(s, set);
 }
 
-/* What an op that is not an access and has no regions does to the set. */
+/* Applies an op without accesses and regions to the set. */
 static void
 transfer(BarrierInsertion *s, const Op *o, AccessSet *set)
 {
@@ -111,7 +110,7 @@ transfer(BarrierInsertion *s, const Op *o, AccessSet *set)
 
 static void flow_block(BarrierInsertion *s, const Block *b, AccessSet *set, Hit *hit);
 
-/* Does the loop run at least once?  One that asks in front of each turn may end in front of the first. */
+/* Does the loop run at least once? A loop with a condition per iteration may end before the first. */
 static bool
 has_nonzero_trip_count(BarrierInsertion *s, const Op *loop)
 {
@@ -123,7 +122,7 @@ has_nonzero_trip_count(BarrierInsertion *s, const Op *loop)
 	return prove_inside(s->k, loop, &lo, 1, 1, loop->in[1]);
 }
 
-/* May the loop run more than once? */
+/* May the trip count exceed 1? */
 static bool
 runs_again(BarrierInsertion *s, const Op *loop)
 {
@@ -181,7 +180,7 @@ flow_block(BarrierInsertion *s, const Block *b, AccessSet *set, Hit *hit)
 
 static void sync_block(BarrierInsertion *s, Block *b, AccessSet *set);
 
-/* In the regions of o, in front of which that came. */
+/* Inserts barriers in the regions of o, given the preceding accesses. */
 static void
 sync_inside(BarrierInsertion *s, Op *o, const AccessSet *before)
 {
@@ -196,7 +195,8 @@ sync_inside(BarrierInsertion *s, Op *o, const AccessSet *before)
 	}
 }
 
-/* Is it an asynchronous access in front for which there is a wait inside?  No barrier in front settles it. */
+/* Does the conflict involve a preceding asynchronous access whose wait is inside o? A barrier before o does
+ * not resolve it. */
 static bool
 is_waited_inside(BarrierInsertion *s, const Op *o, const AccessSet *set, const Hit *hit)
 {
@@ -212,7 +212,7 @@ is_waited_inside(BarrierInsertion *s, const Op *o, const AccessSet *set, const H
 	return again.found && again.then.op == hit->then.op && again.now.op == hit->now.op;
 }
 
-/* Inside first, as if nothing came before; then what came before. */
+/* Handles the inside as if nothing preceded it; then conflicts with preceding accesses. */
 static void
 sync_region(BarrierInsertion *s, Op *o, AccessSet *set)
 {
@@ -225,7 +225,7 @@ sync_region(BarrierInsertion *s, Op *o, AccessSet *set)
 	}
 	for (int tries = 0;; tries++) {
 		hit.found = false;
-		if (flow_is_plain(s, o)) { /* the set is as long as the program: it stays where it is */
+		if (flow_is_plain(s, o)) { /* the set is as long as the program: avoid copying it */
 			flow_look(s, o, set, &hit);
 			if (!hit.found) {
 				flow_pass(s, o, set);

@@ -1,10 +1,11 @@
-/* dependent_launch.c - a grid that may start while the one before still runs, and lets the next one do so.  What stands
- * in front of the first access to a tensor runs beside the grid before: barriers are made, tensor maps
- * fetched.  Needs ops that stay where they are. */
+/* dependent_launch.c - pass dependent_launch: inserts griddepcontrol (PDL), so that the kernel may start
+ * while the primary kernel runs, and the dependent kernel may start early. Ops before the first tensor access
+ * overlap with the primary kernel: mbarrier initialization, tensor-map prefetch. Later passes must not move
+ * ops. */
 #include "hexc/ir/op.h"
 #include "hexc/pass/pass.h"
 
-/* Does o itself read a tensor, or, with `writes`, write it?  What is printed is written too. */
+/* Does o itself read a tensor or, with `writes`, write one? Print output counts as a write. */
 static bool
 accesses_tensor(const Op *o, bool writes)
 {
@@ -37,8 +38,8 @@ insert_op_before(Block *b, Op *at, OpCode code)
 	op_new(b, at, code, at->src, 0, NULL, 0, NULL);
 }
 
-/* Where there is no access at all, at the end: the grid behind this one waits for this one alone, and so for
- * those before it too. */
+/* Inserts the wait before the first access to a tensor; at the end if there is none. The dependent kernel
+ * waits for this kernel only, and through it for all earlier ones. */
 static void
 wait_first(Block *b)
 {
@@ -49,7 +50,7 @@ wait_first(Block *b)
 	insert_op_before(b, o, O_grid_wait);
 }
 
-/* Behind the last read.  At the end of a kernel it would say what the end says. */
+/* Inserts launch_dependents after the last read. At the end of a kernel it would be redundant. */
 static void
 next_last(Block *b, bool role)
 {

@@ -1,5 +1,6 @@
-/* persistent.c - however many blocks are launched share out the grid: each takes every so many of its
- * blocks, by number, so that what is fetched runs on into the next one.  block_id says which it is. */
+/* persistent.c - makes a kernel persistent, for pass warp_specialize: the launched blocks distribute the
+ * grid, each with the number of launched blocks as stride, so that prefetching continues into the next tile.
+ * block_id yields the current one. */
 #include "hexc/pass/warp_specialize/warp_specialize.h"
 
 static Val *
@@ -10,7 +11,7 @@ mapped(void *map, Val *v)
 	return to ? to : v;
 }
 
-/* Is it the same for all blocks: a scalar that the launch's sizes alone say? */
+/* Is it a scalar derived from the launch's sizes only, equal in all blocks? */
 static bool
 is_of_launch(const Op *o)
 {
@@ -33,7 +34,7 @@ launched(Kernel *k, Op *at, int64_t all)
 	return o;
 }
 
-/* Blocks have a number in a grid of these extents now. */
+/* Rewrites block_id as a function of the block's linear number in a grid of these extents. */
 static void
 number_blocks(Block *b, Val *number, Val *const *extent)
 {

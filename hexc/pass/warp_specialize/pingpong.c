@@ -1,5 +1,5 @@
-/* pingpong.c - two teams that compute take turns at what a block does: while one stores its tile the other
- * multiplies.
+/* pingpong.c - emits the pingpong schedule for pass warp_specialize: two consumer groups alternate over the
+ * tiles; one stores its tile while the other runs its MMAs.
  *
  *     for tile .. {                        for tile .. (turn, s, p) { if turn % 2 == team {
  *         x = 0                                x = 0
@@ -7,15 +7,14 @@
  *             wait full[s], p        =>        for k .. (s, p) { .. as before .. }
  *             compute(a[s]) .. }               arrive order[1 - team]
  *         store x }                            store x
- *                                          } else { s, p: as many turns on } }
+ *                                          } else { advance s, p by the trip count } }
  *
- * What is fetched stands in the ring tile by tile, and each buffer is read by one team.  A barrier tells
- * phases apart by their parity, so nobody may wait for one that is two ahead: a team comes to the ring when
- * the other has waited for all of its tile.  That is what `order` is for, and it keeps the tensor cores with
- * one team. */
+ * Stages are filled tile by tile, and each stage is read by one group. An mbarrier distinguishes phases by
+ * parity only, so no thread may wait for a phase two ahead: a group enters the mainloop after the other has
+ * waited for all of its tile. `order` ensures that, and keeps the tensor cores with one group. */
 #include "hexc/pass/warp_specialize/warp_specialize.h"
 
-/* Is v there for both teams: do producers compute all that it depends on, and not in a branch? */
+/* Is v available to both groups: do producers compute all that it depends on, outside of branches? */
 static bool
 is_available_to_consumers(const Roles *r, const Block *tile, const Val *v)
 {
@@ -41,16 +40,16 @@ pingpong_unsupported(const Roles *r)
 
 		if (loop->parent != tile)
 			return loop->parent->owner->code == O_if
-			               ? "a loop that fetches stands in a branch, or behind a `return`"
-			               : "a loop that fetches stands inside of another one";
+			               ? "a pipeline loop is inside a branch or after a `return`"
+			               : "nested pipeline loops";
 		for (int j = 0; j < 3; j++)
 			if (!is_available_to_consumers(r, tile, loop->in[j]))
-				return "how often a loop turns is found out in a branch";
+				return "a trip count is computed inside a branch";
 	}
 	return NULL;
 }
 
-/* What is not needed to go through the tiles is for one team only. */
+/* Moves ops that are not needed to iterate over the tiles into the group's branch. */
 static void
 move_own(const Roles *r, const Block *tile, const Op *first, Op *yield)
 {
@@ -90,7 +89,7 @@ turns_take(Roles *r)
 
 /* ---- the other team's tiles ------------------------------------------------------------------------ */
 
-/* How often a loop turns, in front of `at`. */
+/* Computes the trip count of a loop before `at`. */
 static Val *
 turns_of(const Op *loop, Op *at)
 {
@@ -102,7 +101,7 @@ turns_of(const Op *loop, Op *at)
 	return ir_bin(b, at, O_max, n, ir_const(b, at, 0));
 }
 
-/* Which of what the region of a branch gives is v? */
+/* Index of v among the values that the branch yields. */
 static int
 result_of(const Op *yield, const Val *v)
 {
@@ -113,7 +112,7 @@ result_of(const Op *yield, const Val *v)
 	return i;
 }
 
-/* A loop's slot and phase go on as if it had turned. */
+/* Advances the loop's stage index and phase as if it had run. */
 static void
 skip(const Pipe *p)
 {

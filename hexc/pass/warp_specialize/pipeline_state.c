@@ -1,9 +1,10 @@
-/* pipeline_state.c - where a ring stands: a buffer's number and the phase of its barrier, carried through a
- * loop and all that are around it, so that a loop which runs again goes on where it was. */
+/* pipeline_state.c - adds the pipeline state (stage index and mbarrier phase) to a loop, for pass
+ * warp_specialize. The state is carried through all enclosing loops, so that a loop that runs again continues
+ * where it ended. */
 #include "hexc/pass/warp_specialize/warp_specialize.h"
 #include <string.h>
 
-/* Is it in a loop of its role? */
+/* Is b in a loop of its role? */
 static bool
 runs_again(const Block *b)
 {
@@ -12,7 +13,7 @@ runs_again(const Block *b)
 	return b->owner && b->owner->code == O_for;
 }
 
-/* The value in front of what stands in b, which loops around b carry from now on. */
+/* Returns the initial value for an op in b, carried by the enclosing loops from now on. */
 static Val *
 enter(Block *b)
 {
@@ -26,7 +27,7 @@ enter(Block *b)
 	return b->arg[b->narg - 1];
 }
 
-/* An `if` that gives another value, each region its own: a new op takes the regions over. */
+/* Adds a result to an `if`, one value per region: a new op takes over the regions. */
 static Val *
 if_gives(Op *o, Val *const *value)
 {
@@ -49,7 +50,7 @@ if_gives(Op *o, Val *const *value)
 	return n->out[n->nout - 1];
 }
 
-/* `in` has become `out` at the end of b: whoever is around b goes on with it. */
+/* `in` has become `out` at the end of b: forwards it to the enclosing loops and branches. */
 static void
 thread_pipeline_state(Block *b, Val *in, Val *out)
 {

@@ -1,5 +1,5 @@
-/* producer.c - the region of those that produce: the slice of the body that the copies to rings depend
- * on. */
+/* producer.c - builds the producers' region for pass warp_specialize: the slice of the body on which copies
+ * to stage buffers depend. */
 #include "hexc/pass/warp_specialize/warp_specialize.h"
 #include <string.h>
 
@@ -8,7 +8,7 @@
 static void need(Roles *r, const Val *v);
 static void need_carried(Roles *r, const Op *loop, int i);
 
-/* The loops and branches around b, and what they are steered by. */
+/* Marks the loops and branches around b, and the values that control them. */
 static void
 need_way(Roles *r, const Block *b)
 {
@@ -24,7 +24,7 @@ need_way(Roles *r, const Block *b)
 	need_way(r, o->parent);
 }
 
-/* Carried value i of a loop. */
+/* Marks carried value i of a loop. */
 static void
 need_carried(Roles *r, const Op *loop, int i)
 {
@@ -49,7 +49,7 @@ need_result(Roles *r, const Op *o, int i)
 		need(r, o->blk[s]->last->in[i]);
 }
 
-/* Can whoever produces do o as well? */
+/* Can producers execute o too? */
 static bool
 is_repeatable(const Roles *r, const Op *o)
 {
@@ -77,7 +77,7 @@ number_of(Val *const *list, const Val *v)
 static void
 depends(Roles *r)
 {
-	r->why = "where its tiles are fetched from depends on what is computed";
+	r->why = "the address of a copy depends on computed data";
 }
 
 static void
@@ -105,7 +105,7 @@ need(Roles *r, const Val *v)
 	}
 }
 
-/* The indices of the part of the ring's tile that a copy fills. */
+/* Marks the indices of the part of the stage buffer that a copy fills. */
 static void
 need_part(Roles *r, const Val *part, const Val *tile)
 {
@@ -150,7 +150,7 @@ map_as(void *user, Val *v)
 	return as(user, v);
 }
 
-/* Those of a list that are needed, as producers have them. */
+/* Returns the needed values of a list, as mapped for producers. */
 static Val **
 needed(const Roles *r, Val *const *list, Val *const *say, int n, int *count)
 {
@@ -172,7 +172,7 @@ produce_yield(Roles *r, const Op *o, const Block *from, Block *to)
 	op_new(to, NULL, O_yield, from->last->src, n, out, 0, NULL);
 }
 
-/* A loop or branch that is kept, with what is needed of what it gives. */
+/* Clones a kept loop or branch, with the results that are needed. */
 static void
 produce_way(Roles *r, const Op *o, Block *to)
 {
@@ -223,7 +223,7 @@ produce_body(Roles *r, const Block *from, Block *to)
 
 /* ---- copies ---------------------------------------------------------------------------------------- */
 
-/* The part of the ring's tile that a copy fills, of `buffer`. */
+/* Clones the view of the part that a copy fills, with `buffer` as its base. */
 static Val *
 part_of(Roles *r, Op *at, Val *part, const Val *tile, Val *buffer)
 {

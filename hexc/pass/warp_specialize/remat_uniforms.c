@@ -1,17 +1,20 @@
-/* remat_uniforms.c - what both roles want to know of a launch each finds out for itself: ptxas spills what lives on
- * where registers change hands.  Needs ops that stay where they are; keeps what sizes are made of in front of
- * the roles. */
+/* remat_uniforms.c - pass remat_uniforms: rematerializes launch-uniform scalars in each warp role, because
+ * ptxas spills values that are live across setmaxnreg.
+ *
+ * requires   that later passes do not move ops
+ * preserves  computations of tensor sizes before the roles */
 #include "hexc/ir/op.h"
 #include "hexc/pass/pass.h"
 
 typedef struct Own {
 	Block *region;
-	uint32_t n; /* ids of values in front are below */
-	Val **as;   /* by id of these: what stands for it in the region; NULL: itself */
-	bool *want; /* likewise: the region reads it */
+	uint32_t n; /* values before the roles have lower ids */
+	Val **as;   /* by id of these: its copy in the region; NULL: itself */
+	bool *want; /* by id of these: the region reads it */
 } Own;
 
-/* A number that is made of others alone.  Not a constant, which takes no register until it is used. */
+/* Is it a scalar computed from other values only? Constants are excluded: they take no register until
+ * used. */
 static bool
 is_number(const Op *o)
 {
@@ -25,7 +28,7 @@ own_of(void *own, Val *v)
 	return ((Own *)own)->as[v->id];
 }
 
-/* Those in front of the roles that the region reads, for others of them too. */
+/* Finds the values before the roles that the region reads, directly or through others. */
 static void
 find_wanted(Own *own, const Op *roles)
 {
@@ -57,8 +60,8 @@ count(uint32_t *uses, const Val *v)
 		uses[v->id]++;
 }
 
-/* What nobody in front of the roles, and no tensor's size, needs: LLVM would take it in place of what is the
- * same behind it. */
+/* Removes values that no op before the roles and no tensor size uses: LLVM would use them instead of their
+ * copies in the roles. */
 static void
 drop_unread(Kernel *k, const Op *roles)
 {

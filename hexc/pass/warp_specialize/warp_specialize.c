@@ -1,25 +1,26 @@
-/* warp_specialize.c - pass warp_specialize: what pipeline loops read is fetched by warps that do nothing else.
+/* warp_specialize.c - pass warp_specialize: moves the copies of pipeline loops to dedicated producer warps
+ * (warp specialization).
  *
- *     pipeline k .. stages S {            a: shared [S, ..], full, empty: S barriers each
- *         copy A[k], a                    roles, those that produce {
+ *     pipeline k .. stages S {            a: shared [S, ..], full, empty: S mbarriers each
+ *         copy A[k], a                    roles, producers {
  *         compute(a)                 =>       for k .. (s, p) { wait empty[s], 1 - p
  *     }                                                         copy A[k], a[s], full[s]; arrive full[s] } }
- *     store                               those that compute {
+ *     store                               consumers {
  *                                             for k .. (s, p) { wait full[s], p; compute(a[s])
  *                                                               arrive empty[s] }
  *                                             store }
  *
- * Those that compute do all that the body did but these copies.  The others go through the same loops and
- * branches, and compute what these and the copies depend on: index arithmetic, scalars of tensors that the
- * kernel does not write, and tiles of indices, of rows that are gathered.  s and p are carried through all
- * loops around (pipeline_state.c).
+ * Consumers execute all of the body but these copies. Producers execute the same loops and branches, and
+ * compute what these and the copies depend on: index arithmetic, scalars of tensors that the kernel does not
+ * write, and index tiles of gathered rows. s and p are carried through all enclosing loops
+ * (pipeline_state.c).
  *
- * Such kernels are persistent (persistent.c).  With schedule roles2 two teams compute, each a tile
- * (pingpong.c).
+ * The result is a persistent kernel (persistent.c). With schedule roles2 two consumer groups compute, one
+ * tile each (pingpong.c).
  *
- * needs   pipeline loops as the program has them, schedule roles or roles2
- * keeps   what the kernel computes; pipeline loops, for the loads that pass pipeline makes ahead
- * leaves  a kernel that cannot be parted so as it was, and says why (k->unscheduled) */
+ * requires   pipeline loops as in the program, schedule roles or roles2
+ * preserves  what the kernel computes; pipeline loops, for loads that pass pipeline prefetches; an
+ *            unsupported kernel, with the reason in k->unscheduled */
 #include "hexc/ir/ids.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/warp_specialize/warp_specialize.h"
@@ -47,7 +48,8 @@ cannot(Roles *r, const char *why)
 		r->why = why;
 }
 
-/* Does a loop fetch anything to shared memory that is not of its rings, or that the kernel writes? */
+/* Rejects loops with copies to shared memory other than to stage buffers, or from a tensor that the kernel
+ * writes. */
 static void
 check_copies(Roles *r, const Pipe *p)
 {
@@ -61,10 +63,9 @@ check_copies(Roles *r, const Pipe *p)
 		if (!from)
 			continue;
 		if (o != ours)
-			cannot(r, "a loop fetches tiles whose place depends on what it computes, or "
-			          "not in each turn");
+			cannot(r, "a copy's address depends on the loop's computation, or the copy is conditional");
 		else if (from->written)
-			cannot(r, "a loop fetches tiles of a tensor that the kernel writes");
+			cannot(r, "a copied tensor is also written by the kernel");
 		if (o == ours)
 			ours = ring_copy(p, ours, &ring);
 	}
@@ -76,17 +77,17 @@ check_warps(Roles *r)
 	const Kernel *k = r->k;
 
 	if (!(k->unit->target->features & T_TMA))
-		cannot(r, "the target has no barriers that copies arrive at");
+		cannot(r, "the target has no mbarrier transaction counts (sm_90 or later)");
 	else if (kernel_roles(k))
-		cannot(r, "the program has roles of its own");
+		cannot(r, "the program already has explicit roles");
 	else if (k->warps % GROUP_WARPS)
-		cannot(r, "registers are handed on by four warps together");
+		cannot(r, "setmaxnreg needs whole warpgroups: WARPS must be a multiple of 4");
 	else if (k->schedule == SCHEDULE_TEAMS && k->warps > GROUP_WARPS)
-		cannot(r, "two teams of more than a warpgroup have few registers each");
+		cannot(r, "pingpong consumers of more than one warpgroup get too few registers");
 	else if (k->schedule == SCHEDULE_TEAMS && !k->grid)
-		cannot(r, "one block is all there is: teams have nothing to share");
+		cannot(r, "pingpong needs more than one output tile");
 	else if (k->warps + HELPERS > WARPS_MOST)
-		cannot(r, "a block has no room for warps that fetch");
+		cannot(r, "no threads left for producer warps");
 }
 
 static void
@@ -104,17 +105,17 @@ find_feeds(Roles *r)
 		if (f.pipe.nring == 0)
 			continue;
 		if (f.pipe.stages < 2)
-			cannot(r, "a loop has one stage: nothing can be fetched ahead");
+			cannot(r, "a pipeline loop has one stage: nothing can be prefetched");
 		VEC_PUSH(r->k->unit->arena, r->feed, r->nfeed, r->cap, f);
 	}
 	if (!r->nfeed)
-		cannot(r, "no pipeline loop fetches tiles to shared memory");
+		cannot(r, "no pipeline loop copies to shared memory");
 }
 
 /* ---- those that compute ---------------------------------------------------------------------------- */
 
-/* The first op of the loop's turn that touches what is fetched, and the last that reads it, or what was only
- * loaded and brought into form. */
+/* The first op of the iteration that uses copied tiles, and the last that reads them or values only loaded
+ * and rearranged from them. */
 typedef struct UseRange {
 	Op *first, *last;
 } UseRange;
@@ -128,10 +129,10 @@ is_fetched(const Pipe *p, Val *v)
 	return false;
 }
 
-/* What the body made of what was fetched. */
+/* Values of the body derived from copied tiles. */
 typedef struct Fetched {
 	Ids ids;
-	bool *of; /* by value that the body makes */
+	bool *of; /* by value that the body defines */
 } Fetched;
 
 static bool
@@ -146,7 +147,7 @@ reads_fetched(const Pipe *p, const Fetched *f, const Op *o)
 	return false;
 }
 
-/* Does o, or anything inside of it, have an operand that was fetched? */
+/* Does o, or any op inside it, have a copied operand? */
 static bool
 uses_copied_tile(const Pipe *p, const Fetched *f, const Op *o)
 {
@@ -210,8 +211,8 @@ compute(Feed *f)
 
 /* ---- both ------------------------------------------------------------------------------------------ */
 
-/* What stands in front of the roles, for both: scalars of the launch.  Each role asks for its first tile
- * itself: ptxas spills what lives on where registers change hands. */
+/* May o precede the roles, for both: a scalar of the launch? Each role computes its first tile itself: ptxas
+ * spills values live across setmaxnreg. */
 static bool
 is_common(const Op *o)
 {
@@ -241,7 +242,7 @@ roles_new(Kernel *k)
 	return o;
 }
 
-/* Registers of a lane: what a launch has for all, and what is handed on to those that compute. */
+/* Sets the registers per thread: at launch for all warps, then for producers and for consumers. */
 static void
 share_registers(Kernel *k, Op *roles)
 {
@@ -315,7 +316,7 @@ pass_warp_specialize(Kernel *k)
 	if (!r.why) {
 		if (k->grid)
 			persist(k);
-		produce_plan(&r); /* with the loop of the grid's blocks */
+		produce_plan(&r); /* again, now with the loop over tiles */
 		part(&r);
 	}
 	k->unscheduled = r.why;

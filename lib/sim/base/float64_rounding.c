@@ -1,7 +1,8 @@
-/* float64_rounding.c - f64 arithmetic in the directed roundings, by the host's rounding mode.
+/* float64_rounding.c - computes f64 arithmetic in the directed rounding modes of PTX by switching the host's
+ * rounding mode.
  *
- * The operands and the result are volatile: that keeps the operation between the two calls
- * that change the mode, whatever the compiler thinks of them. */
+ * Operands and result are volatile, which keeps the operation between the two calls that change the mode,
+ * whatever the compiler assumes about them. */
 #include <fenv.h>
 #include <math.h>
 #include "lib/sim/base/float_formats.h"

@@ -1,4 +1,5 @@
-/* float_formats.c - number formats: exact values and correct roundings of f16, bf16, tf32, f32, fp8. */
+/* float_formats.c - decodes f16, bf16, tf32, f32 and fp8 codes to exact values and rounds values to these
+ * formats. */
 #include <math.h>
 #include "lib/sim/base/float_formats.h"
 
@@ -87,7 +88,7 @@ bf16_round(double v, int rnd)
 	return round16(v, 7, -126, 0x7f80, rnd);
 }
 
-/* Nearest even.  Adding a number of the right size makes the hardware do the rounding. */
+/* Nearest even. Adding a number of the right magnitude makes the hardware round. */
 u32
 f16_from_f32(float v)
 {
@@ -167,7 +168,7 @@ fp8_value(u32 b, bool e5m2)
 	return s ? -v : v;
 }
 
-/* The neighbour of s with an odd last bit, on the side where the exact value is. */
+/* The neighbour of s with an odd last bit, on the side of the exact value. */
 static double
 to_odd(double s, double err)
 {

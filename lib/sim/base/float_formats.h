@@ -1,4 +1,4 @@
-/* float_formats.h - rounding and decoding of the floating-point formats of PTX. */
+/* float_formats.h - rounding and decoding of the PTX floating-point formats. */
 #ifndef SIM_NUM_H
 #define SIM_NUM_H
 #include <string.h>

@@ -1,10 +1,10 @@
-/* messages.c - what is wrong with a text, by line. */
+/* messages.c - collects the error messages about a PTX text, sorted by line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/base/messages.h"
 
-/* Text of the input may be in it: keep to one plain line. */
+/* Text of the input may be in it: keeps it to one plain line. */
 static void
 plain(char *s)
 {

@@ -1,4 +1,4 @@
-/* messages.h - what is wrong with a text, by line. */
+/* messages.h - the list of error messages about a PTX text, by line. */
 #ifndef SIM_MESSAGES_H
 #define SIM_MESSAGES_H
 #include "lib/sim/base/sim_base.h"
@@ -12,7 +12,7 @@ typedef struct Messages {
 	u32 n, cap;
 } Messages;
 
-/* Cut at 400 bytes, on one line of ASCII; dropped when there is no memory for it. */
+/* Adds a message, truncated to 400 bytes, as one line of ASCII; drops it when out of memory. */
 void messages_add(Messages *m, u32 line, const char *fmt, va_list ap) PRINTF_LIKE(3, 0);
 void messages_sort(Messages *m);        /* by line */
 void messages_clear(Messages *m);

@@ -1,17 +1,17 @@
-/* sim_base.h - what every file of the simulator uses: integers, lanes, the types of PTX.
+/* sim_base.h - declares what every file of the simulator uses: integer types, lane loops and the PTX types.
  *
- * The rooms, each built on those before it only:
- *	base     integers, lanes, types, rounding, messages
- *	ptx      text to functions and statements: lex.c, parse.c and its parts (ptx.h); the instruction
- *	         set as tables: isa.def, opcode_syntax.def, special_register.h
- *	state    decoded instructions (ins.h), modules and memory (module.h), a launch under way
- *	         (execution.h, sync.h), its faults
- *	judge    what is right and wrong: accesses, races, undefined values, order; and what is counted
- *	exec     one instruction for the 32 lanes of a warp
- *	decode   statements to instructions (instruction.c and a file for each kind), link.c, where lanes meet
- *	         again (reconvergence.c)
- *	launch   workers, clusters, blocks, turns of warps; hangs; results and the roofline
- * sim.c and sim_mem.c above them are the public functions of sim.h.
+ * Components, each built only on those listed before it:
+ *	base       integers, lanes, types, rounding, messages
+ *	ptx        text to functions and statements: lex.c, parse.c and its parts (ptx.h); the instruction
+ *	           set as tables: isa.def, opcode_syntax.def, special_register.h
+ *	state      decoded instructions (ins.h), modules and memory (module.h), a launch in progress
+ *	           (execution.h, sync.h), its faults
+ *	sanitizer  memcheck, racecheck, initcheck and synccheck; counts of memory accesses
+ *	exec       executes one instruction for the 32 lanes of a warp
+ *	decode     statements to instructions (instruction.c and a file for each kind), link.c, the
+ *	           reconvergence points of branches (reconvergence.c)
+ *	launch     workers, clusters, blocks, warp scheduling; hangs; results and the roofline
+ * sim.c and sim_mem.c above them implement the public functions of sim.h.
  */
 #ifndef SIM_BASE_H
 #define SIM_BASE_H

@@ -1,4 +1,4 @@
-/* type.c - the types of PTX. */
+/* type.c - returns the names, sizes and classes of the PTX types. */
 #include <string.h>
 #include "lib/sim/base/sim_base.h"
 

@@ -1,4 +1,4 @@
-/* cuda.h - what the files of sim_cuda share. */
+/* cuda.h - declarations shared by the files of sim_cuda. */
 #ifndef HEXC_SIM_CUDA_H
 #define HEXC_SIM_CUDA_H
 #include "lib/gpu/driver.h"
@@ -9,13 +9,13 @@
 enum { NO_BINARY = 209, INVALID_PTX = 218, INVALID_CONTEXT = 201, NOT_FOUND = 500,
        STACK = 16, SMS = 4, SHARED_MAX = 227 << 10 };
 
-/* Several threads may have one current, as a driver allows: `alone` is held while the simulator, or a list
- * of the context's, is at work. */
+/* Several threads may have one current, as with a driver. `alone` is held while the simulator, or a list of
+ * the context, is in use. */
 typedef struct Context {
 	pthread_mutex_t alone;
 	sim *s;
 	int capability;
-	atomic_int sticky; /* a kernel failed: every call does from now on */
+	atomic_int sticky; /* a kernel failed: every later call does too */
 	_Atomic uint64_t launches;
 	char fault[300];
 } Context;
@@ -25,7 +25,7 @@ typedef struct Module Module;
 typedef struct Function {
 	struct Function *next;
 	Module *of;
-	int shared; /* dynamic, that it may have */
+	int shared; /* dynamic, maximum bytes */
 	char *name;
 } Function;
 
@@ -35,18 +35,18 @@ struct Module {
 	Function *function;
 };
 
-/* device.c: the context that is current in this thread, or NULL; and what keeps every call from being made,
- * 0: nothing. */
+/* device.c: the context that is current in this thread, or NULL; and the error that every call must return,
+ * 0: none. */
 Context *cuda_now(void);
 int cuda_state(void);
-/* device.c: its simulator, for this thread alone until cuda_leave, which returns what a call does whose work
- * the simulator answered so. */
+/* device.c: its simulator, locked for this thread until cuda_leave, which converts the simulator's result
+ * code to the driver's. */
 sim *cuda_enter(Context *c);
 int cuda_leave(Context *c, int code);
 
-/* device.c: its functions by name; NULL: it has none of that name. */
+/* device.c: its functions by name; NULL: unknown. */
 sim_function cuda_device_function(const char *name);
-/* Return the table's function of this name, if it has one. */
+/* Returns the table's function of this name, if it has one. */
 #define CUDA_FIND(table, name)                                                   \
 	do {                                                                     \
 		DRIVER_CALLS(CUDA_FIND_)                                         \

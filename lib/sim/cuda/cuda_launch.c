@@ -1,4 +1,5 @@
-/* cuda_launch.c - sim_cuda: launches, streams, events and graphs. */
+/* cuda_launch.c - implements launches, streams, events and graphs of sim_cuda, the CUDA driver API on the
+ * simulator. */
 #include "lib/sim/cuda/cuda.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ run(void *user, const Kept *k)
 	if (code == SIM_E_FAULT) {
 		if (sim_fault_at(r, 0, &fault))
 			snprintf(c->fault, sizeof c->fault, "the simulator, in %s: %s", f->name, fault.text);
-		c->sticky = DRV_CUDA_ERROR_LAUNCH_FAILED; /* last: others read the text then */
+		c->sticky = DRV_CUDA_ERROR_LAUNCH_FAILED; /* last: other threads then read the text */
 	}
 	sim_result_free(r);
 	cuda_leave(c, SIM_OK);
@@ -64,7 +65,7 @@ launch_kernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx
 	return launch(&k, stream, args, extra);
 }
 
-/* The one attribute that launches come with: the next may start beside them. */
+/* The only launch attribute: the next launch may overlap this one. */
 static int
 launch_beside(const DriverLaunch *l, void *function, void **args, void **extra)
 {
@@ -212,7 +213,7 @@ event_wait(void *event)
 	return cuda_state();
 }
 
-/* Nothing here takes time: a launch counts as one millisecond. */
+/* Launches take no time here: each counts as one millisecond. */
 static int
 event_time(float *ms, void *from, void *to)
 {

@@ -1,15 +1,16 @@
-/* device.c - sim_cuda: devices, contexts, memory and modules.
+/* device.c - implements devices, contexts, memory and modules of sim_cuda, the CUDA driver API on the
+ * simulator.
  *
- * Signatures, numbers and rules are those of the CUDA Driver API reference.  A device's ordinal is its
- * compute capability: 90.  What a driver has for a thread, which of its contexts is current, is the one
- * thing here that no argument leads to. */
+ * Signatures, numbers and rules are those of the CUDA Driver API reference. A device's ordinal is its compute
+ * capability: 90. The current context of a thread is the only state that is not reached through an
+ * argument. */
 #include "lib/sim/cuda/cuda.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* In the memory that each thread has from its beginning: that of a library which is opened later would be
- * allocated when a thread first comes here, and glibc ends the process where there is none. */
+/* In each thread's static TLS: the TLS of a library opened later would be allocated when a thread first comes
+ * here, and glibc ends the process when that fails. */
 static _Thread_local struct {
 	Context *context[STACK];
 	int n;
@@ -131,8 +132,7 @@ device_memory(size_t *bytes, int device)
 	return 0;
 }
 
-/* A device has as many of what the driver calls its primary context as were retained: one for each
- * hexc_gpu. */
+/* A device has as many of the driver's primary contexts as were retained: one for each hexc_gpu. */
 static int
 context_new(void **context, int device)
 {
@@ -149,7 +149,7 @@ context_new(void **context, int device)
 	return 0;
 }
 
-/* That which is current. */
+/* Frees the current one. */
 static int
 context_free(int device)
 {
@@ -242,7 +242,7 @@ memory_fill(unsigned long long ptr, unsigned char value, size_t bytes, void *str
 
 /* ---- modules ------------------------------------------------------------------------------------------ */
 
-/* Text for this capability, or an older one without a letter. */
+/* PTX for this capability, or an older one without a letter. */
 static bool
 runs_here(const sim_module *m)
 {
@@ -262,7 +262,7 @@ module_load(void **module, const void *image, unsigned n, int *option, void **va
 	if (cuda_state())
 		return cuda_state();
 	if (memcmp(image, "\177ELF", 4) == 0)
-		return NO_BINARY; /* then its PTX is asked for */
+		return NO_BINARY; /* then the caller loads its PTX */
 	m = calloc(1, sizeof *m);
 	if (!m)
 		return CUDA_OUT_OF_MEMORY;
@@ -300,7 +300,7 @@ module_unload(void *module)
 	return 0;
 }
 
-/* The module's function of that name, made when it is asked for first; NULL: no memory. */
+/* The module's function with this name, created on first request; NULL: out of memory. */
 static Function *
 function_of(Module *m, const char *name)
 {
@@ -345,7 +345,7 @@ function_attribute(void *function, int attribute, int value)
 	return 0;
 }
 
-/* It runs PTX: there is no code to make of it, and so none to keep. */
+/* PTX is executed directly: there is no cubin to build, and so none to cache. */
 static int
 link_new(unsigned n, int *option, void **value, void **state)
 {
@@ -393,7 +393,7 @@ held_clusters(int *clusters, void *function, const DriverLaunch *l)
 	int blocks = (int)(b[0] * b[1] * b[2]);
 
 	(void)function;
-	*clusters = blocks < SMS ? SMS / blocks : 1; /* one always runs here, however large */
+	*clusters = blocks < SMS ? SMS / blocks : 1; /* one always fits here, however large */
 	return 0;
 }
 
@@ -407,7 +407,7 @@ device_of(int *device, int ordinal)
 static int
 device_count(int *count)
 {
-	*count = 0; /* they are asked for by their capability */
+	*count = 0; /* devices are requested by their capability */
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* graph.c - graph.h: captures, and graphs that run. */
+/* graph.c - captures launches of the simulated CUDA driver into graphs and runs these (graph.h). */
 #include "lib/sim/cuda/graph.h"
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ kept_set(Kept *k, const sim_module *m, const char *entry, void *function, const 
 	for (size_t i = 0; i < GRAPH_PARAMS && sim_param_at(m, entry, i, &p); i++)
 		at = (at + 63) / 64 * 64 + p.bytes;
 	size = (at + 64) / 64 * 64;
-	bytes = aligned_alloc(64, size); /* tensor maps want a multiple of 64 */
+	bytes = aligned_alloc(64, size); /* tensor maps need a multiple of 64 */
 	if (!bytes)
 		return CUDA_OUT_OF_MEMORY;
 	at = 0;
@@ -75,7 +75,7 @@ stream_begin(Stream *s)
 	return g ? join(g, s) : s->capture ? CUDA_ILLEGAL_STATE : CUDA_OUT_OF_MEMORY;
 }
 
-/* Are all nodes among those in s and before them? */
+/* Are all nodes in s or before a node in s? */
 static bool
 joined(const Graph *g, const NodeSet *s)
 {

@@ -1,10 +1,8 @@
-/* graph.h - streams, events and graphs of a simulated CUDA driver: what is captured, and in which order it
- * runs.
+/* graph.h - streams, events and graphs of a simulated CUDA driver: capture, and the order of execution.
  *
- * Launches on streams run when they are made, one after the other, which is one of the orders that they may
- * have. A graph runs its nodes in another one: of those that may run, the last that was captured.  So a
- * wait that somebody forgot shows, and does so each time.  Functions return results of the driver, 0 or one
- * of these. */
+ * Launches on streams run when they are issued, one after the other, which is one of the permitted orders. A
+ * graph runs its nodes in another one: of the ready nodes, the last captured. So a missing dependency shows,
+ * and does so each time. Functions return driver results, 0 or one of these. */
 #ifndef HEXC_SIM_CUDA_GRAPH_H
 #define HEXC_SIM_CUDA_GRAPH_H
 #include "lib/sim/sim.h"
@@ -19,36 +17,36 @@ typedef struct NodeSet {
 	uint64_t word[GRAPH_NODES / 64];
 } NodeSet;
 
-/* A launch with its arguments as they were when it was made. */
+/* A launch with a copy of its arguments at the time of the call. */
 typedef struct Kept {
 	void *function;
 	unsigned grid[3], block[3], shared;
 	unsigned char *bytes;
 	size_t size; /* of bytes */
-	bool dependent; /* the next launch may start beside it; not in a graph */
+	bool dependent; /* the next launch may overlap it; not in a graph */
 	void *arg[GRAPH_PARAMS];
 } Kept;
 
 typedef struct GraphNode {
 	Kept k;
 	unsigned number, enabled;
-	const struct GraphNode *of; /* in what is instantiated: the graph's node */
+	const struct GraphNode *of; /* in an instantiated graph: the graph's node */
 	NodeSet before;
 } GraphNode;
 
 typedef struct Graph Graph;
 
 typedef struct Stream {
-	Graph *capture;   /* NULL: it runs */
+	Graph *capture;   /* NULL: not capturing */
 	bool origin;      /* the capture began here */
-	NodeSet last;     /* what the next launch waits for */
-	void *deps[GRAPH_NODES]; /* the same as stream_info gives it */
+	NodeSet last;     /* dependencies of the next launch */
+	void *deps[GRAPH_NODES]; /* the same as returned by stream_info */
 } Stream;
 
 typedef struct CudaEvent {
-	Graph *capture;   /* NULL: recorded in a stream that runs */
+	Graph *capture;   /* NULL: recorded in a stream that is not capturing */
 	NodeSet at;
-	Graph *ended;     /* it was recorded in a capture that has ended: of no use */
+	Graph *ended;     /* it was recorded in a capture that has ended: unusable */
 	uint64_t launches; /* before it, for times */
 } CudaEvent;
 
@@ -61,27 +59,26 @@ struct Graph {
 	unsigned nevent, event_cap;
 };
 
-/* Keep a launch: the arguments' bytes are copied, as many as the entry of the module has. */
+/* Records a launch: copies the bytes of the arguments that the module's entry has. */
 int kept_set(Kept *k, const sim_module *m, const char *entry, void *function, const unsigned grid[3],
              const unsigned block[3], unsigned shared, void *const *args);
 
 int stream_begin(Stream *s);
 int stream_end(Stream *s, Graph **out);
-/* The stream is captured, and this is the next launch. */
+/* Adds the next launch of a captured stream. */
 int stream_add(Stream *s, const sim_module *m, const char *entry, void *function, const unsigned grid[3],
                const unsigned block[3], unsigned shared, void *const *args);
 int stream_wait(Stream *s, const CudaEvent *e);
-/* What the next launch waits for: *n nodes. */
+/* The dependencies of the next launch: *n nodes. */
 void *const *stream_info(Stream *s, size_t *n);
-int event_record(CudaEvent *e, Stream *s); /* s may be NULL: one that runs */
+int event_record(CudaEvent *e, Stream *s); /* s may be NULL: one that is not capturing */
 void event_drop(CudaEvent *e);             /* before it is freed */
 
-/* Nodes, with copies of their launches; NULL: no memory.  Freed by graph_free, as graphs are. */
+/* Copies nodes and their launches; NULL: out of memory. Freed by graph_free, like graphs. */
 Graph *graph_copy(const Graph *g);
 void graph_free(Graph *g);
 /* The copy of a graph's node. */
 GraphNode *graph_node(const Graph *exec, const void *node);
-/* Call run for each node that is enabled, in an order that they may have; the first result that is not 0
- * ends it. */
+/* Calls run for each enabled node, in a permitted order; stops at the first nonzero result and returns it. */
 int graph_run(const Graph *exec, int (*run)(void *user, const Kept *k), void *user);
 #endif

@@ -1,18 +1,19 @@
-/* address_base.c - which shared variable an address is counted from, where that is certain.
+/* address_base.c - determines the shared variable that an address is based on, for memcheck, where that is
+ * certain.
  *
- * PTX does not say where variables stand: an address made from one is good within that one only.  A register
- * has an owner if every instruction of the function that writes it gives it an address of this variable and
- * integers: moves, conversions of space, sums.  What else is done with addresses (differences, packing) makes
- * a value of which nothing is claimed. */
+ * PTX does not specify where variables are located: an address based on one is valid within that one only. A
+ * register has an owner if every instruction of the function that writes it computes an address of this
+ * variable from integers: moves, conversions of space, sums. Other address arithmetic (differences, packing)
+ * yields a value without owner. */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 
 enum { MOST_PASSES = 64 };
 
-/* Beside variables of shared memory a register may hold what is no address of one, or what nobody knows. */
+/* A register may hold an address of a shared variable; number: not an address of one; unclear: unknown. */
 static const Var number, unclear;
 
-/* NULL: nothing has been written yet. */
+/* Merges two owners (lattice join). NULL: not written yet. */
 static const Var *
 join(const Var *a, const Var *b)
 {
@@ -105,7 +106,7 @@ several_shared(const Ptx *m)
 	return n > 1;
 }
 
-/* Instructions whose only address of shared memory is the first in [ ]. */
+/* Returns the only shared-memory address of an instruction, the first in [ ]; NULL for other instructions. */
 static const Opnd *
 base(const Ins *in)
 {

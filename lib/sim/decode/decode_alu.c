@@ -1,4 +1,4 @@
-/* decode_alu.c - decoders of arithmetic and logic. */
+/* decode_alu.c - decodes arithmetic and logic statements to instructions. */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 
@@ -20,7 +20,7 @@ take(Dec *d, const char *word)
 	return allowed(d, word) && dec_has(d, word);
 }
 
-/* Rounding and the other flags of arithmetic, as far as the row allows them. */
+/* Rounding and the other arithmetic flags that the row allows. */
 static void
 arith_mods(Dec *d, bool *plain)
 {
@@ -55,7 +55,7 @@ wider(PtxType t)
 	}
 }
 
-/* Operands by the row's pattern. */
+/* Decodes operands by the row's pattern. */
 static bool
 operands(Dec *d)
 {
@@ -92,7 +92,7 @@ mixed(Dec *d, PtxType narrow)
 	d->ty[1] = narrow;
 }
 
-/* The types of a row that is told from others by them; false: it is told by its name. */
+/* Sets the types of a row that implies them by its name; returns false for other rows. */
 static bool
 types_of_row(Dec *d)
 {

@@ -1,4 +1,4 @@
-/* decode_bulk.c - decoders of bulk copies, tensor copies and tensor maps. */
+/* decode_bulk.c - decodes bulk copies, tensor copies and tensor map instructions. */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 #include "lib/sim/exec/bulk.h"
@@ -81,7 +81,7 @@ reduction_type(Dec *d, const BulkArg *a)
 
 /* ---- operands ---- */
 
-/* What may follow: {, mask} {, policy}; the operand `at` is the next. */
+/* Decodes the optional tail {, mask} {, policy}; the operand `at` is the next. */
 static bool
 tail(Dec *d, BulkArg *a, u32 at)
 {
@@ -110,7 +110,7 @@ dec_bulk(Dec *d)
 		return false;
 	store = a->dir == B_STORE;
 	if (a->reduce && (a->dir == B_LOAD || !reduction(d, a) || !reduction_type(d, a)))
-		return dec_fail(d, "this reduction is not possible");
+		return dec_fail(d, "unsupported reduction for this type");
 	a->multicast = a->dir == B_LOAD && !a->own && !a->reduce && dec_has(d, "multicast::cluster");
 	if (d->st->no < 3u + !store)
 		return dec_fail(d, "expected [dst], [src], size%s", store ? "" : ", [mbar]");
@@ -264,8 +264,8 @@ dec_tmprefetch(Dec *d)
 /* tensormap.replace.tile: s[0] the address, s[1] the value. */
 static const struct {
 	const char *name;
-	u8 most;                /* ordinal; 0: the field has none */
-	u8 values;              /* of an enumeration on sm_90; 0: any value, in a register too */
+	u8 most;                /* maximum ordinal; 0: the field has none */
+	u8 values;              /* number of enumerators on sm_90; 0: any value, also in a register */
 	bool wide;
 } fields[] = {
 	[TF_ADDRESS] = { "global_address", 0, 0, true }, [TF_RANK] = { "rank", 0, 0, false },

@@ -1,4 +1,4 @@
-/* decode_call.c - decoders of call and of the stack. */
+/* decode_call.c - decodes call and the stack instructions. */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 #include "lib/sim/exec/calls.h"

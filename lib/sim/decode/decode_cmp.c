@@ -1,4 +1,4 @@
-/* decode_cmp.c - decoders of compares, selects and predicates. */
+/* decode_cmp.c - decodes compares, selects and predicate instructions. */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 

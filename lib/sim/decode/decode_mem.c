@@ -1,4 +1,4 @@
-/* decode_mem.c - decoders of loads, stores, atomics, address conversion, matrix loads, copies. */
+/* decode_mem.c - decodes loads, stores, atomics, address conversion, matrix loads and cp.async. */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 
@@ -96,7 +96,7 @@ param_space(Dec *d, const Opnd *addr)
 	return true;
 }
 
-/* Shared memory, not strong, elements as large as their registers: see exec/shared.c. */
+/* Shared memory, not strong, elements as large as their registers: see exec/shared_fast_path.c. */
 static bool
 plain_shared(const Ins *in, const Ref *r, u32 least)
 {
@@ -108,7 +108,7 @@ plain_shared(const Ins *in, const Ref *r, u32 least)
 	       in->mem.ebytes <= 8 && in->mem.ebytes * in->mem.vec <= 16;
 }
 
-/* What ld and st have in common: modifiers, type, and the address, which is operand `at` and s[0]. */
+/* Decodes the common part of ld and st: modifiers, type, and the address, which is operand `at` and s[0]. */
 static bool
 access_form(Dec *d, u32 at, const char *form, Ref *r)
 {
@@ -214,7 +214,7 @@ dec_atom(Dec *d)
 	return true;
 }
 
-/* cvta{.to}.space: add or take off the window of the space. */
+/* cvta{.to}.space: adds or subtracts the window of the space. */
 bool
 dec_cvta(Dec *d)
 {

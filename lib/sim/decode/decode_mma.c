@@ -1,15 +1,15 @@
-/* decode_mma.c - mma and mma.sp: which shapes and types there are, and where their registers go.
+/* decode_mma.c - decodes mma and mma.sp: accepts the existing shapes and types and assigns their registers.
  *
- * The table is that of the PTX ISA ("Multiply-and-Accumulate Instruction: mma", "mma.sp") as far
- * as sm_90a has it, and of sm_120a products with scales of blocks of k ("Block Scaling for mma.sync") of
- * types as wide as their places; test/sim/decode/test_mma_accept.c compares it with ptxas. */
+ * The table is that of the PTX ISA ("Multiply-and-Accumulate Instruction: mma", "mma.sp") up to sm_90a, and
+ * of the block-scaled sm_120a MMAs ("Block Scaling for mma.sync") whose types are as wide as their
+ * containers. test/sim/decode/test_mma_accept.c compares it with ptxas. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 
 enum { F16C = 1, F32C = 2, S32C = 4, F64C = 8, DENSE = 16, SPARSE = 32, A_ = 1000 };
 
-/* m, n, k, type of a and b, accumulators, and the first target that has it (A_: only its "a") */
+/* m, n, k, type of a and b, accumulators, and the first target that supports it (A_: only its "a") */
 static const struct Shape { u16 m, n, k; u8 type, how; u16 sm; } shapes[] = {
 	{ 8, 8, 4, T_f16, F16C | F32C | DENSE, 70 },
 	{ 16, 8, 8, T_f16, F16C | F32C | DENSE, 75 },
@@ -115,7 +115,7 @@ dec_mma(Dec *d)
 	nb = fragment_regs(n * k, d->ty[2]);
 	nc = fragment_regs(m * n, d->ty[3]);
 	nd = fragment_regs(m * n, d->ty[0]);
-	if (s->type == T_f16 && m == 8) {       /* four products at once, each by eight lanes */
+	if (s->type == T_f16 && m == 8) {       /* four independent MMAs, each by eight lanes */
 		na = nb = 2;
 		nc *= 4;
 		nd *= 4;
@@ -129,7 +129,8 @@ dec_mma(Dec *d)
 	return !sparse || dec_metadata(d, &d->st->o[4], r, k, type_bits(d->ty[1]));
 }
 
-/* Products with scales: kind, how many scales along k, whether that must be said, and their type. */
+/* Block-scaled MMAs: kind, k, number of scales along k, whether scale_vec must be specified, and their
+ * types. */
 static const struct Kind { const char *kind; u16 k; u8 scales; bool said; u8 type, scale; } kinds[] = {
 	{ "mxf8f6f4", 32, 1, false, T_e4m3, T_ue8m0 },
 	{ "mxf4", 64, 2, false, T_e2m1, T_ue8m0 },
@@ -157,7 +158,7 @@ find_kind(Dec *d)
 	return NULL;
 }
 
-/* A register of scales, and {byte, thread}: where they begin in it, and which lanes of four have them.  A's
+/* A register of scales, and {byte, thread}: their first byte in it, and which lanes of four have them. A's
  * rows take two lanes, the pair of this number. */
 static bool
 dec_scales(Dec *d, u32 i, Ref *r)
@@ -200,8 +201,8 @@ dec_mmascale(Dec *d)
 	return dec_scales(d, 0, r) && dec_scales(d, 1, r + 1);
 }
 
-/* Metadata and selector.  A group of four lanes holds k/2 bits of it for 16 rows: as words, one,
- * two or all four lanes, and the selector says which. */
+/* Metadata and selector. A group of four lanes has k/2 bits of it for 16 rows: as words, in one, two or all
+ * four lanes, and the selector specifies which. */
 bool
 dec_metadata(Dec *d, const Opnd *o, Ref *r, u32 k, u32 bits)
 {

@@ -1,4 +1,4 @@
-/* decode_mov.c - decoders of moves and conversions. */
+/* decode_mov.c - decodes moves and conversions. */
 #include "lib/sim/decode/decode.h"
 
 static bool
@@ -82,7 +82,7 @@ loose(Dec *d, const Opnd *o, PtxType t, bool dst, Ref *out)
 	return dst ? dec_dst(d, o, rt, out) : dec_src(d, o, rt, out);
 }
 
-/* cvt.rn.f16x2.f32 d, a, b and its relatives: two values into one register. */
+/* cvt.rn.f16x2.f32 d, a, b and similar: two values into one register. */
 static bool
 pair(Dec *d)
 {
@@ -95,7 +95,7 @@ pair(Dec *d)
 	return dec_dst(d, &o[0], t, &r[0]) && dec_src(d, &o[1], s, &r[1]) && dec_src(d, &o[2], s, &r[2]);
 }
 
-/* Every value of the integer type s is one of t. */
+/* Can t represent every value of the integer type s? */
 static bool
 fits(PtxType t, PtxType s)
 {

@@ -1,4 +1,5 @@
-/* decode_operand.c - operands of a statement: registers, constants, addresses, vectors of them. */
+/* decode_operand.c - decodes the operands of a statement: registers, constants, addresses, vectors of
+ * them. */
 #include <string.h>
 #include "lib/sim/base/float_formats.h"
 #include "lib/sim/decode/decode.h"
@@ -16,7 +17,7 @@ dec_room(Dec *d, u32 nd, u32 ns)
 	return r;
 }
 
-/* A plane with the same value in all lanes; equal ones of a module are mostly shared. */
+/* A plane with the same value in all lanes; equal planes of a module are mostly shared. */
 static u32
 const_plane(Dec *d, u64 v, u32 bits, u64 hi)
 {
@@ -149,7 +150,7 @@ sreg_value(Dec *d, u32 sreg, PtxType t, Ref *out)
 	return true;
 }
 
-/* The address of a variable in a frame: an instruction of its own. */
+/* The address of a variable in a frame: computed by a separate instruction. */
 static bool
 frame_value(Dec *d, u64 off, PtxType t, Ref *out)
 {

@@ -1,4 +1,4 @@
-/* decode_sync.c - decoders of clusters, mbarriers and fences. */
+/* decode_sync.c - decodes cluster, mbarrier and fence instructions. */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -32,7 +32,7 @@ b64(Dec *d)
 	return (dec_types(d) && d->nty == 1 && d->ty[0] == T_b64) || dec_fail(d, "the type has to be .b64");
 }
 
-/* .sem and .scope; *scope is true if .cluster is named. */
+/* Decodes .sem and .scope. */
 static void
 sem_scope(Dec *d, u32 sem)
 {
@@ -224,7 +224,7 @@ dec_stasync(Dec *d)
 	return off == in->mem.mbar || dec_fail(d, "offset is too large");
 }
 
-/* The fence with one of the async proxies, or of aliases. */
+/* Returns the FENCE_ kind of a fence with one of the async proxies, or of aliases. */
 static u8
 proxies(Dec *d)
 {

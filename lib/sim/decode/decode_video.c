@@ -1,4 +1,4 @@
-/* decode_video.c - the syntax of the video instructions. */
+/* decode_video.c - decodes the video instructions from their syntax. */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 #include "lib/sim/exec/video.h"
@@ -43,7 +43,7 @@ simd_part(Dec *d, const Opnd *o, const Video *v, u8 pick[4], char top)
 	return true;
 }
 
-/* The mask of d: digits that rise from the right. */
+/* The mask of d: digits ascending from the right. */
 static bool
 simd_mask(Dec *d, const Opnd *o, Video *v)
 {
@@ -89,7 +89,7 @@ set_op(Dec *d, Video *v)
 	dec_has(d, "wrap");
 	v->plus_one = dec_has(d, "po");
 	v->shift = dec_has(d, "shr7") ? 7 : dec_has(d, "shr15") ? 15 : 0;
-	/* a secondary operation comes last: vmin.u32.u32.u32.min has its name apart */
+	/* a secondary operation comes last: vmin.u32.u32.u32.min has its name twice */
 	v->sec = dec_has(d, "add") ? SEC_ADD : dec_has(d, "min") ? SEC_MIN : dec_has(d, "max") ? SEC_MAX
 	                                                   : SEC_NONE;
 	return dec_types(d);

@@ -1,4 +1,5 @@
-/* decode_warp.c - decoders of warp-level exchange, barriers, control flow, and of what is not simulated. */
+/* decode_warp.c - decodes warp-level exchange, barriers, control flow, and instructions that are not
+ * simulated. */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 
@@ -25,7 +26,7 @@ dst_pair(Dec *d, const Opnd *o, PtxType t, Ref *r)
 	return dec_dst(d, &o->elt[0], t, r) && dec_pdst(d, &o->elt[1], &d->in->pd);
 }
 
-/* The one of four modes that the opcode has, as Ins.mode. */
+/* Sets Ins.mode to the one of four modes that the opcode has. */
 static bool
 take_mode(Dec *d, const char *const mode[4])
 {
@@ -233,7 +234,7 @@ dec_nop(Dec *d)
 	if (d->row->id == OP_createpol) {
 		Ref *r = NEW(d->arena, Ref);
 		d->used = ~0u;
-		d->in->exec = exec_mov;         /* a policy is opaque: zero will do */
+		d->in->exec = exec_mov;         /* a policy is opaque: zero suffices */
 		d->in->d = r;
 		d->in->nd = 1;
 		return d->st->no >= 1 && dec_dst(d, &d->st->o[0], T_b64, r);
@@ -254,14 +255,14 @@ dec_istypep(Dec *d)
 	       dec_src(d, &d->st->o[1], T_u64, r);
 }
 
-/* Registers that a vector of the opcode takes. */
+/* Number of registers in a vector of the opcode. */
 static u32
 vector(Dec *d)
 {
 	return dec_has(d, "v2") ? 2 : dec_has(d, "v4") ? 4 : dec_has(d, "v8") ? 8 : 1;
 }
 
-/* Elements of the vector of coordinates, in the address of a texture or surface; 0: there is none. */
+/* Elements of the coordinate vector in the address of a texture or surface; 0: none. */
 static u32
 coordinates(Dec *d)
 {
@@ -274,7 +275,7 @@ coordinates(Dec *d)
 	return 0;
 }
 
-/* What the simulated device lacks: it loads, with all that stands beside it, and is a fault where it runs. */
+/* Instructions that the simulated device lacks: decoded with all operands, and a fault when executed. */
 bool
 dec_absent(Dec *d)
 {

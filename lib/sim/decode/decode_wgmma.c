@@ -1,5 +1,5 @@
-/* decode_wgmma.c - wgmma, its fence and groups, setmaxnreg; and which instructions touch the registers
- * of a wgmma.  PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions". */
+/* decode_wgmma.c - decodes wgmma, its fence and groups, and setmaxnreg; marks the instructions that access
+ * registers of a wgmma. PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions". */
 #include "lib/sim/decode/decode.h"
 
 enum { F16C = 1, F32C = 2, S32C = 4 };
@@ -132,7 +132,7 @@ dec_maxnreg(Dec *d)
 	return dec_needs(d, DEC_LETTERS + 90, NULL);
 }
 
-/* ---- whose registers are those of a wgmma ---- */
+/* ---- instructions that use the registers of a wgmma ---- */
 
 static bool
 touches(const Ref *r, u32 n, const u8 *set)
@@ -149,7 +149,7 @@ is_wgmma(const Ins *in)
 	return in->id == OP_wgmma || in->id == OP_wgmmasp;
 }
 
-/* Marks what reads or writes a register that some wgmma uses, or that such a one is moved to. */
+/* Marks instructions that read or write a register used by any wgmma, or a register that one is moved to. */
 bool
 wgmma_mark(sim_module *m, u32 units)
 {

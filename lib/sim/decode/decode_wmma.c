@@ -1,4 +1,4 @@
-/* decode_wmma.c - wmma.load, wmma.store and wmma.mma.  PTX ISA, "Matrix multiply-accumulate operation
+/* decode_wmma.c - decodes wmma.load, wmma.store and wmma.mma. PTX ISA, "Matrix multiply-accumulate operation
  * using wmma instructions". */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
@@ -17,7 +17,7 @@ is_shape(const struct Shape *s, u32 m, u32 n, u32 k)
 	return s->m == m && s->n == n && s->k == k;
 }
 
-/* Accumulators that go with a shape of multiplicands. */
+/* Is c an accumulator type for multiplicands of type ab? */
 static bool
 goes_with(PtxType ab, PtxType c)
 {
@@ -39,7 +39,7 @@ one_layout(Dec *d, bool *col)
 static u32
 multiplicand_regs(u32 elements, PtxType t)
 {
-	return t == T_f16 ? 8 : fragment_regs(elements, t);     /* of f16 elements are held more than once */
+	return t == T_f16 ? 8 : fragment_regs(elements, t);     /* f16 elements are replicated */
 }
 
 bool

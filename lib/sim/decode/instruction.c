@@ -1,4 +1,5 @@
-/* instruction.c - a statement to Ins: finds the row of isa.def, takes its modifiers, places operands. */
+/* instruction.c - decodes a statement to an Ins: finds the row of isa.def, checks its modifiers, places
+ * operands. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,7 +171,7 @@ dec_needs(Dec *d, u32 sm, const char *what)
 	                sm < DEC_LETTER ? "" : "a", sm < DEC_LETTER || sm > DEC_LETTERS ? " or higher" : "");
 }
 
-/* The parts of the opcode, the mnemonic's first word included; false if there are too many. */
+/* Splits the opcode into parts, including the mnemonic's first word; returns false if there are too many. */
 static bool
 split(Dec *d)
 {
@@ -187,8 +188,8 @@ split(Dec *d)
 	return true;
 }
 
-/* Which parts of the opcode are the row's: its dotted name in front and its words anywhere.  0: not all are
- * there. */
+/* Returns the parts of the opcode that belong to the row: its dotted name at the start and its words
+ * anywhere. Returns 0 if one is missing. */
 static u32
 row_parts(const Dec *d, const IsaRow *row)
 {
@@ -210,7 +211,7 @@ row_parts(const Dec *d, const IsaRow *row)
 	return taken;
 }
 
-/* The row with the most words; *most: the parts that are its. */
+/* Returns the row with the most words; *most: the parts that belong to it. */
 static const IsaRow *
 best_row(const Dec *d, u32 *most)
 {
@@ -260,7 +261,7 @@ target_sm(const sim_module *m)
 	return (u32)strtoul(m->ptx.target + 3, NULL, 10);
 }
 
-/* Is the row's instruction there with these modifiers? */
+/* Does the row's instruction exist with these modifiers? */
 static bool
 exists(Dec *d)
 {
@@ -273,7 +274,7 @@ exists(Dec *d)
 	return dec_fail(d, "needs a target of sm_%u or newer, this is %s", need, d->m->ptx.target);
 }
 
-/* What the opcode has besides the words of its row remains as parts. */
+/* Leaves as parts only those that are not words of the row. */
 static void
 drop_parts(Dec *d, u32 taken)
 {
@@ -285,7 +286,7 @@ drop_parts(Dec *d, u32 taken)
 	d->npart = n;
 }
 
-/* The row of an opcode that exists.  A kernel has few different ones: the last of each hash is known. */
+/* Finds the row of an existing opcode. A kernel has few different ones: the last of each hash is cached. */
 static bool
 take_row(Dec *d)
 {

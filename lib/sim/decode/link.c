@@ -1,8 +1,9 @@
-/* link.c - functions to code: decodes their statements, resolves labels, the stack calls need. */
+/* link.c - links the functions of a module to code: decodes statements, resolves labels, computes the stack
+ * of calls. */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 
-/* Labels have been numbered by statement; here they become code addresses. */
+/* Finds a label. Labels are numbered by statement; *out is its code address. */
 static bool
 find_label(Dec *d, const char *name, const u32 *pc, s32 *out, const Label **lb)
 {
@@ -35,7 +36,7 @@ link_branches(Dec *d, u32 from, const u32 *pc)
 		if (pc[i + 1] <= from || pc[i + 1] == pc[i])
 			continue;
 		if (in->id == OP_call) {
-			in->branch.rpc = (s32)pc[i + 1]; /* of calls through pointers that differ */
+			in->branch.rpc = (s32)pc[i + 1]; /* of calls through diverging pointers */
 			in->branch.strict = true;
 			if (st->no == 4)
 				find_label(d, st->o[3].name, pc, &to, NULL);
@@ -60,7 +61,7 @@ link_branches(Dec *d, u32 from, const u32 *pc)
 	return m->ptx.nerr == 0;
 }
 
-/* In a .func every ret but the last becomes a branch to it: one place where lanes meet. */
+/* In a .func every ret but the last becomes a branch to it: a single reconvergence point. */
 static void
 one_ret(sim_module *m, Fn *f)
 {
@@ -76,8 +77,8 @@ one_ret(sim_module *m, Fn *f)
 	}
 }
 
-/* The loop "old = *p; do old = atomicCAS(p, ...) until it fits" may read anything at first: its load is no
- * race.  It is known by the address, which is in the same register. */
+/* The loop "old = *p; do old = atomicCAS(p, ...) until it succeeds" may first read any value: its load is no
+ * race. It is recognized by the address, which is in the same register. */
 static void
 find_guesses(sim_module *m, const Fn *f)
 {
@@ -135,7 +136,8 @@ decode_fn(sim_module *m, Fn *f)
 	return true;
 }
 
-/* What f may call: its callees, and if it calls through pointers every function whose address is used. */
+/* Possible callees of f: its direct ones, and if it calls through pointers every function whose address is
+ * used. Returns NULL past the end. */
 static Fn *
 callee(const sim_module *m, const Fn *f, u32 i)
 {
@@ -145,7 +147,7 @@ callee(const sim_module *m, const Fn *f, u32 i)
 	return !f->indirect || i >= m->ptx.nfn ? NULL : m->ptx.fn[i];
 }
 
-/* Is `goal` reachable from f?  Marks what it has seen. */
+/* Is `goal` reachable from f? Marks visited functions. */
 static bool
 reaches(const sim_module *m, Fn *f, const Fn *goal, int deep)
 {
@@ -162,7 +164,7 @@ reaches(const sim_module *m, Fn *f, const Fn *goal, int deep)
 	return false;
 }
 
-/* Functions that may be entered again while they are active. */
+/* Marks functions that may be re-entered while active. */
 static void
 find_recursion(sim_module *m)
 {
@@ -175,7 +177,7 @@ find_recursion(sim_module *m)
 		m->ptx.fn[i]->checked = false;
 }
 
-/* Bytes of the frames of everything that f calls, ~0: no bound is known. */
+/* Bytes of the frames of everything that f calls; ~0: unbounded. */
 static u32
 stack_need(sim_module *m, Fn *f)
 {
@@ -198,7 +200,7 @@ stack_need(sim_module *m, Fn *f)
 	return f->below = most;
 }
 
-/* Is there anything of warpgroups in it? */
+/* Does the module have warpgroup instructions? */
 static void
 warpgroups(sim_module *m)
 {

@@ -1,4 +1,4 @@
-/* mma_operands.c - what the decoders of mma, wmma and wgmma share: shapes, layouts, fragments in registers. */
+/* mma_operands.c - decodes shapes, layouts and register fragments for the decoders of mma, wmma and wgmma. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/decode/decode.h"
@@ -22,7 +22,7 @@ dec_shape(Dec *d)
 	m = strtoul(s + 1, &e, 10);
 	n = *e == 'n' ? strtoul(e + 1, &e, 10) : 0;
 	k = *e == 'k' ? strtoul(e + 1, &e, 10) : 0;
-	p->m = (u16)(m < 1024 ? m : 0); /* there is none so large */
+	p->m = (u16)(m < 1024 ? m : 0); /* no shape is that large */
 	p->n = (u16)(n < 1024 ? n : 0);
 	p->k = (u16)(k < 1024 ? k : 0);
 	return true;

@@ -1,15 +1,15 @@
-/* reconvergence.c - where divergent lanes meet again: the immediate post-dominator of each branch.
+/* reconvergence.c - finds where divergent lanes reconverge: the immediate post-dominator of each branch.
  *
- * Lanes that exit never come back, so an exit inside a kernel must not keep the others from
- * meeting.  Each block belongs to the most important sink (ret, exit, trap) it can reach;
- * edges to blocks that cannot reach that sink are left out.  Branch.strict says that the
- * meeting point also holds with every edge counted.
+ * Exited lanes never come back, so an exit inside a kernel must not keep the others from reconverging. Each
+ * block belongs to the most important sink (ret, exit, trap) it can reach; edges to blocks that cannot reach
+ * that sink are ignored. Branch.strict says that the reconvergence point is also valid with every edge
+ * included.
  */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 
 typedef struct Blk {
-	u32 first, last;                /* code range, last included */
+	u32 first, last;                /* code range, inclusive */
 	u32 *succ, nsucc;
 	u32 *pred, npred, cpred;
 	u32 rank, order, reach;
@@ -105,7 +105,7 @@ find_edges(Cfg *g)
 	}
 }
 
-/* Mark backwards from a sink every block without a rank; returns how many were met at all. */
+/* Marks backwards from a sink every block without a rank; returns the number of visited blocks. */
 static u32
 mark(Cfg *g, u32 sink, u32 rank)
 {
@@ -138,7 +138,7 @@ rank_sinks(Cfg *g)
 
 	for (u32 i = 0; i < g->n; i++)
 		nsink += g->b[i].sink;
-	many = nsink > 64;              /* then reach is not worth its time */
+	many = nsink > 64;              /* then computing reach takes too long */
 	for (u32 i = 0; i < g->n; i++)
 		if (g->b[i].sink)
 			g->b[i].reach = (many ? 1 : mark(g, i, 0)) +
@@ -262,7 +262,7 @@ cfg_reconverge(sim_module *m, Fn *f)
 		if (ip[i] < 0 || ip[i] == (s32)g.n)
 			continue;
 		in->branch.rpc = (s32)g.b[ip[i]].first;
-		/* At the end of a kernel there is nothing to meet for. */
+		/* At the end of a kernel reconvergence is pointless. */
 		if (f->entry && is_end(&m->code[in->branch.rpc]) && m->code[in->branch.rpc].guard < 0)
 			in->branch.rpc = NO_PC;
 	}

@@ -1,5 +1,5 @@
-/* var_layout.c - places of variables: device memory for .global and .const, offsets for .shared,
- * .local and the parameters of calls; addresses inside initialisers. */
+/* var_layout.c - assigns addresses to variables: device memory for .global and .const, offsets for .shared,
+ * .local and call parameters; resolves addresses inside initialisers. */
 #include <string.h>
 #include "lib/sim/decode/decode.h"
 
@@ -29,8 +29,8 @@ place(u32 at, Var *v, u32 limit, bool *ok)
 	return at + (u32)v->bytes;
 }
 
-/* Shared variables named in a .func or in several entries come first, at the same place for
- * all; then those of each entry.  Dynamic shared memory starts behind them. */
+/* Shared variables named in a .func or in several entries come first, at the same offset for all; then those
+ * of each entry. Dynamic shared memory follows them. */
 static void
 place_shared(sim_module *m, bool *ok)
 {
@@ -67,7 +67,7 @@ place_shared(sim_module *m, bool *ok)
 			m->ptx.fn[k]->smem_dyn = end;
 }
 
-/* Frames: an entry's at the start of a lane's local memory, a .func's where its frame pointer says. */
+/* Frames: an entry's at the start of a lane's local memory, a .func's at its frame pointer. */
 static void
 place_local(sim_module *m, bool *ok)
 {
@@ -87,7 +87,7 @@ place_local(sim_module *m, bool *ok)
 		}
 		f->local = (u32)align_up(at, 16);
 		if (!f->entry && !f->local)
-			f->local = 16;          /* so that endless recursion comes to an end */
+			f->local = 16;          /* makes endless recursion terminate */
 	}
 }
 

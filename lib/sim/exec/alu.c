@@ -1,4 +1,4 @@
-/* alu.c - arithmetic, compares, selects, predicates, moves, special registers. */
+/* alu.c - executes arithmetic, compares, selects, predicate operations, moves and special register reads. */
 #include <string.h>
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -61,7 +61,7 @@ pred_set(Warp *w, s32 p, u32 mask, u32 v, u32 defined, u32 origin)
 		w->porg[p] = origin;
 }
 
-/* Lanes of the first two sources that are defined, and where an undefined one comes from. */
+/* Returns the lanes in which the sources are defined; *origin: the origin of an undefined one. */
 static u32
 sources_def(const Warp *w, const Ins *in, u32 mask, u32 *origin)
 {
@@ -111,7 +111,7 @@ exec_setp(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* lop3 with a predicate beside the result. */
+/* lop3 with an additional predicate result. */
 int
 exec_lop3p(Warp *w, const Ins *in, u32 mask)
 {
@@ -156,7 +156,7 @@ exec_set(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* d = take ? a : b, a byte of it defined if that of the chosen one and the choice are. */
+/* d = take ? a : b; a byte of it is defined if that of the selected source and the selection are. */
 static void
 choose(Warp *w, const Ins *in, u32 mask, u32 take, u32 cdef, u32 corg)
 {
@@ -243,7 +243,7 @@ exec_pbool(Warp *w, const Ins *in, u32 mask)
 		    db = w->def ? w->pdef[p] : ALL_LANES;
 		if (w->def && mask & ~db && w->porg[p])
 			org = w->porg[p];
-		/* a false operand decides an and, a true one an or */
+		/* a false operand determines an and, a true one an or */
 		if (op == BOOL_AND)
 			def = (def & db) | (def & ~a) | (db & ~b);
 		else if (op == BOOL_OR)
@@ -294,7 +294,7 @@ pack_taint(Warp *w, const Ins *in, u32 mask)
 	}
 }
 
-/* Values of all lanes gathered to 128 bits, low part first, and spread again. */
+/* Concatenates the sources of each lane to 128 bits, low part first, and splits them again. */
 int
 exec_pack(Warp *w, const Ins *in, u32 mask)
 {
@@ -344,8 +344,8 @@ exec_pack(Warp *w, const Ins *in, u32 mask)
 
 /* ---- extended precision: the carry flag of each lane is in w->cc ----
  *
- * A difference is the sum a + ~b + 1, and its flag the carry of that: 0 where it borrows.  The ISA document
- * only says that subc understands what sub.cc leaves; nvcc's division of 128-bit integers reads it with
+ * A difference is the sum a + ~b + 1, and its flag the carry of that: 0 where it borrows. The ISA document
+ * only says that subc understands the flag of sub.cc; nvcc's division of 128-bit integers reads it with
  * addc. */
 int
 exec_carry(Warp *w, const Ins *in, u32 mask)

@@ -1,13 +1,13 @@
-/* alu_table.c - the ALU operations of isa.def as functions over 32 lanes, and comparisons.
+/* alu_table.c - defines the ALU operations of isa.def, and comparisons, as functions over 32 lanes.
  *
- * Each is a plain loop over planes with no aliasing, so that the compiler can use vector
- * instructions.  Inactive lanes are computed too and then not stored. */
+ * Each is a plain loop over planes with no aliasing, which lets the compiler use vector instructions.
+ * Inactive lanes are computed too and then not stored. */
 #include <string.h>
 #include "lib/sim/exec/alu_value.h"
 #include "lib/sim/exec/exec.h"
 
 #define LANES for (u32 l = 0; l < WARP; l++)
-/* lane type: how it is stored, how it is read, how it is written */
+/* lane type: storage type, read conversion, write conversion */
 typedef u32 st_u16, st_s16, st_u32, st_s32, st_f32;
 typedef u64 st_u64, st_s64, st_f64;
 typedef float f32;

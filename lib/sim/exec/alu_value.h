@@ -1,4 +1,4 @@
-/* alu_value.h - the functions the values of isa.def are written with.  For alu.c only. */
+/* alu_value.h - functions used by the value expressions of isa.def. For alu_table.c only. */
 #ifndef SIM_ALU_H
 #define SIM_ALU_H
 #include <math.h>
@@ -213,7 +213,7 @@ add_dir(double a, double b, const Ins *in)
 
 	return s == 0 && in->arith.rnd == RM && (signbit(a) || signbit(b)) ? -0.0 : s;
 }
-/* .xorsign.abs: the magnitude chosen as of absolute values, the sign of a * b. */
+/* .xorsign.abs: the magnitude selected by absolute values, the sign of a * b. */
 static inline float
 xorsign(float m, float a, float b)
 {
@@ -251,8 +251,8 @@ fmin64(double a, double b)
 	return a < b || (a == b && signbit(a)) ? a : b;
 }
 
-/* The upper 32 bits of an f64, 1.11.20, which is all that rcp and rsqrt .approx.ftz.f64 read and write;
- * subnormals are zeros. */
+/* The upper 32 bits of an f64, 1.11.20: all that rcp and rsqrt .approx.ftz.f64 read and write; subnormals are
+ * zeros. */
 static inline double
 high64(double v, u64 round)
 {
@@ -269,7 +269,7 @@ rough64(double v, double (*of)(double))
 }
 static inline double rcp64(double v) { return 1 / v; }
 static inline double rsqrt64(double v) { return 1 / sqrt(v); }
-/* div.approx multiplies with a reciprocal, and that of a divisor above 2^126 is 0 (PTX ISA, "div"). */
+/* div.approx multiplies by a reciprocal, and that of a divisor above 2^126 is 0 (PTX ISA, "div"). */
 static inline double
 div_fast(double a, double b)
 {

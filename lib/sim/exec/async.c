@@ -1,5 +1,5 @@
-/* async.c - stores and reductions that land later and say so on an mbarrier: st.async, red.async;
- * and the arrival that waits for a thread's cp.async. */
+/* async.c - executes st.async and red.async, which land later and signal an mbarrier; and the mbarrier arrive
+ * that waits for a thread's cp.async. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/exec/mbar.h"
@@ -26,7 +26,7 @@ land_arrival(PendingOp *f)
 	copies_before(a->w, a->mask, a->before);
 	FOR_LANES(l, a->mask)
 		mbar_copies_arrive(a->w, a->in, l, a->addr[l]);
-	a->w->clock++; /* what the warp does from now on is not known by it */
+	a->w->clock++; /* later accesses of the warp are not released by it */
 }
 
 int

@@ -1,4 +1,4 @@
-/* atom.c - atom and red: read-modify-write of global and shared memory. */
+/* atom.c - executes atom and red: read-modify-write of global and shared memory. */
 #include <string.h>
 #include "lib/sim/base/float_formats.h"
 #include "lib/sim/exec/exec.h"
@@ -100,7 +100,7 @@ atom_rmw(u8 *p, u32 bytes, u32 op, PtxType t, u64 b, u64 c, bool global)
 	}
 }
 
-/* exch and cas of 16 bytes, under the launch's lock: hosts need not have them. */
+/* exch and cas of 16 bytes, under the launch's lock: hosts need not have 16-byte atomics. */
 static void
 rmw128(Warp *w, const Ins *in, int l, u8 *p, bool locked)
 {
@@ -120,7 +120,7 @@ rmw128(Warp *w, const Ins *in, int l, u8 *p, bool locked)
 	}
 }
 
-/* Is memory as it was?  Then the operation is but a read: loops wait so. */
+/* Does the operation leave memory unchanged? Then it is only a read: loops poll so. */
 static bool
 is_idle(const Ins *in, u64 old, u64 b, u64 c, bool global)
 {
@@ -130,7 +130,7 @@ is_idle(const Ins *in, u64 old, u64 b, u64 c, bool global)
 	return !((combine(in->mem.op, (PtxType)in->type, old, b, c, global) ^ old) & whole);
 }
 
-/* The elements of one lane.  False: a comparison failed, so that it only reads. */
+/* The elements of one lane. Returns false if a comparison failed, so it only reads. */
 static bool
 rmw_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
 {
@@ -191,10 +191,10 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			check_strong(w, &acc[l], in, true, wrote, locked);
 		if (locked)
 			launch_unlock(w->cta->l);
-		/* An exchange defines the memory; anything else on undefined memory is reported once.  A
-		 * compare-and-swap of a word for one byte of it, too: that what it found is what was
-		 * expected, in bytes that nobody wrote either, could be known only of values that are
-		 * remembered to be of one place and time. */
+		/* An exchange defines the memory; any other operation on undefined memory is reported once.
+		 * That includes a compare-and-swap of a word to change one byte of it: whether the
+		 * uninitialised bytes matched the expected ones would need the origin and time of the
+		 * values. */
 		if (undef >> l & 1 && in->mem.op != AT_EXCH)
 			fault_add(w, l, acc[l].al ? SIM_FAULT_UNINIT_GLOBAL : SIM_FAULT_UNINIT_SHARED,
 			          in->line,

@@ -1,4 +1,4 @@
-/* bar.c - barriers of a block, numbered 0 to 15, with thread counts and reductions. */
+/* bar.c - executes the barriers 0 to 15 of a block, with thread counts and reductions. */
 #include <string.h>
 #include "lib/sim/exec/divergence.h"
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -66,7 +66,7 @@ exec_bar(Warp *w, const Ins *in, u32 mask)
 	w->reported = false;
 	if (in->flags & F_INT && !sync_lanes(w, in, mask, w->live))
 		return R_BLOCK;
-	if (w->reported) {      /* nobody can say how the block would go on */
+	if (w->reported) {      /* no defined way for the block to continue */
 		w->cta->dead = true;
 		return R_STOP;
 	}

@@ -1,4 +1,4 @@
-/* bar_cluster.c - barrier.cluster.arrive and .wait. */
+/* bar_cluster.c - executes barrier.cluster.arrive and .wait. */
 #include "lib/sim/exec/divergence.h"
 #include "lib/sim/state/fault.h"
 
@@ -55,7 +55,7 @@ release(Warp *w)
 	}
 }
 
-/* True if all threads of the cluster have arrived: those that wait go on. */
+/* If all threads of the cluster have arrived, releases the waiting ones and returns true. */
 bool
 cluster_bar_try(SimCluster *c)
 {
@@ -71,7 +71,7 @@ cluster_bar_try(SimCluster *c)
 	return true;
 }
 
-/* .aligned: the whole warp has to come.  False: blocked, or not to be gone on with. */
+/* .aligned: the whole warp must arrive. Returns false if blocked, or if execution must stop. */
 static bool
 together(Warp *w, const Ins *in, u32 mask, int *r)
 {

@@ -1,6 +1,7 @@
-/* builtin.c - functions that a device has without a body: vprintf, __assertfail, malloc, free.
+/* builtin.c - executes device functions without a body: vprintf, __assertfail, malloc, free.
  *
- * The heap is one allocation of the device that outlives launches, as CUDA's; malloc divides it, first fit.
+ * The heap is one allocation of the device that outlives launches, as CUDA's; malloc divides it, first
+ * fit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,7 @@ builtin_ready(sim *s, const Fn *f)
 	return al != NULL;
 }
 
-/* Nothing is known of the bytes any more: neither a value nor who used them. */
+/* Resets the shadow state of the bytes: neither values nor accesses are known any more. */
 static void
 forget(Alloc *al, u32 at, u32 size)
 {
@@ -71,7 +72,7 @@ forget(Alloc *al, u32 at, u32 size)
 	granule_forget(al, at, size);
 }
 
-/* Under the launch's lock. */
+/* The caller holds the launch's lock. */
 static u64
 heap_get(sim *s, u64 bytes)
 {

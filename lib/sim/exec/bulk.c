@@ -1,9 +1,9 @@
-/* bulk.c - bulk copies and reductions: how one is issued, and their groups; bulk_operand.c says of what,
+/* bulk.c - issues bulk copies and reductions and tracks their groups; bulk_operand.c resolves the operands,
  * bulk_data.c moves the bytes.
  *
- * PTX ISA, "Asynchronous data copy": cp.async.bulk, cp.reduce.async.bulk.  A copy reads its
- * source and writes its destination as late as it may: when its flight lands, or when the thread
- * waits for its group.  So code that does not wait reads stale data, and is reported. */
+ * PTX ISA, "Asynchronous data copy": cp.async.bulk, cp.reduce.async.bulk. A copy reads its source and writes
+ * its destination as late as permitted: when its transfer lands, or when the thread waits for its group. So
+ * code that does not wait reads stale data, and is reported. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/exec/bulk.h"
@@ -13,9 +13,9 @@
 #include "lib/sim/state/fault.h"
 
 enum {
-	STORES_MAX = 256,       /* of a warp in flight: the oldest then complete by themselves */
-	LOADS_MAX = 4096        /* bytes of an instruction; above it others get their turn, so that what is
-	                         * in flight stays bounded */
+	STORES_MAX = 256,       /* of a warp in flight: beyond that the oldest complete by themselves */
+	LOADS_MAX = 4096        /* bytes of an instruction; beyond that other warps run first, which bounds
+	                         * the data in flight */
 };
 
 Bulk *
@@ -44,7 +44,7 @@ bulk_new(Warp *w, const Ins *in, int lane, u32 bytes, u32 runs, const sim_tmap_d
 	return k;
 }
 
-/* A copy that signals an mbarrier. */
+/* Lands a copy that signals an mbarrier. */
 static void
 land(PendingOp *f)
 {
@@ -65,7 +65,7 @@ land(PendingOp *f)
 	}
 }
 
-/* A store is done: out of the list *at. */
+/* Completes a store and removes it from the list *at. */
 static void
 complete(Warp *w, Bulk **at)
 {
@@ -84,7 +84,7 @@ complete(Warp *w, Bulk **at)
 
 /* ---- issue ---- */
 
-/* After an instruction that issued copies. */
+/* Called after an instruction that issued copies. */
 int
 bulk_issued(Warp *w)
 {
@@ -107,7 +107,7 @@ count(const Bulk *k)
 		count_runs(k->w, k->in, k->run, k->nrun, true);
 }
 
-/* Is `other` under way to the same place with the same data?  It has yet to read: both write the same. */
+/* Is `other` in flight to the same destination with the same data, not yet read? Then both write the same. */
 static bool
 repeats(const Bulk *k, const Bulk *other)
 {
@@ -255,8 +255,7 @@ exec_bulkcommit(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* Complete the stores of `mask` but those of the newest `keep` groups; `all`: also those not
- * committed. */
+/* Completes the stores of `mask` except those of the newest `keep` groups; `all`: also uncommitted ones. */
 static void
 finish(Warp *w, u32 mask, u32 keep, bool read_only, bool all)
 {
@@ -282,8 +281,8 @@ exec_bulkwait(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* PTX ISA, "Shared State Space": shared memory lives as long as its block.  A store that nobody has waited
- * for, with .read or without, may read it later than that. */
+/* PTX ISA, "Shared State Space": shared memory lives as long as its block. A store without a wait, with .read
+ * or without, may read it later than that. */
 static void
 check_unread(const Warp *w)
 {
@@ -297,7 +296,7 @@ check_unread(const Warp *w)
 		}
 }
 
-/* The block has ended: stores that nobody waited for arrive all the same. */
+/* At the end of the block, stores without a wait land nevertheless. */
 void
 bulk_finish(Cta *b)
 {

@@ -1,5 +1,5 @@
-/* bulk_data.c - the bytes of bulk copies: staged from their source, written to their destination, and
- * what the checks are told of both. */
+/* bulk_data.c - moves the bytes of bulk copies: stages them from the source, writes them to the destination,
+ * and reports both accesses to the sanitizer. */
 #include <string.h>
 #include "lib/sim/exec/bulk.h"
 #include "lib/sim/exec/exec.h"
@@ -34,8 +34,8 @@ shared_access(Cta *b, u32 addr)
 	return a;
 }
 
-/* Pieces of shared memory that hold bytes [at, ...) of the data, contiguous: all of it, or what
- * one swizzled 16-byte piece is. */
+/* Returns the number of contiguous shared-memory bytes that hold the data from byte `at` on: all of them, or
+ * up to the end of a swizzled 16-byte chunk. */
 static u32
 piece(const Bulk *k, u32 base, u32 at, u32 *addr)
 {
@@ -46,7 +46,7 @@ piece(const Bulk *k, u32 base, u32 at, u32 *addr)
 	return 16 - at % 16;
 }
 
-/* The same for checks, which do not care for the order within: whole lines stay whole lines. */
+/* The same for checks, for which the order within does not matter: full 128-byte lines stay full lines. */
 static u32
 area(const Bulk *k, u32 base, u32 at, u32 *addr)
 {
@@ -56,7 +56,7 @@ area(const Bulk *k, u32 base, u32 at, u32 *addr)
 	return k->bytes - at;
 }
 
-/* `same`: it writes what is there. */
+/* `same`: it writes the value that is already there. */
 static void
 check_global(const Bulk *k, int kind, bool same)
 {
@@ -86,8 +86,7 @@ check_shared(const Bulk *k, Cta *b, u32 base, int kind)
 	}
 }
 
-/* Shared data that goes to global memory has to be there.  Elements outside of the tensor do not
- * go anywhere. */
+/* Shared data that is stored to global memory must be initialised. Out-of-bounds elements are not stored. */
 static void
 check_source(const Bulk *k, Cta *b)
 {
@@ -109,7 +108,7 @@ check_source(const Bulk *k, Cta *b)
 		}
 }
 
-/* Global memory holds what the store would write, as its source is now. */
+/* Does global memory already hold what the store would write, from its source's current data? */
 static bool
 is_there(const Bulk *k)
 {
@@ -186,7 +185,7 @@ bulk_check(const Bulk *k, bool again)
 			check_reduced(k);
 		return;
 	}
-	/* Reductions into shared memory may meet each other in flight: they are not remembered. */
+	/* Reductions into shared memory may overlap each other in flight: they are not recorded. */
 	FOR_LANES(r, arg->reduce || again ? 0 : k->ranks)
 		check_shared(k, own->cl->cta[r], arg->dir == B_SEND ? k->to : k->sh, A_ASYNC);
 }
@@ -272,7 +271,7 @@ bulk_reduces(u32 op, PtxType t, bool shared)
 	}
 }
 
-/* The operation of a reduction as atom has it. */
+/* Applies a reduction with the operation of atom. */
 static void
 reduce(const Bulk *k, u8 *to, const u8 *data, u32 n, bool global)
 {
@@ -319,7 +318,7 @@ bulk_write_shared(Bulk *k, Cta *b, u32 base)
 			memcpy(b->smem + addr, k->data + at, n);
 		if (!b->l->checks)
 			continue;
-		for (u32 i = 0; i < n; i++)     /* what is reduced into stays undefined if it was */
+		for (u32 i = 0; i < n; i++)     /* the destination of a reduction stays undefined if it was */
 			b->sinit[addr + i] = red ? b->sinit[addr + i] & k->def[at + i] : k->def[at + i];
 	}
 	for (u32 at = 0, n; !red && at < k->bytes; at += n) {

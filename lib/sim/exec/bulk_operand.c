@@ -1,4 +1,4 @@
-/* bulk_operand.c - the operands of bulk copies: addresses, blocks, and the memory they name. */
+/* bulk_operand.c - resolves the operands of bulk copies to addresses, blocks and memory. */
 #include "lib/sim/exec/bulk.h"
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -33,7 +33,7 @@ bulk_shared(Warp *w, const Ins *in, int lane, u64 addr, u32 bytes, u32 align, Me
 		return bulk_misaligned(w, in, lane, SIM_SPACE_SHARED, addr, align);
 	if (!mem_access(w, in, lane, SIM_SPACE_CLUSTER, addr, 1, true, a))
 		return false;
-	/* the first byte behind the block's memory: it fails, and says so */
+	/* the first byte past the end of the block's memory: it fails and reports that */
 	return a->addr + bytes <= a->cta->smem_bytes ||
 	       mem_access(w, in, lane, SIM_SPACE_CLUSTER, addr - a->addr + a->cta->smem_bytes, 1, true,
 	                  &last);
@@ -48,7 +48,7 @@ wrong_block(const Bulk *k, const char *what, const Cta *b)
 	return false;
 }
 
-/* The ranks of .multicast::cluster, else that of the destination address. */
+/* Sets the ranks from .multicast::cluster, otherwise that of the destination address. */
 static bool
 target_ranks(Bulk *k, const Cta *dst)
 {
@@ -111,7 +111,7 @@ bulk_run(Bulk *k, u64 addr, u32 at, u32 n)
 		k->reported = true;
 		return;
 	}
-	if (addr + n > a.al->base + a.al->size) {       /* gaps follow: this one fails, and says so */
+	if (addr + n > a.al->base + a.al->size) {       /* gaps follow: this access fails and reports that */
 		mem_access(k->w, k->in, k->lane, SIM_SPACE_GLOBAL, a.al->base + a.al->size, 1, write, &end);
 		n = (u32)(a.al->base + a.al->size - addr);
 		k->reported = true;

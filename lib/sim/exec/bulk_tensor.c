@@ -1,5 +1,5 @@
-/* bulk_tensor.c - cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and their prefetches: boxes of
- * tensors that a tensor map describes. */
+/* bulk_tensor.c - executes cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and their prefetches on TMA
+ * boxes of tensors described by a tensor map. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ bad(Warp *w, const Ins *in, int lane, u64 addr, const char *fmt, ...)
 	return false;
 }
 
-/* The 128 bytes at a generic address, or at one of the space given. */
+/* Reads the 128 bytes at a generic address, or at one of the given space. */
 static bool
 fetch(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, TmapBits *b)
 {
@@ -66,7 +66,7 @@ tmap_fetch(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, sim_tmap_de
 	return tmap_check(d, why, sizeof why) || bad(w, in, lane, addr, "the tensor map is wrong: %s", why);
 }
 
-/* Does the map fit the instruction? */
+/* Does the map match the instruction? */
 static bool
 fits(Warp *w, const Ins *in, int lane, u64 addr, const sim_tmap_desc *d)
 {
@@ -95,7 +95,7 @@ coordinates(Warp *w, const Ins *in, int l, s32 *at, u32 *off)
 		off[i] = (u32)lane_get(w, &arg->off[i], l);
 }
 
-/* A box that starts where the instruction says.  False: a fault was reported. */
+/* Starts a box at the instruction's coordinates. Returns false after reporting a fault. */
 static bool
 start(Warp *w, const Ins *in, int l, u64 map, const sim_tmap_desc *d, Box *box)
 {
@@ -120,7 +120,7 @@ add_runs(Bulk *k, Box *box)
 		if (r.from == r.to)
 			continue;
 		bulk_run(k, r.addr, i * row + r.from * e, (r.to - r.from) * e);
-		if (k->nrun == nrun && nrun == 0)       /* the first of all failed: so will the rest */
+		if (k->nrun == nrun && nrun == 0)       /* the first row failed: so will the rest */
 			break;
 		nrun = k->nrun;
 	}
@@ -191,7 +191,7 @@ exec_btensor(Warp *w, const Ins *in, u32 mask)
 	return bulk_issued(w);
 }
 
-/* A hint, but its map and coordinates have to make sense. */
+/* A hint, but its map and coordinates must be valid. */
 int
 exec_btensorpre(Warp *w, const Ins *in, u32 mask)
 {

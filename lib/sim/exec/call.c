@@ -1,8 +1,8 @@
-/* call.c - calls of .func: frames, recursion, pointers to functions.
+/* call.c - executes calls of .func: frames, recursion, function pointers.
  *
- * A frame holds a function's parameters, results, .local variables and the parameters of its calls.  Frames
- * are stacked in each lane's local memory; every .func has a hidden register with the start of its frame.
- * Its registers are at a fixed place, so those of a function that may be entered again are saved by the call.
+ * A frame holds a function's parameters, results, .local variables and the parameters of its calls. Frames
+ * are stacked in each lane's local memory; every .func has a hidden register with the start of its frame. A
+ * function's registers are at a fixed place, so the call saves those of a function that may be re-entered.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ overflow(Warp *w, const Ins *in, int lane)
 	return false;
 }
 
-/* Grow the lane's stack; its new bytes are undefined. */
+/* Grows the lane's stack; its new bytes are undefined. */
 static bool
 push(Warp *w, const Ins *in, int lane, u64 bytes, u32 align, u32 *at)
 {
@@ -76,7 +76,8 @@ exec_frame(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* Registers and predicates of f with their defined bits: `put` back the lanes of mask, or take all. */
+/* Saves the registers and predicates of f with their defined bits; `put`: restores those of the lanes of
+ * mask. */
 static void
 registers(Warp *w, const Fn *f, u32 *data, bool put, u32 mask)
 {
@@ -157,7 +158,8 @@ frame_of(const Warp *w, const CallInstr *c, int l)
 	return c->framed ? src64(w, &c->fp)[l] : 0;
 }
 
-/* One argument or result between the caller and the callee's variable at `there` in the lane's memory. */
+/* Copies one argument or result between the caller and the callee's variable at `there` in the lane's
+ * memory. */
 static void
 pass(Warp *w, const Arg *a, u64 caller, u64 there, int l, bool back)
 {
@@ -225,7 +227,8 @@ at_address(const sim_module *m, u64 addr)
 	return addr % WIN_CODE_STEP || i >= m->ptx.nfn || m->ptx.fn[i]->entry ? NULL : m->ptx.fn[i];
 }
 
-/* Through a pointer: the function and the lanes of mask that call it; NULL after a fault. */
+/* Resolves a call through a pointer: returns the function and the lanes of mask that call it, or NULL after a
+ * fault. */
 static const Fn *
 pointed(Warp *w, const Ins *in, const CallInstr *c, u32 mask, u32 *same)
 {
@@ -298,7 +301,7 @@ exec_call(Warp *w, const Ins *in, u32 mask)
 	return R_JUMP;
 }
 
-/* ret of a .func: back to the path that waits for this call. */
+/* ret of a .func: returns to the path that waits for this call. */
 int
 exec_ret(Warp *w, const Ins *in, u32 mask)
 {

@@ -1,13 +1,13 @@
-/* cpasync.c - cp.async and its groups.
+/* cpasync.c - executes cp.async and its groups.
  *
- * The source is read when the copy is issued; the destination is written as late as the ISA
- * allows, when the thread waits for the group.  So a missing wait shows in the results too. */
+ * The source is read when the copy is issued; the destination is written as late as the ISA allows, when the
+ * thread waits for the group. So a missing wait also shows in the results. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/exec/divergence.h"
 #include "lib/sim/sanitizer/sanitizer.h"
 
-/* Source bytes each lane reads; the rest is filled with zeros. */
+/* Source bytes each lane reads; the rest is zero-filled. */
 static void
 sizes(Warp *w, const Ins *in, u32 mask, u8 *n)
 {
@@ -27,7 +27,7 @@ sizes(Warp *w, const Ins *in, u32 mask, u8 *n)
 	}
 }
 
-/* One lane's source: aligned to the copy size, but only `n` bytes need exist. */
+/* Checks one lane's source: aligned to the copy size, but only `n` bytes need exist. */
 static bool
 source(Warp *w, const Ins *in, int l, u64 addr, u32 n, MemAccess *a)
 {
@@ -109,7 +109,7 @@ land(Warp *w, Copy *c, int l)
 	check_async_done(w, l, c->dst[l], c->bytes, c->pc);
 }
 
-/* These lanes of the copy at *at land; it is gone when none is left.  Returns where the next one is. */
+/* Lands these lanes of the copy at *at, and frees it when none is left. Returns the link to the next copy. */
 static Copy **
 land_lanes(Warp *w, Copy **at, u32 mask)
 {
@@ -126,7 +126,7 @@ land_lanes(Warp *w, Copy **at, u32 mask)
 	return at;
 }
 
-/* Complete the copies of `mask` but those of the newest `keep` committed groups. */
+/* Completes the copies of `mask` except those of the newest `keep` committed groups. */
 void
 copies_finish(Warp *w, u32 mask, u32 keep, bool all)
 {

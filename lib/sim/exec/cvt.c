@@ -1,6 +1,6 @@
-/* cvt.c - cvt: any integer or float type to any other.
+/* cvt.c - executes cvt: conversion of any integer or float type to any other.
  *
- * Integers go through 64 bits, floats through double, which holds every format exactly; the
+ * Integers go through 64 bits, floats through double, which represents every format exactly; the
  * destination's rounding is applied once. */
 #include <math.h>
 #include "lib/sim/base/float_formats.h"
@@ -169,7 +169,7 @@ convert(u64 v, PtxType to, PtxType from, const Ins *in)
 	if (type_float(from)) {
 		double d = float_in(v, from, in->flags);
 		if (type_float(to)) {
-			/* a value of a narrower format is kept as it is when it fits */
+			/* a value of the same format is unchanged */
 			if (to == T_f64 && from == T_f64 && !(in->flags & (F_INT | F_SAT)))
 				return v;
 			return float_out(d, to, in);
@@ -235,8 +235,8 @@ exec_cvtpack(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* Each half of a pair is as defined as its own number: of two sources the second is the low one, of a pair
- * its low half. */
+/* Each half of a pair is as defined as its source: with two sources the second is the low half; a pair source
+ * gives half by half. */
 static void
 taint_pair(Warp *w, const Ins *in, u32 mask)
 {
@@ -255,7 +255,7 @@ taint_pair(Warp *w, const Ins *in, u32 mask)
 		d[k] = (d[k] & ~mask) | (half[2 * k / bytes] & mask);
 }
 
-/* Bytes of an integer that another takes over, and the sign or zeros before them. */
+/* The result of an integer conversion has the source's bytes, and sign or zero bytes above them. */
 static void
 taint_integer(Warp *w, const Ins *in, u32 mask)
 {

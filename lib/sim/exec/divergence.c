@@ -1,8 +1,8 @@
-/* divergence.c - divergence: the paths of a warp, where they part, meet, call, return and exit.
+/* divergence.c - tracks the divergent paths of a warp: where they split, reconverge, call, return and exit.
  *
- * A path is a set of lanes at one place.  Where lanes part, the path waits at the meeting point
- * and its children run, one after the other; a child that gets there hands its lanes over.
- * A call is a path that waits for one child.  So paths form a tree whose leaves run.
+ * A path is a set of lanes at one instruction. Where lanes diverge, the path waits at the reconvergence point
+ * and its children run, one after the other; a child that arrives there passes its lanes to the parent. A
+ * call is a path that waits for one child. So paths form a tree whose leaves run.
  */
 #include <string.h>
 #include "lib/sim/exec/divergence.h"
@@ -36,7 +36,7 @@ path_new(Warp *w, s32 pc, s32 rpc, u32 mask, s32 parent)
 	return (s32)i;
 }
 
-/* A child of i is gone; the last one wakes it, or ends it if no lane is left. */
+/* A child of i has ended; the last one resumes it, or ends it if no lane is left. */
 static void
 child_gone(Warp *w, s32 i)
 {
@@ -56,7 +56,7 @@ child_gone(Warp *w, s32 i)
 	}
 }
 
-/* The current path's lanes go to its parent. */
+/* The current path's lanes rejoin its parent. */
 void
 path_join(Warp *w)
 {
@@ -77,7 +77,8 @@ path_meet(Warp *w)
 	path_join(w);
 }
 
-/* Lanes go to pc: either they are at the meeting point already, or they are a path. */
+/* Moves lanes to pc: they are already at the reconvergence point, or become a path. Returns the path, or
+ * -1. */
 static s32
 side(Warp *w, s32 parent, s32 rpc, s32 pc, u32 mask)
 {
@@ -99,14 +100,15 @@ at_exit(const Warp *w, s32 path)
 	return in->exec == exec_exit && in->guard < 0;
 }
 
-/* Split the current path into the lanes at pc a and those at pc b, to meet at in->branch.rpc. */
+/* Splits the current path into the lanes at pc a and those at pc b, to reconverge at in->branch.rpc. */
 void
 path_split(Warp *w, const Ins *in, s32 a, u32 ma, s32 b, u32 mb)
 {
 	Path *q = &w->path[w->cur];
 	s32 parent = w->cur, x, y;
 
-	if (q->parent >= 0 && q->rpc == in->branch.rpc) {       /* meets where its parent waits: a sibling */
+	if (q->parent >= 0 && q->rpc == in->branch.rpc) {       /* reconverges where its parent waits: a
+	                                                         * sibling */
 		parent = q->parent;
 		q->state = P_FREE;
 		x = side(w, parent, in->branch.rpc, a, ma);
@@ -121,7 +123,7 @@ path_split(Warp *w, const Ins *in, s32 a, u32 ma, s32 b, u32 mb)
 		x = side(w, parent, in->branch.rpc, a, ma);
 		y = side(w, parent, in->branch.rpc, b, mb);
 	}
-	/* lanes that only exit go first, so that nobody waits for them */
+	/* lanes that only exit go first: no lane waits for them */
 	w->cur = y >= 0 && (x < 0 || at_exit(w, y)) ? y : x;
 }
 
@@ -140,7 +142,7 @@ exec_bra(Warp *w, const Ins *in, u32 mask)
 	return R_JUMP;
 }
 
-/* One target at a time: the first lane's, against all others, which execute brx again. */
+/* One target at a time: the first lane's; all other lanes execute brx again. */
 int
 exec_brx(Warp *w, const Ins *in, u32 mask)
 {
@@ -196,7 +198,7 @@ exec_trap(Warp *w, const Ins *in, u32 mask)
 	return R_STOP;
 }
 
-/* Lanes parked at a doubtful meeting point go on by themselves. */
+/* Lanes parked at a non-strict reconvergence point continue by themselves. */
 bool
 path_unpark(Warp *w)
 {

@@ -1,11 +1,11 @@
-/* exec.h - the functions that run instructions for the lanes of a warp. */
+/* exec.h - the functions that execute instructions for the lanes of a warp. */
 #ifndef SIM_EXEC_H
 #define SIM_EXEC_H
 #include "lib/sim/state/ins.h"
 
 #define I(id, mnemonic, cls, dec, exec, pat, mods) exec_fn exec_##exec;
 #include "lib/sim/ptx/isa.def"
-/* What decoders choose instead of what the row says, and what they add. */
+/* Functions that decoders select instead of the row's. */
 exec_fn exec_builtin, exec_frame, exec_ldparam, exec_lds, exec_lop3p, exec_mma884, exec_mmab1,
 	exec_pack, exec_pbool, exec_sreg, exec_sts, exec_tmprefetch;
 

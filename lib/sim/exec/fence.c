@@ -1,8 +1,8 @@
-/* fence.c - membar and fence. */
+/* fence.c - executes membar and fence. */
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/sanitizer/sanitizer.h"
 
-/* Inits of mbarriers that w knows of are fenced now. */
+/* Marks the mbarrier inits that w knows of as fenced. */
 static void
 fence_mbars(Warp *w)
 {

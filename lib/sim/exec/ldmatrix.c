@@ -1,7 +1,7 @@
-/* ldmatrix.c - ldmatrix, stmatrix, movmatrix: 8x8 matrices of 16-bit elements.
+/* ldmatrix.c - executes ldmatrix, stmatrix and movmatrix on 8x8 matrices of 16-bit elements.
  *
- * Lane 8 i + r gives the address of row r of matrix i.  Lane l holds, of each matrix, the
- * elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4; with .trans, of column l / 4. */
+ * Lane 8 i + r gives the address of row r of matrix i. Lane l holds, of each matrix, the elements 2 (l % 4)
+ * and 2 (l % 4) + 1 of row l / 4; with .trans, of column l / 4. */
 #include <string.h>
 #include "lib/sim/exec/divergence.h"
 #include "lib/sim/sanitizer/sanitizer.h"

@@ -1,10 +1,10 @@
-/* mbar.c - the instructions of mbarriers: init, inval, arrive, wait. */
+/* mbar.c - executes the mbarrier instructions: init, inval, arrive, wait. */
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/exec/mbar.h"
 #include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
-/* The mbarrier's place for each lane; the access is remembered for races. */
+/* Resolves the mbarrier of each lane; the access is recorded for the race check. */
 u32
 mbar_places(Warp *w, const Ins *in, const Ref *base, s64 off, u32 mask, int kind, MemAccess *acc)
 {
@@ -120,7 +120,7 @@ exec_mbar(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* Has the phase that operand v names ended? */
+/* Is the phase designated by operand v complete? */
 static bool
 phase_over(Warp *w, const Ins *in, int l, const Mbar *m, u64 v)
 {
@@ -144,8 +144,8 @@ phase_over(Warp *w, const Ins *in, int l, const Mbar *m, u64 v)
 	return ago != 0;
 }
 
-/* A wait that fails puts its path to sleep until a phase of the block ends or nothing else can
- * move: both instructions may take their time, and so a loop around them costs nothing. */
+/* A failed wait puts its path to sleep until a phase of the block ends or nothing else can make progress:
+ * both instructions may take their time, and a loop around them costs nothing. */
 int
 exec_mbarwait(Warp *w, const Ins *in, u32 mask)
 {

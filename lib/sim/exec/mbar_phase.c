@@ -1,10 +1,10 @@
-/* mbar_phase.c - mbarrier objects: arrivals, transactions, phases.  state/mbar.c has their table, mbar.c
- * the instructions, judge/mbar.c what can be wrong.
+/* mbar_phase.c - updates mbarrier objects: arrivals, transactions, phases. state/mbarrier.c has their table,
+ * mbar.c the instructions, sanitizer/synccheck_mbarrier.c the checks.
  *
- * PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".  A phase is
- * complete when no arrival is pending and the tx-count is zero; then the expected count is
- * pending again.  The object's 8 bytes hold what the state operand of an arrive gives back:
- * phase 24 bits, pending arrivals 20, expected arrivals 20.  The rest is in the block's table. */
+ * PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier". A phase is complete when no
+ * arrival is pending and the tx-count is zero; then the expected count is pending again. The object's 8 bytes
+ * hold what the state operand of an arrive returns: phase 24 bits, pending arrivals 20 bits, expected
+ * arrivals 20 bits. The rest is in the block's table. */
 #include <string.h>
 #include "lib/sim/exec/mbar.h"
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -23,7 +23,7 @@ mbar_keep(Cta *b, const Mbar *m)
 	memcpy(b->smem + m->addr, &v, 8);
 }
 
-/* Those who wait for an mbarrier of the block look again. */
+/* Waits for an mbarrier of the block retry. */
 static void
 wake(Cta *b)
 {
@@ -31,7 +31,7 @@ wake(Cta *b)
 		paths_wake(&b->warp[i], P_MBAR, false);
 }
 
-/* End the phase if nothing is missing. */
+/* Ends the phase if nothing is missing. */
 static void
 settle(Cta *b, Mbar *m)
 {
@@ -50,7 +50,7 @@ settle(Cta *b, Mbar *m)
 	mbar_keep(b, m);
 }
 
-/* Hand over what w did: to its own block precisely, to another by launch time. */
+/* Releases the accesses of w: to its own block exactly, to another by launch time. */
 static void
 hand_over(Warp *w, const Ins *in, Cta *b, Mbar *m)
 {
@@ -127,7 +127,7 @@ mbar_complete_tx(const PendingOp *f, Cta *b, u32 addr, u32 bytes)
 		settle(b, m);
 		return true;
 	}
-	memset(&in, 0, sizeof in); /* reported at thread 0 of the block: the issuer may be gone */
+	memset(&in, 0, sizeof in); /* reported at thread 0 of the block: the issuer may have exited */
 	in.line = f->line;
 	in.text = "complete_tx of an asynchronous operation";
 	if (!m)

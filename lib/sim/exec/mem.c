@@ -1,4 +1,4 @@
-/* mem.c - loads and stores of every space, address conversion. */
+/* mem.c - executes loads and stores of every space, and address conversion. */
 #include <string.h>
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -10,7 +10,7 @@ space_origin(sim_space sp, u32 line)
 	return (sp == SIM_SPACE_SHARED ? ORG_SHARED : sp == SIM_SPACE_LOCAL ? ORG_LOCAL : ORG_GLOBAL) | line;
 }
 
-/* One element from memory, extended to the register as its type says. */
+/* One element from memory, extended to the register by its type. */
 static u64
 element(const u8 *p, PtxType t, u32 bytes)
 {
@@ -40,7 +40,7 @@ load_lane(Warp *w, const Ins *in, int l, const u8 *p)
 	}
 }
 
-/* Bytes of an element that chunk k of its register holds: two, but all of them in what is narrower. */
+/* Returns the number of element bytes in chunk k of its register: two, or all for a narrower element. */
 static u32
 chunk_of(const Ins *in, u32 k, u32 *at)
 {
@@ -50,7 +50,7 @@ chunk_of(const Ins *in, u32 k, u32 *at)
 	return wide ? 2 : in->mem.ebytes;
 }
 
-/* A chunk is defined where any byte of it is: what is copied with padding in it accuses nobody. */
+/* A chunk is defined if any byte of it is: copying data with padding in it causes no false positives. */
 static void
 load_defs(Warp *w, const Ins *in, int l, const Ref *d, const MemAccess *a)
 {
@@ -72,7 +72,7 @@ load_defs(Warp *w, const Ins *in, int l, const Ref *d, const MemAccess *a)
 	}
 }
 
-/* Elements of a word each: register by register. */
+/* Loads elements of a word each, register by register. */
 static void
 load_words(Warp *w, const Ins *in, u32 mask, const MemAccess *acc)
 {
@@ -149,7 +149,7 @@ exec_ld(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* A kernel parameter at a fixed place: the same for all lanes. */
+/* A kernel parameter at a fixed address: the same for all lanes. */
 int
 exec_ldparam(Warp *w, const Ins *in, u32 mask)
 {
@@ -191,7 +191,8 @@ store_bytes(Warp *w, const Ins *in, int l, const Ref *s, const MemAccess *a)
 		mark_init(w, l, &c, 1, w->def[s->def + k] >> l & 1);
 }
 
-/* Defined-ness goes with the data to shared and local memory; to global only defined data. */
+/* Definedness is copied with the data to shared and local memory; data stored to global memory must be
+ * defined. */
 static void
 store_defs(Warp *w, const Ins *in, u32 good, const MemAccess *acc)
 {
@@ -202,7 +203,7 @@ store_defs(Warp *w, const Ins *in, u32 good, const MemAccess *acc)
 		global |= (u32)(acc[l].al != NULL) << l;
 	for (u32 i = 0; i < in->mem.vec; i++) {
 		const Ref *s = &in->s[1 + i];
-		Ref low = *s; /* of a register wider than the element its low part is stored */
+		Ref low = *s; /* of a register wider than the element the low part is stored */
 		if (low.bytes > in->mem.ebytes)
 			low.bytes = in->mem.ebytes;
 		use_check(w, in, &low, global, "data stored to global memory");
@@ -236,8 +237,8 @@ strong_store(u8 *p, const u8 *buf, u32 bytes)
 	}
 }
 
-/* A lane is about to store: what other clusters could notice, and what its own could.  A block that
- * polls stores what is there already. */
+/* A lane is about to store: counts effects visible to other clusters, and to its own. A polling block stores
+ * values that are already there. */
 static inline void
 note_store(SimCluster *c, const MemAccess *a, const u8 *buf, u32 bytes)
 {
@@ -260,7 +261,8 @@ exec_st(Warp *w, const Ins *in, u32 mask)
 		count_access(w, in, acc, good, bytes, false, true);
 	if (w->def)
 		store_defs(w, in, good, acc);
-	FOR_LANES(l, good) {            /* check and store lane by lane: a later one sees the former */
+	FOR_LANES(l, good) {            /* check and store lane by lane: a later lane sees the earlier one's
+	                                 * store */
 		u8 *p = acc[l].p;
 		gather(w, in, l, buf);
 		note_store(w->cta->cl, &acc[l], buf, bytes);
@@ -338,7 +340,7 @@ exec_isspacep(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* The rank a shared address, or the shared window of a generic one, names; own: this block's. */
+/* The rank named by a shared address, or by the shared window of a generic one; own: this block's. */
 static u32
 rank_of(const Warp *w, u64 addr, bool *own)
 {

@@ -1,13 +1,14 @@
-/* mma.c - mma.sync and mma.sp.sync: fragments to matrices, the product, and back.
+/* mma.c - executes mma.sync and mma.sp.sync: gathers fragments to matrices, multiplies, and scatters the
+ * result.
  *
- * All shapes but m8n8k4 of f16 share one rule (PTX ISA, "Matrix Fragments for mma").  With
- * g = lane / 4, t = lane % 4 and p elements in a register:
+ * All shapes but m8n8k4 of f16 share one rule (PTX ISA, "Matrix Fragments for mma"). With g = lane / 4, t =
+ * lane % 4 and p elements in a register:
  *	A: register r, element e is at row g + 8 (r % 2), column 4 p (r / 2) + p t + e
  *	   (of an m8 shape: row g, column 4 p r + p t + e)
  *	B: register r, element e is at row 4 p r + p t + e, column g
  *	C: element i is at row g + 8 (i / 2), column 2 t + i % 2
- * So the lanes of a group have elements side by side.  Float sums are in double and rounded once;
- * the hardware's order and intermediate precision are unspecified.  Integer results are exact.
+ * So the lanes of a group have contiguous elements. Float results are accumulated in double and rounded once;
+ * the hardware's order and intermediate precision are unspecified. Integer results are exact.
  */
 #include <math.h>
 #include <string.h>
@@ -45,7 +46,7 @@ ref_c(const Ins *in)
 	return in->s + in->mma.na + in->mma.nb;
 }
 
-/* A register of 32 lanes, elements side by side. */
+/* Unpacks a register of 32 lanes, elements contiguous. */
 static void
 unpack(const Warp *w, const Ref *r, PtxType t, double *out)
 {
@@ -55,7 +56,7 @@ unpack(const Warp *w, const Ref *r, PtxType t, double *out)
 		mat_unpack(out, src32(w, r), WARP, t);
 }
 
-/* Where register r of A begins: a row for every g, and there 4 p elements side by side. */
+/* Where register r of A starts: a row for every g, with 4 p contiguous elements. */
 static void
 place_a(u32 m, u32 p, u32 g, u32 r, u32 *row, u32 *col)
 {
@@ -91,7 +92,7 @@ load_b(const Warp *w, const Ins *in, MmaState *f)
 				memcpy(&f->b[(4 * i + l % 4) * 8 + l / 4], &src64(w, &r[i])[l], 8);
 }
 
-/* Eight rows of the accumulator have one register of two elements or two of one. */
+/* Eight rows of the accumulator have one register of two elements or two registers of one. */
 static void
 load_c(const Warp *w, const Ins *in, MmaState *f)
 {
@@ -133,7 +134,7 @@ store_c(Warp *w, const Ins *in, const MmaState *f)
 
 /* ---- undefined data ---- */
 
-/* The usual case: everything is defined.  Else *org is the first culprit. */
+/* The usual case: everything is defined. Otherwise *org is the first undefined source's origin. */
 static bool
 all_defined(Warp *w, const Ins *in, u32 *org)
 {
@@ -152,7 +153,7 @@ all_defined(Warp *w, const Ins *in, u32 *org)
 	return all == ALL_LANES;
 }
 
-/* An undefined element of a row of A or a column of B spoils that row or column of D. */
+/* An undefined element of a row of A or a column of B makes that row or column of D undefined. */
 static void
 taint_mma(Warp *w, const Ins *in)
 {
@@ -191,7 +192,7 @@ counted(Warp *w, u64 macs)
 	return R_NEXT;
 }
 
-/* All three matrices. */
+/* Loads all three matrices. */
 static void
 load(const Warp *w, const Ins *in, MmaState *f)
 {
@@ -252,8 +253,8 @@ exec_mmasp(Warp *w, const Ins *in, u32 mask)
 
 /* ---- scales of blocks of k ("Block Scaling for mma.sync") ---- */
 
-/* Scale i of row or column `at` in register r, of A or B: where in a quad of lanes they are the instruction
- * says. */
+/* Scale i of row or column `at` in register r, of A or B; the instruction specifies which lanes of a quad
+ * have them. */
 static double
 scale_of(const Warp *w, const Ins *in, const Ref *r, bool b, u32 at, u32 i)
 {
@@ -266,7 +267,7 @@ scale_of(const Warp *w, const Ins *in, const Ref *r, bool b, u32 at, u32 i)
 	return code == 0xff ? NAN : ldexp(1, (int)code - 127);
 }
 
-/* Lanes whose scales count. */
+/* Lanes whose scales are used. */
 static u32
 scale_lanes(const Ins *in, bool b)
 {
@@ -310,7 +311,7 @@ exec_mmascale(Warp *w, const Ins *in, u32 mask)
 	return counted(w, (u64)f.m * f.n * f.k);
 }
 
-/* Single bits: the product is xor or and, the sum a population count, modulo 2^32. */
+/* Single bits: products are xor or and, the sum a population count, modulo 2^32. */
 int
 exec_mmab1(Warp *w, const Ins *in, u32 mask)
 {
@@ -338,7 +339,7 @@ exec_mmab1(Warp *w, const Ins *in, u32 mask)
 	return counted(w, (u64)m * in->mma.n * in->mma.k);
 }
 
-/* ---- m8n8k4 of f16: lanes 4 q to 4 q + 3 and 16 + 4 q to 19 + 4 q have matrices of their own ---- */
+/* ---- m8n8k4 of f16: lanes 4 q to 4 q + 3 and 16 + 4 q to 19 + 4 q have separate matrices ---- */
 
 /* A, and B with rows and columns exchanged: element e of a lane at (row, k). */
 static void

@@ -1,8 +1,8 @@
-/* mma_arith.c - the arithmetic of matrix instructions, as loops that compilers turn into vectors.
+/* mma_arith.c - computes the arithmetic of matrix instructions in loops that compilers vectorize.
  *
- * Each loop is compiled for what any x86-64 has and again for AVX2 and AVX-512, chosen when it is
- * called.  The results are bit for bit the same: every element is summed in order of k, and since
- * the products are exact, it makes no difference whether a multiply-add is fused. */
+ * Each loop is compiled for baseline x86-64 and again for AVX2 and AVX-512; the version is chosen at the
+ * call. Results are bit-identical: every element is accumulated in order of k, and since the products are
+ * exact, fusing a multiply-add makes no difference. */
 #include <math.h>
 #include <string.h>
 #include "lib/sim/base/float_formats.h"
@@ -29,7 +29,7 @@
 #else
 #define INLINE static inline
 #endif
-/* name(params) as name_body(args, rows): rows of a block of the product that fit in registers */
+/* name(params) as name_body(args, rows): rows of a block of the result that fit in registers */
 #define LEVELS(name, params, ...) \
 	LEVEL4 static void name##_4 params { name##_body(__VA_ARGS__, 8, true); } \
 	LEVEL3 static void name##_3 params { name##_body(__VA_ARGS__, 4, true); } \
@@ -44,8 +44,8 @@
 			name##_2(__VA_ARGS__); \
 	}
 
-/* A narrow float whose magnitude has been shifted to stand where f32 has its own: the exponent grows
- * by `up`; `inf` and above are infinity and NaN.  Subnormals of f32 would be slow, so none appear. */
+/* A narrow float whose magnitude has been shifted to f32's bit positions: the exponent grows by `up`; `inf`
+ * and above are infinity and NaN. Subnormals of f32 would be slow, so none appear. */
 INLINE double
 narrow(u32 magnitude, u32 inf, u32 up, u32 sign)
 {
@@ -136,7 +136,7 @@ element(u32 x, PtxType t)
 	}
 }
 
-/* The words of a row of b stand side by side first. */
+/* Gathers the words of a row of b first. */
 INLINE void
 columns(double *restrict out, const u32 *restrict v, u32 n, PtxType t, u32 bits)
 {
@@ -218,7 +218,7 @@ half(u32 b)
 	return a > 0x7f800000u ? 0x7fff : s | r;
 }
 
-/* Nearest even, once: to f32 with an odd last bit where inexact, which keeps what f16 needs. */
+/* Nearest even, once: to f32 with an odd last bit where inexact, which preserves the bits that f16 needs. */
 INLINE u32
 f16_of(double v)
 {

@@ -1,11 +1,10 @@
-/* mma_sparse.c - A at half its size: which of its elements are there is said by metadata.
+/* mma_sparse.c - expands the compressed operand A of sparse MMAs by its metadata to a dense matrix.
  *
- * In each row four units hold two that are not zero; a unit is an element of 16 or 8 bits, two of 4
- * bits, half of one of 32.  Four bits of metadata are the two places, the lower bits the first.
- * Types of 16 and 32 bits: a lane of each group of four has 16 bits of row g and, above them, 16
- * of row g + 8; the next lane of the group has the columns that follow.  Types of 8 and 4 bits:
- * 32 bits of row g, in the next lane of row g + 8, and so on.  When fewer than four lanes of a
- * group are needed the selector says which. */
+ * In each row two of four units are nonzero; a unit is an element of 16 or 8 bits, two of 4 bits, half of one
+ * of 32 bits. Four bits of metadata are the two indices, the lower bits the first. Types of 16 and 32 bits: a
+ * lane of each group of four has 16 bits of row g and, above them, 16 of row g + 8; the next lane of the
+ * group has the columns that follow. Types of 8 and 4 bits: 32 bits of row g, in the next lane of row g + 8,
+ * and so on. When fewer than four lanes of a group are needed, the selector specifies which. */
 #include "lib/sim/exec/mma_arith.h"
 
 static u32
@@ -22,7 +21,7 @@ mat_meta_lanes(u32 k, PtxType t, u32 selector)
 	return ((1u << n) - 1) * 0x11111111u << selector * n;
 }
 
-/* The four bits of a chunk of a row. */
+/* Returns the four metadata bits of a chunk of a row; *lane: the lane that has them. */
 static u32
 nibble(const u32 *meta, u32 row, u32 chunk, u32 bits, u32 first, u32 *lane)
 {

@@ -1,4 +1,4 @@
-/* printf.c - vprintf: the text of a format and its arguments. */
+/* printf.c - formats the text of a vprintf call from its format string and arguments. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,8 @@ print_string(Warp *w, const Ins *in, int lane, u64 addr, char *out, u32 cap)
 	return true;
 }
 
-/* The next argument of printf: `bytes` at their own alignment, in the buffer the compiler laid out. */
+/* Reads the next argument of printf: `bytes` at their natural alignment, in the buffer laid out by the
+ * compiler. */
 static bool
 next_arg(Warp *w, const Ins *in, int lane, u64 *at, u32 bytes, u64 *v)
 {
@@ -50,10 +51,11 @@ next_arg(Warp *w, const Ins *in, int lane, u64 *at, u32 bytes, u64 *v)
 	return true;
 }
 
-/* The formats are put together by directive() and have the one letter that fits the argument. */
+/* The formats are composed by directive() and have the one letter that matches the argument. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-/* One conversion.  `spec` is "%" with flags, width and precision; the letter and its size come apart. */
+/* One conversion. `spec` is "%" with flags, width and precision; the letter and its size are passed
+ * separately. */
 static bool
 convert(Warp *w, const Ins *in, int lane, PrintBuffer *t, char *spec, size_t n, u32 size, char c, u64 *at)
 {
@@ -106,7 +108,7 @@ convert(Warp *w, const Ins *in, int lane, PrintBuffer *t, char *spec, size_t n, 
 
 #pragma GCC diagnostic pop
 
-/* A width or precision, from the text or an argument: written into spec, at most 500. */
+/* A width or precision, from the text or an argument: appended to spec, at most 500. */
 static bool
 number(Warp *w, const Ins *in, int lane, const char **f, char spec[40], size_t *n, u64 *at)
 {
@@ -118,7 +120,7 @@ number(Warp *w, const Ins *in, int lane, const char **f, char spec[40], size_t *
 		none = false;
 		if (!next_arg(w, in, lane, at, 4, &v))
 			return false;
-		if ((s32)v < 0)         /* of a width: to the left; of a precision: as if left out */
+		if ((s32)v < 0)         /* C: left-justified width, omitted precision; here 0 */
 			v = 0;
 	}
 	for (; **f >= '0' && **f <= '9'; ++*f, none = false)
@@ -128,7 +130,7 @@ number(Warp *w, const Ins *in, int lane, const char **f, char spec[40], size_t *
 	return true;
 }
 
-/* Flags, width, precision and size after a '%'; advances *f to the letter. */
+/* Parses flags, width, precision and size after a '%'; advances *f to the letter. */
 static bool
 directive(Warp *w, const Ins *in, int lane, const char **f, char spec[40], size_t *n, u32 *size, u64 *at)
 {
@@ -181,7 +183,7 @@ print_format(Warp *w, const Ins *in, int lane, u64 format, u64 args)
 			done++;
 		} else if (*f == '%') {
 			add(&t, "%", 1);
-		} else {                /* no conversion: as it is written */
+		} else {                /* not a conversion: printed unchanged */
 			add(&t, start, (size_t)(f - start) + (*f != 0));
 			f -= *f == 0;
 		}

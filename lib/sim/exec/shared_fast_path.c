@@ -1,11 +1,11 @@
-/* shared_fast_path.c - loads and stores of the block's own shared memory when nothing is odd about them: every
- * address in range and aligned, all data initialised.  What is odd goes the general way, in mem.c.
- * dec_ld and dec_st choose these for plain accesses whose elements have the size of their registers. */
+/* shared_fast_path.c - executes loads and stores of the block's own shared memory on a fast path: every
+ * address in range and aligned, all data initialised. Other cases fall back to the general path in mem.c.
+ * dec_ld and dec_st select these for plain accesses whose elements have the size of their registers. */
 #include <string.h>
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/sanitizer/sanitizer.h"
 
-/* Offsets of all lanes; false if an active one is out of range, misaligned or undefined. */
+/* Offsets of all lanes; returns false if an active one is out of range, misaligned or undefined. */
 static bool
 offsets(Warp *w, const Ins *in, u32 mask, u32 bytes, u32 *addr)
 {
@@ -38,7 +38,7 @@ offsets(Warp *w, const Ins *in, u32 mask, u32 bytes, u32 *addr)
 	return !odd;
 }
 
-/* True if the data of lanes is all initialised.  `size` is known where this is expanded. */
+/* Is the data of all lanes initialised? `size` is a compile-time constant after inlining. */
 static inline __attribute__((always_inline)) bool
 each_initialised(const u8 *init, const u32 *addr, u32 mask, const u32 size)
 {
@@ -75,7 +75,7 @@ initialised(const u8 *init, const u32 *addr, u32 mask, u32 bytes, bool in_row)
 	}
 }
 
-/* The race check of lanes whose offsets are known to be good. */
+/* Runs the race check of lanes whose offsets are valid. */
 static void
 races(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes, u32 kind)
 {
@@ -151,7 +151,7 @@ exec_lds(Warp *w, const Ins *in, u32 mask)
 	return R_NEXT;
 }
 
-/* Is there an mbarrier somewhere about?  exec_st looks closer. */
+/* Might the lanes' range overlap an mbarrier? exec_st checks exactly. */
 static bool
 near_mbars(const Cta *b, u32 mask, const u32 *addr, u32 bytes)
 {
@@ -164,7 +164,7 @@ near_mbars(const Cta *b, u32 mask, const u32 *addr, u32 bytes)
 	return false;
 }
 
-/* What is stored is as initialised as the registers are. */
+/* Stored data is as initialised as the registers are. */
 static void
 mark_stored(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes)
 {
@@ -190,7 +190,8 @@ mark_stored(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes)
 	}
 }
 
-/* Lanes that write one word race with each other unless they write the same: exec_st looks at the values. */
+/* Lanes that write one word race with each other unless they write the same value: exec_st compares the
+ * values. */
 int
 exec_sts(Warp *w, const Ins *in, u32 mask)
 {

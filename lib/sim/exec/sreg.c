@@ -1,4 +1,4 @@
-/* sreg.c - the values of special registers. */
+/* sreg.c - returns the values of special registers for a lane. */
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/ptx/special_register.h"

@@ -1,4 +1,4 @@
-/* tmap.c - tensor maps: the driver's rules, and the fields in 128 bytes. */
+/* tmap.c - encodes tensor maps: checks the driver's rules and packs the fields into 128 bytes. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ tmap_ptx_type(const sim_tmap_desc *d)
 	return (PtxType)t[d->type];
 }
 
-/* PTX ISA, cp.reduce.async.bulk.tensor: the combinations of the plain form but f64. */
+/* PTX ISA, cp.reduce.async.bulk.tensor: the combinations of the non-tensor form except f64. */
 bool
 tmap_reduces(const sim_tmap_desc *d, u32 op)
 {

@@ -1,4 +1,4 @@
-/* tmap_box.c - which element of a tensor goes to which byte of shared memory.
+/* tmap_box.c - maps each tensor element of a TMA box to its byte in shared memory.
  *
  * PTX ISA, section "Tensors": tiled and im2col mode, out of boundary access, swizzling modes. */
 #include <stdio.h>
@@ -71,7 +71,7 @@ step_tile(Box *b)
 	}
 }
 
-/* Pixels go on along W, then H, D, and at last the images. */
+/* Pixels advance along W, then H, D, and last the images. */
 static void
 step_pixel(Box *b)
 {
@@ -124,9 +124,10 @@ box_next(Box *b, BoxRow *r)
 	return true;
 }
 
-/* The tables of "Swizzling Modes": in a line of eight 16-byte pieces, piece i of line y is at
- * i ^ y % 8, i ^ y % 4 or i ^ y % 2.  Lines are counted from address 0, so a box that starts
- * elsewhere in the pattern has the ISA's base offset. */
+/* The tables of "Swizzling Modes": in a line of eight 16-byte chunks, chunk i of line y is at
+ * i ^ y % 8, i ^ y % 4 or i ^ y % 2.
+ * Lines are counted from address 0, so a box that starts elsewhere in the pattern has the ISA's base
+ * offset. */
 u32
 box_swizzle(const sim_tmap_desc *d, u32 addr)
 {

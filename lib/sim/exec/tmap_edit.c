@@ -1,8 +1,8 @@
-/* tmap_edit.c - tensor maps that a kernel changes: tensormap.replace, tensormap.cp_fenceproxy, and
- * the fences of the tensormap proxy.
+/* tmap_edit.c - executes instructions that modify tensor maps in a kernel: tensormap.replace,
+ * tensormap.cp_fenceproxy, and the fences of the tensormap proxy.
  *
- * PTX ISA: bulk tensor copies read their map through the tensormap proxy.  What a kernel has
- * written there is seen after fence.proxy.tensormap::generic.acquire on the map's address. */
+ * PTX ISA: bulk tensor copies read their map through the tensormap proxy. A map written by a kernel is
+ * visible there after fence.proxy.tensormap::generic.acquire on the map's address. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/exec/bulk.h"
@@ -110,14 +110,14 @@ replace(TmapBits *b, u32 field, u32 i, u64 v)
 	case TF_ADDRESS: b->address = v; break;
 	case TF_RANK:
 		b->rank = byte(v + 1);
-		break; /* zero-based, says the ISA */
+		break; /* zero-based, according to the ISA */
 	case TF_BOX: b->box[i] = (u32)v; break;
 	case TF_DIM:
 		b->dim[i] = (u32)v;
 		b->full &= (u8)~(1u << i);
 		break;
 	case TF_STRIDE:
-		if (i < 4)              /* the fifth does nothing */
+		if (i < 4)              /* the fifth has no effect */
 			b->stride[i] = v;
 		break;
 	case TF_ESTRIDE: b->estride[i] = byte(v); break;
@@ -136,7 +136,7 @@ blank(const TmapBits *b)
 	return !memcmp(b, &zero, sizeof zero);
 }
 
-/* One that was zeroed is as good as an encoded one: all its fields can be set. */
+/* A zeroed map is as good as an encoded one: all its fields can be set. */
 static void
 replace_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
 {
@@ -193,7 +193,7 @@ copy_lane(Warp *w, const Ins *in, int l, u64 to, u64 from)
 	memcpy(dst.p, src.p, TMAP_BYTES);
 }
 
-/* All lanes name the same copy, as a rule: it is made once. */
+/* All lanes usually name the same copy: it is executed once. */
 int
 exec_tmcopy(Warp *w, const Ins *in, u32 mask)
 {

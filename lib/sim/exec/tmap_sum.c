@@ -1,8 +1,8 @@
-/* tmap_sum.c - the sums over the 128 bytes of a tensor map, and what they tell of one that was edited.
+/* tmap_sum.c - computes checksums over the 128 bytes of a tensor map, and derives from them what was edited.
  *
- * The fields are words w[0] to w[n - 1] of GF(2^64); the sums are those of w[i] and of w[i] x^(n - 1 - i).
- * If one word has changed by e, the first is off by e and the second by e x^(n - 1 - i): so both the word
- * and what it was are known. */
+ * The fields are words w[0] to w[n - 1] of GF(2^64); the sums are those of w[i] and of w[i] x^(n - 1 - i). If
+ * one word has changed by e, the first is off by e and the second by e x^(n - 1 - i): so both the word and
+ * its former value are known. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 enum { WORDS = TMAP_BYTES / 8 - 2 };
 
-/* A bit of the second sum that is never set: CUTLASS's hosts clear it, in the second word of the driver's
- * maps of small tensors. */
+/* A bit of the second sum that is never set: CUTLASS's host code clears it, in the second word of the
+ * driver's maps of small tensors. */
 #define CLEARED (1ull << 21)
 
 static const u64 magic[2] = { 0x70616d7863786568ull /* "hexcxmap" */, 0x9e3779b97f4a7c15ull };
@@ -52,7 +52,7 @@ tmap_seal(TmapBits *b)
 	sums(b, b->sum);
 }
 
-/* What the map was before one of its words was changed; false: not so. */
+/* Restores the map from before one of its words was changed; returns false if that is not what happened. */
 static bool
 restore(TmapBits *b)
 {
@@ -71,7 +71,7 @@ restore(TmapBits *b)
 	return false;
 }
 
-/* The fields by the names that the driver gives them. */
+/* The fields by the driver's names. */
 static const struct {
 	const char *name;
 	u16 at;

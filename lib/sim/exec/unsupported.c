@@ -1,4 +1,5 @@
-/* unsupported.c - what the simulated device has not: multicast objects of several devices, textures, surfaces. */
+/* unsupported.c - reports a fault for instructions that the simulated device lacks: multicast objects of
+ * several devices, textures, surfaces. */
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/state/fault.h"
 

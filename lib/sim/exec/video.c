@@ -1,8 +1,8 @@
-/* video.c - the scalar and SIMD video instructions (PTX ISA, "Video Instructions").
+/* video.c - executes the scalar and SIMD video instructions (PTX ISA, "Video Instructions").
  *
- * An operand is a byte, a half or all of a register, widened by its type; the result is saturated, combined
- * with c by a second operation, or put into a part of c.  The SIMD forms do so for two halves or four bytes,
- * which each come from any place of the pair (a, b).
+ * An operand is a byte, a half or all of a register, extended by its type. The result is saturated, combined
+ * with c by a second operation, or inserted into a part of c. The SIMD forms do so for two halves or four
+ * bytes, each selected from any position of the pair (a, b).
  */
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/exec/video.h"

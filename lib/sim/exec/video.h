@@ -7,7 +7,7 @@ enum { V_ADD, V_SUB, V_ABSDIFF, V_MIN, V_MAX, V_SHL, V_SHR, V_MAD, V_SET, V_AVRG
 enum { SEC_NONE, SEC_ADD, SEC_MIN, SEC_MAX };
 typedef struct VideoLane { u8 bits, shift; } VideoLane;   /* of a register */
 
-typedef struct Video {          /* what Ins has no room for */
+typedef struct Video {          /* members that do not fit into Ins */
 	u8 op, sec;
 	u8 relation;            /* vset: 1 less, 2 equal, 4 greater */
 	u8 lanes, bits;         /* SIMD: 2 of 16 or 4 of 8 bits; scalar: 1 of 32 */

@@ -1,6 +1,6 @@
-/* warp_shuffle.c - exchange between the lanes of a warp: shfl, vote, match, redux, elect.
- * Of these only bar.warp.sync orders memory (PTX ISA, "bar.warp.sync"): nothing of the kind is said of
- * the others. */
+/* warp_shuffle.c - executes the exchanges between lanes of a warp: shfl, vote, match, redux, elect. Of these
+ * only bar.warp.sync orders memory (PTX ISA, "bar.warp.sync"); the ISA specifies no ordering for the
+ * others. */
 #include <string.h>
 #include "lib/sim/exec/divergence.h"
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -28,7 +28,7 @@ sync_lanes(Warp *w, const Ins *in, u32 mask, u32 need)
 
 	if (!missing)
 		return true;
-	if (q->forced || missing & q->mask) {   /* the guard keeps lanes out: they never come */
+	if (q->forced || missing & q->mask) {   /* the guard excludes lanes: they never arrive */
 		tell_partial(w, in, mask, missing);
 		return true;
 	}
@@ -48,7 +48,7 @@ sync_full(Warp *w, const Ins *in, u32 mask)
 	return sync_lanes(w, in, mask, ALL_LANES);
 }
 
-/* Union of the member masks of the active lanes; tells of lanes that are not in their own. */
+/* Union of the member masks of the active lanes; reports lanes that are not in their own mask. */
 static bool
 members(Warp *w, const Ins *in, u32 mask)
 {
@@ -110,7 +110,7 @@ shfl_source(u32 mode, u32 lane, u32 b, u32 c, bool *in_range)
 	return *in_range ? (u32)j & 31 : lane;
 }
 
-/* Each byte is as defined as that of the source lane, if this one took part: otherwise the result is
+/* Each byte is as defined as that of the source lane, if this one participated; otherwise the result is
  * undefined. */
 static void
 taint_shfl(Warp *w, const Ins *in, u32 mask, const u32 *src, u32 took)
@@ -120,7 +120,7 @@ taint_shfl(Warp *w, const Ins *in, u32 mask, const u32 *src, u32 took)
 	u32 *d = w->def + in->d->def;
 	int l;
 
-	memcpy(from, w->def + in->s[1].def, sizeof from);       /* perhaps the same register */
+	memcpy(from, w->def + in->s[1].def, sizeof from);       /* possibly the same register */
 	FOR_LANES(l, mask)
 		off |= ~mask >> src[l] & 1;
 	for (u32 k = 0; k < in->d->bytes; k++) {

@@ -1,20 +1,20 @@
-/* wgmma.c - wgmma.mma_async: operands in shared memory found by descriptors, and the product.
+/* wgmma.c - executes wgmma.mma_async: reads operands in shared memory by their descriptors, and multiplies.
  *
- * Each warp of a warpgroup computes 16 of the 64 rows, from the same B.  Registers of A and D are as
- * in mma: "Register Fragments for wgmma.mma_async".  The result is in its registers at once; that
- * nobody may look yet is the business of judge/wgmma.c.
+ * Each warp of a warpgroup computes 16 of the 64 rows, from the same B. Registers of A and D are as in mma:
+ * "Register Fragments for wgmma.mma_async". The result is written to its registers immediately;
+ * sanitizer/synccheck_wgmma.c reports accesses before the wait.
  *
- * A matrix in shared memory is made of 16-byte chunks ("Shared Memory Matrix Layout", "Strides").
- * With W chunks in a row of the swizzle (1: none, 2, 4, 8), S and L the descriptor's stride and
- * leading byte offsets, chunk (row, c) is at
+ * A matrix in shared memory consists of 16-byte chunks ("Shared Memory Matrix Layout", "Strides"). With W
+ * chunks in a row of the swizzle (1: none, 2, 4, 8), S and L the descriptor's stride and leading byte
+ * offsets, chunk (row, c) is at
  *	K-major, rows along m or n, c along k:
  *		W = 1: 16 (row % 8) + S (row / 8) + L c
  *		else:  16 W (row % 8) + S (row / 8) + 16 (c % W) + L (c / W)
  *	MN-major, rows along k, c along m or n:
  *		W = 1: 16 (row % 8) + L (row / 8) + S c
  *		else:  16 W (row % 8) + S (row / 8) + 16 (c % W) + L (c / W)
- * from the start address; then address bits 4 and up are xor-ed with as many bits from bit 7 on, which
- * count from where the descriptor's base offset says that the pattern begins. */
+ * from the start address; then address bits 4 and up are xor-ed with equally many bits from bit 7 on, which
+ * count from the pattern start given by the descriptor's base offset. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/exec/mma_arith.h"
@@ -30,16 +30,16 @@ typedef struct Desc {           /* a matrix in shared memory */
 	bool mn;                /* M or N is the fast dimension */
 } Desc;
 
-typedef struct Wg {             /* one warp's part */
+typedef struct Wg {             /* one warp's share */
 	Warp *w;
 	const Ins *in;
 	u32 n, k;
 	Desc a, b;
-	u32 used[MAX_CHUNKS], nused;    /* what has been read */
+	u32 used[MAX_CHUNKS], nused;    /* chunks read */
 	u32 bad_rows;           /* rows of A with undefined data */
 	u32 bad_org;
 	bool reported;
-	WgKnow *own;            /* what the warp knows without the fence: to go back to */
+	WgKnow *own;            /* the warp's knowledge without the fence: to restore */
 } Wg;
 
 static Desc
@@ -68,7 +68,7 @@ chunk_at(const Desc *d, u32 row, u32 c)
 	return at ^ (((at >> 7) - d->base) & (d->width - 1)) << 4;
 }
 
-/* What other warps of the group wrote has a fence in between at least; that alone is a warning. */
+/* Writes by other warps of the group are at least separated by a fence; that alone is a warning. */
 static void
 check_read(Wg *g, const MemAccess *a)
 {
@@ -81,7 +81,7 @@ check_read(Wg *g, const MemAccess *a)
 	wgmma_know(w, g->own);
 }
 
-/* One chunk to out; false if its data are undefined. */
+/* Reads one chunk to out; returns false if its data are undefined. */
 static bool
 read_chunk(Wg *g, const Desc *d, u32 row, u32 c, u32 *out)
 {
@@ -117,8 +117,8 @@ read_chunk(Wg *g, const Desc *d, u32 row, u32 c, u32 *out)
 	return true;
 }
 
-/* A operand rows r0 to r0 + n - 1 along m or n, `chunks` chunks of k: words of k by row.  Undefined
- * rows in the result. */
+/* Gathers operand rows r0 to r0 + n - 1 along m or n, `chunks` chunks of k: words of k by row. Returns a mask
+ * of undefined rows. */
 static u32
 gather_k(Wg *g, const Desc *d, u32 r0, u32 n, u32 chunks, u32 *out)
 {
@@ -131,7 +131,7 @@ gather_k(Wg *g, const Desc *d, u32 r0, u32 n, u32 chunks, u32 *out)
 	return bad;
 }
 
-/* The same by column: chunks c0 to c0 + n - 1 along m or n, of k rows. */
+/* The same column-major: chunks c0 to c0 + n - 1 along m or n, of k rows. */
 static bool
 gather_mn(Wg *g, const Desc *d, u32 c0, u32 n, u32 k, u32 *out)
 {
@@ -158,7 +158,7 @@ regs_a(Wg *g, u32 words[4 * WARP], u32 *undef)
 	}
 }
 
-/* Words of 16 rows, k (or k / 2) elements side by side. */
+/* Words of 16 rows, with k (or k / 2) contiguous elements. */
 static void
 words_a(Wg *g, u32 words[4 * WARP])
 {
@@ -174,7 +174,7 @@ words_a(Wg *g, u32 words[4 * WARP])
 	}
 	if (!g->a.mn) {
 		g->bad_rows |= gather_k(g, &g->a, row0, 16, 2, words);
-	} else {        /* only 16-bit types can be by column */
+	} else {        /* only 16-bit types can be column-major */
 		if (!gather_mn(g, &g->a, row0 / 8, 2, 16, v))
 			g->bad_rows = 0xffff;
 		for (u32 k = 0; k < 16; k++)

@@ -1,5 +1,5 @@
-/* wgmma_sync.c - wgmma.fence, commit_group and wait_group; setmaxnreg, by which warpgroups hand registers to
- * each other. */
+/* wgmma_sync.c - executes wgmma.fence, commit_group and wait_group; and setmaxnreg, which reallocates
+ * registers between warpgroups. */
 #include <stdlib.h>
 #include "lib/sim/exec/divergence.h"
 #include "lib/sim/sanitizer/synccheck_wgmma.h"
@@ -57,8 +57,8 @@ exec_wgwait(Warp *w, const Ins *in, u32 mask)
 
 /* ---- setmaxnreg ---- */
 
-/* Registers a thread has when a block starts: as many as the entry says, or what fills the register file of
- * 64 K. */
+/* Registers/thread when a block starts: as the entry specifies, or an equal share of the register file of 64
+ * K. */
 static u32
 launched_with(const Cta *b)
 {

@@ -1,8 +1,8 @@
-/* wmma.c - wmma: fragments whose layout is nobody's business but ours.
+/* wmma.c - executes wmma, whose fragment layout is opaque and chosen here.
  *
- * The elements of a matrix follow each other as they do in memory (C and D: by row), and each lane
- * holds a 32nd of them, in order, packed into its registers.  What is left of the registers repeats
- * that, so that code that changes every element of a fragment alike does what it means. */
+ * The elements of a matrix are in memory order (C and D: row-major). Each lane holds a 32nd of them, in
+ * order, packed into its registers. The remaining registers repeat these, so code that changes every element
+ * of a fragment alike behaves as intended. */
 #include <string.h>
 #include "lib/sim/exec/mma_arith.h"
 #include "lib/sim/exec/divergence.h"
@@ -10,7 +10,7 @@
 
 enum { MAXE = 32 * 32 };
 
-/* Elements of a fragment of `n`, from `nreg` registers. */
+/* Loads the elements of a fragment of `n` elements from registers. */
 static void
 frag_load(const Warp *w, const Ref *r, u32 n, PtxType t, double *out)
 {
@@ -99,13 +99,13 @@ exec_wmma(Warp *w, const Ins *in, u32 mask)
 
 /* ---- memory ---- */
 
-/* Where element e of the fragment is, in bits from its start. */
+/* Position of element e of the fragment, in bits from its start. */
 static u64
 bit_of(const Ins *in, u32 e, u32 ldm, u32 size)
 {
 	u32 cols = in->frag.cols, rows = in->frag.rows, r, c;
 
-	if (in->frag.which != FRAG_C && in->frag.col) {         /* held as it is in memory */
+	if (in->frag.which != FRAG_C && in->frag.col) {         /* in memory order */
 		r = e % rows;
 		c = e / rows;
 	} else {
@@ -115,7 +115,7 @@ bit_of(const Ins *in, u32 e, u32 ldm, u32 size)
 	return (u64)(in->frag.col ? (u64)c * ldm + r : (u64)r * ldm + c) * size;
 }
 
-/* One piece of each lane.  Returns the lanes whose access is good. */
+/* Resolves one chunk of each lane. Returns the lanes whose access is valid. */
 static u32
 piece(Warp *w, const Ins *in, u32 at, u32 bytes, u32 each, const u32 *ldm, bool write, MemAccess *acc)
 {
@@ -140,7 +140,7 @@ exec_wmmamem(Warp *w, const Ins *in, u32 mask)
 	bool write = in->nd == 0;
 	u32 size = type_bits((PtxType)in->type), n = (u32)in->frag.rows * in->frag.cols, each = n / WARP;
 	u32 ldm[WARP], bytes, nreg, def = ALL_LANES, org = 0, word;
-	u32 run = in->frag.which == FRAG_C && in->frag.col ? 1 : each; /* elements side by side in memory */
+	u32 run = in->frag.which == FRAG_C && in->frag.col ? 1 : each; /* contiguous elements in memory */
 	const Ref *reg = write ? in->s + 1 + in->frag.stride : in->d;
 	u8 v[WARP][64];
 	MemAccess acc[WARP];

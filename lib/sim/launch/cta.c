@@ -1,4 +1,4 @@
-/* cta.c - the memory of a block, and its start and end. */
+/* cta.c - allocates and frees the memory of a block, and starts and ends it. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -12,7 +12,7 @@ align64(size_t n)
 	return (n + 63) & ~(size_t)63;
 }
 
-/* Give out parts of one allocation; with base NULL only measures. */
+/* Divides one allocation into parts; with base NULL only measures. */
 typedef struct Cut { u8 *base; size_t at; } Cut;
 
 static void *

@@ -1,8 +1,9 @@
-/* deadlock.c - a cluster in which nothing moves: is it for good, and who waits for what.
+/* deadlock.c - detects deadlock of a cluster in which no warp makes progress, and reports what each one waits
+ * for.
  *
- * A wait for an mbarrier sleeps until a phase of its block ends.  When nothing else can move it
- * answers false, as the ISA lets it; if all of the cluster then comes back to the very same state
- * without having written, arrived or read global memory, no other answer will ever come. */
+ * A wait for an mbarrier sleeps until a phase of its block ends. When no other warp can progress, it returns
+ * false, as the ISA permits. If the whole cluster then returns to the same state without having written,
+ * arrived or read global memory, no other answer will ever come. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ mbar_unstick(SimCluster *c, u64 *steps)
 	for (u32 i = 0; i < c->n; i++)
 		for (u32 n = 0; n < c->cta[i]->nwarp; n++)
 			any |= paths_wake(&c->cta[i]->warp[n], P_MBAR, true);
-	*steps += TIMEOUT_STEPS;        /* time passes: others get their turn, the budget its end */
+	*steps += TIMEOUT_STEPS;        /* time passes: other clusters run, the step budget is used up */
 	return any;
 }
 
@@ -103,7 +104,7 @@ say(Report *t, const char *fmt, ...)
 	t->n += (size_t)n;
 }
 
-/* The program's line, if the PTX tells it. */
+/* Adds the program's source line, if the PTX has it. */
 static void
 say_source(Report *t, const Warp *w, u32 ptx_line)
 {
@@ -193,7 +194,7 @@ say_cluster_bar(Report *t, const SimCluster *c)
 		    (unsigned long long)c->phase, come, live);
 }
 
-/* malloc'd; NULL: no memory */
+/* Returns malloc'd text; NULL: out of memory */
 static char *
 hang_report(const SimCluster *c)
 {
@@ -248,7 +249,7 @@ hang_fault(Warp *w, const Path *q)
 	else if (q->state == P_CLUSTER)
 		snprintf(what, sizeof what, "barrier.cluster waits for threads of the cluster;");
 	else if (q->state == P_RUN)
-		snprintf(what, sizeof what, "a loop reads what no one will ever write;");
+		snprintf(what, sizeof what, "livelock: the loop polls memory that no other thread will write;");
 	else if (q->state == P_WG || q->state == P_REGS)
 		snprintf(what, sizeof what, "a warp waits for %s;",
 		         q->state == P_WG ? "its warpgroup" : "registers");
@@ -257,7 +258,7 @@ hang_fault(Warp *w, const Path *q)
 		         bar->expect);
 	else
 		snprintf(what, sizeof what, "barrier %u has %u threads and waits for all;", q->bar, arrived);
-	if (q->state == P_RUN && c->look && c->looker->live) { /* says more than the loop's place */
+	if (q->state == P_RUN && c->look && c->looker->live) { /* more informative than the loop's location */
 		w = c->looker;
 		line = c->look->line;
 		lanes = w->live;

@@ -1,8 +1,8 @@
-/* deadlock_cause.c - of all that waits in a hang, what cannot come to its end.
+/* deadlock_cause.c - determines which waits of a hang are its cause: those that cannot complete.
  *
- * A barrier that lacks threads which themselves wait elsewhere only waits for what these wait for.  Who
- * will arrive at an mbarrier, or at a barrier of fewer threads than the block has, is told by who has done
- * so in earlier phases. */
+ * A barrier that lacks threads which themselves wait elsewhere is not a cause; it waits for what these wait
+ * for. The threads expected at an mbarrier, or at a barrier of fewer threads than the block has, are those
+ * that arrived in earlier phases. */
 #include "lib/sim/launch/sched.h"
 
 /* Does one of these lanes wait elsewhere than q does? */
@@ -30,7 +30,7 @@ any_elsewhere(const Cta *b, u32 warps, const Path *q)
 	return false;
 }
 
-/* Threads enough for the barrier are alive. */
+/* Are enough threads for the barrier alive? */
 static bool
 can_fill(const Cta *b, const Bar *bar)
 {
@@ -66,7 +66,7 @@ cluster_waits(const SimCluster *c, const Path *q)
 	return false;
 }
 
-/* Do those whom q waits for wait for something else? */
+/* Do the threads that q waits for wait for something else? */
 static bool
 waits(const Warp *w, const Path *q)
 {
@@ -82,7 +82,7 @@ waits(const Warp *w, const Path *q)
 	}
 }
 
-/* How surely q is the cause; 0: it does not wait. */
+/* How certainly q is the cause; 0: it does not wait. */
 static u32
 weight(const Warp *w, const Path *q)
 {

@@ -1,11 +1,11 @@
-/* debug_view.c - debugging: the trace hook, and the registers and shared memory that it may look at. */
+/* debug_view.c - calls the trace hook for debuggers and gives it access to registers and shared memory. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/launch/sched.h"
 #include "lib/sim/state/fault.h"
 
-enum { MAX_NAMED = 80 };        /* wgmma names 128 and some: the rest is not listed */
+enum { MAX_NAMED = 80 };        /* wgmma names more than 128: the rest is not listed */
 
 bool
 view_prepare(Launch *l)
@@ -22,7 +22,8 @@ view_prepare(Launch *l)
 		bool on = !t->lines;
 		for (size_t i = 0; i < t->nlines && !on; i++)
 			on = t->lines[i] == line;
-		/* the special registers of a statement are read before it: one of them is shown */
+		/* the special registers of a statement are read before it: only one of its instructions is
+		 * shown */
 		l->shown[pc] = on && (pc + 1 == l->m->ncode || l->m->code[pc + 1].st != l->m->code[pc].st);
 	}
 	return true;
@@ -144,7 +145,7 @@ sim_view_value(const sim_view *v, const char *name, uint32_t lane, uint64_t valu
 	value[0] = value[1] = 0;
 	if (!r || lane >= WARP)
 		return 0;
-	if (r->unit == ~0u) /* declared, and never used */
+	if (r->unit == ~0u) /* declared, but never used */
 		return -1;
 	if (r->type == T_pred) {
 		value[0] = w->p[r->unit] >> lane & 1;

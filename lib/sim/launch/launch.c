@@ -1,4 +1,5 @@
-/* launch.c - one launch: arguments and memory, faults as they come; workers.c runs it, result.c sums up. */
+/* launch.c - runs one launch: sets up arguments and memory and collects faults; workers.c executes it,
+ * result.c aggregates its results. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,8 +12,8 @@
 #include "taskmap/support/fp_env.h"
 #include "taskmap/support/thread_pool.h"
 
-/* Paths and local memory of a warp: FULL_PATHS are enough for 32 lanes.  Recursion and calls through
- * pointers are as deep as the data say; they get so much, and a fault beyond. */
+/* Paths and local memory of a warp: FULL_PATHS suffice for 32 lanes. The depth of recursion and calls through
+ * pointers depends on the data; they get these limits, and a fault beyond. */
 enum { FULL_PATHS = 160, DEEP_PATHS = 2048, STACK_BYTES = 8192 };
 
 /* ---- memory of a launch ---- */
@@ -93,7 +94,7 @@ refuse(sim_result *r, const char *fmt, ...)
 	return SIM_E_INVALID;
 }
 
-/* The blocks of a cluster: as the launch says, or as the kernel requires. */
+/* The blocks of a cluster, as specified by the launch or required by the kernel. */
 static int
 check_cluster(Launch *l, sim_result *r)
 {

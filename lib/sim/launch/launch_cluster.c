@@ -1,5 +1,5 @@
-/* launch_cluster.c - the blocks of a cluster, run in turn by one host thread: their start and end, the
- * queue of operations in flight, reach into each other's shared memory. */
+/* launch_cluster.c - runs the blocks of a cluster alternately on one host thread: their start and end, the
+ * queue of operations in flight, access to each other's shared memory. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/exec/bulk.h"
@@ -91,8 +91,9 @@ has_state(const SimCluster *c, u32 state)
 	return false;
 }
 
-/* Nothing moves: complete what can be, let waits for mbarriers time out, and last let paths go on
- * without the lanes of their warp that they wait for, which is reported.  False: for good. */
+/* No progress: completes every barrier it can, lets mbarrier waits time out, and last lets paths continue
+ * without the lanes of their warp that they wait for, which is reported. Returns false if the hang is
+ * permanent. */
 static bool
 unstick(SimCluster *c, u64 *steps)
 {
@@ -109,8 +110,8 @@ unstick(SimCluster *c, u64 *steps)
 	return false;
 }
 
-/* Another block's last access, or arrival, has to be ordered before the end of this one, by a barrier of the
- * cluster or by whatever this block has waited for. */
+/* Another block's last access, or arrival, must be ordered before the end of this one, by a barrier of the
+ * cluster or by any other wait of this block. */
 static void
 check_reach(Cta *b)
 {
@@ -174,13 +175,13 @@ cluster_run(SimCluster *c, u64 slice)
 		if (flights_land(c, !moved))
 			moved = true;
 		if (!alive(c)) {
-			flights_land(c, true);  /* into the memory of blocks that are gone: reported */
+			flights_land(c, true);  /* into the memory of exited blocks: reported */
 			r = R_NEXT;
 		} else if (!moved && !unstick(c, &used)) {
 			hang_tell(c);
 			r = R_STOP;
 		}
-		/* it may wait for another cluster, which is to have its turn */
+		/* it may wait for another cluster, which must run */
 		polls = c->polls != asked && cluster_out(c) == out;
 	}
 	c->k->steps += used;

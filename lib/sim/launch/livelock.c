@@ -1,13 +1,13 @@
-/* livelock.c - loops that wait for what no one will ever write.
+/* livelock.c - detects livelock: loops that poll for a value that is never written.
  *
- * A cluster whose slices changed nothing outside of it may spin.  Each warp that can run is then run
- * instruction by instruction until it is in a state it has been in before, or waits for others; if
- * that was reached without changing memory, and without reading a clock, the warp goes round for ever
- * unless memory changes. Where warps meet at barriers and write shared memory on their way, that is a
- * round: when all registers, shared memory and barriers of the cluster are as after an earlier round,
- * it goes round for ever as well. Values count: a store of what is there already changes nothing.
- * When this is so of all clusters of a launch, and none is left to start, memory will not change.
- * What a cluster changes ends the epoch, and with it all that was proven. */
+ * A cluster whose time slices changed nothing outside of it may spin. Each runnable warp is then run
+ * instruction by instruction until it repeats an earlier state, or waits for others. If it got there without
+ * changing memory, and without reading a clock, the warp loops for ever unless memory changes. Where warps
+ * synchronize at barriers and write shared memory in the loop, that is a round: when all registers, shared
+ * memory and barriers of the cluster are as after an earlier round, it loops for ever as well. Values are
+ * compared: a store of the same value changes nothing. When this is so of all clusters of a launch, and none
+ * is left to start, memory will not change. Any change by a cluster ends the epoch, and invalidates all that
+ * was proven. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/exec/mbar.h"
@@ -73,7 +73,7 @@ same(const WarpSnapshot *s, const Warp *w)
 	       !memcmp(s->sp, w->sp, sizeof s->sp) && !memcmp(s->local, w->local, s->nlocal);
 }
 
-/* ---- one warp: the state is looked at after 1, 2, 4, ... steps and compared from there on ---- */
+/* ---- one warp: the state is saved after 1, 2, 4, ... steps and compared from there on ---- */
 
 typedef enum Went { W_ROUND, W_WAITS, W_ELSEWHERE } Went;
 
@@ -90,9 +90,9 @@ go_round(Warp *w, WarpSnapshot *s, u64 *steps)
 			keep(s, w);
 			next *= 2;
 		}
-		/* a wait for an mbarrier that sleeps is asked once more: it says false, and comes again */
+		/* a sleeping mbarrier wait is retried once: it returns false, and loops */
 		if (w->blocked && !paths_wake(w, P_MBAR, true))
-			return W_WAITS;         /* others have to move it */
+			return W_WAITS;         /* only others can wake it */
 		if (warp_step(w, steps) == R_STOP || w->done || cluster_out(c) != out || c->clocks != clocks)
 			return W_ELSEWHERE;
 		if (same(s, w))
@@ -103,7 +103,7 @@ go_round(Warp *w, WarpSnapshot *s, u64 *steps)
 
 /* ---- the cluster ---- */
 
-/* An mbarrier's phases are told apart by their parity alone, and so is what memory shows of it. */
+/* An mbarrier's phases are distinguished only by their parity, and so is their image in memory. */
 static u64
 mbars_state(u64 h, const Cta *b)
 {
@@ -162,7 +162,8 @@ cluster_state(const SimCluster *c)
 	return h;
 }
 
-/* Every warp goes on until it has come round or waits.  False: one goes elsewhere, or none could move. */
+/* Runs every warp until it repeats a state or waits. Returns false if one leaves its loop, or none made
+ * progress. */
 static bool
 all_go(SimCluster *c, WarpSnapshot *s, u64 *steps)
 {

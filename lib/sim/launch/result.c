@@ -1,4 +1,4 @@
-/* result.c - what a launch did: its faults in order, its counts by line and class. */
+/* result.c - builds the result of a launch: its faults in order, its counts by line and class. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/launch/result.h"
@@ -190,7 +190,7 @@ by_block(const void *x, const void *y)
 	return a->lin != b->lin ? a->lin < b->lin ? -1 : 1 : a->seq < b->seq ? -1 : a->seq > b->seq;
 }
 
-/* All pieces in the order of the blocks; frees them. */
+/* Concatenates all output in the order of the blocks; frees the parts. */
 bool
 collect_output(Launch *l, sim_result *r)
 {

@@ -1,4 +1,4 @@
-/* result.h - what a launch leaves behind: faults, counts, output. */
+/* result.h - the result of a launch: faults, counts, output. */
 #ifndef SIM_RESULT_H
 #define SIM_RESULT_H
 #include "lib/sim/state/execution.h"

@@ -1,4 +1,4 @@
-/* roofline.c - a lower bound on the time of a launch on a GPU, from its counts. */
+/* roofline.c - computes a lower bound on the time of a launch on a GPU from its counts. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/sim/launch/result.h"
@@ -59,8 +59,8 @@ sim_gpu_find(const char *name, sim_gpu *out)
 	return 0;
 }
 
-/* Multiply-accumulates of an f16 product that take as long as one of this opcode's, times 16; 0: the GPU has
- * none.  Types narrower than f16 come first: sums may be f16. */
+/* f16 multiply-accumulates that take as long as one of this opcode's, times 16; 0: the GPU lacks the type.
+ * Types narrower than f16 come first: accumulators may be f16. */
 static u32
 weight(const char *types, const sim_gpu *g, const Rate *rate)
 {
@@ -77,7 +77,7 @@ weight(const char *types, const sim_gpu *g, const Rate *rate)
 	return 16;
 }
 
-/* f16 products with f32 sums that a line stands for. */
+/* Multiply-accumulates of a line, in units of f16 ones with f32 accumulation. */
 static double
 mma_work(const sim_line *l, const sim_gpu *g, const Rate *rate, bool *known)
 {
@@ -92,7 +92,7 @@ mma_work(const sim_line *l, const sim_gpu *g, const Rate *rate, bool *known)
 	w = weight(p, g, rate);
 	*known = *known && w;
 	if (!strncmp(l->opcode, "wgmma", 5))
-		m /= 4;                 /* counted for each of its four warps */
+		m /= 4;                 /* counted by each of its four warps */
 	if (strstr(l->opcode, ".sp"))
 		k /= 2;                 /* half of A is known to be zero */
 	return (double)l->n.warps * m * n * k * w / 16;
@@ -115,7 +115,7 @@ pipe_of(sim_class c)
 	}
 }
 
-/* Clocks of one SM for a warp instruction. */
+/* Cycles of one SM per warp instruction. */
 static double
 clocks(sim_limit l, const Rate *r)
 {

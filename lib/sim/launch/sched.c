@@ -1,4 +1,4 @@
-/* sched.c - warps: the instruction loop, and who runs next. */
+/* sched.c - schedules warps: the instruction loop, and the choice of the next warp. */
 #include "lib/sim/exec/divergence.h"
 #include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/sanitizer/synccheck_wgmma.h"
@@ -21,7 +21,7 @@ pick(Warp *w)
 	return false;
 }
 
-/* Another path's turn, so that lanes spinning on lanes of their own warp get on. */
+/* Switches to another path, so that lanes which spin on lanes of their own warp make progress. */
 static void
 rotate(Warp *w)
 {
@@ -113,7 +113,7 @@ has_paths(const Warp *w)
 	return false;
 }
 
-/* No path can run.  False if the warp has ended or waits for other warps. */
+/* No path can run. Returns false if the warp has ended or waits for other warps. */
 static bool
 unblock(Warp *w)
 {
@@ -129,7 +129,7 @@ unblock(Warp *w)
 	return !w->cta->dead;
 }
 
-/* The same, and the guard is to be defined. */
+/* The same, and checks that the guard is defined. */
 static inline __attribute__((always_inline)) u32
 guarded_checked(Warp *w, const Ins *in, u32 mask)
 {
@@ -138,7 +138,7 @@ guarded_checked(Warp *w, const Ins *in, u32 mask)
 	return guarded(w, in, mask);
 }
 
-/* One instruction of path q by the threads of mask.  False: the slice ends here. */
+/* Executes one instruction of path q for the threads of mask. Returns false if the time slice ends here. */
 static inline __attribute__((always_inline)) bool
 step(Warp *w, Path *q, const Ins *in, u32 mask, LineCounters *count)
 {
@@ -168,7 +168,7 @@ step(Warp *w, Path *q, const Ins *in, u32 mask, LineCounters *count)
 	return true;
 }
 
-/* Run until the warp ends, waits for others, or its slice is over. */
+/* Runs until the warp ends, waits for others, or its time slice is over. */
 static inline __attribute__((always_inline)) int
 run(Warp *w, u64 *steps, const bool traced, const u64 most)
 {

@@ -1,4 +1,4 @@
-/* workers.c - host threads over the clusters of a launch. */
+/* workers.c - distributes the clusters of a launch over host threads. */
 #include <pthread.h>
 #include "lib/sim/exec/bulk.h"
 #include "lib/sim/exec/calls.h"
@@ -9,7 +9,7 @@
 #include "lib/sim/state/fault.h"
 #include "taskmap/support/thread_pool.h"
 
-enum { FEW = 256, MOST = 4096 }; /* blocks put aside by a worker: at first, and when all of them wait */
+enum { FEW = 256, MOST = 4096 }; /* blocks set aside by a worker: at first, and when all of them wait */
 #define BLOCK_SLICE (1ull << 20)
 
 static void
@@ -48,7 +48,7 @@ within_budget(Worker *k, const SimCluster *c)
 	return !is_stopped(l, c->lin);
 }
 
-/* ---- is anything left that could move? ---- */
+/* ---- can anything still make progress? ---- */
 
 static void
 epoch_ends(Launch *l, int started)
@@ -62,7 +62,7 @@ epoch_ends(Launch *l, int started)
 	pthread_mutex_unlock(&s->faults);
 }
 
-/* A cluster has had a slice without an effect.  True if that will be so of all, for ever. */
+/* A cluster has had a time slice without an effect. Returns true if that will be so for all, for ever. */
 static bool
 all_spin(Worker *k, SimCluster *c)
 {
@@ -87,7 +87,7 @@ all_spin(Worker *k, SimCluster *c)
 		l->spinning++;
 		all = l->spinning == l->running;
 		if (all && !l->stop && l->next_cluster < l->ncluster && l->room < MOST) {
-			l->room *= 2;   /* they may wait for one that has not begun */
+			l->room *= 2;   /* they may wait for a cluster that has not started */
 			all = false;
 		}
 	}
@@ -95,8 +95,8 @@ all_spin(Worker *k, SimCluster *c)
 	return all;
 }
 
-/* c has had a slice of so many steps.  To find out whether it spins is dear: one that computes in
- * shared memory is asked later than one that polls. */
+/* c has had a time slice of `steps` steps. Livelock detection is expensive: for a cluster that computes in
+ * shared memory it runs later than for one that polls. */
 static void
 quieten(SimCluster *c, u64 out, u64 inner, u64 steps)
 {
@@ -118,7 +118,7 @@ next_cluster(Worker *k)
 	SimCluster *c;
 	u32 lin;
 
-	/* It runs from the moment it is no longer to come: all_spin counts both. */
+	/* It counts as running as soon as it is no longer pending: all_spin counts both. */
 	pthread_mutex_lock(&s->faults);
 	lin = l->next_cluster;
 	if (lin < l->ncluster) {
@@ -136,9 +136,8 @@ next_cluster(Worker *k)
 	return c;
 }
 
-/* Clusters (mostly of one block) run to their end one after the other.  One that takes very long
- * may be waiting for another: it is put aside and a new one started, as on a device with many
- * processors. */
+/* Runs clusters (mostly of one block) to their end one after the other. A long-running one may be waiting for
+ * another: it is set aside and a new one started, as on a device with many processors. */
 static void
 worker(void *workers, unsigned i)
 {
@@ -174,7 +173,7 @@ worker(void *workers, unsigned i)
 		if (r != R_BLOCK || cluster_out(c) != out) {
 			epoch_ends(k->l, r == R_BLOCK ? 0 : -1);
 		} else if (c->quiet >= c->patience && all_spin(k, c)) {
-			/* of those that wait for one that was stopped nothing is told */
+			/* clusters that wait for a stopped one are not reported */
 			if (!__atomic_load_n(&k->l->stop, __ATOMIC_RELAXED))
 				hang_tell(c);
 			launch_stop(k->l, SIM_E_FAULT, "all blocks wait for what never comes");

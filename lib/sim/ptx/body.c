@@ -1,4 +1,4 @@
-/* body.c - function bodies: registers, labels, scopes, instructions. */
+/* body.c - parses function bodies: registers, labels, scopes, instructions. */
 #include <string.h>
 #include "lib/sim/ptx/parse.h"
 

@@ -1,4 +1,4 @@
-/* lex.c - tokens of PTX text. */
+/* lex.c - splits PTX text into tokens. */
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ skip_space(Lex *l)
 	}
 }
 
-/* strtod, with the point of C's locale whatever the host's is. */
+/* strtod with the decimal point of the C locale, whatever the host's locale is. */
 static double
 decimal(const char *s)
 {
@@ -85,7 +85,7 @@ decimal(const char *s)
 	return v;
 }
 
-/* A decimal fraction: sign and context are the caller's.  strtod needs a terminated copy. */
+/* A decimal fraction: the caller handles sign and context. strtod needs a terminated copy. */
 static void
 lex_decimal(Lex *l)
 {

@@ -1,7 +1,7 @@
-/* loc.c - .file and .loc: the lines of the program that a PTX text was made from. */
+/* loc.c - parses .file and .loc, which map PTX lines to source lines of the program. */
 #include "lib/sim/ptx/parse.h"
 
-/* Without the quotes, and with nothing in it that a terminal would obey. */
+/* The file name without the quotes, and without terminal control characters. */
 static const char *
 file_name(PtxParser *p)
 {

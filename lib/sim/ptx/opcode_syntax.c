@@ -1,4 +1,5 @@
-/* opcode_syntax.c - is there such an opcode?  The rows of opcode_syntax.def against the parts of one. */
+/* opcode_syntax.c - checks that an opcode exists by matching its parts against the rows of
+ * opcode_syntax.def. */
 #include <string.h>
 #include "lib/sim/ptx/ptx.h"
 
@@ -11,11 +12,12 @@ enum { MAX_PARTS = 16 };
 typedef struct OpcodeSyntax {
 	const char *part[MAX_PARTS];
 	u8 len[MAX_PARTS];
-	u32 alike[MAX_PARTS];   /* the parts of the same kind, for those whose order counts */
+	u32 alike[MAX_PARTS];   /* the parts of the same kind, for kinds whose order is significant */
 	u32 n, all;
 } OpcodeSyntax;
 
-/* Types, and the priorities of a cache policy, mean something by their order. */
+/* Returns the kind of a part whose order is significant: 1 a type, 2 the eviction priority of a cache policy,
+ * else 0. */
 static int
 kind(const char *part, size_t len)
 {
@@ -58,7 +60,7 @@ chosen(const char *word, const char *end, const char *part, size_t len)
 	return false;
 }
 
-/* The words of `parts` against the parts not yet used. */
+/* Matches the words of `parts` against the parts not yet used. */
 static bool
 matches(const char *parts, const OpcodeSyntax *o, u32 used)
 {
@@ -72,7 +74,7 @@ matches(const char *parts, const OpcodeSyntax *o, u32 used)
 		return used == o->all;
 	end = parts + strcspn(parts, " ");
 	optional = end[-1] == '?';
-	if (*parts == '.') {            /* of the name: behind what was used so far */
+	if (*parts == '.') {            /* of the name: after the parts used so far */
 		parts++;
 		first = (u32)__builtin_popcount(used);
 		n = first < n ? first + 1 : n;

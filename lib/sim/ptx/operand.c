@@ -1,11 +1,11 @@
-/* operand.c - operands of instructions. */
+/* operand.c - parses the operands of instructions. */
 #include <string.h>
 #include "lib/sim/ptx/parse.h"
 #include "lib/sim/ptx/special_register.h"
 
 enum { MAX_ELT = 128 };          /* of a vector */
 
-/* %r17 of ".reg .b32 %r<100>": registers of a range come to be when first named. */
+/* %r17 of ".reg .b32 %r<100>": registers of a range are created when first named. */
 static Reg *
 range_reg(PtxParser *p, const char *s, size_t n)
 {
@@ -43,7 +43,7 @@ range_reg(PtxParser *p, const char *s, size_t n)
 	return r;
 }
 
-/* %r1.b2: the register, and which part of it. */
+/* %r1.b2: the register, and the selected part of it. */
 static bool
 part_of_reg(PtxParser *p, Opnd *o)
 {

@@ -1,4 +1,4 @@
-/* parse.c - modules: directives, variables' places in them, functions and their heads. */
+/* parse.c - parses modules: directives, address spaces of variables, functions and their headers. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,7 +88,7 @@ p_uint(PtxParser *p, u32 *out)
 	return true;
 }
 
-/* Up to three numbers with commas between. */
+/* Up to three numbers separated by commas. */
 static bool
 triple(PtxParser *p, u32 v[3])
 {
@@ -147,7 +147,7 @@ params(PtxParser *p, Var ***list, u32 *n, u32 *cap)
 	return p_want(p, ')');
 }
 
-/* Directives between a function's head and its body. */
+/* Directives between a function's header and its body. */
 static bool
 tuning(PtxParser *p)
 {
@@ -221,7 +221,7 @@ function(PtxParser *p, bool entry)
 		p->sc = p->m->scope;
 		return false;
 	}
-	if (old) {              /* a declaration came first: callers already point at it */
+	if (old) {              /* a declaration came first: callers already point to it */
 		*old = *f;
 		f = p->f = old;
 	} else {
@@ -242,7 +242,7 @@ function(PtxParser *p, bool entry)
 	return ok;
 }
 
-/* .section .debug_info { ... }: nothing in it matters here. */
+/* .section .debug_info { ... }: ignored. */
 static bool
 skip_section(PtxParser *p)
 {
@@ -267,7 +267,7 @@ number(const PtxParser *p)
 	return p->l.tok == K_INT || p->l.tok == K_F32 || p->l.tok == K_F64;
 }
 
-/* Past the operands of .version, .address_size, .file or .loc: line ends are only space. */
+/* Skips the operands of .version, .address_size, .file or .loc: line ends are only white space. */
 void
 p_skip_numbers(PtxParser *p)
 {

@@ -1,4 +1,4 @@
-/* parse.h - the parser's own state, shared by the files of this folder. */
+/* parse.h - the parser's state, shared by the files of this folder. */
 #ifndef SIM_PARSE_H
 #define SIM_PARSE_H
 #include "lib/sim/ptx/lex.h"
@@ -14,8 +14,8 @@ typedef struct PtxParser {
 
 /* parse.c: tokens */
 bool p_fail(PtxParser *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
-bool p_want(PtxParser *p, char c);                 /* take c or fail */
-bool p_take(PtxParser *p, char c);                 /* take c if it is there */
+bool p_want(PtxParser *p, char c);                 /* consumes c or fails */
+bool p_take(PtxParser *p, char c);                 /* consumes c if present */
 char *p_name(PtxParser *p);                        /* copy of the current identifier; advances */
 bool p_uint(PtxParser *p, u32 *out);
 void p_skip(PtxParser *p);                         /* to after the next ';' or before '}' */
@@ -23,7 +23,7 @@ void p_skip_numbers(PtxParser *p);                 /* and strings, commas, names
 /* loc.c */
 void p_file(PtxParser *p);
 void p_loc(PtxParser *p);
-void p_no_loc(PtxParser *p);                       /* what .loc has said is over: a function begins */
+void p_no_loc(PtxParser *p);                       /* resets .loc: a function starts */
 /* scope.c */
 Scope *p_scope(PtxParser *p, Scope *up);
 bool p_define(PtxParser *p, const char *name, int what, void *thing);
@@ -34,7 +34,7 @@ bool p_const(PtxParser *p, Opnd *out);             /* constant expression */
 /* operand.c; deep: brackets around it */
 bool p_operand(PtxParser *p, Opnd *o, int deep);
 bool p_name_operand(PtxParser *p, Opnd *o);
-bool p_list(PtxParser *p, Opnd *o, char close, int deep);  /* a, b, ... and what closes it */
+bool p_list(PtxParser *p, Opnd *o, char close, int deep);  /* a, b, ... and the closing character */
 /* body.c */
 bool p_body(PtxParser *p);
 enum { SYM_RANGE = 9 };

@@ -29,8 +29,8 @@ typedef struct Fix {
 typedef struct Reg {
 	const char *name;
 	PtxType type;
-	u32 unit;               /* plane, or predicate number */
-	const Var *owner;       /* see decode/owner.c */
+	u32 unit;               /* plane, or predicate index */
+	const Var *owner;       /* see decode/address_base.c */
 } Reg;
 
 typedef enum OpndKind { O_NONE, O_REG, O_IMM, O_SREG, O_VAR, O_ADDR, O_VEC, O_LABEL, O_SINK,
@@ -46,7 +46,7 @@ typedef struct Opnd {
 	Var *var;
 	struct Fn *fn;
 	u32 sreg;
-	const char *sel;        /* r.b1, r.h10: the part of a register, for video instructions */
+	const char *sel;        /* r.b1, r.h10: the selected part of a register, for video instructions */
 	bool minus;             /* -r, for vmad */
 	struct Opnd *elt;
 } Opnd;
@@ -92,7 +92,7 @@ typedef struct Ref {            /* where a source or destination lives */
 	u8 base;                /* 0 registers, 1 constants */
 	u8 chunks;              /* 16-bit chunks: 1, 2, 4, 8 */
 	u8 bits;                /* register width */
-	u8 bytes;               /* the same; 1 for what is narrower */
+	u8 bytes;               /* the same in bytes; 1 for narrower ones */
 } Ref;
 
 typedef struct Fn {
@@ -122,7 +122,7 @@ typedef struct Fn {
 	u32 smem_dyn;           /* where extern shared starts */
 	struct Fn *callee[64];
 	u32 ncallee;
-	u32 below;              /* bytes of the frames it needs below its own; ~0: no bound */
+	u32 below;              /* bytes of the frames of its callees; ~0: no bound */
 	u64 addr;               /* for pointers to it */
 	Reg *fp;                /* .func: where the lane's frame starts in its local memory */
 	Ref fp_ref;
@@ -132,13 +132,13 @@ typedef struct Fn {
 	bool taken;             /* its address is used */
 	bool indirect;          /* calls through pointers, or takes stack of its own */
 	bool again;             /* may be entered while active: registers are saved */
-	const char *alias;      /* .alias: the function it stands for */
+	const char *alias;      /* .alias: the function it refers to */
 } Fn;
 
 typedef struct SourceFile { u32 number; const char *name; } SourceFile;        /* .file */
 typedef struct SourceLine {     /* .loc */
 	u32 ptx_line;           /* from here to the next one, ... */
-	u32 file, line;         /* ... is made from this line; 0: nobody says */
+	u32 file, line;         /* ... is compiled from this line; 0: unknown */
 } SourceLine;
 
 typedef struct Ptx {            /* a module as parsed */
@@ -154,19 +154,19 @@ typedef struct Ptx {            /* a module as parsed */
 	u32 nfile, cfile;
 	SourceLine *source;     /* by PTX line */
 	u32 nsource, csource;
-	bool system_smem;       /* something names %reserved_smem_offset_* */
+	bool system_smem;       /* a statement names %reserved_smem_offset_* */
 	u32 nerr;
 } Ptx;
 
 /* parse.c */
 bool parse_module(Ptx *m, const char *text, size_t len);
 void ptx_error(Ptx *m, u32 line, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* loc.c: file and line that a line of PTX is made from; NULL: nobody says */
+/* loc.c: source file and line of a PTX line; NULL: unknown */
 const char *source_of(const Ptx *m, u32 ptx_line, u32 *line);
 /* scope.c */
 u32 text_hash(const char *s, size_t n);
 Bucket *scope_find(Scope *s, const char *name, size_t n);
-Bucket *scope_find_here(const Scope *s, const char *name, size_t n); /* not in those around it */
+Bucket *scope_find_here(const Scope *s, const char *name, size_t n); /* not in the enclosing ones */
 /* opcode_syntax.c: LEGAL, LEGAL_NEVER, or the least compute capability (times ten) that has the opcode. */
 enum { LEGAL = 0, LEGAL_NEVER = 1 };
 u32 legal_opcode(const char *op, u32 sm);

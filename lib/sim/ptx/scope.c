@@ -1,4 +1,4 @@
-/* scope.c - names and what they stand for, in nested scopes. */
+/* scope.c - resolves names to their declarations in nested scopes. */
 #include <string.h>
 #include "lib/sim/ptx/parse.h"
 

@@ -1,4 +1,4 @@
-/* special_register.c - special registers by their names. */
+/* special_register.c - finds special registers by name. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/sim/ptx/special_register.h"

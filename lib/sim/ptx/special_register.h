@@ -1,4 +1,4 @@
-/* special_register.h - special registers: the table of their names. */
+/* special_register.h - the table of special register names. */
 #ifndef SIM_SREG_H
 #define SIM_SREG_H
 #include "lib/sim/base/sim_base.h"

@@ -1,4 +1,4 @@
-/* var.c - constant expressions and variable declarations with initialisers. */
+/* var.c - parses constant expressions and variable declarations with initialisers. */
 #include <string.h>
 #include "lib/sim/ptx/parse.h"
 

@@ -1,5 +1,6 @@
-/* dependent_launch.c - a dependent launch: until a thread waits, or knows of one of its block that has, the grid before
- * may still read and write global memory (PTX ISA, "griddepcontrol"). */
+/* dependent_launch.c - reports global accesses of a dependent launch before griddepcontrol.wait: until a
+ * thread waits, or is ordered after a thread of its block that has, the primary kernel may still read and
+ * write global memory (PTX ISA, "griddepcontrol"). */
 #include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 

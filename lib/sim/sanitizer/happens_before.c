@@ -1,11 +1,12 @@
-/* happens_before.c - what is ordered before what: clocks handed over by fences, acquire and release.
- * racecheck.c asks, bar.c hands clocks over at barriers. */
+/* happens_before.c - maintains the happens-before relation for racecheck.c: vector clocks passed on by
+ * fences, acquire and release. bar.c passes clocks on at barriers. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
-/* Of a whole warp one clock says it all; of a part, the matrix: each lane learns what any of them knows. */
+/* For a whole warp one clock suffices. For a part, the matrix is used: each lane learns what any of them
+ * knows. */
 void
 check_sync_warp(Warp *w, u32 lanes)
 {
@@ -30,7 +31,7 @@ check_sync_warp(Warp *w, u32 lanes)
 	w->clock++;
 }
 
-/* The widest of the scopes up to this one that are told apart: there is one GPU. */
+/* Returns the widest distinguished scope up to this one: there is one GPU. */
 static u32
 told(u32 scope)
 {
@@ -47,8 +48,8 @@ take_far(Warp *w, Vec *v)
 		vec_own(w);
 }
 
-/* A fence: what was strongly read before it is now acquired; what was done before it will be
- * released by the next strong write. */
+/* A fence: acquires what was strongly read before it; accesses before it will be released by the next strong
+ * write. */
 void
 check_fence(Warp *w, u32 scope)
 {
@@ -92,7 +93,7 @@ sync_var(Cta *b, u64 addr, bool make)
 	return v;
 }
 
-/* The place of an address, its own or a free one: half of the table is free. */
+/* Returns the entry of an address, existing or free: half of the table is free. */
 static GSync *
 place(GSync *table, u32 n, u64 addr)
 {
@@ -160,8 +161,8 @@ acquire_from(Warp *w, const GSync *g, const Ins *in)
 	}
 }
 
-/* PTX ISA, "Observation order": whoever reads what an update left observes the writes before it, too;
- * who reads a plain store does not, but what the same thread has released there before. */
+/* PTX ISA, "Observation order": a thread that reads the result of an update observes the writes before it,
+ * too. A thread that reads a plain store does not, except what the same thread has released there before. */
 static void
 release_to(Warp *w, GSync *g, const Ins *in)
 {
@@ -192,9 +193,9 @@ release_to(Warp *w, GSync *g, const Ins *in)
 	vec_drop(&room);
 }
 
-/* The same between blocks, where a moment of launch time stands for all clocks.  Host threads run blocks at
- * the same time: who reads looks here after the read itself, who writes before the write, and an atomic
- * operation is done under the lock together with this. */
+/* The same between blocks, where a moment of launch time represents all clocks. Host threads run blocks
+ * concurrently: a reader calls this after the read itself, a writer before the write, and an atomic operation
+ * runs under the lock together with this. */
 static void
 between_blocks(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write)
 {
@@ -208,9 +209,9 @@ between_blocks(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write
 		release_to(w, g, in);
 }
 
-/* Until the first block releases something there is nothing to take, and no lock to wait for.  That one says
- * so before its access: an update that finds what it left, without the lock still, then looks for what was
- * released. */
+/* Until the first block releases something there is nothing to acquire, and no lock to wait for. The first
+ * releaser sets the flag before its access. An update that reads its value, still without the lock, then
+ * looks for the release. */
 bool
 hands_over(const Warp *w, const MemAccess *a, const Ins *in)
 {
@@ -226,7 +227,7 @@ hands_over(const Warp *w, const MemAccess *a, const Ins *in)
 	return true;
 }
 
-/* A strong access: relaxed ones work with the fences around them. */
+/* A strong access: relaxed ones combine with the fences around them. */
 void
 check_strong(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write, bool locked)
 {

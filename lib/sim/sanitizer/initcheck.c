@@ -1,15 +1,16 @@
-/* initcheck.c - which lanes of which registers hold data somebody has written.
+/* initcheck.c - tracks which lanes of which registers hold initialised data, and reports uses of undefined
+ * values.
  *
- * Undefined values may be moved, converted and computed with: the result is undefined too,
- * and remembers the instruction that read the undefined data.  It is an error only to make
- * use of one: as an address, as a predicate, in a store to global memory, in an atomic, as a
- * barrier operand.  So padding lanes and half-filled vectors accuse nobody.
+ * Undefined values may be moved, converted and computed with: the result is undefined too, and remembers the
+ * instruction that read the undefined data. An error is reported only for a use: as an address, as a
+ * predicate, in a store to global memory, in an atomic, as a barrier operand. So padding lanes and
+ * half-filled vectors cause no false positives.
  *
- * Bytes of a register are told apart, by instructions that move bits and bytes; others make of one
- * undefined byte an undefined result.  Which bits of an undefined byte are so is kept beside, by those that
- * move bits (Warp.undef, as long as ORG_BITS is set): a shift and a mask behind it may leave a byte whole.
- * What puts those of several words together (the store to a bit field in a word nobody has written yet)
- * counts as defined where a byte of one of them is.
+ * Instructions that move bits and bytes distinguish the bytes of a register; all others make the whole result
+ * undefined if one byte is. Undefined bits of a byte are tracked separately by instructions that move bits
+ * (Warp.undef, while ORG_BITS is set): a shift followed by a mask may leave a byte fully defined. An
+ * instruction that merges bits of several registers (a bit-field store to an uninitialised word) defines a
+ * byte if that byte of one source is defined.
  */
 #include <string.h>
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -55,7 +56,7 @@ first_origin(const Warp *w, const Ins *in, u32 mask)
 	return in->line;
 }
 
-/* The bits of the bytes that are undefined, or whatever else an alu_fn takes. */
+/* The bits of the undefined bytes, or any other operand of an alu_fn. */
 typedef union UndefMask {
 	u32 a[WARP];
 	u64 b[WARP];
@@ -98,7 +99,8 @@ undefined_bits(const Warp *w, const Ref *r, u32 mask, UndefMask *out)
 	}
 }
 
-/* Which bits of the lanes of mask are undefined; of other lanes all are, unless that had been said. */
+/* Records which bits of the lanes of mask are undefined; in other lanes all bits are, unless already
+ * recorded. */
 static void
 keep_bits(Warp *w, const Ref *r, u32 mask, const UndefMask *u)
 {
@@ -109,7 +111,7 @@ keep_bits(Warp *w, const Ref *r, u32 mask, const UndefMask *u)
 		bits_put(r, bits_of(w, r), l, mask >> l & 1 ? bits_get(r, u, l) : ~0ull);
 }
 
-/* How many sources, from the first, an instruction moves the bits of, as the others say. */
+/* Returns the number of leading sources whose bits an instruction moves, controlled by the others. */
 static u32
 moved(const Ins *in)
 {
@@ -121,7 +123,8 @@ moved(const Ins *in)
 	}
 }
 
-/* The undefined bits go where the bits go: the instruction itself moves them, a sign with its copies. */
+/* The undefined bits move with the bits: the instruction itself is applied to them; a sign bit moves to its
+ * copies. */
 static void
 move_bits(Warp *w, const Ins *in, u32 mask, const UndefMask *u, UndefMask *out)
 {
@@ -139,13 +142,13 @@ move_bits(Warp *w, const Ins *in, u32 mask, const UndefMask *u, UndefMask *out)
 	in->alu(out, s[0], s[1], s[2], s[3], in);
 	FOR_LANES(l, mask & ~known)
 		bits_put(in->d, out, l, ~0ull);
-	if (in->id == OP_bfi)           /* a field of a word: see above */
+	if (in->id == OP_bfi)           /* a bit field of a word: see above */
 		FOR_LANES(l, mask & (def_of(w, &in->s[0]) | def_of(w, &in->s[1])))
 			bits_put(in->d, out, l, 0);
 }
 
-/* Bit by bit what is undefined of the result, in the lanes of mask; false: nothing better is known than
- * that all of it is. */
+/* Computes bit by bit what is undefined of the result, in the lanes of mask. Returns false if only all of it
+ * can be assumed undefined. */
 static bool
 result_bits(Warp *w, const Ins *in, u32 mask, UndefMask *out)
 {
@@ -168,7 +171,7 @@ result_bits(Warp *w, const Ins *in, u32 mask, UndefMask *out)
 			u64 y = bits_get(in->d, &u[i], l), z = lane_get(w, &in->s[i], l);
 			if (in->id == OP_or || in->id == OP_lop3)
 				x &= y;
-			else if (in->id == OP_and)      /* a zero that is known decides */
+			else if (in->id == OP_and)      /* a known zero determines the bit */
 				x = (x | y) & (x | v) & (y | z);
 			else
 				x |= y;

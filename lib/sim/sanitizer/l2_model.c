@@ -1,16 +1,17 @@
-/* l2_model.c - sectors of 32 bytes in one set: the one that was used least recently goes. */
+/* l2_model.c - simulates an L2 cache of 32-byte sectors: fully associative, least recently used eviction. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/sanitizer/l2_model.h"
 
 #define NOBODY (~0u)
-/* A run: the first sector, how many follow it, does a request begin here, is it a write. */
+/* A run: the first sector, the number that follow it, whether a request starts here, whether it is a
+ * write. */
 enum { RUN_BITS = 14, RUN_MOST = (1 << RUN_BITS) - 1, RUN_SHIFT = RUN_BITS + 2 };
 
 typedef struct L2Sector {
 	u64 sector;
-	u32 newer, older; /* by use */
-	u32 chain;        /* of those of one hash */
+	u32 newer, older; /* in LRU order */
+	u32 chain;        /* next with the same hash */
 	bool written;
 } L2Sector;
 
@@ -62,7 +63,7 @@ find_line(L2 *l2, u64 sector)
 	return i;
 }
 
-/* A line to use, of none or of the sector used least recently. */
+/* Returns a free line, or the least recently used one. */
 static u32
 take_line(L2 *l2)
 {
@@ -125,7 +126,7 @@ l2_note(L2Trace *t, u64 sector, bool write, bool begins)
 	return true;
 }
 
-/* The request at *i, which moves on behind it. */
+/* Processes the request at *i, and advances *i past it. */
 static void
 use_request(L2 *l2, const L2Trace *t, u32 *i)
 {
@@ -138,7 +139,7 @@ use_request(L2 *l2, const L2Trace *t, u32 *i)
 	} while (*i < t->n && !(t->run[*i] >> 1 & 1));
 }
 
-/* Blocks from .. to - 1, a request of each in turn. */
+/* Processes blocks from .. to - 1, a request of each in turn. */
 static bool
 run_wave(L2 *l2, u32 from, u32 to)
 {

@@ -1,4 +1,4 @@
-/* mem_counters.c - memory counts: sectors of global requests, bank wavefronts of shared ones. */
+/* mem_counters.c - counts memory traffic: sectors of global requests, bank wavefronts of shared ones. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -32,7 +32,7 @@ grow_set(Cta *b)
 	return true;
 }
 
-/* Remember that the block touched a sector; the first time also for the grid. */
+/* Records that the block accessed a sector; the first time also for the grid. */
 static void
 touch(Cta *b, const Alloc *al, u64 sector, bool write)
 {
@@ -59,7 +59,7 @@ touch(Cta *b, const Alloc *al, u64 sector, bool write)
 		__atomic_fetch_or(&al->sect[write][i / 8], bit, __ATOMIC_RELAXED);
 }
 
-/* One more sector of a request, to L2; `first` of it. */
+/* Adds one more sector of a request to the L2 trace; `first` of it. */
 static void
 ask(Cta *b, u64 sector, bool write, bool first)
 {
@@ -67,7 +67,7 @@ ask(Cta *b, u64 sector, bool write, bool first)
 		b->k->nomem = true;
 }
 
-/* All lanes touch as many bytes side by side of one buffer. */
+/* Do all lanes access equally many contiguous bytes of one buffer? */
 static bool
 in_row(const MemAccess *acc, const u8 *bytes)
 {
@@ -79,7 +79,7 @@ in_row(const MemAccess *acc, const u8 *bytes)
 	return !odd;
 }
 
-/* Different sectors of a request.  bytes[l] is what lane l touches (0: nothing). */
+/* Counts the different sectors of a request. bytes[l] is the size of lane l's access (0: none). */
 void
 count_sectors(Warp *w, const Ins *in, const MemAccess *acc, u32 mask, const u8 *bytes, bool wr)
 {
@@ -135,7 +135,7 @@ by_sector(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* One bulk copy: the different sectors of all its runs.  Runs come in ascending order as a rule. */
+/* Counts one bulk copy: the different sectors of all its runs. Runs are usually in ascending order. */
 void
 count_runs(Warp *w, const Ins *in, const ByteRange *run, u32 n, bool wr)
 {
@@ -173,8 +173,8 @@ count_runs(Warp *w, const Ins *in, const ByteRange *run, u32 n, bool wr)
 	*(wr ? &c->bwr : &c->brd) += total;
 }
 
-/* Wavefronts of one phase: lanes from..to-1, `words` words each.  Of each bank a chain of the different
- * words in it; the longest counts. */
+/* Wavefronts of one phase: lanes from..to-1, `words` words each. Each bank has a chain of its different
+ * words; the longest chain is the result. */
 static u32
 phase(const u32 *addr, u32 mask, u32 from, u32 to, u32 words)
 {

@@ -1,11 +1,12 @@
-/* memcheck.c - address windows, bounds and alignment of every access, and which bytes have been written. */
+/* memcheck.c - checks address windows, bounds and alignment of every access, and tracks which bytes have been
+ * written. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
 
-/* Words for a report: what is near this global address. */
+/* Describes the nearest allocation to this global address, for a report. */
 static void
 describe(const sim *s, u64 addr, char *buf, size_t n)
 {
@@ -72,7 +73,7 @@ index_of(const sim *s, const Alloc *al)
 	return lo;
 }
 
-/* The space a generic address is in, and its address there. */
+/* Returns the space of a generic address; *addr becomes the address in it. */
 static sim_space
 space_of(u64 *addr)
 {

@@ -1,5 +1,5 @@
-/* memcheck_variable.c - addresses that are counted from one shared variable and lie outside of it: PTX does not say
- * what stands there. */
+/* memcheck_variable.c - reports shared accesses outside the variable that their address is based on: PTX does
+ * not specify what is located there. */
 #include <stdio.h>
 #include "lib/sim/sanitizer/sanitizer.h"
 #include "lib/sim/state/fault.h"
@@ -11,7 +11,7 @@ owner_range(const Cta *b, const Var *v, u32 *from, u32 *to)
 	*to = v->is_extern ? b->smem_bytes : *from + (u32)v->bytes;
 }
 
-/* What is at this offset. */
+/* Describes what is located at this offset. */
 static void
 describe(const Cta *b, u32 addr, char *buf, size_t n)
 {

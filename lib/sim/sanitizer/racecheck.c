@@ -1,13 +1,11 @@
-/* racecheck.c - races, unfinished copies and initialised bytes of shared and global memory.
+/* racecheck.c - detects hazards, incomplete copies and uninitialised bytes in shared and global memory.
  *
- * Each 4-byte word remembers its last few accesses.  A remembered access is ordered before the
- * present one if it is by the same thread; or by another lane of the warp before a bar.warp.sync
- * of both; or by a warp of the block whose clock at that time is known here (vector
- * clocks, handed over by barriers, fences with strong accesses, acquire and release); or by a
- * warp of another block likewise.
- * Two unordered accesses race if one writes, unless both are strong (atomic, volatile,
- * relaxed...) or both write the same value.
- * Words remember few accesses, so a race can be missed; what is reported is one.
+ * Each 4-byte word records its last few accesses. A recorded access is ordered before the current one if it
+ * is by the same thread; or by another lane of the warp before a bar.warp.sync of both; or by a warp of the
+ * block whose clock at that time is known here (vector clocks, passed on by barriers, fences with strong
+ * accesses, acquire and release); or by a warp of another block likewise. Two unordered accesses race if one
+ * writes, unless both are strong (atomic, volatile, relaxed...) or both write the same value. Words record
+ * few accesses, so a race can be missed; there are no false positives.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,13 +35,14 @@ ordered(const Now *n, const ShadowCell *s)
 	if (v == w->id && (t == n->thread || s_clock(s) < w->met ||
 	                   (w->paired && s_clock(s) <= w->pair[n->lane][t % WARP])))
 		return true;
-	/* cuda::pipeline ends its mbarriers behind a match.sync: lanes of a warp that have met are done */
+	/* cuda::pipeline invalidates its mbarriers after a match.sync: lanes of a warp that reconverged are
+	 * done */
 	if (v == w->id && n->in->id == OP_mbinval)
 		return true;
 	return s_clock(s) <= w->know.vc[v];
 }
 
-/* Shared memory is used by one block after the other: is this one of the same cluster? */
+/* Shared memory is reused by consecutive blocks: is this one of the same cluster? */
 static bool
 in_cluster(const Now *n, u32 lin)
 {
@@ -78,14 +77,14 @@ same_value(const Now *n)
 	return n->value && !memcmp(n->acc->p, n->value, n->bytes);
 }
 
-/* What is forgotten first when a word has no room left. */
+/* Eviction priority when a word has no free slot: the lowest goes first. */
 static u32
 worth(u32 kind)
 {
 	return !writes(kind) ? 0 : strong(kind) ? 1 : 2;
 }
 
-/* Nothing is in the slot any more: it was free, or of a block that has used this shared memory before. */
+/* Is the slot free? It was unused, or of a block that used this shared memory before. */
 static inline bool
 vacant(const Now *n, ShadowCell *s, u32 slots)
 {
@@ -96,7 +95,7 @@ vacant(const Now *n, ShadowCell *s, u32 slots)
 	return true;
 }
 
-/* A read of these bytes by this warp, of the same time. */
+/* Is it a read of these bytes by this warp, at the same time? */
 static inline bool
 read_now(const Now *n, const ShadowCell *s, u32 m4)
 {
@@ -104,8 +103,8 @@ read_now(const Now *n, const ShadowCell *s, u32 m4)
 	       s_thread(s) / WARP == n->w->id && s_clock(s) == n->w->clock;
 }
 
-/* The strong writes of a word, a bit for each slot, that the present access observes or knows to be
- * observed.  Of those that a further write has overwritten all count: in doubt nothing is said. */
+/* The strong writes of a word, one bit per slot, that the current access observes or knows to be observed.
+ * Overwritten ones all count: in doubt there is no report. */
 static u32
 observed(const Now *n, const ShadowCell *cell, u32 slots, u32 m4)
 {
@@ -122,7 +121,7 @@ observed(const Now *n, const ShadowCell *cell, u32 slots, u32 m4)
 	return saw;
 }
 
-/* The slot is of something else from now on: nobody has observed that. */
+/* The slot now records another access, which no access has observed. */
 static void
 unsee(ShadowCell *cell, u32 slots, u32 at)
 {
@@ -130,8 +129,8 @@ unsee(ShadowCell *cell, u32 slots, u32 at)
 		cell[i].a &= ~(1ull << (SAW_SHIFT + at));
 }
 
-/* Writes that nobody who is left has observed are forgotten with the one who had: who knows of him would be
- * accused. */
+/* Writes whose only observer is evicted are forgotten with it: otherwise accesses ordered after that observer
+ * would be false positives. */
 static void
 replace(ShadowCell *cell, u32 slots, u32 at, ShadowCell by)
 {
@@ -148,7 +147,8 @@ replace(ShadowCell *cell, u32 slots, u32 at, ShadowCell by)
 	unsee(cell, slots, at);
 }
 
-/* An access to bytes of the present one: is anything wrong with the two?  True if s was a copy in flight. */
+/* Checks the current access against a recorded one of the same bytes. Returns true if s was a copy in
+ * flight. */
 static inline bool
 meet(const Now *n, const ShadowCell *s, bool ord, bool *reported)
 {
@@ -169,8 +169,8 @@ meet(const Now *n, const ShadowCell *s, bool ord, bool *reported)
 	return false;
 }
 
-/* Who races with s races with the present access too, so that s may go.  Not so after a weak write: who knows
- * only of a strong one behind it races with the weak one. */
+/* Does any access that races with s also race with the current one, so that s can be replaced? Not after a
+ * weak write: an access ordered only after a later strong one races with the weak one. */
 static inline bool
 covers(const Now *n, const ShadowCell *s, u32 m4, bool ord)
 {
@@ -180,7 +180,7 @@ covers(const Now *n, const ShadowCell *s, u32 m4, bool ord)
 	       !(strong(n->kind) && writes(k) && !strong(k));
 }
 
-/* One word: compare with what is remembered, then remember the present access. */
+/* One word: compares with the recorded accesses, then records the current one. */
 static void
 word(const Now *n, ShadowCell *cell, u32 slots, u32 m4, bool *reported)
 {
@@ -206,7 +206,7 @@ word(const Now *n, ShadowCell *cell, u32 slots, u32 m4, bool *reported)
 		if (read_now(n, s, m4)) {
 			s->a |= seen_now;
 			if (s_thread(s) == n->thread || ++lanes == 2)
-				return;         /* two lanes of this warp have read it just now */
+				return;         /* two lanes of this warp have just read it */
 		}
 		ord = saw >> i & 1 || ordered(n, s);
 		if (s_mask(s) & m4 && meet(n, s, ord, reported))
@@ -226,7 +226,7 @@ word(const Now *n, ShadowCell *cell, u32 slots, u32 m4, bool *reported)
 		replace(cell, slots, (u32)spare, (ShadowCell){ n->a | seen_now, b });
 }
 
-/* Whole words of a copy that remember the same become the same: it is found out once. */
+/* Full words of a copy with equal records get equal records: the check runs once. */
 static inline u32
 alike(const Now *n, ShadowCell *cells, u32 slots, u32 most, bool *reported)
 {
@@ -260,13 +260,14 @@ words(const Now *n, ShadowCell *cells, u32 slots, u64 addr, u32 bytes, bool *rep
 	}
 }
 
-/* A read of a whole word of global memory that needs no further look: the first of all accesses; again by the
- * same warp; or when all that is remembered are reads of the same time by two blocks, one of which any
- * write would race with. */
+/* Is a read of a full word of global memory redundant? It is the first of all accesses; or a repetition by
+ * the same warp; or all recorded accesses are reads of the same time by two blocks, so any write would race
+ * with one of them. */
 static inline bool
 seen(const Now *n, ShadowCell *s)
 {
-	const u64 other = 0xfffffull << 44 | 31u << 7;  /* of these two may differ: pc and lane */
+	const u64 other = 0xfffffull << 44 | 31u << 7;  /* fields in which these two may differ: pc and
+	                                                 * lane */
 	u64 b = n->b | 15u << 3;
 
 	if (!s[0].b) {
@@ -388,7 +389,7 @@ check_reads(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes)
 	}
 }
 
-/* The newest write of one of the bytes; none: false. */
+/* Finds the newest write of one of the bytes; returns false if there is none. */
 static bool
 newest_write(Launch *l, const MemAccess *a, u32 bytes, ShadowCell *out)
 {

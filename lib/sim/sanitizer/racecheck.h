@@ -1,9 +1,9 @@
-/* racecheck.h - the present access to a word, and what racecheck.c has to say of it and one that is remembered. */
+/* racecheck.h - the current access to a word, and the verdict of racecheck.c on it and a recorded one. */
 #ifndef SIM_RACE_H
 #define SIM_RACE_H
 #include "lib/sim/sanitizer/shadow_cell.h"
 
-typedef struct Now {            /* the present access */
+typedef struct Now {            /* the current access */
 	Warp *w;
 	const Ins *in;
 	int lane;
@@ -11,7 +11,7 @@ typedef struct Now {            /* the present access */
 	u32 bytes;
 	u32 kind;
 	bool look;              /* compare only */
-	bool odd;               /* what is wrong is a warning */
+	bool odd;               /* violations are warnings */
 	const u8 *value;
 	u64 a, b;               /* slot without the byte mask */
 	u32 block, thread;

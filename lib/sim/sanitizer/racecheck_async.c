@@ -1,4 +1,4 @@
-/* racecheck_async.c - what is remembered of asynchronous copies when they are done. */
+/* racecheck_async.c - updates the shadow cells of asynchronous copies when they complete. */
 #include "lib/sim/sanitizer/shadow_cell.h"
 
 void

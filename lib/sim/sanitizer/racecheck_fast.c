@@ -1,15 +1,14 @@
-/* racecheck_fast.c - the race check of shared memory for what nearly every access is: of whole words that one
- * warp writes, or some warps read, between two barriers of the block.
+/* racecheck_fast.c - checks shared memory for races on a fast path, for nearly all accesses: full words that
+ * one warp writes, or some warps read, between two barriers of the block.
  *
- * When every thread of a block has waited at one barrier, all that was done before is ordered before all
- * that follows: a new era begins.  The first access to a word in an era needs no look at what was there.
- * So a word has a state, with the era it is of, and three records in the form of Slot.b: the last write,
- * which stays for the proxy check, and in this era two readers, best of different warps.  With two of them
- * a further one adds nothing: any write would race with one of the two.  What does not fit - a word
- * read by one thread and written by another within an era, parts of words, strong accesses - goes to
- * the slots of racecheck.c: shadow_open moves the records there, and the first access of a later era takes the
- * word back.
- * Blocks of clusters use the slots alone: others may access their memory.
+ * When every thread of a block has waited at one barrier, all earlier accesses are ordered before all later
+ * ones: a new era begins. The first access to a word in an era need not inspect earlier records. So a word
+ * has a state, with its era, and three records in the form of ShadowCell.b: the last write, which remains for
+ * the proxy check, and in this era two readers, preferably of different warps. With two of them a further one
+ * adds nothing: any write would race with one of the two. Other cases - a word read by one thread and written
+ * by another within an era, parts of words, strong accesses - use the slots of racecheck.c: shadow_open moves
+ * the records there, and the first access of a later era takes the word back. Blocks of clusters use only the
+ * slots: other blocks may access their memory.
  */
 #include <string.h>
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -18,7 +17,7 @@
 enum {
 	S_READ, S_LANES, S_READ2,       /* by one thread, by lanes of a warp, by two warps or more */
 	S_WRITTEN, S_PENDING,           /* by a thread; will be, by a copy in flight */
-	S_SLOTS, ERA = 3                /* the era begins at this bit */
+	S_SLOTS, ERA = 3                /* the era starts at this bit */
 };
 
 static inline bool
@@ -33,7 +32,7 @@ same_thread(u64 x, u64 y)
 	return !((x ^ y) >> 7 & 1023);
 }
 
-/* In words never touched by this block (state 0) the records are left over from another. */
+/* In words not yet accessed by this block (state 0) the records are stale, from another block. */
 void
 shadow_start(Cta *b)
 {
@@ -94,8 +93,8 @@ shadow_open(Cta *b, u32 addr, u32 bytes)
 			open_word(b, i);
 }
 
-/* Back from the slots, in a new era: unless copies are in flight, or several writes to parts of the word are
- * remembered. */
+/* Takes the word back from the slots, in a new era; not if copies are in flight, or several writes to parts
+ * of the word are recorded. */
 static bool
 take_back(Cta *b, u32 i)
 {
@@ -114,7 +113,7 @@ take_back(Cta *b, u32 i)
 	return true;
 }
 
-/* First access of an era; false: the word stays with the slots. */
+/* Handles the first access of an era. Returns false if the word stays with the slots. */
 static inline bool
 fresh(Cta *b, u32 i, u32 s)
 {
@@ -136,7 +135,8 @@ word_read(Cta *b, u32 i, u64 rec)
 			b->word.r[1][i] = rec;
 			b->word_state[i] = now | S_READ2;
 		} else if ((*r ^ rec) >> 17 & 0x7ffffff) {
-			*r = rec;               /* later: what orders this read orders the former */
+			*r = rec;               /* later: anything ordered after this read is ordered after
+			                         * the former */
 			b->word_state[i] = now | S_READ;
 		} else if (!same_thread(*r, rec) && s == (now | S_READ)) {
 			b->word.r[1][i] = rec;
@@ -168,7 +168,7 @@ word_write(Cta *b, u32 i, u64 rec)
 	return true;
 }
 
-/* All n words or none: a copy that is partly here and partly in the slots would meet itself there. */
+/* All n words or none: a copy split between the word states and the slots would conflict with itself. */
 static inline bool
 words_async(Cta *b, u32 i, u32 n, u64 rec)
 {
@@ -221,8 +221,8 @@ fits(const Cta *b, u32 bytes, u32 kind)
 	return b->quick && bytes % 4 == 0 && (kind == A_READ || kind == A_WRITE || kind == A_ASYNC);
 }
 
-/* The words i to i + n - 1, 1 << shift of them side by side for each lane: all fresh, or all read by two
- * warps already.  False: one by one, please. */
+/* Handles words i to i + n - 1, 1 << shift of them contiguous per lane, if all are fresh, or all already read
+ * by two warps. Returns false if each must be handled separately. */
 static bool
 row(Cta *b, u32 i, u32 n, u32 shift, u64 rec, u32 kind)
 {
@@ -265,7 +265,7 @@ shadow_lanes(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes, u32 k
 		return 0;
 	FOR_LANES(l, mask) {
 		again = addr[l] == last ? again + 1 : 0;
-		if (kind == A_READ && again > 1)        /* the same for many lanes: two are enough */
+		if (kind == A_READ && again > 1)        /* the same word for many lanes: two suffice */
 			continue;
 		if (lane_words(w->cta, addr[l] / 4, bytes / 4, rec | (u64)l << 7, kind))
 			last = addr[l];

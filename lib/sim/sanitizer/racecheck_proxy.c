@@ -1,13 +1,13 @@
-/* racecheck_proxy.c - fences, and the proxies through which memory is reached.
+/* racecheck_proxy.c - checks proxy fences between accesses through different proxies.
  *
- * PTX ISA, "Memory Consistency Model: Proxies": bulk copies and wgmma use the async proxy, all else
- * the generic one.  A generic write is seen by the async proxy if a proxy fence is on the way
- * from the write to the read in causality order, in whichever thread: Know.pf follows that.
- * What cp.async wrote without one is a warning: code in wide use has no fence between it and wgmma. */
+ * PTX ISA, "Memory Consistency Model: Proxies": bulk copies and wgmma use the async proxy, all else the
+ * generic one. A generic write is visible to the async proxy if a proxy fence is on the path from the write
+ * to the read in causality order, in any thread: Know.pf tracks that. An unfenced write by cp.async is a
+ * warning: widely used code has no fence between it and wgmma. */
 #include "lib/sim/sanitizer/shadow_cell.h"
 #include "lib/sim/state/fault.h"
 
-/* What w knows of is behind a proxy fence now. */
+/* Everything w knows of is now followed by a proxy fence. */
 static void
 cover(Warp *w, u32 p)
 {

@@ -1,16 +1,15 @@
-/* racecheck_read_only.c - the race check of global memory that is only read, 16 bytes at a time: what inputs are.
+/* racecheck_read_only.c - checks global memory that is only read (inputs) for races, 16 bytes at a time.
  *
- * While nothing else happens to a page, each granule of 16 aligned bytes remembers two readers of different
- * warps, or copies in flight, as Slots of a word: a write would race with one of them.  The first other
- * access of the page spreads them over the words' slots of racecheck.c, and they stay there until the launch
- * ends. */
+ * While a page is only read, each granule of 16 aligned bytes records two readers of different warps, or
+ * copies in flight, as ShadowCells: a write would race with one of them. The first other access of the page
+ * copies them to the words' slots of racecheck.c, where they stay until the launch ends. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/sanitizer/shadow_cell.h"
 
 enum { GRANULES = PAGE_WORDS / 4 };
 
-/* Same block and warp, whatever the time and clock. */
+/* Same block and warp, at any time and clock. */
 static bool
 same_warp(const ShadowCell *s, u64 a, u64 b)
 {

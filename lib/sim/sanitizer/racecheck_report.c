@@ -1,4 +1,4 @@
-/* racecheck_report.c - the words of a race, or of a copy that is not done. */
+/* racecheck_report.c - formats the messages of races and of incomplete copies. */
 #include "lib/sim/sanitizer/racecheck.h"
 #include "lib/sim/state/fault.h"
 
@@ -15,7 +15,7 @@ slot_place(Launch *l, const ShadowCell *s, sim_place *out)
 	place_of(&other, s_thread(s), l->m->code[s_pc(s)].line, out);
 }
 
-/* Words on scopes, where these are why the two race. */
+/* Text on scopes, if these are the reason for the race. */
 static const char *
 narrow(const Now *n, const ShadowCell *s)
 {

@@ -1,4 +1,4 @@
-/* sanitizer.h - what is checked of accesses: races, reads of bytes and registers that nobody wrote. */
+/* sanitizer.h - the checks of accesses: races, reads of uninitialised bytes and registers. */
 #ifndef SIM_CHECK_H
 #define SIM_CHECK_H
 #include "lib/sim/sanitizer/memcheck.h"
@@ -7,77 +7,79 @@
 enum {
 	A_NONE, A_READ, A_WRITE, A_SREAD, A_SWRITE,
 	A_ASYNC,                /* written by a copy in flight */
-	A_LANDED,               /* by one that ended on an mbarrier: see shadow_cell.h */
+	A_LANDED,               /* by one that completed on an mbarrier: see shadow_cell.h */
 	A_AREAD,                /* read by a copy in flight */
-	A_LOOK = 8,             /* added to one of these: compare, but do not remember */
-	A_MBAR = 16,            /* added: by an mbarrier operation, the only ones that may */
-	A_ODD = 32              /* added: what is wrong is a warning */
+	A_LOOK = 8,             /* added to one of these: compare, but do not record */
+	A_MBAR = 16,            /* added: by an mbarrier operation, the only ones permitted */
+	A_ODD = 32              /* added: violations are warnings */
 };
 void check_access(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, int kind,
                   const void *value);
 /* The same for reads of several lanes that are not strong. */
 void check_reads(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes);
-/* The newest write of this launch to global memory: its launch time and place. */
+/* The newest write of this launch to global memory: its launch time and source location. */
 bool check_written(Warp *w, const MemAccess *a, u32 bytes, u64 *time, sim_place *place);
-/* PTX ISA, "ld.global.nc": what it reads has to be read-only for the whole kernel. */
+/* PTX ISA, "ld.global.nc": the memory it reads must be read-only for the whole kernel. */
 void check_noncoherent(Warp *w, const Ins *in, u32 mask, const MemAccess *acc, u32 bytes);
 /* racecheck_async.c */
 /* An async write has landed: slots of `from`'s thread and pc become the agent's at that clock. */
 void check_landed(Cta *b, u32 addr, u32 bytes, const Cta *from, u32 thread, s32 pc, u32 agent,
                   u32 clock);
-/* All that is remembered of these words of the own block are async writes that w knows to have landed: any
- * proxy may read them.  False says nothing. */
+/* Are all recorded accesses of these words of the own block async writes that w knows to have landed? Then
+ * any proxy may read them. False means unknown. */
 bool check_only_landed(const Warp *w, u32 addr, u32 words);
-/* A copy of this lane by instruction `in` is done with memory: what it was writing is written, what
- * it was reading becomes `read`: A_READ, or A_NONE: forgotten. */
+/* A copy of this lane by instruction `in` has completed: its pending writes become writes, its pending reads
+ * become `read`: A_READ, or A_NONE: forgotten. */
 void check_copied(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, int read);
 void check_async_done(Warp *w, int lane, u32 dst, u32 bytes, s32 pc);
-/* memcheck.c: have these bytes been written?  They have, or have not. */
+/* memcheck.c: have these bytes been written? Marks them written, or not. */
 bool check_init(const Warp *w, int lane, const MemAccess *a, u32 bytes);
 void mark_init(Warp *w, int lane, const MemAccess *a, u32 bytes, bool defined);
-/* synccheck_mbarrier.c: a wait of w found the last phase ended; w arrives; the phase is over. */
+/* synccheck_mbarrier.c: a wait of w found the last phase complete; w arrives; the phase is over. */
 void mbar_saw(Warp *w, const Ins *in, Mbar *m);
-/* From then on a warp of the group knows the wgmma of this turn to be over, so that all have issued it. */
+/* From then on a warp of the group knows that the wgmma with this index is complete, hence that all have
+ * issued it. */
 void mbar_issued(Cta *b, u32 turn, const Moment *at);
 void mbar_knows(const Warp *w, const Cta *b, Mbar *m);
 void mbar_overrun(Cta *b, Mbar *m);
-/* memcheck_variable.c: offsets [*from, *to) of the variable that the address is counted from */
+/* memcheck_variable.c: offsets [*from, *to) of the variable that the address is based on */
 void owner_range(const Cta *b, const Var *v, u32 *from, u32 *to);
 void check_owner(Warp *w, const Ins *in, int lane, u32 addr, u32 bytes);
-/* dependent_launch.c: lanes execute griddepcontrol.wait; of an access to global memory, has its thread waited? */
+/* dependent_launch.c: lanes execute griddepcontrol.wait; checks that the thread of a global access has
+ * waited */
 void grids_wait(Warp *w, u32 mask);
 void grids_check(Warp *w, const Ins *in, int lane, u64 addr, u32 bytes);
 /* racecheck_read_only.c: a page of global memory, locked */
 bool granule_read(Alloc *al, u64 page, u64 off, u32 bytes, u64 a, u64 b);       /* false: use the slots */
-/* A copy by this instruction of this thread (block: its number + 1) reads no more. */
+/* A copy by this instruction of this thread (block: its index + 1) has finished reading. */
 void granule_copied(Alloc *al, u64 page, u64 off, u32 bytes, u32 block, u32 thread, u32 pc);
 void granule_spread(Alloc *al, u64 page);
 void granule_forget(Alloc *al, u64 off, u64 bytes);
-/* racecheck_fast.c: shared memory; i is the number of a word */
+/* racecheck_fast.c: shared memory; i is the index of a word */
 void shadow_start(Cta *b);
 void shadow_era(Cta *b);                        /* all threads have waited for each other */
 bool shadow_in_slots(const Cta *b, u32 addr, u32 bytes);        /* already */
 void shadow_open(Cta *b, u32 addr, u32 bytes);  /* the slots are about to be used */
-/* The race check for whole words of the own block: the lanes for which check_access has to do it. */
+/* The race check for full words of the own block. Returns the lanes that check_access must handle. */
 u32 shadow_lanes(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes, u32 kind);
 bool shadow_lane(Warp *w, const Ins *in, u32 lane, u32 addr, u32 bytes, u32 kind);
-bool side_by_side(const u32 *addr, u32 step);           /* the offsets of 32 lanes */
-bool shadow_done(Warp *w, u32 lane, u32 i, s32 pc);     /* a cp.async has written; false: look at the slots */
-/* racecheck_proxy.c.  The async proxy reads what a good access names (bulk copies, wgmma): every generic
- * write it can see has to be behind a proxy fence.  Says so if that is certain; the race check is
+bool side_by_side(const u32 *addr, u32 step);           /* do the offsets of 32 lanes have this stride? */
+bool shadow_done(Warp *w, u32 lane, u32 i, s32 pc);     /* a cp.async has written; false: use the slots */
+/* racecheck_proxy.c. The async proxy reads the memory of a valid access (bulk copies, wgmma): every generic
+ * write visible to it must be followed by a proxy fence. Reports certain violations; the race check is
  * check_access's. */
 void proxy_read(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes);
 enum { FENCE_THREAD, FENCE_MBAR_INIT, FENCE_ASYNC, FENCE_ASYNC_GLOBAL, FENCE_ASYNC_SHARED,
 	FENCE_OTHER };
 void proxy_fence(Warp *w, u32 kind);
-/* synccheck_mbarrier.c.  A fault of kind MBARRIER; returns false. */
+/* synccheck_mbarrier.c. Reports a fault of kind MBARRIER; returns false. */
 bool mbar_bad(Warp *w, const Ins *in, int lane, u32 addr, const char *fmt, ...) PRINTF_LIKE(5, 6);
 Mbar *mbar_live(Warp *w, const Ins *in, int lane, Cta *b, u32 addr);    /* NULL: reported */
 void mbar_overwrite(Warp *w, const Ins *in, int lane, Cta *b, u32 addr, u32 bytes);
-/* What an async operation needs of the mbarrier it will signal: live, and fenced after its init. */
+/* Checks the mbarrier that an async operation will signal: live, and fenced after its init. */
 bool mbar_async_use(Warp *w, const Ins *in, int lane, Cta *b, u32 addr);
-/* An async write issued by a thread of `from` (its check_access was A_ASYNC by instruction pc) has
- * landed in b.  Whoever sees the phase of the mbarrier end may use the data.  Call it before
+/* An async write issued by a thread of `from` (its check_access was A_ASYNC by instruction pc) has landed in
+ * b. Threads that see the phase of the mbarrier complete may use the data. Call it before
  * mbar_complete_tx. */
 void mbar_landed(Cta *b, u32 addr, u32 bytes, const Cta *from, u32 thread, s32 pc, u32 mbar);
 /* happens_before.c */

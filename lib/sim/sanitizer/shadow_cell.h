@@ -1,12 +1,11 @@
-/* shadow_cell.h - what is in a Slot, one remembered access of a word.  For race*.c and racecheck_proxy.c. */
+/* shadow_cell.h - the fields of a ShadowCell, one recorded access of a word. For racecheck*.c. */
 #ifndef SIM_SLOT_H
 #define SIM_SLOT_H
 #include "lib/sim/sanitizer/sanitizer.h"
 
-/* Slot.a: block + 1 : 28, saw : 4, time : 32.  Slot.b: pc 20, clock 27, thread 10, mask 4, kind 3.
- * saw: the slots of this word, a bit each, that hold strong writes which this access has observed, or which
- * somebody had observed whom it knows of.  Such a write precedes all that follows this access: PTX ISA,
- * "Causality order". */
+/* ShadowCell.a: block + 1 : 28, saw : 4, time : 32. ShadowCell.b: pc 20, clock 27, thread 10, mask 4, kind 3.
+ * saw: the slots of this word, one bit each, that hold strong writes observed by this access, or by another
+ * access known to it. Such a write precedes all that follows this access: PTX ISA, "Causality order". */
 enum { SAW_SHIFT = 32 };
 #define SAW_BITS (15ull << SAW_SHIFT)
 static inline u32 s_block(const ShadowCell *s) { return (u32)(s->a >> 36); }
@@ -16,7 +15,7 @@ static inline u32 s_kind(const ShadowCell *s) { return s->b & 7; }
 static inline u32 s_mask(const ShadowCell *s) { return s->b >> 3 & 15; }
 static inline u32 s_thread(const ShadowCell *s) { return s->b >> 7 & 1023; }
 static inline u32 s_clock(const ShadowCell *s) { return (u32)(s->b >> 17 & 0x7ffffff); }
-/* A_LANDED: the thread is who issued the copy; the clock is the agent's, 22 bits, below its number. */
+/* A_LANDED: thread is the issuer of the copy; clock is the agent's, 22 bits, below the agent's index. */
 enum { AGENT_SHIFT = 22 };
 static inline u32 s_agent(const ShadowCell *s) { return s_clock(s) >> AGENT_SHIFT; }
 static inline u32 s_landed(const ShadowCell *s) { return s_clock(s) & ((1u << AGENT_SHIFT) - 1); }
@@ -27,7 +26,7 @@ slot_b(u32 pc, u32 clock, u32 thread, u32 mask, u32 kind)
 	return (u64)pc << 44 | (u64)(clock & 0x7ffffff) << 17 | thread << 7 | mask << 3 | kind;
 }
 
-/* Do two words remember the same? */
+/* Do two words have the same records? */
 static inline bool
 cell_same(const ShadowCell *x, const ShadowCell *y, u32 slots)
 {

@@ -1,4 +1,4 @@
-/* synccheck_mbarrier.c - what is wrong with the use of an mbarrier, and with writes where one is. */
+/* synccheck_mbarrier.c - reports misuse of mbarriers, and writes to memory that holds one. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -29,7 +29,7 @@ mbar_live(Warp *w, const Ins *in, int lane, Cta *b, u32 addr)
 	return m;
 }
 
-/* Does w know of a fence behind the init: one of inits, or of the proxies? */
+/* Does w know of a fence after the init: of mbarrier inits, or of the proxies? */
 static bool
 is_fenced(const Warp *w, const Cta *b, const Mbar *m)
 {
@@ -50,9 +50,10 @@ mbar_async_use(Warp *w, const Ins *in, int lane, Cta *b, u32 addr)
 	if (!w->def || is_fenced(w, b, m))
 		return true;
 	b->mb.nunfenced -= !m->fenced;
-	m->fenced = true; /* tell it once */
+	m->fenced = true; /* report it once */
 	m->fence_warp = w->id;
-	/* After a barrier of the whole block it is odd, but works: Triton writes bar.sync and no fence. */
+	/* After a barrier of the whole block it is suspicious, but works: Triton writes bar.sync and no
+	 * fence. */
 	(m->init_era == b->era ? fault_add : warning_add)(
 		w, lane, SIM_FAULT_PROXY, in->line, SIM_SPACE_SHARED, addr, 8, NULL,
 		"%.60s: the mbarrier's init in line %u is not visible to the async proxy: no "
@@ -62,15 +63,15 @@ mbar_async_use(Warp *w, const Ins *in, int lane, Cta *b, u32 addr)
 
 /* ---- phases that end too early ----
  *
- * PTX ISA, "mbarrier.test_wait, mbarrier.try_wait": a wait by parity is for the current phase or the one
- * before it.  So a phase must not end before all who wait for the one before it have seen that: whoever
- * arrives in it has to know of them, or a later turn of theirs finds the parity of another phase.  In
- * doubt, that is of arrivals of whatever semantics, all that the warp knows counts.
+ * PTX ISA, "mbarrier.test_wait, mbarrier.try_wait": a wait by parity is for the current phase or the
+ * preceding one. So a phase must not end before all waiters of the preceding one have seen its end. Every
+ * warp that arrives in it must know of them, or a later wait of theirs finds the parity of another phase. In
+ * doubt (arrivals of any semantics) everything that the warp knows counts.
  *
- * A wgmma tells of waits too.  PTX ISA, "wgmma.mma_async" (.aligned: all threads of the warpgroup run it),
- * "wgmma.commit_group" (one wgmma-group per warpgroup), "wgmma.wait_group" (all of it is complete): who has
- * waited for one knows that each warp of the group has issued it, and so is past its waits in front of it.
- * That says nothing of what these warps wrote, so it is not in Know. */
+ * A wgmma also orders waits. PTX ISA, "wgmma.mma_async" (.aligned: all threads of the warpgroup execute it),
+ * "wgmma.commit_group" (one wgmma-group per warpgroup), "wgmma.wait_group" (all of it is complete): a warp
+ * that has waited for one knows that each warp of the group has issued it, and so is past its preceding
+ * waits. That does not order the writes of these warps, so it is not in Know. */
 
 void
 mbar_saw(Warp *w, const Ins *in, Mbar *m)
@@ -140,7 +141,7 @@ mbar_landed(Cta *b, u32 addr, u32 bytes, const Cta *from, u32 thread, s32 pc, u3
 		check_landed(b, addr, bytes, from, thread, pc, m->agent, b->mb.agent_clock[m->agent] + 1);
 }
 
-/* Data is written where mbarriers may be. */
+/* Checks a data write for overlap with mbarriers. */
 void
 mbar_overwrite(Warp *w, const Ins *in, int lane, Cta *b, u32 addr, u32 bytes)
 {

@@ -1,17 +1,17 @@
-/* synccheck_wgmma.c - wgmma is asynchronous: who may touch what before the wait.
+/* synccheck_wgmma.c - checks accesses to registers and shared memory of wgmma before its wait, as wgmma is
+ * asynchronous.
  *
- * PTX ISA, "Async proxy", "wgmma.fence", "wgmma.wait_group".  Of a warp, for each register:
- *  - what another instruction accessed may be used by wgmma only after a wgmma.fence; also what an
- *    earlier wgmma of another shape writes;
+ * PTX ISA, "Async proxy", "wgmma.fence", "wgmma.wait_group". For each register of a warp:
+ *  - a register accessed by another instruction, or written by an earlier wgmma of another shape, may be
+ *    used by wgmma only after a wgmma.fence;
  *  - accumulators and registers of A may not be accessed before the wait.
- * A plain mov of what a wgmma uses, or was moved from there, to another register is taken as a new name:
- * compilers write them anywhere.  One that brings anything else writes.
- * Of a warpgroup: its warps wait for each other at a wgmma.fence, and what they wrote before is there for the
- * wgmma behind it, which they execute together, if each has fenced the proxies: CUTLASS has no barrier there.
- * Where nothing else orders them it is a warning, since the ISA speaks of registers.
- * Shared memory that a wgmma reads may not be written before one of its warps has
- * waited; what that warp knows then, the others know when they have waited for the same.  A wait ends only
- * when all warps of the group have issued what is waited for. */
+ * A plain mov of a register used by a wgmma, or moved from one, to another register is treated as a renaming:
+ * compilers insert them anywhere. A mov of any other value is a write. The warps of a warpgroup wait for each
+ * other at a wgmma.fence. Their earlier writes are visible to the wgmma that follows, which they execute
+ * together, if each has executed a proxy fence: CUTLASS has no barrier there. Where nothing else orders them
+ * it is a warning, since the ISA only mentions registers. Shared memory that a wgmma reads may not be written
+ * before one of its warps has waited; what that warp then knows, the others know when they have waited for
+ * the same. A wait ends only when all warps of the group have issued the wgmma waited for. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -54,7 +54,7 @@ wgmma_turn(Warp *w, const Ins *in)
 		paths_wake(&w->cta->warp[i], P_WG, false);
 }
 
-/* ---- the warps of a group meet ---- */
+/* ---- the warps of a group synchronize ---- */
 
 bool
 wgmma_meet(Warp *w)
@@ -120,7 +120,7 @@ wgmma_fault(Warp *w, const Ins *in, u32 line, const char *why)
 	place_of(w->cta, w->id * WARP, line, &other);
 	fault_add(w, 0, SIM_FAULT_WGMMA, in->line, SIM_SPACE_REG, 0, 0, &other, "%.60s: %s line %u%s",
 	          in->text, why, line,
-	          in->id == OP_wgmma || in->id == OP_wgmmasp ? "" : ", which has not been waited for");
+	          in->id == OP_wgmma || in->id == OP_wgmmasp ? "" : ", which is still in flight (missing wait)");
 }
 
 /* The line of operation number seq, if it is in flight. */
@@ -168,7 +168,7 @@ wgmma_touch(Warp *w, const Ins *in)
 		touch(w, in, &in->d[i], true);
 }
 
-/* A register that this wgmma uses.  One complaint is enough. */
+/* Checks a register that this wgmma uses. Reports one error at most. */
 static bool
 usable(Warp *w, const Ins *in, const Ref *r, bool acc)
 {
@@ -248,7 +248,7 @@ reads(const WgOp *op, u32 at)
 	return false;
 }
 
-/* Piece `at` is written while an operation reads it. */
+/* Reports a write to chunk `at` while an operation reads it. */
 static void
 tell_busy(Warp *w, const Ins *in, int lane, const Cta *b, u32 at, u32 addr, u32 bytes)
 {
@@ -266,7 +266,7 @@ tell_busy(Warp *w, const Ins *in, int lane, const Cta *b, u32 at, u32 addr, u32 
 		}
 }
 
-/* Is the end of the wgmma that read it ordered before us? */
+/* Checks that the end of the wgmma that read it is ordered before us. */
 static void
 after_read(Warp *w, const Ins *in, int lane, const Cta *b, WgRead *r, u32 addr, u32 bytes)
 {
@@ -282,7 +282,7 @@ after_read(Warp *w, const Ins *in, int lane, const Cta *b, WgRead *r, u32 addr, 
 	r->clock = 0;
 }
 
-/* Somebody writes shared memory of block b. */
+/* Checks a write to shared memory of block b by any thread. */
 void
 wgmma_written(Warp *w, const Ins *in, int lane, const Cta *b, u32 addr, u32 bytes)
 {
@@ -297,7 +297,7 @@ wgmma_written(Warp *w, const Ins *in, int lane, const Cta *b, u32 addr, u32 byte
 	}
 }
 
-/* What a warp knows only grows: once it may read a piece, it may until somebody writes there. */
+/* A warp's knowledge only grows: once it may read a chunk, it may until the next write there. */
 bool
 wgmma_seen(const Warp *w, u32 addr)
 {
@@ -387,7 +387,7 @@ wgmma_free(Warp *w)
 	}
 }
 
-/* The block has come to its end: have all warps of each group executed the same? */
+/* At the end of the block: have all warps of each group executed the same warpgroup instructions? */
 void
 wgmma_end(Cta *b)
 {

@@ -1,4 +1,4 @@
-/* alloc.c - allocations of global memory. */
+/* alloc.c - allocates global memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

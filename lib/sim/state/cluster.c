@@ -1,4 +1,5 @@
-/* cluster.c - a cluster: the block a shared address is in, the queue of operations in flight. */
+/* cluster.c - finds the block of a shared address in a cluster; maintains the queue of operations in
+ * flight. */
 #include <stdlib.h>
 #include "lib/sim/state/execution.h"
 
@@ -29,7 +30,7 @@ flight_add(Warp *w, const Ins *in, PendingOp *f)
 	c->flights = f;
 }
 
-/* Those old enough, or all that are there; true if one has landed. */
+/* Lands those old enough, or all; returns true if one has landed. */
 bool
 flights_land(SimCluster *c, bool all)
 {

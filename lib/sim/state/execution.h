@@ -1,11 +1,10 @@
-/* execution.h - a launch under way: blocks, warps, the paths of diverged lanes, and their registers.
+/* execution.h - a launch in progress: blocks, warps, the paths of diverged lanes, and their registers.
  *
- * Registers.  A warp's register file is an array of planes of 32 lanes.  A plane of a type
- * of up to 32 bits is uint32_t[32] (narrow values zero-extended), one unit; 64-bit registers
- * are uint64_t[32], two units; 128-bit ones two such planes, four units (low, high).
- * Predicates are one 32-bit lane mask each.
- * For checks every byte of a register has a lane mask of "defined" bits: four masks a unit,
- * def[DEF_CONST + DEF_UNIT * unit + byte]; a 64-bit register has eight, in order of significance.
+ * Registers. A warp's register file is an array of planes of 32 lanes. A plane of a type of up to 32 bits is
+ * uint32_t[32] (narrow values zero-extended), one unit; 64-bit registers are uint64_t[32], two units; 128-bit
+ * ones two such planes, four units (low, high). Predicates are one 32-bit lane mask each. For checks every
+ * byte of a register has a lane mask of "defined" bits: four masks per unit, def[DEF_CONST + DEF_UNIT * unit
+ * + byte]; a 64-bit register has eight, in order of significance.
  */
 #ifndef SIM_MACHINE_H
 #define SIM_MACHINE_H
@@ -14,34 +13,34 @@
 #include "lib/sim/state/sync.h"
 
 enum { NBAR = 16 };             /* barriers of a block */
-/* Shared memory of the system, which PTX finds with %reserved_smem_offset_*; behind the program's own
+/* Shared memory reserved by the system, which PTX finds with %reserved_smem_offset_*; after the program's own
  * here. */
 enum { SYSTEM_SMEM = 1024 };
 
 typedef enum PathState {
 	P_FREE, P_RUN, P_WAIT, P_SYNC, P_BAR,
 	P_CLUSTER,              /* in barrier.cluster.wait */
-	P_WG,                   /* waits for its warpgroup: does it again */
-	P_REGS,                 /* waits for registers: does it again */
-	P_MBAR                  /* in a wait for an mbarrier: does it again after a phase of the block */
+	P_WG,                   /* waits for its warpgroup: retries */
+	P_REGS,                 /* waits for registers: retries */
+	P_MBAR                  /* in a wait for an mbarrier: retries after a phase of the block */
 } PathState;
 typedef struct Path {
-	s32 pc, rpc;            /* rpc: where it joins its parent; NO_PC: at ret or exit only */
+	s32 pc, rpc;            /* rpc: where it rejoins its parent; NO_PC: at ret or exit only */
 	u32 mask, arrived;      /* arrived: lanes waiting here for the other children */
 	s16 parent;
 	u16 kids;
 	u8 state;
 	u8 bar;                 /* P_BAR: which */
 	bool strict;            /* P_WAIT: see Branch.strict */
-	bool forced;            /* run the next .sync instruction with what is there; P_MBAR: no
-	                         * longer wait, say false */
+	bool forced;            /* run the next .sync instruction with the lanes present; P_MBAR: stop
+	                         * waiting, return false */
 	u32 need;               /* P_SYNC: lanes it waits for; P_MBAR: the mbarrier's address */
 	const CallInstr *call;       /* P_WAIT: for this call ... */
 	const Fn *callee;       /* ... of this function */
 	struct Save *save;
 } Path;
 
-/* Registers of a function that is entered again, to be put back when the call returns. */
+/* Registers of a re-entered function, to be restored when the call returns. */
 typedef struct Save {
 	struct Save *next;
 	u32 mask;               /* lanes that have not returned */
@@ -50,10 +49,10 @@ typedef struct Save {
 
 typedef struct Copy {           /* one warp-level cp.async in flight */
 	struct Copy *next;
-	u32 mask;               /* lanes not completed */
+	u32 mask;               /* lanes whose copies are incomplete */
 	u32 line;
 	s32 pc;
-	u32 seq;                /* number among the copies of its warp */
+	u32 seq;                /* index among the copies of its warp */
 	u8 bytes;               /* written per lane */
 	u32 group[WARP];
 	u32 dst[WARP];
@@ -75,30 +74,32 @@ struct Warp {
 	bool done, blocked, reported;
 	u8 *local, *linit;
 	u32 clock;                      /* grows at each synchronisation */
-	u32 waited, wait_clock;         /* lanes that have waited for the grids before; when the first did */
-	u32 met;                        /* what lanes did before this clock is ordered between all of them */
-	bool paired;                    /* some lanes have met since: */
-	u32 pair[WARP][WARP];           /* what lane j did up to this clock is ordered before lane i */
+	u32 waited, wait_clock;         /* lanes that have waited for the primary kernel; clock of the first
+	                                 * wait */
+	u32 met;                        /* accesses of lanes before this clock are ordered between all of
+	                                 * them */
+	bool paired;                    /* some lanes have synchronized since: */
+	u32 pair[WARP][WARP];           /* accesses of lane j up to this clock are ordered before lane i */
 	Know know;                      /* happens-before */
-	Know rel, acq;                  /* at the last fence; to take at the next */
-	/* The same between blocks, by the narrowest scope that is on the way; of SCOPE_CTA, at which nothing
-	 * reaches another block, is kept what would have. */
-	Far far[NSCOPES];               /* to take at the next fence of that scope */
+	Know rel, acq;                  /* at the last fence; to acquire at the next */
+	/* The same between blocks, by the narrowest scope on the path; at SCOPE_CTA, which does not reach
+	 * another block, the value that a wider scope would have given. */
+	Far far[NSCOPES];               /* to acquire at the next fence of that scope */
 	u32 grel[NSCOPES];              /* launch time of the last fence of that scope */
 	Vec *vfar[NSCOPES];             /* as far */
-	Vec *vrel[NSCOPES];             /* what that fence will release when asked for; until then .. */
+	Vec *vrel[NSCOPES];             /* what that fence will release on request; until then .. */
 	bool unmade[NSCOPES];           /* .. it is in `rel` */
-	u32 carrived, cdone;            /* barrier.cluster: lanes between arrive and wait, whose
-	                                 * phase is not, is complete */
+	u32 carrived, cdone;            /* barrier.cluster: lanes between arrive and wait, whose phase is
+	                                 * incomplete, is complete */
 	struct WgWarp *wg;              /* NULL unless the module has wgmma */
 	Copy *copies, **copies_end;
 	struct Bulk *bulk, **bulk_end;  /* bulk copies to global memory, oldest first */
 	u32 nbulk[WARP];                /* bulk groups committed */
 	u32 ncopies;                    /* issued so far */
-	u32 nstore, issued;             /* copies in the list; bytes of copies this instruction issued */
+	u32 nstore, issued;             /* copies in the list; bytes of copies issued by this instruction */
 	u32 ncommit[WARP];
 	u64 steps;
-	Path *path;                     /* room for Launch.paths */
+	Path *path;                     /* capacity: Launch.paths */
 	Save *saves;
 	u32 sp[WARP];                   /* end of the lane's frames in its local memory */
 };
@@ -120,7 +121,8 @@ typedef struct Bar {
 typedef struct TmapSeen { u64 addr; u64 time; } TmapSeen;
 typedef struct SyncVar { u64 addr; Know know; } SyncVar;
 
-typedef struct RemoteAccess {          /* newest access to a block's shared memory, or arrival, by another one */
+typedef struct RemoteAccess {          /* newest access to a block's shared memory, or arrival, by another
+                                        * one */
 	Warp *w;
 	int lane;
 	const Ins *in;
@@ -141,23 +143,23 @@ struct Cta {
 	Warp *warp;
 	u8 *smem, *sinit;
 	ShadowCell *shadow;
-	u32 *word_state;                /* see judge/shadow.c */
+	u32 *word_state;                /* see sanitizer/racecheck_fast.c */
 	WordRec word;
-	u32 era;                        /* grows when all threads have waited at one barrier */
-	u32 era_time;                   /* launch time at its begin */
-	bool quick;                     /* words are kept in word_state and word when they can */
+	u32 era;                        /* incremented when all threads have waited at one barrier */
+	u32 era_time;                   /* launch time at its start */
+	bool quick;                     /* words are in word_state and word when possible */
 	u32 smem_bytes;
 	Bar bar[NBAR];
 	SyncVar *sv;
 	u32 nsv, csv;
 	TmapSeen *tmap;
 	u32 ntmap, ctmap;
-	u64 *sect;                      /* hash set of sectors touched */
+	u64 *sect;                      /* hash set of sectors accessed */
 	u32 csect, nsect;
 	u64 sect_n[2];
-	struct L2Trace *l2;             /* what it has asked for; NULL: nobody wants to know */
+	struct L2Trace *l2;             /* its requests; NULL: not recorded */
 	bool dead, fenced;
-	bool ended, gone;               /* all its threads have exited; and that has been seen to */
+	bool ended, gone;               /* all its threads have exited; and the exit has been handled */
 	u32 next_warp;
 	u64 steps;
 	Cta *next;
@@ -173,7 +175,7 @@ struct Worker {
 	u64 barriers, blocks, mma_macs, mma;
 	u64 bsect[2];
 	u64 steps;
-	Cta *free;                      /* a block's memory to use again */
+	Cta *free;                      /* blocks whose memory can be reused */
 	SimCluster *freec;
 	u64 tick;
 	bool nomem;
@@ -181,25 +183,25 @@ struct Worker {
 
 typedef struct FaultRec {
 	sim_fault f;
-	u32 lin;                        /* block, for the order */
+	u32 lin;                        /* block index, for the order */
 	u32 cluster;
 	u32 thread;
 	char text[256];
 	struct FaultRec *next;
 } FaultRec;
 
-typedef struct Out {            /* what one thread printed in one call */
+typedef struct Out {            /* output of one thread in one call */
 	struct Out *next;
 	u32 cluster, lin, seq, n;
 	char text[];
 } Out;
 
-typedef struct GSync {          /* what was released to an address, by the narrowest scope on the way */
+typedef struct GSync {          /* releases to an address, by the narrowest scope on the path */
 	u64 addr;
 	struct Released {
 		u32 time;
-		u32 block, cluster;     /* + 1: that released; ~0: several */
-		Vec *vec, *old;         /* ... before the newest plain store of somebody else */
+		u32 block, cluster;     /* + 1: the releaser; ~0: several */
+		Vec *vec, *old;         /* ... before the newest plain store of another thread */
 	} at[NSCOPES];
 	u64 releasers;                  /* warps that released here by the write itself, hashed */
 } GSync;
@@ -214,7 +216,7 @@ struct Launch {
 	u32 nthread, nblock, nwarp;
 	u32 cdim[3], cgrid[3], ncluster;        /* blocks of a cluster; clusters of the grid */
 	bool cexplicit;
-	u32 smem;                       /* all of it */
+	u32 smem;                       /* total */
 	u32 smem_user;                  /* static + dynamic; the rest is the system's */
 	u32 units, preds, local;
 	u32 frame, paths;               /* the entry's own local memory; paths of a warp */
@@ -223,25 +225,25 @@ struct Launch {
 	bool checks, counts, shared_host;
 	const u8 *param;
 	u32 param_bytes;
-	u8 *shown;                      /* by pc: the trace hook looks at it; NULL: nothing is traced */
+	u8 *shown;                      /* by pc: the trace hook sees it; NULL: no tracing */
 	LaunchLocks *sync;                     /* locks */
 	u32 next_cluster;
 	int stop;                       /* 0 or a SIM_E_ code */
-	u32 stop_at;                    /* by what this cluster did, + 1; 0: for all */
+	u32 stop_at;                    /* cluster that caused it, + 1; 0: applies to all */
 	char *why;
 	u64 steps, max_steps;
-	u64 random;                     /* for turns; used if the launch has a seed */
+	u64 random;                     /* for time slices; used if the launch has a seed */
 	FaultRec *faults;
 	u32 nfault, nwarning, max_fault;        /* at most max_fault of each */
-	char *hang;                     /* the first report of a hang */
-	u32 room;                       /* blocks that a worker may put aside */
+	char *hang;                     /* the report of the first hang */
+	u32 room;                       /* blocks that a worker may set aside */
 	u32 running, spinning;          /* clusters started and not ended; proven to spin in ... */
 	u64 epoch;                      /* ... this time without writes */
 	u32 time;                       /* launch time of the happens-before between blocks */
 	GSync *gs;
 	u32 ngs, cgs;
-	bool hands;                     /* some block has begun to hand over: see hands_over */
-	struct L2 *l2;                  /* NULL: none is wanted */
+	bool hands;                     /* some block has started to release: see hands_over */
+	struct L2 *l2;                  /* NULL: not requested */
 };
 
 static inline const u32 *
@@ -264,7 +266,7 @@ dst64(Warp *w, const Ref *r)
 {
 	return (u64 *)(void *)dst32(w, r);
 }
-/* One lane of a register as a number, zero-extended. */
+/* One lane of a register as an integer, zero-extended. */
 static inline u64
 lane_get(const Warp *w, const Ref *r, int lane)
 {
@@ -291,6 +293,6 @@ note_look(Warp *w, const Ins *in, bool strong)
 	c->look = in;
 }
 
-/* cluster.c: paths of the warp in this state try again; forced: see Path.  True if there were any. */
+/* cluster.c: paths of the warp in this state retry; forced: see Path. Returns whether there were any. */
 bool paths_wake(Warp *w, PathState state, bool forced);
 #endif

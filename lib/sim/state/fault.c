@@ -1,4 +1,4 @@
-/* fault.c - faults of a launch as they come, and its end before all blocks have run. */
+/* fault.c - records the faults of a launch as they occur, and ends it before all blocks have run. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ launch_unlock(Launch *l)
 		pthread_mutex_unlock(&l->sync->sync);
 }
 
-/* What stops the earliest cluster is why. */
+/* The reason is that of the earliest stopped cluster. */
 static void
 stop_from(Launch *l, u32 at, int code, const char *why)
 {
@@ -79,8 +79,8 @@ place_of(const Cta *b, u32 thread, u32 line, sim_place *out)
 	out->thread[2] = thread / a->block[0] / a->block[1];
 }
 
-/* A race between two lines is one fault, whichever came first; *swap if it was reported the other
- * way round. */
+/* A race between two lines is one fault, whichever came first; *swap if it was reported in the opposite
+ * order. */
 static FaultRec *
 same_fault(Launch *l, const sim_fault *as, bool *swap)
 {
@@ -103,7 +103,7 @@ same_fault(Launch *l, const sim_fault *as, bool *swap)
 	return NULL;
 }
 
-/* Room for one more; NULL: there are enough of them, or the host does not want it. */
+/* Allocates one more; returns NULL if there are enough of them, or the host suppresses it. */
 static FaultRec *
 one_more(Launch *l, const FaultRec *from)
 {
@@ -125,8 +125,8 @@ static bool add(Warp *w, FaultRec *from, const char *fmt, va_list ap) PRINTF_LIK
 static void vadd(Warp *w, int lane, FaultRec *f, u32 line, const sim_place *other, const char *fmt,
                  va_list ap) PRINTF_LIKE(6, 0);
 
-/* Put it among the faults of the launch: counted if it is known, but told of the earliest place.  False: now
- * they are too many. */
+/* Adds it to the launch's faults: a known one is counted, and reported at its earliest location. Returns
+ * false if there are now too many. */
 static bool
 add(Warp *w, FaultRec *from, const char *fmt, va_list ap)
 {

@@ -21,7 +21,7 @@ typedef struct Ins Ins;
 typedef struct Warp Warp;
 
 enum { NO_PC = -1 };            /* no instruction */
-/* What an exec function tells the scheduler. */
+/* What an exec function returns to the scheduler. */
 enum { R_NEXT, R_JUMP, R_BLOCK, R_AGAIN, R_STOP };
 typedef int exec_fn(Warp *w, const Ins *in, u32 mask);
 typedef void alu_fn(void *o, const void *a, const void *b, const void *c, const void *e,
@@ -33,16 +33,16 @@ enum { /* Ins.flags */
 	F_FTZ = 1 << 0, F_SAT = 1 << 1, F_NAN = 1 << 2, F_RELU = 1 << 3, F_ABS = 1 << 4,
 	F_INT = 1 << 5,         /* round to integer */
 	F_SATF = 1 << 6, F_XOR = 1 << 7,
-	F_OOB = 1 << 21,        /* fma: NaN that stands for elements outside of a tensor gives 0 */
-	F_HALVES = 1 << 8,      /* defined-ness by 16-bit halves */
+	F_OOB = 1 << 21,        /* fma: NaN that represents out-of-bounds elements gives 0 */
+	F_HALVES = 1 << 8,      /* definedness by 16-bit halves */
 	F_STRONG = 1 << 9, F_ACQ = 1 << 10, F_REL = 1 << 11, F_TRANS = 1 << 12, F_POPC = 1 << 13,
 	F_ANY = 1 << 14,        /* dst always defined */
 	F_SCALED = 1 << 15, F_PLUS_ONE = 1 << 16, F_PARITY = 1 << 17, F_NOCOMPLETE = 1 << 18,
-	F_GUESS = 1 << 19,      /* a weak load whose value compare-and-swap will judge */
-	F_NC = 1 << 20          /* a load by way of a cache that sees no writes of the kernel */
+	F_GUESS = 1 << 19,      /* a weak load whose value a compare-and-swap will verify */
+	F_NC = 1 << 20          /* a load through a cache that does not see writes of the kernel */
 };
 
-/* Whose threads a strong access or a fence reaches: PTX ISA, "Scope".  .gpu and .sys are alike here. */
+/* Scope of a strong access or a fence: PTX ISA, "Scope". .gpu and .sys are equivalent here. */
 enum { SCOPE_CTA, SCOPE_CLUSTER, SCOPE_GPU, SCOPE_SYS, NSCOPES = SCOPE_SYS };
 
 /* Instruction rows of isa.def. */
@@ -52,7 +52,7 @@ typedef enum OpId {
 	OP_COUNT
 } OpId;
 
-/* What an instruction of a kind has beside the members that all have; Ins.exec says which it is. */
+/* Members specific to a kind of instruction; Ins.exec determines which. */
 typedef struct Arith {          /* arithmetic, compares, conversions */
 	u8 rnd;
 	u8 relation;            /* set of 1 less, 2 equal, 4 greater, 8 unordered */
@@ -61,7 +61,7 @@ typedef struct Arith {          /* arithmetic, compares, conversions */
 	u8 lut;                 /* lop3 */
 } Arith;
 enum { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR, BOOL_NOT, BOOL_MOV };
-typedef struct Logic {          /* of predicates: the second source, if op has one */
+typedef struct Logic {          /* predicate logic: the second source, if op has one */
 	u8 op;                  /* BOOL_ */
 	bool neg;
 	u32 p;
@@ -82,8 +82,8 @@ typedef struct Arrive {         /* mbarriers, and cp.async.mbarrier.arrive */
 } Arrive;
 enum { ARRIVE, ARRIVE_DROP, ARRIVE_EXPECT, ARRIVE_COMPLETE };
 typedef struct Wait {           /* for groups of copies or of wgmma */
-	u32 keep;               /* so many of the newest may be unfinished */
-	bool read;              /* bulk copies: their reading is enough */
+	u32 keep;               /* number of newest groups that may be incomplete */
+	bool read;              /* bulk copies: wait for the source read only */
 } Wait;
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
@@ -91,8 +91,8 @@ enum { REDUX_ADD, REDUX_MIN, REDUX_MAX, REDUX_AND, REDUX_OR, REDUX_XOR };
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 typedef struct Branch {
 	s32 target;
-	s32 rpc;                /* where lanes that part meet again, or NO_PC */
-	bool strict;            /* rpc post-dominates even with every exit counted */
+	s32 rpc;                /* where divergent lanes reconverge, or NO_PC */
+	bool strict;            /* rpc post-dominates even with every exit included */
 	u32 n;
 	const u32 *targets;     /* brx: n of them */
 	const CallInstr *call;
@@ -101,18 +101,18 @@ typedef struct MmaInstr {        /* mma, wmma.mma, wgmma.  s: A, B, C (wgmma: A,
 	u8 a, b, c, d;          /* types */
 	u8 na, nb;              /* registers of A and B; wgmma: of A, 0 if it is in shared memory */
 	u16 m, n, k;
-	bool a_col, b_col;      /* by column */
+	bool a_col, b_col;      /* column-major */
 	bool is_and;            /* single bits: and, not xor */
 	bool negate;            /* the product is subtracted */
 	u8 selector;            /* sparse */
-	bool ordered;           /* and the metadata rise */
-	u8 scales;              /* along k, of a row of A and of a column of B; 0: none.  s: A's, B's, last */
+	bool ordered;           /* and the metadata must be ascending */
+	u8 scales;              /* along k, of a row of A and of a column of B; 0: none. s: A's, B's, last */
 	u8 scale;               /* their type */
-	u8 byte[2], thread[2];  /* where they begin in a register of whose lanes: A's, B's */
+	u8 byte[2], thread[2];  /* first byte in a register, and of which lanes: A's, B's */
 } MmaInstr;
 typedef struct Fragment {       /* wmma.load and wmma.store.  s: address, stride, registers of a store */
 	u8 which;               /* FRAG_ */
-	bool col;               /* by column in memory */
+	bool col;               /* column-major in memory */
 	bool stride;            /* it is given */
 	u16 rows, cols;
 } Fragment;
@@ -126,21 +126,21 @@ struct Ins {
 	u8 type, type2;         /* the first two types of the opcode, or the first twice */
 	u8 cls;
 	u8 space;               /* sim_space, NONE: generic */
-	u8 scope;               /* SCOPE_; SCOPE_SYS where none can be given */
+	u8 scope;               /* SCOPE_; SCOPE_SYS where none can be specified */
 	u16 id;
-	s32 guard;              /* predicate number, or -1 */
+	s32 guard;              /* predicate index, or -1 */
 	bool guard_neg;
 	bool ps_neg;
-	bool wg;                /* touches registers that a wgmma uses */
-	bool wg_name;           /* moves one of them to another */
+	bool wg;                /* accesses registers used by a wgmma */
+	bool wg_name;           /* moves one of them to another register */
 	bool wsync;             /* waits for all lanes it names (warp-level) */
 	s32 pd, pd2, ps;        /* predicate destinations, source; -1 none */
 	u32 flags;
 	u32 line;
 	s64 off;                /* address offset */
 	const char *text;       /* opcode as written */
-	const PtxStmt *st;         /* what it was decoded from */
-	const Var *owner;       /* shared variable that its address is counted from; NULL: who knows */
+	const PtxStmt *st;         /* statement it was decoded from */
+	const Var *owner;       /* shared variable that its address is based on; NULL: unknown */
 	union {
 		Arith arith;
 		Logic logic;
@@ -159,7 +159,7 @@ struct Ins {
 		u8 fence;       /* FENCE_ */
 		struct {
 			u8 field, i;
-		} tmap; /* tensormap.replace: TF_, and which of several */
+		} tmap; /* tensormap.replace: TF_, and the index if there are several */
 		const struct BulkArg *bulk; /* bulk copies, tensor maps */
 		const struct Video *video;
 	};

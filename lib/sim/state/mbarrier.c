@@ -1,4 +1,4 @@
-/* mbarrier.c - the mbarriers of a block, by their address in its shared memory. */
+/* mbarrier.c - finds the mbarriers of a block by their address in its shared memory. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/state/execution.h"

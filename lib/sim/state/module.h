@@ -14,8 +14,8 @@
 #define GLOBAL_BASE 0x0000100000000000ull
 
 /* ---- memory ---- */
-typedef struct ShadowCell { u64 a, b; } ShadowCell;         /* one remembered access; see judge/slot.h */
-typedef struct WordRec { u64 *w, *r[2]; } WordRec;      /* of each shared word; see judge/shadow.c */
+typedef struct ShadowCell { u64 a, b; } ShadowCell;         /* see sanitizer/shadow_cell.h */
+typedef struct WordRec { u64 *w, *r[2]; } WordRec;      /* see sanitizer/racecheck_fast.c */
 enum { SHARED_SLOTS = 4, GLOBAL_SLOTS = 3, PAGE_WORDS = 1024 };
 
 typedef struct Alloc {
@@ -23,11 +23,11 @@ typedef struct Alloc {
 	u8 *data, *init;        /* init: 1 per written byte */
 	void *raw;
 	bool freed, readonly;
-	bool full;              /* all bytes written: init need not be looked at */
+	bool full;              /* all bytes written: init need not be read */
 	char name[48];
 	ShadowCell **page;            /* race shadow of a launch */
-	ShadowCell **granule;         /* the same for pages that are only read, by 16 bytes */
-	u8 *sect[2];            /* sectors touched in a launch: read, written; one bit each */
+	ShadowCell **granule;         /* the same for pages that are only read, per 16 bytes */
+	u8 *sect[2];            /* sectors accessed in a launch: read, written; one bit each */
 	u8 *lock;               /* one per page */
 } Alloc;
 
@@ -36,7 +36,7 @@ struct sim {
 	u32 nalloc, calloc_;
 	u64 next;
 	sim_module *modules;
-	u64 heap;               /* allocation that malloc of kernels divides, 0: none yet */
+	u64 heap;               /* allocation that kernels' malloc divides, 0: none yet */
 	struct HeapBlock {
 		u32 at, size;
 	} * heap_block; /* in use, by address */
@@ -44,7 +44,8 @@ struct sim {
 	Messages messages;
 };
 
-typedef struct KnownOp {        /* an opcode that exists: its row of isa.def, and the row's among its parts */
+typedef struct KnownOp {        /* an existing opcode: its row of isa.def, and the row's words among its
+                                 * parts */
 	const char *op;
 	const struct IsaRow *row;
 	u32 taken;
@@ -67,7 +68,7 @@ struct sim_module {
 };
 
 /* alloc.c */
-enum { ALLOC_GUARD = 4096 };    /* bytes without an allocation behind each */
+enum { ALLOC_GUARD = 4096 };    /* bytes without an allocation after each */
 Alloc *mem_find(const sim *s, u64 addr);
 Alloc *mem_new(sim *s, u64 bytes, const char *name);
 void mem_drop(Alloc *al);

@@ -1,20 +1,20 @@
-/* sync.h - what warps know of each other, clusters, mbarriers, operations in flight.
+/* sync.h - happens-before knowledge of warps, clusters, mbarriers, operations in flight.
  *
- * Happens-before.  A warp's knowledge (Know) is the newest clock it knows of each warp of its
- * block and of each agent, and the same of other blocks.  Knowledge is handed over by barriers,
- * mbarriers, fences, acquire and release.
- *	vc[v]               what warp v did up to this clock is ordered before us
+ * Happens-before. A warp's knowledge (Know) is the newest clock it knows of each warp of its block and of
+ * each agent, and the same of other blocks. Knowledge is passed on by barriers, mbarriers, fences, acquire
+ * and release.
+ *	vc[v]               accesses of warp v up to this clock are ordered before us
  *	vc[MAX_WARPS + a]   the same for agent a: asynchronous copies that complete on the mbarriers
  *	                    of that number (mod NAGENT) have been waited for up to this clock
- *	pf[p][v]            writes of warp v up to this clock are behind a proxy fence we know of:
+ *	pf[p][v]            writes of warp v up to this clock are followed by a proxy fence we know of:
  *	                    p = 0 shared, 1 global memory
  *	far                 the newest clock it knows of the warps and agents of other blocks: exact
- *	gacq                what other blocks did at or after this launch time is not
- *	gown                as gacq for the own block, by way of another block: for what has no clock
- *	gwide               as gacq, had every scope on the way been wide enough: for words, not for verdicts
+ *	gacq                accesses of other blocks at or after this launch time are not ordered
+ *	gown                as gacq for the own block, through another block: for accesses without a clock
+ *	gwide               as gacq, had every scope on the path been wide enough: only for messages
  *
- * Shared addresses.  An address of shared::cta is an offset; of shared::cluster the same offset
- * with rank + 1 above RANK_SHIFT, or 0 there for the own block.
+ * Shared addresses. An address of shared::cta is an offset; of shared::cluster the same offset with rank + 1
+ * above RANK_SHIFT, or 0 there for the own block.
  */
 #ifndef SIM_SYNC_H
 #define SIM_SYNC_H
@@ -35,67 +35,65 @@ typedef struct Know {
 	u32 gacq;
 	u32 gown;
 	u32 gwide;
-	Vec *far;               /* last: it is counted by hand.  A Know is copied by know_copy */
+	Vec *far;               /* last: manually reference-counted. A Know is copied by know_copy */
 } Know;
 /* What reaches a warp from other blocks, in launch time: as Know.gacq and Know.gown. */
 typedef struct Far { u32 acq, own; } Far;
 /* vector_clock.c */
 void know_join(Launch *l, Know *to, const Know *from);
-void know_take(Warp *w, const Know *from); /* w knows it */
+void know_take(Warp *w, const Know *from); /* w acquires it */
 void know_copy(Know *to, const Know *from);
-void know_drop(Know *k); /* all zero again */
+void know_drop(Know *k); /* resets it to zero */
 void know_far(Know *to, const Far *from, u32 scope); /* what reaches us at that scope: see Warp.far */
-void know_release(Warp *w, Know *to); /* all that w did and knows; starts a new clock */
+void know_release(Warp *w, Know *to); /* all accesses and knowledge of w; starts a new clock */
 u32 time_tick(Launch *l); /* a new moment of launch time */
 /* vec.c: any Vec * may be NULL, which knows nothing */
 void vec_drop(Vec **v);
 void vec_copy(Vec **to, Vec *from);
 void vec_join(Launch *l, Vec **to, Vec *from);
-u32 vec_clock(const Launch *l, Vec *v, u32 lin, u32 i); /* of block lin, by its number in Know.vc */
-void vec_own(Warp *w); /* what the vector says of its own block goes to Know.vc */
-/* All that w did and knows, in *room; starts a new clock. */
+u32 vec_clock(const Launch *l, Vec *v, u32 lin, u32 i); /* of block lin, by index in Know.vc */
+void vec_own(Warp *w); /* merges the vector's entry for its own block into Know.vc */
+/* All accesses and knowledge of w, in *room; starts a new clock. */
 Vec *vec_now(Warp *w, Vec **room);
-/* What w had done and known when it came to its last fence of that scope. */
+/* The accesses and knowledge of w at its last fence of that scope. */
 Vec *vec_fenced(Warp *w, u32 scope);
 
-/* An asynchronous operation that has been issued.  It lands when no warp of its cluster can
- * move, or a few scheduling rounds later; of several the newest first: nothing may depend on an
- * order that nobody waited for.  One malloc'd block that starts with this; freed by the queue,
- * landed or not. */
+/* An issued asynchronous operation. It lands when no warp of its cluster can make progress, or a few
+ * scheduling rounds later; of several the newest first: code may not depend on an order without a wait. One
+ * malloc'd block that starts with this; freed by the queue, landed or not. */
 typedef struct PendingOp {
 	struct PendingOp *next;
-	void (*land)(struct PendingOp *); /* do it; may add flights, must not free */
-	struct SimCluster *cl; /* set by flight_add, as the next three */
+	void (*land)(struct PendingOp *); /* executes it; may add operations, must not free */
+	struct SimCluster *cl; /* set by flight_add, like the next three */
 	u64 round; /* when it was issued */
 	u32 line; /* of the instruction */
 	Cta *from; /* block that issued it */
-	Cta *dst; /* block whose shared memory it will touch: it must not exit
-	                                 * before; NULL: none, or it is judged in land() */
+	Cta *dst; /* block it will access, which must not exit before; NULL: none, or checked by land() */
 } PendingOp;
 
-typedef struct Moment { u32 warp, clock, time; } Moment; /* what the warp did up to it; clock 0: none */
+typedef struct Moment { u32 warp, clock, time; } Moment; /* accesses of the warp up to it; clock 0: none */
 
-typedef struct MbarSaw { /* a wait that found a phase ended */
+typedef struct MbarSaw { /* a wait that found a phase complete */
 	Moment own; /* of the warp itself */
 	Moment group; /* of a warp of its group that has waited for a wgmma issued after it */
-	u32 turn; /* instructions of its warpgroup that the warp had executed: see judge/wgmma.h */
+	u32 turn; /* warpgroup instructions that the warp had executed: see sanitizer/synccheck_wgmma.h */
 	u32 line;
 } MbarSaw;
 
 typedef struct Mbar { /* one mbarrier object */
 	u32 addr; /* in its block's shared memory */
-	u32 expected, pending; /* arrivals: of a phase, still missing in this one */
+	u32 expected, pending; /* arrivals: of a phase, still pending in this one */
 	s32 tx; /* transactions still expected in this phase */
 	u32 phase; /* phases completed */
 	u32 arrived, former; /* warps of its block: in this phase, in earlier ones */
 	bool live; /* between init and inval */
-	bool fenced; /* the init is known to the async proxy */
+	bool fenced; /* the init is visible to the async proxy */
 	u8 agent;
 	u32 line; /* of its init */
 	u32 init_warp, init_clock, init_era;
-	u32 fence_warp, fence_clock, fence_time; /* who fenced it first, and when */
-	Know next, done; /* handed over by arrivals; to who sees the phase end */
-	u32 saw; /* warps that found the last phase ended, of which nobody knew who has arrived since */
+	u32 fence_warp, fence_clock, fence_time; /* warp of the first fence, and when */
+	Know next, done; /* released by arrivals; acquired by warps that see the phase complete */
+	u32 saw; /* warps that found the last phase complete, unknown to all warps that have arrived since */
 	MbarSaw by[MAX_WARPS]; /* when these did */
 } Mbar;
 
@@ -111,20 +109,20 @@ typedef struct SimCluster {
 	Launch *l;
 	Worker *k;
 	Cta *cta[MAX_CLUSTER];
-	u32 n, lin; /* blocks; number of the cluster */
+	u32 n, lin; /* blocks; index of the cluster */
 	PendingOp *flights; /* newest first */
 	u64 round;
-	u64 effects; /* grows with each thing another warp could notice, ... */
-	u64 inner; /* ... those of them that only its own warps could: shared memory, barriers */
-	u64 quiet; /* instructions of its turns since the last effect that is not inner */
-	u64 patience; /* whether it spins is asked when `quiet` reaches it */
-	u64 reads; /* ... and with each that other clusters may have changed, ... */
+	u64 effects; /* incremented by each effect visible to another warp, ... */
+	u64 inner; /* ... those of them visible only to its own warps: shared memory, barriers */
+	u64 quiet; /* instructions of its time slices since the last effect that is not inner */
+	u64 patience; /* livelock detection runs when `quiet` reaches it */
+	u64 reads; /* ... and by each read of memory that other clusters may have changed, ... */
 	u64 polls; /* ... those of them by strong accesses that change nothing */
 	u64 clocks;                     /* reads of clocks */
 	Warp *looker; /* the newest of these reads: its warp and instruction; NULL: none */
 	const Ins *look;
 	u64 epoch;                      /* of the launch, + 1, when last proven to spin */
-	bool timed_out; /* mbarrier waits have, with this state: */
+	bool timed_out; /* mbarrier waits have timed out, with this state: */
 	u64 state, seen[3];             /* effects, reads, clocks */
 	u32 gacq; /* barrier.cluster: time of the releases so far, ... */
 	u32 gdone; /* ... of the last phase that completed */
@@ -134,18 +132,18 @@ typedef struct SimCluster {
 } SimCluster;
 
 /* cluster.c */
-/* The block an address of shared::cluster is in, and its offset there; NULL: rank too large. */
+/* The block that an address of shared::cluster is in, and its offset there; NULL: rank too large. */
 Cta *cluster_cta(const Cta *own, u64 addr, u32 *off);
 void flight_add(Warp *w, const Ins *in, PendingOp *f); /* f->land and f->dst are set */
 bool flights_land(SimCluster *c, bool all);        /* those old enough, or all; true if one has landed */
 void flights_drop(SimCluster *c);
-/* Things that other clusters could notice. */
+/* Effects visible to other clusters. */
 static inline u64
 cluster_out(const SimCluster *c)
 {
 	return c->effects - c->inner;
 }
-/* One that only its own warps could. */
+/* Records an effect visible only to its own warps. */
 static inline void
 inner_effect(SimCluster *c)
 {
@@ -160,7 +158,7 @@ cluster_addr(u32 rank, u32 off)
 
 /* mbarrier.c */
 Mbar *mbar_find(const Cta *b, u32 addr); /* NULL if none is live there */
-/* A new one, all zero, in place of one that may be there; NULL: out of memory. */
+/* Creates one, all zero, replacing one that may be there; NULL: out of memory. */
 Mbar *mbar_make(Cta *b, u32 addr);
 void mbar_reset(Cta *b); /* at the start of a block */
 void mbar_free(Cta *b);

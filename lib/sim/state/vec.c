@@ -1,9 +1,9 @@
-/* vec.c - vector clocks of blocks, sparse: what is known of each block, by warp and agent.
+/* vec.c - stores the vector clocks of blocks sparsely: what is known of each block, by warp and agent.
  *
- * A Vec is a tree of 16 branches a node over the numbers of blocks, with a block's clocks (see
- * Know.vc) at each leaf.  Trees share what they have in common: a node that more than one refers to
- * never changes.  So the vectors of many blocks that have heard of each other cost a path each, and
- * where two are the same, which comparing the nodes tells, there is nothing to do. */
+ * A Vec is a tree with 16 branches per node over the block indices, with a block's clocks (see Know.vc) at
+ * each leaf. Trees share common nodes: a node with several references is immutable. So the vectors of many
+ * blocks that know of each other cost one path each. Where two are the same node, which a pointer comparison
+ * detects, there is nothing to do. */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/sim/state/fault.h"
@@ -12,7 +12,7 @@
 enum { FAN = 16, FAN_BITS = 4 };
 
 struct Vec {
-	u32 refs, n;            /* clocks of a leaf, which stand in place of the branches; 0: these */
+	u32 refs, n;            /* clocks of a leaf, which replace the branches; 0: a branch node */
 	Vec *kid[];
 };
 
@@ -73,7 +73,7 @@ branch(u32 lin, u32 level)
 	return lin >> FAN_BITS * (level - 1) & (FAN - 1);
 }
 
-/* Without memory what is known is lost, and the launch ends. */
+/* When out of memory, the knowledge is lost and the launch ends. */
 static Vec *
 node(Launch *l, u32 n)
 {
@@ -90,7 +90,7 @@ node(Launch *l, u32 n)
 }
 
 static bool
-covers(Vec *a, Vec *b)      /* of leaves: a knows all that b does */
+covers(Vec *a, Vec *b)      /* for leaves: a knows all that b does */
 {
 	for (u32 i = 0; i < b->n; i++)
 		if (clocks(b)[i] > (i < a->n ? clocks(a)[i] : 0))
@@ -113,7 +113,7 @@ join_leaves(Launch *l, Vec *a, Vec *b)
 	return v ? v : vec_ref(a);
 }
 
-/* A reference to what a and b know together. */
+/* Returns a reference to the combined knowledge of a and b. */
 static Vec *
 join(Launch *l, Vec *a, Vec *b)
 {
@@ -151,7 +151,7 @@ vec_join(Launch *l, Vec **to, Vec *from)
 	put_back(old);
 }
 
-/* *at, alone in its place, becomes that leaf, or a path to it. */
+/* *at, unshared, becomes that leaf, or a path to it. */
 static void
 put_leaf(Launch *l, Vec **at, u32 level, u32 lin, Vec *leaf)
 {
@@ -202,7 +202,7 @@ vec_own(Warp *w)
 			w->know.vc[i] = clocks(leaf)[i];
 }
 
-/* *to becomes what `know` of its block is, for other blocks, with w itself at `clock`. */
+/* Sets *to to the knowledge `know` of its block, for other blocks, with w itself at `clock`. */
 static void
 vec_of(const Warp *w, const Know *know, u32 clock, Vec **to)
 {

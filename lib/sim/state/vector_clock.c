@@ -1,4 +1,4 @@
-/* vector_clock.c - what warps know of each other, and moments of launch time. */
+/* vector_clock.c - merges the happens-before knowledge of warps, and moments of launch time. */
 #include <string.h>
 #include "lib/sim/state/execution.h"
 

@@ -1,8 +1,7 @@
-/* test_num.c - floats: conversions of f16, bf16, tf32 and the 8-bit formats at every value and
- * every boundary, arithmetic in every rounding, against tables and the host's own arithmetic.
+/* test_num.c - tests floats: conversions of f16, bf16, tf32 and the 8-bit formats at every value and every
+ * boundary, arithmetic in every rounding, against tables and the host's own arithmetic.
  *
- * Reference for a format: the sorted table of all its magnitudes, as doubles; rounding is a
- * search in it. */
+ * Reference for a format: the sorted table of all its magnitudes, as doubles; rounding is a search in it. */
 #include <fenv.h>
 #include <math.h>
 #include "test/check.h"

@@ -1,9 +1,9 @@
-/* cuda.h - CUDA C kernels, compiled by nvcc when the test runs, judged by plain C.
+/* cuda.h - CUDA C kernels, compiled by nvcc when the test runs, checked by plain C.
  *
- * A test program is a .cu file in test/sim/cuda/, a table of Cases and a check function for each.  On
- * every target a case names, its kernel runs with all checks and counts on.  It must run without a
- * fault (the kernels are right, so a fault is a false alarm), and its check function must judge every
- * element of every output against a value it computes by itself, in double or exact integers.
+ * A test program is a .cu file in test/sim/cuda/, a table of Cases and a check function for each. On every
+ * target a case names, its kernel runs with all checks and counts on. It must run without a fault (the
+ * kernels are correct, so a fault is a false positive). Its check function must compare every element of
+ * every output with a value it computes by itself, in double or exact integers.
  */
 #ifndef SIMTEST_CUDA_H
 #define SIMTEST_CUDA_H

@@ -1,4 +1,4 @@
-/* test_algorithms.c - hashes, transforms, solvers, searches, neural layers. */
+/* test_algorithms.c - tests CUDA kernels of hashes, transforms, solvers, searches, neural layers. */
 #include "test/sim/cuda/cuda.h"
 
 #define EPS 0x1p-24     /* half an ulp of 1 in f32 */

@@ -1,4 +1,5 @@
-/* test_basic.c - reductions, scans, sorts, products: what most CUDA programs are made of. */
+/* test_basic.c - tests CUDA kernels of reductions, scans, sorts and matrix products, the core of most CUDA
+ * programs. */
 #include "test/sim/cuda/cuda.h"
 
 static void

@@ -1,4 +1,4 @@
-/* test_cuda_narrow.c - f16, bf16, fp8 and small integers. */
+/* test_cuda_narrow.c - tests CUDA kernels on f16, bf16, fp8 and small integers. */
 #include <fenv.h>
 #include "test/sim/cuda/cuda.h"
 

@@ -1,4 +1,4 @@
-/* test_cuda_sync.c - warps, barriers, atomics, locks and queues. */
+/* test_cuda_sync.c - tests CUDA kernels with warp primitives, barriers, atomics, locks and queues. */
 #include "test/sim/cuda/cuda.h"
 
 static void

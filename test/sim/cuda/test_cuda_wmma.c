@@ -1,4 +1,4 @@
-/* test_cuda_wmma.c - nvcuda::wmma, whose fragments have whatever layout the simulator gives them. */
+/* test_cuda_wmma.c - tests nvcuda::wmma, whose fragment layout is chosen by the simulator. */
 #include "test/sim/cuda/product.h"
 
 static void

@@ -1,4 +1,4 @@
-/* test_hopper.c - clusters, transaction barriers, tensor copies and wgmma of sm_90a, in CUDA C. */
+/* test_hopper.c - tests clusters, transaction barriers, tensor copies and wgmma of sm_90a, in CUDA C. */
 #include "test/sim/cuda/product.h"
 
 static void

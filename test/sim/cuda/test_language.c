@@ -1,4 +1,4 @@
-/* test_language.c - calls, structs, memories, branches: the CUDA C++ language on the simulator. */
+/* test_language.c - tests the CUDA C++ language on the simulator: calls, structs, memory spaces, branches. */
 #include "test/sim/cuda/cuda.h"
 
 static int

@@ -1,4 +1,4 @@
-/* test_math.c - the math library against long double, rounding against the host's rounding modes,
+/* test_math.c - tests the CUDA math library against long double, rounding against the host's rounding modes,
  * integers against the host's integers. */
 #include <fenv.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* test_tensor.c - products on tensor cores against sums in double, copies against plain ones. */
+/* test_tensor.c - tests tensor-core products against sums in double, and copies against scalar ones. */
 #include "test/sim/cuda/product.h"
 
 static void

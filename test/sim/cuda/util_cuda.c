@@ -1,4 +1,5 @@
-/* util_cuda.c - run a table of CUDA kernels: arguments from their description, launch, judgement. */
+/* util_cuda.c - runs a table of CUDA kernels: builds arguments from their description, launches, checks the
+ * results. */
 #include <stdarg.h>
 #include "test/sim/cuda/cuda.h"
 #include "test/sim/nvcc.h"

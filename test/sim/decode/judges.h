@@ -1,4 +1,4 @@
-/* judges.h - does an instruction exist?  The simulator's word, and that of ptxas. */
+/* judges.h - whether an instruction exists, by the simulator and by ptxas. */
 #ifndef JUDGES_H
 #define JUDGES_H
 #include "test/sim/decode/isatable.h"

@@ -1,8 +1,8 @@
-/* test_decode_orders.c - in which orders an opcode's modifiers may stand.  The rows of orders.txt are instructions
- * with how many of their permutations ptxas takes, and which: the simulator takes the same.  Where there is a
- * ptxas, it is asked again for a sample.
+/* test_decode_orders.c - tests the accepted orders of an opcode's modifiers. The rows of orders.txt are
+ * instructions with how many of their permutations ptxas accepts, and which: the simulator must accept the
+ * same. If ptxas is available, a sample is checked again.
  *
- * ORDERS_ASK=1 prints the table anew, from ptxas. */
+ * ORDERS_ASK=1 prints the table again, from ptxas. */
 #include <stdint.h>
 #include "test/sim/decode/isatable.h"
 #include "test/sim/decode/judges.h"

@@ -1,5 +1,5 @@
-/* test_isa.c - which instructions exist: each member of the rows of isa.txt is loaded alone, for every
- * target, and the simulator's yes or no compared with that of ptxas.  What is not compared, and why, is in
+/* test_isa.c - tests which instructions exist: each member of the rows of isa.txt is loaded separately, for
+ * every target, and the simulator's verdict compared with that of ptxas. Exceptions, with reasons, are in
  * `known`.
  *
  * ISA_VERBOSE=1 prints every disagreement. */

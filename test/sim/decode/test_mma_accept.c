@@ -1,5 +1,5 @@
-/* test_mma_accept.c - what the simulator loads of the matrix instructions is what ptxas takes: the
- * product of all shapes, types and modifiers, for every target.  Skipped without ptxas. */
+/* test_mma_accept.c - tests that the simulator accepts the matrix instructions that ptxas accepts: the cross
+ * product of all shapes, types and modifiers, for every target. Skipped without ptxas. */
 #include <stdarg.h>
 #include <unistd.h>
 #include "test/sim/ptxas.h"

@@ -1,8 +1,7 @@
-/* eval.h - run a PTX fragment for many operands: d (or r, h) = f(a, b, c).
+/* eval.h - runs a PTX fragment for many operands: d (or r, h) = f(a, b, c).
  *
- * The fragment sees each operand as %da/%ra/%ha (64, 32, 16 bits), likewise b and c, and gives
- * its result in %do, %ro or %ho; it may use %p1..%p7, %t0..%t7 (b32), %u0..%u7 (b64),
- * %v0..%v7 (b16). */
+ * The fragment sees each operand as %da/%ra/%ha (64, 32, 16 bits), likewise b and c, and gives its result in
+ * %do, %ro or %ho; it may use %p1..%p7, %t0..%t7 (b32), %u0..%u7 (b64), %v0..%v7 (b16). */
 #ifndef SIMTEST_EVAL_H
 #define SIMTEST_EVAL_H
 #include <stdint.h>

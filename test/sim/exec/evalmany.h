@@ -1,7 +1,7 @@
-/* evalmany.h - many PTX fragments for many operands in one kernel, against functions in C.
+/* evalmany.h - runs many PTX fragments on many operands in one kernel, and compares them with functions in C.
  *
- * A fragment sees %da/%ra/%ha (64, 32, 16 bits of operand a), likewise b and c, and gives %do, %ro or %ho;
- * it may use %p1..%p7, %t0..%t7 (b32), %u0..%u7 (b64), %v0..%v7 (b16), and place[%tid.x] in shared memory. */
+ * A fragment sees %da/%ra/%ha (64, 32, 16 bits of operand a), likewise b and c, and gives %do, %ro or %ho; it
+ * may use %p1..%p7, %t0..%t7 (b32), %u0..%u7 (b64), %v0..%v7 (b16), and place[%tid.x] in shared memory. */
 #ifndef EVALMANY_H
 #define EVALMANY_H
 #include <stdint.h>

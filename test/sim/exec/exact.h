@@ -1,5 +1,5 @@
-/* exact.h - floating-point formats of 4 to 64 bits in integers: numbers are sign, magnitude and a power of
- * two, and rounding happens once, bit by bit.  The model that the simulator's arithmetic is compared with. */
+/* exact.h - models floating-point formats of 4 to 64 bits in integers: a value is sign, magnitude and a power
+ * of two, and rounding happens once, bit by bit. The oracle of the simulator's arithmetic. */
 #ifndef SIMTEST_EXACT_H
 #define SIMTEST_EXACT_H
 #include <stdbool.h>

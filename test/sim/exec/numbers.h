@@ -1,4 +1,4 @@
-/* numbers.h - whole numbers as bits of the formats that matrix instructions take. */
+/* numbers.h - encodes integers in the formats of matrix instructions. */
 #ifndef SIMTEST_NUMBERS_H
 #define SIMTEST_NUMBERS_H
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* test_absent.c - instructions for what the simulated device has not: several devices, textures, surfaces.
- * They load, so that a module's other kernels run, and are a fault that names them where they run. */
+/* test_absent.c - tests instructions that the simulated device lacks: several devices, textures, surfaces.
+ * They load, so a module's other kernels run, and raise a fault that names them where they run. */
 #include "test/check.h"
 #include "test/sim/simtest.h"
 

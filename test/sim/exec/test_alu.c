@@ -1,4 +1,4 @@
-/* test_alu.c - integer and bit instructions against plain C. */
+/* test_alu.c - tests integer and bit instructions against plain C. */
 #include "test/check.h"
 #include "test/sim/exec/eval.h"
 

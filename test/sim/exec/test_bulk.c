@@ -1,5 +1,5 @@
-/* test_bulk.c - bulk copies: every form against ptxas, what copies and reductions do, multicast, groups,
- * counts. */
+/* test_bulk.c - tests bulk copies: every form against ptxas, the effect of copies and reductions, multicast,
+ * groups, counts. */
 #include "test/check.h"
 #include "test/sim/bulktest.h"
 

@@ -1,5 +1,5 @@
-/* test_bulk_nvcc.c - a matrix product by nvcc with a ring of tensor copies: right, and with each of its
- * synchronisations forgotten. */
+/* test_bulk_nvcc.c - tests a matrix product by nvcc with a circular buffer of tensor copies: correct as
+ * written, and reported with each of its synchronisations removed. */
 #include <math.h>
 #include "test/sim/cuda/cuda.h"
 #include "test/sim/nvcc.h"

@@ -1,5 +1,5 @@
-/* test_bulk_tensor.c - tensor copies in kernels: loads, stores and reductions of random boxes against
- * tmapmodel.h, multicast, maps that a kernel changes. */
+/* test_bulk_tensor.c - tests tensor copies in kernels: loads, stores and reductions of random TMA boxes
+ * against tmapmodel.h, multicast, maps modified by a kernel. */
 #include "test/check.h"
 #include "test/sim/bulktest.h"
 #include "test/sim/exec/tmapmodel.h"

@@ -1,4 +1,5 @@
-/* test_calls.c - calls: CUDA C by nvcc plain, with line information and for debugging; and PTX by hand. */
+/* test_calls.c - tests calls: CUDA C by nvcc plain, with line information and for debugging; and hand-written
+ * PTX. */
 #include <stdint.h>
 #include <unistd.h>
 #include "test/sim/cases.h"

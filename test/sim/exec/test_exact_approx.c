@@ -1,5 +1,5 @@
-/* test_exact_approx.c - approximate instructions against the largest errors that the PTX ISA states for
- * them: a million operands each, halves at every value.  MILLIONS=N makes it N millions. */
+/* test_exact_approx.c - tests approximate instructions against the maximum errors stated in the PTX ISA: a
+ * million operands each, halves at every value. MILLIONS=N makes it N millions. */
 #include <math.h>
 #include <stdbool.h>
 #include "test/check.h"

@@ -1,5 +1,5 @@
-/* test_exact_atom.c - what atomic operations compute, in global and shared memory: a million operands
- * each, against integers (exact.h).  MILLIONS=N makes it N millions. */
+/* test_exact_atom.c - tests the results of atomic operations in global and shared memory: a million operands
+ * each, against integers (exact.h). MILLIONS=N makes it N millions. */
 #include "test/sim/exec/evalmany.h"
 #include "test/sim/exec/exact.h"
 #include "test/check.h"

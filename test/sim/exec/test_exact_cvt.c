@@ -1,5 +1,5 @@
-/* test_exact_cvt.c - every conversion of numbers: sources of 8 and 16 bits at every value, wider ones at a
- * million, against arithmetic in integers (exact.h).  MILLIONS=N makes it N millions. */
+/* test_exact_cvt.c - tests every number conversion: sources of 8 and 16 bits at every value, wider ones at a
+ * million, against integer arithmetic (exact.h). MILLIONS=N makes it N millions. */
 #include "test/sim/exec/evalmany.h"
 #include "test/sim/exec/exact.h"
 #include "test/check.h"

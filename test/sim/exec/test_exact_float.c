@@ -1,5 +1,5 @@
-/* test_exact_float.c - f32 and f64 arithmetic in every rounding and modifier, a million operands each,
- * against the host's arithmetic under its rounding modes.  MILLIONS=N makes it N millions. */
+/* test_exact_float.c - tests f32 and f64 arithmetic in every rounding and modifier, a million operands each,
+ * against the host's arithmetic under its rounding modes. MILLIONS=N makes it N millions. */
 #include <fenv.h>
 #include <math.h>
 #include <stdbool.h>

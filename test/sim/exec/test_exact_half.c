@@ -1,5 +1,5 @@
-/* test_exact_half.c - f16 and bf16 arithmetic and comparisons, alone and in pairs: every first operand
- * with sixteen others, a million pairs for each instruction, against arithmetic in integers (exact.h).
+/* test_exact_half.c - tests f16 and bf16 arithmetic and comparisons, scalar and packed in pairs: every first
+ * operand with sixteen others, a million pairs for each instruction, against integer arithmetic (exact.h).
  * MILLIONS=N makes it N millions. */
 #include "test/check.h"
 #include "test/sim/exec/evalmany.h"

@@ -1,5 +1,5 @@
-/* test_exact_int.c - every integer, bit and video instruction: a million random operands and a grid of
- * special ones against C; the first operand takes every 16-bit number.  MILLIONS=N makes it N millions. */
+/* test_exact_int.c - tests every integer, bit and video instruction: a million random operands and a grid of
+ * special ones against C; the first operand takes every 16-bit value. MILLIONS=N makes it N millions. */
 #include "test/sim/exec/evalmany.h"
 #include "test/check.h"
 

@@ -1,6 +1,6 @@
-/* test_exact_mixed.c - sums and fused products of f16 or bf16 with f32 (PTX ISA, "Mixed Precision Floating
- * Point Instructions"), all roundings: every narrow operand with 32 others, against arithmetic in integers
- * (exact.h). */
+/* test_exact_mixed.c - tests sums and fused multiply-adds of f16 or bf16 with f32 (PTX ISA, "Mixed Precision
+ * Floating Point Instructions"), all roundings: every narrow operand with 32 others, against integer
+ * arithmetic (exact.h). */
 #define MANY_TARGET ".version 8.6\n.target sm_100"
 #define MANY_ARCH "sm_100"
 #include "test/check.h"

@@ -1,5 +1,5 @@
-/* test_exact_select.c - minimum, maximum, comparison, selection and sign of f32, f64 and integers, a
- * million operands each, against the words of the PTX ISA in C.  MILLIONS=N makes it N millions. */
+/* test_exact_select.c - tests minimum, maximum, comparison, selection and sign of f32, f64 and integers, a
+ * million operands each, against the text of the PTX ISA in C. MILLIONS=N makes it N millions. */
 #include <math.h>
 #include <stdbool.h>
 #include "test/sim/exec/evalmany.h"

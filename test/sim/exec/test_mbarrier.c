@@ -1,5 +1,5 @@
-/* test_mbarrier.c - mbarrier objects after the PTX ISA: counts, transactions, phases, states, waits, what
- * they order, and what goes wrong. */
+/* test_mbarrier.c - tests mbarrier objects against the PTX ISA: counts, transactions, phases, states, waits,
+ * the order they establish, and errors. */
 #include "test/check.h"
 #include "test/sim/cases.h"
 

@@ -1,8 +1,8 @@
-/* test_mma.c - every mma shape and type against a plain matrix product.
+/* test_mma.c - tests every mma shape and type against a plain matrix product.
  *
- * The places of the elements are written here once more, element by element as the PTX ISA
- * gives them ("Matrix Fragments for mma.m16n8k16 with ..."): row and column of a_i, b_i, c_i by
- * groupID = lane / 4 and threadID_in_group = lane % 4. */
+ * The element positions are written here independently, element by element as the PTX ISA gives them ("Matrix
+ * Fragments for mma.m16n8k16 with ..."): row and column of a_i, b_i, c_i by groupID = lane / 4 and
+ * threadID_in_group = lane % 4. */
 #include <math.h>
 #include <stdint.h>
 #include "test/check.h"

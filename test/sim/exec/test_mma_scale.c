@@ -1,8 +1,8 @@
-/* test_mma_scale.c - products with scales of blocks of k, against a plain product.
+/* test_mma_scale.c - tests MMAs with block scales along k against a plain matrix product.
  *
- * Where elements and scales are is written here once more, from the figures of the PTX ISA ("Matrix
- * Fragments for mma.m16n8k32", "m16n8k64", "Block Scaling for mma.sync"), lane by lane: group g = lane / 4,
- * and t = lane % 4.  Values are computed from the fields of their codes. */
+ * The positions of elements and scales are written here independently, from the figures of the PTX ISA
+ * ("Matrix Fragments for mma.m16n8k32", "m16n8k64", "Block Scaling for mma.sync"), lane by lane: group g =
+ * lane / 4, and t = lane % 4. Values are computed from the fields of their codes. */
 #include <math.h>
 #include <stdint.h>
 #include "test/check.h"

@@ -1,8 +1,8 @@
-/* test_mma_sparse.c - mma.sp, single bits, m8n8k4 of f16, and what happens at the edges of formats.
+/* test_mma_sparse.c - tests mma.sp, single bits, m8n8k4 of f16, and the limits of formats.
  *
- * Sparse: PTX ISA, "Matrix fragments for multiply-accumulate operation with sparse matrix A".  There
- * the elements a_i of a lane come from columns firstcol to lastcol; here the dense matrix is made
- * first, then packed. */
+ * Sparse: PTX ISA, "Matrix fragments for multiply-accumulate operation with sparse matrix A". There the
+ * elements a_i of a lane come from columns firstcol to lastcol; here the dense matrix is built first, then
+ * packed. */
 #include <math.h>
 #include "test/check.h"
 #include "test/sim/exec/numbers.h"

@@ -1,4 +1,4 @@
-/* test_orders.c - an opcode means the same in every order of its modifiers. */
+/* test_orders.c - tests that an opcode means the same in every order of its modifiers. */
 #include "test/check.h"
 #include "test/sim/simtest.h"
 

@@ -1,5 +1,5 @@
-/* test_tmap.c - tensor maps: the driver's rules, the 128 bytes, and which element goes to which
- * byte, against a model that works element by element from the ISA's tables. */
+/* test_tmap.c - tests tensor maps: the driver's rules, the 128 bytes, and the mapping of elements to bytes,
+ * against a model that works element by element from the ISA's tables. */
 #include "test/check.h"
 #include "test/sim/simtest.h"
 #include "test/sim/exec/tmapmodel.h"

@@ -1,5 +1,5 @@
-/* test_warp.c - what happens between lanes: divergence, calls, exchange, barriers, atomics,
- * address spaces; exact counts; messages; limits. */
+/* test_warp.c - tests interactions between lanes: divergence, calls, exchange, barriers, atomics, address
+ * spaces; exact counts; messages; limits. */
 #include <stdint.h>
 #include "test/check.h"
 #include "test/sim/simtest.h"

@@ -1,8 +1,8 @@
-/* test_wgmma.c - wgmma.mma_async against a plain matrix product: shapes, types, layouts of operands.
+/* test_wgmma.c - tests wgmma.mma_async against a plain matrix product: shapes, types, layouts of operands.
  *
- * Shared memory is filled here after the figures of the PTX ISA ("Shared Memory Matrix Layout"): atoms
- * of 8 rows, in which the chunk c of 16 bytes of row r stands at place c xor r (128 bytes), c xor r/2
- * (64), c xor r/4 (32) of its row. */
+ * Shared memory is filled here by the figures of the PTX ISA ("Shared Memory Matrix Layout"): atoms of 8
+ * rows, in which the 16-byte chunk c of row r is at position c xor r (128 bytes), c xor r/2 (64), c xor r/4
+ * (32) of its row. */
 #include <math.h>
 #include "test/check.h"
 #include "test/sim/exec/numbers.h"

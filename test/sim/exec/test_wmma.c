@@ -1,4 +1,4 @@
-/* test_wmma.c - wmma.load, wmma.mma and wmma.store: fragments are opaque, so all three together against
+/* test_wmma.c - tests wmma.load, wmma.mma and wmma.store: fragments are opaque, so all three together against
  * a plain matrix product, for every shape, type and layout. */
 #include "test/check.h"
 #include "test/sim/exec/numbers.h"

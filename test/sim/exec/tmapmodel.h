@@ -1,5 +1,5 @@
-/* tmapmodel.h - what a tensor map means, written a second time: element by element, from the tables
- * and the words of the PTX ISA, section "Tensors".  And random maps to try it on. */
+/* tmapmodel.h - models tensor maps independently: element by element, from the tables and the text of the PTX
+ * ISA, section "Tensors". Also generates random maps. */
 #ifndef TMAPMODEL_H
 #define TMAPMODEL_H
 #include <stdbool.h>

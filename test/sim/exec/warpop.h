@@ -1,4 +1,4 @@
-/* warpop.h - one instruction run by one warp: words of all lanes in, words of all lanes out.
+/* warpop.h - runs one instruction in one warp: words of all lanes in, words of all lanes out.
  *
  * The text sees the words of a lane as %i0, %i1, ... and leaves its results in %o0, %o1, ... */
 #ifndef SIMTEST_WARPOP_H

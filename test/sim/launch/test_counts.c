@@ -1,4 +1,4 @@
-/* test_counts.c - counts of memory accesses and the roofline, against numbers derived by hand. */
+/* test_counts.c - tests counts of memory accesses and the roofline against numbers derived by hand. */
 #include <ctype.h>
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,5 @@
-/* test_deadlock.c - kernels that never end are reported as that,
-  with what every warp waits for; those that only take long
- * are not. */
+/* test_deadlock.c - tests that kernels that never end are reported, with what every warp waits for; those
+ * that only take long are not. */
 #include "test/check.h"
 #include "test/sim/cases.h"
 

@@ -1,4 +1,4 @@
-/* test_debug_view.c - the trace hook: what it is called for, and what it can read. */
+/* test_debug_view.c - tests the trace hook: when it is called, and what it can read. */
 #include <stdint.h>
 #include "test/check.h"
 #include "test/sim/simtest.h"

@@ -1,5 +1,5 @@
-/* test_host.c - results do not depend on how the calling thread rounds, or on what it does with subnormal
- * numbers. */
+/* test_host.c - tests that results do not depend on the calling thread's rounding mode or handling of
+ * subnormal numbers. */
 #include "test/sim/simtest.h"
 #include <fenv.h>
 #ifdef __SSE__

@@ -1,4 +1,4 @@
-/* test_l2.c - the L2 cache: sectors that are there and that are not, counted by hand. */
+/* test_l2.c - tests the L2 cache model: sector hits and misses, counted by hand. */
 #include "test/sim/simtest.h"
 
 /* One lane reads or writes one sector an instruction: "r0 r1 w2", the number of the sector in buffer a.

@@ -1,6 +1,5 @@
-/* test_launch_cluster.c - blocks of a cluster: launch, special registers, each other's shared memory,
-  barrier.cluster,
- * stores and arrivals across blocks, and what goes wrong there. */
+/* test_launch_cluster.c - tests blocks of a cluster: launch, special registers, each other's shared memory,
+ * barrier.cluster, stores and arrivals across blocks, and their errors. */
 #include "test/check.h"
 #include "test/sim/cases.h"
 

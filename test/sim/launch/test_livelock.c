@@ -1,6 +1,7 @@
-/* test_livelock.c - blocks, clusters and grids that only poll are told of, by value: barriers and stores
- * on the way change nothing.  Their twins go on for longer than the simulator looks on, and change
- * something: a counter, a random number, a waiting time, what another block waits for. */
+/* test_livelock.c - tests that blocks, clusters and grids that only poll are reported, by value: barriers and
+ * stores in the loop change nothing. Their correct twins run for longer than the simulator's observation
+ * window, and change something: a counter, a random number, a waiting time, a value that another block waits
+ * for. */
 #include "test/check.h"
 #include "test/sim/cases.h"
 

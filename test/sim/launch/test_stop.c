@@ -1,5 +1,5 @@
-/* test_stop.c - a kernel that stops itself: what is told of it does not hang on how many host threads there
- * were. */
+/* test_stop.c - tests a kernel that stops itself: its report does not depend on the number of host
+ * threads. */
 #include "test/sim/simtest.h"
 
 enum { BLOCKS = 64, FIRST = 5, SOON = 40 };

@@ -1,6 +1,6 @@
 /* litmus.h - litmus tests in PTX: threads of one block, of one cluster, or of different clusters, and their
- * runs.  Location i is at
- * litmus_at[i] from p; what thread t reads by its k-th operation comes to read[MAX_OPS * t + k]. */
+ * runs. Location i is at litmus_at[i] from p; the value read by thread t in its k-th operation is stored in
+ * read[MAX_OPS * t + k]. */
 #ifndef SIM_LITMUS_H
 #define SIM_LITMUS_H
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* syncgen.h - random kernels in which every access is ordered by construction: barriers of all kinds, flags,
- * atomics, asynchronous copies.  A kernel is a list of Ops, made in an order in which it could run.  The
- * model (util_syncmodel.c) knows for each thread what is ordered before it, and every value; the generator
- * (util_syncgen.c) asks it what is legal; util_synctext.c writes the PTX, with or without one of the Ops. */
+ * atomics, asynchronous copies. A kernel is a list of Ops, in an order in which it could run. The model
+ * (util_syncmodel.c) knows for each thread what is ordered before it, and every value. The generator
+ * (util_syncgen.c) queries it for legal Ops; util_synctext.c writes the PTX, with or without one of the
+ * Ops. */
 #ifndef SYNCGEN_H
 #define SYNCGEN_H
 #include <stdbool.h>

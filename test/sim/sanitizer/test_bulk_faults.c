@@ -1,5 +1,5 @@
-/* test_bulk_faults.c - faults of bulk and tensor copies: a kernel with one planted fault, which must be
- * found at its line, and a clean twin, of which nothing may be said.  All texts go through ptxas. */
+/* test_bulk_faults.c - tests faults of bulk and tensor copies: a kernel with one planted fault, which must be
+ * reported at its line, and a correct twin, for which nothing may be reported. All texts go through ptxas. */
 #include "test/check.h"
 #include "test/sim/bulktest.h"
 

@@ -1,8 +1,8 @@
-/* test_faults.c - every fault class: kernels with one planted fault, which must be found at its line,
- * thread, block and address, and for each a clean twin, of which nothing may be said.
+/* test_faults.c - tests every fault class: kernels with one planted fault, which must be reported at its
+ * line, thread, block and address, and for each a correct twin, for which nothing may be reported.
  *
- * The kernels are in faults/NAME.ptx; faults/README.md says how they are written.
- * test_faults --dump DIR writes all texts as DIR/TARGET-NAME-LINE-{bad,good}.ptx, for ptxas. */
+ * The kernels are in faults/NAME.ptx; faults/README.md describes their form. test_faults --dump DIR writes
+ * all texts as DIR/TARGET-NAME-LINE-{bad,good}.ptx, for ptxas. */
 #include <dirent.h>
 #include <stdbool.h>
 #include "test/sim/simtest.h"

@@ -1,5 +1,5 @@
-/* test_happens_before.c - causality order through observation: what is done after a strong read follows the strong
- * write that it has observed, also if that released nothing (PTX ISA, "Causality order"). */
+/* test_happens_before.c - tests causality order through observation: accesses after a strong read follow the
+ * strong write that it observed, even if that write released nothing (PTX ISA, "Causality order"). */
 #include "test/check.h"
 #include "test/sim/simtest.h"
 

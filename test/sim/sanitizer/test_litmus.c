@@ -1,10 +1,11 @@
-/* test_litmus.c - litmus tests of the PTX memory model: message passing, store buffering, load buffering,
- * IRIW, 2+2W, with every scope and strength, by threads of one block, of one cluster, of different clusters.
+/* test_litmus.c - tests the PTX memory model by litmus tests: message passing, store buffering, load
+ * buffering, IRIW, 2+2W, with every scope and strength, by threads of one block, of one cluster, of different
+ * clusters.
  *
  * Outcomes: over the seeds the simulator gives exactly those of the interleavings, which are enumerated here,
- * and each of them the model allows; what the model allows beyond (relaxed accesses may be reordered) it does
- * not show.  Verdicts: it accuses exactly where the model has a race: where a scope on the way does not
- * include the other thread, or nothing synchronises. */
+ * and each of them is allowed by the model; it does not show further outcomes of the model (relaxed accesses
+ * may be reordered). Verdicts: it reports a race exactly where the model has one: where a scope on the path
+ * does not include the other thread, or nothing synchronises. */
 #include "test/check.h"
 #include "test/sim/sanitizer/litmus.h"
 

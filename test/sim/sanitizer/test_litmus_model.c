@@ -1,9 +1,9 @@
-/* test_litmus_model.c - litmus tests against the axioms of the PTX memory model (PTX ISA, "Memory
- * Consistency Model").  For each program all candidate executions are enumerated: what each read reads, the
- * coherence order of each location, the Fence-SC order; from them follow synchronizes-with, causality order,
- * and whether the axioms hold and two accesses are in a data race.  The simulator's runs have to be among the
- * allowed outcomes, and it has to accuse those that all executions of their outcome call racy, and none that
- * none does. */
+/* test_litmus_model.c - tests the simulator against the axioms of the PTX memory model (PTX ISA, "Memory
+ * Consistency Model") by litmus tests. For each program all candidate executions are enumerated: reads-from,
+ * the coherence order of each location, the Fence-SC order. From them follow synchronizes-with, causality
+ * order, and whether the axioms hold and two accesses are in a data race. The simulator's runs must be among
+ * the allowed outcomes. It must report a race where all executions of the outcome have one, and none where no
+ * execution does. */
 #include "test/check.h"
 #include "test/sim/sanitizer/litmus.h"
 

@@ -1,7 +1,7 @@
-/* test_shadow.c - races in shared and global memory: random kernels of loads, stores and atomics of 2 to 16
- * bytes by some warps, with and without barriers, against a list of who touched which byte between
- * them.  Each runs on shared memory of a block, on that of a block in a cluster, where the simulator
- * remembers accesses in another way, and on global memory. */
+/* test_shadow.c - tests race detection in shared and global memory: random kernels of loads, stores and
+ * atomics of 2 to 16 bytes by some warps, with and without barriers, against a list of the accesses to each
+ * byte between barriers. Each runs on shared memory of a block, on that of a block in a cluster, for which
+ * the simulator records accesses differently, and on global memory. */
 #include <stdbool.h>
 #include <stdint.h>
 #include "test/check.h"

@@ -1,10 +1,10 @@
-/* test_sync_programs.c - random kernels that are right in every access (syncgen.h): nothing may be said of them, and
- * every value has to be as predicted; and the same kernels without one of their synchronisations, where a
- * conflict certainly exists: that has to be reported, at the places where the model has it.
+/* test_sync_programs.c - tests random kernels that are correct in every access (syncgen.h): nothing may be
+ * reported, and every value must be as predicted. The same kernels without one of their synchronisations
+ * certainly have a conflict, which must be reported at the locations given by the model.
  *
  * SYNC_KERNELS=N runs N small kernels instead of a few; SYNC_SEED=N starts at another seed; SYNC_OPS=N makes
- * the large ones larger, SYNC_LARGE=N runs fewer of them; SYNC_VERBOSE=1 lists what was not found and
- * leaves the last such text in /tmp/sync.ptx. test_sync --dump DIR writes a kernel of each shape as
+ * the large ones larger, SYNC_LARGE=N runs fewer of them; SYNC_VERBOSE=1 lists missed conflicts and leaves
+ * the last such text in /tmp/sync.ptx. test_sync_programs --dump DIR writes a kernel of each shape as
  * DIR/TARGET-sync-N.ptx, for ptxas. */
 #include "test/sim/simtest.h"
 #include "test/sim/sanitizer/syncgen.h"

@@ -1,4 +1,4 @@
-/* test_wgmma_faults.c - planted faults around wgmma and setmaxnreg, and clean twins of each. */
+/* test_wgmma_faults.c - tests planted faults around wgmma and setmaxnreg, and a correct twin of each. */
 #include "test/sim/ptxas.h"
 #include "test/sim/simtest.h"
 #include "test/check.h"

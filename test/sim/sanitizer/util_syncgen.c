@@ -1,4 +1,4 @@
-/* util_syncgen.c - chooses Ops that are legal, as syncgen.h says. */
+/* util_syncgen.c - selects legal Ops for random kernels (syncgen.h). */
 #include <stdlib.h>
 #include <string.h>
 #include "test/sim/sanitizer/syncgen.h"

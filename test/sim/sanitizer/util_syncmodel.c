@@ -1,8 +1,8 @@
-/* util_syncmodel.c - the model of syncgen.h: vector clocks of threads, words with their last accesses,
- * values.
+/* util_syncmodel.c - models the kernels of syncgen.h: vector clocks of threads, words with their last
+ * accesses, values.
  *
- * Clock c of thread u is known to t if vc[t][u] >= c.  Copies that end on mbarrier m are one more "thread",
- * SG_THREADS + m, whose clock is the number of phases. */
+ * Clock c of thread u is known to t if vc[t][u] >= c. Copies that complete on mbarrier m are one more
+ * "thread", SG_THREADS + m, whose clock is the number of phases. */
 #include <stdlib.h>
 #include <string.h>
 #include "test/sim/sanitizer/syncgen.h"

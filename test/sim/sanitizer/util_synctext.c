@@ -1,5 +1,5 @@
-/* util_synctext.c - the PTX of a list of Ops.  Each warp has its own straight code; a line holds one
- * instruction, and the line of an Op is that of its access or its synchronisation. */
+/* util_synctext.c - writes the PTX of a list of Ops. Each warp has separate straight-line code. A line holds
+ * one instruction, and the line of an Op is that of its access or its synchronisation. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
