@@ -162,7 +162,7 @@ typedef struct hexc_opts {
 	const char *schedule;   /* how warps share the work of pipeline loops, one of hexc_schedule(); an
 	                         * error if a kernel cannot use it. NULL: the one predicted to be fastest */
 	uint32_t cluster[3];    /* blocks per cluster along x, y and z: more than one along one axis only,
-	                         * at most 8. They load data that all of them read once, by multicast. More
+	                         * at most 8. Data that all of them read is loaded once, by multicast. More
 	                         * than one implies the schedule roles; an error if a kernel cannot use it.
 	                         * {0,0,0}: hexc chooses by predicted time; {1,1,1}: no clusters */
 	hexc_cache *cache;      /* hexc_compile looks up modules here and stores what it compiled; module

@@ -7,11 +7,11 @@
  *	             -> hexc_family_call_workspace -> hexc_family_call_launch -> hexc_op_free
  *
  * An operator is a tile program with a dispatch table of its kernels and the sizes that each is for
- * (hexc-op(5)). A host plans one with its constants (element types, head width, ..) and, if the operator
- * has a placeholder for it, with an expression that is applied to each element before it is stored. Shapes
- * stay dynamic: any size has a kernel, within the limits of the program's heading and its constants.
- * Tensors need only the alignment of their elements. Kernels are faster if all addresses and row sizes are
- * multiples of 16 bytes. Arguments are those of the program, by name.
+ * (hexc-op(5)). A host plans one with its constants (element types, head width, ..). If the operator has a
+ * placeholder for it, the host may add an expression that is applied to each element before it is stored.
+ * Shapes stay dynamic: any size has a kernel, within the limits of the program's heading and its
+ * constants. Tensors need only the alignment of their elements. Kernels are faster if all addresses and
+ * row sizes are multiples of 16 bytes. Arguments are those of the program, by name.
  *
  * An op never changes: any number of threads may read one, and create calls of it, at the same time. */
 #ifndef HEXC_OPS_H

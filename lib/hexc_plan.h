@@ -18,13 +18,13 @@
  *
  * Model. Nodes run in stages, as in IOS (Ding et al., "IOS: Inter-Operator Scheduler for CNN
  * Acceleration", arXiv 2011.01302). In a stage, each group of nodes connected by dependences runs
- * sequentially on one stream; groups run concurrently on at most `streams` streams. A stage takes as long
- * as its longest stream or, if that is more, the sum of its nodes' times, each multiplied by the fraction
- * of the device that it occupies (two launches that each fill the device are not faster concurrently). A
- * stage of several streams takes sync_us more. The makespan is the sum of the stages. hexc_plan_solve
- * finds a plan with the least makespan and, among those, one with the fewest bytes alive in any stage. It
- * uses dynamic programming over the sets of nodes that stages may end with: exactly, while max_steps
- * lasts, else with a beam.
+ * sequentially on one stream; groups run concurrently on at most `streams` streams. A stage takes the
+ * larger of two times: that of its longest stream, and the sum over its nodes of time times occupied
+ * fraction of the device (two launches that each fill the device are not faster concurrently). A stage of
+ * several streams takes sync_us more. The makespan is the sum of the stages. hexc_plan_solve finds a plan
+ * with the least makespan and, among those, one with the fewest bytes alive in any stage. It uses dynamic
+ * programming over the sets of nodes that stages may end with: exactly, while max_steps lasts, else with a
+ * beam.
  *
  * Execution. Stages do not synchronize globally. A launch waits, by an event, for the launches on other
  * streams that it depends on, or whose buffers' memory it reuses. Two buffers share bytes only if streams

@@ -12,7 +12,7 @@ value_error(const char *name, const char *text)
 		name, text);
 }
 
-/* [128,256] at s, up to the end of the text. */
+/* Parses [128,256] at s, to the end of the text. */
 static int
 shape(const char *name, const char *s, ArgValue *v)
 {
@@ -39,7 +39,7 @@ shape(const char *name, const char *s, ArgValue *v)
 	return s[1] ? cli_error(EXIT_USAGE, "--arg %s: unexpected '%s' after the shape", name, s + 1) : 0;
 }
 
-/* The n numbers in parentheses of a call like randint(1,0,16); false: it is not that. */
+/* Parses the n numbers in parentheses of a call like randint(1,0,16); returns false if it is none. */
 static bool
 call(const char *s, const char *fn, int n, int64_t *const *out)
 {

@@ -2,9 +2,9 @@
 #include "hexc/cli/kernel_args.h"
 #include <string.h>
 
-/* Where a size's value came from. */
+/* The source of a size's value. */
 typedef struct SizeSource {
-	const Tensor *t; /* NULL: not known yet; the size itself: --arg */
+	const Tensor *t; /* NULL: unknown so far; the size parameter itself: --arg */
 	int dim;
 } SizeSource;
 
@@ -17,7 +17,7 @@ size_index(const Args *a, const char *name)
 	return -1;
 }
 
-/* The shape that the value brings along; NULL: none. */
+/* Returns the shape of the given value; NULL if it has none. */
 static const int64_t *
 given_shape(const Tensor *t, int *rank)
 {
@@ -29,7 +29,7 @@ given_shape(const Tensor *t, int *rank)
 	return t->value.shaped ? t->value.shape : NULL;
 }
 
-/* May the last dimension of this file hold several codes in a byte? */
+/* May the last dimension of this file have several codes per byte? */
 static bool
 may_be_packed(const Tensor *t)
 {
@@ -52,14 +52,14 @@ disagree(const Args *a, int size, const SizeSource *o, const Tensor *t, int dim,
 	                 t->value.text, dim);
 }
 
-/* Learn from dimension d of t. */
+/* Infers a size from dimension d of t. */
 static int
 learn(Args *a, SizeSource *from, const Tensor *t, int d, int64_t n)
 {
 	int s = size_index(a, t->info.dim[d]);
 
 	if (s < 0)
-		return 0; /* a number or a longer expression: compared afterwards */
+		return 0; /* a number or a longer expression: compared later */
 	if (!from[s].t) {
 		from[s] = (SizeSource){ t, d };
 		a->arg[s].i = n;
@@ -102,7 +102,7 @@ tensor_check_shape(Tensor *t)
 	return 0;
 }
 
-/* With the sizes known: do the shapes fit? */
+/* After all sizes are inferred: do the shapes match? */
 static int
 check_shape(Args *a, int i)
 {
@@ -116,7 +116,8 @@ check_shape(Args *a, int i)
 	return tensor_check_shape(t);
 }
 
-/* Two rounds: the last dimension of what may be packed counts only when nothing else says the size. */
+/* Two rounds: the last dimension of files that may be packed is used only if nothing else determines the
+ * size. */
 static int
 learn_all(Args *a, SizeSource *from)
 {

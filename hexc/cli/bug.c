@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The IR after the last two passes: where the last one left what is broken, the other is wanted. */
+/* The IR after the last two passes: if the last one left broken IR, the one before is needed. */
 typedef struct CliLast {
 	char *pass[2], *ir[2];
 } CliLast;
@@ -27,7 +27,7 @@ keep(void *user, const char *pass, const char *kernel, const char *ir)
 	l->ir[0] = cli_printf(p->cli, "%s", ir);
 }
 
-/* The first error's text. */
+/* Returns the first error's text. */
 static const char *
 what_failed(const CliProgram *p)
 {
@@ -47,7 +47,7 @@ last_good(Cli *c, const CliLast *l, const char *what)
 	return after && strstr(what, after) ? l->ir[1] : l->ir[0];
 }
 
-/* A word of a shell's. */
+/* Quotes a word for a shell. */
 static const char *
 quoted(Cli *c, const char *word)
 {
@@ -60,7 +60,7 @@ quoted(Cli *c, const char *word)
 	return t.s;
 }
 
-/* The options of a compilation, as words of the command line. */
+/* Returns the options of a compilation as words of the command line. */
 static const char *
 options_of(Cli *c, const hexc_opts *o, bool ir)
 {
@@ -102,7 +102,7 @@ cli_keep_bug(CliProgram *p)
 	char *folder = cli_printf(c, "%s/hexc-bug-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	hexc_module *m = NULL;
 
-	/* not where it is another LLVM than hexc was built with */
+	/* not for an LLVM version other than the one hexc was built with */
 	if (strncmp(what, "internal", 8) != 0 || getenv("HEXC_REPLAY"))
 		return NULL;
 	o.dump = "all";
@@ -113,7 +113,7 @@ cli_keep_bug(CliProgram *p)
 	if (hexc_configure(p->ctx, &o) == HEXC_OK)
 		cli_once(p, &m);
 	hexc_module_free(m);
-	hexc_configure(p->ctx, &p->opts); /* which nothing can refuse: it was opened with them */
+	hexc_configure(p->ctx, &p->opts); /* cannot fail: it was opened with these options */
 	p->last = NULL;
 	if (!mkdtemp(folder))
 		return cli_printf(c, "%s: nothing could be kept of this internal error: %s", folder,

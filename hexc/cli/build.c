@@ -8,9 +8,9 @@
 typedef struct Choice {
 	const char *name;
 	int64_t *value;
-	int n, at;  /* which is next */
-	bool known; /* by some program */
-	bool here;  /* by the one at hand */
+	int n, at;  /* index of the next value */
+	bool known; /* some program declares it */
+	bool here;  /* the current program declares it */
 } Choice;
 
 typedef struct Build {
@@ -19,7 +19,7 @@ typedef struct Build {
 	Choice *choice;
 	int nchoice;
 	CliFamilies families;
-	hexc_module *parsed; /* the program at hand, for its names */
+	hexc_module *parsed; /* the current program, for its names */
 	hexc_module **module;
 	size_t n, cap;
 } Build;
@@ -99,7 +99,7 @@ read_build(Build *b)
 
 /* ---- compiling -------------------------------------------------------------------------------- */
 
-/* Which of -D and --family the program at hand has constants and kernels for. */
+/* Records which of -D and --family apply to the current program's constants and kernels. */
 static int
 note_names(Build *b, CliProgram *p)
 {
@@ -126,7 +126,7 @@ note_names(Build *b, CliProgram *p)
 	return status;
 }
 
-/* The next combination; false: all were there. */
+/* Advances to the next combination; returns false after the last. */
 static bool
 next_choice(Build *b)
 {
@@ -142,7 +142,7 @@ next_choice(Build *b)
 	return false;
 }
 
-/* Two families may ask for one kernel in different words. */
+/* Two families may require one kernel in different words. */
 static bool
 is_there(const Build *b, const hexc_module *m)
 {
@@ -181,7 +181,7 @@ append_module(Build *b, hexc_module *m)
 	return 0;
 }
 
-/* With p->opts as they are. */
+/* Compiles with the current p->opts. */
 static int
 compile_one(Build *b, CliProgram *p, const char *arch)
 {
@@ -200,7 +200,7 @@ compile_one(Build *b, CliProgram *p, const char *arch)
 	return status;
 }
 
-/* The next combination of -D, for all kernels. */
+/* Compiles all kernels with the next combination of -D. */
 static int
 compile_choice(Build *b, CliProgram *p, const char *arch)
 {
@@ -215,7 +215,8 @@ compile_choice(Build *b, CliProgram *p, const char *arch)
 	return compile_one(b, p, arch);
 }
 
-/* What a family asks for: the family's constants, and those of -D that the kernel has beside them. */
+/* Compiles a kernel that a family requires: with the family's constants, and those of -D that the kernel
+ * also has. */
 static int
 compile_want(Build *b, CliProgram *p, CliWant *w)
 {
@@ -238,7 +239,7 @@ compile_want(Build *b, CliProgram *p, CliWant *w)
 	p->opts.kernel = w->kernel;
 	if (w->candidate >= 0) {
 		p->opts.candidate = (uint32_t)w->candidate;
-		p->opts.assemble = NULL; /* 0 is that one too */
+		p->opts.assemble = NULL; /* candidate 0 is explicit too */
 	}
 	for (int a = 0; a < (w->arch ? 1 : b->arch.n) && !status; a++)
 		status = compile_one(b, p, w->arch ? w->arch : b->arch.word[a]);
@@ -258,7 +259,7 @@ compile_wanted(Build *b, CliProgram *p)
 	return status;
 }
 
-/* For every arch and every combination, or what families want. */
+/* Compiles for every arch and every combination, or what families require. */
 static int
 compile_program(Build *b)
 {
@@ -283,7 +284,7 @@ compile_program(Build *b)
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
-/* "lib/my-kernels.c": my_kernels, as C spells names. */
+/* Converts "lib/my-kernels.c" to the C identifier my_kernels. */
 static char *
 array_name(Cli *c, const char *path)
 {
@@ -352,7 +353,7 @@ cli_build_bundle(Cli *c)
 	if (!status)
 		status = cli_check_cubins(&b.arch, &b.cubin);
 	for (int i = 0; i < nfile && !status; i++) {
-		c->file = &file[i]; /* one at a time, as cli_open takes them */
+		c->file = &file[i]; /* one at a time, for cli_open */
 		c->nfile = 1;
 		status = compile_program(&b);
 	}

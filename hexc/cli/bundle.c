@@ -33,7 +33,7 @@ open_bundle(Cli *c, const char *path, hexc_bundle **out)
 	return code ? cli_error(code == HEXC_E_FILE ? EXIT_INPUT : EXIT_TROUBLE, "%s", why) : 0;
 }
 
-/* --kernel, if it is given. */
+/* Does the kernel match --kernel, if given? */
 static bool
 asked(const Cli *c, const hexc_bundle_entry *e)
 {
@@ -70,7 +70,7 @@ entry_json(const hexc_bundle_entry *e)
 
 typedef struct Families {
 	Cli *c;
-	cJSON *json;  /* NULL: lines */
+	cJSON *json;  /* NULL: print lines */
 	const char *name, *arch;
 } Families;
 
@@ -99,7 +99,7 @@ list_want(void *user, const hexc_family_want *w)
 	return 0;
 }
 
-/* Their names, as lines or into an array. */
+/* Lists the families, as lines or into an array. */
 static void
 list_families(Cli *c, const char *text, cJSON *array)
 {
@@ -146,7 +146,7 @@ list(Cli *c, const hexc_bundle *b)
 
 /* ---- show ------------------------------------------------------------------------------------- */
 
-/* The manifests of the modules that have a kernel that is asked for. */
+/* Shows the manifests of the modules that have a requested kernel. */
 static int
 show(Cli *c, const hexc_bundle *b)
 {
@@ -196,11 +196,11 @@ typedef struct Merge {
 	Cli *c;
 	hexc_bundle **bundle;
 	const hexc_module **m;
-	void **saved; /* each as bytes, to tell what is there already */
+	void **saved; /* serialized modules, for detecting duplicates */
 	size_t *bytes, n, cap;
 } Merge;
 
-/* Add a module, unless it is there. */
+/* Adds a module, unless it is a duplicate. */
 static int
 merge_module(Merge *j, const hexc_module *m)
 {
@@ -280,7 +280,7 @@ cli_bundle(Cli *c)
 {
 	static const struct {
 		const char *word;
-		int (*each)(Cli *c, const hexc_bundle *b); /* NULL: merge, which takes all of them */
+		int (*each)(Cli *c, const hexc_bundle *b); /* NULL: merge, which takes all bundles */
 	} acts[] = { { "list", list }, { "show", show }, { "verify", verify }, { "merge", NULL } };
 	const char *word = c->nfile ? c->file[0] : "";
 	hexc_bundle *b;

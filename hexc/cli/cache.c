@@ -42,7 +42,7 @@ show_path(Cli *c)
 
 typedef struct CacheListing {
 	Cli *c;
-	cJSON *json; /* NULL: lines */
+	cJSON *json; /* NULL: print lines */
 	uint64_t n, bytes;
 } CacheListing;
 
@@ -111,7 +111,7 @@ cli_cache(Cli *c)
 	static const struct {
 		const char *word;
 		int (*each)(Cli *c, hexc_cache *cache);
-		bool reads; /* only looks */
+		bool reads; /* does not modify the cache */
 	} acts[] = { { "list", list, true }, { "clear", clear, false } };
 	hexc_cache_opts o = HEXC_CACHE_OPTS_INIT;
 	const char *word = c->nfile ? c->file[0] : "";

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* --expect NAME=@FILE[:TOLERANCE]: the words without the tolerance, which is 0 if none is there. */
+/* Splits NAME=@FILE[:TOLERANCE] of --expect: returns the text without the tolerance, which is 0 if
+ * omitted. */
 static const char *
 split_tolerance(Cli *c, const char *text, double *tolerance)
 {
@@ -16,7 +17,7 @@ split_tolerance(Cli *c, const char *text, double *tolerance)
 	return cli_strndup(c, text, (size_t)(colon - text));
 }
 
-/* The interpreter's place is taken by what is expected. */
+/* Compares with the expected data instead of the interpreter's. */
 static int
 expect(Cli *c, const Tensor *t, const unsigned char *data, const char *text)
 {
@@ -62,13 +63,12 @@ run_expect(Cli *c, const Args *a, bool device)
 
 /* ---- --values --------------------------------------------------------------------------------- */
 
-/* A line is `ID OP BLOCK LINE:COLUMN TYPE COUNT ODD SUM NORM`: ODD elements are no finite numbers; of
- * the others, SUM is the sum of w[e] * x[e], w[e] being pseudo-random in -1 to 1 and the same in all
- * runs, and NORM the root of the sum of x[e]^2.  Two tiles that are equal but for roundings have SUMs
- * that are about the type's unit roundoff * NORM apart; where one element differs by d, they are |w * d|
- * apart. */
+/* A line is `ID OP BLOCK LINE:COLUMN TYPE COUNT ODD SUM NORM`. ODD elements are not finite. Over the
+ * others, SUM is the sum of w[e] * x[e], where w[e] is pseudo-random in -1 to 1 and the same in all runs,
+ * and NORM is the root of the sum of x[e]^2. SUMs of two tiles that are equal except for rounding differ
+ * by about the type's unit roundoff * NORM; if one element differs by d, they differ by |w * d|. */
 
-/* Of element e: splitmix64 (Steele, Lea, Flood 2014), whose upper 53 bits make a double. */
+/* Returns w[e]: splitmix64 (Steele, Lea, Flood 2014), whose upper 53 bits form a double. */
 static double
 weight(uint64_t e)
 {

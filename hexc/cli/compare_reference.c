@@ -15,10 +15,10 @@ typedef struct Verdict {
 	uint64_t n, wrong, unjudged, estimated, unwritten;
 	double abs, rel;          /* largest errors */
 	double share;             /* largest error / bound */
-	int64_t at[HEXC_MAX_RANK];  /* of the largest absolute error */
-	int64_t bad[HEXC_MAX_RANK]; /* of the first wrong element */
+	int64_t at[HEXC_MAX_RANK];  /* index of the largest absolute error */
+	int64_t bad[HEXC_MAX_RANK]; /* index of the first wrong element */
 	double bad_x, bad_t, bad_bound;
-	bool by_runs;               /* bad_bound is no bound, but as far as runs have come */
+	bool by_runs;               /* bad_bound is not a bound, but the largest error of noisy runs */
 } Verdict;
 
 static void
@@ -60,11 +60,11 @@ judge(Verdict *v, const Tensor *t, const unsigned char *data, const Each *w)
 		v->unwritten += bound == BOUND_UNWRITTEN;
 		return;
 	}
-	if (bound == BOUND_UNWRITTEN) /* nor may anybody else */
+	if (bound == BOUND_UNWRITTEN) /* unwritten elements must not change */
 		bound = 0;
-	if (err == 0) /* integers that differ where doubles do not */
+	if (err == 0) /* integers that differ while their doubles are equal */
 		err = 1;
-	if (!(err <= v->abs)) { /* NaN and infinity are large */
+	if (!(err <= v->abs)) { /* NaN and infinity count as large */
 		v->abs = isnan(err) ? (double)INFINITY : err;
 		copy_index(v->at, w);
 	}
@@ -164,24 +164,24 @@ run_check(const Args *a, bool device)
 
 /* ---- estimates: how far a right result may be off where no bound is known ----------------------------- */
 
-/* By runs of the tile interpreter with noise (hexc/interp/noise.c).
+/* Estimates by runs of the tile interpreter with noise (hexc/interp/noise.c).
  *
- * Roundings are small: to first order a result is off by a sum of their errors, each times how much it
- * counts there.  Of many that do not depend on one another the sum is about normal, around 0, and its
- * deviation is at most that of the noise, which has each error's largest.  Let s^2 be the mean of the squares
- * of how far RUNS runs with noise are off: a right result's distance divided by s is then, at most, Student's
- * t of RUNS degrees of freedom.  The estimate is as many times s as t passes with probability CHANCE in one
- * of a tensor's n elements, CHANCE / n in each: 9 times for one element, 15 for 256, 24 for 65,536.
+ * Rounding errors are small: to first order, a result is off by a weighted sum of them. The sum of many
+ * independent errors is about normal, around 0, with at most the deviation of the noise, which has each
+ * error's maximum. Let s^2 be the mean square of the errors of RUNS noisy runs. A correct result's
+ * distance divided by s then follows, at most, Student's t with RUNS degrees of freedom. The estimate is
+ * the multiple of s that t exceeds with probability CHANCE in one of a tensor's n elements, CHANCE / n in
+ * each: 9 times for one element, 15 for 256, 24 for 65,536.
  *
- * That says when a result is right.  It is wrong where no rounding explains it: where RUNS more runs, in
- * which each is off LARGE times as much as it may be, do not come as far.  What chooses by rounded numbers,
- * and so jumps, has jumped in one of these.  In between nothing is said.
+ * Results within the estimate are correct. A result is wrong if no rounding explains it: if RUNS more
+ * runs, with LARGE times the allowed errors, do not deviate as far. A selection by rounded values, which
+ * jumps, has jumped in one of these. Results in between are not judged.
  *
  * Source: W. S. Gosset (Student), "The probable error of a mean", Biometrika 6 (1908). */
 enum { RUNS = 12, LARGE = 64 };
 #define CHANCE 1e-6
 
-/* Does an element differ by more than `within`, of which no bound is known? */
+/* Does an element without a bound differ by more than `within`? */
 static bool
 is_off(const Tensor *t, bool device, const double *within)
 {
@@ -197,8 +197,8 @@ is_off(const Tensor *t, bool device, const double *within)
 	return false;
 }
 
-/* The probability that t of RUNS degrees of freedom, an even number, is further from 0 than `far`
- * (M. Abramowitz, I. A. Stegun, "Handbook of Mathematical Functions", 26.7.4). */
+/* Returns the probability that Student's t with RUNS degrees of freedom, an even number, is further from 0
+ * than `far` (M. Abramowitz, I. A. Stegun, "Handbook of Mathematical Functions", 26.7.4). */
 static double
 student_past(double far)
 {
@@ -211,7 +211,8 @@ student_past(double far)
 	return 1 - sin(angle) * sum;
 }
 
-/* How many deviations t passes with a probability of CHANCE / n; doubles tell probabilities from 1e-13 on. */
+/* Returns how many deviations t exceeds with a probability of CHANCE / n; doubles represent probabilities
+ * from 1e-13 on. */
 static double
 margin_of(uint64_t n)
 {
@@ -228,7 +229,7 @@ margin_of(uint64_t n)
 	return high;
 }
 
-/* What a run adds to an element that it leaves `off` where it was, and what the element has at the end. */
+/* How runs accumulate the deviation `off` of an element, and the final value of the element. */
 typedef struct Measure {
 	double (*add)(double before, double off);
 	double (*end)(double all, uint64_t n);
@@ -261,8 +262,8 @@ as_it_is(double all, uint64_t n)
 
 static const Measure by_deviation = { square, deviations }, by_largest = { larger, as_it_is };
 
-/* RUNS runs with `times` as much noise: into `to` of each tensor that has one.  *led: the program's end, or
- * where noise has led it. */
+/* Executes RUNS runs with `times` as much noise, into `to` of each tensor that has one. *led: result code
+ * of a run that failed, perhaps because noise changed its control flow. */
 static int
 measure_spread(Cli *c, Args *a, double *const *to, const Measure *by, double times, int *led)
 {
@@ -293,7 +294,7 @@ measure_spread(Cli *c, Args *a, double *const *to, const Measure *by, double tim
 	return 0;
 }
 
-/* Measured for the tensors that are further off than `within`, of each, has it. */
+/* Measures the tensors with an element that is off; `large`: off by more than the estimate. */
 static int
 measure_off(Cli *c, Args *a, bool device, bool large)
 {

@@ -21,7 +21,8 @@ cli_status(int code)
 
 /* ---- diagnostics ------------------------------------------------------------------------------ */
 
-/* The line of the source, tabs as one blank each so that columns stay bytes, and a caret with tildes. */
+/* Prints the source line, with tabs as one blank each so that columns stay bytes, and a caret with
+ * tildes. */
 static void
 show_source(const char *src, size_t n, uint32_t line, uint32_t col, uint32_t len)
 {
@@ -36,7 +37,7 @@ show_source(const char *src, size_t n, uint32_t line, uint32_t col, uint32_t len
 	stop = memchr(s, '\n', (size_t)(end - s));
 	stop = stop ? stop : end;
 	if (stop - s > 300 || col == 0 || col > (uint32_t)(stop - s) + 1)
-		return; /* a line that long helps nobody */
+		return; /* too long to be useful */
 	fputs("  ", stderr);
 	for (const char *p = s; p < stop; p++) {
 		bool control = (unsigned char)*p < ' ' || *p == 0x7f;
@@ -62,7 +63,7 @@ show_text(const hexc_diag_info *d, const char *src, size_t n)
 		show_source(src, n, d->line, d->col, d->len);
 }
 
-/* One line, whatever is in it. */
+/* Prints the message as one line of JSON. */
 static void
 show_json(Cli *c, const hexc_diag_info *d)
 {
@@ -149,7 +150,7 @@ is_warning(const char *name)
 	return false;
 }
 
-/* -W NAME and -W no-NAME, any number of them; the last on one warning holds. */
+/* Reads -W NAME and -W no-NAME, any number of them; the last one for a warning is used. */
 static int
 read_warnings(Cli *c, hexc_opts *o)
 {
@@ -236,7 +237,7 @@ check_schedule(const char *name)
 	return EXIT_USAGE;
 }
 
-/* "2x1": along x and y. */
+/* Parses "2x1": along x and y. */
 static int
 read_cluster(const char *s, uint32_t out[3])
 {
@@ -297,7 +298,8 @@ read_options(Cli *c, hexc_opts *o)
 
 /* ---- compile ---------------------------------------------------------------------------------- */
 
-/* What others are to run, and its weights, is worth a second look; a solution that is named stays. */
+/* Rank by ptxas? The default for bundles and packed weights, which others run; an explicit candidate is
+ * not ranked. */
 static bool
 ranks_by_assembler(const Cli *c)
 {
@@ -314,7 +316,7 @@ cli_ends_in(const char *s, const char *end)
 	return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-/* cli_open of that file; `passes`: it is IR, made of the program that the options are about. */
+/* cli_open for that file; `passes`: the file is IR from the program that the options refer to. */
 static int
 open_path(Cli *c, const char *path, const char *passes, uint32_t flags, const char *stop, CliProgram *p)
 {

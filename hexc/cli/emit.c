@@ -23,7 +23,7 @@ by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* One compilation: all of it, and its parts. */
+/* Times of one compilation: the total, and its parts. */
 typedef struct Run {
 	double all, part[PARTS_MAX];
 	const char *name[PARTS_MAX];
@@ -51,8 +51,8 @@ time_one(CliProgram *p, Run *r)
 	return 0;
 }
 
-/* Compile again and again in this process, as an engine does: the run that is the median of the whole, with
- * its parts, which add up to it. */
+/* Compiles repeatedly in this process, as an engine does; prints the run with the median total, and its
+ * parts, which add up to it. */
 static int
 show_times(CliProgram *p, double first_ms)
 {

@@ -6,7 +6,7 @@
 
 /* ---- JSON -------------------------------------------------------------------------------------- */
 
-/* All kernels of m. */
+/* Describes all kernels of m. */
 static cJSON *
 kernels_json(const hexc_module *m)
 {
@@ -22,7 +22,7 @@ kernels_json(const hexc_module *m)
 			cJSON *x = cJSON_DetachItemViaPointer(facts, facts->child);
 			cJSON_AddItemToObject(o, x->string, x);
 		}
-		if (!facts) /* no memory: shows when printing */
+		if (!facts) /* out of memory: reported when printing */
 			cJSON_AddItemToObject(o, "tiles", NULL);
 		cJSON_Delete(facts);
 		cJSON_AddItemToObject(o, "candidates", json_candidates(m, k, NULL));
@@ -41,7 +41,7 @@ static const char page_head[] =
         "pre { font-size: 13px; overflow-x: auto } figure { margin: 1em 0 } img { max-width: 100% }\n"
         "</style>\n";
 
-/* A kernel's part: the short answer, its pictures, all the rest. */
+/* Writes a kernel's section: the summary, its drawings, the full text. */
 static void
 page_kernel(Page *p, const hexc_module *m, size_t k, const char *entry)
 {
@@ -66,7 +66,7 @@ page_kernel(Page *p, const hexc_module *m, size_t k, const char *entry)
 	page_html(p, "</pre></details>\n");
 }
 
-/* DIR/index.html: pictures and words on one page. */
+/* Writes DIR/index.html: drawings and text on one page. */
 static int
 draw_page(Cli *c, const hexc_module *m, const char *dir)
 {
@@ -79,7 +79,7 @@ draw_page(Cli *c, const hexc_module *m, const char *dir)
 	return cli_write(c, cli_printf(c, "%s/index.html", dir), p.s, p.n);
 }
 
-/* DIR/KERNEL.WHAT.svg for each picture, and the page of them. */
+/* Writes DIR/KERNEL.WHAT.svg for each drawing, and their page. */
 static int
 draw(Cli *c, const hexc_module *m, const char *dir)
 {
@@ -108,7 +108,7 @@ is_stdout(const char *path)
 	return path && strcmp(path, "-") == 0;
 }
 
-/* Each as it was asked for. */
+/* Writes each requested output. */
 static int
 write_all(Cli *c, const CliProgram *p, const hexc_module *m)
 {
@@ -146,8 +146,8 @@ cli_explain(Cli *c)
 
 /* ---- hexc candidates --------------------------------------------------------------------------- */
 
-/* Is solution a of kernel k in front of b, as the assembler says?  Those that it was asked about are, and of
- * these the one that it takes. */
+/* Does solution a of kernel k rank before b by the assembler? Assembled ones come first, and the chosen
+ * one first of these. */
 static bool
 is_before(const hexc_module *m, size_t k, size_t a, size_t b)
 {
@@ -166,7 +166,7 @@ is_before(const hexc_module *m, size_t k, size_t a, size_t b)
 	return x.used_cycles < y.used_cycles;
 }
 
-/* The numbers of all solutions of kernel k, best first, then one more than there are. */
+/* Returns the indices of all solutions of kernel k, best first, followed by their number. */
 static const size_t *
 ranked(Cli *c, const hexc_module *m, size_t k)
 {
@@ -176,7 +176,7 @@ ranked(Cli *c, const hexc_module *m, size_t k)
 	while (hexc_candidate(m, k, n, &cand))
 		n++;
 	order = cli_alloc(c, sizeof *order * (n + 1));
-	for (size_t i = 0; i < n; i++) { /* of many, few change places */
+	for (size_t i = 0; i < n; i++) { /* insertion sort: few change places */
 		size_t at = i;
 
 		for (; at > 0 && is_before(m, k, i, order[at - 1]); at--)

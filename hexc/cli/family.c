@@ -24,7 +24,7 @@ same_want(const CliWant *a, const CliWant *b)
 	return true;
 }
 
-/* Add it, once. */
+/* Adds the kernel, without duplicates. */
 static int
 add_want(void *user, const hexc_family_want *w)
 {
@@ -90,7 +90,7 @@ cli_read_families(Cli *c, CliFamilies *out)
 
 typedef struct Check {
 	const hexc_bundle *b;
-	char family[200], arch[40]; /* that was opened last */
+	char family[200], arch[40]; /* of the family opened last */
 	char why[400];
 	int code;
 } Check;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CONFIG_MOST = 1 << 24 }; /* bytes of a model's configuration */
+enum { CONFIG_MOST = 1 << 24 }; /* maximum bytes of a model's configuration */
 
 const char *const held_planes[HEXC_NPLANE] = {
 #define X(id, name, text) #name,
@@ -46,8 +46,8 @@ held_file(const char *path)
 	return false;
 }
 
-/* Names of files and of tensors may have colons: the first one behind a file that is there counts, or else
- * behind the end of a name that such files have. */
+/* Names of files and of tensors may contain colons: splits at the first one after an existing file, or
+ * else after a known extension. */
 bool
 held_split(Cli *c, const char *text, const char **path, const char **name)
 {
@@ -63,7 +63,7 @@ held_split(Cli *c, const char *text, const char **path, const char **name)
 	return false;
 }
 
-/* The text of a small file beside `path`; NULL: there is none. */
+/* Reads a small file next to `path`; returns NULL if there is none. */
 static char *
 read_beside(Cli *c, const char *path, const char *name, const char **full, size_t *n)
 {
@@ -74,8 +74,9 @@ read_beside(Cli *c, const char *path, const char *name, const char **full, size_
 	return exists(*full) ? cli_read(c, *full, CONFIG_MOST, n, &status) : NULL;
 }
 
-/* What the model's configuration states of the file's weights: of --model-config, or of the first file
- * beside it, in the order in which AutoGPTQ looks for them.  What is no JSON there is not meant for us. */
+/* Reads what the model's configuration states about the file's weights: from --model-config, or from the
+ * first file next to it, in the order in which AutoGPTQ searches. Such a file is ignored if it is not
+ * JSON. */
 static int
 configure(Cli *c, const char *path, hexc_file *f)
 {
@@ -138,7 +139,7 @@ pack_of(Cli *c, const hexc_file *f, const char *name)
 	return metadata(c, f, name, "pack");
 }
 
-/* "4,8" */
+/* Parses "4,8". */
 static bool
 read_shape(Cli *c, const char *s, FileTensorData *t)
 {
@@ -185,7 +186,7 @@ held_packed(Cli *c, const hexc_file *f, const char *name, FileTensorData *out)
 	aligned = cli_try_alloc(c, (size_t)in.bytes + 16);
 	if (!out->data || !aligned)
 		return cli_error(EXIT_TROUBLE, "%s: out of memory", name);
-	aligned += (16 - (uintptr_t)aligned % 16) % 16; /* the file's need not be */
+	aligned += (16 - (uintptr_t)aligned % 16) % 16; /* the file's data may be unaligned */
 	memcpy(aligned, in.data, (size_t)in.bytes);
 	if (hexc_unpack(pack, out->rank, out->dim, aligned, out->data, NULL, why, sizeof why) != HEXC_OK)
 		return cli_error(EXIT_TROUBLE, "%s: %s", name, why);
@@ -215,7 +216,8 @@ read_plain(Cli *c, const hexc_file_tensor *t, FileTensorData *out)
 	return keep(c, out, t->data, t->bytes);
 }
 
-/* A weight of more than two dims has its outputs in one row; the file's tensor still knows them. */
+/* Sets the dims: a weight with more than two dims has its outputs flattened, so they are read from the
+ * file's tensor. */
 static void
 dims_of(const hexc_file *f, const char *name, const hexc_weight *w, int plane, FileTensorData *out)
 {

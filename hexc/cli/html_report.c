@@ -2,7 +2,7 @@
 #include "hexc/cli/base/json.h"
 #include <string.h>
 
-#include "hexc/cli/page.inc" /* of hexc/cli/page/: the Makefile makes arrays of lines */
+#include "hexc/cli/page.inc" /* the files of hexc/cli/page/, converted to arrays of lines by the Makefile */
 
 static void
 page_add(Page *p, const char *s, size_t n)
@@ -51,7 +51,7 @@ page_lines(Page *p, const char *const *line)
 		page_html(p, *line++);
 }
 
-/* JSON in which no `<` can end the element around it. */
+/* Writes JSON in which no `<` can end the surrounding element. */
 static void
 page_json(Page *p, const char *s)
 {

@@ -6,12 +6,12 @@
 
 /* What is printed of the IR between passes. */
 typedef struct Show {
-	CliProgram p; /* first: callbacks get it */
+	CliProgram p; /* must be first: callbacks get it */
 	CliWords after; /* --print-after */
 	bool changed; /* --print-changed */
 	bool stats; /* --stats */
-	char *last; /* of one kernel, before the pass at hand; NULL: nothing is known */
-	const char *kernel; /* whose it is */
+	char *last; /* IR of `kernel` before the current pass; NULL: unknown */
+	const char *kernel; /* the kernel that it belongs to */
 } Show;
 
 static bool
@@ -23,7 +23,7 @@ is_one_of(const CliWords *w, const char *name)
 	return false;
 }
 
-/* The text in front of the words `after PASS` and behind them is what a pass may have changed. */
+/* Ignores the line `after PASS`, which every pass changes. */
 static bool
 same_ir(const char *a, const char *b)
 {
@@ -34,7 +34,7 @@ same_ir(const char *a, const char *b)
 	return strcmp(p + 1 + strcspn(p + 1, "\n"), q + 1 + strcspn(q + 1, "\n")) == 0;
 }
 
-/* The ids of the values that ops make, in order of text; n of them in *out.  And the ops. */
+/* Sets *out to the n ids of values that ops define, in order of the text. *ops: number of ops. */
 static size_t
 ids(Cli *c, const char *ir, unsigned **out, size_t *ops)
 {
@@ -66,7 +66,7 @@ by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How many of a[0..n) are not in b[0..m), both sorted. */
+/* Returns how many of a[0..n) are not in b[0..m), both sorted. */
 static size_t
 not_in(const unsigned *a, size_t n, const unsigned *b, size_t m)
 {
@@ -80,7 +80,7 @@ not_in(const unsigned *a, size_t n, const unsigned *b, size_t m)
 	return found;
 }
 
-/* A row of --stats. */
+/* Prints a row of --stats. */
 static void
 show_stats(Show *s, const char *pass, const char *before, const char *after)
 {

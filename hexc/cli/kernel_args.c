@@ -2,7 +2,7 @@
 #include "hexc/cli/kernel_args.h"
 #include <string.h>
 
-/* All tensors of a run together, and one file. */
+/* Limit in bytes of all tensors of a run, and of one file. */
 static const uint64_t memory_max = (uint64_t)4 << 30;
 
 Tensor *
@@ -24,7 +24,7 @@ no_parameter(const Args *a, const char *name, int n)
 	return EXIT_USAGE;
 }
 
-/* A tensor of a file of tensors, as if it were a .npy: of the type, or of one that .npy files have
+/* Reads a tensor from a tensor file as if it were a .npy: in its type, or in the one that .npy files use
  * for it. */
 static int
 read_held(Cli *c, Tensor *t)
@@ -36,7 +36,7 @@ read_held(Cli *c, Tensor *t)
 		return status;
 	t->natural = held.type == t->type;
 	t->npy = (Npy){ .kind = (char)held.type->kind,
-		        .size = (int)held.type->bits / 8, /* 0: as no .npy has it */
+		        .size = (int)held.type->bits / 8, /* 0: never true of a .npy */
 		        .rank = (int)held.rank,
 		        .count = 1,
 		        .data = held.data };
@@ -66,7 +66,7 @@ read_file(Cli *c, Tensor *t)
 	return tensor_check_type(t, NULL);
 }
 
-/* A scalar from a tensor of one number: a factor of a whole matrix, say. */
+/* Reads a scalar from a tensor with one element, such as a scale of an entire matrix. */
 static int
 read_scalar(Cli *c, const Tensor *t, hexc_arg *arg)
 {
@@ -89,7 +89,7 @@ read_scalar(Cli *c, const Tensor *t, hexc_arg *arg)
 	return 0;
 }
 
-/* Sizes and scalars take a number only. */
+/* Sizes and scalars accept only a number. */
 static int
 read_number(Cli *c, Tensor *t, hexc_arg *arg)
 {
@@ -163,7 +163,7 @@ declare(Cli *c, Args *a)
 	}
 }
 
-/* Elements and bytes from the first to the last; false: more than fits anywhere. */
+/* Computes elements and bytes from the first to the last element; returns false on overflow. */
 static bool
 measure(Tensor *t)
 {
@@ -183,7 +183,7 @@ measure(Tensor *t)
 	return true;
 }
 
-/* Elements that overlap have no meaning as a file; a broadcast input is fine. */
+/* Overlapping output elements cannot be written to a file; a broadcast input is allowed. */
 static int
 allocate(Cli *c, Args *a)
 {
@@ -285,7 +285,7 @@ launch_form(Cli *c, const Args *a, int i, const unsigned char **data, uint64_t *
 	return 0;
 }
 
-/* An output in its natural form. */
+/* Reads an output, unpacked. */
 static int
 fetch(Cli *c, const Args *a, int i, LaunchRead *read, void *user)
 {

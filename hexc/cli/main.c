@@ -65,7 +65,7 @@ dispatch(Cli *c)
 	}
 }
 
-/* The command is the first word, *named, or an option that may stand anywhere. */
+/* The command is the first word, *named, or an option at any position. */
 static char
 command_of(int n, char **word, bool *named)
 {
@@ -80,7 +80,7 @@ command_of(int n, char **word, bool *named)
 	return 'T';
 }
 
-/* LLVM aborts when it gets no memory, and has said so. */
+/* LLVM aborts if it runs out of memory, after printing a message. */
 static void
 aborted(int sig)
 {
@@ -88,7 +88,7 @@ aborted(int sig)
 	_exit(EXIT_TROUBLE);
 }
 
-/* A file of weights is mapped: what is read of it behind its end does not exist. */
+/* Files of weights are mapped, so reading past a truncated end raises SIGBUS. */
 static void
 shrank(int sig)
 {
@@ -107,7 +107,7 @@ main(int argc, char **argv)
 	int skip, status;
 	bool named;
 
-	/* a reader that left and a file that may not grow are errors of writing, not signals */
+	/* report a closed pipe and a file size limit as write errors, not signals */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGABRT, aborted);

@@ -7,11 +7,11 @@
 
 enum { MOST_ITEMS = 256 };
 
-/* One declaration, and the hole that brings it in or takes it away. */
+/* A declaration, and the placeholder that enables or disables it. */
 typedef struct Item {
-	const char *name, *text; /* of a limit: name "" and the condition */
-	const char *hole;        /* NULL: always there */
-	bool without;            /* there while nothing is set for `hole`, else with it */
+	const char *name, *text; /* for a limit: name "" and the condition */
+	const char *hole;        /* NULL: unconditional */
+	bool without;            /* present only if `hole` is not set; else only if it is */
 } Item;
 
 typedef struct Items {
@@ -19,12 +19,12 @@ typedef struct Items {
 	int n;
 } Items;
 
-/* What kernels declare. */
+/* Declarations of kernels. */
 typedef struct Declared {
 	Items argument, constant, tunable, limit;
 } Declared;
 
-/* What the text of an operator says. */
+/* The parsed text of an operator. */
 typedef struct OpPage {
 	Cli *c;
 	hexc_op_info op;
@@ -40,7 +40,7 @@ append(Items *to, Item x)
 		to->item[to->n++] = x;
 }
 
-/* Adds what is not there yet.  A name stands twice where a hole chooses between two forms of it. */
+/* Adds x unless present. A name occurs twice if a placeholder selects between two declarations of it. */
 static void
 add(Items *to, Item x)
 {
@@ -76,7 +76,7 @@ trimmed(OpPage *p, const char *s, size_t n)
 
 /* ---- pieces of a kernel's declaration --------------------------------------------------------- */
 
-/* Characters up to the next comma outside of brackets, or all n. */
+/* Returns the characters up to the next comma outside brackets, or all n. */
 static size_t
 piece(const char *s, size_t n)
 {
@@ -91,7 +91,7 @@ piece(const char *s, size_t n)
 	return n;
 }
 
-/* Takes "NAME: TYPE, .." as arguments, `out` and `inout` with the type. */
+/* Parses "NAME: TYPE, .." as arguments, with `out` and `inout` as part of the type. */
 static void
 take_arguments(OpPage *p, Items *to, const char *s, const char *hole, bool without)
 {
@@ -107,7 +107,7 @@ take_arguments(OpPage *p, Items *to, const char *s, const char *hole, bool witho
 	}
 }
 
-/* Takes "NAME = VALUES, .." of const or tune, or the conditions of assume. */
+/* Parses "NAME = VALUES, .." of const or tune, or the conditions of assume. */
 static void
 take_list(OpPage *p, Items *to, bool named, const char *s, const char *hole, bool without)
 {
@@ -128,7 +128,7 @@ take_list(OpPage *p, Items *to, bool named, const char *s, const char *hole, boo
 
 typedef enum Part { IN_body, IN_arguments, IN_lists } Part;
 
-/* One line of a program: its code without remarks, and what hole it depends on. */
+/* A line of a program: its code without comments, and the placeholder that it depends on. */
 typedef struct Line {
 	char *code;
 	const char *hole, *pattern; /* pattern: of "//+ HOLE PATTERN" */
@@ -155,7 +155,7 @@ read_line(OpPage *p, const char *s, size_t n)
 	return l;
 }
 
-/* Adds hole `name` of the line, and whether an expression is set for it. */
+/* Adds placeholder `name` of the line, and whether its value is an expression. */
 static void
 take_hole(OpPage *p, const char *name, const Line *l)
 {
@@ -171,7 +171,7 @@ take_hole(OpPage *p, const char *name, const Line *l)
 		append(&p->hole, (Item){ name, text, NULL, false });
 }
 
-/* Where the parenthesis closes of which `*depth` are open; NULL: not in s. */
+/* Returns the parenthesis that closes the `*depth` open ones; NULL if it is not in s. */
 static const char *
 closing(const char *s, int *depth)
 {
@@ -186,8 +186,8 @@ closing(const char *s, int *depth)
 
 typedef enum Kind { KIND_none, KIND_const, KIND_tune, KIND_assume } Kind;
 
-/* Reads a declaration between a kernel's arguments and its body: a word, and a list that may go on on the
- * next line.  Returns the kind that the next line goes on with. */
+/* Parses a declaration between a kernel's arguments and its body: a word, and a list that may continue on
+ * the next line. Returns the kind that the next line continues. */
 static Kind
 take_declaration(OpPage *p, Declared *d, Kind kind, const Line *l)
 {
@@ -205,7 +205,7 @@ take_declaration(OpPage *p, Declared *d, Kind kind, const Line *l)
 	return kind;
 }
 
-/* Adds what `kernel` of program text `s` declares; false: it has no kernel of this name. */
+/* Adds the declarations of `kernel` in program text `s`; returns false if it has no kernel of this name. */
 static bool
 read_kernel(OpPage *p, Declared *d, const char *s, const char *kernel)
 {
@@ -248,13 +248,13 @@ read_kernel(OpPage *p, Declared *d, const char *s, const char *kernel)
 
 /* ---- the table of kernels --------------------------------------------------------------------- */
 
-/* The kernels that a line of the table runs, one after the other. */
+/* The kernels that a line of the table runs, in order. */
 typedef struct KernelChain {
 	const char *kernel[8];
 	int n;
 } KernelChain;
 
-/* "take [KERNEL] [NAME=VALUE].. [then ..] [with ..] when ..": the kernel is a word without =. */
+/* Parses "take [KERNEL] [NAME=VALUE].. [then ..] [with ..] when ..": the kernel is a word without =. */
 static KernelChain
 read_chain(OpPage *p, const char *s)
 {
@@ -278,7 +278,7 @@ read_chain(OpPage *p, const char *s)
 	return c;
 }
 
-/* From the operator's file, or from one that its lines "//: use" name. */
+/* Searches the operator's file, and those that its lines "//: use" name. */
 static void
 find_kernel(OpPage *p, Declared *d, const char *kernel)
 {
@@ -300,8 +300,8 @@ is_written(const Item *x)
 	return strncmp(x->text, "out ", 4) == 0;
 }
 
-/* Adds what the chain's kernels declare, except its workspace: tensors that one writes and a later one
- * reads. */
+/* Adds the declarations of the chain's kernels, except its workspace: tensors that one writes and a later
+ * one reads. */
 static void
 take_chain(OpPage *p, const KernelChain *c)
 {

@@ -9,7 +9,7 @@
 
 #define NPY_MOST ((size_t)1 << 36)
 
-/* A tensor in its natural form. */
+/* An unpacked tensor. */
 typedef struct Natural {
 	const char *name, *pack;
 	const hexc_dtype *type;
@@ -20,7 +20,7 @@ typedef struct Natural {
 
 /* ---- what is packed ------------------------------------------------------------------------------------ */
 
-/* A tensor of a safetensors or GGUF file: codes of a weight, most often. */
+/* Reads a tensor of a safetensors or GGUF file: usually codes of a weight. */
 static int
 from_file(Cli *c, const char *path, const char *name, Natural *t)
 {
@@ -40,7 +40,7 @@ from_file(Cli *c, const char *path, const char *name, Natural *t)
 	return 0;
 }
 
-/* A .npy file with a code in each element. */
+/* Reads a .npy file with one code per element. */
 static int
 from_npy(Cli *c, const char *path, Natural *t)
 {
@@ -78,7 +78,7 @@ from_npy(Cli *c, const char *path, Natural *t)
 	return 0;
 }
 
-/* NAME=@FILE.npy or NAME=@FILE:WEIGHT: the parameter, its pack, its data. */
+/* Parses NAME=@FILE.npy or NAME=@FILE:WEIGHT: the parameter, its pack, its data. */
 static int
 read_natural(Cli *c, const hexc_module *m, const char *spec, Natural *t)
 {
@@ -103,8 +103,8 @@ read_natural(Cli *c, const hexc_module *m, const char *spec, Natural *t)
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-/* The header: each tensor as U32, its pack, type and shape as metadata.  Behind it blanks, so that data are
- * aligned. */
+/* Writes the header: each tensor as U32, with its pack, type and shape as metadata. Blanks follow, to
+ * align the data. */
 static char *
 header(Cli *c, const Natural *t, const uint64_t *bytes, int n)
 {
@@ -187,7 +187,7 @@ cli_pack(Cli *c)
 
 /* ---- and back ------------------------------------------------------------------------------------------ */
 
-/* Element i of a bit stream, as a code. */
+/* Returns element i of a bit stream, as a code. */
 static unsigned char
 code_of(const unsigned char *s, int64_t i, uint32_t bits)
 {

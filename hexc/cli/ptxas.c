@@ -33,7 +33,7 @@ on_path(Cli *c, const char *name)
 	return NULL;
 }
 
-/* The program: what --assembler or $PTXAS names, or ptxas on $PATH.  NULL: none is at hand, or wanted. */
+/* Returns the program that --assembler or $PTXAS names, or ptxas on $PATH; NULL: not found, or disabled. */
 static const char *
 ptxas_path(Cli *c)
 {
@@ -57,7 +57,8 @@ no_ptxas(const char *option)
 
 /* ---- one run ------------------------------------------------------------------------------------ */
 
-/* A new folder, which ptxas_leave removes with a.ptx, a.cubin and a.txt; NULL with the reason printed. */
+/* Creates a new directory, which ptxas_leave removes with a.ptx, a.cubin and a.txt; NULL with the reason
+ * printed. */
 static const char *
 ptxas_folder(Cli *c)
 {
@@ -95,7 +96,7 @@ read_plain(Cli *c, const char *path)
 	FILE *f = fopen(path, "rb");
 	long size = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : 0;
 	size_t n = size < 0 ? 0 : size < SAID_MAX ? (size_t)size : SAID_MAX;
-	char *text = cli_alloc(c, n + 1); /* with a NUL behind */
+	char *text = cli_alloc(c, n + 1); /* with a NUL */
 
 	if (f && (fseek(f, 0, SEEK_SET) || fread(text, 1, n, f) != n))
 		*text = 0;
@@ -113,7 +114,7 @@ wait_long(pid_t pid, int *status)
 	return NULL;
 }
 
-/* What is only to be judged may not take longer than ASKED_SECONDS: of some kernels ptxas takes minutes. */
+/* Waits at most ASKED_SECONDS, when only ranking: for some kernels ptxas takes minutes. */
 static const char *
 wait_for(Cli *c, pid_t pid, const char *name, int *status)
 {
@@ -136,7 +137,8 @@ wait_for(Cli *c, pid_t pid, const char *name, int *status)
 	return got < 0 ? strerror(errno) : NULL;
 }
 
-/* Runs words[0] with these words; what it says goes to that file (NULL: as ours).  NULL, or why it failed. */
+/* Runs words[0] with these words, with its output to the file `to` (NULL: inherited). Returns NULL, or the
+ * reason of a failure. */
 static const char *
 spawn(Cli *c, const char *const *words, const char *to)
 {
@@ -165,14 +167,14 @@ spawn(Cli *c, const char *const *words, const char *to)
 	why = to ? wait_for(c, pid, words[0], &status) : wait_long(pid, &status);
 	if (why)
 		return why;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND) /* as shells say it */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND) /* the convention of shells */
 		return cli_printf(c, "%s cannot be run", words[0]);
 	if (WIFSIGNALED(status))
 		return cli_printf(c, "%s was ended by signal %d", words[0], WTERMSIG(status));
 	return WEXITSTATUS(status) ? "" : NULL;
 }
 
-/* The first line of what it said that is about an error, or its first. */
+/* Returns the first line of the output that mentions an error, or its first line. */
 static const char *
 first_words(Cli *c, const char *said)
 {
@@ -183,8 +185,8 @@ first_words(Cli *c, const char *said)
 	return cli_plain(c, cli_strndup(c, line, strcspn(line, "\n")));
 }
 
-/* Runs it, which there is, on this PTX in the folder, for its a.cubin, or with `said` for what it says of
- * registers.  False with a reason in *why. */
+/* Runs ptxas, which must exist, on this PTX in the directory, to create a.cubin or, with `said`, to get
+ * its register report. Returns false with a reason in *why. */
 static bool
 ptxas_run(Cli *c, const char *folder, const char *arch, const char *ptx, size_t n, char **said,
           const char **why)
@@ -208,7 +210,7 @@ ptxas_run(Cli *c, const char *folder, const char *arch, const char *ptx, size_t 
 
 /* ---- ranking ------------------------------------------------------------------------------------- */
 
-/* The largest number in front of these words. */
+/* Returns the largest number before these words. */
 static unsigned long
 number_before(const char *text, const char *words)
 {
@@ -226,7 +228,7 @@ number_before(const char *text, const char *words)
 	return most;
 }
 
-/* hexc_opts.assemble. */
+/* The callback of hexc_opts.assemble. */
 static int
 assemble(void *user, const char *arch, const char *kernel, const char *ptx, size_t n, hexc_assembled *out)
 {
@@ -256,7 +258,7 @@ assemble(void *user, const char *arch, const char *kernel, const char *ptx, size
 	return 0;
 }
 
-/* What ptxas --version says in its last line. */
+/* Returns the last line of ptxas --version. */
 static const char *
 version(Cli *c, const char **why)
 {
@@ -294,7 +296,7 @@ cli_rank(CliProgram *p)
 
 /* ---- cubins --------------------------------------------------------------------------------------- */
 
-/* "sm_86": 86, and the letter behind it or 0. */
+/* Splits "sm_86" into 86, and its letter or 0. */
 static int
 sm_of(const char *arch, char *letter)
 {
@@ -314,7 +316,7 @@ runs(const char *ptx, const char *cubin)
 	return of ? from == sm && of == to : from <= sm;
 }
 
-/* Is this the arch to make that cubin of: the newest that runs there? */
+/* Is this the arch to assemble that cubin from: the newest that runs there? */
 static bool
 best_for(const CliWords *archs, const char *arch, const char *cubin)
 {
@@ -328,7 +330,7 @@ best_for(const CliWords *archs, const char *arch, const char *cubin)
 	return true;
 }
 
-/* The cubin of m for an arch, by ptxas, in a folder of its own. */
+/* Assembles the cubin of m for an arch with ptxas, in a new directory. */
 static int
 make_cubin(Cli *c, const hexc_module *m, const char *arch, hexc_cubin *out)
 {

@@ -4,11 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-/* EXEC_IR: the tile interpreter too, but on IR that was made of the program. */
+/* EXEC_IR: the tile interpreter, on IR from the program. */
 typedef enum Exec { EXEC_TILE, EXEC_IR, EXEC_SIM, EXEC_GPU } Exec;
 
-/* auto: the GPU, if there is one that runs what is compiled, and nothing is asked that only the simulator
- * knows. */
+/* auto: uses the GPU if one runs the compiled arch, and no option requires the simulator. */
 static void
 find_gpu(const Cli *c, Exec *out, hexc_gpu **g)
 {
@@ -47,7 +46,7 @@ open_gpu(const Cli *c, hexc_gpu **g)
 	return 0;
 }
 
-/* How to run, and the GPU if that is one: the caller closes it. */
+/* Determines how to run, and opens the GPU if needed; the caller closes it. */
 static int
 read_exec(const Cli *c, Exec *out, hexc_gpu **g)
 {
@@ -69,7 +68,7 @@ read_exec(const Cli *c, Exec *out, hexc_gpu **g)
 
 /* ---- tile ------------------------------------------------------------------------------------- */
 
-/* What the program printed. */
+/* The program's output. */
 typedef struct Said {
 	Cli *c;
 	CliText text;
@@ -101,8 +100,8 @@ value_line(void *user, const hexc_value *v)
 	values_add(said->c, &said->values, v);
 }
 
-/* Interpret a->m on what the arguments hold.  `print`: show what the program says; otherwise only where
- * it ends in an error. */
+/* Interprets a->m on the arguments' data. `print`: prints the program's output; otherwise only if it
+ * fails. */
 static int
 interpret_on(Cli *c, Args *a, bool print)
 {
@@ -131,7 +130,7 @@ interpret_on(Cli *c, Args *a, bool print)
 	return code ? cli_error(cli_status(code), "%s", why[0] ? why : hexc_strerror(code)) : status;
 }
 
-/* Interpret a->m, which is IR that was made of the program, into t->device. */
+/* Interprets a->m, IR from the program, into t->device. */
 static int
 run_ir(Cli *c, Args *a)
 {
@@ -173,7 +172,7 @@ run_tile(Cli *c, Args *a, bool bounds, bool print)
 
 /* ---- the command ------------------------------------------------------------------------------ */
 
-/* --save NAME=FILE: the words are checked before anything runs. */
+/* --save NAME=FILE: syntax is checked before anything runs. */
 static int
 saves(Cli *c, const Args *a, Exec exec, bool write)
 {
@@ -197,17 +196,16 @@ saves(Cli *c, const Args *a, Exec exec, bool write)
 	return status;
 }
 
-/* What is run: compiled here, or before. */
+/* The module to run: compiled here, or before. */
 typedef struct What {
 	const hexc_module *m;
 	size_t kernel;
-	hexc_module *made;    /* m, where it was compiled here */
-	hexc_module *meaning; /* of the program, where m does not know its source */
-	hexc_bundle *bundle;  /* that m is of */
+	hexc_module *made;    /* m, if it was compiled here */
+	hexc_module *meaning; /* of the program, if m lacks its source */
+	hexc_bundle *bundle;  /* that contains m */
 } What;
 
-/* What the tile interpreter runs: the meaning of what was compiled before is the program's, which is read
- * alone. */
+/* Selects what the tile interpreter runs: for modules compiled before, the program itself. */
 static void
 take_meaning(const What *w, Args *a)
 {
@@ -224,7 +222,7 @@ take_kernel(const What *w, Args *a)
 	a->kernel = w->kernel;
 }
 
-/* A fault in the kernel spoils its results, but they are written all the same: they may show why. */
+/* Results are written even if the kernel faults: they may show the cause. */
 static int
 execute(Cli *c, const What *w, Exec exec, hexc_gpu *g)
 {
@@ -281,7 +279,7 @@ keep_ptx(Cli *c, const hexc_module *m)
 	return cli_write(c, to, text, n);
 }
 
-/* Options that go with one way of running only. */
+/* Checks options that apply to one way of running only. */
 static int
 check_exec(const Cli *c, Exec exec)
 {
@@ -322,7 +320,7 @@ take_compiled(Cli *c, What *w)
 	return cli_has(c, CLI_check) ? cli_compile(c, 0, "parse", &w->meaning) : 0;
 }
 
-/* Do the IR and the program take the same?  Not where packed tensors are words already. */
+/* Do the IR and the program have the same arguments? Not if packed tensors are already words. */
 static int
 same_arguments(const What *w)
 {
@@ -338,8 +336,7 @@ same_arguments(const What *w)
 	return 0;
 }
 
-/* --from FILE.ir: through all passes that are left, or none for the interpreter.  The meaning is the
- * program's. */
+/* --from FILE.ir: runs all remaining passes, or none for the interpreter. The reference is the program. */
 static int
 take_ir(Cli *c, Exec exec, What *w)
 {

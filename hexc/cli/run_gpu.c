@@ -5,17 +5,17 @@
 
 enum { REPEAT_MAX = 1000000, LINE_MAX_BYTES = 1 << 20 };
 
-/* A launch in the making. */
+/* State of a launch. */
 typedef struct GpuLaunch {
 	hexc_gpu *g;
 	hexc_gpu_module *module;
 	const Args *a;
-	hexc_arg *arg; /* with addresses on the device */
+	hexc_arg *arg; /* with device addresses */
 	int64_t repeat;
-	double *us; /* [repeat], in order of size */
+	double *us; /* [repeat], ascending */
 } GpuLaunch;
 
-/* What went wrong on the GPU, printed. */
+/* Prints what failed on the GPU. */
 static int
 trouble(const GpuLaunch *l, int code)
 {
@@ -69,7 +69,7 @@ by_size(const void *p, const void *q)
 	return (x > y) - (x < y);
 }
 
-/* --repeat: the results are read already; tensors that the kernel updates go on changing. */
+/* --repeat: after the results were read; tensors that the kernel updates keep changing. */
 static int
 measure(Cli *c, GpuLaunch *l)
 {
@@ -152,7 +152,7 @@ run_gpu(Cli *c, Args *a, hexc_gpu *g)
 	l.arg = cli_alloc(c, sizeof *l.arg * (size_t)(a->n + 1));
 	memcpy(l.arg, a->arg, sizeof *l.arg * (size_t)a->n);
 	for (int i = 0; i < a->n; i++)
-		l.arg[i].ptr = NULL; /* the interpreter's are on the host */
+		l.arg[i].ptr = NULL; /* the interpreter's pointers are host addresses */
 	code = hexc_gpu_load(g, a->m, &l.module);
 	if (code)
 		return trouble(&l, code);
@@ -166,12 +166,12 @@ run_gpu(Cli *c, Args *a, hexc_gpu *g)
 
 /* ---- hexc measure ----------------------------------------------------------------------------- */
 
-/* One process keeps the GPU, and runs on it what it is told, line by line.  A line of standard input has the
- * words of a `hexc run` behind `run`, with tabs between them; --exec is gpu.  What it prints is answered on
- * standard output, and behind it a line "\004" STATUS.  A kernel that went wrong may have spoilt the context
- * for those behind it: the process ends behind that line. */
+/* Server mode: one process keeps the GPU open and executes requests line by line. A line of standard input
+ * is `run` and the words of a `hexc run`, separated by tabs; --exec is gpu. The answer on standard output
+ * is what it prints, followed by a line "\004" STATUS. A faulting kernel may have corrupted the context
+ * for later ones, so the process exits after such an answer. */
 
-/* The words of a line, in memory of c. */
+/* Splits a line into words, in memory of c. */
 static int
 split(Cli *c, char *line, char ***out)
 {

@@ -2,18 +2,18 @@
 #include "hexc/cli/run.h"
 #include <string.h>
 
-/* A launch in the making. */
+/* State of a launch. */
 typedef struct SimLaunch {
 	sim *device;
 	sim_module *module;
 	sim_launch launch;
 	uint64_t *ptr;   /* device address of each tensor */
-	uint64_t *value; /* of each parameter, as the kernel takes it */
-	const void **args; /* those, then the tensor maps */
+	uint64_t *value; /* of each parameter, in parameter space */
+	const void **args; /* pointers to value, then to the tensor maps */
 	sim_tmap *map;
 	SimReport report;
 	sim_result *result;
-	const char *name; /* of the PTX in messages */
+	const char *name; /* name of the PTX in messages */
 } SimLaunch;
 
 static int
@@ -33,8 +33,8 @@ load_ptx(SimLaunch *l, const hexc_module *m)
 
 enum { WORD = 4, BEHIND = 0xa5 };
 
-/* Bytes of the word that tensor t ends in, behind it: updates of 8 bits take it whole, as the driver's memory
- * lets them, and leave there what was there. */
+/* Returns the bytes after tensor t to the end of its last 32-bit word: 8-bit updates access the entire
+ * word, which the driver's allocations permit, and leave those bytes unchanged. */
 static size_t
 behind(const Tensor *t, uint64_t bytes)
 {
@@ -43,7 +43,7 @@ behind(const Tensor *t, uint64_t bytes)
 	               : 0;
 }
 
-/* Outputs that no --arg filled count as not written yet. */
+/* Outputs that no --arg filled count as uninitialized. */
 static int
 send_tensors(Cli *c, SimLaunch *l, const Args *a)
 {
@@ -85,7 +85,7 @@ set_args(Cli *c, SimLaunch *l, const Args *a)
 		arg[i].ptr = (void *)(uintptr_t)l->ptr[i];
 	}
 	code = hexc_launch_params(a->m, a->kernel, arg, l->value, params);
-	/* as a host has the driver encode them */
+	/* as a host encodes them with the driver */
 	l->map = cli_alloc(c, sizeof *l->map * (k.nmap + 1));
 	if (!code)
 		code = hexc_tensor_maps(a->m, a->kernel, arg, sim_tmap_tiled, l->map, params + a->n, why,
@@ -127,7 +127,7 @@ check_behind(Cli *c, const SimLaunch *l, const Args *a)
 	return 0;
 }
 
-/* Grid, block and shared memory as the manifest says. */
+/* Sets grid, block and shared memory as in the manifest. */
 static int
 set_launch(Cli *c, SimLaunch *l, const Args *a)
 {
@@ -142,7 +142,7 @@ set_launch(Cli *c, SimLaunch *l, const Args *a)
 	memcpy(l->launch.block, k.block, sizeof k.block);
 	memcpy(l->launch.cluster, k.cluster, sizeof k.cluster);
 	l->launch.smem = k.smem;
-	l->launch.dependent = k.pdl; /* whoever launches it may do so */
+	l->launch.dependent = k.pdl; /* hosts may launch it so */
 	l->launch.args = l->args;
 	l->report.entry = k.name;
 	l->report.arch = sim_target(l->module);

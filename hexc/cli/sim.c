@@ -19,7 +19,7 @@ read_dims(const Cli *c, CliOpt opt, const char *name, bool needed, uint32_t most
 	                           name, s);
 }
 
-/* `name` wants `what` from 0 to `most`; 0 if the option is not given. */
+/* Reads an option whose value is `what` from 0 to `most`; 0 if it is not given. */
 static int
 read_number(const Cli *c, CliOpt opt, const char *name, const char *what, int64_t most, int64_t *out)
 {
@@ -103,7 +103,7 @@ check_entry(SimJob *j)
 	return 0;
 }
 
-/* --save I=FILE: `write` false looks at the words only. */
+/* --save I=FILE: with `write` false only checks the syntax. */
 static int
 saves(SimJob *j, bool write)
 {

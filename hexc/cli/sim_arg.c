@@ -2,7 +2,7 @@
 #include "hexc/cli/sim.h"
 #include <string.h>
 
-static const uint64_t buffer_max = (uint64_t)4 << 30; /* bytes of all buffers together */
+static const uint64_t buffer_max = (uint64_t)4 << 30; /* limit in bytes of all buffers together */
 
 /* ---- types ------------------------------------------------------------------------------------ */
 
@@ -24,7 +24,7 @@ type_find(const char *s, size_t n)
 	return SIM_NTYPES;
 }
 
-/* In .npy: bit patterns are unsigned. */
+/* Kind for .npy: bit patterns are unsigned. */
 static char
 type_kind(sim_type t)
 {
@@ -49,7 +49,7 @@ arg_error(const char *text)
 	                 "ptrs:{BUFFER, ...}", text);
 }
 
-/* Bit patterns (b32) may be written with a sign or without. */
+/* Bit patterns (b32) may be signed or unsigned numbers. */
 static bool
 value_in_range(sim_type t, int64_t i)
 {
@@ -126,7 +126,7 @@ file_arg(SimJob *j, SimArg *a, int index)
 	return buffer(j, a, index, a->npy.data);
 }
 
-/* Of a->type. */
+/* Creates a buffer of a->type. */
 static int
 new_buffer(SimJob *j, SimArg *a, int index, int64_t count, const unsigned char *data)
 {
@@ -172,7 +172,7 @@ sim_read_buffer(SimJob *j, SimArg *a, int index)
 	return 0;
 }
 
-/* Made of buffers that are there already: not read in the first round. */
+/* Does it refer to other buffers? Such arguments are read in the second round. */
 static bool
 holds_others(const char *text)
 {
@@ -196,7 +196,7 @@ read_arg(SimJob *j, SimArg *a)
 	return sim_scalar(a->text, types[a->type].name, a->text + n + 1, a->value, &bytes);
 }
 
-/* --buffer NAME=@FILE.npy or zeros:TYPE:COUNT.  A name is no number, and stands once. */
+/* Parses --buffer NAME=@FILE.npy or zeros:TYPE:COUNT. A name is not a number, and must be unique. */
 static int
 read_named(SimJob *j, const char *text)
 {

@@ -17,7 +17,7 @@ sim_status(int code, const char *text)
 	}
 }
 
-/* The program's line, if the PTX tells it. */
+/* Prints the program's line, if the PTX has it. */
 static void
 show_source(const sim_place *p)
 {
@@ -52,7 +52,7 @@ sim_show_faults(const char *ptx_name, const sim_result *r)
 
 /* ---- roofline --------------------------------------------------------------------------------- */
 
-/* Does the name of a GPU begin with this and a dash?  A10 is not the begin of A100-80GB. */
+/* Does the name of a GPU start with this and a dash? A10 is not a prefix of A100-80GB. */
 static bool
 begins(const char *gpu, const char *name)
 {
@@ -105,7 +105,7 @@ show_roofline(const Cli *c, const SimReport *p)
 
 /* ---- L2 --------------------------------------------------------------------------------------- */
 
-enum { L2_BLOCKS = 108 }; /* an A100 with one on each multiprocessor */
+enum { L2_BLOCKS = 108 }; /* an A100 with one block per SM */
 
 int
 sim_read_l2(Cli *c, sim_launch *l)
@@ -237,7 +237,8 @@ roofline(const Cli *c, const sim_result *result)
 	return o;
 }
 
-/* The minimum of the sectors is per block: a block must read at least the different sectors it touches. */
+/* Builds --stats. The minimum of sectors is per block: a block must read at least the distinct sectors
+ * that it accesses. */
 static cJSON *
 stats(const Cli *c, const SimReport *p)
 {

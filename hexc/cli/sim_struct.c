@@ -2,9 +2,9 @@
 #include "hexc/cli/sim.h"
 #include <string.h>
 
-enum { STRUCT_MAX = 32764 }; /* bytes of all parameters of a kernel, says the PTX ISA */
+enum { STRUCT_MAX = 32764 }; /* limit in bytes of all parameters of a kernel, from the PTX ISA */
 
-/* What is being put together. */
+/* State of the parser. */
 typedef struct StructBytes {
 	SimJob *j;
 	SimArg *a;
@@ -13,7 +13,7 @@ typedef struct StructBytes {
 	uint32_t bytes, align;
 } StructBytes;
 
-/* The next word of a list, up to a blank, ',' or '}'; "" where there is none. */
+/* Returns the next word of a list, up to a blank, ',' or '}'; "" if there is none. */
 static const char *
 word(StructBytes *b)
 {
@@ -41,7 +41,7 @@ add(StructBytes *b, const void *value, uint32_t size)
 	return 0;
 }
 
-/* A buffer by its --buffer name or the number of its argument, with +BYTES behind; or null. */
+/* Parses a buffer by its --buffer name or argument index, with optional +BYTES; or null. */
 static int
 pointer(StructBytes *b, const char *w)
 {
@@ -62,7 +62,7 @@ pointer(StructBytes *b, const char *w)
 	return add(b, &address, sizeof address);
 }
 
-/* TYPE NUMBER..., or ptr BUFFER... */
+/* Parses TYPE NUMBER..., or ptr BUFFER... */
 static int
 field(StructBytes *b)
 {
@@ -89,7 +89,7 @@ address(StructBytes *b)
 	return pointer(b, word(b));
 }
 
-/* { item, item, ... } and nothing behind it. */
+/* Parses { item, item, ... } up to the end of the text. */
 static int
 list(StructBytes *b, int (*item)(StructBytes *))
 {
@@ -107,7 +107,7 @@ list(StructBytes *b, int (*item)(StructBytes *))
 	return 0;
 }
 
-/* struct:FILE: its bytes are the struct's. */
+/* struct:FILE: the file's bytes are the struct. */
 static int
 from_file(SimJob *j, SimArg *a, const char *path)
 {

@@ -5,7 +5,7 @@
 /* A line of --suppress: KIND KERNEL LINE-OR-PATTERN, * for any. */
 typedef struct Rule {
 	const char *kind, *kernel, *text;
-	int64_t line; /* 0: `text` is a pattern of the fault's text */
+	int64_t line; /* 0: `text` is a pattern for the fault's text */
 } Rule;
 
 struct SimFilter {
@@ -15,8 +15,7 @@ struct SimFilter {
 	size_t nrule;
 };
 
-/* * stands for any text, ? for one character; brackets, of which the texts of faults are full, for
- * themselves. */
+/* * matches any text, ? one character; brackets, frequent in fault texts, match themselves. */
 static bool
 matches(const char *pattern, const char *s)
 {
@@ -78,7 +77,7 @@ unknown_kind(const char *where, const char *name)
 	return EXIT_USAGE;
 }
 
-/* The first word of *s, which goes behind it; "" where there is none. */
+/* Returns the first word of *s and advances past it; "" if there is none. */
 static const char *
 word(Cli *c, const char **s)
 {

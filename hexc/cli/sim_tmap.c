@@ -3,7 +3,7 @@
 #include "hexc/cli/base/json.h"
 #include <string.h>
 
-/* One file, while it is read. */
+/* State of reading a file. */
 typedef struct TmapReader {
 	SimJob *j;
 	SimArg *a;
@@ -41,7 +41,7 @@ whole(const cJSON *v, int64_t low, int64_t high, int64_t *out)
 	return true;
 }
 
-/* `most` numbers at the most, `n` of them wanted. */
+/* Reads an array of `n` numbers, at most `most`. */
 static int
 numbers(TmapReader *m, const char *field, uint32_t n, int64_t low, int64_t high, int64_t *out)
 {
@@ -105,7 +105,7 @@ number(TmapReader *m, const char *field, uint32_t *to)
 
 /* ---- enumerations ----------------------------------------------------------------------------- */
 
-/* A name of the driver's (without its prefix, too), a short one, or the number itself. */
+/* A name of the driver's enumeration (also without its prefix), a short name, or the number. */
 typedef struct Enum { const char *field, *prefix; const char *const *name; int n; } Enum;
 
 // clang-format off
@@ -170,7 +170,7 @@ choice(TmapReader *m, const Enum *e, bool needed, uint32_t *to)
 
 /* ---- the buffer ------------------------------------------------------------------------------- */
 
-/* A number: the argument whose buffer it is.  A string: a buffer of the map's own, as --arg has it. */
+/* A number is the index of the argument whose buffer it uses. A string is a separate buffer, as in --arg. */
 static int
 own_buffer(TmapReader *m, const char *spec)
 {
@@ -265,7 +265,7 @@ fields(TmapReader *m)
 	return choice(m, &fill, false, &d->oob_fill);
 }
 
-/* A field nobody asked for is a slip of the pen. */
+/* Unknown fields are errors. */
 static int
 no_others(const TmapReader *m)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A place to stop at; block or warp -1: any. */
+/* A breakpoint; block or warp -1: any. */
 typedef struct Stop {
 	uint32_t line;
 	int64_t block, warp;
@@ -18,7 +18,7 @@ typedef struct TraceOptions {
 	uint32_t nline;
 	Stop *stop;
 	int nstop;
-	bool all; /* --trace: what block and warp say */
+	bool all; /* --trace: limited by block and warp */
 	int64_t block, warp;
 	const char **show;
 	int nshow;
@@ -51,8 +51,8 @@ print_value(const sim_register *r, const uint64_t v[2])
 	}
 }
 
-/* A register in the lanes that are here: once if all agree, else a line for each eight lanes with - for a
- * lane that is elsewhere and ? for what nobody has written. */
+/* Prints a register of the active lanes: once if all are equal, else a line per eight lanes, with - for an
+ * inactive lane and ? for an uninitialized value. */
 static void
 print_register(const sim_view *v, const sim_register *r)
 {
@@ -144,7 +144,7 @@ hook(void *user, const sim_view *v)
 
 /* ---- options ---------------------------------------------------------------------------------- */
 
-/* BLOCK[,WARP] from 0; NULL: any. */
+/* Parses BLOCK[,WARP] from 0; NULL: any. */
 static bool
 read_where(Cli *c, const char *s, int64_t *block, int64_t *warp)
 {

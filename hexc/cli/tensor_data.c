@@ -35,7 +35,7 @@ each_next(Each *w)
 	w->done = true;
 }
 
-/* Are the elements one after the other, whole bytes each? */
+/* Are the elements contiguous, of full bytes each? */
 static bool
 is_dense(const Tensor *t)
 {
@@ -79,7 +79,7 @@ tensor_check_type(const Tensor *t, const char *what)
 	                 kind_name(kind), t->npy.size * 8);
 }
 
-/* One code of element `i` of row `row` of a packed file. */
+/* Returns the code of element `i` of row `row` of a packed file. */
 static int64_t
 packed_code(const Tensor *t, int64_t row, int64_t row_bytes, int64_t i)
 {
@@ -92,7 +92,7 @@ packed_code(const Tensor *t, int64_t row, int64_t row_bytes, int64_t i)
 	return (int64_t)(x >> bit % 8 & ((1u << t->type->bits) - 1));
 }
 
-/* Codes of less than 8 bits are integers, whatever the type makes of them. */
+/* Returns the integer type of codes of less than 8 bits; other types are unchanged. */
 static const hexc_dtype *
 code_type(const hexc_dtype *t)
 {
@@ -130,7 +130,7 @@ fill_codes(Tensor *t)
 	return 0;
 }
 
-/* Elements of the type itself, one after the other. */
+/* Fills from contiguous elements of the type itself. */
 static void
 fill_natural(Tensor *t)
 {
@@ -200,14 +200,14 @@ random_bits(int64_t seed, uint64_t i)
 	return z ^ (z >> 31);
 }
 
-/* The same 64 bits. */
+/* Reinterprets the 64 bits. */
 static int64_t
 signed_of(uint64_t x)
 {
 	return x <= INT64_MAX ? (int64_t)x : -(int64_t)~x - 1;
 }
 
-/* The high 64 bits of x * n: uniform in 0..n-1 up to 2^-64 * n. */
+/* Returns the high 64 bits of x * n: uniform in 0..n-1 up to 2^-64 * n. */
 static uint64_t
 scale(uint64_t x, uint64_t n)
 {
@@ -217,7 +217,7 @@ scale(uint64_t x, uint64_t n)
 	return (x >> 32) * (n >> 32) + (a >> 32) + (b >> 32) + (mid >> 32);
 }
 
-/* Is the integer x a value of the type?  Floats round. */
+/* Is the integer x a value of the type? Floats round. */
 static bool
 is_value(const hexc_dtype *t, int64_t x)
 {
@@ -271,7 +271,7 @@ put_value(Tensor *t, uint64_t at, uint64_t n)
 	}
 }
 
-/* May the value stand in a tensor of this type? */
+/* Is the value representable in the tensor's type? */
 static int
 check_range(const Tensor *t)
 {
@@ -303,7 +303,7 @@ tensor_fill(Tensor *t)
 		return status;
 	if (t->value.kind == V_FILE)
 		return fill_file(t);
-	if (t->value.kind == V_NONE) { /* an output: whoever reads it before it is written shall see it */
+	if (t->value.kind == V_NONE) { /* an output: a recognizable pattern for reads before writes */
 		memset(t->start, 0xa5, t->bytes);
 		return 0;
 	}

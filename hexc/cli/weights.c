@@ -15,7 +15,7 @@ bits_each(uint64_t bytes, double elements)
 	return elements > 0 ? 8 * (double)bytes / elements : 0;
 }
 
-/* "codes u4, scale u8/32 x f16/256, offset u8/32 x f16/256" */
+/* Describes the planes: "codes u4, scale u8/32 x f16/256, offset u8/32 x f16/256". */
 static const char *
 scheme(Cli *c, const hexc_weight *w)
 {
@@ -149,7 +149,8 @@ list_json(Cli *c, const hexc_file *f)
 
 /* ---- saving -------------------------------------------------------------------------------------------- */
 
-/* As hexc run takes it: numbers as such, small floats by their bits, codes below 8 bits packed. */
+/* Saves a plane in the form that hexc run accepts: numbers as such, small floats by their bits, codes
+ * below 8 bits packed. */
 static int
 save_plane(Cli *c, const hexc_plane *p, const char *path)
 {

@@ -87,7 +87,7 @@ check_fits(Lower *l, const LoweredValue *c, DType d, Src src)
 		diag_error(l->diag, src, "%s is out of range for unsigned type %s", check_describe(l, c), name);
 		return false;
 	}
-	/* here a negative number is one, not the bits of a large u64 */
+	/* a negative constant is a number, not the bits of a large u64 */
 	if (!flt && (c->i < num_min(d) || !num_fits(d, c->i))) {
 		diag_error(l->diag, src, "%s does not fit %s, which holds %lld to %s", check_describe(l, c),
 		           name, (long long)num_min(d),

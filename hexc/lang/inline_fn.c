@@ -36,7 +36,7 @@ lower_check_fns(Unit *u, const File *file)
 	}
 }
 
-/* What a call hands over: numbers, tiles and scalars by value, a tensor or shared tile by its name. */
+/* Passes an argument: constants, tiles and scalars by value, a tensor or shared tile by reference. */
 static LoweredValue
 handed(Lower *l, Operand o)
 {
@@ -45,7 +45,7 @@ handed(Lower *l, Operand o)
 	return lower_load(l, o);
 }
 
-/* Where the call computes constants or the grid, only values can be made. */
+/* A function called while computing constants or the grid may only compute values. */
 static bool
 check_body(Lower *l, const FnDecl *f, const Stmt *s)
 {
@@ -61,7 +61,7 @@ check_body(Lower *l, const FnDecl *f, const Stmt *s)
 	return true;
 }
 
-/* Of several values of a function of the language the first may be all that is wanted. */
+/* Does f return `want` values? Of several values of a prelude function, a call may use only the first. */
 static bool
 gives(const FnDecl *f, int n, int want)
 {

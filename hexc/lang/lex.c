@@ -126,8 +126,8 @@ lex_name(Lexer *l)
 	push(l, key < 0 ? TK_name : (TileToken)(TK_kernel + key), at)->u.name = name;
 }
 
-/* The value of a decimal number with digits after the point or an exponent.  The point is folded into
- * the exponent first: strtod would look for the point of the host's locale. */
+/* Returns the value of a decimal number with a fraction or an exponent. The point is folded into the
+ * exponent first, because strtod expects the decimal point of the host's locale. */
 static double
 float_value(Lexer *l, size_t at)
 {
@@ -232,7 +232,7 @@ lex_number(Lexer *l)
 		t->u.i = i;
 }
 
-/* "text": ends on its line, holds no quotes or escapes. */
+/* "text": ends on its line; contains no quotes or escapes. */
 static void
 lex_string(Lexer *l)
 {
@@ -252,7 +252,7 @@ lex_string(Lexer *l)
 	push(l, TK_string, at)->u.name = text;
 }
 
-/* A run of bytes that belong to nothing: one message. */
+/* Reports a run of invalid bytes with one message. */
 static void
 lex_unknown(Lexer *l)
 {

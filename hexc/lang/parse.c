@@ -16,7 +16,7 @@ parse_is_word(const TileParser *p, const char *word)
 	return p->tok->kind == TK_name && strcmp(p->tok->u.name, word) == 0;
 }
 
-/* Words that the grammar asks for only where no name can stand: they are names elsewhere. */
+/* Words that are reserved only in places where no name is allowed: they are names elsewhere. */
 static bool
 is_free_word(TileToken k)
 {
@@ -82,7 +82,7 @@ parse_error(TileParser *p, Src src, const char *fmt, ...)
 		return;
 	p->panic = true;
 	p->npanic++;
-	if (p->tok->kind == TK_bad) /* the lexer has said it */
+	if (p->tok->kind == TK_bad) /* the lexer has reported it */
 		return;
 	va_start(ap, fmt);
 	vsnprintf(msg, sizeof msg, fmt, ap);
@@ -99,7 +99,7 @@ parse_too_deep(TileParser *p, Src src)
 	p->stop = true;
 }
 
-/* Text between two tokens of a line and its end that looks like the rest of a statement: "// 2;" */
+/* Does the text between a token and the end of its line look like the rest of a statement: "// 2;"? */
 static bool
 is_commented_out(const char *s, size_t n)
 {
@@ -108,8 +108,8 @@ is_commented_out(const char *s, size_t n)
 	return n > 2 && strchr(";,)", s[n - 1]);
 }
 
-/* What another language would read here: an operator that begins or ends at the token, `if` within an
- * expression, or `//` before an operand.  "" if none of these. */
+/* Returns a hint for syntax of another language here: an operator that starts or ends at the token, `if`
+ * within an expression, or `//` before an operand; "" if none applies. */
 static const char *
 found_foreign(TileParser *p)
 {
@@ -157,7 +157,7 @@ parse_expect(TileParser *p, TileToken k, const char *where)
 
 	if (parse_accept(p, k))
 		return true;
-	/* A missing end mark is missing where the line before ended. */
+	/* A missing end mark is reported at the end of the preceding line. */
 	if ((k == TK_semi || p->tok->kind == TK_end) && p->last && p->last->src.line != src.line)
 		src = (Src){ p->last->src.line, p->last->src.col + p->last->src.len, 1 };
 	parse_error(p, src, "expected %s %s, but %s", tok_name(k), where, parse_found(p));
@@ -194,7 +194,7 @@ parse_span(const TileParser *p, const Token *from, const Token *to)
 	return (Src){ from->src.line, from->src.col, at > from->at ? (uint32_t)(at - from->at) : 1 };
 }
 
-/* An `if` that is no statement: `a if c else b`, `= if c { a } else { b }`. */
+/* Is it an `if` in an expression: `a if c else b`, `= if c { a } else { b }`? */
 static bool
 is_value_if(const TileParser *p)
 {
@@ -208,7 +208,7 @@ static void
 skip_stmt(TileParser *p)
 {
 	int depth = 0;
-	bool value = false; /* braces end no statement */
+	bool value = false; /* braces do not end the statement */
 
 	for (;; parse_next(p)) {
 		value = value || is_value_if(p);
@@ -272,7 +272,7 @@ parse_kernel(TileParser *p)
 	k->name = parse_name(p, "the kernel", &k->src);
 	parse_header(p, k);
 	k->broken_header = p->npanic != n;
-	/* A broken header: go on with the body, which may be fine. */
+	/* After a broken header, continues with the body, which may be valid. */
 	while (!parse_is(p, TK_lbrace) && !parse_at_top(p))
 		parse_next(p);
 	p->panic = false;

@@ -1,7 +1,7 @@
 /* parse_async.c - parses asynchronous operations and warp roles. */
 #include "hexc/lang/parse.h"
 
-/* (source, destination), and a barrier where `most` is 3 */
+/* Parses (source, destination), and an mbarrier if `most` is 3. */
 static void
 parse_tiles(TileParser *p, Stmt *s, const char *what, int most)
 {
@@ -38,7 +38,7 @@ parse_async(TileParser *p)
 	return s;
 }
 
-/* `dots` and `stores` with a number behind them; alone they are names. */
+/* `dots` and `stores` before a number; otherwise they are names. */
 Stmt *
 parse_wait(TileParser *p)
 {
@@ -59,7 +59,7 @@ parse_wait(TileParser *p)
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 
-/* The word, an expression; NULL: it is not there. */
+/* Parses the word and an expression; returns NULL without the word. */
 static Expr *
 parse_number(TileParser *p, const char *word)
 {

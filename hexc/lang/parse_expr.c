@@ -10,7 +10,7 @@ typedef struct BinOp {
 enum { PREC_OR = 1, PREC_AND, PREC_COMPARE, PREC_BITOR, PREC_XOR, PREC_BITAND, PREC_SHIFT, PREC_SUM,
        PREC_PRODUCT };
 
-/* Bit operators bind tighter than comparisons: `x & 1 == 0` asks for the bit. */
+/* Bit operators have higher precedence than comparisons: `x & 1 == 0` tests the bit. */
 static const BinOp binop[] = {
 	{ TK_oror, PREC_OR },
 	{ TK_andand, PREC_AND },
@@ -41,7 +41,7 @@ precedence(TileToken k)
 	return 0;
 }
 
-/* A node whose text began at `from`; the last token consumed ends it. */
+/* Creates a node whose text started at `from` and ends with the last consumed token. */
 static Expr *
 node(TileParser *p, ExprKind kind, const Token *from)
 {
@@ -50,7 +50,7 @@ node(TileParser *p, ExprKind kind, const Token *from)
 
 	e->kind = kind;
 	e->src = parse_span(p, from, to);
-	if (!p->prelude) { /* whose text is none of the program's */
+	if (!p->prelude) { /* the prelude's text is not in the program */
 		e->at = from->at;
 		e->end = to->at + to->src.len;
 	}
@@ -108,7 +108,7 @@ parse_list(TileParser *p, TileToken close, const char *where, int *n)
 	return list;
 }
 
-/* One dim of a slice. */
+/* Parses one dim of a slice. */
 static Slice
 parse_dim(TileParser *p)
 {

@@ -13,7 +13,7 @@ parse_new_stmt(TileParser *p, StmtKind kind)
 	return s;
 }
 
-/* let (a, b) = call(...); the parenthesis is next. */
+/* Parses let (a, b) = call(...); the parenthesis is the next token. */
 static Stmt *
 parse_let_parts(TileParser *p, bool is_var)
 {
@@ -37,7 +37,7 @@ parse_let_parts(TileParser *p, bool is_var)
 	return s;
 }
 
-/* One `let` or `var` statement gives a chain of declarations. */
+/* Parses one `let` or `var` statement to a chain of declarations. */
 static Stmt *
 parse_let(TileParser *p, Stmt **last)
 {
@@ -73,13 +73,13 @@ parse_block(TileParser *p, const char *where)
 	Src end;
 
 	if (parse_is(p, TK_lbrace))
-		p->panic = false; /* whatever is wrong before it, the body is where it begins */
+		p->panic = false; /* whatever the error before it, the body starts here */
 	if (!parse_expect(p, TK_lbrace, where))
 		return NULL;
 	return parse_body(p, &end);
 }
 
-/* To behind the parenthesis that closes the one here. */
+/* Skips past the parenthesis that closes the current one. */
 static void
 skip_parens(TileParser *p)
 {
@@ -102,7 +102,7 @@ parse_for(TileParser *p)
 		parse_error(p, p->tok->src, "a loop is written `for i in first..end step s { ... }`");
 		skip_parens(p);
 		parse_block(p, "before the body of the loop");
-		s->broken = true; /* nobody declares what the body uses */
+		s->broken = true; /* the body's variables are not declared */
 		return s;
 	}
 	s->name = parse_name(p, "the loop variable", &s->name_src);
@@ -132,7 +132,7 @@ parse_for(TileParser *p)
 	return s;
 }
 
-/* A word, its condition, and the block that goes by it. */
+/* Parses a keyword, its condition, and its block. */
 static Stmt *
 parse_conditional(TileParser *p, StmtKind kind)
 {
@@ -224,7 +224,7 @@ parse_static_assert(TileParser *p)
 	return s;
 }
 
-/* What the word that the statement begins with says in another language. */
+/* Returns a hint if the first word of the statement belongs to another language. */
 static const char *
 foreign_start(const TileParser *p, const Expr *e)
 {
@@ -295,7 +295,7 @@ parse_stmt(TileParser *p, Stmt **last)
 	return s;
 }
 
-/* Of a statement in panic only the names remain that it declares. */
+/* Parses a statement; if it is broken, keeps only the names that it declares. */
 static Stmt *
 parse_whole(TileParser *p, Stmt **last)
 {
@@ -329,7 +329,7 @@ parse_body(TileParser *p, Src *end)
 			if (p->tok == from)
 				parse_next(p);
 			if (p->last->kind == TK_semi)
-				p->panic = false; /* the statement was wrong, but has ended */
+				p->panic = false; /* the broken statement has ended */
 			else
 				parse_sync(p);
 		}

@@ -3,7 +3,7 @@
 #include "hexc/lang/parse.h"
 #include <string.h>
 
-/* `layout "text"`: the word is no reserved one. */
+/* `layout "text"`: `layout` is not reserved. */
 static bool
 parse_is_layout(const TileParser *p)
 {
@@ -46,7 +46,7 @@ parse_type(TileParser *p)
 	return t;
 }
 
-/* `packed`, which is no reserved word: a type or `("description")` follows. */
+/* `packed` is not reserved: a type or `("description")` follows. */
 static void
 parse_packed(TileParser *p, ParamDecl *d)
 {
@@ -156,7 +156,7 @@ parse_clause(TileParser *p, ClauseKind kind)
 	return c;
 }
 
-/* Go on with the next clause, or stop before the body. */
+/* Skips to the next clause, or to the body. */
 static void
 sync_clause(TileParser *p)
 {

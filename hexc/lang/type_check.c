@@ -31,7 +31,7 @@ check_quoted(const Lower *l, const Operand *o, const char *other)
 	return s ? arena_printf(l->arena, "`%s`", s) : other;
 }
 
-/* The name that an expression is about: x of x.T, x[...], f16(x). */
+/* Returns the name that an expression refers to: x of x.T, x[...], f16(x). */
 static const Sym *
 named(const Lower *l, const Expr *e)
 {
@@ -86,7 +86,7 @@ is_lost(const Lost *lost, const char *name)
 	return lost->more;
 }
 
-/* Keep `word` in *best if it is nearer to the name than what is there. */
+/* Stores `word` in *best if it is nearer to the name. */
 static void
 nearer(const char *name, const char *word, const char **best, int *least)
 {
@@ -98,7 +98,7 @@ nearer(const char *name, const char *word, const char **best, int *least)
 	}
 }
 
-/* The visible, built-in or foreign word that looks most like this name: ", did you mean `acc`?" or "". */
+/* Suggests the visible, built-in or foreign word that is most similar: ", did you mean `acc`?" or "". */
 static const char *
 similar(const Lower *l, const char *name)
 {
@@ -106,13 +106,13 @@ similar(const Lower *l, const char *name)
 	const Foreign *f;
 	int least = strlen(name) < 4 ? 2 : 3;
 
-	if (l->diag->nerror >= 20) /* nobody will read it */
+	if (l->diag->nerror >= 20) /* too many errors for suggestions to be read */
 		return "";
 	for (const Sym *s = l->scope; s; s = s->next)
 		nearer(name, s->name, &best, &least);
 	for (int i = 0; (b = lower_builtin(i)); i++)
 		nearer(name, b, &best, &least);
-	for (int i = 0; (f = foreign_at(i)); i++) /* short ones look like too much */
+	for (int i = 0; (f = foreign_at(i)); i++) /* short ones resemble too many names */
 		if (strlen(f->word) > 4)
 			nearer(name, f->word, &best, &least);
 	return best ? arena_printf(l->arena, ", did you mean `%s`?%s", best,
@@ -134,7 +134,7 @@ check_no_name(Lower *l, Src src, const char *what, const char *name, const char 
 
 /* ---- element types --------------------------------------------------------------------------- */
 
-/* Is it about the operand's sign?  Of unsigned numbers it is taken for a mistake. */
+/* Does the op depend on the operand's sign? It is rejected as a probable mistake for unsigned types. */
 static bool
 needs_sign(OpCode code)
 {
@@ -172,7 +172,7 @@ check_dtype(Lower *l, OpCode code, DType d, Src src, const Expr *e)
 	return false;
 }
 
-/* The richer of two types: what a fix would cast to. */
+/* Returns the richer of two types: the one that a fix would cast to. */
 static DType
 richer(DType a, DType b)
 {

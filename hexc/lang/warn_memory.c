@@ -7,11 +7,11 @@
 /* ---- what a start runs along ---------------------------------------------------------------------- */
 
 /* A start in memory: `by` * (one block index or loop variable), which takes the values lo, lo + step, ..
- * below `end`; a block index: 0 .. end - 1 in steps of 1. */
+ * below `end`; for a block index 0 .. end - 1 in steps of 1. */
 typedef struct StrideRun {
-	const Val *var; /* NULL: the start is 0 always */
+	const Val *var; /* NULL: the start is always 0 */
 	int64_t by;
-	const Val *end, *lo, *step; /* lo and step NULL: of a block index, 0 and 1 */
+	const Val *end, *lo, *step; /* lo and step NULL: a block index, 0 and 1 */
 } StrideRun;
 
 static const Val *
@@ -59,7 +59,7 @@ run_of(const Kernel *k, const Val *v, StrideRun *r)
 	return run_of_var(k, v, r);
 }
 
-/* x of (x + c - 1) / c, which is ceil(x, c); NULL: v is no such value. */
+/* Returns x of (x + c - 1) / c, which is ceil(x, c); NULL if v does not match. */
 static const Val *
 ceil_of(const Val *v, int64_t *c)
 {
@@ -74,7 +74,7 @@ ceil_of(const Val *v, int64_t *c)
 	return sum->in[0];
 }
 
-/* x of x / c */
+/* Returns x of x / c; NULL if v does not match. */
 static const Val *
 floor_of(const Val *v, int64_t *c)
 {
@@ -83,7 +83,7 @@ floor_of(const Val *v, int64_t *c)
 	return o && o->code == O_div && val_is_const(o->in[1], c) ? o->in[0] : NULL;
 }
 
-/* The size that a run goes along: its end, or what the grid divides; NULL: unknown. */
+/* Returns the size that a run covers: its end, or the dividend of the grid's extent; NULL if unknown. */
 static const Val *
 run_size(const StrideRun *r)
 {
@@ -108,7 +108,7 @@ is_size(const Kernel *k, const Val *v)
 	return !v->def && v->block == k->body && k->param[v->index].kind == P_size;
 }
 
-/* The dim of p that has this size; -1: none. */
+/* Returns the dim of p with this size; -1 if there is none. */
 static int
 dim_of_size(const Param *p, const Val *size)
 {
@@ -147,7 +147,7 @@ check_slice(Kernel *k, const Op *view, const Param *p, int d)
 
 /* ---- what is written ------------------------------------------------------------------------------- */
 
-/* How the one store to a tensor covers a dim. */
+/* How a tensor's only store covers a dim. */
 typedef enum Cover { COVER_all, COVER_unknown, COVER_some } Cover;
 
 static const char *
@@ -160,7 +160,7 @@ size_text(Kernel *k, const Val *v)
 	return is_size(k, v) ? k->param[v->index].name : "the extent";
 }
 
-/* Blocks or iterations of one store, in each dim; *why: what is left out. */
+/* Checks whether the blocks or iterations of a store cover a dim; *why: what they omit. */
 static Cover
 cover_dim(Kernel *k, const Param *p, int d, const Val *start, int64_t extent, const char **why)
 {
@@ -199,7 +199,7 @@ cover_dim(Kernel *k, const Param *p, int d, const Val *start, int64_t extent, co
 	return COVER_all; /* or unknown */
 }
 
-/* The statements that write p; *view: of the only one, if each block runs it. */
+/* Counts the statements that write p; *view: of the only one, if every block executes it. */
 static int
 count_stores(Kernel *k, const Param *p, const Op **view)
 {
@@ -244,7 +244,7 @@ check_written(Kernel *k, const Param *p)
 
 /* ---- strides --------------------------------------------------------------------------------------- */
 
-/* Do two elements of p have one address, along dims d and e? */
+/* Do two elements of p have the same address, along dims d and e? */
 static bool
 strides_meet(const Param *p, int d, int e)
 {
@@ -298,7 +298,7 @@ same_view(const Op *a, const Op *b)
 	return true;
 }
 
-/* Is v computed, element by element, from what the view shows? */
+/* Is v computed, element by element, from the contents of the view? */
 static bool
 made_of(const Val *v, const Op *view, int *left)
 {
@@ -322,7 +322,7 @@ check_lost(Kernel *k, const Op *o)
 	const Op *view = o->in[1]->def, *how = o->in[0]->def;
 	const Param *p = view && view->code == O_view ? val_param(k, view->in[0]) : NULL;
 	int left = 400;
-	static const char *const name[] = { /* none: another op */
+	static const char *const name[] = { /* NULL: another op */
 		[O_add] = "add", [O_sub] = "add", [O_max] = "max", [O_min] = "min",
 		[O_and] = "and", [O_or] = "or",	  [O_xor] = "xor",
 	};
@@ -353,7 +353,7 @@ all_same(const Differs *differs, Val *const *v, int n)
 	return true;
 }
 
-/* Does every block come to o, as often? */
+/* Does every block execute o, equally often? */
 static bool
 all_come(const Differs *differs, const Op *o)
 {

@@ -2,7 +2,7 @@
 #include "hexc/lang/warn.h"
 #include <string.h>
 
-/* Names that are used, by hash: each bucket a chain. */
+/* A hash set of used names, with chaining. */
 typedef struct Use Use;
 struct Use {
 	const char *name;
@@ -75,7 +75,7 @@ use_stmts(Uses *s, const Stmt *st)
 	for (; st; st = st->next) {
 		const Expr *to = st->target;
 
-		/* a variable that is only assigned is not used */
+		/* assigning a variable is not a use */
 		if (to && to->kind != EX_name && to->kind != EX_tuple)
 			use_expr(s, to);
 		use_type(s, &st->type);
@@ -123,7 +123,7 @@ check_stmts(const Uses *s, const Stmt *st)
 static void
 use_header(Uses *s, const KernelDecl *k)
 {
-	use(s, "WARPS"); /* by their names */
+	use(s, "WARPS"); /* read by name */
 	use(s, "BLOCK_GROUP");
 	use(s, "ALIGN");
 	for (int i = 0; i < k->nparam; i++) {

@@ -40,12 +40,12 @@ bool bound_has_sums(const Kernel *k, const Val *tensor);
 double bound_of_sum(DType d, double e, const double sum[BOUND_SUMS]);
 
 /* Returns k rewritten to compute bounds, in k's unit. Its parameters are those of k, then for each written
- * tensor of k, in order, an f64 tensor with the same sizes and strides for the bounds and, if
- * bound_has_sums, BOUND_SUMS more, from which bound_of_sum computes the bound. The last parameter is an
- * f64 tensor of BOUND_CELLS elements, 0 before the run. Afterwards BOUND_DOUBT > 0 means that control flow
- * or addresses depended on rounded data, so no bound is valid; BOUND_LOST identifies the first op that
- * lost the bound of an element. k must be as passes mark_reductions and mask_bounds left it. Returns NULL
- * if no run can have a bound. */
+ * tensor of k, in order, an f64 tensor with the same sizes and strides for the bounds. If bound_has_sums,
+ * BOUND_SUMS more follow, from which bound_of_sum computes the bound. The last parameter is an f64 tensor
+ * of BOUND_CELLS elements, 0 before the run. Afterwards BOUND_DOUBT > 0 means that control flow or
+ * addresses depended on rounded data, so no bound is valid; BOUND_LOST identifies the first op that lost
+ * the bound of an element. k must be as passes mark_reductions and mask_bounds left it. Returns NULL if no
+ * run can have a bound. */
 enum { BOUND_DOUBT, BOUND_LOST, BOUND_CELLS };
 typedef struct BoundOps {
 	const Op **op; /* ops that may lose bounds, in program order */

@@ -201,7 +201,8 @@ bound_of_roles(Twin *t, const Site *s)
 	return NULL;
 }
 
-/* Is it an op whose bounds may grow gradually: addition, multiplication, selection? */
+/* May the op lose its bound at once? Bounds of additions, multiplications and selections only grow
+ * gradually. */
 static bool
 may_lose(const Op *o)
 {

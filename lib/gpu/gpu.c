@@ -243,7 +243,7 @@ hexc_gpu_close(hexc_gpu *g)
 		hexc_gpu_free(g, g->memory[g->nmemory - 1]);
 	free(g->memory);
 	if (g->context && g->simulated)
-		gpu_enter(g); /* sim_cuda closes the current one */
+		gpu_enter(g); /* of several contexts, the simulator frees the current one: see sim_cuda */
 	if (g->context && !g->adopted)
 		g->cu.cuDevicePrimaryCtxRelease_v2(g->device);
 	free(g);

@@ -21,8 +21,8 @@ struct hexc_call {
 	void **param;        /* pointers to value, then to map */
 	CuTensorMap *map;
 	size_t prefix;       /* length of the kernel's name in why */
-	char first;          /* first character of why, which is 0 until something fails: the name is lost
-	                      * with the module */
+	char first;          /* saved first character of why; why[0] is 0 until something fails. The name
+	                      * cannot be read again once the module is freed */
 	char why[LOG_MAX];
 };
 _Static_assert(HEXC_MAX_PARAMS <= 64, "a bit for each parameter");

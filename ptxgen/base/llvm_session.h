@@ -32,7 +32,7 @@ bool session_has_room(const Session *s);
 bool session_verify(Session *s);
 /* Runs the i-th part of the optimization. Returns false if there is none, or it failed. */
 bool session_optimize(Session *s, size_t i);
-/* split_basic_blocks.c: splits blocks that optimization made too long for code generation */
+/* Splits blocks that optimization made too long for code generation (split_basic_blocks.c). */
 void session_split(Session *s);
 /* Stores the PTX text in s->ptx. */
 bool session_emit(Session *s);

@@ -15,12 +15,11 @@
 
 typedef enum FileUse {
 	USE_READ = 1,
-	USE_NAMED = 2, /* by an option, as an output */
+	USE_NAMED = 2, /* named by an option, as an output */
 	USE_WRITTEN = 4,
 } FileUse;
 
-/* A file as the system knows it: by its device and inode, or, while it does not exist, by its folder's and
- * its name. */
+/* A file's identity: its device and inode or, if it does not exist, its directory's and its name. */
 typedef struct CliFile CliFile;
 struct CliFile {
 	CliFile *next;
@@ -31,7 +30,7 @@ struct CliFile {
 	ino_t inode;
 };
 
-/* False: nothing that could be overwritten, such as a pipe, a terminal or /dev/null. */
+/* Returns false if the path cannot be overwritten, such as a pipe, a terminal or /dev/null. */
 static bool
 identify(Cli *c, const char *path, CliFile *f)
 {
@@ -51,7 +50,7 @@ identify(Cli *c, const char *path, CliFile *f)
 	return true;
 }
 
-/* Another one of these uses that is the same file; NULL: none. */
+/* Returns another use of the same file, of these kinds; NULL if there is none. */
 static const CliFile *
 same_file(const Cli *c, const CliFile *f, unsigned uses)
 {
@@ -108,7 +107,7 @@ cli_input(Cli *c, const char *path)
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
-/* All of f into memory that grows by doubling, so that pipes work too. */
+/* Reads all of f into memory that grows by doubling, so that pipes work too. */
 static char *
 read_all(Cli *c, FILE *f, const char *path, size_t most, size_t *n, int *status)
 {
@@ -164,9 +163,9 @@ cli_read(Cli *c, const char *path, size_t most, size_t *n, int *status)
 
 /* ---- writing ----------------------------------------------------------------------------------- */
 
-enum { PIECE = 1 << 24 }; /* bytes between two looks whether the user wants to stop */
+enum { PIECE = 1 << 24 }; /* bytes between checks for signals */
 
-/* The signals by which a user or the system ends a program wait while a new file is not in its place. */
+/* Blocks the signals that end programs until the new file is in place. */
 static void
 hold_signals(sigset_t *held, sigset_t *before)
 {
@@ -189,7 +188,7 @@ wanted_to_stop(const sigset_t *held)
 	return false;
 }
 
-/* False with errno, EINTR when one of the signals came. */
+/* Returns false with errno, EINTR if a signal arrived. */
 static bool
 write_all(int fd, const char *data, size_t n, const sigset_t *held)
 {
@@ -210,7 +209,7 @@ write_all(int fd, const char *data, size_t n, const sigset_t *held)
 	return true;
 }
 
-/* A new file in the folder of `path`, with a name of no other; -1 with errno. */
+/* Creates a new file in the directory of `path`, with a unique name; returns -1 with errno. */
 static int
 open_beside(Cli *c, const char *path, char **name)
 {
@@ -226,7 +225,8 @@ open_beside(Cli *c, const char *path, char **name)
 	return fd;
 }
 
-/* `old`: the file that is replaced, whose mode is kept; NULL: there is none.  False with errno. */
+/* Replaces a file. `old`: the existing file, whose mode is preserved; NULL if there is none. Returns false
+ * with errno. */
 static bool
 replace(Cli *c, const char *path, const struct stat *old, const void *data, size_t n)
 {
@@ -256,7 +256,7 @@ replace(Cli *c, const char *path, const struct stat *old, const void *data, size
 	return ok;
 }
 
-/* Pipes, terminals and devices take what comes. */
+/* Pipes, terminals and devices are written directly. */
 static bool
 write_through(const char *path, const void *data, size_t n)
 {
@@ -304,7 +304,7 @@ cli_write(Cli *c, const char *path, const void *data, size_t n)
 	there = stat(path, &st) == 0;
 	if (there && is_stdout(&st))
 		return write_stdout(data, n);
-	real = there ? realpath(path, NULL) : NULL; /* what a link leads to is written, not the link */
+	real = there ? realpath(path, NULL) : NULL; /* writes the target of a link, not the link */
 	ok = there && !S_ISREG(st.st_mode) ? write_through(path, data, n)
 	                                   : replace(c, real ? real : path, there ? &st : NULL, data, n);
 	free(real);

@@ -80,8 +80,8 @@ numbers(const uint32_t *x, uint32_t n)
 	return a;
 }
 
-/* The arguments of cuTensorMapEncodeTiled: what is the same in all launches in the words that `hexc sim`
- * takes, shape and strides as a tensor's are. */
+/* Describes the arguments of cuTensorMapEncodeTiled: the constant ones in the words of `hexc sim`, shape
+ * and strides like a tensor's. */
 static cJSON *
 tensor_map(const hexc_module *m, size_t k, size_t i)
 {
@@ -177,7 +177,7 @@ json_manifest(const hexc_module *m, const char *arch, const char *compiler)
 	return root;
 }
 
-/* What the assembler said. */
+/* Adds the assembler's results. */
 static void
 add_assembled(cJSON *o, const hexc_candidate_info *c)
 {
@@ -210,8 +210,8 @@ json_candidates(const hexc_module *m, size_t k, const size_t *order)
 	return list;
 }
 
-/* The JSON with U+FFFD for each byte that is no UTF-8: names of files and of what is in them, and programs,
- * have such, and cJSON writes them as they are.  NULL, and s is freed: no memory. */
+/* Replaces each byte that is not UTF-8 by U+FFFD: file names, their contents and programs may have some,
+ * and cJSON writes them unchanged. Returns NULL, with s freed, if memory is short. */
 static char *
 as_utf8(char *s)
 {
@@ -257,7 +257,7 @@ json_write(Cli *c, const char *path, cJSON *root)
 	cJSON_Delete(root);
 	if (!s)
 		return cli_error(EXIT_TROUBLE, "out of memory");
-	s[n] = '\n'; /* in place of the NUL: the length is known */
+	s[n] = '\n'; /* replaces the NUL: the length is known */
 	status = cli_write(c, path, s, n + 1);
 	free(s);
 	return status;

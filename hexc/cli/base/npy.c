@@ -45,7 +45,7 @@ take(NpyReader *c, char want)
 	return true;
 }
 
-/* A quoted string without escapes. */
+/* Parses a quoted string without escapes. */
 static bool
 quoted(NpyReader *c, const char **s, size_t *n)
 {
@@ -89,7 +89,7 @@ number(NpyReader *c, int64_t *out)
 			return false;
 		x = x * 10 + (*c->s - '0');
 	}
-	if (c->s < c->end && *c->s == 'L') /* Python 2 wrote long integers so */
+	if (c->s < c->end && *c->s == 'L') /* Python 2's suffix of long integers */
 		c->s++;
 	*out = x;
 	return digits > 0;
@@ -137,7 +137,7 @@ shape(NpyReader *c, Npy *out)
 		if (!take(c, ',') && !(c->s < c->end && *c->s == ')'))
 			return npy_error(c, "the header's 'shape' is no tuple of sizes");
 	}
-	for (int d = 0; d < out->rank; d++) { /* a 0 excuses no others: their product is computed, too */
+	for (int d = 0; d < out->rank; d++) { /* also computes the product of the others if one is 0 */
 		int64_t n = out->shape[d] ? out->shape[d] : 1;
 
 		if (out->count > INT64_MAX / 8 / n)
@@ -150,7 +150,7 @@ shape(NpyReader *c, Npy *out)
 	return true;
 }
 
-/* The dict; keys in any order, each once. */
+/* Parses the dict; keys in any order, each once. */
 static bool
 dict(NpyReader *c, Npy *out)
 {

@@ -17,10 +17,10 @@ static const OptInfo opts[CLI_NOPT] = {
 #include "hexc/cli/base/options.def"
 };
 
-/* The commands; --help tells of them in this order. */
+/* The commands, in the order of --help. */
 static const struct {
 	char command;
-	const char *name; /* "": it is an option that says so */
+	const char *name; /* "": selected by an option */
 	const char *usage, *what;
 } commands[] = {
 	{ 'E', "", "hexc --emit-ptx PROG.hexc [options]", "Compile tile programs to PTX." },
@@ -59,7 +59,7 @@ known(const OptInfo *o, char command)
 	return strchr(o->where, command) || strchr(o->where, tolower((unsigned char)command));
 }
 
-/* Only with =, and only where one is wanted. */
+/* Does the option take a value only with =? */
 static bool
 value_is_optional(const OptInfo *o)
 {
@@ -110,7 +110,8 @@ cli_output(const CliArg *a)
 
 /* ---- words that are near --------------------------------------------------------------------- */
 
-/* Letters to insert, remove, replace or swap with their neighbour to make b of a; at most 9. */
+/* Returns the number of insertions, deletions, substitutions or swaps of adjacent letters that convert a
+ * to b; at most 9. */
 static int
 distance(const char *a, const char *b)
 {
@@ -136,7 +137,7 @@ distance(const char *a, const char *b)
 	return d[n][m];
 }
 
-/* Keep the nearer of *best and this word, if that is near at all. */
+/* Stores this word in *best if it is nearer, and near enough. */
 static void
 nearer(const char *word, const char *to, const char **best, int *least)
 {
@@ -148,7 +149,7 @@ nearer(const char *word, const char *to, const char **best, int *least)
 	}
 }
 
-enum { FAR = 4 }; /* too many changes for one word to be meant by another */
+enum { FAR = 4 }; /* too many changes for a suggestion */
 
 char
 cli_command(const char *name)
@@ -179,8 +180,8 @@ cli_no_command(const char *word)
 
 /* ---- parsing ---------------------------------------------------------------------------------- */
 
-/* The option of this command that the word names.  A long one ends at '='; -o, -D and -W may have the value
- * glued on.  *value: what the word itself holds of it, or NULL. */
+/* Finds the option of this command that the word names. A long one ends at '='; -o, -D and -W may have an
+ * attached value. *value: the value in the word, or NULL. */
 static int
 find_option(char command, const char *word, const char **value)
 {
@@ -219,7 +220,7 @@ unknown(char command, const char *word)
 	return cli_error(EXIT_USAGE, "unknown option %.*s; see --help", n, word);
 }
 
-/* One option at word[i]; returns how many words it took, or -1 with *status set. */
+/* Parses one option at word[i]; returns the number of words used, or -1 with *status set. */
 static int
 take_option(Cli *c, int n, char **word, int i, int *status)
 {
@@ -291,7 +292,7 @@ help_options(char command)
 	}
 }
 
-/* What each command is for; how to ask for its options. */
+/* Prints what each command is for, and how to list its options. */
 static void
 help_commands(void)
 {

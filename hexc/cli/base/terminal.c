@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Standard error is a terminal that knows colours and a reader who wants them (no-color.org). */
+/* Is standard error a terminal with colours, and are they wanted (no-color.org)? */
 static bool
 is_colourful(void)
 {
@@ -62,7 +62,7 @@ cli_progress_start(CliProgress *p, const char *what)
 	p->terminal = isatty(STDERR_FILENO);
 }
 
-/* Of all threads that come by when it is time again, one says so. */
+/* If several threads call it when a print is due, one prints. */
 int
 cli_progress(void *user)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Control characters of ASCII, and those that UTF-8 writes as C2 80 to C2 9F, become '?'. */
+/* Replaces control characters of ASCII, and those that UTF-8 encodes as C2 80 to C2 9F, by '?'. */
 static void
 make_plain(char *s)
 {
@@ -201,7 +201,7 @@ cli_float(const char *s, double *out)
 		                        : (double)INFINITY;
 		return true;
 	}
-	/* strtod also takes 0x1p3, "infinity" and blanks; they are no part of the contract */
+	/* strtod also accepts 0x1p3, "infinity" and blanks, which are not part of the contract */
 	if (!*digits || digits[strspn(digits, "0123456789.eE+-")])
 		return false;
 	errno = 0;
