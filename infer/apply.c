@@ -14,7 +14,7 @@ convert_val(Solve *s, Block *b, Op *at, Src src, Val *v, const Layout *to, Lower
 	Op *o;
 
 	t.layout = to;
-	o = op_new(b, at, O_convert, src, 1, &v, 1, &t);
+	o = op_new(b, at, O_convert_layout, src, 1, &v, 1, &t);
 	o->lowering = how;
 	(void)s;
 	return o->out[0];
@@ -27,8 +27,8 @@ result_place(const Op *o)
 	int commits = 0;
 
 	for (Op *x = o->next; x && o->code == O_wgmma; x = x->next) {
-		commits += x->code == O_wg_commit;
-		if (x->code == O_wg_wait && IMM(x, pending) < commits)
+		commits += x->code == O_wgmma_commit;
+		if (x->code == O_wgmma_wait && IMM(x, pending) < commits)
 			return x->next;
 	}
 	return o->next;
@@ -42,7 +42,7 @@ convert_result(Solve *s, const LayoutSolution *sol, Op *o, int i)
 	Type t = v->type;
 	Op *c;
 
-	c = op_new(o->parent, result_place(o), O_convert, o->src, 1, &v, 1, &t);
+	c = op_new(o->parent, result_place(o), O_convert_layout, o->src, 1, &v, 1, &t);
 	val_replace(s->k, v, c->out[0]);
 	c->in[0] = v; /* val_replace() has replaced this use too */
 	c->out[0]->type.layout = sol->val[v->id];
@@ -169,7 +169,7 @@ ask_rotate(const Solve *s, const LayoutSolution *sol)
 		Rotate r = { .k = s->k, .sol = sol, .loop = s->order[i] };
 
 		if (r.loop->code == O_for)
-			IMM_SET(r.loop, rotate, sol->rotate && rotate_find(&r));
+			IMM_SET(r.loop, prefetch, sol->rotate && rotate_find(&r));
 	}
 }
 

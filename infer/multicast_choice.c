@@ -28,7 +28,7 @@ is_in_turns(const Op *o)
 
 	while (loop && loop->code != O_for)
 		loop = loop->parent->owner;
-	return loop && loop->in[0]->def && loop->in[0]->def->code != O_launched;
+	return loop && loop->in[0]->def && loop->in[0]->def->code != O_linear_block_id;
 }
 
 /* Does the loop body contain masks or non-TMA global accesses?  Splitting loops into iterations with and

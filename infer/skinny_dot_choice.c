@@ -53,5 +53,5 @@ kernel_make_thin(Kernel *k, SkinnyDotKind way)
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_dot && is_thin(o, k->unit->target))
-			IMM_SET(o, thin, way);
+			IMM_SET(o, skinny, way);
 }

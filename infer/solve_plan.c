@@ -20,7 +20,7 @@ most_trips(Kernel *k, const Op *loop)
 	int64_t lo, hi, step;
 	Fact f = val_fact(k, loop->in[1]);
 
-	if (loop->in[2]->def && loop->in[2]->def->code == O_launched)
+	if (loop->in[2]->def && loop->in[2]->def->code == O_linear_block_id)
 		return 1; /* persistent loop: one iteration per block of the grid */
 	if (val_is_const(loop->in[2], &step) && step > 0 && val_is_const(loop->in[0], &lo)) {
 		if (val_is_const(loop->in[1], &hi))
@@ -348,7 +348,7 @@ sums_stay(Solve *s)
 	for (int i = 0; s->under_way && i < s->norder; i++) {
 		const Op *o = s->order[i];
 		bool moved = o->code == O_wgmma && s->sol->made[o->id][0] &&
-		             result_place(o)->prev->code != O_wg_wait;
+		             result_place(o)->prev->code != O_wgmma_wait;
 
 		for (int j = 0; j < o->nin && j < UNDER_WAY_MOST; j++)
 			moved |= s->under_way[o->id] >> j & 1 && s->sol->want[o->id][j] &&

@@ -397,7 +397,7 @@ written_roles(const Kernel *k)
 {
 	const Op *o = k->body->last;
 
-	while (o && o->code != O_roles && o->code != O_mbar)
+	while (o && o->code != O_roles && o->code != O_mbarrier)
 		o = o->prev;
 	return o;
 }

@@ -263,7 +263,7 @@ convert_shared(Codegen *g, Op *o)
 }
 
 void
-emit_convert(Codegen *g, Op *o)
+emit_convert_layout(Codegen *g, Op *o)
 {
 	ConvertPlan *p;
 	Tile *t;

@@ -52,8 +52,8 @@ need(NeededElements *n, const Val *v, const int64_t *c)
 	default:
 		break;
 	}
-	if (!op_is(o, F_ELT) && o->code != O_mask && o->code != O_begun && o->code != O_pin &&
-	    o->code != O_relayout && o->code != O_convert) {
+	if (!op_is(o, F_ELT) && o->code != O_mask && o->code != O_prefetched && o->code != O_pin &&
+	    o->code != O_relabel_layout && o->code != O_convert_layout) {
 		n->all = is_of_tile(n, v);
 		return;
 	}
@@ -78,7 +78,7 @@ product_of(Codegen *g, const Op *ahead, const Val **tile)
 	BUG_IF(g->a, !loop || at < 0);
 	*tile = NULL;
 	for (Op *o = loop->blk[0]->first; o && !dot; o = o->next) {
-		if (o->code == O_begun && o->in[1] == loop->blk[0]->arg[1 + at])
+		if (o->code == O_prefetched && o->in[1] == loop->blk[0]->arg[1 + at])
 			*tile = o->out[0];
 		if (o->code == O_dot && *tile)
 			dot = o;
@@ -136,7 +136,7 @@ first_words(Codegen *g, Op *dot, const Val *tile, int nword, bool *word)
 }
 
 void
-emit_ahead(Codegen *g, Op *o)
+emit_fragment_prefetch(Codegen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
 	bool *part = NEWN(g->a, bool, t->nword);
@@ -162,7 +162,7 @@ pull_begun(Codegen *g, Op *o, int w)
 
 /* What the iteration has read of the tile before the next barrier is all that it reads. */
 void
-emit_begun(Codegen *g, Op *o)
+emit_prefetched(Codegen *g, Op *o)
 {
 	tile_lazy(g, o, pull_begun, NULL);
 	gen_seal(g, o->in[0]->def);

@@ -167,7 +167,7 @@ emit_block_id(Codegen *g, Op *o)
 }
 
 void
-emit_has_block(Codegen *g, Op *o)
+emit_block_in_grid(Codegen *g, Op *o)
 {
 	LV extent[3], block[3], has = LLVMConstInt(g->i1, 1, 0);
 
@@ -180,7 +180,7 @@ emit_has_block(Codegen *g, Op *o)
 }
 
 void
-emit_launched(Codegen *g, Op *o)
+emit_linear_block_id(Codegen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
 	bool clusters = cluster_blocks(g->k) > 1;

@@ -21,7 +21,7 @@ fill(Codegen *g, const Op *o)
 {
 	DType d = o->out[0]->type.dtype;
 
-	return elem_unpack(g, d, word_const(g, d, IMM(o, entry), o->fimm), 0);
+	return elem_unpack(g, d, word_const(g, d, IMM(o, fill_in), o->fimm), 0);
 }
 
 /* Returns the element at low + R L high of this lane's vector; NULL before its start. */

@@ -52,7 +52,7 @@ emit_barrier(Codegen *g, Op *o)
 /* Targets without asynchronous copies complete every copy immediately. Bulk groups belong to the single
  * thread that copies; others have none, and do not wait. */
 void
-emit_commit(Codegen *g, Op *o)
+emit_async_commit(Codegen *g, Op *o)
 {
 	if (IMM(o, bulk))
 		asm_op(g, A_bulk_commit, NULL, NULL, NULL);
@@ -61,7 +61,7 @@ emit_commit(Codegen *g, Op *o)
 }
 
 void
-emit_wait(Codegen *g, Op *o)
+emit_async_wait(Codegen *g, Op *o)
 {
 	gen_flush(g, NULL);
 	if (IMM(o, bulk))
@@ -72,14 +72,14 @@ emit_wait(Codegen *g, Op *o)
 }
 
 void
-emit_proxy(Codegen *g, Op *o)
+emit_fence_proxy_async(Codegen *g, Op *o)
 {
 	gen_flush(g, NULL);
 	asm_op(g, IMM(o, space) == S_shared ? A_proxy_shared : A_proxy_global, NULL, NULL, NULL);
 }
 
 void
-emit_grid_wait(Codegen *g, Op *o)
+emit_grid_dependency_wait(Codegen *g, Op *o)
 {
 	(void)o;
 	gen_flush(g, NULL);
@@ -87,7 +87,7 @@ emit_grid_wait(Codegen *g, Op *o)
 }
 
 void
-emit_grid_next(Codegen *g, Op *o)
+emit_grid_launch_dependents(Codegen *g, Op *o)
 {
 	(void)o;
 	asm_op(g, A_grid_next, NULL, NULL, NULL);

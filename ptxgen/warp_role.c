@@ -19,9 +19,9 @@ machine_arrivals(Codegen *g, const Op *mbar)
 	for (Op *o = walk_first(&w, g->k->body); o; o = walk_next(&w)) {
 		int64_t n;
 
-		if (o->code != O_mbar_arrive || op_mbar(o) != mbar)
+		if (o->code != O_mbarrier_arrive || op_mbar(o) != mbar)
 			continue;
-		n = IMM(o, signals) + (arrive_lanes(o) ? op_warps(o) * WARP_SIZE : 0);
+		n = IMM(o, arrive_count) + (arrive_lanes(o) ? op_warps(o) * WARP_SIZE : 0);
 		if (most && n != most)
 			diag_error(g->u->diag, o->src,
 			           "an arrival at this barrier is %lld of the machine, and another %lld: "
@@ -43,7 +43,7 @@ make_barriers(Codegen *g)
 	LLVMBuildCondBr(g->b, first, make, made);
 	LLVMPositionBuilderAtEnd(g->b, make);
 	for (const Op *o = g->k->body->first; o; o = o->next) {
-		int64_t n = o->code == O_mbar ? machine_arrivals(g, o) : 0;
+		int64_t n = o->code == O_mbarrier ? machine_arrivals(g, o) : 0;
 
 		for (int s = 0; n && s < o->out[0]->type.shape[0]; s++) {
 			LV at = const_i32(g, IMM(o, offset) + s * MBAR_BYTES);
@@ -74,10 +74,10 @@ is_single(Block *b)
 	for (Op *o = walk_first(&w, b); o; o = walk_next(&w)) {
 		bool box = o->code == O_copy && instr_is_box(instr_of(o->lowering));
 		bool flow = o->code == O_for || o->code == O_if || o->code == O_yield;
-		bool once = o->code == O_mbar_wait || o->code == O_grid_wait || o->code == O_grid_next;
+		bool once = o->code == O_mbarrier_wait || o->code == O_grid_dependency_wait || o->code == O_grid_launch_dependents;
 
-		if (o->code == O_mbar_arrive)
-			once = IMM(o, signals) == 1 && !IMM(o, cluster);
+		if (o->code == O_mbarrier_arrive)
+			once = IMM(o, arrive_count) == 1 && !IMM(o, cluster);
 		for (int i = 0; i < o->nout; i++)
 			if (o->out[i]->type.space == S_reg)
 				return false;
@@ -206,7 +206,7 @@ emit_roles(Codegen *g, Op *o)
 }
 
 void
-emit_team(Codegen *g, Op *o)
+emit_consumer_group_id(Codegen *g, Op *o)
 {
 	tile_new(g, o->out[0])->word[0] = LLVMBuildZExt(g->b, g->team, g->i64, "");
 }

@@ -110,7 +110,7 @@ product_new(Codegen *g, Op *o)
 	p.web = file_web(g, o->out[0]);
 	for (int i = 0; i < 2; i++) {
 		int in = p.swap ? 1 - i : i;
-		bool turned = IMM(o, turned) >> in & 1;
+		bool turned = IMM(o, transposed) >> in & 1;
 		WgmmaOperandEmit *f = &p.f[i];
 
 		f->v = o->in[in];
@@ -294,7 +294,7 @@ put_factor(Codegen *g, const Op *o, Val *v)
 static void
 put_operands(Codegen *g, const Op *fence)
 {
-	for (Op *o = fence->next; o && o->code != O_wg_fence; o = o->next) {
+	for (Op *o = fence->next; o && o->code != O_wgmma_fence; o = o->next) {
 		Val *held = product_factor(o);
 		const Web *web;
 
@@ -309,21 +309,21 @@ put_operands(Codegen *g, const Op *fence)
 }
 
 void
-emit_wg_fence(Codegen *g, Op *o)
+emit_wgmma_fence(Codegen *g, Op *o)
 {
 	put_operands(g, o);
 	asm_op(g, A_wg_fence, NULL, NULL, NULL);
 }
 
 void
-emit_wg_commit(Codegen *g, Op *o)
+emit_wgmma_commit(Codegen *g, Op *o)
 {
 	(void)o;
 	asm_op(g, A_wg_commit, NULL, NULL, NULL);
 }
 
 void
-emit_wg_wait(Codegen *g, Op *o)
+emit_wgmma_wait(Codegen *g, Op *o)
 {
 	gen_flush(g, NULL);
 	asm_op(g, A_wg_wait, const_i32(g, IMM(o, pending)), NULL, NULL);

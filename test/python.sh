@@ -1,6 +1,7 @@
-# python.sh - sourced by tests whose oracles are Python packages: `need_python MODULE...` sets $python, which has numpy
-# and these.  pip puts them into a folder of the build; where that cannot be, the test is skipped.
-# PYTHON=python3 of a place that has them.  Reads $B and $dir.  `new_python` skips where it is older than ours may be.
+# python.sh - sourced by tests whose oracles are Python packages. `need_python MODULE...` sets $python, which has
+# numpy and these modules. pip installs them into a directory of the build; if that fails, the test is skipped.
+# PYTHON=python3 selects an interpreter that has them. Reads $B and $dir. `new_python` skips the test if Python is
+# older than the package requires.
 version_of() {
 	case $1 in
 	numpy) echo 2.4.6 ;;
@@ -11,7 +12,7 @@ version_of() {
 	textmate_grammar) echo 0.6.1 ;;
 	esac
 }
-# what pip calls a module
+# Prints pip's name of a module.
 package_of() { case $1 in textmate_grammar) echo textmate-grammar-python ;; *) echo "$1" ;; esac; }
 
 need_python() {
@@ -24,7 +25,7 @@ need_python() {
 	has_modules() { "$python" -c "import $modules" 2>/dev/null; }
 	has_modules && return
 	python=$B/reference/bin/python
-	( # one at a time: tests run side by side
+	( # one at a time: tests run concurrently
 		flock 9
 		has_modules && exit
 		[ -x "$B/reference/bin/pip" ] || python3 -m venv "$B/reference" || exit

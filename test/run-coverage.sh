@@ -1,8 +1,9 @@
 #!/bin/sh
-# How many of the lines that refuse something, in the rooms of the runtime, are entered by a test: COVERAGE=1 builds with
-# gcov in build-gcov, runs those rooms' tests, some minutes of them, and prints a row for each room and the lines that
-# none entered.  COVERAGE="test/plan/test_plan_errors.c ..." runs these tests instead, COVERAGE=none only counts anew what
-# ran.  It is a figure to look at, not a bound: a line counts when any of it ran, a ternary's arms as one.
+# Counts the error returns in the runtime's modules that a test reaches. COVERAGE=1 builds with gcov in build-gcov
+# and runs the tests of those modules, which takes minutes. It prints a row for each module, and the lines that no
+# test reached. COVERAGE="test/plan/test_plan_errors.c ..." runs these tests instead. COVERAGE=none only counts
+# again. The result is for information, not a limit: a line counts if any part of it ran, both arms of a ternary
+# together.
 . test/script.sh
 [ -n "$COVERAGE" ] || { echo "COVERAGE is not set: the builds and runs take minutes"; exit 77; }
 command -v gcov >/dev/null || { echo "no gcov"; exit 77; }
@@ -20,7 +21,7 @@ if [ -n "$tests" ]; then
 	find "$gcov_build" -name '*.gcda' -delete 2>/dev/null
 	# shellcheck disable=SC2086 # lists of words
 	make B="$gcov_build" CFLAGS='-O0 -g --coverage' all $programs >"$dir/log" 2>&1 || { tail "$dir/log"; exit 1; }
-	# what scripts compile and link with these objects
+	# The compiler for the scripts' programs, which link with these objects.
 	printf '#!/bin/sh\nexec %s --coverage "$@"\n' "${CC:-cc}" >"$dir/cc" && chmod +x "$dir/cc"
 	# shellcheck disable=SC2086
 	CC=$dir/cc B=$gcov_build HEXC=$gcov_build/hexc scripts/runtests $tests || bad=1
@@ -28,7 +29,7 @@ fi
 all=$dir/lines
 for room in rt gpu plan cache ops weights pack base; do
 	for f in "lib/$room"/*.c; do
-		# COUNT: LINE: TEXT, where COUNT is ##### when the line never ran, - when it has no code
+		# COUNT: LINE: TEXT; COUNT is ##### if the line never ran, - if it has no code
 		gcov -t "$gcov_build/obj/${f%.c}.gcno" 2>/dev/null |
 			awk -F: -v room="$room" -v file="$f" '
 				$1 ~ /Source$/ || $3 == "Source" { mine = $4 == file; next }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The table of `make demo`: every verdict is right, and the matrix products have no bank conflicts and read
-# and write at most 3 % more sectors than they must.
+# Checks the table of `make demo`: every verdict is `right`, and the GEMMs have no bank conflicts and transfer at
+# most 3 % more sectors than the minimum.
 . test/script.sh
 log=$dir/log
 B=$B scripts/table >"$log" || bad=1

@@ -8,7 +8,7 @@ if [ -f hexc/IR.md ]; then
 		grep -Eq "^#+ (.*[ ,\`])?${op}([\`, ].*)?\$|^\| *([^|]*\`)?${op}[\` (|]|^[-*] *\`${op}[\` (]" hexc/IR.md ||
 			fail "hexc/IR.md: no entry for op $op of hexc/ir/ops.def"
 	done
-	for imm in $(sed -n 's/^OP_IMMS\{0,1\}(\([a-z]*\),.*/\1/p' hexc/ir/ops.def); do
+	for imm in $(sed -n 's/^OP_IMMS\{0,1\}(\([a-z_]*\),.*/\1/p' hexc/ir/ops.def); do
 		grep -q "\`$imm\`" hexc/IR.md || fail "hexc/IR.md: nothing on immediate $imm of hexc/ir/ops.def"
 	done
 fi

@@ -1,19 +1,19 @@
 #!/bin/sh
-# Every external function or table of the library that is no API is used by another file of the library or of the
-# command line.  What only its own file uses is static; what only tests use is dead, or declared in a header for tests,
-# which says "for tests" in its first line.  What a table makes (rule_##layout, with a row of a *.def for it) is used by
-# the table, in whatever file that is expanded.
+# Every external function or table of the library outside the API is used by another file of the library or of the
+# command line. One that only its own file uses must be static. One that only tests use is dead, or declared in a
+# header with "for tests" in its first line. A function named by a macro (rule_##layout, with a row of a *.def)
+# counts as used by the table, in any file that expands it.
 [ -z "$SAN" ] || { echo "sanitizers export symbols of their own"; exit 77; }
 B=${B:-build}
-# The API: what the shared library exports, and lib/sim/sim.h.
+# The API: the exports of the shared library, and lib/sim/sim.h.
 api=$(mktemp) || exit 1
 trap 'rm -f "$api"' EXIT
 {
 	cat test/libhexc.symbols
 	grep -o '\<sim_[a-z_]*(' lib/sim/sim.h | tr -d '('
 } >"$api"
-# "D object name" of what is defined, "U object name" of what is wanted, "T name" of what tests name, "H name" of what
-# headers for tests name, "P prefix_" of names that tables make, "W name" of what stands in tables.
+# "D object name": a definition. "U object name": an undefined symbol. "T name": named in a test. "H name": named in
+# a header for tests. "P prefix_": prefix of names that macros form. "W name": a word of a table.
 facts() {
 	find taskmap hexc infer ptxgen lib -name '*.c' | sed 's|\.c$|.o|' | while read -r object; do
 		[ ! -f "$B/obj/$object" ] || echo "$object"

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Headings are true: what a header says stands in a file is defined there.  It says so of the prototypes below
+# Headings in headers are correct: the named file defines the prototypes below the heading. Forms of headings:
 #	/* ---- inline_asm.c, split.c: text ---- */     up to the next such line; without a file, it promises nothing
 #	/* inline_asm.c: text */                        up to an empty line, or the next of these two
 #	/* Text (inline_asm.c) */                       up to the next remark or empty line
-# access*.c stands for all such files.  Each file starts with its own name, "/* NAME.c - what".
+# access*.c matches all such files. Each file starts with its own name, "/* NAME.c - what".
 find taskmap hexc infer ptxgen lib test examples \( -name '*.c' -o -name '*.h' \) -print | LC_ALL=C sort | xargs awk '
-# Names of C files in a text, without their folders, as "a.c b.c "; not those that other rooms have.
+# Returns the names of C files in a text, without directories, as "a.c b.c "; skips those of other modules.
 function files_of(text,  list, name, room) {
 	while (match(text, /[a-z][a-z0-9_\/]*[*]?[a-z0-9_]*\.c/)) {
 		name = substr(text, RSTART, RLENGTH)
@@ -40,7 +40,7 @@ FNR == 1 {
 		wrong = 1
 	}
 }
-# A definition is a name where a line starts, with "static" on the line before, or not.
+# A definition is a name at the start of a line, with or without "static" on the line before.
 !header {
 	if (match($0, /^[a-z_][a-zA-Z0-9_]*\(/) && before !~ /^static|^#/)
 		home[substr($0, 1, RLENGTH - 1)] = home[substr($0, 1, RLENGTH - 1)] FILENAME " "

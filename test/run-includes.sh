@@ -1,11 +1,11 @@
 #!/bin/sh
-# Who may use whom: test/layers.tsv.  Includes are held to it, and the symbols that objects take from each other, so
-# that a prototype written again, or a header in the wrong room, does not hide an arrow that climbs.
+# Checks the dependencies between directories (rooms) against test/layers.tsv: includes, and the symbols that
+# objects import from each other. The symbols catch a repeated prototype, and a header in the wrong directory.
 rooms=test/layers.tsv
 B=${B:-build}
 bad=0
 
-# Rooms stand below those they use.
+# A room comes after the rooms that it uses.
 awk -F '\t' '/^#/ { next }
 	{
 		n = split($2, use, " ")
@@ -54,8 +54,8 @@ find taskmap hexc infer ptxgen lib examples \( -name '*.[ch]' -o -name '*.def' \
 }
 END { exit bad }' $rooms - || bad=1
 
-# nm: what an object defines and wants.  Public symbols are those that the shared library
-# exports, and the functions of lib/sim/sim.h.
+# nm: symbols that an object defines and imports. Public symbols are the exports of the shared library and the
+# functions of lib/sim/sim.h.
 if [ -d "$B/obj" ]; then
 	for object in $(find taskmap hexc infer ptxgen lib -name '*.c' | sed "s|\.c\$|.o|"); do
 		[ ! -f "$B/obj/$object" ] || echo "$object"
@@ -74,7 +74,7 @@ $3 in home {
 END { exit bad }' $rooms test/libhexc.symbols - || bad=1
 fi
 
-# A room is seen at a glance.
+# A directory has at most 45 files.
 for room in $(find taskmap hexc infer ptxgen lib examples test -type d ! -path '*/__pycache__'); do
 	n=$(find "$room" -maxdepth 1 -type f ! -name '*.hexc' ! -name '*.ptx' ! -name '*.cu' | wc -l)
 	[ "$n" -le 45 ] || { echo "$room/ has $n files; a room has at most 45"; bad=1; }

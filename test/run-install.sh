@@ -1,6 +1,6 @@
 #!/bin/sh
-# What `make install` leaves is enough for a host: headers, hexc.pc, the shared and the static library; it knows nothing
-# of the folder it was built in.  It goes to any DESTDIR, and `make uninstall` takes all of it away.
+# `make install` installs all that a host needs: headers, hexc.pc, the shared and the static library. The installed
+# files do not depend on the build directory. DESTDIR may be any directory, and `make uninstall` removes all of it.
 [ -z "$SAN" ] || { echo "an installed library has no sanitizers"; exit 77; }
 command -v pkg-config >/dev/null || { echo "no pkg-config"; exit 77; }
 set -e
@@ -15,8 +15,8 @@ for f in bin/hexc include/hexc.h include/hexc_bundle.h include/hexc_weights.h in
 done
 ! grep -lF "$PWD/" "$dir/bin/hexc" "$dir"/lib/libhexc.* || { echo "these name the folder of the build"; exit 1; }
 ! grep -i cjson "$dir/lib/pkgconfig/hexc.pc" || { echo "the library needs no cJSON"; exit 1; }
-# Uninstall takes away what install brought, and nothing else: beside it stand files of somebody else, whose names begin
-# as ours do.
+# Uninstall removes only the files that install created. Next to them are files of other software, with names that
+# start like hexc's.
 blank="$dir/a blank/usr"
 mkdir -p "$blank/include" "$blank/share/man/man3" "$blank/lib/pkgconfig" "$blank/bin" "$blank/share/hexc"
 for f in include/hexc_other.h share/man/man3/hexc_other.3 lib/libhexc_other.so lib/pkgconfig/hexc_other.pc bin/hexc-other share/hexc/other; do
@@ -29,7 +29,7 @@ for make in install uninstall; do
 done
 cmp "$dir/before" "$dir/uninstall.files" || { echo "make uninstall: < before, > after"; diff "$dir/before" "$dir/uninstall.files"; exit 1; }
 [ "$(wc -l <"$dir/install.files")" -gt 200 ] || { echo "make install: $(wc -l <"$dir/install.files") files"; exit 1; }
-# Each function of the API has a page, which is shown without a complaint of the formatter.
+# Each function of the API has a manual page, which the formatter shows without warnings.
 for f in $(cat test/libhexc.symbols test/libhexc_sim.symbols); do
 	[ -e "$dir/share/man/man3/$f.3" ] || { echo "no manual page of $f"; exit 1; }
 done
@@ -71,7 +71,7 @@ export PKG_CONFIG_PATH="$dir/lib/pkgconfig"
 # shellcheck disable=SC2046 # lists of flags
 "${CC:-cc}" "$dir/host.c" $(pkg-config --cflags --libs hexc) -Wl,-rpath,"$dir/lib" -o "$dir/shared"
 "$dir/shared"
-# a host whose locale has a decimal comma gets the same texts
+# A host with a decimal comma in its locale gets the same output.
 cat >"$dir/comma.c" <<'END'
 #include <hexc.h>
 #include <locale.h>
@@ -109,7 +109,7 @@ if command -v localedef >/dev/null && mkdir "$dir/locale" &&
 else
 	echo "no localedef with de_DE: locales are not tried"
 fi
-# The simulator is a library of its own: its host needs nothing of libhexc, LLVM or C++, shared or static.
+# The simulator is a separate library: its host needs no libhexc, LLVM or C++, shared or static.
 cat >"$dir/sim.c" <<'END'
 #define X 17
 #include <hexc_sim.h>
@@ -141,7 +141,7 @@ int main(void)
 	return 0;
 }
 END
-alone() { # PROGRAM ARG..: runs, and needs the C library and the simulator, or the runtime
+alone() { # PROGRAM ARG..: runs, and links only the C library and the simulator or the runtime
 	program=$1
 	shift
 	"$dir/$program" "$@" >/dev/null || { echo "$program: status $?"; exit 1; }
@@ -158,7 +158,7 @@ mv "$dir"/lib/libhexc_sim.so* "$dir/both"
 "${CC:-cc}" "$dir/sim.c" $(pkg-config --static --cflags --libs hexc_sim) -o "$dir/sim-static"
 alone sim-static
 mv "$dir/both"/* "$dir/lib"
-# So is the runtime: what one host compiled, another launches that has no compiler.
+# The runtime is separate too: one host compiles, another without a compiler launches.
 cat >"$dir/save.c" <<'END'
 #include <hexc.h>
 #include <string.h>
@@ -213,12 +213,12 @@ END
 # shellcheck disable=SC2046
 "${CC:-cc}" "$dir/rt.c" $(pkg-config --cflags --libs hexc_rt) -Wl,-rpath,"$dir/lib" -o "$dir/rt-shared"
 alone rt-shared "$dir/k.module"
-# An engine in three languages, whose weights are in GGUF and safetensors files: each kernel of examples/gemm_schemes.hexc
-# multiplies, on the simulator as two GPUs and by a driver.
+# An engine in three languages, with weights in GGUF and safetensors files: it runs each kernel of
+# examples/gemm_schemes.hexc, on the simulator as two GPUs and through a driver.
 weights=$(echo test/weights/fixtures/*.gguf test/weights/fixtures/*.safetensors)
 . test/gpu/fake.sh
 B=${B:-build} make_driver "$dir"
-engine() { # NAME COMPILER..: test/gpu/schemes.c, with the runtime alone
+engine() { # NAME COMPILER..: test/gpu/schemes.c, with the runtime only
 	name=$1
 	shift
 	# shellcheck disable=SC2046
@@ -254,12 +254,12 @@ mv "$dir/both"/libhexc_rt* "$dir/lib"
 # shellcheck disable=SC2046 # and in a host of both
 "${CC:-cc}" "$dir/host.c" $(pkg-config --cflags --libs hexc hexc_sim) -Wl,-rpath,"$dir/lib" -o "$dir/both/shared"
 "$dir/both/shared"
-rm "$dir"/lib/libhexc.so* # so that -lhexc is the static one
+rm "$dir"/lib/libhexc.so* # -lhexc selects the static library
 # shellcheck disable=SC2046
 "${CC:-cc}" "$dir/host.c" $(pkg-config --static --cflags --libs hexc) -o "$dir/static"
 "$dir/static"
 "$dir/bin/hexc" --version
-# another LLVM than the one it was built with is told, and not used
+# An LLVM other than the one of the build is reported, and not used.
 cat >"$dir/llvm.c" <<'END'
 void LLVMGetVersion(unsigned *major, unsigned *minor, unsigned *patch)
 {

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The table of mutants follows the code: each text stands there once, each test that a line names exists.  And
-# scripts/mutate tells those that tests notice from those that they do not, in a tree of one file.
-# Trying the table itself takes an hour: scripts/mutate, by hand.
+# test/mutants.tsv matches the code: each text occurs once in its file, and each named test exists. In a tree of one
+# file, scripts/mutate distinguishes noticed from unnoticed mutants. The table itself runs by hand, with
+# scripts/mutate, in an hour.
 . test/script.sh
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 command -v git >/dev/null || { echo "no git"; exit 77; }
@@ -27,7 +27,7 @@ B/libhexc.a: room/sum.c
 END
 (cd "$tree" && git init -q . && echo B >.gitignore)
 
-# try STATUS LINE...: the lines as a table; the next ones say what is told of it.
+# try STATUS LINE...: runs with these lines as the table; the following calls check the output.
 try() {
 	want=$1
 	shift

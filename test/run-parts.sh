@@ -1,6 +1,6 @@
 #!/bin/sh
-# make check-DIR builds what the scripts of the folder name: they have the libraries and the command line, and of the
-# other programs those that they run.
+# make check-DIR builds what the scripts of test/DIR use: the libraries, the command line, and the other programs
+# that they run.
 . test/script.sh
 parts=$(printf '%s\n' test/*/run-*.sh test/*/*/run-*.sh | sed 's,^test/,,; s,/.*,,' | sort -u)
 # shellcheck disable=SC2046,SC2086 # lists of words
@@ -13,12 +13,12 @@ for part in $parts; do
 		case $name in
 		all) want=all ;;
 		demo | engine | llama) want=$B/$name ;;
-		*) continue ;; # in all, a folder, or what the script itself makes
+		*) continue ;; # part of `all`, a directory, or created by the script
 		esac
 		case " $needs " in *" $want "*) ;; *) fail "FAIL: make check-$part does not build $name: $needs" ;; esac
 	done
 done
-# Would it notice?
+# Check that a missing program is noticed.
 case "$(grep '^check-llama:' "$dir/needs") " in *" $B/llama "*) ;; *) fail "FAIL: $B/llama is not built for test/llama" ;; esac
 case "$(grep '^check-plan:' "$dir/needs") " in *" $B/llama "*) fail "FAIL: $B/llama is built for test/plan" ;; esac
 exit $bad

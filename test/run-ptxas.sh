@@ -1,14 +1,15 @@
 #!/bin/sh
-# ptxas accepts the PTX of every example, and of attention backward, which needs almost all registers, for every
-# arch it knows, without spills and without warnings about tensor cores (C75xx).  Prints registers, a line for
-# each kernel.  scripts/survey asks the same of every solution.  QUICK=1: each for one in three, in turn.
+# ptxas accepts the PTX of every example for every arch that it knows, without spills and without warnings about
+# tensor cores (C75xx). That includes attention backward, which needs almost all registers. Prints the registers of
+# each kernel. scripts/survey checks every solution in the same way. QUICK=1 selects every third pair of example and
+# arch.
 . test/script.sh
 PATH=$PATH:/usr/local/cuda/bin
 command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }
 all=$(archs)
 turn=0
 for src in examples/*.hexc test/infer/programs/attention_backward.hexc; do
-	# one that is for a GPU alone is for no other
+	# A program for one GPU is compiled only for that GPU.
 	case $(sed -n 1p "$src") in *'(sm_'*) its=$(only_arch "$src") ;; *) its=$all ;; esac
 	for arch in $its; do
 		turn=$((turn + 1))
@@ -22,7 +23,7 @@ for src in examples/*.hexc test/infer/programs/attention_backward.hexc; do
 			continue
 		fi
 		bad_words='C75[0-9][0-9]|[1-9][0-9]* bytes spill'
-		# ptxas 13.0 spills 8 words of it for sm_120a alone; for sm_89 and sm_100a the same code fits
+		# ptxas 13.0 spills 8 registers of it on sm_120a only; the same code fits on sm_89 and sm_100a.
 		case "$src $arch" in *attention_backward.hexc\ sm_120a) bad_words='C75[0-9][0-9]|[1-9][0-9][0-9] bytes spill' ;; esac
 		if grep -E "$bad_words" "$dir/log"; then
 			echo "$src $arch: spills or a warning"
@@ -31,10 +32,10 @@ for src in examples/*.hexc test/infer/programs/attention_backward.hexc; do
 		printf '%-28s %-7s %s\n' "$(basename "$src")" "$arch" "$(sed -n 's/.*Used \([0-9]* registers\).*/\1/p' "$dir/log" | tr '\n' ' ')"
 	done
 done
-# Of some, every solution in which warps have roles: they use as many registers as the launch takes, too.
+# For some programs, every warp-specialized solution; the registers in use must match those of the launch too.
 survey() {
 	scripts/survey "$@" >"$dir/said" 2>"$dir/err" && return
-	# of what LLVM 19 writes, ptxas 13.0 spills one register of the last of eight solutions
+	# LLVM 19's code: ptxas 13.0 spills one register of the last of eight solutions.
 	[ "$("$HEXC" --version | sed -n 's/.*LLVM \([0-9]*\).*/\1/p')" = 19 ] && grep -q 'solutions, 1 with' "$dir/err" &&
 		! grep -v '^examples/gemm_f16.hexc	gemm_f16	15	roles	128	spills 4 and 4 bytes$' "$dir/said" ||
 		fail "$(cat "$dir/said" "$dir/err")"
@@ -46,8 +47,8 @@ if command -v python3 >/dev/null && echo "$all" | grep -q sm_90a; then
 			examples/gemm_fp8.hexc examples/gemm_wNa16.hexc examples/attention.hexc examples/conv.hexc
 	done
 fi
-# What the matrix products must be made of.  With 4-bit weights k runs in the order in which a lane's weights are, so
-# that both operands come by plain wide loads.
+# Instructions that the GEMMs must contain. With 4-bit weights, k follows the order of a lane's weights, so that
+# wide plain loads fetch both operands.
 made_of() { # example what...
 	src=examples/$1.hexc
 	"$HEXC" --emit-ptx $src --arch sm_80 >"$dir/k.ptx" || bad=1

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The quality of kernels with roles of warps: what ptxas makes of the main loop of each role, a stage of the ring at a
-# time (scripts/loops --roles).  Compared with the table of this LLVM, test/quality-roles-llvmN.tsv: products, copies,
-# waits, arrivals, barriers and shared accesses may not grow at all, other instructions not by more than 3 %.
-# A version without a table is only shown.  UPDATE=1 writes the table anew, so that a change shows in review.
+# Code quality of warp-specialized kernels: ptxas's instructions in the main loop of each role, per pipeline stage
+# (scripts/loops --roles). They are compared with test/quality-roles-llvmN.tsv for this LLVM. MMAs, copies, waits,
+# arrivals, barriers and shared accesses must not increase; other instructions by at most 3 %. For an LLVM without a
+# table the numbers are only printed. UPDATE=1 rewrites the table, so that a change is visible in review.
 set -u
 . test/script.sh
 PATH=$PATH:/usr/local/cuda/bin

@@ -1,12 +1,13 @@
 #!/bin/sh
-# The quality of the code, without a clock: per example what one simulated launch executes, and what ptxas makes
-# of it where there is one: registers, spills, and of the main loop its instructions and the longest stretch of them
-# without one for the tensor cores (scripts/loops).  Compared with the table of this LLVM, test/quality-llvmN.tsv: bank
-# conflicts, sectors and spills may not grow at all, instructions, registers and loops not by more than 3 %, stretches
-# not by more than 10 %.  `off` is what inference had predicted less the registers that ptxas took: it may not go
-# further from 0 than 8 more.  A version without a table is only shown.
-# A turn of conv2d has the products of one of gemm_f16, and at most 1.2 times as many instructions.
-# UPDATE=1 writes the table anew, so that a change shows in review.
+# Code quality without timing. Measures for each example the instructions that one simulated launch executes. With
+# ptxas it also measures registers, spills, the instructions of the main loop, and the longest run of them without a
+# tensor-core instruction (scripts/loops). The numbers are compared with test/quality-llvmN.tsv for this LLVM. Bank
+# conflicts, sectors and spills must not increase; instructions, registers and loops by at most 3 %, runs by at most
+# 10 %. `off` is the predicted minus the actual number of registers; its distance from 0 may increase by at most 8.
+# For an LLVM without a table the numbers are only printed.
+#
+# An iteration of conv2d has the same MMAs as one of gemm_f16, and at most 1.2 times as many instructions. UPDATE=1
+# rewrites the table, so that a change is visible in review.
 set -u
 . test/script.sh
 llvm=$("$HEXC" --version | sed -n 's/.*LLVM \([0-9]*\).*/\1/p')
@@ -81,8 +82,8 @@ measure attention --arg 'Q=random(1)[1,128,2,64]' --arg 'K=random(2)[1,256,1,64]
 measure selective_scan --arg 'X=random(1)[1,64,64]' --arg 'DT=random(2)' --arg 'A=randint(3,-2,-1)[64,16]' \
 	--arg 'BM=random(4)' --arg 'CM=random(5)' --arg 'SKIP=random(6)' --arg 'Z=random(7)' --arg 'BIAS=random(8)'
 measure softmax_long --arg 'X=random(1)[4,20000]'
-# 64 rows of activations: each weight is used by one tile, and `each` says how many instructions a lane executes for
-# one of them, all of the kernel's counted but moves, which ptxas does away with
+# 64 rows of activations: each weight is used by one tile. `each` is the number of instructions per weight and lane,
+# of the whole kernel, without moves, which ptxas removes.
 weights=$((256 * 512))
 for t in u1 i1 u2 i2 u3 i3 u4 i4 u5 i5 u6 i6 u7 i7 u8 i8; do
 	b=${t#?} lo=0

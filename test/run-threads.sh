@@ -1,5 +1,6 @@
 #!/bin/sh
-# Threads are started in one place, taskmap/support/thread_pool.c: without signals, as many as this process may use, or by a host.
+# Only taskmap/support/thread_pool.c starts threads: without signals, at most as many as the process may use, or the
+# host's.
 . test/script.sh
 [ -z "$SAN" ] || { echo "sanitizers start threads their own way"; exit 77; }
 find taskmap hexc infer ptxgen lib -name '*.c' | sed "s|\(.*\)\.c$|$B/obj/\1.o|" | xargs ls 2>/dev/null | xargs nm -A |

@@ -1,10 +1,12 @@
-# script.sh - sourced by tests that are scripts, run from the root: $B, $HEXC, a folder $dir that goes when they end, the
-# folder $here that they stand in, `fail TEXT`, after which `exit $bad` fails, and `says STATUS TEXT ARGUMENTS...`, which
-# runs hexc.  `only_arch FILE` prints the one GPU that an example is for, as its first line says it, `(sm_90a)`, if
-# the LLVM of this hexc knows it.
-# `archs` prints all GPUs that the LLVM of this hexc knows.  `need_sanitizers` skips where $CC has none.
-# `runs_here ARCH`: with EXEC=gpu, does this machine's GPU run what is compiled for that one?  `only_here ARCHS...` prints those
-# that it does.  Without EXEC=gpu all are.
+# script.sh - sourced by the test scripts, which run from the root. Defines $B, $HEXC, a temporary directory $dir
+# (removed at exit) and the script's directory $here.
+#   fail TEXT                      prints TEXT; `exit $bad` then fails
+#   says STATUS TEXT ARGUMENTS..   runs hexc and checks its exit status and that its output contains TEXT
+#   only_arch FILE                 prints the only GPU of an example, `(sm_90a)` in its first line, if hexc's LLVM knows it
+#   archs                          prints all GPUs that hexc's LLVM knows
+#   need_sanitizers                skips the test if $CC has no sanitizers
+#   runs_here ARCH                 with EXEC=gpu: whether this machine's GPU runs code for ARCH; otherwise true
+#   only_here ARCHS..              prints those of ARCHS for which runs_here is true
 B=${B:-build}
 HEXC=${HEXC:-$B/hexc}
 export HEXC
@@ -12,7 +14,7 @@ here=$(dirname "$0")
 dir=$(mktemp -d) || exit 1
 # shellcheck disable=SC2064 # the folder as it is now, whatever a script may call $dir
 trap "rm -rf '$dir'" EXIT
-# What hexc builds does not depend on the ptxas of this machine, unless a test asks for that: `unset PTXAS`.
+# The output of hexc must not depend on the ptxas of this machine. A test that needs ptxas uses `unset PTXAS`.
 export PTXAS=none
 bad=0
 fail() {
@@ -41,7 +43,7 @@ archs() {
 }
 runs_here() {
 	[ "${EXEC:-sim}" = gpu ] || return 0
-	# a GPU that fails is no reason to leave anything out: only what hexc says of the arch is
+	# A failing GPU must not exclude a test; only hexc's message about the arch does.
 	[ -e "$dir/runs.$1" ] || "$HEXC" run examples/vector_add.hexc --exec=gpu --arch "$1" --arg 'A=zeros[8]' --arg 'B=zeros[8]' \
 		>"$dir/runs.$1" 2>&1
 	! grep -q 'does not run PTX for' "$dir/runs.$1"

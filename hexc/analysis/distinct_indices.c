@@ -201,7 +201,7 @@ spread_of(const Val *v, int *left)
 				s.by[d] = 0;
 		return s;
 	case O_pin:
-	case O_relayout: return spread_of(o->in[0], left);
+	case O_relabel_layout: return spread_of(o->in[0], left);
 	default: return s;
 	}
 }

@@ -255,7 +255,7 @@ interp_scalar(Interp *it, const Val *v, int64_t *out)
 		out = &unused;
 	if (v->def) {
 		if (!op_is(v->def, F_PURE) || v->type.space != S_scalar || v->def->code == O_block_id ||
-		    v->def->code == O_launched || v->def->code == O_has_block)
+		    v->def->code == O_linear_block_id || v->def->code == O_block_in_grid)
 			return interp_error(it, INTERP_E_FAULT, v->def,
 			                    "a tensor's size must depend on parameters only");
 		for (int i = 0; i < v->def->nin; i++)

@@ -93,7 +93,7 @@ interp_setup(Interp *it)
 	it->task = &it->all;
 	it->nclock = it->clock_used = task_count(it);
 	for (const Op *o = k->body->first; o; o = o->next)
-		it->nclock += o->code == O_mbar ? (int)o->out[0]->type.shape[0] : 0;
+		it->nclock += o->code == O_mbarrier ? (int)o->out[0]->type.shape[0] : 0;
 	it->all.known = NEWN(&it->arena, int64_t, it->nclock);
 	it->all.slot = NEWN(&it->arena, InterpValue, (size_t)k->nval + 1);
 	for (int i = 0; i < k->nparam && i < k->body->narg; i++) {

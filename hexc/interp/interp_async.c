@@ -209,7 +209,7 @@ eval_copy(Interp *it, Op *o)
 }
 
 bool
-eval_commit(Interp *it, Op *o)
+eval_async_commit(Interp *it, Op *o)
 {
 	Task *t = it->task;
 
@@ -225,7 +225,7 @@ eval_commit(Interp *it, Op *o)
 }
 
 bool
-eval_wait(Interp *it, Op *o)
+eval_async_wait(Interp *it, Op *o)
 {
 	Task *t = it->task;
 	const Pending like = { .group = t->groups - IMM(o, pending) };
@@ -239,7 +239,7 @@ eval_wait(Interp *it, Op *o)
 }
 
 bool
-eval_wg_commit(Interp *it, Op *o)
+eval_wgmma_commit(Interp *it, Op *o)
 {
 	(void)o;
 	close_group(&it->task->product);
@@ -247,7 +247,7 @@ eval_wg_commit(Interp *it, Op *o)
 }
 
 bool
-eval_wg_wait(Interp *it, Op *o)
+eval_wgmma_wait(Interp *it, Op *o)
 {
 	return interp_read_done(it, &it->task->product, IMM(o, pending));
 }

@@ -245,7 +245,7 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 static void
 outside(const Op *o, DType d, InterpValue *val, int64_t at, int64_t end)
 {
-	int64_t kind = o->code == O_load ? IMM(o, outside) : OUTSIDE_ZERO;
+	int64_t kind = o->code == O_load ? IMM(o, oob_fill) : OUTSIDE_ZERO;
 
 	for (; at < end; at++) {
 		if (dtype_is_float(d))
@@ -253,7 +253,7 @@ outside(const Op *o, DType d, InterpValue *val, int64_t at, int64_t end)
 			             : kind == OUTSIDE_FILL ? num_round(d, o->fimm)
 			                                    : num_outside(d);
 		else
-			val->i[at] = kind == OUTSIDE_ANY ? 1 : kind == OUTSIDE_FILL ? IMM(o, instead) : 0;
+			val->i[at] = kind == OUTSIDE_ANY ? 1 : kind == OUTSIDE_FILL ? IMM(o, fill_value) : 0;
 	}
 }
 

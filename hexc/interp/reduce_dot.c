@@ -218,7 +218,7 @@ wgmma_factor(Interp *it, const Op *o, int i)
 	if (!interp_read(it, o, v, t, r))
 		return NULL;
 	interp_reading(it, &it->task->product, o, v, t, r);
-	if (!(IMM(o, turned) >> i & 1))
+	if (!(IMM(o, transposed) >> i & 1))
 		return r;
 	for (int64_t j = 0; j < n; j++)
 		r->i[n + j] = r->i[j];

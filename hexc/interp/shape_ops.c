@@ -170,7 +170,7 @@ eval_block_id(Interp *it, Op *o)
 }
 
 bool
-eval_has_block(Interp *it, Op *o)
+eval_block_in_grid(Interp *it, Op *o)
 {
 	int64_t extent[3], block[3];
 	bool has = true;
@@ -184,7 +184,7 @@ eval_has_block(Interp *it, Op *o)
 }
 
 bool
-eval_launched(Interp *it, Op *o)
+eval_linear_block_id(Interp *it, Op *o)
 {
 	slot_of(it, o->out[0])->i[0] = IMM(o, all) ? it->launched : it->linear;
 	return true;
@@ -239,7 +239,7 @@ eval_shift(Interp *it, Op *o)
 		else if (dtype_is_float(t->dtype))
 			r->f[j] = num_round(t->dtype, o->fimm);
 		else
-			r->i[j] = num_wrap(t->dtype, IMM(o, entry));
+			r->i[j] = num_wrap(t->dtype, IMM(o, fill_in));
 	}
 	return true;
 }
@@ -320,7 +320,7 @@ eval_transpose(Interp *it, Op *o)
 }
 
 bool
-eval_convert(Interp *it, Op *o)
+eval_convert_layout(Interp *it, Op *o)
 {
 	slot_copy(it, o->out[0], o->in[0]);
 	return race_scratch(it, o);

@@ -5,7 +5,7 @@
 /* ---- barriers ---------------------------------------------------------------------------------- */
 
 bool
-eval_mbar(Interp *it, Op *o)
+eval_mbarrier(Interp *it, Op *o)
 {
 	View *v = slot_of(it, o->out[0])->view;
 	Barriers *b = v->barriers;
@@ -51,7 +51,7 @@ interp_barrier(Interp *it, const Op *o, int64_t *which)
 }
 
 bool
-eval_mbar_wait(Interp *it, Op *o)
+eval_mbarrier_wait(Interp *it, Op *o)
 {
 	int64_t which, phase = slot_of(it, o->in[2])->i[0];
 	Barriers *b = interp_barrier(it, o, &which);
@@ -76,7 +76,7 @@ heard_from(const Op *arrive)
 }
 
 bool
-eval_mbar_arrive(Interp *it, Op *o)
+eval_mbarrier_arrive(Interp *it, Op *o)
 {
 	Task *t = it->task;
 	int64_t which;
@@ -103,7 +103,7 @@ eval_mbar_arrive(Interp *it, Op *o)
 /* ---- roles ------------------------------------------------------------------------------------- */
 
 bool
-eval_team(Interp *it, Op *o)
+eval_consumer_group_id(Interp *it, Op *o)
 {
 	slot_of(it, o->out[0])->i[0] = it->task->team;
 	return true;
@@ -227,7 +227,7 @@ eval_roles(Interp *it, Op *o)
 }
 
 bool
-eval_proxy(Interp *it, Op *o)
+eval_fence_proxy_async(Interp *it, Op *o)
 {
 	(void)o;
 	race_proxy(it);

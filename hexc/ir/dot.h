@@ -8,7 +8,7 @@ int64_t dot_k(const Op *dot);
 /* Number of leading batch dims of a dot's tiles, 0 or more; each index is a separate matrix product. */
 int dot_batch(const Op *dot);
 
-/* IMM(o, thin): strategy for a dot with few rows or columns. */
+/* IMM(o, skinny): strategy for a dot with few rows or columns. */
 typedef enum SkinnyDotKind {
 	THIN_AS_IS,
 	THIN_PADDED, /* padded to the smallest MMA shape (pass pad_tiles) */

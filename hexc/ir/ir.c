@@ -67,7 +67,7 @@ imm_is_list(Imm name)
 bool
 imm_may_be_float(Imm name)
 {
-	return name == IMM_value || name == IMM_fill || name == IMM_entry || name == IMM_instead;
+	return name == IMM_value || name == IMM_fill || name == IMM_fill_in || name == IMM_fill_value;
 }
 
 static int
@@ -105,7 +105,7 @@ op_moved(const Op *o)
 bool
 op_is_late(const Op *o)
 {
-	return o && op_is(o, F_REDUCE) && IMM(o, late);
+	return o && op_is(o, F_REDUCE) && IMM(o, deferrable);
 }
 
 /* ---- kernels, blocks, values --------------------------------------------------------------------- */
@@ -213,7 +213,7 @@ op_new(Block *b, Op *at, OpCode code, Src src, int nin, Val *const *in, int nout
 	for (int i = 0; i < nout; i++)
 		o->out[i] = val_new(b, o, i, out[i]);
 	b->kernel->made_roles |= code == O_roles;
-	if (code == O_alloc || code == O_mbar)
+	if (code == O_alloc || code == O_mbarrier)
 		IMM_SET(o, offset, -1); /* not allocated yet */
 	op_link(b, at, o);
 	return o;
@@ -386,7 +386,7 @@ kernel_has(const Kernel *k, OpCode code)
 bool
 loop_ends_early(const Op *o)
 {
-	return o->code == O_for && IMM(o, early) != 0;
+	return o->code == O_for && IMM(o, breaks) != 0;
 }
 
 void

@@ -280,7 +280,7 @@ typedef enum TableKind {
 	TABLE_KEPT,      /* as OPERAND, but shared memory is used only if registers are not possible */
 } TableKind;
 
-/* IMM(o, outside) of a load: the value of out-of-bounds elements. */
+/* IMM(o, oob_fill) of a load: the value of out-of-bounds elements. */
 typedef enum OutsideKind {
 	OUTSIDE_ZERO,
 	OUTSIDE_FILL, /* the load's fill value */

@@ -23,7 +23,7 @@ access_found(const Op *o)
 bool
 if_is_copies(const Op *o)
 {
-	if (o->code != O_if || !IMM(o, spare))
+	if (o->code != O_if || !IMM(o, zero_fill))
 		return false;
 	for (const Op *x = o->blk[0]->first; x; x = x->next) {
 		bool scalar = op_is(x, F_PURE) && x->nout == 1 && x->out[0]->type.space != S_reg;

@@ -28,13 +28,13 @@ cluster_blocks(const Kernel *k)
 bool
 kernel_waits_for_grids(const Kernel *k)
 {
-	return kernel_has(k, O_grid_wait);
+	return kernel_has(k, O_grid_dependency_wait);
 }
 
 bool
 kernel_is_persistent(const Kernel *k)
 {
-	return kernel_has(k, O_launched);
+	return kernel_has(k, O_linear_block_id);
 }
 
 int
@@ -71,7 +71,7 @@ op_warps(const Op *o)
 bool
 op_is_index(const Op *o)
 {
-	bool made = op_is(o, F_ELT) || op_is(o, F_FILL) || o->code == O_convert ||
+	bool made = op_is(o, F_ELT) || op_is(o, F_FILL) || o->code == O_convert_layout ||
 	            (o->code == O_load && o->in[0]->type.space == S_global);
 
 	return made && o->out[0]->type.space == S_reg &&
@@ -105,13 +105,13 @@ op_last_before(const Op *o, OpCode code)
 Op *
 product_fence(const Op *o)
 {
-	return op_last_before(o, O_wg_fence);
+	return op_last_before(o, O_wgmma_fence);
 }
 
 int64_t
 product_k(const Op *o)
 {
-	return o->in[0]->type.shape[IMM(o, turned) & 1 ? 0 : 1];
+	return o->in[0]->type.shape[IMM(o, transposed) & 1 ? 0 : 1];
 }
 
 int64_t
@@ -148,7 +148,7 @@ const Op *
 arrival_copy(const Op *arrive, const Op *last)
 {
 	for (const Op *p = last->prev; p; p = p->prev) {
-		if (p->code == O_mbar_arrive && IMM(p, expect) && same_barrier(p, arrive))
+		if (p->code == O_mbarrier_arrive && IMM(p, expect) && same_barrier(p, arrive))
 			return NULL;
 		if (p->code == O_copy && same_barrier(p, arrive))
 			return p;
@@ -160,7 +160,7 @@ const Op *
 copy_arrival(const Op *copy)
 {
 	for (const Op *p = copy->next; p; p = p->next)
-		if (p->code == O_mbar_arrive && IMM(p, expect) && same_barrier(p, copy))
+		if (p->code == O_mbarrier_arrive && IMM(p, expect) && same_barrier(p, copy))
 			return p;
 	return NULL;
 }

@@ -204,7 +204,7 @@ wait_in_front(Block *producer, const Op *o)
 	OpWalk w;
 
 	for (const Op *x = walk_first(&w, producer); x && x != o; x = walk_next(&w))
-		if (x->code == O_mbar_wait)
+		if (x->code == O_mbarrier_wait)
 			wait = x;
 	return wait;
 }
@@ -276,13 +276,13 @@ flight_op(Rules *r, Flight *f, const Op *o)
 		else if (!may_take(r, o, i))
 			broken(r, o, missing(o, i));
 	}
-	if (o->code == O_mbar_arrive && !r->under_way)
+	if (o->code == O_mbarrier_arrive && !r->under_way)
 		check_release(r, f, o);
 	if (o->code == O_wgmma)
 		flight_set(r, f, o->out[0]->id, OPEN);
-	else if (o->code == O_wg_commit)
+	else if (o->code == O_wgmma_commit)
 		flight_commit(f);
-	else if (o->code == O_wg_wait)
+	else if (o->code == O_wgmma_wait)
 		flight_wait(f, IMM(o, pending));
 }
 
@@ -317,15 +317,15 @@ check_barriers(Rules *r)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w)) {
-		if (o->code == O_mbar_wait)
+		if (o->code == O_mbarrier_wait)
 			m[o->in[0]->id].waits |= 1u << op_role(o);
-		else if (o->code == O_mbar_arrive)
+		else if (o->code == O_mbarrier_arrive)
 			m[o->in[0]->id].arrives |= 1u << op_role(o);
 		else if (o->code == O_copy && op_mbar(o))
 			m[o->in[2]->id].copies = true;
 	}
 	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w)) {
-		const BarrierUse *x = o->code == O_mbar ? &m[o->out[0]->id] : NULL;
+		const BarrierUse *x = o->code == O_mbarrier ? &m[o->out[0]->id] : NULL;
 
 		if (!x)
 			continue;

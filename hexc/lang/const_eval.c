@@ -68,7 +68,7 @@ check_fits(Lower *l, const LoweredValue *c, DType d, Src src)
 		return false;
 	}
 	if (!flt && c->kind == VK_flt) {
-		diag_error(l->diag, src, "%s is out of range for %s", check_describe(l, c), name);
+		diag_error(l->diag, src, "%s does not convert to integer type %s", check_describe(l, c), name);
 		return false;
 	}
 	if (pred)

@@ -190,7 +190,8 @@ lower_return(Lower *l, const Stmt *s)
 	}
 	if (s->next || l->depth != c->depth) {
 		diag_error(l->diag, s->src,
-		           "`return` must be the last statement of a function; in loops and conditions set a `var`");
+		           "`return` must be the last statement of a function; in loops and conditions "
+		           "set a `var` and return that");
 		return;
 	}
 	for (int i = 0; i < s->narg; i++)

@@ -71,7 +71,7 @@ sym_add(Lower *l, const char *name, SymKind kind, Src src, LoweredValue v)
 	}
 	s->depth = l->scope ? l->scope->depth + 1 : 1;
 	if (s->depth > NAMES_MAX) {
-		diag_error(l->diag, src, "more than %d names in scope", NAMES_MAX);
+		diag_error(l->diag, src, "more than %d names in scope; split the kernel", NAMES_MAX);
 		return s;
 	}
 	s->name = name;

@@ -77,7 +77,7 @@ lower_async_store(Lower *l, const Stmt *s)
 	if (op_role(o) == ROLE_ALL)
 		diag_error(l->diag, s->src, "`async store` is only allowed in a role; write `%s = ...` here",
 		           check_text(l, s->target, "slice"));
-	IMM_SET(op_new(l->b, NULL, O_commit, s->src, 0, NULL, 0, NULL), bulk, 1);
+	IMM_SET(op_new(l->b, NULL, O_async_commit, s->src, 0, NULL, 0, NULL), bulk, 1);
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
@@ -176,10 +176,10 @@ lower_async_dot(Lower *l, const Stmt *s)
 	}
 	if (!lower_check_dot(l, e, &f[0], &f[1], &d) || !(n = async_acc(l, s, sym, f, d, in + 2)))
 		return;
-	op_new(l->b, NULL, O_wg_fence, s->src, 0, NULL, 0, NULL);
+	op_new(l->b, NULL, O_wgmma_fence, s->src, 0, NULL, 0, NULL);
 	p = op_new(l->b, NULL, O_wgmma, s->src, 2 + n, in, 1, &in[2]->type);
-	IMM_SET(p, turned, turned);
-	op_new(l->b, NULL, O_wg_commit, s->src, 0, NULL, 0, NULL);
+	IMM_SET(p, transposed, turned);
+	op_new(l->b, NULL, O_wgmma_commit, s->src, 0, NULL, 0, NULL);
 	p->out[0]->name = sym->name;
 	sym->val = value_of(p->out[0]);
 }
@@ -200,7 +200,7 @@ lower_wait(Lower *l, const Stmt *s)
 		           (long long)n, (long long)most);
 		return;
 	}
-	o = op_new(l->b, NULL, s->wait_for == WAIT_DOTS ? O_wg_wait : O_wait, s->src, 0, NULL, 0, NULL);
+	o = op_new(l->b, NULL, s->wait_for == WAIT_DOTS ? O_wgmma_wait : O_async_wait, s->src, 0, NULL, 0, NULL);
 	IMM_SET(o, pending, n);
 	if (s->wait_for == WAIT_STORES) {
 		IMM_SET(o, bulk, 1);

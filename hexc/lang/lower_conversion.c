@@ -218,7 +218,7 @@ load_free(Lower *l, Operand o)
 	LoweredValue v = lower_load_tile(l, o);
 
 	if (o.v.kind == VK_view && v.kind == VK_val && o.v.v->type.space == S_global)
-		IMM_SET(v.v->def, free, 1);
+		IMM_SET(v.v->def, space_open, 1);
 	return v;
 }
 

@@ -56,7 +56,7 @@ lower_name(Lower *l, const Expr *e)
 	Mode least = MODE_BODY;
 
 	if (!s && strcmp(e->name, "team") == 0 && l->in_team)
-		return value_of(put_op(l, O_team, e->src, 0, NULL, type_index()));
+		return value_of(put_op(l, O_consumer_group_id, e->src, 0, NULL, type_index()));
 	if (!s)
 		return strcmp(e->name, "inf") == 0 ? value_flt(INFINITY) : unknown_name(l, e);
 	if (s->val.kind == VK_type) {

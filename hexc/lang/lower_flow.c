@@ -290,7 +290,7 @@ put_loop(Lower *l, const Stmt *s, Val *const bound[3], Val *from, Leave *leave)
 		out[i] = type_free(in[3 + i]->type);
 	}
 	o = op_new(l->b, NULL, O_for, s->src, 3 + v.n, in, v.n, out);
-	IMM_SET(o, early, leave->going != NULL);
+	IMM_SET(o, breaks, leave->going != NULL);
 	leave->outer = l->leave;
 	l->leave = leave;
 	lower_body(l, s, o, &v, from);
@@ -428,7 +428,7 @@ static const char *
 why_not_left(const Lower *l, const Stmt *s)
 {
 	if (s->kind != ST_return)
-		return l->leave && l->leave->loop ? NULL : "`break` and `continue` are only allowed in a loop";
+		return l->leave && l->leave->loop ? NULL : "only allowed in a loop";
 	if (s->narg)
 		return "a kernel returns nothing: store to a tensor that is `out`";
 	for (const Leave *x = l->leave; x; x = x->outer)

@@ -276,6 +276,6 @@ lower_relayout(Lower *l, const Expr *e)
 
 	if (!lower_tile_arg(l, e, 0, &x))
 		return value_none();
-	x.v.v = put1(l, O_relayout, e->src, x.v.v, x.v.v->type);
+	x.v.v = put1(l, O_relabel_layout, e->src, x.v.v, x.v.v->type);
 	return x.v;
 }

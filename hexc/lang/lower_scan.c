@@ -34,7 +34,7 @@ shifted(Lower *l, Src src, LoweredValue x, int dim, int64_t n, const LoweredValu
 	if (dtype_info[x.v->type.dtype].kind == K_flt)
 		r.v->def->fimm = const_double(in);
 	else
-		IMM_SET(r.v->def, entry, in->i);
+		IMM_SET(r.v->def, fill_in, in->i);
 	r.edge[dim] = NULL;
 	return r;
 }

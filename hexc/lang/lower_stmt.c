@@ -277,7 +277,7 @@ lower_stmts(Lower *l, const Stmt *s)
 		case ST_roles: lower_roles(l, s); break;
 		case ST_await: lower_await(l, s); break;
 		case ST_arrive: lower_arrive(l, s); break;
-		case ST_commit: op_new(l->b, NULL, O_commit, s->src, 0, NULL, 0, NULL); break;
+		case ST_commit: op_new(l->b, NULL, O_async_commit, s->src, 0, NULL, 0, NULL); break;
 		case ST_wait: lower_wait(l, s); break;
 		case ST_call: lower_call_stmt(l, s); break;
 		case ST_return: lower_return(l, s); break;

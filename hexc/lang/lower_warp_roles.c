@@ -45,7 +45,7 @@ lower_let_mbar(Lower *l, const Stmt *s)
 		           "barriers are declared at the top of the kernel, in front of its roles");
 		return value_none();
 	}
-	r.v = put_op(l, O_mbar, s->src, 0, NULL, type_tile(D_u64, S_shared, 1, &slots));
+	r.v = put_op(l, O_mbarrier, s->src, 0, NULL, type_tile(D_u64, S_shared, 1, &slots));
 	r.v->name = s->name;
 	IMM_SET(r.v->def, arrivals, arrivals);
 	return r;
@@ -90,7 +90,7 @@ lower_await(Lower *l, const Stmt *s)
 	if (!lower_slot(l, s->slot, &in[0], &in[1]) ||
 	    !(in[2] = lower_index_value(l, s->value, "the number of the phase")))
 		return;
-	lower_check_role(l, op_new(l->b, NULL, O_mbar_wait, s->src, 3, in, 0, NULL), "`await`");
+	lower_check_role(l, op_new(l->b, NULL, O_mbarrier_wait, s->src, 3, in, 0, NULL), "`await`");
 }
 
 /* The arrive tracks the preceding copies with this mbarrier (arrival_copy). */
@@ -102,7 +102,7 @@ lower_arrive(Lower *l, const Stmt *s)
 
 	if (!lower_slot(l, s->slot, &in[0], &in[1]))
 		return;
-	o = op_new(l->b, NULL, O_mbar_arrive, s->src, 2, in, 0, NULL);
+	o = op_new(l->b, NULL, O_mbarrier_arrive, s->src, 2, in, 0, NULL);
 	IMM_SET(o, expect, arrival_copy(o, o) != NULL);
 	lower_check_role(l, o, "`arrive`");
 }
@@ -201,7 +201,7 @@ check_place(Lower *l, const Stmt *s)
 		diag_note(l->diag, outer->src, "`%s` is declared here", outer->name);
 	}
 	for (const Op *o = l->b->first; o; o = o->next)
-		if (!op_is(o, F_PURE) && o->code != O_alloc && o->code != O_mbar) {
+		if (!op_is(o, F_PURE) && o->code != O_alloc && o->code != O_mbarrier) {
 			diag_error(l->diag, o->src,
 			           "only values, shared tiles and mbarriers may precede `roles`; move this into a role");
 			return;

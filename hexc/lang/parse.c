@@ -367,7 +367,7 @@ parse_file(Unit *u)
 	}
 	if (!file.kernel && !u->diag->nerror)
 		diag_error(u->diag, p.tok->src,
-		           "no kernel in the file");
+		           "no kernel in the file; declare one with `kernel NAME(...) { ... }`");
 	file.stop = p.stop;
 	return file;
 }

@@ -229,7 +229,7 @@ check_written(Kernel *k, const Param *p)
 
 	if (n == 0)
 		diag_warn(k->unit->diag, DW_unwritten, p->src,
-		          "output `%s` is never written", p->name);
+		          "output `%s` is never written; its elements keep their old values", p->name);
 	for (int d = 0; n == 1 && view && d < p->val->type.rank; d++) {
 		int at = view_result_dim(view, d);
 		const char *why;

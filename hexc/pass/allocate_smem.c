@@ -128,7 +128,7 @@ number_block(Smem *s, Block *b)
 	for (Op *o = b->first; o; o = o->next) {
 		s->at[o->id] = s->pos;
 		s->pos += STEP;
-		if (o->code == O_mbar)
+		if (o->code == O_mbarrier)
 			add_item(s, (SmemBuffer){ .op = o,
 			                    .bytes = o->out[0]->type.shape[0] * MBAR_BYTES,
 			                    .align = ALIGN_MIN,
@@ -137,7 +137,7 @@ number_block(Smem *s, Block *b)
 			add_tile(s, o);
 		else if (smem_has_scratch(o))
 			add_scratch(s, &(SmemScratch){ .op = o, .bytes = o->lowering->staged.bytes });
-		else if ((o->code == O_wait || o->code == O_wg_wait) && IMM(o, pending) == 0)
+		else if ((o->code == O_async_wait || o->code == O_wgmma_wait) && IMM(o, pending) == 0)
 			VEC_PUSH(s->k->unit->arena, s->drain, s->ndrain, s->drain_cap, o);
 		for (int r = 0; r < 2; r++)
 			if (o->blk[r])
@@ -166,8 +166,8 @@ live(SmemBuffer *it, int64_t from, int64_t to)
 static bool
 drains(const Op *wait, const Op *o)
 {
-	if (o->code == O_wgmma || wait->code == O_wg_wait)
-		return o->code == O_wgmma && wait->code == O_wg_wait;
+	if (o->code == O_wgmma || wait->code == O_wgmma_wait)
+		return o->code == O_wgmma && wait->code == O_wgmma_wait;
 	return IMM(o, async) != COPY_BARRIER && (IMM(o, async) == COPY_OUT) == (IMM(wait, bulk) != 0);
 }
 
@@ -364,13 +364,13 @@ too_much(const Smem *s, int64_t need)
 		const SmemBuffer *it = &s->item[i];
 		const Val *v = it->op->nout ? it->op->out[0] : NULL;
 
-		if ((it->op->code == O_alloc || it->op->code == O_mbar) && !it->before)
+		if ((it->op->code == O_alloc || it->op->code == O_mbarrier) && !it->before)
 			diag_note(k->unit->diag, it->op->src, "%lld bytes: %s%s%s", (long long)it->bytes,
 			          v->name ? v->name : "", v->name ? ": " : "",
 			          type_print(k->unit->arena, &v->type));
 		else
 			diag_note(k->unit->diag, it->op->src, "%lld bytes: scratch of %s",
-			          (long long)it->bytes, op_info[it->before ? O_convert : it->op->code].name);
+			          (long long)it->bytes, op_info[it->before ? O_convert_layout : it->op->code].name);
 	}
 }
 
@@ -486,7 +486,7 @@ pass_allocate_smem(Kernel *k)
 	for (int i = 0; i < s.n; i++) {
 		const SmemBuffer *it = &s.item[i];
 
-		if (it->op->code == O_alloc || it->op->code == O_mbar)
+		if (it->op->code == O_alloc || it->op->code == O_mbarrier)
 			IMM_SET(it->op, offset, it->off);
 		else
 			it->op->lowering->staged.off = it->off;

@@ -24,7 +24,7 @@
 static bool
 is_marked(const Op *o)
 {
-	return o->code == O_load && IMM(o, free);
+	return o->code == O_load && IMM(o, space_open);
 }
 
 static bool
@@ -126,7 +126,7 @@ space_find(Kernel *k, SpaceChoice **out, int *n)
 		} else if (is_marked(o)) {
 			read = read ? read : read_by_dots(k);
 			if (!read[o->id]) {
-				IMM_SET(o, free, 0);
+				IMM_SET(o, space_open, 0);
 				continue;
 			}
 			p.name = tile_name(k, o);
@@ -148,7 +148,7 @@ space_decide(Kernel *k, const bool *registers)
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (is_marked(o))
-			IMM_SET(o, free, !registers[n++]);
+			IMM_SET(o, space_open, !registers[n++]);
 		else if (is_table(o) && !registers[n++])
 			IMM_SET(o, table, TABLE_NONE);
 		else if (is_table(o))

@@ -21,7 +21,7 @@ keeps_groups(const Block *b)
 {
 	for (; b && b->owner; b = b->owner->parent)
 		for (const Op *o = b->first; o; o = o->next)
-			if (o->code == O_wait)
+			if (o->code == O_async_wait)
 				return true;
 	return false;
 }
@@ -37,8 +37,8 @@ transparent(const Op *o)
 static void
 settle(Block *b, Op *at, Src src)
 {
-	op_new(b, at, O_commit, src, 0, NULL, 0, NULL);
-	op_new(b, at, O_wait, src, 0, NULL, 0, NULL);
+	op_new(b, at, O_async_commit, src, 0, NULL, 0, NULL);
+	op_new(b, at, O_async_wait, src, 0, NULL, 0, NULL);
 }
 
 static bool

@@ -256,7 +256,7 @@ rewrite(Packed *p, Op *o)
 	t.space = S_reg;
 	in[0] = op_new(o->parent, o, O_load, o->src, 1, &words, 1, &t)->out[0];
 	in[0]->name = o->out[0]->name;
-	IMM_SET(in[0]->def, free, IMM(o, free));
+	IMM_SET(in[0]->def, space_open, IMM(o, space_open));
 	in[1] = p->root;
 	val_replace(p->k, o->out[0],
 	            op_new(o->parent, o, O_unpack, o->src, 2, in, 1, &o->out[0]->type)->out[0]);

@@ -61,7 +61,7 @@ through(PackedUses *f, const Op *o, int i, const int *dim, int depth)
 		return true;
 	}
 	if (o->nout != 1 || o->out[0]->type.rank != v->type.rank ||
-	    !(o->code == O_transpose || o->code == O_mask || o->code == O_convert ||
+	    !(o->code == O_transpose || o->code == O_mask || o->code == O_convert_layout ||
 	      op_is(o, F_ELT)))
 		return false;
 	for (int d = 0; d < v->type.rank; d++)

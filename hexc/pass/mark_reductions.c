@@ -214,7 +214,7 @@ pass_mark_reductions(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (!op_is(o, F_REDUCE) || !is_late(uses, o))
 			continue;
-		IMM_SET(o, late, 1);
+		IMM_SET(o, deferrable, 1);
 		changed = true;
 	}
 	return changed;

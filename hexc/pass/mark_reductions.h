@@ -1,5 +1,5 @@
 /* mark_reductions.h - declares deferrable reductions: the result only updates a loop-carried value. The loop
- * may carry per-thread partial results, reduced after the loop. IMM(o, late) marks them. */
+ * may carry per-thread partial results, reduced after the loop. IMM(o, deferrable) marks them. */
 #ifndef HEXC_MARK_REDUCTIONS_H
 #define HEXC_MARK_REDUCTIONS_H
 #include "hexc/ir/ir.h"

@@ -319,7 +319,7 @@ edge_shift(Bounds *b, Op *o)
 	TileBounds e = *edge_of(b, o->in[0]);
 
 	e.at[IMM(o, dim)] = e.from[IMM(o, dim)] = NULL;
-	if (dtype_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : IMM(o, entry) != 0)
+	if (dtype_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : IMM(o, fill_in) != 0)
 		e.zero = 0;
 	edge_set(b, o->out[0], &e);
 }

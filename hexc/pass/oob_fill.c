@@ -318,7 +318,7 @@ see_op(const OobFill *x, const Op *o)
 {
 	bool known = op_is(o, F_ELT | F_REDUCE) || o->code == O_mask || o->code == O_shift ||
 	             o->code == O_slice || o->code == O_concat || o->code == O_transpose ||
-	             o->code == O_broadcast || o->code == O_relayout;
+	             o->code == O_broadcast || o->code == O_relabel_layout;
 	bool tile = o->nout == 1 && o->out[0]->type.space == S_reg;
 
 	if (o->code == O_store) {
@@ -391,19 +391,19 @@ load_outside(const OobFill *x, Op *o)
 	bool more, seen = false;
 	Op *m;
 
-	if (v->type.space != S_reg || o->in[0]->type.space != S_global || IMM(o, outside) ||
+	if (v->type.space != S_reg || o->in[0]->type.space != S_global || IMM(o, oob_fill) ||
 	    !inside(x->k, o->in[0], end, &more) || !more)
 		return false;
 	for (int d = 0; d < v->type.rank; d++)
 		seen |= x->seen[v->id].end[d] > end[d];
 	if (seen)
 		return false;
-	IMM_SET(o, outside, OUTSIDE_ANY);
+	IMM_SET(o, oob_fill, OUTSIDE_ANY);
 	m = mask_of(x, o, end);
 	if (!m || (bits != 16 && bits != 32))
 		return true;
-	IMM_SET(o, outside, OUTSIDE_FILL);
-	IMM_SET(o, instead, IMM(m, fill));
+	IMM_SET(o, oob_fill, OUTSIDE_FILL);
+	IMM_SET(o, fill_value, IMM(m, fill));
 	o->fimm = m->fimm;
 	val_replace(x->k, m->out[0], o->out[0]);
 	return true;

@@ -286,7 +286,7 @@ is_uneven(Kernel *k)
 		const Val *tile = pad_moved(o);
 		int64_t size = tile ? type_size(&tile->type) : 1;
 
-		if (o->code == O_dot && IMM(o, thin) == THIN_PADDED)
+		if (o->code == O_dot && IMM(o, skinny) == THIN_PADDED)
 			return true;
 		if (!is_pow2(size) && size % ((int64_t)k->warps * WARP_SIZE * dtype_most(tile->type.dtype)))
 			return true;

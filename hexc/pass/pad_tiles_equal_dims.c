@@ -233,7 +233,7 @@ pad_tie_op(const Pad *p, const Op *o)
 {
 	const Val *x = o->nin ? o->in[0] : NULL, *y = o->nout ? o->out[0] : NULL;
 
-	if (op_is(o, F_ELT) || o->code == O_mask || o->code == O_shift || o->code == O_relayout) {
+	if (op_is(o, F_ELT) || o->code == O_mask || o->code == O_shift || o->code == O_relabel_layout) {
 		for (int i = 0; i < o->nin; i++)
 			pad_tie(p, y, o->in[i]);
 	} else if (pad_moved(o)) {

@@ -157,9 +157,9 @@ check_body(const Pipe *p)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
-		if (o->code != O_commit && o->code != O_wait && !(o->code == O_copy && IMM(o, async)))
+		if (o->code != O_async_commit && o->code != O_async_wait && !(o->code == O_copy && IMM(o, async)))
 			continue;
-		what = o->code == O_wait ? "`wait`" : "`commit`";
+		what = o->code == O_async_wait ? "`wait`" : "`commit`";
 		what = o->code == O_copy ? "`async copy`" : what;
 		diag_error(p->k->unit->diag, o->src,
 		           "%s is not allowed in a `pipeline` loop (the compiler schedules its copies); use `for`, or `let x: shared = ...`",

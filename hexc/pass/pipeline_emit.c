@@ -7,7 +7,7 @@ sync_new(Block *b, Op *at, OpCode code, Src src, int64_t groups)
 {
 	Op *o = op_new(b, at, code, src, 0, NULL, 0, NULL);
 
-	if (code == O_wait)
+	if (code == O_async_wait)
 		IMM_SET(o, pending, groups);
 	return o;
 }
@@ -145,7 +145,7 @@ guard_new(Block *b, Op *at, Src src, Val *cond, Op **then)
 {
 	Op *o = op_new(b, at, O_if, src, 1, &cond, 0, NULL);
 
-	IMM_SET(o, spare, 1);
+	IMM_SET(o, zero_fill, 1);
 	for (int r = 0; r < 2; r++) {
 		o->blk[r] = block_new(b->kernel, o);
 		op_new(o->blk[r], NULL, O_yield, src, 0, NULL, 0, NULL);
@@ -178,7 +178,7 @@ emit_stage_copies(const Pipe *p, Block *b, Op *at, Val *iv, Val *stage)
 	for (int i = 0; i < p->nring && sure != 0; i++)
 		issue_ring(p, &p->ring[i], into, before, iv,
 		           ring_stage(into, before, &p->ring[i], stage));
-	sync_new(b, at, O_commit, src, 0);
+	sync_new(b, at, O_async_commit, src, 0);
 }
 
 /* ---- one stage ------------------------------------------------------------------------------- */
@@ -198,8 +198,8 @@ pipe_single(Pipe *p)
 		r->now = o->out[0];
 		issue_ring(p, r, p->body, at, p->body->arg[0], r->now);
 	}
-	sync_new(p->body, at, O_commit, src, 0);
-	sync_new(p->body, at, O_wait, src, 0);
+	sync_new(p->body, at, O_async_commit, src, 0);
+	sync_new(p->body, at, O_async_wait, src, 0);
 	/* new copies have the new tile as root: only the old ones are removed */
 	for (int i = 0; i < p->nring; i++)
 		ring_replace(p, &p->ring[i]);
@@ -282,11 +282,11 @@ pipe_multi(Pipe *p)
 	prefetch_first(p);
 	if (p->nring) {
 		carry_slots(p, at);
-		sync_new(b, at, O_wait, p->loop->src, p->stages - 2);
+		sync_new(b, at, O_async_wait, p->loop->src, p->stages - 2);
 		sync_new(b, at, O_barrier, p->loop->src, 0);
 		emit_stage_copies(p, b, at, pipe_counter(p, b, at, iv, p->stages - 1), p->fill);
 		/* only empty groups are pending here; the wait permits reuse of the memory */
-		sync_new(p->loop->parent, p->loop->next, O_wait, p->loop->src, 0);
+		sync_new(p->loop->parent, p->loop->next, O_async_wait, p->loop->src, 0);
 	}
 	prefetch_carry(p, at);
 	for (int i = 0; i < p->nring; i++)

@@ -63,7 +63,7 @@ is_loaded(const Val *v)
 	while (v->def && (v->def->code == O_mask || op_moved(v->def)))
 		v = v->def->in[0];
 	return v->def && v->def->code == O_load &&
-	       (v->def->in[0]->type.space == S_shared || IMM(v->def, free));
+	       (v->def->in[0]->type.space == S_shared || IMM(v->def, space_open));
 }
 
 /* Does the program place v, apart from masks, in registers? */

@@ -245,7 +245,7 @@ split_fetches(Kernel *k)
 		return false;
 	for (Op *o = walk_first(&w, kernel_roles(k)->blk[0]), *next; o; o = next) {
 		next = walk_next(&w);
-		if (o->code == O_mbar_arrive && IMM(o, expect))
+		if (o->code == O_mbarrier_arrive && IMM(o, expect))
 			changed |= split_fetch(k, o);
 	}
 	return changed;

@@ -104,7 +104,7 @@ is_of_sizes(const Kernel *k, const Val *v, int depth)
 	if (!o)
 		return v->block == k->body;
 	if (depth == 0 || !op_is(o, F_PURE) || op_is(o, F_MEM) || o->code == O_block_id ||
-	    o->code == O_launched || o->code == O_has_block)
+	    o->code == O_linear_block_id || o->code == O_block_in_grid)
 		return false;
 	for (int i = 0; i < o->nin; i++)
 		if (!is_of_sizes(k, o->in[i], depth - 1))

@@ -86,7 +86,7 @@ lowering_reduce(Solve *s, const Op *o, Res *res)
 			least = own;
 		}
 	}
-	if (!IMM(o, late)) /* after the loop it runs once */
+	if (!IMM(o, deferrable)) /* after the loop it runs once */
 		res_add(res, &least, 1);
 	return best;
 }

@@ -194,7 +194,7 @@ static bool
 find_top(Rotate *r)
 {
 	for (Op *o = r->body->first; o; o = o->next) {
-		if (o->code == O_wait && o->next && o->next->code == O_barrier) {
+		if (o->code == O_async_wait && o->next && o->next->code == O_barrier) {
 			r->wait = o;
 			r->barrier = o->next;
 			return true;

@@ -10,7 +10,7 @@ meets(Block *b)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
-		if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
+		if (o->code == O_mbarrier_wait || o->code == O_mbarrier_arrive)
 			return true;
 	return false;
 }
@@ -43,7 +43,7 @@ grid_loop(const Op *o)
 {
 	Op *loop = o->parent->owner;
 
-	while (loop && !(loop->code == O_for && loop->in[0]->def && loop->in[0]->def->code == O_launched))
+	while (loop && !(loop->code == O_for && loop->in[0]->def && loop->in[0]->def->code == O_linear_block_id))
 		loop = loop->parent->owner;
 	return loop;
 }
@@ -122,7 +122,7 @@ share_cut(const MulticastQuery *c, const TensorMap *m)
 Op *
 leave_of(const Op *o)
 {
-	return op_last_before(o, O_mbar_wait);
+	return op_last_before(o, O_mbarrier_wait);
 }
 
 bool

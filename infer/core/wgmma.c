@@ -109,12 +109,12 @@ is_alone(const Op *o)
 	OpWalk w;
 	int commits = 0;
 
-	if (!o->parent->owner || o->parent->owner->code != O_for || !o->prev || o->prev->code != O_wg_fence ||
-	    !o->next || o->next->code != O_wg_commit)
+	if (!o->parent->owner || o->parent->owner->code != O_for || !o->prev || o->prev->code != O_wgmma_fence ||
+	    !o->next || o->next->code != O_wgmma_commit)
 		return false;
 	for (const Op *x = walk_first(&w, o->parent); x; x = walk_next(&w)) {
-		commits += x->code == O_wg_commit;
-		if (x->code == O_wg_wait && x->parent != o->parent)
+		commits += x->code == O_wgmma_commit;
+		if (x->code == O_wgmma_wait && x->parent != o->parent)
 			return false;
 	}
 	return commits == 1;

@@ -95,7 +95,7 @@ fill_of(const Solve *s, const Op *wait)
 		Res part = beside_warps(o, &s->sol->res[o->id]);
 
 		res_add(&sum, &part, s->weight[o->id] * often(o));
-		if (o->code == O_mbar_wait)
+		if (o->code == O_mbarrier_wait)
 			waits += s->weight[o->id];
 	}
 	for (int i = 0; i < RES_UNITS; i++)
@@ -141,7 +141,7 @@ runs_on(const Solve *s, const Op *o)
 {
 	const Op *wait = o->next;
 
-	while (wait && wait->code != O_wg_wait)
+	while (wait && wait->code != O_wgmma_wait)
 		wait = wait->next;
-	return only_added_to(s, o->out[0]) && (!wait || IMM(wait, movable) || IMM(wait, pending) > 0);
+	return only_added_to(s, o->out[0]) && (!wait || IMM(wait, sinkable) || IMM(wait, pending) > 0);
 }

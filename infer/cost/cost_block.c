@@ -66,7 +66,7 @@ copies_wait(const Block *b)
 {
 	const Op *o = b->first;
 
-	while (o && o->code != O_wait)
+	while (o && o->code != O_async_wait)
 		o = o->next;
 	return o;
 }
@@ -77,7 +77,7 @@ waits_for_ring(const Block *b)
 {
 	const Op *o = b->first;
 
-	while (o && o->code != O_mbar_wait)
+	while (o && o->code != O_mbarrier_wait)
 		o = o->next;
 	return o != NULL;
 }
@@ -127,7 +127,7 @@ iteration_cycles(const Solve *s, const Block *b, double body)
 	double least = 0, alone = 0;
 
 	for (const Op *o = b->first; o; o = o->next) {
-		int64_t stages = o->code == O_mbar_wait ? o->in[0]->type.shape[0] : 0;
+		int64_t stages = o->code == O_mbarrier_wait ? o->in[0]->type.shape[0] : 0;
 
 		if (stages > 1)
 			least = fmax(least, fill_wait(s, o) / (double)(stages - 1));
@@ -226,11 +226,11 @@ sum_block(const Solve *s, const Block *b)
 		}
 		if (o->code == O_roles)
 			sum_roles(s, o, &x);
-		if (o->code == O_mbar_wait)
+		if (o->code == O_mbarrier_wait)
 			sum_fill(s, o, &x);
-		if (o->code == O_mbar_arrive && IMM(o, turn))
+		if (o->code == O_mbarrier_arrive && IMM(o, pingpong))
 			x.turn = x.time;
-		if (o->code == O_wait && !b->owner)
+		if (o->code == O_async_wait && !b->owner)
 			x.piece.wait = s->rates->dram_wait;
 		x.on = x.on || (o->code == O_wgmma && runs_on(s, o));
 		res_add(&x.piece, &own, 1);
@@ -379,7 +379,7 @@ cost_shared(Solve *s, const bool *shared, int blocks)
 		told[leave_of(o)->in[0]->id] = true;
 	}
 	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_mbar_arrive && told[s->order[i]->in[0]->id])
+		if (s->order[i]->code == O_mbarrier_arrive && told[s->order[i]->in[0]->id])
 			sol->res[s->order[i]->id].unit[R_issue] *= blocks;
 	s->sol = sol;
 	cost_all(s);

@@ -309,7 +309,7 @@ alu_weight(const Op *o)
 		return EXPAND_STEPS;
 	case O_unpack:
 	case O_pin:
-	case O_relayout:
+	case O_relabel_layout:
 	case O_transpose:
 	case O_slice:
 	case O_concat:
@@ -594,7 +594,7 @@ cost_op(Solve *s, Op *o)
 		cost_gather(s, o, r);
 	else if (o->code == O_barrier)
 		r->latency += BARRIER_CLOCKS;
-	else if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
+	else if (o->code == O_mbarrier_wait || o->code == O_mbarrier_arrive)
 		cost_signal(o, r);
 	else if (o->nout == 1 && o->out[0]->type.space == S_reg && op_is(o, F_PURE))
 		cost_elements(s, o, r);

@@ -176,7 +176,7 @@ wish_words(Text *t, const Explained *ex, const Op *o)
 	const char *what = explain_assumption(ex->k, o);
 
 	if (what)
-		text_printf(t, "; `assume %s` would %s it", what, o->code == O_mask ? "save" : "widen");
+		text_printf(t, "; `assume %s` would %s it", what, o->code == O_mask ? "remove" : "widen");
 }
 
 /* Prints an op without an instruction choice. */

@@ -267,7 +267,7 @@ put_vals(Text *t, const Explained *ex, const char *name, int n, Val *const *v)
 		const Val *root = v[i]->type.space == S_reg ? v[i] : view_root(v[i]);
 
 		if (root->type.rank == 0 || root->type.space == S_scalar ||
-		    (root->def && root->def->code == O_mbar))
+		    (root->def && root->def->code == O_mbarrier))
 			continue;
 		if (some)
 			text_add(t, ",", 1);

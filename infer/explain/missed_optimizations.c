@@ -57,7 +57,7 @@ changed_load(const Val *v, int depth)
 		return NULL;
 	if (o->code == O_load)
 		return depth < CHAIN && o->in[0]->type.space == S_global ? o : NULL;
-	if (!op_is(o, F_ELT) && o->code != O_convert && o->code != O_mask)
+	if (!op_is(o, F_ELT) && o->code != O_convert_layout && o->code != O_mask)
 		return NULL;
 	for (int i = 0; i < o->nin && !load; i++)
 		load = changed_load(o->in[i], depth - 1);
@@ -152,7 +152,7 @@ remark_ahead(Kernel *k, Op *loop)
 {
 	Rotate r = { .k = k, .loop = loop };
 
-	if (!diag_wants(k->unit->diag, DW_ahead) || IMM(loop, rotate) || !multiplies(loop))
+	if (!diag_wants(k->unit->diag, DW_ahead) || IMM(loop, prefetch) || !multiplies(loop))
 		return;
 	diag_warn(k->unit->diag, DW_ahead, loop->src,
 	          "fragments of this loop's first MMA are not prefetched: %s",
@@ -184,11 +184,11 @@ remark_masks(Kernel *k, const Op *loop)
 {
 	const Op *step = loop->in[2]->def;
 
-	if ((step && step->code == O_launched) || op_role(loop) == ROLE_PRODUCER)
+	if ((step && step->code == O_linear_block_id) || op_role(loop) == ROLE_PRODUCER)
 		return;
 	if (diag_wants(k->unit->diag, DW_split) && explain_whole(loop) && is_masked(k, loop))
 		diag_warn(k->unit->diag, DW_split, loop->src,
-		          "loop evaluates its masks in every iteration: %s", explain_whole(loop));
+		          "loop evaluates its masks in every iteration (%s)", explain_whole(loop));
 }
 
 static bool

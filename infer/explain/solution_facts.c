@@ -45,7 +45,7 @@ explain_name(const Val *v, const Kernel *k)
 
 	if (v->name || !o)
 		return v->name ? v->name : arena_printf(a, "%%%u", v->id);
-	if (o->code == O_convert)
+	if (o->code == O_convert_layout)
 		return arena_printf(a, "%s (converted layout)", explain_name(o->in[0], k));
 	if (o->code == O_load)
 		return arena_printf(a, "%s in registers", explain_name(view_root(o->in[0]), k));
@@ -124,7 +124,7 @@ explain_cycles(const Explained *ex, const Op *o)
 {
 	if (explain_is_twin(o))
 		return 0;
-	if (o->lowering && (o->lowering->cost > 0 || o->code == O_convert))
+	if (o->lowering && (o->lowering->cost > 0 || o->code == O_convert_layout))
 		return o->lowering->cost;
 	return o->id <= ex->candidates->nop ? res_cycles(&ex->sol->res[o->id]) : 0;
 }
@@ -292,7 +292,7 @@ explain_staging(const Op *o, SmemAccess a[2])
 	for (int i = 0; i < 2; i++) {
 		const LoweredAccess *by = i ? &tile->read : &tile->write;
 		const Instr *in = by->inst ? instr_find(by->inst) : NULL;
-		int bits = o->code == O_convert           ? staging_bits(tile, d)
+		int bits = o->code == O_convert_layout           ? staging_bits(tile, d)
 		           : dtype_info[d].bits == 64 ? 64
 		                                      : 32; /* partial results of a reduction */
 

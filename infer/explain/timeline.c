@@ -19,7 +19,7 @@ static bool
 waits(const Block *b)
 {
 	for (const Op *o = b->first; o; o = o->next) {
-		if (o->code == O_mbar_wait || (o->code == O_wait && !IMM(o, bulk)))
+		if (o->code == O_mbarrier_wait || (o->code == O_async_wait && !IMM(o, bulk)))
 			return true;
 		for (int i = 0; i < 2 && o->code == O_if; i++)
 			if (waits(o->blk[i]))
@@ -34,7 +34,7 @@ waits_inside(Block *b)
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, b); o; o = walk_next(&w))
-		if (o->code == O_mbar_wait || (o->code == O_wait && !IMM(o, bulk)))
+		if (o->code == O_mbarrier_wait || (o->code == O_async_wait && !IMM(o, bulk)))
 			return true;
 	return false;
 }
@@ -140,24 +140,24 @@ walk_op(Sim *s, const Op *o)
 			walk(s, o->blk[1]);
 		break;
 	case O_roles: walk_roles(s, o); break;
-	case O_mbar_wait:
+	case O_mbarrier_wait:
 		if (!barrier_tells_turn(s, o->in[0]))
 			walk_phase(s, o, &r);
 		break;
-	case O_mbar_arrive:
-		if (!IMM(o, turn))
+	case O_mbarrier_arrive:
+		if (!IMM(o, pingpong))
 			walk_arrive(s, o, &r);
 		break;
 	case O_wgmma: walk_product(s, o, &r); break;
-	case O_wg_wait: walk_products(s, o); break;
-	case O_wg_commit:
+	case O_wgmma_wait: walk_products(s, o); break;
+	case O_wgmma_commit:
 		VEC_PUSH(s->ex->k->unit->arena, s->group, s->ngroup, s->groupcap, s->product);
 		break;
-	case O_commit:
+	case O_async_commit:
 		if (!IMM(o, bulk))
 			walk_close(s);
 		break;
-	case O_wait:
+	case O_async_wait:
 		if (!IMM(o, bulk))
 			walk_group(s, o);
 		break;
@@ -216,7 +216,7 @@ deepest(const Explained *ex)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w)) {
-		if (o->code == O_mbar)
+		if (o->code == O_mbarrier)
 			most = max64(most, o->out[0]->type.shape[0]);
 		if (o->code == O_for)
 			most = max64(most, IMM(o, stages));

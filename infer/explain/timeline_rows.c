@@ -86,7 +86,7 @@ walk_steady(Sim *s)
 		if (s->load.unit[i] > s->load.unit[most])
 			most = i;
 	if (s->waited > 0.1 * loop && s->load.unit[most] / n < 0.9 * t->turn)
-		t->limit = "memory latency; increase STAGES";
+		t->limit = "memory latency (too few stages)";
 	else if (busy / n >= 0.8 * t->turn)
 		t->limit = res_unit[most];
 	else

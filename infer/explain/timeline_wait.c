@@ -160,7 +160,7 @@ barrier_tells_turn(const Sim *s, const Val *barrier)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, s->ex->k->body); o; o = walk_next(&w))
-		if (o->code == O_mbar_arrive && o->in[0] == barrier && IMM(o, turn))
+		if (o->code == O_mbarrier_arrive && o->in[0] == barrier && IMM(o, pingpong))
 			return true;
 	return false;
 }

@@ -44,8 +44,8 @@ is_brought(Kernel *k, const Val *tile)
 static bool
 only_reads(const Op *o, bool brought)
 {
-	return op_is(o, F_PURE) || o->code == O_load || o->code == O_wgmma || o->code == O_wg_fence ||
-	       o->code == O_wg_commit || o->code == O_wg_wait || (o->code == O_mbar_wait && !brought);
+	return op_is(o, F_PURE) || o->code == O_load || o->code == O_wgmma || o->code == O_wgmma_fence ||
+	       o->code == O_wgmma_commit || o->code == O_wgmma_wait || (o->code == O_mbarrier_wait && !brought);
 }
 
 /* Would a load return the same at o, later in its block? */
@@ -124,7 +124,7 @@ nothing(Op *dot, OpCode code, int movable)
 	Op *o = op_new(dot->parent, dot, code, dot->src, 0, NULL, 0, NULL);
 
 	if (movable)
-		IMM_SET(o, movable, 1);
+		IMM_SET(o, sinkable, 1);
 }
 
 /* Finds its operands, and in `in` what the MMA reads of each. */
@@ -168,12 +168,12 @@ dot_to_wgmma(Kernel *k, Op *dot)
 
 	if (!find_factors(k, dot, f, in))
 		return false;
-	nothing(dot, O_wg_fence, false);
+	nothing(dot, O_wgmma_fence, false);
 	o = op_new(dot->parent, dot, O_wgmma, dot->src, 3, in, 1, &dot->out[0]->type);
-	IMM_SET(o, turned, f[0].turned | f[1].turned << 1);
+	IMM_SET(o, transposed, f[0].turned | f[1].turned << 1);
 	o->out[0]->name = dot->out[0]->name;
-	nothing(dot, O_wg_commit, false);
-	nothing(dot, O_wg_wait, true);
+	nothing(dot, O_wgmma_commit, false);
+	nothing(dot, O_wgmma_wait, true);
 	val_replace(k, dot->out[0], o->out[0]);
 	op_unlink(dot);
 	return true;

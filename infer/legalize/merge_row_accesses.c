@@ -146,7 +146,7 @@ load_rows(Kernel *k, const RowAccess *part, int n)
 	Val *mem = view_of_rows(&part[0], at);
 
 	load = op_new(at->parent, at, O_load, at->src, 1, &mem, 1, &whole);
-	IMM_SET(load, free, IMM(at, free));
+	IMM_SET(load, space_open, IMM(at, space_open));
 	one.shape[one.rank - 1] = 1;
 	for (int i = 0; i < n; i++) {
 		Op *was = part[i].op, *o = op_new(was->parent, was, O_slice, was->src, 1, load->out, 1, &one);

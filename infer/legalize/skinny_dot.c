@@ -249,7 +249,7 @@ rewrite(Kernel *k, const uint32_t *uses, Op *dot, int few)
 	if (at >= 0) {
 		carry(k, dot, at, few, x->type);
 		if (few < 0) {
-			IMM_SET(x->def, late, 1);
+			IMM_SET(x->def, deferrable, 1);
 			x = thin_put(p, O_add, acc, x, x->type);
 		}
 	} else {
@@ -270,7 +270,7 @@ pass_lower_skinny_dot(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		SkinnyDotKind way = o->code == O_dot ? (SkinnyDotKind)IMM(o, thin) : THIN_AS_IS;
+		SkinnyDotKind way = o->code == O_dot ? (SkinnyDotKind)IMM(o, skinny) : THIN_AS_IS;
 		int few = way == THIN_PADDED ? few_dim(o) : -1;
 
 		if (way == THIN_SUMS || few >= 0) {

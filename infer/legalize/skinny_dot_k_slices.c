@@ -42,7 +42,7 @@ can_part(const Kernel *k, const Val *v, int d, int depth)
 		return false;
 	if (o->code == O_load) {
 		tensor = view_root(o->in[0]);
-		return !IMM(o, free) && load_view(o) && tensor->type.space == S_global &&
+		return !IMM(o, space_open) && load_view(o) && tensor->type.space == S_global &&
 		       val_param(k, tensor) && !val_param(k, tensor)->written;
 	}
 	if (o->code == O_transpose)

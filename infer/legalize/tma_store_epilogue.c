@@ -92,7 +92,7 @@ available_smem(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_mbar)
+		if (o->code == O_mbarrier)
 			left -= (int64_t)sizeof(int64_t) * o->out[0]->type.shape[0];
 		else if (o->code == O_alloc)
 			left -= tile_bytes(&o->out[0]->type) * (op_role(o) == ROLE_CONSUMER ? k->teams : 1);
@@ -167,7 +167,7 @@ plan(Kernel *k, Op *store, Slabs *s)
 static void
 put_wait(Block *b, Op *at, Src src, int64_t pending, bool reads)
 {
-	Op *o = op_new(b, at, O_wait, src, 0, NULL, 0, NULL);
+	Op *o = op_new(b, at, O_async_wait, src, 0, NULL, 0, NULL);
 
 	IMM_SET(o, bulk, 1);
 	IMM_SET(o, pending, pending);
@@ -227,7 +227,7 @@ put_part(const Slabs *s, int i, Val *slab)
 	in[0] = slab;
 	in[1] = place_of(s, i * s->each);
 	IMM_SET(op_new(o->parent, o, O_copy, o->src, 2, in, 0, NULL), async, COPY_OUT);
-	IMM_SET(op_new(o->parent, o, O_commit, o->src, 0, NULL, 0, NULL), bulk, 1);
+	IMM_SET(op_new(o->parent, o, O_async_commit, o->src, 0, NULL, 0, NULL), bulk, 1);
 }
 
 static void

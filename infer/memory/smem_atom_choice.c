@@ -20,7 +20,7 @@ enum { ALL_WIDTHS = (1 << FORM_WIDTHS) - 1,
 int
 wgmma_k_dim(const Op *o, int i)
 {
-	return !(i ^ (int)(IMM(o, turned) >> i & 1));
+	return !(i ^ (int)(IMM(o, transposed) >> i & 1));
 }
 
 /* Returns the widths that operand i of wgmma o accepts; the operand's dims are the tile's from `outer` on.

@@ -176,7 +176,7 @@ rule_pin(Solve *s, Op *o)
 
 /* The cut: the layouts of operand and result are independent. */
 static void
-rule_relayout(Solve *s, Op *o)
+rule_relabel_layout(Solve *s, Op *o)
 {
 	if (known_layout(s, o->in[0]) && known_layout(s, o->out[0]))
 		require_operand(s, o, 0, known_layout(s, o->out[0]));

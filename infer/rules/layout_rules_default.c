@@ -20,7 +20,7 @@ takes_any(OpCode c)
 {
 	return c == O_const || c == O_splat || c == O_iota || c == O_for || c == O_if || c == O_shift ||
 	       c == O_slice || c == O_concat || c == O_gather || c == O_reduce_sum ||
-	       c == O_reduce_max || c == O_reduce_min || c == O_broadcast || c == O_relayout;
+	       c == O_reduce_max || c == O_reduce_min || c == O_broadcast || c == O_relabel_layout;
 }
 
 bool
@@ -48,7 +48,7 @@ rule_default(Solve *s, Op *o)
 				return false;
 		return set_layout(s, o->out[0], &l, o);
 	}
-	if (o->code == O_relayout && !known_layout(s, in) != !known_layout(s, o->out[0]))
+	if (o->code == O_relabel_layout && !known_layout(s, in) != !known_layout(s, o->out[0]))
 		return known_layout(s, in) ? set_layout(s, o->out[0], known_layout(s, in), o)
 		                           : set_layout(s, in, known_layout(s, o->out[0]), o);
 	if (takes_any(o->code))

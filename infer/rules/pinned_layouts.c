@@ -137,7 +137,7 @@ operand_holds(Solve *s, Op *o, int i)
 	const Op *from = s->sol->origin[o->in[i]->id], *to = cause_of_demand(s, o, i);
 	Val *v = o->in[i];
 
-	if (!want || !have || o->code == O_relayout || (!is_pin(from) && !is_pin(to)))
+	if (!want || !have || o->code == O_relabel_layout || (!is_pin(from) && !is_pin(to)))
 		return true;
 	if (is_pin(to) && (!is_pin(from) || from->src.line > to->src.line))
 		conflict(s, v, to, want, from ? from : o, have);

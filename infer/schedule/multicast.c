@@ -74,9 +74,9 @@ share_copies(const Multicast *c)
 			asks[leave_of(o)->in[0]->id] = any = true;
 		}
 	for (Op *o = walk_first(&w, c->k->body); o; o = walk_next(&w))
-		if (o->code == O_mbar && asks[o->out[0]->id])
+		if (o->code == O_mbarrier && asks[o->out[0]->id])
 			IMM_SET(o, arrivals, IMM(o, arrivals) * c->share.blocks);
-		else if (o->code == O_mbar_arrive && asks[o->in[0]->id])
+		else if (o->code == O_mbarrier_arrive && asks[o->in[0]->id])
 			IMM_SET(o, cluster, (1 << c->share.blocks) - 1);
 	return any;
 }
@@ -130,7 +130,7 @@ guard_stores(const Multicast *c, Op *loop)
 		if (writes_tensor(o))
 			VEC_PUSH(c->k->unit->arena, store, n, cap, o);
 	if (n)
-		has = op_new(b, b->first, O_has_block, loop->src, 4, in, 1, &t);
+		has = op_new(b, b->first, O_block_in_grid, loop->src, 4, in, 1, &t);
 	for (int i = 0; i < n; i++)
 		only_if(store[i], has->out[0]);
 }
@@ -143,7 +143,7 @@ walk_clusters(const Multicast *c, Op *roles)
 
 	for (int i = 0; i < 2; i++)
 		for (Op *o = walk_first(&w, roles->blk[i]); o; o = walk_next(&w))
-			if (o->code == O_for && o->in[0]->def && o->in[0]->def->code == O_launched) {
+			if (o->code == O_for && o->in[0]->def && o->in[0]->def->code == O_linear_block_id) {
 				o->in[1] = all;
 				guard_stores(c, o);
 			}

@@ -68,7 +68,7 @@ ahead_new(FragmentPrefetch *a, Val *v)
 {
 	Val *x = ahead_val(a, v);
 
-	return op_new(a->block, a->at, O_ahead, v->def->src, 1, &x, 1, &x->type)->out[0];
+	return op_new(a->block, a->at, O_fragment_prefetch, v->def->src, 1, &x, 1, &x->type)->out[0];
 }
 
 /* Clones the wait and the barrier before `at`. */
@@ -84,7 +84,7 @@ static void
 insert_prefetched(const Rotate *r, Op *load, Val *ahead)
 {
 	Val *in[2] = { load->out[0], ahead };
-	Op *begun = op_new(r->body, load->next, O_begun, load->src, 2, in, 1, &load->out[0]->type);
+	Op *begun = op_new(r->body, load->next, O_prefetched, load->src, 2, in, 1, &load->out[0]->type);
 
 	val_replace(r->k, load->out[0], begun->out[0]);
 	begun->in[0] = load->out[0];
@@ -115,7 +115,7 @@ copies_of(const Rotate *r)
 
 	while (o && op_is(o, F_PURE))
 		o = o->next;
-	return o && if_is_copies(o) && o->next && o->next->code == O_commit ? o : NULL;
+	return o && if_is_copies(o) && o->next && o->next->code == O_async_commit ? o : NULL;
 }
 
 /* Splits MMA o into a first step, the copies, the middle steps, and *last, before which the warps
@@ -191,7 +191,7 @@ begun_before(const Rotate *r, const Op *before, const Op *load)
 	for (int i = 0; before && i < before->nout; i++) {
 		const Op *ahead = before->blk[0]->last->in[i]->def, *o;
 
-		if (!ahead || ahead->code != O_ahead)
+		if (!ahead || ahead->code != O_fragment_prefetch)
 			continue;
 		o = ahead->in[0]->def;
 		if (o->code == O_load && type_same(t, &o->out[0]->type) &&
@@ -253,11 +253,11 @@ pass_prefetch_fragments(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o;) {
 		Rotate r = { .k = k, .loop = o };
 
-		if (o->code != O_for || !IMM(o, rotate) || !rotate_find(&r)) {
+		if (o->code != O_for || !IMM(o, prefetch) || !rotate_find(&r)) {
 			o = walk_next(&w);
 			continue;
 		}
-		IMM_SET(o, rotate, 0);
+		IMM_SET(o, prefetch, 0);
 		turn(&r);
 		changed = true;
 		w.next = r.loop; /* which is a different op now */

@@ -46,7 +46,7 @@ steps(const Kernel *k, const Op *o)
 		return 2 * accesses(o);
 	if (op_is(o, F_FILL) || o->code == O_view || o->code == O_yield)
 		return 0;
-	if (o->code == O_convert && o->lowering && o->lowering->kind == LW_rename)
+	if (o->code == O_convert_layout && o->lowering && o->lowering->kind == LW_rename)
 		return 0;
 	if (o->code == O_transpose || o->code == O_reshape || o->code == O_broadcast || o->nout == 0)
 		return 0;
@@ -166,7 +166,7 @@ has_meeting(const SplitIterations *t)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, t->body); o && cluster_blocks(t->k) > 1; o = walk_next(&w))
-		if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
+		if (o->code == O_mbarrier_wait || o->code == O_mbarrier_arrive)
 			return true;
 	return false;
 }

@@ -59,17 +59,17 @@ note(MmaLoop *t, Op *o)
 	case O_wgmma:
 		return o->in[0]->type.space == S_shared && begins_in_place(t, o) &&
 		       stays_under_way(t, o->out[0], o) && goes_on(t, o);
-	case O_wg_commit:
+	case O_wgmma_commit:
 		t->last = o;
 		t->commits++;
-		return o->next->code == O_wg_wait && IMM(o->next, movable);
-	case O_wg_wait:
-		return IMM(o, movable);
-	case O_mbar_arrive:
+		return o->next->code == O_wgmma_wait && IMM(o->next, sinkable);
+	case O_wgmma_wait:
+		return IMM(o, sinkable);
+	case O_mbarrier_arrive:
 		VEC_PUSH(t->k->unit->arena, t->arrive, t->n, t->cap, o);
-		return IMM(o, movable) && t->last && has_time(o);
-	case O_mbar_wait:
-	case O_wg_fence:
+		return IMM(o, sinkable) && t->last && has_time(o);
+	case O_mbarrier_wait:
+	case O_wgmma_fence:
 	case O_load:
 	case O_yield:
 		return true;
@@ -107,13 +107,13 @@ arrive(Op *at, const Op *like, Val *slot)
 	Op *o = op_clone(at->parent, at, like, NULL, NULL);
 
 	o->in[1] = slot;
-	IMM_SET(o, movable, 0);
+	IMM_SET(o, sinkable, 0);
 }
 
 static void
 wait_for(Block *b, Op *at, Src src, int64_t pending)
 {
-	IMM_SET(op_new(b, at, O_wg_wait, src, 0, NULL, 0, NULL), pending, pending);
+	IMM_SET(op_new(b, at, O_wgmma_wait, src, 0, NULL, 0, NULL), pending, pending);
 }
 
 /* Does the loop have at most one iteration? It continues a preceding loop, and no more than one step is
@@ -148,7 +148,7 @@ release_late(Kernel *k, Op *loop)
 	}
 	for (Op *o = b->first; o; o = next) {
 		next = o->next;
-		if (o->code == O_wg_wait)
+		if (o->code == O_wgmma_wait)
 			op_unlink(o);
 	}
 	if (!turns_once(loop)) {

@@ -47,7 +47,7 @@ release_early(Op *arrive)
 	Op *dot = product_before(arrive);
 	int64_t last;
 
-	if (!dot || !IMM(arrive, movable))
+	if (!dot || !IMM(arrive, sinkable))
 		return;
 	last = dot_k(dot) - instr_of(dot->lowering)->k;
 	if (last > 0)

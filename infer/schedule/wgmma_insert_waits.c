@@ -46,14 +46,14 @@ product_follows(const uint32_t *web, const Op *o, int i)
 static bool
 is_product_op(const Op *o)
 {
-	return o->code == O_wgmma || o->code == O_wg_fence || o->code == O_wg_commit || o->code == O_wg_wait;
+	return o->code == O_wgmma || o->code == O_wgmma_fence || o->code == O_wgmma_commit || o->code == O_wgmma_wait;
 }
 
 /* May o run while MMAs are in flight, except those that define its operands? */
 static bool
 runs_beside(const Walk *w, const Op *o)
 {
-	bool signal = o->code == O_mbar_wait || (o->code == O_mbar_arrive && IMM(o, turn));
+	bool signal = o->code == O_mbarrier_wait || (o->code == O_mbarrier_arrive && IMM(o, pingpong));
 	bool pure = op_is(o, F_PURE) && !o->blk[0];
 
 	return is_product_op(o) || (!w->soon && (signal || o->code == O_load || pure));
@@ -104,7 +104,7 @@ needed_by(const Walk *w, const Op *o)
 
 	if (!runs_beside(w, o))
 		return w->ours;
-	for (const Op *p = o->next; o->code == O_wg_fence && p && p->code != O_wg_fence; p = p->next)
+	for (const Op *p = o->next; o->code == O_wgmma_fence && p && p->code != O_wgmma_fence; p = p->next)
 		if (p->code == O_wgmma)
 			last = max64(last, max64(operands_need(w, p), copy_needs(w, p)));
 	return max64(last, operands_need(w, o));
@@ -129,12 +129,12 @@ note(Walk *w, Op *o)
 
 	if (o->code == O_wgmma) {
 		VEC_PUSH(w->k->unit->arena, w->since, w->nsince, w->cap, o);
-	} else if (o->code == O_wg_commit) {
+	} else if (o->code == O_wgmma_commit) {
 		w->commits++;
-		if (behind && behind->code == O_wg_wait && IMM(behind, movable))
+		if (behind && behind->code == O_wgmma_wait && IMM(behind, sinkable))
 			take_over(w, o->next);
 		w->nsince = 0;
-	} else if (o->code == O_wg_wait && w->commits - IMM(o, pending) > w->waited) {
+	} else if (o->code == O_wgmma_wait && w->commits - IMM(o, pending) > w->waited) {
 		w->waited = w->commits - IMM(o, pending);
 	}
 }
@@ -145,7 +145,7 @@ first_behind(const Op *fence)
 {
 	const Op *o = fence->next;
 
-	while (o && o->code != O_wgmma && o->code != O_wg_fence)
+	while (o && o->code != O_wgmma && o->code != O_wgmma_fence)
 		o = o->next;
 	return o && o->code == O_wgmma ? o : NULL;
 }
@@ -154,9 +154,9 @@ first_behind(const Op *fence)
 static bool
 fences_again(const Walk *w, const Op *o)
 {
-	const Op *first = o->code == O_wg_fence ? first_behind(o) : NULL;
+	const Op *first = o->code == O_wgmma_fence ? first_behind(o) : NULL;
 
-	return o->code == O_wg_fence && w->fenced && !(first && takes_a_copy(w, first));
+	return o->code == O_wgmma_fence && w->fenced && !(first && takes_a_copy(w, first));
 }
 
 /* Is o an MMA that no preceding fence covers? */
@@ -170,7 +170,7 @@ lacks_fence(const Walk *w, const Op *o)
 static void
 note_registers(Walk *w, const Op *o)
 {
-	if (o->code == O_wg_fence)
+	if (o->code == O_wgmma_fence)
 		w->fenced = true;
 	for (int i = 0; i < o->nout; i++)
 		w->fenced = w->fenced && (o->code == O_wgmma || o->out[i]->type.space != S_reg);
@@ -185,7 +185,7 @@ wait_in_front(Walk *w, Op *o)
 
 	if (last <= w->waited)
 		return;
-	IMM_SET(op_new(o->parent, o, O_wg_wait, o->src, 0, NULL, 0, NULL), pending, w->commits - last);
+	IMM_SET(op_new(o->parent, o, O_wgmma_wait, o->src, 0, NULL, 0, NULL), pending, w->commits - last);
 	w->waited = last;
 	w->soon = w->soon && last < w->ours;
 }
@@ -204,7 +204,7 @@ place_waits(Kernel *k, Block *b)
 			continue;
 		}
 		if (lacks_fence(&w, o)) {
-			next = op_new(b, o, O_wg_fence, o->src, 0, NULL, 0, NULL);
+			next = op_new(b, o, O_wgmma_fence, o->src, 0, NULL, 0, NULL);
 			continue;
 		}
 		wait_in_front(&w, o);

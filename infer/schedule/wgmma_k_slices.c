@@ -33,7 +33,7 @@ static bool
 is_awaited(const Op *o)
 {
 	for (const Op *x = o->next; x; x = x->next)
-		if (x->code == O_wg_wait && IMM(x, pending) == 0)
+		if (x->code == O_wgmma_wait && IMM(x, pending) == 0)
 			return true;
 	return false;
 }
@@ -41,7 +41,7 @@ is_awaited(const Op *o)
 static void
 wait_before(Op *at, int pending)
 {
-	IMM_SET(op_new(at->parent, at, O_wg_wait, at->src, 0, NULL, 0, NULL), pending, pending);
+	IMM_SET(op_new(at->parent, at, O_wgmma_wait, at->src, 0, NULL, 0, NULL), pending, pending);
 }
 
 static void
@@ -65,7 +65,7 @@ drop_waits(Block *b)
 {
 	for (Op *x = b->first, *next; x; x = next) {
 		next = x->next;
-		if (x->code == O_wg_wait && IMM(x, pending) > 0)
+		if (x->code == O_wgmma_wait && IMM(x, pending) > 0)
 			op_unlink(x);
 	}
 }

@@ -35,11 +35,11 @@ scan_pending_groups(Block *b, int most, bool drop)
 			most = walk_turns(o, most, drop);
 		else if (o->code == O_if)
 			most = larger(scan_pending_groups(o->blk[0], most, drop), scan_pending_groups(o->blk[1], most, drop));
-		else if (o->code == O_wg_commit)
+		else if (o->code == O_wgmma_commit)
 			most += most < MANY;
-		else if (o->code == O_wg_wait && most > IMM(o, pending))
+		else if (o->code == O_wgmma_wait && most > IMM(o, pending))
 			most = (int)IMM(o, pending);
-		else if (o->code == O_wg_wait && drop)
+		else if (o->code == O_wgmma_wait && drop)
 			op_unlink(o);
 	}
 	return most;

@@ -100,8 +100,8 @@ insert_proxy_fences(Kernel *k, const int *used)
 		if (lands_for_engine(o, used))
 			lands[o->in[2]->id] = true;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_mbar_wait && lands[o->in[0]->id])
-			IMM_SET(op_new(o->parent, o->next, O_proxy, o->src, 0, NULL, 0, NULL), space,
+		if (o->code == O_mbarrier_wait && lands[o->in[0]->id])
+			IMM_SET(op_new(o->parent, o->next, O_fence_proxy_async, o->src, 0, NULL, 0, NULL), space,
 			        S_shared);
 }
 
@@ -152,12 +152,12 @@ pass_wgmma_waits(Kernel *k)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		bool computes = op_role(o) == ROLE_CONSUMER;
 
-		if (o->code != O_mbar_arrive || IMM(o, signals))
+		if (o->code != O_mbarrier_arrive || IMM(o, arrive_count))
 			continue;
-		IMM_SET(o, signals, each[computes]);
+		IMM_SET(o, arrive_count, each[computes]);
 		release_early(o);
 		if (tells_engine(o, roles->blk[computes], used))
-			IMM_SET(op_new(o->parent, o, O_proxy, o->src, 0, NULL, 0, NULL), space, S_shared);
+			IMM_SET(op_new(o->parent, o, O_fence_proxy_async, o->src, 0, NULL, 0, NULL), space, S_shared);
 	}
 	return true;
 }

@@ -33,7 +33,7 @@ uses(const Op *o, const Val *v)
 static bool
 waits_for_all(const Op *o)
 {
-	return o->code == O_wg_wait && IMM(o, pending) == 0;
+	return o->code == O_wgmma_wait && IMM(o, pending) == 0;
 }
 
 /* Does an iteration wait for the MMA, and for those after it in the iteration? */

@@ -149,11 +149,11 @@ walk_op(PathWalk *f, Way *w, const Op *o)
 {
 	bool lanes = o->code == O_store || moves(o, COPY_NOW) || moves(o, COPY_GROUP);
 
-	if (o->code == O_commit)
+	if (o->code == O_async_commit)
 		close_group(w, IMM(o, bulk) ? TAKES : BRINGS);
-	else if (o->code == O_wait)
+	else if (o->code == O_async_wait)
 		wait_for(w, IMM(o, pending), IMM(o, bulk) ? TAKES : BRINGS);
-	else if (o->code == O_proxy && IMM(o, space) == S_shared)
+	else if (o->code == O_fence_proxy_async && IMM(o, space) == S_shared)
 		show(w);
 	if (!op_is(o, F_MEM))
 		return;

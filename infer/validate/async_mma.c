@@ -193,7 +193,7 @@ tells_of(AsyncMmaCheck *f, const Op *arrive, const Op *copy)
 {
 	LinearForm a, b;
 
-	if (arrive->code != O_mbar_arrive || !IMM(arrive, expect) || arrive->in[0] != copy->in[2])
+	if (arrive->code != O_mbarrier_arrive || !IMM(arrive, expect) || arrive->in[0] != copy->in[2])
 		return false;
 	a = affine_of(f->k, arrive->in[1]);
 	b = affine_of(f->k, copy->in[3]);
@@ -214,9 +214,9 @@ is_hidden(AsyncMmaCheck *f, Val *v)
 			continue;
 		if (instr_of(o->lowering) && instr_of(o->lowering)->kind == IK_cp_async)
 			continue;
-		while (x && !tells_of(f, x, o) && !(x->code == O_proxy && IMM(x, space) == S_shared))
+		while (x && !tells_of(f, x, o) && !(x->code == O_fence_proxy_async && IMM(x, space) == S_shared))
 			x = x->next;
-		if (!x || x->code != O_proxy)
+		if (!x || x->code != O_fence_proxy_async)
 			return true;
 	}
 	return false;
@@ -388,18 +388,18 @@ walk_op(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 	takes(f, s, o);
 	if (o->code == O_wgmma)
 		issue(f, s, o);
-	else if (o->code == O_wg_fence)
+	else if (o->code == O_wgmma_fence)
 		s->fenced = s->fresh = true;
-	else if (o->code == O_mbar_wait)
+	else if (o->code == O_mbarrier_wait)
 		s->seen = false;
-	else if (o->code == O_proxy && IMM(o, space) == S_shared)
+	else if (o->code == O_fence_proxy_async && IMM(o, space) == S_shared)
 		s->seen = true;
-	else if (o->code == O_wg_commit)
+	else if (o->code == O_wgmma_commit)
 		for (int i = 0; i < s->n; i++)
 			s->read[i].age += s->read[i].age < AGE_MOST;
-	else if (o->code == O_wg_wait)
+	else if (o->code == O_wgmma_wait)
 		wait_for(s, IMM(o, pending));
-	else if (o->code == O_mbar_arrive)
+	else if (o->code == O_mbarrier_arrive)
 		release(f, s, o);
 	else
 		written(f, s, o);

@@ -45,7 +45,7 @@ edges_of_yield(HandoffGraph *g, const Op *o)
 	edge(g, o, owner->next);
 	if (owner->code == O_roles)
 		g->again[o->id] = (int)owner->blk[o->parent == owner->blk[0]]->first->id;
-	else if (owner->code == O_for && !(owner->in[0]->def && owner->in[0]->def->code == O_launched))
+	else if (owner->code == O_for && !(owner->in[0]->def && owner->in[0]->def->code == O_linear_block_id))
 		g->again[o->id] = (int)owner->blk[0]->first->id;
 }
 

@@ -157,7 +157,7 @@ takes_bytes(const Staging *how, DType d)
 }
 
 void
-prove_convert(Prove *p, const Op *o)
+prove_convert_layout(Prove *p, const Op *o)
 {
 	const Ownership *from = held_of(p, o->in[0]), *to = held_of(p, o->out[0]);
 	LoweringKind how = o->lowering ? o->lowering->kind : LW_none;

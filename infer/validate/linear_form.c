@@ -34,7 +34,7 @@ same_scalar(const Val *x, const Val *y, int depth)
 		return false;
 	if (a->code == O_block_id && (IMM(a, axis) != IMM(b, axis) || a->nin != b->nin))
 		return false;
-	if (a->code == O_launched)
+	if (a->code == O_linear_block_id)
 		return IMM(a, all) == IMM(b, all);
 	if ((!op_is(a, F_ELT) && a->code != O_block_id) || x->type.space != S_scalar)
 		return false;
@@ -245,7 +245,7 @@ known_around(Known *h, const Op *at)
 	for (const Block *b = at->parent; b->owner; b = b->owner->parent) {
 		const Op *o = b->owner;
 
-		if (o->code == O_if && !IMM(o, spare))
+		if (o->code == O_if && !IMM(o, zero_fill))
 			known_condition(h, o->in[0], b == o->blk[0]);
 		if (o->code == O_for) {
 			LinearForm counter = affine_of(h->k, b->arg[0]), end = affine_of(h->k, o->in[1]);

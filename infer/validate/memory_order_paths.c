@@ -49,14 +49,14 @@ pass_op(const Order *w, OrderState *s, const Op *o)
 		return pass_barrier(w, s);
 	switch (o->code) {
 	case O_barrier: return pass_barrier(w, s);
-	case O_wait: pass_wait(w, s, o); break;
-	case O_mbar_arrive: s->told = s->told || s->done; break;
-	case O_mbar_wait: s->taken = s->taken || (s->told && is_handed(w)); break;
-	case O_commit:
+	case O_async_wait: pass_wait(w, s, o); break;
+	case O_mbarrier_arrive: s->told = s->told || s->done; break;
+	case O_mbarrier_wait: s->taken = s->taken || (s->told && is_handed(w)); break;
+	case O_async_commit:
 		if (!s->done && w->from.bulk == (IMM(o, bulk) != 0))
 			s->age += s->age < INT16_MAX;
 		break;
-	case O_proxy: s->shown = s->shown || (s->done && IMM(o, space) == S_shared); break;
+	case O_fence_proxy_async: s->shown = s->shown || (s->done && IMM(o, space) == S_shared); break;
 	default: break;
 	}
 	return true;
@@ -157,7 +157,7 @@ step(Order *w, States *now, const Op *o)
 bool
 order_is_of_blocks(const Op *loop)
 {
-	return loop->in[0]->def && loop->in[0]->def->code == O_launched;
+	return loop->in[0]->def && loop->in[0]->def->code == O_linear_block_id;
 }
 
 void
@@ -220,7 +220,7 @@ walk_if(Order *w, States *now, const Op *o)
 			OrderSum c = order_value(w, &now->a[i], o->in[0]);
 			int64_t is;
 
-			if (!sum_is_const(&c, &is) || (is == 0) == (r == 1) || IMM(o, spare))
+			if (!sum_is_const(&c, &is) || (is == 0) == (r == 1) || IMM(o, zero_fill))
 				order_push(w, &side, &now->a[i]);
 		}
 		order_walk(w, &side, o->blk[r]->first);
@@ -256,8 +256,8 @@ order_matters(Order *w, const Op *o)
 {
 	OrderTouch t[TOUCHES];
 
-	return o->blk[0] || o->code == O_barrier || o->code == O_wait || o->code == O_commit ||
-	       o->code == O_proxy || o->code == O_mbar_arrive || o->code == O_mbar_wait ||
+	return o->blk[0] || o->code == O_barrier || o->code == O_async_wait || o->code == O_async_commit ||
+	       o->code == O_fence_proxy_async || o->code == O_mbarrier_arrive || o->code == O_mbarrier_wait ||
 	       order_touches(w, o, t) > 0;
 }
 

@@ -47,7 +47,7 @@ begins(const MulticastCheck *c, const Op *o)
 
 	if (o->code == O_block_id && (!o->nin || c->k->cluster[IMM(o, axis)] > 1))
 		return true;
-	return o->code == O_has_block || (p && p->written);
+	return o->code == O_block_in_grid || (p && p->written);
 }
 
 /* Propagates from the regions of o to its results, and to a loop's arguments also from its initial values. */
@@ -117,14 +117,14 @@ check_leave(MulticastCheck *c, const Op *copy)
 	const Op *wait = copy->prev;
 	OpWalk w;
 
-	while (wait && wait->code != O_mbar_wait)
+	while (wait && wait->code != O_mbarrier_wait)
 		wait = wait->prev;
 	if (!wait || c->differs[wait->in[1]->id] || c->differs[op_slot(copy)->id]) {
 		violation(c, copy, "nothing says that all blocks have read what it overwrites");
 		return;
 	}
 	for (const Op *o = walk_first(&w, c->k->body); o; o = walk_next(&w))
-		if (o->code == O_mbar_arrive && op_mbar(o) == op_mbar(wait) && !IMM(o, cluster))
+		if (o->code == O_mbarrier_arrive && op_mbar(o) == op_mbar(wait) && !IMM(o, cluster))
 			violation(c, o, "other blocks fill what was read here: they are not told");
 }
 
@@ -156,7 +156,7 @@ check_store(MulticastCheck *c, const Op *o)
 	const Block *b = o->parent;
 
 	while (b->owner && !(b->owner->code == O_if && b == b->owner->blk[0] && b->owner->in[0]->def &&
-	                     b->owner->in[0]->def->code == O_has_block))
+	                     b->owner->in[0]->def->code == O_block_in_grid))
 		b = b->owner->parent;
 	if (!b->owner)
 		violation(c, o, "a block that the grid has not would store");
@@ -167,9 +167,9 @@ check_op(MulticastCheck *c, const Op *o)
 {
 	const Val *to = access_target(o);
 
-	if (o->code == O_mbar_wait || o->code == O_mbar_arrive)
+	if (o->code == O_mbarrier_wait || o->code == O_mbarrier_arrive)
 		check_way(c, o);
-	if (o->code == O_mbar_arrive)
+	if (o->code == O_mbarrier_arrive)
 		check_arrival(c, o);
 	if (o->code == O_copy && IMM(o, multicast))
 		check_copy(c, o);

@@ -105,7 +105,7 @@ is_ahead(Prove *p, const Op *loop, const Val *full, const Val *ahead, Val *const
 	IterationMap t = { .body = loop->blk[0] };
 	int i;
 
-	if (!o || o->code != O_ahead || !is_turned(p, &t, full, o->in[0]))
+	if (!o || o->code != O_fragment_prefetch || !is_turned(p, &t, full, o->in[0]))
 		return prove_error(p, -1, 0, "what was made ahead is another tile");
 	if (!t.arg)
 		return true;
@@ -155,7 +155,7 @@ has_met(Prove *p, const Op *ahead)
 	bool barrier = false, wait = false;
 
 	for (const Op *o = ahead->prev; o && !may_write(o); o = o->prev) {
-		wait = wait || (barrier && o->code == O_wait);
+		wait = wait || (barrier && o->code == O_async_wait);
 		barrier = barrier || o->code == O_barrier;
 	}
 	if (!wait)
@@ -187,7 +187,7 @@ is_ahead_first(Prove *p, const Op *loop, const Op *taker, const Val *full, const
 }
 
 void
-prove_begun(Prove *p, const Op *o)
+prove_prefetched(Prove *p, const Op *o)
 {
 	const Val *arg = o->in[1];
 	const Op *loop = arg->block->owner;

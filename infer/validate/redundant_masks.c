@@ -123,9 +123,9 @@ source_of(const Op *o, const int64_t *c, int64_t *in)
 		case O_broadcast: in[d] = t->shape[d] == 1 ? 0 : c[d]; break;
 		case O_transpose: in[IMM_AT(o, perm, d)] = c[d]; break;
 		case O_slice: in[d] = c[d] + (d == IMM(o, dim) ? IMM(o, from) : 0); break;
-		case O_convert:
+		case O_convert_layout:
 		case O_pin:
-		case O_relayout: in[d] = c[d]; break;
+		case O_relabel_layout: in[d] = c[d]; break;
 		default: return false;
 		}
 	}

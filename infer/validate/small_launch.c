@@ -67,7 +67,7 @@ grid_number(const SmallLaunch *run, const Op *o, int64_t *x)
 {
 	int64_t extent[3], at[3], clusters = 1;
 
-	if (o->code == O_launched) { /* so that each has a few */
+	if (o->code == O_linear_block_id) { /* so that each has a few */
 		for (int d = 0; d < 3; d++)
 			clusters *= (run->grid[d] + run->k->cluster[d] - 1) / run->k->cluster[d];
 		clusters = (clusters + TILES - 1) / TILES;
@@ -137,10 +137,10 @@ number(const SmallLaunch *run, const Op *o, int64_t *x)
 
 	switch (o->code) {
 	case O_block_id:
-	case O_launched:
-	case O_has_block:
+	case O_linear_block_id:
+	case O_block_in_grid:
 		return grid_number(run, o, x);
-	case O_team:
+	case O_consumer_group_id:
 		*x = run->team;
 		return true;
 	case O_load:

@@ -102,10 +102,10 @@ find_producer_wait(Block *producer, const Op *fill)
 	bool passed = false;
 	OpWalk w;
 
-	for (const Op *o = walk_first(&w, producer); o && !(passed && wait && o->code != O_mbar_wait);
+	for (const Op *o = walk_first(&w, producer); o && !(passed && wait && o->code != O_mbarrier_wait);
 	     o = walk_next(&w)) {
 		passed = passed || o == fill;
-		if (o->code == O_mbar_wait && !(passed && wait))
+		if (o->code == O_mbarrier_wait && !(passed && wait))
 			wait = o;
 	}
 	return wait;

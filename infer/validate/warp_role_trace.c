@@ -72,17 +72,17 @@ events_of(SmallLaunch *l, const Op *o)
 
 	if (!op_is(o, F_MEM | F_SYNC))
 		return;
-	if (o->code == O_mbar_wait) {
+	if (o->code == O_mbarrier_wait) {
 		e.kind = EV_WAIT;
 		run->l.lost = run->l.lost || !launch_number(&run->l, o->in[2], &e.n);
 		e.n &= 1;
-	} else if (o->code == O_mbar_arrive) {
+	} else if (o->code == O_mbarrier_arrive) {
 		e.kind = EV_ARRIVE;
 		for (int64_t mask = IMM(o, cluster) & (IMM(o, cluster) - 1); mask; mask &= mask - 1)
 			e.n++;
-	} else if (o->code == O_wg_commit)
+	} else if (o->code == O_wgmma_commit)
 		e.kind = EV_COMMIT;
-	else if (o->code == O_wg_wait) {
+	else if (o->code == O_wgmma_wait) {
 		e.kind = EV_SETTLE;
 		e.n = IMM(o, pending);
 	} else {
@@ -141,7 +141,7 @@ rings_of(Kernel *k)
 		bool fills = o->code == O_copy && IMM(o, async) == COPY_BARRIER;
 		const Val *tile = fills ? view_root(o->in[1]) : NULL;
 
-		if (o->code == O_mbar) {
+		if (o->code == O_mbarrier) {
 			r->bar[o->out[0]->id] = r->nbar;
 			for (int64_t i = 0; i < o->out[0]->type.shape[0]; i++)
 				VEC_PUSH(a, r->arrivals, r->nbar, cap, (int)IMM(o, arrivals));

@@ -217,7 +217,7 @@ factors(Prove *p, const Op *o, WgmmaCheck *x)
 		WgmmaOperandCheck *f = &x->f[i];
 
 		*f = (WgmmaOperandCheck){ .v = o->in[at], .m = &o->lowering->dot.matrix[i] };
-		f->k_first = at == 0 ? IMM(o, turned) & 1 : !(IMM(o, turned) & 2);
+		f->k_first = at == 0 ? IMM(o, transposed) & 1 : !(IMM(o, transposed) & 2);
 		f->extent = i ? o->lowering->dot.n : x->in->m;
 		x->k = f->v->type.shape[!f->k_first];
 		if (f->v->type.dtype != (i ? x->in->tb : x->in->ta))

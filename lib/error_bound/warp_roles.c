@@ -11,7 +11,7 @@ factor(Twin *t, const Op *o, int i, Val *v)
 		return v;
 	type.space = S_reg;
 	v = op_new(t->at, NULL, O_load, o->src, 1, &v, 1, &type)->out[0];
-	if (!(IMM(o, turned) >> i & 1))
+	if (!(IMM(o, transposed) >> i & 1))
 		return v;
 	turned = type;
 	turned.shape[0] = type.shape[1];

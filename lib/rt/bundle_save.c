@@ -34,7 +34,7 @@ twins(SaveJob *j)
 			bundle_constants_text(a->constant, (size_t)a->nconstant, text, sizeof text);
 			j->code = why_error(
 				HEXC_E_INVALID, j->why, j->nwhy,
-				"duplicate kernel %s for %s%s%s, from %s and %s",
+				"duplicate kernel %s for %s%s%s, from %s and %s; omit or rename one",
 				a->name, in->arch, *text ? " with " : "", text, is->file, in->file);
 			return true;
 		}

@@ -278,7 +278,7 @@ load_instr(Codegen *g, const Op *o, bool global)
 static uint32_t
 fill_word(DType d, const Op *o)
 {
-	uint64_t bits = dtype_is_float(d) ? num_bits(d, num_round(d, o->fimm)) : (uint64_t)IMM(o, instead);
+	uint64_t bits = dtype_is_float(d) ? num_bits(d, num_round(d, o->fimm)) : (uint64_t)IMM(o, fill_value);
 	uint32_t x = (uint32_t)bits;
 
 	return dtype_info[d].bits == 16 ? (x & 0xffff) * 0x10001u : x;
@@ -309,7 +309,7 @@ emit_load(Codegen *g, Op *o)
 	BUG_IF(g->a, p->inst->kind != IK_ldmatrix && p->vec * bits != p->inst->bits &&
 	                     !(p->sub && p->inst->bits == 8));
 	p->raw = lv_array(g, p->ninst * p->nraw);
-	p->outside = (OutsideKind)IMM(o, outside);
+	p->outside = (OutsideKind)IMM(o, oob_fill);
 	if (p->outside == OUTSIDE_FILL)
 		p->fill = fill_word(d, o);
 	if (p->inst->kind == IK_ldmatrix) {

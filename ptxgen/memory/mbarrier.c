@@ -43,7 +43,7 @@ arrive_lanes(const Op *arrive)
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, arrive->parent->kernel->body); o; o = walk_next(&w))
-		if (o->code == O_mbar_arrive && op_mbar(o) == mbar && expected(o).lanes)
+		if (o->code == O_mbarrier_arrive && op_mbar(o) == mbar && expected(o).lanes)
 			return true;
 	return false;
 }
@@ -78,13 +78,13 @@ mbar_address(Codegen *g, Val *mbar, Val *slot)
 
 /* The barriers are initialized before the roles. */
 void
-emit_mbar(Codegen *g, Op *o)
+emit_mbarrier(Codegen *g, Op *o)
 {
 	BUG_IF(g->a, IMM(o, offset) < 0);
 }
 
 void
-emit_mbar_wait(Codegen *g, Op *o)
+emit_mbarrier_wait(Codegen *g, Op *o)
 {
 	LV phase = LLVMBuildTrunc(g->b, scalar_get(g, o->in[2]), g->i32, "");
 
@@ -107,10 +107,10 @@ arrive_at_blocks(Codegen *g, const Op *o, int warps)
 }
 
 void
-emit_mbar_arrive(Codegen *g, Op *o)
+emit_mbarrier_arrive(Codegen *g, Op *o)
 {
 	Expected e = expected(o);
-	int signals = (int)IMM(o, signals);
+	int signals = (int)IMM(o, arrive_count);
 	LV in[3] = { slot_address(g, o->in[1]), mbar_offset(g, o->in[0]), const_i32(g, e.bytes) };
 
 	BUG_IF(g->a, signals < 1 || g->warps % signals);

@@ -90,7 +90,7 @@ kernel_text(const struct Way *w, const Staging *p)
 		"    %%10 = const value 0 : i64\n    %%12 = view %%1, %%10, %%10 : global %s[64, 64]\n"
 		"    %%20 = load %%12 : reg %s[64, 64] @{%s} lowering { access inst ld_global_%d vec 1 }\n",
 		WARPS, (int)p->bytes, w->type, w->type, w->type, w->type, w->from, bits);
-	text_printf(&t, "    %%21 = convert %%20 : reg %s[64, 64] @{%s} lowering { shared",
+	text_printf(&t, "    %%21 = convert_layout %%20 : reg %s[64, 64] @{%s} lowering { shared",
 	            w->type, w->to);
 	side_text(&t, "write", &p->write);
 	side_text(&t, "read", &p->read);

@@ -404,8 +404,8 @@ TEST(roles_by_hand)
 	const Candidates *c = in_roles(4, 64);
 	const LayoutSolution *s = c->sol[0];
 	const Op *dot = first_op(c->k, O_wgmma, ROLE_CONSUMER), *copy = first_op(c->k, O_copy, ROLE_PRODUCER);
-	const Op *full = first_op(c->k, O_mbar_wait, ROLE_CONSUMER);
-	const Op *empty = first_op(c->k, O_mbar_wait, ROLE_PRODUCER);
+	const Op *full = first_op(c->k, O_mbarrier_wait, ROLE_CONSUMER);
+	const Op *empty = first_op(c->k, O_mbarrier_wait, ROLE_PRODUCER);
 	const Rates *r = rates_of(c->k->unit->target);
 	double tile = 128 * 64 * 2, l2 = 5120.0 / 132, turns;
 	Res fill;

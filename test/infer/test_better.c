@@ -101,7 +101,7 @@ static const char symmetric[] = "kernel p(X: f32[M, N], Y: out f32[M, N])\n    c
 TEST(inserts_conversions)
 {
 	infer_source(&x, symmetric, "sm_80", 0, false);
-	ck_assert_ptr_nonnull(infer_op(&x, O_convert, 0));
+	ck_assert_ptr_nonnull(infer_op(&x, O_convert_layout, 0));
 	ck_assert_int_eq(infer_violations(&x), 0);
 	infer_free(&x);
 }
@@ -118,8 +118,8 @@ TEST(converts_by_shuffle)
 	for (int i = 0; i < n; i++) { /* within one warp no conversion takes shared memory */
 		infer_source(&x, s, "sm_80", i, false);
 		ck_assert_int_eq(infer_violations(&x), 0);
-		for (int j = 0; infer_op(&x, O_convert, j); j++)
-			ck_assert_int_ne(infer_op(&x, O_convert, j)->lowering->kind, LW_shared);
+		for (int j = 0; infer_op(&x, O_convert_layout, j); j++)
+			ck_assert_int_ne(infer_op(&x, O_convert_layout, j)->lowering->kind, LW_shared);
 		infer_free(&x);
 	}
 }
@@ -197,7 +197,7 @@ TEST(backward_reduce)
 	             "sm_80", 0, false);
 	o = infer_op(&x, O_reduce_sum, 0);
 	ck_assert_ptr_nonnull(o);
-	ck_assert_ptr_null(infer_op(&x, O_convert, 0));
+	ck_assert_ptr_null(infer_op(&x, O_convert_layout, 0));
 	ck_assert(layout_reduce(&l, o->in[0]->type.layout, 1));
 	ck_assert(layout_equal(&l, o->out[0]->type.layout));
 	ck_assert_int_eq(infer_violations(&x), 0);
@@ -283,8 +283,8 @@ TEST(scratch_swizzled)
 	bool staged = false;
 
 	infer_source(&x, symmetric, "sm_80", 0, false);
-	for (int i = 0; infer_op(&x, O_convert, i); i++) {
-		const Op *o = infer_op(&x, O_convert, i);
+	for (int i = 0; infer_op(&x, O_convert_layout, i); i++) {
+		const Op *o = infer_op(&x, O_convert_layout, i);
 		const Val *v[2] = { o->in[0], o->out[0] };
 
 		if (o->lowering->kind != LW_shared)
@@ -513,7 +513,7 @@ TEST(global_memory_first)
 	             "    let m = block.x * 64, n = block.y * 64;\n"
 	             "    let s: shared = X[m :+ 64, n :+ 64];\n    Y[n :+ 64, m :+ 64] = s.T;\n}\n",
 	             "sm_80", 0, false);
-	ck_assert_ptr_null(infer_op(&x, O_convert, 0));
+	ck_assert_ptr_null(infer_op(&x, O_convert_layout, 0));
 	ck_assert_str_eq(infer_op(&x, O_store, 0)->lowering->access.inst, "st_global_128");
 	ck_assert_str_eq(infer_op(&x, O_load, 0)->lowering->access.inst, "ld_shared_32");
 	infer_free(&x);
@@ -530,7 +530,7 @@ TEST(whole_row_of_bytes)
 	             "    Y[m :+ 8, :] = x;\n}\n",
 	             "sm_80", 0, false);
 	ck_assert_str_eq(infer_op(&x, O_load, 0)->lowering->access.inst, "ld_shared_128");
-	ck_assert_ptr_nonnull(infer_op(&x, O_convert, 0));
+	ck_assert_ptr_nonnull(infer_op(&x, O_convert_layout, 0));
 	infer_free(&x);
 }
 

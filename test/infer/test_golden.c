@@ -108,7 +108,7 @@ TEST(turned)
 			ck_assert_str_eq(o->lowering->access.inst, "ld_global_128");
 		if (o->code == O_store)
 			ck_assert_str_eq(o->lowering->access.inst, "st_global_128");
-		if (o->code == O_convert) {
+		if (o->code == O_convert_layout) {
 			ck_assert_int_eq(o->in[0]->type.dtype, D_u8);
 			converts++;
 		}
@@ -135,7 +135,7 @@ TEST(narrow_along_n)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		ck_assert(o->code != O_convert);
+		ck_assert(o->code != O_convert_layout);
 		if (o->code == O_store)
 			ck_assert_str_eq(o->lowering->access.inst, "st_global_128");
 		if (o->code == O_load && o->out[0]->type.dtype == D_u4) {

@@ -85,12 +85,12 @@ turn_words(Text *t, const Block *b)
 {
 	for (const Op *o = b->first; o; o = o->next) {
 		switch (o->code) {
-		case O_wg_fence: text_printf(t, "f"); break;
+		case O_wgmma_fence: text_printf(t, "f"); break;
 		case O_wgmma: text_printf(t, "w"); break;
 		case O_dot: text_printf(t, "d"); break;
-		case O_wg_commit: text_printf(t, "c"); break;
-		case O_wg_wait: text_printf(t, "W%lld", (long long)IMM(o, pending)); break;
-		case O_mbar_arrive: text_printf(t, "a"); break;
+		case O_wgmma_commit: text_printf(t, "c"); break;
+		case O_wgmma_wait: text_printf(t, "W%lld", (long long)IMM(o, pending)); break;
+		case O_mbarrier_arrive: text_printf(t, "a"); break;
 		case O_if:
 			text_printf(t, "(");
 			turn_words(t, o->blk[0]);
@@ -141,7 +141,7 @@ release(const Kernel *k)
 {
 	Op *o = consumers_loop(k)->blk[0]->last;
 
-	while (o->code != O_mbar_arrive)
+	while (o->code != O_mbarrier_arrive)
 		o = o->prev;
 	return o;
 }
@@ -166,7 +166,7 @@ TEST_EACH(a_turn_later, COUNT_OF(cases))
 	Kernel *plain = solved(_i), *k = kernel_copy(plain);
 	const Op *behind;
 
-	IMM_SET(release(k), movable, 1);
+	IMM_SET(release(k), sinkable, 1);
 	ck_assert(pass_wgmma_waits(k));
 	check(k, cases[_i].late ? cases[_i].late : cases[_i].ops);
 	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -176,7 +176,7 @@ TEST_EACH(a_turn_later, COUNT_OF(cases))
 	}
 	if (!cases[_i].late)
 		return;
-	for (behind = consumers_loop(k)->next; behind->code != O_wg_wait; behind = behind->next)
+	for (behind = consumers_loop(k)->next; behind->code != O_wgmma_wait; behind = behind->next)
 		;
 	ck_assert_int_eq(IMM(behind, pending), 0);
 }
@@ -203,7 +203,7 @@ TEST_EACH(when_it_is_read, 3)
 	plain = infer_solved(&arena, t.s, "sm_120a", 0)->k;
 	for (int movable = 0; movable < 2; movable++) {
 		k = kernel_copy(plain);
-		IMM_SET(release(k), movable, movable);
+		IMM_SET(release(k), sinkable, movable);
 		ck_assert(pass_wgmma_waits(k));
 		check(k, movable ? way[_i].early : way[_i].late);
 		pass_validate_wgmma(k);
@@ -227,8 +227,8 @@ TEST(arrivals)
 		k = solved((int)i);
 		pass_wgmma_waits(k);
 		for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-			if (o->code == O_mbar_arrive)
-				ck_assert_int_eq(IMM(o, signals), 1);
+			if (o->code == O_mbarrier_arrive)
+				ck_assert_int_eq(IMM(o, arrive_count), 1);
 	}
 	k = infer_solved(&arena,
 	                 "kernel copy(A: f16[M, 64], C: out f16[M, 64])\n"
@@ -254,8 +254,8 @@ TEST(arrivals)
 	                 "sm_90a", 0)->k;
 	pass_wgmma_waits(k);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_mbar_arrive)
-			ck_assert_int_eq(IMM(o, signals), op_role(o) == ROLE_CONSUMER ? 8 : 1);
+		if (o->code == O_mbarrier_arrive)
+			ck_assert_int_eq(IMM(o, arrive_count), op_role(o) == ROLE_CONSUMER ? 8 : 1);
 }
 
 /* What lanes copy by themselves is ordinary writing: who waited for it says so to the engine. */
@@ -273,9 +273,9 @@ TEST(copies_by_lanes)
 	k = infer_solved(&arena, t.s, "sm_90a", 0)->k;
 	ck_assert(pass_wgmma_waits(k));
 	wait = consumers_loop(k)->blk[0]->first;
-	while (wait->code != O_mbar_wait)
+	while (wait->code != O_mbarrier_wait)
 		wait = wait->next;
-	ck_assert_int_eq(wait->next->code, O_proxy);
+	ck_assert_int_eq(wait->next->code, O_fence_proxy_async);
 	check(k, cases[0].ops);
 	op_unlink(wait->next);
 	pass_validate_wgmma(k);

@@ -7,8 +7,8 @@
 static const char front[] =
 	"%10 = alloc offset -1 align 1024 : shared f16[2, 64, 64]\n"
 	"%11 = alloc offset -1 align 1024 : shared f16[2, 64, 64]\n"
-	"%12 = mbar offset -1 arrivals 1 : shared u64[2]\n"
-	"%13 = mbar offset -1 arrivals 1 : shared u64[2]\n"
+	"%12 = mbarrier offset -1 arrivals 1 : shared u64[2]\n"
+	"%13 = mbarrier offset -1 arrivals 1 : shared u64[2]\n"
 	"%14 = const value 64 : i64\n"
 	"%15 = const value 0 : i64\n"
 	"%16 = view %1.A, %15, %14 : global f16[64, 64]\n"
@@ -18,11 +18,11 @@ static const char front[] =
 	"%20 = const value 0.0 : reg f32[64, 64]\n";
 
 static const char producer[] =
-	"mbar_wait %13, %15, %5 copy %16, %17, %12, %15 async 2 copy %16, %18, %12, %15 async 2 "
-	"mbar_arrive %12, %15 expect 1 yield";
-static const char waits[] = "mbar_wait %12, %15, %15 ";
-static const char product[] = "wg_fence\n%30 = wgmma %17, %18, %20 turned 2 : reg f32[64, 64]\nwg_commit\n";
-static const char leaves[] = " mbar_arrive %13, %15 yield";
+	"mbarrier_wait %13, %15, %5 copy %16, %17, %12, %15 async 2 copy %16, %18, %12, %15 async 2 "
+	"mbarrier_arrive %12, %15 expect 1 yield";
+static const char waits[] = "mbarrier_wait %12, %15, %15 ";
+static const char product[] = "wgmma_fence\n%30 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nwgmma_commit\n";
+static const char leaves[] = " mbarrier_arrive %13, %15 yield";
 
 static Kernel *
 read_roles(const char *first, const char *second)
@@ -50,7 +50,7 @@ says(Kernel *k, const char *want)
 
 TEST(whole)
 {
-	Kernel *k = read_roles(producer, consumer("wg_wait\n%31 = cast %30 : reg f16[64, 64]"));
+	Kernel *k = read_roles(producer, consumer("wgmma_wait\n%31 = cast %30 : reg f16[64, 64]"));
 	const char *text;
 
 	ck_assert_msg(kernel_verify(k, "test"), "%s", ir_diags(u));
@@ -64,8 +64,8 @@ static const struct {
 	const char *middle, *say;
 } flight[] = {
 	{ "%31 = cast %30 : reg f16[64, 64]", "under way" },
-	{ "wg_wait pending 1\n%31 = cast %30 : reg f16[64, 64]", "under way" },
-	{ "%31 = wgmma %17, %18, %20 turned 2 : reg f32[64, 64]\nwg_wait\n%32 = cast %31 : reg f16[64, 64]",
+	{ "wgmma_wait pending 1\n%31 = cast %30 : reg f16[64, 64]", "under way" },
+	{ "%31 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nwgmma_wait\n%32 = cast %31 : reg f16[64, 64]",
 	  "under way" },
 	{ "%31 = if %19 : reg f32[64, 64] { yield %30 } else { yield %20 } %32 = neg %31 : reg f32[64, 64]",
 	  "under way" },
@@ -73,20 +73,20 @@ static const struct {
 	{ "%31 = for %15, %14, %5, %30 : reg f32[64, 64] { (%32 : i64, %33 : reg f32[64, 64]) "
 	  "%34 = neg %33 : reg f32[64, 64] yield %34 }",
 	  "under way" },
-	{ "wg_wait\n%31 = for %15, %14, %5, %30 : reg f32[64, 64] { (%32 : i64, %33 : reg f32[64, 64]) "
-	  "%34 = neg %33 : reg f32[64, 64] %35 = wgmma %17, %18, %34 turned 2 : reg f32[64, 64]\n"
-	  "wg_commit\nyield %35 }",
+	{ "wgmma_wait\n%31 = for %15, %14, %5, %30 : reg f32[64, 64] { (%32 : i64, %33 : reg f32[64, 64]) "
+	  "%34 = neg %33 : reg f32[64, 64] %35 = wgmma %17, %18, %34 transposed 2 : reg f32[64, 64]\n"
+	  "wgmma_commit\nyield %35 }",
 	  "under way" },
 	/* its registers would be copied: it is read again, or changes places with another */
-	{ "%31 = wgmma %17, %18, %30 turned 2 : reg f32[64, 64]\nwg_commit\nwg_wait\n"
+	{ "%31 = wgmma %17, %18, %30 transposed 2 : reg f32[64, 64]\nwgmma_commit\nwgmma_wait\n"
 	  "%32 = add %31, %30 : reg f32[64, 64]",
 	  "changes its place" },
 	{ "%31, %32 = for %15, %14, %5, %20, %20 : reg f32[64, 64], reg f32[64, 64] "
 	  "{ (%33 : i64, %34 : reg f32[64, 64], %35 : reg f32[64, 64]) "
-	  "%36 = wgmma %17, %18, %34 turned 2 : reg f32[64, 64]\nwg_commit\nyield %35, %36 } wg_wait",
+	  "%36 = wgmma %17, %18, %34 transposed 2 : reg f32[64, 64]\nwgmma_commit\nyield %35, %36 } wg_wait",
 	  "changes its place" },
-	{ "mbar_arrive %13, %15", "hands over a stage" },
-	{ "wg_wait pending 1\nif %19 { mbar_arrive %13, %15 yield } else { yield } wg_wait",
+	{ "mbarrier_arrive %13, %15", "hands over a stage" },
+	{ "wgmma_wait pending 1\nif %19 { mbar_arrive %13, %15 yield } else { yield } wg_wait",
 	  "hands over a stage" },
 };
 
@@ -96,18 +96,18 @@ TEST_EACH(what_is_under_way_is_not_read, COUNT_OF(flight))
 }
 
 static const char *const covered[] = {
-	"wg_wait\n%31 = neg %30 : reg f32[64, 64]",
-	"%31 = wgmma %17, %18, %30, %19 turned 2 : reg f32[64, 64]\nwg_commit\nwg_wait\n"
+	"wgmma_wait\n%31 = neg %30 : reg f32[64, 64]",
+	"%31 = wgmma %17, %18, %30, %19 transposed 2 : reg f32[64, 64]\nwgmma_commit\nwgmma_wait\n"
 	"%32 = neg %31 : reg f32[64, 64]",
-	"%31 = wgmma %17, %18, %20 turned 2 : reg f32[64, 64]\nwg_commit\nwg_wait pending 1\n"
+	"%31 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nwgmma_commit\nwgmma_wait pending 1\n"
 	"%32 = neg %30 : reg f32[64, 64] wg_wait",
 	"if %19 { wg_wait\nyield } else { wg_wait\nyield } %31 = neg %30 : reg f32[64, 64]",
-	"%31 = if %19 : reg f32[64, 64] { %32 = wgmma %17, %18, %20 turned 2 : reg f32[64, 64]\nyield %32 } "
-	"else { %33 = wgmma %17, %18, %30 turned 2 : reg f32[64, 64]\nyield %33 } "
-	"wg_commit\nwg_wait\n%34 = neg %31 : reg f32[64, 64]",
+	"%31 = if %19 : reg f32[64, 64] { %32 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nyield %32 } "
+	"else { %33 = wgmma %17, %18, %30 transposed 2 : reg f32[64, 64]\nyield %33 } "
+	"wgmma_commit\nwgmma_wait\n%34 = neg %31 : reg f32[64, 64]",
 	"%31 = for %15, %14, %5, %30 : reg f32[64, 64] { (%32 : i64, %33 : reg f32[64, 64]) "
-	"%34 = wgmma %17, %18, %33 turned 2 : reg f32[64, 64]\nwg_commit\nwg_wait pending 1 yield %34 } "
-	"wg_wait\n%35 = neg %31 : reg f32[64, 64]",
+	"%34 = wgmma %17, %18, %33 transposed 2 : reg f32[64, 64]\nwgmma_commit\nwgmma_wait pending 1 yield %34 } "
+	"wgmma_wait\n%35 = neg %31 : reg f32[64, 64]",
 };
 
 TEST_EACH(what_was_waited_for_is_read, COUNT_OF(covered))
@@ -121,34 +121,34 @@ static const struct {
 	const char *first, *second, *say;
 } bad[] = {
 	{ "%30 = const value 0.0 : reg f16[64] yield", "yield", "the producer only copies" },
-	{ "mbar_wait %12, %15, %15 yield", "yield", "nobody arrives" },
-	{ "mbar_wait %12, %15, %15 mbar_arrive %12, %15 yield", "yield", "waits for it too" },
-	{ "copy %16, %17, %12, %15 async 2 yield", "mbar_wait %12, %15, %15 yield", "nobody arrives" },
+	{ "mbarrier_wait %12, %15, %15 yield", "yield", "nobody arrives" },
+	{ "mbarrier_wait %12, %15, %15 mbar_arrive %12, %15 yield", "yield", "waits for it too" },
+	{ "copy %16, %17, %12, %15 async 2 yield", "mbarrier_wait %12, %15, %15 yield", "nobody arrives" },
 	{ "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %15 expect 1 yield", "yield", "nobody waits "
 	                                                                                  "for it" },
-	{ "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %15 yield", "mbar_wait %12, %15, %15 yield",
+	{ "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %15 yield", "mbarrier_wait %12, %15, %15 yield",
 	  "no arrival at `a barrier` expects this copy" },
-	{ "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %5 expect 1 yield", "mbar_wait %12, %15, %15 "
+	{ "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %5 expect 1 yield", "mbarrier_wait %12, %15, %15 "
 	                                                                        "yield",
 	  "no arrival at `a barrier` expects this copy" },
 	{ "if %19 { copy %16, %17, %12, %15 async 2 yield } else { yield } mbar_arrive %12, %15 expect 1 "
 	  "yield",
-	  "mbar_wait %12, %15, %15 yield", "no arrival at `a barrier` expects this copy" },
-	{ "%30 = team : i64 yield", "yield", "not in the region of the teams" },
+	  "mbarrier_wait %12, %15, %15 yield", "no arrival at `a barrier` expects this copy" },
+	{ "%30 = consumer_group_id : i64 yield", "yield", "not in the region of the teams" },
 	{ "yield %15", "yield", "yields values" },
-	{ "%30 = mbar offset -1 arrivals 1 : shared u64[2] yield", "yield", "not at the top of the body" },
+	{ "%30 = mbarrier offset -1 arrivals 1 : shared u64[2] yield", "yield", "not at the top of the body" },
 	{ "roles { yield } else { yield } yield", "yield", "not the last op of the body" },
-	{ "mbar_arrive %10, %15 yield", "yield", "not a barrier" },
-	{ "mbar_arrive %12, %19 yield", "yield", "the slot is not an i64 scalar" },
-	{ "mbar_arrive %12, %15 expect 2 yield", "yield", "imm[0] is 0 or 1" },
-	{ "mbar_wait %12, %15, %19 yield", "yield", "the phase is not an i64 scalar" },
+	{ "mbarrier_arrive %10, %15 yield", "yield", "not a barrier" },
+	{ "mbarrier_arrive %12, %19 yield", "yield", "the slot is not an i64 scalar" },
+	{ "mbarrier_arrive %12, %15 expect 2 yield", "yield", "imm[0] is 0 or 1" },
+	{ "mbarrier_wait %12, %15, %19 yield", "yield", "the phase is not an i64 scalar" },
 	{ "copy %16, %17 async 2 yield", "yield", "a barrier and its slot" },
 	{ "copy %16, %17, %12, %15 async 1 yield", "yield", "a barrier and its slot" },
 	{ "copy %16, %17 async 3 yield", "yield", "does not copy to" },
 	{ "copy %17, %16 async 3 yield", "yield", "not an out or inout parameter" },
 	{ "copy %16, %17 async 1 multicast 1 yield", "yield", "no such axis" },
 	{ "yield", "%30 = wgmma %17, %18, %20 : reg f32[64, 64] yield", NULL },
-	{ "yield", "%30 = wgmma %17, %18, %20 turned 4 : reg f32[64, 64] yield", "no such factor" },
+	{ "yield", "%30 = wgmma %17, %18, %20 transposed 4 : reg f32[64, 64] yield", "no such factor" },
 	{ "yield", "%30 = wgmma %20, %20, %20 : reg f32[64, 64] yield", "not matrices in shared memory" },
 	{ "yield", "%30 = wgmma %17, %18, %20, %15 : reg f32[64, 64] yield", "not a bool scalar" },
 	{ "yield", "%30 = wgmma %17, %18, %20 : reg f32[64, 32] yield", "result and accumulator differ" },
@@ -205,7 +205,7 @@ TEST(only_what_is_pure_in_front)
 	says(k, "copy in front of it");
 }
 
-static const char *const outside[] = { "mbar_wait %12, %15, %15", "mbar_arrive %12, %15",
+static const char *const outside[] = { "mbarrier_wait %12, %15, %15", "mbarrier_arrive %12, %15",
 	                               "copy %16, %17, %12, %15 async 2" };
 
 TEST_EACH(barriers_are_between_roles, COUNT_OF(outside))
@@ -217,7 +217,7 @@ TEST_EACH(barriers_are_between_roles, COUNT_OF(outside))
 
 TEST(who_runs_what)
 {
-	Kernel *k = read_roles(producer, consumer("wg_wait"));
+	Kernel *k = read_roles(producer, consumer("wgmma_wait"));
 	const Op *roles = kernel_roles(k);
 
 	k->warps = 8;
@@ -240,15 +240,15 @@ TEST(what_an_arrival_expects)
 	                       "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %15 expect 1 "
 	                       "copy %16, %17, %12, %15 async 2 copy %16, %18, %12, %30 async 2 "
 	                       "copy %16, %18, %12, %15 async 2 mbar_arrive %12, %31 expect 1 "
-	                       "mbar_arrive %13, %15 mbar_arrive %12, %15 expect 1 yield",
-	                       "mbar_wait %12, %15, %15 yield");
+	                       "mbarrier_arrive %13, %15 mbar_arrive %12, %15 expect 1 yield",
+	                       "mbarrier_wait %12, %15, %15 yield");
 	const Op *copy[4], *arrive[4];
 	int ncopy = 0, narrive = 0;
 
 	for (const Op *o = kernel_roles(k)->blk[0]->first; o; o = o->next) {
 		if (o->code == O_copy)
 			copy[ncopy++] = o;
-		else if (o->code == O_mbar_arrive)
+		else if (o->code == O_mbarrier_arrive)
 			arrive[narrive++] = o;
 	}
 	ck_assert_ptr_eq(arrival_copy(arrive[0], arrive[0]), copy[0]);

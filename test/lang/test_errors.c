@@ -139,10 +139,10 @@ TEST(defines)
 	expect_define("G", 999, NULL, NULL);
 	expect_define("B", 64, "k", NULL);
 	expect_define("S", 4, NULL, NULL);
-	expect_define("B", 48, NULL, "3:10: B=48 is not admitted: tunable `B` may be 16, 32, 64");
-	expect_define("S", 5, NULL, "S=5 is not admitted: tunable `S` may be 1, 2, 3, 4");
+	expect_define("B", 48, NULL, "3:10: B=48 is not a value of tunable `B`; allowed: 16, 32, 64");
+	expect_define("S", 5, NULL, "S=5 is not a value of tunable `S`; allowed: 1, 2, 3, 4");
 	expect_define("X", 5, NULL, "there is no constant `X` to set: the program has G, B, S");
-	expect_define("G", 1, "other", "there is no kernel `other`: the file has `k`");
+	expect_define("G", 1, "other", "unknown kernel `other`; the file has `k`");
 }
 
 /* Errors beyond the twentieth are counted, not kept. */
@@ -192,7 +192,7 @@ TEST(limits)
 	static const char body[] = "{ grid(1); }";
 
 	expect_limit("kernel k(A: out f32[N]) { grid(1);", "let x# = 1;", 5000, "}",
-	             "more than 4096 names are visible here");
+	             "more than 4096 names in scope; split the kernel");
 	expect_limit("kernel k(A: out f32[N]", ", a#: f32[N]", 300, ") { grid(1); }",
 	             "the kernel has more than 200 parameters");
 	expect_limit("kernel k(A: out f32[N])", " assume N != #", 2000, body,

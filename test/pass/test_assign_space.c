@@ -114,7 +114,7 @@ TEST(from_text)
 		"    %3 = const value 1 : i64\n"
 		"    %6 = const value 0 : i64\n"
 		"    %7 = view %1.A, %6, %6 : global f16[32, 32]\n"
-		"    %8.x = load %7 free 1 : reg f16[32, 32]\n"
+		"    %8.x = load %7 space_open 1 : reg f16[32, 32]\n"
 		"    %9 = mul %8.x, %8.x : reg f16[32, 32]\n"
 		"    %10 = for %6, %2, %3, %8.x : reg f16[32, 32] { (%11 : i64, %12 : reg f16[32, 32])\n"
 		"      %13 = dot %9, %8.x, %12 : reg f16[32, 32]\n"

@@ -180,15 +180,15 @@ static const struct {
 	  "for" },
 	{ "%90 = for %5, %3, %5, %10 : i64 { (%21 : i64, %22 : i64) yield %22 }", "block_id" },
 	/* loops that may end early: one that never begins, and of one turn at most, if it has that */
-	{ "%20 = const value 0 : bool %24, %90 = for %5, %3, %5, %20, %10 early 1 : bool, i64"
+	{ "%20 = const value 0 : bool %24, %90 = for %5, %3, %5, %20, %10 breaks 1 : bool, i64"
 	  " { (%21 : i64, %22 : bool, %23 : i64) yield %22, %21 }",
 	  "block_id" },
 	{ "%20 = const value 9 : i64 %24 = lt %10, %3 : bool"
-	  " %25, %90 = for %5, %20, %20, %24, %10 early 1 : bool, i64"
+	  " %25, %90 = for %5, %20, %20, %24, %10 breaks 1 : bool, i64"
 	  " { (%21 : i64, %22 : bool, %23 : i64) yield %22, %21 }",
 	  "for" },
 	{ "%20 = const value 9 : i64 %24 = const value 1 : bool"
-	  " %25, %90 = for %5, %20, %20, %24, %10 early 1 : bool, i64"
+	  " %25, %90 = for %5, %20, %20, %24, %10 breaks 1 : bool, i64"
 	  " { (%21 : i64, %22 : bool, %23 : i64) yield %22, %21 }",
 	  "const value 1" },
 };
@@ -389,7 +389,7 @@ static const struct {
 	            " yield %23 }",
 	  O_add, 0 },
 	/* what says whether a loop goes on stays */
-	{ pass_dce, "%19 = const value 1 : bool %20 = for %5, %4, %5, %19 early 1 : bool"
+	{ pass_dce, "%19 = const value 1 : bool %20 = for %5, %4, %5, %19 breaks 1 : bool"
 	            " { (%21 : i64, %22 : bool) %23 = lt %21, %3 : bool\n barrier\n"
 	            " yield %23 }",
 	  O_lt, 1 },

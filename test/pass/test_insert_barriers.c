@@ -326,10 +326,10 @@ TEST(async_without_commit)
 	InterpOpt races = { .races = true }, late = { .late = true };
 	Run r;
 
-	while (o && o->code != O_commit)
+	while (o && o->code != O_async_commit)
 		o = o->next;
 	ck_assert_ptr_nonnull(o);
-	ck_assert_int_eq(o->next->code, O_wait);
+	ck_assert_int_eq(o->next->code, O_async_wait);
 	ck_assert_int_eq(o->next->imm[0], 0);
 	ck_assert_int_eq(o->next->next->code, O_barrier);
 	run_setup(&r, k, "N=2", 1);
@@ -342,8 +342,8 @@ TEST(async_waited_without_barrier)
 	Kernel *k = until_sync(arena_printf(u->arena, group, "commit; wait 0;\n"), "", true);
 
 	ck_assert_int_eq(ir_count(k, O_barrier), 1);
-	ck_assert_int_eq(ir_count(k, O_wait), 1);
-	ck_assert_int_eq(ir_count(k, O_commit), 1);
+	ck_assert_int_eq(ir_count(k, O_async_wait), 1);
+	ck_assert_int_eq(ir_count(k, O_async_commit), 1);
 }
 
 /* `wait 1` may leave the copy under way: a tile in the same memory has to wait for all. */
@@ -359,8 +359,8 @@ TEST(async_still_under_way)
 	for (int i = 0; i < 2; i++)
 		IMM_SET(pass_find(k, O_alloc, i), offset, 0);
 	pass_apply(k, "insert_barriers", pass_insert_barriers);
-	ck_assert_msg(ir_count(k, O_wait) == 2, "%s", ir_text(u, k));
-	ck_assert_int_eq(IMM(pass_find(k, O_wait, 1), pending), 0);
+	ck_assert_msg(ir_count(k, O_async_wait) == 2, "%s", ir_text(u, k));
+	ck_assert_int_eq(IMM(pass_find(k, O_async_wait, 1), pending), 0);
 	ck_assert_int_eq(ir_count(k, O_barrier), 3);
 }
 

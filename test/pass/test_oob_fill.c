@@ -73,7 +73,7 @@ TEST_EACH(rows, COUNT_OF(row))
 	pass_apply(after.k, "cleanup", pass_cleanup);
 	pass_apply(after.k, "oob_fill", pass_oob_fill);
 	load = pass_find(after.k, O_load, 0);
-	ck_assert_msg(load->out[0]->type.shape[1] > 200 && IMM(load, outside) == row[_i].kind &&
+	ck_assert_msg(load->out[0]->type.shape[1] > 200 && IMM(load, oob_fill) == row[_i].kind &&
 	                      ir_count(after.k, O_mask) == row[_i].masks,
 	              "%.3500s", ir_text(u, after.k));
 	run_ok(&after, NULL);

@@ -95,7 +95,7 @@ static const Padded made[] = {
 	/* indices of a few bits, and tables for each row with them */
 	{ "L: u4[50, 52], T: f16[50, 16], Y: out f16[50, 52]", "",
 	  "    grid(1);\n    let t = T[:, :];\n    Y[:, :] = lookup(t, L[:, :]);\n",
-	  "%22.t = load %31 free 1 : reg f16[56, 16]", 0 },
+	  "%22.t = load %31 space_open 1 : reg f16[56, 16]", 0 },
 	/* products become what an instruction takes, all dims or none; behind k there are zeros */
 	{ "X: f16[25, 33], W: f16[33, 20], Y: out f32[25, 20]", "",
 	  "    grid(1);\n    Y[:, :] = dot(X[:, :], W[:, :]);\n",

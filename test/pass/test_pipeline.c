@@ -59,7 +59,7 @@ TEST_RANGE(steady_state, 2, 6)
 	Kernel *k = gemm_with("", "shared", _i);
 	Op *loop = pass_find(k, O_for, 0), *o;
 	Block *b = loop->blk[0];
-	static const OpCode order[] = { O_wait, O_barrier, O_if, O_commit, O_load, O_load, O_dot, O_yield };
+	static const OpCode order[] = { O_async_wait, O_barrier, O_if, O_async_commit, O_load, O_load, O_dot, O_yield };
 	size_t at = 0;
 
 	ck_assert_int_eq(loop->imm[0], FOR_PLAIN);
@@ -70,12 +70,12 @@ TEST_RANGE(steady_state, 2, 6)
 			at++;
 		}
 	ck_assert_uint_eq(at, COUNT_OF(order));
-	for (o = b->first; o->code != O_wait;)
+	for (o = b->first; o->code != O_async_wait;)
 		o = o->next;
 	ck_assert_int_eq(o->imm[0], _i - 2);
 	/* two copies for each iteration made ahead, and in the loop; one group each */
 	ck_assert_int_eq(ir_count(k, O_copy), 2 * _i);
-	ck_assert_int_eq(ir_count(k, O_commit), _i);
+	ck_assert_int_eq(ir_count(k, O_async_commit), _i);
 	/* the buffers stand in front of the loop */
 	ck_assert_int_eq(ir_count(k, O_alloc), 2);
 	ck_assert_int_eq(count_in(b, O_alloc), 0);
@@ -87,7 +87,7 @@ TEST(one_stage)
 {
 	Kernel *k = gemm_with("", "shared", 1);
 	Op *loop = pass_find(k, O_for, 0);
-	static const OpCode order[] = { O_alloc, O_copy,   O_alloc, O_copy, O_commit, O_wait,
+	static const OpCode order[] = { O_alloc, O_copy,   O_alloc, O_copy, O_async_commit, O_async_wait,
 	                                O_load,  O_load, O_dot,   O_yield };
 	size_t at = 0;
 
@@ -184,7 +184,7 @@ TEST(waits_are_needed)
 
 		run_setup(&r, k, "M=32 N=32 K=256", 1);
 		run_ok(&r, &late);
-		pass_find(k, O_wait, 0)->imm[0]++;
+		pass_find(k, O_async_wait, 0)->imm[0]++;
 		run_setup(&r, k, "M=32 N=32 K=256", 1);
 		run_fails(&r, &late, INTERP_E_FAULT, "nothing wrote it");
 		u->diag->n = u->diag->nerror = 0;

@@ -96,12 +96,12 @@ TEST(proxies_and_barriers)
 {
 	Kernel *k = until_sync(u, with_teams(1));
 
-	ck_assert_int_eq(ir_count(k, O_proxy), 2);
+	ck_assert_int_eq(ir_count(k, O_fence_proxy_async), 2);
 	ck_assert_int_eq(ir_count(k, O_barrier), 3);
 }
 
 /* What is taken out, one by one: the watcher sees it. */
-static const OpCode needed[] = { O_barrier, O_proxy, O_mbar_wait, O_wg_wait };
+static const OpCode needed[] = { O_barrier, O_fence_proxy_async, O_mbarrier_wait, O_wgmma_wait };
 
 TEST_EACH(all_are_needed, COUNT_OF(needed))
 {
@@ -127,7 +127,7 @@ TEST_EACH(all_are_needed, COUNT_OF(needed))
 TEST(a_stage_left_too_early)
 {
 	Kernel *k = until_sync(u, with_teams(1));
-	Op *wait = pass_find(k, O_wg_wait, 0), *arrive = pass_find(k, O_mbar_arrive, 1);
+	Op *wait = pass_find(k, O_wgmma_wait, 0), *arrive = pass_find(k, O_mbarrier_arrive, 1);
 	Run r;
 
 	op_move_before(arrive, wait);
@@ -148,7 +148,7 @@ TEST(what_roles_have_lies_apart)
 {
 	Kernel *k = until_sync(u, with_teams(1));
 	const Op *at[5] = { pass_find(k, O_alloc, 0), pass_find(k, O_alloc, 1), pass_find(k, O_alloc, 2),
-		            pass_find(k, O_mbar, 0), pass_find(k, O_mbar, 1) };
+		            pass_find(k, O_mbarrier, 0), pass_find(k, O_mbarrier, 1) };
 
 	for (int i = 0; i < 5; i++)
 		for (int j = 0; j < i; j++)
@@ -168,7 +168,7 @@ TEST(each_team_has_its_own)
 	ck_assert_int_eq(IMM(slab, offset) % 1024, 0);
 	for (int i = 0; i < 2; i++) {
 		ck_assert_int_le(end_of(pass_find(k, O_alloc, i)), IMM(slab, offset));
-		ck_assert_int_le(end_of(pass_find(k, O_mbar, i)), IMM(slab, offset));
+		ck_assert_int_le(end_of(pass_find(k, O_mbarrier, i)), IMM(slab, offset));
 	}
 	ck_assert_int_eq(k->smem, IMM(slab, offset) + 2 * k->team_smem);
 }

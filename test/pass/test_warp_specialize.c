@@ -178,7 +178,7 @@ TEST(fetched_versions)
 
 	pass_apply(k, "version_accesses", pass_version_accesses);
 	for (Op *o = walk_first(&w, kernel_roles(k)->blk[0]); o; o = walk_next(&w))
-		if (o->code == O_mbar_arrive) {
+		if (o->code == O_mbarrier_arrive) {
 			ck_assert(o->parent->owner->code == O_if && IMM(o->parent->owner, versions));
 			ck_assert_ptr_nonnull(arrival_copy(o, o));
 			arrivals++;
@@ -197,10 +197,10 @@ TEST(release_behind_readers)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_mbar_arrive && op_role(o) == ROLE_CONSUMER)
+		if (o->code == O_mbarrier_arrive && op_role(o) == ROLE_CONSUMER)
 			free = o;
 	ck_assert_ptr_nonnull(free);
-	ck_assert_int_eq(IMM(free, movable), 1);
+	ck_assert_int_eq(IMM(free, sinkable), 1);
 	ck_assert(free->prev->code == O_dot || free->prev->code == O_add);
 	for (const Op *o = free; o; o = o->next)
 		for (int i = 0; i < o->nin; i++)

@@ -111,7 +111,7 @@ gemm_prologue(Text *t, int st)
 		            s * 32, slot, s);
 		text_printf(t, "    %%%d = lt %s, %%6 : bool\n    if %%%d {\n", 320 + s, k, 320 + s);
 		gemm_copies(t, 330 + 10 * s, k, slot);
-		text_printf(t, "    yield\n    } else {\n    yield\n    }\n    commit\n");
+		text_printf(t, "    yield\n    } else {\n    yield\n    }\n    async_commit\n");
 	}
 }
 
@@ -129,13 +129,13 @@ gemm_text(int st)
 	            "128] " ACC
 	            ", i64, i64 { (%%63 : i64, %%64 : reg f32[128, 128] " ACC ", %%65 : i64, "
 	            "%%66 : i64)\n"
-	            "    wait pending %d\n    barrier\n"
+	            "    async_wait pending %d\n    barrier\n"
 	            "    %%67 = add %%63, %%18 : i64\n    %%68 = lt %%67, %%6 : bool\n    if %%68 {\n",
 	            st - 1, st - 2);
 	gemm_copies(&t, 70, "%67", "%66");
 	text_printf(
 		&t,
-		"    yield\n    } else {\n    yield\n    }\n    commit\n"
+		"    yield\n    } else {\n    yield\n    }\n    async_commit\n"
 		"    %%80 = view %%20, %%65, %%16, %%16 dropped 1 : shared f16[128, 32]\n"
 		"    %%81 = load %%80 : reg f16[128, 32] " LA " lowering { access inst ldmatrix_x4 vec "
 		"8 map " MA " }\n"
@@ -149,7 +149,7 @@ gemm_text(int st)
 		"    %%88 = select %%87, %%16, %%86 : i64\n"
 		"    %%89 = add %%66, %%10 : i64\n    %%90 = eq %%89, %%19 : bool\n"
 		"    %%91 = select %%90, %%16, %%89 : i64\n"
-		"    yield %%85, %%88, %%91\n    }\n    wait\n"
+		"    yield %%85, %%88, %%91\n    }\n    async_wait\n"
 		"    %%100 = cast %%60 : reg f16[128, 128] " ACC "\n"
 		"    %%101 = view %%3, %%14, %%15 : global f16[128, 128]\n"
 		"    store %%100, %%101 lowering { access inst st_global_32 vec 2 }\n    yield\n  }\n}\n");
@@ -220,7 +220,7 @@ TEST(gemm_ring)
 {
 	const char *ir = gemm_text(3), *branch = strstr(ir, "if %68 {"), *ptx, *from, *end;
 
-	ptx = ptx_of(u, arena_printf(u->arena, "%.*s if %%68 spare 1 {%s", (int)(branch - ir), ir,
+	ptx = ptx_of(u, arena_printf(u->arena, "%.*s if %%68 zero_fill 1 {%s", (int)(branch - ir), ir,
 	                             branch + 8));
 	from = end = strstr(ptx, "bar.sync");
 	while (strncmp(from, "$L_", 3) != 0)

@@ -81,8 +81,8 @@ head(Text *t, const Gemm *g, int k)
 	            "    %%22 = block_id axis 1 : i64\n    %%23 = const value %d : i64\n"
 	            "    %%24 = mul %%22, %%23 : i64\n    %%25 = const value %d : i64\n"
 	            "    %%26 = alloc align 1024 : %s\n    %%27 = alloc offset %d align 1024 : %s\n"
-	            "    %%28 = mbar offset %d arrivals 1 : shared u64[2]\n"
-	            "    %%29 = mbar offset %d arrivals %d : shared u64[2]\n",
+	            "    %%28 = mbarrier offset %d arrivals 1 : shared u64[2]\n"
+	            "    %%29 = mbarrier offset %d arrivals %d : shared u64[2]\n",
 	            g->m, g->n, k, tile(g, g->m, k), 2 * g->m * 128, tile(g, g->n, k),
 	            2 * (g->m + g->n) * 128, 2 * (g->m + g->n) * 128 + 16, g->teams);
 }
@@ -94,7 +94,7 @@ producer(Text *t, const Gemm *g, int k)
 	            "    roles producer 40 consumer 232 {\n      for %%8, %%5, %%25 { (%%30 : i64)\n"
 	            "        %%31 = div %%30, %%25 : i64\n        %%32 = mod %%31, %%9 : i64\n"
 	            "        %%33 = div %%31, %%9 : i64\n        %%34 = add %%33, %%7 : i64\n"
-	            "        mbar_wait %%29, %%32, %%34\n"
+	            "        mbarrier_wait %%29, %%32, %%34\n"
 	            "        %%35 = view %%1, %%21, %%30 : global %s[%d, %d]\n"
 	            "        %%36 = view %%26, %%32, %%8, %%8 dropped 1 : shared %s[%d, %d]\n"
 	            "        copy %%35, %%36, %%28, %%32 async 2 lowering { access inst tma_load vec "
@@ -103,7 +103,7 @@ producer(Text *t, const Gemm *g, int k)
 	            "        %%38 = view %%27, %%32, %%8, %%8 dropped 1 : shared %s[%d, %d]\n"
 	            "        copy %%37, %%38, %%28, %%32 async 2 lowering { access inst tma_load vec "
 	            "1 tensor_map 2 }\n"
-	            "        mbar_arrive %%28, %%32 expect 1 signals 1\n        yield\n      }\n"
+	            "        mbarrier_arrive %%28, %%32 expect 1 arrive_count 1\n        yield\n      }\n"
 	            "      yield\n    } else {\n",
 	            g->t, g->m, k, g->t, g->m, k, g->t, g->n, k, g->t, g->n, k);
 }
@@ -114,21 +114,21 @@ consumer(Text *t, const Gemm *g, int k)
 	const char *acc = sums(g);
 
 	text_printf(t,
-	            "      %%40 = team : i64\n      %%41 = const value %d : i64\n"
+	            "      %%40 = consumer_group_id : i64\n      %%41 = const value %d : i64\n"
 	            "      %%42 = mul %%40, %%41 : i64\n"
 	            "      %%43 = add %%21, %%42 : i64\n      %%44 = const %s : %s\n"
 	            "      %%45 = for %%8, %%5, %%25, %%44 : %s { (%%46 : i64, %%47 : %s)\n"
 	            "        %%48 = div %%46, %%25 : i64\n        %%49 = mod %%48, %%9 : i64\n"
-	            "        %%50 = div %%48, %%9 : i64\n        mbar_wait %%28, %%49, %%50\n"
+	            "        %%50 = div %%48, %%9 : i64\n        mbarrier_wait %%28, %%49, %%50\n"
 	            "        %%51 = view %%26, %%49, %%42, %%8 dropped 1 : shared %s[%d, %d]\n"
 	            "        %%52 = view %%27, %%49, %%8, %%8 dropped 1 : shared %s[%d, %d]\n"
-	            "        %%53 = lt %%8, %%46 : bool\n        wg_fence\n",
+	            "        %%53 = lt %%8, %%46 : bool\n        wgmma_fence\n",
 	            g->m / g->teams, g->start, acc, acc, acc, g->t, g->m / g->teams, k, g->t, g->n, k);
 	text_printf(t,
-	            "        %%54 = wgmma %%51, %%52, %%47%s turned 2 : %s lowering { dot inst %s n %d "
+	            "        %%54 = wgmma %%51, %%52, %%47%s transposed 2 : %s lowering { dot inst %s n %d "
 	            "a { k width 128 "
 	            "lead 0 stride 1024 } b { k width 128 lead 0 stride 1024 } }\n"
-	            "        wg_commit\n        wg_wait\n        mbar_arrive %%29, %%49 signals %d\n"
+	            "        wgmma_commit\n        wgmma_wait\n        mbarrier_arrive %%29, %%49 signals %d\n"
 	            "        yield %%54\n      }\n"
 	            "      %%55 = view %%3, %%43, %%24 : global %s[%d, %d]\n"
 	            "      store %%45, %%55 lowering { access inst st_global_%d vec 2 }\n"
@@ -222,7 +222,7 @@ step(const char *code)
 		"    %%9 = const value 3 : i64\n"
 		"    %%30 = alloc align 1024 : shared f16[64, 64] @{Sw<3,3,3> o (64,64):(64,1)}\n"
 		"    %%31 = alloc offset 8192 align 1024 : shared f16[64, 64] @{Sw<3,3,3> o (64,64):(64,1)}\n"
-		"    %%33 = mbar offset 16384 arrivals 1 : shared u64[1]\n"
+		"    %%33 = mbarrier offset 16384 arrivals 1 : shared u64[1]\n"
 		"    %%20 = view %%1, %%8, %%8 : global f16[64, 64]\n"
 		"    %%21 = view %%2, %%8, %%8 : global f16[64, 64]\n"
 		"    %%22 = view %%3, %%8, %%8 : global f32[64, 64]\n"
@@ -231,7 +231,7 @@ step(const char *code)
 		"tensor_map 1 }\n"
 		"      copy %%21, %%31, %%33, %%8 async 2 lowering { access inst tma_load vec 1 "
 		"tensor_map 2 }\n"
-		"      mbar_arrive %%33, %%8 expect 1 signals 1\n      yield\n    } else {\n"
+		"      mbarrier_arrive %%33, %%8 expect 1 arrive_count 1\n      yield\n    } else {\n"
 		"%s      mbar_wait %%33, %%8, %%8\n%s"
 		"      store %%60, %%22 lowering { access inst st_global_64 vec 2 }\n"
 		"      yield\n    }\n    yield\n  }\n}\n",
@@ -255,19 +255,19 @@ TEST_EACH(majors, 4)
 
 	ptx_compare(u,
 	            step(arena_printf(u->arena,
-	                                 "      %%50 = const value 0 : " ACC "\n      wg_fence\n"
+	                                 "      %%50 = const value 0 : " ACC "\n      wgmma_fence\n"
 	                                 "      %%60 = wgmma %%30, %%31, %%50 turned %d : " ACC
 	                                 " lowering { dot inst wgmma_f32_f16_ss n 64 a %s b %s }\n"
-	                                 "      wg_commit\n      wg_wait\n",
+	                                 "      wgmma_commit\n      wgmma_wait\n",
 	                              _i, a, b)),
 	            "N=64", 1, 1e-4);
 }
 
 TEST(factor_in_registers)
 {
-	const char *ir = step("      %50 = const value 3.0 : " ACC "\n      wg_fence\n"
-	                         "      %60 = wgmma %32, %31, %50 turned 2 : " ACC ROW("rs", "", MATRIX_K)
-	                         "      wg_commit\n      wg_wait\n");
+	const char *ir = step("      %50 = const value 3.0 : " ACC "\n      wgmma_fence\n"
+	                         "      %60 = wgmma %32, %31, %50 transposed 2 : " ACC ROW("rs", "", MATRIX_K)
+	                         "      wgmma_commit\n      wgmma_wait\n");
 
 	ptx_compare(u, ir, "N=64", 1, 1e-4);
 	ck_assert_int_eq(ptx_count(ptx_of(u, ir), "{hx_b12, hx_b13, hx_b14, hx_b15}"), 1);
@@ -278,9 +278,9 @@ TEST(sums_change_places)
 {
 	const char *ir = step("      %50 = const value 1.0 : " ACC "\n      %51 = const value 2.0 : " ACC "\n"
 		   "      %52, %53 = for %8, %9, %7, %50, %51 : " ACC ", " ACC " { (%54 : i64, %55 : " ACC
-		   ", %56 : " ACC ")\n        wg_fence\n"
-		   "        %57 = wgmma %30, %31, %55 turned 2 : " ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
-		   "        wg_commit\n        wg_wait\n        yield %56, %57\n      }\n"
+		   ", %56 : " ACC ")\n        wgmma_fence\n"
+		   "        %57 = wgmma %30, %31, %55 transposed 2 : " ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
+		   "        wgmma_commit\n        wgmma_wait\n        yield %56, %57\n      }\n"
 		   "      %58 = const value 4.0 : " ACC "\n      %59 = mul %53, %58 : " ACC "\n"
 		   "      %60 = add %52, %59 : " ACC
 		   "\n");
@@ -292,16 +292,16 @@ TEST(sums_change_places)
 TEST(sum_used_twice)
 {
 	const char *ir =
-		step("      %50 = const value 1.0 : " ACC "\n      wg_fence\n"
-	                "      %51 = wgmma %30, %31, %50 turned 2 : "
+		step("      %50 = const value 1.0 : " ACC "\n      wgmma_fence\n"
+	                "      %51 = wgmma %30, %31, %50 transposed 2 : "
 	             ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
-	                "      wg_commit\n      wg_wait\n      wg_fence\n"
-	                "      %52 = wgmma %30, %31, %51 turned 2 : "
+	                "      wgmma_commit\n      wgmma_wait\n      wgmma_fence\n"
+	                "      %52 = wgmma %30, %31, %51 transposed 2 : "
 	             ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
-	                "      wg_commit\n      wg_wait\n      wg_fence\n"
-	                "      %53 = wgmma %31, %30, %51 turned 2 : "
+	                "      wgmma_commit\n      wgmma_wait\n      wgmma_fence\n"
+	                "      %53 = wgmma %31, %30, %51 transposed 2 : "
 	             ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
-	                "      wg_commit\n      wg_wait\n      %54 = const value 8.0 : " ACC "\n"
+	                "      wgmma_commit\n      wgmma_wait\n      %54 = const value 8.0 : " ACC "\n"
 	                "      %55 = mul %53, %54 : " ACC
 	                "\n      %60 = add %52, %55 : " ACC "\n");
 

@@ -207,7 +207,7 @@ TEST_EACH(convert_warp, ROUNDS)
 	bits_layout(&b, &lb);
 	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, 1 << s.r, 0);
 	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
-	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} lowering { shuffle }\n",
+	text_printf(&t, "    %%21 = convert_layout %%20 : reg %s[%d, %d] @{%s} lowering { shuffle }\n",
 	            s.type, 1 << s.r, 1 << s.c, text_of(&lb));
 	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
@@ -245,7 +245,7 @@ TEST_EACH(convert_trade, ROUNDS)
 	ck_assert(exchange_find(&la, &lb, elems, &x) == (n > 0));
 	kernel_head(&t, s.type, stored_type(s.type), 1 << s.w, 1 << s.r, 0);
 	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
-	text_printf(&t, "    %%21 = convert %%20 : reg %s[%d, %d] @{%s} lowering { shuffle }\n",
+	text_printf(&t, "    %%21 = convert_layout %%20 : reg %s[%d, %d] @{%s} lowering { shuffle }\n",
 	            s.type, 1 << s.r, 1 << s.c, text_of(&lb));
 	kernel_store(&t, s.type, 21, 1 << s.r, 1 << s.c, text_of(&lb));
 	ptx_compare(u, t.s, run_sizes(&s), (uint64_t)_i, 0);
@@ -290,7 +290,7 @@ TEST_EACH(convert_shared, ROUNDS)
 	kernel_load(&t, s.type, 1 << s.r, 1 << s.c, text_of(&la), 1);
 	text_printf(
 		&t,
-		"    %%21 = convert %%20 : reg %s[%d, %d] @{%s} lowering { shared write { vec %d } "
+		"    %%21 = convert_layout %%20 : reg %s[%d, %d] @{%s} lowering { shared write { vec %d } "
 		"read { vec %d } tile {%s} "
 		"bytes %d off 32 }\n",
 		s.type, 1 << s.r, 1 << s.c, text_of(&lb), 1 << va, 1 << vb, scratch_layout(&s, 3),
@@ -372,7 +372,7 @@ TEST_EACH(reduce, ROUNDS)
 		&t,
 		"    %%21 = %s %%20 imm %d : reg %s[%d, %d] @{%s} lowering %s\n"
 		"    %%22 = broadcast %%21 : reg %s[%d, %d] @{%s}\n"
-		"    %%23 = convert %%22 : reg %s[%d, %d] @{%s} lowering { rename }\n"
+		"    %%23 = convert_layout %%22 : reg %s[%d, %d] @{%s} lowering { rename }\n"
 		"    %%24 = add %%20, %%23 : reg %s[%d, %d] @{%s}\n",
 		op[_i % 3], dim, s.type, dim ? r : 1, dim ? 1 : c, text_of(&lr),
 		parts_pick(&s, &la, &lr, dim, dtype_find(s.type, strlen(s.type))),
@@ -620,7 +620,7 @@ TEST_EACH(copy, ROUNDS)
 	            text_of(&la));
 	text_printf(
 		&t,
-		"    commit\n    wait\n    barrier\n"
+		"    async_commit\n    async_wait\n    barrier\n"
 		"    %%20 = load %%33 : reg %s[%d, %d] @{%s} lowering { access inst ld_shared_%d vec %d }\n",
 		s.type, r, c, text_of(&lb), bits < 8 ? 8 : bits, 1 << back);
 	kernel_store(&t, s.type, 20, r, c, text_of(&lb));

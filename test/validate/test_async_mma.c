@@ -87,8 +87,8 @@ flown(int i)
 	text_printf(&t, frame, cases[i].turn, cases[i].behind);
 	k = infer_kernel(infer_solved(&arena, t.s, "sm_90a", 0));
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_mbar_arrive && op_role(o) == ROLE_CONSUMER && cases[i].late)
-			IMM_SET(o, movable, 1);
+		if (o->code == O_mbarrier_arrive && op_role(o) == ROLE_CONSUMER && cases[i].late)
+			IMM_SET(o, sinkable, 1);
 	pass_wgmma_waits(k);
 	ck_assert(kernel_verify(k, "wgmma_waits"));
 	return k;
@@ -102,7 +102,7 @@ TEST_EACH(accepted, COUNT_OF(cases))
 static bool
 is_site(const Op *o)
 {
-	return o->code == O_wg_wait || o->code == O_wg_fence || o->code == O_wg_commit;
+	return o->code == O_wgmma_wait || o->code == O_wgmma_fence || o->code == O_wgmma_commit;
 }
 
 /* Breaks the nth site of the kernel's; false: there are fewer. */
@@ -114,7 +114,7 @@ broken(Kernel *k, int nth, bool weaken)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (!is_site(o) || nth-- > 0)
 			continue;
-		if (weaken && o->code == O_wg_wait)
+		if (weaken && o->code == O_wgmma_wait)
 			IMM_SET(o, pending, IMM(o, pending) + 1);
 		else
 			op_unlink(o);
@@ -252,19 +252,19 @@ producers(Kernel *k)
 static Op *
 arrival(Kernel *k)
 {
-	return prove_op(producers(k), O_mbar_arrive, 0);
+	return prove_op(producers(k), O_mbarrier_arrive, 0);
 }
 
 static void
 no_proxy(Kernel *k)
 {
-	op_unlink(prove_op(producers(k), O_proxy, 0));
+	op_unlink(prove_op(producers(k), O_fence_proxy_async, 0));
 }
 
 static void
 late_proxy(Kernel *k)
 {
-	Op *o = arrival(k), *proxy = op_new(o->parent, o->next, O_proxy, o->src, 0, NULL, 0, NULL);
+	Op *o = arrival(k), *proxy = op_new(o->parent, o->next, O_fence_proxy_async, o->src, 0, NULL, 0, NULL);
 
 	IMM_SET(proxy, space, S_shared);
 	no_proxy(k);
@@ -274,8 +274,8 @@ late_proxy(Kernel *k)
 static Op *
 another(Kernel *k)
 {
-	Op *o = arrival(k), *proxy = prove_op(producers(k), O_proxy, 0);
-	Op *other = op_new(o->parent, proxy, O_mbar_arrive, o->src, 2, o->in, 0, NULL);
+	Op *o = arrival(k), *proxy = prove_op(producers(k), O_fence_proxy_async, 0);
+	Op *other = op_new(o->parent, proxy, O_mbarrier_arrive, o->src, 2, o->in, 0, NULL);
 
 	memcpy(other->imm, o->imm, sizeof o->imm);
 	return other;
@@ -298,7 +298,7 @@ other_slot(Kernel *k)
 static void
 other_barrier(Kernel *k)
 {
-	another(k)->in[0] = prove_op(prove_op(k->body, O_roles, 0)->blk[1], O_mbar_arrive, 0)->in[0];
+	another(k)->in[0] = prove_op(prove_op(k->body, O_roles, 0)->blk[1], O_mbarrier_arrive, 0)->in[0];
 }
 
 static void

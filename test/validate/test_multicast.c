@@ -85,7 +85,7 @@ static Op *
 arrival(Kernel *k, int nth)
 {
 	for (int i = 0;; i++) {
-		Op *o = prove_op(k->body, O_mbar_arrive, i);
+		Op *o = prove_op(k->body, O_mbarrier_arrive, i);
 
 		if (!IMM(o, expect) && nth-- == 0)
 			return o;
@@ -143,7 +143,7 @@ other_axis(Kernel *k)
 static void
 no_leave(Kernel *k)
 {
-	op_unlink(prove_op(k->body, O_mbar_wait, 0));
+	op_unlink(prove_op(k->body, O_mbarrier_wait, 0));
 }
 
 static void
@@ -157,7 +157,7 @@ uneven_loop(Kernel *k)
 static void
 any_store(Kernel *k)
 {
-	Op *has = prove_op(k->body, O_has_block, 0), *guard;
+	Op *has = prove_op(k->body, O_block_in_grid, 0), *guard;
 
 	for (int i = 0;; i++) {
 		guard = prove_op(k->body, O_if, i);

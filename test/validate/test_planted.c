@@ -71,19 +71,19 @@ static const struct {
 	int n;
 	const char *why;
 } known[] = {
-	{ "attention sm_80", "commit", "wait", 1,
+	{ "attention sm_80", "async_commit", "async_wait", 1,
 	  "without it Q's copies are in the group behind, K's first, whose wait comes before either is "
 	          "read" },
-	{ "attention sm_80", "wait", "if", 2,
+	{ "attention sm_80", "async_wait", "if", 2,
 	  "the loop's first wait is for the group behind, and groups are done in order" },
-	{ "attention sm_90a", "wait", "barrier", 2,
+	{ "attention sm_90a", "async_wait", "barrier", 2,
 	  "in front of a slab where Q was before, whose copy has waited for the slab of the turn before" },
-	{ "attention sm_120a", "wait", "barrier", 2, "as on sm_90a" },
-	{ "attention sm_90a groups", "commit", "wait", 1, "as on sm_80" },
-	{ "attention sm_90a groups", "wait", "if", 2, "as on sm_80" },
-	{ "attention sm_90a roles2", "wait", "barrier", 2, "as in roles" },
-	{ "lora sm_90a", "wait", "barrier", 2, "as in attention, of the first product's slab" },
-	{ "lora sm_90a roles2", "wait", "barrier", 2, "likewise" },
+	{ "attention sm_120a", "async_wait", "barrier", 2, "as on sm_90a" },
+	{ "attention sm_90a groups", "async_commit", "async_wait", 1, "as on sm_80" },
+	{ "attention sm_90a groups", "async_wait", "if", 2, "as on sm_80" },
+	{ "attention sm_90a roles2", "async_wait", "barrier", 2, "as in roles" },
+	{ "lora sm_90a", "async_wait", "barrier", 2, "as in attention, of the first product's slab" },
+	{ "lora sm_90a roles2", "async_wait", "barrier", 2, "likewise" },
 };
 static int excused[COUNT_OF(known)];
 
@@ -213,9 +213,9 @@ launches(Kernel *k, const int64_t (*own)[OWN], Launches *l)
 static bool
 is_site(const Op *o)
 {
-	return o->code == O_wait || o->code == O_commit || o->code == O_barrier || o->code == O_mbar_wait ||
-	       o->code == O_mbar_arrive || o->code == O_proxy || o->code == O_wg_wait ||
-	       o->code == O_wg_commit || o->code == O_wg_fence;
+	return o->code == O_async_wait || o->code == O_async_commit || o->code == O_barrier || o->code == O_mbarrier_wait ||
+	       o->code == O_mbarrier_arrive || o->code == O_fence_proxy_async || o->code == O_wgmma_wait ||
+	       o->code == O_wgmma_commit || o->code == O_wgmma_fence;
 }
 
 /* A wait for all groups behind a pipeline's loop: turns have waited for the groups that have copies, and
@@ -227,12 +227,12 @@ is_drain(const Op *o)
 	bool waits = false;
 	OpWalk w;
 
-	while (loop && !loop->blk[0] && (loop->code == O_grid_next || !op_is(loop, F_SYNC | F_MEM)))
+	while (loop && !loop->blk[0] && (loop->code == O_grid_launch_dependents || !op_is(loop, F_SYNC | F_MEM)))
 		loop = loop->prev;
-	if (o->code != O_wait || IMM(o, bulk) || IMM(o, pending) || !loop || loop->code != O_for)
+	if (o->code != O_async_wait || IMM(o, bulk) || IMM(o, pending) || !loop || loop->code != O_for)
 		return false;
 	for (const Op *x = walk_first(&w, loop->blk[0]); x; x = walk_next(&w))
-		waits = waits || (x->code == O_wait && !IMM(x, bulk));
+		waits = waits || (x->code == O_async_wait && !IMM(x, bulk));
 	return waits;
 }
 
@@ -243,14 +243,14 @@ is_joined(Kernel *k, const Op *o)
 	const Op *next = o->next;
 	OpWalk w;
 
-	if (o->code != O_commit || !IMM(o, bulk))
+	if (o->code != O_async_commit || !IMM(o, bulk))
 		return false;
 	for (const Op *x = walk_first(&w, k->body); x; x = walk_next(&w))
-		if (x->code == O_wait && IMM(x, bulk) && IMM(x, pending))
+		if (x->code == O_async_wait && IMM(x, bulk) && IMM(x, pending))
 			return false;
-	while (next && next->code != O_commit && next->code != O_wait)
+	while (next && next->code != O_async_commit && next->code != O_async_wait)
 		next = next->next;
-	return next && next->code == O_commit;
+	return next && next->code == O_async_commit;
 }
 
 static bool
@@ -290,7 +290,7 @@ drop_each(Kernel *k, const Launches *l, const char *what, int *tried)
 			site[n++] = o;
 		}
 	for (int i = 0; i < n; i++)
-		for (int less = 0; less <= (site[i]->code == O_wait || site[i]->code == O_wg_wait); less++) {
+		for (int less = 0; less <= (site[i]->code == O_async_wait || site[i]->code == O_wgmma_wait); less++) {
 			Op *o = site[i], was = *o;
 			bool refused;
 

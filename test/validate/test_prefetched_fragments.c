@@ -28,13 +28,13 @@ find(Kernel *k, OpCode code, bool inside, int nth)
 static Op *
 view_of(Kernel *k, bool inside, int nth)
 {
-	return find(k, O_ahead, inside, nth)->in[0]->def->in[0]->def;
+	return find(k, O_fragment_prefetch, inside, nth)->in[0]->def->in[0]->def;
 }
 
 static Val *
 slot_of(Kernel *k)
 {
-	return find(k, O_begun, true, 0)->in[0]->def->in[0]->def->in[1];
+	return find(k, O_prefetched, true, 0)->in[0]->def->in[0]->def->in[1];
 }
 
 /* ---- corruptions ------------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ other_tile(Kernel *k)
 static void
 crossed(Kernel *k)
 {
-	Op *a = find(k, O_begun, true, 0), *b = find(k, O_begun, true, 1);
+	Op *a = find(k, O_prefetched, true, 0), *b = find(k, O_prefetched, true, 1);
 	Val *t = a->in[1];
 
 	a->in[1] = b->in[1];
@@ -82,7 +82,7 @@ crossed(Kernel *k)
 static void
 of_no_loop(Kernel *k)
 {
-	Op *a = find(k, O_begun, true, 0);
+	Op *a = find(k, O_prefetched, true, 0);
 
 	a->in[1] = a->in[0];
 }
@@ -90,7 +90,7 @@ of_no_loop(Kernel *k)
 static void
 other_width(Kernel *k)
 {
-	find(k, O_ahead, true, 0)->in[0]->def->lowering->access.vec = 4;
+	find(k, O_fragment_prefetch, true, 0)->in[0]->def->lowering->access.vec = 4;
 }
 
 static void
@@ -102,7 +102,7 @@ no_barrier(Kernel *k)
 static void
 no_wait(Kernel *k)
 {
-	op_unlink(find(k, O_wait, true, 0));
+	op_unlink(find(k, O_async_wait, true, 0));
 }
 
 static void
@@ -163,7 +163,7 @@ other_operand(Kernel *k)
 {
 	Op *o = last_part(k);
 
-	o->in[0] = find(k, O_begun, true, 0)->in[0];
+	o->in[0] = find(k, O_prefetched, true, 0)->in[0];
 }
 
 static const Corruption cases[] = {

@@ -269,32 +269,32 @@ store_lanes(Kernel *k)
 static void
 stage_small(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->lowering->staged.bytes /= 2;
+	find(k, O_convert_layout, 0, 0)->lowering->staged.bytes /= 2;
 }
 static void
 stage_vec(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->lowering->staged.write.vec *= 2;
+	find(k, O_convert_layout, 0, 0)->lowering->staged.write.vec *= 2;
 }
 static void
 stage_none(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->lowering->staged.tile = NULL;
+	find(k, O_convert_layout, 0, 0)->lowering->staged.tile = NULL;
 }
 static void
 as_rename(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->lowering->kind = LW_rename;
+	find(k, O_convert_layout, 0, 0)->lowering->kind = LW_rename;
 }
 static void
 as_shuffle(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->lowering->kind = LW_shuffle;
+	find(k, O_convert_layout, 0, 0)->lowering->kind = LW_shuffle;
 }
 static void
 no_way(Kernel *k)
 {
-	find(k, O_convert, 0, 0)->lowering = NULL;
+	find(k, O_convert_layout, 0, 0)->lowering = NULL;
 }
 static void
 reduce_in(Kernel *k)

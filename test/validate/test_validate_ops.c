@@ -416,9 +416,9 @@ matrices_by_words(void)
 static Op *
 by_shuffle(void)
 {
-	for (int i = 0; infer_op(&x, O_convert, i); i++)
-		if (infer_op(&x, O_convert, i)->lowering->kind == LW_shuffle)
-			return infer_op(&x, O_convert, i);
+	for (int i = 0; infer_op(&x, O_convert_layout, i); i++)
+		if (infer_op(&x, O_convert_layout, i)->lowering->kind == LW_shuffle)
+			return infer_op(&x, O_convert_layout, i);
 	ck_abort_msg("no shuffle");
 	return NULL;
 }
@@ -436,8 +436,8 @@ butterfly_as_rename(void)
 static void
 select_as_rename(void)
 {
-	ck_assert_int_eq(op(O_convert, 0)->lowering->kind, LW_select);
-	op(O_convert, 0)->lowering->kind = LW_rename;
+	ck_assert_int_eq(op(O_convert_layout, 0)->lowering->kind, LW_select);
+	op(O_convert_layout, 0)->lowering->kind = LW_rename;
 }
 static void
 butterfly_result(void)
@@ -457,7 +457,7 @@ pin_result(void)
 static void
 relayout_operand(void)
 {
-	op(O_relayout, 0)->out[0]->type.layout = op(O_pin, 0)->out[0]->type.layout;
+	op(O_relabel_layout, 0)->out[0]->type.layout = op(O_pin, 0)->out[0]->type.layout;
 }
 static void
 pinned_row(void)

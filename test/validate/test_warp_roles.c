@@ -104,7 +104,7 @@ major_of_a(Kernel *k)
 static void
 not_turned(Kernel *k)
 {
-	IMM_SET(product(k), turned, IMM(product(k), turned) ^ 2);
+	IMM_SET(product(k), transposed, IMM(product(k), transposed) ^ 2);
 }
 
 static void

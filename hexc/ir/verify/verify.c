@@ -331,8 +331,8 @@ verify_grid(Verify *v)
 	}
 	for (OpWalk w = { k->grid->first, k->grid }; w.next;) {
 		const Op *o = walk_next(&w);
-		if (!op_is(o, F_PURE | F_TERM) || o->code == O_block_id || o->code == O_launched ||
-		    o->code == O_has_block)
+		if (!op_is(o, F_PURE | F_TERM) || o->code == O_block_id || o->code == O_linear_block_id ||
+		    o->code == O_block_in_grid)
 			return verify_error(v, o, "the grid block only computes");
 		for (int i = 0; i < o->nout; i++)
 			v->seen[o->out[i]->id] = NULL;

@@ -78,7 +78,7 @@ check_gather(const Op *o)
 static bool
 is_barriers(const Val *v)
 {
-	return v->def && v->def->code == O_mbar;
+	return v->def && v->def->code == O_mbarrier;
 }
 
 static bool
@@ -195,10 +195,10 @@ shape_load(Arena *a, const Op *o)
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
 	    !same_tile(x, &natural))
 		return arena_printf(a, "%s does not load from %s", type_print(a, t), type_print(a, x));
-	if (IMM(o, free) && (IMM(o, free) != 1 || t->space != S_reg || x->space != S_global))
+	if (IMM(o, space_open) && (IMM(o, space_open) != 1 || t->space != S_reg || x->space != S_global))
 		return "imm is 0, or 1 where a tile of a tensor is loaded";
-	if (IMM(o, outside) < 0 || IMM(o, outside) >= OUTSIDE_KINDS ||
-	    (IMM(o, outside) && (t->space != S_reg || x->space != S_global)))
+	if (IMM(o, oob_fill) < 0 || IMM(o, oob_fill) >= OUTSIDE_KINDS ||
+	    (IMM(o, oob_fill) && (t->space != S_reg || x->space != S_global)))
 		return "imm[1] is 0, or 1 or 2 where a tile of a tensor is loaded";
 	return NULL;
 }
@@ -314,7 +314,7 @@ shape_none(Arena *a, const Op *o)
 }
 
 const char *
-shape_wait(Arena *a, const Op *o)
+shape_async_wait(Arena *a, const Op *o)
 {
 	(void)a;
 	return IMM(o, pending) < 0 ? "a negative number of groups" : NULL;
@@ -388,9 +388,9 @@ shape_for(Arena *a, const Op *o)
 		if (!type_same(t, &o->in[3 + i]->type) || !type_same(t, &b->arg[1 + i]->type))
 			return arena_printf(a, "carried value %d is not of one type everywhere", i);
 	}
-	if (IMM(o, early) && (o->nout < 1 || !type_is_cond(&o->out[0]->type)))
+	if (IMM(o, breaks) && (o->nout < 1 || !type_is_cond(&o->out[0]->type)))
 		return "it ends early, but its first carried value is no bool scalar";
-	if (IMM(o, early) && IMM(o, loop) != FOR_PLAIN)
+	if (IMM(o, breaks) && IMM(o, loop) != FOR_PLAIN)
 		return "a pipeline loop does not end early";
 	if (IMM(o, loop) != FOR_PLAIN && IMM(o, loop) != FOR_PIPELINE)
 		return "neither a plain nor a pipeline loop";

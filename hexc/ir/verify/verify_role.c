@@ -5,7 +5,7 @@
 static bool
 may_precede(const Op *o)
 {
-	return o->code == O_alloc || o->code == O_mbar || op_is(o, F_PURE);
+	return o->code == O_alloc || o->code == O_mbarrier || op_is(o, F_PURE);
 }
 
 const char *
@@ -33,7 +33,7 @@ shape_roles(Arena *a, const Op *o)
 }
 
 const char *
-shape_team(Arena *a, const Op *o)
+shape_consumer_group_id(Arena *a, const Op *o)
 {
 	(void)a;
 	if (!type_is_index(&o->out[0]->type))
@@ -42,7 +42,7 @@ shape_team(Arena *a, const Op *o)
 }
 
 const char *
-shape_mbar(Arena *a, const Op *o)
+shape_mbarrier(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;
 
@@ -57,7 +57,7 @@ shape_mbar(Arena *a, const Op *o)
 const char *
 check_mbar(const Op *o, int i)
 {
-	if (!o->in[i]->def || o->in[i]->def->code != O_mbar)
+	if (!o->in[i]->def || o->in[i]->def->code != O_mbarrier)
 		return "not a barrier";
 	if (op_role(o) == ROLE_ALL)
 		return "not in a role: barriers are between roles";
@@ -65,7 +65,7 @@ check_mbar(const Op *o, int i)
 }
 
 const char *
-shape_mbar_wait(Arena *a, const Op *o)
+shape_mbarrier_wait(Arena *a, const Op *o)
 {
 	(void)a;
 	if (!type_is_index(&o->in[2]->type))
@@ -74,16 +74,16 @@ shape_mbar_wait(Arena *a, const Op *o)
 }
 
 const char *
-shape_mbar_arrive(Arena *a, const Op *o)
+shape_mbarrier_arrive(Arena *a, const Op *o)
 {
 	(void)a;
 	if (IMM(o, expect) < 0 || IMM(o, expect) > 1)
 		return "imm[0] is 0 or 1";
 	if (IMM(o, cluster) < 0 || IMM(o, cluster) >= 1 << 16)
 		return "blocks that no cluster has";
-	if (IMM(o, signals) < 0)
+	if (IMM(o, arrive_count) < 0)
 		return "a negative number of arrivals";
-	if (IMM(o, turn) < 0 || IMM(o, turn) > 1)
+	if (IMM(o, pingpong) < 0 || IMM(o, pingpong) > 1)
 		return "imm[4] is 0 or 1";
 	return check_mbar(o, 0);
 }
@@ -94,7 +94,7 @@ factor(const Op *o, int i)
 {
 	Type t = o->in[i]->type;
 
-	if (IMM(o, turned) >> i & 1) {
+	if (IMM(o, transposed) >> i & 1) {
 		t.shape[0] = o->in[i]->type.shape[1];
 		t.shape[1] = o->in[i]->type.shape[0];
 	}
@@ -115,14 +115,14 @@ shape_wgmma(Arena *a, const Op *o)
 
 	if (o->nin != 3 && o->nin != 4)
 		return "not two factors, an accumulator, and a condition or none";
-	if (IMM(o, turned) < 0 || IMM(o, turned) > 3)
+	if (IMM(o, transposed) < 0 || IMM(o, transposed) > 3)
 		return "no such factor";
 	if (!is_factor(o->in[0]) || !is_factor(o->in[1]) ||
 	    (o->in[0]->type.space == S_reg && o->in[1]->type.space == S_reg))
 		return types_differ(a, "factors are not matrices in shared memory, or one in registers",
 		                    &o->in[0]->type, &o->in[1]->type);
 	for (int i = 0; i < 2; i++)
-		if (o->in[i]->type.space == S_reg && IMM(o, turned) >> i & 1)
+		if (o->in[i]->type.space == S_reg && IMM(o, transposed) >> i & 1)
 			return "a transpose in registers is the matter of transpose";
 	if (o->nin == 4 && !type_is_cond(&o->in[3]->type))
 		return "the condition is not a bool scalar";
@@ -133,7 +133,7 @@ shape_wgmma(Arena *a, const Op *o)
 }
 
 const char *
-shape_proxy(Arena *a, const Op *o)
+shape_fence_proxy_async(Arena *a, const Op *o)
 {
 	(void)a;
 	if (IMM(o, space) != S_shared && IMM(o, space) != S_global)

@@ -85,7 +85,7 @@ shape_block_id(Arena *a, const Op *o)
 }
 
 const char *
-shape_launched(Arena *a, const Op *o)
+shape_linear_block_id(Arena *a, const Op *o)
 {
 	(void)a;
 	if (!is_index(o->out[0]))
@@ -94,7 +94,7 @@ shape_launched(Arena *a, const Op *o)
 }
 
 const char *
-shape_has_block(Arena *a, const Op *o)
+shape_block_in_grid(Arena *a, const Op *o)
 {
 	(void)a;
 	if (!type_is_cond(&o->out[0]->type))
@@ -110,7 +110,7 @@ shape_same(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;
 
-	if (!is_value(t) || (o->code == O_convert && t->space != S_reg))
+	if (!is_value(t) || (o->code == O_convert_layout && t->space != S_reg))
 		return types_differ(a, "not a scalar or register tile", t, t);
 	for (int i = 0; i < o->nin; i++)
 		if (!type_same(&o->in[i]->type, t))
@@ -121,7 +121,7 @@ shape_same(Arena *a, const Op *o)
 }
 
 const char *
-shape_relayout(Arena *a, const Op *o)
+shape_relabel_layout(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;
 
@@ -133,7 +133,7 @@ shape_relayout(Arena *a, const Op *o)
 const char *
 shape_pin(Arena *a, const Op *o)
 {
-	return o->out[0]->type.pinned ? shape_relayout(a, o) : "the result has no pinned layout";
+	return o->out[0]->type.pinned ? shape_relabel_layout(a, o) : "the result has no pinned layout";
 }
 
 const char *

@@ -118,7 +118,7 @@ shape_reduce(Arena *a, const Op *o)
 		return types_differ(a, "not register tiles of one type", x, t);
 	if (IMM(o, dim) < 0 || IMM(o, dim) >= x->rank)
 		return "no such dim";
-	if ((IMM(o, late) & 1) != IMM(o, late))
+	if ((IMM(o, deferrable) & 1) != IMM(o, deferrable))
 		return "imm[1] is 0 or 1";
 	r.shape[IMM(o, dim)] = 1;
 	return type_same(&r, t) ? NULL : types_differ(a, "the result's shape does not follow", x, t);

@@ -74,7 +74,7 @@ in_turns(const Block *b)
 	for (; b->owner; b = b->owner->parent)
 		if (b->owner->code == O_roles ||
 		    (b->owner->code == O_for &&
-		     !(b->owner->in[0]->def && b->owner->in[0]->def->code == O_launched)))
+		     !(b->owner->in[0]->def && b->owner->in[0]->def->code == O_linear_block_id)))
 			return true;
 	return false;
 }

@@ -313,7 +313,7 @@ of_two_blocks(const HazardAccess *then)
 	bool global = then->wrap && then->root && then->root->type.space == S_global;
 	const Op *first = global ? then->wrap->in[0]->def : NULL;
 
-	return first && first->code == O_launched;
+	return first && first->code == O_linear_block_id;
 }
 
 static bool
@@ -433,7 +433,7 @@ flow_is_plain(BarrierInsertion *s, const Op *o)
 		return f->kind == PLAIN;
 	for (int r = 0; r < 2 && o->blk[r]; r++)
 		for (const Op *i = o->blk[r]->first; i && f->kind == PLAIN; i = i->next)
-			if (i->code == O_barrier || i->code == O_wait || i->code == O_proxy ||
+			if (i->code == O_barrier || i->code == O_async_wait || i->code == O_fence_proxy_async ||
 			    smem_has_scratch(i) || (i->blk[0] && !flow_is_plain(s, i)))
 				f->kind = NOT_PLAIN;
 	return f->kind == PLAIN;

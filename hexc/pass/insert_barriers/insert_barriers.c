@@ -49,9 +49,9 @@ insert(BarrierInsertion *s, Op *at, OpCode code, int64_t value)
 
 	s->changed = true;
 	o = op_new(at->parent, at, code, at->src, 0, NULL, 0, NULL);
-	if (code == O_wait)
+	if (code == O_async_wait)
 		IMM_SET(o, bulk, value);
-	else if (code == O_proxy)
+	else if (code == O_fence_proxy_async)
 		IMM_SET(o, space, value);
 	flow_forget(s, at->parent);
 }
@@ -75,12 +75,12 @@ insert_sync(BarrierInsertion *s, AccessSet *set, Op *at, const Hit *hit)
 
 	if (then->async && !then->landed && (s->uncommitted || then->root != hit->now.root)) {
 		if (s->uncommitted && !then->bulk)
-			insert(s, at, O_commit, 0);
-		insert(s, at, O_wait, then->bulk);
+			insert(s, at, O_async_commit, 0);
+		insert(s, at, O_async_wait, then->bulk);
 		set_wait(set, true, then->bulk);
 	}
 	if (hit->now.engine && !is_shown(set, then->op)) {
-		insert(s, at, O_proxy, S_shared);
+		insert(s, at, O_fence_proxy_async, S_shared);
 		set_proxy(set);
 	}
 	insert(s, at, O_barrier, 0);
@@ -99,9 +99,9 @@ transfer(BarrierInsertion *s, const Op *o, AccessSet *set)
 		set_add(s, set, &a);
 	} else if (o->code == O_barrier) {
 		set_barrier(s, set);
-	} else if (o->code == O_wait) {
+	} else if (o->code == O_async_wait) {
 		set_wait(set, IMM(o, pending) == 0, IMM(o, bulk) != 0);
-	} else if (o->code == O_proxy && IMM(o, space) == S_shared) {
+	} else if (o->code == O_fence_proxy_async && IMM(o, space) == S_shared) {
 		set_proxy(set);
 	}
 }
@@ -280,7 +280,7 @@ pass_insert_barriers(Kernel *k)
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		async |= o->code == O_copy && IMM(o, async) == COPY_GROUP;
-		commit |= o->code == O_commit && !IMM(o, bulk);
+		commit |= o->code == O_async_commit && !IMM(o, bulk);
 		s.engines |= o->code == O_wgmma || (o->code == O_copy && IMM(o, async) == COPY_OUT);
 	}
 	s.uncommitted = async && !commit;

@@ -47,7 +47,7 @@ wait_first(Block *b)
 
 	while (o != b->last && !touches_inside(o, true))
 		o = o->next;
-	insert_op_before(b, o, O_grid_wait);
+	insert_op_before(b, o, O_grid_dependency_wait);
 }
 
 /* Inserts launch_dependents after the last read. At the end of a kernel it would be redundant. */
@@ -62,7 +62,7 @@ next_last(Block *b, bool role)
 		for (int r = 0; r < 2; r++)
 			next_last(o->blk[r], role);
 	else if (!o || role || o->next != b->last)
-		insert_op_before(b, o ? o->next : b->first, O_grid_next);
+		insert_op_before(b, o ? o->next : b->first, O_grid_launch_dependents);
 }
 
 bool

@@ -28,7 +28,7 @@ static Op *
 launched(Kernel *k, Op *at, int64_t all)
 {
 	Type t = type_index();
-	Op *o = op_new(k->body, at, O_launched, k->src, 0, NULL, 1, &t);
+	Op *o = op_new(k->body, at, O_linear_block_id, k->src, 0, NULL, 1, &t);
 
 	IMM_SET(o, all, all);
 	return o;

@@ -74,7 +74,7 @@ turns_take(Roles *r)
 	loop = loop_carry(loop, ir_const(loop->parent, loop, 0));
 	r->turn = tile->arg[tile->narg - 1];
 	end = tile->last;
-	first = op_new(tile, end, O_team, src, 0, NULL, 1, &index);
+	first = op_new(tile, end, O_consumer_group_id, src, 0, NULL, 1, &index);
 	r->team = first->out[0];
 	which = ir_bin(tile, end, O_mod, r->turn, ir_const(tile, end, TEAMS));
 	which = ir_bin(tile, end, O_eq, which, r->team);
@@ -142,9 +142,9 @@ emit_pingpong_order(Roles *r, Val *order)
 	Val *phase = ir_bin(b, first, O_add, ir_bin(b, first, O_add, round, one), r->team);
 	Val *other = ir_bin(b, first, O_sub, one, r->team);
 
-	op_new(b, first, O_mbar_wait, src, 3, (Val *[]){ order, r->team, phase }, 0, NULL);
-	o = op_new(b, last->next, O_mbar_arrive, src, 2, (Val *[]){ order, other }, 0, NULL);
-	IMM_SET(o, turn, 1);
+	op_new(b, first, O_mbarrier_wait, src, 3, (Val *[]){ order, r->team, phase }, 0, NULL);
+	o = op_new(b, last->next, O_mbarrier_arrive, src, 2, (Val *[]){ order, other }, 0, NULL);
+	IMM_SET(o, pingpong, 1);
 	for (int i = 0; i < r->nfeed; i++)
 		skip(&r->feed[i].pipe);
 }

@@ -254,7 +254,7 @@ produce_copies(Roles *r, Feed *f)
 
 	loop_position(f->turn->owner, p->stages, &slot, &phase);
 	at = f->turn->last;
-	at_barrier(at, O_mbar_wait, src, f->empty, slot,
+	at_barrier(at, O_mbarrier_wait, src, f->empty, slot,
 	           ir_bin(at->parent, at, O_add, phase, ir_const(at->parent, at, 1)));
 	in[2] = f->full;
 	in[3] = slot;
@@ -263,5 +263,5 @@ produce_copies(Roles *r, Feed *f)
 		in[1] = part_of(r, at, o->in[1], ring->alloc->out[0], ring_stage(at->parent, at, ring, slot));
 		IMM_SET(op_new(at->parent, at, O_copy, o->src, 4, in, 0, NULL), async, COPY_BARRIER);
 	}
-	IMM_SET(at_barrier(at, O_mbar_arrive, src, f->full, slot, NULL), expect, 1);
+	IMM_SET(at_barrier(at, O_mbarrier_arrive, src, f->full, slot, NULL), expect, 1);
 }

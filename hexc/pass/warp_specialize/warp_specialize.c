@@ -199,10 +199,10 @@ compute(Feed *f)
 	p->slot = slot;
 	if (!u.first)
 		u.first = u.last = p->body->last;
-	op_new(p->body, u.first, O_mbar_wait, src, 3, (Val *[]){ f->full, slot, phase }, 0, NULL);
-	o = op_new(p->body, u.last == p->body->last ? u.last : u.last->next, O_mbar_arrive, src, 2,
+	op_new(p->body, u.first, O_mbarrier_wait, src, 3, (Val *[]){ f->full, slot, phase }, 0, NULL);
+	o = op_new(p->body, u.last == p->body->last ? u.last : u.last->next, O_mbarrier_arrive, src, 2,
 	           (Val *[]){ f->empty, slot }, 0, NULL);
-	IMM_SET(o, movable, 1);
+	IMM_SET(o, sinkable, 1);
 	for (int i = 0; i < p->nring; i++)
 		p->ring[i].now = ring_stage(p->body, p->body->first, &p->ring[i], slot);
 	for (int i = 0; i < p->nring; i++)
@@ -216,7 +216,7 @@ compute(Feed *f)
 static bool
 is_common(const Op *o)
 {
-	if (!op_is(o, F_PURE) || o->code == O_launched || o->blk[0] || o->nout != 1 ||
+	if (!op_is(o, F_PURE) || o->code == O_linear_block_id || o->blk[0] || o->nout != 1 ||
 	    o->out[0]->type.space != S_scalar)
 		return false;
 	for (int i = 0; i < o->nin; i++)
@@ -260,7 +260,7 @@ static Val *
 barriers(Kernel *k, Op *at, int64_t slots, Src src, const char *name)
 {
 	Type t = type_tile(D_u64, S_shared, 1, &slots);
-	Op *o = op_new(k->body, at, O_mbar, src, 0, NULL, 1, &t);
+	Op *o = op_new(k->body, at, O_mbarrier, src, 0, NULL, 1, &t);
 
 	IMM_SET(o, offset, -1);
 	IMM_SET(o, arrivals, 1);
