@@ -40,7 +40,7 @@ DEBUGINFO ?= -g
 CFLAGS := $(if $(SAN),-O1,-O2) $(DEBUGINFO)
 TEST_CFLAGS ?= -O1
 SIM_CFLAGS := $(if $(SAN),,-O3)
-SANF := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+SANF := $(if $(SAN),-DHEXC_CHECKED -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wold-style-definition -Wvla -Wundef -Wcast-qual -Wwrite-strings \
 	-Wpointer-arith -Wformat=2 -Wimplicit-fallthrough -Wswitch $(if $(WERROR),-Werror)

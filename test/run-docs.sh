@@ -1,5 +1,5 @@
 #!/bin/sh
-# What is written once in a table or in the CLI, and again in words for people, says the same.
+# Compares documents with their sources: tables (*.def), the command line, and file names.
 . test/script.sh
 
 # Every op has an entry in hexc/IR.md: its name in backticks in a heading or the first column of a table.
@@ -13,8 +13,7 @@ if [ -f hexc/IR.md ]; then
 	done
 fi
 
-# Every warning of hexc/ir/warnings.def is in hexc/LANGUAGE.md and in the manual page, in the same words, and they have no
-# others.
+# hexc/LANGUAGE.md and the manual page list exactly the warnings of hexc/ir/warnings.def, with the same text.
 sed -n 's/^WARNING(\([a-z]*\), *[a-z]*, *"\(.*\)")$/\1\t\2/p' hexc/ir/warnings.def >"$dir/warnings"
 [ -s "$dir/warnings" ] || fail "hexc/ir/warnings.def: no rows"
 sed -n '/^| warning | of |$/,/^$/s/^| `\([a-z]*\)` | \(.*\) |$/\1\t\2/p' hexc/LANGUAGE.md | diff "$dir/warnings" - ||
@@ -23,7 +22,7 @@ sed -n '/^The warnings are:$\|The warnings are:$/,/^\.RE$/p' hexc/cli/hexc.1 |
 	awk '/^\.B / { name = $2; getline; sub(/\.$/, ""); print name "\t" $0 }' | diff "$dir/warnings" - ||
 	fail "hexc/ir/warnings.def (<) and hexc/cli/hexc.1 (>) differ"
 
-# Every option of --help is in the manual page, and the other way round.
+# --help and the manual page list the same options.
 if [ -x "$B/hexc" ]; then
 	options() { grep -Eo -- '(^|[^A-Za-z0-9-])--?[A-Za-z][A-Za-z0-9-]*' | grep -Eo -- '--?[A-Za-z].*' | grep -Ex -- '-[A-Za-z]|--[a-z][a-z-]+' | LC_ALL=C sort -u; }
 	{
@@ -36,7 +35,7 @@ if [ -x "$B/hexc" ]; then
 $(grep '^[<>]' "$dir/diff")"
 fi
 
-# The program in the README is one of the examples.
+# The README's program is part of an example.
 if [ -f examples/gemm_w4a16.hexc ]; then
 	sed -n '/^```hexc$/,/^```$/p' README.md | sed '1d;$d' >"$dir/readme"
 	[ -s "$dir/readme" ] || fail "README.md: no program (between \`\`\`hexc and \`\`\`)"
@@ -52,7 +51,7 @@ if [ -f examples/gemm_w4a16.hexc ]; then
 		}' "$dir/readme" examples/gemm_w4a16.hexc || fail "README.md: its program is not a part of examples/gemm_w4a16.hexc"
 fi
 
-# What the README says that explain prints, of that program or of attention, it prints.
+# `hexc explain` prints the texts that the README quotes for that program and for attention.
 if [ -x "$B/hexc" ]; then
 	for f in gemm_w4a16 attention; do
 		"$B/hexc" explain "examples/$f.hexc" --arch sm_80
@@ -65,7 +64,7 @@ if [ -x "$B/hexc" ]; then
 	done <"$dir/said"
 fi
 
-# The programs in C in the README compile, and files that it names are there.
+# The README's C programs compile, and the files that it names exist.
 awk -v dir="$dir" '/^```c$/ { file = dir "/readme" ++n ".c"; next } /^```$/ { file = "" } file { print >file }' README.md
 [ -s "$dir/readme2.c" ] || fail "README.md: no two programs in C"
 for f in "$dir"/readme*.c; do
@@ -76,7 +75,7 @@ for f in $(grep -oE '\b(taskmap|hexc|infer|ptxgen|lib|examples|test|scripts)/[A-
 	[ -e "$f" ] || ls "$f"* >/dev/null 2>&1 || fail "README.md or CONTRIBUTING.md: there is no $f"
 done
 
-# Files that comments and documents name are there, but for those in history and in examples of names.
+# Files that comments and documents name exist, except in the history and in examples of names.
 git ls-files '*.c' '*.h' '*.def' '*.md' '*.sh' '*.py' '*.hexc' '*.5' '*.1' scripts | grep -v '^CHANGES' |
 	xargs grep -ohE '(^|[ "(`])(taskmap|hexc|infer|ptxgen|lib|examples|test|scripts)/[A-Za-z0-9_./*-]*[A-Za-z0-9_*]\.(c|h|def|hexc|py|sh|md|5|1|tsv)\b' |
 	sed 's/^[ "(`]*//' | LC_ALL=C sort -u >"$dir/named"
@@ -85,7 +84,7 @@ while read -r f; do
 	[ -e "$f" ] || fail "$f is named, and not there: $(git grep -lF "$f" | head -2)"
 done <"$dir/named"
 
-# Numbers that hexc/IR.md has of the model's table.
+# hexc/IR.md quotes the constants of the cost model's table.
 tr '\n' ' ' <hexc/IR.md | grep -oE '[0-9]+ +\(`[A-Z_]+` of infer/core/cost_constants.def' | tr -d '(`' | while read -r n name _; do
 	grep -Eq "^[A-Z]+\($name, $n," infer/core/cost_constants.def || echo "hexc/IR.md: $name is $n, and not in infer/core/cost_constants.def"
 done >"$dir/numbers"

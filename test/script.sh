@@ -2,7 +2,7 @@
 # (removed at exit) and the script's directory $here.
 #   fail TEXT                      prints TEXT; `exit $bad` then fails
 #   says STATUS TEXT ARGUMENTS..   runs hexc and checks its exit status and that its output contains TEXT
-#   only_arch FILE                 prints the only GPU of an example, `(sm_90a)` in its first line, if hexc's LLVM knows it
+#   only_arch FILE                 prints the GPU of an example for one GPU (`(sm_90a)` in line 1), if the LLVM knows it
 #   archs                          prints all GPUs that hexc's LLVM knows
 #   need_sanitizers                skips the test if $CC has no sanitizers
 #   runs_here ARCH                 with EXEC=gpu: whether this machine's GPU runs code for ARCH; otherwise true

@@ -1,5 +1,7 @@
 /* ir.c - implements the op table, and creating, replacing and walking ops, blocks and values. */
 #include "hexc/ir/ir.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- ops ----------------------------------------------------------------------------------------- */
@@ -77,6 +79,18 @@ slot_of(const Op *o, Imm name)
 		BUG_IF(o->parent->kernel->unit->arena, !op_has_imm(o->code, name));
 	return imm_info[name].slot;
 }
+
+#ifdef HEXC_CHECKED
+void
+op_check(const Op *o, const OpCode *ops, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (o->code == ops[i])
+			return;
+	fprintf(stderr, "%s of op %s\n", name, op_info[o->code].name);
+	abort();
+}
+#endif
 
 int64_t
 op_imm(const Op *o, Imm name, int64_t i)

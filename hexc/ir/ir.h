@@ -184,6 +184,32 @@ struct Op {
 	Block *parent;
 };
 
+/* The operand of that name: for_lo(o), store_value(o), mma_a(o); of a list, its i-th: for_init(o, i). o is one of the
+ * ops that ops.def names; builds with the sanitizers check that. An operand is replaced by o->in[IN_for_lo] = v. */
+#ifdef HEXC_CHECKED
+void op_check(const Op *o, const OpCode *ops, size_t n, const char *name);
+#define OP_CHECK(o, name, ...)                                                                               \
+	do {                                                                                                 \
+		static const OpCode ops[] = { __VA_ARGS__ };                                                 \
+		op_check(o, ops, sizeof ops / sizeof *ops, name);                                            \
+	} while (0)
+#else
+#define OP_CHECK(o, name, ...) (void)0
+#endif
+#define OP_IN(op, name, slot, ...)                                                                           \
+	static inline Val *op##_##name(const Op *o)                                                          \
+	{                                                                                                    \
+		OP_CHECK(o, #op "_" #name, __VA_ARGS__);                                                     \
+		return o->in[slot];                                                                          \
+	}
+#define OP_INS(op, name, slot, ...)                                                                          \
+	static inline Val *op##_##name(const Op *o, int i)                                                   \
+	{                                                                                                    \
+		OP_CHECK(o, #op "_" #name, __VA_ARGS__);                                                     \
+		return o->in[slot + i];                                                                      \
+	}
+#include "hexc/ir/ops.def"
+
 /* The immediate of that name, as in IMM(o, dim), or element i of a list such as perm. An op without that
  * immediate is an internal compiler error. */
 #define IMM(o, name) op_imm((o), IMM_##name, 0)

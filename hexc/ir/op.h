@@ -41,6 +41,14 @@ typedef struct OpInfo {
 extern const OpInfo op_info[O_COUNT];
 OpCode op_find(const char *name, size_t n); /* O_none: unknown name */
 
+/* Slots of operands in Op.in[]: IN_for_lo, IN_store_value. */
+enum OpIn {
+#define OP_IN(op, name, slot, ...) IN_##op##_##name = slot,
+#define OP_INS(op, name, slot, ...) IN_##op##_##name = slot,
+#include "hexc/ir/ops.def"
+	IN_NONE
+};
+
 /* Names of immediates. */
 typedef enum Imm {
 #define OP_IMM(name, slot, ...) IMM_##name,

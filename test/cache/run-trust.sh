@@ -1,6 +1,7 @@
 #!/bin/sh
-# A forged entry, right in all that it says of itself, is served from the user's own folder only: not from one that others
-# may write or that another user owns, nor if the entry is such a one; the command line says so once and compiles.
+# A forged cache entry with correct checksums is served only from a directory that only its owner may write. It is
+# not served if others may write the directory or the entry, or if another user owns one of them. The command line
+# reports that once and compiles.
 . test/script.sh
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 umask 022
@@ -26,7 +27,7 @@ def digest(h, p):
 
 path = sys.argv[1]
 e = bytearray(open(path, "rb").read())
-at = e.rindex(b".version")  # of the PTX, behind the program's text
+at = e.rindex(b".version")  # of the PTX, after the program's text
 e[at : at + 8] = b".forged!"
 h = digest(BASIS, bytes(e[:24])) ^ len(e)
 e[24:32] = struct.pack("<Q", digest(h, bytes(e[32:])))
@@ -38,7 +39,7 @@ emit first
 python3 "$dir/forge.py" "$d"/*.hxc || exit 1
 emit control
 grep -q '^.forged!' "$dir/control.ptx" || fail 'the forged entry of the own folder is not served: this test shows nothing'
-# NAME TEXT: the right PTX, and what is said, once
+# NAME TEXT: expects the correct PTX and one message
 refused() {
 	emit "$1"
 	cmp -s "$dir/$1.ptx" "$dir/first.ptx" || fail "$1: the forged entry is served"
@@ -53,7 +54,7 @@ chmod 666 "$d"/*.hxc
 cp -p "$d"/*.hxc "$dir/kept"
 emit entry
 cmp -s "$dir/entry.ptx" "$dir/first.ptx" || fail 'an entry that others may write is served'
-emit again # in its place the right one stands
+emit again # the correct entry has replaced it
 [ -z "$(find "$d" -name '*.hxc' -perm /022)" ] || fail 'the entry that others may write is still there'
 if [ "$(id -u)" = 0 ]; then
 	cp "$dir/kept" "$(echo "$d"/*.hxc)"
@@ -67,7 +68,7 @@ if [ "$(id -u)" = 0 ]; then
 	emit foreign-entry
 	cmp -s "$dir/foreign-entry.ptx" "$dir/first.ptx" || fail "another user's entry is served"
 fi
-# several programs: it is said once
+# For several programs the message appears once.
 chmod 777 "$d"
 "$HEXC" build examples/vector_add.hexc examples/softmax.hexc --arch sm_80,sm_90a --cache="$d" -o "$dir/b.hxb" 2>"$dir/said" ||
 	fail 'hexc build fails'

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Solutions ranked by what an assembler says: hexc build, pack, candidates --assemble and --emit-ptx --assemble ask one that
-# is a script here, which answers as the test has it for each solution.  With ptxas, that the examples' answers are its own.
+# Candidates ranked by an assembler: hexc build, pack, candidates --assemble and --emit-ptx --assemble. The
+# assembler is a script with one answer per solution. With ptxas, the answers for the examples are checked against
+# ptxas's own.
 . test/script.sh
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 prog=examples/attention.hexc
@@ -13,7 +14,8 @@ while [ $i -lt 9 ]; do
 	"$HEXC" --emit-ptx $prog --candidate $i -o "$dir/k/$i.ptx" 2>/dev/null || fail "no solution $i"
 	i=$((i + 1))
 done
-# of the solution that the PTX is of, line "NUMBER REGISTERS BYTES" in $dir/answers; 'REFUSED' in place of registers
+# Line "NUMBER REGISTERS BYTES" of $dir/answers is the answer for the solution of this PTX; REFUSED instead of
+# registers rejects it.
 cat >"$dir/asm" <<END
 #!/bin/sh
 [ "\$1" != --version ] || { echo "an assembler"; cat "$dir/version"; exit; }
@@ -38,21 +40,21 @@ answers() { # LINE...
 	printf '%s\n' "$@" >"$dir/answers"
 	: >"$dir/asked"
 }
-asked() { # NUMBERS: in this order
+asked() { # NUMBERS: the solutions that were assembled, in this order
 	[ "$(sed -n 's/^\([0-9]\) .*/\1/p' "$dir/asked" | tr -d '\n')" = "$1" ] || fail "$2: asked about $(cat "$dir/asked"), not $1"
 }
-taken() { # NUMBER WHAT: in $dir/b.hxb
+taken() { # NUMBER WHAT: the solution in $dir/b.hxb
 	python3 - "$dir/b.hxb" "$dir/k/$1.ptx" <<'END' || fail "$2: not solution $1"
 import sys
 bundle, ptx = (open(p, "rb").read() for p in sys.argv[1:])
 sys.exit(ptx not in bundle)
 END
 }
-alike() { # REGISTERS BYTES: of all eight
+alike() { # REGISTERS BYTES: the same answer for all eight
 	for n in 0 1 2 3 4 5 6 7; do echo "$n $1 $2"; done
 }
 
-# the first that does not spill, though the estimate has seven in front of it
+# Selects the first solution that does not spill, although the estimate ranks seven before it.
 alike 128 16 | sed 's/^6 .*/6 128 0/' >"$dir/answers"; : >"$dir/asked"
 says 0 '' build $prog -o "$dir/b.hxb"
 taken 6 'one does not spill'
@@ -63,12 +65,12 @@ cmp "$dir/p" "$dir/k/6.ptx" || fail "--emit-ptx --assemble takes another"
 says 0 '' --emit-ptx $prog -o "$dir/p"
 cmp "$dir/p" "$dir/k/0.ptx" || fail "--emit-ptx asks by itself"
 
-# all do: the one that spills least is taken, and the warning says so
+# All spill: selects the one that spills least, and the warning says so.
 alike 255 40 | sed 's/^3 .*/3 255 12/' >"$dir/answers"
 says 0 'kernel attention: 12 bytes of each lane go to memory and back, as the assembler says' build $prog -o "$dir/b.hxb"
 taken 3 'all spill'
 
-# a solution that is named is not asked about; nor does anybody who wants none
+# No assembler runs for a solution selected by number, or with --assembler none.
 : >"$dir/asked"
 says 0 '' build $prog --candidate 0 -o "$dir/b.hxb"
 taken 0 '--candidate 0'
@@ -86,7 +88,8 @@ sed -i 's/ candidate=0//' "$dir/family"
 says 0 '' build $prog --family "$dir/family" -o "$dir/b.hxb"
 taken 3 'a family that does not say which'
 
-# what is refused is told, and left; the first of all: then estimates decide, and no more is asked
+# A rejected solution is reported and skipped. If the first is rejected, the estimates decide and no other is
+# assembled.
 answers '0 255 8' '1 REFUSED 0' "$(alike 128 0 | sed 1,2d)"
 says 0 'the assembler refuses solution 1 of kernel attention: ptxas fatal: no such thing as solution 1' build $prog -o "$dir/b.hxb"
 taken 2 'one is refused'
@@ -99,8 +102,8 @@ says 1 'the assembler refuses solution 0' build $prog --werror -o "$dir/x.hxb"
 printf '#!/bin/sh\necho hello\n' >"$dir/mute"
 chmod +x "$dir/mute"
 says 0 'it says nothing of registers' build $prog --assembler "$dir/mute" -o "$dir/b.hxb"
-# one that hangs is ended after 60 s, of a clock that runs 100 times as fast here, and estimates decide
-if [ -z "${SAN:-}" ]; then # whose library wants to be the first that is loaded
+# An assembler that hangs is killed after 60 s (of a clock 100 times as fast here), and the estimates decide.
+if [ -z "${SAN:-}" ]; then # the sanitizer's library must be loaded first
 	cat >"$dir/fast.c" <<'END'
 #define _GNU_SOURCE
 #include <sys/syscall.h>
@@ -131,7 +134,7 @@ END
 	[ "$(wc -l <"$dir/hung")" = 1 ] || fail "an assembler that hangs is asked again"
 	! kill -0 "$(cat "$dir/hung")" 2>/dev/null || fail "the assembler hangs on"
 fi
-without() { # STATUS ARGUMENTS: hexc, with nothing of the name ptxas on PATH
+without() { # STATUS ARGUMENTS: hexc without a ptxas on PATH
 	want=$1
 	shift
 	PATH=$dir/bin "$HEXC" "$@" >"$dir/out" 2>&1
@@ -146,7 +149,7 @@ without 0 candidates $prog
 PTXAS=$dir/asm
 taken 0 'without an assembler'
 
-# with --cache it is asked once, and another version once more
+# With --cache each solution is assembled once, and again for another version of the assembler.
 answers '0 128 16' "$(alike 128 0 | sed 1d)"
 says 0 '' build $prog --cache="$dir/cache" -o "$dir/b.hxb"
 taken 1 'first'
@@ -162,12 +165,13 @@ says 0 '' build $prog --cache="$dir/cache" --assembler none -o "$dir/b.hxb"
 taken 0 'none, and the cache has what was asked'
 says 4 'cannot be run' build $prog --cache="$dir/cache" --assembler "$dir/nothing" -o "$dir/b.hxb"
 
-# cubins by $PTXAS
+# $PTXAS makes the cubins.
 : >"$dir/asked"
 without 0 build examples/vector_add.hexc --candidate 0 --cubin sm_86 -o "$dir/c.hxb"
 grep -q cubin "$dir/asked" && grep -aq 'cubin of -arch=sm_86' "$dir/c.hxb" || fail "--cubin: \$PTXAS is not read"
 
-# registers are blocks of an SM, and these cycles: sm_80 has 65536 registers for 64 warps, given by 256, and blocks of 4 warps
+# Registers determine blocks per SM, and those the cycles: sm_80 has 65536 registers per SM, allocated in units of
+# 256, and blocks have 4 warps.
 answers '0 255 0' '1 168 0' '2 104 0' "$(alike 152 0 | sed 1,3d)"
 "$HEXC" candidates $prog --assemble --json >"$dir/json" || fail "candidates --assemble"
 "$HEXC" candidates $prog --json >"$dir/plain"
@@ -190,7 +194,8 @@ cycles = {}
 for c in found[:8]:
     e, said = estimated[c["index"]], c["assembled"]
     assert said["registers"] == used[c["index"]] and said["spilled_bytes"] == 0
-    # what is predicted of `together` blocks, of which each keeps its busiest unit so long: cycles = busy + (alone - busy) / n
+    # prediction for n = `together` blocks, whose busiest unit needs `busy` cycles each: cycles = busy + (alone -
+    # busy) / n
     n = e["blocks_together"]
     assert n > 1 and n == blocks(e["registers"]), (e, "another limit than registers")
     busy = (n * e["cycles"] - e["alone"]) / (n - 1)
@@ -203,7 +208,7 @@ assert [c["index"] for c in found[:8]] == sorted(cycles, key=cycles.get), cycles
 assert found[0]["index"] == 2, "the one of the fewest registers"
 END
 
-# ptxas itself, where there is one: what is listed is what it says
+# With ptxas: the list has ptxas's own numbers.
 unset PTXAS
 command -v ptxas >/dev/null || exit $bad
 "$HEXC" candidates $prog --assemble --json >"$dir/json" || fail "candidates --assemble with ptxas"

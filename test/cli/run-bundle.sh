@@ -1,6 +1,6 @@
 #!/bin/sh
-# hexc build and hexc bundle: what is in a bundle, that it is whole, that several become one, that it can be an array of a
-# C program; what is refused, and why.
+# hexc build and hexc bundle: contents and integrity of a bundle, merging, bundles as C arrays; rejected input and
+# the reasons.
 . test/script.sh
 k=$dir/k.hxb
 two="examples/gemm_f16.hexc examples/vector_add.hexc"
@@ -15,12 +15,12 @@ two="examples/gemm_f16.hexc examples/vector_add.hexc"
 	says 0 '"entry":	"vector_add"' bundle list --json "$k" --kernel vector_add
 	! grep -q gemm "$dir/out" || fail "--kernel does not choose"
 	says 0 '' bundle verify "$k"
-	# a manifest of each module, as --manifest has it
+	# Each module's manifest equals that of --manifest.
 	"$HEXC" --emit-ptx examples/vector_add.hexc --arch sm_80 -D BN=128 -o /dev/null --manifest "$dir/m.json"
 	says 0 '' bundle show "$k" --kernel vector_add
 	tr -d '\t\n' <"$dir/m.json" >"$dir/one"
 	tr -d '\t\n' <"$dir/out" | grep -qF "$(cat "$dir/one")" || fail "bundle show has not the manifest"
-	# the same bytes again; one of each; one of several
+	# Reproducible output; duplicate modules once; several bundles merged.
 	says 0 '' build $two --arch sm_80,sm_90a -D BM=64,128 -D BN=128 -o "$dir/again.hxb"
 	cmp "$k" "$dir/again.hxb" || fail "building twice gives two bundles"
 	says 0 '' build examples/gemm_f16.hexc --arch sm_80,sm_90a -D BM=64,128 -D BN=128 -o "$dir/a.hxb"
@@ -31,7 +31,7 @@ two="examples/gemm_f16.hexc examples/vector_add.hexc"
 	says 1 'kernel vector_add for sm_80 with BN=128, WARPS=4 is there twice' bundle merge "$k" "$dir/other.hxb" -o "$dir/x.hxb"
 	[ ! -e "$dir/x.hxb" ] || fail "a bundle with twins is written"
 
-	# what is refused
+	# Rejected input.
 	says 2 'which programs?' build -o "$dir/x.hxb"
 	says 2 '-o FILE.hxb is missing' build examples/vector_add.hexc
 	says 2 "unknown arch 'sm_1'" build examples/vector_add.hexc --arch sm_80,sm_1 -o "$dir/x.hxb"
@@ -56,9 +56,9 @@ two="examples/gemm_f16.hexc examples/vector_add.hexc"
 	says 1 'shorter or longer than it says' bundle verify "$dir/cut.hxb"
 	{ head -c 30000 "$k"; printf x; tail -c +30002 "$k"; } >"$dir/bent.hxb"
 	says 1 'checksum' bundle verify "$dir/bent.hxb"
-	says 0 '6 kernels' bundle list "$dir/bent.hxb" # the index is whole
+	says 0 '6 kernels' bundle list "$dir/bent.hxb" # the index is intact
 }
-# cubins, where ptxas is; without it that is said
+# Cubins, if ptxas is available; otherwise a message.
 unset PTXAS
 if command -v ptxas >/dev/null; then
 	says 0 '' build examples/vector_add.hexc --arch sm_80,sm_90a --candidate 0 --cubin sm_86,sm_90a -o "$dir/c.hxb"
@@ -71,7 +71,7 @@ mkdir "$dir/bin"
 PATH=$dir/bin "$HEXC" build examples/vector_add.hexc --cubin sm_86 -o "$dir/x.hxb" >"$dir/out" 2>&1
 [ $? = 4 ] && grep -q 'needs ptxas' "$dir/out" || fail "without ptxas: $(cat "$dir/out")"
 
-# As an array of a program that has no file.
+# As an array in a program without files.
 says 0 '' bundle merge "$k" --c-array "$dir/my-kernels.c"
 cat >"$dir/main.c" <<'END'
 #include "lib/hexc_bundle.h"

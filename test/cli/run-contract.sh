@@ -1,5 +1,5 @@
 #!/bin/sh
-# What others rely on: each command does what the contract says, in every spelling, and says nothing else.
+# The contract of the command line: each command works as documented, in every spelling, without other output.
 . test/script.sh
 n=0
 # ok STATUS ARGUMENTS...: output in $dir/out and $dir/err
@@ -62,7 +62,7 @@ grep -qx 'hexc [0-9]*\.[0-9]*\.[0-9]*, LLVM [0-9]*' "$dir/out" || fail --version
 ok 0 --list-archs
 grep -qx sm_80 "$dir/out" || fail --list-archs
 
-# --emit-ptx: to standard output, to a file, in any order and spelling; the same bytes
+# --emit-ptx to standard output and to a file, in any order and spelling: the same bytes
 ok 0 --emit-ptx "$add"
 cp "$dir/out" "$dir/1.ptx"
 says '.visible .entry add('
@@ -86,7 +86,7 @@ ok 0 --emit-ptx "$add" --time
 same "$dir/1.ptx" "$dir/out"
 grep -q 'median of' "$dir/err" && grep -q ' infer ' "$dir/err" || fail '--time'
 
-# the manifest says what a host needs
+# The manifest has what a host needs.
 ok 0 --emit-ptx "$w" --manifest "$dir/m.json" -o "$dir/w.ptx"
 tr -d ' \t\n' <"$dir/m.json" >"$dir/m"
 for want in '"entry":"w"' '"grid":["ceil(M,16)","ceil(N,16)","1"]' '"block":[128,1,1]' '"cluster":[1,1,1]' \
@@ -95,12 +95,12 @@ for want in '"entry":"w"' '"grid":["ceil(M,16)","ceil(N,16)","1"]' '"block":[128
 	grep -qF -- "$want" "$dir/m" || fail "manifest: no $want"
 done
 grep -q '"smem":[0-9]' "$dir/m" || fail 'manifest: no smem'
-# constants by name and value, those that are element types too
+# Constants by name and value, including element types.
 sed 's/^{/    const T = f32, G = 8\n{/; s/f32\[N\]/T[N]/g; s/alpha: f32/alpha: T/' "$add" >"$dir/typed.hexc"
 ok 0 --emit-ptx "$dir/typed.hexc" -D T=f16 -D G=-3 --manifest "$dir/m.json" -o "$dir/typed.ptx"
 tr -d ' \t\n' <"$dir/m.json" | grep -qF '"constants":{"BN":128,"T":"f16","G":-3}' || fail 'manifest: constants'
 
-# run: every form of a value; sizes from tensors, by hand, from scalars
+# run: every form of a value; sizes from tensors, from --arg, from scalars.
 for exec in tile sim; do
 	ok 0 run "$add" --exec $exec --arg 'A=random(1)[300]' --arg 'B=randint(2,-8,8)' --arg alpha=0.5 --save C="$dir/c.npy" --save A="$dir/a.npy" --save B="$dir/b.npy"
 	quiet
@@ -112,11 +112,11 @@ for exec in tile sim; do
 done
 same "$dir/c.tile.npy" "$dir/c.sim.npy"
 ok 0 run "$add" --arg 'A=random(1)[0]' --arg B=zeros --arg alpha=1 --check
-# random numbers are the same everywhere: element 0 of random(1) as f32
+# Random numbers are the same on every machine: element 0 of random(1) as f32.
 od -An -tx1 -j 128 -N 8 "$dir/a.npy" | tr -d ' \n' >"$dir/hex"
 grep -qx '0352693fbaa6fe3e' "$dir/hex" || fail "random(1) begins with $(cat "$dir/hex")"
 
-# scalars of 64 bits without a sign
+# Unsigned 64-bit scalars.
 sed 's/alpha: f32/alpha: u64/; s/\* alpha/+ f32(alpha >> 63)/' "$add" >"$dir/u64.hexc"
 for big in 18446744073709551615 0xffffffffffffffff 9223372036854775808; do
 	ok 0 run "$dir/u64.hexc" --arg A=zeros --arg B=zeros --arg N=1 --arg alpha=$big --save C="$dir/c1.npy"
@@ -128,7 +128,7 @@ for big in 18446744073709551615 0xffffffffffffffff 9223372036854775808; do
 done
 ok 2 run "$dir/u64.hexc" --arg A=zeros --arg B=zeros --arg N=1 --arg alpha=18446744073709551616
 
-# 4-bit codes in a byte each, or packed, are the same weights
+# 4-bit codes, one per byte or packed, are the same weights.
 ok 0 run "$w" --exec tile --arg 'A=randint(1,-4,5)[5,64]' --arg 'W=random(3)[9,64]' --save W="$dir/codes.npy" --save A="$dir/wa.npy" --save C="$dir/wc.npy"
 ok 0 run "$w" --arg A=@"$dir/wa.npy" --arg W=@"$dir/codes.npy" --check
 says 'C f16[5,9]: largest absolute error 0'
@@ -142,7 +142,7 @@ ok 0 run "$w" --arg A=@"$dir/wa.npy" --arg W=@"$dir/packed.npy" --check --save C
 same "$dir/wc.npy" "$dir/wc2.npy"
 same "$dir/codes.npy" "$dir/codes2.npy"
 
-# every type goes through a kernel and back into the same file
+# Every type round-trips through a kernel to an identical file.
 for type in f16 bf16 f32 i8 u8 i32 u32; do
 	sed "s/TYPE/$type/g" "$dir/copy.hexc" >"$dir/copy_$type.hexc"
 	for exec in tile sim; do
@@ -158,13 +158,13 @@ for f in instructions mma global_sectors_read global_sectors_written global_sect
 	grep -q "\"$f\":" "$dir/s.json" || fail "--stats: no $f"
 done
 
-# sim: PTX of any producer, with the manifest's launch; the same bytes as run
+# sim: PTX from any producer, launched as in the manifest; the same bytes as run
 ok 0 --emit-ptx "$add" -o "$dir/add.ptx"
 ok 0 sim "$dir/add.ptx" --entry add --grid 3 --block=128,1,1 --arg @"$dir/a.npy" --arg @"$dir/b.npy" --arg f32:0.5 --arg zeros:f32:300 \
 	--arg s64:300 --save 3="$dir/c3.npy" --stats "$dir/s2.json"
 quiet
 same "$dir/c.sim.npy" "$dir/c3.npy"
-# a wrong launch is found: the output is one element short
+# A wrong launch is reported: the output is one element short.
 ok 3 sim "$dir/add.ptx" --entry add --grid 3 --block 128 --arg @"$dir/a.npy" --arg @"$dir/b.npy" --arg f32:0.5 --arg zeros:f32:299 --arg s64:300 --stats "$dir/s3.json"
 grep -q "add.ptx:[0-9]*:1: fault: out-of-bounds: " "$dir/err" || fail 'no report of the fault'
 grep -q '"kind":	"out-of-bounds"' "$dir/s3.json" || fail 'no fault in --stats'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# --check does not call right what the program does not write; --expect compares with a file.
+# --check must not pass elements that the program does not write; --expect compares with a file.
 . test/script.sh
 cat >"$dir/part.hexc" <<'END2'
 kernel part(A: f32[N], C: out f32[N]) { grid(N / 128); C[block.x * 128 :+ 128] = A[block.x * 128 :+ 128] + 1; }

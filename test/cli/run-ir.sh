@@ -1,16 +1,16 @@
 #!/bin/sh
-# hexc ir: what --dump prints goes on to the same PTX; passes by name and by range; scripts/bisect finds a wrong pass and
-# its op; scripts/reduce makes programs smaller.  WHOLE=1: all examples on all GPUs, every pass (an hour).
+# hexc ir compiles the IR of --dump to the same PTX, and runs passes by name and by range. scripts/bisect finds a
+# wrong pass and its op; scripts/reduce shrinks programs. WHOLE=1: all examples on all GPUs, every pass (an hour).
 . test/script.sh
 
-# dumps PROGRAM ARCH: each kernel after each pass, in $dir/ir/PASS.ir, and the PTX in $dir/want.ptx
+# dumps PROGRAM ARCH: writes the IR after each pass to $dir/ir/PASS.ir, and the PTX to $dir/want.ptx
 dumps() {
 	rm -rf "$dir/ir"
 	mkdir "$dir/ir"
 	"$HEXC" --emit-ptx "$1" --arch "$2" --dump all -o "$dir/want.ptx" 2>"$dir/dumps" || return 1
 	awk -v to="$dir/ir" '/^\/\/ [^ ]* after [^ ]*$/ { file = to "/" $4 ".ir"; next } /^kernel /, /^}/ { print >>file }' "$dir/dumps"
 }
-# onward PROGRAM ARCH [EACH]: from every EACH-th of these to PTX
+# onward PROGRAM ARCH [EACH]: compiles every EACH-th of these to PTX
 onward() {
 	dumps "$1" "$2" || return 0 # not for this GPU
 	n=0
@@ -34,7 +34,7 @@ else
 	onward test/cli/judged/lu.hexc sm_80 13
 fi
 
-# nothing is done to IR without passes, however often; a pass that is named is run
+# Without passes the IR stays unchanged, however often; a named pass runs.
 dumps examples/softmax.hexc sm_80
 says 0 '' ir "$dir/ir/bounds.ir" -o "$dir/a.ir"
 cmp -s "$dir/a.ir" "$dir/ir/bounds.ir" || fail 'hexc ir changes what it reads'
@@ -69,7 +69,7 @@ awk '$1 == "fold" { if ($2 > 0 && $3 == "ops" && $5 == "values:") found = 1 } EN
 "$HEXC" ir "$dir/ir/legalize.ir" --passes infer --trace-search "$dir/plans" -o /dev/null || bad=1
 grep -q 'plan 1: *.*cycles, .*registers' "$dir/plans" && [ "$(wc -l <"$dir/plans")" -gt 3 ] || fail "--trace-search: $(head -3 "$dir/plans")"
 
-# IR is run as a program is: as it is by the tile interpreter, through the passes that are left by the simulator
+# IR runs like a program: unchanged in the tile interpreter, through the remaining passes in the simulator.
 run="--arg X=random(1)[5,300] --check"
 for ir in parse bounds infer sync; do
 	# shellcheck disable=SC2086 # words
@@ -85,7 +85,7 @@ sed 's/ sub \(.*: reg f32\)/ add \1/' "$dir/ir/fold.ir" >"$dir/wrong.ir"
 	says 3 'WRONG' run examples/softmax.hexc --exec sim --from "$dir/wrong.ir" $run
 }
 
-# A compiler with a wrong pass: this one, but that the IR from PASS on has been through sed.  bisect names pass and op.
+# A compiler with a wrong pass: it edits the IR after PASS with sed. bisect names the pass and the op.
 cat >"$dir/hexc" <<'END'
 #!/bin/sh
 case " $* " in
@@ -129,7 +129,8 @@ says 0 '' run $p --exec tile --save Y="$dir/y.npy"
 	bisected split 's/ = sub (%[0-9]+\.N), (%[0-9]+) : i64/ = add \1, \2 : i64/' '= add %[0-9]*\.N' $p
 	bisected rotate '{/copy %[0-9]+, %[0-9]+\.a async/d}' 'of op load' $gemm
 }
-# Of packed tensors the program knows nothing once they are words: no accusation, and what can be tried is.
+# After lowering, packed tensors have no counterpart in the program: bisect must not blame a pass, and tries the
+# rest.
 w4="examples/gemm_wNa16.hexc --kernel gemm_wNa16 --arg A=random(1)[16,128] --arg W=random(2)[64,128] --arg S=random(3)"
 # shellcheck disable=SC2086 # words
 {
@@ -138,11 +139,12 @@ w4="examples/gemm_wNa16.hexc --kernel gemm_wNa16 --arg A=random(1)[16,128] --arg
 	"$HEXC" --emit-ptx examples/gemm_wNa16.hexc --kernel gemm_wNa16 --dump infer -o /dev/null 2>&1 | sed -n '/^kernel/,/^}/p' >"$dir/w4.ir"
 	says 2 'W is another argument in this IR than in the program' run $w4 --exec tile --from "$dir/w4.ir"
 }
-# nothing is wrong
+# No pass is wrong.
 HEXC=$HEXC scripts/bisect $p >"$dir/out" 2>&1
 [ $? = 1 ] && grep -q 'nothing is wrong' "$dir/out" || fail "bisect of nothing: $(cat "$dir/out")"
 
-# An internal error, here the checker's of IR without a barrier, leaves a folder that shows it again; as JSON too.
+# An internal error (here the validator's, for IR without a barrier) writes a directory that reproduces it; also as
+# JSON.
 "$HEXC" --emit-ptx examples/gemm_f16.hexc --arch sm_90a --schedule groups -D BK=32 --dump insert_barriers -o /dev/null 2>&1 | sed -n '/^kernel/,/^}/p' |
 	awk '!gone && /^ *barrier / { gone = 1; next } 1' >"$dir/no.ir"
 for diag in text json; do
@@ -162,7 +164,7 @@ done
 TMPDIR=$dir/none "$HEXC" ir "$dir/no.ir" --arch sm_90a --passes ..emit --prove -o /dev/null 2>"$dir/err"
 grep -q 'nothing could be kept of this internal error: No such file' "$dir/err" || fail "no folder: $(cat "$dir/err")"
 
-# What is looked for is an exponential function.
+# The property to preserve: an exponential function.
 scripts/reduce "$dir/p.hexc" -o "$dir/r.hexc" sh -c "'$HEXC' --emit-ptx {} -o - 2>/dev/null | grep -q ex2" 2>"$dir/log" ||
 	fail "reduce: $(cat "$dir/log")"
 [ "$(wc -l <"$dir/r.hexc")" -lt 11 ] && "$HEXC" --emit-ptx "$dir/r.hexc" -o - 2>"$dir/err" | grep -q ex2 || fail "reduced: $(cat "$dir/r.hexc")"

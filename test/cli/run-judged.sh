@@ -1,6 +1,6 @@
 #!/bin/sh
-# Programs whose errors grow until no bound is known are judged by runs of the tile interpreter with other roundings:
-# right by estimate; and where they cannot be judged, the value that lost its bound is named.
+# Programs with unbounded error estimates are checked by runs of the tile interpreter with other roundings: `right
+# by estimate`. If that fails too, the message names the value that has no bound.
 . test/script.sh
 . test/python.sh
 need_python
@@ -17,7 +17,7 @@ for name, x in (("square", square), ("positive", square @ square.T + np.eye(16))
                 ("seen", r.standard_normal((30, 8))), ("found", r.standard_normal((30, 1)))):
     np.save(f"{d}/{name}.npy", x.astype(np.float32))
 END
-judged() { # PROGRAM FROM TO ARGUMENTS...: on the simulator, right, for two targets, and wrong with TO in place of FROM
+judged() { # PROGRAM FROM TO ARGUMENTS...: correct on the simulator for two targets, wrong with TO instead of FROM
 	p=$here/judged/$1.hexc
 	sed "s|$2|$3|" "$p" >"$dir/wrong.hexc"
 	! cmp -s "$p" "$dir/wrong.hexc" || fail "$p: no '$2'"
@@ -43,7 +43,7 @@ judged jacobi 's \* left + c' '0.999 * s * left + c' --arg "A=@$dir/small.npy"
 judged kalman 'u - gain' 'u - 1.001 * gain' --arg "F=@$dir/turn.npy" --arg "H=@$dir/seen.npy" --arg "Z=@$dir/found.npy"
 says 0 'right by estimate' run "$here/judged/cg.hexc" --exec=sim --check --arg "A=@$dir/positive.npy" --arg "B=@$dir/vector.npy"
 
-# A choice by the last bit of a sum: no bound, and the estimate is of nothing either.
+# A choice by the last bit of a sum has no bound, and no estimate either.
 cat >"$dir/place.hexc" <<'END'
 kernel place(A: f32[N], I: out i32[1])
 {

@@ -1,8 +1,8 @@
 #!/bin/sh
-# hexc-manifest(5) has the path and the type of every value that manifests have, and no others: those of all examples
-# for a GPU without roles and one with them, and of clusters.
+# hexc-manifest(5) has exactly the paths and types of values that manifests have: those of all examples for a GPU
+# without warp roles and for one with them, and of clusters.
 . test/script.sh
-paths() { # of a JSON text: path, tab, type of each value that is no array and no object
+paths() { # prints from a JSON text: path, tab, type of each value that is no array and no object
 	awk '
 	BEGIN { RS = "\001" }
 	function blank() { while (substr(s, i, 1) ~ /[ \t\r\n]/) i++ }

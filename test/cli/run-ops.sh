@@ -1,6 +1,6 @@
 #!/bin/sh
-# hexc ops lists what lib/ops has, and of each operator what the compiler itself says of its kernels: arguments,
-# constants and limits of the manifest, holes of the text, lines of the table.
+# hexc ops lists the operators of lib/ops. For each it prints what the compiler reports about its kernels:
+# arguments, constants and limits of the manifest, placeholders of the text, entries of the table.
 . test/script.sh
 sed -n 's,^//: op ,,p' lib/ops/*.hexc | LC_ALL=C sort >"$dir/want"
 "$HEXC" ops | sed 's/^[a-z_0-9]* *//' | LC_ALL=C sort | diff "$dir/want" - || fail "hexc ops (>) lists other operators than lib/ops (<)"
@@ -59,7 +59,7 @@ for op in listed:
     compare(name, 'constants and tunables', constants, {c['name'] for c in page['constants'] + page['tunables']})
     compare(name, 'holes', {w for x in re.findall(r'//\+ ([\w|]+)', text) for w in x.split('|')}, {h['name'] for h in page['holes']})
     compare(name, 'table', set(x.strip() for x in re.findall(r'^//: take (.*)$', text, re.M)), set(page['kernels']))
-    # the manifest folds constants and parts conditions: each size that it limits is in a condition
+    # The manifest folds constants and splits conditions: each size that it limits occurs in a condition.
     limited = {w for k in {k for c in chains for k in c} for x in kernels[k]['assume'] for w in re.findall(r'[A-Z]\w*', x)}
     compare(name, 'limited sizes', limited, limited & {w for x in page['limits'] for w in re.findall(r'\w+', x)})
     for a in page['arguments'] + page['constants'] + page['tunables'] + page['holes']:

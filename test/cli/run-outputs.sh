@@ -1,11 +1,11 @@
 #!/bin/sh
-# What hexc writes is whole or as it was: no output is an input or another output, whatever it is called; a disk that
-# is full leaves the old file; modes and links stay; nothing is left beside it.
+# hexc writes complete files or none. An output is never an input or another output, under any name. With a full
+# disk the old file remains. Modes and links are preserved, and no temporary file remains.
 . test/script.sh
 cp examples/vector_add.hexc "$dir/p.hexc"
 cp test/weights/fixtures/blocks.gguf "$dir/w.gguf"
 p=$dir/p.hexc
-# refused STATUS TEXT FILE ARGUMENTS...: and FILE is as it was
+# refused STATUS TEXT FILE ARGUMENTS...: and FILE is unchanged
 refused() {
 	want=$1 text=$2 file=$3
 	shift 3
@@ -14,7 +14,7 @@ refused() {
 	cmp -s "$file" "$dir/before" || fail "hexc $* changed $file"
 }
 
-# an input, by its name, by another way to it, by a link; standard input too
+# An input, by its name, by another path, by a link; standard input too.
 ln -s p.hexc "$dir/soft.hexc"
 ln "$p" "$dir/hard.hexc"
 for out in "$p" "$dir/../${dir##*/}/p.hexc" "$dir/soft.hexc" "$dir/hard.hexc"; do
@@ -38,7 +38,7 @@ says 0 '' --emit-ptx "$p" -o "$dir/p.ptx"
 refused 2 'is read, and would be overwritten' "$dir/p.ptx" sim "$dir/p.ptx" --entry vector_add --grid 1 --block 128 --arg zeros:f32:1 \
 	--arg zeros:f32:1 --arg zeros:f32:1 --arg s64:1 --save 0="$dir/p.ptx"
 
-# two outputs
+# Two outputs.
 says 2 'is to be written twice' --emit-ptx "$p" -o "$dir/new" --manifest "$dir/./new"
 [ ! -e "$dir/new" ] || fail 'one of two outputs was written'
 ln "$dir/a.npy" "$dir/a2.npy"
@@ -48,7 +48,7 @@ rm "$dir/a2.npy"
 svg=$(find "$dir/svg" -name '*.svg' | head -1)
 says 2 'was read or written already' explain examples/gemm_f16.hexc --svg "$dir/svg" --json "$svg"
 
-# a disk that is full, as if it were
+# A simulated full disk.
 head -c 5000 /dev/zero >"$dir/good"
 cp "$dir/good" "$dir/out.ptx"
 err=$(ulimit -f 1 && exec "$HEXC" --emit-ptx examples/gemm_w4a16.hexc -o "$dir/out.ptx" 2>&1 >/dev/null)
@@ -56,7 +56,7 @@ case "$? $err" in 4*'out.ptx: cannot write: File too large') ;; *) fail "a full 
 cmp -s "$dir/out.ptx" "$dir/good" || fail 'a full disk spoils the old file'
 says 4 'cannot write' --emit-ptx "$p" -o /dev/full
 
-# modes, links, devices, the folder
+# Modes, links, devices, the directory.
 chmod 640 "$dir/out.ptx"
 ln -s out.ptx "$dir/link.ptx"
 says 0 '' --emit-ptx "$p" -o "$dir/link.ptx"

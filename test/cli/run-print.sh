@@ -1,6 +1,6 @@
 #!/bin/sh
-# print and assert: the simulator says what the tile interpreter says, to the byte, for all candidates and targets,
-# in the order of the program; assertions tell text, file and line; ptxas takes the calls.
+# print and assert: the output of the simulator equals that of the tile interpreter, byte by byte, for all
+# candidates and targets, in program order. Assertions report text, file and line. ptxas accepts the calls.
 . test/script.sh
 
 cat >"$dir/k.hexc" <<'END'
@@ -41,7 +41,7 @@ numbers 4 0.10000000000000001 1 inf
 no values
 END
 head -n 3 "$dir/tile" | diff "$dir/head" - || fail "the first lines are not those"
-# 2 x 2 blocks; 7 x 8 elements are inside of tiles of 4 x 8, behind loops too.
+# 2 x 2 blocks; 7 x 8 elements are in bounds of tiles of 4 x 8, also after loops.
 for want in '4 ^numbers 4 ' '112 as f16 ' '32 row ' '4 ^last$' '8 first ' '4 ^j 1 ' '28 ^not ' '7 sum ' '2 in a function: ' \
 	'4 ^u8 132 i64 3298534883328 u64 9223372036854775808 bool 1$'; do
 	n=$(grep -c "${want#* }" "$dir/tile")
@@ -63,7 +63,7 @@ for arch in $(archs); do
 	fi
 done
 
-# Assertions: which, where, with which words; and that those that hold change nothing.
+# Failed assertions report element, location and text. Satisfied assertions change nothing.
 cat >"$dir/a.hexc" <<'END'
 kernel a(X: f32[M, N], Y: out f32[M, N], s: i32)
 {
@@ -98,7 +98,7 @@ for exec in tile sim; do
 		fail "$exec: $(cat "$dir/out")"
 done
 
-# What is outside of a tensor breaks no assertion (zeros would), and is not printed.
+# Out-of-bounds elements violate no assertion (zeros would), and are not printed.
 cat >"$dir/e.hexc" <<'END'
 kernel e(X: f32[N], Y: out f32[N])
 {
@@ -112,7 +112,7 @@ END
 "$HEXC" run "$dir/e.hexc" --exec=sim --check --arg 'X=randint(1,1,9)[37]' >"$dir/out" || fail "edges: $(cat "$dir/out")"
 [ "$(grep -c '^\[' "$dir/out")" = 37 ] || fail "not one line for each of 37 elements"
 
-# Endless printing is cut, not kept.
+# Unlimited output is truncated, not buffered.
 cat >"$dir/m.hexc" <<'END'
 kernel m(Y: out i32[N])
 {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# hexc sim: structs by value, arrays of device pointers, named buffers; faults that are not to be told.
+# hexc sim: structs by value, arrays of device pointers, named buffers; suppressed faults.
 . test/script.sh
 
 # struct { f32 scale; u64 x; u16 n[3]; u8 last; } by value, and y[]: out[0] = scale * x[1] + n[2] + last + y[1][0]
@@ -30,7 +30,7 @@ sim() { # STATUS OPTIONS...
 	[ $got = "$want" ] || fail "status $got, not $want, of $*: $(sed 5q "$dir/err")"
 }
 says() { grep -qF -e "$1" "$dir/err" || fail "no '$1' in: $(cat "$dir/err")"; }
-# a buffer by its name and by the number of its argument, with an offset; arrays in a struct; padding
+# A buffer by its name and by its argument index, with an offset; arrays in a struct; padding.
 k() { # STATUS STRUCT PTRS MORE...
 	status=$1 struct=$2 ptrs=$3
 	shift 3
@@ -42,13 +42,13 @@ k 0 'struct:{f32 0.5, ptr A, u16 7 8 9, u8 3}' 'ptrs:{B, A+4}'
 [ "$(value)" = 15 ] || fail "0.5 * 2 + 9 + 3 + 2 is $(value)"
 k 0 'struct:{f32 2, ptr A,u16 1 2 3,u8 0x10 }' 'ptrs:{null,2}'
 [ "$(value)" = 23 ] || fail "2 * 2 + 3 + 16 + 0 is $(value)"
-# what stands in a file, and a buffer that is saved by its name
+# The contents of a file, and a buffer saved by its name.
 printf '\000\000\200\077\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\001\000\002\000' >"$dir/s.bin"
 sim 3 "$dir/k.ptx" --entry k --grid 1 --block 1 --arg "struct:$dir/s.bin" --arg 'ptrs:{B,B}' --arg zeros:f32:1 \
 	--buffer B=zeros:f32:1 --save "B=$dir/b.npy"
 says 'out-of-bounds' # its pointer is null
 [ "$(wc -c <"$dir/b.npy")" = 132 ] || fail 'the buffer of --save B=... is not there'
-# what is wrong is said
+# Errors are reported.
 k 2 'struct:{f32 0.5, ptr A}' 'ptrs:{B, A}'
 says 'has 16 bytes; parameter s takes 24'
 k 2 'struct:{f32 0.5, ptr C}' 'ptrs:{B}'
@@ -73,7 +73,7 @@ says 'no number'
 k 2 "struct:$dir/s.bin" 'ptrs:{B}' --save "C=$dir/c.npy"
 says 'no --buffer'
 
-# Three kinds of faults in one kernel; each can be left out, and then it does not count.
+# Three kinds of faults in one kernel; each can be suppressed, and then does not count.
 cat >"$dir/f.ptx" <<'END'
 .version 8.0
 .target sm_80
@@ -128,7 +128,7 @@ rules '* f\n'
 f 0 --suppress "$dir/rules"
 count 0
 
-# Odd, but it works: a warning, and no failure.
+# Unusual but valid: a warning, and no failure.
 cat >"$dir/w.ptx" <<'END'
 .version 8.0
 .target sm_80

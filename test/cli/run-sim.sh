@@ -1,8 +1,8 @@
 #!/bin/sh
-# hexc sim: --seed chooses an interleaving, the same for the same number; --max-faults ends a launch.
+# hexc sim: --seed selects an interleaving, reproducibly; --max-faults ends a launch.
 . test/script.sh
 
-# block 1 reads what block 0 writes, without an order
+# Block 1 reads what block 0 writes, without synchronization.
 cat >"$dir/order.ptx" <<'END'
 .version 7.0
 .target sm_70
@@ -23,7 +23,7 @@ W:	mov.u32 %r2, 1; st.relaxed.gpu.global.u32 [%d], %r2; ret;
 	ret;
 }
 END
-# seed N: what block 1 has read
+# seed N: prints what block 1 has read
 seed() {
 	"$HEXC" sim "$dir/order.ptx" --entry k --grid 2 --block 1 --arg zeros:u32:2 --seed "$1" \
 		--save "0=$dir/$2.npy" >"$dir/log" 2>&1 || fail "--seed $1: $(cat "$dir/log")"
@@ -43,8 +43,8 @@ faults() { "$HEXC" sim "$dir/order.ptx" --entry races --grid 1 --block 64 --arg 
 [ "$(faults)" = 3 ] || fail "$(faults) races, not 3"
 [ "$(faults --max-faults 1)" = 1 ] || fail "--max-faults 1: $(faults --max-faults 1) races"
 
-# Lines of the program that a PTX was made from are told of every place: both of a race, and in a hang.  What
-# .loc said of one function is not true of the next; .file may come last; inlined code is told by its own line.
+# Each location is reported with its source line of .loc: both accesses of a race, and a hang. A .loc of one
+# function does not apply to the next; .file may follow; inlined code is reported by its own line.
 cat >"$dir/loc.ptx" <<'END'
 .version 8.0
 .target sm_80

