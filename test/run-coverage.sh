@@ -1,9 +1,9 @@
 #!/bin/sh
-# Counts the error returns in the runtime's modules that a test reaches. COVERAGE=1 builds with gcov in build-gcov
-# and runs the tests of those modules, which takes minutes. It prints a row for each module, and the lines that no
-# test reached. COVERAGE="test/plan/test_plan_errors.c ..." runs these tests instead. COVERAGE=none only counts
-# again. The result is for information, not a limit: a line counts if any part of it ran, both arms of a ternary
-# together.
+# Counts the error returns in the runtime's modules that a test reaches. COVERAGE=1 builds with gcov in
+# build-gcov and runs the tests of those modules, which takes minutes. It prints a row for each module, and the
+# lines that no test reached. COVERAGE="test/plan/test_plan_errors.c ..." runs these tests instead.
+# COVERAGE=none only counts again. The result is for information, not a limit: a line counts if any part of it
+# ran, both arms of a ternary together.
 . test/script.sh
 [ -n "$COVERAGE" ] || { echo "COVERAGE is not set: the builds and runs take minutes"; exit 77; }
 command -v gcov >/dev/null || { echo "no gcov"; exit 77; }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The library has no mutable globals. There are two exceptions. ptxgen/ has the pthread_once flag for the
-# process-wide registration of LLVM's targets. The simulated CUDA driver (lib/sim/cuda) has the driver's per-thread
-# state.
+# The library has no mutable globals. There are two exceptions. ptxgen/ has the pthread_once flag for
+# the process-wide registration of LLVM's targets. The simulated CUDA driver (lib/sim/cuda) has the
+# driver's per-thread state.
 [ -z "$SAN" ] || { echo "sanitizers add globals of their own"; exit 77; }
 lib=${B:-build}/libhexc.a
 [ -f "$lib" ] || { echo "no $lib"; exit 1; }

@@ -15,8 +15,8 @@ for f in bin/hexc include/hexc.h include/hexc_bundle.h include/hexc_weights.h in
 done
 ! grep -lF "$PWD/" "$dir/bin/hexc" "$dir"/lib/libhexc.* || { echo "these name the folder of the build"; exit 1; }
 ! grep -i cjson "$dir/lib/pkgconfig/hexc.pc" || { echo "the library needs no cJSON"; exit 1; }
-# Uninstall removes only the files that install created. Next to them are files of other software, with names that
-# start like hexc's.
+# Uninstall removes only the files that install created. Next to them are files of other software, with
+# names that start like hexc's.
 blank="$dir/a blank/usr"
 mkdir -p "$blank/include" "$blank/share/man/man3" "$blank/lib/pkgconfig" "$blank/bin" "$blank/share/hexc"
 for f in include/hexc_other.h share/man/man3/hexc_other.3 lib/libhexc_other.so lib/pkgconfig/hexc_other.pc bin/hexc-other share/hexc/other; do

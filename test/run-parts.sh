@@ -1,6 +1,6 @@
 #!/bin/sh
-# make check-DIR builds what the scripts of test/DIR use: the libraries, the command line, and the other programs
-# that they run.
+# make check-DIR builds what the scripts of test/DIR use: the libraries, the command line, and the
+# other programs that they run.
 . test/script.sh
 parts=$(printf '%s\n' test/*/run-*.sh test/*/*/run-*.sh | sed 's,^test/,,; s,/.*,,' | sort -u)
 # shellcheck disable=SC2046,SC2086 # lists of words

@@ -1,8 +1,8 @@
 #!/bin/sh
-# ptxas accepts the PTX of every example for every arch that it knows, without spills and without warnings about
-# tensor cores (C75xx). That includes attention backward, which needs almost all registers. Prints the registers of
-# each kernel. scripts/survey checks every solution in the same way. QUICK=1 selects every third pair of example and
-# arch.
+# ptxas accepts the PTX of every example for every arch that it knows, without spills and without warnings
+# about tensor cores (C75xx). That includes attention backward, which needs almost all registers. Prints the
+# registers of each kernel. scripts/survey checks every solution in the same way. QUICK=1 selects every third
+# pair of example and arch.
 . test/script.sh
 PATH=$PATH:/usr/local/cuda/bin
 command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }

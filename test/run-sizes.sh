@@ -1,6 +1,6 @@
 #!/bin/sh
-# Reports oversized code: a file of over 400 lines, a function of over 60. Never fails. Tables, public headers and
-# tests may be longer.
+# Reports oversized code: a file of over 400 lines, a function of over 60. Never fails. Tables, public headers
+# and tests may be longer.
 find taskmap hexc infer ptxgen lib examples -name '*.c' | sort | while read -r f; do
 	awk -v f="$f" '
 		/^{/ { start = NR }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Candidates ranked by an assembler: hexc build, pack, candidates --assemble and --emit-ptx --assemble. The
-# assembler is a script with one answer per solution. With ptxas, the answers for the examples are checked against
-# ptxas's own.
+# Candidates ranked by an assembler: hexc build, pack, candidates --assemble and --emit-ptx --assemble.
+# The assembler is a script with one answer per solution. With ptxas, the answers for the examples are
+# checked against ptxas's own.
 . test/script.sh
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 prog=examples/attention.hexc
@@ -14,8 +14,8 @@ while [ $i -lt 9 ]; do
 	"$HEXC" --emit-ptx $prog --candidate $i -o "$dir/k/$i.ptx" 2>/dev/null || fail "no solution $i"
 	i=$((i + 1))
 done
-# Line "NUMBER REGISTERS BYTES" of $dir/answers is the answer for the solution of this PTX; REFUSED instead of
-# registers rejects it.
+# Line "NUMBER REGISTERS BYTES" of $dir/answers is the answer for the solution of this PTX; REFUSED instead
+# of registers rejects it.
 cat >"$dir/asm" <<END
 #!/bin/sh
 [ "\$1" != --version ] || { echo "an assembler"; cat "$dir/version"; exit; }
@@ -88,8 +88,8 @@ sed -i 's/ candidate=0//' "$dir/family"
 says 0 '' build $prog --family "$dir/family" -o "$dir/b.hxb"
 taken 3 'a family that does not say which'
 
-# A rejected solution is reported and skipped. If the first is rejected, the estimates decide and no other is
-# assembled.
+# A rejected solution is reported and skipped. If the first is rejected, the estimates decide
+# and no other is assembled.
 answers '0 255 8' '1 REFUSED 0' "$(alike 128 0 | sed 1,2d)"
 says 0 'the assembler refuses solution 1 of kernel attention: ptxas fatal: no such thing as solution 1' build $prog -o "$dir/b.hxb"
 taken 2 'one is refused'
@@ -194,8 +194,8 @@ cycles = {}
 for c in found[:8]:
     e, said = estimated[c["index"]], c["assembled"]
     assert said["registers"] == used[c["index"]] and said["spilled_bytes"] == 0
-    # prediction for n = `together` blocks, whose busiest unit needs `busy` cycles each: cycles = busy + (alone -
-    # busy) / n
+    # prediction for n = `together` blocks, whose busiest unit needs `busy` cycles each: cycles =
+    # busy + (alone - busy) / n
     n = e["blocks_together"]
     assert n > 1 and n == blocks(e["registers"]), (e, "another limit than registers")
     busy = (n * e["cycles"] - e["alone"]) / (n - 1)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# hexc build and hexc bundle: contents and integrity of a bundle, merging, bundles as C arrays; rejected input and
-# the reasons.
+# hexc build and hexc bundle: contents and integrity of a bundle, merging, bundles as C arrays;
+# rejected input and the reasons.
 . test/script.sh
 k=$dir/k.hxb
 two="examples/gemm_f16.hexc examples/vector_add.hexc"

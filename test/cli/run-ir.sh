@@ -129,8 +129,8 @@ says 0 '' run $p --exec tile --save Y="$dir/y.npy"
 	bisected split 's/ = sub (%[0-9]+\.N), (%[0-9]+) : i64/ = add \1, \2 : i64/' '= add %[0-9]*\.N' $p
 	bisected rotate '{/copy %[0-9]+, %[0-9]+\.a async/d}' 'of op load' $gemm
 }
-# After lowering, packed tensors have no counterpart in the program: bisect must not blame a pass, and tries the
-# rest.
+# After lowering, packed tensors have no counterpart in the program: bisect must not blame a
+# pass, and tries the rest.
 w4="examples/gemm_wNa16.hexc --kernel gemm_wNa16 --arg A=random(1)[16,128] --arg W=random(2)[64,128] --arg S=random(3)"
 # shellcheck disable=SC2086 # words
 {
@@ -143,8 +143,8 @@ w4="examples/gemm_wNa16.hexc --kernel gemm_wNa16 --arg A=random(1)[16,128] --arg
 HEXC=$HEXC scripts/bisect $p >"$dir/out" 2>&1
 [ $? = 1 ] && grep -q 'nothing is wrong' "$dir/out" || fail "bisect of nothing: $(cat "$dir/out")"
 
-# An internal error (here the validator's, for IR without a barrier) writes a directory that reproduces it; also as
-# JSON.
+# An internal error (here the validator's, for IR without a barrier) writes a directory that
+# reproduces it; also as JSON.
 "$HEXC" --emit-ptx examples/gemm_f16.hexc --arch sm_90a --schedule groups -D BK=32 --dump insert_barriers -o /dev/null 2>&1 | sed -n '/^kernel/,/^}/p' |
 	awk '!gone && /^ *barrier / { gone = 1; next } 1' >"$dir/no.ir"
 for diag in text json; do

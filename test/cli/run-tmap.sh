@@ -57,8 +57,8 @@ for type in CU_TENSOR_MAP_DATA_TYPE_UINT32 UINT32 u32; do
 	row "$dir/o.npy" 3 '0 0 0 0 0 1 2 3 4 5 0 0 0 0 0 0'
 	row "$dir/o.npy" 9 '0 0 0 0 48 49 50 51 52 53 0 0 0 0 0 0'
 done
-# A separate buffer of the map, with an offset and a swizzle: 16-byte chunks 0 and 1 are exchanged in lines 1, 3,
-# ...
+# A separate buffer of the map, with an offset and a swizzle: 16-byte chunks 0 and 1 are
+# exchanged in lines 1, 3, ...
 sim 0 "{\"tensorDataType\": 2, \"globalAddress\": \"zeros:u32:144\", \"globalOffset\": 64, \"swizzle\": \"CU_TENSOR_MAP_SWIZZLE_32B\",
 	\"tensorRank\": 2, \"globalDim\": [12, 8], \"globalStrides\": [64], \"boxDim\": [8, 8]}" --save 1="$dir/o.npy"
 row "$dir/o.npy" 3 '0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0'

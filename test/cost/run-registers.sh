@@ -22,8 +22,8 @@ grep -c ' warned$' "$dir/log" | grep -qx 2 || fail "two of these are to be warne
 # 64 f16 values loaded by 64 loads occupy 64 registers; gathered rows occupy one register each for the offset. (LLVM
 # 19's code needs 24 bytes more than available.)
 grep -Eq 'gemm_any_group sm_80 0 .* spilled (0|24) ' "$dir/log" || fail "gemm_any_group of 128 rows has a solution that does not spill"
-# The fragments of A prefetched for the next iteration are those of its first k step, however the weights are
-# computed.
+# The fragments of A prefetched for the next iteration are those of its first k step, however
+# the weights are computed.
 grep -q 'gemm_zero sm_80 0 .* spilled 0 ' "$dir/log" || fail "gemm_zero of 128 rows has a solution that does not spill"
 grep -q '^layer_norm.hexc.* spilled 0 ' "$dir/log" || fail "layer_norm of 4096 columns has a solution that does not spill"
 exit $bad

@@ -1,6 +1,6 @@
 #!/bin/sh
-# examples/gemm_roles.hexc and what becomes of examples/gemm_f16.hexc by itself, beside the same in CUDA C, roles.cu: warp
-# instructions executed in the simulator and wavefronts of shared memory.
+# Compares examples/gemm_roles.hexc and the warp-specialized code of examples/gemm_f16.hexc with the same kernels in
+# CUDA C, roles.cu: warp instructions executed in the simulator, and wavefronts of shared memory.
 . test/script.sh
 PATH=$PATH:/usr/local/cuda/bin
 command -v nvcc >/dev/null || {
@@ -8,7 +8,7 @@ command -v nvcc >/dev/null || {
 	exit 77
 }
 m=256 n=512 k=512
-map() { # NAME, COLUMNS, ROWS, COLUMNS OF A BOX, ROWS OF A BOX, FILE OR OTHER DATA
+map() { # NAME, COLUMNS, ROWS, BOX COLUMNS, BOX ROWS, FILE OR OTHER DATA
 	cat >"$dir/$1.json" <<-END
 	{"tensorDataType": "FLOAT16", "tensorRank": 2, "globalAddress": "$6", "globalDim": [$2, $3],
 	 "globalStrides": [$(($2 * 2))], "boxDim": [$4, $5], "swizzle": "128B"}
@@ -17,7 +17,7 @@ map() { # NAME, COLUMNS, ROWS, COLUMNS OF A BOX, ROWS OF A BOX, FILE OR OTHER DA
 count() { # NAME FILE: the first number of that name in the statistics
 	sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\([0-9]*\).*/\1/p" "$2" | head -n 1
 }
-# HEXC'S PROGRAM, ENTRY, ITS GRID, ITS_LAST_ARGUMENTS: both on the simulator
+# HEXC'S PROGRAM, ENTRY, ITS GRID, ITS_LAST_ARGUMENTS: runs both on the simulator
 beside() {
 	program=$1 entry=$2 grid=$3
 	shift 3

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Blocks in clusters, as the command line asks for them: right along either dim of the grid and in any order of blocks,
-# the PTX and the manifest say so, ptxas takes it as planned, and who cannot have it says why.
+# Clusters requested on the command line: results are correct along either grid dimension and for any raster order.
+# The PTX and the manifest name the cluster, and ptxas accepts it with the planned registers. A kernel without
+# clusters reports the reason.
 . test/script.sh
 PATH=$PATH:/usr/local/cuda/bin
 hopper="--arch sm_90a"
 
-# Two rows of blocks at a time, or three, as the device numbers them, or as inference has it.
+# BLOCK_GROUP: groups of 2 or 3 rows of blocks, the device's order, or the order that inference selects.
 run() { # CLUSTER GROUP
 	sed "s/^    assume/    const BLOCK_GROUP = $2\n    assume/" examples/gemm_f16.hexc >"$dir/gemm.hexc"
 	# shellcheck disable=SC2086 # words

@@ -1,11 +1,12 @@
 #!/bin/sh
-# What pass pad_tiles makes longer is right: the kernels of padded.hexc, all candidates, against the tile interpreter, at
-# sizes around what accesses take and at the extent itself.  FULL=1: all targets; QUICK=1: one candidate in three.
+# Tiles padded by pass pad_tiles are correct: all candidates of the kernels of padded.hexc, compared with
+# the tile interpreter, at sizes around access widths and at the extent itself. FULL=1: all targets;
+# QUICK=1: every third candidate.
 . test/script.sh
 n=0
 prog=test/examples/padded.hexc
 
-# all KERNEL "NAME=EXTENT.." SIZES ARG..: every candidate at every size NxM; N, M and T, twice N, stand for them in the ARGs
+# all KERNEL "NAME=EXTENT.." SIZES ARG..: every candidate at every size NxM; in ARG, N and M are that size, T is 2 N
 all() {
 	kernel=$1 sizes=$3
 	set=$(printf -- '-D %s ' $2)

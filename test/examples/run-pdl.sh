@@ -1,10 +1,10 @@
 #!/bin/sh
-# Programmatic dependent launches: on sm_90a each role of a kernel waits for the grids before it in front of its first
-# access to a tensor, and the next grid may start behind the last read; without a wait the simulator says which access
-# came too early.  The manifest says so, and --no-pdl and older GPUs have none of it.
+# Programmatic dependent launch: on sm_90a each warp role waits for the primary kernel before its first access to a
+# tensor, and allows the dependent kernel to start after the last read. Without the wait the simulator reports the
+# early access. The manifest has "pdl". Neither --no-pdl nor older GPUs have any of it.
 . test/script.sh
 
-lines() { # PATTERN: of the PTX, how many
+lines() { # PATTERN: number of lines in the PTX
 	grep -c "$1" "$dir/p"
 }
 emit() { # WAITS NEXTS PROGRAM OPTIONS
@@ -23,9 +23,9 @@ emit 0 0 examples/gemm_f16.hexc --arch sm_90a --no-pdl
 emit 2 1 examples/gemm_f16.hexc --arch sm_90a
 emit 2 1 examples/gemm_roles.hexc --arch sm_90a
 emit 1 1 examples/gemm_f16.hexc --arch sm_90a --schedule groups
-emit 1 2 examples/vector_add.hexc --arch sm_90a # two versions, for sizes that are multiples of four and others
+emit 1 2 examples/vector_add.hexc --arch sm_90a # two code versions: for sizes that are multiples of four, and for others
 
-# In front of every access, behind every read.
+# The wait is before every access, the trigger after every read.
 awk '/griddepcontrol.wait/ { waits = NR } /ld.global|st.global/ && !waits { exit 1 }' "$dir/p" ||
 	fail "vector_add: an access in front of the wait"
 awk '/ld.global/ && next_ && !stored { exit 1 } /st.global/ { stored = 1 } /ret;|bra/ { next_ = stored = 0 }
@@ -41,7 +41,7 @@ sim "$dir/early" '' || fail "vector_add without its wait, launched as ever: $(he
 sim "$dir/early" --dependent && fail "vector_add without its wait: nothing is said"
 grep -q 'dependent-grid: ld.global' "$dir/said" || fail "vector_add without its wait: $(head -1 "$dir/said")"
 
-# Roles, with a wait in neither and in one of them, and loops of gathered rows: hexc run is a dependent launch.
+# Roles with a wait in one or neither of them, and loops over gathered rows: hexc run is a dependent launch.
 run() { # PROGRAM OPTIONS
 	"$HEXC" run "$@" --exec=sim --check >"$dir/said" 2>&1 || fail "$*: $(tail -1 "$dir/said")"
 }

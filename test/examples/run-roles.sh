@@ -1,6 +1,7 @@
 #!/bin/sh
-# Programs with roles of warps, simulated: right and without a fault at exact and ragged sizes, with one stage and with
-# more than there are turns; layouts and copies proved; and ptxas, where it is, has nothing to say of their products.
+# Programs with warp roles, simulated: correct and without faults at exact and partial tile sizes, with
+# one stage and with more stages than iterations. Layouts and copies are validated. ptxas, if available,
+# gives no warnings about MMAs.
 . test/script.sh
 PATH=$PATH:/usr/local/cuda/bin
 arch=sm_90a
@@ -17,7 +18,8 @@ run() { # file, M, N, K, B's dims, other options
 		! grep -E 'C75[0-9][0-9]|[1-9][0-9]* bytes spill' "$dir/log" || fail "$file $*: spills or a warning"
 	fi
 }
-# `stored`: lanes of a role fill stages that those of the other read; the checker says that it does not judge the ring.
+# `stored`: lanes of one role fill stages that lanes of the other read; the validator reports that
+# it cannot check that ring.
 for warps in 4 8; do
 	run examples/gemm_roles.hexc 128 128 256 128,256 -D WARPS=$warps -D STAGES=2
 	run examples/gemm_roles.hexc 200 72 136 72,136 -D WARPS=$warps -D STAGES=4 -D BN=64
@@ -37,12 +39,13 @@ for arch in $(archs | grep 'sm_1[0-9][0-9]'); do
 	run examples/gemm_f16.hexc 200 136 72 136,72 --schedule roles -D BM=64 -D BN=64 -D WARPS=8 -D STAGES=4
 	[ $arch = sm_120a ] || run examples/gemm_f16.hexc 200 136 72 136,72 --cluster 2x1 -D BM=64 -D BN=64
 done
-# all solutions of products of two branches that one wait behind both is for: none lays a sum out anew in front of it
+# All solutions of MMAs in two branches with a common wait after both: none converts an
+# accumulator's layout before it.
 arch=sm_90a
 for c in $("$HEXC" candidates test/examples/roles.hexc --kernel moved --arch $arch | sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p'); do
 	run test/examples/roles.hexc 72 72 200 72,200 --kernel moved --candidate "$c"
 done
-# every way of two products, also such as turn the sum of one around between them
+# All solutions of two dots, including those that transpose the accumulator of one between them.
 for c in $("$HEXC" candidates examples/swiglu.hexc --arch sm_90a --schedule roles | sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p'); do
 	"$HEXC" run examples/swiglu.hexc --arch sm_90a --schedule roles --candidate "$c" --prove --exec=sim --check \
 		--arg 'A=random(1)[72,104]' --arg 'G=random(2)[72,104]' --arg 'U=random(3)[72,104]' >"$dir/out" 2>&1 ||

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Elementwise and row kernels of examples/ beside the same by hand, rows.cu: 16-byte accesses without an `assume`, and
-# warp instructions executed in the simulator, moves not counted, which ptxas does away with.
+# Compares elementwise and row kernels of examples/ with handwritten ones, rows.cu: 16-byte accesses without an
+# `assume`, and warp instructions executed in the simulator. Moves do not count, since ptxas removes them.
 . test/script.sh
 command -v nvcc >/dev/null || {
 	echo "no nvcc"
@@ -13,7 +13,7 @@ executed() { # STATS
 		$2 == "warp_instructions" { n = $3 } $2 == "warps" && move { n -= $3 } END { print n }' "$1"
 }
 
-# Global accesses that were executed and are narrower than 16 bytes.
+# Executed global accesses narrower than 16 bytes.
 narrow() { # STATS
 	awk -F '[":,\t]+' '$2 == "opcode" && $3 ~ /^(ld|st)\.global/ {
 			n = split($3, part, ".")
@@ -23,8 +23,8 @@ narrow() { # STATS
 		}' "$1"
 }
 
-# compare KERNEL GRID "ARGUMENTS BY HAND" NARROW example.hexc ARGUMENTS..: no more than 1.2 times the instructions by
-# hand, and no global accesses below 16 bytes but those
+# compare KERNEL GRID "ARGUMENTS BY HAND" NARROW example.hexc ARGUMENTS..: at most 1.2 times the instructions of the
+# handwritten kernel, and no global accesses below 16 bytes except NARROW
 compare() {
 	kernel=$1 grid=$2 below=$4
 	# shellcheck disable=SC2086 # words
@@ -63,7 +63,7 @@ compare rotary 2,10 "$x $y $g $g zeros:s32:32 $a $a $x $y f32:0.1 s64:32 s64:8 s
 	examples/rotary.hexc --arg 'Q=random(1)[32,8,128]' --arg 'K=random(2)[32,2,128]' --arg 'GQ=random(3)' \
 	--arg 'GK=random(4)' --arg 'POS=randint(5,0,64)' --arg 'COS=random(6)[64,64]' --arg 'SIN=random(7)' --arg eps=1e-5
 
-# A main loop of products has a wide version too: what an `assume` would give is there without it.
+# The main loop of a GEMM also has a version with wide accesses: an `assume` gains nothing.
 sed '/^ *tune /s/$/\n    assume K % 8 == 0, N % 8 == 0/' examples/swiglu.hexc >"$dir/told.hexc"
 for prog in "$dir/told.hexc" examples/swiglu.hexc; do
 	"$HEXC" run "$prog" --arch sm_80 --exec=sim --check --stats "$dir/ours" --arg 'A=random(1)[128,256]' \

@@ -1,9 +1,9 @@
 #!/bin/sh
-# The examples on ragged and regular shapes, and every candidate of the products on small integers: the simulated
-# PTX gives what the tile interpreter says, bit for bit where no order of sums can matter.
+# The examples on regular shapes and with partial tiles, and every candidate of the GEMMs on small integers. The
+# simulated PTX equals the tile interpreter, bit for bit where the order of additions cannot matter.
 . test/script.sh
 n=0
-# right ARGUMENTS...: the run is right;  exact ...: and equal
+# right ARGUMENTS...: the run is correct;  exact ...: and equal
 right() {
 	n=$((n + 1))
 	"$HEXC" run "$@" --check >"$dir/out" 2>&1 || {
@@ -42,7 +42,7 @@ for s in 1 127 1000 100003; do
 	exact examples/vector_add.hexc --arg "A=random(1)[$s]" --arg 'B=random(2)'
 done
 
-# every candidate, on integers whose sums f16 holds
+# Every candidate, on integers with sums exact in f16.
 c=0 last=$(candidates examples/gemm_f16.hexc -D BM=64 -D BN=64)
 while [ $c -lt "$last" ]; do
 	exact examples/gemm_f16.hexc -D BM=64 -D BN=64 --candidate $c --arg 'A=randint(1,-3,4)[70,136]' --arg 'B=randint(2,-3,4)[72,136]'

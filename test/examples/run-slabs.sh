@@ -1,9 +1,9 @@
 #!/bin/sh
-# Tiles that consumers store: by slabs and the copy engine where it takes them, right and without a fault at exact and
-# ragged sizes, layouts and copies proved; else by stores of their own.
+# Output tiles of consumer warps: stored by epilogue subtiles and TMA where possible, otherwise by normal stores.
+# Correct and without faults at exact and partial tile sizes; layouts and copies are validated.
 . test/script.sh
 PATH=$PATH:/usr/local/cuda/bin
-run() { # stores that the copy engine makes, M, N, K, options
+run() { # number of TMA stores, M, N, K, options
 	stores=$1 m=$2 n=$3 k=$4
 	shift 4
 	"$HEXC" run test/examples/slabs.hexc --arch sm_90a --werror --prove --exec=sim --check --ptx "$dir/k.ptx" \
@@ -30,9 +30,9 @@ cast 1 200 272 136 e4m3 16
 cast 2 200 272 136 e5m2 16 -D BN=256
 cast 1 200 144 136 i8 16 -D BM=64 -D WARPS=4
 cast 4 200 144 136 i32 4
-cast 2 8 8 8 f16 8 -D BM=64 -D WARPS=8 # slabs that the warpgroups share, box by box
+cast 2 8 8 8 f16 8 -D BM=64 -D WARPS=8 # subtiles that the warpgroups share, box by box
 cast 4 200 520 72 f16 8 -D BM=64 -D BN=256 -D WARPS=4
-# rows that may begin at no multiple of 16 bytes: by slabs for sizes where all do
+# Rows that may not be 16-byte aligned: TMA stores in the version for sizes where all are.
 cast 2 200 132 136 f16 4
 cast 2 200 136 136 f16 4
 for warps in 4 8; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test/examples/tries.hexc: updates by compare-and-swap leave and find what the tile interpreter says, under contention
-# too, and ptxas takes them.
+# test/examples/tries.hexc: compare-and-swap updates leave and return the same values as in the tile interpreter,
+# also under contention. ptxas accepts them.
 set -u
 . test/script.sh
 ran=0

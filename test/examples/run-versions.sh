@@ -1,12 +1,11 @@
 #!/bin/sh
-# What pass version_accesses makes versions of is right in each of them: the kernels of versions.hexc, all candidates, against
-# the tile interpreter, at sizes around those that let accesses be wide or blocks be inside.  FULL=1: all targets.
+# Every version made by pass version_accesses is correct: all candidates of the kernels of versions.hexc, compared
+# with the tile interpreter, at sizes around those that allow wide accesses or full blocks. FULL=1: all targets.
 . test/script.sh
 n=0
 prog=test/examples/versions.hexc
 
-# all KERNEL SIZES ARG..: every candidate at every size NxM; N, M, T, twice N, and O, which is 3, stand for them in the
-# ARGs
+# all KERNEL SIZES ARG..: every candidate at every size NxM; in ARG, N and M are that size, T is 2 N, O is 3
 all() {
 	kernel=$1 sizes=$2
 	shift 2

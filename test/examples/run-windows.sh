@@ -1,12 +1,12 @@
 #!/bin/sh
-# Windows of tensors are slices: the kernels of windows.hexc, all candidates, against the tile interpreter; no tile of
-# indices chooses what a convolution reads, its copies are as wide as those of a product's operands, on sm_90a boxes
-# that begin below 0.  FULL=1: all targets.
+# Windows of tensors are slices: all candidates of the kernels of windows.hexc, compared with the tile interpreter.
+# A convolution uses no index tiles. Its copies are as wide as those of GEMM operands; on sm_90a they are TMA boxes
+# with negative start coordinates. FULL=1: all targets.
 . test/script.sh
 n=0
 prog=test/examples/windows.hexc
 
-# all KERNEL ARG..: every candidate at sizes 1, 7, 33 and 200: N; T is twice that, O a multiple of 8 near to it
+# all KERNEL ARG..: every candidate at sizes 1, 7, 33 and 200: N; T is 2 N, O the next multiple of 8
 all() {
 	kernel=$1
 	shift

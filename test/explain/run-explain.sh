@@ -1,7 +1,7 @@
 #!/bin/sh
-# hexc explain as JSON and as pictures, of every example: JSON and SVG that a parser takes, the same bytes twice,
-# no scripts, no file too large to look at; and what they say is held against what is known otherwise: fragments
-# of the PTX ISA, conflicts that the simulator counts.
+# hexc explain as JSON and as pictures, for every example: parsers accept the JSON and SVG, the output is
+# reproducible, without scripts, and no file is too large to view. Its contents are checked against other sources:
+# fragments of the PTX ISA, conflicts that the simulator counts.
 set -u
 . test/script.sh
 command -v python3 >/dev/null || { echo "no python3 here to parse JSON and XML"; exit 77; }
@@ -42,11 +42,11 @@ def fail(*what):
     ok = False
     print(*what)
 
-def near(told, x): # told without decimals
+def near(told, x): # printed without decimals
     return abs(float(told) - x) <= 0.51
 
-# What is drawn of a block in time can be so: who works does nothing else, a stage is filled, then used, then filled
-# again, nothing is used before it was copied, and a turn takes no less than its busiest unit.
+# The drawn timeline of a block is possible: units do one thing at a time. A stage is filled, used, then refilled.
+# Nothing is used before it was copied. An iteration takes at least the time of its busiest unit.
 def timeline(path, k, words):
     t = k['timeline']
     rows = [l.split('|')[0].strip() for l in words if '|' in l]
@@ -78,7 +78,7 @@ def timeline(path, k, words):
         if t['turn'] < 0.95 * busy:
             fail(path, 'a turn takes', t['turn'], 'a unit', busy)
 
-# Whatever the text tells, a field has too.
+# Every fact in the text is also a field.
 def complete(path, k):
     head, *sections = re.split(r'\n\n(?=tiles|schedule|products|warps|places|sparse|scales|packs|instructions|loops|timeline|solutions)', k['text'])
     part = dict((s.split('\n', 1)[0].split(',')[0], s.split('\n', 1)[1].rstrip('\n')) for s in sections)
@@ -95,7 +95,7 @@ def complete(path, k):
     for unit, clocks in re.findall(r'(?:^  |, )([a-z -]+) (\d+)', head.split('\n')[1]):
         if not near(clocks, k['total'][unit]):
             fail(path, unit, clocks, k['total'])
-    # tiles: a type and a name, then what is told of it
+    # tiles: a type and a name, then its properties
     told = re.split(r'\n(?=  \S)', part['tiles'])
     if len(told) != len(k['tiles']):
         fail(path, len(told), 'tiles in words,', len(k['tiles']), 'in JSON')
@@ -119,7 +119,7 @@ def complete(path, k):
             elif m := re.match(r' *swizzle: (\d+) address bits from bit (\d+), xored with those (\d+)', l):
                 if t.get('swizzle') != [int(x) for x in m.groups()]:
                     fail(path, l, t)
-            elif not re.match(r' *(dim \d|replicated across)', l): # of the layout
+            elif not re.match(r' *(dim \d|replicated across)', l): # part of the layout
                 fail(path, 'does not know', l)
     for l in [l for l in part.get('packs', '').split('\n') if l.startswith('  ') and l[2] != ' ']:
         if l.split(None, 1) not in [[p['name'], p['pack']] for p in k['packs']]:
@@ -189,7 +189,7 @@ def complete(path, k):
         for f in fact:
             if f not in l:
                 fail(path, 'says', f, 'but in words', l)
-        rest = re.sub(r', [\d]+ cycles|, [-+.\d]+ %', '', l) # and nothing else is told but names
+        rest = re.sub(r', [\d]+ cycles|, [-+.\d]+ %', '', l) # and the text has nothing else but names
         for f in sorted(fact, key=len, reverse=True):
             rest = rest.replace(f, '', 1)
         name = re.sub(r'^  line \d+ +\w+ +|( in registers| \(converted layout\))*$', '', rest)
@@ -241,7 +241,7 @@ for path in sorted(glob.glob(tmp + '/*.1.json')):
         if len({t['name'] for t in k['tiles'] if 'demanded_by' in t}) == 0:
             fail(path, 'says of no tile who demanded it')
 
-# The short answer: every tile that has a name, each once, and every loop that takes time; cycles add up.
+# The summary: every named tile, each once, and every loop that takes time; cycles add up.
 for path in sorted(glob.glob(tmp + '/*.1.json')):
     lines = open(path.replace('.1.json', '.short')).read().splitlines()
     kernels = json.load(open(path))
@@ -266,7 +266,7 @@ for path in sorted(glob.glob(tmp + '/*.1.json')):
     if abs(told - once) > 0.5 * len(lines) + 2 or abs(parts - told) > 0.5 * len(lines) + 2:
         fail(path, 'short: the parts are', parts, 'the loops', told, 'all ops', once)
 
-# The page of pictures: what a parser takes, each picture is there, no scripts.
+# The page of pictures: a parser accepts it, each picture exists, no scripts.
 class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
@@ -303,8 +303,8 @@ def cells(pattern):
     path = glob.glob(tmp + '/gemm_f16.1/' + pattern)[0]
     return [e.text for e in xml.parse(path).getroot().iter(svg + 'text') if e.get('class') == 'cell']
 
-# PTX ISA, mma.m16n8k16: of C, row = lane / 4 (+ 8 for c2, c3), column = lane % 4 * 2 + (i & 1);
-# of A, the same rows, columns of four registers: a4 .. a7 8 further right
+# PTX ISA, mma.m16n8k16: in C, row = lane / 4 (+ 8 for c2, c3), column = lane % 4 * 2 + (i & 1); in A, the same
+# rows, four registers per column group; a4 .. a7 are 8 columns to the right
 def holder(c, row, col):
     at = 2 * (row * 32 + col)
     lane, reg = re.sub('.*L', '', c[at]), c[at + 1].strip('R')
@@ -323,13 +323,13 @@ for row in range(16):
         if holder(a, row, col) != want:
             fail('A', row, col, holder(a, row, col), want)
 
-# the first banks of the swizzled tile of rows of 64 bytes: row 2 begins in the second 16 bytes
+# The first banks of the swizzled tile of rows of 64 bytes: row 2 starts in the second 16 bytes.
 s = cells('*.shared-a-*.svg')
 if s[0] != '0,0' or s[16] != '1,0' or s[32 + 4] != '2,0':
     fail('shared tile:', s[0], s[16], s[32 + 4])
 
-# Roles: with stages enough a turn takes what its busiest unit has to do, here to bring both tiles; two stages, each of
-# which is filled again when it is free, take two turns for a copy's way and the use.
+# Warp roles. With enough stages an iteration takes the time of its busiest unit, here loading both tiles. With two
+# stages, each refilled when free, two iterations take one copy latency plus the use.
 def roles(stages):
     with open(tmp + '/roles.%d.json' % stages) as f:
         return json.load(f)[0]
@@ -348,7 +348,7 @@ way = [s['to'] - s['from'] for s in two['spans'] if s['kind'] == 'way']
 use = [s['to'] - s['from'] for s in two['spans'] if s['kind'] == 'use']
 if abs(2 * two['turn'] / (way[4] + use[4]) - 1) > 0.06 or 'stages' not in two['limit']:
     fail('2 stages:', two['turn'], 'a turn, its copies', way[4], 'its products', use[4], two['limit'])
-# what is under way: a product begins when the tile is there, and where the next turn's is awaited before its wait
+# In flight: an MMA starts when its tile has arrived, and ends before the stage is released.
 used = sorted((s['turn'], s['from'], s['to']) for s in deep['timeline']['spans'] if s['kind'] == 'use')
 done = sorted((s['turn'], s['from'], s['to']) for s in deep['timeline']['spans'] if rows[s['row']] == 'tensor cores')
 for (turn, begin, free), (again, start, end) in zip(used, done):

@@ -1,7 +1,7 @@
 #!/bin/sh
-# hexc explain --html: one page that needs nothing else.  A parser of HTML finds the parts, and in them what --json writes
-# and the program as it is; and, where there is a browser, its script draws without an error, and what it says of elements
-# that are pointed at is what the PTX ISA, the text of a layout and explain say.  CHROMIUM names a browser.
+# hexc explain --html: one self-contained page. An HTML parser finds its parts, and in them the output of --json and
+# the unchanged program. If a browser is available, its script draws without errors. The details of an element under
+# the mouse match the PTX ISA, the layout's text and explain. CHROMIUM names a browser.
 . test/script.sh
 command -v python3 >/dev/null || { echo "no python3 here to parse HTML"; exit 77; }
 
@@ -17,7 +17,7 @@ page attention examples/attention.hexc --arch sm_90a
 page rows examples/softmax.hexc
 page many examples/gemm_schemes.hexc
 page plain examples/vector_add.hexc
-# a program that would end its element, and others that are no HTML
+# A program that would close its element, and other text that is not HTML.
 {
 	echo '// </script><b onclick="x">&amp; <!-- <script> "quoted" \ ü'
 	cat examples/vector_add.hexc
@@ -91,7 +91,8 @@ PY
 browser=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome)}
 [ $bad = 0 ] || exit 1
 [ -n "$browser" ] || { echo "no browser here (CHROMIUM): the pages' scripts are not tried"; exit 77; }
-# What the page draws and says, as JSON in an element of its own: POINTS is [[tile's name, space, [row, column]], ...].
+# Collects what the page draws and shows as JSON in a separate element: POINTS is [[tile name,
+# space, [row, column]], ...].
 cat >"$dir/drive.js" <<'END'
 window.said = { errors: [], points: [], kernels: [] };
 window.onerror = (text, file, line) => { said.errors.push(text + ' in line ' + line); };
@@ -149,7 +150,7 @@ def fail(*what):
 def drive(name, points, *options):
     page = open(tmp + '/' + name + '.html', encoding='utf-8').read()
     script = open(tmp + '/drive.js').read().replace('POINTS', json.dumps(points))
-    # in front of the page's own, to hear of its errors
+    # before the page's own script, to catch its errors
     driven = page.replace('<script type="application/json"', '<script>' + script + '</script>\n<script type="application/json"', 1)
     with open(tmp + '/driven.html', 'w', encoding='utf-8') as f:
         f.write(driven)
@@ -173,7 +174,7 @@ def drive(name, points, *options):
         fail(name, len(said['kernels']), 'kernels of', len(kernels))
     return kernels, said['points']
 
-# What is drawn of a kernel, against its JSON.
+# Compares the drawing of a kernel with its JSON.
 def judge(name, k, s):
     by = {}
     for o in k['ops']:
@@ -199,8 +200,8 @@ def judge(name, k, s):
 def tile(kernels, name, space):
     return next(t for t in kernels[0]['tiles'] if t['name'] == name and t['space'] == space)
 
-# Of accumulators: element 9 right, 5 down, and another instance.  PTX ISA, mma.m16n8k16: row = lane / 4 (+ 8 for c2, c3),
-# column = lane % 4 * 2 + (i & 1); explain says which instance and warp come next.
+# Accumulators: element 9 right, 5 down, and another instance. PTX ISA, mma.m16n8k16: row = lane / 4 (+ 8 for c2,
+# c3), column = lane % 4 * 2 + (i & 1); explain gives the instance and the warp.
 cells, pieces = [(0, 0), (5, 9), (11, 6), (7, 15), (15, 1)], [(0, 0), (2, 0), (5, 9), (7, 31), (100, 17)]
 kernels, points = drive('mma', [['acc', 'register', 0, c] for c in cells] + [['a', 'shared', 0, c] for c in pieces] + [['a', 'shared', 1, (1, 4)]])
 for (row, col), p in zip(cells, points):
@@ -211,7 +212,7 @@ for (row, col), p in zip(cells, points):
     if (int(p['lane']), int(p['register']), int(p['thread'])) != (lane, i + col // 8 * 4, lane):
         fail('mma', row, col, p)
 
-# Rows of 64 bytes of a tile that is swizzled: 16-byte pieces, of row r the piece p at p ^ (r / 2 % 4); and 32 banks of 4 bytes.
+# Rows of 64 bytes of a swizzled tile: 16-byte chunk p of row r is at p ^ (r / 2 % 4); and 32 banks of 4 bytes.
 a = tile(kernels, 'a', 'shared')
 if a['swizzle'] != [2, 3, 3] or a['shape'][1:] != [128, 32]:
     fail('gemm_f16 on sm_80 is swizzled otherwise', a['layout'])
@@ -220,13 +221,13 @@ for (row, col), p in zip(pieces, points[len(cells):]):
     address = a['offset'] + row * 64 + ((col // 8) ^ (row // 2 % 4)) * 16 + col % 8 * 2
     if (int(p['address']), int(p['bank'])) != (address, address // 4 % 32):
         fail('shared', row, col, p, address)
-    # ldmatrix: 8 rows of 16 bytes are one wavefront; which is the first of a matrix is lane 0, 8, 16 or 24
+    # ldmatrix: 8 rows of 16 bytes are one wavefront; the first row of a matrix belongs to lane 0, 8, 16 or 24
     if 'of %d, warp' % read['wavefronts'] not in p['text'] or not 0 <= int(p['wavefront']) < read['wavefronts']:
         fail('shared', row, col, p['text'], read)
     m = re.search(r'read by ldmatrix_x4 of line 13: wavefront \d+ of \d+, warp \d+, lane (\d+)', p['text'])
     if not m or int(m[1]) % 8 != row % 8:
         fail('ldmatrix', row, col, p['text'])
-# the same as memory: the line of banks that begins 128 bytes on, bank 4: row 2, whose first piece is the second one
+# The memory view: the line of banks 128 bytes further, bank 4: row 2, whose first chunk is the second one.
 p = points[-1]
 if not p['text'].startswith('element [0, 2, 0]') or (p['bank'], int(p['address'])) != ('4', a['offset'] + 144):
     fail('memory', p)

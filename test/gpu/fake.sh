@@ -1,4 +1,4 @@
-# fake.sh - sourced: make_driver DIR [FLAGS] puts a libcuda.so.1 there whose GPU is the simulator (driver.c).
+# fake.sh - sourced: make_driver DIR [FLAGS] builds DIR/libcuda.so.1, a driver with the simulator as GPU (driver.c).
 make_driver() {
 	to=$1
 	shift

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The names, signatures and numbers of lib/gpu/driver.h are those of cuda.h, where CUDA is installed.
+# lib/gpu/driver.h has the names, signatures and numbers of cuda.h, if CUDA is installed.
 . test/script.sh
 for inc in "${CUDA_HOME:-/usr/local/cuda}/include" /usr/include; do
 	[ -e "$inc/cuda.h" ] && break

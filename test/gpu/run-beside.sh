@@ -1,7 +1,7 @@
 #!/bin/sh
-# The simulator is found beside the library that asks for it: a host that finds libhexc or libhexc_rt by its RUNPATH, in any
-# folder, absolute or not, by a link too, opens HEXC_SIMULATOR without LD_LIBRARY_PATH.  Where it is not there, the loader's
-# own places count, and that is told.
+# The simulator library is found next to the library that opens it. A host finds libhexc or libhexc_rt by RUNPATH,
+# in any directory, absolute or relative, or by a link, and opens HEXC_SIMULATOR without LD_LIBRARY_PATH. If it is
+# not there, the loader's search paths apply, and a message says so.
 [ -z "$SAN" ] || { echo "the libraries are instrumented"; exit 77; }
 . test/script.sh
 cat >"$dir/host.c" <<'END'
@@ -51,7 +51,7 @@ for name in hexc hexc_rt; do
 	host "$name-relative" $name "a folder/lib"
 	works "$name by a relative RUNPATH" sh -c 'cd "$0" && "bin/$1-relative"' "$dir" "$name"
 done
-# by links, as installed: the simulator lies beside the link that the loader took
+# By links, as installed: the simulator is next to the link that the loader used.
 mkdir "$dir/links"
 ln -s "$lib"/* "$dir/links"
 host links hexc_rt "$dir/links"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# An engine of the runtime library (calls.c) with a driver whose GPU is the simulator: the context is hexc's or the
-# host's, launches are prepared, captured and updated, there are two GPUs.  Then each call of the driver fails in turn,
-# and each request for memory: that is told, and nothing is left behind.
+# An engine on the runtime library (calls.c), with a driver whose GPU is the simulator. The context is hexc's or the
+# host's; launches are prepared, captured and updated; there are two GPUs. Then each driver call fails, one at a
+# time, and each memory allocation: the error is reported, and nothing leaks.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/gpu/fake.sh
@@ -9,11 +9,11 @@ make_driver "$dir" || exit 1
 "${CC:-cc}" -std=c11 -O1 -I. test/gpu/calls.c -o "$dir/calls" -L"$B" -l:libhexc_rt.so.0 -L"$dir" -l:libcuda.so.1 || exit 1
 says 0 '' build examples/vector_add.hexc examples/gemm_roles.hexc --arch sm_90a -D BN=128 -D BM=64 -o "$dir/k.hxb"
 
-calls() { # SETTINGS MODE: status in $status, what is said in $dir/said
+calls() { # SETTINGS MODE: status in $status, output in $dir/said
 	# shellcheck disable=SC2086 # a list of words
 	env LD_LIBRARY_PATH="$B:$dir" $1 timeout 60 "$dir/calls" "$dir/k.hxb" "$2" >"$dir/said" 2>&1
 	status=$?
-	# what frees cannot free where the driver refuses the context
+	# The free functions cannot free if the driver rejects the context.
 	[ $status = 0 ] && grep -q 'cuCtxPushCurrent_v2, fails' "$dir/said" ||
 		! grep -q 'left behind' "$dir/said" || fail "FAIL: $1 calls $2: $(cat "$dir/said")"
 }
@@ -27,13 +27,13 @@ right '' given
 right '' refuse
 right FAKE_CUDA_DEVICES=2 two
 
-# Launches take no lock: the library has none but that of a file, which is the cache's.
+# Launches take no lock: the library's only lock is the file lock of the cache.
 locks=$(nm -D --undefined-only "$B"/libhexc_rt.so.[0-9]* | grep -E 'pthread_(mutex|rwlock|spin|cond|once)|sem_|mtx_|cnd_|call_once|lockf|syscall')
 [ -z "$locks" ] || fail "FAIL: libhexc_rt has locks: $locks"
 files=$(nm -A "$B"/obj/lib/rt/*.o "$B"/obj/lib/base/*.o "$B"/obj/lib/gpu/*.o "$B"/obj/lib/plan/*.o | grep ' U flock')
 [ -z "$files" ] || fail "FAIL: a launch may lock a file: $files"
 
-# Cubins: the nearest one of the device's generation, PTX where there is none, or where the driver refuses it.
+# Cubins: the nearest one of the device's generation; PTX if there is none, or if the driver rejects it.
 says 0 '' build examples/vector_add.hexc --arch sm_80 -o "$dir/old.hxb"
 cubin() { # CAPABILITY GOOD EXPECTED
 	FAKE_CUDA_SM=$1 LD_LIBRARY_PATH=$B:$dir "$dir/calls" "$dir/old.hxb" cubins "$2" "$3" >"$dir/said" 2>&1 ||
@@ -42,14 +42,14 @@ cubin() { # CAPABILITY GOOD EXPECTED
 cubin 80 sm_80 sm_80
 cubin 86 sm_86 sm_86
 cubin 89 sm_86 sm_86
-cubin 86 sm_80 - # the nearest is no code
+cubin 86 sm_80 - # the nearest is not valid code
 cubin 90 sm_90 sm_90
 cubin 100 sm_90 -
 FAKE_CUDA_SM=75 LD_LIBRARY_PATH=$B:$dir "$dir/calls" "$dir/old.hxb" cubins sm_90 - >"$dir/said" 2>&1
 grep -q 'the module is for sm_80, which simulated GPU 0 of compute capability 7.5 does not run: compile it for sm_75' "$dir/said" ||
 	fail "FAIL: on sm_75: $(cat "$dir/said")"
 
-# An old driver has no tensor maps and no updates of graphs, and that is said; no driver at all.
+# An old driver without tensor maps and graph updates is reported; so is a missing driver.
 mkdir "$dir/lacks"
 make_driver "$dir/lacks" -DFAKE_OLD || exit 1
 LD_LIBRARY_PATH=$B:$dir/lacks "$dir/calls" "$dir/k.hxb" open >"$dir/said" 2>&1
@@ -59,8 +59,8 @@ LD_LIBRARY_PATH=$B:$dir/lacks "$dir/calls" "$dir/old.hxb" old >"$dir/said2" 2>&1
 LD_LIBRARY_PATH=$B:$dir/lacks "$dir/calls" "$dir/k.hxb" oldmaps >>"$dir/said2" 2>&1 || fail "FAIL: maps of an old driver: $(cat "$dir/said2")"
 grep -q 'left behind' "$dir/said" "$dir/said2" && fail "FAIL: an old driver: $(cat "$dir/said")"
 
-# Every call in turn: all was right, or it was told that it failed, and which.
-each() { # VARIABLE MODE WORD: until WORD is said, or is not
+# Each call fails, one at a time: either the result is correct, or the error names the failed call.
+each() { # VARIABLE MODE WORD: until WORD is in the output, or is not
 	n=0
 	while n=$((n + 1)); do
 		calls "$1=$n" "$2"

@@ -1,7 +1,8 @@
 #!/bin/sh
-# scripts/gpu-day on the simulated driver.  Faults, hangs, no memory, PTX that the driver refuses, tools and packages that are
-# absent are each recorded, and nothing else is lost; a kill at any moment loses the item that ran; a day goes on where another
-# ended, per GPU; --read needs none.  KILLS=50: as many (3; QUICK=1: 1).  WHOLE=MINUTES: a rehearsal of all steps.
+# scripts/gpu-day on the simulated driver. Faults, hangs, lack of memory, PTX that the driver rejects, and missing
+# tools and packages are each recorded, and affect nothing else. A kill at any time loses only the running item. A
+# run resumes an earlier one, per GPU. --read needs no GPU. KILLS=50: number of kills (3; QUICK=1: 1).
+# WHOLE=MINUTES: a rehearsal of all steps.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/python.sh
@@ -13,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE=1 PTXAS=none
 PYTHONPATH=scripts/python "$python" test/python/bench.py >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
 case $HEXC in /*) ;; *) HEXC=$PWD/$HEXC ;; esac
 export HEXC
-# nothing of others: no packages but NumPy's folder, no tools
+# An isolated environment: no packages but NumPy, no tools.
 bare=$dir/bare
 mkdir "$bare"
 cat >"$bare/python3" <<END
@@ -21,14 +22,14 @@ cat >"$bare/python3" <<END
 exec $(command -v "$python" | sed "s|^[^/]|$PWD/&|") "\$@"
 END
 chmod +x "$bare/python3"
-day() { # the folder; what is to be set in the environment, as words; arguments
+day() { # directory; environment settings, as words; arguments
 	to=$dir/$1 set=$2
 	shift 2
 	# shellcheck disable=SC2086 # a list of words
 	env -i PATH="$bare" LD_LIBRARY_PATH="$dir" HEXC="$HEXC" PTXAS=none B="$B" TMPDIR="$dir" $set \
 		"$bare/python3" -B scripts/gpu-day --out "$to" --shrink 32 --workers 2 "$@" >"$to.log" 2>&1
 }
-holds() { # WHAT FOLDER: a program that asserts of `found`, the summary, and `by`, its items by name
+holds() { # WHAT DIRECTORY: reads assertions about `found`, the summary, and `by`, its items by name
 	cat >"$dir/holds.py" <<-'END'
 	import json, sys
 	from hexc_bench import schema
@@ -51,7 +52,8 @@ if [ "${WHOLE:-}" ]; then
 	END
 fi
 
-# planted: one of each; softmax is as ever.  155 KB hold 300 x 264 numbers of f16, but not 2 x 20000 of f32
+# Injected: one failure of each kind; softmax is unaffected. 155 KB hold 300 x 264 f16
+# values, but not 2 x 20000 f32.
 some='here,a first kernel,example convert/,vector_add,example softmax,example sort,operator scan line 3,feature explicit'
 day planted "FAKE_CUDA_FAULT=narrow FAKE_CUDA_HANG=widen FAKE_CUDA_REFUSE=sort FAKE_CUDA_MEMORY=155 HEXC_DAY_LAUNCH=1" \
 	--minutes 30 --only machine,right,counters,sanitizers,headline --match "$some,compute-sanitizer,peers" --workers 1
@@ -77,7 +79,7 @@ assert "ncu" in by["here"]["absent"] and "torch" in by["here"]["absent"]
 assert found["ended"] and all(s["state"] == "done" for s in found["steps"].values()), found["steps"]
 END
 
-# a wrong reference would say so: the outputs of one kernel are changed on their way back
+# A wrong result is reported: this changes the outputs of one kernel before the comparison.
 cat >"$dir/sitecustomize.py" <<'END'
 import hexc_bench.right as right
 compare = right.compare
@@ -93,8 +95,8 @@ assert {k: i["state"] for k, i in by.items() if k.endswith("small")} == {"exampl
 assert "C: 1 of 5003 elements are wrong" in by["example vector_add, small"]["why"], by
 END
 
-# what a step leaves over is for one that was cut: by a clock that is twenty times as fast, a hundred items of two seconds in
-# half of five minutes; the other half has one
+# A cut step gets the time that another step leaves over. With a clock 20 times as fast: a hundred items of two
+# seconds in half of five minutes; the other half has one item.
 cat >"$dir/sitecustomize.py" <<'END'
 import time
 import hexc_bench.steps as steps
@@ -123,7 +125,7 @@ assert found["steps"]["right"]["state"] == passes[2][1] and found["steps"]["righ
 END
 rm "$dir/sitecustomize.py"
 
-# killed at some moments, and gone on with: what was done is there and not done again
+# Killed at random times, then resumed: finished items are stored and do not run again.
 list='example vector_add,example convert/,example sort,operator map line 4'
 for i in $(seq "${KILLS:-$([ -z "${QUICK:-}" ] && echo 3 || echo 1)}"); do
 	[ $((i % 10)) != 1 ] || rm -rf "$dir/killed"
@@ -151,7 +153,7 @@ assert found["ended"] and found["steps"]["right"]["state"] == "done" and found["
 assert len(by) == found["steps"]["right"]["items"] + found["steps"]["machine"]["items"], (len(by), found["steps"])
 END
 
-# another GPU goes on from there: all is to be done, and both are told; the same one has nothing left
+# On another GPU all items run again, and both GPUs are in the summary; on the same GPU nothing is left to do.
 day same '' --minutes 30 --only machine,right --match "$list" --from "$dir/killed"
 [ $? = 0 ] || fail "the same GPU: $(tail -3 "$dir/same.log")"
 grep -q 'vector_add' "$dir/same.log" && fail "what was done is done again: $(cat "$dir/same.log")"
@@ -161,7 +163,7 @@ assert len(found["machines"]) == 2 and found["machines"][found["machine"]]["gpu"
 assert len(found["items"]) == 2 * len(by) and by["example sort, small"]["state"] == "ok", len(by)
 END
 
-# at home, without a GPU: a page, and figures
+# Evaluation without a GPU: a page, and measurements.
 rm "$dir/other/summary.json"
 FAKE_CUDA_DEVICES=0 "$python" scripts/gpu-day --read "$dir/other" --file "$dir/figures" >"$dir/read" 2>&1 || fail "--read: $(tail -3 "$dir/read")"
 for text in '# hexc gpu-day' 'NVIDIA-H100' '| right | done |' 'Beside it, of earlier days: simulated GPU 0'; do
@@ -177,7 +179,7 @@ for wrong in '--only nothing' '--minutes x' '--workers -1' '--frobnicate'; do
 	"$python" scripts/gpu-day $wrong >"$dir/log" 2>&1 && fail "$wrong is taken"
 done
 
-# a profiler and a sanitizer that run the command and say what they would
+# A fake profiler and sanitizer: they run the command and print output in the tools' format.
 cat >"$dir/ncu" <<'END'
 #!/bin/sh
 while [ "${1#-}" != "$1" ]; do
@@ -202,7 +204,7 @@ day tools "PATH=$dir/tools:$PATH" --minutes 30 --only counters,sanitizers --matc
 holds 'tools' tools <<'END'
 i = by["vector_add"]
 assert i["profiled"]["global_requests"] == 2048 and i["profiled"]["mma"] == 1024, i
-# 64 K elements: two are read for one written, 32 bytes a sector
+# 64 K elements: two are read for one written, 32 bytes per sector
 assert i["simulated"]["global_sectors_read"] == 2 * 65536 * 4 // 32, i
 assert by["memcheck, vector_add"]["state"] == "wrong" and "1 error" in by["memcheck, vector_add"]["why"], by
 END

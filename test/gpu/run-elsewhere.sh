@@ -1,6 +1,6 @@
 #!/bin/sh
-# The tests of `make check-gpu` ask a GPU only for what it runs: programs for another one are left out and counted, and a GPU that
-# fails is no reason to leave anything out.
+# `make check-gpu` runs on a GPU only the programs for its arch. Programs for another GPU are skipped and counted; a
+# GPU that fails does not skip anything.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/gpu/fake.sh
@@ -8,7 +8,7 @@ make_driver "$dir" || exit 1
 export LD_LIBRARY_PATH="$dir" EXEC=gpu QUICK=1
 "${CC:-cc}" -std=c11 -O1 test/random/gen*.c -lm -o "$dir/gen" || exit 1
 
-# three programs of loops: for sm_90a, sm_120a and sm_100a, as the generator says
+# Three programs of loops: for sm_90a, sm_120a and sm_100a, as the generator prints.
 seeds='3 4 5'
 loops() { FAKE_CUDA_SM=$1 KIND=loops FIRST=3 NIGHTLY=3 CANDIDATES=1 test/random/run-random.sh >"$dir/out" 2>&1; }
 for sm in 80 90; do

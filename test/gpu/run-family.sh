@@ -1,7 +1,7 @@
 #!/bin/sh
-# A family of products (family.c), in a bundle that hexc build made, launched by an engine of the runtime library with a
-# driver whose GPU is the simulator; then each call of the driver fails in turn.  What the driver's compiler makes is kept
-# in a cache, and taken from there; not where the driver is another, or refuses it.
+# A kernel family of GEMMs (family.c), in a bundle of hexc build, launched by an engine on the runtime library, with
+# a driver whose GPU is the simulator. Then each driver call fails, one at a time. The output of the driver's
+# compiler is stored in a cache and loaded from there, unless the driver is another one or rejects it.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/gpu/fake.sh
@@ -43,7 +43,7 @@ says 0 'cubin sm_90' cache list "$dir/cache"
 right FAKE_CUDA_SM=80 '0 hits, 6 stored' "$dir/k.hxb" "$dir/cache"
 right FAKE_CUDA_VERSION=13010 '0 hits, 6 stored' "$dir/k.hxb" "$dir/cache"
 right FAKE_CUDA_FAIL=cuLinkComplete '0 hits, 0 stored' "$dir/k.hxb" "$dir/other"
-# what is damaged is made again
+# Damaged entries are compiled again.
 for f in "$dir"/cache/*.hxc; do sed -i 's/.version/.versiom/g' "$f"; done
 right '' '0 hits, 6 stored' "$dir/k.hxb" "$dir/cache"
 n=0

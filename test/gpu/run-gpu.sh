@@ -1,19 +1,19 @@
 #!/bin/sh
-# --exec=gpu with a driver whose GPU is the simulator (driver.c here): kernels get their arguments, packed tensors and
-# shared memory as cuLaunchKernel takes them, every function of the driver may fail, faults are told, nothing is
-# left behind.
+# --exec=gpu with a driver whose GPU is the simulator (driver.c). Kernels receive arguments, packed
+# tensors and shared memory in the form of cuLaunchKernel. Every driver function may fail; faults are
+# reported, and nothing leaks.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/gpu/fake.sh
 make_driver "$dir" || exit 1
 
-gpu() { # what is to be set in the environment, as words; then the arguments of hexc
+gpu() { # environment settings, as words; then the arguments of hexc
 	set="$1"
 	shift
 	# shellcheck disable=SC2086 # a list of words
 	env LD_LIBRARY_PATH="$dir" $set timeout 60 "$HEXC" "$@" >"$dir/out" 2>"$dir/err"
 }
-t() { # exit status, a part of what is said, the environment, arguments
+t() { # exit status, part of the output, environment, arguments
 	want=$1 says=$2 set=$3
 	shift 3
 	gpu "$set" "$@"
@@ -49,21 +49,21 @@ kernel scalars(X: f32[M, N], Y: inout i8[M, N], Z: out u4[M, N], a: f32, b: i32,
 END
 	t 0 'Z u4[20,32]: largest absolute error 0' '' run "$dir/scalars.hexc" --exec=gpu --check --arg 'X=random(1)[20,32]' \
 		--arg 'Y=randint(1,-9,9)' --arg a=2.5 --arg b=-3 --arg c=1.5 --arg d=1 --arg e=0.25
-	# tensor maps, ragged and of nothing
+	# tensor maps, partial boxes and empty tensors
 	roles="run examples/gemm_roles.hexc --exec=gpu --check --arg A=randint(1,-3,3)"
 	t 0 ': right' '' $roles --arg 'B=randint(2,-3,3)' --arg M=100 --arg N=136 --arg K=200
 	t 0 ': right' '' $roles --arg 'B=randint(2,-3,3)' --arg M=8 --arg N=8 --arg K=0
 	t 4 'cuTensorMapEncodeTiled' FAKE_CUDA_FAIL=cuTensorMapEncodeTiled $roles --arg 'B=random(2)' --arg M=8 --arg N=8 --arg K=8
-	# clusters: as many as the driver says that there is room for
+	# clusters: limited by the driver's occupancy
 	pairs="run examples/gemm_f16.hexc --cluster 2x1 --exec=gpu --check --arg A=randint(1,-3,3)[300,72] --arg B=randint(2,-3,3)[136,72]"
 	for n in 1 2; do
 		t 0 ': right' FAKE_CUDA_CLUSTERS=$n $pairs
 	done
 	t 4 'cuOccupancyMaxActiveClusters' FAKE_CUDA_FAIL=cuOccupancyMaxActiveClusters $pairs
-	# a driver that has all but that: its function is called something else
+	# a driver without that function (it has another name)
 	mkdir "$dir/lacks" && make_driver "$dir/lacks" -DcuOccupancyMaxActiveClusters=cuNothing || exit 1
 	t 4 'the CUDA driver has no cuOccupancyMaxActiveClusters: it is older than CUDA 11.8' "LD_LIBRARY_PATH=$dir/lacks" $pairs
-	# nothing to launch; times; what auto is
+	# nothing to launch; times; what auto selects
 	t 0 'right' '' run examples/vector_add.hexc --exec=gpu --check --arg 'A=zeros[0]' --arg 'B=zeros[0]'
 	t 0 'time: median 1000.00 us, 1000.00 to 1000.00, of 7 launches' '' $add --repeat 7
 	t 4 'cuMemsetD8Async' FAKE_CUDA_FAIL=cuMemsetD8Async $add --repeat 2
@@ -77,11 +77,11 @@ END
 	t 2 "--repeat wants a number from 1 to 1000000, not '0'" '' $add --repeat 0
 	t 2 "--roofline is the simulator's" '' $add --roofline H200
 	# archs
-	t 0 ': right' FAKE_CUDA_SM=75 $gemm --exec=gpu --check # a default of its own
+	t 0 ': right' FAKE_CUDA_SM=75 $gemm --exec=gpu --check # its default arch
 	t 4 'does not run PTX for sm_90a; it runs that for sm_86' FAKE_CUDA_SM=87 $add --arch sm_90a
 	t 4 'is older than every arch hexc compiles for' FAKE_CUDA_SM=70 $add
 	t 2 "unknown arch 'sm_1'" '' $add --arch sm_1
-	# what goes wrong
+	# failures
 	mv "$dir/libcuda.so.1" "$dir/away"
 	if ! ldconfig -p | grep -q 'libcuda\.so\.1'; then
 		t 4 'there is no CUDA driver here' '' $add
@@ -90,11 +90,11 @@ END
 	t 4 'the CUDA driver finds no GPU' FAKE_CUDA_DEVICES=0 $add
 	for f in $(grep -o '^	X(cu[A-Za-z0-9_]*' lib/gpu/driver.h | sed 's/.*(//'); do
 		case $f in
-		cuGetError* | cuTensorMap*) continue ;; # cannot fail as others do; no map is asked for
-		cuCtxGet* | cuStream* | cuGraph*) continue ;; # asked by calls.c alone
-		cuLink*) continue ;; # by the cache of cubins alone
+		cuGetError* | cuTensorMap*) continue ;; # cannot fail in the same way; no map is needed here
+		cuCtxGet* | cuStream* | cuGraph*) continue ;; # only calls.c uses them
+		cuLink*) continue ;; # only the cache of cubins uses them
 		cuMemFree_v2 | cuModuleUnload | cuEventDestroy_v2 | cuDevicePrimaryCtxRelease_v2 | cuCtxPopCurrent_v2) ;;
-		cuOccupancyMaxActiveClusters) ;; # above
+		cuOccupancyMaxActiveClusters) ;; # tested above
 		cuLaunchKernel) t 4 "$f: unknown error" FAKE_CUDA_FAIL=$f $gemm --no-pdl --exec=gpu ;;
 		*) t 4 "$f: unknown error (unknown, 999)" FAKE_CUDA_FAIL=$f $gemm --cluster 1x1 --exec=gpu --repeat 2 --check ;;
 		esac

@@ -1,7 +1,7 @@
 #!/bin/sh
-# make gpu-kit: kernels of the list are compiled, each again only when its program or the compiler changed; what is refused is told.
-# The kit runs from another folder with Python and NumPy alone; its machine code is what the driver is given, and PTX only where
-# none fits.
+# make gpu-kit: it compiles the listed kernels, each again only if its program or the compiler changed. Rejected
+# kernels are reported. The kit runs from another directory with only Python and NumPy. It gives the driver cubins,
+# and PTX only if no cubin matches.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/python.sh
@@ -10,7 +10,7 @@ new_python
 . test/gpu/fake.sh
 make_driver "$dir" || exit 1
 here=$PWD
-# machine code as the driver of the simulator has it
+# Cubins in the format of the simulated driver.
 cat >"$dir/ptxas" <<'END'
 #!/bin/sh
 { printf '\177ELFsm_90\n'; cat "$2"; } >"$4"
@@ -27,7 +27,8 @@ kit() {
 		fail "the kit: $(tail -3 "$dir/log")"
 }
 kit
-# two kernels with two more candidates each, of which one has but two; a third likewise; an operator with all of its lines
+# Two kernels with two more candidates each, one of which has only two; a third likewise; an
+# operator with all entries.
 grep -q '10 files of kernels, 10 of them made' "$dir/log" || fail "made at first: $(cat "$dir/log")"
 kit
 grep -q '10 files of kernels, 0 of them made' "$dir/log" || fail "made again: $(cat "$dir/log")"
@@ -36,7 +37,7 @@ rm "$dir/static/gpu-kernels/$(cd "$dir/static/gpu-kernels" && ls | grep '^narrow
 kit
 grep -q ' 1 of them made' "$dir/log" || fail "what is not there any more: $(cat "$dir/log")"
 
-# elsewhere, as who has nothing else
+# On another machine with nothing else installed.
 mkdir "$dir/bare" "$dir/away"
 cat >"$dir/bare/python3" <<END
 #!/bin/sh
@@ -54,16 +55,16 @@ chmod -R u+w "$dir/kit"
 import json, sys
 by = {i["key"]: i for i in json.load(open(sys.argv[1]))["items"]}
 loads = by["all kernels loaded"]["loaded"]
-# 4 kernels that were taken, 4 next ones of two candidates, 4 lines of the operator
+# 4 selected kernels, 4 next candidates of two of them, 4 entries of the operator
 assert loads["ptx"] == 0 and loads["cubin"] >= 10, loads
 for key in ("example vector_add, small", "example convert/narrow, small", "operator map line 1, small", "feature explicit roles",
             "example vector_add, hexc run --check", "example vector_add, small, candidate 1"):
     assert by[key]["state"] == "ok", by.get(key)
 assert "cc" in by["here"]["absent"], by["here"]
 END
-# hexc run --from, the process with the GPU: all of it machine code, but for what `hexc run` compiles itself
+# hexc run --from, the process with the GPU: all cubins, except what `hexc run` compiles itself
 [ "$(grep -c cubin "$dir/loads")" -gt 10 ] || fail "loaded: $(sort "$dir/loads" | uniq -c)"
-# another generation: PTX, which the driver compiles
+# another GPU generation: PTX, compiled by the driver
 FAKE_CUDA_SM=100 LD_LIBRARY_PATH=$dir PYTHONPATH=scripts/python HEXC_LIBRARY_DIR=$B "$python" - "$dir/kit/kernels" <<'END' >"$dir/log" 2>&1 || fail "elsewhere: $(tail -3 "$dir/log")"
 import sys
 from pathlib import Path
@@ -71,6 +72,6 @@ from hexc_bench import device
 k = device.Keeper()
 found = k.run({"do": "load", "files": [str(p) for p in Path(sys.argv[1]).glob("*.hxb")]}, 60)
 k.end()
-assert found["loaded"]["cubin"] == 0 and found["refused"], found  # sm_90a is for that one alone
+assert found["loaded"]["cubin"] == 0 and found["refused"], found  # sm_90a code runs on sm_90 only
 END
 exit $bad

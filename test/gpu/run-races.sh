@@ -1,10 +1,10 @@
 #!/bin/sh
-# Eight threads of a host (threads.c) on the simulator, as it is and under valgrind: no byte read before it was written,
-# none left.  RACES=1: with ThreadSanitizer too, and the tests of threads in test/cache and test/lib, built in build-tsan,
-# which takes minutes.
+# Eight threads of a host (threads.c) on the simulator, directly and under valgrind: no uninitialized reads, no
+# leaks. RACES=1: with ThreadSanitizer too, and the multithreaded tests of test/cache and test/lib, built in
+# build-tsan; that takes minutes.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
-host() { # FOLDER OF THE LIBRARIES FLAGS
+host() { # DIRECTORY OF THE LIBRARIES FLAGS
 	libs=$1
 	shift
 	"${CC:-cc}" -std=c11 -g -O1 "$@" -I. test/gpu/threads.c -o "$dir/threads" -pthread -L"$libs" -l:libhexc_rt.so.0 || exit 1

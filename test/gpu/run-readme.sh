@@ -1,6 +1,6 @@
 #!/bin/sh
-# The host in the README that has no compiler: it is compiled, linked with the runtime alone, and adds, with a driver whose
-# GPU is the simulator; without one it says so.  It has 40 lines at most.
+# The README's host without a compiler: it compiles, links only the runtime, and computes the sum, with a driver
+# whose GPU is the simulator. Without a driver it reports that. It has at most 40 lines.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/gpu/fake.sh

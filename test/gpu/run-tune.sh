@@ -1,5 +1,5 @@
 #!/bin/sh
-# scripts/tune sweeps tunables and candidates, on the simulated driver and the simulator, and keeps what it tried.
+# scripts/tune sweeps tunables and candidates, on the simulated driver and the simulator, and stores the results.
 . test/script.sh
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
@@ -7,7 +7,7 @@ command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 make_driver "$dir" || exit 1
 args="--arg A=random(1)[64,64] --arg B=random(2)[64,64] -D BM=32,64,7 -D BN=64"
 
-t() { # exit status, a part of what is said, arguments
+t() { # exit status, part of the output, arguments
 	want=$1 says=$2
 	shift 2
 	LD_LIBRARY_PATH=$dir timeout 120 scripts/tune "$@" >"$dir/out" 2>&1
@@ -40,24 +40,24 @@ for name, has in ("gpu", "median_us"), ("sim", "roofline"):
     assert {e["define"][0] for e in d["tried"]} == {"BM=32", "BM=64"}, d["tried"]
     assert all(has in e and e["block"] in ([128, 1, 1], [256, 1, 1], [384, 1, 1]) for e in d["tried"])
     assert [e["define"] for e in d["refused"]] == [["BM=7", "BN=64"]], d["refused"]
-    # the best of each list is there, and none that is predicted to take longer than was said
+    # the best of each list is there, and no candidate above the predicted limit
     most = 1.25 if name == "gpu" else 1
     for bm in "BM=32", "BM=64":
         cycles = [e["cycles"] for e in d["tried"] if e["define"][0] == bm]
         assert max(cycles) <= most * min(cycles), cycles
 END
-# Measured in rounds, each over all that are left, the last over fewer; clocks are watched, and throttling is noted; with
-# --warm the L2 cache is left alone.
+# Measurements run in rounds over the remaining candidates, the last round over fewer. Clocks are monitored, and
+# throttling is recorded. With --warm the L2 cache is not flushed.
 "${CC:-cc}" -shared -fPIC -O1 test/gpu/nvml.c -o "$dir/libnvidia-ml.so.1" || exit 1
 gpu="examples/gemm_f16.hexc --exec gpu -D BM=32,64 -D BN=64 --shape M=64,N=64,K=64 --repeat 6 --first 4 --within 9"
 # shellcheck disable=SC2086
 {
 	FAKE_NVML_REASONS=0x44 t 0 '(throttled: power cap, thermal)' $gpu --db "$dir/gpu.db" --report "$dir/gpu.html"
-	FAKE_NVML_REASONS=0x1 t 0 'best: -D BM=' $gpu --repeat 1 # it idles between launches
+	FAKE_NVML_REASONS=0x1 t 0 'best: -D BM=' $gpu --repeat 1 # idle between launches
 	grep -q throttled "$dir/out" && fail "FAIL: an idle GPU is told to be throttled"
 	FAKE_CUDA_FAIL=cuMemsetD8Async t 1 'cuMemsetD8Async' $gpu --db "$dir/cold.db"
 	FAKE_CUDA_FAIL=cuMemsetD8Async t 0 'best: -D BM=' $gpu --db "$dir/cold.db" --warm
-	t 0 'best: -D BM=' $gpu --db "$dir/cold.db" # what failed by trouble of the machine is tried again
+	t 0 'best: -D BM=' $gpu --db "$dir/cold.db" # candidates that failed by an error of the machine run again
 }
 python3 - "$dir" <<'END' || bad=1
 import collections, json, sqlite3, sys
@@ -70,16 +70,16 @@ for define, candidate, number, us, clocks in rows:
     clocks = json.loads(clocks)
     assert clocks["mhz_least"] == 1200, clocks
     most.append(clocks["mhz_most"])
-# all times are equal on this GPU: quartiles overlap, and nobody is left behind
-assert sorted(most)[-1] == 1980 and sorted(most)[0] == 1200, most # the library's clock falls once
+# all times are equal on this GPU: the quartiles overlap, and every candidate remains
+assert sorted(most)[-1] == 1980 and sorted(most)[0] == 1200, most # the library's clock drops once
 assert len(launches) == 4 and set(launches.values()) == {6}, launches
 ((gpu, driver, arch, judge),) = db.execute("select gpu, driver, arch, judge from sweep").fetchall()
 assert (gpu, driver, arch, judge) == ("simulated GPU 0", "13000", "sm_90a", "gpu"), (gpu, driver, arch, judge)
 judges = sorted(j for (j,) in sqlite3.connect(sys.argv[1] + "/cold.db").execute("select judge from sweep"))
 assert judges == ["gpu", "gpu warm"], judges
 END
-# The process that has the GPU is one, and compiles nothing: what the others made is what it runs, in all rounds; where a
-# kernel takes it along, there is another.
+# One process owns the GPU and compiles nothing: it runs the bundles of the other processes, in all rounds. If a
+# kernel ends it, another is started.
 cat >"$dir/hexc" <<END
 #!/bin/sh
 echo "\$1" >>"$dir/calls"
@@ -91,7 +91,7 @@ HEXC=$dir/hexc
 export HEXC
 # shellcheck disable=SC2086
 t 0 'best: -D BM=' $gpu --db "$dir/one.db" --jobs 2
-# (an old ptxas has a bundle made once more, without a cubin)
+# (for an old ptxas the bundle is built again, without a cubin)
 [ "$(grep -v '^build' "$dir/calls" | sort | uniq -c | awk '{ print $2 $1 }' | tr '\n' ' ')" = '--emit-ptx2 --list-archs1 --version2 explain2 measure1 ' ] &&
 	[ "$(grep -c '^build' "$dir/calls")" -ge 4 ] ||
 	fail "FAIL: calls of hexc: $(sort "$dir/calls" | uniq -c)"
@@ -100,7 +100,7 @@ rm "$dir/calls"
 FAKE_CUDA_FAIL=cuLaunchKernelEx FAKE_CUDA_CODE=700 t 1 'nothing could be run' $gpu --db "$dir/fault.db" --jobs 2
 [ "$(grep -c '^measure' "$dir/calls")" = 4 ] || fail "FAIL: a context that is lost goes on: $(sort "$dir/calls" | uniq -c)"
 HEXC=$HEXC_OF_TEST
-# Ended by a signal: what was tried is kept, and told of; no traceback.
+# Ended by a signal: finished results are stored and reported; no traceback.
 long="--arg A=random(1)[256,256] --arg B=random(2)[256,256] -D BM=16,32,64,128 -D BN=32,64,128 -D BK=32,64 --within 9"
 # shellcheck disable=SC2086
 setsid scripts/tune examples/gemm_f16.hexc --exec sim --no-check $long -o "$dir/int.json" >"$dir/out" 2>&1 &

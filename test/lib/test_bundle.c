@@ -206,7 +206,7 @@ TEST(kernels_are_found_by_name_arch_and_constants)
 	want.arch = NULL;
 	found(b, &want, 2);
 	want.arch = "sm_75";
-	not_found(b, &want, "nothing in the bundle runs on sm_75: there is sm_80, sm_90a");
+	not_found(b, &want, "no module of the bundle runs on sm_75 (it has sm_80, sm_90a)");
 	want.arch = "sm_80";
 	d.value = 128;
 	not_found(b, &want, "has BM=128; there is BM=32, BM=64");
@@ -402,7 +402,7 @@ TEST(twins_are_refused)
 	size_t n;
 
 	ck_assert_int_eq(hexc_bundle_save(m, 2, "me", NULL, 0, &n, why, sizeof why), HEXC_E_INVALID);
-	ck_assert_ptr_nonnull(strstr(why, "kernel add for sm_80 with BN=128, WARPS=1 is there twice"));
+	ck_assert_ptr_nonnull(strstr(why, "duplicate kernel add for sm_80 with BN=128, WARPS=1, from "));
 	free_modules(m, 2);
 }
 

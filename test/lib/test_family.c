@@ -360,7 +360,7 @@ TEST(wrong_text)
 		{ "hexc-family 1\nfamily gemm\ntake BM=16 when 1\n", "no kernel gemm with BM=16" },
 		{ "hexc-family 1\nfamily gemm\ntake lost when 1\n", "no kernel lost" },
 		{ "hexc-family 1\nfamily gemm\ntake partial when 1\n",
-		  "kernels 0 and 1 of the bundle are both partial" },
+		  "kernels 0 and 1 of the bundle both match partial" },
 		{ "hexc-family 1\nfamily gemm\ntake BM=32 with S=1 when 1\n",
 		  "no kernel of the line has a size S" },
 		{ "hexc-family 1\nfamily gemm\ntake BM=32 with A=1 when 1\n",
