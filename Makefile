@@ -1,23 +1,23 @@
 # make              build/libhexc.a, build/libhexc.so.N, build/libhexc_rt.so.N, build/hexc
-# make demo         to a table of checked kernels (scripts/demo: from a machine without make)
+# make demo         print a table of checked kernels (scripts/demo: on a machine without make)
 # make check        every test that needs no GPU; check-unit, check-scripts, check-DIR for a part
 #                   (check-sim: test/sim/)
-# make check-gpu    the rest
-# make static       build-static/hexc: needs no LLVM on the machine it runs on
-# make gpu-kit      build-static/hexc-gpu-kit.tar.xz: what scripts/gpu-day needs on a machine with a GPU and Python alone; its
-#                   kernels are compiled into build/gpu-kernels, each again only when it must; ONLY=A,B: items with these in their
-#                   names alone
-# make install      PREFIX=/usr/local DESTDIR=; make uninstall takes away what it brought
+# make check-gpu    the tests that need a GPU
+# make static       build-static/hexc: needs no LLVM on the machine where it runs
+# make gpu-kit      build-static/hexc-gpu-kit.tar.xz: what scripts/gpu-day needs on a machine that has only a GPU and
+#                   Python; compiles the kernels into build/gpu-kernels, each again only if necessary; ONLY=A,B:
+#                   only items with these texts in their names
+# make install      PREFIX=/usr/local DESTDIR=; make uninstall removes the installed files
 # make SAN=1 ...    the same targets with ASan and UBSan, in build-san/
-# make syntax       only read the library's and the command line's sources: CC=clang WERROR=1 for another's warnings
+# make syntax       only check the sources of the library and the command line: CC=clang WERROR=1 for clang's warnings
 # make fmt          report what clang-format would change; scripts/fmt changes it
 #
 # Variables: CC, CFLAGS, DEBUGINFO (-g), LLVM_CONFIG (llvm-config-19 ... -22), B (build directory), WERROR=1, SHARED=1
-# (LLVM's shared library for build/hexc too), TIMEOUT (seconds for one test), TESTS (some test sources or scripts, for
+# (LLVM's shared library for build/hexc too), TIMEOUT (seconds for one test), TESTS (test sources or scripts, for
 # `make check`), TEST_CFLAGS (-O1) and TEST_LDFLAGS, V=1 (show commands).
-# There is no configure step: a change of compiler, flags or LLVM rebuilds what it must.
+# There is no configure step: a change of compiler, flags or LLVM rebuilds what depends on it.
 
-# The newest LLVM that we know; one without a version in its name only if its version fits.
+# The newest supported LLVM; one without a version in its name only if its version is supported.
 ifndef LLVM_CONFIG
 LLVM_CONFIG := $(firstword $(foreach v,22 21 20 19,$(shell command -v llvm-config-$v)))
 ifeq ($(LLVM_CONFIG),)
@@ -44,7 +44,7 @@ SANF := $(if $(SAN),-DHEXC_CHECKED -fsanitize=address$(comma)undefined -fno-sani
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wold-style-definition -Wvla -Wundef -Wcast-qual -Wwrite-strings \
 	-Wpointer-arith -Wformat=2 -Wimplicit-fallthrough -Wswitch $(if $(WERROR),-Werror)
-# Debug information names files from here, so that two folders build the same bytes.
+# File names in debug information are relative, so that builds in different directories are identical.
 HEXC_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -pthread -MMD -MP -I. \
 	-ffile-prefix-map='$(CURDIR)'=. \
 	$(WARN) $(CFLAGS) $(SANF)
@@ -52,19 +52,19 @@ LLVM_CFLAGS := $(if $(LLVM_VERSION),-isystem $(call llvm,--includedir))
 LLVM_LIBS := $(if $(LLVM_VERSION),$(call llvm,--ldflags --libs nvptx passes irreader))
 LLVM_ARCHIVES = $(call llvm,--link-static --ldflags --libs nvptx passes irreader) -l:libstdc++.a -static-libgcc
 LIBS := -Wl,--as-needed $(LLVM_LIBS) -lm -ldl
-# the command line's, and of tests
+# for the command line and the tests
 CLI_LIBS := $(LIBS) -lcjson
 
-# The header is the only place that knows the version.
+# Only the header has the version.
 version = $(or $(shell sed -n 's/^.define HEXC_VERSION_$1 *//p' lib/hexc.h 2>/dev/null),0)
 MAJOR := $(call version,MAJOR)
 VERSION := $(MAJOR).$(call version,MINOR).$(call version,PATCH)
 
 CLI_SRC := $(wildcard hexc/cli/*.c hexc/cli/*/*.c)
-# Folders of the library, two levels deep or three.
+# Directories of the library, two or three levels deep.
 LIB_DIRS := taskmap hexc infer ptxgen lib
 LIB_SRC := $(filter-out $(CLI_SRC),$(wildcard $(foreach d,$(LIB_DIRS),$d/*.c $d/*/*.c $d/*/*/*.c)))
-# Every test_*.c is one Check program; a util*.c beside them is linked into all.
+# Every test_*.c is one Check program; each util*.c in its directory is linked into all.
 TEST_SRC := $(wildcard test/test_*.c test/*/test_*.c test/*/*/test_*.c)
 TEST_UTIL := $(wildcard test/util*.c test/*/util*.c test/*/*/util*.c)
 TEST_SH := $(wildcard test/run-*.sh test/*/run-*.sh test/*/*/run-*.sh)
@@ -83,18 +83,18 @@ TEST_BIN := $(TEST_SRC:%.c=$B/%)
 HOST_BIN := $(HOST_SRC:%.c=$B/%)
 LIBA := $B/libhexc.a
 LIBSO := $B/libhexc.so.$(MAJOR)
-# The simulator is a library of its own: a host of one needs nothing of the other.
+# The simulator is a separate library: its hosts need none of libhexc.
 SIM_OBJ := $(filter $B/obj/lib/sim/%,$(LIB_OBJ))
 HEXC_OBJ := $(filter-out $(SIM_OBJ),$(LIB_OBJ))
 SIMSO := $B/libhexc_sim.so.$(MAJOR)
-# So is the runtime, whose objects are libhexc's too.
+# The runtime too; libhexc contains its objects as well.
 RT_OBJ := $(filter $(foreach d,rt base cache pack gpu weights plan,$B/obj/lib/$d/%),$(LIB_OBJ))
 RTSO := $B/libhexc_rt.so.$(MAJOR)
 UTIL := $(if $(TEST_UTIL),$B/libutil.a)
 
 all: $(LIBA) $(LIBSO) $(SIMSO) $(RTSO) $(if $(CLI_SRC),$B/hexc) $(HOST_BIN)
 
-# Archives and programs appear complete or not at all.
+# Archives and programs are replaced atomically.
 define archive
 	@rm -f $@.tmp
 	$(call say,ar    $@)
@@ -111,7 +111,7 @@ $(LIBSO): $(HEXC_OBJ) $B/llvm lib/libhexc.map
 		-Wl,--exclude-libs,ALL -Wl,--version-script=lib/libhexc.map $(LDFLAGS) $(filter %.o,$^) $(LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
-# A library without LLVM: its objects are $1, and of what they stand on only what they use comes along.
+# A library without LLVM: links the objects $1, and from the archive only the objects that they use.
 define small_library
 	$(call say,link  $@)
 	$Q$(CC) $(CFLAGS) $(SANF) -shared -pthread -Wl,-soname,$(@F) $(if $(SAN),,-Wl$(comma)--no-undefined) \
@@ -125,8 +125,8 @@ $(SIMSO): $(SIM_OBJ) $(LIBA) lib/sim/libhexc_sim.map
 $(RTSO): $(RT_OBJ) $(LIBA) lib/rt/libhexc_rt.map
 	$(call small_library,$(RT_OBJ))
 
-# LLVM goes into it where its archives are: to relocate the shared library takes longer than to compile a small
-# kernel.  SHARED=1: never.
+# Links LLVM statically if its archives are installed: relocating the shared library takes longer than compiling a
+# small kernel. SHARED=1: never.
 $B/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
 	$(call say,link  $@)
 	$Q$(if $(SHARED)$(SAN),false,$(CC) $(CFLAGS) -no-pie -pthread -Wl,--gc-sections $(LDFLAGS) $(CLI_OBJ) $(LIBA) \
@@ -137,14 +137,14 @@ $B/hexc: $(CLI_OBJ) $(LIBA) $B/llvm
 $(UTIL): $(UTIL_OBJ)
 	$(archive)
 
-# Tests are linked with the archive, so they reach what the library hides.
+# Tests are linked with the archive, so that they can use hidden symbols.
 $(TEST_BIN): $B/%: $B/obj/%.o $(UTIL) $(LIBA) $B/llvm
 	@mkdir -p $(@D)
 	$(call say,link  $@)
 	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(TEST_LDFLAGS) $< $(UTIL) $(LIBA) -lcheck -lsubunit $(CLI_LIBS) -lrt -o $@.tmp
 	@mv $@.tmp $@
 
-# Small hosts, as an inference engine would be one.
+# Small hosts, such as an inference engine.
 $(HOST_BIN): $B/%: $B/obj/%.o $(LIBA) $B/llvm
 	@mkdir -p $(@D)
 	$(call say,link  $@)
@@ -156,7 +156,7 @@ $B/demo: $(DEMO_OBJ) $(LIBA) $B/llvm
 	$Q$(CC) $(CFLAGS) $(SANF) -pthread $(LDFLAGS) $(DEMO_OBJ) $(LIBA) $(LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
-# They open the simulator beside them.
+# They open the simulator library in their own directory.
 $B/engine: $(ENGINE_OBJ)
 $B/llama: $(LLAMA_OBJ)
 $B/engine $B/llama: $(LIBA) $B/llvm
@@ -165,10 +165,10 @@ $B/engine $B/llama: $(LIBA) $B/llvm
 	@mv $@.tmp $@
 
 $B/obj/ptxgen/%.o: MORE = $(LLVM_CFLAGS)
-# Tests run once where they are built: most of their time is the compiler's.
+# Tests run once after they are built: most of their time is compilation.
 $B/obj/test/%.o: MORE = $(LLVM_CFLAGS) $(if $(filter file,$(origin CFLAGS)),$(TEST_CFLAGS))
 $B/obj/lib/sim/%.o: MORE = $(SIM_CFLAGS)
-# Its products are exact: fused or not, the sums are the same.  Nobody looks at floating-point flags.
+# Its products are exact: the sums are the same with or without fusion. Floating-point flags are never read.
 $B/obj/lib/sim/exec/mma_arith.o: MORE = $(SIM_CFLAGS) -ffp-contract=fast -fno-trapping-math
 $B/obj/ptxgen/%.o: ptxgen/%.c $B/flags $B/llvm
 	@mkdir -p $(@D)
@@ -179,7 +179,7 @@ $B/obj/%.o: %.c $B/flags
 	$(call say,cc    $<)
 	$Q$(CC) $(HEXC_CFLAGS) $(MORE) -c $< -o $@
 
-# Files that are in the command line as they are: arrays of lines, file_html, file_css, file_js.
+# Files embedded verbatim in the command line: arrays of lines, file_html, file_css, file_js.
 PAGE := $(addprefix hexc/cli/page/page.,html css js)
 $B/gen/hexc/cli/page.inc: $(PAGE)
 	@mkdir -p $(@D)
@@ -189,7 +189,7 @@ $B/gen/hexc/cli/page.inc: $(PAGE)
 $B/obj/hexc/cli/html_report.o: MORE = -I$B/gen
 $B/obj/hexc/cli/html_report.o: $B/gen/hexc/cli/page.inc
 
-# The operators: a row for each file, its name, what its line "//: op" says, and its text.
+# The operators: a row for each file with its name, its line "//: op", and its text.
 OPS := $(sort $(wildcard lib/ops/*.hexc))
 $B/gen/lib/ops/texts.inc: $(OPS) $B/sources
 	@mkdir -p $(@D)
@@ -203,8 +203,7 @@ $B/gen/lib/ops/texts.inc: $(OPS) $B/sources
 $B/obj/lib/ops/builtin_ops.o: MORE = -I$B/gen
 $B/obj/lib/ops/builtin_ops.o: $B/gen/lib/ops/texts.inc
 
-# What tells builds apart that may compile differently: a digest of the library's sources, made when one of its
-# objects is.
+# Distinguishes builds that may compile differently: a digest of the library's sources, updated with any object.
 $B/gen/lib/build_id.inc: $(filter-out $B/obj/lib/ctx.o,$(LIB_OBJ))
 	@mkdir -p $(@D)
 	@find $(LIB_DIRS) -path hexc/cli -prune -o -name '*.[ch]' -print -o -name '*.def' -print | LC_ALL=C sort | \
@@ -212,7 +211,7 @@ $B/gen/lib/build_id.inc: $(filter-out $B/obj/lib/ctx.o,$(LIB_OBJ))
 $B/obj/lib/ctx.o: MORE = -I$B/gen
 $B/obj/lib/ctx.o: $B/gen/lib/build_id.inc
 
-# Stamps that change when the flags, LLVM or the list of sources do, and only then.
+# Stamp files that change exactly when the flags, LLVM or the list of sources change.
 define stamp
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$1)' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$1)' > $@
@@ -227,7 +226,7 @@ $B/llvm: FORCE
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UTIL_OBJ:.o=.d) $(TEST_SRC:%.c=$B/obj/%.d) $(HOST_SRC:%.c=$B/obj/%.d) $(DEMO_OBJ:.o=.d) $(ENGINE_OBJ:.o=.d) $(LLAMA_OBJ:.o=.d)
 
-# A bare machine has no LLVM when this file is read, so what follows starts make again after bootstrap.
+# A bare machine has no LLVM when make reads this file, so the targets below restart make after bootstrap.
 BOOTSTRAP := LLVM_CONFIG='$(if $(filter environment% command%,$(origin LLVM_CONFIG)),$(LLVM_CONFIG))' scripts/bootstrap
 RUNTESTS := B='$B' CC='$(CC)' LLVM_CONFIG='$(LLVM_CONFIG)' SAN='$(SAN)' scripts/runtests
 TESTS ?= $(TEST_SRC) $(TEST_SH)
@@ -248,7 +247,7 @@ syntax: $(addprefix syntax/,$(LIB_SRC) $(CLI_SRC))
 syntax/%: $B/gen/hexc/cli/page.inc $B/gen/lib/ops/texts.inc $B/syntax/lib/build_id.inc
 	$Q$(CC) $(filter-out -MMD -MP,$(HEXC_CFLAGS)) -I$B/syntax -I$B/gen $(LLVM_CFLAGS) -fsyntax-only $*
 
-# In place of the digest, which wants objects: another compiler need not make them.
+# Instead of the digest, which needs objects: another compiler need not build them.
 $B/syntax/lib/build_id.inc:
 	@mkdir -p $(@D)
 	@echo '"0"' >$@
@@ -259,15 +258,15 @@ check-unit: $(LIBA) $(TEST_BIN)
 check-scripts: all $B/demo $B/engine $B/llama
 	@$(RUNTESTS) $(TEST_SH)
 
-# What `make check` runs on the simulator by EXEC=sim, on the GPU.  HEXC: a command line that is there already,
+# The tests that `make check` runs on the simulator through EXEC=sim, on the GPU. HEXC: an existing command line,
 # such as that of `make static`.
 GPU_TESTS = $(shell grep -lE 'EXEC(:-|.,.)' $(TEST_SH))
 check-gpu: $(if $(HEXC),,all)
 	@$(or $(HEXC),$B/hexc) run examples/vector_add.hexc --exec=gpu --check --arg 'A=random(1)[1000]' --arg 'B=random(2)'
 	@EXEC=gpu HEXC='$(or $(HEXC),$B/hexc)' $(RUNTESTS) $(GPU_TESTS)
 
-# make check-sim runs test/sim/, and builds what that needs: the rest may be in pieces.  Scripts have the libraries
-# and the command line, and those of the other programs that they name.
+# make check-sim runs test/sim/ and builds only what that needs; the rest need not compile. Scripts get the
+# libraries, the command line, and the other programs that they name.
 part_src = $(wildcard test/$*/test_*.c test/$*/*/test_*.c)
 part_sh = $(wildcard test/$*/run-*.sh test/$*/*/run-*.sh)
 part_named = $(if $(part_sh),all $(foreach p,demo engine llama,$(if $(shell grep -El '[$$]B"?/$p([^a-z]|$$)' $(part_sh)),$B/$p)))
@@ -278,8 +277,8 @@ check-%:
 	@$(MAKE) $(part_needs)
 	@$(RUNTESTS) $(part_src) $(part_sh)
 
-# LLVM, the C++ library, cJSON and what LLVM needs are linked in; libc stays outside, since the CUDA driver
-# is opened at run time.  Libraries that nothing refers to are left out by the linker.
+# Links LLVM, the C++ library, cJSON and LLVM's dependencies statically. libc stays dynamic, because hexc opens the
+# CUDA driver at run time. The linker drops unused libraries.
 S := build-static
 STATIC_LIBS = $(LLVM_ARCHIVES) -l:libzstd.a -l:libz.a $S/libcjson.a -Wl,--as-needed -lm -ldl -lrt
 
@@ -299,7 +298,7 @@ $S/hexc: $(CLI_OBJ) $(LIBA) $S/libcjson.a $B/llvm
 	@ls -l $@
 	@ldd $@
 
-# The libraries and examples/llama as hosts would have them there, and the driver whose GPU is the simulator.
+# The libraries and examples/llama as hosts install them, and the driver whose GPU is the simulator.
 $S/libhexc.so.$(MAJOR): $(HEXC_OBJ) $B/llvm lib/libhexc.map
 	@mkdir -p $(@D)
 	$(call say,link  $@)
@@ -326,8 +325,8 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 D = $(DESTDIR)$(PREFIX)
 
-# Tests and the CLI see all of build/libhexc.a; a host that links the installed one sees the API alone, so
-# that its own names cannot meet ours.
+# Tests and the CLI see all of build/libhexc.a. A host that links the installed archive sees only the API, so that
+# its own names cannot conflict.
 $B/install/libhexc.a: $(HEXC_OBJ)
 $B/install/libhexc_sim.a: $(SIM_OBJ) $(LIBA)
 $B/install/libhexc_rt.a: $(RT_OBJ) $(LIBA)
@@ -338,7 +337,7 @@ $B/install/%.a: $B/sources
 	@rm -f $@
 	ar rcs $@ $(@D)/$*.o
 
-# pkg-config's file of library $1, for $2: what a host links with it, $3 when statically.
+# pkg-config file of library $1, described by $2: flags to link it; $3 for static linking.
 define pc
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)%=$${prefix}%)' 'includedir=$${prefix}/include' '' \
 		'Name: $1' 'Description: $2' 'Version: $(VERSION)' \
@@ -347,14 +346,14 @@ define pc
 endef
 
 MAN5 := $(sort $(wildcard lib/*/hexc-*.5))
-# Manual pages of the public headers, one for each and one line for each function.
+# Manual pages of the public headers: one per header, and one line per function.
 MAN_HEADERS := $(sort $(wildcard lib/hexc*.h)) lib/sim/sim.h
 $B/man3/made: scripts/man $(MAN_HEADERS)
 	@rm -rf $(@D)
 	scripts/man $(@D) $(VERSION) $(MAN_HEADERS)
 	@touch $@
 
-# Of each operator, of what the command line says of it; HEXC: one that runs here, where $B's does not.
+# Manual pages of the operators, from the output of the command line; HEXC: one that runs here, if $B's does not.
 $B/man7/made: scripts/man-ops $(OPS) $(if $(HEXC),,$B/hexc)
 	@rm -rf $(@D)
 	scripts/man-ops $(@D) $(VERSION) $(or $(HEXC),$B/hexc)
@@ -385,7 +384,7 @@ install: all $B/man3/made $B/man7/made $B/install/libhexc.a $B/install/libhexc_s
 	$(call pc,hexc_rt,compiled kernels of hexc: loaded$(comma) checked$(comma) launched,-lm -ldl -pthread)
 	@echo 'installed $(VERSION) under $D'
 
-# The files that install makes; folders stay, since others may use them.
+# The files that install creates; directories stay, since other packages may use them.
 uninstall: $B/man3/made $B/man7/made
 	cd $B && for f in man3/*.3 man7/*.7; do rm -f "$(if $(filter /%,$D),,$(CURDIR)/)$D/share/man/$$f" || exit 1; done
 	cd "$D" && rm -f bin/hexc include/hexc_sim.h $(patsubst lib/%,include/%,$(wildcard lib/hexc*.h)) \

@@ -266,9 +266,9 @@ no_choice(Solve *s, const Op *o)
 		infer_error(s, o->src, "no MMA instruction and warp layout match this dot");
 	else
 		infer_error(s, o->src,
-		            "no instruction of warpgroups on %s makes %s of %s and %s with %d warps: it "
-		            "takes rows by 64 for each 4 warps, or columns swapped with them, the others by "
-		            "8, and 32 bytes of k",
+		            "no wgmma on %s computes %s from %s and %s with %d warps: M (or N, with "
+		            "operands swapped) must be a multiple of 64 per warpgroup (4 warps), the other "
+		            "dimension a multiple of 8, and K of 32 bytes",
 		            s->k->unit->target->name, type_print(s->arena, &o->out[0]->type),
 		            type_print(s->arena, a), type_print(s->arena, b), op_warps(o));
 }

@@ -80,7 +80,7 @@ select_memory(Solve *s)
 		else if (o->code == O_store)
 			select_store(s, o);
 		else if (o->code == O_copy && !select_copy(s, o) && !s->failure.text)
-			infer_error(s, o->src, "the copy cannot be spread over the threads");
+			infer_error(s, o->src, "the copy cannot be distributed over the threads");
 	}
 	for (int i = 0; i < s->norder && !s->failure.text; i++)
 		if (s->order[i]->code == O_alloc)

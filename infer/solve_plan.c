@@ -354,8 +354,8 @@ sums_stay(Solve *s)
 			moved |= s->under_way[o->id] >> j & 1 && s->sol->want[o->id][j] &&
 			         !wanted_as_made(s, o, j);
 		if (moved) {
-			infer_error(s, o->src, "the sum of an asynchronous product is wanted in another "
-			                       "layout while it is under way: await it in front");
+			infer_error(s, o->src, "the accumulator of an asynchronous MMA in flight is "
+			                       "required in another layout; wait for it first");
 			return false;
 		}
 	}

@@ -8,6 +8,7 @@
 #include "hexc/ir/sparse.h"
 #include "ptxgen/base/scheduling_barrier.h"
 #include "ptxgen/base/debug_lines.h"
+#include "ptxgen/base/ptx_entry.h"
 #include "infer/core/cost_constants.h"
 #include "ptxgen/emit.h"
 #include "ptxgen/reg_pressure.h"
@@ -173,16 +174,12 @@ finish_aside(PtxGen *g, Arena *a, bool stay)
 static void
 put_directive(Unit *u, const Kernel *k, PtxOut *out, const char *name, const char *value)
 {
-	const char *entry = strstr(out->text, arena_printf(u->arena, ".entry %s(", k->name));
-	const char *body = entry ? strstr(entry, "\n{") : NULL;
-	const char *there = entry ? strstr(entry, name) : NULL;
-	Text t = { .arena = u->arena };
+	PtxEntry e;
 
-	if (!body || (there && there < body))
+	if (!ptx_entry_find(u->arena, out->text, k->name, &e))
 		return;
-	text_printf(&t, "%.*s\n%s %s%s", (int)(body - out->text), out->text, name, value, body);
-	out->text = t.s;
-	out->len = strlen(t.s);
+	out->text = ptx_add_directive(u->arena, out->text, &e, name, value);
+	out->len = strlen(out->text);
 }
 
 /* Adds the cluster size, which LLVM 19 does not print. */
@@ -227,7 +224,7 @@ pressure_of(Unit *u, const Kernel *k, PtxOut *out)
 
 	if (p.least <= p.limit)
 		return p;
-	out->text = apart_undone(u->arena, out->text, arena_printf(u->arena, ".entry %s(", k->name));
+	out->text = apart_undone(u->arena, out->text, k->name);
 	p = ptx_pressure(u->arena, u->target, out->text, k->name);
 	if (p.least > p.limit)
 		put_directive(u, k, out, ".maxnreg", arena_printf(u->arena, "%d", p.limit));

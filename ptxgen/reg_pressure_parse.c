@@ -1,5 +1,6 @@
 /* reg_pressure_parse.c - parses the statements of a PTX entry: the registers that each reads and writes. */
 #include "ptxgen/reg_pressure.h"
+#include "ptxgen/base/ptx_entry.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -346,35 +347,24 @@ read_body(PtxReader *r, const char *s)
 	}
 }
 
-/* Returns the number after a directive in [s, end); 0 if it is absent. */
-static int
-directive(const char *s, const char *end, const char *name)
-{
-	while ((s = memchr(s, '.', (size_t)(end - s))) && !begins(s, name))
-		s++;
-	return s ? atoi(s + strlen(name)) : 0;
-}
-
 bool
 pressure_read(Body *b, const char *ptx, const char *name)
 {
 	PtxReader r = { .b = b };
-	const char *entry = strstr(ptx, arena_printf(b->a, ".entry %s(", name));
-	const char *body = entry ? strstr(entry, "\n{") : NULL, *next;
+	PtxEntry e;
 	uint8_t *halves;
 	int threads, most;
 
-	if (!body)
+	if (!ptx_entry_find(b->a, ptx, name, &e))
 		return false;
-	next = strstr(body, "\n.visible .entry");
-	r.end = next ? next : body + strlen(body);
-	threads = directive(entry, body, ".reqntid ");
+	r.end = e.end;
+	threads = ptx_directive(&e, ".reqntid");
 	most = threads ? FILE_REGISTERS / threads / GRAIN * GRAIN : LANE_REGISTERS;
 	b->warps = (int)ceil_div(threads ? threads : 1, WARP_SIZE);
-	b->limit = directive(entry, body, ".maxnreg ");
+	b->limit = ptx_directive(&e, ".maxnreg");
 	if (!b->limit)
 		b->limit = most < LANE_REGISTERS ? most : LANE_REGISTERS;
-	read_body(&r, body);
+	read_body(&r, e.body);
 	b->halves = halves = NEWN(b->a, uint8_t, b->nreg + 1);
 	for (int i = 0; i < r.nclass; i++)
 		memset(halves + r.class[i].base, r.class[i].halves, (size_t)r.class[i].n);

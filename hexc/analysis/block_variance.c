@@ -31,7 +31,7 @@ view_differs(Blocks *b, const Val *mem)
 
 	if (!view || view->code != O_view)
 		return DIFFERS_NO;
-	return any_of(b, view->in + 1, view->nin - 1);
+	return any_of(b, view->in + IN_view_start, view->nin - IN_view_start);
 }
 
 /* Variance of the contents of shared memory: that of the stored values, MAYBE at least. */
@@ -51,9 +51,9 @@ shared_differs(Blocks *b, const Val *root)
 static Differs
 load_differs(Blocks *b, const Op *o)
 {
-	Val *root = view_root(o->in[0]);
+	Val *root = view_root(load_source(o));
 	const Param *p = val_param(b->k, root);
-	Differs where = view_differs(b, o->in[0]);
+	Differs where = view_differs(b, load_source(o));
 
 	if (where == DIFFERS_YES || !p)
 		return where == DIFFERS_YES ? DIFFERS_YES : shared_differs(b, root);
@@ -64,7 +64,8 @@ load_differs(Blocks *b, const Op *o)
 static Differs
 carried_differs(Blocks *b, const Op *loop, int i)
 {
-	Val *v[5] = { loop->in[0], loop->in[1], loop->in[2], loop->in[3 + i], loop->blk[0]->last->in[i] };
+	Val *v[5] = { for_lo(loop), for_hi(loop), for_step(loop), for_init(loop, i),
+		      loop->blk[0]->last->in[i] };
 
 	return any_of(b, v, 5);
 }
@@ -78,8 +79,8 @@ find(Blocks *b, const Val *v)
 	if (!o && owner && owner->code == O_for && v->index > 0)
 		return carried_differs(b, owner, v->index - 1);
 	if (!o && owner && owner->code == O_for) {
-		at[0] = owner->in[0];
-		at[1] = owner->in[2];
+		at[0] = for_lo(owner);
+		at[1] = for_step(owner);
 		return any_of(b, at, 2);
 	}
 	if (!o)
@@ -91,7 +92,7 @@ find(Blocks *b, const Val *v)
 	case O_if:
 		at[0] = o->blk[0]->last->in[v->index];
 		at[1] = o->blk[1]->last->in[v->index];
-		at[2] = o->in[0];
+		at[2] = if_cond(o);
 		return any_of(b, at, 3);
 	default: return op_is(o, F_PURE) ? any_of(b, o->in, o->nin) : DIFFERS_MAYBE;
 	}

@@ -27,7 +27,7 @@ const_of(const Val *v, int64_t *c)
 	const Op *o = v->def;
 
 	if (o && o->code == O_splat)
-		return val_is_const(o->in[0], c);
+		return val_is_const(op_source(o), c);
 	if (o && o->code == O_const && v->type.space == S_reg) {
 		*c = IMM(o, value);
 		return true;
@@ -81,14 +81,14 @@ static Spread spread_of(const Val *v, int *left);
 static Spread
 spread_arith(const Op *o, int *left)
 {
-	Spread x = spread_of(o->in[0], left), y = spread_of(o->in[1], left), s = { 0 };
+	Spread x = spread_of(elt_lhs(o), left), y = spread_of(elt_rhs(o), left), s = { 0 };
 	int64_t c = 0;
-	int at = const_of(o->in[0], &c) ? 1 : 0;
+	int at = const_of(elt_lhs(o), &c) ? 1 : 0;
 
 	s.affine = x.affine && y.affine;
 	s.positive = x.positive && y.positive && o->code == O_add;
 	if (o->code == O_mul) {
-		if ((!at && !const_of(o->in[1], &c)) || magnitude(c) > STEP_MAX)
+		if ((!at && !const_of(elt_rhs(o), &c)) || magnitude(c) > STEP_MAX)
 			return (Spread){ 0 };
 		s = at ? y : x;
 		s.positive &= c >= 0;
@@ -118,7 +118,7 @@ spread_arith(const Op *o, int *left)
 static Spread
 spread_shape(const Op *o, Spread x)
 {
-	const Type *from = &o->in[0]->type, *to = &o->out[0]->type;
+	const Type *from = &op_source(o)->type, *to = &o->out[0]->type;
 	Spread s = { .affine = x.affine, .positive = x.positive };
 	int d = 0;
 
@@ -140,7 +140,7 @@ spread_shape(const Op *o, Spread x)
 static Spread
 spread_cast(const Op *o, Spread x)
 {
-	const Type *from = &o->in[0]->type, *to = &o->out[0]->type;
+	const Type *from = &op_source(o)->type, *to = &o->out[0]->type;
 
 	if (dtype_is_float(from->dtype) || dtype_is_float(to->dtype))
 		return (Spread){ 0 };
@@ -174,9 +174,9 @@ spread_of(const Val *v, int *left)
 	case O_sub:
 	case O_mul: return spread_arith(o, left);
 	case O_mod: /* i * step % c are distinct if step and c are coprime and c is at least the extent */
-		s = spread_of(o->in[0], left);
+		s = spread_of(elt_lhs(o), left);
 		for (int d = 0; d < v->type.rank; d++)
-			if (s.affine && s.apart == 1u << d && const_of(o->in[1], &c) &&
+			if (s.affine && s.apart == 1u << d && const_of(elt_rhs(o), &c) &&
 			    c >= v->type.shape[d] &&
 			    gcd64(magnitude(s.by[d]), c) == 1 && s.positive)
 				return (Spread){ .apart = s.apart };
@@ -187,21 +187,21 @@ spread_of(const Val *v, int *left)
 		s.affine = s.positive = false;
 		return s;
 	case O_xor:
-		s = spread_of(o->in[const_of(o->in[0], &c) ? 1 : 0], left);
+		s = spread_of(o->in[const_of(elt_lhs(o), &c) ? 1 : 0], left);
 		s.affine = s.positive = false;
-		return const_of(o->in[0], &c) || const_of(o->in[1], &c) ? s : (Spread){ 0 };
-	case O_cast: return spread_cast(o, spread_of(o->in[0], left));
+		return const_of(elt_lhs(o), &c) || const_of(elt_rhs(o), &c) ? s : (Spread){ 0 };
+	case O_cast: return spread_cast(o, spread_of(op_source(o), left));
 	case O_select: /* negative indices access no element */
-		return const_of(o->in[2], &c) && c < 0 ? spread_of(o->in[1], left) : s;
-	case O_reshape: return spread_shape(o, spread_of(o->in[0], left));
+		return const_of(select_no(o), &c) && c < 0 ? spread_of(select_yes(o), left) : s;
+	case O_reshape: return spread_shape(o, spread_of(op_source(o), left));
 	case O_broadcast:
-		s = spread_of(o->in[0], left);
+		s = spread_of(op_source(o), left);
 		for (int d = 0; d < v->type.rank; d++)
-			if (o->in[0]->type.shape[d] == 1)
+			if (op_source(o)->type.shape[d] == 1)
 				s.by[d] = 0;
 		return s;
 	case O_pin:
-	case O_relabel_layout: return spread_of(o->in[0], left);
+	case O_relabel_layout: return spread_of(op_source(o), left);
 	default: return s;
 	}
 }
@@ -211,8 +211,8 @@ no_edge(const Val *v)
 {
 	int64_t c;
 
-	while (v->def && v->def->code == O_select && const_of(v->def->in[2], &c) && c < 0)
-		v = v->def->in[1];
+	while (v->def && v->def->code == O_select && const_of(select_no(v->def), &c) && c < 0)
+		v = select_yes(v->def);
 	return v;
 }
 
@@ -223,17 +223,17 @@ two_digits(const Val *a, const Val *b, const Val **whole)
 	const Op *x = no_edge(a)->def, *y = no_edge(b)->def;
 	int64_t c, d;
 
-	if (!x || !y || x->code != O_div || y->code != O_mod || !const_of(x->in[1], &c) ||
-	    !const_of(y->in[1], &d) || c != d || !val_same_way(x->in[0], y->in[0]))
+	if (!x || !y || x->code != O_div || y->code != O_mod || !const_of(elt_rhs(x), &c) ||
+	    !const_of(elt_rhs(y), &d) || c != d || !val_same_way(elt_lhs(x), elt_lhs(y)))
 		return false;
-	*whole = x->in[0];
+	*whole = elt_lhs(x);
 	return true;
 }
 
 bool
 view_names_once(const Op *view)
 {
-	int rank = view->in[0]->type.rank, nd = view_gather_rank(view);
+	int rank = view_source(view)->type.rank, nd = view_gather_rank(view);
 	int first = view_gather_dim(view);
 	unsigned apart = 0, want = 0;
 
@@ -246,9 +246,10 @@ view_names_once(const Op *view)
 
 		if (!view_gathers(view, d))
 			continue;
-		apart |= spread_of(view->in[1 + d], &left).apart;
+		apart |= spread_of(view_start(view, d), &left).apart;
 		for (int e = 0; e < rank; e++)
-			if (view_gathers(view, e) && two_digits(view->in[1 + d], view->in[1 + e], &whole))
+			if (view_gathers(view, e) &&
+			    two_digits(view_start(view, d), view_start(view, e), &whole))
 				apart |= spread_of(whole, &left).apart;
 	}
 	return (want & ~apart) == 0;

@@ -26,7 +26,7 @@ never_carried(Never *x, const Op *loop, int i, int depth)
 	for (int k = 0; k < x->n; k++)
 		if (x->assumed[k] == head)
 			return true;
-	if (x->n == ASSUMED || !never(x, loop->in[3 + i], depth))
+	if (x->n == ASSUMED || !never(x, for_init(loop, i), depth))
 		return false;
 	x->assumed[x->n++] = head;
 	ok = never(x, loop->blk[0]->last->in[i], depth);
@@ -80,9 +80,10 @@ never_negative(Never *x, const Op *o, int depth)
 	case O_exp2:
 	case O_sqrt:
 	case O_rsqrt: return true;
-	case O_mul: return o->in[0] == o->in[1] || all_never(x, o, 0, depth);
-	case O_fma: return o->in[0] == o->in[1] ? never(x, o->in[2], depth) : all_never(x, o, 0, depth);
-	case O_max: return never(x, o->in[0], depth) || never(x, o->in[1], depth);
+	case O_mul: return elt_lhs(o) == elt_rhs(o) || all_never(x, o, 0, depth);
+	case O_fma:
+		return elt_lhs(o) == elt_rhs(o) ? never(x, fma_addend(o), depth) : all_never(x, o, 0, depth);
+	case O_max: return never(x, elt_lhs(o), depth) || never(x, elt_rhs(o), depth);
 	case O_add:
 	case O_div:
 	case O_min:
@@ -98,7 +99,7 @@ never_nan(Never *x, const Op *o, int depth)
 {
 	switch ((int)o->code) {
 	case O_max:
-	case O_min: return never(x, o->in[0], depth) || never(x, o->in[1], depth);
+	case O_min: return never(x, elt_lhs(o), depth) || never(x, elt_rhs(o), depth);
 	case O_neg:
 	case O_abs: return never(x, o->in[0], depth);
 	default: return false;
@@ -126,12 +127,12 @@ never(Never *x, const Val *v, int depth)
 	case O_const: return number_never(x, o->fimm);
 	case O_select: return all_never(x, o, 1, depth);
 	case O_cast: return dtype_info[v->type.dtype].use == U_any && all_never(x, o, 0, depth);
-	case O_mask: return number_never(x, o->fimm) && never(x, o->in[0], depth);
+	case O_mask: return number_never(x, o->fimm) && never(x, mask_source(o), depth);
 	case O_splat:
 	case O_broadcast:
 	case O_transpose:
 	case O_slice:
-	case O_reshape: return v->type.space != S_shared && never(x, o->in[0], depth);
+	case O_reshape: return v->type.space != S_shared && never(x, op_source(o), depth);
 	case O_for:
 	case O_if: return never_after(x, o, v, depth);
 	default: return x->kind == FLOAT_NAN ? never_nan(x, o, depth) : never_negative(x, o, depth);

@@ -61,12 +61,13 @@ bound_by_cond(Bounding *b, const Val *v, const Val *cond, bool taken, Lin *out)
 	if (!c || c->nin != 2)
 		return false;
 	if (c->code == O_and && taken)
-		return bound_by_cond(b, v, c->in[0], true, out) || bound_by_cond(b, v, c->in[1], true, out);
+		return bound_by_cond(b, v, elt_lhs(c), true, out) ||
+		       bound_by_cond(b, v, elt_rhs(c), true, out);
 	if (c->code != O_lt && c->code != O_le)
 		return false;
 	if (taken)
-		return bound_by(b, v, c->in[0], c->in[1], c->code == O_lt, out) && choose(b);
-	return bound_by(b, v, c->in[1], c->in[0], c->code == O_le, out) && choose(b);
+		return bound_by(b, v, elt_lhs(c), elt_rhs(c), c->code == O_lt, out) && choose(b);
+	return bound_by(b, v, elt_rhs(c), elt_lhs(c), c->code == O_le, out) && choose(b);
 }
 
 /* The end of a loop with at least one iteration. If it is a select between an end and the start, *cond is
@@ -74,13 +75,13 @@ bound_by_cond(Bounding *b, const Val *v, const Val *cond, bool taken, Lin *out)
 static const Val *
 turns_end(const Op *loop, const Val **cond)
 {
-	const Op *o = loop->in[1]->def;
+	const Op *o = for_hi(loop)->def;
 
-	if (!o || o->code != O_select || o->in[2] != loop->in[0])
-		return loop->in[1];
+	if (!o || o->code != O_select || select_no(o) != for_lo(loop))
+		return for_hi(loop);
 	if (cond)
-		*cond = o->in[0];
-	return o->in[1];
+		*cond = select_cond(o);
+	return select_yes(o);
 }
 
 /* Bounds v by an enclosing condition; `choice` selects one of several. */
@@ -98,7 +99,7 @@ bound_by_scope(Bounding *b, const Val *v, Lin *out)
 		if (o->code == O_for)
 			turns_end(o, &cond);
 		else if (o->code == O_if)
-			cond = o->in[0];
+			cond = if_cond(o);
 		if (!cond)
 			continue;
 		b->depth = DEPTH - 8; /* conditions do not bound conditions */
@@ -136,7 +137,7 @@ is_no_multiple(Bounding *b, const Val *x, int64_t c)
 
 	for (const Block *blk = b->at->parent; (o = blk->owner); blk = o->parent) {
 		const Val *y = NULL;
-		int64_t m = o->code == O_if && blk == o->blk[1] ? cond_multiple(o->in[0], &y) : 0;
+		int64_t m = o->code == O_if && blk == o->blk[1] ? cond_multiple(if_cond(o), &y) : 0;
 		Lin gap;
 
 		if (!m || c % m)
@@ -215,7 +216,7 @@ lin_op(Bounding *b, const Val *v, int dir)
 		if ((o->code == O_min) == (dir > 0)) /* both sides are bounds */
 			return lin_of(b, choose(b) ? x : y, dir);
 		return lin_worse(b, v, x, y, dir);
-	case O_select: return dir == 0 ? lin_atom(v) : lin_worse(b, v, o->in[1], o->in[2], dir);
+	case O_select: return dir == 0 ? lin_atom(v) : lin_worse(b, v, select_yes(o), select_no(o), dir);
 	case O_block_id:
 		if (dir <= 0 || !b->ask.k->grid || !b->ask.k->grid->last || b->ask.k->grid->last->nin != 3)
 			return dir < 0 ? lin_const(0) : lin_atom(v);
@@ -229,17 +230,17 @@ static Lin
 lin_counter(Bounding *b, const Val *v, const Op *loop, int dir)
 {
 	Lin lo, hi, gap;
-	Fact step = fact_of(&b->ask, loop->in[2]);
+	Fact step = fact_of(&b->ask, for_step(loop));
 	const Val *end = turns_end(loop, NULL);
 	int64_t m = 1;
 
 	if (dir == 0 || step.lo < 1)
 		return lin_atom(v);
 	if (dir < 0)
-		return lin_of(b, loop->in[0], -1);
+		return lin_of(b, for_lo(loop), -1);
 	while (end->def && end->def->code == O_min) /* it is below both operands */
 		end = end->def->in[choose(b)];
-	lo = lin_of(b, loop->in[0], 0);
+	lo = lin_of(b, for_lo(loop), 0);
 	hi = lin_of(b, end, 0);
 	gap = lin_add(hi, lo, -1);
 	if (gap.ok && gap.den == 1)
@@ -315,12 +316,12 @@ same_divisor(Kernel *k, const Val *start, const Val *size, Val **x, Val **y)
 	const Op *p = start->def, *q = size->def;
 	int64_t c, d;
 
-	if (!p || !q || p->code != O_div || q->code != O_div || !val_is_const(p->in[1], &c) ||
-	    !val_is_const(q->in[1], &d) || c != d || c < 1 || val_fact(k, p->in[0]).lo < 0 ||
-	    val_fact(k, q->in[0]).lo < 0)
+	if (!p || !q || p->code != O_div || q->code != O_div || !val_is_const(elt_rhs(p), &c) ||
+	    !val_is_const(elt_rhs(q), &d) || c != d || c < 1 || val_fact(k, elt_lhs(p)).lo < 0 ||
+	    val_fact(k, elt_lhs(q)).lo < 0)
 		return 0;
-	*x = p->in[0];
-	*y = q->in[0];
+	*x = elt_lhs(p);
+	*y = elt_lhs(q);
 	return c;
 }
 

@@ -58,7 +58,7 @@ is_of_invariants(const Val *cond)
 	if (!c || c->nin != 2)
 		return false;
 	if (c->code == O_and)
-		return is_of_invariants(c->in[0]) || is_of_invariants(c->in[1]);
+		return is_of_invariants(elt_lhs(c)) || is_of_invariants(elt_rhs(c));
 	return is_invariant(c->in[0]) && is_invariant(c->in[1]);
 }
 
@@ -68,7 +68,7 @@ fact_asking_at(Kernel *k, const Op *at)
 	Asking a = fact_asking(k);
 
 	for (const Block *b = at->parent; b && b->owner && !a.at; b = b->owner->parent)
-		a.at = b->owner->code == O_if && is_of_invariants(b->owner->in[0]) ? at : NULL;
+		a.at = b->owner->code == O_if && is_of_invariants(if_cond(b->owner)) ? at : NULL;
 	return a;
 }
 
@@ -90,10 +90,10 @@ refine(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
 	Fact y;
 
 	if ((code != O_lt && code != O_le && code != O_eq && code != O_ne) ||
-	    (c->in[0] != v && c->in[1] != v) || c->in[0]->type.dtype != D_i64)
+	    (elt_lhs(c) != v && elt_rhs(c) != v) || elt_lhs(c)->type.dtype != D_i64)
 		return f;
-	left = c->in[0] == v;
-	y = fact_of(a, c->in[left ? 1 : 0]);
+	left = elt_lhs(c) == v;
+	y = fact_of(a, left ? elt_rhs(c) : elt_lhs(c));
 	if (code == O_eq || code == O_ne) {
 		if (taken == (code == O_eq)) {
 			f.lo = y.lo > f.lo ? y.lo : f.lo;
@@ -121,8 +121,8 @@ fact_given(Asking *a, const Val *cond, bool taken, const Val *v, int depth)
 
 	if (!o || depth == 0 || v->type.dtype != D_i64 || o->nin != 2 || !op_is(o, F_ELT))
 		return f;
-	x = fact_given(a, cond, taken, o->in[0], depth - 1);
-	y = fact_given(a, cond, taken, o->in[1], depth - 1);
+	x = fact_given(a, cond, taken, elt_lhs(o), depth - 1);
+	y = fact_given(a, cond, taken, elt_rhs(o), depth - 1);
 	if (x.lo > x.hi || y.lo > y.hi)
 		return f;
 	x = fact_binary(D_i64, o->code, x, y);
@@ -173,7 +173,7 @@ fact_carried(Asking *a, const Op *loop, int i)
 
 	if (!next || dtype_past_i64(arg->type.dtype) || at == FACT_ASSUMED)
 		return fact_type(arg->type.dtype);
-	f = fact_of(a, loop->in[3 + i]);
+	f = fact_of(a, for_init(loop, i));
 	a->assumed[at] = arg;
 	a->nassumed++;
 	for (int round = 0; a->steps > 0; round++) {
@@ -198,14 +198,14 @@ fact_if(Asking *a, const Op *o, int i)
 {
 	const Val *yes = yielded(o->blk[0], i), *no = yielded(o->blk[1], i);
 
-	return yes && no ? fact_choice(a, o->in[0], yes, no) : fact_type(o->out[i]->type.dtype);
+	return yes && no ? fact_choice(a, if_cond(o), yes, no) : fact_type(o->out[i]->type.dtype);
 }
 
 /* The counter: lo, lo + step, .. while < hi. */
 static Fact
 fact_counter(Asking *a, const Op *loop)
 {
-	Fact lo = fact_of(a, loop->in[0]), hi = fact_of(a, loop->in[1]), step = fact_of(a, loop->in[2]);
+	Fact lo = fact_of(a, for_lo(loop)), hi = fact_of(a, for_hi(loop)), step = fact_of(a, for_step(loop));
 	Fact f = { gcd64(lo.mult, step.mult), lo.lo, hi.hi };
 
 	/* the last counter + step must not wrap around */
@@ -220,13 +220,13 @@ fact_counter(Asking *a, const Op *loop)
 int64_t
 cond_multiple(const Val *cond, const Val **v)
 {
-	const Op *c = cond->def, *mod = c && c->code == O_eq ? c->in[0]->def : NULL;
+	const Op *c = cond->def, *mod = c && c->code == O_eq ? elt_lhs(c)->def : NULL;
 	int64_t by, zero;
 
-	if (!mod || mod->code != O_mod || !val_is_const(c->in[1], &zero) || zero != 0 ||
-	    !val_is_const(mod->in[1], &by) || by < 1)
+	if (!mod || mod->code != O_mod || !val_is_const(elt_rhs(c), &zero) || zero != 0 ||
+	    !val_is_const(elt_rhs(mod), &by) || by < 1)
 		return 0;
-	*v = mod->in[0];
+	*v = elt_lhs(mod);
 	return by;
 }
 
@@ -242,7 +242,7 @@ guarded_by(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
 	if (!c)
 		return f;
 	if (c->code == O_and && taken)
-		return guarded_by(a, c->in[1], true, v, guarded_by(a, c->in[0], true, v, f));
+		return guarded_by(a, elt_rhs(c), true, v, guarded_by(a, elt_lhs(c), true, v, f));
 	if (!by || x != v)
 		return fact_is_full(f) ? f : refine(a, cond, taken, v, f);
 	if (taken && f.mult && f.mult % by)
@@ -261,7 +261,7 @@ guarded(Asking *a, const Val *v, Fact f)
 	a->at = NULL;
 	for (const Block *b = at->parent; b && b->owner; b = b->owner->parent)
 		if (b->owner->code == O_if)
-			f = guarded_by(a, b->owner->in[0], b == b->owner->blk[0], v, f);
+			f = guarded_by(a, if_cond(b->owner), b == b->owner->blk[0], v, f);
 	a->at = at;
 	return f;
 }
@@ -274,7 +274,7 @@ is_factor(const Val *x, const Val *v)
 {
 	const Op *o = x->def;
 
-	return x == v || (o && o->code == O_mul && (is_factor(o->in[0], v) || is_factor(o->in[1], v)));
+	return x == v || (o && o->code == O_mul && (is_factor(elt_lhs(o), v) || is_factor(elt_rhs(o), v)));
 }
 
 /* Is v an extent of the grid, or a factor of one? It is nonzero in every block that runs. */

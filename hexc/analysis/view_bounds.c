@@ -19,21 +19,21 @@ view_operand_in_bounds(Kernel *k, const Op *view, int d)
 		return true; /* each access checks its indices */
 	/* A view of a view must be in bounds of it; then only the sum of the starts is significant. */
 	for (;;) {
-		Fact f = val_fact(k, o->in[1 + d]);
-		start[n++] = o->in[1 + d];
+		Fact f = val_fact(k, view_start(o, d));
+		start[n++] = view_start(o, d);
 		fits = fits && add64(most, f.hi, &most);
 		if (f.lo < 0)
 			return false;
-		if (!o->in[0]->def || o->in[0]->def->code != O_view)
+		if (!view_source(o)->def || view_source(o)->def->code != O_view)
 			break;
-		if (n == CHAIN || f.hi > o->in[0]->type.shape[d] - view_span(o, d))
+		if (n == CHAIN || f.hi > view_source(o)->type.shape[d] - view_span(o, d))
 			return false;
-		o = o->in[0]->def;
+		o = view_source(o)->def;
 		d = view_operand_dim(o, d);
 		extent = (extent - 1) * view_step(o, d) + 1;
 	}
-	p = val_param(k, o->in[0]);
-	size = o->in[0]->type.shape[d];
+	p = val_param(k, view_source(o));
+	size = view_source(o)->type.shape[d];
 	if (fits && size >= 0 && add64(most, extent, &end) && end <= size)
 		return true;
 	if (!p || p->kind != P_tensor || !p->size[d])
@@ -53,8 +53,8 @@ view_in_bounds(Kernel *k, const Op *view, int d)
 static int
 root_to_view(const Op *view, int d)
 {
-	if (view->in[0]->def && view->in[0]->def->code == O_view)
-		d = root_to_view(view->in[0]->def, d);
+	if (view_source(view)->def && view_source(view)->def->code == O_view)
+		d = root_to_view(view_source(view)->def, d);
 	return d < 0 ? d : view_result_dim(view, d);
 }
 
@@ -85,7 +85,7 @@ root_unit_dim(Kernel *k, const Op *view, const Val *root)
 static bool
 steps_along(const Op *view, int d)
 {
-	for (; view && view->code == O_view; view = view->in[0]->def) {
+	for (; view && view->code == O_view; view = view_source(view)->def) {
 		d = view_operand_dim(view, d);
 		if (view_step(view, d) != 1)
 			return true;
@@ -100,7 +100,7 @@ view_unit_dim(Kernel *k, const Op *view)
 
 	if (view->code != O_view)
 		return view->out[0]->type.rank - 1;
-	d = root_unit_dim(k, view, view_root(view->in[0]));
+	d = root_unit_dim(k, view, view_root(view_source(view)));
 	d = d < 0 ? -1 : root_to_view(view, d);
 	return d >= 0 && (view_is_gathered(view, d) || steps_along(view, d)) ? -1 : d;
 }
@@ -118,8 +118,8 @@ pow2_of(int64_t mult, int64_t cap)
 static int
 root_dim(const Op *o, int d)
 {
-	while (o->in[0]->def && o->in[0]->def->code == O_view) {
-		o = o->in[0]->def;
+	while (view_source(o)->def && view_source(o)->def->code == O_view) {
+		o = view_source(o)->def;
 		d = view_operand_dim(o, d);
 	}
 	return d;
@@ -129,9 +129,9 @@ root_dim(const Op *o, int d)
 static int64_t
 align_starts(Kernel *k, const Op *at, const Op *o, const Param *p, int64_t cap)
 {
-	for (int d = 0; d < o->in[0]->type.rank; d++) {
+	for (int d = 0; d < view_source(o)->type.rank; d++) {
 		int64_t s = pow2_of(val_fact_at(k, at, p->stride[root_dim(o, d)]).mult, cap);
-		int64_t m = pow2_of(val_fact_at(k, at, o->in[1 + d]).mult, cap);
+		int64_t m = pow2_of(val_fact_at(k, at, view_start(o, d)).mult, cap);
 		if (m < cap && s < cap / m)
 			cap = s * m;
 	}
@@ -158,7 +158,7 @@ view_align(Kernel *k, const Op *view, int64_t cap)
 
 	if (view->code != O_view)
 		return 1;
-	root = view_root(view->in[0]);
+	root = view_root(view_source(view));
 	p = val_param(k, root);
 	unit = p ? root_unit_dim(k, view, root) : -1;
 	if (unit < 0 || view_unit_dim(k, view) < 0)
@@ -170,7 +170,7 @@ view_align(Kernel *k, const Op *view, int64_t cap)
 		if (d != unit && r >= 0 && view->out[0]->type.shape[r] > 1)
 			cap = pow2_of(val_fact_at(k, view, p->stride[d]).mult, cap);
 	}
-	for (const Op *o = view; o && o->code == O_view; o = o->in[0]->def)
+	for (const Op *o = view; o && o->code == O_view; o = view_source(o)->def)
 		cap = align_starts(k, view, o, p, cap);
 	return cap;
 }

@@ -70,7 +70,7 @@ show_times(CliProgram *p, double first_ms)
 	fprintf(stderr, "first compile  %9.3f ms\n", first_ms);
 	fprintf(stderr, "then           %9.3f ms  median of %d\n", r->all, (int)TIMED_RUNS);
 	for (size_t i = 0; i < r->n; i++)
-		fprintf(stderr, "  %-12s %9.3f ms\n", r->name[i], r->part[i]);
+		fprintf(stderr, "  %-22s %9.3f ms\n", r->name[i], r->part[i]);
 	return 0;
 }
 

@@ -14,7 +14,7 @@ dot_is_scaled(const Op *dot)
 int64_t
 dot_block(const Op *dot, int side)
 {
-	return dot->in[side]->type.shape[1 - side] / dot->in[3 + side]->type.shape[1 - side];
+	return dot->in[side]->type.shape[1 - side] / mma_extra(dot, side)->type.shape[1 - side];
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
@@ -71,7 +71,7 @@ moved(const Op *o, Layout *at)
 		return true;
 	case O_broadcast:
 		for (int d = 0; d < t->rank; d++)
-			if (t->shape[d] != o->in[0]->type.shape[d] &&
+			if (t->shape[d] != op_source(o)->type.shape[d] &&
 			    !layout_push(at, d, t->shape[d], 0, AX_mem))
 				return false;
 		return true;
@@ -122,8 +122,8 @@ parts_of(Val *v, ScaledPart out[2], DType *through, int depth)
 	if (!o || v->type.space != S_reg || depth == 0)
 		return false;
 	if (o->code == O_mul)
-		return part_of(o->in[0], &out[0], through, depth - 1) &&
-		       part_of(o->in[1], &out[1], through, depth - 1);
+		return part_of(elt_lhs(o), &out[0], through, depth - 1) &&
+		       part_of(elt_rhs(o), &out[1], through, depth - 1);
 	return o->nin == 1 && parts_of(o->in[0], out, through, depth - 1) && moved(o, &out[0].at) &&
 	       (!out[1].v || moved(o, &out[1].at));
 }
@@ -159,7 +159,7 @@ scaled_factor(const Op *dot, int side, Scaled *out)
 	*out = (Scaled){ .through = D_f64, .block = v->type.shape[1 - side] };
 	if (v->def && v->def->code == O_mask) {
 		out->mask = v->def;
-		v = v->def->in[0];
+		v = mask_source(v->def);
 	}
 	if (v->type.rank != 2 || !parts_of(v, p, &out->through, CHAIN))
 		return false;

@@ -23,7 +23,7 @@ typedef struct Scaled {
 /* Matches operand `side` of a dot against casts, rearrangements and one multiply. The multiply must be exact
  * in these types but for values out of range. */
 bool scaled_factor(const Op *dot, int side, Scaled *out);
-/* A dot with scales (IR.md): op->in[3 + side] has the scales of operand `side`. */
+/* A dot with scales (IR.md): mma_extra(op, side) has the scales of operand `side`. */
 bool dot_is_scaled(const Op *dot);
 /* Number of contiguous elements along k per scale of operand `side`. */
 int64_t dot_block(const Op *dot, int side);

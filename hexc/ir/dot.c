@@ -7,7 +7,7 @@ dot_k(const Op *dot)
 	bool first = dot_is_sparse(dot) && dot_side(dot) == 0;
 	int b = dot_batch(dot);
 
-	return first ? dot->in[1]->type.shape[b] : dot->in[0]->type.shape[b + 1];
+	return first ? mma_b(dot)->type.shape[b] : mma_a(dot)->type.shape[b + 1];
 }
 
 int

@@ -113,7 +113,7 @@ op_is(const Op *o, unsigned flags)
 Val *
 op_moved(const Op *o)
 {
-	return o->nin == 1 && (o->code == O_splat || op_is(o, F_MOVE)) ? o->in[0] : NULL;
+	return o->nin == 1 && (o->code == O_splat || op_is(o, F_MOVE)) ? op_source(o) : NULL;
 }
 
 bool

@@ -17,7 +17,7 @@ access_target(const Op *o)
 Val *
 access_found(const Op *o)
 {
-	return o->code == O_store && o->nin > 2 ? o->in[2] : NULL;
+	return o->code == O_store && o->nin > 2 ? store_old(o) : NULL;
 }
 
 bool

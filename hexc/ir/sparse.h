@@ -13,7 +13,7 @@ typedef struct Sparse {
 /* Derives the sparsity of `values` and `positions` along `dim`. Returns false if types and extents do not
  * match. The expanded tile has twice the values' extent. */
 bool sparse_of(const Type *values, const Type *positions, int dim, Sparse *out);
-/* A sparse dot (IR.md): op->in[side] holds the values, op->in[3] the positions. */
+/* A sparse dot (IR.md): op->in[side] holds the values, mma_extra(op, 0) the positions. */
 bool dot_is_sparse(const Op *dot);
 int dot_side(const Op *dot);
 /* Does the kernel contain sparse tiles? */

@@ -13,7 +13,7 @@ const Val *
 view_base(const Val *v)
 {
 	while (v->def && v->def->code == O_view)
-		v = v->def->in[0];
+		v = view_source(v->def);
 	return v;
 }
 
@@ -37,7 +37,7 @@ dims_of(const Op *view, int d)
 {
 	if (IMM(view, dropped) >> d & 1)
 		return 0;
-	return view_gathers(view, d) ? view->in[1 + d]->type.rank : 1;
+	return view_gathers(view, d) ? view_start(view, d)->type.rank : 1;
 }
 
 int
@@ -45,7 +45,7 @@ view_operand_dim(const Op *view, int d)
 {
 	int kept = 0;
 
-	for (int i = 0; i < view->in[0]->type.rank; i++) {
+	for (int i = 0; i < view_source(view)->type.rank; i++) {
 		kept += dims_of(view, i);
 		if (d < kept)
 			return i;
@@ -68,14 +68,14 @@ view_result_dim(const Op *view, int d)
 bool
 view_gathers(const Op *view, int d)
 {
-	return view->in[1 + d]->type.space == S_reg;
+	return view_start(view, d)->type.space == S_reg;
 }
 
 /* The first operand dim indexed by an index tile; -1: none. */
 static int
 first_gathered(const Op *view)
 {
-	for (int d = 0; view && view->code == O_view && d < view->in[0]->type.rank; d++)
+	for (int d = 0; view && view->code == O_view && d < view_source(view)->type.rank; d++)
 		if (view_gathers(view, d))
 			return d;
 	return -1;
@@ -94,7 +94,7 @@ view_gather_rank(const Op *view)
 {
 	int d = first_gathered(view);
 
-	return d < 0 ? 0 : view->in[1 + d]->type.rank;
+	return d < 0 ? 0 : view_start(view, d)->type.rank;
 }
 
 bool
@@ -110,9 +110,9 @@ view_within(const Op *view, int d)
 {
 	int64_t extent = view->out[0]->type.shape[d];
 
-	if (view->code != O_view || !view->in[0]->def || view_is_gathered(view, d))
+	if (view->code != O_view || !view_source(view)->def || view_is_gathered(view, d))
 		return extent;
-	return min64(extent, view->in[0]->type.shape[view_operand_dim(view, d)]);
+	return min64(extent, view_source(view)->type.shape[view_operand_dim(view, d)]);
 }
 
 bool
@@ -143,8 +143,8 @@ view_span(const Op *view, int d)
 bool
 view_has_steps(const Op *view)
 {
-	for (; view && view->code == O_view; view = view->in[0]->def)
-		for (int d = 0; d < view->in[0]->type.rank; d++)
+	for (; view && view->code == O_view; view = view_source(view)->def)
+		for (int d = 0; d < view_source(view)->type.rank; d++)
 			if (view_step(view, d) != 1)
 				return true;
 	return false;

@@ -72,7 +72,7 @@ bool
 op_is_index(const Op *o)
 {
 	bool made = op_is(o, F_ELT) || op_is(o, F_FILL) || o->code == O_convert_layout ||
-	            (o->code == O_load && o->in[0]->type.space == S_global);
+	            (o->code == O_load && load_source(o)->type.space == S_global);
 
 	return made && o->out[0]->type.space == S_reg &&
 	       (KINDS_bits >> dtype_info[o->out[0]->type.dtype].kind & 1);
@@ -89,7 +89,7 @@ op_mbar(const Op *o)
 const Val *
 op_slot(const Op *o)
 {
-	return o->in[o->code == O_copy ? 3 : 1];
+	return o->code == O_copy ? copy_slot(o) : mbarrier_slot(o);
 }
 
 Op *
@@ -111,7 +111,7 @@ product_fence(const Op *o)
 int64_t
 product_k(const Op *o)
 {
-	return o->in[0]->type.shape[IMM(o, transposed) & 1 ? 0 : 1];
+	return mma_a(o)->type.shape[IMM(o, transposed) & 1 ? 0 : 1];
 }
 
 int64_t

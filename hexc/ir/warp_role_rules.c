@@ -151,7 +151,7 @@ flight_loop(Rules *r, Flight *f, const Op *o)
 	Flight top = flight_copy(r, f), end;
 
 	for (int i = 0; i < o->nout; i++)
-		flight_set(r, &top, b->arg[1 + i]->id, flight_get(f, o->in[3 + i]));
+		flight_set(r, &top, b->arg[1 + i]->id, flight_get(f, for_init(o, i)));
 	do {
 		end = flight_copy(r, &top);
 		walk_flight(r, &end, b);
@@ -219,7 +219,7 @@ fills_behind(Block *producer, const Val *barrier, const Val *tile)
 		bool fills = o->code == O_copy && view_root(o->in[1]) == tile;
 		const Op *wait = fills ? wait_in_front(producer, o) : NULL;
 
-		if (wait && wait->in[0] == barrier)
+		if (wait && mbarrier_barrier(wait) == barrier)
 			return true;
 	}
 	return false;
@@ -232,8 +232,8 @@ is_stage(const Val *view, const Val *slot)
 	enum { DEPTH = 12 };
 	const Op *o = view->def;
 
-	for (int d = 0; o && o->code == O_view && d < o->in[0]->type.rank; d++)
-		if (IMM(o, dropped) >> d & 1 && val_same(o->in[1 + d], slot, DEPTH))
+	for (int d = 0; o && o->code == O_view && d < view_source(o)->type.rank; d++)
+		if (IMM(o, dropped) >> d & 1 && val_same(view_start(o, d), slot, DEPTH))
 			return true;
 	return false;
 }
@@ -251,7 +251,7 @@ reads_stage(const Rules *r, const Op *product, const Op *o)
 		x = x->prev;
 	for (int i = 0; x && producer && i < 2; i++)
 		if (product->in[i]->type.space == S_shared && is_stage(product->in[i], op_slot(o)) &&
-		    fills_behind(producer, o->in[0], view_root(product->in[i])))
+		    fills_behind(producer, mbarrier_barrier(o), view_root(product->in[i])))
 			return true;
 	return false;
 }
@@ -318,11 +318,11 @@ check_barriers(Rules *r)
 
 	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w)) {
 		if (o->code == O_mbarrier_wait)
-			m[o->in[0]->id].waits |= 1u << op_role(o);
+			m[mbarrier_barrier(o)->id].waits |= 1u << op_role(o);
 		else if (o->code == O_mbarrier_arrive)
-			m[o->in[0]->id].arrives |= 1u << op_role(o);
+			m[mbarrier_barrier(o)->id].arrives |= 1u << op_role(o);
 		else if (o->code == O_copy && op_mbar(o))
-			m[o->in[2]->id].copies = true;
+			m[copy_mbarrier(o)->id].copies = true;
 	}
 	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w)) {
 		const BarrierUse *x = o->code == O_mbarrier ? &m[o->out[0]->id] : NULL;
@@ -345,7 +345,7 @@ check_copies(Rules *r)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, r->k->body); o; o = walk_next(&w)) {
-		const char *name = o->code == O_copy && op_mbar(o) ? o->in[2]->name : NULL;
+		const char *name = o->code == O_copy && op_mbar(o) ? copy_mbarrier(o)->name : NULL;
 
 		if (o->code != O_copy || !op_mbar(o) || copy_arrival(o))
 			continue;

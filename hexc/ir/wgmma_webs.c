@@ -144,10 +144,10 @@ join_all(Webs *w, Block *body)
 
 	for (Op *o = walk_first(&walk, body); o; o = walk_next(&walk)) {
 		if (o->code == O_wgmma)
-			union_webs(w, o->in[2], o->out[0]);
+			union_webs(w, mma_acc(o), o->out[0]);
 		for (int i = 0; o->code == O_for && i < o->nout; i++) {
 			union_webs(w, o->blk[0]->last->in[i], o->out[i]);
-			union_webs(w, o->in[3 + i], o->out[i]);
+			union_webs(w, for_init(o, i), o->out[i]);
 		}
 		for (int i = 0; o->code == O_if && i < 2 * o->nout; i++)
 			union_webs(w, o->blk[i % 2]->last->in[i / 2], o->out[i / 2]);

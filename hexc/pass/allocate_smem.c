@@ -183,7 +183,7 @@ landed(const Smem *s, const Op *o)
 }
 
 static void
-access_memory(Smem *s, const Op *o, Val *v, bool async)
+access_buffer(Smem *s, const Op *o, Val *v, bool async)
 {
 	const Op *alloc = view_root(v)->def;
 	SmemBuffer *it = alloc && alloc->code == O_alloc ? item_of(s, alloc) : NULL;
@@ -205,16 +205,16 @@ find_liveness(Smem *s)
 
 	for (Op *o = walk_first(&w, s->k->body); o; o = walk_next(&w)) {
 		if (o->code == O_load)
-			access_memory(s, o, o->in[0], false);
+			access_buffer(s, o, load_source(o), false);
 		else if (o->code == O_store)
-			access_memory(s, o, o->in[1], false);
+			access_buffer(s, o, o->in[1], false);
 		else if (o->code == O_copy)
-			access_memory(s, o, o->in[IMM(o, async) == COPY_OUT ? 0 : 1], IMM(o, async) != 0);
+			access_buffer(s, o, o->in[IMM(o, async) == COPY_OUT ? 0 : 1], IMM(o, async) != 0);
 		if (access_found(o))
-			access_memory(s, o, access_found(o), false);
+			access_buffer(s, o, access_found(o), false);
 		for (int i = 0; i < 2 && o->code == O_wgmma; i++)
 			if (o->in[i]->type.space == S_shared)
-				access_memory(s, o, o->in[i], true);
+				access_buffer(s, o, o->in[i], true);
 	}
 }
 

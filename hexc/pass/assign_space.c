@@ -46,7 +46,7 @@ passes_on(const Op *o, int i)
 static const char *
 tile_name(const Kernel *k, const Op *load)
 {
-	const Val *root = view_root(load->in[0]);
+	const Val *root = view_root(load_source(load));
 
 	if (load->out[0]->name || !root->name)
 		return load->out[0]->name;
@@ -162,7 +162,7 @@ static Val *
 staged(Op *load)
 {
 	Type t = load->out[0]->type;
-	Val *in[2] = { load->in[0], NULL };
+	Val *in[2] = { load_source(load), NULL };
 
 	t.space = S_shared;
 	in[1] = op_new(load->parent, load, O_alloc, load->src, 0, NULL, 1, &t)->out[0];

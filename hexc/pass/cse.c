@@ -88,13 +88,13 @@ order(Op *o)
 
 	if (!op_is(o, F_COMM))
 		return;
-	x = o->in[0];
-	y = o->in[1];
+	x = elt_lhs(o);
+	y = elt_rhs(o);
 	cx = x->def && x->def->code == O_const;
 	cy = y->def && y->def->code == O_const;
 	if (cx != cy ? cx : x->id > y->id) {
-		o->in[0] = y;
-		o->in[1] = x;
+		o->in[IN_elt_lhs] = y;
+		o->in[IN_elt_rhs] = x;
 	}
 }
 

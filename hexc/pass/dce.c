@@ -41,7 +41,7 @@ mark_op(Dce *d, Op *o)
 {
 	for (; o && !d->op[o->id]; o = o->parent->owner) {
 		int n = o->code == O_yield ? 0 : o->nin;
-		n = o->code == O_for ? 3 : n;
+		n = o->code == O_for ? IN_for_init : n;
 		d->op[o->id] = true;
 		for (int i = 0; i < n; i++)
 			mark(d, o->in[i]);
@@ -59,7 +59,7 @@ mark_carried(Dce *d, Op *o, int i)
 		if (o->blk[r])
 			mark(d, o->blk[r]->last->in[i]);
 	if (o->code == O_for)
-		mark(d, o->in[3 + i]);
+		mark(d, for_init(o, i));
 }
 
 static void

@@ -50,12 +50,12 @@ commute(Fold *f, Op *o)
 {
 	Val *x;
 
-	if (!op_is(o, F_COMM) || !o->in[0]->def || o->in[0]->def->code != O_const ||
-	    (o->in[1]->def && o->in[1]->def->code == O_const))
+	if (!op_is(o, F_COMM) || !elt_lhs(o)->def || elt_lhs(o)->def->code != O_const ||
+	    (elt_rhs(o)->def && elt_rhs(o)->def->code == O_const))
 		return;
-	x = o->in[0];
-	o->in[0] = o->in[1];
-	o->in[1] = x;
+	x = elt_lhs(o);
+	o->in[IN_elt_lhs] = elt_rhs(o);
+	o->in[IN_elt_rhs] = x;
 	f->changed = true;
 }
 
@@ -104,7 +104,7 @@ splice(Fold *f, Op *o, Block *b)
 static bool
 fold_if(Fold *f, Op *o, Op **next)
 {
-	Fact c = val_fact(f->k, o->in[0]);
+	Fact c = val_fact(f->k, if_cond(o));
 
 	if (c.lo != c.hi)
 		return false;
@@ -116,13 +116,14 @@ fold_if(Fold *f, Op *o, Op **next)
 static bool
 fold_for(Fold *f, Op *o, Op **next)
 {
-	Fact lo = val_fact(f->k, o->in[0]), hi = val_fact(f->k, o->in[1]), step = val_fact(f->k, o->in[2]);
-	Fact going = loop_ends_early(o) ? val_fact(f->k, o->in[3]) : fact_const(1);
+	Fact lo = val_fact(f->k, for_lo(o)), hi = val_fact(f->k, for_hi(o));
+	Fact step = val_fact(f->k, for_step(o));
+	Fact going = loop_ends_early(o) ? val_fact(f->k, for_init(o, 0)) : fact_const(1);
 	Block *b = o->blk[0];
 
 	if (hi.hi <= lo.lo || going.hi == 0) {
 		for (int i = 0; i < o->nout; i++)
-			becomes(f, o->out[i], o->in[3 + i]);
+			becomes(f, o->out[i], for_init(o, i));
 		*next = o->next;
 		op_unlink(o);
 		return true;
@@ -130,7 +131,7 @@ fold_for(Fold *f, Op *o, Op **next)
 	if (IMM(o, loop) == FOR_PLAIN && going.lo == 1 && lo.lo == lo.hi && lo.hi < hi.lo && lo.lo >= 0 &&
 	    step.lo >= 1 && hi.hi - lo.lo <= step.lo) {
 		for (int i = 0; i < b->narg; i++)
-			becomes(f, b->arg[i], o->in[i ? 2 + i : 0]);
+			becomes(f, b->arg[i], i ? for_init(o, i - 1) : for_lo(o));
 		*next = splice(f, o, b);
 		return true;
 	}
@@ -138,11 +139,11 @@ fold_for(Fold *f, Op *o, Op **next)
 		Val *arg = b->arg[1 + i];
 		if (b->last->in[i] != arg || now(f, arg) != arg)
 			continue;
-		if (!type_same(&arg->type, &o->in[3 + i]->type) ||
-		    arg->type.layout != o->in[3 + i]->type.layout)
+		if (!type_same(&arg->type, &for_init(o, i)->type) ||
+		    arg->type.layout != for_init(o, i)->type.layout)
 			continue;
-		becomes(f, arg, o->in[3 + i]);
-		becomes(f, o->out[i], o->in[3 + i]);
+		becomes(f, arg, for_init(o, i));
+		becomes(f, o->out[i], for_init(o, i));
 	}
 	return false;
 }

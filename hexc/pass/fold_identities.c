@@ -49,33 +49,33 @@ static Val *
 fold_chain(Op *o, int64_t c)
 {
 	DType d = o->out[0]->type.dtype;
-	Op *p = o->in[0]->def;
+	Op *p = elt_lhs(o)->def;
 	OpCode code = o->code == O_sub ? O_add : o->code;
 	Constant k, r = { 0, 0 };
 
-	if (!p || p->nin != 2 || p->code != code || !const_get(p->in[1], &k))
+	if (!p || p->nin != 2 || p->code != code || !const_get(elt_rhs(p), &k))
 		return NULL;
 	if (code != O_add && code != O_mul && code != O_and && code != O_or && code != O_xor)
 		return NULL;
 	i64_eval(o->code == O_sub ? O_sub : code, k.i, c, &r.i);
 	r.i = num_wrap(d, r.i);
-	return make_op(o, code, p->in[0], const_make(o, &o->out[0]->type, r));
+	return make_op(o, code, elt_lhs(p), const_make(o, &o->out[0]->type, r));
 }
 
 /* (x * c1) / c and (x / c1) / c of index values, if nothing wraps. */
 static Val *
 fold_quotient(Op *o, int64_t c)
 {
-	Op *p = o->in[0]->def;
+	Op *p = elt_lhs(o)->def;
 	int64_t c1, r;
 
 	if (!type_is_index(&o->out[0]->type) || c < 1 || !p ||
-	    p->nin != 2 || !val_is_const(p->in[1], &c1) || c1 < 1)
+	    p->nin != 2 || !val_is_const(elt_rhs(p), &c1) || c1 < 1)
 		return NULL;
-	if (p->code == O_mul && c1 % c == 0 && !fact_is_full(val_fact(o->parent->kernel, o->in[0])))
-		return make_op(o, O_mul, p->in[0], make_int(o, c1 / c));
+	if (p->code == O_mul && c1 % c == 0 && !fact_is_full(val_fact(o->parent->kernel, elt_lhs(o))))
+		return make_op(o, O_mul, elt_lhs(p), make_int(o, c1 / c));
 	if (p->code == O_div && mul64(c1, c, &r))
-		return make_op(o, O_div, p->in[0], make_int(o, r));
+		return make_op(o, O_div, elt_lhs(p), make_int(o, r));
 	return NULL;
 }
 
@@ -84,7 +84,7 @@ static Val *
 fold_right(Op *o, int64_t c)
 {
 	DType d = o->out[0]->type.dtype;
-	Val *x = o->in[0];
+	Val *x = elt_lhs(o);
 	int64_t ones = num_wrap(d, -1);
 
 	switch (o->code) {
@@ -93,7 +93,7 @@ fold_right(Op *o, int64_t c)
 	case O_xor: return c == 0 ? x : fold_chain(o, c);
 	case O_mul:
 		if (c == 0)
-			return o->in[1];
+			return elt_rhs(o);
 		return c == 1 ? x : fold_chain(o, c);
 	case O_div: return c == 1 ? x : fold_quotient(o, c);
 	case O_mod: return c == 1 ? make_int(o, 0) : NULL;
@@ -102,7 +102,7 @@ fold_right(Op *o, int64_t c)
 	case O_and:
 	case O_or:
 		if (c == 0 || c == ones) /* 0 absorbs under and, all ones under or */
-			return (c == 0) == (o->code == O_and) ? o->in[1] : x;
+			return (c == 0) == (o->code == O_and) ? elt_rhs(o) : x;
 		return fold_chain(o, c);
 	case O_eq:
 	case O_ne:
@@ -123,7 +123,7 @@ fold_int(Op *o)
 	if ((o->code == O_neg || o->code == O_not) && p && p->code == o->code)
 		return p->in[0];
 	r = fold_equal(o);
-	if (!r && o->nin == 2 && const_get(o->in[1], &c))
+	if (!r && o->nin == 2 && const_get(elt_rhs(o), &c))
 		r = fold_right(o, c.i);
 	return r;
 }
@@ -144,7 +144,7 @@ fold_power(Op *o, double c)
 
 	if (!is_number(fabs(frexp(c, &exp)), 0.5) || !is_number(num_round(t->dtype, r.f), r.f))
 		return NULL;
-	return make_op(o, O_mul, o->in[0], const_make(o, t, r));
+	return make_op(o, O_mul, elt_lhs(o), const_make(o, t, r));
 }
 
 /* Only identities that preserve every bit, including signed zeros and infinities. */
@@ -158,13 +158,13 @@ fold_float(Op *o)
 		return p->in[0];
 	if (o->code == O_abs && p && (p->code == O_neg || p->code == O_abs))
 		return make_op(o, O_abs, p->in[0], NULL);
-	if (o->nin != 2 || !const_get(o->in[1], &c))
+	if (o->nin != 2 || !const_get(elt_rhs(o), &c))
 		return NULL;
 	switch (o->code) {
-	case O_mul: return is_number(c.f, 1) ? o->in[0] : NULL;
-	case O_div: return is_number(c.f, 1) ? o->in[0] : fold_power(o, c.f);
-	case O_add: return fpclassify(c.f) == FP_ZERO && signbit(c.f) ? o->in[0] : NULL;
-	case O_sub: return fpclassify(c.f) == FP_ZERO && !signbit(c.f) ? o->in[0] : NULL;
+	case O_mul: return is_number(c.f, 1) ? elt_lhs(o) : NULL;
+	case O_div: return is_number(c.f, 1) ? elt_lhs(o) : fold_power(o, c.f);
+	case O_add: return fpclassify(c.f) == FP_ZERO && signbit(c.f) ? elt_lhs(o) : NULL;
+	case O_sub: return fpclassify(c.f) == FP_ZERO && !signbit(c.f) ? elt_lhs(o) : NULL;
 	default: return NULL;
 	}
 }
@@ -183,13 +183,13 @@ fold_fact(Op *o)
 		return make_int(o, f.lo);
 	if (o->nin != 2 || !type_is_index(t))
 		return NULL;
-	x = val_fact(k, o->in[0]);
-	y = val_fact(k, o->in[1]);
+	x = val_fact(k, elt_lhs(o));
+	y = val_fact(k, elt_rhs(o));
 	if (o->code == O_min || o->code == O_max) {
 		if (x.hi <= y.lo)
 			return o->in[o->code == O_max];
 		if (y.hi <= x.lo)
 			return o->in[o->code == O_min];
 	}
-	return o->code == O_mod && x.lo >= 0 && y.lo >= 1 && x.hi < y.lo ? o->in[0] : NULL;
+	return o->code == O_mod && x.lo >= 0 && y.lo >= 1 && x.hi < y.lo ? elt_lhs(o) : NULL;
 }

@@ -39,14 +39,14 @@ holds(DType mid, DType from)
 static Val *
 fold_cast(Op *o)
 {
-	Val *x = o->in[0];
+	Val *x = op_source(o);
 	DType to = o->out[0]->type.dtype, mid = x->type.dtype;
 	Op *p = x->def;
 
 	if (to == mid)
 		return x;
-	if (p && p->code == O_cast && p->in[0]->type.dtype == to && holds(mid, to))
-		return p->in[0];
+	if (p && p->code == O_cast && op_source(p)->type.dtype == to && holds(mid, to))
+		return op_source(p);
 	return NULL;
 }
 
@@ -54,15 +54,15 @@ fold_cast(Op *o)
 static Val *
 fold_bitcast(Op *o)
 {
-	Val *x = o->in[0];
+	Val *x = op_source(o);
 	Op *p = x->def;
 
 	if (x->type.dtype == o->out[0]->type.dtype)
 		return x;
 	if (!p || p->code != O_bitcast)
 		return NULL;
-	if (p->in[0]->type.dtype == o->out[0]->type.dtype)
-		return p->in[0];
+	if (op_source(p)->type.dtype == o->out[0]->type.dtype)
+		return op_source(p);
 	return op_new(o->parent, o, O_bitcast, o->src, 1, p->in, 1, &o->out[0]->type)->out[0];
 }
 
@@ -71,10 +71,10 @@ fold_select(Op *o)
 {
 	Constant c;
 
-	if (o->in[1] == o->in[2])
-		return o->in[1];
-	if (const_get(o->in[0], &c))
-		return o->in[c.i ? 1 : 2];
+	if (select_yes(o) == select_no(o))
+		return select_yes(o);
+	if (const_get(select_cond(o), &c))
+		return c.i ? select_yes(o) : select_no(o);
 	return NULL;
 }
 
@@ -93,7 +93,7 @@ remake(Op *o, Val *x, const int64_t *imm)
 static Val *
 fold_shape(Op *o)
 {
-	Val *x = o->in[0];
+	Val *x = op_source(o);
 	Op *p = x->def;
 	bool same = type_equal(&x->type, &o->out[0]->type);
 	int64_t imm[DIM_MAX] = { 0 };
@@ -111,7 +111,7 @@ fold_shape(Op *o)
 		return NULL;
 	for (int d = 0; o->code == O_transpose && d < x->type.rank; d++)
 		imm[d] = IMM_AT(p, perm, IMM_AT(o, perm, d));
-	return remake(o, p->in[0], imm);
+	return remake(o, op_source(p), imm);
 }
 
 /* Folds reductions of one element, and of constants. */
@@ -120,12 +120,13 @@ fold_reduce(Op *o)
 {
 	Constant c;
 
-	if (type_equal(&o->in[0]->type, &o->out[0]->type))
-		return o->in[0];
-	if (o->code != O_reduce_sum && const_get(o->in[0], &c))
+	if (type_equal(&op_source(o)->type, &o->out[0]->type))
+		return op_source(o);
+	if (o->code != O_reduce_sum && const_get(op_source(o), &c))
 		return const_make(o, &o->out[0]->type, c);
-	if (o->code == O_reduce_sum && !dtype_is_float(o->out[0]->type.dtype) && const_get(o->in[0], &c)) {
-		i64_eval(O_mul, c.i, o->in[0]->type.shape[IMM(o, dim)], &c.i);
+	if (o->code == O_reduce_sum && !dtype_is_float(o->out[0]->type.dtype) &&
+	    const_get(op_source(o), &c)) {
+		i64_eval(O_mul, c.i, op_source(o)->type.shape[IMM(o, dim)], &c.i);
 		c.i = num_wrap(o->out[0]->type.dtype, c.i);
 		return const_make(o, &o->out[0]->type, c);
 	}
@@ -142,7 +143,7 @@ fold_mask(Op *o)
 	int n = 1, at = 1;
 	Op *c;
 
-	in[0] = o->in[0];
+	in[0] = mask_source(o);
 	for (int d = 0; d < t->rank; d++) {
 		if (!(IMM(o, dims) >> d & 1))
 			continue;
@@ -185,7 +186,7 @@ fold_splats(Op *o)
 		return NULL;
 	for (int i = 0; i < o->nin; i++) {
 		Type ti = type_scalar(o->in[i]->type.dtype);
-		in[i] = const_get(o->in[i], &c) ? const_make(o, &ti, c) : o->in[i]->def->in[0];
+		in[i] = const_get(o->in[i], &c) ? const_make(o, &ti, c) : op_source(o->in[i]->def);
 	}
 	x = op_new(o->parent, o, o->code, o->src, o->nin, in, 1, &t)->out[0];
 	memcpy(x->def->imm, o->imm, sizeof o->imm);
@@ -199,7 +200,7 @@ fold_tile(Op *o)
 	Constant c;
 
 	switch (o->code) {
-	case O_splat: return const_get(o->in[0], &c) ? const_make(o, &o->out[0]->type, c) : NULL;
+	case O_splat: return const_get(op_source(o), &c) ? const_make(o, &o->out[0]->type, c) : NULL;
 	case O_iota:
 		c.i = 0;
 		c.f = 0;

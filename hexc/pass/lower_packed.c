@@ -56,7 +56,8 @@ find_tiles(Packed *p)
 	for (Op *o = walk_first(&w, p->k->body); o; o = walk_next(&w)) {
 		Val *to = access_target(o);
 
-		if (o->code == O_load && o->out[0]->type.space == S_scalar && is_ours(p, view_root(o->in[0])))
+		if (o->code == O_load && o->out[0]->type.space == S_scalar &&
+		    is_ours(p, view_root(load_source(o))))
 			return packed_error(p, o->src, "packed tensors are read in full blocks only");
 		if (to && view_root(to) == p->root && (o->code != O_store || IMM(o, update)))
 			return packed_error(p, o->src, "packed tensors do not support atomic updates");
@@ -77,7 +78,7 @@ step_of(Packed *p, const Op *o, int64_t step, int d)
 	step = gcd64(step, r < 0 ? 1 : o->out[0]->type.shape[r]);
 	if (view_gathers(o, d) || view_step(o, d) != 1)
 		return 1;
-	return gcd64(step, val_fact_at(p->k, o, o->in[1 + d]).mult);
+	return gcd64(step, val_fact_at(p->k, o, view_start(o, d)).mult);
 }
 
 /* Records the dot that reads a loaded tile; the first one determines the dim along k. */
@@ -98,7 +99,7 @@ note_dot(Packed *p, const Val *tile, Slices *s)
 static bool
 check_slice(Packed *p, const Op *o)
 {
-	int rank = o->in[0]->type.rank;
+	int rank = view_source(o)->type.rank;
 
 	for (int i = rank - 2; i < rank; i++) {
 		int64_t b = p->pack->block[i - rank + 2];
@@ -123,24 +124,25 @@ find_block(Packed *p)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, p->k->body); o; o = walk_next(&w)) {
-		if (o->code == O_load && is_ours(p, view_root(o->in[0])))
+		if (o->code == O_load && is_ours(p, view_root(load_source(o))))
 			note_dot(p, o->out[0], &s);
-		if (o->nout == 1 && val_is_alias(o->out[0]) && is_ours(p, view_root(o->in[0])))
+		if (o->nout == 1 && val_is_alias(o->out[0]) && is_ours(p, view_root(op_source(o))))
 			return packed_error(p, o->src, "a slice of another shape of it is of a register "
 			                               "tile");
-		if (o->code != O_view || !is_ours(p, view_root(o->in[0])))
+		if (o->code != O_view || !is_ours(p, view_root(view_source(o))))
 			continue;
-		if (o->in[0] != p->root && o->in[0]->def->code == O_view && view_root(o->in[0]) == p->root)
+		if (view_source(o) != p->root && view_source(o)->def->code == O_view &&
+		    view_root(view_source(o)) == p->root)
 			return packed_error(p, o->src, "slice it once");
 		for (int i = 0; i < 2; i++)
-			s.step[i] = step_of(p, o, s.step[i], o->in[0]->type.rank - 2 + i);
+			s.step[i] = step_of(p, o, s.step[i], view_source(o)->type.rank - 2 + i);
 	}
 	for (int i = 0; i < 2 && s.step[i] == 0; i++) /* without a slice: the full extent */
 		s.step[i] = p->root->type.shape[p->root->type.rank - 2 + i];
 	if (!p->pack->block[0])
 		packed_block(dtype_info[p->pack->dtype].bits, &s, p->pack->block);
 	for (Op *o = walk_first(&w, p->k->body); o; o = walk_next(&w))
-		if (o->code == O_view && is_ours(p, view_root(o->in[0])) && !check_slice(p, o))
+		if (o->code == O_view && is_ours(p, view_root(view_source(o))) && !check_slice(p, o))
 			return false;
 	return true;
 }
@@ -172,27 +174,27 @@ exactly(Kernel *k, Op *at, Val *x, int64_t n)
 
 	if (val_is_const(x, &c))
 		return ir_const(at->parent, at, c / n);
-	if (n > 1 && o && o->code == O_mul && val_is_const(o->in[1], &c) && c % n == 0)
-		return ir_bin(at->parent, at, O_mul, o->in[0], ir_const(at->parent, at, c / n));
-	if (n > 1 && o && o->code == O_add && val_fact(k, o->in[0]).mult % n == 0 &&
-	    val_fact(k, o->in[1]).mult % n == 0)
-		return ir_bin(at->parent, at, O_add, exactly(k, at, o->in[0], n),
-		              exactly(k, at, o->in[1], n));
+	if (n > 1 && o && o->code == O_mul && val_is_const(elt_rhs(o), &c) && c % n == 0)
+		return ir_bin(at->parent, at, O_mul, elt_lhs(o), ir_const(at->parent, at, c / n));
+	if (n > 1 && o && o->code == O_add && val_fact(k, elt_lhs(o)).mult % n == 0 &&
+	    val_fact(k, elt_rhs(o)).mult % n == 0)
+		return ir_bin(at->parent, at, O_add, exactly(k, at, elt_lhs(o), n),
+		              exactly(k, at, elt_rhs(o), n));
 	return ir_bin(at->parent, at, O_div, x, ir_const(at->parent, at, n));
 }
 
 static Val *
 view_words(Packed *p, Op *o, Val *of)
 {
-	int rank = o->in[0]->type.rank;
+	int rank = view_source(o)->type.rank;
 	Val *in[DIM_MAX + 2];
 	Type t = word_type(p, &o->out[0]->type);
 	Op *v;
 
 	in[0] = of;
 	for (int d = 0; d < rank; d++)
-		in[1 + d] = d < rank - 2 ? o->in[1 + d]
-		                         : exactly(p->k, o, o->in[1 + d], p->pack->block[d - rank + 2]);
+		in[1 + d] = d < rank - 2 ? view_start(o, d)
+		                         : exactly(p->k, o, view_start(o, d), p->pack->block[d - rank + 2]);
 	in[1 + rank] = ir_const(o->parent, o, 0);
 	v = op_new(o->parent, o, O_view, o->src, 2 + rank, in, 1, &t);
 	IMM_SET(v, dropped, IMM(o, dropped));
@@ -222,7 +224,7 @@ words_of(Packed *p, Val *v)
 		a->out[0]->name = v->name;
 		p->words[v->id] = a->out[0];
 	} else {
-		p->words[v->id] = view_words(p, o, words_of(p, o->in[0]));
+		p->words[v->id] = view_words(p, o, words_of(p, view_source(o)));
 	}
 	return p->words[v->id];
 }
@@ -277,7 +279,7 @@ cleared(Packed *p, Op *o, Val *tile)
 
 		if (view_in_bounds(p->k, v, d))
 			continue;
-		in[n++] = ir_bin(o->parent, o, O_sub, p->param->size[rd], v->in[1 + rd]);
+		in[n++] = ir_bin(o->parent, o, O_sub, p->param->size[rd], view_start(v, rd));
 		dims |= (int64_t)1 << d;
 	}
 	if (!dims)

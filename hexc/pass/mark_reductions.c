@@ -50,7 +50,7 @@ joins(const Op *join, OpCode reduction, const Val *x, const Val *r, Val **factor
 	*factor = NULL;
 	if (join->code == two)
 		return join->in[at] == x && join->in[1 - at] == r;
-	if (join->code != O_fma || reduction != O_reduce_sum || join->in[at] != x || join->in[2] != r)
+	if (join->code != O_fma || reduction != O_reduce_sum || join->in[at] != x || fma_addend(join) != r)
 		return false;
 	*factor = join->in[1 - at];
 	return true;
@@ -78,7 +78,7 @@ late_find(const uint32_t *uses, const Op *reduce, DeferredReduction *out)
 static bool
 starts_at_0(const DeferredReduction *late)
 {
-	const Val *x = late->loop->in[3 + late->i];
+	const Val *x = for_init(late->loop, late->i);
 	Constant c;
 
 	if (!const_get(x, &c))
@@ -124,7 +124,7 @@ all_absorb(Extremes *x, const Val *v, OpCode larger, int depth)
 		const Op *o = u->op;
 
 		if (o->code == larger) {
-			if (o->in[0] == o->in[1] || !float_never(o->in[o->in[0] == v], FLOAT_NAN))
+			if (elt_lhs(o) == elt_rhs(o) || !float_never(o->in[elt_lhs(o) == v], FLOAT_NAN))
 				return false;
 		} else if (o->code == reduction || o->code == O_reshape || o->code == O_broadcast ||
 		           o->code == O_transpose) {
@@ -144,7 +144,7 @@ is_compared(const Op *o)
 	Constant c;
 
 	if ((o->code != O_max && o->code != O_min) || !reduce ||
-	    reduce->code != (o->code == O_max ? O_reduce_max : O_reduce_min) || !const_get(o->in[1], &c) ||
+	    reduce->code != (o->code == O_max ? O_reduce_max : O_reduce_min) || !const_get(elt_rhs(o), &c) ||
 	    !dtype_is_float(o->out[0]->type.dtype))
 		return false;
 	return isinf(c.f) && signbit(c.f) == (o->code == O_max);
@@ -169,7 +169,7 @@ read_users(Extremes *x)
 static void
 take_away(Extremes *x, Op *o)
 {
-	Val *v = o->out[0], *r = o->in[0];
+	Val *v = o->out[0], *r = elt_lhs(o);
 
 	for (User *u = x->user[v->id], *next; u; u = next) {
 		next = u->next;

@@ -78,10 +78,10 @@ start_of(const Val *v, int d, Op *at, int *root_dim, int64_t *step)
 	Val *sum = NULL;
 
 	*step = 1;
-	for (; v->def && v->def->code == O_view; v = v->def->in[0]) {
+	for (; v->def && v->def->code == O_view; v = view_source(v->def)) {
 		d = view_operand_dim(v->def, d);
 		*step *= view_step(v->def, d); /* views of a strided view start at 0 */
-		sum = sum ? ir_bin(at->parent, at, O_add, v->def->in[1 + d], sum) : v->def->in[1 + d];
+		sum = sum ? ir_bin(at->parent, at, O_add, view_start(v->def, d), sum) : view_start(v->def, d);
 	}
 	*root_dim = d;
 	return sum;
@@ -91,8 +91,8 @@ start_of(const Val *v, int d, Op *at, int *root_dim, int64_t *step)
 static int
 alias_dim(const Val *v, int rd)
 {
-	for (v = view_base(v); rd >= 0 && val_is_alias(v); v = v->def->in[0])
-		rd = reshape_source(&v->def->in[0]->type, &v->type, rd);
+	for (v = view_base(v); rd >= 0 && val_is_alias(v); v = op_source(v->def))
+		rd = reshape_source(&op_source(v->def)->type, &v->type, rd);
 	return rd;
 }
 
@@ -122,8 +122,8 @@ edge_of_indices(Bounds *b, const Op *view, int d, TileBounds *e)
 {
 	int at = d - view_gather_dim(view);
 
-	for (int i = 0; i < view->in[0]->type.rank && !e->at[d] && !e->from[d]; i++) {
-		const Val *x = view->in[1 + i];
+	for (int i = 0; i < view_source(view)->type.rank && !e->at[d] && !e->from[d]; i++) {
+		const Val *x = view_start(view, i);
 		const TileBounds *of = view_gathers(view, i) ? edge_of(b, x) : NULL;
 
 		if (!of || x->type.shape[at] != view->out[0]->type.shape[d])
@@ -245,8 +245,8 @@ stays_zero(const Bounds *b, const Val *v, const Val *x, const TileBounds *e, int
 
 	if (v == x || (own->at[d] == e->at[d] && own->from[d] == e->from[d] && own->zero >> d & 1))
 		return true;
-	return o && (o->code == O_add || o->code == O_sub) && stays_zero(b, o->in[0], x, e, d) &&
-	       stays_zero(b, o->in[1], x, e, d);
+	return o && (o->code == O_add || o->code == O_sub) && stays_zero(b, elt_lhs(o), x, e, d) &&
+	       stays_zero(b, elt_rhs(o), x, e, d);
 }
 
 static bool
@@ -275,7 +275,7 @@ edges_behind(Bounds *b, Op *loop)
 				continue;
 			e.at[d] = at;
 			e.from[d] = from;
-			if (is_zero(loop->in[3 + i]) && stays_zero(b, last, body->arg[1 + i], own, d))
+			if (is_zero(for_init(loop, i)) && stays_zero(b, last, body->arg[1 + i], own, d))
 				e.zero |= 1u << d;
 		}
 		edge_set(b, loop->out[i], &e);

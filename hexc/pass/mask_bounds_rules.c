@@ -30,12 +30,12 @@ cleared(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 	Op *square;
 	Val *zeros;
 
-	if (!p || p->code != O_mul || p->in[0] != p->in[1] || edge_of(b, p->in[0])->at[d] != bound ||
-	    edge_of(b, p->in[0])->from[d] != from)
+	if (!p || p->code != O_mul || elt_lhs(p) != elt_rhs(p) || edge_of(b, elt_lhs(p))->at[d] != bound ||
+	    edge_of(b, elt_lhs(p))->from[d] != from)
 		return mask_zero(b, o, x, d, from, bound);
-	zeros = mask_zero(b, o, p->in[0], d, from, bound);
+	zeros = mask_zero(b, o, elt_lhs(p), d, from, bound);
 	square = op_clone(o->parent, o, p, NULL, NULL);
-	square->in[0] = square->in[1] = zeros;
+	square->in[IN_elt_lhs] = square->in[IN_elt_rhs] = zeros;
 	edge_set(b, square->out[0], edge_of(b, zeros));
 	return square->out[0];
 }
@@ -45,17 +45,17 @@ edge_reduce(Bounds *b, Op *o)
 {
 	int d = (int)IMM(o, dim);
 	DType t = o->out[0]->type.dtype;
-	TileBounds e = *edge_of(b, o->in[0]);
+	TileBounds e = *edge_of(b, op_source(o));
 	Val *bound = e.at[d], *from = e.from[d];
 
 	if (bound && o->code == O_reduce_max)
-		o->in[0] = mask_new(b, o, o->in[0], d, from, bound, -(double)INFINITY,
+		o->in[IN_op_source] = mask_new(b, o, op_source(o), d, from, bound, -(double)INFINITY,
 		                    dtype_is_float(t) ? 0 : num_min(t));
 	else if (bound && o->code == O_reduce_min)
-		o->in[0] = mask_new(b, o, o->in[0], d, from, bound, (double)INFINITY,
+		o->in[IN_op_source] = mask_new(b, o, op_source(o), d, from, bound, (double)INFINITY,
 		                    dtype_is_float(t) ? 0 : num_max(t));
 	else if (bound && !(e.zero >> d & 1))
-		o->in[0] = cleared(b, o, o->in[0], d, from, bound);
+		o->in[IN_op_source] = cleared(b, o, op_source(o), d, from, bound);
 	e.at[d] = e.from[d] = NULL;
 	if (o->code != O_reduce_sum)
 		e.zero = 0;
@@ -78,18 +78,18 @@ surely_finite(const Val *v)
 		if (o->code != O_splat && o->code != O_broadcast && o->code != O_transpose &&
 		    o->code != O_reshape)
 			return false;
-		v = o->in[0];
+		v = op_source(o);
 	}
 }
 
 void
 edge_dot(Bounds *b, Op *o)
 {
-	TileBounds ea = *edge_of(b, o->in[0]), eb = *edge_of(b, o->in[1]), e = { .zero = 0 };
+	TileBounds ea = *edge_of(b, mma_a(o)), eb = *edge_of(b, mma_b(o)), e = { .zero = 0 };
 	int m = dot_batch(o), n = m + 1;
 	Val *own[2] = { ea.at[n], eb.at[m] }, *k = joined(o, O_min, own[0], own[1]);
 	Val *first[2] = { ea.from[n], eb.from[m] }, *from = joined(o, O_max, first[0], first[1]);
-	bool zero[2], flt = dtype_is_float(o->in[0]->type.dtype);
+	bool zero[2], flt = dtype_is_float(mma_a(o)->type.dtype);
 
 	zero[0] = own[0] && own[0] == k && first[0] == from && (ea.zero >> n & 1);
 	zero[1] = own[1] && same_bound(o, own[1], k) && same_bound(o, first[1], from) && (eb.zero >> m & 1);
@@ -126,21 +126,22 @@ void
 edge_sparse_expand(Bounds *b, Op *o)
 {
 	int d = (int)IMM(o, dim);
-	Val *end = edge_of(b, o->in[1])->at[d], *from = edge_of(b, o->in[1])->from[d], *own, *first;
+	Val *end = edge_of(b, sparse_positions(o))->at[d];
+	Val *from = edge_of(b, sparse_positions(o))->from[d], *own, *first;
 	TileBounds e;
 	Sparse s;
 
-	if (end && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &s) &&
+	if (end && sparse_of(&sparse_values(o)->type, &sparse_positions(o)->type, d, &s) &&
 	    (val_fact(b->k, end).mult % s.npos || (from && val_fact(b->k, from).mult % s.npos)))
 		diag_error(b->k->unit->diag, o->src,
 		           "the edge of the positions may be within a group of %d: assume that their last "
 		           "dimension is a multiple of %d",
 		           s.npos, s.npos);
-	own = edge_of(b, o->in[0])->at[d];
-	first = edge_of(b, o->in[0])->from[d];
-	if (own && !(edge_of(b, o->in[0])->zero >> d & 1))
-		o->in[0] = mask_zero(b, o, o->in[0], d, first, own);
-	e = *edge_of(b, o->in[0]);
+	own = edge_of(b, sparse_values(o))->at[d];
+	first = edge_of(b, sparse_values(o))->from[d];
+	if (own && !(edge_of(b, sparse_values(o))->zero >> d & 1))
+		o->in[IN_sparse_values] = mask_zero(b, o, sparse_values(o), d, first, own);
+	e = *edge_of(b, sparse_values(o));
 	if (own)
 		e.at[d] = ir_bin(o->parent, o, O_mul, own, ir_const(o->parent, o, 2));
 	if (first)
@@ -152,7 +153,7 @@ edge_sparse_expand(Bounds *b, Op *o)
 void
 edge_lookup(Bounds *b, Op *o)
 {
-	TileBounds e = *edge_of(b, o->in[1]);
+	TileBounds e = *edge_of(b, lookup_index(o));
 
 	e.zero = 0;
 	edge_set(b, o->out[0], &e);
@@ -216,23 +217,23 @@ edge_zeros(Bounds *b, Op *o)
 static Val *
 cleared_front(const Val *x, int d)
 {
-	const Op *o = x->def, *less = o && o->code == O_select ? o->in[0]->def : NULL;
-	const Op *first = less && less->code == O_le ? less->in[0]->def : NULL;
-	const Op *at = less && less->code == O_le ? less->in[1]->def : NULL;
+	const Op *o = x->def, *less = o && o->code == O_select ? select_cond(o)->def : NULL;
+	const Op *first = less && less->code == O_le ? elt_lhs(less)->def : NULL;
+	const Op *at = less && less->code == O_le ? elt_rhs(less)->def : NULL;
 
 	if (!first || first->code != O_splat || !at || at->code != O_iota || IMM(at, dim) != d)
 		return NULL;
-	first = first->in[0]->def; /* a cast of min(max(from, 0), extent) */
+	first = op_source(first)->def; /* a cast of min(max(from, 0), extent) */
 	for (int i = 0; first && i < 2; i++)
 		first = first->in[0]->def;
-	return first && first->code == O_max ? first->in[0] : NULL;
+	return first && first->code == O_max ? elt_lhs(first) : NULL;
 }
 
 void
 edge_mask(Bounds *b, Op *o)
 {
 	const Type *t = &o->out[0]->type;
-	TileBounds e = *edge_of(b, o->in[0]);
+	TileBounds e = *edge_of(b, mask_source(o));
 	bool zero = dtype_is_float(t->dtype) ? o->fimm == 0 : IMM(o, fill) == 0;
 	int in = 1;
 
@@ -243,7 +244,7 @@ edge_mask(Bounds *b, Op *o)
 		if (!zero)
 			e.from[d] = NULL; /* elements before it were masked earlier */
 		else if (!e.from[d])
-			e.from[d] = cleared_front(o->in[0], d);
+			e.from[d] = cleared_front(mask_source(o), d);
 		e.zero = zero ? e.zero | 1u << d : e.zero;
 		in++;
 	}
@@ -255,8 +256,8 @@ edge_mask(Bounds *b, Op *o)
 void
 edge_shape(Bounds *b, Op *o)
 {
-	const Type *t = &o->out[0]->type, *x = &o->in[0]->type;
-	const TileBounds *f = edge_of(b, o->in[0]);
+	const Type *t = &o->out[0]->type, *x = &op_source(o)->type;
+	const TileBounds *f = edge_of(b, op_source(o));
 	TileBounds e = { .zero = 0 };
 	int from = 0;
 
@@ -307,7 +308,7 @@ edge_copy(Bounds *b, Op *o)
 void
 edge_load(Bounds *b, Op *o)
 {
-	TileBounds e = edges_of_memory(b, o, o->in[0]);
+	TileBounds e = edges_of_memory(b, o, load_source(o));
 
 	edge_set(b, o->out[0], &e);
 }
@@ -316,7 +317,7 @@ edge_load(Bounds *b, Op *o)
 void
 edge_shift(Bounds *b, Op *o)
 {
-	TileBounds e = *edge_of(b, o->in[0]);
+	TileBounds e = *edge_of(b, op_source(o));
 
 	e.at[IMM(o, dim)] = e.from[IMM(o, dim)] = NULL;
 	if (dtype_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : IMM(o, fill_in) != 0)
@@ -327,7 +328,7 @@ edge_shift(Bounds *b, Op *o)
 void
 edge_slice(Bounds *b, Op *o)
 {
-	TileBounds e = *edge_of(b, o->in[0]);
+	TileBounds e = *edge_of(b, op_source(o));
 	Val **at = &e.at[IMM(o, dim)], **from = &e.from[IMM(o, dim)];
 
 	if (*at && IMM(o, from))

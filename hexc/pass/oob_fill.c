@@ -63,9 +63,9 @@ static bool
 shown(Kernel *k, const Op *view, int d, int64_t *end, bool *exact)
 {
 	int rd = view_operand_dim(view, d);
-	const Param *p = val_param(k, view->in[0]);
+	const Param *p = val_param(k, view_source(view));
 	int64_t extent = view_within(view, d);
-	Fact start = val_fact(k, view->in[1 + rd]), size;
+	Fact start = val_fact(k, view_start(view, rd)), size;
 
 	*end = extent;
 	*exact = true;
@@ -89,8 +89,8 @@ inside(Kernel *k, const Val *mem, int64_t *end, bool *more)
 	*more = false;
 	if (!view || view->code != O_view || view_gather_dim(view) >= 0)
 		return false;
-	for (const Op *v = view; v && v->code == O_view; v = v->in[0]->def)
-		for (int rd = 0; rd < v->in[0]->type.rank; rd++)
+	for (const Op *v = view; v && v->code == O_view; v = view_source(v)->def)
+		for (int rd = 0; rd < view_source(v)->type.rank; rd++)
 			if (view_result_dim(v, rd) < 0 && !view_operand_in_bounds(k, v, rd))
 				return false;
 	for (int d = 0; d < mem->type.rank; d++) {
@@ -121,20 +121,20 @@ see_alloc(const OobFill *x, const Op *o)
 			see_all(x, v);
 			continue;
 		}
-		for (int d = 0; plain && d < view->in[0]->type.rank; d++) {
+		for (int d = 0; plain && d < view_source(view)->type.rank; d++) {
 			int at = view_result_dim(view, d);
 			int64_t start;
 
 			plain = !view_gathers(view, d) && view_step(view, d) == 1 &&
-			        val_is_const(view->in[1 + d], &start);
+			        val_is_const(view_start(view, d), &start);
 			end[d] = plain ? start + (at < 0 ? 1 : view->out[0]->type.shape[at]) : 0;
 		}
 		if (plain)
-			mark_observed(x, view->in[0], end);
+			mark_observed(x, view_source(view), end);
 		else
-			see_all(x, view->in[0]);
-		if (view->in[0]->def && view->in[0]->def->code != O_alloc)
-			see_all(x, view_root((Val *)view->in[0]));
+			see_all(x, view_source(view));
+		if (view_source(view)->def && view_source(view)->def->code != O_alloc)
+			see_all(x, view_root(view_source(view)));
 	}
 }
 
@@ -189,7 +189,7 @@ box_of(int n, const int64_t *shape, int64_t end, int64_t *box)
 static void
 see_reshaped(const OobFill *x, const Op *o)
 {
-	const Type *t = &o->in[0]->type, *y = &o->out[0]->type;
+	const Type *t = &op_source(o)->type, *y = &o->out[0]->type;
 	const ObservedBox *out = &x->seen[o->out[0]->id];
 	int64_t end[DIM_MAX] = { 0 };
 	int i = 0, j = 0;
@@ -210,7 +210,7 @@ see_reshaped(const OobFill *x, const Op *o)
 			                     : row_end(j - to, y->shape + to, out->end + to),
 			       end + from);
 	}
-	mark_observed(x, o->in[0], end);
+	mark_observed(x, op_source(o), end);
 }
 
 /* Is v = *by * index along *dim + *add, with constants? *dim -1: no index, *by is 0. */
@@ -257,8 +257,8 @@ holds_before(const Val *cond, int64_t *end)
 	Constant bound;
 	int dim;
 
-	if (!o || o->code != O_lt || dtype_info[o->in[0]->type.dtype].kind == K_flt ||
-	    !is_affine(o->in[0], &dim, &by, &add) || dim < 0 || by <= 0 || !const_get(o->in[1], &bound))
+	if (!o || o->code != O_lt || dtype_info[elt_lhs(o)->type.dtype].kind == K_flt ||
+	    !is_affine(elt_lhs(o), &dim, &by, &add) || dim < 0 || by <= 0 || !const_get(elt_rhs(o), &bound))
 		return -1;
 	*end = max64(0, ceil_div(bound.i - add, by));
 	return dim;
@@ -273,7 +273,7 @@ see_operand(const OobFill *x, const Op *o, int i)
 	int dim = o->code == O_shift || o->code == O_slice || o->code == O_concat ? (int)IMM(o, dim) : -1;
 
 	if (o->code == O_select && i == 0 && IMM(o, rare)) { /* a warp branches on all its elements */
-		see_all(x, o->in[0]);
+		see_all(x, select_cond(o));
 		return;
 	}
 	memcpy(end, out, sizeof end);
@@ -291,7 +291,7 @@ see_operand(const OobFill *x, const Op *o, int i)
 				end[d] = min64(end[d], bound);
 		break;
 	case O_select:
-		dim = i == 1 ? holds_before(o->in[0], &bound) : -1;
+		dim = i == 1 ? holds_before(select_cond(o), &bound) : -1;
 		if (dim >= 0)
 			end[dim] = min64(end[dim], bound);
 		break;
@@ -377,7 +377,7 @@ mask_of(const OobFill *x, const Op *o, const int64_t *end)
 	OpWalk w;
 
 	for (Op *m = walk_first(&w, x->k->body); m; m = walk_next(&w))
-		if (m->code == O_mask && m->in[0] == o->out[0] && masks_outside(m, end))
+		if (m->code == O_mask && mask_source(m) == o->out[0] && masks_outside(m, end))
 			return m;
 	return NULL;
 }
@@ -391,8 +391,8 @@ load_outside(const OobFill *x, Op *o)
 	bool more, seen = false;
 	Op *m;
 
-	if (v->type.space != S_reg || o->in[0]->type.space != S_global || IMM(o, oob_fill) ||
-	    !inside(x->k, o->in[0], end, &more) || !more)
+	if (v->type.space != S_reg || load_source(o)->type.space != S_global || IMM(o, oob_fill) ||
+	    !inside(x->k, load_source(o), end, &more) || !more)
 		return false;
 	for (int d = 0; d < v->type.rank; d++)
 		seen |= x->seen[v->id].end[d] > end[d];

@@ -102,10 +102,10 @@ masked(const Pad *p, Op *o, Val *x, int d, Constant identity)
 static Val *
 masked_square(const Pad *p, Op *o, const Op *square, int d)
 {
-	Val *x = masked(p, o, square->in[0], d, (Constant){ 0, 0 });
+	Val *x = masked(p, o, elt_lhs(square), d, (Constant){ 0, 0 });
 	Op *c = op_clone(o->parent, o, square, NULL, NULL);
 
-	c->in[0] = c->in[1] = x;
+	c->in[IN_elt_lhs] = c->in[IN_elt_rhs] = x;
 	pad_tie(p, square->out[0], c->out[0]);
 	return c->out[0];
 }
@@ -126,7 +126,7 @@ identity_of(OpCode code, DType t)
 static void
 mask_reduction(const Pad *p, Op *o)
 {
-	Val *x = o->in[0];
+	Val *x = op_source(o);
 	int d = (int)IMM(o, dim);
 	bool sum = o->code == O_reduce_sum;
 	Constant identity = identity_of(o->code, x->type.dtype);
@@ -134,10 +134,10 @@ mask_reduction(const Pad *p, Op *o)
 	if (extent_of(p, x, d) == x->type.shape[d] || masks_with(p, x->def, d, identity) ||
 	    (sum && is_zero_behind(p, x, d)))
 		return;
-	if (sum && x->def && x->def->code == O_mul && x->def->in[0] == x->def->in[1])
-		o->in[0] = masked_square(p, o, x->def, d);
+	if (sum && x->def && x->def->code == O_mul && elt_lhs(x->def) == elt_rhs(x->def))
+		o->in[IN_op_source] = masked_square(p, o, x->def, d);
 	else
-		o->in[0] = masked(p, o, x, d, identity);
+		o->in[IN_op_source] = masked(p, o, x, d, identity);
 }
 
 /* Masks both operands with zeros past the end of k: a zero times an undefined element need not be 0. */
@@ -156,11 +156,11 @@ mask_product(const Pad *p, Op *o)
 static void
 mask_table(const Pad *p, Op *o)
 {
-	Val *x = o->in[0];
+	Val *x = lookup_table(o);
 	int d = x->type.rank - 1;
 
 	if (extent_of(p, x, d) != x->type.shape[d] && !is_zero_behind(p, x, d))
-		o->in[0] = masked(p, o, x, d, (Constant){ 0, 0 });
+		o->in[IN_lookup_table] = masked(p, o, x, d, (Constant){ 0, 0 });
 }
 
 /* Makes indices in the padding out of bounds. */
@@ -170,13 +170,13 @@ mask_indices(const Pad *p, Op *view)
 	int first = view_gather_dim(view);
 
 	for (int e = 0; e < view_gather_rank(view); e++)
-		for (int d = 0; d < view->in[0]->type.rank; d++) {
-			Val *v = view->in[1 + d];
+		for (int d = 0; d < view_source(view)->type.rank; d++) {
+			Val *v = view_start(view, d);
 
 			if (!view_gathers(view, d) || extent_of(p, v, e) == v->type.shape[e])
 				continue;
-			view->in[1 + d] = masked(p, view, v, e, (Constant){ -1, -1 });
-			pad_tie_dim(p, view->out[0], first + e, view->in[1 + d], e);
+			view->in[IN_view_start + d] = masked(p, view, v, e, (Constant){ -1, -1 });
+			pad_tie_dim(p, view->out[0], first + e, view_start(view, d), e);
 			break; /* one index out of bounds suffices */
 		}
 }
@@ -370,7 +370,7 @@ count_along_dims(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		const Op *line = o->code == O_reshape ? o->in[0]->def : NULL;
+		const Op *line = o->code == O_reshape ? op_source(o)->def : NULL;
 		const Type *t = o->nout ? &o->out[0]->type : NULL;
 		int64_t stride = 1;
 		Val *sum = NULL;

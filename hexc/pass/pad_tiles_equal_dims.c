@@ -56,8 +56,8 @@ bool
 pad_ends_there(Kernel *k, const Op *view, int d)
 {
 	int at = view_operand_dim(view, d);
-	const Param *t = val_param(k, view->in[0]);
-	Fact start = val_fact(k, view->in[1 + at]), size = val_fact(k, t->size[at]);
+	const Param *t = val_param(k, view_source(view));
+	Fact start = val_fact(k, view_start(view, at)), size = val_fact(k, t->size[at]);
 
 	return start.lo >= 0 && size.hi - start.lo <= view->out[0]->type.shape[d];
 }
@@ -67,7 +67,7 @@ pad_tensor_view(const Kernel *k, const Val *mem)
 {
 	Op *view = mem->def;
 
-	return view && view->code == O_view && val_param(k, view->in[0]) ? view : NULL;
+	return view && view->code == O_view && val_param(k, view_source(view)) ? view : NULL;
 }
 
 Val *
@@ -122,20 +122,20 @@ tie_indices(const Pad *p, const Op *view)
 	int first = view_gather_dim(view);
 	Val *v = view->out[0];
 
-	fix_all(p, view->in[0]);
-	for (int d = 0; d < view->in[0]->type.rank; d++)
-		for (int i = 0; view_gathers(view, d) && i < view->in[1 + d]->type.rank; i++)
-			if (view->in[1 + d]->type.shape[i] == v->type.shape[first + i])
-				pad_tie_dim(p, v, first + i, view->in[1 + d], i);
+	fix_all(p, view_source(view));
+	for (int d = 0; d < view_source(view)->type.rank; d++)
+		for (int i = 0; view_gathers(view, d) && i < view_start(view, d)->type.rank; i++)
+			if (view_start(view, d)->type.shape[i] == v->type.shape[first + i])
+				pad_tie_dim(p, v, first + i, view_start(view, d), i);
 }
 
 /* A gather: a table shared by all rows remains one; the length of tables is free. */
 static void
 tie_gather(const Pad *p, const Op *o)
 {
-	const Val *table = o->in[0], *y = o->out[0];
+	const Val *table = lookup_table(o), *y = o->out[0];
 
-	pad_tie(p, y, o->in[1]);
+	pad_tie(p, y, lookup_index(o));
 	for (int d = 0; d < y->type.rank; d++)
 		if (table->type.shape[d] == y->type.shape[d])
 			pad_tie_dim(p, y, d, table, d);
@@ -145,10 +145,10 @@ tie_gather(const Pad *p, const Op *o)
 static void
 tie_lookup(const Pad *p, const Op *o)
 {
-	const Val *table = o->in[0], *y = o->out[0];
+	const Val *table = lookup_table(o), *y = o->out[0];
 	int last = table->type.rank - 1;
 
-	pad_tie(p, y, o->in[1]);
+	pad_tie(p, y, lookup_index(o));
 	fix(p, table, last);
 	for (int d = 0; d < last; d++)
 		if (table->type.shape[d] == y->type.shape[d])
@@ -159,7 +159,7 @@ tie_lookup(const Pad *p, const Op *o)
 static void
 tie_reshape(const Pad *p, const Op *o)
 {
-	const Val *x = o->in[0], *y = o->out[0];
+	const Val *x = op_source(o), *y = o->out[0];
 	int i = 0, j = 0;
 
 	while (i < x->type.rank || j < y->type.rank) {
@@ -212,17 +212,17 @@ tie_dot(const Pad *p, const Op *o)
 	for (int d = 0; d < m; d++)
 		for (int i = 0; i < 2; i++)
 			pad_tie_dim(p, o->in[i], d, o->out[0], d);
-	pad_tie_dim(p, o->in[0], m, o->out[0], m);
-	pad_tie_dim(p, o->in[1], n, o->out[0], n);
-	pad_tie_dim(p, o->in[0], n, o->in[1], m);
-	pad_tie(p, o->in[2], o->out[0]);
+	pad_tie_dim(p, mma_a(o), m, o->out[0], m);
+	pad_tie_dim(p, mma_b(o), n, o->out[0], n);
+	pad_tie_dim(p, mma_a(o), n, mma_b(o), m);
+	pad_tie(p, mma_acc(o), o->out[0]);
 }
 
 static void
 tie_for(const Pad *p, const Op *o)
 {
 	for (int i = 0; i < o->nout; i++) {
-		pad_tie(p, o->out[i], o->in[3 + i]);
+		pad_tie(p, o->out[i], for_init(o, i));
 		pad_tie(p, o->out[i], o->blk[0]->arg[1 + i]);
 		pad_tie(p, o->out[i], o->blk[0]->last->in[i]);
 	}

@@ -84,7 +84,7 @@ int64_t
 pad_widest(Kernel *k, const Val *mem, const Val *tile, int unit)
 {
 	const Op *view = pad_tensor_view(k, mem);
-	const Param *t = view ? val_param(k, view->in[0]) : NULL;
+	const Param *t = view ? val_param(k, view_source(view)) : NULL;
 	int64_t most = dtype_most(tile->type.dtype), mult[DIM_MAX + 2];
 	int n = 0;
 
@@ -92,9 +92,9 @@ pad_widest(Kernel *k, const Val *mem, const Val *tile, int unit)
 		return 1;
 	if (!view || !pad_ends_there(k, view, unit))
 		mult[n++] = mem->def ? view_within(mem->def, unit) : tile->type.shape[unit];
-	for (int d = 0; view && d < view->in[0]->type.rank; d++) {
+	for (int d = 0; view && d < view_source(view)->type.rank; d++) {
 		bool along = d == view_operand_dim(view, unit);
-		Fact f = val_fact(k, along ? view->in[1 + d] : t->stride[d]);
+		Fact f = val_fact(k, along ? view_start(view, d) : t->stride[d]);
 
 		if (f.mult && (along || f.lo == f.hi))
 			mult[n++] = f.mult;
@@ -221,12 +221,12 @@ for_cores(const Pad *p, DotExtents *x)
 static DotExtents
 product_of(const Pad *p, const Op *o)
 {
-	const Type *a = &o->in[0]->type, *y = &o->out[0]->type;
+	const Type *a = &mma_a(o)->type, *y = &o->out[0]->type;
 	int bits = dtype_info[a->dtype].bits, b = dot_batch(o);
 	bool cores = bits < 32 || a->dtype == D_tf32;
 	int64_t m = y->shape[b], n = y->shape[b + 1], k = a->shape[b + 1];
 	DotExtents x = { { pad_class(p, o->out[0], b), pad_class(p, o->out[0], b + 1),
-		        pad_class(p, o->in[0], b + 1) },
+		        pad_class(p, mma_a(o), b + 1) },
 		      { m, n, k },
 		      { align_up(m, 8), align_up(n, 8), k }, 0 };
 

@@ -23,9 +23,9 @@ all_of(const uint32_t *uses, Val *mem)
 	if (view->code == O_alloc)
 		return mem;
 	if (view->code != O_view || !view_is_longer(view) || uses[mem->id] != 1 ||
-	    !view->in[0]->def || view->in[0]->def->code != O_alloc)
+	    !view_source(view)->def || view_source(view)->def->code != O_alloc)
 		return NULL;
-	return view->in[0];
+	return view_source(view);
 }
 
 /* Returns the load that ends the round trip starting at this store; NULL: none. */
@@ -39,7 +39,7 @@ end_of(const uint32_t *uses, const Op *store)
 	if (!tile || uses[tile->id] != 2)
 		return NULL;
 	for (Op *o = store->next; o; o = o->next)
-		if (o->code == O_load && pad_moved(o) && all_of(uses, o->in[0]) == tile)
+		if (o->code == O_load && pad_moved(o) && all_of(uses, load_source(o)) == tile)
 			return o->in[0] == store->in[1] ? NULL : o;
 	return NULL;
 }
@@ -49,7 +49,7 @@ pad_ends_detour(const Pad *p, const Op *load)
 {
 	const uint32_t *uses;
 
-	if (load->in[0]->type.space != S_shared)
+	if (load_source(load)->type.space != S_shared)
 		return false;
 	uses = kernel_uses(p->k);
 	for (const Op *o = load->parent->first; o != load; o = o->next)

@@ -69,7 +69,8 @@ movable(const Pipe *p, const Val *v, const Val *tile)
 	if (!o || o->parent != p->body)
 		return false;
 	if (o->code == O_load) {
-		if ((v->type.space != S_scalar && !makes_indices(p, o)) || written_in(p, view_root(o->in[0])))
+		if ((v->type.space != S_scalar && !makes_indices(p, o)) ||
+		    written_in(p, view_root(load_source(o))))
 			return false;
 	} else if (!op_is(o, F_PURE) || (v->type.space == S_reg && !makes_indices(p, o))) {
 		return false;
@@ -134,7 +135,7 @@ fill_ok(const Pipe *p, const Op *alloc)
 			if (!filled)
 				return false;
 			read = true;
-		} else if (o->code == O_load && view_root(o->in[0]) == tile) {
+		} else if (o->code == O_load && view_root(load_source(o)) == tile) {
 			read = true;
 		}
 	}
@@ -145,8 +146,8 @@ static bool
 load_ok(const Pipe *p, const Op *o)
 {
 	return o->code == O_load && o->out[0]->type.space == S_reg &&
-	       o->in[0]->type.space == S_global && movable(p, o->in[0], NULL) &&
-	       !written_in(p, view_root(o->in[0]));
+	       load_source(o)->type.space == S_global && movable(p, load_source(o), NULL) &&
+	       !written_in(p, view_root(load_source(o)));
 }
 
 /* Rejects explicit async copies, whose groups would be counted with the pass's own. */

@@ -157,7 +157,7 @@ guard_new(Block *b, Op *at, Src src, Val *cond, Op **then)
 int
 pipe_inside(const Pipe *p, Val *iv)
 {
-	const Val *hi = p->loop->in[1];
+	const Val *hi = for_hi(p->loop);
 
 	if (val_fact(p->k, iv).lo >= val_fact(p->k, hi).hi)
 		return 0;
@@ -174,7 +174,7 @@ emit_stage_copies(const Pipe *p, Block *b, Op *at, Val *iv, Val *stage)
 	Op *before = at;
 
 	if (sure < 0)
-		into = guard_new(b, at, src, ir_bin(b, at, O_lt, iv, p->loop->in[1]), &before)->blk[0];
+		into = guard_new(b, at, src, ir_bin(b, at, O_lt, iv, for_hi(p->loop)), &before)->blk[0];
 	for (int i = 0; i < p->nring && sure != 0; i++)
 		issue_ring(p, &p->ring[i], into, before, iv,
 		           ring_stage(into, before, &p->ring[i], stage));
@@ -255,7 +255,7 @@ Val *
 pipe_counter(const Pipe *p, Block *b, Op *at, Val *from, int64_t ahead)
 {
 	return ir_bin(b, at, O_add, from,
-	              ir_bin(b, at, O_mul, p->loop->in[2], ir_const(b, at, ahead)));
+	              ir_bin(b, at, O_mul, for_step(p->loop), ir_const(b, at, ahead)));
 }
 
 /* Emits the copies of the first iterations before the loop. */
@@ -266,7 +266,7 @@ prologue(Pipe *p)
 	Op *at = p->loop;
 
 	for (int64_t j = 0; j < p->stages - 1 && p->nring; j++)
-		emit_stage_copies(p, b, at, pipe_counter(p, b, at, p->loop->in[0], j), ir_const(b, at, j));
+		emit_stage_copies(p, b, at, pipe_counter(p, b, at, for_lo(p->loop), j), ir_const(b, at, j));
 }
 
 void

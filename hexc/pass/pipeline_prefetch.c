@@ -33,10 +33,10 @@ prefetch_load(const Pipe *p, const Prefetch *h, Block *b, Op *at, Val *iv)
 	if (sure > 0) {
 		Move m = move_start(p, b, at, iv, NULL, NULL);
 
-		view = move_val(&m, h->load->in[0]);
+		view = move_val(&m, load_source(h->load));
 		return op_new(b, at, O_load, src, 1, &view, 1, t)->out[0];
 	}
-	cond = ir_bin(b, at, O_lt, iv, p->loop->in[1]);
+	cond = ir_bin(b, at, O_lt, iv, for_hi(p->loop));
 	o = op_new(b, at, O_if, src, 1, &cond, 1, t);
 	for (int r = 0; r < 2; r++) {
 		Block *then = o->blk[r] = block_new(p->k, o);
@@ -44,7 +44,7 @@ prefetch_load(const Pipe *p, const Prefetch *h, Block *b, Op *at, Val *iv)
 		Val *v;
 
 		if (r == 0) {
-			view = move_val(&m, h->load->in[0]);
+			view = move_val(&m, load_source(h->load));
 			v = op_new(then, NULL, O_load, src, 1, &view, 1, t)->out[0];
 		} else {
 			v = zero_tile(then, NULL, t, src);
@@ -127,7 +127,7 @@ products(const Needs *n, int lo, int hi)
 		const Op *o = n->op[i];
 
 		if (o->code == O_dot && place_of(n, o) >= lo && place_of(n, o) <= hi)
-			sum += (double)type_size(&o->out[0]->type) * (double)o->in[0]->type.shape[1];
+			sum += (double)type_size(&o->out[0]->type) * (double)mma_a(o)->type.shape[1];
 	}
 	return sum;
 }
@@ -157,7 +157,7 @@ prefetch_first(Pipe *p)
 {
 	for (int i = 0; i < p->nprefetch; i++)
 		p->prefetch[i].first =
-			prefetch_load(p, &p->prefetch[i], p->loop->parent, p->loop, p->loop->in[0]);
+			prefetch_load(p, &p->prefetch[i], p->loop->parent, p->loop, for_lo(p->loop));
 }
 
 void

@@ -15,7 +15,7 @@ shared_value(const Val *y)
 {
 	const Op *p = y->def;
 
-	return p && (p->code == O_broadcast || p->code == O_splat) ? p->in[0] : NULL;
+	return p && (p->code == O_broadcast || p->code == O_splat) ? op_source(p) : NULL;
 }
 
 /* Returns 1 / x, computed before op at. */
@@ -31,7 +31,7 @@ reciprocal(Op *at, Val *x)
 static Val *
 factor_of(Op *o)
 {
-	Val *y = o->in[1], *x = shared_value(y);
+	Val *y = elt_rhs(o), *x = shared_value(y);
 	Constant c;
 
 	if (const_get(y, &c)) {
@@ -55,7 +55,7 @@ pass_reciprocal(Kernel *k)
 
 		if (o->code != O_div || o->out[0]->type.dtype != D_f32 || IMM(o, exact))
 			continue;
-		in[0] = o->in[0];
+		in[0] = elt_lhs(o);
 		in[1] = factor_of(o);
 		if (!in[1])
 			continue;

@@ -63,15 +63,15 @@ counted_dim(const Val *v, int depth)
 		return (int)IMM(o, dim);
 	if (o->code != O_cast && o->code != O_broadcast && o->code != O_reshape)
 		return -1;
-	d = counted_dim(o->in[0], depth - 1);
+	d = counted_dim(op_source(o), depth - 1);
 	if (d < 0 || o->code != O_reshape)
 		return d;
-	for (int i = 0; i < o->in[0]->type.rank; i++) /* the only dim with more than one element */
-		if (i != d && o->in[0]->type.shape[i] > 1)
+	for (int i = 0; i < op_source(o)->type.rank; i++) /* the only dim with more than one element */
+		if (i != d && op_source(o)->type.shape[i] > 1)
 			return -1;
 	while (e < v->type.rank && v->type.shape[e] == 1)
 		e++;
-	return e < v->type.rank && v->type.shape[e] == o->in[0]->type.shape[d] ? e : -1;
+	return e < v->type.rank && v->type.shape[e] == op_source(o)->type.shape[d] ? e : -1;
 }
 
 /* Is [start, start + extent) of a dim a part of a few equal pieces, which registers can slice? */
@@ -86,13 +86,13 @@ is_part(int64_t whole, int64_t start, int64_t extent)
 static bool
 plan_part(RegisterGather *p, int d)
 {
-	const Type *x = &p->view->in[0]->type, *t = &p->view->out[0]->type;
+	const Type *x = &view_source(p->view)->type, *t = &p->view->out[0]->type;
 	int e = view_result_dim(p->view, d);
 	int64_t extent = e < 0 ? 1 : t->shape[e], start;
 
 	if (view_step(p->view, d) != 1)
 		return false;
-	if (!val_is_const(p->view->in[1 + d], &start) || !is_part(x->shape[d], start, extent)) {
+	if (!val_is_const(view_start(p->view, d), &start) || !is_part(x->shape[d], start, extent)) {
 		p->chosen[p->nchosen++] = d;
 		p->n *= x->shape[d];
 		return true;
@@ -109,7 +109,7 @@ plan_part(RegisterGather *p, int d)
 static bool
 plan_make(const Op *view, RegisterGather *p)
 {
-	const Type *x = &view->in[0]->type, *t = &view->out[0]->type;
+	const Type *x = &view_source(view)->type, *t = &view->out[0]->type;
 	int first = view_gather_dim(view), part[DIM_MAX], npart = 0;
 
 	*p = (RegisterGather){ .view = view, .rank = t->rank, .n = 1 };
@@ -123,7 +123,7 @@ plan_make(const Op *view, RegisterGather *p)
 			part[npart++] = d;
 			continue;
 		}
-		e = counted_dim(view->in[1 + d], DEPTH);
+		e = counted_dim(view_start(view, d), DEPTH);
 		e = e < 0 ? e : first + e;
 		if (e < 0 || p->of[e] >= 0 || t->shape[e] != x->shape[d]) {
 			p->chosen[p->nchosen++] = d;
@@ -278,7 +278,7 @@ put_spread(Op *at, Val *v, Type t, int first)
 static Val *
 put_counted(Op *at, const RegisterGather *p, int d, Type t, int e)
 {
-	Val *v = p->view->in[1 + d], *count;
+	Val *v = view_start(p->view, d), *count;
 	Type one = v->type, own = t;
 
 	one.dtype = t.dtype;
@@ -311,8 +311,8 @@ put_chosen(Op *at, const RegisterGather *p, DType d)
 	Val *all = NULL, *inside = NULL;
 
 	for (int i = 0; i < p->nindex; i++) {
-		int64_t extent = p->view->in[0]->type.shape[p->chosen[i]];
-		Val *v = put_along(at, p, p->view->in[1 + p->chosen[i]], d), *in;
+		int64_t extent = view_source(p->view)->type.shape[p->chosen[i]];
+		Val *v = put_along(at, p, view_start(p->view, p->chosen[i]), d), *in;
 
 		if (p->nchosen == 1)
 			return v;
@@ -328,7 +328,7 @@ static DType
 index_type(const RegisterGather *p)
 {
 	for (int i = 0; i < p->nindex; i++)
-		if (p->view->in[1 + p->chosen[i]]->type.dtype != D_i32)
+		if (view_start(p->view, p->chosen[i])->type.dtype != D_i32)
 			return D_i64;
 	return D_i32;
 }
@@ -348,7 +348,7 @@ put_index(Op *at, const RegisterGather *p)
 		int d = p->chosen[i];
 
 		v = put_next(at, v, put_counted(at, p, d, t, view_result_dim(p->view, d)),
-		             p->view->in[0]->type.shape[d]);
+		             view_source(p->view)->type.shape[d]);
 	}
 	return v;
 }
@@ -359,7 +359,7 @@ gather(Kernel *k, Op *load, Val *x)
 	Val *v;
 	RegisterGather p;
 
-	plan_make(load->in[0]->def, &p);
+	plan_make(load_source(load)->def, &p);
 	v = put2(load, O_gather, put_rows(load, &p, x), put_index(load, &p), type_free(load->out[0]->type));
 	v->name = load->out[0]->name;
 	val_replace(k, load->out[0], v);
@@ -373,11 +373,11 @@ table_gather(Kernel *k, Op *alloc)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		const Op *view = o->code == O_load ? o->in[0]->def : NULL;
+		const Op *view = o->code == O_load ? load_source(o)->def : NULL;
 
 		if (o->code == O_store && o->in[1] == alloc->out[0])
 			store = o;
-		if (view && view->code == O_view && view->in[0] == alloc->out[0])
+		if (view && view->code == O_view && view_source(view) == alloc->out[0])
 			gather(k, o, store->in[0]);
 	}
 	op_unlink(store);

@@ -51,7 +51,7 @@ lives_through(const Val *v, const Op *o)
 static bool
 is_by_lanes(const Op *dot)
 {
-	DType d = dot->in[0]->type.dtype;
+	DType d = mma_a(dot)->type.dtype;
 
 	return dtype_info[d].bits == 32 && d != D_tf32;
 }
@@ -63,7 +63,7 @@ is_loaded(const Val *v)
 	while (v->def && (v->def->code == O_mask || op_moved(v->def)))
 		v = v->def->in[0];
 	return v->def && v->def->code == O_load &&
-	       (v->def->in[0]->type.space == S_shared || IMM(v->def, space_open));
+	       (load_source(v->def)->type.space == S_shared || IMM(v->def, space_open));
 }
 
 /* Does the program place v, apart from masks, in registers? */
@@ -71,7 +71,7 @@ static bool
 is_told(const Val *v)
 {
 	while (v->def && v->def->code == O_mask && !v->type.kept)
-		v = v->def->in[0];
+		v = mask_source(v->def);
 	return v->type.kept || (v->def && v->def->code == O_load);
 }
 
@@ -80,7 +80,7 @@ static bool
 is_computed(const Val *v)
 {
 	while (v->def && v->def->code == O_mask)
-		v = v->def->in[0];
+		v = mask_source(v->def);
 	return v->def && op_is(v->def, F_ELT);
 }
 

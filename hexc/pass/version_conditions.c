@@ -20,9 +20,9 @@ moved_by(const Op *o)
 	                                                         : NULL;
 
 	if (mem && mem->def && view_is_longer(mem->def))
-		mem = mem->def->in[0]; /* it starts and ends there */
+		mem = view_source(mem->def); /* it starts and ends there */
 	if (!mem || mem->type.space != S_global || mem->type.rank == 0 || !mem->def ||
-	    mem->def->code != O_view || mem->def->in[0]->def)
+	    mem->def->code != O_view || view_source(mem->def)->def)
 		return NULL;
 	return mem->def;
 }
@@ -63,7 +63,7 @@ static bool
 ask_room(const OpRange *r, Asked *a, const Op *view, int d)
 {
 	int i = 0;
-	Room x = { view->in[1 + d], val_param(r->k, view->in[0])->size[d], view_span(view, d) };
+	Room x = { view_start(view, d), val_param(r->k, view_source(view))->size[d], view_span(view, d) };
 
 	if (!is_before(r, x.start) || !is_before(r, x.size) || val_fact(r->k, x.start).lo < 0)
 		return false;
@@ -81,7 +81,7 @@ ask_room(const OpRange *r, Asked *a, const Op *view, int d)
 static void
 ask_inside(const OpRange *r, Asked *a, const Op *view)
 {
-	for (int d = 0; d < view->in[0]->type.rank; d++)
+	for (int d = 0; d < view_source(view)->type.rank; d++)
 		if (!view_operand_in_bounds(r->k, view, d))
 			ask_room(r, a, view, d);
 }
@@ -126,8 +126,8 @@ ask_start(const OpRange *r, Asked *a, const Op *view, Val *v, int64_t by)
 	a->starts = true;
 	if (is_of_sizes(r->k, v, START_DEPTH))
 		return ask_multiple(r, a, v, by);
-	if (o && (o->code == O_add || o->code == O_sub) && ask_start(r, a, view, o->in[0], by) &&
-	    ask_start(r, a, view, o->in[1], by))
+	if (o && (o->code == O_add || o->code == O_sub) && ask_start(r, a, view, elt_lhs(o), by) &&
+	    ask_start(r, a, view, elt_rhs(o), by))
 		return true;
 	*a = before;
 	for (int i = 1; o && o->code == O_mul && i >= 0; i--)
@@ -142,15 +142,15 @@ ask_start(const OpRange *r, Asked *a, const Op *view, Val *v, int64_t by)
 static bool
 ask_wide(const OpRange *r, Asked *a, const Op *view)
 {
-	const Param *p = val_param(r->k, view->in[0]);
+	const Param *p = val_param(r->k, view_source(view));
 	int unit = view_unit_dim(r->k, view), end = unit < 0 ? -1 : view_operand_dim(view, unit);
 	int64_t vec = widest(r->k, &view->out[0]->type, unit), at;
 
-	while (vec > 1 && !ask_start(r, a, view, view->in[1 + end], vec))
+	while (vec > 1 && !ask_start(r, a, view, view_start(view, end), vec))
 		vec /= 2;
 	if (vec == 1)
 		return false;
-	for (int d = 0; d < view->in[0]->type.rank; d++) {
+	for (int d = 0; d < view_source(view)->type.rank; d++) {
 		if (d == end || is_multiple(r, view, p->stride[d], vec))
 			continue;
 		a->strides = true;
@@ -160,7 +160,7 @@ ask_wide(const OpRange *r, Asked *a, const Op *view)
 	if (view_in_bounds(r->k, view, unit) || is_multiple(r, view, p->size[end], vec))
 		return true;
 	/* with a constant start it is in bounds in every block or in none */
-	a->no_room |= val_is_const(view->in[1 + end], &at) || !ask_room(r, a, view, end);
+	a->no_room |= val_is_const(view_start(view, end), &at) || !ask_room(r, a, view, end);
 	return ask_multiple(r, a, p->size[end], vec);
 }
 

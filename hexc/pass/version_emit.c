@@ -36,7 +36,7 @@ own_view(Op *o, const Op *view)
 
 	if (*mem != view->out[0]) {
 		longer = op_clone(o->parent, o, (*mem)->def, NULL, NULL);
-		longer->in[0] = own->out[0];
+		longer->in[IN_view_source] = own->out[0];
 		own = longer;
 	}
 	*mem = own->out[0];
@@ -103,7 +103,7 @@ drop_masks(Kernel *k, Block *b)
 		IMM_SET(o, dims, dims);
 		if (dims)
 			continue;
-		val_replace(k, o->out[0], o->in[0]);
+		val_replace(k, o->out[0], mask_source(o));
 		op_unlink(o);
 	}
 }

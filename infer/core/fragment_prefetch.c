@@ -275,7 +275,7 @@ obstacle(Rotate *r)
 	if (!r->ring)
 		return "its first MMA reads no pipeline stage directly";
 	if (r->expands)
-		return "a sparse operand takes the registers";
+		return "a sparse operand needs the registers";
 	return reads_ok(r) ? NULL : "a stage is read under another shape than it is written";
 }
 

@@ -61,11 +61,11 @@ static const char *
 op_refused(const MulticastQuery *c, const Op *o)
 {
 	if (op_is(o, F_EFFECT))
-		return "it prints, or asserts";
+		return "it contains `print` or `assert`";
 	if (o->code == O_block_id && !is_numbered(o))
 		return "the kernel is not persistent";
 	if (writes_tensor(o) && !grid_loop(o))
-		return "it stores outside of the loop over its blocks";
+		return "it stores outside the loop over its blocks";
 	if (o->blk[0] && o->code != O_roles && !comes_alike(c, o))
 		return "trip counts depend on the block index";
 	return NULL;

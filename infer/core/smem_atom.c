@@ -118,23 +118,24 @@ map_refusal(Kernel *k, const Val *mem)
 	int bits = dtype_info[mem->type.dtype].bits, unit;
 
 	if (!p || view_gather_dim(view) >= 0)
-		return "it is no box of a tensor";
+		return "it is not a TMA box of a tensor";
 	if (tensor_align(k, p) % MAP_GRAIN)
-		return "the address of the tensor is no multiple of 16 bytes";
+		return "the address of the tensor is not a multiple of 16 bytes";
 	if (view_has_steps(view))
-		return "it steps over elements of the tensor";
+		return "its slice of the tensor is strided";
 	if (bits < 8 || dtype_pieces(mem->type.dtype) > 1)
-		return "its elements share bytes";
+		return "its elements are smaller than a byte";
 	if (view->in[0]->type.rank > MAP_RANK_MAX)
-		return "the tensor has more than 5 dims";
+		return "the tensor has more than 5 dimensions";
 	unit = view_unit_dim(k, view);
 	if (unit < 0)
-		return "no dim of it is contiguous";
+		return "none of its dimensions is contiguous";
 	for (int d = 0; d < view->in[0]->type.rank; d++)
 		if (d != view_operand_dim(view, unit) &&
 		    val_fact_at(k, view, p->stride[d]).mult * bits % (8 * MAP_GRAIN))
 			return arena_printf(k->unit->arena,
-			                    "stride of dim %d of `%s` is not known to be a multiple of 16 bytes; `assume` rows of a multiple of %d elements",
+			                    "stride of dimension %d of `%s` is not known to be a multiple "
+			                    "of 16 bytes; `assume` rows of a multiple of %d elements",
 			                    d, p->name, 8 * MAP_GRAIN / bits);
 	return NULL;
 }

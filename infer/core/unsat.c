@@ -88,8 +88,8 @@ infer_error_half_bytes(Solve *s, const Op *o, const Layout *l, int unit)
 	infer_error(
 		s, o->src,
 		"%s elements cannot be stored one at a time: element %s, in %s, shares a byte with element "
-		"%s, in %s: assume that the last dimension written is a multiple of %d, and write slices "
-		"whose starts and extents are such too",
+		"%s, in %s; assume that the last dimension written is a multiple of %d, and write slices "
+		"whose starts and extents are also multiples",
 		dtype_info[t->dtype].name, elem_words(s, t, 0), coord_text(s, l, t, 0),
 		elem_words(s, t, next), coord_text(s, l, t, next), 8 / dtype_grain(t->dtype));
 	infer_error_tensor(s, o->in[1]);
@@ -108,7 +108,7 @@ infer_error_no_red(Solve *s, const Op *o)
 
 	if (kind != K_flt)
 		use = kind == K_sint ? "i32" : "u32";
-	infer_error(s, o->src, "%s has no %s of %s%s: keep that %s in %s, and cast it %s",
+	infer_error(s, o->src, "%s has no %s of %s%s; keep that %s in %s, and cast it %s",
 	            s->k->unit->target->name, name[IMM(o, update)], dtype_info[d].name,
 	            o->nin == 3 && IMM(o, update) < STORE_SWAP ? " with a value" : "",
 	            shared ? "tile" : "tensor", use, shared ? "behind" : "in another kernel");

@@ -90,7 +90,8 @@ too_many(Solve *s, const RegisterDemand *n)
 	}
 	if (n->tiles + n->fragments + LEAST_REGISTERS <= n->limit) {
 		infer_error(s, n->where->src,
-		            "the loop needs about %d registers/thread; consumer warps have %d: use smaller tiles or another schedule",
+		            "the loop needs about %d registers/thread; consumer warps have %d; use smaller "
+		            "tiles or another schedule",
 		            work_need(s), n->limit);
 		return;
 	}
@@ -100,14 +101,14 @@ too_many(Solve *s, const RegisterDemand *n)
 		fix = arena_printf(s->arena, "use more WARPS (now %d) or smaller tiles", s->k->warps);
 	infer_error(
 		s, n->where->src,
-		"the tiles kept here need %lld registers of a lane, %saddresses %d: more than the %d that a "
-		"lane has; %s alone takes %lld in lane 0 of warp 0, from element %s to %s: %s",
+		"the tiles live here need %lld registers/thread, %saddresses %d, more than the limit of "
+		"%d; %s alone needs %lld in lane 0 of warp 0, from element %s to %s; %s",
 		(long long)n->tiles, frag, LEAST_REGISTERS, n->limit, named,
 		(long long)lane_words(s, v), elem_words(s, &v->type, 0),
 		elem_words(s, &v->type, last_element(l, &v->type)), fix);
 	if (n->dot)
 		infer_error_note(s, n->dot->src,
-		           "%s on %dx%d warps: the result takes %lld registers of a lane, fragments %lld",
+		           "%s on %dx%d warps: the result needs %lld registers/thread, fragments %lld",
 		                 s->sol->plan.dot[s->dot_at[n->dot->id]]->inst->name,
 		                 s->sol->plan.dot[s->dot_at[n->dot->id]]->wm,
 		                 s->sol->plan.dot[s->dot_at[n->dot->id]]->wn,

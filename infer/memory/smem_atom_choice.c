@@ -101,10 +101,10 @@ form_error(Solve *s, const Val *tile, const Demand *d, int n)
 	while (i < n - 1 && both & d[i].widths)
 		both &= d[i++].widths;
 	infer_error(s, d[i].op->src,
-	            "%s, %s, has rows along dim %d in memory, of which %s makes nothing: it takes whole "
-	            "stages with rows of 16, 32, 64 or 128 bytes, 8 at a time, and those of 8 and 32 bits "
-	            "along k: copy it from a tensor that is contiguous along the other dim, or change "
-	            "its extents",
+	            "%s, %s, has rows along dimension %d in memory, which %s does not support: it needs "
+	            "full stages with rows of 16, 32, 64 or 128 bytes, a multiple of 8 rows, and 8- and "
+	            "32-bit elements along k; copy it from a tensor that is contiguous along the other "
+	            "dimension, or change its extents",
 	            tile_words(s, tile), type_print(s->arena, &tile->type), s->unit[tile->id],
 	            demand_words(s, &d[i]));
 	for (int j = 0; j < s->nforms; j++)

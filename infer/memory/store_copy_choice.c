@@ -225,9 +225,9 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 	}
 	if (*vec == 0) {
 		infer_error(s, o->src,
-		      "rows of %s cannot be copied in whole bytes: %s and its neighbour share one, which "
-		      "lane 0 of warp 0 cannot copy alone: the rows of the shared tile, and what is "
-		      "copied of them, must be multiples of %d",
+		      "rows of %s cannot be copied in whole bytes: %s shares a byte with an adjacent "
+		      "element, and lane 0 of warp 0 cannot copy it alone; make the rows of the shared "
+		      "tile, and the extents copied, multiples of %d",
 		            dtype_info[t->dtype].name, elem_words(s, t, 0), 8 / grain);
 		infer_error_tensor(s, o->in[0]);
 		return false;
@@ -315,8 +315,8 @@ reshape_error(Solve *s, const Op *o, const Val *tile, const Layout *l)
 
 	infer_error(
 		s, as->src,
-		"%s is laid out in memory as %s%s, of which no dims of %s can be made: declare it in "
-		"that shape, or load it whole and reshape what is loaded",
+		"%s has the memory layout %s%s, which has no equivalent with the dimensions of %s; declare "
+		"it in that shape, or load all of it and reshape the result",
 		tile_words(s, tile), layout_print(s->arena, l), tile->type.pinned ? ", which is pinned" : "",
 		type_print(s->arena, &as->out[0]->type));
 	infer_error_note(s, tile->def->src, "%s is %s", tile_words(s, tile),

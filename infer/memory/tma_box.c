@@ -18,7 +18,7 @@ box_refusal(const Solve *s, const Op *copy)
 	Layout l;
 
 	if (!(s->k->unit->target->features & T_TMA))
-		return "the target has no copies of boxes";
+		return "the target has no TMA tensor copies";
 	if (why)
 		return why;
 	if (first < 0 || tile->type.pinned)
@@ -29,8 +29,8 @@ box_refusal(const Solve *s, const Op *copy)
 		if (form_widths[w] != FORM_CHUNK &&
 		    form_layout(&(SmemAtom){ s->unit[tile->id], first, form_widths[w] }, &tile->type, &l))
 			return NULL;
-	return "the shared tile has no 8 rows of 32 bytes, nor is it rows of 16 bytes and more, 128 in all, "
-	       "of at most 256 elements";
+	return "the shared tile has neither 8 rows of 32 bytes, nor rows of at least 16 bytes and at most "
+	       "256 elements with 128 bytes in all";
 }
 
 /* Returns the box extent of a dim other than the row's.  Each box starts at a multiple of the 8-row

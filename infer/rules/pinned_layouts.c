@@ -85,12 +85,13 @@ conflict(Solve *s, const Val *v, const Op *pin, const Layout *ours, const Op *ot
 	              : "put `relayout(...)` between the two";
 	if (e < 0)
 		infer_error(s, pin->src,
-		      "the pinned layout of %s gives %s the layout %s, but %s requires another replication: %s, remove the pin, or %s",
+		      "the pinned layout of %s gives %s the layout %s, but %s requires another "
+		      "replication; %s, remove the pin, or %s",
 		            name, type_print(s->arena, t), layout_print(s->arena, ours), them, pin_it, cut);
 	else
 		infer_error(s, pin->src,
-		            "%s is pinned, and that puts element %s of %s into %s, but %s has it in %s: %s, "
-		            "leave the pin out, or %s",
+		            "the pinned layout of %s puts element %s of %s into %s, but %s has it in %s; "
+		            "%s, remove the pin, or %s",
 		            name, elem_words(s, t, e), type_print(s->arena, t), coord_text(s, ours, t, e),
 		            them, coord_text(s, theirs, t, e), pin_it, cut);
 	infer_error_note(s, other->src, "%s requires %s to have layout %s", them, type_print(s->arena, t),

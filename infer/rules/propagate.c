@@ -217,7 +217,7 @@ anchor_packed(Solve *s)
 		drain(s);
 	}
 	if (s->unpackable)
-		infer_error(s, s->unpackable->src, "the blocks of `%s` cannot be spread over %d warps",
+		infer_error(s, s->unpackable->src, "the blocks of `%s` cannot be distributed over %d warps",
 		            val_param(s->k, s->unpackable->in[1])->name, s->k->warps);
 	return !s->unpackable;
 }
@@ -229,7 +229,7 @@ anchor_accesses(Solve *s)
 
 	for (Op *o; (o = biggest_access(s, &next)) != NULL; drain(s))
 		if (!anchor_access(s, o)) {
-			infer_error(s, o->src, "the tile cannot be spread over %d warps", s->k->warps);
+			infer_error(s, o->src, "the tile cannot be distributed over %d warps", s->k->warps);
 			return false;
 		}
 	return true;

@@ -182,9 +182,9 @@ pass_multicast(Kernel *k)
 	if (blocks <= 1)
 		return false;
 	c.share.dims = grid_dims(k);
-	why = axis < 0 ? "its blocks are along several dims of the grid" : share_refused(&c.share, &c.number);
+	why = axis < 0 ? "its blocks are along several grid dimensions" : share_refused(&c.share, &c.number);
 	if (!why && !share_copies(&c))
-		why = "neighbouring blocks along that grid dimension share no operand";
+		why = "adjacent blocks along that grid dimension share no operand";
 	if (why) {
 		diag_class_error(k->unit->diag, DC_SOURCE, k->src,
 		                 "kernel %s cannot have clusters of %dx%dx%d: %s", k->name, asked[0],

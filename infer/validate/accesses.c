@@ -126,11 +126,12 @@ prove_vectors(Prove *p, const Side *s, const Ownership *h, int vec, bool write)
 	const int64_t *number;
 
 	if (vec < 1 || h->regs % vec)
-		return prove_error(p, -1, 0, "%lld registers are not whole accesses of %d",
+		return prove_error(p, -1, 0, "%lld registers are not a multiple of the %d elements per "
+		                             "access",
 		                   (long long)h->regs, vec);
 	if (!s->shared && s->mem->def && view_align(p->k, s->mem->def, vec) % vec)
-		return prove_error(p, -1, 0, "nothing says that the tile begins at a multiple of the %d "
-		                             "elements of an access",
+		return prove_error(p, -1, 0, "the tile is not known to start at a multiple of the %d "
+		                             "elements per access",
 		                   vec);
 	if (!s->shared && s->mem->def && !ends_between(p, s->mem->def, s->unit, vec))
 		return prove_error(p, -1, 0, "an access of %d elements may reach past the end of the tensor",
@@ -138,8 +139,8 @@ prove_vectors(Prove *p, const Side *s, const Ownership *h, int vec, bool write)
 	if (vec == 1)
 		return true;
 	if (s->shared && view_gather_dim(s->mem->def) >= 0 && !rows_aligned(s, vec))
-		return prove_error(p, -1, 0, "rows that indices name begin at no multiples of the %d "
-		                             "elements of an access",
+		return prove_error(p, -1, 0, "gathered rows do not start at multiples of the %d elements "
+		                             "per access",
 		                   vec);
 	number = numbers(p, s);
 	for (int t = 0; t < p->threads; t++)
@@ -148,8 +149,8 @@ prove_vectors(Prove *p, const Side *s, const Ownership *h, int vec, bool write)
 			int i = !write || h->acts[t] ? neighbours(number, e, vec) : vec;
 
 			if (i < vec)
-				return prove_error(p, t, r, "an access of %d elements takes %s and %s, not "
-				                            "neighbours in memory",
+				return prove_error(p, t, r, "an access of %d elements covers %s and %s, "
+				                            "which are not contiguous in memory",
 				                   vec, elem_text(p, &s->mem->type, e[0]),
 				                   elem_text(p, &s->mem->type, e[i]));
 		}
@@ -194,7 +195,8 @@ indices(Prove *p, const Val *mem, const Ownership *h)
 					reg = reg_of(x, want);
 				if (reg < 0 || x->elem[t * x->regs + reg] != want)
 					return prove_error(p, t, r,
-					             "index %lld is not where the access to %s looks for it",
+					             "index %lld is not in the register that the access to "
+					             "%s reads it from",
 					                   (long long)want, elem_text(p, &mem->type, e));
 			}
 		}
@@ -235,10 +237,10 @@ does(Prove *p, const Op *o, unsigned kinds)
 	if (!in)
 		return prove_error(p, -1, 0, "no instruction was chosen");
 	if (!(kinds >> in->kind & 1))
-		return prove_error(p, -1, 0, "%s does something else", in->name);
+		return prove_error(p, -1, 0, "%s performs a different operation", in->name);
 	if (o->code == O_store && IMM(o, update) != STORE_PLAIN &&
 	    (in->atom != IMM(o, update) || in->ta != o->in[0]->type.dtype))
-		return prove_error(p, -1, 0, "%s updates otherwise, or another type", in->name);
+		return prove_error(p, -1, 0, "%s has a different update operation or type", in->name);
 	return true;
 }
 
@@ -254,10 +256,11 @@ prove_matrix(Prove *p, const Type *t, const Instr *in, const Ownership *h, const
 	int64_t word = reg_of(h, m->elem[8 * j * m->regs + row]); /* lane 0 gets the first element of row 0 */
 
 	if (word < 0)
-		return prove_error(p, w, 0, "%s moves %s, which this lane does not hold", in->name,
+		return prove_error(p, w, 0, "%s accesses %s, which this lane does not own", in->name,
 		                   elem_text(p, t, m->elem[8 * j * m->regs + row]));
 	if (word % per_word)
-		return prove_error(p, w, word, "%s moves words, and %s begins none", in->name,
+		return prove_error(p, w, word, "%s accesses 32-bit registers, and %s is not the first "
+		                               "element of one", in->name,
 		                   elem_text(p, t, m->elem[8 * j * m->regs + row]));
 	for (int e = 0; w == 0 && e < per_word; e++)
 		used[word + e]++;
@@ -272,7 +275,8 @@ prove_matrix(Prove *p, const Type *t, const Instr *in, const Ownership *h, const
 			if (bit >= 0 && bit < 32)
 				got = m->elem[(w + 8 * j + r) * m->regs + row + c];
 			if (got != want)
-				return prove_error(p, w + l, word + i, "%s moves %s, the layout says %s",
+				return prove_error(p, w + l, word + i, "%s accesses %s; expected %s by the "
+				                                       "layout",
 				                   in->name, elem_text(p, t, got), elem_text(p, t, want));
 		}
 	return true;
@@ -286,7 +290,7 @@ prove_matrices(Prove *p, const Type *t, const Instr *in, const Ownership *h, con
 	int64_t *used = NEWN(p->arena, int64_t, h ? h->regs : 1);
 
 	if (!map)
-		return prove_error(p, -1, 0, "nothing says which lane addresses which row");
+		return prove_error(p, -1, 0, "no mapping from lanes to row addresses");
 	if (!instr_on(in, p->k->unit->target))
 		return prove_error(p, -1, 0, "%s does not exist on %s", in->name, p->k->unit->target->name);
 	if (!h || !m || !prove_vectors(p, s, m, per_row, false))
@@ -298,7 +302,7 @@ prove_matrices(Prove *p, const Type *t, const Instr *in, const Ownership *h, con
 					return false;
 	for (int64_t r = 0; r < h->regs; r++)
 		if (used[r] != 1)
-			return prove_error(p, 0, r, "%s moves this register %lld times", in->name,
+			return prove_error(p, 0, r, "%s accesses this register %lld times; expected once", in->name,
 			                   (long long)used[r]);
 	return true;
 }
@@ -318,7 +322,7 @@ prove_load(Prove *p, const Op *o)
 	}
 	h = held_of(p, o->out[0]);
 	if (o->out[0]->type.bit_order)
-		prove_error(p, -1, 0, "only ldmatrix delivers elements in an order of their own");
+		prove_error(p, -1, 0, "only ldmatrix supports a permuted element order");
 	if (h && does(p, o, s.shared ? 1u << IK_ld_shared : 1u << IK_ld_global) &&
 	    width(p, o, dtype_info[o->out[0]->type.dtype].bits) &&
 	    prove_vectors(p, &s, h, op_access(o)->vec, false))
@@ -351,16 +355,16 @@ prove_found(Prove *p, const Op *o, const Ownership *h)
 	Side s;
 
 	if (access_found(o) && (!side_of(p, access_found(o), &s) || op_access(o)->vec != 1))
-		return prove_error(p, -1, 0, "what was there is not kept element by element");
+		return prove_error(p, -1, 0, "the layout of the old values does not match the tile's");
 	if (o->nin < 4)
 		return true;
 	other = held_of(p, o->in[3]);
 	if (!other || other->regs != h->regs)
-		return prove_error(p, -1, 0, "what is compared is laid out otherwise");
+		return prove_error(p, -1, 0, "the compared values have a different layout");
 	for (int64_t i = 0; i < p->threads * h->regs; i++)
 		if (h->elem[i] >= 0 && h->elem[i] != other->elem[i])
 			return prove_error(p, (int)(i / h->regs), i % h->regs,
-			                   "what is compared is another element");
+			                   "the compared value belongs to a different element");
 	return true;
 }
 
@@ -413,7 +417,7 @@ prove_copy(Prove *p, const Op *o)
 	if (instr_is_box(in)) {
 		if (in->kind != (IMM(o, async) == COPY_OUT ? IK_tma_store : IK_tma_load) ||
 		    IMM(o, async) < COPY_BARRIER)
-			prove_error(p, -1, 0, "%s is no copy of kind %lld", in->name,
+			prove_error(p, -1, 0, "%s is not a copy of kind %lld", in->name,
 			            (long long)IMM(o, async));
 		else
 			prove_boxes(p, o, in->kind == IK_tma_store);

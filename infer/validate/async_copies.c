@@ -127,9 +127,9 @@ static void
 touches(PathWalk *f, Way *w, const Op *o, Val *v, bool writes)
 {
 	static const char *const what[] = {
-		[BRINGS] = "it reads what a copy still brings",
-		[TAKES] = "it writes what a bulk copy still reads",
-		[HIDES] = "no proxy stands between it and what lanes wrote",
+		[BRINGS] = "reads the destination of a copy that is still in flight",
+		[TAKES] = "writes the source of a bulk copy that is still in flight",
+		[HIDES] = "no proxy fence between it and generic-proxy writes",
 	};
 	StageRange p = part_of(f, w, v);
 
@@ -191,6 +191,6 @@ pass_validate_async_copies(Kernel *k)
 		for (int j = 0; j < ways.a[i].n; j++)
 			if (ways.a[i].copy[j].kind == TAKES)
 				violation(&f, k->body->last,
-				          "a bulk copy is under way where the kernel ends");
+				          "a bulk copy is still in flight at the end of the kernel");
 	return false;
 }

@@ -61,7 +61,7 @@ record_operand_read(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o, MmaOperandR
 			return;
 		}
 	if (s->n == READS)
-		violation(f, o, "more products are under way than can be followed");
+		violation(f, o, "more asynchronous MMAs are in flight than the validator can track");
 	else
 		s->read[s->n++] = r;
 }
@@ -90,7 +90,7 @@ hand_on(AsyncMmaCheck *f, const AsyncMmaState *from, const Val *v, AsyncMmaState
 static void
 moved(AsyncMmaCheck *f, const Op *o)
 {
-	violation(f, o, "what a product under way makes changes its place");
+	violation(f, o, "the result of an asynchronous MMA in flight changes its registers");
 }
 
 /* At the end of an iteration, validates that a value being computed is in the registers of the iteration's
@@ -134,7 +134,7 @@ takes(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 		if (!under_way(s, v))
 			continue;
 		if (!enters && !(o->code == O_wgmma && i == 2))
-			violation(f, o, "it reads what a product under way makes");
+			violation(f, o, "reads the result of an asynchronous MMA that is still in flight");
 		else if (read_behind(v, o))
 			moved(f, o);
 	}
@@ -168,10 +168,10 @@ starts_anew(AsyncMmaCheck *f, const Op *o)
 	if (val_is_const(o->in[3], &adds) && !adds)
 		return;
 	if (!first || first->code != O_const || IMM(first, value) || first->fimm < 0 || first->fimm > 0)
-		violation(f, o, "what it drops is not known to be zeros");
+		violation(f, o, "the accumulator that it discards is not known to be zero");
 	else if (!later || later->code != O_lt || later->in[0] != loop->in[0] ||
 	         later->in[1] != sum->block->arg[0])
-		violation(f, o, "it drops its sum in another turn than the first");
+		violation(f, o, "discards its accumulator in an iteration other than the first");
 }
 
 /* Do producer lanes load the tile by cp.async that arrives at the tile's barrier? */
@@ -238,7 +238,7 @@ issue(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 		int set = p ? set_of(p) : 0, part = p ? p->dot.from : 0;
 
 		if (!shared && is_made_again(s, v, set, part))
-			violation(f, o, "a product under way reads the registers of its factor");
+			violation(f, o, "an asynchronous MMA in flight reads the registers of its operand");
 		record_operand_read(f, s, o,
 		    (MmaOperandRead){ .tile = shared ? view_root(o->in[i]) : v,
 		               .slot = shared ? stage_of(f->producer->blk[0], v) : NULL,
@@ -251,18 +251,18 @@ issue(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 	record_operand_read(f, s, o, (MmaOperandRead){ .tile = o->out[0], .made = true, .age = OPEN });
 	for (int i = 0; i < 2 && !s->seen; i++)
 		if (is_brought(f, o->in[i]))
-			violation(f, o, "no fence of the proxy stands behind the wait for copies that lanes "
-			                "did");
+			violation(f, o, "no proxy fence after the wait for cp.async copies");
 	for (int i = 0; i < 2; i++)
 		if (is_hidden(f, o->in[i]))
-			violation(f, o, "no proxy stands between what lanes of producers store and their "
-			                "arrival");
+			violation(f, o, "no proxy fence between stores of producer warps and their "
+			                "mbarrier arrive");
 	if (o->lowering && o->lowering->dot.sets && !s->fresh) /* each slice is computed at its fence */
-		violation(f, o, "no wg_fence stands between it and what lanes made of its factor");
+		violation(f, o, "no wgmma_fence between it and the register writes of its operand");
 	if (!s->fenced)
-		violation(f, o, "no wg_fence stands between it and what warps did to its registers");
+		violation(f, o, "no wgmma_fence between it and the accesses to its registers");
 	if (!s->fresh && read_behind(o->in[2], o))
-		violation(f, o, "its accumulator is read again, and copied behind products of its fence");
+		violation(f, o, "its accumulator has another use and is copied after MMAs that follow its "
+		                "fence");
 	s->fresh = false;
 }
 
@@ -285,7 +285,7 @@ release(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 
 		if (!r->made && is_leave(f->producer->blk[0], o->in[0], r->tile) &&
 		    (!r->slot || slots_meet(o, r->slot, o->in[1])))
-			violation(f, o, "it releases a stage that a product under way reads");
+			violation(f, o, "releases a stage that an asynchronous MMA in flight reads");
 	}
 }
 
@@ -297,7 +297,7 @@ written(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 
 	for (int i = 0; i < s->n; i++)
 		if (s->read[i].tile == to)
-			violation(f, o, "it writes a tile that a product under way reads");
+			violation(f, o, "writes a tile that an asynchronous MMA in flight reads");
 }
 
 static void walk_block(AsyncMmaCheck *f, AsyncMmaState *s, const Block *b);
@@ -434,6 +434,7 @@ pass_validate_wgmma(Kernel *k)
 			f.operand[o->in[i]->id] = o->in[i]->type.space == S_reg;
 	walk_block(&f, &s, f.producer->blk[1]);
 	if (s.n && f.ok)
-		violation(&f, f.producer->blk[1]->last, "products are under way where the role ends");
+		violation(&f, f.producer->blk[1]->last, "asynchronous MMAs are still in flight at the end "
+		                                        "of the role");
 	return false;
 }

@@ -386,6 +386,7 @@ order_signals(Order *w)
 		if (!g.n)
 			g = make_graph(w->k);
 		if (is_handed(&g, tensor))
-			prove_violation(w->k, &w->ok, at, "blocks hand memory on by it, and it has no fence");
+			prove_violation(w->k, &w->ok, at, "blocks pass memory to each other through it, "
+			                                  "and it has no fence");
 	}
 }

@@ -40,7 +40,7 @@ prove_side(Prove *p, const Op *o, const Instr *in, int side, int64_t at, int64_t
 	x[1 - side] = k0 / (in->k / in->scales);
 	s = start_of(h, index_elem(&v->type, x));
 	if (s.reg < 0 || s.lane % pair || s.reg % in->scales || s.reg + in->scales > h->regs)
-		return prove_error(p, s.lane, s.reg, "scales from %s do not start here",
+		return prove_error(p, s.lane, s.reg, "scales starting at %s do not begin at this register",
 		                   elem_text(p, &v->type, index_elem(&v->type, x)));
 	for (int t = 0; t < p->threads; t++) {
 		int q = t % 4 - s.lane, row = t % WARP_SIZE / 4 + 8 * q;
@@ -61,6 +61,6 @@ prove_scales(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t n0, int
 {
 	for (int i = 0; i < 2; i++)
 		if (in->scale != o->in[3 + i]->type.dtype || in->k != in->scales * dot_block(o, i))
-			return prove_error(p, -1, 0, "%s does not take such scales", in->name);
+			return prove_error(p, -1, 0, "%s does not support these scales", in->name);
 	return prove_side(p, o, in, 0, m0, k0, c) && prove_side(p, o, in, 1, n0, k0, c);
 }

@@ -110,7 +110,7 @@ is_inside(SmallLaunch *run, const Op *o, const Op *view, const ClaimPlace *p, in
 		if (!*in)
 			*in = view_operand_in_bounds(c->k, view, d) ? 1 : -1;
 		if (*in > 0 && !p->any[d] && (p->at[d] < 0 || behind(p, d) > p->size[d]))
-			violation(run, o, "it is taken to be inside of its tensor, and is not");
+			violation(run, o, "marked as in bounds, but reaches out of bounds");
 	}
 }
 
@@ -128,17 +128,17 @@ is_aligned(SmallLaunch *run, const Op *o, const ClaimPlace *p, int rank, int64_t
 		first += p->any[d] ? 0 : p->at[d] * p->stride[d];
 	}
 	if (unit < 0) {
-		violation(run, o, "its elements are no neighbours in memory");
+		violation(run, o, "its elements are not contiguous in memory");
 		return;
 	}
 	for (int d = 0; d < rank; d++)
 		if (d != unit && (p->any[d] || p->n[d] > 1) && p->by[d] * p->stride[d] % vec != 0)
-			violation(run, o, "rows of its tensor begin at no multiples of an access");
+			violation(run, o, "rows of its tensor do not start at multiples of the access width");
 	if (first % vec != 0)
-		violation(run, o, "it begins at no multiple of an access");
+		violation(run, o, "does not start at a multiple of the access width");
 	rest = p->size[unit] - p->at[unit];
 	if (rest > 0 && rest < p->n[unit] && rest % vec != 0)
-		violation(run, o, "an access of it reaches past the end of its tensor");
+		violation(run, o, "an access reaches past the end of its tensor");
 }
 
 /* Validates the strides of a TMA tensor map. */
@@ -150,7 +150,7 @@ is_in_steps(SmallLaunch *run, const Op *o)
 
 	for (int d = 1; d < m->rank; d++)
 		if (launch_number(run, m->stride[d], &x) && x * dtype_info[m->dtype].bits / 8 % BOX_BYTES)
-			violation(run, o, "a dim of its tensor map goes in no steps of 16 bytes");
+			violation(run, o, "a stride of its tensor map is not a multiple of 16 bytes");
 }
 
 static void
@@ -185,7 +185,7 @@ is_known(SmallLaunch *run, const Op *o, const Val *v)
 		return;
 	f = val_fact(c->k, v);
 	if (x < f.lo || x > f.hi || (f.mult ? x % f.mult : x) != 0)
-		violation(run, o, "a number of it is not what is known of it");
+		violation(run, o, "a value contradicts the range analysis");
 }
 
 static void

@@ -75,7 +75,7 @@ staged_side(Prove *p, const Side *s, InstrKind kind, const LoweredAccess *a, con
 	if (!a->inst)
 		return prove_vectors(p, s, h, a->vec, kind == IK_stmatrix);
 	if (!in || in->kind != kind)
-		return prove_error(p, -1, 0, "%s is no way to touch a staging tile", a->inst);
+		return prove_error(p, -1, 0, "%s cannot access a staging tile", a->inst);
 	return prove_matrices(p, &s->mem->type, in, h, a->map, s);
 }
 
@@ -100,7 +100,7 @@ prove_staging(Prove *p, const Type *t, const Staging *how, const Ownership *from
 static void
 not_here(Prove *p, int thread, int64_t reg, LoweringKind how, const Type *t, int64_t want)
 {
-	prove_error(p, thread, reg, "a %s cannot bring %s here", lowering_kind_name[how],
+	prove_error(p, thread, reg, "a %s conversion cannot move %s here", lowering_kind_name[how],
 	            elem_text(p, t, want));
 }
 
@@ -166,7 +166,7 @@ prove_convert_layout(Prove *p, const Op *o)
 	if (!from || !to)
 		return;
 	if (how != LW_rename && how != LW_select && how != LW_shuffle && how != LW_shared) {
-		prove_error(p, -1, 0, "no way was chosen");
+		prove_error(p, -1, 0, "no lowering was chosen");
 		return;
 	}
 	if (how == LW_shared) {

@@ -103,12 +103,12 @@ static bool
 goes_on(Pair *x, const Op *a, const Op *b)
 {
 	if (!b || b->code != O_for)
-		return split_wrong(x, "nobody does the rest");
+		return split_wrong(x, "the remainder loop is missing");
 	if (b->in[2] != a->in[2] || b->nout != a->nout || !is_behind(x->p->k, a, b->in[0]))
-		return split_wrong(x, "the rest does not go on where the loop without masks ends");
+		return split_wrong(x, "the remainder loop does not start where the unmasked loop ends");
 	for (int i = 0; i < a->nout; i++)
 		if (b->in[3 + i] != a->out[i])
-			return split_wrong(x, "the rest does not go on with what was carried");
+			return split_wrong(x, "the remainder loop does not continue with the carried values");
 	return true;
 }
 
@@ -120,7 +120,7 @@ is_part(Prove *p, const Op *front, const Op *clear, const Op *rest)
 	Pair x = { .p = p, .front = front, .clear = clear, .rest = rest, .known = { .k = p->k } };
 
 	if (!ends_inside(&x, clear->in[1]))
-		return split_wrong(&x, "the loop without masks may go on beyond the end");
+		return split_wrong(&x, "the unmasked loop may run past the end");
 	x.to = NEWN(p->arena, const Val *, p->k->nval + 1);
 	split_know_turn(&x);
 	return split_same_turns(&x);
@@ -140,7 +140,7 @@ prove_row(Prove *p, const Op *first)
 	p->op = clear;
 	if (IMM(clear, split) != SPLIT_MAIN || !goes_on(&x, clear, clear->next) ||
 	    IMM(clear->next, split) != SPLIT_REMAINDER) {
-		split_wrong(&x, "nobody does the rest");
+		split_wrong(&x, "the remainder loop is missing");
 		return;
 	}
 	if (is_part(p, front, clear, clear->next) && front)
@@ -174,7 +174,7 @@ pass_validate_loop_split(Kernel *k)
 		p.op = o;
 		first = !before || before->next != o || IMM(before, split) != SPLIT_PROLOGUE;
 		if (!is_placed(o, before))
-			prove_error(&p, -1, 0, "split loop: the rest of no loop");
+			prove_error(&p, -1, 0, "split loop: a remainder loop without a main loop");
 		else if (IMM(o, split) == SPLIT_PROLOGUE || (IMM(o, split) == SPLIT_MAIN && first))
 			prove_row(&p, o);
 		before = o;

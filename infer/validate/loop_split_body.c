@@ -65,17 +65,17 @@ same_if(Pair *x, const Op *a, const Op *b)
 
 	if (a->in[0] != mapped(x, b->in[0]) &&
 	    !(val_is_const(a->in[0], &c) && split_always(x, b->in[0], c != 0)))
-		return split_wrong(x, "an if goes another way");
+		return split_wrong(x, "an `if` takes another path");
 	for (int i = 0; i < 2; i++) {
 		const Op *first = a->blk[i]->first;
 
 		if (!same_block(x, &first, b->blk[i]))
 			return false;
 		if (first != a->blk[i]->last)
-			return split_wrong(x, "a region without masks does more");
+			return split_wrong(x, "an unmasked region has extra ops");
 		for (int j = 0; j < b->nout; j++)
 			if (first->in[j] != mapped(x, b->blk[i]->last->in[j]))
-				return split_wrong(x, "a region without masks gives something else");
+				return split_wrong(x, "an unmasked region yields a different value");
 	}
 	return true;
 }
@@ -86,7 +86,7 @@ lacks(Pair *x, const Op *o)
 	const char *name = op_info[o->code].name;
 
 	return split_wrong(x, arena_printf(x->p->arena,
-	                                   "without masks, there is no %s of line %u, or another", name,
+	                                   "%s of line %u is missing or different in the unmasked loop", name,
 	                                   o->src.line));
 }
 
@@ -105,7 +105,7 @@ same_block(Pair *x, const Op **at, const Block *b)
 			continue;
 		}
 		if (o->code == O_for)
-			return split_wrong(x, "a loop inside");
+			return split_wrong(x, "contains a nested loop");
 		for (int i = 0; i < o->nout; i++)
 			x->to[o->out[i]->id] = a->out[i];
 		if (o->code == O_if && !same_if(x, a, o))
@@ -122,7 +122,7 @@ split_same_turns(Pair *x)
 	const Op *at = a->first;
 
 	if (a->narg != b->narg)
-		return split_wrong(x, "the loops carry not as much");
+		return split_wrong(x, "the loops carry a different number of values");
 	for (int i = 0; i < b->narg; i++)
 		x->to[b->arg[i]->id] = a->arg[i];
 	if (!same_block(x, &at, b))
@@ -131,6 +131,6 @@ split_same_turns(Pair *x)
 		return split_wrong(x, "unmasked loop has an extra op");
 	for (int i = 0; i < at->nin; i++)
 		if (at->in[i] != mapped(x, b->last->in[i]))
-			return split_wrong(x, "without masks something else is carried on");
+			return split_wrong(x, "the unmasked loop carries a different value");
 	return true;
 }

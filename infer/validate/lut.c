@@ -26,7 +26,7 @@ prove_lookup(Prove *p, const Op *o)
 		int64_t reg = i % r->regs, want, first;
 
 		if (x->regs != r->regs || x->elem[i] != r->elem[i]) {
-			prove_error(p, th, reg, "the index is not where its result is");
+			prove_error(p, th, reg, "the index is not owned by the thread that owns its result");
 			return;
 		}
 		if (r->elem[i] < 0)
@@ -37,7 +37,7 @@ prove_lookup(Prove *p, const Op *o)
 			if (first >= 0 && first % n == 0 && first + k < h->regs &&
 			    h->elem[th * h->regs + first + k] == want + k)
 				continue;
-			prove_error(p, th, reg, "entry %s of the table is not at hand",
+			prove_error(p, th, reg, "table entry %s is not held by the thread",
 			            elem_text(p, table, want + k));
 			return;
 		}

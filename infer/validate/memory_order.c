@@ -198,16 +198,16 @@ static void
 say_unjudged(const Order *w)
 {
 	static const char *const why[] = {
-		[GAP_ring] = "which stages of a ring it and others touch is not known",
-		[GAP_bulk] = "how far it is from other bulk copies of that tensor is not known",
-		[GAP_shapes] = "its tile is seen in two shapes, of which neither has all of it",
-		[GAP_roles] = "it is handed to another role and back",
-		[GAP_ways] = "the kernel has too many ways from it on",
+		[GAP_ring] = "the pipeline stages that it and other accesses use are not known",
+		[GAP_bulk] = "its distance from other bulk copies of that tensor is not known",
+		[GAP_shapes] = "its tile is viewed under two shapes, neither of which covers it",
+		[GAP_roles] = "it is passed to another role and back",
+		[GAP_ways] = "the kernel has too many paths after it",
 	};
 
 	if (w->ok && w->gap)
 		diag_warn(w->k->unit->diag, DW_unjudged, w->gap_at->src,
-		          "whether all that meets this access is ordered was not judged: %s", why[w->gap]);
+		          "could not check whether all conflicting accesses are ordered: %s", why[w->gap]);
 }
 
 bool

@@ -118,7 +118,8 @@ compare(Order *w, const OrderState *s, const OrderTouch *t)
 	if (order_is_tensor(from) && order_is_tensor(t) && !s->ordered &&
 	    order_is_signal(from->op) != order_is_signal(t->op))
 		violation(w, t->op,
-		          "no barrier stands between it and what blocks hand on, or hand memory on by");
+		          "no barrier between it and memory passed between blocks, or the update that "
+		          "passes it");
 	if ((!from->write && !t->write) || commute(from, t) || (s->ordered && !t->engine))
 		return;
 	if (from->engine && t->engine && !from->write && !t->write)
@@ -128,11 +129,11 @@ compare(Order *w, const OrderState *s, const OrderTouch *t)
 	if (s->taken && !hidden)
 		order_unjudged(w, GAP_roles);
 	else if (s->ordered || s->taken)
-		violation(w, t->op, "no proxy stands between it and what lanes wrote");
+		violation(w, t->op, "no proxy fence between it and generic-proxy writes");
 	else if (!s->done)
-		violation(w, t->op, "no wait and barrier stand between it and the end of a copy");
+		violation(w, t->op, "no wait and barrier between it and the completion of a copy");
 	else
-		violation(w, t->op, "no barrier stands between it and another access of that memory");
+		violation(w, t->op, "no barrier between it and another access to that memory");
 }
 
 static void

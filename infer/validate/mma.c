@@ -75,12 +75,11 @@ read_order(Prove *p, const char *name, int64_t n, const Layout *map, InstanceOrd
 	for (int64_t i = 0; i < n; i++)
 		out->by[i] = -1;
 	if (map && (map->ndim != 1 || layout_size(map) != n))
-		return prove_error(p, -1, 0, "the order of %s is not one of %lld "
-		                             "indices", name, (long long)n);
+		return prove_error(p, -1, 0, "the permutation of %s is not over %lld indices", name, (long long)n);
 	for (int64_t i = 0; i < n; i++) {
 		int64_t at = map ? mem_offset(map, &i) : i;
 		if (at < 0 || at >= n || out->by[at] >= 0)
-			return prove_error(p, -1, 0, "%s = %lld has no position of its own in the order "
+			return prove_error(p, -1, 0, "%s = %lld has no unique position in the permutation "
 			                             "of %s",
 			                   name,
 			                   (long long)i, name);
@@ -96,10 +95,10 @@ read_orders(Prove *p, const Op *o, InstanceOrder *out)
 	const int64_t *c = &o->out[0]->type.shape[dot_batch(o)];
 
 	if (dot_is_scaled(o) && (o->lowering->dot.k || o->lowering->dot.cols || o->lowering->dot.rows))
-		return prove_error(p, -1, 0, "the scales of blocks are those of their own order");
+		return prove_error(p, -1, 0, "block scales require the default k order");
 	if (dot_is_sparse(o) &&
 	    (o->lowering->dot.k || (dot_side(o) ? o->lowering->dot.cols : o->lowering->dot.rows)))
-		return prove_error(p, -1, 0, "the positions of a sparse operand are those of its own order");
+		return prove_error(p, -1, 0, "sparse metadata requires the default order");
 	return read_order(p, "m", c[0], o->lowering->dot.rows, &out[M]) &&
 	       read_order(p, "n", c[1], o->lowering->dot.cols, &out[N]) &&
 	       read_order(p, "k", dot_k(o), o->lowering->dot.k, &out[K]);
@@ -187,7 +186,7 @@ along_k(Prove *p, const Op *o, const Instr *in, const InstanceOrder *order, cons
 	int64_t(*b)[PLACE] = arena_alloc(p->arena, sizeof *b * (size_t)warps);
 
 	if (k % in->k)
-		return prove_error(p, -1, 0, "%s does %d of k at once, the tile has %lld", in->name, in->k,
+		return prove_error(p, -1, 0, "%s has %d elements of k per instruction, the tile has %lld", in->name, in->k,
 		             (long long)k);
 	if (dot_is_sparse(o))
 		half[dot_side(o)] = 2;
@@ -203,15 +202,15 @@ along_k(Prove *p, const Op *o, const Instr *in, const InstanceOrder *order, cons
 		for (int w = 0; w < warps; w++) {
 			if (a[w][BATCH] != c[w][BATCH] || b[w][BATCH] != c[w][BATCH])
 				return prove_error(p, w * WARP_SIZE, 0,
-				                   "a product of A of batch %lld and B of %lld is added "
-				                   "to C of %lld",
+				                   "the product of A of batch %lld and B of batch %lld is "
+				                   "added to C of batch %lld",
 				                   (long long)a[w][BATCH], (long long)b[w][BATCH],
 				                   (long long)c[w][BATCH]);
 			if (a[w][0] != c[w][0] || b[w][1] != c[w][1] || a[w][1] * half[0] != k0 ||
 			    b[w][0] * half[1] != k0)
 				return prove_error(p, w * WARP_SIZE, 0,
-				                   "a product of A at (%lld,%lld) and B at "
-				                   "(%lld,%lld) is added to C at (%lld,%lld)",
+				                   "the product of A at (%lld,%lld) and B at (%lld,%lld) "
+				                   "is added to C at (%lld,%lld)",
 				                   (long long)a[w][0], (long long)a[w][1], (long long)b[w][0],
 				                   (long long)b[w][1], (long long)c[w][0],
 				                   (long long)c[w][1]);
@@ -247,7 +246,8 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 	}
 	for (int64_t r = 0; r < hc->regs; r++)
 		if (uc[r] != 1) {
-			prove_error(p, 0, r, "this part of the result is made %lld times", (long long)uc[r]);
+			prove_error(p, 0, r, "this fragment of the result is computed %lld times; expected "
+			                     "once", (long long)uc[r]);
 			return;
 		}
 }
@@ -276,7 +276,7 @@ prove_fma(Prove *p, const Op *o)
 				if (ra < 0 || rb < 0 ||
 				    ha->elem[t * ha->regs + ra] != matrix_elem(ta, m[ROW], x, m[BATCH]) ||
 				    hb->elem[t * hb->regs + rb] != matrix_elem(tb, x, m[COL], m[BATCH])) {
-					prove_error(p, t, r, "k = %lld of %s is not at hand", (long long)x,
+					prove_error(p, t, r, "k = %lld of %s is not held by the thread", (long long)x,
 					            elem_text(p, tc, hc->elem[t * hc->regs + r]));
 					return;
 				}
@@ -292,7 +292,7 @@ alike(Prove *p, const Val *x, const Val *y)
 	if (a && b &&
 	    (a->regs != b->regs ||
 	     memcmp(a->elem, b->elem, sizeof *a->elem * (size_t)(p->threads * a->regs))))
-		prove_error(p, -1, 0, "the accumulator goes in as %s and comes out as %s",
+		prove_error(p, -1, 0, "the accumulator's layout is %s before and %s after",
 		            layout_print(p->arena, x->type.layout), layout_print(p->arena, y->type.layout));
 }
 
@@ -307,13 +307,12 @@ prove_dot(Prove *p, const Op *o)
 	else if ((in->kind == IK_mma_sp) != dot_is_sparse(o) ||
 	         (in->kind == IK_mma_scaled) != dot_is_scaled(o) ||
 	         (dot_is_sparse(o) && o->lowering->dot.swap != (dot_side(o) == 1)))
-		prove_error(p, -1, 0, "%s does not multiply such operands", in->name);
+		prove_error(p, -1, 0, "%s does not support these operands", in->name);
 	else if (in->kind != IK_fma &&
 	         (in->ta != o->in[o->lowering->dot.swap]->type.dtype ||
 	          in->tb != o->in[!o->lowering->dot.swap]->type.dtype || in->acc != o->out[0]->type.dtype ||
 	          !instr_on(in, p->k->unit->target)))
-		prove_error(p, -1, 0, "%s does not multiply these types on "
-		                      "%s", in->name, p->k->unit->target->name);
+		prove_error(p, -1, 0, "%s does not support these types on %s", in->name, p->k->unit->target->name);
 	else if (in->kind != IK_fma)
 		prove_mma(p, o, in);
 	else
@@ -366,7 +365,7 @@ prove_regmap(Prove *p, const Op *o)
 		for (int t = 0; t < p->threads; t++) {
 			int64_t want = source_elem(o, to->elem[t * to->regs + r], &j);
 			if (q < 0 || i != j || from[i]->elem[t * from[i]->regs + q] != want) {
-				prove_error(p, t, r, "the operand's %s is not at hand",
+				prove_error(p, t, r, "the operand's %s is not held by the thread",
 				            elem_text(p, &o->in[j]->type, want));
 				return;
 			}
@@ -386,7 +385,7 @@ prove_shift(Prove *p, const Op *o)
 	if (!to || !from)
 		return;
 	if (!layout_equal(o->in[0]->type.layout, o->out[0]->type.layout)) {
-		prove_error(p, -1, 0, "operand and result are laid out differently");
+		prove_error(p, -1, 0, "operand and result have different layouts");
 		return;
 	}
 	for (int th = 0; th < p->threads; th++)
@@ -404,8 +403,7 @@ prove_shift(Prove *p, const Op *o)
 					found = from->elem[(th - th % WARP_SIZE + x) * from->regs + q] ==
 					        want;
 			if (!found) {
-				prove_error(p, th, r, "%s is with no lane of the "
-				                      "warp", elem_text(p, t, want));
+				prove_error(p, th, r, "%s is in no lane of the warp", elem_text(p, t, want));
 				return;
 			}
 		}

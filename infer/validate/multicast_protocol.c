@@ -96,7 +96,7 @@ check_way(MulticastCheck *c, const Op *o)
 {
 	for (const Op *x = o->parent->owner; x; x = x->parent->owner)
 		if (any_differs(c, x, x->code == O_for ? 3 : x->nin))
-			violation(c, o, "blocks of a cluster do not all come here equally often");
+			violation(c, o, "not all blocks of a cluster execute this equally often");
 }
 
 /* Validates that an arrival signals all blocks of the cluster, or only its own. */
@@ -106,9 +106,10 @@ check_arrival(MulticastCheck *c, const Op *o)
 	int64_t all = ((int64_t)1 << cluster_blocks(c->k)) - 1, mask = IMM(o, cluster);
 
 	if (mask && (mask != all || IMM(o, expect)))
-		violation(c, o, "it arrives at some blocks of the cluster only, or expects copies of them");
+		violation(c, o, "arrives at only some blocks of the cluster, or expects copies from only "
+		                "some");
 	if (mask && IMM(op_mbar(o), arrivals) % cluster_blocks(c->k))
-		violation(c, o, "a phase does not end when each block of the cluster has arrived");
+		violation(c, o, "a phase does not complete when each block of the cluster has arrived");
 }
 
 static void
@@ -120,12 +121,12 @@ check_leave(MulticastCheck *c, const Op *copy)
 	while (wait && wait->code != O_mbarrier_wait)
 		wait = wait->prev;
 	if (!wait || c->differs[wait->in[1]->id] || c->differs[op_slot(copy)->id]) {
-		violation(c, copy, "nothing says that all blocks have read what it overwrites");
+		violation(c, copy, "nothing ensures that all blocks have read the data it overwrites");
 		return;
 	}
 	for (const Op *o = walk_first(&w, c->k->body); o; o = walk_next(&w))
 		if (o->code == O_mbarrier_arrive && op_mbar(o) == op_mbar(wait) && !IMM(o, cluster))
-			violation(c, o, "other blocks fill what was read here: they are not told");
+			violation(c, o, "other blocks overwrite the data read here; no arrive signals them");
 }
 
 static void
@@ -136,15 +137,16 @@ check_copy(MulticastCheck *c, const Op *o)
 
 	if (!instr_is_box(instr_of(o->lowering)) || number < 1 || number > c->k->nmap ||
 	    c->k->cluster[IMM(o, multicast) - 1] != blocks) {
-		violation(c, o, "no copy of boxes, or the cluster has not all its blocks along that axis");
+		violation(c, o, "not a TMA tensor copy, or not all blocks of the cluster are along that "
+		                "axis");
 		return;
 	}
 	for (int d = 0; d < c->k->map[number - 1].rank; d++)
 		elements /= c->k->map[number - 1].box[d];
 	if (elements % blocks)
-		violation(c, o, "its boxes cannot be shared out evenly among the blocks");
+		violation(c, o, "its TMA boxes cannot be distributed evenly over the blocks");
 	if (c->differs[o->in[0]->id])
-		violation(c, o, "blocks of a cluster fetch different tiles for all");
+		violation(c, o, "blocks of a cluster multicast different tiles");
 	check_leave(c, o);
 }
 
@@ -159,7 +161,7 @@ check_store(MulticastCheck *c, const Op *o)
 	                     b->owner->in[0]->def->code == O_block_in_grid))
 		b = b->owner->parent;
 	if (!b->owner)
-		violation(c, o, "a block that the grid has not would store");
+		violation(c, o, "a block outside the grid would store");
 }
 
 static void

@@ -106,12 +106,12 @@ is_ahead(Prove *p, const Op *loop, const Val *full, const Val *ahead, Val *const
 	int i;
 
 	if (!o || o->code != O_fragment_prefetch || !is_turned(p, &t, full, o->in[0]))
-		return prove_error(p, -1, 0, "what was made ahead is another tile");
+		return prove_error(p, -1, 0, "the prefetched fragment belongs to another tile");
 	if (!t.arg)
 		return true;
 	i = t.arg->index - 1;
 	if (i < 0 || t.next != slot[i])
-		return prove_error(p, -1, 0, "what was made ahead is of another turn");
+		return prove_error(p, -1, 0, "the prefetched fragment belongs to another iteration");
 	return true;
 }
 
@@ -162,7 +162,7 @@ has_met(Prove *p, const Op *ahead)
 		return prove_error(p, -1, 0, "prefetched fragment read before its wait");
 	for (const Op *o = ahead->next; o; o = o->next)
 		if (may_write(o))
-			return prove_error(p, -1, 0, "what is made ahead may be written behind");
+			return prove_error(p, -1, 0, "the prefetched data may be overwritten afterwards");
 	return true;
 }
 
@@ -179,7 +179,8 @@ is_ahead_first(Prove *p, const Op *loop, const Op *taker, const Val *full, const
 		return is_ahead(p, loop, full, ahead, slot);
 	for (const Op *o = before->next; o && o != taker; o = o->next)
 		if (may_write(o))
-			return prove_error(p, -1, 0, "what is made ahead may be written between loops");
+			return prove_error(p, -1, 0, "the prefetched data may be overwritten between the "
+			                             "loops");
 	last = before->blk[0]->last->in[ahead->index];
 	return is_ahead(p, loop, full, last, handed_on(p, slot, n, before, false)) && has_met(p, last->def) &&
 	       is_ahead_first(p, loop, before, full, before->in[3 + ahead->index],
@@ -195,7 +196,7 @@ prove_prefetched(Prove *p, const Op *o)
 
 	prove_same(p, o);
 	if (arg->def || !loop || loop->code != O_for || arg->index < 1) {
-		prove_error(p, -1, 0, "what was begun is no carried value");
+		prove_error(p, -1, 0, "the prefetched fragment is not a carried value");
 		return;
 	}
 	ahead = loop->blk[0]->last->in[arg->index - 1];
@@ -227,11 +228,11 @@ prove_part(Prove *p, const Op *o, int k)
 	OpWalk w;
 
 	if (!to)
-		return from == 0 || prove_error(p, -1, 0, "a part without an end");
+		return from == 0 || prove_error(p, -1, 0, "a k slice without an end");
 	if (from < 0 || from >= to || to > all || from % k || to % k)
 		return prove_error(p, -1, 0, "positions %d to %d of %d, by %d", from, to, all, k);
 	if (from > 0 && !(o->in[2]->def && o->in[2]->def->code == O_dot && continues(o->in[2]->def, o)))
-		return prove_error(p, -1, 0, "positions before %d are multiplied by no one", from);
+		return prove_error(p, -1, 0, "positions before %d are never multiplied", from);
 	goes_on = to == all;
 	for (Op *x = walk_first(&w, p->k->body); to < all && x; x = walk_next(&w))
 		for (int i = 0; i < x->nin; i++)
@@ -240,6 +241,6 @@ prove_part(Prove *p, const Op *o, int k)
 				goes_on = continues(o, x);
 			}
 	if (!goes_on || readers > 1)
-		return prove_error(p, -1, 0, "positions from %d on are multiplied by no one", to);
+		return prove_error(p, -1, 0, "positions from %d on are never multiplied", to);
 	return true;
 }

@@ -60,7 +60,8 @@ all_once(Prove *p, const Op *o, int th, int64_t reg, int64_t want, const uint8_t
 {
 	for (int64_t i = 0; i < o->in[0]->type.shape[IMM(o, dim)]; i++)
 		if (seen[i] != 1)
-			return prove_error(p, th, reg, "term %lld of result %s comes %d times", (long long)i,
+			return prove_error(p, th, reg, "term %lld of result %s is included %d times; "
+			                               "expected once", (long long)i,
 			                   elem_text(p, &o->out[0]->type, want), seen[i]);
 	return true;
 }
@@ -87,7 +88,7 @@ part_register(Prove *p, const Op *o, const Type *parts, const Ownership *map, co
 	int64_t reg = map->elem[q] < 0 ? -1 : reg_of(to, result_of(parts, rt, d, map->elem[q]));
 
 	if (reg < 0) {
-		prove_error(p, 0, q, "no result here belongs to the part");
+		prove_error(p, 0, q, "no result here belongs to the partial sum");
 		return -1;
 	}
 	for (int t = 0; t < p->threads; t++) {
@@ -96,7 +97,7 @@ part_register(Prove *p, const Op *o, const Type *parts, const Ownership *map, co
 		if (write && !map->acts[t])
 			continue;
 		if (e < 0 || result_of(parts, rt, d, e) != to->elem[t * to->regs + reg]) {
-			prove_error(p, t, q, "%s part %s, but its register is one of result %s",
+			prove_error(p, t, q, "%s partial sum %s, but its register belongs to result %s",
 			            write ? "writes" : "reads", elem_text(p, parts, e),
 			            elem_text(p, rt, to->elem[t * to->regs + reg]));
 			return -1;
@@ -121,7 +122,7 @@ prove_parts(Prove *p, const Op *o, const Ownership *to, const Ownership *from)
 	parts.dtype = dtype_info[rt->dtype].bits == 64 ? D_i64 : D_i32;
 	parts.shape[d] = layout_extent_on(o->in[0]->type.layout, d, AX_warp);
 	if (!tile->write.map || !tile->read.map || tile->write.inst || tile->read.inst) {
-		prove_error(p, -1, 0, "nothing says who writes and reads the parts");
+		prove_error(p, -1, 0, "no mapping for the writes and reads of the partial sums");
 		return;
 	}
 	w = held_spell(p, tile->write.map, &parts, false);
@@ -150,7 +151,7 @@ prove_parts(Prove *p, const Op *o, const Ownership *to, const Ownership *from)
 	}
 	for (int64_t q = 0; q < to->regs; q++) /* distinct ones, since the map is injective */
 		if (read[q] != parts.shape[d]) {
-			prove_error(p, 0, q, "%lld of %lld parts are read", (long long)read[q],
+			prove_error(p, 0, q, "%lld of %lld partial sums are read", (long long)read[q],
 			            (long long)parts.shape[d]);
 			return;
 		}
@@ -166,7 +167,7 @@ prove_reduce(Prove *p, const Op *o)
 		return;
 	if (!o->lowering ||
 	    (o->lowering->kind != LW_reduce_shuffle && o->lowering->kind != LW_reduce_shared)) {
-		prove_error(p, -1, 0, "no way was chosen");
+		prove_error(p, -1, 0, "no lowering was chosen");
 		return;
 	}
 	if (o->lowering->kind == LW_reduce_shared) {

@@ -54,7 +54,7 @@ prove_entry(Prove *p, const Op *o, const Ownership *h, const Ownership *out, int
 
 		if (found && h->elem[from * h->regs + reg] == want)
 			continue;
-		prove_error(p, th, r, "entry %s of the table is not in the lane where it is asked for",
+		prove_error(p, th, r, "table entry %s is not in the lane that the gather reads it from",
 		            elem_text(p, table, want));
 		return false;
 	}
@@ -72,7 +72,7 @@ prove_gather(Prove *p, const Op *o)
 	for (int64_t i = 0; i < p->threads * out->regs; i++)
 		if (x->regs != out->regs || x->elem[i] != out->elem[i]) {
 			prove_error(p, (int)(i / out->regs), i % out->regs,
-			            "the index is not where its result is");
+			            "the index is not owned by the thread that owns its result");
 			return;
 		}
 	for (int64_t r = 0; r < out->regs; r++)

@@ -63,7 +63,8 @@ prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, 
 		if (h->elem[first * h->regs + r] == index_elem(&v->type, at))
 			reg = r;
 	if (reg < 0 || reg % x.each || reg + x.each > h->regs)
-		return prove_error(p, (int)first, reg, "positions from %s do not start here",
+		return prove_error(p, (int)first, reg, "positions starting at %s do not begin at this "
+		                                       "register",
 		                   elem_text(p, &v->type, index_elem(&v->type, at)));
 	for (int t = 0; t < p->threads; t++) {
 		int q = t % 4 - (int)first;
@@ -116,7 +117,7 @@ prove_sparse_expand(Prove *p, const Op *o)
 					                          s.group, each, j);
 					if (q >= 0 && h->elem[th * h->regs + q] == want)
 						continue;
-					prove_error(p, th, r, "%s %s is not at hand",
+					prove_error(p, th, r, "%s %s is not held by the thread",
 					            i ? "position" : "value", elem_text(p, part, want));
 					return;
 				}

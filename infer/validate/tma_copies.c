@@ -27,7 +27,8 @@ map_dims(Prove *p, TmaCopyCheck *b)
 	int unit = view_unit_dim(p->k, b->view), n = 1;
 
 	if (unit < 0 || b->view->in[0] != t->val || b->map->rank != b->view->in[0]->type.rank)
-		return prove_error(p, -1, 0, "the map is of another tensor, or no dim of it is contiguous");
+		return prove_error(p, -1, 0, "the tensor map belongs to another tensor, or no dimension of "
+		                             "it is contiguous");
 	b->dim[0] = view_operand_dim(b->view, unit);
 	for (int d = b->map->rank - 1; d >= 0; d--)
 		if (d != b->dim[0])
@@ -36,12 +37,14 @@ map_dims(Prove *p, TmaCopyCheck *b)
 		int r = view_result_dim(b->view, b->dim[i]);
 
 		if (b->map->size[i] != t->size[b->dim[i]] || (i && b->map->stride[i] != t->stride[b->dim[i]]))
-			return prove_error(p, -1, 0, "dim %d of the map is not dim %d of the tensor", i,
+			return prove_error(p, -1, 0, "dimension %d of the tensor map is not dimension %d "
+			                             "of the tensor", i,
 			                   b->dim[i]);
 		if (r >= 0)
 			b->of[r] = i;
 		else if (b->map->box[i] != 1)
-			return prove_error(p, -1, 0, "a box has %lld of dim %d, of which the view has one",
+			return prove_error(p, -1, 0, "the TMA box has %lld elements in dimension %d, the "
+			                             "view has one",
 			                   (long long)b->map->box[i], b->dim[i]);
 	}
 	return true;
@@ -54,18 +57,20 @@ map_is_legal(Prove *p, const TmaCopyCheck *b)
 	int bytes = dtype_info[m->dtype].bits / 8;
 
 	if (m->dtype != b->tile->dtype || dtype_info[m->dtype].bits % 8)
-		return prove_error(p, -1, 0, "the map has elements of another type");
+		return prove_error(p, -1, 0, "the tensor map has another element type");
 	if (tensor_align(p->k, &p->k->param[m->param]) % 16)
-		return prove_error(p, -1, 0, "nothing says that the tensor begins at a multiple of 16 bytes");
+		return prove_error(p, -1, 0, "the tensor's address is not known to be a multiple of 16 "
+		                             "bytes");
 	if (m->box[0] * bytes % 16 || (m->swizzle && m->box[0] * bytes > m->swizzle))
-		return prove_error(p, -1, 0, "rows of %lld bytes are no rows of swizzle %d",
+		return prove_error(p, -1, 0, "rows of %lld bytes do not fit swizzle %d",
 		                   (long long)m->box[0] * bytes, m->swizzle);
 	for (int i = 0; i < m->rank; i++) {
 		if (m->box[i] < 1 || m->box[i] > 256)
-			return prove_error(p, -1, 0, "a box of %lld along dim %d", (long long)m->box[i],
+			return prove_error(p, -1, 0, "a TMA box of %lld elements along dimension %d", (long long)m->box[i],
 			                   b->dim[i]);
 		if (i && val_fact_at(p->k, b->view, m->stride[i]).mult * bytes % 16)
-			return prove_error(p, -1, 0, "nothing says that dim %d goes in steps of 16 bytes",
+			return prove_error(p, -1, 0, "the stride of dimension %d is not known to be a "
+			                             "multiple of 16 bytes",
 			                   b->dim[i]);
 	}
 	return true;
@@ -100,10 +105,12 @@ element(Prove *p, const TmaCopyCheck *b, const int64_t *c)
 	first = mem_offset(&plain, box) * bytes;
 	if (first % (b->map->swizzle ? 8 * b->map->swizzle : 128))
 		return prove_error(p, -1, 0,
-		                   "a box begins %lld bytes into the tile: not where the swizzle does",
+		                   "a TMA box starts at byte %lld of the tile, which is not the start of a "
+		                   "swizzle pattern",
 		                   (long long)first);
 	if (first + byte_in_box(b, c) != mem_offset(b->at, at) * bytes)
-		return prove_error(p, -1, 0, "%s is %lld bytes into the tile, where its box has it at %lld",
+		return prove_error(p, -1, 0, "%s is at byte %lld of the tile, but its TMA box places it at "
+		                             "%lld",
 		                   elem_text(p, b->tile, index_elem(b->tile, c)),
 		                   (long long)mem_offset(b->at, at) * bytes,
 		                   (long long)(first + byte_in_box(b, c)));
@@ -120,12 +127,12 @@ prove_boxes(Prove *p, const Op *o, bool out)
 	b.first = tile->type.rank - part->type.rank;
 	if (number < 1 || number > p->k->nmap || !b.view || b.view->code != O_view || !b.at ||
 	    !(p->k->unit->target->features & T_TMA) || part->type.space != S_shared) {
-		prove_error(p, -1, 0, "no map, no tile, or no copy of boxes on %s", p->k->unit->target->name);
+		prove_error(p, -1, 0, "no tensor map, no tile, or no TMA tensor copy on %s", p->k->unit->target->name);
 		return;
 	}
 	for (const Op *v = part->def; v && v->code == O_view; v = v->in[0]->def)
 		if (IMM(v, dropped) != (1 << (v->in[0]->type.rank - v->out[0]->type.rank)) - 1) {
-			prove_error(p, -1, 0, "dims of the tile are dropped which are not its first");
+			prove_error(p, -1, 0, "the dropped dimensions of the tile are not its first");
 			return;
 		}
 	b.map = &p->k->map[number - 1];
@@ -133,7 +140,7 @@ prove_boxes(Prove *p, const Op *o, bool out)
 		return;
 	for (int d = 0; d < b.tile->rank; d++)
 		if (b.tile->shape[d] % b.map->box[b.of[d]]) {
-			prove_error(p, -1, 0, "dim %d of the tile is not whole boxes", d);
+			prove_error(p, -1, 0, "dimension %d of the tile is not a multiple of the TMA box", d);
 			return;
 		}
 	for (int64_t e = 0; e < type_size(b.tile); e++) {

@@ -89,7 +89,7 @@ element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int6
 		have = mine / 32 < words->regs ? words->elem[thread * words->regs + mine / 32] : -1;
 		if (have != index_elem(wt, c) || bit % 32 != mine % 32)
 			return prove_error(p, thread, reg,
-			             "bit %d of element %s is bit %lld of word %s, not of word %s", b,
+			             "bit %d of element %s is bit %lld of word %s; expected word %s", b,
 			                   elem_text(p, t, e), (long long)(bit % 32),
 			                   elem_text(p, wt, index_elem(wt, c)), elem_text(p, wt, have));
 	}
@@ -109,7 +109,7 @@ blocks(Prove *p, const Op *o, const Val *w, const Val *e)
 		return;
 	if (!k->layout || !pack_check(p->arena, k, &why) ||
 	    (e->type.bit_order && k->bit_order != e->type.bit_order)) {
-		prove_error(p, -1, 0, "the tensor has no pack, or one in another order than the tile");
+		prove_error(p, -1, 0, "the tensor has no pack, or its order differs from the tile's");
 		return;
 	}
 	for (int t = 0; t < p->threads; t++)

@@ -147,8 +147,8 @@ place_one(Prove *p, const Type *t, Ownership *h, int64_t e, const Coord *at)
 
 	if (lane < 0 || lane >= WARP_SIZE || warp < 0 || warp * WARP_SIZE >= p->threads || reg < 0 ||
 	    reg >= h->regs)
-		return prove_error(p, -1, 0, "element %s is at lane %lld of warp %lld, register %lld: "
-		                             "outside",
+		return prove_error(p, -1, 0, "element %s is at lane %lld of warp %lld, register %lld, "
+		                             "which is out of range",
 		                   elem_text(p, t, e), (long long)lane, (long long)warp, (long long)reg);
 	slot = &h->elem[(warp * WARP_SIZE + lane) * h->regs + reg];
 	if (*slot >= 0)
@@ -261,7 +261,8 @@ same(Prove *p, const Val *x, const Val *y)
 	}
 	for (int64_t i = 0; i < p->threads * a->regs; i++)
 		if (a->elem[i] != b->elem[i]) {
-			prove_error(p, (int)(i / a->regs), i % a->regs, "one operand has %s here, another %s",
+			prove_error(p, (int)(i / a->regs), i % a->regs, "one operand has %s here, the "
+			                                                "other has %s",
 			            elem_text(p, &x->type, a->elem[i]), elem_text(p, &y->type, b->elem[i]));
 			return;
 		}

@@ -93,10 +93,10 @@ changes(Play *p, int role, const RoleEvent *e, Cell *c)
 		bool meets = e->whole || c->read_whole[q];
 
 		if (meets && c->read[q] > (q == role ? UNDER_WAY - 1 : p->run[role].seen[q]))
-			violation(p, e->op, "it changes a stage that another role may still read");
+			violation(p, e->op, "writes a stage that another role may still read");
 	}
 	if (c->written && c->writer != role && c->written > p->run[role].seen[c->writer])
-		violation(p, e->op, "it changes a stage that another role may still write");
+		violation(p, e->op, "writes a stage that another role may still write");
 }
 
 static void
@@ -108,7 +108,7 @@ fill(Play *p, int role, const RoleEvent *e, Cell *c)
 	changes(p, role, e, c);
 	if (c->fill && !again && !has_landed(p, role, c)) {
 		if (c->whole && e->whole)
-			violation(p, e->op, "it fills a stage that another copy may still fill");
+			violation(p, e->op, "copies to a stage that another copy may still write");
 		c->parts = true;
 	}
 	c->whole = e->whole;
@@ -123,7 +123,7 @@ writes(Play *p, int role, const RoleEvent *e, Cell *c)
 {
 	changes(p, role, e, c);
 	if (c->fill && c->whole && !has_landed(p, role, c))
-		violation(p, e->op, "it writes a stage that a copy may still fill");
+		violation(p, e->op, "writes a stage that a copy may still write");
 	c->writer = role;
 	c->written = clock_of(p, role);
 }
@@ -132,9 +132,9 @@ static void
 reads(Play *p, int role, const RoleEvent *e, Cell *c, int until)
 {
 	if (c->fill && !c->parts && !has_landed(p, role, c))
-		violation(p, e->op, "it reads a stage that a copy may still fill");
+		violation(p, e->op, "reads a stage that a copy may still write");
 	if (c->written && c->writer != role && c->written > p->run[role].seen[c->writer])
-		violation(p, e->op, "it reads a stage that another role may still write");
+		violation(p, e->op, "reads a stage that another role may still write");
 	c->read[role] = until;
 	c->read_whole[role] = e->whole;
 }
@@ -281,7 +281,8 @@ play(Play *p, bool ahead)
 	}
 	for (int i = 0; i < p->nrole && p->ok; i++)
 		if (p->run[i].at < p->run[i].t.n)
-			violation(p, p->run[i].t.a[p->run[i].at].op, "it waits for a phase that nobody ends");
+			violation(p, p->run[i].t.a[p->run[i].at].op, "waits for a phase that never "
+			                                             "completes");
 }
 
 bool

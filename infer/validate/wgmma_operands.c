@@ -67,8 +67,8 @@ in_memory(Prove *p, const WgmmaOperandCheck *f, int64_t x0, int64_t k0, int64_t 
 			want = byte_at(f, x0 + x, k0 + k, false);
 			if (at != want)
 				return prove_error(p, -1, 0,
-				                   "%s is %lld bytes into the tile, the descriptor "
-				                   "means %lld",
+				                   "%s is at byte %lld of the tile; the descriptor "
+				                   "addresses byte %lld",
 				                   elem_text(p, &f->v->type, index_elem(&f->v->type, c)),
 				                   (long long)want, (long long)at);
 		}
@@ -88,23 +88,23 @@ descriptor(Prove *p, WgmmaOperandCheck *f, bool mn_too)
 	for (const Op *v = f->v->def; v && v->code == O_view; v = v->in[0]->def)
 		begins = begins && IMM(v, dropped) == (1 << (v->in[0]->type.rank - v->out[0]->type.rank)) - 1;
 	if (!f->at || !begins || IMM(tile->def, align) % (8 * m->width))
-		return prove_error(p, -1, 0, "the factor is no tile at a multiple of %d bytes", 8 * m->width);
+		return prove_error(p, -1, 0, "the operand is not a tile at a multiple of %d bytes", 8 * m->width);
 	for (int d = 0; d < 2; d++)
 		if (f->v->type.shape[d] != tile->type.shape[f->first + d])
-			return prove_error(p, -1, 0, "the factor is a part of a tile");
+			return prove_error(p, -1, 0, "the operand is a slice of a tile");
 	if ((m->width != 16 && m->width != 32 && m->width != 64 && m->width != 128) || m->lead % 16 ||
 	    m->stride % 16 || m->lead < 0 || m->stride < 0 || m->lead >= 1 << 18 || m->stride >= 1 << 18)
-		return prove_error(p, -1, 0, "no descriptor says width %d, lead %d, stride %d", m->width,
+		return prove_error(p, -1, 0, "no descriptor encodes width %d, leading offset %d, stride %d", m->width,
 		                   m->lead, m->stride);
 	for (int d = 0; d < f->first; d++) { /* stages are multiples of the pattern apart */
 		int64_t c[DIM_MAX] = { 0 };
 
 		c[d] = tile->type.shape[d] > 1;
 		if (mem_offset(f->at, c) * dtype_info[tile->type.dtype].bits / 8 % (8 * m->width))
-			return prove_error(p, -1, 0, "stages of the tile begin inside of the pattern");
+			return prove_error(p, -1, 0, "stages of the tile start inside the swizzle pattern");
 	}
 	return !m->mn || mn_too ||
-	       prove_error(p, -1, 0, "only elements of 16 bits are read with neighbours along m or n");
+	       prove_error(p, -1, 0, "only 16-bit elements can be contiguous along m or n");
 }
 
 /* Computes the row, within its warp's 16, and the column of register i of a thread, in the accumulator of
@@ -178,7 +178,7 @@ instance(Prove *p, const WgmmaCheck *x, int g, int64_t r)
 	int64_t n = x->o->lowering->dot.n, first[4], column = 0, base[2], c[2], regs = n / 2;
 
 	if (r + regs > x->c->regs)
-		return prove_error(p, g * 128, r, "the result has no %lld registers from here",
+		return prove_error(p, g * 128, r, "the result has fewer than %lld registers from here",
 		                   (long long)regs);
 	for (int w = 4; w-- > 0; column = base[!x->swap]) { /* warp 0 last: base is the instance's */
 		type_coord(t, x->c->elem[(g * 128 + w * 32) * x->c->regs + r], base);
@@ -187,7 +187,7 @@ instance(Prove *p, const WgmmaCheck *x, int g, int64_t r)
 	for (int w = 1; w < 4; w++)
 		if (!x->a && first[w] != first[0] + 16 * w)
 			return prove_error(p, g * 128 + w * 32, r,
-			                   "the rows of an instance are not one below the other");
+			                   "the rows of an instruction are not contiguous");
 	for (int th = 0; th < 128; th++)
 		for (int64_t i = 0; i < regs; i++) {
 			int64_t row, col, at = (g * 128 + th) * x->c->regs + r + i;
@@ -197,7 +197,8 @@ instance(Prove *p, const WgmmaCheck *x, int g, int64_t r)
 			c[!x->swap] = column + col;
 			if (c[0] >= t->shape[0] || c[1] >= t->shape[1] || x->c->elem[at] != index_elem(t, c))
 				return prove_error(p, g * 128 + th, r + i,
-				                   "%s is where the instance from %s has another",
+				                   "%s is in a register where the instruction starting at "
+				                   "%s has another element",
 				                   elem_text(p, t, x->c->elem[at]),
 				                   elem_text(p, t, index_elem(t, base)));
 		}
@@ -221,10 +222,10 @@ factors(Prove *p, const Op *o, WgmmaCheck *x)
 		f->extent = i ? o->lowering->dot.n : x->in->m;
 		x->k = f->v->type.shape[!f->k_first];
 		if (f->v->type.dtype != (i ? x->in->tb : x->in->ta))
-			return prove_error(p, -1, 0, "%s does not multiply these types", x->in->name);
+			return prove_error(p, -1, 0, "%s does not support these types", x->in->name);
 		if ((f->v->type.space == S_shared) != (f->m->width > 0) ||
 		    (f->v->type.space != S_shared) != (i == 0 && x->in->a))
-			return prove_error(p, -1, 0, "%s does not take factor %d from there", x->in->name,
+			return prove_error(p, -1, 0, "%s does not support operand %d in that memory", x->in->name,
 			                   at);
 		if (f->m->width && !descriptor(p, f, dtype_info[x->in->ta].bits == 16))
 			return false;
@@ -233,7 +234,7 @@ factors(Prove *p, const Op *o, WgmmaCheck *x)
 	x->to = o->lowering->dot.to ? o->lowering->dot.to : x->k;
 	return (x->from >= 0 && x->from < x->to && x->to <= x->k && x->from % x->in->k == 0 &&
 	        x->to % x->in->k == 0) ||
-	       prove_error(p, -1, 0, "k is not whole instances");
+	       prove_error(p, -1, 0, "k is not a multiple of the instruction's k");
 }
 
 void
@@ -244,18 +245,18 @@ prove_wgmma(Prove *p, const Op *o)
 	bool ints;
 
 	if (!prove_same_layout(o->in[2]->type.layout, o->out[0]->type.layout)) {
-		prove_error(p, -1, 0, "the accumulator goes in and comes out laid out differently");
+		prove_error(p, -1, 0, "the accumulator has different layouts before and after");
 		return;
 	}
 	if (!x.in || x.in->kind != IK_wgmma || x.in->acc != o->out[0]->type.dtype ||
 	    !instr_on(x.in, p->k->unit->target) || p->threads % 128) {
-		prove_error(p, -1, 0, "no instruction of warpgroups does this on %s",
+		prove_error(p, -1, 0, "no wgmma instruction does this on %s",
 		            p->k->unit->target->name);
 		return;
 	}
 	ints = dtype_info[x.in->acc].kind != K_flt;
 	if (n < 8 || n > 256 || n % (ints && n > 32 ? 16 : 8)) {
-		prove_error(p, -1, 0, "%s has no instances of %d columns", x.in->name, n);
+		prove_error(p, -1, 0, "%s does not support %d columns", x.in->name, n);
 		return;
 	}
 	x.swap = o->lowering->dot.swap;
@@ -264,7 +265,7 @@ prove_wgmma(Prove *p, const Op *o)
 	if (x.in->a && !(x.a = held_of(p, o->in[x.swap])))
 		return;
 	if (x.c->regs % (n / 2))
-		prove_error(p, -1, 0, "%lld registers are not whole instances", (long long)x.c->regs);
+		prove_error(p, -1, 0, "%lld registers are not a multiple of those per instruction", (long long)x.c->regs);
 	for (int g = 0; g < p->threads / 128; g++)
 		for (int64_t r = 0; p->ok && r < x.c->regs; r += n / 2)
 			if (!instance(p, &x, g, r))

@@ -9,6 +9,7 @@
 #include "ptxgen/base/inline_asm_table.h"
 #include "ptxgen/base/induction.h"
 #include "ptxgen/base/packed_word.h"
+#include "ptxgen/base/ptx_entry.h"
 #include <string.h>
 
 enum {
@@ -40,20 +41,20 @@ gen_apart(Codegen *g, const Val *v, int n)
 }
 
 const char *
-apart_undone(Arena *a, const char *ptx, const char *entry)
+apart_undone(Arena *a, const char *ptx, const char *kernel)
 {
 	static const char instead[] = "bar.warp.sync -1;";
 	const char *text = asm_info[A_apart].text;
 	size_t head = (size_t)(strchr(text, '$') - text);
-	char *copy = arena_strndup(a, ptx, strlen(ptx)), *at = strstr(copy, entry);
-	const char *end = at ? strstr(at, "\n.visible .entry") : NULL;
+	char *copy = arena_strndup(a, ptx, strlen(ptx));
+	PtxEntry e;
 
-	while (at && (at = strstr(at, "{ .reg")) != NULL && (!end || at < end)) {
+	if (!ptx_entry_find(a, copy, kernel, &e))
+		return copy;
+	for (char *at = copy + (e.body - copy); (at = strstr(at, "{ .reg")) != NULL && at < e.end; at++)
 		if (strncmp(at, text, head) == 0) {
 			memset(at, ' ', strcspn(at, "}") + 1);
 			memcpy(at, instead, strlen(instead));
 		}
-		at++;
-	}
 	return copy;
 }

@@ -1,9 +1,9 @@
-# Completion for bash.  What there is to complete is what --help says, so it is true of the hexc that is installed.
+# Bash completion. It completes words of --help, so it matches the installed hexc.
 _hexc()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} hexc=${COMP_WORDS[0]} help command i values
 
-	# at an = the word is divided
+	# bash splits words at an =
 	[ "$word" = = ] && word=
 	[ "$before" = = ] && ((COMP_CWORD > 1)) && before=${COMP_WORDS[COMP_CWORD - 2]}
 	COMPREPLY=()

@@ -28,11 +28,11 @@ two="examples/gemm_f16.hexc examples/vector_add.hexc"
 	says 0 '' bundle merge "$dir/a.hxb" "$dir/b.hxb" "$k" -o "$dir/merged.hxb"
 	cmp "$k" "$dir/merged.hxb" || fail "what is merged is another bundle"
 	says 0 '' build examples/vector_add.hexc --lineinfo -D BN=128 -o "$dir/other.hxb"
-	says 1 'kernel vector_add for sm_80 with BN=128, WARPS=4 is there twice' bundle merge "$k" "$dir/other.hxb" -o "$dir/x.hxb"
+	says 1 'duplicate kernel vector_add for sm_80 with BN=128, WARPS=4' bundle merge "$k" "$dir/other.hxb" -o "$dir/x.hxb"
 	[ ! -e "$dir/x.hxb" ] || fail "a bundle with twins is written"
 
 	# Rejected input.
-	says 2 'which programs?' build -o "$dir/x.hxb"
+	says 2 'no input files' build -o "$dir/x.hxb"
 	says 2 '-o FILE.hxb is missing' build examples/vector_add.hexc
 	says 2 "unknown arch 'sm_1'" build examples/vector_add.hexc --arch sm_80,sm_1 -o "$dir/x.hxb"
 	says 2 'twice' build examples/vector_add.hexc --arch sm_80,sm_80 -o "$dir/x.hxb"
@@ -40,14 +40,14 @@ two="examples/gemm_f16.hexc examples/vector_add.hexc"
 	says 2 "'x' is neither" build examples/vector_add.hexc -D BN=128,x -o "$dir/x.hxb"
 	says 2 'wants NAME=VALUE' build examples/vector_add.hexc -D BN -o "$dir/x.hxb"
 	says 1 'no program has such a constant' build examples/vector_add.hexc -D BK=128 -o "$dir/x.hxb"
-	says 1 'BN=7 is not admitted' build examples/vector_add.hexc -D BN=128,7 -o "$dir/x.hxb"
+	says 1 'BN=7 is not a value of tunable `BN`' build examples/vector_add.hexc -D BN=128,7 -o "$dir/x.hxb"
 	says 1 'is there twice' build examples/vector_add.hexc examples/vector_add.hexc -o "$dir/x.hxb"
 	says 2 'no PTX of --arch runs there' build examples/vector_add.hexc --cubin sm_75 -o "$dir/x.hxb"
 	[ ! -e "$dir/x.hxb" ] || fail "a bundle of nothing is written"
 	says 2 'list, show, verify or merge' bundle
 	says 2 "'lost' is none" bundle lost "$k"
 	says 2 'which bundle?' bundle list
-	says 2 'writes no bundle' bundle list "$k" -o "$dir/x.hxb"
+	says 2 '-o has no effect with hexc bundle list' bundle list "$k" -o "$dir/x.hxb"
 	says 2 'FILE.hxb is missing' bundle merge "$k"
 	says 1 'no bundle of hexc' bundle list README.md
 	says 1 'cannot be read' bundle list "$dir/nothing"

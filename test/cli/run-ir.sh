@@ -36,25 +36,25 @@ fi
 
 # Without passes the IR stays unchanged, however often; a named pass runs.
 dumps examples/softmax.hexc sm_80
-says 0 '' ir "$dir/ir/bounds.ir" -o "$dir/a.ir"
-cmp -s "$dir/a.ir" "$dir/ir/bounds.ir" || fail 'hexc ir changes what it reads'
-"$HEXC" ir "$dir/ir/bounds.ir" --passes fold,cse,merge_row_accesses,dce | diff - "$dir/ir/dce.ir" >"$dir/diff" || fail "four passes: $(head -5 "$dir/diff")"
-"$HEXC" ir "$dir/ir/bounds.ir" --passes ..dce | diff - "$dir/ir/dce.ir" >"$dir/diff" || fail "to dce: $(head -5 "$dir/diff")"
-"$HEXC" ir "$dir/ir/bounds.ir" --passes fold..dce --print-changed --print-after dce >/dev/null 2>"$dir/log"
-grep -q '^// softmax after whole: no change$' "$dir/log" && grep -q '^// softmax after dce$' "$dir/log" || fail "what changed: $(grep '^//' "$dir/log")"
-says 0 '.visible .entry softmax' ir "$dir/ir/sync.ir" --passes emit
-says 2 "there is no pass 'fould'" ir "$dir/ir/bounds.ir" --passes fold,fould
-says 2 'fold is run in front of cse' ir "$dir/ir/bounds.ir" --passes cse..fold
-says 2 'emit: the IR comes after bounds, and has layouts from infer on' ir "$dir/ir/bounds.ir" --passes emit
-says 2 'emit is the last' ir "$dir/ir/bounds.ir" --passes emit,fold
-says 2 "'..fold' is empty: the IR comes after sync" ir "$dir/ir/sync.ir" --passes ..fold
-sed 's/after bounds/after "no such"/' "$dir/ir/bounds.ir" >"$dir/odd.ir"
+says 0 '' ir "$dir/ir/mask_bounds.ir" -o "$dir/a.ir"
+cmp -s "$dir/a.ir" "$dir/ir/mask_bounds.ir" || fail 'hexc ir changes what it reads'
+"$HEXC" ir "$dir/ir/mask_bounds.ir" --passes fold,cse,merge_row_accesses,dce | diff - "$dir/ir/dce.ir" >"$dir/diff" || fail "four passes: $(head -5 "$dir/diff")"
+"$HEXC" ir "$dir/ir/mask_bounds.ir" --passes ..dce | diff - "$dir/ir/dce.ir" >"$dir/diff" || fail "to dce: $(head -5 "$dir/diff")"
+"$HEXC" ir "$dir/ir/mask_bounds.ir" --passes fold..dce --print-changed --print-after dce >/dev/null 2>"$dir/log"
+grep -q '^// softmax after merge_row_accesses: no change$' "$dir/log" && grep -q '^// softmax after dce$' "$dir/log" || fail "what changed: $(grep '^//' "$dir/log")"
+says 0 '.visible .entry softmax' ir "$dir/ir/insert_barriers.ir" --passes emit
+says 2 "there is no pass 'fould'" ir "$dir/ir/mask_bounds.ir" --passes fold,fould
+says 2 'fold is run in front of cse' ir "$dir/ir/mask_bounds.ir" --passes cse..fold
+says 2 'emit: the IR comes after mask_bounds, and has layouts from infer on' ir "$dir/ir/mask_bounds.ir" --passes emit
+says 2 'emit is the last' ir "$dir/ir/mask_bounds.ir" --passes emit,fold
+says 2 "'..fold' is empty: the IR comes after insert_barriers" ir "$dir/ir/insert_barriers.ir" --passes ..fold
+sed 's/after mask_bounds/after "no such"/' "$dir/ir/mask_bounds.ir" >"$dir/odd.ir"
 says 1 'comes after `no such`, and there is no such pass' ir "$dir/odd.ir"
-says 2 'the constants of IR are in its text: BN' run "$dir/ir/bounds.ir" --exec tile --arg 'X=random(1)[5,300]' -D BN=64
-says 2 "--print-after: no pass 'fould'" ir "$dir/ir/bounds.ir" --print-after dce,fould
-sed 's/= const value 0\.0/= const walue 0.0/' "$dir/ir/bounds.ir" >"$dir/bad.ir"
+says 2 'the constants of IR are in its text: BN' run "$dir/ir/mask_bounds.ir" --exec tile --arg 'X=random(1)[5,300]' -D BN=64
+says 2 "--print-after: no pass 'fould'" ir "$dir/ir/mask_bounds.ir" --print-after dce,fould
+sed 's/= const value 0\.0/= const walue 0.0/' "$dir/ir/mask_bounds.ir" >"$dir/bad.ir"
 says 1 'IR text: ' ir "$dir/bad.ir"
-sed 's/exp %/exp %1.X, %/' "$dir/ir/bounds.ir" >"$dir/bad.ir"
+sed 's/exp %/exp %1.X, %/' "$dir/ir/mask_bounds.ir" >"$dir/bad.ir"
 says 1 'broken IR: kernel softmax: op exp' ir "$dir/bad.ir"
 cat "$dir/ir/dce.ir" "$dir/ir/dce.ir" >"$dir/bad.ir"
 says 1 'two kernels named softmax' ir "$dir/bad.ir"
@@ -71,7 +71,7 @@ grep -q 'plan 1: *.*cycles, .*registers' "$dir/plans" && [ "$(wc -l <"$dir/plans
 
 # IR runs like a program: unchanged in the tile interpreter, through the remaining passes in the simulator.
 run="--arg X=random(1)[5,300] --check"
-for ir in parse bounds infer sync; do
+for ir in parse mask_bounds infer insert_barriers; do
 	# shellcheck disable=SC2086 # words
 	{
 		says 0 '' run examples/softmax.hexc --exec tile --from "$dir/ir/$ir.ir" $run
@@ -124,10 +124,10 @@ says 0 '' run $p --exec tile --save Y="$dir/y.npy"
 # shellcheck disable=SC2086 # words
 {
 	bisected fold 's/ = exp (%[0-9]+)\S* / = exp2 \1 /' 'of op exp2' $p
-	bisected bounds 's/( = mask .* dims 2)/\1 fill 1.0/' 'mask .* fill 1.0' $p --expect Y=@"$dir/y.npy:1e-5"
+	bisected mask_bounds 's/( = mask .* dims 2)/\1 fill 1.0/' 'mask .* fill 1.0' $p --expect Y=@"$dir/y.npy:1e-5"
 	bisected pipeline '{/copy %[0-9]+, %[0-9]+\.b async/d}' 'of op load' $gemm
-	bisected split 's/ = sub (%[0-9]+\.N), (%[0-9]+) : i64/ = add \1, \2 : i64/' '= add %[0-9]*\.N' $p
-	bisected rotate '{/copy %[0-9]+, %[0-9]+\.a async/d}' 'of op load' $gemm
+	bisected split_loops 's/ = sub (%[0-9]+\.N), (%[0-9]+) : i64/ = add \1, \2 : i64/' '= add %[0-9]*\.N' $p
+	bisected prefetch_fragments '{/copy %[0-9]+, %[0-9]+\.a async/d}' 'of op load' $gemm
 }
 # After lowering, packed tensors have no counterpart in the program: bisect must not blame a
 # pass, and tries the rest.

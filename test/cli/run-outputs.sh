@@ -18,31 +18,31 @@ refused() {
 ln -s p.hexc "$dir/soft.hexc"
 ln "$p" "$dir/hard.hexc"
 for out in "$p" "$dir/../${dir##*/}/p.hexc" "$dir/soft.hexc" "$dir/hard.hexc"; do
-	refused 2 'is read, and would be overwritten' "$p" --emit-ptx "$p" -o "$out"
-	refused 2 'is read, and would be overwritten' "$p" --emit-ptx "$p" -o "$dir/x.ptx" --manifest "$out"
+	refused 2 'would overwrite an input; choose another name' "$p" --emit-ptx "$p" -o "$out"
+	refused 2 'would overwrite an input; choose another name' "$p" --emit-ptx "$p" -o "$dir/x.ptx" --manifest "$out"
 done
 "$HEXC" --emit-ptx - -o "$p" <"$p" 2>/dev/null
 [ $? = 2 ] && cmp -s "$p" examples/vector_add.hexc || fail 'standard input is overwritten'
 [ ! -e "$dir/x.ptx" ] || fail 'something was written before the refusal'
-refused 2 'is read, and would be overwritten' "$dir/w.gguf" pack examples/gemm_wNa16.hexc --kernel gemm_wNa16 \
+refused 2 'would overwrite an input; choose another name' "$dir/w.gguf" pack examples/gemm_wNa16.hexc --kernel gemm_wNa16 \
 	-D WEIGHT=u4 --arg W=@"$dir/w.gguf:blk.0.q4_0" -o "$dir/w.gguf"
-refused 2 'is read, and would be overwritten' "$dir/w.gguf" weights "$dir/w.gguf" --save "blk.0.q4_0:scale=$dir/w.gguf"
+refused 2 'would overwrite an input; choose another name' "$dir/w.gguf" weights "$dir/w.gguf" --save "blk.0.q4_0:scale=$dir/w.gguf"
 "$HEXC" run "$p" --exec tile --arg 'A=random(1)[100]' --arg 'B=random(2)' --save A="$dir/a.npy" --save B="$dir/b.npy" || bad=1
 run="run $p --exec sim --arg A=@$dir/a.npy --arg B=@$dir/b.npy"
 # shellcheck disable=SC2086 # words
 {
-	refused 2 'is read, and would be overwritten' "$dir/a.npy" $run --save "C=$dir/a.npy"
-	refused 2 'is read, and would be overwritten' "$dir/b.npy" $run --stats "$dir/b.npy"
+	refused 2 'would overwrite an input; choose another name' "$dir/a.npy" $run --save "C=$dir/a.npy"
+	refused 2 'would overwrite an input; choose another name' "$dir/b.npy" $run --stats "$dir/b.npy"
 }
 says 0 '' --emit-ptx "$p" -o "$dir/p.ptx"
-refused 2 'is read, and would be overwritten' "$dir/p.ptx" sim "$dir/p.ptx" --entry vector_add --grid 1 --block 128 --arg zeros:f32:1 \
+refused 2 'would overwrite an input; choose another name' "$dir/p.ptx" sim "$dir/p.ptx" --entry vector_add --grid 1 --block 128 --arg zeros:f32:1 \
 	--arg zeros:f32:1 --arg zeros:f32:1 --arg s64:1 --save 0="$dir/p.ptx"
 
 # Two outputs.
-says 2 'is to be written twice' --emit-ptx "$p" -o "$dir/new" --manifest "$dir/./new"
+says 2 'is the output of two options' --emit-ptx "$p" -o "$dir/new" --manifest "$dir/./new"
 [ ! -e "$dir/new" ] || fail 'one of two outputs was written'
 ln "$dir/a.npy" "$dir/a2.npy"
-refused 2 'is to be written twice' "$dir/a.npy" run "$p" --exec tile --arg A=arange[8] --arg B=zeros --save "A=$dir/a.npy" --save "C=$dir/a2.npy"
+refused 2 'is the output of two options' "$dir/a.npy" run "$p" --exec tile --arg A=arange[8] --arg B=zeros --save "A=$dir/a.npy" --save "C=$dir/a2.npy"
 rm "$dir/a2.npy"
 "$HEXC" explain examples/gemm_f16.hexc --svg "$dir/svg" >/dev/null || bad=1
 svg=$(find "$dir/svg" -name '*.svg' | head -1)

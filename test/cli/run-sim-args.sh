@@ -56,7 +56,7 @@ says "'C' is no pointer"
 k 2 'struct:{f31 0.5}' 'ptrs:{B}'
 says "'f31' is no PTX type"
 k 2 'struct:{f32}' 'ptrs:{B}'
-says "'f32' wants a value"
+says "missing value after 'f32'"
 k 2 'struct:{u8 256}' 'ptrs:{B}'
 says 'does not fit'
 k 2 'struct:{u8 1' 'ptrs:{B}'

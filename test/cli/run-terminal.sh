@@ -17,7 +17,7 @@ for c in E: R:run S:sim C:candidates X:explain W:weights P:pack U:unpack; do
 	done <"$dir/want"
 	for opt in $(rows | awk -F '\t' -v l="$letter" '!index(tolower($3), tolower(l)) { print $2 }' | sort -u); do
 		cut -f 1 "$dir/want" | grep -qxF -- "$opt" || [ "$opt" = --emit-ptx ] ||
-			"$HEXC" ${name:---emit-ptx} "$opt" 2>&1 | grep -q 'does not go with this command' || fail "hexc $name takes $opt"
+			"$HEXC" ${name:---emit-ptx} "$opt" 2>&1 | grep -q 'is not an option of this command' || fail "hexc $name takes $opt"
 	done
 done
 for c in run sim candidates explain weights pack unpack; do

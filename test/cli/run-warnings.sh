@@ -28,19 +28,19 @@ w assembler 'the assembler refuses solution 0 of kernel k: fatal: out of sorts; 
 	--assemble --assembler "$dir/asm" <<'END2'
 kernel k(C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
 END2
-w unused 'warning: parameter `B` is not used: remove it, or call it `_B`' <<'END2'
+w unused 'warning: unused parameter `B`; remove it or rename it `_B`' <<'END2'
 kernel k(_A: f32[N], B: f32[N], C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
 END2
-w unused 'value `y` is not used: remove it, or call it `_y`' <<'END2'
+w unused 'unused value `y`; remove it or rename it `_y`' <<'END2'
 kernel k(C: out f32[N]) { grid(ceil(N, 128)); let y = 3, _z = 4; C[block.x * 128 :+ 128] = 1; }
 END2
-w unused 'variable `y` is not used' <<'END2'
+w unused 'unused variable `y`' <<'END2'
 kernel k(C: out f32[N]) { grid(ceil(N, 128)); var y = 3; y = 4; C[block.x * 128 :+ 128] = 1; }
 END2
-w unused 'tunable `BM` is not used' <<'END2'
+w unused 'unused tunable `BM`' <<'END2'
 kernel k(C: out f32[N]) tune BM = 16, WARPS = 2 { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
 END2
-w unused 'parameter `y` is not used' <<'END2'
+w unused 'unused parameter `y`' <<'END2'
 fn twice(x, y) { return x + x; }
 kernel k(C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = twice(1.0, 2.0); }
 END2
@@ -70,7 +70,7 @@ END2
 w unwritten '`C` is out, but of N along dimension 0 only the first 128 are written' <<'END2'
 kernel k(C: out f32[N]) { grid(1); C[0 :+ 128] = 1; }
 END2
-w unwritten 'output `_D` is never written' <<'END2'
+w unwritten 'output `_D` is never written; its elements keep their old values' <<'END2'
 kernel k(C: out f32[N], _D: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
 END2
 w strides 'output `C` has aliasing elements: strides of dimensions 0 and 1 overlap' <<'END2'
@@ -88,7 +88,7 @@ lost() { # TEXT STATEMENTS
 		"$HEXC" --emit-ptx "$dir/lost.hexc" -o "$dir/w.ptx" 2>"$dir/err" && [ ! -s "$dir/err" ] || fail "$2: $(cat "$dir/err")"
 	fi
 }
-lost 'that two indices name, one change stays and the others are lost: `atomic_add(C[..], x)` keeps them all' 'C[i] += x;'
+lost 'non-atomic update of `C`: of several updates through equal indices only one takes effect; `atomic_add(C[..], x)` keeps them all' 'C[i] += x;'
 lost '`atomic_add(C[..], -x)` keeps them all' 'C[i] -= x;'
 lost '`atomic_max(H[..], x)` keeps them all' 'H[0, i] = f16(max(f32(H[0, i]), x));'
 lost 'use an atomic such as `atomic_add`' 'C[i] = where(x < 0, C[i] * x, x);'
@@ -126,7 +126,7 @@ for s in 'Y[block.x] = sum(x, 0);' 'if block.x == 0 { Y[0 :+ 1] = sum(x, 0); }' 
 		sed 's/\<x\>/_x/g; s/block\._x/block.x/g; s/ _v;//' >"$dir/blocks.hexc"
 	"$HEXC" --emit-ptx "$dir/blocks.hexc" -o "$dir/w.ptx" 2>"$dir/err" && ! grep -q 'each block' "$dir/err" || fail "$s: $(cat "$dir/err")"
 done
-w fma 'this dot of f32 is done by fma, without tensor cores: cast both operands, as in `dot(f16(a), f16(b))`, or write `dot(a, b, tf32)`' <<'END2'
+w fma 'dot of f32 lowered to FMA, not tensor cores: cast both operands, as in `dot(f16(a), f16(b))`, or write `dot(a, b, tf32)`' <<'END2'
 kernel k(A: f32[64, 64], B: f32[64, 64], C: out f32[64, 64]) 
 {
     grid(1);
@@ -157,7 +157,7 @@ kernel k(A: f16[16, K], W: i8[64, K], C: out f32[16, 64]) assume K % 16 == 0
     C[:, :] = acc;
 }
 END2
-w narrow '`A` is accessed by 16 bits at a time: with `assume N % 8 == 0` by 128' -W narrow <<END2
+w narrow '`A` is accessed with 16-bit instructions; `assume N % 8 == 0` allows 128 bits' -W narrow <<END2
 $large
 END2
 
@@ -170,13 +170,13 @@ quiet() {
 	grep -qF "[-W no-$name]" "$dir/err" && fail "$name, where nothing is missing: $(grep -F "[-W no-$name]" "$dir/err")"
 }
 
-w width '`A` is accessed by 16 bits at a time and not by 128: no dimension is known to be contiguous' -W width <<'END2'
+w width '`A` is accessed with 16-bit instead of 128-bit instructions: no dimension is known to be contiguous' -W width <<'END2'
 kernel k(A: f16[64, N] strides [N * 2, 2], C: out f32[64, 64]) { grid(1); C[:, :] = f32(A[:, 0 :+ 64]) + 1; }
 END2
-w width '`A` is accessed by 16 bits at a time and not by 128: rows are not known to be aligned to 8 elements' -W width <<'END2'
+w width '`A` is accessed with 16-bit instead of 128-bit instructions: rows are not known to be aligned to 8 elements' -W width <<'END2'
 kernel k(A: f16[M], C: out f32[N]) { grid(ceil(N, 1024)); C[block.x * 1024 :+ 1024] = f32(A[block.x * 1023 :+ 1024]) + 1; }
 END2
-w width '`C` is accessed by 64 bits at a time and not by 128: the tile's layout gives each thread no more contiguous elements' -W width <<'END2'
+w width "\`C\` is accessed with 64-bit instead of 128-bit instructions: the tile's layout gives each thread no more contiguous elements" -W width <<'END2'
 kernel k(A: f16[64, 64], C: out f32[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
 END2
 quiet strides <<'END2' # a dim of one element has the stride of the preceding dim
@@ -189,7 +189,7 @@ kernel k(A: f16[M], C: out f16[N]) assume M % 8 == 0
     C[block.x * 1024 :+ 1024] = A[block.x * 1024 :+ 1024] + 1;
 }
 END2
-w async '`A` is brought to shared memory through registers, not asynchronously: cp.async needs 4 bytes; only 16 bits are known to be contiguous and in bounds' -W async <<END2
+w async '`A` is copied to shared memory through registers instead of cp.async: cp.async needs 4 bytes; only 16 bits are known to be contiguous and in bounds' -W async <<END2
 $large
 END2
 quiet async <<'END2'
@@ -200,8 +200,8 @@ kernel k(A: f16[64, N], C: out f32[64, 64]) assume N % 2 == 0
     C[:, :] = dot(a, a.T);
 }
 END2
-w async '`A` is brought to shared memory through registers, not asynchronously: sm_75 has no cp.async' -W async --arch sm_75 <"$dir/q.hexc"
-w async '`A` is brought to shared memory through registers, not asynchronously: its elements are converted on the way' -W async <<'END2'
+w async '`A` is copied to shared memory through registers instead of cp.async: sm_75 has no cp.async' -W async --arch sm_75 <"$dir/q.hexc"
+w async '`A` is copied to shared memory through registers instead of cp.async: its elements are converted on the way' -W async <<'END2'
 kernel k(A: f32[64, 64], C: out f32[64, 64]) { grid(1); let a: shared = f16(A[:, :]); C[:, :] = dot(a, a.T); }
 END2
 w product 'dot lowered to FMA: its shape 64x64x4 is not a multiple of the smallest MMA, 16x8x8' -W product <<'END2'
@@ -210,11 +210,11 @@ END2
 quiet product <<'END2'
 kernel k(A: f16[64, 16], C: out f32[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
 END2
-w product 'this dot is done by fma: sm_75 has no tensor-core instruction for f64 and f64 with sums of f64' -W product --arch sm_75 <<'END2'
+w product 'dot lowered to FMA: sm_75 has no MMA for f64 x f64 with f64 accumulation' -W product --arch sm_75 <<'END2'
 kernel k(A: f64[64, 64], C: out f64[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
 END2
 quiet product <"$dir/w.hexc" # sm_80 has one
-w split 'this loop needs its masks in every turn: it is not split: small trip count' -W split <<'END2'
+w split 'loop evaluates its masks in every iteration (not split: small trip count)' -W split <<'END2'
 kernel k(A: f16[64, 100], C: out f32[64, 64])
 {
     grid(1);
@@ -231,7 +231,7 @@ sed 's/100/K/' "$dir/loop.hexc" >"$dir/split.hexc"
 quiet split <"$dir/split.hexc"
 sed 's/100/128/' "$dir/loop.hexc" >"$dir/whole.hexc" # no masks
 quiet split <"$dir/whole.hexc"
-w ahead 'this loop does not begin its products a turn ahead: it does not begin with a wait waiting for copies that run ahead' -W ahead <"$dir/loop.hexc"
+w ahead "fragments of this loop's first MMA are not prefetched: it does not start with a wait for prefetched copies" -W ahead <"$dir/loop.hexc"
 quiet ahead <<'END2'
 kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
 {
@@ -246,7 +246,7 @@ kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
 END2
 w unjudged 'which stages of a ring it and others touch is not known' --prove --arch sm_90a --kernel stored <test/examples/roles.hexc
 # 16 x 64 per iteration is too little work for a consumer warpgroup; and one with a single stage.
-w roles 'no warps fetch for others that compute, in roles: candidate ' -W roles --arch sm_90a <<'END2'
+w roles 'loop is not warp-specialized: candidate ' -W roles --arch sm_90a <<'END2'
 kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
 {
     grid(1);
@@ -259,7 +259,7 @@ kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
 }
 END2
 sed 's/stages 2/stages 1/' "$dir/w.hexc" >"$dir/loop.hexc"
-w roles 'no warps fetch for others that compute, in roles: a loop has one stage' -W roles --arch sm_90a <"$dir/loop.hexc"
+w roles 'loop is not warp-specialized: a pipeline loop has one stage: nothing can be prefetched' -W roles --arch sm_90a <"$dir/loop.hexc"
 quiet roles <"$dir/loop.hexc"
 
 # --remarks reports exactly the warnings that are off by default. A requested one is a warning, a disabled one is

@@ -76,7 +76,7 @@ t 2 "no command 'compil', did you mean compile" compil x.hexc
 t 1 "x.hexc: No such file" compile x.hexc
 t 2 'unknown option --nosuch' --nosuch
 t 2 'unknown option --emit' run --emit "$add"
-t 2 '--stats does not go with this command' --emit-ptx "$add" --stats x
+t 2 '--stats is not an option of this command' --emit-ptx "$add" --stats x
 t 2 'which program' --emit-ptx
 t 2 'which program' run
 t 2 "one program at a time: what is 'y.hexc'?" --emit-ptx "$add" y.hexc
@@ -87,7 +87,7 @@ t 2 "unknown arch 'sm_99'; known are sm_75, sm_80" --emit-ptx "$add" --arch sm_9
 t 2 "-D: expected NAME=VALUE, got 'BN'" --emit-ptx "$add" -D BN
 t 2 "'big' is neither an integer nor an element type" --emit-ptx "$add" -DBN=big
 t 2 '-D BN is given twice' --emit-ptx "$add" -D BN=128 -D BN=256
-t 2 "no pass 'nosuch'; there are parse, bounded, late, bounds" --emit-ptx "$add" --dump nosuch
+t 2 "no pass 'nosuch'; there are parse, bounded, mark_reductions, mask_bounds" --emit-ptx "$add" --dump nosuch
 t 2 "no pass 'all'" --emit-ptx "$add" --stop=all
 t 2 "--candidate wants a number from 0, not '-1'" --emit-ptx "$add" --candidate=-1
 t 2 "--exec is tile, sim, gpu or auto, not 'cpu'" run "$add" --exec cpu
@@ -99,10 +99,10 @@ t 2 '--arg A is given twice' run "$add" --exec tile --arg A=zeros --arg A=zeros
 t 2 "'randm(1)' is none of @FILE.npy" run "$add" --exec tile --arg 'A=randm(1)'
 t 2 "'random(1' is none of" run "$add" --exec tile --arg 'A=random(1'
 t 2 "'[1x]' is no shape" run "$add" --exec tile --arg 'A=zeros[1x]'
-t 2 "'z' stands behind the shape" run "$add" --exec tile --arg 'A=zeros[1]z'
+t 2 "'unexpected 'z' after the shape" run "$add" --exec tile --arg 'A=zeros[1]z'
 t 2 'gives LO <= x < HI, but 5 > 3' run "$add" --exec tile --arg 'A=randint(1,5,3)'
 t 2 'missing --arg B=... for parameter B' run "$add" --exec tile --arg 'A=zeros[5]'
-t 2 'N cannot be known from the tensors given: add --arg N=' run "$add" --exec tile --arg A=zeros --arg B=zeros
+t 2 'size N cannot be inferred from the arguments; add --arg N=' run "$add" --exec tile --arg A=zeros --arg B=zeros
 t 2 's is a scalar: it takes a number' run "$mm" --exec tile --arg s=zeros
 t 2 "N is i64: '1.5' is no integer" run "$add" --exec tile --arg N=1.5
 t 2 '--save wants NAME=FILE.npy' run "$add" --exec tile --arg A=@"$dir/a.npy" --arg B=zeros --save C
@@ -158,7 +158,7 @@ exec 3>&-
 
 # Programs and candidates.
 t 1 'BN' --emit-ptx "$add" -D BN=77
-t 1 'BN=f16 is not admitted: tunable `BN` may be 128, 256' --emit-ptx "$add" -D BN=f16
+t 1 'BN=f16 is not a value of tunable `BN`; allowed: 128, 256' --emit-ptx "$add" -D BN=f16
 t 1 'XX' --emit-ptx "$add" -D XX=1
 t 1 'nosuch' --emit-ptx "$add" --kernel nosuch
 t 1 'candidate 9999 does not exist: kernel add has' --emit-ptx "$add" --candidate 9999

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Products of batches: for types, numbers of leading dims, batches that are shared out among warps, kept in registers or
-# ragged, and an operand that all batches share, every candidate gives on the simulator what the tile interpreter gives,
-# passes the checker, and the first one uses the instruction that a product alone would.
+# Batched dots: for element types, numbers of leading dimensions, batches distributed over warps or kept in
+# registers, partial tiles, and an operand shared by all batches. Every candidate equals the tile interpreter on the
+# simulator and passes the validator. The first one uses the instruction of a single dot.
 set -u
 . test/script.sh
 . test/infer/values.sh
@@ -24,7 +24,7 @@ run() { # want arch what args...
 	done
 }
 
-# A pipeline over k in shared memory, the right side as it is or turned.
+# A pipeline over k in shared memory, the right operand plain or transposed.
 shared() { # a b acc batch m n k warps turned arch want
 	right='k :+ BK, n :+ BN' size='K, N' turn=w data="$7,$6"
 	[ "$9" = 0 ] || { right='n :+ BN, k :+ BK' size='N, K' turn='transpose(w, 0, 2, 1)' data="$6,$7"; }
@@ -48,7 +48,7 @@ P
 }
 
 mma=mma_m16n8k16_f32_f16
-for w in 1 2 4 8; do # more and fewer batches than warps, and a number that has an odd factor
+for w in 1 2 4 8; do # more and fewer batches than warps, and a number with an odd factor
 	shared f16 f16 f32 4 16 16 32 $w 0 sm_80 "$mma.* warps"
 done
 shared f16 f16 f32 4 16 16 32 4 1 sm_90a "$mma.* warps"
@@ -61,7 +61,7 @@ shared f64 f64 f64 4 16 16 16 4 0 sm_80 "mma_m8n8k4_f64.* warps"
 shared f32 f32 f32 8 16 16 16 4 0 sm_80 "fma.* warps"
 shared i32 i32 i32 4 16 8 8 4 1 sm_80 "fma.* warps"
 
-# Two leading dims, one of them in the left operand only 1, and the right one without the other.
+# Two leading dimensions, one of them 1 in the left operand only; the right operand without the other.
 cat >"$p" <<P
 kernel g(A: f16[P, M, K], W: f16[Q, K, N], C: out f32[P, Q, M, N])
     const PP = 2, QQ = 2, M = 16, N = 24, K = 32, WARPS = 2
@@ -74,7 +74,7 @@ kernel g(A: f16[P, M, K], W: f16[Q, K, N], C: out f32[P, Q, M, N])
 P
 run "$mma.* warps" sm_80 'two dims' --arg 'A=random(1)[3,16,32]' --arg 'W=random(2)[5,32,24]'
 
-# Heads of attention in one product: what one gives the other multiplies.
+# Heads of attention in one dot: the result of one dot is an operand of the next.
 cat >"$p" <<P
 kernel g(Q: f16[H, M, D], K: f16[H, N, D], V: f16[H, N, D], O: out f16[H, M, D])
     const HB = 2, BM = 32, BN = 32, WARPS = 4, D = 64

@@ -1,9 +1,11 @@
 #!/bin/sh
-# How the registers of a lane that hexc predicts of its PTX rank solutions, against those that ptxas takes, and that no
-# solution spills that is taken with ptxas at hand where another of the first eight does not (scripts/survey -r): a 17th of
-# the programs of the examples and GPUs.  Predictions that are off alike rank alike: what is asked for is Spearman's
-# coefficient, 0.9 at least, over all of them; by itself no GPU has enough in so small a part.
-# REGISTERS=all: all examples, operators' lines, tests and GPUs, each GPU by itself; half an hour.
+# Compares the ranking of solutions by registers that hexc predicts from its PTX with the ranking by ptxas's
+# registers (scripts/survey -r). Also checks that the solution chosen with ptxas does not spill if another of
+# the first eight does not. The sample is a 17th of the programs of the examples and GPUs. Equal errors do not
+# change a ranking, so the criterion is Spearman's coefficient: at least 0.9 over all of them. A single GPU
+# has too few in this sample.
+#
+# REGISTERS=all: all examples, operators' entries, tests and GPUs, each GPU separately; half an hour.
 set -u
 . test/script.sh
 command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }
@@ -13,7 +15,7 @@ if [ "${REGISTERS:-}" = all ]; then
 	scripts/survey -r
 	exit
 fi
-# the coefficient itself: an example of Wikipedia's article on it, whose value is -29/165; ties; what is no order
+# The coefficient itself: an example of Wikipedia's article with value -29/165; ties; incomparable values.
 python3 - <<'END' || fail "Spearman's coefficient"
 import importlib.machinery, importlib.util, sys
 sys.dont_write_bytecode = True

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Every candidate of every program here and of the examples' default configurations gives what the tile
-# interpreter gives; of long lists some twenty-five, the best first, FULL=1: all.  A program's first line says with which
-# arguments: `// run: A=.. B=..`
+# Every candidate of every program here and of the examples' default configurations equals the tile
+# interpreter. From long lists about twenty-five run, the best first; FULL=1: all. A program's first line has
+# its arguments: `// run: A=.. B=..`
 set -u
 . test/script.sh
 ran=0 most=25
-# on a GPU the lists are those of its arch, as what runs there is compiled for it
+# On a GPU the lists are for its arch, as only that code runs there.
 for_arch=
 if [ "${EXEC:-sim}" = gpu ]; then
 	sm=$("$HEXC" run examples/vector_add.hexc --exec=gpu --arg 'A=zeros[8]' --arg 'B=zeros[8]' --stats - |
@@ -49,7 +49,7 @@ extra='A=random(1)[100,72] B=random(2)[136,72]' try examples/gemm_f16.hexc
 extra='A=random(1)[40,256] W=randint(2,0,15)[160,256] S=random(3) Z=randint(4,0,15)' try examples/gemm_w4a16.hexc
 extra='A=random(1)[40,256] W=randint(2,0,15)[160,256] S=random(3)' try examples/gemm_w4a16_sym.hexc
 extra='X=random(1)[37,300]' try examples/softmax.hexc
-# integers that f16 and f32 hold exactly: not a bit may differ
+# Integers exact in f16 and f32: every bit must match.
 exact='largest absolute error 0,'
 extra='A=randint(1,-3,3)[100,72] B=randint(2,-3,3)[136,72]' try examples/gemm_f16.hexc
 extra='A=randint(1,-1,1)[40,256] W=randint(2,0,15)[160,256] S=randint(3,1,2) Z=randint(4,0,15)' try examples/gemm_w4a16.hexc

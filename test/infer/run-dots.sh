@@ -1,14 +1,14 @@
 #!/bin/sh
-# One product per pair of element types, target and shape of the tile: every candidate gives on the simulator
-# what the tile interpreter gives, and where the target has an instruction for the types, the first one uses it.
-# By default two targets per pair of types; FULL=1 tries them all.
+# One dot per pair of element types, target and tile shape. Every candidate equals the tile interpreter on the
+# simulator. If the target has an instruction for the types, the first one uses it. By default two targets per
+# pair of types; FULL=1: all.
 set -u
 . test/script.sh
 . test/infer/values.sh
 ran=0
 p=$dir/p.hexc
 
-# a b acc third bm bn bk: one tile, ragged in m and n
+# a b acc third bm bn bk: one tile, partial in m and n
 program() {
 	cat >"$p" <<E
 kernel g(A: $1[M, K], B: $2[N, K], C: out $3[M, N])
@@ -51,7 +51,7 @@ try() { # arch want a b acc third bm bn bk
 	done
 }
 
-# The instruction by type and target: the columns are sm_75 sm_80 sm_86 sm_89 sm_90a
+# The instruction by type and target; the columns are sm_75 sm_80 sm_86 sm_89 sm_90a.
 row() { # a b acc third bk inst75 inst80 inst86 inst89 inst90
 	a=$1 b=$2 acc=$3 third=$4 bk=$5
 	[ "$third" = - ] && third=
@@ -59,7 +59,7 @@ row() { # a b acc third bk inst75 inst80 inst86 inst89 inst90
 	c=0
 	for arch in sm_75 sm_80 sm_86 sm_89 sm_90a; do
 		c=$((c + 1))
-		# each pair: the oldest target and one of the others in turn
+		# each pair: the oldest target, and one of the others by rotation
 		[ "${FULL:-0}" = 1 ] || [ $c = 1 ] || [ $((rows % 4 + 2)) = $c ] || { shift; continue; }
 		! runs_here $arch || try $arch "$1" "$a" "$b" "$acc" "$third" 32 32 "$bk"
 		shift

@@ -1,19 +1,19 @@
 #!/bin/sh
-# Rows whose lengths have odd factors cost about what the next power of two costs: instructions of PTX that threads
-# execute, by the simulator's count, an element.  No kernel spills, in either.
+# Rows with odd factors in their length cost about as much as rows of the next power of two: executed PTX
+# instructions per element, counted by the simulator over all threads. No kernel spills for either length.
 #
-# A line: kernel; rows of a block of the shortest; instructions an element at 4096, and of 200, at most; shuffles of a
-# block of 4096 at most.  For 4 elements a sum takes a load and four additions, and 5 shuffles for each of 4 warps; a
-# scan passes each element twice, what a lane has of an access goes to other lanes and back through shared memory, and
-# there is one shuffle more, as what comes before is handed on.  Of what the next power of two takes a length may take
-# 150 %: nothing is put into registers behind the end of a row that nobody looks at, and what a mask would put there the
-# load does (pass oob_fill).  Rows that lie next to each other are moved by 16 bytes, and each sector is asked for and sent
-# once.  On sm_90a they have an odd pitch, and are moved by elements.
+# A line of the list: kernel; rows of a block of the shortest length; maximum instructions per element at 4096 and
+# at 200; maximum shuffles of a block of 4096. For 4 elements a sum needs a load and four additions, and 5 shuffles
+# for each of 4 warps. A scan passes over each element twice. It redistributes a lane's vector to other lanes and
+# back through shared memory. It needs one more shuffle, for the prefix. A length may take 150 % of the instructions
+# of the next power of two. Unused registers past the end of a row are not initialized, and loads fill in the value
+# of a mask (pass oob_fill). Contiguous rows use 16-byte accesses, and each sector is requested and stored once. On
+# sm_90a the rows have an odd pitch, and accesses are by element.
 set -u
 . test/script.sh
 prog=$here/extents/rows.hexc
 ran=0
-# LLVM 19 writes a move for each operand of an access, which ptxas takes away
+# LLVM 19 emits a move for each operand of an access; ptxas removes it
 moves=0
 "$HEXC" --version | grep -q 'LLVM 19' && moves=4
 
@@ -21,12 +21,12 @@ count() { # NAME: the first number of that name in the statistics
 	sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\([0-9]*\).*/\1/p" "$dir/s" | head -n 1
 }
 
-shape() { # PITCH ROWS: $shape, of kernels that have these
+shape() { # PITCH ROWS: sets $shape for kernels that have these constants
 	shape="-D R=$2 -D PITCH=$1"
 	case $prog in *parts*) shape= ;; esac
 }
 
-run() { # KERNEL N ROWS ARCH ODD: instructions in thousandths an element, in $each
+run() { # KERNEL N ROWS ARCH ODD: sets $each to instructions per element, in thousandths
 	mask=
 	[ "$1" = masked ] && mask="--arg K=randint(2,0,1)"
 	# shellcheck disable=SC2086 # words
@@ -41,7 +41,7 @@ run() { # KERNEL N ROWS ARCH ODD: instructions in thousandths an element, in $ea
 	ran=$((ran + 1))
 }
 
-# What all kernels of rows of a length spill.
+# Checks that no kernel spills for rows of this length.
 spills() { # N ROWS ARCH ODD
 	command -v ptxas >/dev/null || return 0
 	shape $(($1 + $4)) "$2"
@@ -52,7 +52,7 @@ spills() { # N ROWS ARCH ODD
 		fail "rows of $1, $3: $(cat "$dir/w")"
 }
 
-compare() { # KERNEL N NEXT ROWS ARCH ODD: how many thousandths an element of N, against NEXT
+compare() { # KERNEL N NEXT ROWS ARCH ODD: instructions per element at N, compared with NEXT
 	run "$1" "$3" "$4" "$5" "$6"
 	whole=$each
 	if [ "$3 $5" = '4096 sm_80' ]; then
@@ -65,7 +65,7 @@ compare() { # KERNEL N NEXT ROWS ARCH ODD: how many thousandths an element of N,
 	[ -z "${PRINT-}" ] || echo "$1 $4 $2 $each $3 $whole $5 $6"
 }
 
-once() { # WHAT PERCENT: how often it asked for each sector that it has, and sent it, at most
+once() { # WHAT PERCENT: maximum requests per distinct sector, for loads and stores
 	for way in read written; do
 		asked=$(count global_sectors_$way) least=$(count grid_sectors_$way)
 		[ $((100 * asked)) -le $(($2 * least)) ] || fail "$1: $asked sectors $way, of $least"
@@ -90,8 +90,8 @@ while read -r kernel rows most short shuffles; do
 	done
 	compare "$kernel" 200 256 "$rows" sm_80 0
 	case $kernel in
-	total | largest) ;; # warps store a number of each of their rows
-	rms_norm | masked) once "$kernel of $rows by 200" 130 ;; # their rows begin in the middle of a sector
+	total | largest) ;; # warps store one value for each row
+	rms_norm | masked) once "$kernel of $rows by 200" 130 ;; # rows start in the middle of a sector
 	*) once "$kernel of $rows by 200" 105 ;;
 	esac
 	[ "$each" -le $(((short + moves) * 1000)) ] ||
@@ -105,9 +105,10 @@ running 16 7 12 24
 masked 16 11 18 24
 folded 16 5 9 20
 END
-# Parts of a row, which threads do not share out as they do the row, go through shared memory once: no lane holds more of
-# a row than its share.  kernel; instructions an element at most: of single elements two or three each for a store there, a
-# load from there and the store behind, with edges; twice that and a scan for groups.  Of 200 each thread has one or two.
+# Parts of a row, whose distribution over threads differs from the row's, go through shared memory once: no lane
+# owns more than its share of the row. kernel; maximum instructions per element. Elementwise parts need two or three
+# instructions each for the store and load in shared memory and for the masked final store; groups need twice that
+# and a scan. At 200 each thread has one or two elements.
 prog=$here/extents/parts.hexc
 for n in 200 1000 2880 4304 11008; do
 	spills "$n" 1 sm_80 0

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Factors of products that lanes multiply, that several products share, or of which no lane can hold its part
-# (factors/*.hexc): every one compiles without a spill, as ptxas counts where it is at hand, and the first candidates
-# give on the simulator what the tile interpreter gives.  A state, a weight and a row are held against NumPy.
+# Operands of FMA dots, operands shared by several dots, and operands too large for a lane's share of registers
+# (factors/*.hexc). Every program compiles without spills, according to ptxas if available. The first candidates
+# equal the tile interpreter on the simulator. A state, a weight and a row are compared with NumPy.
 set -u
 . test/script.sh
 ran=0
 
-spills() { # what ptxas says of $dir/ptx
+spills() { # bytes spilled for $dir/ptx, by ptxas
 	command -v ptxas >/dev/null || { echo 0; return; }
 	ptxas -v -arch="$1" "$dir/ptx" -o "$dir/cubin" 2>&1 | sed -n 's/.* \([0-9]*\) bytes spill stores.*/\1/p'
 }
@@ -18,7 +18,7 @@ for f in "$here"/factors/*.hexc; do
 	done
 	for arch in $(archs | tr ' ' '\n' | grep -E '^sm_(80|90a|120a)$'); do
 		"$HEXC" --emit-ptx "$f" --arch "$arch" -W no-fma -o "$dir/ptx" 2>"$dir/err" || fail "$f $arch: $(head -2 "$dir/err")"
-		# the estimate from the PTX is a little high here
+		# the estimate from the PTX is slightly high here
 		case $f in */delta.hexc) ;; *) [ ! -s "$dir/err" ] || fail "$f $arch: $(head -1 "$dir/err")" ;; esac
 		got=$(spills "$arch")
 		[ "${got:-0}" = 0 ] || fail "$f $arch spills $got bytes"
@@ -34,7 +34,7 @@ done
 
 # ---- what the program says --------------------------------------------------------------------------------------
 
-# an operand that is kept is read from a copy where there are no registers for it, and only there
+# A pinned operand is read from a copy in shared memory only if registers do not suffice.
 "$HEXC" candidates "$here/factors/weight.hexc" -W no-fma >"$dir/list" 2>&1
 grep -q 's registers' "$dir/list" && fail "weight: s is in registers, all of k: $(grep -m 1 's registers' "$dir/list")"
 grep -q 's shared' "$dir/list" || fail "weight: $(head -1 "$dir/list")"
@@ -42,7 +42,7 @@ sed 's/64/32/g; s/let s: register = S\[:, :\]/let s: register = S[:, :] * 2/' "$
 "$HEXC" candidates "$dir/small.hexc" -W no-fma >"$dir/list" 2>&1 || fail "small: $(head -2 "$dir/list")"
 grep -q 's shared' "$dir/list" && fail "small: s is not kept: $(grep -m 1 's shared' "$dir/list")"
 
-# what products share is tried as a last resort, and not if it is declared
+# A shared operand is tried in shared memory as a last resort, and never if its space is declared.
 cat >"$dir/shared.hexc" <<'END'
 kernel several(Q: bf16[T, 128], K: bf16[T, 128], V: bf16[T, 128], O: out bf16[T, 128], S: out f32[128, 128])
     const C = 128, WARPS = 4
@@ -66,7 +66,7 @@ grep -Eq 'u (shared|registers)' "$dir/list" && fail "shared: u is declared: $(he
 
 # ---- loads behind barriers --------------------------------------------------------------------------------------
 
-# q was loaded in front of the barrier of k, v and all of it in registers there
+# q must not be loaded before the barrier of k and v, with all of it in registers there.
 "$HEXC" --emit-ptx "$here/factors/attention.hexc" -W no-fma --dump insert_barriers -o "$dir/ptx" >"$dir/ir" 2>&1
 awk '/= load %[0-9]+\.q/ { q = NR } /^ *barrier/ { b = NR } / = dot / && q && !done { done = 1; exit !(q > b) }' "$dir/ir" ||
 	fail "attention: q is loaded in front of a barrier"
@@ -79,7 +79,7 @@ import sys, numpy as np
 d, r = sys.argv[1], np.random.default_rng(7)
 for name, shape in [('K', (70, 64)), ('U', (70, 64)), ('S', (64, 64)), ('X', (2, 2880)), ('R', (2, 2880)), ('W', (2880,)), ('G', (32, 2880)), ('B', (32,))]:
     x = r.uniform(-1, 1, shape).astype(np.float32)
-    if name in 'XRG': # bf16 as float32 that it holds
+    if name in 'XRG': # a bf16 value as float32
         x = (x.view(np.uint32) & 0xffff0000).view(np.float32)
     np.save(f'{d}/{name}.npy', x)
 END
@@ -97,7 +97,7 @@ if what == 'state':
     want, size = np.vstack(want), np.vstack(size)
 else:
     want, size = g('K') @ g('S'), abs(g('K')) @ abs(g('S'))
-# 64 products and up to 70 sums before them, each of an ulp of f32 of what is added
+# 64 products and up to 70 additions before them, each with an error of one f32 ulp
 e = np.max(abs(o - want) - 140 * 2.0 ** -24 * (size + 64))
 sys.exit(0 if e <= 0 else f'{what}: off by {e}')
 END

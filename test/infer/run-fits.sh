@@ -1,7 +1,7 @@
 #!/bin/sh
-# Programs that take nearly all of the shared memory (fits/*.hexc): each candidate that is listed can be
-# compiled; what needs more than there is under all choices is refused before any is listed, by what the one
-# needs that needs least.  By default every 7th candidate; FULL=1 takes them all.
+# Programs that use nearly all shared memory (fits/*.hexc). Each listed candidate compiles. If every alternative
+# exceeds the capacity, the program is rejected before any is listed, with the bytes of the smallest alternative. By
+# default every 7th candidate; FULL=1: all.
 set -u
 . test/script.sh
 step=7
@@ -16,7 +16,7 @@ for f in "$here"/fits/*.hexc; do
 		i=0
 		while [ "$i" -lt "$n" ]; do
 			"$HEXC" --emit-ptx "$f" --arch "$arch" --candidate "$i" -o "$dir/ptx" 2>"$dir/err" ||
-				grep -q 'needs LLVM' "$dir/err" || # an older one, which lists them but cannot emit
+				grep -q 'needs LLVM' "$dir/err" || # an older LLVM, which lists them but cannot emit
 				fail "$f $arch candidate $i: $(head -n 1 "$dir/err")"
 			ran=$((ran + 1))
 			i=$((i + step))

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test/infer/gathers.hexc: rows of shared tiles that indices name give what the tile interpreter gives, indices outside
-# too, and pass the checker; what is contiguous moves together.
+# test/infer/gathers.hexc: gathers of rows of shared tiles equal the tile interpreter, also for out-of-bounds
+# indices, and pass the validator. Contiguous elements move together.
 set -u
 . test/script.sh
 ran=0
@@ -31,13 +31,13 @@ for arch in sm_75 sm_80 sm_90a; do
 	try $arch fed -W no-fma --arg 'X=random(1)' --arg 'B=random(4)' --arg 'I=randint(2,-1,64)'
 done
 
-# 64 by 64 f16 of 128 threads: 4 accesses of 16 bytes by each of 4 warps for what is scattered, and as many back
+# 64 by 64 f16 with 128 threads: scattered elements take 4 accesses of 16 bytes per warp, and as many back
 "$HEXC" run "$here/gathers.hexc" --kernel scatter -D T=f16 --exec=sim --arg 'X=random(1)[64,64]' --arg 'I=arange[64]' \
 	--stats "$dir/s" >"$dir/o" 2>&1 || fail "$(cat "$dir/o")"
 n=$(sed -n 's/^[[:space:]]*"shared_requests":[[:space:]]*\([0-9]*\).*/\1/p' "$dir/s" | head -n 1)
 [ "${n:-99}" -le 32 ] || fail "$n accesses of shared memory for two tiles of 8192 bytes, 32 of 512 bytes will do"
 
-# Register tiles from which indices choose: each is tried in shared memory and among lanes, most by shuffles alone.
+# Gathers from register tiles: each is tried in shared memory and across lanes, most by shuffles only.
 # (test/examples/test_choose runs them all.)
 choose=test/examples/choose.hexc
 for kernel in $(sed -n 's/^kernel \([a-z]*\).*/\1/p' $choose); do
@@ -45,11 +45,11 @@ for kernel in $(sed -n 's/^kernel \([a-z]*\).*/\1/p' $choose); do
 	grep -q 'cycles  [^;]* shared' "$dir/ranked" || fail "$kernel: not tried in shared memory"
 	first=$(grep 'cycles  [^;]* registers' "$dir/ranked" | grep -v 'cycles  [^;]* shared\|via shared' | sed -n '1s/^ *\([0-9]*\).*/\1/p')
 	[ "$first" ] || { fail "$kernel: not tried in registers"; continue; }
-	case $kernel in nibbles | parts | sevens) continue ;; esac # a lane has whole rows, or rows come by way of shared memory
+	case $kernel in nibbles | parts | sevens) continue ;; esac # a lane owns full rows, or rows go through shared memory
 	"$HEXC" --emit-ptx $choose --kernel "$kernel" --candidate "$first" -o "$dir/p" || fail "$kernel"
 	grep -q 'shfl\.sync\.idx' "$dir/p" && ! grep -q '\.shared' "$dir/p" || fail "$kernel: candidate $first is not by shuffles alone"
 done
-# 7 by 33 indices, as those of longer tiles, and 33 entries of a table: shared out over the lanes, not all of all lanes.
+# 7 by 33 indices, as those of longer tiles, and 33 table entries: distributed over the lanes, not replicated.
 n=$("$HEXC" --emit-ptx $choose --kernel odd -o "$dir/p" && grep -c 'ld\.global' "$dir/p")
 [ "$n" -le 24 ] || fail "odd: $n loads of a lane"
 echo "$ran kernels run"

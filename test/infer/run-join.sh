@@ -1,6 +1,7 @@
 #!/bin/sh
-# Rows of a few elements in memory, pairs and pixels: accesses are as wide as what is contiguous over several dims, and
-# every candidate gives what the tile interpreter gives, which knows of no joined dims, and passes the checker.
+# Rows of a few elements in memory, pairs and pixels (pass collapse_dims). Accesses are as wide as the contiguous
+# elements over several dimensions. Every candidate equals the tile interpreter, which does not collapse dimensions,
+# and passes the validator.
 set -u
 . test/script.sh
 ran=0
@@ -33,7 +34,7 @@ kernel g(A: f16[M, K, 2], C: out f16[M, K, 2])
 P
 run 'pairs' 'A ld_global_128; to C st_global_128' --arg 'A=random(1)[20,100,2]'
 
-# What K is is not known: accesses are no wider than a pair; and a slice of which one dim has gone.
+# K has an unknown divisor, so accesses are no wider than a pair; and a slice without one of the dimensions.
 sed -e '/assume/d' -e 's/m :+ BM/m/g; s/const BM = 16/const BM = 1/; s/WARPS = 4/WARPS = 2/' "$p" >"$dir/q" && mv "$dir/q" "$p"
 run 'rows of pairs' 'A ld_global_32' --arg 'A=random(1)[5,101,2]'
 
@@ -74,7 +75,7 @@ kernel g(I: u8[H, W, 3], O: out u8[H, W, 3], G: out f32[H, W])
 P
 run 'pixels' 'to p cp_async_16' --arg 'I=randint(1,0,255)[9,160,3]'
 
-# Two short dims, of which both join; and the shared tile of what is computed.
+# Two short dimensions, both collapsed; and a shared tile of computed values.
 cat >"$p" <<'P'
 kernel g(A: f16[N, 2, 2], C: out f16[N, 2, 2])
     const BN = 256, WARPS = 2
@@ -88,7 +89,7 @@ kernel g(A: f16[N, 2, 2], C: out f16[N, 2, 2])
 P
 run 'two dims' 'A ld_global_128;.*to C st_global_128' --arg 'A=random(1)[514,2,2]'
 
-# All extents but one are numbers, and of the tensor more than the slice takes.
+# All extents but one are constants, and the tensor has more elements than the slice.
 cat >"$p" <<'P'
 kernel g(A: f32[8, N, 6, 2], C: out f32[8, N, 6, 2])
     const BN = 32, WARPS = 1
@@ -100,7 +101,7 @@ kernel g(A: f32[8, N, 6, 2], C: out f32[8, N, 6, 2])
 P
 run 'numbers' 'A ld_global_128; to C st_global_128' --arg 'A=random(1)[8,37,6,2]'
 
-# Single elements of rows, and rows with gaps between them: as before.
+# Single elements of rows, and rows with gaps between them: unchanged.
 cat >"$p" <<'P'
 kernel g(A: f16[N, 2], B: f16[N, 4], E: f16[N, 2] strides [4, 1], C: out f16[N, 1], D: out f16[N, 2])
     const BN = 256, WARPS = 2
@@ -113,7 +114,7 @@ kernel g(A: f16[N, 2], B: f16[N, 4], E: f16[N, 2] strides [4, 1], C: out f16[N, 
 P
 run 'parts of rows' 'A ld_global_16' --arg 'A=random(1)[300,2]' --arg 'B=random(2)[300,4]' --arg 'E=random(3)[300,2]'
 
-# Elements of pairs one by one, of tensors and of a shared tile: one access of the pairs, loads and stores.
+# Elements of pairs accessed one by one, in tensors and in a shared tile: one access per pair, loads and stores.
 cat >"$p" <<'P'
 kernel g(A: f16[M, K, 2], B: f16[M, K, 2], C: out f16[M, K, 2])
     const BM = 16, BK = 64, WARPS = 4
@@ -133,8 +134,8 @@ run 'elements of pairs' 'A ld_global_128; b ld_shared_128.*to C st_global_128' -
 cp examples/complex_gemm.hexc "$p"
 run 'a product' 'to a \(cp_async_16\|tma_load\)' --arg 'A=random(1)[70,100,2]' --arg 'B=random(2)[66,100,2]'
 
-# Of fours behind tiles of indices, an element twice, in one dim more: of what is read again behind a store none but those
-# before it; what is stored twice, and three of four, stay.
+# Rows of four elements through index tiles, one element twice, with one more dimension. Loads after a store are not
+# merged with those before it. Repeated stores to an element, and three of four elements, stay separate.
 cat >"$p" <<'P'
 kernel g(I: i32[N], A: f32[P, 4], C: inout f32[N, 2], D: out f32[N, 4], E: out f32[N, 2])
     const BN = 64, WARPS = 2
@@ -158,8 +159,8 @@ kernel g(I: i32[N], A: f32[P, 4], C: inout f32[N, 2], D: out f32[N, 4], E: out f
 P
 run 'elements of fours' 'A ld_global_128' --arg 'I=randint(3,-2,40)[150]' --arg 'A=random(1)[37,4]' --arg 'C=random(2)[150,2]'
 
-# Rows that few lanes could share as one dim, 50 * 6 = 4 * 75 and 1000 * 2 = 16 * 125, stay: they are made longer.
-# What all lanes share takes about so many instructions an element.
+# Rows that few lanes can share as one dimension, 50 * 6 = 4 * 75 and 1000 * 2 = 16 * 125, are not collapsed but
+# padded. The limit is the number of instructions per element of such a replicated tile.
 each() { # what instructions-an-element-at-most elements args...
 	what=$1 most=$2 n=$3
 	shift 3

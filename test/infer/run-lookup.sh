@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tables of numbers (test/infer/lookup.hexc): what the simulator gives is what the tile interpreter gives, and where
-# entry i is the number i, it is the index itself.  By default some types of entries on one target; FULL=1: all.
+# Lookup tables (test/infer/lookup.hexc): the simulator equals the tile interpreter. If entry i has the value i, the
+# result is the index. By default some entry types on one target; FULL=1: all.
 set -u
 . test/script.sh
 file=$here/lookup.hexc
@@ -32,7 +32,7 @@ for in in u1:2 u2:4 u3:8 u4:16; do
 				--arg 'A=random(3)[40,96]' ;;
 		esac
 	done
-	# less than 4 bits are packed in the order that lookups like
+	# codes of less than 4 bits are packed in the bit order that lookups prefer
 	"$HEXC" --emit-ptx "$file" --kernel packed_product -D "I=$index" -D "ENTRIES=$n" -o "$dir/p" --manifest "$dir/m" &&
 		{ [ "$n" = 16 ] || grep -q 'hexc-pack.* spread 4 ' "$dir/m"; } || fail "$index: no spread 4"
 	"$HEXC" run "$file" --kernel whole -D "I=$index" -D "ENTRIES=$n" -D E=u8 --exec="${EXEC:-sim}" --arg T=arange \

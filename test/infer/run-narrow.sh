@@ -1,6 +1,6 @@
 #!/bin/sh
-# Types of up to 8 bits in memory as rows of bits: test/infer/narrow.hexc for ragged shapes gives what the tile
-# interpreter gives.  By default one type of each width and kind on one target; FULL=1: all types on all targets.
+# Types of up to 8 bits in memory, as rows of bits: test/infer/narrow.hexc equals the tile interpreter for partial
+# tiles. By default one type of each width and kind on one target; FULL=1: all types on all targets.
 set -u
 . test/script.sh
 some='u1 i2 u3 i4 u5 i6 u7 e1m1 e2m1 nf4 e2m2 e3m2 e4m2 e3m4 e8m0'
@@ -21,7 +21,7 @@ try() { # kernel, type, arguments...
 
 for t in $some; do
 	x='random(1)'
-	[ "$t" = e8m0 ] && x='arange' # random numbers below 1 have no spread there
+	[ "$t" = e8m0 ] && x='arange' # random values below 1 have too small a range there
 	try moved "$t" --arg "X=${x}[37,88]"
 	try turned "$t" --arg "X=${x}[21,61]"
 	try mixed "$t" --arg "X=${x}[37,72]" --arg 'F=random(2)'
@@ -30,12 +30,12 @@ for t in $some; do
 		--arg ld=41 --arg 'U=random(5)' --arg 'P=randint(6,-1,38)'
 	[ "$t" = e8m0 ] || try product "$t" --arg 'A=random(1)[40,72]' --arg "W=${x}[56,72]" --arg 'V=random(4)'
 done
-# one warp fetches whole words of single elements, of which one begins in the last bits of a word
+# One warp loads full words of single elements, one of which starts in the last bits of a word.
 for t in u3 i5; do
 	try anywhere "$t" -D WARPS=1 --arg 'A=random(1)[20,37]' --arg "W=random(2)[35,37]" --arg 'V=random(4)' \
 		--arg ld=41 --arg 'U=random(5)' --arg 'P=randint(6,-1,38)'
 done
-# files hold codes: what was saved reads as what it was
+# Files hold codes: a saved file reads back unchanged.
 for t in e2m1 e3m2 nf4 i3; do
 	for run in "moved --arg X=random(1)[16,64] --save Y=$dir/moved.npy" \
 		"turned --arg X=random(1)[16,64] --save Y=$dir/want.npy" \

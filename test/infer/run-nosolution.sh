@@ -1,12 +1,12 @@
 #!/bin/sh
-# Programs without a solution, or with a mistake about layouts, memory, types and instructions: what the compiler
-# says about each of test/infer/nosolution/*.hexc is the comments at its end,
+# Programs without a solution, or with an error in layouts, memory, types or instructions. The comments at the end
+# of each test/infer/nosolution/*.hexc are the expected diagnostics:
 #
 #     // error LINE: text      // note LINE: text
 #
-# in that order and nothing else.  Besides, whatever the text: both sides of the disagreement have a line each
-# (two places, or "line N" in the text) unless the program says `// one line`; a conflict of layouts names an
-# element and its threads, unless it says `// no element`.  UPDATE=1 writes the comments anew.
+# in this order, and no others. Independently of the text, both sides of a conflict have a line each (two locations,
+# or "line N" in the text), unless the program has `// one line`. A layout conflict names an element and its
+# threads, unless the program has `// no element`. UPDATE=1 rewrites the comments.
 set -u
 . test/script.sh
 n=0

@@ -1,10 +1,10 @@
 #!/bin/sh
-# The order of blocks: which kernels run by groups, what the program says of it, that results are the same, and what
-# it saves of what comes from memory.
+# Threadblock swizzle (pass rasterize): which kernels have raster groups, BLOCK_GROUP in the program, equal results,
+# and the memory traffic that it saves.
 set -u
 . test/script.sh
 
-# group PROGRAM [ARGUMENTS...]: "GROUP of DIM DIM", or "none", as the manifest has it
+# group PROGRAM [ARGUMENTS...]: "GROUP of DIM DIM", or "none", from the manifest
 group() {
 	"$HEXC" --emit-ptx "$@" -o "$dir/g.ptx" --manifest "$dir/g.json" 2>"$dir/err" || {
 		cat "$dir/err"
@@ -19,21 +19,21 @@ wants() {
 	[ "$got" = "$want" ] || fail "$*: $got, not $want"
 }
 
-# 108 blocks at once read least as 8 rows of 13 (sm_80): the root of 108 is 10.4.  Of a tile four times as wide 16
-# columns are read for less than 8: 108 b / a, the root of 108 * 4 is 20.8, and of one four times as high 5.2.
+# 108 concurrent blocks read least as 8 rows of 13 (sm_80): the root of 108 is 10.4. For a tile four times as wide,
+# 16 columns cost less than 8: 108 b / a, the root of 108 * 4 is 20.8; for one four times as high it is 5.2.
 wants '8 of 0 1' examples/gemm_f16.hexc
 wants '4 of 0 1' examples/gemm_f16.hexc -D BM=128 -D BN=32
 wants '16 of 0 1' examples/gemm_f16.hexc -D BM=32 -D BN=128
-# 40 of sm_75: 6.3
+# 40 blocks on sm_75: 6.3
 wants '4 of 0 1' examples/gemm_f16.hexc --arch sm_75
-# x and y of three dims; nothing is shared along x; queries are read with the keys' head; next to nothing is read that
-# does not depend on both
+# x and y of three dimensions: nothing is shared along x; queries are read together with the head of the keys;
+# almost all loads depend on both
 wants '8 of 0 1' examples/split_k.hexc --kernel partial
 wants none examples/attention.hexc
 wants none examples/paged_attention.hexc --kernel decode
 wants none examples/softmax.hexc
 
-# The dims are found, whatever their names: rows along z, columns along y.  What is gathered depends on its index.
+# The dimensions are detected under any name: rows along z, columns along y. Gathered data depends on its index.
 cat >"$dir/zy.hexc" <<'END2'
 kernel k(A: f16[M, K], B: f16[N, K], C: out f32[P, M, N]) assume K % 32 == 0
 {
@@ -62,7 +62,7 @@ kernel k(A: f16[M, K], T: i32[N], B: f16[N, K], C: out f32[M, N]) assume K % 32 
 END2
 wants none "$dir/gather.hexc"
 
-# What a loop moves on depends on what it is moved by.
+# A variable that a loop advances depends on its increment.
 cat >"$dir/moved.hexc" <<'END2'
 kernel k(A: f16[M, K], B: f16[N, K], C: out f32[M, N]) assume K % 32 == 0
 {
@@ -81,7 +81,7 @@ wants none "$dir/moved.hexc"
 sed 's/+ block.x + block.y/+ block.y/' "$dir/moved.hexc" >"$dir/own.hexc"
 wants '8 of 0 1' "$dir/own.hexc"
 
-# What the program says holds.
+# BLOCK_GROUP in the program takes precedence.
 say() {
 	sed "s/    tune STAGES/    $1 BLOCK_GROUP = $2\n    tune STAGES/" examples/gemm_f16.hexc >"$dir/say.hexc"
 }
@@ -92,15 +92,15 @@ wants '3 of 0 1' "$dir/say.hexc" -D BLOCK_GROUP=3
 say const 1025
 says 1 'BLOCK_GROUP is 1025; expected 1 to 1024, or 0 to disable' --emit-ptx "$dir/say.hexc"
 
-# Results in groups of 3 and 4 of 10 rows, in the last of which are 4 and 6; ragged in both dims.
+# Results with groups of 3 and 4 of 10 rows, whose last groups have 4 and 6; partial tiles in both dimensions.
 say tune "0|1|3|4|8"
 for g in 0 1 3 4; do
 	"$HEXC" run "$dir/say.hexc" --exec=sim --check --prove -D "BLOCK_GROUP=$g" -D BM=16 -D BN=16 -D BK=16 -D WARPS=1 \
 		--arg 'A=random(1)[155,40]' --arg 'B=random(2)[75,40]' >"$dir/out" 2>&1 || fail "group $g: $(cat "$dir/out")"
 done
 
-# 32 x 32 blocks, each of a tile of 2 KB of either side.  The 108 at once read 32 + 4 or 5 tiles in the device's order, and
-# 8 + 14 or 15 in groups; 64 KB hold 32 tiles.
+# 32 x 32 blocks, each with a tile of 2 KB of each operand. The 108 concurrent blocks read 32 + 4 or 5 tiles in the
+# device's order, and 8 + 14 or 15 in groups; 64 KB hold 32 tiles.
 for g in 0 8; do
 	"$HEXC" run "$dir/say.hexc" --exec=sim -D "BLOCK_GROUP=$g" -D BM=16 -D BN=16 -D BK=16 -D WARPS=1 --l2 65536,108 \
 		--arg 'A=random(1)[512,64]' --arg 'B=random(2)[512,64]' >"$dir/out" 2>&1 || fail "l2: $(cat "$dir/out")"

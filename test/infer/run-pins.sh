@@ -1,6 +1,7 @@
 #!/bin/sh
-# What explain prints can be pinned: for every candidate of a product the layouts of its accumulator and of its shared
-# tile go into the program, which then becomes that candidate (the same cycles and no more conversions), and runs.
+# Layouts that explain prints can be pinned. For every candidate of a GEMM, the layouts of its accumulator
+# and shared tile are pinned in the program. The program then compiles to that candidate (same cycles, no
+# more conversions), and runs.
 set -u
 . test/script.sh
 command -v python3 >/dev/null || { echo "no python3 here to read JSON"; exit 77; }

@@ -1,6 +1,7 @@
 #!/bin/sh
-# What a reduction by a function of the program costs, beside sum(): it runs the function once an element and keeps
-# neighbours in registers, so few shuffles and no bank conflicts are left, and what threads execute is near to sum's.
+# The cost of a reduction by a user-defined function, compared with sum(). It calls the function once per element
+# and keeps adjacent elements in registers. So few shuffles and no bank conflicts remain, and the instruction count
+# is close to that of sum.
 set -u
 . test/script.sh
 
@@ -21,7 +22,7 @@ count() { # NAME: the first number of that name in the statistics
 	sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\([0-9]*\).*/\1/p" "$dir/s" | head -n 1
 }
 
-cost() { # EXPRESSION ROWS COLUMNS ARCH: leaves instructions, shuffles and conflicts
+cost() { # EXPRESSION ROWS COLUMNS ARCH: sets instructions, shuffles and conflicts
 	program "$1" "$2" "$3" >"$dir/p.hexc"
 	"$HEXC" run "$dir/p.hexc" --exec=sim --check --prove --arch "$4" --stats "$dir/s" \
 		--arg "X=random(1)[$2,$3]" >"$dir/o" 2>&1 || fail "$*: $(cat "$dir/o")"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Reductions across warps go through shared memory without a bank conflict, in every candidate, and are right.
-# A program's first line has its arguments, the second the constants it is tried with, comma by comma.
+# Cross-warp reductions go through shared memory without bank conflicts, and are correct, in every candidate. A
+# program's first line has its arguments, the second its sets of constants, separated by commas.
 set -u
 . test/script.sh
 ran=0 staged=0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# ptxas makes do with fewer registers, and spills, where it hopes for another block on an SM: it is told how many there
-# are where no block is to be had, and where one is it is left alone.
+# To allow another block per SM, ptxas uses fewer registers and spills. hexc emits .maxnreg if no further block can
+# fit, and none if one can.
 . test/script.sh
 
 limit() { # PROGRAM OPTIONS
@@ -19,9 +19,9 @@ if command -v ptxas >/dev/null; then
 	ptxas -arch=sm_80 -v "$dir/p" -o "$dir/c" >"$dir/v" 2>&1 || fail "ptxas: $(tail -3 "$dir/v")"
 	grep -q ' 0 bytes spill stores' "$dir/v" || fail "6-bit weights: $(grep spill "$dir/v")"
 fi
-# Of 12 warps, 8 that compute: each lane has 232 registers where those that fetch have 40.  With a sum of 128 and two sets
-# of a factor that is made in registers that is too few, and those that fetch have 24; elsewhere they keep theirs.
-shared() { # REGISTERS PROGRAM OPTIONS: what is handed on
+# 8 of 12 warps are consumers: their lanes have 232 registers if producer lanes keep 40. An accumulator of 128 and
+# two sets of a computed operand's registers need more, so producers keep 24; elsewhere 40.
+shared() { # REGISTERS PROGRAM OPTIONS: the operands of setmaxnreg
 	want=$1
 	shift
 	"$HEXC" --emit-ptx "$@" --arch sm_90a -o "$dir/p" 2>"$dir/err" || cat "$dir/err"

@@ -1,23 +1,23 @@
 #!/bin/sh
-# Products of values and scales of blocks along k, however the program writes them: on sm_120a by the instruction that
-# applies the scales, as the best candidate or, where it says so, not at all; the checker finds nothing, and the
-# simulator gives what the tile interpreter gives, at sizes that fill no tile.  FULL=1 tries more candidates.
+# Dots of values with block scales along k, in every spelling of the program. On sm_120a the best candidate uses the
+# block-scaled MMA, or no candidate does, as given. The validator reports nothing, and the simulator equals the tile
+# interpreter, also for partial tiles. FULL=1 tries more candidates.
 set -u
 . test/script.sh
 ran=0
 p=$dir/p.hexc
 archs | grep -q sm_120a || { echo "LLVM does not know sm_120a"; exit 77; }
 
-# Of a factor x[rows, BK] with scales s, rows by blocks: in three dims, with the tile of scales as it comes.
+# An operand x[rows, BK] with scales s, rows by blocks: in three dimensions, with the tile of scales unmodified.
 blocks='reshape(T(reshape(x, rows, BK / G, G)) * SIGN(T(reshape(s, rows, BK / G, 1))), rows, BK)'
-# The same with the scales first, and values that have taken the way through another type.
+# The same with the scales first, and values that are cast through another type.
 turned='reshape(SIGN(T(reshape(s, rows, BK / G, 1))) * T(U(reshape(x, rows, BK / G, G))), rows, BK)'
-# Scales as a matrix, repeated before they meet the values.
+# Scales as a matrix, repeated before the multiplication.
 spread='T(x) * reshape(reshape(SIGN(T(s)), rows, BK / G, 1) + T(0 * reshape(iota(0, rows, BK), rows, BK / G, G)), rows, BK)'
-# One block in a tile.
+# One block per tile.
 whole='T(x) * SIGN(T(s))'
 
-program() { # types of A, B, scales, block, what is computed in, scaled(), bm bn bk, space of scales, B's factor
+program() { # types of A, B, scales, block, computation type, scaled(), bm bn bk, space of scales, operand B
 	fn=$(echo "$6" | sed "s/\bBK\b/cols/g; s/\bG\b/$4/g; s/\bT(/$5(/g; s/\bU(/f32(/g; s/SIGN(/$([ "$3" = e4m3 ] && echo abs)(/g")
 	cat >"$p" <<P
 fn scaled(x, s, rows, cols) { return $fn; }
@@ -77,7 +77,7 @@ try $f4 e2m1 e2m1 e8m0 64 f32 "$blocks" 8 64 64 64 shared shared "$both"
 try $n4 e2m1 e2m1 e4m3 16 f16 "$blocks" 64 32 64 128 shared shared "$both"
 try $n4 e2m1 e2m1 e4m3 16 bf16 "$turned" 16 32 64 192 shared register "$both"
 try $n4 e2m1 e2m1 e4m3 32 f16 "$blocks" 32 16 64 512 shared shared "$both"
-# a scale for one factor only
+# a scale for one operand only
 try $f8 e4m3 e2m1 e8m0 32 bf16 "$blocks" 32 32 32 128 shared shared 'bf16(b)'
 try $n4 e2m1 e2m1 e4m3 16 f16 "$blocks" 32 32 64 128 shared shared 'f16(b)'
 # from global memory
@@ -85,14 +85,14 @@ loop=$plain
 try $f8 e4m3 e5m2 e8m0 32 bf16 "$blocks" 32 32 32 64 register register "$both"
 try $f4 e2m1 e2m1 e8m0 32 bf16 "$blocks" 32 32 64 128 register register "$both"
 loop=$pipe
-# what no instruction does: blocks too short, a sign that counts, scales of another type, two scales, digits lost
+# unsupported by instructions: blocks too short, significant signs, scales of another type, two scales, lost digits
 try no e4m3 e4m3 e8m0 16 bf16 "$blocks" 32 32 32 64 shared shared "$both"
 try no e2m1 e2m1 e4m3 16 f16 "$(echo "$blocks" | sed 's/SIGN//')" 32 32 64 64 shared shared "$both"
 try no e4m3 e4m3 e4m3 32 f16 "$blocks" 32 32 32 64 shared shared "$both"
 try no e4m3 e4m3 e5m2 32 f32 "$blocks" 32 32 32 64 shared shared "$both"
 try no e4m3 e4m3 e8m0 32 bf16 "($blocks) * bf16(2)" 32 32 32 64 shared shared "$both"
 try no e4m3 e4m3 e8m0 32 bf16 "$spread" 32 32 32 64 shared shared "$both"
-# nor any other target
+# unsupported by other targets
 program e4m3 e4m3 e8m0 32 bf16 "$blocks" 32 32 32 64 shared shared "$both"
 for arch in sm_80 sm_90a sm_100a; do
 	"$HEXC" --emit-ptx "$p" --arch $arch --prove >"$dir/k.ptx" 2>"$dir/o" || { cat "$dir/o"; bad=1; }

@@ -1,18 +1,18 @@
 #!/bin/sh
-# Where the target has engines that fetch and products of warpgroups, pipeline loops of products are tried with warps in
-# groups and with warps in roles: one ranked list, each solution right, and an option that asks for one of them.
+# On targets with TMA and wgmma, the search tries pipeline loops with dots multistage (groups) and warp-specialized
+# (roles, roles2). There is one ranked list. Every solution is correct, and --schedule selects a schedule.
 . test/script.sh
 gemm=examples/gemm_f16.hexc
 hopper="--arch sm_90a"
 
-# first SCHEDULE FILE OPTIONS: the number of the best candidate of that schedule
+# first SCHEDULE FILE OPTIONS: the index of the best candidate of that schedule
 first() {
 	schedule=$1
 	shift
 	# shellcheck disable=SC2086 # words
 	"$HEXC" candidates "$@" $hopper | sed -n "s/^ *\([0-9]*\) .* cycles  $schedule[ ;].*/\1/p" | head -n 1
 }
-# refused WHY FILE OPTIONS: an error of the program that says so
+# refused REASON FILE OPTIONS: expects an error of the program with this reason
 refused() {
 	why=$1
 	shift
@@ -21,14 +21,14 @@ refused() {
 	grep -q "error: .*$why" "$dir/err" || fail "$*: $(cat "$dir/err")"
 }
 
-# Products of large tiles are best in roles, the more the wider; of few rows all warps had better fetch.
+# Large tiles are best warp-specialized, the more the wider they are; for few rows all warps should load.
 for tile in '-D BN=256 -D WARPS=8 -D BK=64' '-D WARPS=8 -D BK=64 -D STAGES=4'; do
 	# shellcheck disable=SC2086 # words
 	[ "$(first roles $gemm $tile)" = 0 ] || fail "$tile: not best in roles"
 	# shellcheck disable=SC2086 # words
 	[ "$(first groups $gemm $tile)" -gt 0 ] || fail "$tile: not tried in groups"
 done
-# A warpgroup by itself stores while nobody multiplies, but for another that it takes turns with.
+# With a single consumer warpgroup the tensor cores are idle during its stores, unless it alternates with another.
 for tile in '-D BM=128' '-D BM=64 -D BN=256 -D BK=64'; do
 	# shellcheck disable=SC2086 # words
 	[ "$(first roles2 $gemm $tile)" = 0 ] && [ "$(first roles $gemm $tile)" -gt 0 ] || fail "$tile: not best in turns"
@@ -47,8 +47,8 @@ for tile in '-D BK=64 -D WARPS=8' '-D BK=64 -D WARPS=8 -D BN=256'; do
 	[ "$((groups * 10))" -gt "$((roles * 12))" ] || fail "$tile: roles $roles, groups $groups cycles"
 done
 
-# Lanes get registers such that as many blocks fit as are predicted, and no role has what the launch did not take:
-# 4 + 4 warps, of these 4 with 40.  ptxas keeps to it, and spills none.
+# setmaxnreg allows as many blocks per SM as predicted, and all roles together use at most the registers of the
+# launch: 4 + 4 warps, 4 of them with 40 registers per lane. ptxas stays within that, without spills.
 share() { # BLOCKS OPTIONS
 	blocks=$1
 	shift
@@ -67,9 +67,9 @@ share() { # BLOCKS OPTIONS
 }
 share 2 -D BM=128
 share 4 -D BM=64 -D BN=64
-share 1 -D BM=64 -D BN=256 # an instance of n = 256 takes more at the launch than two blocks leave
+share 1 -D BM=64 -D BN=256 # wgmma with n = 256 needs more registers at launch than two blocks per SM allow
 
-# A number names the same solution, whichever way it was asked for.
+# A candidate index selects the same solution with and without --schedule.
 same() { # SCHEDULE
 	"$HEXC" --emit-ptx $gemm $hopper --candidate "$(first "$1" $gemm)" -o "$dir/p" &&
 		"$HEXC" --emit-ptx $gemm $hopper --schedule "$1" -o "$dir/q" && cmp -s "$dir/p" "$dir/q" ||
@@ -87,7 +87,7 @@ same roles2
 "$HEXC" --emit-ptx $gemm -o "$dir/p" && "$HEXC" --emit-ptx $gemm --schedule groups -o "$dir/q" && cmp -s "$dir/p" "$dir/q" ||
 	fail "sm_80: --schedule groups is another"
 
-# What was taken, what the other costs, and why there is no other.
+# The chosen schedule, the cost of the other, or the reason why there is none.
 "$HEXC" explain $gemm $hopper --json "$dir/json" >"$dir/out" || fail "explain"
 grep -A 1 '^schedule$' "$dir/out" | grep -q "^  roles2; else roles: candidate $(first roles $gemm), +[0-9.]* %" ||
 	fail "explain: $(grep -A 1 '^schedule$' "$dir/out")"
@@ -95,7 +95,7 @@ json() {
 	tr -d '\n\t' <"$dir/json"
 }
 json | grep -q '"schedule":{"taken":"roles2","runner_up":{"candidate":[0-9]*,"cycles":' || fail "not in JSON"
-# rows by a table that the loop writes
+# rows from a table that the loop writes
 cat >"$dir/at.hexc" <<'EOF'
 kernel at(A: f16[M, K], B: f16[N, K], I: inout i32[M], C: out f16[M, N])
     assume K % 8 == 0, N % 8 == 0
@@ -131,7 +131,7 @@ refused 'cannot have the schedule roles2: two teams of more than a warpgroup' $g
 "$HEXC" --emit-ptx $gemm $hopper --schedule roles3 2>"$dir/err"
 [ $? = 2 ] || fail "a schedule that is none"
 
-# All of them are right, to the bit.
+# All of them are bit-exact.
 n=0
 for tile in '' '-D BN=256 -D WARPS=8' '-D BM=16' '-D BM=64 -D BN=64'; do
 	# shellcheck disable=SC2086 # words
@@ -145,7 +145,8 @@ for tile in '' '-D BN=256 -D WARPS=8' '-D BM=16' '-D BM=64 -D BN=64'; do
 		i=$((i + 1)) n=$((n + 1))
 	done
 done
-# A loop of one turn is none when roles fetch: what it fetches stands in front of the next loop, each with versions of its own.
+# A loop of one iteration is removed with warp roles: its loads precede the next loop, each
+# with its own code versions.
 cat >"$dir/two.hexc" <<'END'
 kernel two(A: f16[M, K], B: f16[N, K], S: f16[16, K], Y: out f32[M, N])
     const WARPS = 4
@@ -169,15 +170,15 @@ END
 in_roles=$(sed -n 's/^ *\([0-9]*\) .* cycles  roles .*/\1/p' "$dir/ranked" | head -n 1)
 [ "$in_roles" ] || fail "two loops: $(tail -3 "$dir/ranked")"
 for i in ${in_roles:+0 $in_roles}; do
-	for k in 128 100; do # rows of whole chunks, and others
+	for k in 128 100; do # rows of full chunks, and others
 		"$HEXC" run "$dir/two.hexc" $hopper --candidate "$i" --prove --exec=sim --check --arg "A=randint(1,-3,3)[100,$k]" \
 			--arg "B=randint(2,-3,3)[72,$k]" --arg "S=randint(3,-3,3)[16,$k]" >"$dir/out" 2>&1 &&
 			grep -q 'largest absolute error 0,' "$dir/out" || fail "two loops, $k, candidate $i: $(tail -3 "$dir/out")"
 		n=$((n + 1))
 	done
 done
-# Two products of one factor in registers, the second of which a turn leaves under way: behind the loop nobody touches
-# what they make before it is waited for.
+# Two dots with the same register operand; an iteration leaves the second MMA in flight. After the loop its result
+# must not be accessed before the wait.
 cat >"$dir/twice.hexc" <<'END'
 kernel twice(A: f16[M, K], B: i2[K, 64], Y: out f32[M, 64])
     const WARPS = 4
@@ -203,7 +204,7 @@ while [ "$i" -lt "$count" ]; do
 		grep -q 'largest absolute error 0,' "$dir/out" || fail "two products of a factor, candidate $i: $(tail -3 "$dir/out")"
 	i=$((i + 1)) n=$((n + 1))
 done
-# One sum of products of warps and of warpgroups, which have it in the same layout: each warpgroup multiplies its rows.
+# One accumulator of mma.sync and wgmma dots, in the same layout: each warpgroup computes its rows.
 cat >"$dir/both.hexc" <<'END'
 kernel both(A: f16[M, 64], B: u8[N, 64], C: f16[M, K], D: f16[N, K], Y: out f32[M, N])
     const WARPS = 8
@@ -231,8 +232,8 @@ for i in $mixed; do
 		grep -q 'largest absolute error 0,' "$dir/out" || fail "both kinds of products, candidate $i: $(tail -3 "$dir/out")"
 	n=$((n + 1))
 done
-# Without products of warpgroups: warps of a role read by ldmatrix what the engine fetched, multiply by mma.sync, and say
-# that they have read before they multiply what they read last.
+# Without wgmma: consumer warps read the tiles of TMA by ldmatrix, multiply by mma.sync, and release a stage after
+# their last read, before the MMAs that use it.
 for arch in $(archs | grep 'sm_1[0-9][0-9]'); do
 	"$HEXC" candidates $gemm --arch "$arch" -D BM=64 -D BN=64 -D STAGES=4 >"$dir/out"
 	grep -q ' cycles  roles ' "$dir/out" && grep -q ' cycles  groups;' "$dir/out" || fail "$arch: $(head -3 "$dir/out")"

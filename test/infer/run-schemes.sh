@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every scheme of scales with every type of weights, activations and scales (examples/gemm_schemes.hexc, gemm_wNa8.hexc)
-# gives what the tile interpreter gives, for ragged sizes and for groups that do not go into the steps of the loop.  By
+# Every scheme of scales with every type of weights, activations and scales (examples/gemm_schemes.hexc,
+# gemm_wNa8.hexc) equals the tile interpreter, for partial tiles and for groups that do not divide the loop step. By
 # default some types of each width with f16; FULL=1: all types, f16 and bf16, on all targets.
 set -u
 . test/script.sh
@@ -15,7 +15,7 @@ try() { # file, kernel, arguments...
 	file=$1 kernel=$2
 	shift 2
 	for arch in $(only_here $archs); do
-		# without tensor cores for bf16 a lane multiplies all of k: gathered scales would fill its registers
+		# without bf16 tensor cores a lane multiplies all of k: gathered scales would exceed its registers
 		case "$arch $*" in "sm_75 "*ACT=bf16*BN=64*) continue ;; esac
 		out=$("$HEXC" run "examples/$file" --kernel "$kernel" --arch "$arch" --exec="${EXEC:-sim}" --check --prove \
 			-D BM=32 -D BK=64 "$@" 2>&1) || fail "$kernel on $arch, $*: $out"
@@ -43,7 +43,7 @@ for w in $some; do
 		try gemm_schemes.hexc gemm_two_level "$@" --arg 'S=random(3)' --arg 'S2=random(4)'
 		try gemm_schemes.hexc gemm_two_level_offset "$@" --arg 'S=random(3)' --arg 'S2=random(4)' \
 			--arg 'O=random(5)' --arg 'O2=random(6)'
-		case $w in # tables of numbers for codes of up to 4 bits
+		case $w in # tables of values for codes of up to 4 bits
 		u[1-4])
 			for kernel in 'gemm_table --arg S=random(3)' 'gemm_table_two_level --arg S=random(3) --arg S2=random(4)'; do
 				# shellcheck disable=SC2086 # words

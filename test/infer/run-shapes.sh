@@ -1,13 +1,13 @@
 #!/bin/sh
-# The matrix products for awkward sizes and tile shapes: right, or refused with a reason.  By default every
-# 37th combination of tile sizes, stages and warps; FULL=1 tries them all (some minutes).
+# GEMMs with unusual sizes and tile shapes: correct, or rejected with a reason. By default every 37th combination of
+# tile sizes, stages and warps; FULL=1: all (some minutes).
 set -u
 . test/script.sh
 step=37
 [ "${FULL:-0}" = 1 ] && step=1
 ok=0 refused=0
 
-# what arguments...: must end right, or with status 1 and a reason
+# what arguments...: expects a correct result, or status 1 and a reason
 try() {
 	"$HEXC" run "$@" --exec="${EXEC:-sim}" --check >"$dir/out" 2>&1
 	rc=$?

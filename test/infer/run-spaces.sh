@@ -1,8 +1,8 @@
 #!/bin/sh
-# Tiles of which the program does not say where they live (spaces/*.hexc): every choice that was searched is right on
-# the simulator, on all targets; the list is the same from run to run, and through the text form of the IR; the best
-# choice is the one that `// spaces:` names.  Without their spaces, a GEMM and products with packed weights execute what
-# the examples do.  By default every 13th candidate of each target; FULL=1 tries them all.
+# Tiles with an unspecified memory space (spaces/*.hexc). Every searched choice is correct on the simulator, on all
+# targets. The list is deterministic, and unchanged by the text form of the IR. The best choice is the one in `//
+# spaces:`. A GEMM and GEMMs with packed weights execute the same instructions as the examples if their spaces are
+# removed. By default a sample of the candidates of each target; FULL=1: all.
 set -u
 . test/script.sh
 step=37
@@ -23,7 +23,7 @@ for f in "$here"/spaces/*.hexc; do
 	for arch in sm_75 sm_80 sm_86 sm_89 sm_90a; do
 		"$HEXC" candidates "$f" --arch $arch >"$dir/list" 2>"$dir/err"
 		rc=$?
-		# what b alone takes is more than there is
+		# b alone exceeds the capacity
 		case $f:$arch in */large.hexc:sm_75 | */large.hexc:sm_8[69])
 			grep -q 'needs 163840 bytes of shared memory, a block has' "$dir/err" ||
 				fail "$f $arch: $(head -2 "$dir/err")"
@@ -54,7 +54,7 @@ done
 
 # ---- as the program says ------------------------------------------------------------------------------------
 
-# what a var or a let is, is not tried
+# The space of a var or a let with a declared space is not searched.
 for said in 'let sb: register = bf16(s), turned: register = sb.T' 'var sb: register = bf16(s), turned: register = sb.T' \
 	'var sb: register = bf16(s * 2); sb = bf16(s); let turned: register = sb.T'; do
 	sed "s/let sb = bf16(s), turned = sb.T/$said/" "$here/spaces/named.hexc" >"$dir/said.hexc"
@@ -65,19 +65,19 @@ for said in 'let sb: register = bf16(s), turned: register = sb.T' 'var sb: regis
 		cmp -s "$dir/ptx" "$dir/again" || fail "$said: other PTX by way of the IR's text"
 done
 
-# The other factor is loaded behind the barrier of what is written: in front of it all of it would be in registers.
+# The other operand is loaded after the barrier of the stored tile: before it, all of it would be in registers.
 "$HEXC" --emit-ptx "$here/programs/packed_fma.hexc" -o "$dir/ptx" 2>"$dir/err"
 "$HEXC" candidates "$here/programs/packed_fma.hexc" 2>/dev/null | head -1 | grep -qF 'tile shared;' || fail "packed_fma: not shared"
 grep -q 'no-spill' "$dir/err" && fail "packed_fma: $(head -1 "$dir/err")"
 
 # ---- as good as with spaces ---------------------------------------------------------------------------------
 
-counts() { # arguments of hexc run: what was executed, by class
+counts() { # arguments of hexc run: prints executed instructions by class
 	"$HEXC" run "$@" --exec=sim --check --stats "$dir/stats" >"$dir/out" 2>&1 || fail "$*: $(tail -2 "$dir/out")"
 	sed -n '/"instructions"/,/"blocks"/p' "$dir/stats" | tr -d ' \t\n'
 }
 
-# example, then arguments: without its spaces it executes as much of everything
+# example, then arguments: without its spaces it executes the same number of each class
 same() {
 	example=$1
 	shift
@@ -87,7 +87,7 @@ same() {
 		fail "$example $*: not as with spaces: $("$HEXC" candidates "$dir/free.hexc" 2>&1 | head -1)"
 }
 
-# what a host is told: packs, shared memory, grid
+# the manifest for a host: packs, shared memory, grid
 told() {
 	"$HEXC" --emit-ptx "$@" --manifest "$dir/manifest" -o "$dir/ptx" || fail "$*: no manifest"
 	grep -v '"text"\|"cycles"\|"source"\|"candidates"' "$dir/manifest"

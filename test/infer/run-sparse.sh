@@ -1,15 +1,15 @@
 #!/bin/sh
-# Products of which one operand keeps half of its elements, by pair of types, target and tile: every candidate
-# gives on the simulator what the tile interpreter gives.  Where the target has an instruction that skips the zeros,
-# there are candidates that use it and others that multiply the zeros, which may load what they need by wider accesses;
-# elsewhere the instruction named is that of the best.  FULL=1 tries all targets and candidates.
+# Dots with a structured-sparse operand, by pair of types, target and tile. Every candidate equals the tile
+# interpreter on the simulator. On targets with sparse MMAs, some candidates use them. Others multiply the
+# zeros, and may load with wider accesses. On other targets the named instruction is that of the best. FULL=1:
+# all targets and candidates.
 set -u
 . test/script.sh
 . test/infer/values.sh
 ran=0 rows=0 first=0
 p=$dir/p.hexc
 
-# The tile of A is BM x BK/2, its positions are BM x BK/PER: where they come from, and which operand it is.
+# The tile of A is BM x BK/2, its metadata BM x BK/PER; `where` is their space, `side` the sparse operand.
 program() { # a b acc third positions per where bm bn bk
 	space=$7 let_e=$7
 	[ "$7" = global ] && space=register let_e=register
@@ -58,7 +58,7 @@ try() { # arch want a b acc third positions per where bm bn bk
 	*) [ "$skips" = 0 ] || { echo "$what: not $want:"; head -n 1 "$dir/c"; bad=1; } ;;
 	esac
 	for i in $list; do
-		k=$(((${10} + 47) / assume * assume)) # ragged in k too where the tile is larger
+		k=$(((${10} + 47) / assume * assume)) # partial in k too if the tile is larger
 		"$HEXC" run "$p" --arch "$arch" --exec="${EXEC:-sim}" --check --prove --candidate $i \
 			--arg "A=$(values "$1" 1)[$(($8 + 6)),$((k / 2))]" \
 			--arg "E=$([ "$5" = u8 ] && echo 'random(3)' || echo 'positions(3)')[$(($8 + 6)),$((k / $6))]" \
@@ -71,7 +71,7 @@ try() { # arch want a b acc third positions per where bm bn bk
 
 pipe='pipeline k in 0..K step BK stages 2' plain='for k in 0..K step BK'
 cast= ecast= side=left loop=$pipe assume=32
-# The instruction by type and target: the columns are sm_75 sm_80 sm_86 sm_89 sm_90a
+# The instruction by type and target; the columns are sm_75 sm_80 sm_86 sm_89 sm_90a.
 row() { # a b acc third positions per where bk inst75 inst80 inst86 inst89 inst90
 	a=$1 b=$2 acc=$3 third=$4 pos=$5 per=$6 where=$7 bk=$8
 	[ "$third" = - ] && third=
@@ -79,7 +79,7 @@ row() { # a b acc third positions per where bk inst75 inst80 inst86 inst89 inst9
 	c=0
 	for arch in sm_75 sm_80 sm_86 sm_89 sm_90a; do
 		c=$((c + 1))
-		# each row: one of the targets in turn, the oldest a fifth of the time
+		# each row: one of the targets by rotation, the oldest a fifth of the time
 		[ "${FULL:-0}" = 1 ] || [ $((rows % 5 + 1)) = $c ] || { shift; continue; }
 		! runs_here $arch || try $arch "$1" "$a" "$b" "$acc" "$third" "$pos" "$per" "$where" 32 32 "$bk"
 		shift
@@ -114,7 +114,7 @@ f=mma_sp_m16n8k16_f32_tf32
 all $f f32 f32 f32 ,tf32 u1 2 $where 16 fma
 all $f f32 f32 f32 ,tf32 u1 2 $where 32 fma
 all $f f32 f32 f32 ,tf32 u1 2 $where 48 fma
-# positions may be computed: bits of bytes, of a tile too short for u1 in memory
+# metadata may be computed: bits of bytes, for a tile too short for u1 in memory
 ecast=u1
 all mma_sp_m16n8k8_f32_tf32 f32 f32 f32 ,tf32 u8 2 $where 8 fma
 ecast=
@@ -133,17 +133,17 @@ for x in 'e4m3 e4m3 e4m3' 'e5m2 e5m2 e5m2' 'e4m3_e5m2 e4m3 e5m2' 'e5m2_e4m3 e5m2
 	f=mma_sp_m16n8k32_f32_f16 new=mma_sp_m16n8k64_f32_$1
 	row "$2" "$3" f32 - u2 2 $where 64 mma_m16n8k8_f32_f16 $f $f $new $f
 done
-# no instruction has these: the zeros are written out
+# no instruction has these: the zeros are expanded
 f=mma_m16n8k16_f32_f16
 row f16 f16 f32 - u1 2 $where 32 mma_m16n8k8_f32_f16 $f $f $f $f
 row f16 f16 f32 - u2 4 $where 32 mma_m16n8k8_f32_f16 $f $f $f $f
 row f32 f32 f32 ,tf32 u2 2 $where 32 fma mma_m16n8k8_f32_tf32 mma_m16n8k8_f32_tf32 mma_m16n8k8_f32_tf32 mma_m16n8k8_f32_tf32
 row f32 f32 f32 - u2 2 $where 16 fma fma fma fma fma
 row f64 f64 f64 - u2 2 $where 16 fma mma_m8n8k4_f64 mma_m8n8k4_f64 mma_m8n8k4_f64 mma_m16n8k16_f64
-# casts go to the values
+# casts apply to the values
 cast=f16
 all mma_sp_m16n8k32_f32_f16 i4 f16 f32 - u2 2 shared 64 mma_m16n8k8_f32_f16
-# large tiles in shared memory: half the products pay
+# large tiles in shared memory: half the MMAs are worth it
 "$HEXC" explain examples/gemm_sparse.hexc >"$dir/e"
 grep -q '^  zeros skipped; else multiplied: candidate' "$dir/e" || fail "gemm_sparse multiplies zeros"
 echo "$rows rows, $ran candidates run; zeros are skipped by the best of $first"

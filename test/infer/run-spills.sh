@@ -1,16 +1,16 @@
 #!/bin/sh
-# What needs more registers than a lane has is ranked behind what does not; where all do, ptxas is told to take all there
-# are, and the warning says how much goes to memory.
+# Solutions that need more registers per lane than available are ranked after the others. If all do, .maxnreg allows
+# ptxas all registers, and the warning states the bytes spilled.
 . test/script.sh
 
-compiled() { # PROGRAM OPTIONS: $dir/p, $dir/err
+compiled() { # PROGRAM OPTIONS: writes $dir/p, $dir/err
 	"$HEXC" --emit-ptx "$@" -o "$dir/p" 2>"$dir/err" || cat "$dir/err"
 }
 spilled() { # ARCH: bytes, or nothing without ptxas
 	command -v ptxas >/dev/null && ptxas -arch="$1" -v "$dir/p" -o "$dir/c" 2>&1 | sed -n 's/.* \([0-9]*\) bytes spill stores.*/\1/p'
 }
 
-# a row of which 4 warps hold two tiles and more: 11 warps do
+# A row of which 4 warps hold more than two tiles: 11 warps suffice.
 cat >"$dir/row.hexc" <<'END'
 kernel row(X: f16[M, 11008], DY: f16[M, 11008], G: f32[11008], DX: out f16[M, 11008], DG: inout f32[11008])
 {
@@ -31,7 +31,7 @@ for arch in sm_80 sm_90a; do
 	[ "${got:-0}" = 0 ] || fail "row on $arch spills $got bytes"
 done
 
-# 344 elements of a lane: ptxas, left alone, takes 32 registers for them and spills 4140 bytes
+# 344 elements per lane: by itself ptxas allocates 32 registers for them and spills 4140 bytes.
 cat >"$dir/compact.hexc" <<'END'
 kernel compact(X: f32[M, 11008], Y: out f32[M, 11008])
     const WARPS = 2
@@ -49,11 +49,11 @@ told=$(sed -n 's/.* at least \([0-9]*\) bytes .*/\1/p' "$dir/err")
 got=$(spilled sm_80)
 [ "${got:-$told}" -ge "$told" ] && [ "${got:-$told}" -le $((3 * told)) ] || fail "compact spills $got bytes, at least $told told"
 
-# far more than there are: ptxas spills less in an order of its own
+# Far more than available: ptxas spills less in its own instruction order.
 grep -q 'bar\.warp\.sync' "$dir/p" || fail "compact: no barriers between the pieces"
 grep -q '@p trap' "$dir/p" && fail "compact: pieces kept apart that do not fit"
 
-# 16 warps have 128 registers a lane
+# With 16 warps a lane has 128 registers.
 cat >"$dir/long.hexc" <<'END'
 kernel long(X: f32[65536], Y: out f32[65536])
 {
@@ -65,7 +65,7 @@ compiled "$dir/long.hexc" --arch sm_80
 grep -q '^\.maxnreg 128' "$dir/p" || fail "long: not told to take 128 registers"
 grep -q 'no-spill' "$dir/err" || fail "long: not warned of"
 
-# a state that a loop carries beside what is made of it: a little is too much, and is told
+# A loop-carried state and a tile computed from it: slightly too much, and reported.
 cat >"$dir/state.hexc" <<'END'
 kernel state(Q: f16[T, 128], K: f16[T, 128], V: f16[T, 128], D: f32[128], Y: out f16[T, 128])
     const WARPS = 4
@@ -86,14 +86,14 @@ compiled "$dir/state.hexc" --arch sm_80
 grep -q 'no-spill' "$dir/err" || fail "state: not warned of"
 got=$(spilled sm_80)
 [ "${got:-1}" -gt 0 ] || fail "state is warned of, and does not spill"
-# by way of shared memory there is room, if the other factor is not loaded in front of the barrier: that was 8628 bytes
+# Through shared memory it fits, if the other operand is not loaded before the barrier: that cost 8628 bytes.
 sed 's/let h: register/let h/' "$dir/state.hexc" >"$dir/shared.hexc"
 compiled "$dir/shared.hexc" --arch sm_80
 [ ! -s "$dir/err" ] || fail "state by way of shared memory: $(cat "$dir/err")"
 got=$(spilled sm_80)
 [ "${got:-0}" -le 128 ] || fail "state by way of shared memory spills $got bytes"
 
-# the same without products: what a turn hands on, and is read behind the loop too, has one register
+# The same without dots: a loop-carried value that is also read after the loop has one register.
 cat >"$dir/gated.hexc" <<'END'
 kernel gated(Q: f32[T, 128], K: f32[T, 128], V: f32[T, 128], G: f32[T, 128], Y: out f32[T, 128], E: out f32[128, 128])
     const WARPS = 4
@@ -113,7 +113,8 @@ compiled "$dir/gated.hexc" --arch sm_80
 got=$(spilled sm_80)
 [ "${got:-0}" = 0 ] || fail "gated spills $got bytes"
 
-# ptxas spills what it unpacks of 8-bit floats on targets whose tensor cores take none by mma.sync: they are f16 before
+# ptxas spills unpacked 8-bit floats on targets without an mma.sync for them; there hexc
+# converts them to f16 beforehand.
 cat >"$dir/fp8.hexc" <<'END'
 kernel fp8(A: e4m3[M, K], B: e5m2[N, K], S: f32[M, K / 128], C: out bf16[M, N])
     const BM = 64, BN = 128, WARPS = 4
@@ -143,7 +144,8 @@ done
 compiled "$dir/fp8.hexc" --arch sm_90a --schedule roles
 grep -q 'wgmma.*e4m3' "$dir/p" || fail "fp8 on sm_90a by roles: no wgmma of 8-bit floats"
 
-# what follows a product's 128 sums of a lane: ptxas, free to, begins with all of it before it ends any, for 412 bytes
+# An epilogue of 128 accumulators per lane: unconstrained, ptxas starts all elements before it ends
+# any, and spills 412 bytes.
 epilogue() { # NAME OPS
 	cat >"$dir/$1.hexc" <<END
 kernel epilogue(A: bf16[M, K], B: bf16[N, K], bias: bf16[N], _R: bf16[M, N], C: out bf16[M, N], _S: inout f32[M], _seed: i64)
@@ -175,7 +177,7 @@ total='atomic_add(_S[m :+ BM], reshape(sum(where(n + i64(iota(1, BM, BN)) < N, z
 epilogue gelu "    C[m :+ BM, n :+ BN] = bf16(gelu(y) + $residual);"
 epilogue silu "    let z = silu(y); C[m :+ BM, n :+ BN] = bf16(z); $total"
 epilogue tanh "    let z = gelu_tanh(y) * 2 + $residual; C[m :+ BM, n :+ BN] = bf16(z); $total"
-epilogue sum "    let z = silu(y) + $residual; $total C[m :+ BM, n :+ BN] = bf16(z);" 96 # for 344
+epilogue sum "    let z = silu(y) + $residual; $total C[m :+ BM, n :+ BN] = bf16(z);" 96 # instead of 344
 epilogue softmax "    let e = exp(gelu_tanh(y) + $residual - max(gelu_tanh(y), 1)); C[m :+ BM, n :+ BN] = bf16(e / sum(e, 1));"
 epilogue dropout "    let at = (m + i64(iota(0, BM, BN))) * N + n + i64(iota(1, BM, BN));
     let z = where(random(_seed, at) >> 31 == 0, y * 2, 0) + $residual; C[m :+ BM, n :+ BN] = bf16(z); $total" 64

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Products of few rows or columns: every way that the search tries gives on the simulator what the tile interpreter gives
-# and passes the checker.  Of one row of 4096 the instructions and sectors that a weight costs are held against those of a
-# kernel written by hand.
+# Skinny dots (few rows or columns): every lowering that the search tries equals the tile interpreter on the
+# simulator and passes the validator. For one row of 4096, instructions and sectors per weight are compared
+# with a handwritten kernel.
 set -u
 . test/script.sh
 . test/infer/values.sh
@@ -25,7 +25,7 @@ kernel g(X: $1[M, K], W: $2[N, K], Y: out $3[M, N])
 P
 }
 
-# Of each way the best candidate.
+# The best candidate of each lowering.
 try() { # want arch a b acc m n k
 	want=$1 arch=$2
 	shift 2
@@ -53,7 +53,7 @@ try "$padded" sm_90a i8 i8 i32 1 64 128
 try "$sums" sm_80 i8 u8 i32 2 4 256
 try "$padded" sm_80 e4m3 e4m3 f32 1 64 128
 try "$padded" sm_75 f16 f16 f32 1 64 64
-# both sides are few: instances have 16 of one
+# both sides are small: instances have 16 of one
 try "$padded" sm_80 f16 f16 f32 8 8 256
 try "$padded" sm_90a bf16 bf16 f32 4 8 256
 try "$padded" sm_75 f16 f16 f32 8 4 256
@@ -62,7 +62,7 @@ try "$sums" sm_80 f64 f64 f64 1 4 64
 try "$sums" sm_80 f32 f32 f32 8 16 64
 try "$sums" sm_80 i16 i16 i32 1 8 128
 
-# Few columns, and a sum that is no loop's alone.
+# Few columns, and an accumulator that is used outside the loop.
 cat >"$p" <<P
 kernel g(A: f16[M, K], X: f16[K, N], Y: out f32[M, N])
     const BM = 32, BN = 2, BK = 64, WARPS = 2
@@ -81,11 +81,11 @@ for i in 0 1 2 3; do
 		>"$dir/o" 2>&1 || { echo "columns, candidate $i:"; cat "$dir/o"; bad=1; }
 done
 
-# y = W x of 4096 by 4096 f16.  By hand: blocks of R rows, a warp for each few of them, 16-byte loads, and for each
-# weight a conversion and an fma, beside which the conversion of x is shared by R / 4 rows, R = 8: 2 + 1 / 2 in
-# float units, 1/8 + 1/16 loads; and a move that takes apart two f16 (one instruction with the conversion on the
-# machine): 1/2 + 1/4.  Sectors of W are read once, of x once for each block that the first level of cache serves.
-# LLVM 19 takes words apart by conversions to 16 bits, which the machine has not: 1/2 + 1/4 more here.
+# y = W x with 4096 by 4096 f16. By hand: blocks of R rows, a warp for a few of them, 16-byte loads. Each weight
+# takes a conversion and an fma; the conversion of x is shared by R / 4 rows, R = 8: 2 + 1 / 2 float instructions,
+# 1/8 + 1/16 loads. A move unpacks two f16 (one instruction with the conversion in machine code): 1/2 + 1/4. Sectors
+# of W are read once, those of x once per block, from L1. LLVM 19 unpacks words with 16-bit conversions, which do
+# not exist in machine code: 1/2 + 1/4 more here.
 halves=0
 "$HEXC" --version | grep -q 'LLVM 19' && halves=0.75
 program f16 f16 f32 1 8 1024

@@ -1,19 +1,19 @@
 #!/bin/sh
-# Narrow tiles that are turned (turned.hexc): right, every candidate, and moved through shared memory by at least twice
-# their size on the side that goes across memory's rows.
+# Transposed narrow tiles (turned.hexc): every candidate is correct, and on the transposed side of the conversion
+# through shared memory uses accesses of at least twice the element size.
 #
-# How wide follows from what a lane has: 4 warps have 32 elements a lane of a tile of 64 x 64, of 32 x 4 x 32 likewise.
-# In accesses of 16 bytes these are 4 rows of 8 f16, which 4 neighbours across make 8 bytes. Of 8 bits they are 4 rows of
-# 8, in accesses of 8 bytes, which make a word across, where 2 of 16 were half of one; of 4 bits 4 rows of 8, in words,
-# and half of one across: 8 rows would leave memory less. Of 2 bits they are 4 rows of 8, bytes across: 2 rows of a word
-# had none, and put each element into a byte; 16 rows of 4 bits leave a lane 2 rows of 4, where it was a word of a row
-# and 8 bytes across. Accesses of a warp across the rows are then
+# The width follows from a lane's elements: 4 warps have 32 elements per lane of a tile of 64 x 64, and of 32 x 4 x
+# 32. With 16-byte accesses these are 4 rows of 8 f16; 4 adjacent rows give 8 bytes on the transposed side. For 8
+# bits they are 4 rows of 8, in accesses of 8 bytes, and a word on the transposed side; 2 rows of 16 would give
+# half a word. For 4 bits they are 4 rows of 8, in words, and half a word; 8 rows would narrow the memory accesses.
+# For 2 bits they are 4 rows of 8, and bytes; 2 rows of a word would give less than a byte. 16 rows of 4 bits leave
+# a lane 2 rows of 4, instead of a word of one row and 8 bytes. Accesses of a warp on the transposed side are then
 # elements / (32 lanes * 4).
 set -u
 . test/script.sh
 elements=16384
 
-# kernel, type, neighbours across, which accesses are across, arguments
+# kernel, type, adjacent rows, accesses of the transposed side, arguments
 turned() {
 	for arch in sm_80 sm_90a; do
 		n=$("$HEXC" candidates "$here/turned.hexc" --kernel "$1" -D T="$2" --arch $arch | grep -c cycles)

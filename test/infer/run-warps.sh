@@ -1,12 +1,12 @@
 #!/bin/sh
-# Where a program leaves WARPS open, long rows are tried on more than 4 warps and short ones on fewer: all of it in one
-# ranked list, each right, and the manifest has the block of the one taken.  Short tiles that nothing reduces, products
-# that fit into the registers of 4 warps, and programs that say so have no choice.
+# If a program leaves WARPS unspecified, long rows are tried with more than 4 warps and short ones with fewer. There
+# is one ranked list, every candidate is correct, and the manifest has the chosen block size. Short tiles without
+# reductions, GEMMs that fit into the registers of 4 warps, and programs that specify WARPS have no choice.
 . test/script.sh
 prog=$here/warps.hexc
 row="--arg X=random(1)[3,11000] --arg G=random(2) --arg eps=1e-5"
 
-# warps KERNEL DEFINES: those that its candidates are of, the best first
+# warps KERNEL DEFINES: warp counts of its candidates, the best first
 warps() {
 	# shellcheck disable=SC2086 # words
 	"$HEXC" candidates "$prog" --kernel "$1" $2 | sed -n 's/.*cycles  \([0-9]*\) warps;.*/\1/p' | awk '!seen[$1]++' | tr '\n' ' '
@@ -19,7 +19,8 @@ block() { # KERNEL OPTIONS: threads
 
 set -- $(warps row '')
 [ "$1" -ge 8 ] || fail "a row of 12288 is best on $1 warps, not on 8 or 16"
-# CuTe DSL's kernel for such rows, 320 threads with 72 registers, has 20 warps on an SM of sm_80: no fewer.
+# CuTe DSL's kernel for such rows, 320 threads with 72 registers, has 20 warps per SM on sm_80:
+# expects at least as many.
 together=$("$HEXC" candidates --json "$prog" --kernel row | sed -n 's/.*"blocks_together":[^0-9]*\([0-9]*\).*/\1/p' | head -n 1)
 [ "$(($1 * together))" -ge 20 ] || fail "$together blocks of $1 warps on an SM, fewer than 20 warps"
 if command -v ptxas >/dev/null; then
@@ -36,7 +37,7 @@ set -- $(warps odd '')
 set -- $(warps row '-D BN=1024')
 [ "$1" -lt 4 ] || fail "a row of 1024 is best on $1 warps, which meet for less than they do alone"
 [ "$(printf '%s\n' "$@" | sort -n | tr '\n' ' ')" = "1 2 4 " ] || fail "a row of 1024 is tried on $*"
-# What a loop carries is in registers all the time, 32 elements of 4096 in a lane at most.
+# A loop-carried tile stays in registers, at most 32 of 4096 elements per lane.
 for k in state halved; do
 	set -- $(warps $k '')
 	[ $# = 0 ] || fail "a carried tile of 64 x 64 is tried on $*"
@@ -57,7 +58,7 @@ done
 block odd '' >/dev/null
 grep idle "$dir/err" && fail "odd: warps that repeat what others do"
 
-# What 4 warps have not the registers for, 8 are tried for, or it is an error.
+# If registers do not suffice for 4 warps, 8 are tried, or it is an error.
 set -- $(warps attention '')
 [ "$*" = "8 4" ] || fail "products beside a carried tile of 128 x 128 are best on $*"
 [ "$(block attention '')" = 256 ] || fail "attention: $(block attention '') threads"
@@ -71,7 +72,7 @@ set -- $(warps sums '')
 grep -q 'use more WARPS (now 4)' "$dir/err" || fail "a sum of 256 x 256: $(head -1 "$dir/err")"
 
 n=0
-each() { # DEFINES: all candidates of the row are right
+each() { # DEFINES: all candidates of the row are correct
 	# shellcheck disable=SC2086 # words
 	for line in $("$HEXC" candidates "$prog" --kernel row $1 | sed -n 's/^ *\([0-9]*\) .*cycles  \([0-9]*\) warps;.*/\1:\2/p'); do
 		c=${line%:*} w=${line#*:} n=$((n + 1))

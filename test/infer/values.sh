@@ -1,5 +1,5 @@
-# values.sh - sourced by tests of products: numbers whose sums of products no order of additions changes.
-values() { # type seed: what fills it, exactly multiplied
+# values.sh - sourced by tests of dots: values whose sums of products do not depend on the order of additions.
+values() { # type seed: an exactly multiplied fill for --arg
 	case $1 in
 	u4) echo "randint($2,0,15)" ;;
 	i4) echo "randint($2,-8,7)" ;;

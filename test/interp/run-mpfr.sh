@@ -1,6 +1,6 @@
 #!/bin/sh
-# Functions at the ends of their types, in the tile interpreter and on the simulator, are what the tables of precision
-# in hexc/LANGUAGE.md promise, by MPFR and NumPy (mpfr.py).
+# Functions at the limits of their types, in the tile interpreter and on the simulator, satisfy the error bounds of
+# hexc/LANGUAGE.md, compared with MPFR and NumPy (mpfr.py).
 . test/script.sh
 . test/python.sh
 need_python

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Blocks that wait for each other: the tile interpreter lets others go on, computes what NumPy does, as the simulator
-# does beside it; where nothing can go on it says which block polls what, and what it finds there.
+# Blocks that wait for each other: the tile interpreter switches to other blocks. Its results equal NumPy's, and
+# those of the simulator. In a deadlock it reports which block polls which element, and its value.
 . test/script.sh
 . test/python.sh
 need_python
 
-# Each block adds its number, squared; all read the sum of the round when all have come.
+# Each block adds its squared index; all read the sum of the round when all have arrived.
 cat >"$dir/barrier.hexc" <<'END'
 kernel rounds(BAR: inout i32[T], S: inout i32[T], Y: out i32[T, B])
 {
@@ -18,7 +18,7 @@ kernel rounds(BAR: inout i32[T], S: inout i32[T], Y: out i32[T, B])
     }
 }
 END
-# All-reduce and RMS norm over four devices, which are a dim of the grid.
+# All-reduce and RMS norm over four devices, which are a grid dimension.
 cat >"$dir/reduce.hexc" <<'END'
 kernel reduce(X: inout f16[D, M, N], S: inout i32[D, B], G: f16[N], Y: out f16[D, M, N], P: f16[D, M, N])
     const BM = 4, BN = 64, RANKS = 4
@@ -35,7 +35,8 @@ kernel reduce(X: inout f16[D, M, N], S: inout i32[D, B], G: f16[N], Y: out f16[D
     Y[d, m :+ BM, 0 :+ BN] = f16(acc * rsqrt(mean(acc * acc, 1) + 1e-5) * f32(g));
 }
 END
-# Sums of all blocks before (BACK = 0) or behind: F is 1 when a block's sum is there, 2 when that of all is.
+# Sums of all preceding (BACK = 0) or following blocks: F is 1 when a block's sum is available,
+# 2 when the prefix sum is.
 cat >"$dir/scan.hexc" <<'END'
 kernel scan(X: i32[B, N], F: inout i32[B], A: inout i32[B], E: inout i32[B], Y: out i32[B])
     const BN = 32, BACK = 0
@@ -64,7 +65,7 @@ kernel scan(X: i32[B, N], F: inout i32[B], A: inout i32[B], E: inout i32[B], Y: 
     Y[b] = own + total;
 }
 END
-# A lock by compare-and-swap around a sum in plain memory, and the order in which the blocks had it.
+# A compare-and-swap lock around a plain sum in memory, and the order in which the blocks held it.
 cat >"$dir/lock.hexc" <<'END'
 kernel lock(L: inout i32[1], S: inout i32[2], Y: out i32[B])
 {
@@ -118,14 +119,14 @@ right() {
 	done
 }
 right barrier barrier 0 Y --arg 'BAR=zeros[2]' --arg 'S=zeros[2]' --arg 'Y=zeros[2,20]'
-# The result is rounded to f16 once, by 2^-11 of itself; what f32 loses before is less than 2^-16.
+# The result is rounded to f16 once, by 2^-11 of itself; the f32 error before is below 2^-16.
 right reduce reduce 0.00051 Y --arg "P=@$dir/P.npy" --arg "G=@$dir/G.npy" --arg 'X=zeros[4,8,64]' --arg 'S=zeros[4,2]'
 for back in 0 1; do
 	right scan "scan$back" 0 Y -D BACK=$back --arg "X=@$dir/X.npy" --arg F=zeros --arg A=zeros --arg E=zeros
 done
 right lock lock 0 S --arg L=zeros --arg S=zeros --arg 'Y=zeros[30]'
 
-# wrong TEXT PROGRAM ARGUMENTS...: status and words of the tile interpreter
+# wrong TEXT PROGRAM ARGUMENTS...: status and message of the tile interpreter
 wrong() {
 	text=$1
 	printf '%s\n' "$2" >"$dir/k.hexc"
@@ -139,7 +140,7 @@ wrong 'k.hexc:3:5: deadlock: block 0,0,0 polls `S[2]`, which is 1, in line 3 whi
     while atomic_add(S[2], 0) < 7 { }
     Y[block.x] = 1;
 }' --arg S=zeros
-# stores of what is there already change nothing; nor do two places that are asked in turn
+# Stores of an unchanged value change nothing; neither does polling two locations alternately.
 wrong 'deadlock: block 1,0,0 polls `L[0]`, which is 1, in line 2' \
 'kernel k(L: inout i32[1], Y: out i32[2]) {
     grid(2); while atomic_swap(L[0], 1) != 0 { }
@@ -151,7 +152,7 @@ wrong 'deadlock: block 0,0,0 polls `S[' \
     while atomic_add(S[p], 0) == 0 { p = 1 - p; Y[0] = 3; }
     Y[0] = 1;
 }' --arg S=zeros
-# what is counted ends
+# A loop with a counter ends.
 printf '%s\n' 'kernel k(S: inout i32[2], Y: out i32[2]) {
     grid(2); var n = 0;
     while atomic_add(S[0], 0) < 1 && n < 1000 { n += 1; }
@@ -159,7 +160,7 @@ printf '%s\n' 'kernel k(S: inout i32[2], Y: out i32[2]) {
     Y[block.x] = i32(n);
 }' >"$dir/k.hexc"
 says 0 '1000 turns' run "$dir/k.hexc" --exec=tile --arg S=zeros
-# prints of a block that waits come in front of those of the one that it waits for
+# prints of a waiting block precede those of the block that it waits for
 printf '%s\n' 'kernel k(S: inout i32[3], Y: out i32[3]) {
     grid(3);
     print("a {}", block.x);

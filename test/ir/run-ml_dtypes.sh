@@ -1,6 +1,6 @@
 #!/bin/sh
-# Narrow floats against the Python package ml_dtypes: the number of every code, and the code of numbers inside the
-# range (beyond it that package has other rules).
+# Narrow floats compared with the Python package ml_dtypes: the value of every code, and the code of values in range
+# (out of range that package has other rules).
 . test/script.sh
 . test/python.sh
 need_python ml_dtypes

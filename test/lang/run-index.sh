@@ -1,5 +1,6 @@
 #!/bin/sh
-# Scalars and tiles of any integers are indices, and a slice of a shared tile is read where it is named: against NumPy.
+# Scalars and tiles of any integer type are indices, and a slice of a shared tile is loaded where it
+# is used; checked by NumPy.
 . test/script.sh
 python3 -c 'import numpy' 2>/dev/null || { echo "no NumPy here"; exit 77; }
 cat >"$dir/p.hexc" <<'END'
@@ -23,7 +24,7 @@ import numpy as np
 r = np.random.default_rng(1)
 A = r.standard_normal((300, 64)).astype('f')
 B = r.integers(0, 256, 16).astype('u1')
-W = r.integers(-3, 300, 16).astype('i2')  # below 0 and past the end: 0
+W = r.integers(-3, 300, 16).astype('i2')  # negative and past the end: 0
 U = r.integers(0, 400, 16).astype('u4')
 B[3] = 250
 C = np.zeros((220, 64), 'f')

@@ -1,6 +1,6 @@
 #!/bin/sh
-# hexc/LANGUAGE.md has the functions of hexc/prelude/prelude.def, all of them, and the errors that
-# test/interp/test_functions.c holds them to.
+# hexc/LANGUAGE.md lists all functions of hexc/prelude/prelude.def, and the errors that
+# test/interp/test_functions.c checks.
 . test/script.sh
 
 sed -n '/^| function | | error |$/,/^$/p' hexc/LANGUAGE.md | sed 1,2d | grep . >"$dir/table"
@@ -25,7 +25,7 @@ done | LC_ALL=C sort >"$dir/tested"
 sed -n 's/^| `\([a-z0-9_]*\)(.* | \(.*2^.*\) |$/\1\t\2/p' "$dir/table" | sed 's/of the result/of y/' | LC_ALL=C sort |
 	diff "$dir/tested" - || fail "test/interp/test_functions.c (<) and hexc/LANGUAGE.md (>) state different errors"
 
-# What the bounds of --check take for granted is what is stated.
+# The error bounds that --check assumes are those documented.
 sed -n 's/^KNOWN(\([a-z0-9]*\), [0-9], \([0-9]*\))/\1\t2^-\2 of y/p' hexc/prelude/prelude.def >"$dir/known"
 [ -s "$dir/known" ] || fail "hexc/prelude/prelude.def: nothing is known"
 grep -vxFf "$dir/tested" "$dir/known" && fail "hexc/prelude/prelude.def: not the errors that are stated"

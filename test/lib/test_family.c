@@ -149,7 +149,7 @@ TEST(every_size_finds_a_kernel)
 	sizes(f, arg, 300, 5000, 4096);
 	ck_assert_int_eq(hexc_family_pick(f, arg, &(size_t){ 0 }, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_msg(strstr(why,
-	                     "of line 10, the kernel assumes N <= 4096") != NULL, "%s", why);
+	                     "line 10 fails: the kernel assumes N <= 4096") != NULL, "%s", why);
 	hexc_family_close(f);
 	hexc_bundle_close(b);
 	free(data);
@@ -217,7 +217,7 @@ TEST(sizes_without_a_value)
 
 	sizes(f, arg, 3, 5, 8);
 	ck_assert_int_eq(hexc_family_pick(f, arg, &line, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_msg(strstr(why, "of line 3, a size cannot be computed: overflow or division by 0") != NULL,
+	ck_assert_msg(strstr(why, "line 3 fails: a size cannot be computed: overflow or division by 0") != NULL,
 	              "%s", why);
 	ck_assert_int_eq(hexc_family_workspace(f, 0, arg, &bytes), HEXC_E_ARGS);
 	ck_assert_int_eq(hexc_family_args(f, 0, 0, arg, NULL, of), HEXC_E_ARGS);

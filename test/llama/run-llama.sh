@@ -1,8 +1,8 @@
 #!/bin/sh
-# examples/llama: small random models in GGUF files on the simulator as a device: logits of prompts, in chunks, and of 8
-# steps of two sequences side by side, within derived bounds of the formulas in double (reference.py), and the same
-# tokens; so with a cache of 8 bits; steps as graphs are those without; draws are those of the logits; text by the
-# file's vocabulary; what is wrong is said.  LONG=1: bf16, a cache of e4m3 and sm_90a as well.
+# examples/llama: small random models in GGUF files on the simulator as a device. Logits of prompts, in chunks, and
+# of 8 steps of two concurrent sequences are within derived bounds of the formulas in double (reference.py), with
+# the same tokens; also with an 8-bit cache. Steps as CUDA graphs equal those without. Sampled tokens follow the
+# logits. Text uses the file's vocabulary. Errors are reported. LONG=1: bf16, a cache of e4m3 and sm_90a as well.
 . test/script.sh
 [ -z "$SAN" ] || { echo "two copies of a sanitizer in one process"; exit 77; }
 . test/python.sh
@@ -32,18 +32,18 @@ for f in $formats; do
 done
 grep -q "^prompts: 26 tokens, .* a second (the simulator's time, no GPU's)" "$dir/err" || fail "prompts: $(cat "$dir/err")"
 grep -q "^steps: 16 tokens, .* a second (the simulator's time, no GPU's)" "$dir/err" || fail "steps: $(cat "$dir/err")"
-# (29 + 13) / 2 tokens of 2 layers, keys and values of 2 heads of 64 numbers of 2 bytes
+# (29 + 13) / 2 tokens of 2 layers, keys and values of 2 heads of 64 values of 2 bytes
 grep -q '^bytes a token: .* shared by 2 sequences, of keys and values 21504$' "$dir/err" || fail "bytes: $(cat "$dir/err")"
 # shellcheck disable=SC2086 # a list of words
 ! "$python" -c 'import gguf' 2>/dev/null || holds 'the package gguf' same $(for f in $formats; do echo "$dir/$f"; done)
 
-# a cache of 8 bits: 21 tokens of 2 layers, keys and values of 2 heads of 64 bytes and a scale
+# an 8-bit cache: 21 tokens of 2 layers, keys and values of 2 heads of 64 bytes and a scale
 run Q4_K --tokens $a --tokens $b --chunk 16 --generate 9 --logits "$dir/logits" --kv i8
 holds 'cache of i8' logits_i8 "$dir/Q4_K" "$dir/logits" "$dir/out" $a $b
 grep -q ' of keys and values 11424$' "$dir/err" || fail "bytes of i8: $(cat "$dir/err")"
 
-# steps as graphs: of two sequences one is captured when the second step comes, and launched from then on; pages come in
-# between, and of three sequences that end one after the other each number has its own
+# Steps as graphs: for two sequences a graph is captured at the second step, and launched from then on; pages are
+# added in between. Of three sequences that end one after the other, each count has its own graph.
 run Q4_K --tokens $a --tokens $b --generate 9 --logits "$dir/logits"
 cp "$dir/out" "$dir/plain"
 run Q4_K --tokens $a --tokens $b --generate 9 --logits "$dir/again" --graphs 1
@@ -64,7 +64,7 @@ if [ -n "${LONG:-}" ]; then
 	holds sm_90a logits "$dir/F16" "$dir/logits" "$dir/out" $a $b
 fi
 
-# T K P SEED: of the K likeliest those with P of the weight; of all.
+# T K P SEED: temperature T; of the K most likely those with P of the probability; of all.
 for draw in '0.8 20 0.9 7' '2 0 1 8'; do
 	# shellcheck disable=SC2086 # a list of words
 	set -- $draw
@@ -72,7 +72,7 @@ for draw in '0.8 20 0.9 7' '2 0 1 8'; do
 	holds "draws of $draw" draws "$dir/logits" "$dir/out" "$1" "$2" "$3" "$4" $b 3
 done
 
-# A text is the tokens that it is cut into, and tokens are text again.
+# A text is encoded to tokens, and tokens are decoded to the text.
 words='the tiles compile, in a café'
 run F16 --tokens "$(reference tokens "$words")" --generate 3 --logits "$dir/logits"
 reference text "$(cat "$dir/out")" >"$dir/text"
@@ -80,7 +80,8 @@ run F16 --text "$words" --generate 3 --logits "$dir/again"
 cmp "$dir/logits" "$dir/again" || fail "other tokens of '$words'"
 cmp "$dir/text" "$dir/out" || fail "other text: $(cat "$dir/out")"
 
-# "the tiles, compared" by joined bytes: of Ġ the Ġtile s , Ġcomp a r e d the numbers, from ! = 0 on, Ġ, Ċ and merges
+# "the tiles, compared" by joined bytes: of Ġ the Ġtile s , Ġcomp a r e d the token ids, from
+# ! = 0 on, Ġ, Ċ and merges
 if [ -e "$dir/Q8_0" ]; then
 	run Q8_0 --tokens 191,97,102,82,11,106,64,81,68,67 --generate 3 --logits "$dir/logits"
 	run Q8_0 --text 'the tiles, compared' --generate 3 --logits "$dir/again"
@@ -111,10 +112,10 @@ small="$dir/F16 --simulator 80 --cache $dir/cache"
 	says_llama 'its context has 128: give a shorter prompt' $small --tokens 1 --generate 128
 	says_llama "$dir/none" "$dir/none" --simulator 80 --tokens 1
 }
-edit() { # FROM TO: of as many bytes
+edit() { # FROM TO: replaces bytes by the same number of bytes
 	LC_ALL=C sed "s/$1/$2/" "$dir/F16" >"$dir/broken"
 }
-says_broken() { # TEXT, of the model as it was edited
+says_broken() { # TEXT: the message for the edited model
 	says_llama "$1" "$dir/broken" --simulator 80 --cache "$dir/cache" --tokens 1
 }
 edit 'architecture\(............\)llama' 'architecture\1llamb'
@@ -129,14 +130,15 @@ edit blk.1.ffn_up.weight blk.1.attn_v.weight
 says_broken 'blk.1.attn_v.weight'
 head -c 100000 "$dir/F16" >"$dir/broken"
 says_broken 'truncated'
-# Keys of the architecture: what is not known, and what asks for something else, is refused by name.
+# Metadata keys of the architecture: an unknown key, or one that requests something
+# unsupported, is rejected by name.
 keyed() { # TEXT KEY VALUE..
 	text=$1
 	shift
 	reference keyed "$dir/keyed" "$@" || exit 1
 	says_llama "$text" "$dir/keyed" --simulator 80 --tokens 1
 }
-passes='token_embd.weight: the file has no such matrix' # which comes behind the keys
+passes='token_embd.weight: the file has no such matrix' # this check follows those of the keys
 keyed "$passes"
 keyed 'llama.attention.sliding_window: the layers here do not compute what 4096 asks for' llama.attention.sliding_window 4096
 keyed "$passes" llama.attention.sliding_window 0
@@ -154,7 +156,7 @@ keyed 'llama.rope.scaling.factor: 0 is not in' llama.rope.scaling.factor 0
 keyed 'llama.rope.scale_linear: 0 is not in' llama.rope.scale_linear 0
 keyed "$passes" llama.rope.scaling.type none llama.rope.scaling.factor 0
 keyed 'split.count: this is file 2 of 3 of a model: join them before' split.no 1 split.count 3
-if "$python" -c 'import gguf' 2>/dev/null; then # all that its converters may write
+if "$python" -c 'import gguf' 2>/dev/null; then # all fields that its converters may write
 	"$python" -c '
 from gguf import constants
 names = [getattr(k, a) for k in vars(constants.Keys).values() if isinstance(k, type) for a in vars(k) if a[0] != "_"]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# examples/llama: texts through vocabularies of joined bytes, cut into words as GPT-2, Llama 3 and Qwen2 do: the tokens of
-# words.py, and of the package tokenizers where it is installed; tokens are the text again, whatever its bytes are.
+# examples/llama: byte-level BPE vocabularies, with the pre-tokenizers of GPT-2, Llama 3 and Qwen2. The tokens equal
+# those of words.py, and of the package tokenizers if installed. Decoding gives the text, for any bytes.
 . test/script.sh
 . test/python.sh
 need_python
@@ -23,7 +23,7 @@ $(diff "$dir/want" "$dir/have" | head -8)"
 	cmp -s "$dir/want" "$dir/have" || fail "$pre: of the package tokenizers $(diff "$dir/want" "$dir/have" | grep -c '^>') are others:
 $(diff "$dir/want" "$dir/have" | head -8)"
 done
-# pieces of SentencePiece, by the rule one neighbour after the other; and by its own package
+# SentencePiece pieces, by merging adjacent pairs; compared with that package too
 "$dir/words" "$dir/pieces" <"$dir/texts" >"$dir/have" || fail "pieces: status $?"
 words expect_pieces >"$dir/want"
 cmp -s "$dir/want" "$dir/have" || fail "pieces: $(diff "$dir/want" "$dir/have" | grep -c '^>') texts have other tokens:
@@ -33,9 +33,9 @@ if "$python" -c 'import sentencepiece' 2>/dev/null; then
 	cmp -s "$dir/want" "$dir/have" || fail "pieces: of the package sentencepiece $(diff "$dir/want" "$dir/have" | grep -c '^>') are others:
 $(diff "$dir/want" "$dir/have" | head -8)"
 fi
-# n log n: of n characters at most 3 n pairs come into the heap, each by log2(3 n) comparisons, and go by twice as many; their
-# ranks are asked for once.  Joined one after the other, by looking at all neighbours, it were n * n / 2.  Of one word, too
-# (letters of Chinese are one).
+# n log n: for n characters at most 3 n pairs are pushed to the heap, each with log2(3 n) comparisons, and popped
+# with twice as many; their ranks are looked up once. Merging one pair at a time by scanning all pairs would take n
+# * n / 2. Also for one word (Chinese letters are one).
 for of in "pieces $(printf 'the tiles compile in a cafe, and then ' | od -An -v -tx1 | tr -d ' \n')" \
 	"pieces $(printf 'aaaaaaaa' | od -An -v -tx1 | tr -d ' \n')" "qwen2 $(printf '東京中文the' | od -An -v -tx1 | tr -d ' \n')"; do
 	text=${of#* }
@@ -45,15 +45,15 @@ for of in "pieces $(printf 'the tiles compile in a cafe, and then ' | od -An -v 
 			fail "$bytes bytes of $of: tokens and work are $(cat "$dir/work")"
 	done
 done
-# bytes that are no UTF-8 come back, too: cut off, too many, alone, too large
+# Invalid UTF-8 survives the round trip too: truncated, too many bytes, single, too large.
 for text in e4b8 c3 80 ff 61f0 6180bf20fe ed a0 f8888080 20c320; do
 	echo "$text" | "$dir/words" "$dir/qwen2" >"$dir/have"
 	[ "$(cut -d' ' -f2 "$dir/have")" = "$text" ] || fail "bytes $text come back as $(cat "$dir/have")"
 done
-# what a model's makers added is text as it stands: the last but one of 256 bytes, 700 merges, and 4; behind it, a control token
+# Added tokens are literal text: the last but one of 256 bytes, 700 merges, and 4; after it a control token.
 [ "$(printf '#958\n#959\n' | "$dir/words" "$dir/qwen2" | tr '\n' .)" = "$(printf 'café crème' | od -An -tx1 | tr -d ' \n').." ] ||
 	fail "an added token is $(echo '#958' | "$dir/words" "$dir/qwen2")"
-broken() { # TEXT FROM TO: of as many bytes
+broken() { # TEXT FROM TO: with the same number of bytes
 	LC_ALL=C sed "s/$2/$3/" "$dir/qwen2" >"$dir/broken"
 	"$dir/words" "$dir/broken" </dev/null 2>"$dir/err" && fail "$2 for $3: it passes"
 	grep -qF -- "$1" "$dir/err" || fail "$2 for $3: no '$1' in $(cat "$dir/err")"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# hexc weights, pack and unpack: what goes in comes out; the pack is the kernel's; what does not fit is refused.
+# hexc weights, pack and unpack: a round trip preserves the data; the pack is the kernel's; mismatches are rejected.
 . test/script.sh
 
 f=test/weights/fixtures
@@ -18,11 +18,11 @@ for t in 'u4 gemm_scale blk.0.q4_0' 'u5 gemm_offset blk.0.q5_1' 'u6 gemm_two_lev
 	says 0 '' weights $f/blocks.gguf --save "$3:code=$dir/code.npy"
 	says 0 '' pack $p --kernel "$2" -D "WEIGHT=$1" --arg "W=@$f/blocks.gguf:$3" -o "$dir/a.safetensors"
 	says 0 '' unpack "$dir/a.safetensors" --save "W=$dir/a.npy"
-	# codes of a byte each pack to the same file
+	# codes of one byte each pack to the same file
 	says 0 '' pack $p --kernel "$2" -D "WEIGHT=$1" --arg "W=@$dir/a.npy" -o "$dir/b.safetensors"
 	cmp -s "$dir/a.safetensors" "$dir/b.safetensors" || fail "$3: pack of what unpack wrote differs"
 	says 0 'U32' weights "$dir/a.safetensors"
-	if [ "$1" = i8 ]; then # a byte for each in both
+	if [ "$1" = i8 ]; then # one byte each in both
 		tail -c 4096 "$dir/a.npy" >"$dir/a.bytes"
 		tail -c 4096 "$dir/code.npy" | cmp -s - "$dir/a.bytes" || fail "$3: unpack has other codes than the file"
 	fi

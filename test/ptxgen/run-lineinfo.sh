@@ -1,9 +1,9 @@
 #!/bin/sh
-# --lineinfo: .file and .loc name the program and lines of it, for all that the program does; the instructions are the
-# same as without, to the byte; ptxas takes it, and a fault in hexc run names the line.
+# --lineinfo: .file and .loc name the program and its lines, for all of its operations. The instructions equal those
+# without it, byte by byte. ptxas accepts it, and a fault in hexc run names the line.
 . test/script.sh
 
-# What debug directives add: .file, .loc, the labels between which they hold, an empty section.
+# What debug directives add: .file, .loc, the labels of their ranges, an empty section.
 bare() { grep -Ev '^[[:space:]]*\.(loc|file|section)[[:space:]]|^\$L__(func_begin|func_end|tmp)[0-9]*:$' "$1" | grep -v '^$'; }
 
 for e in gemm_w4a16 attention sort moe mamba2 decode_wNa16 layer_norm; do
@@ -17,7 +17,7 @@ for e in gemm_w4a16 attention sort moe mamba2 decode_wNa16 layer_norm; do
 		grep -q '^\.target.*debug' "$dir/b.ptx" && fail "$e $arch: ptxas would not optimise: .target has debug"
 		[ "$(grep -c '^[[:space:]]*\.file[[:space:]]' "$dir/b.ptx")" = 1 ] &&
 			grep -q "^[[:space:]]*\.file[[:space:]]1 \".*examples/$e\.hexc\"" "$dir/b.ptx" || fail "$e $arch: $(grep '\.file' "$dir/b.ptx")"
-		# in the program; and of each line that moves or multiplies something there is an instruction
+		# within the program; and each line with a copy or a dot has an instruction
 		sed -n 's/^[[:space:]]*\.loc[[:space:]]*1 \([0-9]*\) .*/\1/p' "$dir/b.ptx" | grep -vx 0 | sort -un >"$dir/lines" # 0: of several
 		lines=$(wc -l <"examples/$e.hexc")
 		[ "$(sed -n 1p "$dir/lines")" -ge 1 ] && [ "$(sed -n '$p' "$dir/lines")" -le "$lines" ] || fail "$e $arch: lines outside of the program"
@@ -31,7 +31,7 @@ for e in gemm_w4a16 attention sort moe mamba2 decode_wNa16 layer_norm; do
 	done
 done
 
-# Names that LLVM's text would take for something else.
+# Names that LLVM's assembly syntax would misread.
 mkdir "$dir/a \"b\\c"
 cp examples/sort.hexc "$dir/a \"b\\c/ü.hexc"
 "$HEXC" --emit-ptx "$dir/a \"b\\c/ü.hexc" --lineinfo -o "$dir/c.ptx" || fail "a file with a name of quotes and backslashes"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# A loop, a branch and straight code, each longer than what code generation takes as one block: the PTX has more
-# blocks than the program, ptxas (where there is one) takes it, and it computes what the program says.
+# A loop, a branch and straight-line code, each longer than the code generator's limit for a basic block. The PTX
+# has more blocks than the program, ptxas (if available) accepts it, and the result is correct.
 . test/script.sh
-turn() { # $1: how often a product of 32 x 32 and a sum of its rows
+turn() { # $1: how many dots of 32 x 32, each with a sum of its rows
 	i=0
 	while [ $i -lt "$1" ]; do
 		echo "        x = f16(dot(x, b) * 0.3); x = x - f16(0.125 * sum(f32(x), $((i % 2))));"

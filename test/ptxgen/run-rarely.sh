@@ -1,7 +1,7 @@
 #!/bin/sh
-# The kernels of rarely.hexc, all candidates, where all elements need what is behind a branch, some do and none does: what
-# the simulated PTX gives is what the tile interpreter says.  A sin of small arguments executes less than half of what
-# one of large ones does.  FULL=1: all targets.
+# Slow paths of selects (rarely.hexc): all candidates, if all, some or no elements take the branch. The simulated
+# PTX equals the tile interpreter. A sin of small arguments executes less than half the instructions of one of large
+# arguments. FULL=1: all targets.
 . test/script.sh
 n=0
 prog=$here/rarely.hexc
@@ -25,7 +25,7 @@ right() { # KERNEL ARG...
 	done
 }
 
-# large ones in one warp only, in one lane, everywhere and nowhere
+# large arguments in one warp only, in one lane, everywhere and nowhere
 python3 - "$dir" <<'P' || exit 1
 import array, struct, sys
 
@@ -51,7 +51,7 @@ for x in near far warp one; do
 done
 near=$(executed near) far=$(executed far) one=$(executed one)
 [ $((2 * near)) -lt "$far" ] || fail "sines: $near instructions where all are small, $far where none is"
-more=$((far - near)) # of 2 blocks of 2 warps with 4 branches each, in one
+more=$((far - near)) # 2 blocks of 2 warps with 4 branches each, in one
 [ "$one" -gt "$near" ] && [ $((8 * (one - near))) -lt $more ] || fail "sines: $one instructions where one element is large"
 for kernel in turned shared_choice nested; do
 	says 0 '' --emit-ptx "$prog" --kernel $kernel -W no-unwritten -o "$dir/p.ptx"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The kernels of turns.hexc, all candidates, at sizes next to those at which a turn ends: what the simulated PTX gives is
-# what the tile interpreter says.  FULL=1: all targets.
+# Division and modulo of loop counters (turns.hexc): all candidates, at sizes around those at which a counter wraps.
+# The simulated PTX equals the tile interpreter. FULL=1: all targets.
 . test/script.sh
 n=0
 archs=sm_80

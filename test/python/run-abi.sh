@@ -1,13 +1,13 @@
 #!/bin/sh
-# The C declarations of scripts/python/hexc/_abi.py are those of the headers: prototypes are declared again beside them,
-# and structs have the same members of the same types at the same places; so have those of ctypes.  A wrong prototype,
-# a wrong type and a missing member are noticed.
+# The C declarations of scripts/python/hexc/_abi.py match the headers: prototypes are declared a second time, and
+# structs and their ctypes have the same members with the same types and offsets. Wrong prototypes, wrong types and
+# missing members are noticed.
 . test/script.sh
 . test/python/package.sh
-same() { # FILE: does the compiler find that it says what the headers do?
+same() { # FILE: does the compiler find it consistent with the headers?
 	"${CC:-cc}" -std=c11 -Wall -Werror -I. -fsyntax-only -x c "$1" 2>"$dir/log"
 }
-program() { # SED: of the declarations, changed so
+program() { # SED: a program from the declarations, edited with SED
 	mkdir -p "$dir/other"
 	cp -r scripts/python/hexc "$dir/other"
 	sed -i "$1" "$dir/other/hexc/_abi.py"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The Python package: bundles, families, operators, weights, caches, background compiles, devices, against NumPy; nothing is
-# left behind (test/python/families.py).
+# The Python package: bundles, families, operators, weights, caches, background compilation, devices; compared with
+# NumPy; nothing leaks (test/python/families.py).
 . test/script.sh
 . test/python/package.sh
 "$python" test/python/families.py >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"

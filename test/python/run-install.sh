@@ -1,6 +1,6 @@
 #!/bin/sh
-# pip installs the package from the checkout into a fresh environment, with no network and nothing but pip; the program in
-# the README then runs there.  What it installed is told by pip, and goes again.
+# pip installs the package from the checkout into a new environment, without network and with pip only. The README's
+# program runs there. pip lists the installed files, and uninstalls them.
 . test/script.sh
 . test/python/package.sh
 command -v python3 >/dev/null && python3 -c 'import ensurepip' 2>/dev/null || { echo "no python3 with ensurepip"; exit 77; }
@@ -15,10 +15,10 @@ sed -n '/^```python$/,/^```$/p' README.md | sed '1d;$d' >"$dir/readme.py"
 [ -s "$dir/readme.py" ] || fail "README.md: no program in Python"
 [ "$(grep -c . "$dir/readme.py")" -le 10 ] || fail "README.md: its program in Python is long"
 PYTHONPATH=$site "$new/python" "$dir/readme.py" >"$dir/log" 2>&1 || fail "README.md: its program in Python: $(cat "$dir/log")"
-# without the variable, and away from the checkout, the system's loader is asked, and its failure says what to do
+# Without the variable and outside the checkout the system's loader searches; its error says what to do.
 (cd "$dir" && HEXC_LIBRARY_DIR='' PYTHONPATH=$site "$new/python" -c 'import hexc; print(hexc.archs())') >"$dir/log" 2>&1 ||
 	grep -q 'set HEXC_LIBRARY_DIR' "$dir/log" || fail "no library: $(cat "$dir/log")"
-# an installed hexc, as make install puts it anywhere, is found by its command line
+# A hexc installed anywhere by make install is found by its command line.
 mkdir -p "$dir/prefix/bin" "$dir/prefix/lib"
 cp "$HEXC" "$dir/prefix/bin/hexc"
 cp "$B"/libhexc.so.0 "$B"/libhexc_sim.so.0 "$dir/prefix/lib"
@@ -30,6 +30,6 @@ loaded = {line.split()[-1] for line in open("/proc/self/maps") if "libhexc" in l
 assert loaded and all(path.startswith(sys.argv[1]) for path in loaded), loaded
 END
 "$new/pip" uninstall -q -y hexc && "$new/pip" install -q --no-index --no-deps -e ./scripts/python >"$dir/log" 2>&1 || fail "pip -e: $(cat "$dir/log")"
-# an editable one finds the checkout's folder build by itself
+# An editable installation finds the checkout's directory build.
 [ "$B" != build ] || (cd "$dir" && HEXC_LIBRARY_DIR='' PYTHONPATH=$site "$new/python" -c 'import hexc; print(hexc.archs())') >"$dir/log" 2>&1 || fail "editable: $(cat "$dir/log")"
 exit $bad

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Kernels on tensors in GPU memory, zero copy, on a stream: the driver's GPU is the simulator, and what the program leaves
-# behind it tells.  torch is a stand-in (test/python/launch.py).
+# Kernels on tensors in GPU memory, without copies, on a stream. The driver's GPU is the simulator, and leaks are
+# reported. torch is a stub (test/python/launch.py).
 . test/script.sh
 . test/python/package.sh
 . test/gpu/fake.sh

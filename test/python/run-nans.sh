@@ -1,5 +1,5 @@
 #!/bin/sh
-# NaNs, infinities and rows without a number, in examples and operators, against NumPy (test/python/nans.py).
+# NaNs, infinities and rows without a number, in examples and operators, compared with NumPy (test/python/nans.py).
 . test/script.sh
 . test/python/package.sh
 "$python" test/python/nans.py >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"

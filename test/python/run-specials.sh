@@ -1,5 +1,5 @@
 #!/bin/sh
-# Functions of floats at infinities, NaN and numbers below the smallest normal one (test/python/specials.py).
+# Float functions at infinities, NaN and subnormals (test/python/specials.py).
 . test/script.sh
 . test/python/package.sh
 "$python" test/python/specials.py >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Kernels, families and linear layers as operators of torch: torch.library's own checks, torch.compile, symbols for shapes;
-# tensors are on the CPU, and the simulator is the device (test/python/torch_ops.py).  Skipped where Python has no torch.
+# Kernels, families and linear layers as torch operators: torch.library's own checks, torch.compile,
+# symbolic shapes. Tensors are on the CPU, the device is the simulator (test/python/torch_ops.py).
+# Skipped if Python has no torch.
 . test/script.sh
 . test/python/package.sh
 for python in "${TORCH_PYTHON:-}" "$python" python3 ''; do

@@ -1,6 +1,7 @@
 #!/bin/sh
-# scripts/tune on a Ray cluster of this host, for 127.0.0.1 only: three workers, of which one is killed at work, fill the
-# database that one process fills; a worker of another build is left out.  Skipped where Python has no ray.
+# scripts/tune on a Ray cluster of this host, for 127.0.0.1 only. Three workers, one of which is killed
+# while working, produce the same database as one process. A worker of another build is excluded.
+# Skipped if Python has no ray.
 . test/script.sh
 [ -z "$SAN" ] || { echo "the command line is not what is tested"; exit 77; }
 for python in "${PYTHON:-}" "$B/reference/bin/python" python3 ''; do
@@ -18,7 +19,7 @@ scripts/tune $what --db "$dir/one.db" >"$dir/one" 2>&1 || fail "one process: $(c
 timeout 300 "$python" - "$dir" $what <<'END' || fail "a worker killed: $(cat "$dir/ray")"
 import os, signal, sqlite3, subprocess, sys, time
 folder, *what = sys.argv[1:]
-# the log has the number of each worker's process
+# The log has the process id of each worker.
 child = subprocess.Popen([sys.executable, "scripts/tune", *what, "--db", folder + "/ray.db", "--ray", "local", "--jobs", "3"],
                          stdout=open(folder + "/ray", "w"), stderr=subprocess.STDOUT)
 workers = set()
@@ -46,7 +47,7 @@ cmp "$dir/one.dump" "$dir/ray.dump" || fail "one process and three workers find 
 grep '^best' "$dir/one" >"$dir/best"
 grep '^best' "$dir/ray" | cmp - "$dir/best" || fail "another best"
 
-# The crew by itself: duplicates, strangers, a program that is somewhere else.
+# The worker pool by itself: duplicate jobs, unknown workers, a program at another path.
 PYTHONPATH=scripts/python timeout 200 "$python" - "$dir" <<'END' >"$dir/log" 2>&1 || fail "the crew: $(cat "$dir/log")"
 import contextlib, io, os, sys
 import hexc_tune.hosts as hosts
@@ -55,7 +56,7 @@ from hexc_tune.judge import Job
 
 crew = hosts.Hosts("local", Compiler(), os.path.abspath("examples/gemm_f16.hexc"), 2)
 crew.start("sim")
-# whoever listens here is reached from this host only: /proc/net/tcp has addresses as they are in memory
+# The listening sockets accept connections from this host only; /proc/net/tcp has addresses in memory order.
 crew._ray.wait(list(crew._new), num_returns=2)
 parent = {int(p): int(open(f"/proc/{p}/stat").read().rpartition(")")[2].split()[1]) for p in os.listdir("/proc") if p.isdigit()
           and os.path.exists(f"/proc/{p}/stat")}
@@ -77,7 +78,7 @@ crew.submit("a", job)
 found = crew.next()
 assert found.tag == "a" and found.outcome["state"] == "refused", found
 assert found.outcome["why"].startswith(crew._program + ":4:10: error: BM=7 is not admitted"), found.outcome
-# a second worker is given what is slow, and what comes second is nobody's
+# A second worker gets a slow job, and the later result is discarded.
 hosts.SLOW_SECONDS, crew._took = 0, [0.0] * 5
 args = ("A=random(1)[256,512]", "B=random(2)[256,512]")
 crew.submit("slow", Job(crew._program, ("--arch", "sm_80"), ("BM=64",), args, 0, "sim", "A100-80GB", True))
@@ -86,7 +87,7 @@ tags = {crew.next().tag, crew.next().tag}
 assert tags == {"slow", "quick"} and not crew._jobs
 crew.submit("last", Job(crew._program, ("--arch", "sm_80"), ("BM=32",)))
 assert crew.next().tag == "last"
-# workers are the build's: to a head of another they are strangers
+# Workers belong to a build: a head of another build rejects them.
 crew._build, crew._idle = "hexc of another day", []
 crew._hire()
 said = io.StringIO()

@@ -1,7 +1,7 @@
 #!/bin/sh
-# scripts/tune's parts (test/python/tune.py); and a sweep of three shapes on the simulator, killed five times at random and
-# gone on with, finds what one run finds; pruning tells what it loses; guards choose for each shape what was best for it; the
-# page is whole.
+# The modules of scripts/tune (test/python/tune.py). A sweep of three shapes on the simulator, killed five times at
+# random and resumed, finds the same as one run. Pruning reports its loss. Guards select the best entry for each
+# shape. The page is complete.
 . test/script.sh
 unset PTXAS
 command -v python3 >/dev/null && python3 -c 'import sqlite3, sys; sys.exit(sys.version_info < (3, 11))' || { echo "no python3 of 3.11 with sqlite3"; exit 77; }
@@ -19,13 +19,13 @@ sweep() { # DATABASE OPTIONS...
 sweep all.db --within 9 --export "$dir/family" --report "$dir/page.html" --study >"$dir/all" 2>&1 || fail "the sweep: $(cat "$dir/all")"
 [ "$(grep -c '^best: ' "$dir/all")" = 3 ] || fail "not a best for each shape: $(cat "$dir/all")"
 scripts/tune --db "$dir/all.db" --dump >"$dir/all.dump"
-# what it exports is a family that hexc build takes
+# The exported table is a family that hexc build accepts.
 says 0 '' build examples/gemm_wNa16.hexc --family "$dir/family" -o "$dir/family.hxb"
 says 0 'family gemm_wNa16  sm_80' bundle list "$dir/family.hxb"
 samples=$(grep -c '^sample' "$dir/all.dump")
 [ "$samples" -gt 30 ] || fail "few samples: $samples"
 
-# killed five times: what was found stays, and the end is the same, word for word
+# Killed five times: results are retained, and the final output is the same, word for word.
 python3 - "$dir" "$samples" <<'END' || fail "killed and gone on with"
 import os, random, signal, sqlite3, subprocess, sys, time
 folder, samples = sys.argv[1], int(sys.argv[2])
@@ -56,7 +56,7 @@ END
 scripts/tune --db "$dir/killed.db" --dump | cmp - "$dir/all.dump" || fail "killed five times, the database is another"
 grep -v '^study\|judgements' "$dir/all" | cmp - "$dir/killed" || fail "killed five times, other words"
 
-# once more does nothing; another program, build or list of options is another sweep
+# A repeated sweep does nothing; another program, build or list of options is another sweep.
 [ "$(sweep all.db --within 9 | cmp - "$dir/killed")" = "" ] || fail "done is not done"
 scripts/tune --db "$dir/all.db" --dump | cmp - "$dir/all.dump" || fail "done, and something else is found"
 python3 - "$dir/all.db" <<'END' || fail "done is done again"
@@ -66,10 +66,10 @@ db = sqlite3.connect(sys.argv[1])
 sys.exit(judged != samples)
 END
 
-# pruned: judged are those that are told to be, and what it loses is what the study of the full sweep says
+# Pruned: only the candidates reported as selected are timed, and the loss equals that of the full sweep's study.
 sweep first.db --within 9 --first 3 >"$dir/first" 2>&1 || fail "the first three: $(cat "$dir/first")"
 grep -qF "pruned by the cost model: $((samples - 9)) of $samples" "$dir/first" || fail "it does not say what was pruned: $(cat "$dir/first")"
-# a budget that is spent: the same command goes on to the same end
+# A spent budget: the same command resumes and produces the same result.
 sweep budget.db --within 9 --budget 0.01 >"$dir/budget" 2>&1
 grep -q 'the same command goes on' "$dir/budget" || fail "nothing is said of the budget: $(cat "$dir/budget")"
 sweep budget.db --within 9 >/dev/null 2>&1
@@ -84,15 +84,15 @@ for s in study.study(full):
     of = [r for r in first if r.choice.shape == s.shape and r.state == "ok"]
     kept, loss = s.loses["the first 3"]
     assert kept == len(of) == 3 and abs(min(r.us for r in of) / s.best.us - 1 - loss) < 1e-9, (s.loses, of)
-    # guards: what a host takes for this shape was judged, and is near the best
+    # guards: the entry for this shape was timed, and is near the best
     take = export.choose(open(folder + "/family").read(), space.read_shape(s.shape))
     us = next(r.us for r in full if r.choice.key == (s.shape, *take))
     assert us <= 1.02 * s.best.us, (s.shape, take, us, s.best.us)
-assert export.choose(open(folder + "/family").read(), {"M": 16, "N": 64, "K": 65}) is None  # the program's own assumption
+assert export.choose(open(folder + "/family").read(), {"M": 16, "N": 64, "K": 65}) is None  # violates the program's assumption
 END
 PYTHONPATH=scripts/python python3 test/python/tune.py "$dir/page.html" >"$dir/log" 2>&1 || fail "the page: $(cat "$dir/log")"
 
-# by machine code, where it can be had, of warps with roles too; of larger grids a part is run
+# The static model, if available, also of warp roles; for larger grids a part runs.
 if PYTHONPATH=scripts/python python3 -c 'import sys; from hexc_tune import clock; sys.exit(not clock.ready())'; then
 	sweep clock.db --exec clock --first 2 >"$dir/clock" 2>&1 || fail "by the clock: $(cat "$dir/clock")"
 	grep -q '^ *us by clock' "$dir/clock" && ! grep -q '  sim  ' "$dir/clock" || fail "no clock: $(cat "$dir/clock")"
@@ -101,14 +101,14 @@ if PYTHONPATH=scripts/python python3 -c 'import sys; from hexc_tune import clock
 	grep -q ' clock 4 of 32 ' "$dir/clock" || fail "roles: $(cat "$dir/clock")"
 fi
 
-# a clock that cannot be had: each line says why, and what is exported says by whom the times are
+# An unavailable static model: each line has the reason, and the exported table names the method of its times.
 printf '#!/bin/sh\necho "ptxas fatal: no" >&2\nexit 1\n' >"$dir/noptxas"
 chmod +x "$dir/noptxas"
 PTXAS=$dir/noptxas NVDISASM=$dir/noptxas sweep noclock.db --exec clock --first 1 --export "$dir/noclock.family" >"$dir/clock" 2>&1
 grep -q '^judge sim' "$dir/noclock.family" || fail "judged by: $(grep '^judge' "$dir/noclock.family")"
 grep -q 'ptxas fatal: no' "$dir/clock" || fail "not told why there is no clock: $(cat "$dir/clock")"
 
-# by an assembler, which is a script here: candidate 0 of each list spills, and is left out
+# With an assembler, here a script: candidate 0 of each list spills, and is skipped.
 cat >"$dir/asm" <<END
 #!/bin/sh
 [ "\$1" != --version ] || { echo "an assembler"; exit; }
@@ -125,7 +125,7 @@ scripts/tune --db "$dir/asm.db" --dump >"$dir/asm.dump"
 grep -q 'ptxas spills 24 bytes of it, and 0 of another of its constants' "$dir/asm.dump" && grep -q -e --assembler "$dir/asm.dump" &&
 	! grep -q '^best: .*--candidate 0' "$dir/log" || fail "what spills is not left out: $(cat "$dir/log" "$dir/asm.dump")"
 
-# an operator: its kernel, and its chain kernel by kernel; the table is one that hexc_op_plan takes
+# An operator: its kernel, and its chain kernel by kernel; hexc_op_plan accepts the table.
 scripts/tune --op gemm --arch sm_80 --exec sim -D BM=16 -D BN=64 -D BK=64 --first 1 --shape M=16,N=64,K=1024 --no-assemble \
 	--db "$dir/op.db" \
 	--export "$dir/op" >"$dir/log" 2>&1 || fail "an operator: $(cat "$dir/log")"
@@ -154,7 +154,7 @@ bad = plan(text.replace(b"take gemm", b"take gem").replace(b"take partial", b"ta
 assert bad[0] == -9 and b"which it has not" in bad[1], bad
 END
 
-# one that is wrong, or faults, is recorded, and the sweep goes on: a compiler that spoils candidate 1
+# A wrong or faulting candidate is recorded, and the sweep continues: a compiler that breaks candidate 1.
 cat >"$dir/hexc" <<END
 #!/bin/sh
 case "\$*" in

@@ -1,13 +1,10 @@
 #!/bin/sh
-# Random programs: each candidate of each gives on the simulator what the tile interpreter gives, or
-# the program is refused with a reason that says what to do about it.  Programs are those of seeds
-# FIRST (1) and up, 140 of them (QUICK=1: 20) or as many as NIGHTLY says; of each at most CANDIDATES (6) are run,
-# the first ones.  Then those of loops of products behind each other, half as many, with candidates from all of the
-# list, whose first ones are much alike, and in front of them some that found mistakes.  KIND=any, KIND=loops: only
-# these, NIGHTLY of them.
-# With EXEC=gpu programs for another GPU than the one here are left out, and counted.
-# Those that fail are kept in the directory KEEP, if that is set: `gen SEED`, `gen SEED loops` write the same
-# program everywhere.
+# Random programs: each candidate equals the tile interpreter on the simulator, or the program is rejected with a
+# reason and a fix. The seeds are FIRST (1) and up: 140 programs (QUICK=1: 20), or NIGHTLY. For each, the first
+# CANDIDATES (6) candidates run. Then come programs with consecutive loops of dots, half as many, preceded by some
+# that found bugs. Their candidates are spread over the whole list, because the first ones are similar. KIND=any,
+# KIND=loops: only these, NIGHTLY of them. With EXEC=gpu, programs for another GPU are skipped and counted. KEEP is
+# a directory for failing programs: `gen SEED`, `gen SEED loops` write the same program on every machine.
 set -u
 . test/script.sh
 first=${FIRST:-1}
@@ -16,7 +13,7 @@ most=${CANDIDATES:-6}
 trap 'exit 130' INT TERM
 ${CC:-cc} -std=c11 -O1 "$here"/gen*.c -lm -o "$dir/gen" || exit 1
 p=$dir/p.hexc
-# Good reasons: the program asks for more than there is, and the message says what to do.
+# Good reasons: the program exceeds a capacity, and the message has a fix.
 good='registers of a lane|shared memory|one at a time: .*assume|in whole bytes: .*(assume|must be multiples)'
 good=$good'|cast to f32 first|tensors would take more than 4096 MiB'
 right=0 refused=0 failed=0 ran=0 elsewhere=0
@@ -52,7 +49,7 @@ one() {
 		bad "candidates, status $rc"
 		return
 	fi
-	# of loops as far apart as they can be, the last one too
+	# for loops, as distant as possible, including the last one
 	by=1
 	[ -z "$kind" ] || [ "$n" -le "$most" ] || by=$(((n - 1) / (most > 1 ? most - 1 : 1)))
 	[ "$n" -le "$most" ] || n=$most
@@ -62,7 +59,7 @@ one() {
 		timeout 60 "$HEXC" run "$p" --arch "$arch" --exec="${EXEC:-sim}" --check --prove \
 			--candidate $i $args >"$dir/out" 2>&1
 		rc=$?
-		if [ $rc = 2 ] && grep -q 'error: sm_.* needs LLVM' "$dir/out"; then # an older one
+		if [ $rc = 2 ] && grep -q 'error: sm_.* needs LLVM' "$dir/out"; then # an older LLVM
 			refuse
 			return
 		fi
@@ -70,7 +67,7 @@ one() {
 			refuse
 			return
 		fi
-		# these programs write parts of their outputs: what is written was judged
+		# these programs write parts of their outputs: the written elements were checked
 		[ $rc != 3 -a $rc != 5 ] || grep -Ev ': right$|: NOT JUDGED, the program leaves [0-9]* of' "$dir/out" |
 			grep -Eq 'largest absolute error|fault: ' || rc=0
 		[ $rc = 0 ] || { bad "candidate $i, status $rc"; return; }
@@ -80,7 +77,7 @@ one() {
 	right=$((right + 1))
 }
 
-all() { # as many as
+all() { # number of programs
 	seed=$first
 	while [ "$seed" -lt $((first + $1)) ]; do
 		one
@@ -88,7 +85,7 @@ all() { # as many as
 	done
 }
 
-# 183: versions of an arrival without end;  439: a refusal of roles without loops of products
+# 183: unbounded versions of an arrival; 439: rejected roles without loops of dots
 found='183 439'
 
 case ${KIND:-} in

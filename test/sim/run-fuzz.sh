@@ -1,7 +1,7 @@
 #!/bin/sh
-# The simulator, built with ASan and UBSan, against mutated PTX: every text is refused with a line or runs to its
-# end.  FUZZ=N mutations in all (60000; QUICK=1: 20000), SEED=N.  The corpus: our own PTX, nvcc's where it is,
-# test/sim/corpus/*.ptx and kernels made from isa.txt.
+# The simulator, built with ASan and UBSan, with mutated PTX: every text is rejected with a line number, or runs to
+# its end. FUZZ=N: number of mutations (60000; QUICK=1: 20000); SEED=N. The corpus: hexc's PTX, nvcc's if available,
+# test/sim/corpus/*.ptx and kernels generated from isa.txt.
 . test/script.sh
 N=${FUZZ:-${QUICK:+20000}}
 N=${N:-60000}
@@ -11,7 +11,7 @@ PATH=$PATH:/usr/local/cuda/bin
 mkdir -p "$out" || exit 1
 need_sanitizers
 
-# Objects are kept between runs; dependencies are those of the compiler.
+# Objects are kept between runs; dependencies are the compiler's.
 cat >"$out/Makefile" <<EOF
 SRC := \$(wildcard lib/sim/*.c lib/sim/*/*.c) \$(wildcard taskmap/*.c) test/sim/fuzz.c
 OBJ := \$(SRC:%.c=$out/%.o)

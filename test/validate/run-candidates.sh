@@ -1,5 +1,5 @@
 #!/bin/sh
-# The first candidates of examples with roles, asked for by every checker: what one schedule has by luck another lacks.
+# The first candidates of warp-specialized examples, under every validator: schedules differ in what can be wrong.
 . test/script.sh
 for example in attention conv2d gemm_f16 gemm_wNa16 lora moe swiglu; do
 	for arch in sm_90a sm_120a; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Programs where passes go by what they know of numbers, places and threads (claims.hexc): the checkers, which find the
-# same in other ways, agree.  What of that is wrong they say, without a run: test/mutants.tsv.
+# Programs whose passes rely on range, location and thread analyses (claims.hexc): the independent validators agree.
+# They also report wrong claims without a run: test/mutants.tsv.
 . test/script.sh
 for arch in sm_80 sm_90a; do
 	for kernel in rows edge found threads narrow; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Loops and branches that are left before they have done anything (left.hexc): the simulator sees no race, and the
-# checker of barriers nothing that lacks.
+# Loops and branches that exit before any work (left.hexc): the simulator reports no race, and
+# validate_barriers no missing barrier.
 . test/script.sh
 ran=0
 for arch in sm_75 sm_80 sm_86 sm_90a sm_120a; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# hexc run --arg NAME=@FILE:TENSOR: plain tensors arrive byte by byte, weights as hexc weights saves them, packed ones
-# unpacked; what does not go with the parameter is refused with a sentence.
+# hexc run --arg NAME=@FILE:TENSOR: plain tensors are copied byte by byte, weights as hexc weights saves them,
+# packed ones unpacked. A mismatch with the parameter is rejected with a message.
 . test/script.sh
 
 f=test/weights/fixtures
@@ -20,7 +20,7 @@ copy() { # STATUS TEXT TYPE TENSOR ARGUMENTS...
 	says "$status" "$said" run "$dir/copy.hexc" --exec=sim -D "TYPE=$type" --arg "A=@$tensor" --save "C=$dir/c.npy" "$@"
 }
 
-# plain tensors: 4 x 6 elements whose bytes are letters, behind one another in a file of our own
+# Plain tensors: 4 x 6 elements whose bytes are letters, contiguous in a file written here.
 letters=ABCDEFGHIJKLMNOPQRSTUVWX
 head='{"h":{"dtype":"F16","shape":[4,6],"data_offsets":[0,48]},"b":{"dtype":"BF16","shape":[4,6],"data_offsets":[48,96]}'
 head=$head',"f":{"dtype":"F32","shape":[4,6],"data_offsets":[96,192]},"i":{"dtype":"I8","shape":[4,6],"data_offsets":[192,216]}'
@@ -54,7 +54,7 @@ END
 says 0 '' run "$dir/scalar.hexc" --exec=tile --arg 'A=1[8]' --arg "s=@$dir/a:b.safetensors:one" --save "C=$dir/c.npy"
 tail -c 4 "$dir/c.npy" | od -An -tf4 | grep -q '^ *3$' || fail 'a scalar of one element'
 
-# weights: each kernel as with the .npy files of hexc weights, and right
+# Weights: each kernel gives the same result as with the .npy files of hexc weights, and the correct one.
 both() { # KERNEL DEFINES FILE WEIGHT PARAMETER=PLANE...
 	kernel=$1 defines=$2 file=$3 weight=$4
 	shift 4
@@ -79,17 +79,17 @@ both gemm_two_level_offset "$a" blocks.gguf blk.1.q4_k W=code S=scale S2=scale2 
 both gemm_zero '--arg A=random(1)[16,64] -D G=32' gptq4.safetensors l.0 W=code S=scale Z=zero
 both gemm_table "$a --arg T=@$f/tables.gguf:iq4_nl:table" tables.gguf iq4_nl W=code S=scale
 both gemm_table_two_level "$a --arg T=@$f/tables.gguf:iq4_xs:table" tables.gguf iq4_xs W=code S=scale S2=scale2
-# the order of activations is a row of numbers, and hexc weights writes it as a column
+# The order of activations is a row; hexc weights writes it as a column.
 says 0 right run examples/gemm_schemes.hexc --kernel gemm_ordered --exec=sim --check --arg 'A=random(1)[16,64]' \
 	--arg "W=@$f/gptq4-order.safetensors:l.0" --arg "S=@$f/gptq4-order.safetensors:l.0:scale" \
 	--arg "Z=@$f/gptq4-order.safetensors:l.0:zero" --arg "I=@$f/gptq4-order.safetensors:l.0:index"
-# the codes are meant when no plane is named
+# The default plane is the codes.
 copy 0 '' u4 "$f/blocks.gguf:blk.0.q4_0"
 says 0 '' weights $f/blocks.gguf --save "blk.0.q4_0:code=$dir/code.npy"
 cp "$dir/c.npy" "$dir/codes.npy"
 copy 0 '' u4 "$dir/code.npy" --arg N=256
 cmp -s "$dir/c.npy" "$dir/codes.npy" || fail 'codes without a plane'
-# what hexc pack wrote is what it was given, whatever the kernel's own order
+# The output of hexc pack equals its input, for any pack of the kernel.
 says 0 '' pack examples/gemm_schemes.hexc --kernel gemm_scale --arg "W=@$f/blocks.gguf:blk.0.q4_0" -o "$dir/p.safetensors"
 copy 0 '' u4 "$dir/p.safetensors:W"
 cmp -s "$dir/c.npy" "$dir/codes.npy" || fail 'a packed tensor'

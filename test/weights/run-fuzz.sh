@@ -1,7 +1,7 @@
 #!/bin/sh
-# The readers, decoders and packs, built with ASan and UBSan, against files that are mutated, cut off and have bits of
-# their heads flipped: each is refused with a sentence or read within its bounds.  FUZZ=N mutations of each file (500; QUICK=1: 150;
-# with more than 1000 they are cut off behind every byte, and every bit of their heads is flipped), SEED=N.
+# The readers, decoders and packs, built with ASan and UBSan, with mutated and truncated files and flipped header
+# bits: each file is rejected with a message or read within its bounds. FUZZ=N: mutations of each file (500;
+# QUICK=1: 150); above 1000 files are also truncated after every byte, and every header bit is flipped. SEED=N.
 . test/script.sh
 N=${FUZZ:-${QUICK:+150}}
 N=${N:-500}
@@ -10,8 +10,8 @@ out=$B/fuzz-weights
 mkdir -p "$out" || exit 1
 need_sanitizers
 
-# Objects are kept between runs; dependencies are those of the compiler.  What these need of the rest of the library is not
-# watched.
+# Objects are kept between runs; dependencies are the compiler's. Other library code that they
+# use is not instrumented.
 cat >"$out/Makefile" <<END
 SRC := \$(wildcard lib/weights/*.c taskmap/*.c hexc/ir/dtype_value*.c lib/base/*.c) \
 	lib/pack/pack.c lib/pack/pack_plan.c lib/pack/bit_permute.c hexc/ir/pack.c hexc/ir/bit_order.c test/weights/test_mutated_files.c \

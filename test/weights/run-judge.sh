@@ -1,6 +1,6 @@
 #!/bin/sh
-# Odd safetensors and GGUF files are opened, and refused, as the containers' own Python packages do, with the same tensors
-# and bytes (judge.py).
+# Unusual safetensors and GGUF files are accepted or rejected as by the containers' own Python packages, with the
+# same tensors and bytes (judge.py).
 . test/script.sh
 . test/python.sh
 need_python gguf safetensors

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Files that the Python package gguf writes now, with another seed, load and agree with its own decoders.  The
-# package comes with pip into a folder of the build; without pip or a network the committed files of
-# test/weights/fixtures are all there is.  SEED=N.
+# Files that the Python package gguf writes with another seed load and agree with its decoders. pip installs the
+# package into a directory of the build; without pip or a network only the committed files of
+# test/weights/fixtures are tested. SEED=N.
 . test/script.sh
 SEED=${SEED:-2}
 . test/python.sh

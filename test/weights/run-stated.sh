@@ -1,6 +1,6 @@
 #!/bin/sh
-# hexc weights, run and pack read what states the format of weights: --model-config, or what stands beside the file; a
-# file of several and an index say what they are.
+# hexc weights, run and pack read the format of weights from --model-config or from the files next to the weights. A
+# file of several and an index state their contents.
 . test/script.sh
 gptq=$dir/model-00001-of-00002.safetensors
 cp test/weights/fixtures/gptq4.safetensors "$gptq"
@@ -32,7 +32,7 @@ says 1 'the configuration is no JSON object' weights "$gptq" --model-config "$di
 says 1 'No such file' weights "$gptq" --model-config "$dir/none.json"
 rm "$dir/config.json"
 
-# W of version 2 is one scale above that of version 1, wherever its zero is not 0
+# W of version 2 is one scale above that of version 1, wherever its zero point is not 0.
 for v in v1 v2; do
 	says 0 '' weights "$gptq" --model-config "$dir/$v.json" --save "l.0=$dir/$v.npy" --save "l.0:zero=$dir/zero-$v.npy"
 	says 0 right run examples/gemm_schemes.hexc --kernel gemm_zero --exec=sim --check --arg 'A=random(1)[16,64]' -D G=32 \

@@ -84,7 +84,7 @@ cli_outputs(Cli *c)
 			continue;
 		if (same_file(c, &f, USE_NAMED))
 			return cli_error(EXIT_USAGE,
-			                 "%s is the output of two options",
+			                 "%s is the output of two options; give each its own file",
 			                 path);
 		remember(c, &f, USE_NAMED);
 	}
@@ -100,7 +100,7 @@ cli_input(Cli *c, const char *path)
 		return 0;
 	if (same_file(c, &f, USE_NAMED | USE_WRITTEN))
 		return cli_error(EXIT_USAGE,
-		                 "output %s would overwrite an input", path);
+		                 "output %s would overwrite an input; choose another name", path);
 	remember(c, &f, USE_READ);
 	return 0;
 }

@@ -40,8 +40,9 @@ is_whole(const Val *mem, int d)
 	if (!view || view->code != O_view)
 		return true;
 	at = view_operand_dim(view, d);
-	return view->in[0]->type.space == S_shared && mem->type.shape[d] == view->in[0]->type.shape[at] &&
-	       val_is_const(view->in[1 + at], &start) && start == 0 && is_whole(view->in[0], at);
+	return view_source(view)->type.space == S_shared &&
+	       mem->type.shape[d] == view_source(view)->type.shape[at] &&
+	       val_is_const(view_start(view, at), &start) && start == 0 && is_whole(view_source(view), at);
 }
 
 /* Of the gathered operand dims only the first is kept; it becomes the dims to which the index tiles
@@ -52,14 +53,14 @@ check_gather(const Op *o)
 	int64_t all[DIM_MAX] = { 0 };
 	bool first = true;
 
-	if (o->in[0]->def && view_gather_dim(o->in[0]->def) >= 0)
+	if (view_source(o)->def && view_gather_dim(view_source(o)->def) >= 0)
 		return "a part of what indices have chosen";
-	for (int d = 0; d < o->in[0]->type.rank; d++) {
-		const Type *x = &o->in[1 + d]->type;
+	for (int d = 0; d < view_source(o)->type.rank; d++) {
+		const Type *x = &view_start(o, d)->type;
 
 		if (!view_gathers(o, d))
 			continue;
-		if (!is_whole(o->in[0], d))
+		if (!is_whole(view_source(o), d))
 			return "indexed view of a view";
 		if (first == (IMM(o, dropped) >> d & 1))
 			return "of the dims with indices not the first alone stays";
@@ -122,11 +123,11 @@ check_longer(const Op *o)
 {
 	int64_t start;
 
-	if (o->in[0]->def && o->in[0]->def->code == O_view && view_is_longer(o->in[0]->def))
+	if (view_source(o)->def && view_source(o)->def->code == O_view && view_is_longer(view_source(o)->def))
 		return "a part of a view that is longer than its operand";
 	for (int d = 0; d < o->out[0]->type.rank; d++)
 		if (view_within(o, d) < o->out[0]->type.shape[d] &&
-		    (!val_is_const(o->in[1 + view_operand_dim(o, d)], &start) || start))
+		    (!val_is_const(view_start(o, view_operand_dim(o, d)), &start) || start))
 			return "it is longer than its operand, and does not start where that does";
 	return NULL;
 }
@@ -138,17 +139,17 @@ check_steps(const Op *o)
 {
 	int64_t start, most = (int64_t)1 << 30;
 
-	for (int d = 0; d < o->in[0]->type.rank; d++) {
+	for (int d = 0; d < view_source(o)->type.rank; d++) {
 		int at = view_result_dim(o, d);
 
 		if (view_step(o, d) < 1 || view_step(o, d) > most / (at < 0 ? 1 : o->out[0]->type.shape[at]))
 			return "a step that is not positive, or leads too far";
-		if (view_step(o, d) > 1 && (o->in[0]->def || o->in[0]->type.space != S_global))
+		if (view_step(o, d) > 1 && (view_source(o)->def || view_source(o)->type.space != S_global))
 			return "steps through what is no tensor";
 		if (view_step(o, d) > 1 && (at < 0 || view_gathers(o, d)))
 			return "steps along a dim of which the view has one element, or indices";
-		if (o->in[0]->def && view_has_steps(o->in[0]->def) &&
-		    (at < 0 || !val_is_const(o->in[1 + d], &start) || start))
+		if (view_source(o)->def && view_has_steps(view_source(o)->def) &&
+		    (at < 0 || !val_is_const(view_start(o, d), &start) || start))
 			return "a part of a view with steps";
 	}
 	return NULL;
@@ -157,17 +158,17 @@ check_steps(const Op *o)
 const char *
 shape_view(Arena *a, const Op *o)
 {
-	const Type *t = &o->out[0]->type, *x = o->nin ? &o->in[0]->type : t;
+	const Type *t = &o->out[0]->type, *x = o->nin ? &view_source(o)->type : t;
 	const char *why;
 	int kept = 0;
 
-	if (o->nin && is_barriers(o->in[0]))
+	if (o->nin && is_barriers(view_source(o)))
 		return "of barriers nothing is viewed";
 	if (o->nin < 1 || (x->space != S_global && x->space != S_shared) || x->space != t->space ||
 	    x->dtype != t->dtype || !is_memory(t))
 		return "not a static tile in the memory of its operand";
-	if (o->nin != 1 + x->rank)
-		return arena_printf(a, "%d starts for %d dims", o->nin - 1, x->rank);
+	if (o->nin != IN_view_start + x->rank)
+		return arena_printf(a, "%d starts for %d dims", o->nin - IN_view_start, x->rank);
 	for (int i = 1; i < o->nin; i++)
 		if (!is_index(o->in[i]) && !is_indices(o->in[i]))
 			return "a start is neither an i64 scalar nor a tile of indices";
@@ -175,7 +176,7 @@ shape_view(Arena *a, const Op *o)
 		return "dropped dims out of range";
 	for (int d = 0; d < x->rank; d++)
 		if (!(IMM(o, dropped) >> d & 1))
-			kept += is_indices(o->in[1 + d]) ? o->in[1 + d]->type.rank : 1;
+			kept += is_indices(view_start(o, d)) ? view_start(o, d)->type.rank : 1;
 	if (kept != t->rank)
 		return arena_printf(a, "rank %d, but %d dims are kept", t->rank, kept);
 	why = check_longer(o);
@@ -186,10 +187,10 @@ shape_view(Arena *a, const Op *o)
 const char *
 shape_load(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Type *x = &load_source(o)->type, *t = &o->out[0]->type;
 	Type natural = *t;
 
-	if (is_barriers(o->in[0]))
+	if (is_barriers(load_source(o)))
 		return "of barriers nothing is read";
 	natural.bit_order = 0; /* pass validate checks the element order that instructions produce */
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
@@ -207,16 +208,16 @@ shape_load(Arena *a, const Op *o)
 static const char *
 check_found(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *old = o->nin > 2 ? &o->in[2]->type : NULL;
+	const Type *x = &o->in[0]->type, *old = o->nin > 2 ? &store_old(o)->type : NULL;
 	bool cas = IMM(o, update) == STORE_CAS;
 
 	if (o->nin != 2 && o->nin != (cas ? 4 : 3))
 		return arena_printf(a, "%d operands", o->nin);
 	if (!old)
 		return IMM(o, update) < STORE_SWAP ? NULL : "missing destination for the old value";
-	if (!IMM(o, update) || old->space != S_shared || is_barriers(o->in[2]) || !same_tile(x, old))
+	if (!IMM(o, update) || old->space != S_shared || is_barriers(store_old(o)) || !same_tile(x, old))
 		return arena_printf(a, "what was there does not go to %s", type_print(a, old));
-	if (cas && (o->in[3]->type.space != x->space || !same_tile(&o->in[3]->type, x)))
+	if (cas && (store_expected(o)->type.space != x->space || !same_tile(&store_expected(o)->type, x)))
 		return "what is compared is of another type";
 	return NULL;
 }
@@ -248,14 +249,14 @@ is_scattered(const Val *mem)
 	return mem->type.space == S_shared && mem->def && view_gather_dim(mem->def) >= 0;
 }
 
-/* Checks that words x of tensor o->in[1] and elements t form the same blocks. */
+/* Checks that words x of tensor pack_tensor(o) and elements t form the same blocks. */
 static const char *
 check_blocks(Arena *a, const Op *o, const Type *x, const Type *t)
 {
-	const Param *p = val_param(o->parent->kernel, o->in[1]);
+	const Param *p = val_param(o->parent->kernel, pack_tensor(o));
 	const Pack *pack = p ? p->pack : NULL;
 
-	if (!pack || o->in[1]->type.dtype != D_u32 || !pack->block[0])
+	if (!pack || pack_tensor(o)->type.dtype != D_u32 || !pack->block[0])
 		return "not of a packed tensor, or of one whose blocks are not chosen";
 	if (x->space != S_reg || t->space != S_reg || x->dtype != D_u32 || t->dtype != pack->dtype ||
 	    t->rank < 2 || x->rank != t->rank + 1 || x->shape[t->rank] != pack_block_words(pack))
@@ -273,13 +274,13 @@ check_blocks(Arena *a, const Op *o, const Type *x, const Type *t)
 const char *
 shape_unpack(Arena *a, const Op *o)
 {
-	return check_blocks(a, o, &o->in[0]->type, &o->out[0]->type);
+	return check_blocks(a, o, &pack_source(o)->type, &o->out[0]->type);
 }
 
 const char *
 shape_pack(Arena *a, const Op *o)
 {
-	return check_blocks(a, o, &o->out[0]->type, &o->in[0]->type);
+	return check_blocks(a, o, &o->out[0]->type, &pack_source(o)->type);
 }
 
 const char *
@@ -336,7 +337,7 @@ shape_print(Arena *a, const Op *o)
 const char *
 shape_assert(Arena *a, const Op *o)
 {
-	const Type *t = &o->in[0]->type;
+	const Type *t = &assert_cond(o)->type;
 
 	if (!type_is_cond(t))
 		return arena_printf(a, "%s is no bool scalar", type_print(a, t));
@@ -372,20 +373,20 @@ shape_for(Arena *a, const Op *o)
 	const Block *b = o->blk[0];
 	int64_t step;
 
-	if (o->nin != 3 + o->nout || b->narg != 1 + o->nout)
+	if (o->nin != IN_for_init + o->nout || b->narg != 1 + o->nout)
 		return "carried values, initial values and region arguments differ in number";
 	for (int i = 0; i < 3; i++)
 		if (!is_index(o->in[i]))
 			return "a bound or the step is not an i64 scalar";
 	if (!is_index(b->arg[0]))
 		return "the counter is not an i64 scalar";
-	if (val_is_const(o->in[2], &step) && step < 1)
+	if (val_is_const(for_step(o), &step) && step < 1)
 		return "the step is not positive";
 	for (int i = 0; i < o->nout; i++) {
 		const Type *t = &o->out[i]->type;
 		if (!is_value(t))
 			return "a carried value is not a scalar or register tile";
-		if (!type_same(t, &o->in[3 + i]->type) || !type_same(t, &b->arg[1 + i]->type))
+		if (!type_same(t, &for_init(o, i)->type) || !type_same(t, &b->arg[1 + i]->type))
 			return arena_printf(a, "carried value %d is not of one type everywhere", i);
 	}
 	if (IMM(o, breaks) && (o->nout < 1 || !type_is_cond(&o->out[0]->type)))
@@ -402,7 +403,7 @@ shape_for(Arena *a, const Op *o)
 const char *
 shape_if(Arena *a, const Op *o)
 {
-	const Type *c = &o->in[0]->type;
+	const Type *c = &if_cond(o)->type;
 	const char *bad = NULL;
 
 	if (!type_is_cond(c))

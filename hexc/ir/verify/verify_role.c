@@ -68,7 +68,7 @@ const char *
 shape_mbarrier_wait(Arena *a, const Op *o)
 {
 	(void)a;
-	if (!type_is_index(&o->in[2]->type))
+	if (!type_is_index(&mbarrier_parity(o)->type))
 		return "the phase is not an i64 scalar";
 	return check_mbar(o, 0);
 }
@@ -117,18 +117,18 @@ shape_wgmma(Arena *a, const Op *o)
 		return "not two factors, an accumulator, and a condition or none";
 	if (IMM(o, transposed) < 0 || IMM(o, transposed) > 3)
 		return "no such factor";
-	if (!is_factor(o->in[0]) || !is_factor(o->in[1]) ||
-	    (o->in[0]->type.space == S_reg && o->in[1]->type.space == S_reg))
+	if (!is_factor(mma_a(o)) || !is_factor(mma_b(o)) ||
+	    (mma_a(o)->type.space == S_reg && mma_b(o)->type.space == S_reg))
 		return types_differ(a, "factors are not matrices in shared memory, or one in registers",
-		                    &o->in[0]->type, &o->in[1]->type);
+		                    &mma_a(o)->type, &mma_b(o)->type);
 	for (int i = 0; i < 2; i++)
 		if (o->in[i]->type.space == S_reg && IMM(o, transposed) >> i & 1)
 			return "a transpose in registers is the matter of transpose";
-	if (o->nin == 4 && !type_is_cond(&o->in[3]->type))
+	if (o->nin == 4 && !type_is_cond(&wgmma_keeps_acc(o)->type))
 		return "the condition is not a bool scalar";
 	x = factor(o, 0);
 	y = factor(o, 1);
-	c = &o->in[2]->type;
+	c = &mma_acc(o)->type;
 	return check_product(a, &x, &y, c, &o->out[0]->type);
 }
 

@@ -48,7 +48,7 @@ shape_const(Arena *a, const Op *o)
 const char *
 shape_splat(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
 
 	if (x->space != S_scalar || t->space != S_reg || x->dtype != t->dtype)
 		return types_differ(a, "not from a scalar to a register tile of its type", x, t);
@@ -125,8 +125,8 @@ shape_relabel_layout(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;
 
-	if (t->space != S_reg || !type_same(&o->in[0]->type, t))
-		return types_differ(a, "not one register tile", &o->in[0]->type, t);
+	if (t->space != S_reg || !type_same(&op_source(o)->type, t))
+		return types_differ(a, "not one register tile", &op_source(o)->type, t);
 	return NULL;
 }
 
@@ -139,10 +139,10 @@ shape_pin(Arena *a, const Op *o)
 const char *
 shape_compare(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Type *x = &elt_lhs(o)->type, *t = &o->out[0]->type;
 
-	if (!is_value(x) || !type_same(x, &o->in[1]->type))
-		return types_differ(a, "operands differ", x, &o->in[1]->type);
+	if (!is_value(x) || !type_same(x, &elt_rhs(o)->type))
+		return types_differ(a, "operands differ", x, &elt_rhs(o)->type);
 	if (t->dtype != D_bool || !same_shape(x, t))
 		return types_differ(a, "the result is not a bool of the operands' shape", x, t);
 	return NULL;
@@ -151,7 +151,7 @@ shape_compare(Arena *a, const Op *o)
 const char *
 shape_select(Arena *a, const Op *o)
 {
-	const Type *c = &o->in[0]->type, *x = &o->in[1]->type, *y = &o->in[2]->type;
+	const Type *c = &select_cond(o)->type, *x = &select_yes(o)->type, *y = &select_no(o)->type;
 	const Type *t = &o->out[0]->type;
 
 	if (!is_value(t) || !type_same(x, t) || !type_same(y, t))
@@ -164,7 +164,7 @@ shape_select(Arena *a, const Op *o)
 const char *
 shape_lookup(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *i = &o->in[1]->type, *t = &o->out[0]->type;
+	const Type *x = &lookup_table(o)->type, *i = &lookup_index(o)->type, *t = &o->out[0]->type;
 
 	if (x->space != S_reg || i->space != S_reg || t->space != S_reg)
 		return "operands or results that are no register tiles";
@@ -189,7 +189,7 @@ shape_lookup(Arena *a, const Op *o)
 const char *
 shape_gather(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *i = &o->in[1]->type, *t = &o->out[0]->type;
+	const Type *x = &lookup_table(o)->type, *i = &lookup_index(o)->type, *t = &o->out[0]->type;
 
 	if (x->space != S_reg || i->space != S_reg || t->space != S_reg)
 		return "operands or results that are no register tiles";
@@ -211,7 +211,7 @@ shape_gather(Arena *a, const Op *o)
 const char *
 shape_cast(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
 
 	if (t->bit_order)
 		return "a result that is not in natural order";
@@ -221,7 +221,7 @@ shape_cast(Arena *a, const Op *o)
 const char *
 shape_bitcast(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
 
 	if (!dtype_has_pattern(x->dtype) || !dtype_has_pattern(t->dtype) ||
 	    dtype_info[x->dtype].bits != dtype_info[t->dtype].bits)
@@ -235,14 +235,14 @@ shape_mask(Arena *a, const Op *o)
 	const Type *t = &o->out[0]->type;
 	int n = 0;
 
-	if (o->nin < 1 || t->space != S_reg || !type_same(&o->in[0]->type, t))
+	if (o->nin < 1 || t->space != S_reg || !type_same(&mask_source(o)->type, t))
 		return "not a register tile, or the result has another type";
 	if (IMM(o, dims) < 1 || IMM(o, dims) >= (int64_t)1 << t->rank)
 		return "no dims to mask, or dims that the tile does not have";
 	for (int d = 0; d < t->rank; d++)
 		n += (int)(IMM(o, dims) >> d & 1);
-	if (o->nin != 1 + n)
-		return arena_printf(a, "%d bounds for %d dims", o->nin - 1, n);
+	if (o->nin != IN_mask_bound + n)
+		return arena_printf(a, "%d bounds for %d dims", o->nin - IN_mask_bound, n);
 	for (int i = 1; i < o->nin; i++)
 		if (!is_index(o->in[i]))
 			return "a bound is not an i64 scalar";

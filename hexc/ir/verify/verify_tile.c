@@ -14,7 +14,7 @@ both_reg(const Op *o)
 const char *
 shape_broadcast(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
 
 	if (!both_reg(o) || x->rank != t->rank)
 		return types_differ(a, "not register tiles of one type and rank", x, t);
@@ -27,7 +27,7 @@ shape_broadcast(Arena *a, const Op *o)
 const char *
 shape_transpose(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
 	unsigned seen = 0;
 
 	if (!both_reg(o) || x->rank != t->rank)
@@ -45,8 +45,8 @@ shape_transpose(Arena *a, const Op *o)
 const char *
 shape_reshape(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
-	const Op *memory = o->in[0]->def;
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
+	const Op *memory = op_source(o)->def;
 
 	if (x->space == S_shared && t->space == S_shared) {
 		if (x->dtype != t->dtype || !memory || (memory->code != O_alloc && memory->code != O_reshape))
@@ -60,7 +60,7 @@ shape_reshape(Arena *a, const Op *o)
 const char *
 shape_shift(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
 
 	if (!both_reg(o) || !type_same(x, t))
 		return types_differ(a, "not register tiles of one type", x, t);
@@ -74,7 +74,7 @@ shape_shift(Arena *a, const Op *o)
 const char *
 shape_slice(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
 	int64_t d = IMM(o, dim);
 	Type r = *x;
 
@@ -93,7 +93,7 @@ shape_slice(Arena *a, const Op *o)
 const char *
 shape_concat(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *y = &o->in[1]->type, *t = &o->out[0]->type;
+	const Type *x = &concat_first(o)->type, *y = &concat_second(o)->type, *t = &o->out[0]->type;
 	int64_t d = IMM(o, dim);
 	Type r = *x;
 
@@ -111,7 +111,7 @@ shape_concat(Arena *a, const Op *o)
 const char *
 shape_reduce(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
 	Type r = *x;
 
 	if (!both_reg(o))
@@ -149,7 +149,8 @@ shape_sparse_expand(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;
 	Type want;
-	const char *bad = expanded(a, &o->in[0]->type, &o->in[1]->type, IMM(o, dim), &want);
+	const char *bad = expanded(a, &sparse_values(o)->type, &sparse_positions(o)->type, IMM(o, dim),
+	                           &want);
 
 	if (bad)
 		return bad;
@@ -184,7 +185,7 @@ dot_operand(Arena *a, const Op *o, int i, Type *out)
 	*out = o->in[i]->type;
 	if (!dot_is_sparse(o) || i != dot_side(o) || out->rank != 2)
 		return NULL;
-	return expanded(a, &o->in[i]->type, &o->in[3]->type, 1 - i, out);
+	return expanded(a, &o->in[i]->type, &mma_extra(o, 0)->type, 1 - i, out);
 }
 
 /* Checks the scales of both operands. */
@@ -192,7 +193,7 @@ static const char *
 check_scales(Arena *a, const Op *o)
 {
 	for (int i = 0; i < 2; i++) {
-		const Type *x = &o->in[i]->type, *s = &o->in[3 + i]->type;
+		const Type *x = &o->in[i]->type, *s = &mma_extra(o, i)->type;
 
 		if (s->space != S_reg || s->rank != 2 || !dtype_is_narrow_float(s->dtype) ||
 		    !dtype_is_float(x->dtype))
@@ -218,7 +219,7 @@ shape_dot(Arena *a, const Op *o)
 	bad = bad ? bad : dot_operand(a, o, 1, y);
 	if (bad)
 		return bad;
-	c = &o->in[2]->type;
+	c = &mma_acc(o)->type;
 	if (o->nin > 3 && c->rank != 2)
 		return "products of sparse or scaled tiles have no batches";
 	if (x->space != S_reg || y->space != S_reg)

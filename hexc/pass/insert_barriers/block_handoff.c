@@ -74,7 +74,7 @@ in_turns(const Block *b)
 	for (; b->owner; b = b->owner->parent)
 		if (b->owner->code == O_roles ||
 		    (b->owner->code == O_for &&
-		     !(b->owner->in[0]->def && b->owner->in[0]->def->code == O_linear_block_id)))
+		     !(for_lo(b->owner)->def && for_lo(b->owner)->def->code == O_linear_block_id)))
 			return true;
 	return false;
 }
@@ -130,7 +130,7 @@ any_found(const HandoffOps *f, Val *const *v, int n)
 static bool
 decides(const HandoffOps *f, const Op *o)
 {
-	return any_found(f, o->in, o->code == O_for ? 3 : o->code == O_if) ||
+	return any_found(f, o->in, o->code == O_for ? IN_for_init : o->code == O_if) ||
 	       (loop_ends_early(o) && f->of[o->blk[0]->arg[1]->id]);
 }
 
@@ -148,7 +148,7 @@ spread(HandoffOps *f, const Op *o)
 		return;
 	}
 	for (int i = 0; i < o->nout; i++) {
-		is = decides(f, o) || (o->code == O_for && f->of[o->in[3 + i]->id]);
+		is = decides(f, o) || (o->code == O_for && f->of[for_init(o, i)->id]);
 		for (int r = 0; r < 2 && o->blk[r]; r++)
 			is = is || f->of[o->blk[r]->last->in[i]->id];
 		if (is)
@@ -179,8 +179,8 @@ find_found(Kernel *k, const Val *tensor)
 static bool
 at_found(const HandoffOps *f, const Act *a)
 {
-	for (const Val *v = a->view; v->def && v->def->code == O_view; v = v->def->in[0])
-		if (any_found(f, v->def->in + 1, v->def->nin - 1))
+	for (const Val *v = a->view; v->def && v->def->code == O_view; v = view_source(v->def))
+		if (any_found(f, v->def->in + IN_view_start, v->def->nin - IN_view_start))
 			return true;
 	return false;
 }
@@ -213,7 +213,7 @@ same_element(const Act *a, const Act *b)
 	int64_t c, d;
 
 	if (!is_signal(a->op) || !is_signal(b->op) || !x || !y || x->code != O_view || y->code != O_view ||
-	    x->in[0] != y->in[0] || x->in[0] != a->root)
+	    view_source(x) != view_source(y) || view_source(x) != a->root)
 		return false;
 	for (int i = 1; i < x->nin; i++)
 		if (!val_is_const(x->in[i], &c) || !val_is_const(y->in[i], &d) || c != d)

@@ -25,10 +25,10 @@ peel(const Val *v, const Val **base)
 		}
 		if (!o || (o->code != O_add && !sub))
 			return sum;
-		if (val_is_const(o->in[1], &c))
-			v = o->in[0];
-		else if (!sub && val_is_const(o->in[0], &c))
-			v = o->in[1];
+		if (val_is_const(elt_rhs(o), &c))
+			v = elt_lhs(o);
+		else if (!sub && val_is_const(elt_lhs(o), &c))
+			v = elt_rhs(o);
 		else
 			return sum;
 		i64_eval(sub ? O_sub : O_add, sum, c, &sum);
@@ -43,15 +43,16 @@ min_iteration_distance(BarrierInsertion *s, const Val *v, const Op *loop)
 	int64_t step, c;
 
 	if (!o)
-		return v->block->owner == loop && v->index == 0 ? val_fact(s->k, loop->in[2]).lo : 0;
-	if (o->code == O_mul && (val_is_const(o->in[1], &c) || val_is_const(o->in[0], &c))) {
-		step = min_iteration_distance(s, o->in[val_is_const(o->in[1], &c) ? 0 : 1], loop);
+		return v->block->owner == loop && v->index == 0 ? val_fact(s->k, for_step(loop)).lo : 0;
+	if (o->code == O_mul && (val_is_const(elt_rhs(o), &c) || val_is_const(elt_lhs(o), &c))) {
+		step = min_iteration_distance(s,
+		                              val_is_const(elt_rhs(o), &c) ? elt_lhs(o) : elt_rhs(o), loop);
 		return c > 0 && step > 0 && step <= INT64_MAX / c ? step * c : 0;
 	}
-	if (o->code == O_add && !block_inside(o->in[0]->block, loop->blk[0]))
-		return min_iteration_distance(s, o->in[1], loop);
-	if (o->code == O_add && !block_inside(o->in[1]->block, loop->blk[0]))
-		return min_iteration_distance(s, o->in[0], loop);
+	if (o->code == O_add && !block_inside(elt_lhs(o)->block, loop->blk[0]))
+		return min_iteration_distance(s, elt_rhs(o), loop);
+	if (o->code == O_add && !block_inside(elt_rhs(o)->block, loop->blk[0]))
+		return min_iteration_distance(s, elt_lhs(o), loop);
 	return 0;
 }
 
@@ -101,7 +102,7 @@ is_handed(const Val *x, const Val *first)
 	if (first == x || (val_is_const(first, &c) && val_is_const(x, &d) && c == d))
 		return true;
 	return loop && loop->code == O_for && has_barrier(loop->blk[0]) &&
-	       (loop->blk[0]->last->in[first->index] == x || is_handed(x, loop->in[3 + first->index]));
+	       (loop->blk[0]->last->in[first->index] == x || is_handed(x, for_init(loop, first->index)));
 }
 
 /* x is defined before a loop around `o`. Returns the carried value that equals x in the first iteration, if a
@@ -114,7 +115,7 @@ entered(const Val *x, const Op *o)
 	if (!b || block_inside(x->block, b) || !has_barrier(b))
 		return NULL;
 	for (int i = 0; i < b->last->nin; i++)
-		if (is_handed(x, b->owner->in[3 + i]))
+		if (is_handed(x, for_init(b->owner, i)))
 			return b->arg[1 + i];
 	return NULL;
 }
@@ -130,12 +131,13 @@ never_equal(const Val *x, const Val *y)
 
 	if (!o)
 		return false;
-	if (o->code == O_sub && o->in[1] == x && val_is_const(o->in[0], &c))
+	if (o->code == O_sub && elt_rhs(o) == x && val_is_const(elt_lhs(o), &c))
 		return c % 2 != 0;
-	if (o->code != O_select || !val_is_const(o->in[1], &d) || peel(o->in[2], &base) == 0 || base != x)
+	if (o->code != O_select || !val_is_const(select_yes(o), &d) ||
+	    peel(select_no(o), &base) == 0 || base != x)
 		return false;
-	eq = o->in[0]->def;
-	return eq && eq->code == O_eq && eq->in[0] == x && val_is_const(eq->in[1], &c) && c != d;
+	eq = select_cond(o)->def;
+	return eq && eq->code == O_eq && elt_lhs(eq) == x && val_is_const(elt_rhs(eq), &c) && c != d;
 }
 
 /* For a loop split by split_loops: is y in the remainder's body the same expression as x in the main loop's
@@ -191,8 +193,8 @@ compare(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *now, 
 	int ra = view_result_dim(a, d), rb = view_result_dim(b, d);
 	int64_t sa = view_step(a, d), ea = ra < 0 ? 1 : (then->view->type.shape[ra] - 1) * sa + 1;
 	int64_t sb = view_step(b, d), eb = rb < 0 ? 1 : (now->view->type.shape[rb] - 1) * sb + 1;
-	const Val *base[2], *old = a->in[1 + d];
-	int64_t x = peel(a->in[1 + d], &base[0]), y = peel(b->in[1 + d], &base[1]);
+	const Val *base[2], *old = view_start(a, d);
+	int64_t x = peel(view_start(a, d), &base[0]), y = peel(view_start(b, d), &base[1]);
 	const Op *more;
 
 	if (then->root->type.space == S_shared && (view_gathers(a, d) || view_gathers(b, d)))
@@ -200,11 +202,12 @@ compare(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *now, 
 	if (loop && block_inside(old->block, loop->blk[0])) /* else it is loop-invariant */
 		old = handed_on(old, loop);
 	if (!loop && (!old || !old->def || !block_inside(old->block, now->op->parent))) {
-		const Val *at = entered(a->in[1 + d], now->op);
+		const Val *at = entered(view_start(a, d), now->op);
 
 		old = at ? at : old;
 	}
-	if (old && ea == 1 && eb == 1 && (never_equal(old, b->in[1 + d]) || never_equal(b->in[1 + d], old)))
+	if (old && ea == 1 && eb == 1 &&
+	    (never_equal(old, view_start(b, d)) || never_equal(view_start(b, d), old)))
 		return APART;
 	more = counted_on(then, now, base[0], base[1]);
 	if (more)
@@ -232,7 +235,7 @@ access_offset(const HazardAccess *x, int d, const Val **base)
 	const Op *o = x->view->def;
 
 	*base = NULL;
-	return o->code == O_alloc ? 0 : peel(o->in[1 + d], base);
+	return o->code == O_alloc ? 0 : peel(view_start(o, d), base);
 }
 
 /* The view dim of the tile's dim d; -1: a single element of it. */
@@ -357,13 +360,14 @@ access_apart(BarrierInsertion *s, const HazardAccess *then, const HazardAccess *
 	if (!a || !b || then->async || access_takes_words(then->op) || access_takes_words(now->op))
 		return false;
 	if (then->root == now->root && then->root->type.space == S_shared &&
-	    (a->code == O_alloc || (a->code == O_view && a->in[0] == then->root)) &&
-	    (b->code == O_alloc || (b->code == O_view && b->in[0] == then->root)) &&
+	    (a->code == O_alloc || (a->code == O_view && view_source(a) == then->root)) &&
+	    (b->code == O_alloc || (b->code == O_view && view_source(b) == then->root)) &&
 	    own_elements(s, then, now))
 		return true;
 	if (a == b && a->code == O_alloc)
 		return access_same_threads(then->op, now->op);
-	if (a->code != O_view || b->code != O_view || a->in[0] != then->root || b->in[0] != then->root)
+	if (a->code != O_view || b->code != O_view || view_source(a) != then->root ||
+	    view_source(b) != then->root)
 		return false;
 	for (int d = 0; d < then->root->type.rank; d++) {
 		Overlap m = compare(s, then, now, d);

@@ -173,10 +173,11 @@ touched(BarrierInsertion *s, const Val *v, int d, int64_t *lo, int64_t *hi)
 		return;
 	}
 	/* a view of a view starts in the coordinates of the other: the outermost suffices */
-	while (v->def && v->def->code == O_view && v->def->in[0]->def && v->def->in[0]->def->code == O_view)
-		v = v->def->in[0];
+	while (v->def && v->def->code == O_view && view_source(v->def)->def &&
+	       view_source(v->def)->def->code == O_view)
+		v = view_source(v->def);
 	if (!v->def || v->def->code != O_view || view_gathers(v->def, d)) {
-		const Type *t = v->def && v->def->code == O_view ? &v->def->in[0]->type : &v->type;
+		const Type *t = v->def && v->def->code == O_view ? &view_source(v->def)->type : &v->type;
 
 		*lo = 0;
 		*hi = t->shape[d] < 0 ? INT64_MAX : t->shape[d];
@@ -184,7 +185,7 @@ touched(BarrierInsertion *s, const Val *v, int d, int64_t *lo, int64_t *hi)
 	}
 	r = view_result_dim(v->def, d);
 	extent = r < 0 ? 1 : (v->type.shape[r] - 1) * view_step(v->def, d) + 1;
-	f = val_fact(s->k, v->def->in[1 + d]);
+	f = val_fact(s->k, view_start(v->def, d));
 	*lo = f.lo;
 	*hi = f.hi > INT64_MAX - extent ? INT64_MAX : f.hi + extent;
 }
@@ -230,7 +231,7 @@ access_add(BarrierInsertion *s, const Op *o, Val *v, bool write, HazardAccess *a
 		return 0;
 	memset(a, 0, sizeof *a);
 	a->op = o;
-	a->view = v->def && view_is_longer(v->def) ? v->def->in[0] : v;
+	a->view = v->def && view_is_longer(v->def) ? view_source(v->def) : v;
 	a->root = root;
 	a->box = box_of(s, a->view, root->type.rank);
 	a->lo = -1;
@@ -311,7 +312,7 @@ static bool
 of_two_blocks(const HazardAccess *then)
 {
 	bool global = then->wrap && then->root && then->root->type.space == S_global;
-	const Op *first = global ? then->wrap->in[0]->def : NULL;
+	const Op *first = global ? for_lo(then->wrap)->def : NULL;
 
 	return first && first->code == O_linear_block_id;
 }

@@ -114,22 +114,22 @@ static void flow_block(BarrierInsertion *s, const Block *b, AccessSet *set, Hit 
 static bool
 has_nonzero_trip_count(BarrierInsertion *s, const Op *loop)
 {
-	Val *lo = loop->in[0];
+	Val *lo = for_lo(loop);
 	int64_t on;
 
-	if (loop_ends_early(loop) && !(val_is_const(loop->in[3], &on) && on))
+	if (loop_ends_early(loop) && !(val_is_const(for_init(loop, 0), &on) && on))
 		return false;
-	return prove_inside(s->k, loop, &lo, 1, 1, loop->in[1]);
+	return prove_inside(s->k, loop, &lo, 1, 1, for_hi(loop));
 }
 
 /* May the trip count exceed 1? */
 static bool
 runs_again(BarrierInsertion *s, const Op *loop)
 {
-	Fact step = val_fact(s->k, loop->in[2]);
-	Val *hi = loop->in[1];
+	Fact step = val_fact(s->k, for_step(loop));
+	Val *hi = for_hi(loop);
 
-	return step.lo != step.hi || !prove_inside(s->k, loop, &hi, 1, -step.lo, loop->in[0]);
+	return step.lo != step.hi || !prove_inside(s->k, loop, &hi, 1, -step.lo, for_lo(loop));
 }
 
 void

@@ -42,7 +42,7 @@ pingpong_unsupported(const Roles *r)
 			return loop->parent->owner->code == O_if
 			               ? "a pipeline loop is inside a branch or after a `return`"
 			               : "nested pipeline loops";
-		for (int j = 0; j < 3; j++)
+		for (int j = 0; j < IN_for_init; j++)
 			if (!is_available_to_consumers(r, tile, loop->in[j]))
 				return "a trip count is computed inside a branch";
 	}
@@ -94,7 +94,7 @@ static Val *
 turns_of(const Op *loop, Op *at)
 {
 	Block *b = at->parent;
-	Val *lo = loop->in[0], *hi = loop->in[1], *step = loop->in[2];
+	Val *lo = for_lo(loop), *hi = for_hi(loop), *step = for_step(loop);
 	Val *last = ir_bin(b, at, O_sub, ir_bin(b, at, O_add, hi, step), ir_const(b, at, 1));
 	Val *n = ir_bin(b, at, O_div, ir_bin(b, at, O_sub, last, lo), step);
 

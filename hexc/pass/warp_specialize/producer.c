@@ -17,7 +17,7 @@ need_way(Roles *r, const Block *b)
 	if (!o || r->keep[o->id])
 		return;
 	r->keep[o->id] = true;
-	for (int i = 0; i < (o->code == O_for ? 3 : 1); i++)
+	for (int i = 0; i < (o->code == O_for ? IN_for_init : 1); i++)
 		need(r, o->in[i]);
 	if (loop_ends_early(o))
 		need_carried(r, o, 0);
@@ -32,7 +32,7 @@ need_carried(Roles *r, const Op *loop, int i)
 
 	r->need[loop->out[i]->id] = r->need[b->arg[1 + i]->id] = true;
 	need_way(r, b);
-	need(r, loop->in[3 + i]);
+	need(r, for_init(loop, i));
 	need(r, b->last->in[i]);
 }
 
@@ -60,7 +60,7 @@ is_repeatable(const Roles *r, const Op *o)
 		return false;
 	if (o->code != O_load)
 		return op_is(o, F_PURE);
-	p = val_param(r->k, view_root(o->in[0]));
+	p = val_param(r->k, view_root(load_source(o)));
 	return p && !p->written;
 }
 
@@ -113,7 +113,7 @@ need_part(Roles *r, const Val *part, const Val *tile)
 
 	if (part == tile)
 		return;
-	need_part(r, o->in[0], tile);
+	need_part(r, view_source(o), tile);
 	for (int i = 1; i < o->nin; i++)
 		need(r, o->in[i]);
 }
@@ -176,7 +176,7 @@ produce_yield(Roles *r, const Op *o, const Block *from, Block *to)
 static void
 produce_way(Roles *r, const Op *o, Block *to)
 {
-	int fixed = o->code == O_for ? 3 : 1, n = 0;
+	int fixed = o->code == O_for ? IN_for_init : 1, n = 0;
 	Val **in = NEWN(r->k->unit->arena, Val *, o->nin);
 	Type *out = NEWN(r->k->unit->arena, Type, o->nout);
 	Op *made;
@@ -186,7 +186,7 @@ produce_way(Roles *r, const Op *o, Block *to)
 	for (int i = 0; i < o->nout; i++)
 		if (r->need[o->out[i]->id]) {
 			if (o->code == O_for)
-				in[fixed + n] = as(r, o->in[3 + i]);
+				in[fixed + n] = as(r, for_init(o, i));
 			out[n++] = o->out[i]->type;
 		}
 	made = op_new(to, NULL, o->code, o->src, o->code == O_for ? fixed + n : fixed, in, n, out);
@@ -231,7 +231,7 @@ part_of(Roles *r, Op *at, Val *part, const Val *tile, Val *buffer)
 
 	if (part == tile)
 		return buffer;
-	r->as[o->in[0]->id] = part_of(r, at, o->in[0], tile, buffer);
+	r->as[view_source(o)->id] = part_of(r, at, view_source(o), tile, buffer);
 	return op_clone(at->parent, at, o, map_as, r)->out[0];
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A thread of a host that opened libhexc_sim and has no memory left gets an answer of its device: what the simulator keeps
-# for a thread is there from the thread's beginning (static TLS), and glibc aborts where it cannot allocate other.
+# A host thread that opened libhexc_sim and has no memory left still gets a result from its device. The simulator's
+# per-thread data is static TLS, allocated at thread start; glibc aborts if it cannot allocate dynamic TLS.
 [ -z "$SAN" ] || { echo "sanitizers have an allocator of their own"; exit 77; }
 . test/script.sh
 cat >"$dir/host.c" <<'END'
@@ -57,7 +57,7 @@ END
 "$dir/host" "$(cd "$B" && pwd)/libhexc_sim.so.0" >"$dir/said" 2>&1
 got=$?
 [ $got = 0 ] || fail "a thread without memory: status $got: $(cat "$dir/said")"
-# so is all thread-local data of the libraries that hosts open
+# The same holds for all thread-local data of the libraries that hosts open.
 for lib in libhexc libhexc_rt libhexc_sim; do
 	readelf -rW "$B/$lib.so.0" | grep -E 'R_[A-Z0-9_]*(DTPMOD|TLSDESC)' && fail "$lib has thread-local data that is allocated late"
 done

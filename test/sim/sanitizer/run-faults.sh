@@ -1,6 +1,6 @@
 #!/bin/sh
-# ptxas accepts every text of faults/, the faulty ones too: what is wrong with them shows only when they run.
-# And the random kernels of test_sync_programs.
+# ptxas accepts every text of faults/, including the faulty ones: their errors occur only at run time. Also the
+# random kernels of test_sync_programs.
 . test/script.sh
 PATH=$PATH:/usr/local/cuda/bin
 command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }

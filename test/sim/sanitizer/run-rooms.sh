@@ -1,13 +1,13 @@
 #!/bin/sh
-# Rooms of an all-reduce that are used again in one launch, with one device far behind the others: where a room may be
-# written while another device still reads it, or be read before it is full, that is told, also where the two are
-# far apart in time; where two sets of counters order them, nothing is.
+# Exchange buffers of an all-reduce that are reused within one launch, with one device far behind the others. A
+# buffer that is written while another device still reads it, or read before it is complete, is reported, however
+# far apart in time the accesses are. With two sets of counters that order them, nothing is reported.
 . test/script.sh
 . test/python.sh
 need_python
 
-# In turn t each of 4 devices puts its part into room t % ROOMS of each, counts it there in set t % SETS, waits until its
-# own set is full, and adds up.
+# In iteration t each of 4 devices writes its part to buffer t % ROOMS of every device, counts it there in set t %
+# SETS, waits until its own set is complete, and adds up.
 cat >"$dir/k.hexc" <<'END'
 kernel turns(X: f16[D, T, M, N], S: inout i32[D, 2, B], IN: inout f16[D, R, P, M, N], Y: out f16[D, T, M, N])
     const BM = 4, BN = 64, RANKS = 4, ROOMS = 2, SETS = 2
