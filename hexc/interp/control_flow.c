@@ -38,7 +38,7 @@ eval_yield(Interp *it, Op *o)
 bool
 eval_if(Interp *it, Op *o)
 {
-	bool holds = slot_of(it, o->in[0])->i[0], blank = !holds && if_is_copies(o);
+	bool holds = slot_of(it, if_cond(o))->i[0], blank = !holds && if_is_copies(o);
 	Block *b = o->blk[holds || blank ? 0 : 1];
 
 	it->task->blank = blank; /* these copies fill with zeros then */
@@ -87,15 +87,15 @@ bool
 eval_for(Interp *it, Op *o)
 {
 	Block *b = o->blk[0];
-	int64_t i = slot_of(it, o->in[0])->i[0], hi = slot_of(it, o->in[1])->i[0];
-	int64_t step = slot_of(it, o->in[2])->i[0];
-	bool runs = i < hi && (!loop_ends_early(o) || slot_of(it, o->in[3])->i[0]);
+	int64_t i = slot_of(it, for_lo(o))->i[0], hi = slot_of(it, for_hi(o))->i[0];
+	int64_t step = slot_of(it, for_step(o))->i[0];
+	bool runs = i < hi && (!loop_ends_early(o) || slot_of(it, for_init(o, 0))->i[0]);
 
 	if (step <= 0)
 		return interp_error(it, INTERP_E_FAULT, o, "the step of a loop is %lld: it must be positive",
 		                    (long long)step);
 	for (int c = 0; c < o->nout; c++)
-		slot_copy(it, runs ? b->arg[c + 1] : o->out[c], o->in[c + 3]);
+		slot_copy(it, runs ? b->arg[c + 1] : o->out[c], for_init(o, c));
 	if (!runs)
 		return true;
 	slot_of(it, b->arg[0])->i[0] = i;

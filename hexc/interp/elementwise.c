@@ -355,7 +355,7 @@ eval_compare(Interp *it, Op *o)
 	InterpValue *r, *in[3];
 
 	return operands(it, o, in, &r) &&
-	       compare(o->code, o->in[0]->type.dtype, r->n, r->i, in[0], in[1]);
+	       compare(o->code, elt_lhs(o)->type.dtype, r->n, r->i, in[0], in[1]);
 }
 
 bool
@@ -384,8 +384,8 @@ eval_cast(Interp *it, Op *o)
 
 	if (!operands(it, o, in, &r))
 		return false;
-	cast_n(o->out[0]->type.dtype, o->in[0]->type.dtype, r, in[0]);
-	if (it->opt.noise && dtype_is_float(o->out[0]->type.dtype) && dtype_is_float(o->in[0]->type.dtype))
+	cast_n(o->out[0]->type.dtype, op_source(o)->type.dtype, r, in[0]);
+	if (it->opt.noise && dtype_is_float(o->out[0]->type.dtype) && dtype_is_float(op_source(o)->type.dtype))
 		for (int64_t j = 0; j < r->n; j++)
 			r->f[j] = num_round(o->out[0]->type.dtype,
 			                    interp_noise_sum(it, o->out[0]->type.dtype, in[0]->f[j], 1,
@@ -400,6 +400,6 @@ eval_bitcast(Interp *it, Op *o)
 
 	if (!operands(it, o, in, &r))
 		return false;
-	bitcast_n(o->out[0]->type.dtype, o->in[0]->type.dtype, r, in[0]);
+	bitcast_n(o->out[0]->type.dtype, op_source(o)->type.dtype, r, in[0]);
 	return true;
 }

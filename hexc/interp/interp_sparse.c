@@ -64,5 +64,5 @@ interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *posi
 bool
 eval_sparse_expand(Interp *it, Op *o)
 {
-	return interp_sparse_expand(it, o, o->in[0], o->in[1], (int)IMM(o, dim), slot_of(it, o->out[0]));
+	return interp_sparse_expand(it, o, sparse_values(o), sparse_positions(o), (int)IMM(o, dim), slot_of(it, o->out[0]));
 }

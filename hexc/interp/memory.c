@@ -72,9 +72,9 @@ bool
 eval_reshape(Interp *it, Op *o)
 {
 	if (val_is_alias(o->out[0]))
-		alias(slot_of(it, o->out[0])->view, slot_of(it, o->in[0])->view, &o->out[0]->type);
+		alias(slot_of(it, o->out[0])->view, slot_of(it, op_source(o))->view, &o->out[0]->type);
 	else /* row-major elements are unchanged */
-		slot_copy(it, o->out[0], o->in[0]);
+		slot_copy(it, o->out[0], op_source(o));
 	return true;
 }
 
@@ -87,7 +87,7 @@ step_along(const View *v, int d)
 bool
 eval_view(Interp *it, Op *o)
 {
-	const View *in = slot_of(it, o->in[0])->view;
+	const View *in = slot_of(it, view_source(o))->view;
 	View *v = slot_of(it, o->out[0])->view;
 
 	*v = *in;
@@ -95,10 +95,10 @@ eval_view(Interp *it, Op *o)
 	v->gather = view_gather_dim(o);
 	v->gathers = view_gather_rank(o);
 	for (int d = 0; d < in->rank; d++) {
-		const InterpValue *start = slot_of(it, o->in[d + 1]);
+		const InterpValue *start = slot_of(it, view_start(o, d));
 
 		v->index[in->dim[d]] = view_gathers(o, d) ? start : NULL;
-		v->tile[in->dim[d]] = &o->in[d + 1]->type;
+		v->tile[in->dim[d]] = &view_start(o, d)->type;
 		if (!view_gathers(o, d))
 			v->start[in->dim[d]] += start->i[0];
 		if (view_step(o, d) != 1)
@@ -406,7 +406,7 @@ update_element(Interp *it, const Op *o, DType d, void *buf, int64_t to, const In
 		((double *)found)[j] = num_get_f(d, buf, to);
 	else if (found)
 		((int64_t *)found)[j] = num_get_i(d, buf, to);
-	if (IMM(o, update) != STORE_CAS || same_bits(d, buf, to, slot_of(it, o->in[3]), j))
+	if (IMM(o, update) != STORE_CAS || same_bits(d, buf, to, slot_of(it, store_expected(o)), j))
 		interp_update((StoreKind)IMM(o, update), d, buf, to, val, j);
 }
 
@@ -476,7 +476,7 @@ interp_write(Interp *it, const Op *o, const View *v, const Type *t, const Interp
 bool
 eval_load(Interp *it, Op *o)
 {
-	return interp_read(it, o, slot_of(it, o->in[0])->view, &o->in[0]->type, slot_of(it, o->out[0]));
+	return interp_read(it, o, slot_of(it, load_source(o))->view, &load_source(o)->type, slot_of(it, o->out[0]));
 }
 
 bool

@@ -145,7 +145,7 @@ say_element(Interp *it, Text *t)
 static const Op *
 comparison(const Op *loop, const char **sign)
 {
-	const Op *o = loop->blk[0]->last->in[0]->def;
+	const Op *o = yield_value(loop->blk[0]->last, 0)->def;
 
 	switch (o ? o->code : O_const) {
 	case O_lt: *sign = "<"; break;
@@ -154,7 +154,7 @@ comparison(const Op *loop, const char **sign)
 	case O_ne: *sign = "!="; break;
 	default: return NULL;
 	}
-	return o->in[0]->type.space == S_scalar && !dtype_is_float(o->in[0]->type.dtype) ? o : NULL;
+	return elt_lhs(o)->type.space == S_scalar && !dtype_is_float(elt_lhs(o)->type.dtype) ? o : NULL;
 }
 
 void
@@ -170,7 +170,7 @@ poll_say(Interp *it, Text *t)
 		text_printf(t, " repeats a loop that changes nothing,");
 	text_printf(t, " in line %u", it->loop->src.line);
 	if (c)
-		text_printf(t, " while %" PRId64 " %s %" PRId64, slot_of(it, c->in[0])->i[0], sign,
-		            slot_of(it, c->in[1])->i[0]);
+		text_printf(t, " while %" PRId64 " %s %" PRId64, slot_of(it, elt_lhs(c))->i[0], sign,
+		            slot_of(it, elt_rhs(c))->i[0]);
 	it->task = &it->all;
 }

@@ -61,7 +61,7 @@ eval_print(Interp *it, Op *o)
 bool
 eval_assert(Interp *it, Op *o)
 {
-	if (slot_of(it, o->in[0])->i[0])
+	if (slot_of(it, assert_cond(o))->i[0])
 		return true;
 	return interp_error(it, INTERP_E_FAULT, o, "assertion failed: %s", o->text);
 }

@@ -179,7 +179,7 @@ static int64_t
 holder(const Op *o, int64_t elt)
 {
 	const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
-	const Val *mem = o->code == O_load ? o->in[0] : o->code == O_store ? o->in[1] : NULL;
+	const Val *mem = o->code == O_load ? load_source(o) : o->code == O_store ? o->in[1] : NULL;
 	int64_t index[DIM_MAX];
 	Coord at;
 

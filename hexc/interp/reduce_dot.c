@@ -30,8 +30,8 @@ join_i(OpCode code, DType d, int64_t a, int64_t b)
 bool
 eval_reduce(Interp *it, Op *o)
 {
-	const Type *t = &o->in[0]->type;
-	const InterpValue *x = slot_of(it, o->in[0]);
+	const Type *t = &op_source(o)->type;
+	const InterpValue *x = slot_of(it, op_source(o));
 	InterpValue *r = slot_of(it, o->out[0]);
 	bool flt = dtype_is_float(t->dtype);
 	int d = (int)IMM(o, dim);
@@ -113,7 +113,7 @@ take_part(Interp *it, const Op *o, int64_t k, const InterpValue *a, InterpValue 
 static void
 scale_factor(Interp *it, const Op *o, int side, InterpValue *out)
 {
-	const InterpValue *x = slot_of(it, o->in[side]), *s = slot_of(it, o->in[3 + side]);
+	const InterpValue *x = slot_of(it, o->in[side]), *s = slot_of(it, mma_extra(o, side));
 	const int64_t *shape = o->in[side]->type.shape;
 	int64_t step[2] = { 1, 1 };
 
@@ -174,7 +174,7 @@ add_product(Interp *it, const Op *o, const InterpValue *a, const InterpValue *b,
 bool
 eval_dot(Interp *it, Op *o)
 {
-	const InterpValue *a = slot_of(it, o->in[0]), *b = slot_of(it, o->in[1]);
+	const InterpValue *a = slot_of(it, mma_a(o)), *b = slot_of(it, mma_b(o));
 	InterpValue whole, scaled[2];
 	bool part = o->lowering && o->lowering->kind == LW_dot && o->lowering->dot.to, goes_on;
 	int64_t k = dot_k(o);
@@ -184,7 +184,7 @@ eval_dot(Interp *it, Op *o)
 		int side = dot_side(o);
 
 		whole = interp_whole(it, o->in[side]);
-		if (!interp_sparse_expand(it, o, o->in[side], o->in[3], 1 - side, &whole))
+		if (!interp_sparse_expand(it, o, o->in[side], mma_extra(o, 0), 1 - side, &whole))
 			return false;
 		*(side ? &b : &a) = &whole;
 	}
@@ -198,7 +198,7 @@ eval_dot(Interp *it, Op *o)
 		take_part(it, o, k, a, &whole);
 		a = &whole;
 	}
-	slot_copy(it, o->out[0], o->in[2]);
+	slot_copy(it, o->out[0], mma_acc(o));
 	add_product(it, o, a, b, k, goes_on);
 	return true;
 }
@@ -241,11 +241,11 @@ eval_wgmma(Interp *it, Op *o)
 		take_part(it, o, k, a, &part);
 		a = &part;
 	}
-	if (o->nin == 4 && !slot_of(it, o->in[3])->i[0])
+	if (o->nin == 4 && !slot_of(it, wgmma_keeps_acc(o))->i[0])
 		for (int64_t j = 0; j < r->n; j++)
 			r->i[j] = 0;
 	else
-		slot_copy(it, o->out[0], o->in[2]);
+		slot_copy(it, o->out[0], mma_acc(o));
 	add_product(it, o, a, b, k, from + n < k);
 	return true;
 }

@@ -45,14 +45,14 @@ block_of(const Pack *p, const Type *t, const Type *w, int64_t j, int64_t at[2])
 bool
 eval_unpack(Interp *it, Op *o)
 {
-	const Pack *p = val_param(it->k, o->in[1])->pack;
+	const Pack *p = val_param(it->k, pack_tensor(o))->pack;
 	const Type *t = &o->out[0]->type;
-	const InterpValue *x = slot_of(it, o->in[0]);
+	const InterpValue *x = slot_of(it, pack_source(o));
 	InterpValue *r = slot_of(it, o->out[0]);
 	int64_t at[2];
 
 	for (int64_t j = 0; j < r->n; j++) {
-		const int64_t *words = x->i + block_of(p, t, &o->in[0]->type, j, at);
+		const int64_t *words = x->i + block_of(p, t, &pack_source(o)->type, j, at);
 		unsigned char code[8] = { 0 };
 
 		for (int b = 0; b < dtype_info[t->dtype].bits; b++) {
@@ -71,9 +71,9 @@ eval_unpack(Interp *it, Op *o)
 bool
 eval_pack(Interp *it, Op *o)
 {
-	const Pack *p = val_param(it->k, o->in[1])->pack;
-	const Type *t = &o->in[0]->type;
-	const InterpValue *x = slot_of(it, o->in[0]);
+	const Pack *p = val_param(it->k, pack_tensor(o))->pack;
+	const Type *t = &pack_source(o)->type;
+	const InterpValue *x = slot_of(it, pack_source(o));
 	InterpValue *r = slot_of(it, o->out[0]);
 	int64_t at[2];
 
@@ -99,7 +99,7 @@ bool
 eval_splat(Interp *it, Op *o)
 {
 	DType d = o->out[0]->type.dtype;
-	const InterpValue *x = slot_of(it, o->in[0]);
+	const InterpValue *x = slot_of(it, op_source(o));
 
 	if (dtype_is_float(d))
 		fill(slot_of(it, o->out[0]), d, x->f[0], 0);
@@ -135,13 +135,13 @@ eval_iota(Interp *it, Op *o)
 static bool
 find_block(Interp *it, Op *o, int64_t extent[3], int64_t block[3])
 {
-	int64_t number = slot_of(it, o->in[0])->i[0], rank = it->rank;
+	int64_t number = slot_of(it, block_linear(o))->i[0], rank = it->rank;
 
 	for (int d = 0; d < 3; d++) {
 		int cluster = it->k->cluster[d];
 		int64_t clusters;
 
-		extent[d] = slot_of(it, o->in[1 + d])->i[0];
+		extent[d] = slot_of(it, block_extent(o, d))->i[0];
 		clusters = (extent[d] + cluster - 1) / cluster;
 		if (number < 0 || (clusters <= 0 && d < 2))
 			return interp_error(it, INTERP_E_FAULT, o, "there is no block %lld",
@@ -203,16 +203,16 @@ eval_mask(Interp *it, Op *o)
 	const Type *t = &o->out[0]->type;
 	InterpValue *r = slot_of(it, o->out[0]);
 	bool flt = dtype_is_float(t->dtype);
-	int in = 1;
+	int in = 0;
 
-	slot_copy(it, o->out[0], o->in[0]);
+	slot_copy(it, o->out[0], mask_source(o));
 	for (int d = 0; d < t->rank; d++) {
 		int64_t inner, bound;
 
 		if (!(IMM(o, dims) >> d & 1))
 			continue;
 		inner = inner_size(t, d);
-		bound = slot_of(it, o->in[in++])->i[0];
+		bound = slot_of(it, mask_bound(o, in++))->i[0];
 		for (int64_t j = 0; j < r->n; j++) {
 			if (j / inner % t->shape[d] < bound)
 				continue;
@@ -229,7 +229,7 @@ bool
 eval_shift(Interp *it, Op *o)
 {
 	const Type *t = &o->out[0]->type;
-	const InterpValue *x = slot_of(it, o->in[0]);
+	const InterpValue *x = slot_of(it, op_source(o));
 	InterpValue *r = slot_of(it, o->out[0]);
 	int64_t inner = inner_size(t, (int)IMM(o, dim)), extent = t->shape[IMM(o, dim)];
 
@@ -248,8 +248,8 @@ eval_shift(Interp *it, Op *o)
 bool
 eval_slice(Interp *it, Op *o)
 {
-	const Type *t = &o->out[0]->type, *u = &o->in[0]->type;
-	const InterpValue *x = slot_of(it, o->in[0]);
+	const Type *t = &o->out[0]->type, *u = &op_source(o)->type;
+	const InterpValue *x = slot_of(it, op_source(o));
 	InterpValue *r = slot_of(it, o->out[0]);
 	int d = (int)IMM(o, dim);
 	int64_t inner = inner_size(t, d), line = inner * t->shape[d];
@@ -265,7 +265,7 @@ eval_concat(Interp *it, Op *o)
 	const Type *t = &o->out[0]->type;
 	InterpValue *r = slot_of(it, o->out[0]);
 	int d = (int)IMM(o, dim);
-	int64_t inner = inner_size(t, d), line = inner * t->shape[d], first = inner * o->in[0]->type.shape[d];
+	int64_t inner = inner_size(t, d), line = inner * t->shape[d], first = inner * concat_first(o)->type.shape[d];
 
 	for (int64_t j = 0; j < r->n; j++) {
 		int64_t at = j % line;
@@ -298,39 +298,39 @@ gather(const Type *t, InterpValue *r, const InterpValue *x, const int64_t *strid
 bool
 eval_broadcast(Interp *it, Op *o)
 {
-	const Type *t = &o->out[0]->type, *u = &o->in[0]->type;
+	const Type *t = &o->out[0]->type, *u = &op_source(o)->type;
 	int64_t stride[DIM_MAX];
 
 	for (int d = 0; d < t->rank; d++)
 		stride[d] = u->shape[d] == 1 ? 0 : inner_size(u, d);
-	gather(t, slot_of(it, o->out[0]), slot_of(it, o->in[0]), stride);
+	gather(t, slot_of(it, o->out[0]), slot_of(it, op_source(o)), stride);
 	return true;
 }
 
 bool
 eval_transpose(Interp *it, Op *o)
 {
-	const Type *t = &o->out[0]->type, *u = &o->in[0]->type;
+	const Type *t = &o->out[0]->type, *u = &op_source(o)->type;
 	int64_t stride[DIM_MAX];
 
 	for (int d = 0; d < t->rank; d++)
 		stride[d] = inner_size(u, (int)IMM_AT(o, perm, d));
-	gather(t, slot_of(it, o->out[0]), slot_of(it, o->in[0]), stride);
+	gather(t, slot_of(it, o->out[0]), slot_of(it, op_source(o)), stride);
 	return true;
 }
 
 bool
 eval_convert_layout(Interp *it, Op *o)
 {
-	slot_copy(it, o->out[0], o->in[0]);
+	slot_copy(it, o->out[0], op_source(o));
 	return race_scratch(it, o);
 }
 
 bool
 eval_gather(Interp *it, Op *o)
 {
-	const Type *t = &o->in[0]->type, *x = &o->in[1]->type;
-	const InterpValue *table = slot_of(it, o->in[0]), *index = slot_of(it, o->in[1]);
+	const Type *t = &lookup_table(o)->type, *x = &lookup_index(o)->type;
+	const InterpValue *table = slot_of(it, lookup_table(o)), *index = slot_of(it, lookup_index(o));
 	InterpValue *r = slot_of(it, o->out[0]);
 	int64_t n = t->shape[t->rank - 1];
 
@@ -353,8 +353,8 @@ eval_gather(Interp *it, Op *o)
 bool
 eval_lookup(Interp *it, Op *o)
 {
-	const Type *t = &o->in[0]->type, *x = &o->in[1]->type;
-	const InterpValue *table = slot_of(it, o->in[0]), *index = slot_of(it, o->in[1]);
+	const Type *t = &lookup_table(o)->type, *x = &lookup_index(o)->type;
+	const InterpValue *table = slot_of(it, lookup_table(o)), *index = slot_of(it, lookup_index(o));
 	InterpValue *r = slot_of(it, o->out[0]);
 
 	for (int64_t j = 0; j < r->n; j++) {

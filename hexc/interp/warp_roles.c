@@ -53,7 +53,7 @@ interp_barrier(Interp *it, const Op *o, int64_t *which)
 bool
 eval_mbarrier_wait(Interp *it, Op *o)
 {
-	int64_t which, phase = slot_of(it, o->in[2])->i[0];
+	int64_t which, phase = slot_of(it, mbarrier_parity(o))->i[0];
 	Barriers *b = interp_barrier(it, o, &which);
 
 	if (b && (b->phase[which] & 1) == (phase & 1))

@@ -426,7 +426,7 @@ is_extent(const Lower *l, const Val *x)
 	if (val_fact(l->k, x).lo >= 0)
 		return true;
 	return o && (o->code == O_mul || o->code == O_add) && type_is_index(&x->type) &&
-	       is_extent(l, o->in[0]) && is_extent(l, o->in[1]);
+	       is_extent(l, elt_lhs(o)) && is_extent(l, elt_rhs(o));
 }
 
 /* Returns the known range of an integer. */

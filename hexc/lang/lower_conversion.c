@@ -194,7 +194,7 @@ static const Param *
 root_param(const Lower *l, const Val *v)
 {
 	if (v->def && v->def->code == O_view)
-		v = v->def->in[0];
+		v = view_source(v->def);
 	return v->def ? NULL : &l->k->param[v->index];
 }
 
@@ -207,7 +207,7 @@ load_single(Lower *l, Operand o)
 	Type t = type_tile(o.v.v->type.dtype, o.v.v->type.space, 0, NULL);
 	Val *v = put_op(l, O_view, o.e->src, view->nin, view->in, t);
 
-	IMM_SET(v->def, dropped, ((int64_t)1 << (view->nin - 1)) - 1);
+	IMM_SET(v->def, dropped, ((int64_t)1 << (view->nin - IN_view_start)) - 1);
 	return value_of(put1(l, O_load, o.e->src, v, type_scalar(t.dtype)));
 }
 

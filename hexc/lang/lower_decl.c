@@ -72,7 +72,7 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 
 	t.space = S_global;
 	if (from && type_same(from, &t)) {
-		const Val *root = src.v.v->def ? src.v.v->def->in[0] : src.v.v;
+		const Val *root = src.v.v->def ? view_source(src.v.v->def) : src.v.v;
 
 		if (!l->k->param[root->index].read) {
 			lower_load(l, src); /* reports that it is only written */

@@ -265,17 +265,17 @@ put_first(Lower *l, const ExtentSource *c, Val *n)
 	Val *in[2];
 
 	if (c->kind == COUNT_loop) {
-		at->in[0] = n;
+		at->in[IN_for_lo] = n;
 	} else if (c->kind == COUNT_less) {
 		Val *less = at->out[0];
 
-		in[0] = number_as(at, at->in[0]->type, n);
-		in[1] = at->in[0];
+		in[0] = number_as(at, elt_lhs(at)->type, n);
+		in[1] = elt_lhs(at);
 		in[0] = op_new(at->parent, at, O_le, at->src, 2, in, 1, &less->type)->out[0];
 		in[1] = less;
 		at = op_new(at->parent, at->next, O_and, at->src, 2, in, 1, &less->type);
 		val_replace(l->k, less, at->out[0]);
-		at->in[1] = less;
+		at->in[IN_elt_rhs] = less;
 	}
 }
 

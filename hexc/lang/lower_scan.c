@@ -463,8 +463,8 @@ static bool
 is_zero_outside(const Lower *l, const Val *v)
 {
 	while (v->def && v->def->code == O_cast)
-		v = v->def->in[0];
-	return v->def && v->def->code == O_load && val_param(l->k, view_root(v->def->in[0])) &&
+		v = op_source(v->def);
+	return v->def && v->def->code == O_load && val_param(l->k, view_root(load_source(v->def))) &&
 	       !(fabs(num_outside(v->type.dtype)) > 0);
 }
 

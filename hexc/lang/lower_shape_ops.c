@@ -143,7 +143,7 @@ reshaped(Lower *l, const Expr *e, const Operand *x, Type *t, LoweredValue *r)
 static int
 leading(const Op *view)
 {
-	const Type *t = &view->in[0]->type;
+	const Type *t = &view_source(view)->type;
 	int n = 0;
 
 	while (n < t->rank && IMM(view, dropped) >> n & 1)
@@ -152,7 +152,7 @@ leading(const Op *view)
 		int64_t at;
 
 		if (IMM(view, dropped) >> d & 1 || view->out[0]->type.shape[d - n] != t->shape[d] ||
-		    !val_is_const(view->in[1 + d], &at) || at != 0)
+		    !val_is_const(view_start(view, d), &at) || at != 0)
 			return -1;
 	}
 	return n;
@@ -168,12 +168,12 @@ put_alias(Lower *l, Src src, Val *v, const Type *t)
 	Type all = *t;
 	Val *in[DIM_MAX + 1];
 
-	if (n < 0 || n + t->rank > RANK_MAX || (view && view->in[0]->def->code == O_view))
+	if (n < 0 || n + t->rank > RANK_MAX || (view && view_source(view)->def->code == O_view))
 		return NULL;
 	all.rank = n + t->rank;
 	for (int d = 0; d < all.rank; d++) {
-		all.shape[d] = d < n ? view->in[0]->type.shape[d] : t->shape[d - n];
-		in[1 + d] = d < n ? view->in[1 + d] : ir_const(l->b, NULL, 0);
+		all.shape[d] = d < n ? view_source(view)->type.shape[d] : t->shape[d - n];
+		in[1 + d] = d < n ? view_start(view, d) : ir_const(l->b, NULL, 0);
 	}
 	in[0] = put_op(l, O_reshape, src, 1, view ? view->in : &v, all);
 	if (n == 0)

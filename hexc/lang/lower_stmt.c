@@ -164,7 +164,7 @@ assign_parts(Lower *l, const Stmt *s)
 static const Val *
 root_of(const Val *v)
 {
-	return v->def && v->def->code == O_view ? v->def->in[0] : v;
+	return v->def && v->def->code == O_view ? view_source(v->def) : v;
 }
 
 bool

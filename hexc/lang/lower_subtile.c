@@ -318,7 +318,7 @@ lower_reduce_last(Lower *l, const Expr *e)
 	extent = r.v->type.shape[dim];
 	if (extent > 1) {
 		r = lower_at(l, e->src, &x.v, dim, ir_const(l->b, NULL, extent - 1));
-		lower_count(l, COUNT_last, r.v->def->in[0]->def, 1 + dim, x.v.edge[dim], extent);
+		lower_count(l, COUNT_last, load_source(r.v->def)->def, 1 + dim, x.v.edge[dim], extent);
 	}
 	r.edge[dim] = NULL;
 	last = r.v;

@@ -34,9 +34,9 @@ run_of_var(const Kernel *k, const Val *v, StrideRun *r)
 	}
 	if (!loop || loop->code != O_for || v->index != 0)
 		return false;
-	r->lo = loop->in[0];
-	r->end = loop->in[1];
-	r->step = loop->in[2];
+	r->lo = for_lo(loop);
+	r->end = for_hi(loop);
+	r->step = for_step(loop);
 	return true;
 }
 
@@ -66,12 +66,12 @@ ceil_of(const Val *v, int64_t *c)
 	const Op *o = v->def, *sum;
 	int64_t more;
 
-	if (!o || o->code != O_div || !val_is_const(o->in[1], c) || !o->in[0]->def)
+	if (!o || o->code != O_div || !val_is_const(elt_rhs(o), c) || !elt_lhs(o)->def)
 		return NULL;
-	sum = o->in[0]->def;
-	if (sum->code != O_add || !val_is_const(sum->in[1], &more) || more != *c - 1)
+	sum = elt_lhs(o)->def;
+	if (sum->code != O_add || !val_is_const(elt_rhs(sum), &more) || more != *c - 1)
 		return NULL;
-	return sum->in[0];
+	return elt_lhs(sum);
 }
 
 /* Returns x of x / c; NULL if v does not match. */
@@ -80,7 +80,7 @@ floor_of(const Val *v, int64_t *c)
 {
 	const Op *o = v->def;
 
-	return o && o->code == O_div && val_is_const(o->in[1], c) ? o->in[0] : NULL;
+	return o && o->code == O_div && val_is_const(elt_rhs(o), c) ? elt_lhs(o) : NULL;
 }
 
 /* Returns the size that a run covers: its end, or the dividend of the grid's extent; NULL if unknown. */
@@ -126,7 +126,7 @@ check_slice(Kernel *k, const Op *view, const Param *p, int d)
 	StrideRun r;
 	int other;
 
-	if (!run_of(k, view->in[1 + d], &r) || !(along = run_size(&r)) || along == size)
+	if (!run_of(k, view_start(view, d), &r) || !(along = run_size(&r)) || along == size)
 		return;
 	other = dim_of_size(p, along);
 	if (is_size(k, along) && is_size(k, size) && other >= 0)
@@ -213,7 +213,7 @@ count_stores(Kernel *k, const Param *p, const Op **view)
 		if (!to || view_root(o->in[1]) != p->val)
 			continue;
 		n++;
-		*view = to->def && to->def->code == O_view && to->def->in[0] == p->val ? to->def : NULL;
+		*view = to->def && to->def->code == O_view && view_source(to->def) == p->val ? to->def : NULL;
 		for (const Op *in = o->parent->owner; in; in = in->parent->owner)
 			if (in->code == O_if)
 				*view = NULL;
@@ -235,7 +235,7 @@ check_written(Kernel *k, const Param *p)
 		const char *why;
 
 		if (!view_gathers(view, d) && view_step(view, d) == 1 &&
-		    cover_dim(k, p, d, view->in[1 + d], at < 0 ? 1 : view->out[0]->type.shape[at], &why) ==
+		    cover_dim(k, p, d, view_start(view, d), at < 0 ? 1 : view->out[0]->type.shape[at], &why) ==
 		            COVER_some)
 			diag_warn(k->unit->diag, DW_unwritten, view->src, "`%s` is out, but %s", p->name,
 			          why);
@@ -290,7 +290,7 @@ same_view(const Op *a, const Op *b)
 {
 	if (a == b)
 		return true;
-	if (!b || b->code != O_view || a->in[0] != b->in[0] || IMM(a, dropped) != IMM(b, dropped))
+	if (!b || b->code != O_view || view_source(a) != view_source(b) || IMM(a, dropped) != IMM(b, dropped))
 		return false;
 	for (int i = 1; i < a->nin; i++)
 		if (!val_same_way(a->in[i], b->in[i]))
@@ -307,7 +307,7 @@ made_of(const Val *v, const Op *view, int *left)
 	if (!o || (*left)-- <= 0)
 		return false;
 	if (o->code == O_load)
-		return same_view(view, o->in[0]->def);
+		return same_view(view, load_source(o)->def);
 	if (!op_is(o, F_ELT))
 		return false;
 	for (int i = 0; i < o->nin; i++)
@@ -320,7 +320,7 @@ static void
 check_lost(Kernel *k, const Op *o)
 {
 	const Op *view = o->in[1]->def, *how = o->in[0]->def;
-	const Param *p = view && view->code == O_view ? val_param(k, view->in[0]) : NULL;
+	const Param *p = view && view->code == O_view ? val_param(k, view_source(view)) : NULL;
 	int left = 400;
 	static const char *const name[] = { /* NULL: another op */
 		[O_add] = "add", [O_sub] = "add", [O_max] = "max", [O_min] = "min",
@@ -331,7 +331,7 @@ check_lost(Kernel *k, const Op *o)
 	if (!p || view_gather_dim(view) < 0 || !made_of(o->in[0], view, &left) || view_names_once(view))
 		return;
 	while (how->code == O_cast)
-		how = how->in[0]->def;
+		how = op_source(how)->def;
 	if (how->code < COUNT_OF(name))
 		update = name[how->code];
 	diag_warn(k->unit->diag, DW_lost, o->src,
@@ -388,7 +388,7 @@ check_blocks(Kernel *k)
 		const Op *view = p ? o->in[1]->def : NULL;
 
 		if (!p || IMM(o, update) != STORE_PLAIN || !all_come(differs, o) ||
-		    (view && !all_same(differs, view->in + 1, view->nin - 1)) ||
+		    (view && !all_same(differs, view->in + IN_view_start, view->nin - IN_view_start)) ||
 		    differs[o->in[0]->id] != DIFFERS_YES)
 			continue;
 		diag_warn(k->unit->diag, DW_lost, o->src,
@@ -404,7 +404,7 @@ warn_memory(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		const Param *p = o->code == O_view ? val_param(k, o->in[0]) : NULL;
+		const Param *p = o->code == O_view ? val_param(k, view_source(o)) : NULL;
 
 		if (o->code == O_store && IMM(o, update) == STORE_PLAIN)
 			check_lost(k, o);

@@ -167,7 +167,7 @@ static const Op *
 behind_mask(const Val *v)
 {
 	while (v->def && v->def->code == O_mask)
-		v = v->def->in[0];
+		v = mask_source(v->def);
 	return v->def;
 }
 
@@ -176,16 +176,16 @@ behind_mask(const Val *v)
 static const Op *
 extreme_of(const Op *o)
 {
-	const Op *choice = behind_mask(o->in[0]), *eq, *rows, *top;
+	const Op *choice = behind_mask(op_source(o)), *eq, *rows, *top;
 
-	if (!choice || choice->code != O_select || !choice->in[1]->def ||
-	    choice->in[1]->def->code != O_iota || IMM(choice->in[1]->def, dim) != IMM(o, dim))
+	if (!choice || choice->code != O_select || !select_yes(choice)->def ||
+	    select_yes(choice)->def->code != O_iota || IMM(select_yes(choice)->def, dim) != IMM(o, dim))
 		return NULL;
-	eq = choice->in[0]->def;
-	rows = eq && eq->code == O_eq ? eq->in[1]->def : NULL;
-	top = rows && rows->code == O_broadcast ? rows->in[0]->def : NULL;
+	eq = select_cond(choice)->def;
+	rows = eq && eq->code == O_eq ? elt_rhs(eq)->def : NULL;
+	top = rows && rows->code == O_broadcast ? op_source(rows)->def : NULL;
 	if (!top || (top->code != O_reduce_max && top->code != O_reduce_min) ||
-	    IMM(top, dim) != IMM(o, dim) || behind_mask(top->in[0]) != behind_mask(eq->in[0]))
+	    IMM(top, dim) != IMM(o, dim) || behind_mask(op_source(top)) != behind_mask(elt_lhs(eq)))
 		return NULL;
 	return top;
 }
@@ -200,13 +200,13 @@ bound_arg(Twin *t, const Site *s, Val **e)
 
 	if (!top)
 		return false;
-	ex = t->err[top->in[0]->id];
+	ex = t->err[op_source(top)->id];
 	*e = NULL;
 	if (!ex)
 		return true;
-	x = bound_f64(t, bound_val(t, top->in[0]));
+	x = bound_f64(t, bound_val(t, op_source(top)));
 	zero = bound_const(t, x, 0);
-	place = op_new(t->at, NULL, O_iota, s->o->src, 0, NULL, 1, &s->o->in[0]->type);
+	place = op_new(t->at, NULL, O_iota, s->o->src, 0, NULL, 1, &op_source(s->o)->type);
 	IMM_SET(place, dim, dim);
 	far = bound_f64(t, place->out[0]);
 	at = bound_broadcast_to(t, bound_f64(t, s->r), x);

@@ -111,7 +111,7 @@ bound_of_yield(Twin *t, const Site *s)
 	int n = with_bounds(t, o->parent->owner, o->in, o->nin, in);
 
 	if (o->parent->owner && loop_ends_early(o->parent->owner))
-		bound_doubt(t, t->err[o->in[0]->id]); /* whether there is another iteration */
+		bound_doubt(t, t->err[yield_value(o, 0)->id]); /* whether there is another iteration */
 	op_new(t->at, NULL, O_yield, o->src, n, in, 0, NULL);
 	return NULL;
 }
@@ -133,7 +133,7 @@ bound_of_for(Twin *t, const Site *s)
 	Val **in = NEWN(t->a, Val *, 3 + 2 * o->nin);
 	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
 	const Block *body = o->blk[0];
-	int nin = 3 + with_bounds(t, o, o->in + 3, o->nin - 3, in + 3);
+	int nin = IN_for_init + with_bounds(t, o, o->in + IN_for_init, o->nin - IN_for_init, in + IN_for_init);
 	int nout = types_with_bounds(t, o, out);
 	Op *f;
 
@@ -142,7 +142,7 @@ bound_of_for(Twin *t, const Site *s)
 		bound_doubt(t, t->err[o->in[i]->id]);
 	}
 	if (loop_ends_early(o))
-		bound_doubt(t, t->err[o->in[3]->id]);
+		bound_doubt(t, t->err[for_init(o, 0)->id]);
 	f = op_new(t->at, NULL, O_for, o->src, nin, in, nout, out);
 	memcpy(f->imm, o->imm, sizeof f->imm);
 	f->blk[0] = block_new(t->to, f);
@@ -172,11 +172,11 @@ bound_of_if(Twin *t, const Site *s)
 	const Op *o = s->o;
 	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
 	int nout = types_with_bounds(t, o, out);
-	Val *cond = bound_val(t, o->in[0]);
+	Val *cond = bound_val(t, if_cond(o));
 	Op *f;
 
 	if (!only_says(o))
-		bound_doubt(t, t->err[o->in[0]->id]);
+		bound_doubt(t, t->err[if_cond(o)->id]);
 	f = op_new(t->at, NULL, O_if, o->src, 1, &cond, nout, out);
 	for (int r = 0; r < 2; r++) {
 		if (!o->blk[r])

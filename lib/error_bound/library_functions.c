@@ -51,11 +51,11 @@ again(Again *g, const Val *v)
 static Val *
 value_at(Twin *t, const Site *s, Val *x)
 {
-	Again g = { .t = t, .x = s->o->in[2], .made = NEWN(t->a, Val *, t->from->nval + 1) };
+	Again g = { .t = t, .x = select_no(s->o), .made = NEWN(t->a, Val *, t->from->nval + 1) };
 	Val *y;
 
 	g.to = bound_opn(t, O_cast, 1, &x, s->r->type.dtype);
-	y = again(&g, s->o->in[1]);
+	y = again(&g, select_yes(s->o));
 	return g.failed ? NULL : bound_f64(t, y);
 }
 

@@ -56,7 +56,7 @@ bound_of_reshape(Twin *t, const Site *s)
 Val *
 bound_of_load(Twin *t, const Site *s)
 {
-	const Val *from = s->o->in[0];
+	const Val *from = load_source(s->o);
 	Val *mem = s->e[0];
 	Type type = bound_type(&s->r->type);
 

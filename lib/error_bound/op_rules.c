@@ -348,7 +348,7 @@ bound_of_cast(Twin *t, const Site *s)
 Val *
 bound_of_lookup(Twin *t, const Site *s)
 {
-	Val *in[2] = { s->e[0], t->val[s->o->in[1]->id] }, *e = NULL;
+	Val *in[2] = { s->e[0], t->val[lookup_index(s->o)->id] }, *e = NULL;
 	Type type = s->r->type;
 
 	type.dtype = D_f64;
@@ -439,15 +439,15 @@ bound_of_fma(Twin *t, const Site *s)
 	Val *e = product(t, s->x[0], s->e[0], s->x[1], s->e[1]);
 
 	e = bound_add(t, e, s->e[2]);
-	if (op_is_late(s->o->in[2]->def))
-		e = bound_add(t, e, bound_late(t, s, s->o->in[2]->def));
+	if (op_is_late(fma_addend(s->o)->def))
+		e = bound_add(t, e, bound_late(t, s, fma_addend(s->o)->def));
 	return bound_rounded(t, s, e);
 }
 
 Val *
 bound_of_div(Twin *t, const Site *s)
 {
-	bool once = !bound_is_float(s->r) || rounds_once(s) || is_power_of_2(s->o->in[1]);
+	bool once = !bound_is_float(s->r) || rounds_once(s) || is_power_of_2(elt_rhs(s->o));
 	Val *e;
 
 	if (once && ((!s->e[0] && !s->e[1]) || !bound_is_float(s->r)))

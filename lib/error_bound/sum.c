@@ -96,7 +96,7 @@ turns(Twin *t, const Op *loop, const Val *r)
 Val *
 bound_late(Twin *t, const Site *s, const Op *sum)
 {
-	Val *x = bound_val(t, sum->in[0]), *ex = t->err[sum->in[0]->id], *size, *n, *e;
+	Val *x = bound_val(t, op_source(sum)), *ex = t->err[op_source(sum)->id], *size, *n, *e;
 	DType d = s->r->type.dtype;
 	int dim = (int)IMM(sum, dim);
 
@@ -105,7 +105,7 @@ bound_late(Twin *t, const Site *s, const Op *sum)
 	x = ABS(bound_f64(t, x));
 	size = bound_reduce(t, O_reduce_sum, ex ? ADD(x, ex) : x, dim);
 	n = turns(t, s->o->parent->owner, s->r);
-	e = MUL(ADD(n, NUM((double)sum->in[0]->type.shape[dim])), NUM(2 * bound_roundoff(d)));
+	e = MUL(ADD(n, NUM((double)op_source(sum)->type.shape[dim])), NUM(2 * bound_roundoff(d)));
 	e = ADD(MUL(e, size), MUL(n, NUM(bound_smallest(d, d == D_f32))));
 	return bound_if_positive(t, size, e);
 }
@@ -170,7 +170,7 @@ extents(Twin *t, OpCode code, Val *x, int rank, const int64_t *shape)
 static Val *
 scaled_product(Twin *t, const Site *s, int side)
 {
-	Val *x = bound_f64(t, s->x[side]), *c = ABS(bound_f64(t, bound_val(t, s->o->in[3 + side])));
+	Val *x = bound_f64(t, s->x[side]), *c = ABS(bound_f64(t, bound_val(t, mma_extra(s->o, side))));
 	int64_t block = dot_block(s->o, side), *shape = x->type.shape;
 	int64_t one[3] = { shape[0], shape[1], 1 }, all[3];
 
@@ -190,12 +190,12 @@ bound_of_dot(Twin *t, const Site *s)
 	Site own = *s;
 
 	if (dot_is_sparse(s->o))
-		bound_doubt(t, t->err[s->o->in[3]->id]);
+		bound_doubt(t, t->err[mma_extra(s->o, 0)->id]);
 	for (int i = 0; i < 2; i++)
 		own.e[i] = bound_add(t, s->e[i], unrounded(t, s, i));
 	for (int i = 0; i < 2 && dot_is_scaled(s->o); i++) {
 		bound_doubt(t, t->err[s->o->in[i]->id]);
-		bound_doubt(t, t->err[s->o->in[3 + i]->id]);
+		bound_doubt(t, t->err[mma_extra(s->o, i)->id]);
 		own.x[i] = scaled_product(t, s, i);
 		own.e[i] = NULL;
 	}

@@ -31,7 +31,7 @@ counted(Twin *t, const Op *o, Val *acc)
 	if (o->nin != 4)
 		return acc;
 	type.dtype = D_bool;
-	cond = bound_val(t, o->in[3]);
+	cond = bound_val(t, wgmma_keeps_acc(o));
 	cond = op_new(t->at, NULL, O_splat, o->src, 1, &cond, 1, &type)->out[0];
 	type.dtype = acc->type.dtype;
 	return bound_where(t, cond, acc, op_new(t->at, NULL, O_const, o->src, 0, NULL, 1, &type)->out[0]);
@@ -44,7 +44,7 @@ bound_of_wgmma(Twin *t, const Site *s)
 	Site dot = *s;
 
 	if (o->nin == 4)
-		bound_doubt(t, t->err[o->in[3]->id]);
+		bound_doubt(t, t->err[wgmma_keeps_acc(o)->id]);
 	for (int i = 0; i < 2; i++) {
 		if (o->in[i]->type.space == S_shared)
 			bound_doubt(t, t->unsure[o->in[i]->id]);
